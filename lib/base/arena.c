@@ -1,5 +1,5 @@
-/* Arenas: pointer bumping in blocks that double in size; a large allocation gets a
- * block of its own, so that it wastes nothing. */
+/* Arenas: bump allocation from blocks that double in size; a large allocation gets a
+ * block of its own, so that no block's rest is wasted. */
 #include "base/mem.h"
 #include "base/session.h"
 
@@ -61,7 +61,7 @@ void arena_reset(Arena *a) {
 }
 
 static ArenaBlock *add_arena_block(Arena *a, ArenaBlock **list, size_t size) {
-    size_t total = size + sizeof(ArenaBlock); /* arena_alloc refused what is too much */
+    size_t total = size + sizeof(ArenaBlock); /* arena_alloc has checked for overflow */
     ArenaBlock *b = mem_alloc(a->s, total);
     *b = (ArenaBlock){*list, size};
     *list = b;
@@ -69,7 +69,8 @@ static ArenaBlock *add_arena_block(Arena *a, ArenaBlock **list, size_t size) {
     return b;
 }
 
-/* The slow half of arena_alloc: `size` is rounded and does not fit the newest block. */
+/* The slow path of arena_alloc: `size` is rounded and doesn't fit in the newest
+ * block. */
 static void *alloc_in_new_block(Arena *a, size_t size) {
     if (size > a->next_size / 4) return add_arena_block(a, &a->large, size) + 1;
     ArenaBlock *b = add_arena_block(a, &a->blocks, a->next_size);

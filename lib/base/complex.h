@@ -1,5 +1,5 @@
-/* Arithmetic of complex numbers: one for what runs, in loops that are compiled for each
- * level of the machine, and for literals, so that both have the same bits. */
+/* Complex arithmetic, shared by loops, which are compiled for each CPU level, and by
+ * literals, so that both give the same bits. */
 #ifndef BASE_COMPLEX_H
 #define BASE_COMPLEX_H
 
@@ -12,7 +12,7 @@
 
 #define RE(x) (__real__(x))
 #define IM(x) (__imag__(x))
-/* Minus x, by its sign bit: of a difference beside a sum gcc 12 makes one fused
+/* -x, by flipping its sign bit: gcc 12 fuses a difference and a sum into one
  * multiply-add-subtract, whatever -ffp-contract says, but only in the vector part of a
  * loop. */
 VINLINE float turned_c64(float x) {
@@ -49,8 +49,8 @@ VINLINE double turned_c128(double x) {
 COMPLEX_ARITHMETIC(float _Complex, float, c64, fabsf)
 COMPLEX_ARITHMETIC(double _Complex, double, c128, fabs)
 
-/* Integral exponents by multiplication, the rest by logarithms. As NumPy has it, 0 to
- * the power of 0 is 1, of a positive real number 0, and else nan in both parts. */
+/* Integral exponents by multiplication, others by logarithms. As in NumPy, 0 to the
+ * power 0 is 1, to a positive real power 0, and nan in both parts otherwise. */
 static inline double _Complex cpower_c128(double _Complex x, double _Complex y) {
     double n = RE(y);
     if (RE(x) == 0 && IM(x) == 0 && (n != 0 || IM(y) != 0))

@@ -1,5 +1,5 @@
-/* What this machine offers: instruction sets and memory. Looked up once, on first use.
- */
+/* What this machine offers: instruction sets and memory. Detected once, on first
+ * use. */
 #include "base/session_impl.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* The parts of x86-64-v3 that the compilers' checks have no common names for. */
+/* The parts of x86-64-v3 that compilers' checks have no common names for. */
 static bool has_v3_extras(void) {
     unsigned a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_MOVBE) || !(c & bit_F16C))
@@ -21,7 +21,7 @@ static bool has_v3_extras(void) {
     return __get_cpuid(0x80000001U, &a, &b, &c, &d) && (c & bit_LZCNT);
 }
 
-/* The builtins look at what the operating system saves as well. */
+/* The builtins also check what the operating system saves. */
 static int detect_cpu_level(void) {
     __builtin_cpu_init();
     if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -48,7 +48,7 @@ int session_cpu_level(Session *s) {
 
 /* ---- memory ---- */
 
-/* Never writable and executable at once. */
+/* W^X: never writable and executable at once. */
 void *cpu_map_code(const void *code, size_t n) {
     void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
@@ -70,7 +70,7 @@ static bool read_first_line(const char *path, char *line, int size) {
     return ok;
 }
 
-/* A cgroup's limit; UINT64_MAX when there is none ("max", or v1's huge number). */
+/* A cgroup's limit; UINT64_MAX if there is none ("max", or v1's huge number). */
 static uint64_t read_cgroup_file(const char *path) {
     char line[64];
     if (!read_first_line(path, line, sizeof line) || line[0] < '0' || line[0] > '9')
@@ -78,8 +78,8 @@ static uint64_t read_cgroup_file(const char *path) {
     return strtoull(line, NULL, 10);
 }
 
-/* The least limit of a group and its parents: any of them can kill. `group` is
- * shortened. */
+/* The smallest limit of a group and its parents, any of which can kill. Shortens
+ * `group`. */
 static uint64_t least_cgroup_limit(const char *mount, char *group, const char *file) {
     char path[PATH_MAX];
     uint64_t least = UINT64_MAX;
@@ -95,7 +95,7 @@ static uint64_t least_cgroup_limit(const char *mount, char *group, const char *f
     }
 }
 
-/* One line of /proc/self/cgroup, "number:controllers:/group". */
+/* The limit from a line of /proc/self/cgroup, "number:controllers:/group". */
 static uint64_t cgroup_line_limit(char *line) {
     char *controllers = strchr(line, ':');
     char *group = controllers ? strchr(controllers + 1, ':') : NULL;

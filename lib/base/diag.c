@@ -1,5 +1,5 @@
-/* Diagnostics are kept one by one on the heap, so that dropping some after a failed
- * attempt really gives their memory back. */
+/* Diagnostics are allocated one by one, so that dropping some after a failed attempt
+ * really frees their memory. */
 #include "base/session_impl.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ static bool is_out_of_memory(const Diag *d) {
     return d && d->severity == DIAG_ERROR && d->code == E_MEM;
 }
 
-/* What is asked for next when there is no memory fails, too, and is no other error. */
+/* Once memory has run out, further allocations fail too; these are not new errors. */
 static void add_diag(Session *s, Severity severity, Span at, DiagCode code,
                      char *text) {
     if (severity == DIAG_ERROR && code == E_MEM && is_out_of_memory(newest_diag(s))) {
@@ -80,7 +80,7 @@ bool note(Session *s, Span at, const char *fmt, ...) {
     char *text = format_text(s, fmt, ap);
     va_end(ap);
     DiagNote **end = &d->notes;
-    bool said = false; /* of what failed before for want of memory */
+    bool said = false; /* an earlier failure for lack of memory added it */
     for (; *end; end = &(*end)->next)
         said |= is_out_of_memory(d) && strcmp((*end)->text, text) == 0;
     if (said) return mem_free(text), false;
@@ -89,8 +89,8 @@ bool note(Session *s, Span at, const char *fmt, ...) {
     return false;
 }
 
-/* No session is at hand where a bug shows, so this ends as a failed assert() does: with
- * a line on stderr and SIGABRT. It is the only output below the tools. */
+/* There is no session where a bug shows, so this ends like a failed assert(): a line on
+ * stderr, then SIGABRT. It is the only output below the tools. */
 _Noreturn void diag_bug_(const char *file, int line, const char *fmt, ...) {
     char text[512];
     va_list ap;
@@ -121,7 +121,7 @@ bool diag_failed(Session *s, size_t mark) {
     return false;
 }
 
-/* The texts are const to readers; this module made them. */
+/* The texts are const for readers, but allocated here. */
 static void free_text(const char *text) {
     union {
         const char *in;

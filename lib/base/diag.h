@@ -1,5 +1,6 @@
-/* Diagnostics are data: a code, a place, a message, notes. A fallible function returns
- * false (or NULL, or VAR_NONE) and has then added exactly one error to its session. */
+/* Diagnostics are data: a code, a place, a message, notes. A function that fails
+ * returns false (or NULL, or VAR_NONE) after adding exactly one error to its
+ * session. */
 #ifndef BASE_DIAG_H
 #define BASE_DIAG_H
 
@@ -15,7 +16,7 @@ typedef enum DiagCode {
 } DiagCode;
 const char *diag_name(DiagCode c); /* "E_SHAPE" */
 int diag_exit(DiagCode c);         /* the tools' exit status for it */
-const char *diag_text(DiagCode c); /* one sentence on the class of error */
+const char *diag_text(DiagCode c); /* one sentence about this class of errors */
 
 /* A place in a source text: bytes [begin, end) of source number `source`; source 0 is
  * "nowhere". */
@@ -24,9 +25,9 @@ typedef struct Span {
 } Span;
 #define NOWHERE ((Span){0, 0, 0})
 
-/* A text that spans point into: a file, an option's value, the row of an op. When only
- * some lines of a file are at hand (a graph that came through a pipe), `first_line` and
- * `offset` say where text begins. */
+/* A text that spans point into: a file, an option's value, the row of an op. If only
+ * some lines of a file are available (a graph that came through a pipe), `first_line`
+ * and `first_col` say where the text begins. */
 typedef struct Source {
     const char *name; /* "m.yaml", "--expr", "lib/ops/elemwise/exp.def" */
     const char *text;
@@ -59,27 +60,27 @@ typedef struct Diag {
     int exit; /* normally diag_exit(code); an upstream tool's status for E_UPSTREAM */
 } Diag;
 
-/* Adds an error; returns false so that `return fail(...)` reads well. */
+/* Adds an error; returns false, so that callers can `return fail(...)`. */
 bool fail(Session *s, Span at, DiagCode code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void warn(Session *s, Span at, DiagCode code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Adds a note to the newest diagnostic (nothing if there is none). Returns false. */
+/* Adds a note to the newest diagnostic (if there is one). Returns false. */
 bool note(Session *s, Span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* An internal error: a bug in thunkline, never for input. Calls the session's hook;
- * does not return. */
+/* An internal error: a bug in thunkline, never caused by input. Calls the session's
+ * hook; does not return. */
 _Noreturn void diag_bug_(const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 #define bug(...) diag_bug_(__FILE__, __LINE__, __VA_ARGS__)
 
 size_t diag_count(Session *s); /* errors and warnings */
 const Diag *diag_get(Session *s, size_t i);
-const Diag *diag_first_error(Session *s);  /* decides the exit status; NULL if none */
+const Diag *diag_first_error(Session *s); /* determines the exit status; NULL if none */
 bool diag_failed(Session *s, size_t mark); /* an error since `mark` (see below) */
 void diag_clear(Session *s);
-/* Drops what was added after `mark` (= an earlier diag_count): for trying alternatives.
- */
+/* Removes what was added after `mark` (an earlier diag_count), for trying
+ * alternatives. */
 void diag_rewind(Session *s, size_t mark);
 void diag_set_exit(Session *s, int exit); /* of the newest diagnostic */
 

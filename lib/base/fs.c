@@ -1,4 +1,4 @@
-/* Whole files: mapped when they are regular, else read to their end. */
+/* Whole files: mapped if regular, else read to the end. */
 #include "base/fs.h"
 
 #include "base/io_impl.h"
@@ -18,8 +18,8 @@ bool file_fail_os(Session *s, const char *verb, const char *name, int error) {
                 strerrordesc_np(error));
 }
 
-/* True if the call is to be made again: interrupted, or not ready and now waited for.
- */
+/* Should the call be repeated? Yes if it was interrupted, or if it wasn't ready (this
+ * waits). */
 static bool wait_to_retry(int fd, short events) {
     if (errno == EINTR) return true;
     if (errno != EAGAIN) return false;

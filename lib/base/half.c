@@ -1,4 +1,4 @@
-/* IEEE binary16 to and from double, by bits. Every half is a double, so only one
+/* IEEE binary16 to and from double, bitwise. Every half is a double, so only one
  * direction rounds, and it rounds once. */
 #include "base/num.h"
 

@@ -1,5 +1,5 @@
-/* Hashes: a quick one for tables, and XXH64 for files, whose value is part of a format.
- */
+/* Hashes: a fast one for tables, and XXH64 for files, where its value is part of a
+ * format. */
 #include "base/map.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static uint64_t rotate_left(uint64_t x, unsigned r) {
     return x << r | x >> (64 - r);
 }
 
-/* Little-endian loads, whatever the machine. */
+/* Little-endian loads on any machine. */
 static uint64_t load64(const unsigned char *p) {
     uint64_t v;
     memcpy(&v, p, sizeof v);
@@ -33,7 +33,7 @@ uint64_t hash_mix(uint64_t h, uint64_t v) {
     return h ^ (h >> 32);
 }
 
-/* Fewer than eight bytes as a number, from loads that overlap. */
+/* Fewer than eight bytes as a number, from overlapping loads. */
 static uint64_t load_few(const unsigned char *b, size_t n) {
     if (n >= 4) return load32(b) | (uint64_t)load32(b + n - 4) << 8 * (n - 4);
     return b[0] | (uint64_t)b[n / 2] << 8 * (n / 2) | (uint64_t)b[n - 1] << 8 * (n - 1);

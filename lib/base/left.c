@@ -1,5 +1,5 @@
-/* What several files of a folder need that change together: a lock on the folder, and
- * the temporary files of writers that were killed. */
+/* For changing several files of a folder together: a lock on the folder, and the
+ * temporary files of killed writers. */
 #include "base/fs.h"
 #include "base/io_impl.h"
 #include "base/session_impl.h"
@@ -28,7 +28,7 @@ void file_unlock_folder(int lock) {
     if (lock >= 0) close(lock);
 }
 
-/* Length of the target's name in that of a temporary file; 0 if it is none. */
+/* The length of the target's name within a temporary file's name; 0 if it isn't one. */
 static size_t temp_target_length(const char *name) {
     static const size_t mark = sizeof TEMP_MARK - 1;
     size_t n = strlen(name);
@@ -38,7 +38,7 @@ static size_t temp_target_length(const char *name) {
     return memcmp(tail - mark, TEMP_MARK, mark) == 0 ? n - TEMP_EXTRA : 0;
 }
 
-/* A writer that lives has locked its file. */
+/* A live writer holds a lock on its file. */
 static bool is_leftover(const char *path) {
     struct stat st;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -5,13 +5,13 @@
 
 enum { FIRST_SIZE = 16 };
 
-/* Eight neighbours share a cache line: most keys are numbers given out in order. */
+/* Keeps eight neighbours in a cache line: most keys are numbers assigned in order. */
 static size_t home_slot(const Map *m, uint64_t key) {
     uint64_t h = (key >> 3) * UINT64_C(0x9E3779B97F4A7C15);
     return (size_t)((h ^ h >> 32) << 3 | (key & 7)) & m->mask;
 }
 
-/* The slot that holds `key`, or the free one where it would go. */
+/* The slot of `key`, or the free slot where it would go. */
 static size_t probe_slot(const Map *m, uint64_t key) {
     size_t i = home_slot(m, key);
     while (m->used[i] && m->key[i] != key)
@@ -62,10 +62,10 @@ void map_free(Map *m) {
     *m = MAP(m->s);
 }
 
-/* ---- the index: 32 bits of each hash are kept, enough to grow and to skip most
+/* ---- the index: keeps 32 bits of each hash, enough to grow and to skip most
  * comparisons; a free slot has id UINT32_MAX ---- */
 
-enum { NEAR_BITS = 4 }; /* sixteen slots are two cache lines */
+enum { NEAR_BITS = 4 }; /* sixteen slots fill two cache lines */
 
 static uint32_t short_hash(uint64_t hash) {
     uint64_t h = (hash >> NEAR_BITS) * UINT64_C(0x9E3779B97F4A7C15);

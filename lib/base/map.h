@@ -1,11 +1,12 @@
-/* Hash tables: 64-bit key to 64-bit value, and an index of numbered things by hash. */
+/* Hash tables: 64-bit keys to 64-bit values, and an index of numbered things by
+ * hash. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 
 #include "base/mem.h"
 
-/* uint64 -> uint64, open addressing. Start from MAP(session); iterate over slots with
- * used[]. */
+/* uint64 -> uint64, open addressing. Initialise with MAP(session); iterate over slots
+ * with used[]. */
 typedef struct Map {
     Session *s;
     uint64_t *key, *val;
@@ -19,7 +20,7 @@ void map_free(Map *m);
 
 /* Finds numbered things by content: the caller keeps the things, this keeps (hash, id).
  * index_find returns the id whose hash matches and for which same(ctx, id) holds, or
- * UINT32_MAX. Hashes that differ in their last four bits only lie side by side. */
+ * UINT32_MAX. Hashes that differ only in their last four bits are neighbours. */
 typedef struct Index {
     Session *s;
     uint64_t *slot; /* hash << 32 | id */
@@ -29,10 +30,10 @@ typedef struct Index {
 typedef bool SameFn(const void *ctx, uint32_t id);
 uint32_t index_find(const Index *x, uint64_t hash, SameFn *same, const void *ctx);
 void index_add(Index *x, uint64_t hash, uint32_t id);
-void index_reserve(Index *x, size_t extra); /* room for so many more */
+void index_reserve(Index *x, size_t extra); /* room for `extra` more */
 void index_free(Index *x);
 
-uint64_t hash_mix(uint64_t h, uint64_t v); /* combine; order matters */
+uint64_t hash_mix(uint64_t h, uint64_t v); /* combines; order matters */
 uint64_t hash_bytes(const void *p, size_t n,
                     uint64_t seed); /* for tables, not for files */
 

@@ -1,6 +1,7 @@
-/* Mapped files. What lies in a mapping can change or vanish under its reader, so the
- * session knows which files are mapped: a handler of SIGBUS asks whose end has come
- * nearer, and nothing is committed that was made of a file that changed meanwhile. */
+/* Mapped files. A mapping can change or lose its end under its reader, so the session
+ * records which files are mapped: a handler of SIGBUS looks up the file that became
+ * shorter, and nothing is committed that was made from a file which has changed
+ * meanwhile. */
 #include "base/io_impl.h"
 #include "base/session_impl.h"
 
@@ -63,7 +64,7 @@ const char *file_mapped_at(Session *s, const void *address) {
     return NULL;
 }
 
-/* Another file in its place is none of our business: ours is still as it was. */
+/* A different file under the same name doesn't matter: the mapped one is unchanged. */
 static bool is_file_changed(const Mapping *m) {
     struct stat st;
     if (stat(m->name, &st) != 0 || (uint64_t)st.st_dev != m->device ||

@@ -1,4 +1,4 @@
-/* Heap memory that never fails to its caller: running out ends the program through the
+/* Heap memory that never fails for its caller: running out ends the program through the
  * session's hook, so that only tensor memory needs an error path. */
 #include "base/mem.h"
 
@@ -19,7 +19,8 @@ static size_t checked_product(Session *s, size_t count, size_t size) {
     return total;
 }
 
-/* Large blocks in huge pages, which are faulted in hundreds of times less often. */
+/* Puts large blocks in huge pages, which need several hundred times fewer page
+ * faults. */
 static void *advise_huge_pages(void *p, size_t size) {
     if (size < 2 * HUGE_PAGE) return p;
     size_t skip = -(uintptr_t)p & (HUGE_PAGE - 1);

@@ -1,5 +1,5 @@
-/* Memory: small allocations never fail (the session's hook ends the program),
- * arenas free everything at once, vectors grow. Tensor data is lib/value's. */
+/* Memory: small allocations never fail (the session's hook ends the program), arenas
+ * free everything at once, vectors grow. Tensor data belongs to lib/value. */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 
@@ -16,10 +16,10 @@ void *mem_zalloc(Session *s, size_t count,
                  size_t size); /* cleared; count*size checked */
 void *mem_realloc(Session *s, void *p, size_t count, size_t size);
 void mem_free(void *p);
-/* The end for want of memory, for what other libraries allocate. */
+/* Ends the program for lack of memory; for allocations of other libraries. */
 _Noreturn void mem_panic(Session *s);
 
-/* Checked size arithmetic: false on overflow, *r untouched then. */
+/* Checked size arithmetic: false on overflow, and *r is unchanged. */
 static inline bool size_mul(size_t a, size_t b, size_t *r) {
     size_t t;
     return !__builtin_mul_overflow(a, b, &t) && (*r = t, true);
@@ -37,7 +37,7 @@ static inline bool i64_mul(int64_t a, int64_t b, int64_t *r) {
 typedef struct Arena Arena;
 Arena *arena_new(Session *s);
 void arena_free(Arena *a);                /* NULL is fine */
-void arena_reset(Arena *a);               /* forget all, keep the first block */
+void arena_reset(Arena *a);               /* empties it, keeps the first block */
 void *arena_alloc(Arena *a, size_t size); /* not cleared */
 void *arena_zalloc(Arena *a, size_t count, size_t size); /* cleared */
 void *arena_copy(Arena *a, const void *p, size_t size);

@@ -1,4 +1,4 @@
-/* What reading and writing floats share. */
+/* Shared by reading and writing of floats. */
 #ifndef BASE_NUM_IMPL_H
 #define BASE_NUM_IMPL_H
 
@@ -6,8 +6,8 @@
 
 __extension__ typedef unsigned __int128 U128;
 
-/* The top 128 bits of 10^e, the highest set: 10^e = (hi:lo + x) * 2^(num_log2_pow10(e)
- * - 127) with 0 <= x < 1, and x = 0 just for 0 <= e <= 55. */
+/* The top 128 bits of 10^e, the highest bit set: 10^e = (hi:lo + x) *
+ * 2^(num_log2_pow10(e) - 127) with 0 <= x < 1, and x = 0 exactly for 0 <= e <= 55. */
 enum { POW10_MIN = -342, POW10_MAX = 324, POW10_EXACT = 55 };
 typedef struct Pow10 {
     uint64_t hi, lo;

@@ -1,20 +1,20 @@
 /* Numbers from text. A float is read as its digits and a power of ten. Few digits and a
  * small power are exact in a double's arithmetic (one rounding); the rest goes to
- * strtod as DIGITSeEXP, which no locale changes. A narrower width is then one more
- * rounding, right unless the double lies halfway between two narrow numbers: only there
- * the digits are looked at again. */
+ * strtod as DIGITSeEXP, which doesn't depend on the locale. A narrower width needs a
+ * second rounding, which is correct unless the double lies halfway between two narrow
+ * numbers: only then are the digits compared again. */
 #include "base/num_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A double halfway between two doubles has at most 767 digits; more can only say
- * "above". */
+/* A double halfway between two doubles has at most 767 digits; further digits can only
+ * mean "above". */
 enum { DIGITS_MAX = 770, EXP_MAX = 100000 };
 
 typedef struct ScannedDecimal {
-    const char *first, *end; /* significant digits, perhaps with a point between them */
+    const char *first, *end; /* significant digits, possibly with a point */
     uint64_t lead;           /* the first 19 of them as a number */
     size_t ndigits;          /* of first..end, without leading zeros */
     int64_t exp;             /* value = DIGITS * 10^exp */
@@ -41,7 +41,7 @@ static const char *scan_digits(const char *p, const char *end, ScannedDecimal *d
     return any ? p : start;
 }
 
-/* Reads e[+-]digits, if there is one. */
+/* Reads e[+-]digits, if present. */
 static const char *scan_exponent(const char *p, const char *end, ScannedDecimal *d) {
     const char *q = p;
     int64_t e = 0;
@@ -55,8 +55,8 @@ static const char *scan_exponent(const char *p, const char *end, ScannedDecimal 
     return q;
 }
 
-/* The digits as text, at most DIGITS_MAX of them and a last 1 if others were left out.
- */
+/* The digits as text, at most DIGITS_MAX of them, followed by a 1 if any were cut
+ * off. */
 static size_t copy_digits(const ScannedDecimal *d, char *buf, int64_t *exp) {
     size_t n = 0, left = d->ndigits;
     for (const char *p = d->first; p < d->end && n < DIGITS_MAX; p++) {
@@ -83,8 +83,8 @@ static double read_by_strtod(const ScannedDecimal *d) {
     return strtod(buf, NULL);
 }
 
-/* top * 2^e, rounded to a double, for a top with its highest bit set; `more` says that
- * a bit below top is set. False outside the normal doubles. */
+/* top * 2^e, rounded to a double, where top has its highest bit set; `more` says that a
+ * bit below top is set. False outside the range of normal doubles. */
 static bool round_normal(uint64_t top, bool more, int e, double *v) {
     uint64_t c = top >> 11, rest = top & 0x7FF, bits;
     c += rest > 0x400 || (rest == 0x400 && (more || (c & 1)));
@@ -101,9 +101,8 @@ static bool round_product(U128 p, int e, double *v) {
     return round_normal((uint64_t)(p >> 64), (uint64_t)p != 0, e + 64 - shift, v);
 }
 
-/* lead * 10^exp by a 128-bit power of ten: the product is known to lie in [p, p + 2),
- * and where both ends round alike, that is the answer. False: it has to be worked out.
- */
+/* lead * 10^exp, using a 128-bit power of ten: the product lies in [p, p + 2), and if
+ * both ends round to the same double, that is the result. False: undecided. */
 static bool multiply_pow10(uint64_t lead, int64_t exp, double *v) {
     if (exp < POW10_MIN || exp > POW10_MAX) return false;
     int e = (int)exp, shift = __builtin_clzll(lead);
@@ -129,7 +128,7 @@ static double decimal_to_double(const ScannedDecimal *d) {
         return multiply_pow10(d->lead, d->exp, &v) ? v : read_by_strtod(d);
     }
     int64_t exp =
-        d->exp + (int64_t)d->ndigits - 19; /* lead is cut off: try both sides */
+        d->exp + (int64_t)d->ndigits - 19; /* lead is truncated: try both sides */
     if (multiply_pow10(d->lead, exp, &v) && multiply_pow10(d->lead + 1, exp, &above) &&
         v == above)
         return v;
@@ -159,8 +158,8 @@ static int compare_exactly(const ScannedDecimal *d, double v) {
     return 0;
 }
 
-/* The other neighbour when v lies exactly between two numbers of the width, else
- * `near`. */
+/* If v lies exactly between two numbers of the width, the neighbour other than `near`;
+ * else `near`. */
 static double across_tie(double v, double near, FloatWidth w) {
     double edge = w == FLOAT32 ? 0x1.ffffffp127 : 65520.0; /* first to round to inf */
     if (v >= edge) return v == edge ? (w == FLOAT32 ? 0x1.fffffep127 : 65504.0) : near;
@@ -168,14 +167,14 @@ static double across_tie(double v, double near, FloatWidth w) {
     return float_round(other, w) == other ? other : near;
 }
 
-/* v: the decimal rounded to double, positive. */
+/* v: the positive decimal, rounded to double. */
 static double narrow_to_width(const ScannedDecimal *d, double v, FloatWidth w) {
     double near = float_round(v, w);
     if (near == v) return v;
     double other = across_tie(v, near, w);
     if (other == near) return near;
     int side = compare_exactly(d, v);
-    if (side == 0) return near; /* a true tie: to even */
+    if (side == 0) return near; /* an exact tie: to even */
     return (side > 0) == (near > v) ? near : other;
 }
 
@@ -246,7 +245,7 @@ size_t num_read_uint(const char *p, size_t n, uint64_t *v, bool *overflow) {
     return i;
 }
 
-/* The power of 1000 or 1024 that a unit's letter stands for; 0 if it is no unit. */
+/* The power of 1000 or 1024 that a unit's letter means; 0 if it isn't a unit. */
 static unsigned unit_power(char c) {
     static const char units[] = "kmgt";
     const char *at = c ? strchr(units, c | 0x20) : NULL;

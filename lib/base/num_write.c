@@ -1,8 +1,8 @@
-/* Numbers to text. A float becomes the shortest decimal that reads back to it, the
- * nearest of those, by R. Giulietti's "Schubfach": with 10^k just below the gap between
- * two neighbouring floats, the wanted decimal is a multiple of 10^k or 10^(k+1), and
- * the only candidates are those around the float itself. Products are rounded to odd,
- * which keeps all comparisons. */
+/* Numbers to text. A float becomes the shortest decimal that reads back to it, and the
+ * nearest of these, by R. Giulietti's "Schubfach": with 10^k just below the gap between
+ * two neighbouring floats, the result is a multiple of 10^k or 10^(k+1), and only those
+ * around the float itself are candidates. Products are rounded to odd, which preserves
+ * all comparisons. */
 #include "base/num_impl.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ typedef struct Decimal {
     int exp;
 } Decimal;
 
-/* c * 2^q, a float as its width keeps it */
+/* c * 2^q, the parts of a float of some width */
 typedef struct BinaryFloat {
     uint64_t c;
     int q;
@@ -59,13 +59,13 @@ static BinaryFloat split_float(double v, FloatWidth w) {
     return (BinaryFloat){c, q, c == UINT64_C(1) << (bits - 1) && q > least};
 }
 
-/* g * c / 2^128; its last bit also says whether anything was cut off. */
+/* g * c / 2^128; the last bit is also set if anything was cut off. */
 static uint64_t scale_to_odd(Pow10 g, uint64_t c) {
     U128 y = (U128)g.hi * c + (uint64_t)(((U128)g.lo * c) >> 64);
     return (uint64_t)(y >> 64) | ((uint64_t)y > 1);
 }
 
-/* 10^e as a 128-bit number that is not too small. */
+/* 10^e rounded up to 128 bits. */
 static Pow10 pow10_above(int e) {
     Pow10 g = pow10_get(e);
     if (e >= 0 && e <= POW10_EXACT) return g;
@@ -75,9 +75,9 @@ static Pow10 pow10_above(int e) {
 }
 
 static Decimal shortest_decimal(BinaryFloat b) {
-    /* 4 c, and the ends of what rounds to it, which belong to it if c is even */
+    /* 4 c, and the bounds of what rounds to it, inclusive if c is even */
     uint64_t c4 = 4 * b.c, odd = b.c & 1;
-    /* k = floor(log10(gap)), the gap being 2^q, or 3/4 of that */
+    /* k = floor(log10(gap)), where the gap is 2^q, or 3/4 of that */
     int k = (b.q * 1262611 - (b.closer_below ? 524031 : 0)) >> 22;
     int h = b.q + num_log2_pow10(-k) + 1;
     Pow10 g = pow10_above(-k);
@@ -98,7 +98,7 @@ static Decimal float_to_decimal(double v, FloatWidth w) {
     BinaryFloat b = split_float(v, w);
     Decimal d;
     if (b.q <= 0 && b.q > -53 && (b.c & ((UINT64_C(1) << -b.q) - 1)) == 0)
-        d = (Decimal){b.c >> -b.q, 0}; /* a whole number: no shorter text is as near */
+        d = (Decimal){b.c >> -b.q, 0}; /* an integer: no shorter text is as near */
     else
         d = shortest_decimal(b);
     while (d.digits % 10 == 0) {
@@ -154,7 +154,7 @@ size_t num_write_float(char *buf, double v, FloatWidth w) {
     Decimal d = float_to_decimal(fabs(v), w);
     size_t n = num_write_uint(digits, d.digits);
     int top = d.exp + (int)n - 1;
-    if (top < -4 || top >= 16) /* as Python */
+    if (top < -4 || top >= 16) /* as in Python */
         return sign + write_scientific(buf + sign, digits, n, top);
     return sign + write_fixed(buf + sign, digits, (int)n, top);
 }

@@ -1,5 +1,5 @@
-/* Reading a file that a graph file names: only below the folder given, whatever the
- * name says and whatever links lie in between. */
+/* Opens a file that a graph file names: only below the given folder, whatever the name
+ * contains and whatever links are on the way. */
 #include "base/fs.h"
 #include "base/io_impl.h"
 
@@ -14,7 +14,7 @@
 
 enum { FILE_FLAGS = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY };
 
-/* No empty name, no "/..." and no ".." between slashes. */
+/* Not empty, not absolute, and no ".." component. */
 static bool is_path_below(const char *rel) {
     if (rel[0] == '\0' || rel[0] == '/') return false;
     for (const char *p = rel; *p;) {
@@ -25,7 +25,7 @@ static bool is_path_below(const char *rel) {
     return true;
 }
 
-/* Without openat2: folder by folder, none of them a link. */
+/* Without openat2: opens folder by folder, refusing links. */
 static int open_by_steps(int dir, const char *rel) {
     char part[NAME_MAX + 1];
     int at = dir;

@@ -1,7 +1,7 @@
-/* A pool of threads. The caller takes chunks like any worker; workers that wake up too
- * late for a job find it closed and go back to sleep, so a busy machine never makes the
- * caller wait for a thread that has done nothing. Before sleeping each side spins for
- * some microseconds. */
+/* A pool of threads. The caller takes chunks like any worker. Workers that wake up too
+ * late for a job find it closed and go back to sleep, so even on a busy machine the
+ * caller never waits for a thread that has done nothing. Both sides spin for some
+ * microseconds before they sleep. */
 #include "base/pool.h"
 
 #include "base/session.h"
@@ -63,7 +63,7 @@ static void pause_cpu(void) {
 #endif
 }
 
-/* Waits a little while *v == old. */
+/* Spins for a short while as long as *v == old. */
 static void spin_while(atomic_uint *v, unsigned old) {
     for (int i = 0; i < SPINS; i++) {
         if (atomic_load_explicit(v, memory_order_acquire) != old) return;
@@ -79,7 +79,8 @@ static void run_chunks(Pool *p, PoolJob job, unsigned worker) {
     }
 }
 
-/* The calling thread's number: workers are 1.., any other thread is the caller, 0. */
+/* The calling thread's number: workers are 1.., any other thread counts as the caller,
+ * 0. */
 static unsigned this_worker(const Pool *p) {
     pthread_t self = pthread_self();
     for (unsigned i = 0; i < p->started; i++)
@@ -114,11 +115,12 @@ static void *worker_main(void *arg) {
     return NULL;
 }
 
-/* Signals are for the caller's thread. A thread that can't be had is done without. */
+/* Only the caller's thread handles signals. If a thread can't be created, the pool does
+ * without it. */
 static void start_workers(Pool *p) {
     sigset_t all, before;
     sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* comes to the thread that reads a mapped file */
+    sigdelset(&all, SIGBUS); /* goes to the thread that reads a mapped file */
     p->thread = mem_zalloc(p->s, p->threads, sizeof *p->thread);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&p->lock);

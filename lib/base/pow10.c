@@ -1,7 +1,7 @@
 /* Powers of ten to 128 bits, from two small tables: 10^(27 i) to 192 bits and 5^j
- * exactly. The product's error lies more than 60 bits below the 128 that are kept; that
- * it never carries into them was checked for each exponent of the range when the table
- * was made. */
+ * exactly. The product's error is more than 60 bits below the 128 bits kept; when the
+ * table was made, each exponent of the range was checked to ensure that the error never
+ * carries into them. */
 #include "base/num_impl.h"
 
 /* floor(10^(27 i) * 2^r), i = -13.., r such that the top bit is set. */

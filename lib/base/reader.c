@@ -1,5 +1,5 @@
-/* Reading in pieces: a window over the input that moves forward and grows when asked
- * to. A mapped file and memory are one window from the start. */
+/* Reading in pieces: a window over the input that moves forward and grows on demand.
+ * Memory and a mapped file are a single window from the start. */
 #include "base/fs.h"
 #include "base/io_impl.h"
 
@@ -43,7 +43,8 @@ void reader_open_mem(Session *s, const char *name, const void *p, size_t n, Read
     *r = (Reader){.s = s, .name = name, .p = p, .n = n, .eof = true};
 }
 
-/* Makes room for `size` bytes from r->p on, and for a piece of the input at least. */
+/* Makes room for `size` bytes from r->p on, and for at least one more piece of the
+ * input. */
 static void grow_window(Reader *r, size_t size) {
     struct ReaderImpl *m = r->impl;
     size_t want = size > r->n + PIECE ? size : r->n + PIECE;
@@ -57,8 +58,8 @@ static void grow_window(Reader *r, size_t size) {
 bool reader_need(Reader *r, size_t n) {
     struct ReaderImpl *m = r->impl;
     while (r->n < n && !r->eof) {
-        /* The window at most doubles before more has really come: a file that
-         * promises much and ends early costs little. */
+        /* The window at most doubles before more data has arrived: a file that promises
+         * much and ends early costs little. */
         grow_window(r, n < 2 * r->n ? n : 2 * r->n);
         size_t used = (size_t)(r->p - m->buf) + r->n;
         ssize_t got = file_read_some(m->fd, m->buf + used, m->cap - used);

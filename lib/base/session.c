@@ -1,4 +1,5 @@
-/* The session: made first, freed last; everything else in it appears on first use. */
+/* The session: created first, freed last; everything else in it is created on first
+ * use. */
 #include "base/session_impl.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a Session holds: for the files of lib/base only. */
+/* The contents of a Session, for the files of lib/base only. */
 #ifndef BASE_SESSION_IMPL_H
 #define BASE_SESSION_IMPL_H
 
@@ -7,9 +7,10 @@
 
 #include <stdatomic.h>
 
-/* A file that a signal handler removes. A node is made once and used again. */
+/* A file that a signal handler removes. Nodes are reused, never freed before the
+ * session. */
 typedef struct TempFile {
-    _Atomic(char *) path; /* NULL: none now */
+    _Atomic(char *) path; /* NULL: unused */
     struct TempFile *next;
 } TempFile;
 
@@ -23,18 +24,18 @@ typedef struct SlotUse {
     void (*free)(void *);
 } SlotUse;
 
-/* A mapped file: what a signal handler and writers ask about. A node is made once and
- * used again. */
+/* A mapped file, for a signal handler and for writers. Nodes are reused, never freed
+ * before the session. */
 typedef struct Mapping {
-    _Atomic(const char *) p; /* NULL: none now */
+    _Atomic(const char *) p; /* NULL: unused */
     size_t n;
     char *name;
     uint64_t device, inode;
-    int64_t seconds, nanoseconds; /* when it was last changed */
+    int64_t seconds, nanoseconds; /* time of its last change */
     struct Mapping *next;
 } Mapping;
 
-/* Where span_place stopped last: the next span is usually further on in the same
+/* Where span_place stopped last: usually the next span is further on in the same
  * source. */
 typedef struct PlaceCache {
     uint32_t source, byte, line, col;
@@ -43,14 +44,14 @@ typedef struct PlaceCache {
 struct TlSession {
     PanicFn *panic;
     void *panic_ctx;
-    unsigned depth; /* of calls that are being worked on */
+    unsigned depth; /* of nested calls being processed */
     atomic_bool expired;
     _Atomic(const char *) doing;
     Arena *arena;
     Options options;
     Pool *pool;
-    int cpu_level;       /* this CPU's; -1 before the first look */
-    uint64_t max_memory; /* this machine's; 0 before the first look */
+    int cpu_level;       /* this CPU's; -1 until detected */
+    uint64_t max_memory; /* this machine's; 0 until detected */
     SlotUse slot[SLOT_N];
     unsigned char slot_order[SLOT_N];
     unsigned nslots;

@@ -1,4 +1,4 @@
-/* Sources: the texts that spans point into, and places in them as line and column. */
+/* Sources: the texts that spans point into, and how spans become lines and columns. */
 #include "base/session_impl.h"
 
 #include <string.h>

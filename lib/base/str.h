@@ -1,4 +1,4 @@
-/* Growable text, and words that are compared by number. */
+/* Growable text, and symbols, which are compared by number. */
 #ifndef BASE_STR_H
 #define BASE_STR_H
 
@@ -31,9 +31,9 @@ const char *str_counted(Session *s, size_t n, const char *what);
 typedef uint32_t Sym;
 Sym sym(Session *s, const char *text);
 Sym sym_n(Session *s, const char *p, size_t n);
-Sym sym_find(Session *s, const char *p, size_t n); /* 0 if it was never interned */
+Sym sym_find(Session *s, const char *p, size_t n); /* 0 if never interned */
 const char *sym_text(Session *s, Sym y);           /* "" for 0 */
-void sym_reserve(Session *s, size_t extra);        /* a hint: so many new ones come */
+void sym_reserve(Session *s, size_t extra); /* a hint: `extra` new ones will follow */
 
 /* Kinds of ASCII characters; a byte of any other is of none. */
 static inline bool ascii_is_digit(char c) {
@@ -62,28 +62,28 @@ static inline int ascii_hex_digit(char c) { /* -1: it is none */
  * character; 0: there is none. */
 size_t str_utf8_next(const char *p, size_t n, uint32_t *cp);
 void str_put_utf8(Str *b, uint32_t cp);
-/* Whole characters of UTF-8, no surrogates; */
+/* Is it well-formed UTF-8 without surrogates? */
 bool str_is_utf8(const char *p, size_t n);
-/* and none that change what a terminal or an editor shows of their surroundings:
- * controls, marks of direction, line separators. */
+/* Is it also free of characters that change how a terminal or an editor shows their
+ * surroundings: controls, direction marks, line separators? */
 bool str_is_plain(const char *p, size_t n);
 
-/* Adds what the escape at p, a backslash, means: \n, \xHH, \uHHHH, ... Returns its
- * length; 0: it is none, and *why says why. */
+/* Adds the meaning of the escape at p, a backslash: \n, \xHH, \uHHHH, ... Returns its
+ * length; 0: invalid, and *why gives the reason. */
 size_t str_unescape(Str *b, const char *p, size_t n, const char **why);
 /* JSON text of a string, with quotes; control characters and invalid UTF-8 escaped. */
 void str_json(Str *b, const char *p, size_t n);
 /* A string of the expression language, in single quotes. */
 void str_quote(Str *b, const char *text);
-/* As printed to a person: control characters and escapes made visible. */
+/* For people: control characters and escapes are made visible. */
 void str_visible(Str *b, const char *p, size_t n);
-/* The same in as many columns: "?" for what a terminal must not get. */
+/* The same without changing the width: "?" for what must not reach a terminal. */
 void str_masked(Str *b, const char *p, size_t n);
 
 /* The nearest of n candidates by edit distance, or NULL if none is near: for "did you
  * mean". */
 const char *str_nearest(Session *s, const char *word, const char *const *of, size_t n);
-/* Shell pattern: * and ? only. */
+/* A shell pattern with * and ? only. */
 bool str_glob(const char *pattern, const char *text);
 /* Splits "a, b ,c" at commas outside brackets; parts are trimmed and arena-owned. */
 size_t str_split(Arena *a, const char *text, char sep, char ***parts);

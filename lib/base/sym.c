@@ -1,4 +1,4 @@
-/* Symbols: each text is kept once in the session's arena and known by its number. */
+/* Symbols: the session's arena keeps each text once; a symbol is its number. */
 #include "base/session_impl.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ static bool is_wanted_sym(const void *ctx, uint32_t id) {
     return t->n == w->n && memcmp(t->p, w->p, w->n) == 0;
 }
 
-/* Names that count up (h1, h2, ...) lie side by side in the index: the last byte is
- * left out of the hash but for its last four bits. */
+/* Names that count up (h1, h2, ...) become neighbours in the index: of the last byte,
+ * only the last four bits are hashed, as the low bits. */
 static uint64_t hash_sym_text(const char *p, size_t n) {
     if (n == 0) return 0;
     return hash_bytes(p, n - 1, 0) << 4 | (p[n - 1] & 15);

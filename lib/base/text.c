@@ -1,4 +1,4 @@
-/* Text for others: quoting, near words, patterns, lists. */
+/* Text for output: quoting, similar words, patterns, lists. */
 #include "base/session_impl.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ void str_put_utf8(Str *b, uint32_t cp) {
         str_putc(b, (char)(0x80 | (cp >> 6 * more & 0x3F)));
 }
 
-/* Characters that change what a terminal or an editor shows of their surroundings. */
+/* Characters that change how a terminal or an editor shows their surroundings. */
 static bool is_deceptive(uint32_t c) {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E ||
            c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
@@ -71,7 +71,7 @@ void str_json(Str *b, const char *p, size_t n) {
         uint32_t c = 0;
         len = str_utf8_next(p + i, n - i, &c);
         if (len == 0) {
-            str_puts(b, "\\ufffd"); /* JSON has no way to write a stray byte */
+            str_puts(b, "\\ufffd"); /* JSON can't represent a stray byte */
             len = 1;
         } else if (is_deceptive(c)) {
             add_json_control(b, c);
@@ -89,7 +89,7 @@ void str_quote(Str *b, const char *text) {
     for (size_t i = 0, len; i < n; i += len) {
         uint32_t c = 0;
         len = str_utf8_next(text + i, n - i, &c);
-        if (len == 0) len = 1; /* a stray byte, as it is */
+        if (len == 0) len = 1; /* a stray byte, unchanged */
         if (c == '\\' || c == '\'')
             str_printf(b, "\\%c", (int)c);
         else if (c == '\n' || c == '\t')
@@ -155,7 +155,7 @@ void str_visible(Str *b, const char *p, size_t n) {
     }
 }
 
-/* ---- near words ---- */
+/* ---- similar words ---- */
 
 enum { WORD_MAX = 64 };
 
@@ -166,8 +166,8 @@ static int min_int(int a, int b) {
     return a < b ? a : b;
 }
 
-/* Insertions, deletions, changes and swaps of neighbours that turn a into b; case is
- * free. */
+/* The number of insertions, deletions, changes and swaps of neighbours that turn a into
+ * b, ignoring case. */
 static int edit_distance(const char *a, int na, const char *b, int nb) {
     int row[3][WORD_MAX + 1]; /* rows i-2, i-1 and i, in turn */
     for (int j = 0; j <= nb; j++)
@@ -202,7 +202,7 @@ const char *str_nearest(Session *s, const char *word, const char *const *of, siz
         if (d > limit || d >= (int)(len < m ? m : len))
             continue; /* nothing in common */
         best = of[i];
-        limit = d - 1; /* only a nearer one may replace it */
+        limit = d - 1; /* only a nearer one replaces it */
         if (d == 0) break;
     }
     return best;
@@ -217,7 +217,7 @@ bool str_glob(const char *pattern, const char *text) {
         } else if (*pattern == '?' || *pattern == *text) {
             pattern++;
             text++;
-        } else if (star) { /* let the last star take one more */
+        } else if (star) { /* let the last star match one more */
             pattern = star;
             text = ++retry;
         } else {

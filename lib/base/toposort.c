@@ -1,4 +1,4 @@
-/* An order of things in which each comes after those that it needs. */
+/* Topological order by depth-first search, with an explicit stack. */
 #include "base/toposort.h"
 
 #include "base/mem.h"
@@ -10,7 +10,7 @@ typedef struct TopoWalk {
     Session *s;
     const uint32_t *first, *need;
     uint32_t *order, norder;
-    uint8_t *state; /* 0 not met, 1 open, 2 done */
+    uint8_t *state; /* 0 not seen, 1 open, 2 done */
     Vec(OpenThing) open;
 } TopoWalk;
 
@@ -19,7 +19,7 @@ static void open_thing(TopoWalk *w, uint32_t x) {
     vec_push(w->s, &w->open, ((OpenThing){x, w->first[x]}));
 }
 
-/* The open things from x on need each other in a circle. */
+/* The open things from x on form a cycle. */
 static uint32_t copy_cycle(TopoWalk *w, uint32_t x) {
     size_t from = w->open.n;
     while (w->open.p[from - 1].thing != x)
@@ -30,7 +30,7 @@ static uint32_t copy_cycle(TopoWalk *w, uint32_t x) {
     return n;
 }
 
-/* 0, or the length of a circle. */
+/* Visits the next thing that the top one needs. Returns 0, or the length of a cycle. */
 static uint32_t visit_next_need(TopoWalk *w) {
     OpenThing *top = &w->open.p[w->open.n - 1];
     if (top->next < w->first[top->thing + 1]) {

@@ -1,7 +1,7 @@
-/* Writing: what is to become a regular file grows under a temporary name beside it, so
- * that readers see the old file or the whole new one. Everything else is written
- * directly. A temporary file is locked as long as its writer lives: so a later one can
- * tell what a killed one has left (base/left.c). */
+/* Writing: a future regular file grows under a temporary name beside it, so that
+ * readers see either the old file or the complete new one. Everything else is written
+ * directly. A temporary file is locked while its writer lives, so that a later writer
+ * can recognise what a killed one has left (base/left.c). */
 #include "base/fs.h"
 #include "base/io_impl.h"
 #include "base/map.h"
@@ -26,10 +26,10 @@ struct Writer {
     int fd;
     int lock;     /* on the temporary file, once fd is closed */
     bool own;     /* fd is ours to close */
-    bool failed;  /* and diagnosed */
-    bool sealed;  /* nothing is added any more */
-    bool durable; /* what is committed outlives a loss of power */
-    bool fresh;   /* nothing may have the target's name yet */
+    bool failed;  /* already diagnosed */
+    bool sealed;  /* nothing may be added */
+    bool durable; /* survives a power failure once committed */
+    bool fresh;   /* no file may have the target's name yet */
     Xxh64 *hash;  /* of what would be written; nothing is */
     char *name;   /* for messages */
     char *target; /* where the temporary file goes; NULL when written directly */
@@ -44,7 +44,7 @@ static char *copy_text(Session *s, const char *text) {
     return memcpy(mem_alloc(s, n), text, n);
 }
 
-/* Length of the folder part with its slash; 0 if there is none. */
+/* Length of the folder part including its slash; 0 if there is none. */
 static size_t folder_length(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) + 1 : 0;
@@ -57,7 +57,7 @@ static char *resolve_links(Session *s, const char *path) {
     for (int i = 0; i < LINKS_MAX; i++) {
         char to[PATH_MAX];
         ssize_t n = readlink(at.p, to, sizeof to);
-        if (n < 0) return at.p; /* not a link, or not there */
+        if (n < 0) return at.p; /* not a link, or missing */
         at.n = n > 0 && to[0] == '/' ? 0 : folder_length(at.p);
         str_add(&at, to, (size_t)n);
     }
@@ -66,7 +66,7 @@ static char *resolve_links(Session *s, const char *path) {
     return NULL;
 }
 
-/* "-", /dev/stdout and the like are open already: opening them anew would start at byte
+/* "-", /dev/stdout and the like are already open: reopening them would start at byte
  * 0. */
 static int inherited_fd(const char *path) {
     if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
@@ -83,7 +83,7 @@ static int inherited_fd(const char *path) {
     return fd <= INT_MAX ? (int)fd : -1;
 }
 
-/* False if someone else has found the new file and taken it for one that was left. */
+/* False if somebody has found the new file and mistaken it for a leftover. */
 static bool lock_temp(int fd) {
     struct stat st;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
@@ -218,7 +218,7 @@ uint64_t writer_offset(const Writer *w) {
     return w->offset;
 }
 
-/* close() reports what a network file system or a full quota held back. */
+/* close() reports errors that a network file system or a full quota has delayed. */
 static bool close_output(Writer *w) {
     int fd = w->fd;
     w->fd = -1;
@@ -233,7 +233,7 @@ void file_sync_folder(Session *s, const char *path) {
     folder[n > 1 ? n - 1 : n] = '\0';
     int fd = open(n ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
-        fsync(fd); /* some file systems have none for folders */
+        fsync(fd); /* some file systems don't support this for folders */
         close(fd);
     }
     mem_free(folder);
@@ -253,7 +253,7 @@ bool writer_seal(Writer *w) {
     return close_output(w);
 }
 
-/* Overwrites nothing, not even if another program has just made the file. */
+/* Never overwrites a file, not even one that another program has just made. */
 static bool rename_fresh(const char *from, const char *to) {
     struct stat st;
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return true;
