@@ -1,5 +1,4 @@
-/* Element types: their facts from dtype.def, and what two of them become when they
- * meet. */
+/* Element types: their properties from dtype.def, and promotion. */
 #include "type/type.h"
 
 #include <string.h>
@@ -36,7 +35,8 @@ DType dtype_real(DType d) {
     return d == DT_COMPLEX64 ? DT_FLOAT32 : d == DT_COMPLEX128 ? DT_FLOAT64 : d;
 }
 
-/* The float that holds every value of a small integer; float64 for the large ones. */
+/* The float that represents every value of a small integer dtype; float64 for larger
+ * ones. */
 static DType float_holding_int(DType d) {
     return rows[d].size == 1 ? DT_FLOAT16 : rows[d].size == 2 ? DT_FLOAT32 : DT_FLOAT64;
 }
@@ -44,7 +44,7 @@ static DType complex_with_real(DType real) {
     return real == DT_FLOAT64 ? DT_COMPLEX128 : DT_COMPLEX64;
 }
 static DType wider_dtype(DType a, DType b) {
-    return a > b ? a : b; /* within a kind the numbers rise with the size */
+    return a > b ? a : b; /* within a kind, enum values grow with the size */
 }
 static DType promote_uint_int(DType u, DType i) {
     if (rows[u].size < rows[i].size) return i;
@@ -56,7 +56,7 @@ static DType promote_uint_int(DType u, DType i) {
     case 4:
         return DT_INT64;
     default:
-        return DT_FLOAT64; /* no integer holds both */
+        return DT_FLOAT64; /* no integer dtype holds both */
     }
 }
 
@@ -80,7 +80,7 @@ DType dtype_inexact(DType d, DType floatX) {
 
 DType dtype_weak(DType d, DKind k, DType floatX) {
     DKind of = rows[d].kind;
-    if (k == K_UINT) k = K_INT; /* signed or not, an integer is one class */
+    if (k == K_UINT) k = K_INT; /* for weak literals, signedness doesn't matter */
     if (of == K_UINT) of = K_INT;
     if (of >= k) return d;
     if (k == K_INT) return DT_INT64;

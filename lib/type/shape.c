@@ -1,4 +1,4 @@
-/* Static dims: what two of them that must be equal say together, and broadcasting. */
+/* Static dims: unifying two that must be equal, and broadcasting. */
 #include "type/type.h"
 
 Dim dim_meet(Dim a, Dim b) {
@@ -7,7 +7,7 @@ Dim dim_meet(Dim a, Dim b) {
     return dim_is_named(a) ? a : b;
 }
 
-/* The dim of two that meet in an elementwise op; false if they don't fit. */
+/* Broadcasts two dims; false if they don't fit. */
 static bool dim_broadcast(Dim a, Dim b, Dim *out) {
     if (a == 1 || b == 1)
         *out = a == 1 ? b : a;
@@ -20,7 +20,7 @@ static bool dim_broadcast(Dim a, Dim b, Dim *out) {
 
 int shape_broadcast(int na, const Dim *a, int nb, const Dim *b, Dim *out) {
     int n = na > nb ? na : nb;
-    for (int k = 1; k <= n; k++) { /* from the right, so that out may be a */
+    for (int k = 1; k <= n; k++) { /* from the right, since out may be a */
         Dim da = k <= na ? a[na - k] : 1, db = k <= nb ? b[nb - k] : 1;
         if (!dim_broadcast(da, db, &out[n - k])) return -1;
     }

@@ -1,4 +1,4 @@
-/* Types as text, both ways: what type_text writes, type_parse reads. */
+/* Types as text, in both directions: type_parse reads what type_text writes. */
 #include "type/type_impl.h"
 #include "type/word.h"
 
@@ -88,7 +88,7 @@ typedef struct TypeReader {
     Span at;
 } TypeReader;
 
-/* The place of bytes [from, to) of the text, if the span covers it byte for byte. */
+/* The span of bytes [from, to) of the text, if `at` covers the text byte for byte. */
 static Span type_text_span(const TypeReader *r, size_t from, size_t to) {
     if (r->at.source == 0 || r->at.end - r->at.begin != r->n) return r->at;
     return (Span){r->at.source, r->at.begin + (uint32_t)from,
@@ -129,7 +129,7 @@ static bool want_char(TypeReader *r, char c, const char *what) {
     return take_char(r, c) || fail_expected(r, what);
 }
 
-/* An ASCII identifier at the cursor; its length, 0 if there is none. */
+/* Reads an ASCII identifier; returns its length, 0 if there is none. */
 static size_t take_identifier(TypeReader *r, size_t *from) {
     skip_blanks(r);
     *from = r->i;
@@ -174,12 +174,12 @@ static bool read_type_dim(TypeReader *r, Dim *dim) {
     return fail_expected(r, "a dim (an integer, a name or ?)");
 }
 
-/* After '[': dims up to ']'. */
+/* Reads dims up to ']', after '['. */
 static bool read_type_dims(TypeReader *r, Dim *dim, int *ndim) {
     size_t from = r->i - 1;
     *ndim = 0;
     do {
-        if (*ndim > 0 && take_char(r, ']')) return true; /* a comma at the end */
+        if (*ndim > 0 && take_char(r, ']')) return true; /* a trailing comma */
         if (!ndim_fits(r->s, type_text_span(r, from, r->n), NULL, *ndim + 1))
             return false;
         if (!read_type_dim(r, &dim[*ndim])) return false;
@@ -217,7 +217,7 @@ static bool word_is(const TypeReader *r, size_t from, const char *word) {
     return r->i - from == n && memcmp(r->p + from, word, n) == 0;
 }
 
-/* dtype, or dtype[dims]; its first word is [from, r->i). */
+/* Reads dtype or dtype[dims]; the first word is [from, r->i). */
 static const Type *read_tensor_type(TypeReader *r, size_t from) {
     Dim dim[MAX_NDIM];
     int ndim = 0;
@@ -228,7 +228,7 @@ static const Type *read_tensor_type(TypeReader *r, size_t from) {
     return type_tensor(r->s, d, ndim, dim);
 }
 
-/* One character of a string, escapes resolved; 0 is not among them. */
+/* Reads a character of a string, with escapes resolved; rejects 0. */
 static bool read_string_char(TypeReader *r, Str *out) {
     const char *why = NULL;
     if (peek_char(r) != '\\') return str_putc(out, r->p[r->i++]), true;
@@ -312,7 +312,7 @@ static bool read_type_arg(TypeReader *r, TypeArg *arg) {
     return true;
 }
 
-/* A plugin's type; its name was read. */
+/* Reads a plugin's type after its name. */
 static const Type *read_plugin_type(TypeReader *r, size_t from,
                                     const TypeMakerRow *maker) {
     TypeArg arg[TYPE_ARGS_MAX];
@@ -330,7 +330,7 @@ static const Type *read_plugin_type(TypeReader *r, size_t from,
     return maker->make(r->s, maker->ctx, n, arg, type_text_span(r, from, r->i));
 }
 
-/* Anything but a list; its first word is [from, r->i). */
+/* Reads any type but a list; the first word is [from, r->i). */
 static const Type *read_flat_type(TypeReader *r, size_t from) {
     static const struct {
         const char *word;

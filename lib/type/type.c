@@ -1,4 +1,4 @@
-/* Types are interned: a table in the session finds an equal one, so that equality is
+/* Interned types: a table in the session finds an equal type, so that equality is
  * equality of pointers and a type lives as long as the session. */
 #include "type/type_impl.h"
 
@@ -170,7 +170,7 @@ const Type *type_with_dtype(Session *s, const Type *t, DType d) {
     return intern_type(s, &changed);
 }
 
-/* Lists are compared by what they hold in the end. */
+/* Strips list by list; lists are compared by their innermost elements. */
 static bool strip_lists(const Type **a, const Type **b) {
     while ((*a)->kind == TYPE_LIST && (*b)->kind == TYPE_LIST) {
         *a = (*a)->elem;
@@ -179,7 +179,7 @@ static bool strip_lists(const Type **a, const Type **b) {
     return (*a)->kind == (*b)->kind;
 }
 
-/* Both tensors or both sparse, and alike but for their dims. */
+/* Both tensors or both sparse, and equal except for their dims. */
 static bool same_type_layout(const Type *a, const Type *b) {
     return (a->kind == TYPE_TENSOR || a->kind == TYPE_SPARSE) && a->dtype == b->dtype &&
            a->ndim == b->ndim && same_text(a->why, b->why);
@@ -205,7 +205,7 @@ bool type_is_super(const Type *a, const Type *b) {
     return true;
 }
 
-/* a with other dims, in as many lists as `whole`. */
+/* a with other dims, nested in as many lists as `whole`. */
 static const Type *with_other_dims(Session *s, const Type *whole, const Type *a,
                                    const Dim *dim) {
     Type changed = *a;

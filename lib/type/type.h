@@ -30,8 +30,8 @@ typedef enum DType {
     DT_N,
     DT_NONE = -1
 } DType;
-/* Kinds in the order of promotion: a weak literal takes the tensor's dtype unless its
- * kind is higher. */
+/* In order of promotion: a weak literal takes the tensor's dtype unless its own kind is
+ * higher. */
 typedef enum DKind { K_BOOL, K_UINT, K_INT, K_FLOAT, K_COMPLEX } DKind;
 
 const char *dtype_name(DType d);           /* "float32" */
@@ -55,23 +55,23 @@ static inline bool dtype_is_integer(DType d) {
     return dtype_kind(d) == K_UINT || dtype_kind(d) == K_INT;
 }
 DType dtype_promote(DType a, DType b); /* NumPy 2's table: int64 + uint64 is float64 */
-/* What an int/bool becomes where the result must be inexact (true division, mean, exp):
- * floatX. */
+/* The dtype of an int or bool where the result must be inexact (true division, mean,
+ * exp): floatX. */
 DType dtype_inexact(DType d, DType floatX);
-/* The dtype of a tensor of dtype d meeting a weak literal of kind k: d unless k is
+/* The dtype when a tensor of dtype d meets a weak literal of kind k: d unless k is
  * higher. */
 DType dtype_weak(DType d, DKind k, DType floatX);
 /* Smallest and largest value of an integer dtype (bool: 0, 1). */
 void dtype_int_range(DType d, int64_t *lo, uint64_t *hi);
 
 enum { MAX_NDIM = 32 };
-/* May a tensor have n dims? False says that it may not, and whose result (or NULL)
- * would have them. */
+/* May a tensor have n dims? False: diagnosed; `who` (may be NULL) names the op whose
+ * result would have them. */
 #define TOO_MANY_DIMS "a tensor has at most %d dims"
 bool ndim_fits(Session *s, Span at, const char *who, int64_t n);
 
-/* A static dim: >= 0 known; DIM_UNKNOWN; or a name (DIM_NAMED(sym)), equal wherever the
- * name is the same within one graph. */
+/* A static dim: known (>= 0), DIM_UNKNOWN, or named (DIM_NAMED(sym)). Equal names mean
+ * equal dims within a graph. */
 typedef int64_t Dim;
 #define DIM_UNKNOWN  ((Dim)-1)
 #define DIM_NAMED(y) ((Dim)(-2 - (Dim)(y)))
@@ -84,15 +84,15 @@ static inline bool dim_is_named(Dim d) {
 static inline Sym dim_sym(Dim d) {
     return (Sym)(-2 - d);
 }
-/* Of two known dims; false: no dim is that large. */
+/* The sum of two known dims; false if it overflows. */
 static inline bool dim_add(Dim a, Dim b, Dim *sum) {
     return !__builtin_add_overflow(a, b, sum);
 }
-/* Could they be equal at run time? False only for two different known dims. */
+/* Might they be equal at run time? False only for two different known dims. */
 static inline bool dim_may_equal(Dim a, Dim b) {
     return a == b || a < 0 || b < 0;
 }
-/* The more telling of two dims that must be equal: known, then named, then unknown. */
+/* Unifies two dims that must be equal: prefers known, then named, then unknown. */
 Dim dim_meet(Dim a, Dim b);
 
 typedef enum TypeKind {
@@ -102,9 +102,9 @@ typedef enum TypeKind {
     TYPE_LIST,   /* elem */
     TYPE_SLICE,
     TYPE_NONE,
-    TYPE_NULL,         /* why: a derivative that is undefined; never holds a value */
-    TYPE_DISCONNECTED, /* no dependence at all; never holds a value */
-    TYPE_EMPTY,        /* {}: the result that is a tree without leaves */
+    TYPE_NULL,         /* why: an undefined derivative; never holds a value */
+    TYPE_DISCONNECTED, /* no dependence; never holds a value */
+    TYPE_EMPTY,        /* {}: a result that is a tree without leaves */
     TYPE_PLUGIN        /* a plugin's own: cls */
 } TypeKind;
 
@@ -127,40 +127,41 @@ const Type *type_simple(Session *s, TypeKind k); /* random, slice, none, disconn
 const Type *type_null(Session *s, const char *why);
 const Type *type_list(Session *s, const Type *elem);
 const Type *type_sparse(Session *s, const char *format, DType d, const Dim dim[2]);
-/* `name` is its text form: type_parse finds it once it was made. */
+/* `name` is its text form; afterwards, type_parse finds it. */
 const Type *type_plugin(Session *s, const char *name, const TypeClass *cls);
-/* Types that plugins bring: makes the type `name`, `name(arg, ...)`, whose arguments
- * are texts in quotes or integers. NULL: diagnosed. */
+/* Types from plugins: makes the type `name`, `name(arg, ...)`, whose arguments are
+ * quoted texts or integers. NULL: diagnosed. */
 typedef struct TypeArg {
     const char *text; /* NULL: it is `number` */
     int64_t number;
 } TypeArg;
 typedef const Type *TypeMaker(Session *s, void *ctx, size_t n, const TypeArg *arg,
                               Span at);
-/* False, without a diagnostic: the name is taken. The name must stay. */
+/* False, not diagnosed: the name is taken. The name must outlive the session. */
 bool type_maker_add(Session *s, const char *name, const TypeClass *cls, TypeMaker *make,
                     void *ctx);
-/* By number, NULL after the last; *name if it is not NULL. */
+/* By index, NULL after the last; sets *name unless it is NULL. */
 const TypeClass *type_maker_class(Session *s, size_t i, const char **name);
-/* The type `name` without arguments, as in a constant name(2.5); NULL without a
- * diagnostic: there is no type of a plugin of that name, or it takes arguments. */
+/* The plugin type `name` without arguments, as in a constant name(2.5). NULL, not
+ * diagnosed: there is no such type, or it takes arguments. */
 const Type *type_by_name(Session *s, const char *name);
-/* With another dtype (DT_NONE: its own) and other dims (NULL: its own). Only tensors
- * and sparse matrices have these; others are returned as they are. */
+/* With another dtype (DT_NONE: unchanged) and other dims (NULL: unchanged). Only
+ * tensors and sparse matrices have these; other types are returned as they are. */
 const Type *type_clone(Session *s, const Type *t, DType d, int ndim, const Dim *dim);
 const Type *type_with_dtype(Session *s, const Type *t, DType d);
 enum { TYPE_DEPTH_MAX = 64 };
-int type_depth(const Type *t); /* of lists in lists; 0: no list */
+int type_depth(const Type *t); /* nesting of lists; 0: not a list */
 
-/* The same dtype and the same pattern of static ones. */
+/* Same dtype and same pattern of static dims of length 1. */
 bool type_in_same_class(const Type *a, const Type *b);
 /* a is at least as general as b: same kind, dtype, rank, and each dim of a unknown,
  * named, or equal to b's. */
 bool type_is_super(const Type *a, const Type *b);
-/* The type that says what both say; NULL if they contradict (kind, dtype, rank, a known
- * dim). No diagnostic. */
+/* The type that combines both; NULL if they contradict (kind, dtype, rank, a known
+ * dim). Doesn't diagnose. */
 const Type *type_meet(Session *s, const Type *a, const Type *b);
-/* The narrowest type that is super of both; NULL if none is (kind, dtype, rank). */
+/* The narrowest type that is a supertype of both; NULL if there is none (kind, dtype,
+ * rank). */
 const Type *type_join(Session *s, const Type *a, const Type *b);
 /* Elements if all dims are known and the product fits; else -1. */
 int64_t type_size(const Type *t);
@@ -170,14 +171,14 @@ int64_t type_size(const Type *t);
 void type_text(Session *s, const Type *t, Str *out);
 const char *type_str(Session *s, const Type *t); /* interned; for messages */
 void dim_text(Session *s, Dim d, Str *out);
-/* Reads the same text; `floatX` is accepted. False: diagnosed at `at`, which spans the
+/* Reads the same text; also accepts `floatX`. NULL: diagnosed at `at`, which spans the
  * text. */
 const Type *type_parse(Session *s, const char *p, size_t n, Span at);
 
-/* Broadcasting. Shapes are aligned at the right; a missing or static 1 dim stretches;
- * two different known dims otherwise don't fit; an unknown dim against a known one
- * other than 1 becomes the known one (checked at run time, where a 1 that was not
- * static never stretches). Returns the rank, or -1 if they don't fit (no diagnostic).
+/* Broadcasts shapes, aligned at the right. A missing dim or a static 1 broadcasts;
+ * otherwise two different known dims don't fit; an unknown dim against a known one
+ * other than 1 becomes the known one (checked at run time, where a 1 that wasn't static
+ * never broadcasts). Returns the rank, or -1 if the shapes don't fit (not diagnosed).
  * out may alias a. */
 int shape_broadcast(int na, const Dim *a, int nb, const Dim *b, Dim *out);
 

@@ -1,4 +1,4 @@
-/* What the files of lib/type share. */
+/* Shared by the files of lib/type. */
 #ifndef TYPE_TYPE_IMPL_H
 #define TYPE_TYPE_IMPL_H
 
@@ -13,7 +13,7 @@ typedef struct TypeMakerRow {
 const TypeMakerRow *type_maker_find(Session *s, const char *p, size_t n);
 enum { TYPE_ARGS_MAX = 16 };
 
-/* The plugin's type of that name that was made last; NULL if there is none. */
+/* The plugin type of that name that was made last; NULL if there is none. */
 const Type *type_plugin_find(Session *s, const char *p, size_t n);
 
 #endif
