@@ -1,6 +1,7 @@
-/* Approximate equality as the Type contract's values_eq_approx has it: a pass by
- * tolerances in which infinities must be equal and a nan fails; if that fails and there
- * are nans (or infinities that may go) in a, a second pass in which nans match nans. */
+/* Approximate equality, as the Type contract defines values_eq_approx: a first pass
+ * with tolerances, in which infinities must be equal and nans fail; if it fails and a
+ * has nans (or infinities that `how` forgives), a second pass in which nans match
+ * nans. */
 #include "value/value_impl.h"
 
 #include <math.h>
@@ -39,7 +40,7 @@ typedef struct ApproxPass {
     Tolerance tol;
     bool nans_match; /* the second pass */
     Approx how;
-    bool removable; /* out: a has what a second pass may forgive */
+    bool removable; /* out: a has something that a second pass may forgive */
     bool ok;
     double worst; /* excess of the worst mismatch */
     int64_t where;
@@ -89,12 +90,12 @@ static void compare_all_elements(ApproxPass *p, const Tensor *a, const Tensor *b
     }
 }
 
-/* Integers and booleans: exact. The worst is the one that is furthest off. */
+/* Integers and booleans must be equal. The worst mismatch is the largest difference. */
 static bool approx_discrete(const Tensor *a, const Tensor *b, int64_t *where) {
     if (tensor_equal(a, b)) return true;
     ApproxPass p = {.tol = {0, 0}};
     compare_all_elements(&p, a, b);
-    int64_t i = p.where; /* beyond 2^53 doubles can't tell: look again */
+    int64_t i = p.where; /* doubles beyond 2^53 are inexact: look again */
     for (int64_t k = 0; p.ok && k < tensor_size(a); k++)
         if (tensor_i64(a, k) != tensor_i64(b, k)) {
             i = k;

@@ -1,5 +1,5 @@
-/* Array files: which format, and bytes into tensors. A file's bytes are wrapped as a
- * buffer, so that what lies in them as a tensor needs it is used where it is. */
+/* Array files: detects the format, turns bytes into tensors. A file's bytes are wrapped
+ * as a buffer, so that data which already has the right layout is used in place. */
 #include "value/array_impl.h"
 
 #include <string.h>
@@ -142,8 +142,8 @@ static void release_file(Buffer *b) {
     mem_free(b);
 }
 
-/* Owns the file's bytes. A mapping is private: made writable, it is copied where it is
- * written to, so that an owner of the tensor may do with it what it likes. */
+/* Takes ownership of the file's bytes. A mapping is private and writable: pages are
+ * copied when written, so the owner of the tensor may modify it freely. */
 static Buffer *wrap_file(Session *s, const FileData *d) {
     union {
         const unsigned char *in;
@@ -155,7 +155,8 @@ static Buffer *wrap_file(Session *s, const FileData *d) {
     return buffer_wrap(s, u.out, d->n, release_file, own);
 }
 
-/* A regular file is mapped, whatever its size; a pipe is read into memory. */
+/* A regular file is mapped, whatever its size; a pipe is read into memory, so it has a
+ * limit. */
 static uint64_t file_size_limit(Session *s, const char *path) {
     struct stat st;
     int r = strcmp(path, "-") == 0 ? fstat(0, &st) : stat(path, &st);
@@ -306,7 +307,7 @@ static bool write_values(const ArrayOutput *o, Writer *w) {
     return ok;
 }
 
-/* Can the file hold these kinds? */
+/* Can the file's format hold these kinds? */
 static bool check_value_kinds(const ArrayOutput *o) {
     for (size_t i = 0; i < o->n && o->format == FORMAT_JSON; i++)
         if (!value_readable(o->s, o->value[i].v, false))

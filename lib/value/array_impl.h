@@ -1,4 +1,4 @@
-/* What the readers and writers of array files share. */
+/* Shared by the readers and writers of array files. */
 #ifndef VALUE_ARRAY_IMPL_H
 #define VALUE_ARRAY_IMPL_H
 
@@ -6,44 +6,44 @@
 #include "value/sparse.h"
 #include "value/value_impl.h"
 
-/* The bytes of a file or of a member of one. */
+/* The bytes of a file or of one of its members. */
 typedef struct ArrayFile {
     Session *s;
     const char *name; /* for messages */
     Span at;
     const unsigned char *p;
     size_t n;
-    Buffer *buf; /* keeps p alive, so that tensors may lie in it; NULL: copy */
+    Buffer *buf; /* keeps p alive, so that tensors may use it in place; NULL: copy */
 } ArrayFile;
 
-/* "NAME: ..." as an error at the file's place. */
+/* Reports "NAME: ..." as an error at the file's span. */
 bool array_fail(const ArrayFile *f, DiagCode code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* How elements lie in a file. */
+/* The layout of elements in a file. */
 typedef struct ArrayLayout {
     DType dtype;
     bool big_endian, fortran;
     int ndim;
     int64_t shape[MAX_NDIM];
 } ArrayLayout;
-/* Makes a tensor of the file's bytes from `offset` on: in place where they are as a
- * tensor needs them, else a copy. Checks that they are all there. */
+/* Makes a tensor of the file's bytes from `offset` on: in place if their layout suits a
+ * tensor, else a copy. Checks that all bytes are there. */
 bool array_from_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
                       Tensor *out);
 
 bool npy_read(const ArrayFile *f, Tensor *out);
-/* A 0-d array of bytes or text that is ASCII. */
+/* Reads a 0-d array of bytes or text that is ASCII. */
 bool npy_read_text(const ArrayFile *f, char *out, size_t room);
-/* A whole npy file of such a one; its size. */
+/* Writes such an array as a whole npy file; returns its size. */
 size_t npy_text(Session *s, const char *text, char *buf, size_t room);
 bool npz_read(const ArrayFile *f, const char *key, Tensor *out);
-/* *is: the archive holds one sparse matrix, as scipy.sparse.save_npz writes it. */
+/* *is: is the archive a sparse matrix, as written by scipy.sparse.save_npz? */
 bool npz_read_sparse(const ArrayFile *f, bool *is, Value *out);
 bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out);
 bool table_read(const ArrayFile *f, char separator, Tensor *out);
 
-/* Where bytes go: a file, or a checksum. */
+/* A destination of bytes: a file, or a checksum. */
 typedef bool SinkFn(void *ctx, const void *p, size_t n);
 /* Elements in row-major order, little-endian. */
 bool array_sink_elements(const Tensor *t, SinkFn *sink, void *ctx);
@@ -68,7 +68,7 @@ static inline unsigned char *put_le(unsigned char *p, uint64_t v, int bytes) {
     return p;
 }
 enum { HOST_IS_BIG = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ };
-/* Turns n numbers of `size` bytes round. */
+/* Reverses the bytes of n numbers of `size` bytes each. */
 void array_swap_bytes(void *p, size_t n, size_t size);
 
 #endif

@@ -1,5 +1,6 @@
-/* Counted memory for tensor data, on an account with a limit. Small blocks come from
- * the heap, large ones are mapped: aligned to huge pages, and given back at once. */
+/* Reference-counted memory for tensor data, with an account that has a limit. Small
+ * blocks come from the heap; large ones are mapped, aligned to huge pages and returned
+ * to the system immediately. */
 #include "value/value_impl.h"
 
 #include <stdio.h>
@@ -10,7 +11,8 @@
 enum { ALIGN = 64 };
 #define HUGE_PAGE  ((size_t)2 << 20)
 #define MAPPED_MIN HUGE_PAGE
-/* Arrays below it are small memory, which never fails to its caller (base/mem.h). */
+/* Smaller arrays count as small memory, whose allocation never fails for its caller
+ * (base/mem.h). */
 #define SMALL ((size_t)4 << 10)
 
 typedef struct MemoryAccount {
@@ -86,13 +88,13 @@ void buffer_reset_peak(Session *s) {
     atomic_store(&a->peak, atomic_load(&a->used));
 }
 
-/* A last huge page that would be mostly used is taken whole. */
+/* If the last huge page would be mostly used, takes all of it. */
 static size_t mapped_size(size_t size) {
     size_t page = 4096, whole = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     return whole - size <= size / 8 ? whole : (size + page - 1) / page * page;
 }
 
-/* Maps more than asked for and cuts it down to whole huge pages' alignment. */
+/* Maps more than necessary, then trims it to start at a huge page. */
 static void *map_huge(size_t size) {
     size_t len = mapped_size(size), all;
     if (!size_add(len, HUGE_PAGE, &all)) return NULL;

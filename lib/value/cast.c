@@ -1,12 +1,12 @@
-/* Conversion of strided elements: blocks are gathered, converted by a contiguous loop
- * and scattered, so that one loop per pair of dtypes serves every layout. */
+/* Conversion of strided elements: gathers blocks, converts them with a contiguous loop
+ * and scatters the result, so that one loop per pair of dtypes serves every layout. */
 #include "value/value_impl.h"
 
 #include <string.h>
 
 enum { BLOCK = 256, SIZE_MAX_ELEMENT = 16 };
 
-/* The loops need little of their level's instructions, all of which come with these. */
+/* The loops need few of their level's instructions, all of which come with these. */
 int value_simd_level(void) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
@@ -32,7 +32,7 @@ static CastFn *cast_fn(DType to, DType from) {
 typedef struct CastSide {
     size_t size;
     ptrdiff_t step;
-    bool direct; /* packed and aligned: no copy needed */
+    bool direct; /* packed and aligned: needs no copy */
 } CastSide;
 
 static CastSide cast_side(DType d, const void *p, ptrdiff_t step, size_t n) {
@@ -65,7 +65,7 @@ void tensor_cast_elements(DType to, void *dst, DType from, const void *src, size
         fn(dst, src, n);
         return;
     }
-    if (src_step == 0) { /* one element, many copies */
+    if (src_step == 0) { /* a single element, broadcast */
         _Alignas(16) char one[SIZE_MAX_ELEMENT];
         cast_strided_block(fn, (CastSide){d.size, 0, true}, one,
                            (CastSide){f.size, 0, false}, src, 1);
@@ -85,8 +85,8 @@ typedef struct CastPlane {
     int64_t dst_row, src_row, dst_step, src_step;
 } CastPlane;
 
-/* Does the source lie the other way round? Then the walk's last outer dim is taken out,
- * to be done in tiles with the inner one. */
+/* If the source's fast dim differs from the destination's, removes the last outer dim
+ * from the walk, to process it in tiles together with the inner one. */
 static bool take_plane(Iter *it, CastPlane *p) {
     int k = it->ndim - 1;
     if (k < 0) return false;

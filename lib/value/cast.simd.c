@@ -1,7 +1,6 @@
-/* Conversion loops for every pair of dtypes, contiguous; compiled once per level of
- * CPU. An element is read into a carrier (its own C type; float for float16, the real
- * part for complex), and the target says what becomes of an integer or a floating
- * carrier. */
+/* Contiguous conversion loops for every pair of dtypes, compiled once per CPU level. An
+ * element is read into a carrier (its own C type; float for float16, the real part for
+ * complex), and the target determines how an integer or floating carrier is stored. */
 #include "value/value_impl.h"
 
 #include <string.h>
@@ -12,8 +11,8 @@
 
 /* ---- single elements ---- */
 
-/* Toward zero; what int64 can't hold becomes its smallest value, as the CPU's own
- * instruction has it. Narrower integers keep the low bits. */
+/* Toward zero; what int64 can't represent becomes its smallest value, as with the CPU's
+ * own instruction. Narrower integers keep the low bits. */
 static inline int64_t int_from_double(double v) {
     return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
 }
@@ -32,8 +31,8 @@ static inline uint32_t bits_of_float(float f) {
     return u;
 }
 
-/* The half's bits, moved into a float's place, are short of 2^112; subnormals come
- * right by the same product. */
+/* The half's bits, moved to the place of a float's, are too small by a factor of 2^112;
+ * multiplying by it also makes subnormals right. */
 static inline float half_read(uint16_t h) {
     uint32_t low = h & 0x7FFFU, sign = (uint32_t)(h & 0x8000U) << 16;
     uint32_t u = bits_of_float(float_of_bits(low << 13) * 0x1p112F);
@@ -86,7 +85,7 @@ static inline uint16_t half_write(float f) {
 #define I_COMPLEX64(p, i)  p[2 * (i) + 1]
 #define I_COMPLEX128(p, i) p[2 * (i) + 1]
 
-/* ---- targets: what is stored at i from real part r and imaginary part m ---- */
+/* ---- targets: store real part r and imaginary part m at i ---- */
 
 #define TO_INT(T, r)                                                                   \
     _Generic((r), float                                                                \
@@ -106,7 +105,8 @@ static inline uint16_t half_write(float f) {
                     : uint_from_double((double)(r)), double                            \
                     : uint_from_double((double)(r)), default                           \
                     : (uint64_t)(r))
-/* An integer that float rounds is beyond float16 anyway; a double must round once. */
+/* An integer that float would round is beyond float16 anyway; a double must be rounded
+ * once only. */
 #define W_FLOAT16(q, i, r, m)                                                          \
     q[i] = _Generic((r), double                                                        \
                     : half_from_double((double)(r)), default                           \
@@ -117,7 +117,7 @@ static inline uint16_t half_write(float f) {
 #define W_COMPLEX128(q, i, r, m)                                                       \
     (q[2 * (i)] = (double)(r), q[2 * (i) + 1] = (double)(m))
 
-/* Memory: complex numbers as two floats each. */
+/* In memory, a complex number is two floats. */
 #define T_BOOL       uint8_t
 #define T_INT8       int8_t
 #define T_INT16      int16_t

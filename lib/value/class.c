@@ -1,5 +1,5 @@
-/* The table of classes, and what treats the values of all of them alike. Lists nest as
- * deep as their type, so these may recurse. */
+/* The table of classes, and operations on values of all classes. Lists nest as deep as
+ * their types, which are bounded, so these functions may recurse. */
 #include "value/class_impl.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ bool value_filter(Session *s, const Type *t, const Value *v, Filter how,
     return type_class(t)->filter(s, t, v, how, what, at, out);
 }
 
-/* May *old be written over with v? */
+/* May v overwrite *old? */
 static bool can_overwrite(const Type *t, const Tensor *old, const Tensor *v) {
     return old->buf && atomic_load(&old->buf->refs) == 1 && old->dtype == t->dtype &&
            tensor_same_shape(old, v) && tensor_is_contiguous(old) &&
@@ -242,7 +242,7 @@ const int64_t *value_sizes(const Value *v) {
                                             : NULL;
 }
 
-/* ---- saying ---- */
+/* ---- describing ---- */
 
 const Type *value_type(Session *s, const Value *v) {
     const TypeClass *cls = value_class(v);
@@ -278,7 +278,7 @@ void value_write(const ValueWriter *w, const Type *t, const Value *v, Str *out) 
 }
 
 void value_show(Session *s, const Value *v, Str *out) {
-    enum { LONG = 200, BYTES = 16 }; /* characters; of an element at most */
+    enum { LONG = 200, BYTES = 16 }; /* characters; bytes of an element at most */
     Str what = STR(s), text = STR(s);
     value_describe(s, v, &what);
     if (value_has_data(v) && value_bytes(v) <= LONG * BYTES)

@@ -20,8 +20,8 @@
 
 #include "value/rng.h"
 
-/* What a value is made of, for whatever treats all kinds alike: constants in files,
- * merging, sharing, sizes. Borrowed. */
+/* The parts of a value, for operations on all kinds: constants in files, merging,
+ * sharing, sizes. Borrowed. */
 typedef struct ValueParts {
     size_t nnumber, ntensor, nitem, nbyte;
     int64_t number[6];
@@ -33,122 +33,120 @@ typedef struct ValueParts {
 /* How values are written as text of the language. */
 typedef struct ValueWriter {
     Session *s;
-    bool typed; /* the text must say the type by itself: make_list(...), not [...] */
+    bool typed; /* the text itself must show the type: make_list(...), not [...] */
     void (*tensor)(void *ctx, const Tensor *t, Str *out);
     void *ctx;
 } ValueWriter;
 
-/* What the size of a value depends on, quick to take while a function runs. */
+/* What a value's size depends on, quick to determine during a run. */
 typedef struct ShapeInfo {
     const TypeClass *cls;
     DType dtype;
     int n;
     int64_t v[MAX_NDIM]; /* tensor: the shape; sparse: rows, columns, elements of data,
-                            indices, indptr; else the class's own */
+                            indices, indptr; others: up to the class */
 } ShapeInfo;
 
 struct TypeClass {
-    const char *name;    /* as types of it are written: "sparse" */
+    const char *name;    /* as in types' text: "sparse" */
     const char *a_value; /* in messages: "a sparse matrix" */
     /* for people (gload --list-types): how its types are written, what values they
-     * hold, what the filter takes beside values of the very type, how values are
-     * compared, what memory is counted */
+     * hold, what the filter accepts besides values of the exact type, how values are
+     * compared, which memory is counted */
     const char *form, *holds, *filters, *compares, *sizes;
-    const char *constant; /* how one is written in a graph; NULL: in its own way */
-    /* The type's filter. Borrowed in, a new reference or a converted copy out. False:
-     * one diagnostic at `at` in which `what` names the variable. */
+    const char *constant; /* how a graph's text writes one; NULL: in its own way */
+    /* The type's filter. Borrows v; out is a new reference or a converted copy. False:
+     * one diagnostic at `at`, in which `what` names the variable. */
     bool (*filter)(Session *s, const Type *t, const Value *v, Filter how,
                    const char *what, Span at, Value *out);
     bool (*equal)(const Value *a, const Value *b); /* absent: equal parts */
     bool (*approx)(Session *s, const Value *a, const Value *b,
                    Approx how); /* absent: equal */
     const Type *(*type)(Session *s,
-                        const Value *v); /* the narrowest; absent: of the kind alone */
+                        const Value *v); /* the narrowest type; absent: only the kind */
     /* "a csr matrix float64[2, 3]"; absent: a_value */
     void (*describe)(Session *s, const Value *v, Str *out);
-    /* In the language. t: the value's type, or NULL. */
+    /* As text of the language. t: the value's type, or NULL. */
     void (*text)(const ValueWriter *w, const Type *t, const Value *v, Str *out);
     void (*json)(Session *s, const Value *v, Str *out); /* members of an object */
-    /* Both or none; without them a value can't be a constant of a file. */
+    /* Both or neither; without them a value can't be a constant in a file. */
     void (*parts)(const Value *v, ValueParts *p);
-    /* Checks parts that come from anywhere; takes references of its own. False:
-     * diagnosed. */
+    /* Checks parts of any origin; takes its own references. False: diagnosed. */
     bool (*build)(Session *s, const Type *t, const ValueParts *p, Value *out);
-    void (*shape_info)(const Value *v, ShapeInfo *info); /* both or none; */
+    void (*shape_info)(const Value *v, ShapeInfo *info); /* both or neither; */
     uint64_t (*size)(const ShapeInfo *info); /* absent: bytes of the parts */
-    bool fixed; /* every value has `each` bytes, as size says */
+    bool fixed;                              /* every value has `each` bytes */
     uint64_t each;
-    /* plugins only */
+    /* plugins only: */
     const char *from; /* its file */
-    /* The filter for a text in quotes. Absent: it takes none. */
+    /* The filter for a quoted text. Absent: it accepts none. */
     bool (*from_text)(Session *s, const Type *t, const char *text, Filter how,
                       const char *what, Span at, Value *out);
-    bool (*shares)(const Value *a, const Value *b); /* memory, beside the tensors */
-    /* One that has no memory in common with v; false: none can be made. Absent: another
+    bool (*shares)(const Value *a, const Value *b); /* memory, besides the tensors' */
+    /* A copy that shares no memory with v; false: impossible. Absent: another
      * reference. */
     bool (*copy)(Session *s, const Value *v, Value *out);
-    void (*disown)(Value *v); /* value_unref, but what it owns is another's: leave it */
-    /* A value to try; false: diagnosed. */
+    void (*disown)(Value *v); /* like value_unref, but leaves what others own */
+    /* A value for trials; false: diagnosed. */
     bool (*random)(Session *s, const Type *t, Rng *rng, Value *out);
-    /* Has it a text, which (back) gives the same when it is read back? False:
+    /* Can it be written as text, which (back) reads back to the same value? False:
      * diagnosed, at NOWHERE. */
     bool (*readable)(Session *s, const Value *v, bool back);
     const char *add; /* the op that adds two values, for derivatives */
-    bool no_values;  /* nothing is ever a value of it: null, disconnected */
+    bool no_values;  /* has no values at all: null, disconnected */
 };
 const TypeClass *type_class(const Type *t);
 const TypeClass *value_class(const Value *v);
-/* The table, in the order of TypeKind, without plugins (type_maker_class has those). */
+/* The table, in order of TypeKind, without plugins (type_maker_class has those). */
 enum { CLASS_N = TYPE_PLUGIN };
 const TypeClass *class_get(TypeKind k);
 
-/* Is there a value? A leaf that waits for one has none; None always is. */
+/* Does it have a value? A leaf that awaits one doesn't; None always does. */
 bool value_has_data(const Value *v);
 
 /* ---- checking and comparing ---- */
 bool value_filter(Session *s, const Type *t, const Value *v, Filter how,
                   const char *what, Span at, Value *out);
-/* *storage holds an old value of the type, or none (value_unref is fine for it), and
- * gets the new one: in the memory of the old one when that is held by nobody else and
- * has the room, so that pointers to it stay good. On failure it is as it was. */
+/* *storage holds an old value of the type, or none (valid for value_unref), and
+ * receives the new one: in the old one's memory if nobody else holds that and it has
+ * enough room, so that pointers to it stay valid. Unchanged on failure. */
 bool value_filter_inplace(Session *s, const Type *t, const Value *v, Filter how,
                           const char *what, Span at, Value *storage);
-bool value_is_valid(Session *s, const Type *t, const Value *v); /* no diagnostic */
-/* False: diagnosed, values of this type can't be compared. */
+bool value_is_valid(Session *s, const Type *t, const Value *v); /* doesn't diagnose */
+/* False, diagnosed: values of this type can't be compared. */
 bool value_eq(Session *s, const Type *t, const Value *a, const Value *b, bool *equal);
 bool value_eq_approx(Session *s, const Type *t, const Value *a, const Value *b,
                      Approx how, bool *equal);
-/* The same without a type: values of two kinds are different. */
+/* The same without a type: values of different kinds differ. */
 bool value_equal(const Value *a, const Value *b);
 bool value_approx(Session *s, const Value *a, const Value *b, Approx how);
-/* Bit for bit, as constants merge, and the hash that goes with it. */
+/* Equality bit for bit, as constants merge, and the corresponding hash. */
 bool value_identical(const Value *a, const Value *b);
 uint64_t value_hash(const Value *v);
 
-/* A copy in memory of its own, where the class can make one; else another reference,
- * and *own is false. False: no memory, diagnosed. */
+/* A copy in its own memory if the class can make one; else another reference, and *own
+ * is false. False: no memory, diagnosed. */
 bool value_clone(Session *s, const Value *v, Value *out, bool *own);
-/* Before it is written as text; back: where it is to be read again. False: diagnosed.
- */
+/* To be called before writing a value as text; back: the text will be read again.
+ * False: diagnosed. */
 bool value_readable(Session *s, const Value *v, bool back);
 
 /* ---- memory ---- */
 bool value_may_share_memory(const Value *a, const Value *b);
 void value_shape_info(const Value *v, ShapeInfo *info);
 uint64_t shape_info_size(const ShapeInfo *info);
-uint64_t value_bytes(const Value *v); /* get_size of its type, without headers */
+uint64_t value_bytes(const Value *v); /* get_size of its type, excluding headers */
 
-/* The sizes of a tensor or sparse matrix, as many as its type has dims; NULL: it is
- * another kind. */
+/* The sizes of a tensor or sparse matrix, one for each dim; NULL for other kinds. */
 const int64_t *value_sizes(const Value *v);
 
-/* ---- saying ---- */
+/* ---- describing ---- */
 const Type *value_type(Session *s, const Value *v); /* NULL: items of different kinds */
 void value_describe(Session *s, const Value *v, Str *out);
-/* "a list of 2 items: [1.0, 2.0]": with its text if that is short. */
+/* "a list of 2 items: [1.0, 2.0]": includes its text if that is short. */
 void value_show(Session *s, const Value *v, Str *out);
-/* As VALUEs are written: for a receiver of its type it reads back. indent as
- * tensor_text's. */
+/* As VALUEs are written: reads back for a receiver of its type. indent as in
+ * tensor_text. */
 void value_text(Session *s, const Value *v, int indent, Str *out);
 void value_write(const ValueWriter *w, const Type *t, const Value *v, Str *out);
 /* {"name": ..., members}; name NULL: only the members, in braces. */

@@ -1,5 +1,5 @@
-/* The classes of tensors, random states and slices, and those with one value or none.
- */
+/* The classes of tensors, random states and slices, and those with a single value or
+ * none. */
 #include "value/class_impl.h"
 #include "value/rng.h"
 
@@ -268,7 +268,7 @@ const TypeClass class_none = {
     .fixed = true,
 };
 
-/* ---- {}, a result without parts ---- */
+/* ---- {}, an empty tree ---- */
 
 static bool filter_empty(Session *s, const Type *t, const Value *v, Filter how,
                          const char *what, Span at, Value *out) {
@@ -311,7 +311,7 @@ const TypeClass class_empty = {
     .fixed = true,
 };
 
-/* ---- what never has a value ---- */
+/* ---- types without values ---- */
 
 static bool filter_null(Session *s, const Type *t, const Value *v, Filter how,
                         const char *what, Span at, Value *out) {

@@ -11,7 +11,7 @@ extern const TypeClass class_tensor, class_sparse, class_random, class_list,
 /* "x: expected slice, got a list of 3 items" */
 bool class_fail_kind(Session *s, const Type *t, const Value *v, const char *what,
                      Span at);
-/* An object of a kind in the table, zeroed but for its head. */
+/* An object of a kind in the table, zeroed except for its head. */
 void *object_new(Session *s, TypeKind kind, size_t size, void (*release)(Object *));
 
 #endif

@@ -1,4 +1,5 @@
-/* The class of lists: items of one type, checked and compared one by one. */
+/* The class of lists: items of one type, which are checked and compared
+ * individually. */
 #include "value/class_impl.h"
 
 static bool filter_list(Session *s, const Type *t, const Value *v, Filter how,
@@ -26,7 +27,7 @@ static bool approx_list(Session *s, const Value *a, const Value *b, Approx how) 
     return ok;
 }
 
-/* An empty list is one of anything: it is said to be one of None. */
+/* An empty list could have any type; it gets a list of None. */
 static const Type *type_of_list(Session *s, const Value *v) {
     const ListObject *o = v->obj;
     const Type *t = o->n ? value_type(s, &o->item[0]) : type_simple(s, TYPE_NONE);

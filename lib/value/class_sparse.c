@@ -18,8 +18,8 @@ static void describe_sparse(Session *s, const Value *v, Str *out) {
     str_puts(out, v->obj ? type_str(s, type_of_sparse(s, v)) : "a sparse matrix");
 }
 
-/* ---- the filter: as tensors', dense matrices and the other format are converted ----
- */
+/* ---- the filter: like that of tensors, it converts; dense matrices and the other
+ * format, too ---- */
 
 static bool refuse_sparse(Session *s, DiagCode code, const Type *t, const Value *v,
                           const char *what, Span at, const char *why) {
@@ -120,7 +120,7 @@ static Complex stored_element(const SparseObject *m, int32_t k) {
     return z;
 }
 
-/* Equal infinities are, and a nan is near another; else the difference counts. */
+/* Equal infinities match, and so do nans; else the difference counts. */
 static bool is_near_element(Complex a, Complex b, Approx how) {
     if ((a.re == b.re || (isnan(a.re) && isnan(b.re))) &&
         (a.im == b.im || (isnan(a.im) && isnan(b.im))))
@@ -135,7 +135,7 @@ static bool is_near_element(Complex a, Complex b, Approx how) {
     return how.atol < 0 && how.rtol < 0 ? d < limit : d <= limit;
 }
 
-/* Patterns may differ: a zero that is stored equals one that is not. */
+/* Patterns may differ: a stored zero equals a missing one. */
 static bool are_lines_near(const SparseObject *a, const SparseObject *b, int64_t i,
                            Approx how) {
     const int32_t *ia = sparse_indices(a), *ib = sparse_indices(b);

@@ -1,6 +1,5 @@
-/* Equality of tensors, exact and bit for bit, and the hash that goes with the latter.
- * All work on packed blocks of elements; a block of a contiguous tensor is looked at
- * where it lies. */
+/* Equality of tensors, by value and bit for bit, and the hash for the latter. All work
+ * on packed blocks of elements; blocks of a contiguous tensor are used in place. */
 #include "value/value_impl.h"
 
 #include <math.h>
@@ -8,7 +7,7 @@
 
 enum { BLOCK = 256, BLOCK_BYTES = BLOCK * 16, HASHED_BLOCKS = 64 };
 
-/* Elements first .. first + n - 1, packed: in place, or gathered into room. */
+/* Elements first .. first + n - 1, packed: in place, or gathered into `room`. */
 static const void *packed_block(const Tensor *t, bool contiguous, int64_t first,
                                 size_t n, void *room) {
     if (contiguous) return (const char *)t->data + (size_t)first * dtype_size(t->dtype);
@@ -31,7 +30,7 @@ static bool all_blocks_match(const Tensor *a, const Tensor *b, SameBlockFn *same
     return true;
 }
 
-/* Floats one by one: complex numbers are two each. */
+/* Compares floats one by one; a complex number is two floats. */
 static bool equal_numbers(DType d, const void *a, const void *b, size_t n) {
     DType real = dtype_real(d);
     size_t step = dtype_size(real), m = n * (dtype_size(d) / step);
@@ -58,7 +57,7 @@ bool tensor_equal(const Tensor *a, const Tensor *b) {
            all_blocks_match(a, b, equal_block);
 }
 
-/* Writes the one nan of each width over every nan. */
+/* Replaces every nan by the canonical nan of its width. */
 static void canonicalise_nans(DType d, void *p, size_t n) {
     size_t width = dtype_size(dtype_real(d));
     n *= dtype_size(d) / width;
@@ -91,8 +90,8 @@ bool tensor_identical(const Tensor *a, const Tensor *b) {
            all_blocks_match(a, b, identical_block);
 }
 
-/* A large tensor is hashed by blocks spread over it: whoever looks up by hash compares.
- */
+/* Hashes only some blocks of a large tensor, spread over it: lookups by hash compare
+ * anyway. */
 uint64_t tensor_hash(const Tensor *t) {
     _Alignas(16) char room[BLOCK_BYTES];
     int64_t size = tensor_size(t), blocks = (size + BLOCK - 1) / BLOCK;

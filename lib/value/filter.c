@@ -12,7 +12,8 @@ typedef struct TensorCheck {
     Span at;
 } TensorCheck;
 
-/* "expected float32[n, 3], got a float64 array of shape (2, 3)", then the way on. */
+/* Reports "expected float32[n, 3], got a float64 array of shape (2, 3)", then how to go
+ * on. */
 static bool refuse_tensor(const TensorCheck *f, DiagCode code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 static bool refuse_tensor(const TensorCheck *f, DiagCode code, const char *fmt, ...) {
@@ -56,7 +57,7 @@ static bool check_tensor_aligned(const TensorCheck *f) {
     bool ok = (uintptr_t)v->data % align == 0;
     for (int i = 0; i < v->ndim; i++)
         ok = ok && v->stride[i] % (int64_t)align == 0;
-    if (ok || v->dtype != f->t->dtype) return true; /* a conversion aligns */
+    if (ok || v->dtype != f->t->dtype) return true; /* a conversion aligns it */
     return refuse_tensor(f, E_VALUE, "its elements are not aligned; copy it");
 }
 
@@ -69,7 +70,7 @@ static bool check_tensor_dims(const TensorCheck *f) {
     return true;
 }
 
-/* Bools are bytes of 0 and 1: others are no values of the dtype. */
+/* A bool is a byte 0 or 1: other bytes are invalid. */
 static bool check_tensor_bools(const TensorCheck *f) {
     enum { BLOCK = 4096 };
     uint8_t block[BLOCK], all = 0;

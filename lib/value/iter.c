@@ -1,10 +1,10 @@
-/* Strided walks over several operands at once. Dims of length 1 go, dims are put in the
- * order of memory, and neighbours that step alike become one: what is left is handed
- * out as the longest runs there are. The order of elements is therefore the operands',
- * not the shape's. */
+/* Strided walks over several operands at once. Removes dims of length 1, sorts dims by
+ * memory order and merges neighbours with equal steps, so that runs are as long as
+ * possible. The order of elements is therefore that of the operands, not of the
+ * shape. */
 #include "value/value.h"
 
-/* The operand's step along each dim of the whole shape: 0 where it is stretched. */
+/* The operand's step along each dim of the shape: 0 where it is broadcast. */
 static void load_operand_strides(Iter *it, int op, int ndim, const int64_t *shape,
                                  const Tensor *t) {
     int missing = ndim - t->ndim;
@@ -16,7 +16,7 @@ static void load_operand_strides(Iter *it, int op, int ndim, const int64_t *shap
     it->ptr[op] = t->data;
 }
 
-/* Walks backwards through dims that the first operand steps through downwards. */
+/* Reverses dims whose step in the first operand is negative. */
 static void flip_dims(Iter *it) {
     for (int k = 0; k < it->ndim; k++) {
         if (it->stride[0][k] >= 0) continue;
@@ -31,7 +31,8 @@ static int64_t magnitude(int64_t v) {
     return v < 0 ? -v : v;
 }
 
-/* Should dim b be outside of dim a? The first operand that steps along both decides. */
+/* Should dim b be outside dim a? The first operand that has different steps along them
+ * decides. */
 static bool is_outer_dim(const Iter *it, int b, int a) {
     for (int op = 0; op < it->nop; op++) {
         int64_t sa = magnitude(it->stride[op][a]), sb = magnitude(it->stride[op][b]);

@@ -1,4 +1,5 @@
-/* Tensors as JSON: numbers in nested lists; what JSON has no numbers for as strings. */
+/* Tensors as JSON: numbers in nested lists; values that JSON has no numbers for become
+ * strings. */
 #include "value/array_impl.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ static void write_json_element(Session *s, DType d, const void *p, Str *out) {
     str_putc(out, ']');
 }
 
-/* Dims whose boundary lies at flat position i, counted from the last. */
+/* Counts the dims that begin anew at flat position i, from the last. */
 static int count_boundaries(const Tensor *t, int64_t i) {
     int n = 0;
     for (int64_t block = 1; n < t->ndim; n++) {
@@ -70,7 +71,7 @@ static void write_json_elements(Session *s, const Tensor *t, Str *out) {
 
 void tensor_json_data(Session *s, const Tensor *t, Str *out) {
     if (tensor_size(t) == 0)
-        str_puts(out, "[]"); /* the shape tells */
+        str_puts(out, "[]"); /* the shape says the rest */
     else
         write_json_elements(s, t, out);
 }

@@ -1,5 +1,5 @@
-/* npy: a magic number, a version, a header that is the text of a Python dict with
- * exactly descr, fortran_order and shape, then the elements. */
+/* npy: a magic number, a version, a header (the text of a Python dict with exactly the
+ * keys descr, fortran_order and shape), then the elements. */
 #include "value/array_impl.h"
 
 #include <string.h>
@@ -18,8 +18,8 @@ typedef struct NpyHeader {
     const ArrayFile *f;
     const char *p, *end;
     ArrayLayout lay;
-    bool want_text; /* a string is what is looked for */
-    char kind;      /* 'S' or 'U' for one */
+    bool want_text; /* a string is expected */
+    char kind;      /* 'S' or 'U' for a string */
     uint64_t chars;
 } NpyHeader;
 
@@ -44,7 +44,7 @@ static bool take_npy_word(NpyHeader *h, const char *word) {
     return true;
 }
 
-/* A string without escapes: keys and type codes need none. */
+/* Reads a string without escapes: keys and type codes need none. */
 static bool take_npy_string(NpyHeader *h, const char **p, size_t *n) {
     char mark = take_npy_char(h, '\'') ? '\'' : take_npy_char(h, '"') ? '"' : '\0';
     if (!mark) return false;
@@ -105,7 +105,7 @@ static bool read_npy_dim(NpyHeader *h, int64_t *dim) {
     if (overflow || v > INT64_MAX)
         return array_fail(h->f, E_FORMAT, "a dim of the array is beyond all sizes");
     h->p += n;
-    if (h->p < h->end && *h->p == 'L') h->p++; /* as Python 2 wrote it */
+    if (h->p < h->end && *h->p == 'L') h->p++; /* Python 2 wrote that */
     *dim = (int64_t)v;
     return true;
 }
@@ -157,7 +157,7 @@ static bool read_npy_header(NpyHeader *h) {
     return (seen == 7 && h->p == h->end) || fail_npy_header(h);
 }
 
-/* Reads the header; *start is where the elements begin. */
+/* Reads the header; *start is the offset of the elements. */
 static bool open_npy(const ArrayFile *f, NpyHeader *h, size_t *start) {
     *start = 10;
     unsigned version = f->n > 6 ? f->p[6] : 0;
@@ -200,7 +200,8 @@ bool npy_read_text(const ArrayFile *f, char *out, size_t room) {
 
 /* ---- writing ---- */
 
-/* The whole header, whose length is a multiple of ALIGN; takes over the dict. */
+/* Builds the whole header, whose length is a multiple of ALIGN; takes ownership of the
+ * dict. */
 static size_t frame_npy_header(Str *dict, char *buf, size_t room) {
     Str b = *dict;
     size_t n = (10 + b.n + 1 + ALIGN - 1) / ALIGN * ALIGN;
@@ -224,7 +225,7 @@ static size_t build_npy_header(Session *s, const Tensor *t, char *buf, size_t ro
     return frame_npy_header(&b, buf, room);
 }
 
-enum { HEADER_ROOM = 1024 }; /* 32 dims of 21 characters, and the words */
+enum { HEADER_ROOM = 1024 }; /* 32 dims of 21 characters, plus the words */
 
 uint64_t npy_size(Session *s, const Tensor *t) {
     char header[HEADER_ROOM];

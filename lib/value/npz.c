@@ -1,6 +1,6 @@
-/* npz: a zip archive of npy files. Read by its central directory, whose every number is
- * checked against the file; written stored, each array's data on a multiple of 64 bytes
- * so that it can be mapped. */
+/* npz: a zip archive of npy files. Read through its central directory, with every
+ * number checked against the file. Written uncompressed, with each array's data at a
+ * multiple of 64 bytes, so that it can be mapped. */
 #include "value/array_impl.h"
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@ enum {
     END64_SIZE = 56,
     STORED = 0,
     DEFLATED = 8,
-    DEFLATE_RATIO = 1032, /* no stream of deflate can grow by more */
+    DEFLATE_RATIO = 1032, /* the largest factor by which deflate data can grow */
     DATE_1980 = 0x21,
     NAME_MAX_BYTES = 65000
 };
@@ -70,7 +70,7 @@ static uint32_t crc_of_bytes(const void *p, size_t n) {
     return ~c.value;
 }
 
-/* ---- zlib's part that undoes deflate, opened when a file needs it ---- */
+/* ---- zlib's inflate, loaded if a file needs it ---- */
 
 typedef struct ZStream {
     const unsigned char *next_in;
@@ -108,7 +108,7 @@ static unsigned zlib_piece_size(size_t n) {
     return n < (1U << 30) ? (unsigned)n : 1U << 30;
 }
 
-/* Fills exactly `room` bytes at out from a whole stream. */
+/* Inflates a whole stream, which must give exactly `room` bytes. */
 static bool inflate_all(const ArrayFile *f, const Zlib *z, const unsigned char *p,
                         size_t n, unsigned char *out, size_t room) {
     enum { NO_HEADER = -15, NO_FLUSH = 0, NO_MEMORY = -4, OK = 0, STREAM_END = 1 };
@@ -157,7 +157,7 @@ static const unsigned char *find_end_record(const ArrayFile *f) {
     return NULL;
 }
 
-/* The 64-bit end record, if the 32-bit one says that there is one. */
+/* Finds the 64-bit end record, if the 32-bit one refers to it. */
 static bool find_end64_record(const ArrayFile *f, const unsigned char *end,
                               const unsigned char **end64) {
     size_t at = (size_t)(end - f->p);
@@ -185,7 +185,7 @@ static bool find_directory(const ArrayFile *f, ZipDirectory *d) {
     return true;
 }
 
-/* Sizes that did not fit in 32 bits are in an extra field, in this order. */
+/* Sizes that don't fit in 32 bits are in an extra field, in this order. */
 static bool read_extra64(ZipMember *m, const unsigned char *p,
                          const unsigned char *end) {
     uint64_t *part[3] = {&m->size, &m->packed, &m->offset};
@@ -238,7 +238,7 @@ static bool is_member_key(const ZipMember *m, const char *key) {
            memcmp(key, m->name, n) == 0;
 }
 
-/* "it holds a, b, c": what could have been asked for. */
+/* "it holds a, b, c": the available members. */
 static bool fail_no_member(const ArrayFile *f, const char *key, ZipDirectory d) {
     enum { SHOWN = 12 };
     Str names = STR(f->s);
@@ -332,7 +332,7 @@ bool npz_read(const ArrayFile *f, const char *key, Tensor *out) {
     return find_member(f, key, &m) && read_member(f, &m, read_array_member, out);
 }
 
-/* ---- a sparse matrix as an archive: format, shape, data, and its indices ---- */
+/* ---- a sparse matrix as an archive: format, shape, data, indices ---- */
 
 enum { FORMAT_ROOM = 16 };
 static bool read_format_member(const ArrayFile *member, void *out) {
@@ -401,7 +401,7 @@ typedef struct ZipEntry {
     uint32_t crc;
 } ZipEntry;
 
-/* The fields that a local header and an entry of the directory have in common. */
+/* The fields shared by a local header and a directory entry. */
 static unsigned char *put_common_fields(unsigned char *p, const ZipEntry *m,
                                         size_t name, size_t extra) {
     bool big = m->size >= FULL32 || m->offset >= FULL32;
@@ -469,7 +469,7 @@ static bool write_end_record(Writer *w, uint64_t count, uint64_t at, uint64_t si
     return writer_add(w, buf, (size_t)(p - buf));
 }
 
-/* One file of the archive: an array, or bytes that are ready. */
+/* A file of the archive: an array, or ready bytes. */
 typedef struct ZipPart {
     const char *name;
     const Tensor *t;

@@ -1,6 +1,6 @@
 /* Philox4x32-10 streams, as rng.h defines them: a draw is a function of a state and a
- * position, so that any part of it can be made by itself. Blocks are made LANES at a
- * time (rng.simd.c). */
+ * position, so any part of it can be computed separately. Blocks are computed LANES at
+ * a time (rng.simd.c). */
 #include "value/rng.h"
 
 #include "value/value_impl.h"
@@ -34,13 +34,12 @@ void rng_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4
     memcpy(out, c, sizeof c);
 }
 
-/* The half of the counter that tells one draw from another. */
+/* The half of the counter that distinguishes draws. */
 static uint64_t draw_number(const Rng *r) {
     return r->stream ^ (r->position * UINT64_C(0x9E3779B97F4A7C15));
 }
 
-/* The two 64-bit words of each of the blocks number block, block + step, ... of a draw.
- */
+/* The two 64-bit words of each of the blocks block, block + step, ... of a draw. */
 static void draw_blocks(const Rng *r, uint64_t block, uint64_t step,
                         uint64_t out[LANES * 2]) {
     PhiloxDraw d = {r->seed, draw_number(r), block, step};
@@ -92,7 +91,7 @@ void rng_words64(const Rng *r, uint64_t first, size_t n, uint64_t *out) {
 
 enum { CHUNK = 256 };
 
-/* How the leading bits of a word become a number: (bits + offset) / 2^nbits. */
+/* How leading bits of a word become a number: (bits + offset) / 2^nbits. */
 typedef struct UnitScale {
     int nbits;
     double offset;
@@ -125,7 +124,8 @@ static void draw_unit64(const Rng *r, UnitScale u, uint64_t first, size_t n,
     }
 }
 
-/* The significant bits of the dtype; one less leaves room for the half. */
+/* The significant bits of the dtype; for `open` one less, to leave room for the
+ * half. */
 static void draw_units(const Rng *r, DType d, bool open, uint64_t first, size_t n,
                        void *out) {
     UnitScale u = {(d == DT_FLOAT64   ? 53
@@ -149,7 +149,7 @@ void rng_uniform_open(const Rng *r, DType d, uint64_t first, size_t n, void *out
     draw_units(r, d, true, first, n, out);
 }
 
-/* The two elements that the words of one block make. */
+/* The two elements computed from one block's words. */
 static void box_muller(const uint64_t w[2], double z[2]) {
     const double two_pi = 6.283185307179586;
     double u = (double)((w[0] >> 11) + 1) * 0x1p-53, v = (double)(w[1] >> 11) * 0x1p-53;
@@ -186,7 +186,7 @@ static uint64_t rejection_bound(uint64_t range) {
     return range ? (0 - range) % range : 0;
 }
 
-/* Lemire's bound: is one of the block's two words good for a number below range? */
+/* Lemire's rejection: does one of the block's two words give a number below range? */
 static bool block_below(const uint64_t w[2], uint64_t range, uint64_t reject,
                         uint64_t *v) {
     if (range == 0) return *v = w[0], true;
@@ -208,7 +208,7 @@ void rng_block(const Rng *r, uint64_t block, uint64_t out[2]) {
     out[1] = c[2] | (uint64_t)c[3] << 32;
 }
 
-/* Element i below range, from its block number t on. */
+/* Element i below range, starting at its block t. */
 static uint64_t draw_below(const Rng *r, uint64_t i, uint64_t t, uint64_t range) {
     uint64_t v, w[2], reject = rejection_bound(range);
     do

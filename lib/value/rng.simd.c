@@ -1,6 +1,5 @@
-/* Philox4x32-10 on PHILOX_LANES blocks at once. Each 32-bit word of a block has a
- * 64-bit lane of its own, so that a product is one instruction that multiplies the
- * lanes' low halves. */
+/* Philox4x32-10 on PHILOX_LANES blocks at once. Each 32-bit word of a block has its own
+ * 64-bit lane, so that a single instruction multiplies the low halves of all lanes. */
 #include "value/value_impl.h"
 
 #ifdef __x86_64__
@@ -10,7 +9,7 @@
 #define JOIN_(a, b) a##b
 #define JOIN(a, b)  JOIN_(a, b)
 
-/* As many lanes as a register of the level has: 2, 4, 8. */
+/* Lanes of a register at this level: 2, 4, 8. */
 enum { GROUP = 2 << TL_LEVEL, ROUNDS = 10 };
 typedef uint64_t Lanes __attribute__((vector_size(GROUP * sizeof(uint64_t))));
 #define LOW 0xFFFFFFFFU
@@ -54,7 +53,7 @@ static inline void store_blocks(const PhiloxBlocks *b, uint64_t *out) {
     }
 }
 
-/* Two groups at a time: one's products take as long as the other's. */
+/* Two groups at a time, to overlap the latencies of their multiplications. */
 void JOIN(philox_blocks_, TL_LEVEL)(const PhiloxDraw *d,
                                     uint64_t out[PHILOX_LANES * 2]) {
     for (int g = 0; g < PHILOX_LANES; g += 2 * GROUP) {

@@ -1,6 +1,6 @@
-/* safetensors: a length, a JSON header that names each tensor's dtype, shape and bytes,
- * then the bytes. Strict, as the format's text demands: nothing unknown, nothing twice,
- * every size right, the bytes covered without hole or overlap. */
+/* safetensors: a length, a JSON header with each tensor's dtype, shape and byte range,
+ * then the bytes. As strict as the format's specification: no unknown or duplicate
+ * keys, every size right, the bytes covered without gaps or overlaps. */
 #include "value/array_impl.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #define HEADER_MAX ((uint64_t)100 << 20)
 
-/* The format's names; types that thunkline has not got only have a size. */
+/* The format's dtype names; those that thunkline lacks have a size only. */
 static const struct {
     const char *name;
     DType dtype;
@@ -39,7 +39,7 @@ typedef struct TensorsHeader {
     Vec(TensorEntry) entries;
 } TensorsHeader;
 
-/* ---- the JSON that occurs ---- */
+/* ---- the subset of JSON ---- */
 
 static bool fail_tensors_header(const TensorsHeader *h, const char *what) {
     return array_fail(h->f, E_FORMAT, "the safetensors header is wrong: %s", what);
@@ -72,7 +72,7 @@ static int hex4(const char *p) {
     return v;
 }
 
-/* After \u: one character, which may take a second half. 0 has no place in a name. */
+/* After \u: a character, possibly with a second surrogate. Names must not contain 0. */
 static bool take_json_unicode(TensorsHeader *h, Str *b) {
     int c = h->end - h->p >= 4 ? hex4(h->p) : -1;
     if (c <= 0) return fail_tensors_header(h, "a \\u escape");
@@ -326,7 +326,7 @@ bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out) {
 
 /* ---- writing ---- */
 
-/* Wide elements first, so that all are aligned; then as given. */
+/* Sorts wide elements first, so that all are aligned; otherwise keeps the order. */
 typedef struct TensorPlace {
     const NamedTensor *a;
     size_t width, order;

@@ -1,6 +1,6 @@
-/* Sparse matrices: made from dense ones, from triplets and from parts of any origin,
- * turned from one format into the other. What is not in order is put in order by two
- * stable sorts: by lines with a count of each, then within every line. */
+/* Sparse matrices: built from dense ones, from triplets and from parts of any origin;
+ * converted between formats. Unordered elements are sorted by counting per line, then
+ * within each line. */
 #include "value/sparse.h"
 
 #include "value/class_impl.h"
@@ -49,7 +49,7 @@ static bool check_sparse_size(Session *s, const int64_t shape[2], int64_t stored
         (long long)shape[0], (long long)shape[1], (long long)stored);
 }
 
-/* What was made of an object that could not be finished. */
+/* Frees an object that could not be completed. */
 static SparseObject *drop_sparse(SparseObject *m) {
     object_unref(&m->head);
     return NULL;
@@ -90,13 +90,13 @@ SparseObject *sparse_transpose(Session *s, const SparseObject *m) {
     return t;
 }
 
-/* ---- elements in any order ---- */
+/* ---- unordered elements ---- */
 
-/* Elements as they come: number k is data[k], in line line[k] at index[k]. */
+/* Elements in any order: element k is data[k], in line line[k] at index[k]. */
 typedef struct LooseElements {
     Session *s;
     Tensor data;         /* contiguous */
-    const int32_t *line; /* NULL: line_of indptr, which has the lines in order */
+    const int32_t *line; /* NULL: the lines follow from indptr, in order */
     const int32_t *index;
     const int32_t *indptr;
     int64_t lines, n;
@@ -116,8 +116,8 @@ static int by_sort_key(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Keys index << 32 | number, sorted within each line; at[line] is where a line ends,
- * before the next begins. */
+/* Keys index << 32 | number, sorted within each line; at[line] is the end of a line's
+ * keys. */
 static void sort_element_keys(const LooseElements *l, uint64_t *key, int64_t *at) {
     memset(at, 0, (size_t)(l->lines + 1) * sizeof *at);
     int32_t line = 0;
@@ -168,8 +168,8 @@ static void add_element(DType d, void *a, const void *b) {
     }
 }
 
-/* Writes the elements in the order of the keys; those of one place become one. Returns
- * how many are left. */
+/* Writes the elements in the order of the keys, and adds up those at the same place.
+ * Returns the number of elements left. */
 static int64_t gather_sorted(const LooseElements *l, const uint64_t *key,
                              const int64_t *end, SparseObject *m) {
     size_t size = dtype_size(l->data.dtype);
@@ -235,7 +235,7 @@ static bool check_sparse_part(Session *s, const Tensor *t, int64_t n, bool integ
     return false;
 }
 
-/* As int32 in [0, limit); false: diagnosed. */
+/* Converts to int32 in [0, limit); false: diagnosed. */
 static bool narrow_indices(Session *s, const Tensor *t, int64_t limit, const char *what,
                            SparseFrom from, Span at, Tensor *out) {
     if (!tensor_new(s, DT_INT32, 1, t->shape, out)) return false;
@@ -408,7 +408,7 @@ bool sparse_to_dense(Session *s, const SparseObject *m, Tensor *out) {
 
 /* ---- the other format ---- */
 
-/* Walks the lines in order, so that the indices of each new line rise. */
+/* Visits the lines in order, so that the indices of each new line ascend. */
 static SparseObject *switch_sparse_format(Session *s, const SparseObject *m) {
     SparseObject *t = sparse_new(s, !m->csc, m->data.dtype, m->shape, sparse_stored(m));
     if (!t) return NULL;

@@ -1,5 +1,5 @@
-/* Tables of numbers as text: csv and tsv. A row a line; a first line without any
- * number is a header and skipped. One column is a vector, more are a matrix. */
+/* Tables of numbers as text: csv and tsv, one row per line. A first line without any
+ * number is a header, which is skipped. One column makes a vector, more a matrix. */
 #include "value/array_impl.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static bool is_cell_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The number that the cell is, blanks and a sign aside. */
+/* Reads a cell as a number, with optional blanks and sign. */
 static bool read_cell_number(const char *p, const char *end, double *v) {
     while (p < end && is_cell_blank(*p))
         p++;
@@ -46,11 +46,11 @@ static bool fail_cell(const NumberTable *t, const char *p, const char *end,
     return false;
 }
 
-/* Reads a line's cells; a first line of other text only leaves no numbers. */
+/* Reads a line's cells; a first line without numbers adds none. */
 static bool read_table_line(NumberTable *t, const char *p, const char *end) {
     size_t before = t->numbers.n;
     int64_t columns = 0;
-    const char *other = NULL, *other_end = NULL; /* the first cell that is no number */
+    const char *other = NULL, *other_end = NULL; /* the first that is no number */
     int64_t at = 0, good = 0;
     for (;; columns++) {
         const char *stop = memchr(p, t->separator, (size_t)(end - p));
@@ -110,7 +110,7 @@ bool table_read(const ArrayFile *f, char separator, Tensor *out) {
 
 /* ---- writing ---- */
 
-/* Booleans as 0 and 1: a table holds numbers. */
+/* Booleans become 0 and 1, since a table holds numbers. */
 static void write_cell(Session *s, DType d, const char *p, Str *out) {
     if (d == DT_BOOL)
         str_putc(out, *p ? '1' : '0');

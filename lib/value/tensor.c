@@ -1,4 +1,4 @@
-/* Strided views of buffers: making, copying, looking at them. */
+/* Strided views of buffers: creation, copies, queries. */
 #include "value/value_impl.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ static bool check_new_shape(Session *s, int ndim, const int64_t *shape) {
     return true;
 }
 
-/* The sizes of `shape` as a note to the error that there is no room for it. */
+/* Notes the shape for which there is no memory. */
 static bool note_shape(Session *s, DType d, int ndim, const int64_t *shape) {
     Str b = STR(s);
     shape_text(s, ndim, shape, &b);
@@ -118,7 +118,7 @@ bool tensor_same_shape(const Tensor *a, const Tensor *b) {
             memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0);
 }
 
-/* The bytes [*lo, *hi) that the elements lie in. */
+/* The byte range [*lo, *hi) of the elements. */
 static void byte_range(const Tensor *t, uintptr_t *lo, uintptr_t *hi) {
     *lo = (uintptr_t)t->data;
     *hi = *lo + dtype_size(t->dtype);
@@ -162,7 +162,7 @@ void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
 #undef COPY_LOOP
 }
 
-/* Splits a flat position into an index; returns where the element is. */
+/* Splits a flat position into an index; returns the element's address. */
 static const char *seek_element(const Tensor *t, int64_t flat, int64_t *index) {
     const char *p = t->data;
     for (int i = t->ndim; i-- > 0;) {

@@ -94,7 +94,7 @@ static void write_tensor_row(const Tensor *t, int64_t first, int64_t n, Str *out
     str_putc(out, ']');
 }
 
-/* Between two rows: close and open as many brackets as dims roll over. */
+/* Between two rows: closes and opens as many brackets as dims begin anew. */
 static void write_row_break(int rolled, int open, int indent, Str *out) {
     str_repeat(out, ']', rolled);
     str_putc(out, ',');
@@ -122,7 +122,7 @@ static void write_nested_rows(const Tensor *t, int64_t rows, int indent, Str *ou
     str_repeat(out, ']', outer);
 }
 
-/* Rows of an array that nested brackets can show with their shape; -1 if they can't. */
+/* The number of rows, if nested brackets can show the array's shape; -1 if not. */
 static int64_t rows_to_show(const Tensor *t) {
     int64_t rows = 1;
     for (int i = 0; i < t->ndim - 1; i++)

@@ -1,6 +1,6 @@
-/* Transfer hooks (the Type contract's `transfer`): ways for a value to get to a
- * variable of another kind, beside what the variable's filter takes. A hook looks at
- * the value and the type that it is for, and answers with a new value or declines. */
+/* Transfer hooks (the Type contract's `transfer`): convert a value for a variable of
+ * another kind, in addition to the conversions of the variable's filter. A hook sees
+ * the value and the target type, and returns a new value or declines. */
 #ifndef VALUE_TRANSFER_H
 #define VALUE_TRANSFER_H
 
@@ -8,17 +8,17 @@
 
 typedef enum Transfer {
     TRANSFER_DECLINED,
-    TRANSFER_DONE,  /* *out is the value, owned */
+    TRANSFER_DONE,  /* the caller owns *out */
     TRANSFER_FAILED /* diagnosed */
 } Transfer;
 typedef Transfer TransferFn(void *ctx, Session *s, const Type *to, const Value *v,
                             Value *out);
-/* Hooks are asked in the order in which they were registered. */
+/* Hooks are called in order of registration. */
 void transfer_register(Session *s, TransferFn *fn, void *ctx);
 
-/* What a value goes through on its way to a variable: unless strict, a value of another
- * class than the type's is offered to the hooks, and the first answer taken; then comes
- * the filter. */
+/* Converts a value for a variable. Unless strict, a value of a class other than the
+ * type's is first offered to the hooks, until one returns a value; then the filter
+ * applies. */
 bool value_bind(Session *s, const Type *t, const Value *v, Filter how, const char *what,
                 Span at, Value *out);
 

@@ -1,7 +1,6 @@
-/* Moving elements that lie the other way round: in tiles that fit the nearest cache,
- * each read along the source and written along the destination. Lines that are a power
- * of two apart push each other out of the caches, so a tile goes through a buffer whose
- * rows are not. */
+/* Transposes elements in tiles that fit in the nearest cache, reading along the source
+ * and writing along the destination. Lines that are a power of two apart evict each
+ * other from the caches, so a tile passes through a buffer whose rows are not. */
 #include "value/value_impl.h"
 
 #include <string.h>
@@ -12,8 +11,8 @@
 enum { TILE = 64, LINE = 64, AHEAD = 16, SIZE_MAX_ELEMENT = 16, FEW = 8 };
 
 /* ---- a few elements ---- */
-/* Columns that are far apart come from memory too late unless they are asked for. The
- * last ones of a tile ask for the next tile's. */
+/* Columns far apart arrive from memory too late unless prefetched. The last columns of
+ * a tile prefetch those of the next. */
 static inline void prefetch_ahead(const char *s, ptrdiff_t src_column, size_t bytes) {
     uintptr_t at = (uintptr_t)s + (uintptr_t)src_column * AHEAD;
     for (size_t i = 0; i < bytes; i += LINE)
@@ -95,9 +94,9 @@ void transpose_in_cache(void *dst, ptrdiff_t dst_row, const void *src,
     }
 #endif
     transpose_scalars(d, dst_row, s, src_column, r, rows, 0, c,
-                      size); /* below what is done */
+                      size); /* below the blocks */
     transpose_scalars(d, dst_row, s, src_column, 0, rows, c, columns,
-                      size); /* right of it */
+                      size); /* right of them */
 }
 
 /* ---- many ---- */
@@ -125,8 +124,8 @@ void value_stream_end(void) {
 #endif
 }
 
-/* Less than a block of the smallest side: strided rows, piece by piece while their
- * lines are near. */
+/* Fewer rows or columns than a block: strided rows, in pieces small enough that their
+ * lines stay cached. */
 static void transpose_few_rows(char *d, ptrdiff_t dst_row, const char *s,
                                ptrdiff_t src_column, size_t rows, size_t columns,
                                size_t size) {

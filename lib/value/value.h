@@ -1,7 +1,7 @@
-/* Values: counted buffers, strided tensors and what the other types hold. Shapes in
- * elements, strides in bytes (as NumPy's), row-major when "contiguous". A tensor's
- * elements are host-endian and aligned to their dtype; buffers made here are aligned to
- * 64 bytes. */
+/* Values: reference-counted buffers, strided tensors and the contents of other types.
+ * Shapes in elements, strides in bytes (as in NumPy), row-major if "contiguous". A
+ * tensor's elements are host-endian and aligned to their dtype; buffers allocated here
+ * are aligned to 64 bytes. */
 #ifndef VALUE_VALUE_H
 #define VALUE_VALUE_H
 
@@ -9,31 +9,30 @@
 
 #include <stdatomic.h>
 
-/* Counted memory. The count is atomic: buffers may be shared between threads, writing
- * is the owner's matter. */
+/* Reference-counted memory. The count is atomic, so threads may share buffers; only the
+ * owner may write. */
 typedef struct Buffer {
     atomic_uint refs;
     void *data;
     size_t size;
     void (*release)(struct Buffer *b); /* frees data and b */
     void *ctx;
-    Session *s; /* whose memory account it is on; NULL when it is on none */
+    Session *s; /* the session that accounts for it; NULL if none does */
 } Buffer;
-/* NULL: E_MEM was diagnosed with the size (the account's limit is options.max_memory).
- * Huge pages from 4 MiB. Not cleared. */
+/* NULL: E_MEM, diagnosed with the size (the limit is options.max_memory). Uses huge
+ * pages from 4 MiB on. Not cleared. */
 Buffer *buffer_new(Session *s, size_t size);
 Buffer *buffer_wrap(Session *s, void *data, size_t size, void (*release)(Buffer *),
                     void *ctx);
 Buffer *buffer_ref(Buffer *b); /* NULL is fine */
 void buffer_unref(Buffer *b);  /* NULL is fine */
-/* Bytes of the account that are in no buffer: `now` in place of `was`. Never refused.
- */
+/* Accounts for bytes outside of buffers: replaces `was` by `now`. Never fails. */
 void buffer_count_extra(Session *s, uint64_t was, uint64_t now);
-uint64_t buffer_bytes_used(Session *s); /* bytes in live buffers, and counted so */
+uint64_t buffer_bytes_used(Session *s); /* bytes in live buffers, and extra ones */
 uint64_t buffer_bytes_peak(Session *s); /* since buffer_reset_peak */
 void buffer_reset_peak(Session *s);
 
-/* A strided view of a buffer. Copying the struct does not take a reference: use
+/* A strided view of a buffer. Copying the struct doesn't take a reference: use
  * tensor_copy_view. */
 typedef struct Tensor {
     DType dtype;
@@ -44,24 +43,24 @@ typedef struct Tensor {
     int64_t stride[MAX_NDIM];
 } Tensor;
 
-/* Contiguous and uninitialised. False: E_MEM diagnosed. Zero-size tensors get a valid
+/* Contiguous and uninitialised. False: E_MEM, diagnosed. Zero-size tensors get a valid
  * pointer. */
 bool tensor_new(Session *s, DType d, int ndim, const int64_t *shape, Tensor *out);
 bool tensor_zeros(Session *s, DType d, int ndim, const int64_t *shape, Tensor *out);
-/* dst = another reference; dst held nothing. */
+/* Makes dst another reference; dst must be empty. */
 void tensor_copy_view(Tensor *dst, const Tensor *src);
 void tensor_unref(Tensor *t);         /* drops the reference, clears the struct */
 int64_t tensor_size(const Tensor *t); /* elements */
 size_t tensor_bytes(const Tensor *t); /* elements * itemsize */
-/* Row-major, size-1 dims ignored; zero-size is. */
+/* Row-major, ignoring dims of size 1; true for zero-size tensors. */
 bool tensor_is_contiguous(const Tensor *t);
 bool tensor_clone(Session *s, const Tensor *src, Tensor *out); /* contiguous copy */
 bool tensor_same_shape(const Tensor *a, const Tensor *b);
-/* By byte ranges: conservative. */
+/* Compares byte ranges: conservative. */
 bool tensor_may_share_memory(const Tensor *a, const Tensor *b);
-/* dst[...] = src[...] converted element by element; shapes equal or src broadcasting to
- * dst. dst is not an alias of src. Conversion is NumPy's astype: float->int truncates,
- * wraps; complex->real drops the imaginary part. */
+/* dst[...] = src[...], converted element by element; src must broadcast to dst's shape
+ * and not alias dst. Converts like NumPy's astype: float->int truncates, wraps;
+ * complex->real drops the imaginary part. */
 void tensor_assign(Tensor *dst, const Tensor *src);
 bool tensor_cast(Session *s, const Tensor *src, DType d, Tensor *out); /* contiguous */
 /* One element as a number, and back. Index is a flat row-major position. */
@@ -73,19 +72,20 @@ bool tensor_scalar_int(Session *s, DType d, int64_t v, Tensor *out);
 void tensor_cast_elements(DType to, void *dst, DType from, const void *src, size_t n,
                           ptrdiff_t dst_step, ptrdiff_t src_step); /* steps in bytes */
 /* dst[r][c] = src[c][r] for elements of `size` bytes (1, 2, 4, 8, 16); dst's rows and
- * src's columns are packed and lie the given bytes apart. For what the caches hold. */
+ * src's columns are packed and lie the given bytes apart. For data that fits in the
+ * caches. */
 void transpose_in_cache(void *dst, ptrdiff_t dst_row, const void *src,
                         ptrdiff_t src_column, size_t rows, size_t columns, size_t size);
-/* The same for any size, by tiles; stream: dst is written past the caches. */
+/* The same for any size, by tiles; stream: writes dst past the caches. */
 void transpose_by_tiles(void *dst, ptrdiff_t dst_row, const void *src,
                         ptrdiff_t src_column, size_t rows, size_t columns, size_t size,
                         bool stream);
-/* memcpy past the caches; value_stream_end() before others may read it. */
+/* memcpy past the caches; call value_stream_end() before others may read the data. */
 void value_stream_bytes(void *dst, const void *src, size_t n);
 void value_stream_end(void);
 
-/* Strided walks: collapses dims of equal layout over up to ITER_MAX operands and hands
- * out inner runs. */
+/* Strided walks: merges dims of equal layout over up to ITER_MAX operands and returns
+ * inner runs. */
 enum { ITER_MAX = 34 };
 typedef struct Iter {
     int nop, ndim;
@@ -97,12 +97,12 @@ typedef struct Iter {
     int64_t step[ITER_MAX]; /* bytes between a run's elements, 0 for broadcast */
     bool done;
 } Iter;
-/* The operands are broadcast to shape (they were checked to fit). */
+/* Broadcasts the operands to shape, which the caller has checked. */
 void iter_init(Iter *it, int ndim, const int64_t *shape, int nop,
                const Tensor *const *op);
 void iter_next(Iter *it);
 
-/* What a variable of any type holds. */
+/* The contents of a variable of any type. */
 typedef struct Value {
     TypeKind kind; /* TYPE_NONE with obj == NULL: no value yet, or None */
     Tensor t;      /* tensor; random: uint64[4] (rng.h) */
@@ -113,13 +113,13 @@ void value_unref(Value *v);
 
 /* Equality: shape, dtype and elements, nan equal to nan; -0 equals 0. */
 bool tensor_equal(const Tensor *a, const Tensor *b);
-/* Bit for bit (constants merge by this: 0.0 and -0.0 differ, all nans of a dtype are
- * one). */
+/* Bit for bit, as constants merge (0.0 and -0.0 differ, all nans of a dtype are
+ * equal). */
 bool tensor_identical(const Tensor *a, const Tensor *b);
-uint64_t tensor_hash(const Tensor *t); /* agrees with tensor_identical */
-/* Shape and dtype must be the same; integers and booleans exactly equal; else |a-b| <=
- * atol + rtol*|b| with the tolerances of the dtype (the Type contract's
- * values_eq_approx; figures in approx.c); negative rtol/atol mean those defaults.
+uint64_t tensor_hash(const Tensor *t); /* consistent with tensor_identical */
+/* Shape and dtype must be equal; integers and booleans must be equal; others need |a-b|
+ * <= atol + rtol*|b| with the tolerances of the dtype (the Type contract's
+ * values_eq_approx; figures in approx.c); negative rtol/atol mean these defaults.
  * `where`, if not NULL, gets the flat index of the worst mismatch, -1 if shape or dtype
  * differ. */
 typedef struct Approx {
@@ -130,29 +130,28 @@ typedef struct Approx {
 #define APPROX_DEFAULT ((Approx){.rtol = -1, .atol = -1})
 bool tensor_approx(const Tensor *a, const Tensor *b, Approx how, int64_t *where);
 
-/* What it allows for this dtype; 0 and 0 for discrete ones. */
+/* The tolerances for this dtype; 0 and 0 for discrete ones. */
 void tensor_tolerance(DType d, Approx how, double *rtol, double *atol);
 
-/* The type's filter with its order of checks. strict: no
- * conversion at all. allow_downcast: 1 yes, 0 no, -1 unset. Borrowed in, a new
- * reference (or a cast copy) out. False: one diagnostic at `at`; `what` names the
- * variable in it. */
+/* The type's filter, with its order of checks. strict: no conversion at all.
+ * allow_downcast: 1 yes, 0 no, -1 unset. Borrows v; out is a new reference (or a cast
+ * copy). False: one diagnostic at `at`, in which `what` names the variable. */
 typedef struct Filter {
     bool strict;
     int allow_downcast;
-    bool finite; /* nan and inf are refused, too (DebugMode) */
+    bool finite; /* also reject nan and inf (DebugMode) */
 } Filter;
 #define FILTER_DEFAULT ((Filter){.allow_downcast = -1})
 bool tensor_filter(Session *s, const Type *t, const Tensor *v, Filter how,
                    const char *what, Span at, Tensor *out);
-/* The checks alone: would it be taken? */
+/* Only the checks: would the filter accept it? */
 bool tensor_filter_check(Session *s, const Type *t, const Tensor *v, Filter how,
                          const char *what, Span at);
 
-/* Text of a tensor in the language: nested lists, shortest numbers, never elided:
+/* A tensor as text of the language: nested lists, shortest numbers, never abridged:
  * "[[1.0, 2.0], [3.0, nan]]". Complex as "(1.0+2.0j)". `indent` < 0: one line; else a
- * new line for each row, and `indent` is the column where the first bracket stands.
- * Zero-size arrays that brackets can't show are "zeros((0, 3), dtype='float64')". */
+ * new line for each row, and `indent` is the column of the first bracket. Zero-size
+ * arrays that brackets can't show are "zeros((0, 3), dtype='float64')". */
 void tensor_text(Session *s, const Tensor *t, int indent, Str *out);
 void tensor_element_text(Session *s, DType d, const void *p, Str *out);
 /* "(2, 3)", "(3,)", "()" */

@@ -1,20 +1,19 @@
-/* What the files of lib/value share. */
+/* Shared by the files of lib/value. */
 #ifndef VALUE_VALUE_IMPL_H
 #define VALUE_VALUE_IMPL_H
 
 #include "value/value.h"
 
-/* Contiguous conversion loops, once per level of CPU (cast.simd.c). */
+/* Contiguous conversion loops, compiled once per CPU level (cast.simd.c). */
 typedef void CastFn(void *restrict dst, const void *restrict src, size_t n);
 extern CastFn *const cast_table_0[DT_N][DT_N]; /* [to][from] */
 extern CastFn *const cast_table_1[DT_N][DT_N];
 extern CastFn *const cast_table_2[DT_N][DT_N];
 
-/* The level of loops that this CPU can run. Their results are the same at every level.
- */
+/* The level of loops that this CPU can run; results are the same at every level. */
 int value_simd_level(void);
 
-/* Philox blocks number block, block + step, ..., two 64-bit words each (rng.simd.c). */
+/* Philox blocks block, block + step, ..., two 64-bit words each (rng.simd.c). */
 enum { PHILOX_LANES = 16 };
 typedef struct PhiloxDraw {
     uint64_t seed, draw, block, step;
@@ -22,7 +21,8 @@ typedef struct PhiloxDraw {
 typedef void PhiloxFn(const PhiloxDraw *d, uint64_t out[PHILOX_LANES * 2]);
 PhiloxFn philox_blocks_0, philox_blocks_1, philox_blocks_2;
 
-/* Copies n elements of `size` bytes with steps in bytes; both may be unaligned. */
+/* Copies n elements of `size` bytes, with steps in bytes; both sides may be
+ * unaligned. */
 void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
                           ptrdiff_t src_step, size_t n, size_t size);
 
@@ -31,20 +31,20 @@ void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
  */
 void tensor_gather(const Tensor *t, int64_t first, size_t n, void *dst);
 
-/* Row-major strides of a shape; false if the bytes overflow. *bytes is what a buffer
- * needs. */
+/* Row-major strides of a shape; false if the size overflows. *bytes is the size of the
+ * buffer. */
 bool tensor_row_major(DType d, int ndim, const int64_t *shape, int64_t *stride,
                       size_t *bytes);
 
 /* "1.5 GiB" for messages; buf holds 32. */
 const char *buffer_size_text(char *buf, uint64_t n);
 
-/* json.c: the members "dtype", "shape", "data"; the nested lists alone */
+/* json.c: the members "dtype", "shape", "data"; only the nested lists */
 void tensor_json_members(Session *s, const Tensor *t, Str *out);
 void tensor_json_data(Session *s, const Tensor *t, Str *out);
 
-/* What to say about an array in a message: "float64 array of shape (2, 3)". Free out.
- */
+/* Describes an array for a message: "float64 array of shape (2, 3)". The caller frees
+ * out. */
 void tensor_describe(Session *s, const Tensor *t, Str *out);
 
 #endif
