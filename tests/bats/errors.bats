@@ -544,7 +544,7 @@ einsum('i->') => 1 E_ARITY einsum needs an operand: einsum('ij,jk->ik', a, b)
 einsum(x, 'i->i') => 1 E_ARITY einsum needs the argument subscripts: the function is einsum(*operands, subscripts: str)
 einsum() => 1 E_ARITY einsum needs the argument subscripts: the function is einsum(*operands, subscripts: str)
 einsum('i->i', subscripts='i') => 16 E_ARG einsum gets twice the argument subscripts: the function is einsum(*operands, subscripts: str)
-pad(x, 1, 'edge', 'wrap') => 19 E_ARITY pad got too many arguments: the function is pad(x, pad_width, constant_values = 0, mode: str = 'constant')
+pad(x, 1, 'edge', 'wrap') => 19 E_ARITY pad got too many arguments: the function is pad(x, pad_width, constant_values = 0, end_values = 0, mode: str = 'constant')
 norm(x, 'fro') => 1 E_ARG norm: ord='fro' is no norm over 1 axis: names are 'fro' and 'nuc', of matrices
 norm(m, 'nonsense') => 1 E_ARG norm: ord='nonsense' is no norm over 2 axes: names are 'fro' and 'nuc', of matrices
 norm(m, 3j) => 9 E_ARG norm takes for ord a number or a string such as 'text' or None, known when the graph is built, not a number
