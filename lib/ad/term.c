@@ -68,8 +68,7 @@ static bool partial_term(Builder *b, ApplyId a, const char *text, Var g, Var x,
         d = template_build_apply(b, text, b->g, a, g, &ok);
         if (!ok) return false;
         if (d == GRAD_DISCONNECTED || var_is_null(b->g, d)) return *out = d, true;
-        if (dtype_is_complex(var_type(b->g, d)->dtype)) d = op_call1(b, "conj", d);
-        if (d == VAR_NONE) return false;
+        if ((d = conj_of_complex(b, d)) == VAR_NONE) return false;
         term = op_call2(b, "multiply", g, op_cast_to(b, d, var_type(b->g, g)->dtype));
     }
     if (term == VAR_NONE) return false;

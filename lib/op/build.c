@@ -182,6 +182,11 @@ Var op_call1(Builder *b, const char *op, Var x) {
     return op_apply1(b, named(b, op), NULL, 1, &x);
 }
 
+Var conj_of_complex(Builder *b, Var x) {
+    bool is = x != VAR_NONE && dtype_is_complex(var_type(b->g, x)->dtype);
+    return is ? op_call1(b, "conj", x) : x;
+}
+
 Var op_call2(Builder *b, const char *op, Var x, Var y) {
     Var in[] = {x, y};
     return op_apply1(b, named(b, op), NULL, 2, in);

@@ -39,9 +39,7 @@ static Var by_base(const PowerSlope *w, bool *zero, bool *one) {
 
 /* d times v in dtype d; d is conjugated for a pullback. */
 static Var slope_times(const PowerSlope *w, Var d, Var v, bool pull) {
-    if (d == VAR_NONE) return d;
-    if (pull && dtype_is_complex(var_type(w->b->g, d)->dtype))
-        d = op_call1(w->b, "conj", d);
+    if (pull) d = conj_of_complex(w->b, d);
     if (d == VAR_NONE) return d;
     return pull ? op_call2(w->b, "multiply", v, d) : op_call2(w->b, "multiply", d, v);
 }

@@ -7,10 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static size_t det_pivot_bytes(int64_t n) {
-    return lapack_round((size_t)(n + 1) * sizeof(int));
-}
-
 /* ---- det and slogdet ---- */
 static bool det_type(Infer *in) {
     return core_type(in, "(n,n)->()", NULL);
@@ -54,13 +50,13 @@ static int64_t slogdet_one(const Item *it) {
 static bool det_perform(Call *c) {
     Gufunc q;
     return gufunc_open(&q, c, "(n,n)->()", "r>r") && lapack_get(&q, 0, "getrf") &&
-           gufunc_run(&q, det_one, det_pivot_bytes(q.dim['n']));
+           gufunc_run(&q, det_one, lapack_pivot_bytes(q.dim['n']));
 }
 
 static bool slogdet_perform(Call *c) {
     Gufunc q;
     return gufunc_open(&q, c, "(n,n)->(),()", "r>rr") && lapack_get(&q, 0, "getrf") &&
-           gufunc_run(&q, slogdet_one, det_pivot_bytes(q.dim['n']));
+           gufunc_run(&q, slogdet_one, lapack_pivot_bytes(q.dim['n']));
 }
 
 static Scaled slow_det(const Item *it) {

@@ -125,17 +125,12 @@ static bool eigvals_perform(Call *c) {
  * with application to statistically optimum beamforming, 2017) ---- With P = V^-1 dA V:
  * dw = diag P, and dV = V K without its part along each vector, so that they keep their
  * length, with K_ij = P_ij / (w_j - w_i). */
-static void gaps(Rule *r) {
-    rule_let(r, "own", "eye(w.shape[-1], dtype=bool)");
-    rule_let(r, "gap", "expand_dims(w, -2) - expand_dims(w, -1)");
-}
-
 static bool eig_pull(Pull *p) {
     Rule r = rule_pull(p);
     bool gv = rule_has(&r, "g_v"), gw = rule_has(&r, "g_w");
     rule_hermitian(&r, "vh", "v");
     if (gv) {
-        gaps(&r);
+        rule_eigen_gaps(&r);
         rule_conj(&r, "gap", "gap");
         rule_let(&r, "x", "vh @ g_v");
         rule_let(&r, "along", "real(diagonal(x, axis1=-2, axis2=-1))");
@@ -153,7 +148,7 @@ static bool eig_pull(Pull *p) {
 static bool eig_push(Push *p) {
     if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
-    gaps(&r);
+    rule_eigen_gaps(&r);
     rule_let(&r, "p", "solve(v, d_a @ v)");
     rule_let(&r, "d_w", "diagonal(p, axis1=-2, axis2=-1)");
     rule_let(&r, "x", "where(own, 0, p)");

@@ -113,17 +113,12 @@ static Half half_of(Builder *b, const Op *op, const Props *props) {
     return prop_bool(b->s, op, props, "lower") ? HALF_LOWER : HALF_UPPER;
 }
 
-static void gaps(Rule *r) {
-    rule_let(r, "own", "eye(w.shape[-1], dtype=bool)");
-    rule_let(r, "gap", "expand_dims(w, -2) - expand_dims(w, -1)");
-}
-
 static bool eigh_pull(Pull *p) {
     Rule r = rule_pull(p);
     bool gv = rule_has(&r, "g_v"), gw = rule_has(&r, "g_w");
     rule_hermitian(&r, "vh", "v");
     if (gv) {
-        gaps(&r);
+        rule_eigen_gaps(&r);
         rule_let(&r, "x", "where(own, 0, vh @ g_v)");
         rule_quotient(&r, "m", "x", "gap");
         if (gw) rule_let(&r, "m", "where(own, expand_dims(g_w, -1), m)");
@@ -145,7 +140,7 @@ static bool eigh_push(Push *p) {
     if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     push_values(&r, p);
-    gaps(&r);
+    rule_eigen_gaps(&r);
     rule_let(&r, "x", "where(own, 0, p)");
     rule_quotient(&r, "m", "x", "gap");
     rule_let(&r, "d_v", "v @ m");

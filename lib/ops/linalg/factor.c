@@ -45,6 +45,10 @@ int64_t factor_cholesky(const Gufunc *q, BlasFn *potrf, bool upper, int n, void 
     return info;
 }
 
+const char *factor_solve_signature(int b_ndim) {
+    return b_ndim == 1 ? "(n,n),(n)->(n)" : "(n,n),(n,k)->(n,k)";
+}
+
 int64_t factor_lu(BlasFn *getrf, int n, void *a, int *pivot) {
     int info = 0, ld = n ? n : 1;
     if (n > 0) ((Getrf *)getrf)(&n, &n, a, &ld, pivot, &info);

@@ -10,6 +10,8 @@ int64_t factor_cholesky(const Gufunc *q, BlasFn *potrf, bool upper, int n, void 
 /* LU in place. 0, or the (1-based) pivot that is exactly 0; L and U are valid either
  * way. */
 int64_t factor_lu(BlasFn *getrf, int n, void *a, int *pivot);
+/* Of a x = b, by whether b is a vector or a matrix of columns. */
+const char *factor_solve_signature(int b_ndim);
 
 /* A number as m 2^e, so that long products neither overflow nor underflow on the
  * way. */

@@ -86,18 +86,13 @@ Var rule_get(Rule *r, const char *name) {
     return v;
 }
 
-static Var conj_of(Builder *b, Var v) {
-    if (v == VAR_NONE || !dtype_is_complex(var_type(b->g, v)->dtype)) return v;
-    return op_call1(b, "conj", v);
-}
-
 static Var swap_last_axes(Builder *b, Var v) {
     PropArg arg[2] = {{"axis1", PROP_INT(-1)}, {"axis2", PROP_INT(-2)}};
     return apply_named(b, "swapaxes", 1, &v, 2, arg);
 }
 
 void rule_conj(Rule *r, const char *name, const char *of) {
-    rule_bind(r, name, conj_of(r->b, rule_get(r, of)));
+    rule_bind(r, name, conj_of_complex(r->b, rule_get(r, of)));
 }
 
 void rule_transpose(Rule *r, const char *name, const char *of) {
@@ -105,7 +100,7 @@ void rule_transpose(Rule *r, const char *name, const char *of) {
 }
 
 void rule_hermitian(Rule *r, const char *name, const char *of) {
-    rule_bind(r, name, conj_of(r->b, swap_last_axes(r->b, rule_get(r, of))));
+    rule_bind(r, name, conj_of_complex(r->b, swap_last_axes(r->b, rule_get(r, of))));
 }
 
 void rule_real(Rule *r, const char *name, const char *of) {
@@ -176,4 +171,18 @@ bool rule_no_tangent(const Push *p) {
     for (size_t o = 0; o < p->nout; o++)
         p->result[o] = VAR_NONE;
     return true;
+}
+
+void rule_eigen_gaps(Rule *r) {
+    rule_let(r, "own", "eye(w.shape[-1], dtype=bool)");
+    rule_let(r, "gap", "expand_dims(w, -2) - expand_dims(w, -1)");
+}
+
+MatrixSides matrix_sides(const Graph *g, Var a) {
+    const Type *t = var_type(g, a);
+    Dim m = t->dim[t->ndim - 2], n = t->dim[t->ndim - 1];
+    bool known = dim_is_known(m) && dim_is_known(n);
+    bool open = !known && !(m == n && dim_is_named(m));
+    return (MatrixSides){dtype_is_complex(t->dtype), known ? m > n : open,
+                         known ? m < n : open, open};
 }

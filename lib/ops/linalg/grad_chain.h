@@ -38,6 +38,15 @@ void rule_quotient(Rule *r, const char *name, const char *num, const char *den);
 /* name = a vector as a matrix of one column, and back. */
 void rule_column(Rule *r, const char *name);
 void rule_uncolumn(Rule *r, const char *name);
+/* own = the diagonal as flags, gap = w_j - w_i, of eigenvalues w. */
+void rule_eigen_gaps(Rule *r);
+
+/* A matrix by its type, for rules that differ with it. */
+typedef struct MatrixSides {
+    bool is_complex, tall, wide; /* more rows than columns, or unknown */
+    bool open;                   /* unknown */
+} MatrixSides;
+MatrixSides matrix_sides(const Graph *g, Var a);
 
 /* How a function that reads one triangle interprets its input, and the effect on
  * gradients (Murray, Differentiation of the Cholesky decomposition, 2016: there Phi is

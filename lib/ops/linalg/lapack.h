@@ -47,6 +47,9 @@ int lapack_worksize(DType d, const void *work);
 static inline size_t lapack_round(size_t bytes) {
     return (bytes + 63) & ~(size_t)63;
 }
+static inline size_t lapack_pivot_bytes(int64_t n) {
+    return lapack_round((size_t)(n + 1) * sizeof(int)); /* some for n = 0, too */
+}
 /* c[m, n] = op(a) op(b), column-major, with inner size k; `ops` has LAPACK's letters;
  * fn is gemm. */
 void lapack_gemm(DType d, BlasFn *fn, const char *ops, int m, int n, int k,

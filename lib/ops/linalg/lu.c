@@ -94,19 +94,7 @@ static bool lu_factor_perform(Call *c) {
  * With B = P^T A = L U and M = L^-1 dB U^-1 of a square matrix: dL = L tril(M, -1) and
  * dU = triu(M) U. Rows of L below and columns of U to the right of the square part come
  * from L2 = B2 U^-1 and U2 = L^-1 B2. */
-typedef struct Sides {
-    bool tall, wide; /* or unknown */
-} Sides;
-
-static Sides sides_of(const Graph *g, Var a) {
-    const Type *t = var_type(g, a);
-    Dim m = t->dim[t->ndim - 2], n = t->dim[t->ndim - 1];
-    bool known = dim_is_known(m) && dim_is_known(n);
-    bool open = !known && !(m == n && dim_is_named(m));
-    return (Sides){known ? m > n : open, known ? m < n : open};
-}
-
-static void let_lu_names(Rule *r, Sides k) {
+static void let_lu_names(Rule *r, MatrixSides k) {
     rule_let(r, "l1", k.tall ? "l[..., :l.shape[-1], :]" : "l");
     rule_let(r, "u1", k.wide ? "u[..., :u.shape[-2]]" : "u");
     if (k.tall) rule_let(r, "l2", "l[..., l.shape[-1]:, :]");
@@ -124,7 +112,7 @@ static void let_solve_over_u(Rule *r, const char *name, const char *of, bool adj
 
 /* gb, the gradient of B, from g_l and g_u; a missing one is zeros of the right
  * shape. */
-static void pull_factors(Rule *r, Sides k) {
+static void pull_factors(Rule *r, MatrixSides k) {
     let_lu_names(r, k);
     rule_let(r, "gl1", k.tall ? "g_l[..., :l.shape[-1], :]" : "g_l");
     rule_let(r, "gu1", k.wide ? "g_u[..., :u.shape[-2]]" : "g_u");
@@ -159,13 +147,13 @@ static bool lu_pull(Pull *p) {
         return (p->grad[0] = float_zeros(p->b, p->in[0])) != VAR_NONE;
     if (!rule_has(&r, "g_l")) rule_let(&r, "g_l", "zeros_like(l)");
     if (!rule_has(&r, "g_u")) rule_let(&r, "g_u", "zeros_like(u)");
-    pull_factors(&r, sides_of(p->g, p->in[0]));
+    pull_factors(&r, matrix_sides(p->g, p->in[0]));
     rule_let(&r, "ga", "p @ gb");
     return rule_grad(&r, p, 0, "ga");
 }
 
 /* dl and du from d_a */
-static void push_factors(Rule *r, Sides k) {
+static void push_factors(Rule *r, MatrixSides k) {
     let_lu_names(r, k);
     rule_transpose(r, "pt", "p");
     rule_let(r, "db", "pt @ d_a");
@@ -193,7 +181,7 @@ static void push_factors(Rule *r, Sides k) {
 static bool lu_push(Push *p) {
     if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
-    push_factors(&r, sides_of(p->g, p->in[0]));
+    push_factors(&r, matrix_sides(p->g, p->in[0]));
     p->result[0] = VAR_NONE;
     return rule_result(&r, p, 1, "dl") && rule_result(&r, p, 2, "du");
 }
@@ -212,7 +200,7 @@ static bool lu_factor_pull(Pull *p) {
     split_names(&r);
     rule_let(&r, "g_l", "tril(g_lu, k=-1)[..., :l.shape[-1]]");
     rule_let(&r, "g_u", "triu(g_lu)[..., :u.shape[-2], :]");
-    pull_factors(&r, sides_of(p->g, p->in[0]));
+    pull_factors(&r, matrix_sides(p->g, p->in[0]));
     rule_let(&r, "ga", "p @ gb");
     return rule_grad(&r, p, 0, "ga");
 }
@@ -221,7 +209,7 @@ static bool lu_factor_pull(Pull *p) {
 static bool lu_factor_push(Push *p) {
     if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
-    Sides k = sides_of(p->g, p->in[0]);
+    MatrixSides k = matrix_sides(p->g, p->in[0]);
     split_names(&r);
     push_factors(&r, k);
     if (k.wide)

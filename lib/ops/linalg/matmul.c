@@ -114,14 +114,10 @@ static const char *right_gradient_text(int na, int nb) {
     return "matmul(swapaxes(a, -1, -2), g)";
 }
 
-static Var conjugate(Builder *b, Var x) {
-    return dtype_is_complex(var_type(b->g, x)->dtype) ? op_call1(b, "conj", x) : x;
-}
-
 static Var gradient_term_of(Pull *p, const char *text) {
     Builder *b = p->b;
-    Bind bind[] = {{sym(b->s, "a"), conjugate(b, p->in[0])},
-                   {sym(b->s, "b"), conjugate(b, p->in[1])},
+    Bind bind[] = {{sym(b->s, "a"), conj_of_complex(b, p->in[0])},
+                   {sym(b->s, "b"), conj_of_complex(b, p->in[1])},
                    {sym(b->s, "g"), p->cotangent[0]}};
     bool ok = bind[0].var != VAR_NONE && bind[1].var != VAR_NONE;
     Var v = ok ? template_build(b, text, &(Env){.n = 3, .bind = bind}, &ok) : VAR_NONE;

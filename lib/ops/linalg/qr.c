@@ -81,20 +81,8 @@ static bool qr_perform(Call *c) {
  * ---- With X = dA R^-1 and C = Q^H X: dR = T R and dQ = X - Q T, where T is upper
  * triangular with C_ij + conj(C_ji) above and Re C_ii on the diagonal. With more
  * columns than rows that holds for the first ones; the others of R are Q^H A. */
-typedef struct Sides {
-    bool tall, wide; /* or unknown */
-} Sides;
-
-static Sides sides_of(const Graph *g, Var a) {
-    const Type *t = var_type(g, a);
-    Dim m = t->dim[t->ndim - 2], n = t->dim[t->ndim - 1];
-    bool known = dim_is_known(m) && dim_is_known(n);
-    bool open = !known && !(m == n && dim_is_named(m));
-    return (Sides){known ? m > n : open, known ? m < n : open};
-}
-
 /* Binds q and r of the reduced form, r1, and the names for the remaining columns. */
-static void let_qr_names(Rule *r, int mode, Sides k) {
+static void let_qr_names(Rule *r, int mode, MatrixSides k) {
     if (mode == R_ONLY || (mode == COMPLETE && k.tall)) {
         rule_let(r, "q", "qr(a)[0]");
         rule_let(r, "r", "qr(a)[1]");
@@ -111,7 +99,7 @@ static const char *const not_unique =
 static bool qr_pull(Pull *p) {
     Rule r = rule_pull(p);
     int mode = mode_of(p->b->s, p->op, p->props);
-    Sides k = sides_of(p->g, p->in[0]);
+    MatrixSides k = matrix_sides(p->g, p->in[0]);
     if (mode == R_ONLY) rule_bind(&r, "g_r", p->cotangent[0]);
     bool gq = mode != R_ONLY && rule_has(&r, "g_q"), gr = rule_has(&r, "g_r");
     if (gq && mode == COMPLETE && k.tall)
@@ -143,7 +131,7 @@ static bool qr_push(Push *p) {
     if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     int mode = mode_of(p->b->s, p->op, p->props);
-    Sides k = sides_of(p->g, p->in[0]);
+    MatrixSides k = matrix_sides(p->g, p->in[0]);
     bool extra = mode == COMPLETE && k.tall;
     let_qr_names(&r, mode, k);
     rule_let(&r, "d1", k.wide ? "d_a[..., :q.shape[-1]]" : "d_a");

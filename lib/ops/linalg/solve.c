@@ -23,24 +23,16 @@ static int assume_of(Session *s, const Op *op, const Props *props) {
     return -1;
 }
 
-static const char *signature(int b_ndim) {
-    return b_ndim == 1 ? "(n,n),(n)->(n)" : "(n,n),(n,k)->(n,k)";
-}
-
 static bool solve_type(Infer *in) {
     if (assume_of(in->s, in->op, in->props) < 0)
         return infer_fail(in, E_ARG, in->nin,
                           "assume_a is 'gen', 'sym', 'her' or 'pos', not '%s'",
                           sym_text(in->s, infer_prop(in, "assume_a")->sym));
     return infer_want_rank(in, 1, 1, -1) && infer_want_same_dtype(in) &&
-           core_type(in, signature(in->type[1]->ndim), NULL);
+           core_type(in, factor_solve_signature(in->type[1]->ndim), NULL);
 }
 
 enum { LOWER, WORK }; /* options */
-
-static size_t solve_pivot_bytes(int64_t n) {
-    return ((size_t)n * sizeof(int) + 127) & ~(size_t)63;
-}
 
 /* ---- inf and nan ---- */
 /* If the matrix has an inf or a nan, elimination would depend on its order, so the
@@ -106,7 +98,7 @@ static int64_t symmetric_one(const Item *it) {
         info = 0, lwork = (int)q->option[WORK], *pivot = (int *)(void *)it->room;
     if (n == 0 || k == 0 || !worth_solving(it, n, k, SYMMETRIC)) return 0;
     ((Sysv *)q->fn[0])(q->option[LOWER] ? "L" : "U", &n, &k, it->in[0], &ld, pivot,
-                       it->out[0], &ld, it->room + solve_pivot_bytes(n), &lwork, &info,
+                       it->out[0], &ld, it->room + lapack_pivot_bytes(n), &lwork, &info,
                        1);
     return info;
 }
@@ -116,19 +108,20 @@ static bool run_symmetric(Gufunc *q, Assume assume) {
     if (!lapack_get2(q, 0, "sysv", assume == HERMITIAN ? "hesv" : "sysv")) return false;
     q->option[WORK] = 64 * n + 1;
     return gufunc_run(q, symmetric_one,
-                      solve_pivot_bytes(n) +
+                      lapack_pivot_bytes(n) +
                           (size_t)q->option[WORK] * dtype_size(q->dtype));
 }
 
 static bool solve_perform(Call *c) {
     Gufunc q;
     Assume assume = (Assume)assume_of(c->s, c->op, c->props);
-    if (!gufunc_open(&q, c, signature(call_in(c, 1)->ndim), "c->B")) return false;
+    if (!gufunc_open(&q, c, factor_solve_signature(call_in(c, 1)->ndim), "c->B"))
+        return false;
     q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
     bool ok;
     if (assume == GENERAL)
         ok = lapack_get(&q, 0, "getrf") && lapack_get(&q, 1, "getrs") &&
-             gufunc_run(&q, general_one, solve_pivot_bytes(q.dim['n']));
+             gufunc_run(&q, general_one, lapack_pivot_bytes(q.dim['n']));
     else if (assume == POSITIVE)
         ok = lapack_get(&q, 0, "potrf") && lapack_get(&q, 1, "potrs") &&
              gufunc_run(&q, positive_one, 0);
@@ -193,7 +186,8 @@ static int64_t solve_slow(const Item *it) {
 
 static bool solve_debug(Call *c) {
     Gufunc q;
-    if (!gufunc_open(&q, c, signature(call_in(c, 1)->ndim), "rr>r")) return false;
+    if (!gufunc_open(&q, c, factor_solve_signature(call_in(c, 1)->ndim), "rr>r"))
+        return false;
     q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
     if (!gufunc_run(&q, solve_slow,
                     sizeof(Wide) * (2 * q.arg[0].bytes + q.arg[1].bytes)))
@@ -266,7 +260,7 @@ static int64_t inv_one(const Item *it) {
     }
     int64_t bad = factor_lu(q->fn[0], n, it->out[0], pivot);
     if (bad || n == 0) return bad;
-    ((Getri *)q->fn[1])(&n, it->out[0], &ld, pivot, it->room + solve_pivot_bytes(n),
+    ((Getri *)q->fn[1])(&n, it->out[0], &ld, pivot, it->room + lapack_pivot_bytes(n),
                         &lwork, &info);
     return info;
 }
@@ -278,7 +272,7 @@ static bool inv_perform(Call *c) {
         return false;
     q.option[WORK] = 64 * q.dim['n'] + 1;
     size_t room =
-        solve_pivot_bytes(q.dim['n']) + (size_t)q.option[WORK] * dtype_size(q.dtype);
+        lapack_pivot_bytes(q.dim['n']) + (size_t)q.option[WORK] * dtype_size(q.dtype);
     return gufunc_run(&q, inv_one, room) && (!q.bad || factor_fail_singular(&q));
 }
 

@@ -64,23 +64,9 @@ static bool svd_perform(Call *c) {
  *   V^H dV = F o (S P + P^H S),
  * and beyond the spaces of U and V: dA V / S, dA^H U / S. The phase of a complex pair
  * of vectors is free; here V keeps it. */
-typedef struct SvdSides {
-    bool is_complex, tall, wide; /* more rows than columns, or unknown */
-    bool open;                   /* unknown */
-} SvdSides;
-
-static SvdSides svd_sides(const Graph *g, Var a) {
-    const Type *t = var_type(g, a);
-    Dim m = t->dim[t->ndim - 2], n = t->dim[t->ndim - 1];
-    bool known = dim_is_known(m) && dim_is_known(n);
-    bool open = !known && !(m == n && dim_is_named(m));
-    return (SvdSides){dtype_is_complex(t->dtype), known ? m > n : open,
-                      known ? m < n : open, open};
-}
-
 /* Divisors for the components outside the spaces of U and V; inf if the run-time sizes
  * leave no such space, where only rounding errors would be divided. */
-static void let_null_divisors(Rule *r, SvdSides k) {
+static void let_null_divisors(Rule *r, MatrixSides k) {
     rule_let(r, "below", k.open ? "where(a.shape[-2] > a.shape[-1], sr, inf)" : "sr");
     rule_let(r, "beside", k.open ? "where(a.shape[-1] > a.shape[-2], sr, inf)" : "sr");
 }
@@ -100,7 +86,7 @@ static void let_skew_over_gap(Rule *r, const char *name, const char *of) {
     rule_quotient(r, name, "skew_", "gap");
 }
 
-static void left_terms(Rule *r, SvdSides k) {
+static void left_terms(Rule *r, MatrixSides k) {
     rule_let(r, "x", "uh @ g_u");
     let_skew_over_gap(r, "xf", "x");
     rule_let(r, "gp", "gp + xf * sr");
@@ -108,7 +94,7 @@ static void left_terms(Rule *r, SvdSides k) {
     if (k.tall) rule_let(r, "rest", "((g_u - u @ x) / below) @ vh");
 }
 
-static void right_terms(Rule *r, SvdSides k) {
+static void right_terms(Rule *r, MatrixSides k) {
     rule_let(r, "y", "vh @ g_v");
     let_skew_over_gap(r, "yf", "y");
     rule_let(r, "gp", "gp + sc * yf");
@@ -129,7 +115,7 @@ static bool svd_pull(Pull *p) {
     bool vectors = prop_bool(p->b->s, p->op, p->props, "compute_uv"),
          full = prop_bool(p->b->s, p->op, p->props, "full_matrices");
     Rule r = rule_pull(p);
-    SvdSides k = svd_sides(p->g, p->in[0]);
+    MatrixSides k = matrix_sides(p->g, p->in[0]);
     if (!vectors) rule_bind(&r, "g_s", p->cotangent[0]);
     bool gu = vectors && rule_has(&r, "g_u"), gv = vectors && rule_has(&r, "g_vh");
     if (full && (gu || gv) && (k.tall || k.wide))
@@ -154,7 +140,7 @@ static bool svd_pull(Pull *p) {
 }
 
 /* The tangents of the vectors. */
-static bool vectors_push(Push *p, Rule *r, SvdSides k) {
+static bool vectors_push(Push *p, Rule *r, MatrixSides k) {
     rule_hermitian(r, "ph", "p");
     let_differences(r);
     let_null_divisors(r, k);
@@ -176,7 +162,7 @@ static bool svd_push(Push *p) {
     bool vectors = prop_bool(p->b->s, p->op, p->props, "compute_uv"),
          full = prop_bool(p->b->s, p->op, p->props, "full_matrices");
     Rule r = rule_push(p);
-    SvdSides k = svd_sides(p->g, p->in[0]);
+    MatrixSides k = matrix_sides(p->g, p->in[0]);
     if (!vectors || full) {
         rule_let(&r, "u", "svd(a)[0]");
         rule_let(&r, "s", "svd(a)[1]");

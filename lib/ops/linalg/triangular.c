@@ -6,10 +6,6 @@
 #include <complex.h>
 #include <string.h>
 
-static const char *signature(int b_ndim) {
-    return b_ndim == 1 ? "(n,n),(n)->(n)" : "(n,n),(n,k)->(n,k)";
-}
-
 static bool solve_triangular_type(Infer *in) {
     int64_t trans = infer_prop(in, "trans")->i;
     if (trans < 0 || trans > 2)
@@ -17,7 +13,7 @@ static bool solve_triangular_type(Infer *in) {
                           "trans is 0 (a @ x), 1 (a.T @ x) or 2 (a^H @ x), not %lld",
                           (long long)trans);
     return infer_want_rank(in, 1, 1, -1) && infer_want_same_dtype(in) &&
-           core_type(in, signature(in->type[1]->ndim), NULL);
+           core_type(in, factor_solve_signature(in->type[1]->ndim), NULL);
 }
 
 enum { TRANS, LOWER, UNIT };
@@ -53,7 +49,7 @@ static bool run_substitution(Gufunc *q, ItemFn *one, size_t room) {
 
 static bool solve_triangular_perform(Call *c) {
     Gufunc q;
-    if (!gufunc_open(&q, c, signature(call_in(c, 1)->ndim), "c->B") ||
+    if (!gufunc_open(&q, c, factor_solve_signature(call_in(c, 1)->ndim), "c->B") ||
         !lapack_get(&q, 0, "trtrs"))
         return false;
     read_options(&q);
@@ -91,7 +87,8 @@ static int64_t triangular_slow(const Item *it) {
 
 static bool solve_triangular_debug(Call *c) {
     Gufunc q;
-    if (!gufunc_open(&q, c, signature(call_in(c, 1)->ndim), "rr>r")) return false;
+    if (!gufunc_open(&q, c, factor_solve_signature(call_in(c, 1)->ndim), "rr>r"))
+        return false;
     read_options(&q);
     return run_substitution(&q, triangular_slow,
                             sizeof(Wide) * (q.arg[0].bytes + q.arg[1].bytes));

@@ -337,10 +337,8 @@ static bool running_prod_pull(Pull *p) {
     Var before = apply_named(b, "running_prod", 1, &x, 3, arg),
         next = shift_by(b, x, back, axis);
     if (before == VAR_NONE || next == VAR_NONE) return false;
-    if (dtype_is_complex(var_type(b->g, x)->dtype)) {
-        before = op_call1(b, "conj", before);
-        next = op_call1(b, "conj", next);
-    }
+    before = conj_of_complex(b, before);
+    next = conj_of_complex(b, next);
     Var sum = apply_recurrence(b, next, g, axis, !reverse);
     return sum != VAR_NONE &&
            (p->grad[0] = op_call2(b, "multiply", before, sum)) != VAR_NONE;
@@ -382,14 +380,13 @@ static bool recurrence_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Builder *b = p->b;
     Prop axis = *op_prop(b->s, p->op, p->props, "axis");
-    bool reverse = prop_bool(b->s, p->op, p->props, "reverse"), complex;
+    bool reverse = prop_bool(b->s, p->op, p->props, "reverse");
     int64_t back = reverse ? 1 : -1;
     Var next = shift_by(b, p->in[0], back, axis),
         before = shift_by(b, p->out[0], -back, axis);
     if (next == VAR_NONE || before == VAR_NONE) return false;
-    complex = dtype_is_complex(var_type(b->g, next)->dtype);
-    if (complex) next = op_call1(b, "conj", next);
-    if (complex) before = op_call1(b, "conj", before);
+    next = conj_of_complex(b, next);
+    before = conj_of_complex(b, before);
     p->grad[1] = apply_recurrence(b, next, p->cotangent[0], axis, !reverse);
     return p->grad[1] != VAR_NONE &&
            (p->grad[0] = op_call2(b, "multiply", p->grad[1], before)) != VAR_NONE;

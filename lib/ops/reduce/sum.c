@@ -162,8 +162,7 @@ static bool prod_pull(Pull *p) {
         others = shape == VAR_NONE ? VAR_NONE : op_call2(b, "reshape", others, shape);
     }
     others = others == VAR_NONE ? VAR_NONE : permute_axes(b, others, t.inverse, t.ndim);
-    if (others != VAR_NONE && dtype_is_complex(var_type(b->g, others)->dtype))
-        others = op_call1(b, "conj", others);
+    others = conj_of_complex(b, others);
     return others != VAR_NONE &&
            (p->grad[0] = op_call2(b, "multiply", g, others)) != VAR_NONE;
 }

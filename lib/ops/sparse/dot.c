@@ -169,10 +169,6 @@ static bool sparse_dot_perform(Call *c) {
     return true;
 }
 
-static Var conjugate(Builder *b, Var x) {
-    return dtype_is_complex(var_type(b->g, x)->dtype) ? op_call1(b, "conj", x) : x;
-}
-
 /* By the rank of the dense operand; a and b are the conjugated operands if complex. */
 static const char *const sparse_left[2][2] = {
     /* d/dx, d/dy */
@@ -187,8 +183,8 @@ static const char *const sparse_right[2][2] = {
 /* Builds the gradient terms of a product's two operands. */
 static bool pull_operand_texts(Pull *p, const char *const text[2]) {
     Builder *b = p->b;
-    Bind bind[] = {{sym(b->s, "a"), conjugate(b, p->in[0])},
-                   {sym(b->s, "b"), conjugate(b, p->in[1])},
+    Bind bind[] = {{sym(b->s, "a"), conj_of_complex(b, p->in[0])},
+                   {sym(b->s, "b"), conj_of_complex(b, p->in[1])},
                    {sym(b->s, "x"), p->in[0]},
                    {sym(b->s, "y"), p->in[1]},
                    {sym(b->s, "g"), p->cotangent[0]}};
