@@ -217,7 +217,7 @@ size_t num_read_float(const char *p, size_t n, FloatWidth w, double *v) {
     return sign + len;
 }
 
-/* Of any base; what is no digit is above all of them. */
+/* For any base; other characters exceed every digit. */
 static unsigned digit_value(char c) {
     return (unsigned)ascii_hex_digit(c);
 }

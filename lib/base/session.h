@@ -49,8 +49,8 @@ Arena *session_arena(
     Session *s); /* lives as long as the session: use for small, bounded things */
 Str *session_message(Session *s); /* the text last returned by tl_error */
 Pool *session_pool(Session *s);   /* created on first use, from options.threads */
+double clock_seconds(void);       /* since some fixed moment; monotonic */
 /* A copy of machine code that can be executed; NULL where that is not allowed. */
-double clock_seconds(void); /* from any moment on; never goes back */
 void *cpu_map_code(const void *code, size_t n);
 void cpu_unmap_code(void *code, size_t n); /* NULL is fine */
 int session_cpu_level(Session *s); /* options.cpu_level, limited to what this CPU has */

@@ -109,7 +109,7 @@ struct TlGraph {
     Var until; /* function used as a loop body: the stop condition, or VAR_NONE */
     const char *folder; /* base for load() references; NULL: none allowed */
     DType floatX;       /* DT_NONE: the session's */
-    bool derived;       /* function: made for a derivative's call, which may be gone */
+    bool derived;       /* function: made by ad or vmap for a call that may be gone */
     struct Reach
         *reach; /* function: cached by lib/op: which inputs influence which outputs */
     struct GraphPriv *priv; /* name map, intern table, capacities */

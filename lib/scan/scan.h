@@ -3,19 +3,19 @@
  *
  *   scan(steps, sequences..., initials..., others..., fn=body, ...)
  *
- * runs body once a step. Its inputs are, in this order: for each sequence one row a
- * tap; for each output that is fed back one row a tap; the others, the same in every
- * step. Its outputs are those of the scan, row by row. With `until` the loop ends after
- * the first step in which that is true; the step counts.
+ * runs body once per step. The inputs of body are, in this order: for each sequence one
+ * row per tap; for each state (an output that is fed back) one row per tap; the others,
+ * the same in every step. Its outputs are those of the scan, row by row. With `until`
+ * the loop ends after the first step in which that is true; this step counts.
  *   - A sequence with taps t reads row i + t - low in step i, where low is the least
  *     tap, at most 0: the first step reads the first row.
  *   - A state with taps -1 alone begins as its initial value; with other taps the
- *     initial value has as many rows as the deepest tap, the oldest first.
+ *     initial value has as many rows as the deepest tap reaches back, oldest first.
  *   - An output is kept as rows of all steps (SCAN_ALL), of the last m steps at most
- *     (m > 0), or as the last value itself, without an axis for steps (SCAN_LAST; of a
- *     state the initial value when no step is run).
- *   - What is a list, a sparse matrix, a slice or a plugin's value has no rows: its
- *     state has the tap -1 alone, and what is kept of several steps is a list. */
+ *     (m > 0), or as the last value itself, without an axis for steps (SCAN_LAST; for
+ *     a state, the initial value if no step runs).
+ *   - Lists, sparse matrices, slices and plugins' values have no rows: as a state they
+ *     have only the tap -1, and the values kept of several steps form a list. */
 #ifndef SCAN_SCAN_H
 #define SCAN_SCAN_H
 

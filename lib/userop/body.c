@@ -297,7 +297,7 @@ static Graph *make_body_graph(const Infer *in, const BodyEntry *body) {
     m.sig = in->sig;
     m.g->name = sym(in->s, in->op->name);
     m.g->floatX = in->floatX;
-    m.g->fused = true; /* counts as one op in plans and profiles */
+    m.g->fused = true; /* it runs and counts as one op */
     m.b = builder(m.g, true);
     m.b.from.at = m.own->decl->at;
     m.c = compiler_new(&m.b);

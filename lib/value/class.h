@@ -13,7 +13,7 @@
  *   get_shape_info, get_size     shape_info, size: value_shape_info, shape_info_size
  *   transfer, register_transfer  value/transfer.h; add_transfer of thunkline/plugin.h
  *
- * Absent members have the default that is said at them. */
+ * Each member states what its absence means. */
 // clang-format on
 #ifndef VALUE_CLASS_H
 #define VALUE_CLASS_H

@@ -34,8 +34,7 @@ typedef enum SparseFrom {
     SPARSE_COMPUTED, /* from ops: an index out of range is E_INDEX */
     SPARSE_STORED,   /* from a graph's constant: it is E_VALUE */
     SPARSE_READ      /* from a file: E_VALUE, too; unordered indices are sorted and
-                        duplicates added up, as is usual for files; elsewhere both are errors
-                      */
+                        duplicates added up, as is usual for files; else errors */
 } SparseFrom;
 /* Builds a matrix from unchecked parts: data [n], integers [n] and [lines + 1] of any
  * layout. NULL: diagnosed at `at`. */

@@ -1,5 +1,5 @@
 /* vmap of a function of the graph, as a function: made once for each choice of inputs
- * that have rows. fn's body is first imported on row 0, then rebuilt for all rows. */
+ * that have rows. fn's body is imported on the first row, then rebuilt for all rows. */
 #include "vmap/vmap.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ typedef struct VmapFunction {
     Builder b;
     Arena *tmp;
     Sym dim;        /* the number of rows */
-    Var *all, *one; /* inputs with rows, and row 0 of each; nrows of them */
+    Var *all, *one; /* inputs with rows, and the first row of each; nrows of them */
     size_t nrows;
 } VmapFunction;
 
@@ -64,7 +64,8 @@ static bool add_row_inputs(VmapFunction *r, Var *leaf) {
     return true;
 }
 
-/* Removes the effects of the body on row 0; those on all rows have replaced them. */
+/* Removes the effects of the body on the first row; those on all rows have replaced
+ * them. */
 static void drop_first_row_effects(VmapFunction *r, size_t n, const Var *was,
                                    const Var *now) {
     Graph *g = r->made;

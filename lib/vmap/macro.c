@@ -1,5 +1,5 @@
-/* vectorize of a function: applies it to row 0 of each argument, then rebuilds what
- * that added to the graph for all rows. */
+/* vectorize of a function: applies it to the first row of each argument, then rebuilds
+ * what that added to the graph for all rows. */
 #include "vmap/vmap.h"
 
 #include <string.h>
