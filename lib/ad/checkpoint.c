@@ -118,11 +118,6 @@ static void find_segment(Recompute *c, uint32_t level, Var v) {
     }
 }
 
-static int by_number(const void *a, const void *b) {
-    ApplyId x = *(const ApplyId *)a, y = *(const ApplyId *)b;
-    return (x > y) - (x < y);
-}
-
 /* The variable that a recomputed Apply reads at a level in place of x. Sets
  * *recompute_var if it differs from x. */
 static Var recomputed_input(Recompute *c, uint32_t level, Var x, Var from,
@@ -174,7 +169,7 @@ static Var recompute_var(Recompute *c, uint32_t level, Var v, Var from) {
     if (!map_get(&c->copy, level_key(level, v), &have)) {
         find_segment(c, level, v);
         if (c->stretch.n > 1)
-            qsort(c->stretch.p, c->stretch.n, sizeof *c->stretch.p, by_number);
+            qsort(c->stretch.p, c->stretch.n, sizeof *c->stretch.p, u32_compare);
         for (size_t i = 0; i < c->stretch.n; i++) {
             Origin was = ad_origin(c->b, c->stretch.p[i], "recomputation");
             bool ok = recompute_apply(c, level, c->stretch.p[i], from);

@@ -24,9 +24,8 @@ static Mapping *unused_mapping(Session *s) {
 static void record_mapping(Session *s, const char *p, const char *name,
                            const struct stat *st) {
     Mapping *m = unused_mapping(s);
-    size_t len = strlen(name) + 1;
     m->n = (size_t)st->st_size;
-    m->name = memcpy(mem_alloc(s, len), name, len);
+    m->name = mem_strdup(s, name);
     m->device = (uint64_t)st->st_dev;
     m->inode = (uint64_t)st->st_ino;
     m->seconds = (int64_t)st->st_mtim.tv_sec;

@@ -5,6 +5,7 @@
 #include "base/session.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -48,6 +49,11 @@ void *mem_realloc(Session *s, void *p, size_t count, size_t size) {
     return advise_huge_pages(q, total);
 }
 
+char *mem_strdup(Session *s, const char *text) {
+    size_t n = strlen(text) + 1;
+    return memcpy(mem_alloc(s, n), text, n);
+}
+
 void mem_free(void *p) {
     free(p);
 }
@@ -60,4 +66,9 @@ void *mem_grow_vec_(Session *s, void *p, size_t *cap, size_t need, size_t size) 
     p = mem_realloc(s, p, n, size);
     *cap = n;
     return p;
+}
+
+int u32_compare(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
 }

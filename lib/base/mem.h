@@ -15,6 +15,7 @@ void *mem_alloc(Session *s, size_t size); /* not cleared */
 void *mem_zalloc(Session *s, size_t count,
                  size_t size); /* cleared; count*size checked */
 void *mem_realloc(Session *s, void *p, size_t count, size_t size);
+char *mem_strdup(Session *s, const char *text);
 void mem_free(void *p);
 /* Ends the program for lack of memory; for allocations of other libraries. */
 _Noreturn void mem_panic(Session *s);
@@ -32,6 +33,12 @@ static inline bool i64_mul(int64_t a, int64_t b, int64_t *r) {
     int64_t t;
     return !__builtin_mul_overflow(a, b, &t) && (*r = t, true);
 }
+
+static inline int64_t i64_abs(int64_t v) {
+    return v < 0 ? -v : v;
+}
+/* Of two uint32_t, for qsort. */
+int u32_compare(const void *a, const void *b);
 
 /* An arena: bump allocation, 16-byte aligned, freed as one. */
 typedef struct Arena Arena;

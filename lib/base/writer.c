@@ -39,11 +39,6 @@ struct Writer {
     unsigned char buf[BUFFER];
 };
 
-static char *copy_text(Session *s, const char *text) {
-    size_t n = strlen(text) + 1;
-    return memcpy(mem_alloc(s, n), text, n);
-}
-
 /* Length of the folder part including its slash; 0 if there is none. */
 static size_t folder_length(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -146,7 +141,7 @@ static Writer *new_writer(Session *s, const char *name) {
     memset(w, 0, offsetof(Writer, buf));
     w->s = s;
     w->fd = w->lock = -1;
-    w->name = copy_text(s, name);
+    w->name = mem_strdup(s, name);
     return w;
 }
 
@@ -165,7 +160,7 @@ Writer *writer_open(Session *s, const char *path) {
 Writer *writer_open_new(Session *s, const char *path) {
     Writer *w = new_writer(s, path);
     w->own = w->fresh = true;
-    w->target = copy_text(s, path);
+    w->target = mem_strdup(s, path);
     w->fd = open_temp(w, 0666);
     return check_opened(w, w->fd >= 0);
 }
@@ -228,7 +223,7 @@ static bool close_output(Writer *w) {
 }
 
 void file_sync_folder(Session *s, const char *path) {
-    char *folder = copy_text(s, path);
+    char *folder = mem_strdup(s, path);
     size_t n = folder_length(folder);
     folder[n > 1 ? n - 1 : n] = '\0';
     int fd = open(n ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

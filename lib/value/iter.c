@@ -27,15 +27,11 @@ static void flip_dims(Iter *it) {
     }
 }
 
-static int64_t magnitude(int64_t v) {
-    return v < 0 ? -v : v;
-}
-
 /* Should dim b be outside dim a? The first operand that has different steps along them
  * decides. */
 static bool is_outer_dim(const Iter *it, int b, int a) {
     for (int op = 0; op < it->nop; op++) {
-        int64_t sa = magnitude(it->stride[op][a]), sb = magnitude(it->stride[op][b]);
+        int64_t sa = i64_abs(it->stride[op][a]), sb = i64_abs(it->stride[op][b]);
         if (sa != 0 && sb != 0 && sa != sb) return sb > sa;
     }
     return false;

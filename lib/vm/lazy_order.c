@@ -84,11 +84,6 @@ typedef struct Order {
     uint32_t n;
 } Order;
 
-static int by_number(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void list_maker(Order *o, uint32_t cell) {
     uint32_t i = o->maker[cell];
     if (i == NONE || o->listed[i]) return;
@@ -112,7 +107,7 @@ static void open_lazy(Order *o, uint32_t lazy) {
     }
     part.end = (uint32_t)o->list.n;
     if (part.end > part.at)
-        qsort(o->list.p + part.at, part.end - part.at, sizeof *o->list.p, by_number);
+        qsort(o->list.p + part.at, part.end - part.at, sizeof *o->list.p, u32_compare);
     vec_push(p->s, &o->part, part);
 }
 

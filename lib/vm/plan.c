@@ -54,11 +54,6 @@ static void follow(Live *l) {
     }
 }
 
-static int by_number(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Effects that only a branch needs are no roots: they come with the branch. */
 static void find_conditional(Plan *p) {
     if (p->o.only_want || !p->g->effects.n || !lazy_scope_any(p->g)) return;
@@ -78,7 +73,7 @@ static void find_live(Live *l) {
         if (!p->conditional || !p->conditional[i])
             mark(l, p->g->apply[p->g->effects.p[i]].out);
     follow(l);
-    if (l->found.n) qsort(l->found.p, l->found.n, sizeof *l->found.p, by_number);
+    if (l->found.n) qsort(l->found.p, l->found.n, sizeof *l->found.p, u32_compare);
 }
 
 /* ---- cells ---- */

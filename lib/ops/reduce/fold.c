@@ -83,13 +83,9 @@ typedef struct Reduction {
     int64_t tasks, per_chunk;
 } Reduction;
 
-static int64_t magnitude(int64_t v) {
-    return v < 0 ? -v : v;
-}
-
 static void reduce_dims_insert(ReduceDims *x, int64_t n, int64_t in, int64_t out) {
     int k = x->n++;
-    for (; k > 0 && magnitude(x->in[k - 1]) < magnitude(in); k--) {
+    for (; k > 0 && i64_abs(x->in[k - 1]) < i64_abs(in); k--) {
         x->shape[k] = x->shape[k - 1];
         x->in[k] = x->in[k - 1];
         x->out[k] = x->out[k - 1];
@@ -415,7 +411,7 @@ static void plan_parts(Reduction *j) {
     ReduceDims *red = &j->red;
     if (j->inner > NARROW || j->wide * j->inner < ROW_MIN ||
         j->wide_in != j->inner * j->inner_in ||
-        magnitude(red->in[red->n - 2]) < magnitude(j->wide_in))
+        i64_abs(red->in[red->n - 2]) < i64_abs(j->wide_in))
         return;
     j->by_rows = true;
     j->parts = j->inner;
@@ -449,7 +445,7 @@ static void plan_dims(Reduction *j, const Tensor *x, const bool *flag,
         j->wide = kept->shape[kept->n];
         j->wide_in = kept->in[kept->n];
         j->wide_out = kept->out[kept->n];
-        j->by_rows = !red->n || magnitude(j->wide_in) < magnitude(j->inner_in);
+        j->by_rows = !red->n || i64_abs(j->wide_in) < i64_abs(j->inner_in);
         if (!j->by_rows && red->n > 1) plan_parts(j);
     }
 }

@@ -144,17 +144,13 @@ static void logsumexp_chunk(void *ctx, size_t chunk, unsigned worker) {
         logsumexp_strip(j, at);
 }
 
-static int64_t magnitude(int64_t v) {
-    return v < 0 ? -v : v;
-}
-
 /* Computes neighbours together if results are closer in memory than their elements, or
  * elements are few. */
 static void plan_strips(LogSumExp *j) {
     int kept = j->nkept - 1, red = j->nred - 1;
     j->wide = kept < 0 ? 1 : j->kept[kept];
-    bool closer = kept >= 0 &&
-                  (red < 0 || magnitude(j->kept_in[kept]) < magnitude(j->red_in[red]));
+    bool closer =
+        kept >= 0 && (red < 0 || i64_abs(j->kept_in[kept]) < i64_abs(j->red_in[red]));
     j->width = j->wide > 1 && (closer || j->count <= SHORT) ? WIDTH : 1;
     j->strips = (j->wide + j->width - 1) / j->width;
     int64_t each = j->count * j->width;

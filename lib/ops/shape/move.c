@@ -141,13 +141,9 @@ static void copy_chunk(void *ctx, size_t chunk, unsigned worker) {
     }
 }
 
-static int64_t magnitude(int64_t v) {
-    return v < 0 ? -v : v;
-}
-
 static void move_dims_insert(MoveDims *x, int64_t n, int64_t d, int64_t s) {
     int k = x->n++;
-    for (; k > 0 && magnitude(x->d[k - 1]) < magnitude(d); k--) {
+    for (; k > 0 && i64_abs(x->d[k - 1]) < i64_abs(d); k--) {
         x->shape[k] = x->shape[k - 1];
         x->d[k] = x->d[k - 1];
         x->s[k] = x->s[k - 1];
@@ -187,10 +183,10 @@ static void move_dims_remove(MoveDims *x, int k) {
  * otherwise -1. */
 static int transposed_dim(const MoveDims *x, size_t item) {
     int last = x->n - 1;
-    if (last < 1 || magnitude(x->s[last]) <= (int64_t)item || x->shape[last] < 8)
+    if (last < 1 || i64_abs(x->s[last]) <= (int64_t)item || x->shape[last] < 8)
         return -1;
     for (int k = 0; k < last; k++)
-        if (magnitude(x->s[k]) == (int64_t)item && x->shape[k] >= 8) return k;
+        if (i64_abs(x->s[k]) == (int64_t)item && x->shape[k] >= 8) return k;
     return -1;
 }
 
@@ -209,8 +205,8 @@ static int beside_dim(const MoveDims *x, size_t item) {
     if (last < 1) return -1;
     if (x->shape[last] < FEW) return x->shape[last - 1] >= FEW ? last : -1;
     for (int k = 0; k < last; k++)
-        if (x->shape[k] < FEW && magnitude(x->s[k]) < magnitude(x->s[last]) &&
-            magnitude(x->s[last]) > (int64_t)item)
+        if (x->shape[k] < FEW && i64_abs(x->s[k]) < i64_abs(x->s[last]) &&
+            i64_abs(x->s[last]) > (int64_t)item)
             return k;
     return -1;
 }
