@@ -203,7 +203,6 @@ bool level_takes_rows(HarvestWalk *w, const Level *l, size_t k, size_t loop) {
  * a sequence whose row arrives with each step. */
 static Var planted_row(HarvestWalk *w, Level *l, size_t k, size_t row, const Type *t,
                        Sym name) {
-    Dim dim[MAX_NDIM + 1] = {DIM_UNKNOWN};
     if (!ndim_fits(w->b->s, w->b->from.at, sym_text(w->b->s, name), t->ndim + 1))
         return VAR_NONE;
     if (t->kind != TYPE_TENSOR) {
@@ -211,12 +210,10 @@ static Var planted_row(HarvestWalk *w, Level *l, size_t k, size_t row, const Typ
              type_str(w->b->s, t));
         return VAR_NONE;
     }
-    for (int i = 0; i < t->ndim; i++)
-        dim[i + 1] = t->dim[i];
     if (!level_takes_rows(w, l, k, 0)) return VAR_NONE;
     if (l->loop && !scanned_is_vmap(l->loop) && !scanned_is_sown_often(l->loop, name))
         return level_plant_value(w, l, k, t, true);
-    const Type *rows = type_tensor(w->b->s, t->dtype, t->ndim + 1, dim), *have;
+    const Type *rows = type_of_rows(w->b->s, DIM_UNKNOWN, t), *have;
     Var v = planted_rows(w, l, k, rows);
     if (v == VAR_NONE) return v;
     have = var_type(w->b->g, v);
@@ -387,7 +384,7 @@ bool level_leave(HarvestWalk *w, Level *scope, bool ok, Level *l) {
 static const Type *appended_row_type(HarvestWalk *w, const SowPart *p) {
     const Type *t = var_type(w->b->g, p->var);
     if (t->kind != TYPE_TENSOR) return NULL;
-    return p->array ? type_tensor(w->b->s, t->dtype, t->ndim - 1, t->dim + 1) : t;
+    return p->array ? type_of_row(w->b->s, t) : t;
 }
 
 /* Do the parts have one dtype and compatible shapes, so that they can form one

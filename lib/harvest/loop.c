@@ -60,10 +60,6 @@ static const Type *type_outside(Session *s, const Type *t, int rows) {
     return type_tensor(s, t->dtype, t->ndim + rows, dim);
 }
 
-static const Type *drop_leading_dim(Session *s, const Type *t) {
-    return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
-}
-
 /* Turns rows of appended values into appended values of rows, and back. */
 static Var swap_leading_axes(Builder *b, Var x) {
     PropArg axes[] = {{"axis1", PROP_INT(0)}, {"axis2", PROP_INT(1)}};
@@ -113,7 +109,7 @@ Var scanned_planted(Scanned *p, size_t k, const Type *t, bool append) {
             type_str(s, have));
         return VAR_NONE;
     }
-    Var inner = new_body_input(p, "planted", each ? drop_leading_dim(s, have) : have);
+    Var inner = new_body_input(p, "planted", each ? type_of_row(s, have) : have);
     if (each)
         vec_push(s, &p->sequence, ((ScanArg){outer, inner}));
     else

@@ -195,7 +195,7 @@ static bool store_float_literal(Session *s, const Literal *l, DType d, Span at,
                                 void *dst) {
     if (l->kind == K_COMPLEX)
         return fail_no_fit(s, l, d, at, "is complex and does not fit");
-    FloatWidth w = d == DT_FLOAT16 ? FLOAT16 : d == DT_FLOAT32 ? FLOAT32 : FLOAT64;
+    FloatWidth w = dtype_float_width(d);
     double v = round_literal(s, l, w);
     if (isinf(v) && !is_exactly_inf(l))
         return fail_no_fit(s, l, d, at, "is out of range of");

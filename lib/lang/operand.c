@@ -93,7 +93,7 @@ static void add_strong(OperandParts *p, DType d) {
     p->strong = p->strong == DT_NONE ? d : dtype_promote(p->strong, d);
 }
 static void add_weak(OperandParts *p, DKind k) {
-    if (k == K_UINT) k = K_INT;
+    k = dkind_weak(k);
     if ((int)k > p->weak) p->weak = (int)k;
 }
 

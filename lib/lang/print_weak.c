@@ -14,11 +14,6 @@ typedef struct WeakGroup {
     DType creates; /* dtype= of an op that creates values */
 } WeakGroup;
 
-static DKind literal_kind(DType d) {
-    DKind k = dtype_kind(d);
-    return k == K_UINT ? K_INT : k;
-}
-
 static bool prints_as_literal(const WeakGroup *g, size_t i) {
     Var v = g->in[i];
     return var_is_const(g->p->g, v) && print_is_inline(g->p, v) &&
@@ -46,14 +41,15 @@ static void find_group_dtype(WeakGroup *g) {
 /* A literal that meets no tensor: int64 and bool literals read back as such; floatX may
  * change. */
 static bool is_lone_dtype(const WeakGroup *g, DType d) {
-    if (g->creates != DT_NONE && !g->dim && literal_kind(d) == dtype_kind(g->creates))
+    if (g->creates != DT_NONE && !g->dim &&
+        dkind_weak(dtype_kind(d)) == dtype_kind(g->creates))
         return d == g->creates;
     return d == DT_INT64 || d == DT_BOOL;
 }
 
 static bool is_group_dtype(const WeakGroup *g, DType d) {
     if (g->strong == DT_NONE) return is_lone_dtype(g, d);
-    return d == g->strong && dtype_weak(d, literal_kind(d), g->p->floatX) == d;
+    return d == g->strong && dtype_weak(d, dtype_kind(d), g->p->floatX) == d;
 }
 
 static bool is_bare_tensor(const WeakGroup *g, size_t i) {
@@ -74,7 +70,7 @@ static bool is_bare_across(const WeakGroup *g, size_t i) {
         if (!prints_as_literal(g, k)) strong = t->dtype;
     }
     return d == strong && const_is_scalar(g->p->g, g->in[i]) &&
-           dtype_weak(d, literal_kind(d), g->p->floatX) == d;
+           dtype_weak(d, dtype_kind(d), g->p->floatX) == d;
 }
 
 static bool is_bare_input(const WeakGroup *g, size_t i) {

@@ -172,13 +172,6 @@ static Sym body_input_name(const ScanSegments *q, size_t input) {
     return var_name(q->f.fn, q->f.fn->inputs.p[input]);
 }
 
-static const Type *type_of_rows(const ScanSegments *q, Dim rows, const Type *t) {
-    Dim dim[MAX_NDIM] = {rows};
-    for (int i = 0; i < t->ndim; i++)
-        dim[1 + i] = t->dim[i];
-    return type_tensor(q->s, t->dtype, t->ndim + 1, dim);
-}
-
 static Var add_const(ScanSegments *q, Var x, int64_t y) {
     const Tensor *c = var_const(q->b->g, x);
     if (c) return const_int(q->b, tensor_i64(c, 0) + y);
@@ -232,7 +225,7 @@ static bool add_segment_sequences(ScanSegments *q) {
         for (size_t t = 0; t < q->f.seq[i].ntap; t++) {
             const ScanSeq *s = &q->f.seq[i];
             Var x = split_into_segments(q, q->arg[s->arg], s->tap[t] - s->low);
-            const Type *type = type_of_rows(q, dim, body_input_type(q, s->in + t));
+            const Type *type = type_of_rows(q->s, dim, body_input_type(q, s->in + t));
             if (x == VAR_NONE) return false;
             size_t at = scan_builder_add_seq(&q->make, body_input_name(q, s->in + t),
                                              scan_fit_arg(q->b, x, type, 1), 0, type);
@@ -255,7 +248,7 @@ static bool add_segment_states(ScanSegments *q) {
         q->rows[o] = q->carry[o] = NO_OUTPUT;
         if (out->ntap) {
             const Type *t = body_input_type(q, out->in);
-            if (!scan_one_row(out)) t = type_of_rows(q, out->depth, t);
+            if (!scan_one_row(out)) t = type_of_rows(q->s, out->depth, t);
             q->carry[o] = scan_builder_add_out(&q->make, label, SCAN_LAST);
             Var init = scan_fit_arg(q->b, q->init[o], t, 0);
             if (init == VAR_NONE) return false;

@@ -78,10 +78,14 @@ DType dtype_inexact(DType d, DType floatX) {
     return d != DT_NONE && dtype_is_inexact(d) ? d : floatX_or_default(floatX);
 }
 
+FloatWidth dtype_float_width(DType d) {
+    DType real = dtype_real(d);
+    return real == DT_FLOAT16 ? FLOAT16 : real == DT_FLOAT32 ? FLOAT32 : FLOAT64;
+}
+
 DType dtype_weak(DType d, DKind k, DType floatX) {
-    DKind of = rows[d].kind;
-    if (k == K_UINT) k = K_INT; /* for weak literals, signedness doesn't matter */
-    if (of == K_UINT) of = K_INT;
+    DKind of = dkind_weak(rows[d].kind);
+    k = dkind_weak(k);
     if (of >= k) return d;
     if (k == K_INT) return DT_INT64;
     if (k == K_FLOAT) return floatX_or_default(floatX);

@@ -256,10 +256,6 @@ static const Type *read_null_type(TypeReader *r) {
     return t;
 }
 
-static bool is_sparse_dtype(DType d) {
-    return d != DT_BOOL && d != DT_FLOAT16;
-}
-
 static const Type *make_sparse_type(TypeReader *r, size_t from, const char *format,
                                     const Type *t) {
     Span at = type_text_span(r, from, r->i);
@@ -270,7 +266,7 @@ static const Type *make_sparse_type(TypeReader *r, size_t from, const char *form
     if (t->ndim != 2)
         return fail(r->s, at, E_SHAPE, "a sparse matrix has 2 dims, not %d", t->ndim),
                NULL;
-    if (!is_sparse_dtype(t->dtype))
+    if (!dtype_is_sparse(t->dtype))
         return fail(r->s, at, E_DTYPE, "a sparse matrix can't hold %s",
                     dtype_name(t->dtype)),
                NULL;

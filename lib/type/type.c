@@ -170,6 +170,17 @@ const Type *type_with_dtype(Session *s, const Type *t, DType d) {
     return intern_type(s, &changed);
 }
 
+const Type *type_of_row(Session *s, const Type *t) {
+    return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
+}
+
+const Type *type_of_rows(Session *s, Dim rows, const Type *t) {
+    Dim dim[MAX_NDIM + 1] = {rows};
+    for (int i = 0; i < t->ndim; i++)
+        dim[i + 1] = t->dim[i];
+    return type_tensor(s, t->dtype, t->ndim + 1, dim);
+}
+
 /* Strips list by list; lists are compared by their innermost elements. */
 static bool strip_lists(const Type **a, const Type **b) {
     while ((*a)->kind == TYPE_LIST && (*b)->kind == TYPE_LIST) {

@@ -54,6 +54,15 @@ static inline bool dtype_is_discrete(DType d) {
 static inline bool dtype_is_integer(DType d) {
     return dtype_kind(d) == K_UINT || dtype_kind(d) == K_INT;
 }
+/* May a sparse matrix have this dtype? All except bool and float16. */
+static inline bool dtype_is_sparse(DType d) {
+    return d != DT_BOOL && d != DT_FLOAT16;
+}
+/* The kind as weak literals have it, for which signedness doesn't matter. */
+static inline DKind dkind_weak(DKind k) {
+    return k == K_UINT ? K_INT : k;
+}
+FloatWidth dtype_float_width(DType d); /* of a float, or of a complex's parts */
 DType dtype_promote(DType a, DType b); /* NumPy 2's table: int64 + uint64 is float64 */
 /* The dtype of an int or bool where the result must be inexact (true division, mean,
  * exp): floatX. */
@@ -149,6 +158,9 @@ const Type *type_by_name(Session *s, const char *name);
  * tensors and sparse matrices have these; other types are returned as they are. */
 const Type *type_clone(Session *s, const Type *t, DType d, int ndim, const Dim *dim);
 const Type *type_with_dtype(Session *s, const Type *t, DType d);
+const Type *type_of_row(Session *s, const Type *t); /* a tensor's */
+/* The tensor with rows of type t. */
+const Type *type_of_rows(Session *s, Dim rows, const Type *t);
 enum { TYPE_DEPTH_MAX = 64 };
 int type_depth(const Type *t); /* nesting of lists; 0: not a list */
 

@@ -15,11 +15,6 @@ static void write_json_number(double v, FloatWidth w, Str *out) {
         str_add(out, buf, num_write_float(buf, v, w));
 }
 
-static FloatWidth float_width_of(DType d) {
-    DType real = dtype_real(d);
-    return real == DT_FLOAT16 ? FLOAT16 : real == DT_FLOAT32 ? FLOAT32 : FLOAT64;
-}
-
 static void write_json_element(Session *s, DType d, const void *p, Str *out) {
     double z[2];
     if (d == DT_BOOL) {
@@ -32,10 +27,10 @@ static void write_json_element(Session *s, DType d, const void *p, Str *out) {
     }
     tensor_cast_elements(DT_COMPLEX128, z, d, p, 1, 16, 16);
     if (dtype_is_complex(d)) str_putc(out, '[');
-    write_json_number(z[0], float_width_of(d), out);
+    write_json_number(z[0], dtype_float_width(d), out);
     if (!dtype_is_complex(d)) return;
     str_puts(out, ", ");
-    write_json_number(z[1], float_width_of(d), out);
+    write_json_number(z[1], dtype_float_width(d), out);
     str_putc(out, ']');
 }
 

@@ -9,10 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool dtype_is_sparse(DType d) {
-    return d != DT_BOOL && d != DT_FLOAT16;
-}
-
 /* ---- objects ---- */
 
 static void release_sparse(Object *o) {

@@ -22,9 +22,6 @@ static inline const int32_t *sparse_indices(const SparseObject *m) {
 static inline const int32_t *sparse_indptr(const SparseObject *m) {
     return m->indptr.data;
 }
-/* May a sparse matrix have this dtype? All except bool and float16. */
-bool dtype_is_sparse(DType d);
-
 /* With room for `stored` elements: indptr is zeroed, the rest is uninitialised. NULL:
  * diagnosed (E_MEM, or a shape beyond int32). */
 SparseObject *sparse_new(Session *s, bool csc, DType d, const int64_t shape[2],

@@ -34,13 +34,6 @@ static Sym free_rows_dim(const Graph *fn) {
     return sym(fn->s, name);
 }
 
-static const Type *type_with_rows(Session *s, Sym dim, const Type *t) {
-    Dim d[MAX_NDIM + 1] = {DIM_NAMED(dim)};
-    for (int i = 0; i < t->ndim; i++)
-        d[i + 1] = t->dim[i];
-    return type_tensor(s, t->dtype, t->ndim + 1, d);
-}
-
 static bool add_row_inputs(VmapFunction *r, Var *leaf) {
     const Graph *fn = r->fn;
     for (size_t i = 0; i < fn->inputs.n; i++) {
@@ -54,8 +47,8 @@ static bool add_row_inputs(VmapFunction *r, Var *leaf) {
         if (!ndim_fits(fn->s, r->b.from.at, NULL, t->ndim + 1))
             return note(fn->s, NOWHERE, "input %s of %s with a dim more, for rows",
                         sym_text(fn->s, var_name(fn, x)), sym_text(fn->s, fn->name));
-        Var all =
-            graph_input(r->made, var_name(fn, x), type_with_rows(fn->s, r->dim, t));
+        Var all = graph_input(r->made, var_name(fn, x),
+                              type_of_rows(fn->s, DIM_NAMED(r->dim), t));
         *to = op_first_row(&r->b, all);
         if (*to == VAR_NONE) return false;
         r->all[r->nrows] = all;

@@ -203,8 +203,7 @@ static void add_given_inputs(RowByRow *l, size_t n, const Var *var, const Var *w
             const Type *t = var_type(g, with[i]);
             bool rows = !has || has[i];
             if (rows != (k == 0)) continue;
-            body_input(l, var[i],
-                       rows ? type_tensor(g->s, t->dtype, t->ndim - 1, t->dim + 1) : t);
+            body_input(l, var[i], rows ? type_of_row(g->s, t) : t);
             if (rows)
                 l->seq[l->nseq++] = with[i];
             else

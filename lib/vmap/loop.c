@@ -50,10 +50,6 @@ bool vmap_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var *
     return ok;
 }
 
-static const Type *row_type(Session *s, const Type *t) {
-    return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
-}
-
 /* Inputs with rows become sequences, the others non-sequences; constants are copied
  * into the body, where typing can see them. A first call adds the sequences, a second
  * the rest: the order of the body's inputs. */
@@ -68,8 +64,8 @@ static void add_step_inputs(VmapByScan *l, bool rows) {
             continue;
         }
         snprintf(name, sizeof name, "x%zu", i);
-        l->inner[i] =
-            graph_input(l->body, sym(q->b->s, name), rows ? row_type(q->b->s, t) : t);
+        l->inner[i] = graph_input(l->body, sym(q->b->s, name),
+                                  rows ? type_of_row(q->b->s, t) : t);
         if (rows)
             l->seq[l->nseq++] = q->in[i];
         else

@@ -66,10 +66,6 @@ static bool type_steps(ScanTyping *t) {
                       (long long)t->steps);
 }
 
-static const Type *row_type(const ScanTyping *t, const Type *rows) {
-    return type_tensor(t->in->s, rows->dtype, rows->ndim - 1, rows->dim + 1);
-}
-
 static bool type_sequence(ScanTyping *t, size_t i) {
     const ScanSeq *q = &t->f.seq[i];
     const Type *x = t->in->type[q->arg];
@@ -85,7 +81,7 @@ static bool type_sequence(ScanTyping *t, size_t i) {
                           i + 1, (long long)have, (long long)t->steps,
                           q->high > q->low ? " with its taps" : "", (long long)need);
     for (size_t k = 0; k < q->ntap; k++)
-        t->row[q->in + k] = row_type(t, x);
+        t->row[q->in + k] = type_of_row(t->in->s, x);
     return true;
 }
 
@@ -125,7 +121,7 @@ static bool type_initial(ScanTyping *t, size_t i) {
                           "it has %lld",
                           label, (long long)o->depth, (long long)x->dim[0]);
     for (size_t k = 0; k < o->ntap; k++)
-        t->row[o->in + k] = one ? x : row_type(t, x);
+        t->row[o->in + k] = one ? x : type_of_row(t->in->s, x);
     return true;
 }
 

@@ -298,7 +298,7 @@ static bool take_initials(ScanWords *w, const DType *like) {
 
 static const Type *row_type_of_sequence(Session *s, const Type *t) {
     if (t->kind == TYPE_LIST) return t->elem;
-    return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
+    return type_of_row(s, t);
 }
 
 static size_t count_inputs(const ScanWords *w) {
