@@ -8,11 +8,6 @@
 #include <string.h>
 
 /* ---- names ---- */
-static const Graph *called(const Graph *g, const Apply *ap) {
-    if (!op_is(g->s, ap->op, OP_CALL)) return NULL;
-    return graph_function(g->main, op_prop(g->s, ap->op, ap->props, "fn")->sym);
-}
-
 /* Are properties known only at run time to be checked? An elementwise op's derivatives
  * are products and sums over its own shapes, so they need no check. */
 static bool needs_runtime_check(Session *s, const Op *op) {
@@ -22,7 +17,7 @@ static bool needs_runtime_check(Session *s, const Op *op) {
 
 static Claimed describe_claim(Builder *b, ApplyId a, size_t i, bool output) {
     const Apply *ap = &b->g->apply[a];
-    const Graph *fn = called(b->g, ap);
+    const Graph *fn = op_called_function(b->g, ap);
     Claimed c = {.kind = output ? "pushforward" : "gradient",
                  .of = fn ? sym_text(b->s, fn->name) : ap->op->name,
                  .output = output,
@@ -105,7 +100,7 @@ static Zeroness infer_zeroness(const Graph *g, Var v) {
         ApplyId a = var_owner(g, v);
         if (a == APPLY_NONE) return UNKNOWN;
         const char *op = g->apply[a].op->name;
-        const Graph *fn = called(g, &g->apply[a]);
+        const Graph *fn = op_called_function(g, &g->apply[a]);
         if (fn) {
             v = fn->outputs.p[v - g->apply[a].out].var;
             g = fn;

@@ -170,15 +170,9 @@ static bool push_by_terms(Builder *b, ApplyId a, const Var *tangent, Var *result
     return ok;
 }
 
-/* The function that a call calls; NULL: the op is not call. */
-static const Graph *called(const Builder *b, const Apply *ap) {
-    if (!op_is(b->s, ap->op, OP_CALL)) return NULL;
-    return graph_function(b->g, op_prop(b->s, ap->op, ap->props, "fn")->sym);
-}
-
 static bool push_apply(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     const Apply ap = b->g->apply[a];
-    const Graph *fn = called(b, &ap);
+    const Graph *fn = op_called_function(b->g, &ap);
     for (size_t k = 0; k < ap.nout; k++)
         result[k] = VAR_NONE;
     bool done = false;

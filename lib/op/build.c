@@ -130,19 +130,14 @@ static bool make_node(Builder *b, MakeNode *m, const Props *props, const Var *gi
     return type_and_append(b, m, props, same, out);
 }
 
-static const Op *other_op(Builder *b, const char *name) {
-    const Op *op = op_find(b->s, name, strlen(name));
-    if (!op) bug("there is no op %s", name);
-    return op;
-}
-
 /* The op for these inputs: a sparse matrix among them, or a list as the only input, may
  * select another. */
 static const Op *op_for_inputs(Builder *b, const Op *op, size_t nin, const Var *in) {
     for (size_t i = 0; op->sparse && i < nin; i++)
-        if (var_type(b->g, in[i])->kind == TYPE_SPARSE) return other_op(b, op->sparse);
+        if (var_type(b->g, in[i])->kind == TYPE_SPARSE)
+            return op_named(b->s, op->sparse);
     bool list = op->list && nin == 1 && var_type(b->g, in[0])->kind == TYPE_LIST;
-    return list ? other_op(b, op->list) : op;
+    return list ? op_named(b->s, op->list) : op;
 }
 
 bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in,
@@ -172,14 +167,8 @@ Var op_apply1(Builder *b, const Op *op, const Props *props, size_t nin, const Va
     return op_apply(b, op, props, nin, in, out) ? out[k] : VAR_NONE;
 }
 
-static const Op *named(Builder *b, const char *name) {
-    const Op *op = op_find(b->s, name, strlen(name));
-    if (!op) bug("there is no op %s", name);
-    return op;
-}
-
 Var op_call1(Builder *b, const char *op, Var x) {
-    return op_apply1(b, named(b, op), NULL, 1, &x);
+    return op_apply1(b, op_named(b->s, op), NULL, 1, &x);
 }
 
 Var conj_of_complex(Builder *b, Var x) {
@@ -189,12 +178,12 @@ Var conj_of_complex(Builder *b, Var x) {
 
 Var op_call2(Builder *b, const char *op, Var x, Var y) {
     Var in[] = {x, y};
-    return op_apply1(b, named(b, op), NULL, 2, in);
+    return op_apply1(b, op_named(b->s, op), NULL, 2, in);
 }
 
 Var op_call3(Builder *b, const char *op, Var x, Var y, Var z) {
     Var in[] = {x, y, z};
-    return op_apply1(b, named(b, op), NULL, 3, in);
+    return op_apply1(b, op_named(b->s, op), NULL, 3, in);
 }
 
 static bool infer_as_is(Infer *in) {

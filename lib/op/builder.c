@@ -32,8 +32,7 @@ Var const_ints(Builder *b, size_t n, const int64_t *v) {
 
 static Var apply_prop(Builder *b, const char *name, Var x, const char *prop,
                       Prop value) {
-    const Op *op = op_find(b->s, name, strlen(name));
-    if (!op) bug("there is no op %s", name);
+    const Op *op = op_named(b->s, name);
     PropArg arg = {prop, value};
     return op_apply1(b, op, props_make(b->s, op, 1, &arg), 1, &x);
 }
@@ -76,8 +75,7 @@ Var apply_named(Builder *b, const char *op, size_t nin, const Var *in, size_t np
                 const PropArg *prop) {
     for (size_t i = 0; i < nin; i++)
         if (in[i] == VAR_NONE) return VAR_NONE;
-    const Op *found = op_find(b->s, op, strlen(op));
-    if (!found) bug("no op %s", op);
+    const Op *found = op_named(b->s, op);
     return op_apply1(b, found, props_make(b->s, found, nprop, prop), nin, in);
 }
 

@@ -87,7 +87,18 @@ const Op *op_find(Session *s, const char *name, size_t n) {
     return find_word(op_table(s), name, n);
 }
 
-static int by_op_name(const void *a, const void *b) {
+const Op *op_named(Session *s, const char *name) {
+    const Op *op = op_find(s, name, strlen(name));
+    if (!op) bug("there is no op %s", name);
+    return op;
+}
+
+const Graph *op_called_function(const Graph *g, const Apply *ap) {
+    if (!op_is(g->s, ap->op, OP_CALL)) return NULL;
+    return graph_function(g, op_prop(g->s, ap->op, ap->props, "fn")->sym);
+}
+
+int op_compare_names(const void *a, const void *b) {
     const Op *const *x = a, *const *y = b;
     return strcmp((*x)->name, (*y)->name);
 }
@@ -95,7 +106,7 @@ static int by_op_name(const void *a, const void *b) {
 static OpTable *sorted_table(Session *s) {
     OpTable *t = op_table(s);
     if (!t->sorted && t->ops.n > 1)
-        qsort(t->ops.p, t->ops.n, sizeof *t->ops.p, by_op_name);
+        qsort(t->ops.p, t->ops.n, sizeof *t->ops.p, op_compare_names);
     t->sorted = true;
     return t;
 }

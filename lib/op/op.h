@@ -235,6 +235,8 @@ typedef struct OpList {
 /* The library's ops (generated), then those added to the session. */
 extern const OpList *const catalogue_ops[];
 const Op *op_find(Session *s, const char *name, size_t n); /* by name or alias; NULL */
+const Op *op_named(Session *s, const char *name);   /* one that the library has */
+int op_compare_names(const void *a, const void *b); /* of two const Op *, for qsort */
 /* Ops that the library itself builds or looks for; every catalogue has them. */
 typedef enum KnownOp {
 #define KNOWN(NAME, name) OP_##NAME,
@@ -246,6 +248,7 @@ const Op *op_known(Session *s, KnownOp which);
 static inline bool op_is(Session *s, const Op *op, KnownOp which) {
     return op == op_known(s, which);
 }
+const Graph *op_called_function(const Graph *g, const Apply *ap); /* NULL: no call */
 size_t op_count(Session *s);
 const Op *op_get(Session *s, size_t i); /* sorted by name */
 bool op_add(Session *s, const Op *op,

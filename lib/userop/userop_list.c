@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_name(const void *a, const void *b) {
-    const Op *const *x = a, *const *y = b;
-    return strcmp((*x)->name, (*y)->name);
-}
-
 typedef struct UserOpUses {
     Session *s;
     Map seen;
@@ -29,7 +24,7 @@ const Op **userop_list_of_graph(const Graph *g, Arena *a, size_t *n) {
     collect_userops(&u, g);
     for (size_t i = 0; i < g->functions.n; i++)
         collect_userops(&u, g->functions.p[i]);
-    if (u.op.n) qsort(u.op.p, u.op.n, sizeof *u.op.p, by_name);
+    if (u.op.n) qsort(u.op.p, u.op.n, sizeof *u.op.p, op_compare_names);
     *n = u.op.n;
     const Op **list = arena_copy(a, u.op.p, u.op.n * sizeof *list);
     map_free(&u.seen);

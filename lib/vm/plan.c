@@ -129,13 +129,6 @@ static void add_leaves(Plan *p, Live *l) {
 }
 
 /* ---- instructions ---- */
-static const Graph *called(const Graph *g, ApplyId a) {
-    const Apply *ap = &g->apply[a];
-    if (!op_is(g->s, ap->op, OP_CALL)) return NULL;
-    const Prop *fn = op_prop(g->s, ap->op, ap->props, "fn");
-    return fn->kind == P_GRAPH ? graph_function(g, fn->sym) : NULL;
-}
-
 static bool choose_call(Plan *p, Ins *in) {
     in->kind = PLAN_CALL;
     if (in->fn->fused && !p->o.no_fuse && (in->prog = program_of_function(p, in->fn)))
@@ -149,7 +142,8 @@ static bool choose_call(Plan *p, Ins *in) {
 
 static bool choose(Plan *p, Ins *in) {
     const Op *op = p->g->apply[in->apply].op;
-    in->fn = op->body ? userop_body(p->g, in->apply) : called(p->g, in->apply);
+    in->fn = op->body ? userop_body(p->g, in->apply)
+                      : op_called_function(p->g, &p->g->apply[in->apply]);
     if (in->fn) return choose_call(p, in);
     if (op->body) return false;
     bool debug = plan_runs_debug(p, op);

@@ -155,12 +155,6 @@ static bool read_others(ScanWords *w, const Ast *arg) {
 
 /* ---- sequences ---- */
 
-static const Op *op_named(Session *s, const char *name) {
-    const Op *op = op_find(s, name, strlen(name));
-    if (!op) bug("there is no op %s", name);
-    return op;
-}
-
 static bool is_list(const ScanWords *w, const ScanCallArg *t) {
     return var_type(w->b->g, t->var)->kind == TYPE_LIST;
 }
