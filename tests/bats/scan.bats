@@ -757,3 +757,46 @@ END
     sed -i "s/y: '.*'/y: 'float64[5, 4]'/; s/scan(f, .*/scan(f, sequences=[x, y])/" g.yaml
     bad 3 E_SHAPE 'n is 3 by argument 1 and 4 by this one' 'gload g.yaml'
 }
+
+# INPUTS; EXPRESSION | VALUES | what every mode gives, with errors or not.
+@test "rows that no step made have the shape of those that a step would make, in every mode" {
+    local inputs e values want m i
+    while IFS='|' read -r inputs e values want; do
+        i=
+        for v in $inputs; do i="$i -i '${v/:/: }'"; done
+        eval "gload --new $i -e \"out = \$e\" -o a.tlg"
+        for m in FAST_RUN FAST_COMPILE DEBUG; do
+            ok "grun --mode $m a.tlg --on-unused-input ignore $values" "out = $want"
+        done
+    done <<'END'
+x:float64[n] y:float64[p] w:float64[q]|scan(lambda a: a + w * 2, sequences=[x])|x=[] w=[1,2,3] y=[1]|zeros((0, 3), dtype='float64')
+x:float64[n,m,3] y:float64[p,m] w:float64[q]|scan(lambda a: a[:, 0] + stack([y[0], y[0]]), sequences=[x])|'x=zeros((0,2,3))' 'y=ones((1,2))' w=[1]|zeros((0, 2, 2), dtype='float64')
+x:float64[n] y:float64[p]|scan(lambda a: a * y[y > 0], sequences=[x])|x=[] y=[1,2,-1]|zeros((0, 2), dtype='float64')
+x:float64[n,0] y:float64[p]|scan(lambda a: concatenate([a, y[y > 0]]), sequences=[x])|'x=zeros((0,0))' y=[1,2,-1]|zeros((0, 2), dtype='float64')
+x:float64[n] y:float64[p]|scan(lambda a: a + stack([y[y > 0], y[y < 0]]), sequences=[x])|x=[] y=[1,2,-1]|zeros((0, 2, 0), dtype='float64')
+x:float64[n] y:float64[p]|scan(lambda a: a + stack([y[y > 0], y[y < 0]]), sequences=[x])|x=[] y=[1,-1]|zeros((0, 2, 1), dtype='float64')
+x:float64[n] y:float64[p]|scan(lambda a: print(a * y[y > 0], "row"), sequences=[x])|x=[] y=[1,2,-1]|zeros((0, 0), dtype='float64')
+x:float64[n] y:float64[p]|scan(lambda a, h: [h + a, y[y > h]], sequences=[x], outputs_info=[1.5, None])[1]|x=[] y=[1,2,3]|zeros((0, 2), dtype='float64')
+x:float64[n] y:float64[p]|scan(lambda a, b, h, g: [h + g, y[y > h]], sequences=[taps(x, [0, 1])], outputs_info=[taps([1.5, 2.5], [-2, -1]), None])[1]|x=[7] y=[1,2,3]|zeros((0, 2), dtype='float64')
+x:float64[n] y:float64[p]|scan(lambda a: [a + y[y > 0], until(a > 2)], sequences=[x])|x=[] y=[1,2,-1]|zeros((0, 2), dtype='float64')
+x:float64[n] y:float64[p]|scan(lambda a: a + y[y > 0], sequences=[x], keep=2)|x=[] y=[1,2,-1]|zeros((0, 2), dtype='float64')
+x:int64[n] y:float64[p]|scan(lambda a: [y[y > 0], [a]][1], sequences=[x], keep=[2])|x=[4,5,6] y=[1]|[5, 6]
+x:int64[n] y:float64[p]|scan(lambda a: [y[y > 0], [a]], sequences=[x], keep=[2, "last"])[1]|x=[4,5,6] y=[1]|[6]
+END
+}
+
+@test "rows of different shapes are an error in every mode, also of results that are no state" {
+    local e m text
+    while IFS='|' read -r e text; do
+        gload --new -i 'x: int64[n]' -i 'y: float64[p]' -e "out = $e" -o a.tlg
+        for m in FAST_RUN FAST_COMPILE DEBUG; do
+            bad 5 E_ "$text" "grun --mode $m a.tlg --on-unused-input ignore x=[3,2] y=[1,2,3]"
+        done
+    done <<'END'
+scan(lambda a: arange(a), sequences=[x])|out had the shape \(3,\) and gets the shape \(2,\) in step 1: rows must be of one shape
+scan(lambda a, h: arange(a) + sum(h), sequences=[x], outputs_info=[arange(x[0])])|out had the shape \(3,\) and gets the shape \(2,\) in step 1: rows must be of one shape
+scan(lambda a, h: arange(a) + sum(h), sequences=[x], outputs_info=[arange(x[1])])|out had the shape \(2,\) and gets the shape \(3,\) in step 0: rows must be of one shape
+scan(lambda a, h: [h + 1, y[:a]], sequences=[x], outputs_info=[0, None])[1]|had the shape \(3,\) and gets the shape \(2,\) in step 1: rows must be of one shape
+scan(lambda a: y[a], sequences=[x])|index 3 is out of range
+END
+}
