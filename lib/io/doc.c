@@ -57,6 +57,12 @@ bool doc_keys(Session *s, const Doc *map, const char *const *keys, size_t n,
     return true;
 }
 
+bool doc_want_text(Session *s, const Doc *d, const char *what) {
+    if (d->kind == DOC_TEXT) return true;
+    return doc_unsafe(s, d->at, "expected %s, but YAML reads a %s here", what,
+                      d->kind == DOC_LIST ? "list [...]" : "mapping {...}");
+}
+
 bool doc_flag(Session *s, const Doc *d, bool *out) {
     if (!d) return true;
     /* JSON's own words arrive as the language writes them */

@@ -13,12 +13,6 @@ typedef struct OpFileReader {
 
 /* ---- leaves ---- */
 
-static bool want_text(OpFileReader *r, const Doc *d) {
-    if (d->kind == DOC_TEXT) return true;
-    return doc_unsafe(r->s, d->at, "expected a text, but YAML reads a %s here",
-                      d->kind == DOC_LIST ? "list [...]" : "mapping {...}");
-}
-
 static UserOpText trimmed_text(OpFileReader *r, Sym name, Span at) {
     const char *p = source_get(r->s, at.source)->text;
     while (at.begin < at.end && strchr(" \t\n", p[at.begin]))
@@ -30,7 +24,7 @@ static UserOpText trimmed_text(OpFileReader *r, Sym name, Span at) {
 
 static bool read_op_text(OpFileReader *r, const Doc *d, UserOpText *out) {
     if (!d) return true;
-    if (!want_text(r, d)) return false;
+    if (!doc_want_text(r->s, d, "a text")) return false;
     if (d->folded) {
         fail(r->s, d->at, E_FORMAT, "YAML joins these lines into one");
         return note(r->s, NOWHERE, "begin the block with a bar: `%s: |`",
@@ -47,7 +41,7 @@ static bool read_op_text(OpFileReader *r, const Doc *d, UserOpText *out) {
 
 static bool read_op_doc(OpFileReader *r, const Doc *d, const char **out) {
     if (!d) return true;
-    if (!want_text(r, d)) return false;
+    if (!doc_want_text(r->s, d, "a text")) return false;
     size_t n = d->n;
     while (n > 0 && d->p[n - 1] == '\n')
         n--;
@@ -115,7 +109,7 @@ static bool read_names(OpFileReader *r, const Doc *d, UserOpTexts *out) {
         return true;
     }
     for (const Doc *k = d->first; k; k = k->next) {
-        if (!want_text(r, k)) return false;
+        if (!doc_want_text(r->s, k, "a text")) return false;
         if (d->kind == DOC_MAP)
             append_text(r, out, join_key_value(r, k));
         else

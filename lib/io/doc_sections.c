@@ -10,12 +10,6 @@
 
 /* ---- texts ---- */
 
-static bool want_text(Session *s, const Doc *d, const char *what) {
-    if (d->kind == DOC_TEXT) return true;
-    return doc_unsafe(s, d->at, "expected %s, but YAML reads a %s here", what,
-                      d->kind == DOC_LIST ? "list [...]" : "mapping {...}");
-}
-
 /* A block of lines that YAML has not folded. */
 static bool want_lines(Session *s, const Doc *d, const char *section) {
     if (d->kind == DOC_LIST)
@@ -154,7 +148,7 @@ static bool compile_declarations(Section *x, const Doc *d, const char *section,
         return want_lines(x->s, d, section) &&
                declare_block(x, doc_span(x->s, d), declare);
     for (const Doc *k = d->first; k; k = k->next) {
-        if (!want_text(x->s, k, "a type")) return false;
+        if (!doc_want_text(x->s, k, "a type")) return false;
         if (!declare(x, k->key, k->key_at, split_rest(x->s, doc_span(x->s, k), true)))
             return false;
     }
@@ -255,7 +249,7 @@ static const Ast **parse_targets(Section *x, const Doc *d, size_t *n) {
 
 static bool compile_doc_definition(Section *x, const Doc *d) {
     size_t n;
-    if (!want_text(x->s, d, "an expression")) return false;
+    if (!doc_want_text(x->s, d, "an expression")) return false;
     Rest rest = split_rest(x->s, doc_span(x->s, d), false);
     if (is_empty_span(rest.value))
         return fail(x->s, rest.value, E_SYNTAX, "\"%s\" has no expression",
@@ -284,7 +278,7 @@ bool section_let(Section *x, const Doc *d) {
 /* ---- outputs and updates ---- */
 
 static bool output_name(Section *x, const Doc *k) {
-    if (!want_text(x->s, k, "the name of an output")) return false;
+    if (!doc_want_text(x->s, k, "the name of an output")) return false;
     Sym name = sym_n(x->s, k->p, k->n);
     if (word_is_name(k->p, k->n)) return compiler_output(x->c, name, doc_span(x->s, k));
     return doc_unsafe(x->s, k->at,
@@ -309,7 +303,7 @@ bool section_outputs(Section *x, const Doc *d) {
             return fail(x->s, k->key_at, E_NAME,
                         "a label can't have control characters, such as marks of the "
                         "direction of text");
-        if (!want_text(x->s, k, "an expression")) return false;
+        if (!doc_want_text(x->s, k, "an expression")) return false;
         if (!compiler_output(x->c, k->key, doc_span(x->s, k))) return false;
     }
     return true;
@@ -339,7 +333,7 @@ bool section_updates(Section *x, const Doc *d) {
     if (!d) return true;
     if (d->kind == DOC_MAP) {
         for (const Doc *k = d->first; k; k = k->next) {
-            if (!want_text(x->s, k, "an expression") ||
+            if (!doc_want_text(x->s, k, "an expression") ||
                 !want_name(x->s, k->key, k->key_at))
                 return false;
             if (!compiler_update(x->c, update_text(x, k))) return false;
@@ -368,7 +362,7 @@ bool section_compare(Section *x, const Doc *d) {
         if (v == VAR_NONE)
             return fail(x->s, k->key_at, E_NAME, "there is no variable \"%s\"",
                         sym_text(x->s, k->key));
-        if (!want_text(x->s, k, "a comparison") ||
+        if (!doc_want_text(x->s, k, "a comparison") ||
             !approx_read(x->s, doc_span(x->s, k), &how))
             return false;
         graph_set_approx(x->g, v, how);

@@ -73,6 +73,8 @@ Doc *doc_get(const Doc *map, Session *s, const char *key); /* NULL: absent */
 Span doc_span(Session *s, const Doc *d); /* span of the text, to compile */
 /* true or false; absent: *out is unchanged */
 bool doc_flag(Session *s, const Doc *d, bool *out);
+/* Is it a text? False: diagnosed, with what was expected ("a type"). */
+bool doc_want_text(Session *s, const Doc *d, const char *what);
 /* An error about an expression that YAML split or misread; shows a safe spelling of the
  * line. */
 bool doc_unsafe(Session *s, Span at, const char *fmt, ...)
