@@ -29,15 +29,6 @@ typedef struct RowGather {
     atomic_bool refused;
 } RowGather;
 
-static int64_t front_offset(const Indexed *ix, int64_t at) {
-    int64_t bytes = 0;
-    for (int k = ix->front - 1; k >= 0; k--) {
-        bytes += at % ix->base.shape[k] * ix->base.stride[k];
-        at /= ix->base.shape[k];
-    }
-    return bytes;
-}
-
 static void copy_indexed_row(const RowGather *j, char *out, const char *x) {
     const Indexed *ix = j->ix;
     int n = ix->base.ndim - ix->front;
@@ -79,8 +70,9 @@ static void gather_chunk(void *ctx, size_t chunk, unsigned worker) {
     while (row < end) {
         int64_t first = row % count,
                 n = count - first < end - row ? count - first : end - row;
-        const char *x =
-            (const char *)j->ix->base.data + front_offset(j->ix, row / count);
+        const char *x = (const char *)j->ix->base.data +
+                        move_offset(j->ix->front, j->ix->base.shape, j->ix->base.stride,
+                                    row / count);
         gather_rows(j, n, j->out + row * (int64_t)j->row_bytes, x, first);
         row += n;
     }

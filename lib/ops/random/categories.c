@@ -5,10 +5,6 @@
 
 enum { MOST_CATEGORIES = 1024 };
 
-static bool is_given(const Ast *arg) {
-    return arg && arg->kind != AST_NONE;
-}
-
 /* Checks the probabilities bound as p, with a tolerance for rounding in their sum. */
 static bool need_probabilities(Sample *q) {
     DType d = var_type(q->b->g, q->bind[q->nbind - 1].var)->dtype;
@@ -191,15 +187,16 @@ static Var index_of(Sample *q, const Ast *p, bool replace, Var length) {
         return VAR_NONE;
     length = q->bind[0].var;
     Var size = q->size = sized ? q->bind[1].var : VAR_NONE;
-    if (replace && !is_given(p)) {
+    if (replace && !sample_is_given(p)) {
         Var range[] = {const_int(q->b, 0), length};
         return sample_draw(q, "integers", 2, range, DT_INT64);
     }
     if (replace) return index_by_p(q, p, true, sized);
     q->size = VAR_NONE;
-    return first_of(
-        q, is_given(p) ? index_by_p(q, p, false, sized) : random_order(q, length),
-        size);
+    return first_of(q,
+                    sample_is_given(p) ? index_by_p(q, p, false, sized)
+                                       : random_order(q, length),
+                    size);
 }
 
 /* Arguments: a, size, replace, p, rng, seed. */

@@ -24,15 +24,15 @@ bool sample_seed(Compiler *c, const Ast *arg, uint64_t *seed) {
                 "a seed is a whole number that is written out");
 }
 
-static bool is_given(const Ast *arg) {
+bool sample_is_given(const Ast *arg) {
     return arg && arg->kind != AST_NONE;
 }
 
 bool sample_state(Sample *q, const Ast *rng, const Ast *seed) {
     Session *s = q->b->s;
     Node n;
-    q->pair = is_given(rng);
-    if (q->pair == is_given(seed))
+    q->pair = sample_is_given(rng);
+    if (q->pair == sample_is_given(seed))
         return fail(s, q->call->at, E_ARG,
                     "%s needs either rng=, a random state, or seed=, a number",
                     sym_text(s, q->call->sym));
@@ -51,7 +51,7 @@ bool sample_state(Sample *q, const Ast *rng, const Ast *seed) {
 bool sample_size(Sample *q, const Ast *arg) {
     Node n;
     q->size = VAR_NONE;
-    return !is_given(arg) ||
+    return !sample_is_given(arg) ||
            (compiler_ast(q->c, arg, &n) && compiler_ints(q->c, &n, &q->size));
 }
 

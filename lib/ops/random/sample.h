@@ -18,6 +18,8 @@ typedef struct Sample {
     size_t nbind;
 } Sample;
 
+/* Was the argument written, and not as None? */
+bool sample_is_given(const Ast *arg);
 /* Each reads an argument of the call, NULL if missing. False: diagnosed. */
 bool sample_state(Sample *q, const Ast *rng, const Ast *seed);
 bool sample_size(Sample *q, const Ast *arg);

@@ -110,22 +110,14 @@ static void arg_of_narrow(const ArgReduction *j, char *work, const char *x,
                                      best, out, 1);
 }
 
-static int64_t kept_offset(const Tensor *t, int64_t at) {
-    int64_t bytes = 0;
-    for (int k = t->ndim - 1; k >= 0; k--) {
-        bytes += at % t->shape[k] * t->stride[k];
-        at /= t->shape[k];
-    }
-    return bytes;
-}
-
 static void arg_chunk(void *ctx, size_t chunk, unsigned worker) {
     const ArgReduction *j = ctx;
     char *work = j->work + worker * j->work_size;
     int64_t t = (int64_t)chunk * j->per_chunk,
             end = t + j->per_chunk < j->tasks ? t + j->per_chunk : j->tasks;
     for (; t < end; t++) {
-        const char *x = j->x + kept_offset(&j->kept, t / j->strips);
+        const char *x = j->x + move_offset(j->kept.ndim, j->kept.shape, j->kept.stride,
+                                           t / j->strips);
         int64_t first = t % j->strips * j->strip;
         int64_t width = j->wide - first < j->strip ? j->wide - first : j->strip;
         int64_t *out = j->out + t / j->strips * j->wide + first;

@@ -30,13 +30,6 @@ typedef struct Cumulation {
     int64_t columns, lines, per_chunk; /* of the innermost kept dim; groups of lines */
 } Cumulation;
 
-typedef double _Complex c128;
-
-static c128 cmul(c128 a, c128 b) {
-    double ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
-    return __builtin_complex(ar * br - ai * bi, ar * bi + ai * br);
-}
-
 /* One step for k columns: updates the state from the loaded rows x and y. Integers are
  * unsigned, so they wrap. */
 #define STEP(NAME, T, MUL)                                                             \
@@ -49,7 +42,7 @@ static c128 cmul(c128 a, c128 b) {
 #define TIMES(a, b) ((a) * (b))
 STEP(u64, uint64_t, TIMES)
 STEP(f64, double, TIMES)
-STEP(c128, c128, cmul)
+STEP(c128, c128, c128_mul)
 
 typedef union CumRow {
     uint64_t u[COLUMNS];
@@ -124,7 +117,7 @@ static void cumulate_lines(const Cumulation *j, const char *x, int64_t xs,
     }
 ALONG(u64, uint64_t, TIMES)
 ALONG(f64, double, TIMES)
-ALONG(c128, c128, cmul)
+ALONG(c128, c128, c128_mul)
 
 typedef union CumBlock {
     uint64_t u[BLOCK];

@@ -185,25 +185,6 @@ static void stack_push(PartialStack *s, char *buffer, const char *x, int64_t ste
         stack_join_top(s);
 }
 
-/* Byte offset of position `at` of the dims in row-major order. */
-static int64_t offset_in(const ReduceDims *d, int64_t at) {
-    int64_t bytes = 0;
-    for (int k = d->n - 1; k >= 0; k--) {
-        bytes += at % d->shape[k] * d->in[k];
-        at /= d->shape[k];
-    }
-    return bytes;
-}
-
-static int64_t offset_out(const ReduceDims *d, int64_t at) {
-    int64_t bytes = 0;
-    for (int k = d->n - 1; k >= 0; k--) {
-        bytes += at % d->shape[k] * d->out[k];
-        at /= d->shape[k];
-    }
-    return bytes;
-}
-
 /* The byte distance to the next run of red's innermost dim. */
 static int64_t next_inner(const ReduceDims *red, int64_t *index) {
     int64_t bytes = 0;
@@ -322,7 +303,9 @@ static void finish_group(const Reduction *j, int64_t group, char *acc, char *roo
     size_t size = j->f.loops->acc_size;
     first /= j->parts;
     n /= j->parts;
-    char *out = j->out + offset_out(&j->kept, group / j->strips) + first * j->wide_out;
+    char *out = j->out +
+                move_offset(j->kept.n, j->kept.shape, j->kept.out, group / j->strips) +
+                first * j->wide_out;
     if (j->parts > 1) {
         sort_parts(room, acc, (size_t)n, (size_t)j->parts, size);
         acc = room;
@@ -365,7 +348,8 @@ static void reduce_group(const Reduction *j, const ReduceWorker *w, int64_t grou
     int64_t begin = segment * j->segment,
             end = begin + j->segment < j->count ? begin + j->segment : j->count;
     size_t size = j->f.loops->acc_size;
-    int64_t x = offset_in(&j->kept, outer) + first * j->wide_in;
+    int64_t x =
+        move_offset(j->kept.n, j->kept.shape, j->kept.in, outer) + first * j->wide_in;
     char *acc = j->nsegment > 1
                     ? j->partial + ((size_t)(segment * j->groups) + (size_t)group) *
                                        (size_t)j->width * size

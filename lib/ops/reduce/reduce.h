@@ -96,4 +96,10 @@ DType reduce_dtype(DType d);
  * multiply with x. */
 Var reduce_spread(Builder *b, Var g, const Op *op, const Props *props, Var x);
 
+typedef double _Complex c128;
+static inline c128 c128_mul(c128 a, c128 b) {
+    double ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
+    return __builtin_complex(ar * br - ai * bi, ar * bi + ai * br);
+}
+
 #endif

@@ -22,12 +22,7 @@ enum { LANES = 32, AHEAD = 2048 };
 #define AS(x)        ((A)(x))
 #define TRUTH(x)     ((A)((x) != 0))
 
-typedef double _Complex c128;
 typedef float _Complex c64;
-static inline c128 cmul(c128 a, c128 b) {
-    double ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
-    return __builtin_complex(ar * br - ai * bi, ar * bi + ai * br);
-}
 
 /* NAME: suffix; T_: element; A_: accumulator; GET: element to accumulator; F: combines
  * two; W: numbers per element (2: complex as pairs, summed lane by lane); R: rows
@@ -151,8 +146,8 @@ UNSIGNED(INT_LOOPS)
     FOLD(sum_c##N, T, double, AS, PLUS, 2)
 FLOAT_LOOPS(f32, float)
 FLOAT_LOOPS(f64, double)
-FOLD(prod_c64, c64, c128, AS, cmul, 1)
-FOLD(prod_c128, c128, c128, AS, cmul, 1)
+FOLD(prod_c64, c64, c128, AS, c128_mul, 1)
+FOLD(prod_c128, c128, c128, AS, c128_mul, 1)
 #define TRUTH_LOOPS(N, T)                                                              \
     FOLD(any_##N, T, uint8_t, TRUTH, OR, 1)                                            \
     FOLD(all_##N, T, uint8_t, TRUTH, AND, 1)

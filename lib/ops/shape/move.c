@@ -309,3 +309,12 @@ Tensor move_contiguous(Pool *pool, const Tensor *x, void *mem) {
     move_tensor(pool, &t, x);
     return t;
 }
+
+int64_t move_offset(int ndim, const int64_t *shape, const int64_t *stride, int64_t at) {
+    int64_t bytes = 0;
+    for (int k = ndim - 1; k >= 0; k--) {
+        bytes += at % shape[k] * stride[k];
+        at /= shape[k];
+    }
+    return bytes;
+}

@@ -26,6 +26,8 @@ static inline Pool *move_pool(const Call *c) {
 /* Product of the dims: the number of elements of an existing shape. */
 int64_t move_count(int ndim, const int64_t *shape);
 /* A pointer `bytes` after the start of the tensor's data. */
+/* Bytes from element 0 to the one at position `at` in row-major order. */
+int64_t move_offset(int ndim, const int64_t *shape, const int64_t *stride, int64_t at);
 static inline void *move_at(const Tensor *t, int64_t bytes) {
     return (char *)t->data + bytes;
 }
