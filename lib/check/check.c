@@ -1,5 +1,5 @@
-/* DebugMode from outside: a graph is rewritten under observation, then each call of a
- * machine is accompanied. */
+/* DebugMode's entry points: rewrite a graph under observation, then check each call of
+ * a machine. */
 #include "check/check_impl.h"
 
 enum { MOST = 20, PATIENCE = 10 };
@@ -16,8 +16,8 @@ Check *check_new(Graph *g, const CheckOptions *o) {
     if (!c->o.patience) c->o.patience = PATIENCE;
     c->loose = APPROX_DEFAULT;
     c->loose.sloppy = o->sloppy;
-    c->loose.allow_remove_inf = c->loose.allow_remove_nan = true; /* by rules that
-                                                                     stabilise */
+    c->loose.allow_remove_inf = c->loose.allow_remove_nan = true; /* for rules that
+                                                                   * stabilise */
     c->real = *services(s);
     session_set_slot(s, SLOT_CHECK, c, NULL);
     if (!book_open(c, g) || !order_check(c, g)) return check_free(c), NULL;
@@ -87,7 +87,7 @@ static bool set_leaves(Check *c, Machine *m) {
         if (x)
             set_leaf(c, g->shared.p[i], x, &ok);
         else
-            diag_rewind(c->s, mark); /* the run says it, if it matters */
+            diag_rewind(c->s, mark); /* the run reports it if it matters */
     }
     return ok;
 }
@@ -190,7 +190,7 @@ static void compare_result(Check *c, const char *kind, const char *name, Var v,
     note_tree(c, "as written", c->book, v);
 }
 
-/* Results are the caller's: nothing else may have their memory. */
+/* Results belong to the caller: nothing else may share their memory. */
 static void check_sharing(Check *c, Machine *m) {
     const Graph *g = c->ready;
     for (size_t i = 0; i < g->outputs.n; i++) {

@@ -14,7 +14,7 @@ static void count_text(Str *out, int64_t n, const char *what) {
     if (n) str_printf(out, "%s%lld %s", out->n ? ", " : "", (long long)n, what);
 }
 
-/* "2 nan, 1 inf"; empty: nothing that is looked for. */
+/* "2 nan, 1 inf"; empty: nothing found. */
 static void faults(const Guard *w, const Stats *q, Str *out) {
     if (w->what & GUARD_NAN) count_text(out, q->nans, "nan");
     if (w->what & GUARD_INF) count_text(out, q->infs, "inf");
@@ -89,7 +89,7 @@ static bool after(void *ctx, size_t step, const Call *c, double seconds) {
     return ok;
 }
 
-/* Those of a function were looked at where they come from. */
+/* A function's inputs were checked at their origin. */
 static bool is_guarded_leaf(const Graph *g, Var v) {
     LeafKind k = var_leaf(g, v);
     return g->main == g && (k == LEAF_INPUT || k == LEAF_SHARED);

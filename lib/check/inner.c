@@ -1,7 +1,5 @@
-/* Functions that kernels run (call, loops): while an op is first looked at, its
- * function is computed by the book, with checks in its first runs; else by the machine,
- * as ever.
- */
+/* Functions run by kernels (call, loops): in the first runs of an op the book computes
+ * its function, with checks; later the machine does, as usual. */
 #include "check/check_impl.h"
 
 enum { RUNS_CHECKED = 3 };
@@ -61,7 +59,7 @@ static bool run_by_book(Checked *x, const Value *const *in, Value *out) {
     return ok;
 }
 
-/* What the book can't compute the machine tries, and says why not. */
+/* What the book can't compute is left to the machine, which reports why it fails. */
 static bool checked_run(struct Inner *r, const Value *const *in, Value *out, Span at) {
     Checked *x = (Checked *)(void *)r;
     size_t mark = diag_count(x->c->s);
@@ -82,7 +80,7 @@ void inner_swap(Check *c, Services *kept, bool watched) {
     *kept = *s;
     *s = c->real;
     s->debugging = true;
-    s->print = NULL; /* kernels run many times, what they print is wanted once */
+    s->print = NULL; /* kernels run many times, but output is wanted once */
     if (!watched) return;
     s->inner_new = checked_new;
     s->inner_run = checked_run;

@@ -1,5 +1,6 @@
-/* What holds after any run of an Apply: inputs as they were, results that are of their
- * types and share no memory but what the op declares, values as in the first run. */
+/* Invariants after any run of an Apply: inputs are unchanged, results have their types
+ * and share no memory beyond what the op declares, values equal those of the first
+ * run. */
 #include "check/check_impl.h"
 
 #include <stdio.h>
@@ -23,7 +24,7 @@ void subject_note(Subject *x) {
     }
 }
 
-/* What to do about it, in the words of whoever wrote the op. */
+/* Advice for the author of the op: a plugin's or a row's. */
 static const char *advice(const Subject *x, const char *plugin, const char *row) {
     return x->op->plugin ? plugin : row;
 }
@@ -92,7 +93,8 @@ static void check_inputs(Subject *x, const OpRun *r) {
             subject_note(x);
 }
 
-/* What an earlier run got is nobody's: not of this run, and not of its result. */
+/* Storage of an earlier run must not be touched by this run, nor be part of its
+ * result. */
 static void check_past(Subject *x, const OpRun *r) {
     for (const PastRoom *p; (p = past_changed(&x->c->past));)
         if (found(x->c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, KIND_KEPT),
@@ -103,7 +105,7 @@ static void check_past(Subject *x, const OpRun *r) {
             subject_note(x);
 }
 
-/* ---- outputs: there, and of their type ---- */
+/* ---- outputs: presence and type ---- */
 bool is_array(const Value *v) {
     return v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM;
 }
@@ -132,7 +134,7 @@ static void invalid(Subject *x, const OpRun *r, size_t i, const char *why) {
                       "the two is wrong"));
 }
 
-/* A named dim that an input has already said. */
+/* The first named dim that contradicts an earlier input. */
 static const char *wrong_dim(Subject *x, const Type *t, const Tensor *v) {
     uint64_t n;
     for (int k = 0; k < t->ndim; k++)
@@ -161,7 +163,7 @@ static bool is_valid(Subject *x, const OpRun *r, size_t i) {
     return !why;
 }
 
-/* ---- outputs: whose memory ---- */
+/* ---- outputs: memory ---- */
 static bool lies_in(const Tensor *t, const Room *r) {
     const char *p = t->data, *from = r->buf->data;
     return p >= from && p < from + r->bytes + (size_t)2 * GUARD_BYTES;
@@ -214,8 +216,8 @@ static void check_overlap(Subject *x, const OpRun *r, size_t i, size_t j) {
         subject_note(x);
 }
 
-/* The same for a value of a plugin's type, whose may_share_memory is asked. False: two
- * would free the same, so the output was given up. */
+/* The same for a value of a plugin's type, using its may_share_memory. False: both
+ * would free the same memory, so the output was abandoned. */
 static bool check_object(Subject *x, OpRun *r, size_t i) {
     Value *v = &r->out_value[i];
     for (size_t k = 0; k < x->nin; k++) {
@@ -235,7 +237,7 @@ static bool check_object(Subject *x, OpRun *r, size_t i) {
     return true;
 }
 
-/* Two results, of one run or of two. */
+/* Two results, of one run or of different runs. */
 static bool check_objects(Subject *x, OpRun *r, size_t i, const Value *other,
                           const char *what) {
     Value *v = &r->out_value[i];
@@ -282,7 +284,7 @@ static bool same(Subject *x, const Value *a, const Value *b, bool bits) {
     return bytes ? value_identical(a, b) : value_equal(a, b);
 }
 
-/* The results are those of the first run. */
+/* Checks that the results equal those of the first run. */
 bool subject_same(Subject *x, const OpRun *r, bool bits) {
     Check *c = x->c;
     Approx how = APPROX_DEFAULT;
@@ -302,7 +304,7 @@ bool subject_same(Subject *x, const OpRun *r, bool bits) {
     return true;
 }
 
-/* Everything that holds after any run. False: the outputs are of no use. */
+/* Checks everything that must hold after any run. False: the outputs are unusable. */
 bool subject_inspect(Subject *x, OpRun *r) {
     bool ok = true;
     for (size_t i = 0; i < x->nout; i++)

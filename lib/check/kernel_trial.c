@@ -1,12 +1,11 @@
-/* One run of one Apply by its kernel, in storage of ours: inputs are copies between
- * guards, output cells hold what the run says, and what the kernel asks for is
- * poisoned.
- */
+/* One run of one Apply by its kernel, in DebugMode's storage: inputs are copies between
+ * guards, output cells hold what the run prescribes, and storage requested by the
+ * kernel is poisoned. */
 #include "check/check_impl.h"
 
 #include <string.h>
 
-/* ---- what a kernel asks for ---- */
+/* ---- storage requested by kernels ---- */
 typedef struct Host {
     CallHost host;
     Subject *x;
@@ -43,8 +42,8 @@ static void *host_scratch(Call *call, size_t bytes) {
 }
 
 /* ---- inputs and output cells ---- */
-/* Does a copy of the value equal it? The copy that is looked at is not the one that is
- * given: values remember their bytes. */
+/* Does a copy of the value equal it? Compares a separate copy: values cache their
+ * bytes. */
 static bool copies_well(Subject *x, const Value *from) {
     Value probe;
     bool own;
@@ -63,8 +62,8 @@ static bool copies_well(Subject *x, const Value *from) {
     return equal;
 }
 
-/* A value of a plugin's type is copied, where that can be done, so that it shows when
- * the op changes it. */
+/* Copies a value of a plugin's type if possible, so that a change by the op becomes
+ * visible. */
 bool subject_clone(Subject *x, const Value *from, Value *to, bool *own) {
     bool plugin = from->kind == TYPE_PLUGIN && from->obj && x->op->plugin;
     *own = false;
@@ -122,7 +121,7 @@ static bool give(Subject *x, OpRun *r) {
 }
 
 /* ---- elementwise: the loop itself ---- */
-/* The common shape; a 1 stretches only where the type says it. */
+/* The common shape; only a dim that is 1 by type is broadcast. */
 static bool out_shape(Subject *x, int *ndim, int64_t *shape) {
     *ndim = 0;
     for (size_t i = 0; i < x->nin; i++)
@@ -150,7 +149,7 @@ static Loop *loop_of(const Subject *x, RunHow how) {
     return x->op->pick ? x->op->pick(from, to, 0) : x->op->loops->at[0][from];
 }
 
-/* Each input as a block of the output's size. */
+/* Expands each input to a block of the output's size. */
 static bool blocks(Subject *x, OpRun *r, int ndim, const int64_t *shape,
                    Tensor *block) {
     for (size_t i = 0; i < x->nin; i++) {
@@ -179,7 +178,7 @@ static unsigned call_loop(const Subject *x, const OpRun *r, Loop *loop, size_t n
     return fault;
 }
 
-/* The input that may be written over gives its block away. */
+/* The block of an input that may be overwritten becomes the output. */
 static bool loop_results(Subject *x, OpRun *r, int ndim, const int64_t *shape,
                          Tensor *block) {
     const Form form = {.dim = -1, .bytes = !r->poison};

@@ -1,4 +1,4 @@
-/* MONITOR: a line for each instruction. */
+/* MONITOR: one line per instruction. */
 #include "check/check.h"
 #include "lang/print.h"
 #include "value/class.h"
@@ -17,9 +17,9 @@ static void place_text(Session *s, Span at, Str *out) {
     str_printf(out, ":%u:%u", line, col);
 }
 
-/* What is no array stands there itself, if it is short. */
+/* A short non-array value is shown itself. */
 static void object_text(Session *s, const Type *t, const Value *v, Str *out) {
-    enum { SHOWN = 60, BYTES = 16 }; /* characters; of an element at most */
+    enum { SHOWN = 60, BYTES = 16 }; /* characters; bytes per element at most */
     Str text = STR(s);
     str_puts(out, type_str(s, t));
     if (value_has_data(v) && value_bytes(v) <= SHOWN * BYTES)
@@ -71,7 +71,9 @@ static Monitored *seen_before(Monitor *m, size_t step, const Call *c) {
 static bool after(void *ctx, size_t step, const Call *c, double seconds) {
     Monitor *m = ctx;
     const Services *sv = services(c->s);
-    if (!sv->print || !c->nout) return true; /* it waits, and will run again */
+    if (!sv->print || !c->nout)
+        return true; /* it waits for inputs and will run
+                      * again */
     if (!m->seen.n) sv->print(sv->print_ctx, "step\top\tplace\ttime_s\toutputs\n");
     Monitored *x = seen_before(m, step, c);
     if (++x->runs > MONITOR_RUNS) return x->left += seconds, true;

@@ -1,9 +1,9 @@
-/* One Apply under DebugMode: its kernel is run again and again, each time with inputs
- * and storage of another layout, and what comes out must stay the same, be of its type,
- * and share no memory but what the op declares. */
+/* One Apply under DebugMode: its kernel runs repeatedly, with inputs and storage of
+ * different layouts. The results must stay the same, have their types, and share no
+ * memory beyond what the op declares. */
 #include "check/check_impl.h"
-/* Of Applies with equal ops and types the first few are run in every way, some more in
- * the important ones; larger values in fewer ways. */
+/* Among Applies with equal ops and types, the first few are tested in every variation,
+ * some more in the important ones; larger values in fewer. */
 enum { OFTEN_ALL = 4, OFTEN_SOME = 64, LARGE = 1 << 16, HUGE_ = 1 << 20 };
 
 static void failed_only_so(Subject *x, const OpRun *r) {
@@ -13,7 +13,7 @@ static void failed_only_so(Subject *x, const OpRun *r) {
     subject_note(x);
 }
 
-/* A run that must give what the first one gave. */
+/* Runs a variation that must reproduce the first results. */
 static bool variant(Subject *x, OpRun *r, bool bits) {
     bool ok = subject_run(x, r);
     if (!ok)
@@ -30,7 +30,7 @@ static bool try(Subject *x, OpRun r, bool bits) {
     return ok;
 }
 
-/* ---- the ways ---- */
+/* ---- variations ---- */
 static const Form storage_forms[] = {
     {.name = "C-ordered", .dim = -1},
     {.name = "strided by -2", .step = -2, .dim = -1, .bytes = true},
@@ -65,7 +65,7 @@ static bool form_applies(const Form *f, int rank) {
     return rank > 0 || (!f->step && !f->grow);
 }
 
-/* Storage is given that held something else before. */
+/* Gives the kernel storage with different previous content. */
 static void try_storage(Subject *x, bool all) {
     int rank = largest_rank(x, x->base, x->nout);
     if (x->op->keeps_storage) return;
@@ -93,7 +93,8 @@ static void try_inputs(Subject *x, bool all) {
     }
 }
 
-/* What the last run left is given back; a thunk that may not recycle must leave it. */
+/* Gives the last run's results back as storage; a thunk that must not recycle must
+ * leave them alone. */
 static void try_previous(Subject *x) {
     OpRun first = {.kind = KIND_STORAGE,
                    .how = "in a run before it gets its storage back"};
@@ -126,8 +127,8 @@ static void free_states(Subject *x) {
     }
 }
 
-/* A new state of a thunk meets other values first, of which nothing must stay. That it
- * may fail for these is not its fault. */
+/* A thunk with a new state first gets other values, none of which may persist. It is
+ * allowed to fail on them. */
 static void try_after_others(Subject *x) {
     OpRun others = {.kind = KIND_REPEAT, .others = true};
     if (!x->op->plugin || !x->op->thunk || !x->op->thunk->make) return;
@@ -187,7 +188,7 @@ static void try_references(Subject *x, bool small) {
             false);
 }
 
-/* ---- what else an op says of itself ---- */
+/* ---- other declarations of an op ---- */
 static bool all_there(const Subject *x) {
     for (size_t i = 0; i < x->nin; i++)
         if (!x->there[i]) return false;
@@ -226,7 +227,7 @@ static void try_claims(Subject *x) {
             false);
 }
 
-/* ---- how much ---- */
+/* ---- how many variations ---- */
 static int64_t elements(const Subject *x) {
     int64_t n = 0;
     for (size_t i = 0; i < x->nin; i++)
@@ -245,7 +246,7 @@ static uint64_t times_seen(Subject *x) {
     return n;
 }
 
-/* A definition has no kernel; it is also run as the plan would, in one piece. */
+/* A definition has no kernel; it is also run as the plan would run it, in one piece. */
 static void try_own(Subject *x, bool small) {
     shape_check(x);
     for (size_t i = 0; all_arrays(x) && small && i < 2; i++)
@@ -315,7 +316,7 @@ static void subject_close(Subject *x) {
     arena_free(x->a);
 }
 
-/* Copies of what came out, which no later run can reach. */
+/* Copies the results, so that no later run can reach them. */
 static bool take_base(Subject *x, const OpRun *r) {
     Value *base = NEW_N(x->a, x->nout, Value);
     bool own, ok = true;
@@ -338,7 +339,8 @@ static bool is_finite(const Value *v) {
     return q.nans + q.infs == 0;
 }
 
-/* Where it begins: what is made of a nan is not told again. */
+/* Reports only where non-finite values originate: results of non-finite inputs are
+ * skipped. */
 static void check_finite(Subject *x) {
     Check *c = x->c;
     for (size_t i = 0; !c->o.allow_nonfinite && i < x->nin; i++)
@@ -347,7 +349,7 @@ static void check_finite(Subject *x) {
         const Value *v = &x->base[i];
         Var out = x->g->apply[x->id].out + (Var)i;
         if (is_finite(v) || !x->f->b->runs.p[out]) continue;
-        if (x->inner && c->nonfinite) continue; /* it was told inside */
+        if (x->inner && c->nonfinite) continue; /* reported inside the function */
         c->nonfinite = true;
         Stats q = tensor_stats(&v->t);
         if (!found(c, E_INVALID_VALUE, subject_key(x, E_INVALID_VALUE, 1),
@@ -370,8 +372,8 @@ static void keep(Subject *x) {
         frame_set(f, x->g->apply[x->id].out + (Var)i, &x->base[i]);
 }
 
-/* A lazy thunk that failed: does it run when all its inputs are there? Then it read one
- * that it had not asked for, and runs only where that happens to be at hand. */
+/* If a lazy thunk failed: does it succeed with all inputs present? Then it read one
+ * without requesting it, and works only if that happens to be computed. */
 static void try_eager(Subject *x, const char *why) {
     OpRun r = {.kind = KIND_REPEAT, .how = "", .eager = true};
     bool there = x->lazy && x->op->plugin;
@@ -411,7 +413,7 @@ static void run_first(Subject *x, bool checked) {
     subject_end(x, &r);
 }
 
-/* Runs the function once more, which is needed after all. */
+/* Runs the function once more with checks, because its values turn out to be needed. */
 static void look_inside(Subject *x) {
     OpRun r = {.kind = KIND_REPEAT, .how = "", .watched = true};
     subject_run(x, &r);
@@ -443,7 +445,7 @@ void op_check(CompileFrame *f, ApplyId id, bool checked) {
         if (x.base && checked) try_everything(&x);
     }
     subject_close(&x);
-    if (diag_count(f->c->s) > mark) { /* there was no memory for it */
+    if (diag_count(f->c->s) > mark) { /* out of memory */
         const char *why = check_forget(f->c, mark);
         if (!f->why[id]) f->why[id] = why;
     }

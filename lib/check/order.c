@@ -1,10 +1,10 @@
-/* Rewriting again must do the same again, and equal ops must have equal maps. */
+/* Checks that rewriting is deterministic, and that equal ops have equal maps. */
 #include "check/check_impl.h"
 #include "lang/print.h"
 
 #include <string.h>
 
-enum { APPLIES = 20000 }; /* that are rewritten again, in all */
+enum { APPLIES = 20000 }; /* limit on the Applies rewritten again, in total */
 
 static Span place_of(const RewriteEvent *e) {
     ApplyId a = var_owner(e->g, e->before);
@@ -162,7 +162,8 @@ static void other_maps(Check *c, const Graph *g, ApplyId a, size_t out) {
                op->plugin ? "view and destroy" : "views and destroys");
 }
 
-/* Each Apply against itself, asked again, and against the first of its kind. */
+/* Compares each Apply's maps with a second query and with the first Apply of its
+ * kind. */
 void book_maps(Check *c) {
     Map first = MAP(c->s);
     size_t out;

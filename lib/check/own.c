@@ -1,5 +1,5 @@
-/* An op that is a text under DebugMode: its definition is run op by op, unfused and
- * unrewritten, each of its ops looked at like those of the graph. */
+/* An op defined by a formula under DebugMode: its definition runs op by op, unfused and
+ * unrewritten, and each of its ops is checked like those of the graph. */
 #include "check/check_impl.h"
 #include "userop/userop.h"
 
@@ -15,7 +15,7 @@ static bool take(Subject *x, OpRun *r, const CompileFrame *f) {
     return true;
 }
 
-/* Dims that the definition took from its call. */
+/* Dims that the definition takes from its call. */
 static void take_dims(const Subject *x, CompileFrame *f) {
     for (uint32_t i = 0; i < f->g->nleaf; i++) {
         const Leaf *l = &f->g->leaf[i];

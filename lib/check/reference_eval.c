@@ -1,6 +1,6 @@
 /* The values of one run of one graph of the book: leaves are set, the rest is computed
- * in order. What can't be computed has no value, and nor has what needs it: a branch
- * that is not taken may fail without harm. */
+ * in order. A failed Apply leaves its results without values, as well as everything
+ * that needs them: a branch not taken may fail harmlessly. */
 #include "check/check_impl.h"
 #include "value/object.h"
 
@@ -28,7 +28,7 @@ void frame_close(CompileFrame *f) {
     arena_free(f->a);
 }
 
-/* A tensor that is contiguous is kept as it is, another as a copy. */
+/* Keeps a contiguous tensor as it is, any other as a copy. */
 static bool keep_tensor(CompileFrame *f, Kept *k, const Tensor *t) {
     Tensor copy;
     if (tensor_is_contiguous(t))
@@ -127,7 +127,7 @@ static Span place_of(const CompileFrame *f, Var v) {
     return a == APPLY_NONE ? NOWHERE : f->g->origin[a].at;
 }
 
-/* Why a variable has no value: the first failure among what it is made of. */
+/* The reason why a variable has no value: the first failure among its ancestors. */
 const char *frame_reason(const CompileFrame *f, Var v) {
     for (int steps = 0; steps < 1000; steps++) {
         ApplyId a = var_owner(f->g, v);
@@ -142,7 +142,7 @@ const char *frame_reason(const CompileFrame *f, Var v) {
     return "it could not be computed";
 }
 
-/* needed: where something that fails matters; NULL: everywhere. */
+/* needed: where failures matter; NULL: everywhere. */
 static void compare_pair(CompileFrame *f, const Pair *p, const uint8_t *needed) {
     Value old, new;
     Check *c = f->c;
@@ -173,7 +173,8 @@ static bool any_needed(const CompileFrame *f, ApplyId a, const uint8_t *needed) 
     return false;
 }
 
-/* Lazy Applys do without what they did not read. True: more was marked. */
+/* Marks what needed Applys read; lazy ones need only what they read. True: more was
+ * marked. */
 static bool mark_inputs(const CompileFrame *f, uint8_t *needed) {
     const Graph *g = f->g;
     bool more = false;
@@ -187,8 +188,9 @@ static bool mark_inputs(const CompileFrame *f, uint8_t *needed) {
     return more;
 }
 
-/* What the results need, as they were and as they became; what replaces something that
- * is needed is, too. Chains of replacements longer than the rounds are not followed. */
+/* What the results need, before and after rewriting; a replacement of something needed
+ * is needed, too. Chains of replacements beyond the number of rounds are not
+ * followed. */
 static uint8_t *needed_ever(const CompileFrame *f) {
     enum { ROUNDS = 16 };
     uint8_t *needed = mem_zalloc(f->c->s, f->g->nvar, 1);
@@ -215,8 +217,8 @@ static bool has_lazy(const Graph *g) {
     return false;
 }
 
-/* What lazy Applys did without may hold anything. `again`: nor was it looked at inside
- * functions yet. */
+/* Values that lazy Applys didn't need may be anything. `again`: functions have not been
+ * checked inside yet. */
 static void check_finite(CompileFrame *f, bool again) {
     const Graph *g = f->g;
     if (f->c->o.allow_nonfinite) return;

@@ -1,5 +1,5 @@
-/* What was found, kept until it is told: kernels that fail while they are tried leave
- * diagnostics that are dropped again, findings stay. */
+/* Findings, kept until they are reported: diagnostics of kernels that fail in a trial
+ * are dropped, findings stay. */
 #include "check/check_impl.h"
 #include "io/io.h"
 #include "lang/print.h"

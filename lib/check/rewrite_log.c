@@ -1,8 +1,7 @@
-/* The book: everything that stood in a graph while it was rewritten, in one graph in
- * which it can be computed. Nodes of the overlay are copied as they come up, once for
- * each epoch, and equal ones are one; calls keep naming the functions that were read,
- * so that a replacement is compared with what the user wrote, not with what another
- * rewrite made of it. */
+/* The book: everything that existed in a graph during rewriting, in one graph that can
+ * be evaluated. Nodes of the overlay are copied as they appear, once per epoch, and
+ * equal ones merge. Calls keep naming the functions as read, so that a replacement is
+ * compared with what the user wrote rather than with another rewrite's result. */
 #include "check/check_impl.h"
 
 #include <string.h>
@@ -62,8 +61,8 @@ static Var copy_apply(Check *c, Book *b, const Graph *from, ApplyId id, bool ser
     return r;
 }
 
-/* Brings b->map up to date with what `from` has grown to. `serials`: effects stay
- * effects. */
+/* Extends b->map to the current size of `from`. `serials`: effects keep their serial
+ * numbers. */
 static void follow(Check *c, Book *b, const Graph *from, uint32_t epoch, bool serials) {
     if (b->of != from || b->epoch != epoch) b->map.n = 0;
     b->of = from;
@@ -81,7 +80,7 @@ static void follow(Check *c, Book *b, const Graph *from, uint32_t epoch, bool se
     }
 }
 
-/* A function that came up while rewriting. */
+/* A function created by rewriting. */
 static void copy_function(Check *c, const Graph *fn) {
     Graph *g = graph_function_new(c->book, fn->name);
     Book *b = add_book(c, g);
@@ -136,7 +135,7 @@ static bool has_tag(const char *tags, const char *word) {
     return false;
 }
 
-/* Rules that stabilise are there to change nan and inf, and fast ones may. */
+/* Stabilising rules exist to change nan and inf, and fast ones may. */
 static Approx tolerance(const Check *c, const char *tags) {
     Approx how = APPROX_DEFAULT;
     how.sloppy = has_tag(tags, "sloppy2") ? 2 : has_tag(tags, "sloppy1") ? 1 : 0;
@@ -162,7 +161,7 @@ static void add_pair(Check *c, Book *b, const RewriteEvent *e, Var before, Var a
     if (p.how.sloppy > c->loose.sloppy) c->loose.sloppy = p.how.sloppy;
     if (p.before == p.after) return;
     const Approx *own = graph_approx(b->g, p.before);
-    if (own) graph_set_approx(b->g, p.after, *own); /* for what replaces it in turn */
+    if (own) graph_set_approx(b->g, p.after, *own); /* for further replacements of it */
     p.how = check_how(b->g, p.before, p.how);
     p.rule = sym_text(c->s, sym(c->s, e->rule));
     vec_push(c->s, &b->pair, p);
@@ -190,7 +189,7 @@ static void mark_result(Book *b, Var v) {
     if (v != VAR_NONE) b->runs.p[b->map.p[v]] |= 2;
 }
 
-/* An effect that something reads is needed as that is. */
+/* An effect that something reads is needed like any value. */
 static void mark_results(Book *b, const Graph *ready, Arena *a) {
     for (size_t i = 0; i < ready->outputs.n; i++)
         mark_result(b, ready->outputs.p[i].var);

@@ -1,5 +1,5 @@
-/* What an op says about the shapes of its results, against those that came out; and a
- * loop's Apply run by the machine with strided inputs. */
+/* Compares an op's shape formulas with the shapes of its results; and runs a loop's
+ * Apply in the machine with strided inputs. */
 #include "check/check_impl.h"
 
 /* ---- infer_shape ---- */
@@ -10,7 +10,7 @@ typedef struct Scratch {
     ApplyId id;
 } Scratch;
 
-/* The Apply alone, on the values as constants. */
+/* The Apply alone, with the values as constants. */
 static bool scratch_open(Subject *x, Scratch *q) {
     q->g = graph_new(x->s);
     q->b = builder(q->g, false);
@@ -49,7 +49,7 @@ static bool eval_one(Subject *x, Graph *g, Var v, Value *out) {
     return false;
 }
 
-/* .shape: a text that gives all sizes at once. */
+/* .shape: a formula for all sizes at once. */
 static void check_text(Subject *x, Scratch *q) {
     bool ok = true;
     size_t mark = diag_count(x->s);

@@ -1,4 +1,4 @@
-/* Figures about the elements of a tensor. */
+/* Statistics of a tensor's elements. */
 #include "check/check.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static void look(Stats *q, double *sum, double x, int64_t at) {
     if (!(q->max >= x)) q->max = x;
 }
 
-/* n elements from p on, `step` bytes apart, the first of them number `at`. */
+/* n elements from p on, `step` bytes apart, the first at flat index `at`. */
 static void look_run(Stats *q, double *sum, DType d, const char *p, int64_t step,
                      int64_t n, int64_t at) {
     int parts = dtype_is_complex(d) ? 2 : 1;
@@ -34,7 +34,7 @@ static void look_run(Stats *q, double *sum, DType d, const char *p, int64_t step
     }
 }
 
-/* Row by row, so that the first is the first as it is printed. */
+/* Row by row, so that "first" follows the printed order. */
 Stats tensor_stats(const Tensor *t) {
     Stats q = {.size = tensor_size(t), .first = -1, .first_big = -1};
     q.min = q.max = (double)NAN;

@@ -1,4 +1,5 @@
-/* Arrays of every layout, between guards, filled with what no kernel would write. */
+/* Arrays of every layout, between guards, filled with values that no kernel would
+ * write. */
 #include "check/check_impl.h"
 
 #include <stdlib.h>
@@ -51,7 +52,7 @@ void *room_raw(Check *c, size_t bytes, Rooms *rooms) {
     return inside(&r);
 }
 
-/* ---- of runs that are over ---- */
+/* ---- rooms of finished runs ---- */
 static uint64_t past_hash(const Room *r) {
     return hash_bytes(r->buf->data, r->bytes + (size_t)2 * GUARD_BYTES, 0);
 }
@@ -87,7 +88,7 @@ void past_free(Past *p) {
 }
 
 /* ---- layouts ---- */
-/* Sizes after `grow`, the steps of each dim in elements, and where index 0 is. */
+/* Sizes after `grow`, strides in elements, and the position of index 0. */
 typedef struct Plan_ {
     int64_t shape[MAX_NDIM], stride[MAX_NDIM], elements, first;
     size_t bytes;

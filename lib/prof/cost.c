@@ -1,6 +1,6 @@
-/* What one run of an Apply costs, from the row of its op and the shapes of its inputs
- * and outputs. Sizes are polynomials; in a run they are all numbers. Flops of
- * elementwise ops are given per element of the result. */
+/* The cost of one run of an Apply, from its op's row and the shapes of its inputs and
+ * outputs. Sizes are polynomials, which in a run are all numbers. Flops of elementwise
+ * ops are given per element of the result. */
 #include "prof/prof_impl.h"
 #include "userop/userop.h"
 
@@ -67,7 +67,7 @@ static const Poly *size_of(Arena *a, const Shape *h) {
 }
 
 static const Poly *bytes_of(Arena *a, const Shape *h) {
-    if (!h->is_tensor) return poly_number(a, 0); /* None, slices, states of streams */
+    if (!h->is_tensor) return poly_number(a, 0); /* None, slices, random states */
     return poly_mul(a, poly_number(a, (double)dtype_size(h->dtype)), size_of(a, h));
 }
 
@@ -132,7 +132,9 @@ static const Poly *flops_of(Costing *k, Arena *a, const Costed *c) {
     if (op->flops) {
         const Ast *e = parsed(k, op->flops);
         each = e ? poly_formula(k->s, a, e, look, &n) : NULL;
-        if (poly_is_negative(each)) each = NULL; /* no number of operations */
+        if (poly_is_negative(each))
+            each = NULL; /* an operation count can't be
+                          * negative */
     } else if (op->math) {
         each = poly_number(a, op->math);
     } else if (op->shape_only || op->identity) {
@@ -150,7 +152,7 @@ static const Poly *math_of(Arena *a, const Costed *c) {
 }
 
 /* ---- bytes ---- */
-/* An input that is given twice is read once; views move nothing. */
+/* An input given twice is read once; views move no data. */
 static const Poly *read_of(Arena *a, const Costed *c) {
     const Poly *sum = poly_number(a, 0);
     const Var *in = apply_in(c->g, c->id);

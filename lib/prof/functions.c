@@ -1,6 +1,5 @@
-/* What functions hold while the graph runs: each that is called keeps a machine with
- * storage of its own, as large as its largest call needs; each loop keeps one for its
- * body. */
+/* The memory that functions hold while the graph runs: each called function keeps a
+ * machine whose storage fits its largest call; each loop keeps one for its body. */
 #include "prof/prof_impl.h"
 
 enum { CALLED_MAX = 1000 };
@@ -50,7 +49,8 @@ static void take_larger(uint64_t *to, uint64_t v) {
     if (v > *to) *to = v;
 }
 
-/* The largest call of the function that call number i is of; a loop's is its own. */
+/* The largest call of the function behind call number i; a loop's machine is its
+ * own. */
 static PlanMemory of_function(Profile *p, size_t i) {
     const Graph *fn = p->called.p[i].fn;
     uint64_t site = p->called.p[i].site;

@@ -1,5 +1,5 @@
-/* The report for programs: JSON (schemas/profile.schema.json) and TSV. Units are in the
- * names of the fields; what is not known is null, what depends on dims is text such as
+/* The report for programs: JSON (schemas/profile.schema.json) and TSV. Field names
+ * include units; an unknown value is null, one that depends on dims is text such as
  * "1280*n". */
 #include "prof/prof_impl.h"
 
@@ -20,7 +20,7 @@ static void symbols(const Profile *p, const Amount *x, Str *out) {
     poly_text(p->s, poly_add(p->a, x->sym, poly_number(p->a, x->v)), out);
 }
 
-/* The part that is known; null if there is none. */
+/* The known part; null if there is none. */
 void amount_json(const Profile *p, const Amount *x, Str *out) {
     if (x->sym) {
         str_putc(out, '"');

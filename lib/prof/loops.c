@@ -1,11 +1,12 @@
-/* Loops: how many steps they take, as far as sizes tell, and what goes into a step. */
+/* Loops: the number of steps, as far as sizes determine it, and the inputs of a
+ * step. */
 #include "prof/prof_impl.h"
 #include "scan/scan.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- numbers that follow from sizes ---- */
+/* ---- values computed from sizes ---- */
 
 const Poly *value_of_leaf(Arena *a, const Graph *g, Var v, const Map *dims,
                           bool symbols) {
@@ -87,7 +88,7 @@ static Shape without_rows(Shape x) {
     return x;
 }
 
-/* Bytes of one row of an output; 0: not known. */
+/* Bytes of one row of an output; 0: unknown. */
 static uint64_t row_bytes_of(const ScanOut *o, const Shape *out) {
     Shape row = o->keep == SCAN_LAST ? *out : without_rows(*out);
     double n = (double)dtype_size(row.dtype), d;
@@ -99,8 +100,8 @@ static uint64_t row_bytes_of(const ScanOut *o, const Shape *out) {
     return n < 0x1p60 ? (uint64_t)n : 0;
 }
 
-/* Rows that a loop keeps in a ring, as vm/loop.c does: of what is not a result as a
- * whole. */
+/* Bytes of rows that a loop keeps in a ring, as vm/scan.c does, for outputs that are
+ * not returned whole. */
 static uint64_t ring_bytes(const ScanOut *o, const Shape *out) {
     int64_t kept = o->keep > 0 ? o->keep : 1, read = o->depth + 1;
     if (o->keep == SCAN_ALL) return 0;

@@ -1,6 +1,6 @@
-/* The timeline: which storage is alive at each instruction of the plan. Values that
- * overwrite or view one another share a store; what works in the storage of a shared
- * variable takes none. */
+/* The timeline: which storage is live at each instruction of the plan. Values that
+ * overwrite or view one another share a store; one that uses a shared variable's
+ * storage needs none. */
 #include "prof/prof_impl.h"
 
 int64_t var_bytes(const Profile *p, Var v) {
@@ -8,7 +8,7 @@ int64_t var_bytes(const Profile *p, Var v) {
     return plan_bytes(p->plan, v, p->dims.n, p->dims.p);
 }
 
-/* The first value of a store says what it needs. */
+/* A store's first value determines its size. */
 static void store_add(const Profile *p, Timeline *t, const PlanVar *x) {
     Store *st = &t->store[x->store];
     int64_t n = x->how == PLAN_VIEW ? 0 : var_bytes(p, x->var);
@@ -43,7 +43,8 @@ static void find_stores(const Profile *p, Arena *a, Timeline *t) {
 
 Timeline timeline_new(const Profile *p, Arena *a) {
     Timeline t = {.nstep = plan_steps(p->plan)};
-    t.live = NEW_N(a, t.nstep + 1, Live); /* the last: results are copied */
+    t.live = NEW_N(a, t.nstep + 1, Live); /* one more at the end, where results are
+                                           * copied */
     find_stores(p, a, &t);
     double *change = NEW_N(a, t.nstep + 2, double), now = 0;
     for (size_t i = 0; i < t.nstore; i++) {

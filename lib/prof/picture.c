@@ -1,5 +1,5 @@
-/* Pictures: live memory by instruction as SVG, stacked by the class of what made it;
- * the graph for Graphviz, the hotter the redder. */
+/* Pictures: live memory by instruction as SVG, stacked by op class; the graph for
+ * Graphviz, redder where it is hotter. */
 #include "prof/prof_impl.h"
 
 #include <string.h>
@@ -10,12 +10,13 @@ static const char *const palette[CLASSES] = {
     "#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948",
     "#b07aa1", "#9c755f", "#ff9da7", "#86bcb6", "#bab0ac", "#d37295"};
 
-/* Bytes by column and class; a column is one or more instructions, by their largest. */
+/* Bytes by column and class; a column covers one or more instructions and shows their
+ * maximum. */
 typedef struct Chart {
     Profile *p;
     Timeline m;
     size_t columns, classes;
-    Sym name[CLASSES]; /* the last stands for all further ones */
+    Sym name[CLASSES]; /* the last one collects all remaining classes */
     double *bytes;     /* column * CLASSES + class */
     double most;
 } Chart;
@@ -35,7 +36,7 @@ static Sym class_of_var(const Profile *p, const Map *at, Var v) {
     return found ? p->rows.p[i].cls : sym(p->s, "other");
 }
 
-/* Adds up what changes at each instruction, class by class. */
+/* Accumulates the change at each instruction, class by class. */
 static void chart_fill(Chart *c, Arena *a) {
     const Timeline *m = &c->m;
     Profile *p = c->p;

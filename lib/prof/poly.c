@@ -1,6 +1,6 @@
-/* Polynomials as sums of monomials, kept in one order: by degree, then by the dims'
- * numbers. A monomial is a sorted list of dims, a power written as repetition, so that
- * products merge lists and equal monomials are equal memory. */
+/* Polynomials as sums of monomials in a canonical order: by degree, then by the dims'
+ * numbers. A monomial is a sorted list of dims, with powers as repetitions, so that a
+ * product merges two lists and equal monomials are equal memory. */
 #include "prof/poly.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ const Poly *poly_copy(Arena *a, const Poly *p) {
     return p ? arena_copy(a, p, sizeof *p + p->n * sizeof *p->term) : NULL;
 }
 
-/* Higher degrees come first. */
+/* Descending degree. */
 static int order(const Term *x, const Term *y) {
     if (x->degree != y->degree) return x->degree > y->degree ? -1 : 1;
     for (int i = 0; i < x->degree; i++)
@@ -159,7 +159,7 @@ static void shown_text(const Shown *t, bool first, Str *out) {
     str_printf(out, "%s%s", one || !t->degree ? "" : "*", t->dims);
 }
 
-/* Symbols are numbered as they come: the text is by their names. */
+/* Symbol numbers depend on the order of interning, so the text is sorted by name. */
 void poly_text(Session *s, const Poly *p, Str *out) {
     if (!p || !p->n) {
         str_putc(out, p ? '0' : '?');
@@ -183,7 +183,7 @@ typedef struct PolyFormula {
     void *ctx;
     int depth;
 } PolyFormula;
-enum { DEEPEST = 1000 }; /* a longer chain of operators can't be told */
+enum { DEEPEST = 1000 }; /* a longer chain of operators is unknown */
 
 static PolyValue eval(PolyFormula *f, const Ast *e);
 
@@ -204,7 +204,7 @@ static const Poly *power(PolyFormula *f, const Poly *x, double n) {
     return p;
 }
 
-/* Where both are numbers, all that formulas know. */
+/* If both are numbers, every operator of formulas applies. */
 static const Poly *of_numbers(PolyFormula *f, const char *op, double x, double y) {
     double v;
     return formula_binary(op, x, y, &v) && isfinite(v) ? poly_number(f->a, v) : NULL;

@@ -1,32 +1,33 @@
-/* Costs in symbols: polynomials over the names of dims, such as 1280*n + 64, for
- * reports on graphs whose sizes are not known. NULL stands for what can't be told
- * everywhere: every operation takes it and gives it on. */
+/* Symbolic costs: polynomials in the names of dims, such as 1280*n + 64, for reports on
+ * graphs with unknown sizes. NULL means unknown; every operation accepts it and
+ * propagates it. */
 #ifndef PROF_POLY_H
 #define PROF_POLY_H
 
 #include "base/num.h"
 #include "lang/expr.h"
 
-typedef struct Poly Poly;  /* immutable, of an arena */
-enum { POLY_TERMS = 256 }; /* a sum with more terms can't be told */
+typedef struct Poly Poly;  /* immutable, allocated in an arena */
+enum { POLY_TERMS = 256 }; /* a sum with more terms is unknown */
 
 const Poly *poly_number(Arena *a, double v);
 const Poly *poly_dim(Arena *a, Sym name);
-/* A text as a number, equal where the texts are: formulas may say (mode == 'r') * n. */
+/* Represents a text by a number, equal for equal texts: a formula may contain (mode ==
+ * 'r') n. */
 const Poly *poly_text_number(Arena *a, Sym text);
 const Poly *poly_add(Arena *a, const Poly *x, const Poly *y);
 const Poly *poly_mul(Arena *a, const Poly *x, const Poly *y);
 const Poly *poly_copy(Arena *a, const Poly *p);
-/* True if no dim is in it. */
+/* True if it contains no dim. */
 bool poly_is_number(const Poly *p, double *v);
 bool poly_is_negative(const Poly *p); /* for all sizes */
-/* With every dim put to n: an order for symbols. */
+/* The value with every dim set to n: used to order symbolic costs. */
 double poly_at(const Poly *p, double n);
 /* "1280*n + 64", highest powers first; "?" for NULL. */
 void poly_text(Session *s, const Poly *p, Str *out);
 
-/* The value of a formula (op/expr.h) on symbols: sums, products, whole powers, shapes;
- * the other functions and operators of formulas where their arguments are numbers. */
+/* The symbolic value of a formula (op/expr.h): sums, products, integer powers, shapes;
+ * other functions and operators only if their arguments are numbers. */
 typedef struct PolyValue {
     bool is_shape;
     const Poly *number;
@@ -34,7 +35,7 @@ typedef struct PolyValue {
     const Poly *const *shape;
 } PolyValue;
 typedef bool PolyLookup(void *ctx, Sym name, PolyValue *v);
-/* `e` was parsed by ast_parse. NULL if it can't be told; never a diagnostic. */
+/* `e` comes from ast_parse. NULL if unknown; never a diagnostic. */
 const Poly *poly_formula(Session *s, Arena *a, const Ast *e, PolyLookup *look,
                          void *ctx);
 

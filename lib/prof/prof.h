@@ -1,12 +1,11 @@
-/* Profiles: where time, flops and memory of a graph go. A Profile collects, either from
- * types alone (profile_static) or from watched runs, and then answers with reports,
- * assertions and comparisons. All its figures are for one call of the graph:
+/* Profiles: where a graph spends time, flops and memory. A Profile collects data,
+ * either from types alone (profile_static) or from runs with hooks, and then produces
+ * reports, assertions and comparisons. All figures are for one call of the graph:
  *
  *     Profile *p = profile_new(plan, ndim, dim);
  *     profile_static(p)       or      vm_run, profile_call(p, seconds), ...;
  *                                     vm_set_hooks(m, &h), vm_run, profile_watched(p);
- *     profile_finish(p); profile_report(p, &how, &text);
- */
+ *     profile_finish(p); profile_report(p, &how, &text); */
 #ifndef PROF_PROF_H
 #define PROF_PROF_H
 
@@ -20,26 +19,25 @@ typedef enum ProfileField {
 } ProfileField;
 
 typedef struct Profile Profile;
-/* The plan, of a graph as it runs and made with these options, must outlive the
+/* The plan, for the graph as it runs and made with these options, must outlive the
  * profile. */
 Profile *profile_new(const Plan *p, const PlanOptions *how, size_t ndim,
                      const DimValue *dim);
-void profile_free(Profile *p); /* NULL is fine */
+void profile_free(Profile *p); /* NULL is allowed */
 
-/* Costs from types and the dims given; what they don't tell stays symbolic or unknown.
- */
+/* Costs from types and the given dims; the rest stays symbolic or unknown. */
 void profile_static(Profile *p);
-/* Input i is that in the calls to come: it tells sizes. NULL: there is none. */
+/* Sets input i for the coming calls, which determines sizes. NULL: none. */
 void profile_input(Profile *p, size_t i, const Value *x);
-/* An array is of that size, though its type does not tell. */
+/* Sets the bytes of an array whose type doesn't determine them. */
 void profile_size(Profile *p, Var v, int64_t bytes);
-/* A call that nothing watched took so long. */
+/* Records the duration of a call without hooks. */
 void profile_call(Profile *p, double seconds);
-/* Hooks for watched calls; each is followed by profile_watched. */
+/* Hooks for profiled calls; call profile_watched after each. */
 VmHooks profile_hooks(Profile *p);
 void profile_watched(Profile *p);
 void profile_set(Profile *p, ProfileField f, double v);
-/* Adds everything up; reports only after it. */
+/* Computes the totals; required before any report. */
 void profile_finish(Profile *p);
 
 typedef enum ProfileBy { BY_ALL, BY_CLASS, BY_OP, BY_APPLY, BY_RULE } ProfileBy;
@@ -54,7 +52,7 @@ typedef enum ProfileFormat {
     PROFILE_TEXT,
     PROFILE_JSON,
     PROFILE_TSV,
-    PROFILE_TRACE,  /* Chrome trace events of the last watched call */
+    PROFILE_TRACE,  /* Chrome trace events of the last profiled call */
     PROFILE_FOLDED, /* folded stacks, in ns; static reports: in flops */
     PROFILE_SVG,    /* live bytes by instruction */
     PROFILE_DOT     /* the graph, coloured by time */
@@ -64,15 +62,16 @@ typedef struct ReportOptions {
     ProfileBy by;
     ProfileSort sort;
     int64_t top;         /* rows of a table; -1: 20 in text, else all */
-    bool memory;         /* the timeline, too */
+    bool memory;         /* include the timeline */
     const char *compare; /* a JSON report to compare with, or NULL */
-    double fail_above;   /* 0: never; else E_VERDICT when a total grew by more */
+    double fail_above;   /* 0: never; else E_VERDICT if a total grew by more */
 } ReportOptions;
-/* False: diagnosed. A comparison that fails has its report all the same. */
+/* False: diagnosed. A failed comparison still produces its report. */
 bool profile_report(Profile *p, const ReportOptions *how, Str *out);
 
-/* 'peak_bytes < 10e6', a formula over the total's fields. The first only looks at its
- * syntax and names; the second is E_VERDICT with both sides if it doesn't hold. */
+/* 'peak_bytes < 10e6', a formula in the fields of the totals. The first function only
+ * checks its syntax and names; the second is E_VERDICT with both sides if it doesn't
+ * hold. */
 bool profile_assert_check(Session *s, Span text);
 bool profile_assert(const Profile *p, Span text);
 

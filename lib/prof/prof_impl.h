@@ -1,4 +1,4 @@
-/* What the files of lib/prof share. */
+/* Shared by the files of lib/prof. */
 #ifndef PROF_PROF_IMPL_H
 #define PROF_PROF_IMPL_H
 
@@ -6,21 +6,21 @@
 #include "prof/poly.h"
 #include "prof/prof.h"
 
-/* ---- cost.c: what one run of an Apply costs ---- */
+/* ---- cost.c: the cost of one run of an Apply ---- */
 typedef struct Shape {
     bool is_tensor;
     DType dtype;
     int ndim;
     const Poly *const *dim;
-    const Poly *value; /* of a single number, where it follows from sizes; else NULL */
+    const Poly *value; /* value of a 0-d result if it follows from sizes; else NULL */
 } Shape;
 typedef struct Cost {
-    const Poly *flops, *math, *read, *written; /* NULL: can't be told */
+    const Poly *flops, *math, *read, *written; /* NULL: unknown */
 } Cost;
 typedef struct Costing {
     Session *s;
     Arena *keep; /* parsed formulas */
-    Map parsed;  /* by the text's address */
+    Map parsed;  /* by the formula's address */
 } Costing;
 typedef struct Costed {
     const Graph *g;
@@ -30,38 +30,39 @@ typedef struct Costed {
     const bool *view; /* by output: it shares memory with its input */
 } Costed;
 Cost cost_apply(Costing *k, Arena *a, const Costed *c);
-/* Of a fused group: the inner ops' flops, the group's inputs and outputs in bytes. */
+/* For a fused group: the flops of its inner ops, the bytes of its inputs and
+ * outputs. */
 Cost cost_fused(Costing *k, Arena *a, const Graph *fn, const Costed *c);
 Shape shape_of_type(Arena *a, const Type *t, const Map *dims, bool symbols);
 Shape shape_of_tensor(Arena *a, const Tensor *t);
-/* Fills in what the type of an elementwise result doesn't tell. */
+/* Completes an elementwise result's shape where its type leaves it open. */
 Shape shape_of_result(Arena *a, const Op *op, Shape typed, size_t nin, const Shape *in);
 
-/* The shapes of all variables of a graph, in dims and, for a function, in those of its
- * inputs. */
+/* The shapes of all variables of a graph in terms of dims, for a function also of its
+ * inputs' shapes. */
 Shape *shapes_of(Arena *a, const Graph *g, const Map *dims, bool symbols, size_t nin,
                  const Shape *in);
-/* Gives the dims of a function's inputs the sizes of what it is called with. */
+/* Binds the dims of a function's inputs to the sizes of its arguments. */
 void bind_inputs(const Graph *fn, Map *dims, size_t n, const Shape *in);
 
 /* ---- loops.c ---- */
 const Poly *value_of_leaf(Arena *a, const Graph *g, Var v, const Map *dims,
                           bool symbols);
-/* Of the only output of an Apply, from what is known of its inputs. */
+/* The value of an Apply's only output, from its inputs' values. */
 const Poly *value_of_result(Arena *a, const Graph *g, ApplyId id, const Shape *in);
-/* A step of a loop: the shapes of the inputs of its body, and how many steps there are
- * (at most, if it may end early; NULL: can't be told). */
+/* A step of a loop: the shapes of the body's inputs, and the number of steps (an upper
+ * bound if it may end early; NULL: unknown). */
 typedef struct LoopStep {
     const Graph *fn;
     size_t nin;
     Shape *in;
     const Poly *steps;
-    uint64_t rings; /* bytes of rows that are kept beside the results */
+    uint64_t rings; /* bytes of rows kept besides the results */
 } LoopStep;
 LoopStep loop_step(Arena *a, const Costed *c);
 
-/* ---- what is collected ---- */
-typedef struct Amount { /* v + sym, and `unknown` parts that can't be told */
+/* ---- collected data ---- */
+typedef struct Amount { /* v + sym, plus `unknown` parts of unknown size */
     double v;
     const Poly *sym; /* NULL: none */
     uint64_t unknown;
@@ -71,10 +72,10 @@ void amount_sum(Arena *a, Amount *x, const Amount *y);
 
 typedef struct Rec { /* an Apply of the graph or of a function */
     uint64_t calls;
-    double now_s;  /* in this call; its own, without the function that it calls */
+    double now_s;  /* in this call; without the time of the function that it calls */
     double time_s; /* in the fastest call so far */
     Amount flops, math, read, written;
-    uint64_t key; /* of the shapes of its last run, whose cost was: */
+    uint64_t key; /* hash of the shapes of its last run, which had this cost: */
     double last[4];
     bool known[4];
 } Rec;
@@ -88,14 +89,14 @@ typedef struct Event {
     double start, seconds;
     int depth;
 } Event;
-typedef struct Called { /* a function and the sizes that it is called with */
+typedef struct Called { /* a function with the sizes of its arguments */
     const Graph *fn;
-    uint64_t site; /* each loop has a machine of its own; 0: a call */
-    uint64_t more; /* bytes beside the function's own */
+    uint64_t site; /* each loop has its own machine; 0: a call */
+    uint64_t more; /* bytes in addition to the function's own */
     size_t ndim;
     const DimValue *dim;
 } Called;
-typedef struct CompileFrame { /* an Apply that runs */
+typedef struct CompileFrame { /* a running Apply */
     double start, inner;
     bool skipped;
 } CompileFrame;
@@ -117,22 +118,22 @@ struct Profile {
     const Plan *plan;
     PlanOptions how;
     const Graph *g;
-    Arena *a;   /* of the whole profile */
-    Arena *tmp; /* of one cost */
+    Arena *a;   /* for the whole profile */
+    Arena *tmp; /* for one cost */
     Costing costing;
     Map table; /* graph to RecTable number */
     Vec(RecTable) tables;
     const Graph *last_g;
     Rec *last_rec;
-    Vec(DimValue) dims; /* given, then learned */
-    int64_t *bytes;     /* by variable of g: seen while running, -1 */
+    Vec(DimValue) dims; /* given ones, then learned ones */
+    int64_t *bytes;     /* by variable of g: as observed at run time, -1: not */
     Vec(CompileFrame) frames;
-    Vec(Event) events; /* of the last watched call */
+    Vec(Event) events; /* of the last profiled call */
     Vec(double) calls; /* seconds */
     Vec(Called) called;
     Map called_keys;
     uint64_t watched, visits;
-    double fastest; /* of the watched calls: sum of the instructions' times */
+    double fastest; /* sum of the instructions' times, over profiled calls */
     bool is_static;
     Rows rows;
     Amount total[PF_N];
@@ -146,25 +147,25 @@ bool dim_known(const Profile *p, Sym name, int64_t *v);
 void rows_make(Profile *p);
 /* Groups by class, op or rule; sorted, to be freed by the caller. */
 Rows rows_by(Profile *p, ProfileBy by, ProfileSort sort);
-double amount_key(const Amount *x); /* an order, also of symbols */
+double amount_key(const Amount *x); /* sort key, also for symbolic amounts */
 Amount row_bytes(const Profile *p, const Row *r);
 Sym row_name(Profile *p, const Row *r);
 double row_weight(const Profile *p, const Row *r); /* time, or flops of static ones */
 const char *by_name(ProfileBy by);
 
-/* ---- functions.c: what functions hold while the graph runs ---- */
+/* ---- functions.c: memory held by functions ---- */
 void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in);
 void called_add_loop(Profile *p, const Costed *c, const LoopStep *l);
 PlanMemory called_memory(Profile *p);
 
 /* ---- memory.c ---- */
-typedef struct Live { /* what is alive at one instruction */
+typedef struct Live { /* live storage at one instruction */
     double bytes;
     uint32_t made; /* stores that begin */
 } Live;
 typedef struct Store {
     uint32_t born, dies;
-    int64_t bytes; /* -1: not known */
+    int64_t bytes; /* -1: unknown */
     Var first;
 } Store;
 typedef struct Timeline {

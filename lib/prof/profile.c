@@ -1,4 +1,4 @@
-/* A profile's life, and its totals. */
+/* The life cycle of a profile, and its totals. */
 #include "prof/prof_impl.h"
 
 #include <stdlib.h>
@@ -114,7 +114,7 @@ static void total_costs(Profile *p) {
         profile_set(p, PF_gflops_per_s, t[PF_flops].v / t[PF_time_s].v / 1e9);
 }
 
-/* What can't be told is marked, so that no one takes the rest for the whole. */
+/* Unknown parts are counted, so that nobody takes the rest for the whole. */
 static void total_memory(Profile *p) {
     PlanMemory m = plan_memory(p->plan, p->dims.n, p->dims.p, p->bytes),
                f = called_memory(p);
@@ -142,8 +142,7 @@ void profile_finish(Profile *p) {
     total_memory(p);
 }
 
-/* A sum of flops without those that can't be told is still good for something; a peak
- * of memory is not. */
+/* A sum of flops without its unknown parts is still useful; a peak of memory is not. */
 bool field_number(const Profile *p, ProfileField f, double *v) {
     bool planned = f >= PF_peak_bytes && f <= PF_leaves_bytes;
     *v = p->total[f].v;

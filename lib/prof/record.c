@@ -1,7 +1,7 @@
-/* What a profile collects while a graph runs. Each instruction's cost is worked out
- * when its shapes change and added from memory otherwise; the clock stands still for
- * that: an Apply that calls a function is charged with what is left when the hooks and
- * the function's own instructions are taken out. */
+/* Collects a profile while a graph runs. An instruction's cost is computed when its
+ * shapes change and cached otherwise. The clock is stopped meanwhile: an Apply that
+ * calls a function is charged its time minus that of the hooks and of the function's
+ * own instructions. */
 #include "prof/prof_impl.h"
 #include "scan/scan.h"
 #include "userop/userop.h"
@@ -55,7 +55,7 @@ void profile_size(Profile *p, Var v, int64_t bytes) {
     p->bytes[v] = bytes;
 }
 
-/* What a lazy Apply does not need is of no type: it tells nothing. */
+/* An input that a lazy Apply didn't need has no type, so nothing is learned from it. */
 static void learn_all(Profile *p, const Call *c) {
     for (size_t i = 0; i < c->nin; i++)
         if (c->in[i]->kind == TYPE_TENSOR)
@@ -98,8 +98,8 @@ static const Graph *function_of(const Graph *g, ApplyId id) {
     return NULL;
 }
 
-/* A call of a function costs nothing by itself: its instructions do. An op that is a
- * text is one row. */
+/* A call costs nothing itself: the function's instructions do. An op defined by a
+ * formula is one row. */
 static bool is_call(const Graph *g, ApplyId id, const Graph **fn) {
     const Op *op = g->apply[id].op;
     *fn = function_of(g, id);
@@ -155,7 +155,7 @@ static void add_cost(Rec *r) {
 }
 
 /* ---- hooks ---- */
-/* A fused group that has to run as an ordinary function is still one row. */
+/* A fused group that must run as an ordinary function is still one row. */
 static bool before(void *ctx, size_t step, const Call *c) {
     Profile *p = ctx;
     (void)step;
@@ -191,8 +191,8 @@ VmHooks profile_hooks(Profile *p) {
     return (VmHooks){p, before, after};
 }
 
-/* Times are those of the fastest call: they fit together, and a disturbance of another
- * call is not in them. */
+/* Times come from the fastest call: they are consistent with each other, and
+ * disturbances of other calls don't enter. */
 void profile_watched(Profile *p) {
     double sum = 0;
     for (size_t t = 0; t < p->tables.n; t++)
@@ -211,12 +211,12 @@ void profile_watched(Profile *p) {
 /* ---- static ---- */
 enum { VISITS_MAX = 1 << 22, DEEP = 200 };
 
-/* A graph, or a function that is run some times. */
+/* A graph, or a function run some number of times. */
 typedef struct Walk {
     const Graph *g;
     const Shape *h;
-    const Poly *times; /* NULL: can't be told */
-    uint64_t calls;    /* the same as a number; 1 where it is none */
+    const Poly *times; /* NULL: unknown */
+    uint64_t calls;    /* the same as a number; 1 if unknown */
     unsigned depth;
 } Walk;
 
@@ -229,7 +229,7 @@ static void add_times(Profile *p, const Walk *w, Amount *to, const Poly *cost) {
 
 static void walk_all(Profile *p, const Walk *w);
 
-/* A function of these inputs, run `times` for each run of what calls it. */
+/* Walks a function with these inputs, run `times` per run of its caller. */
 static void walk_function(Profile *p, const Walk *w, const Graph *fn, size_t nin,
                           const Shape *in, const Poly *times, Rec *r) {
     double n = 1;
@@ -249,8 +249,8 @@ static void walk_function(Profile *p, const Walk *w, const Graph *fn, size_t nin
     map_free(&dims);
 }
 
-/* The function that an Apply runs, with inputs and number of runs; p->tmp is used by
- * its costs. */
+/* Walks the function that an Apply runs, with its inputs and number of runs; its costs
+ * use p->tmp. */
 static void visit_function(Profile *p, const Walk *w, const Costed *c, Rec *r) {
     const Graph *fn;
     bool call = is_call(c->g, c->id, &fn) && !fn->fused;

@@ -1,4 +1,4 @@
-/* Rows of the tables: an Apply each, and their sums by class, op or rule. */
+/* Rows of the tables: one per Apply, and their sums by class, op or rule. */
 #include "prof/prof_impl.h"
 
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 
 enum { FUSED_NAMES = 6 };
 
-/* ---- what a row is called ---- */
-/* The folder of lib/ops that has it. */
+/* ---- names of rows ---- */
+/* The folder in lib/ops that defines the op. */
 static Sym class_of(Session *s, const Op *op) {
     const char *p = op->file ? strstr(op->file, "ops/") : NULL, *end;
     if (!p || !(end = strchr(p + 4, '/'))) return sym(s, "other");
@@ -102,10 +102,10 @@ static Row row_of(Profile *p, const Graph *g, ApplyId id, const Rec *rec) {
     return r;
 }
 
-/* A lazy Apply may have kept a planned one from running: it has a row of no calls. */
+/* A lazy Apply may have kept a planned Apply from running: its row has no calls. */
 void rows_make(Profile *p) {
     uint8_t *planned = mem_zalloc(p->s, p->g->napply, 1);
-    rec_of(p, p->g, 0); /* has a table, whatever ran */
+    rec_of(p, p->g, 0); /* exists whatever ran */
     for (size_t i = 0; i < plan_steps(p->plan); i++)
         planned[plan_step(p->plan, i).apply] = 1;
     for (size_t t = 0; t < p->tables.n; t++)

@@ -45,7 +45,7 @@ void amount_text(const Profile *p, const Amount *x, const char *unit, Str *out) 
     if (x->unknown) str_puts(out, x->v != 0 || x->sym ? " + ?" : "?");
 }
 
-/* Columns are as wide as what stands in them; the last is not padded. */
+/* Columns are as wide as their widest cell; the last one is not padded. */
 enum { COLS = 11 };
 typedef struct Table {
     Session *s;

@@ -1,5 +1,5 @@
-/* Reports for other viewers: Chrome trace events (Perfetto opens them) and folded
- * stacks (flame graphs). */
+/* Reports for other viewers: Chrome trace events (for Perfetto) and folded stacks (for
+ * flame graphs). */
 #include "prof/prof_impl.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static void event(Profile *p, const Event *e, const Row *r, double zero, Str *ou
     str_puts(out, "}}");
 }
 
-/* Live bytes as a counter beside the instructions. */
+/* Live bytes as a counter track. */
 static void counters(Profile *p, double zero, Str *out) {
     Arena *a = arena_new(p->s);
     Timeline m = timeline_new(p, a);

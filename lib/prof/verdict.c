@@ -7,9 +7,9 @@
 /* ---- assertions ---- */
 typedef struct Asked {
     Session *s;
-    const Profile *p; /* NULL: only the names matter */
-    Sym unknown;      /* a name that is no field */
-    int missing;      /* a field that can't be told, -1 */
+    const Profile *p; /* NULL: only check the names */
+    Sym unknown;      /* an unknown name */
+    int missing;      /* a field with unknown value, -1 */
 } Asked;
 
 static int field_find(const char *name) {
@@ -95,7 +95,7 @@ static void note_side(Session *s, const Profile *p, const Ast *e) {
     str_free(&b);
 }
 
-/* Both sides of the comparison that the text is. */
+/* Notes the values of both sides of the comparison. */
 static void note_sides(Session *s, const Profile *p, Span text) {
     Arena *a = arena_new(s);
     const Ast *e = ast_parse(s, a, text);
@@ -127,7 +127,8 @@ bool profile_assert(const Profile *p, Span text) {
 }
 
 /* ---- an earlier report ---- */
-/* Just as much of JSON as finds the numbers of one object in a flat report. */
+/* A minimal JSON reader: just enough to find the numbers of one object in a flat
+ * report. */
 typedef struct Json {
     const char *p, *end;
     bool ok;
@@ -154,7 +155,7 @@ static bool string(Json *j, const char **at, size_t *n) {
     return j->ok = j->ok && take(j, '"');
 }
 
-/* A value of any kind, nested to any depth. */
+/* Skips a value of any kind and depth. */
 static void skip(Json *j) {
     int64_t depth = 0;
     const char *at;
@@ -232,12 +233,12 @@ static bool both(const Profile *p, const Compared *c, int f, double *was, double
     return c->has[f] && field_number(p, (ProfileField)f, now);
 }
 
-/* Nothing that stays nothing has not grown; from nothing to something is infinite. */
+/* From zero to zero is no growth; from zero to anything else is infinite growth. */
 static double growth(double was, double now) {
     return was > 0 ? now / was : now > 0 ? (double)INFINITY : 1;
 }
 
-/* Costs that must not grow, by the largest growth first. */
+/* Checks the costs that must not grow and reports the one that grew most. */
 bool compare_verdict(const Profile *p, const Compared *c, double limit) {
     int worst = -1;
     double was, now, most = limit;

@@ -1,4 +1,4 @@
-/* Who may share storage with whom. How it works:
+/* Decides which cells share storage:
  *   - A cell dies when nothing reads it any more, nor anything that may view it
  * (op_view): views are followed backwards, so a slot lives as long as its last view,
  * whether the kernel made a view in the end or a copy.
@@ -25,7 +25,7 @@ static void move_back(Plan *p, const bool *last) {
     p->ins = order;
 }
 
-/* The last instruction that reads each cell, itself or through views; NONE. */
+/* The last instruction that reads each cell, directly or through views; NONE. */
 static uint32_t *last_reads(const Plan *p, Arena *a, uint32_t *view_of) {
     uint32_t *last = NEW_N(a, p->ncell, uint32_t);
     for (uint32_t c = 0; c < p->ncell; c++)
@@ -58,7 +58,7 @@ static bool is_read(const Plan *p, const Ins *in, const uint32_t *last) {
     return false;
 }
 
-/* Then it must stay before the destroyer. */
+/* Such a reader must stay before the destroyer. */
 static bool reads_destroyed(const Plan *p, const Ins *in) {
     for (uint32_t k = 0; k < in->nin; k++)
         if (p->sharing.cell[p->arg[in->arg + k]].flags & CELL_DESTROYED) return true;
@@ -91,7 +91,7 @@ void alias_order(Plan *p) {
 }
 
 /* ---- lifetimes ---- */
-/* Of an op that gets its storage back in the next run. */
+/* Does its op keep storage from run to run? */
 static bool is_kept(const Plan *p, const Sharing *h, uint32_t cell) {
     const Ins *in = &p->ins[h->cell[cell].born];
     return in->kind == PLAN_PERFORM && p->g->apply[in->apply].op->keeps_storage &&
@@ -139,14 +139,16 @@ static void keep_results(const Plan *p, Arena *a, Sharing *h) {
     if (p->until != VAR_NONE) h->until.cell = result_cell(p, h, p->until);
     for (uint32_t u = 0; u < p->nupdate; u++) {
         uint32_t shared =
-            plan_cell(p, p->updates[u].shared) - p->shared[0]; /* numbered in a row */
+            plan_cell(p, p->updates[u].shared) - p->shared[0]; /* shared cells are
+                                                                * numbered
+                                                                * consecutively */
         h->update[u] = (Result){result_cell(p, h, p->updates[u].value), NONE, shared};
     }
 }
 
-/* What is made of a list or a sparse matrix counts its own references to the parts that
- * they have in common, so that the whole may go before it; a plugin's value may point
- * into another's. */
+/* An item taken from a list or a sparse matrix holds its own references to the common
+ * parts, so the whole may be freed first; a plugin's value may point into another
+ * one. */
 static bool holds_parts(const CellInfo *c) {
     return (c->flags & CELL_BOXED) && c->type->kind != TYPE_PLUGIN;
 }
@@ -169,8 +171,8 @@ static uint32_t add_store(const Plan *p, Sharing *h, StoreClass cls, uint32_t ce
     return (uint32_t)h->store.n - 1;
 }
 
-/* Is an input of type `in`, read by a result of type `out`, as large as that? A loop
- * never stretches a dim that is not statically 1, so for loops it is enough that none
+/* Does an input of type `in` have the size of a result of type `out`? A loop never
+ * broadcasts a dim that is not statically 1, so for loops it suffices that no dim
  * is. */
 static bool same_extent(const Type *in, const Type *out, bool loop) {
     if (in->kind != TYPE_TENSOR || out->kind != TYPE_TENSOR || in->ndim != out->ndim)
@@ -202,8 +204,8 @@ static bool op_allows(const Plan *p, const Ins *in, uint32_t out, uint32_t k) {
     return false;
 }
 
-/* Every operand that is, or may view, the storage of input k must be input k again, and
- * the program must be done with it. */
+/* Checks that every operand that is, or may view, the storage of input k is input k
+ * itself, and that the program has finished reading it. */
 static bool only_reader(const Plan *p, const Sharing *h, const Ins *in, uint32_t out,
                         uint32_t k) {
     const uint32_t *arg = p->arg + in->arg;
@@ -253,8 +255,8 @@ static bool overwrite_dying(const Plan *p, Sharing *h, uint32_t i, uint32_t out)
     return false;
 }
 
-/* Is the cell made only for the lazy instruction, in its turn, and of the size of the
- * result? */
+/* Is the cell computed only for the lazy instruction, in its turn, and does it have the
+ * result's size? */
 static bool is_branch_value(const Plan *p, const Sharing *h, uint32_t cell,
                             uint32_t lazy, uint32_t result) {
     const LazyPlan *l = p->lazy;
@@ -265,8 +267,8 @@ static bool is_branch_value(const Plan *p, const Sharing *h, uint32_t cell,
            same_extent(h->cell[cell].type, h->cell[result].type, false);
 }
 
-/* Of the values for one result in several branches only one is made, so they may share
- * their storage; the result takes it over. */
+/* Only one branch's value for a result is ever computed, so the branches may share
+ * storage, which the result takes over. */
 static bool share_with_branch(const Plan *p, Sharing *h, uint32_t me) {
     uint32_t lazy = p->lazy ? p->lazy->reader[me] : NONE;
     if (lazy == NONE || !p->ins[lazy].thunk || !p->ins[lazy].thunk->either)
@@ -314,7 +316,7 @@ static void take_shared(const Plan *p, Sharing *h, uint32_t cell, uint32_t share
     h->store.p[s].shared = shared;
 }
 
-/* Is the new value what a destroyer makes of the old one? */
+/* Does a destroyer compute the new value from the old one? */
 static bool destroys_shared(const Plan *p, const Sharing *h, uint32_t cell,
                             uint32_t old) {
     if (!(h->cell[old].flags & CELL_DESTROYED) || h->cell[cell].root != old)
@@ -326,7 +328,7 @@ static bool destroys_shared(const Plan *p, const Sharing *h, uint32_t cell,
     return ins_destroys(p, in, out) >= 0;
 }
 
-/* Before the general rule: new values written over old ones. */
+/* Takes precedence over the general rule: new values overwrite old ones. */
 static void overwrite_shared(const Plan *p, Sharing *h) {
     for (uint32_t u = 0; u < p->nupdate; u++) {
         Result *r = &h->update[u];
@@ -351,13 +353,13 @@ static void overwrite_shared(const Plan *p, Sharing *h) {
 }
 
 /* ---- results ---- */
-/* Claims the storage behind a cell for one output or new value, with every view on the
- * way; false: someone has it, or it is a leaf's. */
+/* Claims the storage behind a cell, with every view on the way, for one output or new
+ * value; false: already claimed, or a leaf's. */
 static bool claim(const Plan *p, Sharing *h, uint32_t cell) {
     if (h->cell[cell].root < p->nleaf) return false;
     for (uint32_t c = cell;; c = h->cell[c].of) {
         if (h->cell[c].flags & CELL_BOXED)
-            return false; /* an item: others have it too */
+            return false; /* an item: others refer to it too */
         if (h->store.p[h->cell[c].store].cls >= STORE_OWN) return false;
         if (h->cell[c].how != PLAN_VIEW) break;
     }
@@ -374,7 +376,7 @@ static void copy_result(const Plan *p, Sharing *h, Result *r) {
     vec_push(p->s, &h->store, s);
 }
 
-/* What is no tensor is handed out as a reference. */
+/* Non-tensors are returned as references. */
 static bool is_counted(const Sharing *h, const Result *r) {
     return h->cell[r->cell].flags & CELL_BOXED;
 }
@@ -406,7 +408,7 @@ void alias_share(const Plan *p, Arena *a, bool inplace, Sharing *out) {
     place_results(p, h);
 }
 
-/* ---- what ends at each instruction ---- */
+/* ---- cells that die at each instruction ---- */
 void alias_kills(Plan *p) {
     const CellInfo *c = p->sharing.cell;
     p->kill = NEW_N(p->arena, p->ncell, uint32_t);

@@ -1,5 +1,5 @@
-/* Leaves: inputs and shared variables as set by the caller, constants, and dims, which
- * are bound by whatever has them. */
+/* Leaves: inputs and shared variables set by the caller, constants, and dims, which are
+ * bound by any value that has them. */
 #include "op/op.h"
 #include "value/object.h"
 #include "vm/vm_impl.h"
@@ -65,7 +65,8 @@ static const char *leaf_name(const Machine *m, uint32_t cell) {
 
 static void take(Machine *m, uint32_t cell, Value *held, const Value *v) {
     Value copy = {0};
-    value_copy_view(&copy, v); /* before the old one goes: they may be the same */
+    value_copy_view(&copy, v); /* before the old one is released: they may be the
+                                * same */
     value_unref(held);
     *held = copy;
     if (m->p->sharing.cell[cell].flags & CELL_BOXED)
@@ -87,7 +88,7 @@ bool vm_set_input(Machine *m, size_t i, const Value *v) {
     return true;
 }
 
-/* filter_inplace: storage that was made here, for an update, gets the new value. */
+/* filter_inplace: an update's storage, if allocated here, receives the new value. */
 static bool refill(Machine *m, size_t i, uint32_t cell, const Value *v) {
     Shared *h = &m->shared[i];
     const void *old = h->value.t.data;
@@ -123,7 +124,7 @@ void vm_set_dim(Machine *m, Sym name, int64_t value) {
 }
 
 /* ---- initial values ---- */
-/* Runs the expression in a machine of its own, with the dims and shared values known so
+/* Runs the expression in a separate machine with the dims and shared values known so
  * far. */
 static bool run_init(Machine *m, Var init, Value *out, bool *ours) {
     if (m->depth >= CALL_DEPTH)
@@ -143,10 +144,10 @@ static bool run_init(Machine *m, Var init, Value *out, bool *ours) {
     ok = ok && vm_run(sub);
     if (ok) value_copy_view(out, vm_output(sub, 0));
     const Result *r = &p->sharing.output[0];
-    *ours =
-        ok && !(p->sharing.cell[r->cell].flags & CELL_BOXED) &&
-        (r->copy != NONE ||
-         !sub->cell[r->cell].owned); /* not a kernel's, who may have mapped a file */
+    *ours = ok && !(p->sharing.cell[r->cell].flags & CELL_BOXED) &&
+            (r->copy != NONE ||
+             !sub->cell[r->cell].owned); /* not memory from a kernel, which may have
+                                          * mapped a file */
     vm_free(sub);
     plan_free(p);
     return ok;
@@ -179,7 +180,7 @@ typedef struct Binding {
     Machine *m;
     Map at; /* name to place in `dim` */
     Vec(DimValue) dim;
-    Vec(uint32_t) by; /* the cell that said so; NONE: given */
+    Vec(uint32_t) by; /* the cell that determined it; NONE: given */
 } Binding;
 
 static bool bind_dim(Binding *b, Sym name, int64_t value, uint32_t by) {
@@ -199,7 +200,7 @@ static bool bind_dim(Binding *b, Sym name, int64_t value, uint32_t by) {
                 by == NONE ? "an option" : leaf_name(b->m, by));
 }
 
-/* The dims of a sparse matrix, and of such and tensors in lists. */
+/* Binds the dims of a sparse matrix, and of sparse matrices and tensors in lists. */
 static bool bind_value(Binding *b, const Type *t, const Value *v, uint32_t cell) {
     const ListObject *list = t->kind == TYPE_LIST ? v->obj : NULL;
     for (size_t i = 0; list && i < list->n; i++)

@@ -1,17 +1,17 @@
-/* Running a block program: chunk by chunk, row by row, block by block, all loops over
- * one block before the next, so that registers stay in the nearest cache. Chunks are
- * cut by shape alone, and no element depends on its place in a block: the bits are the
- * same for any number of threads. */
+/* Runs a block program: chunk by chunk, row by row, block by block, with all loops over
+ * one block before the next, so that registers stay in the nearest cache. Chunks depend
+ * on shapes alone, and no element depends on its position in a block: results are
+ * bit-identical for any number of threads. */
 #include "vm/vm_impl.h"
 
 #include <string.h>
 
 enum {
-    SHARE_MIN = 65536, /* elements from which waking other threads pays */
-    AHEAD = 8          /* rows of a tile that are asked for before their turn */
+    SHARE_MIN = 65536, /* elements from which waking other threads pays off */
+    AHEAD = 8          /* rows of a tile to prefetch */
 };
 
-typedef struct Found { /* the first fault, when it is looked for */
+typedef struct Found { /* the first fault, when searched for */
     const BlockOp *op;
     int64_t at;
     unsigned fault;
@@ -23,17 +23,17 @@ typedef struct Exec {
     char *work;
     atomic_uint fault;
     Found *found;
-    bool past; /* by b->past */
+    bool past; /* uses b->past */
 } Exec;
 typedef struct Worker {
     void **slot, **arg;
-    char **row; /* by input: where the row begins */
+    char **row; /* by input: start of the row */
     int64_t *index;
     char *reg;
-    int64_t nrow;    /* its number */
-    int64_t in_tile; /* the row's number in the tile */
-    size_t filled;   /* elements that registers filled for the row have */
-    bool begun;      /* block_fold: it has been made ready */
+    int64_t nrow;    /* index of the row */
+    int64_t in_tile; /* index of the row in the tile */
+    size_t filled;   /* number of elements filled into registers for the row */
+    bool begun;      /* block_fold: initialised */
 } Worker;
 _Static_assert(sizeof(Worker) <= WORKER_BYTES, "room for a worker");
 
@@ -51,7 +51,7 @@ _Static_assert(sizeof(Worker) <= WORKER_BYTES, "room for a worker");
 typedef struct Wide {
     uint64_t w[2];
 } Wide;
-/* Writes whole 64-byte units: registers have room for it. */
+/* Writes whole 64-byte units: registers are padded for it. */
 void block_fill(char *dst, const char *src, uint32_t size, size_t n) {
     switch (size) {
     case 1:
@@ -97,7 +97,7 @@ static void copy_run(char *dst, const char *src, int64_t step, uint32_t size,
         gather(dst, src, step, size, n);
 }
 
-/* A row of `period` elements, again and again, n elements and a row more. */
+/* Repeats a row of `period` elements for n elements plus one row. */
 static void fill_cycle(char *dst, const char *src, uint32_t size, size_t period,
                        size_t n) {
     size_t have = period * size, want = (n + period) * size;
@@ -152,7 +152,7 @@ static char *output_at(const Exec *e, const Worker *w, uint32_t j, int64_t at) {
            (w->nrow * e->p->row + at) * e->b->size[e->b->nin + j];
 }
 
-/* Points the slots at elements [at, at + n) of the row. */
+/* Points the slots to elements [at, at + n) of the row. */
 static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
     const BlockProgram *b = e->b;
     const Prep *p = e->p;
@@ -193,7 +193,7 @@ static void store_block(const Exec *e, const Worker *w, int64_t at, size_t n) {
                            n * e->b->size[e->b->nin + j]);
 }
 
-/* Which element of a block made a loop complain: each alone. */
+/* Runs elements one at a time to find the one that made a loop report a fault. */
 static void find_fault(Exec *e, const BlockOp *op, const Worker *w, int64_t at,
                        size_t n) {
     uint32_t narg = (uint32_t)op->nin + op->nout;
@@ -252,7 +252,7 @@ static void begin_chunk(const Exec *e, Worker *w, unsigned worker) {
             w->reg + (b->nreg + e->p->hidden) * e->p->reg_bytes;
 }
 
-/* What is there once for all rows, for blocks of n elements. */
+/* Fills what all rows have in common, for blocks of n elements. */
 static void fill_constant(const Exec *e, const Worker *w, size_t n) {
     for (uint32_t i = 0; i < e->b->nin; i++)
         if (e->p->access[i] == ACC_SCALAR)
@@ -306,7 +306,7 @@ static unsigned run_rows(Exec *e, Worker *w, int64_t last, int64_t from, int64_t
     }
 }
 
-/* By `rows` along the last outer dim, forward or back. */
+/* Moves by `rows` along the last outer dim, in either direction. */
 static void go_along(const Exec *e, Worker *w, int64_t rows) {
     const Prep *p = e->p;
     w->nrow += rows;
@@ -324,7 +324,7 @@ static void fill_tiles(const Exec *e, const Worker *w, int64_t at, int64_t rows,
                                (size_t)rows, n, e->b->size[i]);
 }
 
-/* Pieces of rows are too short for the CPU to see what comes next. */
+/* Prefetches: pieces of rows are too short for the CPU's own prefetching. */
 static void ask_ahead(const Exec *e, const Worker *w, int64_t at, size_t n) {
     const Prep *p = e->p;
     for (uint32_t i = 0; i < e->b->nin; i++) {
@@ -336,8 +336,8 @@ static void ask_ahead(const Exec *e, const Worker *w, int64_t at, size_t n) {
     }
 }
 
-/* Where an input lies the other way round: blocks of some rows before the next blocks,
- * with that input's elements of all of them turned round first. */
+/* For transposed inputs: processes blocks of several rows before the next blocks, after
+ * transposing that input's elements for all of them. */
 static unsigned run_tiles(Exec *e, Worker *w, int64_t last, int64_t from, int64_t to,
                           int64_t block) {
     int64_t extent = e->p->ext[e->p->ndim - 2];
@@ -379,7 +379,7 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     if (fault) atomic_fetch_or_explicit(&e->fault, fault, memory_order_relaxed);
 }
 
-/* ---- the whole ---- */
+/* ---- a whole run ---- */
 static void set_operands(Machine *m, uint32_t step, Exec *e) {
     const Ins *in = &m->p->ins[step];
     const uint32_t *arg = m->p->arg + in->arg;
@@ -396,7 +396,7 @@ static void set_operands(Machine *m, uint32_t step, Exec *e) {
         e->base[b->nin + j] = m->place[m->place_of[arg[in->nin + j]]].ptr;
 }
 
-/* Past the caches only whole lines are written. */
+/* Only whole cache lines can be written past the caches. */
 static bool goes_past(const Exec *e) {
     bool past = e->p->past;
     for (uint32_t j = 0; past && j < e->b->nout; j++)
@@ -412,7 +412,7 @@ static bool overwrites(const Machine *m, uint32_t step) {
     return false;
 }
 
-/* Inputs that the step has written over are no longer what it was given. */
+/* Hides inputs that the step has overwritten. */
 static bool hide_overwritten(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
     const uint32_t *arg = m->p->arg + in->arg;
@@ -425,7 +425,7 @@ static bool hide_overwritten(Machine *m, uint32_t step) {
     return any;
 }
 
-/* Runs once more, looking for the first fault. */
+/* Runs once more to find the first fault. */
 static void look_for_fault(Machine *m, uint32_t step, const Prep *p, Found *found) {
     Exec e = {.b = m->p->ins[step].prog, .p = p, .found = found};
     set_operands(m, step, &e);
@@ -476,7 +476,7 @@ bool block_run(Machine *m, uint32_t step, const Prep *p) {
     return true;
 }
 
-/* ---- a reduction asks ---- */
+/* ---- elements for a reduction ---- */
 static char *worker_at(const Exec *e, unsigned worker) {
     return e->work + (worker + 1) * e->p->worker_bytes - WORKER_BYTES;
 }
@@ -499,8 +499,8 @@ static void go_to(const Exec *e, Worker *w, int64_t row) {
         go_to_row(e, w, row);
 }
 
-/* n elements from flat index `at` on; the one that is reduced to `to`, unless that is
- * NULL: then it has a place. */
+/* n elements from flat index `at` on; writes the reduced ones to `to`, or in place if
+ * that is NULL. */
 static unsigned run_flat(Exec *e, Worker *w, int64_t at, int64_t n, char *to) {
     const BlockProgram *b = e->b;
     const Prep *p = e->p;

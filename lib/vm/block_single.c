@@ -1,5 +1,5 @@
-/* Block programs that are run once over one small block, by the shortest way: of a
- * loop's body, mostly. What does not change from run to run is kept. */
+/* Block programs that run once over one small block, mostly in a loop's body, by the
+ * shortest path. Everything that is the same from run to run is cached. */
 #include "vm/vm_impl.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static bool is_quick(const BlockProgram *b, const Prep *p) {
     return true;
 }
 
-/* Is there one loop, over all slots in their order? */
+/* Is it a single loop over all slots in order? */
 static bool is_direct(const BlockProgram *b) {
     const BlockOp *op = &b->run[0];
     uint32_t narg = (uint32_t)op->nin + op->nout;
@@ -42,19 +42,19 @@ static char *first_reg(const Machine *m, const BlockProgram *b) {
                     sizeof(void *));
 }
 
-/* Registers, and what belongs to the function: the same from run to run, as long as
- * m->block is where it was. */
+/* Caches registers and the function's own data, which stay valid as long as m->block
+ * doesn't move. */
 static void keep_slots(const Machine *m, const BlockProgram *b, Prep *p) {
     char *reg = first_reg(m, b);
     for (uint32_t i = b->nplain; i < b->nin; i++)
-        memcpy(&p->slot[i], &p->data[i], sizeof(void *)); /* only read */
+        memcpy(&p->slot[i], &p->data[i], sizeof(void *)); /* read only */
     for (uint32_t k = 0; k < b->nreg; k++)
         p->slot[b->nin + b->nout + k] = reg + k * p->reg_bytes;
     p->slots_of = m->block->data;
 }
 
-/* Elements that stretch over a single one are read where they are; others are repeated
- * each time, as other steps use the same registers. */
+/* Broadcasts single elements into registers each time, because other steps use the same
+ * registers; if the result is a single element, they are read in place. */
 static void stretch_slots(const Machine *m, const BlockProgram *b, const Prep *p) {
     char *reg = first_reg(m, b);
     for (uint32_t i = 0; i < b->nin; i++) {
@@ -83,7 +83,7 @@ static unsigned quick_ops(const BlockProgram *b, void *const *slot, size_t n) {
     return fault;
 }
 
-/* A program that is run once over one block: of a loop's body, mostly. */
+/* Runs a program once over one block. */
 bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault) {
     const BlockProgram *b = in->prog;
     const uint32_t *arg = m->p->arg + in->arg, *out = arg + in->nin;

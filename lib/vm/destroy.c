@@ -1,6 +1,6 @@
-/* Ops that overwrite an input, always (destroy_map). The order: whatever else reads the
- * destroyed variable, or a view of its root, runs before. What can't be ordered or
- * must not be overwritten is refused:
+/* Ops that always overwrite an input (destroy_map). All other readers of the destroyed
+ * variable, or of a view of its root, must run first. A graph is refused if that is
+ * impossible or the variable must not be overwritten:
  *   - one root has two destroyers,
  *   - the root is no tensor: lists and others have their values in common,
  *   - the root is a constant, an input or a dim; a shared variable, unless its update
@@ -8,8 +8,8 @@
  *   - the root or a view of it is an output, or the new value of a shared variable,
  *   - the destroyer reads an alias of it as another input,
  *   - a reader needs what the destroyer makes.
- * The result of a destroyer has the memory of its input but is a variable of its own:
- * readers of the result are no readers of the input, and it may be destroyed again. */
+ * The result of a destroyer uses its input's memory but is a separate variable: readers
+ * of the result don't count as readers of the input, and it may be destroyed again. */
 #include "lang/print.h"
 #include "vm/vm_impl.h"
 
@@ -81,7 +81,7 @@ static bool refuse_beside(const Destroy *d, uint32_t i, uint32_t victim,
     return false;
 }
 
-/* ---- who destroys what ---- */
+/* ---- destroyers and their inputs ---- */
 static void find_roots(Destroy *d) {
     const Plan *p = d->p;
     for (uint32_t c = 0; c < p->ncell; c++) {
@@ -100,7 +100,7 @@ static void find_roots(Destroy *d) {
     }
 }
 
-/* A shared variable may be overwritten on the way to its own new value. */
+/* A shared variable may be overwritten while its own new value is computed. */
 static void find_allowed(Destroy *d) {
     const Plan *p = d->p;
     for (uint32_t u = 0; u < p->nupdate; u++) {
@@ -175,7 +175,7 @@ static bool find_destroyers(Destroy *d) {
     return true;
 }
 
-/* ---- what must stay ---- */
+/* ---- values to keep ---- */
 static bool check_kept(const Destroy *d, Var v, const char *why) {
     uint32_t cell = v == VAR_NONE ? NONE : plan_cell(d->p, v);
     uint32_t root = cell == NONE ? NONE : d->root[cell];
@@ -207,12 +207,12 @@ static bool check_storage(const Destroy *d) {
 }
 
 /* ---- the order ---- */
-/* Kahn's algorithm over inputs and over readers of what is destroyed; among those that
- * are ready the one that stands first is taken. */
+/* Kahn's algorithm over inputs and over readers of destroyed variables; among ready
+ * instructions it picks the first in the old order. */
 typedef struct Topo {
     const Destroy *d;
-    uint32_t *waits;         /* by instruction: what it still waits for */
-    uint32_t *first, *after; /* those that wait for instruction i: after[first[i] ..] */
+    uint32_t *waits;         /* by instruction: number of predecessors left */
+    uint32_t *first, *after; /* successors of instruction i: after[first[i] ..] */
 } Topo;
 
 static void each_edge(Topo *t, void (*edge)(Topo *t, uint32_t from, uint32_t to)) {
@@ -304,7 +304,7 @@ bool destroy_order(Plan *p) {
     return ok;
 }
 
-/* Once the order is settled: what a branch reads may be asked for late. */
+/* Checked once the order is final: a branch's reads may come late. */
 bool destroy_check(Plan *p) {
     if (!p->has_destroyers || !p->lazy) return true;
     Destroy d = destroy_open(p);

@@ -1,13 +1,13 @@
-/* What a stopped run says of the Apply at which it stopped, beside what the Apply said
- * itself: which rewrite or derivation made it, who reads its results, and which results
- * of the graph are missing for it. */
+/* Explains a failed run beyond the Apply's own error: the rewrite or derivation that
+ * made the Apply, the readers of its results, and the results of the graph that depend
+ * on it. */
 #include "vm/vm_impl.h"
 
 #include <string.h>
 
 enum { SHOWN = 4 };
 
-/* "a, b and 3 more" as it grows. */
+/* Builds "a, b and 3 more". */
 typedef struct Names {
     Str text;
     size_t n, all;
@@ -28,7 +28,7 @@ static void end_names(Names *w) {
     if (w->all > w->n) str_printf(&w->text, " and %zu more", w->all - w->n);
 }
 
-/* ---- who made it ---- */
+/* ---- origin ---- */
 static void note_maker(Machine *m, Origin from) {
     if (!from.rule) return;
     const char *rule = sym_text(m->s, from.rule);
@@ -43,7 +43,7 @@ static void note_maker(Machine *m, Origin from) {
     if (!top->blame) top->blame = from.rule;
 }
 
-/* ---- who reads it ---- */
+/* ---- readers ---- */
 static bool reads(const Plan *p, const Ins *in, const uint8_t *reached) {
     for (uint32_t k = 0; k < in->nin; k++)
         if (reached[p->arg[in->arg + k]]) return true;
@@ -104,7 +104,7 @@ static void note_clients(Machine *m, const Ins *in) {
     str_free(&result.text);
 }
 
-/* Where time ran out is chance, and no fault of what made the Apply. */
+/* Where time runs out is arbitrary, and not the fault of the Apply's origin. */
 bool step_failed(Machine *m, uint32_t step) {
     if (atomic_load(session_expired(m->s))) return false;
     const Ins *in = &m->p->ins[step];

@@ -1,6 +1,6 @@
-/* Machines within machines: calls of functions, and what ops and lower rows may ask for
- * through services. All calls of one function below one outermost machine share a
- * machine: a function can't be active twice, as it may not call itself. */
+/* Machines within machines: calls of functions, and the services for ops and lower
+ * rows. All calls of a function under one outermost machine share a machine: functions
+ * are not recursive, so it is never active twice. */
 #include "vm/vm_impl.h"
 
 #include <string.h>
@@ -60,11 +60,12 @@ bool run_function(Machine *m, uint32_t step) {
     const uint32_t *arg = m->p->arg + in->arg;
     Machine *sub = function_machine(m, in);
     if (!sub) return false;
-    if (sub->running) return vm_run(sub); /* says that it calls itself */
+    if (sub->running) return vm_run(sub); /* reports the recursion */
     for (uint32_t k = 0; k < in->nin; k++) {
         Value v;
         cell_value(m, arg[k], &v);
-        v.t.buf = NULL; /* lent, not shared: a held buffer would not be used again */
+        v.t.buf = NULL; /* borrowed: a buffer with another reference would not be
+                         * reused */
         if (!vm_set_input(sub, k, &v)) return false;
     }
     bool ok = vm_run(sub);
@@ -111,7 +112,7 @@ static bool inner_run(struct Inner *r, const Value *const *in, Value *out, Span 
     bool ok = true;
     for (size_t i = 0; ok && i < r->plan->g->inputs.n; i++) {
         Value v = *in[i];
-        v.t.buf = NULL; /* lent for this run */
+        v.t.buf = NULL; /* borrowed for this run */
         ok = vm_set_input(m, i, &v);
     }
     ok = ok && vm_run(m);

@@ -1,7 +1,7 @@
-/* Machine code for runs of plain float arithmetic in block programs. A run of two or
- * more such ops of one dtype becomes one loop whose values stay in registers: the bits
- * are those of the ops one by one, as each is the same IEEE operation, and nothing is
- * reordered. Where the system gives no executable memory, programs stay as they are.
+/* Machine code for sequences of plain float arithmetic in block programs. Two or more
+ * consecutive ops of one dtype become one loop whose values stay in registers. The bits
+ * are those of the separate ops, because each is the same IEEE operation and nothing is
+ * reordered. If the system grants no executable memory, programs stay as they are.
  *
  * The loop has the signature of all loops. Registers: rax is the offset in bytes, rsi
  * the end of the whole vectors, rdi of the elements, and pointer_of[] has the operands.
@@ -64,7 +64,7 @@ typedef struct Operands {
 typedef struct Run {
     BlockProgram *b;
     uint32_t from, to;
-    size_t loop, past; /* places in the code; past 0: there is none */
+    size_t loop, past; /* offsets in the code; past 0: none */
     Operands in, out;
 } Run;
 typedef struct Coder {
@@ -86,7 +86,7 @@ typedef struct Coder {
     } constant[CONSTANTS];
 } Coder;
 
-/* ---- what can be coded ---- */
+/* ---- ops that can be compiled ---- */
 
 static DType value_dtype(const BlockProgram *b, uint32_t value) {
     return var_type(b->g, b->var[value])->dtype;
@@ -153,7 +153,7 @@ static int constant(Coder *c, uint64_t bits) {
     return r;
 }
 
-/* What an op needs beside its inputs: a number, or bits of every element. */
+/* What an op needs besides its inputs: a number, or a bit mask for every element. */
 static bool needs(const Coder *c, const Coded *o, uint64_t *bits) {
     uint64_t sign = c->a.f64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
     if (o->how == RECIPROCAL) *bits = number_bits(c->a.f64, 1);
@@ -162,7 +162,7 @@ static bool needs(const Coder *c, const Coded *o, uint64_t *bits) {
     return o->how == RECIPROCAL || o->how == NEGATIVE || o->how == ABSOLUTE;
 }
 
-/* Single constants of the function live in registers, as long as there are some. */
+/* Keeps the function's scalar constants in registers, as long as there are enough. */
 static void own_constant(Coder *c, uint32_t value) {
     const Tensor *t = value < c->b->nin && value >= c->b->nplain
                           ? var_const(c->b->g, c->b->var[value])
@@ -173,7 +173,7 @@ static void own_constant(Coder *c, uint32_t value) {
     c->reg[value] = (int8_t)constant(c, bits);
 }
 
-/* Values of the run that have no register, or not one of their own. */
+/* Resets values of the run that have no register, or share one. */
 static void forget_registers(Coder *c, const Run *r) {
     const BlockProgram *b = c->b;
     for (uint32_t k = r->from; k < r->to; k++)
@@ -265,7 +265,8 @@ static void one_op(Coder *c, const Coded *o, int to, int x, int y) {
     case PAIR:
         asm_arith(&c->a, (Arith)o->code, to, x, y);
         break;
-    case EXTREME: /* the hardware's takes the second one of equals and of nans */
+    case EXTREME: /* the instruction returns its second operand for equals and for
+                   * nans */
         asm_arith(&c->a, (Arith)o->code, to, y, x);
         asm_unless_nan(&c->a, to, y, SPARE);
         break;
@@ -288,7 +289,7 @@ static void one_op(Coder *c, const Coded *o, int to, int x, int y) {
     }
 }
 
-/* The register of a value, which is loaded if it has none; -1: all are taken. */
+/* The register of a value, loading it if necessary; -1: all are in use. */
 static int at_hand(Coder *c, const Run *r, uint32_t value) {
     if (c->reg[value] < 0) {
         c->reg[value] = (int8_t)take_register(c);
@@ -298,7 +299,7 @@ static int at_hand(Coder *c, const Run *r, uint32_t value) {
     return c->reg[value];
 }
 
-/* A register for the result of op k; only that of an extreme must not be an input's. */
+/* A register for the result of op k; only an extreme's must differ from its inputs'. */
 static int register_for(Coder *c, uint32_t k, const uint32_t *in, uint32_t nin) {
     int to = c->coded[k]->how == EXTREME ? take_register(c) : -1;
     for (uint32_t i = 0; i < nin; i++)
@@ -306,8 +307,8 @@ static int register_for(Coder *c, uint32_t k, const uint32_t *in, uint32_t nin) 
     return to < 0 && c->coded[k]->how != EXTREME ? take_register(c) : to;
 }
 
-/* Inputs are loaded where they are first read and results stored where they are made,
- * in the order of the program, which is what the sharing of storage relies on. */
+/* Loads inputs at their first read and stores results where they are computed, in
+ * program order, on which the sharing of storage relies. */
 static bool body(Coder *c, const Run *r, bool past) {
     const BlockProgram *b = c->b;
     c->free = 0xFFFFU & ~c->fixed;
@@ -371,7 +372,7 @@ static bool loop(Coder *c, const Run *r, bool past, size_t *at) {
     return true;
 }
 
-/* A whole program whose outputs may be too large for the caches. */
+/* Is this the whole program, with outputs possibly too large for the caches? */
 static bool may_go_past(const Coder *c, const Run *r) {
     const BlockProgram *b = c->b;
     if (r->from > 0 || r->to < b->nop || b->fold) return false;
@@ -384,7 +385,7 @@ static bool may_go_past(const Coder *c, const Run *r) {
     return bytes >= STREAM_BYTES;
 }
 
-/* False: there are too many operands or values; nothing is left behind. */
+/* False: too many operands or values; everything is undone. */
 static bool code_run(Coder *c, uint32_t from, uint32_t to) {
     Run r = {.b = c->b, .from = from, .to = to};
     size_t begin = c->a.code.n;
@@ -411,7 +412,7 @@ static void code_program(Coder *c, BlockProgram *b) {
     arena_reset(c->tmp);
 }
 
-/* ---- putting it in place ---- */
+/* ---- installation ---- */
 
 static void put_run(const Run *r, const uint8_t *code, BlockOp *op, uint32_t *at) {
     BlockProgram *b = r->b;
@@ -431,7 +432,7 @@ static void put_run(const Run *r, const uint8_t *code, BlockOp *op, uint32_t *at
     if (r->in.n + r->out.n > b->max_arg) b->max_arg = r->in.n + r->out.n;
 }
 
-/* Inputs that only code had use for, as constants, are not operands any more. */
+/* Drops inputs that only served the code as constants. */
 static void forget_constants(BlockProgram *b, Arena *tmp) {
     uint8_t *read = NEW_N(tmp, b->nin, uint8_t);
     for (uint32_t k = 0; k < b->nrun; k++)

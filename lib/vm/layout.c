@@ -1,5 +1,6 @@
-/* Layouts: what of a tensor is not its data, interned, so that a step that is ready for
- * certain shapes and strides knows by comparing pointers whether it still is. */
+/* Layouts: everything about a tensor except its data, interned, so that a step prepared
+ * for certain shapes and strides can check by comparing pointers that they haven't
+ * changed. */
 #include "vm/vm_impl.h"
 
 #include <string.h>

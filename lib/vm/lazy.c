@@ -1,9 +1,9 @@
-/* Runs of plans with lazy Applys. The instructions are passed in order; each is run in
- * its turn if it is wanted: always, or since a lazy one asked for it. A lazy one is
- * asked what it needs once its first inputs are computed, mostly long before its turn.
- * What is wanted when its turn is over is run at once, in order, from a heap; so is a
- * lazy one itself in its turn, until it is done. Nothing recurses, and nothing is run
- * twice: a value that was computed and collected counts as computed. */
+/* Runs plans with lazy Applys. Instructions are visited in order; each runs in its turn
+ * if it is wanted: unconditionally, or because a lazy one requested it. A lazy one is
+ * asked what it needs once its first inputs are computed, usually long before its turn.
+ * Whatever is requested after its turn runs at once, in order, from a heap; so does a
+ * lazy one itself in its turn, until it is done. There is no recursion, and nothing
+ * runs twice: a value that was computed and collected counts as computed. */
 #include "vm/vm_impl.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static void want_maker(Machine *m, uint32_t cell) {
     vec_push(m->s, &m->lazy.todo, i);
 }
 
-/* The cell's instruction, and all that it needs for sure. */
+/* Requests the cell's instruction and everything that it certainly needs. */
 static void want(Machine *m, uint32_t cell) {
     Lazy *l = &m->lazy;
     want_maker(m, cell);
@@ -39,7 +39,7 @@ static void want(Machine *m, uint32_t cell) {
     }
 }
 
-/* Wants what the Apply at hand asks for. False: all of it is there. */
+/* Requests what the current Apply asks for. False: all of it is available. */
 static bool want_needed(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
     bool any = false;
@@ -87,7 +87,7 @@ static bool fail_asks(Machine *m, uint32_t step, const char *what) {
     return call_fail(&c, E_PLUGIN, "%s", what);
 }
 
-/* Before its turn, to know what to run. */
+/* Asked before its turn, to learn what to run. */
 static bool ask(Machine *m, uint32_t step) {
     Lazy *l = &m->lazy;
     if (l->flag[step] & (RUN_ASKED | RUN_DONE)) return true;
@@ -98,7 +98,7 @@ static bool ask(Machine *m, uint32_t step) {
     l->early = false;
     if (r == THUNK_FAILED) return step_failed(m, step);
     if (r == THUNK_NEEDS) {
-        want_needed(m, step); /* none: it is told so in its turn */
+        want_needed(m, step); /* none: it learns that in its turn */
         return true;
     }
     double end = m->hooked ? clock_seconds() : 0;

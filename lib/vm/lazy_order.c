@@ -1,11 +1,11 @@
-/* The order of instructions where some need not run. It is that of the graph, but what
- * only a lazy Apply asks for stands right before the Apply, so that it has been asked
- * by then. */
+/* Orders instructions when some may not run. The order is the graph's, except that
+ * instructions needed only by a lazy Apply come right before it, so that it has been
+ * asked by then. */
 #include "vm/vm_impl.h"
 
 #include <stdlib.h>
 
-/* ---- a heap of instructions, the first one on top ---- */
+/* ---- a heap of instructions, smallest first ---- */
 void heap_push(Session *s, Heap *h, uint32_t step) {
     vec_push(s, h, step);
     size_t i = h->n - 1;
@@ -42,7 +42,7 @@ static bool any_lazy(const Plan *p) {
     return false;
 }
 
-/* ---- what always runs ---- */
+/* ---- unconditional instructions ---- */
 static void mark_root(const Plan *p, const uint32_t *maker, uint8_t *always, Var v) {
     uint32_t i = v == VAR_NONE ? NONE : maker[plan_cell(p, v)];
     if (i != NONE) always[i] = 1;
@@ -68,11 +68,11 @@ static uint8_t *find_always(const Plan *p, Arena *a, const uint32_t *maker) {
 }
 
 /* ---- order ---- */
-/* Lists of instructions by number: all that always run; what a lazy one in a list may
- * ask for, before it. */
+/* Lists of instructions by number: the unconditional ones, and before each lazy one in
+ * a list, those that it may request. */
 typedef struct Part {
     uint32_t at, end; /* in `list` */
-    bool opened;      /* what the one at `at` asks for was listed */
+    bool opened;      /* the requests of the one at `at` have been listed */
 } Part;
 typedef struct Order {
     Plan *p;
@@ -91,8 +91,8 @@ static void list_maker(Order *o, uint32_t cell) {
     vec_push(o->p->s, &o->todo, i);
 }
 
-/* What the lazy instruction may ask for and nothing before it has listed, but not what
- * other lazy ones among it may ask for. */
+/* Lists what the lazy instruction may request, without what is listed already or what
+ * other lazy ones among it may request. */
 static void open_lazy(Order *o, uint32_t lazy) {
     const Plan *p = o->p;
     Part part = {.at = (uint32_t)o->list.n};
@@ -150,9 +150,9 @@ void order_lazy(Plan *p) {
     arena_free(a);
 }
 
-/* ---- when ---- */
-/* A lazy Apply that tells all at once is asked when its first inputs are there and
- * something wants it; others when their turn comes. */
+/* ---- timing ---- */
+/* A lazy Apply that names everything at once is asked when its first inputs are
+ * computed and something needs it; others, when their turn comes. */
 static uint32_t asked_at(const LazyPlan *l, const Plan *p, uint32_t i,
                          uint32_t wanted) {
     const Ins *in = &p->ins[i];
@@ -164,7 +164,7 @@ static uint32_t asked_at(const LazyPlan *l, const Plan *p, uint32_t i,
     return at;
 }
 
-/* late[] holds the step before which the latest demand may come. */
+/* Computes late[i], the last step before which instruction i may be requested. */
 static void find_late(const Plan *p, LazyPlan *l) {
     for (uint32_t i = p->nins; i-- > 0;) {
         const Ins *in = &p->ins[i];

@@ -1,4 +1,4 @@
-/* Offsets by lifetimes, in two ways; the better one is taken.
+/* Assigns offsets by lifetime with two methods and uses the better result.
  *   - For any number of values: the steps are walked in order; what is born takes the
  * smallest hole that fits, what has died is joined with the holes beside it, and the
  * arena ends where no hole would do. Holes are kept in lists by size (four to each
@@ -19,7 +19,7 @@ typedef struct Block { /* of the arena, used or free; neighbours by address, hol
                           by size */
     uint64_t offset, bytes;
     uint32_t prev, next; /* by address */
-    uint32_t up, down;   /* in the bin */
+    uint32_t up, down;   /* in the bin's list */
     bool used;
 } Block;
 typedef struct Holes {
@@ -93,7 +93,7 @@ static uint32_t best_hole(const Holes *h, uint64_t bytes) {
     return NONE;
 }
 
-/* The last block grows when it is a hole. */
+/* Extends the last block if it is a hole. */
 static uint32_t at_end(Holes *h, uint64_t bytes) {
     bool grow = h->last != NONE && !h->block.p[h->last].used;
     uint32_t i = h->last;
@@ -203,7 +203,7 @@ static bool meet(const Span64 *x, const Span64 *y) {
     return x->born <= y->dies && y->born <= x->dies;
 }
 
-/* placed: by offset. Returns where x goes in that order. */
+/* placed: sorted by offset. Returns x's position in that order. */
 static size_t find_gap(Span64 *const *placed, size_t n, Span64 *x) {
     uint64_t need = round_up((size_t)x->bytes), end = 0, best = UINT64_MAX, at = 0;
     for (size_t i = 0; i < n; i++) {

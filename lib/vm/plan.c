@@ -1,5 +1,5 @@
-/* Planning: the live Applies in order, their operands as cells, and for each how it is
- * run. Everything here is linear in the live part; a plan for a few variables of a
+/* Planning: orders the live Applies, numbers their operands as cells, and decides how
+ * each one runs. Everything is linear in the live part; a plan for a few variables of a
  * large graph never looks at the rest. */
 #include "lang/lazy_scope.h"
 #include "scan/scan.h"
@@ -54,7 +54,7 @@ static void follow(Live *l) {
     }
 }
 
-/* Effects that only a branch needs are no roots: they come with the branch. */
+/* Effects that only a branch needs are not roots: the branch requests them. */
 static void find_conditional(Plan *p) {
     if (p->o.only_want || !p->g->effects.n || !lazy_scope_any(p->g)) return;
     p->conditional = lazy_scope_conditional(

@@ -1,19 +1,19 @@
-/* Making a block program ready for the layouts at hand: run-time shapes by the
- * broadcasting rule, storage for the outputs, and the walk. The walk is rows of equal
- * length over dims that were joined where all operands allow it; each input is read in
- * place, filled into a register, or gathered. Rows too short to pay are walked as one
- * row, with indices for what is not contiguous. */
+/* Prepares a block program for given layouts: run-time shapes by broadcasting, storage
+ * for the outputs, and the iteration. It iterates over rows of equal length, after
+ * merging dims where all operands allow it; each input is read in place, filled into a
+ * register, or gathered. Rows too short to pay are treated as one row, with indices for
+ * operands that are not contiguous. */
 #include "vm/vm_impl.h"
 
 #include <string.h>
 
 enum {
     BLOCK_BYTES = 4096,    /* of a register */
-    BLOCK_STREAM = 1024,   /* the same where it is written past the caches */
+    BLOCK_STREAM = 1024,   /* bytes of a register when outputs bypass the caches */
     LIVE_BYTES = 24 << 10, /* of all registers and operands */
     BLOCK_MIN = 128,       /* elements */
-    ROW_MIN = 48,          /* elements, shorter rows are walked as one */
-    TILE_MIN = 8,          /* rows that a tile pays for */
+    ROW_MIN = 48,          /* elements; shorter rows are merged into one */
+    TILE_MIN = 8,          /* rows that make a tile worthwhile */
     TILE_BYTES = 512,      /* of a row of a tile */
     CHUNK = 32768,         /* elements */
 };
@@ -112,7 +112,7 @@ static bool result_shapes(Ready *r) {
 }
 
 /* ---- operands ---- */
-/* A dim that a function uses as a value: what some input's declared shape says. */
+/* A dim that a function uses as a value, from an input's declared shape. */
 static bool dim_of_function(const Ready *r, Sym name, int64_t *out) {
     for (uint32_t i = 0; i < r->b->nplain; i++) {
         const Type *t = var_type(r->b->g, r->b->var[i]);
@@ -169,7 +169,7 @@ static bool take_outputs(Ready *r) {
     return true;
 }
 
-/* ---- the walk ---- */
+/* ---- the iteration ---- */
 static int64_t *strides_of(const Prep *p, uint32_t i) {
     return p->stride + (size_t)i * p->dims;
 }
@@ -181,7 +181,7 @@ static int64_t stride_at(const Ready *r, uint32_t i, int d) {
     return at < 0 || l->shape[at] == 1 ? 0 : l->stride[at];
 }
 
-/* Can dim d go on as a longer row of the walk's last dim, for every input? */
+/* Can dim d extend the rows of the last dim, for every input? */
 static bool can_join(const Ready *r, int d, int64_t extent) {
     int64_t n;
     for (uint32_t i = 0; i < r->b->nin; i++) {
@@ -226,14 +226,14 @@ static bool runs_on(const Ready *r, uint32_t i) {
     return true;
 }
 
-/* A row for all rows: of a bias, mostly. */
+/* Do all rows share one row of this input, such as a bias? */
 static bool is_cycle(const Ready *r, uint32_t i) {
     const int64_t *stride = strides_of(r->p, i);
     int last = r->p->ndim - 1;
     return all_zero(stride, last) && stride[last] == (int64_t)r->b->size[i];
 }
 
-/* Does the input run along the last outer dim instead of the rows? */
+/* Is the input contiguous along the last outer dim instead of along the rows? */
 static bool is_turned(const Ready *r, uint32_t i) {
     const Prep *p = r->p;
     int64_t size = r->b->size[i], step = p->step[i];
@@ -267,9 +267,9 @@ static void choose_access(Ready *r, bool flat) {
     }
 }
 
-/* Elements of a block: few enough that all registers stay in the nearest cache, and
- * fewer where a block is written past the caches when it is done, so that its writing
- * overlaps with the reading of the next. */
+/* Elements per block: few enough that all registers stay in the nearest cache, and
+ * fewer if blocks are written past the caches, so that writing one overlaps with
+ * reading the next. */
 static uint32_t block_size(const Ready *r) {
     uint32_t n = BLOCK_BYTES / r->b->width,
              regs = r->b->nreg + r->p->nfill + r->b->nout;
@@ -288,7 +288,7 @@ static size_t ceil_div(int64_t a, int64_t b) {
     return (size_t)((a + b - 1) / b);
 }
 
-/* Chunks depend on nothing but the shapes. */
+/* Chunks depend only on the shapes. */
 static void cut_chunks(Prep *p, int64_t total) {
     int64_t limit = p->ntile ? CHUNK / TILE_ROWS * 4 : CHUNK,
             tall = p->ntile ? TILE_ROWS : 1;
@@ -300,8 +300,9 @@ static void cut_chunks(Prep *p, int64_t total) {
     p->chunks = total == 0 ? 0 : ceil_div(p->rows, p->rows_chunk) * p->pieces;
 }
 
-/* Outputs that no cache holds until they are read are written past the caches, which
- * saves reading them first. What is overwritten was read. */
+/* Outputs too large to stay in any cache until they are read are written past the
+ * caches, which saves reading their lines first. An overwritten input is read
+ * anyway. */
 static void choose_stream(Ready *r, int64_t total) {
     uint64_t bytes = 0;
     r->p->stream = NONE;
@@ -339,8 +340,8 @@ static void plan_walk(Ready *r) {
     cut_chunks(p, total);
 }
 
-/* Room of a worker: slots, row bases, index, arguments, registers; before all workers'
- * the operands' addresses. */
+/* Workspace of a worker: slots, row bases, index, arguments, registers; the operands'
+ * addresses come before all workers'. */
 static bool take_room(Ready *r) {
     const BlockProgram *b = r->b;
     Prep *p = r->p;
@@ -358,7 +359,7 @@ static bool take_room(Ready *r) {
     return true;
 }
 
-/* Takes `bytes` from what is left of a block. */
+/* Takes `bytes` from the rest of a block. */
 static void *carve(char **at, size_t bytes) {
     void *p = *at;
     *at += (bytes + 15) & ~(size_t)15;
@@ -372,7 +373,7 @@ static int most_dims(const BlockProgram *b) {
     return n;
 }
 
-/* One allocation: there are as many of these as steps. */
+/* A single allocation, because there is one per step. */
 static Prep *prep_alloc(Session *s, const BlockProgram *b) {
     size_t n = b->nin, dims = (size_t)most_dims(b), own = b->nin - b->nplain, pad = 16;
     size_t slots = b->nslot <= QUICK_SLOTS ? b->nslot : 0;

@@ -1,6 +1,6 @@
 /* Block programs: a group of elementwise Applies as a list of loops over slots. A slot
- * is an input, an output, or a register of one block; registers are given out by a
- * linear scan over the results' last uses. */
+ * is an input, an output, or a register of one block; a linear scan over last uses
+ * assigns the registers. */
 #include "userop/userop.h"
 #include "vm/vm_impl.h"
 
@@ -81,7 +81,7 @@ bool program_may_overwrite(const BlockProgram *b, uint32_t out, uint32_t in) {
 }
 
 /* ---- functions ---- */
-/* A reduction is the last output, once, and of something that is worked out here. */
+/* A reduction must be the last output, only once, and reduce a value computed here. */
 static bool ends_in(const Graph *fn, ApplyId id) {
     const Apply *a = &fn->apply[id];
     size_t last = fn->outputs.n - 1;
@@ -119,7 +119,7 @@ static bool can_compile(const Graph *fn, const uint8_t *live) {
     return true;
 }
 
-/* graph_live marks single variables; an Apply is live when any output is. */
+/* graph_live marks single variables; an Apply is live if any output is. */
 static void widen_live(const Graph *fn, uint8_t *live) {
     for (ApplyId i = 0; i < fn->napply; i++) {
         const Apply *a = &fn->apply[i];
@@ -170,7 +170,7 @@ static void find_last_reads(Compile *c, const uint8_t *live) {
         k++;
     }
     b->nop = k;
-    /* copies: an output that is an input, or the same result once more */
+    /* copies: an output that is an input, or a repeated result */
     b->op = NEW_N(c->a, k + b->nout, BlockOp);
     b->slot = NEW_N(c->a, nslot + 2 * b->nout, uint32_t);
     b->value = NEW_N(c->a, nslot + 2 * b->nout, uint32_t);
@@ -196,7 +196,8 @@ static void emit(Compile *c, uint32_t k, ApplyId id, uint32_t *at) {
         uint32_t value = b->value[b->op[k].arg + j], slot = c->slot[value];
         bool over = c->last[value] == k || (j >= a->nin && c->last[value] == NONE);
         if (slot < b->nin + b->nout || !over) continue;
-        bool again = false; /* the same value twice among the arguments is freed once */
+        bool again = false; /* a value repeated among the arguments is freed only
+                             * once */
         for (uint32_t i = 0; i < j; i++)
             again |= b->value[b->op[k].arg + i] == value;
         if (!again) vec_push(c->g->s, &c->free_reg, slot);
@@ -207,7 +208,7 @@ static Var reduced_var(const BlockProgram *b) {
     return apply_in(b->g, b->folded_by)[0];
 }
 
-/* What is reduced is one of the outputs, or one more that has no place. */
+/* The reduced value is one of the outputs, or an additional one without a place. */
 static void take_reduction(BlockProgram *b, ApplyId id) {
     b->nplaced = b->nout;
     if (id == APPLY_NONE) return;
@@ -219,8 +220,8 @@ static void take_reduction(BlockProgram *b, ApplyId id) {
     if (b->folded == b->nout) b->nout++;
 }
 
-/* Results that are outputs are made where they belong; a second use of one, or an
- * input, is copied at the end. */
+/* Results that are outputs are computed in place; a second use of one, or an input, is
+ * copied at the end. */
 static void place_outputs(Compile *c) {
     BlockProgram *b = c->b;
     c->slot = NEW_N(c->a, b->nvalue, uint32_t);
@@ -264,7 +265,8 @@ static void find_written(Compile *c) {
         }
 }
 
-/* fn itself unless it has ops that are texts. NULL: such a text can't be built. */
+/* fn itself unless it has ops defined by formulas. NULL: such a formula can't be
+ * built. */
 static const Graph *flat(Plan *p, const Graph *fn) {
     bool any;
     size_t mark = diag_count(p->s);
@@ -273,7 +275,7 @@ static const Graph *flat(Plan *p, const Graph *fn) {
     if (made)
         vec_push(p->s, &p->flat_fn, made);
     else
-        diag_rewind(p->s, mark); /* it will be said when the function is run */
+        diag_rewind(p->s, mark); /* running the function will report it */
     return made;
 }
 

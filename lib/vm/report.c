@@ -1,8 +1,8 @@
-/* What a plan costs in memory, told from types and dims alone: as it stands, and what
- * it would be without each of its savings. */
+/* A plan's memory, from types and dims alone: as it is, and without each of its
+ * savings. */
 #include "vm/vm_impl.h"
 
-/* What sizes are told from. */
+/* Sources of sizes. */
 typedef struct Known {
     Map dims;
     const int64_t *bytes;
@@ -42,7 +42,7 @@ static Sizes store_sizes(const Plan *p, const Sharing *h, const Known *k) {
     return z;
 }
 
-/* Bytes alive at each step, and the worst. */
+/* Bytes alive at each step, and the maximum. */
 static uint64_t least(const Plan *p, const Sizes *z, uint32_t *at) {
     int64_t *change = mem_zalloc(p->s, (size_t)p->nins + 2, sizeof *change), now = 0,
             worst = 0;
@@ -58,7 +58,7 @@ static uint64_t least(const Plan *p, const Sizes *z, uint32_t *at) {
     return (uint64_t)worst;
 }
 
-/* Results have buffers of their own for the whole run; the rest is packed. */
+/* Results have separate buffers for the whole run; everything else is packed. */
 static uint64_t peak(const Plan *p, const Sharing *h, Sizes *z) {
     uint64_t own = 0;
     for (size_t i = 0; i < z->n; i++) {

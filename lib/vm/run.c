@@ -1,6 +1,6 @@
-/* A machine's life: made from a plan, run, asked, freed. A run binds the leaves, runs
- * the instructions, copies the results that need it, and only then gives the shared
- * variables their new values. */
+/* A machine's life cycle: made from a plan, run, queried, freed. A run binds the
+ * leaves, executes the instructions, copies results that need it, and only then updates
+ * the shared variables. */
 #include "vm/vm_impl.h"
 
 static void make_frames(Machine *m) {
@@ -88,14 +88,14 @@ static bool is_boxed(const Machine *m, uint32_t cell) {
     return m->p->sharing.cell[cell].flags & CELL_BOXED;
 }
 
-/* Does a result of an earlier run stand there that nothing will ask for? */
+/* Does the cell hold an earlier run's result that nothing will request? */
 static bool is_stale(const Machine *m, uint32_t cell) {
     const Sharing *h = &m->p->sharing;
     return cell >= m->p->nleaf && m->box[cell] &&
            h->store.p[h->cell[cell].store].cls != STORE_KEPT;
 }
 
-/* References to what a run handed out, or was about to store. */
+/* Drops references to results that a run returned or was about to store. */
 static void drop_boxed_results(Machine *m) {
     const Sharing *h = &m->p->sharing;
     if (!m->p->has_boxes) return;
@@ -127,7 +127,7 @@ static void free_inners(Machine *m) {
     for (size_t i = 0; i < m->inners.n; i++) {
         const Plan *p = m->inners.p[i]->p;
         vm_free(m->inners.p[i]);
-        plan_free((Plan *)(uintptr_t)p); /* made for it alone */
+        plan_free((Plan *)(uintptr_t)p); /* made only for this machine */
     }
     vec_free(&m->inners);
     map_free(&m->inner);
@@ -190,7 +190,7 @@ void vm_free(Machine *m) {
 }
 
 /* ---- results ---- */
-/* A copy of a cell's value in storage of its own. */
+/* Copies a cell's value to storage of its own. */
 static bool copy_result(Machine *m, uint32_t cell, uint32_t store, Value *out) {
     cell_value(m, cell, out);
     Tensor src = out->t;
@@ -205,8 +205,8 @@ static bool copy_result(Machine *m, uint32_t cell, uint32_t store, Value *out) {
     return true;
 }
 
-/* What is no tensor is never written, so a reference will do: it outlives an update of
- * the variable that the value came from. */
+/* Non-tensors are immutable, so a reference is enough: it survives an update of the
+ * variable that it came from. */
 static bool take_boxed(const Machine *m, const Result *r, Value *held) {
     value_unref(held);
     value_copy_view(held, m->box[r->cell]);
@@ -220,7 +220,7 @@ static bool take_output(Machine *m, const Result *r, Value *out) {
     return true;
 }
 
-/* Where the new value of a shared variable is, in storage that can be handed over. */
+/* Finds the new value of a shared variable, in storage that can be handed over. */
 static bool ready_update(Machine *m, Result *r, uint32_t *place, Value *box) {
     if (is_boxed(m, r->cell)) return take_boxed(m, r, box);
     *place = r->copy != NONE ? r->copy : m->place_of[r->cell];
@@ -228,8 +228,7 @@ static bool ready_update(Machine *m, Result *r, uint32_t *place, Value *box) {
     if (r->copy != NONE) return copy_result(m, r->cell, r->copy, &v);
     const Cell *c = &m->cell[r->cell];
     if (c->data == m->place[*place].ptr && c->layout->contiguous) return true;
-    Tensor src; /* the kernel brought memory of its own: it goes to the variable by a
-                   copy */
+    Tensor src; /* the kernel supplied its own memory: the variable gets a copy */
     cell_value(m, r->cell, &v);
     src = v.t;
     void *data = place_get(m, *place, tensor_bytes(&src));
@@ -251,8 +250,8 @@ static void store_boxed(Machine *m, const Result *r, Value *box) {
     m->box[m->p->shared[r->shared]] = &h->value;
 }
 
-/* Hands the place's buffer to the variable and keeps the old one for the next run, if
- * it is ours alone. */
+/* Hands the place's buffer to the variable and keeps the old one for the next run if
+ * nobody else holds it. */
 static void store_update(Machine *m, const Result *r, uint32_t place) {
     Shared *h = &m->shared[r->shared];
     Place *p = &m->place[place];

@@ -1,21 +1,21 @@
-/* Loops. The body of a scan is planned once and run by one machine, step after step,
- * without the work that begins and ends an ordinary run: in each step only pointers
- * change. Rows of sequences are read where they are; results are written straight into
- * the rows that the scan gives or, where only the last ones are kept, into a ring of
- * rows; what a later step reads of them is a pointer to those rows.
+/* Loops. One machine runs the body of a scan, planned once, step after step, without
+ * the setup and cleanup of an ordinary run: only pointers change between steps. Rows of
+ * sequences are read in place; results are written directly into the scan's output rows
+ * or, if only the last ones are kept, into a ring of rows; later steps read them
+ * through pointers.
  *
  * Requirements. (1) All rows of a state have one layout, contiguous, the initial ones
  * too, so that what was prepared for the first step holds for all. (2) A ring has room
  * for the rows that a step reads and for the one that it writes. (3) A result whose
- * storage is not the machine's to choose (a view, an input, a constant, memory that a
- * kernel brought) is copied to its row. */
+ * storage the machine can't choose (a view, an input, a constant, memory supplied by a
+ * kernel) is copied to its row. */
 #include "vm/scan.h"
 
 #include <string.h>
 
 enum { GROW_ROWS = 64, GROW_BYTES = 1 << 16 };
 
-/* ---- made once ---- */
+/* ---- setup ---- */
 
 static void list_inputs(ScanRun *l) {
     const ScanForm *f = &l->f;
@@ -32,7 +32,7 @@ static void list_inputs(ScanRun *l) {
                                          .tap = f->out[i].tap[k]};
 }
 
-/* Rows of which a ring needs so many. */
+/* The number of rows in an output's ring. */
 static int64_t ring_rows(const ScanOut *o) {
     int64_t kept = o->keep > 0 ? o->keep : 1, read = o->depth + 1;
     return o->ntap && read > kept ? read : kept;
@@ -98,7 +98,7 @@ static bool no_rows(ScanRun *l, const Row *r) {
     return step_no_memory(l->m, r->out), false;
 }
 
-/* A buffer of the loop's own that holds so much. */
+/* A buffer of at least that size, owned by the loop. */
 static bool own_buffer(ScanRun *l, const Row *r, Buffer **b, size_t bytes) {
     if (*b && (*b)->size >= bytes) return true;
     buffer_unref(*b);
@@ -111,7 +111,7 @@ static size_t rows_bytes(const Row *r, int64_t rows) {
     return size_mul(r->bytes, (size_t)rows, &n) && n < PTRDIFF_MAX ? n : SIZE_MAX;
 }
 
-/* Storage for the rows, all of them or a ring. */
+/* Allocates the rows: all of them, or a ring. */
 static bool take_rows(ScanRun *l, Row *r, const ScanOut *o) {
     r->count = INT64_MAX;
     if (o->keep == SCAN_ALL && !r->listed) {
@@ -133,7 +133,7 @@ static bool take_rows(ScanRun *l, Row *r, const ScanOut *o) {
     return true;
 }
 
-/* Twice as many rows, where a loop that may end early began with a few. */
+/* Doubles the rows of a loop that may end early and started with a few. */
 static bool grow_rows(ScanRun *l, Row *r) {
     int64_t room = r->room > l->steps / 2 ? l->steps : 2 * r->room;
     char *old = r->base;
@@ -153,14 +153,14 @@ static bool grow_rows(ScanRun *l, Row *r) {
 
 /* ---- the body's storage ---- */
 
-/* The place of a result is its row, as long as the loop runs. */
+/* Redirects a result's place to its row while the loop runs. */
 static void point(ScanRun *l, Row *r) {
     Place *p = &l->body->place[r->place];
     if (!r->pointed) {
         r->saved = *p;
         r->pointed = true;
     } else if (p->own) {
-        vec_push(l->s, &l->body->retired, p->buf); /* a kernel wanted more */
+        vec_push(l->s, &l->body->retired, p->buf); /* a kernel needed more */
     }
     p->own = false;
     p->buf = NULL;
@@ -178,15 +178,15 @@ static void unpoint(ScanRun *l, Row *r) {
     r->pointed = false;
 }
 
-/* Only storage that an output has for itself can be pointed elsewhere. */
+/* Only storage that belongs to the output alone can be redirected. */
 static bool can_point(const ScanRun *l, size_t i) {
     const Sharing *h = &l->plan->sharing;
     const CellInfo *c = &h->cell[h->output[i].cell];
     return h->output[i].copy == NONE && c->store != NONE && !(c->flags & CELL_BOXED);
 }
 
-/* A lazy instruction moves a result away: what else has its old place writes there on.
- */
+/* If a lazy instruction moves a result away, other values of its old place keep writing
+ * there. */
 static bool leave(ScanRun *l, Row *r) {
     size_t want = l->body->place[r->place].want;
     unpoint(l, r);
@@ -241,7 +241,7 @@ static bool set_sequences(ScanRun *l) {
     return true;
 }
 
-/* The initial rows, contiguous, and the layout that all rows must have. */
+/* Makes the initial rows contiguous, and sets the layout that all rows must have. */
 static bool begin_state(ScanRun *l, size_t i) {
     const ScanOut *o = &l->f.out[i];
     Row *r = &l->row[i];
@@ -290,7 +290,7 @@ static bool set_others(ScanRun *l) {
     for (size_t k = 0; k < l->f.nother; k++) {
         Value v;
         cell_value(l->m, l->arg[l->f.other_arg + k], &v);
-        v.t.buf = NULL; /* lent for the run */
+        v.t.buf = NULL; /* borrowed for the run */
         if (!vm_set_input(l->body, l->f.other_in + k, &v)) return false;
     }
     return true;
@@ -361,7 +361,7 @@ static bool other_shape(ScanRun *l, const Row *r, size_t i, const Value *v) {
     return false;
 }
 
-/* The result is not where its row is. */
+/* Copies a result that was not written to its row. */
 static bool copy_row(ScanRun *l, size_t i) {
     Row *r = &l->row[i];
     const Sharing *h = &l->plan->sharing;
@@ -419,7 +419,7 @@ static bool run_steps(ScanRun *l) {
         if (!take_results(l)) return false;
         l->done++;
         if (l->done == l->steps || ends(l)) return true;
-        if (first && !point_all(l)) return false; /* what the first step decided */
+        if (first && !point_all(l)) return false; /* the first step decided */
         first = false;
         if (!advance(l)) return false;
     }
@@ -440,7 +440,7 @@ static bool run_body(ScanRun *l) {
 
 /* ---- results ---- */
 
-/* A dim of the body, from what the loop's inputs are; -1: nothing tells it. */
+/* A dim of the body, from the loop's inputs; -1: unknown. */
 static int64_t dim_of_body(const ScanRun *l, Dim d) {
     const ScanForm *f = &l->f;
     if (dim_is_known(d)) return d;
@@ -454,8 +454,8 @@ static int64_t dim_of_body(const ScanRun *l, Dim d) {
     return -1;
 }
 
-/* A step on the first row of each sequence, or on zeros: only for the shapes of what it
- * makes. False: it failed, which is nobody's business. */
+/* Runs a step on the first row of each sequence, or on zeros, only to learn the
+ * results' shapes. False: it failed, which is not reported. */
 static bool try_step(ScanRun *l) {
     Machine *b = l->body;
     Buffer *zero = NULL;
@@ -485,7 +485,7 @@ static bool try_step(ScanRun *l) {
     return ok;
 }
 
-/* The layout of a row that no step made. */
+/* The layout of a row if no step ran. */
 static const Layout *absent_row(ScanRun *l, size_t i) {
     const Type *t = var_type(l->f.fn, l->f.fn->outputs.p[i].var);
     int64_t shape[MAX_NDIM];
@@ -525,7 +525,7 @@ static bool last_value(ScanRun *l, Row *r, const ScanOut *o, size_t i) {
     return set_result(l, r, to, -1);
 }
 
-/* The last rows of a ring, in order. */
+/* Puts the last rows of a ring in order. */
 static bool last_rows(ScanRun *l, Row *r, int64_t keep) {
     int64_t n = keep < l->done ? keep : l->done, at = r->pos - (n - 1);
     char *to = place_get(l->m, l->m->place_of[r->out], rows_bytes(r, n));

@@ -1,4 +1,4 @@
-/* A loop while it runs, for the files of loops alone. */
+/* A running loop, shared by the files for loops only. */
 #ifndef VM_SCAN_H
 #define VM_SCAN_H
 
@@ -11,24 +11,24 @@ typedef struct Feed {
     char *at;
     int64_t step;
 } Feed;
-/* An output of the body and the rows that it leaves. */
+/* An output of the body and its rows. */
 typedef struct Row {
     uint32_t cell, place; /* in the body's machine */
     uint32_t out;         /* cell of the scan's result */
-    const Layout *layout; /* of one row, in the body's machine; NULL: not known yet */
+    const Layout *layout; /* of one row, in the body's machine; NULL: unknown so far */
     size_t bytes;
-    Buffer *ring, *start; /* rows that no one keeps; a copy of the initial rows */
+    Buffer *ring, *start; /* rows that are not returned; a copy of the initial rows */
     char *init;           /* initial rows, the oldest first */
-    char *base, *at;      /* the rows; that of this step */
-    int64_t pos, count;   /* its number among `count` rows, after which the first one
-                             is used again; INT64_MAX: never */
-    int64_t room;         /* rows that there is storage for */
+    char *base, *at;      /* the rows; the current step's row */
+    int64_t pos, count;   /* its index among `count` rows, which then wraps around;
+                           * INT64_MAX: never */
+    int64_t room;         /* rows allocated */
     Place saved;
-    bool pointed;    /* the place is the loop's for now, `saved` its own storage */
-    bool object;     /* no tensor: what follows instead of rows */
-    bool sure;       /* types tell that each one is what the body takes */
+    bool pointed;    /* the place points to a row for now; `saved` is its own storage */
+    bool object;     /* a non-tensor: the fields below replace rows */
+    bool sure;       /* types prove that every value fits the body's input */
     bool listed;     /* a random state: rows for the next step, copies in `kept` */
-    Value now;       /* made by the last step, or initial; a reference */
+    Value now;       /* from the last step, or initial; a reference */
     Vec(Value) kept; /* of all steps, or a ring of the last ones */
 } Row;
 /* One tap of a state: an input of the body. */
@@ -56,13 +56,13 @@ struct ScanRun {
     int64_t steps, done;
 };
 
-/* scan_objects.c: output i, which is no tensor. Each false: diagnosed. */
+/* scan_objects.c: output i, a non-tensor. Each false: diagnosed. */
 bool loop_begin_object(ScanRun *l, size_t i); /* the initial value */
 bool loop_take_object(ScanRun *l, size_t i);  /* of a step */
 bool loop_list_row(ScanRun *l, size_t i);     /* a copy, where it is a random state */
 bool loop_give_object(ScanRun *l, size_t i);
-bool loop_no_last(ScanRun *l, size_t i); /* says that there is no last value */
-/* References to what the steps made. */
+bool loop_no_last(ScanRun *l, size_t i); /* reports that there is no last value */
+/* Drops references to the steps' results. */
 void loop_drop_objects(ScanRun *l);
 
 #endif

@@ -1,6 +1,6 @@
-/* What a loop feeds back or gives that is no tensor: it has no rows. It is never
- * written, so a reference will do for the next step and for the list of those that are
- * kept; of a random state, which has rows, that list gets copies. */
+/* Non-tensors that a loop feeds back or returns, which have no rows. They are
+ * immutable, so references suffice for the next step and for the list of kept values;
+ * random states do have rows, and that list gets copies of them. */
 #include "value/object.h"
 #include "vm/scan.h"
 
@@ -38,7 +38,8 @@ static void keep_item(ScanRun *l, size_t i, Value v) {
     r->kept.p[l->done % keep] = v;
 }
 
-/* Only when all steps' results are taken do states change: one may be another's. */
+/* States change only after all results of the step are taken: one may be another's
+ * state. */
 bool loop_take_object(ScanRun *l, size_t i) {
     const ScanOut *o = &l->f.out[i];
     Row *r = &l->row[i];

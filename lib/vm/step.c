@@ -1,5 +1,5 @@
-/* One instruction. Most are a loop whose operands look as they did the last time; those
- * need no more than a comparison for each operand and the call of the loop. */
+/* Runs one instruction. Most are loops whose operands have the same layouts as last
+ * time; those cost one comparison per operand and the loop itself. */
 #include "lang/print.h"
 #include "vm/vm_impl.h"
 
@@ -79,8 +79,8 @@ static void cell_release(Machine *m, Cell *c) {
     m->nowned--;
 }
 
-/* The value's memory is an input's, though the op didn't say so: it would not live long
- * enough. */
+/* Is the value's memory an input's although the op doesn't declare a view? It would not
+ * live long enough. */
 static bool is_undeclared_view(const Machine *m, const Ins *in, uint32_t cell,
                                const Tensor *t) {
     if (m->p->sharing.cell[cell].how == PLAN_VIEW) return false;
@@ -119,14 +119,14 @@ static bool keep_tensor(Machine *m, const Ins *in, uint32_t cell, Tensor *t) {
         c->layout = layout_get(&m->layouts, t->dtype, t->ndim, t->shape, t->stride);
     c->data = t->data;
     const Place *p = &m->place[m->place_of[cell]];
-    if (!t->buf) { /* from kernel_out, or a view of memory that has no buffer */
+    if (!t->buf) { /* from kernel_out, or a view of memory without a buffer */
         c->buf = t->data == p->ptr ? p->buf : NULL;
         return true;
     }
     uint32_t of = m->p->sharing.cell[cell].of;
     c->buf = t->buf;
     if (m->p->sharing.cell[cell].how == PLAN_VIEW && m->cell[of].buf == t->buf) {
-        buffer_unref(t->buf); /* the viewed cell holds it as long */
+        buffer_unref(t->buf); /* the viewed cell keeps it alive */
         return true;
     }
     c->owned = true;
@@ -164,7 +164,7 @@ static const int16_t *reusable(Machine *m, const Ins *in) {
 }
 
 /* ---- thunks ---- */
-/* compute_map and what else only thunks are given. */
+/* Fills in compute_map and other fields for thunks. */
 static void fill_thunk_call(Machine *m, const Ins *in, Call *c) {
     const uint32_t *arg = m->p->arg + in->arg;
     c->computed = m->computed;
@@ -206,7 +206,7 @@ static ThunkResult run_kernel(Machine *m, uint32_t step, Call *c) {
     return make_state(m, step, c) ? in->thunk->run(m->state[step], c) : THUNK_FAILED;
 }
 
-/* An op that keeps its storage finds what it left there. */
+/* An op that keeps its storage gets back what it left there. */
 static void give_back(Machine *m, const Ins *in, Call *c) {
     for (uint32_t j = 0; j < in->nout; j++) {
         uint32_t cell = m->p->arg[in->arg + in->nin + j];
@@ -280,15 +280,15 @@ static void set_fast(Machine *m, uint32_t step, const Prep *p) {
     }
 }
 
-/* The registers that the step was prepared with are still there: m->block only grows.
- */
+/* Broadcasts into the registers that the step was prepared with; they still exist,
+ * because m->block only grows. */
 static void *stretched(const Machine *m, const Fast *f, uint32_t k, const void *value) {
     char *to = (char *)m->block->data + f->reg[k];
     block_fill(to, value, f->stretch[k], f->n);
     return to;
 }
 
-/* False: not ready for these operands. */
+/* False: not prepared for these operands. */
 static inline bool run_fast(Machine *m, uint32_t step, unsigned *fault) {
     const Fast *f = &m->fast[step];
     if (!f->loop) return false;
@@ -306,8 +306,8 @@ static inline bool run_fast(Machine *m, uint32_t step, unsigned *fault) {
     return true;
 }
 
-/* A group that ends in a reduction: the Call of that alone, with an input that does not
- * stand anywhere. */
+/* A group that ends in a reduction: calls the reduction's kernel, with an input that is
+ * not stored anywhere. */
 static bool run_fold(Machine *m, uint32_t step, const Prep *p) {
     const Ins *in = &m->p->ins[step];
     const BlockProgram *b = in->prog;
@@ -390,7 +390,7 @@ static inline bool run_one(Machine *m, uint32_t step) {
     return fault ? fail_fast(m, step, fault) : true;
 }
 
-/* ---- all ---- */
+/* ---- all instructions ---- */
 static bool steps_plain(Machine *m) {
     for (uint32_t i = 0; i < m->p->nins; i++) {
         if (!run_one(m, i)) return step_failed(m, i);
@@ -433,7 +433,7 @@ bool steps_run(Machine *m) {
     return m->hooked ? steps_watched(m) : steps_plain(m);
 }
 
-/* ---- what kernels ask for ---- */
+/* ---- requests of kernels ---- */
 bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
     const VmHost *h = (const VmHost *)c->host;
     Machine *m = h->m;
@@ -457,7 +457,7 @@ bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
         memcpy(t->stride, l->stride, (size_t)ndim * sizeof *shape);
         memcpy(t->shape, l->shape, (size_t)ndim * sizeof *shape);
     } else {
-        place_get(m, place_of(m, cell), SIZE_MAX); /* says that there is not so much */
+        place_get(m, place_of(m, cell), SIZE_MAX); /* reports that there isn't enough */
     }
     t->ndim = ndim;
     t->data = data;
@@ -474,7 +474,8 @@ void *kernel_scratch(Call *c, size_t bytes) {
         Buffer *b = buffer_new(m->s, need);
         if (!b) return NULL;
         if (m->scratch)
-            vec_push(m->s, &m->retired, m->scratch); /* earlier pieces are in use */
+            vec_push(m->s, &m->retired, m->scratch); /* earlier pieces are still in
+                                                      * use */
         m->scratch = b;
     }
     m->scratch_used = need;

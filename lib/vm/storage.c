@@ -1,7 +1,7 @@
-/* Storage. Values whose sizes follow from types and dims live in one arena at offsets
- * decided by lifetimes; the others in slots that grow on demand and stay; outputs and
- * new values of shared variables in buffers of their own, so that a caller can keep
- * one: a buffer that somebody else holds is left to him and replaced. */
+/* Storage. Values whose sizes follow from types and dims share an arena, at offsets
+ * decided by lifetimes; others live in slots that grow on demand and persist. Outputs
+ * and new values of shared variables have separate buffers that a caller can keep: a
+ * buffer held by anybody else is left to the holder and replaced. */
 #include "vm/vm_impl.h"
 
 void retire_all(Machine *m) {
@@ -19,7 +19,7 @@ static void place_drop(Machine *m, Place *p) {
 
 void *place_get(Machine *m, uint32_t place, size_t bytes) {
     Place *p = &m->place[place];
-    if (bytes == 0) bytes = 1; /* nothing has an address, too */
+    if (bytes == 0) bytes = 1; /* empty arrays need an address, too */
     if (bytes > p->want) p->want = bytes;
     if (p->ptr && bytes <= p->cap) return p->ptr;
     Buffer *b = buffer_new(m->s, bytes);
@@ -46,8 +46,7 @@ static void place_apart(Machine *m, uint32_t cell) {
     m->place_of[cell] = place_new(m, cls == STORE_OWN || cls == STORE_SHARED);
 }
 
-/* A result that is made before its turn can't have the storage that is set aside for
- * its life. */
+/* A result computed before its turn can't use the storage reserved for its lifetime. */
 uint32_t place_of(Machine *m, uint32_t cell) {
     if (m->lazy.early && !m->lazy.moved[cell]) {
         m->lazy.moved[cell] = 1;
@@ -69,7 +68,7 @@ void place_fit(Machine *m, uint32_t cell, const Layout *want) {
 }
 
 /* ---- laying out ---- */
-/* Bytes of each store; -1 where they can't be told. */
+/* Bytes of each store; -1 if unknown. */
 static void store_sizes(const Machine *m, const Map *dims, Span64 *span) {
     const Sharing *h = &m->p->sharing;
     for (size_t i = 0; i < h->store.n; i++)
@@ -77,7 +76,7 @@ static void store_sizes(const Machine *m, const Map *dims, Span64 *span) {
     for (uint32_t c = m->p->nleaf; c < m->p->ncell; c++) {
         Span64 *x = &span[h->cell[c].store];
         bool boxed =
-            h->cell[c].flags & CELL_BOXED; /* what it has is no storage of ours */
+            h->cell[c].flags & CELL_BOXED; /* a non-tensor doesn't use our storage */
         int64_t n = boxed ? -1 : type_bytes(h->cell[c].type, dims);
         if (n < 0 || x->bytes < 0)
             x->bytes = -1;
@@ -99,7 +98,7 @@ static bool take_arena(Machine *m, uint64_t bytes) {
         m->p->nins);
 }
 
-/* What isn't in the arena shares slots by the same walk, each of one unit. */
+/* Stores outside the arena share slots, assigned by the same method with size one. */
 static void assign_slots(Machine *m, Span64 *span, uint32_t *slot) {
     const Sharing *h = &m->p->sharing;
     size_t n = h->store.n, base = m->nplace;
@@ -122,7 +121,7 @@ static void forget_prepared(Machine *m) {
     }
 }
 
-/* Keeps the buffers of results, drops the rest. */
+/* Keeps the results' buffers and drops the rest. */
 static void begin_layout(Machine *m) {
     const Sharing *h = &m->p->sharing;
     size_t n = h->store.n;
@@ -189,7 +188,7 @@ static bool refresh_results(Machine *m) {
     return true;
 }
 
-/* An old value that will be overwritten must be ours alone, and contiguous. */
+/* Makes an old value that will be overwritten exclusively ours and contiguous. */
 static bool make_writable(Machine *m, uint32_t i) {
     Shared *h = &m->shared[i];
     uint32_t cell = m->p->shared[i];

@@ -25,35 +25,35 @@ void vm_open(Session *s);
 
 /* ---- planning ---- */
 typedef struct Plan Plan;
-/* All zero: the graph's outputs, updates and effects, with everything switched on. */
+/* All zero: the graph's outputs, updates and effects, with all optimisations on. */
 typedef struct PlanOptions {
     size_t nwant;
-    const Var *want;  /* instead of the graph's outputs when not NULL; updates and
-                         effects stay */
+    const Var *want;  /* replaces the graph's outputs unless NULL; updates and effects
+                       * stay */
     bool only_want;   /* no updates, no effects */
     bool no_updates;  /* shared variables keep their values */
     bool no_fuse;     /* functions marked fused run op by op */
-    bool no_code;     /* no machine code is made for elementwise arithmetic */
-    bool no_inplace;  /* nothing is overwritten by its own result */
+    bool no_code;     /* no machine code for elementwise arithmetic */
+    bool no_inplace;  /* no result overwrites an input */
     bool no_reuse;    /* --no-gc: every value keeps its storage to the end of the run */
-    bool keep_all;    /* no_reuse and no_inplace, and vm_value answers for every planned
-                         variable */
-    Impl impl;        /* IMPL_DEBUG: ops that have a debug kernel run by it; thunks are
-                         told */
-    bool debugging;   /* DebugMode: ops that say so are run by their debug kernel */
+    bool keep_all;    /* no_reuse and no_inplace, and vm_value works for every planned
+                       * variable */
+    Impl impl;        /* IMPL_DEBUG: ops with a debug kernel use it; thunks are told
+                       * so */
+    bool debugging;   /* DebugMode: ops that request it run their debug kernel */
     unsigned threads; /* 0: the session's pool; 1: the caller's thread only */
 } PlanOptions;
-/* The graph must stay as it is while the plan lives. NULL: diagnosed (an op that can't
- * run on these types). */
+/* The graph must not change while the plan lives. NULL: diagnosed (an op that can't run
+ * on these types). */
 Plan *plan_new(Graph *g, const PlanOptions *o);
-void plan_free(Plan *p); /* NULL is fine */
+void plan_free(Plan *p); /* NULL is allowed */
 const Graph *plan_graph(const Plan *p);
 
-/* What was planned, for reports. Instructions are numbered in the order they run. */
+/* The plan's decisions, for reports. Instructions are numbered in execution order. */
 typedef enum PlanKind {
     PLAN_LOOP,    /* one elementwise op over blocks */
-    PLAN_FUSED,   /* a group of them, and a reduction of what one of them makes: a call
-                     of a function marked fused */
+    PLAN_FUSED,   /* a group of them, optionally with a reduction of one result: a call
+                   * of a function marked fused */
     PLAN_PERFORM, /* an op's own kernel, or its thunk */
     PLAN_CALL,    /* a call of any other function, run by a plan of its own */
     PLAN_SCAN     /* a loop over a function, run by a plan of its own */
@@ -71,24 +71,24 @@ PlanStep plan_step(const Plan *p, size_t i);
 
 typedef enum PlanHow {
     PLAN_LEAF,    /* an input, a shared variable, a constant, a dim */
-    PLAN_OWN,     /* storage of its own for its life */
-    PLAN_INPLACE, /* written over `of` */
-    PLAN_VIEW     /* may view `of`, whose storage lives as long */
+    PLAN_OWN,     /* storage of its own for its lifetime */
+    PLAN_INPLACE, /* overwrites `of` */
+    PLAN_VIEW     /* may view `of`, whose storage lives at least as long */
 } PlanHow;
 typedef struct PlanVar {
     Var var;
     PlanHow how;
     Var of;
-    uint32_t store; /* values with one number share storage; UINT32_MAX for leaves */
+    uint32_t store; /* values with equal numbers share storage; UINT32_MAX for leaves */
     uint32_t born, dies; /* instructions; dies == plan_steps(): kept to the end; leaves
-                            are born at 0 */
+                          * are born at 0 */
     bool copied; /* an output or update that needs a copy at the end of the run */
 } PlanVar;
 size_t plan_vars(const Plan *p);
 PlanVar plan_var(const Plan *p, size_t i); /* in the order of birth, leaves first */
 
-/* Values for dims that no input tells (or instead of a run at all, for static reports).
- */
+/* Values for dims that no input determines (or that replace a run, in static
+ * reports). */
 typedef struct DimValue {
     Sym name;
     int64_t value;
@@ -100,47 +100,49 @@ typedef struct PlanMemory {
                       variables, as the plan stands */
     uint64_t peak_no_inplace; /* the same without overwriting */
     uint64_t peak_no_reuse;   /* every value in storage of its own */
-    uint64_t least; /* bytes alive at the worst instruction: no packing can need less */
+    uint64_t least;    /* bytes alive at the worst instruction: a lower bound for any
+                        * packing */
     uint32_t least_at; /* that instruction */
     uint64_t leaves;   /* inputs, shared variables, constants */
-    uint32_t unknown; /* values whose size can't be told: not in any of these figures */
+    uint32_t unknown;  /* values of unknown size: not included in these figures */
 } PlanMemory;
-/* bytes: by variable, those of arrays that dims don't tell, as a run found them; -1:
- * not known. NULL: none are. */
+/* bytes: by variable, the observed bytes of arrays whose dims are unknown; -1: not
+ * observed. NULL: none. */
 PlanMemory plan_memory(const Plan *p, size_t ndim, const DimValue *dim,
                        const int64_t *bytes);
 
 /* ---- running ---- */
 typedef struct Machine Machine;
-/* The plan must outlive the machine. Never fails; memory is taken by the first run. */
+/* The plan must outlive the machine. Never fails; the first run allocates memory. */
 Machine *vm_new(const Plan *p);
-void vm_free(Machine *m); /* NULL is fine */
+void vm_free(Machine *m); /* NULL is allowed */
 
-/* Inputs by position. Takes a reference to the value's buffer; memory without a buffer
- * must stay valid until the input is set anew. The value has been through its type's
- * filter; kind, dtype, rank and known dims are checked again. False: diagnosed. */
+/* Sets an input by position. Takes a reference to the value's buffer; memory without a
+ * buffer must stay valid until the input is set again. The value must have passed its
+ * type's filter; kind, dtype, rank and known dims are checked again. False:
+ * diagnosed. */
 bool vm_set_input(Machine *m, size_t i, const Value *v);
 /* The value that was set; NULL: none. */
 const Value *vm_input(const Machine *m, size_t i);
-/* Shared variables by position. Without this the first run takes the graph's value, or
- * computes the initial expression. The caller's buffer is never written: a value that
- * is to be updated in place is copied first. After a run that updated the variable the
- * new value goes into the old one's storage (filter_inplace), unless somebody else
- * holds that or the shape is another. */
+/* Sets a shared variable by position. Without this the first run uses the graph's value
+ * or computes the initial expression. The caller's buffer is never written: a value to
+ * be updated in place is copied first. After a run that updated the variable, the new
+ * value goes into the old one's storage (filter_inplace), unless somebody else holds
+ * that or the shape differs. */
 bool vm_set_shared(Machine *m, size_t i, const Value *v);
 /* Fixes a dim; E_SHAPE at the run if an input disagrees. */
 void vm_set_dim(Machine *m, Sym name, int64_t value);
 
 /* One call: checks dims, runs, then stores all updates at once. False: diagnosed;
- * outputs are undefined, and shared variables that are updated in place may have their
- * new values already. */
+ * outputs are undefined, and shared variables updated in place may already have their
+ * new values. */
 bool vm_run(Machine *m);
 
-/* After a run that failed: the rewrite that made the Apply at which it stopped; NULL:
- * none did, or something else stopped it. */
+/* After a failed run: the rewrite that made the Apply at which it stopped; NULL: none,
+ * or something else stopped it. */
 const char *vm_blamed(const Machine *m);
 
-/* Borrowed; contents stay until the next run. Who keeps one longer takes a reference
+/* Borrowed; valid until the next run. To keep it longer, take a reference
  * (value_copy_view): the next run then leaves that buffer alone and writes to a fresh
  * one. Outputs never share memory with each other or with inputs, shared variables and
  * constants. */
@@ -150,15 +152,15 @@ const Value *vm_shared(Machine *m,
                                      diagnosed (init failed) */
 const Value *
 vm_until(const Machine *m); /* the loop condition of a function; NULL if it has none */
-/* Any planned variable after a run of a plan with keep_all; NULL if it is not planned,
- * or was not needed in that run. Borrowed until the next call. */
+/* Any planned variable after a run of a plan with keep_all; NULL if it isn't planned or
+ * wasn't needed in that run. Borrowed until the next call. */
 const Value *vm_value(Machine *m, Var v);
 
-/* Called around each instruction that is run. `c` shows the Apply with its inputs and
- * (after) outputs; in functions c->g is the function. Inputs that a lazy Apply does not
- * need are of kind TYPE_NONE; `after` with nout 0 tells that it asks for more and will
- * be run again. A callback that returns false has diagnosed and stops the run. NULL
- * members are skipped. */
+/* Called around each executed instruction. `c` shows the Apply with its inputs and
+ * (after) outputs; in functions c->g is the function. Inputs that a lazy Apply doesn't
+ * need have kind TYPE_NONE; `after` with nout 0 means that it requests more and will
+ * run again. A callback that returns false has diagnosed an error and stops the run.
+ * NULL members are skipped. */
 typedef struct VmHooks {
     void *ctx;
     bool (*before)(void *ctx, size_t step, const Call *c);
@@ -166,7 +168,7 @@ typedef struct VmHooks {
 } VmHooks;
 void vm_set_hooks(Machine *m, const VmHooks *h); /* NULL: none; the struct is copied */
 
-/* Memory that the machine holds now, by what it is for. */
+/* Memory that the machine currently holds, by purpose. */
 typedef struct VmMemory {
     uint64_t arena; /* planned storage */
     uint64_t grown; /* storage that grew on demand, where shapes were not known; outputs

@@ -1,6 +1,6 @@
-/* What the files of lib/vm share. A plan speaks of cells: the leaves and results of the
+/* Shared by the files of lib/vm. A plan works with cells: the leaves and results of the
  * live part, numbered densely, leaves first. A cell's storage is a place of the
- * machine; which cells share a place was decided by alias.c. */
+ * machine; alias.c decides which cells share a place. */
 #ifndef VM_VM_IMPL_H
 #define VM_VM_IMPL_H
 
@@ -46,22 +46,22 @@ typedef struct BlockOp {
 /* Slots are numbered inputs, outputs, registers. Values are numbered inputs, then
  * results in order. */
 typedef struct BlockProgram {
-    const Graph *g; /* where the ops stand: the plan's graph, or the fused function */
+    const Graph *g; /* the graph of the ops: the plan's graph, or the fused function */
     uint32_t nop, nin, nout, nreg, nslot, nvalue, max_arg,
         width;       /* width: bytes of the widest register element */
     uint32_t nplain; /* the first inputs are the step's; the rest are constants and dims
                         of the function */
-    uint32_t nplaced; /* the first outputs are the step's, too; the last one may be made
-                         for the reduction alone */
+    uint32_t nplaced; /* so are the first outputs; the last one may exist only for the
+                       * reduction */
     const Op *fold;   /* the op that reduces an output, the step's last result; NULL:
                          none */
     ApplyId folded_by;
     uint32_t folded; /* that output */
-    BlockOp *op;     /* as the graph has them */
-    BlockOp *run; /* as they are run: with machine code for some; op itself if none */
+    BlockOp *op;     /* in the graph's form */
+    BlockOp *run; /* in executable form, partly machine code; op itself without any */
     uint32_t nrun;
-    Loop *past;             /* run[0], if there is no other, with outputs written past
-                               the caches; NULL: there is no such loop */
+    Loop *past;             /* run[0], if it is the only one, with outputs written past
+                             * the caches; NULL: no such loop */
     uint32_t *slot, *value; /* by BlockOp.arg */
     Var *var;               /* by value */
     uint32_t *out_value;
@@ -71,15 +71,15 @@ typedef struct BlockProgram {
 } BlockProgram;
 /* Of one elementwise Apply. NULL: diagnosed. */
 BlockProgram *program_of_apply(Arena *a, const Graph *g, ApplyId id);
-/* Of a fused function, with ops that are texts replaced by their bodies. NULL, without
- * a diagnostic: it has to be run as an ordinary function. */
+/* For a fused function, with ops defined by formulas replaced by their bodies. NULL,
+ * without a diagnostic: it must run as an ordinary function. */
 BlockProgram *program_of_function(struct Plan *p, const Graph *fn);
 static inline uint32_t program_bytes(const BlockProgram *b, uint32_t value) {
     return (uint32_t)dtype_size(var_type(b->g, b->var[value])->dtype);
 }
-/* Puts machine code into the programs of a plan that is otherwise done. */
+/* Adds machine code to the programs of an otherwise finished plan. */
 void code_build(struct Plan *p);
-/* May output `out` be written into the storage of input `in` while the program runs? */
+/* May output `out` overwrite the storage of input `in` while the program runs? */
 bool program_may_overwrite(const BlockProgram *b, uint32_t out, uint32_t in);
 
 /* ---- plans ---- */
@@ -91,7 +91,7 @@ typedef struct Ins {
     uint32_t kill, nkill; /* cells whose last use this is */
     const Graph *fn;
     BlockProgram *prog;
-    const Thunk *thunk; /* PLAN_PERFORM: instead of a kernel */
+    const Thunk *thunk; /* PLAN_PERFORM: replaces the kernel */
 } Ins;
 /* not a tensor; a leaf that something reads; a result that is copied at the end; it or
  * a view of it is overwritten by a destroyer */
@@ -102,48 +102,49 @@ typedef struct CellInfo {
     uint32_t born, dies; /* dies == nins: kept */
     uint32_t store;      /* NONE for leaves */
     uint32_t of;         /* the cell it overwrites or views, NONE */
-    uint32_t root;       /* through views; itself if it is none */
+    uint32_t root;       /* through views; itself if it isn't one */
     uint8_t how;         /* PlanHow */
     uint8_t flags;
 } CellInfo;
 typedef enum StoreClass {
-    STORE_POOL, /* shares the arena, or a slot that grows when the size is not known */
-    STORE_LAZY, /* of a result that may view: taken only when the kernel copies */
-    STORE_OWN,  /* a buffer of its own: outputs, new values of shared variables */
+    STORE_POOL,   /* shares the arena, or a growing slot if the size is unknown */
+    STORE_LAZY,   /* for a result that may be a view: allocated only if the kernel
+                   * copies */
+    STORE_OWN,    /* a buffer of its own: outputs, new values of shared variables */
     STORE_SHARED, /* the storage of shared variable `shared`, overwritten by its update
                    */
-    STORE_KEPT    /* a buffer of its own that nobody else gets, from run to run */
+    STORE_KEPT    /* a buffer of its own, kept from run to run */
 } StoreClass;
 typedef struct Store {
     StoreClass cls;
     uint32_t born, dies, shared,
-        cell; /* cell: one of those in it; all are of one size */
+        cell; /* cell: one of its cells; all have the same size */
 } Store;
-/* An output or an update: the cell that has the value, and the store of its copy or
+/* An output or an update: the cell with the value, and the store of its copy or
  * NONE. */
 typedef struct Result {
     uint32_t cell, copy;
     uint32_t shared; /* updates: position in g->shared */
 } Result;
-/* One way to share storage; the plan's own, and others for comparison in reports. */
+/* A way to share storage: the plan's own, and others for comparison in reports. */
 typedef struct Sharing {
     CellInfo *cell;
     Vec(Store) store;
     Result *output, *update;
     Result until;
 } Sharing;
-/* What is needed for running some instructions only when asked for (order.c). A lazy
- * Apply is asked what it needs as soon as its first inputs are there; what it names is
- * then run in its turn. Where the turn is over, or the Apply asks again, it is run at
- * once: storage of such instructions, and of what they read, lives that long. */
+/* Data for running some instructions only on request (lazy_order.c). A lazy Apply is
+ * asked what it needs as soon as its first inputs are computed; the instructions it
+ * names then run in their turn. If the turn is over, or the Apply asks again, they run
+ * at once: storage of such instructions and of their inputs lives that long. */
 typedef struct LazyPlan {
     uint8_t *always;   /* by instruction */
     uint32_t *late;    /* by instruction: the last step before which it may run */
     uint32_t *maker;   /* by cell: instruction, NONE for leaves */
-    uint32_t *reader;  /* by cell: the only instruction that reads it; NONE: none, or
-                          several times */
-    uint32_t *watched; /* by instruction: lazy ones that wait for it are watcher[
-                          watched[i] .. watched[i + 1]) */
+    uint32_t *reader;  /* by cell: the only instruction that reads it; NONE: none or
+                        * several */
+    uint32_t *watched; /* by instruction: the lazy ones waiting for it are watcher[
+                        * watched[i] .. watched[i + 1]) */
     uint32_t *watcher;
     uint32_t nready, *ready; /* lazy ones that wait for nothing */
 } LazyPlan;
@@ -162,12 +163,12 @@ struct Plan {
     Update *updates;
     Var until;
     bool has_boxes, has_thunks, has_destroyers;
-    bool *conditional; /* by effect of g: needed only under a condition; NULL: none */
-    LazyPlan *lazy;    /* NULL: everything is run */
+    bool *conditional; /* by effect of g: needed only conditionally; NULL: none */
+    LazyPlan *lazy;    /* NULL: everything runs */
     Map cell_of; /* variable to cell; `flat` instead where the whole graph is planned */
     uint32_t *flat;
     Sharing sharing;
-    Vec(Graph *) flat_fn; /* functions as block programs see them */
+    Vec(Graph *) flat_fn; /* functions in the form used by block programs */
     void *code;           /* machine code of block programs; NULL: none */
     size_t code_bytes;
 };
@@ -182,25 +183,25 @@ static inline bool ins_is_lazy(const Ins *in) {
 static inline bool ins_asks(const Ins *in, uint32_t k) {
     return ins_is_lazy(in) && !(k < 32 && in->thunk->first >> k & 1U);
 }
-/* The last step before which instruction i runs, if at all. */
+/* The last step before which instruction i may run. */
 static inline uint32_t ins_late(const Plan *p, uint32_t i) {
     return p->lazy ? p->lazy->late[i] : i;
 }
-/* destroy.c: the input that output `out` may view or always overwrites, -1; the latter
- * alone. */
+/* destroy.c: the input that output `out` may view or always overwrites, -1; only the
+ * overwritten one. */
 int ins_views(const Plan *p, const Ins *in, uint32_t out);
 int ins_destroys(const Plan *p, const Ins *in, uint32_t out);
 bool destroy_order(Plan *p); /* false: refused, diagnosed */
 bool destroy_check(Plan *p);
-/* order.c: instructions, the first one on top */
+/* lazy_order.c: instructions, smallest first */
 typedef Vec(uint32_t) Heap;
 void heap_push(Session *s, Heap *h, uint32_t step);
 uint32_t heap_pop(Heap *h);
-/* What only lazy Applys need comes right before them. */
+/* Places what only lazy Applys need right before them. */
 void order_lazy(Plan *p);
-void order_late(Plan *p); /* when the order is settled */
-/* alias.c: the order in which updates can work in place, and who shares storage with
- * whom. */
+void order_late(Plan *p); /* call once the order is final */
+/* alias.c: orders updates so that they can work in place, and decides what shares
+ * storage. */
 void alias_order(Plan *p);
 void alias_share(const Plan *p, Arena *a, bool inplace, Sharing *out);
 void alias_kills(Plan *p);
@@ -214,7 +215,7 @@ typedef struct Span64 {
 /* Spans in any order; steps is one more than the largest `dies`. Returns the bytes
  * needed. */
 uint64_t arena_layout(Session *s, uint32_t steps, size_t n, Span64 *span);
-int64_t type_bytes(const Type *t, const Map *dims); /* -1: a dim is not known */
+int64_t type_bytes(const Type *t, const Map *dims); /* -1: unknown dim */
 Map dims_map(Session *s, size_t n, const DimValue *dim);
 static inline size_t round_up(size_t n) {
     return n > SIZE_MAX - ALIGNMENT ? n
@@ -226,30 +227,30 @@ typedef struct Cell {
     void *data;
     const Layout *layout;
     Buffer *buf;
-    bool owned; /* buf is a reference of this cell: a kernel brought its own memory */
+    bool owned; /* buf is this cell's reference: a kernel supplied its own memory */
 } Cell;
 typedef struct Place {
     char *ptr;
     size_t cap, want; /* want: what prepared steps rely on */
     Buffer *buf;
-    bool own;    /* buf is this place's alone, not the arena */
-    bool result; /* callers may keep its buffer: looked after before each run */
+    bool own;    /* buf belongs to this place alone, not to the arena */
+    bool result; /* callers may keep its buffer: checked before each run */
     bool kept;   /* STORE_KEPT */
 } Place;
 /* How an input of a block program is read. */
 typedef enum Access {
-    ACC_DIRECT,  /* where it is */
-    ACC_SCALAR,  /* one element for all: a register filled once */
-    ACC_ROW,     /* one element a row: a register filled for each */
+    ACC_DIRECT,  /* in place */
+    ACC_SCALAR,  /* one element for all rows: a register filled once */
+    ACC_ROW,     /* one element per row: a register filled for each */
     ACC_STRIDED, /* gathered with a fixed step */
     ACC_FLAT,    /* gathered by index */
-    ACC_CYCLE, /* a short row again and again: a register with more of it than a block,
-                  read from where a block begins */
-    ACC_TILED, /* its neighbours belong to the next rows: turned round by tiles */
+    ACC_CYCLE,   /* a short repeated row: a register longer than a block, read from the
+                  * block's phase */
+    ACC_TILED,   /* adjacent elements belong to different rows: transposed by tiles */
     ACC_UNUSED
 } Access;
 enum { TILE_ROWS = 64 };
-/* A block program made ready for certain layouts. */
+/* A block program prepared for certain layouts. */
 typedef struct Prep {
     const Layout **layout; /* of inputs, then the common one of outputs by dtype */
     uint8_t *access;       /* by input */
@@ -257,60 +258,62 @@ typedef struct Prep {
                               elements */
     int64_t *stride;       /* by input and `dims` */
     int64_t *ext;
-    const void **data; /* of inputs that belong to the function */
-    uint32_t *fill;    /* by input: its register, or its tile */
-    int ndim;          /* of ext; the last is the row itself */
-    int64_t rows, row; /* the walk: rows of `row` elements */
-    bool split;     /* the outputs' shapes differ: the function can't be run as one */
-    bool past;      /* by the program's loop that writes past the caches */
-    bool quick;     /* one block of one row, nothing to gather: block_quick */
-    bool direct;    /* quick, and one loop over the operands as they stand */
-    bool stretches; /* quick, and single elements are repeated */
-    void **slot;    /* quick: what was there the last time */
-    const char *slots_of;         /* m->block's memory then; NULL: never */
+    const void **data;    /* of inputs that belong to the function */
+    uint32_t *fill;       /* by input: its register, or its tile */
+    int ndim;             /* of ext; the last is the row itself */
+    int64_t rows, row;    /* the walk: rows of `row` elements */
+    bool split;           /* the outputs' shapes differ: the function can't run as one
+                           * program */
+    bool past;            /* uses the program's loop that writes past the caches */
+    bool quick;           /* one block of one row, nothing to gather: block_quick */
+    bool direct;          /* quick, and a single loop directly over the operands */
+    bool stretches;       /* quick, and single elements are broadcast */
+    void **slot;          /* quick: the pointers of the last run */
+    const char *slots_of; /* address of m->block then; NULL: never */
     uint32_t block, nfill, ntile; /* ntile: inputs with a tile */
-    uint32_t hidden;              /* register of the output that has no place */
-    uint32_t stream; /* outputs go through registers from this one on, past the caches;
-                        NONE: no */
+    uint32_t hidden;              /* register of the output without a place */
+    uint32_t stream; /* outputs from this register on are written past the caches; NONE:
+                      * none */
     size_t reg_bytes, worker_bytes;
     int64_t rows_chunk,
         row_chunk;         /* a chunk: whole rows, or row_chunk elements of one */
     size_t pieces, chunks; /* pieces: chunks in a row */
     int64_t *dim;          /* values of dims that the function uses */
-    uint32_t dims;         /* room for dims in stride and ext */
+    uint32_t dims;         /* dims allocated in stride and ext */
 } Prep;
-/* The quick path of a step: one loop over contiguous operands, or single elements that
- * stretch, of the sizes that they had the last time. */
+/* The fast path of a step: one loop over contiguous operands, or broadcast single
+ * elements, of the same sizes as last time. */
 typedef struct Fast {
     Loop *loop; /* NULL: none */
     size_t n;
     const Layout *in_layout[3], *out_layout;
     uint32_t in[3], out;
     uint32_t place, nin;
-    uint32_t stretch[3]; /* by input: bytes of an element to be repeated; 0: none */
-    size_t reg[3];       /* where it is repeated in m->block */
+    uint32_t stretch[3]; /* by input: bytes of an element to broadcast; 0: none */
+    size_t reg[3];       /* its position in m->block */
 } Fast;
 typedef struct Shared {
     Value value; /* as set, computed or updated; its buffer is held here */
     bool set;
-    bool owned; /* the buffer was made here: may be written and recycled when no one
-                   else holds it */
+    bool owned; /* the buffer was allocated here: may be written and recycled if nobody
+                 * else holds it */
 } Shared;
 typedef struct VmHost {
     CallHost host;
     struct Machine *m;
     uint32_t step;
-    uint32_t first; /* result of the step that the Call at hand has as its output 0 */
+    uint32_t first; /* the step's result that is output 0 of the current Call */
 } VmHost;
 /* One run of a plan with lazy Applys. */
 enum { RUN_WANTED = 1, RUN_DONE = 2, RUN_ASKED = 4 };
 typedef struct Lazy {
     uint8_t *flag;  /* by instruction */
-    uint8_t *moved; /* by cell: its place was changed for a result before its turn */
-    Heap late;      /* wanted when their turn was over, or in it */
+    uint8_t *moved; /* by cell: its place was changed because it was computed before its
+                     * turn */
+    Heap late;      /* requested in or after their turn */
     Vec(uint32_t) ask, todo;
     uint32_t now; /* the step whose turn it is */
-    bool early;   /* the Apply at hand is not in its turn: it has no storage yet */
+    bool early;   /* the current Apply is not in its turn: it has no storage yet */
 } Lazy;
 struct Machine {
     Session *s;
@@ -318,11 +321,11 @@ struct Machine {
     Pool *pool, *own_pool;
     unsigned workers, depth;
     bool running;
-    const atomic_bool *late; /* the session's time is over */
+    const atomic_bool *late; /* the session's time has run out */
     Layouts layouts;
-    Arena *tmp; /* of one preparation */
+    Arena *tmp; /* for one preparation */
     Cell *cell;
-    Value **box; /* by cell, where it is no tensor */
+    Value **box; /* by cell, if it is a non-tensor */
     uint32_t nowned;
     Place *place;
     size_t nplace, place_cap;
@@ -330,25 +333,25 @@ struct Machine {
     Vec(uint32_t) results; /* places with `result` */
     Buffer *arena;
     bool laid_out;
-    Vec(Buffer *) retired; /* outgrown while something may still read them: freed after
-                              the step */
+    Vec(Buffer *) retired; /* replaced while something may still read them: freed after
+                            * the step */
     Fast *fast;
     Prep **prep;
     Value *input, *output, *until, *probe;
     bool *input_set;
     Shared *shared;
     uint32_t *update_place;
-    Value *update_box; /* by update, where it is no tensor: what it will store */
+    Value *update_box; /* by update, if it is a non-tensor: the value to store */
     Vec(DimValue) dim, fixed_dim; /* bound by the last run; given */
-    int64_t *dim_cell;            /* by cell, where it is a dim */
+    int64_t *dim_cell;            /* by cell, if it is a dim */
     bool leaves_changed;
     Lazy lazy;
     void **state;       /* by instruction: of its thunk */
     uint8_t *made;      /* by instruction: has a state */
-    uint8_t *computed;  /* of the Call at hand: max_in */
+    uint8_t *computed;  /* for the current Call: max_in */
     bool *need;         /* max_in */
     bool *no_recycling; /* max_out */
-    Value nothing;      /* stands for an input that is not computed */
+    Value nothing;      /* placeholder for inputs that are not computed */
     Value *frame;       /* max_in + max_out */
     const Value **frame_in;
     const Type **frame_type;
@@ -362,13 +365,14 @@ struct Machine {
     Map inner;      /* outermost machine: function to its machine */
     Vec(Machine *) inners;
     struct ScanRun **scan; /* by instruction; NULL until a loop runs */
-    Sym blame; /* outermost machine: the rewrite that made what stopped the last run */
+    Sym blame; /* outermost machine: the rewrite behind the Apply that stopped the last
+                * run */
 };
 /* bind.c: leaves */
 bool bind_leaves(Machine *m);
 bool bind_shared(Machine *m, uint32_t i);
 void cell_set(Machine *m, uint32_t cell, const Tensor *t);
-/* Input i, of which the caller knows that v is of its type. */
+/* Binds input i; the caller guarantees that v has its type. */
 void bind_input(Machine *m, size_t i, const Value *v);
 void cell_value(const Machine *m, uint32_t cell, Value *out); /* borrowed */
 /* storage.c: storage */
@@ -376,8 +380,8 @@ bool places_lay_out(Machine *m);
 bool places_refresh(Machine *m);
 void places_free(Machine *m);
 void *place_get(Machine *m, uint32_t place, size_t bytes); /* NULL: diagnosed */
-/* A result that was planned to overwrite a cell of another shape gets storage of its
- * own. */
+/* Gives a result its own storage if it was planned to overwrite a cell of another
+ * shape. */
 void place_fit(Machine *m, uint32_t cell, const Layout *want);
 void retire_all(Machine *m);
 uint32_t place_of(Machine *m, uint32_t cell);
@@ -385,10 +389,10 @@ uint32_t place_of(Machine *m, uint32_t cell);
 Prep *prep_new(Machine *m, uint32_t step); /* NULL: diagnosed */
 void prep_free(Prep *p);
 bool prep_holds(const Machine *m, uint32_t step, const Prep *p);
-/* n copies of one element, and whatever follows up to a multiple of ALIGNMENT bytes. */
+/* Writes n copies of one element, padded to a multiple of ALIGNMENT bytes. */
 void block_fill(char *dst, const char *src, uint32_t size, size_t n);
 bool block_run(Machine *m, uint32_t step, const Prep *p);
-/* The outputs are where they belong. */
+/* Points the outputs to their places. */
 static inline void block_outputs(Machine *m, const Ins *in, const Prep *p) {
     const BlockProgram *b = in->prog;
     for (uint32_t j = 0; j < b->nplaced; j++) {
@@ -397,13 +401,13 @@ static inline void block_outputs(Machine *m, const Ins *in, const Prep *p) {
         m->cell[c] = (Cell){at->ptr, p->layout[b->nin + j], at->buf, false};
     }
 }
-/* The same of a program with a reduction, whose own kernel is given the Call, and asks
- * for the elements piece by piece. */
+/* The same for a program with a reduction, whose kernel gets the Call and requests the
+ * elements piece by piece. */
 bool block_fold(Machine *m, uint32_t step, const Prep *p, Call *c);
 enum { WORKER_BYTES = 128, QUICK_SLOTS = 48 };
-/* Can it be run by block_quick? Then p is told how. */
+/* Decides whether block_quick can run it, and prepares p for that. */
 void block_settle_quick(const BlockProgram *b, Prep *p);
-/* Runs a quick step. False: its operands are not what it was prepared for. */
+/* Runs a quick step. False: its operands are not those it was prepared for. */
 bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault);
 bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault);
 /* lazy.c */
@@ -417,19 +421,19 @@ static inline Computed cell_computed(const Machine *m, uint32_t cell) {
 }
 /* step.c */
 bool steps_run(Machine *m);
-/* A kernel or a thunk, with results kept; the hooks are the caller's. */
+/* Runs a kernel or a thunk and stores its results; the caller runs the hooks. */
 ThunkResult step_perform(Machine *m, uint32_t step);
 bool step_run(Machine *m, uint32_t step); /* any instruction that isn't lazy */
 void step_end(Machine *m, uint32_t step); /* ends lives */
 bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
 void *kernel_scratch(Call *c, size_t bytes);
 void step_call(Machine *m, uint32_t step, Call *c); /* with its inputs */
-/* The same for an error of one op of a block program (NULL: of all of it). */
+/* The same for an error in one op of a block program (NULL: in all of it). */
 void step_call_op(Machine *m, uint32_t step, const BlockOp *op, Call *c);
-/* Says what the storage was for, after E_MEM. */
+/* Explains what the storage was for, after E_MEM. */
 void step_no_memory(Machine *m, uint32_t cell);
 void step_outputs(Machine *m, uint32_t step, Call *c);
-/* The value of a cell that is no tensor: a result's. Takes the reference over. */
+/* Stores a non-tensor result in a cell. Takes ownership of the reference. */
 void box_put(Machine *m, uint32_t cell, Value v);
 /* failure.c: adds to the diagnostic of a step that failed. Returns false. */
 bool step_failed(Machine *m, uint32_t step);
@@ -440,7 +444,7 @@ Plan *plan_function(const Machine *m, const Graph *fn); /* NULL: diagnosed */
 /* loop.c */
 typedef struct ScanRun ScanRun;
 bool run_scan(Machine *m, uint32_t step);
-void scan_run_free(ScanRun *l); /* NULL is fine */
+void scan_run_free(ScanRun *l); /* NULL is allowed */
 void scan_run_hooks(ScanRun *l, const VmHooks *h);
 VmMemory scan_run_memory(const ScanRun *l);
 

@@ -4,7 +4,7 @@
 
 enum { PP_NONE, PP_66, PP_F3, PP_F2 };
 enum { MAP_0F = 1, MAP_0F38, MAP_0F3A };
-enum { NO_REG = 0 }; /* vvvv of what has one operand less */
+enum { NO_REG = 0 }; /* vvvv of forms with one operand less */
 
 static void byte(Asm *a, unsigned b) {
     vec_push(a->s, &a->code, (uint8_t)b);

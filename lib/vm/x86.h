@@ -1,4 +1,4 @@
-/* Bytes of the few x86-64 instructions that arithmetic on vectors needs, in the VEX and
+/* Encoders for the few x86-64 instructions that vector arithmetic needs, in the VEX and
  * EVEX encodings (Intel's manual, volume 2, sections 2.3 and 2.7). Vector registers are
  * 0 to 15, general ones have the hardware's numbers. */
 #ifndef VM_X86_H
@@ -8,7 +8,7 @@
 
 enum { RAX = 0, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R15 = 15 };
 
-/* How wide one step of a body is. */
+/* Width of one step of a body. */
 typedef enum Wide { WIDE_ONE, WIDE_256, WIDE_512 } Wide;
 
 typedef struct Asm {
@@ -42,10 +42,10 @@ void asm_round(Asm *a, int to, int x,
 /* to = y where y is a nan; spare, which may be another one's, is overwritten. */
 void asm_unless_nan(Asm *a, int to, int y, int spare);
 
-/* At [base + rax]; past: without going through the caches, whole vectors only. */
+/* At [base + rax]; past: bypasses the caches, whole vectors only. */
 void asm_load(Asm *a, int to, int base);
 void asm_store(Asm *a, int from, int base, bool past);
-/* Every lane becomes the constant at byte `at` of the code. */
+/* Broadcasts the constant at byte `at` of the code to every lane. */
 void asm_spread(Asm *a, int to, size_t at, Wide wide);
 
 /* ---- general registers, 64 bits ---- */
@@ -59,8 +59,8 @@ void asm_shift_left(Asm *a, int r, int bits);
 void asm_and(Asm *a, int r, int8_t mask);
 void asm_add(Asm *a, int r, int8_t n);
 void asm_compare(Asm *a, int x, int y);
-/* If x was below y, or not below, as unsigned numbers: to byte `at` of the code, or,
- * for asm_unless_below, to a place that asm_here settles. */
+/* Jumps if x was below y, or not below, as unsigned numbers: to byte `at` of the code,
+ * or, for asm_unless_below, to a position set by asm_here. */
 void asm_if_below(Asm *a, size_t at);
 size_t asm_unless_below(Asm *a);
 void asm_here(Asm *a, size_t jump);
