@@ -1,16 +1,16 @@
 /* Decides which cells share storage:
- *   - A cell dies when nothing reads it any more, nor anything that may view it
+ *   - A cell dies after the last instruction that reads it or anything that may view it
  * (op_view): views are followed backwards, so a slot lives as long as its last view,
  * whether the kernel made a view in the end or a copy.
- *   - A result takes over the storage of an input that dies at this very instruction,
- * if the op allows it, no other operand of the instruction may view that storage, and
- * the sizes are equal by their types. It is never an input of the graph, a constant, a
- * view, or a value that is an output.
+ *   - A result takes over the storage of an input that dies at the same instruction, if
+ * the op allows it, no other operand of the instruction may view that storage, and
+ * their types prove the sizes equal. Inputs of the graph, constants, views and values
+ * that are outputs are never taken over.
  *   - The new value of a shared variable may overwrite the old one under the same
  * conditions: all readers of the old value and of its views have run, and no output is
- * one. An instruction that only makes a new value is moved to the end when that lets it
- * work in place; nothing depends on it, so the order stays topological.
- *   - Outputs and new values keep storage of their own. One that is a leaf, a view of
+ * one. An instruction that only computes a new value is moved to the end if that lets
+ * it work in place; nothing depends on it, so the order stays topological.
+ *   - Outputs and new values have storage of their own. One that is a leaf, a view of
  * one, or shares storage with an earlier output is copied when the run ends, before any
  * shared variable changes. */
 #include "vm/vm_impl.h"

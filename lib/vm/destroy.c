@@ -2,12 +2,12 @@
  * variable, or of a view of its root, must run first. A graph is refused if that is
  * impossible or the variable must not be overwritten:
  *   - one root has two destroyers,
- *   - the root is no tensor: lists and others have their values in common,
+ *   - the root is not a tensor: lists and others share their values,
  *   - the root is a constant, an input or a dim; a shared variable, unless its update
- * is what the destroyer makes of it,
+ * is the result of the destroyer,
  *   - the root or a view of it is an output, or the new value of a shared variable,
  *   - the destroyer reads an alias of it as another input,
- *   - a reader needs what the destroyer makes.
+ *   - a reader needs the result of the destroyer.
  * The result of a destroyer uses its input's memory but is a separate variable: readers
  * of the result don't count as readers of the input, and it may be destroyed again. */
 #include "lang/print.h"

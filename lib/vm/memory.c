@@ -1,12 +1,12 @@
 /* Assigns offsets by lifetime with two methods and uses the better result.
- *   - For any number of values: the steps are walked in order; what is born takes the
- * smallest hole that fits, what has died is joined with the holes beside it, and the
- * arena ends where no hole would do. Holes are kept in lists by size (four to each
- * power of two), so a step costs the same however many there are; among the first few
- * of a list the best fit is taken.
- *   - For a few: the largest value first, each in the smallest gap between those placed
- * before that live at the same time. That is quadratic, and mostly within some percent
- * of what is alive at the worst step. */
+ *   - For any number of values: visits the steps in order. A new value takes the
+ * smallest hole that fits, a dead one is merged with the holes next to it, and the
+ * arena grows if no hole fits. Holes are kept in lists by size (four for each power of
+ * two), so a step costs the same however many there are; among the first few of a list
+ * the best fit is taken.
+ *   - For a few: places the largest value first, each in the smallest gap between
+ * values that live at the same time. This is quadratic, and usually within a few
+ * percent of the bytes alive at the worst step. */
 #include "value/class.h"
 #include "vm/vm_impl.h"
 
