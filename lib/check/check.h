@@ -52,19 +52,20 @@ VmHooks monitor_hooks(Session *s, Monitor *m);
 void monitor_end(Monitor *m); /* prints the last lines; m may be zeroed */
 
 /* ---- DebugMode ---- */
-/* What is found is an error of the session, named as in the systems that this comes
- * from:
- *   BadThunkOutput     a kernel that is not a function of its inputs: another value in
- * a second run, by the debug kernel, with inputs or storage of another layout; storage
- * that was read or written where it shouldn't; a value that differs when the plan runs
- * it BadViewMap         a result in memory that the op doesn't say it views (a warning:
- * a view that is said to be one and is none) BadDestroyMap      an input that was
- * written over (a warning: one that wasn't) BadOptimization    a rewrite after which a
- * value is another InvalidValueError  a value that is not of its type, not finite, or
- * of another shape than the op infers BadDerivative      a gradient or tangent of an
- * op that is of another shape than it must be, or not zero where it must be
- * StochasticOrder    a graph that isn't rewritten the same way again; equal ops with
- * different maps */
+/* Findings are errors of the session, with names known from DebugMode elsewhere:
+ * - BadThunkOutput: a kernel is not a function of its inputs: its value differs in a
+ *   second run, from the debug kernel's, with inputs or storage of another layout, or
+ *   from the value in the plan; or it reads or writes storage that it must not touch
+ * - BadViewMap: a result shares memory that the op doesn't declare as viewed (a
+ *   warning: a declared view is none)
+ * - BadDestroyMap: an input was overwritten (a warning: a declared one was not)
+ * - BadOptimization: a rewrite changed a value
+ * - InvalidValueError: a value doesn't have its type, is not finite, or has another
+ *   shape than the op infers
+ * - BadDerivative: an op's gradient or tangent has the wrong shape, or is nonzero where
+ *   it must be zero
+ * - StochasticOrder: rewriting a graph again gives another result; equal ops have
+ *   different maps */
 typedef struct CheckOptions {
     RewriteQuery query;   /* how to rewrite the graph */
     int sloppy;           /* 0 to 2: as Approx.sloppy */
