@@ -2,6 +2,7 @@
  * prop `index` is the text between the brackets with `$` for each part that is an
  * input. */
 #include "lang/compile_impl.h"
+#include "value/object.h"
 
 #include <string.h>
 
@@ -233,11 +234,6 @@ static bool read_known_bound(Compiler *c, const Ast *e, int64_t *v, bool *known)
     return true;
 }
 
-static int64_t clamp(int64_t v, int64_t n, int64_t lo, int64_t hi) {
-    if (v < 0) v += n;
-    return v < lo ? lo : v > hi ? hi : v;
-}
-
 static bool slice_list(Compiler *c, const Ast *e, const Node *x, Node *out) {
     int64_t n = (int64_t)x->n, step = 1, from, to;
     bool known = true;
@@ -251,8 +247,8 @@ static bool slice_list(Compiler *c, const Ast *e, const Node *x, Node *out) {
     if (!known || step == 0)
         return fail(c->s, e->at, E_VALUE,
                     "the parts of a list's slice are literals, the step is not 0");
-    from = step < 0 ? clamp(from, n, -1, n - 1) : clamp(from, n, 0, n);
-    to = step < 0 ? clamp(to, n, -1, n - 1) : clamp(to, n, 0, n);
+    from = step < 0 ? slice_clamp(from, n, -1, n - 1) : slice_clamp(from, n, 0, n);
+    to = step < 0 ? slice_clamp(to, n, -1, n - 1) : slice_clamp(to, n, 0, n);
     Node *item = arena_alloc(c->arena, (x->n + 1) * sizeof *item);
     size_t count = 0;
     for (int64_t i = from; step < 0 ? i > to : i < to; i += step) {

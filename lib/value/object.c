@@ -35,7 +35,7 @@ SliceObject *slice_new(Session *s, const bool has[3], const int64_t part[3]) {
     return o;
 }
 
-static int64_t clamp(int64_t v, int64_t n, int64_t lo, int64_t hi) {
+int64_t slice_clamp(int64_t v, int64_t n, int64_t lo, int64_t hi) {
     if (v < 0) v += n;
     return v < lo ? lo : v > hi ? hi : v;
 }
@@ -45,8 +45,8 @@ bool slice_resolve(const SliceObject *o, int64_t n, int64_t part[3]) {
     if (part[2] == 0) return false;
     bool back = part[2] < 0;
     int64_t lo = back ? -1 : 0, hi = back ? n - 1 : n;
-    part[0] = o->has[0] ? clamp(o->part[0], n, lo, hi) : back ? hi : lo;
-    part[1] = o->has[1] ? clamp(o->part[1], n, lo, hi) : back ? lo : hi;
+    part[0] = o->has[0] ? slice_clamp(o->part[0], n, lo, hi) : back ? hi : lo;
+    part[1] = o->has[1] ? slice_clamp(o->part[1], n, lo, hi) : back ? lo : hi;
     return true;
 }
 

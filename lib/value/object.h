@@ -24,6 +24,8 @@ SliceObject *slice_new(Session *s, const bool has[3], const int64_t part[3]);
 /* Python's slice.indices: start, stop and step for n elements; stop may be -1 if the
  * step is negative. False: the step is 0. */
 bool slice_resolve(const SliceObject *o, int64_t n, int64_t part[3]);
+/* A bound, counted from the end if negative, clamped to lo..hi. */
+int64_t slice_clamp(int64_t v, int64_t n, int64_t lo, int64_t hi);
 int64_t slice_count(int64_t start, int64_t stop, int64_t step);
 
 /* Takes ownership of the n values. */

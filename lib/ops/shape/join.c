@@ -274,12 +274,6 @@ static bool list_axes_vmap(Vmap *q) {
 }
 
 /* ---- split ---- */
-/* A cut clamped to the dim; a negative one counts from the end. */
-static int64_t clamp_cut(int64_t v, int64_t n) {
-    if (v < 0) v = v + n < 0 ? 0 : v + n;
-    return v > n ? n : v;
-}
-
 /* Splits a dim into a number of equal parts, or at given positions. */
 static bool split_type(Infer *in) {
     const Type *x = in->type[0], *t = in->type[1];
@@ -308,7 +302,7 @@ static bool split_type(Infer *in) {
                           "size %lld can't be divided in %lld equal parts",
                           (long long)n, (long long)parts);
     for (int64_t i = 0; !equal && known && dim_is_known(n) && i < parts - 1; i++)
-        cut[i + 1] = clamp_cut(tensor_i64(known, i), n);
+        cut[i + 1] = slice_clamp(tensor_i64(known, i), n, 0, n);
     cut[parts] = n;
     in->nout = (size_t)parts;
     for (int64_t i = 0; i < parts; i++) {
@@ -333,7 +327,7 @@ static bool split_perform(Call *c) {
     for (int64_t i = 0; i < parts; i++) {
         int64_t to = t.ndim == 0      ? (i + 1) * (n / parts)
                      : i == parts - 1 ? n
-                                      : clamp_cut(tensor_i64(&t, i), n);
+                                      : slice_clamp(tensor_i64(&t, i), n, 0, n);
         Tensor *v = call_view(c, (size_t)i, call_in(c, 0));
         if (!v) return false;
         v->dtype = x.dtype;
