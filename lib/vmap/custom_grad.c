@@ -2,6 +2,7 @@
  * the function itself, and a wrapper function gives its results the right shapes. An
  * input without rows has a single gradient, the sum over all rows; a result that is the
  * same for all rows is broadcast. */
+#include "vmap/kit.h"
 #include "vmap/vmap.h"
 
 #include <stdio.h>
@@ -53,12 +54,6 @@ static Var add_grad_input(CustomGrad *o, size_t i) {
     return graph_input(o->made, sym(s, name), t);
 }
 
-static Var repeat_for_rows(CustomGrad *o, Var x, Var size) {
-    Var item[MAX_NDIM + 1] = {size};
-    Var in[2] = {x, ints_stack(&o->b, shape_items(&o->b, x, 0, 1, item), item)};
-    return apply_named(&o->b, "broadcast_to", 2, in, 0, NULL);
-}
-
 /* Gives result k of the vmapped derivative the shape of the variable it belongs to. */
 static Var fit_result(CustomGrad *o, size_t k, Var x, Var size) {
     const Type *t = var_type(o->made, x),
@@ -71,7 +66,7 @@ static Var fit_result(CustomGrad *o, size_t k, Var x, Var size) {
         return apply_named(&o->b, "sum", 1, &x, 1, &axis);
     }
     if (has) return x;
-    return wanted ? repeat_for_rows(o, x, size)
+    return wanted ? vmap_broadcast(&o->b, x, size)
                   : op_call2(&o->b, "multiply", x, op_cast_to(&o->b, size, t->dtype));
 }
 

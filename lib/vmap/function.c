@@ -1,5 +1,6 @@
 /* vmap of a function of the graph, as a function: made once for each choice of inputs
  * that have rows. fn's body is imported on the first row, then rebuilt for all rows. */
+#include "vmap/kit.h"
 #include "vmap/vmap.h"
 
 #include <stdio.h>
@@ -73,10 +74,9 @@ static void drop_first_row_effects(VmapFunction *r, size_t n, const Var *was,
 
 /* Repeats a value that is the same for all rows. */
 static Var broadcast_over_rows(VmapFunction *r, Var x) {
-    Var item[MAX_NDIM + 1] = {graph_dim(r->made, r->dim)};
-    if (var_type(r->made, x)->kind != TYPE_TENSOR) return x;
-    Var in[2] = {x, ints_stack(&r->b, shape_items(&r->b, x, 0, 1, item), item)};
-    return apply_named(&r->b, "broadcast_to", 2, in, 0, NULL);
+    Var size = graph_dim(r->made, r->dim);
+    return var_type(r->made, x)->kind == TYPE_TENSOR ? vmap_broadcast(&r->b, x, size)
+                                                     : x;
 }
 
 static bool build_vmapped_body(VmapFunction *r) {

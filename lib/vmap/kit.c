@@ -64,6 +64,12 @@ Var vmap_pad_rank(Vmap *q, size_t i, int ndim) {
     return apply_named(q->b, "expand_dims", 1, &q->in[i], 1, &axis);
 }
 
+Var vmap_broadcast(Builder *b, Var x, Var size) {
+    Var item[MAX_NDIM + 1] = {size};
+    Var in[2] = {x, ints_stack(b, shape_items(b, x, 0, 1, item), item)};
+    return apply_named(b, "broadcast_to", 2, in, 0, NULL);
+}
+
 Var vmap_with_rows(Vmap *q, size_t i) {
     if (q->rows[i]) return q->in[i];
     const Type *t = var_type(q->b->g, q->in[i]);

@@ -62,6 +62,8 @@ int vmap_ndim(const Vmap *q, size_t i); /* rank of one row of input i */
 /* in[i], each row padded with leading ones up to rank `ndim`; in[i] itself if it has no
  * rows. */
 Var vmap_pad_rank(Vmap *q, size_t i, int ndim);
+/* x for each of `size` rows. */
+Var vmap_broadcast(Builder *b, Var x, Var size);
 /* in[i] with rows, by broadcasting (a view) if it has none. */
 Var vmap_with_rows(Vmap *q, size_t i);
 /* Do all inputs from `first` on lack rows? */
