@@ -27,7 +27,7 @@ Check *check_new(Graph *g, const CheckOptions *o) {
 
 void check_free(Check *c) {
     if (!c) return;
-    if (c->open) frame_close(&c->main);
+    if (c->open) reference_close(&c->main);
     session_set_slot(c->s, SLOT_CHECK, NULL, NULL);
     past_free(&c->past);
     book_free(c);
@@ -48,7 +48,7 @@ void check_set_dim(Check *c, Sym name, int64_t value) {
 }
 
 /* ---- before a call ---- */
-static void check_leaf(Check *c, Var v, const Value *x) {
+static void check_leaf_value(Check *c, Var v, const Value *x) {
     const Type *t = var_type(c->book, v);
     const char *name = sym_text(c->s, var_leafrec(c->book, v)->name);
     Filter how = {.strict = true, .finite = !c->o.allow_nonfinite};
@@ -62,16 +62,16 @@ static void check_leaf(Check *c, Var v, const Value *x) {
                "the value of %s is none of its type: %s", name, why))
         return;
     found_note(c, NOWHERE, "its type is %s", type_str(c->s, t));
-    note_value(c, "its value", x);
+    check_note_value(c, "its value", x);
     if (how.finite)
         found_note(c, NOWHERE, "--allow-nonfinite takes nan and inf as they are");
 }
 
-static void set_leaf(Check *c, Var v, const Value *x, bool *ok) {
+static void set_checked_leaf(Check *c, Var v, const Value *x, bool *ok) {
     if (!x || (x->kind == TYPE_TENSOR && !x->t.data)) return;
-    check_leaf(c, v, x);
-    *ok = *ok && frame_set(&c->main, v, x);
-    frame_bind(&c->main, var_type(c->book, v), x);
+    check_leaf_value(c, v, x);
+    *ok = *ok && reference_set(&c->main, v, x);
+    reference_bind(&c->main, var_type(c->book, v), x);
 }
 
 static bool set_leaves(Check *c, Machine *m) {
@@ -80,12 +80,12 @@ static bool set_leaves(Check *c, Machine *m) {
     for (size_t i = 0; i < c->dim.n; i++)
         map_put(&c->main.dim, c->dim.p[i].name, (uint64_t)c->dim.p[i].value);
     for (size_t i = 0; i < g->inputs.n; i++)
-        set_leaf(c, g->inputs.p[i], vm_input(m, i), &ok);
+        set_checked_leaf(c, g->inputs.p[i], vm_input(m, i), &ok);
     for (size_t i = 0; i < g->shared.n; i++) {
         size_t mark = diag_count(c->s);
         const Value *x = vm_shared(m, i);
         if (x)
-            set_leaf(c, g->shared.p[i], x, &ok);
+            set_checked_leaf(c, g->shared.p[i], x, &ok);
         else
             diag_rewind(c->s, mark); /* the run reports it if it matters */
     }
@@ -93,11 +93,11 @@ static bool set_leaves(Check *c, Machine *m) {
 }
 
 bool check_begin(Check *c, Machine *m) {
-    if (c->open) frame_close(&c->main);
-    frame_open(&c->main, c, c->books.p[0]);
+    if (c->open) reference_close(&c->main);
+    reference_open(&c->main, c, c->books.p[0]);
     c->open = true;
     if (!set_leaves(c, m)) return false;
-    frame_run(&c->main, true);
+    reference_run(&c->main, true);
     return check_tell(c);
 }
 
@@ -106,38 +106,39 @@ static const char *name_of(const Call *call) {
     return call->op->name;
 }
 
-static bool agree(Check *c, const Value *a, const Value *b) {
+static bool values_agree(Check *c, const Value *a, const Value *b) {
     Approx how = APPROX_DEFAULT;
     how.sloppy = c->o.sloppy;
     return value_approx(c->s, a, b, how);
 }
 
-static bool known(const Check *c, const Call *call, Var v, const Value *got,
-                  Value *want) {
+static bool find_reference(const Check *c, const Call *call, Var v, const Value *got,
+                           Value *want) {
     if (call->g != c->ready || !got) return false;
     if (got->kind == TYPE_NONE && var_type(call->g, v)->kind != TYPE_NONE) return false;
     bool array = got->kind == TYPE_TENSOR || got->kind == TYPE_RANDOM;
-    return (!array || got->t.data) && frame_get(&c->main, c->ready_map[v], want);
+    return (!array || got->t.data) && reference_get(&c->main, c->ready_map[v], want);
 }
 
 static void tell_difference(Check *c, const Call *call, const Value *want,
                             const Value *got) {
     Approx how = APPROX_DEFAULT;
     how.sloppy = c->o.sloppy;
-    note_apply(c, call->g, call->id);
-    note_value(c, "by its kernel alone", want);
-    note_value(c, "in the run", got);
+    check_note_apply(c, call->g, call->id);
+    check_note_value(c, "by its kernel alone", want);
+    check_note_value(c, "in the run", got);
     check_note_difference(c, want, got, how);
 }
 
-static bool before(void *ctx, size_t step, const Call *call) {
+static bool check_step_inputs(void *ctx, size_t step, const Call *call) {
     Check *c = ctx;
     (void)step;
     for (size_t i = 0; i < call->nin && !check_full(c); i++) {
         Value want;
         if (call->computed && call->computed[i] != COMPUTED) continue;
-        if (!known(c, call, apply_in(call->g, call->id)[i], call->in[i], &want) ||
-            agree(c, &want, call->in[i]))
+        if (!find_reference(c, call, apply_in(call->g, call->id)[i], call->in[i],
+                            &want) ||
+            values_agree(c, &want, call->in[i]))
             continue;
         if (found(c, E_DESTROY_MAP, check_key(E_DESTROY_MAP, call->op, 9), call->at,
                   "input %zu of %s was written over before it was read", i,
@@ -147,13 +148,15 @@ static bool before(void *ctx, size_t step, const Call *call) {
     return true;
 }
 
-static bool after(void *ctx, size_t step, const Call *call, double seconds) {
+static bool check_step_outputs(void *ctx, size_t step, const Call *call,
+                               double seconds) {
     Check *c = ctx;
     (void)step, (void)seconds;
     for (size_t i = 0; i < call->nout && !check_full(c); i++) {
         Value want;
         Var v = call->g->apply[call->id].out + (Var)i;
-        if (!known(c, call, v, &call->out[i], &want) || agree(c, &want, &call->out[i]))
+        if (!find_reference(c, call, v, &call->out[i], &want) ||
+            values_agree(c, &want, &call->out[i]))
             continue;
         if (found(c, E_THUNK_OUTPUT, check_key(E_THUNK_OUTPUT, call->op, 99), call->at,
                   "output %zu of %s is another in the run than by its kernel alone", i,
@@ -164,7 +167,7 @@ static bool after(void *ctx, size_t step, const Call *call, double seconds) {
 }
 
 VmHooks check_hooks(Check *c) {
-    return (VmHooks){c, before, after};
+    return (VmHooks){c, check_step_inputs, check_step_outputs};
 }
 
 /* ---- after a call ---- */
@@ -172,10 +175,10 @@ static void compare_result(Check *c, const char *kind, const char *name, Var v,
                            const Value *got) {
     Value want;
     if (!got) return;
-    if (!frame_get(&c->main, v, &want)) {
+    if (!reference_get(&c->main, v, &want)) {
         if (found_warning(c, E_VERDICT, hash_mix(77, v), NOWHERE,
                           "%s %s could not be checked", kind, name))
-            found_note(c, NOWHERE, "%s", frame_reason(&c->main, v));
+            found_note(c, NOWHERE, "%s", reference_reason(&c->main, v));
         return;
     }
     Approx how = check_how(c->book, v, c->loose);
@@ -184,10 +187,10 @@ static void compare_result(Check *c, const char *kind, const char *name, Var v,
                "the %s %s is another than that of the graph as it was written", kind,
                name))
         return;
-    note_value(c, "as written", &want);
-    note_value(c, "as run", got);
+    check_note_value(c, "as written", &want);
+    check_note_value(c, "as run", got);
     check_note_difference(c, &want, got, how);
-    note_tree(c, "as written", c->book, v);
+    check_note_tree(c, "as written", c->book, v);
 }
 
 /* Results belong to the caller: nothing else may share their memory. */
@@ -221,7 +224,7 @@ bool check_end(Check *c, Machine *m) {
                        vm_shared(m, k));
     }
     check_sharing(c, m);
-    frame_close(&c->main);
+    reference_close(&c->main);
     c->open = false;
     return check_tell(c);
 }

@@ -52,7 +52,7 @@ typedef struct Kept {
     bool has;
 } Kept;
 /* One run of one graph of the book. */
-typedef struct CompileFrame {
+typedef struct ReferenceRun {
     struct Check *c;
     Book *b;
     const Graph *g;
@@ -61,8 +61,8 @@ typedef struct CompileFrame {
     const char **why; /* by Apply: its kernel's error, if it failed */
     uint8_t *unread;  /* by input of each Apply: a lazy one didn't need it */
     Map dim;          /* sym to value */
-    struct CompileFrame *outer;
-} CompileFrame;
+    struct ReferenceRun *outer;
+} ReferenceRun;
 
 /* ---- storage for runs ---- */
 typedef struct Room {
@@ -109,7 +109,7 @@ struct Check {
     Map told;      /* findings already reported */
     Map often;     /* by signature: number of checks */
     Past past;
-    CompileFrame main;
+    ReferenceRun main;
     const char *limit; /* the error when memory, time or call depth ran out; NULL:
                         * none */
     DiagCode limit_code;
@@ -118,7 +118,7 @@ struct Check {
     bool open;      /* main has the values of the current call */
 };
 
-bool is_array(const Value *v); /* inspect.c */
+bool check_is_array(const Value *v); /* inspect.c */
 /* ---- report.c ---- */
 /* Adds a finding unless it was reported before; notes may follow. `key` decides which
  * findings are the same. */
@@ -129,11 +129,11 @@ bool found_warning(Check *c, DiagCode code, uint64_t key, Span at, const char *f
 void found_note(Check *c, Span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* dtype, shape, strides, range, and the elements of a small one. */
-void note_value(Check *c, const char *label, const Value *v);
+void check_note_value(Check *c, const char *label, const Value *v);
 /* Notes where and by how much two values differ. */
 void check_note_difference(Check *c, const Value *want, const Value *got, Approx how);
-void note_apply(Check *c, const Graph *g, ApplyId a);
-void note_tree(Check *c, const char *label, const Graph *g, Var v);
+void check_note_apply(Check *c, const Graph *g, ApplyId a);
+void check_note_tree(Check *c, const char *label, const Graph *g, Var v);
 bool check_full(const Check *c); /* enough findings */
 bool check_tell(Check *c); /* reports the findings to the session; false if there are
                             * any */
@@ -172,26 +172,27 @@ bool room_is_intact(const Room *r);
 bool room_holds(Check *c, const Room *r, const Form *f, const Tensor *like);
 void *room_raw(Check *c, size_t bytes, Rooms *rooms); /* NULL: diagnosed */
 void rooms_free(Rooms *r);
-void fill_666(DType d, void *p, size_t n);
+void room_fill_666(DType d, void *p, size_t n);
 
 /* ---- reference_eval.c ---- */
-void frame_open(CompileFrame *f, Check *c, Book *b);
-void frame_close(CompileFrame *f);
+void reference_open(ReferenceRun *f, Check *c, Book *b);
+void reference_close(ReferenceRun *f);
 /* False: not enough memory, diagnosed. */
-bool frame_set(CompileFrame *f, Var v, const Value *x);
-bool frame_get(const CompileFrame *f, Var v, Value *x); /* borrowed; false: no value */
+bool reference_set(ReferenceRun *f, Var v, const Value *x);
+bool reference_get(const ReferenceRun *f, Var v,
+                   Value *x); /* borrowed; false: no value */
 /* The same as a value that the caller owns: arrays are copied. */
-bool frame_copy(const CompileFrame *f, Var v, Value *x);
-void frame_bind(CompileFrame *f, const Type *t,
-                const Value *x); /* binds dims from a leaf's shape */
+bool reference_copy(const ReferenceRun *f, Var v, Value *x);
+void reference_bind(ReferenceRun *f, const Type *t,
+                    const Value *x); /* binds dims from a leaf's shape */
 /* The reason why a variable has no value. */
-const char *frame_reason(const CompileFrame *f, Var v);
+const char *reference_reason(const ReferenceRun *f, Var v);
 /* Computes all variables, with checks if `checked`. */
-void frame_run(CompileFrame *f, bool checked);
+void reference_run(ReferenceRun *f, bool checked);
 
 /* ---- kernel_trial.c: one Apply, run in many variations ---- */
 typedef struct Subject {
-    CompileFrame *f;
+    ReferenceRun *f;
     Check *c;
     Session *s;
     const Graph *g;
@@ -269,13 +270,13 @@ bool subject_same(Subject *x, const OpRun *r, bool bits);
 
 /* ---- op.c ---- */
 /* Reports non-finite results. */
-void op_finite(CompileFrame *f, ApplyId a,
+void op_finite(ReferenceRun *f, ApplyId a,
                bool again); /* again: run functions once more */
 /* Runs the Apply, checked or not, and stores its results in the frame. */
-void op_check(CompileFrame *f, ApplyId a, bool checked);
+void op_check(ReferenceRun *f, ApplyId a, bool checked);
 /* ---- own.c: ops defined by formulas ---- */
 /* Runs the definition op by op, with checks in its first runs. */
-bool own_run(Subject *x, OpRun *r);
+bool userop_trial(Subject *x, OpRun *r);
 /* ---- shape.c ---- */
 void shape_check(Subject *x);
 /* Runs an Apply on its own in the machine, on inputs of that form. */

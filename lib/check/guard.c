@@ -10,15 +10,15 @@ static bool is_exempt(const Guard *w, const Graph *g, Var v) {
     return false;
 }
 
-static void count_text(Str *out, int64_t n, const char *what) {
+static void put_fault_count(Str *out, int64_t n, const char *what) {
     if (n) str_printf(out, "%s%lld %s", out->n ? ", " : "", (long long)n, what);
 }
 
 /* "2 nan, 1 inf"; empty: nothing found. */
-static void faults(const Guard *w, const Stats *q, Str *out) {
-    if (w->what & GUARD_NAN) count_text(out, q->nans, "nan");
-    if (w->what & GUARD_INF) count_text(out, q->infs, "inf");
-    if (w->what & GUARD_BIG) count_text(out, q->big, "beyond 1e10");
+static void put_faults(const Guard *w, const Stats *q, Str *out) {
+    if (w->what & GUARD_NAN) put_fault_count(out, q->nans, "nan");
+    if (w->what & GUARD_INF) put_fault_count(out, q->infs, "inf");
+    if (w->what & GUARD_BIG) put_fault_count(out, q->big, "beyond 1e10");
 }
 
 static bool is_watched(const Value *v) {
@@ -72,7 +72,7 @@ static bool leaf_fault(const Call *c, Var v, const Tensor *t, const Stats *q,
     return false;
 }
 
-static bool after(void *ctx, size_t step, const Call *c, double seconds) {
+static bool guard_step_outputs(void *ctx, size_t step, const Call *c, double seconds) {
     const Guard *w = ctx;
     Str what = STR(c->s);
     bool ok = true;
@@ -80,7 +80,7 @@ static bool after(void *ctx, size_t step, const Call *c, double seconds) {
     for (size_t i = 0; ok && i < c->nout; i++) {
         if (!is_watched(&c->out[i])) continue;
         Stats q = tensor_stats(&c->out[i].t);
-        faults(w, &q, &what);
+        put_faults(w, &q, &what);
         if (what.n && !is_exempt(w, c->g, c->g->apply[c->id].out + (Var)i))
             ok = output_fault(c, i, &q, str_text(&what));
         str_clear(&what);
@@ -95,31 +95,31 @@ static bool is_guarded_leaf(const Graph *g, Var v) {
     return g->main == g && (k == LEAF_INPUT || k == LEAF_SHARED);
 }
 
-static bool check_leaf(const Guard *w, const Call *c, Var v, const Value *x) {
+static bool guard_leaf(const Guard *w, const Call *c, Var v, const Value *x) {
     if (!is_guarded_leaf(c->g, v) || !is_watched(x)) return true;
     Str what = STR(c->s);
     Stats q = tensor_stats(&x->t);
-    faults(w, &q, &what);
+    put_faults(w, &q, &what);
     bool ok = !what.n || is_exempt(w, c->g, v) ||
               leaf_fault(c, v, &x->t, &q, str_text(&what));
     str_free(&what);
     return ok;
 }
 
-static bool before(void *ctx, size_t step, const Call *c) {
+static bool guard_step_inputs(void *ctx, size_t step, const Call *c) {
     (void)step;
     for (size_t i = 0; i < c->nin; i++)
-        if (!check_leaf(ctx, c, apply_in(c->g, c->id)[i], c->in[i])) return false;
+        if (!guard_leaf(ctx, c, apply_in(c->g, c->id)[i], c->in[i])) return false;
     return true;
 }
 
 VmHooks guard_hooks(const Guard *g) {
-    return (VmHooks){(void *)(uintptr_t)g, before, after};
+    return (VmHooks){(void *)(uintptr_t)g, guard_step_inputs, guard_step_outputs};
 }
 
 bool guard_outputs(const Guard *w, const Graph *ran, const Machine *m) {
     Call c = {.s = ran->s, .g = ran};
     for (size_t i = 0; i < ran->outputs.n; i++)
-        if (!check_leaf(w, &c, ran->outputs.p[i].var, vm_output(m, i))) return false;
+        if (!guard_leaf(w, &c, ran->outputs.p[i].var, vm_output(m, i))) return false;
     return true;
 }

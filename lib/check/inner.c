@@ -28,12 +28,12 @@ static bool run_by_vm(Checked *x, const Value *const *in, Value *out, Span at) {
     return ok;
 }
 
-static bool take_outputs(CompileFrame *f, Value *out) {
+static bool copy_reference_outputs(ReferenceRun *f, Value *out) {
     const Graph *g = f->g;
     size_t n = g->outputs.n + (g->until != VAR_NONE);
     for (size_t i = 0; i < n; i++) {
-        if (!frame_copy(f, i < g->outputs.n ? g->outputs.p[i].var : g->until,
-                        &out[i])) {
+        if (!reference_copy(f, i < g->outputs.n ? g->outputs.p[i].var : g->until,
+                            &out[i])) {
             while (i-- > 0)
                 value_unref(&out[i]);
             return false;
@@ -43,18 +43,18 @@ static bool take_outputs(CompileFrame *f, Value *out) {
 }
 
 static bool run_by_book(Checked *x, const Value *const *in, Value *out) {
-    CompileFrame f;
+    ReferenceRun f;
     const Graph *g = x->b->g;
     bool ok = true;
     if (!session_enter(x->c->s)) return false;
-    frame_open(&f, x->c, x->b);
+    reference_open(&f, x->c, x->b);
     for (size_t i = 0; ok && i < g->inputs.n; i++) {
-        ok = frame_set(&f, g->inputs.p[i], in[i]);
-        if (ok) frame_bind(&f, var_type(g, g->inputs.p[i]), in[i]);
+        ok = reference_set(&f, g->inputs.p[i], in[i]);
+        if (ok) reference_bind(&f, var_type(g, g->inputs.p[i]), in[i]);
     }
-    if (ok) frame_run(&f, true);
-    ok = ok && take_outputs(&f, out);
-    frame_close(&f);
+    if (ok) reference_run(&f, true);
+    ok = ok && copy_reference_outputs(&f, out);
+    reference_close(&f);
     session_leave(x->c->s);
     return ok;
 }

@@ -16,16 +16,17 @@ Span subject_place(const Subject *x) {
 
 void subject_note(Subject *x) {
     char label[32];
-    note_apply(x->c, x->g, x->id);
+    check_note_apply(x->c, x->g, x->id);
     for (size_t i = 0; i < x->nin && i < 8; i++) {
         if (!x->there[i]) continue;
         snprintf(label, sizeof label, "input %zu", i);
-        note_value(x->c, label, &x->in[i]);
+        check_note_value(x->c, label, &x->in[i]);
     }
 }
 
 /* Advice for the author of the op: a plugin's or a row's. */
-static const char *advice(const Subject *x, const char *plugin, const char *row) {
+static const char *plugin_or_op_advice(const Subject *x, const char *plugin,
+                                       const char *row) {
     return x->op->plugin ? plugin : row;
 }
 
@@ -33,11 +34,12 @@ static const char *advice_on_writing(const Subject *x, bool object) {
     if (object)
         return "values of such types are shared: leave the input as it is, and make "
                "another in what api->output_object gives";
-    return advice(x,
-                  "say it with destroy_map, or work in storage that api->output or "
-                  "api->scratch gives",
-                  "say it with `destroys` (or `reuse`, where the plan may decide), or "
-                  "work in storage that call_out gives");
+    return plugin_or_op_advice(
+        x,
+        "say it with destroy_map, or work in storage that api->output or "
+        "api->scratch gives",
+        "say it with `destroys` (or `reuse`, where the plan may decide), or "
+        "work in storage that call_out gives");
 }
 
 /* ---- inputs after a run ---- */
@@ -61,9 +63,9 @@ static void changed_input(Subject *x, const OpRun *r, size_t k) {
                "%s wrote over input %zu, which it does not say it destroys%s%s",
                x->op->name, k, *r->how ? ", " : "", r->how))
         return;
-    note_apply(c, x->g, x->id);
-    note_value(c, "before", &x->in[k]);
-    note_value(c, "after", &r->given[k]);
+    check_note_apply(c, x->g, x->id);
+    check_note_value(c, "before", &x->in[k]);
+    check_note_value(c, "after", &r->given[k]);
     check_note_difference(c, &x->in[k], &r->given[k], exact);
     found_note(c, NOWHERE, "%s", advice_on_writing(x, r->copied[k]));
 }
@@ -74,7 +76,7 @@ static void check_inputs(Subject *x, const OpRun *r) {
         bool looked = r->given && (r->copied[k] || r->room_of[k] != SIZE_MAX);
         if (!looked || r->blank) continue;
         bool changed = is_changed(x, r, k), may = may_destroy(x, r, k);
-        bool empty = is_array(&x->in[k]) && tensor_size(&x->in[k].t) == 0;
+        bool empty = check_is_array(&x->in[k]) && tensor_size(&x->in[k].t) == 0;
         if (changed && !may) changed_input(x, r, k);
         if (changed || !may || r->reuse || empty) continue;
         if (r->kind == KIND_FIRST &&
@@ -82,7 +84,7 @@ static void check_inputs(Subject *x, const OpRun *r) {
                           subject_place(x),
                           "%s says that it destroys input %zu, which was not changed",
                           x->op->name, k))
-            note_apply(c, x->g, x->id);
+            check_note_apply(c, x->g, x->id);
     }
     for (size_t i = 0; i < r->rooms.n; i++)
         if (!room_is_intact(&r->rooms.p[i]) &&
@@ -106,32 +108,33 @@ static void check_past(Subject *x, const OpRun *r) {
 }
 
 /* ---- outputs: presence and type ---- */
-bool is_array(const Value *v) {
+bool check_is_array(const Value *v) {
     return v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM;
 }
 
 void subject_note_type(Subject *x, size_t i, const Value *v) {
     found_note(x->c, NOWHERE, "its type is %s", type_str(x->s, x->type[i]));
-    note_value(x->c, "its value", v);
+    check_note_value(x->c, "its value", v);
     if (v->kind != TYPE_TENSOR || !dtype_is_inexact(v->t.dtype)) return;
     Stats q = tensor_stats(&v->t);
     found_note(x->c, NOWHERE, "isfinite: %s", q.nans || q.infs ? "no" : "yes");
 }
 
-static void invalid(Subject *x, const OpRun *r, size_t i, const char *why) {
+static void tell_invalid(Subject *x, const OpRun *r, size_t i, const char *why) {
     if (!found(x->c, E_INVALID_VALUE, subject_key(x, E_INVALID_VALUE, 0),
                subject_place(x), "output %zu of %s is no value of its type: %s%s%s", i,
                x->op->name, why, *r->how ? ", " : "", r->how))
         return;
-    if (!is_array(&r->out_value[i]) || r->out_value[i].t.data)
+    if (!check_is_array(&r->out_value[i]) || r->out_value[i].t.data)
         subject_note_type(x, i, &r->out_value[i]);
     subject_note(x);
     found_note(x->c, NOWHERE, "%s",
-               advice(x,
-                      "perform must make what make_node or otypes says; one of the two "
-                      "is wrong",
-                      "a kernel must give what the op's typing rule promises; one of "
-                      "the two is wrong"));
+               plugin_or_op_advice(
+                   x,
+                   "perform must make what make_node or otypes says; one of the two "
+                   "is wrong",
+                   "a kernel must give what the op's typing rule promises; one of "
+                   "the two is wrong"));
 }
 
 /* The first named dim that contradicts an earlier input. */
@@ -152,14 +155,14 @@ static bool is_valid(Subject *x, const OpRun *r, size_t i) {
     const char *why = NULL;
     Value same = {0};
     size_t mark = diag_count(x->s);
-    if (is_array(v) && !v->t.data)
+    if (check_is_array(v) && !v->t.data)
         why = "there is none";
     else if (!value_filter(x->s, t, v, (Filter){.strict = true}, "it", NOWHERE, &same))
         why = check_forget(x->c, mark);
     else if (v->kind == TYPE_TENSOR)
         why = wrong_dim(x, t, &v->t);
     value_unref(&same);
-    if (why) invalid(x, r, i, why);
+    if (why) tell_invalid(x, r, i, why);
     return !why;
 }
 
@@ -169,12 +172,12 @@ static bool lies_in(const Tensor *t, const Room *r) {
     return p >= from && p < from + r->bytes + (size_t)2 * GUARD_BYTES;
 }
 
-static int views(const Subject *x, size_t i) {
+static int viewed_input(const Subject *x, size_t i) {
     return op_view(x->g, x->id, i);
 }
 
 static bool may_share(const Subject *x, const OpRun *r, size_t i, size_t k) {
-    if (views(x, i) == (int)k || (i == r->reuse_out && r->reuse == (int)k + 1))
+    if (viewed_input(x, i) == (int)k || (i == r->reuse_out && r->reuse == (int)k + 1))
         return true;
     return x->op->destroys && x->op->destroys(x->g, x->id, i) == (int)k;
 }
@@ -193,16 +196,16 @@ static void check_views(Subject *x, const OpRun *r, size_t i) {
                 continue;
             subject_note(x);
             found_note(x->c, NOWHERE, "say it with %s, or copy",
-                       advice(x, "view_map", "`view` or `views`"));
+                       plugin_or_op_advice(x, "view_map", "`view` or `views`"));
         }
-        if (!shares && views(x, i) == (int)k && r->kind == KIND_FIRST &&
+        if (!shares && viewed_input(x, i) == (int)k && r->kind == KIND_FIRST &&
             tensor_size(t) > 1 &&
             found_warning(x->c, E_VIEW_MAP, subject_key(x, E_VIEW_MAP, 1),
                           subject_place(x),
                           "%s says that output %zu views input %zu, but new memory was "
                           "taken",
                           x->op->name, i, k))
-            note_apply(x->c, x->g, x->id);
+            check_note_apply(x->c, x->g, x->id);
     }
 }
 
@@ -210,7 +213,7 @@ static void check_overlap(Subject *x, const OpRun *r, size_t i, size_t j) {
     const Tensor *a = &r->out_value[i].t, *b = &r->out_value[j].t;
     if (tensor_size(a) == 0 || tensor_size(b) == 0 || !tensor_may_share_memory(a, b))
         return;
-    if (views(x, i) >= 0 && views(x, i) == views(x, j)) return;
+    if (viewed_input(x, i) >= 0 && viewed_input(x, i) == viewed_input(x, j)) return;
     if (found(x->c, E_VIEW_MAP, subject_key(x, E_VIEW_MAP, 2), subject_place(x),
               "outputs %zu and %zu of %s share memory", i, j, x->op->name))
         subject_note(x);
@@ -218,7 +221,7 @@ static void check_overlap(Subject *x, const OpRun *r, size_t i, size_t j) {
 
 /* The same for a value of a plugin's type, using its may_share_memory. False: both
  * would free the same memory, so the output was abandoned. */
-static bool check_object(Subject *x, OpRun *r, size_t i) {
+static bool check_object_memory(Subject *x, OpRun *r, size_t i) {
     Value *v = &r->out_value[i];
     for (size_t k = 0; k < x->nin; k++) {
         const Value *in = &r->given[k];
@@ -256,7 +259,7 @@ static bool check_boxed(Subject *x, OpRun *r) {
     bool ok = true;
     for (size_t i = 0; i < x->nout; i++) {
         if (r->out_value[i].kind != TYPE_PLUGIN || !x->op->plugin) continue;
-        bool own = check_object(x, r, i);
+        bool own = check_object_memory(x, r, i);
         for (size_t j = 0; own && j < i; j++)
             own = check_objects(x, r, i, &r->out_value[j], "another of them");
         if (own && x->first)
@@ -268,15 +271,15 @@ static bool check_boxed(Subject *x, OpRun *r) {
 
 static void check_memory(Subject *x, const OpRun *r) {
     for (size_t i = 0; i < x->nout; i++) {
-        if (!is_array(&r->out_value[i])) continue;
+        if (!check_is_array(&r->out_value[i])) continue;
         if (tensor_size(&r->out_value[i].t)) check_views(x, r, i);
         for (size_t j = 0; j < i; j++)
-            if (is_array(&r->out_value[j])) check_overlap(x, r, j, i);
+            if (check_is_array(&r->out_value[j])) check_overlap(x, r, j, i);
     }
 }
 
 /* ---- outputs: their values ---- */
-static bool same(Subject *x, const Value *a, const Value *b, bool bits) {
+static bool same_value(Subject *x, const Value *a, const Value *b, bool bits) {
     Approx how = APPROX_DEFAULT;
     how.sloppy = x->c->o.sloppy;
     if (!bits) return value_approx(x->s, a, b, how);
@@ -290,13 +293,13 @@ bool subject_same(Subject *x, const OpRun *r, bool bits) {
     Approx how = APPROX_DEFAULT;
     how.sloppy = c->o.sloppy;
     for (size_t i = 0; i < x->nout; i++) {
-        if (same(x, &x->base[i], &r->out_value[i], bits)) continue;
+        if (same_value(x, &x->base[i], &r->out_value[i], bits)) continue;
         if (!found(c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, r->kind),
                    subject_place(x), "output %zu of %s is another %s", i, x->op->name,
                    r->how))
             return false;
-        note_value(c, "first", &x->base[i]);
-        note_value(c, "then", &r->out_value[i]);
+        check_note_value(c, "first", &x->base[i]);
+        check_note_value(c, "then", &r->out_value[i]);
         check_note_difference(c, &x->base[i], &r->out_value[i], bits ? exact : how);
         subject_note(x);
         return false;

@@ -12,7 +12,7 @@ typedef struct Host {
     OpRun *r;
 } Host;
 
-static bool same_layout(const Tensor *t, DType d, int ndim, const int64_t *shape) {
+static bool is_contiguous_as(const Tensor *t, DType d, int ndim, const int64_t *shape) {
     return t->dtype == d && t->ndim == ndim && tensor_is_contiguous(t) &&
            (ndim == 0 || memcmp(t->shape, shape, (size_t)ndim * sizeof *shape) == 0);
 }
@@ -24,10 +24,10 @@ static bool host_alloc(Call *call, size_t i, DType d, int ndim, const int64_t *s
     int over = call->reuse ? call->reuse[i] : -1;
     Tensor kept = call->out[i].t;
     bool keeps = h->x->op->keeps_storage && h->r->previous && kept.data;
-    if (keeps && same_layout(&kept, d, ndim, shape))
+    if (keeps && is_contiguous_as(&kept, d, ndim, shape))
         tensor_copy_view(&t, &kept);
     else if (over >= 0 && call->in[over]->kind == TYPE_TENSOR &&
-             same_layout(call_in(call, (size_t)over), d, ndim, shape))
+             is_contiguous_as(call_in(call, (size_t)over), d, ndim, shape))
         tensor_copy_view(&t, call_in(call, (size_t)over));
     else if (!form_new(h->x->c, &form, d, ndim, shape, &h->r->rooms, &t))
         return false;
@@ -55,8 +55,8 @@ static bool copies_well(Subject *x, const Value *from) {
               "the copy of a value of type %s is another: so says its copy, or "
               "from_bytes of to_bytes",
               type_str(x->s, value_type(x->s, from)))) {
-        note_value(x->c, "the value", from);
-        note_value(x->c, "its copy", &probe);
+        check_note_value(x->c, "the value", from);
+        check_note_value(x->c, "its copy", &probe);
     }
     value_unref(&probe);
     return equal;
@@ -67,7 +67,7 @@ static bool copies_well(Subject *x, const Value *from) {
 bool subject_clone(Subject *x, const Value *from, Value *to, bool *own) {
     bool plugin = from->kind == TYPE_PLUGIN && from->obj && x->op->plugin;
     *own = false;
-    if (is_array(from) || (plugin && copies_well(x, from)))
+    if (check_is_array(from) || (plugin && copies_well(x, from)))
         return value_clone(x->s, from, to, own);
     return value_copy_view(to, from), true;
 }
@@ -79,7 +79,7 @@ static bool give_input(Subject *x, OpRun *r, size_t i) {
     r->given_p[i] = to;
     r->room_of[i] = SIZE_MAX;
     if (!x->there[i]) return *to = (Value){.kind = TYPE_NONE}, true;
-    if (!is_array(from)) return subject_clone(x, from, to, &r->copied[i]);
+    if (!check_is_array(from)) return subject_clone(x, from, to, &r->copied[i]);
     to->kind = from->kind;
     r->room_of[i] = r->rooms.n;
     if (!form_new(x->c, form, from->t.dtype, from->t.ndim, from->t.shape, &r->rooms,
@@ -89,7 +89,7 @@ static bool give_input(Subject *x, OpRun *r, size_t i) {
     if (!other)
         tensor_assign(&to->t, &from->t);
     else
-        fill_666(to->t.dtype, to->t.data, (size_t)tensor_size(&to->t));
+        room_fill_666(to->t.dtype, to->t.data, (size_t)tensor_size(&to->t));
     return true;
 }
 
@@ -106,7 +106,7 @@ static bool give_output(Subject *x, OpRun *r, size_t i) {
     return true;
 }
 
-static bool give(Subject *x, OpRun *r) {
+static bool give_operands(Subject *x, OpRun *r) {
     r->given = NEW_N(x->a, x->nin, Value);
     r->given_p = NEW_N(x->a, x->nin, const Value *);
     r->room_of = NEW_N(x->a, x->nin, size_t);
@@ -143,15 +143,15 @@ static bool out_shape(Subject *x, int *ndim, int64_t *shape) {
     return true;
 }
 
-static Loop *loop_of(const Subject *x, RunHow how) {
+static Loop *trial_loop(const Subject *x, RunHow how) {
     DType from = x->in[x->nin - 1].t.dtype, to = x->type[0]->dtype;
     if (how != RUN_BASELINE) return op_loop(x->s, x->op, from, to);
     return x->op->pick ? x->op->pick(from, to, 0) : x->op->loops->at[0][from];
 }
 
 /* Expands each input to a block of the output's size. */
-static bool blocks(Subject *x, OpRun *r, int ndim, const int64_t *shape,
-                   Tensor *block) {
+static bool broadcast_blocks(Subject *x, OpRun *r, int ndim, const int64_t *shape,
+                             Tensor *block) {
     for (size_t i = 0; i < x->nin; i++) {
         const Tensor *t = &r->given[i].t;
         if (!form_new(x->c, &form_plain, t->dtype, ndim, shape, &r->rooms, &block[i]))
@@ -199,11 +199,11 @@ static bool run_loop(Subject *x, OpRun *r) {
     int64_t shape[MAX_NDIM];
     int ndim;
     Tensor block[8] = {0};
-    Loop *loop = loop_of(x, r->impl);
+    Loop *loop = trial_loop(x, r->impl);
     if (!loop || x->nin > 8 || x->nout > 8) return r->why = "there is no loop", false;
     if (!out_shape(x, &ndim, shape)) return r->why = "the shapes differ", false;
-    bool ok =
-        blocks(x, r, ndim, shape, block) && loop_results(x, r, ndim, shape, block);
+    bool ok = broadcast_blocks(x, r, ndim, shape, block) &&
+              loop_results(x, r, ndim, shape, block);
     if (ok) {
         size_t n = (size_t)tensor_size(&r->out_value[0].t);
         if (n && call_loop(x, r, loop, n, block)) r->why = "an element has no result";
@@ -298,9 +298,9 @@ bool subject_run(Subject *x, OpRun *r) {
     size_t mark = diag_count(x->s);
     bool loop = x->loops && r->impl != RUN_REFERENCE;
     inner_swap(x->c, &kept, r->watched);
-    r->ok = give(x, r) && (loop     ? run_loop(x, r)
-                           : x->own ? own_run(x, r)
-                                    : run_kernel(x, r));
+    r->ok = give_operands(x, r) && (loop     ? run_loop(x, r)
+                                    : x->own ? userop_trial(x, r)
+                                             : run_kernel(x, r));
     inner_restore(x->c, &kept);
     if (diag_count(x->s) > mark) {
         const char *said = check_forget(x->c, mark);

@@ -68,7 +68,7 @@ static Monitored *seen_before(Monitor *m, size_t step, const Call *c) {
     return &m->seen.p[i];
 }
 
-static bool after(void *ctx, size_t step, const Call *c, double seconds) {
+static bool print_step_line(void *ctx, size_t step, const Call *c, double seconds) {
     Monitor *m = ctx;
     const Services *sv = services(c->s);
     if (!sv->print || !c->nout)
@@ -91,7 +91,7 @@ static bool after(void *ctx, size_t step, const Call *c, double seconds) {
 
 VmHooks monitor_hooks(Session *s, Monitor *m) {
     *m = (Monitor){.s = s, .at = MAP(s)};
-    return (VmHooks){.ctx = m, .after = after};
+    return (VmHooks){.ctx = m, .after = print_step_line};
 }
 
 static void say_left(const Monitor *m, const Monitored *x) {

@@ -14,7 +14,7 @@ static void failed_only_so(Subject *x, const OpRun *r) {
 }
 
 /* Runs a variation that must reproduce the first results. */
-static bool variant(Subject *x, OpRun *r, bool bits) {
+static bool run_variant(Subject *x, OpRun *r, bool bits) {
     bool ok = subject_run(x, r);
     if (!ok)
         failed_only_so(x, r);
@@ -23,9 +23,9 @@ static bool variant(Subject *x, OpRun *r, bool bits) {
     return ok;
 }
 
-static bool try(Subject *x, OpRun r, bool bits) {
+static bool try_variant(Subject *x, OpRun r, bool bits) {
     if (check_full(x->c)) return false;
-    bool ok = variant(x, &r, bits);
+    bool ok = run_variant(x, &r, bits);
     subject_end(x, &r);
     return ok;
 }
@@ -77,7 +77,7 @@ static void try_storage(Subject *x, bool all) {
                              "when its storage held something before: an array that is "
                              "%s, full of %s",
                              f->name, f->bytes ? "0xAA" : "666");
-        if (!try(x, r, false)) return;
+        if (!try_variant(x, r, false)) return;
     }
 }
 
@@ -89,7 +89,7 @@ static void try_inputs(Subject *x, bool all) {
         if (!form_applies(f, rank)) continue;
         OpRun r = {.kind = KIND_INPUTS, .in = f};
         r.how = arena_printf(x->a, "when the inputs are %s", f->name);
-        if (!try(x, r, false)) return;
+        if (!try_variant(x, r, false)) return;
     }
 }
 
@@ -103,9 +103,9 @@ static void try_previous(Subject *x) {
                    .poison = true,
                    .how = "when it gets its own storage back"};
     again.renewed = x->op->thunk != NULL;
-    bool ok = variant(x, &first, false) && variant(x, &again, false);
+    bool ok = run_variant(x, &first, false) && run_variant(x, &again, false);
     for (size_t i = 0; ok && again.renewed && i < x->nout; i++) {
-        if (!is_array(&again.out_value[i]) || op_view(x->g, x->id, i) >= 0 ||
+        if (!check_is_array(&again.out_value[i]) || op_view(x->g, x->id, i) >= 0 ||
             !tensor_may_share_memory(&again.out_value[i].t, &first.out_value[i].t))
             continue;
         if (found(
@@ -136,7 +136,8 @@ static void try_after_others(Subject *x) {
     bool ran = subject_run(x, &others);
     subject_end(x, &others);
     if (ran)
-        try(x,
+        try_variant(
+            x,
             (OpRun){.kind = KIND_REPEAT, .how = "in a run after one with other inputs"},
             true);
 }
@@ -146,7 +147,7 @@ static bool may_reuse(const Subject *x, size_t out, size_t in) {
     return out == 0 && in < 32 && (x->op->reuse >> in & 1);
 }
 
-static bool reusable(const Subject *x, size_t out, size_t in) {
+static bool is_reusable_input(const Subject *x, size_t out, size_t in) {
     const Value *v = &x->in[in], *o = &x->base[out];
     if (!x->there[in] || v->kind != TYPE_TENSOR || o->kind != TYPE_TENSOR) return false;
     bool size = x->loops ? dtype_size(v->t.dtype) == dtype_size(o->t.dtype)
@@ -157,35 +158,35 @@ static bool reusable(const Subject *x, size_t out, size_t in) {
 static void try_reuse(Subject *x) {
     for (size_t i = 0; i < x->nin * x->nout; i++) {
         size_t in = i % x->nin, out = i / x->nin;
-        if (!reusable(x, out, in)) continue;
+        if (!is_reusable_input(x, out, in)) continue;
         OpRun r = {.kind = KIND_REUSE, .reuse = (int)in + 1, .reuse_out = out};
         r.how =
             arena_printf(x->a, "when output %zu is written over input %zu", out, in);
-        if (!try(x, r, false)) return;
+        if (!try_variant(x, r, false)) return;
     }
 }
 
 static void try_references(Subject *x, bool small) {
     if ((x->op->debug && !x->op->debug_instead) || x->op->thunk)
-        try(x,
-            (OpRun){.kind = KIND_REFERENCE,
-                    .impl = RUN_REFERENCE,
-                    .how = "by its debug kernel"},
-            false);
+        try_variant(x,
+                    (OpRun){.kind = KIND_REFERENCE,
+                            .impl = RUN_REFERENCE,
+                            .how = "by its debug kernel"},
+                    false);
     if (!x->loops) return;
     if (session_cpu_level(x->s) > 0)
-        try(x,
-            (OpRun){.kind = KIND_BASELINE,
-                    .impl = RUN_BASELINE,
-                    .how = "by the loop of the plainest CPU"},
-            false);
+        try_variant(x,
+                    (OpRun){.kind = KIND_BASELINE,
+                            .impl = RUN_BASELINE,
+                            .how = "by the loop of the plainest CPU"},
+                    false);
     if (small)
-        try(x,
-            (OpRun){.kind = KIND_SINGLE,
-                    .impl = RUN_SINGLE,
-                    .poison = true,
-                    .how = "when its elements are computed one by one"},
-            false);
+        try_variant(x,
+                    (OpRun){.kind = KIND_SINGLE,
+                            .impl = RUN_SINGLE,
+                            .poison = true,
+                            .how = "when its elements are computed one by one"},
+                    false);
 }
 
 /* ---- other declarations of an op ---- */
@@ -210,30 +211,31 @@ static void try_claims(Subject *x) {
               op->name))
         subject_note(x);
     if (op->shape_only)
-        try(x,
-            (OpRun){.kind = KIND_BLANK,
-                    .blank = true,
-                    .how = "when elements change of which it says that only the "
-                           "shapes matter"},
-            false);
+        try_variant(x,
+                    (OpRun){.kind = KIND_BLANK,
+                            .blank = true,
+                            .how =
+                                "when elements change of which it says that only the "
+                                "shapes matter"},
+                    false);
     if (op->comm && x->nin == 2 && x->in[0].kind == TYPE_TENSOR &&
         x->in[1].kind == TYPE_TENSOR && x->in[0].t.dtype == x->in[1].t.dtype &&
         tensor_same_shape(&x->in[0].t, &x->in[1].t))
-        try(x,
-            (OpRun){.kind = KIND_SWAP,
-                    .swapped = true,
-                    .how = "when its two inputs change places, though it is "
-                           "said to be commutative"},
-            false);
+        try_variant(x,
+                    (OpRun){.kind = KIND_SWAP,
+                            .swapped = true,
+                            .how = "when its two inputs change places, though it is "
+                                   "said to be commutative"},
+                    false);
 }
 
 /* ---- how many variations ---- */
-static int64_t elements(const Subject *x) {
+static int64_t count_elements(const Subject *x) {
     int64_t n = 0;
     for (size_t i = 0; i < x->nin; i++)
-        if (x->there[i] && is_array(&x->in[i])) n += tensor_size(&x->in[i].t);
+        if (x->there[i] && check_is_array(&x->in[i])) n += tensor_size(&x->in[i].t);
     for (size_t i = 0; i < x->nout; i++)
-        if (is_array(&x->base[i])) n += tensor_size(&x->base[i].t);
+        if (check_is_array(&x->base[i])) n += tensor_size(&x->base[i].t);
     return n;
 }
 
@@ -247,7 +249,7 @@ static uint64_t times_seen(Subject *x) {
 }
 
 /* A definition has no kernel; it is also run as the plan would run it, in one piece. */
-static void try_own(Subject *x, bool small) {
+static void try_userop(Subject *x, bool small) {
     shape_check(x);
     for (size_t i = 0; all_arrays(x) && small && i < 2; i++)
         vm_check(x, i ? &storage_forms[1] : &form_plain);
@@ -256,14 +258,15 @@ static void try_own(Subject *x, bool small) {
 
 static void try_everything(Subject *x) {
     uint64_t seen = times_seen(x);
-    int64_t n = elements(x);
+    int64_t n = count_elements(x);
     bool small = n <= LARGE, all = small && !x->inner;
     if (seen >= OFTEN_SOME || check_full(x->c)) return;
     if (x->own) {
-        try_own(x, small);
+        try_userop(x, small);
         return;
     }
-    try(x, (OpRun){.kind = KIND_REPEAT, .how = "in a second run with the same inputs"},
+    try_variant(
+        x, (OpRun){.kind = KIND_REPEAT, .how = "in a second run with the same inputs"},
         true);
     try_after_others(x);
     if (n <= HUGE_) try_references(x, small);
@@ -280,7 +283,7 @@ static void try_everything(Subject *x) {
 }
 
 /* ---- one Apply ---- */
-static bool subject_open(Subject *x, CompileFrame *f, ApplyId id) {
+static bool subject_open(Subject *x, ReferenceRun *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     *x = (Subject){.f = f, .c = f->c, .s = f->c->s, .g = f->g, .id = id};
     x->a = arena_new(x->s);
@@ -295,7 +298,7 @@ static bool subject_open(Subject *x, CompileFrame *f, ApplyId id) {
     x->lazy = x->op->thunk && x->op->thunk->lazy;
     bool ok = true, arrays = true;
     for (size_t i = 0; i < x->nin; i++) {
-        x->there[i] = frame_get(f, apply_in(f->g, id)[i], &x->in[i]);
+        x->there[i] = reference_get(f, apply_in(f->g, id)[i], &x->in[i]);
         ok &= x->there[i] || x->lazy;
         arrays &= x->there[i] && x->in[i].kind == TYPE_TENSOR;
     }
@@ -333,7 +336,7 @@ static bool take_base(Subject *x, const OpRun *r) {
     return true;
 }
 
-static bool is_finite(const Value *v) {
+static bool is_finite_value(const Value *v) {
     if (v->kind != TYPE_TENSOR || !dtype_is_inexact(v->t.dtype)) return true;
     Stats q = tensor_stats(&v->t);
     return q.nans + q.infs == 0;
@@ -341,14 +344,14 @@ static bool is_finite(const Value *v) {
 
 /* Reports only where non-finite values originate: results of non-finite inputs are
  * skipped. */
-static void check_finite(Subject *x) {
+static void tell_nonfinite(Subject *x) {
     Check *c = x->c;
     for (size_t i = 0; !c->o.allow_nonfinite && i < x->nin; i++)
-        if (x->there[i] && !is_finite(&x->in[i])) return;
+        if (x->there[i] && !is_finite_value(&x->in[i])) return;
     for (size_t i = 0; !c->o.allow_nonfinite && i < x->nout; i++) {
         const Value *v = &x->base[i];
         Var out = x->g->apply[x->id].out + (Var)i;
-        if (is_finite(v) || !x->f->b->runs.p[out]) continue;
+        if (is_finite_value(v) || !x->f->b->runs.p[out]) continue;
         if (x->inner && c->nonfinite) continue; /* reported inside the function */
         c->nonfinite = true;
         Stats q = tensor_stats(&v->t);
@@ -366,10 +369,10 @@ static void check_finite(Subject *x) {
     }
 }
 
-static void keep(Subject *x) {
-    CompileFrame *f = x->f;
+static void keep_base_values(Subject *x) {
+    ReferenceRun *f = x->f;
     for (size_t i = 0; i < x->nout; i++)
-        frame_set(f, x->g->apply[x->id].out + (Var)i, &x->base[i]);
+        reference_set(f, x->g->apply[x->id].out + (Var)i, &x->base[i]);
 }
 
 /* If a lazy thunk failed: does it succeed with all inputs present? Then it read one
@@ -408,7 +411,7 @@ static void run_first(Subject *x, bool checked) {
     } else if (!subject_inspect(x, &r)) {
         x->f->why[x->id] = "it is no value of its type";
     } else if (take_base(x, &r)) {
-        keep(x);
+        keep_base_values(x);
     }
     subject_end(x, &r);
 }
@@ -420,7 +423,7 @@ static void look_inside(Subject *x) {
     subject_end(x, &r);
 }
 
-void op_finite(CompileFrame *f, ApplyId id, bool again) {
+void op_finite(ReferenceRun *f, ApplyId id, bool again) {
     Subject x;
     if (subject_open(&x, f, id)) {
         if (x.inner && !x.own && again) look_inside(&x);
@@ -428,16 +431,16 @@ void op_finite(CompileFrame *f, ApplyId id, bool again) {
         bool all = true;
         for (size_t i = 0; all && i < x.nout; i++) {
             Value v = {0};
-            all = frame_get(f, x.g->apply[id].out + (Var)i, &v);
+            all = reference_get(f, x.g->apply[id].out + (Var)i, &v);
             if (all) value_copy_view(&base[i], &v);
         }
         x.base = base;
-        if (all) check_finite(&x);
+        if (all) tell_nonfinite(&x);
     }
     subject_close(&x);
 }
 
-void op_check(CompileFrame *f, ApplyId id, bool checked) {
+void op_check(ReferenceRun *f, ApplyId id, bool checked) {
     Subject x;
     size_t mark = diag_count(f->c->s);
     if (subject_open(&x, f, id)) {

@@ -6,7 +6,7 @@
 
 enum { APPLIES = 20000 }; /* limit on the Applies rewritten again, in total */
 
-static Span place_of(const RewriteEvent *e) {
+static Span event_place(const RewriteEvent *e) {
     ApplyId a = var_owner(e->g, e->before);
     return a == APPLY_NONE ? NOWHERE : e->g->origin[a].at;
 }
@@ -14,7 +14,7 @@ static Span place_of(const RewriteEvent *e) {
 void order_log(Check *c, const RewriteEvent *e) {
     Event x = {sym(c->s, e->rule), e->g->main == e->g ? 0 : e->g->name,
                e->before,          e->after,
-               e->epoch,           place_of(e)};
+               e->epoch,           event_place(e)};
     vec_push(c->s, &c->log, x);
 }
 
@@ -26,7 +26,7 @@ typedef struct Again {
     bool differs;
 } Again;
 
-static void definition(const RewriteEvent *e, Str *out) {
+static void put_definition(const RewriteEvent *e, Str *out) {
     Arena *a = arena_new(e->g->s);
     Printer *p = printer_new(e->g, PRINT_MATH, NULL, a);
     print_definition(p, e->before, out);
@@ -37,7 +37,7 @@ static void definition(const RewriteEvent *e, Str *out) {
 
 static void other_event(Again *w, const RewriteEvent *e) {
     Check *c = w->c;
-    Span at = e ? place_of(e) : w->at < c->log.n ? c->log.p[w->at].at : NOWHERE;
+    Span at = e ? event_place(e) : w->at < c->log.n ? c->log.p[w->at].at : NOWHERE;
     if (!found(c, E_STOCHASTIC_ORDER, 0, at,
                "rewriting the graph once more does something else: replacement %zu "
                "differs in run %u",
@@ -51,7 +51,7 @@ static void other_event(Again *w, const RewriteEvent *e) {
         found_note(c, NOWHERE, "in run 1 there are only %zu", c->log.n);
     if (e) {
         Str b = STR(c->s);
-        definition(e, &b);
+        put_definition(e, &b);
         found_note(c, NOWHERE, "in run %u it is %s, variable %u by %u: %s", w->run,
                    e->rule, e->before, e->after, str_text(&b));
         str_free(&b);
@@ -100,7 +100,7 @@ static void compare_graphs(Again *w, const Graph *again) {
     str_free(&text);
 }
 
-static uint32_t applies(const Graph *g) {
+static uint32_t count_all_applies(const Graph *g) {
     uint32_t n = g->napply + 1;
     for (size_t i = 0; i < g->functions.n; i++)
         n += g->functions.p[i]->napply;
@@ -108,7 +108,7 @@ static uint32_t applies(const Graph *g) {
 }
 
 bool order_check(Check *c, Graph *g) {
-    unsigned runs = APPLIES / applies(g) + 2;
+    unsigned runs = APPLIES / count_all_applies(g) + 2;
     if (runs > c->o.patience) runs = c->o.patience;
     for (unsigned i = 2; i <= runs && c->found == 0; i++) {
         Again w = {.c = c, .run = i};
@@ -124,12 +124,12 @@ bool order_check(Check *c, Graph *g) {
 }
 
 /* ---- maps ---- */
-static int destroyed(const Graph *g, ApplyId a, size_t out) {
+static int destroyed_input_of(const Graph *g, ApplyId a, size_t out) {
     const Op *op = g->apply[a].op;
     return op->destroys ? op->destroys(g, a, out) : -1;
 }
 
-static uint64_t signature(const Graph *g, ApplyId id) {
+static uint64_t apply_signature(const Graph *g, ApplyId id) {
     const Apply *a = &g->apply[id];
     uint64_t h = hash_mix((uint64_t)(uintptr_t)a->op, a->props->id);
     for (size_t i = 0; i < a->nin; i++)
@@ -143,7 +143,7 @@ static bool same_maps(const Graph *g, ApplyId a, const Graph *h, ApplyId b,
     if (h->apply[b].nout < n) n = h->apply[b].nout;
     for (*out = 0; *out < n; ++*out)
         if (op_view(g, a, *out) != op_view(h, b, *out) ||
-            destroyed(g, a, *out) != destroyed(h, b, *out))
+            destroyed_input_of(g, a, *out) != destroyed_input_of(h, b, *out))
             return false;
     return true;
 }
@@ -155,7 +155,7 @@ static void other_maps(Check *c, const Graph *g, ApplyId a, size_t out) {
                "equal ops must have equal maps, but those of %s differ at output %zu",
                op->name, out))
         return;
-    note_apply(c, g, a);
+    check_note_apply(c, g, a);
     found_note(c, NOWHERE,
                "%s may depend on the op, its props and the number and types of its "
                "inputs only",
@@ -172,7 +172,7 @@ void book_maps(Check *c) {
         for (ApplyId a = 0; a < g->napply; a++) {
             const Op *op = g->apply[a].op;
             if (!op->views && !op->destroys) continue;
-            uint64_t key = signature(g, a), seen = (uint64_t)i << 32 | a;
+            uint64_t key = apply_signature(g, a), seen = (uint64_t)i << 32 | a;
             if (!map_get(&first, key, &seen)) map_put(&first, key, seen);
             const Graph *h = c->books.p[seen >> 32]->g;
             if (!same_maps(g, a, h, (ApplyId)seen, &out) ||

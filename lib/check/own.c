@@ -5,18 +5,18 @@
 
 enum { RUNS_CHECKED = 3 };
 
-static bool take(Subject *x, OpRun *r, const CompileFrame *f) {
+static bool take_userop_outputs(Subject *x, OpRun *r, const ReferenceRun *f) {
     for (size_t i = 0; i < x->nout; i++) {
         Var out = f->g->outputs.p[i].var;
         value_unref(&r->out_value[i]);
-        if (!frame_copy(f, out, &r->out_value[i]))
-            return r->why = frame_reason(f, out), false;
+        if (!reference_copy(f, out, &r->out_value[i]))
+            return r->why = reference_reason(f, out), false;
     }
     return true;
 }
 
 /* Dims that the definition takes from its call. */
-static void take_dims(const Subject *x, CompileFrame *f) {
+static void take_dims(const Subject *x, ReferenceRun *f) {
     for (uint32_t i = 0; i < f->g->nleaf; i++) {
         const Leaf *l = &f->g->leaf[i];
         uint64_t n;
@@ -26,21 +26,21 @@ static void take_dims(const Subject *x, CompileFrame *f) {
     }
 }
 
-bool own_run(Subject *x, OpRun *r) {
-    CompileFrame f;
+bool userop_trial(Subject *x, OpRun *r) {
+    ReferenceRun f;
     Graph *body = userop_body(x->g, x->id);
     if (!body) return false;
     Book *b = book_of_body(x->c, body);
     bool ok = true;
-    frame_open(&f, x->c, b);
+    reference_open(&f, x->c, b);
     for (size_t i = 0; ok && i < body->inputs.n; i++) {
         Var v = body->inputs.p[i];
-        ok = frame_set(&f, v, r->given_p[i]);
-        if (ok) frame_bind(&f, var_type(body, v), r->given_p[i]);
+        ok = reference_set(&f, v, r->given_p[i]);
+        if (ok) reference_bind(&f, var_type(body, v), r->given_p[i]);
     }
     take_dims(x, &f);
-    if (ok) frame_run(&f, r->kind == KIND_FIRST && b->checked++ < RUNS_CHECKED);
-    ok = ok && take(x, r, &f);
-    frame_close(&f);
+    if (ok) reference_run(&f, r->kind == KIND_FIRST && b->checked++ < RUNS_CHECKED);
+    ok = ok && take_userop_outputs(x, r, &f);
+    reference_close(&f);
     return ok;
 }

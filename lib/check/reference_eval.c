@@ -6,15 +6,15 @@
 
 #include <string.h>
 
-void frame_open(CompileFrame *f, Check *c, Book *b) {
-    *f = (CompileFrame){
+void reference_open(ReferenceRun *f, Check *c, Book *b) {
+    *f = (ReferenceRun){
         .c = c, .b = b, .g = b->g, .a = arena_new(c->s), .dim = MAP(c->s)};
     f->kept = mem_zalloc(c->s, b->g->nvar, sizeof *f->kept);
     f->why = mem_zalloc(c->s, b->g->napply, sizeof *f->why);
     f->unread = mem_zalloc(c->s, b->g->nin, 1);
 }
 
-void frame_close(CompileFrame *f) {
+void reference_close(ReferenceRun *f) {
     for (Var v = 0; v < f->g->nvar; v++) {
         Kept *k = &f->kept[v];
         buffer_unref(k->buf);
@@ -29,7 +29,7 @@ void frame_close(CompileFrame *f) {
 }
 
 /* Keeps a contiguous tensor as it is, any other as a copy. */
-static bool keep_tensor(CompileFrame *f, Kept *k, const Tensor *t) {
+static bool keep_contiguous(ReferenceRun *f, Kept *k, const Tensor *t) {
     Tensor copy;
     if (tensor_is_contiguous(t))
         tensor_copy_view(&copy, t);
@@ -41,17 +41,17 @@ static bool keep_tensor(CompileFrame *f, Kept *k, const Tensor *t) {
     return true;
 }
 
-bool frame_set(CompileFrame *f, Var v, const Value *x) {
+bool reference_set(ReferenceRun *f, Var v, const Value *x) {
     Kept *k = &f->kept[v];
     if (k->has) return true;
     k->has = true;
-    if (is_array(x)) return k->has = keep_tensor(f, k, &x->t);
+    if (check_is_array(x)) return k->has = keep_contiguous(f, k, &x->t);
     k->box = mem_zalloc(f->c->s, 1, sizeof *k->box);
     value_copy_view(k->box, x);
     return true;
 }
 
-bool frame_get(const CompileFrame *f, Var v, Value *x) {
+bool reference_get(const ReferenceRun *f, Var v, Value *x) {
     const Kept *k = &f->kept[v];
     const Type *t = var_type(f->g, v);
     if (!k->has) return false;
@@ -71,19 +71,19 @@ bool frame_get(const CompileFrame *f, Var v, Value *x) {
     return true;
 }
 
-bool frame_copy(const CompileFrame *f, Var v, Value *x) {
+bool reference_copy(const ReferenceRun *f, Var v, Value *x) {
     Value have = {0};
-    if (!frame_get(f, v, &have)) return false;
+    if (!reference_get(f, v, &have)) return false;
     *x = (Value){.kind = have.kind};
-    if (is_array(&have)) return tensor_clone(f->c->s, &have.t, &x->t);
+    if (check_is_array(&have)) return tensor_clone(f->c->s, &have.t, &x->t);
     value_copy_view(x, &have);
     return true;
 }
 
-void frame_bind(CompileFrame *f, const Type *t, const Value *x) {
+void reference_bind(ReferenceRun *f, const Type *t, const Value *x) {
     const ListObject *list = t->kind == TYPE_LIST ? x->obj : NULL;
     for (size_t i = 0; list && i < list->n; i++)
-        frame_bind(f, t->elem, &list->item[i]);
+        reference_bind(f, t->elem, &list->item[i]);
     const int64_t *shape = value_sizes(x);
     for (int i = 0; shape && i < t->ndim; i++)
         if (dim_is_named(t->dim[i]) && !map_get(&f->dim, dim_sym(t->dim[i]), NULL))
@@ -91,44 +91,44 @@ void frame_bind(CompileFrame *f, const Type *t, const Value *x) {
 }
 
 /* Constants and dims. */
-static void set_leaf(CompileFrame *f, Leaf *l) {
+static void set_fixed_leaf(ReferenceRun *f, Leaf *l) {
     uint64_t n;
     LeafKind kind = var_leaf(f->g, l->var);
     if (kind == LEAF_CONST && l->value) {
-        frame_set(f, l->var, l->value);
+        reference_set(f, l->var, l->value);
     } else if (kind == LEAF_DIM && map_get(&f->dim, l->name, &n)) {
         Value v = {.kind = TYPE_TENSOR};
         if (!tensor_scalar_int(f->c->s, DT_INT64, (int64_t)n, &v.t)) return;
-        frame_set(f, l->var, &v);
+        reference_set(f, l->var, &v);
         value_unref(&v);
     }
 }
 
 /* ---- replacements ---- */
-static void note_pair(CompileFrame *f, const Pair *p, const Value *old,
+static void note_pair(ReferenceRun *f, const Pair *p, const Value *old,
                       const Value *new) {
     Check *c = f->c;
     if (var_owner(f->g, p->before) != APPLY_NONE)
-        note_apply(c, f->g, var_owner(f->g, p->before));
-    note_value(c, "before", old);
+        check_note_apply(c, f->g, var_owner(f->g, p->before));
+    check_note_value(c, "before", old);
     if (new) {
-        note_value(c, "after", new);
+        check_note_value(c, "after", new);
         check_note_difference(c, old, new, p->how);
     }
-    note_tree(c, "before", f->g, p->before);
-    note_tree(c, "after", f->g, p->after);
+    check_note_tree(c, "before", f->g, p->before);
+    check_note_tree(c, "after", f->g, p->after);
     found_note(c, NOWHERE,
                "if both values are good enough, --sloppy 1 or 2 widens the tolerance");
     if (p->rule) found_note(c, NOWHERE, "--exclude %s leaves the rewrite out", p->rule);
 }
 
-static Span place_of(const CompileFrame *f, Var v) {
+static Span var_place(const ReferenceRun *f, Var v) {
     ApplyId a = var_owner(f->g, v);
     return a == APPLY_NONE ? NOWHERE : f->g->origin[a].at;
 }
 
 /* The reason why a variable has no value: the first failure among its ancestors. */
-const char *frame_reason(const CompileFrame *f, Var v) {
+const char *reference_reason(const ReferenceRun *f, Var v) {
     for (int steps = 0; steps < 1000; steps++) {
         ApplyId a = var_owner(f->g, v);
         if (a == APPLY_NONE) return "a leaf has no value";
@@ -143,22 +143,22 @@ const char *frame_reason(const CompileFrame *f, Var v) {
 }
 
 /* needed: where failures matter; NULL: everywhere. */
-static void compare_pair(CompileFrame *f, const Pair *p, const uint8_t *needed) {
+static void compare_pair(ReferenceRun *f, const Pair *p, const uint8_t *needed) {
     Value old, new;
     Check *c = f->c;
-    if (!frame_get(f, p->before, &old)) return;
+    if (!reference_get(f, p->before, &old)) return;
     uint64_t key = check_key(E_OPTIMIZATION, p->rule, 0);
     const char *rule = p->rule ? p->rule : "rewriting as a whole";
-    Span at = place_of(f, p->before);
+    Span at = var_place(f, p->before);
     const char *what = var_owner(f->g, p->before) == APPLY_NONE
                            ? "a variable"
                            : f->g->apply[var_owner(f->g, p->before)].op->name;
-    if (!frame_get(f, p->after, &new)) {
+    if (!reference_get(f, p->after, &new)) {
         if (needed && !needed[p->before]) return;
         if (found(c, E_OPTIMIZATION, key, at,
                   "%s put something that fails in the place "
                   "of %s: %s",
-                  rule, what, frame_reason(f, p->after)))
+                  rule, what, reference_reason(f, p->after)))
             note_pair(f, p, &old, NULL);
     } else if (!value_approx(c->s, &old, &new, p->how)) {
         if (found(c, E_OPTIMIZATION, key, at, "%s changed the value of %s", rule, what))
@@ -167,7 +167,7 @@ static void compare_pair(CompileFrame *f, const Pair *p, const uint8_t *needed) 
 }
 
 /* ---- finite values ---- */
-static bool any_needed(const CompileFrame *f, ApplyId a, const uint8_t *needed) {
+static bool any_needed(const ReferenceRun *f, ApplyId a, const uint8_t *needed) {
     for (Var k = 0; k < f->g->apply[a].nout; k++)
         if (needed[f->g->apply[a].out + k]) return true;
     return false;
@@ -175,7 +175,7 @@ static bool any_needed(const CompileFrame *f, ApplyId a, const uint8_t *needed) 
 
 /* Marks what needed Applys read; lazy ones need only what they read. True: more was
  * marked. */
-static bool mark_inputs(const CompileFrame *f, uint8_t *needed) {
+static bool mark_inputs(const ReferenceRun *f, uint8_t *needed) {
     const Graph *g = f->g;
     bool more = false;
     for (ApplyId a = g->napply; a-- > 0;)
@@ -191,7 +191,7 @@ static bool mark_inputs(const CompileFrame *f, uint8_t *needed) {
 /* What the results need, before and after rewriting; a replacement of something needed
  * is needed, too. Chains of replacements beyond the number of rounds are not
  * followed. */
-static uint8_t *needed_ever(const CompileFrame *f) {
+static uint8_t *needed_ever(const ReferenceRun *f) {
     enum { ROUNDS = 16 };
     uint8_t *needed = mem_zalloc(f->c->s, f->g->nvar, 1);
     for (Var v = 0; v < f->g->nvar; v++)
@@ -219,7 +219,7 @@ static bool has_lazy(const Graph *g) {
 
 /* Values that lazy Applys didn't need may be anything. `again`: functions have not been
  * checked inside yet. */
-static void check_finite(CompileFrame *f, bool again) {
+static void check_needed_finite(ReferenceRun *f, bool again) {
     const Graph *g = f->g;
     if (f->c->o.allow_nonfinite) return;
     uint8_t *needed = mem_zalloc(f->c->s, g->nvar, 1);
@@ -231,16 +231,16 @@ static void check_finite(CompileFrame *f, bool again) {
     mem_free(needed);
 }
 
-void frame_run(CompileFrame *f, bool checked) {
+void reference_run(ReferenceRun *f, bool checked) {
     Graph *g = f->b->g;
     for (uint32_t i = 0; i < g->nleaf; i++)
-        set_leaf(f, &g->leaf[i]);
+        set_fixed_leaf(f, &g->leaf[i]);
     bool outer = f->c->unsure, here = has_lazy(g);
     f->c->unsure |= here;
     for (ApplyId a = 0; a < g->napply && !check_full(f->c); a++)
         op_check(f, a, checked);
     f->c->unsure = outer;
-    if (!outer) check_finite(f, here);
+    if (!outer) check_needed_finite(f, here);
     size_t before = f->c->found + f->c->hidden;
     uint8_t *needed = here ? needed_ever(f) : NULL;
     for (size_t i = 0; i < f->b->pair.n && !check_full(f->c); i++)

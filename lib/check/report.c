@@ -23,10 +23,11 @@ static const char *text_of(Check *c, const char *fmt, va_list ap) {
     return text;
 }
 
-static bool add(Check *c, Severity severity, DiagCode code, uint64_t key, Span at,
-                const char *fmt, va_list ap) __attribute__((format(printf, 6, 0)));
-static bool add(Check *c, Severity severity, DiagCode code, uint64_t key, Span at,
-                const char *fmt, va_list ap) {
+static bool add_finding(Check *c, Severity severity, DiagCode code, uint64_t key,
+                        Span at, const char *fmt, va_list ap)
+    __attribute__((format(printf, 6, 0)));
+static bool add_finding(Check *c, Severity severity, DiagCode code, uint64_t key,
+                        Span at, const char *fmt, va_list ap) {
     size_t *count = severity == DIAG_ERROR ? &c->found : &c->warned;
     if (c->limit) return false;
     if (map_get(&c->told, key, NULL) || *count >= c->o.most) {
@@ -47,7 +48,7 @@ static bool add(Check *c, Severity severity, DiagCode code, uint64_t key, Span a
 bool found(Check *c, DiagCode code, uint64_t key, Span at, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    bool new = add(c, DIAG_ERROR, code, key, at, fmt, ap);
+    bool new = add_finding(c, DIAG_ERROR, code, key, at, fmt, ap);
     va_end(ap);
     return new;
 }
@@ -56,7 +57,7 @@ bool found_warning(Check *c, DiagCode code, uint64_t key, Span at, const char *f
                    ...) {
     va_list ap;
     va_start(ap, fmt);
-    bool new = add(c, DIAG_WARNING, code, key, at, fmt, ap);
+    bool new = add_finding(c, DIAG_WARNING, code, key, at, fmt, ap);
     va_end(ap);
     return new;
 }
@@ -121,7 +122,7 @@ bool check_tell(Check *c) {
 }
 
 /* ---- notes ---- */
-void note_apply(Check *c, const Graph *g, ApplyId a) {
+void check_note_apply(Check *c, const Graph *g, ApplyId a) {
     Str b = STR(c->s);
     print_apply(g, a, &b);
     if (g->main != g)
@@ -151,7 +152,7 @@ static void tensor_note(Check *c, const char *label, const Tensor *t) {
     str_free(&b);
 }
 
-void note_value(Check *c, const char *label, const Value *v) {
+void check_note_value(Check *c, const char *label, const Value *v) {
     if ((v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM) && v->t.data) {
         tensor_note(c, label, &v->t);
         return;
@@ -162,7 +163,7 @@ void note_value(Check *c, const char *label, const Value *v) {
     str_free(&b);
 }
 
-void note_tree(Check *c, const char *label, const Graph *g, Var v) {
+void check_note_tree(Check *c, const char *label, const Graph *g, Var v) {
     Str b = STR(c->s);
     tree_of_var(g, v, TREE_DEPTH, &b);
     if (b.n && b.p[b.n - 1] == '\n') b.p[--b.n] = '\0';
@@ -177,7 +178,7 @@ typedef struct Differences {
     Str places;
 } Differences;
 
-static Tensor element(const Tensor *t, int64_t i, int64_t index[MAX_NDIM]) {
+static Tensor tensor_element_at(const Tensor *t, int64_t i, int64_t index[MAX_NDIM]) {
     Tensor e = *t;
     e.ndim = 0;
     for (int k = t->ndim - 1; k >= 0; k--) {
@@ -188,7 +189,7 @@ static Tensor element(const Tensor *t, int64_t i, int64_t index[MAX_NDIM]) {
     return e;
 }
 
-static double distance(const Tensor *a, const Tensor *b) {
+static double element_distance(const Tensor *a, const Tensor *b) {
     double x[2] = {0, 0}, y[2] = {0, 0};
     tensor_cast_elements(DT_COMPLEX128, x, a->dtype, a->data, 1, 16, 0);
     tensor_cast_elements(DT_COMPLEX128, y, b->dtype, b->data, 1, 16, 0);
@@ -208,9 +209,9 @@ static void put_place(Check *c, Differences *d, int ndim, const int64_t *index,
 static void count_difference(Check *c, Differences *d, const Tensor *a, const Tensor *b,
                              int64_t i, Approx how) {
     int64_t index[MAX_NDIM];
-    Tensor x = element(a, i, index), y = element(b, i, index);
+    Tensor x = tensor_element_at(a, i, index), y = tensor_element_at(b, i, index);
     if (tensor_approx(&x, &y, how, NULL)) return;
-    double gap = distance(&x, &y), size = fabs(tensor_f64(&y, 0));
+    double gap = element_distance(&x, &y), size = fabs(tensor_f64(&y, 0));
     d->sum += gap;
     if (gap > d->worst) d->worst = gap;
     if (size > 0 && gap / size > d->worst_rel) d->worst_rel = gap / size;

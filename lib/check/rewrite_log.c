@@ -63,7 +63,8 @@ static Var copy_apply(Check *c, Book *b, const Graph *from, ApplyId id, bool ser
 
 /* Extends b->map to the current size of `from`. `serials`: effects keep their serial
  * numbers. */
-static void follow(Check *c, Book *b, const Graph *from, uint32_t epoch, bool serials) {
+static void copy_grown(Check *c, Book *b, const Graph *from, uint32_t epoch,
+                       bool serials) {
     if (b->of != from || b->epoch != epoch) b->map.n = 0;
     b->of = from;
     b->epoch = epoch;
@@ -89,7 +90,7 @@ static void copy_function(Check *c, const Graph *fn) {
         Var v = fn->inputs.p[i];
         graph_input(g, var_leafrec(fn, v)->name, var_type(fn, v));
     }
-    follow(c, b, fn, 0, true);
+    copy_grown(c, b, fn, 0, true);
     for (size_t i = 0; i < fn->outputs.n; i++) {
         Output o = fn->outputs.p[i];
         vec_push(c->s, &g->outputs, ((Output){o.label, b->map.p[o.var]}));
@@ -136,7 +137,7 @@ static bool has_tag(const char *tags, const char *word) {
 }
 
 /* Stabilising rules exist to change nan and inf, and fast ones may. */
-static Approx tolerance(const Check *c, const char *tags) {
+static Approx rule_tolerance(const Check *c, const char *tags) {
     Approx how = APPROX_DEFAULT;
     how.sloppy = has_tag(tags, "sloppy2") ? 2 : has_tag(tags, "sloppy1") ? 1 : 0;
     if (how.sloppy < c->o.sloppy) how.sloppy = c->o.sloppy;
@@ -157,7 +158,7 @@ Approx check_how(const Graph *g, Var v, Approx how) {
 }
 
 static void add_pair(Check *c, Book *b, const RewriteEvent *e, Var before, Var after) {
-    Pair p = {b->map.p[before], b->map.p[after], NULL, tolerance(c, e->tags)};
+    Pair p = {b->map.p[before], b->map.p[after], NULL, rule_tolerance(c, e->tags)};
     if (p.how.sloppy > c->loose.sloppy) c->loose.sloppy = p.how.sloppy;
     if (p.before == p.after) return;
     const Approx *own = graph_approx(b->g, p.before);
@@ -167,12 +168,12 @@ static void add_pair(Check *c, Book *b, const RewriteEvent *e, Var before, Var a
     vec_push(c->s, &b->pair, p);
 }
 
-static bool record(void *ctx, const RewriteEvent *e) {
+static bool log_rewrite(void *ctx, const RewriteEvent *e) {
     Check *c = ctx;
     order_log(c, e);
     if (!book_get(c, e->g)) copy_function(c, e->g);
     Book *b = book_get(c, e->g);
-    follow(c, b, e->g, e->epoch, false);
+    copy_grown(c, b, e->g, e->epoch, false);
     add_pair(c, b, e, e->before, e->after);
     for (size_t i = 0; i < e->nmore; i++)
         add_pair(c, b, e, e->more_before[i], e->more_after[i]);
@@ -190,7 +191,7 @@ static void mark_result(Book *b, Var v) {
 }
 
 /* An effect that something reads is needed like any value. */
-static void mark_results(Book *b, const Graph *ready, Arena *a) {
+static void mark_ready_results(Book *b, const Graph *ready, Arena *a) {
     for (size_t i = 0; i < ready->outputs.n; i++)
         mark_result(b, ready->outputs.p[i].var);
     for (size_t i = 0; i < ready->updates.n; i++)
@@ -205,7 +206,7 @@ static void mark_results(Book *b, const Graph *ready, Arena *a) {
 }
 
 static void follow_ready(Check *c, Book *b, const Graph *ready) {
-    follow(c, b, ready, UINT32_MAX, false);
+    copy_grown(c, b, ready, UINT32_MAX, false);
     for (size_t i = 0; i < ready->outputs.n && i < b->g->outputs.n; i++)
         add_whole(c, b, b->g->outputs.p[i].var, ready->outputs.p[i].var);
     for (size_t i = 0; i < ready->updates.n && i < b->g->updates.n; i++)
@@ -215,10 +216,10 @@ static void follow_ready(Check *c, Book *b, const Graph *ready) {
     uint8_t *live = graph_live(ready, c->a, ROOTS_RUN);
     for (Var v = 0; v < ready->nvar; v++)
         if (live[v]) b->runs.p[b->map.p[v]] |= 1;
-    mark_results(b, ready, c->a);
+    mark_ready_results(b, ready, c->a);
 }
 
-static void finish(Check *c) {
+static void follow_rewritten(Check *c) {
     Book *main = c->books.p[0];
     for (size_t i = 0; i < c->ready->functions.n; i++) {
         const Graph *fn = c->ready->functions.p[i];
@@ -233,7 +234,7 @@ static void finish(Check *c) {
 }
 
 bool book_open(Check *c, Graph *g) {
-    RewriteOptions how = {.query = c->o.query, .explain = record, .ctx = c};
+    RewriteOptions how = {.query = c->o.query, .explain = log_rewrite, .ctx = c};
     RewriteResult what;
     c->book = graph_copy(g, ROOTS_RUN | ROOTS_INIT, NULL, true, NULL);
     add_book(c, c->book);
@@ -241,7 +242,7 @@ bool book_open(Check *c, Graph *g) {
         add_book(c, c->book->functions.p[i]);
     c->ready = rewrite_run(g, &how, &what);
     if (!c->ready) return false;
-    finish(c);
+    follow_rewritten(c);
     return true;
 }
 

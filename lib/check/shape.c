@@ -27,7 +27,7 @@ static bool scratch_open(Subject *x, Scratch *q) {
     return true;
 }
 
-static void wrong_shape(Subject *x, size_t i, const char *said) {
+static void tell_wrong_shape(Subject *x, size_t i, const char *said) {
     Check *c = x->c;
     if (!found(c, E_INVALID_VALUE, check_key(E_INVALID_VALUE, x->op, 2),
                x->g->origin[x->id].at,
@@ -35,17 +35,17 @@ static void wrong_shape(Subject *x, size_t i, const char *said) {
                "the op infers: %s",
                i, x->op->name, said))
         return;
-    note_apply(c, x->g, x->id);
-    note_value(c, "its value", &x->base[i]);
+    check_note_apply(c, x->g, x->id);
+    check_note_value(c, "its value", &x->base[i]);
     for (size_t k = 0; k < x->nin && k < 8; k++)
-        note_value(c, "input", &x->in[k]);
+        check_note_value(c, "input", &x->in[k]);
 }
 
 static bool eval_one(Subject *x, Graph *g, Var v, Value *out) {
     size_t mark = diag_count(x->s);
     *out = (Value){0};
     if (x->c->real.eval(g, 1, &v, out)) return true;
-    wrong_shape(x, 0, check_forget(x->c, mark));
+    tell_wrong_shape(x, 0, check_forget(x->c, mark));
     return false;
 }
 
@@ -56,7 +56,7 @@ static void check_text(Subject *x, Scratch *q) {
     Value v;
     Var shape = template_build_apply(&q->b, x->op->shape, q->g, q->id, VAR_NONE, &ok);
     if (!ok || shape == VAR_NONE) {
-        wrong_shape(x, 0, check_forget(x->c, mark));
+        tell_wrong_shape(x, 0, check_forget(x->c, mark));
         return;
     }
     if (!eval_one(x, q->g, shape, &v)) return;
@@ -67,7 +67,7 @@ static void check_text(Subject *x, Scratch *q) {
     if (!same) {
         Str b = STR(x->s);
         tensor_text(x->s, &v.t, -1, &b);
-        wrong_shape(x, 0, str_text(&b));
+        tell_wrong_shape(x, 0, str_text(&b));
         str_free(&b);
     }
     value_unref(&v);
@@ -81,7 +81,7 @@ static void compare_dims(Subject *x, Scratch *q, size_t i, const Var *dim) {
         int64_t n = tensor_i64(&v.t, 0);
         value_unref(&v);
         if (n == have->shape[k]) continue;
-        wrong_shape(x, i, arena_printf(x->a, "%lld in dim %d", (long long)n, k));
+        tell_wrong_shape(x, i, arena_printf(x->a, "%lld in dim %d", (long long)n, k));
         return;
     }
 }
@@ -109,7 +109,7 @@ static void check_function(Subject *x, Scratch *q) {
     }
     ShapeOf s = {&q->b, q->g, q->id, x->op, x->props, x->nin, x->nout, q->in, in, out};
     if (!x->op->infer_shape(&s)) {
-        if (diag_count(x->s) > mark) wrong_shape(x, 0, check_forget(x->c, mark));
+        if (diag_count(x->s) > mark) tell_wrong_shape(x, 0, check_forget(x->c, mark));
         return;
     }
     for (size_t i = 0; i < x->nout; i++)
@@ -172,9 +172,9 @@ static void compare_run(Subject *x, const Machine *m, const Form *form) {
                 "are %s",
                 i, x->op->name, form->name))
             return;
-        note_apply(x->c, x->g, x->id);
-        note_value(x->c, "by the loop", &x->base[i]);
-        note_value(x->c, "by the machine", got);
+        check_note_apply(x->c, x->g, x->id);
+        check_note_value(x->c, "by the loop", &x->base[i]);
+        check_note_value(x->c, "by the machine", got);
         check_note_difference(x->c, &x->base[i], got, how);
         return;
     }

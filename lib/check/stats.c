@@ -6,7 +6,7 @@
 enum { BLOCK = 256 };
 static const double BIG = 1e10;
 
-static void look(Stats *q, double *sum, double x, int64_t at) {
+static void count_number(Stats *q, double *sum, double x, int64_t at) {
     bool odd = !isfinite(x);
     q->nans += isnan(x);
     q->infs += isinf(x) != 0;
@@ -21,8 +21,8 @@ static void look(Stats *q, double *sum, double x, int64_t at) {
 }
 
 /* n elements from p on, `step` bytes apart, the first at flat index `at`. */
-static void look_run(Stats *q, double *sum, DType d, const char *p, int64_t step,
-                     int64_t n, int64_t at) {
+static void count_run(Stats *q, double *sum, DType d, const char *p, int64_t step,
+                      int64_t n, int64_t at) {
     int parts = dtype_is_complex(d) ? 2 : 1;
     double block[2 * BLOCK];
     for (int64_t i = 0; i < n; i += BLOCK) {
@@ -30,7 +30,7 @@ static void look_run(Stats *q, double *sum, DType d, const char *p, int64_t step
         tensor_cast_elements(parts == 2 ? DT_COMPLEX128 : DT_FLOAT64, block, d,
                              p + i * step, m, 8 * (ptrdiff_t)parts, (ptrdiff_t)step);
         for (size_t k = 0; k < m * (size_t)parts; k++)
-            look(q, sum, block[k], at + i + (int64_t)k / parts);
+            count_number(q, sum, block[k], at + i + (int64_t)k / parts);
     }
 }
 
@@ -44,7 +44,7 @@ Stats tensor_stats(const Tensor *t) {
     const char *p = t->data;
     double sum = 0;
     for (int64_t at = 0; at < q.size; at += n) {
-        look_run(&q, &sum, t->dtype, p, step, n, at);
+        count_run(&q, &sum, t->dtype, p, step, n, at);
         for (int k = outer - 1; k >= 0; k--) {
             p += t->stride[k];
             if (++index[k] < t->shape[k]) break;

@@ -9,7 +9,7 @@ enum { GUARD_BYTE = 0xC5, POISON_BYTE = 0xAA, STRIDED_DIMS = 4, PIECE = 256 };
 
 const Form form_plain = {.name = "contiguous", .dim = -1, .bytes = true};
 
-void fill_666(DType d, void *p, size_t n) {
+void room_fill_666(DType d, void *p, size_t n) {
     double v = 666;
     size_t size = dtype_size(d);
     for (size_t i = 0; i < n; i++)
@@ -27,7 +27,7 @@ static bool room_new(Check *c, size_t bytes, Room *r) {
     return true;
 }
 
-static char *inside(const Room *r) {
+static char *room_data(const Room *r) {
     return (char *)r->buf->data + GUARD_BYTES;
 }
 
@@ -48,8 +48,8 @@ void *room_raw(Check *c, size_t bytes, Rooms *rooms) {
     Room r;
     if (!room_new(c, bytes, &r)) return NULL;
     vec_push(c->s, rooms, r);
-    memset(inside(&r), POISON_BYTE, bytes);
-    return inside(&r);
+    memset(room_data(&r), POISON_BYTE, bytes);
+    return room_data(&r);
 }
 
 /* ---- rooms of finished runs ---- */
@@ -99,7 +99,8 @@ static int step_of(const Form *f, int ndim, int k) {
     return strided ? f->step : 1;
 }
 
-static bool plan(const Form *f, DType d, int ndim, const int64_t *shape, FormPlan *p) {
+static bool plan_form(const Form *f, DType d, int ndim, const int64_t *shape,
+                      FormPlan *p) {
     int64_t at = 1;
     size_t bytes = dtype_size(d);
     p->first = 0;
@@ -120,11 +121,11 @@ static bool plan(const Form *f, DType d, int ndim, const int64_t *shape, FormPla
     return true;
 }
 
-static void fill(const Form *f, DType d, const FormPlan *p, char *to) {
+static void fill_form(const Form *f, DType d, const FormPlan *p, char *to) {
     if (f->bytes)
         memset(to, POISON_BYTE, p->bytes);
     else
-        fill_666(d, to, (size_t)p->elements);
+        room_fill_666(d, to, (size_t)p->elements);
 }
 
 static Tensor lay_out(const FormPlan *p, DType d, int ndim, char *at, Buffer *buf) {
@@ -142,22 +143,22 @@ bool form_new(Check *c, const Form *f, DType d, int ndim, const int64_t *shape,
               Rooms *rooms, Tensor *out) {
     FormPlan p;
     Room r;
-    if (!plan(f, d, ndim, shape, &p)) p.bytes = SIZE_MAX;
+    if (!plan_form(f, d, ndim, shape, &p)) p.bytes = SIZE_MAX;
     if (!room_new(c, p.bytes, &r)) return false;
-    fill(f, d, &p, inside(&r));
+    fill_form(f, d, &p, room_data(&r));
     vec_push(c->s, rooms, r);
-    *out = lay_out(&p, d, ndim, inside(&r), buffer_ref(r.buf));
+    *out = lay_out(&p, d, ndim, room_data(&r), buffer_ref(r.buf));
     return true;
 }
 
 bool room_holds(Check *c, const Room *r, const Form *f, const Tensor *like) {
     FormPlan p;
     char *copy = mem_alloc(c->s, r->bytes + 1);
-    plan(f, like->dtype, like->ndim, like->shape, &p);
-    fill(f, like->dtype, &p, copy);
+    plan_form(f, like->dtype, like->ndim, like->shape, &p);
+    fill_form(f, like->dtype, &p, copy);
     Tensor t = lay_out(&p, like->dtype, like->ndim, copy, NULL);
     tensor_assign(&t, like);
-    bool same = memcmp(copy, inside(r), r->bytes) == 0;
+    bool same = memcmp(copy, room_data(r), r->bytes) == 0;
     mem_free(copy);
     return same;
 }

@@ -72,17 +72,17 @@ static const Poly *bytes_of(Arena *a, const Shape *h) {
 }
 
 /* ---- formulas ---- */
-typedef struct Names {
+typedef struct FormulaNames {
     Costing *k;
     Arena *a;
     const Costed *c;
-} Names;
+} FormulaNames;
 
 static PolyValue of_shape(const Shape *h) {
     return (PolyValue){.is_shape = h->is_tensor, .ndim = h->ndim, .shape = h->dim};
 }
 
-static bool of_prop(Names *n, const Prop *q, PolyValue *v) {
+static bool of_prop(FormulaNames *n, const Prop *q, PolyValue *v) {
     *v = (PolyValue){0};
     if (q->kind == P_BOOL || q->kind == P_INT)
         v->number = poly_number(n->a, (double)q->i);
@@ -97,8 +97,8 @@ static bool of_prop(Names *n, const Prop *q, PolyValue *v) {
     return true;
 }
 
-static bool look(void *ctx, Sym name, PolyValue *v) {
-    Names *n = ctx;
+static bool find_formula_name(void *ctx, Sym name, PolyValue *v) {
+    FormulaNames *n = ctx;
     const Apply *ap = &n->c->g->apply[n->c->id];
     const Signature *sig = op_signature(n->k->s, ap->op);
     for (size_t i = 0; i < sig->nin && i < n->c->nin; i++)
@@ -113,7 +113,7 @@ static bool look(void *ctx, Sym name, PolyValue *v) {
     return false;
 }
 
-static const Ast *parsed(Costing *k, const char *text) {
+static const Ast *parse_flops(Costing *k, const char *text) {
     uint64_t found;
     if (map_get(&k->parsed, (uintptr_t)text, &found))
         return (const Ast *)(uintptr_t)found;
@@ -127,11 +127,11 @@ static const Ast *parsed(Costing *k, const char *text) {
 
 static const Poly *flops_of(Costing *k, Arena *a, const Costed *c) {
     const Op *op = c->g->apply[c->id].op;
-    Names n = {k, a, c};
+    FormulaNames n = {k, a, c};
     const Poly *each = NULL;
     if (op->flops) {
-        const Ast *e = parsed(k, op->flops);
-        each = e ? poly_formula(k->s, a, e, look, &n) : NULL;
+        const Ast *e = parse_flops(k, op->flops);
+        each = e ? poly_formula(k->s, a, e, find_formula_name, &n) : NULL;
         if (poly_is_negative(each))
             each = NULL; /* an operation count can't be
                           * negative */
@@ -194,8 +194,8 @@ void bind_inputs(const Graph *fn, Map *dims, size_t n, const Shape *in) {
     }
 }
 
-Shape *shapes_of(Arena *a, const Graph *g, const Map *dims, bool symbols, size_t nin,
-                 const Shape *in) {
+Shape *cost_shapes(Arena *a, const Graph *g, const Map *dims, bool symbols, size_t nin,
+                   const Shape *in) {
     size_t most = 0;
     for (ApplyId id = 0; id < g->napply; id++)
         if (g->apply[id].nin > most) most = g->apply[id].nin;
@@ -224,7 +224,7 @@ Cost cost_fused(Costing *k, Arena *a, const Graph *fn, const Costed *c) {
     Cost sum = {poly_number(a, 0), poly_number(a, 0), read_of(a, c), written_of(a, c)};
     Map dims = MAP(k->s);
     bind_inputs(fn, &dims, c->nin, c->in);
-    Shape *h = shapes_of(a, fn, &dims, false, c->nin, c->in);
+    Shape *h = cost_shapes(a, fn, &dims, false, c->nin, c->in);
     Shape in[8];
     bool view[8] = {false};
     for (ApplyId id = 0; id < fn->napply; id++) {

@@ -4,7 +4,7 @@
 
 enum { CALLED_MAX = 1000 };
 
-static size_t sizes(const Graph *fn, size_t nin, const Shape *in, DimValue *dim) {
+static size_t bound_dims(const Graph *fn, size_t nin, const Shape *in, DimValue *dim) {
     size_t n = 0;
     for (size_t i = 0; i < nin && i < fn->inputs.n; i++) {
         const Type *t = var_type(fn, fn->inputs.p[i]);
@@ -19,10 +19,10 @@ static size_t sizes(const Graph *fn, size_t nin, const Shape *in, DimValue *dim)
     return n;
 }
 
-static void add(Profile *p, Called c, size_t nin, const Shape *in) {
-    size_t n = sizes(c.fn, nin, in, NULL);
+static void add_called(Profile *p, Called c, size_t nin, const Shape *in) {
+    size_t n = bound_dims(c.fn, nin, in, NULL);
     DimValue *dim = mem_alloc(p->s, (n + 1) * sizeof *dim);
-    sizes(c.fn, nin, in, dim);
+    bound_dims(c.fn, nin, in, dim);
     uint64_t key = hash_mix(hash_mix(hash_mix(1, (uintptr_t)c.fn), c.site), c.more);
     for (size_t i = 0; i < n; i++)
         key = hash_mix(hash_mix(key, dim[i].name), (uint64_t)dim[i].value);
@@ -36,13 +36,13 @@ static void add(Profile *p, Called c, size_t nin, const Shape *in) {
 }
 
 void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in) {
-    add(p, (Called){.fn = fn}, nin, in);
+    add_called(p, (Called){.fn = fn}, nin, in);
 }
 
 void called_add_loop(Profile *p, const Costed *c, const LoopStep *l) {
     uint64_t site = hash_mix(hash_mix(2, (uintptr_t)c->g), c->id);
-    add(p, (Called){.fn = l->fn, .site = site ? site : 1, .more = l->rings}, l->nin,
-        l->in);
+    add_called(p, (Called){.fn = l->fn, .site = site ? site : 1, .more = l->rings},
+               l->nin, l->in);
 }
 
 static void take_larger(uint64_t *to, uint64_t v) {
@@ -51,7 +51,7 @@ static void take_larger(uint64_t *to, uint64_t v) {
 
 /* The largest call of the function behind call number i; a loop's machine is its
  * own. */
-static PlanMemory of_function(Profile *p, size_t i) {
+static PlanMemory function_memory(Profile *p, size_t i) {
     const Graph *fn = p->called.p[i].fn;
     uint64_t site = p->called.p[i].site;
     PlanMemory most = {0};
@@ -79,7 +79,7 @@ PlanMemory called_memory(Profile *p) {
         uint64_t key = hash_mix((uintptr_t)p->called.p[i].fn, p->called.p[i].site);
         if (map_get(&done, key, NULL)) continue;
         map_put(&done, key, 0);
-        PlanMemory m = of_function(p, i);
+        PlanMemory m = function_memory(p, i);
         sum.peak += m.peak;
         sum.peak_no_inplace += m.peak_no_inplace;
         sum.peak_no_reuse += m.peak_no_reuse;

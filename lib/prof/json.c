@@ -16,7 +16,7 @@ void number_json(double v, Str *out) {
         str_add(out, buf, num_write_float(buf, v, FLOAT64));
 }
 
-static void symbols(const Profile *p, const Amount *x, Str *out) {
+static void put_symbols(const Profile *p, const Amount *x, Str *out) {
     poly_text(p->s, poly_add(p->a, x->sym, poly_number(p->a, x->v)), out);
 }
 
@@ -24,7 +24,7 @@ static void symbols(const Profile *p, const Amount *x, Str *out) {
 void amount_json(const Profile *p, const Amount *x, Str *out) {
     if (x->sym) {
         str_putc(out, '"');
-        symbols(p, x, out);
+        put_symbols(p, x, out);
         str_putc(out, '"');
     } else if (x->unknown && x->v == 0) {
         str_puts(out, "null");
@@ -33,20 +33,20 @@ void amount_json(const Profile *p, const Amount *x, Str *out) {
     }
 }
 
-static void quoted(Session *s, Sym y, Str *out) {
+static void put_quoted_sym(Session *s, Sym y, Str *out) {
     const char *text = sym_text(s, y);
     str_json(out, text, strlen(text));
 }
 
-static void total(const Profile *p, Str *out) {
+static void put_total(const Profile *p, Str *out) {
     bool any = false;
     str_puts(out, "  \"total\": {");
     for (int f = 0; f < PF_N; f++) {
         double v;
         if (!p->has[f]) continue;
         str_printf(out, "%s\n    \"%s\": ", any ? "," : "",
-                   field_name((ProfileField)f));
-        if (p->total[f].sym || field_number(p, (ProfileField)f, &v))
+                   profile_field_name((ProfileField)f));
+        if (p->total[f].sym || profile_field_number(p, (ProfileField)f, &v))
             amount_json(p, &p->total[f], out);
         else
             str_puts(out, "null");
@@ -55,27 +55,28 @@ static void total(const Profile *p, Str *out) {
     str_puts(out, "\n  }");
 }
 
-static void field(const Profile *p, const char *name, const Amount *x, Str *out) {
+static void put_amount_field(const Profile *p, const char *name, const Amount *x,
+                             Str *out) {
     str_printf(out, ", \"%s\": ", name);
     amount_json(p, x, out);
 }
 
-static void row(Profile *p, const Row *r, Str *out) {
+static void put_profile_row(Profile *p, const Row *r, Str *out) {
     Amount bytes = row_bytes(p, r);
     str_puts(out, "    {\"name\": ");
-    quoted(p->s, row_name(p, r), out);
+    put_quoted_sym(p->s, row_name(p, r), out);
     if (r->id != APPLY_NONE) {
         str_printf(out, ", \"apply\": %u, \"function\": ", r->id);
         if (r->g == p->g)
             str_puts(out, "null");
         else
-            quoted(p->s, r->g->name, out);
+            put_quoted_sym(p->s, r->g->name, out);
         str_puts(out, ", \"class\": ");
-        quoted(p->s, r->cls, out);
+        put_quoted_sym(p->s, r->cls, out);
         str_puts(out, ", \"op\": ");
-        quoted(p->s, r->op, out);
+        put_quoted_sym(p->s, r->op, out);
         str_puts(out, ", \"rule\": ");
-        quoted(p->s, r->rule, out);
+        put_quoted_sym(p->s, r->rule, out);
     }
     if (!p->is_static) {
         str_puts(out, ", \"time_s\": ");
@@ -84,11 +85,11 @@ static void row(Profile *p, const Row *r, Str *out) {
     str_puts(out, ", \"calls\": ");
     number_json(r->calls, out);
     str_printf(out, ", \"applies\": %llu", (unsigned long long)r->applies);
-    field(p, "flops", &r->flops, out);
-    field(p, "math_calls", &r->math, out);
-    field(p, "read_bytes", &r->read, out);
-    field(p, "written_bytes", &r->written, out);
-    field(p, "bytes", &bytes, out);
+    put_amount_field(p, "flops", &r->flops, out);
+    put_amount_field(p, "math_calls", &r->math, out);
+    put_amount_field(p, "read_bytes", &r->read, out);
+    put_amount_field(p, "written_bytes", &r->written, out);
+    put_amount_field(p, "bytes", &bytes, out);
     if (!p->is_static) {
         str_puts(out, ", \"gflops_per_s\": ");
         number_json(r->time_s > 0 ? r->flops.v / r->time_s / 1e9 : 0, out);
@@ -96,18 +97,18 @@ static void row(Profile *p, const Row *r, Str *out) {
     str_putc(out, '}');
 }
 
-static void table(Profile *p, const ReportOptions *how, ProfileBy by, Str *out) {
+static void put_table(Profile *p, const ReportOptions *how, ProfileBy by, Str *out) {
     Rows rows = rows_by(p, by, how->sort);
     str_printf(out, ",\n  \"%s\": [", by_name(by));
     for (size_t i = 0; i < rows.n && (how->top < 0 || (int64_t)i < how->top); i++) {
         str_puts(out, i ? ",\n" : "\n");
-        row(p, &rows.p[i], out);
+        put_profile_row(p, &rows.p[i], out);
     }
     str_puts(out, rows.n ? "\n  ]" : "]");
     vec_free(&rows);
 }
 
-static void memory(Profile *p, Str *out) {
+static void put_timeline(Profile *p, Str *out) {
     Arena *a = arena_new(p->s);
     Timeline m = timeline_new(p, a);
     Map vars = plan_var_map(p);
@@ -119,7 +120,7 @@ static void memory(Profile *p, Str *out) {
         uint64_t bytes = step_bytes(p, &st, &unknown);
         str_printf(out, "%s\n    {\"at\": %zu, \"apply\": %u, \"name\": ", i ? "," : "",
                    i, st.apply);
-        quoted(p->s, row_name(p, &r), out);
+        put_quoted_sym(p->s, row_name(p, &r), out);
         str_puts(out, ", \"live_bytes\": ");
         number_json(m.live[i].bytes, out);
         str_puts(out, ", \"result_bytes\": ");
@@ -133,11 +134,11 @@ static void memory(Profile *p, Str *out) {
     arena_free(a);
 }
 
-static void dims(const Profile *p, Str *out) {
+static void put_dims(const Profile *p, Str *out) {
     str_puts(out, ",\n  \"dims\": {");
     for (size_t i = 0; i < p->dims.n; i++) {
         str_puts(out, i ? ", " : "");
-        quoted(p->s, p->dims.p[i].name, out);
+        put_quoted_sym(p->s, p->dims.p[i].name, out);
         str_printf(out, ": %lld", (long long)p->dims.p[i].value);
     }
     str_puts(out, "},\n");
@@ -146,15 +147,15 @@ static void dims(const Profile *p, Str *out) {
 void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *out) {
     static const ProfileBy all[] = {BY_CLASS, BY_OP, BY_APPLY, BY_RULE};
     str_puts(out, "{\n  \"profile\": 1,\n  \"graph\": ");
-    quoted(p->s, p->g->name, out);
+    put_quoted_sym(p->s, p->g->name, out);
     str_printf(out, ",\n  \"static\": %s", p->is_static ? "true" : "false");
-    dims(p, out);
-    total(p, out);
+    put_dims(p, out);
+    put_total(p, out);
     for (size_t i = 0; how->by == BY_ALL && i < sizeof all / sizeof *all; i++)
-        table(p, how, all[i], out);
-    if (how->by != BY_ALL) table(p, how, how->by, out);
-    if (how->memory) memory(p, out);
-    if (c) compare_json(p, c, out);
+        put_table(p, how, all[i], out);
+    if (how->by != BY_ALL) put_table(p, how, how->by, out);
+    if (how->memory) put_timeline(p, out);
+    if (c) profile_compare_json(p, c, out);
     str_puts(out, "\n}\n");
 }
 
@@ -162,7 +163,7 @@ void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *o
 static void tsv_amount(const Profile *p, const Amount *x, Str *out) {
     str_putc(out, '\t');
     if (x->sym)
-        symbols(p, x, out);
+        put_symbols(p, x, out);
     else if (x->unknown && x->v == 0)
         str_putc(out, '?');
     else

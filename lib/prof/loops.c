@@ -20,7 +20,7 @@ const Poly *value_of_leaf(Arena *a, const Graph *g, Var v, const Map *dims,
     return symbols ? poly_dim(a, name) : NULL;
 }
 
-static const Poly *of_numbers(Arena *a, const char *op, double x, double y) {
+static const Poly *numbers_result(Arena *a, const char *op, double x, double y) {
     const struct {
         const char *op;
         double r;
@@ -36,17 +36,18 @@ static const Poly *of_numbers(Arena *a, const char *op, double x, double y) {
     return NULL;
 }
 
-static const Poly *of_polys(Arena *a, const char *op, const Poly *x, const Poly *y) {
+static const Poly *polys_result(Arena *a, const char *op, const Poly *x,
+                                const Poly *y) {
     double v, w = 1;
     if (strcmp(op, "add") == 0) return poly_add(a, x, y);
     if (strcmp(op, "multiply") == 0) return poly_mul(a, x, y);
     if (strcmp(op, "subtract") == 0)
         return poly_add(a, x, poly_mul(a, poly_number(a, -1), y));
     bool numbers = x && poly_is_number(x, &v) && (!y || poly_is_number(y, &w));
-    return numbers ? of_numbers(a, op, v, w) : NULL;
+    return numbers ? numbers_result(a, op, v, w) : NULL;
 }
 
-static const Poly *whole(Arena *a, const Poly *x) {
+static const Poly *truncate_number(Arena *a, const Poly *x) {
     double v;
     return x && poly_is_number(x, &v) ? poly_number(a, trunc(v)) : x;
 }
@@ -56,7 +57,7 @@ static const Poly *fused_value(Arena *a, const Graph *g, ApplyId id, const Shape
     const Graph *fn = graph_function(g, op_prop(g->s, ap->op, ap->props, "fn")->sym);
     if (!fn || !fn->fused) return NULL;
     Map none = MAP(g->s);
-    Shape *h = shapes_of(a, fn, &none, false, ap->nin, in);
+    Shape *h = cost_shapes(a, fn, &none, false, ap->nin, in);
     map_free(&none);
     return h[fn->outputs.p[0].var].value;
 }
@@ -74,8 +75,9 @@ const Poly *value_of_result(Arena *a, const Graph *g, ApplyId id, const Shape *i
     if (strcmp(op, "call") == 0) return fused_value(a, g, id, in);
     if (!in[0].value || ap->nin > 2 || (ap->nin == 2 && !in[1].value)) return NULL;
     if (strcmp(op, "cast") == 0)
-        return dtype_is_discrete(t->dtype) ? whole(a, in[0].value) : in[0].value;
-    return of_polys(a, op, in[0].value, ap->nin == 2 ? in[1].value : NULL);
+        return dtype_is_discrete(t->dtype) ? truncate_number(a, in[0].value)
+                                           : in[0].value;
+    return polys_result(a, op, in[0].value, ap->nin == 2 ? in[1].value : NULL);
 }
 
 /* ---- a step ---- */

@@ -66,7 +66,8 @@ static void chart_fill(Chart *c, Arena *a) {
     map_free(&at);
 }
 
-static void label(Str *out, double x, double y, const char *anchor, const char *text) {
+static void svg_label(Str *out, double x, double y, const char *anchor,
+                      const char *text) {
     str_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
     for (const char *c = text; *c; c++) {
         if (*c == '<')
@@ -81,7 +82,7 @@ static void label(Str *out, double x, double y, const char *anchor, const char *
     str_puts(out, "</text>\n");
 }
 
-static void areas(const Chart *c, Str *out) {
+static void svg_areas(const Chart *c, Str *out) {
     double w = (double)WIDTH / (double)c->columns;
     for (size_t k = 0; k < c->classes; k++) {
         str_printf(out, "<path fill=\"%s\" d=\"", palette[k]);
@@ -100,7 +101,7 @@ static void areas(const Chart *c, Str *out) {
     }
 }
 
-static void axes(const Chart *c, Str *out) {
+static void svg_axes(const Chart *c, Str *out) {
     Str b = STR(c->p->s);
     for (int i = 0; i <= 4; i++) {
         double y = TOP + HEIGHT - HEIGHT * i / 4.0;
@@ -109,12 +110,12 @@ static void axes(const Chart *c, Str *out) {
             "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ccc\"/>\n",
             LEFT, LEFT + WIDTH, y, y);
         count_text(c->most * i / 4, "B", &b);
-        label(out, LEFT - 6, y + 4, "end", str_text(&b));
+        svg_label(out, LEFT - 6, y + 4, "end", str_text(&b));
         str_clear(&b);
     }
     str_printf(&b, "live bytes by instruction, 0 to %zu; largest at %u", c->m.nstep,
                c->m.peak_at);
-    label(out, LEFT, TOP - 16, "start", str_text(&b));
+    svg_label(out, LEFT, TOP - 16, "start", str_text(&b));
     for (size_t k = 0; k < c->classes; k++) {
         double x = LEFT + 130.0 * (double)(k % 7),
                y = TOP + HEIGHT + 24 + 18.0 * (double)(k / 7);
@@ -122,7 +123,7 @@ static void axes(const Chart *c, Str *out) {
                    "<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" "
                    "fill=\"%s\"/>\n",
                    x, y - 10, palette[k]);
-        label(out, x + 18, y, "start", sym_text(c->p->s, c->name[k]));
+        svg_label(out, x + 18, y, "start", sym_text(c->p->s, c->name[k]));
     }
     str_free(&b);
 }
@@ -139,8 +140,8 @@ void report_svg(Profile *p, Str *out) {
                "font-family=\"sans-serif\" font-size=\"12\">\n"
                "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
                LEFT + WIDTH + 20, TOP + HEIGHT + 60);
-    areas(&c, out);
-    axes(&c, out);
+    svg_areas(&c, out);
+    svg_axes(&c, out);
     str_puts(out, "</svg>\n");
     arena_free(a);
 }

@@ -45,7 +45,7 @@ const Poly *poly_copy(Arena *a, const Poly *p) {
 }
 
 /* Descending degree. */
-static int order(const Term *x, const Term *y) {
+static int compare_terms(const Term *x, const Term *y) {
     if (x->degree != y->degree) return x->degree > y->degree ? -1 : 1;
     for (int i = 0; i < x->degree; i++)
         if (x->dim[i] != y->dim[i]) return x->dim[i] < y->dim[i] ? -1 : 1;
@@ -57,7 +57,9 @@ const Poly *poly_add(Arena *a, const Poly *x, const Poly *y) {
     if (!x->n || !y->n) return x->n ? x : y;
     Poly *p = poly_new(a, x->n + y->n);
     for (size_t i = 0, k = 0; i < x->n || k < y->n;) {
-        int o = i == x->n ? 1 : k == y->n ? -1 : order(&x->term[i], &y->term[k]);
+        int o = i == x->n   ? 1
+                : k == y->n ? -1
+                            : compare_terms(&x->term[i], &y->term[k]);
         Term t = o <= 0 ? x->term[i++] : y->term[k++];
         if (o == 0) t.c += y->term[k++].c;
         if (t.c != 0) p->term[p->n++] = t;
@@ -65,7 +67,7 @@ const Poly *poly_add(Arena *a, const Poly *x, const Poly *y) {
     return p->n > POLY_TERMS ? NULL : p;
 }
 
-static bool times(const Term *x, const Term *y, Term *out) {
+static bool multiply_terms(const Term *x, const Term *y, Term *out) {
     int i = 0, k = 0, n = x->degree + y->degree;
     if (n > DEGREE) return false;
     *out = (Term){.c = x->c * y->c, .degree = n};
@@ -83,7 +85,8 @@ const Poly *poly_mul(Arena *a, const Poly *x, const Poly *y) {
     for (size_t i = 0; sum && i < x->n; i++) {
         Poly *row = poly_new(a, y->n);
         for (size_t k = 0; k < y->n; k++)
-            if (!times(&x->term[i], &y->term[k], &row->term[row->n++])) return NULL;
+            if (!multiply_terms(&x->term[i], &y->term[k], &row->term[row->n++]))
+                return NULL;
         sum = poly_add(a, sum, row);
     }
     return sum;
@@ -118,7 +121,7 @@ static void number_text(double v, Str *out) {
         str_add(out, buf, num_write_float(buf, v, FLOAT64));
 }
 
-static int by_name(const void *a, const void *b) {
+static int compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
@@ -128,7 +131,7 @@ static const char *dims_text(Session *s, Arena *a, const Term *t) {
     Str b = STR(s);
     for (int i = 0; i < t->degree; i++)
         name[i] = sym_text(s, t->dim[i]);
-    qsort(name, (size_t)t->degree, sizeof *name, by_name);
+    qsort(name, (size_t)t->degree, sizeof *name, compare_names);
     for (int i = 0, n; i < t->degree; i += n) {
         for (n = 1; i + n < t->degree && strcmp(name[i + n], name[i]) == 0;)
             n++;
@@ -146,7 +149,7 @@ typedef struct Shown {
     const char *dims;
 } Shown;
 
-static int by_degree(const void *a, const void *b) {
+static int compare_degrees(const void *a, const void *b) {
     const Shown *x = a, *y = b;
     if (x->degree != y->degree) return x->degree > y->degree ? -1 : 1;
     return strcmp(x->dims, y->dims);
@@ -169,7 +172,7 @@ void poly_text(Session *s, const Poly *p, Str *out) {
     Shown *t = NEW_N(a, p->n, Shown);
     for (size_t i = 0; i < p->n; i++)
         t[i] = (Shown){p->term[i].c, p->term[i].degree, dims_text(s, a, &p->term[i])};
-    qsort(t, p->n, sizeof *t, by_degree);
+    qsort(t, p->n, sizeof *t, compare_degrees);
     for (size_t i = 0; i < p->n; i++)
         shown_text(&t[i], i == 0, out);
     arena_free(a);
@@ -185,18 +188,18 @@ typedef struct PolyFormula {
 } PolyFormula;
 enum { DEEPEST = 1000 }; /* a longer chain of operators is unknown */
 
-static PolyValue eval(PolyFormula *f, const Ast *e);
+static PolyValue poly_eval_formula(PolyFormula *f, const Ast *e);
 
-static const Poly *number(PolyFormula *f, const Ast *e) {
-    PolyValue v = eval(f, e);
+static const Poly *poly_eval_number(PolyFormula *f, const Ast *e) {
+    PolyValue v = poly_eval_formula(f, e);
     return v.is_shape ? NULL : v.number;
 }
 
-static PolyValue none(void) {
+static PolyValue no_value(void) {
     return (PolyValue){0};
 }
 
-static const Poly *power(PolyFormula *f, const Poly *x, double n) {
+static const Poly *poly_power(PolyFormula *f, const Poly *x, double n) {
     const Poly *p = poly_number(f->a, 1);
     if (!(n >= 0 && n <= DEGREE && n == floor(n))) return NULL;
     for (int i = 0; i < (int)n; i++)
@@ -205,13 +208,13 @@ static const Poly *power(PolyFormula *f, const Poly *x, double n) {
 }
 
 /* If both are numbers, every operator of formulas applies. */
-static const Poly *of_numbers(PolyFormula *f, const char *op, double x, double y) {
+static const Poly *numbers_formula(PolyFormula *f, const char *op, double x, double y) {
     double v;
     return formula_binary(op, x, y, &v) && isfinite(v) ? poly_number(f->a, v) : NULL;
 }
 
-static const Poly *binary(PolyFormula *f, const Ast *e) {
-    const Poly *x = number(f, e->kid[0]), *y = number(f, e->kid[1]);
+static const Poly *poly_eval_binary(PolyFormula *f, const Ast *e) {
+    const Poly *x = poly_eval_number(f, e->kid[0]), *y = poly_eval_number(f, e->kid[1]);
     double u, v;
     if (strcmp(e->op, "*") == 0) return poly_mul(f->a, x, y);
     if (!x || !y) return NULL;
@@ -219,71 +222,72 @@ static const Poly *binary(PolyFormula *f, const Ast *e) {
     if (strcmp(e->op, "-") == 0)
         return poly_add(f->a, x, poly_mul(f->a, poly_number(f->a, -1), y));
     if (!poly_is_number(y, &v)) return NULL;
-    if (poly_is_number(x, &u)) return of_numbers(f, e->op, u, v);
+    if (poly_is_number(x, &u)) return numbers_formula(f, e->op, u, v);
     if (strcmp(e->op, "/") == 0 && v != 0)
         return poly_mul(f->a, x, poly_number(f->a, 1 / v));
-    return strcmp(e->op, "**") == 0 ? power(f, x, v) : NULL;
+    return strcmp(e->op, "**") == 0 ? poly_power(f, x, v) : NULL;
 }
 
-static const Poly *unary(PolyFormula *f, const char *op, const Poly *x) {
+static const Poly *poly_eval_unary(PolyFormula *f, const char *op, const Poly *x) {
     double v;
     if (poly_is_number(x, &v)) return poly_number(f->a, formula_unary(op, v));
     if (strcmp(op, "-") == 0) return poly_mul(f->a, poly_number(f->a, -1), x);
     return strcmp(op, "+") == 0 ? x : NULL;
 }
 
-static const Poly *product(PolyFormula *f, const PolyValue *v) {
+static const Poly *poly_shape_product(PolyFormula *f, const PolyValue *v) {
     const Poly *p = poly_number(f->a, 1);
     for (int i = 0; i < v->ndim; i++)
         p = poly_mul(f->a, p, v->shape[i]);
     return p;
 }
 
-static PolyValue attribute(PolyFormula *f, const Ast *e) {
-    PolyValue v = eval(f, e->kid[0]);
+static PolyValue poly_eval_attribute(PolyFormula *f, const Ast *e) {
+    PolyValue v = poly_eval_formula(f, e->kid[0]);
     const char *name = sym_text(f->s, e->sym);
     if (strcmp(name, "shape") == 0) return v;
     if (strcmp(name, "ndim") == 0)
         return (PolyValue){.number = poly_number(f->a, v.ndim)};
-    if (strcmp(name, "size") != 0) return none();
-    return (PolyValue){.number = v.is_shape ? product(f, &v) : poly_number(f->a, 1)};
+    if (strcmp(name, "size") != 0) return no_value();
+    return (PolyValue){.number = v.is_shape ? poly_shape_product(f, &v)
+                                            : poly_number(f->a, 1)};
 }
 
-static bool bound(PolyFormula *f, const Ast *e, int n, int *at) {
+static bool poly_eval_slice_bound(PolyFormula *f, const Ast *e, int n, int *at) {
     double d;
     if (!e || e->kind == AST_NONE) return true;
-    if (!poly_is_number(number(f, e), &d)) return false;
+    if (!poly_is_number(poly_eval_number(f, e), &d)) return false;
     if (d < 0) d += n;
     *at = d < 0 ? 0 : d > n ? n : (int)d;
     return true;
 }
 
 static PolyValue index_shape(PolyFormula *f, const Ast *e) {
-    PolyValue v = eval(f, e->kid[0]);
+    PolyValue v = poly_eval_formula(f, e->kid[0]);
     double d;
-    if (!v.is_shape || e->nkid != 2) return none();
+    if (!v.is_shape || e->nkid != 2) return no_value();
     const Ast *i = e->kid[1];
     if (i->kind == AST_SLICE) {
         int from = 0, to = v.ndim;
-        if (i->kid[2] || !bound(f, i->kid[0], v.ndim, &from) ||
-            !bound(f, i->kid[1], v.ndim, &to))
-            return none();
+        if (i->kid[2] || !poly_eval_slice_bound(f, i->kid[0], v.ndim, &from) ||
+            !poly_eval_slice_bound(f, i->kid[1], v.ndim, &to))
+            return no_value();
         v.shape += from;
         v.ndim = to > from ? to - from : 0;
         return v;
     }
-    if (!poly_is_number(number(f, i), &d)) return none();
+    if (!poly_is_number(poly_eval_number(f, i), &d)) return no_value();
     if (d < 0) d += v.ndim;
-    return d >= 0 && d < v.ndim ? (PolyValue){.number = v.shape[(int)d]} : none();
+    return d >= 0 && d < v.ndim ? (PolyValue){.number = v.shape[(int)d]} : no_value();
 }
 
-static const Poly *call(PolyFormula *f, const Ast *e) {
+static const Poly *poly_eval_call(PolyFormula *f, const Ast *e) {
     const char *name = sym_text(f->s, e->sym);
     bool prod = strcmp(name, "prod") == 0, sum = strcmp(name, "sum") == 0, first = true;
     const Poly *all = poly_number(f->a, prod);
     double r = 0, x;
     for (size_t i = 0; i < e->nkid; i++) {
-        PolyValue v = eval(f, e->kid[i]);
+        PolyValue v = poly_eval_formula(f, e->kid[i]);
         const Poly *one = v.number, *const *p = v.is_shape ? v.shape : &one;
         int n = v.is_shape ? v.ndim : 1;
         for (int k = 0; k < n; k++, first = false) {
@@ -297,10 +301,10 @@ static const Poly *call(PolyFormula *f, const Ast *e) {
     return prod || sum ? all : poly_number(f->a, r);
 }
 
-static PolyValue list(PolyFormula *f, const Ast *e) {
+static PolyValue poly_eval_list(PolyFormula *f, const Ast *e) {
     const Poly **dim = NEW_N(f->a, e->nkid, const Poly *);
     for (size_t i = 0; i < e->nkid; i++)
-        dim[i] = number(f, e->kid[i]);
+        dim[i] = poly_eval_number(f, e->kid[i]);
     return (PolyValue){.is_shape = true, .ndim = (int)e->nkid, .shape = dim};
 }
 
@@ -318,29 +322,29 @@ static PolyValue eval_node(PolyFormula *f, const Ast *e) {
         v.number = poly_text_number(f->a, e->sym);
         return v;
     case AST_NAME:
-        return f->look(f->ctx, e->sym, &v) ? v : none();
+        return f->look(f->ctx, e->sym, &v) ? v : no_value();
     case AST_UNARY:
-        v.number = unary(f, e->op, number(f, e->kid[0]));
+        v.number = poly_eval_unary(f, e->op, poly_eval_number(f, e->kid[0]));
         return v;
     case AST_BINARY:
-        v.number = binary(f, e);
+        v.number = poly_eval_binary(f, e);
         return v;
     case AST_CALL:
-        v.number = call(f, e);
+        v.number = poly_eval_call(f, e);
         return v;
     case AST_ATTR:
-        return attribute(f, e);
+        return poly_eval_attribute(f, e);
     case AST_INDEX:
         return index_shape(f, e);
     case AST_LIST:
     case AST_TUPLE:
-        return list(f, e);
+        return poly_eval_list(f, e);
     default:
         return v;
     }
 }
 
-static PolyValue eval(PolyFormula *f, const Ast *e) {
+static PolyValue poly_eval_formula(PolyFormula *f, const Ast *e) {
     PolyValue v = {0};
     if (++f->depth < DEEPEST) v = eval_node(f, e);
     f->depth--;
@@ -350,5 +354,5 @@ static PolyValue eval(PolyFormula *f, const Ast *e) {
 const Poly *poly_formula(Session *s, Arena *a, const Ast *e, PolyLookup *look,
                          void *ctx) {
     PolyFormula f = {s, a, look, ctx, 0};
-    return number(&f, e);
+    return poly_eval_number(&f, e);
 }

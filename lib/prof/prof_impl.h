@@ -40,8 +40,8 @@ Shape shape_of_result(Arena *a, const Op *op, Shape typed, size_t nin, const Sha
 
 /* The shapes of all variables of a graph in terms of dims, for a function also of its
  * inputs' shapes. */
-Shape *shapes_of(Arena *a, const Graph *g, const Map *dims, bool symbols, size_t nin,
-                 const Shape *in);
+Shape *cost_shapes(Arena *a, const Graph *g, const Map *dims, bool symbols, size_t nin,
+                   const Shape *in);
 /* Binds the dims of a function's inputs to the sizes of its arguments. */
 void bind_inputs(const Graph *fn, Map *dims, size_t n, const Shape *in);
 
@@ -96,10 +96,10 @@ typedef struct Called { /* a function with the sizes of its arguments */
     size_t ndim;
     const DimValue *dim;
 } Called;
-typedef struct CompileFrame { /* a running Apply */
+typedef struct OpenApply { /* a running Apply */
     double start, inner;
     bool skipped;
-} CompileFrame;
+} OpenApply;
 typedef struct Row {
     const Graph *g;
     ApplyId id;
@@ -127,7 +127,7 @@ struct Profile {
     Rec *last_rec;
     Vec(DimValue) dims; /* given ones, then learned ones */
     int64_t *bytes;     /* by variable of g: as observed at run time, -1: not */
-    Vec(CompileFrame) frames;
+    Vec(OpenApply) frames;
     Vec(Event) events; /* of the last profiled call */
     Vec(double) calls; /* seconds */
     Vec(Called) called;
@@ -183,23 +183,23 @@ Map plan_var_map(const Profile *p);
 uint64_t step_bytes(const Profile *p, const PlanStep *st, bool *unknown);
 
 /* ---- reports ---- */
-const char *field_name(ProfileField f);
-bool field_is_worse(ProfileField f);
-bool field_number(const Profile *p, ProfileField f, double *v);
+const char *profile_field_name(ProfileField f);
+bool profile_field_is_worse(ProfileField f);
+bool profile_field_number(const Profile *p, ProfileField f, double *v);
 void number_json(double v, Str *out);
 void amount_json(const Profile *p, const Amount *x, Str *out);
 void amount_text(const Profile *p, const Amount *x, const char *unit, Str *out);
 void count_text(double v, const char *unit, Str *out);
-void time_text(double s, Str *out);
+void profile_time_text(double s, Str *out);
 
 typedef struct Compared {
     bool has[PF_N];
     double v[PF_N];
 } Compared;
-bool compare_read(Session *s, const char *path, Compared *c);
-bool compare_verdict(const Profile *p, const Compared *c, double limit);
-void compare_text(const Profile *p, const Compared *c, Str *out);
-void compare_json(const Profile *p, const Compared *c, Str *out);
+bool profile_compare_read(Session *s, const char *path, Compared *c);
+bool profile_compare_verdict(const Profile *p, const Compared *c, double limit);
+void profile_compare_text(const Profile *p, const Compared *c, Str *out);
+void profile_compare_json(const Profile *p, const Compared *c, Str *out);
 
 void report_text(Profile *p, const ReportOptions *how, const Compared *c, Str *out);
 void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *out);

@@ -13,11 +13,11 @@ static const struct {
 #undef FIELD
 };
 
-const char *field_name(ProfileField f) {
+const char *profile_field_name(ProfileField f) {
     return fields[f].name;
 }
 
-bool field_is_worse(ProfileField f) {
+bool profile_field_is_worse(ProfileField f) {
     return fields[f].worse;
 }
 
@@ -69,7 +69,7 @@ void profile_set(Profile *p, ProfileField f, double v) {
 }
 
 /* ---- totals ---- */
-static int ascending(const void *a, const void *b) {
+static int compare_seconds(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
 }
@@ -78,7 +78,7 @@ static void total_times(Profile *p) {
     size_t n = p->calls.n;
     double sum = 0, steps = 0;
     if (!n) return;
-    qsort(p->calls.p, n, sizeof *p->calls.p, ascending);
+    qsort(p->calls.p, n, sizeof *p->calls.p, compare_seconds);
     for (size_t i = 0; i < n; i++)
         sum += p->calls.p[i];
     for (size_t i = 0; i < p->rows.n; i++)
@@ -143,7 +143,7 @@ void profile_finish(Profile *p) {
 }
 
 /* A sum of flops without its unknown parts is still useful; a peak of memory is not. */
-bool field_number(const Profile *p, ProfileField f, double *v) {
+bool profile_field_number(const Profile *p, ProfileField f, double *v) {
     bool planned = f >= PF_peak_bytes && f <= PF_leaves_bytes;
     *v = p->total[f].v;
     return p->has[f] && !p->total[f].sym && !(planned && p->total[f].unknown);
@@ -152,7 +152,7 @@ bool field_number(const Profile *p, ProfileField f, double *v) {
 /* ---- reports ---- */
 bool profile_report(Profile *p, const ReportOptions *how, Str *out) {
     Compared c;
-    if (how->compare && !compare_read(p->s, how->compare, &c)) return false;
+    if (how->compare && !profile_compare_read(p->s, how->compare, &c)) return false;
     const Compared *with = how->compare ? &c : NULL;
     switch (how->format) {
     case PROFILE_TEXT:
@@ -177,5 +177,6 @@ bool profile_report(Profile *p, const ReportOptions *how, Str *out) {
         report_dot(p, out);
         break;
     }
-    return !with || how->fail_above <= 0 || compare_verdict(p, with, how->fail_above);
+    return !with || how->fail_above <= 0 ||
+           profile_compare_verdict(p, with, how->fail_above);
 }

@@ -32,7 +32,7 @@ bool dim_known(const Profile *p, Sym name, int64_t *v) {
     return false;
 }
 
-static void learn(Profile *p, const Type *t, const Value *v) {
+static void learn_dim_values(Profile *p, const Type *t, const Value *v) {
     int64_t n;
     const int64_t *shape = value_sizes(v);
     for (int i = 0; shape && i < t->ndim; i++)
@@ -42,7 +42,7 @@ static void learn(Profile *p, const Type *t, const Value *v) {
 
 static void learn_value(Profile *p, Var v, const Value *x) {
     ShapeInfo info;
-    learn(p, var_type(p->g, v), x);
+    learn_dim_values(p, var_type(p->g, v), x);
     value_shape_info(x, &info);
     p->bytes[v] = (int64_t)shape_info_size(&info);
 }
@@ -156,20 +156,20 @@ static void add_cost(Rec *r) {
 
 /* ---- hooks ---- */
 /* A fused group that must run as an ordinary function is still one row. */
-static bool before(void *ctx, size_t step, const Call *c) {
+static bool open_step(void *ctx, size_t step, const Call *c) {
     Profile *p = ctx;
     (void)step;
     bool skipped = c->g->fused || (p->frames.n && p->frames.p[p->frames.n - 1].skipped);
-    CompileFrame f = {.skipped = skipped};
+    OpenApply f = {.skipped = skipped};
     vec_push(p->s, &p->frames, f);
     p->frames.p[p->frames.n - 1].start = clock_seconds();
     return true;
 }
 
-static bool after(void *ctx, size_t step, const Call *c, double seconds) {
+static bool record_step(void *ctx, size_t step, const Call *c, double seconds) {
     Profile *p = ctx;
     (void)step;
-    CompileFrame f = p->frames.p[--p->frames.n];
+    OpenApply f = p->frames.p[--p->frames.n];
     if (f.skipped) return true;
     Rec *r = rec_of(p, c->g, c->id);
     uint64_t key = call_key(c);
@@ -188,7 +188,7 @@ static bool after(void *ctx, size_t step, const Call *c, double seconds) {
 
 VmHooks profile_hooks(Profile *p) {
     p->events.n = p->frames.n = 0;
-    return (VmHooks){p, before, after};
+    return (VmHooks){p, open_step, record_step};
 }
 
 /* Times come from the fastest call: they are consistent with each other, and
@@ -227,7 +227,7 @@ static void add_times(Profile *p, const Walk *w, Amount *to, const Poly *cost) {
     if (to->unknown > unknown) to->unknown = unknown + w->calls;
 }
 
-static void walk_all(Profile *p, const Walk *w);
+static void cost_all_applies(Profile *p, const Walk *w);
 
 /* Walks a function with these inputs, run `times` per run of its caller. */
 static void walk_function(Profile *p, const Walk *w, const Graph *fn, size_t nin,
@@ -241,10 +241,10 @@ static void walk_function(Profile *p, const Walk *w, const Graph *fn, size_t nin
     Map dims = MAP(p->s);
     bind_inputs(fn, &dims, nin, in);
     Arena *a = arena_new(p->s);
-    Walk inner = {fn, shapes_of(a, fn, &dims, false, nin, in),
+    Walk inner = {fn, cost_shapes(a, fn, &dims, false, nin, in),
                   poly_mul(a, w->times, times),
                   n < 0x1p40 ? (uint64_t)n * w->calls : w->calls, w->depth + 1};
-    walk_all(p, &inner);
+    cost_all_applies(p, &inner);
     arena_free(a);
     map_free(&dims);
 }
@@ -264,7 +264,7 @@ static void visit_function(Profile *p, const Walk *w, const Costed *c, Rec *r) {
     arena_free(a);
 }
 
-static void visit(Profile *p, const Walk *w, ApplyId id) {
+static void cost_static_apply(Profile *p, const Walk *w, ApplyId id) {
     const Graph *g = w->g;
     const Apply *ap = &g->apply[id];
     p->visits++;
@@ -286,9 +286,9 @@ static void visit(Profile *p, const Walk *w, ApplyId id) {
     visit_function(p, w, &what, r);
 }
 
-static void walk_all(Profile *p, const Walk *w) {
+static void cost_all_applies(Profile *p, const Walk *w) {
     for (ApplyId id = 0; id < w->g->napply; id++)
-        visit(p, w, id);
+        cost_static_apply(p, w, id);
 }
 
 void profile_static(Profile *p) {
@@ -297,10 +297,10 @@ void profile_static(Profile *p) {
     for (size_t i = 0; i < p->dims.n; i++)
         map_put(&dims, p->dims.p[i].name,
                 (uintptr_t)poly_number(p->a, (double)p->dims.p[i].value));
-    Shape *h = shapes_of(p->a, p->g, &dims, true, 0, NULL);
+    Shape *h = cost_shapes(p->a, p->g, &dims, true, 0, NULL);
     Walk w = {.g = p->g, .h = h, .times = poly_number(p->a, 1), .calls = 1};
     for (size_t i = 0; i < plan_steps(p->plan); i++)
-        visit(p, &w, plan_step(p->plan, i).apply);
+        cost_static_apply(p, &w, plan_step(p->plan, i).apply);
     p->watched = 1;
     map_free(&dims);
 }

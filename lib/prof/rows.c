@@ -37,7 +37,7 @@ static Sym fused_name(Session *s, const Graph *fn) {
     return y;
 }
 
-static Sym op_name(Session *s, const Apply *a) {
+static Sym op_row_name(Session *s, const Apply *a) {
     if (!a->op->str) return sym(s, a->op->name);
     Str b = STR(s);
     a->op->str(s, a->op, a->props, &b);
@@ -76,7 +76,7 @@ Sym row_name(Profile *p, const Row *r) {
 }
 
 /* ---- making rows ---- */
-static void divide(Amount *x, double n) {
+static void divide_amount(Amount *x, double n) {
     x->v /= n;
     x->unknown = (uint64_t)((double)x->unknown / n + 0.5);
 }
@@ -88,7 +88,7 @@ static Row row_of(Profile *p, const Graph *g, ApplyId id, const Rec *rec) {
     Row r = {.g = g,
              .id = id,
              .cls = fn ? sym(p->s, "elemwise") : class_of(p->s, op),
-             .op = fn ? fused_name(p->s, fn) : op_name(p->s, &g->apply[id]),
+             .op = fn ? fused_name(p->s, fn) : op_row_name(p->s, &g->apply[id]),
              .rule = g->origin[id].rule,
              .applies = 1,
              .calls = (double)rec->calls / n,
@@ -98,7 +98,8 @@ static Row row_of(Profile *p, const Graph *g, ApplyId id, const Rec *rec) {
              .read = rec->read,
              .written = rec->written};
     if (!r.rule) r.rule = sym(p->s, "as written");
-    divide(&r.flops, n), divide(&r.math, n), divide(&r.read, n), divide(&r.written, n);
+    divide_amount(&r.flops, n), divide_amount(&r.math, n), divide_amount(&r.read, n),
+        divide_amount(&r.written, n);
     return r;
 }
 
@@ -157,7 +158,7 @@ typedef struct Sorted {
     size_t at;
 } Sorted;
 
-static int by_key(const void *a, const void *b) {
+static int compare_keys(const void *a, const void *b) {
     const Sorted *x = a, *y = b;
     if (x->key != y->key) return x->key < y->key ? 1 : -1;
     int names = strcmp(x->name, y->name);
@@ -188,7 +189,7 @@ static void rows_sort(Profile *p, Rows *rows, ProfileSort sort) {
         if (sort == SORT_NAME && !name) name = row_name(p, &rows->p[i]);
         k[i] = (Sorted){sort_key(p, &rows->p[i], sort), sym_text(p->s, name), i};
     }
-    qsort(k, rows->n, sizeof *k, by_key);
+    qsort(k, rows->n, sizeof *k, compare_keys);
     for (size_t i = 0; i < rows->n; i++)
         to[i] = rows->p[k[i].at];
     mem_free(k);

@@ -9,7 +9,7 @@ enum { NAME_MAX_SHOWN = 100, TOP = 20, HIDDEN_BELOW = 1024, SYMBOLS_MAX = 60 };
 
 /* ---- numbers ---- */
 /* Three digits and a unit: 1.23, 45.6, 789. */
-static void three(double v, Str *out) {
+static void put_three_digits(double v, Str *out) {
     str_printf(out, v < 9.995 ? "%.2f" : v < 99.95 ? "%.1f" : "%.0f", v);
 }
 
@@ -21,16 +21,16 @@ void count_text(double v, const char *unit, Str *out) {
     if (i == 0 && v == floor(v))
         str_printf(out, "%.0f", v);
     else
-        three(v, out);
+        put_three_digits(v, out);
     str_printf(out, "%s%s%s", *unit ? " " : "", scale[i], unit);
 }
 
-void time_text(double s, Str *out) {
+void profile_time_text(double s, Str *out) {
     static const char *const unit[] = {"s", "ms", "us", "ns"};
     size_t i = 0;
     while (s > 0 && s < 0.9995 && i < 3)
         s *= 1000, i++;
-    three(s, out);
+    put_three_digits(s, out);
     str_printf(out, " %s", unit[i]);
 }
 
@@ -54,7 +54,7 @@ typedef struct Table {
     Vec(const char *) cell;
 } Table;
 
-static void cell(Table *t, const char *text) {
+static void add_cell_text(Table *t, const char *text) {
     vec_push(t->s, &t->cell, arena_str(t->a, text, strlen(text)));
 }
 
@@ -85,49 +85,49 @@ static void table_print(Table *t, Str *out) {
 static void time_line(const Profile *p, Str *out) {
     const Amount *t = p->total;
     if (!p->has[PF_time_s]) return;
-    time_text(t[PF_time_s].v, out);
+    profile_time_text(t[PF_time_s].v, out);
     str_printf(out, " a call, the median of %.0f (", t[PF_runs].v);
-    time_text(t[PF_time_min_s].v, out);
+    profile_time_text(t[PF_time_min_s].v, out);
     str_puts(out, " to ");
-    time_text(t[PF_time_max_s].v, out);
+    profile_time_text(t[PF_time_max_s].v, out);
     str_puts(out, ", mean ");
-    time_text(t[PF_time_mean_s].v, out);
+    profile_time_text(t[PF_time_mean_s].v, out);
     str_puts(out, "); instructions, watched: ");
-    time_text(t[PF_steps_time_s].v, out);
+    profile_time_text(t[PF_steps_time_s].v, out);
     str_puts(out, "\nbefore: ");
-    time_text(t[PF_rewrite_time_s].v, out);
+    profile_time_text(t[PF_rewrite_time_s].v, out);
     str_puts(out, " rewriting, ");
-    time_text(t[PF_plan_time_s].v, out);
+    profile_time_text(t[PF_plan_time_s].v, out);
     str_puts(out, " planning, ");
-    time_text(t[PF_first_time_s].v, out);
+    profile_time_text(t[PF_first_time_s].v, out);
     str_puts(out, " in the first call\n");
 }
 
-static void line(const Profile *p, const char *what, ProfileField f, const char *unit,
-                 Str *out) {
+static void put_total_line(const Profile *p, const char *what, ProfileField f,
+                           const char *unit, Str *out) {
     if (!p->has[f]) return;
     str_puts(out, what);
     amount_text(p, &p->total[f], unit, out);
 }
 
 static void cost_lines(const Profile *p, Str *out) {
-    line(p, "flops: ", PF_flops, "", out);
-    line(p, ", math calls: ", PF_math_calls, "", out);
-    line(p, ", GFLOP/s: ", PF_gflops_per_s, "", out);
-    line(p, "; moved: ", PF_bytes, "B", out);
-    line(p, " (read ", PF_read_bytes, "B", out);
-    line(p, ", written ", PF_written_bytes, "B", out);
+    put_total_line(p, "flops: ", PF_flops, "", out);
+    put_total_line(p, ", math calls: ", PF_math_calls, "", out);
+    put_total_line(p, ", GFLOP/s: ", PF_gflops_per_s, "", out);
+    put_total_line(p, "; moved: ", PF_bytes, "B", out);
+    put_total_line(p, " (read ", PF_read_bytes, "B", out);
+    put_total_line(p, ", written ", PF_written_bytes, "B", out);
     str_puts(out, ")\n");
-    line(p, "peak of memory: planned ", PF_peak_bytes, "B", out);
-    line(p, ", measured ", PF_measured_peak_bytes, "B", out);
-    line(p, " (results ", PF_measured_results_bytes, "B", out);
-    line(p, ", workspace ", PF_measured_workspace_bytes, "B", out);
-    line(p, ", other ", PF_measured_other_bytes, "B)", out);
-    line(p, "; inputs, shared, constants: ", PF_leaves_bytes, "B", out);
+    put_total_line(p, "peak of memory: planned ", PF_peak_bytes, "B", out);
+    put_total_line(p, ", measured ", PF_measured_peak_bytes, "B", out);
+    put_total_line(p, " (results ", PF_measured_results_bytes, "B", out);
+    put_total_line(p, ", workspace ", PF_measured_workspace_bytes, "B", out);
+    put_total_line(p, ", other ", PF_measured_other_bytes, "B)", out);
+    put_total_line(p, "; inputs, shared, constants: ", PF_leaves_bytes, "B", out);
     str_putc(out, '\n');
 }
 
-static void head(const Profile *p, Str *out) {
+static void print_head(const Profile *p, Str *out) {
     const char *name = sym_text(p->s, p->g->name);
     str_visible(out, *name ? name : "graph", *name ? strlen(name) : 5);
     str_printf(out, ": %.0f applies, %.0f runs of them a call", p->total[PF_applies].v,
@@ -141,7 +141,7 @@ static void head(const Profile *p, Str *out) {
 }
 
 /* ---- tables ---- */
-static double share(double part, double all) {
+static double percent_of(double part, double all) {
     return all > 0 ? part / all * 100 : 0;
 }
 
@@ -152,27 +152,27 @@ typedef struct Sum {
 static void percent_cells(Table *t, double part, Sum *sum) {
     char text[32];
     sum->so_far += part;
-    snprintf(text, sizeof text, "%.1f%%", share(part, sum->all));
-    cell(t, text);
-    snprintf(text, sizeof text, "%.1f%%", share(sum->so_far, sum->all));
-    cell(t, text);
+    snprintf(text, sizeof text, "%.1f%%", percent_of(part, sum->all));
+    add_cell_text(t, text);
+    snprintf(text, sizeof text, "%.1f%%", percent_of(sum->so_far, sum->all));
+    add_cell_text(t, text);
 }
 
 static void str_cell(Table *t, Str *b) {
-    cell(t, str_text(b));
+    add_cell_text(t, str_text(b));
     str_clear(b);
 }
 
 static void time_cells(Table *t, const Row *r, Str *b) {
-    time_text(r->time_s, b);
+    profile_time_text(r->time_s, b);
     str_cell(t, b);
-    time_text(r->calls > 0 ? r->time_s / r->calls : 0, b);
+    profile_time_text(r->calls > 0 ? r->time_s / r->calls : 0, b);
     str_cell(t, b);
 }
 
 static void speed_cell(Table *t, const Row *r, Str *b) {
     if (r->flops.v > 0 && r->time_s > 0)
-        three(r->flops.v / r->time_s / 1e9, b);
+        put_three_digits(r->flops.v / r->time_s / 1e9, b);
     else
         str_putc(b, '-');
     str_cell(t, b);
@@ -211,7 +211,7 @@ static void row_cells(Table *t, Profile *p, const Row *r, Sum *sum) {
     str_free(&b);
 }
 
-static void heading(Table *t, const Profile *p, ProfileBy by) {
+static void add_heading(Table *t, const Profile *p, ProfileBy by) {
     static const char *const timed[] = {"% time",   "sum",     "time",
                                         "per call", "calls",   "applies",
                                         "flops",    "GFLOP/s", "moved"},
@@ -221,11 +221,11 @@ static void heading(Table *t, const Profile *p, ProfileBy by) {
     const char *const *names = p->is_static ? told : timed;
     t->cols = p->is_static ? 8 : 10;
     for (size_t i = 0; i + 1 < t->cols; i++)
-        cell(t, names[i]);
-    cell(t, by_name(by));
+        add_cell_text(t, names[i]);
+    add_cell_text(t, by_name(by));
 }
 
-static void table(Profile *p, const ReportOptions *how, ProfileBy by, Str *out) {
+static void print_table(Profile *p, const ReportOptions *how, ProfileBy by, Str *out) {
     Rows rows = rows_by(p, by, how->sort);
     size_t top = how->top < 0 ? TOP : (size_t)how->top;
     Arena *a = arena_new(p->s);
@@ -234,13 +234,13 @@ static void table(Profile *p, const ReportOptions *how, ProfileBy by, Str *out) 
     for (size_t i = 0; i < rows.n; i++)
         sum.all += row_weight(p, &rows.p[i]);
     str_putc(out, '\n');
-    heading(&t, p, by);
+    add_heading(&t, p, by);
     for (size_t i = 0; i < rows.n && i < top; i++)
         row_cells(&t, p, &rows.p[i], &sum);
     table_print(&t, out);
     if (rows.n > top)
         str_printf(out, "... (remaining %zu account for %.1f%% of the %s)\n",
-                   rows.n - top, share(sum.all - sum.so_far, sum.all),
+                   rows.n - top, percent_of(sum.all - sum.so_far, sum.all),
                    p->is_static ? "flops" : "time");
     vec_free(&rows);
     arena_free(a);
@@ -267,19 +267,20 @@ static void memory_row(Profile *p, Table *t, const Timeline *m, const Map *vars,
     str_free(&b);
 }
 
-static void memory(Profile *p, const ReportOptions *how, Str *out) {
+static void print_memory(Profile *p, const ReportOptions *how, Str *out) {
     Arena *a = arena_new(p->s);
     Timeline m = timeline_new(p, a);
     Map vars = plan_var_map(p);
     Table t = {.s = p->s, .a = a, .cols = 5};
     size_t top = how->top < 0 ? SIZE_MAX : (size_t)how->top, shown = 0, hidden = 0;
-    line(p, "\npeak of memory as planned: ", PF_peak_bytes, "B", out);
-    line(p, "; nothing in place: ", PF_peak_no_inplace_bytes, "B", out);
-    line(p, "; nothing reused: ", PF_peak_no_reuse_bytes, "B", out);
-    line(p, "; alive at most: ", PF_least_bytes, "B", out);
+    put_total_line(p, "\npeak of memory as planned: ", PF_peak_bytes, "B", out);
+    put_total_line(p, "; nothing in place: ", PF_peak_no_inplace_bytes, "B", out);
+    put_total_line(p, "; nothing reused: ", PF_peak_no_reuse_bytes, "B", out);
+    put_total_line(p, "; alive at most: ", PF_least_bytes, "B", out);
     str_printf(out, ", at %u\n", m.peak_at);
-    cell(&t, "at"), cell(&t, "alive"), cell(&t, "results"), cell(&t, "civ");
-    cell(&t, "created (c), in place (i), a view (v)");
+    add_cell_text(&t, "at"), add_cell_text(&t, "alive"), add_cell_text(&t, "results"),
+        add_cell_text(&t, "civ");
+    add_cell_text(&t, "created (c), in place (i), a view (v)");
     for (size_t i = 0; i < m.nstep; i++) {
         PlanStep st = plan_step(p->plan, i);
         bool unknown;
@@ -297,21 +298,21 @@ static void memory(Profile *p, const ReportOptions *how, Str *out) {
 }
 
 /* ---- all ---- */
-static void footer(const Profile *p, Str *out) {
+static void print_footer(const Profile *p, Str *out) {
     enum { ROUNDING = 4096 };
     double n, peak;
-    if (field_number(p, PF_unknown_flops, &n) && n > 0)
+    if (profile_field_number(p, PF_unknown_flops, &n) && n > 0)
         str_printf(out,
                    "\n? flops of %.0f runs of Applies can't be told: their op gives no "
                    "count, or a size is not known\n",
                    n);
-    if (field_number(p, PF_unknown_sizes, &n) && n > 0)
+    if (profile_field_number(p, PF_unknown_sizes, &n) && n > 0)
         str_printf(out,
                    "\n? %.0f values are in no planned figure of memory, as their size "
                    "is not known%s\n",
                    n, p->is_static ? ": --dim NAME=SIZE may tell it" : "");
-    if (field_number(p, PF_measured_results_bytes, &n) &&
-        field_number(p, PF_peak_bytes, &peak) && n - peak >= ROUNDING) {
+    if (profile_field_number(p, PF_measured_results_bytes, &n) &&
+        profile_field_number(p, PF_peak_bytes, &peak) && n - peak >= ROUNDING) {
         str_puts(out, "\n");
         count_text(n - peak, "B", out);
         str_puts(out, " of results are beyond the plan: what no dim sizes (?) is taken "
@@ -321,11 +322,11 @@ static void footer(const Profile *p, Str *out) {
 
 void report_text(Profile *p, const ReportOptions *how, const Compared *c, Str *out) {
     static const ProfileBy all[] = {BY_CLASS, BY_OP, BY_APPLY};
-    head(p, out);
-    if (c) compare_text(p, c, out);
+    print_head(p, out);
+    if (c) profile_compare_text(p, c, out);
     for (size_t i = 0; !c && how->by == BY_ALL && i < sizeof all / sizeof *all; i++)
-        table(p, how, all[i], out);
-    if (how->by != BY_ALL) table(p, how, how->by, out);
-    if (how->memory) memory(p, how, out);
-    footer(p, out);
+        print_table(p, how, all[i], out);
+    if (how->by != BY_ALL) print_table(p, how, how->by, out);
+    if (how->memory) print_memory(p, how, out);
+    print_footer(p, out);
 }

@@ -18,19 +18,19 @@ static Map rows_map(const Profile *p) {
     return m;
 }
 
-static void text(Session *s, Sym y, Str *out) {
+static void put_sym_json(Session *s, Sym y, Str *out) {
     str_json(out, sym_text(s, y), strlen(sym_text(s, y)));
 }
 
-static void event(Profile *p, const Event *e, const Row *r, double zero, Str *out) {
+static void put_event(Profile *p, const Event *e, const Row *r, double zero, Str *out) {
     str_puts(out, ",\n{\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"name\": ");
-    text(p->s, r->op, out);
+    put_sym_json(p->s, r->op, out);
     str_puts(out, ", \"cat\": ");
-    text(p->s, r->cls, out);
+    put_sym_json(p->s, r->cls, out);
     str_printf(out,
                ", \"ts\": %.3f, \"dur\": %.3f, \"args\": {\"apply\": %u, \"name\": ",
                (e->start - zero) * 1e6, e->seconds * 1e6, e->id);
-    text(p->s, row_name(p, r), out);
+    put_sym_json(p->s, row_name(p, r), out);
     if (r->calls > 0) {
         str_puts(out, ", \"flops\": ");
         number_json(r->flops.v / r->calls, out);
@@ -39,7 +39,7 @@ static void event(Profile *p, const Event *e, const Row *r, double zero, Str *ou
 }
 
 /* Live bytes as a counter track. */
-static void counters(Profile *p, double zero, Str *out) {
+static void put_live_counters(Profile *p, double zero, Str *out) {
     Arena *a = arena_new(p->s);
     Timeline m = timeline_new(p, a);
     size_t i = 0;
@@ -61,13 +61,13 @@ void report_trace(Profile *p, Str *out) {
         if (p->events.p[i].start < zero) zero = p->events.p[i].start;
     str_puts(out, "{\"traceEvents\": [\n{\"ph\": \"M\", \"pid\": 1, \"name\": "
                   "\"process_name\", \"args\": {\"name\": ");
-    text(p->s, p->g->name ? p->g->name : sym(p->s, "graph"), out);
+    put_sym_json(p->s, p->g->name ? p->g->name : sym(p->s, "graph"), out);
     str_puts(out, "}}");
     for (size_t i = 0; i < p->events.n; i++) {
         const Row *r = row_at(p, &at, p->events.p[i].g, p->events.p[i].id);
-        if (r) event(p, &p->events.p[i], r, zero, out);
+        if (r) put_event(p, &p->events.p[i], r, zero, out);
     }
-    counters(p, zero, out);
+    put_live_counters(p, zero, out);
     str_puts(out, "\n]}\n");
     map_free(&at);
 }

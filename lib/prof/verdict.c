@@ -14,17 +14,17 @@ typedef struct Asked {
 
 static int field_find(const char *name) {
     for (int f = 0; f < PF_N; f++)
-        if (strcmp(field_name((ProfileField)f), name) == 0) return f;
+        if (strcmp(profile_field_name((ProfileField)f), name) == 0) return f;
     return -1;
 }
 
-static bool look(void *ctx, Sym name, FormulaValue *v) {
+static bool find_total(void *ctx, Sym name, FormulaValue *v) {
     Asked *q = ctx;
     int f = field_find(sym_text(q->s, name));
     *v = (FormulaValue){.number = 1};
     if (f < 0 && !q->unknown) q->unknown = name;
     if (f < 0 || !q->p) return f >= 0;
-    bool told = field_number(q->p, (ProfileField)f, &v->number);
+    bool told = profile_field_number(q->p, (ProfileField)f, &v->number);
     if (!told && q->missing < 0) q->missing = f;
     return told;
 }
@@ -37,7 +37,7 @@ static bool unknown_field(Session *s, Span at, const char *name) {
         at.end = at.begin + (uint32_t)strlen(name);
     }
     for (int f = 0; f < PF_N; f++)
-        names[f] = field_name((ProfileField)f);
+        names[f] = profile_field_name((ProfileField)f);
     const char *near = str_nearest(s, name, names, PF_N);
     fail(s, at, E_UNKNOWN, "a profile has no total %s", name);
     if (near) return note(s, NOWHERE, "did you mean %s?", near);
@@ -49,8 +49,8 @@ static bool unknown_field(Session *s, Span at, const char *name) {
     return false;
 }
 
-static bool untold(Session *s, const Profile *p, Span at, ProfileField f) {
-    const char *name = field_name(f);
+static bool fail_untold(Session *s, const Profile *p, Span at, ProfileField f) {
+    const char *name = profile_field_name(f);
     if (!p->has[f])
         fail(s, at, E_MISSING, "%s was not measured", name);
     else
@@ -72,10 +72,10 @@ static bool untold(Session *s, const Profile *p, Span at, ProfileField f) {
 static bool value_of(Session *s, const Profile *p, Span text, double *v) {
     Asked q = {.s = s, .p = p, .missing = -1};
     size_t mark = diag_count(s);
-    if (formula_span(s, text, look, &q, v)) return true;
+    if (formula_span(s, text, find_total, &q, v)) return true;
     if (q.unknown || q.missing >= 0) diag_rewind(s, mark);
     if (q.unknown) return unknown_field(s, text, sym_text(s, q.unknown));
-    if (q.missing >= 0) return untold(s, p, text, (ProfileField)q.missing);
+    if (q.missing >= 0) return fail_untold(s, p, text, (ProfileField)q.missing);
     return false;
 }
 
@@ -118,8 +118,8 @@ bool profile_assert(const Profile *p, Span text) {
     }
     Str name = STR(s);
     str_add(&name, src->text + text.begin, (size_t)len);
-    if (strstr(str_text(&name), "flops") && field_number(p, PF_unknown_flops, &n) &&
-        n > 0)
+    if (strstr(str_text(&name), "flops") &&
+        profile_field_number(p, PF_unknown_flops, &n) && n > 0)
         warn(s, text, E_VERDICT,
              "flops leaves out %.0f runs of Applies that can't be told", n);
     str_free(&name);
@@ -134,38 +134,38 @@ typedef struct Json {
     bool ok;
 } Json;
 
-static void space(Json *j) {
+static void skip_json_space(Json *j) {
     while (j->p < j->end && strchr(" \t\r\n", *j->p))
         j->p++;
 }
 
-static bool take(Json *j, char c) {
-    space(j);
+static bool match_json_char(Json *j, char c) {
+    skip_json_space(j);
     if (j->p == j->end || *j->p != c) return false;
     j->p++;
     return true;
 }
 
-static bool string(Json *j, const char **at, size_t *n) {
-    if (!take(j, '"')) return j->ok = false;
+static bool read_json_string(Json *j, const char **at, size_t *n) {
+    if (!match_json_char(j, '"')) return j->ok = false;
     *at = j->p;
     while (j->p < j->end && *j->p != '"')
         j->p += *j->p == '\\' && j->p + 1 < j->end ? 2 : 1;
     *n = (size_t)(j->p - *at);
-    return j->ok = j->ok && take(j, '"');
+    return j->ok = j->ok && match_json_char(j, '"');
 }
 
 /* Skips a value of any kind and depth. */
-static void skip(Json *j) {
+static void skip_json_value(Json *j) {
     int64_t depth = 0;
     const char *at;
     size_t n;
     do {
-        space(j);
+        skip_json_space(j);
         if (j->p == j->end) {
             j->ok = false;
         } else if (*j->p == '"') {
-            string(j, &at, &n);
+            read_json_string(j, &at, &n);
         } else if (strchr("{[", *j->p)) {
             depth++, j->p++;
         } else if (strchr("}]", *j->p)) {
@@ -187,39 +187,40 @@ static void total_field(Json *j, const char *name, size_t n, Compared *c) {
     char text[64] = "";
     if (n < sizeof text) memcpy(text, name, n);
     int f = field_find(text);
-    space(j);
+    skip_json_space(j);
     size_t len =
         f < 0 ? 0 : num_read_float(j->p, (size_t)(j->end - j->p), FLOAT64, &c->v[f]);
     if (len) c->has[f] = true, j->p += len;
-    if (!len) skip(j);
+    if (!len) skip_json_value(j);
 }
 
-static void members(Json *j, Compared *c, bool top) {
+static void read_members(Json *j, Compared *c, bool top) {
     const char *name;
     size_t n;
-    if (!take(j, '{')) j->ok = false;
-    while (j->ok && !take(j, '}')) {
-        if (!string(j, &name, &n) || !take(j, ':')) {
+    if (!match_json_char(j, '{')) j->ok = false;
+    while (j->ok && !match_json_char(j, '}')) {
+        if (!read_json_string(j, &name, &n) || !match_json_char(j, ':')) {
             j->ok = false;
         } else if (!top) {
             total_field(j, name, n, c);
         } else if (n == 5 && memcmp(name, "total", 5) == 0) {
-            members(j, c, false);
+            read_members(j, c, false);
         } else {
-            skip(j);
+            skip_json_value(j);
         }
-        space(j);
-        if (j->ok && !take(j, ',') && (j->p == j->end || *j->p != '}')) j->ok = false;
+        skip_json_space(j);
+        if (j->ok && !match_json_char(j, ',') && (j->p == j->end || *j->p != '}'))
+            j->ok = false;
     }
 }
 
-bool compare_read(Session *s, const char *path, Compared *c) {
+bool profile_compare_read(Session *s, const char *path, Compared *c) {
     FileData d;
     bool any = false;
     *c = (Compared){0};
     if (!file_read(s, path, 1 << 30, &d)) return false;
     Json j = {(const char *)d.p, (const char *)d.p + d.n, true};
-    members(&j, c, true);
+    read_members(&j, c, true);
     for (int f = 0; f < PF_N; f++)
         any |= c->has[f];
     file_close(&d);
@@ -228,49 +229,52 @@ bool compare_read(Session *s, const char *path, Compared *c) {
     return note(s, NOWHERE, "gprof -O json -o FILE writes one");
 }
 
-static bool both(const Profile *p, const Compared *c, int f, double *was, double *now) {
+static bool both_totals(const Profile *p, const Compared *c, int f, double *was,
+                        double *now) {
     *was = c->v[f];
-    return c->has[f] && field_number(p, (ProfileField)f, now);
+    return c->has[f] && profile_field_number(p, (ProfileField)f, now);
 }
 
 /* From zero to zero is no growth; from zero to anything else is infinite growth. */
-static double growth(double was, double now) {
+static double growth_ratio(double was, double now) {
     return was > 0 ? now / was : now > 0 ? (double)INFINITY : 1;
 }
 
 /* Checks the costs that must not grow and reports the one that grew most. */
-bool compare_verdict(const Profile *p, const Compared *c, double limit) {
+bool profile_compare_verdict(const Profile *p, const Compared *c, double limit) {
     int worst = -1;
     double was, now, most = limit;
     for (int f = 0; f < PF_N; f++) {
-        if (!field_is_worse((ProfileField)f) || !both(p, c, f, &was, &now)) continue;
-        double ratio = growth(was, now);
+        if (!profile_field_is_worse((ProfileField)f) ||
+            !both_totals(p, c, f, &was, &now))
+            continue;
+        double ratio = growth_ratio(was, now);
         if (ratio > most) most = ratio, worst = f;
     }
     if (worst < 0) return true;
-    both(p, c, worst, &was, &now);
+    both_totals(p, c, worst, &was, &now);
     Str a = STR(p->s), b = STR(p->s);
     number_json(was, &a);
     number_json(now, &b);
     fail(p->s, NOWHERE, E_VERDICT, "%s was %s and is %s, more than %g times as much",
-         field_name((ProfileField)worst), str_text(&a), str_text(&b), limit);
+         profile_field_name((ProfileField)worst), str_text(&a), str_text(&b), limit);
     str_free(&a);
     str_free(&b);
     return false;
 }
 
-void compare_text(const Profile *p, const Compared *c, Str *out) {
+void profile_compare_text(const Profile *p, const Compared *c, Str *out) {
     double was, now;
     str_printf(out, "\n%-22s  %20s  %20s  %8s\n", "total", "before", "now", "ratio");
     for (int f = 0; f < PF_N; f++) {
-        if (!both(p, c, f, &was, &now)) continue;
+        if (!both_totals(p, c, f, &was, &now)) continue;
         Str a = STR(p->s), b = STR(p->s);
         number_json(was, &a);
         number_json(now, &b);
-        str_printf(out, "%-22s  %20s  %20s  ", field_name((ProfileField)f),
+        str_printf(out, "%-22s  %20s  %20s  ", profile_field_name((ProfileField)f),
                    str_text(&a), str_text(&b));
-        if (isfinite(growth(was, now)))
-            str_printf(out, "%8.3f\n", growth(was, now));
+        if (isfinite(growth_ratio(was, now)))
+            str_printf(out, "%8.3f\n", growth_ratio(was, now));
         else
             str_printf(out, "%8s\n", "-");
         str_free(&a);
@@ -278,20 +282,20 @@ void compare_text(const Profile *p, const Compared *c, Str *out) {
     }
 }
 
-void compare_json(const Profile *p, const Compared *c, Str *out) {
+void profile_compare_json(const Profile *p, const Compared *c, Str *out) {
     double was, now;
     bool any = false;
     str_puts(out, ",\n  \"compare\": {");
     for (int f = 0; f < PF_N; f++) {
-        if (!both(p, c, f, &was, &now)) continue;
+        if (!both_totals(p, c, f, &was, &now)) continue;
         str_printf(out, "%s\n    \"%s\": {\"before\": ", any ? "," : "",
-                   field_name((ProfileField)f));
+                   profile_field_name((ProfileField)f));
         number_json(was, out);
         str_puts(out, ", \"now\": ");
         number_json(now, out);
         str_puts(out, ", \"ratio\": ");
-        if (isfinite(growth(was, now)))
-            number_json(growth(was, now), out);
+        if (isfinite(growth_ratio(was, now)))
+            number_json(growth_ratio(was, now), out);
         else
             str_puts(out, "null");
         str_putc(out, '}');

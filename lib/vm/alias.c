@@ -46,7 +46,7 @@ static uint32_t *last_reads(const Plan *p, Arena *a, uint32_t *view_of) {
     return last;
 }
 
-static bool reads(const Plan *p, const Ins *in, uint32_t cell) {
+static bool reads_cell(const Plan *p, const Ins *in, uint32_t cell) {
     for (uint32_t k = 0; k < in->nin; k++)
         if (p->arg[in->arg + k] == cell) return true;
     return false;
@@ -79,7 +79,8 @@ void alias_order(Plan *p) {
                  old = plan_cell(p, p->updates[u].shared);
         if (value < p->nleaf) continue;
         const Ins *in = &p->ins[maker[value]];
-        if (!reads(p, in, old) || last[old] == maker[value] || is_read(p, in, last))
+        if (!reads_cell(p, in, old) || last[old] == maker[value] ||
+            is_read(p, in, last))
             continue;
         if (p->g->apply[in->apply].op->effect || in->kind == PLAN_CALL ||
             reads_destroyed(p, in))
@@ -355,7 +356,7 @@ static void overwrite_shared(const Plan *p, Sharing *h) {
 /* ---- results ---- */
 /* Claims the storage behind a cell, with every view on the way, for one output or new
  * value; false: already claimed, or a leaf's. */
-static bool claim(const Plan *p, Sharing *h, uint32_t cell) {
+static bool claim_storage(const Plan *p, Sharing *h, uint32_t cell) {
     if (h->cell[cell].root < p->nleaf) return false;
     for (uint32_t c = cell;; c = h->cell[c].of) {
         if (h->cell[c].flags & CELL_BOXED)
@@ -369,7 +370,7 @@ static bool claim(const Plan *p, Sharing *h, uint32_t cell) {
     }
 }
 
-static void copy_result(const Plan *p, Sharing *h, Result *r) {
+static void add_result_copy(const Plan *p, Sharing *h, Result *r) {
     Store s = {STORE_OWN, p->nins, p->nins, NONE, r->cell};
     r->copy = (uint32_t)h->store.n;
     h->cell[r->cell].flags |= CELL_COPIED;
@@ -383,17 +384,18 @@ static bool is_counted(const Sharing *h, const Result *r) {
 
 static void place_results(const Plan *p, Sharing *h) {
     for (uint32_t i = 0; i < p->noutput; i++)
-        if (!is_counted(h, &h->output[i]) && !claim(p, h, h->output[i].cell))
-            copy_result(p, h, &h->output[i]);
-    if (h->until.cell != NONE && !claim(p, h, h->until.cell))
-        copy_result(p, h, &h->until);
+        if (!is_counted(h, &h->output[i]) && !claim_storage(p, h, h->output[i].cell))
+            add_result_copy(p, h, &h->output[i]);
+    if (h->until.cell != NONE && !claim_storage(p, h, h->until.cell))
+        add_result_copy(p, h, &h->until);
     for (uint32_t u = 0; u < p->nupdate; u++) {
         Result *r = &h->update[u];
         const CellInfo *c = &h->cell[r->cell];
         bool over = c->store != NONE && h->store.p[c->store].cls == STORE_SHARED &&
                     h->store.p[c->store].shared == r->shared && c->how == PLAN_INPLACE;
         if (over || is_counted(h, r)) continue;
-        if (c->how == PLAN_VIEW || !claim(p, h, r->cell)) copy_result(p, h, r);
+        if (c->how == PLAN_VIEW || !claim_storage(p, h, r->cell))
+            add_result_copy(p, h, r);
     }
 }
 

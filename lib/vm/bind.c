@@ -63,7 +63,7 @@ static const char *leaf_name(const Machine *m, uint32_t cell) {
     return l->name ? sym_text(m->s, l->name) : "a leaf";
 }
 
-static void take(Machine *m, uint32_t cell, Value *held, const Value *v) {
+static void hold_leaf_value(Machine *m, uint32_t cell, Value *held, const Value *v) {
     Value copy = {0};
     value_copy_view(&copy, v); /* before the old one is released: they may be the
                                 * same */
@@ -76,7 +76,7 @@ static void take(Machine *m, uint32_t cell, Value *held, const Value *v) {
 }
 
 void bind_input(Machine *m, size_t i, const Value *v) {
-    take(m, m->p->input[i], &m->input[i], v);
+    hold_leaf_value(m, m->p->input[i], &m->input[i], v);
     m->input_set[i] = true;
 }
 
@@ -89,7 +89,7 @@ bool vm_set_input(Machine *m, size_t i, const Value *v) {
 }
 
 /* filter_inplace: an update's storage, if allocated here, receives the new value. */
-static bool refill(Machine *m, size_t i, uint32_t cell, const Value *v) {
+static bool refill_shared(Machine *m, size_t i, uint32_t cell, const Value *v) {
     Shared *h = &m->shared[i];
     const void *old = h->value.t.data;
     if (!value_filter_inplace(m->s, m->p->sharing.cell[cell].type, v,
@@ -106,8 +106,9 @@ bool vm_set_shared(Machine *m, size_t i, const Value *v) {
     const CellInfo *info = &m->p->sharing.cell[cell];
     Shared *h = &m->shared[i];
     if (!type_takes(m->s, info->type, v, leaf_name(m, cell))) return false;
-    if (h->set && h->owned && !(info->flags & CELL_BOXED)) return refill(m, i, cell, v);
-    take(m, cell, &h->value, v);
+    if (h->set && h->owned && !(info->flags & CELL_BOXED))
+        return refill_shared(m, i, cell, v);
+    hold_leaf_value(m, cell, &h->value, v);
     h->set = true;
     h->owned = false;
     return true;
@@ -264,7 +265,7 @@ static bool bind_dims(Machine *m) {
         m->dim.n = 0;
         for (size_t i = 0; i < b.dim.n; i++)
             vec_push(m->s, &m->dim, b.dim.p[i]);
-        ok = places_lay_out(m);
+        ok = place_lay_out(m);
     }
     map_free(&b.at);
     vec_free(&b.dim);

@@ -33,7 +33,7 @@ typedef struct Worker {
     int64_t nrow;    /* index of the row */
     int64_t in_tile; /* index of the row in the tile */
     size_t filled;   /* number of elements filled into registers for the row */
-    bool begun;      /* block_fold: initialised */
+    bool begun;      /* block_run_reduction: initialised */
 } Worker;
 _Static_assert(sizeof(Worker) <= WORKER_BYTES, "room for a worker");
 
@@ -48,9 +48,9 @@ _Static_assert(sizeof(Worker) <= WORKER_BYTES, "room for a worker");
             memcpy(dst + i, unit, ALIGNMENT);                                          \
         break;                                                                         \
     }
-typedef struct Wide {
+typedef struct Element16 {
     uint64_t w[2];
-} Wide;
+} Element16;
 /* Writes whole 64-byte units: registers are padded for it. */
 void block_fill(char *dst, const char *src, uint32_t size, size_t n) {
     switch (size) {
@@ -63,7 +63,7 @@ void block_fill(char *dst, const char *src, uint32_t size, size_t n) {
     case 8:
         FILL(uint64_t)
     default:
-        FILL(Wide)
+        FILL(Element16)
     }
 }
 
@@ -74,7 +74,8 @@ void block_fill(char *dst, const char *src, uint32_t size, size_t n) {
             to[i] = *(const T *)(const void *)src;                                     \
         break;                                                                         \
     }
-static void gather(char *dst, const char *src, int64_t step, uint32_t size, size_t n) {
+static void gather_strided(char *dst, const char *src, int64_t step, uint32_t size,
+                           size_t n) {
     switch (size) {
     case 1:
         GATHER(uint8_t)
@@ -85,7 +86,7 @@ static void gather(char *dst, const char *src, int64_t step, uint32_t size, size
     case 8:
         GATHER(uint64_t)
     default:
-        GATHER(Wide)
+        GATHER(Element16)
     }
 }
 
@@ -94,7 +95,7 @@ static void copy_run(char *dst, const char *src, int64_t step, uint32_t size,
     if (step == (int64_t)size)
         memcpy(dst, src, n * size);
     else
-        gather(dst, src, step, size, n);
+        gather_strided(dst, src, step, size, n);
 }
 
 /* Repeats a row of `period` elements for n elements plus one row. */
@@ -165,8 +166,8 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
             if (w->filled < n) block_fill(fill_reg(e, w, i), w->row[i], b->size[i], n);
             break;
         case ACC_STRIDED:
-            gather(fill_reg(e, w, i), w->row[i] + at * p->step[i], p->step[i],
-                   b->size[i], n);
+            gather_strided(fill_reg(e, w, i), w->row[i] + at * p->step[i], p->step[i],
+                           b->size[i], n);
             break;
         case ACC_FLAT:
             gather_flat(e, i, fill_reg(e, w, i), at, n);
@@ -404,7 +405,7 @@ static bool goes_past(const Exec *e) {
     return past;
 }
 
-static bool overwrites(const Machine *m, uint32_t step) {
+static bool overwrites_input(const Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
     for (uint32_t j = 0; j < in->nout; j++)
         if (m->p->sharing.cell[m->p->arg[in->arg + in->nin + j]].how == PLAN_INPLACE)
@@ -446,7 +447,7 @@ bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault) {
     const BlockProgram *b = m->p->ins[step].prog;
     Found found = {0};
     Str at = STR(m->s);
-    if (!overwrites(m, step)) look_for_fault(m, step, p, &found);
+    if (!overwrites_input(m, step)) look_for_fault(m, step, p, &found);
     if (found.op) index_text(p->layout[b->nin], found.at, &at);
     if (found.op) fault = found.fault;
     Call c;
@@ -538,7 +539,7 @@ static const char *make_piece(void *ctx, unsigned worker, const Piece *q, char *
     return hidden ? to : e->base[b->nin + b->folded] + q->at * size;
 }
 
-bool block_fold(Machine *m, uint32_t step, const Prep *p, Call *c) {
+bool block_run_reduction(Machine *m, uint32_t step, const Prep *p, Call *c) {
     Exec e = {.b = m->p->ins[step].prog, .p = p};
     Pieces made = {make_piece, &e};
     set_operands(m, step, &e);

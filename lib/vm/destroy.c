@@ -39,7 +39,7 @@ typedef struct Destroy {
 } Destroy;
 
 /* ---- messages ---- */
-static void put_name(const Destroy *d, uint32_t cell, Str *out) {
+static void put_cell_name(const Destroy *d, uint32_t cell, Str *out) {
     const Graph *g = d->p->g;
     Var v = d->p->sharing.cell[cell].var;
     Sym name = var_name(g, v);
@@ -52,18 +52,18 @@ static void put_name(const Destroy *d, uint32_t cell, Str *out) {
         print_apply(g, a, out);
 }
 
-static const char *op_name(const Destroy *d, uint32_t i) {
+static const char *step_op_name(const Destroy *d, uint32_t i) {
     return d->p->g->apply[d->p->ins[i].apply].op->name;
 }
 
 /* "add_inplace would overwrite x, WHY". */
-static bool refuse(const Destroy *d, uint32_t i, uint32_t victim, DiagCode code,
-                   const char *why) {
+static bool refuse_overwrite(const Destroy *d, uint32_t i, uint32_t victim,
+                             DiagCode code, const char *why) {
     Session *s = d->p->s;
     Str name = STR(s);
-    put_name(d, victim, &name);
+    put_cell_name(d, victim, &name);
     fail(s, d->p->g->origin[d->p->ins[i].apply].at, code, "%s would overwrite %s%s",
-         op_name(d, i), str_text(&name), why);
+         step_op_name(d, i), str_text(&name), why);
     str_free(&name);
     return false;
 }
@@ -75,7 +75,7 @@ static bool refuse_beside(const Destroy *d, uint32_t i, uint32_t victim,
     str_puts(&text, why);
     print_apply(d->p->g, d->p->ins[other].apply, &text);
     str_puts(&text, end);
-    refuse(d, i, victim, E_DESTROY, str_text(&text));
+    refuse_overwrite(d, i, victim, E_DESTROY, str_text(&text));
     str_free(&text);
     note(s, d->p->g->origin[d->p->ins[other].apply].at, "the other one is here");
     return false;
@@ -121,7 +121,8 @@ static void find_allowed(Destroy *d) {
     }
 }
 
-static bool check_leaf(const Destroy *d, uint32_t i, uint32_t victim, uint32_t root) {
+static bool check_leaf_victim(const Destroy *d, uint32_t i, uint32_t victim,
+                              uint32_t root) {
     static const char *const why[] = {
         [LEAF_CONST] = ", which is a constant",
         [LEAF_INPUT] = ", which is an input: its memory is the caller's",
@@ -129,7 +130,7 @@ static bool check_leaf(const Destroy *d, uint32_t i, uint32_t victim, uint32_t r
         [LEAF_SHARED] = ", a shared variable whose update is not what comes of that"};
     if (root >= d->p->nleaf || d->allowed[root]) return true;
     LeafKind k = var_leaf(d->p->g, d->p->sharing.cell[root].var);
-    return refuse(d, i, victim, E_DESTROY, why[k]);
+    return refuse_overwrite(d, i, victim, E_DESTROY, why[k]);
 }
 
 static bool check_aliases(const Destroy *d, uint32_t i, uint32_t k, uint32_t root) {
@@ -137,10 +138,10 @@ static bool check_aliases(const Destroy *d, uint32_t i, uint32_t k, uint32_t roo
     const uint32_t *arg = d->p->arg + in->arg;
     for (uint32_t other = 0; other < in->nin; other++)
         if (other != k && d->root[arg[other]] == root)
-            return refuse(d, i, arg[k], E_DESTROY,
-                          arg[other] == arg[k]
-                              ? ", which it reads as another input, too"
-                              : ", of which another input is a view");
+            return refuse_overwrite(d, i, arg[k], E_DESTROY,
+                                    arg[other] == arg[k]
+                                        ? ", which it reads as another input, too"
+                                        : ", of which another input is a view");
     return true;
 }
 
@@ -150,11 +151,13 @@ static bool add_destroyer(Destroy *d, uint32_t i, uint32_t k) {
         return refuse_beside(d, i, victim, ", but ", d->destroyer[root],
                              " overwrites it already");
     if (d->p->sharing.cell[root].flags & CELL_BOXED)
-        return refuse(d, i, victim, E_DESTROY,
-                      victim == root ? ", which is no tensor: such values are shared, "
-                                       "and never written over"
-                                     : ", which is in a list: others may have it, too");
-    if (!check_leaf(d, i, victim, root) || !check_aliases(d, i, k, root)) return false;
+        return refuse_overwrite(d, i, victim, E_DESTROY,
+                                victim == root
+                                    ? ", which is no tensor: such values are shared, "
+                                      "and never written over"
+                                    : ", which is in a list: others may have it, too");
+    if (!check_leaf_victim(d, i, victim, root) || !check_aliases(d, i, k, root))
+        return false;
     d->destroyer[root] = i;
     d->victim[root] = victim;
     return true;
@@ -167,7 +170,7 @@ static bool find_destroyers(Destroy *d) {
             int k = ins_destroys(p, &p->ins[i], j);
             int v = k < 0 ? -1 : op_view(p->g, p->ins[i].apply, j);
             if (v >= 0 && v != k)
-                return refuse(
+                return refuse_overwrite(
                     d, i, p->arg[p->ins[i].arg + (uint32_t)k], E_DESTROY,
                     " and view another input: a result has one input's memory");
             if (k >= 0 && !add_destroyer(d, i, (uint32_t)k)) return false;
@@ -180,7 +183,7 @@ static bool check_kept(const Destroy *d, Var v, const char *why) {
     uint32_t cell = v == VAR_NONE ? NONE : plan_cell(d->p, v);
     uint32_t root = cell == NONE ? NONE : d->root[cell];
     if (root == NONE || d->destroyer[root] == NONE) return true;
-    return refuse(d, d->destroyer[root], d->victim[root], E_DESTROY, why);
+    return refuse_overwrite(d, d->destroyer[root], d->victim[root], E_DESTROY, why);
 }
 
 static bool check_results(const Destroy *d) {
@@ -200,8 +203,8 @@ static bool check_storage(const Destroy *d) {
         uint32_t i = d->destroyer[c];
         const Ins *maker = &d->p->ins[d->maker[c]];
         if (i == NONE || !d->p->g->apply[maker->apply].op->keeps_storage) continue;
-        return refuse(d, i, d->victim[c], E_DESTROY,
-                      ", whose op keeps its storage from run to run");
+        return refuse_overwrite(d, i, d->victim[c], E_DESTROY,
+                                ", whose op keeps its storage from run to run");
     }
     return true;
 }

@@ -8,13 +8,13 @@
 enum { SHOWN = 4 };
 
 /* Builds "a, b and 3 more". */
-typedef struct Names {
+typedef struct NameList {
     Str text;
     size_t n, all;
     const char *last;
-} Names;
+} NameList;
 
-static void put_name(Names *w, const char *kind, const char *name) {
+static void list_name(NameList *w, const char *kind, const char *name) {
     w->all++;
     if (w->n == SHOWN) return;
     if (w->n) str_puts(&w->text, ", ");
@@ -24,7 +24,7 @@ static void put_name(Names *w, const char *kind, const char *name) {
     w->n++;
 }
 
-static void end_names(Names *w) {
+static void end_names(NameList *w) {
     if (w->all > w->n) str_printf(&w->text, " and %zu more", w->all - w->n);
 }
 
@@ -44,24 +44,24 @@ static void note_maker(Machine *m, Origin from) {
 }
 
 /* ---- readers ---- */
-static bool reads(const Plan *p, const Ins *in, const uint8_t *reached) {
+static bool reads_reached(const Plan *p, const Ins *in, const uint8_t *reached) {
     for (uint32_t k = 0; k < in->nin; k++)
         if (reached[p->arg[in->arg + k]]) return true;
     return false;
 }
 
-static void mark_results(const Plan *p, const Ins *in, uint8_t *reached) {
+static void mark_step_results(const Plan *p, const Ins *in, uint8_t *reached) {
     for (uint32_t j = 0; j < in->nout; j++)
         reached[p->arg[in->arg + in->nin + j]] = 1;
 }
 
-static void list_readers(const Plan *p, const uint8_t *reached, Names *out) {
+static void list_readers(const Plan *p, const uint8_t *reached, NameList *out) {
     for (uint32_t i = 0; i < p->nins; i++) {
         const Ins *in = &p->ins[i];
         const char *name = p->g->apply[in->apply].op->name;
         if (in->kind == PLAN_CALL || in->kind == PLAN_FUSED)
             name = sym_text(p->s, in->fn->name);
-        if (reads(p, in, reached)) put_name(out, "", name);
+        if (reads_reached(p, in, reached)) list_name(out, "", name);
     }
     end_names(out);
 }
@@ -71,29 +71,30 @@ static bool is_reached(const Plan *p, const uint8_t *reached, Var v) {
     return c != NONE && reached[c];
 }
 
-static void list_results(const Plan *p, uint8_t *reached, Names *out) {
+static void list_results(const Plan *p, uint8_t *reached, NameList *out) {
     const Graph *g = p->g;
     for (uint32_t i = 0; i < p->nins; i++)
-        if (reads(p, &p->ins[i], reached)) mark_results(p, &p->ins[i], reached);
+        if (reads_reached(p, &p->ins[i], reached))
+            mark_step_results(p, &p->ins[i], reached);
     for (size_t i = 0; i < g->outputs.n; i++)
         if (is_reached(p, reached, g->outputs.p[i].var))
-            put_name(out, "output ", sym_text(p->s, g->outputs.p[i].label));
+            list_name(out, "output ", sym_text(p->s, g->outputs.p[i].label));
     for (size_t i = 0; i < g->updates.n; i++)
         if (is_reached(p, reached, g->updates.p[i].value))
-            put_name(out, "the update of ",
-                     sym_text(p->s, var_leafrec(g, g->updates.p[i].shared)->name));
+            list_name(out, "the update of ",
+                      sym_text(p->s, var_leafrec(g, g->updates.p[i].shared)->name));
     for (size_t i = 0; i < g->effects.n; i++) {
         const Apply *a = &g->apply[g->effects.p[i]];
-        if (is_reached(p, reached, a->out)) put_name(out, "the effect ", a->op->name);
+        if (is_reached(p, reached, a->out)) list_name(out, "the effect ", a->op->name);
     }
     end_names(out);
 }
 
 static void note_clients(Machine *m, const Ins *in) {
     const Plan *p = m->p;
-    Names reader = {.text = STR(m->s)}, result = {.text = STR(m->s)};
+    NameList reader = {.text = STR(m->s)}, result = {.text = STR(m->s)};
     uint8_t *reached = mem_zalloc(m->s, p->ncell, 1);
-    mark_results(p, in, reached);
+    mark_step_results(p, in, reached);
     list_readers(p, reached, &reader);
     if (!p->o.only_want && p->g->main == p->g) list_results(p, reached, &result);
     if (reader.n)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* ---- calls ---- */
-static Machine *outermost(Machine *m) {
+static Machine *outermost_machine(Machine *m) {
     while (m->outer)
         m = m->outer;
     return m;
@@ -22,7 +22,7 @@ Plan *plan_function(const Machine *m, const Graph *fn) {
 
 static Machine *function_machine(Machine *m, const Ins *in) {
     const Graph *fn = in->fn;
-    Machine *top = outermost(m);
+    Machine *top = outermost_machine(m);
     uint64_t found;
     if (map_get(&top->inner, (uintptr_t)fn, &found)) return top->inners.p[found];
     if (m->depth >= CALL_DEPTH) {
@@ -42,7 +42,7 @@ static bool take_result(Machine *m, uint32_t cell, const Value *v) {
     if (m->p->sharing.cell[cell].flags & CELL_BOXED) {
         Value copy = {0};
         value_copy_view(&copy, v);
-        box_put(m, cell, copy);
+        step_set_box(m, cell, copy);
         return true;
     }
     void *data = place_get(m, m->place_of[cell], tensor_bytes(&v->t));
@@ -76,7 +76,7 @@ bool run_function(Machine *m, uint32_t step) {
 }
 
 /* ---- services ---- */
-static bool eval(Graph *g, size_t n, const Var *want, Value *out) {
+static bool eval_graph(Graph *g, size_t n, const Var *want, Value *out) {
     Plan *p = plan_new(g, &(PlanOptions){.nwant = n,
                                          .want = want,
                                          .only_want = true,
@@ -138,7 +138,7 @@ static void inner_free(struct Inner *r) {
 
 void vm_open(Session *s) {
     Services *t = services(s);
-    t->eval = eval;
+    t->eval = eval_graph;
     t->inner_new = inner_new;
     t->inner_run = inner_run;
     t->inner_free = inner_free;

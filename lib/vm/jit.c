@@ -138,7 +138,7 @@ static uint64_t number_bits(bool f64, double x) {
     return bits;
 }
 
-static int constant(Coder *c, uint64_t bits) {
+static int constant_register(Coder *c, uint64_t bits) {
     for (int i = 0; i < c->nconstant; i++)
         if (c->constant[i].bits == bits) return c->constant[i].reg;
     if (c->nconstant == CONSTANTS) return -1;
@@ -154,7 +154,7 @@ static int constant(Coder *c, uint64_t bits) {
 }
 
 /* What an op needs besides its inputs: a number, or a bit mask for every element. */
-static bool needs(const Coder *c, const Coded *o, uint64_t *bits) {
+static bool needed_constant(const Coder *c, const Coded *o, uint64_t *bits) {
     uint64_t sign = c->a.f64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
     if (o->how == RECIPROCAL) *bits = number_bits(c->a.f64, 1);
     if (o->how == NEGATIVE) *bits = sign;
@@ -163,14 +163,14 @@ static bool needs(const Coder *c, const Coded *o, uint64_t *bits) {
 }
 
 /* Keeps the function's scalar constants in registers, as long as there are enough. */
-static void own_constant(Coder *c, uint32_t value) {
+static void load_fused_constant(Coder *c, uint32_t value) {
     const Tensor *t = value < c->b->nin && value >= c->b->nplain
                           ? var_const(c->b->g, c->b->var[value])
                           : NULL;
     if (!t || tensor_size(t) != 1 || c->reg[value] >= 0) return;
     uint64_t bits = 0;
     memcpy(&bits, t->data, dtype_size(t->dtype));
-    c->reg[value] = (int8_t)constant(c, bits);
+    c->reg[value] = (int8_t)constant_register(c, bits);
 }
 
 /* Resets values of the run that have no register, or share one. */
@@ -189,18 +189,19 @@ static bool take_constants(Coder *c, const Run *r) {
     c->fixed = 0;
     forget_registers(c, r);
     for (uint32_t k = r->from; k < r->to; k++)
-        if (needs(c, c->coded[k], &bits) && constant(c, bits) < 0) return false;
+        if (needed_constant(c, c->coded[k], &bits) && constant_register(c, bits) < 0)
+            return false;
     for (uint32_t k = r->from; k < r->to; k++) {
         if (c->coded[k]->how == EXTREME) c->fixed |= 1U << SPARE;
         for (uint32_t i = 0; i < c->b->op[k].nin; i++)
-            own_constant(c, c->b->value[c->b->op[k].arg + i]);
+            load_fused_constant(c, c->b->value[c->b->op[k].arg + i]);
     }
     return true;
 }
 
 /* ---- operands ---- */
 
-static bool operand(Operands *o, uint32_t slot, uint32_t value, uint32_t room) {
+static bool add_operand(Operands *o, uint32_t slot, uint32_t value, uint32_t room) {
     for (uint32_t i = 0; i < o->n; i++)
         if (o->value[i] == value) return true;
     if (o->n == room) return false;
@@ -228,17 +229,18 @@ static bool take_operands(Coder *c, Run *r) {
                 made = b->value[b->op[q].arg + b->op[q].nin] == v;
             c->here[v] = k;
             if (!made && c->reg[v] < 0 &&
-                !operand(&r->in, slot, v, POINTERS - r->out.n))
+                !add_operand(&r->in, slot, v, POINTERS - r->out.n))
                 return false;
         }
         uint32_t slot = b->slot[op->arg + op->nin], v = b->value[op->arg + op->nin];
-        if (leaves_run(c, r, slot, v) && !operand(&r->out, slot, v, POINTERS - r->in.n))
+        if (leaves_run(c, r, slot, v) &&
+            !add_operand(&r->out, slot, v, POINTERS - r->in.n))
             return false;
     }
     return true;
 }
 
-static int find(const Operands *o, uint32_t value) {
+static int find_operand(const Operands *o, uint32_t value) {
     for (uint32_t i = 0; i < o->n; i++)
         if (o->value[i] == value) return (int)i;
     return -1;
@@ -252,15 +254,15 @@ static int take_register(Coder *c) {
     return -1;
 }
 
-static void give_back(Coder *c, uint32_t value, uint32_t k) {
+static void free_register(Coder *c, uint32_t value, uint32_t k) {
     if (c->here[value] != NONE && c->here[value] > k) return;
     int r = c->reg[value];
     if (r >= 0 && !(c->fixed >> r & 1U)) c->free |= 1U << r;
 }
 
-static void one_op(Coder *c, const Coded *o, int to, int x, int y) {
+static void emit_op(Coder *c, const Coded *o, int to, int x, int y) {
     uint64_t bits = 0;
-    int k = needs(c, o, &bits) ? constant(c, bits) : 0;
+    int k = needed_constant(c, o, &bits) ? constant_register(c, bits) : 0;
     switch (o->how) {
     case PAIR:
         asm_arith(&c->a, (Arith)o->code, to, x, y);
@@ -294,7 +296,7 @@ static int at_hand(Coder *c, const Run *r, uint32_t value) {
     if (c->reg[value] < 0) {
         c->reg[value] = (int8_t)take_register(c);
         if (c->reg[value] >= 0)
-            asm_load(&c->a, c->reg[value], pointer_of[find(&r->in, value)]);
+            asm_load(&c->a, c->reg[value], pointer_of[find_operand(&r->in, value)]);
     }
     return c->reg[value];
 }
@@ -303,13 +305,13 @@ static int at_hand(Coder *c, const Run *r, uint32_t value) {
 static int register_for(Coder *c, uint32_t k, const uint32_t *in, uint32_t nin) {
     int to = c->coded[k]->how == EXTREME ? take_register(c) : -1;
     for (uint32_t i = 0; i < nin; i++)
-        give_back(c, in[i], k);
+        free_register(c, in[i], k);
     return to < 0 && c->coded[k]->how != EXTREME ? take_register(c) : to;
 }
 
 /* Loads inputs at their first read and stores results where they are computed, in
  * program order, on which the sharing of storage relies. */
-static bool body(Coder *c, const Run *r, bool past) {
+static bool emit_body(Coder *c, const Run *r, bool past) {
     const BlockProgram *b = c->b;
     c->free = 0xFFFFU & ~c->fixed;
     forget_registers(c, r);
@@ -319,26 +321,26 @@ static bool body(Coder *c, const Run *r, bool past) {
         int in[2] = {0, 0};
         for (uint32_t i = 0; i < nin; i++)
             if ((in[i] = at_hand(c, r, value[i])) < 0) return false;
-        int to = register_for(c, k, value, nin), out = find(&r->out, result);
+        int to = register_for(c, k, value, nin), out = find_operand(&r->out, result);
         if (to < 0) return false;
-        one_op(c, c->coded[k], to, in[0], in[1]);
+        emit_op(c, c->coded[k], to, in[0], in[1]);
         if (out >= 0)
             asm_store(&c->a, to, pointer_of[r->in.n + (uint32_t)out],
                       past && c->a.wide != WIDE_ONE);
         c->reg[result] = (int8_t)to;
-        if (c->here[result] == NONE) give_back(c, result, k);
+        if (c->here[result] == NONE) free_register(c, result, k);
     }
     return true;
 }
 
 /* ---- a loop ---- */
 
-static bool steps(Coder *c, const Run *r, Wide wide, int end, bool past) {
+static bool emit_steps(Coder *c, const Run *r, Wide wide, int end, bool past) {
     Asm *a = &c->a;
     a->wide = wide;
     asm_compare(a, RAX, end);
     size_t skip = asm_unless_below(a), top = a->code.n;
-    if (!body(c, r, past)) return false;
+    if (!emit_body(c, r, past)) return false;
     asm_add(a, RAX, (int8_t)asm_bytes(a));
     asm_compare(a, RAX, end);
     asm_if_below(a, top);
@@ -346,7 +348,7 @@ static bool steps(Coder *c, const Run *r, Wide wide, int end, bool past) {
     return true;
 }
 
-static bool loop(Coder *c, const Run *r, bool past, size_t *at) {
+static bool emit_loop(Coder *c, const Run *r, bool past, size_t *at) {
     Asm *a = &c->a;
     Wide wide = session_cpu_level(c->p->s) > 1 ? WIDE_512 : WIDE_256;
     uint32_t n = r->in.n + r->out.n;
@@ -363,7 +365,7 @@ static bool loop(Coder *c, const Run *r, bool past, size_t *at) {
     asm_shift_left(a, RDI, a->f64 ? 3 : 2);
     asm_copy(a, RSI, RDI);
     asm_and(a, RSI, wide == WIDE_512 ? -64 : -32);
-    if (!steps(c, r, wide, RSI, past) || !steps(c, r, WIDE_ONE, RDI, false))
+    if (!emit_steps(c, r, wide, RSI, past) || !emit_steps(c, r, WIDE_ONE, RDI, false))
         return false;
     asm_end(a);
     for (uint32_t i = n; i-- > POINTERS_FREE;)
@@ -391,8 +393,8 @@ static bool code_run(Coder *c, uint32_t from, uint32_t to) {
     size_t begin = c->a.code.n;
     c->a.f64 = op_dtype(c->b, from) == DT_FLOAT64;
     bool ok = take_constants(c, &r) && take_operands(c, &r) &&
-              loop(c, &r, false, &r.loop) &&
-              (!may_go_past(c, &r) || loop(c, &r, true, &r.past));
+              emit_loop(c, &r, false, &r.loop) &&
+              (!may_go_past(c, &r) || emit_loop(c, &r, true, &r.past));
     if (!ok) return c->a.code.n = begin, false;
     vec_push(c->p->s, &c->runs, r);
     return true;
@@ -484,7 +486,7 @@ static void put_all(Coder *c) {
     }
 }
 
-void code_build(Plan *p) {
+void plan_build_code(Plan *p) {
     if (p->o.no_code || session_cpu_level(p->s) < 1) return;
     Coder c = {.p = p, .a = {.s = p->s}, .tmp = arena_new(p->s)};
     uint32_t programs = 0;
@@ -498,7 +500,7 @@ void code_build(Plan *p) {
 }
 
 #else
-void code_build(Plan *p) {
+void plan_build_code(Plan *p) {
     (void)p;
 }
 #endif

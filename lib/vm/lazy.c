@@ -26,7 +26,7 @@ static void want_maker(Machine *m, uint32_t cell) {
 }
 
 /* Requests the cell's instruction and everything that it certainly needs. */
-static void want(Machine *m, uint32_t cell) {
+static void want_cell(Machine *m, uint32_t cell) {
     Lazy *l = &m->lazy;
     want_maker(m, cell);
     while (l->todo.n) {
@@ -46,13 +46,13 @@ static bool want_needed(Machine *m, uint32_t step) {
     for (uint32_t k = 0; k < in->nin; k++) {
         uint32_t cell = m->p->arg[in->arg + k];
         if (!m->need[k] || cell_computed(m, cell) != NOT_COMPUTED) continue;
-        want(m, cell);
+        want_cell(m, cell);
         any = true;
     }
     return any;
 }
 
-static void done(Machine *m, uint32_t step) {
+static void mark_done(Machine *m, uint32_t step) {
     const LazyPlan *p = m->p->lazy;
     m->lazy.flag[step] |= RUN_DONE;
     for (uint32_t k = p->watched[step]; k < p->watched[step + 1]; k++) {
@@ -63,7 +63,7 @@ static void done(Machine *m, uint32_t step) {
 }
 
 /* ---- lazy instructions ---- */
-static bool tell(Machine *m, uint32_t step, bool asks, double seconds) {
+static bool call_after_hook(Machine *m, uint32_t step, bool asks, double seconds) {
     Call c;
     if (!m->hooks.after) return true;
     step_call(m, step, &c);
@@ -74,7 +74,7 @@ static bool tell(Machine *m, uint32_t step, bool asks, double seconds) {
     return m->hooks.after(m->hooks.ctx, step, &c, seconds);
 }
 
-static bool announce(Machine *m, uint32_t step) {
+static bool call_before_hook(Machine *m, uint32_t step) {
     Call c;
     if (!m->hooks.before) return true;
     step_call(m, step, &c);
@@ -88,7 +88,7 @@ static bool fail_asks(Machine *m, uint32_t step, const char *what) {
 }
 
 /* Asked before its turn, to learn what to run. */
-static bool ask(Machine *m, uint32_t step) {
+static bool ask_early(Machine *m, uint32_t step) {
     Lazy *l = &m->lazy;
     if (l->flag[step] & (RUN_ASKED | RUN_DONE)) return true;
     l->flag[step] |= RUN_ASKED;
@@ -102,9 +102,9 @@ static bool ask(Machine *m, uint32_t step) {
         return true;
     }
     double end = m->hooked ? clock_seconds() : 0;
-    done(m, step);
-    return announce(m, step) &&
-           (tell(m, step, false, end - start) || step_failed(m, step));
+    mark_done(m, step);
+    return call_before_hook(m, step) &&
+           (call_after_hook(m, step, false, end - start) || step_failed(m, step));
 }
 
 static bool run_lazy(Machine *m, uint32_t step) {
@@ -114,8 +114,8 @@ static bool run_lazy(Machine *m, uint32_t step) {
     double end = m->hooked ? clock_seconds() : 0;
     if (r == THUNK_FAILED) return false;
     if (r == THUNK_DONE) {
-        done(m, step);
-        return tell(m, step, false, end - start);
+        mark_done(m, step);
+        return call_after_hook(m, step, false, end - start);
     }
     if (in->thunk->once && m->lazy.flag[step] & RUN_ASKED)
         return fail_asks(m, step,
@@ -127,15 +127,15 @@ static bool run_lazy(Machine *m, uint32_t step) {
                          "its thunk is not done, but names no input that is "
                          "still to be computed");
     heap_push(m->s, &m->lazy.late, step);
-    return tell(m, step, true, end - start);
+    return call_after_hook(m, step, true, end - start);
 }
 
 static bool run_any(Machine *m, uint32_t step) {
     if (m->lazy.flag[step] & RUN_DONE) return true;
     if (ins_is_lazy(&m->p->ins[step]))
-        return announce(m, step) && (run_lazy(m, step) || step_failed(m, step));
+        return call_before_hook(m, step) && (run_lazy(m, step) || step_failed(m, step));
     if (!step_run(m, step)) return false;
-    done(m, step);
+    mark_done(m, step);
     return true;
 }
 
@@ -143,14 +143,14 @@ static bool run_any(Machine *m, uint32_t step) {
 static bool catch_up(Machine *m) {
     Lazy *l = &m->lazy;
     while (l->ask.n || l->late.n) {
-        bool ok =
-            l->ask.n ? ask(m, l->ask.p[--l->ask.n]) : run_any(m, heap_pop(&l->late));
+        bool ok = l->ask.n ? ask_early(m, l->ask.p[--l->ask.n])
+                           : run_any(m, heap_pop(&l->late));
         if (!ok) return false;
     }
     return true;
 }
 
-static void begin(Machine *m) {
+static void begin_lazy_run(Machine *m) {
     const Plan *p = m->p;
     Lazy *l = &m->lazy;
     if (p->nins) memcpy(l->flag, p->lazy->always, p->nins); /* 1: RUN_WANTED */
@@ -164,9 +164,9 @@ static void begin(Machine *m) {
     }
 }
 
-bool steps_lazy(Machine *m) {
+bool lazy_run_steps(Machine *m) {
     Lazy *l = &m->lazy;
-    begin(m);
+    begin_lazy_run(m);
     for (uint32_t i = 0; i < m->p->nins; i++) {
         l->now = i;
         if (!catch_up(m)) return false;

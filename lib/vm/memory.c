@@ -199,7 +199,7 @@ static int larger_first(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static bool meet(const Span64 *x, const Span64 *y) {
+static bool lives_overlap(const Span64 *x, const Span64 *y) {
     return x->born <= y->dies && y->born <= x->dies;
 }
 
@@ -208,7 +208,7 @@ static size_t find_gap(Span64 *const *placed, size_t n, Span64 *x) {
     uint64_t need = round_up((size_t)x->bytes), end = 0, best = UINT64_MAX, at = 0;
     for (size_t i = 0; i < n; i++) {
         const Span64 *y = placed[i];
-        if (!meet(x, y)) continue;
+        if (!lives_overlap(x, y)) continue;
         if (y->offset > end && y->offset - end >= need && y->offset - end < best)
             best = y->offset - (at = end);
         uint64_t after = y->offset + round_up((size_t)y->bytes);
@@ -254,7 +254,7 @@ uint64_t arena_layout(Session *s, uint32_t steps, size_t n, Span64 *span) {
 }
 
 /* ---- sizes ---- */
-Map dims_map(Session *s, size_t n, const DimValue *dim) {
+Map dim_value_map(Session *s, size_t n, const DimValue *dim) {
     Map m = MAP(s);
     for (size_t i = 0; i < n; i++)
         map_put(&m, dim[i].name, (uint64_t)dim[i].value);

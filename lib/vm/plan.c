@@ -30,7 +30,7 @@ typedef struct Live {
 } Live;
 
 /* Marks a variable, and its Apply with all outputs; cells are numbered later. */
-static void mark(Live *l, Var v) {
+static void mark_live_var(Live *l, Var v) {
     const Graph *g = l->p->g;
     if (plan_cell(l->p, v) != NONE) return;
     ApplyId a = var_owner(g, v);
@@ -44,13 +44,13 @@ static void mark(Live *l, Var v) {
     vec_push(l->p->s, &l->todo, a);
 }
 
-static void follow(Live *l) {
+static void follow_inputs(Live *l) {
     const Graph *g = l->p->g;
     while (l->todo.n) {
         ApplyId a = l->todo.p[--l->todo.n];
         vec_push(l->p->s, &l->found, a);
         for (uint32_t k = 0; k < g->apply[a].nin; k++)
-            mark(l, apply_in(g, a)[k]);
+            mark_live_var(l, apply_in(g, a)[k]);
     }
 }
 
@@ -65,14 +65,14 @@ static void find_live(Live *l) {
     Plan *p = l->p;
     find_conditional(p);
     for (uint32_t i = 0; i < p->noutput; i++)
-        mark(l, p->want[i]);
+        mark_live_var(l, p->want[i]);
     for (uint32_t i = 0; i < p->nupdate; i++)
-        mark(l, p->updates[i].value);
-    if (p->until != VAR_NONE) mark(l, p->until);
+        mark_live_var(l, p->updates[i].value);
+    if (p->until != VAR_NONE) mark_live_var(l, p->until);
     for (size_t i = 0; i < p->g->effects.n && !p->o.only_want; i++)
         if (!p->conditional || !p->conditional[i])
-            mark(l, p->g->apply[p->g->effects.p[i]].out);
-    follow(l);
+            mark_live_var(l, p->g->apply[p->g->effects.p[i]].out);
+    follow_inputs(l);
     if (l->found.n) qsort(l->found.p, l->found.n, sizeof *l->found.p, u32_compare);
 }
 
@@ -140,7 +140,7 @@ static bool choose_call(Plan *p, Ins *in) {
         in->nin, in->nout, in->fn->inputs.n, in->fn->outputs.n);
 }
 
-static bool choose(Plan *p, Ins *in) {
+static bool choose_kind(Plan *p, Ins *in) {
     const Op *op = p->g->apply[in->apply].op;
     in->fn = op->body ? userop_body(p->g, in->apply)
                       : op_called_function(p->g, &p->g->apply[in->apply]);
@@ -184,7 +184,7 @@ static bool add_instructions(Plan *p, const Live *l) {
         }
         if (a->nin > p->max_in) p->max_in = a->nin;
         if (a->nout > p->max_out) p->max_out = a->nout;
-        if (!choose(p, in)) return false;
+        if (!choose_kind(p, in)) return false;
     }
     return true;
 }
@@ -204,7 +204,7 @@ static void take_roots(Plan *p, Graph *g) {
     p->until = o->only_want ? VAR_NONE : g->until;
 }
 
-static bool build(Plan *p) {
+static bool build_plan(Plan *p) {
     Live l = {.p = p};
     find_live(&l);
     add_leaves(p, &l);
@@ -232,7 +232,7 @@ Plan *plan_new(Graph *g, const PlanOptions *o) {
         p->flat = arena_alloc(a, g->nvar * sizeof *p->flat);
         memset(p->flat, 0xff, g->nvar * sizeof *p->flat);
     }
-    if (build(p)) return code_build(p), p;
+    if (build_plan(p)) return plan_build_code(p), p;
     plan_free(p);
     return NULL;
 }
@@ -285,7 +285,7 @@ PlanVar plan_var(const Plan *p, size_t i) {
 }
 
 int64_t plan_bytes(const Plan *p, Var v, size_t ndim, const DimValue *dim) {
-    Map dims = dims_map(p->s, ndim, dim);
+    Map dims = dim_value_map(p->s, ndim, dim);
     int64_t n = type_bytes(var_type(p->g, v), &dims);
     map_free(&dims);
     return n;

@@ -79,7 +79,7 @@ static bool result_dim(const Ready *r, const BlockOp *op, int back, int64_t *dim
     return true;
 }
 
-static bool result_shape(Ready *r, const BlockOp *op) {
+static bool infer_result_shape(Ready *r, const BlockOp *op) {
     int ndim = 0;
     for (uint32_t k = 0; k < op->nin; k++) {
         const Shape *x = &r->shape[r->b->value[op->arg + k]];
@@ -100,7 +100,7 @@ static bool result_shapes(Ready *r) {
     for (uint32_t i = 0; i < b->nin; i++)
         r->shape[i] = (Shape){r->p->layout[i]->ndim, r->p->layout[i]->shape};
     for (uint32_t k = 0; k < b->nop; k++)
-        if (b->op[k].loop && !result_shape(r, &b->op[k])) return false;
+        if (b->op[k].loop && !infer_result_shape(r, &b->op[k])) return false;
     const Shape *first = &r->shape[b->out_value[0]];
     for (uint32_t j = 1; j < b->nout; j++) {
         const Shape *x = &r->shape[b->out_value[j]];
@@ -124,7 +124,7 @@ static bool dim_of_function(const Ready *r, Sym name, int64_t *out) {
                 "the dim %s of a function is not known", sym_text(r->m->s, name));
 }
 
-static bool own_input(Ready *r, uint32_t i) {
+static bool bind_fused_leaf(Ready *r, uint32_t i) {
     Var v = r->b->var[i];
     const Tensor *t = var_const(r->b->g, v);
     if (t) {
@@ -149,11 +149,11 @@ static bool take_layouts(Ready *r) {
                 r->m->p->g->apply[r->in->apply].op->name);
     }
     for (uint32_t i = r->b->nplain; i < r->b->nin; i++)
-        if (!own_input(r, i)) return false;
+        if (!bind_fused_leaf(r, i)) return false;
     return true;
 }
 
-static bool take_outputs(Ready *r) {
+static bool take_output_places(Ready *r) {
     const BlockProgram *b = r->b;
     const Shape *shape = &r->shape[b->out_value[0]];
     for (uint32_t j = 0; j < b->nout; j++) {
@@ -360,7 +360,7 @@ static bool take_room(Ready *r) {
 }
 
 /* Takes `bytes` from the rest of a block. */
-static void *carve(char **at, size_t bytes) {
+static void *carve_bytes(char **at, size_t bytes) {
     void *p = *at;
     *at += (bytes + 15) & ~(size_t)15;
     return p;
@@ -382,16 +382,16 @@ static Prep *prep_alloc(Session *s, const BlockProgram *b) {
                    slots * sizeof(void *) + 9 * pad;
     Prep *p = mem_zalloc(s, 1, bytes);
     char *at = (char *)p;
-    carve(&at, sizeof *p);
-    p->layout = carve(&at, (n + b->nout) * sizeof *p->layout);
-    p->slot = carve(&at, slots * sizeof *p->slot);
-    p->data = carve(&at, n * sizeof *p->data);
-    p->step = carve(&at, n * sizeof *p->step);
-    p->stride = carve(&at, n * dims * sizeof *p->stride);
-    p->ext = carve(&at, dims * sizeof *p->ext);
-    p->dim = carve(&at, own * sizeof *p->dim);
-    p->fill = carve(&at, n * sizeof *p->fill);
-    p->access = carve(&at, n);
+    carve_bytes(&at, sizeof *p);
+    p->layout = carve_bytes(&at, (n + b->nout) * sizeof *p->layout);
+    p->slot = carve_bytes(&at, slots * sizeof *p->slot);
+    p->data = carve_bytes(&at, n * sizeof *p->data);
+    p->step = carve_bytes(&at, n * sizeof *p->step);
+    p->stride = carve_bytes(&at, n * dims * sizeof *p->stride);
+    p->ext = carve_bytes(&at, dims * sizeof *p->ext);
+    p->dim = carve_bytes(&at, own * sizeof *p->dim);
+    p->fill = carve_bytes(&at, n * sizeof *p->fill);
+    p->access = carve_bytes(&at, n);
     p->dims = (uint32_t)dims;
     for (uint32_t i = 0; i < b->nin; i++)
         if (b->last_read[i] == NONE) p->access[i] = ACC_UNUSED;
@@ -411,7 +411,7 @@ static bool make_ready(Ready *r) {
     if (!take_layouts(r) || !result_shapes(r)) return false;
     r->p->split |= !reduction_pays(r);
     if (r->p->split) return true;
-    if (!take_outputs(r)) return false;
+    if (!take_output_places(r)) return false;
     join_dims(r);
     plan_walk(r);
     block_settle_quick(r->b, r->p);

@@ -14,7 +14,7 @@ typedef struct Compile {
     Vec(uint32_t) free_reg;
 } Compile;
 
-static Loop *loop_of(const Graph *g, ApplyId id) {
+static Loop *apply_loop(const Graph *g, ApplyId id) {
     const Apply *a = &g->apply[id];
     const Op *op = a->op;
     if ((!op->loops && !op->pick) || a->nin == 0) return NULL;
@@ -40,7 +40,7 @@ static void set_sizes(BlockProgram *b, Arena *a) {
 
 BlockProgram *program_of_apply(Arena *a, const Graph *g, ApplyId id) {
     const Apply *ap = &g->apply[id];
-    Loop *loop = loop_of(g, id);
+    Loop *loop = apply_loop(g, id);
     if (!loop) {
         fail(g->s, g->origin[id].at, E_DTYPE, "%s has no loop for these dtypes",
              ap->op->name);
@@ -97,18 +97,18 @@ static bool ends_in(const Graph *fn, ApplyId id) {
     return true;
 }
 
-static ApplyId reduction_of(const Graph *fn) {
+static ApplyId final_reduction(const Graph *fn) {
     ApplyId id = fn->outputs.n && fn->inputs.n
                      ? var_owner(fn, fn->outputs.p[fn->outputs.n - 1].var)
                      : APPLY_NONE;
-    return id != APPLY_NONE && !loop_of(fn, id) && ends_in(fn, id) ? id : APPLY_NONE;
+    return id != APPLY_NONE && !apply_loop(fn, id) && ends_in(fn, id) ? id : APPLY_NONE;
 }
 
 static bool can_compile(const Graph *fn, const uint8_t *live) {
     if (fn->effects.n || fn->shared.n || fn->until != VAR_NONE || !fn->outputs.n)
         return false;
     for (ApplyId i = 0; i < fn->napply; i++)
-        if (live[fn->apply[i].out] && !loop_of(fn, i)) return false;
+        if (live[fn->apply[i].out] && !apply_loop(fn, i)) return false;
     for (size_t j = 0; j < fn->outputs.n; j++)
         if (var_type(fn, fn->outputs.p[j].var)->kind != TYPE_TENSOR) return false;
     for (size_t i = 0; i < fn->inputs.n; i++)
@@ -181,10 +181,10 @@ static uint32_t register_take(Compile *c) {
     return c->b->nin + c->b->nout + c->b->nreg++;
 }
 
-static void emit(Compile *c, uint32_t k, ApplyId id, uint32_t *at) {
+static void emit_block_op(Compile *c, uint32_t k, ApplyId id, uint32_t *at) {
     BlockProgram *b = c->b;
     const Apply *a = &c->g->apply[id];
-    b->op[k] = (BlockOp){loop_of(c->g, id), a->op, id, *at, a->nin, a->nout};
+    b->op[k] = (BlockOp){apply_loop(c->g, id), a->op, id, *at, a->nin, a->nout};
     for (uint32_t j = 0; j < (uint32_t)a->nin + a->nout; j++) {
         Var v = j < a->nin ? apply_in(c->g, id)[j] : a->out + (j - a->nin);
         uint32_t value = c->value_of[v];
@@ -267,7 +267,7 @@ static void find_written(Compile *c) {
 
 /* fn itself unless it has ops defined by formulas. NULL: such a formula can't be
  * built. */
-static const Graph *flat(Plan *p, const Graph *fn) {
+static const Graph *flatten_userops(Plan *p, const Graph *fn) {
     bool any;
     size_t mark = diag_count(p->s);
     Graph *made = userop_flatten(fn, &any);
@@ -281,11 +281,11 @@ static const Graph *flat(Plan *p, const Graph *fn) {
 
 BlockProgram *program_of_function(Plan *p, const Graph *whole) {
     Arena *a = p->arena;
-    const Graph *fn = flat(p, whole);
+    const Graph *fn = flatten_userops(p, whole);
     if (!fn) return NULL;
     uint8_t *live = graph_live(fn, a, ROOTS_RUN);
     widen_live(fn, live);
-    ApplyId fold = reduction_of(fn);
+    ApplyId fold = final_reduction(fn);
     if (fold != APPLY_NONE) live[fn->apply[fold].out] = 0;
     if (!can_compile(fn, live)) return NULL;
     BlockProgram *b = NEW(a, BlockProgram);
@@ -300,7 +300,7 @@ BlockProgram *program_of_function(Plan *p, const Graph *whole) {
     place_outputs(&c);
     uint32_t at = 0, k = 0;
     for (ApplyId i = 0; i < fn->napply; i++)
-        if (live[fn->apply[i].out]) emit(&c, k++, i, &at);
+        if (live[fn->apply[i].out]) emit_block_op(&c, k++, i, &at);
     emit_copies(&c, &at);
     find_written(&c);
     vec_free(&c.free_reg);

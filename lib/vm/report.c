@@ -20,7 +20,7 @@ typedef struct Sizes {
     uint32_t unknown;
 } Sizes;
 
-static Sizes store_sizes(const Plan *p, const Sharing *h, const Known *k) {
+static Sizes sizes_of_stores(const Plan *p, const Sharing *h, const Known *k) {
     Sizes z = {mem_zalloc(p->s, h->store.n, sizeof(Span64)), h->store.n, 0};
     for (size_t i = 0; i < z.n; i++) {
         const Store *s = &h->store.p[i];
@@ -43,7 +43,7 @@ static Sizes store_sizes(const Plan *p, const Sharing *h, const Known *k) {
 }
 
 /* Bytes alive at each step, and the maximum. */
-static uint64_t least(const Plan *p, const Sizes *z, uint32_t *at) {
+static uint64_t least_alive_bytes(const Plan *p, const Sizes *z, uint32_t *at) {
     int64_t *change = mem_zalloc(p->s, (size_t)p->nins + 2, sizeof *change), now = 0,
             worst = 0;
     for (size_t i = 0; i < z->n; i++) {
@@ -59,7 +59,7 @@ static uint64_t least(const Plan *p, const Sizes *z, uint32_t *at) {
 }
 
 /* Results have separate buffers for the whole run; everything else is packed. */
-static uint64_t peak(const Plan *p, const Sharing *h, Sizes *z) {
+static uint64_t planned_peak_bytes(const Plan *p, const Sharing *h, Sizes *z) {
     uint64_t own = 0;
     for (size_t i = 0; i < z->n; i++) {
         StoreClass cls = h->store.p[i].cls;
@@ -77,8 +77,8 @@ static uint64_t peak_without(const Plan *p, const Known *k, bool inplace, bool r
     if (!reuse) q.o.no_reuse = true;
     Sharing h = {0};
     alias_share(&q, a, inplace, &h);
-    Sizes z = store_sizes(&q, &h, k);
-    uint64_t n = peak(&q, &h, &z);
+    Sizes z = sizes_of_stores(&q, &h, k);
+    uint64_t n = planned_peak_bytes(&q, &h, &z);
     mem_free(z.span);
     vec_free(&h.store);
     arena_free(a);
@@ -88,7 +88,7 @@ static uint64_t peak_without(const Plan *p, const Known *k, bool inplace, bool r
 PlanMemory plan_memory(const Plan *p, size_t ndim, const DimValue *dim,
                        const int64_t *bytes) {
     PlanMemory r = {0};
-    Known k = {dims_map(p->s, ndim, dim), bytes};
+    Known k = {dim_value_map(p->s, ndim, dim), bytes};
     for (uint32_t c = 0; c < p->nleaf; c++) {
         int64_t n = cell_bytes(&p->sharing.cell[c], &k);
         if (n < 0)
@@ -96,10 +96,10 @@ PlanMemory plan_memory(const Plan *p, size_t ndim, const DimValue *dim,
         else
             r.leaves += (uint64_t)n;
     }
-    Sizes z = store_sizes(p, &p->sharing, &k);
+    Sizes z = sizes_of_stores(p, &p->sharing, &k);
     r.unknown += z.unknown;
-    r.least = least(p, &z, &r.least_at);
-    r.peak = peak(p, &p->sharing, &z);
+    r.least = least_alive_bytes(p, &z, &r.least_at);
+    r.peak = planned_peak_bytes(p, &p->sharing, &z);
     mem_free(z.span);
     r.peak_no_inplace = peak_without(p, &k, false, !p->o.no_reuse);
     r.peak_no_reuse = peak_without(p, &k, false, false);

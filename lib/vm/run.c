@@ -72,7 +72,7 @@ Machine *machine_new(const Plan *p, unsigned depth, Machine *outer) {
     m->dim_cell = mem_zalloc(s, p->nleaf, sizeof *m->dim_cell);
     m->fast = mem_zalloc(s, p->nins, sizeof *m->fast);
     m->prep = mem_zalloc(s, p->nins, sizeof(Prep *));
-    m->host = (VmHost){.host = {kernel_out, kernel_scratch, m->pool}, .m = m};
+    m->host = (VmHost){.host = {vm_kernel_out, vm_kernel_scratch, m->pool}, .m = m};
     m->leaves_changed = true;
     make_frames(m);
     make_lazy(m);
@@ -152,7 +152,7 @@ void vm_free(Machine *m) {
     free_leaves(m);
     for (uint32_t i = 0; i < m->p->nins; i++)
         prep_free(m->prep[i]);
-    places_free(m);
+    place_free_all(m);
     pool_free(m->own_pool);
     buffer_unref(m->scratch);
     buffer_unref(m->block);
@@ -191,7 +191,7 @@ void vm_free(Machine *m) {
 
 /* ---- results ---- */
 /* Copies a cell's value to storage of its own. */
-static bool copy_result(Machine *m, uint32_t cell, uint32_t store, Value *out) {
+static bool copy_cell_value(Machine *m, uint32_t cell, uint32_t store, Value *out) {
     cell_value(m, cell, out);
     Tensor src = out->t;
     void *data = place_get(m, store, tensor_bytes(&src));
@@ -215,7 +215,7 @@ static bool take_boxed(const Machine *m, const Result *r, Value *held) {
 
 static bool take_output(Machine *m, const Result *r, Value *out) {
     if (is_boxed(m, r->cell)) return take_boxed(m, r, out);
-    if (r->copy != NONE) return copy_result(m, r->cell, r->copy, out);
+    if (r->copy != NONE) return copy_cell_value(m, r->cell, r->copy, out);
     cell_value(m, r->cell, out);
     return true;
 }
@@ -225,7 +225,7 @@ static bool ready_update(Machine *m, Result *r, uint32_t *place, Value *box) {
     if (is_boxed(m, r->cell)) return take_boxed(m, r, box);
     *place = r->copy != NONE ? r->copy : m->place_of[r->cell];
     Value v;
-    if (r->copy != NONE) return copy_result(m, r->cell, r->copy, &v);
+    if (r->copy != NONE) return copy_cell_value(m, r->cell, r->copy, &v);
     const Cell *c = &m->cell[r->cell];
     if (c->data == m->place[*place].ptr && c->layout->contiguous) return true;
     Tensor src; /* the kernel supplied its own memory: the variable gets a copy */
@@ -278,7 +278,7 @@ static void store_update(Machine *m, const Result *r, uint32_t place) {
     cell_set(m, m->p->shared[r->shared], &h->value.t);
 }
 
-static bool finish(Machine *m) {
+static bool take_run_results(Machine *m) {
     const Plan *p = m->p;
     const Sharing *h = &p->sharing;
     for (uint32_t i = 0; i < p->noutput; i++)
@@ -294,7 +294,7 @@ static bool finish(Machine *m) {
         else
             store_update(m, &h->update[u], m->update_place[u]);
     }
-    retire_all(m);
+    place_free_retired(m);
     return true;
 }
 
@@ -306,8 +306,9 @@ bool vm_run(Machine *m) {
     m->running = true;
     m->blame = 0;
     drop_boxed_results(m);
-    bool ok = bind_leaves(m) && places_refresh(m) && steps_run(m) && finish(m);
-    if (m->retired.n) retire_all(m);
+    bool ok =
+        bind_leaves(m) && place_refresh_all(m) && steps_run(m) && take_run_results(m);
+    if (m->retired.n) place_free_retired(m);
     if (!ok) drop_boxed_results(m);
     m->running = false;
     return ok;

@@ -68,7 +68,7 @@ static ScanRun *scan_run_new(Machine *m, uint32_t step) {
 
 void scan_run_free(ScanRun *l) {
     if (!l) return;
-    loop_drop_objects(l);
+    scan_drop_objects(l);
     for (size_t i = 0; i < l->f.nout; i++) {
         buffer_unref(l->row[i].ring);
         buffer_unref(l->row[i].start);
@@ -141,7 +141,7 @@ static bool grow_rows(ScanRun *l, Row *r) {
     char *base = place_get(l->m, place, rows_bytes(r, room));
     if (!base) return no_rows(l, r);
     if (base != old) memcpy(base, old, rows_bytes(r, r->room));
-    retire_all(l->m);
+    place_free_retired(l->m);
     r->base = base;
     r->room = room;
     r->at = base + (size_t)r->pos * r->bytes;
@@ -154,7 +154,7 @@ static bool grow_rows(ScanRun *l, Row *r) {
 /* ---- the body's storage ---- */
 
 /* Redirects a result's place to its row while the loop runs. */
-static void point(ScanRun *l, Row *r) {
+static void point_to_row(ScanRun *l, Row *r) {
     Place *p = &l->body->place[r->place];
     if (!r->pointed) {
         r->saved = *p;
@@ -168,7 +168,7 @@ static void point(ScanRun *l, Row *r) {
     p->cap = r->bytes ? r->bytes : 1;
 }
 
-static void unpoint(ScanRun *l, Row *r) {
+static void restore_place(ScanRun *l, Row *r) {
     if (!r->pointed) return;
     Place *p = &l->body->place[r->place];
     if (p->own && p->buf) vec_push(l->s, &l->body->retired, p->buf);
@@ -187,9 +187,9 @@ static bool can_point(const ScanRun *l, size_t i) {
 
 /* If a lazy instruction moves a result away, other values of its old place keep writing
  * there. */
-static bool leave(ScanRun *l, Row *r) {
+static bool leave_place(ScanRun *l, Row *r) {
     size_t want = l->body->place[r->place].want;
-    unpoint(l, r);
+    restore_place(l, r);
     return want == 0 || place_get(l->body, r->place, want);
 }
 
@@ -198,9 +198,9 @@ static bool point_all(ScanRun *l) {
         Row *r = &l->row[i];
         if (!r->layout || !can_point(l, i)) continue;
         uint32_t place = l->body->place_of[r->cell];
-        if (r->pointed && r->place != place && !leave(l, r)) return false;
+        if (r->pointed && r->place != place && !leave_place(l, r)) return false;
         r->place = place;
-        point(l, r);
+        point_to_row(l, r);
     }
     return true;
 }
@@ -271,7 +271,7 @@ static bool set_states(ScanRun *l) {
     for (size_t i = 0; i < l->f.nout; i++) {
         l->row[i].layout = NULL;
         if (l->f.out[i].ntap == 0) continue;
-        if (l->row[i].object ? !loop_begin_object(l, i) : !begin_state(l, i))
+        if (l->row[i].object ? !scan_begin_object(l, i) : !begin_state(l, i))
             return false;
         if (!l->row[i].object && !take_rows(l, &l->row[i], &l->f.out[i])) return false;
     }
@@ -313,7 +313,7 @@ static void advance_past(Past *q) {
     }
 }
 
-static bool advance(ScanRun *l) {
+static bool advance_step(ScanRun *l) {
     for (size_t i = 0; i < l->nfeed; i++) {
         l->feed[i].at += l->feed[i].step;
         l->body->cell[l->feed[i].cell].data = l->feed[i].at;
@@ -334,7 +334,7 @@ static bool advance(ScanRun *l) {
         if (!r->pointed) continue;
         Place *p = &l->body->place[r->place];
         if (p->own)
-            point(l, r);
+            point_to_row(l, r);
         else
             p->ptr = r->at;
     }
@@ -388,18 +388,18 @@ static inline bool take_results(ScanRun *l) {
     for (size_t i = 0; i < l->f.nout; i++) {
         const Row *r = &l->row[i];
         if (r->object) {
-            if (!loop_take_object(l, i)) return false;
+            if (!scan_take_object(l, i)) return false;
             continue;
         }
         const Cell *c = &l->body->cell[r->cell];
-        if (r->listed && !loop_list_row(l, i)) return false;
+        if (r->listed && !scan_list_row(l, i)) return false;
         if (c->data == r->at && c->layout == r->layout && r->layout) continue;
         if (!copy_row(l, i)) return false;
     }
     return true;
 }
 
-static bool ends(const ScanRun *l) {
+static bool is_until_true(const ScanRun *l) {
     uint32_t cell = l->plan->sharing.until.cell;
     return cell != NONE && *(const bool *)l->body->cell[cell].data;
 }
@@ -418,10 +418,10 @@ static bool run_steps(ScanRun *l) {
         if (!steps_run(l->body)) return note_step(l);
         if (!take_results(l)) return false;
         l->done++;
-        if (l->done == l->steps || ends(l)) return true;
+        if (l->done == l->steps || is_until_true(l)) return true;
         if (first && !point_all(l)) return false; /* the first step decided */
         first = false;
-        if (!advance(l)) return false;
+        if (!advance_step(l)) return false;
     }
 }
 
@@ -429,11 +429,11 @@ static bool run_body(ScanRun *l) {
     Machine *b = l->body;
     if (!set_sequences(l) || !set_states(l) || !set_others(l)) return false;
     b->running = true;
-    bool ok = bind_leaves(b) && places_refresh(b);
+    bool ok = bind_leaves(b) && place_refresh_all(b);
     ok = ok && point_all(l) && run_steps(l);
     for (size_t i = 0; i < l->f.nout; i++)
-        unpoint(l, &l->row[i]);
-    retire_all(b);
+        restore_place(l, &l->row[i]);
+    place_free_retired(b);
     b->running = false;
     return ok;
 }
@@ -477,9 +477,9 @@ static bool try_step(ScanRun *l) {
             ok = set_input(l, l->f.seq[i].in + k, row, zero->data, 0);
     }
     vm_set_hooks(b, NULL);
-    ok = ok && set_others(l) && bind_leaves(b) && places_refresh(b) && steps_run(b);
+    ok = ok && set_others(l) && bind_leaves(b) && place_refresh_all(b) && steps_run(b);
     vm_set_hooks(b, &l->m->hooks);
-    retire_all(b);
+    place_free_retired(b);
     diag_rewind(l->s, mark);
     buffer_unref(zero);
     return ok;
@@ -517,7 +517,7 @@ static bool set_result(ScanRun *l, const Row *r, void *data, int64_t rows) {
 }
 
 static bool last_value(ScanRun *l, Row *r, const ScanOut *o, size_t i) {
-    if (l->done == 0 && o->ntap == 0) return loop_no_last(l, i);
+    if (l->done == 0 && o->ntap == 0) return scan_no_last(l, i);
     const char *from = l->done ? r->at : r->init + (size_t)(o->depth - 1) * r->bytes;
     char *to = place_get(l->m, l->m->place_of[r->out], r->bytes);
     if (!to) return no_rows(l, r);
@@ -541,7 +541,7 @@ static bool last_rows(ScanRun *l, Row *r, int64_t keep) {
 static bool give_result(ScanRun *l, size_t i) {
     const ScanOut *o = &l->f.out[i];
     Row *r = &l->row[i];
-    if (r->object || r->listed) return loop_give_object(l, i);
+    if (r->object || r->listed) return scan_give_object(l, i);
     if (!r->layout) {
         r->layout = absent_row(l, i);
         r->bytes = r->layout->bytes;
@@ -562,6 +562,6 @@ bool run_scan(Machine *m, uint32_t step) {
     bool ok = check_rows(l) && (l->steps > 0 ? run_body(l) : set_states(l));
     for (size_t i = 0; ok && i < l->f.nout; i++)
         ok = give_result(l, i);
-    loop_drop_objects(l);
+    scan_drop_objects(l);
     return ok;
 }

@@ -57,12 +57,12 @@ struct ScanRun {
 };
 
 /* scan_objects.c: output i, a non-tensor. Each false: diagnosed. */
-bool loop_begin_object(ScanRun *l, size_t i); /* the initial value */
-bool loop_take_object(ScanRun *l, size_t i);  /* of a step */
-bool loop_list_row(ScanRun *l, size_t i);     /* a copy, where it is a random state */
-bool loop_give_object(ScanRun *l, size_t i);
-bool loop_no_last(ScanRun *l, size_t i); /* reports that there is no last value */
+bool scan_begin_object(ScanRun *l, size_t i); /* the initial value */
+bool scan_take_object(ScanRun *l, size_t i);  /* of a step */
+bool scan_list_row(ScanRun *l, size_t i);     /* a copy, where it is a random state */
+bool scan_give_object(ScanRun *l, size_t i);
+bool scan_no_last(ScanRun *l, size_t i); /* reports that there is no last value */
 /* Drops references to the steps' results. */
-void loop_drop_objects(ScanRun *l);
+void scan_drop_objects(ScanRun *l);
 
 #endif

@@ -4,7 +4,7 @@
 #include "value/object.h"
 #include "vm/scan.h"
 
-void loop_drop_objects(ScanRun *l) {
+void scan_drop_objects(ScanRun *l) {
     for (size_t i = 0; i < l->f.nout; i++) {
         Row *r = &l->row[i];
         value_unref(&r->now);
@@ -14,14 +14,14 @@ void loop_drop_objects(ScanRun *l) {
     }
 }
 
-bool loop_begin_object(ScanRun *l, size_t i) {
+bool scan_begin_object(ScanRun *l, size_t i) {
     Value v;
     cell_value(l->m, l->arg[l->f.out[i].arg], &v);
     value_copy_view(&l->row[i].now, &v);
     return vm_set_input(l->body, l->f.out[i].in, &v);
 }
 
-static bool check_object(ScanRun *l, size_t i) {
+static bool check_object_type(ScanRun *l, size_t i) {
     Call c;
     step_call(l->m, l->step, &c);
     return scan_check_object(&c, &l->f, i, l->done, &l->row[i].now);
@@ -40,21 +40,21 @@ static void keep_item(ScanRun *l, size_t i, Value v) {
 
 /* States change only after all results of the step are taken: one may be another's
  * state. */
-bool loop_take_object(ScanRun *l, size_t i) {
+bool scan_take_object(ScanRun *l, size_t i) {
     const ScanOut *o = &l->f.out[i];
     Row *r = &l->row[i];
     Value made = {0};
     value_copy_view(&made, l->body->box[r->cell]);
     value_unref(&r->now);
     r->now = made;
-    if (!r->sure && !check_object(l, i)) return false;
+    if (!r->sure && !check_object_type(l, i)) return false;
     if (o->keep == SCAN_LAST) return true;
     value_copy_view(&made, &r->now);
     keep_item(l, i, made);
     return true;
 }
 
-bool loop_list_row(ScanRun *l, size_t i) {
+bool scan_list_row(ScanRun *l, size_t i) {
     Value v, copy = {.kind = TYPE_RANDOM};
     cell_value(l->body, l->row[i].cell, &v);
     if (!tensor_clone(l->s, &v.t, &copy.t)) return false;
@@ -62,19 +62,19 @@ bool loop_list_row(ScanRun *l, size_t i) {
     return true;
 }
 
-bool loop_no_last(ScanRun *l, size_t i) {
+bool scan_no_last(ScanRun *l, size_t i) {
     Call c;
     step_call(l->m, l->step, &c);
     return call_fail(&c, E_INDEX, "there is no last value of %s: no step was run",
                      sym_text(l->s, l->f.fn->outputs.p[i].label));
 }
 
-bool loop_give_object(ScanRun *l, size_t i) {
+bool scan_give_object(ScanRun *l, size_t i) {
     const ScanOut *o = &l->f.out[i];
     Row *r = &l->row[i];
     Value v = {.kind = TYPE_LIST};
     if (o->keep == SCAN_LAST) {
-        if (l->done == 0 && o->ntap == 0) return loop_no_last(l, i);
+        if (l->done == 0 && o->ntap == 0) return scan_no_last(l, i);
         v = r->now;
         r->now = (Value){0};
     } else {
@@ -86,6 +86,6 @@ bool loop_give_object(ScanRun *l, size_t i) {
         mem_free(item);
         r->kept.n = 0;
     }
-    box_put(l->m, r->out, v);
+    step_set_box(l->m, r->out, v);
     return true;
 }

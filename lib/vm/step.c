@@ -101,7 +101,7 @@ static bool copy_to_place(Machine *m, uint32_t cell, Tensor *t) {
     return true;
 }
 
-static bool keep_tensor(Machine *m, const Ins *in, uint32_t cell, Tensor *t) {
+static bool keep_result_tensor(Machine *m, const Ins *in, uint32_t cell, Tensor *t) {
     Cell *c = &m->cell[cell];
     cell_release(m, c);
     const Place *own = &m->place[m->place_of[cell]];
@@ -119,7 +119,7 @@ static bool keep_tensor(Machine *m, const Ins *in, uint32_t cell, Tensor *t) {
         c->layout = layout_get(&m->layouts, t->dtype, t->ndim, t->shape, t->stride);
     c->data = t->data;
     const Place *p = &m->place[m->place_of[cell]];
-    if (!t->buf) { /* from kernel_out, or a view of memory without a buffer */
+    if (!t->buf) { /* from vm_kernel_out, or a view of memory without a buffer */
         c->buf = t->data == p->ptr ? p->buf : NULL;
         return true;
     }
@@ -134,7 +134,7 @@ static bool keep_tensor(Machine *m, const Ins *in, uint32_t cell, Tensor *t) {
     return true;
 }
 
-void box_put(Machine *m, uint32_t cell, Value v) {
+void step_set_box(Machine *m, uint32_t cell, Value v) {
     if (!m->box[cell]) m->box[cell] = mem_zalloc(m->s, 1, sizeof(Value));
     value_unref(m->box[cell]);
     *m->box[cell] = v;
@@ -142,13 +142,13 @@ void box_put(Machine *m, uint32_t cell, Value v) {
 
 static bool keep_output(Machine *m, const Ins *in, uint32_t cell, Value *v) {
     if (!(m->p->sharing.cell[cell].flags & CELL_BOXED))
-        return keep_tensor(m, in, cell, &v->t);
-    box_put(m, cell, *v);
+        return keep_result_tensor(m, in, cell, &v->t);
+    step_set_box(m, cell, *v);
     return true;
 }
 
 /* ---- kernels ---- */
-static const int16_t *reusable(Machine *m, const Ins *in) {
+static const int16_t *reusable_inputs(Machine *m, const Ins *in) {
     const uint32_t *arg = m->p->arg + in->arg;
     bool any = false;
     for (uint32_t j = 0; j < in->nout; j++) {
@@ -195,7 +195,7 @@ static bool make_state(Machine *m, uint32_t step, const Call *with) {
     return m->made[step];
 }
 
-static ThunkResult run_kernel(Machine *m, uint32_t step, Call *c) {
+static ThunkResult run_step_kernel(Machine *m, uint32_t step, Call *c) {
     const Ins *in = &m->p->ins[step];
     bool debug = plan_runs_debug(m->p, c->op);
     if (!in->thunk) {
@@ -207,7 +207,7 @@ static ThunkResult run_kernel(Machine *m, uint32_t step, Call *c) {
 }
 
 /* An op that keeps its storage gets back what it left there. */
-static void give_back(Machine *m, const Ins *in, Call *c) {
+static void give_kept_outputs(Machine *m, const Ins *in, Call *c) {
     for (uint32_t j = 0; j < in->nout; j++) {
         uint32_t cell = m->p->arg[in->arg + in->nin + j];
         if (m->p->sharing.cell[cell].flags & CELL_BOXED) {
@@ -223,10 +223,10 @@ ThunkResult step_perform(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
     Call c;
     step_call(m, step, &c);
-    if (c.op->keeps_storage) give_back(m, in, &c);
-    c.reuse = reusable(m, in);
+    if (c.op->keeps_storage) give_kept_outputs(m, in, &c);
+    c.reuse = reusable_inputs(m, in);
     m->scratch_used = 0;
-    ThunkResult r = run_kernel(m, step, &c);
+    ThunkResult r = run_step_kernel(m, step, &c);
     for (uint32_t j = 0; j < in->nout; j++) {
         uint32_t cell = m->p->arg[in->arg + in->nin + j];
         bool boxed = m->p->sharing.cell[cell].flags & CELL_BOXED;
@@ -237,7 +237,7 @@ ThunkResult step_perform(Machine *m, uint32_t step) {
         else if (!keep_output(m, in, cell, &c.out[j]))
             r = THUNK_FAILED;
     }
-    if (m->retired.n) retire_all(m);
+    if (m->retired.n) place_free_retired(m);
     return r;
 }
 
@@ -282,7 +282,8 @@ static void set_fast(Machine *m, uint32_t step, const Prep *p) {
 
 /* Broadcasts into the registers that the step was prepared with; they still exist,
  * because m->block only grows. */
-static void *stretched(const Machine *m, const Fast *f, uint32_t k, const void *value) {
+static void *repeat_scalar(const Machine *m, const Fast *f, uint32_t k,
+                           const void *value) {
     char *to = (char *)m->block->data + f->reg[k];
     block_fill(to, value, f->stretch[k], f->n);
     return to;
@@ -297,7 +298,7 @@ static inline bool run_fast(Machine *m, uint32_t step, unsigned *fault) {
         const Cell *c = &m->cell[f->in[k]];
         if (c->layout != f->in_layout[k]) return false;
         in[k] = c->data;
-        if (f->stretch[k]) in[k] = stretched(m, f, k, c->data);
+        if (f->stretch[k]) in[k] = repeat_scalar(m, f, k, c->data);
     }
     const Place *p = &m->place[f->place];
     void *out = p->ptr;
@@ -308,7 +309,7 @@ static inline bool run_fast(Machine *m, uint32_t step, unsigned *fault) {
 
 /* A group that ends in a reduction: calls the reduction's kernel, with an input that is
  * not stored anywhere. */
-static bool run_fold(Machine *m, uint32_t step, const Prep *p) {
+static bool run_block_reduction(Machine *m, uint32_t step, const Prep *p) {
     const Ins *in = &m->p->ins[step];
     const BlockProgram *b = in->prog;
     const Layout *l = p->layout[b->nin + b->folded];
@@ -331,7 +332,7 @@ static bool run_fold(Machine *m, uint32_t step, const Prep *p) {
     c.out_type += last;
     m->host.first = last;
     m->scratch_used = 0;
-    bool ok = block_fold(m, step, p, &c);
+    bool ok = block_run_reduction(m, step, p, &c);
     m->host.first = 0;
     if (!ok) return value_unref(&c.out[0]), false;
     return keep_output(m, in, cell, &c.out[0]);
@@ -346,7 +347,7 @@ static bool run_block(Machine *m, uint32_t step) {
         set_fast(m, step, *p);
     }
     if ((*p)->split) return run_function(m, step);
-    if (m->p->ins[step].prog->fold) return run_fold(m, step, *p);
+    if (m->p->ins[step].prog->fold) return run_block_reduction(m, step, *p);
     if (!block_run(m, step, *p)) return false;
     if (!m->fast[step].loop) return true;
     prep_free(*p);
@@ -372,7 +373,7 @@ static bool run_slowly(Machine *m, uint32_t step) {
         ok = run_scan(m, step);
     else
         ok = run_block(m, step);
-    if (m->retired.n) retire_all(m);
+    if (m->retired.n) place_free_retired(m);
     return ok;
 }
 
@@ -429,12 +430,12 @@ bool step_run(Machine *m, uint32_t step) {
 }
 
 bool steps_run(Machine *m) {
-    if (m->p->lazy) return steps_lazy(m);
+    if (m->p->lazy) return lazy_run_steps(m);
     return m->hooked ? steps_watched(m) : steps_plain(m);
 }
 
 /* ---- requests of kernels ---- */
-bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
+bool vm_kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
     const VmHost *h = (const VmHost *)c->host;
     Machine *m = h->m;
     const Ins *in = &m->p->ins[h->step];
@@ -465,7 +466,7 @@ bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
     return data != NULL;
 }
 
-void *kernel_scratch(Call *c, size_t bytes) {
+void *vm_kernel_scratch(Call *c, size_t bytes) {
     const VmHost *h = (const VmHost *)c->host;
     Machine *m = h->m;
     size_t at = m->scratch_used, need;

@@ -4,7 +4,7 @@
  * buffer held by anybody else is left to the holder and replaced. */
 #include "vm/vm_impl.h"
 
-void retire_all(Machine *m) {
+void place_free_retired(Machine *m) {
     while (m->retired.n)
         buffer_unref(m->retired.p[--m->retired.n]);
 }
@@ -69,7 +69,7 @@ void place_fit(Machine *m, uint32_t cell, const Layout *want) {
 
 /* ---- laying out ---- */
 /* Bytes of each store; -1 if unknown. */
-static void store_sizes(const Machine *m, const Map *dims, Span64 *span) {
+static void measure_stores(const Machine *m, const Map *dims, Span64 *span) {
     const Sharing *h = &m->p->sharing;
     for (size_t i = 0; i < h->store.n; i++)
         span[i] = (Span64){h->store.p[i].born, h->store.p[i].dies, 0, 0};
@@ -128,7 +128,7 @@ static void begin_layout(Machine *m) {
     for (size_t i = 0; i < m->nplace; i++)
         if (i >= n || !(m->place[i].result || m->place[i].kept))
             place_drop(m, &m->place[i]);
-    retire_all(m);
+    place_free_retired(m);
     bool first = m->nplace == 0;
     m->results.n = 0;
     if (!first) m->nplace = n;
@@ -144,14 +144,14 @@ static void begin_layout(Machine *m) {
     forget_prepared(m);
 }
 
-bool places_lay_out(Machine *m) {
+bool place_lay_out(Machine *m) {
     const Sharing *h = &m->p->sharing;
     size_t n = h->store.n;
     begin_layout(m);
-    Map dims = dims_map(m->s, m->dim.n, m->dim.p);
+    Map dims = dim_value_map(m->s, m->dim.n, m->dim.p);
     Span64 *span = mem_zalloc(m->s, n, sizeof *span);
     uint32_t *slot = mem_zalloc(m->s, n, sizeof *slot);
-    store_sizes(m, &dims, span);
+    measure_stores(m, &dims, span);
     map_free(&dims);
     bool ok = take_arena(m, arena_layout(m->s, m->p->nins + 1, n, span));
     for (size_t i = 0; ok && i < n; i++)
@@ -184,7 +184,7 @@ static bool refresh_results(Machine *m) {
             !place_get(m, m->results.p[i], p->want))
             return false;
     }
-    retire_all(m);
+    place_free_retired(m);
     return true;
 }
 
@@ -204,7 +204,7 @@ static bool make_writable(Machine *m, uint32_t i) {
     return true;
 }
 
-bool places_refresh(Machine *m) {
+bool place_refresh_all(Machine *m) {
     if (!refresh_results(m)) return false;
     const Plan *p = m->p;
     for (uint32_t u = 0; u < p->nupdate; u++) {
@@ -224,10 +224,10 @@ bool places_refresh(Machine *m) {
     return true;
 }
 
-void places_free(Machine *m) {
+void place_free_all(Machine *m) {
     for (size_t i = 0; i < m->nplace; i++)
         place_drop(m, &m->place[i]);
-    retire_all(m);
+    place_free_retired(m);
     buffer_unref(m->arena);
     mem_free(m->place);
     vec_free(&m->results);

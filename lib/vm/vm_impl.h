@@ -78,7 +78,7 @@ static inline uint32_t program_bytes(const BlockProgram *b, uint32_t value) {
     return (uint32_t)dtype_size(var_type(b->g, b->var[value])->dtype);
 }
 /* Adds machine code to the programs of an otherwise finished plan. */
-void code_build(struct Plan *p);
+void plan_build_code(struct Plan *p);
 /* May output `out` overwrite the storage of input `in` while the program runs? */
 bool program_may_overwrite(const BlockProgram *b, uint32_t out, uint32_t in);
 
@@ -216,7 +216,7 @@ typedef struct Span64 {
  * needed. */
 uint64_t arena_layout(Session *s, uint32_t steps, size_t n, Span64 *span);
 int64_t type_bytes(const Type *t, const Map *dims); /* -1: unknown dim */
-Map dims_map(Session *s, size_t n, const DimValue *dim);
+Map dim_value_map(Session *s, size_t n, const DimValue *dim);
 static inline size_t round_up(size_t n) {
     return n > SIZE_MAX - ALIGNMENT ? n
                                     : (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
@@ -376,14 +376,14 @@ void cell_set(Machine *m, uint32_t cell, const Tensor *t);
 void bind_input(Machine *m, size_t i, const Value *v);
 void cell_value(const Machine *m, uint32_t cell, Value *out); /* borrowed */
 /* storage.c: storage */
-bool places_lay_out(Machine *m);
-bool places_refresh(Machine *m);
-void places_free(Machine *m);
+bool place_lay_out(Machine *m);
+bool place_refresh_all(Machine *m);
+void place_free_all(Machine *m);
 void *place_get(Machine *m, uint32_t place, size_t bytes); /* NULL: diagnosed */
 /* Gives a result its own storage if it was planned to overwrite a cell of another
  * shape. */
 void place_fit(Machine *m, uint32_t cell, const Layout *want);
-void retire_all(Machine *m);
+void place_free_retired(Machine *m);
 uint32_t place_of(Machine *m, uint32_t cell);
 /* prepare.c, block.c */
 Prep *prep_new(Machine *m, uint32_t step); /* NULL: diagnosed */
@@ -403,7 +403,7 @@ static inline void block_outputs(Machine *m, const Ins *in, const Prep *p) {
 }
 /* The same for a program with a reduction, whose kernel gets the Call and requests the
  * elements piece by piece. */
-bool block_fold(Machine *m, uint32_t step, const Prep *p, Call *c);
+bool block_run_reduction(Machine *m, uint32_t step, const Prep *p, Call *c);
 enum { WORKER_BYTES = 128, QUICK_SLOTS = 48 };
 /* Decides whether block_quick can run it, and prepares p for that. */
 void block_settle_quick(const BlockProgram *b, Prep *p);
@@ -411,7 +411,7 @@ void block_settle_quick(const BlockProgram *b, Prep *p);
 bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault);
 bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault);
 /* lazy.c */
-bool steps_lazy(Machine *m);
+bool lazy_run_steps(Machine *m);
 /* Was the cell computed in this run? */
 static inline Computed cell_computed(const Machine *m, uint32_t cell) {
     const LazyPlan *l = m->p->lazy;
@@ -425,8 +425,8 @@ bool steps_run(Machine *m);
 ThunkResult step_perform(Machine *m, uint32_t step);
 bool step_run(Machine *m, uint32_t step); /* any instruction that isn't lazy */
 void step_end(Machine *m, uint32_t step); /* ends lives */
-bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
-void *kernel_scratch(Call *c, size_t bytes);
+bool vm_kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
+void *vm_kernel_scratch(Call *c, size_t bytes);
 void step_call(Machine *m, uint32_t step, Call *c); /* with its inputs */
 /* The same for an error in one op of a block program (NULL: in all of it). */
 void step_call_op(Machine *m, uint32_t step, const BlockOp *op, Call *c);
@@ -434,7 +434,7 @@ void step_call_op(Machine *m, uint32_t step, const BlockOp *op, Call *c);
 void step_no_memory(Machine *m, uint32_t cell);
 void step_outputs(Machine *m, uint32_t step, Call *c);
 /* Stores a non-tensor result in a cell. Takes ownership of the reference. */
-void box_put(Machine *m, uint32_t cell, Value v);
+void step_set_box(Machine *m, uint32_t cell, Value v);
 /* failure.c: adds to the diagnostic of a step that failed. Returns false. */
 bool step_failed(Machine *m, uint32_t step);
 /* run.c, inner.c */

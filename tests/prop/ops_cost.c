@@ -26,7 +26,7 @@ static void test_row(Session *s, Costing *k, const Sample *row) {
     bool view[OUT_MAX] = {false};
     if (case_build(&c, true)) {
         const Graph *g = c.g;
-        Shape *h = shapes_of(a, g, &dims, false, 0, NULL), in[16];
+        Shape *h = cost_shapes(a, g, &dims, false, 0, NULL), in[16];
         for (ApplyId id = 0; id < g->napply; id++) {
             const Apply *ap = &g->apply[id];
             if (ap->nin > 16 || !all_known(g, id)) continue;

@@ -282,8 +282,9 @@ static void check_same(const Profile *x, const Profile *y) {
                                         PF_peak_bytes,    PF_least_bytes};
     double u, v;
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        CHECK(field_number(x, same[i], &u) && field_number(y, same[i], &v) && u == v,
-              "%s: %g, %g", field_name(same[i]), u, v);
+        CHECK(profile_field_number(x, same[i], &u) &&
+                  profile_field_number(y, same[i], &v) && u == v,
+              "%s: %g, %g", profile_field_name(same[i]), u, v);
 }
 
 static void check_run(Session *s, const char *text) {
@@ -306,9 +307,9 @@ static void check_run(Session *s, const char *text) {
     check_same(ran, told);
     check_timeline(ran);
     check_timeline(told);
-    CHECK(field_number(ran, PF_time_s, &v) && v == 1.5);
-    CHECK(field_number(ran, PF_time_max_s, &v) && v == 2.5);
-    CHECK(!field_number(told, PF_time_s, &v));
+    CHECK(profile_field_number(ran, PF_time_s, &v) && v == 1.5);
+    CHECK(profile_field_number(ran, PF_time_max_s, &v) && v == 2.5);
+    CHECK(!profile_field_number(told, PF_time_s, &v));
     profile_free(ran);
     profile_free(told);
     vm_free(m);
