@@ -62,6 +62,7 @@ const Poly *poly_add(Arena *a, const Poly *x, const Poly *y) {
                             : compare_terms(&x->term[i], &y->term[k]);
         Term t = o <= 0 ? x->term[i++] : y->term[k++];
         if (o == 0) t.c += y->term[k++].c;
+        if (!isfinite(t.c)) return NULL;
         if (t.c != 0) p->term[p->n++] = t;
     }
     return p->n > POLY_TERMS ? NULL : p;
@@ -69,8 +70,9 @@ const Poly *poly_add(Arena *a, const Poly *x, const Poly *y) {
 
 static bool multiply_terms(const Term *x, const Term *y, Term *out) {
     int i = 0, k = 0, n = x->degree + y->degree;
-    if (n > DEGREE) return false;
-    *out = (Term){.c = x->c * y->c, .degree = n};
+    double c = x->c * y->c;
+    if (n > DEGREE || !isfinite(c)) return false;
+    *out = (Term){.c = c, .degree = n};
     for (int j = 0; j < n; j++) {
         bool left = k == y->degree || (i < x->degree && x->dim[i] <= y->dim[k]);
         out->dim[j] = left ? x->dim[i++] : y->dim[k++];

@@ -89,6 +89,69 @@ outputs: {o: exp(x) @ x}' >g.yaml
 END
 }
 
+# FORMULA|of x: float64[3]|of x: float64[n]: the flops of an elementwise op for which the formula counts those of an element.
+@test "formulas of flops tell numbers by sizes, and symbols without" {
+    local formula told symbol n
+    while IFS='|' read -r formula told symbol; do
+        printf 'thunkline: 1\nops:\n  f:\n    inputs: x\n    props:\n      k: int = 2\n      c: float = 0.5\n      b: bool = True\n      a: ints = [4, 5]\n    def: exp(x) + k\n    flops: "%s"\n    partials: {x: exp(x)}\n' "$formula" >o.yaml
+        for n in 3 n; do
+            gload --ops o.yaml -i "x: float64[$n]" -e 'f(x)' -o o.tlg
+            like 'gprof --ops o.yaml --static o.tlg' '^flops: '
+            [ $n = n ] && told=$symbol
+            grep -qF "flops: $told, math" .out || complain "$formula of $n: should be $told" ''
+        done
+    done <<'END'
+k + c + b|10.5|3.5*n
+a[1] + a.size|75|25*n
+a[-2] * sum(a)|108|36*n
+x.shape[-1]|9|n**2
+x.shape[:1][0]|9|n**2
+x.shape[0:][0]|9|n**2
+x.shape[x.size:][0]|?|?
+x.shape[9]|?|?
+x.shape[-9]|?|?
+x.shape[x.size]|?|?
+prod(x.shape)|9|n**2
+prod([2, x.size])|18|2*n**2
+prod(x)|9|n**2
+sum(x.shape[0], 1, x.ndim)|15|n**2 + 2*n
+max(x.shape[0], 7)|21|?
+min(x.shape, 2)|6|?
+(1, 2)[1]|6|2*n
+[1, 2].size|6|2*n
+x.shape.size|9|n**2
+x.shape.ndim|3|n
+x.ndim.size|3|n
+r.size|9|n**2
+r.ndim + 0.5|4.50|1.5*n
+x.size ** 2|27|n**3
+x.size ** 0.5|5.20|?
+x.size ** 0|3|n
+x.size ** -1|1|?
+x.size ** 12|1.59M|?
+x.size ** 11|531k|n**12
+2 ** x.size|24|?
+x.size / 2|4.50|0.5*n**2
+x.size / 0|?|?
+x.size // 2|3|?
+x.size - 1|6|n**2 - n
++x.size|9|n**2
+x.size == 3|3|?
+(x.size + k) * (x.size - k)|15|n**3 - 4*n
+x.size * 1e300 * 1e300|?|?
+x.size * 1e308 + x.size * 1e308|?|?
+True|3|n
+END
+}
+
+@test "numbers beyond those of floats are not told" {
+    gload -i 'x: float64[n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n]' -e 'exp(x)' -o o.tlg
+    like 'gprof --static --dim n=9000000000000000000 o.tlg' '^flops: \?, math calls: \?; moved: \?'
+    ! grep -E 'inf|nan' .out || false
+    ok 'gprof --static --dim n=9000000000000000000 -O json o.tlg | jq -c "[.total.flops, .total.unknown_flops]"' '[null,1]'
+    like 'gprof --static --dim n=2 o.tlg' '^flops: 262k, math calls: 262k; moved: 4.19 MB'
+}
+
 @test "functions are counted as often as they are called" {
     echo 'thunkline: 1
 inputs: {x: "float64[n, 6]"}
