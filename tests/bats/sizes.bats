@@ -1,0 +1,128 @@
+# Sizes that the typing rules know before a run: arithmetic on integers is followed backwards.
+load common
+
+# What zeros(SIZES) is, by SIZES: a number where it follows from the types, the dim's name where it is one,
+# `?` where only a run tells, or where the integers leave their dtype. (m is 2 x 3, a has n elements.)
+@test "a size is followed through arithmetic on sizes, through stacks, indices and casts" {
+    local sizes type
+    while IFS='|' read -r sizes type; do
+        shell "gload --new -i 'm: float64[2, 3]' -i 'a: float64[n]' -i 'k: int64' -i 'i: int64[3]' -i 't: int64[2, 2]' -i 'j: int64[q]' -e 'y = zeros($sizes)' --outputs y | gload --info | awk '\$1 == \"outputs\" { print \$3 \$4 \$5 }'"
+        [ "$(cat .out)" = "float64[$type]" ] || complain "should be float64[$type]" "$sizes"
+    done <<'END'
+shape(m)[0] + 4|6
+shape(m)[1] - 1|2
+shape(m)[0] - 5|?
+shape(m)[1] * 4|12
+4 * shape(m)[1]|12
+1 * shape(m)[1]|3
+shape(a)[0] * 1|n
+1 * shape(a)[0]|n
+shape(a)[0] + 0|n
+0 + shape(a)[0]|n
+shape(a)[0] - 0|n
+shape(a)[0] - n|0
+shape(a)[0] // 1|n
+shape(a)[0] // 2|?
+shape(m)[1] // 2|1
+-(shape(m)[1]) // 2 + 4|2
+shape(m)[1] // -2|?
+shape(m)[1] // (shape(m)[0] - 2)|?
+minimum(shape(m)[0], shape(m)[1])|2
+minimum(shape(m)[1], shape(m)[0])|2
+maximum(shape(m)[0], shape(m)[1])|3
+maximum(shape(m)[1], shape(m)[0])|3
+maximum(shape(a)[0], shape(m)[1])|?
+maximum(shape(m)[1], shape(a)[0])|?
+minimum(shape(a)[0], shape(m)[1])|?
+minimum(shape(m)[1], shape(a)[0])|?
+-(shape(m)[0] - 5)|3
+-shape(a)[0]|?
+-shape(m)[0]|?
+shape(m)[-1]|3
+shape(m)[-2]|2
+shape(m)[-shape(m)[0]]|2
+shape(m)[k]|?
+shape(m)[shape(m)[0] - 1]|3
+shape(m)[1:][0]|?
+shape_i(m, 1)|3
+shape_i(m, -1)|3
+shape_i(a, 0)|n
+shape_i(a, -1)|n
+stack([shape(m)[0], shape(m)[1]])[1]|3
+concatenate([shape(m), shape(a)])[1]|3
+concatenate([shape(m), shape(a)])[2]|n
+concatenate([shape(m), shape(a)])[-1]|n
+concatenate([k * ones(shape(a), dtype=int64), shape(m)])[0]|?
+concatenate([i, shape(m)])[3]|2
+cast(cast(shape(m)[1], int8) + 100, int64)|103
+cast(cast(shape(m)[1], int8) * 100, int64)|?
+cast(cast(shape(m)[1], uint8) - 100, int64)|?
+cast(cast(shape(m)[1], uint8) + 100, int64)|103
+cast(cast(shape(m)[1] - 4, uint64), int64)|?
+cast(cast(shape(m)[1], float64) * 1.0, int64)|?
+squeeze(expand_dims(shape(m)[1], 0))|3
+reshape(shape(m)[1:], [])|?
+reshape(shape(m)[1], [1])[0]|3
+reshape(shape(m), [2])[1]|?
+expand_dims(shape(m)[1], 0)[0]|3
+(shape(m) + 1)[1]|4
+(shape(m) * shape(m))[1]|9
+(shape(m) + shape(m)[0])[1]|5
+(shape(m) + reshape(shape(m)[1], [1]))[0]|5
+k|?
+n|n
+i[0]|?
+k + 1|?
+k - 1|?
+k - k|?
+k * 2|?
+k + 0|?
+0 * k|?
+-k|?
+sum(shape(m))|?
+shape(m)[0] * 9223372036854775807|?
+shape(m)[0] + 9223372036854775807|?
+(-9223372036854775807 - shape(m)[0])|?
+-(-9223372036854775807 - 1 + shape(m)[0] * 0)|?
+shape(m)[0] * 2147483648|4294967296
+after(shape(m)[1], k)|3
+disconnected_grad(shape(m)[1])|3
+require(shape(m)[1], k > 0)|3
+i|?,?,?
+shape(m)|2,3
+shape(a)|n
+[n, 2]|n,2
+[2, n, k]|2,n,?
+stack([n, shape(m)[0]])|n,2
+concatenate([shape(a), shape(m)])|n,2,3
+array([3, 2], dtype=uint64)|3,2
+array([3, 2], dtype=int8)|3,2
+array(4, dtype=int16)|4
+shape(m)[0:5:2]|?
+arange(3)|?,?,?
+flip(shape(m))|?,?
+shape(m)[1] - shape(a)[0]|?
+shape(a)[0] - shape(m)[1]|?
+shape(a)[0] + 3|?
+3 + shape(a)[0]|?
+shape(a)[0] * 2|?
+2 * shape(a)[0]|?
+shape(m)[1] // k|?
+k // 2|?
+t[0]|?,?
+shape(m)[[1, 0]]|?,?
+j[-1]|?
+j[0]|?
+cast(shape(m)[1], int8) - 5 + 4|2
+cast(cast(shape(m)[1], int8) + 126, int64)|?
+reshape(reshape(shape(m)[1], [1, 1]), [])|?
+concatenate([j, shape(m)])[1]|?
+concatenate([shape(m)[1:], shape(a)])[1]|n
+stack([k, shape(m)[1]])[0]|?
+stack([k, n])[1]|n
+stack([shape(m), shape(m)])[1, 0]|?
+where(k > 0, 2, 3)|?
+(lambda f: f(f(f(f(shape(m)[0])))))(lambda v: (lambda w: (lambda u: u + u)(w + w))(v + v))|?
+shape(m)[1] + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1|?
+END
+}
