@@ -18,36 +18,46 @@ VINLINE VEC CALL(sign_of)(VEC x, VEC y) { /* y >= 0 with the sign of x */
     return P(or)(P(and)(x, ALL(-0.0)), y);
 }
 
-/* 2^(j/16) e^r with j in the last bits of m. With `rest` the result is rounded once and
- * *rest is its rounding error. */
-VINLINE VEC CALL(exp_tail)(VEC m, VEC r, VEC *rest) {
+/* 2^(j/16) e^r with j in the last bits of m. */
+VINLINE VEC CALL(exp_tail)(VEC m, VEC r) {
     VEC power = CALL(power)(WIDE(WIDE_POWER), m);
     VEC y = P(fmadd)(P(mul)(r, r), HORNER(r, WIDE_EXP), r);
-    if (!rest) return P(fmadd)(power, y, power);
+    return P(fmadd)(power, y, power);
+}
+/* The same, rounded once; *rest is the rounding error. */
+VINLINE VEC CALL(exp_tail_exact)(VEC m, VEC r, VEC *rest) {
+    VEC power = CALL(power)(WIDE(WIDE_POWER), m);
+    VEC y = P(fmadd)(P(mul)(r, r), HORNER(r, WIDE_EXP), r);
     VEC low = P(fmadd)(power, y, CALL(power)(WIDE(WIDE_POWER_LOW), m));
     VEC sum = P(add)(power, low);
     *rest = P(add)(P(sub)(power, sum), low);
     return sum;
 }
+/* x = k log 2 + the result, with j sixteenths of k in the last bits of m. */
+VINLINE VEC CALL(exp_split)(VEC x, VEC *m, VEC *k) {
+    *m = P(fmadd)(x, ALL(LOG2E), ALL(SIXTEENTHS));
+    *k = P(sub)(*m, ALL(SIXTEENTHS));
+    return P(fnmadd)(*k, ALL(LN2_LO), P(fnmadd)(*k, ALL(LN2_HI), x));
+}
 /* e^x = 2^k times the result, which stays far from overflow and underflow. */
-VINLINE VEC CALL(exp_core)(VEC x, VEC *k, VEC *rest) {
-    VEC m = P(fmadd)(x, ALL(LOG2E), ALL(SIXTEENTHS));
-    *k = P(sub)(m, ALL(SIXTEENTHS));
-    VEC r = P(fnmadd)(*k, ALL(LN2_LO), P(fnmadd)(*k, ALL(LN2_HI), x));
-    return CALL(exp_tail)(m, r, rest);
+VINLINE VEC CALL(exp_core)(VEC x, VEC *k) {
+    VEC m, r = CALL(exp_split)(x, &m, k);
+    return CALL(exp_tail)(m, r);
 }
 VINLINE VEC CALL(exp)(VEC x) {
-    VEC k, y = CALL(exp_core)(P(max)(ALL(EXP_LO), P(min)(ALL(EXP_HI), x)), &k, NULL);
+    VEC k, y = CALL(exp_core)(P(max)(ALL(EXP_LO), P(min)(ALL(EXP_HI), x)), &k);
     return P(scalef)(y, k);
 }
 VINLINE VEC CALL(exp2)(VEC x) {
     VEC c = P(max)(ALL(-1100), P(min)(ALL(1100), x)), m = P(add)(c, ALL(SIXTEENTHS));
     VEC k = P(sub)(m, ALL(SIXTEENTHS)), r = P(mul)(P(sub)(c, k), ALL(LN2));
-    return P(scalef)(CALL(exp_tail)(m, r, NULL), k);
+    return P(scalef)(CALL(exp_tail)(m, r), k);
 }
 /* e^-|x| and its rounding error. */
 VINLINE VEC CALL(exp_minus)(VEC x, VEC *rest) {
-    VEC k, y = CALL(exp_core)(P(max)(ALL(EXP_LO), P(or)(x, ALL(-0.0))), &k, rest);
+    VEC m, k;
+    VEC r = CALL(exp_split)(P(max)(ALL(EXP_LO), P(or)(x, ALL(-0.0))), &m, &k);
+    VEC y = CALL(exp_tail_exact)(m, r, rest);
     *rest = P(scalef)(*rest, k);
     return P(scalef)(y, k);
 }
@@ -65,40 +75,46 @@ VINLINE VEC CALL(expm1)(VEC x) {
     return CALL(sign_of)(x, P(add)(half, half));
 }
 
-/* log(x + lost); lost, if given, is below the last place of x. */
-VINLINE VEC CALL(log_sum)(VEC x, const VEC *lost) {
-    VEC m = P(getmant)(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
-    VEC k = P(sub)(P(getexp)(x), P(getexp)(m)), c = CALL(pick)(WIDE(WIDE_C), m);
-    VEC r = P(fmsub)(m, c, ALL(1));
-    if (lost) {
-        MASK any = M(cmp)(*lost, ALL(0), _CMP_NEQ_OQ);
-        VEC down = P(sub)(ALL(0), k);
-        r = P(fmadd)(P(maskz_scalef)(any, *lost, down), c, r);
-    }
+/* x = 2^k m; the result is c m - 1, where c is about 1 / m. */
+VINLINE VEC CALL(log_split)(VEC x, VEC *m, VEC *k, VEC *c) {
+    *m = P(getmant)(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
+    *k = P(sub)(P(getexp)(x), P(getexp)(*m));
+    *c = CALL(pick)(WIDE(WIDE_C), *m);
+    return P(fmsub)(*m, *c, ALL(1));
+}
+VINLINE VEC CALL(log_tail)(VEC m, VEC k, VEC r) {
     VEC y = P(fmadd)(P(mul)(r, r), HORNER(r, WIDE_LOG1P), r);
     VEC top = P(fmadd)(k, ALL(LN2_HI), CALL(pick)(WIDE(WIDE_LOG), m));
     return P(add)(top, P(fmadd)(k, ALL(LN2_LO), y));
 }
 VINLINE VEC CALL(log)(VEC x) {
-    return CALL(log_sum)(x, NULL);
+    VEC m, k, c, r = CALL(log_split)(x, &m, &k, &c);
+    return CALL(log_tail)(m, k, r);
+}
+/* log(x + lost); lost is below the last place of x. */
+VINLINE VEC CALL(log_sum)(VEC x, VEC lost) {
+    VEC m, k, c, r = CALL(log_split)(x, &m, &k, &c);
+    MASK any = M(cmp)(lost, ALL(0), _CMP_NEQ_OQ);
+    VEC down = P(sub)(ALL(0), k);
+    return CALL(log_tail)(m, k, P(fmadd)(P(maskz_scalef)(any, lost, down), c, r));
 }
 VINLINE VEC CALL(log1p)(VEC x) {
     VEC u = P(add)(x, ALL(1)), b = P(sub)(u, ALL(1));
     VEC lost = P(add)(P(sub)(ALL(1), P(sub)(u, b)), P(sub)(x, b));
-    return CALL(sign_of)(x, CALL(log_sum)(u, &lost));
+    return CALL(sign_of)(x, CALL(log_sum)(u, lost));
 }
 /* log(1 + e^-|x|) */
 VINLINE VEC CALL(log1p_exp)(VEC x) {
     VEC rest, e = CALL(exp_minus)(x, &rest), u = P(add)(e, ALL(1));
     VEC lost = P(add)(P(sub)(e, P(sub)(u, ALL(1))), rest);
-    return CALL(log_sum)(u, &lost);
+    return CALL(log_sum)(u, lost);
 }
 
 /* Near 0 x + x z P/Q, else sign (1 - 2 / (e^(2|x|) + 1)): one division serves both.
  * Adding 0 preserves x = -0. */
 VINLINE VEC CALL(tanh)(VEC x) {
     VEC z = P(mul)(x, x), a = P(min)(ALL(TANH_ONE), P(abs)(x)), k;
-    VEC e = CALL(exp_core)(P(add)(a, a), &k, NULL);
+    VEC e = CALL(exp_core)(P(add)(a, a), &k);
     VEC far = P(add)(P(scalef)(e, k), ALL(1));
     MASK near = M(cmp)(z, ALL(0.390625), _CMP_LT_OQ);
     VEC p = P(fmadd)(HORNER(z, WIDE_TANH_P), z, ALL(0));
