@@ -527,3 +527,34 @@ Y
     gload --new -i 'x: float64[?]' -e 'a = sort(exp(x))' -e 'b = cumsum(a[::2])' -e 'c = sort(b)' -e 'd = cumsum(c[::2])' -e 'y = sort(d)' --outputs y -o g.tlg
     like "gprof g.tlg 'x=ones(10000)'" '^[0-9.]+ kB of results are beyond the plan: what no dim sizes \(\?\) is taken on demand'
 }
+
+@test "texts of ops in reports for other programs, and what is cut of a long one" {
+    gload -i 'x: float64[n]' -e 'y = print(x, "a;b\"c\\d") + 1' -o p.tlg
+    like 'gprof --static --dim n=5 p.tlg -O dot' "tooltip=\"_1 = print\\(x, msg='a;b\\\\\"c\\\\\\\\\\\\\\\\d'\\)\"\\];\$" 'label="print.*0.0%"' 'label="add.*100.0%"'
+    ok 'gprof --static --dim n=5 p.tlg -O folded | grep -c "^graph;[a-z]*;[a-z]*;[^;]* [05]$"' 2
+    ok 'gprof --static --dim n=5 p.tlg -O json | jq -r ".apply[].name" | grep -F "print(x, msg=" | wc -l' 1
+    # no letter is cut in two, wherever the end falls
+    local text
+    text=$(printf 'é%.0s' $(seq 60))
+    for text in "$text" "a$text"; do
+        gload -i 'x: float64[n]' -e "y = print(x, '$text') + 1" -o u.tlg
+        like 'gprof --static --dim n=5 u.tlg' "_1 = print\\(x, msg='a?é+\\.\\.\\.\$"
+        iconv -f UTF-8 -t UTF-8 .out >/dev/null
+    done
+    # where nothing costs anything no part is all of it
+    gload -i 'x: float64[n]' -e 'y = x[::2]' -o v.tlg
+    like 'gprof --static --dim n=5 v.tlg -O dot' 'fillcolor="0.000 0.000 1.000", label="subtensor.*0.0%"'
+}
+
+@test "an assertion about flops warns of those that it leaves out" {
+    gload -i 'x: float32[?]' -i 'y: float32[n]' -e 'a = exp(x)' -e 'b = y + 1' -o g.tlg
+    shell "gprof --static --dim n=5 g.tlg --assert 'flops < 6' --assert 'math_calls < 6' -o o"
+    [ "$status" = 0 ]
+    [ "$(grep -c 'warning\[E_VERDICT\]: flops leaves out 1 runs of Applies' .err)" = 1 ]
+    shell "gprof --static --dim n=5 g.tlg --assert 'flops > 6' -o o"
+    [ "$status" = 1 ]
+    grep -q 'flops is 5' .err
+    ok "gprof g.tlg x=[1,2] y=[1] --assert 'flops == 3' -o o"
+    gload -i 'x: float64[n, m]' -e 'x + 1' -o e.tlg
+    like 'gprof --static --dim n=100000000000 --dim m=100000000000 e.tlg' '^flops: 10000E, '
+}

@@ -582,7 +582,55 @@ draw(r, 0.0, 1.0, [2], dist="nothing", dtype=float64)|E_ARG|there is no distribu
 draw(3, 0.0, 1.0, [2], dist="normal", dtype=float64)|E_TYPE|the state of a random stream is expected, not int64
 draw(r, 0.0, dist="normal", dtype=float64)|E_ARITY|normal takes 2 parameters and the size
 draw(r, 0.0, 1.0, [2], dist="normal", dtype=int64)|E_DTYPE|draws of normal can't be int64
+multinomial(5, [0.5, -0.5, 1.0], seed=1)|E_VALUE|multinomial: probabilities must be at least 0
+multinomial(5, float32([0.5, 0.499]), seed=1)|E_VALUE|multinomial: probabilities must sum to 1
+multinomial(5, zeros(0), seed=1)|E_SHAPE|number of categories must be known, from 1 to 1024, but pvals is float64\[0\]
+multinomial(1, ones(2000) / 2000, seed=1)|E_SHAPE|number of categories must be known, from 1 to 1024, but pvals is float64\[2000\]
+multivariate_hypergeometric([5, -3], 1, seed=1)|E_VALUE|multivariate_hypergeometric: colors must be at least 0
+multivariate_hypergeometric([], 0, seed=1)|E_SHAPE|number of categories must be known, from 1 to 1024, but colors is
+choice(3, None, False, [0.0, 0.0, 0.0], seed=1)|E_VALUE|choice: probabilities must sum to 1
+choice(3, (2,), False, [0.0, 1.0, 0.0], seed=1)|E_VALUE|without replacement no more can be taken than have a probability above 0
+multivariate_normal([0., 0., 0.], ones((2, 2)), seed=1)|E_SHAPE|cov must be a matrix .* float64\[2, 2\] and float64\[3\]
+multivariate_normal([0., 0., 0.], ones((2, 3)), seed=1)|E_SHAPE|cov must be a matrix .* float64\[2, 3\] and float64\[3\]
+multivariate_normal([0., 0., 0.], ones((3, 2)), seed=1)|E_SHAPE|cov must be a matrix .* float64\[3, 2\] and float64\[3\]
+multivariate_normal([0., 0.], [[1., 0.5], [0., 1.]], seed=1)|E_VALUE|cov must be symmetric
+multivariate_normal(ones((2, 3)), eye(3), (3,), seed=1)|E_SHAPE|multivariate_normal: .*axis -2 has 2 and 3
+dirichlet(ones((2, 3)), (4, 3), seed=1)|E_SHAPE|dirichlet: draws by parameters of the shape of float64\[2, 3\] do not fit into float64\[4, 3, \?\]
+categorical(ones((2, 3)), (4,), seed=1)|E_SHAPE|categorical: .*axis -2 has 4 and 2
+rng(-1)|E_ARG|a seed is a whole number that is written out
+rng(True)|E_ARG|a seed is a whole number that is written out
+rng(k)|E_ARG|a seed is a whole number that is written out
+grad(sum(poisson(ones(k) * k, seed=1)), k)|E_NULL|draws of this distribution are no function of its parameters
 END1
+    local value
+    while IFS='|' read -r line value; do
+        ok "gload --new -i 'w: float64[?]' -e '$line' | grun --on-unused-input ignore w=[1,2]" "out = $value"
+    done <<'END2'
+multinomial(5, [1.0], seed=1)|[5]
+sum(multinomial(5, float16([0.5, 0.5]), seed=1))|5
+multivariate_hypergeometric([5], 2, seed=1)|[2]
+sum(multivariate_hypergeometric([5, 3, 9], 17, seed=1) * [1, 10, 100])|935
+choice([7, 8, 9], None, False, [0.0, 1.0, 0.0], seed=1)|8
+choice([7, 8, 9], size=None, p=None, seed=1) >= 7|True
+shape(normal(0., 1., None, seed=1, dtype=None)).size|0
+shape(multivariate_normal(w, eye(2), seed=1))|[2]
+shape(multivariate_normal([0., 0.], ones((w.size, w.size)), (4,), seed=1))|[4, 2]
+zipf(inf, 3, seed=1)|[1, 1, 1]
+vonmises(0., inf, 3, seed=1)|[0.0, 0.0, 0.0]
+binomial(0, 0.5, 3, seed=1, dtype=int8)|[0, 0, 0]
+poisson(0., 3, seed=1, dtype=float32)|[0.0, 0.0, 0.0]
+integers(0, 1, 3, seed=1, dtype=bool)|[False, False, False]
+gamma([], 1., seed=1)|[]
+END2
+    while IFS= read -r line; do
+        bad 5 E_ARITHMETIC 'must be whole numbers in \[0, 2\^53\), and nsample at most ngood \+ nbad' "gload --new -e 'hypergeometric($line, seed=1)' | grun"
+    done <<'END3'
+5, 4, 10
+-5, 4, 1
+5, -4, 1
+5, 4, -1
+9007199254740991, 9007199254740991, 1
+END3
     bad 5 E_ARITHMETIC 'there is no permutation of -1 elements' 'gload --new -i "n: int64" -e "permutation(n, seed=1)" | grun n=-1'
     ok 'gload --new -i "p: float64[3, 2]" -e "categorical(p, seed=1)" | grun p=[[1,0],[0,1],[0,1]]' 'out = [0, 1, 1]'
 }
