@@ -95,12 +95,97 @@ static void test_own(TlSession *s) {
     tl_graph_free(g);
 }
 
+/* A graph goes to a file in any format and comes back. */
+static void test_write(TlSession *s) {
+    char path[64], folder[] = "/tmp/api.XXXXXX";
+    CHECK(mkdtemp(folder) != NULL);
+    TlGraph *g = tl_graph_read_memory(s, model, sizeof model - 1);
+    static const char *const form[] = {"yaml", "json", "tlg"};
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/g.%s", folder, form[i]);
+        CHECK(tl_graph_write(g, path, i ? form[i] : NULL), "%s", tl_error(s));
+        TlGraph *again = tl_graph_read(s, path);
+        TlMachine *m = again ? tl_machine_new(again) : NULL;
+        CHECK(m && tl_machine_set_text(m, "x", "[1, 2]") && tl_machine_run(m), "%s",
+              tl_error(s));
+        if (m) CHECK(scalar(m, "loss") == 45, "%g", scalar(m, "loss"));
+        tl_machine_free(m);
+        tl_graph_free(again);
+        remove(path);
+    }
+    CHECK(!tl_graph_write(g, path, "xml") && tl_status(s) == 2);
+    CHECK_STR(tl_error(s), "error[E_USAGE]: there is no format xml");
+    CHECK(!tl_graph_write(g, "/nonexistent/g.yaml", NULL) && tl_status(s) == 4);
+    tl_graph_free(g);
+    rmdir(folder);
+    tl_error(s);
+    tl_session_free(NULL);
+    tl_graph_free(NULL);
+    tl_machine_free(NULL);
+}
+
+/* What can't be set or got says why, and changes nothing. */
+static void test_refused(TlSession *s) {
+    static const char graph[] =
+        "thunkline: 1\ninputs:\n  x: float64[n]\n  k: int64[2]\n"
+        "let: |\n  y = 2 * x\n  l = make_list(x, y)\n  z = k + 1\n"
+        "outputs: [y, l, z]\n";
+    double x[2] = {1, 2};
+    TlArray a, v = vector(x, 2);
+    TlGraph *g = tl_graph_read_memory(s, graph, sizeof graph - 1);
+    CHECK(g != NULL, "%s", tl_error(s));
+    TlMachine *m = tl_machine_new(g);
+    CHECK(!tl_machine_get(m, "y", &a));
+    CHECK_STR(tl_error(s), "error[E_TYPE]: y has no array");
+    CHECK(!tl_machine_get_text(m, "y"));
+    CHECK_STR(tl_error(s), "error[E_TYPE]: y has no value yet");
+    CHECK(!tl_machine_get(m, "none", &a));
+    CHECK_STR(tl_error(s),
+              "error[E_UNKNOWN]: the graph has no output or shared variable none");
+    CHECK(!tl_machine_set(m, "none", &v));
+    CHECK_STR(tl_error(s),
+              "error[E_UNKNOWN]: the graph has no input or shared variable none");
+    CHECK(!tl_machine_run(m) && strstr(tl_error(s), "x"));
+    v.dtype = "float65";
+    CHECK(!tl_machine_set(m, "x", &v));
+    CHECK_STR(tl_error(s), "error[E_DTYPE]: there is no dtype float65");
+    v.dtype = "float64";
+    v.ndim = -1;
+    CHECK(!tl_machine_set(m, "x", &v));
+    CHECK_STR(tl_error(s), "error[E_SHAPE]: an array can't have -1 dims");
+    v.ndim = TL_MAX_NDIM + 1;
+    CHECK(!tl_machine_set(m, "x", &v) && tl_status(s) == 6, "%d", tl_status(s));
+    CHECK(strstr(tl_error(s), "dims"));
+    v.ndim = 0;
+    CHECK(!tl_machine_set(m, "x", &v));
+    CHECK(strstr(tl_error(s), "error[E_SHAPE]: x"));
+    v.ndim = 1;
+    CHECK(!tl_machine_set(m, "k", &v) && strstr(tl_error(s), "float64"));
+    CHECK(tl_machine_set(m, "x", &v) && tl_machine_set_text(m, "k", "[1, 2]"));
+    CHECK(tl_machine_run(m), "%s", tl_error(s));
+    CHECK(!tl_machine_get(m, "l", &a));
+    CHECK_STR(tl_error(s), "error[E_TYPE]: l has no array");
+    const char *text = tl_machine_get_text(m, "l");
+    CHECK(text != NULL);
+    if (text) CHECK_STR(text, "[[1.0, 2.0], [2.0, 4.0]]");
+    CHECK(tl_machine_get(m, "z", &a) && ((int64_t *)a.data)[1] == 3);
+    tl_machine_free(m);
+    CHECK(!tl_graph_rewrite(g, "SLOWLY") && *tl_error(s));
+    CHECK(!tl_graph_grad(g, "none", "x"));
+    CHECK(!tl_graph_grad(g, "y", "none"));
+    text = tl_error(s); /* both, a line each, with their notes */
+    CHECK(strstr(text, "\n--wrt:1:1: error[") != NULL, "%s", text);
+    tl_graph_free(g);
+}
+
 int main(void) {
     TlSession *s = tl_session_new();
     CHECK_STR(tl_version(), TL_VERSION);
     test_run(s);
     test_errors(s);
     test_own(s);
+    test_write(s);
+    test_refused(s);
     tl_session_free(s);
     return TEST_END("api");
 }
