@@ -1,0 +1,370 @@
+# What rules match, what their guards ask, and what each pass of rewriting makes of an expression.
+load common
+
+rules_leave() {
+    local inputs expr rule want type
+    while IFS='|' read -r inputs expr rule want; do
+        set --
+        for type in $inputs; do set -- "$@" -i "$type"; done
+        gload --new "$@" -e "$expr" -o m.tlg
+        printf 'e: %s\n' "$rule" >m.rules
+        ok 'grewrite m.tlg --rules m.rules --mode NONE --include e --no-provenance -O math | grep "^out ="' "out = $want" || fail "$rule"
+    done
+}
+
+# pass_makes OPTIONS: what one pass alone makes of each expression on standard input, as inputs|expression|pass|result.
+pass_makes() {
+    local inputs expr pass want type t
+    while IFS='|' read -r inputs expr pass want; do
+        set -- "$1"
+        IFS=';' read -ra type <<<"$inputs"
+        for t in "${type[@]}"; do set -- "$@" -i "$t"; done
+        gload --new "${@:2}" -e "out = $expr" --outputs out -o m.tlg
+        ok "grewrite m.tlg --mode NONE --include $pass $1 --no-provenance -O math | tail -n +$((${#type[@]} + 1))" "out = $want" || fail "$expr"
+    done
+}
+
+# Inputs, an expression, a rule that alone is tried, and what the expression then is.
+@test "guards ask for kinds of values, their shapes and dtypes, numbers and signs" {
+    rules_leave <<'END'
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when float(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when real(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when integer(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when discrete(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when signed(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when complex(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when bool(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when sum_keeps(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when scalar(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when matrix(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when vector(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when static_shape(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when same_shape(x, y)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when same_shape(c, y)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when nonnegative(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i)) when finite(x)|list_get(ifelse(c, l, k), 0)
+l:list(float64[n]) k:list(float64[n]) c:bool|ifelse(c, l, k)[0]|list_get(ifelse(c, x, y), i) => ifelse(c, list_get(y, i), list_get(x, i))|ifelse(c, list_get(k, 0), list_get(l, 0))
+x:uint64[3]|x + 0|x + 0 => x // 1 when sum_keeps(x)|x // 1
+x:uint32[3]|x + 0|x + 0 => x // 1 when sum_keeps(x)|x + 0
+x:int64[3]|x + 0|x + 0 => x // 1 when sum_keeps(x)|x // 1
+x:complex64[3]|x + 0|x + 0 => x * 1 when sum_keeps(x)|x * (1.0+0.0j)
+x:float64|x * 4|x * y => x + y when scalar(y)|x + 4.0
+x:float64[3]|x * [4.]|x * y => x + y when scalar(y)|x + array([4.0], dtype='float64')
+x:float64[3]|x * [4., 5., 6.]|x * y => x + y when scalar(y)|x * array([4.0, 5.0, 6.0], dtype='float64')
+x:float64[3]|x * 2|x * 2 => exp(x) when matrix(x)|x * 2.0
+x:float64[3,3]|x * 2|x * 2 => exp(x) when matrix(x)|exp(x)
+x:float64[3,3]|x * 2|x * 2 => exp(x) when vector(x)|x * 2.0
+x:float64[3]|x * 2|x * 2 => exp(x) when vector(x)|exp(x)
+x:int32[3] y:int32[3]|minimum(abs(x), y)|minimum(x, y) => y when nonnegative(x)|minimum(abs(x), y)
+x:int32[3] y:int32[3]|sign(minimum(x, y))|sign(z) => z when nonnegative(z)|sign(minimum(x, y))
+x:int32[3]|sign(minimum(x, 5))|sign(z) => z when nonnegative(z)|sign(minimum(x, 5))
+x:int32[3]|sign(x + 5)|sign(z) => z when nonnegative(z)|sign(x + 5)
+x:uint8[3]|sign(int32(x) + 5)|sign(z) => z when nonnegative(z)|sign(int32(x) + 5)
+x:int32[3]|sign(minimum([1, 2, 3], 4))|sign(z) => -z when nonnegative(z)|-minimum(array([1, 2, 3]), 4)
+x:bool[3]|sign(int32(x))|sign(z) => -z when nonnegative(z)|sign(int32(x))
+x:float64[n]|abs(exp(x) * x**2 + sqrt(x))|abs(z) => -z when nonnegative(z)|abs(exp(x) * x ** 2.0 + sqrt(x))
+x:float64[n]|abs(exp(x) + x)|abs(z) => -z when nonnegative(z)|abs(exp(x) + x)
+x:float64[n]|abs(exp(x) + sum(exp(x)) / mean(cosh(x)))|abs(z) => -z when nonnegative(z)|-(exp(x) + sum(exp(x)) / mean(cosh(x)))
+x:float64[n]|abs(exp(x) + (exp(x) + (exp(x) + (exp(x) + (exp(x) + (exp(x) + (exp(x) + exp(2*x))))))))|abs(z) => -z when nonnegative(z)|abs(exp(x) + (exp(x) + (exp(x) + (exp(x) + (exp(x) + (exp(x) + (exp(x) + exp(2.0 * x))))))))
+x:complex128[n]|real(exp(x) * 2)|real(z) => -z when nonnegative(z)|real(exp(x) * (2.0+0.0j))
+x:float64[n]|2 * (3 * x)|a * (b * x) => (a - b) * x when gathers(a, b)|(float64(2.0) - 3.0) * x
+x:float64[n]|2e5 * (3 * x)|a * (b * x) => (a - b) * x when gathers(a, b)|200000.0 * (3.0 * x)
+x:float64[n]|2 * (3e5 * x)|a * (b * x) => (a - b) * x when gathers(a, b)|2.0 * (300000.0 * x)
+x:float64[n]|1e-5 * (0.5 * x)|a * (b * x) => (a - b) * x when gathers(a, b)|1e-05 * (0.5 * x)
+x:float64[n]|0.5 * (1e-5 * x)|a * (b * x) => (a - b) * x when gathers(a, b)|0.5 * (1e-05 * x)
+x:float64[n]|0.5 * (2 * x)|a * (b * x) => (a - b) * x when gathers(a, b)|0.5 * (2.0 * x)
+x:float64[n]|2 * (0.5 * x)|a * (b * x) => (a - b) * x when gathers(a, b)|2.0 * (0.5 * x)
+x:float64[n]|0.5 * (0.25 * x)|a * (b * x) => (a - b) * x when gathers(a, b)|(float64(0.5) - 0.25) * x
+x:int32[n]|2 * (3 * x)|a * (b * x) => (a - b) * x when gathers(a, b)|(int32(2) - 3) * x
+x:complex128[n]|2j * (3 * x)|a * (b * x) => (a - b) * x when gathers(a, b)|(0.0+2.0j) * ((3.0+0.0j) * x)
+x:complex128[n]|2 * (3j * x)|a * (b * x) => (a - b) * x when gathers(a, b)|(2.0+0.0j) * ((0.0+3.0j) * x)
+x:float64[3]|2 * ([1., 2., 3.] * x)|a * (b * x) => (a - b) * x when gathers(a, b)|2.0 * (array([1.0, 2.0, 3.0], dtype='float64') * x)
+x:float64[3]|[1., 2., 3.] * (2 * x)|a * (b * x) => (a - b) * x when gathers(a, b)|array([1.0, 2.0, 3.0], dtype='float64') * (2.0 * x)
+x:float64[n]|2 * (3 * x)|a * (b * x) => (a - b) * x when multiplies(a, b)|(float64(2.0) - 3.0) * x
+x:float64[n]|1e13 * (3 * x)|a * (b * x) => (a - b) * x when multiplies(a, b)|10000000000000.0 * (3.0 * x)
+x:float64[n]|3 * (1e13 * x)|a * (b * x) => (a - b) * x when multiplies(a, b)|3.0 * (10000000000000.0 * x)
+x:float64[n]|1e-13 * (3 * x)|a * (b * x) => (a - b) * x when multiplies(a, b)|1e-13 * (3.0 * x)
+x:float64[n]|3 * (1e-13 * x)|a * (b * x) => (a - b) * x when multiplies(a, b)|3.0 * (1e-13 * x)
+x:float16[n]|200 * (3 * x)|a * (b * x) => (a - b) * x when multiplies(a, b)|200.0 * (3.0 * x)
+x:float16[n]|20 * (3 * x)|a * (b * x) => (a - b) * x when multiplies(a, b)|(float16(20.0) - 3.0) * x
+x:float64[n]|2 * x + 3 * x|a * x + b * x => (a + b) * x when same_sign(a, b)|(float64(2.0) + 3.0) * x
+x:float64[n]|2 * x + -3 * x|a * x + b * x => (a + b) * x when same_sign(a, b)|2.0 * x + -3.0 * x
+x:float64[n]|2e5 * x + 3 * x|a * x + b * x => (a + b) * x when same_sign(a, b)|200000.0 * x + 3.0 * x
+x:float64[n]|2 * x + 3e5 * x|a * x + b * x => (a + b) * x when same_sign(a, b)|2.0 * x + 300000.0 * x
+x:float64[n]|inf * x + 3 * x|a * x + b * x => (a + b) * x when same_sign(a, b)|inf * x + 3.0 * x
+x:float64[n]|2 * x + inf * x|a * x + b * x => (a + b) * x when same_sign(a, b)|2.0 * x + inf * x
+x:int64[n]|2 * x + -3 * x|a * x + b * x => (a + b) * x when same_sign(a, b)|(int64(2) + -3) * x
+x:float64[n]|x * n|x * cast(m, dtype=float64) => cast(m, dtype=float64) - x when nonnegative(m)|float64(n) - x
+x:float64[n] k:int64|x * k|x * cast(m, dtype=float64) => cast(m, dtype=float64) - x when nonnegative(m)|x * float64(k)
+END
+}
+
+@test "patterns match constants, parameters and outputs; what is built has the type of what it replaces" {
+    rules_leave <<'END'
+x:float64[3]|x * nan|x * nan => exp(x)|exp(x)
+x:float64[3]|x * inf|x * inf => exp(x)|exp(x)
+x:float64[3,2]|x * broadcast_to(2., (3, 2))|x * 2 => exp(x)|x * broadcast_to(2.0, [3, 2])
+x:float64[3]|x * [2., 2., 2.]|x * 2 => exp(x)|exp(x)
+x:float64[3]|x * [2., 2., 3.]|x * 2 => exp(x)|x * array([2.0, 2.0, 3.0], dtype='float64')
+x:uint64[3]|x * 2|x * -2 => x|x * 2
+x:uint64[3]|x + uint64(18446744073709551615)|x + 18446744073709551615 => x * 5|x * 5
+x:int64[3]|x + -1|x + 18446744073709551615 => x * 5|x + -1
+x:int64[3]|x + -1|x + -1 => x * 5|x * 5
+x:uint8[3]|x + 255|x + -1 => x * 5|x + 255
+x:bool[3]|x & True|x & 1 => ~x|~x
+x:bool[3]|x & True|x & True => ~x|~x
+x:complex128[3]|x * 0.1|x * 0.1 => -x|-x
+x:complex64[3]|x * 0.1j|x * 0.1j => -x|-x
+x:float32[3]|x * 0.1|x * 0.1 => -x|-x
+x:float16[3]|x * 0.1|x * 0.1 => -x|-x
+x:float64[3] v:float64|searchsorted(x, v, side='right')|searchsorted(x, v, side='right') => searchsorted(x, v) + 1|searchsorted(x, v) + 1
+x:float64[3] v:float64|searchsorted(x, v)|searchsorted(x, v, side='right') => searchsorted(x, v) + 1|searchsorted(x, v)
+x:float64[3] v:float64|searchsorted(x, v, side='right')|searchsorted(x, v) => searchsorted(x, v) + 1|searchsorted(x, v, side='right')
+x:float64[3] v:float64|searchsorted(x, v, side='right') * searchsorted(x, -v, side='right')|searchsorted(x, v, side=s) * searchsorted(x, w, side=s) => searchsorted(x, v * w, side=s)|searchsorted(x, v * -v, side='right')
+x:float64[3] v:float64|searchsorted(x, v, side='right') * searchsorted(x, -v)|searchsorted(x, v, side=s) * searchsorted(x, w, side=s) => searchsorted(x, v * w, side=s)|searchsorted(x, v, side='right') * searchsorted(x, -v)
+x:float64[3,3]|sum(x, axis=1)|sum(x, axis=a) => log_softmax(sum(x, axis=a), axis=a)|sum(x, axis=1)
+x:float64[3,3]|sum(x, axis=0, keepdims=True)|sum(x, **p) => cumsum(x, **p)|sum(x, axis=0, keepdims=True)
+x:float64[3,3]|sum(x, axis=0)|sum(x, **p) => cumsum(x, **p)|sum(x, axis=0)
+x:float64[3,3]|sum(x, axis=0) * max(x, axis=0)|sum(x, **p) * max(x, **p) => sum(x, **p)|sum(x, axis=0) * max(x, axis=0)
+x:float64[3,3] y:float64[3,3]|sum(x, axis=1) * sum(y, axis=1)|sum(x, **p) * sum(y, **p) => prod(x + y, **p)|prod(x + y, axis=1)
+x:float64[3,3]|exp(float32(x))|exp(cast(x, dtype='float32')) => cast(cosh(x), dtype='float32')|float32(cosh(x))
+x:float64[3,3]|exp(float32(x))|exp(cast(x, dtype=float32)) => cast(cosh(x), dtype=float32)|float32(cosh(x))
+x:float64[3,3]|exp(float32(x))|exp(cast(x, dtype=float16)) => cast(cosh(x), dtype=float16)|exp(float32(x))
+x:float64[3,3]|exp(float32(x))|exp(cast(x, dtype=d)) => cast(cosh(x), dtype=d)|float32(cosh(x))
+x:float64[n]|reshape(x, [n, 1])|reshape(x, s) => expand_dims(x, 1)|expand_dims(x, axis=1)
+x:float64[n] k:int64|reshape(x, [k, 1])|reshape(x, s) => expand_dims(x, 1)|reshape(x, stack(k, 1))
+x:float64[n]|reshape(x, [n, 1])|reshape(x, s) => sum(x)|broadcast_to(sum(x), stack(n, 1))
+x:float64[?] y:float64[3]|x * y|x * y => x|x * y
+x:float64[3] y:float64[3]|x * y|x * y => x|x
+x:float64[3] y:float64[3]|x * y|x * y => sum(x)|broadcast_to(sum(x), [3])
+x:float64[n] y:float64[n]|x * y|x * y => sum(x + y)|broadcast_to(sum(x + y), stack(n))
+x:float64[?] y:float64[?]|x * y|x * y => sum(x + y)|x * y
+x:float64[3] y:float64[3]|x * y|x * y => cast(x + y, dtype='float32')|float64(float32(x + y))
+x:float64[n] i:int64|x[i] * 2|subtensor(x, i, **p) * 2 => exp(subtensor(x, i, **p))|exp(x[i])
+x:float64[2,2]|svd(x)[1]|svd(x)[1] => eigh(x)[0]|_1
+x:float64[3]|exp(x)|exp(x) => exp(x)|exp(x)
+x:float64[3]|stack(x, x)|stack(x, x) => stack(x, exp(x))|stack(x, exp(x))
+x:float64[3]|stack(x, x, x)|stack(x, x) => stack(x, exp(x))|stack(x, x, x)
+x:float64[3]|x / x|x / x => x * 0 + 1|x * 0.0 + 1.0
+x:float64[3] y:float64[3]|x / y|x / x => x * 0 + 1|x / y
+x:float64[3]|exp(x) + exp(x)|x + x => 2 * x|exp(x) + exp(x)
+x:float64[3]|exp(x) + x|y + exp(y) => sinh(y)|sinh(x)
+x:float64[3]|x + 2|x + 2 => x + where(True, 2, 3)|x + where(True, 2.0, 3.0)
+x:float64[3]|x + 2|x + 2 => x + (1 + 1)|x + (float64(1.0) + 1.0)
+x:float64[3]|x + 2|x + 2 => x + cast(2, dtype='float64')|x + cast(2.0, dtype='float64')
+x:float64[3,3]|concatenate([x, x * 2], axis=1)|concatenate(x, x * 2, axis=-1) => concatenate(x * 2, x, axis=-1)|concatenate(x * 2.0, x, axis=1)
+x:float64[3,3]|concatenate([x, x * 2], axis=0)|concatenate(x, x * 2, axis=-1) => concatenate(x * 2, x, axis=-1)|concatenate(x, x * 2.0)
+x:float64[3,3]|concatenate([x, x * 2], axis=1)|concatenate(x, x * 2, axis=1) => concatenate(x * 2, x, axis=0)|concatenate(x, x * 2.0, axis=1)
+x:float64[3,3]|concatenate([x, x * 2], axis=1)|concatenate(x, x * 2, axis=a) => max(x, axis=a)|concatenate(x, x * 2.0, axis=1)
+x:float64[3,3]|concatenate([x, x * 2], axis=1)|concatenate(x, x * 2, **p) => stack(x * 2, x, **p)|concatenate(x, x * 2.0, axis=1)
+x:float64[3,3]|stack(x, x * 2)|stack(x, x * 2, **p) => stack(x * 2, x, **p)|stack(x * 2.0, x)
+x:float64[3]|softmax(x)|softmax(x, axis=-1) => log_softmax(x)|softmax(x)
+x:float64[?,3]|max(x, axis=1)|max(x, axis=a) => sum(x, axis=a)|sum(x, axis=1)
+x:float64[3]|x * 2 + x * -2|x * 2 + x * -2 => x when single_use(x * -2)|x
+x:complex128[3]|exp(x * 2j)|exp(x * 2j) => x when single_use(x * 2j)|x
+x:float64[2,2]|exp(slogdet(x)[1])|exp(slogdet(x)[1]) => det(x) when single_use(slogdet(x)[1])|det(x)
+x:float64[3]|exp(x)|exp(x.svd()[1]) => x|exp(x)
+x:float64[2,2]|exp(x.svd()[1])|exp(x.svd()[1]) => exp(x.svd()[1] + 1)|exp(_2 + 1.0)
+x:float64[3]|exp(x)|exp(x) => clip(x, 0, 1)|clip(x, 0.0, 1.0)
+x:float64[3]|x * 2|x * nan => exp(x)|x * 2.0
+END
+}
+
+@test "what changes nothing goes, and two of one op become one where that is exact" {
+    pass_makes '--verify 2' <<'END'
+x: int8[n]|int8(int16(x))|useless-cast|x
+x: int8[n]|float32(int16(x))|useless-cast|float32(x)
+x: int8[n]|float32(float64(x))|useless-cast|float32(x)
+x: int64[n]|float32(float64(x))|useless-cast|float32(float64(x))
+x: int32[n]|float32(float64(x))|useless-cast|float32(x)
+x: int16[n]|float64(float32(x))|useless-cast|float64(x)
+x: int32[n]|float64(float32(x))|useless-cast|float64(float32(x))
+x: int8[n]|float64(float16(x))|useless-cast|float64(x)
+x: int16[n]|float64(float16(x))|useless-cast|float64(float16(x))
+x: int32[n]|int8(float64(x))|useless-cast|int8(float64(x))
+x: int32[n]|int32(float64(x))|useless-cast|x
+x: int32[n]|bool(float64(x))|useless-cast|bool(float64(x))
+x: bool[n]|bool(float64(x))|useless-cast|x
+x: bool[n]|int8(int32(x))|useless-cast|int8(x)
+x: uint8[n]|int64(int16(x))|useless-cast|int64(x)
+x: uint16[n]|int64(int16(x))|useless-cast|int64(int16(x))
+x: uint8[n]|int8(int16(x))|useless-cast|int8(x)
+x: float32[n]|complex128(float64(x))|useless-cast|complex128(x)
+x: float64[n]|complex128(complex64(x))|useless-cast|complex128(complex64(x))
+x: float32[n]|complex128(complex64(x))|useless-cast|complex128(x)
+x: float32[n]|float16(float64(x))|useless-cast|float16(x)
+x: float64[n]|float16(float32(x))|useless-cast|float16(float32(x))
+x: float64[n]|float64(int32(x))|useless-cast|float64(int32(x))
+x: complex64[n]|complex64(complex128(x))|useless-cast|x
+x: int32[n]|complex128(complex64(x))|useless-cast|complex128(complex64(x))
+x: int16[n]|complex128(complex64(x))|useless-cast|complex128(x)
+x: float64[n, 3]|reshape(reshape(x, [3, n]), [n, 3])|useless-reshape|x
+x: float64[n, 3]|reshape(reshape(x, [3 * n]), [n, 3])|useless-reshape|reshape(reshape(x, stack(3 * n)), stack(n, 3))
+x: float64[n, m]|reshape(reshape(x, [m, n]), [n * m])|useless-reshape|reshape(x, stack(n * m))
+x: float64[n, m]|reshape(reshape(x, [n, n]), [n * m])|useless-reshape|reshape(reshape(x, stack(n, n)), stack(n * m))
+x: float64[2, 3, 4]|transpose(transpose(x, axes=[1, 2, 0]), axes=[2, 0, 1])|useless-transpose|x
+x: float64[2, 3, 4]|transpose(transpose(x, axes=[1, 2, 0]), axes=[0, 2, 1])|useless-transpose|transpose(x, axes=[1, 0, 2])
+x: float64[2, 3, 4]|transpose(transpose(x), axes=[-1, -2, -3])|useless-transpose|x
+x: float64[2, 3, 4]|transpose(x, axes=[0, 1, 2])|useless-transpose|x
+x: float64[2, 3, 4]|transpose(exp(x), axes=[0, 2, 1])|useless-transpose|transpose(exp(x), axes=[0, 2, 1])
+x: float64[n]|transpose(x)|useless-transpose|x
+x: float64[3]|broadcast_to(expand_dims(x, 0), [4, 3])|useless-broadcast|broadcast_to(x, [4, 3])
+x: float64[3]|broadcast_to(expand_dims(x, [0, 1]), [5, 4, 3])|useless-broadcast|broadcast_to(x, [5, 4, 3])
+x: float64[3]|broadcast_to(expand_dims(x, 1), [3, 4])|useless-broadcast|broadcast_to(expand_dims(x, axis=1), [3, 4])
+x: float64[3]|broadcast_to(expand_dims(x, [0, 2]), [2, 3, 4])|useless-broadcast|broadcast_to(expand_dims(x, axis=[0, 2]), [2, 3, 4])
+x: float64[3]|broadcast_to(x, [3])|useless-broadcast|x
+x: float64[1]|broadcast_to(broadcast_to(x, [3]), [4, 3])|useless-broadcast|broadcast_to(x, [4, 3])
+x: float64[n]|broadcast_to(broadcast_to(x, [2, n]), [4, 2, n])|useless-broadcast|broadcast_to(x, stack(4, 2, n))
+x: float64[?]|broadcast_to(broadcast_to(x, [2, 3]), [4, 2, 3])|useless-broadcast|broadcast_to(broadcast_to(x, [2, 3]), [4, 2, 3])
+x: float64[1]; k: int64|broadcast_to(broadcast_to(x, [k]), [4, k])|useless-broadcast|broadcast_to(broadcast_to(x, stack(k)), stack(4, k))
+x: float64[n, 1, 3]|sum(x, axis=1)|useless-reduction|squeeze(x, axis=1)
+x: float64[n, 1, 3]|sum(x, axis=1, keepdims=True)|useless-reduction|x
+x: float64[n, 1, 3]|sum(x, axis=[])|useless-reduction|x
+x: float64[1, 1]|max(x)|useless-reduction|squeeze(x, axis=[0, 1])
+x: float64[n, 1, 1]|mean(x, axis=[-1, -2])|useless-reduction|squeeze(x, axis=[1, 2])
+x: int32[n, 1]|sum(x, axis=1)|useless-reduction|sum(x, axis=1)
+x: int32[n, 1]|max(x, axis=1)|useless-reduction|squeeze(x, axis=1)
+x: float64|sum(x)|useless-reduction|x
+x: float64[2, 3, 4]|sum(sum(x, axis=0), axis=0)|useless-reduction|sum(x, axis=[0, 1])
+x: float64[2, 3, 4]|sum(sum(x, axis=1), axis=0)|useless-reduction|sum(x, axis=[0, 1])
+x: float64[2, 3, 4]|sum(sum(x, axis=1), axis=-1)|useless-reduction|sum(x, axis=[1, 2])
+x: float64[2, 3, 4]|sum(sum(x, axis=1, keepdims=True), axis=2, keepdims=True)|useless-reduction|sum(x, axis=[1, 2], keepdims=True)
+x: float64[2, 3, 4]|sum(sum(x, axis=1, keepdims=True), axis=2)|useless-reduction|sum(sum(x, axis=1, keepdims=True), axis=2)
+x: float64[2, 3, 4]|sum(sum(x, axis=1), axis=0, keepdims=True)|useless-reduction|sum(sum(x, axis=1), axis=0, keepdims=True)
+x: int32[2, 3, 4]|sum(sum(x, axis=1, dtype='int32'), axis=0)|useless-reduction|sum(int32(sum(x, axis=1)), axis=0)
+x: int32[2, 3, 4]|sum(sum(x, axis=1, dtype='int32'), axis=0, dtype='int32')|useless-reduction|int32(sum(int32(sum(x, axis=1)), axis=0))
+x: int32[2, 3, 4]|sum(sum(x, axis=1, dtype='int32'), axis=0, dtype='float64')|useless-reduction|sum(float64(int32(sum(x, axis=1))), axis=0)
+x: float64[2, 3, 4]|max(max(x, axis=2), axis=None)|useless-reduction|max(x, axis=[0, 1, 2])
+x: float64[2, 3, 4]|mean(mean(x, axis=2), axis=0)|useless-reduction|mean(mean(x, axis=2), axis=0)
+x: float64[2, 3, 4]|max(min(x, axis=2), axis=0)|useless-reduction|max(min(x, axis=2), axis=0)
+x: bool[2, 3, 4]|any(any(x, axis=2), axis=0)|useless-reduction|any(x, axis=[0, 2])
+x: float64[0, 3]; y: float64[2, 3]|concatenate([x, y])|useless-concatenate|y
+x: float64[0, 3]; y: float64[2, 3]|concatenate([x, y, y * 2])|useless-concatenate|concatenate(y, y * 2.0)
+x: float64[0, 3]; y: float64[2, 3]|concatenate([x, x])|useless-concatenate|concatenate(x, x)
+x: float64[0, 3]; y: float64[2, 3]|concatenate([y, x, y, y], axis=-2)|useless-concatenate|concatenate(y, y, y)
+x: float64[0, 3]; y: float64[n, 3]|concatenate([x, y])|useless-concatenate|y
+x: float64[0, 3]; y: float64[?, 3]|concatenate([x, y])|useless-concatenate|y
+x: float32[0, 3]; y: float64[2, 3]|concatenate([y, x])|useless-concatenate|y
+x: float64[2, 3]|concatenate([x], axis=1)|useless-concatenate|x
+x: float64[n, m]|x[:, :] + x[...] + x[:]|useless-slice|x + x + x
+x: float64[n, m]|x[:, None]|useless-slice|x[:, None]
+x: float64[n, m]|specify_shape(x, [n, m])|useless-specify-shape|x
+x: float64[n]; y: float64[n]|sin(x - y) - sin(y - x)|merge-swapped|sin(x - y) - sin(y - x)
+END
+}
+
+@test "shapes are told without the values, and operands are repeated no earlier than needed" {
+    pass_makes '--verify 2' <<'END'
+x: float64[?]; y: float64[?, 3]|shape(x + y)|lift-shape|stack(shape_i(y, axis=0), 3)
+x: float64[?, 3]; y: float64[?, 1]|shape(x * 2 + y)|lift-shape|stack(shape_i(x, axis=0), 3)
+x: float64[?]; y: float64[?]|shape(x * y)|lift-shape|stack(shape_i(x, axis=0))
+x: float64[?, 3]|shape(transpose(exp(x)))|lift-shape|stack(3, shape_i(x, axis=0))
+x: float64[?, 3, ?]|shape(transpose(x, axes=[-1, 0, -2]))|lift-shape|stack(shape_i(x, axis=2), shape_i(x, axis=0), 3)
+x: float64[?, 3, ?]|shape(sum(x, axis=0))|lift-shape|stack(3, shape_i(x, axis=2))
+x: float64[?, 3, ?]|shape(sum(x, axis=-1))|lift-shape|stack(shape_i(x, axis=0), 3)
+x: float64[?, 3, ?]|shape(sum(x, axis=1, keepdims=True))|lift-shape|stack(shape_i(x, axis=0), 1, shape_i(x, axis=2))
+x: float64[?, 3, ?]|shape(sum(x))|lift-shape|shape(sum(x))
+x: float64[?, ?]; y: float64[?, ?]|shape(x @ y)|lift-shape|stack(shape_i(x, axis=0), shape_i(y, axis=1))
+x: float64[?]; y: float64[?, ?]|shape(x @ y)|lift-shape|shape(x @ y)
+x: float64[?, ?]; y: float64[?]|shape(x @ y)|lift-shape|shape(x @ y)
+x: float64[?, ?]|shape(zeros_like(x))|lift-shape|stack(shape_i(x, axis=0), shape_i(x, axis=1))
+x: float64[?, ?]|shape(full_like(exp(x), 2.))|lift-shape|stack(shape_i(x, axis=0), shape_i(x, axis=1))
+x: float64[?, ?]|shape(set_subtensor(x[0], 1.))|lift-shape|stack(shape_i(x, axis=0), shape_i(x, axis=1))
+x: float64; k: int64|shape(broadcast_to(x, [k, 3]))|lift-shape|stack(k, 3)
+x: float64; k: int64|shape(exp(broadcast_to(x, [k, 3])))|lift-shape|stack(k, 3)
+x: float64[?]; k: int64|shape(reshape(x, [k, -1]))|lift-shape|shape(reshape(x, stack(k, -1)))
+k: int64|shape(full([k, 2], 1.))|lift-shape|stack(k, 2)
+k: int64[2]|shape(full(k, 1.))|lift-shape|shape(full(k, 1.0))
+k: int64[2]; x: float64|shape(broadcast_to(x, k))|lift-shape|shape(broadcast_to(x, k))
+x: float64[?]|shape(concatenate([x, x]))|lift-shape|shape(concatenate(x, x))
+x: float64[?]|shape(x[1:])|lift-shape|shape(x[1:])
+x: float64[?]|shape(sort(x))|lift-shape|shape(sort(x, axis=0))
+x: float64[?]|shape(x[x > 0])|lift-shape|shape(x[x > 0.0])
+x: float64[?]|shape(exp(x[x > 0]))|lift-shape|stack(shape_i(x[x > 0.0], axis=0))
+x: float64[?, 3]|shape(x)[0]|lift-shape|shape(x)[0]
+x: float64[?, 3]|shape(exp(x))[-1]|lift-shape|stack(shape_i(x, axis=0), 3)[-1]
+l: list(float64[?]); i: int64|shape(l[i])|lift-shape|shape(list_get(l, i))
+l: list(float64[?]); i: int64|shape(exp(l[i]))|lift-shape|stack(shape_i(list_get(l, i), axis=0))
+x: float64[?, ?]|shape(x)[1]|read-shape|shape_i(x, axis=1)
+x: float64[?, ?]|shape(x)[-2]|read-shape|shape_i(x, axis=0)
+x: float64[n, ?]|shape(x)[2 - 1]|read-shape|shape_i(x, axis=1)
+x: float64[?, ?]; i: int64|shape(x)[i]|read-shape|shape(x)[i]
+x: float64[?, ?]|shape(x)[:1]|read-shape|shape(x)[:1]
+x: float64; y: float64|stack(x, y)[1]|read-shape|y
+x: float64; y: float64|stack(x, y)[-1]|read-shape|y
+x: float64[3]; y: float64[3]|stack(x, y, axis=1)[1]|read-shape|stack(x, y, axis=1)[1]
+x: float64[3]; y: float64[3]|stack(x, y)[1]|read-shape|y
+x: float64[3]; y: float64[3]|stack(x, y)[1, 0]|read-shape|stack(x, y)[1, 0]
+x: float64[3]; y: float32|stack(x[0], y)[1]|read-shape|float64(y)
+x: float64[n]|x + broadcast_to(2., [n])|sink-broadcast|x + 2.0
+x: float64[n]|x + ones_like(x)|sink-broadcast|x + 1.0
+x: float64[n]|x * zeros_like(x)|sink-broadcast|x * 0.0
+x: float64[n]|x + full([n], 3)|sink-broadcast|x + float64(full(stack(n), 3))
+x: float64[n]|x + full_like(x, 3)|sink-broadcast|x + 3.0
+x: float64[3]|x + [2., 2., 2.]|sink-broadcast|x + 2.0
+x: float64[3]|x + [2., 2., 3.]|sink-broadcast|x + array([2.0, 2.0, 3.0], dtype='float64')
+x: float64[?]|x + ones_like(x)|sink-broadcast|x + ones_like(x)
+x: float32[n]|x + full([n], 3.)|sink-broadcast|float64(x) + 3.0
+x: float64; k: int64|exp(broadcast_to(x, [k]))|sink-broadcast|broadcast_to(exp(x), stack(k))
+x: float64; y: float64; k: int64|broadcast_to(x, [k]) * broadcast_to(y, [k])|sink-broadcast|broadcast_to(x, stack(k)) * broadcast_to(y, stack(k))
+END
+}
+
+@test "scattered values are summed, repeated and scaled without the zeros around them" {
+    pass_makes '--verify 2' <<'END'
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)|sum-of-scatter|z
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(set_subtensor(zeros_like(x)[arange(n), c], z), axis=1)|sum-of-scatter|z
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(set_subtensor(zeros([n, 3])[arange(n), c], z), axis=1)|sum-of-scatter|z
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(set_subtensor(full_like(x, 0.)[arange(n), c], z), axis=1)|sum-of-scatter|z
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(set_subtensor(broadcast_to(0., [n, 3])[arange(n), c], z), axis=1)|sum-of-scatter|z
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(set_subtensor(broadcast_to(1., [n, 3])[arange(n), c], z), axis=1)|sum-of-scatter|sum(set_subtensor(broadcast_to(1.0, stack(n, 3))[arange(n), c], z), axis=1)
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(set_subtensor(full_like(x, 2.)[arange(n), c], z), axis=1)|sum-of-scatter|sum(set_subtensor(full_like(x, 2.0)[arange(n), c], z), axis=1)
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(set_subtensor(exp(x)[arange(n), c], z), axis=1)|sum-of-scatter|sum(set_subtensor(exp(x)[arange(n), c], z), axis=1)
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(set_subtensor(x[arange(n), c], z), axis=1)|sum-of-scatter|sum(set_subtensor(x[arange(n), c], z), axis=1)
+x: float64[n, 3]; c: int64; z: float64[n]|sum(set_subtensor(zeros_like(x)[arange(n), c], z), axis=1)|sum-of-scatter|z
+x: float64[n, 3]; c: int64; z: float64|sum(set_subtensor(zeros_like(x)[arange(n), c], z), axis=1)|sum-of-scatter|broadcast_to(z, stack(n))
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(set_subtensor(zeros_like(x)[arange(n), c], z), axis=1, keepdims=True)|sum-of-scatter|expand_dims(z, axis=1)
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(set_subtensor(zeros_like(x)[arange(n), c], z), axis=0)|sum-of-scatter|sum(set_subtensor(zeros_like(x)[arange(n), c], z), axis=0)
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(set_subtensor(zeros_like(x)[arange(n), c], z))|sum-of-scatter|sum(set_subtensor(zeros_like(x)[arange(n), c], z))
+x: float64[n, 3]; c: int64[n]; z: float64[n]; r: int64[n]|sum(inc_subtensor(zeros_like(x)[r, c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[r, c], z), axis=1)
+x: float64[?, 3]; c: int64[?]; z: float64[?]|sum(inc_subtensor(zeros_like(x)[arange(x.shape[0]), c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[arange(shape_i(x, axis=0)), c], z), axis=1)
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(inc_subtensor(zeros_like(x)[arange(n)[::-1], c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[arange(n)[::-1], c], z), axis=1)
+x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(inc_subtensor(zeros_like(x)[arange(0, n), c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[arange(0, n), c], z), axis=1)
+x: float64[n, 3]; c: int64[1]; z: float64[n]|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)
+x: float64[3, 3]; c: int64[3]; z: float64[3]|sum(inc_subtensor(zeros((3, 3))[[0, 1, 2], c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(full([3, 3], 0.0)[[0, 1, 2], c], z), axis=1)
+x: int32[n, 3]; c: int64[n]; z: int32[n]|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)
+x: float64[n, 3]; z: float64[3]|sum(inc_subtensor(zeros_like(x)[0], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[0], z), axis=1)
+x: float64[n, 3, 2]; c: int64[n]; z: float64[n, 2]|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)
+x: float64[n]; z: float64|set_subtensor(x[1:], broadcast_to(z, [n - 1]))|scatter-value|set_subtensor(x[1:], broadcast_to(z, stack(n - 1)))
+x: float64[5]; z: float64|set_subtensor(x[1:], broadcast_to(z, [4]))|scatter-value|set_subtensor(x[1:], z)
+x: float64[n, 3]; c: int64[n]; z: float64|inc_subtensor(x[arange(n), c], broadcast_to(z, [n]))|scatter-value|inc_subtensor(x[arange(n), c], z)
+x: float64[n, 3]; c: int64; z: float64|inc_subtensor(x[c], broadcast_to(z, [3]))|scatter-value|inc_subtensor(x[c], z)
+x: float64[n, 3]; c: int64; z: float64[1]|inc_subtensor(x[:, c], broadcast_to(z, [n]))|scatter-value|inc_subtensor(x[:, c], z)
+x: float64[5]; z: float64|set_subtensor(x[1:], z)|scatter-value|set_subtensor(x[1:], z)
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x * s|scatter-scaled|inc_subtensor(x[c], -1.0) * -s
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - s * x|scatter-scaled|inc_subtensor(x[c], -1.0) * -s
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x * 2|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - x * 2.0
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - exp(x)|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - exp(x)
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], 2.) - x * 2.|scatter-scaled|inc_subtensor(zeros_like(x)[c], 2.0) - x * 2.0
+x: float64[n, 3]; c: int64; s: float64[3]|inc_subtensor(zeros_like(x)[c], s) - x * s|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - x * s
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(x[c], s) - x * s|scatter-scaled|inc_subtensor(x[c], s) - x * s
+x: float64[3]; c: int64; s: float64; y: float64[n, 3]|inc_subtensor(zeros_like(y)[c], s) - x * s|scatter-scaled|inc_subtensor(zeros_like(y)[c], s) - x * s
+x: int64[n]; c: int64; s: int64|inc_subtensor(zeros_like(x)[c], s) - x * s|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - x * s
+x: float64[n, 3]; c: int64; s: float64|set_subtensor(zeros_like(x)[c], s) - x * s|scatter-scaled|set_subtensor(zeros_like(x)[c], s) - x * s
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - x
+END
+}
+
+@test "what the types leave open stays" {
+    pass_makes '' <<'END'
+x: float64[n, m]|specify_shape(x, [n, 3])|useless-specify-shape|specify_shape(x, stack(n, 3))
+x: float64[2, 6]|reshape(reshape(x, [3, 4]), [12])|useless-reshape|reshape(x, [12])
+x: float64[?, 6]|reshape(reshape(x, [3, 4]), [12])|useless-reshape|reshape(reshape(x, [3, 4]), [12])
+x: float64[n]|reshape(reshape(x, [3, 4]), [12])|useless-reshape|reshape(reshape(x, [3, 4]), [12])
+x: float64[?]; k: int64|shape(reshape(x, [k, 2]))|lift-shape|stack(k, 2)
+x: float64; y: float64; k: int64|broadcast_to(x, [k]) * y|sink-broadcast|broadcast_to(x * y, stack(k))
+x: float64; y: float64; k: int64; j: int64|broadcast_to(x, [k]) * broadcast_to(y, [j])|sink-broadcast|broadcast_to(x, stack(k)) * broadcast_to(y, stack(j))
+x: float64; y: float64[?]; k: int64|broadcast_to(x, [k]) * y|sink-broadcast|broadcast_to(x, stack(k)) * y
+x: float64[n, 3]; k: int64; z: float64|inc_subtensor(x[k:], broadcast_to(z, [k, 3]))|scatter-value|inc_subtensor(x[k:], broadcast_to(z, stack(k, 3)))
+END
+}
