@@ -7,6 +7,7 @@
 #include "contract.h"
 #include "op/infer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -53,6 +54,23 @@ static bool overwrite(Call *c) {
     double *x = writable(call_in(c, 0));
     x[1] = -1;
     return true;
+}
+
+/* ---- honest until the machine runs ---- */
+static bool running;
+
+static bool turncoat(Call *c) {
+    if (!honest(c)) return false;
+    if (running) ((double *)writable(&c->out[0].t))[2] = 60;
+    return true;
+}
+
+static bool vandal(Call *c) {
+    return running ? overwrite(c) : honest(c);
+}
+
+static bool absentee(Call *c) {
+    return running ? call_fail(c, E_ARITHMETIC, "not today") : honest(c);
 }
 
 /* Writes into its input, as it says, and returns it. */
@@ -317,6 +335,9 @@ static const Op liars[] = {
     LIAR(stuck, .thunk = &lazy_bad),
     LIAR(counting_thunk, .thunk = &stateful),
     LIAR(hoarder, .thunk = &hoarding),
+    LIAR(turncoat, RUN(turncoat)),
+    LIAR(vandal, RUN(vandal)),
+    LIAR(absentee, RUN(absentee)),
 };
 
 /* ---- running ---- */
@@ -343,8 +364,10 @@ static void output(const char *label, Var v) {
     vec_push(s, &g->outputs, ((Output){sym(s, label), v}));
 }
 
+static double first = 1;
+
 static bool call(Check *c) {
-    double v[N] = {1, 2, 3, 4};
+    double v[N] = {first, 2, 3, 4};
     int64_t n = N;
     Value in = {.kind = TYPE_TENSOR};
     Plan *p = plan_new(check_ready(c), &(PlanOptions){0});
@@ -353,7 +376,9 @@ static bool call(Check *c) {
     tensor_new(s, DT_FLOAT64, 1, &n, &in.t);
     memcpy(in.t.data, v, sizeof v);
     bool ok = m && vm_set_input(m, 0, &in) &&
-              (vm_set_hooks(m, &h), check_begin(c, m)) && vm_run(m) && check_end(c, m);
+              (vm_set_hooks(m, &h), check_begin(c, m)) && (running = true, vm_run(m)) &&
+              check_end(c, m);
+    running = false;
     vm_free(m);
     plan_free(p);
     value_unref(&in);
@@ -548,6 +573,43 @@ static void test_finite(void) {
     CHECK_STR(verdict(&o), "");
 }
 
+/* What kernels do in the run itself, after they passed all by themselves. */
+static void test_run(void) {
+    begin();
+    output("out", apply("turncoat", apply("honest_op", x)));
+    CHECK_STR(verdict(&none), "BadThunkOutput");
+    CHECK(says("output 0 of turncoat is another in the run than by its kernel alone"));
+    CHECK(says("at (2,) 12.0 and 60.0"), "both values");
+    CHECK(says("the output out is another than that of the graph as it was written"));
+    begin();
+    Var y = apply("honest_op", x);
+    output("out", op_call2(&b, "add", apply("vandal", y), y));
+    CHECK_STR(verdict(&none), "BadDestroyMap");
+    CHECK(says("input 1 of add was written over before it was read"));
+    CHECK(says("at (1,) 4.0 and -1.0"), "both values");
+    begin();
+    output("out", apply("absentee", x));
+    CHECK_STR(verdict(&none), "E_ARITHMETIC");
+    CHECK(diag_count(s) == 1 && says("not today"), "%zu", diag_count(s));
+}
+
+/* Values of inputs are looked at before anything runs. */
+static void test_inputs(void) {
+    first = (double)NAN;
+    CheckOptions o = none;
+    begin();
+    output("out", apply("honest_op", x));
+    CHECK_STR(verdict(&none), "InvalidValueError");
+    CHECK(says("the value of x is none of its type") &&
+          says("its type is float64[4]") &&
+          says("--allow-nonfinite takes nan and inf as they are"));
+    o.allow_nonfinite = true;
+    begin();
+    output("out", apply("honest_op", x));
+    CHECK_STR(verdict(&o), "");
+    first = 1;
+}
+
 /* All that is found is told, up to a limit. */
 static void test_limit(void) {
     const char *const lies[] = {"hidden_view", "hidden_write", "impure", "bad_static"};
@@ -571,6 +633,8 @@ int main(void) {
     test_rules();
     test_functions();
     test_finite();
+    test_run();
+    test_inputs();
     test_limit();
     session_free(s);
     return TEST_END("check");
