@@ -302,15 +302,6 @@ bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node
 
 /* ---- macros ---- */
 
-static const Ast *rest_tuple(Compiler *c, const Ast *call, size_t first, size_t end) {
-    Ast *t = NEW(c->arena, Ast);
-    t->kind = AST_TUPLE;
-    t->at = call->at;
-    t->nkid = end > first ? (uint32_t)(end - first) : 0;
-    t->kid = call->kid + first;
-    return t;
-}
-
 static bool fail_macro(Compiler *c, const Macro *m, Span at, DiagCode code,
                        const char *what, const char *name) {
     return fail(c->s, at, code, "%s %s%s%s: the function is %s(%s)", m->name, what,
@@ -319,8 +310,7 @@ static bool fail_macro(Compiler *c, const Macro *m, Span at, DiagCode code,
 
 static bool is_parameter_name(const char *part, const char *name) {
     size_t n = strlen(name);
-    return strncmp(part, name, n) == 0 &&
-           (part[n] == '\0' || part[n] == '=' || part[n] == ' ');
+    return strncmp(part, name, n) == 0 && (part[n] == '\0' || part[n] == '=');
 }
 
 static bool match_macro_keyword(Compiler *c, const Macro *m, const Ast *k, size_t n,
@@ -344,20 +334,15 @@ bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out) {
     while (npos < e->nkid && e->kid[npos]->kind != AST_KEYWORD &&
            e->kid[npos]->kind != AST_STARS)
         npos++;
-    size_t i = 0;
-    for (; i < n && part[i][0] != '*' && i < npos; i++)
+    if (npos > n)
+        return fail_macro(c, m, e->kid[n]->at, E_ARITY, "got too many arguments", "");
+    for (size_t i = 0; i < npos; i++)
         arg[i] = e->kid[i];
-    if (i < n && part[i][0] == '*')
-        arg[i] = rest_tuple(c, e, i, npos);
-    else if (i < npos)
-        return fail_macro(c, m, e->kid[i]->at, E_ARITY, "got too many arguments", "");
     for (size_t k = npos; k < e->nkid; k++)
         if (!match_macro_keyword(c, m, e->kid[k], n, part, arg)) return false;
-    for (i = 0; i < n; i++) {
-        if (!arg[i] && part[i][0] == '*') arg[i] = rest_tuple(c, e, 0, 0);
+    for (size_t i = 0; i < n; i++)
         if (!arg[i] && !strchr(part[i], '='))
             return fail_macro(c, m, e->at, E_ARITY, "needs the argument", part[i]);
-    }
     Span outer = c->b->from.at;
     c->b->from.at = e->at;
     bool ok = m->expand(c, e, arg, out);

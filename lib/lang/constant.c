@@ -65,7 +65,7 @@ bool node_plugin_constant(Compiler *c, const Node *n, const Type *t, Node *out) 
 /* constant('TYPE', value) */
 bool call_constant(Compiler *c, const Ast *e, Node *out) {
     Node n;
-    if (e->nkid != 2 || e->kid[0]->kind != AST_STRING)
+    if (e->nkid != 2 || e->kid[0]->kind != AST_STRING || e->kid[1]->kind == AST_KEYWORD)
         return fail(c->s, e->at, E_ARG, "write constant('type', value)");
     const char *text = sym_text(c->s, e->kid[0]->sym);
     const Type *t = type_parse(c->s, text, strlen(text), e->kid[0]->at);

@@ -309,6 +309,26 @@ array([1], k=2) => 12 E_ARG array has no argument `k`
 array([1], dtype=q+) => 20 E_SYNTAX `)` where an expression is expected
 array([1,2], shape=[3]) => 20 E_SHAPE the shape is for 3 elements, not 2
 array([1,2], shape=3) => 20 E_ARG a shape is a list of sizes such as [0, 3]
+array([1, 2, 3, 4], shape=[2, 99999999999]) => 27 E_ARG a shape is a list of sizes such as [0, 3]
+array([1, 2, 3, 4], shape=[65536, 65536]) => 27 E_ARG a shape is a list of sizes such as [0, 3]
+array([1, 2, 3, 4], shape=[2.0, 2]) => 27 E_ARG a shape is a list of sizes such as [0, 3]
+array([], shape=[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]) => 17 E_ARG a shape is a list of sizes such as [0, 3]
+array('a') => 7 E_TYPE a string where a tensor is expected
+astype(x, None) => 1 E_ARITY astype needs a dtype
+x.rng_state() => 1 E_NAME there is no function `rng_state`
+x.undefined() => 1 E_NAME there is no function `undefined`
+x.constant() => 1 E_NAME there is no function `constant`
+x.map() => 1 E_NAME map is no method: write map(x, ...)
+x.load() => 1 E_NAME load is no method: write load(...)
+complex64(1j, 2) => 1 E_ARG complex numbers are made of two real literals
+complex64(2, 1j) => 1 E_ARG complex numbers are made of two real literals
+complex64(1, 'a') => 1 E_ARG complex numbers are made of two real literals
+constant('float64', value=2) => 1 E_ARG write constant('type', value)
+constant('float64', 2) => 10 E_TYPE constant() is for types of plugins; float64 has its own form
+call(x, fn='nosuch') => 9 E_ARG call takes for fn the name of a function of the graph, known when the graph is built, not a string
+call(x, fn=k) => 9 E_ARG call takes for fn the name of a function of the graph, known when the graph is built, not a variable
+norm(x, ord=1j) => 9 E_ARG norm takes for ord a number or a string such as 'text' or None, known when the graph is built, not a number
+tensordot(m, m, ([0, 1], [0])) => 17 E_ARG tensordot takes for axes a list of integers or None, known when the graph is built, not a list
 array([1,2], shape=[-1]) => 20 E_ARG a shape is a list of sizes such as [0, 3]
 array([1,2], shape=[1.5]) => 20 E_ARG a shape is a list of sizes such as [0, 3]
 array([1,2], shape=[70000, 70000]) => 20 E_ARG a shape is a list of sizes such as [0, 3]
@@ -526,6 +546,12 @@ x if x else m => 3 E_SYNTAX `if` is a Python keyword: write where(condition, a, 
 {'a': 1, 'a': 2} => 10 E_DUPLICATE the key `a` is there twice
 {'a' 1} => 6 E_SYNTAX `1` where `:` and a value is expected
 sin(x=x, x) => 10 E_SYNTAX an argument without a name comes after one with a name
+grad(x, x, wrt=x) => 12 E_ARG grad gets twice the argument wrt: the function is grad(cost, wrt, consider_constant=[], disconnected_inputs='raise', return_disconnected='zero', null_gradients='raise')
+grad(x, **x) => 9 E_ARG grad can't take `**`: the function is grad(cost, wrt, consider_constant=[], disconnected_inputs='raise', return_disconnected='zero', null_gradients='raise')
+grad(1, 2, 3, 4, 5, 6, 7) => 24 E_ARITY grad got too many arguments: the function is grad(cost, wrt, consider_constant=[], disconnected_inputs='raise', return_disconnected='zero', null_gradients='raise')
+map() => 1 E_ARITY map needs the argument fn: the function is map(fn, sequences, non_sequences=[], go_backwards=False)
+map(lambda v: v) => 1 E_ARITY map needs the argument sequences: the function is map(fn, sequences, non_sequences=[], go_backwards=False)
+grad(x, x, wr=x) => 12 E_ARG grad has no argument wr: the function is grad(cost, wrt, consider_constant=[], disconnected_inputs='raise', return_disconnected='zero', null_gradients='raise')
 sin(x, x=x) => 8 E_ARG sin gets twice the argument x: the function is sin(x)
 sin(y=x) => 5 E_ARG sin has no argument y: the function is sin(x)
 sum(x, axis=0, axis=0) => 16 E_DUPLICATE the argument `axis` is there twice

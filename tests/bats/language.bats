@@ -1,0 +1,152 @@
+# What expressions of the language are worth.
+load common
+
+# Python computes the same.
+@test "operators on literals are computed as Python computes them" {
+    local expr want
+    while IFS='#' read -r expr want; do
+        ok "gload --new -e 'out = $expr' --outputs out | grun" "out = $want"
+    done <<'END'
+(-3) ** 39#-4052555153018976267
+0 ** 5#0
+0 << 100#0
+5 >> 200#0
+-5 >> 200#-1
+-7 % 3#2
+-7 // 3#-3
+7 % -3#-2
+-6 // 3#-2
+-7.0 % 3.0#2.0
+7.0 % -3.0#-2.0
+7.5 % 3.0#1.5
+-7.5 % -3.0#-1.5
+7.0 // -2.0#-4.0
+-7.0 // 2.0#-4.0
+-7.0 // -2.0#3.0
+1.0 // 3.0#0.0
+-0.0 // 3.0#-0.0
+-0.5 // 2#-1.0
+5.0 // 0.1#49.0
+6.0 % -3.0#-0.0
+(-8.0) ** (1.0 / 3.0)#(1.0+1.732050807568877j)
+(-8.0) ** 0.5#(1.7319121124709863e-16+2.82842712474619j)
+(-8.0) ** inf#inf
+(-inf) ** 0.5#inf
+(-8.0) ** 3.0#-512.0
+(-0.5) ** -inf#inf
+8.0 ** 0.5#2.8284271247461903
+1.0 % inf#1.0
+-1.0 % inf#inf
+1.0 / inf#0.0
+0.0 ** 0.5#0.0
+1j == 1j#True
+1j == 1#False
+1j != 2j#True
+(1+2j) == (1+2j)#True
+(1+2j) == (1+3j)#False
+(1+2j) == (2+2j)#False
+2.0 >= 1.0#True
+2.0 >= 2.0#True
+1.0 >= 2.0#False
+2.0 <= 2.0#True
+3.0 <= 2.0#False
+nan <= 1.0#False
+nan != nan#True
+nan == nan#False
+2 > 1.5#True
+18446744073709551615 > 18446744073709551614#True
+9007199254740993 > 9007199254740992.0#True
+0j ** 0#(1.0+0.0j)
+0j ** 2#(0.0+0.0j)
+0j ** (0+0j)#(1.0+0.0j)
+(1+1j) ** 2#(0.0+2.0j)
+(1+2j) * (3-1j)#(5.0+5.0j)
+(1+2j) / (3-1j)#(0.1+0.7000000000000001j)
+(1+2j) - (3-1j)#(-2.0+3.0j)
+True & False#False
+True | 2#3
+True ^ True#False
+6 & 3#2
+6 | 3#7
+6 ^ 3#5
+~6#-7
+-True#-1
++True#1
++5#5
++2.5#2.5
+-9223372036854775808#-9223372036854775808
+-(1j)#(-0.0-1.0j)
+-(0)#0
+-(0.0)#-0.0
+0x1f#31
+0b101#5
+0o17#15
+1_000.5#1000.5
+1e3#1000.0
+1_0e1_0#100000000000.0
+.5#0.5
+5.#5.0
+pi#3.141592653589793
+inf#inf
+nan#nan
+END
+}
+
+@test "calls of functions, lambdas that use what is around them, lists and dicts" {
+    local expr want
+    cat >f.yaml <<'END'
+thunkline: 1
+functions:
+  sq:
+    inputs: {v: 'float64[3]', w: 'float64[3]'}
+    outputs: {out: v * w}
+  sq1:
+    inputs: {v: float64}
+    outputs: {out: v * v}
+inputs: {x: 'float64[3]', m: 'float64[2, 3]', k: int64}
+let: |
+  c = array([1.5, 2.5, 3.5])
+  p = [x, [k, m]]
+  d = {'a': x, 'b': k, 'e': [x, {'f': 7.0}]}
+outputs: {}
+END
+    while IFS='#' read -r expr want; do
+        ok "gload f.yaml -e \"out = $expr\" --outputs out | grun x=[1,2,3] m=[[1,2,3],[4,5,6]] k=2" "out = $want"
+    done <<'END'
+sq(x, x)#[1.0, 4.0, 9.0]
+sq(w=m[1], v=x)#[4.0, 10.0, 18.0]
+call(x, x, fn='sq')#[1.0, 4.0, 9.0]
+call(x, x, fn=sq)#[1.0, 4.0, 9.0]
+map(lambda v: v + c[2], x)#[4.5, 5.5, 6.5]
+map(lambda v: v + c, x)[1]#[3.5, 4.5, 5.5]
+map(lambda v: v * p[1][0] + p[0], x)[2]#[7.0, 8.0, 9.0]
+map(lambda v: v + d['b'], x)#[3.0, 4.0, 5.0]
+map(lambda v: v + d['e'][1]['f'], x)#[8.0, 9.0, 10.0]
+map(lambda v: map(lambda w: w * p[1][0] + v, x), x)[1]#[4.0, 6.0, 8.0]
+map(sq1, x)#[1.0, 4.0, 9.0]
+map(lambda v: sq1(v) + sq1(v=v), x)#[2.0, 8.0, 18.0]
+(lambda v, w: v - w)(w=x, v=m[1])#[3.0, 3.0, 3.0]
+(lambda f, v: f(f(v)))(lambda v: v * 3, 2)#18
+scan(lambda s: [s + 1, until(s > 2)], outputs_info=0.0, n_steps=9)#[1.0, 2.0, 3.0, 4.0]
+scan(lambda s: [s + 1, until(3 - int64(s))], outputs_info=0.0, n_steps=9)#[1.0]
+x.astype('floatX')#[1.0, 2.0, 3.0]
+array(x, dtype='int8')#[1, 2, 3]
+array([x[0], 1])#[1.0, 1.0]
+array(5, shape=[])#5
+complex(x, 2)[0]#(1.0+2.0j)
+concatenate(x, [1.0, 2])#[1.0, 2.0, 3.0, 1.0, 2.0]
+einsum(x, x, subscripts='i,i->')#14.0
+ifelse(k > 0, [x, k], [x * 2, 1])[1]#2
+ifelse(k < 0, 1, 2.5)#2.5
+make_list(1, 2.5)#[1.0, 2.5]
+list_append([1, 2], 2.5)#[1.0, 2.0, 2.5]
+m.shape[-1]#3
+(p + p)[2]#[1.0, 2.0, 3.0]
+m[[0, 1], k]#[3.0, 6.0]
+x[make_slice(0, k, 1)]#[1.0, 2.0]
+tensordot(m, m, ([0, 1], [0, 1]))#91.0
+norm(x, 1)#6.0
+norm(m, 'fro') ** 2 < 91.0001#True
+sum(x, axis=[])#[1.0, 2.0, 3.0]
+END
+}
