@@ -278,3 +278,184 @@ END
     bad 3 E_NULL 'a loop has derivatives by tensors only' 'ggrad l.tlg --wrt m'
     ok 'ggrad l.tlg --wrt x | grun x=[1,2,3] m=[[1,2],[3,4]]' $'out = 60.0\nd_out_d_x = [10.0, 10.0, 10.0]'
 }
+
+# The tangents along v, summed with weights u, are the gradient of the sum with weights, summed with v; c is constant.
+@test "forward and reverse mode are transposes of each other, whichever input moves" {
+    local e n=0
+    while IFS= read -r e; do
+        gload --new -i 'x: float64[3,3]' -i 'c: float64[3,3]' -i 'v: float64[3,3]' -e "a = $e" \
+            -e 'u = reshape(cos(arange(1.0, 1.0 + a.size)), a.shape)' -e 'p = sum(jvp(a, x, v) * u)' -e 'q = sum(vjp(a, x, u) * v)' \
+            -e 'same = isclose(p, q, rtol=1e-9)' --outputs same -o g.tlg
+        ok "grun g.tlg 'x=[[3.0,0.5,0.25],[0.5,2.0,0.125],[0.25,0.125,4.0]]' 'c=[[2.0,0.5,0.25],[0.5,3.0,1.5],[0.25,1.5,2.5]]' \
+            'v=[[1.0,2.0,3.0],[0.5,-1.0,2.0],[0.25,3.0,-2.0]]' # $e" 'same = True'
+        n=$((n + 1))
+    done <<'E'
+set_subtensor(c[0], x[1])
+inc_subtensor(c[0], x[1])
+set_subtensor(x[0], c[1])
+concatenate([c, x])
+stack([c, x])
+where(c > 0, c, x)
+where(c > 0, x, c)
+full((2, 2), x[0, 0])
+c @ x
+x @ c
+solve(c, x)
+solve(x, c)
+solve(c, x[0])
+solve(x, c[0])
+solve(x, c, assume_a='sym')
+solve(x, c, assume_a='pos')
+solve_triangular(c, x)
+solve_triangular(x, c)
+solve_triangular(x, c[0])
+lstsq(c, x)[0]
+lstsq(x, c)[0]
+lstsq(x, c[0])[0]
+lstsq(c, x[0])[0]
+lstsq(x[:, :2], c)[0]
+lstsq(x[:, :2], c)[1]
+lstsq(c[:, :2], x)[1]
+lu_solve(lu_factor(c)[0], lu_factor(c)[1], x)
+lu_solve(lu_factor(x)[0], lu_factor(x)[1], c)
+lu_solve(lu_factor(x)[0], lu_factor(x)[1], c[0])
+cho_solve(c, x)
+cho_solve(x, c)
+c ** x
+x ** c
+xlogy(c, x)
+xlogy(x, c)
+arctan2(c, x)
+hypot(c, x)
+logaddexp(c, x)
+kron(c, x)
+outer(c[0], x[0])
+tensordot(c, x)
+einsum('ij,jk->ik', c, x)
+einsum('ij,ij', x, c)
+einsum('ij->i', x)
+einsum('ij->ji', x)
+einsum('ii->i', x)
+einsum('ii', x)
+block_diag(c, x)
+pad(x, 1, mode='edge')
+pad(x, 1, mode='reflect')
+pad(x, 1, mode='linear_ramp', end_values=3.0)
+pad(x, 1, mode='mean')
+pad(x, 1, mode='maximum')
+pad(x, 1, constant_values=2)
+tile(x, (2, 1))
+repeat(x, 2, axis=0)
+repeat(x, [1, 2, 0], axis=0)
+broadcast_to(x, (2, 3, 3))
+take_along_axis(x, argsort(x), axis=1)
+take(x, [[0, 2], [1, 1]], axis=1)
+cumsum(x, axis=1)
+cumprod(x)
+var(x, axis=0)
+std(x)
+norm(x)
+norm(x, 'nuc')
+norm(x, 1)
+norm(x, 2)
+norm(x, inf)
+norm(x[0], 3)
+logsumexp(x, axis=1)
+log_softmax(x)
+softmax(x, axis=0)
+sort(x, axis=0)
+max(x, axis=0)
+prod(x)
+det(x)
+slogdet(x)[1]
+inv(x)
+pinv(x[:, :2])
+expm(x)
+cholesky(x)
+qr(x)[1]
+svdvals(x)
+eigvalsh(x)
+eigh(x)[0]
+lu(x)[2]
+matrix_power(x, 3)
+matrix_power(x, -2)
+adjugate(x)
+trace(x)
+diagonal(x, 1)
+diag(x[0])
+tril(x)
+moveaxis(x, 0, 1)
+roll(x, 1, axis=0)
+flip(x, axis=0)
+split(x, 3)[1]
+clip(x, c, 3)
+maximum(x, c)
+minimum(c, x)
+grad_scale(x, 1)
+x[[0, 1], [1, 2]]
+x[:, None, 1:]
+x[c > 1]
+abs(complex(c, x))
+abs(complex(x, c))
+real(complex(x, c) * 2j)
+angle(complex(x, c))
+vdot(c[0], x[0])
+inner(c, x)
+linspace(x[0, 0], 3.0, 4)
+linspace(1.0, x[0, 0], 4)
+arange(x[0, 0] - 2, 5.0)
+E
+    [ "$n" -gt 100 ]
+}
+
+@test "integers don't move: gradient and tangent are zero through every op that passes them on" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs: {x: "float64[4]", m: "float64[3, 3]"}
+let: |
+  i = cast(x, 'int64')
+  k = cast(m, 'int64')
+  f = cast(m[0, 0], 'int64')
+  y1 = concatenate([i, i])
+  y2 = stack([i, i])
+  y5 = roll(i, 1)
+  y6 = repeat(i, 2)
+  y7 = broadcast_to(i, (3, 4))
+  y8 = diagonal(k)
+  y9 = diag(i)
+  y10 = transpose(k)
+  y11 = k[1:]
+  y12 = k[[0, 1]]
+  y13 = set_subtensor(k[0], k[1])
+  y14 = inc_subtensor(k[0], k[1])
+  y15 = cumsum(i)
+  y16 = cumprod(i)
+  y17 = max(k, axis=1)
+  y18 = sort(i)
+  y19 = arange(0, f)
+  y20 = full((2,), f)
+  y21 = k @ k
+  y22 = sum(k, axis=0)
+  y23 = prod(i)
+  y24 = reshape(k, (9,))
+  y25 = expand_dims(i, 0)
+  y26 = squeeze(expand_dims(i, 0))
+  y29 = flip(i)
+  y30 = kron(i, i)
+  y33 = take(i, [1, 2])
+  y34 = where(i > 1, i, 2 * i)
+  y35 = clip(i, 0, 2)
+  y36 = swapaxes(k, 0, 1)
+  cost = (sum(y1 * 1.0) + sum(y2 * 1.0) + sum(y5 * 1.0) + sum(y6 * 1.0) + sum(y7 * 1.0) + sum(y8 * 1.0) + sum(y9 * 1.0) + sum(y10
+    * 1.0) + sum(y11 * 1.0) + sum(y12 * 1.0) + sum(y13 * 1.0) + sum(y14 * 1.0) + sum(y15 * 1.0) + sum(y16 * 1.0) + sum(y17 *
+    1.0) + sum(y18 * 1.0) + sum(y19 * 1.0) + sum(y20 * 1.0) + sum(y21 * 1.0) + sum(y22 * 1.0) + sum(y23 * 1.0) + sum(y24 *
+    1.0) + sum(y25 * 1.0) + sum(y26 * 1.0) + sum(y29 * 1.0) + sum(y30 * 1.0) + sum(y33 * 1.0) + sum(y34 * 1.0) + sum(y35 *
+    1.0) + sum(y36 * 1.0))
+  forward = jvp(cost, [x, m], [ones_like(x), ones_like(m)])
+outputs: [cost, forward]
+Y
+    ggrad g.yaml --cost cost --wrt x,m -o d.tlg
+    ok "grun d.tlg x=[1,2,3,4] 'm=arange(9.0).reshape((3, 3))' -O json | tail -n 3 | cut -d: -f5" ' 0.0}
+ [0.0, 0.0, 0.0, 0.0]}
+ [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]}'
+}

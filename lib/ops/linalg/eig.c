@@ -146,7 +146,6 @@ static bool eig_pull(Pull *p) {
 }
 
 static bool eig_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     rule_eigen_gaps(&r);
     rule_let(&r, "p", "solve(v, d_a @ v)");
@@ -167,7 +166,6 @@ static bool eigvals_pull(Pull *p) {
 }
 
 static bool eigvals_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     rule_let(&r, "v", "eig(a)[1]");
     rule_let(&r, "p", "solve(v, d_a @ v)");
