@@ -245,8 +245,10 @@ static bool check_labels(const Graph *g) {
  * them. */
 static bool check_inits(const Graph *g) {
     uint8_t *given = mem_zalloc(g->s, g->nvar, 1);
-    for (Var v = 0; v < g->nvar; v++)
-        given[v] = var_leaf(g, v) == LEAF_INPUT || var_leaf(g, v) == LEAF_SHARED;
+    for (Var v = 0; v < g->nvar; v++) {
+        LeafKind k = var_leaf(g, v);
+        given[v] = k == LEAF_INPUT || k == LEAF_SHARED || k == LEAF_DIM;
+    }
     for (ApplyId a = 0; a < g->napply; a++) {
         const Apply *r = &g->apply[a];
         uint8_t any = 0;
@@ -260,10 +262,10 @@ static bool check_inits(const Graph *g) {
         if (init == VAR_NONE) continue;
         ok = check_fits_shared(g, v, init, "initial value");
         if (ok && given[init])
-            ok =
-                fail(g->s, NOWHERE, E_VALUE,
-                     "the initial value of %s depends on an input or a shared variable",
-                     shared_name(g, v));
+            ok = fail(g->s, NOWHERE, E_VALUE,
+                      "the initial value of %s depends on an input, a dim or a shared "
+                      "variable",
+                      shared_name(g, v));
     }
     mem_free(given);
     return ok;

@@ -125,24 +125,14 @@ void vm_set_dim(Machine *m, Sym name, int64_t value) {
 }
 
 /* ---- initial values ---- */
-/* Runs the expression in a separate machine with the dims and shared values known so
- * far. */
+/* Runs the expression in a machine of its own: it depends on no input, dim or shared
+ * variable. */
 static bool run_init(Machine *m, Var init, Value *out, bool *ours) {
-    if (m->depth >= CALL_DEPTH)
-        return fail(m->s, NOWHERE, E_CYCLE,
-                    "initial values of shared variables depend on each other");
     Plan *p =
         plan_new(m->p->g, &(PlanOptions){.nwant = 1, .want = &init, .only_want = true});
     if (!p) return false;
     Machine *sub = machine_new(p, m->depth + 1, NULL);
-    for (size_t i = 0; i < m->fixed_dim.n; i++)
-        vm_set_dim(sub, m->fixed_dim.p[i].name, m->fixed_dim.p[i].value);
-    bool ok = true;
-    for (size_t i = 0; ok && i < m->p->g->shared.n; i++)
-        if (m->shared[i].set) ok = vm_set_shared(sub, i, &m->shared[i].value);
-    for (size_t i = 0; ok && i < m->p->g->inputs.n; i++)
-        if (m->input_set[i]) ok = vm_set_input(sub, i, &m->input[i]);
-    ok = ok && vm_run(sub);
+    bool ok = vm_run(sub);
     if (ok) value_copy_view(out, vm_output(sub, 0));
     const Result *r = &p->sharing.output[0];
     *ours = ok && !(p->sharing.cell[r->cell].flags & CELL_BOXED) &&

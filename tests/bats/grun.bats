@@ -134,6 +134,39 @@ END
     bad 2 E_UNKNOWN 'q' 'grun k.tlg v=[1,2] --dim q=3'
 }
 
+@test "dims of inputs of every kind agree with each other and with --dim, in every mode" {
+    local s="s=sparse_from_triplets([1.],[0],[1],(2,3))" i args want m
+    gload --new -i 'v: float64[k]' -i 'a: float64[n]' -e 'y = v.sum() * k' -e 'z = sum(a) + n' --outputs y,z -o t.tlg
+    gload --new -i 'l: list(float64[n])' -i 'm: float64[n]' -e 'y = list_length(l) * n' --outputs y -o l.tlg
+    gload --new -i "s: sparse('csr', float64[n, p])" -i 'm: float64[p]' -e 'y = p * n + sum(m)' --outputs y -o s.tlg
+    gload --new -i 'l: list(float64[?])' -i 'm: float64[n]' -e 'y = list_length(l) * n' --outputs y -o q.tlg
+    while IFS='|' read -r i args want; do
+        for m in FAST_RUN FAST_COMPILE DEBUG; do
+            case $want in
+                [yz]*) ok "grun --mode $m --on-unused-input ignore $i.tlg $args" "$(printf '%b' "$want")" ;;
+                *) bad 3 E_SHAPE "$want" "grun --mode $m --on-unused-input ignore $i.tlg $args" ;;
+            esac
+        done
+    done <<END
+t|v=[1,2] a=[1] --dim k=2|y = 6.0\\nz = 2.0
+t|v=[1,2] a=[1] --dim k=2 --dim k=2 --dim n=1|y = 6.0\\nz = 2.0
+t|v=[1,2] a=[1] --dim k=3 --dim k=2|y = 6.0\\nz = 2.0
+t|v=[1,2] a=[1] --dim k=2 --dim k=3|the dim k is 3 as given and 2 by v
+t|v=[1,2] a=[1] --dim n=3|the dim n is 3 as given and 1 by a
+l|l=[[1,2],[3,4]] m=[1,2]|y = 4
+l|l=[] m=[1]|y = 0
+l|l=[[1,2],[3,4,5]] m=[1,2]|the dim n is 2 by l and 3 by l
+l|l=[[1,2]] m=[1]|the dim n is 2 by l and 1 by m
+l|l=[[1,2]] m=[1,2] --dim n=3|the dim n is 3 as given and 2 by l
+q|l=[[1,2],[3,4,5]] m=[1,2]|y = 4
+s|"$s" m=[1,2,3]|y = 12.0
+s|"$s" m=[1,2]|the dim p is 3 by s and 2 by m
+s|"$s" m=[1,2,3] --dim n=4|the dim n is 4 as given and 2 by s
+END
+    gload --new -i 'x: float64' -e 'y = x' --outputs y -o x.tlg
+    bad 2 E_UNKNOWN 'n' 'grun x.tlg x=1 --dim n=3'
+}
+
 @test "--steps, --every: outputs use the old values; the last call is printed" {
     counter
     ok 'grun counter.tlg x=1' $'old = 10.0\ny = 2.0'
