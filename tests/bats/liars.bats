@@ -347,6 +347,42 @@ Y
     bad 1 BadDerivative 'the pushforward of short for its output w has shape' 'ggrad f.yaml --only --jvp s --wrt x | grun --mode DEBUG x=[1,2,3] t_x=[1,1,1]'
 }
 
+# FORMULA|is it zero: the gradient and the pushforward of an op whose result is of integers.
+@test "through integers nothing but zeros is a derivative, in whatever form it is written" {
+    local e zero kind
+    while IFS='|' read -r e zero; do
+        printf 'thunkline: 1\nops:\n  steps:\n    doc: A test.\n    inputs: x\n    def: int64(x)\n    pullback: {x: "%s"}\n    pushforward: {r: "%s"}\n' "$e" "$e" >own.yaml
+        gload --ops own.yaml --new -i 'x: float64[3]' -e 'q = steps(x) * 1.5' -e 'r = sum(q)' --outputs r,q -o g.tlg
+        if [ "$zero" = yes ]; then
+            ok 'ggrad --ops own.yaml g.tlg --cost r --wrt x --only | grun --ops own.yaml --mode DEBUG --on-unused-input ignore x=[1.5,2,2] | tr -d -' 'd_r_d_x = [0.0, 0.0, 0.0]'
+            ok 'ggrad --ops own.yaml g.tlg --jvp q --wrt x --only | grun --ops own.yaml --on-unused-input ignore x=[1.5,2,2] t_x=[1,1,1] | tr -d -' 'jvp_q = [0.0, 0.0, 0.0]'
+        else
+            bad 3 E_GRADIENT 'the gradient of steps for its input x is not zero, though that reaches the cost through integers only' 'ggrad --ops own.yaml g.tlg --cost r --wrt x --only'
+            bad 3 E_GRADIENT 'the pushforward of steps for its output r is not zero, though that is of integers' 'ggrad --ops own.yaml g.tlg --jvp q --wrt x --only'
+        fi
+    done <<'END'
+zeros_like(x)|yes
+ones_like(x)|no
+zeros(3)|yes
+ones(3)|no
+full((3,), 0.0)|yes
+full((3,), 2.0)|no
+full_like(x, 0.0)|yes
+full_like(x, 2.0)|no
+broadcast_to(0.0, (3,))|yes
+broadcast_to(1.0, (3,))|no
+reshape(zeros((3, 1)), (3,))|yes
+-zeros(3)|yes
+-ones(3)|no
+sum(zeros((3, 3)), axis=0)|yes
+sum(ones((3, 3)), axis=0)|no
+x * 0|yes
+[0., 0., 0.]|yes
+[0., 0., 1.]|no
+expand_dims(zeros((3, 3))[0], 0)[0]|yes
+END
+}
+
 @test "to an op of exact types what is weak is as a number written in place" {
     local e
     for e in '[2, 1]' '[2., 1]' '[sqrt(4.), 1]' '[n, 1]' '[sqrt(n + 2), 2. / 2.]'; do
