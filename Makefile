@@ -73,9 +73,10 @@ all: $(TOOL_BIN) $(B)/libthunkline.a $(B)/libthunkline.so
 lib: $(B)/libthunkline-all.a
 
 # Files that change only when the text in them does: other flags, or a source less, make anew what they were used for.
+# AS_BUILT=1 takes what is there, whatever it was built with.
 $(B)/flags: keep = $(CC) $(ALL_CFLAGS) $(SIMD_OPT)
 $(B)/sources: keep = $(LIB_O) $(CMD_C) $(LDFLAGS) $(LINK)
-$(B)/flags $(B)/sources: FORCE
+$(B)/flags $(B)/sources: $(if $(AS_BUILT),,FORCE)
 	@mkdir -p $(@D)
 	@printf '%s\n' $(call quote,$(keep)) > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 

@@ -233,7 +233,7 @@ static void build_holes(Instance *x) {
     Builder b = builder(x->g, true);
     size_t digit = x->constant;
     for (size_t i = 0; i < x->n; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "in%zu", i);
         if (x->stand[i] == CONSTANT) {
             x->hole[i] = const_number(&b, x->dtype, constant_of(x, digit % NCONST));
