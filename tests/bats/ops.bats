@@ -381,3 +381,108 @@ END
   f:\n    inputs: x\n    outputs: a, b\n    def: |\n      a = x\n#E_PLUGIN#7:7#no line defines its output b
 END
 }
+
+# One file of ops with inputs of each kind; a call of one, its type and its value with x = [1, 2, 3], y = 2.5,
+# k = 2, m = [[1, 2, 3], [4, 5, 6]], q = [1, 2, 3, 4] and b = True.
+@test "inputs of every kind: what a call is, before and after it is expanded, and in every form" {
+    local many sum twenty expr type want inputs
+    many=$(seq -s', ' -f 'a%g' 20) sum=$(seq -s' + ' -f 'a%g' 20) twenty=$(seq -s', ' 20)
+    ops "  f20:\n    inputs: $many\n    def: $sum\n  sel:\n    inputs: {x: tensor, i: int, b: bool}\n    def: where(b, x[i], -x[i])\n"
+    cat >>o.yaml <<'END'
+  rows:
+    inputs: {x: tensor, n: int}
+    def: broadcast_to(x, [n, x.shape[0]])
+  shp:
+    inputs: {x: tensor, s: ints}
+    def: broadcast_to(x, s)
+  anyf:
+    inputs: {x: any}
+    def: x
+  lst:
+    inputs: {l: list, v: item}
+    def: list_append(l, v)
+  ar:
+    inputs: {x: array}
+    def: x * 2
+  two:
+    inputs: x
+    outputs: s, p
+    def: (x + x, x * x)
+  use:
+    inputs: x
+    def: two(x)[0] + two(x)[1]
+END
+    inputs="-i 'x: float64[3]' -i 'y: float64' -i 'k: int64' -i 'm: float64[2, 3]' -i 'q: float64[n]' -i 'b: bool'"
+    while IFS='#' read -r expr type want; do
+        ok "gload --ops o.yaml --new $inputs -e 'out = $expr' --outputs out -o u.tlg"
+        like 'gload --ops o.yaml --info u.tlg' "^outputs +out +$type\$"
+        ok 'grewrite --ops o.yaml u.tlg -o e.tlg'
+        ok 'gload --ops o.yaml u.tlg -o u.yaml'
+        for f in u.tlg e.tlg u.yaml; do
+            ok "grun --ops o.yaml $f x=[1,2,3] y=2.5 k=2 m=[[1,2,3],[4,5,6]] q=[1,2,3,4] b=True --on-unused-input ignore | tr -s '\n ' ' '" "out = $want "
+        done
+    done <<END
+f20($twenty)#int64#210
+f20(x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, y)#float64\[3\]#[21.5, 40.5, 59.5]
+sel(x, 1, True)#float64#2.0
+sel(x, 1, False)#float64#-2.0
+sel(x, k, b)#float64#3.0
+sel(x, 0, k)#float64#1.0
+sel(x, 1, False) + sel(x, 1, True) + sel(x, 2, True)#float64#3.0
+rows(x, 2)#float64\[2, 3\]#[[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+rows(x, k)#float64\[\?, 3\]#[[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+sum(rows(x, 2)) + sum(rows(x, 3))#float64#30.0
+sum(rows(q, n), axis=0)#float64\[n\]#[4.0, 8.0, 12.0, 16.0]
+sum(rows(q, shape(q)[0])) + sum(rows(q, 4)) + sum(rows(q, n))#float64#120.0
+shp(y, [2, 2])#float64\[2, 2\]#[[2.5, 2.5], [2.5, 2.5]]
+shp(y, [k, 2])#float64\[\?, \?\]#[[2.5, 2.5], [2.5, 2.5]]
+shp(y, 3)#float64\[3\]#[2.5, 2.5, 2.5]
+shp(y, int8(array([2])))#float64\[2\]#[2.5, 2.5]
+shp(y, [2])[0] + shp(y, [2, 1])[0, 0] + shp(y, [n, 1])[0, 0] + shp(y, [1, n])[0, 0]#float64#10.0
+anyf(x)#float64\[3\]#[1.0, 2.0, 3.0]
+anyf(2)#int64#2
+anyf(make_list(x, x))#list\(float64\[3\]\)#[[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+anyf(rng_state([1, 0, 0, 0]))#random#rng_state([1, 0, 0, 0])
+lst([x], x)#list\(float64\[3\]\)#[[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+lst([1, 2], 2.5)#list\(float64\)#[1.0, 2.0, 2.5]
+lst(make_list(1.0), 2)#list\(float64\)#[1.0, 2.0]
+ar(x)#float64\[3\]#[2.0, 4.0, 6.0]
+ar(csr_from_dense(m))#sparse\('csr', float64\[2, 3\]\)#csr([2.0, 4.0, 6.0, 8.0, 10.0, 12.0], [0, 1, 2, 0, 1, 2], [0, 3, 6], (2, 3))
+two(x)[1]#float64\[3\]#[1.0, 4.0, 9.0]
+use(x)#float64\[3\]#[3.0, 8.0, 15.0]
+END
+    while IFS='#' read -r expr code want; do
+        bad 3 "$code" "$want" "gload --ops o.yaml --new $inputs -e \"$expr\" -o u.tlg"
+    done <<'END'
+f20(1)#E_ARITY#needs the argument a2
+sel(x, 1.5, True)#E_TYPE#1:8: .*an integer is expected for .i
+sel(x, 1, 2)#E_TYPE#1:11: .*True or False is expected for .b
+sel(x, 1, y)#E_DTYPE#sel takes a bool for b, not float64
+sel(x, x, True)#E_SHAPE#sel takes a scalar for i, not float64.3
+sel(x, 1, x > 1)#E_SHAPE#sel takes a scalar for b, not bool.3
+rows(x, -1)#E_SHAPE#a size can.t be negative, got -1
+shp(y, x)#E_DTYPE#an integer is expected, not float64.3
+shp(y, m)#E_DTYPE#an integer is expected, not float64.2, 3
+shp(y, [1.5])#E_TYPE#an integer is expected, not a float
+anyf('a')#E_TYPE#a string can.t be a value
+END
+    ok "gload --ops o.yaml --new -i 'x: float64[3]' -e 'c = sum(f20($(seq -f x%.0f 20 | sed 's/[0-9]*//g' | paste -sd,)))' --outputs c | ggrad --ops o.yaml | grun --ops o.yaml x=[1,2,3]" $'c = 120.0\nd_c_d_x = [20.0, 20.0, 20.0]'
+}
+
+@test "many ops, names and levels: what is listed and where it ends" {
+    local i text='' many
+    many=$(seq -s', ' -f 'a%g' 20)
+    ops "  g20:\n    inputs: $many\n    def: a1 * nope\n"
+    bad 3 E_NAME '.nope. means nothing in this text of g20' 'gload --ops o.yaml -e 1.5'
+    grep -q 'the names here are a1, a2, .*a12, \.\.\.$' .err
+    for i in $(seq 14); do text+="  c$i:\n    inputs: x\n    def: c$((i % 14 + 1))(x)\n"; done
+    ops "$text"
+    bad 3 E_CYCLE 'c1 -> c2 -> c3 -> ' 'gload --ops o.yaml -e 1.5'
+    text='  c1:\n    inputs: x\n    def: x + 1\n'
+    for i in $(seq 2 64); do text+="  c$i:\n    inputs: x\n    def: c$((i - 1))(x) + 1\n"; done
+    ops "$text"
+    ok 'gload --ops o.yaml --new -i "x: float64" -e "c64(x)" | grun --ops o.yaml x=0.5' 'out = 64.5'
+    ok 'gload --ops o.yaml --new -i "x: float64" -e "c64(x)" | grewrite --ops o.yaml | grun x=0.5' 'out = 64.5'
+    ops "$text  c65:\n    inputs: x\n    def: c64(x) + 1\n"
+    bad 6 E_LIMIT 'defined by each other more than 64 deep' 'gload --ops o.yaml -e 1.5'
+}
