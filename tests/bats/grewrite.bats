@@ -363,6 +363,17 @@ different kinds of variables|-i 'x: float64' -e 'x * 2.0'|-i 'x: float64' -e 'x 
 the value of a shared variable|--shared 's: float64 = 1' -e 's + 1'|--shared 's: float64 = 2' -e 's + 1'
 different shared variables are updated|--shared 's: float64 = 1' --shared 'w: float64 = 1' -e 's * w' --update 's = s + 1'|--shared 's: float64 = 1' --shared 'w: float64 = 1' -e 's * w' --update 'w = w + 1'
 the numbers of updates|--shared 's: float64 = 1' -e 's * 2' --update 's = s + 1'|--shared 's: float64 = 1' -e 's * 2'
+the numbers of inputs or shared variables|-i 'x: float64' -e 'exp(x)'|-i 'x: float64' -i 'y: float64' -e 'exp(x)'
+inputs or shared variables have different names|-i 'x: float64' -e 'exp(x)'|-i 'y: float64' -e 'exp(y)'
+outputs have different labels|-i 'x: float64' -e 'y = exp(x)' --outputs y|-i 'x: float64' -e 'z = exp(x)' --outputs z
+they are connected in different ways|-i 'x: float64' -i 'y: float64' -e 'x - y'|-i 'x: float64' -i 'y: float64' -e 'y - x'
+they are connected in different ways|-i 'x: float64' -e 'h = exp(x)' -e 'y = h * h' --outputs y|-i 'x: float64' -e 'y = exp(x) * exp(x)' --outputs y
+the numbers of effects|-i 'x: float64' -e 'a = assert_op(x, x > 0)' -e 'y = x * 2' --outputs y|-i 'x: float64' -e 'y = x * 2' --outputs y
+constants differ|-i 'x: float64' -e 'a = assert_op(x, x > 0)' -e 'y = x * 2' --outputs y|-i 'x: float64' -e 'a = assert_op(x, x > 1)' -e 'y = x * 2' --outputs y
+in function lambda_1: the ops differ|-i 'x: float64' -e 'scan(lambda h: h + x, outputs_info=[0.], n_steps=2)'|-i 'x: float64' -e 'scan(lambda h: h * x, outputs_info=[0.], n_steps=2)'
+one has a variable that the other lacks|--shared 's: float64[2]' -e 's * 2'|--shared 's: float64[2] = zeros(2)' -e 's * 2'
+one has a variable that the other lacks|--shared 's: float64[2] = zeros(2)' -e 's * 2'|--shared 's: float64[2]' -e 's * 2'
+constants differ|--shared 's: float64[2] = ones(2) * 2' -e 's * 2'|--shared 's: float64[2] = ones(2) * 3' -e 's * 2'
 END
     cat >f.yaml <<'Y'
 thunkline: 1

@@ -513,3 +513,23 @@ END
         ok "$mode | grun --on-unused-input ignore x=[1,2,3]" $'out = 21.5\nd_out_d_x = [30.0, 20.0, 10.0]'
     done
 }
+
+@test "guards of no part, ops and parameters that are none" {
+    gload --new -i 'x: float64' -e 'exp(x)' -o m.tlg
+    local code says rule
+    while IFS='|' read -r code says rule; do
+        printf '# a remark to the end\n%s # of the line' "$rule" >m.rules
+        bad 3 "$code" "m.rules:2:[0-9]+: error.*$says" 'grewrite m.tlg --rules m.rules'
+    done <<'END'
+E_REWRITE|names of the pattern, or a part|e: exp(x * 2) + y => x when single_use(x * -2)
+E_REWRITE|names of the pattern, or a part|e: exp(x * 2) + y => y when single_use(x * 2.5)
+E_REWRITE|names of the pattern, or a part|e: exp(x * 2j) => x when single_use(x * 3j)
+E_REWRITE|names of the pattern, or a part|e: exp(slogdet(x)[1]) => det(x) when single_use(slogdet(x)[0])
+E_SYNTAX|where an expression is expected|e: exp(log(x)) => x when const(x +)
+E_REWRITE|positive is an abbreviation|e: exp(+x) => x
+E_SYNTAX|keyword: write `~a`|e: exp(not x) => x
+E_NAME|there is no op nosuch|e: exp(nosuch(x)[1]) => x
+E_REWRITE|dtype must be a dtype|e: exp(cast(x, dtype='floaty')) => x
+E_REWRITE|is a literal or a name|e: sum(x, axis=9223372036854775808) => x
+END
+}

@@ -1,0 +1,126 @@
+# vectorize: each row's result, each row's derivative, and what has no rows.
+load common
+
+# f's own derivatives are ten and a hundred times what they would be, so that they are told from those of its body.
+own_derivatives() {
+    cat >v.yaml <<'Y'
+thunkline: 1
+functions:
+  f:
+    inputs: {a: float64, h: float64}
+    outputs: {out: 2.0 * a + h}
+    pullback: p
+    pushforward: t
+  p:
+    inputs: {a: float64, h: float64, g: float64}
+    outputs: {da: 10.0 * g, dh: g}
+  t:
+    inputs: {a: float64, h: float64, da: float64, dh: float64}
+    outputs: {out: 100.0 * da + dh}
+  k:
+    inputs: {a: float64, i: int64}
+    outputs: {out: a * i}
+    pullback: pk
+  pk:
+    inputs: {a: float64, i: int64, g: float64}
+    outputs: {da: 10.0 * g * i, di: 0.0}
+  c:
+    inputs: {a: float64, h: float64}
+    outputs: {out: a + h}
+    pullback: pc
+  pc:
+    inputs: {a: float64, h: float64, g: float64}
+    outputs: {da: g, dh: 5.0}
+  r:
+    inputs: {d2: float64}
+    outputs: {out: d2 * d2}
+    pullback: pr
+  pr:
+    inputs: {d2: float64, g: float64}
+    outputs: {out: g * 3.0}
+  r_own_pullback:
+    inputs: {a: float64}
+    outputs: {out: a}
+inputs: {x: 'float64[n]', y: 'float64[n]', s: float64, j: 'int64[n]', M: 'float64[n, 2]'}
+Y
+}
+
+@test "each row gets the result that it has alone" {
+    own_derivatives
+    local expr want mode
+    while IFS='|' read -r expr want; do
+        gload v.yaml -e "out = $expr" --outputs out -o v.tlg
+        for mode in FAST_RUN FAST_COMPILE; do
+            ok "grun v.tlg --mode $mode --on-unused-input ignore x=[1,2,3] y=[4,5,6] s=7 j=[1,2,3] M=[[1,2],[3,4],[5,6]] | tr -d ' \n'" "out=$want" || fail "$expr"
+        done
+    done <<'END'
+vectorize(lambda a: sum(a), in_axes=1)(M)|[9.0,12.0]
+vectorize(lambda a: sum(a), in_axes=-1)(M)|[9.0,12.0]
+vectorize(lambda a: {'p': a, 'q': [a * 2, a * 3]})(x)['q'][1]|[3.0,6.0,9.0]
+vectorize(lambda a: make_list(a, a * 2)[int64(a) % 2])(x)|[2.0,2.0,6.0]
+vectorize(lambda a: list_append(make_list(a), 5.)[1])(x)|[5.0,5.0,5.0]
+vectorize(lambda r: scan(lambda c, h: h + c, sequences=[r], outputs_info=[0.]))(M)|[[1.0,3.0],[3.0,7.0],[5.0,11.0]]
+vectorize(lambda a: scan(lambda c, h: h + c * a, sequences=[x], outputs_info=[0.]))(y)|[[4.0,12.0,24.0],[5.0,15.0,30.0],[6.0,18.0,36.0]]
+vectorize(lambda a: scan(lambda h: [h + a, until(h > 5)], outputs_info=[0.], n_steps=4)[-1])(y)|[12.0,15.0,12.0]
+vectorize(lambda a, b: f(b, a), in_axes=[0, None])(x, 3.)|[7.0,8.0,9.0]
+vectorize(lambda r: vectorize(lambda a: assert_op(a * 2, a > 0))(r))(M)|[[2.0,4.0],[6.0,8.0],[10.0,12.0]]
+vectorize(lambda a: assert_op(a * 2, s > 0))(x)|[2.0,4.0,6.0]
+vectorize(lambda a: sum(csr([a, 2 * a], [0, 1], [0, 1, 2], (2, 2)), axis=0))(x)|[[1.0,2.0],[2.0,4.0],[3.0,6.0]]
+vectorize(lambda a: dense_from_sparse(transpose(csr([a, 2 * a], [1, 0], [0, 1, 2], (2, 2)))))(x)|[[[0.0,2.0],[1.0,0.0]],[[0.0,4.0],[2.0,0.0]],[[0.0,6.0],[3.0,0.0]]]
+vectorize(lambda a: dense_from_sparse(csr([a], [0], [0, 1], (1, 1)) + csr([1.], [0], [0, 1], (1, 1))))(x)|[[[2.0]],[[3.0]],[[4.0]]]
+vectorize(lambda i: dense_from_sparse(csr([1.], [i], [0, 1], (1, 3))))([0, 1])|[[[1.0,0.0,0.0]],[[0.0,1.0,0.0]]]
+vectorize(lambda a: a)(zeros((0, 2)))|zeros((0,2),dtype='float64')
+vectorize(lambda a: mean(a))(zeros((0, 2)))|[]
+vectorize(lambda a: a.size)(M)|[2,2,2]
+END
+}
+
+@test "derivatives that a function gives itself are those of each row" {
+    own_derivatives
+    local expr wrt want
+    while IFS='|' read -r expr wrt want; do
+        ok "gload v.yaml -e 'out = $expr' --outputs out | ggrad --cost out --wrt $wrt | grun --on-unused-input ignore x=[1,2,3] y=[4,5,6] s=7 j=[1,2,3] M=[[1,2],[3,4],[5,6]] | tail -n +2 | tr -d ' ' | paste -sd' '" "$want" || fail "$expr"
+    done <<'END'
+sum(vectorize(f)(x, y))|x,y|d_out_d_x=[10.0,10.0,10.0] d_out_d_y=[1.0,1.0,1.0]
+sum(vectorize(f, in_axes=[0, None])(x, s))|x,s|d_out_d_x=[10.0,10.0,10.0] d_out_d_s=3.0
+sum(vectorize(f, in_axes=[None, 0])(s, x))|x,s|d_out_d_x=[1.0,1.0,1.0] d_out_d_s=30.0
+sum(vectorize(f, in_axes=[None, 0])(s, x)) + sum(vectorize(f, in_axes=[0, None])(x, s)) + sum(vectorize(f)(x, x))|x,s|d_out_d_x=[22.0,22.0,22.0] d_out_d_s=33.0
+sum(vectorize(k)(x, j))|x|d_out_d_x=[10.0,20.0,30.0]
+sum(vectorize(k, in_axes=[None, 0])(s, j))|s|d_out_d_s=60.0
+sum(vectorize(c, in_axes=[0, None])(x, s))|x,s|d_out_d_x=[1.0,1.0,1.0] d_out_d_s=15.0
+sum(vectorize(c)(x, y))|x,y|d_out_d_x=[1.0,1.0,1.0] d_out_d_y=[5.0,5.0,5.0]
+sum(vectorize(c, in_axes=[None, 0])(s, x))|x,s|d_out_d_x=[5.0,5.0,5.0] d_out_d_s=3.0
+sum(vectorize(r)(x)) + r(s) + r_own_pullback(s)|x,s|d_out_d_x=[3.0,3.0,3.0] d_out_d_s=4.0
+sum(vectorize(lambda a: sum(vectorize(lambda b: f(a, b))(y)))(x))|x,y|d_out_d_x=[30.0,30.0,30.0] d_out_d_y=[3.0,3.0,3.0]
+sum(vectorize(lambda a: sum(vectorize(lambda b: k(a, b))(j)))(x))|x|d_out_d_x=[60.0,60.0,60.0]
+END
+    while IFS='|' read -r expr wrt want; do
+        ok "gload v.yaml -e 'out = $expr' --outputs out | ggrad --jvp out --wrt $wrt --tangents $wrt | grun --on-unused-input ignore x=[1,2,3] y=[4,5,6] s=7 j=[1,2,3] M=[[1,2],[3,4],[5,6]] | tail -n 1" "jvp_out = $want" || fail "$expr"
+    done <<'END'
+vectorize(f)(x, y)|x,y|[104.0, 205.0, 306.0]
+vectorize(f, in_axes=[0, None])(x, s)|x,s|[107.0, 207.0, 307.0]
+vectorize(f, in_axes=[None, 0])(s, x)|s|[700.0, 700.0, 700.0]
+vectorize(f, in_axes=[0, None])(x, s)|s|[7.0, 7.0, 7.0]
+END
+}
+
+@test "what has no rows is told at its place" {
+    local at code says expr
+    while IFS='|' read -r at code says expr; do
+        bad 3 "$code" "^gload: --expr:1:$at: error.*$says" "gload --new -i 'x: float64[n]' -e \"out = $expr\""
+    done <<'END'
+7|E_TYPE|only tensors have rows, not list\(float64\): take its items|vectorize(lambda a: make_list(a, a * 2))(x)[1]
+7|E_TYPE|only tensors have rows, not sparse.*: take dense_from_sparse of it|vectorize(lambda a: csr([a], [0], [0, 1], (1, 1)) * 2.)(x)
+7|E_TYPE|only tensors have rows, not sparse|vectorize(lambda a: a)(csr([1.], [0], [0, 1], (1, 1)))
+7|E_SHAPE|argument 1 is float64\[n\]: it has no axis 2 that|vectorize(lambda a: a, in_axes=2)(x)
+7|E_SHAPE|it has no axis -2 that could have the rows|vectorize(lambda a: a, in_axes=-2)(x)
+38|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda a: a, in_axes='a')(x)
+38|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda a: a, in_axes=1.5)(x)
+38|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda a: a, in_axes=40)(x)
+7|E_ARITY|in_axes has 2 entries for 1 argument|vectorize(lambda a: a, in_axes=[0, 0])(x)
+7|E_ARG|no argument has rows|vectorize(lambda a: a, in_axes=None)(x)
+31|E_NAME|q_. is not defined|vectorize(lambda a: a + q_)(x)
+30|E_NAME|q_. is not defined|vectorize(lambda a: a)(q_)
+7|E_ARITY|is applied to the rows: vectorize\(f\)\(rows\)|vectorize(lambda a: a, 0, 1)(x)
+END
+}
