@@ -105,9 +105,10 @@ END
 }
 
 @test "what has no rows is told at its place" {
+    own_derivatives
     local at code says expr
     while IFS='|' read -r at code says expr; do
-        bad 3 "$code" "^gload: --expr:1:$at: error.*$says" "gload --new -i 'x: float64[n]' -e \"out = $expr\""
+        bad 3 "$code" "^gload: --expr:1:$at: error.*$says" "gload v.yaml -e \"out = $expr\""
     done <<'END'
 7|E_TYPE|only tensors have rows, not list\(float64\): take its items|vectorize(lambda a: make_list(a, a * 2))(x)[1]
 7|E_TYPE|only tensors have rows, not sparse.*: take dense_from_sparse of it|vectorize(lambda a: csr([a], [0], [0, 1], (1, 1)) * 2.)(x)
@@ -117,6 +118,7 @@ END
 38|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda a: a, in_axes='a')(x)
 38|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda a: a, in_axes=1.5)(x)
 38|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda a: a, in_axes=40)(x)
+38|E_NAME|nope. is not defined|vectorize(lambda a: a, in_axes=nope)(x)
 7|E_ARITY|in_axes has 2 entries for 1 argument|vectorize(lambda a: a, in_axes=[0, 0])(x)
 7|E_ARG|no argument has rows|vectorize(lambda a: a, in_axes=None)(x)
 31|E_NAME|q_. is not defined|vectorize(lambda a: a + q_)(x)
