@@ -349,7 +349,7 @@ Y
 
 # FORMULA|is it zero: the gradient and the pushforward of an op whose result is of integers.
 @test "through integers nothing but zeros is a derivative, in whatever form it is written" {
-    local e zero kind
+    local e zero
     while IFS='|' read -r e zero; do
         printf 'thunkline: 1\nops:\n  steps:\n    doc: A test.\n    inputs: x\n    def: int64(x)\n    pullback: {x: "%s"}\n    pushforward: {r: "%s"}\n' "$e" "$e" >own.yaml
         gload --ops own.yaml --new -i 'x: float64[3]' -e 'q = steps(x) * 1.5' -e 'r = sum(q)' --outputs r,q -o g.tlg

@@ -72,7 +72,7 @@ pointers() {
 # The library looks for its own ops by number (op/known.def), never by a name in the middle of code.
 ops_by_name() {
     n=$(grep -l op_is $sources | wc -l)
-    bad=$(grep -nE '(strcmp\([^,]*op->name, |op_find\([^,]*, )"' $(find lib -name '*.c') | tee /dev/stderr | wc -l)
+    bad=$(grep -rnE --include='*.c' '(strcmp\([^,]*op->name, |op_find\([^,]*, )"' lib | tee /dev/stderr | wc -l)
     verdict ops_by_name "$n" "$bad"
 }
 
