@@ -46,10 +46,6 @@ DType kind_dtype(DKind k, DType floatX) {
     return floatX == DT_FLOAT64 ? DT_COMPLEX128 : DT_COMPLEX64;
 }
 
-DType literal_dtype(const Literal *l, DType floatX) {
-    return kind_dtype(l->kind, floatX);
-}
-
 bool literal_i64(const Literal *l, int64_t *v) {
     if (l->kind != K_INT || l->u > (uint64_t)INT64_MAX + l->negative) return false;
     *v = l->negative ? (int64_t)(0 - l->u) : (int64_t)l->u;

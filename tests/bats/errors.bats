@@ -687,3 +687,17 @@ svd(ones((2, 2))) + 1 => 1 E_ARITY svd has 3 outputs: write `a, b = ...`, or tak
 svd(ones((2, 2)))[3] => 19 E_VALUE index 3 of a list of 3
 END
 }
+
+# Overlong forms, halves of a surrogate pair, what lies beyond U+10FFFF, lone and cut bytes.
+@test "bytes that are no UTF-8, in a string, in a comment and bare" {
+    local b
+    for b in '\xc0\x80' '\xe0\x80\x80' '\xed\xa0\x80' '\xed\xbf\xbf' '\xf0\x80\x80\x80' '\xf4\x90\x80\x80' '\xff' '\x80' '\xc3' '\xe2\x82' '\xf0\x9f\x98'; do
+        bad 3 E_SYNTAX "--expr:1:5: .*this byte can.t be in a string: the text must be UTF-8" "gload --new -i x:float64 -e \"\$(printf \"x + '$b'\")\" -o o.tlg"
+        bad 3 E_SYNTAX '--expr:1:5: .*the comment is not UTF-8 text' "gload --new -i x:float64 -e \"\$(printf 'x # $b')\" -o o.tlg"
+        bad 3 E_SYNTAX '--expr:1:5: .*the text is not UTF-8' "gload --new -i x:float64 -e \"\$(printf 'x + $b')\" -o o.tlg"
+    done
+    for b in '\xc3\xa9' '\xe2\x82\xac' '\xed\x9f\xbf' '\xee\x80\x80' '\xf0\x9f\x98\x80' '\xf4\x8f\xbf\xbf'; do
+        ok "gload --new -i x:float64 -e \"\$(printf \"y = print(x, '$b') # $b\")\" --outputs y -o o.tlg"
+        bad 3 E_SYNTAX 'names and operators are ASCII' "gload --new -i x:float64 -e \"\$(printf 'x + $b')\" -o o.tlg"
+    done
+}

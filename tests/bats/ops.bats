@@ -317,6 +317,7 @@ END
 @test "the formula of an op's flops: numbers, shapes, functions and comparisons" {
     local text want
     while IFS='|' read -r text want; do
+        text=${text//OR/|}
         ops "  f:\\n    inputs: x\\n    def: sum(x) * 3\\n    pullback: {x: g * (x + x)}\\n    flops: \"$text\"\\n"
         ok 'gload --ops o.yaml -i "x: float64[10, 4]" -e "f(x)" | gprof --ops o.yaml --static - -O json | jq .total.flops' "$want"
     done <<'END'
@@ -328,6 +329,23 @@ max(x.shape, 3) + 100 * min(x.shape, 1) + 1000 * sum(x.shape) + 100000 * prod(x.
 x.shape[0] + 100 * x.shape[-1]|410
 sum(x.shape[1:]) + 100 * sum(x.shape[:-9]) + 1000 * sum(x.shape[9:]) + 10000 * sum(x.shape[None:1])|100004
 prod([2, 3, x.size]) + 1000 * sum((1, 2))|3240
+(x.size > 0) & (x.size > 100)|0
+(x.size > 100) & (x.size > 0)|0
+(x.size > 0) & (x.size > 30)|1
+(x.size > 0) OR (x.size > 100)|1
+(x.size > 100) OR (x.size > 30)|1
+(x.size > 100) OR 0|0
+sum(x.shape[-9:])|14
+sum(x.shape[9:])|0
+sum(x.shape[:9])|14
+~x.size|0
+~(x.size - 40)|1
+2 ** 3|8
+x.size / 0|null
+x.size // 0|null
+x.shape[5]|null
+x.shape[-5]|null
+1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1|41
 x.size.size + 10 * x.size.ndim + 100 * x.shape.ndim|201
 10 // 4 + 10 * 2 ** 3 + x.size / 20|84
 END
@@ -485,4 +503,28 @@ END
     ok 'gload --ops o.yaml --new -i "x: float64" -e "c64(x)" | grewrite --ops o.yaml | grun x=0.5' 'out = 64.5'
     ops "$text  c65:\n    inputs: x\n    def: c64(x) + 1\n"
     bad 6 E_LIMIT 'defined by each other more than 64 deep' 'gload --ops o.yaml -e 1.5'
+}
+
+@test "props of every kind: their defaults, in calls, texts and formulas" {
+    local expr text want flops
+    ops "  f:\n    inputs: x\n    props: \"p: int = 2, q: ints = [1, -2], s: str = 'abc', d: float = -0.5, t: dtype = float32, b: bool = True, n: axis = -1, k: key = 'fro', l: key = 2\"\n    def: sum(x, axis=n) * p * d + norm(x, ord=l) * (norm(x, ord=k) - norm(x, ord=k))\n    pullback: {x: g * x}\n    flops: p * 100 + d + sum(q) + r.size\n"
+    while IFS='#' read -r expr text want flops; do
+        ok "gload --ops o.yaml --new -i 'x: float64[10, 4]' -e \"out = $expr\" --outputs out -o u.tlg"
+        ok 'gload --ops o.yaml u.tlg -O math | tail -n 1' "out = $text"
+        ok "grun --ops o.yaml u.tlg x='ones((10, 4))' -O json | jq -c '.data | unique'" "$want"
+        ok 'gprof --ops o.yaml --static u.tlg -O json | jq .total.flops' "$flops"
+    done <<'END'
+f(x)#f(x)#[-4]#208.5
+f(x, q=[5])#f(x, q=[5])#[-4]#214.5
+f(x, q=[], p=3, d=1)#f(x, p=3, q=[], d=1.0)#[12]#311
+f(x, 2, [1, -2], 'abc', -0.5, float32, True, -1, 'fro', 2)#f(x)#[-4]#208.5
+f(x, n=0, s='', t='int8', b=False, k=1, l='fro')#f(x, s='', t='int8', b=False, n=0, k=1.0, l='fro')#[-10]#202.5
+END
+}
+
+@test "a definition with functions of its own, a truth value and an example without the op" {
+    ops '  f:\n    inputs: x\n    def: |\n      h = lambda v: v + k\n      k = sum(x)\n      r = h(x) * h(1)\n  pos:\n    inputs: x\n    def: x > 0\n    partials: {x: 0}\n  two:\n    inputs: x\n    def: x * 2\n    example: 1 + 1 -> 2\n'
+    ok 'gload --ops o.yaml --new -i "x: float64[3]" -e "f(x)" | grun --ops o.yaml x=[1,2,3]' 'out = [49.0, 56.0, 63.0]'
+    ok 'gload --ops o.yaml --new -i "x: float64[3]" -e "pos(x)" | grun --ops o.yaml x=[1,0,-3]' 'out = [True, False, False]'
+    ok 'gload --ops o.yaml --new -i "x: float64[3]" -e "two(x)" | grun --ops o.yaml x=[1,0,-3]' 'out = [2.0, 0.0, -6.0]'
 }

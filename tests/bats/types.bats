@@ -216,3 +216,39 @@ END
         [ "$status" = 3 ]
     done
 }
+
+@test "the text of a type: blanks anywhere, and what is missing where" {
+    local text want
+    while IFS='#' read -r text want; do
+        like "gload --new -i \"\$(printf 'x: $text')\" -e 'y = x' --outputs y | gload --info" "^inputs +x +$want\$"
+    done <<'END'
+float64[ 3 ,\tn ]#float64\[3, n\]
+float64 [\n3\r\n,?]#float64\[3, \?\]
+ list( float64 [ 3 ] ) #list\(float64\[3\]\)
+list(list(int8))#list\(list\(int8\)\)
+random#random
+slice#slice
+none#none
+END
+    while IFS='#' read -r text code want; do
+        bad 3 "$code" "$want" "gload --new -i 'x: $text' -e 'y = x' --outputs y -o o.tlg"
+    done <<'END'
+float64[3#E_SYNTAX#1:13: .*expected .,. or .\]. after a dim in a type, got the end of the text
+float64[]#E_SYNTAX#1:12: .*expected a dim .an integer, a name or \?. in a type, got .\].
+float64[,]#E_SYNTAX#1:12: .*expected a dim .*, got .,.
+float64[3]x#E_SYNTAX#1:14: .*expected nothing more in a type, got .x.
+list(#E_SYNTAX#1:9: .*expected the name of a dtype in a type, got the end of the text
+list()#E_SYNTAX#1:9: .*expected the name of a dtype in a type, got .\).
+list(float64#E_SYNTAX#1:16: .*expected .\). after list in a type, got the end of the text
+sparse(float64[2,2])#E_SYNTAX#1:11: .*expected a string in quotes in a type, got .f.
+sparse("csr", float64[2])#E_SHAPE#1:4: .*a sparse matrix has 2 dims, not 1
+null#E_SYNTAX#1:8: .*expected .\(. after null in a type, got the end of the text
+dict#E_DTYPE#1:4: .*there is no type .dict.; did you mean list
+float64[99999999999999999999]#E_SYNTAX#1:12: .*does not fit in 64 bits
+END
+}
+
+@test "line ends of any system, in brackets, after comments and between definitions" {
+    printf '{"thunkline": 1, "inputs": {"x": "float64"}, "let": "a = (x +\\r\\n 1) # c\\r\\nb = (a *\\r 2)\\rc = b # d\\rd = c +\\t\\f1\\n", "outputs": ["b", "d"]}' >cr.json
+    ok 'grun cr.json x=1' $'b = 4.0\nd = 5.0'
+}
