@@ -459,3 +459,43 @@ Y
  [0.0, 0.0, 0.0, 0.0]}
  [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]}'
 }
+
+# EXPRESSION|VALUE in x = [1, 2, 3], y = [4, 5, 6], k = 2, W = the identity, z complex.
+@test "derivatives of nothing, by nothing, by integers, and companions written in place" {
+    local e want code
+    d_() { gload --new -i 'x: float64[3]' -i 'y: float64[3]' -i 'z: complex128[3]' -i 'k: int64' -i 'W: float64[3, 3]' -e "out = $1" --outputs out -o o.tlg; }
+    export -f d_
+    while IFS='|' read -r e want; do
+        d_ "$e"
+        ok "grun o.tlg --on-unused-input ignore k=2 x=[1,2,3] y=[4,5,6] z=[1j,2,3] 'W=eye(3)' | tr -d '\n '" "$want"
+    done <<'END'
+jacobian([], x)|out=[]
+jacobian(x, [])|out=[]
+grad(sum(x), [])|out=[]
+vjp([], [x], [], disconnected_inputs='ignore')[0]|out=[0.0,0.0,0.0]
+jacobian(x[:0], x)|out=zeros((0,3),dtype='float64')
+jacobian(x, x[:0], disconnected_inputs='ignore')|out=[[],[],[]]
+hessian(sum(x), x)|out=[[0.0,0.0,0.0],[0.0,0.0,0.0],[0.0,0.0,0.0]]
+hessian(k * 1., x, disconnected_inputs='ignore')|out=[[0.0,0.0,0.0],[0.0,0.0,0.0],[0.0,0.0,0.0]]
+hessian(sum(x * y), [x, y], mixed=True)[0][1]|out=[[1.0,0.0,0.0],[0.0,1.0,0.0],[0.0,0.0,1.0]]
+hvp(sum(x * y), [x, y], [[1., 0., 0.], [0., 0., 1.]])[0]|out=[0.0,0.0,1.0]
+hvp(sum(x ** 3), [x], [[1., 0., 2.]])[0]|out=[6.0,0.0,36.0]
+hvp(sum(x), x, x)|out=[0.0,0.0,0.0]
+vjp(x * y, x, [[1., 2., 3.]])|out=[4.0,10.0,18.0]
+jvp(x * k, k, 1)|out=[1.0,2.0,3.0]
+jvp(x * k, k, 1.5)|out=[1.5,3.0,4.5]
+vjp(k * 2, x, 1., disconnected_inputs='ignore')|out=[0.0,0.0,0.0]
+jacobian(x @ W, W, mode='forward').shape|out/0=3out/1=3out/2=3
+END
+    while IFS='|' read -r e code want; do
+        bad 3 "$code" "$want" "d_ '$e'"
+    done <<'END'
+hvp(sum(x ** 3), [x], [1., 0., 0.])|E_ARITY|hvp has 1 variable but 3 vectors
+vjp([x, y], [x, y], [x])|E_ARITY|vjp has 2 variables but 1 cotangent
+hvp(k * 1., x, x)|E_DISCONNECTED|does not depend on x
+hessian(sum(abs(z)), z)|E_DTYPE|there is no Hessian by complex128\[3\]: it must be real
+jacobian(z * x, x)|E_DTYPE|the Jacobian of complex128\[3\]: it must be real
+hvp(sum(polygamma(x, y)), x, x)|E_NULL|undefined: polygamma is a function of whole numbers
+hessian(sum(polygamma(x, y)), x)|E_NULL|undefined: polygamma is a function of whole numbers
+END
+}
