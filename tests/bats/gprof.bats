@@ -558,3 +558,28 @@ Y
     gload -i 'x: float64[n, m]' -e 'x + 1' -o e.tlg
     like 'gprof --static --dim n=100000000000 --dim m=100000000000 e.tlg' '^flops: 10000E, '
 }
+
+# STEPS of x: float64[n]|with n = 9|without: the calls of tanh in a loop of so many steps.
+@test "the steps of a loop are told as far as sizes tell them" {
+    local e told symbol
+    while IFS='|' read -r e told symbol; do
+        gload --new -i 'x: float64[n]' -i 'u: uint64' -e "out = scan(lambda h: tanh(h), outputs_info=[0.5], n_steps=$e, keep='last')" -o o.tlg
+        ok "gprof --static --dim n=9 o.tlg | sed -n 's/^flops.*math calls: \\([^;]*\\);.*/\\1/p'" "$told"
+        ok "gprof --static o.tlg | sed -n 's/^flops.*math calls: \\([^;]*\\);.*/\\1/p'" "$symbol"
+    done <<'END'
+x.shape[0]|9|n
+x.shape[0] // 2|4|?
+x.shape[0] % 4|1|?
+x.shape[0] // 0|?|?
+minimum(x.shape[0], 5)|5|?
+maximum(x.shape[0], 12)|12|?
+int64(sqrt(x.shape[0]))|3|?
+int64(ceil(sqrt(x.shape[0] - 1)))|3|?
+int64(floor(sqrt(x.shape[0] + 1)))|3|?
+x.shape[0] * 2 - 3|15|2*n - 3
+-x.shape[0] + 20|11|-n + 20
+abs(x.shape[0])|9|n
+u|?|?
+int64(u)|?|?
+END
+}
