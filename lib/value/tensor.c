@@ -211,6 +211,11 @@ int64_t tensor_i64(const Tensor *t, int64_t i) {
     return v;
 }
 
+int64_t tensor_index(const Tensor *t, int64_t i) {
+    int64_t v = tensor_i64(t, i);
+    return t->dtype == DT_UINT64 && v < 0 ? INT64_MAX : v;
+}
+
 void tensor_c128(const Tensor *t, int64_t i, double part[2]) {
     tensor_cast_elements(DT_COMPLEX128, part, t->dtype, locate_element(t, i), 1, 16,
                          16);

@@ -66,6 +66,9 @@ bool tensor_cast(Session *s, const Tensor *src, DType d, Tensor *out); /* contig
 /* One element as a number, and back. Index is a flat row-major position. */
 double tensor_f64(const Tensor *t, int64_t i);
 int64_t tensor_i64(const Tensor *t, int64_t i);
+/* The same for an index or a bound: a uint64 that int64 can't hold is INT64_MAX, beyond
+ * every size, and not an index from the end. */
+int64_t tensor_index(const Tensor *t, int64_t i);
 void tensor_c128(const Tensor *t, int64_t i, double part[2]); /* real, imaginary */
 bool tensor_scalar(Session *s, DType d, double re, double im, Tensor *out); /* 0-d */
 bool tensor_scalar_int(Session *s, DType d, int64_t v, Tensor *out);

@@ -166,3 +166,101 @@ abs(int8(-128))|int8 -128
 END
     bad 3 E_ 'bool' 'gload -i "b: bool" -e "b - b"'
 }
+
+@test "an unsigned index beyond int64 is out of range, never one from the end" {
+    local e want mode
+    while IFS='|' read -r e want; do
+        gload -i 'u: uint64[n]' -e "$e" -o g.tlg
+        for mode in FAST_RUN FAST_COMPILE; do
+            if [ -n "$want" ]; then
+                ok "grun --mode $mode g.tlg u=[18446744073709551615]" "out = $want"
+            else
+                bad 5 E_INDEX 'index 9223372036854775807( or more)? (is out of range for axis [01] of size 5|of a list of 2)' \
+                    "grun --mode $mode g.tlg u=[18446744073709551615]"
+            fi
+        done
+    done <<'E'
+arange(5)[u]|
+arange(5)[u[0]]|
+eye(5)[:, u]|
+eye(5)[u, [1]]|
+eye(5)[[1], u]|
+take(arange(5), u)|
+take_along_axis(arange(5), u, 0)|
+set_subtensor(arange(5)[u], 7)|
+inc_subtensor(eye(5)[:, u[0]], 1)|
+make_list(1, 2)[u[0]]|
+arange(5)[u[0]:]|[]
+arange(5)[1:u[0]]|[1, 2, 3, 4]
+arange(5)[::u[0]]|[0]
+arange(5)[make_slice(u[0], u[0], None)]|[]
+make_list(1, 2)[u[0]:]|[]
+make_list(1, 2)[:u[0]]|[1, 2]
+arange(5)[u % 4]|[3]
+E
+}
+
+@test "what the sizes and values of a run decide: the error, or the result" {
+    local in e v status says
+    while IFS='|' read -r in e v status says; do
+        gload -i "$in" -i 'i: int64[?]' -e "$e" -o g.tlg
+        if [ "$status" = 0 ]; then
+            ok "grun g.tlg '${v% i=*}' 'i=${v##* i=}'" "out = $says"
+        else
+            bad 5 "$status" "$says" "grun g.tlg '${v% i=*}' 'i=${v##* i=}'"
+        fi
+    done <<'E'
+x: float64|arange(x)|x=nan i=[]|E_RUN_SHAPE|arange: the step is 0, or a bound is not a finite number
+x: float64|arange(x, 3.0)|x=inf i=[]|0|[]
+x: float64|arange(0.0, 3.0, x)|x=0 i=[]|E_RUN_SHAPE|arange: there are too many elements
+x: int64|eye(x)|x=-1 i=[]|E_RUN_SHAPE|eye: a size can't be negative
+x: float64[n]|x[i[0]:i[1]:i[2]]|x=[1,2] i=[0,1,0]|E_INDEX|the step of a slice can't be 0
+x: float64[n]|repeat(x, i)|x=[1,2] i=[1,-1]|E_RUN_SHAPE|a count can't be negative or too large, got -1
+x: float64[n]|repeat(x, i)|x=[1,2] i=[9223372036854775807,9223372036854775807]|E_RUN_SHAPE|a count can't be negative or too large
+x: float64[n]|repeat(x, i)|x=[1,2] i=[1,2,3]|E_RUN_SHAPE|there are 3 counts for 2 elements
+x: float64[n]|repeat(x, i[0])|x=[1,2] i=[9223372036854775807]|E_RUN_SHAPE|too large
+x: float64[?, ?]|x[i, [0, 1]]|x=[[1,2]] i=[0,0,0]|E_RUN_SHAPE|index arrays have different sizes: 3 and 2
+x: float64[?, ?]|inc_subtensor(x[i], i)|x=[[1,2]] i=[4]|E_INDEX|index 4 is out of range for axis 0 of size 1
+x: float64[?, ?]|einsum('ii', x)|x=[[1,2]] i=[]|E_ASSERT|the sizes of label i differ
+x: float64[?, ?]|einsum('ij,ij->j', x, x)|x=[[1,2]] i=[]|0|[1.0, 4.0]
+x: complex64[?, ?]|solve_triangular(x, x)|x=[[2,1j],[-1j,0]] i=[]|E_SINGULAR|element 1 of its diagonal is 0
+x: float64[?, ?]|solve(x, x, assume_a='sym')|x=zeros((2,2)) i=[]|E_SINGULAR|solve: the matrix is singular
+x: float64[?, ?]|solve(x, x)|x=zeros((0,0)) i=[]|0|zeros((0, 0), dtype='float64')
+x: float64[?, ?]|svdvals(x)|x=zeros((0,2)) i=[]|0|[]
+x: float64[?, ?]|pinv(x)|x=zeros((2,0)) i=[]|0|zeros((0, 2), dtype='float64')
+x: float64[?, ?]|lstsq(x, x)[0]|x=zeros((2,0)) i=[]|0|zeros((0, 0), dtype='float64')
+x: float64[?, ?]|lstsq(eye(2), x)[0]|x=[[nan,0],[0,0]] i=[]|E_NAN|lstsq: an element of the matrix is inf or nan
+x: float64[?, ?]|lu_solve(x, i, x)|x=eye(2) i=[5,1]|E_INDEX|pivot 0 is no row from there on
+x: complex64[?, ?]|lu_solve(x, i, x)|x=zeros((2,2)) i=[0,1]|E_SINGULAR|pivot 1 is 0
+x: float64[?, ?]|lu_solve(x, i, x)|x=zeros((0,0)) i=[]|0|zeros((0, 0), dtype='float64')
+x: complex128[n]|cumprod(x)|x=[1j,2,3j] i=[]|0|[(0.0+1.0j), (0.0+2.0j), (-6.0+0.0j)]
+x: complex128[?, ?]|sum(cumprod(x, axis=0))|x=[[1j,2],[3,1]] i=[]|0|(4.0+4.0j)
+x: float32[n]|argmax(concatenate([zeros(130, dtype='float32'), x, zeros(20, dtype='float32')]))|x=[1,7] i=[]|0|131
+x: float64[n]|argmax(concatenate([zeros(65), x, zeros(10)]))|x=[1,nan] i=[]|0|66
+x: float32[n]|argmax(concatenate([zeros(20, dtype='float32'), x, zeros(20, dtype='float32')]))|x=[1,nan] i=[]|0|21
+E
+}
+
+@test "einsum's subscripts, pad's widths, and axes that are none" {
+    local e code says
+    while IFS='|' read -r e code says; do
+        bad 3 "$code" "$says" "gload -i 'x: float64[3, 3]' -e \"$e\" -o o.tlg"
+    done <<'E'
+einsum('ij', x[0])|E_SHAPE|operand 0 has 2 labels, but is a float64.3. with 1 dim
+einsum('...ijk', x)|E_SHAPE|operand 0 has 3 labels
+einsum('i.j', x)|E_ARG|there is no label at `?.j
+einsum('i...j...', x)|E_ARG|there is a second ellipsis
+einsum('i1', x)|E_ARG|labels are letters
+einsum('i{', x)|E_ARG|labels are letters
+einsum('ij->k', x)|E_ARG|label k of the output is in no operand
+einsum('ij->ii', x)|E_ARG|label i is twice in the output
+einsum('ij,jk', x)|E_ARITY|more than the 1 operands given
+einsum('ij', x, x)|E_ARITY|fewer than the 2 operands given
+pad(x, [1, 2, 3])|E_SHAPE|one number, a pair, or a pair for each of 2 dims
+pad(x, [[1, 2, 3]])|E_SHAPE|one number, a pair, or a pair for each of 2 dims
+norm(x, axis=())|E_ARG|over one axis .vectors. or two .matrices., not over 0
+tensordot(x, x, axes=3)|E_ARG|axes=3, but the operands have 2 and 2 dims
+diagonal(x, 0, 1, 1)|E_ARG|axis1 and axis2 are the same dim
+transpose(x, (0, 0))|E_ARG|names dim 0 twice
+E
+}

@@ -53,12 +53,24 @@ static const Tensor *index_input(const IndexState *s, int input) {
 }
 
 static bool out_of_range(Call *c, int64_t v, int axis, int64_t size) {
-    return call_fail(c, E_INDEX, "index %lld is out of range for axis %d of size %lld",
-                     (long long)v, axis, (long long)size);
+    return call_fail(
+        c, E_INDEX, "index %lld%s is out of range for axis %d of size %lld",
+        (long long)v, v == INT64_MAX ? " or more" : "", axis, (long long)size);
+}
+
+/* n indices, each as tensor_index has it: in place if they are int64, else in `block`.
+ */
+static const int64_t *read_indices(DType d, const char *p, ptrdiff_t step, int64_t n,
+                                   int64_t *block) {
+    if (d == DT_INT64 && step == 8) return (const int64_t *)(const void *)p;
+    tensor_cast_elements(DT_INT64, block, d, p, (size_t)n, 8, step);
+    for (int64_t k = 0; d == DT_UINT64 && k < n; k++)
+        if (block[k] < 0) block[k] = INT64_MAX;
+    return block;
 }
 
 static int64_t part_or(const IndexState *s, int input, int64_t otherwise) {
-    return input < 0 ? otherwise : tensor_i64(index_input(s, input), 0);
+    return input < 0 ? otherwise : tensor_index(index_input(s, input), 0);
 }
 
 static bool apply_slice(IndexState *s, const IndexItem *it) {
@@ -145,9 +157,8 @@ static bool apply_input(IndexState *s, const IndexItem *it) {
         add_array(s, t, arg, false);
         return true;
     }
-    int64_t v = tensor_i64(t, 0), size = s->x->shape[s->axis];
-    if (v < -size || v >= size || (t->dtype == DT_UINT64 && v < 0))
-        return out_of_range(s->c, v, s->axis, size);
+    int64_t v = tensor_index(t, 0), size = s->x->shape[s->axis];
+    if (v < -size || v >= size) return out_of_range(s->c, v, s->axis, size);
     s->data += (v < 0 ? v + size : v) * s->x->stride[s->axis++];
     return true;
 }
@@ -263,13 +274,8 @@ static bool add_offsets(IndexState *s, const IndexArray *a, const Indexed *ix,
     for (iter_init(&it, ix->adv_ndim, ix->adv_shape, 2, op); !it.done; iter_next(&it))
         for (int64_t i = 0; i < it.inner; i += BLOCK) {
             int64_t n = it.inner - i < BLOCK ? it.inner - i : BLOCK;
-            const int64_t *v = block;
-            const char *p = it.ptr[1] + i * it.step[1];
-            if (a->t.dtype == DT_INT64 && it.step[1] == 8)
-                v = (const int64_t *)(const void *)p;
-            else
-                tensor_cast_elements(DT_INT64, block, a->t.dtype, p, (size_t)n, 8,
-                                     it.step[1]);
+            const int64_t *v = read_indices(a->t.dtype, it.ptr[1] + i * it.step[1],
+                                            it.step[1], n, block);
             int64_t *to_offset = (int64_t *)(void *)it.ptr[0] + i;
             bool ok = first ? wrap_offsets(v, n, a->size, a->stride, to_offset)
                             : add_wrapped_offsets(v, n, a, to_offset);
@@ -285,10 +291,7 @@ static bool add_offsets(IndexState *s, const IndexArray *a, const Indexed *ix,
 static const int64_t *read_index_block(const Tensor *t, int64_t first, int64_t n,
                                        int64_t *block) {
     ptrdiff_t item = (ptrdiff_t)dtype_size(t->dtype);
-    const char *p = (const char *)t->data + first * item;
-    if (t->dtype == DT_INT64) return (const int64_t *)(const void *)p;
-    tensor_cast_elements(DT_INT64, block, t->dtype, p, (size_t)n, 8, item);
-    return block;
+    return read_indices(t->dtype, (const char *)t->data + first * item, item, n, block);
 }
 
 bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset) {

@@ -13,7 +13,7 @@ static bool det_type(Infer *in) {
 }
 
 static bool slogdet_type(Infer *in) {
-    DType d = in->type[0]->kind == TYPE_TENSOR ? in->type[0]->dtype : DT_FLOAT64;
+    DType d = in->type[0]->dtype;
     return core_type(in, "(n,n)->(),()", (DType[]){d, dtype_real(d)});
 }
 

@@ -11,8 +11,7 @@ static DType eig_complex_dtype(DType d) {
 }
 
 static bool spectrum_type(Infer *in, const char *sig) {
-    DType d = in->type[0]->kind == TYPE_TENSOR ? in->type[0]->dtype : DT_FLOAT64,
-          c = eig_complex_dtype(d);
+    DType d = in->type[0]->dtype, c = eig_complex_dtype(d);
     return core_type(in, sig, (DType[]){c, c});
 }
 

@@ -5,12 +5,12 @@
 #include "ops/shape/linear.h"
 
 static bool eigh_type(Infer *in) {
-    DType d = in->type[0]->kind == TYPE_TENSOR ? in->type[0]->dtype : DT_FLOAT64;
+    DType d = in->type[0]->dtype;
     return core_type(in, "(n,n)->(n),(n,n)", (DType[]){dtype_real(d), d});
 }
 
 static bool eigvalsh_type(Infer *in) {
-    DType d = in->type[0]->kind == TYPE_TENSOR ? in->type[0]->dtype : DT_FLOAT64;
+    DType d = in->type[0]->dtype;
     return core_type(in, "(n,n)->(n)", (DType[]){dtype_real(d)});
 }
 

@@ -11,7 +11,7 @@ static bool lu_type(Infer *in) {
 }
 
 static bool lu_factor_type(Infer *in) {
-    DType d = in->type[0]->kind == TYPE_TENSOR ? in->type[0]->dtype : DT_FLOAT64;
+    DType d = in->type[0]->dtype;
     return core_type(in, "(m,n)->(m,n),(k)", (DType[]){d, DT_INT64});
 }
 
@@ -236,7 +236,7 @@ static bool lu_solve_type(Infer *in) {
     if (!infer_want_kinds(in, 0, KIND_FLOAT | KIND_COMPLEX)) return false;
     if (in->type[1]->dtype != DT_INT64)
         return infer_fail(in, E_DTYPE, 1, "piv is int64, as lu_factor gives it");
-    if (in->type[0]->kind == TYPE_TENSOR && in->type[0]->dtype != in->type[2]->dtype)
+    if (in->type[0]->dtype != in->type[2]->dtype)
         return infer_fail(in, E_DTYPE, 2, "lu and b must have one dtype");
     return core_type(in, solve_signature(in->type[2]->ndim), NULL);
 }

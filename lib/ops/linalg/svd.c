@@ -17,8 +17,7 @@ static const char *svd_signature(bool vectors, bool full) {
 static bool svd_type(Infer *in) {
     bool vectors = infer_prop(in, "compute_uv")->i,
          full = infer_prop(in, "full_matrices")->i;
-    DType d = in->type[0]->kind == TYPE_TENSOR ? in->type[0]->dtype : DT_FLOAT64,
-          all[] = {d, dtype_real(d), d};
+    DType d = in->type[0]->dtype, all[] = {d, dtype_real(d), d};
     if (!vectors) infer_settle_prop(in, "full_matrices", PROP_BOOL(false));
     return core_type(in, svd_signature(vectors, full), vectors ? all : all + 1);
 }

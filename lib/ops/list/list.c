@@ -142,7 +142,7 @@ static bool list_get_perform(Call *c) {
         return pick_items(c, list, part[0], part[2],
                           (size_t)slice_count(part[0], part[1], part[2]));
     }
-    i = tensor_i64(call_in(c, 1), 0);
+    i = tensor_index(call_in(c, 1), 0);
     if (i < -n || i >= n)
         return call_fail(c, E_INDEX, "index %lld of a list of %lld", (long long)i,
                          (long long)n);

@@ -24,11 +24,7 @@ static bool make_slice_perform(Call *c) {
     for (size_t i = 0; i < c->nin; i++) {
         has[i] = c->in[i]->kind == TYPE_TENSOR;
         if (!has[i]) continue;
-        const Tensor *t = call_in(c, i);
-        part[i] = tensor_i64(t, 0);
-        if (t->dtype == DT_UINT64 && part[i] < 0)
-            part[i] = INT64_MAX; /* beyond any
-                                  * length */
+        part[i] = tensor_index(call_in(c, i), 0);
     }
     value_unref(&c->out[0]);
     c->out[0] = (Value){.kind = TYPE_SLICE, .obj = slice_new(c->s, has, part)};
