@@ -150,3 +150,23 @@ norm(m, 'fro') ** 2 < 91.0001#True
 sum(x, axis=[])#[1.0, 2.0, 3.0]
 END
 }
+
+@test "a draw takes the float dtype of the shared variable that it begins, and no other kind" {
+    local text want
+    while IFS='#' read -r text want; do
+        ok "gload --new --shared 'W: $text' -e 'y = W' --outputs y | grun" "y = $want"
+    done <<'END'
+float64[3] = exponential(1.0, (3,), seed=1)#[2.2507967263583644, 1.2422566219687854, 2.0723621413701836]
+float32[3] = exponential(1.0, (3,), seed=1)#[2.2507968, 1.2422566, 2.0723622]
+float16[3] = exponential(1.0, (3,), seed=1)#[2.25, 1.242, 2.072]
+int64[3] = 0 * poisson(2.0, (3,), seed=1)#[0, 0, 0]
+END
+    while IFS='#' read -r text want; do
+        bad 3 E_DTYPE "the shared variable .W. is $want" "gload --new --shared 'W: $text' -e 'y = W' -o o.tlg"
+    done <<'END'
+float32[3] = poisson(2.0, (3,), seed=1)#float32.3., its initial value is int64.3
+int8[3] = poisson(2.0, (3,), seed=1)#int8.3., its initial value is int64.3
+int64[3] = exponential(1.0, (3,), seed=1)#int64.3., its initial value is float64.3
+complex64[3] = exponential(1.0, (3,), seed=1)#complex64.3., its initial value is float64.3
+END
+}
