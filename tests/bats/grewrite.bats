@@ -239,6 +239,45 @@ T
         'gload -i "x: float64" -e "y = exp(log(x) * 1 + 0)" -e "z = x * 1" | grewrite --bisect "gload -O yaml | grep -q \"z = x \\*\""'
 }
 
+# Each replacement is the first bad one for some command: every pass stops where it is told to.
+@test "--bisect stops at the replacement asked for, whatever makes it" {
+    cat >b.yaml <<'Y'
+thunkline: 1
+functions:
+  f: {inputs: {a: 'float64[n]'}, outputs: {out: sin(a) * a}}
+  g: {inputs: {a: 'float64[n]'}, outputs: {out: cos(a) + a}}
+inputs: {x: 'float64[n]', c: bool, w: float64}
+let: |
+  p = f(x)
+  q = g(x)
+  i, j = ifelse(c, (p, q), (q, p))
+  k, l = ifelse(w > 0, (p, exp(q)), (log(q), p))
+  s = scan(lambda a, h: h + a * exp(w), sequences=[x], outputs_info=[0.])
+  t = scan(lambda a, h: h - a * tanh(w), sequences=[x], outputs_info=[1.])
+  u = sum(exp(p * 2 - 1))
+  v = max(exp(q * 3 - 1) * x)
+outputs: [i, l, s, t, u, v]
+Y
+    local n name good
+    while IFS='|' read -r n name good; do
+        shell "grewrite b.yaml --include inline --bisect \"gload -O yaml --no-provenance >b.out; $good b.out\""
+        [ "$status" = 1 ] || complain 'should end with status 1' "$good"
+        grep -q "^replacement $n, $name: " .out || complain "should be replacement $n" "$good"
+        grep -q "from replacement $n of 10 on" .err || complain 'should be one of 10' "$good"
+    done <<'END'
+1|inline-calls|grep -q '= f(x)'
+2|inline-calls|grep -q '= g(x)'
+3|useless-branch-results|grep -q '^  i, '
+4|useless-branch-results|grep -q ', l = '
+5|scan-merge|grep -q '^  s = scan'
+6|scan-hoist|grep -q 'sequences=.w.'
+7|fuse-elementwise|! grep -q fused_1
+8|fuse-elementwise|! grep -q fused_2
+9|fuse-elementwise|! grep -q fused_3
+10|fuse-elementwise|! grep -q fused_4
+END
+}
+
 @test "functions keep their docs when the graph around them is changed" {
     printf 'thunkline: 1\nfunctions:\n  f:\n    doc: twice its input\n    inputs: {v: float64}\n    let: |\n      w = v + v\n    outputs: [w]\ninputs: {x: float64}\nlet: |\n  y = f(x)\n  z = f(y)\noutputs: [y, z]\n' >f.yaml
     like 'gload f.yaml -O tlg | grewrite --keep y | gload -O yaml' 'doc: twice its input'
