@@ -170,3 +170,22 @@ int64[3] = exponential(1.0, (3,), seed=1)#int64.3., its initial value is float64
 complex64[3] = exponential(1.0, (3,), seed=1)#complex64.3., its initial value is float64.3
 END
 }
+
+@test "updates in a graph's text: what they are, of what, once" {
+    local text code want
+    while IFS='#' read -r text code want; do
+        printf 'thunkline: 1\ninputs: {x: float64}\nshared:\n  W: float64[3] = zeros(3)\noutputs: {y: x + W}\nupdates: |\n%b\n' "$text" >u.yaml
+        bad 3 "$code" "u.yaml:$want" 'gload u.yaml -o u.tlg'
+    done <<'END'
+  W: float64[3] = W#E_SYNTAX#7:3: .*an update is .name = expression.
+  W, V = W#E_SYNTAX#7:3: .*an update is .name = expression.
+  x + 1#E_SYNTAX#7:5: .*where .=. of a statement
+  W = 2.0 * W\n  W = W#E_DUPLICATE#8:3: .*.W. is updated twice
+  x = W#E_NAME#7:3: .*.x. can.t be updated: it is not shared
+  V = W#E_NAME#7:3: .*.V. can.t be updated: it is not shared
+  W = x#E_SHAPE#7:7: .*W is float64.3., but the value is float64
+  W = "a"#E_TYPE#7:7: .*a string where a tensor is expected
+END
+    printf 'thunkline: 1\ninputs: {x: float64}\nshared:\n  W: float64[3] = zeros(3)\noutputs: {y: x + W}\nupdates: |\n  W = [1, 2, 3]\n' >u.yaml
+    ok 'grun u.yaml x=1 --steps 2' 'y = [2.0, 3.0, 4.0]'
+}
