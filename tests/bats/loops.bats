@@ -1,0 +1,147 @@
+# Loops: which of their rewrites fire, and that results stay.
+load common
+
+# Expression, the rewrites of loops that fire, and its value for the inputs below, in each mode.
+@test "loops keep their results, whatever is done to them" {
+    cat >f.yaml <<'Y'
+thunkline: 1
+functions:
+  f:
+    inputs: {a: float64, h: float64}
+    outputs: {out: 2.0 * a + h}
+    pullback: p
+  p:
+    inputs: {a: float64, h: float64, g: float64}
+    outputs: {da: 10.0 * g, dh: g}
+  sq:
+    inputs: {a: float64}
+    outputs: {out: a * a}
+    pullback: q
+  q:
+    inputs: {a: float64, g: float64}
+    outputs: {out: 7.0 * g}
+inputs: {x: 'float64[n]', y: 'float64[n]', m: int64, w: 'float64[k]', z: 'float64[?]', u: 'float64[?, ?]', M: 'float64[n, 2]'}
+Y
+    local expr fires want mode values='x=[1,2,3] y=[4,5,6] m=2 w=[0.5,1.5] z=[2,1,3] u=[[1,2],[3,4]] M=[[1,2],[3,4],[5,6]]'
+    while IFS='|' read -r expr fires want; do
+        gload f.yaml -e "out = $expr" --outputs out -o l.tlg
+        ok 'grewrite l.tlg --explain -o r.tlg 2>&1 | grep -o "scan-[a-z-]*" | sort -u | paste -sd, || true' "$fires" || fail "$expr"
+        for mode in r.tlg 'l.tlg --mode FAST_COMPILE'; do
+            ok "grun $mode --on-unused-input ignore $values | tr -d ' \n'" "out=$want" || fail "$expr"
+        done
+    done <<'END'
+scan(f, sequences=[x], outputs_info=[0.5])|scan-clean|[2.5,6.5,12.5]
+scan(f, sequences=[x], outputs_info=[0.5])[-1]|scan-clean,scan-keep-rows|12.5
+scan(f, sequences=[x], outputs_info=[0.5])[-2:]|scan-clean,scan-keep-rows|[6.5,12.5]
+scan(f, sequences=[x], outputs_info=[0.5])[:2]|scan-clean,scan-first-steps|[2.5,6.5]
+scan(f, sequences=[x[:1]], outputs_info=[0.5])|scan-clean|[2.5]
+sum(scan(f, sequences=[x], outputs_info=[0.5]))|scan-clean|21.5
+scan(f, sequences=[x], outputs_info=[0.5]) + scan(lambda a, h: a * h, sequences=[x], outputs_info=[1.])|scan-merge|[3.5,8.5,18.5]
+scan(f, sequences=[x], outputs_info=[0.5]) + scan(f, sequences=[x], outputs_info=[0.5])|scan-clean|[5.0,13.0,25.0]
+scan(f, sequences=[x], outputs_info=[0.5]) + scan(f, sequences=[y], outputs_info=[0.5])|scan-merge|[11.0,25.0,43.0]
+scan(f, sequences=[x, x])|scan-clean|[3.0,6.0,9.0]
+scan(f, sequences=[x], non_sequences=[3.])|scan-clean|[5.0,7.0,9.0]
+scan(f, sequences=[x], outputs_info=[0.5], keep='last')|scan-clean|12.5
+scan(f, outputs_info=[0.5], sequences=[x], n_steps=2)|scan-clean|[2.5,6.5]
+scan(f, outputs_info=[0.5], non_sequences=[1.], n_steps=1)|scan-clean,scan-one-step|[2.0]
+scan(sq, sequences=[x])|scan-clean|[1.0,4.0,9.0]
+scan(sq, sequences=[x])[-1]|scan-clean,scan-keep-rows|9.0
+map(sq, x) + map(lambda a: a + 1, x)|scan-merge,scan-rows-out|[3.0,7.0,13.0]
+scan(f, sequences=[x], outputs_info=[0.5], go_backwards=True)|scan-clean|[6.5,10.5,12.5]
+scan(lambda a, h: h + f(a, 0.), sequences=[x], outputs_info=[0.])||[2.0,6.0,12.0]
+scan(lambda a, h: h + assert_op(a, a > 0), sequences=[x], outputs_info=[0.])||[1.0,3.0,6.0]
+scan(lambda a, h: h + assert_op(a, a > 0), sequences=[x], outputs_info=[0.])[-1]||6.0
+scan(lambda a, h: h + assert_op(a, a > 0), sequences=[x], outputs_info=[0.])[:2]||[1.0,3.0]
+sum(scan(lambda a, h: h + assert_op(a, a > 0), sequences=[x], outputs_info=[0.])) + sum(scan(lambda a, h: h * a, sequences=[x], outputs_info=[1.]))||19.0
+foldl(lambda a, h: h + assert_op(a, a > 0), x, 0.)||6.0
+scan(lambda h: h + assert_op(h, h > 0), outputs_info=[1.], n_steps=1)||[2.0]
+scan(lambda a, h: [h + a, until(h > 100)], sequences=[x], outputs_info=[0.])[-1]|scan-keep-rows|6.0
+scan(lambda a, h: [h + a, until(h > 2)], sequences=[x], outputs_info=[0.])[:2]||[1.0,3.0]
+sum(scan(lambda a, h: [h + a, until(h > 2)], sequences=[x], outputs_info=[0.]))||10.0
+foldl(lambda a, h: [h + a, until(h > 2)], x, 0.)||6.0
+scan(lambda a, h: [h + a, until(a > 2)], sequences=[x], outputs_info=[0.]) [-1] + scan(lambda a, h: [h * a, until(a > 2)], sequences=[x], outputs_info=[1.])[-1]|scan-keep-rows|12.0
+scan(lambda a, h: [h + a * exp(w[0] * 0), until(w[0] > 2)], sequences=[x], outputs_info=[0.])|scan-hoist|[1.0,3.0,6.0]
+scan(lambda h: h + sum(w), outputs_info=[0.], n_steps=m)|scan-hoist|[2.0,4.0]
+scan(lambda h: h + sum(z[z > 1]), outputs_info=[0.], n_steps=m)|scan-hoist|[5.0,10.0]
+scan(lambda h: h + sum(sort(z)), outputs_info=[0.], n_steps=m)|scan-hoist|[6.0,12.0]
+scan(lambda: z * 2, n_steps=m)|scan-hoist|[[4.0,2.0,6.0],[4.0,2.0,6.0]]
+scan(lambda: z[1:] * 2, n_steps=m)|scan-hoist|[[2.0,6.0],[2.0,6.0]]
+scan(lambda: sort(z), n_steps=m)||[[1.0,2.0,3.0],[1.0,2.0,3.0]]
+scan(lambda h: h + u @ u, outputs_info=[u], n_steps=m)[-1]|scan-hoist,scan-keep-rows|[[15.0,22.0],[33.0,48.0]]
+scan(lambda h: h * 0.5 + concatenate([z, z])[0], outputs_info=[0.], n_steps=m)|scan-hoist|[2.0,3.0]
+scan(lambda r, s: s + outer(r, r), sequences=[M], outputs_info=[zeros((2, 2))])[-1]|scan-keep-rows|[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + outer(r, r), M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + outer(r, r * 2), M, ones((2, 2)))|scan-rows-out,scan-sums-out|[[71.0,89.0],[89.0,113.0]]
+foldl(lambda r, s: s + expand_dims(r, 1) * expand_dims(r, 0), M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + expand_dims(r, 1) @ expand_dims(r, 0), M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + expand_dims(r, -1) @ expand_dims(r, -2), M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + reshape(r, [2, 1]) * reshape(r, [1, 2]), M, zeros((2, 2)))||[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + transpose(expand_dims(r, 0)) @ expand_dims(r, 0), M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + r[:, None] * r[None, :], M, zeros((2, 2)))|scan-rows-out|[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + r, M, zeros(2))|scan-sums-out|[9.0,12.0]
+foldl(lambda r, s: r + s + r, M, zeros(2))||[18.0,24.0]
+foldl(lambda a, s: s + a, x, 1.)|scan-sums-out|7.0
+foldl(lambda a, b, s: s + a * b, [x, y], 0.)|scan-rows-out,scan-sums-out|32.0
+foldl(lambda a, s: s + 2 * a, x[1:], 0.)|scan-rows-out,scan-sums-out|10.0
+foldl(lambda a, s: s + 2 * a, x, 0., go_backwards=True)|scan-rows-out,scan-sums-out|12.0
+scan(lambda a, b, s: s + a * b, sequences=[taps(x, [-1, 0])], outputs_info=[0.], keep='last')|scan-sums-out|8.0
+scan(lambda a, b, s: s + a * b, sequences=[taps(x, [0, 1])], outputs_info=[0.], keep='last')|scan-sums-out|8.0
+scan(lambda h: h + sum(concatenate([z, z])), outputs_info=[0.], n_steps=m)|scan-hoist|[12.0,24.0]
+scan(lambda h: h * 0.5 + concatenate([z, z]), outputs_info=[concatenate([z, z])], n_steps=m)|scan-hoist|[[3.0,1.5,4.5,3.0,1.5,4.5],[3.5,1.75,5.25,3.5,1.75,5.25]]
+scan(lambda: concatenate([z, z]) * 2, n_steps=m)||[[4.0,2.0,6.0,4.0,2.0,6.0],[4.0,2.0,6.0,4.0,2.0,6.0]]
+scan(lambda h: h * 0. + (concatenate([z, z]) * x[0])[:3], outputs_info=[z], n_steps=m)|scan-hoist|[[2.0,1.0,3.0],[2.0,1.0,3.0]]
+scan(lambda a, h: h + sum(a * (z[1:] + 1)), sequences=[x], outputs_info=[0.], n_steps=m)|scan-hoist|[6.0,18.0]
+foldl(lambda r, s: s + sum(r, axis=[]), M, zeros(2))|scan-sums-out|[9.0,12.0]
+foldl(lambda r, s: s + max(r), M, 0.)|scan-rows-out,scan-sums-out|12.0
+foldl(lambda r, s: s + sum(r) * 2, M, 0)|scan-rows-out,scan-sums-out|42.0
+map(lambda r: sum(r, axis=[]), M)|scan-rows-out|[[1.0,2.0],[3.0,4.0],[5.0,6.0]]
+map(lambda r: r[0:1], M)|scan-rows-out|[[1.0],[3.0],[5.0]]
+map(lambda r: r[-1] * 2, M)|scan-rows-out|[4.0,8.0,12.0]
+map(lambda r: zeros_like(r) + r, M)|scan-rows-out|[[1.0,2.0],[3.0,4.0],[5.0,6.0]]
+map(lambda r: transpose(r), M)|scan-rows-out|[[1.0,2.0],[3.0,4.0],[5.0,6.0]]
+map(lambda r: outer(r, r) @ outer(r, r), M)||[[[5.0,10.0],[10.0,20.0]],[[225.0,300.0],[300.0,400.0]],[[1525.0,1830.0],[1830.0,2196.0]]]
+map(lambda r: outer(r, r) @ r, M)||[[5.0,10.0],[75.0,100.0],[305.0,366.0]]
+map(lambda r: r @ outer(r, r), M)||[[5.0,10.0],[75.0,100.0],[305.0,366.0]]
+map(lambda r: concatenate([r, r]), M)||[[1.0,2.0,1.0,2.0],[3.0,4.0,3.0,4.0],[5.0,6.0,5.0,6.0]]
+map(lambda a: ifelse(a > 1, a, -a), x)|scan-rows-out|[-1.0,2.0,3.0]
+scan(lambda a: [a, until(a > 1)], sequences=[x])[:, None]||[[1.0],[2.0]]
+scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.])[[-1, -2]]||[6.0,3.0]
+scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.])[m - 1]||3.0
+scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.])[-m:]||[3.0,6.0]
+scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.])[-1:]|scan-keep-rows|[6.0]
+scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.])[-3:-1]||[1.0,3.0]
+scan(lambda r, h: h + r, sequences=[M], outputs_info=[zeros(2)])[-2:, 0]|scan-keep-rows|[4.0,9.0]
+scan(lambda r, h: h + r, sequences=[M], outputs_info=[zeros(2)])[-1, 1]|scan-keep-rows|12.0
+scan(lambda r, h: h + r, sequences=[M], outputs_info=[zeros(2)])[-1][1] + scan(lambda r, h: h * r, sequences=[M], outputs_info=[ones(2)])[-2][0]|scan-keep-rows,scan-merge|15.0
+scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.])[1]|scan-first-steps|3.0
+scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.])[:0]|scan-first-steps|[]
+scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.])[0:2] * 2|scan-first-steps|[2.0,6.0]
+scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.])[:2:2]||[1.0]
+scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.], n_steps=2)[:1]||[1.0]
+scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.], n_steps=minimum(m, 3))[:3]||[1.0,3.0]
+scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.], n_steps=minimum(3, m))[:2]||[1.0,3.0]
+(lambda s: s[-1] + s[-2])(scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.]))|scan-keep-rows|9.0
+(lambda s: s[-1] + s[-3:][0])(scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.], keep=3))||7.0
+(lambda s: s[0] + s[:2][1])(scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.]))|scan-first-steps|4.0
+(lambda s: s[int64(s[-1]) - 6])(scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.]))||1.0
+(lambda s: s[-int64(s[-1] / 3):])(scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.]))||[3.0,6.0]
+scan(lambda a, b, h: h + a * b, sequences=[x, x], outputs_info=[0.])|scan-clean|[1.0,5.0,14.0]
+scan(lambda a, b, h: h + a * b, sequences=[x, y], outputs_info=[0.]) + scan(lambda a, b, h: h - a * b, sequences=[y, x], outputs_info=[0.])|scan-merge|[0.0,0.0,0.0]
+scan(lambda h, c, d: h + c * d, outputs_info=[0.], non_sequences=[w[0], w[0]], n_steps=m)|scan-clean,scan-hoist|[0.25,0.5]
+scan(lambda h, c: h + c, outputs_info=[0.], non_sequences=[1.], n_steps=m) + scan(lambda h, c: h * c, outputs_info=[1.], non_sequences=[2.], n_steps=m)|scan-merge|[3.0,6.0]
+scan(lambda h: h + 1, outputs_info=[0.], n_steps=2) * scan(lambda h: h * 2, outputs_info=[1.], n_steps=2)|scan-merge|[2.0,8.0]
+scan(lambda h: h + 1, outputs_info=[0.], n_steps=m)[-1] * scan(lambda h: h * 2, outputs_info=[1.], n_steps=m + 0)[-1]|scan-keep-rows,scan-merge|8.0
+(lambda s: scan(lambda a, h: h * a, sequences=[s], outputs_info=[1.]))(scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.]))||[1.0,3.0,18.0]
+(lambda s, t: scan(lambda a, b: a - b, sequences=[s, t]))(scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.]), scan(lambda a, h: h * a, sequences=[x], outputs_info=[1.]))|scan-merge,scan-rows-out|[0.0,1.0,0.0]
+scan(lambda b, a: a + b, outputs_info=[taps([1., 1.], [-2, -1])], n_steps=1)|scan-one-step|[2.0]
+scan(lambda a, b, h: h + a * b, sequences=[taps(x, [0, 1])], outputs_info=[0.], n_steps=1)|scan-one-step|[2.0]
+scan(lambda i, h: h + i, sequences=[arange(m)], outputs_info=[0])||[0,1]
+foldr(lambda a, s: s * 2 + a, x, 0.)||17.0
+reduce(lambda a, s: maximum(a, s), x, 0.)||3.0
+END
+    # a step with a derivative of its own keeps it: 10 for each of the rows that follow
+    gload f.yaml -e 'out = sum(scan(f, sequences=[x], outputs_info=[0.5]))' --outputs out -o l.tlg
+    for mode in 'grewrite l.tlg | ggrad --wrt x' 'ggrad l.tlg --wrt x | grewrite'; do
+        ok "$mode | grun --on-unused-input ignore x=[1,2,3]" $'out = 21.5\nd_out_d_x = [30.0, 20.0, 10.0]'
+    done
+}
