@@ -175,3 +175,25 @@ full([2], k)[0]#full([2], k)[0]
 sum(m, axis=[0], keepdims=True)#sum(m, axis=0, keepdims=True)
 END
 }
+
+@test "calls of a graph's functions state the dtypes that the parameters do not, and their scope" {
+    cat >f.yaml <<'END'
+thunkline: 1
+functions:
+  f:
+    inputs: {v: float32, w: 'float64[3]', l: 'list(float64)'}
+    outputs: {out: 'w * list_get(l, 0)', o2: v}
+inputs: {x: 'float64[3]'}
+let: |
+  a = f(2.5, x, make_list(1.0, 2.0))
+  b = f(float32(2.5), [1.0, 2.0, 3.0], [3.0])
+  n = nest(f, scope='s')(1.0, x, make_list(4.0))
+outputs: {r: 'a[0] + b[0] * n[0]'}
+END
+    ok 'gload f.yaml --no-provenance -o o.yaml'
+    grep -qxF "  _1, _2 = f(2.5, x, make_list(float64(1.0), float64(2.0)))" o.yaml
+    grep -qxF "  _3, _4 = f(2.5, array([1.0, 2.0, 3.0], dtype='float64'), make_list(float64(3.0)))" o.yaml
+    grep -qxF "  _5, _6 = call(float32(1.0), x, make_list(float64(4.0)), fn='f', scope='s')" o.yaml
+    ok 'gload o.yaml --no-provenance -O yaml | cmp - o.yaml'
+    ok 'grun o.yaml x=[1,2,3]' 'r = [13.0, 50.0, 111.0]'
+}
