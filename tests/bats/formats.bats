@@ -311,3 +311,45 @@ END
 3|3|E_ARG|write load
 END
 }
+
+@test "a full device, for every format of arrays and graphs" {
+    local f n
+    gload -i 'x: float64[n]' -e 'y = x' -e 's = csr_from_dense(expand_dims(x, 0))' --outputs y,s -o g.tlg
+    for n in 3 20000; do
+        for f in npy npz safetensors json csv; do
+            ln -sf /dev/full "full.$f"
+            bad 4 E_IO "can't write full.$f: No space left on device" "grun g.tlg 'x=arange($n.0)' -r y=full.$f"
+        done
+        bad 4 E_IO "can't write full.npz: No space left on device" "grun g.tlg 'x=arange($n.0)' -r s=full.npz"
+        gload -e "y = reshape(arange($n.0), (1, -1))" | grewrite -o c.tlg
+        for f in tlg yaml json dot tlg.zst yaml.zst; do
+            ln -sf /dev/full "full.$f"
+            bad 4 E_IO "can't write full.$f: No space left on device" "gload c.tlg -o full.$f"
+        done
+    done
+}
+
+@test "tree, dot and math show a loop's end, what only has an effect, and quoted text" {
+    cat >t.yaml <<'Y'
+thunkline: 1
+inputs: {x: "float64[n]"}
+functions:
+  step:
+    inputs: {a: float64}
+    let: |
+      b = a * 2.0
+    outputs: [b]
+    until: b > 50.0
+let: |
+  y = scan(step, outputs_info=[1.0], n_steps=10)
+  q = print(x, 'a "quote"')
+outputs: [y]
+Y
+    ok 'gload t.yaml -O tree | grep -A 1 -E "^(effect|until)"' "effect
+print(msg='a \"quote\"') [D] float64[n] 'q' #1
+--
+until
+greater [D] bool #1"
+    like 'gload t.yaml -O dot' '^ *a0_1 \[label="print\(msg=.a \\"quote\\".\)"'
+    like 'gload t.yaml -O math' '^ *until = '
+}
