@@ -1,4 +1,4 @@
-/* harvest_check_derivative: checks that a user op's gradient has the shape of its
+/* check_derivative: checks that a user op's gradient has the shape of its
  * input, or its pushforward that of its output. Types often can't prove it. */
 #include "ops/shape/linear.h"
 #include "value/sparse.h"
