@@ -172,7 +172,8 @@ bool rewrite_reshape_pass(Rewriter *r, ApplyId id, Var *out) {
 static void transpose_axes(Rewriter *r, const Apply *a, int ndim, int64_t *axes) {
     const Prop *p = rewriter_prop(r, a, "axes");
     for (int i = 0; i < ndim; i++) {
-        int64_t k = p->kind == P_INTS ? p->ints.p[i] : ndim - 1 - i;
+        int64_t k = p->kind == P_INTS && p->ints.n == (size_t)ndim ? p->ints.p[i]
+                                                                   : ndim - 1 - i;
         axes[i] = k < 0 ? k + ndim : k;
     }
 }
@@ -208,9 +209,9 @@ bool rewrite_transpose_pass(Rewriter *r, ApplyId id, Var *out) {
 static bool expands_leading_dims(Rewriter *r, const Apply *a) {
     if (!op_is(r->s, a->op, OP_EXPAND_DIMS)) return false;
     const Prop *axis = rewriter_prop(r, a, "axis");
-    for (size_t i = 0; i < axis->ints.n; i++)
+    for (size_t i = 0; axis->kind == P_INTS && i < axis->ints.n; i++)
         if (axis->ints.p[i] != (int64_t)i) return false;
-    return true;
+    return axis->kind == P_INTS;
 }
 
 bool rewrite_broadcast_pass(Rewriter *r, ApplyId id, Var *out) {
@@ -233,16 +234,30 @@ bool rewrite_broadcast_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* ---- reductions ---- */
 
-static void reduced_axes(Rewriter *r, const Apply *a, int ndim, bool flag[MAX_NDIM]) {
+static bool reduced_axes(Rewriter *r, const Apply *a, int ndim, bool flag[MAX_NDIM]) {
     const Prop *p = rewriter_prop(r, a, "axis");
+    if (p->kind != P_NONE && p->kind != P_INTS) return false;
     for (int i = 0; i < ndim; i++)
         flag[i] = p->kind == P_NONE;
-    for (size_t i = 0; p->kind == P_INTS && i < p->ints.n; i++)
-        flag[p->ints.p[i]] = true; /* never negative in a graph */
+    for (size_t i = 0; p->kind == P_INTS && i < p->ints.n; i++) {
+        int64_t k = p->ints.p[i] < 0 ? p->ints.p[i] + ndim : p->ints.p[i];
+        if (k < 0 || k >= ndim) return false;
+        flag[k] = true;
+    }
+    return true;
+}
+
+static const Prop *prop_or_null(Rewriter *r, const Apply *a, const char *name) {
+    const Signature *sig = op_signature(r->s, a->op);
+    Sym y = sym(r->s, name);
+    for (size_t i = 0; i < sig->nprop; i++)
+        if (sig->prop[i].name == y) return &a->props->p[i];
+    return NULL;
 }
 
 static bool has_keepdims(Rewriter *r, const Apply *a) {
-    return rewriter_prop(r, a, "keepdims")->i;
+    const Prop *p = prop_or_null(r, a, "keepdims");
+    return p && p->i;
 }
 
 static bool reduces_ones_only(const Type *t, const bool *flag) {
@@ -263,6 +278,7 @@ static bool reduce_ones(Rewriter *r, ApplyId id, const bool *flag, Var *out) {
         if (flag[i]) axis[n++] = i;
     if (n == 0 || has_keepdims(r, a)) return replace_by(r, x, id, out);
     const Op *squeeze = op_known(r->s, OP_SQUEEZE);
+    if (!squeeze) return false;
     PropArg arg = {"axis", PROP_INTS(axis, n)};
     Var v = rewriter_apply(r, squeeze, props_make(r->s, squeeze, 1, &arg), 1, &x);
     return replace_by(r, v, id, out);
@@ -284,17 +300,20 @@ static bool reduce_twice(Rewriter *r, ApplyId id, const bool *outer, Var *out) {
     const Apply *a = &r->g->apply[id],
                 *b = rewriter_owner(r, rewriter_input(r, id, 0), a->op);
     if (!b || has_keepdims(r, a) != has_keepdims(r, b)) return false;
+    const Prop *da = prop_or_null(r, a, "dtype"), *db = prop_or_null(r, b, "dtype");
+    if (da && (da->kind != db->kind || da->i != db->i)) return false;
     Var y = rewriter_resolve(r, r->g->in[b->in]);
     int ndim = var_type(r->g, y)->ndim;
     bool inner[MAX_NDIM];
     int64_t axis[MAX_NDIM];
     bool padded[MAX_NDIM + 1] = {false};
     memcpy(padded, outer, sizeof(bool) * (size_t)var_type(r->g, b->out)->ndim);
-    reduced_axes(r, b, ndim, inner);
+    if (!reduced_axes(r, b, ndim, inner)) return false;
     size_t n = joined_axes(inner, padded, ndim, has_keepdims(r, a), axis);
     PropArg arg[] = {{"axis", PROP_INTS(axis, n)},
-                     {"keepdims", PROP_BOOL(has_keepdims(r, a))}};
-    Var v = rewriter_apply(r, a->op, props_make(r->s, a->op, 2, arg), 1, &y);
+                     {"keepdims", PROP_BOOL(has_keepdims(r, a))},
+                     {"dtype", da ? *da : (Prop){.kind = P_NONE}}};
+    Var v = rewriter_apply(r, a->op, props_make(r->s, a->op, da ? 3 : 2, arg), 1, &y);
     return replace_by(r, v, id, out);
 }
 
@@ -302,7 +321,7 @@ bool rewrite_reduce_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     const Type *t = var_type(r->g, rewriter_input(r, id, 0));
     bool flag[MAX_NDIM] = {false};
-    reduced_axes(r, a, t->ndim, flag);
+    if (!is_tensor_type(t) || !reduced_axes(r, a, t->ndim, flag)) return false;
     if (reduces_ones_only(t, flag)) return reduce_ones(r, id, flag, out);
     return !op_is(r->s, a->op, OP_MEAN) && reduce_twice(r, id, flag, out);
 }
@@ -311,7 +330,9 @@ bool rewrite_reduce_pass(Rewriter *r, ApplyId id, Var *out) {
 
 bool rewrite_concat_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
+    const Type *to = var_type(r->g, a->out);
     const Prop *p = rewriter_prop(r, a, "axis");
+    if (p->kind != P_INT || p->i < 0 || p->i >= to->ndim) return false;
     Var *in = mem_alloc(r->s, a->nin * sizeof *in);
     size_t n = 0, nin = a->nin;
     for (size_t i = 0; i < nin; i++) {

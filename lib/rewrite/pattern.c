@@ -296,7 +296,8 @@ static const Pat *compile_operator(PatternCompiler *c, const Ast *e) {
 
 static const Pat *compile_transpose(PatternCompiler *c, const Ast *e) {
     const Op *op = op_known(c->r->s, OP_TRANSPOSE);
-    if (strcmp(sym_name(c, e->sym), "T") == 0) return compile_op(c, e, op, e->kid, 1);
+    if (op && strcmp(sym_name(c, e->sym), "T") == 0)
+        return compile_op(c, e, op, e->kid, 1);
     fail(c->r->s, e->at, E_REWRITE, "rules know only the attribute T");
     return NULL;
 }

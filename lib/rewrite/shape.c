@@ -40,7 +40,8 @@ static bool through_transpose(Rewriter *r, const Apply *a, DimSource *p) {
 
 /* An element of a constant shape argument. */
 static bool through_constant(Rewriter *r, const Tensor *shape, DimSource *p) {
-    if (tensor_i64(shape, p->axis) < 0) return false;
+    if (shape->ndim != 1 || !dtype_is_integer(shape->dtype)) return false;
+    if (p->axis >= shape->shape[0] || tensor_i64(shape, p->axis) < 0) return false;
     *p = (DimSource){VAR_NONE, 0, const_int(&r->b, tensor_i64(shape, p->axis))};
     rewriter_grow(r);
     return true;
@@ -67,14 +68,14 @@ static bool through_reduction(Rewriter *r, const Apply *a, DimSource *p) {
         *p = (DimSource){x, p->axis, VAR_NONE}; /* kept dims are known to be 1 */
         return true;
     }
+    if (axis->kind != P_INTS) return false;
     bool taken[MAX_NDIM] = {false};
+    int ndim = var_type(r->g, x)->ndim;
     for (size_t i = 0; i < axis->ints.n; i++)
-        taken[axis->ints.p[i]] = true;
-    int i = 0;
-    for (int left = p->axis; taken[i] || left-- > 0;)
-        i++;
-    *p = (DimSource){x, i, VAR_NONE};
-    return true;
+        taken[axis->ints.p[i] < 0 ? axis->ints.p[i] + ndim : axis->ints.p[i]] = true;
+    for (int i = 0, left = p->axis; i < ndim; i++)
+        if (!taken[i] && left-- == 0) return *p = (DimSource){x, i, VAR_NONE}, true;
+    return false;
 }
 
 static bool through_matmul(Rewriter *r, const Apply *a, DimSource *p) {
@@ -242,7 +243,8 @@ Var rewriter_lift_shape(Rewriter *r, Var v, int axis) {
 static bool lift_all_dims(Rewriter *r, ApplyId id, Var *out) {
     Var x = rewriter_input(r, id, 0), dim[MAX_NDIM];
     const Type *t = var_type(r->g, x);
-    if (t->kind != TYPE_TENSOR || t->ndim == 0) return false;
+    if (t->kind != TYPE_TENSOR || t->ndim == 0 || !op_known(r->s, OP_STACK))
+        return false;
     for (int i = 0; i < t->ndim; i++) {
         dim[i] = t->dim[i] != DIM_UNKNOWN ? shape_of(&r->b, x, i) : lift_dim(r, x, i);
         rewriter_grow(r);
@@ -358,7 +360,7 @@ static bool sink_all_operands(Rewriter *r, ApplyId id, Var *out) {
 bool sink_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     if (!a->op->elemwise || a->nin > 8 || a->nout != 1) return false;
-    if (sink_all_operands(r, id, out)) return true;
+    if (op_known(r->s, OP_BROADCAST_TO) && sink_all_operands(r, id, out)) return true;
     for (size_t i = 0; i < r->g->apply[id].nin && r->g->apply[id].nin > 1; i++)
         if (sink_operand(r, id, i, out)) return true;
     return false;

@@ -89,8 +89,6 @@ bool scan_is_opaque(const Graph *fn) {
     return fn->until == VAR_NONE && (fn->pullback || fn->pushforward);
 }
 
-/* Bodies have no effects here: a loop with effects is left as it is, or its effects are
- * stripped first. */
 static bool inline_scan_body(ScanBuilder *m, const Graph *fn, const Var *in, bool whole,
                              Arena *a, Var *map) {
     Session *s = m->b->s;
@@ -102,6 +100,8 @@ static bool inline_scan_body(ScanBuilder *m, const Graph *fn, const Var *in, boo
         leaf[fn->var[fn->inputs.p[i]].owner] = in[i];
     for (size_t i = 0; i < fn->outputs.n; i++)
         vec_push(s, &want, fn->outputs.p[i].var);
+    for (size_t i = 0; whole && i < fn->effects.n; i++)
+        vec_push(s, &want, fn->apply[fn->effects.p[i]].out);
     if (whole && fn->until != VAR_NONE) vec_push(s, &want, fn->until);
     bool ok = graph_import_over(m->body, fn, want.n, want.p, leaf, true, map);
     vec_free(&want);
@@ -312,6 +312,8 @@ void scan_builder_mark_live(ScanBuilder *m) {
     const Graph *g = m->body;
     ScanLive l = {m, mem_zalloc(m->b->s, g->nvar, 1)};
     mark_body_var(&l, m->until);
+    for (size_t i = 0; i < g->effects.n; i++)
+        mark_body_var(&l, g->apply[g->effects.p[i]].out);
     do
         spread_needs(&l);
     while (mark_needed_states(&l) || mark_needed_dims(&l));
@@ -462,6 +464,8 @@ static bool import_scan_body(ScanFinish *f) {
     Vec(Var) want = {0};
     for (size_t i = 0; i < m->out.n; i++)
         if (m->out.p[i].live) vec_push(f->s, &want, m->out.p[i].made);
+    for (size_t i = 0; i < g->effects.n; i++)
+        vec_push(f->s, &want, g->apply[g->effects.p[i]].out);
     if (m->until != VAR_NONE) vec_push(f->s, &want, m->until);
     bool ok = graph_import(f->fn, g, want.n, want.p, f->leaf, true, map);
     vec_free(&want);

@@ -82,7 +82,7 @@ static bool cast_pull(Pull *p) {
 }
 static bool cast_push(Push *p) {
     DType to = var_type(p->g, p->out[0])->dtype;
-    if (dtype_is_discrete(to)) return true;
+    if (p->tangent[0] == VAR_NONE || dtype_is_discrete(to)) return true;
     p->result[0] = op_cast_to(p->b, p->tangent[0], to);
     return p->result[0] != VAR_NONE;
 }

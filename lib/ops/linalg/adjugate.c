@@ -240,6 +240,7 @@ static bool adjugate_pull(Pull *p) {
 }
 
 static bool adjugate_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     open_svd(&r);
     let_sandwich(&r, "e", "u", "d_a", "v");

@@ -161,6 +161,7 @@ static bool cholesky_pull(Pull *p) {
 
 /* dL = L Phi(L^-1 dA L^-H) */
 static bool cholesky_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     bool lower = prop_bool(p->b->s, p->op, p->props, "lower");
     if (!lower) {

@@ -98,6 +98,7 @@ static bool det_pull(Pull *p) {
 }
 
 static bool det_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     rule_let(&r, "c", "adjugate(a)");
     rule_transpose(&r, "ct", "c");
@@ -122,6 +123,7 @@ static bool slogdet_pull(Pull *p) {
 }
 
 static bool slogdet_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     bool turns = dtype_is_complex(var_type(p->g, p->in[0])->dtype);
     rule_let(&r, "c", "inv(a)");

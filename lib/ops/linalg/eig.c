@@ -145,6 +145,7 @@ static bool eig_pull(Pull *p) {
 }
 
 static bool eig_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     rule_eigen_gaps(&r);
     rule_let(&r, "p", "solve(v, d_a @ v)");
@@ -165,6 +166,7 @@ static bool eigvals_pull(Pull *p) {
 }
 
 static bool eigvals_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     rule_let(&r, "v", "eig(a)[1]");
     rule_let(&r, "p", "solve(v, d_a @ v)");

@@ -137,6 +137,7 @@ static void push_values(Rule *r, const Push *p) {
 }
 
 static bool eigh_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     push_values(&r, p);
     rule_eigen_gaps(&r);
@@ -156,6 +157,7 @@ static bool eigvalsh_pull(Pull *p) {
 }
 
 static bool eigvalsh_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     rule_let(&r, "v", "eigh(a, lower=lower)[1]");
     push_values(&r, p);

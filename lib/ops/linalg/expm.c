@@ -221,6 +221,7 @@ static bool expm_pull(Pull *p) {
 }
 
 static bool expm_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     let_frechet(&r, "d_r", "a", "d_a");
     return rule_result(&r, p, 0, "d_r");

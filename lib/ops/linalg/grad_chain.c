@@ -167,6 +167,12 @@ bool rule_result(Rule *r, const Push *p, size_t o, const char *name) {
     return r->ok;
 }
 
+bool rule_no_tangent(const Push *p) {
+    for (size_t o = 0; o < p->nout; o++)
+        p->result[o] = VAR_NONE;
+    return true;
+}
+
 void rule_eigen_gaps(Rule *r) {
     rule_let(r, "own", "eye(w.shape[-1], dtype=bool)");
     rule_let(r, "gap", "expand_dims(w, -2) - expand_dims(w, -1)");

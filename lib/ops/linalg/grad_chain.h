@@ -64,5 +64,7 @@ void rule_fold(Rule *r, const char *name, const char *of, Half half, bool hermit
  * broadcast. */
 bool rule_grad(Rule *r, const Pull *p, size_t i, const char *name);
 bool rule_result(Rule *r, const Push *p, size_t o, const char *name);
+/* No input has a tangent: every result is disconnected. */
+bool rule_no_tangent(const Push *p);
 
 #endif

@@ -216,6 +216,7 @@ static bool lstsq_push(Push *p) {
     Rule r = rule_push(p);
     bool vector = var_type(p->g, p->in[1])->ndim == 1, da = rule_has(&r, "d_a"),
          db = rule_has(&r, "d_b");
+    if (!da && !db) return rule_no_tangent(p);
     let_lstsq_names(&r, vector);
     rule_let(&r, "p", "pinv(a, rcond=rcond)");
     rule_let(&r, "moved", !da ? "d_b" : db ? "d_b - d_a @ x" : "-(d_a @ x)");

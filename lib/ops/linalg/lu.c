@@ -179,6 +179,7 @@ static void push_factors(Rule *r, MatrixSides k) {
 }
 
 static bool lu_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     push_factors(&r, matrix_sides(p->g, p->in[0]));
     p->result[0] = VAR_NONE;
@@ -206,6 +207,7 @@ static bool lu_factor_pull(Pull *p) {
 
 /* Places both factors in one matrix: L padded to the right, U below. */
 static bool lu_factor_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     MatrixSides k = matrix_sides(p->g, p->in[0]);
     split_names(&r);
@@ -354,6 +356,7 @@ static bool lu_solve_push(Push *p) {
     int64_t trans = prop_int(p->b->s, p->op, p->props, "trans");
     bool vector = var_type(p->g, p->in[2])->ndim == 1, da = rule_has(&r, "d_lu"),
          db = rule_has(&r, "d_b");
+    if (!da && !db) return rule_no_tangent(p);
     if (vector) rule_column(&r, "r"), rule_column(&r, "b");
     if (vector && db) rule_column(&r, "d_b");
     if (da) {

@@ -128,6 +128,7 @@ static bool qr_pull(Pull *p) {
 }
 
 static bool qr_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     int mode = mode_of(p->b->s, p->op, p->props);
     MatrixSides k = matrix_sides(p->g, p->in[0]);

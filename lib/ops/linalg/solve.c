@@ -233,6 +233,7 @@ static bool solve_push(Push *p) {
     Half half = prop_bool(p->b->s, p->op, p->props, "lower") ? HALF_LOWER : HALF_UPPER;
     bool vector = var_type(p->g, p->in[1])->ndim == 1, da = rule_has(&r, "d_a"),
          db = rule_has(&r, "d_b");
+    if (!da && !db) return rule_no_tangent(p);
     if (vector) rule_column(&r, "r");
     if (vector && db) rule_column(&r, "d_b");
     if (da && assume != GENERAL)
@@ -304,6 +305,7 @@ static bool inv_pull(Pull *p) {
 }
 
 static bool inv_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     rule_let(&r, "d_r", "-(r @ d_a @ r)");
     return rule_result(&r, p, 0, "d_r");

@@ -157,6 +157,7 @@ static bool vectors_push(Push *p, Rule *r, MatrixSides k) {
 }
 
 static bool svd_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     bool vectors = prop_bool(p->b->s, p->op, p->props, "compute_uv"),
          full = prop_bool(p->b->s, p->op, p->props, "full_matrices");
     Rule r = rule_push(p);
@@ -256,6 +257,7 @@ static bool pinv_pull(Pull *p) {
 }
 
 static bool pinv_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     rule_hermitian(&r, "rh", "r");
     rule_hermitian(&r, "dh", "d_a");

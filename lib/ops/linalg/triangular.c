@@ -155,6 +155,7 @@ static bool solve_triangular_push(Push *p) {
          unit = prop_bool(p->b->s, p->op, p->props, "unit_diagonal"),
          vector = var_type(p->g, p->in[1])->ndim == 1;
     bool da = rule_has(&r, "d_a"), db = rule_has(&r, "d_b");
+    if (!da && !db) return rule_no_tangent(p);
     if (vector) rule_column(&r, "r");
     if (vector && db) rule_column(&r, "d_b");
     if (da) {

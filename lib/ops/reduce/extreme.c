@@ -59,7 +59,9 @@ static bool extreme_pull(Pull *p) {
 /* The transpose of the pullback: sums the tangents at the ties. */
 static bool extreme_push(Push *p) {
     p->result[0] = VAR_NONE;
-    if (dtype_is_discrete(var_type(p->g, p->out[0])->dtype)) return true;
+    if (p->tangent[0] == VAR_NONE ||
+        dtype_is_discrete(var_type(p->g, p->out[0])->dtype))
+        return true;
     Var is = tie_mask(p->b, p->op, p->props, p->in[0], p->out[0]);
     Var t = is == VAR_NONE ? VAR_NONE : op_call2(p->b, "multiply", is, p->tangent[0]);
     if (t == VAR_NONE) return false;

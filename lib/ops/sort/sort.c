@@ -393,7 +393,9 @@ static bool sort_pull(Pull *p) {
 
 static bool sort_push(Push *p) {
     p->result[0] = VAR_NONE;
-    if (dtype_is_discrete(var_type(p->g, p->out[0])->dtype)) return true;
+    if (p->tangent[0] == VAR_NONE ||
+        dtype_is_discrete(var_type(p->g, p->out[0])->dtype))
+        return true;
     Prop axis = *op_prop(p->b->s, p->op, p->props, "axis");
     return (p->result[0] = take_by_order(
                 p->b, p->tangent[0], order_of(p->b, p->in[0], axis), axis)) != VAR_NONE;

@@ -19,7 +19,7 @@ static uint8_t *find_invariants(const Scan *l) {
         fixed[fn->inputs.p[f->other_in + i]] = 1;
     for (ApplyId a = 0; a < fn->napply; a++) {
         const Apply *ap = &fn->apply[a];
-        bool all = ap->nin > 0;
+        bool all = !ap->serial && ap->nin > 0;
         for (size_t i = 0; all && i < ap->nin; i++)
             all = fixed[apply_in(fn, a)[i]];
         memset(fixed + ap->out, all, ap->nout);
@@ -273,7 +273,8 @@ static Var reduce_rows(PushOut *q, const Apply *a, Var x, int n) {
         for (int k = 0; p[i].kind == P_NONE && k < n; k++)
             axis[count++] = 1 + k;
         for (size_t k = 0; p[i].kind == P_INTS && k < p[i].ints.n; k++)
-            axis[count++] = 1 + p[i].ints.p[k];
+            axis[count++] =
+                1 + (p[i].ints.p[k] < 0 ? p[i].ints.p[k] + n : p[i].ints.p[k]);
         p[i] = PROP_INTS(axis, count);
     }
     if (count == 0) return VAR_NONE;
@@ -303,7 +304,7 @@ static Var apply_to_all_rows(PushOut *q, ApplyId id) {
     const Var *in = apply_in(q->fn, id);
     Var x = q->out.var[in[0]];
     int n = body_rank(q, in[0]);
-    if (a->nout != 1) return VAR_NONE;
+    if (a->nout != 1 || a->serial) return VAR_NONE;
     if (a->op->elemwise) return elementwise_rows(q, a, in);
     if (rw_is(q->l->r, a, OP_MATMUL)) return matmul_rows(q, a, in);
     if (rw_is(q->l->r, a, OP_TRANSPOSE)) return transpose_rows(q, a, x, n);

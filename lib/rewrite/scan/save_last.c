@@ -156,7 +156,8 @@ static bool unroll_one_step(Scan *l, bool *ok) {
     scan_take_apart(l);
     const Graph *fn = l->part.f.fn;
     c = var_const(l->r->g, l->part.arg[0]);
-    if (!c || tensor_i64(c, 0) != 1 || scan_is_opaque(fn)) return false;
+    if (!c || tensor_i64(c, 0) != 1 || fn->effects.n || scan_is_opaque(fn))
+        return false;
     Outside out = outside_new(l);
     for (size_t k = 0; k < l->part.f.nin; k++)
         if ((out.var[fn->inputs.p[k]] = first_step_input(l, k)) == VAR_NONE)

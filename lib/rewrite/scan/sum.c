@@ -174,7 +174,7 @@ static bool take_sum(StepSum *x) {
 static bool push_sums(Scan *l, bool *ok) {
     scan_take_apart(l);
     StepSum x = {.l = l, .fn = l->part.f.fn};
-    if (scan_is_opaque(x.fn) || l->part.f.checkpoint) return false;
+    if (scan_is_opaque(x.fn) || x.fn->effects.n || l->part.f.checkpoint) return false;
     x.uses = count_body_uses(l);
     size_t n = l->part.f.nout, nsum = 0;
     StepSum *sum = NEW_N(l->a, n, StepSum);

@@ -72,7 +72,8 @@ static bool steps_needed(Scan *l, int64_t *most) {
     const Tensor *n = var_const(l->r->g, l->part.arg[0]);
     bool any = false;
     *most = 0;
-    if (f->fn->until != VAR_NONE || f->nseq > MOST_SEQUENCES) return false;
+    if (f->fn->until != VAR_NONE || f->fn->effects.n || f->nseq > MOST_SEQUENCES)
+        return false;
     for (size_t i = 0; i < f->nseq; i++)
         if (!has_rows_for_steps(l, &f->seq[i])) return false;
     for (size_t o = 0; o < f->nout; o++) {
