@@ -441,7 +441,7 @@ bool step_failed(Machine *m, uint32_t step);
 Machine *machine_new(const Plan *p, unsigned depth, Machine *outer);
 bool run_function(Machine *m, uint32_t step);
 Plan *plan_function(const Machine *m, const Graph *fn); /* NULL: diagnosed */
-/* loop.c */
+/* scan.c */
 typedef struct ScanRun ScanRun;
 bool run_scan(Machine *m, uint32_t step);
 void scan_run_free(ScanRun *l); /* NULL is allowed */
