@@ -133,7 +133,7 @@ static bool ggrad_run(Run *r) {
 static const Tool tool = {.name = "ggrad",
                           .brief = "add derivatives to a tensor graph",
                           .operands = "[FILE]",
-                          .formats = "yaml|json|tlg|dot|tree|math",
+                          .formats = IO_FORMAT_NAMES,
                           .opt = options,
                           .nopt = sizeof options / sizeof *options,
                           .settings = sizeof(Ggrad),

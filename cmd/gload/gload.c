@@ -163,7 +163,7 @@ static bool gload_run(Run *r) {
 static const Tool tool = {.name = "gload",
                           .brief = "read, check, convert, edit and show tensor graphs",
                           .operands = "[FILE...]",
-                          .formats = "yaml|json|tlg|dot|tree|math",
+                          .formats = IO_FORMAT_NAMES,
                           .opt = options,
                           .nopt = sizeof options / sizeof *options,
                           .settings = sizeof(Gload),

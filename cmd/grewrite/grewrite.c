@@ -211,7 +211,7 @@ static bool grewrite_run(Run *r) {
 static const Tool tool = {.name = "grewrite",
                           .brief = "rewrite tensor graphs: simplify, stabilise, fuse",
                           .operands = "[FILE]",
-                          .formats = "yaml|json|tlg|dot|tree|math",
+                          .formats = IO_FORMAT_NAMES,
                           .opt = options,
                           .nopt = sizeof options / sizeof *options,
                           .settings = sizeof(Grewrite),

@@ -78,7 +78,7 @@ struct Run {
 struct Tool {
     const char *name, *brief;
     const char *operands; /* "[FILE] [NAME=VALUE...]" */
-    const char *formats;  /* of -O: "yaml|json|tlg|dot|tree|math" */
+    const char *formats;  /* of -O: "text|json"; IO_FORMAT_NAMES if it writes graphs */
     const Opt *opt;       /* without the common ones */
     size_t nopt;
     size_t settings;   /* bytes; its first member is Common */

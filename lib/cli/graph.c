@@ -53,18 +53,7 @@ static void add_step(Run *r, Graph *g) {
 
 /* -O, else the suffix of -o, else YAML to a terminal and tlg elsewhere. */
 static IoFormat pick_format(Run *r, const char *path) {
-    static const struct {
-        const char *name;
-        IoFormat format;
-    } names[] = {{"yaml", IO_YAML}, {"json", IO_JSON}, {"tlg", IO_TLG},
-                 {"dot", IO_DOT},   {"tree", IO_TREE}, {"math", IO_MATH}};
-    const char *p = r->tool->formats;
-    for (int i = 0; i < r->common->format; i++)
-        p = strchr(p, '|') + 1;
-    size_t n = strcspn(p, "|");
-    for (size_t i = 0; r->common->format >= 0 && i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i].name) == n && memcmp(names[i].name, p, n) == 0)
-            return names[i].format;
+    if (r->common->format >= 0) return (IoFormat)(IO_AUTO + 1 + r->common->format);
     IoFormat by_name = io_format_of(path, NULL);
     if (by_name != IO_AUTO) return by_name;
     return strcmp(path, "-") == 0 && isatty(STDOUT_FILENO) ? IO_YAML : IO_TLG;

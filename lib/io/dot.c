@@ -166,7 +166,8 @@ static void write_dot_graph(Dot *d) {
     }
 }
 
-void dot_write(const Graph *main, Str *out) {
+void dot_write(const Graph *main, const WriteOptions *o, Str *out) {
+    (void)o;
     Session *s = main->s;
     Dot d = {.s = s, .out = out};
     str_puts(out, "digraph \"");

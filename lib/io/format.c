@@ -4,27 +4,30 @@
 
 #include <string.h>
 
-static const char *const names[IO_FORMATS] = {"auto", "yaml", "json", "tlg",
-                                              "dot",  "tree", "math"};
+#define FORM_ROW(id, name, suffixes, writer) {name, suffixes},
+static const struct {
+    const char *name, *suffixes; /* separated by spaces */
+} forms[IO_FORMATS] = {{"auto", ""}, IO_FORMS(FORM_ROW)};
 
 const char *io_format_name(IoFormat f) {
-    return names[f];
+    return forms[f].name;
 }
 
-static bool ends_with(const char *p, size_t n, const char *suffix) {
-    size_t m = strlen(suffix);
-    return n > m && memcmp(p + n - m, suffix, m) == 0;
+static bool ends_with(const char *p, size_t n, const char *suffix, size_t nsuffix) {
+    return n > nsuffix && memcmp(p + n - nsuffix, suffix, nsuffix) == 0;
 }
 
 IoFormat io_format_of(const char *path, bool *zstd) {
     size_t n = strlen(path);
-    bool packed = ends_with(path, n, ".zst");
+    bool packed = ends_with(path, n, ".zst", 4);
     if (zstd) *zstd = packed;
     if (packed) n -= 4;
-    if (ends_with(path, n, ".yaml") || ends_with(path, n, ".yml")) return IO_YAML;
-    if (ends_with(path, n, ".json")) return IO_JSON;
-    if (ends_with(path, n, ".tlg")) return IO_TLG;
-    if (ends_with(path, n, ".dot")) return IO_DOT;
+    for (IoFormat f = IO_AUTO + 1; f < IO_FORMATS; f++)
+        for (const char *p = forms[f].suffixes; *p;) {
+            size_t len = strcspn(p, " ");
+            if (ends_with(path, n, p, len)) return f;
+            p += len + strspn(p + len, " ");
+        }
     return IO_AUTO;
 }
 

@@ -7,19 +7,24 @@
 
 #include "lang/expr.h"
 
+/* FORM(ID, name, suffixes, writer): a view is only written, by a function of io_impl.h;
+ * the others have NULL and are read too. -O offers this list, in its order. */
+#define IO_FORMS(FORM)                                                                 \
+    FORM(YAML, "yaml", ".yaml .yml", NULL)                                             \
+    FORM(JSON, "json", ".json", NULL)                                                  \
+    FORM(TLG, "tlg", ".tlg", NULL)                                                     \
+    FORM(DOT, "dot", ".dot", dot_write) /* graphviz */                                 \
+    FORM(TREE, "tree", "", tree_write)  /* a debugprint */                             \
+    FORM(MATH, "math", "", math_write)  /* an infix listing */
+#define IO_FORM_ID(id, name, suffixes, writer) IO_##id,
 typedef enum IoFormat {
     IO_AUTO, /* writing: by the path's suffix, else YAML */
-    IO_YAML,
-    IO_JSON,
-    IO_TLG,
-    IO_DOT,  /* a picture; this and the next two are write-only */
-    IO_TREE, /* a debugprint */
-    IO_MATH, /* an infix listing */
-    IO_FORMATS
+    IO_FORMS(IO_FORM_ID) IO_FORMATS
 } IoFormat;
+#define IO_FORM_NAME(id, name, suffixes, writer) "|" name
+#define IO_FORMAT_NAMES                          (&(IO_FORMS(IO_FORM_NAME))[1]) /* "yaml|json..." */
 const char *io_format_name(IoFormat f); /* "yaml"; "auto" */
-/* By suffix (.yaml .yml .json .tlg .dot, each possibly with .zst); IO_AUTO for any
- * other. zstd may be NULL. */
+/* By suffix, possibly followed by .zst; IO_AUTO for any other. zstd may be NULL. */
 IoFormat io_format_of(const char *path, bool *zstd);
 
 /* ---- reading ---- */

@@ -162,9 +162,10 @@ uint64_t refs_mix(const Refs *r, const char *head, size_t nhead, uint64_t conten
 /* The folder part of a path: "." if there is none. */
 const char *refs_folder_of(Arena *a, const char *path);
 bool text_write(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o);
-void dot_write(const Graph *g, Str *out);
-void tree_write(Graph *g, const WriteOptions *o, Str *out);
-void math_write(Graph *g, Str *out);
+typedef void (*ViewWriter)(const Graph *g, const WriteOptions *o, Str *out);
+void dot_write(const Graph *g, const WriteOptions *o, Str *out);
+void tree_write(const Graph *g, const WriteOptions *o, Str *out);
+void math_write(const Graph *g, const WriteOptions *o, Str *out);
 
 bool io_is_builtin(Session *s, const char *name); /* is an op or a macro, so not
                                                    * available for a function */

@@ -152,7 +152,7 @@ static void write_tree_graph(Tree *t, const Graph *g) {
     }
 }
 
-void tree_write(Graph *main, const WriteOptions *o, Str *out) {
+void tree_write(const Graph *main, const WriteOptions *o, Str *out) {
     Tree t = {.s = main->s, .out = out, .a = arena_new(main->s), .o = o};
     write_tree_graph(&t, main);
     for (size_t i = 0; i < main->functions.n; i++) {

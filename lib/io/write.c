@@ -15,14 +15,12 @@ static int level_for(const char *path, const WriteOptions *o) {
     return o->zstd ? o->zstd : zst;
 }
 
-static bool write_picture(Graph *g, IoFormat f, Sink *k, const WriteOptions *o) {
+#define VIEW_WRITER(id, name, suffixes, writer) writer,
+static const ViewWriter view_writers[IO_FORMATS] = {NULL, IO_FORMS(VIEW_WRITER)};
+
+static bool write_view(Graph *g, IoFormat f, Sink *k, const WriteOptions *o) {
     Str b = STR(g->s);
-    if (f == IO_DOT)
-        dot_write(g, &b);
-    else if (f == IO_TREE)
-        tree_write(g, o, &b);
-    else
-        math_write(g, &b);
+    view_writers[f](g, o, &b);
     sink_add(k, str_text(&b), b.n);
     str_free(&b);
     return true;
@@ -35,7 +33,7 @@ static bool is_text_format(IoFormat f) {
 static bool write_as(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o) {
     bool ok = f == IO_TLG         ? tlg_write(g, k, o)
               : is_text_format(f) ? text_write(g, f, refs, k, o)
-                                  : write_picture(g, f, k, o);
+                                  : write_view(g, f, k, o);
     return sink_close(k) && ok;
 }
 
