@@ -22,7 +22,7 @@ typedef struct LambdaScope {
 
 typedef struct Definition {
     const Ast *ast;
-    enum { DEF_WAITS, DEF_OPEN, DEF_DONE } state;
+    bool done; /* compiled */
 } Definition;
 
 typedef enum Infix {

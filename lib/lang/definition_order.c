@@ -1,10 +1,9 @@
-/* Sorts definitions by dependence: a depth-first walk with an explicit stack, so that
- * neither the number of definitions nor the length of a chain matters. */
+/* Compiles definitions in the order of dependence. The walk has an explicit stack, so
+ * that neither the number of definitions nor the depth of an expression matters. */
+#include "base/toposort.h"
 #include "lang/compile_impl.h"
 
 #include <string.h>
-
-typedef Vec(uint32_t) Deps;
 
 /* ---- names used by an expression ---- */
 
@@ -16,11 +15,15 @@ typedef struct LambdaShadow {
     const Ast *lambda;
     const struct LambdaShadow *up;
 } LambdaShadow;
-typedef struct NameWalk {
+/* The definitions that an expression needs, directly or through others. */
+typedef struct DefinitionOrder {
     Compiler *c;
     Vec(NameVisit) todo;
-    Deps deps; /* dependences found */
-} NameWalk;
+    Vec(uint32_t) wanted; /* those that are yet to be compiled */
+    Map place;            /* definition -> its place in this list */
+    Vec(uint32_t) need;   /* places that the wanted ones need, one after the other */
+    Vec(uint32_t) first;  /* by place: where its part of `need` begins */
+} DefinitionOrder;
 
 static bool is_shadowed(const LambdaShadow *k, Sym name) {
     for (; k; k = k->up)
@@ -29,11 +32,14 @@ static bool is_shadowed(const LambdaShadow *k, Sym name) {
     return false;
 }
 
-static void add_dependence(NameWalk *w, Sym name, const LambdaShadow *shadow) {
-    uint64_t d;
-    if (!map_get(&w->c->definition, name, &d) || w->c->defs.p[d].state == DEF_DONE)
-        return;
-    if (!is_shadowed(shadow, name)) vec_push(w->c->s, &w->deps, (uint32_t)d);
+static void want_definition(DefinitionOrder *r, uint64_t d) {
+    uint64_t place = r->wanted.n;
+    if (r->c->defs.p[d].done) return;
+    if (!map_get(&r->place, d, &place)) {
+        map_put(&r->place, d, place);
+        vec_push(r->c->s, &r->wanted, (uint32_t)d);
+    }
+    vec_push(r->c->s, &r->need, (uint32_t)place);
 }
 
 /* A called name refers to a definition only if no function has that name. */
@@ -44,45 +50,34 @@ static bool is_callable_name(Compiler *c, Sym name) {
            graph_function(c->b->g, name);
 }
 
-static void visit_ast(NameWalk *w, NameVisit v) {
+static void want_name(DefinitionOrder *r, const Ast *e, const LambdaShadow *shadow) {
+    uint64_t d;
+    if (!map_get(&r->c->definition, e->sym, &d) || is_shadowed(shadow, e->sym)) return;
+    if (e->kind == AST_NAME || !is_callable_name(r->c, e->sym)) want_definition(r, d);
+}
+
+static void visit_ast(DefinitionOrder *r, NameVisit v) {
     const Ast *e = v.ast;
     size_t first = 0;
-    if (e->kind == AST_NAME) add_dependence(w, e->sym, v.shadow);
-    if ((e->kind == AST_CALL || e->kind == AST_METHOD) &&
-        map_get(&w->c->definition, e->sym, NULL) && !is_callable_name(w->c, e->sym))
-        add_dependence(w, e->sym, v.shadow);
+    if (e->kind == AST_NAME || e->kind == AST_CALL || e->kind == AST_METHOD)
+        want_name(r, e, v.shadow);
     if (e->kind == AST_LAMBDA) {
-        LambdaShadow *inner = NEW(w->c->tmp, LambdaShadow);
+        LambdaShadow *inner = NEW(r->c->tmp, LambdaShadow);
         *inner = (LambdaShadow){e, v.shadow};
         v.shadow = inner;
         first = e->nkid - 1;
     }
     for (size_t i = e->nkid; i-- > first;)
-        if (e->kid[i]) vec_push(w->c->s, &w->todo, ((NameVisit){e->kid[i], v.shadow}));
+        if (e->kid[i]) vec_push(r->c->s, &r->todo, ((NameVisit){e->kid[i], v.shadow}));
 }
 
-static void collect_used_names(NameWalk *w, const Ast *e) {
-    vec_push(w->c->s, &w->todo, ((NameVisit){e, NULL}));
-    while (w->todo.n > 0)
-        visit_ast(w, w->todo.p[--w->todo.n]);
+static void want_used_names(DefinitionOrder *r, const Ast *e) {
+    vec_push(r->c->s, &r->todo, ((NameVisit){e, NULL}));
+    while (r->todo.n > 0)
+        visit_ast(r, r->todo.p[--r->todo.n]);
 }
 
-static void free_name_walk(NameWalk *w) {
-    vec_free(&w->todo);
-    vec_free(&w->deps);
-}
-
-/* ---- the walk ---- */
-
-typedef struct OpenDefinition {
-    uint32_t def;
-    size_t first, next; /* its part of the list of dependences */
-} OpenDefinition;
-typedef struct DefinitionOrder {
-    Compiler *c;
-    Vec(OpenDefinition) open;
-    NameWalk walk; /* each open definition has a part of its list */
-} DefinitionOrder;
+/* ---- sorting and compiling ---- */
 
 static const Ast *definition_value(const Ast *e) {
     return e->kid[e->nkid - 1];
@@ -92,30 +87,20 @@ static Sym definition_name(const Ast *e) {
     return e->kind == AST_ANNOT ? e->sym : e->kid[0]->sym;
 }
 
-static void open_definition(DefinitionOrder *r, uint32_t d) {
-    r->c->defs.p[d].state = DEF_OPEN;
-    size_t n = r->walk.deps.n;
-    vec_push(r->c->s, &r->open, ((OpenDefinition){d, n, n}));
-    collect_used_names(&r->walk, definition_value(r->c->defs.p[d].ast));
-}
-
-static bool fail_cycle(DefinitionOrder *r, uint32_t d) {
+/* The wanted definitions at these places need each other, each the next. */
+static bool fail_cycle(const DefinitionOrder *r, uint32_t n, const uint32_t *place) {
     enum { SHOWN = 8 };
     Compiler *c = r->c;
-    size_t i = r->open.n;
-    while (r->open.p[i - 1].def != d)
-        i--;
     Str b = STR(c->s);
-    size_t n = r->open.n - (i - 1);
     for (size_t k = 0; k < n; k++) {
         if (n > SHOWN && k == SHOWN / 2) {
             str_puts(&b, "... -> ");
             k = n - SHOWN / 2;
         }
-        const Ast *e = c->defs.p[r->open.p[i - 1 + k].def].ast;
+        const Ast *e = c->defs.p[r->wanted.p[place[k]]].ast;
         str_printf(&b, "%s -> ", sym_text(c->s, definition_name(e)));
     }
-    const Ast *e = c->defs.p[d].ast;
+    const Ast *e = c->defs.p[r->wanted.p[*place]].ast;
     str_puts(&b, sym_text(c->s, definition_name(e)));
     fail(c->s, e->at, E_CYCLE, "%s: %s",
          n == 1 ? "the name is defined by itself"
@@ -125,60 +110,49 @@ static bool fail_cycle(DefinitionOrder *r, uint32_t d) {
     return false;
 }
 
-/* Opens the next definition that the innermost open one needs, or compiles that one. */
-static bool advance_innermost(DefinitionOrder *r) {
+static bool compile_in_order(DefinitionOrder *r, const uint32_t *place) {
     Compiler *c = r->c;
-    OpenDefinition *top = &r->open.p[r->open.n - 1];
-    if (top->next < r->walk.deps.n) {
-        uint32_t d = r->walk.deps.p[top->next++];
-        if (c->defs.p[d].state == DEF_OPEN) return fail_cycle(r, d);
-        if (c->defs.p[d].state == DEF_WAITS) open_definition(r, d);
-        return true;
+    for (size_t i = 0; i < r->wanted.n; i++) {
+        uint32_t d = r->wanted.p[place[i]];
+        if (!c->busy) arena_reset(c->tmp);
+        if (!compile_definition(c, c->defs.p[d].ast)) return false;
+        c->defs.p[d].done = true;
     }
-    r->walk.deps.n = top->first;
-    Definition *def = &c->defs.p[top->def];
-    r->open.n--;
-    if (!c->busy) arena_reset(c->tmp);
-    if (!compile_definition(c, def->ast)) return false;
-    def->state = DEF_DONE;
     return true;
 }
 
-/* Compiles definition d and all it needs. The stacks of *r are left for reuse. */
-static bool compile_with_needs(DefinitionOrder *r, uint32_t d) {
-    Compiler *c = r->c;
-    bool ok = true;
-    if (c->defs.p[d].state == DEF_DONE) return true;
-    open_definition(r, d);
-    while (ok && r->open.n > 0)
-        ok = advance_innermost(r);
-    for (size_t i = 0; i < r->open.n; i++)
-        c->defs.p[r->open.p[i].def].state = DEF_WAITS;
+/* Compiles the wanted definitions and all that they need. Frees *r. */
+static bool compile_wanted(DefinitionOrder *r) {
+    Session *s = r->c->s;
+    uint32_t circle;
+    r->need.n = 0;
+    vec_push(s, &r->first, 0);
+    for (size_t i = 0; i < r->wanted.n; i++) {
+        want_used_names(r, definition_value(r->c->defs.p[r->wanted.p[i]].ast));
+        vec_push(s, &r->first, (uint32_t)r->need.n);
+    }
+    uint32_t n = (uint32_t)r->wanted.n, *order = mem_alloc(s, n * sizeof *order);
+    bool ok = toposort(s, n, r->first.p, r->need.p, order, &circle)
+                  ? compile_in_order(r, order)
+                  : fail_cycle(r, circle, order);
+    mem_free(order);
+    map_free(&r->place);
+    vec_free(&r->todo);
+    vec_free(&r->wanted);
+    vec_free(&r->need);
+    vec_free(&r->first);
     return ok;
-}
-
-static void free_definition_order(DefinitionOrder *r) {
-    vec_free(&r->open);
-    free_name_walk(&r->walk);
 }
 
 bool compile_needed(Compiler *c, const Ast *e) {
-    NameWalk w = {.c = c};
-    DefinitionOrder r = {.c = c, .walk = {.c = c}};
-    bool ok = true;
-    collect_used_names(&w, e);
-    for (size_t i = 0; i < w.deps.n && ok; i++)
-        ok = compile_with_needs(&r, w.deps.p[i]);
-    free_name_walk(&w);
-    free_definition_order(&r);
-    return ok;
+    DefinitionOrder r = {.c = c, .place = MAP(c->s)};
+    want_used_names(&r, e);
+    return compile_wanted(&r);
 }
 
 bool compiler_run(Compiler *c) {
-    DefinitionOrder r = {.c = c, .walk = {.c = c}};
-    bool ok = true;
-    for (uint32_t d = 0; ok && d < c->defs.n; d++)
-        ok = compile_with_needs(&r, d);
-    free_definition_order(&r);
-    return ok;
+    DefinitionOrder r = {.c = c, .place = MAP(c->s)};
+    for (size_t d = 0; d < c->defs.n; d++)
+        want_definition(&r, d);
+    return compile_wanted(&r);
 }

@@ -2,13 +2,12 @@
  * in range, inputs before outputs), then the calls between functions, then the types,
  * by running each rule again. After that the rest of the library may trust the
  * graph. */
+#include "base/toposort.h"
 #include "op/infer.h"
 #include "op/op_impl.h"
 #include "value/class.h"
 
 #include <string.h>
-
-enum { MAX_NESTING = 200 }; /* of functions that call functions */
 
 static bool fail_bad_form(const Graph *g, const char *what, unsigned number) {
     return fail(g->s, NOWHERE, E_FORMAT,
@@ -86,68 +85,38 @@ static bool check_structure(const Graph *g) {
 
 /* ---- recursion ---- */
 
-typedef struct CallVisit {
-    Graph *fn;
-    ApplyId a;     /* current position */
-    uint32_t prop; /* of a: the next one to check */
-} CallVisit;
+typedef Vec(uint32_t) Callees;
 
-/* Follows calls depth first, on an explicit stack. state: 1 open, 2 done. */
-typedef struct CallWalk {
-    Graph *main;
-    Map state; /* sym -> 1, 2 */
-    Vec(CallVisit) stack;
-} CallWalk;
-
-static bool enter_function(CallWalk *w, Graph *fn) {
-    uint64_t state = 0;
-    map_get(&w->state, fn->name, &state);
-    if (state == 2) return true;
-    const char *name = sym_text(w->main->s, fn->name);
-    if (state == 1)
-        return fail(w->main->s, NOWHERE, E_CYCLE, "function %s calls itself", name);
-    if (w->stack.n >= MAX_NESTING)
-        return fail(w->main->s, NOWHERE, E_LIMIT,
-                    "functions call each other more than %d deep, at %s", MAX_NESTING,
-                    name);
-    map_put(&w->state, fn->name, 1);
-    vec_push(w->main->s, &w->stack, ((CallVisit){fn, 0, 0}));
-    return true;
-}
-
-/* Advances the function on top of the stack by one step. */
-static bool follow_next_call(CallWalk *w) {
-    CallVisit *v = &w->stack.p[w->stack.n - 1];
-    if (v->a == v->fn->napply) {
-        map_put(&w->state, v->fn->name, 2);
-        w->stack.n--;
-        return true;
+static void add_callees(const Graph *fn, const Map *number, Callees *out) {
+    for (ApplyId a = 0; a < fn->napply; a++) {
+        const Props *p = fn->apply[a].props;
+        for (size_t i = 0; i < p->n; i++) {
+            uint64_t callee;
+            if (p->p[i].kind == P_GRAPH && map_get(number, p->p[i].sym, &callee))
+                vec_push(fn->s, out, (uint32_t)callee);
+        }
     }
-    const Props *p = v->fn->apply[v->a].props;
-    if (v->prop == p->n) {
-        v->a++;
-        v->prop = 0;
-        return true;
+}
+
+static bool check_calls(const Graph *main) {
+    Session *s = main->s;
+    uint32_t n = (uint32_t)main->functions.n, circle;
+    uint32_t *first = mem_zalloc(s, 2 * (size_t)n + 1, sizeof *first),
+             *order = first + n + 1;
+    Map number = MAP(s);
+    Callees callees = {0};
+    for (uint32_t i = 0; i < n; i++)
+        map_put(&number, main->functions.p[i]->name, i);
+    for (uint32_t i = 0; i < n; i++) {
+        add_callees(main->functions.p[i], &number, &callees);
+        first[i + 1] = (uint32_t)callees.n;
     }
-    const Prop *x = &p->p[v->prop++];
-    Graph *fn = x->kind == P_GRAPH ? graph_function(w->main, x->sym) : NULL;
-    return !fn || enter_function(w, fn);
-}
-
-static bool follow_calls_from(CallWalk *w, Graph *fn) {
-    if (!enter_function(w, fn)) return false;
-    while (w->stack.n > 0)
-        if (!follow_next_call(w)) return false;
-    return true;
-}
-
-static bool check_calls(Graph *main) {
-    CallWalk w = {.main = main, .state = MAP(main->s)};
-    bool ok = true;
-    for (size_t i = 0; ok && i < main->functions.n; i++)
-        ok = follow_calls_from(&w, main->functions.p[i]);
-    map_free(&w.state);
-    vec_free(&w.stack);
+    bool ok = toposort(s, n, first, callees.p, order, &circle) ||
+              fail(s, NOWHERE, E_CYCLE, "function %s calls itself",
+                   sym_text(s, main->functions.p[*order]->name));
+    mem_free(first);
+    map_free(&number);
+    vec_free(&callees);
     return ok;
 }
 

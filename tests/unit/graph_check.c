@@ -143,29 +143,21 @@ static void damaged(void) {
     }
 }
 
+/* What runs functions limits how deep they call each other; a graph may hold any. */
 static void deep_calls(void) {
     Str b = STR(s);
     str_puts(&b, "thunkline: 1\nfunctions:\n"
                  "  f0: {inputs: {a: float64}, outputs: {r: a + 1.0}}\n");
-    for (int i = 1; i < 200; i++)
+    for (int i = 1; i < 1000; i++)
         str_printf(&b, "  f%d: {inputs: {a: float64}, outputs: {r: f%d(a)}}\n", i,
                    i - 1);
     Graph *g = whole(b.p, b.n);
-    graph_free(g);
-    str_puts(&b, "  f200: {inputs: {a: float64}, outputs: {r: f199(a)}}\n"
-                 "  aa: {inputs: {a: float64}, outputs: {r: f200(a)}}\n");
-    g = io_read_mem(s, "m.yaml", b.p, b.n, NULL);
-    CHECK(g != NULL, "%s", g ? "" : diag_first_error(s)->text);
-    if (g) {
+    if (g) { /* also if it comes before those it calls */
         Graph *last = g->functions.p[g->functions.n - 1];
         memmove(g->functions.p + 1, g->functions.p,
                 (g->functions.n - 1) * sizeof(Graph *));
         g->functions.p[0] = last;
-        CHECK(!graph_check(g));
-        const Diag *d = diag_first_error(s);
-        CHECK(d && d->code == E_LIMIT && strstr(d->text, "more than 200 deep"), "%s",
-              d ? d->text : "");
-        diag_clear(s);
+        CHECK(graph_check(g));
     }
     graph_free(g);
     str_free(&b);
