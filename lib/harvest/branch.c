@@ -8,17 +8,11 @@
 enum { TOP = 0 };
 static const uint32_t nowhere_yet = UINT32_MAX;
 
-/* An ifelse; its branches are nodes `node` and node + 1. */
-struct IfelseChoice {
-    Branches *b;
-    ApplyId id;
-    uint32_t node;
-};
-/* A branch. Node 0 is TOP, which belongs to no branch. */
+/* A branch, or, as number 0, TOP. Both branches of an ifelse follow each other; later
+ * ifelses come first. */
 typedef struct BranchNode {
-    IfelseChoice *choice;
     uint32_t up, depth;
-    Level *level;
+    Level *level; /* NULL: nothing is sown there yet */
 } BranchNode;
 struct Branches {
     Session *s;
@@ -27,8 +21,7 @@ struct Branches {
     const Graph *src;
     uint32_t *of; /* by Apply: its branch */
     Vec(BranchNode) node;
-    const Var *map; /* by variable of src: its replacement, once walked */
-    ApplyId done;   /* the walk has passed every Apply before this one */
+    size_t ahead; /* nodes of the ifelses that the walk has not passed, and TOP */
 };
 
 static bool is_ifelse(const Graph *g, ApplyId a) {
@@ -47,13 +40,11 @@ static uint32_t common_branch(const Branches *b, uint32_t x, uint32_t y) {
 }
 
 /* Adds both branches of an ifelse; returns the number of the first. */
-static uint32_t add_choice(Branches *b, ApplyId id, uint32_t up) {
-    IfelseChoice *c = NEW(b->arena, IfelseChoice);
-    *c = (IfelseChoice){b, id, (uint32_t)b->node.n};
-    BranchNode n = {c, up, b->node.p[up].depth + 1, NULL};
+static uint32_t add_branches(Branches *b, uint32_t up) {
+    BranchNode n = {up, b->node.p[up].depth + 1, NULL};
     vec_push(b->s, &b->node, n);
     vec_push(b->s, &b->node, n);
-    return c->node;
+    return (uint32_t)b->node.n - 2;
 }
 
 static void assign_branch(Branches *b, ApplyId a, uint32_t *at) {
@@ -72,7 +63,7 @@ static void assign_branch(Branches *b, ApplyId a, uint32_t *at) {
         return;
     }
     size_t n = (r->nin - 1u) / 2;
-    uint32_t first = add_choice(b, a, mine);
+    uint32_t first = add_branches(b, mine);
     at[in[0]] = common_branch(b, at[in[0]], mine);
     for (size_t i = 0; i < 2 * n; i++)
         at[in[1 + i]] = common_branch(b, at[in[1 + i]], first + (i >= n));
@@ -111,7 +102,7 @@ static Branches *find_branches(Session *s, Arena *arena, const Graph *src, Apply
     Branches *b = NEW(arena, Branches);
     *b = (Branches){.s = s, .arena = arena, .src = src};
     b->of = NEW_N(arena, src->napply, uint32_t);
-    vec_push(s, &b->node, ((BranchNode){NULL, TOP, 0, NULL}));
+    vec_push(s, &b->node, ((BranchNode){TOP, 0, NULL}));
     uint32_t *at = NEW_N(arena, src->nvar, uint32_t);
     memset(at, 0xFF, src->nvar * sizeof *at);
     for (size_t i = 0; i < nroot; i++)
@@ -126,12 +117,11 @@ static Branches *find_branches(Session *s, Arena *arena, const Graph *src, Apply
 }
 
 Branches *branches_new(HarvestWalk *w, Level *top, const Graph *src, ApplyId from,
-                       const uint8_t *live, const Var *root, size_t nroot,
-                       const Var *map) {
+                       const uint8_t *live, const Var *root, size_t nroot) {
     Branches *b = find_branches(w->b->s, w->arena, src, from, live, root, nroot);
     if (!b) return NULL;
     b->w = w;
-    b->map = map;
+    b->ahead = b->node.n;
     b->node.p[TOP].level = top;
     return b;
 }
@@ -156,156 +146,103 @@ size_t branches_most(const Graph *fn, const uint8_t *live, const Var *root,
     return most;
 }
 
-/* Numbers 1 and 2 are twins, 3 and 4, and so on. */
-static uint32_t twin_branch(uint32_t k) {
-    return ((k - 1) ^ 1) + 1;
-}
-
+/* The level of branch k; makes those of both branches of its ifelse. */
 static Level *branch_level(Branches *b, uint32_t k) {
     BranchNode *n = &b->node.p[k];
     if (n->level) return n->level;
-    Level *l = NEW(b->arena, Level), *up = branch_level(b, n->up),
-          *twin = b->node.p[twin_branch(k)].level;
-    *l = (Level){.up = up,
-                 .scope = up->scope,
-                 .loop = up->loop,
-                 .choice = n->choice,
-                 .twin = twin};
-    if (twin) twin->twin = l;
-    return n->level = l;
+    Level *up = branch_level(b, n->up), *pair = NEW_N(b->arena, 2, Level);
+    uint32_t first = (k - 1) / 2 * 2 + 1;
+    for (uint32_t i = 0; i < 2; i++) {
+        pair[i] = (Level){
+            .up = up, .scope = up->scope, .loop = up->loop, .twin = &pair[1 - i]};
+        b->node.p[first + i].level = &pair[i];
+    }
+    return n->level;
 }
 
 Level *branches_level(Branches *b, Level *top, ApplyId a) {
-    if (!b) return top;
-    b->done = a;
-    return branch_level(b, b->of[a]);
+    return b ? branch_level(b, b->of[a]) : top;
 }
 
 /* ---- merging the two branches ---- */
-static bool fail_missing_sow(const Branches *b, ApplyId id, const SowEntry *e,
-                             const char *where) {
-    Session *s = b->s;
-    fail(s, b->src->origin[id].at, E_NAME,
-         "both branches of an ifelse must sow the same names: %s is missing in the %s "
-         "branch",
-         sym_text(s, e->name), where);
-    return note(s, e->at, "it is sown here");
-}
-
 static bool check_same_sows(const Branches *b, ApplyId id, const Level *x,
                             const Level *y, const char *where) {
-    for (size_t i = 0; x && i < x->entry.n; i++)
-        if (!level_find(y, x->entry.p[i].name))
-            return fail_missing_sow(b, id, &x->entry.p[i], where);
+    Session *s = b->s;
+    for (size_t i = 0; i < x->entry.n; i++) {
+        const SowEntry *e = &x->entry.p[i];
+        if (level_find(y, e->name)) continue;
+        fail(s, b->src->origin[id].at, E_NAME,
+             "both branches of an ifelse must sow the same names: %s is missing in the "
+             "%s branch",
+             sym_text(s, e->name), where);
+        return note(s, e->at, "it is sown here");
+    }
     return true;
+}
+
+static bool check_same_times(const Branches *b, const SowEntry *x, const SowEntry *y) {
+    Session *s = b->s;
+    bool last = sow_keeps_last(x->mode) && sow_keeps_last(y->mode);
+    if (x->mode != y->mode && !last)
+        return fail(s, y->at, E_DUPLICATE,
+                    "both branches of an ifelse must sow %s in the same mode",
+                    sym_text(s, x->name));
+    return x->part.n == y->part.n ||
+           fail(s, y->at, E_DUPLICATE,
+                "both branches of an ifelse must sow %s equally often, not %zu and %s",
+                sym_text(s, x->name), x->part.n, str_counted(s, y->part.n, "time"));
 }
 
 /* An ifelse on the same condition that selects one of two parts; VAR_NONE:
  * diagnosed. */
-static Var ifelse_of_parts(const Branches *b, ApplyId id, const SowEntry *x,
+static Var ifelse_of_parts(const Branches *b, Var condition, const SowEntry *x,
                            const SowPart *then, const SowPart *other) {
     Session *s = b->s;
-    Builder *to = b->w->b;
-    Var in[] = {b->map[apply_in(b->src, id)[0]], then->var, other->var};
-    Origin was = to->from;
-    to->from.at = b->src->origin[id].at;
-    Var v = op_apply1(to, op_known(s, OP_IFELSE), NULL, 3, in);
-    to->from = was;
+    Var in[] = {condition, then->var, other->var};
+    Var v = op_apply1(b->w->b, op_known(s, OP_IFELSE), NULL, 3, in);
     if (v == VAR_NONE)
         note(s, x->at, "both branches must sow %s with one type", sym_text(s, x->name));
     return v;
 }
 
-static bool keeps_last_sow(SowMode m) {
-    return m == SOW_CLOBBER || m == SOW_COND;
-}
-
-/* Merges one name into its slot at the enclosing level, unless a later sow has taken
- * the slot. */
-static bool merge_entries(const Branches *b, const IfelseChoice *c, const SowEntry *x,
-                          const SowEntry *y) {
-    Session *s = b->s;
-    if (x->mode != y->mode && !(keeps_last_sow(x->mode) && keeps_last_sow(y->mode)))
-        return fail(s, y->at, E_DUPLICATE,
-                    "both branches of an ifelse must sow %s in the same mode",
-                    sym_text(s, x->name));
-    if (x->part.n != y->part.n)
-        return fail(s, y->at, E_DUPLICATE,
-                    "both branches of an ifelse must sow %s equally often, not %zu and "
-                    "%s",
-                    sym_text(s, x->name), x->part.n, str_counted(s, y->part.n, "time"));
-    Level *around = branch_level(c->b, b->node.p[c->node].up);
+/* Fills the slots of a name at the enclosing level, unless a later sow has taken
+ * them. */
+static bool fill_slots(const Branches *b, Var condition, const Level *then,
+                       const SowEntry *x, const SowEntry *y) {
     for (size_t k = 0; k < x->part.n; k++) {
         const SowPart *p = &x->part.p[k];
-        SowPart *place = &level_find(around, x->name)->part.p[p->slot];
-        if (place->by != c || place->var != VAR_NONE || p->var == VAR_NONE) continue;
-        if ((place->var = ifelse_of_parts(b, c->id, x, p, &y->part.p[k])) == VAR_NONE)
-            return false;
-        place->array = p->array;
+        SowPart *slot = &level_find(then->up, x->name)->part.p[p->slot];
+        if (!sow_is_of_branch(slot, then) || p->var == VAR_NONE) continue;
+        slot->var = ifelse_of_parts(b, condition, x, p, &y->part.p[k]);
+        slot->array = p->array;
+        if (slot->var == VAR_NONE) return false;
     }
     return true;
 }
 
-static bool merge_choice(const Branches *b, const IfelseChoice *c) {
-    const Level *x = b->node.p[c->node].level, *y = b->node.p[c->node + 1].level;
-    if (!check_same_sows(b, c->id, x, y, "else") ||
-        !check_same_sows(b, c->id, y, x, "then"))
+bool branches_pass(Branches *b, ApplyId a, const Var *map) {
+    if (!b || !is_ifelse(b->src, a)) return true;
+    b->ahead -= 2;
+    const Level *x = b->node.p[b->ahead].level, *y = b->node.p[b->ahead + 1].level;
+    if (!x) return true;
+    if (!check_same_sows(b, a, x, y, "else") || !check_same_sows(b, a, y, x, "then"))
         return false;
-    for (size_t i = 0; x && i < x->entry.n; i++) {
-        const SowEntry *same = level_find(y, x->entry.p[i].name);
-        if (same && !merge_entries(b, c, &x->entry.p[i], same)) return false;
+    for (size_t i = 0; i < x->entry.n; i++) {
+        const SowEntry *e = &x->entry.p[i], *same = level_find(y, e->name);
+        if (!check_same_times(b, e, same) ||
+            !fill_slots(b, map[apply_in(b->src, a)[0]], x, e, same))
+            return false;
     }
     return true;
 }
 
-/* Merges one name, which either branch may lack: diagnosed. */
-static bool merge_name(const Branches *b, const IfelseChoice *c, Sym name) {
-    const SowEntry *x = level_find(b->node.p[c->node].level, name),
-                   *y = level_find(b->node.p[c->node + 1].level, name);
-    if (!x && !y) return true;
-    if (!y) return fail_missing_sow(b, c->id, x, "else");
-    if (!x) return fail_missing_sow(b, c->id, y, "then");
-    return merge_entries(b, c, x, y);
-}
-
-/* Inner ifelses have higher numbers, so they merge before the outer ones that use
- * them. */
-Var branches_chosen(const IfelseChoice *c, Sym name, SowPart *place, Span at) {
-    const Branches *b = c->b;
-    Session *s = b->s;
-    if (c->id >= b->done) {
-        fail(s, at, E_DUPLICATE,
-             "%s is sown on a condition amid the branches of an ifelse that sow it",
-             sym_text(s, name));
-        note(s, NOWHERE, "with key= what the ifelse gives it comes after that");
-        return VAR_NONE;
-    }
-    for (uint32_t k = (uint32_t)b->node.n - 2; k > c->node; k -= 2)
-        if (b->node.p[k].choice->id < b->done &&
-            !merge_name(b, b->node.p[k].choice, name))
-            return VAR_NONE;
-    const SowEntry *x = level_find(b->node.p[c->node].level, name),
-                   *y = level_find(b->node.p[c->node + 1].level, name);
-    if (!merge_name(b, c, name)) return VAR_NONE;
-    if (place->var == VAR_NONE) /* otherwise the slot already has its value */
-        place->var = ifelse_of_parts(b, c->id, x, &x->part.p[0], &y->part.p[0]);
-    return place->var;
-}
-
-static void free_branch_level(Level *l) {
-    for (size_t i = 0; l && i < l->entry.n; i++)
-        vec_free(&l->entry.p[i].part);
-    if (l) vec_free(&l->entry);
-}
-
-bool branches_close(Branches *b, bool ok) {
-    if (!b) return ok;
-    for (size_t k = b->node.n; k > 1; k -= 2) {
-        const BranchNode *then = &b->node.p[k - 2], *other = &b->node.p[k - 1];
-        if (ok && (then->level || other->level)) ok = merge_choice(b, then->choice);
-        free_branch_level(then->level);
-        free_branch_level(other->level);
+void branches_close(Branches *b) {
+    if (!b) return;
+    for (size_t k = 1; k < b->node.n; k++) {
+        Level *l = b->node.p[k].level;
+        for (size_t i = 0; l && i < l->entry.n; i++)
+            vec_free(&l->entry.p[i].part);
+        if (l) vec_free(&l->entry);
     }
     vec_free(&b->node);
-    return ok;
 }

@@ -10,18 +10,19 @@ typedef struct Branches Branches;
  * nothing reads its result, so this marks it and what it needs as live. */
 void branches_wake(const Graph *g, Arena *arena, ApplyId from, uint8_t *live);
 /* Covers the live Applies of src from `from` on. root: variables needed whichever
- * branch is taken; map: by variable, its replacement once walked. NULL: no ifelse, so
- * no branches. */
+ * branch is taken. NULL: no ifelse, so no branches. */
 Branches *branches_new(HarvestWalk *w, Level *top, const Graph *src, ApplyId from,
-                       const uint8_t *live, const Var *root, size_t nroot,
-                       const Var *map);
+                       const uint8_t *live, const Var *root, size_t nroot);
 /* The most that times[a] can add up to in one run of a function: each ifelse counts its
  * larger branch. */
 size_t branches_most(const Graph *fn, const uint8_t *live, const Var *root,
                      size_t nroot, const size_t *times);
-/* The level of Apply a, the one now being walked. */
+/* The level of Apply a, which is walked next. */
 Level *branches_level(Branches *b, Level *top, ApplyId a);
-/* Merges what each branch reaped into the enclosing levels. Frees b. */
-bool branches_close(Branches *b, bool ok);
+/* The walk has passed Apply a. If that is an ifelse, all sows of its branches came
+ * before: merges what they reaped into the enclosing level. map: by variable of src,
+ * its replacement. */
+bool branches_pass(Branches *b, ApplyId a, const Var *map);
+void branches_close(Branches *b);
 
 #endif

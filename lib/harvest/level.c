@@ -53,9 +53,8 @@ static SowEntry *find_or_add_entry(HarvestWalk *w, Level *l, Sym name, SowMode m
 }
 
 static bool modes_may_share(SowMode a, SowMode b) {
-    bool clobbers =
-        (a == SOW_CLOBBER || a == SOW_COND) && (b == SOW_CLOBBER || b == SOW_COND);
-    return clobbers || (a == SOW_APPEND && b == SOW_APPEND);
+    return (sow_keeps_last(a) && sow_keeps_last(b)) ||
+           (a == SOW_APPEND && b == SOW_APPEND);
 }
 
 static bool fail_sown_again(HarvestWalk *w, const SowEntry *e, SowMode mode, Span at,
@@ -80,9 +79,9 @@ static SowPart *take_entry_slot(HarvestWalk *w, Level *l, const SowPart *part, S
 static bool share_branch_slot(HarvestWalk *w, Level *l, size_t k, SowPart *part,
                               Sym name, SowMode mode, Span at, const char *done) {
     const SowEntry *other = level_find(l->twin, name), *around;
-    const SowPart chosen = {.var = VAR_NONE, .was = VAR_NONE, .by = l->choice};
+    const SowPart open = {.var = VAR_NONE, .was = VAR_NONE, .branch = l};
     bool shared = other && k < other->part.n;
-    if (!shared && !take_entry_slot(w, l->up, &chosen, name, mode, at, done))
+    if (!shared && !take_entry_slot(w, l->up, &open, name, mode, at, done))
         return false;
     if (!(around = level_find(l->up, name))) bug("a branch has sows of its own alone");
     if (shared)
@@ -106,15 +105,15 @@ static SowPart *take_entry_slot(HarvestWalk *w, Level *l, const SowPart *part, S
     SowPart p = *part;
     p.row = k;
     p.at = at;
-    if (l->choice && !share_branch_slot(w, l, k, &p, name, mode, at, done)) return NULL;
+    if (l->twin && !share_branch_slot(w, l, k, &p, name, mode, at, done)) return NULL;
     if (k == e->part.n) {
         vec_push(w->b->s, &e->part, p);
     } else {
         const SowPart *last = &e->part.p[k];
+        bool open = last->branch && last->var == VAR_NONE,
+             mine = open && p.branch && sow_is_of_branch(last, p.branch);
         p.was = last->var != VAR_NONE ? last->var : last->was;
-        if (last->var == VAR_NONE)
-            p.before = last->by == p.by ? last->before
-                                        : arena_copy(w->arena, last, sizeof *last);
+        p.was_open = mine ? last->was_open : open;
         e->part.p[k] = p;
     }
     return &e->part.p[k];
@@ -183,7 +182,7 @@ static Var fail_too_few_rows(HarvestWalk *w, Sym name, Dim rows) {
 
 bool level_takes_rows(HarvestWalk *w, const Level *l, size_t k, size_t loop) {
     Session *s = w->b->s;
-    if (l->choice && loop)
+    if (l->twin && loop)
         loop = SIZE_MAX; /* the loop in the other branch takes the same rows */
     for (size_t i = 0; i < w->planted_to.n; i++) {
         if (w->planted_to.p[i].number != k) continue;
@@ -234,7 +233,7 @@ static Var planted_row(HarvestWalk *w, Level *l, size_t k, size_t row, const Typ
 
 static Var plant_sow(HarvestWalk *w, Level *l, const SowCall *q, Sym name, size_t k) {
     const Type *t = var_type(w->b->g, q->value);
-    const SowPart part = {.var = VAR_NONE, .was = VAR_NONE, .by = NULL};
+    const SowPart part = {.var = VAR_NONE, .was = VAR_NONE};
     const SowPart *place =
         take_entry_slot(w, l, &part, name, q->mode, q->at, "planted");
     if (!place) return VAR_NONE;
@@ -251,18 +250,22 @@ static Var zeros_as_sown(HarvestWalk *w, Var v) {
 
 /* Sets *v to the value last sown under the name on the path through the branches to
  * this point; VAR_NONE: none yet. False: diagnosed. */
-static bool value_before(Level *l, Sym name, Span at, Var *v) {
-    const IfelseChoice *from = NULL; /* the ifelse whose branch we come from */
-    for (*v = VAR_NONE; *v == VAR_NONE; from = l->choice, l = l->up) {
-        SowEntry *e = level_find(l, name);
-        SowPart *p = e && e->part.n ? &e->part.p[0] : NULL;
-        bool own = p && p->by == from;
-        if (p) *v = p->var != VAR_NONE || !own ? p->var : p->was;
-        if (p && *v == VAR_NONE && own) p = p->before;
-        if (p && *v == VAR_NONE && p->by &&
-            (*v = branches_chosen(p->by, name, p, at)) == VAR_NONE)
-            return false;
-        if (!l->choice) break;
+static bool value_before(HarvestWalk *w, const Level *l, Sym name, Span at, Var *v) {
+    Session *s = w->b->s;
+    const Level *from = NULL; /* the branch we come from */
+    for (*v = VAR_NONE; *v == VAR_NONE; from = l, l = l->up) {
+        const SowEntry *e = level_find(l, name);
+        const SowPart *p = e && e->part.n ? &e->part.p[0] : NULL;
+        bool own = p && from && sow_is_of_branch(p, from);
+        if (p) *v = own ? p->was : p->var;
+        if (p && *v == VAR_NONE && (own ? p->was_open : p->branch != NULL)) {
+            fail(s, at, E_DUPLICATE,
+                 "%s is sown on a condition amid the branches of an ifelse that sow it",
+                 sym_text(s, name));
+            return note(s, NOWHERE,
+                        "with key= what the ifelse gives it comes after that");
+        }
+        if (!l->twin) break;
     }
     return true;
 }
@@ -272,7 +275,7 @@ static Var fallback_value(HarvestWalk *w, Level *l, const SowCall *q, Sym name) 
     Session *s = w->b->s;
     const Type *t = var_type(w->b->g, q->value);
     Var v;
-    if (!value_before(l, name, q->at, &v)) return VAR_NONE;
+    if (!value_before(w, l, name, q->at, &v)) return VAR_NONE;
     if (v != VAR_NONE) return v;
     if (!l->loop || scanned_is_vmap(l->loop)) return zeros_as_sown(w, q->value);
     v = scanned_before(l->loop, name, t);
@@ -316,7 +319,7 @@ static bool collect_sow(HarvestWalk *w, Level *l, const SowCall *q, Sym name) {
 
 bool level_adopt(HarvestWalk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
                  Span at) {
-    const SowPart part = {.var = var, .array = array, .was = VAR_NONE, .by = NULL};
+    const SowPart part = {.var = var, .array = array, .was = VAR_NONE};
     return take_entry_slot(w, l, &part, name, mode, at, "reaped") != NULL;
 }
 

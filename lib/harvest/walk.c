@@ -134,15 +134,18 @@ static bool walk_apply(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
 
 static bool walk_range(HarvestWalk *w, Level *l, const Graph *src, ApplyId from,
                        const uint8_t *live, const Var *root, size_t nroot, Var *map) {
-    Branches *b = branches_new(w, l, src, from, live, root, nroot, map);
+    Branches *b = branches_new(w, l, src, from, live, root, nroot);
     bool ok = true;
     for (ApplyId a = from, n = src->napply; ok && a < n; a++) {
         bool any = false;
         for (Var k = 0; k < src->apply[a].nout; k++)
             any |= live[src->apply[a].out + k];
-        if (any) ok = walk_apply(w, branches_level(b, l, a), src, a, map);
+        if (any)
+            ok = walk_apply(w, branches_level(b, l, a), src, a, map) &&
+                 branches_pass(b, a, map);
     }
-    return branches_close(b, ok);
+    branches_close(b);
+    return ok;
 }
 
 bool walk_all(HarvestWalk *w, Level *l, const Graph *fn, const uint8_t *live,

@@ -13,20 +13,18 @@ typedef enum SowMode {
 } SowMode;
 /* A value collected under a name; var is VAR_NONE where a value was planted instead. A
  * part of an appended name is a row or an array of rows. */
-typedef struct SowPart SowPart;
-typedef struct IfelseChoice IfelseChoice; /* branch.c */
-struct SowPart {
+typedef struct SowPart {
     Var var;
     bool array;
     size_t row; /* its number at the level outside all branches */
-    /* slot: in a branch, the index of its slot at the enclosing level. by: in such a
-     * slot, the ifelse that selects its value from the branches. */
-    size_t slot;
-    IfelseChoice *by;
-    Var was; /* the name's previous value; if that is another ifelse's slot: */
-    SowPart *before;
-    Span at; /* of the sow */
-};
+    /* A sow in a branch has a slot at the enclosing level, which both branches share.
+     * The ifelse fills it. */
+    size_t slot;                /* in a branch: the number of its slot */
+    const struct Level *branch; /* in a slot: the branch that took it, else NULL */
+    Var was;                    /* the name's previous value */
+    bool was_open;              /* that is a slot which its ifelse has yet to fill */
+    Span at;                    /* of the sow */
+} SowPart;
 typedef struct SowEntry {
     Sym name;
     SowMode mode;
@@ -37,10 +35,9 @@ typedef struct SowEntry {
 typedef struct Scanned Scanned; /* a scan being harvested: loop.c */
 typedef struct Level {
     struct Level *up;
-    Scanned *loop;        /* if this level is a scan's body, else NULL */
-    Sym scope;            /* path of the enclosing scopes, 0: none */
-    IfelseChoice *choice; /* the ifelse of which this level is a branch; NULL: none */
-    struct Level *twin;   /* the other branch, once something is sown there */
+    Scanned *loop;      /* if this level is a scan's body, else NULL */
+    Sym scope;          /* path of the enclosing scopes, 0: none */
+    struct Level *twin; /* the other branch, if this is one of an ifelse, else NULL */
     Vec(SowEntry) entry;
 } Level;
 typedef struct PlantedRows {
@@ -108,6 +105,13 @@ bool level_close(HarvestWalk *w, Level *l, bool ok, Reaps *out);
 bool level_adopt(HarvestWalk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
                  Span at);
 SowEntry *level_find(const Level *l, Sym name);
+/* Is the part a slot of the ifelse of which l is a branch? */
+static inline bool sow_is_of_branch(const SowPart *p, const Level *l) {
+    return p->branch && (p->branch == l || p->branch == l->twin);
+}
+static inline bool sow_keeps_last(SowMode m) {
+    return m == SOW_CLOBBER || m == SOW_COND;
+}
 
 /* May `loop` (0: sows outside of loops) take the rows planted for name k? False,
  * diagnosed: somebody else takes them already. */
@@ -117,11 +121,6 @@ bool level_takes_rows(HarvestWalk *w, const Level *l, size_t k, size_t loop);
 Var level_plant_value(HarvestWalk *w, Level *l, size_t k, const Type *t, bool append);
 /* Concatenates the parts of an appended name; VAR_NONE: diagnosed. */
 Var level_concatenate(HarvestWalk *w, const SowEntry *e);
-
-/* branch.c */
-/* Merges an ifelse whose branches the walk has passed, for a name that keeps its last
- * value, and stores the result in `place`. VAR_NONE: diagnosed. */
-Var branches_chosen(const IfelseChoice *c, Sym name, SowPart *place, Span at);
 
 /* walk.c */
 bool walk_all(HarvestWalk *w, Level *l, const Graph *fn, const uint8_t *live, Var *map);

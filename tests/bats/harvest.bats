@@ -488,6 +488,10 @@ reaps() {
     contract "a = ifelse(x > 1, sow(x, $clobber), sow(-x, $clobber))" \
         "r = ifelse(x > 2, sow_cond(sow(a * 10, $clobber) * 2, x > 3, $name), sow_cond(a * 3, x > 0, $name))"
     reaps -1=1.0 0.5=-1.5 2=6.0 3=30.0 4=80.0
+    # a branch sows twice, after a value outside: the fallback is what the ifelse before gave
+    contract "a = sow(x * 5, $clobber)" "b = ifelse(x > 1, sow(a * 2, $clobber), sow(sow(a * 3, $clobber), $clobber))" \
+        "r = ifelse(x > 1, sow(sow(b, $clobber), $clobber), sow_cond(b, x > 9, $name))"
+    reaps -1=-15.0 0.5=7.5 2=20.0
     # of a called function, whose body has its own
     contract "g = lambda v: ifelse(v > 1, sow(v, $clobber), sow(-v, $clobber))" "r = sow_cond(g(x) + sow_cond(ifelse(x > 0, sow(g(x * 2), $clobber), sow(x, $clobber)), x > 5, $name), x > 7, $name)"
     reaps 0.25=-0.5 1=2.0 6=12.0 8=24.0
