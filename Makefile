@@ -170,10 +170,14 @@ $(DUMP): $(TOOL_BIN)
 	@mkdir -p $(@D)
 	$(Q)for t in $(TOOLS); do $(B)/bin/$$t --dump=options; done > $@
 MAN := $(TOOLS:%=$(B)/man/%.1)
-$(B)/man/%.1: cmd/%/$$*.1.in $(B)/bin/%
+$(B)/gen/totals.1: lib/prof/fields.def lib/gen/totals.awk
+	@mkdir -p $(@D)
+	$(Q)awk -f lib/gen/totals.awk $< > $@
+$(B)/man/%.1: cmd/%/$$*.1.in $(B)/bin/% cmd/exit_status.1.in $(B)/gen/totals.1
 	@mkdir -p $(@D)
 	$(Q)$(B)/bin/$* --dump=man > $@.options
-	$(Q)sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd;}' $< > $@
+	$(Q)sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd;}' -e '/^@EXIT_STATUS@$$/{r cmd/exit_status.1.in' -e 'd;}' \
+	  -e '/^@TOTALS@$$/{r $(B)/gen/totals.1' -e 'd;}' $< > $@
 ## man: the man pages
 man: $(MAN)
 COMPLETIONS := $(foreach t,$(TOOLS),completions/$(t).bash completions/_$(t) completions/$(t).fish)

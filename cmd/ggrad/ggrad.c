@@ -13,58 +13,65 @@ typedef struct Ggrad {
 
 static const Opt options[] = {
     {"cost", 0, OPT_STR, AT(d.cost), "NAME",
-     "The scalar to differentiate; the only output if unset.", "graph"},
+     "The scalar to differentiate (default: the only output).", "graph"},
     {"wrt", 0, OPT_NAMES, AT(d.wrt), "NAMES",
-     "What to differentiate by; the float inputs and shared variables that reach the "
-     "cost if unset.",
+     "Variables to differentiate with respect to (default: the float inputs and shared "
+     "variables that reach the cost).",
      "graph"},
-    {"vjp", 0, OPT_NAMES, AT(d.vjp), "NAMES", "Pullback of these variables.", "graph"},
+    {"vjp", 0, OPT_NAMES, AT(d.vjp), "NAMES",
+     "Add the pullback (vector-Jacobian product) of these variables.", "graph"},
     {"cotangent", 0, OPT_NAMES, AT(d.cotangent), "NAMES",
-     "Their cotangents: new inputs, or variables; g_NAME if unset.", "graph"},
+     "Cotangents of --vjp: names of new inputs, or variables (default g_NAME).",
+     "graph"},
     {"jvp", 0, OPT_NAMES, AT(d.jvp), "NAMES",
-     "Pushforward (forward mode) of these variables.", "graph"},
+     "Add the pushforward (Jacobian-vector product, forward mode) of these variables.",
+     "graph"},
     {"tangents", 0, OPT_NAMES, AT(d.tangents), "NAMES",
-     "Tangents of --wrt: new inputs, or variables; t_NAME if unset.", "graph"},
+     "Tangents of --wrt: names of new inputs, or variables (default t_NAME).", "graph"},
     {"jacobian", 0, OPT_NAMES, AT(d.jacobian), "NAMES",
-     "Derivatives of all elements of these variables by all of --wrt.", "graph"},
+     "Add the derivatives of all elements of these variables with respect to all "
+     "elements "
+     "of --wrt.",
+     "graph"},
     {"hessian", 0, OPT_STR, AT(d.hessian), "NAME",
-     "Second derivatives of a scalar: a block for each --wrt.", "graph"},
+     "Add the second derivatives of a scalar: a block for each --wrt.", "graph"},
     {"mixed", 0, OPT_FLAG, AT(d.mixed), NULL,
-     "With --hessian: blocks of all pairs of --wrt.", NULL},
+     "With --hessian: a block for each pair of --wrt.", NULL},
     {"hvp", 0, OPT_STR, AT(d.hvp), "NAME",
-     "The Hessian of a scalar times a vector, without making the Hessian.", "graph"},
+     "Add the Hessian of a scalar times a vector, without building the Hessian.",
+     "graph"},
     {"vector", 0, OPT_NAMES, AT(d.vector), "NAMES",
-     "The vector of --hvp, one for each --wrt: new inputs, or variables; v_NAME if "
-     "unset.",
+     "Vectors of --hvp, one for each --wrt: names of new inputs, or variables (default "
+     "v_NAME).",
      "graph"},
     {"by-pullback", 0, OPT_FLAG, AT(d.by_pullback), NULL,
-     "Make --jvp from two pullbacks.", NULL},
+     "Build --jvp from two pullbacks.", NULL},
     {"checkpoint", 0, OPT_NAMES, AT(d.checkpoint), "NAMES|sqrt",
-     "Keep these variables only, or with sqrt a choice that saves memory, also of the "
-     "states of loops; compute again what else the gradient needs.",
+     "Keep only these variables for the gradient and recompute the others; sqrt "
+     "chooses "
+     "variables, and states of loops, so as to save memory.",
      "graph"},
     {"name", 0, OPT_STR, AT(d.name), "PATTERN",
-     "Names of the results; if unset d_{cost}_d_{wrt}, jvp_{cost}, "
-     "jacobian_{cost}_{wrt}, hessian_{cost}_{wrt} or hvp_{cost}_{wrt}.",
+     "Pattern for the names of the results (default d_{cost}_d_{wrt}, jvp_{cost}, "
+     "jacobian_{cost}_{wrt}, hessian_{cost}_{wrt} or hvp_{cost}_{wrt}).",
      NULL},
     {"consider-constant", 0, OPT_NAMES, AT(d.constant), "NAMES",
-     "Variables that gradients do not pass.", "graph"},
+     "Variables that gradients do not pass through.", "graph"},
     {"known-grads", 0, OPT_NAMES, AT(d.known), "VAR=GRAD,...",
-     "Gradients that are known already; they stand instead of what would be collected.",
-     "graph"},
+     "Gradients that are known already, used in place of those computed.", "graph"},
     {"disconnected", 0, OPT_ENUM, AT(disconnected), "raise|warn|ignore",
-     "What to do when the cost does not depend on a --wrt.", NULL},
+     "What to do if the cost does not depend on a variable of --wrt.", NULL},
     {"return-disconnected", 0, OPT_ENUM, AT(return_disconnected), "zero|none",
-     "The gradient that such a --wrt gets.", NULL},
+     "The gradient of a --wrt that the cost does not depend on.", NULL},
     {"null", 0, OPT_ENUM, AT(null), "raise|return",
-     "What to do when a gradient is undefined.", NULL},
-    {"only", 0, OPT_FLAG, AT(d.only), NULL, "Drop the outputs that were there before.",
-     NULL},
+     "What to do if a gradient is undefined.", NULL},
+    {"only", 0, OPT_FLAG, AT(d.only), NULL,
+     "Drop the outputs that the graph already had.", NULL},
     {"check", 0, OPT_FLAG, AT(check), NULL,
      "Compare the derivatives with finite differences at the given or random inputs; "
      "exit 1 on a mismatch.",
      NULL},
-    {"seed", 0, OPT_INT, AT(seed), "N", "Seed of the random inputs of --check.", NULL},
+    {"seed", 0, OPT_INT, AT(seed), "N", "Seed for the random inputs of --check.", NULL},
 };
 
 typedef struct DerivativeKind {
@@ -132,7 +139,7 @@ static bool ggrad_run(Run *r) {
 
 static const Tool tool = {.name = "ggrad",
                           .brief = "add derivatives to a tensor graph",
-                          .operands = "[FILE]",
+                          .operands = "[FILE] [NAME=VALUE...]",
                           .formats = IO_FORMAT_NAMES,
                           .opt = options,
                           .nopt = sizeof options / sizeof *options,

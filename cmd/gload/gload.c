@@ -18,17 +18,16 @@ static const Opt options[] = {
      "Add a definition, name = expression; a bare expression defines the output out.",
      NULL},
     {"input", 'i', OPT_LIST, AT(input), "NAME:TYPE",
-     "Declare an input, as in 'x: float64[3]'.", NULL},
+     "Declare an input, such as 'x: float64[3]'.", NULL},
     {"shared", 0, OPT_LIST, AT(shared), "NAME:TYPE=EXPR",
      "Declare a shared variable with its initial value.", NULL},
     {"new", 0, OPT_FLAG, AT(fresh), NULL,
-     "Start from an empty graph and leave standard input alone; names that nothing "
-     "declares become floatX scalars. Implied when there is no FILE and only -e, -i "
-     "and --shared; with further options too where standard input is a terminal or "
-     "/dev/null.",
+     "Start with an empty graph and don't read standard input; undeclared names become "
+     "floatX scalar inputs. Implied by -e, -i or --shared without FILE if there are no "
+     "other editing options, or if standard input is a terminal or /dev/null.",
      NULL},
     {"outputs", 0, OPT_NAMES, AT(outputs), "NAMES",
-     "Make these the outputs, separated by commas.", "graph"},
+     "Make these variables the outputs; commas separate them.", "graph"},
     {"update", 0, OPT_LIST, AT(update), "NAME=EXPR",
      "Set the update of a shared variable.", NULL},
     {"set", 0, OPT_LIST, AT(set), "NAME=VALUE", "Set the value of a shared variable.",
@@ -36,32 +35,36 @@ static const Opt options[] = {
     {"rename", 0, OPT_LIST, AT(rename), "OLD=NEW", "Rename a variable or an output.",
      "graph"},
     {"prefix", 0, OPT_TEXT, AT(prefix), "P",
-     "Put P before all names, before several FILEs are put together.", NULL},
-    {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE", "Replace a dim by a number.", NULL},
+     "Put P before all names, before several FILEs are merged.", NULL},
+    {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE", "Replace a named dim by a number.",
+     NULL},
     {"narrow", 0, OPT_LIST, AT(narrow), "NAME:TYPE",
-     "Narrow the type of a variable: of an input or a shared variable by declaring it "
-     "anew, of a result by a check while running.",
+     "Narrow the type of a variable: an input or a shared variable is redeclared, a "
+     "result is checked while running.",
      "graph"},
     {"compare", 0, OPT_LIST, AT(compare), "NAME:HOW",
-     "Compare values of a variable otherwise than its type says, as in 'y: rtol=1e-3, "
-     "atol=0, sloppy=1, remove_inf=True, remove_nan=True'; nothing after the colon "
-     "takes that back.",
+     "Set how values of a variable are compared, such as 'y: rtol=1e-3, atol=0, "
+     "sloppy=1, remove_inf=True, remove_nan=True'; nothing after the colon restores "
+     "the rule of its type.",
      "graph"},
     {"pack", 0, OPT_FLAG, AT(pack), NULL,
-     "Embed arrays that the graph refers to by file name.", NULL},
+     "Embed the arrays that the graph refers to by file name.", NULL},
     {"refs", 0, OPT_FILE, AT(refs), "DIR",
-     "Write large constants of a text as files in DIR, below its folder.", NULL},
+     "Write the large constants of a text form to files in DIR, below the text's "
+     "folder.",
+     NULL},
     {"on-unused-input", 0, OPT_ENUM, AT(unused), UNUSED_INPUTS,
-     "What to do about inputs that no output, update or effect needs.", NULL},
-    {"check", 0, OPT_FLAG, AT(check), NULL, "Validate only; write nothing.", NULL},
-    {"info", 0, OPT_FLAG, AT(info), NULL, "Print a table of what the graph has.", NULL},
+     "What to do about an input that no output, update or effect needs.", NULL},
+    {"check", 0, OPT_FLAG, AT(check), NULL, "Check the graph and write nothing.", NULL},
+    {"info", 0, OPT_FLAG, AT(info), NULL, "Print a table of the graph's contents.",
+     NULL},
     {"list-ops", 0, OPT_MAYBE, AT(list_ops), "GLOB",
-     "List the ops, or those whose names match.", "ops"},
+     "List the ops, or those whose names match GLOB.", "ops"},
     {"op", 0, OPT_STR, AT(op), "NAME",
      "Print an op's contract: signature, props, gradient, cost, examples.", "ops"},
     {"list-types", 0, OPT_FLAG, AT(list_types), NULL,
-     "List the types: how each is written, what its filter takes, how values are "
-     "compared, their size.",
+     "List the types: how each is written, what its filter accepts, how its values are "
+     "compared, and their size.",
      NULL},
 };
 

@@ -18,41 +18,44 @@ typedef struct Gprof {
 
 static const Opt options[] = {
     {"static", 0, OPT_FLAG, AT(is_static), NULL,
-     "Run nothing: flops, bytes and the planned peak of memory from types. Both sides "
-     "of "
-     "an ifelse count, and all steps of a loop that may end early.",
+     "Run nothing; compute flops, bytes and the planned peak of memory from the types. "
+     "Both branches of an ifelse count, and all steps of a loop that may end early.",
      NULL},
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
-     "Give a dim; with --static, dims that are not given stay symbols.", NULL},
+     "Set a dim; with --static, dims that are not set stay symbols.", NULL},
     {"mode", 0, OPT_ENUM, AT(mode),
      "unset|FAST_RUN|FAST_COMPILE|~DEBUG|~NAN_GUARD|~MONITOR",
-     "How to rewrite the graph first; unset: FAST_RUN if it was not rewritten yet.",
+     "How to rewrite the graph first (default FAST_RUN if it was not rewritten yet).",
      NULL},
-    {"warmup", 0, OPT_INT, AT(warmup), "N", "Calls before the measured ones: 1.", NULL},
+    {"warmup", 0, OPT_INT, AT(warmup), "N",
+     "Number of calls before the measured ones (default 1).", NULL},
     {"repeat", 0, OPT_INT, AT(repeat), "N",
-     "Calls that are measured, and again watched; unset: until 0.2 s or 10 calls.",
+     "Number of calls to measure, and then to observe (default: until 0.2 s or 10 "
+     "calls).",
      NULL},
-    {"threads", 0, OPT_INT, AT(threads), "N", "Threads to use; all cores if unset.",
+    {"threads", 0, OPT_INT, AT(threads), "N", "Number of threads (default: all cores).",
      NULL},
     {"no-gc", 0, OPT_FLAG, AT(no_gc), NULL,
-     "Keep the storage of every value to the end of a call.", NULL},
+     "Keep the storage of every value until the end of a call.", NULL},
     {"by", 0, OPT_ENUM, AT(by), "all|class|op|apply|rule",
-     "One table only: by family of ops, by op, by Apply, or by the rewrite rule that "
-     "made it.",
+     "Print only one table: by family of ops, by op, by Apply, or by the rewrite rule "
+     "that created the Apply.",
      NULL},
     {"sort", 0, OPT_ENUM, AT(sort), "time|flops|bytes|calls|name",
-     "Order of the tables; with --static, time means flops.", NULL},
-    {"top", 0, OPT_INT, AT(top), "N", "Rows of a table: 20 in text, else all.", NULL},
+     "Sort the tables by this; with --static, time means flops.", NULL},
+    {"top", 0, OPT_INT, AT(top), "N",
+     "Number of rows of a table (default: 20 in text, otherwise all).", NULL},
     {"memory", 0, OPT_FLAG, AT(memory), NULL,
-     "Show live memory by instruction, and what is created (c), in place (i), a view "
-     "(v).",
+     "Print live memory by instruction, and whether each result is created (c), in "
+     "place "
+     "(i) or a view (v).",
      NULL},
     {"assert", 0, OPT_LIST, AT(assertion), "FORMULA",
-     "Exit 1 unless it holds for the totals, as in 'peak_bytes < 10e6'.", NULL},
+     "Exit 1 unless FORMULA holds for the totals, such as 'peak_bytes < 10e6'.", NULL},
     {"compare", 0, OPT_FILE, AT(compare), "FILE",
      "Compare the totals with an earlier report (-O json).", NULL},
     {"fail-above", 0, OPT_FLOAT, AT(fail_above), "R",
-     "With --compare: exit 1 if a cost is more than R times what it was.", NULL},
+     "With --compare: exit 1 if a cost is more than R times the earlier one.", NULL},
 };
 
 enum { REPEAT_UNSET = INT32_MIN };

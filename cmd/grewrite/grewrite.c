@@ -17,47 +17,51 @@ typedef struct Grewrite {
 
 static const Opt options[] = {
     {"mode", 0, OPT_ENUM, AT(mode), "unset|FAST_RUN|FAST_COMPILE|STABILIZE|NONE",
-     "Which rewrites to apply; unset: FAST_RUN, or none where --replace, --keep, "
-     "--reap, "
-     "--plant or --harvest say what to do and no option asks for rewriting.",
+     "Which rewrites to apply (default FAST_RUN; NONE with --replace, --keep, --reap, "
+     "--plant or --harvest, unless an option asks for rewriting).",
      NULL},
     {"include", 0, OPT_LIST, AT(include), "NAME",
-     "Add the rewrites of this tag or name; commas separate several.", "rules"},
+     "Add the rewrites with this tag or name; commas separate several.", "rules"},
     {"exclude", 0, OPT_LIST, AT(exclude), "NAME",
-     "Leave the rewrites of this tag or name out.", "rules"},
+     "Exclude the rewrites with this tag or name.", "rules"},
     {"require", 0, OPT_LIST, AT(require), "NAME",
-     "Apply only rewrites that have this tag.", "rules"},
-    {"rules", 0, OPT_FILES, AT(rules), "FILE", "Add the rules of a file.", NULL},
+     "Apply only the rewrites with this tag.", "rules"},
+    {"rules", 0, OPT_FILES, AT(rules), "FILE", "Add the rewrite rules of a file.",
+     NULL},
     {"list", 0, OPT_FLAG, AT(list), NULL,
-     "List rules and passes with their positions and tags.", NULL},
+     "List the rules and passes with their positions and tags.", NULL},
     {"explain", 0, OPT_FLAG, AT(explain), NULL,
-     "Show each replacement on standard error: rule, before, after.", NULL},
+     "Print each replacement to standard error: rule, before, after.", NULL},
     {"profile", 0, OPT_FLAG, AT(profile), NULL,
-     "Show on standard error what each rule cost and did.", NULL},
+     "Print to standard error the time, the uses and the nodes of each rule.", NULL},
     {"verify", 0, OPT_INT, AT(verify), "N",
-     "Compare N random runs before and after; NAME=VALUE operands fix inputs.", NULL},
+     "Compare the graphs before and after in N random runs; NAME=VALUE operands set "
+     "inputs.",
+     NULL},
     {"bisect", 0, OPT_STR, AT(bisect), "CMD",
-     "Find the first replacement after which CMD fails; it gets the graph on standard "
+     "Find the first replacement after which CMD fails; CMD gets the graph on standard "
      "input.",
      NULL},
     {"diff", 0, OPT_FILE, AT(diff), "FILE",
-     "Only compare with another graph, up to names; exit 1 at the first Apply that "
+     "Only compare with another graph, ignoring names; exit 1 at the first Apply that "
      "differs.",
      NULL},
     {"replace", 0, OPT_LIST, AT(replace), "NAME=EXPR",
-     "Put an expression of its type in the place of a variable.", "graph"},
+     "Replace a variable by an expression of the same type.", "graph"},
     {"keep", 0, OPT_NAMES, AT(keep), "NAMES",
-     "Keep only these outputs; updates go unless `updates' is listed.", "graph"},
+     "Keep only these outputs; updates are dropped unless `updates' is listed.",
+     "graph"},
     {"reap", 0, OPT_LIST, AT(reap), "TAG",
-     "Make outputs TAG/NAME of what is sown under a tag; TAG/NAME chooses one.", NULL},
+     "Turn the values sown under a tag into outputs TAG/NAME; TAG/NAME selects one.",
+     NULL},
     {"plant", 0, OPT_LIST, AT(plant), "TAG/NAME[=VALUE]",
-     "Put a value, or a new input NAME, in the place of what is sown.", NULL},
+     "Replace a sown value by VALUE, or by a new input NAME.", NULL},
     {"harvest", 0, OPT_LIST, AT(harvest), "TAG",
-     "Reap all of a tag that isn't planted; the same as --reap TAG.", NULL},
+     "Reap everything of a tag that isn't planted; the same as --reap TAG.", NULL},
     {"allow", 0, OPT_LIST, AT(allow), "NAMES",
-     "Of the tags that are reaped or planted, take only these names or scopes.", NULL},
+     "Reap and plant only these names or scopes.", NULL},
     {"block", 0, OPT_LIST, AT(block), "NAMES",
-     "Of the tags that are reaped or planted, leave these names or scopes out.", NULL},
+     "Don't reap or plant these names or scopes.", NULL},
 };
 
 static bool print_replacement(void *ctx, const RewriteEvent *e) {
@@ -210,7 +214,7 @@ static bool grewrite_run(Run *r) {
 
 static const Tool tool = {.name = "grewrite",
                           .brief = "rewrite tensor graphs: simplify, stabilise, fuse",
-                          .operands = "[FILE]",
+                          .operands = "[FILE] [NAME=VALUE...]",
                           .formats = IO_FORMAT_NAMES,
                           .opt = options,
                           .nopt = sizeof options / sizeof *options,

@@ -14,6 +14,23 @@ static const char *shown_argument(const Tool *t, const Opt *o, Session *s) {
     return a && o->kind == OPT_ENUM ? option_enum_words(session_arena(s), a) : a;
 }
 
+/* The screen is 80 columns wide; help texts begin at HELP_COLUMN. */
+enum { HELP_COLUMN = 31, HELP_WIDTH = 79 - HELP_COLUMN };
+
+/* Puts a text that starts at HELP_COLUMN, broken between words. */
+static void put_wrapped(const char *p, Str *out) {
+    while (strlen(p) > HELP_WIDTH) {
+        size_t n = HELP_WIDTH;
+        while (n > 0 && p[n] != ' ')
+            n--;
+        if (n == 0) n = strcspn(p, " ");
+        if (!p[n]) break;
+        str_printf(out, "%.*s\n%*s", (int)n, p, HELP_COLUMN, "");
+        p += n + 1;
+    }
+    str_printf(out, "%s\n", p);
+}
+
 static void help_option(const Tool *t, const Opt *o, Str *out) {
     Str left = STR(out->s);
     str_printf(&left, o->key ? "  -%c, " : "      ", o->key);
@@ -26,10 +43,11 @@ static void help_option(const Tool *t, const Opt *o, Str *out) {
                    : maybe              ? " ["
                                         : " ",
                    arg, maybe ? "]" : "");
-    if (left.n < 30)
-        str_printf(out, "%-30s %s\n", str_text(&left), o->help);
+    if (left.n < HELP_COLUMN)
+        str_printf(out, "%-*s", HELP_COLUMN, str_text(&left));
     else
-        str_printf(out, "%s\n%-30s %s\n", str_text(&left), "", o->help);
+        str_printf(out, "%s\n%*s", str_text(&left), HELP_COLUMN, "");
+    put_wrapped(o->help, out);
     str_free(&left);
 }
 

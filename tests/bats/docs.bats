@@ -44,6 +44,7 @@ long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-
         done
         grep -q 'EXIT STATUS' "$t.txt"
         grep -q 'EXAMPLES' "$t.txt"
+        if grep '@[A-Z_]*@' "$t.txt"; then false; fi
     done
 }
 

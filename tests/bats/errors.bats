@@ -128,7 +128,9 @@ END
         like "$tool --dump options" "^tool.$tool.\[" $'^option\tzstd\tz\tlevel\tN\t-\t' $'^option\tfloatX\t-\tenum\tfloat32\\|float64\t' \
             $'^option\toutput\to\tfile\tFILE\t'
         like "$tool --dump man" '^\.Bl -tag' '^\.It Fl z , Fl \\-zstd Ns Op = Ns Ar N$' '^\.It Fl \\-max\\-memory Ar SIZE$' '^\.El$'
-        $tool --help | grep -o '^ *\(-., \)\?--[a-zA-Z-]*' | grep -o -- '--[a-zA-Z-]*' | sort >help
+        $tool --help | grep -o '^ \{2,6\}\(-., \)\?--[a-zA-Z-]*' | grep -o -- '--[a-zA-Z-]*' | sort >help
+        run grep '.\{81\}' <($tool --help)
+        [ "$status" = 1 ] || complain 'at most 80 columns' "$tool --help"
         $tool --dump options | awk -F'\t' '$1 == "option" { print "--" $2 }' | sort | diff help -
         $tool --dump man | sed -n 's/^\.It \(Fl . , \)\?Fl \\-\([^ ]*\).*/--\2/p' | tr -d '\\' | sort | diff help -
     done
