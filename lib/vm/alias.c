@@ -195,6 +195,7 @@ static bool op_allows(const Plan *p, const Ins *in, uint32_t out, uint32_t k) {
         return program_may_overwrite(in->prog, out, k);
     case PLAN_PERFORM: {
         const Op *op = p->g->apply[in->apply].op;
+        if (ins_copies(p, in, out) >= 0) return false;
         if (op->reuses) return op->reuses(p->g, in->apply, out, k);
         return out == 0 && k < 32 && (op->reuse >> k & 1);
     }

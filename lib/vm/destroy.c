@@ -1,13 +1,17 @@
 /* Ops that always overwrite an input (destroy_map). All other readers of the destroyed
- * variable, or of a view of its root, must run first. A graph is refused if that is
- * impossible or the variable must not be overwritten:
+ * variable, or of a view of its root, run first. The destroyer gets a copy of the input
+ * instead (CELL_FROM_COPY) if the value is needed for longer, as derivatives and
+ * rewriting may have it:
+ *   - the root or a view of it is an output, the new value of a shared variable, or the
+ * condition of a loop,
+ *   - a reader needs the result of the destroyer, or may be asked for later,
+ *   - the op that made it keeps its storage from run to run.
+ * A graph is refused if it asks for what can't be meant:
  *   - one root has two destroyers,
  *   - the root is not a tensor: lists and others share their values,
  *   - the root is a constant, an input or a dim; a shared variable, unless its update
  * is the result of the destroyer,
- *   - the root or a view of it is an output, or the new value of a shared variable,
- *   - the destroyer reads an alias of it as another input,
- *   - a reader needs the result of the destroyer.
+ *   - the destroyer reads an alias of it as another input.
  * The result of a destroyer uses its input's memory but is a separate variable: readers
  * of the result don't count as readers of the input, and it may be destroyed again. */
 #include "lang/print.h"
@@ -15,17 +19,33 @@
 
 #include <string.h>
 
-int ins_destroys(const Plan *p, const Ins *in, uint32_t out) {
+static CellInfo *output_info(const Plan *p, const Ins *in, uint32_t out) {
+    return &p->sharing.cell[p->arg[in->arg + in->nin + out]];
+}
+
+/* As the op says, on whatever it will work. */
+static int declared_victim(const Plan *p, const Ins *in, uint32_t out) {
     const Op *op = p->g->apply[in->apply].op;
     if (in->kind != PLAN_PERFORM || !op->destroys) return -1;
     int k = op->destroys(p->g, in->apply, out);
     return k < in->nin ? k : -1;
 }
 
+int ins_destroys(const Plan *p, const Ins *in, uint32_t out) {
+    if (output_info(p, in, out)->flags & CELL_FROM_COPY) return -1;
+    return declared_victim(p, in, out);
+}
+
+int ins_copies(const Plan *p, const Ins *in, uint32_t out) {
+    if (!(output_info(p, in, out)->flags & CELL_FROM_COPY)) return -1;
+    return declared_victim(p, in, out);
+}
+
 int ins_views(const Plan *p, const Ins *in, uint32_t out) {
-    int k = in->kind == PLAN_PERFORM ? op_view(p->g, in->apply, out) : -1;
-    if (k < 0 || k >= in->nin) k = -1;
-    return k >= 0 ? k : ins_destroys(p, in, out);
+    if (in->kind != PLAN_PERFORM || output_info(p, in, out)->flags & CELL_FROM_COPY)
+        return -1;
+    int k = op_view(p->g, in->apply, out);
+    return k >= 0 && k < in->nin ? k : ins_destroys(p, in, out);
 }
 
 typedef struct Destroy {
@@ -33,7 +53,6 @@ typedef struct Destroy {
     Arena *a;
     uint32_t *root;      /* by cell: through views, not through destroyers */
     uint32_t *destroyer; /* by root: instruction, NONE */
-    uint32_t *victim;    /* by root: the input that it overwrites */
     uint32_t *maker;     /* by cell */
     bool *allowed; /* by shared cell: its update is what a destroyer makes of it */
 } Destroy;
@@ -92,9 +111,9 @@ static void find_roots(Destroy *d) {
         const Ins *in = &p->ins[i];
         const uint32_t *arg = p->arg + in->arg;
         for (uint32_t j = 0; j < in->nout; j++) {
-            int k = in->kind == PLAN_PERFORM ? op_view(p->g, in->apply, j) : -1;
+            int k = ins_views(p, in, j);
             d->maker[arg[in->nin + j]] = i;
-            if (k >= 0 && k < in->nin && ins_destroys(p, in, j) < 0)
+            if (k >= 0 && ins_destroys(p, in, j) < 0)
                 d->root[arg[in->nin + j]] = d->root[arg[k]];
         }
     }
@@ -112,9 +131,10 @@ static void find_allowed(Destroy *d) {
             uint32_t out = 0;
             while (p->arg[in->arg + in->nin + out] != c)
                 out++;
-            int k = ins_views(p, in, out);
+            int over = declared_victim(p, in, out),
+                k = over >= 0 ? over : ins_views(p, in, out);
             if (k < 0) break;
-            destroyed |= ins_destroys(p, in, out) >= 0;
+            destroyed |= over >= 0;
             c = p->arg[in->arg + (uint32_t)k];
         }
         if (destroyed && c == shared) d->allowed[shared] = true;
@@ -159,7 +179,6 @@ static bool add_destroyer(Destroy *d, uint32_t i, uint32_t k) {
     if (!check_leaf_victim(d, i, victim, root) || !check_aliases(d, i, k, root))
         return false;
     d->destroyer[root] = i;
-    d->victim[root] = victim;
     return true;
 }
 
@@ -179,39 +198,43 @@ static bool find_destroyers(Destroy *d) {
 }
 
 /* ---- values to keep ---- */
-static bool check_kept(const Destroy *d, Var v, const char *why) {
-    uint32_t cell = v == VAR_NONE ? NONE : plan_cell(d->p, v);
-    uint32_t root = cell == NONE ? NONE : d->root[cell];
-    if (root == NONE || d->destroyer[root] == NONE) return true;
-    return refuse_overwrite(d, d->destroyer[root], d->victim[root], E_DESTROY, why);
+/* Lets instruction i work on copies; what it would have overwritten stays. */
+static void leave_victims(Destroy *d, uint32_t i) {
+    Plan *p = d->p;
+    const Ins *in = &p->ins[i];
+    for (uint32_t j = 0; j < in->nout; j++) {
+        int k = ins_destroys(p, in, j);
+        if (k < 0) continue;
+        d->destroyer[d->root[p->arg[in->arg + (uint32_t)k]]] = NONE;
+        output_info(p, in, j)->flags |= CELL_FROM_COPY;
+    }
 }
 
-static bool check_results(const Destroy *d) {
+static void keep_root(Destroy *d, uint32_t root) {
+    if (d->destroyer[root] != NONE) leave_victims(d, d->destroyer[root]);
+}
+
+static void keep_value(Destroy *d, Var v) {
+    uint32_t cell = v == VAR_NONE ? NONE : plan_cell(d->p, v);
+    if (cell != NONE) keep_root(d, d->root[cell]);
+}
+
+static void keep_wanted(Destroy *d) {
     const Plan *p = d->p;
     for (uint32_t i = 0; i < p->noutput; i++)
-        if (!check_kept(d, p->want[i], ", which is an output, or an output views it"))
-            return false;
+        keep_value(d, p->want[i]);
     for (uint32_t u = 0; u < p->nupdate; u++)
-        if (!check_kept(d, p->updates[u].value,
-                        ", which is the new value of a shared variable"))
-            return false;
-    return check_kept(d, p->until, ", which is the condition of a loop");
-}
-
-static bool check_storage(const Destroy *d) {
-    for (uint32_t c = d->p->nleaf; c < d->p->ncell; c++) {
-        uint32_t i = d->destroyer[c];
-        const Ins *maker = &d->p->ins[d->maker[c]];
-        if (i == NONE || !d->p->g->apply[maker->apply].op->keeps_storage) continue;
-        return refuse_overwrite(d, i, d->victim[c], E_DESTROY,
-                                ", whose op keeps its storage from run to run");
-    }
-    return true;
+        keep_value(d, p->updates[u].value);
+    keep_value(d, p->until);
+    for (uint32_t c = p->nleaf; c < p->ncell; c++)
+        if (p->g->apply[p->ins[d->maker[c]].apply].op->keeps_storage) keep_root(d, c);
 }
 
 /* ---- the order ---- */
 /* Kahn's algorithm over inputs and over readers of destroyed variables; among ready
- * instructions it picks the first in the old order. */
+ * instructions it picks the first in the old order. If none is ready, the first one
+ * left has its inputs, so it is a destroyer whose readers wait for others: it gets a
+ * copy. */
 typedef struct Topo {
     const Destroy *d;
     uint32_t *waits;         /* by instruction: number of predecessors left */
@@ -239,21 +262,8 @@ static void put_edge(Topo *t, uint32_t from, uint32_t to) {
     t->after[t->first[from + 1]++] = to;
 }
 
-static bool refuse_cycle(const Destroy *d, const uint32_t *waits) {
-    const Plan *p = d->p;
-    for (uint32_t i = 0; i < p->nins; i++)
-        for (uint32_t k = 0; waits[i] && k < p->ins[i].nin; k++) {
-            uint32_t root = d->root[p->arg[p->ins[i].arg + k]];
-            uint32_t end = d->destroyer[root];
-            if (end == NONE || end == i || !waits[end]) continue;
-            return refuse_beside(d, end, d->victim[root], ", but ", i,
-                                 " reads it, and can't run before: it needs what comes "
-                                 "of that");
-        }
-    bug("a plan depends on itself");
-}
-
-static bool sort_instructions(Destroy *d) {
+static void sort_instructions(Destroy *d) {
+    enum { DONE = NONE };
     Plan *p = d->p;
     Topo t = {.d = d, .waits = NEW_N(d->a, p->nins, uint32_t)};
     t.first = NEW_N(d->a, (size_t)p->nins + 3, uint32_t);
@@ -263,27 +273,29 @@ static bool sort_instructions(Destroy *d) {
     t.after = NEW_N(d->a, t.first[p->nins + 1], uint32_t);
     each_edge(&t, put_edge);
     Ins *order = NEW_N(p->arena, p->nins, Ins);
-    uint32_t n = 0;
     Heap ready = {0};
     for (uint32_t i = 0; i < p->nins; i++)
         if (!t.waits[i]) heap_push(p->s, &ready, i);
-    while (ready.n) {
-        uint32_t i = heap_pop(&ready);
-        order[n++] = p->ins[i];
-        for (uint32_t k = t.first[i]; k < t.first[i + 1]; k++)
-            if (--t.waits[t.after[k]] == 0) heap_push(p->s, &ready, t.after[k]);
+    for (uint32_t n = 0, left = 0; n < p->nins; n++) {
+        while (!ready.n && t.waits[left] == DONE)
+            left++;
+        uint32_t i = ready.n ? heap_pop(&ready) : left;
+        if (t.waits[i]) leave_victims(d, i);
+        t.waits[i] = DONE;
+        order[n] = p->ins[i];
+        for (uint32_t k = t.first[i]; k < t.first[i + 1]; k++) {
+            uint32_t *waits = &t.waits[t.after[k]];
+            if (*waits != DONE && --*waits == 0) heap_push(p->s, &ready, t.after[k]);
+        }
     }
     vec_free(&ready);
-    if (n < p->nins) return refuse_cycle(d, t.waits);
     p->ins = order;
-    return true;
 }
 
 static Destroy destroy_open(Plan *p) {
     Destroy d = {.p = p, .a = arena_new(p->s)};
     d.root = NEW_N(d.a, p->ncell, uint32_t);
     d.destroyer = NEW_N(d.a, p->ncell, uint32_t);
-    d.victim = NEW_N(d.a, p->ncell, uint32_t);
     d.maker = NEW_N(d.a, p->ncell, uint32_t);
     d.allowed = NEW_N(d.a, p->nleaf, bool);
     find_roots(&d);
@@ -292,34 +304,36 @@ static Destroy destroy_open(Plan *p) {
 }
 
 static void mark_destroyed(const Destroy *d) {
-    for (uint32_t c = 0; c < d->p->ncell; c++)
-        if (d->destroyer[d->root[c]] != NONE)
-            d->p->sharing.cell[c].flags |= CELL_DESTROYED;
+    for (uint32_t c = 0; c < d->p->ncell; c++) {
+        uint8_t *flags = &d->p->sharing.cell[c].flags;
+        *flags &= (uint8_t)~CELL_DESTROYED;
+        if (d->destroyer[d->root[c]] != NONE) *flags |= CELL_DESTROYED;
+    }
 }
 
 bool destroy_order(Plan *p) {
     if (!p->has_destroyers) return true;
     Destroy d = destroy_open(p);
-    bool ok = find_destroyers(&d) && check_results(&d) && check_storage(&d) &&
-              sort_instructions(&d);
-    if (ok) mark_destroyed(&d);
+    bool ok = find_destroyers(&d);
+    if (ok) {
+        keep_wanted(&d);
+        sort_instructions(&d);
+        mark_destroyed(&d);
+    }
     arena_free(d.a);
     return ok;
 }
 
-/* Checked once the order is final: a branch's reads may come late. */
-bool destroy_check(Plan *p) {
-    if (!p->has_destroyers || !p->lazy) return true;
+void destroy_keep_late(Plan *p) {
+    if (!p->has_destroyers || !p->lazy) return;
     Destroy d = destroy_open(p);
-    bool ok = find_destroyers(&d);
-    for (uint32_t i = 0; ok && i < p->nins; i++)
-        for (uint32_t k = 0; ok && k < p->ins[i].nin; k++) {
+    if (!find_destroyers(&d)) bug("an accepted plan is refused");
+    for (uint32_t i = 0; i < p->nins; i++)
+        for (uint32_t k = 0; k < p->ins[i].nin; k++) {
             uint32_t root = d.root[p->arg[p->ins[i].arg + k]], end = d.destroyer[root];
             if (end == NONE || end == i || (i < end && ins_late(p, i) <= end)) continue;
-            ok = refuse_beside(&d, end, d.victim[root], ", but ", i,
-                               " may be asked for it later, by the branch that it is "
-                               "in");
+            leave_victims(&d, end);
         }
+    mark_destroyed(&d);
     arena_free(d.a);
-    return ok;
 }

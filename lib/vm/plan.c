@@ -216,7 +216,7 @@ static bool build_plan(Plan *p) {
     order_lazy(p);
     alias_order(p);
     order_late(p);
-    if (!destroy_check(p)) return false;
+    destroy_keep_late(p);
     alias_share(p, p->arena, !p->o.no_inplace, &p->sharing);
     alias_kills(p);
     return true;

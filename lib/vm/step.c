@@ -83,7 +83,8 @@ static void cell_release(Machine *m, Cell *c) {
  * live long enough. */
 static bool is_undeclared_view(const Machine *m, const Ins *in, uint32_t cell,
                                const Tensor *t) {
-    if (m->p->sharing.cell[cell].how == PLAN_VIEW) return false;
+    const CellInfo *info = &m->p->sharing.cell[cell];
+    if (info->how == PLAN_VIEW || info->flags & CELL_FROM_COPY) return false;
     for (uint32_t k = 0; k < in->nin; k++)
         if (m->cell[m->p->arg[in->arg + k]].buf == t->buf) return true;
     return false;
@@ -105,8 +106,10 @@ static bool keep_result_tensor(Machine *m, const Ins *in, uint32_t cell, Tensor 
     Cell *c = &m->cell[cell];
     cell_release(m, c);
     const Place *own = &m->place[m->place_of[cell]];
-    if (t->buf && t->buf == own->buf && t->data == own->ptr &&
-        m->p->sharing.cell[cell].how == PLAN_INPLACE && tensor_is_contiguous(t)) {
+    const CellInfo *info = &m->p->sharing.cell[cell];
+    bool overwrites = info->how == PLAN_INPLACE || info->flags & CELL_FROM_COPY;
+    if (t->buf && t->buf == own->buf && t->data == own->ptr && overwrites &&
+        tensor_is_contiguous(t)) {
         buffer_unref(t->buf); /* a view of what it overwrites */
         t->buf = NULL;
     }
@@ -158,6 +161,7 @@ static const int16_t *reusable_inputs(Machine *m, const Ins *in) {
             if (arg[k] == c->of && m->frame_reuse[j] < 0)
                 m->frame_reuse[j] = (int16_t)k, any = true;
         int over = m->p->has_destroyers ? ins_destroys(m->p, in, j) : -1;
+        if (over < 0) over = ins_copies(m->p, in, j);
         if (over >= 0) m->frame_reuse[j] = (int16_t)over, any = true;
     }
     return any ? m->frame_reuse : NULL;
@@ -206,6 +210,20 @@ static ThunkResult run_step_kernel(Machine *m, uint32_t step, Call *c) {
     return make_state(m, step, c) ? in->thunk->run(m->state[step], c) : THUNK_FAILED;
 }
 
+/* A destroyer gets copies of inputs whose values are needed for longer, in the storage
+ * of its results. */
+static bool give_copies(Machine *m, const Ins *in) {
+    for (uint32_t j = 0; j < in->nout; j++) {
+        int k = ins_copies(m->p, in, j);
+        if (k < 0 || m->frame_in[k] == &m->nothing) continue;
+        uint32_t cell = m->p->arg[in->arg + in->nin + j];
+        cell_release(m, &m->cell[cell]);
+        if (!copy_to_place(m, cell, &m->frame[k].t)) return false;
+        cell_value(m, cell, &m->frame[k]);
+    }
+    return true;
+}
+
 /* An op that keeps its storage gets back what it left there. */
 static void give_kept_outputs(Machine *m, const Ins *in, Call *c) {
     for (uint32_t j = 0; j < in->nout; j++) {
@@ -226,7 +244,8 @@ ThunkResult step_perform(Machine *m, uint32_t step) {
     if (c.op->keeps_storage) give_kept_outputs(m, in, &c);
     c.reuse = reusable_inputs(m, in);
     m->scratch_used = 0;
-    ThunkResult r = run_step_kernel(m, step, &c);
+    ThunkResult r = THUNK_FAILED;
+    if (!c.op->destroys || give_copies(m, in)) r = run_step_kernel(m, step, &c);
     for (uint32_t j = 0; j < in->nout; j++) {
         uint32_t cell = m->p->arg[in->arg + in->nin + j];
         bool boxed = m->p->sharing.cell[cell].flags & CELL_BOXED;
@@ -454,7 +473,11 @@ bool vm_kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
     if (bytes < PTRDIFF_MAX) {
         const Layout *l = layout_get(&m->layouts, d, ndim, shape, NULL);
         place_fit(m, cell, l);
-        data = place_get(m, place_of(m, cell), bytes);
+        if (m->p->sharing.cell[cell].flags & CELL_FROM_COPY)
+            t->buf = buffer_new(m->s, bytes); /* its place is the input now */
+        else
+            data = place_get(m, place_of(m, cell), bytes);
+        if (t->buf) data = t->buf->data;
         memcpy(t->stride, l->stride, (size_t)ndim * sizeof *shape);
         memcpy(t->shape, l->shape, (size_t)ndim * sizeof *shape);
     } else {

@@ -93,9 +93,14 @@ typedef struct Ins {
     BlockProgram *prog;
     const Thunk *thunk; /* PLAN_PERFORM: replaces the kernel */
 } Ins;
-/* not a tensor; a leaf that something reads; a result that is copied at the end; it or
- * a view of it is overwritten by a destroyer */
-enum { CELL_BOXED = 1, CELL_LIVE = 2, CELL_COPIED = 4, CELL_DESTROYED = 8 };
+enum {
+    CELL_BOXED = 1,     /* not a tensor */
+    CELL_LIVE = 2,      /* a leaf that something reads */
+    CELL_COPIED = 4,    /* a result that is copied at the end */
+    CELL_DESTROYED = 8, /* it or a view of it is overwritten by a destroyer */
+    CELL_FROM_COPY =
+        16, /* made by a destroyer from a copy of what it would overwrite */
+};
 typedef struct CellInfo {
     Var var;
     const Type *type;
@@ -188,11 +193,13 @@ static inline uint32_t ins_late(const Plan *p, uint32_t i) {
     return p->lazy ? p->lazy->late[i] : i;
 }
 /* destroy.c: the input that output `out` may view or always overwrites, -1; only the
- * overwritten one. */
+ * overwritten one; the one of which it gets a copy to overwrite. */
 int ins_views(const Plan *p, const Ins *in, uint32_t out);
 int ins_destroys(const Plan *p, const Ins *in, uint32_t out);
+int ins_copies(const Plan *p, const Ins *in, uint32_t out);
 bool destroy_order(Plan *p); /* false: refused, diagnosed */
-bool destroy_check(Plan *p);
+/* Once the order is final: keeps what a branch may read after it would be destroyed. */
+void destroy_keep_late(Plan *p);
 /* lazy_order.c: instructions, smallest first */
 typedef Vec(uint32_t) Heap;
 void heap_push(Session *s, Heap *h, uint32_t step);

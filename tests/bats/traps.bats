@@ -49,7 +49,7 @@ static bool add(TlCall *c) {
         *(double *)((char *)x.data + (x.ndim ? i * x.stride[0] : 0)) += *(const double *)y.data;
     return c->api->pass(c, 0, 0);
 }
-static const TlOpDef over = {.size = sizeof over, .name = "add_over", .in = "x, y", .make_node = node, .perform = add, .destroy_map = "r: x"};
+static const TlOpDef over = {.size = sizeof over, .name = "add_over", .in = "x, y", .make_node = node, .perform = add, .destroy_map = "r: x", .pullback = "g; sum(g)"};
 static bool init(TlHost *h, const TlApi *a) { return a->add_op(h, &over); }
 TL_PLUGIN("over", "1", init)
 END
@@ -66,7 +66,17 @@ END
     ok 'gload $P --new -i "k: float64" -e "x = exp(k)" -e "r2 = add_over(x, 1.)" -e "r1 = log(x)" --outputs r2,r1 | grewrite $P | grun $P k=1 --mode DEBUG' $'r2 = 3.718281828459045\nr1 = 1.0'
     # who reads a view of it counts
     ok 'gload $P --new -i "k: float64[n]" -e "x = exp(k)" -e "r2 = add_over(x, 1.)" -e "v = x[::-1]" -e "r1 = log(v)" --outputs r2,r1 | grun $P k=[1,2]' $'r2 = [3.718281828459045, 8.38905609893065]\nr1 = [2.0, 1.0]'
-    # where no order is right
+    # where no order is right it gets a copy
+    local m
+    for m in FAST_RUN FAST_COMPILE DEBUG; do
+        ok 'gload $P --new -i "k: float64[n]" -e "x = exp(k)" -e "y = add_over(x, 1.)" -e "r = y * x" --outputs x,r | grun $P k=[0,0] --mode '$m $'x = [1.0, 1.0]\nr = [2.0, 2.0]'
+        ok 'gload $P --new -i "k: float64[n]" -e "sum(add_over(exp(k), 1.))" | ggrad $P --wrt k | grun $P k=[0,1] --mode '$m $'out = 5.718281828459045\nd_out_d_k = [1.0, 2.718281828459045]'
+        # x is asked for late, by a branch
+        ok 'gload $P --new -i "k: float64" -e "x = exp(k)" -e "ifelse(add_over(x, 1.) > 1, x, -x)" --outputs out | grun $P k=0 --mode '$m 'out = 1.0'
+    done
+    ok 'gload $P --new -i "k: float64[n]" -e "x = exp(k)" -e "sum(x * add_over(x, 1.))" --outputs out | ggrad $P --wrt k --check k=[0,1]' ''
+    like 'gload $P --new -i "k: float64[n]" -e "x = exp(k)" -e "add_over(x, 1.)" --outputs x,out | gprof $P --static --dim n=1000 --assert "peak_bytes >= 16000"' "planned 16.0 kB"
+    # where it can't be meant
     bad 3 E_DESTROY 'overwrites it already' 'gload $P --new -i "k: float64" -e "x = exp(k)" -e "a = add_over(x, 1.)" -e "b = add_over(x, 2.)" --outputs a,b | grun $P k=1'
     bad 3 E_DESTROY 'which is a constant' 'gload $P --new -e "a = add_over(float64(1), 2.)" | grun $P'
     bad 3 E_DESTROY 'reads as another input' 'gload $P --new -i "k: float64[n]" -e "x = exp(k)" -e "a = add_over(x, x.T)" --outputs a | grun $P k=[1,2]'

@@ -319,7 +319,8 @@ typedef struct TlOpDef {
     const char *flops; /* "2 * x.size" */
     /* Memory: the input that an output may view, and the input that computing an output
      * overwrites (perform then changes the input, a tensor, and passes it on): "r: x",
-     * "q: x, p: y". */
+     * "q: x, p: y". Others read such an input before; where they can't, as where it is
+     * an output of the graph, perform gets a copy. */
     const char *view_map, *destroy_map;
     int (*view)(const TlApply *a, size_t out); /* by case; -1: none */
     int (*destroy)(const TlApply *a, size_t out);
