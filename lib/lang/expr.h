@@ -178,22 +178,4 @@ bool compiler_check_var_name(Session *s, Span name);
 /* Adds `W = expr` to the updates. */
 bool compiler_update(Compiler *c, Span text);
 
-/* A formula over numbers (flops, assertions). The caller looks up names, as numbers or
- * shapes. True: *v is set. Comparisons give 0 or 1. A text counts as the number of its
- * Sym. */
-typedef struct FormulaValue {
-    bool is_shape;
-    double number;
-    int ndim;
-    const int64_t *shape;
-} FormulaValue;
-typedef bool FormulaLookup(void *ctx, Sym name, FormulaValue *v);
-bool formula(Session *s, const char *text, FormulaLookup *look, void *ctx, double *v);
-bool formula_span(Session *s, Span text, FormulaLookup *look, void *ctx, double *v);
-/* Operators and functions on numbers, for other evaluators of formulas; false: unknown.
- * A function accumulates its arguments in *r, one by one. */
-bool formula_binary(const char *op, double a, double b, double *v);
-double formula_unary(const char *op, double a);
-bool formula_gather(const char *name, bool first, double x, double *r);
-
 #endif

@@ -1,6 +1,7 @@
-/* Evaluates formulas over numbers: costs of ops, assertions. Values are doubles and
- * shapes; the syntax is the language's, without a graph. Chains of operators are loops,
- * as in the compiler. */
+/* Evaluates formulas. Where a part has no value, that is an error, or (lenient) the
+ * part is unknown. Chains of operators are loops, as in the compiler. */
+#include "lang/formula.h"
+
 #include "lang/compile_impl.h"
 
 #include <math.h>
@@ -9,94 +10,124 @@
 enum { CHAIN = 16 };
 typedef struct Formula {
     Session *s;
+    Arena *a;
     FormulaLookup *look;
     void *ctx;
-    Arena *tmp;
+    bool lenient;
 } Formula;
+
+FormulaValue formula_number(Arena *a, double v) {
+    return (FormulaValue){.number = poly_number(a, v)};
+}
+
+FormulaValue formula_text(Arena *a, Sym text) {
+    return formula_number(a, (double)text);
+}
+
+FormulaValue formula_shape(Arena *a, size_t ndim, const int64_t *dim) {
+    const Poly **shape = NEW_N(a, ndim, const Poly *);
+    for (size_t i = 0; i < ndim; i++)
+        shape[i] = poly_number(a, (double)dim[i]);
+    return (FormulaValue){.is_shape = true, .ndim = (int)ndim, .shape = shape};
+}
 
 static bool eval_expr(Formula *f, const Ast *e, FormulaValue *v);
 
-static bool fail_number(Formula *f, const Ast *e) {
+/* True: an unknown value will do. */
+static bool no_value(const Formula *f, FormulaValue *v) {
+    *v = (FormulaValue){0};
+    return f->lenient;
+}
+
+static bool fail_no_number(Formula *f, const Ast *e) {
     return fail(f->s, e->at, E_TYPE, "a number is expected in a formula");
 }
 
-static bool eval_number(Formula *f, const Ast *e, double *v) {
-    FormulaValue r;
-    if (!eval_expr(f, e, &r)) return false;
-    *v = r.number;
-    return !r.is_shape || fail_number(f, e);
+static bool want_number(Formula *f, const Ast *e, FormulaValue *v) {
+    return !v->is_shape || no_value(f, v) || fail_no_number(f, e);
 }
 
-static double shape_product(const FormulaValue *v) {
-    double r = 1;
-    for (int i = 0; i < v->ndim; i++)
-        r *= (double)v->shape[i];
-    return r;
+static bool eval_number(Formula *f, const Ast *e, FormulaValue *v) {
+    return eval_expr(f, e, v) && want_number(f, e, v);
 }
 
 /* ---- operators ---- */
 
-bool formula_binary(const char *op, double a, double b, double *v) {
-    switch ((int)infix_of(op, false)) {
+static bool apply_operator(Infix k, double a, double b, double *v) {
+    switch ((int)k) {
     case IN_ADD:
-        *v = a + b;
-        return true;
+        return *v = a + b, true;
     case IN_SUB:
-        *v = a - b;
-        return true;
+        return *v = a - b, true;
     case IN_MUL:
-        *v = a * b;
-        return true;
+        return *v = a * b, true;
     case IN_DIV:
-        *v = a / b;
-        return true;
+        return *v = a / b, true;
     case IN_FLOORDIV:
-        *v = floor(a / b);
-        return true;
+        return *v = floor(a / b), true;
     case IN_MOD:
-        *v = a - b * floor(a / b);
-        return true;
+        return *v = a - b * floor(a / b), true;
     case IN_POW:
-        *v = pow(a, b);
-        return true;
+        return *v = pow(a, b), true;
     case IN_AND:
-        *v = a != 0 && b != 0;
-        return true;
+        return *v = a != 0 && b != 0, true;
     case IN_OR:
-        *v = a != 0 || b != 0;
-        return true;
+        return *v = a != 0 || b != 0, true;
     case IN_LT:
-        *v = a < b;
-        return true;
+        return *v = a < b, true;
     case IN_LE:
-        *v = a <= b;
-        return true;
+        return *v = a <= b, true;
     case IN_GT:
-        *v = a > b;
-        return true;
+        return *v = a > b, true;
     case IN_GE:
-        *v = a >= b;
-        return true;
+        return *v = a >= b, true;
     case IN_EQ:
-        *v = a == b;
-        return true;
+        return *v = a == b, true;
     case IN_NE:
-        *v = a != b;
-        return true;
+        return *v = a != b, true;
     default:
         return false;
     }
 }
 
-double formula_unary(const char *op, double a) {
-    Infix k = infix_of(op, true);
-    return k == IN_NEG ? -a : k == IN_INVERT ? a == 0 : a;
+static const Poly *poly_operator(Arena *a, Infix k, const Poly *x, const Poly *y) {
+    double n;
+    if (k == IN_MUL) return poly_mul(a, x, y);
+    if (k == IN_ADD) return poly_add(a, x, y);
+    if (k == IN_SUB) return poly_add(a, x, poly_mul(a, poly_number(a, -1), y));
+    if (!x || !poly_is_number(y, &n)) return NULL;
+    if (k == IN_DIV) return n != 0 ? poly_mul(a, x, poly_number(a, 1 / n)) : NULL;
+    return k == IN_POW ? poly_power(a, x, n) : NULL;
+}
+
+/* False: there is no such operator in formulas. */
+static bool combine(Arena *a, Infix k, const Poly *x, const Poly *y, const Poly **v) {
+    double u = 0, w = 0, r;
+    bool known = poly_is_number(x, &u) & poly_is_number(y, &w);
+    if (!apply_operator(k, u, w, &r)) return false;
+    *v = known ? poly_number(a, r) : poly_operator(a, k, x, y);
+    return true;
 }
 
 static bool eval_unary(Formula *f, const Ast *e, FormulaValue *v) {
-    if (!eval_number(f, e->kid[0], &v->number)) return false;
-    v->number = formula_unary(e->op, v->number);
+    Infix k = infix_of(e->op, true);
+    double x;
+    if (!eval_number(f, e->kid[0], v)) return false;
+    if (k == IN_POS) return true;
+    if (poly_is_number(v->number, &x))
+        v->number = poly_number(f->a, k == IN_NEG ? -x : x == 0);
+    else
+        v->number =
+            k == IN_NEG ? poly_mul(f->a, poly_number(f->a, -1), v->number) : NULL;
     return true;
+}
+
+static bool eval_binary(Formula *f, const Ast *e, FormulaValue *v) {
+    FormulaValue y;
+    return want_number(f, e->kid[0], v) && eval_number(f, e->kid[1], &y) &&
+           (combine(f->a, infix_of(e->op, false), v->number, y.number, &v->number) ||
+            no_value(f, v) ||
+            fail(f->s, e->at, E_SYNTAX, "`%s` is not for formulas", e->op));
 }
 
 /* ---- functions ---- */
@@ -131,144 +162,153 @@ static double apply_fn1(FormulaFn k, double x) {
     }
 }
 
-static double apply_fn2(FormulaFn k, double a, double b) {
-    switch ((int)k) {
-    case FN_MAX:
-        return a > b ? a : b;
-    case FN_MIN:
-        return a < b ? a : b;
-    case FN_PROD:
-        return a * b;
-    default:
-        return a + b;
+static const Poly *apply_fn2(Arena *a, FormulaFn k, const Poly *x, const Poly *y) {
+    double u, v;
+    if (k == FN_PROD || k == FN_SUM) {
+        combine(a, k == FN_PROD ? IN_MUL : IN_ADD, x, y, &x);
+        return x;
     }
+    if (!poly_is_number(x, &u) || !poly_is_number(y, &v)) return NULL;
+    return (k == FN_MAX ? u > v : u < v) ? x : y;
 }
 
-/* Adds an argument's numbers to the result of a variadic function. */
-static void accumulate_argument(FormulaFn k, const FormulaValue *v, bool *first,
-                                double *r) {
-    int n = v->is_shape ? v->ndim : 1;
-    for (int i = 0; i < n; i++) {
-        double x = v->is_shape ? (double)v->shape[i] : v->number;
-        *r = *first ? x : apply_fn2(k, *r, x);
-        *first = false;
-    }
-}
-
-static int find_fn(const char *name) {
+static FormulaFn find_fn(const char *name) {
     static const char *const names[FN_N] = {"max",  "min",  "prod",  "sum", "abs",
                                             "sqrt", "log2", "floor", "ceil"};
-    int k = 0;
+    unsigned k = 0;
     while (k < FN_N && strcmp(names[k], name) != 0)
         k++;
-    return k;
+    return (FormulaFn)k;
 }
 
-bool formula_gather(const char *name, bool first, double x, double *r) {
-    int k = find_fn(name);
-    if (k == FN_N || (k >= FN_ABS && !first)) return false;
-    *r = first ? apply_fn1((FormulaFn)k, x) : apply_fn2((FormulaFn)k, *r, x);
-    return true;
+/* Adds an argument's numbers to the result of a function of many. */
+static void add_argument(Formula *f, FormulaFn k, const FormulaValue *v, bool *first,
+                         const Poly **r) {
+    const Poly *const *p = v->is_shape ? v->shape : &v->number;
+    int n = v->is_shape ? v->ndim : 1;
+    for (int i = 0; i < n; i++, *first = false)
+        *r = *first ? p[i] : apply_fn2(f->a, k, *r, p[i]);
 }
 
 static bool eval_call(Formula *f, const Ast *e, FormulaValue *v) {
     const char *name = sym_text(f->s, e->sym);
-    int k = find_fn(name);
+    FormulaFn k = find_fn(name);
     if (k == FN_N)
-        return fail(f->s, e->at, E_NAME, "there is no function `%s` in formulas", name);
+        return no_value(f, v) ||
+               fail(f->s, e->at, E_NAME, "there is no function `%s` in formulas", name);
     bool first = true, single = k >= FN_ABS;
-    double r = k == FN_PROD;
+    const Poly *r = poly_number(f->a, k == FN_PROD);
+    double x;
     if (e->nkid == 0 || (single && e->nkid != 1))
-        return fail(f->s, e->at, E_ARITY, "%s takes %s", name,
-                    single ? "one argument" : "arguments");
+        return no_value(f, v) || fail(f->s, e->at, E_ARITY, "%s takes %s", name,
+                                      single ? "one argument" : "arguments");
     for (size_t i = 0; i < e->nkid; i++) {
-        FormulaValue x;
-        if (!eval_expr(f, e->kid[i], &x)) return false;
-        if (single && x.is_shape) return fail_number(f, e->kid[i]);
-        accumulate_argument((FormulaFn)k, &x, &first, &r);
+        if (!eval_expr(f, e->kid[i], v) || (single && !want_number(f, e->kid[i], v)))
+            return false;
+        add_argument(f, k, v, &first, &r);
     }
-    v->number = apply_fn1((FormulaFn)k, r);
+    if (k != FN_PROD && k != FN_SUM)
+        r = poly_is_number(r, &x) ? poly_number(f->a, apply_fn1(k, x)) : NULL;
+    *v = (FormulaValue){.number = r};
     return true;
 }
 
 /* ---- shapes ---- */
 
+static const Poly *shape_product(Arena *a, const FormulaValue *v) {
+    const Poly *n = poly_number(a, 1);
+    for (int i = 0; i < v->ndim; i++)
+        combine(a, IN_MUL, n, v->shape[i], &n);
+    return n;
+}
+
 static bool eval_attribute(Formula *f, const Ast *e, FormulaValue *v) {
     const char *name = sym_text(f->s, e->sym);
-    FormulaValue x = *v;
-    if (strcmp(name, "shape") == 0 && x.is_shape) return true;
-    *v = (FormulaValue){.number =
-                            strcmp(name, "ndim") == 0 ? x.ndim : shape_product(&x)};
-    if (!x.is_shape) v->number = strcmp(name, "size") == 0;
-    if (strcmp(name, "ndim") == 0 || strcmp(name, "size") == 0) return true;
-    return fail(f->s, e->at, E_NAME,
-                "there are .shape .ndim .size in formulas, not `.%s`", name);
+    if (strcmp(name, "shape") == 0 && v->is_shape) return true;
+    if (strcmp(name, "ndim") == 0)
+        *v = formula_number(f->a, v->ndim);
+    else if (strcmp(name, "size") == 0)
+        *v = (FormulaValue){.number = shape_product(f->a, v)};
+    else
+        return no_value(f, v) ||
+               fail(f->s, e->at, E_NAME,
+                    "there are .shape .ndim .size in formulas, not `.%s`", name);
+    return true;
+}
+
+/* A number that says where in a shape, negative from its end. False: unknown or
+ * diagnosed. */
+static bool eval_place(Formula *f, const Ast *e, int n, double *at) {
+    FormulaValue v;
+    if (!eval_number(f, e, &v)) return false;
+    if (!poly_is_number(v.number, at)) return !f->lenient && fail_no_number(f, e);
+    if (*at < 0) *at += n;
+    return true;
 }
 
 static bool eval_bound(Formula *f, const Ast *e, int n, int *v) {
     double d;
     if (!e || e->kind == AST_NONE) return true;
-    if (!eval_number(f, e, &d)) return false;
-    if (d < 0) d += n;
-    *v = d < 0 ? 0 : d > n ? n : (int)d;
+    if (!eval_place(f, e, n, &d)) return false;
+    *v = d > 0 ? d < n ? (int)d : n : 0;
     return true;
 }
 
-static bool eval_shape_index(Formula *f, const Ast *e, FormulaValue *v) {
-    double d;
+static bool eval_slice(Formula *f, const Ast *i, FormulaValue *v) {
+    int from = 0, to = v->ndim;
+    if (i->kid[2])
+        return no_value(f, v) ||
+               fail(f->s, i->at, E_SYNTAX, "a slice of a shape has no step");
+    if (!eval_bound(f, i->kid[0], v->ndim, &from) ||
+        !eval_bound(f, i->kid[1], v->ndim, &to))
+        return no_value(f, v);
+    v->shape += from;
+    v->ndim = to > from ? to - from : 0;
+    return true;
+}
+
+static bool eval_index(Formula *f, const Ast *e, FormulaValue *v) {
     const Ast *i = e->kid[1];
+    double d;
     if (!v->is_shape || e->nkid != 2)
-        return fail(f->s, e->at, E_TYPE,
+        return no_value(f, v) ||
+               fail(f->s, e->at, E_TYPE,
                     "only a shape is indexed in a formula, with one index");
-    if (i->kind == AST_SLICE) {
-        int from = 0, to = v->ndim;
-        if (i->kid[2])
-            return fail(f->s, i->at, E_SYNTAX, "a slice of a shape has no step");
-        if (!eval_bound(f, i->kid[0], v->ndim, &from) ||
-            !eval_bound(f, i->kid[1], v->ndim, &to))
-            return false;
-        v->shape += from;
-        v->ndim = to > from ? to - from : 0;
-        return true;
+    if (i->kind == AST_SLICE) return eval_slice(f, i, v);
+    if (!eval_place(f, i, v->ndim, &d)) return no_value(f, v);
+    if (!(d >= 0 && d < v->ndim) || d != floor(d)) {
+        size_t ndim = (size_t)v->ndim;
+        return no_value(f, v) || fail(f->s, i->at, E_VALUE,
+                                      "the index is out of range of a shape with %s",
+                                      str_counted(f->s, ndim, "dim"));
     }
-    if (!eval_number(f, i, &d)) return false;
-    if (d < 0) d += v->ndim;
-    if (!(d >= 0 && d < v->ndim) || d != floor(d))
-        return fail(f->s, i->at, E_VALUE,
-                    "the index is out of range of a shape with %s",
-                    str_counted(f->s, (size_t)v->ndim, "dim"));
-    *v = (FormulaValue){.number = (double)v->shape[(int)d]};
+    *v = (FormulaValue){.number = v->shape[(int)d]};
     return true;
 }
 
 /* ---- walking ---- */
 
 static bool eval_list(Formula *f, const Ast *e, FormulaValue *v) {
-    int64_t *shape = arena_alloc(f->tmp, (e->nkid + 1) * sizeof *shape);
-    *v = (FormulaValue){.is_shape = true, .ndim = (int)e->nkid, .shape = shape};
+    const Poly **shape = NEW_N(f->a, e->nkid, const Poly *);
     for (size_t i = 0; i < e->nkid; i++) {
-        double d;
-        if (!eval_number(f, e->kid[i], &d)) return false;
-        if (!(fabs(d) < 0x1p62)) return fail_number(f, e->kid[i]);
-        shape[i] = (int64_t)d;
+        if (!eval_number(f, e->kid[i], v)) return false;
+        shape[i] = v->number;
     }
+    *v = (FormulaValue){.is_shape = true, .ndim = (int)e->nkid, .shape = shape};
     return true;
 }
 
 static bool eval_leaf(Formula *f, const Ast *e, FormulaValue *v) {
-    *v = (FormulaValue){.number = e->v};
     switch ((int)e->kind) {
     case AST_INT:
     case AST_BOOL:
-        v->number = (double)e->u;
-        return true;
+        return *v = formula_number(f->a, (double)e->u), true;
     case AST_FLOAT:
-        return true;
-    case AST_STRING: /* equal iff the texts are */
-        v->number = (double)e->sym;
-        return true;
+        return *v = formula_number(f->a, e->v), true;
+    case AST_STRING:
+        return *v = formula_text(f->a, e->sym), true;
     case AST_NAME:
-        return f->look(f->ctx, e->sym, v) ||
+        return f->look(f->ctx, f->a, e->sym, v) || no_value(f, v) ||
                fail(f->s, e->at, E_NAME, "`%s` is not known in this formula",
                     sym_text(f->s, e->sym));
     case AST_UNARY:
@@ -279,9 +319,9 @@ static bool eval_leaf(Formula *f, const Ast *e, FormulaValue *v) {
     case AST_TUPLE:
         return eval_list(f, e, v);
     default:
-        return fail(
-            f->s, e->at, E_SYNTAX,
-            "this is not for formulas: there are numbers, names, shapes and operators");
+        return no_value(f, v) || fail(f->s, e->at, E_SYNTAX,
+                                      "this is not for formulas: there are numbers, "
+                                      "names, shapes and operators");
     }
 }
 
@@ -290,13 +330,8 @@ static bool is_formula_link(const Ast *e) {
 }
 
 static bool eval_link(Formula *f, const Ast *e, FormulaValue *v) {
-    double b;
     if (e->kind == AST_ATTR) return eval_attribute(f, e, v);
-    if (e->kind == AST_INDEX) return eval_shape_index(f, e, v);
-    if (v->is_shape) return fail_number(f, e->kid[0]);
-    return eval_number(f, e->kid[1], &b) &&
-           (formula_binary(e->op, v->number, b, &v->number) ||
-            fail(f->s, e->at, E_SYNTAX, "`%s` is not for formulas", e->op));
+    return e->kind == AST_INDEX ? eval_index(f, e, v) : eval_binary(f, e, v);
 }
 
 static bool eval_expr(Formula *f, const Ast *e, FormulaValue *v) {
@@ -315,23 +350,21 @@ static bool eval_expr(Formula *f, const Ast *e, FormulaValue *v) {
     return ok;
 }
 
-static bool eval_formula(Session *s, const Ast *e, Arena *tmp, FormulaLookup *look,
-                         void *ctx, double *v) {
-    Formula f = {s, look, ctx, tmp};
-    return eval_number(&f, e, v);
-}
-
-bool formula(Session *s, const char *text, FormulaLookup *look, void *ctx, double *v) {
-    Texts *t = texts(s);
-    const Ast *e = text_ast(s, t, text, NULL);
-    if (t->depth == 0) arena_reset(t->tmp);
-    return e && eval_formula(s, e, t->tmp, look, ctx, v);
+const Poly *formula_poly(Session *s, Arena *a, const Ast *e, FormulaLookup *look,
+                         void *ctx) {
+    Formula f = {s, a, look, ctx, true};
+    FormulaValue v;
+    double n;
+    if (!eval_number(&f, e, &v)) return NULL;
+    return poly_is_number(v.number, &n) && !isfinite(n) ? NULL : v.number;
 }
 
 bool formula_span(Session *s, Span text, FormulaLookup *look, void *ctx, double *v) {
-    Arena *a = arena_new(s);
-    const Ast *e = ast_parse(s, a, text);
-    bool ok = e && eval_formula(s, e, a, look, ctx, v);
-    arena_free(a);
+    Formula f = {s, arena_new(s), look, ctx, false};
+    const Ast *e = ast_parse(s, f.a, text);
+    FormulaValue r;
+    bool ok = e && eval_number(&f, e, &r) &&
+              (poly_is_number(r.number, v) || fail_no_number(&f, e));
+    arena_free(f.a);
     return ok;
 }

@@ -74,31 +74,31 @@ static const Poly *bytes_of(Arena *a, const Shape *h) {
 /* ---- formulas ---- */
 typedef struct FormulaNames {
     Costing *k;
-    Arena *a;
     const Costed *c;
 } FormulaNames;
 
-static PolyValue of_shape(const Shape *h) {
-    return (PolyValue){.is_shape = h->is_tensor, .ndim = h->ndim, .shape = h->dim};
+static FormulaValue of_shape(const Shape *h) {
+    return (FormulaValue){.is_shape = h->is_tensor, .ndim = h->ndim, .shape = h->dim};
 }
 
-static bool of_prop(FormulaNames *n, const Prop *q, PolyValue *v) {
-    *v = (PolyValue){0};
-    if (q->kind == P_BOOL || q->kind == P_INT)
-        v->number = poly_number(n->a, (double)q->i);
-    if (q->kind == P_FLOAT) v->number = poly_number(n->a, q->f);
-    if (q->kind == P_STR) v->number = poly_text_number(n->a, q->sym);
-    if (q->kind == P_INTS) {
-        const Poly **dim = NEW_N(n->a, q->ints.n, const Poly *);
-        for (size_t i = 0; i < q->ints.n; i++)
-            dim[i] = poly_number(n->a, (double)q->ints.p[i]);
-        *v = (PolyValue){.is_shape = true, .ndim = (int)q->ints.n, .shape = dim};
+static FormulaValue of_prop(Arena *a, const Prop *q) {
+    switch ((int)q->kind) {
+    case P_BOOL:
+    case P_INT:
+        return formula_number(a, (double)q->i);
+    case P_FLOAT:
+        return formula_number(a, q->f);
+    case P_STR:
+        return formula_text(a, q->sym);
+    case P_INTS:
+        return formula_shape(a, q->ints.n, q->ints.p);
+    default:
+        return (FormulaValue){0};
     }
-    return true;
 }
 
-static bool find_formula_name(void *ctx, Sym name, PolyValue *v) {
-    FormulaNames *n = ctx;
+static bool find_formula_name(void *ctx, Arena *a, Sym name, FormulaValue *v) {
+    const FormulaNames *n = ctx;
     const Apply *ap = &n->c->g->apply[n->c->id];
     const Signature *sig = op_signature(n->k->s, ap->op);
     for (size_t i = 0; i < sig->nin && i < n->c->nin; i++)
@@ -109,7 +109,7 @@ static bool find_formula_name(void *ctx, Sym name, PolyValue *v) {
     if (n->c->nout && strcmp(sym_text(n->k->s, name), "r") == 0)
         return *v = of_shape(&n->c->out[0]), true;
     for (size_t i = 0; ap->props && i < sig->nprop && i < ap->props->n; i++)
-        if (sig->prop[i].name == name) return of_prop(n, &ap->props->p[i], v);
+        if (sig->prop[i].name == name) return *v = of_prop(a, &ap->props->p[i]), true;
     return false;
 }
 
@@ -127,11 +127,11 @@ static const Ast *parse_flops(Costing *k, const char *text) {
 
 static const Poly *flops_of(Costing *k, Arena *a, const Costed *c) {
     const Op *op = c->g->apply[c->id].op;
-    FormulaNames n = {k, a, c};
+    FormulaNames n = {k, c};
     const Poly *each = NULL;
     if (op->flops) {
         const Ast *e = parse_flops(k, op->flops);
-        each = e ? poly_formula(k->s, a, e, find_formula_name, &n) : NULL;
+        each = e ? formula_poly(k->s, a, e, find_formula_name, &n) : NULL;
         if (poly_is_negative(each))
             each = NULL; /* an operation count can't be
                           * negative */

@@ -2,8 +2,8 @@
 #ifndef PROF_PROF_IMPL_H
 #define PROF_PROF_IMPL_H
 
+#include "lang/formula.h"
 #include "lang/print.h"
-#include "prof/poly.h"
 #include "prof/prof.h"
 
 /* ---- cost.c: the cost of one run of an Apply ---- */

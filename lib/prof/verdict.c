@@ -18,13 +18,15 @@ static int field_find(const char *name) {
     return -1;
 }
 
-static bool find_total(void *ctx, Sym name, FormulaValue *v) {
+static bool find_total(void *ctx, Arena *a, Sym name, FormulaValue *v) {
     Asked *q = ctx;
     int f = field_find(sym_text(q->s, name));
-    *v = (FormulaValue){.number = 1};
+    double x = 1;
+    *v = formula_number(a, x);
     if (f < 0 && !q->unknown) q->unknown = name;
     if (f < 0 || !q->p) return f >= 0;
-    bool told = profile_field_number(q->p, (ProfileField)f, &v->number);
+    bool told = profile_field_number(q->p, (ProfileField)f, &x);
+    *v = formula_number(a, x);
     if (!told && q->missing < 0) q->missing = f;
     return told;
 }

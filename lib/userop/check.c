@@ -337,11 +337,10 @@ static bool check_formula_texts(UserOpCheck *k, const UserOpTexts *l) {
 }
 
 /* A sample argument for cost formulas: a shape of the highest rank, or a number. */
-static bool dummy_formula_value(void *ctx, Sym name, FormulaValue *v) {
+static bool dummy_formula_value(void *ctx, Arena *a, Sym name, FormulaValue *v) {
     static const int64_t sizes[MAX_NDIM] = {1, 1};
     const UserOpCheck *k = ctx;
-    const FormulaValue shape = {.is_shape = true, .ndim = MAX_NDIM, .shape = sizes};
-    *v = shape;
+    *v = formula_shape(a, MAX_NDIM, sizes);
     for (size_t i = 0; i < k->sig->nin; i++)
         if (k->sig->in[i].name == name && !k->sig->in[i].rest) {
             if (k->sig->in[i].kind == IN_INT || k->sig->in[i].kind == IN_BOOL)
@@ -351,7 +350,7 @@ static bool dummy_formula_value(void *ctx, Sym name, FormulaValue *v) {
     for (size_t i = 0; i < k->sig->nprop; i++) {
         if (k->sig->prop[i].name != name) continue;
         PropType t = k->sig->prop[i].type;
-        if (t != T_INTS && t != T_AXES) *v = (FormulaValue){.number = 1};
+        if (t != T_INTS && t != T_AXES) *v = formula_number(a, 1);
         return true;
     }
     for (size_t i = 0; i < k->sig->nout; i++)

@@ -1,6 +1,7 @@
 /* The expression language inside graphs: texts of rows, functions, updates, formulas.
  */
 #include "expr_test.h"
+#include "lang/formula.h"
 
 #include <stdlib.h>
 
@@ -99,13 +100,11 @@ static void test_updates(void) {
 
 /* ---- formulas ---- */
 
-static bool look(void *ctx, Sym name, FormulaValue *v) {
-    static const int64_t shape[] = {2, 3, 5};
+static bool look(void *ctx, Arena *a, Sym name, FormulaValue *v) {
     (void)ctx;
     const char *text = sym_text(s, name);
-    *v = (FormulaValue){.number = 10};
-    if (strcmp(text, "x") == 0)
-        *v = (FormulaValue){.is_shape = true, .ndim = 3, .shape = shape};
+    *v = strcmp(text, "x") == 0 ? formula_shape(a, 3, (int64_t[]){2, 3, 5})
+                                : formula_number(a, 10);
     return strcmp(text, "x") == 0 || strcmp(text, "m") == 0;
 }
 
@@ -126,12 +125,42 @@ static void test_formula(void) {
     check_formula("(m > 3) & (m <= 10)", 1);
     check_formula("-m ** 2 // 3", -34);
     check_formula("ceil(m / 4) + log2(8)", 6);
-    double v;
-    CHECK(!formula_span(s, text_span("unknown + 1"), look, NULL, &v));
-    CHECK_STR(first_error(), "`unknown` is not known in this formula");
-    diag_clear(s);
-    CHECK(!formula_span(s, text_span("x + 1"), look, NULL, &v));
-    diag_clear(s);
+    check_formula("(-(1 / 0) < m) + (0 / 0 != 0 / 0) + sum([1 / 0, -1 / 0, 1], 2).size",
+                  3);
+    check_formula("sum(x.shape[0 / 0:1]) + sum(x.shape[:1 / 0])", 12);
+    static const struct {
+        const char *text, *error;
+    } wrong[] = {
+        {"unknown + 1", "`unknown` is not known in this formula"},
+        {"x + 1", "a number is expected"},
+        {"1 + x", "a number is expected"},
+        {"-x", "a number is expected"},
+        {"[x, 1]", "a number is expected"},
+        {"x", "a number is expected"},
+        {"sqrt(x)", "a number is expected"},
+        {"sqrt(1, 2)", "sqrt takes one argument"},
+        {"max()", "max takes arguments"},
+        {"sin(1)", "there is no function `sin` in formulas"},
+        {"m @ m", "`@` is not for formulas"},
+        {"m ^ m", "`^` is not for formulas"},
+        {"x.T", "not `.T`"},
+        {"m.shape", "not `.shape`"},
+        {"m[0]", "only a shape is indexed"},
+        {"x.shape[0, 1]", "only a shape is indexed"},
+        {"x.shape[::2]", "a slice of a shape has no step"},
+        {"x.shape[3]", "out of range of a shape with 3 dims"},
+        {"x.shape[0.5]", "out of range of a shape with 3 dims"},
+        {"x.shape[x]", "a number is expected"},
+        {"x.shape[x:]", "a number is expected"},
+        {"None", "this is not for formulas"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        double v;
+        CHECK(!formula_span(s, text_span(wrong[i].text), look, NULL, &v) &&
+                  strstr(first_error(), wrong[i].error) && diag_count(s) == 1,
+              "%s: %s", wrong[i].text, first_error());
+        diag_clear(s);
+    }
 }
 
 int main(void) {

@@ -43,34 +43,32 @@ static void test_poly(Session *s) {
     CHECK(high == NULL);
 }
 
-/* x is [n, 64], v is [3, 5], k is the number 4. */
-static bool look_poly(void *ctx, Sym name, PolyValue *v) {
+/* x is [n, 64], v is [3, 5], u is [?, 5], k is the number 4. */
+static bool look_poly(void *ctx, Arena *a, Sym name, FormulaValue *v) {
     Session *s = ctx;
-    Arena *a = session_arena(s);
     const char *text = sym_text(s, name);
     const Poly **dim = NEW_N(a, 2, const Poly *);
-    *v = (PolyValue){.is_shape = true, .ndim = 2, .shape = dim};
-    if (strcmp(text, "x") == 0) {
+    *v = (FormulaValue){.is_shape = true, .ndim = 2, .shape = dim};
+    if (strcmp(text, "x") == 0)
         dim[0] = poly_dim(a, sym(s, "n")), dim[1] = poly_number(a, 64);
-    } else if (strcmp(text, "v") == 0) {
-        dim[0] = poly_number(a, 3), dim[1] = poly_number(a, 5);
-    } else if (strcmp(text, "u") == 0) {
-        dim[0] = NULL, dim[1] = poly_number(a, 5);
-    } else {
-        *v = (PolyValue){.number = poly_number(a, 4)};
-    }
+    else if (strcmp(text, "v") == 0)
+        *v = formula_shape(a, 2, (int64_t[]){3, 5});
+    else if (strcmp(text, "u") == 0)
+        dim[1] = poly_number(a, 5);
+    else
+        *v = formula_number(a, 4);
     return strcmp(text, "nothing") != 0;
 }
 
-static const Poly *formula_poly(Session *s, const char *text) {
+static const Poly *poly_of(Session *s, const char *text) {
     size_t n = strlen(text);
     Span at = {source_add(s, "formula", text, n), 0, (uint32_t)n};
     const Ast *e = ast_parse(s, session_arena(s), at);
-    return poly_formula(s, session_arena(s), e, look_poly, s);
+    return formula_poly(s, session_arena(s), e, look_poly, s);
 }
 
-static const char *formula_text(Session *s, const char *text) {
-    return shown(s, formula_poly(s, text));
+static const char *text_of(Session *s, const char *text) {
+    return shown(s, poly_of(s, text));
 }
 
 static void test_formula(Session *s) {
@@ -101,19 +99,22 @@ static void test_formula(Session *s) {
         {"nothing + 1", "?"},
         {"1 / 0", "?"},
         {"x.shape[2]", "?"},
+        {"(x.ndim > 2) * x.shape[2] + x.ndim", "2"},
+        {"x.shape[k - x.shape[0]]", "?"},
+        {"sum(x.shape[x.shape[0]:])", "?"},
+        {"sqrt(v) + sin(k) + k @ k + k.shape + k[0] + None", "?"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        CHECK_STR(formula_text(s, rows[i].text), rows[i].is);
-    CHECK(poly_is_negative(formula_poly(s, "-x.size")));
-    CHECK(poly_is_negative(formula_poly(s, "-x.size - 1")));
-    CHECK(!poly_is_negative(formula_poly(s, "x.size - 1")));
-    CHECK(!poly_is_negative(formula_poly(s, "0 * x.size")));
-    CHECK(!poly_is_negative(formula_poly(s, "u.size")));
+        CHECK_STR(text_of(s, rows[i].text), rows[i].is);
+    CHECK(poly_is_negative(poly_of(s, "-x.size")));
+    CHECK(poly_is_negative(poly_of(s, "-x.size - 1")));
+    CHECK(!poly_is_negative(poly_of(s, "x.size - 1")));
+    CHECK(!poly_is_negative(poly_of(s, "0 * x.size")));
+    CHECK(!poly_is_negative(poly_of(s, "u.size")));
     CHECK(diag_count(s) == 0);
 }
 
-/* On numbers the two readers of formulas agree, for all rows of the catalogue. */
-static const int64_t cube[3] = {3, 4, 4};
+/* The flops of all rows of the catalogue are formulas, with nothing that is unknown. */
 typedef struct OfOp {
     Session *s;
     const Op *op;
@@ -137,22 +138,10 @@ static bool names_prop(const OfOp *o, Sym name) {
     return yes;
 }
 
-static bool look_number(void *ctx, Sym name, FormulaValue *v) {
-    *v = names_shape(ctx, name)
-             ? (FormulaValue){.is_shape = true, .ndim = 3, .shape = cube}
-             : (FormulaValue){.number = 2};
+static bool look_number(void *ctx, Arena *a, Sym name, FormulaValue *v) {
+    *v = names_shape(ctx, name) ? formula_shape(a, 3, (int64_t[]){3, 4, 4})
+                                : formula_number(a, 2);
     return names_shape(ctx, name) || names_prop(ctx, name);
-}
-
-static bool look_same(void *ctx, Sym name, PolyValue *v) {
-    const OfOp *o = ctx;
-    Arena *a = session_arena(o->s);
-    const Poly **dim = NEW_N(a, 3, const Poly *);
-    for (int i = 0; i < 3; i++)
-        dim[i] = poly_number(a, (double)cube[i]);
-    *v = names_shape(o, name) ? (PolyValue){.is_shape = true, .ndim = 3, .shape = dim}
-                              : (PolyValue){.number = poly_number(a, 2)};
-    return true;
 }
 
 static void test_catalogue(Session *s) {
@@ -160,16 +149,12 @@ static void test_catalogue(Session *s) {
     for (size_t i = 0; i < op_count(s); i++) {
         OfOp o = {s, op_get(s, i)};
         const char *text = o.op->flops;
-        double want = -1, got = -2;
+        double got = -1;
         if (!text) continue;
         Span at = {source_add(s, "flops", text, strlen(text)), 0,
                    (uint32_t)strlen(text)};
-        const Ast *e = ast_parse(s, session_arena(s), at);
-        CHECK(e && formula(s, text, look_number, &o, &want), "%s: %s", o.op->name,
-              text);
-        const Poly *p = e ? poly_formula(s, session_arena(s), e, look_same, &o) : NULL;
-        CHECK(poly_is_number(p, &got) && got == want, "%s: %s is %g, not %g",
-              o.op->name, text, got, want);
+        CHECK(formula_span(s, at, look_number, &o, &got) && got >= 0, "%s: %s is %g",
+              o.op->name, text, got);
         n++;
     }
     CHECK(n > 20, "%zu", n);
