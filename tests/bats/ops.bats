@@ -178,7 +178,6 @@ swish='  swish:\n    doc: x times its logistic function.\n    inputs: x\n    pro
   f:\n    inputs: x\n    def: x\n    flops: x.shape[0, 1]\n|E_TYPE|6:12|with one index
   f:\n    inputs: x\n    def: x\n    flops: x.size[0]\n|E_TYPE|6:12|only a shape is indexed
   f:\n    inputs: x\n    def: x\n    flops: sum([x, 1])\n|E_TYPE|6:17|a number is expected
-  f:\n    inputs: x\n    def: x\n    flops: sum([1e300])\n|E_TYPE|6:17|a number is expected
   f:\n    inputs: x\n    def: x\n    flops: "{'a': 1}"\n|E_SYNTAX|6:13|not for formulas
   f:\n    inputs: x\n    def: x\n    flops: "lambda v: 1"\n|E_SYNTAX|6:13|not for formulas
   f:\n    inputs: x\n    def: x\n    flops: x.size +\n|E_SYNTAX|6:20|ends where
