@@ -11,16 +11,15 @@
  * (floatX for integers); with GRAD_NONE it may be GRAD_DISCONNECTED, with NULL_RETURN
  * of type null. Time and new nodes are linear in the part of the graph between wrt and
  * cost. */
-bool ad_grad(Builder *b, Var cost, size_t nwrt, const Var *wrt, const GradOptions *how,
-             Var *grad);
+bool ad_grad(Builder *b, Var cost, VarList wrt, const GradOptions *how, Var *grad);
 /* Pullback: the gradient with respect to wrt of sum_i <f[i], cotangent[i]>. */
-bool ad_vjp(Builder *b, size_t nf, const Var *f, const Var *cotangent, size_t nwrt,
-            const Var *wrt, const GradOptions *how, Var *grad);
+bool ad_vjp(Builder *b, VarList f, const Var *cotangent, VarList wrt,
+            const GradOptions *how, Var *grad);
 /* Pushforward: result[i] = sum_j df[i]/dwrt[j] tangent[j]; GRAD_DISCONNECTED where f[i]
  * depends on no wrt. With `by_pullback` it is built from two pullbacks instead of the
  * ops' own rules; both give the same values. */
-bool ad_jvp(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wrt,
-            const Var *tangent, bool by_pullback, Var *result);
+bool ad_jvp(Builder *b, VarList f, VarList wrt, const Var *tangent, bool by_pullback,
+            Var *result);
 /* The pullback of fn as a function (services.h), made once for each function and
  * selection. */
 Graph *ad_pullback(Graph *main, const Graph *fn, const bool *wanted,

@@ -33,9 +33,13 @@ bool arg_flag(Compiler *c, const Ast *arg, const char *name, bool *flag) {
     return true;
 }
 
-bool arg_vars(Compiler *c, const Ast *arg, Node *node, size_t *n, Var **v) {
-    *n = 0;
-    return !arg || (compiler_ast(c, arg, node) && compiler_vars(c, node, n, v));
+bool arg_vars(Compiler *c, const Ast *arg, ArgVars *out) {
+    Var *v = NULL;
+    *out = (ArgVars){0};
+    if (arg && !(compiler_ast(c, arg, &out->node) &&
+                 compiler_vars(c, &out->node, &out->v.n, &v)))
+        return false;
+    return out->v.p = v, true;
 }
 
 static bool is_list_or_dict(const Node *n) {
@@ -59,19 +63,19 @@ static bool read_companion(Compiler *c, const Node *n, Var of, Var *v) {
 }
 
 bool arg_companions(Compiler *c, const Ast *call, const Ast *arg, const char *what,
-                    const Node *like, size_t n, const Var *of, Var **v) {
+                    const ArgVars *of, Var **v) {
     Session *s = compiler_builder(c)->s;
     Node node;
     size_t have;
     if (!compiler_ast(c, arg, &node)) return false;
-    if (!is_list_or_dict(like)) {
+    if (!is_list_or_dict(&of->node)) {
         *v = NEW_N(compiler_arena(c), 1, Var);
-        return read_companion(c, &node, of[0], *v);
+        return read_companion(c, &node, of->v.p[0], *v);
     }
     if (!compiler_vars(c, &node, &have, v)) return false;
-    return have == n ||
+    return have == of->v.n ||
            fail(s, call->at, E_ARITY, "%s has %s but %s", sym_text(s, call->sym),
-                str_counted(s, n, "variable"), str_counted(s, have, what));
+                str_counted(s, of->v.n, "variable"), str_counted(s, have, what));
 }
 
 static const char *const raise_words[] = {"raise", "warn", "ignore", NULL};
@@ -80,14 +84,13 @@ static const char *const null_words[] = {"raise", "return", NULL};
 
 bool grad_options(Compiler *c, const Ast *const *arg, GradOptions *how) {
     int disconnected, zero, null;
-    Var *v = NULL;
-    Node node;
-    if (!arg_vars(c, arg[0], &node, &how->nconstant, &v)) return false;
-    how->constant = v;
-    if (!arg_word(c, arg[1], raise_words, "disconnected_inputs", &disconnected) ||
+    ArgVars constant;
+    if (!arg_vars(c, arg[0], &constant) ||
+        !arg_word(c, arg[1], raise_words, "disconnected_inputs", &disconnected) ||
         !arg_word(c, arg[2], zero_words, "return_disconnected", &zero) ||
         !arg_word(c, arg[3], null_words, "null_gradients", &null))
         return false;
+    how->constant = constant.v;
     how->disconnected = (OnDisconnected)disconnected;
     how->return_disconnected = (ReturnDisconnected)zero;
     how->null = (OnNull)null;
@@ -100,22 +103,25 @@ static Node gradient_node(Var v, Span at) {
     return node_var(v, at);
 }
 
-bool result_like(Compiler *c, const Node *like, size_t n, const Var *v, Span at,
-                 Node *out) {
-    if (!is_list_or_dict(like)) return *out = gradient_node(v[0], at), true;
-    Node *item = NEW_N(compiler_arena(c), n, Node);
-    for (size_t i = 0; i < n; i++)
-        item[i] = gradient_node(v[i], at);
-    return compiler_tree(c, n, item, like->kind == NODE_DICT ? like->key : NULL, at,
-                         out);
+static bool items_like(Compiler *c, const ArgVars *like, Node *item, Span at,
+                       Node *out) {
+    const Sym *key = like->node.kind == NODE_DICT ? like->node.key : NULL;
+    return compiler_tree(c, like->v.n, item, key, at, out);
 }
 
-bool result_matrix(Compiler *c, const Node *like, size_t n, const Node *inner,
-                   size_t ninner, const Var *v, Span at, Node *out) {
-    if (!is_list_or_dict(like)) return result_like(c, inner, ninner, v, at, out);
-    Node *item = NEW_N(compiler_arena(c), n, Node);
-    for (size_t i = 0; i < n; i++)
-        if (!result_like(c, inner, ninner, v + i * ninner, at, &item[i])) return false;
-    return compiler_tree(c, n, item, like->kind == NODE_DICT ? like->key : NULL, at,
-                         out);
+bool result_like(Compiler *c, const ArgVars *like, const Var *v, Span at, Node *out) {
+    if (!is_list_or_dict(&like->node)) return *out = gradient_node(v[0], at), true;
+    Node *item = NEW_N(compiler_arena(c), like->v.n, Node);
+    for (size_t i = 0; i < like->v.n; i++)
+        item[i] = gradient_node(v[i], at);
+    return items_like(c, like, item, at, out);
+}
+
+bool result_matrix(Compiler *c, const ArgVars *rows, const ArgVars *row, const Var *v,
+                   Span at, Node *out) {
+    if (!is_list_or_dict(&rows->node)) return result_like(c, row, v, at, out);
+    Node *item = NEW_N(compiler_arena(c), rows->v.n, Node);
+    for (size_t i = 0; i < rows->v.n; i++)
+        if (!result_like(c, row, v + i * row->v.n, at, &item[i])) return false;
+    return items_like(c, rows, item, at, out);
 }

@@ -237,11 +237,12 @@ static void mark_kept(Recompute *c, const Checkpoint *how) {
         mark_gradient_reads(g, c->t, needed);
         ad_choose_kept(c->b, c->t, needed, c->keep);
     }
-    for (size_t i = 0; i < how->nkeep; i++)
-        c->keep[how->keep[i]] = var_leaf(g, how->keep[i]) == LEAF_NOT;
-    for (size_t i = 0; i < how->nalive; i++)
-        if (how->alive[i] < c->t->nvar && !ad_is_small(g, how->alive[i]))
-            c->keep[how->alive[i]] = 1;
+    for (size_t i = 0; i < how->keep.n; i++)
+        c->keep[how->keep.p[i]] = var_leaf(g, how->keep.p[i]) == LEAF_NOT;
+    for (size_t i = 0; i < how->alive.n; i++) {
+        Var v = how->alive.p[i];
+        if (v < c->t->nvar && !ad_is_small(g, v)) c->keep[v] = 1;
+    }
 }
 
 bool ad_checkpoint(Builder *b, const GradTrace *t, const Checkpoint *how, size_t n,

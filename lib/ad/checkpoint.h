@@ -5,11 +5,9 @@
 #include "ad/term.h"
 
 typedef struct Checkpoint {
-    size_t nkeep;
-    const Var *keep; /* variables to keep, added to the `automatic` choice */
+    VarList keep; /* variables to keep, added to the `automatic` choice */
     bool automatic;
-    size_t nalive;
-    const Var *alive; /* kept in any case: outputs, shared variables' new values */
+    VarList alive; /* kept in any case: outputs, shared variables' new values */
 } Checkpoint;
 
 /* After a traced walk, changes the gradients grad[] so that of the forward values they

@@ -96,8 +96,8 @@ static Var fresh_zero(Builder *b, Var x) {
 }
 
 /* Pulls t back through h, which is linear in c: h[i] belongs to t[i]. Compacts both. */
-static bool second_pullback(Builder *b, size_t n, Var *h, Var *t, size_t nf,
-                            const Var *c, Var *result) {
+static bool second_pullback(Builder *b, size_t n, Var *h, Var *t, VarList c,
+                            Var *result) {
     GradOptions loose = {.disconnected = GRAD_IGNORE,
                          .return_disconnected = GRAD_NONE,
                          .null = NULL_RETURN};
@@ -107,42 +107,42 @@ static bool second_pullback(Builder *b, size_t n, Var *h, Var *t, size_t nf,
         t[live] = t[i];
         h[live++] = h[i];
     }
-    return ad_vjp(b, live, h, t, nf, c, &loose, result);
+    return ad_vjp(b, (VarList){live, h}, t, c, &loose, result);
 }
 
-static uint8_t *mark_dependents(const Graph *g, Arena *a, uint32_t nvar, size_t nwrt,
-                                const Var *wrt);
+static uint8_t *mark_dependents(const Graph *g, Arena *a, uint32_t nvar, VarList wrt);
 
 /* An undefined gradient of wrt makes the tangent of every f that depends on wrt
  * undefined. */
-static void null_dependents(Builder *b, uint32_t nvar, Var null, Var wrt, size_t nf,
-                            const Var *f, Var *result) {
+static void null_dependents(Builder *b, uint32_t nvar, Var null, Var wrt, VarList f,
+                            Var *result) {
     Arena *tmp = arena_new(b->s);
-    const uint8_t *on = mark_dependents(b->g, tmp, nvar, 1, &wrt);
-    for (size_t k = 0; k < nf; k++)
-        if (on[f[k]]) result[k] = null;
+    const uint8_t *on = mark_dependents(b->g, tmp, nvar, (VarList){1, &wrt});
+    for (size_t k = 0; k < f.n; k++)
+        if (on[f.p[k]]) result[k] = null;
     arena_free(tmp);
 }
 
-static bool jvp_by_pullbacks(Builder *b, size_t nf, const Var *f, size_t n,
-                             const Var *wrt, const Var *tangent, Var *result) {
+static bool jvp_by_pullbacks(Builder *b, VarList f, VarList wrt, const Var *tangent,
+                             Var *result) {
+    size_t n = wrt.n;
     Arena *tmp = arena_new(b->s);
     GradOptions loose = {.disconnected = GRAD_IGNORE,
                          .return_disconnected = GRAD_NONE,
                          .null = NULL_RETURN};
-    Var *c = NEW_N(tmp, nf, Var), *h = NEW_N(tmp, n, Var), *first = NEW_N(tmp, n, Var);
+    Var *c = NEW_N(tmp, f.n, Var), *h = NEW_N(tmp, n, Var), *first = NEW_N(tmp, n, Var);
     Var *t = arena_copy(tmp, tangent, n * sizeof *t);
     uint32_t nvar = b->g->nvar;
     bool ok = true;
-    for (size_t k = 0; ok && k < nf; k++)
-        ok = (c[k] = fresh_zero(b, f[k])) != VAR_NONE;
-    ok = ok && ad_vjp(b, nf, f, c, n, wrt, &loose, first);
+    for (size_t k = 0; ok && k < f.n; k++)
+        ok = (c[k] = fresh_zero(b, f.p[k])) != VAR_NONE;
+    ok = ok && ad_vjp(b, f, c, wrt, &loose, first);
     for (size_t i = 0; i < n; i++)
         h[i] = first[i];
-    ok = ok && second_pullback(b, n, h, t, nf, c, result);
+    ok = ok && second_pullback(b, n, h, t, (VarList){f.n, c}, result);
     for (size_t i = 0; ok && i < n; i++)
         if (var_is_null(b->g, first[i]))
-            null_dependents(b, nvar, first[i], wrt[i], nf, f, result);
+            null_dependents(b, nvar, first[i], wrt.p[i], f, result);
     arena_free(tmp);
     return ok;
 }
@@ -161,7 +161,7 @@ static bool push_by_terms(Builder *b, ApplyId a, const Var *tangent, Var *result
         wanted[i] = tangent[i] != VAR_NONE;
     ok = ok && ad_terms(b, a, c, wanted, h);
     Var *first = arena_copy(tmp, h, ap.nin * sizeof *first);
-    ok = ok && second_pullback(b, ap.nin, h, t, ap.nout, c, result);
+    ok = ok && second_pullback(b, ap.nin, h, t, (VarList){ap.nout, c}, result);
     for (size_t i = 0; ok && i < ap.nin; i++)
         for (size_t k = 0; wanted[i] && k < ap.nout; k++)
             if (var_is_null(b->g, first[i]) && op_connected(b->g, a, i, k))
@@ -246,11 +246,10 @@ static void drop_discrete_tangents(Builder *b, ApplyId a, Var *result) {
 }
 
 /* Marks the Applies that f needs; tangents elsewhere aren't computed. */
-static uint8_t *mark_needed_applies(const Graph *g, Arena *tmp, size_t nf,
-                                    const Var *f) {
+static uint8_t *mark_needed_applies(const Graph *g, Arena *tmp, VarList f) {
     uint8_t *var = NEW_N(tmp, g->nvar, uint8_t), *on = NEW_N(tmp, g->napply, uint8_t);
-    for (size_t k = 0; k < nf; k++)
-        var[f[k]] = 1;
+    for (size_t k = 0; k < f.n; k++)
+        var[f.p[k]] = 1;
     for (ApplyId a = g->napply; a-- > 0;) {
         for (size_t k = 0; k < g->apply[a].nout; k++)
             on[a] |= var[g->apply[a].out + k];
@@ -260,18 +259,18 @@ static uint8_t *mark_needed_applies(const Graph *g, Arena *tmp, size_t nf,
     return on;
 }
 
-static bool carry_tangents(Builder *b, Arena *tmp, size_t nf, const Var *f, size_t nwrt,
-                           const Var *wrt, const Var *tangent, Var *dot) {
+static bool carry_tangents(Builder *b, Arena *tmp, VarList f, VarList wrt,
+                           const Var *tangent, Var *dot) {
     uint32_t napply = b->g->napply;
-    const uint8_t *on = mark_needed_applies(b->g, tmp, nf, f);
+    const uint8_t *on = mark_needed_applies(b->g, tmp, f);
     size_t widest = 1;
     for (ApplyId a = 0; a < napply; a++) {
         if (b->g->apply[a].nin > widest) widest = b->g->apply[a].nin;
         if (b->g->apply[a].nout > widest) widest = b->g->apply[a].nout;
     }
     Var *t = NEW_N(tmp, widest, Var), *r = NEW_N(tmp, widest, Var);
-    for (size_t i = 0; i < nwrt; i++)
-        dot[wrt[i]] = tangent[i];
+    for (size_t i = 0; i < wrt.n; i++)
+        dot[wrt.p[i]] = tangent[i];
     for (ApplyId a = 0; a < napply; a++) {
         const Apply ap = b->g->apply[a];
         bool any = false;
@@ -297,11 +296,10 @@ static bool carry_tangents(Builder *b, Arena *tmp, size_t nf, const Var *f, size
 
 /* Marks what depends on wrt through connected paths, whether or not its tangent is
  * zero. */
-static uint8_t *mark_dependents(const Graph *g, Arena *a, uint32_t nvar, size_t nwrt,
-                                const Var *wrt) {
+static uint8_t *mark_dependents(const Graph *g, Arena *a, uint32_t nvar, VarList wrt) {
     uint8_t *on = NEW_N(a, nvar, uint8_t);
-    for (size_t i = 0; i < nwrt; i++)
-        on[wrt[i]] = 1;
+    for (size_t i = 0; i < wrt.n; i++)
+        on[wrt.p[i]] = 1;
     for (ApplyId k = 0; k < g->napply && g->apply[k].out < nvar; k++)
         for (size_t i = 0; i < g->apply[k].nin; i++)
             for (size_t j = 0; on[apply_in(g, k)[i]] && j < g->apply[k].nout; j++)
@@ -309,26 +307,26 @@ static uint8_t *mark_dependents(const Graph *g, Arena *a, uint32_t nvar, size_t 
     return on;
 }
 
-bool ad_jvp(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wrt,
-            const Var *tangent, bool by_pullback, Var *result) {
-    for (size_t i = 0; i < nwrt; i++)
-        if (var_type(b->g, tangent[i])->ndim != var_type(b->g, wrt[i])->ndim)
+bool ad_jvp(Builder *b, VarList f, VarList wrt, const Var *tangent, bool by_pullback,
+            Var *result) {
+    for (size_t i = 0; i < wrt.n; i++)
+        if (var_type(b->g, tangent[i])->ndim != var_type(b->g, wrt.p[i])->ndim)
             return fail(b->s, b->from.at, E_SHAPE,
                         "a tangent is %s for a variable that is %s",
                         type_str(b->s, var_type(b->g, tangent[i])),
-                        type_str(b->s, var_type(b->g, wrt[i])));
-    if (by_pullback) return jvp_by_pullbacks(b, nf, f, nwrt, wrt, tangent, result);
+                        type_str(b->s, var_type(b->g, wrt.p[i])));
+    if (by_pullback) return jvp_by_pullbacks(b, f, wrt, tangent, result);
     Arena *tmp = arena_new(b->s);
     uint32_t n = b->g->nvar;
     Var *dot = NEW_N(tmp, n, Var);
     for (uint32_t v = 0; v < n; v++)
         dot[v] = VAR_NONE;
-    bool ok = carry_tangents(b, tmp, nf, f, nwrt, wrt, tangent, dot);
-    uint8_t *on = ok ? mark_dependents(b->g, tmp, n, nwrt, wrt) : NULL;
-    for (size_t k = 0; ok && k < nf; k++) {
-        result[k] = dot[f[k]];
-        if (result[k] == GRAD_DISCONNECTED && on[f[k]])
-            ok = (result[k] = ad_zero(b, f[k])) != VAR_NONE;
+    bool ok = carry_tangents(b, tmp, f, wrt, tangent, dot);
+    uint8_t *on = ok ? mark_dependents(b->g, tmp, n, wrt) : NULL;
+    for (size_t k = 0; ok && k < f.n; k++) {
+        result[k] = dot[f.p[k]];
+        if (result[k] == GRAD_DISCONNECTED && on[f.p[k]])
+            ok = (result[k] = ad_zero(b, f.p[k])) != VAR_NONE;
     }
     arena_free(tmp);
     return ok;

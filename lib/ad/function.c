@@ -93,7 +93,8 @@ static bool pull_by_rules(PullbackRecipe *r, Var *grad) {
     GradOptions how = {.disconnected = GRAD_IGNORE,
                        .return_disconnected = GRAD_ZERO,
                        .null = NULL_RETURN};
-    if (!ad_vjp(&r->b, nf, f, g, nwrt, wrt, &how, part)) return false;
+    if (!ad_vjp(&r->b, (VarList){nf, f}, g, (VarList){nwrt, wrt}, &how, part))
+        return false;
     for (size_t i = 0, j = 0; i < fn->inputs.n; i++)
         if (r->wanted[i]) grad[i] = part[j++];
     return true;

@@ -10,8 +10,7 @@ typedef struct Jacobian {
     Builder *b;
     Arena *tmp;
     const GradOptions *how;
-    size_t nf, nwrt;
-    const Var *f, *wrt;
+    VarList f, wrt;
     Var *result;
 } Jacobian;
 
@@ -64,12 +63,12 @@ static Var shape_from_rows(Jacobian *j, Var x, Var f, Var wrt) {
 }
 
 static bool place_rows(Jacobian *j, size_t k, Var n, const Var *row, const bool *has) {
-    for (size_t i = 0, at = 0; i < j->nwrt; i++) {
-        Var *r = &j->result[k * j->nwrt + i];
+    for (size_t i = 0, at = 0; i < j->wrt.n; i++) {
+        Var *r = &j->result[k * j->wrt.n + i];
         if (*r == GRAD_DISCONNECTED || var_is_null(j->b->g, *r)) continue;
         Var x = has[at] ? row[at] : broadcast_to_directions(j->b, row[at], n);
         at++;
-        *r = shape_from_rows(j, x, j->f[k], j->wrt[i]);
+        *r = shape_from_rows(j, x, j->f.p[k], j->wrt.p[i]);
         if (*r == VAR_NONE) return false;
     }
     return true;
@@ -77,23 +76,24 @@ static bool place_rows(Jacobian *j, size_t k, Var n, const Var *row, const bool 
 
 static bool jacobian_by_rows(Jacobian *j, size_t k) {
     Builder *b = j->b;
-    Var f = j->f[k], n = VAR_NONE, *r = j->result + k * j->nwrt;
+    Var f = j->f.p[k], n = VAR_NONE, *r = j->result + k * j->wrt.n;
     bool scalar = ndim_of(j, f) == 0;
     Var all = scalar ? const_number(b, ad_dtype(b, f), 1) : unit_directions(b, f, &n);
     bool empty = type_size(var_type(b->g, f)) == 0;
     Var one = scalar || all == VAR_NONE ? all
               : empty                   ? ad_zero(b, f)
                                         : op_first_row(b, all);
-    if (one == VAR_NONE || !ad_vjp(b, 1, &f, &one, j->nwrt, j->wrt, j->how, r))
+    if (one == VAR_NONE || !ad_vjp(b, (VarList){1, &f}, &one, j->wrt, j->how, r))
         return false;
     if (scalar) return true;
-    Var *want = NEW_N(j->tmp, j->nwrt, Var), *row = NEW_N(j->tmp, j->nwrt, Var);
-    bool *has = NEW_N(j->tmp, j->nwrt, bool);
+    Var *want = NEW_N(j->tmp, j->wrt.n, Var), *row = NEW_N(j->tmp, j->wrt.n, Var);
+    bool *has = NEW_N(j->tmp, j->wrt.n, bool);
     size_t nwant = 0;
-    for (size_t i = 0; i < j->nwrt; i++)
+    for (size_t i = 0; i < j->wrt.n; i++)
         if (r[i] != GRAD_DISCONNECTED && !var_is_null(b->g, r[i])) want[nwant++] = r[i];
     if (empty) return place_rows(j, k, n, want, has); /* a row for its type */
-    return vmap_graph(b, 1, &one, &all, NULL, n, nwant, nwant, want, row, has) &&
+    VmapRows directions = {{1, &one}, &all, NULL, n};
+    return vmap_graph(b, &directions, &(VmapWant){{nwant, want}, nwant}, row, has) &&
            place_rows(j, k, n, row, has);
 }
 
@@ -118,7 +118,7 @@ static Var shape_from_columns(Jacobian *j, Var x, Var f, Var wrt) {
  * derivative, which reverse mode knows how to report. */
 static bool jacobian_by_columns(Jacobian *j, size_t i, bool *undecided) {
     Builder *b = j->b;
-    Var wrt = j->wrt[i], n = VAR_NONE;
+    Var wrt = j->wrt.p[i], n = VAR_NONE;
     bool scalar = ndim_of(j, wrt) == 0;
     Var all =
         scalar ? const_number(b, ad_dtype(b, wrt), 1) : unit_directions(b, wrt, &n);
@@ -126,39 +126,39 @@ static bool jacobian_by_columns(Jacobian *j, size_t i, bool *undecided) {
     Var one = scalar || all == VAR_NONE ? all
               : empty                   ? ad_zero(b, wrt)
                                         : op_first_row(b, all);
-    Var *dot = NEW_N(j->tmp, j->nf, Var), *column = NEW_N(j->tmp, j->nf, Var);
-    bool *has = NEW_N(j->tmp, j->nf, bool);
-    if (one == VAR_NONE || !ad_jvp(b, j->nf, j->f, 1, &wrt, &one, false, dot))
+    Var *dot = NEW_N(j->tmp, j->f.n, Var), *column = NEW_N(j->tmp, j->f.n, Var);
+    bool *has = NEW_N(j->tmp, j->f.n, bool);
+    if (one == VAR_NONE || !ad_jvp(b, j->f, (VarList){1, &wrt}, &one, false, dot))
         return false;
-    for (size_t k = 0; k < j->nf; k++)
+    for (size_t k = 0; k < j->f.n; k++)
         if (dot[k] == GRAD_DISCONNECTED || var_is_null(b->g, dot[k]))
             return *undecided = true;
-    for (size_t k = 0; k < j->nf; k++)
+    for (size_t k = 0; k < j->f.n; k++)
         column[k] = dot[k]; /* a column for its type */
+    VmapRows directions = {{1, &one}, &all, NULL, n};
     if (!scalar && !empty &&
-        !vmap_graph(b, 1, &one, &all, NULL, n, j->nf, j->nf, dot, column, has))
+        !vmap_graph(b, &directions, &(VmapWant){{j->f.n, dot}, j->f.n}, column, has))
         return false;
-    for (size_t k = 0; k < j->nf; k++) {
+    for (size_t k = 0; k < j->f.n; k++) {
         Var x = scalar   ? op_cast_to(b, dot[k], ad_dtype(b, wrt))
                 : has[k] ? column[k]
                          : broadcast_to_directions(b, column[k], n);
-        if (!scalar) x = shape_from_columns(j, x, j->f[k], wrt);
-        if ((j->result[k * j->nwrt + i] = x) == VAR_NONE) return false;
+        if (!scalar) x = shape_from_columns(j, x, j->f.p[k], wrt);
+        if ((j->result[k * j->wrt.n + i] = x) == VAR_NONE) return false;
     }
     return true;
 }
 
 /* ---- choosing the mode ---- */
 /* Has a surely more elements than b? Unknown sizes count as no. */
-static bool has_more_elements(const Graph *g, size_t na, const Var *a, size_t nb,
-                              const Var *b) {
+static bool has_more_elements(const Graph *g, VarList a, VarList b) {
     int64_t x = 0, y = 0;
-    for (size_t i = 0; i < na; i++) {
-        int64_t n = type_size(var_type(g, a[i]));
+    for (size_t i = 0; i < a.n; i++) {
+        int64_t n = type_size(var_type(g, a.p[i]));
         if (n < 0 || __builtin_add_overflow(x, n, &x)) return false;
     }
-    for (size_t i = 0; i < nb; i++) {
-        int64_t n = type_size(var_type(g, b[i]));
+    for (size_t i = 0; i < b.n; i++) {
+        int64_t n = type_size(var_type(g, b.p[i]));
         if (n < 0 || __builtin_add_overflow(y, n, &y)) return false;
     }
     return x > y;
@@ -166,13 +166,13 @@ static bool has_more_elements(const Graph *g, size_t na, const Var *a, size_t nb
 
 static bool prefers_forward(const Jacobian *j, JacobianMode mode) {
     const Graph *g = j->b->g;
-    if (j->how->nconstant) return false;
-    for (size_t i = 0; i < j->nwrt; i++) {
-        const Type *t = var_type(g, j->wrt[i]);
+    if (j->how->constant.n) return false;
+    for (size_t i = 0; i < j->wrt.n; i++) {
+        const Type *t = var_type(g, j->wrt.p[i]);
         if (t->kind == TYPE_TENSOR && dtype_is_complex(t->dtype)) return false;
     }
     if (mode != JACOBIAN_AUTO) return mode == JACOBIAN_FORWARD;
-    return !has_more_elements(g, j->nwrt, j->wrt, j->nf, j->f);
+    return !has_more_elements(g, j->wrt, j->f);
 }
 
 static bool check_real(Jacobian *j, Var f) {
@@ -201,33 +201,31 @@ static bool check_dense(Jacobian *j, Var wrt) {
 
 static bool build_jacobian(Jacobian *j, JacobianMode mode) {
     bool undecided = false;
-    for (size_t i = 0; i < j->nwrt; i++)
-        if (!check_dense(j, j->wrt[i])) return false;
-    for (size_t k = 0; k < j->nf; k++) {
-        if (!check_real(j, j->f[k])) return false;
-        for (size_t i = 0; i < j->nwrt; i++)
-            if (var_type(j->b->g, j->wrt[i])->kind == TYPE_TENSOR &&
-                !check_result_ndim(j, j->f[k], j->wrt[i]))
+    for (size_t i = 0; i < j->wrt.n; i++)
+        if (!check_dense(j, j->wrt.p[i])) return false;
+    for (size_t k = 0; k < j->f.n; k++) {
+        if (!check_real(j, j->f.p[k])) return false;
+        for (size_t i = 0; i < j->wrt.n; i++)
+            if (var_type(j->b->g, j->wrt.p[i])->kind == TYPE_TENSOR &&
+                !check_result_ndim(j, j->f.p[k], j->wrt.p[i]))
                 return false;
     }
     bool forward = prefers_forward(j, mode);
-    for (size_t i = 0; forward && i < j->nwrt && !undecided; i++)
+    for (size_t i = 0; forward && i < j->wrt.n && !undecided; i++)
         if (!jacobian_by_columns(j, i, &undecided)) return false;
     if (forward && !undecided) return true;
-    for (size_t k = 0; k < j->nf; k++)
+    for (size_t k = 0; k < j->f.n; k++)
         if (!jacobian_by_rows(j, k)) return false;
     return true;
 }
 
 static const GradOptions usual;
 
-bool ad_jacobian(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wrt,
-                 const GradOptions *how, JacobianMode mode, Var *result) {
+bool ad_jacobian(Builder *b, VarList f, VarList wrt, const GradOptions *how,
+                 JacobianMode mode, Var *result) {
     Jacobian j = {.b = b,
                   .tmp = arena_new(b->s),
                   .how = how ? how : &usual,
-                  .nf = nf,
-                  .nwrt = nwrt,
                   .f = f,
                   .wrt = wrt,
                   .result = result};
@@ -237,27 +235,34 @@ bool ad_jacobian(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wr
 }
 
 /* ---- second derivatives ---- */
-/* The gradients, as `how` demands, and the options of the second derivative, for which
- * independence is no error. */
-static bool first_gradients(Builder *b, Var cost, size_t nwrt, const Var *wrt,
-                            const GradOptions *how, Var *grad, GradOptions *second) {
-    *second = *how;
-    second->disconnected = GRAD_IGNORE;
-    second->return_disconnected = GRAD_ZERO;
-    second->nknown = 0;
-    return ad_grad(b, cost, nwrt, wrt, how, grad);
+typedef struct SecondOrder {
+    Builder *b;
+    Arena *tmp;
+    VarList wrt;
+    Var *grad;       /* the first derivatives, by wrt */
+    GradOptions how; /* of the second ones, for which independence is no error */
+} SecondOrder;
+
+static bool first_gradients(SecondOrder *h, Var cost, const GradOptions *how) {
+    h->tmp = arena_new(h->b->s);
+    h->grad = NEW_N(h->tmp, h->wrt.n, Var);
+    h->how = *how;
+    h->how.disconnected = GRAD_IGNORE;
+    h->how.return_disconnected = GRAD_ZERO;
+    h->how.nknown = 0;
+    return ad_grad(h->b, cost, h->wrt, how, h->grad);
 }
 
-static bool has_gradient_value(const Graph *g, Var v) {
-    return v != GRAD_DISCONNECTED && !var_is_null(g, v);
+static bool has_gradient_value(const SecondOrder *h, size_t i) {
+    return h->grad[i] != GRAD_DISCONNECTED && !var_is_null(h->b->g, h->grad[i]);
 }
 
-static bool diagonal_blocks(Builder *b, size_t nwrt, const Var *wrt, const Var *grad,
-                            const GradOptions *how, Var *result) {
-    for (size_t i = 0; i < nwrt; i++) {
-        result[i] = grad[i];
-        if (has_gradient_value(b->g, grad[i]) &&
-            !ad_jacobian(b, 1, &grad[i], 1, &wrt[i], how, JACOBIAN_FORWARD, &result[i]))
+static bool diagonal_blocks(SecondOrder *h, Var *result) {
+    for (size_t i = 0; i < h->wrt.n; i++) {
+        VarList of = {1, &h->grad[i]}, by = {1, &h->wrt.p[i]};
+        result[i] = h->grad[i];
+        if (has_gradient_value(h, i) &&
+            !ad_jacobian(h->b, of, by, &h->how, JACOBIAN_FORWARD, &result[i]))
             return false;
     }
     return true;
@@ -265,18 +270,18 @@ static bool diagonal_blocks(Builder *b, size_t nwrt, const Var *wrt, const Var *
 
 /* If a variable's gradient has no value, its whole row of blocks gets that gradient
  * (disconnected or null). */
-static bool mixed_blocks(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
-                         const Var *grad, const GradOptions *how, Var *result) {
-    Var *f = NEW_N(tmp, nwrt, Var), *part = NEW_N(tmp, nwrt * nwrt, Var);
-    size_t n = 0;
+static bool mixed_blocks(SecondOrder *h, Var *result) {
+    size_t nwrt = h->wrt.n, n = 0;
+    Var *f = NEW_N(h->tmp, nwrt, Var), *part = NEW_N(h->tmp, nwrt * nwrt, Var);
     for (size_t i = 0; i < nwrt; i++)
-        if (has_gradient_value(b->g, grad[i])) f[n++] = grad[i];
-    if (n && !ad_jacobian(b, n, f, nwrt, wrt, how, JACOBIAN_FORWARD, part))
+        if (has_gradient_value(h, i)) f[n++] = h->grad[i];
+    if (n &&
+        !ad_jacobian(h->b, (VarList){n, f}, h->wrt, &h->how, JACOBIAN_FORWARD, part))
         return false;
     for (size_t i = 0, at = 0; i < nwrt; i++) {
-        bool value = has_gradient_value(b->g, grad[i]);
+        bool value = has_gradient_value(h, i);
         for (size_t k = 0; k < nwrt; k++)
-            result[i * nwrt + k] = value ? part[at * nwrt + k] : grad[i];
+            result[i * nwrt + k] = value ? part[at * nwrt + k] : h->grad[i];
         at += value;
     }
     return true;
@@ -294,19 +299,14 @@ static bool check_hessian_wrt(Builder *b, Var wrt) {
                 "im); Hessian-vector products take complex variables as they are");
 }
 
-bool ad_hessian(Builder *b, Var cost, size_t nwrt, const Var *wrt,
-                const GradOptions *how, bool mixed, Var *result) {
-    Arena *tmp = arena_new(b->s);
-    Var *grad = NEW_N(tmp, nwrt, Var);
-    GradOptions second;
-    bool ok = true;
-    for (size_t i = 0; ok && i < nwrt; i++)
-        ok = check_hessian_wrt(b, wrt[i]);
-    ok = ok && first_gradients(b, cost, nwrt, wrt, how ? how : &usual, grad, &second);
-    if (ok)
-        ok = mixed ? mixed_blocks(b, tmp, nwrt, wrt, grad, &second, result)
-                   : diagonal_blocks(b, nwrt, wrt, grad, &second, result);
-    arena_free(tmp);
+bool ad_hessian(Builder *b, Var cost, VarList wrt, const GradOptions *how, bool mixed,
+                Var *result) {
+    SecondOrder h = {.b = b, .wrt = wrt};
+    for (size_t i = 0; i < wrt.n; i++)
+        if (!check_hessian_wrt(b, wrt.p[i])) return false;
+    bool ok = first_gradients(&h, cost, how ? how : &usual) &&
+              (mixed ? mixed_blocks(&h, result) : diagonal_blocks(&h, result));
+    arena_free(h.tmp);
     return ok;
 }
 
@@ -321,18 +321,19 @@ static bool add_pushforward_term(Builder *b, Var *sum, Var term) {
 /* The pushforward of the gradients f. If wrt has computed variables, one may depend on
  * another, and a variable with a given tangent passes none on: then each wrt gets a
  * pushforward of its own. */
-static bool push_gradients(Builder *b, Arena *tmp, size_t n, const Var *f, size_t nwrt,
-                           const Var *wrt, const Var *v, Var *dot) {
-    Var *part = NEW_N(tmp, n, Var);
+static bool push_gradients(SecondOrder *h, VarList f, const Var *v, Var *dot) {
+    Builder *b = h->b;
+    VarList wrt = h->wrt;
+    Var *part = NEW_N(h->tmp, f.n, Var);
     bool leaves = true;
-    for (size_t i = 0; i < nwrt; i++)
-        leaves &= var_leaf(b->g, wrt[i]) != LEAF_NOT;
-    if (leaves || nwrt == 1) return ad_jvp(b, n, f, nwrt, wrt, v, false, dot);
-    for (size_t k = 0; k < n; k++)
+    for (size_t i = 0; i < wrt.n; i++)
+        leaves &= var_leaf(b->g, wrt.p[i]) != LEAF_NOT;
+    if (leaves || wrt.n == 1) return ad_jvp(b, f, wrt, v, false, dot);
+    for (size_t k = 0; k < f.n; k++)
         dot[k] = VAR_NONE;
-    for (size_t i = 0; i < nwrt; i++) {
-        if (!ad_jvp(b, n, f, 1, &wrt[i], &v[i], false, part)) return false;
-        for (size_t k = 0; k < n; k++)
+    for (size_t i = 0; i < wrt.n; i++) {
+        if (!ad_jvp(b, f, (VarList){1, &wrt.p[i]}, &v[i], false, part)) return false;
+        for (size_t k = 0; k < f.n; k++)
             if (!add_pushforward_term(b, &dot[k], part[k])) return false;
     }
     return true;
@@ -340,28 +341,29 @@ static bool push_gradients(Builder *b, Arena *tmp, size_t n, const Var *f, size_
 
 /* With constants or complex variables, the gradient of <grad, v>; else the pushforward
  * of the gradient. */
-static bool hessian_times_vectors(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
-                                  const Var *v, const Var *grad, const GradOptions *how,
-                                  Var *result) {
-    Var *f = NEW_N(tmp, nwrt, Var), *dot = NEW_N(tmp, nwrt, Var);
-    Var *with = NEW_N(tmp, nwrt, Var);
+static bool hessian_times_vectors(SecondOrder *h, const Var *v, Var *result) {
+    Builder *b = h->b;
+    VarList wrt = h->wrt;
+    Var *f = NEW_N(h->tmp, wrt.n, Var), *dot = NEW_N(h->tmp, wrt.n, Var);
+    Var *with = NEW_N(h->tmp, wrt.n, Var);
     size_t n = 0;
     bool complex = false;
-    for (size_t i = 0; i < nwrt; i++) {
-        complex |= dtype_is_complex(var_type(b->g, wrt[i])->dtype);
-        if (!has_gradient_value(b->g, grad[i])) continue;
+    for (size_t i = 0; i < wrt.n; i++) {
+        complex |= dtype_is_complex(var_type(b->g, wrt.p[i])->dtype);
+        if (!has_gradient_value(h, i)) continue;
         with[n] = v[i];
-        f[n++] = grad[i];
+        f[n++] = h->grad[i];
     }
-    if (how->nconstant || complex) return ad_vjp(b, n, f, with, nwrt, wrt, how, result);
-    if (!push_gradients(b, tmp, n, f, nwrt, wrt, v, dot)) return false;
-    for (size_t i = 0, at = 0; i < nwrt; i++) {
-        result[i] = grad[i];
-        if (!has_gradient_value(b->g, grad[i])) continue;
+    if (h->how.constant.n || complex)
+        return ad_vjp(b, (VarList){n, f}, with, wrt, &h->how, result);
+    if (!push_gradients(h, (VarList){n, f}, v, dot)) return false;
+    for (size_t i = 0, at = 0; i < wrt.n; i++) {
+        result[i] = h->grad[i];
+        if (!has_gradient_value(h, i)) continue;
         result[i] = dot[at++];
-        if (result[i] == GRAD_DISCONNECTED) result[i] = ad_zero(b, wrt[i]);
+        if (result[i] == GRAD_DISCONNECTED) result[i] = ad_zero(b, wrt.p[i]);
         if (result[i] == VAR_NONE) return false;
-        if (var_is_null(b->g, result[i]) && how->null == NULL_RAISE)
+        if (var_is_null(b->g, result[i]) && h->how.null == NULL_RAISE)
             return fail(b->s, b->from.at, E_NULL,
                         "the Hessian-vector product is undefined: %s",
                         var_type(b->g, result[i])->why);
@@ -369,21 +371,18 @@ static bool hessian_times_vectors(Builder *b, Arena *tmp, size_t nwrt, const Var
     return true;
 }
 
-bool ad_hvp(Builder *b, Var cost, size_t nwrt, const Var *wrt, const Var *v,
-            const GradOptions *how, Var *result) {
-    Arena *tmp = arena_new(b->s);
-    Var *grad = NEW_N(tmp, nwrt, Var);
-    GradOptions second;
-    bool ok = true;
-    for (size_t i = 0; ok && i < nwrt; i++) {
-        const Type *t = var_type(b->g, v[i]), *want = var_type(b->g, wrt[i]);
+bool ad_hvp(Builder *b, Var cost, VarList wrt, const Var *v, const GradOptions *how,
+            Var *result) {
+    SecondOrder h = {.b = b, .wrt = wrt};
+    for (size_t i = 0; i < wrt.n; i++) {
+        const Type *t = var_type(b->g, v[i]), *want = var_type(b->g, wrt.p[i]);
         if (t->kind != TYPE_TENSOR || t->ndim != want->ndim)
-            ok = fail(b->s, b->from.at, E_SHAPE,
-                      "a vector is %s for a variable that is %s", type_str(b->s, t),
-                      type_str(b->s, want));
+            return fail(b->s, b->from.at, E_SHAPE,
+                        "a vector is %s for a variable that is %s", type_str(b->s, t),
+                        type_str(b->s, want));
     }
-    ok = ok && first_gradients(b, cost, nwrt, wrt, how ? how : &usual, grad, &second) &&
-         hessian_times_vectors(b, tmp, nwrt, wrt, v, grad, &second, result);
-    arena_free(tmp);
+    bool ok = first_gradients(&h, cost, how ? how : &usual) &&
+              hessian_times_vectors(&h, v, result);
+    arena_free(h.tmp);
     return ok;
 }

@@ -7,92 +7,90 @@ static const char *const mode_words[] = {"auto", "reverse", "forward", NULL};
 
 static bool expand_jacobian(Compiler *c, const Ast *call, const Ast *const *arg,
                             Node *out) {
-    Node f, wrt;
-    Var *fs, *v;
-    size_t nf, n;
+    ArgVars f, wrt;
     int mode;
     GradOptions how = {0};
-    if (!arg_vars(c, arg[0], &f, &nf, &fs) || !arg_vars(c, arg[1], &wrt, &n, &v) ||
+    if (!arg_vars(c, arg[0], &f) || !arg_vars(c, arg[1], &wrt) ||
         !grad_options(c, arg + 2, &how) ||
         !arg_word(c, arg[2 + GRAD_NARG], mode_words, "mode", &mode))
         return false;
-    Var *result = NEW_N(compiler_arena(c), nf * n, Var);
+    Var *result = NEW_N(compiler_arena(c), f.v.n * wrt.v.n, Var);
     Expansion e = expansion_begin(c, call);
-    bool ok = ad_jacobian(e.b, nf, fs, n, v, &how, (JacobianMode)mode, result);
+    bool ok = ad_jacobian(e.b, f.v, wrt.v, &how, (JacobianMode)mode, result);
     expansion_end(&e);
-    return ok && result_matrix(c, &f, nf, &wrt, n, result, out->at, out);
+    return ok && result_matrix(c, &f, &wrt, result, out->at, out);
 }
 
 static bool expand_hessian(Compiler *c, const Ast *call, const Ast *const *arg,
                            Node *out) {
-    Node cost, wrt;
-    Var cost_var, *v;
-    size_t n;
+    Node cost;
+    ArgVars wrt;
+    Var cost_var;
     bool mixed;
     GradOptions how = {0};
     if (!compiler_ast(c, arg[0], &cost) ||
-        !compiler_var(c, &cost, DT_NONE, &cost_var) ||
-        !arg_vars(c, arg[1], &wrt, &n, &v) || !grad_options(c, arg + 2, &how) ||
+        !compiler_var(c, &cost, DT_NONE, &cost_var) || !arg_vars(c, arg[1], &wrt) ||
+        !grad_options(c, arg + 2, &how) ||
         !arg_flag(c, arg[2 + GRAD_NARG], "mixed", &mixed))
         return false;
-    Var *result = NEW_N(compiler_arena(c), n * n, Var);
+    Var *result = NEW_N(compiler_arena(c), wrt.v.n * wrt.v.n, Var);
     Expansion e = expansion_begin(c, call);
-    bool ok = ad_hessian(e.b, cost_var, n, v, &how, mixed, result);
+    bool ok = ad_hessian(e.b, cost_var, wrt.v, &how, mixed, result);
     expansion_end(&e);
     if (!ok) return false;
-    return mixed ? result_matrix(c, &wrt, n, &wrt, n, result, out->at, out)
-                 : result_like(c, &wrt, n, result, out->at, out);
+    return mixed ? result_matrix(c, &wrt, &wrt, result, out->at, out)
+                 : result_like(c, &wrt, result, out->at, out);
 }
 
 static bool expand_hvp(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
-    Node cost, wrt;
-    Var cost_var, *v, *p;
-    size_t n;
+    Node cost;
+    ArgVars wrt;
+    Var cost_var, *p;
     GradOptions how = {0};
     if (!compiler_ast(c, arg[0], &cost) ||
-        !compiler_var(c, &cost, DT_NONE, &cost_var) ||
-        !arg_vars(c, arg[1], &wrt, &n, &v) ||
-        !arg_companions(c, call, arg[2], "vector", &wrt, n, v, &p) ||
+        !compiler_var(c, &cost, DT_NONE, &cost_var) || !arg_vars(c, arg[1], &wrt) ||
+        !arg_companions(c, call, arg[2], "vector", &wrt, &p) ||
         !grad_options(c, arg + 3, &how))
         return false;
-    Var *result = NEW_N(compiler_arena(c), n, Var);
+    Var *result = NEW_N(compiler_arena(c), wrt.v.n, Var);
     Expansion e = expansion_begin(c, call);
-    bool ok = ad_hvp(e.b, cost_var, n, v, p, &how, result);
+    bool ok = ad_hvp(e.b, cost_var, wrt.v, p, &how, result);
     expansion_end(&e);
-    return ok && result_like(c, &wrt, n, result, out->at, out);
+    return ok && result_like(c, &wrt, result, out->at, out);
 }
 
 /* The values for x: any expression if x is a single variable, of x's dtype if that is
  * open. */
 static bool vectorize_row_args(Compiler *c, const Ast *call, const Ast *arg,
-                               const Node *x, size_t n, const Var *v, Var **rows) {
+                               const ArgVars *x, Var **rows) {
     Node node;
-    if (x->kind != NODE_VAR)
-        return arg_companions(c, call, arg, "value", x, n, v, rows);
+    if (x->node.kind != NODE_VAR) return arg_companions(c, call, arg, "value", x, rows);
     *rows = NEW_N(compiler_arena(c), 1, Var);
     return compiler_ast(c, arg, &node) &&
-           compiler_var(c, &node, var_type(compiler_builder(c)->g, v[0])->dtype, *rows);
+           compiler_var(c, &node, var_type(compiler_builder(c)->g, x->v.p[0])->dtype,
+                        *rows);
 }
 
 static bool expand_vectorize(Compiler *c, const Ast *call, const Ast *const *arg,
                              Node *out) {
-    Node f, x;
-    Var *fs, *v, *rows;
-    size_t nf, n;
-    if (!compiler_ast(c, arg[0], &f)) return false;
-    if (f.kind == NODE_FUNCTION) return vmap_macro_function(c, call, &f, arg, out);
+    ArgVars f = {0}, x;
+    Var *fs, *rows;
+    if (!compiler_ast(c, arg[0], &f.node)) return false;
+    if (f.node.kind == NODE_FUNCTION)
+        return vmap_macro_function(c, call, &f.node, arg, out);
     if (!arg[1] || !arg[2] || arg[3])
         return fail(compiler_builder(c)->s, call->at, E_ARITY,
                     "vectorize takes a function, or an expression, a variable and what "
                     "stands for it: vectorize(f)(rows), vectorize(y, x, rows)");
-    if (!compiler_vars(c, &f, &nf, &fs) || !arg_vars(c, arg[1], &x, &n, &v) ||
-        !vectorize_row_args(c, call, arg[2], &x, n, v, &rows))
+    if (!compiler_vars(c, &f.node, &f.v.n, &fs) || !arg_vars(c, arg[1], &x) ||
+        !vectorize_row_args(c, call, arg[2], &x, &rows))
         return false;
-    Var *result = NEW_N(compiler_arena(c), nf, Var);
+    f.v.p = fs;
+    Var *result = NEW_N(compiler_arena(c), f.v.n, Var);
     Expansion e = expansion_begin(c, call);
-    bool ok = vmap_nested(e.b, n, v, rows, nf, nf, fs, result);
+    bool ok = vmap_nested(e.b, x.v, rows, &(VmapWant){f.v, f.v.n}, result);
     expansion_end(&e);
-    return ok && result_like(c, &f, nf, result, out->at, out);
+    return ok && result_like(c, &f, result, out->at, out);
 }
 
 static const Macro table[] = {

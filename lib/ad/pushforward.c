@@ -74,7 +74,8 @@ static bool push_by_rules(PushforwardRecipe *r, Var *result) {
         wrt[n] = r->in[i];
         t[n++] = r->tangent[i];
     }
-    return ad_jvp(&r->b, fn->outputs.n, r->out, n, wrt, t, false, result);
+    VarList f = {fn->outputs.n, r->out}, by = {n, wrt};
+    return ad_jvp(&r->b, f, by, t, false, result);
 }
 
 static bool push_by_override(PushforwardRecipe *r, const Graph *own, Var *result) {

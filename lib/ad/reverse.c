@@ -23,9 +23,8 @@ typedef struct Reverse {
     uint8_t *reach, *from; /* by variable */
     uint8_t *constant, *known;
     Var *bar; /* gradient so far, initially GRAD_DISCONNECTED */
-    size_t nterm;
-    const Var *term_of, *term; /* cotangents of a pullback */
-    GradTrace *trace;          /* may be NULL */
+    const GradTarget *target;
+    GradTrace *trace; /* may be NULL */
     PathConds guards;
     PathCondId *guard; /* by variable: the guard of its gradient so far */
 } Reverse;
@@ -193,8 +192,10 @@ static bool check_known_gradient(Builder *b, Var v, Var g) {
     return true;
 }
 
-static bool seed_cotangents(Reverse *r, Var cost) {
+static bool seed_cotangents(Reverse *r) {
     Builder *b = r->b;
+    const GradTarget *of = r->target;
+    Var cost = of->cost;
     if (cost != VAR_NONE) {
         const Type *t = var_type(b->g, cost);
         if (t->kind == TYPE_NULL)
@@ -224,8 +225,8 @@ static bool seed_cotangents(Reverse *r, Var cost) {
         r->known[v] = 1;
         r->reach[v] = 1;
     }
-    for (size_t i = 0; i < r->nterm; i++) {
-        Var v = r->term_of[i], g = r->term[i];
+    for (size_t i = 0; i < of->f.n; i++) {
+        Var v = of->f.p[i], g = of->cotangent[i];
         if (!check_known_gradient(b, v, g) || !accumulate_gradient(r, v, g, NO_GUARD))
             return false;
         r->reach[v] = 1;
@@ -300,13 +301,13 @@ static bool finish_wrt_gradient(Reverse *r, Var wrt, Var *grad) {
     return *grad != VAR_NONE;
 }
 
-static bool run_backprop(Reverse *r, Var cost, size_t nwrt, const Var *wrt, Var *grad) {
+static bool run_backprop(Reverse *r, VarList wrt, Var *grad) {
     bool *asked = NEW_N(r->tmp, r->n, bool);
-    for (size_t i = 0; i < r->how->nconstant; i++)
-        r->constant[r->how->constant[i]] = 1;
-    for (size_t i = 0; i < nwrt; i++)
-        asked[wrt[i]] = true, r->from[wrt[i]] = 1;
-    if (!seed_cotangents(r, cost)) return false;
+    for (size_t i = 0; i < r->how->constant.n; i++)
+        r->constant[r->how->constant.p[i]] = 1;
+    for (size_t i = 0; i < wrt.n; i++)
+        asked[wrt.p[i]] = true, r->from[wrt.p[i]] = 1;
+    if (!seed_cotangents(r)) return false;
     mark_reaching_cost(r);
     mark_reachable_from(r, r->from, true);
     for (ApplyId a = r->napply; a-- > 0;) {
@@ -317,14 +318,13 @@ static bool run_backprop(Reverse *r, Var cost, size_t nwrt, const Var *wrt, Var 
                        r->bar[ap->out + k] != GRAD_DISCONNECTED;
         if (on_path && !differentiate_apply(r, a)) return false;
     }
-    for (size_t i = 0; i < nwrt; i++)
-        if (!finish_wrt_gradient(r, wrt[i], &grad[i])) return false;
+    for (size_t i = 0; i < wrt.n; i++)
+        if (!finish_wrt_gradient(r, wrt.p[i], &grad[i])) return false;
     return true;
 }
 
-static bool reverse_mode(Builder *b, Var cost, size_t nterm, const Var *of,
-                         const Var *term, size_t nwrt, const Var *wrt,
-                         const GradOptions *how, Var *grad, GradTrace *t) {
+bool ad_grad_traced(Builder *b, const GradTarget *of, VarList wrt,
+                    const GradOptions *how, Var *grad, GradTrace *t) {
     static const GradOptions usual = {0};
     Arena *tmp = arena_new(b->s);
     uint32_t n = b->g->nvar;
@@ -333,9 +333,7 @@ static bool reverse_mode(Builder *b, Var cost, size_t nterm, const Var *of,
                  .tmp = tmp,
                  .n = n,
                  .napply = b->g->napply,
-                 .nterm = nterm,
-                 .term_of = of,
-                 .term = term,
+                 .target = of,
                  .trace = t};
     r.reach = NEW_N(tmp, n, uint8_t);
     r.from = NEW_N(tmp, n, uint8_t);
@@ -347,27 +345,21 @@ static bool reverse_mode(Builder *b, Var cost, size_t nterm, const Var *of,
     if (t) *t = (GradTrace){t->arena, n, r.napply, r.bar, {0}};
     for (uint32_t v = 0; v < n; v++)
         r.bar[v] = GRAD_DISCONNECTED;
-    bool ok = run_backprop(&r, cost, nwrt, wrt, grad);
+    bool ok = run_backprop(&r, wrt, grad);
     trace_source(&r, APPLY_NONE);
     path_conds_free(&r.guards);
     arena_free(tmp);
     return ok;
 }
 
-bool ad_grad(Builder *b, Var cost, size_t nwrt, const Var *wrt, const GradOptions *how,
-             Var *grad) {
-    return reverse_mode(b, cost, 0, NULL, NULL, nwrt, wrt, how, grad, NULL);
+bool ad_grad(Builder *b, Var cost, VarList wrt, const GradOptions *how, Var *grad) {
+    return ad_grad_traced(b, &(GradTarget){.cost = cost}, wrt, how, grad, NULL);
 }
 
-bool ad_vjp(Builder *b, size_t nf, const Var *f, const Var *cotangent, size_t nwrt,
-            const Var *wrt, const GradOptions *how, Var *grad) {
-    return reverse_mode(b, VAR_NONE, nf, f, cotangent, nwrt, wrt, how, grad, NULL);
-}
-
-bool ad_grad_traced(Builder *b, Var cost, size_t nf, const Var *f, const Var *cotangent,
-                    size_t nwrt, const Var *wrt, const GradOptions *how, Var *grad,
-                    GradTrace *t) {
-    return reverse_mode(b, cost, nf, f, cotangent, nwrt, wrt, how, grad, t);
+bool ad_vjp(Builder *b, VarList f, const Var *cotangent, VarList wrt,
+            const GradOptions *how, Var *grad) {
+    return ad_grad_traced(b, &(GradTarget){VAR_NONE, f, cotangent}, wrt, how, grad,
+                          NULL);
 }
 
 void ad_open(Session *s) {

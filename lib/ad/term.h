@@ -38,9 +38,15 @@ typedef struct GradTrace {
     Vec(ApplyId) source;   /* by Apply from napply on; APPLY_NONE: seeds and zeros. The
                               caller frees it */
 } GradTrace;
-/* ad_grad (nf 0), or ad_vjp (cost VAR_NONE), with a trace. */
-bool ad_grad_traced(Builder *b, Var cost, size_t nf, const Var *f, const Var *cotangent,
-                    size_t nwrt, const Var *wrt, const GradOptions *how, Var *grad,
-                    GradTrace *t);
+/* What is differentiated: a cost, or variables with a cotangent each (cost VAR_NONE).
+ */
+typedef struct GradTarget {
+    Var cost;
+    VarList f;
+    const Var *cotangent;
+} GradTarget;
+/* ad_grad or ad_vjp, with a trace unless t is NULL. */
+bool ad_grad_traced(Builder *b, const GradTarget *of, VarList wrt,
+                    const GradOptions *how, Var *grad, GradTrace *t);
 
 #endif

@@ -14,6 +14,11 @@ typedef uint32_t Var;
 typedef uint32_t ApplyId;
 #define VAR_NONE   UINT32_MAX
 #define APPLY_NONE UINT32_MAX
+/* Variables of a graph in an order that the reader knows; the memory is another's. */
+typedef struct VarList {
+    size_t n;
+    const Var *p;
+} VarList;
 
 /* ---- variables and Applies ---- */
 typedef enum LeafKind {

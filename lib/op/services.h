@@ -9,8 +9,8 @@ typedef enum OnDisconnected { GRAD_RAISE, GRAD_WARN, GRAD_IGNORE } OnDisconnecte
 typedef enum ReturnDisconnected { GRAD_ZERO, GRAD_NONE } ReturnDisconnected;
 typedef enum OnNull { NULL_RAISE, NULL_RETURN } OnNull;
 typedef struct GradOptions {
-    size_t nconstant, nknown;
-    const Var *constant;              /* consider_constant */
+    VarList constant; /* consider_constant */
+    size_t nknown;
     const Var *known_of, *known_grad; /* known_grads: override */
     OnDisconnected disconnected;
     ReturnDisconnected return_disconnected;
@@ -35,13 +35,12 @@ typedef struct Services {
     bool (*inner_run)(struct Inner *r, const Value *const *in, Value *out, Span at);
     void (*inner_free)(struct Inner *r);
     /* ad: reverse mode in b->g; grad[i] may be GRAD_DISCONNECTED with GRAD_NONE. */
-    bool (*grad)(Builder *b, Var cost, size_t nwrt, const Var *wrt,
-                 const GradOptions *how, Var *grad);
+    bool (*grad)(Builder *b, Var cost, VarList wrt, const GradOptions *how, Var *grad);
     /* ad: vjp: the gradients of sum_i <f[i], cotangent[i]>; jvp: the tangents of f. */
-    bool (*vjp)(Builder *b, size_t nf, const Var *f, const Var *cotangent, size_t nwrt,
-                const Var *wrt, const GradOptions *how, Var *grad);
-    bool (*jvp)(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wrt,
-                const Var *tangent, bool by_pullback, Var *result);
+    bool (*vjp)(Builder *b, VarList f, const Var *cotangent, VarList wrt,
+                const GradOptions *how, Var *grad);
+    bool (*jvp)(Builder *b, VarList f, VarList wrt, const Var *tangent,
+                bool by_pullback, Var *result);
     /* ad: the gradients of fn as a function: its inputs are fn's, then the cotangents;
      * its outputs are the gradients of `wanted` inputs. */
     Graph *(*pullback)(Graph *main, const Graph *fn, const bool *wanted,

@@ -9,10 +9,10 @@ static void find_alive(Derivation *d, Checkpoint *how) {
     const Graph *g = d->g;
     Var *v = NEW_N(d->a, d->kept + g->updates.n, Var);
     for (size_t i = 0; !d->d->only && i < d->kept; i++)
-        v[how->nalive++] = g->outputs.p[i].var;
+        v[how->alive.n++] = g->outputs.p[i].var;
     for (size_t i = 0; i < g->updates.n; i++)
-        v[how->nalive++] = g->updates.p[i].value;
-    how->alive = v;
+        v[how->alive.n++] = g->updates.p[i].value;
+    how->alive.p = v;
 }
 
 bool derive_loops(Graph *g, const Derive *how) {
@@ -21,30 +21,22 @@ bool derive_loops(Graph *g, const Derive *how) {
 }
 
 static bool find_kept(Derivation *d, Checkpoint *how) {
-    Var *v = NULL;
     Span at = derive_span(d, "--checkpoint", d->d->checkpoint);
     how->automatic = strcmp(d->d->checkpoint, "sqrt") == 0;
     find_alive(d, how);
     if (how->automatic) return true;
     if (!*d->d->checkpoint)
         return fail(d->s, NOWHERE, E_USAGE, "--checkpoint needs names, or sqrt");
-    if (!names_find_vars(d->g, d->a, at, &how->nkeep, &v)) return false;
-    how->keep = v;
-    return true;
+    return names_find_vars(d->g, d->a, at, &how->keep);
 }
 
-bool derive_gradients(Derivation *d, Var cost, size_t nf, const Var *f,
-                      const Var *cotangent, const GradOptions *how, Var *grad) {
+bool derive_gradients(Derivation *d, const GradTarget *of, const GradOptions *how,
+                      Var *grad) {
     Checkpoint keep = {0};
     GradTrace t = {.arena = d->a};
-    if (!d->d->checkpoint)
-        return cost == VAR_NONE
-                   ? ad_vjp(&d->b, nf, f, cotangent, d->nwrt, d->wrt, how, grad)
-                   : ad_grad(&d->b, cost, d->nwrt, d->wrt, how, grad);
-    bool ok =
-        find_kept(d, &keep) &&
-        ad_grad_traced(&d->b, cost, nf, f, cotangent, d->nwrt, d->wrt, how, grad, &t) &&
-        ad_checkpoint(&d->b, &t, &keep, d->nwrt, grad);
+    if (!d->d->checkpoint) return ad_grad_traced(&d->b, of, d->wrt, how, grad, NULL);
+    bool ok = find_kept(d, &keep) && ad_grad_traced(&d->b, of, d->wrt, how, grad, &t) &&
+              ad_checkpoint(&d->b, &t, &keep, d->wrt.n, grad);
     vec_free(&t.source);
     return ok;
 }

@@ -20,14 +20,13 @@ static void make_name(Str *text) {
 }
 
 /* "d_{cost}_d_{wrt}" with the names filled in. */
-static Sym result_name(const Derivation *d, const char *pattern, const char *cost,
-                       const char *wrt) {
+static Sym result_name(const Derivation *d, OutputName name) {
     Str text = STR(d->s);
-    for (const char *p = pattern; *p;) {
+    for (const char *p = d->d->name ? d->d->name : name.pattern; *p;) {
         if (strncmp(p, "{cost}", 6) == 0)
-            str_puts(&text, cost), p += 6;
+            str_puts(&text, name.cost), p += 6;
         else if (strncmp(p, "{wrt}", 5) == 0)
-            str_puts(&text, wrt), p += 5;
+            str_puts(&text, name.wrt), p += 5;
         else
             str_putc(&text, *p++);
     }
@@ -37,10 +36,9 @@ static Sym result_name(const Derivation *d, const char *pattern, const char *cos
     return y;
 }
 
-bool derive_output(Derivation *d, const char *pattern, const char *cost,
-                   const char *wrt, Var v, Var of, size_t by) {
+bool derive_output(Derivation *d, OutputName how, Var v, Var of, size_t by) {
     if (v == GRAD_DISCONNECTED) return true;
-    Sym name = result_name(d, d->d->name ? d->d->name : pattern, cost, wrt);
+    Sym name = result_name(d, how);
     if (!compiler_check_var_name(d->s, derive_span(d, "--name", sym_text(d->s, name))))
         return false;
     if (graph_find(d->g, name) != VAR_NONE || graph_has_dim(d->g, name) ||
@@ -93,7 +91,7 @@ static bool is_movable(const Derivation *d, Var v) {
 /* left: names that --check can't move. */
 static bool note_left_out(Derivation *d, Var cost, const Str *left) {
     if (!left->n) return true;
-    if (!d->nwrt)
+    if (!d->wrt.n)
         return fail(d->s, d->d->at, E_USAGE,
                     "--check moves arrays of floats, but %s depends only on %s",
                     derive_shown(d, cost), str_text(left));
@@ -113,19 +111,20 @@ static bool default_wrt(Derivation *d, Var cost) {
             for (size_t i = 0; reach[g->apply[a].out + k] && i < g->apply[a].nin; i++)
                 if (op_connected(g, a, i, k)) reach[apply_in(g, a)[i]] = 1;
     Str left = STR(d->s);
-    d->wrt = NEW_N(d->a, g->inputs.n + g->shared.n, Var);
+    Var *wrt = NEW_N(d->a, g->inputs.n + g->shared.n, Var);
     for (size_t i = 0; i < g->inputs.n + g->shared.n; i++) {
         Var v = i < g->inputs.n ? g->inputs.p[i] : g->shared.p[i - g->inputs.n];
         if (!reach[v] || !is_differentiable(g, v)) continue;
         if (!d->d->made || is_movable(d, v))
-            d->wrt[d->nwrt++] = v;
+            wrt[d->wrt.n++] = v;
         else
             str_printf(&left, "%s%s (%s)", left.n ? ", " : "", derive_shown(d, v),
                        type_str(d->s, var_type(g, v)));
     }
+    d->wrt.p = wrt;
     bool ok = note_left_out(d, cost, &left);
     str_free(&left);
-    if (d->nwrt || !ok) return ok;
+    if (d->wrt.n || !ok) return ok;
     fail(d->s, d->d->at, E_DISCONNECTED,
          "%s depends on no float input or shared variable", derive_shown(d, cost));
     return note(d->s, NOWHERE, "name what to differentiate by with --wrt");
@@ -133,8 +132,7 @@ static bool default_wrt(Derivation *d, Var cost) {
 
 bool derive_wrt(Derivation *d, Var cost) {
     if (!d->d->wrt) return default_wrt(d, cost);
-    return names_find_vars(d->g, d->a, derive_span(d, "--wrt", d->d->wrt), &d->nwrt,
-                           &d->wrt);
+    return names_find_vars(d->g, d->a, derive_span(d, "--wrt", d->d->wrt), &d->wrt);
 }
 
 /* --known-grads 'h=g_h, k=g_k' */
@@ -161,22 +159,20 @@ static bool take_known(Derivation *d, GradOptions *how) {
 
 bool derive_options(Derivation *d, GradOptions *how) {
     *how = d->d->how;
-    Var *constant = NULL;
     if (d->d->constant &&
         !names_find_vars(d->g, d->a,
                          derive_span(d, "--consider-constant", d->d->constant),
-                         &how->nconstant, &constant))
+                         &how->constant))
         return false;
-    how->constant = constant;
     return take_known(d, how);
 }
 
 /* ---- kinds of derivatives ---- */
 static bool add_grads(Derivation *d, Var cost, const char *name, const Var *grad) {
-    for (size_t i = 0; i < d->nwrt; i++)
-        if (!derive_output(d, "d_{cost}_d_{wrt}", name, derive_shown(d, d->wrt[i]),
-                           grad[i], cost, i))
-            return false;
+    for (size_t i = 0; i < d->wrt.n; i++) {
+        OutputName out = {"d_{cost}_d_{wrt}", name, derive_shown(d, d->wrt.p[i])};
+        if (!derive_output(d, out, grad[i], cost, i)) return false;
+    }
     return true;
 }
 
@@ -189,8 +185,8 @@ static bool derive_cost(Derivation *d) {
             : !only_output(d, "--cost", &cost))
         return false;
     if (!derive_wrt(d, cost)) return false;
-    Var *grad = NEW_N(d->a, d->nwrt, Var);
-    return derive_gradients(d, cost, 0, NULL, NULL, &how, grad) &&
+    Var *grad = NEW_N(d->a, d->wrt.n, Var);
+    return derive_gradients(d, &(GradTarget){.cost = cost}, &how, grad) &&
            add_grads(d, cost, derive_shown(d, cost), grad);
 }
 
@@ -210,19 +206,19 @@ static bool find_or_input(Derivation *d, const char *option, const char *name, V
     return (*v = graph_input(d->g, y, t)) != VAR_NONE;
 }
 
-bool derive_companions(Derivation *d, const char *list, const char *option,
-                       const char *prefix, size_t n, const Var *of, Var *v) {
+bool derive_companions(Derivation *d, const Companions *how, VarList of, Var *v) {
     char **part = NULL;
-    size_t given = list ? str_split(d->a, list, ',', &part) : n;
-    if (given != n)
-        return fail(d->s, d->d->at, E_USAGE, "%s has %s for %s", option,
-                    str_counted(d->s, given, "name"), str_counted(d->s, n, "variable"));
-    for (size_t i = 0; i < n; i++) {
+    size_t given = how->list ? str_split(d->a, how->list, ',', &part) : of.n;
+    if (given != of.n)
+        return fail(d->s, d->d->at, E_USAGE, "%s has %s for %s", how->option,
+                    str_counted(d->s, given, "name"),
+                    str_counted(d->s, of.n, "variable"));
+    for (size_t i = 0; i < of.n; i++) {
         Str name = STR(d->s);
-        str_printf(&name, "%s%s", prefix, derive_shown(d, of[i]));
+        str_printf(&name, "%s%s", how->prefix, derive_shown(d, of.p[i]));
         make_name(&name);
-        bool ok =
-            find_or_input(d, option, list ? part[i] : str_text(&name), of[i], &v[i]);
+        bool ok = find_or_input(d, how->option, part ? part[i] : str_text(&name),
+                                of.p[i], &v[i]);
         str_free(&name);
         if (!ok) return false;
     }
@@ -232,14 +228,13 @@ bool derive_companions(Derivation *d, const char *list, const char *option,
 /* The number whose gradient a pullback is: the sum of f times the cotangents; for
  * complex ones, the real part of the product with the conjugate. Built only for the
  * check. */
-static Var project_cotangents(Derivation *d, size_t nf, const Var *f,
-                              const Var *cotangent) {
+static Var project_cotangents(Derivation *d, const GradTarget *of) {
     Var sum = VAR_NONE;
-    for (size_t k = 0; d->d->made && k < nf; k++) {
-        Var c = cotangent[k], y;
-        bool pair = dtype_is_complex(var_type(d->g, f[k])->dtype);
+    for (size_t k = 0; d->d->made && k < of->f.n; k++) {
+        Var c = of->cotangent[k], f = of->f.p[k], y;
+        bool pair = dtype_is_complex(var_type(d->g, f)->dtype);
         if (pair && (c = op_call1(&d->b, "conj", c)) == VAR_NONE) return c;
-        y = op_call2(&d->b, "multiply", f[k], c);
+        y = op_call2(&d->b, "multiply", f, c);
         if (y != VAR_NONE) y = op_call1(&d->b, "sum", y);
         if (y != VAR_NONE && pair) y = op_call1(&d->b, "real", y);
         if (y != VAR_NONE && sum != VAR_NONE) y = op_call2(&d->b, "add", sum, y);
@@ -250,20 +245,20 @@ static Var project_cotangents(Derivation *d, size_t nf, const Var *f,
 
 static bool derive_vjp(Derivation *d) {
     GradOptions how;
-    size_t nf;
-    Var *f;
+    VarList f;
     if (!derive_options(d, &how) ||
-        !names_find_vars(d->g, d->a, derive_span(d, "--vjp", d->d->vjp), &nf, &f))
+        !names_find_vars(d->g, d->a, derive_span(d, "--vjp", d->d->vjp), &f))
         return false;
-    Var *cotangent = NEW_N(d->a, nf, Var);
-    if (!derive_wrt(d, f[0]) ||
-        !derive_companions(d, d->d->cotangent, "--cotangent", "g_", nf, f, cotangent))
+    Companions option = {"--cotangent", d->d->cotangent, "g_"};
+    Var *cotangent = NEW_N(d->a, f.n, Var);
+    if (!derive_wrt(d, f.p[0]) || !derive_companions(d, &option, f, cotangent))
         return false;
-    Var *grad = NEW_N(d->a, d->nwrt, Var);
-    if (!derive_gradients(d, VAR_NONE, nf, f, cotangent, &how, grad)) return false;
-    Var of = project_cotangents(d, nf, f, cotangent);
+    GradTarget target = {VAR_NONE, f, cotangent};
+    Var *grad = NEW_N(d->a, d->wrt.n, Var);
+    if (!derive_gradients(d, &target, &how, grad)) return false;
+    Var of = project_cotangents(d, &target);
     return (of != VAR_NONE || !d->d->made) &&
-           add_grads(d, of, derive_shown(d, f[0]), grad);
+           add_grads(d, of, derive_shown(d, f.p[0]), grad);
 }
 
 /* Replaces a tangent that doesn't depend on the wrt by zeros, or leaves it out. */
@@ -282,27 +277,26 @@ static bool no_tangent(Derivation *d, Var f, Var *result) {
 }
 
 static bool derive_jvp(Derivation *d) {
-    size_t nf;
-    Var *f;
-    if (!names_find_vars(d->g, d->a, derive_span(d, "--jvp", d->d->jvp), &nf, &f) ||
-        !derive_wrt(d, f[0]))
+    VarList f;
+    if (!names_find_vars(d->g, d->a, derive_span(d, "--jvp", d->d->jvp), &f) ||
+        !derive_wrt(d, f.p[0]))
         return false;
-    Var *tangent = NEW_N(d->a, d->nwrt, Var), *result = NEW_N(d->a, nf, Var);
+    Companions option = {"--tangents", d->d->tangents, "t_"};
+    Var *tangent = NEW_N(d->a, d->wrt.n, Var), *result = NEW_N(d->a, f.n, Var);
     d->along = tangent;
-    if (!derive_companions(d, d->d->tangents, "--tangents", "t_", d->nwrt, d->wrt,
-                           tangent) ||
-        !ad_jvp(&d->b, nf, f, d->nwrt, d->wrt, tangent, d->d->by_pullback, result))
+    if (!derive_companions(d, &option, d->wrt, tangent) ||
+        !ad_jvp(&d->b, f, d->wrt, tangent, d->d->by_pullback, result))
         return false;
-    for (size_t k = 0; k < nf; k++) {
-        if (result[k] == GRAD_DISCONNECTED && !no_tangent(d, f[k], &result[k]))
+    for (size_t k = 0; k < f.n; k++) {
+        const char *shown = derive_shown(d, f.p[k]);
+        if (result[k] == GRAD_DISCONNECTED && !no_tangent(d, f.p[k], &result[k]))
             return false;
         if (result[k] == GRAD_DISCONNECTED) continue;
         if (var_is_null(d->g, result[k]) && d->d->how.null == NULL_RAISE)
             return fail(d->s, d->d->at, E_NULL, "the tangent of %s is undefined: %s",
-                        derive_shown(d, f[k]), var_type(d->g, result[k])->why);
-        if (!derive_output(d, "jvp_{cost}", derive_shown(d, f[k]), "", result[k], f[k],
-                           d->nwrt))
-            return false;
+                        shown, var_type(d->g, result[k])->why);
+        OutputName name = {"jvp_{cost}", shown, ""};
+        if (!derive_output(d, name, result[k], f.p[k], d->wrt.n)) return false;
     }
     return true;
 }
@@ -320,10 +314,10 @@ static bool derive_asked(Derivation *d) {
 /* Copies what the check needs to memory that outlives the derivation. */
 static void hand_over(const Derivation *d, Derived *made) {
     Arena *a = session_arena(d->s);
-    *made = (Derived){.nwrt = d->nwrt, .nclaim = d->claims.n};
-    made->wrt = arena_copy(a, d->wrt, d->nwrt * sizeof *d->wrt);
+    *made = (Derived){.nwrt = d->wrt.n, .nclaim = d->claims.n};
+    made->wrt = arena_copy(a, d->wrt.p, d->wrt.n * sizeof *d->wrt.p);
     made->claim = arena_copy(a, d->claims.p, d->claims.n * sizeof *d->claims.p);
-    if (d->along) made->along = arena_copy(a, d->along, d->nwrt * sizeof *d->along);
+    if (d->along) made->along = arena_copy(a, d->along, d->wrt.n * sizeof *d->along);
 }
 
 bool graph_derive(Graph *g, const Derive *how) {

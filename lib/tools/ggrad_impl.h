@@ -2,6 +2,7 @@
 #ifndef TOOLS_GGRAD_IMPL_H
 #define TOOLS_GGRAD_IMPL_H
 
+#include "ad/term.h"
 #include "tools/tools.h"
 
 typedef struct Derivation {
@@ -10,8 +11,7 @@ typedef struct Derivation {
     Arena *a;
     const Derive *d;
     Builder b;
-    size_t nwrt;
-    Var *wrt;
+    VarList wrt;
     size_t kept; /* outputs that existed before */
     Var *along;  /* directions, by wrt */
     Vec(Claim) claims;
@@ -24,18 +24,26 @@ Span derive_span(const Derivation *d, const char *option, const char *text);
 bool derive_wrt(Derivation *d, Var cost);
 /* The options of gradients. */
 bool derive_options(Derivation *d, GradOptions *how);
-/* One variable for each of n: the named ones, or new inputs of the same type if they
- * don't exist; without a list, names are the prefix plus the variable's name. */
-bool derive_companions(Derivation *d, const char *list, const char *option,
-                       const char *prefix, size_t n, const Var *of, Var *v);
-/* Adds v as an output named by --name or `pattern`, "d_{cost}_d_{wrt}"; v claims to be
- * the derivative of `of` (Claim). Does nothing if v is disconnected. */
-bool derive_output(Derivation *d, const char *pattern, const char *cost,
-                   const char *wrt, Var v, Var of, size_t by);
+/* The option that names companions of variables (--cotangent, --tangents, --vector),
+ * its value or NULL, and the prefix of their names without it. */
+typedef struct Companions {
+    const char *option, *list, *prefix;
+} Companions;
+/* A variable for each of `of`: the named ones, or new inputs of the same type if they
+ * don't exist. */
+bool derive_companions(Derivation *d, const Companions *how, VarList of, Var *v);
+/* What an output that is a derivative is called, by --name or `pattern`,
+ * "d_{cost}_d_{wrt}". */
+typedef struct OutputName {
+    const char *pattern, *cost, *wrt;
+} OutputName;
+/* Adds v as an output; v claims to be the derivative of `of` (Claim). Does nothing if v
+ * is disconnected. */
+bool derive_output(Derivation *d, OutputName name, Var v, Var of, size_t by);
 
-/* Gradients of a cost, or of nf variables with cotangents, following --checkpoint. */
-bool derive_gradients(Derivation *d, Var cost, size_t nf, const Var *f,
-                      const Var *cotangent, const GradOptions *how, Var *grad);
+/* Gradients, following --checkpoint. */
+bool derive_gradients(Derivation *d, const GradTarget *of, const GradOptions *how,
+                      Var *grad);
 /* For --checkpoint sqrt, before differentiation: makes loops recompute too. */
 bool derive_loops(Graph *g, const Derive *how);
 /* --jacobian, --hessian, --hvp. */

@@ -59,17 +59,16 @@ static bool feed_one_value(GraphRun *r, Span text) {
 
 static bool mark_each(GraphRun *r) {
     if (!r->spec->series.each) return true;
-    size_t n;
-    Var *v;
-    if (!names_find_vars(r->g, r->a, r->spec->series.each_at, &n, &v)) return false;
-    for (size_t k = 0; k < n; k++) {
+    VarList v;
+    if (!names_find_vars(r->g, r->a, r->spec->series.each_at, &v)) return false;
+    for (size_t k = 0; k < v.n; k++) {
         size_t i = 0;
-        while (i < r->g->inputs.n && r->g->inputs.p[i] != v[k])
+        while (i < r->g->inputs.n && r->g->inputs.p[i] != v.p[k])
             i++;
         if (i == r->g->inputs.n)
             return fail(r->s, r->spec->series.each_at, E_USAGE,
                         "--each takes inputs, and %s is none",
-                        sym_text(r->s, var_name(r->g, v[k])));
+                        sym_text(r->s, var_name(r->g, v.p[k])));
         r->feed[i].each = true;
     }
     return true;

@@ -103,13 +103,13 @@ bool names_find_output_list(Graph *g, Span list, Outputs *out) {
     return ok;
 }
 
-bool names_find_vars(Graph *g, Arena *a, Span list, size_t *n, Var **v) {
+bool names_find_vars(Graph *g, Arena *a, Span list, VarList *out) {
     Outputs found = {0};
     bool ok = names_find_output_list(g, list, &found);
-    *n = found.n;
-    *v = NEW_N(a, found.n, Var);
+    Var *v = NEW_N(a, found.n, Var);
     for (size_t i = 0; i < found.n; i++)
-        (*v)[i] = found.p[i].var;
+        v[i] = found.p[i].var;
+    *out = (VarList){found.n, v};
     vec_free(&found);
     return ok;
 }

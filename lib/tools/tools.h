@@ -26,7 +26,7 @@ typedef Vec(Output) Outputs;
 bool names_find_outputs(Graph *g, const char *name, size_t n, Span at, Outputs *out);
 bool names_find_output_list(Graph *g, Span list, Outputs *out); /* "a, b" */
 /* Resolves "a, b" to variables, including those of trees. */
-bool names_find_vars(Graph *g, Arena *a, Span list, size_t *n, Var **v);
+bool names_find_vars(Graph *g, Arena *a, Span list, VarList *out);
 
 /* on_unused_input: looks for inputs of the graph, as read, that no output, update or
  * effect needs, nor a dim used by these. False: diagnosed with E_UNUSED. */

@@ -95,8 +95,8 @@ static bool build_vmapped_body(VmapFunction *r) {
         return false;
     for (size_t k = 0; k < n; k++)
         want[k] = map[want[k]];
-    if (!vmap_graph(&r->b, r->nrows, r->one, r->all, NULL, graph_dim(r->made, r->dim),
-                    nout, n, want, now, rows))
+    VmapRows given = {{r->nrows, r->one}, r->all, NULL, graph_dim(r->made, r->dim)};
+    if (!vmap_graph(&r->b, &given, &(VmapWant){{n, want}, nout}, now, rows))
         return false;
     drop_first_row_effects(r, neffect, want + nout, now + nout);
     bool own = fn->pullback || fn->pushforward; /* they need rows in all outputs */

@@ -38,10 +38,10 @@ static bool any_still_wanted(const VmapRebuild *r, const Apply *ap) {
     return any;
 }
 
-static void mark_rebuild_needs(VmapRebuild *r, size_t nwant, const Var *want) {
+static void mark_rebuild_needs(VmapRebuild *r, VarList want) {
     const Graph *g = r->b->g;
-    for (size_t k = 0; k < nwant; k++)
-        if (want[k] >= r->first) r->needed[want[k] - r->first] = 1;
+    for (size_t k = 0; k < want.n; k++)
+        if (want.p[k] >= r->first) r->needed[want.p[k] - r->first] = 1;
     for (ApplyId a = r->napply; a-- > 0 && g->apply[a].out >= r->first;) {
         const Apply *ap = &g->apply[a];
         bool any = any_still_wanted(r, ap);
@@ -195,13 +195,13 @@ static bool rebuild_in_body(RowByRow *l, ApplyId a) {
 }
 
 /* Body inputs for the given variables, those with rows first. */
-static void add_given_inputs(RowByRow *l, size_t n, const Var *var, const Var *with,
-                             const bool *has) {
+static void add_given_inputs(RowByRow *l, const VmapRows *given) {
     const Graph *g = l->r->b->g;
+    const Var *var = given->var.p, *with = given->with;
     for (size_t k = 0; k < 2; k++)
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < given->var.n; i++) {
             const Type *t = var_type(g, with[i]);
-            bool rows = !has || has[i];
+            bool rows = !given->has || given->has[i];
             if (rows != (k == 0)) continue;
             body_input(l, var[i], rows ? type_of_row(g->s, t) : t);
             if (rows)
@@ -232,10 +232,10 @@ static bool build_row_body(RowByRow *l) {
     return true;
 }
 
-static bool row_by_row(VmapRebuild *r, size_t n, const Var *var, const Var *with,
-                       const bool *has, size_t nout, size_t nwant, const Var *want,
+static bool row_by_row(VmapRebuild *r, const VmapRows *given, const VmapWant *want,
                        Var *result, bool *rows) {
     Builder *b = r->b;
+    size_t n = given->var.n, nwant = want->var.n;
     RowByRow l = {.r = r};
     l.body = graph_function_new(b->g->main, vmap_body_name(b->g->main, "each"));
     l.body->derived = true;
@@ -248,40 +248,40 @@ static bool row_by_row(VmapRebuild *r, size_t n, const Var *var, const Var *with
     for (Var v = r->first; v < r->n; v++)
         r->rows[v - r->first] = false;
     for (size_t i = 0; i < n; i++)
-        r->rows[var[i] - r->first] = true; /* mark it as part of the body */
-    add_given_inputs(&l, n, var, with, has);
+        r->rows[given->var.p[i] - r->first] = true; /* mark it as part of the body */
+    add_given_inputs(&l, given);
     if (!build_row_body(&l)) return false;
     Var *out = NEW_N(r->tmp, nwant, Var);
     bool any = false;
     for (size_t k = 0; k < nwant; k++) {
         char name[32];
-        rows[k] = want[k] >= r->first && r->rows[want[k] - r->first];
-        result[k] = rows[k] && k >= nout && any ? VAR_NONE : want[k];
+        Var v = want->var.p[k];
+        rows[k] = v >= r->first && r->rows[v - r->first];
+        result[k] = rows[k] && k >= want->nout && any ? VAR_NONE : v;
         if (!rows[k] || result[k] == VAR_NONE) continue;
         any = true;
         snprintf(name, sizeof name, "r%zu", k);
-        Var v = l.inner[want[k]];
-        vec_push(b->s, &l.body->outputs, ((Output){sym(b->s, name), v}));
+        vec_push(b->s, &l.body->outputs, ((Output){sym(b->s, name), l.inner[v]}));
     }
-    if (!vmap_scan(b, l.body, r->size, l.nseq, l.seq, l.nother, l.other, out))
-        return false;
+    VarList seq = {l.nseq, l.seq}, other = {l.nother, l.other};
+    if (!vmap_scan(b, l.body, r->size, seq, other, out)) return false;
     for (size_t k = 0, at = 0; k < nwant; k++)
         if (rows[k] && result[k] != VAR_NONE) result[k] = out[at++];
     return true;
 }
 
-bool vmap_graph(Builder *b, size_t n, const Var *var, const Var *with, const bool *has,
-                Var size, size_t nout, size_t nwant, const Var *want, Var *result,
+bool vmap_graph(Builder *b, const VmapRows *given, const VmapWant *want, Var *result,
                 bool *rows) {
+    VarList var = given->var;
     VmapRebuild r = {.b = b,
                      .tmp = arena_new(b->s),
                      .scratch = arena_new(b->s),
                      .first = b->g->nvar,
                      .n = b->g->nvar,
                      .napply = b->g->napply,
-                     .size = size};
-    for (size_t i = 0; i < n; i++)
-        if (var[i] < r.first) r.first = var[i];
+                     .size = given->size};
+    for (size_t i = 0; i < var.n; i++)
+        if (var.p[i] < r.first) r.first = var.p[i];
     uint32_t room = r.n - r.first;
     r.needed = NEW_N(r.tmp, room, uint8_t);
     r.now = NEW_N(r.tmp, room, Var);
@@ -289,26 +289,26 @@ bool vmap_graph(Builder *b, size_t n, const Var *var, const Var *with, const boo
     r.pattern = NEW_N(r.tmp, room, Var);
     for (uint32_t i = 0; i < room; i++)
         r.now[i] = r.first + i;
-    for (size_t i = 0; i < n; i++) {
-        r.now[var[i] - r.first] = with[i];
-        r.rows[var[i] - r.first] = !has || has[i];
+    for (size_t i = 0; i < var.n; i++) {
+        r.now[var.p[i] - r.first] = given->with[i];
+        r.rows[var.p[i] - r.first] = !given->has || given->has[i];
     }
     b->g->litter = true; /* the Applies of the single row remain, unused */
-    mark_rebuild_needs(&r, nwant, want);
+    mark_rebuild_needs(&r, want->var);
     size_t mark = diag_count(b->s), effects = b->g->effects.n;
     size_t rowwise = b->g->rowwise.n;
     Origin from = b->from;
     bool ok = rebuild_all(&r);
-    for (size_t k = 0; ok && k < nwant; k++) {
-        result[k] = replacement_of(&r, want[k]);
-        rows[k] = var_has_rows(&r, want[k]);
+    for (size_t k = 0; ok && k < want->var.n; k++) {
+        result[k] = replacement_of(&r, want->var.p[k]);
+        rows[k] = var_has_rows(&r, want->var.p[k]);
     }
     if (!ok && r.no_form) {
         size_t failed = diag_count(b->s);
         b->from = from;
         b->g->effects.n = effects;
         b->g->rowwise.n = rowwise;
-        ok = row_by_row(&r, n, var, with, has, nout, nwant, want, result, rows);
+        ok = row_by_row(&r, given, want, result, rows);
         diag_rewind(b->s, ok ? mark : failed);
     }
     arena_free(r.tmp);

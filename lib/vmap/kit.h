@@ -54,10 +54,10 @@ bool vmap_refuse(Vmap *q, const char *why);
 /* ---- building blocks ---- */
 /* "NAME_row", with a number if that is taken. */
 Sym vmap_body_name(const Graph *g, const char *name);
-/* A scan of `body`, whose inputs are one row of each seq[], then other[]; out[k] has
+/* A scan of `body`, whose inputs are one row of each seq, then other; out[k] has
  * the rows of output k. */
-bool vmap_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var *seq,
-               size_t nother, const Var *other, Var *out);
+bool vmap_scan(Builder *b, const Graph *body, Var size, VarList seq, VarList other,
+               Var *out);
 int vmap_ndim(const Vmap *q, size_t i); /* rank of one row of input i */
 /* in[i], each row padded with leading ones up to rank `ndim`; in[i] itself if it has no
  * rows. */

@@ -26,23 +26,23 @@ Sym vmap_body_name(const Graph *g, const char *name) {
     return y;
 }
 
-bool vmap_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var *seq,
-               size_t nother, const Var *other, Var *out) {
+bool vmap_scan(Builder *b, const Graph *body, Var size, VarList seq, VarList other,
+               Var *out) {
     Arena *tmp = arena_new(b->s);
     const Op *scan = op_known(b->s, OP_SCAN);
-    size_t n = 1 + nseq + nother, nout = body->outputs.n;
+    size_t n = 1 + seq.n + other.n, nout = body->outputs.n;
     Var *in = NEW_N(tmp, n, Var);
-    int64_t *taps = NEW_N(tmp, 2 * nseq, int64_t);
+    int64_t *taps = NEW_N(tmp, 2 * seq.n, int64_t);
     int64_t *states = NEW_N(tmp, nout, int64_t);
     in[0] = size;
-    for (size_t i = 0; i < nseq; i++) {
-        in[1 + i] = seq[i];
+    for (size_t i = 0; i < seq.n; i++) {
+        in[1 + i] = seq.p[i];
         taps[2 * i] = 1; /* a single tap at offset 0: the row itself */
     }
-    for (size_t i = 0; i < nother; i++)
-        in[1 + nseq + i] = other[i];
+    for (size_t i = 0; i < other.n; i++)
+        in[1 + seq.n + i] = other.p[i];
     PropArg arg[] = {{"fn", {.kind = P_GRAPH, .sym = body->name}},
-                     {"sequences", PROP_INTS(taps, 2 * nseq)},
+                     {"sequences", PROP_INTS(taps, 2 * seq.n)},
                      {"states", PROP_INTS(states, nout)},
                      {"rows", PROP_BOOL(body->effects.n > 0)}};
     bool ok = op_apply(b, scan, props_make(b->s, scan, 4, arg), n, in, out);
@@ -112,8 +112,8 @@ static bool make_step_body(VmapByScan *l) {
 static bool apply_row_scan(VmapByScan *l) {
     Vmap *q = l->q;
     Var *kept = NEW_N(l->tmp, q->nout, Var);
-    if (!vmap_scan(q->b, l->body, q->size, l->nseq, l->seq, l->nother, l->other, kept))
-        return false;
+    VarList seq = {l->nseq, l->seq}, other = {l->nother, l->other};
+    if (!vmap_scan(q->b, l->body, q->size, seq, other, kept)) return false;
     for (size_t k = 0, at = 0; k < q->nout; k++)
         if (q->out_rows[k]) q->out[k] = kept[at++];
     return true;

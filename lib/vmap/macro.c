@@ -128,7 +128,9 @@ static bool vmap_results(VectorizeCall *p, size_t from, Node *out) {
     Var *result = NEW_N(compiler_arena(p->c), want.n + 1, Var);
     const Var *next = result;
     Expansion e = expansion_begin(p->c, p->t->call);
-    ok = ok && vmap_nested(e.b, p->nrow, p->row, p->rows, nout, want.n, want.p, result);
+    VarList row = {p->nrow, p->row};
+    VmapWant all = {{want.n, want.p}, nout};
+    ok = ok && vmap_nested(e.b, row, p->rows, &all, result);
     expansion_end(&e);
     vec_free(&want);
     if (ok) replace_results(out, p->at, &next);

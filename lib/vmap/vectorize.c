@@ -5,8 +5,8 @@
 typedef struct Vectorize {
     Builder *b;
     Arena *tmp;
-    size_t n;
-    const Var *var, *with;
+    VarList var;
+    const Var *with;
     Var *flat; /* with[], its leading dims flattened to one */
     bool *has;
     int extra; /* number of leading dims */
@@ -17,13 +17,13 @@ static bool fail_vectorize(Vectorize *v, size_t i, const char *why) {
     Builder *b = v->b;
     fail(b->s, b->from.at, E_SHAPE, "%s can't stand for %s: %s",
          type_str(b->s, var_type(b->g, v->with[i])),
-         type_str(b->s, var_type(b->g, v->var[i])), why);
+         type_str(b->s, var_type(b->g, v->var.p[i])), why);
     return note(b->s, NOWHERE,
                 "it must be of the same dtype, with dims for the rows in front");
 }
 
 static bool check_row_value(Vectorize *v, size_t i) {
-    const Type *row = var_type(v->b->g, v->var[i]),
+    const Type *row = var_type(v->b->g, v->var.p[i]),
                *all = var_type(v->b->g, v->with[i]);
     if (row->kind != TYPE_TENSOR || all->kind != TYPE_TENSOR)
         return fail_vectorize(v, i, "only tensors have rows");
@@ -46,7 +46,7 @@ static bool check_row_value(Vectorize *v, size_t i) {
 
 static bool flatten_rows(Vectorize *v, Var size) {
     Builder *b = v->b;
-    for (size_t i = 0; i < v->n; i++) {
+    for (size_t i = 0; i < v->var.n; i++) {
         Var item[MAX_NDIM] = {size};
         v->flat[i] = v->with[i];
         if (!v->has[i] || v->extra == 1) continue;
@@ -83,31 +83,29 @@ static bool check_is_tensor(Builder *b, Var want) {
                                        : "");
 }
 
-static bool vmap_flattened(Vectorize *v, size_t nout, size_t nwant, const Var *want,
-                           Var *result) {
+static bool vmap_flattened(Vectorize *v, const VmapWant *want, Var *result) {
     Builder *b = v->b;
-    bool *rows = NEW_N(v->tmp, nwant, bool);
-    for (size_t i = 0; i < v->n; i++)
+    bool *rows = NEW_N(v->tmp, want->var.n, bool);
+    for (size_t i = 0; i < v->var.n; i++)
         if (!check_row_value(v, i)) return false;
     Var size = v->extra ? shape_leading_size(b, v->extra, v->lead) : const_int(b, 1);
     if (size == VAR_NONE || !flatten_rows(v, size) ||
-        !vmap_graph(b, v->n, v->var, v->flat, v->has, size, nout, nwant, want, result,
-                    rows))
+        !vmap_graph(b, &(VmapRows){v->var, v->flat, v->has, size}, want, result, rows))
         return false;
-    for (size_t k = 0; k < nout; k++)
-        if (rows[k] && !check_is_tensor(b, want[k])) return false;
-    for (size_t k = 0; k < nout; k++)
+    for (size_t k = 0; k < want->nout; k++)
+        if (rows[k] && !check_is_tensor(b, want->var.p[k])) return false;
+    for (size_t k = 0; k < want->nout; k++)
         if ((result[k] = unflatten_rows(v, result[k], rows[k])) == VAR_NONE)
             return false;
     return true;
 }
 
-bool vmap_nested(Builder *b, size_t n, const Var *var, const Var *with, size_t nout,
-                 size_t nwant, const Var *want, Var *result) {
-    Vectorize v = {.b = b, .tmp = arena_new(b->s), .n = n, .var = var, .with = with};
-    v.flat = NEW_N(v.tmp, n, Var);
-    v.has = NEW_N(v.tmp, n, bool);
-    bool ok = vmap_flattened(&v, nout, nwant, want, result);
+bool vmap_nested(Builder *b, VarList var, const Var *with, const VmapWant *want,
+                 Var *result) {
+    Vectorize v = {.b = b, .tmp = arena_new(b->s), .var = var, .with = with};
+    v.flat = NEW_N(v.tmp, var.n, Var);
+    v.has = NEW_N(v.tmp, var.n, bool);
+    bool ok = vmap_flattened(&v, want, result);
     arena_free(v.tmp);
     return ok;
 }

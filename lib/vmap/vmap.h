@@ -6,20 +6,32 @@
 #include "op/services.h"
 #include "vmap/kit.h"
 
-/* Rebuilds the graph between var[] and want[], with with[i] in place of var[i]. with[i]
- * has an additional leading dim of `size` (int64, 0-d) where has[i] is true (NULL:
- * everywhere). result[k] replaces want[k]; rows[k] says whether it has the leading dim:
- * what doesn't depend on var[] stays as it is. There is no loop, except for ops without
- * a rule. want[nout] and later are wanted for their effects only, and their result may
- * be VAR_NONE. Takes time linear in the size of the graph after the first var. */
-bool vmap_graph(Builder *b, size_t n, const Var *var, const Var *with, const bool *has,
-                Var size, size_t nout, size_t nwant, const Var *want, Var *result,
+/* Variables that stand for one row, and what takes their place: with[i] has an
+ * additional leading dim of `size` (int64, 0-d) where has[i] is true (NULL:
+ * everywhere). */
+typedef struct VmapRows {
+    VarList var;
+    const Var *with;
+    const bool *has;
+    Var size;
+} VmapRows;
+/* What to rebuild for all rows: from nout on only for its effects. */
+typedef struct VmapWant {
+    VarList var;
+    size_t nout;
+} VmapWant;
+/* Rebuilds the graph between the rows' variables and the wanted ones. result[k]
+ * replaces want->var.p[k]; rows[k] says whether it has the leading dim: what doesn't
+ * depend on the rows stays as it is. There is no loop, except for ops without a rule.
+ * The results of effects may be VAR_NONE. Takes time linear in the size of the graph
+ * after the first of the rows' variables. */
+bool vmap_graph(Builder *b, const VmapRows *given, const VmapWant *want, Var *result,
                 bool *rows);
-/* want[k] for many values of var[] at once. Every with[i] has additional leading dims
- * or none; all that have some have equally many, and so have the results. The first
- * nout results are stored; the rest is wanted for its effects. */
-bool vmap_nested(Builder *b, size_t n, const Var *var, const Var *with, size_t nout,
-                 size_t nwant, const Var *want, Var *result);
+/* The wanted variables for many values of var at once. Every with[i] has additional
+ * leading dims or none; all that have some have equally many, and so have the results.
+ * Only the first want->nout results are stored. */
+bool vmap_nested(Builder *b, VarList var, const Var *with, const VmapWant *want,
+                 Var *result);
 /* vmap of fn over the inputs chosen by `rows`, as a function of main, made once for
  * each choice. An output has rows if it has one dim more than fn's. */
 Graph *vmap_function(Graph *main, const Graph *fn, const bool *rows);

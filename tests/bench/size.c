@@ -34,7 +34,8 @@ static bool second(Graph *g) {
         first = graph_output(g, sym(g->s, "d_loss_d_x")), grad;
     Var cost =
         first == VAR_NONE ? first : op_call1(&b, "sum", op_call1(&b, "square", first));
-    if (cost == VAR_NONE || !ad_grad(&b, cost, 1, &x, &(GradOptions){0}, &grad))
+    if (cost == VAR_NONE ||
+        !ad_grad(&b, cost, (VarList){1, &x}, &(GradOptions){0}, &grad))
         return false;
     vec_push(g->s, &g->outputs, ((Output){sym(g->s, "second"), grad}));
     return true;

@@ -67,8 +67,8 @@ static bool build(Wide *w, bool known) {
         with[n++] = w->with[i];
     }
     Var size = shape_of(&c->b, with[0], 0);
-    bool ok =
-        vmap_graph(&c->b, n, var, with, NULL, size, 1, 1, &c->out, &w->out, &w->rows);
+    bool ok = vmap_graph(&c->b, &(VmapRows){{n, var}, with, NULL, size},
+                         &(VmapWant){{1, &c->out}, 1}, &w->out, &w->rows);
     CHECK(ok, "%s of %s (%s), rows in %u: %s", c->row->text, c->row->in,
           dtype_name(c->dtype), w->mask, why(c->s));
     return ok;

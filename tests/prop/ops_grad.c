@@ -54,13 +54,13 @@ static bool derive(Derived *d, Order *o) {
                                     .return_disconnected = GRAD_NONE,
                                     .null = NULL_RETURN};
     Case *c = &d->c;
-    bool ok = ad_grad(&c->b, o->cost, d->nwrt, d->wrt, &how, o->grad);
+    bool ok = ad_grad(&c->b, o->cost, (VarList){d->nwrt, d->wrt}, &how, o->grad);
     CHECK(ok, "%s of %s (%s): no gradient: %s", c->row->text, c->row->in,
           dtype_name(c->dtype), why(c->s));
     if (!ok) return false;
     for (int k = 0; k < FORWARD; k++) {
-        ok = ad_jvp(&c->b, 1, &o->cost, d->nwrt, d->wrt, d->tangent, k == 1,
-                    &o->forward[k]);
+        ok = ad_jvp(&c->b, (VarList){1, &o->cost}, (VarList){d->nwrt, d->wrt},
+                    d->tangent, k == 1, &o->forward[k]);
         CHECK(ok, "%s of %s (%s): no forward mode %d: %s", c->row->text, c->row->in,
               dtype_name(c->dtype), k, why(c->s));
         if (!ok) return false;

@@ -236,9 +236,9 @@ static void differentiated(Hostile *h) {
     }
     if (!nf || !nwrt) return;
     GradOptions how = {.disconnected = GRAD_IGNORE, .null = NULL_RETURN};
-    bool ok = services(s)->vjp(&b, nf, f, f, nwrt, wrt, &how, by);
+    bool ok = services(s)->vjp(&b, (VarList){nf, f}, f, (VarList){nwrt, wrt}, &how, by);
     if (one_error(ok, h->op->name, "pullback")) checks(h, h->g, "pullback");
-    ok = services(s)->jvp(&b, nf, f, nwrt, wrt, wrt, false, dot);
+    ok = services(s)->jvp(&b, (VarList){nf, f}, (VarList){nwrt, wrt}, wrt, false, dot);
     if (one_error(ok, h->op->name, "pushforward")) checks(h, h->g, "pushforward");
 }
 

@@ -37,12 +37,11 @@ static bool matrices(Matrices *m) {
     m->cotangent = weights(c, c->out, WAVE(1.0, 0.5));
     for (size_t i = 0; i < m->nwrt; i++)
         m->tangent[i] = weights(c, m->wrt[i], WAVE(0.7, 0.1));
-    Var f = c->out;
-    return ad_jacobian(b, 1, &f, m->nwrt, m->wrt, &loose, JACOBIAN_REVERSE, m->rows) &&
-           ad_jacobian(b, 1, &f, m->nwrt, m->wrt, &loose, JACOBIAN_FORWARD,
-                       m->columns) &&
-           ad_vjp(b, 1, &f, &m->cotangent, m->nwrt, m->wrt, &loose, m->pull) &&
-           ad_jvp(b, 1, &f, m->nwrt, m->wrt, m->tangent, false, &m->push);
+    VarList of = {1, &c->out}, wrt = {m->nwrt, m->wrt};
+    return ad_jacobian(b, of, wrt, &loose, JACOBIAN_REVERSE, m->rows) &&
+           ad_jacobian(b, of, wrt, &loose, JACOBIAN_FORWARD, m->columns) &&
+           ad_vjp(b, of, &m->cotangent, wrt, &loose, m->pull) &&
+           ad_jvp(b, of, wrt, m->tangent, false, &m->push);
 }
 
 static bool second(Matrices *m) {
@@ -50,10 +49,11 @@ static bool second(Matrices *m) {
     Builder *b = &c->b;
     if (dtype_is_discrete(var_type(c->g, c->out)->dtype)) return true;
     m->cost = weights(c, c->out, "sum(f * " WAVE(1.0, 0.5) ")");
+    VarList wrt = {m->nwrt, m->wrt};
     return m->cost != VAR_NONE &&
-           ad_hessian(b, m->cost, m->nwrt, m->wrt, &loose, true, m->hessian) &&
-           ad_hessian(b, m->cost, m->nwrt, m->wrt, &loose, false, m->block) &&
-           ad_hvp(b, m->cost, m->nwrt, m->wrt, m->tangent, &loose, m->hvp);
+           ad_hessian(b, m->cost, wrt, &loose, true, m->hessian) &&
+           ad_hessian(b, m->cost, wrt, &loose, false, m->block) &&
+           ad_hvp(b, m->cost, wrt, m->tangent, &loose, m->hvp);
 }
 
 static bool build(Matrices *m, bool known) {

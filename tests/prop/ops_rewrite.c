@@ -33,7 +33,8 @@ static void add_gradients(Case *c) {
         text_of(c, complex ? "sum(real(f) ** 2 + 3 * imag(f))" : "sum(f * f)", c->out);
     for (size_t i = 0; i < c->nin; i++)
         if (spec_varies(&c->spec[i])) wrt[n++] = c->in[i];
-    if (cost == VAR_NONE || !ad_grad(&c->b, cost, n, wrt, &how, grad)) return;
+    if (cost == VAR_NONE || !ad_grad(&c->b, cost, (VarList){n, wrt}, &how, grad))
+        return;
     for (size_t i = 0; i < n; i++)
         add_output(c, label[i], grad[i]);
 }

@@ -380,7 +380,7 @@ static bool derive(Case *c, Var cost, Var *grad) {
     GradOptions how = {.disconnected = GRAD_IGNORE};
     bool intern = c->b.intern;
     c->b.intern = true;
-    bool ok = ad_grad(&c->b, cost, c->l.ninput, c->in, &how, grad);
+    bool ok = ad_grad(&c->b, cost, (VarList){c->l.ninput, c->in}, &how, grad);
     c->b.intern = intern;
     CHECK(ok, "%s: no gradient: %s", c->l.text, why());
     return ok;
@@ -390,8 +390,9 @@ static void check_forward(Case *c, Var cost, const Var *grad) {
     Var dot[3];
     Tensor t[3];
     c->b.intern = true;
-    bool ok = ad_jvp(&c->b, 1, &cost, c->l.ninput, c->in, c->tangent, false, &dot[0]) &&
-              ad_jvp(&c->b, 1, &cost, c->l.ninput, c->in, c->tangent, true, &dot[1]);
+    VarList f = {1, &cost}, wrt = {c->l.ninput, c->in};
+    bool ok = ad_jvp(&c->b, f, wrt, c->tangent, false, &dot[0]) &&
+              ad_jvp(&c->b, f, wrt, c->tangent, true, &dot[1]);
     dot[2] = const_number(&c->b, DT_FLOAT64, 0);
     for (size_t i = 0; ok && i < c->l.ninput; i++) {
         dot[2] = say(c, "y + sum(x)",

@@ -272,7 +272,9 @@ static bool pull_step(ScanPull *k, const Var *y) {
     }
     for (size_t i = 0; i < k->f.nin; i++)
         if (input_needs_term(k, i)) wrt[nwrt++] = k->u[i];
-    if (!services(k->s)->vjp(&k->m.in, nf, f, g, nwrt, wrt, &how, part)) return false;
+    if (!services(k->s)->vjp(&k->m.in, (VarList){nf, f}, g, (VarList){nwrt, wrt}, &how,
+                             part))
+        return false;
     for (size_t i = 0, j = 0; i < k->f.nin; i++)
         k->term[i] = input_needs_term(k, i) ? part[j++] : VAR_NONE;
     return true;

@@ -185,7 +185,8 @@ static bool push_step(ScanPush *k) {
     }
     for (size_t i = 0; i < k->f.nin; i++)
         if (k->t[i] != VAR_NONE) wrt[nwrt] = k->u[i], tangent[nwrt++] = k->t[i];
-    if (!services(k->s)->jvp(&k->m.in, nf, f, nwrt, wrt, tangent, false, dot))
+    if (!services(k->s)->jvp(&k->m.in, (VarList){nf, f}, (VarList){nwrt, wrt}, tangent,
+                             false, dot))
         return false;
     for (size_t o = 0, n = 0; o < k->f.nout; o++) {
         if (!k->moves[o]) continue;
