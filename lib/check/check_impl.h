@@ -274,6 +274,12 @@ void op_finite(ReferenceRun *f, ApplyId a,
                bool again); /* again: run functions once more */
 /* Runs the Apply, checked or not, and stores its results in the frame. */
 void op_check(ReferenceRun *f, ApplyId a, bool checked);
+/* ---- history.c: what an op of a plugin remembers ---- */
+/* The results that it has in another process after runs on other values; NULL: there
+ * are none to compare. Call it before the op's first run in this one. */
+Value *history_run(Subject *x);
+void history_check(Subject *x, Value *result); /* with those of the first run */
+void history_free(const Subject *x, Value *result);
 /* ---- own.c: ops defined by formulas ---- */
 /* Runs the definition op by op, with checks in its first runs. */
 bool userop_trial(Subject *x, OpRun *r);

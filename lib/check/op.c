@@ -127,6 +127,17 @@ static void free_states(Subject *x) {
     }
 }
 
+/* What changes its mind only now and then is found if that costs little. */
+static void try_again_and_again(Subject *x, int64_t elements) {
+    enum { TIMES = 64, FEW = 256 };
+    for (int i = 0; x->op->plugin && elements <= FEW && i < TIMES; i++)
+        if (!try_variant(x,
+                         (OpRun){.kind = KIND_REPEAT,
+                                 .how = "in one of many runs with the same inputs"},
+                         true))
+            return;
+}
+
 /* A thunk with a new state first gets other values, none of which may persist. It is
  * allowed to fail on them. */
 static void try_after_others(Subject *x) {
@@ -239,12 +250,16 @@ static int64_t count_elements(const Subject *x) {
     return n;
 }
 
-static uint64_t times_seen(Subject *x) {
-    uint64_t key = hash_mix((uint64_t)(uintptr_t)x->op, x->props->id), n = 0;
+static uint64_t signature_key(const Subject *x) {
+    uint64_t key = hash_mix((uint64_t)(uintptr_t)x->op, x->props->id);
     for (size_t i = 0; i < x->nin; i++)
         key = hash_mix(key, var_type(x->g, apply_in(x->g, x->id)[i])->id);
-    map_get(&x->c->often, key, &n);
-    map_put(&x->c->often, key, n + 1);
+    return key;
+}
+
+static uint64_t times_seen(const Subject *x) {
+    uint64_t n = 0;
+    map_get(&x->c->often, signature_key(x), &n);
     return n;
 }
 
@@ -258,6 +273,7 @@ static void try_userop(Subject *x, bool small) {
 
 static void try_everything(Subject *x) {
     uint64_t seen = times_seen(x);
+    map_put(&x->c->often, signature_key(x), seen + 1);
     int64_t n = count_elements(x);
     bool small = n <= LARGE, all = small && !x->inner;
     if (seen >= OFTEN_SOME || check_full(x->c)) return;
@@ -268,6 +284,7 @@ static void try_everything(Subject *x) {
     try_variant(
         x, (OpRun){.kind = KIND_REPEAT, .how = "in a second run with the same inputs"},
         true);
+    if (seen == 0) try_again_and_again(x, n);
     try_after_others(x);
     if (n <= HUGE_) try_references(x, small);
     shape_check(x);
@@ -444,8 +461,11 @@ void op_check(ReferenceRun *f, ApplyId id, bool checked) {
     Subject x;
     size_t mark = diag_count(f->c->s);
     if (subject_open(&x, f, id)) {
+        Value *history = checked && !times_seen(&x) ? history_run(&x) : NULL;
         run_first(&x, checked);
         if (x.base && checked) try_everything(&x);
+        if (x.base && history) history_check(&x, history);
+        history_free(&x, history);
     }
     subject_close(&x);
     if (diag_count(f->c->s) > mark) { /* out of memory */

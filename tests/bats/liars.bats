@@ -34,6 +34,10 @@ wrong_shape(exp(x))             1 InvalidValueError the shape of output 0 of wro
 infers_more(exp(x))             1 InvalidValueError the shape of output 0 of infers_more is another than the op infers: 4 in dim 0
 not_finite(exp(x))              1 InvalidValueError output 0 of not_finite is not finite: 0 nan, 1 inf
 impure(exp(x))                  1 BadThunkOutput    output 0 of impure is another in a second run with the same inputs
+seldom_pure(exp(x))             1 BadThunkOutput    output 0 of seldom_pure is another in one of many runs with the same inputs
+remembers(exp(x))               1 BadThunkOutput    output 0 of remembers is another in a run after one with other inputs
+remembers(x) + remembers(x[1:])  1 BadThunkOutput    output 0 of remembers is another in a run after one with other inputs
+memo_static(exp(x))             1 BadThunkOutput    output 0 of memo_static is another in a run after one with other inputs
 memo_thunk(exp(x))              1 BadThunkOutput    output 0 of memo_thunk is another in a run after one with other inputs
 by_address(exp(x))              1 BadThunkOutput    output 0 of by_address is another 
 uncleared(exp(x))               1 BadThunkOutput    output 0 of uncleared is another when its storage held something before
@@ -69,7 +73,7 @@ T
 
 @test "honest ops of the same kinds pass" {
     local call
-    for call in 'honest(exp(x))' 'honest_view(exp(x))' 'honest_keeper(exp(x))' 'honest(honest_view(x)) + x' 'honest([1.5, 2])'; do
+    for call in 'honest(exp(x))' 'small_only(exp(x))' 'honest_view(exp(x))' 'honest_keeper(exp(x))' 'honest(honest_view(x)) + x' 'honest([1.5, 2])'; do
         graph "$call"
         ok "grun $P --mode DEBUG g.yaml x=[1,2,3] >out"
         ok "grun $P g.yaml x=[1,2,3] | cmp - out"

@@ -62,6 +62,41 @@ static bool counts(TlCall *c) {
     return true;
 }
 
+/* Once in a while. */
+static bool seldom(TlCall *c) {
+    static int calls;
+    TlTensor x;
+    double *r = begin(c, &x, 0);
+    if (!r) return false;
+    twice(&x, r);
+    r[0] += ++calls % 50 == 0;
+    return true;
+}
+
+/* Adds the first number that it ever got. */
+static bool remembers(TlCall *c) {
+    static double first;
+    static bool has;
+    TlTensor x;
+    double *r = begin(c, &x, 0);
+    if (!r) return false;
+    if (!has && x.shape[0]) memcpy(&first, x.data, sizeof first), has = true;
+    twice(&x, r);
+    r[0] += first;
+    return true;
+}
+
+/* Crashes on all but small numbers, as it may. */
+static bool small_only(TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 0), v = 0;
+    if (!r) return false;
+    if (x.shape[0]) memcpy(&v, x.data, sizeof v);
+    if (v > 100) abort();
+    twice(&x, r);
+    return true;
+}
+
 /* Adds to storage that it never cleared. */
 static bool accumulates(TlCall *c) {
     TlTensor x;
@@ -354,6 +389,14 @@ static TlThunkResult run_memo(void *state, TlCall *c) {
 static const TlThunk remembering = {sizeof remembering, false, make_memo, run_memo,
                                     free};
 
+/* One that does so in a static. */
+static TlThunkResult run_static(void *state, TlCall *c) {
+    (void)state;
+    return remembers(c) ? TL_THUNK_DONE : TL_THUNK_FAILED;
+}
+static const TlThunk remembering_all = {sizeof remembering_all, false, NULL, run_static,
+                                        NULL};
+
 /* A lazy one that is never content, and one that takes what it did not ask for. */
 static TlThunkResult run_wait(void *state, TlCall *c) {
     (void)state, (void)c;
@@ -388,7 +431,16 @@ static const TlOpDef ops[] = {
     OP("fixed_type", honest, .itypes = "float64[?]", .otypes = "float64[2]"),
     OP("wrong_shape", honest, .itypes = "float64[?]", .otypes = "float64[?]",
        .shape = "[x.shape[0] + 1]"),
+    OP("small_only", small_only, .make_node = same),
     OP("impure", counts, .make_node = same),
+    OP("seldom_pure", seldom, .make_node = same),
+    OP("remembers", remembers, .make_node = same),
+    {.size = sizeof(TlOpDef),
+     .name = "memo_static",
+     .in = "x",
+     .doc = "A test.",
+     .make_node = same,
+     .thunk = &remembering_all},
     OP("uncleared", accumulates, .make_node = same),
     OP("no_strides", ignores_strides, .make_node = same),
     OP("beyond", goes_beyond, .make_node = same),
