@@ -238,11 +238,7 @@ bool branches_pass(Branches *b, ApplyId a, const Var *map) {
 
 void branches_close(Branches *b) {
     if (!b) return;
-    for (size_t k = 1; k < b->node.n; k++) {
-        Level *l = b->node.p[k].level;
-        for (size_t i = 0; l && i < l->entry.n; i++)
-            vec_free(&l->entry.p[i].part);
-        if (l) vec_free(&l->entry);
-    }
+    for (size_t k = 1; k < b->node.n; k++)
+        if (b->node.p[k].level) level_free(b->node.p[k].level);
     vec_free(&b->node);
 }

@@ -350,6 +350,12 @@ Var level_sow(HarvestWalk *w, Level *l, const SowCall *q) {
 }
 
 /* ---- levels ---- */
+void level_free(Level *l) {
+    for (size_t i = 0; i < l->entry.n; i++)
+        vec_free(&l->entry.p[i].part);
+    vec_free(&l->entry);
+}
+
 Level *level_open(HarvestWalk *w, Level *l, Sym scope, Span at) {
     bool fresh;
     Sym name = harvest_path(w->b->s, l->scope, scope);
@@ -377,9 +383,8 @@ bool level_leave(HarvestWalk *w, Level *scope, bool ok, Level *l) {
             ok = level_adopt(w, l, e->name, e->mode, e->part.p[k].var,
                              e->part.p[k].array, e->part.p[k].at);
         if (ok && e->part.n && e->rows) note_planted_rows(l, e->name, e->rows);
-        vec_free(&e->part);
     }
-    vec_free(&scope->entry);
+    level_free(scope);
     return ok;
 }
 
@@ -466,8 +471,7 @@ bool level_close(HarvestWalk *w, Level *l, bool ok, Reaps *out) {
             ok = v != VAR_NONE;
             vec_push(w->b->s, out, ((Reap){e->name, v, e->at}));
         }
-        vec_free(&e->part);
     }
-    vec_free(&l->entry);
+    level_free(l);
     return ok;
 }

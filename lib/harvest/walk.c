@@ -98,14 +98,7 @@ static bool walk_call(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
     if (scoped) ok = level_leave(w, inner, ok, l);
     for (size_t k = 0; ok && k < fn->outputs.n; k++)
         map[first + k] = body[fn->outputs.p[k].var];
-    note_moved(w, src, a, APPLY_NONE);
     return ok || note(s, at, "called here");
-}
-
-static bool walk_scan_apply(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
-                            Graph *fn, const Var *in, Var *map) {
-    note_moved(w, src, a, APPLY_NONE);
-    return walk_scan(w, l, src, a, fn, in, map);
 }
 
 static bool walk_apply(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
@@ -122,9 +115,9 @@ static bool walk_apply(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
         return walk_sow(w, l, src, a, in, map);
     Graph *fn = called_function(src, a);
     if (fn && is_harvested(w, fn)) {
+        note_moved(w, src, a, APPLY_NONE);
         if (op_is(w->b->s, r->op, OP_CALL)) return walk_call(w, l, src, a, fn, in, map);
-        if (op_is(w->b->s, r->op, OP_SCAN))
-            return walk_scan_apply(w, l, src, a, fn, in, map);
+        if (op_is(w->b->s, r->op, OP_SCAN)) return walk_scan(w, l, src, a, in, map);
         return fail(w->b->s, w->b->from.at, E_TYPE, "can't harvest through %s",
                     r->op->name);
     }

@@ -101,6 +101,7 @@ bool level_leave(HarvestWalk *w, Level *scope, bool ok, Level *l);
 /* Ends the outermost level: appends the collected values to `out`. Returns `ok`; if
  * false, it only frees. */
 bool level_close(HarvestWalk *w, Level *l, bool ok, Reaps *out);
+void level_free(Level *l); /* its entries */
 /* Enters a value that an inner loop or scope has collected. */
 bool level_adopt(HarvestWalk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
                  Span at);
@@ -126,8 +127,8 @@ Var level_concatenate(HarvestWalk *w, const SowEntry *e);
 bool walk_all(HarvestWalk *w, Level *l, const Graph *fn, const uint8_t *live, Var *map);
 
 /* loop.c */
-bool walk_scan(HarvestWalk *w, Level *l, const Graph *src, ApplyId a, Graph *fn,
-               const Var *in, Var *map);
+bool walk_scan(HarvestWalk *w, Level *l, const Graph *src, ApplyId a, const Var *in,
+               Var *map);
 Var scanned_planted(Scanned *p, size_t k, const Type *t, bool append);
 Var scanned_before(Scanned *p, Sym name, const Type *t);
 bool scanned_is_vmap(const Scanned *p); /* its steps are rows of a vectorize */

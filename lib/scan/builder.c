@@ -151,8 +151,8 @@ static Var add_row_tap(ScanBuilder *m, const ScanBuilderPart *p, const ScanSeq *
 static Var add_other_arg(ScanBuilder *m, const ScanBuilderPart *p, size_t i) {
     Var x = p->arg[p->f.other_arg + i], v = p->f.fn->inputs.p[p->f.other_in + i];
     const Type *t = var_type(p->f.fn, v);
-    const Tensor *c = var_const(p->g, x);
-    if (c && c->ndim == 0) return graph_share_const(m->body, p->g, x, true);
+    const Tensor *c = var_const(m->b->g, x);
+    if (c && c->ndim == 0) return graph_share_const(m->body, m->b->g, x, true);
     for (size_t k = 0; k < m->other.n; k++) {
         Var in = m->other.p[k].tap.p[0].in;
         if (m->other.p[k].x == x && var_type(m->body, in) == t) return in;
@@ -172,10 +172,8 @@ static void add_scan_output(ScanBuilder *m, ScanBuilderPart *p, size_t o) {
             m, &m->out.p[at], out->tap[k], var_type(fn, fn->inputs.p[out->in + k]));
 }
 
-ScanBuilderPart scan_part(ScanBuilder *m, Arena *a, ApplyId id, const Var *arg) {
-    ScanBuilderPart p = {
-        .g = m->b->g, .f = scan_form_of(m->b->g, id, a), .whole = true};
-    p.arg = arg;
+ScanBuilderPart scan_part(ScanBuilder *m, Arena *a, ScanForm f, const Var *arg) {
+    ScanBuilderPart p = {.f = f, .arg = arg, .listed = true, .whole = true};
     p.in = NEW_N(a, p.f.nin, Var);
     p.y = NEW_N(a, p.f.nout, Var);
     p.map = NEW_N(a, p.f.fn->nvar, Var);
@@ -204,7 +202,7 @@ bool scan_part_body(ScanBuilder *m, ScanBuilderPart *p) {
         ok = inline_scan_body(m, fn, p->in, p->whole, a, p->map);
     for (size_t o = 0; ok && !opaque && o < fn->outputs.n; o++)
         p->y[o] = p->map[fn->outputs.p[o].var];
-    for (size_t o = 0; ok && p->g && o < fn->outputs.n; o++)
+    for (size_t o = 0; ok && p->listed && o < fn->outputs.n; o++)
         m->out.p[p->first + o].made = p->y[o];
     arena_free(a);
     return ok;
@@ -322,6 +320,21 @@ void scan_builder_mark_live(ScanBuilder *m) {
     for (size_t i = 0; i < m->other.n; i++)
         m->other.p[i].live = any_tap_live(&l, &m->other.p[i]);
     mem_free(l.need);
+    m->live = true;
+}
+
+static void mark_all_args(ScanBuilderArg *arg, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        arg[i].live = true;
+        for (size_t k = 0; k < arg[i].tap.n; k++)
+            arg[i].tap.p[k].live = true;
+    }
+}
+
+void scan_builder_mark_all(ScanBuilder *m) {
+    mark_all_args(m->seq.p, m->seq.n);
+    mark_all_args(m->out.p, m->out.n);
+    mark_all_args(m->other.p, m->other.n);
     m->live = true;
 }
 

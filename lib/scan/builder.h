@@ -53,19 +53,19 @@ Var scan_builder_add_tap(ScanBuilder *m, ScanBuilderArg *of, int64_t tap,
                          const Type *type);
 /* A scan whose body becomes part of the new one, perhaps beside others. */
 typedef struct ScanBuilderPart {
-    const Graph *g; /* its graph */
     ScanForm f;
     const Var *arg; /* its arguments */
     Var *in, *y;    /* by input and output of its body: the variable of the new body */
     Var *map;       /* by variable of its body: VAR_NONE, or that of the new body */
     size_t first;   /* index in m->out of its first output */
+    bool listed;    /* are its outputs in m->out? */
     bool whole;     /* including its `until` and effects */
 } ScanBuilderPart;
-/* The part for an Apply of b->g, with arg as its arguments; allocates from a. Adds the
- * arguments to m (reuses equal ones, turns scalars into constants); `in`, `map` and m
- * may then be changed before scan_part_body copies the body. A body with custom
- * derivatives is called, not copied. */
-ScanBuilderPart scan_part(ScanBuilder *m, Arena *a, ApplyId id, const Var *arg);
+/* The part for a scan of the form f, with arg, variables of b->g, as its arguments;
+ * allocates from a. Adds the arguments to m (reuses equal ones, turns scalars into
+ * constants); `in`, `map` and m may then be changed before scan_part_body copies the
+ * body. A body with custom derivatives is called, not copied. */
+ScanBuilderPart scan_part(ScanBuilder *m, Arena *a, ScanForm f, const Var *arg);
 bool scan_part_body(ScanBuilder *m, ScanBuilderPart *p);
 /* Has the function custom derivatives? Then nobody may look into it. */
 bool scan_is_opaque(const Graph *fn);
@@ -79,6 +79,8 @@ bool scan_builder_add_body(ScanBuilder *m, const ScanForm *f, const Var *in, boo
 Var scan_fit_arg(Builder *b, Var x, const Type *want, int rows);
 /* Marks what the wanted results, `until` and effects need. */
 void scan_builder_mark_live(ScanBuilder *m);
+/* Marks everything instead: what the run would check of an argument stays checked. */
+void scan_builder_mark_all(ScanBuilder *m);
 /* Makes the function `name` (or a similar free name; reuses an equal function) and
  * applies it. False: diagnosed. */
 bool scan_builder_apply(ScanBuilder *m, const char *name);

@@ -138,8 +138,8 @@ static bool merge_scans(ScanMerge *m, ApplyId x, ApplyId y, bool *did) {
     const Var *ax = copy_scan_args(m, x), *ay = copy_scan_args(m, y);
     ScanBuilder make;
     scan_builder_open(&make, &r->b, ax[0]);
-    ScanBuilderPart p = scan_part(&make, m->a, x, ax),
-                    q = scan_part(&make, m->a, y, ay);
+    ScanBuilderPart p = scan_part(&make, m->a, scan_form_of(r->g, x, m->a), ax),
+                    q = scan_part(&make, m->a, scan_form_of(r->g, y, m->a), ay);
     size_t n = p.f.nout + q.f.nout;
     Var *before = NEW_N(m->a, n, Var), *after = NEW_N(m->a, n, Var);
     bool ok = scan_part_body(&make, &p) && scan_part_body(&make, &q) &&

@@ -80,7 +80,7 @@ void scan_take_apart(Scan *l) {
     const Var *arg = resolve_scan_args(l);
     if (l->m.body) scan_builder_close(&l->m);
     scan_builder_open(&l->m, &l->r->b, arg[0]);
-    l->part = scan_part(&l->m, l->a, l->id, arg);
+    l->part = scan_part(&l->m, l->a, scan_form_of(l->r->g, l->id, l->a), arg);
     rewriter_grow(l->r);
 }
 
