@@ -63,11 +63,13 @@ size_t arena_bytes(const Arena *a); /* reserved so far */
         size_t n, cap;                                                                 \
     }
 void *mem_grow_vec_(Session *s, void *p, size_t *cap, size_t need, size_t size);
+static inline void *vec_room_(Session *s, void *p, size_t *cap, size_t need,
+                              size_t size) {
+    return need > *cap ? mem_grow_vec_(s, p, cap, need, size) : p;
+}
 #define vec_reserve(s, v, extra)                                                       \
-    ((v)->n + (extra) > (v)->cap                                                       \
-         ? (void)((v)->p = mem_grow_vec_((s), (v)->p, &(v)->cap, (v)->n + (extra),     \
-                                         sizeof *(v)->p))                              \
-         : (void)0)
+    ((void)((v)->p =                                                                   \
+                vec_room_((s), (v)->p, &(v)->cap, (v)->n + (extra), sizeof *(v)->p)))
 #define vec_push(s, v, x) (vec_reserve(s, v, 1), (v)->p[(v)->n++] = (x))
 #define vec_free(v)       (mem_free((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)
 

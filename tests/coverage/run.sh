@@ -7,11 +7,14 @@ shift
 export GCOV_ERROR_FILE=/dev/null TL_BIN="$PWD/$B/bin"
 [ -n "${KEEP:-}" ] || find "$B" -name '*.gcda' -delete
 # Some tests measure time or memory, which these programs take more of: what fails here is counted, not judged.
-failed=0
 export TRIES=60 # of allocations that fail (tests/prop/allocations.c)
-for program in "$@"; do
-    timeout 1800 "$program" >"$B/log" 2>&1 || { echo "$program: failed here"; failed=$((failed + 1)); }
-done
+program() {
+    timeout 1800 "$1" >/dev/null 2>&1 || echo "$1: failed here"
+}
+export -f program
+printf '%s\n' "$@" | xargs -P "$(nproc)" -I '{}' bash -c 'program {}' >"$B/log"
+cat "$B/log"
+failed=$(wc -l <"$B/log")
 jobs=1
 parallel --version 2>/dev/null | grep -q 'GNU parallel' && jobs=$(nproc)
 # shellcheck disable=SC2086
