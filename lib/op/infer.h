@@ -9,6 +9,8 @@
 bool infer_ndim(Infer *in, int64_t n);
 bool infer_fail(Infer *in, DiagCode code, size_t arg, const char *fmt, ...)
     __attribute__((format(printf, 4, 5))); /* arg == in->nin: no particular argument */
+/* Can its elements become `to` without losing an imaginary part? */
+bool infer_want_castable(Infer *in, size_t arg, DType to);
 bool infer_want_rank(Infer *in, size_t arg, int least,
                      int most); /* most < 0: no limit */
 bool infer_want_kinds(Infer *in, size_t arg, unsigned kinds);

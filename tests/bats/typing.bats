@@ -238,6 +238,11 @@ b = 16777218.0'
     bad 3 E_DTYPE "there is no dtype 'flot64'" "gload -e \"sum([1], dtype='flot64')\""
     bad 3 E_ARG 'takes for dtype a dtype' "gload -e 'sum([1], dtype=3)'"
     bad 3 E_DTYPE 'would drop the imaginary part' "gload -e 'sum([1j], dtype=float32)'"
+    for e in 'full((1, 0), c, dtype=float32)' 'full([2], 1j, dtype=int64)' 'full_like(f, c)' 'full_like(c, c, dtype=float64)' 'pad(f, 1, constant_values=c)'; do
+        bad 3 E_DTYPE 'complex128 to (float|int).*would drop the imaginary part' "gload --new -i 'c: complex128' -i 'f: float64[2]' -e '$e'"
+    done
+    ok 'gload -e "full([1], 2j, dtype=bool)" -e "b = full([1], 2j, dtype=complex64)" | grun' 'out = [True]
+b = [(0.0+2.0j)]'
 }
 
 @test "forms of calls that NumPy has" {

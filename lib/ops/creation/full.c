@@ -16,7 +16,7 @@ static bool full_type(Infer *in) {
         return false;
     DType d = dtype_asked(in->s, in->op, in->props, in->type[1]->dtype);
     if (d == in->type[1]->dtype) infer_settle_prop(in, "dtype", (Prop){.kind = P_NONE});
-    return infer_out_tensor(in, 0, d, n, dim);
+    return infer_want_castable(in, 1, d) && infer_out_tensor(in, 0, d, n, dim);
 }
 
 /* An array value is broadcast to the shape. */
@@ -111,7 +111,8 @@ static bool ones_like_perform(Call *c) {
 }
 
 static bool full_like_type(Infer *in) {
-    return infer_want_rank(in, 1, 0, 0) && zeros_like_type(in);
+    return infer_want_rank(in, 1, 0, 0) && zeros_like_type(in) &&
+           infer_want_castable(in, 1, in->out[0]->dtype);
 }
 
 static bool full_like_perform(Call *c) {

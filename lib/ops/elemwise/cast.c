@@ -58,13 +58,8 @@ static Loop *cast_pick(DType from, DType to, int level) {
 }
 
 static bool cast_type(Infer *in) {
-    DType from = in->type[0]->dtype, to = (DType)infer_prop(in, "dtype")->i;
-    if (dtype_is_complex(from) && !dtype_is_complex(to) && to != DT_BOOL)
-        return infer_fail(in, E_DTYPE, 0,
-                          "cast from %s to %s would drop the imaginary part: write "
-                          "real(x) or abs(x)",
-                          dtype_name(from), dtype_name(to));
-    return type_elemwise(in);
+    return infer_want_castable(in, 0, (DType)infer_prop(in, "dtype")->i) &&
+           type_elemwise(in);
 }
 
 /* Truncation has zero slope. The engine casts a gradient of another float dtype back to
