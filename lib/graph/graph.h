@@ -179,6 +179,9 @@ static inline ApplyId var_owner(const Graph *g, Var v) {
 static inline const Var *apply_in(const Graph *g, ApplyId a) {
     return g->in + g->apply[a].in;
 }
+static inline VarList apply_ins(const Graph *g, ApplyId a) {
+    return (VarList){g->apply[a].nin, apply_in(g, a)};
+}
 /* The value of a constant tensor, else NULL. */
 const Tensor *var_const(const Graph *g, Var v);
 

@@ -179,14 +179,13 @@ static bool give_results(Compiler *c, const HarvestTransform *t, const Node *res
     return compiler_tree(c, 2, pair, NULL, at, out);
 }
 
-static bool expand_and_harvest(Compiler *c, const HarvestTransform *t, size_t n,
-                               const Node *arg, const Sym *key, Span at, PlantedDict *p,
-                               Node *out) {
+static bool expand_and_harvest(Compiler *c, const HarvestTransform *t,
+                               const Arguments *args, PlantedDict *p, Node *out) {
     Builder *b = compiler_builder(c);
     ApplyId from = b->g->napply;
     Node result;
     Vars root = {0};
-    if (!compiler_apply(c, &t->f, n, arg, key, at, &result)) return false;
+    if (!compiler_apply(c, &t->f, args, &result)) return false;
     Var nvar = b->g->nvar, *map = mem_alloc(b->s, ((size_t)nvar + 1) * sizeof *map);
     Reaps reaps = {0};
     for (Var v = 0; v < nvar; v++)
@@ -205,27 +204,32 @@ static bool expand_and_harvest(Compiler *c, const HarvestTransform *t, size_t n,
     bool ok = harvest_range(b, &h, from, root.n, root.p, map, &reaps) &&
               check_plant_kinds(p, &reaps);
     if (ok) remap_node_vars(c, map, nvar, &result);
-    ok = ok && give_results(c, t, &result, &reaps, at, out);
+    ok = ok && give_results(c, t, &result, &reaps, args->at, out);
     vec_free(&reaps);
     vec_free(&root);
     mem_free(map);
     return ok;
 }
 
-static bool apply_harvest(Compiler *c, const Node *f, size_t n, const Node *arg,
-                          const Sym *key, Span at, Node *out) {
+static bool apply_harvest(Compiler *c, const Node *f, const Arguments *args,
+                          Node *out) {
     const HarvestTransform *t = f->data;
     Session *s = compiler_builder(c)->s;
     PlantedDict p = {.c = c};
-    if (t->plants && (n == 0 || arg[0].kind != NODE_DICT || (key && key[0])))
+    Arguments rest = *args;
+    if (t->plants &&
+        (args->n == 0 || args->arg[0].kind != NODE_DICT || (args->key && args->key[0])))
         return fail(
-            s, n ? arg[0].at : at, E_ARG,
+            s, args->n ? args->arg[0].at : args->at, E_ARG,
             "the first argument must be a dict of planted values: {'y': 0.}, or "
             "{} for none");
-    bool ok = !t->plants || flatten_plants(&p, "", &arg[0]);
-    size_t skip = t->plants;
-    ok = ok && expand_and_harvest(c, t, n - skip, arg + skip, key ? key + skip : NULL,
-                                  at, &p, out);
+    if (t->plants) {
+        rest.n--;
+        rest.arg++;
+        if (rest.key) rest.key++;
+    }
+    bool ok = (!t->plants || flatten_plants(&p, "", &args->arg[0])) &&
+              expand_and_harvest(c, t, &rest, &p, out);
     vec_free(&p.name);
     vec_free(&p.value);
     return ok;
@@ -233,8 +237,8 @@ static bool apply_harvest(Compiler *c, const Node *f, size_t n, const Node *arg,
 
 /* A call with a scope. The body must remain a function of the graph, since the scope is
  * a prop of the call. */
-static bool apply_nest(Compiler *c, const Node *f, size_t n, const Node *arg,
-                       const Sym *key, Span at, Node *out) {
+static bool apply_nest(Compiler *c, const Node *f, const Arguments *args, Node *out) {
+    size_t n = args->n;
     const HarvestTransform *t = f->data;
     Node inner = t->f;
     const Type **type = NEW_N(compiler_arena(c), n + 1, const Type *);
@@ -244,14 +248,14 @@ static bool apply_nest(Compiler *c, const Node *f, size_t n, const Node *arg,
         DType like = DT_NONE;
         if (inner.fn && i < inner.fn->inputs.n)
             like = var_type(inner.fn, inner.fn->inputs.p[i])->dtype;
-        if (!compiler_var(c, &arg[i], like, &v)) return false;
+        if (!compiler_var(c, &args->arg[i], like, &v)) return false;
         type[i] = var_type(compiler_builder(c)->g, v);
-        vars[i] = node_var(v, arg[i].at);
+        vars[i] = node_var(v, args->arg[i].at);
     }
     if (!compiler_function(c, &inner, n, type)) return false;
     inner.apply = NULL;
     inner.call_scope = t->scope;
-    return compiler_apply(c, &inner, n, vars, key, at, out);
+    return compiler_apply(c, &inner, &(Arguments){n, vars, args->key, args->at}, out);
 }
 
 /* ---- the macros ---- */

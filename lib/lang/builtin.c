@@ -51,10 +51,10 @@ static bool compile_keywords(Compiler *c, const Ast *e, size_t n,
     return true;
 }
 
-static bool constant_node(Compiler *c, const Node *n, DType d, int ndim,
-                          const int64_t *shape, Span at, Node *out) {
+static bool constant_node(Compiler *c, const Node *n, const ConstForm *form, Span at,
+                          Node *out) {
     Var v;
-    if (!node_const(c, n, d, true, ndim, shape, &v)) return false;
+    if (!node_const(c, n, form, &v)) return false;
     *out = node_var(v, at);
     return true;
 }
@@ -63,7 +63,8 @@ static bool constant_node(Compiler *c, const Node *n, DType d, int ndim,
 
 static bool cast_node(Compiler *c, const Node *n, DType d, Span at, Node *out) {
     Var v;
-    if (node_is_literal(n)) return constant_node(c, n, d, -1, NULL, at, out);
+    if (node_is_literal(n))
+        return constant_node(c, n, &(ConstForm){d, true, -1, NULL}, at, out);
     if (n->kind == NODE_VAR && n->weak)
         v = n->var; /* cast with all its digits */
     else if (!compiler_var(c, n, DT_NONE, &v))
@@ -173,7 +174,8 @@ static bool call_array(Compiler *c, const Ast *e, const Node *self, Node *out) {
         !read_shape_argument(c, &key[1], count_literals(x), &ndim, shape))
         return false;
     if (d == DT_NONE) d = operand_dtype(c, p, PROMOTE_NONE);
-    if (node_is_literal(x)) return constant_node(c, x, d, ndim, shape, e->at, out);
+    if (node_is_literal(x))
+        return constant_node(c, x, &(ConstForm){d, true, ndim, shape}, e->at, out);
     return cast_node(c, x, d, e->at, out);
 }
 

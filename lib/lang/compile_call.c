@@ -458,13 +458,12 @@ static bool coerce_item(Compiler *c, const Node *list, DType like, const Node *n
 
 /* texts: the op's typing may turn a quoted text into one of its types. */
 static bool coerce_special(Compiler *c, const Param *p, const Node *first, DType like,
-                           bool texts, const Node *n, Var *out) {
+                           const Node *n, Var *out) {
     bool literal = n->kind == NODE_LITERAL;
     if (p->kind == IN_INTS) return node_ints(c, n, out);
     if (p->kind == IN_LIST && n->kind == NODE_LIST && !n->sym)
         return node_list(c, n, NULL, like, out);
-    if (p->kind == IN_ANY && n->kind == NODE_STRING && texts)
-        return *out = text_literal(c->b->g, sym_text(c->s, n->sym)), true;
+
     if ((p->kind == IN_ANY || p->kind == IN_ITEM) && n->kind == NODE_STRING)
         return fail(c->s, n->at, E_TYPE, "a string can't be a value");
     if (p->kind == IN_ITEM) return coerce_item(c, first, like, n, out);
@@ -568,7 +567,9 @@ static bool coerce_call_inputs(Compiler *c, CallArgs *a, DType creates, size_t n
         if (i >= nfixed && a->sig->nrest > 1) continue;
         if (param_has_dtype(p->kind))
             tensor[n++] = *arg[i];
-        else if (!coerce_special(c, p, arg[0], like, a->op->plugin, arg[i], &in[i]))
+        else if (p->kind == IN_ANY && arg[i]->kind == NODE_STRING && a->op->plugin)
+            in[i] = text_literal(c->b->g, sym_text(c->s, arg[i]->sym));
+        else if (!coerce_special(c, p, arg[0], like, arg[i], &in[i]))
             return false;
     }
     if (!compiler_coerce(c, a->op->promote, creates, n, tensor, out)) return false;
@@ -597,11 +598,9 @@ static bool compile_op_call(Compiler *c, const Op *op, const Ast *e, const Node 
         return false;
     size_t nin = nfixed + a.nrest;
     Var *in = arena_alloc(c->tmp, (nin + 1) * sizeof *in);
-    bool made;
     DType floatX = compiler_weak_floatX(c, op, a.nrest ? 0 : nin, a.in);
     bool ok = coerce_call_inputs(c, &a, creates, nfixed, nin, in) &&
-              make_constant(c, op, props, nin, in, e->at, &made, out) &&
-              (made || compiler_apply_op(c, op, props, nin, in, e->at, out));
+              compiler_evaluate_or_apply(c, op, props, (VarList){nin, in}, e->at, out);
     if (ok) node_weaken(c, op, a.nrest ? 0 : nin, a.in, out);
     c->b->floatX = floatX;
     return ok;
@@ -621,7 +620,7 @@ static bool call_function_node(Compiler *c, const Ast *e, size_t first, const No
         if (!compile(c, keyword ? e->kid[i]->kid[0] : e->kid[i], DT_NONE, &arg[n]))
             return false;
     }
-    return compiler_apply(c, f, n, arg, key, e->at, out);
+    return compiler_apply(c, f, &(Arguments){n, arg, key, e->at}, out);
 }
 
 bool compile_apply(Compiler *c, const Ast *e, const Node *f, Node *out) {

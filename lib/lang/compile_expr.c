@@ -77,7 +77,7 @@ bool compiler_apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *a
     if (!op) return fail(c->s, at, E_NAME, "there is no op for `%s`", infix_text(k));
     DType floatX = compiler_weak_floatX(c, op, n, arg);
     bool ok = compiler_coerce(c, op->promote, DT_NONE, n, arg, in) &&
-              compiler_apply_op(c, op, NULL, n, in, at, out);
+              compiler_apply_op(c, op, NULL, (VarList){n, in}, at, out);
     if (ok) node_weaken(c, op, n, arg, out);
     c->b->floatX = floatX;
     return ok;
@@ -134,12 +134,12 @@ static bool node_from_outputs(Compiler *c, const Op *op, const Var *r, Span at,
     return true;
 }
 
-bool compiler_apply_op(Compiler *c, const Op *op, const Props *props, size_t nin,
-                       const Var *in, Span at, Node *out) {
+bool compiler_apply_op(Compiler *c, const Op *op, const Props *props, VarList in,
+                       Span at, Node *out) {
     Var r[OUT_MAX];
     Span outer = c->b->from.at;
     if (!c->env) c->b->from.at = at;
-    bool ok = op_apply(c->b, op, props, nin, in, r);
+    bool ok = op_apply(c->b, op, props, in.n, in.p, r);
     c->b->from.at = outer;
     return ok && node_from_outputs(c, op, r, at, out);
 }
@@ -147,7 +147,7 @@ bool compiler_apply_op(Compiler *c, const Op *op, const Props *props, size_t nin
 static bool apply_unary(Compiler *c, const char *name, Var x, Span at, Node *out) {
     const Op *op = op_find(c->s, name, strlen(name));
     if (!op) return fail(c->s, at, E_NAME, "the op `%s` is missing", name);
-    return compiler_apply_op(c, op, NULL, 1, &x, at, out);
+    return compiler_apply_op(c, op, NULL, (VarList){1, &x}, at, out);
 }
 
 /* ---- attributes ---- */

@@ -145,8 +145,15 @@ bool node_to_dtype(Compiler *c, const Node *n, DType d, Var *out);
  * numbers, such as sqrt(2.). */
 bool node_weak_as_itypes(Compiler *c, const Op *op, size_t n, Node *in);
 bool node_ints(Compiler *c, const Node *n, Var *out); /* int64 vector */
-bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
-                const int64_t *shape, Var *out);
+/* What literals become. ndim -1: in their own shape; else in this one, however they are
+ * nested: the caller has checked their number. */
+typedef struct ConstForm {
+    DType dtype;
+    bool convert; /* else they must fit */
+    int ndim;
+    const int64_t *shape;
+} ConstForm;
+bool node_const(Compiler *c, const Node *n, const ConstForm *form, Var *out);
 /* ---- compile_value.c: receivers of any Type ---- */
 /* The dtype that numbers for t take, also within lists; DT_NONE: none. t may be
  * NULL. */
@@ -155,9 +162,10 @@ bool node_to_type(Compiler *c, const Node *n, const Type *t, Var *out);
 /* A list's items as one list value; elem NULL: their common type, where weak items have
  * the dtype `like`. */
 bool node_list(Compiler *c, const Node *n, const Type *elem, DType like, Var *out);
-/* *made: the op was evaluated at once (Op.constant), and *out is the constant. */
-bool make_constant(Compiler *c, const Op *op, const Props *props, size_t nin,
-                   const Var *in, Span at, bool *made, Node *out);
+/* compiler_apply_op, unless the op is evaluated at once (Op.constant): then *out is the
+ * constant. */
+bool compiler_evaluate_or_apply(Compiler *c, const Op *op, const Props *props,
+                                VarList in, Span at, Node *out);
 
 const char *node_kind_text(const Node *n); /* "a string" */
 bool node_fail_not_tensor(Compiler *c, const Node *n);
@@ -173,8 +181,8 @@ DType compiler_weak_floatX(Compiler *c, const Op *op, size_t n, const Node *arg)
 bool compiler_apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg,
                           Node *out);
 /* op_apply; a single output gives a variable, several a list. */
-bool compiler_apply_op(Compiler *c, const Op *op, const Props *props, size_t nin,
-                       const Var *in, Span at, Node *out);
+bool compiler_apply_op(Compiler *c, const Op *op, const Props *props, VarList in,
+                       Span at, Node *out);
 /* definition_order.c: first compiles the definitions that an expression needs */
 bool compile_needed(Compiler *c, const Ast *e);
 bool compile_definition(Compiler *c, const Ast *e); /* compile.c */

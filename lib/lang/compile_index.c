@@ -44,7 +44,8 @@ static bool add_slice_value(IndexSpec *sp, const Node *n) {
                                  : "there are more indices than the %d dims of it",
                     t->ndim);
     Var in[2] = {n->var, shape_of(c->b, sp->of, sp->axis)};
-    if (in[1] == VAR_NONE || !compiler_apply_op(c, op, NULL, 2, in, n->at, &r))
+    if (in[1] == VAR_NONE ||
+        !compiler_apply_op(c, op, NULL, (VarList){2, in}, n->at, &r))
         return false;
     for (size_t i = 0; i < 3; i++) {
         if (i) str_putc(&sp->text, ':');
@@ -67,7 +68,7 @@ static bool add_index_part(IndexSpec *sp, const Node *n) {
         if (n->lit.kind != K_INT)
             return fail_index(c, n,
                               n->lit.kind == K_BOOL ? "a single bool" : "a float");
-        return node_const(c, n, DT_INT64, false, -1, NULL, &v) &&
+        return node_const(c, n, &(ConstForm){.dtype = DT_INT64, .ndim = -1}, &v) &&
                add_index_input(sp, v);
     }
     if (n->kind == NODE_LIST) {
@@ -159,7 +160,7 @@ static bool index_value(Compiler *c, const Ast *e, Var x, Node *out) {
     const Ast **kid;
     Node n;
     Var in[3], pair[2] = {x, VAR_NONE};
-    bool made = false;
+
     get_subscripts(e, &nkid, &kid);
     if (nkid != 1 || !get || !make)
         return fail(c->s, e->at, E_TYPE, "a list is indexed with one integer or slice");
@@ -171,14 +172,13 @@ static bool index_value(Compiler *c, const Ast *e, Var x, Node *out) {
                 !compiler_var(c, &n, DT_NONE, &in[i]))
                 return false;
         }
-        if (!make_constant(c, make, NULL, 3, in, e->at, &made, &n) ||
-            (!made && !compiler_apply_op(c, make, NULL, 3, in, e->at, &n)))
+        if (!compiler_evaluate_or_apply(c, make, NULL, (VarList){3, in}, e->at, &n))
             return false;
     } else if (!compile(c, kid[0], DT_NONE, &n)) {
         return false;
     }
     return compiler_var(c, &n, DT_NONE, &pair[1]) &&
-           compiler_apply_op(c, get, NULL, 2, pair, e->at, out);
+           compiler_apply_op(c, get, NULL, (VarList){2, pair}, e->at, out);
 }
 
 static bool index_tensor(Compiler *c, const Ast *e, const Node *x, Node *out) {
@@ -198,8 +198,8 @@ static bool index_tensor(Compiler *c, const Ast *e, const Node *x, Node *out) {
     all[0] = v;
     if (n) memcpy(all + 1, in, n * sizeof *in);
     PropArg prop = {"index", PROP_STR(spec)};
-    return compiler_apply_op(c, op, props_make(c->s, op, 1, &prop), n + 1, all, e->at,
-                             out);
+    return compiler_apply_op(c, op, props_make(c->s, op, 1, &prop),
+                             (VarList){n + 1, all}, e->at, out);
 }
 
 /* ---- lists and dicts ---- */
@@ -312,6 +312,6 @@ bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out) {
     in[1] = yv;
     if (n) memcpy(in + 2, index, n * sizeof *in);
     PropArg prop = {"index", PROP_STR(spec)};
-    return compiler_apply_op(c, op, props_make(c->s, op, 1, &prop), n + 2, in, e->at,
-                             out);
+    return compiler_apply_op(c, op, props_make(c->s, op, 1, &prop),
+                             (VarList){n + 2, in}, e->at, out);
 }

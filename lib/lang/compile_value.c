@@ -14,40 +14,38 @@ DType compiler_receiver_dtype(const Type *t) {
 
 /* ---- constants ---- */
 
-static bool all_constant(const Graph *g, size_t nin, const Var *in) {
-    for (size_t i = 0; i < nin; i++)
-        if (!var_is_const(g, in[i])) return false;
+static bool all_constant(const Graph *g, VarList v) {
+    for (size_t i = 0; i < v.n; i++)
+        if (!var_is_const(g, v.p[i])) return false;
     return true;
 }
 
 /* Applies the op in a graph of its own, so that only the value enters this one. */
 static bool evaluate_constant_apply(Compiler *c, const Op *op, const Props *props,
-                                    size_t nin, const Var *in, Span at,
-                                    const Type **type, Value *out) {
+                                    VarList in, Span at, Node *out) {
     Graph *g = graph_new(c->s);
     Builder b = builder(g, false);
     b.floatX = c->b->floatX;
     b.from.at = at;
-    Var *own = arena_alloc(c->tmp, (nin + 1) * sizeof *own);
-    for (size_t i = 0; i < nin; i++)
-        own[i] = graph_share_const(g, c->b->g, in[i], false);
-    Var v = op_apply1(&b, op, props, nin, own);
-    bool ok = v != VAR_NONE && services(c->s)->eval(g, 1, &v, out);
-    if (ok) *type = var_type(g, v);
+    Value value = {0};
+    Var *own = arena_alloc(c->tmp, (in.n + 1) * sizeof *own);
+    for (size_t i = 0; i < in.n; i++)
+        own[i] = graph_share_const(g, c->b->g, in.p[i], false);
+    Var v = op_apply1(&b, op, props, in.n, own);
+    bool ok = v != VAR_NONE && services(c->s)->eval(g, 1, &v, &value);
+    if (ok) {
+        *out = node_var(graph_const_value(c->b->g, var_type(g, v), &value), at);
+        value_unref(&value);
+    }
     graph_free(g);
     return ok;
 }
 
-bool make_constant(Compiler *c, const Op *op, const Props *props, size_t nin,
-                   const Var *in, Span at, bool *made, Node *out) {
-    const Type *t;
-    Value v = {0};
-    *made = op->constant && services(c->s)->eval && all_constant(c->b->g, nin, in);
-    if (!*made) return true;
-    if (!evaluate_constant_apply(c, op, props, nin, in, at, &t, &v)) return false;
-    *out = node_var(graph_const_value(c->b->g, t, &v), at);
-    value_unref(&v);
-    return true;
+bool compiler_evaluate_or_apply(Compiler *c, const Op *op, const Props *props,
+                                VarList in, Span at, Node *out) {
+    bool now = op->constant && services(c->s)->eval && all_constant(c->b->g, in);
+    return now ? evaluate_constant_apply(c, op, props, in, at, out)
+               : compiler_apply_op(c, op, props, in, at, out);
 }
 
 /* ---- lists ---- */
@@ -57,7 +55,6 @@ static bool make_list(Compiler *c, size_t n, const Var *item, const Type *elem, 
     const Op *op = op_known(c->s, OP_MAKE_LIST);
     const Type *own = n ? var_type(c->b->g, item[0]) : NULL;
     const Props *props = NULL;
-    bool made;
     Node r;
     if (!op) return fail(c->s, at, E_NAME, "the op `make_list` is missing");
     for (size_t i = 1; own && i < n; i++)
@@ -66,10 +63,9 @@ static bool make_list(Compiler *c, size_t n, const Var *item, const Type *elem, 
         PropArg type = {"type", PROP_STR(sym(c->s, type_str(c->s, elem)))};
         props = props_make(c->s, op, 1, &type);
     }
-    if (!make_constant(c, op, props, n, item, at, &made, &r)) return false;
     const char *outer = c->b->asked;
     if (!outer) c->b->asked = "a list";
-    bool ok = made || compiler_apply_op(c, op, props, n, item, at, &r);
+    bool ok = compiler_evaluate_or_apply(c, op, props, (VarList){n, item}, at, &r);
     c->b->asked = outer;
     if (ok) *out = r.var;
     return ok;
@@ -93,7 +89,7 @@ static bool make_sparse(Compiler *c, const Type *t, const Node *n, Var *v) {
     Node r;
     if (have->kind != TYPE_TENSOR || have->ndim != 2 || !op) return true;
     if (c->filter.strict && n->kind != NODE_LIST) return true;
-    if (!compiler_apply_op(c, op, NULL, 1, v, n->at, &r)) return false;
+    if (!compiler_apply_op(c, op, NULL, (VarList){1, v}, n->at, &r)) return false;
     *v = r.var;
     return true;
 }

@@ -81,10 +81,14 @@ typedef struct Literal {
 } Literal;
 typedef struct Node Node;
 typedef struct Compiler Compiler;
-/* Applies a function to arguments; nodes with a key (item name) are keyword arguments.
- */
-typedef bool NodeApply(Compiler *c, const Node *f, size_t n, const Node *arg,
-                       const Sym *key, Span at, Node *out);
+/* What a function is applied to, and where. key[i] 0 or key NULL: positional. */
+typedef struct Arguments {
+    size_t n;
+    const Node *arg;
+    const Sym *key;
+    Span at;
+} Arguments;
+typedef bool NodeApply(Compiler *c, const Node *f, const Arguments *args, Node *out);
 struct Node {
     NodeKind kind;
     Span at;
@@ -147,10 +151,8 @@ Node node_var(Var v, Span at);
  * E_LIMIT beyond 2^22 leaves. */
 bool compiler_tree(Compiler *c, size_t n, const Node *item, const Sym *key, Span at,
                    Node *out);
-/* f(arg...): a lambda is compiled in place, a function of the graph becomes a call.
- * key[i] 0 or key NULL: positional. */
-bool compiler_apply(Compiler *c, const Node *f, size_t n, const Node *arg,
-                    const Sym *key, Span at, Node *out);
+/* f(args): a lambda is compiled in place, a function of the graph becomes a call. */
+bool compiler_apply(Compiler *c, const Node *f, const Arguments *args, Node *out);
 /* Makes f->fn, a function of the graph for arguments of these types, from a lambda: it
  * takes f->captured as additional arguments. A function of the graph stays unchanged;
  * only its number of inputs is checked. */

@@ -137,22 +137,24 @@ DType operand_dtype(const Compiler *c, OperandParts p, Promote promote) {
 
 /* ---- constants ---- */
 
-/* Writes the leaves of a list of literals row by row; shape is that of the first
+static bool store_literal(Compiler *c, const Node *n, const ConstForm *form, char **p) {
+    if (!literal_store(c->s, &n->lit, form->dtype, form->convert, n->at, *p))
+        return false;
+    return *p += dtype_size(form->dtype), true;
+}
+
+/* Writes the leaves of a list of literals row by row; form->shape is that of the first
  * items. */
-static bool store_nested_literals(Compiler *c, const Node *n, DType d, bool convert,
-                                  int depth, int ndim, const int64_t *shape, char **p) {
-    if (n->kind == NODE_LITERAL && depth == ndim) {
-        if (!literal_store(c->s, &n->lit, d, convert, n->at, *p)) return false;
-        *p += dtype_size(d);
-        return true;
-    }
-    if (n->kind == NODE_LITERAL || depth == ndim || (int64_t)n->n != shape[depth])
+static bool store_nested_literals(Compiler *c, const Node *n, const ConstForm *form,
+                                  int depth, char **p) {
+    if (n->kind == NODE_LITERAL && depth == form->ndim)
+        return store_literal(c, n, form, p);
+    if (n->kind == NODE_LITERAL || depth == form->ndim ||
+        (int64_t)n->n != form->shape[depth])
         return fail(c->s, n->at, E_SHAPE,
                     "the rows of a nested list must all have one shape");
     for (size_t i = 0; i < n->n; i++)
-        if (!store_nested_literals(c, &n->item[i], d, convert, depth + 1, ndim, shape,
-                                   p))
-            return false;
+        if (!store_nested_literals(c, &n->item[i], form, depth + 1, p)) return false;
     return true;
 }
 
@@ -166,14 +168,11 @@ static bool list_shape(Compiler *c, const Node *n, int *ndim, int64_t *shape) {
     return true;
 }
 
-static bool store_flat_literals(Compiler *c, const Node *n, DType d, bool convert,
+static bool store_flat_literals(Compiler *c, const Node *n, const ConstForm *form,
                                 char **p) {
-    if (n->kind == NODE_LITERAL) {
-        if (!literal_store(c->s, &n->lit, d, convert, n->at, *p)) return false;
-        *p += dtype_size(d);
-    }
+    if (n->kind == NODE_LITERAL) return store_literal(c, n, form, p);
     for (size_t i = 0; n->kind == NODE_LIST && i < n->n; i++)
-        if (!store_flat_literals(c, &n->item[i], d, convert, p)) return false;
+        if (!store_flat_literals(c, &n->item[i], form, p)) return false;
     return true;
 }
 
@@ -202,20 +201,19 @@ static bool recent_number_const(Compiler *c, const Node *n, DType d, bool conver
     return true;
 }
 
-/* ndim >= 0: puts the leaves in that shape, however they are nested; the caller has
- * checked their number. */
-bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
-                const int64_t *shape, Var *out) {
+bool node_const(Compiler *c, const Node *n, const ConstForm *want, Var *out) {
     int64_t own[MAX_NDIM];
-    bool flat = ndim >= 0;
+    bool flat = want->ndim >= 0;
+    ConstForm form = *want;
     Tensor t;
     if (!flat && n->kind == NODE_LITERAL && !c->b->intern)
-        return recent_number_const(c, n, d, convert, out);
-    if (!flat && !list_shape(c, n, &ndim, own)) return false;
-    if (!tensor_new(c->s, d, ndim, flat ? shape : own, &t)) return false;
+        return recent_number_const(c, n, form.dtype, form.convert, out);
+    if (!flat) form.shape = own;
+    if (!flat && !list_shape(c, n, &form.ndim, own)) return false;
+    if (!tensor_new(c->s, form.dtype, form.ndim, form.shape, &t)) return false;
     char *p = t.data;
-    bool ok = flat ? store_flat_literals(c, n, d, convert, &p)
-                   : store_nested_literals(c, n, d, convert, 0, ndim, own, &p);
+    bool ok = flat ? store_flat_literals(c, n, &form, &p)
+                   : store_nested_literals(c, n, &form, 0, &p);
     if (ok) *out = graph_const(c->b->g, &t, c->b->intern);
     tensor_unref(&t);
     return ok;
@@ -233,7 +231,7 @@ static bool stack_items(Compiler *c, const Node *n, DType d, Var *out) {
     Node r;
     const char *outer = c->b->asked;
     if (!outer) c->b->asked = "a list of tensors";
-    ok = ok && compiler_apply_op(c, stack, NULL, n->n, in, n->at, &r);
+    ok = ok && compiler_apply_op(c, stack, NULL, (VarList){n->n, in}, n->at, &r);
     c->b->asked = outer;
     mem_free(in);
     if (ok) *out = r.var;
@@ -274,7 +272,8 @@ static bool check_int_fits(Compiler *c, const Node *n, DType d) {
 }
 
 bool node_to_dtype(Compiler *c, const Node *n, DType d, Var *out) {
-    if (node_is_literal(n)) return node_const(c, n, d, false, -1, NULL, out);
+    if (node_is_literal(n))
+        return node_const(c, n, &(ConstForm){.dtype = d, .ndim = -1}, out);
     if (n->kind == NODE_LIST)
         return n->sym ? fail_many_outputs(c, n) : stack_items(c, n, d, out);
     if (n->kind != NODE_VAR) return node_fail_not_tensor(c, n);

@@ -276,50 +276,51 @@ bool compile_name(Compiler *c, const Ast *e, Node *out) {
 /* ---- functions as values ---- */
 
 /* Sorts arguments by parameter; given[i] stays NULL if there is none. */
-static bool order_arguments(Compiler *c, size_t n, const Sym *param, size_t narg,
-                            const Node *arg, const Sym *key, Span at,
-                            const Node **given) {
+static bool order_arguments(Compiler *c, size_t n, const Sym *param,
+                            const Arguments *args, const Node **given) {
+    const Sym *key = args->key;
     size_t positional = 0;
-    for (size_t i = 0; i < narg; i++) {
+    for (size_t i = 0; i < args->n; i++) {
         size_t k = positional;
         if (key && key[i]) {
             for (k = 0; k < n && param[k] != key[i];)
                 k++;
             if (k == n)
-                return fail(c->s, arg[i].at, E_ARG, "there is no parameter `%s`",
+                return fail(c->s, args->arg[i].at, E_ARG, "there is no parameter `%s`",
                             sym_text(c->s, key[i]));
         } else {
             positional++;
         }
         if (k >= n) break;
         if (given[k])
-            return fail(c->s, arg[i].at, E_ARG, "the parameter `%s` is given twice",
-                        sym_text(c->s, param[k]));
-        given[k] = &arg[i];
+            return fail(c->s, args->arg[i].at, E_ARG,
+                        "the parameter `%s` is given twice", sym_text(c->s, param[k]));
+        given[k] = &args->arg[i];
     }
     for (size_t k = 0; k < n; k++)
-        if (!given[k] && narg < n)
-            return fail(
-                c->s, at, E_ARITY, "the function takes %s, not %zu: `%s` is missing",
-                str_counted(c->s, n, "argument"), narg, sym_text(c->s, param[k]));
-    return narg == n || fail(c->s, at, E_ARITY, "the function takes %s, not %zu",
-                             str_counted(c->s, n, "argument"), narg);
+        if (!given[k] && args->n < n)
+            return fail(c->s, args->at, E_ARITY,
+                        "the function takes %s, not %zu: `%s` is missing",
+                        str_counted(c->s, n, "argument"), args->n,
+                        sym_text(c->s, param[k]));
+    return args->n == n ||
+           fail(c->s, args->at, E_ARITY, "the function takes %s, not %zu",
+                str_counted(c->s, n, "argument"), args->n);
 }
 
-static bool apply_lambda(Compiler *c, const Node *f, size_t narg, const Node *arg,
-                         const Sym *key, Span at, Node *out) {
+static bool apply_lambda(Compiler *c, const Node *f, const Arguments *args, Node *out) {
     size_t n = f->lambda->nkid - 1;
     Sym *param = arena_alloc(c->arena, (n + 1) * sizeof *param);
     const Node **given = NEW_N(c->arena, n + 1, const Node *);
     Node *value = arena_alloc(c->arena, (n + 1) * sizeof *value);
     for (size_t i = 0; i < n; i++)
         param[i] = f->lambda->kid[i]->sym;
-    if (!order_arguments(c, n, param, narg, arg, key, at, given)) return false;
+    if (!order_arguments(c, n, param, args, given)) return false;
     for (size_t i = 0; i < n; i++)
         value[i] = *given[i];
     if (c->depth >= LAMBDA_DEPTH)
-        return fail(c->s, at, E_LIMIT, "lambdas call each other more than %d deep",
-                    LAMBDA_DEPTH);
+        return fail(c->s, args->at, E_LIMIT,
+                    "lambdas call each other more than %d deep", LAMBDA_DEPTH);
     LambdaScope *scope = NEW(c->arena, LambdaScope), *outer = c->scope;
     *scope = (LambdaScope){f->scope, f->lambda, value, c->frame};
     c->scope = scope;
@@ -330,46 +331,40 @@ static bool apply_lambda(Compiler *c, const Node *f, size_t narg, const Node *ar
     return ok;
 }
 
-static bool argument_var(Compiler *c, const Node *n, const Type *t, Var *out) {
-    return node_to_type(c, n, t, out);
-}
-
 /* Adds an Apply of the op `call`. */
-static bool apply_graph(Compiler *c, const Node *f, size_t narg, const Node *arg,
-                        const Sym *key, Span at, Node *out) {
+static bool apply_graph(Compiler *c, const Node *f, const Arguments *args, Node *out) {
     const Graph *fn = f->fn;
     size_t n = fn->inputs.n, own = n - f->ncaptured;
     Sym *param = arena_alloc(c->arena, (n + 1) * sizeof *param);
     const Node **given = NEW_N(c->arena, own + 1, const Node *);
     Var *in = arena_alloc(c->arena, (n + 1) * sizeof *in);
     const Op *op = op_known(c->s, OP_CALL);
-    if (!op) return fail(c->s, at, E_NAME, "the op `call` is missing");
+    if (!op) return fail(c->s, args->at, E_NAME, "the op `call` is missing");
     for (size_t i = 0; i < own; i++)
         param[i] = var_leafrec(fn, fn->inputs.p[i])->name;
-    if (!order_arguments(c, own, param, narg, arg, key, at, given))
+    if (!order_arguments(c, own, param, args, given))
         return note(c->s, NOWHERE, "in a call of `%s`", sym_text(c->s, fn->name));
     for (size_t i = 0; i < own; i++)
-        if (!argument_var(c, given[i], var_type(fn, fn->inputs.p[i]), &in[i]))
+        if (!node_to_type(c, given[i], var_type(fn, fn->inputs.p[i]), &in[i]))
             return false;
     for (size_t i = own; i < n; i++)
         in[i] = f->captured[i - own];
     PropArg prop[] = {{"fn", {.kind = P_GRAPH, .sym = fn->name}},
                       {"scope", PROP_STR(f->call_scope)}};
     size_t nprop = f->call_scope ? 2 : 1;
-    if (!compiler_apply_op(c, op, props_make(c->s, op, nprop, prop), n, in, at, out))
+    if (!compiler_apply_op(c, op, props_make(c->s, op, nprop, prop), (VarList){n, in},
+                           args->at, out))
         return false;
     if (out->kind == NODE_LIST)
         out->sym = 0; /* a tuple of results, rather than unpacked outputs */
     return true;
 }
 
-bool compiler_apply(Compiler *c, const Node *f, size_t n, const Node *arg,
-                    const Sym *key, Span at, Node *out) {
+bool compiler_apply(Compiler *c, const Node *f, const Arguments *args, Node *out) {
     if (f->kind != NODE_FUNCTION)
-        return fail(c->s, at, E_TYPE, "%s can't be called", node_kind_text(f));
-    if (f->apply) return f->apply(c, f, n, arg, key, at, out);
-    return f->fn ? apply_graph(c, f, n, arg, key, at, out)
-                 : apply_lambda(c, f, n, arg, key, at, out);
+        return fail(c->s, args->at, E_TYPE, "%s can't be called", node_kind_text(f));
+    if (f->apply) return f->apply(c, f, args, out);
+    return f->fn ? apply_graph(c, f, args, out) : apply_lambda(c, f, args, out);
 }
 
 /* ---- lambdas as graphs ---- */
@@ -429,8 +424,8 @@ static bool compile_body(Compiler *c, const Node *f, size_t n, const Type *const
         value[i] = node_var(graph_input(c->b->g, name, arg[i]), f->at);
     }
     if (!f->lambda)
-        return f->apply(c, f, n, value, NULL, f->at, &body) && take_until(c, &body) &&
-               add_lambda_outputs(c, &body);
+        return f->apply(c, f, &(Arguments){n, value, NULL, f->at}, &body) &&
+               take_until(c, &body) && add_lambda_outputs(c, &body);
     LambdaScope scope = {f->scope, f->lambda, value, c->frame}, *outer = c->scope;
     c->scope = &scope;
     bool ok = compile(c, f->lambda->kid[n], DT_NONE, &body) && take_until(c, &body) &&

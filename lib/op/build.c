@@ -30,14 +30,20 @@ static bool run_type_rule(Infer *in) {
     return true;
 }
 
-static void append_apply(Builder *b, const Op *op, const Props *props, size_t nin,
-                         const Var *in, size_t nout, const Type *const *type,
-                         Var *out) {
+static Var append_apply(Builder *b, const Op *op, const Props *props, VarList in,
+                        size_t nout, const Type *const *type) {
     bool effect = op_has_effect(b->g, op, props);
-    Var first =
-        graph_apply(b->g, op, props, nin, in, nout, type, b->intern, effect, b->from);
+    Var first = graph_apply(b->g, op, props, in.n, in.p, nout, type, b->intern, effect,
+                            b->from);
     if (effect) vec_push(b->s, &b->g->effects, var_owner(b->g, first));
-    for (size_t i = 0; i < nout; i++)
+    return first;
+}
+
+static void append_inferred(Builder *b, const Infer *in, const Type *const *type,
+                            Var *out) {
+    Var first =
+        append_apply(b, in->op, in->props, (VarList){in->nin, in->in}, in->nout, type);
+    for (size_t i = 0; i < in->nout; i++)
         out[i] = first + (Var)i;
 }
 
@@ -66,8 +72,7 @@ static void append_plainly(Builder *b, Infer *in, Var *out) {
     in->floatX = DT_FLOAT64;
     bool same = run_type_rule(in) && memcmp(wide, type, in->nout * sizeof *type) == 0;
     bool said = same || say_dtype(in, type[0]->dtype);
-    append_apply(b, in->op, in->props, in->nin, in->in, in->nout, said ? type : wide,
-                 out);
+    append_inferred(b, in, said ? type : wide, out);
     for (size_t i = 0; !said && i < in->nout; i++)
         out[i] = op_cast_to(b, out[i], type[i]->dtype);
 }
@@ -83,7 +88,7 @@ static bool type_and_append(Builder *b, MakeNode *m, const Props *given, bool as
     if (in->op->type && b->floatX != DT_FLOAT64)
         return append_plainly(b, in, out), true;
     if (as_given) typed_keep(in, given);
-    append_apply(b, in->op, in->props, in->nin, in->in, in->nout, type, out);
+    append_inferred(b, in, type, out);
     return true;
 }
 
@@ -153,7 +158,7 @@ bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Va
     const Typed *t = typed_find(b->s, op, props, nin, m.type, b->floatX);
     bool ok = true;
     if (t)
-        append_apply(b, op, t->props, nin, in, 1, &t->out, out);
+        *out = append_apply(b, op, t->props, (VarList){nin, in}, 1, &t->out);
     else
         ok = make_node(b, &m, props, in, out);
     make_node_close(&m);
@@ -195,15 +200,15 @@ static bool infer_as_is(Infer *in) {
            infer_check_inputs(in) && run_type_rule(in);
 }
 
-size_t op_infer(Session *s, const Graph *g, const Op *op, const Props *props,
-                size_t nin, const Var *in, Span at, const Type *out[OUT_MAX]) {
+size_t op_infer(const Graph *g, const Op *op, const Props *props, VarList in, Span at,
+                const Type *out[OUT_MAX]) {
     MakeNode m;
-    make_node_open(&m, s, g, op, nin, in);
+    make_node_open(&m, g->s, g, op, in.n, in.p);
     m.in.props = props;
     m.in.at = at;
     m.in.floatX = DT_FLOAT64;
     m.in.out = out;
-    const Typed *t = typed_find(s, op, props, nin, m.type, DT_FLOAT64);
+    const Typed *t = typed_find(g->s, op, props, in.n, m.type, DT_FLOAT64);
     bool known = t && t->props == props, ok = known || infer_as_is(&m.in);
     if (known)
         *out = t->out, m.in.nout = 1;

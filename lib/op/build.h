@@ -29,8 +29,8 @@ Var op_call3(Builder *b, const char *op, Var x, Var y, Var z);
 /* Only the typing rule, for inputs that need no coercion: used by readers and checks.
  * Returns the number of outputs, 0: diagnosed. Assumes that floatX is float64, since
  * the graph states what any other floatX makes. */
-size_t op_infer(Session *s, const Graph *g, const Op *op, const Props *props,
-                size_t nin, const Var *in, Span at, const Type *out[OUT_MAX]);
+size_t op_infer(const Graph *g, const Op *op, const Props *props, VarList in, Span at,
+                const Type *out[OUT_MAX]);
 /* Checks a graph that came from outside, and its functions: ids are in range; every
  * Apply's types are those its rule infers, or wider; interface, updates, effects and
  * names are valid; function calls aren't circular. Linear time. */

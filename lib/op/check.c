@@ -136,7 +136,7 @@ static bool check_apply_types(const Graph *g, ApplyId a) {
     const Type *out[OUT_MAX];
     const Apply *r = &g->apply[a];
     Span at = g->origin[a].at;
-    size_t n = op_infer(g->s, g, r->op, r->props, r->nin, apply_in(g, a), at, out);
+    size_t n = op_infer(g, r->op, r->props, apply_ins(g, a), at, out);
     if (n == 0) return false;
     if (n != r->nout)
         return fail(g->s, at, E_TYPE, "%s has %s here, but the graph says %u",

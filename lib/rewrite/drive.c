@@ -92,7 +92,7 @@ static void infer_types_again(Rewriter *r, ApplyId a, const Var *in, const Type 
     if (same) return;
     const Type *found[OUT_MAX];
     size_t mark = diag_count(r->s);
-    size_t n = op_infer(r->s, r->g, p->op, p->props, p->nin, in, NOWHERE, found);
+    size_t n = op_infer(r->g, p->op, p->props, (VarList){p->nin, in}, NOWHERE, found);
     diag_rewind(r->s, mark);
     bool fits = n == p->nout;
     for (size_t k = 0; fits && k < n; k++)

@@ -87,8 +87,8 @@ static const Type *picked_type(Rewriter *r, const Apply *a) {
     Var in[16] = {rewriter_resolve(r, r->g->in[a->in])};
     for (size_t i = 1; i < n; i++)
         in[i] = rewriter_resolve(r, r->g->in[a->in + i + 1]);
-    n = op_infer(r->s, r->g, read, props_make(r->s, read, 1, &index), n, in, NOWHERE,
-                 t);
+    n = op_infer(r->g, read, props_make(r->s, read, 1, &index), (VarList){n, in},
+                 NOWHERE, t);
     diag_rewind(r->s, mark);
     return n ? t[0] : NULL;
 }

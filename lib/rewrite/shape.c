@@ -327,7 +327,7 @@ static bool sink_operand(Rewriter *r, ApplyId id, size_t i, Var *out) {
         in[k] = k == i ? y : rewriter_input(r, id, k);
     const Type *type[OUT_MAX];
     size_t mark = diag_count(r->s);
-    size_t n = op_infer(r->s, r->g, a.op, a.props, a.nin, in, NOWHERE, type);
+    size_t n = op_infer(r->g, a.op, a.props, (VarList){a.nin, in}, NOWHERE, type);
     diag_rewind(r->s, mark);
     if (n != 1 || type[0] != to) return false;
     out[0] = rewriter_apply(r, a.op, a.props, a.nin, in);

@@ -43,8 +43,8 @@ bool graph_reinfer(Graph *g) {
     bool ok = true;
     for (ApplyId a = 0; ok && a < g->napply; a++) {
         const Apply *ap = &g->apply[a];
-        size_t n = op_infer(g->s, g, ap->op, ap->props, ap->nin, apply_in(g, a),
-                            g->origin[a].at, out);
+        size_t n =
+            op_infer(g, ap->op, ap->props, apply_ins(g, a), g->origin[a].at, out);
         ok = n == ap->nout;
         for (size_t k = 0; ok && k < n; k++) {
             VarRec *rec = &g->var[ap->out + k];

@@ -137,26 +137,27 @@ static bool vmap_results(VectorizeCall *p, size_t from, Node *out) {
     return ok;
 }
 
-static bool apply_vectorized(Compiler *c, const Node *f, size_t n, const Node *arg,
-                             const Sym *key, Span at, Node *out) {
+static bool apply_vectorized(Compiler *c, const Node *f, const Arguments *args,
+                             Node *out) {
+    size_t n = args->n;
     const RowFunction *t = f->data;
     Arena *a = compiler_arena(c);
     VectorizeCall p = {.t = t,
                        .c = c,
                        .b = compiler_builder(c),
-                       .at = at,
+                       .at = args->at,
                        .row = NEW_N(a, n + 1, Var),
                        .rows = NEW_N(a, n + 1, Var),
                        .arg = NEW_N(a, n + 1, Node)};
     Session *s = p.b->s;
     if (!t->one && t->naxis != n)
-        return fail(s, at, E_ARITY, "in_axes has %s for %s",
+        return fail(s, args->at, E_ARITY, "in_axes has %s for %s",
                     str_counted(s, t->naxis, "entry"), str_counted(s, n, "argument"));
     for (size_t i = 0; i < n; i++)
-        if (!read_row_argument(&p, i, &arg[i])) return false;
-    if (!p.nrow) return fail(s, at, E_ARG, "no argument has rows");
+        if (!read_row_argument(&p, i, &args->arg[i])) return false;
+    if (!p.nrow) return fail(s, args->at, E_ARG, "no argument has rows");
     size_t effects = p.b->g->effects.n;
-    return compiler_apply(c, &t->f, n, p.arg, key, at, out) &&
+    return compiler_apply(c, &t->f, &(Arguments){n, p.arg, args->key, args->at}, out) &&
            vmap_results(&p, effects, out);
 }
 

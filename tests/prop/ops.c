@@ -119,7 +119,8 @@ static void check_rebuild(Case *c) {
         CHECK(ok && out[0] == ap.out, "%s: %s made from its inputs is another Apply",
               c->row->text, ap.op->name);
         const Type *type[OUT_MAX];
-        size_t nout = op_infer(c->s, c->g, ap.op, ap.props, ap.nin, in, NOWHERE, type);
+        size_t nout =
+            op_infer(c->g, ap.op, ap.props, (VarList){ap.nin, in}, NOWHERE, type);
         CHECK(nout == ap.nout, "%s: %s does not type again", c->row->text, ap.op->name);
         for (size_t i = 0; i < nout; i++)
             CHECK(type[i] == var_type(c->g, ap.out + (Var)i), "%s: another type",

@@ -186,10 +186,10 @@ static Hostile make(const Op *op, const Signature *sig, bool constants) {
                                                             "i", "j", "k"}[i]),
                                     t);
     }
-    h.nout = op_infer(s, h.g, op, h.props, h.nin, h.in, NOWHERE, h.type);
+    h.nout = op_infer(h.g, op, h.props, (VarList){h.nin, h.in}, NOWHERE, h.type);
     if (!one_error(h.nout > 0, op->name, "typing")) return h;
     const Type *again[OUT_MAX];
-    size_t n = op_infer(s, h.g, op, h.props, h.nin, h.in, NOWHERE, again);
+    size_t n = op_infer(h.g, op, h.props, (VarList){h.nin, h.in}, NOWHERE, again);
     CHECK(n == h.nout && memcmp(again, h.type, n * sizeof *again) == 0,
           "%s: types differ", op->name);
     h.out = graph_apply(h.g, op, h.props, h.nin, h.in, h.nout, h.type, false,

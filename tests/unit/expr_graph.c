@@ -57,7 +57,8 @@ static void test_functions(void) {
     Node one = node_var(graph_find(g, sym(s, "h")), NOWHERE);
     CHECK(compiler_function(c, &f, 1, &arg));
     CHECK(compiler_ast(c, ast_parse(s, a, text_span("float64(2.5)")), &one));
-    CHECK(compiler_apply(c, &f, 1, &one, NULL, NOWHERE, &out), "%s", first_error());
+    CHECK(compiler_apply(c, &f, &(Arguments){1, &one, NULL, NOWHERE}, &out), "%s",
+          first_error());
     CHECK(compiler_output(c, sym(s, "t"), text_span("[x, {'a': v, 'b': [1.5]}]")), "%s",
           first_error());
     CHECK(g->outputs.n == 3);

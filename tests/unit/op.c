@@ -316,17 +316,17 @@ static void test_infer(void) {
     Var i = input("ii", "int64[3]"), f = input("ff", "float32[3]"), in[] = {i, f},
         same[] = {f, f};
     const Props *none = props_intern(s, 0, NULL);
-    CHECK(op_infer(s, g, op("t_add"), none, 2, same, NOWHERE, out) == 1);
+    CHECK(op_infer(g, op("t_add"), none, (VarList){2, same}, NOWHERE, out) == 1);
     CHECK_STR(type_str(s, out[0]), "float32[3]");
-    CHECK(op_infer(s, g, op("t_add"), none, 2, in, NOWHERE, out) == 0);
+    CHECK(op_infer(g, op("t_add"), none, (VarList){2, in}, NOWHERE, out) == 0);
     expect_error(E_TYPE, "t_add does not take int64[3] for x");
-    CHECK(op_infer(s, g, op("t_sqrt"), none, 1, &i, NOWHERE, out) == 0);
+    CHECK(op_infer(g, op("t_sqrt"), none, (VarList){1, &i}, NOWHERE, out) == 0);
     expect_error(E_TYPE, "t_sqrt does not take int64[3] for x");
-    CHECK(op_infer(s, g, op("t_twice"), none, 1, &f, NOWHERE, out) == 0);
+    CHECK(op_infer(g, op("t_twice"), none, (VarList){1, &f}, NOWHERE, out) == 0);
     expect_error(E_TYPE, "t_twice is an abbreviation, which can't stand in a graph");
-    CHECK(op_infer(s, g, op("t_axis"), none, 1, &f, NOWHERE, out) == 0);
+    CHECK(op_infer(g, op("t_axis"), none, (VarList){1, &f}, NOWHERE, out) == 0);
     expect_error(E_ARG, "t_axis has 1 props, not 0");
-    CHECK(op_infer(s, g, op("t_full"), none, 1, &i, NOWHERE, out) == 1);
+    CHECK(op_infer(g, op("t_full"), none, (VarList){1, &i}, NOWHERE, out) == 1);
 }
 
 static void test_shapes(void) {
