@@ -415,8 +415,8 @@ static TlVar api_constant(TlHost *h, const TlType *t, double v) {
     if (!h->b || !t)
         return api_fail(h, TL_FAILED, "no constant can be made here"), VAR_NONE;
     if (!tensor_scalar(h->s, DT_FLOAT64, v, 0, &number.t)) return VAR_NONE;
-    Filter how = {.allow_downcast = -1};
-    bool ok = value_filter(h->s, type_in(t), &number, how, h->what, h->at, &own);
+    Receiver to = {FILTER_DEFAULT, h->what, h->at};
+    bool ok = value_filter(h->s, type_in(t), &number, &to, &own);
     value_unref(&number);
     if (!ok) return VAR_NONE;
     Var c = graph_const_value(h->b->g, type_in(t), &own);

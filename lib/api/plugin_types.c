@@ -34,8 +34,8 @@ static const PluginType *plugin_class_of(const TypeClass *cls) {
 static const PluginType *type_of(const Type *t) {
     return plugin_class_of(t->cls);
 }
-static bool type_filter(Session *s, const Type *t, const Value *v, Filter how,
-                        const char *what, Span at, Value *out);
+static bool type_filter(Session *s, const Type *t, const Value *v, const Receiver *to,
+                        Value *out);
 /* Does a def stand behind the type? Not for a quoted text that still awaits its
  * type. */
 static bool has_def(const Type *t) {
@@ -122,29 +122,30 @@ static bool is_valid_object(const Type *t, PluginObject *o) {
            d->is_valid((const TlType *)(const void *)t, object_payload(o));
 }
 
-static bool type_filter(Session *s, const Type *t, const Value *v, Filter how,
-                        const char *what, Span at, Value *out) {
+static bool type_filter(Session *s, const Type *t, const Value *v, const Receiver *to,
+                        Value *out) {
     if (v->kind == TYPE_PLUGIN && v->obj && ((PluginObject *)v->obj)->type == t) {
-        if (how.strict && !is_valid_object(t, ((PluginObject *)v->obj)))
-            return fail(s, at, E_VALUE, "%s: no valid %s", what, type_str(s, t));
+        if (to->how.strict && !is_valid_object(t, ((PluginObject *)v->obj)))
+            return fail(s, to->at, E_VALUE, "%s: no valid %s", to->what,
+                        type_str(s, t));
         value_copy_view(out, v);
         return true;
     }
-    TlHost h = type_host(s, what, at);
-    TlFilter f = filter_of(&h, t, v, how);
+    TlHost h = type_host(s, to->what, to->at);
+    TlFilter f = filter_of(&h, t, v, to->how);
     PluginObject *o = object_make(s, t);
     bool ok = type_of(t)->def.filter(&f, object_payload(o));
-    if (ok && how.strict)
+    if (ok && to->how.strict)
         ok = plugin_api.fail(&h, TL_FAILED,
                              "the filter of %s is strict, but made a value of another",
                              type_str(s, t));
     return give_object(&h, ok, "filter", o, out);
 }
 
-static bool type_from_text(Session *s, const Type *t, const char *text, Filter how,
-                           const char *what, Span at, Value *out) {
-    TlHost h = type_host(s, what, at);
-    TlFilter f = filter_of(&h, t, NULL, how);
+static bool type_from_text(Session *s, const Type *t, const char *text,
+                           const Receiver *to, Value *out) {
+    TlHost h = type_host(s, to->what, to->at);
+    TlFilter f = filter_of(&h, t, NULL, to->how);
     PluginObject *o = object_make(s, t);
     return give_object(&h, type_of(t)->def.from_text(&f, text, object_payload(o)),
                        "from_text", o, out);

@@ -188,7 +188,8 @@ bool tl_machine_set(TlMachine *m, const char *name, const TlArray *value) {
     Value given = {.kind = TYPE_TENSOR}, v;
     VarPlace p;
     return find_place(m, name, &p) && borrow_array(s, value, &given.t) &&
-           value_bind(s, p.type, &given, FILTER_DEFAULT, name, NOWHERE, &v) &&
+           value_bind(s, p.type, &given, &(Receiver){FILTER_DEFAULT, name, NOWHERE},
+                      &v) &&
            set_place(m, &p, &v);
 }
 

@@ -51,10 +51,10 @@ void check_set_dim(Check *c, Sym name, int64_t value) {
 static void check_leaf_value(Check *c, Var v, const Value *x) {
     const Type *t = var_type(c->book, v);
     const char *name = sym_text(c->s, var_leafrec(c->book, v)->name);
-    Filter how = {.strict = true, .finite = !c->o.allow_nonfinite};
+    Receiver to = {{.strict = true, .finite = !c->o.allow_nonfinite}, name, NOWHERE};
     Value same = {0};
     size_t mark = diag_count(c->s);
-    bool ok = value_filter(c->s, t, x, how, name, NOWHERE, &same);
+    bool ok = value_filter(c->s, t, x, &to, &same);
     value_unref(&same);
     if (ok) return;
     const char *why = check_forget(c, mark);
@@ -63,7 +63,7 @@ static void check_leaf_value(Check *c, Var v, const Value *x) {
         return;
     found_note(c, NOWHERE, "its type is %s", type_str(c->s, t));
     check_note_value(c, "its value", x);
-    if (how.finite)
+    if (to.how.finite)
         found_note(c, NOWHERE, "--allow-nonfinite takes nan and inf as they are");
 }
 

@@ -152,12 +152,13 @@ static const char *wrong_dim(Subject *x, const Type *t, const Tensor *v) {
 static bool is_valid(Subject *x, const OpRun *r, size_t i) {
     const Value *v = &r->out_value[i];
     const Type *t = x->type[i];
+    Receiver to = {{.strict = true}, "it", NOWHERE};
     const char *why = NULL;
     Value same = {0};
     size_t mark = diag_count(x->s);
     if (check_is_array(v) && !v->t.data)
         why = "there is none";
-    else if (!value_filter(x->s, t, v, (Filter){.strict = true}, "it", NOWHERE, &same))
+    else if (!value_filter(x->s, t, v, &to, &same))
         why = check_forget(x->c, mark);
     else if (v->kind == TYPE_TENSOR)
         why = wrong_dim(x, t, &v->t);

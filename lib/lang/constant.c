@@ -16,8 +16,8 @@ static bool keep_constant(Compiler *c, const Type *t, Value *v, Span at, Node *o
     return true;
 }
 
-static const char *constant_what(const Compiler *c) {
-    return c->filter_what ? c->filter_what : "the constant";
+static Receiver constant_receiver(const Compiler *c, Span at) {
+    return (Receiver){c->filter, c->filter_what ? c->filter_what : "the constant", at};
 }
 
 static bool constant_from_text(Compiler *c, const Node *n, const Type *t, Node *out) {
@@ -26,8 +26,8 @@ static bool constant_from_text(Compiler *c, const Node *n, const Type *t, Node *
     if (!cls->from_text)
         return fail(c->s, n->at, E_TYPE, "a value of type %s is not made of a text",
                     type_str(c->s, t));
-    return cls->from_text(c->s, t, sym_text(c->s, n->sym), c->filter, constant_what(c),
-                          n->at, &v) &&
+    Receiver to = constant_receiver(c, n->at);
+    return cls->from_text(c->s, t, sym_text(c->s, n->sym), &to, &v) &&
            keep_constant(c, t, &v, n->at, out);
 }
 
@@ -37,7 +37,8 @@ static bool constant_from_numbers(Compiler *c, const Node *n, const Type *t,
     Value v;
     if (!compiler_var(c, n, DT_NONE, &x)) return false;
     const Value *have = var_leafrec(c->b->g, x)->value;
-    if (value_filter(c->s, t, have, c->filter, constant_what(c), n->at, &v))
+    Receiver to = constant_receiver(c, n->at);
+    if (value_filter(c->s, t, have, &to, &v))
         return keep_constant(c, t, &v, n->at, out);
     return c->filter.strict &&
            note(c->s, NOWHERE, "a strict check converts nothing: write %s(...)",

@@ -126,8 +126,8 @@ Var op_plugin_number(Builder *b, const Type *t, double v) {
     Value number = {.kind = TYPE_TENSOR}, own;
     if (!type_class(t)->add) return op_fail_no_derivatives(b, t), VAR_NONE;
     if (!tensor_scalar(b->s, DT_FLOAT64, v, 0, &number.t)) return VAR_NONE;
-    Filter how = {.allow_downcast = -1};
-    bool ok = value_filter(b->s, t, &number, how, "a derivative", b->from.at, &own);
+    Receiver to = {FILTER_DEFAULT, "a derivative", b->from.at};
+    bool ok = value_filter(b->s, t, &number, &to, &own);
     value_unref(&number);
     if (!ok) return VAR_NONE;
     Var c = graph_const_value(b->g, t, &own);

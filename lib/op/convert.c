@@ -20,7 +20,8 @@ Var type_make_variable(Graph *g, const Type *t, Sym name) {
 Var type_make_constant(Builder *b, const Type *t, const Value *v, Filter how,
                        const char *what) {
     Value own;
-    if (!value_filter(b->s, t, v, how, what, b->from.at, &own)) return VAR_NONE;
+    if (!value_filter(b->s, t, v, &(Receiver){how, what, b->from.at}, &own))
+        return VAR_NONE;
     Var x = graph_const_value(b->g, t, &own);
     value_unref(&own);
     return x;

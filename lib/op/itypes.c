@@ -115,10 +115,10 @@ DType itypes_dtype(Session *s, const Op *op, size_t i) {
 
 /* A quoted text is an input only until it is wrapped. Its type is named after the text
  * and has no values. */
-static bool reject_text_value(Session *s, const Type *t, const Value *v, Filter how,
-                              const char *what, Span at, Value *out) {
-    (void)v, (void)how, (void)out;
-    return fail(s, at, E_TYPE, "%s: the text %s can't be a value", what,
+static bool reject_text_value(Session *s, const Type *t, const Value *v,
+                              const Receiver *to, Value *out) {
+    (void)v, (void)out;
+    return fail(s, to->at, E_TYPE, "%s: the text %s can't be a value", to->what,
                 type_str(s, t));
 }
 static const TypeClass class_text = {.name = "text",
@@ -152,14 +152,15 @@ static bool is_weaker(const Type *have, const Type *want) {
            dtype_weak(want->dtype, dtype_kind(have->dtype), DT_FLOAT64) == want->dtype;
 }
 
-static bool wrap_text(Infer *in, size_t i, const Type *t, Filter how, Value *out) {
+static bool wrap_text(Infer *in, size_t i, const Type *t, const Receiver *to,
+                      Value *out) {
     const char *quoted = in->type[i]->why;
     const TypeClass *cls = type_class(t);
     if (!cls->from_text)
         return fail(in->s, in->at, E_TYPE, "a value of type %s is not made of a text",
                     type_str(in->s, t));
     const char *text = arena_str(session_arena(in->s), quoted + 1, strlen(quoted) - 2);
-    return cls->from_text(in->s, t, text, how, infer_arg_name(in, i), in->at, out);
+    return cls->from_text(in->s, t, text, to, out);
 }
 
 bool infer_wrap(Infer *in, size_t i, const Type *t) {
@@ -173,11 +174,9 @@ bool infer_wrap(Infer *in, size_t i, const Type *t) {
     } else {
         Value v;
         const Value *old = var_leafrec(in->g, in->in[i])->value;
-        Filter how = {.allow_downcast = -1};
-        bool ok =
-            type_is_text(in->type[i])
-                ? wrap_text(in, i, t, how, &v)
-                : value_filter(in->s, t, old, how, infer_arg_name(in, i), in->at, &v);
+        Receiver to = {FILTER_DEFAULT, infer_arg_name(in, i), in->at};
+        bool ok = type_is_text(in->type[i]) ? wrap_text(in, i, t, &to, &v)
+                                            : value_filter(in->s, t, old, &to, &v);
         if (!ok) {
             infer_note_call(in, NOWHERE);
             return false;

@@ -116,7 +116,7 @@ bool value_compile(Session *s, Span text, const Type *t, Filter how, const char 
     Value v = {0};
     if (!compile_value(s, text, t, how, what, &v)) return false;
     if (!t) return *out = v, true;
-    bool ok = value_bind(s, t, &v, how, what, place, out);
+    bool ok = value_bind(s, t, &v, &(Receiver){how, what, place}, out);
     value_unref(&v);
     return ok;
 }

@@ -27,11 +27,10 @@ bool value_has_data(const Value *v) {
     return v->kind == TYPE_NONE || v->kind == TYPE_EMPTY || v->obj;
 }
 
-bool class_fail_kind(Session *s, const Type *t, const Value *v, const char *what,
-                     Span at) {
+bool class_fail_kind(Session *s, const Type *t, const Value *v, const Receiver *to) {
     Str got = STR(s);
     value_describe(s, v, &got);
-    fail(s, at, E_TYPE, "%s: expected %s, got %s", what, type_str(s, t),
+    fail(s, to->at, E_TYPE, "%s: expected %s, got %s", to->what, type_str(s, t),
          str_text(&got));
     str_free(&got);
     return false;
@@ -39,10 +38,10 @@ bool class_fail_kind(Session *s, const Type *t, const Value *v, const char *what
 
 /* ---- checking ---- */
 
-bool value_filter(Session *s, const Type *t, const Value *v, Filter how,
-                  const char *what, Span at, Value *out) {
+bool value_filter(Session *s, const Type *t, const Value *v, const Receiver *to,
+                  Value *out) {
     *out = (Value){.kind = TYPE_NONE};
-    return type_class(t)->filter(s, t, v, how, what, at, out);
+    return type_class(t)->filter(s, t, v, to, out);
 }
 
 /* May v overwrite *old? */
@@ -52,16 +51,16 @@ static bool can_overwrite(const Type *t, const Tensor *old, const Tensor *v) {
            !tensor_may_share_memory(old, v);
 }
 
-bool value_filter_inplace(Session *s, const Type *t, const Value *v, Filter how,
-                          const char *what, Span at, Value *storage) {
+bool value_filter_inplace(Session *s, const Type *t, const Value *v, const Receiver *to,
+                          Value *storage) {
     if (t->kind == TYPE_TENSOR && v->kind == TYPE_TENSOR &&
         storage->kind == TYPE_TENSOR && can_overwrite(t, &storage->t, &v->t)) {
-        if (!tensor_filter_check(s, t, &v->t, how, what, at)) return false;
+        if (!tensor_filter_check(s, t, &v->t, to)) return false;
         tensor_assign(&storage->t, &v->t);
         return true;
     }
     Value fresh;
-    if (!value_filter(s, t, v, how, what, at, &fresh)) return false;
+    if (!value_filter(s, t, v, to, &fresh)) return false;
     value_unref(storage);
     *storage = fresh;
     return true;
@@ -70,8 +69,9 @@ bool value_filter_inplace(Session *s, const Type *t, const Value *v, Filter how,
 bool value_is_valid(Session *s, const Type *t, const Value *v) {
     Value out;
     size_t mark = diag_count(s);
-    bool ok = value_filter(s, t, v, (Filter){.strict = true, .allow_downcast = -1}, "",
-                           NOWHERE, &out);
+    bool ok = value_filter(
+        s, t, v, &(Receiver){{.strict = true, .allow_downcast = -1}, "", NOWHERE},
+        &out);
     if (ok) value_unref(&out);
     diag_rewind(s, mark);
     return ok;

@@ -56,9 +56,9 @@ struct TypeClass {
     const char *form, *holds, *filters, *compares, *sizes;
     const char *constant; /* how a graph's text writes one; NULL: in its own way */
     /* The type's filter. Borrows v; out is a new reference or a converted copy. False:
-     * one diagnostic at `at`, in which `what` names the variable. */
-    bool (*filter)(Session *s, const Type *t, const Value *v, Filter how,
-                   const char *what, Span at, Value *out);
+     * one diagnostic. */
+    bool (*filter)(Session *s, const Type *t, const Value *v, const Receiver *to,
+                   Value *out);
     bool (*equal)(const Value *a, const Value *b); /* absent: equal parts */
     bool (*approx)(Session *s, const Value *a, const Value *b,
                    Approx how); /* absent: equal */
@@ -80,8 +80,8 @@ struct TypeClass {
     /* plugins only: */
     const char *from; /* its file */
     /* The filter for a quoted text. Absent: it accepts none. */
-    bool (*from_text)(Session *s, const Type *t, const char *text, Filter how,
-                      const char *what, Span at, Value *out);
+    bool (*from_text)(Session *s, const Type *t, const char *text, const Receiver *to,
+                      Value *out);
     bool (*shares)(const Value *a, const Value *b); /* memory, besides the tensors' */
     /* A copy that shares no memory with v; false: impossible. Absent: another
      * reference. */
@@ -105,13 +105,13 @@ const TypeClass *class_get(TypeKind k);
 bool value_has_data(const Value *v);
 
 /* ---- checking and comparing ---- */
-bool value_filter(Session *s, const Type *t, const Value *v, Filter how,
-                  const char *what, Span at, Value *out);
+bool value_filter(Session *s, const Type *t, const Value *v, const Receiver *to,
+                  Value *out);
 /* *storage holds an old value of the type, or none (valid for value_unref), and
  * receives the new one: in the old one's memory if nobody else holds that and it has
  * enough room, so that pointers to it stay valid. Unchanged on failure. */
-bool value_filter_inplace(Session *s, const Type *t, const Value *v, Filter how,
-                          const char *what, Span at, Value *storage);
+bool value_filter_inplace(Session *s, const Type *t, const Value *v, const Receiver *to,
+                          Value *storage);
 bool value_is_valid(Session *s, const Type *t, const Value *v); /* doesn't diagnose */
 /* False, diagnosed: values of this type can't be compared. */
 bool value_eq(Session *s, const Type *t, const Value *a, const Value *b, bool *equal);

@@ -7,11 +7,11 @@
 
 /* ---- tensors ---- */
 
-static bool filter_tensor(Session *s, const Type *t, const Value *v, Filter how,
-                          const char *what, Span at, Value *out) {
-    if (v->kind != TYPE_TENSOR) return class_fail_kind(s, t, v, what, at);
+static bool filter_tensor(Session *s, const Type *t, const Value *v, const Receiver *to,
+                          Value *out) {
+    if (v->kind != TYPE_TENSOR) return class_fail_kind(s, t, v, to);
     out->kind = TYPE_TENSOR;
-    return tensor_filter(s, t, &v->t, how, what, at, &out->t);
+    return tensor_filter(s, t, &v->t, to, &out->t);
 }
 
 static bool equal_tensor(const Value *a, const Value *b) {
@@ -45,8 +45,8 @@ static bool build_tensor(Session *s, const Type *t, const ValueParts *p, Value *
         return fail(s, NOWHERE, E_FORMAT, "a value of type %s is one array",
                     type_str(s, t));
     out->kind = TYPE_TENSOR;
-    return tensor_filter(s, t, p->tensor[0], (Filter){.strict = true}, "a constant",
-                         NOWHERE, &out->t);
+    return tensor_filter(s, t, p->tensor[0],
+                         &(Receiver){{.strict = true}, "a constant", NOWHERE}, &out->t);
 }
 
 static void shape_info_of_tensor(const Value *v, ShapeInfo *info) {
@@ -89,15 +89,15 @@ const TypeClass class_tensor = {
 
 /* ---- states of random streams ---- */
 
-static bool filter_random(Session *s, const Type *t, const Value *v, Filter how,
-                          const char *what, Span at, Value *out) {
+static bool filter_random(Session *s, const Type *t, const Value *v, const Receiver *to,
+                          Value *out) {
     const int64_t words = 4;
-    if (v->kind != TYPE_RANDOM && (how.strict || v->kind != TYPE_TENSOR))
-        return class_fail_kind(s, t, v, what, at);
+    if (v->kind != TYPE_RANDOM && (to->how.strict || v->kind != TYPE_TENSOR))
+        return class_fail_kind(s, t, v, to);
     const Type *state = type_tensor(s, DT_UINT64, 1, &words);
     out->kind = TYPE_RANDOM;
-    return tensor_filter(s, state, &v->t, (Filter){.strict = true}, what, at,
-                         &out->t) ||
+    return tensor_filter(s, state, &v->t,
+                         &(Receiver){{.strict = true}, to->what, to->at}, &out->t) ||
            note(s, NOWHERE,
                 "a state of a random stream is due, such as rng(5), which 5 seeds");
 }
@@ -117,8 +117,8 @@ static bool build_random(Session *s, const Type *t, const ValueParts *p, Value *
     if (p->ntensor != 1)
         return fail(s, NOWHERE, E_FORMAT, "a random state is one uint64[4] array");
     Value state = {.kind = TYPE_TENSOR, .t = *p->tensor[0]};
-    return filter_random(s, t, &state, (Filter){.allow_downcast = 0}, "a constant",
-                         NOWHERE, out);
+    return filter_random(
+        s, t, &state, &(Receiver){{.allow_downcast = 0}, "a constant", NOWHERE}, out);
 }
 
 const TypeClass class_random = {
@@ -140,10 +140,9 @@ const TypeClass class_random = {
 
 /* ---- slices ---- */
 
-static bool filter_slice(Session *s, const Type *t, const Value *v, Filter how,
-                         const char *what, Span at, Value *out) {
-    (void)how;
-    if (v->kind != TYPE_SLICE || !v->obj) return class_fail_kind(s, t, v, what, at);
+static bool filter_slice(Session *s, const Type *t, const Value *v, const Receiver *to,
+                         Value *out) {
+    if (v->kind != TYPE_SLICE || !v->obj) return class_fail_kind(s, t, v, to);
     value_copy_view(out, v);
     return true;
 }
@@ -225,10 +224,9 @@ const TypeClass class_slice = {
 
 /* ---- None ---- */
 
-static bool filter_none(Session *s, const Type *t, const Value *v, Filter how,
-                        const char *what, Span at, Value *out) {
-    (void)how;
-    if (v->kind != TYPE_NONE) return class_fail_kind(s, t, v, what, at);
+static bool filter_none(Session *s, const Type *t, const Value *v, const Receiver *to,
+                        Value *out) {
+    if (v->kind != TYPE_NONE) return class_fail_kind(s, t, v, to);
     out->kind = TYPE_NONE;
     return true;
 }
@@ -270,10 +268,9 @@ const TypeClass class_none = {
 
 /* ---- {}, an empty tree ---- */
 
-static bool filter_empty(Session *s, const Type *t, const Value *v, Filter how,
-                         const char *what, Span at, Value *out) {
-    (void)how;
-    if (v->kind != TYPE_EMPTY) return class_fail_kind(s, t, v, what, at);
+static bool filter_empty(Session *s, const Type *t, const Value *v, const Receiver *to,
+                         Value *out) {
+    if (v->kind != TYPE_EMPTY) return class_fail_kind(s, t, v, to);
     out->kind = TYPE_EMPTY;
     return true;
 }
@@ -313,21 +310,21 @@ const TypeClass class_empty = {
 
 /* ---- types without values ---- */
 
-static bool filter_null(Session *s, const Type *t, const Value *v, Filter how,
-                        const char *what, Span at, Value *out) {
-    (void)v, (void)how, (void)out;
-    return fail(s, at, E_NULL, "%s is undefined and can't hold a value: %s", what,
-                t->why);
+static bool filter_null(Session *s, const Type *t, const Value *v, const Receiver *to,
+                        Value *out) {
+    (void)v, (void)out;
+    return fail(s, to->at, E_NULL, "%s is undefined and can't hold a value: %s",
+                to->what, t->why);
 }
-static bool filter_disconnected(Session *s, const Type *t, const Value *v, Filter how,
-                                const char *what, Span at, Value *out) {
-    (void)t, (void)how, (void)out;
+static bool filter_disconnected(Session *s, const Type *t, const Value *v,
+                                const Receiver *to, Value *out) {
+    (void)t, (void)out;
     Str got = STR(s);
     value_describe(s, v, &got);
-    fail(s, at, E_TYPE,
+    fail(s, to->at, E_TYPE,
          "%s: expected nothing, got %s: the type disconnected stands for no dependence "
          "and never holds a value",
-         what, str_text(&got));
+         to->what, str_text(&got));
     str_free(&got);
     return false;
 }

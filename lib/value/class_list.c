@@ -2,21 +2,20 @@
  * individually. */
 #include "value/class_impl.h"
 
-static bool filter_list(Session *s, const Type *t, const Value *v, Filter how,
-                        const char *what, Span at, Value *out) {
-    if (v->kind != TYPE_LIST || !v->obj) return class_fail_kind(s, t, v, what, at);
+static bool filter_list(Session *s, const Type *t, const Value *v, const Receiver *to,
+                        Value *out) {
+    if (v->kind != TYPE_LIST || !v->obj) return class_fail_kind(s, t, v, to);
     const ListObject *list = v->obj;
     Value *item = mem_zalloc(s, list->n, sizeof *item);
     size_t n = 0;
-    while (n < list->n &&
-           value_filter(s, t->elem, &list->item[n], how, what, at, &item[n]))
+    while (n < list->n && value_filter(s, t->elem, &list->item[n], to, &item[n]))
         n++;
     bool ok = n == list->n;
     if (ok) *out = (Value){.kind = TYPE_LIST, .obj = list_new_take(s, n, item)};
     for (size_t i = 0; !ok && i < n; i++)
         value_unref(&item[i]);
     mem_free(item);
-    return ok || note(s, at, "in item %zu of the list", n);
+    return ok || note(s, to->at, "in item %zu of the list", n);
 }
 
 static bool approx_list(Session *s, const Value *a, const Value *b, Approx how) {
@@ -81,8 +80,8 @@ static bool build_list(Session *s, const Type *t, const ValueParts *p, Value *ou
         value_copy_view(&item[i], &p->item[i]);
     Value whole = {.kind = TYPE_LIST, .obj = list_new_take(s, p->nitem, item)};
     mem_free(item);
-    bool ok =
-        filter_list(s, t, &whole, (Filter){.strict = true}, "a constant", NOWHERE, out);
+    bool ok = filter_list(s, t, &whole,
+                          &(Receiver){{.strict = true}, "a constant", NOWHERE}, out);
     value_unref(&whole);
     return ok;
 }

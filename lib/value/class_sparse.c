@@ -22,70 +22,71 @@ static void describe_sparse(Session *s, const Value *v, Str *out) {
  * format, too ---- */
 
 static bool refuse_sparse(Session *s, DiagCode code, const Type *t, const Value *v,
-                          const char *what, Span at, const char *why) {
+                          const Receiver *to, const char *why) {
     Str got = STR(s);
     value_describe(s, v, &got);
-    fail(s, at, code, "%s: expected %s, got %s%s%s", what, type_str(s, t),
+    fail(s, to->at, code, "%s: expected %s, got %s%s%s", to->what, type_str(s, t),
          str_text(&got), *why ? ": " : "", why);
     str_free(&got);
     return false;
 }
 
 static bool check_sparse_dtype(Session *s, const Type *t, const Value *v, DType got,
-                               Filter how, const char *what, Span at) {
-    if (t->dtype == got || how.allow_downcast == 1 ||
+                               const Receiver *to) {
+    if (t->dtype == got || to->how.allow_downcast == 1 ||
         dtype_promote(t->dtype, got) == t->dtype)
         return true;
     return refuse_sparse(
-        s, E_DTYPE, t, v, what, at,
+        s, E_DTYPE, t, v, to,
         "its dtype can't be converted without risking loss of precision; "
         "convert it before, or allow it with --allow-downcast");
 }
 
 static bool check_sparse_dims(Session *s, const Type *t, const Value *v,
-                              const int64_t *shape, const char *what, Span at) {
+                              const int64_t *shape, const Receiver *to) {
     for (int i = 0; i < 2; i++)
         if (dim_is_known(t->dim[i]) && t->dim[i] != shape[i])
-            return refuse_sparse(s, E_SHAPE, t, v, what, at, "the shape is another");
+            return refuse_sparse(s, E_SHAPE, t, v, to, "the shape is another");
     return true;
 }
 
-static bool check_sparse_finite(Session *s, const SparseObject *m, Filter how,
-                                const char *what, Span at) {
+static bool check_sparse_finite(Session *s, const SparseObject *m, const Receiver *to) {
     const Type *t = type_tensor(s, m->data.dtype, 1, m->data.shape);
-    return !how.finite || tensor_filter_check(s, t, &m->data, how, what, at);
+    return !to->how.finite || tensor_filter_check(s, t, &m->data, to);
 }
 
-static bool filter_dense(Session *s, const Type *t, const Value *v, Filter how,
-                         const char *what, Span at, SparseObject **out) {
+static bool filter_dense(Session *s, const Type *t, const Value *v, const Receiver *to,
+                         SparseObject **out) {
     Tensor cast = {0};
     Dim any[2] = {v->t.shape[0], v->t.shape[1]};
     if (v->t.ndim != 2)
-        return refuse_sparse(s, E_SHAPE, t, v, what, at, "a matrix has 2 dims");
+        return refuse_sparse(s, E_SHAPE, t, v, to, "a matrix has 2 dims");
     const Type *dense = type_tensor(s, t->dtype, 2, any);
-    how.finite = false;
-    if (!check_sparse_dims(s, t, v, v->t.shape, what, at) ||
-        !tensor_filter(s, dense, &v->t, how, what, at, &cast))
+    Receiver any_number = *to;
+    any_number.how.finite = false; /* checked when it is sparse */
+    if (!check_sparse_dims(s, t, v, v->t.shape, to) ||
+        !tensor_filter(s, dense, &v->t, &any_number, &cast))
         return false;
     *out = sparse_from_dense(s, strcmp(t->why, "csc") == 0, &cast);
     tensor_unref(&cast);
     return *out != NULL;
 }
 
-static bool filter_sparse(Session *s, const Type *t, const Value *v, Filter how,
-                          const char *what, Span at, Value *out) {
-    bool dense = v->kind == TYPE_TENSOR && !how.strict;
+static bool filter_sparse(Session *s, const Type *t, const Value *v, const Receiver *to,
+                          Value *out) {
+    bool dense = v->kind == TYPE_TENSOR && !to->how.strict;
     bool csc = strcmp(t->why, "csc") == 0;
     SparseObject *m = v->kind == TYPE_SPARSE ? v->obj : NULL;
-    if (dense && !filter_dense(s, t, v, how, what, at, &m)) return false;
-    if (!m) return class_fail_kind(s, t, v, what, at);
+    if (dense && !filter_dense(s, t, v, to, &m)) return false;
+    if (!m) return class_fail_kind(s, t, v, to);
     bool same = m->csc == csc && m->data.dtype == t->dtype;
-    bool ok = dense || ((same || !how.strict ||
-                         refuse_sparse(s, E_TYPE, t, v, what, at,
-                                       "a strict check converts nothing")) &&
-                        check_sparse_dtype(s, t, v, m->data.dtype, how, what, at) &&
-                        check_sparse_dims(s, t, v, m->shape, what, at));
-    ok = ok && check_sparse_finite(s, m, how, what, at);
+    bool ok =
+        dense ||
+        ((same || !to->how.strict ||
+          refuse_sparse(s, E_TYPE, t, v, to, "a strict check converts nothing")) &&
+         check_sparse_dtype(s, t, v, m->data.dtype, to) &&
+         check_sparse_dims(s, t, v, m->shape, to));
+    ok = ok && check_sparse_finite(s, m, to);
     SparseObject *fit = !ok             ? NULL
                         : same || dense ? (SparseObject *)object_ref(&m->head)
                                         : sparse_convert(s, m, csc, t->dtype);
@@ -217,8 +218,8 @@ static bool build_sparse(Session *s, const Type *t, const ValueParts *p, Value *
                           p->tensor[1], p->tensor[2], SPARSE_STORED, NOWHERE);
     if (!m) return false;
     Value whole = {.kind = TYPE_SPARSE, .obj = m};
-    bool ok = filter_sparse(s, t, &whole, (Filter){.strict = true}, "a constant",
-                            NOWHERE, out);
+    bool ok = filter_sparse(s, t, &whole,
+                            &(Receiver){{.strict = true}, "a constant", NOWHERE}, out);
     value_unref(&whole);
     return ok;
 }

@@ -7,9 +7,7 @@ typedef struct TensorCheck {
     Session *s;
     const Type *t;
     const Tensor *v;
-    Filter how;
-    const char *what;
-    Span at;
+    const Receiver *to;
 } TensorCheck;
 
 /* Reports "expected float32[n, 3], got a float64 array of shape (2, 3)", then how to go
@@ -23,7 +21,7 @@ static bool refuse_tensor(const TensorCheck *f, DiagCode code, const char *fmt, 
     str_vprintf(&why, fmt, ap);
     va_end(ap);
     tensor_describe(f->s, f->v, &got);
-    fail(f->s, f->at, code, "%s: expected %s, got %s: %s", f->what,
+    fail(f->s, f->to->at, code, "%s: expected %s, got %s: %s", f->to->what,
          type_str(f->s, f->t), str_text(&got), str_text(&why));
     str_free(&got);
     str_free(&why);
@@ -33,10 +31,10 @@ static bool refuse_tensor(const TensorCheck *f, DiagCode code, const char *fmt, 
 static bool check_tensor_dtype(const TensorCheck *f) {
     DType want = f->t->dtype, got = f->v->dtype;
     if (want == got) return true;
-    if (f->how.strict)
+    if (f->to->how.strict)
         return refuse_tensor(f, E_DTYPE,
                              "a strict check converts nothing; convert it before");
-    if (f->how.allow_downcast == 1) return true;
+    if (f->to->how.allow_downcast == 1) return true;
     if (dtype_promote(want, got) == want) return true;
     return refuse_tensor(
         f, E_DTYPE,
@@ -95,7 +93,7 @@ static bool check_tensor_finite(const TensorCheck *f) {
     char block[BLOCK * 16];
     double z[2 * BLOCK];
     const Tensor *v = f->v;
-    int64_t size = f->how.finite && dtype_is_inexact(v->dtype) ? tensor_size(v) : 0;
+    int64_t size = f->to->how.finite && dtype_is_inexact(v->dtype) ? tensor_size(v) : 0;
     for (int64_t i = 0; i < size; i += BLOCK) {
         size_t n = size - i < BLOCK ? (size_t)(size - i) : BLOCK;
         tensor_gather(v, i, n, block);
@@ -109,12 +107,12 @@ static bool check_tensor_finite(const TensorCheck *f) {
     return true;
 }
 
-bool tensor_filter_check(Session *s, const Type *t, const Tensor *v, Filter how,
-                         const char *what, Span at) {
-    TensorCheck f = {s, t, v, how, what, at};
+bool tensor_filter_check(Session *s, const Type *t, const Tensor *v,
+                         const Receiver *to) {
+    TensorCheck f = {s, t, v, to};
     if (t->kind == TYPE_NULL)
-        return fail(s, at, E_NULL, "%s is undefined and can't hold a value: %s", what,
-                    t->why);
+        return fail(s, to->at, E_NULL, "%s is undefined and can't hold a value: %s",
+                    to->what, t->why);
     if (t->kind != TYPE_TENSOR)
         return refuse_tensor(&f, E_TYPE, "an array is no value of this type");
     return check_tensor_dtype(&f) && check_tensor_ndim(&f) &&
@@ -122,9 +120,9 @@ bool tensor_filter_check(Session *s, const Type *t, const Tensor *v, Filter how,
            check_tensor_bools(&f) && check_tensor_finite(&f);
 }
 
-bool tensor_filter(Session *s, const Type *t, const Tensor *v, Filter how,
-                   const char *what, Span at, Tensor *out) {
-    if (!tensor_filter_check(s, t, v, how, what, at)) return false;
+bool tensor_filter(Session *s, const Type *t, const Tensor *v, const Receiver *to,
+                   Tensor *out) {
+    if (!tensor_filter_check(s, t, v, to)) return false;
     if (v->dtype != t->dtype) return tensor_cast(s, v, t->dtype, out);
     tensor_copy_view(out, v);
     return true;

@@ -34,14 +34,14 @@ static Transfer ask_transfer_hooks(Session *s, const Type *t, const Value *v,
     return TRANSFER_DECLINED;
 }
 
-bool value_bind(Session *s, const Type *t, const Value *v, Filter how, const char *what,
-                Span at, Value *out) {
+bool value_bind(Session *s, const Type *t, const Value *v, const Receiver *to,
+                Value *out) {
     Value moved = {.kind = TYPE_NONE};
     Transfer r = TRANSFER_DECLINED;
-    if (!how.strict && type_class(t) != value_class(v))
+    if (!to->how.strict && type_class(t) != value_class(v))
         r = ask_transfer_hooks(s, t, v, &moved);
     if (r == TRANSFER_FAILED) return false;
-    bool ok = value_filter(s, t, r == TRANSFER_DONE ? &moved : v, how, what, at, out);
+    bool ok = value_filter(s, t, r == TRANSFER_DONE ? &moved : v, to, out);
     value_unref(&moved);
     return ok;
 }

@@ -19,7 +19,7 @@ void transfer_register(Session *s, TransferFn *fn, void *ctx);
 /* Converts a value for a variable. Unless strict, a value of a class other than the
  * type's is first offered to the hooks, until one returns a value; then the filter
  * applies. */
-bool value_bind(Session *s, const Type *t, const Value *v, Filter how, const char *what,
-                Span at, Value *out);
+bool value_bind(Session *s, const Type *t, const Value *v, const Receiver *to,
+                Value *out);
 
 #endif

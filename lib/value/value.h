@@ -136,20 +136,26 @@ bool tensor_approx(const Tensor *a, const Tensor *b, Approx how, int64_t *where)
 /* The tolerances for this dtype; 0 and 0 for discrete ones. */
 void tensor_tolerance(DType d, Approx how, double *rtol, double *atol);
 
-/* The type's filter, with its order of checks. strict: no conversion at all.
- * allow_downcast: 1 yes, 0 no, -1 unset. Borrows v; out is a new reference (or a cast
- * copy). False: one diagnostic at `at`, in which `what` names the variable. */
 typedef struct Filter {
-    bool strict;
-    int allow_downcast;
-    bool finite; /* also reject nan and inf (DebugMode) */
+    bool strict;        /* no conversion at all */
+    int allow_downcast; /* 1 yes, 0 no, -1 unset */
+    bool finite;        /* also reject nan and inf (DebugMode) */
 } Filter;
 #define FILTER_DEFAULT ((Filter){.allow_downcast = -1})
-bool tensor_filter(Session *s, const Type *t, const Tensor *v, Filter how,
-                   const char *what, Span at, Tensor *out);
+/* What takes a value: how strict it is, and for errors what it is called and where they
+ * point. */
+typedef struct Receiver {
+    Filter how;
+    const char *what;
+    Span at;
+} Receiver;
+/* The type's filter, with its order of checks. Borrows v; out is a new reference (or a
+ * cast copy). False: one diagnostic. */
+bool tensor_filter(Session *s, const Type *t, const Tensor *v, const Receiver *to,
+                   Tensor *out);
 /* Only the checks: would the filter accept it? */
-bool tensor_filter_check(Session *s, const Type *t, const Tensor *v, Filter how,
-                         const char *what, Span at);
+bool tensor_filter_check(Session *s, const Type *t, const Tensor *v,
+                         const Receiver *to);
 
 /* A tensor as text of the language: nested lists, shortest numbers, never abridged:
  * "[[1.0, 2.0], [3.0, nan]]". Complex as "(1.0+2.0j)". `indent` < 0: one line; else a

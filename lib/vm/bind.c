@@ -40,8 +40,8 @@ void cell_value(const Machine *m, uint32_t cell, Value *out) {
 static bool type_takes(Session *s, const Type *t, const Value *v, const char *what) {
     if (t->kind != TYPE_TENSOR || v->kind != TYPE_TENSOR) {
         Value same;
-        bool fits =
-            value_filter(s, t, v, (Filter){.strict = true}, what, NOWHERE, &same);
+        Receiver to = {{.strict = true}, what, NOWHERE};
+        bool fits = value_filter(s, t, v, &to, &same);
         if (fits) value_unref(&same);
         return fits;
     }
@@ -92,9 +92,8 @@ bool vm_set_input(Machine *m, size_t i, const Value *v) {
 static bool refill_shared(Machine *m, size_t i, uint32_t cell, const Value *v) {
     Shared *h = &m->shared[i];
     const void *old = h->value.t.data;
-    if (!value_filter_inplace(m->s, m->p->sharing.cell[cell].type, v,
-                              (Filter){.strict = true}, leaf_name(m, cell), NOWHERE,
-                              &h->value))
+    Receiver to = {{.strict = true}, leaf_name(m, cell), NOWHERE};
+    if (!value_filter_inplace(m->s, m->p->sharing.cell[cell].type, v, &to, &h->value))
         return false;
     h->owned = h->value.t.data == old;
     cell_set(m, cell, &h->value.t);

@@ -70,7 +70,7 @@ static void filters(const char *text, const char *from, const char *to, Filter h
     Value v = value(text, from), out;
     Str got = STR(s);
     diag_clear(s);
-    if (value_filter(s, type(to), &v, how, "v", NOWHERE, &out)) {
+    if (value_filter(s, type(to), &v, &(Receiver){how, "v", NOWHERE}, &out)) {
         value_text(s, &out, -1, &got);
         value_unref(&out);
         CHECK(strcmp(str_text(&got), want) == 0, "%s for %s: %s, not %s", text, to,
@@ -206,7 +206,7 @@ static void test_valid(void) {
         Value v = value(samples[i][0], samples[i][1]), out;
         for (int k = 0; k < SAMPLES; k++) {
             const Type *t = type(samples[k][1]);
-            bool ok = value_filter(s, t, &v, strictly, "v", NOWHERE, &out);
+            bool ok = value_filter(s, t, &v, &(Receiver){strictly, "v", NOWHERE}, &out);
             if (ok) CHECK(value_identical(&v, &out), "%s", samples[i][0]);
             if (ok) value_unref(&out);
             diag_clear(s);
@@ -224,23 +224,23 @@ static void test_inplace(void) {
     Value old = value("[[1.0, 2.0], [3.0, 4.0]]", "float64[2, ?]"), other = {0},
           new = value("[[5, 6], [7, 8]]", "int64[2, 2]");
     const void *data = old.t.data;
-    CHECK(value_filter_inplace(s, t, &new, plain, "w", NOWHERE, &old));
+    CHECK(value_filter_inplace(s, t, &new, &(Receiver){plain, "w", NOWHERE}, &old));
     CHECK(old.t.data == data && tensor_f64(&old.t, 3) == 8, "the old memory");
     value_unref(&new);
     /* not what somebody else holds, nor what does not fit */
     value_copy_view(&other, &old);
     new = value("[[9, 9], [9, 9]]", "float64[2, 2]");
-    CHECK(value_filter_inplace(s, t, &new, plain, "w", NOWHERE, &old));
+    CHECK(value_filter_inplace(s, t, &new, &(Receiver){plain, "w", NOWHERE}, &old));
     CHECK(other.t.data == data && tensor_f64(&other.t, 3) == 8 && old.t.data != data);
     value_unref(&new);
     value_unref(&other);
     new = value("[[1, 2, 3], [4, 5, 6]]", "float64[2, 3]");
-    CHECK(value_filter_inplace(s, t, &new, plain, "w", NOWHERE, &old));
+    CHECK(value_filter_inplace(s, t, &new, &(Receiver){plain, "w", NOWHERE}, &old));
     CHECK(old.t.shape[1] == 3 && tensor_f64(&old.t, 5) == 6);
     value_unref(&new);
     /* what is refused changes nothing */
     new = value("[1, 2]", "float64[2]");
-    CHECK(!value_filter_inplace(s, t, &new, plain, "w", NOWHERE, &old));
+    CHECK(!value_filter_inplace(s, t, &new, &(Receiver){plain, "w", NOWHERE}, &old));
     CHECK(tensor_f64(&old.t, 5) == 6);
     diag_clear(s);
     value_unref(&new);
@@ -423,26 +423,31 @@ static Transfer start_of(void *ctx, Session *session, const Type *to, const Valu
 static void test_transfer(void) {
     Value slice = value("make_slice(7, None, 2)", "slice"),
           none = value("make_slice(None, 1, 2)", "slice"), n = value("3", "int64"), out;
-    CHECK(!value_bind(s, type("int64"), &slice, plain, "x", NOWHERE, &out));
+    CHECK(
+        !value_bind(s, type("int64"), &slice, &(Receiver){plain, "x", NOWHERE}, &out));
     diag_clear(s);
     transfer_register(s, declines, NULL);
     transfer_register(s, start_of, NULL);
-    CHECK(value_bind(s, type("int64"), &slice, plain, "x", NOWHERE, &out));
+    CHECK(value_bind(s, type("int64"), &slice, &(Receiver){plain, "x", NOWHERE}, &out));
     CHECK(tensor_i64(&out.t, 0) == 7 && asked[0] == 1 && asked[1] == 1);
     value_unref(&out);
-    CHECK(value_bind(s, type("float32"), &slice, allowed, "x", NOWHERE, &out));
+    CHECK(value_bind(s, type("float32"), &slice, &(Receiver){allowed, "x", NOWHERE},
+                     &out));
     CHECK(out.t.dtype == DT_FLOAT32, "then comes the filter");
     value_unref(&out);
-    CHECK(!value_bind(s, type("int64[2]"), &slice, plain, "x", NOWHERE, &out));
+    CHECK(!value_bind(s, type("int64[2]"), &slice, &(Receiver){plain, "x", NOWHERE},
+                      &out));
     diag_clear(s);
-    CHECK(!value_bind(s, type("int64"), &none, plain, "x", NOWHERE, &out));
+    CHECK(!value_bind(s, type("int64"), &none, &(Receiver){plain, "x", NOWHERE}, &out));
     CHECK_STR(first_error(), "no start");
     diag_clear(s);
     asked[0] = 0;
-    CHECK(value_bind(s, type("int64"), &n, plain, "x", NOWHERE, &out) && !asked[0],
+    CHECK(value_bind(s, type("int64"), &n, &(Receiver){plain, "x", NOWHERE}, &out) &&
+              !asked[0],
           "nothing is asked where none is needed");
     value_unref(&out);
-    CHECK(!value_bind(s, type("int64"), &slice, strictly, "x", NOWHERE, &out));
+    CHECK(!value_bind(s, type("int64"), &slice, &(Receiver){strictly, "x", NOWHERE},
+                      &out));
     CHECK(asked[0] == 0, "a strict filter converts nothing");
     diag_clear(s);
     value_unref(&slice);
@@ -453,7 +458,8 @@ static void test_transfer(void) {
 /* ---- the tutorial's double ---- */
 static void test_strict_double(void) {
     Value v = value("double(2.5)", "double"), out;
-    CHECK(value_filter(s, type("double"), &v, strictly, "v", NOWHERE, &out));
+    CHECK(
+        value_filter(s, type("double"), &v, &(Receiver){strictly, "v", NOWHERE}, &out));
     CHECK(out.obj == v.obj, "the value itself");
     value_unref(&out);
     value_unref(&v);

@@ -22,7 +22,7 @@ static const Type *type(Session *s, const char *text) {
 static void accepts(Session *s, const char *text, const Tensor *v, Filter how,
                     bool same) {
     Tensor out;
-    bool ok = tensor_filter(s, type(s, text), v, how, "x", NOWHERE, &out);
+    bool ok = tensor_filter(s, type(s, text), v, &(Receiver){how, "x", NOWHERE}, &out);
     CHECK(ok, "%s: %s", text, ok ? "" : diag_first_error(s)->text);
     diag_clear(s);
     if (!ok) return;
@@ -34,7 +34,8 @@ static void accepts(Session *s, const char *text, const Tensor *v, Filter how,
 static void refuses(Session *s, const char *text, const Tensor *v, Filter how,
                     DiagCode code, const char *part) {
     Tensor out;
-    CHECK(!tensor_filter(s, type(s, text), v, how, "x", NOWHERE, &out), "%s", text);
+    CHECK(!tensor_filter(s, type(s, text), v, &(Receiver){how, "x", NOWHERE}, &out),
+          "%s", text);
     CHECK(diag_count(s) == 1 && diag_first_error(s)->code == code, "%s: %s", text,
           diag_first_error(s)->text);
     CHECK(strstr(diag_first_error(s)->text, part) != NULL, "%s",

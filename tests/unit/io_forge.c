@@ -63,7 +63,8 @@ static void add_values(Graph *g) {
     dense.t.shape[1] = 1;
     dense.t.stride[1] = 8;
     const Type *t = type_parse(s, "sparse('csr', float64[2, 1])", 28, NOWHERE);
-    CHECK(value_filter(s, t, &dense, (Filter){.strict = false}, "S", NOWHERE, &sparse));
+    CHECK(value_filter(s, t, &dense,
+                       &(Receiver){(Filter){.strict = false}, "S", NOWHERE}, &sparse));
     output_of(g, "list", "list(bool[?])", &list);
     output_of(g, "slice", "slice", &none);
     output_of(g, "sparse", "sparse('csr', float64[2, 1])", &sparse);

@@ -394,23 +394,30 @@ static void test_contract(Session *s) {
     CHECK(value_bytes(&a) == 8 && value_may_share_memory(&a, &a));
     CHECK(!value_may_share_memory(&a, &c));
     CHECK(value_may_share_memory(&((ListObject *)a.obj)->item[1], &a));
-    CHECK(value_filter(s, type(s, "list(float64)"), &a, how, "x", NOWHERE, &out));
+    CHECK(value_filter(s, type(s, "list(float64)"), &a, &(Receiver){how, "x", NOWHERE},
+                       &out));
     CHECK(((ListObject *)out.obj)->item[1].t.dtype == DT_FLOAT64);
     value_unref(&out);
-    CHECK(!value_filter(s, type(s, "list(float64)"), &a, strict, "x", NOWHERE, &out));
+    CHECK(!value_filter(s, type(s, "list(float64)"), &a,
+                        &(Receiver){strict, "x", NOWHERE}, &out));
     check_error(s, E_DTYPE, "strict");
-    CHECK(!value_filter(s, type(s, "float32"), &a, how, "x", NOWHERE, &out));
+    CHECK(
+        !value_filter(s, type(s, "float32"), &a, &(Receiver){how, "x", NOWHERE}, &out));
     check_error(s, E_TYPE, "expected float32, got a list");
-    CHECK(!value_filter(s, type(s, "disconnected"), &a, how, "x", NOWHERE, &out));
+    CHECK(!value_filter(s, type(s, "disconnected"), &a, &(Receiver){how, "x", NOWHERE},
+                        &out));
     check_error(s, E_TYPE, "disconnected");
     Value state = {.kind = TYPE_TENSOR}, none = {.kind = TYPE_NONE};
     CHECK(tensor_zeros(s, DT_UINT64, 1, SHAPE(4), &state.t));
-    CHECK(value_filter(s, type(s, "random"), &state, how, "r", NOWHERE, &out));
+    CHECK(value_filter(s, type(s, "random"), &state, &(Receiver){how, "r", NOWHERE},
+                       &out));
     CHECK(out.kind == TYPE_RANDOM && value_equal(&out, &out));
     value_unref(&out);
-    CHECK(!value_filter(s, type(s, "random"), &state, strict, "r", NOWHERE, &out));
+    CHECK(!value_filter(s, type(s, "random"), &state, &(Receiver){strict, "r", NOWHERE},
+                        &out));
     check_error(s, E_TYPE, "got a uint64 array of shape (4,)");
-    CHECK(value_filter(s, type(s, "none"), &none, how, "n", NOWHERE, &out));
+    CHECK(
+        value_filter(s, type(s, "none"), &none, &(Receiver){how, "n", NOWHERE}, &out));
     CHECK(value_equal(&out, &none));
     value_unref(&state);
     value_unref(&a);
@@ -450,12 +457,12 @@ static void test_sparse(Session *s) {
           !value_approx(s, &a, &c, APPROX_DEFAULT));
     CHECK(value_bytes(&a) == 3 * 8 + 3 * 4 + 3 * 4 && value_may_share_memory(&a, &a));
     const Filter how = FILTER_DEFAULT;
-    CHECK(value_filter(s, type(s, "sparse('csr', float64[?, 4])"), &a, how, "m",
-                       NOWHERE, &out));
+    CHECK(value_filter(s, type(s, "sparse('csr', float64[?, 4])"), &a,
+                       &(Receiver){how, "m", NOWHERE}, &out));
     value_unref(&out);
     const Filter strict = {.strict = true, .allow_downcast = -1};
-    CHECK(!value_filter(s, type(s, "sparse('csc', float64[?, 4])"), &a, strict, "m",
-                        NOWHERE, &out));
+    CHECK(!value_filter(s, type(s, "sparse('csc', float64[?, 4])"), &a,
+                        &(Receiver){strict, "m", NOWHERE}, &out));
     check_error(s, E_TYPE, "got sparse('csr', float64[2, 4])");
     value_unref(&a);
     value_unref(&b);
