@@ -1,9 +1,9 @@
-/* Guards: the conditions under which a gradient exists. */
+/* Paths: the branches in which a gradient exists. */
 #include "ad/conditional_grad.h"
 
 #include <stdlib.h>
 
-enum { NESTED = 3 }; /* nested guards left one ifelse at a time */
+enum { NESTED = 3 }; /* up to so many branches are left one ifelse at a time */
 
 PathConds path_conds_new(Builder *b, Arena *a, size_t n) {
     PathConds q = {.b = b, .number = MAP(b->s), .more = NEW_N(a, n, uint32_t)};
@@ -36,8 +36,8 @@ PathCondId path_cond_side(PathConds *q, PathCondId up, Var condition, bool then)
     return made;
 }
 
-/* The guard at this depth among x and those around it. Jumps double in length, so
- * climbing a chain of guards takes logarithmic time. */
+/* The path at this depth among x and those around it. Jumps double in length, so
+ * climbing takes logarithmic time. */
 static PathCondId ancestor_at_depth(const PathConds *q, PathCondId x, uint32_t depth) {
     while (q->all.p[x].depth > depth) {
         PathCondId jump = q->all.p[x].jump;
@@ -64,26 +64,26 @@ static Var ifelse_by_side(PathConds *q, Var condition, bool then, Var taken,
                 : op_call3(q->b, "ifelse", condition, other, taken);
 }
 
-/* Does the guard's own condition hold? */
-static Var guard_own_condition(PathConds *q, const PathCond *g) {
+/* Is the innermost branch of the path taken? */
+static Var path_cond_own(PathConds *q, const PathCond *g) {
     return g->then ? op_cast_to(q->b, g->condition, DT_BOOL)
                    : op_call1(q->b, "logical_not", g->condition);
 }
 
-/* Do this guard and all guards around it hold? Built once for each guard; the ifelse
- * evaluates a condition only where the outer ones hold. */
-static Var guard_chain_holds(PathConds *q, PathCondId id) {
+/* Are all branches of the path taken? Built once for each path; the ifelse evaluates a
+ * condition only where the outer ones hold. */
+static Var path_cond_holds(PathConds *q, PathCondId id) {
     PathCondId below = id;
     while (q->all.p[below].depth > 1 && q->all.p[below].holds == VAR_NONE) {
         q->all.p[q->all.p[below].up].below = below;
         below = q->all.p[below].up;
     }
     Var all = q->all.p[below].holds;
-    if (all == VAR_NONE) all = guard_own_condition(q, &q->all.p[below]);
+    if (all == VAR_NONE) all = path_cond_own(q, &q->all.p[below]);
     q->all.p[below].holds = all;
     while (below != id && all != VAR_NONE) {
         below = q->all.p[below].below;
-        Var own = guard_own_condition(q, &q->all.p[below]),
+        Var own = path_cond_own(q, &q->all.p[below]),
             no = const_number(q->b, DT_BOOL, 0);
         bool ok = own != VAR_NONE && no != VAR_NONE;
         all = ok ? op_call3(q->b, "ifelse", all, own, no) : VAR_NONE;
@@ -92,17 +92,17 @@ static Var guard_chain_holds(PathConds *q, PathCondId id) {
     return all;
 }
 
-/* Leaves deeply nested guards with a single ifelse on their conjunction, so that many
- * gradients that leave many guards stay linear in both numbers. */
-static Var leave_deep_guards(PathConds *q, Var x, Var gradient, PathCondId from) {
-    Var condition = guard_chain_holds(q, from), zero = ad_zero(q->b, x);
+/* Leaves a long path by a single ifelse on the conjunction of its conditions, so that
+ * many gradients that leave many branches stay linear in both numbers. */
+static Var leave_deep_path(PathConds *q, Var x, Var gradient, PathCondId from) {
+    Var condition = path_cond_holds(q, from), zero = ad_zero(q->b, x);
     if (condition == VAR_NONE || zero == VAR_NONE) return VAR_NONE;
     return ifelse_by_side(q, condition, true, gradient, zero);
 }
 
 Var path_cond_leave(PathConds *q, Var x, Var gradient, PathCondId from, PathCondId to) {
     if (q->all.p[from].depth > q->all.p[to].depth + NESTED)
-        return leave_deep_guards(q, x, gradient, from);
+        return leave_deep_path(q, x, gradient, from);
     for (; from != to && gradient != VAR_NONE; from = q->all.p[from].up) {
         PathCond g = q->all.p[from];
         Var zero = ad_zero(q->b, x);
@@ -112,48 +112,48 @@ Var path_cond_leave(PathConds *q, Var x, Var gradient, PathCondId from, PathCond
     return gradient;
 }
 
-bool path_cond_add(PathConds *q, Var x, Var *sum, PathCondId *guard, Var gradient,
+bool path_cond_add(PathConds *q, Var x, Var *sum, PathCondId *path, Var gradient,
                    PathCondId under) {
-    if (*guard == under) return (*sum = ad_add(q->b, *sum, gradient)) != VAR_NONE;
+    if (*path == under) return (*sum = ad_add(q->b, *sum, gradient)) != VAR_NONE;
     uint32_t made = (uint32_t)q->part.n;
     vec_push(q->b->s, &q->part, ((PathCondPart){gradient, under, made, q->more[x]}));
     q->more[x] = made;
     return true;
 }
 
-/* Later guards first, so that inner ones precede those around them; parts under one
- * guard keep their order. */
+/* Later paths first, so that inner ones precede those around them; parts of one path
+ * keep their order. */
 static int compare_innermost_first(const void *x, const void *y) {
     const PathCondPart *a = x, *b = y;
-    if (a->guard != b->guard) return a->guard < b->guard ? 1 : -1;
+    if (a->path != b->path) return a->path < b->path ? 1 : -1;
     return a->number < b->number ? -1 : 1;
 }
 
 /* Merges two gradients into one: those of the two branches of one ifelse become an
  * ifelse, others a sum. */
 static PathCondPart merge_parts(PathConds *q, Var x, PathCondPart a, PathCondPart b) {
-    PathCondId to = path_cond_common(q, a.guard, b.guard);
+    PathCondId to = path_cond_common(q, a.path, b.path);
     uint32_t below = q->all.p[to].depth + 1;
-    PathCondId at = ancestor_at_depth(q, a.guard, below),
-               bt = ancestor_at_depth(q, b.guard, below);
+    PathCondId at = ancestor_at_depth(q, a.path, below),
+               bt = ancestor_at_depth(q, b.path, below);
     PathCond g = q->all.p[at];
     bool sides = at != to && bt != to && g.condition == q->all.p[bt].condition;
-    a.sum = path_cond_leave(q, x, a.sum, a.guard, sides ? at : to);
-    b.sum = path_cond_leave(q, x, b.sum, b.guard, sides ? bt : to);
-    PathCondPart r = {.sum = VAR_NONE, .guard = to};
+    a.sum = path_cond_leave(q, x, a.sum, a.path, sides ? at : to);
+    b.sum = path_cond_leave(q, x, b.sum, b.path, sides ? bt : to);
+    PathCondPart r = {.sum = VAR_NONE, .path = to};
     if (a.sum != VAR_NONE && b.sum != VAR_NONE)
         r.sum = sides ? ifelse_by_side(q, g.condition, g.then, a.sum, b.sum)
                       : ad_add(q->b, a.sum, b.sum);
     return r;
 }
 
-bool path_cond_join(PathConds *q, Var x, Var *sum, PathCondId *guard) {
+bool path_cond_join(PathConds *q, Var x, Var *sum, PathCondId *path) {
     size_t n = 1, i = 1;
     if (!q->more[x]) return *sum != VAR_NONE;
     for (uint32_t at = q->more[x]; at; at = q->part.p[at].next)
         n++;
     PathCondPart *part = mem_alloc(q->b->s, n * sizeof *part);
-    part[0] = (PathCondPart){.sum = *sum, .guard = *guard};
+    part[0] = (PathCondPart){.sum = *sum, .path = *path};
     for (uint32_t at = q->more[x]; at; at = q->part.p[at].next)
         part[i++] = q->part.p[at];
     qsort(part, n, sizeof *part, compare_innermost_first);
@@ -163,6 +163,6 @@ bool path_cond_join(PathConds *q, Var x, Var *sum, PathCondId *guard) {
     mem_free(part);
     q->more[x] = 0;
     *sum = all.sum;
-    *guard = all.guard;
+    *path = all.path;
     return *sum != VAR_NONE;
 }

@@ -25,8 +25,8 @@ typedef struct Reverse {
     Var *bar; /* gradient so far, initially GRAD_DISCONNECTED */
     const GradTarget *target;
     GradTrace *trace; /* may be NULL */
-    PathConds guards;
-    PathCondId *guard; /* by variable: the guard of its gradient so far */
+    PathConds paths;
+    PathCondId *path; /* by variable: the path of its gradient so far */
 } Reverse;
 
 /* ---- paths ---- */
@@ -65,48 +65,48 @@ static bool accumulate_gradient(Reverse *r, Var x, Var term, PathCondId under) {
     if (*bar == GRAD_DISCONNECTED || undefined) {
         if (var_is_null(b->g, *bar)) return true;
         *bar = term;
-        r->guard[x] = undefined ? NO_GUARD : under;
-        if (undefined) r->guards.more[x] = 0;
+        r->path[x] = undefined ? PATH_ALWAYS : under;
+        if (undefined) r->paths.more[x] = 0;
         return true;
     }
     if (var_is_null(b->g, *bar)) return true;
-    return path_cond_add(&r->guards, x, bar, &r->guard[x], term, under);
+    return path_cond_add(&r->paths, x, bar, &r->path[x], term, under);
 }
 
 /* The gradient of x, once all its terms are there. */
 static bool complete_gradient(Reverse *r, Var x, Var *gradient) {
     bool ok = r->bar[x] == GRAD_DISCONNECTED ||
-              path_cond_join(&r->guards, x, &r->bar[x], &r->guard[x]);
+              path_cond_join(&r->paths, x, &r->bar[x], &r->path[x]);
     *gradient = r->bar[x];
     return ok;
 }
 
-/* Brings the cotangents of one Apply under a common guard and returns that. */
-static PathCondId unify_guards(Reverse *r, const Apply *ap, Var *cot, bool *ok) {
-    PathCondId all = NO_GUARD;
+/* Brings the cotangents of one Apply under a common path and returns that. */
+static PathCondId unify_paths(Reverse *r, const Apply *ap, Var *cot, bool *ok) {
+    PathCondId all = PATH_ALWAYS;
     bool first = true;
     for (Var k = 0; k < ap->nout; k++) {
         if (cot[k] == GRAD_DISCONNECTED || var_is_null(r->b->g, cot[k])) continue;
-        PathCondId g = r->guard[ap->out + k];
-        all = first ? g : path_cond_common(&r->guards, all, g);
+        PathCondId g = r->path[ap->out + k];
+        all = first ? g : path_cond_common(&r->paths, all, g);
         first = false;
     }
     for (Var k = 0; k < ap->nout; k++) {
         if (cot[k] == GRAD_DISCONNECTED || var_is_null(r->b->g, cot[k])) continue;
-        cot[k] = path_cond_leave(&r->guards, ap->out + k, cot[k], r->guard[ap->out + k],
-                                 all);
+        cot[k] =
+            path_cond_leave(&r->paths, ap->out + k, cot[k], r->path[ap->out + k], all);
         *ok = *ok && cot[k] != VAR_NONE;
     }
     return all;
 }
 
-/* Is this an ifelse, whose branches get gradients under guards? With a trace, gradients
- * must not be under guards. */
-static bool is_guarded_ifelse(const Reverse *r, const Apply *ap) {
+/* Is this an ifelse, into whose branches gradients get paths? With a trace, gradients
+ * must not have paths. */
+static bool is_lazy_ifelse(const Reverse *r, const Apply *ap) {
     return !r->trace && op_is(r->b->s, ap->op, OP_IFELSE);
 }
 
-/* Passes the gradient on to the branches of an ifelse unchanged, under a guard each. */
+/* Passes the gradient on to the branches of an ifelse unchanged, each with its path. */
 static bool split_into_branches(Reverse *r, const Apply *ap, const Var *in,
                                 const Var *cot, bool *wanted, PathCondId under) {
     for (uint32_t i = 1; i < ap->nin; i++) {
@@ -119,7 +119,7 @@ static bool split_into_branches(Reverse *r, const Apply *ap, const Var *in,
                                             var_type(r->b->g, g)->dtype);
             g = shape_as(r->b, g, t, in[i]);
         }
-        PathCondId side = path_cond_side(&r->guards, under, in[0], then);
+        PathCondId side = path_cond_side(&r->paths, under, in[0], then);
         if (g == VAR_NONE || !accumulate_gradient(r, in[i], g, side)) return false;
     }
     return true;
@@ -160,8 +160,8 @@ static bool differentiate_apply(Reverse *r, ApplyId a) {
     if (ok && any_in && any_out) {
         Origin was = ad_origin(r->b, a, "gradient");
         trace_source(r, APPLY_NONE);
-        PathCondId under = unify_guards(r, &ap, cot, &ok);
-        if (ok && is_guarded_ifelse(r, &ap))
+        PathCondId under = unify_paths(r, &ap, cot, &ok);
+        if (ok && is_lazy_ifelse(r, &ap))
             ok = split_into_branches(r, &ap, in, cot, wanted, under);
         ok = ok && ad_terms(r->b, a, cot, wanted, grad);
         for (size_t i = 0; ok && i < ap.nin; i++)
@@ -227,7 +227,8 @@ static bool seed_cotangents(Reverse *r) {
     }
     for (size_t i = 0; i < of->f.n; i++) {
         Var v = of->f.p[i], g = of->cotangent[i];
-        if (!check_known_gradient(b, v, g) || !accumulate_gradient(r, v, g, NO_GUARD))
+        if (!check_known_gradient(b, v, g) ||
+            !accumulate_gradient(r, v, g, PATH_ALWAYS))
             return false;
         r->reach[v] = 1;
     }
@@ -297,7 +298,7 @@ static bool finish_wrt_gradient(Reverse *r, Var wrt, Var *grad) {
     if (var_is_null(b->g, g) && r->how->null == NULL_RAISE)
         return fail(b->s, b->from.at, E_NULL, "the gradient of %s is undefined: %s",
                     shown_var_name(b, wrt), var_type(b->g, g)->why);
-    *grad = path_cond_leave(&r->guards, wrt, g, r->guard[wrt], NO_GUARD);
+    *grad = path_cond_leave(&r->paths, wrt, g, r->path[wrt], PATH_ALWAYS);
     return *grad != VAR_NONE;
 }
 
@@ -340,14 +341,14 @@ bool ad_grad_traced(Builder *b, const GradTarget *of, VarList wrt,
     r.constant = NEW_N(tmp, n, uint8_t);
     r.known = NEW_N(tmp, n, uint8_t);
     r.bar = NEW_N(t ? t->arena : tmp, n, Var);
-    r.guards = path_conds_new(b, tmp, n);
-    r.guard = NEW_N(tmp, n, PathCondId);
+    r.paths = path_conds_new(b, tmp, n);
+    r.path = NEW_N(tmp, n, PathCondId);
     if (t) *t = (GradTrace){t->arena, n, r.napply, r.bar, {0}};
     for (uint32_t v = 0; v < n; v++)
         r.bar[v] = GRAD_DISCONNECTED;
     bool ok = run_backprop(&r, wrt, grad);
     trace_source(&r, APPLY_NONE);
-    path_conds_free(&r.guards);
+    path_conds_free(&r.paths);
     arena_free(tmp);
     return ok;
 }
