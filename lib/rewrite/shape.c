@@ -47,15 +47,39 @@ static bool through_constant(Rewriter *r, const Tensor *shape, DimSource *p) {
     return true;
 }
 
-/* An element of a shape argument that is a stack. */
-static bool through_shape_argument(Rewriter *r, Var shape, DimSource *p) {
+/* Is it certainly a size that some value has, or at most that? Other integers may turn
+ * out negative, where the op that is given them fails or, as a reshape with -1, takes
+ * them for something else; and a sum or a product of sizes may wrap. */
+static bool is_some_size(Rewriter *r, Var v) {
+    int64_t c;
+    for (int steps = 0; steps < LIFT_STEPS; steps++) {
+        if (rewriter_int_const(r, v, &c)) return c >= 0;
+        ApplyId id = var_owner(r->g, v);
+        if (id == APPLY_NONE) return var_leaf(r->g, v) == LEAF_DIM;
+        const Apply *a = &r->g->apply[id];
+        if (rw_is(r, a, OP_SHAPE_I)) return true;
+        if (rw_is(r, a, OP_SUBTENSOR))
+            return rewriter_known_owner(r, rewriter_input(r, id, 0), OP_SHAPE) != NULL;
+        bool least = rewriter_int_const(r, rewriter_input(r, id, a->nin - 1U), &c) &&
+                     (rw_is(r, a, OP_MAXIMUM) ? c >= 0 : c > 0);
+        if (least && rw_is(r, a, OP_MAXIMUM)) return true;
+        if (!least || !rw_is(r, a, OP_FLOOR_DIVIDE)) return false;
+        v = rewriter_input(r, id, 0);
+    }
+    return false;
+}
+
+/* An element of a shape that is a stack: of one that an op promises, or of one that it
+ * is given. */
+static bool through_stack(Rewriter *r, Var shape, bool given, DimSource *p) {
     const Tensor *constant = var_const(r->g, shape);
     if (constant) return through_constant(r, constant, p);
     const Apply *stack = rewriter_known_owner(r, shape, OP_STACK);
     if (!stack || p->axis >= stack->nin) return false;
     Var size = rewriter_resolve(r, r->g->in[stack->in + (size_t)p->axis]);
     int64_t c;
-    if (var_type(r->g, size)->ndim != 0 || (rewriter_int_const(r, size, &c) && c < 0))
+    if (var_type(r->g, size)->ndim != 0 || (rewriter_int_const(r, size, &c) && c < 0) ||
+        (given && !is_some_size(r, size)))
         return false;
     *p = (DimSource){VAR_NONE, 0, size};
     return true;
@@ -100,11 +124,9 @@ static bool trace_dim_one_step(Rewriter *r, const Apply *a, DimSource *p) {
     if (rw_is(r, a, OP_TRANSPOSE)) return through_transpose(r, a, p);
     if (rw_is(r, a, OP_MATMUL)) return through_matmul(r, a, p);
     if (rw_is(r, a, OP_FULL))
-        return through_shape_argument(r, rewriter_input(r, var_owner(r->g, a->out), 0),
-                                      p);
+        return through_stack(r, rewriter_input(r, var_owner(r->g, a->out), 0), true, p);
     if (rw_is(r, a, OP_BROADCAST_TO) || rw_is(r, a, OP_RESHAPE))
-        return through_shape_argument(r, rewriter_input(r, var_owner(r->g, a->out), 1),
-                                      p);
+        return through_stack(r, rewriter_input(r, var_owner(r->g, a->out), 1), true, p);
     return false;
 }
 
@@ -143,7 +165,7 @@ static Var size_by_formula(Rewriter *r, Var v, int axis) {
     if (t->ndim != 1 || !dim_may_equal(t->dim[0], var_type(r->g, v)->ndim))
         return wrong_shape(r, v, "has another number of dims");
     DimSource p = {VAR_NONE, axis, VAR_NONE};
-    return through_shape_argument(r, shape, &p) ? p.size : VAR_NONE;
+    return through_stack(r, shape, false, &p) ? p.size : VAR_NONE;
 }
 
 /* The dims of an Apply's inputs as variables, for infer_shape. */

@@ -113,10 +113,11 @@ x: float64[?, ?]; y: float64[?]|shape(x @ y)|lift-shape|shape(x @ y)
 x: float64[?, ?]|shape(zeros_like(x))|lift-shape|stack(shape_i(x, axis=0), shape_i(x, axis=1))
 x: float64[?, ?]|shape(full_like(exp(x), 2.))|lift-shape|stack(shape_i(x, axis=0), shape_i(x, axis=1))
 x: float64[?, ?]|shape(set_subtensor(x[0], 1.))|lift-shape|stack(shape_i(x, axis=0), shape_i(x, axis=1))
-x: float64; k: int64|shape(broadcast_to(x, [k, 3]))|lift-shape|stack(k, 3)
-x: float64; k: int64|shape(exp(broadcast_to(x, [k, 3])))|lift-shape|stack(k, 3)
+x: float64; z: int8[?]|shape(broadcast_to(x, [z.shape[0], 3]))|lift-shape|stack(shape_i(z, axis=0), 3)
+x: float64; z: int8[?]|shape(exp(broadcast_to(x, [z.shape[0], 3])))|lift-shape|stack(shape_i(z, axis=0), 3)
 x: float64[?]; k: int64|shape(reshape(x, [k, -1]))|lift-shape|shape(reshape(x, stack(k, -1)))
-k: int64|shape(full([k, 2], 1.))|lift-shape|stack(k, 2)
+z: int8[?]|shape(full([z.shape[0] // 2, 2], 1.))|lift-shape|stack(shape_i(z, axis=0) // 2, 2)
+k: int64|shape(full([maximum(k, 0), 2], 1.))|lift-shape|stack(maximum(k, 0), 2)
 k: int64[2]|shape(full(k, 1.))|lift-shape|shape(full(k, 1.0))
 k: int64[2]; x: float64|shape(broadcast_to(x, k))|lift-shape|shape(broadcast_to(x, k))
 x: float64[?]|shape(concatenate([x, x]))|lift-shape|shape(concatenate(x, x))
@@ -198,13 +199,28 @@ x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x|sc
 END
 }
 
+@test "sizes that may be negative, -1 for what fits, or past all counting are those of the op" {
+    local m
+    gload --new -i 'x: float64[?]' -i 'k: int64' -e 'a = shape(reshape(x, [k, 2]))' -e 'b = reshape(x, [k, 2]).size' --outputs a,b -o r.tlg
+    gload --new -i 'k: int64' -e 'shape(zeros(k))' -o z.tlg
+    gload --new -i 'k: int64' -e 'broadcast_to(int8(1), [4, k]).size' -o s.tlg
+    for m in FAST_RUN FAST_COMPILE DEBUG; do
+        ok "grun r.tlg --mode $m x=[1,2,3,4] k=-1" $'a = [2, 2]\nb = 4'
+        bad 5 E_RUN_SHAPE 'negative: -3' "grun z.tlg --mode $m k=-3"
+        bad 6 E_LIMIT 'more bytes than can be counted' "grun s.tlg --mode $m k=4611686018427387904"
+    done
+}
+
 @test "what the types leave open stays" {
     pass_makes '' <<'END'
 x: float64[n, m]|specify_shape(x, [n, 3])|useless-specify-shape|specify_shape(x, stack(n, 3))
 x: float64[2, 6]|reshape(reshape(x, [3, 4]), [12])|useless-reshape|reshape(x, [12])
 x: float64[?, 6]|reshape(reshape(x, [3, 4]), [12])|useless-reshape|reshape(reshape(x, [3, 4]), [12])
 x: float64[n]|reshape(reshape(x, [3, 4]), [12])|useless-reshape|reshape(reshape(x, [3, 4]), [12])
-x: float64[?]; k: int64|shape(reshape(x, [k, 2]))|lift-shape|stack(k, 2)
+x: float64[?]; k: int64|shape(reshape(x, [k, 2]))|lift-shape|shape(reshape(x, stack(k, 2)))
+x: float64; k: int64|shape(broadcast_to(x, [k, 3]))|lift-shape|shape(broadcast_to(x, stack(k, 3)))
+k: int64|shape(full([maximum(k, -1)], 1.))|lift-shape|shape(full(stack(maximum(k, -1)), 1.0))
+x: int8[?]|shape(zeros([x.shape[0] * 4]))|lift-shape|shape(full(stack(shape_i(x, axis=0) * 4), 0.0))
 x: float64; y: float64; k: int64|broadcast_to(x, [k]) * y|sink-broadcast|broadcast_to(x * y, stack(k))
 x: float64; y: float64; k: int64; j: int64|broadcast_to(x, [k]) * broadcast_to(y, [j])|sink-broadcast|broadcast_to(x, stack(k)) * broadcast_to(y, stack(j))
 x: float64; y: float64[?]; k: int64|broadcast_to(x, [k]) * y|sink-broadcast|broadcast_to(x, stack(k)) * y
