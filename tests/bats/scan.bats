@@ -780,6 +780,8 @@ x:float64[n] y:float64[p]|scan(lambda a, h: [h + a, y[y > h]], sequences=[x], ou
 x:float64[n] y:float64[p]|scan(lambda a, b, h, g: [h + g, y[y > h]], sequences=[taps(x, [0, 1])], outputs_info=[taps([1.5, 2.5], [-2, -1]), None])[1]|x=[7] y=[1,2,3]|zeros((0, 2), dtype='float64')
 x:float64[n] y:float64[p]|scan(lambda a: [a + y[y > 0], until(a > 2)], sequences=[x])|x=[] y=[1,2,-1]|zeros((0, 2), dtype='float64')
 x:float64[n] y:float64[p]|scan(lambda a: a + y[y > 0], sequences=[x], keep=2)|x=[] y=[1,2,-1]|zeros((0, 2), dtype='float64')
+x:float64[n] y:float64[3]|scan(lambda a: y[y > a], sequences=[x])|x=[] y=[1,2,3]|zeros((0, 3), dtype='float64')
+x:float64[n] y:float64[3]|scan(lambda a: sum(exp(y[y > exp(a)])) + y[:int64(cos(sum(a * y)) + 1)], sequences=[x])|x=[] y=[1,2,3]|zeros((0, 2), dtype='float64')
 x:int64[n] y:float64[p]|scan(lambda a: [y[y > 0], [a]][1], sequences=[x], keep=[2])|x=[4,5,6] y=[1]|[5, 6]
 x:int64[n] y:float64[p]|scan(lambda a: [y[y > 0], [a]], sequences=[x], keep=[2, "last"])[1]|x=[4,5,6] y=[1]|[6]
 END

@@ -118,6 +118,7 @@ typedef struct PushOut {
     uint8_t *heavy;  /* worth more than a pass over its elements */
     uint8_t *take;   /* chosen to come from outside */
     uint8_t *always; /* every step needs it */
+    uint8_t *sizing; /* its values may decide a size */
     bool turned;     /* all sequences are read backwards: rows are in their stored
                       * order */
 } PushOut;
@@ -353,12 +354,47 @@ static void classify_body(PushOut *q) {
     }
 }
 
+/* May the values of input i decide a size of the results? */
+static bool values_decide_size(const PushOut *q, const Apply *a, size_t i) {
+    static const KnownOp by_sizes[] = {
+        OP_SUM,           OP_MEAN,          OP_MAX,         OP_MIN,
+        OP_PROD,          OP_ANY,           OP_ALL,         OP_TRANSPOSE,
+        OP_MATMUL,        OP_ZEROS_LIKE,    OP_ONES_LIKE,   OP_FULL_LIKE,
+        OP_INC_SUBTENSOR, OP_SET_SUBTENSOR, OP_CONCATENATE, OP_STACK,
+        OP_EXPAND_DIMS,   OP_SQUEEZE,       OP_SHAPE,       OP_SHAPE_I};
+    bool unknown = false;
+    for (Var v = a->out; v < a->out + a->nout; v++)
+        for (int k = 0; k < var_type(q->fn, v)->ndim; k++)
+            unknown |= var_type(q->fn, v)->dim[k] == DIM_UNKNOWN;
+    if (!unknown || a->op->elemwise) return false;
+    for (size_t k = 0; k < sizeof by_sizes / sizeof *by_sizes; k++)
+        if (rw_is(q->l->r, a, by_sizes[k])) return false;
+    bool reads_first = rw_is(q->l->r, a, OP_SUBTENSOR) ||
+                       rw_is(q->l->r, a, OP_BROADCAST_TO) ||
+                       rw_is(q->l->r, a, OP_RESHAPE);
+    return !reads_first || i > 0;
+}
+
+/* Without steps, a step on zeros tells unknown sizes of rows. Where its values decide
+ * them, they must stay values of the step: for others the zeros would come in later. */
+static void find_sizing(PushOut *q) {
+    q->sizing = NEW_N(q->l->a, q->fn->nvar, uint8_t);
+    for (ApplyId id = q->fn->napply; scan_tries_step(q->l) && id-- > 0;) {
+        const Apply *a = &q->fn->apply[id];
+        bool passes = false;
+        for (Var v = a->out; v < a->out + a->nout; v++)
+            passes |= q->sizing[v];
+        for (size_t i = 0; i < a->nin; i++)
+            q->sizing[apply_in(q->fn, id)[i]] |= passes || values_decide_size(q, a, i);
+    }
+}
+
 /* Something that stays in the loop reads v. Elementwise work on unchanged rows stays
  * with an elementwise reader: it is cheap there, whereas outside all rows of its result
  * would have to be kept. */
 static void want_outside(PushOut *q, Var v, bool elementwise_reader) {
     const Apply *a = body_maker(q, v);
-    if (!a || q->kind[v] != ROWS || q->take[v] || !q->always[v]) return;
+    if (!a || q->kind[v] != ROWS || q->take[v] || !q->always[v] || q->sizing[v]) return;
     if (!elementwise_reader || !a->op->elemwise || q->heavy[v]) q->take[v] = 1;
 }
 
@@ -424,6 +460,7 @@ static bool push_out(Scan *l, bool *ok) {
     q.always = needed_always(l, q.fn);
     if (!init_row_kinds(&q)) return false;
     classify_body(&q);
+    find_sizing(&q);
     bool any = replace_row_outputs(&q);
     choose_taken(&q);
     for (Var v = 0; v < q.fn->nvar; v++) {
