@@ -7,6 +7,7 @@ typedef struct MachinePair {
     Graph *before, *after;
     Plan *plan[2];
     Machine *m[2];
+    uint64_t seed; /* of the random run */
 } MachinePair;
 
 static bool machine_pair_open(MachinePair *p) {
@@ -31,23 +32,23 @@ static void machine_pair_close(MachinePair *p) {
 /* The rewritten graph's variable determines the comparison: its rewrites may have
  * loosened it. */
 static bool same_after_rewrite(MachinePair *p, const char *kind, const char *name,
-                               Var v, const Value *a, const Value *b, uint64_t seed) {
+                               Var v, const Value *a, const Value *b) {
     Session *s = p->before->s;
     const Approx *own = graph_approx(p->after, v);
     int64_t where;
     if (compare_values(s, a, b, own ? *own : APPROX_DEFAULT, &where)) return true;
     fail(s, NOWHERE, E_VERDICT, "%s %s differs after rewriting (random run %llu)", kind,
-         name, (unsigned long long)seed);
+         name, (unsigned long long)p->seed);
     compare_note(s, a, "before", b, "after", where);
     return note(s, NOWHERE, "--bisect finds the replacement, --explain lists them");
 }
 
-static bool compare_results(MachinePair *p, uint64_t seed) {
+static bool compare_results(MachinePair *p) {
     Graph *g = p->before, *h = p->after;
     for (size_t i = 0; i < g->outputs.n; i++)
         if (!same_after_rewrite(p, "output", sym_text(g->s, g->outputs.p[i].label),
                                 h->outputs.p[i].var, vm_output(p->m[0], i),
-                                vm_output(p->m[1], i), seed))
+                                vm_output(p->m[1], i)))
             return false;
     for (size_t i = 0; i < g->shared.n; i++) {
         const Value *a = vm_shared(p->m[0], i), *b = vm_shared(p->m[1], i);
@@ -55,7 +56,7 @@ static bool compare_results(MachinePair *p, uint64_t seed) {
         Var new = graph_update(h, h->shared.p[i]);
         if (!same_after_rewrite(p, "shared variable",
                                 sym_text(g->s, var_name(g, g->shared.p[i])),
-                                new == VAR_NONE ? h->shared.p[i] : new, a, b, seed))
+                                new == VAR_NONE ? h->shared.p[i] : new, a, b))
             return false;
     }
     return true;
@@ -73,6 +74,7 @@ static bool run_trial(MachinePair *p, const Values *given, uint64_t seed, size_t
     Session *s = p->before->s;
     Trial t;
     size_t mark = diag_count(s);
+    p->seed = seed;
     if (!trial_new(p->before, given, seed, &t)) return false;
     bool ok = true, first = trial_feed(&t, p->m[0]) && vm_run(p->m[0]);
     if (!first && at_limit(s, mark))
@@ -82,7 +84,7 @@ static bool run_trial(MachinePair *p, const Values *given, uint64_t seed, size_t
     else if (!trial_feed(&t, p->m[1]) || !vm_run(p->m[1]))
         ok = note(s, NOWHERE, "this happens only after rewriting");
     else
-        ok = compare_results(p, seed);
+        ok = compare_results(p);
     *ran += first;
     trial_free(&t);
     return ok;

@@ -105,9 +105,14 @@ static void assign_plane(const CastPlane *p, DType to, char *dst, DType from,
     enum { TILE = 64, STREAM_BYTES = 16 << 20 };
     int64_t size = (int64_t)dtype_size(to);
     if (to == from && p->dst_step == size && p->src_row == size) {
-        transpose_by_tiles(dst, (ptrdiff_t)p->dst_row, src, (ptrdiff_t)p->src_step,
-                           (size_t)p->rows, (size_t)p->columns, (size_t)size,
-                           p->rows * p->columns >= STREAM_BYTES / size);
+        Transposition t = {.dst = dst,
+                           .dst_row = (ptrdiff_t)p->dst_row,
+                           .src = src,
+                           .src_column = (ptrdiff_t)p->src_step,
+                           .rows = (size_t)p->rows,
+                           .columns = (size_t)p->columns,
+                           .size = (size_t)size};
+        transpose_by_tiles(&t, p->rows * p->columns >= STREAM_BYTES / size);
         return;
     }
     for (int64_t c = 0; c < p->columns; c += TILE) {

@@ -213,9 +213,9 @@ static bool build_sparse(Session *s, const Type *t, const ValueParts *p, Value *
     if (p->nnumber != 3 || p->ntensor != 3 || p->number[0] >> 1)
         return fail(s, NOWHERE, E_FORMAT,
                     "a sparse matrix is a format, a shape and three arrays");
-    SparseObject *m =
-        sparse_from_parts(s, p->number[0] == 1, p->number + 1, p->tensor[0],
-                          p->tensor[1], p->tensor[2], SPARSE_STORED, NOWHERE);
+    SparseSource by = {s, SPARSE_STORED, NOWHERE};
+    SparseObject *m = sparse_from_parts(&by, p->number[0] == 1, p->number + 1,
+                                        p->tensor[0], p->tensor[1], p->tensor[2]);
     if (!m) return false;
     Value whole = {.kind = TYPE_SPARSE, .obj = m};
     bool ok = filter_sparse(s, t, &whole,

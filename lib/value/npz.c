@@ -382,12 +382,11 @@ bool npz_read_sparse(const ArrayFile *f, bool *is, Value *out) {
     bool ok = npz_read(f, "data", &part[0]) &&
               npz_read(f, coo ? "row" : "indices", &part[1]) &&
               npz_read(f, coo ? "col" : "indptr", &part[2]);
-    SparseObject *o = !ok ? NULL
-                      : coo
-                          ? sparse_from_triplets(f->s, false, shape, &part[0], &part[1],
-                                                 &part[2], SPARSE_READ, f->at)
-                          : sparse_from_parts(f->s, csc, shape, &part[0], &part[1],
-                                              &part[2], SPARSE_READ, f->at);
+    SparseSource by = {f->s, SPARSE_READ, f->at};
+    SparseObject *o =
+        !ok   ? NULL
+        : coo ? sparse_from_triplets(&by, false, shape, &part[0], &part[1], &part[2])
+              : sparse_from_parts(&by, csc, shape, &part[0], &part[1], &part[2]);
     for (int i = 0; i < 3; i++)
         tensor_unref(&part[i]);
     if (o) *out = (Value){.kind = TYPE_SPARSE, .obj = o};

@@ -209,8 +209,10 @@ static SparseObject *sort_into_sparse(const LooseElements *l, bool csc,
 
 /* ---- from parts ---- */
 
-static bool check_sparse_part(Session *s, const Tensor *t, int64_t n, bool integers,
-                              const char *what, Span at) {
+static bool check_sparse_part(const SparseSource *by, const Tensor *t, int64_t n,
+                              bool integers, const char *what) {
+    Session *s = by->s;
+    Span at = by->at;
     bool fits = integers ? dtype_is_integer(t->dtype) : dtype_is_sparse(t->dtype);
     bool vector = t->ndim == 1 && (n < 0 || t->shape[0] == n);
     if (vector && fits) return true;
@@ -232,14 +234,14 @@ static bool check_sparse_part(Session *s, const Tensor *t, int64_t n, bool integ
 }
 
 /* Converts to int32 in [0, limit); false: diagnosed. */
-static bool narrow_indices(Session *s, const Tensor *t, int64_t limit, const char *what,
-                           SparseFrom from, Span at, Tensor *out) {
-    if (!tensor_new(s, DT_INT32, 1, t->shape, out)) return false;
+static bool narrow_indices(const SparseSource *by, const Tensor *t, int64_t limit,
+                           const char *what, Tensor *out) {
+    if (!tensor_new(by->s, DT_INT32, 1, t->shape, out)) return false;
     int32_t *to = out->data;
     for (int64_t i = 0; i < t->shape[0]; i++) {
         int64_t v = tensor_i64(t, i);
         if (v < 0 || v >= limit || (t->dtype == DT_UINT64 && v < 0)) {
-            fail(s, at, from == SPARSE_COMPUTED ? E_INDEX : E_VALUE,
+            fail(by->s, by->at, by->from == SPARSE_COMPUTED ? E_INDEX : E_VALUE,
                  "%s[%lld] of a sparse matrix is %lld: it must be in "
                  "[0, %lld)",
                  what, (long long)i, (long long)v, (long long)limit);
@@ -264,20 +266,21 @@ static bool are_indices_sorted(const int32_t *p, const int32_t *index, int64_t l
     return true;
 }
 
-static SparseObject *sparse_from_narrow(Session *s, bool csc, const int64_t shape[2],
-                                        const Tensor *data, Tensor *indices,
-                                        Tensor *indptr, SparseFrom from, Span at) {
+static SparseObject *sparse_from_narrow(const SparseSource *by, bool csc,
+                                        const int64_t shape[2], const Tensor *data,
+                                        Tensor *indices, Tensor *indptr) {
+    Session *s = by->s;
     int64_t lines = shape[csc], stored = indices->shape[0];
     Tensor own = {0};
     if (!is_valid_indptr(indptr->data, lines, stored))
-        return fail(s, at, E_VALUE,
+        return fail(s, by->at, E_VALUE,
                     "indptr of a sparse matrix must rise from 0 to the number of "
                     "stored elements, %lld",
                     (long long)stored),
                NULL;
     bool ordered = are_indices_sorted(indptr->data, indices->data, lines);
-    if (!ordered && from != SPARSE_READ)
-        return fail(s, at, E_VALUE,
+    if (!ordered && by->from != SPARSE_READ)
+        return fail(s, by->at, E_VALUE,
                     "the indices of a line of a sparse matrix must rise"),
                NULL;
     if (!tensor_clone(s, data, &own)) return NULL;
@@ -293,47 +296,46 @@ static SparseObject *sparse_from_narrow(Session *s, bool csc, const int64_t shap
     return m;
 }
 
-SparseObject *sparse_from_parts(Session *s, bool csc, const int64_t shape[2],
-                                const Tensor *data, const Tensor *indices,
-                                const Tensor *indptr, SparseFrom from, Span at) {
+/* The shape and the elements, to which both forms add where these are. */
+static bool check_sparse_data(const SparseSource *by, const int64_t shape[2],
+                              const Tensor *data) {
+    if (shape[0] < 0 || shape[1] < 0)
+        return fail(by->s, by->at, E_SHAPE, "a sparse matrix of %lld x %lld",
+                    (long long)shape[0], (long long)shape[1]);
+    return check_sparse_part(by, data, -1, false, "data") &&
+           check_sparse_size(by->s, shape, data->shape[0], by->at);
+}
+
+SparseObject *sparse_from_parts(const SparseSource *by, bool csc,
+                                const int64_t shape[2], const Tensor *data,
+                                const Tensor *indices, const Tensor *indptr) {
     Tensor index = {0}, ptr = {0};
     SparseObject *m = NULL;
-    if (shape[0] < 0 || shape[1] < 0)
-        return fail(s, at, E_SHAPE, "a sparse matrix of %lld x %lld",
-                    (long long)shape[0], (long long)shape[1]),
-               NULL;
-    if (!check_sparse_part(s, data, -1, false, "data", at) ||
-        !check_sparse_size(s, shape, data->shape[0], at) ||
-        !check_sparse_part(s, indices, data->shape[0], true, "indices", at) ||
-        !check_sparse_part(s, indptr, shape[csc] + 1, true, "indptr", at))
+    if (!check_sparse_data(by, shape, data) ||
+        !check_sparse_part(by, indices, data->shape[0], true, "indices") ||
+        !check_sparse_part(by, indptr, shape[csc] + 1, true, "indptr") ||
+        !narrow_indices(by, indices, shape[!csc], "indices", &index))
         return NULL;
-    if (!narrow_indices(s, indices, shape[!csc], "indices", from, at, &index))
-        return NULL;
-    if (narrow_indices(s, indptr, data->shape[0] + 1, "indptr", from, at, &ptr))
-        m = sparse_from_narrow(s, csc, shape, data, &index, &ptr, from, at);
+    if (narrow_indices(by, indptr, data->shape[0] + 1, "indptr", &ptr))
+        m = sparse_from_narrow(by, csc, shape, data, &index, &ptr);
     tensor_unref(&index);
     tensor_unref(&ptr);
     return m;
 }
 
-SparseObject *sparse_from_triplets(Session *s, bool csc, const int64_t shape[2],
-                                   const Tensor *data, const Tensor *row,
-                                   const Tensor *column, SparseFrom from, Span at) {
+SparseObject *sparse_from_triplets(const SparseSource *by, bool csc,
+                                   const int64_t shape[2], const Tensor *data,
+                                   const Tensor *row, const Tensor *column) {
     Tensor own = {0}, r = {0}, c = {0};
     SparseObject *m = NULL;
-    if (shape[0] < 0 || shape[1] < 0)
-        return fail(s, at, E_SHAPE, "a sparse matrix of %lld x %lld",
-                    (long long)shape[0], (long long)shape[1]),
-               NULL;
-    if (!check_sparse_part(s, data, -1, false, "data", at) ||
-        !check_sparse_size(s, shape, data->shape[0], at) ||
-        !check_sparse_part(s, row, data->shape[0], true, "row", at) ||
-        !check_sparse_part(s, column, data->shape[0], true, "column", at) ||
-        !tensor_clone(s, data, &own))
+    if (!check_sparse_data(by, shape, data) ||
+        !check_sparse_part(by, row, data->shape[0], true, "row") ||
+        !check_sparse_part(by, column, data->shape[0], true, "column") ||
+        !tensor_clone(by->s, data, &own))
         return NULL;
-    if (narrow_indices(s, row, shape[0], "row", from, at, &r) &&
-        narrow_indices(s, column, shape[1], "column", from, at, &c)) {
-        LooseElements l = {.s = s,
+    if (narrow_indices(by, row, shape[0], "row", &r) &&
+        narrow_indices(by, column, shape[1], "column", &c)) {
+        LooseElements l = {.s = by->s,
                            .data = own,
                            .line = csc ? c.data : r.data,
                            .index = csc ? r.data : c.data,

@@ -33,17 +33,23 @@ typedef enum SparseFrom {
     SPARSE_READ      /* from a file: E_VALUE, too; unordered indices are sorted and
                         duplicates added up, as is usual for files; else errors */
 } SparseFrom;
+/* Who gives unchecked parts, and where errors point. */
+typedef struct SparseSource {
+    Session *s;
+    SparseFrom from;
+    Span at;
+} SparseSource;
 /* Builds a matrix from unchecked parts: data [n], integers [n] and [lines + 1] of any
- * layout. NULL: diagnosed at `at`. */
-SparseObject *sparse_from_parts(Session *s, bool csc, const int64_t shape[2],
-                                const Tensor *data, const Tensor *indices,
-                                const Tensor *indptr, SparseFrom from, Span at);
+ * layout. NULL: diagnosed. */
+SparseObject *sparse_from_parts(const SparseSource *by, bool csc,
+                                const int64_t shape[2], const Tensor *data,
+                                const Tensor *indices, const Tensor *indptr);
 /* The nonzero elements of a dense matrix (nan is nonzero; -0 is zero). */
 SparseObject *sparse_from_dense(Session *s, bool csc, const Tensor *t);
 /* Elements data[i] at (row[i], column[i]), int64 vectors; duplicates are added up. */
-SparseObject *sparse_from_triplets(Session *s, bool csc, const int64_t shape[2],
-                                   const Tensor *data, const Tensor *row,
-                                   const Tensor *column, SparseFrom from, Span at);
+SparseObject *sparse_from_triplets(const SparseSource *by, bool csc,
+                                   const int64_t shape[2], const Tensor *data,
+                                   const Tensor *row, const Tensor *column);
 /* Writes the stored elements into a dense matrix of the same shape. */
 void sparse_scatter(const SparseObject *m, Tensor *out);
 /* Contiguous; out must be empty. */

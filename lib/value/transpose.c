@@ -29,11 +29,14 @@ static inline void prefetch_ahead(const char *s, ptrdiff_t src_column, size_t by
                        s + (ptrdiff_t)c * src_column + r * SIZE, SIZE);                \
         }                                                                              \
         break;
-/* Rows from r0 and columns from c0 on. */
-static void transpose_scalars(char *d, ptrdiff_t dst_row, const char *s,
-                              ptrdiff_t src_column, size_t r0, size_t rows, size_t c0,
-                              size_t columns, size_t size) {
-    switch (size) {
+/* Rows from r0 on of columns from c0 to before `columns`. */
+static void transpose_scalars(const Transposition *t, size_t r0, size_t c0,
+                              size_t columns) {
+    char *d = t->dst;
+    const char *s = t->src;
+    const ptrdiff_t dst_row = t->dst_row, src_column = t->src_column;
+    const size_t rows = t->rows;
+    switch (t->size) {
         PLAIN(1)
         PLAIN(2)
         PLAIN(4)
@@ -68,17 +71,16 @@ static inline void transpose_2x2(char *d, ptrdiff_t dst_row, const char *s,
 }
 #endif
 
-void transpose_in_cache(void *dst, ptrdiff_t dst_row, const void *src,
-                        ptrdiff_t src_column, size_t rows, size_t columns,
-                        size_t size) {
-    char *d = dst;
-    const char *s = src;
+void transpose_in_cache(const Transposition *t) {
     size_t r = 0, c = 0;
 #ifdef __SSE2__
-    size_t side = size == 4 ? 4 : size == 8 ? 2 : 0;
+    char *d = t->dst;
+    const char *s = t->src;
+    const ptrdiff_t dst_row = t->dst_row, src_column = t->src_column;
+    const size_t size = t->size, side = size == 4 ? 4 : size == 8 ? 2 : 0;
     if (side) {
-        r = rows / side * side;
-        for (; c + side <= columns; c += side) {
+        r = t->rows / side * side;
+        for (; c + side <= t->columns; c += side) {
             for (size_t i = 0; i < side; i++)
                 prefetch_ahead(s + (ptrdiff_t)(c + i) * src_column, src_column,
                                r * size);
@@ -93,10 +95,8 @@ void transpose_in_cache(void *dst, ptrdiff_t dst_row, const void *src,
         }
     }
 #endif
-    transpose_scalars(d, dst_row, s, src_column, r, rows, 0, c,
-                      size); /* below the blocks */
-    transpose_scalars(d, dst_row, s, src_column, 0, rows, c, columns,
-                      size); /* right of them */
+    transpose_scalars(t, r, 0, c);          /* below the blocks */
+    transpose_scalars(t, 0, c, t->columns); /* right of them */
 }
 
 /* ---- many ---- */
@@ -126,37 +126,36 @@ void value_stream_end(void) {
 
 /* Fewer rows or columns than a block: strided rows, in pieces small enough that their
  * lines stay cached. */
-static void transpose_few_rows(char *d, ptrdiff_t dst_row, const char *s,
-                               ptrdiff_t src_column, size_t rows, size_t columns,
-                               size_t size) {
+static void transpose_few_rows(const Transposition *t) {
     enum { PIECE = 1024 };
-    for (size_t c = 0; c < columns; c += PIECE) {
-        size_t n = columns - c < PIECE ? columns - c : PIECE;
-        for (size_t r = 0; r < rows; r++)
-            tensor_copy_elements(d + (ptrdiff_t)r * dst_row + c * size, (ptrdiff_t)size,
-                                 s + (ptrdiff_t)c * src_column + r * size, src_column,
-                                 n, size);
+    size_t size = t->size;
+    for (size_t c = 0; c < t->columns; c += PIECE) {
+        size_t n = t->columns - c < PIECE ? t->columns - c : PIECE;
+        for (size_t r = 0; r < t->rows; r++)
+            tensor_copy_elements(
+                (char *)t->dst + (ptrdiff_t)r * t->dst_row + c * size, (ptrdiff_t)size,
+                (const char *)t->src + (ptrdiff_t)c * t->src_column + r * size,
+                t->src_column, n, size);
     }
 }
 
-void transpose_by_tiles(void *dst, ptrdiff_t dst_row, const void *src,
-                        ptrdiff_t src_column, size_t rows, size_t columns, size_t size,
-                        bool stream) {
+void transpose_by_tiles(const Transposition *t, bool stream) {
     _Alignas(LINE) char tile[TILE * (TILE * SIZE_MAX_ELEMENT + LINE)];
-    size_t pitch = TILE * size + LINE;
-    if (rows < FEW) {
-        transpose_few_rows(dst, dst_row, src, src_column, rows, columns, size);
+    size_t size = t->size, pitch = TILE * size + LINE;
+    if (t->rows < FEW) {
+        transpose_few_rows(t);
         return;
     }
-    for (size_t r = 0; r < rows; r += TILE) {
-        size_t m = rows - r < TILE ? rows - r : TILE;
-        for (size_t c = 0; c < columns; c += TILE) {
-            size_t n = columns - c < TILE ? columns - c : TILE;
-            transpose_in_cache(tile, (ptrdiff_t)pitch,
-                               (const char *)src + (ptrdiff_t)c * src_column + r * size,
-                               src_column, m, n, size);
-            char *to = (char *)dst + (ptrdiff_t)r * dst_row + c * size;
-            for (size_t i = 0; i < m; i++, to += dst_row)
+    for (size_t r = 0; r < t->rows; r += TILE) {
+        size_t m = t->rows - r < TILE ? t->rows - r : TILE;
+        for (size_t c = 0; c < t->columns; c += TILE) {
+            size_t n = t->columns - c < TILE ? t->columns - c : TILE;
+            const char *from =
+                (const char *)t->src + (ptrdiff_t)c * t->src_column + r * size;
+            transpose_in_cache(&(Transposition){tile, (ptrdiff_t)pitch, from,
+                                                t->src_column, m, n, size});
+            char *to = (char *)t->dst + (ptrdiff_t)r * t->dst_row + c * size;
+            for (size_t i = 0; i < m; i++, to += t->dst_row)
                 if (stream)
                     value_stream_bytes(to, tile + i * pitch, n * size);
                 else

@@ -75,14 +75,17 @@ bool tensor_scalar_int(Session *s, DType d, int64_t v, Tensor *out);
 void tensor_cast_elements(DType to, void *dst, DType from, const void *src, size_t n,
                           ptrdiff_t dst_step, ptrdiff_t src_step); /* steps in bytes */
 /* dst[r][c] = src[c][r] for elements of `size` bytes (1, 2, 4, 8, 16); dst's rows and
- * src's columns are packed and lie the given bytes apart. For data that fits in the
- * caches. */
-void transpose_in_cache(void *dst, ptrdiff_t dst_row, const void *src,
-                        ptrdiff_t src_column, size_t rows, size_t columns, size_t size);
-/* The same for any size, by tiles; stream: writes dst past the caches. */
-void transpose_by_tiles(void *dst, ptrdiff_t dst_row, const void *src,
-                        ptrdiff_t src_column, size_t rows, size_t columns, size_t size,
-                        bool stream);
+ * src's columns are packed and lie the given bytes apart. */
+typedef struct Transposition {
+    void *dst;
+    ptrdiff_t dst_row;
+    const void *src;
+    ptrdiff_t src_column;
+    size_t rows, columns, size;
+} Transposition;
+void transpose_in_cache(const Transposition *t); /* for data that fits in the caches */
+/* For any number, by tiles; stream: writes dst past the caches. */
+void transpose_by_tiles(const Transposition *t, bool stream);
 /* memcpy past the caches; call value_stream_end() before others may read the data. */
 void value_stream_bytes(void *dst, const void *src, size_t n);
 void value_stream_end(void);

@@ -320,9 +320,13 @@ static void fill_tiles(const Exec *e, const Worker *w, int64_t at, int64_t rows,
     const Prep *p = e->p;
     for (uint32_t i = 0; i < e->b->nin; i++)
         if (p->access[i] == ACC_TILED)
-            transpose_in_cache(tile_of(e, w, i), (ptrdiff_t)p->reg_bytes,
-                               w->row[i] + at * p->step[i], (ptrdiff_t)p->step[i],
-                               (size_t)rows, n, e->b->size[i]);
+            transpose_in_cache(&(Transposition){.dst = tile_of(e, w, i),
+                                                .dst_row = (ptrdiff_t)p->reg_bytes,
+                                                .src = w->row[i] + at * p->step[i],
+                                                .src_column = (ptrdiff_t)p->step[i],
+                                                .rows = (size_t)rows,
+                                                .columns = n,
+                                                .size = e->b->size[i]});
 }
 
 /* Prefetches: pieces of rows are too short for the CPU's own prefetching. */

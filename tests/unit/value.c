@@ -436,8 +436,8 @@ static Value sparse(Session *s, int n, const double *data, const int32_t *indice
                     const int32_t indptr[3]) {
     Tensor d = floats(s, n, data, DT_FLOAT64), i = ints(s, n, indices),
            p = ints(s, 3, indptr);
-    SparseObject *m =
-        sparse_from_parts(s, false, SHAPE(2, 4), &d, &i, &p, SPARSE_READ, NOWHERE);
+    SparseObject *m = sparse_from_parts(&(SparseSource){s, SPARSE_READ, NOWHERE}, false,
+                                        SHAPE(2, 4), &d, &i, &p);
     CHECK(m != NULL);
     tensor_unref(&d);
     tensor_unref(&i);

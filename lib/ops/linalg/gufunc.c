@@ -230,8 +230,9 @@ static void copy_rows(DType to, char *dst, DType from, const char *src, int64_t 
         return;
     }
     if (to == from && cols > 1 && rows > 1 && row == size && col >= rows * size) {
-        transpose_by_tiles(dst, cols * size, src, col, (size_t)rows, (size_t)cols,
-                           (size_t)size, false);
+        transpose_by_tiles(&(Transposition){dst, cols * size, src, col, (size_t)rows,
+                                            (size_t)cols, (size_t)size},
+                           false);
         return;
     }
     for (int64_t i = 0; i < rows; i++, dst += cols * size, src += row)

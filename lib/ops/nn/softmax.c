@@ -77,9 +77,11 @@ static void softmax_tile(const SoftmaxJob *j, int64_t first, int64_t rows) {
     if (rows < SOFTMAX_LANES) memset(tile, 0, n * (size_t)lane);
     if (j->inner == 1) {
         ptrdiff_t row = j->n * (ptrdiff_t)size;
-        transpose_in_cache(tile, lane, x + first * row, row, n, count, size);
+        transpose_in_cache(
+            &(Transposition){tile, lane, x + first * row, row, n, count, size});
         j->columns(tile, tile, n, SOFTMAX_LANES);
-        transpose_in_cache(out + first * row, row, tile, lane, count, n, size);
+        transpose_in_cache(
+            &(Transposition){out + first * row, row, tile, lane, count, n, size});
         return;
     }
     for (size_t l = 0; l < count; l++)

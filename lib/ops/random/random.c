@@ -90,13 +90,14 @@ static bool seeded_permutation_type(Infer *in) {
 typedef void UnitFn(const Rng *r, DType d, uint64_t first, size_t n, void *out);
 
 /* low + u (high - low), computed in float32 for narrow floats. */
-static void draw_between(const Draw *w, uint64_t from, size_t n, const void *const *p,
-                         int step, char *out, UnitFn *fill) {
+static void draw_between(const Draw *w, const DrawPart *part, UnitFn *fill) {
     double low[DRAW_CHUNK], wide[DRAW_CHUNK];
-    const double *lo = p[0], *hi = p[1];
+    const double *lo = part->p[0], *hi = part->p[1];
+    const size_t n = part->n;
+    const ptrdiff_t step = part->step;
     char raw[DRAW_CHUNK * sizeof(double)];
     ptrdiff_t size = (ptrdiff_t)dtype_size(w->dtype);
-    fill(&w->rng, w->dtype, from, n, raw);
+    fill(&w->rng, w->dtype, part->from, n, raw);
     tensor_cast_elements(DT_FLOAT64, wide, w->dtype, raw, n, sizeof(double), size);
     bool narrow = w->dtype != DT_FLOAT64;
     for (size_t i = 0; i < n; i++) {
@@ -104,43 +105,43 @@ static void draw_between(const Draw *w, uint64_t from, size_t n, const void *con
         low[i] = narrow ? (double)((float)l + (float)wide[i] * ((float)h - (float)l))
                         : l + wide[i] * (h - l);
     }
-    tensor_cast_elements(w->dtype, out, DT_FLOAT64, low, n, size, sizeof(double));
+    tensor_cast_elements(w->dtype, part->out, DT_FLOAT64, low, n, size, sizeof(double));
 }
 
-void draw_uniform(const Draw *w, uint64_t from, size_t n, const void *const *p,
-                  int step, char *out) {
-    draw_between(w, from, n, p, step, out, rng_uniform);
+void draw_uniform(const Draw *w, const DrawPart *part) {
+    draw_between(w, part, rng_uniform);
 }
 
-void draw_open(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
-               char *out) {
-    draw_between(w, from, n, p, step, out, rng_uniform_open);
+void draw_open(const Draw *w, const DrawPart *part) {
+    draw_between(w, part, rng_uniform_open);
 }
 
-void draw_normal(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
-                 char *out) {
+void draw_normal(const Draw *w, const DrawPart *part) {
     double z[DRAW_CHUNK];
-    const double *loc = p[0], *scale = p[1];
-    rng_normal(&w->rng, from, n, z);
+    const double *loc = part->p[0], *scale = part->p[1];
+    const size_t n = part->n;
+    const ptrdiff_t step = part->step;
+    rng_normal(&w->rng, part->from, n, z);
     for (size_t i = 0; i < n; i++)
         z[i] = loc[(ptrdiff_t)i * step] + scale[(ptrdiff_t)i * step] * z[i];
-    tensor_cast_elements(w->dtype, out, DT_FLOAT64, z, n,
+    tensor_cast_elements(w->dtype, part->out, DT_FLOAT64, z, n,
                          (ptrdiff_t)dtype_size(w->dtype), sizeof(double));
 }
 
-void draw_integers(const Draw *w, uint64_t from, size_t n, const void *const *p,
-                   int step, char *out) {
+void draw_integers(const Draw *w, const DrawPart *part) {
     int64_t v[DRAW_CHUNK];
-    const int64_t *low = p[0], *high = p[1];
+    const int64_t *low = part->p[0], *high = part->p[1];
+    const size_t n = part->n;
+    const ptrdiff_t step = part->step;
     for (size_t i = 0; i < n;) { /* draws elements that share a range together */
         size_t run = step ? 1 : n;
         int64_t lo = low[(ptrdiff_t)i * step];
         rng_integers(&w->rng, lo, (uint64_t)high[(ptrdiff_t)i * step] - (uint64_t)lo,
-                     from + i, run, v + i);
+                     part->from + i, run, v + i);
         i += run;
     }
-    tensor_cast_elements(w->dtype, out, DT_INT64, v, n, (ptrdiff_t)dtype_size(w->dtype),
-                         sizeof(int64_t));
+    tensor_cast_elements(w->dtype, part->out, DT_INT64, v, n,
+                         (ptrdiff_t)dtype_size(w->dtype), sizeof(int64_t));
 }
 
 static bool is_single(const Draw *w) {
@@ -164,7 +165,7 @@ static void run_draw_chunk(void *ctx, size_t k, unsigned worker) {
     (void)worker;
     for (size_t i = 0; i < w->nparam; i++)
         p[i] = (const char *)w->p[i].data + from * 8 * (size_t)step;
-    w->fn(w, from, n, p, step, (char *)w->out->data + from * size);
+    w->fn(w, &(DrawPart){from, n, p, step, (char *)w->out->data + from * size});
 }
 
 /* The parameter as w->param: one element if 0-d, else broadcast to the output's shape

@@ -13,10 +13,15 @@ enum {
 };
 
 typedef struct Draw Draw;
-/* Elements [from, from + n) of the draw; p points to the parameters from there on, as
- * float64 or int64, one per element, or one for all (step 0). */
-typedef void DrawFn(const Draw *w, uint64_t from, size_t n, const void *const *p,
-                    int step, char *out);
+/* Elements [from, from + n) of a draw. */
+typedef struct DrawPart {
+    uint64_t from;
+    size_t n;
+    const void *const *p; /* the parameters from there on, as float64 or int64: */
+    int step;             /* one per element, or one for all (step 0) */
+    char *out;
+} DrawPart;
+typedef void DrawFn(const Draw *w, const DrawPart *part);
 typedef bool DrawCheck(Call *c, const Draw *w); /* checks the parameters' values */
 struct Draw {
     Rng rng;

@@ -30,17 +30,17 @@ static double greatest_count(DType d) {
     return dtype_size(d) == 8 ? nextafter((double)most, 0) : (double)most;
 }
 
-void words_draw(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
-                char *out, OneFn *one) {
+void words_draw(const Draw *w, const DrawPart *part, OneFn *one) {
+    const size_t n = part->n;
     double v[DRAW_CHUNK], a[DRAW_PARAMS], most = greatest_count(w->dtype);
     for (size_t i = 0; i < n; i++) {
-        Words words = {.rng = &w->rng, .block = (from + i) << 16};
+        Words words = {.rng = &w->rng, .block = (part->from + i) << 16};
         for (size_t k = 0; k < w->nparam; k++)
-            a[k] = ((const double *)p[k])[(ptrdiff_t)i * step];
+            a[k] = ((const double *)part->p[k])[(ptrdiff_t)i * part->step];
         v[i] = one(&words, a);
         if (v[i] > most) v[i] = most;
     }
-    tensor_cast_elements(w->dtype, out, DT_FLOAT64, v, n,
+    tensor_cast_elements(w->dtype, part->out, DT_FLOAT64, v, n,
                          (ptrdiff_t)dtype_size(w->dtype), sizeof(double));
 }
 

@@ -16,14 +16,12 @@ double words_normal(Words *w);
 /* One element, with parameters p[0], p[1], ...; `words_draw` calls it for each
  * element. */
 typedef double OneFn(Words *w, const double *p);
-void words_draw(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
-                char *out, OneFn *one);
+void words_draw(const Draw *w, const DrawPart *part, OneFn *one);
 
 /* Defines draw_NAME, whose elements are one_NAME. */
 #define WORDS_DRAW(NAME)                                                               \
-    void draw_##NAME(const Draw *w, uint64_t from, size_t n, const void *const *p,     \
-                     int step, char *out) {                                            \
-        words_draw(w, from, n, p, step, out, one_##NAME);                              \
+    void draw_##NAME(const Draw *w, const DrawPart *part) {                            \
+        words_draw(w, part, one_##NAME);                                               \
     }
 
 /* Fails with `what` unless ok holds for every element's parameters. */

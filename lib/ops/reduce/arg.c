@@ -102,8 +102,8 @@ static void arg_of_narrow(const ArgReduction *j, char *work, const char *x,
                           int64_t width, int64_t *out) {
     char *best = work, *tile = work + (size_t)NARROW_STRIP * 8;
     ptrdiff_t row = width * (ptrdiff_t)j->item;
-    transpose_in_cache(tile, row, x, j->wide_step, (size_t)j->n, (size_t)width,
-                       j->item);
+    transpose_in_cache(&(Transposition){tile, row, x, j->wide_step, (size_t)j->n,
+                                        (size_t)width, j->item});
     memcpy(best, tile, (size_t)row);
     memset(out, 0, (size_t)width * 8);
     j->table->arg[j->less][j->dtype](tile + row, row, (size_t)(j->n - 1), (size_t)width,

@@ -23,7 +23,7 @@ typedef enum CumKind { RUN_SUM, RUN_PROD, RUN_RECURRENCE } CumKind;
 typedef struct Cumulation {
     CumKind what;
     DType acc, load, store; /* dtype of the state, of x and y, and of the output */
-    bool exclusive;
+    bool exclusive, reverse;
     CumLines l;
     const char *x, *y;
     char *out;
@@ -66,11 +66,18 @@ static void start_row(const Cumulation *j, CumRow *s, int64_t k) {
                          (ptrdiff_t)dtype_size(j->acc), 0);
 }
 
-/* Processes k adjacent lines; their elements are xs, ys and os bytes apart. */
-static void cumulate_lines(const Cumulation *j, const char *x, int64_t xs,
-                           const char *y, int64_t ys, char *out, int64_t os,
-                           int64_t k) {
+/* Adjacent lines: where the first one begins, and how many bytes the next is away. */
+typedef struct LineGroup {
+    const char *x, *y;
+    char *out;
+    int64_t n, x_next, y_next, out_next;
+} LineGroup;
+
+static void cumulate_lines(const Cumulation *j, const LineGroup *g) {
     CumRow state, xv, yv;
+    const char *x = g->x, *y = g->y;
+    char *out = g->out;
+    int64_t k = g->n, xs = g->x_next, ys = g->y_next, os = g->out_next;
     ptrdiff_t size = (ptrdiff_t)dtype_size(j->acc);
     start_row(j, &state, k);
     for (int64_t i = 0; i < j->l.n; i++) {
@@ -153,15 +160,14 @@ static bool is_along(int64_t step, int64_t across) {
     return (step < 0 ? -step : step) < (across < 0 ? -across : across);
 }
 
-static void cumulate_group(const Cumulation *j, const char *x, int64_t xs,
-                           const char *y, int64_t ys, char *out, int64_t os,
-                           int64_t k) {
-    if (j->l.n < SHORT || (k > NARROW && !is_along(j->l.x_step, xs))) {
-        cumulate_lines(j, x, xs, y, ys, out, os, k);
+static void cumulate_group(const Cumulation *j, const LineGroup *g) {
+    if (j->l.n < SHORT || (g->n > NARROW && !is_along(j->l.x_step, g->x_next))) {
+        cumulate_lines(j, g);
         return;
     }
-    for (int64_t i = 0; i < k; i++)
-        cumulate_line(j, x + i * xs, y + i * ys, out + i * os);
+    for (int64_t i = 0; i < g->n; i++)
+        cumulate_line(j, g->x + i * g->x_next, g->y + i * g->y_next,
+                      g->out + i * g->out_next);
 }
 
 static void cumulate_chunk(void *ctx, size_t chunk, unsigned worker) {
@@ -174,24 +180,26 @@ static void cumulate_chunk(void *ctx, size_t chunk, unsigned worker) {
     int64_t wide = last < 0 ? 1 : l->shape[last];
     for (; at < end; at++) {
         int64_t rest = at / j->columns, first = at % j->columns * COLUMNS;
-        const char *x = j->x, *y = j->y;
-        char *out = j->out;
+        LineGroup g = {.x = j->x, .y = j->y, .out = j->out};
         for (int k = last - 1; k >= 0; k--) {
             int64_t i = rest % l->shape[k];
             rest /= l->shape[k];
-            x += i * l->x[k];
-            y += i * l->y[k];
-            out += i * l->out[k];
+            g.x += i * l->x[k];
+            g.y += i * l->y[k];
+            g.out += i * l->out[k];
         }
-        int64_t xs = last < 0 ? 0 : l->x[last], ys = last < 0 ? 0 : l->y[last],
-                os = last < 0 ? 0 : l->out[last];
-        cumulate_group(j, x + first * xs, xs, y + first * ys, ys, out + first * os, os,
-                       wide - first < COLUMNS ? wide - first : COLUMNS);
+        if (last >= 0) {
+            g.x += first * (g.x_next = l->x[last]);
+            g.y += first * (g.y_next = l->y[last]);
+            g.out += first * (g.out_next = l->out[last]);
+        }
+        g.n = wide - first < COLUMNS ? wide - first : COLUMNS;
+        cumulate_group(j, &g);
     }
 }
 
 static void run_cumulation(Call *c, Cumulation *j, const Tensor *x, const Tensor *y,
-                           const Tensor *out, int axis, bool reverse) {
+                           const Tensor *out, int axis) {
     CumLines *l = &j->l;
     for (int k = 0; k < x->ndim; k++) {
         if (k == axis) continue;
@@ -207,7 +215,7 @@ static void run_cumulation(Call *c, Cumulation *j, const Tensor *x, const Tensor
     j->x = x->data;
     j->y = y->data;
     j->out = out->data;
-    if (reverse) {
+    if (j->reverse) {
         j->x += (l->n - 1) * l->x_step;
         j->y += (l->n - 1) * l->y_step;
         j->out += (l->n - 1) * l->out_step;
@@ -273,8 +281,8 @@ static bool run_running_op(Call *c, CumKind what) {
                     .load = x.dtype,
                     .store = out->dtype};
     j.exclusive = prop_bool(c->s, c->op, c->props, "exclusive");
-    run_cumulation(c, &j, &x, &x, out, axis,
-                   prop_bool(c->s, c->op, c->props, "reverse"));
+    j.reverse = prop_bool(c->s, c->op, c->props, "reverse");
+    run_cumulation(c, &j, &x, &x, out, axis);
     return true;
 }
 
@@ -362,8 +370,8 @@ static bool recurrence_perform(Call *c) {
                     .acc = state_dtype(x.dtype),
                     .load = x.dtype,
                     .store = out->dtype};
-    run_cumulation(c, &j, &a, &x, out, axis,
-                   prop_bool(c->s, c->op, c->props, "reverse"));
+    j.reverse = prop_bool(c->s, c->op, c->props, "reverse");
+    run_cumulation(c, &j, &a, &x, out, axis);
     return true;
 }
 

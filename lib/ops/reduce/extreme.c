@@ -22,8 +22,7 @@ static bool reduce_extreme(Call *c, ReduceKind kind) {
         if (flag[k] && x->shape[k] == 0)
             return call_fail(c, E_RUN_SHAPE, "dim %d is empty: nothing has no %s", k,
                              c->op->name);
-    return reduce_call(c, kind, x, flag, keepdims, (ReduceSpec){.finish = reduce_cast},
-                       0);
+    return reduce_call(c, kind, x, flag, keepdims, (ReduceSpec){.finish = reduce_cast});
 }
 
 static bool max_perform(Call *c) {
@@ -78,7 +77,7 @@ static bool reduce_truth(Call *c, ReduceKind kind, double empty) {
     bool flag[MAX_NDIM], keepdims;
     reduce_prop_flags(c, flag, &keepdims);
     return reduce_call(c, kind, call_in(c, 0), flag, keepdims,
-                       (ReduceSpec){.finish = reduce_cast}, empty);
+                       (ReduceSpec){.finish = reduce_cast, .empty = empty});
 }
 
 static bool any_perform(Call *c) {

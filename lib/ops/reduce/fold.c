@@ -128,10 +128,16 @@ static bool reads_without_load(const Reduction *j, int64_t step) {
     return j->f.loops->load == DT_NONE && step == (int64_t)j->item;
 }
 
-/* Reduces into acc a block of n elements (or n rows of `width`, `step` bytes apart)
- * starting at x. */
-static void reduce_block(const Reduction *j, char *buffer, const char *x, int64_t step,
-                         int64_t width, int64_t n, void *acc) {
+/* n elements, or n rows of `width`, `step` bytes apart. */
+typedef struct ReduceBlock {
+    const char *x;
+    int64_t step, n, width;
+} ReduceBlock;
+
+static void reduce_block(const Reduction *j, char *buffer, const ReduceBlock *b,
+                         void *acc) {
+    const char *x = b->x;
+    int64_t n = b->n, width = b->width, step = b->step;
     if (!j->by_rows) {
         const char *from = x;
         if (!reads_without_load(j, j->inner_in)) {
@@ -177,7 +183,7 @@ static void stack_join_top(PartialStack *s) {
 
 static void stack_push(PartialStack *s, char *buffer, const char *x, int64_t step,
                        int64_t n) {
-    reduce_block(s->j, buffer, x, step, s->width, n,
+    reduce_block(s->j, buffer, &(ReduceBlock){x, step, n, s->width},
                  s->slot + (size_t)s->top * s->step);
     s->count[s->top++] = (double)n;
     s->pushed++;
@@ -225,35 +231,41 @@ typedef struct ElementWindow {
 } ElementWindow;
 
 /* Computes at most n elements, from reduced element `at`, which is at x. */
-static void make_window(const Reduction *j, const ReduceWorker *w, int64_t x,
-                        int64_t width, int64_t at, int64_t n, ElementWindow *to) {
+static ElementWindow make_window(const Reduction *j, const ReduceWorker *w, int64_t x,
+                                 int64_t width, int64_t at, int64_t n) {
     int64_t item = (int64_t)j->item;
+    ElementWindow to;
     if (n > j->window) n = j->window;
     Piece p = {x / item, 1, 0, n};
     if (j->by_rows) p = (Piece){x / item, n, j->inner_in / item, width};
-    to->x =
-        j->pieces->make(j->pieces->ctx, w->number, &p, w->work + j->made_at, &to->step);
-    if (!j->by_rows) to->step = item;
-    to->first = at;
-    to->last = at + n;
+    to.x =
+        j->pieces->make(j->pieces->ctx, w->number, &p, w->work + j->made_at, &to.step);
+    if (!j->by_rows) to.step = item;
+    to.first = at;
+    to.last = at + n;
+    return to;
 }
 
-/* acc = the reduced elements [begin, end) of `width` outputs, the first of which is at
- * x. */
-static void reduce_range(const Reduction *j, const ReduceWorker *w, int64_t x,
-                         int64_t width, int64_t begin, int64_t end, void *acc) {
+/* The reduced elements [begin, end) of `width` outputs, the first of which is at x. */
+typedef struct ReduceRange {
+    int64_t x, width, begin, end;
+} ReduceRange;
+
+static void reduce_range(const Reduction *j, const ReduceWorker *w, ReduceRange r,
+                         void *acc) {
+    int64_t x = r.x, width = r.width;
     size_t step = (size_t)width * j->f.loops->acc_size;
     PartialStack s = {.j = j, .width = width, .step = step, .slot = w->work};
     char *buffer = w->work + j->acc_bytes;
     ElementWindow made = {0};
     int64_t index[MAX_NDIM], skip;
-    x += find_inner(j, begin, index, &skip);
-    for (int64_t at = begin; at < end;) {
+    x += find_inner(j, r.begin, index, &skip);
+    for (int64_t at = r.begin; at < r.end;) {
         int64_t left = j->inner - skip, n = j->block, from = x + skip * j->inner_in;
-        if (left > end - at) left = end - at;
+        if (left > r.end - at) left = r.end - at;
         if (n > left) n = left;
         if (j->pieces && at >= made.last)
-            make_window(j, w, from, width, at, left, &made);
+            made = make_window(j, w, from, width, at, left);
         if (j->pieces)
             stack_push(&s, buffer, made.x + (at - made.first) * made.step, made.step,
                        n);
@@ -355,12 +367,12 @@ static void reduce_group(const Reduction *j, const ReduceWorker *w, int64_t grou
                                        (size_t)j->width * size
                     : w->work + j->work_size - (size_t)j->width * size;
     if (j->by_rows)
-        reduce_range(j, w, x, n, begin, end, acc);
+        reduce_range(j, w, (ReduceRange){x, n, begin, end}, acc);
     else if (is_short(j))
         reduce_short(j, w, x, n, acc);
     else
         for (int64_t i = 0; i < n; i++)
-            reduce_range(j, w, x + i * j->wide_in, 1, begin, end,
+            reduce_range(j, w, (ReduceRange){x + i * j->wide_in, 1, begin, end},
                          acc + (size_t)i * size);
     if (j->nsegment == 1) finish_group(j, group, acc, w->work);
 }
@@ -540,7 +552,7 @@ static Tensor *reduced_output(Call *c, const Tensor *x, const bool *flag, bool k
 }
 
 bool reduce_call(Call *c, ReduceKind kind, const Tensor *x, const bool flag[MAX_NDIM],
-                 bool keepdims, ReduceSpec f, double empty) {
+                 bool keepdims, ReduceSpec f) {
     Tensor in = *x; /* the output may overwrite the input's struct */
     Reduction j = {.table = reduce_table(c->s),
                    .f = f,
@@ -569,7 +581,7 @@ bool reduce_call(Call *c, ReduceKind kind, const Tensor *x, const bool flag[MAX_
     plan_dims(&j, &in, flag, stride);
     if (j.count == 0) {
         char element[16];
-        tensor_cast_elements(out->dtype, element, DT_FLOAT64, &empty, 1, 0, 0);
+        tensor_cast_elements(out->dtype, element, DT_FLOAT64, &f.empty, 1, 0, 0);
         move_fill(NULL, dtype_size(out->dtype), n, out->data, element);
         return true;
     }

@@ -64,13 +64,14 @@ struct ReduceSpec {
     ReduceFinish *finish;
     double ddof; /* for FOLD_VAR */
     bool root, add;
+    double empty; /* the result for no elements */
 };
 ReduceFinish reduce_cast, reduce_mean, reduce_var;
 
-/* Output 0 of an Apply = input x reduced over the flagged axes. Fills in table, loops,
- * count and out. `empty` is the result for no elements. */
+/* Output 0 of an Apply = input x reduced over the flagged axes.  Fills in table, loops,
+ * count and out. */
 bool reduce_call(Call *c, ReduceKind kind, const Tensor *x, const bool flag[MAX_NDIM],
-                 bool keepdims, ReduceSpec f, double empty);
+                 bool keepdims, ReduceSpec f);
 
 /* Ops that end in reduce_call accept pieces. */
 Streams reduce_streams;

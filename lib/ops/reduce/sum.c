@@ -12,7 +12,7 @@ static bool reduce_with(Call *c, ReduceKind kind, ReduceFinish *finish, double e
     bool flag[MAX_NDIM], keepdims;
     reduce_prop_flags(c, flag, &keepdims);
     return reduce_call(c, kind, call_in(c, 0), flag, keepdims,
-                       (ReduceSpec){.finish = finish}, empty);
+                       (ReduceSpec){.finish = finish, .empty = empty});
 }
 
 static bool sum_perform(Call *c) {

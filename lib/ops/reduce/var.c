@@ -17,18 +17,19 @@ static bool reduce_variance(Call *c, bool root) {
     bool flag[MAX_NDIM], keepdims;
     Tensor x = *call_in(c, 0);
     reduce_prop_flags(c, flag, &keepdims);
-    ReduceSpec f = {
-        .finish = reduce_var, .ddof = ddof_of(c->s, c->op, c->props), .root = root};
-    double empty = (double)__builtin_nanf("");
+    ReduceSpec f = {.finish = reduce_var,
+                    .ddof = ddof_of(c->s, c->op, c->props),
+                    .root = root,
+                    .empty = (double)__builtin_nanf("")};
     if (!dtype_is_complex(x.dtype))
-        return reduce_call(c, FOLD_VAR, &x, flag, keepdims, f, empty);
+        return reduce_call(c, FOLD_VAR, &x, flag, keepdims, f);
     x.dtype = dtype_real(x.dtype);
     f.root = false;
-    if (!reduce_call(c, FOLD_VAR, &x, flag, keepdims, f, empty)) return false;
+    if (!reduce_call(c, FOLD_VAR, &x, flag, keepdims, f)) return false;
     x.data = (char *)x.data + dtype_size(x.dtype);
     f.root = root;
     f.add = true;
-    return reduce_call(c, FOLD_VAR, &x, flag, keepdims, f, empty);
+    return reduce_call(c, FOLD_VAR, &x, flag, keepdims, f);
 }
 
 /* Complex elements need two passes. */

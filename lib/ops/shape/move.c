@@ -72,9 +72,14 @@ static void copy_panel(const StridedCopy *j, int64_t panel, char *d, const char 
     int64_t side = j->side, item = (int64_t)j->item, pitch = (side + 1) * item;
     int64_t m0 = panel * side, m = j->m - m0 < side ? j->m - m0 : side;
     if (j->ds == item && j->ms == item) {
-        transpose_by_tiles(d + m0 * j->md, (ptrdiff_t)j->md, s + m0 * item,
-                           (ptrdiff_t)j->ss, (size_t)m, (size_t)j->n, j->item,
-                           j->stream);
+        Transposition t = {.dst = d + m0 * j->md,
+                           .dst_row = (ptrdiff_t)j->md,
+                           .src = s + m0 * item,
+                           .src_column = (ptrdiff_t)j->ss,
+                           .rows = (size_t)m,
+                           .columns = (size_t)j->n,
+                           .size = j->item};
+        transpose_by_tiles(&t, j->stream);
         return;
     }
     for (int64_t n0 = 0; n0 < j->n; n0 += side) {

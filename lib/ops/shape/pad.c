@@ -132,17 +132,23 @@ static Var pad_statistic(Builder *b, const char *op, Var x, int k) {
     return v == VAR_NONE ? VAR_NONE : op_cast_to(b, v, d);
 }
 
+/* What to add along dim k: how much before and after, and linear_ramp's end values. */
+typedef struct PadDim {
+    int k;
+    int64_t width[2];
+    Var end_values;
+} PadDim;
+
 /* x with the statistic concatenated once on each padded side, as its new edge. */
-static Var pad_beside(Builder *b, Var x, Var v, int k, int64_t *before,
-                      int64_t *after) {
+static Var pad_beside(Builder *b, Var x, Var v, PadDim *d) {
     Var in[3];
     size_t n = 0;
-    PropArg axis = {"axis", PROP_INT(k)};
-    if (*before) in[n++] = v;
+    PropArg axis = {"axis", PROP_INT(d->k)};
+    if (d->width[0]) in[n++] = v;
     in[n++] = x;
-    if (*after) in[n++] = v;
-    *before -= *before > 0;
-    *after -= *after > 0;
+    if (d->width[1]) in[n++] = v;
+    d->width[0] -= d->width[0] > 0;
+    d->width[1] -= d->width[1] > 0;
     return v == VAR_NONE ? VAR_NONE : apply_named(b, "concatenate", n, in, 1, &axis);
 }
 
@@ -163,10 +169,11 @@ static Var end_value(Builder *b, Var v, int k, int side) {
                      : op_call2(b, "take", v, const_int(b, (ndim - 1) * 2 * k + side));
 }
 
-/* The border before (side 0) or after x along dim k, w elements wide. As in NumPy,
- * computed in float64 and rounded down for integers. */
-static Var ramp(Builder *b, const PadMode *mode, Var x, int k, int side, int64_t w,
-                Var value) {
+/* The border before (side 0) or after x. As in NumPy, computed in float64 and rounded
+ * down for integers. */
+static Var ramp(Builder *b, const PadMode *mode, Var x, const PadDim *dim, int side) {
+    int k = dim->k;
+    int64_t w = dim->width[side];
     const Type *t = var_type(b->g, x);
     DType d = t->dtype, wide = dtype_is_complex(d) ? DT_COMPLEX128 : DT_FLOAT64;
     Var j = side == 0 ? op_call2(b, "arange", const_int(b, 0), const_int(b, w))
@@ -181,7 +188,7 @@ static Var ramp(Builder *b, const PadMode *mode, Var x, int k, int side, int64_t
     if (j == VAR_NONE || edge == VAR_NONE) return VAR_NONE;
     Bind bind[] = {{sym(b->s, "j"), op_cast_to(b, j, DT_FLOAT64)},
                    {sym(b->s, "w"), const_number(b, DT_FLOAT64, (double)w)},
-                   {sym(b->s, "e"), end_value(b, value, k, side)},
+                   {sym(b->s, "e"), end_value(b, dim->end_values, k, side)},
                    {sym(b->s, "edge"), op_cast_to(b, edge, wide)}};
     bool ok = bind[2].var != VAR_NONE;
     Var v = ok ? template_build(b, mode->side, &(Env){.n = 4, .bind = bind}, &ok)
@@ -190,35 +197,33 @@ static Var ramp(Builder *b, const PadMode *mode, Var x, int k, int side, int64_t
     return ok && v != VAR_NONE ? op_cast_to(b, v, d) : VAR_NONE;
 }
 
-static Var pad_sides(Builder *b, const PadMode *mode, Var x, int k, int64_t before,
-                     int64_t after, Var value) {
+static Var pad_sides(Builder *b, const PadMode *mode, Var x, const PadDim *d) {
     Var in[3];
     size_t n = 0;
-    PropArg axis = {"axis", PROP_INT(k)};
-    if (before) in[n++] = ramp(b, mode, x, k, 0, before, value);
+    PropArg axis = {"axis", PROP_INT(d->k)};
+    if (d->width[0]) in[n++] = ramp(b, mode, x, d, 0);
     in[n++] = x;
-    if (after) in[n++] = ramp(b, mode, x, k, 1, after, value);
+    if (d->width[1]) in[n++] = ramp(b, mode, x, d, 1);
     return apply_named(b, "concatenate", n, in, 1, &axis);
 }
 
-static Var pad_dim(Builder *b, const PadMode *mode, Var x, int k, int64_t before,
-                   int64_t after, Var value) {
+static Var pad_dim(Builder *b, const PadMode *mode, Var x, PadDim d) {
     const Type *t = var_type(b->g, x);
+    int k = d.k;
     if (t->dim[k] == 0) {
         fail(b->s, b->from.at, E_VALUE,
              "pad: dim %d has no elements that mode '%s' could repeat", k, mode->name);
         return VAR_NONE;
     }
-    if (mode->side) return pad_sides(b, mode, x, k, before, after, value);
-    if (mode->stat)
-        x = pad_beside(b, x, pad_statistic(b, mode->stat, x, k), k, &before, &after);
-    if (x == VAR_NONE || (before == 0 && after == 0)) return x;
-    Var n = shape_of(b, x, k), end = add_to_size(b, n, after);
+    if (mode->side) return pad_sides(b, mode, x, &d);
+    if (mode->stat) x = pad_beside(b, x, pad_statistic(b, mode->stat, x, k), &d);
+    if (x == VAR_NONE || (d.width[0] == 0 && d.width[1] == 0)) return x;
+    Var n = shape_of(b, x, k), end = add_to_size(b, n, d.width[1]);
     if (end == VAR_NONE) return VAR_NONE;
     bool ok = true;
     Bind bind[] = {{sym(b->s, "n"), n}, {sym(b->s, "p"), VAR_NONE}};
     Env env = {.n = 2, .bind = bind};
-    bind[1].var = op_call2(b, "arange", const_int(b, -before), end);
+    bind[1].var = op_call2(b, "arange", const_int(b, -d.width[0]), end);
     if (bind[1].var != VAR_NONE && mode->period) {
         Var period = template_build(b, mode->period, &env, &ok);
         bind[1].var = ok ? op_call2(b, "remainder", bind[1].var, period) : VAR_NONE;
@@ -258,7 +263,7 @@ static bool pad_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     if (!mode) return pad_constant(b, in, before, after, out);
     for (int k = 0; k < x->ndim && *out != VAR_NONE; k++)
         if (before[k] || after[k])
-            *out = pad_dim(b, mode, *out, k, before[k], after[k], in[3]);
+            *out = pad_dim(b, mode, *out, (PadDim){k, {before[k], after[k]}, in[3]});
     return *out != VAR_NONE;
 }
 

@@ -129,20 +129,21 @@ static bool give_converted(Call *c, SparseObject *m) {
     return out_object_take(c, 0, as);
 }
 
-static bool parts_perform(Call *c) {
+typedef SparseObject *MakeSparse(const SparseSource *by, bool csc,
+                                 const int64_t shape[2], const Tensor *data,
+                                 const Tensor *x, const Tensor *y);
+static bool make_from_three(Call *c, MakeSparse *make) {
     int64_t shape[2];
+    SparseSource by = {c->s, SPARSE_COMPUTED, c->at};
     return shape_in(c, 3, shape) &&
-           give_converted(c, sparse_from_parts(c->s, type_is_csc(c->out_type[0]), shape,
-                                               call_in(c, 0), call_in(c, 1),
-                                               call_in(c, 2), SPARSE_COMPUTED, c->at));
+           give_converted(c, make(&by, type_is_csc(c->out_type[0]), shape,
+                                  call_in(c, 0), call_in(c, 1), call_in(c, 2)));
+}
+static bool parts_perform(Call *c) {
+    return make_from_three(c, sparse_from_parts);
 }
 static bool triplets_perform(Call *c) {
-    int64_t shape[2];
-    return shape_in(c, 3, shape) &&
-           give_converted(c,
-                          sparse_from_triplets(c->s, type_is_csc(c->out_type[0]), shape,
-                                               call_in(c, 0), call_in(c, 1),
-                                               call_in(c, 2), SPARSE_COMPUTED, c->at));
+    return make_from_three(c, sparse_from_triplets);
 }
 static bool from_dense_perform(Call *c) {
     return give_converted(
