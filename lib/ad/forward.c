@@ -186,7 +186,7 @@ static bool push_apply(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     bool ok;
     for (size_t k = 0; k < ap.nout; k++)
         out[k] = ap.out + (Var)k, result[k] = VAR_NONE;
-    if (ap.op->push) {
+    if (ap.op->pushforward || ap.op->push) {
         Push p = {.b = b,
                   .g = b->g,
                   .id = a,
@@ -198,7 +198,8 @@ static bool push_apply(Builder *b, ApplyId a, const Var *tangent, Var *result) {
                   .out = out,
                   .tangent = tangent,
                   .result = result};
-        ok = ap.op->push(&p);
+        ok = ap.op->pushforward ? grad_lines_push(&p, ap.op->pushforward)
+                                : ap.op->push(&p);
     } else if (ap.op->partial) {
         ok = elementwise_push(b, a, in, tangent, result);
     } else if (ap.op->adjoint) {

@@ -156,7 +156,7 @@ static bool terms_by_pull(Builder *b, ApplyId a, const Var *cotangent,
               .cotangent = cotangent,
               .wanted = wanted,
               .grad = grad};
-    bool ok = ap.op->pull(&p);
+    bool ok = ap.op->pullback ? grad_lines_pull(&p, ap.op->pullback) : ap.op->pull(&p);
     for (size_t i = 0; ok && i < ap.nin; i++) {
         const Type *t = grad[i] == GRAD_DISCONNECTED ? NULL : var_type(b->g, grad[i]);
         if (t && t->dtype != DT_NONE && dtype_is_inexact(t->dtype))
@@ -209,7 +209,7 @@ bool ad_terms(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
     if (live) {
         if (ap.op->partial || ap.op->adjoint)
             ok = terms_by_text(b, a, cot, wanted, term);
-        else if (ap.op->pull)
+        else if (ap.op->pullback || ap.op->pull)
             ok = terms_by_pull(b, a, cot, wanted, term);
         else
             ok = fail_no_gradient(b, a, 0);

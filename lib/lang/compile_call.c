@@ -592,8 +592,9 @@ static bool compile_op_call(Compiler *c, const Op *op, const Ast *e, const Node 
     const Props *props;
     DType creates;
     size_t nfixed;
-    if (!match_arguments(c, e, self, &a) ||
-        !read_call_props(c, &a, want, &props, &creates) ||
+    if (!match_arguments(c, e, self, &a)) return false;
+    if (c->env && c->env->lines) text_lines_where(op, sig->nin, a.in);
+    if (!read_call_props(c, &a, want, &props, &creates) ||
         !fill_inputs(c, &a, &nfixed) || !node_weak_as_itypes(c, op, nfixed, a.in))
         return false;
     size_t nin = nfixed + a.nrest;
@@ -697,7 +698,10 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
         bool ok = compile_builtin(c, e, self, &is, out);
         if (is) return ok;
     }
-    if (fn || (compiler_lookup(c, e->sym, e->at, &f) && f.kind == NODE_FUNCTION))
+    is = false;
+    if (c->env && c->env->lines && !text_lines_name(c, e->sym, &is, &f)) return false;
+    if (fn ||
+        ((is || compiler_lookup(c, e->sym, e->at, &f)) && f.kind == NODE_FUNCTION))
         return call_function_node(c, e, self != NULL, &f, self, out);
     return compiler_fail_function(c, e);
 }

@@ -61,6 +61,10 @@ bool compiler_apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *a
     Literal l;
     Var in[2] = {VAR_NONE, VAR_NONE};
     bool lists = n == 2 && arg[0].kind == NODE_LIST && arg[1].kind == NODE_LIST;
+    if (c->env && c->env->lines) {
+        bool is, ok = text_lines_sum(c, k, at, n, arg, &is, out);
+        if (is || !ok) return ok;
+    }
     if (all_literal(n, arg)) {
         bool ok = n == 1 ? literal_unary(c->s, k, at, &arg[0].lit, &l)
                          : literal_binary(c->s, k, at, &arg[0].lit, &arg[1].lit, &l);
@@ -283,8 +287,16 @@ static bool fail_misplaced(Compiler *c, const Ast *e) {
     return fail(c->s, e->at, E_SYNTAX, "a slice is only for an index, as in x[1:]");
 }
 
+static bool vanishes(Compiler *c, const Ast *e) {
+    return c->env && c->env->lines && text_lines_vanish(c, e);
+}
+
 static bool compile_leaf(Compiler *c, const Ast *e, DType want, Node *out) {
     Literal l;
+    if (vanishes(c, e)) {
+        *out = node_disconnected(e->at);
+        return true;
+    }
     if (literal_of(e, &l)) {
         *out = node_literal(l, e->at);
         return true;
@@ -373,7 +385,7 @@ bool compile(Compiler *c, const Ast *e, DType want, Node *out) {
     if (c->depth > 0 && ++c->work > WORK_MAX)
         return fail(c->s, e->at, E_LIMIT,
                     "too many expressions come from lambdas: name functions");
-    for (; is_chain_link(bottom); bottom = bottom->kid[0])
+    for (; is_chain_link(bottom) && !vanishes(c, bottom); bottom = bottom->kid[0])
         n++;
     if (n >= CHAIN) chain = mem_alloc(c->s, (n + 1) * sizeof *chain);
     bottom = e;

@@ -58,7 +58,8 @@ const char *infix_text(Infix k);
 
 /* Kept in the session: the parsed texts of rows, and the ops of operators. */
 typedef struct Texts {
-    Map ast; /* text pointer -> Ast */
+    Map ast;   /* text pointer -> Ast */
+    Map block; /* the same for lines: text_lines.c */
     Arena *arena, *tmp;
     int depth; /* template_build inside template_build */
     const Op *infix[INFIX_N];
@@ -72,6 +73,11 @@ const Ast *text_ast(Session *s, Texts *t, const char *text, const Op *op);
 /* The same for a text on a line of a source called `name`. */
 const Ast *text_ast_in(Session *s, Texts *t, const char *text, const char *name,
                        uint32_t line);
+/* A compiler for texts of rows, which sees only the names of env. */
+void text_compiler_open(Compiler *c, Builder *b, const Env *env);
+void text_compiler_close(Session *s);
+/* A node as a variable; bare numbers take the cotangent's dtype, else the result's. */
+bool text_node_var(Compiler *c, const Node *n, Node *out);
 const Op *infix_op(Session *s, Infix k); /* NULL if the catalogue has none */
 
 /* A recent literal of the main graph; equal ones share a constant. */
@@ -188,6 +194,7 @@ bool compile_needed(Compiler *c, const Ast *e);
 bool compile_definition(Compiler *c, const Ast *e); /* compile.c */
 /* scope.c */
 bool compile_name(Compiler *c, const Ast *e, Node *out);
+bool scope_has_param(const Compiler *c, Sym name); /* of a lambda around */
 bool compiler_lookup(Compiler *c, Sym name, Span at,
                      Node *out); /* false: unknown, not diagnosed */
 bool compiler_fail_unknown(Compiler *c, Sym name, Span at);
@@ -220,5 +227,23 @@ bool shape_item(Compiler *c, const Node *x, int axis, Span at, Node *out);
 bool node_tree(Compiler *c, size_t n, Node *item, Sym *key, Span at, Node *out);
 bool compiler_fail_function(Compiler *c, const Ast *e);
 bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out);
+
+/* ---- text_lines.c: a text of several lines ---- */
+/* Opens a compiler for the lines; env names what the row has. Close it in any case. */
+bool text_lines_open(Compiler *c, Builder *b, Env *env, const char *text);
+/* What the lines define. VAR_NONE: no line does, or it is disconnected. */
+bool text_lines_result(Compiler *c, Sym name, Var *v);
+/* *is false: no line defines the name. */
+bool text_lines_name(Compiler *c, Sym name, bool *is, Node *out);
+/* A parameter or a function of derivatives. False: unknown. */
+bool text_lines_env(Compiler *c, Sym name, Span at, Node *out);
+/* Does the expression vanish because a cotangent or tangent is disconnected? */
+bool text_lines_vanish(Compiler *c, const Ast *e);
+Node node_disconnected(Span at);
+/* A sum or difference of which one part vanishes. *is false: none does. */
+bool text_lines_sum(Compiler *c, Infix k, Span at, size_t n, const Node *arg, bool *is,
+                    Node *out);
+/* The same for where(c, x, y). */
+void text_lines_where(const Op *op, size_t n, Node *arg);
 
 #endif

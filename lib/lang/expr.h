@@ -54,6 +54,14 @@ const Ast *ast_parse(Session *s, Arena *a, Span text);
 /* The statements of a block, one per line: AST_ASSIGN or AST_ANNOT each. */
 bool ast_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
                      size_t *n);
+/* A line of a derivative: the definition holds if all conditions do (text_lines.c). */
+typedef struct AstCase {
+    const Ast *line; /* AST_ASSIGN */
+    size_t nwhen;
+    const Ast *const *when;
+} AstCase;
+/* Lines `name = expression` or `name = expression when condition, condition`. */
+bool ast_parse_cases(Session *s, Arena *a, Span text, const AstCase **cases, size_t *n);
 /* Does the text begin like a definition (`name =`, `name:`, `a, b`) rather than an
  * expression? */
 bool ast_is_definition(Session *s, Span text);

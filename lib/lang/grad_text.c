@@ -1,73 +1,155 @@
 /* Builds derivatives of an Apply from text, with the names of the op's row: its inputs,
  * outputs and props, the cotangents g (g_NAME of several outputs), the tangents t_NAME
- * of the inputs. */
+ * of the inputs. The text is one result's expression, where disconnected cotangents and
+ * tangents are zeros, or all results' lines (text_lines.c). */
 #include "lang/compile_impl.h"
 
-typedef struct GradNames {
-    Session *s;
+typedef struct GradText {
+    Builder *b;
+    const Signature *sig;
+    size_t nin, nout;
     Vec(Bind) bind;
+    Env env;
     Arena *tmp;
-} GradNames;
+} GradText;
 
-static GradNames open_grad_names(Session *s, const Op *op, size_t nin, const Var *in,
-                                 size_t nout, const Var *out) {
-    GradNames n = {.s = s, .tmp = arena_new(s)};
-    const Signature *sig = op_signature(s, op);
-    for (size_t i = 0; i < nin && i < sig->nin; i++)
-        vec_push(s, &n.bind, ((Bind){sig->in[i].name, in[i]}));
+static void bind_grad_name(GradText *t, Sym name, Var v) {
+    vec_push(t->b->s, &t->bind, ((Bind){name, v}));
+    t->env.bind = t->bind.p;
+    t->env.n = t->bind.n;
+}
+
+/* PREFIX_NAME, or the prefix alone. */
+static Sym grad_name(GradText *t, const char *prefix, Sym name) {
+    Session *s = t->b->s;
+    return sym(s, name ? arena_printf(t->tmp, "%s_%s", prefix, sym_text(s, name))
+                       : prefix);
+}
+
+/* A single output is called r, whatever others the op can have. */
+static Sym output_name(const GradText *t, size_t k) {
+    return t->nout == 1 && t->sig->nout > 1 ? texts(t->b->s)->r : t->sig->out[k];
+}
+
+static Sym cotangent_name(GradText *t, size_t k) {
+    return grad_name(t, "g", t->nout > 1 ? t->sig->out[k] : 0);
+}
+
+static GradText open_grad_text(Builder *b, const Op *op, const Props *props, size_t nin,
+                               const Var *in, size_t nout, const Var *out) {
+    const Signature *sig = op_signature(b->s, op);
+    GradText t = {.b = b,
+                  .sig = sig,
+                  .nin = nin < sig->nin ? nin : sig->nin,
+                  .nout = nout,
+                  .env = {.op = op, .props = props},
+                  .tmp = arena_new(b->s)};
+    for (size_t i = 0; i < t.nin; i++)
+        bind_grad_name(&t, sig->in[i].name, in[i]);
     for (size_t k = 0; k < nout && k < sig->nout; k++)
-        vec_push(s, &n.bind, ((Bind){sig->out[k], out[k]}));
-    return n;
+        bind_grad_name(&t, output_name(&t, k), out[k]);
+    return t;
 }
 
-static void bind_prefixed(GradNames *n, const char *prefix, Sym name, Var v) {
-    Sym y = name
-                ? sym(n->s, arena_printf(n->tmp, "%s_%s", prefix, sym_text(n->s, name)))
-                : sym(n->s, prefix);
-    vec_push(n->s, &n->bind, ((Bind){y, v}));
+static void close_grad_text(GradText *t) {
+    vec_free(&t->bind);
+    arena_free(t->tmp);
 }
 
-static Var build_and_close(GradNames *n, Builder *b, const char *text, const Op *op,
-                           const Props *props, bool *ok) {
-    Env env = {n->bind.n, n->bind.p, op, props};
-    Var v = *ok ? template_build(b, text, &env, ok) : VAR_NONE;
-    vec_free(&n->bind);
-    arena_free(n->tmp);
-    return v;
-}
+/* ---- one result ---- */
 
-/* v, or a zero of x's shape. */
-static Var or_zeros_like(Builder *b, Var v, Var x) {
-    if (v != VAR_NONE) return v;
+/* Zeros of x's shape. */
+static Var grad_zeros(Builder *b, Var x) {
     DType d = var_type(b->g, x)->dtype;
     return zeros_like(b, x, dtype_is_inexact(d) ? d : b->floatX);
 }
 
+/* v, or zeros of x's shape. */
+static bool bind_or_zeros(GradText *t, Sym name, Var v, Var x) {
+    if (v == VAR_NONE) v = grad_zeros(t->b, x);
+    bind_grad_name(t, name, v);
+    return v != VAR_NONE;
+}
+
+static Var build_and_close(GradText *t, const char *text, bool *ok) {
+    Var v = *ok ? template_build(t->b, text, &t->env, ok) : VAR_NONE;
+    close_grad_text(t);
+    return v;
+}
+
 Var grad_text_pull(const Pull *p, const char *text, bool *ok) {
-    const Signature *sig = op_signature(p->b->s, p->op);
-    GradNames n = open_grad_names(p->b->s, p->op, p->nin, p->in, p->nout, p->out);
+    GradText t = open_grad_text(p->b, p->op, p->props, p->nin, p->in, p->nout, p->out);
     *ok = true;
-    for (size_t k = 0; *ok && k < p->nout && k < sig->nout; k++) {
-        Var g = or_zeros_like(p->b, p->cotangent[k], p->out[k]);
-        *ok = g != VAR_NONE;
-        bind_prefixed(&n, "g", p->nout > 1 ? sig->out[k] : 0, g);
-    }
-    return build_and_close(&n, p->b, text, p->op, p->props, ok);
+    for (size_t k = 0; *ok && k < p->nout && k < t.sig->nout; k++)
+        *ok = bind_or_zeros(&t, cotangent_name(&t, k), p->cotangent[k], p->out[k]);
+    return build_and_close(&t, text, ok);
 }
 
 Var grad_text_push(const Push *p, const char *text, bool *ok) {
-    const Signature *sig = op_signature(p->b->s, p->op);
-    GradNames n = open_grad_names(p->b->s, p->op, p->nin, p->in, p->nout, p->out);
+    GradText t = open_grad_text(p->b, p->op, p->props, p->nin, p->in, p->nout, p->out);
     *ok = true;
-    for (size_t i = 0; *ok && i < p->nin && i < sig->nin; i++) {
+    for (size_t i = 0; *ok && i < t.nin; i++) {
         if (var_type(p->b->g, p->in[i])->kind != TYPE_TENSOR &&
             p->tangent[i] == VAR_NONE)
             continue;
-        Var t = or_zeros_like(p->b, p->tangent[i], p->in[i]);
-        *ok = t != VAR_NONE;
-        bind_prefixed(&n, "t", sig->in[i].name, t);
+        *ok = bind_or_zeros(&t, grad_name(&t, "t", t.sig->in[i].name), p->tangent[i],
+                            p->in[i]);
     }
-    return build_and_close(&n, p->b, text, p->op, p->props, ok);
+    return build_and_close(&t, text, ok);
+}
+
+/* ---- all results ---- */
+
+static bool reaches_cotangent(const Pull *p, size_t i) {
+    for (size_t k = 0; k < p->nout; k++)
+        if (p->cotangent[k] != VAR_NONE && op_connected(p->g, p->id, i, k)) return true;
+    return false;
+}
+
+/* The gradient of one input, summed over the dims along which it was broadcast. What
+ * vanishes is zeros where the input is connected. */
+static bool pull_by_lines(Compiler *c, Pull *p, size_t i, Sym name) {
+    Var v;
+    if (!text_lines_result(c, name, &v)) return false;
+    if (v != VAR_NONE)
+        v = var_is_null(p->g, v) ? v : sum_to_shape(p->b, v, p->in[i]);
+    else if (reaches_cotangent(p, i))
+        v = grad_zeros(p->b, p->in[i]);
+    else
+        return true;
+    return (p->grad[i] = v) != VAR_NONE;
+}
+
+bool grad_lines_pull(Pull *p, const char *text) {
+    GradText t = open_grad_text(p->b, p->op, p->props, p->nin, p->in, p->nout, p->out);
+    Compiler c;
+    for (size_t k = 0; k < p->nout && k < t.sig->nout; k++)
+        bind_grad_name(&t, cotangent_name(&t, k), p->cotangent[k]);
+    for (size_t i = 0; i < p->nin; i++)
+        p->grad[i] = GRAD_DISCONNECTED;
+    bool ok = text_lines_open(&c, p->b, &t.env, text);
+    for (size_t i = 0; ok && i < t.nin; i++)
+        ok = !p->wanted[i] ||
+             pull_by_lines(&c, p, i, grad_name(&t, "g", t.sig->in[i].name));
+    text_compiler_close(p->b->s);
+    close_grad_text(&t);
+    return ok;
+}
+
+bool grad_lines_push(Push *p, const char *text) {
+    GradText t = open_grad_text(p->b, p->op, p->props, p->nin, p->in, p->nout, p->out);
+    Compiler c;
+    for (size_t i = 0; i < t.nin; i++)
+        bind_grad_name(&t, grad_name(&t, "t", t.sig->in[i].name), p->tangent[i]);
+    for (size_t k = 0; k < p->nout; k++)
+        p->result[k] = VAR_NONE;
+    bool ok = text_lines_open(&c, p->b, &t.env, text);
+    for (size_t k = 0; ok && k < p->nout && k < t.sig->nout; k++)
+        ok = text_lines_result(&c, grad_name(&t, "t", output_name(&t, k)),
+                               &p->result[k]);
+    text_compiler_close(p->b->s);
+    close_grad_text(&t);
+    return ok;
 }
 
 /* ---- props as text ---- */

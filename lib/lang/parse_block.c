@@ -122,6 +122,42 @@ bool ast_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
     return ok;
 }
 
+/* `name = expression`, then `when` conditions, separated by commas. */
+static bool parse_case(Parser *p, AstCase *out) {
+    const Ast *e = parse_assignment(p);
+    size_t first = p->kids.n;
+    *out = (AstCase){.line = e};
+    if (e && p->tok->kind == TOK_NAME &&
+        strcmp(sym_text(p->s, p->tok->sym), "when") == 0)
+        do {
+            p->tok++;
+            if (!(e = parse_expr(p))) return false;
+            vec_push(p->s, &p->kids, e);
+        } while (parser_sees(p, ','));
+    out->nwhen = p->kids.n - first;
+    out->when = arena_copy(p->a, p->kids.p + first, out->nwhen * sizeof *out->when);
+    p->kids.n = first;
+    return e && (p->tok->kind == TOK_NEWLINE || p->tok->kind == TOK_END ||
+                 parse_unexpected(p, "`when`, or the end of the line"));
+}
+
+bool ast_parse_cases(Session *s, Arena *a, Span text, const AstCase **out, size_t *n) {
+    Lexer l = lex_begin(s, a, text);
+    Parser p = new_parser(s, a, &l);
+    Vec(AstCase) all = {0};
+    AstCase one;
+    bool ok = true;
+    while (ok && (p.tok = lex_line(&l))->kind != TOK_END) {
+        ok = parse_case(&p, &one);
+        vec_push(s, &all, one);
+    }
+    *n = ok ? all.n : 0;
+    *out = arena_copy(a, all.p, all.n * sizeof *all.p);
+    vec_free(&all);
+    free_parser(&p, &l);
+    return ok;
+}
+
 bool ast_is_definition(Session *s, Span text) {
     Arena *a = arena_new(s);
     Lexer l = lex_begin(s, a, text);

@@ -87,6 +87,13 @@ static bool lookup_param(Compiler *c, Sym name, Span at, Node *out) {
     return false;
 }
 
+bool scope_has_param(const Compiler *c, Sym name) {
+    for (const LambdaScope *k = c->scope; k; k = k->up)
+        for (size_t i = 0; i + 1 < k->lambda->nkid; i++)
+            if (k->lambda->kid[i]->sym == name) return true;
+    return false;
+}
+
 static bool lookup_variable(Compiler *c, Sym name, Span at, Node *out) {
     Graph *g = c->top.b->g;
     Var v = graph_find(g, name);
@@ -214,9 +221,11 @@ static bool lookup_env(Compiler *c, Sym name, Span at, Node *out) {
     const Env *env = c->env;
     for (size_t i = 0; i < env->n; i++) {
         if (env->bind[i].name != name) continue;
-        *out = node_var(env->bind[i].var, at);
+        Var v = env->bind[i].var;
+        *out = v == VAR_NONE ? node_disconnected(at) : node_var(v, at);
         return true;
     }
+    if (env->lines && text_lines_env(c, name, at, out)) return true;
     if (!env->op || !env->props) return false;
     const Signature *sig = op_signature(c->s, env->op);
     for (size_t i = 0; i < sig->nprop; i++) {
@@ -265,9 +274,13 @@ bool compiler_fail_unknown(Compiler *c, Sym name, Span at) {
 }
 
 bool compile_name(Compiler *c, const Ast *e, Node *out) {
+    bool is = false;
+    if (lookup_param(c, e->sym, e->at, out)) return true;
+    if (c->env && c->env->lines && !text_lines_name(c, e->sym, &is, out)) return false;
+    if (is) return true;
     if (compiler_lookup(c, e->sym, e->at, out)) return true;
     if (c->env && strcmp(sym_text(c->s, e->sym), "disconnected") == 0) {
-        *out = (Node){.kind = NODE_DISCONNECTED, .at = e->at, .var = VAR_NONE};
+        *out = node_disconnected(e->at);
         return true;
     }
     return compiler_fail_unknown(c, e->sym, e->at);

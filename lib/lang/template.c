@@ -12,6 +12,7 @@ static void free_texts(void *p) {
     arena_free(t->arena);
     arena_free(t->tmp);
     map_free(&t->ast);
+    map_free(&t->block);
     mem_free(t);
 }
 
@@ -19,7 +20,7 @@ Texts *texts(Session *s) {
     Texts *t = session_slot(s, SLOT_TEXTS);
     if (t) return t;
     t = mem_zalloc(s, 1, sizeof *t);
-    t->ast = MAP(s);
+    t->ast = t->block = MAP(s);
     t->arena = arena_new(s);
     t->tmp = arena_new(s);
     t->g = sym(s, "g");
@@ -46,7 +47,8 @@ const Ast *text_ast_in(Session *s, Texts *t, const char *text, const char *name,
 
 /* The dtype for bare numbers: that of the cotangent, else of the result, if the text
  * has one. */
-static DType cotangent_dtype(const Texts *t, const Builder *b, const Env *env) {
+static DType cotangent_dtype(const Builder *b, const Env *env) {
+    const Texts *t = texts(b->s);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < env->n; i++) {
             if (env->bind[i].name != (pass ? t->r : t->g) ||
@@ -58,36 +60,44 @@ static DType cotangent_dtype(const Texts *t, const Builder *b, const Env *env) {
     return DT_NONE;
 }
 
-static Var compile_text_var(Compiler *c, const Texts *t, const Ast *e, bool *ok) {
-    Node n;
-    Var v = VAR_NONE;
-    *ok = compile(c, e, DT_NONE, &n);
-    if (!*ok || n.kind == NODE_DISCONNECTED) return GRAD_DISCONNECTED;
-    DType like = n.kind == NODE_LIST ? DT_NONE : cotangent_dtype(t, c->b, c->env);
-    if (like != DT_NONE && n.kind == NODE_LITERAL)
-        like = dtype_weak(like, n.lit.kind, c->b->floatX);
-    *ok = compiler_var(c, &n, like, &v);
-    return v;
+void text_compiler_open(Compiler *c, Builder *b, const Env *env) {
+    Texts *t = texts(b->s);
+    if (t->depth++ == 0) arena_reset(t->tmp);
+    *c = (Compiler){
+        .s = b->s, .b = b, .arena = t->tmp, .tmp = t->tmp, .env = env, .busy = 1};
+    c->filter.allow_downcast = -1;
+    c->top.b = b;
+    c->frame = &c->top;
+    c->named = c->definition = c->dims = MAP(b->s);
+}
+
+void text_compiler_close(Session *s) {
+    texts(s)->depth--;
+}
+
+bool text_node_var(Compiler *c, const Node *n, Node *out) {
+    Var v;
+    DType like = n->kind == NODE_LIST ? DT_NONE : cotangent_dtype(c->b, c->env);
+    if (like != DT_NONE && n->kind == NODE_LITERAL)
+        like = dtype_weak(like, n->lit.kind, c->b->floatX);
+    if (!compiler_var(c, n, like, &v)) return false;
+    *out = node_var(v, n->at);
+    return true;
 }
 
 Var template_build(Builder *b, const char *text, const Env *env, bool *ok) {
-    Texts *t = texts(b->s);
-    const Ast *e = text_ast(b->s, t, text, env->op);
+    const Ast *e = text_ast(b->s, texts(b->s), text, env->op);
+    Node n;
     *ok = e != NULL;
     for (size_t i = 0; i < env->n; i++) /* already diagnosed */
         *ok &= env->bind[i].var != VAR_NONE;
     if (!*ok) return VAR_NONE;
-    if (t->depth == 0) arena_reset(t->tmp);
-    Compiler c = {
-        .s = b->s, .b = b, .arena = t->tmp, .tmp = t->tmp, .env = env, .busy = 1};
-    c.filter.allow_downcast = -1;
-    c.top.b = b;
-    c.frame = &c.top;
-    c.named = c.definition = c.dims = MAP(b->s);
-    t->depth++;
-    Var v = compile_text_var(&c, t, e, ok);
-    t->depth--;
-    return v;
+    Compiler c;
+    text_compiler_open(&c, b, env);
+    *ok = compile(&c, e, DT_NONE, &n) &&
+          (n.kind == NODE_DISCONNECTED || text_node_var(&c, &n, &n));
+    text_compiler_close(b->s);
+    return *ok && n.kind == NODE_VAR ? n.var : GRAD_DISCONNECTED;
 }
 
 /* ---- with an op's signature ---- */
@@ -123,4 +133,4 @@ Var template_build_apply(Builder *b, const char *text, const Graph *g, ApplyId a
     return v;
 }
 
-const Language language = {template_build, print_apply, print_op};
+const Language language = {definition_build, print_apply, print_op};

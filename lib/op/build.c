@@ -101,7 +101,7 @@ static bool apply_def_text(Builder *b, MakeNode *m, Var *out) {
         bind[i] = (Bind){signature_param(sig, i)->name, m->var[i]};
     Env env = {.n = m->in.nin, .bind = bind, .op = m->in.op, .props = m->in.props};
     bool ok = true;
-    *out = language.template_build(b, m->in.op->def, &env, &ok);
+    *out = language.definition_build(b, m->in.op->def, &env, &ok);
     mem_free(bind);
     return ok && *out != VAR_NONE;
 }

@@ -94,12 +94,20 @@ typedef struct Env {
     const Bind *bind;
     const Op *op; /* whose props are names too; may be NULL */
     const Props *props;
+    struct TextLines *lines; /* if the text is several: text_lines.c; else NULL */
 } Env;
 Var template_build(Builder *b, const char *text, const Env *env, bool *ok);
 /* The names of an op's signature are bound: inputs, outputs (r or their names), props,
  * and the cotangents or tangents. */
 Var grad_text_pull(const Pull *p, const char *text, bool *ok); /* g, or g_NAME */
 Var grad_text_push(const Push *p, const char *text, bool *ok); /* t_NAME */
+/* All results, by the lines of a row's pullback or pushforward. */
+bool grad_lines_pull(Pull *p, const char *text);
+bool grad_lines_push(Push *p, const char *text);
+/* A row's `def`: an expression, or lines that define r. */
+Var definition_build(Builder *b, const char *text, const Env *env, bool *ok);
+/* The name of the i-th function that only lines have; NULL: there is none. */
+const char *text_lines_function(size_t i);
 /* Reads an op's props from "axis=0, keepdims=True"; all others get their defaults. */
 bool props_from_text(Builder *b, const Op *op, const char *text, const Props **out);
 Var template_build_apply(Builder *b, const char *text, const Graph *g, ApplyId a,

@@ -11,8 +11,8 @@
  *   infer_shape                type (static dims), shape or infer_shape (symbolic)
  *   flops                      flops, math
  *   do_constant_folding        fold, fold_if
- *   grad, L_op                 partial | adjoint | pull
- *   R_op                       the same rows, or push, or two pullbacks
+ *   grad, L_op                 partial | adjoint | pullback | pull
+ *   R_op                       the same rows, pushforward or push, or two pullbacks
  *   connection_pattern         disconnected, connect
  *   view_map                   view, views
  *   destroy_map                destroys; reuse only permits
@@ -129,8 +129,9 @@ struct Op {
      * pad(x, 1, 'edge'). */
     const char *props;
     const char *out; /* of several outputs, "q, r"; NULL: one, called r in formulas */
-    const char *def; /* a text in the inputs and props that replaces the call when it is
-                        built: the op never appears in a graph */
+    const char *def; /* a text in the inputs and props, or lines that define r, which
+                        replace the call when it is built: the op never appears in a
+                        graph */
     bool (*expand)(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
                    Var *out); /* the same in C; leaves *out alone if the op itself is to
                                  be applied */
@@ -173,7 +174,11 @@ struct Op {
                                    is the result */
     const char *const *
         adjoint; /* linear in that input: its gradient as text in g, inputs, r, props */
-    bool (*pull)(Pull *p);
+    /* any other op, as lines "name = formula when condition, condition": pullback
+     * defines g_NAME for inputs from g (g_NAME of several outputs), pushforward t_NAME
+     * for outputs from t_NAME of inputs: lang/text_lines.c */
+    const char *pullback, *pushforward;
+    bool (*pull)(Pull *p); /* the same in C, where it reads better */
     bool (*push)(Push *p);
     bool (*vmap)(Vmap *q); /* vmap: vmap/kit.h. NULL: elementwise ops need none, others
                               run row by row */

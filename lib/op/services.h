@@ -18,9 +18,9 @@ typedef struct GradOptions {
 } GradOptions;
 
 /* What the core asks of the language, which lies above it: expressions in rows
- * (build.h: template_build), and Applies and ops as text for messages. */
+ * (build.h: definition_build), and Applies and ops as text for messages. */
 typedef struct Language {
-    Var (*template_build)(Builder *b, const char *text, const Env *env, bool *ok);
+    Var (*definition_build)(Builder *b, const char *text, const Env *env, bool *ok);
     void (*print_apply)(const Graph *g, ApplyId a, Str *out);
     void (*print_op)(Session *s, const Op *op, const Props *props, Str *out);
 } Language;

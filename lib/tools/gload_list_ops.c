@@ -244,6 +244,7 @@ static const char *gradient_of(const Op *op, const UserOp *own, const Param *p,
     for (size_t k = 0; own && k < own->pullback.n; k++)
         if (own->pullback.p[k].name == p->name) return own->pullback.p[k].text;
     if (own || op->def || (op->expand && !op->perform)) return "of its definition";
+    if (op->pullback) return "by the pullback";
     return op->pull ? "in C" : "none: asking for it is an error";
 }
 
@@ -262,6 +263,8 @@ static void show_gradient(OpFacts *f, const Op *op, const Signature *sig) {
     for (size_t k = 0; own && k < own->pushforward.n; k++)
         put_fact_of(f, "pushforward", sym_text(f->s, own->pushforward.p[k].name),
                     own->pushforward.p[k].text);
+    put_fact(f, "pullback", op->pullback);
+    put_fact(f, "pushforward", op->pushforward);
     if (op->push && !(own && own->pushforward.n)) put_fact(f, "pushforward", "in C");
     if (op->connect && !own) put_fact(f, "connection", "in C");
 }
