@@ -3,7 +3,6 @@
  * product with the errors of both factors cancelled; close to singularity it is
  * assembled from singular values (G. W. Stewart, On the adjugate matrix, 1998). */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/grad_chain.h"
 
 #include <math.h>
 #include <string.h>
@@ -184,71 +183,26 @@ static bool adjugate_debug(Call *c) {
 /* With A = U S V^H and E = U^H dA V the derivative is det(U) det(V^H) V K(E) U^H, where
  * K_ij = -E_ij q_ij off the diagonal, K_ii = sum_k E_kk q_ik, and q_ij is the product
  * of all singular values except the i-th and the j-th. K is its own adjoint. */
-static void deleted_pairs(Rule *r) {
-    rule_let(r, "s_", "svd(a)[1]");
-    rule_let(r, "n_", "arange(a.shape[-1])");
-    rule_let(r, "after", "expand_dims(n_, -1) < n_");
-    /* row i: the values after i, then products of those between i and j */
-    rule_let(r, "between",
-             "cumprod(where(after, expand_dims(s_, -2), 1), axis=-1, exclusive=True)");
-    rule_let(r, "before", "cumprod(s_, axis=-1, exclusive=True)");
-    rule_let(r, "behind", "cumprod(s_, axis=-1, exclusive=True, reverse=True)");
-    rule_let(
-        r, "pairs_",
-        "where(after, expand_dims(before, -1) * between * expand_dims(behind, -2), "
-        "0)");
-    rule_transpose(r, "pairs_t", "pairs_");
-    rule_let(r, "pairs", "pairs_ + pairs_t");
-}
-
-/* name = K(of) */
-static void apply_pairs(Rule *r, const char *name, const char *of) {
-    rule_bind(r, "e_", rule_get(r, of));
-    rule_let(r, "diag_", "diagonal(e_, axis1=-2, axis2=-1)");
-    rule_let(r, "sums_", "squeeze(pairs @ expand_dims(diag_, -1), -1)");
-    rule_let(r, name,
-             "where(expand_dims(n_, -1) == n_, expand_dims(sums_, -1), -e_ * pairs)");
-}
-
-/* name = left^H of right */
-static void let_sandwich(Rule *r, const char *name, const char *left, const char *of,
-                         const char *right) {
-    rule_hermitian(r, "left_", left);
-    rule_bind(r, "of_", rule_get(r, of));
-    rule_bind(r, "right_", rule_get(r, right));
-    rule_let(r, name, "left_ @ of_ @ right_");
-}
-
-static void open_svd(Rule *r) {
-    rule_let(r, "u", "svd(a)[0]");
-    rule_let(r, "vh", "svd(a)[2]");
-    rule_hermitian(r, "uh", "u");
-    rule_hermitian(r, "v", "vh");
-    rule_let(r, "turn", "expand_dims(det(u) * det(vh), (-2, -1))");
-    deleted_pairs(r);
-}
-
-static bool adjugate_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    open_svd(&r);
-    rule_conj(&r, "back", "turn");
-    rule_let(&r, "gt", "back * g");
-    let_sandwich(&r, "e", "v", "gt", "u");
-    apply_pairs(&r, "k", "e");
-    let_sandwich(&r, "ga", "uh", "k", "vh");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-static bool adjugate_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    open_svd(&r);
-    let_sandwich(&r, "e", "u", "d_a", "v");
-    apply_pairs(&r, "k", "e");
-    let_sandwich(&r, "x", "vh", "k", "uh");
-    rule_let(&r, "d_r", "turn * x");
-    return rule_result(&r, p, 0, "d_r");
-}
+#define ADJUGATE_NAMES                                                                 \
+    "u, s, vh = svd(a)\n"                                                              \
+    "turn = expand_dims(det(u) * det(vh), (-2, -1))\n"                                 \
+    "n = arange(a.shape[-1])\n"                                                        \
+    "after = expand_dims(n, -1) < n\n" /* row i: the values after i, then products of  \
+                                          those between i and j */                     \
+    "between = cumprod(where(after, expand_dims(s, -2), 1), axis=-1, "                 \
+    "exclusive=True)\n"                                                                \
+    "before = cumprod(s, axis=-1, exclusive=True)\n"                                   \
+    "behind = cumprod(s, axis=-1, exclusive=True, reverse=True)\n"                     \
+    "upper = where(after, expand_dims(before, -1) * between * expand_dims(behind, "    \
+    "-2), 0)\n"                                                                        \
+    "q = upper + mT(upper)\n"                                                          \
+    "sums = lambda e: squeeze(q @ expand_dims(diagonal(e, axis1=-2, axis2=-1), -1), "  \
+    "-1)\n"                                                                            \
+    "k = lambda e: where(expand_dims(n, -1) == n, expand_dims(sums(e), -1), -e * q)\n"
+static const char *const adjugate_pullback =
+    ADJUGATE_NAMES "g_a = u @ k(vh @ (cj(turn) * g) @ u) @ vh";
+static const char *const adjugate_pushforward =
+    ADJUGATE_NAMES "t_r = turn * (mH(vh) @ k(mH(u) @ t_a @ mH(vh)) @ mH(u))";
 
 static const Op table[] = {
     {.name = OP_ROW("adjugate"),
@@ -262,8 +216,8 @@ static const Op table[] = {
      .perform = adjugate_perform,
      .debug = adjugate_debug,
      .flops = "prod(a.shape[:-2]) * 2 * a.shape[-1] ** 3",
-     .pull = adjugate_pull,
-     .push = adjugate_push,
+     .pullback = adjugate_pullback,
+     .pushforward = adjugate_pushforward,
      .example = "adjugate([[1.0, 2.0], [3.0, 4.0]]) -> [[4.0, -2.0], [-3.0, 1.0]]"},
 };
 const OpList ops_linalg_adjugate = LIST_OF(table);

@@ -1,8 +1,6 @@
 /* cholesky and cho_solve. Only one triangle of the matrix is read, and its gradient is
  * nonzero only there. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/grad_chain.h"
-#include "ops/shape/linear.h"
 
 #include <complex.h>
 #include <float.h>
@@ -140,67 +138,23 @@ static bool cholesky_debug(Call *c) {
 }
 
 /* Murray 2016, eq. 10: with P = Phi(L^H gL) the gradient is L^-H (P + P^H) L^-1, folded
- * onto the triangle that was read. */
-static bool cholesky_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    bool lower = prop_bool(p->b->s, p->op, p->props, "lower");
-    if (!lower) {
-        rule_hermitian(&r, "r", "r");
-        rule_hermitian(&r, "g", "g");
-    }
-    rule_hermitian(&r, "rh", "r");
-    rule_let(&r, "x", "rh @ g");
-    rule_mirror(&r, "s", "x", HALF_LOWER, true);
-    rule_let(&r, "z", "solve_triangular(r, s, trans=2, lower=True)");
-    rule_hermitian(&r, "zh", "z");
-    rule_let(&r, "w", "solve_triangular(r, zh, trans=2, lower=True)");
-    rule_half(&r, "ga", "w", HALF_LOWER);
-    if (!lower) rule_hermitian(&r, "ga", "ga");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-/* dL = L Phi(L^-1 dA L^-H) */
-static bool cholesky_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    bool lower = prop_bool(p->b->s, p->op, p->props, "lower");
-    if (!lower) {
-        rule_hermitian(&r, "r", "r");
-        rule_hermitian(&r, "d_a", "d_a");
-    }
-    rule_mirror(&r, "s", "d_a", HALF_LOWER, true);
-    rule_let(&r, "z", "solve_triangular(r, s, lower=True)");
-    rule_hermitian(&r, "zh", "z");
-    rule_let(&r, "w", "solve_triangular(r, zh, lower=True)");
-    rule_half(&r, "x", "w", HALF_LOWER);
-    rule_let(&r, "d_r", "r @ x");
-    if (!lower) rule_hermitian(&r, "d_r", "d_r");
-    return rule_result(&r, p, 0, "d_r");
-}
-
-/* ---- cho_solve: from a factor ---- */
-static bool vector_of(Builder *b, Var v) {
-    return var_type(b->g, v)->ndim == 1;
-}
-
-/* Two triangular solves, which supply the derivatives. */
-static bool cho_solve_expand(Builder *b, const Op *op, const Props *props, size_t nin,
-                             const Var *in, Var *out) {
-    (void)nin;
-    Rule r = {.b = b, .op = op, .props = props, .ok = true};
-    bool lower = prop_bool(b->s, op, props, "lower"), vector = vector_of(b, in[1]);
-    rule_bind(&r, "c", in[0]);
-    rule_bind(&r, "b", in[1]);
-    if (vector) rule_column(&r, "b");
-    rule_let(&r, "y",
-             lower ? "solve_triangular(c, b, lower=True)"
-                   : "solve_triangular(c, b, trans=2, lower=False)");
-    rule_let(&r, "x",
-             lower ? "solve_triangular(c, y, trans=2, lower=True)"
-                   : "solve_triangular(c, y, lower=False)");
-    if (vector) rule_uncolumn(&r, "x");
-    return (*out = rule_get(&r, "x")) != VAR_NONE;
-}
+ * onto the triangle that was read; dL = L Phi(L^-1 dA L^-H). */
+#define LOWER_FACTOR "l = r when lower\nl = mH(r)\n"
+static const char *const cholesky_pullback = LOWER_FACTOR
+    "g_a = half(w, True) when lower\n"
+    "g_a = mH(half(w, True))\n"
+    "w = solve_triangular(l, mH(z), trans=2, lower=True)\n"
+    "z = solve_triangular(l, mirror(mH(l) @ gl, True), trans=2, lower=True)\n"
+    "gl = g when lower\n"
+    "gl = mH(g)";
+static const char *const cholesky_pushforward =
+    LOWER_FACTOR "t_r = tl when lower\n"
+                 "t_r = mH(tl)\n"
+                 "tl = l @ half(w, True)\n"
+                 "w = solve_triangular(l, mH(z), lower=True)\n"
+                 "z = solve_triangular(l, mirror(ta, True), lower=True)\n"
+                 "ta = t_a when lower\n"
+                 "ta = mH(t_a)";
 
 static const Op table[] = {
     {.name = OP_ROW("cholesky"),
@@ -221,8 +175,8 @@ static const Op table[] = {
      /* flops here and below: LAPACK Working Note 41, appendix C */
      .flops = "prod(a.shape[:-2]) * (a.shape[-1] ** 3 / 3 + a.shape[-1] ** 2 / 2 + "
               "a.shape[-1] / 6)",
-     .pull = cholesky_pull,
-     .push = cholesky_push,
+     .pullback = cholesky_pullback,
+     .pushforward = cholesky_pushforward,
      .example = "cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2.0, 0.0], [1.0, 2.0]]"},
     {.name = OP_ROW("cho_solve"),
      .doc = "Solves a @ x = b with c, the Cholesky factor of a.",
@@ -230,7 +184,12 @@ static const Op table[] = {
      .props = "lower: bool = True",
      .promote = PROMOTE_INEXACT,
      .kinds = KIND_FLOAT | KIND_COMPLEX,
-     .expand = cho_solve_expand,
+     /* two triangular solves, which supply the derivatives */
+     .def = "y = solve_triangular(c, column(b, b), lower=True) when lower\n"
+            "y = solve_triangular(c, column(b, b), trans=2, lower=False)\n"
+            "x = solve_triangular(c, y, trans=2, lower=True) when lower\n"
+            "x = solve_triangular(c, y, lower=False)\n"
+            "r = uncolumn(x, b)",
      .example = "cho_solve([[2.0, 0.0], [1.0, 2.0]], [8.0, 12.0]) -> [1.0, 2.0]"},
 };
 const OpList ops_linalg_cholesky = LIST_OF(table);

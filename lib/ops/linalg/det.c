@@ -1,7 +1,5 @@
 /* det and slogdet. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/grad_chain.h"
-#include "ops/shape/linear.h"
 
 #include <complex.h>
 #include <math.h>
@@ -89,51 +87,20 @@ static bool slogdet_debug(Call *c) {
 }
 
 /* Jacobi: d det(A) = tr(adj(A) dA). */
-static bool det_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    rule_let(&r, "c", "adjugate(a)");
-    rule_hermitian(&r, "ch", "c");
-    rule_let(&r, "ga", "expand_dims(g, (-2, -1)) * ch");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-static bool det_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    rule_let(&r, "c", "adjugate(a)");
-    rule_transpose(&r, "ct", "c");
-    rule_let(&r, "d_r", "sum(ct * d_a, axis=(-2, -1))");
-    return rule_result(&r, p, 0, "d_r");
-}
+static const char *const det_pullback =
+    "g_a = expand_dims(g, (-2, -1)) * mH(adjugate(a))";
+static const char *const det_pushforward =
+    "t_r = sum(mT(adjugate(a)) * t_a, axis=(-2, -1))";
 
 /* With t = tr(A^-1 dA): d log|det| = Re t, and a complex determinant's sign rotates by
  * i Im t. */
-static bool slogdet_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    bool size = rule_has(&r, "g_logabsdet"),
-         turns = rule_has(&r, "g_sign") &&
-                 dtype_is_complex(var_type(p->g, p->in[0])->dtype);
-    if (!size && !turns) return (p->grad[0] = float_zeros(p->b, p->in[0])) != VAR_NONE;
-    if (turns) rule_let(&r, "turn", "1j * imag(conj(g_sign) * sign)");
-    rule_let(&r, "h", !turns ? "g_logabsdet" : size ? "g_logabsdet - turn" : "-turn");
-    rule_let(&r, "c", "inv(a)");
-    rule_hermitian(&r, "ch", "c");
-    rule_let(&r, "ga", "expand_dims(h, (-2, -1)) * ch");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-static bool slogdet_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    bool turns = dtype_is_complex(var_type(p->g, p->in[0])->dtype);
-    rule_let(&r, "c", "inv(a)");
-    rule_transpose(&r, "ct", "c");
-    rule_let(&r, "t", "sum(ct * d_a, axis=(-2, -1))");
-    rule_real(&r, "size", "t");
-    if (turns) rule_let(&r, "turn", "1j * imag(t) * sign");
-    p->result[0] = VAR_NONE;
-    return (!turns || rule_result(&r, p, 0, "turn")) && rule_result(&r, p, 1, "size");
-}
+static const char *const slogdet_pullback =
+    "g_a = expand_dims(g_logabsdet - turn, (-2, -1)) * mH(inv(a))\n"
+    "turn = 1j * imag(conj(g_sign) * sign) when is_complex(a)";
+static const char *const slogdet_pushforward =
+    "t = sum(mT(inv(a)) * t_a, axis=(-2, -1))\n"
+    "t_sign = 1j * imag(t) * sign when is_complex(a)\n"
+    "t_logabsdet = re(t)";
 
 #define LU_FLOPS                                                                       \
     "prod(a.shape[:-2]) * (2 * a.shape[-1] ** 3 / 3 - a.shape[-1] ** 2 / 2 + 11 * "    \
@@ -150,8 +117,8 @@ static const Op table[] = {
      .perform = det_perform,
      .debug = det_debug,
      .flops = LU_FLOPS,
-     .pull = det_pull,
-     .push = det_push,
+     .pullback = det_pullback,
+     .pushforward = det_pushforward,
      .example = "det([[2.0, 1.0], [4.0, 5.0]]) -> 6.0"},
     {.name = OP_ROW("slogdet"),
      .doc = "Sign and logarithm of the absolute value of the determinant, which may be "
@@ -166,8 +133,8 @@ static const Op table[] = {
      .perform = slogdet_perform,
      .debug = slogdet_debug,
      .flops = LU_FLOPS,
-     .pull = slogdet_pull,
-     .push = slogdet_push,
+     .pullback = slogdet_pullback,
+     .pushforward = slogdet_pushforward,
      .example = "slogdet([[0.0, 1.0], [1.0, 0.0]])[0] -> -1.0\n"
                 "slogdet([[1.0, 2.0], [2.0, 5.0]])[1] -> 0.0"},
 };

@@ -1,8 +1,6 @@
 /* eig and eigvals: spectra of any square matrix. Results are always complex, because a
  * type can't depend on values. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/grad_chain.h"
-#include "ops/shape/linear.h"
 
 #include <string.h>
 
@@ -124,55 +122,27 @@ static bool eigvals_perform(Call *c) {
  * with application to statistically optimum beamforming, 2017) ---- With P = V^-1 dA V:
  * dw = diag P, and dV = V K without its part along each vector, so that they keep their
  * length, with K_ij = P_ij / (w_j - w_i). */
-static bool eig_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    bool gv = rule_has(&r, "g_v"), gw = rule_has(&r, "g_w");
-    rule_hermitian(&r, "vh", "v");
-    if (gv) {
-        rule_eigen_gaps(&r);
-        rule_conj(&r, "gap", "gap");
-        rule_let(&r, "x", "vh @ g_v");
-        rule_let(&r, "along", "real(diagonal(x, axis1=-2, axis2=-1))");
-        rule_let(&r, "y", "where(own, 0, x - vh @ (v * expand_dims(along, -2)))");
-        rule_quotient(&r, "m", "y", "gap");
-        if (gw) rule_let(&r, "m", "where(own, expand_dims(g_w, -1), m)");
-        rule_let(&r, "mv", "m @ vh");
-    } else {
-        rule_let(&r, "mv", "expand_dims(g_w, -1) * vh");
-    }
-    rule_let(&r, "ga", "solve(vh, mv)");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-static bool eig_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    rule_eigen_gaps(&r);
-    rule_let(&r, "p", "solve(v, d_a @ v)");
-    rule_let(&r, "d_w", "diagonal(p, axis1=-2, axis2=-1)");
-    rule_let(&r, "x", "where(own, 0, p)");
-    rule_quotient(&r, "k", "x", "gap");
-    rule_let(&r, "y", "v @ k");
-    rule_let(&r, "d_v", "y - v * sum(real(conj(v) * y), axis=-2, keepdims=True)");
-    return rule_result(&r, p, 0, "d_w") && rule_result(&r, p, 1, "d_v");
-}
-
-static bool eigvals_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    rule_let(&r, "v", "eig(a)[1]");
-    rule_hermitian(&r, "vh", "v");
-    rule_let(&r, "ga", "solve(vh, expand_dims(g, -1) * vh)");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-static bool eigvals_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    rule_let(&r, "v", "eig(a)[1]");
-    rule_let(&r, "p", "solve(v, d_a @ v)");
-    rule_let(&r, "d_w", "diagonal(p, axis1=-2, axis2=-1)");
-    return rule_result(&r, p, 0, "d_w");
-}
+static const char *const eig_pullback =
+    "g_a = solve(mH(v), m @ mH(v)) when is_connected(g_v)\n"
+    "g_a = solve(mH(v), expand_dims(g_w, -1) * mH(v))\n"
+    "m = where(own, expand_dims(g_w, -1), k) when is_connected(g_w)\n"
+    "m = k\n"
+    "k = quotient(where(own, 0, x - mH(v) @ (v * expand_dims(along, -2))), "
+    "cj(gaps(w)))\n"
+    "x = mH(v) @ g_v\n"
+    "along = real(diagonal(x, axis1=-2, axis2=-1))\n"
+    "own = on_diagonal(w)";
+static const char *const eig_pushforward =
+    "p = solve(v, t_a @ v)\n"
+    "t_w = diagonal(p, axis1=-2, axis2=-1)\n"
+    "t_v = y - v * sum(real(conj(v) * y), axis=-2, keepdims=True)\n"
+    "y = v @ quotient(where(on_diagonal(w), 0, p), gaps(w))";
+static const char *const eigvals_pullback =
+    "w, v = eig(a)\n"
+    "g_a = solve(mH(v), expand_dims(g, -1) * mH(v))";
+static const char *const eigvals_pushforward =
+    "w, v = eig(a)\n"
+    "t_r = diagonal(solve(v, t_a @ v), axis1=-2, axis2=-1)";
 
 /* No exact counts: Golub and Van Loan, Matrix Computations, section 7.5. */
 static const Op table[] = {
@@ -190,8 +160,8 @@ static const Op table[] = {
      .type = eig_type,
      .perform = eig_perform,
      .flops = "prod(a.shape[:-2]) * 25 * a.shape[-1] ** 3",
-     .pull = eig_pull,
-     .push = eig_push,
+     .pullback = eig_pullback,
+     .pushforward = eig_pushforward,
      .example = "eig([[0.0, 1.0], [-1.0, 0.0]])[0] -> [1.0j, -1.0j]"},
     {.name = OP_ROW("eigvals"),
      .doc = "Eigenvalues of a square matrix, complex, in LAPACK's order.",
@@ -201,8 +171,8 @@ static const Op table[] = {
      .type = eigvals_type,
      .perform = eigvals_perform,
      .flops = "prod(a.shape[:-2]) * 10 * a.shape[-1] ** 3",
-     .pull = eigvals_pull,
-     .push = eigvals_push,
+     .pullback = eigvals_pullback,
+     .pushforward = eigvals_pushforward,
      .example = "eigvals([[2.0, -1.0], [1.0, 2.0]]) -> [2.0 + 1.0j, 2.0 - 1.0j]"},
 };
 const OpList ops_linalg_eig = LIST_OF(table);

@@ -1,8 +1,6 @@
 /* eigh and eigvalsh: spectra of Hermitian matrices. Only one triangle is read, and the
  * gradient is nonzero only there. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/grad_chain.h"
-#include "ops/shape/linear.h"
 
 static bool eigh_type(Infer *in) {
     DType d = in->type[0]->dtype;
@@ -109,60 +107,23 @@ static bool eigvalsh_perform(Call *c) {
 /* ---- derivatives (Giles, An extended collection of matrix derivative results, 2008)
  * ---- With P = V^H dA V: dw = diag P, and V^H dV has P_ij / (w_j - w_i) off the
  * diagonal. */
-static Half half_of(Builder *b, const Op *op, const Props *props) {
-    return prop_bool(b->s, op, props, "lower") ? HALF_LOWER : HALF_UPPER;
-}
-
-static bool eigh_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    bool gv = rule_has(&r, "g_v"), gw = rule_has(&r, "g_w");
-    rule_hermitian(&r, "vh", "v");
-    if (gv) {
-        rule_eigen_gaps(&r);
-        rule_let(&r, "x", "where(own, 0, vh @ g_v)");
-        rule_quotient(&r, "m", "x", "gap");
-        if (gw) rule_let(&r, "m", "where(own, expand_dims(g_w, -1), m)");
-    }
-    rule_let(&r, "ga", gv ? "v @ m @ vh" : "(v * expand_dims(g_w, -2)) @ vh");
-    rule_fold(&r, "ga", "ga", half_of(p->b, p->op, p->props), true);
-    return rule_grad(&r, p, 0, "ga");
-}
-
-static void push_values(Rule *r, const Push *p) {
-    rule_mirror(r, "d", "d_a", half_of(p->b, p->op, p->props), true);
-    rule_hermitian(r, "vh", "v");
-    rule_let(r, "p", "vh @ d @ v");
-    rule_let(r, "pd", "diagonal(p, axis1=-2, axis2=-1)");
-    rule_real(r, "d_w", "pd");
-}
-
-static bool eigh_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    push_values(&r, p);
-    rule_eigen_gaps(&r);
-    rule_let(&r, "x", "where(own, 0, p)");
-    rule_quotient(&r, "m", "x", "gap");
-    rule_let(&r, "d_v", "v @ m");
-    return rule_result(&r, p, 0, "d_w") && rule_result(&r, p, 1, "d_v");
-}
-
-static bool eigvalsh_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    rule_let(&r, "v", "eigh(a, lower=lower)[1]");
-    rule_hermitian(&r, "vh", "v");
-    rule_let(&r, "ga", "(v * expand_dims(g, -2)) @ vh");
-    rule_fold(&r, "ga", "ga", half_of(p->b, p->op, p->props), true);
-    return rule_grad(&r, p, 0, "ga");
-}
-
-static bool eigvalsh_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    rule_let(&r, "v", "eigh(a, lower=lower)[1]");
-    push_values(&r, p);
-    return rule_result(&r, p, 0, "d_w");
-}
+static const char *const eigh_pullback =
+    "g_a = fold(v @ m @ mH(v), lower) when is_connected(g_v)\n"
+    "g_a = fold((v * expand_dims(g_w, -2)) @ mH(v), lower)\n"
+    "m = where(own, expand_dims(g_w, -1), k) when is_connected(g_w)\n"
+    "m = k\n"
+    "k = quotient(where(own, 0, mH(v) @ g_v), gaps(w))\n"
+    "own = on_diagonal(w)";
+static const char *const eigh_pushforward =
+    "p = mH(v) @ mirror(t_a, lower) @ v\n"
+    "t_w = re(diagonal(p, axis1=-2, axis2=-1))\n"
+    "t_v = v @ quotient(where(on_diagonal(w), 0, p), gaps(w))";
+static const char *const eigvalsh_pullback =
+    "w, v = eigh(a, lower=lower)\n"
+    "g_a = fold((v * expand_dims(g, -2)) @ mH(v), lower)";
+static const char *const eigvalsh_pushforward =
+    "w, v = eigh(a, lower=lower)\n"
+    "t_r = re(diagonal(mH(v) @ mirror(t_a, lower) @ v, axis1=-2, axis2=-1))";
 
 /* No exact counts: Golub and Van Loan, Matrix Computations, section 8.3. */
 static const Op table[] = {
@@ -183,8 +144,8 @@ static const Op table[] = {
      .type = eigh_type,
      .perform = eigh_perform,
      .flops = "prod(a.shape[:-2]) * 9 * a.shape[-1] ** 3",
-     .pull = eigh_pull,
-     .push = eigh_push,
+     .pullback = eigh_pullback,
+     .pushforward = eigh_pushforward,
      .example = "eigh([[2.0, 1.0], [1.0, 2.0]])[0] -> [1.0, 3.0]"},
     {.name = OP_ROW("eigvalsh"),
      .doc = "Eigenvalues of a Hermitian matrix in ascending order. Only the lower "
@@ -196,8 +157,8 @@ static const Op table[] = {
      .type = eigvalsh_type,
      .perform = eigvalsh_perform,
      .flops = "prod(a.shape[:-2]) * 4 * a.shape[-1] ** 3 / 3",
-     .pull = eigvalsh_pull,
-     .push = eigvalsh_push,
+     .pullback = eigvalsh_pullback,
+     .pushforward = eigvalsh_pushforward,
      .example = "eigvalsh([[2.0, 1.0], [1.0, 2.0]]) -> [1.0, 3.0]"},
 };
 const OpList ops_linalg_eigh = LIST_OF(table);

@@ -3,8 +3,6 @@
  * 2005): uses the lowest degree that is exact to rounding for the given 1-norm, up to
  * 13, or 7 in single precision. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/grad_chain.h"
-#include "ops/shape/linear.h"
 
 #include <math.h>
 #include <string.h>
@@ -203,29 +201,13 @@ static bool expm_perform(Call *c) {
 /* ---- derivatives: L(A, E), the upper right block of expm([[A, E], [0, A]]) (Higham,
  * Functions of Matrices, 2008, eq. 3.16), whose adjoint is L(A^H, G). This is an
  * exponential itself, so derivatives of any order follow. ---- */
-static void let_frechet(Rule *r, const char *name, const char *a, const char *e) {
-    rule_bind(r, "a_", rule_get(r, a));
-    rule_bind(r, "e_", rule_get(r, e));
-    rule_let(
-        r, "block_",
-        "concatenate([concatenate([a_, e_], axis=-1), concatenate([zeros_like(a_), "
-        "a_], axis=-1)], axis=-2)");
-    rule_let(r, name, "expm(block_)[..., :a_.shape[-1], a_.shape[-1]:]");
-}
-
-static bool expm_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    rule_hermitian(&r, "ah", "a");
-    let_frechet(&r, "ga", "ah", "g");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-static bool expm_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    let_frechet(&r, "d_r", "a", "d_a");
-    return rule_result(&r, p, 0, "d_r");
-}
+#define FRECHET                                                                        \
+    "top = lambda a, e: concatenate([a, e], axis=-1)\n"                                \
+    "low = lambda a: concatenate([zeros_like(a), a], axis=-1)\n"                       \
+    "frechet = lambda a, e: expm(concatenate([top(a, e), low(a)], axis=-2))"           \
+    "[..., :a.shape[-1], a.shape[-1]:]\n"
+static const char *const expm_pullback = FRECHET "g_a = frechet(mH(a), g)";
+static const char *const expm_pushforward = FRECHET "t_r = frechet(a, t_a)";
 
 static const Op table[] = {
     {.name = OP_ROW("expm"),
@@ -237,8 +219,8 @@ static const Op table[] = {
      .perform = expm_perform,
      /* six products and a solve; the number of squarings depends on the values */
      .flops = "prod(a.shape[:-2]) * 44 * a.shape[-1] ** 3 / 3",
-     .pull = expm_pull,
-     .push = expm_push,
+     .pullback = expm_pullback,
+     .pushforward = expm_pushforward,
      .example = "expm([[0.0, 1.0], [0.0, 0.0]]) -> [[1.0, 1.0], [0.0, 1.0]]"},
 };
 const OpList ops_linalg_expm = LIST_OF(table);

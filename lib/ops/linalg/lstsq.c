@@ -1,7 +1,5 @@
 /* lstsq: least squares by singular values (LAPACK's gelsd). */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/grad_chain.h"
-#include "ops/shape/linear.h"
 
 #include <float.h>
 #include <string.h>
@@ -154,96 +152,25 @@ static bool lstsq_perform(Call *c) {
  * With R = pinv(A) and e = b - A x:
  *   dx = R (db - dA x) + R R^H dA^H e + (1 - R A) dA^H R^H x
  *   d|e|^2 = 2 Re e^H (db - dA x), as A^H e = 0. */
-static void let_lstsq_names(Rule *r, bool vector) {
-    static const char *const names[] = {"b", "x", "g_x", "d_b"};
-    for (size_t i = 0; vector && i < sizeof names / sizeof *names; i++)
-        if (rule_has(r, names[i])) rule_column(r, names[i]);
-    if (vector && rule_has(r, "g_residuals")) rule_column(r, "g_residuals");
-    rule_let(r, "e", "b - a @ x");
-}
-
-static void x_terms(Rule *r) {
-    rule_let(r, "p", "pinv(a, rcond=rcond)");
-    rule_hermitian(r, "ph", "p");
-    rule_hermitian(r, "xh", "x");
-    rule_let(r, "gb", "ph @ g_x");
-    rule_let(r, "u", "p @ gb");
-    rule_hermitian(r, "uh", "u");
-    rule_let(r, "v", "g_x - p @ (a @ g_x)");
-    rule_hermitian(r, "vh", "v");
-    rule_let(r, "ga", "e @ uh - gb @ xh + (ph @ x) @ vh");
-}
-
-static void add_to_name(Rule *r, const char *name, const char *more) {
-    rule_bind(r, "more_", rule_get(r, more));
-    if (rule_has(r, name)) {
-        rule_bind(r, "sum_", rule_get(r, name));
-        rule_let(r, name, "sum_ + more_");
-    } else {
-        rule_bind(r, name, rule_get(r, more));
-    }
-}
-
-static bool lstsq_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    bool vector = var_type(p->g, p->in[1])->ndim == 1;
-    let_lstsq_names(&r, vector);
-    if (rule_has(&r, "g_x")) x_terms(&r);
-    if (rule_has(&r, "g_residuals")) {
-        rule_let(&r, "gb2", "2 * e * expand_dims(g_residuals, -2)");
-        rule_hermitian(&r, "xh", "x");
-        rule_let(&r, "ga2", "-(gb2 @ xh)");
-        add_to_name(&r, "gb", "gb2");
-        add_to_name(&r, "ga", "ga2");
-    }
-    if (rule_has(&r, "g_s")) {
-        rule_let(&r, "ga3", "(svd(a)[0] * expand_dims(g_s, -2)) @ svd(a)[2]");
-        add_to_name(&r, "ga", "ga3");
-    }
-    if (!rule_has(&r, "ga")) { /* only the rank is used */
-        p->grad[0] = float_zeros(p->b, p->in[0]);
-        p->grad[1] = float_zeros(p->b, p->in[1]);
-        return p->grad[0] != VAR_NONE && p->grad[1] != VAR_NONE;
-    }
-    if (p->wanted[0] && !rule_grad(&r, p, 0, "ga")) return false;
-    if (!p->wanted[1]) return true;
-    if (!rule_has(&r, "gb")) rule_let(&r, "gb", "zeros_like(b)");
-    if (vector) rule_uncolumn(&r, "gb");
-    return rule_grad(&r, p, 1, "gb");
-}
-
-static bool lstsq_push(Push *p) {
-    Rule r = rule_push(p);
-    bool vector = var_type(p->g, p->in[1])->ndim == 1, da = rule_has(&r, "d_a"),
-         db = rule_has(&r, "d_b");
-    if (!da && !db) return rule_no_tangent(p);
-    let_lstsq_names(&r, vector);
-    rule_let(&r, "p", "pinv(a, rcond=rcond)");
-    rule_let(&r, "moved", !da ? "d_b" : db ? "d_b - d_a @ x" : "-(d_a @ x)");
-    rule_let(&r, "dx", "p @ moved");
-    if (da) {
-        rule_hermitian(&r, "ph", "p");
-        rule_hermitian(&r, "dh", "d_a");
-        rule_let(&r, "y", "dh @ (ph @ x)");
-        rule_let(&r, "dx", "dx + p @ (ph @ (dh @ e)) + y - p @ (a @ y)");
-    }
-    rule_conj(&r, "ec", "e");
-    rule_let(&r, "inner", "2 * sum(ec * moved, axis=-2)");
-    rule_real(&r, "dr", "inner");
-    if (vector) rule_uncolumn(&r, "dx"), rule_uncolumn(&r, "dr");
-    p->result[2] = p->result[3] = VAR_NONE;
-    if (da) {
-        rule_let(&r, "uc", "svd(a)[0]");
-        rule_let(&r, "vh", "svd(a)[2]");
-        rule_conj(&r, "uc", "uc");
-        rule_transpose(&r, "vt", "vh");
-        rule_conj(&r, "v", "vt");
-        rule_let(&r, "parts", "sum(uc * (d_a @ v), axis=-2)");
-        rule_real(&r, "ds", "parts");
-        if (!rule_result(&r, p, 3, "ds")) return false;
-    }
-    return rule_result(&r, p, 0, "dx") && rule_result(&r, p, 1, "dr");
-}
+#define LSTSQ_NAMES                                                                    \
+    "y = column(x, b)\n"                                                               \
+    "e = column(b, b) - a @ y\n"                                                       \
+    "p = pinv(a, rcond=rcond)\n"                                                       \
+    "u, sigma, vh = svd(a)\n"
+static const char *const lstsq_pullback = LSTSQ_NAMES
+    "g_a = by_x + by_residuals + (u * expand_dims(g_s, -2)) @ vh\n"
+    "g_b = uncolumn(gx + gr, b)\n"
+    "g = column(g_x, b)\n"
+    "gx = mH(p) @ g\n"
+    "gr = 2 * e * expand_dims(column(g_residuals, b), -2)\n"
+    "by_x = e @ mH(p @ gx) - gx @ mH(y) + (mH(p) @ y) @ mH(g - p @ (a @ g))\n"
+    "by_residuals = -(gr @ mH(y))";
+static const char *const lstsq_pushforward = LSTSQ_NAMES
+    "t_x = uncolumn(p @ d + p @ (mH(p) @ (mH(t_a) @ e)) + z - p @ (a @ z), b)\n"
+    "t_residuals = uncolumn(re(2 * sum(cj(e) * d, axis=-2)), b)\n"
+    "t_s = re(sum(cj(u) * (t_a @ mH(vh)), axis=-2))\n"
+    "d = column(t_b, b) - t_a @ y\n"
+    "z = mH(t_a) @ (mH(p) @ y)";
 
 /* No exact count: Golub and Van Loan, Matrix Computations, section 5.5. */
 static const Op table[] = {
@@ -265,8 +192,8 @@ static const Op table[] = {
          "prod(a.shape[:-2]) * (4 * max(a.shape[-2], a.shape[-1]) * "
          "min(a.shape[-2], a.shape[-1]) ** 2 + 8 * min(a.shape[-2], a.shape[-1]) ** "
          "3) + 4 * x.size * a.shape[-2]",
-     .pull = lstsq_pull,
-     .push = lstsq_push,
+     .pullback = lstsq_pullback,
+     .pushforward = lstsq_pushforward,
      .example = "lstsq([[1.0], [1.0]], [1.0, 3.0])[0] -> [2.0]\n"
                 "lstsq([[1.0], [1.0]], [1.0, 3.0])[1] -> 2.0"},
 };

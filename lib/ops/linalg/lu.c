@@ -1,8 +1,6 @@
 /* lu, lu_factor and lu_solve. The permutation is a step function of the matrix, so no
  * gradient flows through it. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/grad_chain.h"
-#include "ops/shape/linear.h"
 
 #include <string.h>
 
@@ -94,134 +92,69 @@ static bool lu_factor_perform(Call *c) {
  * With B = P^T A = L U and M = L^-1 dB U^-1 of a square matrix: dL = L tril(M, -1) and
  * dU = triu(M) U. Rows of L below and columns of U to the right of the square part come
  * from L2 = B2 U^-1 and U2 = L^-1 B2. */
-static void let_lu_names(Rule *r, MatrixSides k) {
-    rule_let(r, "l1", k.tall ? "l[..., :l.shape[-1], :]" : "l");
-    rule_let(r, "u1", k.wide ? "u[..., :u.shape[-2]]" : "u");
-    if (k.tall) rule_let(r, "l2", "l[..., l.shape[-1]:, :]");
-    if (k.wide) rule_let(r, "u2", "u[..., u.shape[-2]:]");
-}
-
-/* name = of @ U1^-1, by a solve with the transpose */
-static void let_solve_over_u(Rule *r, const char *name, const char *of, bool adjoint) {
-    rule_hermitian(r, "turned_", of);
-    rule_let(r, "over_",
-             adjoint ? "solve_triangular(u1, turned_)"
-                     : "solve_triangular(u1, turned_, trans=2)");
-    rule_hermitian(r, name, "over_");
-}
-
-/* gb, the gradient of B, from g_l and g_u; a missing one is zeros of the right
- * shape. */
-static void pull_factors(Rule *r, MatrixSides k) {
-    let_lu_names(r, k);
-    rule_let(r, "gl1", k.tall ? "g_l[..., :l.shape[-1], :]" : "g_l");
-    rule_let(r, "gu1", k.wide ? "g_u[..., :u.shape[-2]]" : "g_u");
-    if (k.wide) {
-        rule_let(r, "gb12",
-                 "solve_triangular(l1, g_u[..., u.shape[-2]:], trans=2, "
-                 "lower=True, unit_diagonal=True)");
-        rule_hermitian(r, "u2h", "u2");
-        rule_let(r, "gl1", "gl1 - gb12 @ u2h");
-    }
-    if (k.tall) {
-        rule_let(r, "gl2", "g_l[..., l.shape[-1]:, :]");
-        let_solve_over_u(r, "gb21", "gl2", true);
-        rule_hermitian(r, "l2h", "l2");
-        rule_let(r, "gu1", "gu1 - l2h @ gb21");
-    }
-    rule_hermitian(r, "l1h", "l1");
-    rule_hermitian(r, "u1h", "u1");
-    rule_let(r, "m", "tril(l1h @ gl1, k=-1) + triu(gu1 @ u1h)");
-    rule_let(r, "x",
-             "solve_triangular(l1, m, trans=2, lower=True, unit_diagonal=True)");
-    let_solve_over_u(r, "gb", "x", true);
-    if (k.wide) rule_let(r, "gb", "concatenate([gb, gb12], axis=-1)");
-    /* one of l2 and u2 is empty */
-    if (k.tall && k.wide) rule_let(r, "gb21", "concatenate([gb21, l2 @ u2], axis=-1)");
-    if (k.tall) rule_let(r, "gb", "concatenate([gb, gb21], axis=-2)");
-}
-
-static bool lu_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    if (!rule_has(&r, "g_l") && !rule_has(&r, "g_u"))
-        return (p->grad[0] = float_zeros(p->b, p->in[0])) != VAR_NONE;
-    if (!rule_has(&r, "g_l")) rule_let(&r, "g_l", "zeros_like(l)");
-    if (!rule_has(&r, "g_u")) rule_let(&r, "g_u", "zeros_like(u)");
-    pull_factors(&r, matrix_sides(p->g, p->in[0]));
-    rule_let(&r, "ga", "p @ gb");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-/* dl and du from d_a */
-static void push_factors(Rule *r, MatrixSides k) {
-    let_lu_names(r, k);
-    rule_transpose(r, "pt", "p");
-    rule_let(r, "db", "pt @ d_a");
-    rule_let(r, "d1", k.tall ? "db[..., :l.shape[-1], :]" : "db");
-    rule_let(r, "d11", k.wide ? "d1[..., :l.shape[-1]]" : "d1");
-    rule_let(r, "x", "solve_triangular(l1, d11, lower=True, unit_diagonal=True)");
-    let_solve_over_u(r, "m", "x", false);
-    rule_let(r, "dl", "l1 @ tril(m, k=-1)");
-    rule_let(r, "du", "triu(m) @ u1");
-    if (k.tall) {
-        rule_let(r, "rest", "db[..., l.shape[-1]:, :]");
-        rule_let(r, "rest",
-                 k.wide ? "rest[..., :l.shape[-1]] - l2 @ du" : "rest - l2 @ du");
-        let_solve_over_u(r, "dl2", "rest", false);
-    }
-    if (k.wide) {
-        rule_let(r, "du2",
-                 "solve_triangular(l1, d1[..., l.shape[-1]:] - dl @ u2, "
-                 "lower=True, unit_diagonal=True)");
-        rule_let(r, "du", "concatenate([du, du2], axis=-1)");
-    }
-    if (k.tall) rule_let(r, "dl", "concatenate([dl, dl2], axis=-2)");
-}
-
-static bool lu_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    push_factors(&r, matrix_sides(p->g, p->in[0]));
-    p->result[0] = VAR_NONE;
-    return rule_result(&r, p, 1, "dl") && rule_result(&r, p, 2, "du");
-}
+#define LU_NAMES                                                                       \
+    "rows = lambda x: x[..., :l.shape[-1], :] when is_tall(a)\n"                       \
+    "rows = lambda x: x\n"                                                             \
+    "cols = lambda x: x[..., :u.shape[-2]] when is_wide(a)\n"                          \
+    "cols = lambda x: x\n"                                                             \
+    "l1 = rows(l)\n"                                                                   \
+    "l2 = l[..., l.shape[-1]:, :] when is_tall(a)\n"                                   \
+    "u1 = cols(u)\n"                                                                   \
+    "u2 = u[..., u.shape[-2]:] when is_wide(a)\n"
+/* From gl and gu; the gradient of B has four parts. One of l2 and u2 is empty. */
+#define LU_PULLBACK                                                                    \
+    "by_l = lambda x: solve_triangular(l1, x, trans=2, lower=True, "                   \
+    "unit_diagonal=True)\n"                                                            \
+    "by_u = lambda x: mH(solve_triangular(u1, mH(x)))\n"                               \
+    "g12 = by_l(gu[..., u.shape[-2]:]) when is_wide(a)\n"                              \
+    "g21 = by_u(gl[..., l.shape[-1]:, :]) when is_tall(a)\n"                           \
+    "gl1 = rows(gl) - g12 @ mH(u2)\n"                                                  \
+    "gu1 = cols(gu) - mH(l2) @ g21\n"                                                  \
+    "g11 = by_u(by_l(tril(mH(l1) @ gl1, k=-1) + triu(gu1 @ mH(u1))))\n"                \
+    "top = concatenate([g11, g12], axis=-1) when is_wide(a)\n"                         \
+    "top = g11\n"                                                                      \
+    "low = concatenate([g21, l2 @ u2], axis=-1) when is_wide(a)\n"                     \
+    "low = g21\n"                                                                      \
+    "gb = concatenate([top, low], axis=-2) when is_tall(a)\n"                          \
+    "gb = top\n"
+/* dl and du */
+#define LU_PUSHFORWARD                                                                 \
+    "by_l = lambda x: solve_triangular(l1, x, lower=True, unit_diagonal=True)\n"       \
+    "by_u = lambda x: mH(solve_triangular(u1, mH(x), trans=2))\n"                      \
+    "db = mT(p) @ t_a\n"                                                               \
+    "m = by_u(by_l(cols(rows(db))))\n"                                                 \
+    "dl1 = l1 @ tril(m, k=-1)\n"                                                       \
+    "du1 = triu(m) @ u1\n"                                                             \
+    "dl2 = by_u(cols(db[..., l.shape[-1]:, :]) - l2 @ du1)\n"                          \
+    "du2 = by_l(rows(db)[..., l.shape[-1]:] - dl1 @ u2)\n"                             \
+    "dl = concatenate([dl1, dl2], axis=-2) when is_tall(a)\n"                          \
+    "dl = dl1\n"                                                                       \
+    "du = concatenate([du1, du2], axis=-1) when is_wide(a)\n"                          \
+    "du = du1\n"
+static const char *const lu_pullback =
+    LU_NAMES LU_PULLBACK "g_a = p @ gb when is_connected(g_l) | is_connected(g_u)\n"
+                         "gl = g_l when is_connected(g_l)\n"
+                         "gl = zeros_like(l)\n"
+                         "gu = g_u when is_connected(g_u)\n"
+                         "gu = zeros_like(u)";
+static const char *const lu_pushforward = LU_NAMES LU_PUSHFORWARD "t_l = dl\n"
+                                                                  "t_u = du";
 
 /* ---- lu_factor: both factors in one matrix ---- */
-static void split_names(Rule *r) {
-    rule_let(r, "p", "lu(a)[0]");
-    rule_let(r, "l", "lu(a)[1]");
-    rule_let(r, "u", "lu(a)[2]");
-}
-
-static bool lu_factor_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    if (!rule_has(&r, "g_lu"))
-        return (p->grad[0] = float_zeros(p->b, p->in[0])) != VAR_NONE;
-    split_names(&r);
-    rule_let(&r, "g_l", "tril(g_lu, k=-1)[..., :l.shape[-1]]");
-    rule_let(&r, "g_u", "triu(g_lu)[..., :u.shape[-2], :]");
-    pull_factors(&r, matrix_sides(p->g, p->in[0]));
-    rule_let(&r, "ga", "p @ gb");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-/* Places both factors in one matrix: L padded to the right, U below. */
-static bool lu_factor_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    MatrixSides k = matrix_sides(p->g, p->in[0]);
-    split_names(&r);
-    push_factors(&r, k);
-    if (k.wide)
-        rule_let(&r, "dl",
-                 "concatenate([dl, zeros_like(a[..., l.shape[-1]:])], axis=-1)");
-    if (k.tall)
-        rule_let(&r, "du",
-                 "concatenate([du, zeros_like(a[..., u.shape[-2]:, :])], axis=-2)");
-    rule_let(&r, "d_lu", "dl + du");
-    p->result[1] = VAR_NONE;
-    return rule_result(&r, p, 0, "d_lu");
-}
+static const char *const lu_factor_pullback =
+    LU_NAMES LU_PULLBACK "p, l, u = lu(a)\n"
+                         "g_a = p @ gb when is_connected(g_lu)\n"
+                         "gl = tril(g_lu, k=-1)[..., :l.shape[-1]]\n"
+                         "gu = triu(g_lu)[..., :u.shape[-2], :]";
+static const char *const lu_factor_pushforward = LU_NAMES LU_PUSHFORWARD
+    "p, l, u = lu(a)\n"
+    "t_lu = left + right\n"
+    "left = concatenate([dl, zeros_like(a[..., l.shape[-1]:])], axis=-1) "
+    "when is_wide(a)\n"
+    "left = dl\n"
+    "right = concatenate([du, zeros_like(a[..., u.shape[-2]:, :])], axis=-2) "
+    "when is_tall(a)\n"
+    "right = du";
 
 /* ---- lu_solve ---- */
 static const char *solve_signature(int b_ndim) {
@@ -282,102 +215,40 @@ static bool lu_solve_perform(Call *c) {
     return !q.bad || factor_fail_singular(&q);
 }
 
-/* Applies the factors, without the permutation, of P^T A = L U or its transpose. */
-static void let_both_factors(Rule *r, const char *name, const char *of, int trans) {
-    static const char *const text[3][2] = {
-        {"solve_triangular(lu, v_, lower=True, unit_diagonal=True)",
-         "solve_triangular(lu, w_)"},
-        {"solve_triangular(lu, v_, trans=1)",
-         "solve_triangular(lu, w_, trans=1, lower=True, unit_diagonal=True)"},
-        {"solve_triangular(lu, v_, trans=2)",
-         "solve_triangular(lu, w_, trans=2, lower=True, unit_diagonal=True)"}};
-    rule_bind(r, "v_", rule_get(r, of));
-    rule_let(r, "w_", text[trans][0]);
-    rule_let(r, name, text[trans][1]);
-}
-
-/* gb = op(A)^-H g */
-static void adjoint_solve(Rule *r, int64_t trans) {
-    rule_bind(r, "v", rule_get(r, "g"));
-    if (trans == 1) {
-        rule_conj(r, "v", "v");
-        rule_let(r, "y", "lu_solve(lu, piv, v)");
-        rule_conj(r, "y", "y");
-    } else {
-        rule_let(r, "y",
-                 trans == 0 ? "lu_solve(lu, piv, v, trans=2)" : "lu_solve(lu, piv, v)");
-    }
-}
-
-/* The gradient of B = P^T A: trans 0: -(P^T gb) x^H, 1: -conj(P^T x) gb^T,
- * 2: -(P^T x) gb^H; the permutation cancels in P^T gb and P^T x. */
-static void permuted_gradient(Rule *r, int64_t trans) {
-    if (trans == 0) {
-        let_both_factors(r, "left", "g", 2);
-        rule_hermitian(r, "right", "r");
-    } else {
-        let_both_factors(r, "left", "b", (int)trans);
-        if (trans == 1) rule_conj(r, "left", "left");
-        (trans == 1 ? rule_transpose : rule_hermitian)(r, "right", "y");
-    }
-    rule_let(r, "gb", "-(left @ right)");
-}
-
-static void let_triangles(Rule *r) {
-    rule_let(r, "u", "triu(lu)");
-    rule_let(r, "l",
-             "where(expand_dims(arange(lu.shape[-1]), -1) == "
-             "arange(lu.shape[-1]), 1, tril(lu))");
-}
-
-static bool lu_solve_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    int64_t trans = prop_int(p->b->s, p->op, p->props, "trans");
-    bool vector = var_type(p->g, p->in[2])->ndim == 1;
-    p->grad[1] = GRAD_DISCONNECTED;
-    if (vector) rule_column(&r, "g"), rule_column(&r, "r"), rule_column(&r, "b");
-    adjoint_solve(&r, trans);
-    if (p->wanted[0]) {
-        permuted_gradient(&r, trans);
-        let_triangles(&r);
-        rule_hermitian(&r, "uh", "u");
-        rule_hermitian(&r, "lh", "l");
-        rule_let(&r, "ga", "tril(gb @ uh, k=-1) + triu(lh @ gb)");
-        if (!rule_grad(&r, p, 0, "ga")) return false;
-    }
-    if (vector) rule_uncolumn(&r, "y");
-    return !p->wanted[2] || rule_grad(&r, p, 2, "y");
-}
-
-/* d(L U) x for trans 0; dx = A^-1 db - (L U)^-1 d(L U) x. With transposes
- * dx = op(A)^-1 (db - op(d(L U)) P^T x). */
-static bool lu_solve_push(Push *p) {
-    Rule r = rule_push(p);
-    int64_t trans = prop_int(p->b->s, p->op, p->props, "trans");
-    bool vector = var_type(p->g, p->in[2])->ndim == 1, da = rule_has(&r, "d_lu"),
-         db = rule_has(&r, "d_b");
-    if (!da && !db) return rule_no_tangent(p);
-    if (vector) rule_column(&r, "r"), rule_column(&r, "b");
-    if (vector && db) rule_column(&r, "d_b");
-    if (da) {
-        let_triangles(&r);
-        rule_let(&r, "d", "tril(d_lu, k=-1) @ u + l @ triu(d_lu)");
-    }
-    if (da && trans == 0) {
-        rule_let(&r, "dx_", "d @ r");
-        let_both_factors(&r, "z", "dx_", 0);
-        rule_let(&r, "y", db ? "lu_solve(lu, piv, d_b) - z" : "-z");
-    } else {
-        if (da) {
-            let_both_factors(&r, "w", "b", (int)trans);
-            (trans == 1 ? rule_transpose : rule_hermitian)(&r, "dt", "d");
-        }
-        rule_let(&r, "v", !da ? "d_b" : db ? "d_b - dt @ w" : "-(dt @ w)");
-        rule_let(&r, "y", "lu_solve(lu, piv, v, trans=trans)");
-    }
-    if (vector) rule_uncolumn(&r, "y");
-    return rule_result(&r, p, 0, "y");
-}
+/* `forth` and `back` are (L U)^-1 and its transposes, without the permutation of
+ * P^T A = L U. */
+#define LU_SOLVE_NAMES                                                                 \
+    "x = column(r, b)\n"                                                               \
+    "back = lambda v, t: solve_triangular(lu, solve_triangular(lu, v, trans=t), "      \
+    "trans=t, lower=True, unit_diagonal=True)\n"                                       \
+    "u = triu(lu)\n"                                                                   \
+    "i = arange(lu.shape[-1])\n"                                                       \
+    "l = where(expand_dims(i, -1) == i, 1, tril(lu))\n"
+/* y = gb = op(A)^-H g. The gradient of B = P^T A, by trans: -(P^T gb) x^H,
+ * -conj(P^T x) gb^T, -(P^T x) gb^H; the permutation cancels in P^T gb and P^T x. */
+static const char *const lu_solve_pullback =
+    LU_SOLVE_NAMES "g_b = uncolumn(y, b)\n"
+                   "v = column(g, b)\n"
+                   "y = lu_solve(lu, piv, v, trans=2) when trans == 0\n"
+                   "y = cj(lu_solve(lu, piv, cj(v))) when trans == 1\n"
+                   "y = lu_solve(lu, piv, v)\n"
+                   "w = back(column(b, b), trans)\n"
+                   "gm = -(back(v, 2) @ mH(x)) when trans == 0\n"
+                   "gm = -(cj(w) @ mT(y)) when trans == 1\n"
+                   "gm = -(w @ mH(y))\n"
+                   "g_lu = tril(gm @ mH(u), k=-1) + triu(mH(l) @ gm)";
+/* dx = A^-1 db - (L U)^-1 d(L U) x, with transposes op(A)^-1 (db - op(d(L U)) P^T x).
+ */
+static const char *const lu_solve_pushforward = LU_SOLVE_NAMES
+    "t_r = uncolumn(y, b)\n"
+    "y = lu_solve(lu, piv, db) - forth(d @ x) when trans == 0\n"
+    "forth = lambda v: solve_triangular(lu, solve_triangular(lu, v, lower=True, "
+    "unit_diagonal=True))\n"
+    "y = lu_solve(lu, piv, db - dt @ back(column(b, b), trans), trans=trans)\n"
+    "db = column(t_b, b)\n"
+    "d = tril(t_lu, k=-1) @ u + l @ triu(t_lu)\n"
+    "dt = mT(d) when trans == 1\n"
+    "dt = mH(d)";
 
 #define SIZES "prod(a.shape[:-2]) * "
 #define L     "max(a.shape[-2], a.shape[-1])"
@@ -398,8 +269,8 @@ static const Op table[] = {
      .type = lu_type,
      .perform = lu_perform,
      .flops = GETRF,
-     .pull = lu_pull,
-     .push = lu_push,
+     .pullback = lu_pullback,
+     .pushforward = lu_pushforward,
      .example = "lu([[1.0, 2.0], [4.0, 4.0]])[2] -> [[4.0, 4.0], [0.0, 1.0]]"},
     {.name = OP_ROW("lu_factor"),
      .doc = "The factors of lu in one matrix, and the row that each row changed places "
@@ -411,8 +282,8 @@ static const Op table[] = {
      .type = lu_factor_type,
      .perform = lu_factor_perform,
      .flops = GETRF,
-     .pull = lu_factor_pull,
-     .push = lu_factor_push,
+     .pullback = lu_factor_pullback,
+     .pushforward = lu_factor_pushforward,
      .example = "lu_factor([[1.0, 2.0], [4.0, 4.0]])[0] -> [[4.0, 4.0], [0.25, 1.0]]\n"
                 "lu_factor([[1.0, 2.0], [4.0, 4.0]])[1] -> [1, 1]"},
     {.name = OP_ROW("lu_solve"),
@@ -424,8 +295,8 @@ static const Op table[] = {
      .type = lu_solve_type,
      .perform = lu_solve_perform,
      .flops = "r.size * (2 * lu.shape[-1] - 1)",
-     .pull = lu_solve_pull,
-     .push = lu_solve_push,
+     .pullback = lu_solve_pullback,
+     .pushforward = lu_solve_pushforward,
      .disconnected = "piv",
      .example =
          "lu_solve([[4.0, 4.0], [0.25, 1.0]], [1, 1], [5.0, 8.0]) -> [-1.0, 3.0]"},

@@ -1,7 +1,5 @@
 /* qr, by Householder reflections: the diagonal of R is real, its signs are LAPACK's. */
-#include "ops/linalg/grad_chain.h"
 #include "ops/linalg/lapack.h"
-#include "ops/shape/linear.h"
 
 #include <string.h>
 
@@ -81,83 +79,44 @@ static bool qr_perform(Call *c) {
  * ---- With X = dA R^-1 and C = Q^H X: dR = T R and dQ = X - Q T, where T is upper
  * triangular with C_ij + conj(C_ji) above and Re C_ii on the diagonal. With more
  * columns than rows that holds for the first ones; the others of R are Q^H A. */
-/* Binds q and r of the reduced form, r1, and the names for the remaining columns. */
-static void let_qr_names(Rule *r, int mode, MatrixSides k) {
-    if (mode == R_ONLY || (mode == COMPLETE && k.tall)) {
-        rule_let(r, "q", "qr(a)[0]");
-        rule_let(r, "r", "qr(a)[1]");
-    }
-    rule_let(r, "r1", k.wide ? "r[..., :q.shape[-1]]" : "r");
-    if (k.wide) rule_let(r, "a2", "a[..., q.shape[-1]:]");
-    rule_hermitian(r, "qh", "q");
-    rule_hermitian(r, "r1h", "r1");
-}
-
-static const char *const not_unique =
-    "with mode='complete' the columns of q beyond the first min(m, n) are not unique";
-
-static bool qr_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    int mode = mode_of(p->b->s, p->op, p->props);
-    MatrixSides k = matrix_sides(p->g, p->in[0]);
-    if (mode == R_ONLY) rule_bind(&r, "g_r", p->cotangent[0]);
-    bool gq = mode != R_ONLY && rule_has(&r, "g_q"), gr = rule_has(&r, "g_r");
-    if (gq && mode == COMPLETE && k.tall)
-        return (p->grad[0] = grad_undefined(p->b, not_unique)) != VAR_NONE;
-    let_qr_names(&r, mode, k);
-    if (gr && mode == COMPLETE && k.tall)
-        rule_let(&r, "g_r", "g_r[..., :q.shape[-1], :]");
-    if (gr) rule_let(&r, "g1", k.wide ? "g_r[..., :q.shape[-1]]" : "g_r");
-    if (gr && k.wide) {
-        rule_let(&r, "g2", "g_r[..., q.shape[-1]:]");
-        rule_hermitian(&r, "g2h", "g2");
-        rule_let(&r, "g_q", gq ? "g_q + a2 @ g2h" : "a2 @ g2h");
-        rule_let(&r, "ga2", "q @ g2");
-    } else if (k.wide) {
-        rule_let(&r, "ga2", "zeros_like(a2)");
-    }
-    gq |= gr && k.wide;
-    rule_let(&r, "t", !gq ? "g1 @ r1h" : gr ? "g1 @ r1h - qh @ g_q" : "-(qh @ g_q)");
-    rule_mirror(&r, "c", "t", HALF_UPPER, true);
-    rule_let(&r, "x", gq ? "g_q + q @ c" : "q @ c");
-    rule_hermitian(&r, "xh", "x");
-    rule_let(&r, "y", "solve_triangular(r1, xh)");
-    rule_hermitian(&r, "ga", "y");
-    if (k.wide) rule_let(&r, "ga", "concatenate([ga, ga2], axis=-1)");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-static bool qr_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    int mode = mode_of(p->b->s, p->op, p->props);
-    MatrixSides k = matrix_sides(p->g, p->in[0]);
-    bool extra = mode == COMPLETE && k.tall;
-    let_qr_names(&r, mode, k);
-    rule_let(&r, "d1", k.wide ? "d_a[..., :q.shape[-1]]" : "d_a");
-    rule_hermitian(&r, "d1h", "d1");
-    rule_let(&r, "xh", "solve_triangular(r1, d1h, trans=2)");
-    rule_hermitian(&r, "x", "xh");
-    rule_let(&r, "c", "qh @ x");
-    rule_fold(&r, "t", "c", HALF_UPPER, true);
-    rule_let(&r, "dq", "x - q @ t");
-    rule_let(&r, "dr", "t @ r1");
-    if (k.wide) {
-        rule_hermitian(&r, "dqh", "dq");
-        rule_let(&r, "dr",
-                 "concatenate([dr, dqh @ a2 + qh @ d_a[..., q.shape[-1]:]], "
-                 "axis=-1)");
-    }
-    if (mode == R_ONLY) return rule_result(&r, p, 0, "dr");
-    if (!extra) return rule_result(&r, p, 0, "dq") && rule_result(&r, p, 1, "dr");
-    p->result[0] = grad_undefined(p->b, not_unique);
-    rule_let(&r, "below",
-             "zeros((a.shape[-2] - q.shape[-1], a.shape[-1]), dtype='int8')");
-    rule_let(&r, "dr",
-             "concatenate([dr, broadcast_to(below, dr.shape[:-2] + below.shape)"
-             "], axis=-2)");
-    return rule_result(&r, p, 1, "dr");
-}
+#define QR_NAMES                                                                       \
+    "q, r = qr(a) when (mode == 'r') | (mode == 'complete') & is_tall(a)\n"            \
+    "r1 = r[..., :q.shape[-1]] when is_wide(a)\n"                                      \
+    "r1 = r\n"                                                                         \
+    "a2 = a[..., q.shape[-1]:]\n"                                                      \
+    "not_unique = undefined('with mode=\\'complete\\' the columns of q beyond the "    \
+    "first min(m, n) are not unique')\n"
+static const char *const qr_pullback =
+    QR_NAMES "g_a = not_unique when mode == 'complete', is_tall(a), is_connected(g_q)\n"
+             "g_a = concatenate([ga1, ga2], axis=-1) when is_wide(a)\n"
+             "g_a = ga1\n"
+             "ga1 = mH(solve_triangular(r1, mH(gq + q @ c)))\n"
+             "ga2 = q @ g2 when is_connected(g2)\n"
+             "ga2 = zeros_like(a2)\n"
+             "c = mirror(g1 @ mH(r1) - mH(q) @ gq, False)\n"
+             "gq = a2 @ mH(g2) when mode == 'r'\n"
+             "gq = g_q + a2 @ mH(g2)\n"
+             "gr = g when mode == 'r'\n"
+             "gr = g_r[..., :q.shape[-1], :] when mode == 'complete', is_tall(a)\n"
+             "gr = g_r\n"
+             "g1 = gr[..., :q.shape[-1]] when is_wide(a)\n"
+             "g1 = gr\n"
+             "g2 = gr[..., q.shape[-1]:] when is_wide(a)";
+static const char *const qr_pushforward = QR_NAMES
+    "t_q = not_unique when mode == 'complete', is_tall(a)\n"
+    "t_q = dq\n"
+    "t_r = concatenate([dr, broadcast_to(below, dr.shape[:-2] + below.shape)], "
+    "axis=-2) when mode == 'complete', is_tall(a)\n"
+    "t_r = dr\n"
+    "x = mH(solve_triangular(r1, mH(d1), trans=2))\n"
+    "t = fold(mH(q) @ x, False)\n"
+    "dq = x - q @ t\n"
+    "dr = concatenate([t @ r1, mH(dq) @ a2 + mH(q) @ d2], axis=-1) when is_wide(a)\n"
+    "dr = t @ r1\n"
+    "d1 = t_a[..., :q.shape[-1]] when is_wide(a)\n"
+    "d1 = t_a\n"
+    "d2 = t_a[..., q.shape[-1]:]\n"
+    "below = zeros((a.shape[-2] - q.shape[-1], a.shape[-1]), dtype='int8')";
 
 #define BATCH "prod(a.shape[:-2]) * "
 #define L     "max(a.shape[-2], a.shape[-1])"
@@ -179,8 +138,8 @@ static const Op table[] = {
      .flops = BATCH "((2 * " L " * " K " ** 2 - 2 * " K " ** 3 / 3) * (1 + (mode == "
                     "'reduced')) + (mode == 'complete') * (4 * a.shape[-2] ** 2 * " K
                     " - 4 * a.shape[-2] * " K " ** 2 + 4 * " K " ** 3 / 3))",
-     .pull = qr_pull,
-     .push = qr_push,
+     .pullback = qr_pullback,
+     .pushforward = qr_pushforward,
      .example = "abs(qr([[3.0, 1.0], [4.0, 3.0]])[1]) -> [[5.0, 3.0], [0.0, 1.0]]\n"
                 "abs(qr([[3.0], [4.0]], mode='r')) -> [[5.0]]"},
 };

@@ -1,7 +1,5 @@
 /* solve and inv. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/grad_chain.h"
-#include "ops/shape/linear.h"
 
 #include <complex.h>
 #include <math.h>
@@ -196,53 +194,24 @@ static bool solve_debug(Call *c) {
 }
 
 /* ---- derivatives ---- */
-/* The same call with v for b and A^H for A. */
-static void solve_adjoint(Rule *r, Assume assume) {
-    if (assume == GENERAL) rule_hermitian(r, "ah", "a");
-    if (assume == SYMMETRIC) rule_conj(r, "ah", "a");
-    rule_let(r, "y",
-             assume == GENERAL     ? "solve(ah, v)"
-             : assume == SYMMETRIC ? "solve(ah, v, lower=lower, assume_a='sym')"
-             : assume == HERMITIAN ? "solve(a, v, lower=lower, assume_a='her')"
-                                   : "solve(a, v, lower=lower, assume_a='pos')");
-}
-
 /* gb = A^-H g; the gradient of the whole matrix is -gb x^H. */
-static bool solve_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    Assume assume = (Assume)assume_of(p->b->s, p->op, p->props);
-    Half half = prop_bool(p->b->s, p->op, p->props, "lower") ? HALF_LOWER : HALF_UPPER;
-    bool vector = var_type(p->g, p->in[1])->ndim == 1;
-    if (vector) rule_column(&r, "g"), rule_column(&r, "r");
-    rule_bind(&r, "v", rule_get(&r, "g"));
-    solve_adjoint(&r, assume);
-    if (p->wanted[0]) {
-        rule_hermitian(&r, "rh", "r");
-        rule_let(&r, "ga", "-(y @ rh)");
-        if (assume != GENERAL) rule_fold(&r, "ga", "ga", half, assume != SYMMETRIC);
-        if (!rule_grad(&r, p, 0, "ga")) return false;
-    }
-    if (vector) rule_uncolumn(&r, "y");
-    return !p->wanted[1] || rule_grad(&r, p, 1, "y");
-}
-
+static const char *const solve_pullback =
+    "g_b = uncolumn(y, b)\n"
+    "v = column(g, b)\n"
+    "y = solve(mH(a), v) when assume_a == 'gen'\n"
+    "y = solve(cj(a), v, lower=lower, assume_a=assume_a) when assume_a == 'sym'\n"
+    "y = solve(a, v, lower=lower, assume_a=assume_a)\n"
+    "whole = -(y @ mH(column(r, b)))\n"
+    "g_a = whole when assume_a == 'gen'\n"
+    "g_a = half(whole + mT(whole), lower) when assume_a == 'sym'\n"
+    "g_a = fold(whole, lower)";
 /* dx = A^-1 (db - dA x) */
-static bool solve_push(Push *p) {
-    Rule r = rule_push(p);
-    Assume assume = (Assume)assume_of(p->b->s, p->op, p->props);
-    Half half = prop_bool(p->b->s, p->op, p->props, "lower") ? HALF_LOWER : HALF_UPPER;
-    bool vector = var_type(p->g, p->in[1])->ndim == 1, da = rule_has(&r, "d_a"),
-         db = rule_has(&r, "d_b");
-    if (!da && !db) return rule_no_tangent(p);
-    if (vector) rule_column(&r, "r");
-    if (vector && db) rule_column(&r, "d_b");
-    if (da && assume != GENERAL)
-        rule_mirror(&r, "d_a", "d_a", half, assume != SYMMETRIC);
-    rule_let(&r, "v", !da ? "d_b" : db ? "d_b - d_a @ r" : "-(d_a @ r)");
-    rule_let(&r, "y", "solve(a, v, lower=lower, assume_a=assume_a)");
-    if (vector) rule_uncolumn(&r, "y");
-    return rule_result(&r, p, 0, "y");
-}
+static const char *const solve_pushforward =
+    "v = column(t_b, b) - whole @ column(r, b)\n"
+    "t_r = uncolumn(solve(a, v, lower=lower, assume_a=assume_a), b)\n"
+    "whole = t_a when assume_a == 'gen'\n"
+    "whole = half(t_a, lower) + mT(half(t_a, lower)) when assume_a == 'sym'\n"
+    "whole = mirror(t_a, lower)";
 
 /* ---- inv ---- */
 static bool inv_type(Infer *in) {
@@ -296,20 +265,8 @@ static bool inv_debug(Call *c) {
            (!q.bad || factor_fail_singular(&q));
 }
 
-/* gA = -R^H g R^H */
-static bool inv_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    rule_hermitian(&r, "rh", "r");
-    rule_let(&r, "ga", "-(rh @ g @ rh)");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-static bool inv_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    rule_let(&r, "d_r", "-(r @ d_a @ r)");
-    return rule_result(&r, p, 0, "d_r");
-}
+static const char *const inv_pullback = "g_a = -(mH(r) @ g @ mH(r))";
+static const char *const inv_pushforward = "t_r = -(r @ t_a @ r)";
 
 #define BATCH "prod(a.shape[:-2]) * "
 #define N     "a.shape[-1]"
@@ -335,8 +292,8 @@ static const Op table[] = {
      .flops = BATCH "((assume_a == 'gen') * " LU " + (assume_a == 'pos') * " CHOL
                     " + ((assume_a == 'sym') + (assume_a == 'her')) * " LDL
                     ") + r.size * (2 * " N " - (assume_a == 'gen'))",
-     .pull = solve_pull,
-     .push = solve_push,
+     .pullback = solve_pullback,
+     .pushforward = solve_pushforward,
      .example = "solve([[2.0, 1.0], [1.0, 3.0]], [4.0, 7.0]) -> [1.0, 2.0]\n"
                 "solve([[4.0, 2.0], [2.0, 5.0]], [[8.0], [12.0]], assume_a='pos') -> "
                 "[[1.0], [2.0]]"},
@@ -350,8 +307,8 @@ static const Op table[] = {
      .perform = inv_perform,
      .debug = inv_debug,
      .flops = BATCH "(2 * " N " ** 3 - 3 * " N " ** 2 / 2 + 5 * " N " / 2)",
-     .pull = inv_pull,
-     .push = inv_push,
+     .pullback = inv_pullback,
+     .pushforward = inv_pushforward,
      .example = "inv([[2.0, 0.0], [1.0, 4.0]]) -> [[0.5, 0.0], [-0.125, 0.25]]"},
 };
 const OpList ops_linalg_solve = LIST_OF(table);

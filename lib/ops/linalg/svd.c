@@ -2,8 +2,6 @@
  * A^T = V* S U^T, so left and right vectors swap roles and nothing needs
  * transposing. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/grad_chain.h"
-#include "ops/shape/linear.h"
 
 #include <float.h>
 #include <string.h>
@@ -63,122 +61,52 @@ static bool svd_perform(Call *c) {
  *   V^H dV = F o (S P + P^H S),
  * and beyond the spaces of U and V: dA V / S, dA^H U / S. The phase of a complex pair
  * of vectors is free; here V keeps it. */
-/* Divisors for the components outside the spaces of U and V; inf if the run-time sizes
- * leave no such space, where only rounding errors would be divided. */
-static void let_null_divisors(Rule *r, MatrixSides k) {
-    rule_let(r, "below", k.open ? "where(a.shape[-2] > a.shape[-1], sr, inf)" : "sr");
-    rule_let(r, "beside", k.open ? "where(a.shape[-1] > a.shape[-2], sr, inf)" : "sr");
-}
-
-static void let_differences(Rule *r) {
-    rule_let(r, "own", "eye(s.shape[-1], dtype=bool)");
-    rule_let(r, "sc", "expand_dims(s, -1)");
-    rule_let(r, "sr", "expand_dims(s, -2)");
-    rule_let(r, "gap", "(sr - sc) * (sr + sc)");
-}
-
-/* name = skew(of) / gap, the term from a cotangent of vectors */
-static void let_skew_over_gap(Rule *r, const char *name, const char *of) {
-    rule_hermitian(r, "back_", of);
-    rule_bind(r, "of_", rule_get(r, of));
-    rule_let(r, "skew_", "where(own, 0, of_ - back_)");
-    rule_quotient(r, name, "skew_", "gap");
-}
-
-static void left_terms(Rule *r, MatrixSides k) {
-    rule_let(r, "x", "uh @ g_u");
-    let_skew_over_gap(r, "xf", "x");
-    rule_let(r, "gp", "gp + xf * sr");
-    if (k.is_complex) rule_let(r, "gp", "gp + where(own, 1j * imag(x) / sr, 0)");
-    if (k.tall) rule_let(r, "rest", "((g_u - u @ x) / below) @ vh");
-}
-
-static void right_terms(Rule *r, MatrixSides k) {
-    rule_let(r, "y", "vh @ g_v");
-    let_skew_over_gap(r, "yf", "y");
-    rule_let(r, "gp", "gp + sc * yf");
-    if (!k.wide) return;
-    rule_let(r, "z", "(g_v - v @ y) / beside");
-    rule_hermitian(r, "zh", "z");
-    rule_let(r, "rest", rule_has(r, "rest") ? "rest + u @ zh" : "u @ zh");
-}
-
-static bool values_pull(Pull *p, Rule *r) {
-    rule_let(r, "ga", "(u * expand_dims(g_s, -2)) @ vh");
-    return rule_grad(r, p, 0, "ga");
-}
-
-static bool svd_pull(Pull *p) {
-    static const char *const why =
-        "with full_matrices the vectors beyond the first min(m, n) are not unique";
-    bool vectors = prop_bool(p->b->s, p->op, p->props, "compute_uv"),
-         full = prop_bool(p->b->s, p->op, p->props, "full_matrices");
-    Rule r = rule_pull(p);
-    MatrixSides k = matrix_sides(p->g, p->in[0]);
-    if (!vectors) rule_bind(&r, "g_s", p->cotangent[0]);
-    bool gu = vectors && rule_has(&r, "g_u"), gv = vectors && rule_has(&r, "g_vh");
-    if (full && (gu || gv) && (k.tall || k.wide))
-        return (p->grad[0] = grad_undefined(p->b, why)) != VAR_NONE;
-    if (!vectors || full) {
-        rule_let(&r, "u", "svd(a)[0]");
-        rule_let(&r, "s", "svd(a)[1]");
-        rule_let(&r, "vh", "svd(a)[2]");
-    }
-    if (!gu && !gv) return values_pull(p, &r);
-    rule_hermitian(&r, "uh", "u");
-    rule_hermitian(&r, "v", "vh");
-    if (gv) rule_hermitian(&r, "g_v", "g_vh");
-    let_differences(&r);
-    let_null_divisors(&r, k);
-    rule_let(&r, "gp",
-             rule_has(&r, "g_s") ? "where(own, expand_dims(g_s, -1), 0)" : "0 * gap");
-    if (gu) left_terms(&r, k);
-    if (gv) right_terms(&r, k);
-    rule_let(&r, "ga", rule_has(&r, "rest") ? "u @ gp @ vh + rest" : "u @ gp @ vh");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-/* The tangents of the vectors. */
-static bool vectors_push(Push *p, Rule *r, MatrixSides k) {
-    rule_hermitian(r, "ph", "p");
-    let_differences(r);
-    let_null_divisors(r, k);
-    rule_let(r, "xn", "where(own, 0, p * sr + sc * ph)");
-    rule_quotient(r, "x", "xn", "gap");
-    rule_let(r, "yn", "where(own, 0, sc * p + ph * sr)");
-    rule_quotient(r, "y", "yn", "gap");
-    if (k.is_complex) rule_let(r, "x", "where(own, 1j * imag(p) / sr, x)");
-    rule_let(r, "d_u", k.tall ? "u @ x + (d_a @ v - u @ p) / below" : "u @ x");
-    if (k.wide) rule_hermitian(r, "dh", "d_a");
-    rule_let(r, "d_v", k.wide ? "v @ y + (dh @ u - v @ ph) / beside" : "v @ y");
-    rule_hermitian(r, "d_vh", "d_v");
-    return rule_result(r, p, 0, "d_u") && rule_result(r, p, 1, "d_s") &&
-           rule_result(r, p, 2, "d_vh");
-}
-
-static bool svd_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    bool vectors = prop_bool(p->b->s, p->op, p->props, "compute_uv"),
-         full = prop_bool(p->b->s, p->op, p->props, "full_matrices");
-    Rule r = rule_push(p);
-    MatrixSides k = matrix_sides(p->g, p->in[0]);
-    if (!vectors || full) {
-        rule_let(&r, "u", "svd(a)[0]");
-        rule_let(&r, "s", "svd(a)[1]");
-        rule_let(&r, "vh", "svd(a)[2]");
-    }
-    rule_hermitian(&r, "uh", "u");
-    rule_hermitian(&r, "v", "vh");
-    rule_let(&r, "p", "uh @ d_a @ v");
-    rule_let(&r, "pd", "diagonal(p, axis1=-2, axis2=-1)");
-    rule_real(&r, "d_s", "pd");
-    if (!vectors) return rule_result(&r, p, 0, "d_s");
-    if (!full || !(k.tall || k.wide)) return vectors_push(p, &r, k);
-    p->result[0] = p->result[2] = grad_undefined(
-        p->b,
-        "with full_matrices the vectors beyond the first min(m, n) are not unique");
-    return rule_result(&r, p, 1, "d_s");
-}
+/* `below` and `beside` divide the components outside the spaces of U and V; inf if the
+ * run-time sizes leave no such space, where only rounding errors would be divided. */
+#define SVD_NAMES                                                                      \
+    "u, s, vh = svd(a) when full_matrices | ~compute_uv\n"                             \
+    "v = mH(vh)\n"                                                                     \
+    "own = on_diagonal(s)\n"                                                           \
+    "col = expand_dims(s, -1)\n"                                                       \
+    "row = expand_dims(s, -2)\n"                                                       \
+    "gap = (row - col) * (row + col)\n"                                                \
+    "below = where(a.shape[-2] > a.shape[-1], row, inf) when sides_unknown(a)\n"       \
+    "below = row\n"                                                                    \
+    "beside = where(a.shape[-1] > a.shape[-2], row, inf) when sides_unknown(a)\n"      \
+    "beside = row\n"                                                                   \
+    "not_unique = undefined('with full_matrices the vectors beyond the first min(m, "  \
+    "n) are not unique')\n"
+#define VECTORS "compute_uv, is_connected(g_u) | is_connected(g_vh)"
+static const char *const svd_pullback = SVD_NAMES
+    "g_a = not_unique when full_matrices, " VECTORS ", is_tall(a) | is_wide(a)\n"
+    "g_a = u @ p @ vh + (left + right) when " VECTORS "\n"
+    "g_a = (u * expand_dims(gs, -2)) @ vh\n"
+    "gs = g when ~compute_uv\n"
+    "gs = g_s\n"
+    "gv = mH(g_vh)\n"
+    "x = mH(u) @ g_u\n"
+    "y = vh @ gv\n"
+    "over_gap = lambda x: quotient(where(own, 0, x - mH(x)), gap)\n"
+    "p = ps + over_gap(x) * row + phase + col * over_gap(y)\n"
+    "ps = where(own, expand_dims(g_s, -1), 0) when is_connected(g_s)\n"
+    "ps = 0 * gap\n"
+    "phase = where(own, 1j * imag(x) / row, 0) when is_complex(a)\n"
+    "left = ((g_u - u @ x) / below) @ vh when is_tall(a)\n"
+    "right = u @ mH((gv - v @ y) / beside) when is_wide(a)";
+static const char *const svd_pushforward =
+    SVD_NAMES "t_u = not_unique when full_matrices, is_tall(a) | is_wide(a)\n"
+              "t_u = u @ x + left\n"
+              "t_s = re(diagonal(p, axis1=-2, axis2=-1))\n"
+              "t_r = t_s\n" /* without vectors */
+              "t_vh = not_unique when full_matrices, is_tall(a) | is_wide(a)\n"
+              "t_vh = mH(v @ y + right)\n"
+              "p = mH(u) @ t_a @ v\n"
+              "x = where(own, 1j * imag(p) / row, x0) when is_complex(a)\n"
+              "x = x0\n"
+              "x0 = quotient(where(own, 0, p * row + col * mH(p)), gap)\n"
+              "y = quotient(where(own, 0, col * p + mH(p) * row), gap)\n"
+              "left = (t_a @ v - u @ p) / below when is_tall(a)\n"
+              "right = (mH(t_a) @ u - v @ mH(p)) / beside when is_wide(a)";
 
 /* ---- pinv ---- */
 static bool pinv_type(Infer *in) {
@@ -246,46 +174,13 @@ static bool pinv_perform(Call *c) {
 
 /* Golub and Pereyra 1973, at constant rank:
  * dR = -R dA R + R R^H dA^H (1 - A R) + (1 - R A) dA^H R^H R */
-static bool pinv_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    rule_hermitian(&r, "rh", "r");
-    rule_hermitian(&r, "gh", "g");
-    rule_let(&r, "x", "(gh - a @ (r @ gh)) @ r @ rh");
-    rule_let(&r, "y", "rh @ r @ (gh - (gh @ r) @ a)");
-    rule_let(&r, "ga", "x + y - rh @ g @ rh");
-    return rule_grad(&r, p, 0, "ga");
-}
-
-static bool pinv_push(Push *p) {
-    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
-    Rule r = rule_push(p);
-    rule_hermitian(&r, "rh", "r");
-    rule_hermitian(&r, "dh", "d_a");
-    rule_let(&r, "x", "r @ (rh @ (dh - (dh @ a) @ r))");
-    rule_let(&r, "y", "((dh - r @ (a @ dh)) @ rh) @ r");
-    rule_let(&r, "d_r", "x + y - r @ d_a @ r");
-    return rule_result(&r, p, 0, "d_r");
-}
-
-/* ---- matrix_rank ---- */
-static bool matrix_rank_expand(Builder *b, const Op *op, const Props *props, size_t nin,
-                               const Var *in, Var *out) {
-    (void)nin;
-    Rule r = {.b = b, .op = op, .props = props, .ok = true};
-    rule_bind(&r, "a", in[0]);
-    rule_let(&r, "s", "svd(a, compute_uv=False)");
-    if (op_prop(b->s, op, props, "tol")->kind == P_NONE) {
-        DType d = r.ok ? var_type(b->g, rule_get(&r, "s"))->dtype : DT_FLOAT64;
-        double eps = d == DT_FLOAT64 ? DBL_EPSILON : (double)FLT_EPSILON;
-        rule_bind(&r, "eps", const_number(b, d, eps));
-        rule_let(&r, "size", "maximum(a.shape[-2], a.shape[-1])");
-        rule_let(&r, "least", "max(s, axis=-1, keepdims=True) * (size * eps)");
-    } else {
-        rule_let(&r, "least", "tol");
-    }
-    rule_let(&r, "rank", "count_nonzero(s > least, axis=-1)");
-    return (*out = rule_get(&r, "rank")) != VAR_NONE;
-}
+static const char *const pinv_pullback = "x = (mH(g) - a @ (r @ mH(g))) @ r @ mH(r)\n"
+                                         "y = mH(r) @ r @ (mH(g) - (mH(g) @ r) @ a)\n"
+                                         "g_a = x + y - mH(r) @ g @ mH(r)";
+static const char *const pinv_pushforward =
+    "x = r @ (mH(r) @ (mH(t_a) - (mH(t_a) @ a) @ r))\n"
+    "y = ((mH(t_a) - r @ (a @ mH(t_a))) @ mH(r)) @ r\n"
+    "t_r = x + y - r @ t_a @ r";
 
 /* Iterative methods have no exact operation count: the leading terms of Golub and Van
  * Loan, Matrix Computations, table 8.6.1, with l the larger and k the smaller side. */
@@ -313,8 +208,8 @@ static const Op table[] = {
      .flops = BATCH "((1 - compute_uv) * " VALUES
                     " + compute_uv * (1 - full_matrices) * " REDUCED
                     " + compute_uv * full_matrices * " FULL ")",
-     .pull = svd_pull,
-     .push = svd_push,
+     .pullback = svd_pullback,
+     .pushforward = svd_pushforward,
      .example = "svd([[0.0, 2.0], [3.0, 0.0]])[1] -> [3.0, 2.0]\n"
                 "svd([[3.0, 4.0]], compute_uv=False) -> [5.0]"},
     {.name = OP_ROW("svdvals"),
@@ -334,8 +229,8 @@ static const Op table[] = {
      .type = pinv_type,
      .perform = pinv_perform,
      .flops = BATCH "(" REDUCED " + 2 * " K " * a.shape[-2] * a.shape[-1])",
-     .pull = pinv_pull,
-     .push = pinv_push,
+     .pullback = pinv_pullback,
+     .pushforward = pinv_pushforward,
      .example = "pinv([[3.0], [4.0]]) -> [[0.12, 0.16]]"},
     {.name = OP_ROW("matrix_rank"),
      .doc = "The number of singular values above tol, by default above the largest one "
@@ -343,7 +238,13 @@ static const Op table[] = {
      .in = "a",
      .props = "tol: float? = None",
      .promote = PROMOTE_INEXACT,
-     .expand = matrix_rank_expand,
+     .def = "s = svd(a, compute_uv=False)\n"
+            "least = max(s, axis=-1, keepdims=True) * (size * eps) when tol == None\n"
+            "least = floatX(tol)\n"
+            "size = maximum(a.shape[-2], a.shape[-1])\n"
+            "eps = float64(2.220446049250313e-16) when is_double(s)\n"
+            "eps = float32(1.1920928955078125e-07)\n"
+            "r = count_nonzero(s > least, axis=-1)",
      .example = "matrix_rank([[1.0, 2.0], [2.0, 4.0]]) -> 1"},
 };
 const OpList ops_linalg_svd = LIST_OF(table);

@@ -1,7 +1,5 @@
 /* solve_triangular. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/grad_chain.h"
-#include "ops/shape/linear.h"
 
 #include <complex.h>
 #include <string.h>
@@ -95,78 +93,31 @@ static bool solve_triangular_debug(Call *c) {
 }
 
 /* ---- derivatives ---- */
-static const char *solve_again_text(const Rule *r, int64_t trans) {
-    static const char *const text[] = {
-        "solve_triangular(a, v, trans=0, lower=lower, unit_diagonal=unit_diagonal)",
-        "solve_triangular(a, v, trans=1, lower=lower, unit_diagonal=unit_diagonal)",
-        "solve_triangular(a, v, trans=2, lower=lower, unit_diagonal=unit_diagonal)"};
-    (void)r;
-    return text[trans];
-}
-
-/* Keeps only the part of a whole matrix that the solve reads. */
-static void read_part(Rule *r, const char *name, const char *of, bool lower,
-                      bool unit) {
-    rule_bind(r, "part_", rule_get(r, of));
-    rule_let(r, name,
-             lower  ? unit ? "tril(part_, k=-1)" : "tril(part_)"
-             : unit ? "triu(part_, k=1)"
-                    : "triu(part_)");
-}
-
-/* With op(A) x = b: gb = op(A)^-H g, and the gradient of op(A) is -gb x^H. */
-static bool solve_triangular_pull(Pull *p) {
-    Rule r = rule_pull(p);
-    int64_t trans = prop_int(p->b->s, p->op, p->props, "trans");
-    bool lower = prop_bool(p->b->s, p->op, p->props, "lower"),
-         unit = prop_bool(p->b->s, p->op, p->props, "unit_diagonal"),
-         vector = var_type(p->g, p->in[1])->ndim == 1;
-    if (vector) rule_column(&r, "g"), rule_column(&r, "r");
-    rule_bind(&r, "v", rule_get(&r, "g"));
-    if (trans == 1) { /* A^-* g, which no value of trans expresses */
-        rule_conj(&r, "v", "v");
-        rule_let(&r, "y", solve_again_text(&r, 0));
-        rule_conj(&r, "y", "y");
-    } else {
-        rule_let(&r, "y", solve_again_text(&r, 2 - trans));
-    }
-    if (p->wanted[0]) {
-        rule_bind(&r, "left", rule_get(&r, trans == 0 ? "y" : "r"));
-        rule_bind(&r, "right", rule_get(&r, trans == 0 ? "r" : "y"));
-        if (trans == 1) {
-            rule_conj(&r, "left", "left");
-            rule_transpose(&r, "right", "right");
-        } else {
-            rule_hermitian(&r, "right", "right");
-        }
-        rule_let(&r, "m", "-(left @ right)");
-        read_part(&r, "ga", "m", lower, unit);
-        if (!rule_grad(&r, p, 0, "ga")) return false;
-    }
-    if (vector) rule_uncolumn(&r, "y");
-    return !p->wanted[1] || rule_grad(&r, p, 1, "y");
-}
-
+/* `part` keeps what the solve reads of a matrix. */
+#define TRIANGULAR_NAMES                                                               \
+    "x = column(r, b)\n"                                                               \
+    "again = lambda v, t: solve_triangular(a, v, trans=t, lower=lower, "               \
+    "unit_diagonal=unit_diagonal)\n"                                                   \
+    "part = lambda m: tril(m, k=-1) when lower, unit_diagonal\n"                       \
+    "part = lambda m: tril(m) when lower\n"                                            \
+    "part = lambda m: triu(m, k=1) when unit_diagonal\n"                               \
+    "part = lambda m: triu(m)\n"
+/* With op(A) x = b: y = gb = op(A)^-H g, and the gradient of op(A) is -gb x^H. */
+static const char *const solve_triangular_pullback = TRIANGULAR_NAMES
+    "g_b = uncolumn(y, b)\n"
+    "v = column(g, b)\n"
+    "y = again(v, 2) when trans == 0\n"
+    "y = cj(again(cj(v), 0)) when trans == 1\n" /* A^-* g, for which there's no trans */
+    "y = again(v, 0)\n"
+    "g_a = part(-(y @ mH(x))) when trans == 0\n"
+    "g_a = part(-(cj(x) @ mT(y))) when trans == 1\n"
+    "g_a = part(-(x @ mH(y)))";
 /* dx = op(A)^-1 (db - op(dA) x) */
-static bool solve_triangular_push(Push *p) {
-    Rule r = rule_push(p);
-    int64_t trans = prop_int(p->b->s, p->op, p->props, "trans");
-    bool lower = prop_bool(p->b->s, p->op, p->props, "lower"),
-         unit = prop_bool(p->b->s, p->op, p->props, "unit_diagonal"),
-         vector = var_type(p->g, p->in[1])->ndim == 1;
-    bool da = rule_has(&r, "d_a"), db = rule_has(&r, "d_b");
-    if (!da && !db) return rule_no_tangent(p);
-    if (vector) rule_column(&r, "r");
-    if (vector && db) rule_column(&r, "d_b");
-    if (da) {
-        read_part(&r, "t", "d_a", lower, unit);
-        if (trans) (trans == 1 ? rule_transpose : rule_hermitian)(&r, "t", "t");
-    }
-    rule_let(&r, "v", !da ? "d_b" : db ? "d_b - t @ r" : "-(t @ r)");
-    rule_let(&r, "y", solve_again_text(&r, trans));
-    if (vector) rule_uncolumn(&r, "y");
-    return rule_result(&r, p, 0, "y");
-}
+static const char *const solve_triangular_pushforward =
+    TRIANGULAR_NAMES "t_r = uncolumn(again(column(t_b, b) - t @ x, trans), b)\n"
+                     "t = part(t_a) when trans == 0\n"
+                     "t = mT(part(t_a)) when trans == 1\n"
+                     "t = mH(part(t_a))";
 
 static const Op table[] = {
     {.name = OP_ROW("solve_triangular"),
@@ -183,8 +134,8 @@ static const Op table[] = {
      .perform = solve_triangular_perform,
      .debug = solve_triangular_debug,
      .flops = "r.size * a.shape[-1]",
-     .pull = solve_triangular_pull,
-     .push = solve_triangular_push,
+     .pullback = solve_triangular_pullback,
+     .pushforward = solve_triangular_pushforward,
      .example = "solve_triangular([[2.0, 0.0], [1.0, 4.0]], [2.0, 9.0], lower=True) -> "
                 "[1.0, 2.0]"},
 };
