@@ -72,10 +72,27 @@ bool rewrite_swapped_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* ---- specify_shape, slices ---- */
 
+/* Does the type say every size that is claimed? One that only a run tells is checked
+ * then, though its result has the type of x. */
+static bool claims_are_known(Rewriter *r, Var claimed, const Type *t) {
+    if (var_is_const(r->g, claimed)) return true;
+    const Apply *stack = rewriter_known_owner(r, claimed, OP_STACK);
+    for (size_t k = 0; stack && k < stack->nin; k++) {
+        Var v = rewriter_resolve(r, r->g->in[stack->in + k]);
+        if (var_is_const(r->g, v)) continue;
+        if (var_leaf(r->g, v) != LEAF_DIM ||
+            t->dim[k] != DIM_NAMED(var_leafrec(r->g, v)->name))
+            return false;
+    }
+    return stack != NULL;
+}
+
 bool rewrite_specify_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     Var x = rewriter_input(r, id, 0);
-    return is_same_known_type(var_type(r->g, x), var_type(r->g, a->out)) &&
+    const Type *t = var_type(r->g, x);
+    return is_same_known_type(t, var_type(r->g, a->out)) &&
+           claims_are_known(r, rewriter_input(r, id, 1), t) &&
            replace_by(r, x, id, out);
 }
 

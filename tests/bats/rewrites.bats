@@ -214,6 +214,9 @@ END
 @test "what the types leave open stays" {
     pass_makes '' <<'END'
 x: float64[n, m]|specify_shape(x, [n, 3])|useless-specify-shape|specify_shape(x, stack(n, 3))
+x: float64[4]; k: int64|specify_shape(x, [k])|useless-specify-shape|specify_shape(x, stack(k))
+x: float64[4]; k: int64[1]|specify_shape(x, k)|useless-specify-shape|specify_shape(x, k)
+x: float64[4]; y: int8[n]|specify_shape(x, [n])|useless-specify-shape|specify_shape(x, stack(n))
 x: float64[2, 6]|reshape(reshape(x, [3, 4]), [12])|useless-reshape|reshape(x, [12])
 x: float64[?, 6]|reshape(reshape(x, [3, 4]), [12])|useless-reshape|reshape(reshape(x, [3, 4]), [12])
 x: float64[n]|reshape(reshape(x, [3, 4]), [12])|useless-reshape|reshape(reshape(x, [3, 4]), [12])
