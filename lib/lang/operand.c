@@ -343,20 +343,32 @@ static bool check_int_node(Compiler *c, const Node *n) {
                                         : "a float");
 }
 
+static bool items_to_index(Compiler *c, Node *list) {
+    for (size_t i = 0; i < list->n; i++) {
+        Node *n = &list->item[i];
+        if (n->kind != NODE_VAR || var_type(c->b->g, n->var)->dtype != DT_UINT64)
+            continue;
+        n->var = op_cast_to_index(c->b, n->var);
+        if (n->var == VAR_NONE) return false;
+    }
+    return true;
+}
+
 bool node_ints(Compiler *c, const Node *n, Var *out) {
     Node list;
     if (n->kind == NODE_LIST) {
         if (n->sym) return fail_many_outputs(c, n);
         for (size_t i = 0; i < n->n; i++)
             if (!check_int_node(c, &n->item[i])) return false;
-        return node_to_dtype(c, n, DT_INT64, out);
+        return compiler_tree(c, n->n, n->item, NULL, n->at, &list) &&
+               items_to_index(c, &list) && node_to_dtype(c, &list, DT_INT64, out);
     }
     if (!check_int_node(c, n)) return false;
     if (n->kind == NODE_VAR && var_type(c->b->g, n->var)->ndim > 0) {
         *out = n->var;
         return true;
     }
-    return compiler_tree(c, 1, n, NULL, n->at, &list) &&
+    return compiler_tree(c, 1, n, NULL, n->at, &list) && items_to_index(c, &list) &&
            node_to_dtype(c, &list, DT_INT64, out);
 }
 

@@ -56,6 +56,8 @@ Var const_int(Builder *b, int64_t v);                   /* int64 0-d */
 Var const_number(Builder *b, DType d, double v);        /* 0-d */
 Var const_ints(Builder *b, size_t n, const int64_t *v); /* int64 [n] */
 Var op_cast_to(Builder *b, Var x, DType d);             /* x itself if it has dtype d */
+/* Integers that are sizes or indices as int64: see tensor_index. */
+Var op_cast_to_index(Builder *b, Var x);
 /* x.shape[axis] as an int64 0-d variable: a constant, the dim's leaf, or an op. */
 Var shape_of(Builder *b, Var x, int axis);
 Var shape_vector(Builder *b, Var x); /* int64 [ndim] */

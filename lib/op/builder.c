@@ -52,6 +52,24 @@ Var op_cast_to(Builder *b, Var x, DType d) {
     return apply_prop(b, "cast", x, "dtype", PROP_DTYPE(d));
 }
 
+static Var const_as_index(Builder *b, const Tensor *c) {
+    Tensor t;
+    if (!tensor_new(b->s, DT_INT64, c->ndim, c->shape, &t)) return VAR_NONE;
+    for (int64_t i = 0, n = tensor_size(c); i < n; i++)
+        ((int64_t *)t.data)[i] = tensor_index(c, i);
+    return const_from_tensor(b, true, &t);
+}
+
+Var op_cast_to_index(Builder *b, Var x) {
+    const Tensor *c = var_const(b->g, x);
+    if (var_type(b->g, x)->dtype != DT_UINT64) return op_cast_to(b, x, DT_INT64);
+    if (c) return const_as_index(b, c);
+    Tensor most;
+    if (!tensor_scalar_int(b->s, DT_UINT64, INT64_MAX, &most)) return VAR_NONE;
+    Var in[2] = {x, const_from_tensor(b, true, &most)};
+    return op_cast_to(b, apply_named(b, "minimum", 2, in, 0, NULL), DT_INT64);
+}
+
 /* ---- shapes ---- */
 
 Var shape_of(Builder *b, Var x, int axis) {

@@ -197,7 +197,7 @@ static bool coerce_ints(Builder *b, MakeNode *m, size_t i) {
                           "%s takes a list of integers for %s, not %s", m->in.op->name,
                           infer_arg_name(&m->in, i), type_str(b->s, t));
     if (!want_integer_input(&m->in, i) ||
-        !put_node_input(b, m, i, op_cast_to(b, m->var[i], DT_INT64)))
+        !put_node_input(b, m, i, op_cast_to_index(b, m->var[i])))
         return false;
     if (t->ndim == 1) return true;
     const Tensor *c = var_const(b->g, m->var[i]);
@@ -208,7 +208,7 @@ static bool coerce_ints(Builder *b, MakeNode *m, size_t i) {
 
 static bool coerce_int(Builder *b, MakeNode *m, size_t i) {
     return want_scalar_input(&m->in, i) && want_integer_input(&m->in, i) &&
-           put_node_input(b, m, i, op_cast_to(b, m->var[i], DT_INT64));
+           put_node_input(b, m, i, op_cast_to_index(b, m->var[i]));
 }
 
 static bool coerce_bool(Builder *b, MakeNode *m, size_t i) {

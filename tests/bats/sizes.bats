@@ -126,3 +126,37 @@ where(k > 0, 2, 3)|?
 shape(m)[1] + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1|?
 END
 }
+
+# EXPRESSION | the code of the error, or a result: u is 2**64 - 1, w holds it and 1.
+@test "a uint64 that int64 can't hold is larger than every size and index, and never -1" {
+    local e want m
+    while IFS='|' read -r e want; do
+        gload --new -i 'x: float64[3]' -i 'l: list(float64)' -i 'u: uint64' -i 'w: uint64[2]' -e "o = $e" --outputs o -o u.tlg
+        for m in FAST_RUN FAST_COMPILE; do
+            shell "grun u.tlg --mode $m x=[1,2,3] l=[1.,2.] u=18446744073709551615 w=[18446744073709551615,1] --on-unused-input ignore"
+            grep -Eqx -- "$want" .out || grep -q "error\[$want\]" .err || complain "should be $want" "$e" || return
+            ! grep -q -e '-1$' -e 'negative: ' .err || complain 'it is not -1' "$e" || return
+        done
+    done <<'END'
+zeros(u)|E_LIMIT
+zeros([2, u])|E_LIMIT
+zeros(w)|E_LIMIT
+zeros(array([18446744073709551615], dtype='uint64'))|E_LIMIT
+reshape(x, [u])|E_RUN_SHAPE
+reshape(x, w)|E_RUN_SHAPE
+specify_shape(x, [u])|E_RUN_SHAPE
+eye(u)|E_LIMIT
+arange(u)|E_RUN_SHAPE
+arange(3, u)|E_RUN_SHAPE
+arange(u - 2, u)|o = \[18446744073709551613, 18446744073709551614\]
+repeat(x, u)|E_RUN_SHAPE
+tile(x, u)|E_LIMIT
+split(x, w)[0]|o = \[1.0, 2.0, 3.0\]
+roll(x, u)|E_RUN_SHAPE
+shift(x, u)|o = \[0.0, 0.0, 0.0\]
+list_insert(l, u, 5.)|o = \[1.0, 2.0, 5.0\]
+permutation(u, seed=1)|E_LIMIT
+x[u]|E_INDEX
+x[:u]|o = \[1.0, 2.0, 3.0\]
+END
+}

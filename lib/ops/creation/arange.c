@@ -15,6 +15,7 @@ static Bounds bounds_of(size_t n, const Tensor *const *t) {
     return (Bounds){t[0], t[1], n > 2 ? t[2] : NULL};
 }
 
+/* In two's complement, so that differences are right for uint64, too. */
 static int64_t int_or(const Tensor *t, int64_t otherwise) {
     return t ? tensor_i64(t, 0) : otherwise;
 }
@@ -24,12 +25,13 @@ static double float_or(const Tensor *t, double otherwise) {
 }
 
 /* Number of integer steps from start to stop; unsigned, so that nothing overflows. */
-static uint64_t int_length(int64_t start, int64_t stop, int64_t step) {
-    if (step > 0 ? start >= stop : start <= stop) return 0;
-    uint64_t span =
-        step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
-    uint64_t by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
-    return (span - 1) / by + 1;
+static uint64_t int_length(int64_t start, int64_t stop, int64_t step, bool negative) {
+    bool up = step > 0 || !negative;
+    uint64_t bias = negative ? (uint64_t)1 << 63 : 0, from = (uint64_t)start ^ bias,
+             to = (uint64_t)stop ^ bias;
+    if (up ? from >= to : from <= to) return 0;
+    uint64_t by = up ? (uint64_t)step : 0 - (uint64_t)step;
+    return ((up ? to - from : from - to) - 1) / by + 1;
 }
 
 /* The length, or -1 with the reason. */
@@ -37,7 +39,8 @@ static int64_t range_length(Bounds b, bool whole, const char **why) {
     if (whole) {
         int64_t step = int_or(b.step, 1);
         if (step == 0) return *why = "the step is 0", -1;
-        uint64_t n = int_length(int_or(b.start, 0), int_or(b.stop, 0), step);
+        bool negative = b.stop->dtype != DT_UINT64;
+        uint64_t n = int_length(int_or(b.start, 0), int_or(b.stop, 0), step, negative);
         return n < (uint64_t)1 << 48 ? (int64_t)n
                                      : (*why = "there are too many elements", -1);
     }

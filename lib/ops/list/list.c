@@ -183,7 +183,7 @@ static bool list_extend_perform(Call *c) {
 }
 
 static bool list_insert_perform(Call *c) {
-    int64_t n = (int64_t)list_in(c, 0)->n, i = tensor_i64(call_in(c, 1), 0);
+    int64_t n = (int64_t)list_in(c, 0)->n, i = tensor_index(call_in(c, 1), 0);
     if (i < 0) i += n;
     return put_items_in(c, i < 0 ? 0 : i > n ? n : i, 1, &c->in[2]);
 }

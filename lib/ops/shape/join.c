@@ -302,7 +302,7 @@ static bool split_type(Infer *in) {
                           "size %lld can't be divided in %lld equal parts",
                           (long long)n, (long long)parts);
     for (int64_t i = 0; !equal && known && dim_is_known(n) && i < parts - 1; i++)
-        cut[i + 1] = slice_clamp(tensor_i64(known, i), n, 0, n);
+        cut[i + 1] = slice_clamp(tensor_index(known, i), n, 0, n);
     cut[parts] = n;
     in->nout = (size_t)parts;
     for (int64_t i = 0; i < parts; i++) {
@@ -327,7 +327,7 @@ static bool split_perform(Call *c) {
     for (int64_t i = 0; i < parts; i++) {
         int64_t to = t.ndim == 0      ? (i + 1) * (n / parts)
                      : i == parts - 1 ? n
-                                      : slice_clamp(tensor_i64(&t, i), n, 0, n);
+                                      : slice_clamp(tensor_index(&t, i), n, 0, n);
         Tensor *v = call_view(c, (size_t)i, call_in(c, 0));
         if (!v) return false;
         v->dtype = x.dtype;

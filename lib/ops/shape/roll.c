@@ -54,6 +54,8 @@ static bool roll_perform(Call *c) {
         int k = shape_axis_index(axis->ints.p[i], x.ndim);
         int64_t n = x.shape[k],
                 v = tensor_i64(&t, tensor_size(&t) == 1 ? 0 : (int64_t)i);
+        if (v == INT64_MAX) /* or more: see tensor_index */
+            return call_fail(c, E_RUN_SHAPE, "a shift must be less than 2^63 - 1");
         by[k] = wrap_distance(by[k] + wrap_distance(v, n), n);
     }
     Tensor *out = call_out(c, 0, x.ndim, x.shape);

@@ -87,7 +87,7 @@ static bool sparse_at_perform(Call *c) {
     if (!out) return false;
     memset(out->data, 0, tensor_bytes(out));
     for (int64_t k = 0; k < n; k++) {
-        int64_t i = tensor_i64(row, k), j = tensor_i64(column, k);
+        int64_t i = tensor_index(row, k), j = tensor_index(column, k);
         if (i < 0 || i >= m->shape[0] || j < 0 || j >= m->shape[1])
             return call_fail(c, E_INDEX,
                              "(%lld, %lld) is no place of a %lld x %lld matrix",
