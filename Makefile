@@ -178,8 +178,13 @@ $(B)/man/%.1: cmd/%/$$*.1.in $(B)/bin/% cmd/exit_status.1.in $(B)/gen/totals.1
 	$(Q)$(B)/bin/$* --dump=man > $@.options
 	$(Q)sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd;}' -e '/^@EXIT_STATUS@$$/{r cmd/exit_status.1.in' -e 'd;}' \
 	  -e '/^@TOTALS@$$/{r $(B)/gen/totals.1' -e 'd;}' $< > $@
+# Section 7 is written in Markdown, or made from the catalogue.
+MAN7 := $(patsubst lib/man/%.md,$(B)/man/%.7,$(wildcard lib/man/*.md))
+$(B)/man/%.7: lib/man/%.md lib/gen/mdoc.awk
+	@mkdir -p $(@D)
+	$(Q)awk -f lib/gen/mdoc.awk $< > $@
 ## man: the man pages
-man: $(MAN)
+man: $(MAN) $(MAN7)
 COMPLETIONS := $(foreach t,$(TOOLS),completions/$(t).bash completions/_$(t) completions/$(t).fish)
 $(B)/completions/%.bash: $(DUMP) lib/gen/completions.awk
 	@mkdir -p $(@D)
@@ -205,9 +210,12 @@ RENAME := sed -E 's/\<(gload|ggrad|grewrite|grun|gprof)\>/$(PROGRAM_PREFIX)\1/g'
 $(B)/thunkline.pc: Makefile
 	@mkdir -p $(@D)
 	printf 'prefix=%s\nName: thunkline\nDescription: tensor graphs as files\nVersion: %s\nLibs: -L$${prefix}/lib -lthunkline\nLibs.private: -lyaml -lzstd -lm -ldl -lpthread\nCflags: -I$${prefix}/include\n' '$(PREFIX)' '$(VERSION)' > $@
+# Examples go as they are in the repository, without what their Makefiles build.
+EXAMPLES := $(shell find examples -type f ! -name '*.so' ! -name '*.o' ! -name '*.tlg')
 ## install: PREFIX=/usr/local DESTDIR= PROGRAM_PREFIX= STRIP=-s (empty: with what debuggers read)
 install: all man generated $(B)/thunkline.pc
-	install -d $(bindir) $(libdir)/pkgconfig $(DESTDIR)$(PREFIX)/include/thunkline $(datadir)/man/man1 $(datadir)/thunkline/bats \
+	install -d $(bindir) $(libdir)/pkgconfig $(DESTDIR)$(PREFIX)/include/thunkline $(datadir)/man/man1 $(datadir)/man/man7 \
+	  $(datadir)/thunkline/bats $(datadir)/thunkline/schemas \
 	  $(datadir)/bash-completion/completions $(datadir)/zsh/site-functions $(datadir)/fish/vendor_completions.d
 	for t in $(TOOLS); do p=$(PROGRAM_PREFIX)$$t; \
 	  install $(STRIP) -m 755 $(B)/bin/$$t $(bindir)/$$p; \
@@ -223,7 +231,20 @@ install: all man generated $(B)/thunkline.pc
 	$(if $(STRIP),strip --strip-debug $(libdir)/libthunkline.a)
 	ln -sf $(SONAME) $(libdir)/libthunkline.so
 	install -m 644 $(B)/thunkline.pc $(libdir)/pkgconfig/
-	install -m 644 $(wildcard lib/bats/*.bash) $(datadir)/thunkline/bats/
+	for f in $(wildcard lib/bats/*.bash); do $(RENAME) $$f > $(datadir)/thunkline/bats/$${f##*/}; done
+	for f in $(MAN7); do $(RENAME) $$f > $(datadir)/man/man7/$${f##*/}; done
+	install -m 644 $(wildcard schemas/*) $(datadir)/thunkline/schemas/
+	install -m 644 LICENSE $(datadir)/thunkline/
+	for f in $(EXAMPLES); do to=$(datadir)/thunkline/$$f; install -d $${to%/*}; \
+	  case $$f in *.sh) $(RENAME) $$f > $$to; chmod 755 $$to;; *.md) $(RENAME) $$f > $$to;; *) install -m 644 $$f $$to;; esac; done
+## uninstall: remove what install puts there, with the same PREFIX, DESTDIR and PROGRAM_PREFIX
+uninstall:
+	@rm -rf $(B)/uninstall
+	@$(MAKE) --no-print-directory V=0 AS_BUILT=$(AS_BUILT) install DESTDIR=$(abspath $(B)/uninstall) >/dev/null 2>&1
+	@cd $(B)/uninstall && find . ! -type d | while read -r f; do rm -f "$(abspath $(DESTDIR)/)$${f#.}"; done
+	@cd $(B)/uninstall && find . -depth -type d -path '*/thunkline*' | while read -r d; do \
+	  test ! -d "$(abspath $(DESTDIR)/)$${d#.}" || rmdir --ignore-fail-on-non-empty "$(abspath $(DESTDIR)/)$${d#.}"; done
+	@rm -rf $(B)/uninstall
 
 # ---- benchmarks: one table of ratios to yardsticks that run beside (tests/bench) ----
 BENCH := $(addprefix $(B)/tests/bench/,gen start size overhead kernels loops)
@@ -304,5 +325,5 @@ metrics:
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: FORCE metrics mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
+.PHONY: FORCE metrics mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install uninstall lib tools unit clean demo test test-programs setup-build setup-test check-san
 .SECONDARY:

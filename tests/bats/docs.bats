@@ -48,6 +48,24 @@ long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-
     done
 }
 
+@test "the pages of section 7 have no warnings" {
+    command -v mandoc >/dev/null || skip 'no mandoc'
+    local page
+    [ -e "$BUILD/man/thunkline.7" ] || skip 'make man first'
+    for page in "$BUILD"/man/*.7; do
+        run mandoc -T lint -W warning "$page"
+        [ -z "$output" ] || { echo "$output" >&2 && false; }
+        mandoc -T utf8 "$page" | col -b >page.txt
+        grep -q '^SEE ALSO' page.txt
+        # no source of the markup is left over, nor lost: a backquote, a bar of a table
+        if grep -nE '`|^ *[|] .*[|]$|\\[-e]' page.txt; then false; fi
+    done
+    # what stands in backquotes and in tables arrives
+    mandoc -T ascii "$BUILD/man/thunkline.7" | col -b >page.txt
+    grep -qE '^ +\| +bitwise_or; of bools, or$' page.txt
+    grep -qE '^ +fold[lr]\(lambda x, a: 10 \* a \+ x, \[1, 2, 3\], 0\) +-> 123$' page.txt
+}
+
 @test "completions have every option, parse, and complete" {
     local t o c=$BUILD/completions
     for t in $TOOLS; do
@@ -111,5 +129,16 @@ long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-
 #include <thunkline/thunkline.h>
 int main(void) { return 0; }
 END
+    # what the manual names under FILES, and examples that run where they are
+    local page
+    for page in d/usr/share/man/man7/*.7; do [ -s "$page" ]; done
+    grep -q 'tgrun' d/usr/share/man/man7/thunkline.7
+    while read -r page; do [ -e "d/usr/$page" ] || fail "$page is not installed"; done < <(sed -n 's/^| `\(share/[^`]*\)`.*/\1/p' "$ROOT/lib/man/thunkline.md")
+    like 'd/usr/share/thunkline/examples/logistic/run.sh' '^accuracy = 0\.8'
+    grep -q 'tgrun --expect' d/usr/share/thunkline/bats/thunkline.bash
     if [ -e d/usr/include/thunkline/thunkline.h ]; then "${CC:-cc}" -Id/usr/include c.c -Ld/usr/lib -lthunkline -o c; fi
+    touch d/usr/share/man/man1/other.1 d/usr/share/thunkline/examples/mine
+    make -s -C "$ROOT" B="${BUILD#"$ROOT"/}" AS_BUILT=1 uninstall DESTDIR="$PWD/d" PREFIX=/usr PROGRAM_PREFIX=t >log 2>&1 || { cat log >&2 && false; }
+    find d ! -type d | sort >left
+    printf '%s\n' d/usr/share/man/man1/other.1 d/usr/share/thunkline/examples/mine | diff - left
 }
