@@ -251,12 +251,10 @@ static uint8_t *mark_needed_applies(const Graph *g, Arena *tmp, VarList f) {
     uint8_t *var = NEW_N(tmp, g->nvar, uint8_t), *on = NEW_N(tmp, g->napply, uint8_t);
     for (size_t k = 0; k < f.n; k++)
         var[f.p[k]] = 1;
-    for (ApplyId a = g->napply; a-- > 0;) {
+    graph_spread_needs(g, 0, var);
+    for (ApplyId a = 0; a < g->napply; a++)
         for (size_t k = 0; k < g->apply[a].nout; k++)
             on[a] |= var[g->apply[a].out + k];
-        for (size_t i = 0; on[a] && i < g->apply[a].nin; i++)
-            var[apply_in(g, a)[i]] = 1;
-    }
     return on;
 }
 

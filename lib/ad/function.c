@@ -44,26 +44,18 @@ static Sym pullback_name(Session *s, const Graph *fn, const bool *wanted,
 static bool copy_with_cotangents(PullbackRecipe *r) {
     Session *s = r->main->s;
     const Graph *fn = r->fn;
-    Var *leaf = NEW_N(r->tmp, fn->nleaf, Var), *map = NEW_N(r->tmp, fn->nvar, Var);
-    Var *want = NEW_N(r->tmp, fn->outputs.n, Var);
-    for (uint32_t i = 0; i < fn->nleaf; i++)
-        leaf[i] = VAR_NONE;
     for (size_t i = 0; i < fn->inputs.n; i++) {
         Var x = fn->inputs.p[i];
-        r->in[i] = leaf[fn->var[x].owner] =
-            graph_input(r->made, var_name(fn, x), var_type(fn, x));
+        r->in[i] = graph_input(r->made, var_name(fn, x), var_type(fn, x));
     }
-    for (size_t k = 0; k < fn->outputs.n; k++)
-        want[k] = fn->outputs.p[k].var;
-    if (!graph_import(r->made, fn, fn->outputs.n, want, leaf, true, map)) return false;
+    if (!graph_inline(r->made, fn, r->in, true, r->out)) return false;
     for (size_t k = 0; k < fn->outputs.n; k++) {
-        r->out[k] = map[want[k]];
         if (!r->has[k]) continue;
         char name[32];
         snprintf(name, sizeof name, "g%zu", k);
         for (unsigned j = 0; graph_find(r->made, sym(s, name)) != VAR_NONE; j++)
             snprintf(name, sizeof name, "g%zu_%u", k, j);
-        const Type *t = var_type(fn, want[k]);
+        const Type *t = var_type(fn, fn->outputs.p[k].var);
         if (dtype_is_discrete(t->dtype)) t = type_with_dtype(s, t, r->b.floatX);
         r->cotangent[k] = graph_input(r->made, sym(s, name), t);
     }

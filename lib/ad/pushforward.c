@@ -46,20 +46,11 @@ static Var tangent_input(PushforwardRecipe *r, size_t i) {
 /* Copies inputs and body of fn, then adds the tangents. */
 static bool copy_with_tangents(PushforwardRecipe *r) {
     const Graph *fn = r->fn;
-    Var *leaf = NEW_N(r->tmp, fn->nleaf, Var), *map = NEW_N(r->tmp, fn->nvar, Var);
-    Var *want = NEW_N(r->tmp, fn->outputs.n, Var);
-    for (uint32_t i = 0; i < fn->nleaf; i++)
-        leaf[i] = VAR_NONE;
     for (size_t i = 0; i < fn->inputs.n; i++) {
         Var x = fn->inputs.p[i];
-        r->in[i] = leaf[fn->var[x].owner] =
-            graph_input(r->made, var_leafrec(fn, x)->name, var_type(fn, x));
+        r->in[i] = graph_input(r->made, var_leafrec(fn, x)->name, var_type(fn, x));
     }
-    for (size_t k = 0; k < fn->outputs.n; k++)
-        want[k] = fn->outputs.p[k].var;
-    if (!graph_import(r->made, fn, fn->outputs.n, want, leaf, true, map)) return false;
-    for (size_t k = 0; k < fn->outputs.n; k++)
-        r->out[k] = map[want[k]];
+    if (!graph_inline(r->made, fn, r->in, true, r->out)) return false;
     for (size_t i = 0; i < fn->inputs.n; i++)
         r->tangent[i] = r->has[i] ? tangent_input(r, i) : VAR_NONE;
     return true;

@@ -187,16 +187,14 @@ static void add_whole(Check *c, Book *b, Var before, Var after) {
 }
 
 static void mark_result(Book *b, Var v) {
-    if (v != VAR_NONE) b->runs.p[b->map.p[v]] |= 2;
+    b->runs.p[b->map.p[v]] |= 2;
 }
 
 /* An effect that something reads is needed like any value. */
 static void mark_ready_results(Book *b, const Graph *ready, Arena *a) {
-    for (size_t i = 0; i < ready->outputs.n; i++)
-        mark_result(b, ready->outputs.p[i].var);
-    for (size_t i = 0; i < ready->updates.n; i++)
-        mark_result(b, ready->updates.p[i].value);
-    mark_result(b, ready->until);
+    VarList root = graph_roots(ready, a, ROOTS_RESULTS);
+    for (size_t i = 0; i < root.n; i++)
+        mark_result(b, root.p[i]);
     if (!ready->effects.n) return;
     Clients c = graph_clients(ready, a, NULL);
     for (size_t i = 0; i < ready->effects.n; i++) {

@@ -51,6 +51,17 @@ Var graph_copy_leaf(Graph *dst, const Graph *src, Var v, bool intern) {
     return x;
 }
 
+void graph_copy_leaves(Graph *dst, const Graph *fn, bool intern, Var *map) {
+    for (size_t i = 0; i < fn->inputs.n; i++) {
+        Var v = fn->inputs.p[i];
+        map[v] = graph_copy_leaf(dst, fn, v, intern);
+    }
+    for (uint32_t i = 0; i < fn->nleaf; i++) {
+        Var v = fn->leaf[i].var;
+        if (var_leaf(fn, v) != LEAF_INPUT) map[v] = graph_copy_leaf(dst, fn, v, intern);
+    }
+}
+
 Var graph_copy_apply(Graph *dst, const Graph *src, ApplyId a, const Var *in,
                      bool intern) {
     Apply r = src->apply[a];
@@ -119,12 +130,9 @@ static void need_inputs(GraphCopy *c) {
     }
 }
 
-static void need_run_roots(GraphCopy *c) {
+/* An effect stays even if its results were replaced. */
+static void need_effects(GraphCopy *c) {
     const Graph *g = c->src;
-    for (size_t i = 0; i < g->outputs.n; i++)
-        need_var(c, g->outputs.p[i].var);
-    for (size_t i = 0; i < g->updates.n; i++)
-        need_var(c, g->updates.p[i].value);
     for (size_t i = 0; i < g->effects.n; i++) {
         ApplyId a = g->effects.p[i];
         if (!c->need_apply[a]) vec_push(g->s, &c->stack, ((CopyFrame){a, 0}));
@@ -132,18 +140,13 @@ static void need_run_roots(GraphCopy *c) {
     }
     for (size_t i = 0; i < g->kept.n; i++)
         need_var(c, g->kept.p[i]);
-    need_var(c, g->until);
 }
 
-static void need_roots(GraphCopy *c, unsigned roots) {
-    const Graph *g = c->src;
-    if (roots & ROOTS_RUN) need_run_roots(c);
-    for (size_t i = 0; i < g->shared.n; i++)
-        if (roots & ROOTS_INIT) need_var(c, var_leafrec(g, g->shared.p[i])->init);
-    for (size_t i = 0; roots & ROOTS_NAMED && i < g->names.n; i++)
-        need_var(c, g->names.p[i].var);
-    for (size_t i = 0; roots & ROOTS_NAMED && i < g->trees.n; i++)
-        need_var(c, g->trees.p[i].var);
+static void need_roots(GraphCopy *c, Arena *a, unsigned roots) {
+    VarList root = graph_roots(c->src, a, roots & ~(unsigned)ROOTS_EFFECTS);
+    for (size_t i = 0; i < root.n; i++)
+        need_var(c, root.p[i]);
+    if (roots & ROOTS_EFFECTS) need_effects(c);
     need_inputs(c);
 }
 
@@ -300,7 +303,7 @@ static void copy_graph_body(Graph *dst, const Graph *src, unsigned roots,
     c.need_apply = NEW_N(a, src->napply, uint8_t);
     c.open = NEW_N(a, src->napply, uint8_t);
     copy_graph_facts(dst, src);
-    need_roots(&c, roots);
+    need_roots(&c, a, roots);
     emit_needed(&c);
     copy_interface(&c, roots);
     for (Var v = 0; map && v < src->nvar; v++)

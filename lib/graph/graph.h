@@ -217,13 +217,20 @@ void graph_set_approx(Graph *g, Var v, Approx how);
 void graph_loosen_approx(Graph *g, Var v,
                          Approx how); /* on top of what is allowed already */
 
-/* Marks the variables that the roots need: nvar flags. */
+/* What a graph is for. */
 typedef enum RootsOf {
-    ROOTS_RUN = 1,  /* outputs, updates, effects, until */
-    ROOTS_INIT = 2, /* initial values of shared variables */
-    ROOTS_NAMED = 4 /* every named variable, including leaves of trees */
+    ROOTS_RESULTS = 1, /* outputs, new values of shared variables, until */
+    ROOTS_EFFECTS = 2, /* all outputs of effects */
+    ROOTS_RUN = ROOTS_RESULTS | ROOTS_EFFECTS,
+    ROOTS_INIT = 4, /* initial values of shared variables */
+    ROOTS_NAMED = 8 /* every named variable, including leaves of trees */
 } RootsOf;
+VarList graph_roots(const Graph *g, Arena *a, unsigned roots);
+uint8_t *graph_root_marks(const Graph *g, Arena *a, unsigned roots); /* nvar flags */
+/* Marks the variables that the roots need, and shared variables that get new values. */
 uint8_t *graph_live(const Graph *g, Arena *a, unsigned roots);
+/* Marks what the marked variables need, as far as Applies from `from` on make them. */
+void graph_spread_needs(const Graph *g, ApplyId from, uint8_t *need);
 /* Clients of every variable as two arrays: the users of v are client[first[v] ..
  * first[v+1]), ascending, one entry per use. With `live`, Applies whose outputs are all
  * dead are left out. */
@@ -254,17 +261,26 @@ void graph_keep_called(Graph *g);
 bool graph_name_taken(const Graph *g, Sym name); /* by a function, now or earlier */
 /* BASE_1, BASE_2, ...: the next free one. */
 Sym graph_function_name(Graph *g, const char *base);
-/* Adds copies of what src's variables `want` need to dst. leaf[i] replaces src's leaf i
- * (VAR_NONE: constants and dims are copied, inputs are a bug). map[v] receives each
- * copied variable. Called functions are copied too (E_DUPLICATE if a different one of
- * that name exists). Effects become effects of dst; names aren't copied. src may be
- * dst. */
-bool graph_import(Graph *dst, const Graph *src, size_t nwant, const Var *want,
-                  const Var *leaf, bool intern, Var *map);
-/* The same, except that variables v with map[v] other than VAR_NONE are already
- * mapped. */
-bool graph_import_over(Graph *dst, const Graph *src, size_t nwant, const Var *want,
-                       const Var *leaf, bool intern, Var *map);
+/* Adds a copy of one node of src to dst: a leaf as a leaf of the same kind, an Apply
+ * with other inputs, of which the first output is returned. src may be dst, but `in` is
+ * not part of it. */
+Var graph_copy_leaf(Graph *dst, const Graph *src, Var v, bool intern);
+Var graph_copy_apply(Graph *dst, const Graph *src, ApplyId a, const Var *in,
+                     bool intern);
+/* Adds copies of all leaves of a function: its inputs first, in their order. */
+void graph_copy_leaves(Graph *dst, const Graph *fn, bool intern, Var *map);
+/* Adds copies of what src's variables `want` need to dst. map[v] is what replaces v:
+ * what isn't VAR_NONE is given, the rest receives the copies. Constants and dims are
+ * copied, inputs and shared variables must be given. Called functions are copied too
+ * (E_DUPLICATE if a different one of that name exists). Effects become effects of dst;
+ * names aren't copied. src may be dst. */
+bool graph_import(Graph *dst, const Graph *src, VarList want, bool intern, Var *map);
+/* A map for graph_import in which arg[i] replaces input i; arg NULL: nothing is
+ * given. */
+Var *graph_import_map(const Graph *src, Arena *a, const Var *arg);
+/* Adds the body of a function, with arg[i] in place of input i, and sets out[k] to its
+ * output k. Effects that no output needs are left out. */
+bool graph_inline(Graph *dst, const Graph *fn, const Var *arg, bool intern, Var *out);
 /* Equal up to names and numbering: same interface (main graphs: including names of
  * inputs and labels), same Applies. If false, a_at and b_at are the first differing
  * Applies (APPLY_NONE if the interfaces differ), and why gets one sentence. */

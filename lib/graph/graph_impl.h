@@ -41,11 +41,6 @@ void wanted_add_function(WantedFunctions *w,
 void wanted_add_props(WantedFunctions *w, const Props *p);
 void wanted_free(WantedFunctions *w);
 
-/* Copies one node of src to dst: a leaf as a leaf of the same kind, an Apply with other
- * inputs. */
-Var graph_copy_leaf(Graph *dst, const Graph *src, Var v, bool intern);
-Var graph_copy_apply(Graph *dst, const Graph *src, ApplyId a, const Var *in,
-                     bool intern);
 /* Copies the function `name` of src to dst; adds those that it calls to w. */
 void graph_copy_function(Graph *dst, WantedFunctions *w, Sym name, unsigned roots,
                          bool intern);

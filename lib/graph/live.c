@@ -2,33 +2,48 @@
  * topological order. */
 #include "graph/graph_impl.h"
 
-static void mark_live(uint8_t *live, Var v) {
-    if (v != VAR_NONE) live[v] = 1;
+typedef struct Roots {
+    Var *p;
+    size_t n;
+} Roots;
+
+static void add_root(Roots *r, Var v) {
+    if (v != VAR_NONE) r->p[r->n++] = v;
 }
 
-static void mark_run_roots(const Graph *g, uint8_t *live) {
-    for (size_t i = 0; i < g->outputs.n; i++)
-        mark_live(live, g->outputs.p[i].var);
-    for (size_t i = 0; i < g->updates.n; i++) {
-        mark_live(live, g->updates.p[i].value);
-        mark_live(live, g->updates.p[i].shared);
-    }
-    for (size_t i = 0; i < g->effects.n; i++) {
-        const Apply *a = &g->apply[g->effects.p[i]];
-        for (Var k = 0; k < a->nout; k++)
-            live[a->out + k] = 1;
-    }
-    mark_live(live, g->until);
+static void add_names(Roots *r, const VarName *name, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        add_root(r, name[i].var);
 }
 
-static void mark_live_roots(const Graph *g, unsigned roots, uint8_t *live) {
-    if (roots & ROOTS_RUN) mark_run_roots(g, live);
+VarList graph_roots(const Graph *g, Arena *a, unsigned roots) {
+    size_t most = g->outputs.n + g->updates.n + g->shared.n + g->names.n + g->trees.n;
+    for (size_t i = 0; i < g->effects.n; i++)
+        most += g->apply[g->effects.p[i]].nout;
+    Roots r = {.p = NEW_N(a, most + 1, Var)};
+    for (size_t i = 0; roots & ROOTS_RESULTS && i < g->outputs.n; i++)
+        add_root(&r, g->outputs.p[i].var);
+    for (size_t i = 0; roots & ROOTS_RESULTS && i < g->updates.n; i++)
+        add_root(&r, g->updates.p[i].value);
+    if (roots & ROOTS_RESULTS) add_root(&r, g->until);
+    for (size_t i = 0; roots & ROOTS_EFFECTS && i < g->effects.n; i++)
+        for (Var k = 0; k < g->apply[g->effects.p[i]].nout; k++)
+            add_root(&r, g->apply[g->effects.p[i]].out + k);
     for (size_t i = 0; roots & ROOTS_INIT && i < g->shared.n; i++)
-        mark_live(live, var_leafrec(g, g->shared.p[i])->init);
-    for (size_t i = 0; roots & ROOTS_NAMED && i < g->names.n; i++)
-        live[g->names.p[i].var] = 1;
-    for (size_t i = 0; roots & ROOTS_NAMED && i < g->trees.n; i++)
-        live[g->trees.p[i].var] = 1;
+        add_root(&r, var_leafrec(g, g->shared.p[i])->init);
+    if (roots & ROOTS_NAMED) {
+        add_names(&r, g->names.p, g->names.n);
+        add_names(&r, g->trees.p, g->trees.n);
+    }
+    return (VarList){r.n, r.p};
+}
+
+uint8_t *graph_root_marks(const Graph *g, Arena *a, unsigned roots) {
+    uint8_t *mark = NEW_N(a, g->nvar, uint8_t);
+    VarList root = graph_roots(g, a, roots);
+    for (size_t i = 0; i < root.n; i++)
+        mark[root.p[i]] = 1;
+    return mark;
 }
 
 static bool has_live_output(const Apply *a, const uint8_t *live) {
@@ -37,15 +52,20 @@ static bool has_live_output(const Apply *a, const uint8_t *live) {
     return false;
 }
 
-uint8_t *graph_live(const Graph *g, Arena *a, unsigned roots) {
-    uint8_t *live = NEW_N(a, g->nvar, uint8_t);
-    mark_live_roots(g, roots, live);
-    for (ApplyId i = g->napply; i-- > 0;) {
+void graph_spread_needs(const Graph *g, ApplyId from, uint8_t *need) {
+    for (ApplyId i = g->napply; i-- > from;) {
         const Apply *r = &g->apply[i];
-        if (!has_live_output(r, live)) continue;
+        if (!has_live_output(r, need)) continue;
         for (unsigned k = 0; k < r->nin; k++)
-            live[g->in[r->in + k]] = 1;
+            need[g->in[r->in + k]] = 1;
     }
+}
+
+uint8_t *graph_live(const Graph *g, Arena *a, unsigned roots) {
+    uint8_t *live = graph_root_marks(g, a, roots);
+    for (size_t i = 0; roots & ROOTS_RESULTS && i < g->updates.n; i++)
+        live[g->updates.p[i].shared] = 1;
+    graph_spread_needs(g, 0, live);
     return live;
 }
 

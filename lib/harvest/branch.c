@@ -94,7 +94,7 @@ void branches_wake(const Graph *g, Arena *arena, ApplyId from, uint8_t *live) {
 
 /* Finds the branch of each Apply that `live` needs. NULL: no ifelse, so no branches. */
 static Branches *find_branches(Session *s, Arena *arena, const Graph *src, ApplyId from,
-                               const uint8_t *live, const Var *root, size_t nroot) {
+                               const uint8_t *live, VarList root) {
     bool any = false;
     for (ApplyId a = from; a < src->napply && !any; a++)
         any = is_ifelse(src, a);
@@ -105,8 +105,8 @@ static Branches *find_branches(Session *s, Arena *arena, const Graph *src, Apply
     vec_push(s, &b->node, ((BranchNode){TOP, 0, NULL}));
     uint32_t *at = NEW_N(arena, src->nvar, uint32_t);
     memset(at, 0xFF, src->nvar * sizeof *at);
-    for (size_t i = 0; i < nroot; i++)
-        at[root[i]] = TOP;
+    for (size_t i = 0; i < root.n; i++)
+        at[root.p[i]] = TOP;
     for (ApplyId a = src->napply; a-- > from;) {
         bool needed = false;
         for (Var k = 0; k < src->apply[a].nout; k++)
@@ -117,8 +117,8 @@ static Branches *find_branches(Session *s, Arena *arena, const Graph *src, Apply
 }
 
 Branches *branches_new(HarvestWalk *w, Level *top, const Graph *src, ApplyId from,
-                       const uint8_t *live, const Var *root, size_t nroot) {
-    Branches *b = find_branches(w->b->s, w->arena, src, from, live, root, nroot);
+                       const uint8_t *live, VarList root) {
+    Branches *b = find_branches(w->b->s, w->arena, src, from, live, root);
     if (!b) return NULL;
     b->w = w;
     b->ahead = b->node.n;
@@ -126,10 +126,10 @@ Branches *branches_new(HarvestWalk *w, Level *top, const Graph *src, ApplyId fro
     return b;
 }
 
-size_t branches_most(const Graph *fn, const uint8_t *live, const Var *root,
-                     size_t nroot, const size_t *times) {
+size_t branches_most(const Graph *fn, const uint8_t *live, const size_t *times) {
     Arena *arena = arena_new(fn->s);
-    Branches *b = find_branches(fn->s, arena, fn, 0, live, root, nroot);
+    VarList root = graph_roots(fn, arena, HARVEST_ROOTS);
+    Branches *b = find_branches(fn->s, arena, fn, 0, live, root);
     size_t most = 0;
     for (ApplyId a = 0; a < fn->napply && !b; a++)
         most += times[a];

@@ -40,8 +40,8 @@ typedef Vec(Reap) Reaps;
 /* Harvests the Applies from `from` on, the expansion of a function, as far as roots and
  * effects need them. map has nvar entries, as of the call: the caller sets each to the
  * variable itself, and finds its replacement there afterwards. */
-bool harvest_range(Builder *b, const HarvestSpec *h, ApplyId from, size_t nroot,
-                   const Var *root, Var *map, Reaps *reaps);
+bool harvest_range(Builder *b, const HarvestSpec *h, ApplyId from, VarList root,
+                   Var *map, Reaps *reaps);
 /* Harvests a whole graph in place and removes whatever only the sows needed. With
  * `reap`, the collected values become outputs TAG/NAME. */
 bool harvest_graph(Graph *g, const HarvestSpec *h, bool reap);

@@ -85,20 +85,9 @@ Var scanned_planted(Scanned *p, size_t k, const Type *t, bool append) {
 /* The size of a dim of the body, as a variable of the outer graph; VAR_NONE: only the
  * body knows it. */
 static Var size_outside(Scanned *p, Dim d) {
-    Builder *b = p->outer->b;
-    const ScanForm *f = &p->part.f;
-    if (dim_is_known(d)) return const_int(b, d);
+    if (dim_is_known(d)) return const_int(p->outer->b, d);
     if (!dim_is_named(d)) return VAR_NONE;
-    for (size_t k = 0; k < f->nin; k++) {
-        const Type *t = var_type(f->fn, f->fn->inputs.p[k]);
-        for (int i = 0; i < t->ndim; i++) {
-            if (t->dim[i] != d) continue;
-            size_t arg = scan_arg(f, k);
-            const Type *have = var_type(b->g, p->part.arg[arg]);
-            return shape_of(b, p->part.arg[arg], i + (have->ndim - t->ndim));
-        }
-    }
-    return VAR_NONE;
+    return scan_dim_outside(p->outer->b, &p->part.f, p->part.arg, dim_sym(d));
 }
 
 static Var zeros_outside(Scanned *p, const Type *t) {
@@ -176,10 +165,8 @@ static void bind_body_leaves(Scanned *p) {
     Var *map = p->part.map;
     for (uint32_t i = 0; i < old->nleaf; i++) {
         Var v = old->leaf[i].var;
-        if (var_is_const(old, v))
-            map[v] = graph_share_const(p->m.body, old, v, false);
-        else if (var_leaf(old, v) == LEAF_DIM)
-            map[v] = graph_dim(p->m.body, old->leaf[i].name);
+        if (var_leaf(old, v) != LEAF_INPUT)
+            map[v] = graph_copy_leaf(p->m.body, old, v, false);
     }
     for (size_t k = 0; k < old->inputs.n; k++)
         map[old->inputs.p[k]] = p->part.in[k];

@@ -201,7 +201,7 @@ static bool expand_and_harvest(Compiler *c, const HarvestTransform *t,
                      .nblock = t->nblock,
                      .block = t->block,
                      .exclusive = t->exclusive};
-    bool ok = harvest_range(b, &h, from, root.n, root.p, map, &reaps) &&
+    bool ok = harvest_range(b, &h, from, (VarList){root.n, root.p}, map, &reaps) &&
               check_plant_kinds(p, &reaps);
     if (ok) remap_node_vars(c, map, nvar, &result);
     ok = ok && give_results(c, t, &result, &reaps, args->at, out);

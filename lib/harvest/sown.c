@@ -156,20 +156,6 @@ bool harvest_check_derivative(const Graph *fn, const HarvestSpec *h, Span at) {
     return ok;
 }
 
-Vars harvest_roots(const Graph *g) {
-    Vars v = {0};
-    for (size_t i = 0; i < g->outputs.n; i++)
-        vec_push(g->s, &v, g->outputs.p[i].var);
-    for (size_t i = 0; i < g->updates.n; i++)
-        vec_push(g->s, &v, g->updates.p[i].value);
-    for (size_t i = 0; i < g->shared.n; i++) {
-        Var init = var_leafrec(g, g->shared.p[i])->init;
-        if (init != VAR_NONE) vec_push(g->s, &v, init);
-    }
-    if (g->until != VAR_NONE) vec_push(g->s, &v, g->until);
-    return v;
-}
-
 /* ---- counting sows ---- */
 typedef struct SownTimes {
     Sym tag, name;
@@ -188,11 +174,9 @@ static size_t times_sown(SownTimes *t, const Graph *fn, int depth) {
         else if (called && depth < CALLS_DEPTH)
             times[a] = times_sown(t, called, depth + 1);
     }
-    Vars root = harvest_roots(fn);
     uint8_t *live = graph_live(fn, arena, ROOTS_RUN);
     branches_wake(fn, arena, 0, live);
-    size_t most = branches_most(fn, live, root.p, root.n, times);
-    vec_free(&root);
+    size_t most = branches_most(fn, live, times);
     arena_free(arena);
     if (most > 2) most = 2;
     map_put(&t->known, (uintptr_t)fn, most);

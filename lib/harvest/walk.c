@@ -48,9 +48,8 @@ static bool walk_sow(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
 /* The value of a function's dim name: a size of one of the arguments. */
 static Var call_dim_value(HarvestWalk *w, const Graph *fn, Sym name, const Var *arg) {
     for (size_t i = 0; i < fn->inputs.n; i++) {
-        const Type *t = var_type(fn, fn->inputs.p[i]);
-        for (int k = 0; k < t->ndim; k++)
-            if (t->dim[k] == DIM_NAMED(name)) return shape_of(w->b, arg[i], k);
+        Var v = size_of_dim(w->b, var_type(fn, fn->inputs.p[i]), arg[i], name);
+        if (v != VAR_NONE) return v;
     }
     fail(w->b->s, w->b->from.at, E_NAME, "no argument of %s tells its dim %s",
          sym_text(w->b->s, fn->name), sym_text(w->b->s, name));
@@ -126,8 +125,8 @@ static bool walk_apply(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
 }
 
 static bool walk_range(HarvestWalk *w, Level *l, const Graph *src, ApplyId from,
-                       const uint8_t *live, const Var *root, size_t nroot, Var *map) {
-    Branches *b = branches_new(w, l, src, from, live, root, nroot);
+                       const uint8_t *live, VarList root, Var *map) {
+    Branches *b = branches_new(w, l, src, from, live, root);
     bool ok = true;
     for (ApplyId a = from, n = src->napply; ok && a < n; a++) {
         bool any = false;
@@ -143,10 +142,7 @@ static bool walk_range(HarvestWalk *w, Level *l, const Graph *src, ApplyId from,
 
 bool walk_all(HarvestWalk *w, Level *l, const Graph *fn, const uint8_t *live,
               Var *map) {
-    Vars root = harvest_roots(fn);
-    bool ok = walk_range(w, l, fn, 0, live, root.p, root.n, map);
-    vec_free(&root);
-    return ok;
+    return walk_range(w, l, fn, 0, live, graph_roots(fn, w->arena, HARVEST_ROOTS), map);
 }
 
 /* ---- ranges and graphs ---- */
@@ -170,30 +166,22 @@ static void settle_effects(HarvestWalk *w, size_t before) {
 
 /* Marks the variables of the Applies from `from` on that the roots and the effects
  * need. */
-static uint8_t *mark_needed_vars(Arena *a, const Graph *g, ApplyId from, size_t nroot,
-                                 const Var *root) {
+static uint8_t *mark_needed_vars(Arena *a, const Graph *g, ApplyId from, VarList root) {
     uint8_t *live = NEW_N(a, g->nvar, uint8_t);
-    for (size_t i = 0; i < nroot; i++)
-        live[root[i]] = 1;
+    for (size_t i = 0; i < root.n; i++)
+        live[root.p[i]] = 1;
     uint8_t *row = NEW_N(a, g->nvar, uint8_t); /* a vectorize replaced them */
     for (size_t i = 0; i < g->rowwise.n; i++)
         row[g->rowwise.p[i]] = 1;
     for (size_t i = 0; i < g->effects.n; i++)
         live[g->apply[g->effects.p[i]].out] |= !row[g->apply[g->effects.p[i]].out];
-    for (ApplyId k = g->napply; k-- > from;) {
-        bool any = false;
-        for (Var o = 0; o < g->apply[k].nout; o++)
-            any |= live[g->apply[k].out + o];
-        for (size_t i = 0; any && i < g->apply[k].nin; i++)
-            live[apply_in(g, k)[i]] = 1;
-    }
+    graph_spread_needs(g, from, live);
     branches_wake(g, a, from, live);
     return live;
 }
 
 static bool harvest_live(Builder *b, const HarvestSpec *h, ApplyId from,
-                         const uint8_t *live, const Var *root, size_t nroot, Var *map,
-                         Reaps *reaps) {
+                         const uint8_t *live, VarList root, Var *map, Reaps *reaps) {
     Session *s = b->s;
     size_t calls = 0;
     HarvestWalk w = {.b = b,
@@ -205,7 +193,7 @@ static bool harvest_live(Builder *b, const HarvestSpec *h, ApplyId from,
     Origin was = b->from;
     size_t before = b->g->effects.n;
     Level top = {0};
-    bool ok = walk_range(&w, &top, b->g, from, live, root, nroot, map);
+    bool ok = walk_range(&w, &top, b->g, from, live, root, map);
     ok = level_close(&w, &top, ok, reaps);
     if (ok) settle_effects(&w, before);
     b->from = was;
@@ -217,11 +205,11 @@ static bool harvest_live(Builder *b, const HarvestSpec *h, ApplyId from,
     return ok;
 }
 
-bool harvest_range(Builder *b, const HarvestSpec *h, ApplyId from, size_t nroot,
-                   const Var *root, Var *map, Reaps *reaps) {
+bool harvest_range(Builder *b, const HarvestSpec *h, ApplyId from, VarList root,
+                   Var *map, Reaps *reaps) {
     Arena *a = arena_new(b->s);
-    const uint8_t *live = mark_needed_vars(a, b->g, from, nroot, root);
-    bool ok = harvest_live(b, h, from, live, root, nroot, map, reaps);
+    const uint8_t *live = mark_needed_vars(a, b->g, from, root);
+    bool ok = harvest_live(b, h, from, live, root, map, reaps);
     b->g->litter = true;
     arena_free(a);
     return ok;
@@ -254,8 +242,8 @@ bool harvest_graph(Graph *g, const HarvestSpec *h, bool reap) {
     Arena *a = arena_new(s);
     uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED);
     branches_wake(g, a, 0, live);
-    Vars root = harvest_roots(g);
-    bool ok = harvest_live(&b, h, 0, live, root.p, root.n, map, &reaps) &&
+    VarList root = graph_roots(g, a, HARVEST_ROOTS);
+    bool ok = harvest_live(&b, h, 0, live, root, map, &reaps) &&
               (!reap || add_reap_outputs(g, h->tag, &reaps));
     if (ok) {
         map = mem_realloc(s, map, (size_t)g->nvar + 1, sizeof *map);
@@ -264,7 +252,6 @@ bool harvest_graph(Graph *g, const HarvestSpec *h, bool reap) {
         graph_compact(g, ROOTS_RUN | ROOTS_INIT, map, false);
     }
     vec_free(&reaps);
-    vec_free(&root);
     arena_free(a);
     mem_free(map);
     return ok;

@@ -80,8 +80,6 @@ Sym sow_tag(const Graph *g, ApplyId a);
 SowCall sow_read(const Graph *g, ApplyId a); /* without its inputs */
 Graph *called_function(const Graph *g, ApplyId a);
 Sym call_scope(const Graph *g, ApplyId a);
-typedef Vec(Var) Vars;
-Vars harvest_roots(const Graph *g); /* outputs, updates, inits, until; free it */
 /* "scope/name"; either may be empty. */
 Sym harvest_path(Session *s, Sym scope, Sym name);
 /* False, diagnosed: fn is the derivative of a function that sows a planted name. */

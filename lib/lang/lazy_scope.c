@@ -48,7 +48,7 @@ static void pass_scope_to_inputs(ScopeWalk *w, ApplyId a) {
     }
 }
 
-uint32_t *lazy_scope_find(const Graph *g, Arena *arena, size_t nwant, const Var *want) {
+uint32_t *lazy_scope_find(const Graph *g, Arena *arena, VarList want) {
     ScopeWalk w = {g, NEW_N(arena, g->napply, uint32_t), NEW_N(arena, g->napply, bool),
                    1};
     uint8_t *effect = NEW_N(arena, g->napply, uint8_t);
@@ -56,15 +56,11 @@ uint32_t *lazy_scope_find(const Graph *g, Arena *arena, size_t nwant, const Var 
         w.scope[a] = SCOPE_NONE;
     for (size_t i = 0; i < g->effects.n; i++)
         effect[g->effects.p[i]] = 1;
-    for (size_t i = 0; i < g->outputs.n; i++)
-        need_in_scope(&w, g->outputs.p[i].var, 0);
-    for (size_t i = 0; i < g->updates.n; i++)
-        need_in_scope(&w, g->updates.p[i].value, 0);
-    for (size_t i = 0; i < g->shared.n; i++)
-        need_in_scope(&w, var_leafrec(g, g->shared.p[i])->init, 0);
-    need_in_scope(&w, g->until, 0);
-    for (size_t i = 0; i < nwant; i++)
-        need_in_scope(&w, want[i], 0);
+    VarList root = graph_roots(g, arena, ROOTS_RESULTS | ROOTS_INIT);
+    for (size_t i = 0; i < root.n; i++)
+        need_in_scope(&w, root.p[i], 0);
+    for (size_t i = 0; i < want.n; i++)
+        need_in_scope(&w, want.p[i], 0);
     for (ApplyId a = g->napply; a-- > 0;) {
         if (w.scope[a] == SCOPE_NONE && effect[a]) w.scope[a] = 0;
         if (w.scope[a] != SCOPE_NONE) pass_scope_to_inputs(&w, a);
@@ -123,15 +119,10 @@ static void mark_found_read(UnreadWalk *u) {
     u->found.n = 0;
 }
 
-static void mark_roots_read(UnreadWalk *u) {
-    const Graph *g = u->g;
-    for (size_t i = 0; i < g->outputs.n; i++)
-        add_found(u, g->outputs.p[i].var);
-    for (size_t i = 0; i < g->updates.n; i++)
-        add_found(u, g->updates.p[i].value);
-    for (size_t i = 0; i < g->shared.n; i++)
-        add_found(u, var_leafrec(g, g->shared.p[i])->init);
-    add_found(u, g->until);
+static void mark_roots_read(UnreadWalk *u, Arena *a) {
+    VarList root = graph_roots(u->g, a, ROOTS_RESULTS | ROOTS_INIT);
+    for (size_t i = 0; i < root.n; i++)
+        add_found(u, root.p[i]);
     add_needs_of_found(u);
     mark_found_read(u);
 }
@@ -178,7 +169,7 @@ void lazy_scope_keep_unread(Graph *g, ApplyId napply, const Var *forward) {
                     .effect = NEW_N(arena, g->napply, uint8_t)};
     for (size_t i = 0; i < g->effects.n; i++)
         u.effect[g->effects.p[i]] = 1;
-    mark_roots_read(&u);
+    mark_roots_read(&u, arena);
     for (ApplyId a = napply; a-- > 0;)
         if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy)
             keep_if_effects(&u, a);

@@ -18,7 +18,7 @@ bool lazy_scope_any(const Graph *g); /* does any op have such inputs? */
  * dependence (in a branch: if the branch is taken); other effects are roots, too.
  * Linear time. */
 #define SCOPE_NONE UINT32_MAX
-uint32_t *lazy_scope_find(const Graph *g, Arena *a, size_t nwant, const Var *want);
+uint32_t *lazy_scope_find(const Graph *g, Arena *a, VarList want);
 
 /* By effect: is it needed under a condition only? `scope` is lazy_scope_find's. */
 bool *lazy_scope_conditional(const Graph *g, Arena *a, const uint32_t *scope);

@@ -60,6 +60,9 @@ Var op_cast_to(Builder *b, Var x, DType d);             /* x itself if it has dt
 Var op_cast_to_index(Builder *b, Var x);
 /* x.shape[axis] as an int64 0-d variable: a constant, the dim's leaf, or an op. */
 Var shape_of(Builder *b, Var x, int axis);
+/* The size of the dim `name` of a parameter of type t, as its argument x shows it,
+ * which may have leading axes of its own. VAR_NONE: t doesn't have the dim. */
+Var size_of_dim(Builder *b, const Type *t, Var x, Sym name);
 Var shape_vector(Builder *b, Var x); /* int64 [ndim] */
 /* Writes the sizes of x's dims from `first` on to item[n..]; returns the new n. */
 size_t shape_items(Builder *b, Var x, int first, size_t n, Var *item);

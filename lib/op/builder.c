@@ -82,6 +82,13 @@ Var shape_of(Builder *b, Var x, int axis) {
     return apply_prop(b, "shape_i", x, "axis", PROP_INT(axis));
 }
 
+Var size_of_dim(Builder *b, const Type *t, Var x, Sym name) {
+    for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
+        if (t->dim[i] == DIM_NAMED(name))
+            return shape_of(b, x, i + var_type(b->g, x)->ndim - t->ndim);
+    return VAR_NONE;
+}
+
 Var shape_vector(Builder *b, Var x) {
     const Type *t = var_type(b->g, x);
     for (int i = 0; i < t->ndim; i++)

@@ -57,21 +57,6 @@ static const Props *strip_props(StripEffects *q, const Props *p) {
     return changed ? props_intern(s, p->n, prop) : p;
 }
 
-static void copy_inputs_and_consts(StripEffects *q) {
-    const Graph *fn = q->fn;
-    for (size_t i = 0; i < fn->inputs.n; i++) {
-        Var v = fn->inputs.p[i];
-        q->map[v] = graph_input(q->made, var_leafrec(fn, v)->name, var_type(fn, v));
-    }
-    for (uint32_t i = 0; i < fn->nleaf; i++) {
-        Var v = fn->leaf[i].var;
-        if (var_is_const(fn, v))
-            q->map[v] = graph_share_const(q->made, fn, v, true);
-        else if (var_leaf(fn, v) == LEAF_DIM)
-            q->map[v] = graph_dim(q->made, fn->leaf[i].name);
-    }
-}
-
 static void strip_apply(StripEffects *q, ApplyId a) {
     const Graph *fn = q->fn;
     const Apply r = fn->apply[a];
@@ -114,7 +99,7 @@ const Graph *graph_strip_effects(Graph *main, const Graph *fn) {
     StripEffects q = {.fn = fn, .tmp = arena_new(main->s)};
     q.made = graph_function_new(main, free_stripped_name(fn));
     q.map = NEW_N(q.tmp, fn->nvar, Var);
-    copy_inputs_and_consts(&q);
+    graph_copy_leaves(q.made, fn, true, q.map);
     for (ApplyId a = 0; a < fn->napply && !q.failed; a++)
         strip_apply(&q, a);
     session_leave(main->s);

@@ -42,23 +42,17 @@ static bool has_function_prop(const Apply *a) {
     return false;
 }
 
-static bool evaluate_apply(Rewriter *r, const Apply *a, Value *out) {
+static bool evaluate_apply(Rewriter *r, ApplyId id, Value *out) {
     Graph *g = graph_new(r->s);
+    const Apply *a = &r->g->apply[id];
     Var *in = mem_alloc(r->s, (a->nin + a->nout) * sizeof *in);
-    const Type **type = mem_alloc(r->s, a->nout * sizeof *type);
-    for (size_t i = 0; i < a->nin; i++) {
-        Var v = rewriter_resolve(r, r->g->in[a->in + i]);
-        in[i] = graph_share_const(g, r->g, v, false);
-    }
-    for (Var k = 0; k < a->nout; k++)
-        type[k] = var_type(r->g, a->out + k);
-    Var first = graph_apply(g, a->op, a->props, a->nin, in, a->nout, type, false, false,
-                            (Origin){NOWHERE, 0});
+    for (size_t i = 0; i < a->nin; i++)
+        in[i] = graph_share_const(g, r->g, rewriter_input(r, id, i), false);
+    Var first = graph_copy_apply(g, r->g, id, in, false);
     for (Var k = 0; k < a->nout; k++)
         in[k] = first + k;
     bool ok = services(r->s)->eval(g, a->nout, in, out);
     mem_free(in);
-    mem_free(type);
     graph_free(g);
     return ok;
 }
@@ -100,7 +94,7 @@ bool rewrite_fold_pass(Rewriter *r, ApplyId id, Var *out) {
     Apply own = *a;
     Value *value = mem_zalloc(r->s, own.nout, sizeof *value);
     size_t mark = diag_count(r->s);
-    bool ok = evaluate_apply(r, &own, value);
+    bool ok = evaluate_apply(r, id, value);
     if (!ok) rw_forget(r, mark);
     ok = ok && results_to_constants(r, &own, value, out);
     mem_free(value);

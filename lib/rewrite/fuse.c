@@ -371,9 +371,7 @@ static void copy_member(Fuse *f, Graph *fn, ApplyId id, Var *arg, size_t *narg) 
     Var in[MOST_INPUTS];
     for (size_t i = 0; i < a->nin; i++)
         in[i] = var_inside(f, fn, apply_in(f->g, id)[i], arg, narg);
-    const Type *t = var_type(f->g, a->out);
-    f->inner[a->out] = graph_apply(fn, a->op, a->props, a->nin, in, 1, &t, true, false,
-                                   f->g->origin[id]);
+    f->inner[a->out] = graph_copy_apply(fn, f->g, id, in, true);
     f->seen[a->out] = f->chunk;
 }
 
@@ -439,30 +437,15 @@ static bool cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
 
 /* ---- the pass ---- */
 
-static void mark_fuse_root(Fuse *f, Var v) {
-    if (v != VAR_NONE) f->root[v] = 1;
-}
-
-static void mark_fuse_roots(Fuse *f) {
-    const Graph *g = f->g;
-    for (size_t i = 0; i < g->outputs.n; i++)
-        mark_fuse_root(f, g->outputs.p[i].var);
-    for (size_t i = 0; i < g->updates.n; i++)
-        mark_fuse_root(f, g->updates.p[i].value);
-    for (size_t i = 0; i < g->shared.n; i++)
-        mark_fuse_root(f, var_leafrec(g, g->shared.p[i])->init);
-    mark_fuse_root(f, g->until);
-}
-
 static void fuse_open(Fuse *f, Rewriter *r) {
     Graph *g = r->g;
     *f = (Fuse){.r = r, .g = g, .a = arena_new(r->s)};
     f->live = graph_live(g, f->a, ROOTS_RUN);
     f->clients = graph_clients(g, f->a, f->live);
-    f->root = NEW_N(f->a, g->nvar, uint8_t);
+    f->root = graph_root_marks(g, f->a, ROOTS_RESULTS | ROOTS_INIT);
     f->shape = NEW_N(f->a, g->nvar, uint64_t);
     f->can = NEW_N(f->a, g->napply, uint8_t);
-    if (lazy_scope_any(g)) f->scope = lazy_scope_find(g, f->a, 0, NULL);
+    if (lazy_scope_any(g)) f->scope = lazy_scope_find(g, f->a, (VarList){0});
     f->rank = NEW_N(f->a, g->napply, uint32_t);
     f->set = NEW_N(f->a, g->napply, uint32_t);
     f->mark = NEW_N(f->a, g->napply, uint32_t);
@@ -470,7 +453,6 @@ static void fuse_open(Fuse *f, Rewriter *r) {
     f->inner = NEW_N(f->a, g->nvar, Var);
     for (Var v = 0; v < g->nvar; v++)
         if (var_owner(g, v) == APPLY_NONE) f->shape[v] = shape_number(f, v);
-    mark_fuse_roots(f);
 }
 
 bool fuse_pass(Rewriter *r) {

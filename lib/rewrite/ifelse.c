@@ -119,7 +119,7 @@ void ifelse_note_effects(Rewriter *r) {
     r->conditional = NULL;
     if (!g->effects.n || !lazy_scope_any(g)) return;
     Arena *a = arena_new(r->s);
-    const bool *c = lazy_scope_conditional(g, a, lazy_scope_find(g, a, 0, NULL));
+    const bool *c = lazy_scope_conditional(g, a, lazy_scope_find(g, a, (VarList){0}));
     r->conditional = mem_zalloc(r->s, g->effects.n, 1);
     for (size_t i = 0; i < g->effects.n; i++)
         r->conditional[i] = c[i];
@@ -144,13 +144,11 @@ static void reach_var(EffectReach *x, Var v) {
 
 static void reach_from_roots(EffectReach *x) {
     const Graph *g = x->r->g;
-    for (size_t i = 0; i < g->outputs.n; i++)
-        reach_var(x, g->outputs.p[i].var);
-    for (size_t i = 0; i < g->updates.n; i++)
-        reach_var(x, g->updates.p[i].value);
-    for (size_t i = 0; i < g->shared.n; i++)
-        reach_var(x, var_leafrec(g, g->shared.p[i])->init);
-    reach_var(x, g->until);
+    Arena *tmp = arena_new(x->r->s);
+    VarList root = graph_roots(g, tmp, ROOTS_RESULTS | ROOTS_INIT);
+    for (size_t i = 0; i < root.n; i++)
+        reach_var(x, root.p[i]);
+    arena_free(tmp);
     for (size_t i = 0; i < g->kept.n; i++)
         reach_var(x, g->kept.p[i]);
     for (size_t i = 0; i < g->effects.n; i++)

@@ -43,20 +43,12 @@ static bool call_types_agree(const Graph *g, const Apply *a, const Graph *fn) {
 static bool replace_by_body(Rewriter *r, ApplyId id, const Graph *fn) {
     Apply a = r->g->apply[id];
     Arena *arena = arena_new(r->s);
-    Var *leaf = NEW_N(arena, fn->nleaf, Var), *map = NEW_N(arena, fn->nvar, Var);
-    Var *want = NEW_N(arena, a.nout, Var), *old = NEW_N(arena, a.nout, Var),
-        *new = NEW_N(arena, a.nout, Var);
-    for (uint32_t i = 0; i < fn->nleaf; i++)
-        leaf[i] = VAR_NONE;
-    for (size_t i = 0; i < a.nin; i++)
-        leaf[fn->var[fn->inputs.p[i]].owner] = apply_in(r->g, id)[i];
-    for (Var k = 0; k < a.nout; k++)
-        want[k] = fn->outputs.p[k].var;
-    bool ok = graph_import(r->g, fn, a.nout, want, leaf, true, map);
+    Var *old = NEW_N(arena, a.nout, Var), *new = NEW_N(arena, a.nout, Var);
+    bool ok = graph_inline(r->g, fn, apply_in(r->g, id), true, new);
     rewriter_grow(r);
     for (Var k = 0; ok && k < a.nout; k++) {
         old[k] = a.out + k;
-        new[k] = r->forward[old[k]] = map[want[k]];
+        r->forward[old[k]] = new[k];
     }
     if (ok) ok = rewriter_fired(r, r->current, a.nout, old, new);
     arena_free(arena);

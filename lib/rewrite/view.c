@@ -19,7 +19,6 @@ static void see_view_apply(GraphLook *l, ApplyId a) {
 }
 
 static void see_view_root(GraphLook *l, Var v) {
-    if (v == VAR_NONE) return;
     v = rewriter_resolve(l->r, v);
     l->output[v] = 1;
     see_view_apply(l, var_owner(l->r->g, v));
@@ -27,19 +26,12 @@ static void see_view_root(GraphLook *l, Var v) {
 
 static void see_all_from_roots(GraphLook *l) {
     const Graph *g = l->r->g;
-    for (size_t i = 0; i < g->outputs.n; i++)
-        see_view_root(l, g->outputs.p[i].var);
-    for (size_t i = 0; i < g->updates.n; i++)
-        see_view_root(l, g->updates.p[i].value);
-    see_view_root(l, g->until);
-    for (size_t i = 0; i < g->effects.n; i++)
-        for (Var k = 0; k < g->apply[g->effects.p[i]].nout; k++)
-            see_view_root(l, g->apply[g->effects.p[i]].out + k);
-    for (size_t i = 0; i < g->shared.n; i++) {
-        Var init = var_leafrec(g, g->shared.p[i])->init;
-        if (init != VAR_NONE)
-            see_view_apply(l, var_owner(g, rewriter_resolve(l->r, init)));
-    }
+    VarList root = graph_roots(g, l->a, ROOTS_RUN),
+            init = graph_roots(g, l->a, ROOTS_INIT);
+    for (size_t i = 0; i < root.n; i++)
+        see_view_root(l, root.p[i]);
+    for (size_t i = 0; i < init.n; i++)
+        see_view_apply(l, var_owner(g, rewriter_resolve(l->r, init.p[i])));
     while (l->todo.n) {
         ApplyId a = l->todo.p[--l->todo.n];
         for (size_t i = 0; i < g->apply[a].nin; i++)

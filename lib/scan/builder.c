@@ -91,22 +91,12 @@ bool scan_is_opaque(const Graph *fn) {
 
 static bool inline_scan_body(ScanBuilder *m, const Graph *fn, const Var *in, bool whole,
                              Arena *a, Var *map) {
-    Session *s = m->b->s;
-    Var *leaf = NEW_N(a, fn->nleaf, Var);
-    Vec(Var) want = {0};
-    for (uint32_t i = 0; i < fn->nleaf; i++)
-        leaf[i] = VAR_NONE;
     for (size_t i = 0; i < fn->inputs.n; i++)
-        leaf[fn->var[fn->inputs.p[i]].owner] = in[i];
-    for (size_t i = 0; i < fn->outputs.n; i++)
-        vec_push(s, &want, fn->outputs.p[i].var);
-    for (size_t i = 0; whole && i < fn->effects.n; i++)
-        vec_push(s, &want, fn->apply[fn->effects.p[i]].out);
-    if (whole && fn->until != VAR_NONE) vec_push(s, &want, fn->until);
-    bool ok = graph_import_over(m->body, fn, want.n, want.p, leaf, true, map);
-    vec_free(&want);
-    if (ok && whole && fn->until != VAR_NONE) m->until = map[fn->until];
-    return ok;
+        if (map[fn->inputs.p[i]] == VAR_NONE) map[fn->inputs.p[i]] = in[i];
+    if (!graph_import(m->body, fn, graph_roots(fn, a, ROOTS_RUN), true, map))
+        return false;
+    if (whole && fn->until != VAR_NONE) m->until = map[fn->until];
+    return true;
 }
 
 static bool call_opaque_body(ScanBuilder *m, const Graph *fn, const Var *in, Var *y) {
@@ -124,8 +114,7 @@ bool scan_builder_add_body(ScanBuilder *m, const ScanForm *f, const Var *in, boo
     const Graph *quiet = graph_strip_effects(main, f->fn);
     if (!quiet) return arena_free(a), false;
     p.f.fn = graph_function(main, quiet->name);
-    p.map = NEW_N(a, p.f.fn->nvar, Var);
-    memset(p.map, 0xFF, p.f.fn->nvar * sizeof *p.map);
+    p.map = graph_import_map(p.f.fn, a, NULL);
     bool ok = scan_part_body(m, &p);
     arena_free(a);
     return ok;
@@ -176,8 +165,7 @@ ScanBuilderPart scan_part(ScanBuilder *m, Arena *a, ScanForm f, const Var *arg) 
     ScanBuilderPart p = {.f = f, .arg = arg, .listed = true, .whole = true};
     p.in = NEW_N(a, p.f.nin, Var);
     p.y = NEW_N(a, p.f.nout, Var);
-    p.map = NEW_N(a, p.f.fn->nvar, Var);
-    memset(p.map, 0xFF, p.f.fn->nvar * sizeof *p.map);
+    p.map = graph_import_map(p.f.fn, a, NULL);
     p.first = m->out.n;
     for (size_t i = 0; i < p.f.nseq; i++)
         for (size_t k = 0; k < p.f.seq[i].ntap; k++)
@@ -223,6 +211,15 @@ Var scan_fit_arg(Builder *b, Var x, const Type *want, int rows) {
                            const_ints(b, (size_t)have->ndim, shape));
 }
 
+Var scan_dim_outside(Builder *b, const ScanForm *f, const Var *arg, Sym name) {
+    for (size_t k = 0; k < f->nin; k++) {
+        Var v = size_of_dim(b, var_type(f->fn, f->fn->inputs.p[k]), arg[scan_arg(f, k)],
+                            name);
+        if (v != VAR_NONE) return v;
+    }
+    return VAR_NONE;
+}
+
 /* ---- liveness ---- */
 
 typedef struct ScanLive {
@@ -232,19 +229,6 @@ typedef struct ScanLive {
 
 static void mark_body_var(ScanLive *l, Var v) {
     if (v != VAR_NONE) l->need[v] = 1;
-}
-
-/* Spreads the marks from outputs of Applies to their inputs. */
-static void spread_needs(ScanLive *l) {
-    const Graph *g = l->m->body;
-    for (ApplyId a = g->napply; a-- > 0;) {
-        const Apply *r = &g->apply[a];
-        bool used = false;
-        for (Var k = 0; k < r->nout; k++)
-            used |= l->need[r->out + k];
-        for (uint32_t k = 0; used && k < r->nin; k++)
-            l->need[g->in[r->in + k]] = 1;
-    }
 }
 
 static bool any_tap_live(ScanLive *l, ScanBuilderArg *arg) {
@@ -313,7 +297,7 @@ void scan_builder_mark_live(ScanBuilder *m) {
     for (size_t i = 0; i < g->effects.n; i++)
         mark_body_var(&l, g->apply[g->effects.p[i]].out);
     do
-        spread_needs(&l);
+        graph_spread_needs(g, 0, l.need);
     while (mark_needed_states(&l) || mark_needed_dims(&l));
     for (size_t i = 0; i < m->seq.n; i++)
         m->seq.p[i].live = any_tap_live(&l, &m->seq.p[i]);
@@ -346,8 +330,8 @@ typedef struct ScanFinish {
     Session *s;
     Arena *a;
     Graph *fn;
-    Var *leaf; /* by leaf of the body: its input of fn */
-    Map dims;  /* dim names, which inputs must not have */
+    Var *map; /* by variable of the body: that of fn */
+    Map dims; /* dim names, which inputs must not have */
     Vec(Var) in;
     Ints seqs, states, keep;
 } ScanFinish;
@@ -400,8 +384,7 @@ static size_t add_taps(ScanFinish *f, const ScanBuilderArg *arg, int64_t move,
         const ScanBuilderTap *t = &arg->tap.p[k];
         if (!t->live) continue;
         const Type *type = var_type(f->m->body, t->in);
-        f->leaf[f->m->body->var[t->in].owner] =
-            graph_input(f->fn, fresh_input_name(f, arg->hint), type);
+        f->map[t->in] = graph_input(f->fn, fresh_input_name(f, arg->hint), type);
         vec_push(f->s, list, t->tap + move);
         n++;
     }
@@ -473,21 +456,20 @@ static Sym fresh_label(ScanFinish *f, Sym hint) {
 static bool import_scan_body(ScanFinish *f) {
     ScanBuilder *m = f->m;
     const Graph *g = m->body;
-    Var *map = NEW_N(f->a, g->nvar, Var);
     Vec(Var) want = {0};
     for (size_t i = 0; i < m->out.n; i++)
         if (m->out.p[i].live) vec_push(f->s, &want, m->out.p[i].made);
     for (size_t i = 0; i < g->effects.n; i++)
         vec_push(f->s, &want, g->apply[g->effects.p[i]].out);
     if (m->until != VAR_NONE) vec_push(f->s, &want, m->until);
-    bool ok = graph_import(f->fn, g, want.n, want.p, f->leaf, true, map);
+    bool ok = graph_import(f->fn, g, (VarList){want.n, want.p}, true, f->map);
     vec_free(&want);
     for (size_t i = 0; ok && i < m->out.n; i++) {
         if (!m->out.p[i].live) continue;
-        Output out = {fresh_label(f, m->out.p[i].hint), map[m->out.p[i].made]};
+        Output out = {fresh_label(f, m->out.p[i].hint), f->map[m->out.p[i].made]};
         vec_push(f->s, &f->fn->outputs, out); /* fresh_label looks here */
     }
-    if (ok && m->until != VAR_NONE) f->fn->until = map[m->until];
+    if (ok && m->until != VAR_NONE) f->fn->until = f->map[m->until];
     return ok;
 }
 
@@ -548,9 +530,7 @@ bool scan_builder_apply(ScanBuilder *m, const char *name) {
     f.fn = graph_function_new(m->b->g->main,
                               free_function_name(m->b->g->main, "unfinished"));
     f.fn->floatX = m->body->floatX;
-    f.leaf = NEW_N(f.a, m->body->nleaf, Var);
-    for (uint32_t i = 0; i < m->body->nleaf; i++)
-        f.leaf[i] = VAR_NONE;
+    f.map = graph_import_map(m->body, f.a, NULL);
     reserve_all_dims(&f);
     bool ok = add_scan_inputs(&f) && import_scan_body(&f);
     if (ok) name_or_reuse(&f, name);

@@ -77,6 +77,9 @@ bool scan_builder_add_body(ScanBuilder *m, const ScanForm *f, const Var *in, boo
 /* x as an argument for an input of type `want`, after `rows` (0 or 1) leading axes: x
  * itself, or x with a specified shape if its type says less than `want`. */
 Var scan_fit_arg(Builder *b, Var x, const Type *want, int rows);
+/* The size of the body's dim `name`, as the arguments of a scan show it; VAR_NONE: they
+ * don't. */
+Var scan_dim_outside(Builder *b, const ScanForm *f, const Var *arg, Sym name);
 /* Marks what the wanted results, `until` and effects need. */
 void scan_builder_mark_live(ScanBuilder *m);
 /* Marks everything instead: what the run would check of an argument stays checked. */

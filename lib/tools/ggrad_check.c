@@ -540,15 +540,9 @@ static void choose_precision(GradCheck *c) {
         for (size_t i = 0; i < g->apply[a].nin; i++)
             for (Var k = 0; below[apply_in(g, a)[i]] && k < g->apply[a].nout; k++)
                 below[g->apply[a].out + k] = 1;
-    for (ApplyId a = g->napply; a-- > 0;) {
-        bool on = false;
-        for (Var v = g->apply[a].out; v < g->apply[a].out + g->apply[a].nout; v++) {
-            on |= above[v];
-            if (above[v] && below[v]) widen_precision(c, v);
-        }
-        for (size_t i = 0; on && i < g->apply[a].nin; i++)
-            above[apply_in(g, a)[i]] = 1;
-    }
+    graph_spread_needs(g, 0, above);
+    for (Var v = 0; v < g->nvar; v++)
+        if (above[v] && below[v] && !var_leaf(g, v)) widen_precision(c, v);
     arena_free(tmp);
 }
 

@@ -8,7 +8,7 @@ typedef struct GraphJoin {
     Graph *to;
     const Graph *from;
     Arena *a;
-    Var *leaf, *map;
+    Var *map; /* by variable of `from` */
 } GraphJoin;
 
 static bool note_prefix(Session *s) {
@@ -28,13 +28,13 @@ static bool join_leaves(GraphJoin *j) {
         const Leaf *leaf = &from->leaf[i];
         LeafKind kind = var_leaf(from, leaf->var);
         const Type *t = var_type(from, leaf->var);
-        j->leaf[i] = VAR_NONE;
         if (kind != LEAF_INPUT && kind != LEAF_SHARED) continue;
         if (name_is_taken(j, leaf->name)) return false;
-        j->leaf[i] = kind == LEAF_INPUT ? graph_input(j->to, leaf->name, t)
-                                        : graph_shared(j->to, leaf->name, t);
+        Var made = kind == LEAF_INPUT ? graph_input(j->to, leaf->name, t)
+                                      : graph_shared(j->to, leaf->name, t);
+        j->map[leaf->var] = made;
         if (kind == LEAF_SHARED)
-            value_copy_view(var_leafrec(j->to, j->leaf[i])->value, leaf->value);
+            value_copy_view(var_leafrec(j->to, made)->value, leaf->value);
     }
     return true;
 }
@@ -46,32 +46,26 @@ static bool join_body(GraphJoin *j) {
     for (Var v = 0; v < from->nvar; v++)
         if (var_owner(from, v) != APPLY_NONE || var_leaf(from, v) == LEAF_CONST)
             vec_push(j->s, &want, v);
-    bool ok = graph_import(j->to, from, want.n, want.p, j->leaf, false, j->map);
+    bool ok = graph_import(j->to, from, (VarList){want.n, want.p}, false, j->map);
     vec_free(&want);
     return ok;
-}
-
-static Var joined_var(const GraphJoin *j, Var v) {
-    return j->from->var[v].leaf == LEAF_INPUT || j->from->var[v].leaf == LEAF_SHARED
-               ? j->leaf[j->from->var[v].owner]
-               : j->map[v];
 }
 
 static bool join_tables(GraphJoin *j) {
     const Graph *from = j->from;
     for (size_t i = 0; i < from->names.n; i++) {
         VarName n = from->names.p[i];
-        Var v = joined_var(j, n.var);
+        Var v = j->map[n.var];
         if (graph_find(j->to, n.name) == v) continue;
         if (name_is_taken(j, n.name)) return false;
         graph_name(j->to, v, n.name);
     }
     for (size_t i = 0; i < from->trees.n; i++) {
-        VarName n = {joined_var(j, from->trees.p[i].var), from->trees.p[i].name};
+        VarName n = {j->map[from->trees.p[i].var], from->trees.p[i].name};
         vec_push(j->s, &j->to->trees, n);
     }
     for (size_t i = 0; i < from->approx.n; i++) {
-        Var v = joined_var(j, from->approx.p[i].var);
+        Var v = j->map[from->approx.p[i].var];
         if (v != VAR_NONE) graph_set_approx(j->to, v, from->approx.p[i].how);
     }
     for (size_t i = 0; i < from->outputs.n; i++) {
@@ -79,28 +73,26 @@ static bool join_tables(GraphJoin *j) {
         if (graph_output(j->to, o.label) != VAR_NONE)
             return fail(j->s, NOWHERE, E_DUPLICATE, "both graphs have an output %s",
                         sym_text(j->s, o.label));
-        o.var = joined_var(j, o.var);
+        o.var = j->map[o.var];
         vec_push(j->s, &j->to->outputs, o);
     }
     for (size_t i = 0; i < from->updates.n; i++) {
-        Update u = {joined_var(j, from->updates.p[i].shared),
-                    joined_var(j, from->updates.p[i].value)};
+        Update u = {j->map[from->updates.p[i].shared],
+                    j->map[from->updates.p[i].value]};
         vec_push(j->s, &j->to->updates, u);
     }
     for (uint32_t i = 0; i < from->nleaf; i++)
         if (var_leaf(from, from->leaf[i].var) == LEAF_SHARED &&
             from->leaf[i].init != VAR_NONE)
-            var_leafrec(j->to, j->leaf[i])->init = joined_var(j, from->leaf[i].init);
+            var_leafrec(j->to, j->map[from->leaf[i].var])->init =
+                j->map[from->leaf[i].init];
     for (size_t i = 0; i < from->steps.n; i++)
         vec_push(j->s, &j->to->steps, from->steps.p[i]);
     return true;
 }
 
 static bool join_one(GraphJoin *j) {
-    j->leaf = NEW_N(j->a, j->from->nleaf, Var);
-    j->map = NEW_N(j->a, j->from->nvar, Var);
-    for (uint32_t v = 0; v < j->from->nvar; v++)
-        j->map[v] = VAR_NONE;
+    j->map = graph_import_map(j->from, j->a, NULL);
     return join_leaves(j) && join_body(j) && join_tables(j) &&
            (graph_check_dims(j->to, NOWHERE) || note_prefix(j->s));
 }

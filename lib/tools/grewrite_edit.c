@@ -15,10 +15,7 @@
 static bool depends_on(const Graph *g, Var v, Var on) {
     uint8_t *need = mem_zalloc(g->s, g->nvar, 1);
     need[v] = 1;
-    for (ApplyId i = g->napply; i-- > 0;)
-        for (size_t k = 0; k < g->apply[i].nout; k++)
-            for (size_t j = 0; need[g->apply[i].out + k] && j < g->apply[i].nin; j++)
-                need[apply_in(g, i)[j]] = 1;
+    graph_spread_needs(g, 0, need);
     bool yes = need[on];
     mem_free(need);
     return yes;

@@ -97,15 +97,9 @@ static bool narrow_result(Graph *g, Var v, const Type *want, const char *name,
     if (a.serial)
         return fail(g->s, at, E_USAGE, "%s can't be narrowed: %s has an effect", name,
                     a.op->name);
-    const Type **type = mem_alloc(g->s, a.nout * sizeof *type);
     Var *in = mem_alloc(g->s, (a.nin + 1) * sizeof *in);
-    for (size_t i = 0; i < a.nin; i++)
-        in[i] = g->in[a.in + i];
-    for (Var k = 0; k < a.nout; k++)
-        type[k] = var_type(g, a.out + k);
-    Var again = graph_apply(g, a.op, a.props, a.nin, in, a.nout, type, false, false,
-                            g->origin[var_owner(g, v)]);
-    mem_free(type);
+    memcpy(in, g->in + a.in, a.nin * sizeof *in);
+    Var again = graph_copy_apply(g, g, var_owner(g, v), in, false);
     mem_free(in);
     Builder b = builder(g, false);
     b.from.at = at;

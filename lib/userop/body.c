@@ -377,24 +377,6 @@ bool userop_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
 
 /* ---- inlining bodies ---- */
 
-static bool inline_op_body(Graph *dst, const Graph *body, size_t nin, const Var *in,
-                           bool intern, Var *out) {
-    Session *s = dst->s;
-    size_t n = body->outputs.n;
-    Var *leaf = mem_alloc(s, (body->nleaf + body->nvar + n) * sizeof *leaf),
-        *map = leaf + body->nleaf, *want = map + body->nvar;
-    memset(leaf, 0xff, body->nleaf * sizeof *leaf); /* VAR_NONE */
-    for (size_t i = 0; i < nin; i++)
-        leaf[body->var[body->inputs.p[i]].owner] = in[i];
-    for (size_t k = 0; k < n; k++)
-        want[k] = body->outputs.p[k].var;
-    bool ok = graph_import(dst, body, n, want, leaf, intern, map);
-    for (size_t k = 0; ok && k < n; k++)
-        out[k] = map[want[k]];
-    mem_free(leaf);
-    return ok;
-}
-
 bool userop_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
                    Var *out) {
     MakeNode m;
@@ -403,7 +385,7 @@ bool userop_expand(Builder *b, const Op *op, const Props *p, size_t nin, const V
     m.in.at = b->from.at;
     m.in.floatX = b->floatX;
     Graph *body = find_or_make_body(&m.in);
-    bool ok = body && inline_op_body(b->g, body, nin, in, b->intern, out);
+    bool ok = body && graph_inline(b->g, body, in, b->intern, out);
     make_node_close(&m);
     return ok;
 }
@@ -422,16 +404,11 @@ static bool flatten_apply(Graph *dst, const Graph *fn, ApplyId a, Var *map) {
     bool ok = true;
     if (ap->op->body) {
         Graph *body = userop_body(fn, a);
-        ok = body && inline_op_body(dst, body, ap->nin, in, true, map + ap->out);
+        ok = body && graph_inline(dst, body, in, true, map + ap->out);
     } else {
-        const Type **t = mem_alloc(fn->s, ap->nout * sizeof *t);
-        for (Var k = 0; k < ap->nout; k++)
-            t[k] = var_type(fn, ap->out + k);
-        Var first = graph_apply(dst, ap->op, ap->props, ap->nin, in, ap->nout, t, true,
-                                false, fn->origin[a]);
+        Var first = graph_copy_apply(dst, fn, a, in, true);
         for (Var k = 0; k < ap->nout; k++)
             map[ap->out + k] = first + k;
-        mem_free(t);
     }
     if (in != few) mem_free(in);
     return ok;
@@ -443,17 +420,7 @@ static Graph *flatten_one_level(const Graph *fn) {
     dst->floatX = fn->floatX;
     dst->name = fn->name;
     bool ok = true;
-    for (uint32_t i = 0; i < fn->nleaf; i++) {
-        const Leaf *l = &fn->leaf[i];
-        LeafKind k = var_leaf(fn, l->var);
-        map[l->var] = k == LEAF_CONST ? graph_share_const(dst, fn, l->var, true)
-                      : k == LEAF_DIM ? graph_dim(dst, l->name)
-                                      : VAR_NONE;
-    }
-    for (size_t i = 0; i < fn->inputs.n; i++) {
-        Var v = fn->inputs.p[i];
-        map[v] = graph_input(dst, var_leafrec(fn, v)->name, var_type(fn, v));
-    }
+    graph_copy_leaves(dst, fn, true, map);
     for (ApplyId a = 0; ok && a < fn->napply; a++)
         ok = flatten_apply(dst, fn, a, map);
     for (size_t i = 0; ok && i < fn->outputs.n; i++)

@@ -74,27 +74,21 @@ static Graph *make_gradients(Pull *p, Graph *body, bool *wanted, bool *has) {
 /* Imports the gradients of `made`, with the Apply's inputs and cotangents as its
  * arguments. */
 static bool import_gradients(Pull *p, const Graph *made, const bool *wanted) {
-    Session *s = p->b->s;
-    size_t n = made->outputs.n, at = p->nin, j = 0;
-    Var *leaf = mem_alloc(s, (made->nleaf + made->nvar + n) * sizeof *leaf),
-        *map = leaf + made->nleaf, *want = map + made->nvar;
-    memset(leaf, 0xff, made->nleaf * sizeof *leaf); /* VAR_NONE */
+    size_t nin = p->nin, j = 0;
+    Var *arg = mem_alloc(p->b->s, (nin + p->nout + made->outputs.n) * sizeof *arg),
+        *grad = arg + nin + p->nout;
     bool ok = true;
-    for (size_t i = 0; i < p->nin; i++)
-        leaf[made->var[made->inputs.p[i]].owner] = p->in[i];
+    memcpy(arg, p->in, nin * sizeof *arg);
     for (size_t k = 0; ok && k < p->nout; k++) {
         if (p->cotangent[k] == VAR_NONE) continue;
-        Var input = made->inputs.p[at++];
-        Var g = shape_as(p->b, p->cotangent[k], var_type(made, input), p->out[k]);
-        leaf[made->var[input].owner] = g;
-        ok = g != VAR_NONE;
+        const Type *t = var_type(made, made->inputs.p[nin]);
+        arg[nin] = shape_as(p->b, p->cotangent[k], t, p->out[k]);
+        ok = arg[nin++] != VAR_NONE;
     }
-    for (size_t k = 0; k < n; k++)
-        want[k] = made->outputs.p[k].var;
-    ok = ok && graph_import(p->b->g, made, n, want, leaf, p->b->intern, map);
+    ok = ok && graph_inline(p->b->g, made, arg, p->b->intern, grad);
     for (size_t i = 0; ok && i < p->nin; i++)
-        if (wanted[i]) p->grad[i] = map[want[j++]];
-    mem_free(leaf);
+        if (wanted[i]) p->grad[i] = grad[j++];
+    mem_free(arg);
     return ok;
 }
 

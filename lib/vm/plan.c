@@ -58,7 +58,8 @@ static void follow_inputs(Live *l) {
 static void find_conditional(Plan *p) {
     if (p->o.only_want || !p->g->effects.n || !lazy_scope_any(p->g)) return;
     p->conditional = lazy_scope_conditional(
-        p->g, p->arena, lazy_scope_find(p->g, p->arena, p->noutput, p->want));
+        p->g, p->arena,
+        lazy_scope_find(p->g, p->arena, (VarList){p->noutput, p->want}));
 }
 
 static void find_live(Live *l) {

@@ -35,12 +35,12 @@ static Sym free_rows_dim(const Graph *fn) {
     return sym(fn->s, name);
 }
 
-static bool add_row_inputs(VmapFunction *r, Var *leaf) {
+static bool add_row_inputs(VmapFunction *r, Var *map) {
     const Graph *fn = r->fn;
     for (size_t i = 0; i < fn->inputs.n; i++) {
         Var x = fn->inputs.p[i];
         const Type *t = var_type(fn, x);
-        Var *to = &leaf[fn->var[x].owner];
+        Var *to = &map[x];
         if (!r->rows[i]) {
             *to = graph_input(r->made, var_name(fn, x), t);
             continue;
@@ -82,16 +82,14 @@ static Var broadcast_over_rows(VmapFunction *r, Var x) {
 static bool build_vmapped_body(VmapFunction *r) {
     const Graph *fn = r->fn;
     size_t nout = fn->outputs.n, neffect = fn->effects.n, n = nout + neffect;
-    Var *leaf = NEW_N(r->tmp, fn->nleaf, Var), *map = NEW_N(r->tmp, fn->nvar, Var);
+    Var *map = graph_import_map(fn, r->tmp, NULL);
     Var *want = NEW_N(r->tmp, n, Var), *now = NEW_N(r->tmp, n, Var);
     bool *rows = NEW_N(r->tmp, n, bool);
-    for (uint32_t i = 0; i < fn->nleaf; i++)
-        leaf[i] = VAR_NONE;
     for (size_t k = 0; k < n; k++)
         want[k] =
             k < nout ? fn->outputs.p[k].var : fn->apply[fn->effects.p[k - nout]].out;
-    if (!add_row_inputs(r, leaf) ||
-        !graph_import(r->made, fn, n, want, leaf, true, map))
+    if (!add_row_inputs(r, map) ||
+        !graph_import(r->made, fn, (VarList){n, want}, true, map))
         return false;
     for (size_t k = 0; k < n; k++)
         want[k] = map[want[k]];

@@ -215,11 +215,11 @@ static void test_functions(void) {
           strstr(str_text(&why), "in function h"));
     /* importing brings functions along, and refuses different ones of the same name */
     Graph *d = graph_new(s);
-    Var leaf[] = {input(d, "z")}, map[8], want = g->outputs.p[0].var;
-    CHECK(graph_import(d, g, 1, &want, leaf, true, map));
-    CHECK(d->functions.n == 2 && apply_in(d, var_owner(d, map[want]))[0] == leaf[0]);
-    CHECK(graph_import(d, renamed, 1, &want, leaf, true, map) && d->functions.n == 3);
-    CHECK(!graph_import(d, other, 1, &want, leaf, true, map));
+    Var z = input(d, "z"), made;
+    CHECK(graph_inline(d, g, &z, true, &made) && d->functions.n == 2);
+    CHECK(apply_in(d, var_owner(d, made))[0] == z);
+    CHECK(graph_inline(d, renamed, &z, true, &made) && d->functions.n == 3);
+    CHECK(!graph_inline(d, other, &z, true, &made));
     CHECK(diag_count(s) == 1 && diag_get(s, 0)->code == E_DUPLICATE);
     diag_clear(s);
     graph_free(g);
@@ -236,19 +236,27 @@ static void test_import(void) {
     Var x = input(g, "x"), n = graph_dim(g, sym(s, "n")), c = number(g, 2, false);
     Var a = app2(g, &add, x, c), b = app2(g, &add, a, n), e = effect(g, b),
         dead = app1(g, &neg, x);
-    Var z = input(d, "z"), leaf[] = {z, VAR_NONE, VAR_NONE}, map[16];
-    CHECK(graph_import(d, g, 1, &e, leaf, true, map));
+    Arena *arena = arena_new(s);
+    Var z = input(d, "z"), *map = graph_import_map(g, arena, &z);
+    CHECK(graph_import(d, g, (VarList){1, &e}, true, map));
     CHECK(map[x] == z && map[n] == graph_find(d, sym(s, "n")) && map[dead] == VAR_NONE);
     CHECK(d->napply == 3 && d->effects.n == 1 &&
           d->effects.p[0] == var_owner(d, map[e]));
     uint32_t before = d->napply;
-    Var again[16];
-    CHECK(graph_import(d, g, 1, &b, leaf, true, again) && d->napply == before &&
+    Var *again = graph_import_map(g, arena, &z);
+    CHECK(graph_import(d, g, (VarList){1, &b}, true, again) && d->napply == before &&
           again[b] == map[b]);
-    /* within one graph: a copy of `b` with x replaced by its own negation */
-    Var instead[] = {dead, VAR_NONE, VAR_NONE};
-    CHECK(graph_import(g, g, 1, &a, instead, false, map) && map[a] != a);
+    /* what is given is not copied, nor what only that needs */
+    again = graph_import_map(g, arena, NULL);
+    again[a] = z;
+    CHECK(graph_import(d, g, (VarList){1, &b}, true, again) &&
+          d->napply == before + 1 && apply_in(d, var_owner(d, again[b]))[0] == z &&
+          again[x] == VAR_NONE && again[c] == VAR_NONE);
+    /* within one graph: a copy of `a` with x replaced by its own negation */
+    map = graph_import_map(g, arena, &dead);
+    CHECK(graph_import(g, g, (VarList){1, &a}, false, map) && map[a] != a);
     CHECK(apply_in(g, var_owner(g, map[a]))[0] == dead);
+    arena_free(arena);
     graph_free(g);
     graph_free(d);
 }
@@ -327,8 +335,8 @@ static void test_chain(void) {
     Graph *short_ = graph_copy(g, ROOTS_RUN, chain, false, map);
     CHECK(short_->napply == 1 && map[v] == map[last] && map[x + 1] == map[last]);
     Graph *d = graph_new(s);
-    Var leaf[] = {input(d, "z")};
-    CHECK(graph_import(d, g, 1, &v, leaf, false, map) && d->napply == N);
+    Var z = input(d, "z"), out;
+    CHECK(graph_inline(d, g, &z, false, &out) && d->napply == N);
     graph_free(g);
     graph_free(c);
     graph_free(short_);

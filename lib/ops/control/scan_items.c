@@ -68,20 +68,10 @@ static bool is_open(const ItemsBody *v) {
 
 static bool inline_body(ItemsBody *v, Var *out) {
     const Graph *fn = v->fn;
-    size_t n = 0, nout = fn->outputs.n;
-    Var *leaf = NEW_N(v->a, fn->nleaf, Var), *map = NEW_N(v->a, fn->nvar, Var),
-        *want = NEW_N(v->a, nout + fn->effects.n + 1, Var);
-    for (uint32_t i = 0; i < fn->nleaf; i++)
-        leaf[i] = VAR_NONE;
-    for (size_t k = 0; k < fn->inputs.n; k++)
-        leaf[fn->var[fn->inputs.p[k]].owner] = v->in[k];
-    for (size_t i = 0; i < nout; i++)
-        want[n++] = fn->outputs.p[i].var;
-    for (size_t i = 0; i < fn->effects.n; i++)
-        want[n++] = fn->apply[fn->effects.p[i]].out;
-    if (fn->until != VAR_NONE) want[n++] = fn->until;
-    if (!graph_import(v->b.g, fn, n, want, leaf, true, map)) return false;
-    for (size_t i = 0; i < nout; i++)
+    Var *map = graph_import_map(fn, v->a, v->in);
+    if (!graph_import(v->b.g, fn, graph_roots(fn, v->a, ROOTS_RUN), true, map))
+        return false;
+    for (size_t i = 0; i < fn->outputs.n; i++)
         out[i] = map[fn->outputs.p[i].var];
     if (fn->until != VAR_NONE) v->b.g->until = map[fn->until];
     return true;

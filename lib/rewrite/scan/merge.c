@@ -20,7 +20,7 @@ static void find_live_scans(ScanMerge *m) {
     const Graph *g = m->r->g;
     uint8_t *live = graph_live(g, m->a, ROOTS_RUN | ROOTS_INIT);
     const uint32_t *scope =
-        lazy_scope_any(g) ? lazy_scope_find(g, m->a, 0, NULL) : NULL;
+        lazy_scope_any(g) ? lazy_scope_find(g, m->a, (VarList){0}) : NULL;
     m->needs = NEW_N(m->a, g->nvar, uint64_t);
     for (ApplyId id = 0; id < g->napply; id++) {
         const Apply *ap = &g->apply[id];

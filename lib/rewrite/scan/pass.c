@@ -5,22 +5,6 @@
 
 /* ---- all scans of a graph ---- */
 
-static void mark_scan_root(uint8_t *root, Var v) {
-    if (v != VAR_NONE) root[v] = 1;
-}
-
-static uint8_t *find_scan_roots(const Graph *g, Arena *a) {
-    uint8_t *root = NEW_N(a, g->nvar, uint8_t);
-    for (size_t i = 0; i < g->outputs.n; i++)
-        mark_scan_root(root, g->outputs.p[i].var);
-    for (size_t i = 0; i < g->updates.n; i++)
-        mark_scan_root(root, g->updates.p[i].value);
-    for (size_t i = 0; i < g->shared.n; i++)
-        mark_scan_root(root, var_leafrec(g, g->shared.p[i])->init);
-    mark_scan_root(root, g->until);
-    return root;
-}
-
 static bool rewrite_one_scan(Rewriter *r, ApplyId id, const Clients *c,
                              const uint8_t *root, ScanFn *fn) {
     Scan l = {.r = r, .a = arena_new(r->s), .id = id, .clients = c, .root = root};
@@ -50,7 +34,7 @@ bool scan_each(Rewriter *r, ScanFn *fn) {
     if (!scan_any(g)) return true;
     Arena *a = arena_new(r->s);
     uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT),
-            *root = find_scan_roots(g, a);
+            *root = graph_root_marks(g, a, ROOTS_RESULTS | ROOTS_INIT);
     Clients c = graph_clients(g, a, live);
     bool ok = true;
     for (ApplyId id = 0, n = g->napply; ok && id < n; id++) {
@@ -212,19 +196,6 @@ bool scan_counts_rows(const Scan *l, Var x) {
 
 /* ---- the graph outside ---- */
 
-/* A dim of the body, read from an argument that has it. */
-static Var dim_outside(Scan *l, Sym name) {
-    const ScanForm *f = &l->part.f;
-    for (size_t k = 0; k < f->nin; k++) {
-        const Type *t = var_type(f->fn, f->fn->inputs.p[k]);
-        Var arg = l->part.arg[scan_arg(f, k)];
-        int lead = var_type(l->r->g, arg)->ndim - t->ndim;
-        for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
-            if (t->dim[i] == DIM_NAMED(name)) return shape_of(&l->r->b, arg, i + lead);
-    }
-    return VAR_NONE;
-}
-
 Outside outside_new(Scan *l) {
     const Graph *fn = l->part.f.fn;
     Outside o = {l, arena_alloc(l->a, (fn->nvar + 1) * sizeof(Var)),
@@ -233,7 +204,8 @@ Outside outside_new(Scan *l) {
         o.var[v] = VAR_NONE;
         if (var_is_const(fn, v)) o.var[v] = graph_share_const(l->r->g, fn, v, true);
         if (var_leaf(fn, v) == LEAF_DIM)
-            o.var[v] = dim_outside(l, var_leafrec(fn, v)->name);
+            o.var[v] = scan_dim_outside(&l->r->b, &l->part.f, l->part.arg,
+                                        var_leafrec(fn, v)->name);
     }
     for (size_t i = 0; i < l->part.f.nother; i++)
         o.var[fn->inputs.p[l->part.f.other_in + i]] =

@@ -71,7 +71,7 @@ static void keep_sizes(const Scan *l, uint8_t *edge) {
 static uint8_t *needed_always(const Scan *l, const Graph *fn) {
     uint8_t *always = NEW_N(l->a, fn->nvar, uint8_t);
     const uint32_t *scope =
-        lazy_scope_any(fn) ? lazy_scope_find(fn, l->a, 0, NULL) : NULL;
+        lazy_scope_any(fn) ? lazy_scope_find(fn, l->a, (VarList){0}) : NULL;
     for (Var v = 0; v < fn->nvar; v++)
         always[v] = !scope || !is_computed(fn, v) || scope[var_owner(fn, v)] == 0;
     return always;
