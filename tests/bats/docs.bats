@@ -62,8 +62,8 @@ long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-
     done
     # what stands in backquotes and in tables arrives
     mandoc -T ascii "$BUILD/man/thunkline.7" | col -b >page.txt
-    grep -qE '^ +\| +bitwise_or; of bools, or$' page.txt
-    grep -qE '^ +fold[lr]\(lambda x, a: 10 \* a \+ x, \[1, 2, 3\], 0\) +-> 123$' page.txt
+    grep -qE '^[[:space:]]+\|[[:space:]]+bitwise_or; of bools, or$' page.txt
+    grep -qE '^[[:space:]]+fold[lr]\(lambda x, a: 10 \* a \+ x, \[1, 2, 3\], 0\)[[:space:]]+-> 123$' page.txt
 }
 
 @test "completions have every option, parse, and complete" {
