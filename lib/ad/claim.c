@@ -62,17 +62,21 @@ static bool fail_claim(Builder *b, const Claimed *c, const char *fmt, ...) {
 /* ---- constants ---- */
 typedef enum Zeroness { UNKNOWN, ZERO, NONZERO } Zeroness;
 
-static Zeroness const_zeroness(const Tensor *t) {
+/* summed: of sums of the elements, among which some may cancel others. */
+static Zeroness const_zeroness(const Tensor *t, bool summed) {
     int64_t n = tensor_size(t);
+    bool above = false, below = false;
     for (int64_t i = 0; i < n; i++) {
         double part[2];
         tensor_c128(t, i, part);
-        if (part[0] != 0 || part[1] != 0) return NONZERO;
+        above |= part[0] > 0 || part[1] > 0;
+        below |= part[0] < 0 || part[1] < 0;
+        if (!summed && (part[0] != 0 || part[1] != 0)) return NONZERO;
     }
-    return ZERO;
+    return above && below ? UNKNOWN : above || below ? NONZERO : ZERO;
 }
 
-/* Ops that map zero to zero and nonzero to nonzero. */
+/* Ops that map zero to zero and nonzero to nonzero, a sum unless terms cancel. */
 static bool keeps_zero(const char *op) {
     static const char *const all[] = {"cast",
                                       "broadcast_to",
@@ -94,9 +98,10 @@ static bool keeps_zero(const char *op) {
 
 /* Is it zero, or surely nonzero, for all inputs? */
 static Zeroness infer_zeroness(const Graph *g, Var v) {
+    bool summed = false;
     for (int depth = 0; depth < 32; depth++) {
         const Tensor *t = var_const(g, v);
-        if (t) return const_zeroness(t);
+        if (t) return const_zeroness(t, summed);
         ApplyId a = var_owner(g, v);
         if (a == APPLY_NONE) return UNKNOWN;
         const char *op = g->apply[a].op->name;
@@ -109,6 +114,7 @@ static Zeroness infer_zeroness(const Graph *g, Var v) {
         if (strcmp(op, "zeros_like") == 0 || strcmp(op, "zeros") == 0) return ZERO;
         if (strcmp(op, "ones_like") == 0 || strcmp(op, "ones") == 0) return NONZERO;
         if (!keeps_zero(op)) return UNKNOWN;
+        summed |= strcmp(op, "sum") == 0;
         v = apply_in(g, a)[strcmp(op, "full_like") == 0 || strcmp(op, "full") == 0];
     }
     return UNKNOWN;

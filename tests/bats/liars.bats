@@ -380,6 +380,9 @@ reshape(zeros((3, 1)), (3,))|yes
 -ones(3)|no
 sum(zeros((3, 3)), axis=0)|yes
 sum(ones((3, 3)), axis=0)|no
+sum([[1., 2., 0.], [-1., -2., 0.]], axis=0)|yes
+broadcast_to(sum([1., -1.]), (3,))|yes
+sum([[1., 2., 0.], [1., 0., 0.]], axis=0)|no
 x * 0|yes
 [0., 0., 0.]|yes
 [0., 0., 1.]|no
