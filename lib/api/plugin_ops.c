@@ -607,8 +607,8 @@ static bool check_type_list(OpAddition *a, const char *what, const char *list,
     if (!list) return true;
     size_t have = str_split(session_arena(a->s), list, ',', &part);
     if (have != n)
-        return fail_op(a, "%s has %zu types for %zu %s%s", what, have, n,
-                       *what == 'i' ? "input" : "output", n == 1 ? "" : "s");
+        return fail_op(a, "%s has %s for %s", what, str_counted(a->s, have, "type"),
+                       str_counted(a->s, n, *what == 'i' ? "input" : "output"));
     for (size_t i = 0; i < n; i++)
         if (!type_parse(a->s, part[i], strlen(part[i]),
                         member_span(a->h, a->def->name, what, part[i])))

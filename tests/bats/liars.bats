@@ -71,6 +71,23 @@ T
     done < <(lies)
 }
 
+@test "a constant that is another each time: what rewriting then does differently is told" {
+    local expr first second
+    while IFS='|' read -r expr first second; do
+        gload $P --new -i 'x: float64[3]' -e "r = $expr" --outputs r -o g.tlg
+        shell "grun $P --mode DEBUG g.tlg x=[1,2,3]"
+        [ "$status" = 1 ] || complain 'should end with status 1' "$expr" || return
+        grep -q 'error\[StochasticOrder\]: rewriting the graph once more' .err || complain 'should be StochasticOrder' "$expr" || return
+        grep -Eq "$first" .err || complain "should say: $first" "$expr" || return
+        grep -Eq "$second" .err || complain "should say: $second" "$expr" || return
+    done <<'END'
+one_then_zero([7., 8, 9]) * sin(x)|in run 1 it is mul-one|in run 2 it is [a-z-]*, variable
+x ** one_then_zero([7., 8, 9])|in run 1 it is pow-one|in run 2 it is pow-zero, variable .*: x \*\* 0.0  =>  ones_like\(x\)$
+x - one_then_zero([7., 8, 9])|in run 1 there are only 2$|in run 2 it is sub-zero, variable .*: x - 0.0  =>  x$
+x + one_then_zero([7., 8, 9])|gives another graph in run 2: constants differ|run 1 has add\(x: float64\[3\], 1.0\)$
+END
+}
+
 @test "honest ops of the same kinds pass" {
     local call
     for call in 'honest(exp(x))' 'small_only(exp(x))' 'honest_view(exp(x))' 'honest_keeper(exp(x))' 'honest(honest_view(x)) + x' 'honest([1.5, 2])'; do

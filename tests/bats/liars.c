@@ -165,6 +165,18 @@ static bool fold_at_times(const TlApply *a) {
     return calls++ == 0;
 }
 
+/* All 1 the first time, then all 0. */
+static bool one_then_zero(TlCall *c) {
+    static int calls;
+    TlTensor x;
+    double *r = begin(c, &x, 0);
+    if (!r) return false;
+    for (int64_t i = 0; i < x.shape[0]; i++)
+        r[i] = calls == 0;
+    calls++;
+    return true;
+}
+
 /* ---- two inputs, of which it says the wrong one ---- */
 static bool passes_second(TlCall *c) {
     return c->api->pass(c, 0, 1);
@@ -450,6 +462,7 @@ static const TlOpDef ops[] = {
        .view_map = "q: x"),
     OP("fickle_views", honest, .make_node = same, .view = view_at_times),
     OP("fickle_fold", honest, .make_node = same, .fold = fold_at_times),
+    OP("one_then_zero", one_then_zero, .make_node = same),
     OP("not_finite", not_finite, .make_node = same),
     OP("by_address", by_address, .make_node = same),
     OP("odd", plus_one, .itypes = "even", .otypes = "even"),

@@ -145,3 +145,32 @@ Y
     [ "$(grep -c $'^lambda_1/[0-9]*\t\(log\|add\)\tb.yaml:11:' .err)" = 6 ] || complain 'three steps of two ops' s
     [ "$(grep -c $'^[0-9]*\tscan' .err)" = 1 ]
 }
+
+@test "a function that a file calls fused does what it says, whatever it is made of" {
+    local ins let outs args want m
+    while IFS='|' read -r ins let outs args want; do
+        printf 'thunkline: 1\ninputs: {x: "float64[n]", k: float64, l: "list(float64[n])"}\nfunctions:\n  f:\n    fused: true\n    inputs: {%s}\n    let: "%s"\n    outputs: {%s}\nlet: "r = f(%s)"\noutputs: [r]\n' \
+            "$ins" "$let" "$outs" "$args" >f.yaml
+        for m in FAST_RUN FAST_COMPILE DEBUG; do
+            ok "grun f.yaml --mode $m --on-unused-input ignore x=[1,2] k=3 l=[[1,2],[3,4]] 2>&1 | tr -d ' ' | tr '\n' ';'" "$want" || fail "$let"
+        done
+    done <<'END'
+u: "float64[k]"|v = print(u * 2, msg='p')|v: v|x|p=[2.0,4.0];r=[2.0,4.0];
+u: "list(float64[k])"|v = u[0] * 2|v: v|l|r=[2.0,4.0];
+u: "list(float64[k])"|v = list_append(u, u[0] * 2)|v: v|l|r=[[1.0,2.0],[3.0,4.0],[2.0,4.0]];
+u: "float64[k]", q: "list(float64[k])"|v = u * 2|v: v|x, l|r=[2.0,4.0];
+u: "float64[k]"|v = sum(u * 2)\n      w = v * 2|v: v, w: w|x|r/0=6.0;r/1=12.0;
+u: "float64[k]"|v = u * 2\n      w = sum(v)|a: w, b: w|x|r/0=6.0;r/1=6.0;
+u: "float64[k]"|v = u * 2\n      w = sum(v)|a: w, v: v|x|r/0=6.0;r/1=[2.0,4.0];
+u: "float64[k]"|v = u * 2\n      w = sum(v)|w: w, v: v, z: w|x|r/0=6.0;r/1=[2.0,4.0];r/2=6.0;
+u: "float64[k]"|v = u * 2\n      w = sum(u)|v: v, w: w|x|r/0=[2.0,4.0];r/1=3.0;
+u: "float64[k]"|v = u * 2\n      w = sum(v)\n      z = w * 2|v: v, z: z, w: w|x|r/0=[2.0,4.0];r/1=12.0;r/2=6.0;
+u: "float64[k]"|v = sort(-u)|v: v|x|r=[-2.0,-1.0];
+u: "float64[k]"|v = u|v: v|x|r=[1.0,2.0];
+u: "float64[k]"|v = u * k|v: v|x|r=[2.0,4.0];
+u: "float64[k]"|v = u * k\n      w = sum(v)|v: v, w: w|x|r/0=[2.0,4.0];r/1=6.0;
+u: "float64[k]", q: float64|v = u * q + k * [1., 10.]|v: v|x, k|r=[5.0,26.0];
+u: "float64[k]"|v = 2.0 * 3|v: v|x|r=6.0;
+u: "float64[k]"|v = float64(k) * 3|v: v|x|r=6.0;
+END
+}

@@ -8,6 +8,7 @@ setup_file() {
     cc=$(command -v cc || command -v gcc) || return 0
     "$cc" -std=c11 -Wall -Wextra -I"$BATS_TEST_DIRNAME/../../lib/include" -shared -fPIC -o "$BATS_FILE_TMPDIR/types.so" "$BATS_TEST_DIRNAME/types.c"
     "$cc" -std=c11 -DUNEQUAL -I"$BATS_TEST_DIRNAME/../../lib/include" -shared -fPIC -o "$BATS_FILE_TMPDIR/unequal.so" "$BATS_TEST_DIRNAME/types.c"
+    "$cc" -std=c11 -DWIDE -I"$BATS_TEST_DIRNAME/../../lib/include" -shared -fPIC -o "$BATS_FILE_TMPDIR/wide.so" "$BATS_TEST_DIRNAME/types.c"
     chmod 755 "$BATS_FILE_TMPDIR" "$BATS_FILE_TMPDIR"/*.so
 }
 setup() {
@@ -113,6 +114,42 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
     bad 3 E_TYPE "type mute can't be written as text" "gload $P c.tlg -O yaml"
 }
 
+@test "values that are compared by their bytes, have no copy, or whose text fails" {
+    ok "gload $P -e 'r = letters(\"ab\")' | grun $P --expect \"r='ab'\"" "r = 'ab'"
+    bad 1 E_VERDICT 'r is not as expected' "gload $P -e 'r = letters(\"ab\")' | grun $P --expect \"r='ac'\""
+    bad 1 E_VERDICT 'r is not as expected' "gload $P -e 'r = letters(\"ab\")' | grun $P --expect \"r='abc'\""
+    like "gload $P --list-types | sed -n '/^letters/,/size/p'" '^  compare +equal to_bytes$'
+    ok "gload $P -i 'x: letters' -e 'r = letters_dup(x)' | grun $P --mode DEBUG \"x='ab'\"" "r = 'ab'"
+    ok "gload $P -i 'x: sole' -e 'r = sole_dup(x)' | grun $P --mode DEBUG \"x='ab'\"" "r = 'ab'"
+    bad 3 E_TYPE 'sole can.t be saved' "gload $P --new --shared \"s: sole = 'ab'\" -e 'r = s' -o s.tlg"
+    [ ! -e s.tlg ]
+    bad 3 E_TYPE 'shy: no text today' "gload $P -i 'x: shy' -e 'r = x' | grun $P \"x='ab'\""
+    grep -q 'note: it is the output r' .err
+}
+
+@test "a value in a file that is longer or shorter than the type's is refused" {
+    gload $P -e 'r = make_list(span([1, 2]))' -o s.tlg
+    bad 3 E_FORMAT 'a value of type span has 24 bytes, not 16' "grun --plugin $BATS_FILE_TMPDIR/wide.so s.tlg"
+    grep -q 'note: in a constant of s.tlg' .err
+}
+
+@test "a value in JSON is a number where its text is one, and else the text" {
+    local v
+    gload $P --new -i 's: span' -i 'q: scaled(2)' -e 'a = s' -e 'b = q' --outputs a,b -o j.tlg
+    for v in 1.25 -2e-08 '"inf"' '"-inf"' '"nan"'; do
+        ok "grun $P j.tlg s=[1,2] q=${v//\"/} -O json" "$(printf '{"name": "a", "type": "span", "value": "[1.0, 2.0]"}\n{"name": "b", "type": "scaled(2)", "value": %s}' "$v")"
+    done
+}
+
+@test "a result that is asked for twice is cleared; a value is read by its own def only" {
+    for m in FAST_RUN DEBUG; do
+        word 'word_again(x)'
+        ok "grun $P --mode $m g.tlg $G" "r = 'abc'"
+        word 'word_guess(x) * 100 + word_guess(v) * 10 + word_guess(p)'
+        ok "grun $P --mode $m g.tlg $G" 'r = 289.0'
+    done
+}
+
 @test "clear without equal or bytes is refused when the plugin is loaded" {
     bad 3 E_PLUGIN 'the type unequal: clear says that a value owns more than its bytes, .* give equal, or to_bytes and from_bytes' "gload --plugin $BATS_FILE_TMPDIR/unequal.so -e 1."
 }
@@ -191,6 +228,8 @@ END
     gload $P --new -i 'p: slip' -e 'r = slip_dup(p)' --outputs r -o p.tlg
     bad 2 E_MISSING 'no random value can be made of type slip' "grewrite $P p.tlg --verify 3"
     grep -q "give values as NAME=VALUE; the type's plugin has no" .err
+    gload $P --new -i 'b: bent' -e 'r = b' --outputs r -o b.tlg
+    bad 3 E_VALUE 'bent: random made no valid value' "grewrite $P b.tlg --verify 3 -o out.tlg"
 }
 
 @test "a C program loads plugins and ops, linked to the archive and to the shared library" {

@@ -85,10 +85,30 @@ static bool fade_copy(TlHost *h, const TlApi *api, const void *value, void *out)
 }
 static const TlTypeDef fade = {WORD, .name = "fade", .equal = word_equal,
                                .copy = fade_copy};
+/* One that is compared by its bytes, one that can't be copied, and one that has no text
+ * today. */
+static bool no_text(TlHost *h, const TlApi *api, const void *value) {
+    (void)value;
+    return api->fail(h, TL_FAILED, "no text today");
+}
+static const TlTypeDef letters = {WORD, .name = "letters", .to_bytes = word_bytes,
+                                  .from_bytes = word_of_bytes};
+static const TlTypeDef sole = {WORD, .name = "sole", .equal = word_equal};
+static const TlTypeDef shy = {.size = sizeof shy,
+                              .name = "shy",
+                              .value_size = sizeof(Word),
+                              .filter = word_filter,
+                              .from_text = word_of_text,
+                              .clear = word_clear,
+                              .equal = word_equal,
+                              .text = no_text};
 
 /* ---- span: two ends; scaled(n): a number with n digits ---- */
 typedef struct Ends {
     double lo, hi;
+#ifdef WIDE
+    double mid;
+#endif
 } Ends;
 
 static bool span_filter(const TlFilter *f, void *out) {
@@ -121,6 +141,23 @@ static bool span_random(TlHost *h, const TlApi *api, const TlType *t, void *out)
     e->hi = e->lo + api->uniform(h);
     return true;
 }
+static bool is_span(const TlType *t, const void *value) {
+    const Ends *e = value;
+    (void)t;
+    return e->lo <= e->hi;
+}
+static bool bad_random(TlHost *h, const TlApi *api, const TlType *t, void *out) {
+    (void)h, (void)api, (void)t;
+    *(Ends *)out = (Ends){.lo = 1, .hi = 0};
+    return true;
+}
+static const TlTypeDef bent = {.size = sizeof bent,
+                               .name = "bent",
+                               .value_size = sizeof(Ends),
+                               .filter = span_filter,
+                               .text = span_text,
+                               .is_valid = is_span,
+                               .random = bad_random};
 static const TlTypeDef span = {.size = sizeof span,
                                .name = "span",
                                .doc = "Two ends.",
@@ -224,6 +261,29 @@ static bool word_join(TlCall *c) {
     if (!r) return false;
     r->text = malloc(strlen(a->text) + strlen(b->text) + 1);
     strcat(strcpy(r->text, a->text), b->text);
+    return true;
+}
+/* Asks for its result twice: the first is cleared. */
+static bool word_again(TlCall *c) {
+    const Word *in = c->api->input_object(c, 0);
+    Word *r = in ? c->api->output_object(c, 0) : NULL;
+    if (!r) return false;
+    r->text = copy_of("first");
+    r = c->api->output_object(c, 0);
+    if (!r || r->text) return false;
+    r->text = copy_of(in->text);
+    return true;
+}
+/* Takes whatever it is for a word: an object of that def, or none. */
+static bool word_guess(TlCall *c) {
+    const Word *in = c->api->object(c->in[0], &word);
+    TlTensor r;
+    if (!c->api->output(c, 0, 0, NULL, &r)) return false;
+    *(double *)r.data = in ? (double)strlen(in->text) : -1;
+    return true;
+}
+static bool makes_number(TlNode *n) {
+    n->out[0] = n->api->type(n->host, "float64");
     return true;
 }
 static bool word_length(TlCall *c) {
@@ -357,6 +417,11 @@ static const TlOpDef ops[] = {
        .otypes = "word"),
     OP("word_length", word_length, .in = "x: any", .itypes = "word",
        .otypes = "float64"),
+    ON_WORD("word_again", word_again, .never_fold = false),
+    OP("word_guess", word_guess, .in = "x: any", .make_node = makes_number),
+    OP("sole_dup", word_dup, .in = "x: any", .itypes = "sole", .otypes = "sole"),
+    OP("letters_dup", word_dup, .in = "x: any", .itypes = "letters",
+       .otypes = "letters"),
     OP("join_made", word_join, .in = "a: any, b: any", .make_node = wrap_words),
     OP("no_wrap", word_dup, .in = "x: any", .make_node = wrap_none),
     OP("span_add", span_add, .in = "x: any, y: any", .make_node = wrap_spans,
@@ -373,8 +438,8 @@ static const TlOpDef ops[] = {
 };
 
 static bool init(TlHost *h, const TlApi *api) {
-    const TlTypeDef *const types[] = {&word,   &slip, &fade, &span,
-                                      &scaled, &mute, &torn, &off};
+    const TlTypeDef *const types[] = {&word, &slip, &fade,   &letters, &sole, &shy,
+                                      &span, &bent, &scaled, &mute,    &torn, &off};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (!api->add_type(h, types[i])) return false;
 #ifdef UNEQUAL

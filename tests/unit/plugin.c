@@ -129,10 +129,27 @@ static bool any_fold(const TlApply *a) {
     return true;
 }
 static const TlThunk no_run = {.size = sizeof no_run}, no_size = {.size = 1};
-static void test_ops(void) {
+static TlThunkResult any_run(void *state, TlCall *c) {
+    (void)state;
+    return c->api->pass(c, 0, 0) ? TL_THUNK_DONE : TL_THUNK_FAILED;
+}
+static const TlThunk any_thunk = {.size = sizeof any_thunk, .run = any_run};
+static void accepted_op(const TlOpDef *o) {
     begin();
-    CHECK(add_op(OP(.doc = "F")), "%s", first_error());
+    CHECK(add_op(o), "%s", first_error());
     session_free(s);
+}
+
+static void test_ops(void) {
+    accepted_op(OP(.doc = "F"));
+    accepted_op(OP(.in = "x, y", .out = "a, b", .destroy_map = "a: x, b: y"));
+    accepted_op(
+        OP(.in = "x, y", .out = "a, b", .view_map = "a: x", .destroy_map = "b: y"));
+    accepted_op(OP(.out = "a, b", .pullback = "g_a + g_b"));
+    accepted_op(OP(.in = "x, y", .adjoint = "disconnected; disconnected"));
+    accepted_op(OP(.adjoint = "disconnected", .connected = any_connected));
+    accepted_op(OP(.in = "x = 1.5"));
+    accepted_op(OP(.perform = NULL, .thunk = &any_thunk));
     refused_op(NULL, "an op's def is NULL");
     refused_op(OP(.size = 0), "first member of an op's def must be its size");
     refused_op(OP(.size = SIZE_MAX), "must be its size");
@@ -189,6 +206,18 @@ static void test_ops(void) {
     refused_op(OP(.flops = "2 *"), "the text ends where");
     refused_op(OP(.commutative = true), "two inputs is commutative");
     refused_op(OP(.never_fold = true, .fold = any_fold), "one too many");
+    refused_op(OP(.otypes = "float64"), "two answers to one question");
+    refused_op(OP(.perform = NULL, .thunk = &any_thunk, .debug_perform = pass),
+               "debug_perform is for ops with perform");
+    refused_op(
+        OP(.make_node = NULL, .in = "x, y", .itypes = "float64", .otypes = "float64"),
+        "itypes has 1 type for 2 inputs");
+    refused_op(OP(.make_node = NULL, .out = "a, b", .itypes = "float64",
+                  .otypes = "float64, int8, int8"),
+               "otypes has 3 types for 2 outputs");
+    refused_op(OP(.out = "a, b", .default_output = 3),
+               "default_output is 3, but it has 2 outputs");
+    refused_op(OP(.props = "a: key"), "a has a kind that is not for plugins");
     refused_op(OP(.thunk = &no_run), "its thunk has no run");
     refused_op(OP(.thunk = &no_size), "first member of a thunk must be its size");
 }
