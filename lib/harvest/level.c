@@ -372,7 +372,7 @@ Level *level_open(HarvestWalk *w, Level *l, Sym scope, Span at) {
         return NULL;
     }
     Level *in = NEW(w->arena, Level);
-    *in = (Level){.up = l, .scope = name};
+    *in = (Level){.up = l, .loop = l->loop, .scope = name};
     return in;
 }
 

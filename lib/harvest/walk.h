@@ -35,7 +35,7 @@ typedef struct SowEntry {
 typedef struct Scanned Scanned; /* a scan being harvested: loop.c */
 typedef struct Level {
     struct Level *up;
-    Scanned *loop;      /* if this level is a scan's body, else NULL */
+    Scanned *loop;      /* the scan whose body holds this level, else NULL */
     Sym scope;          /* path of the enclosing scopes, 0: none */
     struct Level *twin; /* the other branch, if this is one of an ifelse, else NULL */
     Vec(SowEntry) entry;

@@ -32,6 +32,10 @@ reap(lambda v: ifelse(k > 0, ifelse(k > 1, sow(v, tag='t', name='a'), sow(v * 3,
 reap(lambda v: ifelse(k > 3, sow_cond(v, v > 1, tag='t', name='a'), sow(v * 2, tag='t', name='a', mode='clobber')), tag='t')(x) => out/a = [2.0, 4.0, 6.0]
 reap(lambda v: [sow(v * 9, tag='t', name='a', mode='clobber'), ifelse(k > 3, sow_cond(v, v > 2, tag='t', name='a'), sow_cond(v * 2, v > 1, tag='t', name='a'))], tag='t')(x) => out/a = [9.0, 4.0, 6.0]
 reap(nest(lambda v: sow(v, tag='t', name='a'), scope='s'), tag='t')(x) => out/s/a = [1.0, 2.0, 3.0]
+plant(lambda v: vectorize(lambda w: nest(lambda u: sow(u, tag='t', name='k') * 2, scope='s')(w) + sum(array([w, -w])[array([w, -w]) > 0]))(v), tag='t')({'s': {'k': m[0] * 10}}, x) => out = [21.0, 42.0, 63.0]
+reap(lambda v: vectorize(lambda w: nest(lambda u: sow(u, tag='t', name='k') * 2, scope='s')(w) + sum(array([w, -w])[array([w, -w]) > 0]))(v), tag='t')(x) => out/s/k = [1.0, 2.0, 3.0]
+plant(lambda v: vectorize(lambda w: nest(lambda u: sow(u, tag='t', name='k', mode='append') * sow(u, tag='t', name='k', mode='append') * 2, scope='s')(w) + sum(array([w, -w])[array([w, -w]) > 0]))(v), tag='t')({'s': {'k': m * 10}}, x) => out = [801.0, 2002.0, 3603.0]
+reap(lambda v: vectorize(lambda w: nest(lambda u: sow_cond(u, u > 1.5, tag='t', name='k') * 2, scope='s')(w) + sum(array([w, -w])[array([w, -w]) > 0]))(v), tag='t')(x) => out/s/k = [0.0, 2.0, 3.0]
 reap(lambda v: [nest(lambda w: sow(w, tag='t', name='a', mode='append'), scope='s')(v), sow(v, tag='t', name='s/a', mode='append')], tag='t')(x) => out/s/a = [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
 plant(lambda v: sow(v, tag='t', name='a/b') * sow(v, tag='t', name='a/c'), tag='t')({'a': {'b': m[0], 'c': m[1]}}, x) => out = [4.0, 10.0, 18.0]
 harvest(lambda v: sow(v, tag='t', name='a'), tag='t')({'a': [1.0, 2, 3]}, x) => out/0 = [1.0, 2.0, 3.0] out/1 = {}
