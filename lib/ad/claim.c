@@ -69,8 +69,8 @@ static Zeroness const_zeroness(const Tensor *t, bool summed) {
     for (int64_t i = 0; i < n; i++) {
         double part[2];
         tensor_c128(t, i, part);
-        above |= part[0] > 0 || part[1] > 0;
-        below |= part[0] < 0 || part[1] < 0;
+        above |= !(part[0] <= 0 && part[1] <= 0); /* nan: both */
+        below |= !(part[0] >= 0 && part[1] >= 0);
         if (!summed && (part[0] != 0 || part[1] != 0)) return NONZERO;
     }
     return above && below ? UNKNOWN : above || below ? NONZERO : ZERO;

@@ -400,6 +400,7 @@ sum(ones((3, 3)), axis=0)|no
 sum([[1., 2., 0.], [-1., -2., 0.]], axis=0)|yes
 broadcast_to(sum([1., -1.]), (3,))|yes
 sum([[1., 2., 0.], [1., 0., 0.]], axis=0)|no
+[nan, 0., 0.]|no
 x * 0|yes
 [0., 0., 0.]|yes
 [0., 0., 1.]|no
