@@ -302,6 +302,14 @@ static const Pat *compile_transpose(PatternCompiler *c, const Ast *e) {
     return NULL;
 }
 
+/* The number of outputs, as far as the pattern tells. */
+static size_t count_pattern_outputs(PatternCompiler *c, const Pat *p) {
+    if (!p->op->varies) return op_signature(c->r->s, p->op)->nout;
+    if (op_is(c->r->s, p->op, OP_IFELSE)) return (p->nin - 1) / 2;
+    bool counted = op_is(c->r->s, p->op, OP_SPLIT) && p->in[1]->kind == PAT_LITERAL;
+    return counted && p->in[1]->u < OUT_MAX ? (size_t)p->in[1]->u : OUT_MAX;
+}
+
 /* svd(a)[1]: one output of an op that has several. */
 static const Pat *compile_output(PatternCompiler *c, const Ast *e) {
     int64_t out;
@@ -313,10 +321,11 @@ static const Pat *compile_output(PatternCompiler *c, const Ast *e) {
     }
     const Pat *of = compile_pattern(c, e->kid[0]);
     if (!of) return NULL;
-    const Signature *sig = op_signature(c->r->s, of->op);
-    if ((size_t)out >= sig->nout && !of->op->varies) {
-        fail(c->r->s, e->kid[1]->at, E_REWRITE, "%s has %s, counted from 0",
-             of->op->name, str_counted(c->r->s, sig->nout, "output"));
+    size_t n = count_pattern_outputs(c, of);
+    if ((size_t)out >= n) {
+        fail(c->r->s, e->kid[1]->at, E_REWRITE, "%s has %s%s, counted from 0",
+             of->op->name, n == OUT_MAX ? "at most " : "",
+             str_counted(c->r->s, n, "output"));
         return NULL;
     }
     Pat *p = arena_copy(c->a, of, sizeof *of);

@@ -156,6 +156,18 @@ static DType sibling_dtype(Rewriter *r, const Pat *p, const Var *in, DType like)
     return like;
 }
 
+/* The dtype for a literal that is input i: indices, sizes and truth values have their
+ * own. */
+static DType literal_dtype(Rewriter *r, const Pat *p, size_t i, DType sibling) {
+    const Signature *sig = op_signature(r->s, p->op);
+    ParamKind kind = sig->in[i < sig->nin ? i : sig->nin - 1].kind;
+    if (p->in[i]->kind != PAT_LITERAL) return sibling;
+    bool whole =
+        kind == IN_INT || kind == IN_INTS ||
+        (i > 0 && (op_is(r->s, p->op, OP_SPLIT) || op_is(r->s, p->op, OP_LIST_GET)));
+    return whole ? DT_INT64 : kind == IN_BOOL ? DT_BOOL : sibling;
+}
+
 /* A literal, or an elementwise expression of literals only. */
 static bool is_weak_pattern(const Pat *p) {
     if (p->kind != PAT_APPLY) return p->kind == PAT_LITERAL;
@@ -178,7 +190,8 @@ static Var build_apply(Rewriter *r, const Rule *rule, const Pat *p, const Match 
     DType d = sibling_dtype(r, p, in, like);
     for (size_t i = 0; i < p->nin; i++)
         if (in[i] == VAR_NONE &&
-            (in[i] = rule_build(r, rule, p->in[i], m, d)) == VAR_NONE)
+            (in[i] = rule_build(r, rule, p->in[i], m, literal_dtype(r, p, i, d))) ==
+                VAR_NONE)
             return VAR_NONE;
     const Props *props = build_props(r, p, m);
     if (!props) return VAR_NONE;

@@ -303,6 +303,11 @@ END
 15|E_REWRITE|slogdet has 2 outputs, counted from 0|e: slogdet(x)[7] => x
 32|E_REWRITE|slogdet has 2 outputs, counted from 0|e: slogdet(x)[0] => slogdet(x)[2]
 11|E_REWRITE|exp has 1 output, counted from 0|e: exp(x)[1] => x
+16|E_REWRITE|split has 2 outputs, counted from 0|e: split(x, 2)[2] => x
+26|E_REWRITE|split has 3 outputs, counted from 0|e: exp(x) => split(x, 3)[7]
+16|E_REWRITE|split has at most 1024 outputs, counted from 0|e: split(x, y)[1024] => x
+20|E_REWRITE|ifelse has 1 output, counted from 0|e: ifelse(c, x, y)[1] => x
+26|E_REWRITE|ifelse has 2 outputs, counted from 0|e: ifelse(c, x, y, y, x)[2] => x
 16|E_REWRITE|axis must be None, an integer or a list of integers|e: sum(x, axis='a') => x
 16|E_REWRITE|axis must be None, an integer or a list of integers|e: sum(x, axis=1.5) => x
 16|E_REWRITE|axis must be None, an integer or a list of integers|e: sum(x, axis=float32) => x

@@ -90,6 +90,10 @@ END
 @test "patterns match constants, parameters and outputs; what is built has the type of what it replaces" {
     rules_leave <<'END'
 x:float64[3]|x * nan|x * nan => exp(x)|exp(x)
+l:list(float64)|exp(l[1])|exp(list_get(x, 1)) => list_get(x, 0)|list_get(l, 0)
+l:list(float64)|exp(l[1])|exp(list_get(x, 0)) => list_get(x, 0)|exp(list_get(l, 1))
+x:float64[4]|exp(x)|exp(x) => concatenate(split(x, 2)[1], split(x, 2)[0])|concatenate(_2, _1)
+x:float32[4]|exp(x)|exp(x) => shift(x, 2)|shift(x, 2)
 x:float64[3]|x * inf|x * inf => exp(x)|exp(x)
 x:float64[3,2]|x * broadcast_to(2., (3, 2))|x * 2 => exp(x)|x * broadcast_to(2.0, [3, 2])
 x:float64[3]|x * [2., 2., 2.]|x * 2 => exp(x)|exp(x)
