@@ -205,9 +205,7 @@ static bool seed_cotangents(Reverse *r) {
         if (!own && (t->kind != TYPE_TENSOR || t->ndim != 0)) {
             fail(b->s, b->from.at, E_SHAPE,
                  "the cost must be a scalar (0-d), but it is %s", type_str(b->s, t));
-            return note(
-                b->s, NOWHERE,
-                "take its sum or mean, or use a pullback with a cotangent (--vjp)");
+            return hint(b->s, HINT_COTANGENT);
         }
         if (!own && dtype_is_complex(t->dtype)) {
             fail(b->s, b->from.at, E_DTYPE, "the cost must be real, but it is %s",
@@ -284,9 +282,7 @@ static bool finish_wrt_gradient(Reverse *r, Var wrt, Var *grad) {
         if (r->how->disconnected == GRAD_RAISE) {
             fail(b->s, b->from.at, E_DISCONNECTED, "%s", text);
             note_path_break(r, wrt);
-            return note(
-                b->s, NOWHERE,
-                "--disconnected ignore (disconnected_inputs='ignore') gives zeros");
+            return hint(b->s, HINT_DISCONNECTED);
         }
         if (r->how->disconnected == GRAD_WARN) {
             warn(b->s, b->from.at, E_DISCONNECTED, "%s", text);

@@ -72,21 +72,45 @@ void warn(Session *s, Span at, DiagCode code, const char *fmt, ...) {
     va_end(ap);
 }
 
+static void add_note(Session *s, Diag *d, Span at, Hint h, char *text) {
+    DiagNote **end = &d->notes;
+    bool said = false; /* an earlier failure for lack of memory added it */
+    for (; *end; end = &(*end)->next)
+        said |= is_out_of_memory(d) && strcmp((*end)->text, text) == 0;
+    if (said) {
+        mem_free(text);
+        return;
+    }
+    *end = mem_alloc(s, sizeof **end);
+    **end = (DiagNote){at, text, h, NULL};
+}
+
 bool note(Session *s, Span at, const char *fmt, ...) {
     Diag *d = newest_diag(s);
     if (!d) return false;
     va_list ap;
     va_start(ap, fmt);
-    char *text = format_text(s, fmt, ap);
+    add_note(s, d, at, HINT_NONE, format_text(s, fmt, ap));
     va_end(ap);
-    DiagNote **end = &d->notes;
-    bool said = false; /* an earlier failure for lack of memory added it */
-    for (; *end; end = &(*end)->next)
-        said |= is_out_of_memory(d) && strcmp((*end)->text, text) == 0;
-    if (said) return mem_free(text), false;
-    *end = mem_alloc(s, sizeof **end);
-    **end = (DiagNote){at, text, NULL};
     return false;
+}
+
+bool hint(Session *s, Hint h) {
+    Diag *d = newest_diag(s);
+    Str text = STR(s);
+    if (!d) return false;
+    str_puts(&text, hint_text(h));
+    add_note(s, d, NOWHERE, h, text.p);
+    return false;
+}
+
+const char *hint_text(Hint h) {
+    static const char *const text[HINT_N] = {
+#define HINT(name, words) [HINT_##name] = words,
+#include "base/hint.def"
+#undef HINT
+    };
+    return text[h];
 }
 
 /* There is no session where a bug shows, so this ends like a failed assert(): a line on

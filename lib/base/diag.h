@@ -45,9 +45,17 @@ size_t source_count(Session *s);                       /* valid numbers are 1..c
 /* line and column (1-based, columns in characters) of the span's beginning */
 void span_place(Session *s, Span at, uint32_t *line, uint32_t *col);
 
+typedef enum Hint {
+    HINT_NONE,
+#define HINT(name, text) HINT_##name,
+#include "base/hint.def"
+#undef HINT
+    HINT_N
+} Hint;
 typedef struct DiagNote {
     Span at;
     const char *text;
+    Hint hint; /* a program may say it in words of its own */
     struct DiagNote *next;
 } DiagNote;
 typedef enum Severity { DIAG_ERROR, DIAG_WARNING } Severity;
@@ -68,6 +76,9 @@ void warn(Session *s, Span at, DiagCode code, const char *fmt, ...)
 /* Adds a note to the newest diagnostic (if there is one). Returns false. */
 bool note(Session *s, Span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Adds a note on what would help. Returns false. */
+bool hint(Session *s, Hint h);
+const char *hint_text(Hint h);
 /* An internal error: a bug in thunkline, never caused by input. Calls the session's
  * hook; does not return. */
 _Noreturn void diag_bug_(const char *file, int line, const char *fmt, ...)

@@ -69,8 +69,7 @@ bool file_fail_too_large(Session *s, const char *name, const char *how,
                          uint64_t limit) {
     fail(s, NOWHERE, E_LIMIT, "%s %s than the limit of %llu bytes", name, how,
          (unsigned long long)limit);
-    if (limit == session_max_memory(s))
-        note(s, NOWHERE, "this is the limit of memory, which --max-memory sets");
+    if (limit == session_max_memory(s)) hint(s, HINT_MAX_MEMORY);
     return false;
 }
 

@@ -81,8 +81,9 @@ const atomic_bool *session_expired(const Session *s) {
 
 bool session_fail_expired(Session *s, Span at) {
     const char *doing = at.source ? NULL : s->doing;
-    return fail(s, at, E_LIMIT, "the time that --max-time allows is over%s%s",
-                doing ? " while " : "", doing ? doing : "");
+    fail(s, at, E_LIMIT, "the time allowed is over%s%s", doing ? " while " : "",
+         doing ? doing : "");
+    return hint(s, HINT_MAX_TIME);
 }
 
 const char *session_set_doing(Session *s, const char *what) {

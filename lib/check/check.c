@@ -63,8 +63,7 @@ static void check_leaf_value(Check *c, Var v, const Value *x) {
         return;
     found_note(c, NOWHERE, "its type is %s", type_str(c->s, t));
     check_note_value(c, "its value", x);
-    if (to.how.finite)
-        found_note(c, NOWHERE, "--allow-nonfinite takes nan and inf as they are");
+    if (to.how.finite) found_hint(c, HINT_ALLOW_NONFINITE);
 }
 
 static void set_checked_leaf(Check *c, Var v, const Value *x, bool *ok) {

@@ -126,6 +126,7 @@ bool found(Check *c, DiagCode code, uint64_t key, Span at, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 bool found_warning(Check *c, DiagCode code, uint64_t key, Span at, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+void found_hint(Check *c, Hint h);
 void found_note(Check *c, Span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* dtype, shape, strides, range, and the elements of a small one. */

@@ -45,7 +45,7 @@ static void note_where(const Call *c, const Tensor *t, const Stats *q) {
     }
     if (c->g->main != c->g)
         note(c->s, NOWHERE, "in the function %s", sym_text(c->s, c->g->name));
-    note(c->s, NOWHERE, "--unguarded NAME lets a variable have such values");
+    hint(c->s, HINT_UNGUARDED);
 }
 
 static bool output_fault(const Call *c, size_t i, const Stats *q, const char *what) {

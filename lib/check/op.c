@@ -379,10 +379,8 @@ static void tell_nonfinite(Subject *x) {
             continue;
         subject_note_type(x, i, v);
         subject_note(x);
-        found_note(
-            c, NOWHERE,
-            "--allow-nonfinite takes them as they are; --mode NAN_GUARD stops at "
-            "the first");
+        found_hint(c, HINT_ALLOW_NONFINITE);
+        found_hint(c, HINT_NAN_GUARD);
     }
 }
 

@@ -117,9 +117,8 @@ static void note_pair(ReferenceRun *f, const Pair *p, const Value *old,
     }
     check_note_tree(c, "before", f->g, p->before);
     check_note_tree(c, "after", f->g, p->after);
-    found_note(c, NOWHERE,
-               "if both values are good enough, --sloppy 1 or 2 widens the tolerance");
-    if (p->rule) found_note(c, NOWHERE, "--exclude %s leaves the rewrite out", p->rule);
+    found_hint(c, HINT_SLOPPY);
+    if (p->rule) found_hint(c, HINT_EXCLUDE);
 }
 
 static Span var_place(const ReferenceRun *f, Var v) {

@@ -73,6 +73,14 @@ void found_note(Check *c, Span at, const char *fmt, ...) {
     *end = n;
 }
 
+void found_hint(Check *c, Hint h) {
+    DiagNote *n = c->newest->d.notes;
+    found_note(c, NOWHERE, "%s", hint_text(h));
+    while (n->next)
+        n = n->next;
+    n->hint = h;
+}
+
 bool check_full(const Check *c) {
     return c->found >= c->o.most || c->limit;
 }
@@ -101,9 +109,7 @@ bool check_tell(Check *c) {
     if (atomic_load(session_expired(c->s))) return session_fail_expired(c->s, NOWHERE);
     if (c->limit) {
         fail(c->s, NOWHERE, c->limit_code, "%s", c->limit);
-        return c->limit_code == E_MEM &&
-               note(c->s, NOWHERE,
-                    "--mode DEBUG keeps a copy of each value of the graph");
+        return c->limit_code == E_MEM && hint(c->s, HINT_DEBUG_MEMORY);
     }
     for (Finding *f = c->first; f; f = f->next) {
         if (f->d.severity == DIAG_ERROR)
@@ -111,7 +117,7 @@ bool check_tell(Check *c) {
         else
             warn(c->s, f->d.at, f->d.code, "%s", f->d.text);
         for (const DiagNote *n = f->d.notes; n; n = n->next)
-            note(c->s, n->at, "%s", n->text);
+            n->hint ? hint(c->s, n->hint) : note(c->s, n->at, "%s", n->text);
     }
     if (c->found && c->hidden)
         note(c->s, NOWHERE, "%zu more of these were found", c->hidden);

@@ -74,6 +74,41 @@ static void put_note(const char *p, Str *out) {
     }
 }
 
+/* Hints in terms of the command line. */
+static const char *const hint_words[HINT_N] = {
+    [HINT_ALLOW_DOWNCAST] = "--allow-downcast converts it all the same",
+    [HINT_ALLOW_NONFINITE] = "--allow-nonfinite takes nan and inf as they are",
+    [HINT_COTANGENT] =
+        "take its sum or mean, or use a pullback with a cotangent (--vjp)",
+    [HINT_DEBUG_MEMORY] = "--mode DEBUG keeps a copy of each value of the graph",
+    [HINT_DISCONNECTED] =
+        "--disconnected ignore (disconnected_inputs='ignore') gives zeros",
+    [HINT_EXCLUDE] = "--exclude, with the name of the rewrite, leaves it out",
+    [HINT_MAX_MEMORY] = "--max-memory raises the limit",
+    [HINT_MAX_TIME] = "--max-time raises the limit",
+    [HINT_MEASURE] = "leave --static out to measure it",
+    [HINT_NAN_GUARD] = "--mode NAN_GUARD stops at the first",
+    [HINT_OWN_FUNCTIONS] = "functions of your own come with --ops FILE or --plugin "
+                           "FILE",
+    [HINT_OWN_OPS] = "--ops FILE or --plugin FILE brings ops of your own; each tool of "
+                     "a pipe that reads the graph needs it",
+    [HINT_OWN_TYPES] = "types of your own come with --plugin FILE",
+    [HINT_PACK] = "read the graph from its file rather than from stdin, or pack its "
+                  "arrays (gload --pack)",
+    [HINT_PLANT_FIRST] = "plant first, then differentiate: grewrite --plant ... | "
+                         "ggrad; or leave the derivative out: grewrite --keep",
+    [HINT_PLUGIN] = "a plugin is given by --plugin",
+    [HINT_REPORT] = "gprof -O json -o FILE writes one",
+    [HINT_SIZES] = "give sizes with --dim NAME=SIZE",
+    [HINT_SLOPPY] =
+        "if both values are good enough, --sloppy 1 or 2 widens the tolerance",
+    [HINT_UNGUARDED] = "--unguarded NAME lets a variable have such values",
+};
+
+static const char *note_words(const DiagNote *n) {
+    return n->hint && hint_words[n->hint] ? hint_words[n->hint] : n->text;
+}
+
 static void put_diag_text(Session *s, const Diag *d, const char *program,
                           const Paint *paint, Str *out) {
     bool error = d->severity == DIAG_ERROR;
@@ -88,7 +123,7 @@ static void put_diag_text(Session *s, const Diag *d, const char *program,
         str_puts(out, "  ");
         put_diag_place(s, n->at, out);
         str_printf(out, "%snote:%s ", paint->note, paint->off);
-        put_note(n->text, out);
+        put_note(note_words(n), out);
         put_line(s, n->at, paint, out);
     }
 }
@@ -118,7 +153,7 @@ static void put_diag_json(Session *s, const Diag *d, const char *program, Str *o
     str_puts(out, ", \"notes\": [");
     for (const DiagNote *n = d->notes; n; n = n->next) {
         str_puts(out, n == d->notes ? "{\"message\": " : ", {\"message\": ");
-        str_json(out, n->text, strlen(n->text));
+        str_json(out, note_words(n), strlen(note_words(n)));
         json_place(s, n->at, out);
         str_putc(out, '}');
     }

@@ -148,9 +148,7 @@ bool harvest_check_derivative(const Graph *fn, const HarvestSpec *h, Span at) {
                  sym_text(s, h->plant[k]), sym_text(s, fn->name),
                  sym_text(s, of->name));
             note(s, sown.p[i].at, "%s is sown here", name);
-            note(s, NOWHERE,
-                 "plant first, then differentiate: grewrite --plant ... | ggrad; or "
-                 "leave the derivative out: grewrite --keep");
+            hint(s, HINT_PLANT_FIRST);
         }
     vec_free(&sown);
     return ok;

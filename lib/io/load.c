@@ -44,9 +44,7 @@ static bool load_refused(void *ctx, const char *path, const char *key, Span at,
     *ref = NULL;
     fail(w->s, at, E_VALUE,
          "load('%s') is refused: this graph comes without a folder to look in", path);
-    return note(w->s, NOWHERE,
-                "read the graph from its file rather than from stdin, or pack its "
-                "arrays (gload --pack)");
+    return hint(w->s, HINT_PACK);
 }
 
 static void set_load(Compiler *c, LoadFn *load, const char *folder) {

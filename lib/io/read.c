@@ -60,9 +60,9 @@ bool io_read_ops(Session *s, const char *path) {
     Input *in = input_open(s, path, NULL, 0, 0);
     if (!in) return false;
     Arena *a = arena_new(s);
-    const Doc *root =
-        parse_text_input(s, in, a, "no text; a plugin is given by --plugin");
+    const Doc *root = parse_text_input(s, in, a, "no text");
     bool ok = root && doc_ops(s, in->name, root);
+    if (!root && memchr(in->p, 0, in->n)) hint(s, HINT_PLUGIN);
     arena_free(a);
     input_close(in);
     return ok;

@@ -380,8 +380,5 @@ bool compiler_fail_function(Compiler *c, const Ast *e) {
         fail(c->s, e->at, E_NAME, "there is no function `%s`%s%s%s", name,
              near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
     mem_free(of);
-    if (!near)
-        note(c->s, NOWHERE,
-             "functions of your own come with --ops FILE or --plugin FILE");
-    return false;
+    return !near && hint(c->s, HINT_OWN_FUNCTIONS);
 }

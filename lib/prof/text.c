@@ -292,7 +292,8 @@ static void print_memory(Profile *p, const ReportOptions *how, Str *out) {
             memory_row(p, &t, &m, &vars, i), shown++;
     }
     table_print(&t, out);
-    if (hidden) str_printf(out, "... (%zu more, small or beyond --top)\n", hidden);
+    if (hidden)
+        str_printf(out, "... (%zu more, small or beyond the rows wanted)\n", hidden);
     map_free(&vars);
     arena_free(a);
 }
@@ -310,7 +311,7 @@ static void print_footer(const Profile *p, Str *out) {
         str_printf(out,
                    "\n? %.0f values are in no planned figure of memory, as their size "
                    "is not known%s\n",
-                   n, p->is_static ? ": --dim NAME=SIZE may tell it" : "");
+                   n, p->is_static ? ": a dim's size may tell it" : "");
     if (profile_field_number(p, PF_measured_results_bytes, &n) &&
         profile_field_number(p, PF_peak_bytes, &peak) && n - peak >= ROUNDING) {
         str_puts(out, "\n");

@@ -67,8 +67,8 @@ static bool fail_untold(Session *s, const Profile *p, Span at, ProfileField f) {
     if (!p->is_static)
         return note(s, NOWHERE,
                     "measured_peak_bytes and the times are always known here");
-    if (!p->has[f]) return note(s, NOWHERE, "leave --static out to measure it");
-    return note(s, NOWHERE, "give sizes with --dim NAME=SIZE");
+    if (!p->has[f]) return hint(s, HINT_MEASURE);
+    return hint(s, HINT_SIZES);
 }
 
 static bool value_of(Session *s, const Profile *p, Span text, double *v) {
@@ -228,7 +228,7 @@ bool profile_compare_read(Session *s, const char *path, Compared *c) {
     file_close(&d);
     if (j.ok && any) return true;
     fail(s, NOWHERE, E_FORMAT, "%s is no report of a profile", path);
-    return note(s, NOWHERE, "gprof -O json -o FILE writes one");
+    return hint(s, HINT_REPORT);
 }
 
 static bool both_totals(const Profile *p, const Compared *c, int f, double *was,

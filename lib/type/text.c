@@ -203,8 +203,7 @@ static bool fail_unknown_dtype(const TypeReader *r, size_t from) {
          str_text(&word), near ? "; did you mean " : "", near ? near : "",
          near ? "?" : "");
     str_free(&word);
-    if (!near) note(r->s, NOWHERE, "types of your own come with --plugin FILE");
-    return false;
+    return !near && hint(r->s, HINT_OWN_TYPES);
 }
 
 static DType session_floatX(Session *s) {

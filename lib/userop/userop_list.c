@@ -43,10 +43,7 @@ bool userop_find(Session *s, const char *name, uint64_t version, Span at,
     if (!*op) {
         fail(s, at, E_NAME, "%s%sthe op %s is not known here", text_or_empty(where),
              sep, name);
-        return note(
-            s, NOWHERE,
-            "--ops FILE or --plugin FILE brings ops of your own; each tool of a "
-            "pipe that reads the graph needs it");
+        return hint(s, HINT_OWN_OPS);
     }
     unsigned have = (*op)->version ? (*op)->version : 1;
     if (version == have) return true;

@@ -45,13 +45,12 @@ const char *buffer_size_text(char *buf, uint64_t n) {
 
 static bool fail_no_memory(Session *s, uint64_t size, uint64_t used, uint64_t limit) {
     char want[32], left[32], all[32];
-    return fail(
-        s, NOWHERE, E_MEM,
-        "%s of memory are needed, but only %s of %s are left; raise --max-memory "
-        "or use smaller arrays",
-        buffer_size_text(want, size),
-        buffer_size_text(left, limit > used ? limit - used : 0),
-        buffer_size_text(all, limit));
+    fail(s, NOWHERE, E_MEM,
+         "%s of memory are needed, but only %s of %s are left: use smaller arrays",
+         buffer_size_text(want, size),
+         buffer_size_text(left, limit > used ? limit - used : 0),
+         buffer_size_text(all, limit));
+    return hint(s, HINT_MAX_MEMORY);
 }
 
 static void raise_peak(MemoryAccount *a, uint64_t now) {

@@ -66,9 +66,9 @@ const TypeClass class_tensor = {
     .a_value = "a tensor",
     .form = "float32[n, 64]; int64 (a scalar); float64[?]",
     .holds = "an array of one of 14 dtypes; a dim is known, named, or unknown (?)",
-    .filters = "arrays of a dtype that converts without loss by dtype alone (any with "
-               "--allow-downcast, none with --strict); then rank, alignment and known "
-               "dims must fit",
+    .filters = "arrays of a dtype that converts without loss by dtype alone (any if "
+               "downcasts are allowed, none if the check is strict); then rank, "
+               "alignment and known dims must fit",
     .compares =
         "shape and dtype; integers and bools exactly, the rest |a - b| <= atol "
         "+ rtol * |b|, by atol and rtol: float16 1e-3, 1e-3; float32 and complex64 "

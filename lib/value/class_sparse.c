@@ -36,10 +36,10 @@ static bool check_sparse_dtype(Session *s, const Type *t, const Value *v, DType 
     if (t->dtype == got || to->how.allow_downcast == 1 ||
         dtype_promote(t->dtype, got) == t->dtype)
         return true;
-    return refuse_sparse(
-        s, E_DTYPE, t, v, to,
-        "its dtype can't be converted without risking loss of precision; "
-        "convert it before, or allow it with --allow-downcast");
+    refuse_sparse(s, E_DTYPE, t, v, to,
+                  "its dtype can't be converted without risking loss of precision; "
+                  "convert it before");
+    return hint(s, HINT_ALLOW_DOWNCAST);
 }
 
 static bool check_sparse_dims(Session *s, const Type *t, const Value *v,

@@ -36,11 +36,11 @@ static bool check_tensor_dtype(const TensorCheck *f) {
                              "a strict check converts nothing; convert it before");
     if (f->to->how.allow_downcast == 1) return true;
     if (dtype_promote(want, got) == want) return true;
-    return refuse_tensor(
-        f, E_DTYPE,
-        "%s can't be converted to %s without risking loss of precision; "
-        "convert it with %s(...) or allow it with --allow-downcast",
-        dtype_name(got), dtype_name(want), dtype_name(want));
+    refuse_tensor(f, E_DTYPE,
+                  "%s can't be converted to %s without risking loss of precision; "
+                  "convert it with %s(...)",
+                  dtype_name(got), dtype_name(want), dtype_name(want));
+    return hint(f->s, HINT_ALLOW_DOWNCAST);
 }
 
 static bool check_tensor_ndim(const TensorCheck *f) {

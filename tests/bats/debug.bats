@@ -46,7 +46,7 @@ Y
     grep -q 'at (1,) 1.3862943611198906 and 2.0794415416798357' .err
     grep -q 'tolerance rtol 1e-05, atol 1e-08' .err
     grep -q 'log \[B\]' .err
-    grep -q -- '--exclude triple' .err
+    grep -q -- '--exclude, with the name' .err
     ok 'grun g.tlg --mode DEBUG --rules wrong.rules --exclude triple x=[1,1,1]' 'out = [1.0, 1.0, 1.0]'
     # in a function that is called
     printf 'thunkline: 1\ninputs: {x: "float64[n]"}\nfunctions:\n  f:\n    inputs: {u: "float64[k]"}\n    let: |\n      v = sin(u) * 2\n    outputs: [v]\nlet: |\n  y = f(x)\noutputs: [y]\n' >f.yaml

@@ -152,7 +152,7 @@ P
         --outputs s --update 'w = s' -o g.yaml
     local mode
     for mode in FAST_RUN DEBUG NAN_GUARD; do
-        bad 6 E_LIMIT 'the time that --max-time allows is over' \
+        bad 6 E_LIMIT 'the time allowed is over' \
             "timeout 20 grun g.yaml n=1000000000000 --max-time 0.2 --mode $mode --save s.tlg -r s=s.npy -o out"
         [ ! -e s.tlg ] && [ ! -e s.npy ] && [ ! -e out ]
         [ -z "$(find . -name '.*.??????')" ]

@@ -513,8 +513,8 @@ Y
     d=$(for i in $(seq 40); do echo "-e v$i=cumsum(x+$i)"; done)
     gload -i 'x: float64[n]' $d -o m.tlg
     like 'gprof m.tlg --static --dim n=100000 --memory' '^ *79 .* v40 = running_sum'
-    like 'gprof m.tlg --static --dim n=100000 --memory --top 3' '^ *2 .* c  _2 = x' '^\.\.\. \(77 more, small or beyond --top\)$'
-    like 'gprof m.tlg --static --dim n=2 --memory' '^\.\.\. \(80 more, small or beyond --top\)$'
+    like 'gprof m.tlg --static --dim n=100000 --memory --top 3' '^ *2 .* c  _2 = x' '^\.\.\. \(77 more, small or beyond the rows wanted\)$'
+    like 'gprof m.tlg --static --dim n=2 --memory' '^\.\.\. \(80 more, small or beyond the rows wanted\)$'
     like 'gprof m.tlg --static --memory' '^ *79 +0 B +0 B \+ \? .* v40 = running_sum' '^\? 81 values are in no planned figure'
 }
 

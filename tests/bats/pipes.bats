@@ -51,7 +51,7 @@ END
     bad 3 E_FORMAT '/dev/zero begins with zeros' 'timeout 20 grun x=@/dev/zero --max-time 10 < <(gload -e x)'
     gload -e 'sin(x)' -o g.tlg
     bad 6 E_LIMIT 'g.tlg is larger than the limit of 100 bytes' 'gload g.tlg --max-memory 100'
-    bad 6 E_LIMIT 'which --max-memory sets' 'gload g.tlg -z -O tlg | gload --max-memory 400'
+    bad 6 E_LIMIT 'max-memory raises the limit' 'gload g.tlg -z -O tlg | gload --max-memory 400'
 }
 
 @test "--no-provenance leaves neither paths nor lines of texts in a graph" {

@@ -76,6 +76,14 @@ ops_by_name() {
     verdict ops_by_name "$n" "$bad"
 }
 
+# The library speaks to programs: words of the command line are for tools and cli, which say base/hint.def in their own.
+words_of_options() {
+    f=$(find lib -name '*.[ch]' -o -name '*.def' | grep -v '^lib/\(tools\|cli\|include\)/' | sort)
+    bad=$(awk '/^ *(\*|\/\*)/ { next } { sub(/\/\*.*/, "") }
+        /"[^"]*(--[a-z]|gload|ggrad|grewrite|grun|gprof)[^"]*"/ { print FILENAME ":" FNR ":" $0 }' $f | tee /dev/stderr | wc -l)
+    verdict words_of_options "$(echo "$f" | wc -l)" "$bad"
+}
+
 format() {
     command -v clang-format >/dev/null || { echo "lint format: skipped, there is no clang-format"; return; }
     case $(clang-format --version) in *"version 14."*) ;; *) echo "lint format: skipped, clang-format is not 14"; return ;; esac
@@ -114,6 +122,7 @@ globals
 hardening
 pointers
 ops_by_name
+words_of_options
 format
 scripts
 generated

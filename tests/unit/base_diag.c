@@ -9,13 +9,14 @@ static void test_diags(Session *s) {
     CHECK(diag_exit(E_USAGE) == 2 && diag_exit(E_MEM) == 6);
     CHECK(strlen(diag_text(E_IO)) > 10);
     CHECK(diag_first_error(s) == NULL);
-    CHECK(!note(s, NOWHERE, "to nothing"));
+    CHECK(!note(s, NOWHERE, "to nothing") && !hint(s, HINT_PACK));
     CHECK(diag_count(s) == 0);
     warn(s, NOWHERE, E_VALUE, "careful with %d", 3);
     CHECK(diag_first_error(s) == NULL);
     CHECK(!fail(s, ((Span){1, 2, 3}), E_SHAPE, "%s is %d", "x", 7));
     note(s, NOWHERE, "first");
     note(s, NOWHERE, "second %d", 2);
+    CHECK(!hint(s, HINT_MAX_MEMORY));
     diag_set_exit(s, 42);
     fail(s, NOWHERE, E_IO, "%s", "");
     CHECK(diag_count(s) == 3);
@@ -25,7 +26,10 @@ static void test_diags(Session *s) {
     CHECK_STR(d->text, "x is 7");
     CHECK_STR(d->notes->text, "first");
     CHECK_STR(d->notes->next->text, "second 2");
-    CHECK(d->notes->next->next == NULL);
+    CHECK(!d->notes->hint && !d->notes->next->hint);
+    const DiagNote *last = d->notes->next->next;
+    CHECK(last->hint == HINT_MAX_MEMORY && last->next == NULL);
+    CHECK_STR(last->text, "the limit of memory can be raised");
     CHECK(diag_get(s, 0)->severity == DIAG_WARNING && diag_get(s, 3) == NULL);
     CHECK_STR(diag_get(s, 2)->text, "");
     diag_rewind(s, 1);

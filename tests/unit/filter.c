@@ -56,7 +56,7 @@ static void test_dtypes(Session *s) {
     accepts(s, "complex64[3]", &f32, never, false);
     refuses(s, "float64[3]", &i64, strict, E_DTYPE, "strict");
     refuses(s, "int64[3]", &f64, unset, E_DTYPE, "without risking loss of precision");
-    refuses(s, "float32[3]", &f64, unset, E_DTYPE, "--allow-downcast");
+    refuses(s, "float32[3]", &f64, unset, E_DTYPE, "loss of precision");
     refuses(s, "float32[3]", &f64, never, E_DTYPE,
             "x: expected float32[3], got a float64 array of shape (3,)");
     refuses(s, "float32[3]", &i64, unset, E_DTYPE, "float32(...)");
