@@ -362,17 +362,16 @@ static bool is_json_number(const char *p) {
            !strpbrk(p, "naif_");
 }
 
-static void type_json(Session *s, const Value *v, Str *out) {
+static void type_json(Session *s, const Value *v, JsonWriter *w) {
     Str text = STR(s);
     const char *type = type_str(s, type_of_value(s, v));
     plain_text(s, v, &text);
-    str_puts(out, "\"type\": ");
-    str_json(out, type, strlen(type));
-    str_puts(out, ", \"value\": ");
+    json_member(w, "type", type);
+    json_put_key(w, "value");
     if (is_json_number(str_text(&text)))
-        str_puts(out, str_text(&text));
+        json_put_word(w, str_text(&text));
     else
-        str_json(out, str_text(&text), text.n);
+        json_put_n(w, str_text(&text), text.n);
     str_free(&text);
 }
 

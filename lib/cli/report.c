@@ -1,5 +1,6 @@
 /* Diagnostics for people and programs: "tool: file:line:col: error[E_SHAPE]: message",
  * the line, a caret, notes; or one JSON record per line (schemas/diag.schema.json). */
+#include "base/json.h"
 #include "cli/cli.h"
 
 #include <string.h>
@@ -128,36 +129,38 @@ static void put_diag_text(Session *s, const Diag *d, const char *program,
     }
 }
 
-static void json_place(Session *s, Span at, Str *out) {
+static void put_json_place(Session *s, Span at, JsonWriter *w) {
     const Source *src = source_get(s, at.source);
     uint32_t line, col;
     if (!src) return;
     span_place(s, at, &line, &col);
-    str_puts(out, ", \"file\": ");
-    str_json(out, src->name, strlen(src->name));
-    str_printf(out, ", \"line\": %u, \"column\": %u", line, col);
+    json_member(w, "file", src->name);
+    json_member_number(w, "line", line);
+    json_member_number(w, "column", col);
     if (at.end > at.begin && at.end <= src->len) {
-        str_puts(out, ", \"text\": ");
-        str_json(out, src->text + at.begin, at.end - at.begin);
+        json_put_key(w, "text");
+        json_put_n(w, src->text + at.begin, at.end - at.begin);
     }
 }
 
 static void put_diag_json(Session *s, const Diag *d, const char *program, Str *out) {
-    str_puts(out, "{\"tool\": ");
-    str_json(out, program, strlen(program));
-    str_printf(
-        out, ", \"severity\": \"%s\", \"code\": \"%s\", \"exit\": %d, \"message\": ",
-        d->severity == DIAG_ERROR ? "error" : "warning", diag_name(d->code), d->exit);
-    str_json(out, d->text, strlen(d->text));
-    json_place(s, d->at, out);
-    str_puts(out, ", \"notes\": [");
+    JsonWriter w = {.out = out};
+    json_open(&w, '{');
+    json_member(&w, "tool", program);
+    json_member(&w, "severity", d->severity == DIAG_ERROR ? "error" : "warning");
+    json_member(&w, "code", diag_name(d->code));
+    json_member_number(&w, "exit", d->exit);
+    json_member(&w, "message", d->text);
+    put_json_place(s, d->at, &w);
+    json_put_key(&w, "notes");
+    json_open(&w, '[');
     for (const DiagNote *n = d->notes; n; n = n->next) {
-        str_puts(out, n == d->notes ? "{\"message\": " : ", {\"message\": ");
-        str_json(out, note_words(n), strlen(note_words(n)));
-        json_place(s, n->at, out);
-        str_putc(out, '}');
+        json_open(&w, '{');
+        json_member(&w, "message", note_words(n));
+        put_json_place(s, n->at, &w);
+        json_close(&w, "}");
     }
-    str_puts(out, "]}\n");
+    json_close(&w, "]}\n");
 }
 
 void report_one(Session *s, const Diag *d, const char *program, bool json, bool color,

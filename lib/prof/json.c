@@ -6,157 +6,147 @@
 #include <math.h>
 #include <string.h>
 
-void number_json(double v, Str *out) {
-    char buf[NUM_MAX];
-    if (!isfinite(v))
-        str_puts(out, "null");
-    else if (v == floor(v) && fabs(v) < 0x1p53)
-        str_add(out, buf, num_write_int(buf, (int64_t)v));
-    else
-        str_add(out, buf, num_write_float(buf, v, FLOAT64));
-}
-
 static void put_symbols(const Profile *p, const Amount *x, Str *out) {
     poly_text(p->s, poly_add(p->a, x->sym, poly_number(p->a, x->v)), out);
 }
 
 /* The known part; null if there is none. */
-void amount_json(const Profile *p, const Amount *x, Str *out) {
+static void put_amount(const Profile *p, const char *name, const Amount *x,
+                       JsonWriter *w) {
+    json_put_key(w, name);
     if (x->sym) {
-        str_putc(out, '"');
-        put_symbols(p, x, out);
-        str_putc(out, '"');
-    } else if (x->unknown && x->v == 0) {
-        str_puts(out, "null");
+        Str text = STR(p->s);
+        put_symbols(p, x, &text);
+        json_put(w, str_text(&text));
+        str_free(&text);
     } else {
-        number_json(x->v, out);
+        json_put_number(w, x->unknown && x->v == 0 ? (double)NAN : x->v);
     }
 }
 
-static void put_quoted_sym(Session *s, Sym y, Str *out) {
-    const char *text = sym_text(s, y);
-    str_json(out, text, strlen(text));
+static void put_sym(const Profile *p, const char *name, Sym y, JsonWriter *w) {
+    json_member(w, name, sym_text(p->s, y));
 }
 
-static void put_total(const Profile *p, Str *out) {
-    bool any = false;
-    str_puts(out, "  \"total\": {");
+static void put_total(const Profile *p, JsonWriter *w) {
+    static const Amount nothing = {.unknown = true};
+    json_line(w, "  ");
+    json_put_key(w, "total");
+    json_open(w, '{');
     for (int f = 0; f < PF_N; f++) {
         double v;
         if (!p->has[f]) continue;
-        str_printf(out, "%s\n    \"%s\": ", any ? "," : "",
-                   profile_field_name((ProfileField)f));
-        if (p->total[f].sym || profile_field_number(p, (ProfileField)f, &v))
-            amount_json(p, &p->total[f], out);
-        else
-            str_puts(out, "null");
-        any = true;
+        bool known = p->total[f].sym || profile_field_number(p, (ProfileField)f, &v);
+        json_line(w, "    ");
+        put_amount(p, profile_field_name((ProfileField)f),
+                   known ? &p->total[f] : &nothing, w);
     }
-    str_puts(out, "\n  }");
+    json_close(w, "\n  }");
 }
 
-static void put_amount_field(const Profile *p, const char *name, const Amount *x,
-                             Str *out) {
-    str_printf(out, ", \"%s\": ", name);
-    amount_json(p, x, out);
-}
-
-static void put_profile_row(Profile *p, const Row *r, Str *out) {
+static void put_profile_row(Profile *p, const Row *r, JsonWriter *w) {
     Amount bytes = row_bytes(p, r);
-    str_puts(out, "    {\"name\": ");
-    put_quoted_sym(p->s, row_name(p, r), out);
+    json_line(w, "    ");
+    json_open(w, '{');
+    put_sym(p, "name", row_name(p, r), w);
     if (r->id != APPLY_NONE) {
-        str_printf(out, ", \"apply\": %u, \"function\": ", r->id);
+        json_member_number(w, "apply", r->id);
+        json_put_key(w, "function");
         if (r->g == p->g)
-            str_puts(out, "null");
+            json_put_word(w, "null");
         else
-            put_quoted_sym(p->s, r->g->name, out);
-        str_puts(out, ", \"class\": ");
-        put_quoted_sym(p->s, r->cls, out);
-        str_puts(out, ", \"op\": ");
-        put_quoted_sym(p->s, r->op, out);
-        str_puts(out, ", \"rule\": ");
-        put_quoted_sym(p->s, r->rule, out);
+            json_put(w, sym_text(p->s, r->g->name));
+        put_sym(p, "class", r->cls, w);
+        put_sym(p, "op", r->op, w);
+        put_sym(p, "rule", r->rule, w);
     }
-    if (!p->is_static) {
-        str_puts(out, ", \"time_s\": ");
-        number_json(r->time_s, out);
-    }
-    str_puts(out, ", \"calls\": ");
-    number_json(r->calls, out);
-    str_printf(out, ", \"applies\": %llu", (unsigned long long)r->applies);
-    put_amount_field(p, "flops", &r->flops, out);
-    put_amount_field(p, "math_calls", &r->math, out);
-    put_amount_field(p, "read_bytes", &r->read, out);
-    put_amount_field(p, "written_bytes", &r->written, out);
-    put_amount_field(p, "bytes", &bytes, out);
-    if (!p->is_static) {
-        str_puts(out, ", \"gflops_per_s\": ");
-        number_json(r->time_s > 0 ? r->flops.v / r->time_s / 1e9 : 0, out);
-    }
-    str_putc(out, '}');
+    if (!p->is_static) json_member_number(w, "time_s", r->time_s);
+    json_member_number(w, "calls", r->calls);
+    json_member_number(w, "applies", (double)r->applies);
+    put_amount(p, "flops", &r->flops, w);
+    put_amount(p, "math_calls", &r->math, w);
+    put_amount(p, "read_bytes", &r->read, w);
+    put_amount(p, "written_bytes", &r->written, w);
+    put_amount(p, "bytes", &bytes, w);
+    if (!p->is_static)
+        json_member_number(w, "gflops_per_s",
+                           r->time_s > 0 ? r->flops.v / r->time_s / 1e9 : 0);
+    json_close(w, "}");
 }
 
-static void put_table(Profile *p, const ReportOptions *how, ProfileBy by, Str *out) {
+static void put_table(Profile *p, const ReportOptions *how, ProfileBy by,
+                      JsonWriter *w) {
     Rows rows = rows_by(p, by, how->sort);
-    str_printf(out, ",\n  \"%s\": [", by_name(by));
-    for (size_t i = 0; i < rows.n && (how->top < 0 || (int64_t)i < how->top); i++) {
-        str_puts(out, i ? ",\n" : "\n");
-        put_profile_row(p, &rows.p[i], out);
-    }
-    str_puts(out, rows.n ? "\n  ]" : "]");
+    json_line(w, "  ");
+    json_put_key(w, by_name(by));
+    json_open(w, '[');
+    for (size_t i = 0; i < rows.n && (how->top < 0 || (int64_t)i < how->top); i++)
+        put_profile_row(p, &rows.p[i], w);
+    json_close(w, rows.n ? "\n  ]" : "]");
     vec_free(&rows);
 }
 
-static void put_timeline(Profile *p, Str *out) {
+static void put_timeline(Profile *p, JsonWriter *w) {
     Arena *a = arena_new(p->s);
     Timeline m = timeline_new(p, a);
     Map vars = plan_var_map(p);
-    str_puts(out, ",\n  \"memory\": [");
+    Str codes = STR(p->s);
+    json_line(w, "  ");
+    json_put_key(w, "memory");
+    json_open(w, '[');
     for (size_t i = 0; i < m.nstep; i++) {
         PlanStep st = plan_step(p->plan, i);
         Row r = {.g = p->g, .id = st.apply};
         bool unknown;
         uint64_t bytes = step_bytes(p, &st, &unknown);
-        str_printf(out, "%s\n    {\"at\": %zu, \"apply\": %u, \"name\": ", i ? "," : "",
-                   i, st.apply);
-        put_quoted_sym(p->s, row_name(p, &r), out);
-        str_puts(out, ", \"live_bytes\": ");
-        number_json(m.live[i].bytes, out);
-        str_puts(out, ", \"result_bytes\": ");
-        number_json(unknown ? (double)NAN : (double)bytes, out);
-        str_puts(out, ", \"how\": \"");
-        step_codes(p, &vars, &st, out);
-        str_puts(out, "\"}");
+        json_line(w, "    ");
+        json_open(w, '{');
+        json_member_number(w, "at", (double)i);
+        json_member_number(w, "apply", st.apply);
+        put_sym(p, "name", row_name(p, &r), w);
+        json_member_number(w, "live_bytes", m.live[i].bytes);
+        json_member_number(w, "result_bytes", unknown ? (double)NAN : (double)bytes);
+        str_clear(&codes);
+        step_codes(p, &vars, &st, &codes);
+        json_member(w, "how", str_text(&codes));
+        json_close(w, "}");
     }
-    str_puts(out, m.nstep ? "\n  ]" : "]");
+    json_close(w, m.nstep ? "\n  ]" : "]");
+    str_free(&codes);
     map_free(&vars);
     arena_free(a);
 }
 
-static void put_dims(const Profile *p, Str *out) {
-    str_puts(out, ",\n  \"dims\": {");
+static void put_dims(const Profile *p, JsonWriter *w) {
+    json_line(w, "  ");
+    json_put_key(w, "dims");
+    json_open(w, '{');
     for (size_t i = 0; i < p->dims.n; i++) {
-        str_puts(out, i ? ", " : "");
-        put_quoted_sym(p->s, p->dims.p[i].name, out);
-        str_printf(out, ": %lld", (long long)p->dims.p[i].value);
+        json_put_key(w, sym_text(p->s, p->dims.p[i].name));
+        json_put_int(w, p->dims.p[i].value);
     }
-    str_puts(out, "},\n");
+    json_close(w, "}");
 }
 
 void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *out) {
     static const ProfileBy all[] = {BY_CLASS, BY_OP, BY_APPLY, BY_RULE};
-    str_puts(out, "{\n  \"profile\": 1,\n  \"graph\": ");
-    put_quoted_sym(p->s, p->g->name, out);
-    str_printf(out, ",\n  \"static\": %s", p->is_static ? "true" : "false");
-    put_dims(p, out);
-    put_total(p, out);
+    JsonWriter w = {.out = out};
+    json_open(&w, '{');
+    json_line(&w, "  ");
+    json_member_number(&w, "profile", 1);
+    json_line(&w, "  ");
+    put_sym(p, "graph", p->g->name, &w);
+    json_line(&w, "  ");
+    json_put_key(&w, "static");
+    json_put_word(&w, p->is_static ? "true" : "false");
+    put_dims(p, &w);
+    put_total(p, &w);
     for (size_t i = 0; how->by == BY_ALL && i < sizeof all / sizeof *all; i++)
-        put_table(p, how, all[i], out);
-    if (how->by != BY_ALL) put_table(p, how, how->by, out);
-    if (how->memory) put_timeline(p, out);
-    if (c) profile_compare_json(p, c, out);
-    str_puts(out, "\n}\n");
+        put_table(p, how, all[i], &w);
+    if (how->by != BY_ALL) put_table(p, how, how->by, &w);
+    if (how->memory) put_timeline(p, &w);
+    if (c) profile_compare_json(p, c, &w);
+    json_close(&w, "\n}\n");
 }
 
 /* ---- TSV ---- */
@@ -167,7 +157,7 @@ static void tsv_amount(const Profile *p, const Amount *x, Str *out) {
     else if (x->unknown && x->v == 0)
         str_putc(out, '?');
     else
-        number_json(x->v, out);
+        json_number(x->v, out);
 }
 
 void report_tsv(Profile *p, const ReportOptions *how, Str *out) {
@@ -181,8 +171,8 @@ void report_tsv(Profile *p, const ReportOptions *how, Str *out) {
         const char *name = sym_text(p->s, row_name(p, r));
         str_visible(out, name, strlen(name));
         str_putc(out, '\t');
-        if (!p->is_static) number_json(r->time_s, out), str_putc(out, '\t');
-        number_json(r->calls, out);
+        if (!p->is_static) json_number(r->time_s, out), str_putc(out, '\t');
+        json_number(r->calls, out);
         str_printf(out, "\t%llu", (unsigned long long)r->applies);
         tsv_amount(p, &r->flops, out);
         tsv_amount(p, &r->math, out);

@@ -2,6 +2,7 @@
 #ifndef PROF_PROF_IMPL_H
 #define PROF_PROF_IMPL_H
 
+#include "base/json.h"
 #include "lang/formula.h"
 #include "lang/print.h"
 #include "prof/prof.h"
@@ -186,8 +187,6 @@ uint64_t step_bytes(const Profile *p, const PlanStep *st, bool *unknown);
 const char *profile_field_name(ProfileField f);
 bool profile_field_is_worse(ProfileField f);
 bool profile_field_number(const Profile *p, ProfileField f, double *v);
-void number_json(double v, Str *out);
-void amount_json(const Profile *p, const Amount *x, Str *out);
 void amount_text(const Profile *p, const Amount *x, const char *unit, Str *out);
 void count_text(double v, const char *unit, Str *out);
 void profile_time_text(double s, Str *out);
@@ -199,7 +198,7 @@ typedef struct Compared {
 bool profile_compare_read(Session *s, const char *path, Compared *c);
 bool profile_compare_verdict(const Profile *p, const Compared *c, double limit);
 void profile_compare_text(const Profile *p, const Compared *c, Str *out);
-void profile_compare_json(const Profile *p, const Compared *c, Str *out);
+void profile_compare_json(const Profile *p, const Compared *c, JsonWriter *w);
 
 void report_text(Profile *p, const ReportOptions *how, const Compared *c, Str *out);
 void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *out);

@@ -91,7 +91,7 @@ static void note_side(Session *s, const Profile *p, const Ast *e) {
     double v;
     if (e->kind == AST_INT || !value_of(s, p, e->at, &v)) return;
     Str b = STR(s);
-    number_json(v, &b);
+    json_number(v, &b);
     note(s, NOWHERE, "%.*s is %s", (int)(e->at.end - e->at.begin), source + e->at.begin,
          str_text(&b));
     str_free(&b);
@@ -129,91 +129,29 @@ bool profile_assert(const Profile *p, Span text) {
 }
 
 /* ---- an earlier report ---- */
-/* A minimal JSON reader: just enough to find the numbers of one object in a flat
- * report. */
-typedef struct Json {
-    const char *p, *end;
-    bool ok;
-} Json;
-
-static void skip_json_space(Json *j) {
-    while (j->p < j->end && strchr(" \t\r\n", *j->p))
-        j->p++;
-}
-
-static bool match_json_char(Json *j, char c) {
-    skip_json_space(j);
-    if (j->p == j->end || *j->p != c) return false;
-    j->p++;
+static bool read_total(JsonReader *j, const char *name, Compared *c) {
+    int f = field_find(name);
+    const char *p;
+    size_t n;
+    if (f < 0 || json_next_is(j, '"') || json_next_is(j, '{') || json_next_is(j, '['))
+        return json_skip(j);
+    if (!json_scalar(j, &p, &n)) return false;
+    c->has[f] = num_read_float(p, n, FLOAT64, &c->v[f]) == n;
     return true;
 }
 
-static bool read_json_string(Json *j, const char **at, size_t *n) {
-    if (!match_json_char(j, '"')) return j->ok = false;
-    *at = j->p;
-    while (j->p < j->end && *j->p != '"')
-        j->p += *j->p == '\\' && j->p + 1 < j->end ? 2 : 1;
-    *n = (size_t)(j->p - *at);
-    return j->ok = j->ok && match_json_char(j, '"');
-}
-
-/* Skips a value of any kind and depth. */
-static void skip_json_value(Json *j) {
-    int64_t depth = 0;
-    const char *at;
-    size_t n;
-    do {
-        skip_json_space(j);
-        if (j->p == j->end) {
-            j->ok = false;
-        } else if (*j->p == '"') {
-            read_json_string(j, &at, &n);
-        } else if (strchr("{[", *j->p)) {
-            depth++, j->p++;
-        } else if (strchr("}]", *j->p)) {
-            depth--, j->p++;
-        } else if (strchr(",:", *j->p) && depth) {
-            j->p++;
-        } else {
-            n = 0;
-            while (j->p + n < j->end && !strchr(" \t\r\n,:{}[]\"", j->p[n]))
-                n++;
-            j->ok = j->ok && n;
-            j->p += n;
-        }
-    } while (j->ok && depth > 0);
-    j->ok = j->ok && depth == 0;
-}
-
-static void total_field(Json *j, const char *name, size_t n, Compared *c) {
-    char text[64] = "";
-    if (n < sizeof text) memcpy(text, name, n);
-    int f = field_find(text);
-    skip_json_space(j);
-    size_t len =
-        f < 0 ? 0 : num_read_float(j->p, (size_t)(j->end - j->p), FLOAT64, &c->v[f]);
-    if (len) c->has[f] = true, j->p += len;
-    if (!len) skip_json_value(j);
-}
-
-static void read_members(Json *j, Compared *c, bool top) {
-    const char *name;
-    size_t n;
-    if (!match_json_char(j, '{')) j->ok = false;
-    while (j->ok && !match_json_char(j, '}')) {
-        if (!read_json_string(j, &name, &n) || !match_json_char(j, ':')) {
-            j->ok = false;
-        } else if (!top) {
-            total_field(j, name, n, c);
-        } else if (n == 5 && memcmp(name, "total", 5) == 0) {
-            read_members(j, c, false);
-        } else {
-            skip_json_value(j);
-        }
-        skip_json_space(j);
-        if (j->ok && !match_json_char(j, ',') && (j->p == j->end || *j->p != '}'))
-            j->ok = false;
+/* The members of the report; those of its member "total" are the fields. */
+static bool read_members(JsonReader *j, Compared *c, bool total) {
+    JsonText key;
+    if (!json_want(j, '{', "expected an object")) return false;
+    for (size_t n = 0; json_item(j, '}', &n);) {
+        if (!json_key(j, &key)) return false;
+        if (!(total                         ? read_total(j, key.p, c)
+              : strcmp(key.p, "total") == 0 ? read_members(j, c, true)
+                                            : json_skip(j)))
+            return false;
     }
+    return !j->wrong;
 }
 
 bool profile_compare_read(Session *s, const char *path, Compared *c) {
@@ -221,12 +159,14 @@ bool profile_compare_read(Session *s, const char *path, Compared *c) {
     bool any = false;
     *c = (Compared){0};
     if (!file_read(s, path, 1 << 30, &d)) return false;
-    Json j = {(const char *)d.p, (const char *)d.p + d.n, true};
-    read_members(&j, c, true);
+    Arena *a = arena_new(s);
+    JsonReader j = json_reader(s, a, (const char *)d.p, d.n);
+    bool ok = read_members(&j, c, false);
     for (int f = 0; f < PF_N; f++)
         any |= c->has[f];
+    arena_free(a);
     file_close(&d);
-    if (j.ok && any) return true;
+    if (ok && any) return true;
     fail(s, NOWHERE, E_FORMAT, "%s is no report of a profile", path);
     return hint(s, HINT_REPORT);
 }
@@ -256,8 +196,8 @@ bool profile_compare_verdict(const Profile *p, const Compared *c, double limit) 
     if (worst < 0) return true;
     both_totals(p, c, worst, &was, &now);
     Str a = STR(p->s), b = STR(p->s);
-    number_json(was, &a);
-    number_json(now, &b);
+    json_number(was, &a);
+    json_number(now, &b);
     fail(p->s, NOWHERE, E_VERDICT, "%s was %s and is %s, more than %g times as much",
          profile_field_name((ProfileField)worst), str_text(&a), str_text(&b), limit);
     str_free(&a);
@@ -271,8 +211,8 @@ void profile_compare_text(const Profile *p, const Compared *c, Str *out) {
     for (int f = 0; f < PF_N; f++) {
         if (!both_totals(p, c, f, &was, &now)) continue;
         Str a = STR(p->s), b = STR(p->s);
-        number_json(was, &a);
-        number_json(now, &b);
+        json_number(was, &a);
+        json_number(now, &b);
         str_printf(out, "%-22s  %20s  %20s  ", profile_field_name((ProfileField)f),
                    str_text(&a), str_text(&b));
         if (isfinite(growth_ratio(was, now)))
@@ -284,24 +224,20 @@ void profile_compare_text(const Profile *p, const Compared *c, Str *out) {
     }
 }
 
-void profile_compare_json(const Profile *p, const Compared *c, Str *out) {
+void profile_compare_json(const Profile *p, const Compared *c, JsonWriter *w) {
     double was, now;
-    bool any = false;
-    str_puts(out, ",\n  \"compare\": {");
+    json_line(w, "  ");
+    json_put_key(w, "compare");
+    json_open(w, '{');
     for (int f = 0; f < PF_N; f++) {
         if (!both_totals(p, c, f, &was, &now)) continue;
-        str_printf(out, "%s\n    \"%s\": {\"before\": ", any ? "," : "",
-                   profile_field_name((ProfileField)f));
-        number_json(was, out);
-        str_puts(out, ", \"now\": ");
-        number_json(now, out);
-        str_puts(out, ", \"ratio\": ");
-        if (isfinite(growth_ratio(was, now)))
-            number_json(growth_ratio(was, now), out);
-        else
-            str_puts(out, "null");
-        str_putc(out, '}');
-        any = true;
+        json_line(w, "    ");
+        json_put_key(w, profile_field_name((ProfileField)f));
+        json_open(w, '{');
+        json_member_number(w, "before", was);
+        json_member_number(w, "now", now);
+        json_member_number(w, "ratio", growth_ratio(was, now));
+        json_close(w, "}");
     }
-    str_puts(out, "\n  }");
+    json_close(w, "\n  }");
 }

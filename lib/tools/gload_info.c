@@ -9,8 +9,9 @@
 /* A row: section, name, and a description. */
 typedef struct InfoTable {
     Graph *g;
-    bool json, any;
+    bool json;
     Str *out;
+    JsonWriter w;
     const char *section;
 } InfoTable;
 
@@ -24,13 +25,13 @@ static void put_info_row(InfoTable *f, const char *section, const char *name,
     str_vprintf(&text, fmt, ap);
     va_end(ap);
     if (f->json) {
-        str_puts(f->out, f->any ? ",\n  {\"section\": " : "  {\"section\": ");
-        str_json(f->out, section, strlen(section));
-        str_puts(f->out, ", \"name\": ");
-        str_json(f->out, name, strlen(name));
-        str_puts(f->out, ", \"text\": ");
-        str_json(f->out, str_text(&text), text.n);
-        str_putc(f->out, '}');
+        json_line(&f->w, "  ");
+        json_open(&f->w, '{');
+        json_member(&f->w, "section", section);
+        json_member(&f->w, "name", name);
+        json_put_key(&f->w, "text");
+        json_put_n(&f->w, str_text(&text), text.n);
+        json_close(&f->w, "}");
     } else {
         bool first = !f->section || strcmp(f->section, section) != 0;
         str_printf(f->out, "%-10s ", first ? section : "");
@@ -42,7 +43,6 @@ static void put_info_row(InfoTable *f, const char *section, const char *name,
         str_putc(f->out, '\n');
     }
     f->section = section;
-    f->any = true;
     str_free(&text);
 }
 
@@ -153,13 +153,13 @@ static void info_sizes(InfoTable *f) {
 }
 
 bool graph_info(Graph *g, bool json, Str *out) {
-    InfoTable f = {.g = g, .json = json, .out = out};
-    if (json) str_puts(out, "[\n");
+    InfoTable f = {.g = g, .json = json, .out = out, .w = {.out = out}};
+    if (json) json_open(&f.w, '[');
     if (g->name)
         put_info_row(&f, "graph", sym_text(g->s, g->name), "%s", g->doc ? g->doc : "");
     info_interface(&f);
     info_ops(&f);
     info_sizes(&f);
-    if (json) str_puts(out, "\n]\n");
+    if (json) json_close(&f.w, "\n]\n");
     return true;
 }

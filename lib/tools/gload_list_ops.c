@@ -14,12 +14,9 @@ typedef struct OpFacts {
     Session *s;
     Str *out;
     bool json, open; /* open: inside a list of facts with the same name */
+    JsonWriter w;
     const char *name;
 } OpFacts;
-
-static void put_json_text(Str *out, const char *p) {
-    str_json(out, p, strlen(p));
-}
 
 static void put_padded(Str *out, const char *p, size_t width) {
     str_puts(out, p);
@@ -29,7 +26,7 @@ static void put_padded(Str *out, const char *p, size_t width) {
 }
 
 static void close_list(OpFacts *f) {
-    if (f->json && f->open) str_putc(f->out, '}');
+    if (f->json && f->open) json_close(&f->w, "}");
     f->open = false;
 }
 
@@ -48,10 +45,8 @@ static void put_fact(OpFacts *f, const char *name, const char *text) {
     close_list(f);
     f->name = name;
     if (f->json) {
-        str_puts(f->out, ",\n  ");
-        put_json_text(f->out, name);
-        str_puts(f->out, ": ");
-        put_json_text(f->out, text);
+        json_line(&f->w, "  ");
+        json_member(&f->w, name, text);
     } else {
         put_padded(f->out, name, 13);
         put_lines(f->out, text, 14);
@@ -64,13 +59,11 @@ static void put_fact_of(OpFacts *f, const char *name, const char *of,
     if (!more) close_list(f);
     if (f->json) {
         if (!more) {
-            str_puts(f->out, ",\n  ");
-            put_json_text(f->out, name);
+            json_line(&f->w, "  ");
+            json_put_key(&f->w, name);
+            json_open(&f->w, '{');
         }
-        str_puts(f->out, more ? ", " : ": {");
-        put_json_text(f->out, of);
-        str_puts(f->out, ": ");
-        put_json_text(f->out, text);
+        json_member(&f->w, of, text);
     } else {
         put_padded(f->out, more ? "" : name, 13);
         str_printf(f->out, "%s: ", of);
@@ -101,11 +94,12 @@ static void list_one(OpFacts *f, const char *name, const char *doc, bool macro) 
     Str text = STR(f->s);
     put_first_sentence(doc, &text);
     if (f->json) {
-        str_puts(f->out, f->open ? ",\n{\"name\": " : "{\"name\": ");
-        put_json_text(f->out, name);
-        str_printf(f->out, ", \"kind\": \"%s\", \"doc\": ", macro ? "macro" : "op");
-        put_json_text(f->out, str_text(&text));
-        str_putc(f->out, '}');
+        if (f->open) json_line(&f->w, "");
+        json_open(&f->w, '{');
+        json_member(&f->w, "name", name);
+        json_member(&f->w, "kind", macro ? "macro" : "op");
+        json_member(&f->w, "doc", str_text(&text));
+        json_close(&f->w, "}");
     } else {
         put_padded(f->out, name, 18);
         str_printf(f->out, "%s%s\n", str_text(&text), macro ? " (macro)" : "");
@@ -115,8 +109,8 @@ static void list_one(OpFacts *f, const char *name, const char *doc, bool macro) 
 }
 
 bool gload_list_ops(Session *s, const char *glob, bool json, Str *out) {
-    OpFacts f = {.s = s, .out = out, .json = json};
-    if (json) str_putc(out, '[');
+    OpFacts f = {.s = s, .out = out, .json = json, .w = {.out = out}};
+    if (json) json_open(&f.w, '[');
     for (size_t i = 0; i < op_count(s); i++)
         if (str_glob(glob, op_get(s, i)->name))
             list_one(&f, op_get(s, i)->name, op_get(s, i)->doc, false);
@@ -124,7 +118,7 @@ bool gload_list_ops(Session *s, const char *glob, bool json, Str *out) {
         for (size_t i = 0; i < (*l)->n; i++)
             if (str_glob(glob, (*l)->macro[i].name))
                 list_one(&f, (*l)->macro[i].name, (*l)->macro[i].doc, true);
-    if (json) str_puts(out, "]\n");
+    if (json) json_close(&f.w, "]\n");
     return f.open || fail(s, NOWHERE, E_UNKNOWN, "no op is called %s", glob);
 }
 
@@ -336,12 +330,12 @@ static void show_op_facts(OpFacts *f, const Op *op) {
 static void put_fact_head(OpFacts *f, const char *name, const char *signature,
                           const char *doc) {
     if (f->json) {
-        str_puts(f->out, "{\"name\": ");
-        put_json_text(f->out, name);
-        str_puts(f->out, ",\n  \"signature\": ");
-        put_json_text(f->out, signature);
-        str_puts(f->out, ",\n  \"doc\": ");
-        put_json_text(f->out, doc ? doc : "");
+        json_open(&f->w, '{');
+        json_member(&f->w, "name", name);
+        json_line(&f->w, "  ");
+        json_member(&f->w, "signature", signature);
+        json_line(&f->w, "  ");
+        json_member(&f->w, "doc", doc ? doc : "");
     } else {
         str_printf(f->out, "%s\n    ", signature);
         put_lines(f->out, doc ? doc : "", 4);
@@ -358,7 +352,7 @@ static bool show_macro(OpFacts *f, const char *name) {
     put_fact(f, "kind", "macro: expands while a graph is built");
     show_draw(f, name);
     put_fact(f, "example", m->example);
-    if (f->json) str_puts(f->out, "}\n");
+    if (f->json) json_close(&f->w, "}\n");
     return true;
 }
 
@@ -368,12 +362,12 @@ static bool show_builtin(OpFacts *f, const char *name) {
     put_fact_head(f, b->name, b->signature, b->doc);
     put_fact(f, "kind", "part of the language: read while a graph is built");
     put_fact(f, "example", b->example);
-    if (f->json) str_puts(f->out, "}\n");
+    if (f->json) json_close(&f->w, "}\n");
     return true;
 }
 
 bool gload_list_op(Session *s, const char *name, bool json, Str *out) {
-    OpFacts f = {.s = s, .out = out, .json = json};
+    OpFacts f = {.s = s, .out = out, .json = json, .w = {.out = out}};
     const Op *op = op_find(s, name, strlen(name));
     if (op && op->by_macro && show_macro(&f, name)) return true;
     if (op) {
@@ -382,7 +376,7 @@ bool gload_list_op(Session *s, const char *name, bool json, Str *out) {
         put_fact_head(&f, op->name, str_text(&signature), op->doc);
         str_free(&signature);
         show_op_facts(&f, op);
-        if (json) str_puts(out, "}\n");
+        if (json) json_close(&f.w, "}\n");
         if (json || !macro_find(name, strlen(name))) return true;
         str_putc(out, '\n');
         return show_macro(&f, name); /* gamma(x), and gamma(shape, seed=1) */

@@ -208,8 +208,9 @@ bool grun_report_results(GraphRun *r, int64_t call) {
     case RESULT_JSON:
         for (size_t i = 0; i < r->g->outputs.n; i++) {
             if (goes_to_file(r, i)) continue;
+            JsonWriter json = {.out = &text};
             value_json(r->s, sym_text(r->s, r->g->outputs.p[i].label),
-                       vm_output(r->m, i), &text);
+                       vm_output(r->m, i), &json);
             str_putc(&text, '\n');
         }
         break;

@@ -247,8 +247,9 @@ static bool write_json_values(Session *s, Writer *w, size_t n,
     Str b = STR(s);
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) {
+        JsonWriter json = {.out = &b};
         str_clear(&b);
-        value_json(s, values[i].name, values[i].v, &b);
+        value_json(s, values[i].name, values[i].v, &json);
         str_putc(&b, '\n');
         ok = writer_add(w, str_text(&b), b.n);
     }

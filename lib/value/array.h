@@ -41,8 +41,5 @@ bool values_write_to(Session *s, Writer *w, const char *path, size_t n,
                      const NamedValue *values);
 /* Does the path's suffix name a format for n values? False: diagnosed. */
 bool values_check_path(Session *s, const char *path, size_t n);
-/* {"name":..., "dtype":..., "shape":[...], "data":[...]}: nested lists, non-finite
- * numbers as the strings "NaN", "Infinity", "-Infinity"; complex as [re, im]. */
-void tensor_json(Session *s, const char *name, const Tensor *t, Str *out);
 
 #endif

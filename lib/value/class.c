@@ -302,17 +302,13 @@ void value_text(Session *s, const Value *v, int indent, Str *out) {
         value_write(&w, NULL, v, out);
 }
 
-void value_json(Session *s, const char *name, const Value *v, Str *out) {
-    str_putc(out, '{');
-    if (name) {
-        str_puts(out, "\"name\": ");
-        str_json(out, name, strlen(name));
-        str_puts(out, ", ");
-    }
+void value_json(Session *s, const char *name, const Value *v, JsonWriter *w) {
     const TypeClass *cls = value_class(v);
+    json_open(w, '{');
+    if (name) json_member(w, "name", name);
     if (cls->json)
-        cls->json(s, v, out);
+        cls->json(s, v, w);
     else
-        str_printf(out, "\"type\": \"%s\"", cls->name);
-    str_putc(out, '}');
+        json_member(w, "type", cls->name);
+    json_close(w, "}");
 }

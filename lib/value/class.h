@@ -18,6 +18,7 @@
 #ifndef VALUE_CLASS_H
 #define VALUE_CLASS_H
 
+#include "base/json.h"
 #include "value/rng.h"
 
 /* The parts of a value, for operations on all kinds: constants in files, merging,
@@ -68,7 +69,7 @@ struct TypeClass {
     void (*describe)(Session *s, const Value *v, Str *out);
     /* As text of the language. t: the value's type, or NULL. */
     void (*text)(const ValueWriter *w, const Type *t, const Value *v, Str *out);
-    void (*json)(Session *s, const Value *v, Str *out); /* members of an object */
+    void (*json)(Session *s, const Value *v, JsonWriter *w); /* members of an object */
     /* Both or neither; without them a value can't be a constant in a file. */
     void (*parts)(const Value *v, ValueParts *p);
     /* Checks parts of any origin; takes its own references. False: diagnosed. */
@@ -150,6 +151,6 @@ void value_show(Session *s, const Value *v, Str *out);
 void value_text(Session *s, const Value *v, int indent, Str *out);
 void value_write(const ValueWriter *w, const Type *t, const Value *v, Str *out);
 /* {"name": ..., members}; name NULL: only the members, in braces. */
-void value_json(Session *s, const char *name, const Value *v, Str *out);
+void value_json(Session *s, const char *name, const Value *v, JsonWriter *w);
 
 #endif

@@ -32,8 +32,8 @@ static void text_of_tensor(const ValueWriter *w, const Type *t, const Value *v,
     (void)t;
     w->tensor(w->ctx, &v->t, out);
 }
-static void json_of_tensor(Session *s, const Value *v, Str *out) {
-    tensor_json_members(s, &v->t, out);
+static void json_of_tensor(Session *s, const Value *v, JsonWriter *w) {
+    tensor_json_members(s, &v->t, w);
 }
 
 static void parts_of_tensor(const Value *v, ValueParts *p) {
@@ -109,9 +109,9 @@ static void text_of_random(const ValueWriter *w, const Type *t, const Value *v,
     tensor_text(w->s, &v->t, -1, out);
     str_putc(out, ')');
 }
-static void json_of_random(Session *s, const Value *v, Str *out) {
-    str_puts(out, "\"type\": \"random\", \"state\": ");
-    tensor_json_data(s, &v->t, out);
+static void json_of_random(Session *s, const Value *v, JsonWriter *w) {
+    json_member(w, "type", "random");
+    tensor_json_data(s, "state", &v->t, w);
 }
 static bool build_random(Session *s, const Type *t, const ValueParts *p, Value *out) {
     if (p->ntensor != 1)
@@ -162,17 +162,17 @@ static void text_of_slice(const ValueWriter *w, const Type *t, const Value *v,
     str_putc(out, ')');
 }
 
-static void json_of_slice(Session *s, const Value *v, Str *out) {
+static void json_of_slice(Session *s, const Value *v, JsonWriter *w) {
     static const char *const names[] = {"start", "stop", "step"};
     const SliceObject *o = v->obj;
     (void)s;
-    str_puts(out, "\"type\": \"slice\"");
+    json_member(w, "type", "slice");
     for (int i = 0; i < 3; i++) {
-        str_printf(out, ", \"%s\": ", names[i]);
+        json_put_key(w, names[i]);
         if (o->has[i])
-            str_printf(out, "%lld", (long long)o->part[i]);
+            json_put_int(w, o->part[i]);
         else
-            str_puts(out, "null");
+            json_put_word(w, "null");
     }
 }
 
@@ -235,9 +235,11 @@ static void text_of_none(const ValueWriter *w, const Type *t, const Value *v,
     (void)w, (void)t, (void)v;
     str_puts(out, "None");
 }
-static void json_of_none(Session *s, const Value *v, Str *out) {
+static void json_of_none(Session *s, const Value *v, JsonWriter *w) {
     (void)s, (void)v;
-    str_puts(out, "\"type\": \"none\", \"value\": null");
+    json_member(w, "type", "none");
+    json_put_key(w, "value");
+    json_put_word(w, "null");
 }
 static void no_parts(const Value *v, ValueParts *p) {
     (void)v, (void)p;
@@ -279,9 +281,11 @@ static void text_of_empty(const ValueWriter *w, const Type *t, const Value *v,
     (void)w, (void)t, (void)v;
     str_puts(out, "{}");
 }
-static void json_of_empty(Session *s, const Value *v, Str *out) {
+static void json_of_empty(Session *s, const Value *v, JsonWriter *w) {
     (void)s, (void)v;
-    str_puts(out, "\"type\": \"empty\", \"value\": {}");
+    json_member(w, "type", "empty");
+    json_put_key(w, "value");
+    json_put_word(w, "{}");
 }
 static bool build_empty(Session *s, const Type *t, const ValueParts *p, Value *out) {
     (void)s, (void)t, (void)p;

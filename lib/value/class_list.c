@@ -58,14 +58,14 @@ static void text_of_list(const ValueWriter *w, const Type *t, const Value *v,
     str_putc(out, w->typed ? ')' : ']');
 }
 
-static void json_of_list(Session *s, const Value *v, Str *out) {
+static void json_of_list(Session *s, const Value *v, JsonWriter *w) {
     const ListObject *o = v->obj;
-    str_puts(out, "\"type\": \"list\", \"items\": [");
-    for (size_t i = 0; i < o->n; i++) {
-        str_puts(out, i ? ", " : "");
-        value_json(s, NULL, &o->item[i], out);
-    }
-    str_putc(out, ']');
+    json_member(w, "type", "list");
+    json_put_key(w, "items");
+    json_open(w, '[');
+    for (size_t i = 0; i < o->n; i++)
+        value_json(s, NULL, &o->item[i], w);
+    json_close(w, "]");
 }
 
 static void parts_of_list(const Value *v, ValueParts *p) {

@@ -183,18 +183,16 @@ static void text_of_sparse(const ValueWriter *w, const Type *t, const Value *v,
     str_printf(out, ", (%lld, %lld))", (long long)m->shape[0], (long long)m->shape[1]);
 }
 
-static void json_of_sparse(Session *s, const Value *v, Str *out) {
+static void json_of_sparse(Session *s, const Value *v, JsonWriter *w) {
     const SparseObject *m = v->obj;
-    str_printf(out,
-               "\"type\": \"sparse\", \"format\": \"%s\", \"dtype\": \"%s\", "
-               "\"shape\": [%lld, %lld], \"data\": ",
-               sparse_format(m), dtype_name(m->data.dtype), (long long)m->shape[0],
-               (long long)m->shape[1]);
-    tensor_json_data(s, &m->data, out);
-    str_puts(out, ", \"indices\": ");
-    tensor_json_data(s, &m->indices, out);
-    str_puts(out, ", \"indptr\": ");
-    tensor_json_data(s, &m->indptr, out);
+    json_member(w, "type", "sparse");
+    json_member(w, "format", sparse_format(m));
+    json_member(w, "dtype", dtype_name(m->data.dtype));
+    json_put_key(w, "shape");
+    json_put_ints(w, 2, m->shape);
+    tensor_json_data(s, "data", &m->data, w);
+    tensor_json_data(s, "indices", &m->indices, w);
+    tensor_json_data(s, "indptr", &m->indptr, w);
 }
 
 static void parts_of_sparse(const Value *v, ValueParts *p) {

@@ -64,25 +64,15 @@ static void write_json_elements(Session *s, const Tensor *t, Str *out) {
     str_repeat(out, ']', t->ndim);
 }
 
-void tensor_json_data(Session *s, const Tensor *t, Str *out) {
-    if (tensor_size(t) == 0)
-        str_puts(out, "[]"); /* the shape says the rest */
-    else
-        write_json_elements(s, t, out);
+void tensor_json_data(Session *s, const char *key, const Tensor *t, JsonWriter *w) {
+    json_put_key(w, key);
+    json_put_word(w, tensor_size(t) == 0 ? "[]" : ""); /* the shape says the rest */
+    if (tensor_size(t)) write_json_elements(s, t, w->out);
 }
 
-void tensor_json_members(Session *s, const Tensor *t, Str *out) {
-    str_printf(out, "\"dtype\": \"%s\", \"shape\": [", dtype_name(t->dtype));
-    for (int i = 0; i < t->ndim; i++)
-        str_printf(out, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
-    str_puts(out, "], \"data\": ");
-    tensor_json_data(s, t, out);
-}
-
-void tensor_json(Session *s, const char *name, const Tensor *t, Str *out) {
-    str_puts(out, "{\"name\": ");
-    str_json(out, name, strlen(name));
-    str_puts(out, ", ");
-    tensor_json_members(s, t, out);
-    str_putc(out, '}');
+void tensor_json_members(Session *s, const Tensor *t, JsonWriter *w) {
+    json_member(w, "dtype", dtype_name(t->dtype));
+    json_put_key(w, "shape");
+    json_put_ints(w, (size_t)t->ndim, t->shape);
+    tensor_json_data(s, "data", t, w);
 }

@@ -1,6 +1,7 @@
 /* safetensors: a length, a JSON header with each tensor's dtype, shape and byte range,
  * then the bytes. As strict as the format's specification: no unknown or duplicate
  * keys, every size right, the bytes covered without gaps or overlaps. */
+#include "base/json.h"
 #include "value/array_impl.h"
 
 #include <stdlib.h>
@@ -33,133 +34,52 @@ typedef struct TensorEntry {
 
 typedef struct TensorsHeader {
     const ArrayFile *f;
-    const char *p, *end;
+    JsonReader j;
     size_t data; /* offset of the bytes in the file */
-    Arena *arena;
     Vec(TensorEntry) entries;
 } TensorsHeader;
-
-/* ---- the subset of JSON ---- */
 
 static bool fail_tensors_header(const TensorsHeader *h, const char *what) {
     return array_fail(h->f, E_FORMAT, "the safetensors header is wrong: %s", what);
 }
 
-static void skip_json_blanks(TensorsHeader *h) {
-    while (h->p < h->end && ascii_is_blank(*h->p))
-        h->p++;
-}
-static bool take_json_char(TensorsHeader *h, char c) {
-    skip_json_blanks(h);
-    if (h->p == h->end || *h->p != c) return false;
-    h->p++;
-    return true;
-}
-static bool want_json_char(TensorsHeader *h, char c) {
-    if (take_json_char(h, c)) return true;
-    return array_fail(h->f, E_FORMAT,
-                      "the safetensors header is wrong: '%c' is missing at byte %zu", c,
-                      (size_t)(h->p - (const char *)h->f->p));
-}
-
-static int hex4(const char *p) {
-    int v = 0;
-    for (int i = 0; i < 4; i++) {
-        int d = ascii_hex_digit(p[i]);
-        if (d < 0) return -1;
-        v = v * 16 + d;
-    }
-    return v;
-}
-
-/* After \u: a character, possibly with a second surrogate. Names must not contain 0. */
-static bool take_json_unicode(TensorsHeader *h, Str *b) {
-    int c = h->end - h->p >= 4 ? hex4(h->p) : -1;
-    if (c <= 0) return fail_tensors_header(h, "a \\u escape");
-    h->p += 4;
-    if (c >= 0xD800 && c < 0xE000) {
-        bool pair =
-            c < 0xDC00 && h->end - h->p >= 6 && h->p[0] == '\\' && h->p[1] == 'u';
-        int low = pair ? hex4(h->p + 2) : -1;
-        if (low < 0xDC00 || low >= 0xE000)
-            return fail_tensors_header(h, "half of a \\u pair");
-        c = 0x10000 + (c - 0xD800) * 0x400 + (low - 0xDC00);
-        h->p += 6;
-    }
-    str_put_utf8(b, (uint32_t)c);
-    return true;
-}
-
-static bool take_json_escape(TensorsHeader *h, Str *b) {
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    if (h->p == h->end) return fail_tensors_header(h, "a string is not closed");
-    char c = *h->p++;
-    if (c == 'u') return take_json_unicode(h, b);
-    const char *at = c ? strchr(from, c) : NULL;
-    if (!at) return fail_tensors_header(h, "an escape in a string");
-    str_putc(b, to[at - from]);
-    return true;
-}
-
-static bool take_json_string(TensorsHeader *h, const char **out) {
-    Str b = STR(h->f->s);
-    bool ok = want_json_char(h, '"');
-    while (ok && h->p < h->end && *h->p != '"') {
-        char c = *h->p++;
-        if (c == '\\')
-            ok = take_json_escape(h, &b);
-        else if ((unsigned char)c < 0x20)
-            ok = fail_tensors_header(h, "a control character in a string");
-        else
-            str_putc(&b, c);
-    }
-    ok = ok && want_json_char(h, '"');
-    if (ok) *out = arena_str(h->arena, str_text(&b), b.n);
-    str_free(&b);
-    return ok;
-}
-
-static bool take_json_size(TensorsHeader *h, uint64_t *v) {
+static bool read_size(TensorsHeader *h, uint64_t *v) {
+    const char *p;
+    size_t n;
     bool overflow = false;
-    skip_json_blanks(h);
-    size_t left = (size_t)(h->end - h->p), n = 0;
-    while (n < left && ascii_is_digit(h->p[n]))
-        n++;
-    if (n == 0 || (n > 1 && *h->p == '0'))
-        return fail_tensors_header(h, "a number that is no size");
-    num_read_uint(h->p, n, v, &overflow);
-    h->p += n;
-    return (!overflow && *v <= INT64_MAX) ||
-           fail_tensors_header(h, "a number is too large");
+    if (!json_scalar(&h->j, &p, &n)) return false;
+    if (num_read_uint(p, n, v, &overflow) != n)
+        return json_fail(&h->j, "a number that is no size");
+    return (!overflow && *v <= INT64_MAX) || json_fail(&h->j, "a number is too large");
 }
 
 /* ---- entries ---- */
 
 static bool read_tensor_kind(TensorsHeader *h, TensorEntry *e) {
-    const char *name;
-    if (!take_json_string(h, &name)) return false;
+    JsonText name;
+    if (!json_string(&h->j, &name)) return false;
     for (e->kind = 0; e->kind < NKINDS; e->kind++)
-        if (strcmp(kinds[e->kind].name, name) == 0) return true;
-    return array_fail(h->f, E_DTYPE, "the safetensors dtype %s is not known", name);
+        if (strcmp(kinds[e->kind].name, name.p) == 0) return true;
+    return array_fail(h->f, E_DTYPE, "the safetensors dtype %s is not known", name.p);
 }
 
 static bool read_tensor_shape(TensorsHeader *h, TensorEntry *e) {
     uint64_t v;
-    if (!want_json_char(h, '[')) return false;
-    if (take_json_char(h, ']')) return true;
-    do {
+    if (!json_want(&h->j, '[', "expected a list")) return false;
+    for (size_t n = 0; json_item(&h->j, ']', &n);) {
         if (e->ndim == MAX_NDIM)
             return array_fail(h->f, E_LIMIT, TOO_MANY_DIMS, MAX_NDIM);
-        if (!take_json_size(h, &v)) return false;
+        if (!read_size(h, &v)) return false;
         e->shape[e->ndim++] = (int64_t)v;
-    } while (take_json_char(h, ','));
-    return want_json_char(h, ']');
+    }
+    return !h->j.wrong;
 }
 
 static bool read_tensor_offsets(TensorsHeader *h, TensorEntry *e) {
-    return want_json_char(h, '[') && take_json_size(h, &e->begin) &&
-           want_json_char(h, ',') && take_json_size(h, &e->end) &&
-           want_json_char(h, ']');
+    static const char two[] = "data_offsets is a list of two numbers";
+    return json_want(&h->j, '[', two) && read_size(h, &e->begin) &&
+           json_want(&h->j, ',', two) && read_size(h, &e->end) &&
+           json_want(&h->j, ']', two);
 }
 
 static bool read_tensor_field(TensorsHeader *h, TensorEntry *e, unsigned *seen) {
@@ -169,15 +89,15 @@ static bool read_tensor_field(TensorsHeader *h, TensorEntry *e, unsigned *seen) 
     } fields[] = {{"dtype", read_tensor_kind},
                   {"shape", read_tensor_shape},
                   {"data_offsets", read_tensor_offsets}};
-    const char *key;
-    if (!take_json_string(h, &key) || !want_json_char(h, ':')) return false;
+    JsonText key;
+    if (!json_key(&h->j, &key)) return false;
     for (unsigned i = 0; i < 3; i++) {
-        if (strcmp(fields[i].key, key) != 0) continue;
-        if (*seen & 1U << i) return fail_tensors_header(h, "a field occurs twice");
+        if (strcmp(fields[i].key, key.p) != 0) continue;
+        if (*seen & 1U << i) return json_fail(&h->j, "a field occurs twice");
         *seen |= 1U << i;
         return fields[i].read(h, e);
     }
-    return fail_tensors_header(h, "a tensor has a field that is not known");
+    return json_fail(&h->j, "a tensor has a field that is not known");
 }
 
 static bool check_tensor_size(const TensorsHeader *h, const TensorEntry *e) {
@@ -198,44 +118,38 @@ static bool check_tensor_size(const TensorsHeader *h, const TensorEntry *e) {
 static bool read_tensor_entry(TensorsHeader *h, const char *name) {
     TensorEntry e = {.name = name};
     unsigned seen = 0;
-    if (!want_json_char(h, '{')) return false;
-    do {
+    if (!json_want(&h->j, '{', "expected an object")) return false;
+    for (size_t n = 0; json_item(&h->j, '}', &n);)
         if (!read_tensor_field(h, &e, &seen)) return false;
-    } while (take_json_char(h, ','));
-    if (!want_json_char(h, '}')) return false;
+    if (h->j.wrong) return false;
     if (seen != 7)
-        return fail_tensors_header(h, "a tensor lacks dtype, shape or data_offsets");
+        return json_fail(&h->j, "a tensor lacks dtype, shape or data_offsets");
     if (!check_tensor_size(h, &e)) return false;
     vec_push(h->f->s, &h->entries, e);
     return true;
 }
 
 static bool read_metadata(TensorsHeader *h) {
-    const char *text;
-    if (!want_json_char(h, '{')) return false;
-    if (take_json_char(h, '}')) return true;
-    do {
-        if (!take_json_string(h, &text) || !want_json_char(h, ':') ||
-            !take_json_string(h, &text))
-            return false;
-    } while (take_json_char(h, ','));
-    return want_json_char(h, '}');
+    JsonText text;
+    if (!json_want(&h->j, '{', "expected an object")) return false;
+    for (size_t n = 0; json_item(&h->j, '}', &n);)
+        if (!json_key(&h->j, &text) || !json_string(&h->j, &text)) return false;
+    return !h->j.wrong;
 }
 
 static bool read_all_entries(TensorsHeader *h) {
     bool metadata = false;
-    if (!want_json_char(h, '{')) return false;
-    if (take_json_char(h, '}')) return true;
-    do {
-        const char *name;
-        if (!take_json_string(h, &name) || !want_json_char(h, ':')) return false;
-        bool meta = strcmp(name, "__metadata__") == 0;
-        if (meta && metadata)
-            return fail_tensors_header(h, "__metadata__ occurs twice");
+    JsonText name;
+    if (!json_want(&h->j, '{', "expected an object")) return false;
+    for (size_t n = 0; json_item(&h->j, '}', &n);) {
+        if (!json_key(&h->j, &name)) return false;
+        bool meta = strcmp(name.p, "__metadata__") == 0;
+        if (meta && metadata) return json_fail(&h->j, "__metadata__ occurs twice");
         metadata |= meta;
-        if (!(meta ? read_metadata(h) : read_tensor_entry(h, name))) return false;
-    } while (take_json_char(h, ','));
-    return want_json_char(h, '}');
+        if (!(meta ? read_metadata(h) : read_tensor_entry(h, name.p))) return false;
+    }
+    if (h->j.wrong) return false;
+    return json_at_end(&h->j) || json_fail(&h->j, "there is more text after it");
 }
 
 /* ---- the whole ---- */
@@ -312,15 +226,15 @@ bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out) {
         return array_fail(f, E_FORMAT,
                           "this is no array file, or its header is over 100 MB");
     if (len > f->n - 8) return array_fail(f, E_TRUNCATED, "the header is cut off");
-    const char *p = (const char *)f->p + 8;
-    TensorsHeader h = {.f = f, .p = p, .end = p + len, .data = 8 + len};
-    h.arena = arena_new(f->s);
+    Arena *a = arena_new(f->s);
+    TensorsHeader h = {.f = f,
+                       .j = json_reader(f->s, a, (const char *)f->p + 8, len),
+                       .data = 8 + len};
     bool ok = read_all_entries(&h);
-    skip_json_blanks(&h);
-    ok = ok && (h.p == h.end || fail_tensors_header(&h, "there is more text after it"));
+    if (h.j.wrong) fail_tensors_header(&h, h.j.wrong);
     ok = ok && check_entries(&h) && pick_tensor(&h, key, out);
     vec_free(&h.entries);
-    arena_free(h.arena);
+    arena_free(a);
     return ok;
 }
 
@@ -346,23 +260,26 @@ static const char *kind_name(DType d) {
 static bool write_tensors_header(Session *s, size_t n, const TensorPlace *place,
                                  Str *b) {
     uint64_t at = 0;
-    str_putc(b, '{');
+    JsonWriter w = {.out = b, .compact = true};
+    json_open(&w, '{');
     for (size_t i = 0; i < n; i++) {
         const NamedTensor *a = place[i].a;
         const char *kind = kind_name(a->t->dtype);
         if (!kind)
             return fail(s, NOWHERE, E_DTYPE, "safetensors can't hold %s; write .npz",
                         dtype_name(a->t->dtype));
-        if (i) str_putc(b, ',');
-        str_json(b, a->name, strlen(a->name));
-        str_printf(b, ":{\"dtype\":\"%s\",\"shape\":[", kind);
-        for (int k = 0; k < a->t->ndim; k++)
-            str_printf(b, "%s%lld", k ? "," : "", (long long)a->t->shape[k]);
-        str_printf(b, "],\"data_offsets\":[%llu,", (unsigned long long)at);
-        at += tensor_bytes(a->t);
-        str_printf(b, "%llu]}", (unsigned long long)at);
+        json_put_key(&w, a->name);
+        json_open(&w, '{');
+        json_member(&w, "dtype", kind);
+        json_put_key(&w, "shape");
+        json_put_ints(&w, (size_t)a->t->ndim, a->t->shape);
+        json_put_key(&w, "data_offsets");
+        uint64_t end = at + tensor_bytes(a->t);
+        json_put_ints(&w, 2, (int64_t[]){(int64_t)at, (int64_t)end});
+        json_close(&w, "}");
+        at = end;
     }
-    str_putc(b, '}');
+    json_close(&w, "}");
     while (b->n % 8 != 0)
         str_putc(b, ' ');
     return true;

@@ -2,6 +2,7 @@
 #ifndef VALUE_VALUE_IMPL_H
 #define VALUE_VALUE_IMPL_H
 
+#include "base/json.h"
 #include "value/value.h"
 
 /* Contiguous conversion loops, compiled once per CPU level (cast.simd.c). */
@@ -39,9 +40,9 @@ bool tensor_row_major(DType d, int ndim, const int64_t *shape, int64_t *stride,
 /* "1.5 GiB" for messages; buf holds 32. */
 const char *buffer_size_text(char *buf, uint64_t n);
 
-/* json.c: the members "dtype", "shape", "data"; only the nested lists */
-void tensor_json_members(Session *s, const Tensor *t, Str *out);
-void tensor_json_data(Session *s, const Tensor *t, Str *out);
+/* json.c: the members "dtype", "shape", "data"; a member of nested lists */
+void tensor_json_members(Session *s, const Tensor *t, JsonWriter *w);
+void tensor_json_data(Session *s, const char *key, const Tensor *t, JsonWriter *w);
 
 /* Describes an array for a message: "float64 array of shape (2, 3)". The caller frees
  * out. */

@@ -128,36 +128,36 @@ ONE='\0\0\0\0\0\0\0360\077' # 1.0 as float64
         st "$header" "$ONE"
         says "$code" "$want" 'grun v.tlg x=@t.safetensors:a' || return
     done <<END
-E_FORMAT|'\}' is missing|{"a":{$d,"shape":[1],$o}
-E_FORMAT|'\{' is missing|{"a":1}
-E_FORMAT|':' is missing|{"a"}
-E_FORMAT|'"' is missing|{a:1}
-E_FORMAT|'"' is missing|{"a
-E_FORMAT|a string is not closed|{"a\\\\
-E_FORMAT|an escape in a string|{"\\\\q":1}
-E_FORMAT|a .u escape|{"\\\\u00g0":1}
-E_FORMAT|a .u escape|{"\\\\u0000":1}
-E_FORMAT|a .u escape|{"\\\\u1
-E_FORMAT|half of a .u pair|{"\\\\uD83D":1}
-E_FORMAT|half of a .u pair|{"\\\\uD83Dxxxxxx":1}
-E_FORMAT|half of a .u pair|{"\\\\uD83D\\\\nxxxxx":1}
-E_FORMAT|half of a .u pair|{"\\\\uD83D\\\\u0041":1}
-E_FORMAT|half of a .u pair|{"\\\\uD83D\\\\uE000":1}
-E_FORMAT|half of a .u pair|{"\\\\uDE00\\\\uDE00":1}
+E_FORMAT|the object has no end|{"a":{$d,"shape":[1],$o}
+E_FORMAT|expected an object|{"a":1}
+E_FORMAT|expected a colon|{"a"}
+E_FORMAT|expected a key in quotes|{a:1}
+E_FORMAT|the string has no end|{"a
+E_FORMAT|the string has no end|{"a\\\\
+E_FORMAT|no such escape|{"\\\\q":1}
+E_FORMAT|four hexadecimal digits|{"\\\\u00g0":1}
+E_FORMAT|a zero character|{"\\\\u0000":1}
+E_FORMAT|four hexadecimal digits|{"\\\\u1
+E_FORMAT|half of a surrogate pair|{"\\\\uD83D":1}
+E_FORMAT|half of a surrogate pair|{"\\\\uD83Dxxxxxx":1}
+E_FORMAT|half of a surrogate pair|{"\\\\uD83D\\\\nxxxxx":1}
+E_FORMAT|half of a surrogate pair|{"\\\\uD83D\\\\u0041":1}
+E_FORMAT|half of a surrogate pair|{"\\\\uD83D\\\\uE000":1}
+E_FORMAT|half of a surrogate pair|{"\\\\uDE00\\\\uDE00":1}
 E_FORMAT|a control character|{"a\\001":1}
 E_FORMAT|occurs twice|{"a":{$d,$d,"shape":[1],$o}}
 E_FORMAT|field that is not known|{"a":{$d,"size":[1],$o}}
 E_FORMAT|lacks dtype, shape or data_offsets|{"a":{$d,$o}}
 E_FORMAT|no size|{"a":{$d,"shape":[-1],$o}}
-E_FORMAT|no size|{"a":{$d,"shape":[01],$o}}
-E_FORMAT|no size|{"a":{$d,"shape":[
-E_FORMAT|'\]' is missing|{"a":{$d,"shape":[1
+E_FORMAT|expected a value|{"a":{$d,"shape":[01],$o}}
+E_FORMAT|expected a value|{"a":{$d,"shape":[
+E_FORMAT|the list has no end|{"a":{$d,"shape":[1
 E_FORMAT|too large|{"a":{$d,"shape":[9223372036854775808],$o}}
 E_FORMAT|too large|{"a":{$d,"shape":[99999999999999999999],$o}}
 E_LIMIT|a tensor has at most 32 dims|{"a":{$d,"shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],$o}}
-E_FORMAT|'\]' is missing|{"a":{$d,"shape":[1 1],$o}}
-E_FORMAT|',' is missing|{"a":{$d,"shape":[1],"data_offsets":[0]}}
-E_FORMAT|'\]' is missing|{"a":{$d,"shape":[1],"data_offsets":[0,8,9]}}
+E_FORMAT|a comma or the end|{"a":{$d,"shape":[1 1],$o}}
+E_FORMAT|a list of two numbers|{"a":{$d,"shape":[1],"data_offsets":[0]}}
+E_FORMAT|a list of two numbers|{"a":{$d,"shape":[1],"data_offsets":[0,8,9]}}
 E_FORMAT|offsets don't fit|{"a":{$d,"shape":[2],$o}}
 E_FORMAT|offsets don't fit|{"a":{$d,"shape":[1],"data_offsets":[8,0]}}
 E_FORMAT|offsets don't fit|{"a":{$d,"shape":[4294967296,4294967296],$o}}
@@ -167,8 +167,8 @@ E_FORMAT|after a hole|{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}
 E_FORMAT|belong to no tensor|{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}
 E_FORMAT|belong to no tensor|{}
 E_FORMAT|__metadata__ occurs twice|{"__metadata__":{},"__metadata__":{}}
-E_FORMAT|'"' is missing|{"__metadata__":{"a":1}}
-E_FORMAT|'\}' is missing|{"__metadata__":{"a":"b"]}
+E_FORMAT|expected a text in quotes|{"__metadata__":{"a":1}}
+E_FORMAT|a comma or the end|{"__metadata__":{"a":"b"]}
 E_FORMAT|more text after it|{"a":{$d,"shape":[1],$o}} x
 E_DUPLICATE|'a' occurs twice|{"a":{$d,"shape":[1],$o},"a":{$d,"shape":[1],"data_offsets":[8,16]}}
 E_TRUNCATED|16 bytes of data are wanted, 8 are there|{"a":{$d,"shape":[2],"data_offsets":[0,16]}}

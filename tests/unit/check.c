@@ -601,8 +601,7 @@ static void test_inputs(void) {
     output("out", apply("honest_op", x));
     CHECK_STR(verdict(&none), "InvalidValueError");
     CHECK(says("the value of x is none of its type") &&
-          says("its type is float64[4]") &&
-          says("nan and inf can be allowed"));
+          says("its type is float64[4]") && says("nan and inf can be allowed"));
     o.allow_nonfinite = true;
     begin();
     output("out", apply("honest_op", x));
