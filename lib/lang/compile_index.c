@@ -38,7 +38,7 @@ static bool add_slice_value(IndexSpec *sp, const Node *n) {
     const Op *op = op_known(c->s, OP_SLICE_INDICES);
     const Type *t = var_type(c->b->g, sp->of);
     Node r;
-    if (sp->axis < 0 || !op || sp->axis >= t->ndim)
+    if (sp->axis < 0 || sp->axis >= t->ndim)
         return fail(c->s, n->at, E_TYPE,
                     sp->axis < 0 ? "a slice that is a value can't stand after `...`"
                                  : "there are more indices than the %d dims of it",
@@ -162,7 +162,7 @@ static bool index_value(Compiler *c, const Ast *e, Var x, Node *out) {
     Var in[3], pair[2] = {x, VAR_NONE};
 
     get_subscripts(e, &nkid, &kid);
-    if (nkid != 1 || !get || !make)
+    if (nkid != 1)
         return fail(c->s, e->at, E_TYPE, "a list is indexed with one integer or slice");
     if (kid[0]->kind == AST_SLICE) {
         const Node none = {.kind = NODE_NONE, .at = e->at, .var = VAR_NONE};
@@ -186,7 +186,6 @@ static bool index_tensor(Compiler *c, const Ast *e, const Node *x, Node *out) {
     Sym spec;
     size_t n;
     const Op *op = op_known(c->s, OP_SUBTENSOR);
-    if (!op) return fail(c->s, e->at, E_NAME, "the op `subtensor` is missing");
     if (!compiler_var(c, x, DT_NONE, &v)) return false;
     if (var_type(c->b->g, v)->kind == TYPE_LIST) return index_value(c, e, v, out);
     if (!index_spec(c, e, v, &spec, &n, &in)) return false;

@@ -56,7 +56,6 @@ static bool make_list(Compiler *c, size_t n, const Var *item, const Type *elem, 
     const Type *own = n ? var_type(c->b->g, item[0]) : NULL;
     const Props *props = NULL;
     Node r;
-    if (!op) return fail(c->s, at, E_NAME, "the op `make_list` is missing");
     for (size_t i = 1; own && i < n; i++)
         own = type_join(c->s, own, var_type(c->b->g, item[i]));
     if (elem && own != elem) {

@@ -223,7 +223,6 @@ bool node_const(Compiler *c, const Node *n, const ConstForm *want, Var *out) {
 
 static bool stack_items(Compiler *c, const Node *n, DType d, Var *out) {
     const Op *stack = op_known(c->s, OP_STACK);
-    if (!stack) return fail(c->s, n->at, E_NAME, "the op `stack` is missing");
     Var *in = mem_alloc(c->s, (n->n + 1) * sizeof *in);
     bool ok = true;
     for (size_t i = 0; i < n->n && ok; i++)

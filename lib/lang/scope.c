@@ -352,7 +352,6 @@ static bool apply_graph(Compiler *c, const Node *f, const Arguments *args, Node 
     const Node **given = NEW_N(c->arena, own + 1, const Node *);
     Var *in = arena_alloc(c->arena, (n + 1) * sizeof *in);
     const Op *op = op_known(c->s, OP_CALL);
-    if (!op) return fail(c->s, args->at, E_NAME, "the op `call` is missing");
     for (size_t i = 0; i < own; i++)
         param[i] = var_leafrec(fn, fn->inputs.p[i])->name;
     if (!order_arguments(c, own, param, args, given))

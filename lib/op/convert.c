@@ -51,7 +51,6 @@ static Var specify_dims(Builder *b, const Type *t, Var v) {
         if (dim[i] == VAR_NONE) return VAR_NONE;
     }
     const Op *op = op_known(b->s, OP_SPECIFY_SHAPE), *stack = op_known(b->s, OP_STACK);
-    if (!op || !stack) bug("specify_shape or stack is missing");
     in[1] = known ? const_ints(b, (size_t)t->ndim, n)
                   : op_apply1(b, stack, NULL, (size_t)t->ndim, dim);
     return in[1] == VAR_NONE ? VAR_NONE : op_apply1(b, op, NULL, 2, in);

@@ -456,7 +456,6 @@ static void fuse_open(Fuse *f, Rewriter *r) {
 }
 
 bool fuse_pass(Rewriter *r) {
-    if (!op_known(r->s, OP_CALL)) return true;
     Fuse f;
     fuse_open(&f, r);
     assign_low_ranks(&f);

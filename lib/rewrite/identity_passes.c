@@ -251,17 +251,12 @@ bool rewrite_broadcast_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* ---- reductions ---- */
 
-static bool reduced_axes(Rewriter *r, const Apply *a, int ndim, bool flag[MAX_NDIM]) {
+static void reduced_axes(Rewriter *r, const Apply *a, int ndim, bool flag[MAX_NDIM]) {
     const Prop *p = rewriter_prop(r, a, "axis");
-    if (p->kind != P_NONE && p->kind != P_INTS) return false;
     for (int i = 0; i < ndim; i++)
         flag[i] = p->kind == P_NONE;
-    for (size_t i = 0; p->kind == P_INTS && i < p->ints.n; i++) {
-        int64_t k = p->ints.p[i] < 0 ? p->ints.p[i] + ndim : p->ints.p[i];
-        if (k < 0 || k >= ndim) return false;
-        flag[k] = true;
-    }
-    return true;
+    for (size_t i = 0; p->kind == P_INTS && i < p->ints.n; i++)
+        flag[p->ints.p[i] < 0 ? p->ints.p[i] + ndim : p->ints.p[i]] = true;
 }
 
 static const Prop *prop_or_null(Rewriter *r, const Apply *a, const char *name) {
@@ -273,8 +268,7 @@ static const Prop *prop_or_null(Rewriter *r, const Apply *a, const char *name) {
 }
 
 static bool has_keepdims(Rewriter *r, const Apply *a) {
-    const Prop *p = prop_or_null(r, a, "keepdims");
-    return p && p->i;
+    return rewriter_prop(r, a, "keepdims")->i;
 }
 
 static bool reduces_ones_only(const Type *t, const bool *flag) {
@@ -295,7 +289,6 @@ static bool reduce_ones(Rewriter *r, ApplyId id, const bool *flag, Var *out) {
         if (flag[i]) axis[n++] = i;
     if (n == 0 || has_keepdims(r, a)) return replace_by(r, x, id, out);
     const Op *squeeze = op_known(r->s, OP_SQUEEZE);
-    if (!squeeze) return false;
     PropArg arg = {"axis", PROP_INTS(axis, n)};
     Var v = rewriter_apply(r, squeeze, props_make(r->s, squeeze, 1, &arg), 1, &x);
     return replace_by(r, v, id, out);
@@ -325,7 +318,7 @@ static bool reduce_twice(Rewriter *r, ApplyId id, const bool *outer, Var *out) {
     int64_t axis[MAX_NDIM];
     bool padded[MAX_NDIM + 1] = {false};
     memcpy(padded, outer, sizeof(bool) * (size_t)var_type(r->g, b->out)->ndim);
-    if (!reduced_axes(r, b, ndim, inner)) return false;
+    reduced_axes(r, b, ndim, inner);
     size_t n = joined_axes(inner, padded, ndim, has_keepdims(r, a), axis);
     PropArg arg[] = {{"axis", PROP_INTS(axis, n)},
                      {"keepdims", PROP_BOOL(has_keepdims(r, a))},
@@ -338,7 +331,7 @@ bool rewrite_reduce_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     const Type *t = var_type(r->g, rewriter_input(r, id, 0));
     bool flag[MAX_NDIM] = {false};
-    if (!is_tensor_type(t) || !reduced_axes(r, a, t->ndim, flag)) return false;
+    reduced_axes(r, a, t->ndim, flag);
     if (reduces_ones_only(t, flag)) return reduce_ones(r, id, flag, out);
     return !op_is(r->s, a->op, OP_MEAN) && reduce_twice(r, id, flag, out);
 }

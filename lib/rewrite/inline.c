@@ -58,7 +58,7 @@ static bool replace_by_body(Rewriter *r, ApplyId id, const Graph *fn) {
 bool inline_pass(Rewriter *r) {
     const Op *call = op_known(r->s, OP_CALL);
     uint64_t grown = 0;
-    for (ApplyId id = 0, n = r->g->napply; call && id < n; id++) {
+    for (ApplyId id = 0, n = r->g->napply; id < n; id++) {
         const Apply *a = &r->g->apply[id];
         if (a->op != call || rewriter_limit_reached(r)) continue;
         const Graph *fn =

@@ -41,7 +41,6 @@ static Var shape_of_type(Rewriter *r, const Type *t) {
     for (int i = 0; i < t->ndim; i++)
         dim[i] = dim_is_known(t->dim[i]) ? const_int(&r->b, t->dim[i])
                                          : graph_dim(r->g, dim_sym(t->dim[i]));
-    if (!op_known(r->s, OP_STACK)) return VAR_NONE;
     return op_apply1(&r->b, op_known(r->s, OP_STACK), NULL, (size_t)t->ndim, dim);
 }
 
@@ -51,7 +50,7 @@ Var rewriter_fit(Rewriter *r, Var x, const Type *t) {
     if (have->kind != TYPE_TENSOR || t->kind != TYPE_TENSOR) return VAR_NONE;
     if (have->dtype != t->dtype) x = op_cast_to(&r->b, x, t->dtype);
     if (x == VAR_NONE || type_keeps(t, var_type(r->g, x))) return x;
-    if (!dims_fit(have, t) || !op_known(r->s, OP_BROADCAST_TO)) return VAR_NONE;
+    if (!dims_fit(have, t)) return VAR_NONE;
     Var shape = shape_of_type(r, t);
     if (shape == VAR_NONE) return VAR_NONE;
     Var in[] = {x, shape};

@@ -53,7 +53,7 @@ static Var values_as_sum(Rewriter *r, Var y, const Type *t) {
     Var source = b ? rewriter_resolve(r, r->g->in[b->in]) : y;
     if (var_type(r->g, source)->ndim == 0) y = source;
     const Op *expand = op_known(r->s, OP_EXPAND_DIMS);
-    if (var_type(r->g, y)->ndim == 1 && t->ndim == 2 && expand) {
+    if (var_type(r->g, y)->ndim == 1 && t->ndim == 2) {
         int64_t one = 1;
         PropArg arg = {"axis", PROP_INTS(&one, 1)};
         y = rewriter_apply(r, expand, props_make(r->s, expand, 1, &arg), 1, &y);
@@ -83,7 +83,7 @@ static const Type *picked_type(Rewriter *r, const Apply *a) {
     const Type *t[OUT_MAX];
     size_t mark = diag_count(r->s), n = (size_t)a->nin - 1;
     PropArg index = {"index", *rewriter_prop(r, a, "index")};
-    if (!read || a->nin > 16) return NULL;
+    if (a->nin > 16) return NULL;
     Var in[16] = {rewriter_resolve(r, r->g->in[a->in])};
     for (size_t i = 1; i < n; i++)
         in[i] = rewriter_resolve(r, r->g->in[a->in + i + 1]);

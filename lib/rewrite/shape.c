@@ -265,8 +265,7 @@ Var rewriter_lift_shape(Rewriter *r, Var v, int axis) {
 static bool lift_all_dims(Rewriter *r, ApplyId id, Var *out) {
     Var x = rewriter_input(r, id, 0), dim[MAX_NDIM];
     const Type *t = var_type(r->g, x);
-    if (t->kind != TYPE_TENSOR || t->ndim == 0 || !op_known(r->s, OP_STACK))
-        return false;
+    if (t->kind != TYPE_TENSOR || t->ndim == 0) return false;
     for (int i = 0; i < t->ndim; i++) {
         dim[i] = t->dim[i] != DIM_UNKNOWN ? shape_of(&r->b, x, i) : lift_dim(r, x, i);
         rewriter_grow(r);
@@ -382,7 +381,7 @@ static bool sink_all_operands(Rewriter *r, ApplyId id, Var *out) {
 bool sink_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     if (!a->op->elemwise || a->nin > 8 || a->nout != 1) return false;
-    if (op_known(r->s, OP_BROADCAST_TO) && sink_all_operands(r, id, out)) return true;
+    if (sink_all_operands(r, id, out)) return true;
     for (size_t i = 0; i < r->g->apply[id].nin && r->g->apply[id].nin > 1; i++)
         if (sink_operand(r, id, i, out)) return true;
     return false;
