@@ -58,6 +58,8 @@ bool infer_no_texts(Infer *in);
 bool infer_wrap(Infer *in, size_t arg, const Type *t);
 /* The rule of ops with itypes and otypes. */
 bool type_by_itypes(Infer *in);
+/* Type i of itypes or otypes; NULL: there is none, or it isn't a tensor's. */
+const Type *type_of_list(Session *s, const char *types, size_t i);
 /* The dtype that the op demands of input i; DT_NONE: i isn't a tensor. */
 DType itypes_dtype(Session *s, const Op *op, size_t i);
 

@@ -102,13 +102,18 @@ bool type_by_itypes(Infer *in) {
     return ok;
 }
 
-DType itypes_dtype(Session *s, const Op *op, size_t i) {
+const Type *type_of_list(Session *s, const char *types, size_t i) {
     Arena *tmp = arena_new(s);
     char **part;
-    size_t n = str_split(tmp, op->itypes, ',', &part);
+    size_t n = types ? str_split(tmp, types, ',', &part) : 0;
     const Type *t = i < n ? type_parse(s, part[i], strlen(part[i]), NOWHERE) : NULL;
     arena_free(tmp);
-    return t && t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
+    return t && t->kind == TYPE_TENSOR ? t : NULL;
+}
+
+DType itypes_dtype(Session *s, const Op *op, size_t i) {
+    const Type *t = type_of_list(s, op->itypes, i);
+    return t ? t->dtype : DT_NONE;
 }
 
 /* ---- literals: numbers, lists of numbers, texts ---- */

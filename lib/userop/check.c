@@ -2,6 +2,7 @@
  * meaning, and definitions must not be circular. An op made of elementwise ops only is
  * elementwise, and is tried on scalars; every op is tried on its example. */
 #include "base/toposort.h"
+#include "op/infer.h"
 #include "userop/userop_impl.h"
 
 #include <string.h>
@@ -336,17 +337,25 @@ static bool check_formula_texts(UserOpCheck *k, const UserOpTexts *l) {
     return true;
 }
 
-/* A sample argument for cost formulas: a shape of the highest rank, or a number. */
-static bool dummy_formula_value(void *ctx, Arena *a, Sym name, FormulaValue *v) {
+/* A shape of the rank that itypes or otypes say, else of the highest. */
+static FormulaValue dummy_shape(const UserOpCheck *k, Arena *a, const char *types,
+                                size_t i) {
     static const int64_t sizes[MAX_NDIM] = {1, 1};
+    const Type *t = type_of_list(k->s, types, i);
+    return formula_shape(a, t ? (size_t)t->ndim : MAX_NDIM, sizes);
+}
+
+/* A sample argument for cost formulas: a shape, or a number. */
+static bool dummy_formula_value(void *ctx, Arena *a, Sym name, FormulaValue *v) {
     const UserOpCheck *k = ctx;
-    *v = formula_shape(a, MAX_NDIM, sizes);
     for (size_t i = 0; i < k->sig->nin; i++)
         if (k->sig->in[i].name == name && !k->sig->in[i].rest) {
+            *v = dummy_shape(k, a, k->op->itypes, i);
             if (k->sig->in[i].kind == IN_INT || k->sig->in[i].kind == IN_BOOL)
                 v->ndim = 0;
             return true;
         }
+    *v = dummy_shape(k, a, NULL, 0);
     for (size_t i = 0; i < k->sig->nprop; i++) {
         if (k->sig->prop[i].name != name) continue;
         PropType t = k->sig->prop[i].type;
@@ -354,7 +363,11 @@ static bool dummy_formula_value(void *ctx, Arena *a, Sym name, FormulaValue *v) 
         return true;
     }
     for (size_t i = 0; i < k->sig->nout; i++)
-        if (k->sig->out[i] == name) return true;
+        if (k->sig->out[i] == name) {
+            *v = dummy_shape(k, a, k->op->otypes, i);
+            return true;
+        }
+    *v = dummy_shape(k, a, k->op->otypes, 0);
     return strcmp(sym_text(k->s, name), "r") == 0;
 }
 

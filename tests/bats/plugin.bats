@@ -128,6 +128,11 @@ members() {
 .in = "x", .pullback = "nope(g, x)"|E_NAME ./bad.so \(pullback of f\):1:1: |there is no function `nope`|
 .in = "x", .flops = "2 * nope"|E_NAME ./bad.so \(flops of f\):1:5: |`nope` means nothing in this text of f|names here are x, r
 .in = "x", .flops = "2 * x"|E_TYPE ./bad.so \(flops of f\)|a number is expected|
+.in = "x", .flops = "x.shape[5] * x.shape[-2] - 2"|||
+.in = "x", .flops = "x.shape[40]"|E_VALUE ./bad.so \(flops of f\):1:9: |the index is out of range of a shape with 32 dims|
+.make_node = NULL, .in = "x", .itypes = "float64[?, 3]", .otypes = "float64[?]", .flops = "x.shape[2]"|E_VALUE ./bad.so \(flops of f\):1:9: |the index is out of range of a shape with 2 dims|
+.make_node = NULL, .in = "x", .itypes = "float64[?, 3]", .otypes = "float64[?]", .flops = "r.shape[1]"|E_VALUE ./bad.so \(flops of f\):1:9: |the index is out of range of a shape with 1 dim|
+.make_node = NULL, .in = "x", .itypes = "float64[?, 3]", .otypes = "float64[?]", .flops = "x.shape[1] * r.shape[0]"|||
 .in = "x", .shape = "[r.shape[0]]"|E_NAME ./bad.so \(shape of f\):1:2: |`r` means nothing|names here are x
 .in = "x", .shape = "disconnected"|E_NAME ./bad.so \(shape of f\):1:1: |`disconnected` means nothing|names here are x
 .in = "lambda"|E_PLUGIN |the op f: in: "lambda" can't be a name|
