@@ -169,7 +169,7 @@ static Var recompute_var(Recompute *c, uint32_t level, Var v, Var from) {
     if (!map_get(&c->copy, level_key(level, v), &have)) {
         find_segment(c, level, v);
         if (c->stretch.n > 1)
-            qsort(c->stretch.p, c->stretch.n, sizeof *c->stretch.p, u32_compare);
+            qsort(c->stretch.p, c->stretch.n, sizeof *c->stretch.p, mem_compare_u32);
         for (size_t i = 0; i < c->stretch.n; i++) {
             Origin was = ad_origin(c->b, c->stretch.p[i], "recomputation");
             bool ok = recompute_apply(c, level, c->stretch.p[i], from);

@@ -47,7 +47,8 @@ static Var broadcast_to_directions(Builder *b, Var x, Var n) {
 
 static bool check_result_ndim(Jacobian *j, Var f, Var wrt) {
     /* plus one for the dim of rows */
-    if (ndim_fits(j->b->s, j->b->from.at, NULL, ndim_of(j, f) + ndim_of(j, wrt) + 1))
+    if (type_ndim_fits(j->b->s, j->b->from.at, NULL,
+                       ndim_of(j, f) + ndim_of(j, wrt) + 1))
         return true;
     return note(j->b->s, NOWHERE, "for the derivative of %s by %s",
                 type_str(j->b->s, var_type(j->b->g, f)),

@@ -150,7 +150,7 @@ static bool borrow_array(Session *s, const TlArray *a, Tensor *t) {
         return fail(s, NOWHERE, E_DTYPE, "there is no dtype %s", a->dtype);
     if (a->ndim < 0)
         return fail(s, NOWHERE, E_SHAPE, "an array can't have %d dims", a->ndim);
-    if (!ndim_fits(s, NOWHERE, NULL, a->ndim)) return false;
+    if (!type_ndim_fits(s, NOWHERE, NULL, a->ndim)) return false;
     memcpy(t->shape, a->shape, (size_t)a->ndim * sizeof *t->shape);
     memcpy(t->stride, a->stride, (size_t)a->ndim * sizeof *t->stride);
     return true;

@@ -68,7 +68,7 @@ void *mem_grow_vec_(Session *s, void *p, size_t *cap, size_t need, size_t size) 
     return p;
 }
 
-int u32_compare(const void *a, const void *b) {
+int mem_compare_u32(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }

@@ -38,7 +38,7 @@ static inline int64_t i64_abs(int64_t v) {
     return v < 0 ? -v : v;
 }
 /* Of two uint32_t, for qsort. */
-int u32_compare(const void *a, const void *b);
+int mem_compare_u32(const void *a, const void *b);
 
 /* An arena: bump allocation, 16-byte aligned, freed as one. */
 typedef struct Arena Arena;

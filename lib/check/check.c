@@ -8,7 +8,7 @@ Check *check_new(Graph *g, const CheckOptions *o) {
     Session *s = g->s;
     Arena *a = arena_new(s);
     Check *c = NEW(a, Check);
-    *c = (Check){.s = s, .a = a, .o = *o, .book_of = MAP(s), .told = MAP(s)};
+    *c = (Check){.s = s, .a = a, .o = *o, .log_of = MAP(s), .told = MAP(s)};
     c->body_of = MAP(s);
     c->often = MAP(s);
     c->last = &c->first;
@@ -20,8 +20,8 @@ Check *check_new(Graph *g, const CheckOptions *o) {
                                                                    * stabilise */
     c->real = *services(s);
     session_set_slot(s, SLOT_CHECK, c, NULL);
-    if (!book_open(c, g) || !order_check(c, g)) return check_free(c), NULL;
-    book_maps(c);
+    if (!rewrite_log_open(c, g) || !order_check(c, g)) return check_free(c), NULL;
+    rewrite_log_maps(c);
     return c;
 }
 
@@ -30,7 +30,7 @@ void check_free(Check *c) {
     if (c->open) reference_close(&c->main);
     session_set_slot(c->s, SLOT_CHECK, NULL, NULL);
     past_free(&c->past);
-    book_free(c);
+    rewrite_log_free(c);
     graph_free(c->ready);
     vec_free(&c->log);
     vec_free(&c->dim);
@@ -49,8 +49,8 @@ void check_set_dim(Check *c, Sym name, int64_t value) {
 
 /* ---- before a call ---- */
 static void check_leaf_value(Check *c, Var v, const Value *x) {
-    const Type *t = var_type(c->book, v);
-    const char *name = sym_text(c->s, var_leafrec(c->book, v)->name);
+    const Type *t = var_type(c->log_graph, v);
+    const char *name = sym_text(c->s, var_leafrec(c->log_graph, v)->name);
     Receiver to = {{.strict = true, .finite = !c->o.allow_nonfinite}, name, NOWHERE};
     Value same = {0};
     size_t mark = diag_count(c->s);
@@ -70,11 +70,11 @@ static void set_checked_leaf(Check *c, Var v, const Value *x, bool *ok) {
     if (!x || (x->kind == TYPE_TENSOR && !x->t.data)) return;
     check_leaf_value(c, v, x);
     *ok = *ok && reference_set(&c->main, v, x);
-    reference_bind(&c->main, var_type(c->book, v), x);
+    reference_bind(&c->main, var_type(c->log_graph, v), x);
 }
 
 static bool set_leaves(Check *c, Machine *m) {
-    const Graph *g = c->book;
+    const Graph *g = c->log_graph;
     bool ok = true;
     for (size_t i = 0; i < c->dim.n; i++)
         map_put(&c->main.dim, c->dim.p[i].name, (uint64_t)c->dim.p[i].value);
@@ -93,7 +93,7 @@ static bool set_leaves(Check *c, Machine *m) {
 
 bool check_begin(Check *c, Machine *m) {
     if (c->open) reference_close(&c->main);
-    reference_open(&c->main, c, c->books.p[0]);
+    reference_open(&c->main, c, c->logs.p[0]);
     c->open = true;
     if (!set_leaves(c, m)) return false;
     reference_run(&c->main, true);
@@ -180,7 +180,7 @@ static void compare_result(Check *c, const char *kind, const char *name, Var v,
             found_note(c, NOWHERE, "%s", reference_reason(&c->main, v));
         return;
     }
-    Approx how = check_how(c->book, v, c->loose);
+    Approx how = check_how(c->log_graph, v, c->loose);
     if (value_approx(c->s, &want, got, how)) return;
     if (!found(c, E_OPTIMIZATION, hash_mix(78, v), NOWHERE,
                "the %s %s is another than that of the graph as it was written", kind,
@@ -189,7 +189,7 @@ static void compare_result(Check *c, const char *kind, const char *name, Var v,
     check_note_value(c, "as written", &want);
     check_note_value(c, "as run", got);
     check_note_difference(c, &want, got, how);
-    check_note_tree(c, "as written", c->book, v);
+    check_note_tree(c, "as written", c->log_graph, v);
 }
 
 /* Results belong to the caller: nothing else may share their memory. */
@@ -211,7 +211,7 @@ static void check_sharing(Check *c, Machine *m) {
 }
 
 bool check_end(Check *c, Machine *m) {
-    const Graph *g = c->book;
+    const Graph *g = c->log_graph;
     for (size_t i = 0; i < g->outputs.n; i++)
         compare_result(c, "output", sym_text(c->s, g->outputs.p[i].label),
                        g->outputs.p[i].var, vm_output(m, i));

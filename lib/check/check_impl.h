@@ -1,6 +1,6 @@
 /* Shared by the files of DebugMode. A graph is rewritten once while every node that
- * ever exists in it is copied into a graph of DebugMode's own, the book. In each call,
- * kernels alone compute every variable of the book, in DebugMode's storage, and each
+ * ever exists in it is copied into a graph of DebugMode's own, the log. In each call,
+ * kernels alone compute every variable of the log, in DebugMode's storage, and each
  * replacement is compared with what it replaced. */
 #ifndef CHECK_CHECK_IMPL_H
 #define CHECK_CHECK_IMPL_H
@@ -8,16 +8,16 @@
 #include "check/check.h"
 #include "value/class.h"
 
-/* ---- the book ---- */
-/* One replacement, as variables of the book. rule is interned. */
+/* ---- the log ---- */
+/* One replacement, as variables of the log. rule is interned. */
 typedef struct Pair {
     Var before, after;
     const char *rule;
     Approx how;
 } Pair;
-/* One graph of the book: the main graph or a function, as it was before rewriting, plus
+/* One graph of the log: the main graph or a function, as it was before rewriting, plus
  * everything added to it since. */
-typedef struct Book {
+typedef struct RewriteLog {
     Graph *g;
     Vec(Pair) pair, whole; /* whole: roots before and after all rewriting */
     /* the graph being copied, and the copies of its variables */
@@ -27,7 +27,7 @@ typedef struct Book {
     Vec(uint8_t) runs; /* by variable: in the rewritten graph (1), one of its results
                         * (2) */
     uint64_t checked;  /* number of checked runs */
-} Book;
+} RewriteLog;
 
 /* A step of the rewriting, for comparison when it is repeated. */
 typedef struct Event {
@@ -51,10 +51,10 @@ typedef struct Kept {
     Value *box; /* other types */
     bool has;
 } Kept;
-/* One run of one graph of the book. */
+/* One run of one graph of the log. */
 typedef struct ReferenceRun {
     struct Check *c;
-    Book *b;
+    RewriteLog *b;
     const Graph *g;
     Arena *a;
     Kept *kept;       /* by variable */
@@ -93,14 +93,14 @@ struct Check {
     Session *s;
     Arena *a;
     CheckOptions o;
-    Graph *book; /* main graph of the book */
-    Vec(Book *) books;
-    Map book_of;  /* name of a function, 0: main */
+    Graph *log_graph; /* main graph of the log */
+    Vec(RewriteLog *) logs;
+    Map log_of;   /* name of a function, 0: main */
     Map body_of;  /* definitions of ops given as formulas */
     Approx loose; /* for pairs that span all rewrites: the loosest tolerance among
                    * them */
     Graph *ready;
-    Var *ready_map; /* its variables in the book */
+    Var *ready_map; /* its variables in the log */
     Vec(Event) log;
     Vec(DimValue) dim;
     Finding *first, **last, *newest;
@@ -142,17 +142,18 @@ bool check_tell(Check *c); /* reports the findings to the session; false if ther
 const char *check_forget(Check *c, size_t mark);
 
 /* ---- rewrite_log.c ---- */
-bool book_open(Check *c, Graph *g);       /* copies g, rewrites it, makes c->ready */
-Book *book_get(Check *c, const Graph *g); /* the book of the graph of that name */
-void book_free(Check *c);
-/* The definition of an op given as a formula, as a book of its own. */
-Book *book_of_body(Check *c, Graph *body);
+bool rewrite_log_open(Check *c, Graph *g); /* copies g, rewrites it, makes c->ready */
+RewriteLog *rewrite_log_get(Check *c,
+                            const Graph *g); /* the log of the graph of that name */
+void rewrite_log_free(Check *c);
+/* The definition of an op given as a formula, as a log of its own. */
+RewriteLog *rewrite_log_of_body(Check *c, Graph *body);
 /* `how`, overridden by the user's comparison for variable v of g. */
 Approx check_how(const Graph *g, Var v, Approx how);
 /* ---- order.c ---- */
 void order_log(Check *c, const RewriteEvent *e);
 bool order_check(Check *c, Graph *g); /* rewrites g again; false: diagnosed */
-void book_maps(Check *c);             /* equal ops have equal maps */
+void rewrite_log_maps(Check *c);      /* equal ops have equal maps */
 
 /* ---- storage.c: arrays in any layout, between guard bytes ---- */
 typedef struct Form {
@@ -176,7 +177,7 @@ void rooms_free(Rooms *r);
 void room_fill_666(DType d, void *p, size_t n);
 
 /* ---- reference_eval.c ---- */
-void reference_open(ReferenceRun *f, Check *c, Book *b);
+void reference_open(ReferenceRun *f, Check *c, RewriteLog *b);
 void reference_close(ReferenceRun *f);
 /* False: not enough memory, diagnosed. */
 bool reference_set(ReferenceRun *f, Var v, const Value *x);
@@ -192,7 +193,7 @@ const char *reference_reason(const ReferenceRun *f, Var v);
 void reference_run(ReferenceRun *f, bool checked);
 
 /* ---- kernel_trial.c: one Apply, run in many variations ---- */
-typedef struct Subject {
+typedef struct KernelTrial {
     ReferenceRun *f;
     Check *c;
     Session *s;
@@ -205,12 +206,12 @@ typedef struct Subject {
     bool *there;
     const Type **type; /* of outputs */
     Arena *a;
-    bool loops, lazy, inner, own; /* own: defined by a formula */
-    void *state[2];               /* of its thunk: normal, debug */
+    bool loops, lazy, inner, by_formula;
+    void *state[2]; /* of its thunk: normal, debug */
     bool made[2];
     Value *base;  /* the first results, as copies that no run can reach */
     Value *first; /* the original results, to detect shared memory */
-} Subject;
+} KernelTrial;
 typedef enum RunHow { RUN_KERNEL, RUN_REFERENCE, RUN_BASELINE, RUN_SINGLE } RunHow;
 /* What a run tests; one finding is reported per op and kind. */
 typedef enum RunKind {
@@ -253,21 +254,21 @@ typedef struct OpRun {
     const char *why; /* the kernel's error */
 } OpRun;
 /* Runs it once. False: the kernel failed (why). */
-bool subject_run(Subject *x, OpRun *r);
-void subject_end(Subject *x, OpRun *r);
+bool trial_run(KernelTrial *x, OpRun *r);
+void trial_end(KernelTrial *x, OpRun *r);
 /* Copies a value to memory of its own, if it is an array or the op's plugin can copy
  * it. */
-bool subject_clone(Subject *x, const Value *from, Value *to, bool *own);
+bool trial_clone(KernelTrial *x, const Value *from, Value *to, bool *own);
 
 /* ---- inspect.c ---- */
-uint64_t subject_key(const Subject *x, DiagCode code, RunKind kind);
-Span subject_place(const Subject *x);
-void subject_note(Subject *x); /* the Apply and its inputs */
-void subject_note_type(Subject *x, size_t i, const Value *v);
+uint64_t trial_key(const KernelTrial *x, DiagCode code, RunKind kind);
+Span trial_place(const KernelTrial *x);
+void trial_note(KernelTrial *x); /* the Apply and its inputs */
+void trial_note_type(KernelTrial *x, size_t i, const Value *v);
 /* Checks everything that must hold after any run. False: the outputs are unusable. */
-bool subject_inspect(Subject *x, OpRun *r);
+bool trial_inspect(KernelTrial *x, OpRun *r);
 /* Checks that the results equal those of the first run. */
-bool subject_same(Subject *x, const OpRun *r, bool bits);
+bool trial_same(KernelTrial *x, const OpRun *r, bool bits);
 
 /* ---- op.c ---- */
 /* Reports non-finite results. */
@@ -278,16 +279,16 @@ void op_check(ReferenceRun *f, ApplyId a, bool checked);
 /* ---- history.c: what an op of a plugin remembers ---- */
 /* The results that it has in another process after runs on other values; NULL: there
  * are none to compare. Call it before the op's first run in this one. */
-Value *history_run(Subject *x);
-void history_check(Subject *x, Value *result); /* with those of the first run */
-void history_free(const Subject *x, Value *result);
-/* ---- own.c: ops defined by formulas ---- */
+Value *history_run(KernelTrial *x);
+void history_check(KernelTrial *x, Value *result); /* with those of the first run */
+void history_free(const KernelTrial *x, Value *result);
+/* ---- userop_trial.c: ops defined by formulas ---- */
 /* Runs the definition op by op, with checks in its first runs. */
-bool userop_trial(Subject *x, OpRun *r);
+bool userop_trial(KernelTrial *x, OpRun *r);
 /* ---- shape.c ---- */
-void shape_check(Subject *x);
+void shape_check(KernelTrial *x);
 /* Runs an Apply on its own in the machine, on inputs of that form. */
-void vm_check(Subject *x, const Form *form);
+void vm_check(KernelTrial *x, const Form *form);
 /* ---- inner.c: functions that kernels run ---- */
 void inner_swap(Check *c, Services *kept, bool watched);
 void inner_restore(Check *c, const Services *kept);

@@ -9,14 +9,14 @@
 enum { MOST_BYTES = 1 << 20 };
 static const double SECONDS = 5; /* other values may keep it busy for ever */
 
-static bool has_history(const Subject *x) {
+static bool has_history(const KernelTrial *x) {
     int64_t bytes = 0;
     for (size_t i = 0; i < x->nin; i++)
         if (x->there[i] && check_is_array(&x->in[i]))
             bytes += (int64_t)tensor_bytes(&x->in[i].t);
     for (size_t i = 0; i < x->nout; i++)
         if (x->type[i]->kind != TYPE_TENSOR) return false;
-    return x->op->plugin && !x->own && bytes <= MOST_BYTES;
+    return x->op->plugin && !x->by_formula && bytes <= MOST_BYTES;
 }
 
 static void write_results(const OpRun *r, size_t nout, Str *out) {
@@ -33,13 +33,13 @@ static void write_results(const OpRun *r, size_t nout, Str *out) {
 
 /* In the copy. Other values may well be refused. */
 static void run_after_others(void *ctx, Str *out) {
-    Subject *x = ctx;
+    KernelTrial *x = ctx;
     OpRun floats = {.kind = KIND_REPEAT, .how = "", .others = true},
           all = {.kind = KIND_REPEAT, .how = "", .blank = true},
           these = {.kind = KIND_REPEAT, .how = ""};
-    subject_run(x, &floats);
-    subject_run(x, &all);
-    if (!subject_run(x, &these)) return;
+    trial_run(x, &floats);
+    trial_run(x, &all);
+    if (!trial_run(x, &these)) return;
     for (size_t i = 0; i < x->nout; i++)
         if (!these.out_value[i].t.data) return;
     write_results(&these, x->nout, out);
@@ -63,7 +63,7 @@ static bool read_result(Session *s, const Str *from, size_t *at, Value *v) {
            read_bytes(from, at, v->t.data, tensor_bytes(&v->t));
 }
 
-Value *history_run(Subject *x) {
+Value *history_run(KernelTrial *x) {
     Str bytes = STR(x->s);
     size_t at = 0;
     bool ok = has_history(x) && child_run(run_after_others, x, SECONDS, &bytes);
@@ -78,13 +78,13 @@ Value *history_run(Subject *x) {
     return NULL;
 }
 
-void history_check(Subject *x, Value *result) {
+void history_check(KernelTrial *x, Value *result) {
     OpRun r = {.kind = KIND_REPEAT, .how = "in a run after one with other inputs"};
     r.out_value = result;
-    subject_same(x, &r, true);
+    trial_same(x, &r, true);
 }
 
-void history_free(const Subject *x, Value *result) {
+void history_free(const KernelTrial *x, Value *result) {
     for (size_t i = 0; result && i < x->nout; i++)
         value_unref(&result[i]);
 }

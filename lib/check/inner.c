@@ -1,4 +1,4 @@
-/* Functions run by kernels (call, loops): in the first runs of an op the book computes
+/* Functions run by kernels (call, loops): in the first runs of an op the log computes
  * its function, with checks; later the machine does, as usual. */
 #include "check/check_impl.h"
 
@@ -6,14 +6,14 @@ enum { RUNS_CHECKED = 3 };
 
 typedef struct Checked {
     Check *c;
-    Book *b;
+    RewriteLog *b;
     const Graph *fn;
     struct Inner *vm;
 } Checked;
 
 static struct Inner *checked_new(Session *s, const Graph *fn) {
     Check *c = session_slot(s, SLOT_CHECK);
-    Book *b = book_get(c, fn);
+    RewriteLog *b = rewrite_log_get(c, fn);
     Checked *x = mem_zalloc(s, 1, sizeof *x);
     *x = (Checked){c, b, fn, NULL};
     return (struct Inner *)(void *)x;
@@ -42,7 +42,7 @@ static bool copy_reference_outputs(ReferenceRun *f, Value *out) {
     return true;
 }
 
-static bool run_by_book(Checked *x, const Value *const *in, Value *out) {
+static bool run_by_log(Checked *x, const Value *const *in, Value *out) {
     ReferenceRun f;
     const Graph *g = x->b->g;
     bool ok = true;
@@ -59,11 +59,11 @@ static bool run_by_book(Checked *x, const Value *const *in, Value *out) {
     return ok;
 }
 
-/* What the book can't compute is left to the machine, which reports why it fails. */
+/* What the log can't compute is left to the machine, which reports why it fails. */
 static bool checked_run(struct Inner *r, const Value *const *in, Value *out, Span at) {
     Checked *x = (Checked *)(void *)r;
     size_t mark = diag_count(x->c->s);
-    if (x->b && x->b->checked++ < RUNS_CHECKED && run_by_book(x, in, out)) return true;
+    if (x->b && x->b->checked++ < RUNS_CHECKED && run_by_log(x, in, out)) return true;
     if (diag_count(x->c->s) > mark) check_forget(x->c, mark);
     return run_by_vm(x, in, out, at);
 }

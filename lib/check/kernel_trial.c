@@ -8,7 +8,7 @@
 /* ---- storage requested by kernels ---- */
 typedef struct Host {
     CallHost host;
-    Subject *x;
+    KernelTrial *x;
     OpRun *r;
 } Host;
 
@@ -44,14 +44,14 @@ static void *host_scratch(Call *call, size_t bytes) {
 /* ---- inputs and output cells ---- */
 /* Does a copy of the value equal it? Compares a separate copy: values cache their
  * bytes. */
-static bool copies_well(Subject *x, const Value *from) {
+static bool copies_well(KernelTrial *x, const Value *from) {
     Value probe;
     bool own;
     if (!value_clone(x->s, from, &probe, &own)) return false;
     bool equal = own && value_equal(from, &probe);
     if (own && !equal && !value_approx(x->s, from, &probe, APPROX_DEFAULT) &&
         found(x->c, E_INVALID_VALUE,
-              check_key(E_INVALID_VALUE, value_type(x->s, from), 5), subject_place(x),
+              check_key(E_INVALID_VALUE, value_type(x->s, from), 5), trial_place(x),
               "the copy of a value of type %s is another: so says its copy, or "
               "from_bytes of to_bytes",
               type_str(x->s, value_type(x->s, from)))) {
@@ -64,7 +64,7 @@ static bool copies_well(Subject *x, const Value *from) {
 
 /* Copies a value of a plugin's type if possible, so that a change by the op becomes
  * visible. */
-bool subject_clone(Subject *x, const Value *from, Value *to, bool *own) {
+bool trial_clone(KernelTrial *x, const Value *from, Value *to, bool *own) {
     bool plugin = from->kind == TYPE_PLUGIN && from->obj && x->op->plugin;
     *own = false;
     if (check_is_array(from) || (plugin && copies_well(x, from)))
@@ -72,14 +72,14 @@ bool subject_clone(Subject *x, const Value *from, Value *to, bool *own) {
     return value_copy_view(to, from), true;
 }
 
-static bool give_input(Subject *x, OpRun *r, size_t i) {
+static bool give_input(KernelTrial *x, OpRun *r, size_t i) {
     const Value *from = &x->in[r->swapped ? 1 - i : i];
     const Form *form = r->in && from->kind == TYPE_TENSOR ? r->in : &form_plain;
     Value *to = &r->given[i];
     r->given_p[i] = to;
     r->room_of[i] = SIZE_MAX;
     if (!x->there[i]) return *to = (Value){.kind = TYPE_NONE}, true;
-    if (!check_is_array(from)) return subject_clone(x, from, to, &r->copied[i]);
+    if (!check_is_array(from)) return trial_clone(x, from, to, &r->copied[i]);
     to->kind = from->kind;
     r->room_of[i] = r->rooms.n;
     if (!form_new(x->c, form, from->t.dtype, from->t.ndim, from->t.shape, &r->rooms,
@@ -93,7 +93,7 @@ static bool give_input(Subject *x, OpRun *r, size_t i) {
     return true;
 }
 
-static bool give_output(Subject *x, OpRun *r, size_t i) {
+static bool give_output(KernelTrial *x, OpRun *r, size_t i) {
     const Value *like = x->base ? &x->base[i] : NULL;
     r->out_value[i].kind = x->type[i]->kind;
     r->out_value[i].t.dtype = x->type[i]->dtype;
@@ -106,7 +106,7 @@ static bool give_output(Subject *x, OpRun *r, size_t i) {
     return true;
 }
 
-static bool give_operands(Subject *x, OpRun *r) {
+static bool give_operands(KernelTrial *x, OpRun *r) {
     r->given = NEW_N(x->a, x->nin, Value);
     r->given_p = NEW_N(x->a, x->nin, const Value *);
     r->room_of = NEW_N(x->a, x->nin, size_t);
@@ -122,7 +122,7 @@ static bool give_operands(Subject *x, OpRun *r) {
 
 /* ---- elementwise: the loop itself ---- */
 /* The common shape; only a dim that is 1 by type is broadcast. */
-static bool out_shape(Subject *x, int *ndim, int64_t *shape) {
+static bool out_shape(KernelTrial *x, int *ndim, int64_t *shape) {
     *ndim = 0;
     for (size_t i = 0; i < x->nin; i++)
         if (x->in[i].t.ndim > *ndim) *ndim = x->in[i].t.ndim;
@@ -143,14 +143,14 @@ static bool out_shape(Subject *x, int *ndim, int64_t *shape) {
     return true;
 }
 
-static Loop *trial_loop(const Subject *x, RunHow how) {
+static Loop *trial_loop(const KernelTrial *x, RunHow how) {
     DType from = x->in[x->nin - 1].t.dtype, to = x->type[0]->dtype;
     if (how != RUN_BASELINE) return op_loop(x->s, x->op, from, to);
     return x->op->pick ? x->op->pick(from, to, 0) : x->op->loops->at[0][from];
 }
 
 /* Expands each input to a block of the output's size. */
-static bool broadcast_blocks(Subject *x, OpRun *r, int ndim, const int64_t *shape,
+static bool broadcast_blocks(KernelTrial *x, OpRun *r, int ndim, const int64_t *shape,
                              Tensor *block) {
     for (size_t i = 0; i < x->nin; i++) {
         const Tensor *t = &r->given[i].t;
@@ -161,7 +161,7 @@ static bool broadcast_blocks(Subject *x, OpRun *r, int ndim, const int64_t *shap
     return true;
 }
 
-static unsigned call_loop(const Subject *x, const OpRun *r, Loop *loop, size_t n,
+static unsigned call_loop(const KernelTrial *x, const OpRun *r, Loop *loop, size_t n,
                           const Tensor *block) {
     const void *in[8];
     void *out[8];
@@ -179,7 +179,7 @@ static unsigned call_loop(const Subject *x, const OpRun *r, Loop *loop, size_t n
 }
 
 /* The block of an input that may be overwritten becomes the output. */
-static bool loop_results(Subject *x, OpRun *r, int ndim, const int64_t *shape,
+static bool loop_results(KernelTrial *x, OpRun *r, int ndim, const int64_t *shape,
                          Tensor *block) {
     const Form form = {.dim = -1, .bytes = !r->poison};
     for (size_t i = 0; i < x->nout; i++) {
@@ -195,7 +195,7 @@ static bool loop_results(Subject *x, OpRun *r, int ndim, const int64_t *shape,
     return true;
 }
 
-static bool run_loop(Subject *x, OpRun *r) {
+static bool run_loop(KernelTrial *x, OpRun *r) {
     int64_t shape[MAX_NDIM];
     int ndim;
     Tensor block[8] = {0};
@@ -214,13 +214,13 @@ static bool run_loop(Subject *x, OpRun *r) {
 }
 
 /* ---- kernels and thunks ---- */
-static void note_unread(const Subject *x, const uint8_t *computed) {
+static void note_unread(const KernelTrial *x, const uint8_t *computed) {
     uint8_t *unread = x->f->unread + x->g->apply[x->id].in;
     for (size_t i = 0; i < x->nin; i++)
         unread[i] = computed[i] == NOT_COMPUTED;
 }
 
-static bool run_thunk(Subject *x, OpRun *r, Call *c) {
+static bool run_thunk(KernelTrial *x, OpRun *r, Call *c) {
     const Thunk *t = x->op->thunk;
     const Value none = {.kind = TYPE_NONE};
     uint8_t *computed = NEW_N(x->a, x->nin, uint8_t);
@@ -262,13 +262,13 @@ static bool run_thunk(Subject *x, OpRun *r, Call *c) {
     return r->why = "it asks for inputs again and again", false;
 }
 
-static bool make_thunk(Subject *x, const Call *c, bool reference) {
+static bool make_thunk(KernelTrial *x, const Call *c, bool reference) {
     if (x->made[reference] || !x->op->thunk->make) return true;
     Impl impl = reference ? IMPL_DEBUG : IMPL_FAST;
     return x->made[reference] = x->op->thunk->make(c, impl, &x->state[reference]);
 }
 
-static bool run_kernel(Subject *x, OpRun *r) {
+static bool run_kernel(KernelTrial *x, OpRun *r) {
     int16_t *reuse = NEW_N(x->a, x->nout, int16_t);
     Host h = {{host_alloc, host_scratch, session_pool(x->s)}, x, r};
     Call c = {.s = x->s,
@@ -293,14 +293,14 @@ static bool run_kernel(Subject *x, OpRun *r) {
     return make_thunk(x, &c, reference) && run_thunk(x, r, &c);
 }
 
-bool subject_run(Subject *x, OpRun *r) {
+bool trial_run(KernelTrial *x, OpRun *r) {
     Services kept;
     size_t mark = diag_count(x->s);
     bool loop = x->loops && r->impl != RUN_REFERENCE;
     inner_swap(x->c, &kept, r->watched);
-    r->ok = give_operands(x, r) && (loop     ? run_loop(x, r)
-                                    : x->own ? userop_trial(x, r)
-                                             : run_kernel(x, r));
+    r->ok = give_operands(x, r) && (loop            ? run_loop(x, r)
+                                    : x->by_formula ? userop_trial(x, r)
+                                                    : run_kernel(x, r));
     inner_restore(x->c, &kept);
     if (diag_count(x->s) > mark) {
         const char *said = check_forget(x->c, mark);
@@ -310,7 +310,7 @@ bool subject_run(Subject *x, OpRun *r) {
     return r->ok;
 }
 
-void subject_end(Subject *x, OpRun *r) {
+void trial_end(KernelTrial *x, OpRun *r) {
     for (size_t i = 0; r->given && i < x->nin; i++)
         value_unref(&r->given[i]);
     for (size_t i = 0; r->out_value && i < x->nout; i++)

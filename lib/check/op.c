@@ -6,27 +6,27 @@
  * some more in the important ones; larger values in fewer. */
 enum { OFTEN_ALL = 4, OFTEN_SOME = 64, LARGE = 1 << 16, HUGE_ = 1 << 20 };
 
-static void failed_only_so(Subject *x, const OpRun *r) {
-    if (!found(x->c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, r->kind),
-               subject_place(x), "%s fails %s: %s", x->op->name, r->how, r->why))
+static void failed_only_so(KernelTrial *x, const OpRun *r) {
+    if (!found(x->c, E_THUNK_OUTPUT, trial_key(x, E_THUNK_OUTPUT, r->kind),
+               trial_place(x), "%s fails %s: %s", x->op->name, r->how, r->why))
         return;
-    subject_note(x);
+    trial_note(x);
 }
 
 /* Runs a variation that must reproduce the first results. */
-static bool run_variant(Subject *x, OpRun *r, bool bits) {
-    bool ok = subject_run(x, r);
+static bool run_variant(KernelTrial *x, OpRun *r, bool bits) {
+    bool ok = trial_run(x, r);
     if (!ok)
         failed_only_so(x, r);
     else
-        ok = subject_inspect(x, r) && subject_same(x, r, bits);
+        ok = trial_inspect(x, r) && trial_same(x, r, bits);
     return ok;
 }
 
-static bool try_variant(Subject *x, OpRun r, bool bits) {
+static bool try_variant(KernelTrial *x, OpRun r, bool bits) {
     if (check_full(x->c)) return false;
     bool ok = run_variant(x, &r, bits);
-    subject_end(x, &r);
+    trial_end(x, &r);
     return ok;
 }
 
@@ -50,7 +50,7 @@ static const Form storage_forms[] = {
 };
 enum { NFORMS = sizeof storage_forms / sizeof *storage_forms, FEW_FORMS = 2 };
 
-static int largest_rank(const Subject *x, const Value *v, size_t n) {
+static int largest_rank(const KernelTrial *x, const Value *v, size_t n) {
     int rank = 0;
     for (size_t i = 0; i < n; i++)
         if ((v != x->in || x->there[i]) && v[i].kind == TYPE_TENSOR &&
@@ -66,7 +66,7 @@ static bool form_applies(const Form *f, int rank) {
 }
 
 /* Gives the kernel storage with different previous content. */
-static void try_storage(Subject *x, bool all) {
+static void try_storage(KernelTrial *x, bool all) {
     int rank = largest_rank(x, x->base, x->nout);
     if (x->op->keeps_storage) return;
     for (size_t i = 0; i < (all ? NFORMS : FEW_FORMS); i++) {
@@ -81,7 +81,7 @@ static void try_storage(Subject *x, bool all) {
     }
 }
 
-static void try_inputs(Subject *x, bool all) {
+static void try_inputs(KernelTrial *x, bool all) {
     static const size_t order[] = {1, 2, 3, 4};
     int rank = largest_rank(x, x->in, x->nin);
     for (size_t i = 0; i < (all ? 4 : 1); i++) {
@@ -95,7 +95,7 @@ static void try_inputs(Subject *x, bool all) {
 
 /* Gives the last run's results back as storage; a thunk that must not recycle must
  * leave them alone. */
-static void try_previous(Subject *x) {
+static void try_previous(KernelTrial *x) {
     OpRun first = {.kind = KIND_STORAGE,
                    .how = "in a run before it gets its storage back"};
     OpRun again = {.kind = KIND_STORAGE,
@@ -109,18 +109,18 @@ static void try_previous(Subject *x) {
             !tensor_may_share_memory(&again.out_value[i].t, &first.out_value[i].t))
             continue;
         if (found(
-                x->c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, KIND_STEP),
-                subject_place(x),
+                x->c, E_THUNK_OUTPUT, trial_key(x, E_THUNK_OUTPUT, KIND_STEP),
+                trial_place(x),
                 "output %zu of %s is where an earlier run left one, though it must be "
                 "new",
                 i, x->op->name))
-            subject_note(x);
+            trial_note(x);
     }
-    subject_end(x, &again);
-    subject_end(x, &first);
+    trial_end(x, &again);
+    trial_end(x, &first);
 }
 
-static void free_states(Subject *x) {
+static void free_states(KernelTrial *x) {
     for (int k = 0; k < 2; k++) {
         if (x->made[k] && x->op->thunk->free) x->op->thunk->free(x->state[k]);
         x->made[k] = false;
@@ -128,7 +128,7 @@ static void free_states(Subject *x) {
 }
 
 /* What changes its mind only now and then is found if that costs little. */
-static void try_again_and_again(Subject *x, int64_t elements) {
+static void try_again_and_again(KernelTrial *x, int64_t elements) {
     enum { TIMES = 64, FEW = 256 };
     for (int i = 0; x->op->plugin && elements <= FEW && i < TIMES; i++)
         if (!try_variant(x,
@@ -140,12 +140,12 @@ static void try_again_and_again(Subject *x, int64_t elements) {
 
 /* A thunk with a new state first gets other values, none of which may persist. It is
  * allowed to fail on them. */
-static void try_after_others(Subject *x) {
+static void try_after_others(KernelTrial *x) {
     OpRun others = {.kind = KIND_REPEAT, .others = true};
     if (!x->op->plugin || !x->op->thunk || !x->op->thunk->make) return;
     free_states(x);
-    bool ran = subject_run(x, &others);
-    subject_end(x, &others);
+    bool ran = trial_run(x, &others);
+    trial_end(x, &others);
     if (ran)
         try_variant(
             x,
@@ -153,12 +153,12 @@ static void try_after_others(Subject *x) {
             true);
 }
 
-static bool may_reuse(const Subject *x, size_t out, size_t in) {
+static bool may_reuse(const KernelTrial *x, size_t out, size_t in) {
     if (x->op->reuses) return x->op->reuses(x->g, x->id, out, in);
     return out == 0 && in < 32 && (x->op->reuse >> in & 1);
 }
 
-static bool is_reusable_input(const Subject *x, size_t out, size_t in) {
+static bool is_reusable_input(const KernelTrial *x, size_t out, size_t in) {
     const Value *v = &x->in[in], *o = &x->base[out];
     if (!x->there[in] || v->kind != TYPE_TENSOR || o->kind != TYPE_TENSOR) return false;
     bool size = x->loops ? dtype_size(v->t.dtype) == dtype_size(o->t.dtype)
@@ -166,7 +166,7 @@ static bool is_reusable_input(const Subject *x, size_t out, size_t in) {
     return size && tensor_same_shape(&v->t, &o->t) && may_reuse(x, out, in);
 }
 
-static void try_reuse(Subject *x) {
+static void try_reuse(KernelTrial *x) {
     for (size_t i = 0; i < x->nin * x->nout; i++) {
         size_t in = i % x->nin, out = i / x->nin;
         if (!is_reusable_input(x, out, in)) continue;
@@ -177,7 +177,7 @@ static void try_reuse(Subject *x) {
     }
 }
 
-static void try_references(Subject *x, bool small) {
+static void try_references(KernelTrial *x, bool small) {
     if ((x->op->debug && !x->op->debug_instead) || x->op->thunk)
         try_variant(x,
                     (OpRun){.kind = KIND_REFERENCE,
@@ -201,26 +201,26 @@ static void try_references(Subject *x, bool small) {
 }
 
 /* ---- other declarations of an op ---- */
-static bool all_there(const Subject *x) {
+static bool all_there(const KernelTrial *x) {
     for (size_t i = 0; i < x->nin; i++)
         if (!x->there[i]) return false;
     return true;
 }
 
-static bool all_arrays(const Subject *x) {
+static bool all_arrays(const KernelTrial *x) {
     for (size_t i = 0; i < x->nin; i++)
         if (!x->there[i] || x->in[i].kind != TYPE_TENSOR) return false;
     return true;
 }
 
-static void try_claims(Subject *x) {
+static void try_claims(KernelTrial *x) {
     const Op *op = x->op;
     if (op->identity && !value_identical(&x->in[0], &x->base[0]) &&
-        found(x->c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, KIND_IDENTITY),
-              subject_place(x),
+        found(x->c, E_THUNK_OUTPUT, trial_key(x, E_THUNK_OUTPUT, KIND_IDENTITY),
+              trial_place(x),
               "%s says that it hands its first input on, but output 0 is another",
               op->name))
-        subject_note(x);
+        trial_note(x);
     if (op->shape_only)
         try_variant(x,
                     (OpRun){.kind = KIND_BLANK,
@@ -241,7 +241,7 @@ static void try_claims(Subject *x) {
 }
 
 /* ---- how many variations ---- */
-static int64_t count_elements(const Subject *x) {
+static int64_t count_elements(const KernelTrial *x) {
     int64_t n = 0;
     for (size_t i = 0; i < x->nin; i++)
         if (x->there[i] && check_is_array(&x->in[i])) n += tensor_size(&x->in[i].t);
@@ -250,34 +250,34 @@ static int64_t count_elements(const Subject *x) {
     return n;
 }
 
-static uint64_t signature_key(const Subject *x) {
+static uint64_t signature_key(const KernelTrial *x) {
     uint64_t key = hash_mix((uint64_t)(uintptr_t)x->op, x->props->id);
     for (size_t i = 0; i < x->nin; i++)
         key = hash_mix(key, var_type(x->g, apply_in(x->g, x->id)[i])->id);
     return key;
 }
 
-static uint64_t times_seen(const Subject *x) {
+static uint64_t times_seen(const KernelTrial *x) {
     uint64_t n = 0;
     map_get(&x->c->often, signature_key(x), &n);
     return n;
 }
 
 /* A definition has no kernel; it is also run as the plan would run it, in one piece. */
-static void try_userop(Subject *x, bool small) {
+static void try_userop(KernelTrial *x, bool small) {
     shape_check(x);
     for (size_t i = 0; all_arrays(x) && small && i < 2; i++)
         vm_check(x, i ? &storage_forms[1] : &form_plain);
     if (all_there(x)) try_claims(x);
 }
 
-static void try_everything(Subject *x) {
+static void try_everything(KernelTrial *x) {
     uint64_t seen = times_seen(x);
     map_put(&x->c->often, signature_key(x), seen + 1);
     int64_t n = count_elements(x);
     bool small = n <= LARGE, all = small && !x->inner;
     if (seen >= OFTEN_SOME || check_full(x->c)) return;
-    if (x->own) {
+    if (x->by_formula) {
         try_userop(x, small);
         return;
     }
@@ -300,9 +300,9 @@ static void try_everything(Subject *x) {
 }
 
 /* ---- one Apply ---- */
-static bool subject_open(Subject *x, ReferenceRun *f, ApplyId id) {
+static bool trial_open(KernelTrial *x, ReferenceRun *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
-    *x = (Subject){.f = f, .c = f->c, .s = f->c->s, .g = f->g, .id = id};
+    *x = (KernelTrial){.f = f, .c = f->c, .s = f->c->s, .g = f->g, .id = id};
     x->a = arena_new(x->s);
     x->op = a->op;
     x->props = a->props;
@@ -311,7 +311,7 @@ static bool subject_open(Subject *x, ReferenceRun *f, ApplyId id) {
     x->in = NEW_N(x->a, x->nin, Value);
     x->there = NEW_N(x->a, x->nin, bool);
     x->type = NEW_N(x->a, x->nout, const Type *);
-    x->own = x->inner = x->op->body != NULL;
+    x->by_formula = x->inner = x->op->body != NULL;
     x->lazy = x->op->thunk && x->op->thunk->lazy;
     bool ok = true, arrays = true;
     for (size_t i = 0; i < x->nin; i++) {
@@ -324,10 +324,10 @@ static bool subject_open(Subject *x, ReferenceRun *f, ApplyId id) {
     x->loops = (x->op->loops || x->op->pick) && arrays && x->nin;
     for (size_t i = 0; i < x->props->n; i++)
         x->inner |= x->props->p[i].kind == P_GRAPH;
-    return ok && (x->own || x->loops || x->op->perform || x->op->thunk);
+    return ok && (x->by_formula || x->loops || x->op->perform || x->op->thunk);
 }
 
-static void subject_close(Subject *x) {
+static void trial_close(KernelTrial *x) {
     free_states(x);
     for (size_t i = 0; x->base && i < x->nout; i++)
         value_unref(&x->base[i]);
@@ -337,11 +337,11 @@ static void subject_close(Subject *x) {
 }
 
 /* Copies the results, so that no later run can reach them. */
-static bool take_base(Subject *x, const OpRun *r) {
+static bool take_base(KernelTrial *x, const OpRun *r) {
     Value *base = NEW_N(x->a, x->nout, Value);
     bool own, ok = true;
     for (size_t i = 0; ok && i < x->nout; i++)
-        ok = subject_clone(x, &r->out_value[i], &base[i], &own);
+        ok = trial_clone(x, &r->out_value[i], &base[i], &own);
     for (size_t i = 0; !ok && i < x->nout; i++)
         value_unref(&base[i]);
     if (!ok) return false;
@@ -361,7 +361,7 @@ static bool is_finite_value(const Value *v) {
 
 /* Reports only where non-finite values originate: results of non-finite inputs are
  * skipped. */
-static void tell_nonfinite(Subject *x) {
+static void tell_nonfinite(KernelTrial *x) {
     Check *c = x->c;
     for (size_t i = 0; !c->o.allow_nonfinite && i < x->nin; i++)
         if (x->there[i] && !is_finite_value(&x->in[i])) return;
@@ -372,19 +372,18 @@ static void tell_nonfinite(Subject *x) {
         if (x->inner && c->nonfinite) continue; /* reported inside the function */
         c->nonfinite = true;
         Stats q = tensor_stats(&v->t);
-        if (!found(c, E_INVALID_VALUE, subject_key(x, E_INVALID_VALUE, 1),
-                   subject_place(x),
+        if (!found(c, E_INVALID_VALUE, trial_key(x, E_INVALID_VALUE, 1), trial_place(x),
                    "output %zu of %s is not finite: %lld nan, %lld inf", i, x->op->name,
                    (long long)q.nans, (long long)q.infs))
             continue;
-        subject_note_type(x, i, v);
-        subject_note(x);
+        trial_note_type(x, i, v);
+        trial_note(x);
         found_hint(c, HINT_ALLOW_NONFINITE);
         found_hint(c, HINT_NAN_GUARD);
     }
 }
 
-static void keep_base_values(Subject *x) {
+static void keep_base_values(KernelTrial *x) {
     ReferenceRun *f = x->f;
     for (size_t i = 0; i < x->nout; i++)
         reference_set(f, x->g->apply[x->id].out + (Var)i, &x->base[i]);
@@ -392,56 +391,56 @@ static void keep_base_values(Subject *x) {
 
 /* If a lazy thunk failed: does it succeed with all inputs present? Then it read one
  * without requesting it, and works only if that happens to be computed. */
-static void try_eager(Subject *x, const char *why) {
+static void try_eager(KernelTrial *x, const char *why) {
     OpRun r = {.kind = KIND_REPEAT, .how = "", .eager = true};
     bool there = x->lazy && x->op->plugin;
     for (size_t i = 0; i < x->nin; i++)
         there &= x->there[i];
     if (!there) return;
-    if (subject_run(x, &r) &&
-        found(x->c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, KIND_FIRST),
-              subject_place(x), "%s reads an input that it did not ask for: %s",
+    if (trial_run(x, &r) &&
+        found(x->c, E_THUNK_OUTPUT, trial_key(x, E_THUNK_OUTPUT, KIND_FIRST),
+              trial_place(x), "%s reads an input that it did not ask for: %s",
               x->op->name, why)) {
-        subject_note(x);
+        trial_note(x);
         found_note(x->c, NOWHERE,
                    "a lazy thunk sets need for it, and returns TL_THUNK_NEEDS");
     }
-    subject_end(x, &r);
+    trial_end(x, &r);
 }
 
-static void run_first(Subject *x, bool checked) {
+static void run_first(KernelTrial *x, bool checked) {
     OpRun r = {.kind = KIND_FIRST, .how = "", .watched = x->inner && checked};
-    if (!subject_run(x, &r)) {
+    if (!trial_run(x, &r)) {
         x->f->why[x->id] = r.why;
         if (r.broken &&
-            found(x->c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, KIND_FIRST),
-                  subject_place(x), "the thunk of %s breaks its protocol: %s",
+            found(x->c, E_THUNK_OUTPUT, trial_key(x, E_THUNK_OUTPUT, KIND_FIRST),
+                  trial_place(x), "the thunk of %s breaks its protocol: %s",
                   x->op->name, r.why))
-            subject_note(x);
+            trial_note(x);
         if (!r.broken && checked) try_eager(x, r.why);
         if (x->op->promise &&
             found(x->c, E_BAD_DERIVATIVE, check_key(E_BAD_DERIVATIVE, x->props, 0),
-                  subject_place(x), "%s", r.why))
-            subject_note(x);
-    } else if (!subject_inspect(x, &r)) {
+                  trial_place(x), "%s", r.why))
+            trial_note(x);
+    } else if (!trial_inspect(x, &r)) {
         x->f->why[x->id] = "it is no value of its type";
     } else if (take_base(x, &r)) {
         keep_base_values(x);
     }
-    subject_end(x, &r);
+    trial_end(x, &r);
 }
 
 /* Runs the function once more with checks, because its values turn out to be needed. */
-static void look_inside(Subject *x) {
+static void look_inside(KernelTrial *x) {
     OpRun r = {.kind = KIND_REPEAT, .how = "", .watched = true};
-    subject_run(x, &r);
-    subject_end(x, &r);
+    trial_run(x, &r);
+    trial_end(x, &r);
 }
 
 void op_finite(ReferenceRun *f, ApplyId id, bool again) {
-    Subject x;
-    if (subject_open(&x, f, id)) {
-        if (x.inner && !x.own && again) look_inside(&x);
+    KernelTrial x;
+    if (trial_open(&x, f, id)) {
+        if (x.inner && !x.by_formula && again) look_inside(&x);
         Value *base = NEW_N(x.a, x.nout, Value);
         bool all = true;
         for (size_t i = 0; all && i < x.nout; i++) {
@@ -452,20 +451,20 @@ void op_finite(ReferenceRun *f, ApplyId id, bool again) {
         x.base = base;
         if (all) tell_nonfinite(&x);
     }
-    subject_close(&x);
+    trial_close(&x);
 }
 
 void op_check(ReferenceRun *f, ApplyId id, bool checked) {
-    Subject x;
+    KernelTrial x;
     size_t mark = diag_count(f->c->s);
-    if (subject_open(&x, f, id)) {
+    if (trial_open(&x, f, id)) {
         Value *history = checked && !times_seen(&x) ? history_run(&x) : NULL;
         run_first(&x, checked);
         if (x.base && checked) try_everything(&x);
         if (x.base && history) history_check(&x, history);
         history_free(&x, history);
     }
-    subject_close(&x);
+    trial_close(&x);
     if (diag_count(f->c->s) > mark) { /* out of memory */
         const char *why = check_forget(f->c, mark);
         if (!f->why[id]) f->why[id] = why;

@@ -164,17 +164,17 @@ static void other_maps(Check *c, const Graph *g, ApplyId a, size_t out) {
 
 /* Compares each Apply's maps with a second query and with the first Apply of its
  * kind. */
-void book_maps(Check *c) {
+void rewrite_log_maps(Check *c) {
     Map first = MAP(c->s);
     size_t out;
-    for (size_t i = 0; i < c->books.n; i++) {
-        const Graph *g = c->books.p[i]->g;
+    for (size_t i = 0; i < c->logs.n; i++) {
+        const Graph *g = c->logs.p[i]->g;
         for (ApplyId a = 0; a < g->napply; a++) {
             const Op *op = g->apply[a].op;
             if (!op->views && !op->destroys) continue;
             uint64_t key = apply_signature(g, a), seen = (uint64_t)i << 32 | a;
             if (!map_get(&first, key, &seen)) map_put(&first, key, seen);
-            const Graph *h = c->books.p[seen >> 32]->g;
+            const Graph *h = c->logs.p[seen >> 32]->g;
             if (!same_maps(g, a, h, (ApplyId)seen, &out) ||
                 !same_maps(g, a, g, a, &out))
                 other_maps(c, g, a, out);

@@ -1,4 +1,4 @@
-/* The values of one run of one graph of the book: leaves are set, the rest is computed
+/* The values of one run of one graph of the log: leaves are set, the rest is computed
  * in order. A failed Apply leaves its results without values, as well as everything
  * that needs them: a branch not taken may fail harmlessly. */
 #include "check/check_impl.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-void reference_open(ReferenceRun *f, Check *c, Book *b) {
+void reference_open(ReferenceRun *f, Check *c, RewriteLog *b) {
     *f = (ReferenceRun){
         .c = c, .b = b, .g = b->g, .a = arena_new(c->s), .dim = MAP(c->s)};
     f->kept = mem_zalloc(c->s, b->g->nvar, sizeof *f->kept);

@@ -134,7 +134,7 @@ void check_note_apply(Check *c, const Graph *g, ApplyId a) {
     if (g->main != g)
         str_printf(&b, ", of the %s %s", g->fused ? "fused group" : "function",
                    sym_text(c->s, g->name));
-    else if (g != c->book && g != c->ready)
+    else if (g != c->log_graph && g != c->ready)
         str_printf(&b, ", of the definition of %s", sym_text(c->s, g->name));
     found_note(c, NOWHERE, "in %s", str_text(&b));
     str_free(&b);

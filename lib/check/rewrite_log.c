@@ -1,4 +1,4 @@
-/* The book: everything that existed in a graph during rewriting, in one graph that can
+/* The log: everything that existed in a graph during rewriting, in one graph that can
  * be evaluated. Nodes of the overlay are copied as they appear, once per epoch, and
  * equal ones merge. Calls keep naming the functions as read, so that a replacement is
  * compared with what the user wrote rather than with another rewrite's result. */
@@ -6,27 +6,27 @@
 
 #include <string.h>
 
-static Sym book_name(const Graph *g) {
+static Sym rewrite_log_name(const Graph *g) {
     return g->main == g ? 0 : g->name;
 }
 
-Book *book_get(Check *c, const Graph *g) {
+RewriteLog *rewrite_log_get(Check *c, const Graph *g) {
     uint64_t i;
-    return map_get(&c->book_of, book_name(g), &i) ? c->books.p[i] : NULL;
+    return map_get(&c->log_of, rewrite_log_name(g), &i) ? c->logs.p[i] : NULL;
 }
 
-static Book *add_book(Check *c, Graph *g) {
-    Book *b = NEW(c->a, Book);
+static RewriteLog *add_log(Check *c, Graph *g) {
+    RewriteLog *b = NEW(c->a, RewriteLog);
     b->g = g;
-    map_put(&c->book_of, book_name(g), c->books.n);
-    vec_push(c->s, &c->books, b);
+    map_put(&c->log_of, rewrite_log_name(g), c->logs.n);
+    vec_push(c->s, &c->logs, b);
     return b;
 }
 
 /* ---- copying ---- */
 static void need_functions(Check *c, const Graph *from, const Props *p);
 
-static Var copy_leaf(Book *b, const Graph *from, Var v) {
+static Var copy_leaf(RewriteLog *b, const Graph *from, Var v) {
     Graph *g = b->g;
     const Leaf *l = var_leafrec(from, v);
     switch (var_leaf(from, v)) {
@@ -40,12 +40,12 @@ static Var copy_leaf(Book *b, const Graph *from, Var v) {
         break;
     }
     Var have = graph_find(g, l->name);
-    if (have == VAR_NONE)
-        bug("the leaf %s is not in the book", sym_text(g->s, l->name));
+    if (have == VAR_NONE) bug("the leaf %s is not in the log", sym_text(g->s, l->name));
     return have;
 }
 
-static Var copy_apply(Check *c, Book *b, const Graph *from, ApplyId id, bool serial) {
+static Var copy_apply(Check *c, RewriteLog *b, const Graph *from, ApplyId id,
+                      bool serial) {
     const Apply *a = &from->apply[id];
     const Type **type = mem_zalloc(c->s, a->nout, sizeof *type);
     Var *in = mem_zalloc(c->s, a->nin, sizeof *in);
@@ -63,7 +63,7 @@ static Var copy_apply(Check *c, Book *b, const Graph *from, ApplyId id, bool ser
 
 /* Extends b->map to the current size of `from`. `serials`: effects keep their serial
  * numbers. */
-static void copy_grown(Check *c, Book *b, const Graph *from, uint32_t epoch,
+static void copy_grown(Check *c, RewriteLog *b, const Graph *from, uint32_t epoch,
                        bool serials) {
     if (b->of != from || b->epoch != epoch) b->map.n = 0;
     b->of = from;
@@ -83,8 +83,8 @@ static void copy_grown(Check *c, Book *b, const Graph *from, uint32_t epoch,
 
 /* A function created by rewriting. */
 static void copy_function(Check *c, const Graph *fn) {
-    Graph *g = graph_function_new(c->book, fn->name);
-    Book *b = add_book(c, g);
+    Graph *g = graph_function_new(c->log_graph, fn->name);
+    RewriteLog *b = add_log(c, g);
     g->fused = fn->fused;
     for (size_t i = 0; i < fn->inputs.n; i++) {
         Var v = fn->inputs.p[i];
@@ -105,19 +105,20 @@ static void copy_function(Check *c, const Graph *fn) {
 
 static void need_functions(Check *c, const Graph *from, const Props *p) {
     for (size_t i = 0; i < p->n; i++) {
-        if (p->p[i].kind != P_GRAPH || graph_function(c->book, p->p[i].sym)) continue;
+        if (p->p[i].kind != P_GRAPH || graph_function(c->log_graph, p->p[i].sym))
+            continue;
         const Graph *fn = graph_function(from, p->p[i].sym);
         if (fn) copy_function(c, fn);
     }
 }
 
-Book *book_of_body(Check *c, Graph *body) {
+RewriteLog *rewrite_log_of_body(Check *c, Graph *body) {
     uint64_t i = 0;
-    if (map_get(&c->body_of, (uintptr_t)body, &i)) return c->books.p[i];
-    Book *b = NEW(c->a, Book);
+    if (map_get(&c->body_of, (uintptr_t)body, &i)) return c->logs.p[i];
+    RewriteLog *b = NEW(c->a, RewriteLog);
     b->g = body;
-    map_put(&c->body_of, (uintptr_t)body, c->books.n);
-    vec_push(c->s, &c->books, b);
+    map_put(&c->body_of, (uintptr_t)body, c->logs.n);
+    vec_push(c->s, &c->logs, b);
     for (Var v = 0; v < body->nvar; v++)
         vec_push(c->s, &b->runs, (uint8_t)1);
     for (size_t k = 0; k < body->outputs.n; k++)
@@ -157,7 +158,8 @@ Approx check_how(const Graph *g, Var v, Approx how) {
     return how;
 }
 
-static void add_pair(Check *c, Book *b, const RewriteEvent *e, Var before, Var after) {
+static void add_pair(Check *c, RewriteLog *b, const RewriteEvent *e, Var before,
+                     Var after) {
     Pair p = {b->map.p[before], b->map.p[after], NULL, rule_tolerance(c, e->tags)};
     if (p.how.sloppy > c->loose.sloppy) c->loose.sloppy = p.how.sloppy;
     if (p.before == p.after) return;
@@ -171,8 +173,8 @@ static void add_pair(Check *c, Book *b, const RewriteEvent *e, Var before, Var a
 static bool log_rewrite(void *ctx, const RewriteEvent *e) {
     Check *c = ctx;
     order_log(c, e);
-    if (!book_get(c, e->g)) copy_function(c, e->g);
-    Book *b = book_get(c, e->g);
+    if (!rewrite_log_get(c, e->g)) copy_function(c, e->g);
+    RewriteLog *b = rewrite_log_get(c, e->g);
     copy_grown(c, b, e->g, e->epoch, false);
     add_pair(c, b, e, e->before, e->after);
     for (size_t i = 0; i < e->nmore; i++)
@@ -181,17 +183,17 @@ static bool log_rewrite(void *ctx, const RewriteEvent *e) {
 }
 
 /* ---- the rewritten graph ---- */
-static void add_whole(Check *c, Book *b, Var before, Var after) {
+static void add_whole(Check *c, RewriteLog *b, Var before, Var after) {
     Pair p = {before, b->map.p[after], NULL, check_how(b->g, before, c->loose)};
     if (p.before != p.after) vec_push(c->s, &b->whole, p);
 }
 
-static void mark_result(Book *b, Var v) {
+static void mark_result(RewriteLog *b, Var v) {
     b->runs.p[b->map.p[v]] |= 2;
 }
 
 /* An effect that something reads is needed like any value. */
-static void mark_ready_results(Book *b, const Graph *ready, Arena *a) {
+static void mark_ready_results(RewriteLog *b, const Graph *ready, Arena *a) {
     VarList root = graph_roots(ready, a, ROOTS_RESULTS);
     for (size_t i = 0; i < root.n; i++)
         mark_result(b, root.p[i]);
@@ -203,7 +205,7 @@ static void mark_ready_results(Book *b, const Graph *ready, Arena *a) {
     }
 }
 
-static void follow_ready(Check *c, Book *b, const Graph *ready) {
+static void follow_ready(Check *c, RewriteLog *b, const Graph *ready) {
     copy_grown(c, b, ready, UINT32_MAX, false);
     for (size_t i = 0; i < ready->outputs.n && i < b->g->outputs.n; i++)
         add_whole(c, b, b->g->outputs.p[i].var, ready->outputs.p[i].var);
@@ -218,41 +220,41 @@ static void follow_ready(Check *c, Book *b, const Graph *ready) {
 }
 
 static void follow_rewritten(Check *c) {
-    Book *main = c->books.p[0];
+    RewriteLog *main = c->logs.p[0];
     for (size_t i = 0; i < c->ready->functions.n; i++) {
         const Graph *fn = c->ready->functions.p[i];
-        Book *b = book_get(c, fn);
+        RewriteLog *b = rewrite_log_get(c, fn);
         if (b) follow_ready(c, b, fn);
     }
     follow_ready(c, main, c->ready);
     c->ready_map = arena_copy(c->a, main->map.p, main->map.n * sizeof(Var));
-    for (size_t i = 0; i < c->books.n; i++)
-        while (c->books.p[i]->runs.n < c->books.p[i]->g->nvar)
-            vec_push(c->s, &c->books.p[i]->runs, (uint8_t)0);
+    for (size_t i = 0; i < c->logs.n; i++)
+        while (c->logs.p[i]->runs.n < c->logs.p[i]->g->nvar)
+            vec_push(c->s, &c->logs.p[i]->runs, (uint8_t)0);
 }
 
-bool book_open(Check *c, Graph *g) {
+bool rewrite_log_open(Check *c, Graph *g) {
     RewriteOptions how = {.query = c->o.query, .explain = log_rewrite, .ctx = c};
     RewriteResult what;
-    c->book = graph_copy(g, ROOTS_RUN | ROOTS_INIT, NULL, true, NULL);
-    add_book(c, c->book);
-    for (size_t i = 0; i < c->book->functions.n; i++)
-        add_book(c, c->book->functions.p[i]);
+    c->log_graph = graph_copy(g, ROOTS_RUN | ROOTS_INIT, NULL, true, NULL);
+    add_log(c, c->log_graph);
+    for (size_t i = 0; i < c->log_graph->functions.n; i++)
+        add_log(c, c->log_graph->functions.p[i]);
     c->ready = rewrite_run(g, &how, &what);
     if (!c->ready) return false;
     follow_rewritten(c);
     return true;
 }
 
-void book_free(Check *c) {
-    for (size_t i = 0; i < c->books.n; i++) {
-        vec_free(&c->books.p[i]->pair);
-        vec_free(&c->books.p[i]->whole);
-        vec_free(&c->books.p[i]->map);
-        vec_free(&c->books.p[i]->runs);
+void rewrite_log_free(Check *c) {
+    for (size_t i = 0; i < c->logs.n; i++) {
+        vec_free(&c->logs.p[i]->pair);
+        vec_free(&c->logs.p[i]->whole);
+        vec_free(&c->logs.p[i]->map);
+        vec_free(&c->logs.p[i]->runs);
     }
-    vec_free(&c->books);
-    map_free(&c->book_of);
+    vec_free(&c->logs);
+    map_free(&c->log_of);
     map_free(&c->body_of);
-    graph_free(c->book);
+    graph_free(c->log_graph);
 }

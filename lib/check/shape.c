@@ -11,7 +11,7 @@ typedef struct Scratch {
 } Scratch;
 
 /* The Apply alone, with the values as constants. */
-static bool scratch_open(Subject *x, Scratch *q) {
+static bool scratch_open(KernelTrial *x, Scratch *q) {
     q->g = graph_new(x->s);
     q->b = builder(q->g, false);
     q->in = NEW_N(x->a, x->nin, Var);
@@ -27,7 +27,7 @@ static bool scratch_open(Subject *x, Scratch *q) {
     return true;
 }
 
-static void tell_wrong_shape(Subject *x, size_t i, const char *said) {
+static void tell_wrong_shape(KernelTrial *x, size_t i, const char *said) {
     Check *c = x->c;
     if (!found(c, E_INVALID_VALUE, check_key(E_INVALID_VALUE, x->op, 2),
                x->g->origin[x->id].at,
@@ -41,7 +41,7 @@ static void tell_wrong_shape(Subject *x, size_t i, const char *said) {
         check_note_value(c, "input", &x->in[k]);
 }
 
-static bool eval_one(Subject *x, Graph *g, Var v, Value *out) {
+static bool eval_one(KernelTrial *x, Graph *g, Var v, Value *out) {
     size_t mark = diag_count(x->s);
     *out = (Value){0};
     if (x->c->real.eval(g, 1, &v, out)) return true;
@@ -50,7 +50,7 @@ static bool eval_one(Subject *x, Graph *g, Var v, Value *out) {
 }
 
 /* .shape: a formula for all sizes at once. */
-static void check_text(Subject *x, Scratch *q) {
+static void check_text(KernelTrial *x, Scratch *q) {
     bool ok = true;
     size_t mark = diag_count(x->s);
     Value v;
@@ -73,7 +73,7 @@ static void check_text(Subject *x, Scratch *q) {
     value_unref(&v);
 }
 
-static void compare_dims(Subject *x, Scratch *q, size_t i, const Var *dim) {
+static void compare_dims(KernelTrial *x, Scratch *q, size_t i, const Var *dim) {
     const Tensor *have = &x->base[i].t;
     for (int k = 0; k < have->ndim; k++) {
         Value v;
@@ -86,7 +86,7 @@ static void compare_dims(Subject *x, Scratch *q, size_t i, const Var *dim) {
     }
 }
 
-static const Var *dims_of(Subject *x, Scratch *q, const Value *v) {
+static const Var *dims_of(KernelTrial *x, Scratch *q, const Value *v) {
     if (v->kind != TYPE_TENSOR) return NULL;
     Var *dim = NEW_N(x->a, (size_t)v->t.ndim + 1, Var);
     for (int k = 0; k < v->t.ndim; k++)
@@ -95,7 +95,7 @@ static const Var *dims_of(Subject *x, Scratch *q, const Value *v) {
 }
 
 /* .infer_shape: dims as variables; it may decline. */
-static void check_function(Subject *x, Scratch *q) {
+static void check_function(KernelTrial *x, Scratch *q) {
     size_t mark = diag_count(x->s);
     const Var **in = NEW_N(x->a, x->nin, const Var *);
     Var **out = NEW_N(x->a, x->nout, Var *);
@@ -117,9 +117,9 @@ static void check_function(Subject *x, Scratch *q) {
             compare_dims(x, q, i, out[i]);
 }
 
-void shape_check(Subject *x) {
+void shape_check(KernelTrial *x) {
     Scratch q;
-    if ((x->inner && !x->own) || (!x->op->shape && !x->op->infer_shape)) return;
+    if ((x->inner && !x->by_formula) || (!x->op->shape && !x->op->infer_shape)) return;
     Services kept;
     inner_swap(x->c, &kept, false);
     bool ok = scratch_open(x, &q);
@@ -132,7 +132,7 @@ void shape_check(Subject *x) {
 }
 
 /* ---- loops in the machine ---- */
-static Graph *graph_of_loop(Subject *x) {
+static Graph *graph_of_loop(KernelTrial *x) {
     Graph *g = graph_new(x->s);
     Var *in = NEW_N(x->a, x->nin, Var);
     for (size_t i = 0; i < x->nin; i++)
@@ -145,7 +145,7 @@ static Graph *graph_of_loop(Subject *x) {
     return g;
 }
 
-static bool feed_strided(Subject *x, Machine *m, const Form *form, Rooms *rooms) {
+static bool feed_strided(KernelTrial *x, Machine *m, const Form *form, Rooms *rooms) {
     for (size_t i = 0; i < x->nin; i++) {
         const Tensor *t = &x->in[i].t;
         Value v = {.kind = TYPE_TENSOR};
@@ -159,7 +159,7 @@ static bool feed_strided(Subject *x, Machine *m, const Form *form, Rooms *rooms)
     return true;
 }
 
-static void compare_run(Subject *x, const Machine *m, const Form *form) {
+static void compare_run(KernelTrial *x, const Machine *m, const Form *form) {
     Approx how = APPROX_DEFAULT;
     how.sloppy = x->c->o.sloppy;
     for (size_t i = 0; i < x->nout; i++) {
@@ -180,7 +180,7 @@ static void compare_run(Subject *x, const Machine *m, const Form *form) {
     }
 }
 
-void vm_check(Subject *x, const Form *form) {
+void vm_check(KernelTrial *x, const Form *form) {
     Rooms rooms = {0};
     size_t mark = diag_count(x->s);
     Graph *g = graph_of_loop(x);

@@ -202,7 +202,7 @@ bool level_takes_rows(HarvestWalk *w, const Level *l, size_t k, size_t loop) {
  * a sequence whose row arrives with each step. */
 static Var planted_row(HarvestWalk *w, Level *l, size_t k, size_t row, const Type *t,
                        Sym name) {
-    if (!ndim_fits(w->b->s, w->b->from.at, sym_text(w->b->s, name), t->ndim + 1))
+    if (!type_ndim_fits(w->b->s, w->b->from.at, sym_text(w->b->s, name), t->ndim + 1))
         return VAR_NONE;
     if (t->kind != TYPE_TENSOR) {
         fail(w->b->s, w->b->from.at, E_TYPE, "%s can't be planted row by row",

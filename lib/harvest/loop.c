@@ -57,7 +57,7 @@ static Var planted_outside(Scanned *p, size_t k, const Type *t, bool append) {
 Var scanned_planted(Scanned *p, size_t k, const Type *t, bool append) {
     Session *s = p->m.b->s;
     bool each = append || p->part.f.rows; /* one row for each step */
-    if (each && !ndim_fits(s, p->m.in.from.at, NULL, t->ndim + 1)) return VAR_NONE;
+    if (each && !type_ndim_fits(s, p->m.in.from.at, NULL, t->ndim + 1)) return VAR_NONE;
     if (each && t->kind != TYPE_TENSOR) {
         fail(s, p->m.in.from.at, E_TYPE, "%s can't be planted row by row",
              type_str(s, t));

@@ -551,7 +551,7 @@ static DType call_item_dtype(const Compiler *c, const CallArgs *a, size_t nfixed
             return DT_NONE;
     }
     if (p.strong != DT_NONE || p.weak < 0) return p.strong;
-    return kind_dtype((DKind)p.weak, c->b->floatX);
+    return literal_dtype_of_kind((DKind)p.weak, c->b->floatX);
 }
 
 static bool coerce_call_inputs(Compiler *c, CallArgs *a, DType creates, size_t nfixed,

@@ -106,7 +106,7 @@ void node_weaken(const Compiler *c, const Op *op, size_t n, const Node *arg,
     if (out->kind != NODE_VAR || out->n) return;
     const Type *t = var_type(c->b->g, out->var);
     out->weak = t->kind == TYPE_TENSOR &&
-                t->dtype == kind_dtype(dtype_kind(t->dtype), c->b->floatX);
+                t->dtype == literal_dtype_of_kind(dtype_kind(t->dtype), c->b->floatX);
 }
 
 /* ---- ops ---- */

@@ -120,7 +120,8 @@ Var compiler_empty_var(Compiler *c); /* the result {} */
 /* ---- literal.c: weak numbers ---- */
 Literal literal_int(int64_t v);
 bool literal_of(const Ast *e, Literal *out); /* from the syntax of a number or bool */
-DType kind_dtype(DKind k, DType floatX);     /* of literals that meet no tensor */
+DType literal_dtype_of_kind(DKind k,
+                            DType floatX); /* of literals that meet no tensor */
 bool literal_unary(Session *s, Infix k, Span at, const Literal *a, Literal *out);
 /* Writes the literal as one element. `convert`: as a cast would (2.7 to an integer is
  * 2); else only if the dtype can represent it. */

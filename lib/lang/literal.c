@@ -31,7 +31,7 @@ bool literal_of(const Ast *e, Literal *out) {
     }
 }
 
-DType kind_dtype(DKind k, DType floatX) {
+DType literal_dtype_of_kind(DKind k, DType floatX) {
     switch (k) {
     case K_BOOL:
         return DT_BOOL;

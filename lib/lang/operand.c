@@ -129,7 +129,7 @@ DType operand_dtype(const Compiler *c, OperandParts p, Promote promote) {
     DType d = p.strong, floatX = c->b->floatX;
     if (d == DT_NONE && p.weak < 0) return DT_NONE;
     if (d == DT_NONE)
-        d = kind_dtype((DKind)p.weak, floatX);
+        d = literal_dtype_of_kind((DKind)p.weak, floatX);
     else if (p.weak >= 0)
         d = dtype_weak(d, (DKind)p.weak, floatX);
     return promote == PROMOTE_INEXACT ? dtype_inexact(d, floatX) : d;
@@ -161,7 +161,7 @@ static bool store_nested_literals(Compiler *c, const Node *n, const ConstForm *f
 static bool list_shape(Compiler *c, const Node *n, int *ndim, int64_t *shape) {
     Span at = n->at;
     for (*ndim = 0; n->kind == NODE_LIST; n = &n->item[0]) {
-        if (!ndim_fits(c->s, at, NULL, *ndim + 1)) return false;
+        if (!type_ndim_fits(c->s, at, NULL, *ndim + 1)) return false;
         shape[(*ndim)++] = (int64_t)n->n;
         if (n->n == 0) break;
     }

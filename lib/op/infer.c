@@ -83,10 +83,11 @@ bool infer_want_rank(Infer *in, size_t arg, int least, int most) {
 bool infer_want_castable(Infer *in, size_t arg, DType to) {
     DType from = in->type[arg]->dtype;
     if (!dtype_is_complex(from) || dtype_is_complex(to) || to == DT_BOOL) return true;
-    return infer_fail(in, E_DTYPE, arg,
-                      "%s from %s to %s would drop the imaginary part: write real(x) or "
-                      "abs(x)",
-                      in->op->name, dtype_name(from), dtype_name(to));
+    return infer_fail(
+        in, E_DTYPE, arg,
+        "%s from %s to %s would drop the imaginary part: write real(x) or "
+        "abs(x)",
+        in->op->name, dtype_name(from), dtype_name(to));
 }
 
 /* "bool, integers or float" */

@@ -109,7 +109,7 @@ static void svg_axes(const Chart *c, Str *out) {
             out,
             "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ccc\"/>\n",
             LEFT, LEFT + WIDTH, y, y);
-        count_text(c->most * i / 4, "B", &b);
+        prof_count_text(c->most * i / 4, "B", &b);
         svg_label(out, LEFT - 6, y + 4, "end", str_text(&b));
         str_clear(&b);
     }

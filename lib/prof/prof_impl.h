@@ -188,7 +188,7 @@ const char *profile_field_name(ProfileField f);
 bool profile_field_is_worse(ProfileField f);
 bool profile_field_number(const Profile *p, ProfileField f, double *v);
 void amount_text(const Profile *p, const Amount *x, const char *unit, Str *out);
-void count_text(double v, const char *unit, Str *out);
+void prof_count_text(double v, const char *unit, Str *out);
 void profile_time_text(double s, Str *out);
 
 typedef struct Compared {

@@ -13,7 +13,7 @@ static void put_three_digits(double v, Str *out) {
     str_printf(out, v < 9.995 ? "%.2f" : v < 99.95 ? "%.1f" : "%.0f", v);
 }
 
-void count_text(double v, const char *unit, Str *out) {
+void prof_count_text(double v, const char *unit, Str *out) {
     static const char *const scale[] = {"", "k", "M", "G", "T", "P", "E"};
     size_t i = 0;
     while (fabs(v) >= 999.5 && i + 1 < sizeof scale / sizeof *scale)
@@ -40,7 +40,7 @@ void amount_text(const Profile *p, const Amount *x, const char *unit, Str *out) 
         poly_text(p->s, all.sym, out);
         if (*unit) str_printf(out, " %s", unit);
     } else if (x->v != 0 || !x->unknown) {
-        count_text(x->v, unit, out);
+        prof_count_text(x->v, unit, out);
     }
     if (x->unknown) str_puts(out, x->v != 0 || x->sym ? " + ?" : "?");
 }
@@ -193,9 +193,9 @@ static void row_cells(Table *t, Profile *p, const Row *r, Sum *sum) {
     Amount bytes = row_bytes(p, r);
     percent_cells(t, row_weight(p, r), sum);
     if (!p->is_static) time_cells(t, r, &b);
-    count_text(r->calls, "", &b);
+    prof_count_text(r->calls, "", &b);
     str_cell(t, &b);
-    count_text((double)r->applies, "", &b);
+    prof_count_text((double)r->applies, "", &b);
     str_cell(t, &b);
     amount_text(p, &r->flops, "", &b);
     str_cell(t, &b);
@@ -255,9 +255,9 @@ static void memory_row(Profile *p, Table *t, const Timeline *m, const Map *vars,
     uint64_t bytes = step_bytes(p, &st, &unknown);
     str_printf(&b, "%zu", i);
     str_cell(t, &b);
-    count_text(m->live[i].bytes, "B", &b);
+    prof_count_text(m->live[i].bytes, "B", &b);
     str_cell(t, &b);
-    count_text((double)bytes, "B", &b);
+    prof_count_text((double)bytes, "B", &b);
     if (unknown) str_puts(&b, " + ?");
     str_cell(t, &b);
     step_codes(p, vars, &st, &b);
@@ -315,7 +315,7 @@ static void print_footer(const Profile *p, Str *out) {
     if (profile_field_number(p, PF_measured_results_bytes, &n) &&
         profile_field_number(p, PF_peak_bytes, &peak) && n - peak >= ROUNDING) {
         str_puts(out, "\n");
-        count_text(n - peak, "B", out);
+        prof_count_text(n - peak, "B", out);
         str_puts(out, " of results are beyond the plan: what no dim sizes (?) is taken "
                       "on demand, and not always shared\n");
     }

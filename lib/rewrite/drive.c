@@ -250,7 +250,7 @@ static bool try_rule(Rewriter *r, ApplyId a, const Rule *rule, Var *out) {
     return x != VAR_NONE;
 }
 
-void rw_forget(Rewriter *r, size_t mark) {
+void rewriter_forget(Rewriter *r, size_t mark) {
     for (size_t i = mark; i < diag_count(r->s); i++)
         if (diag_get(r->s, i)->code == E_MEM) return;
     diag_rewind(r->s, mark);

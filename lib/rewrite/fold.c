@@ -95,7 +95,7 @@ bool rewrite_fold_pass(Rewriter *r, ApplyId id, Var *out) {
     Value *value = mem_zalloc(r->s, own.nout, sizeof *value);
     size_t mark = diag_count(r->s);
     bool ok = evaluate_apply(r, id, value);
-    if (!ok) rw_forget(r, mark);
+    if (!ok) rewriter_forget(r, mark);
     ok = ok && results_to_constants(r, &own, value, out);
     mem_free(value);
     return ok;

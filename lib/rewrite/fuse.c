@@ -64,7 +64,8 @@ static uint64_t result_shape(Fuse *f, ApplyId id) {
     bool found = false;
     for (size_t i = 0; i < a->nin; i++) {
         Var v = apply_in(f->g, id)[i];
-        if (dims_fit(var_type(f->g, v), to)) continue; /* dims that fit statically */
+        if (rewrite_dims_fit(var_type(f->g, v), to))
+            continue; /* dims that fit statically */
         if (found && shape != f->shape[v]) return shape_number(f, a->out);
         shape = f->shape[v];
         found = true;
@@ -89,7 +90,7 @@ static bool can_fuse(Fuse *f, ApplyId id) {
         Var v = apply_in(f->g, id)[i];
         const Type *t = var_type(f->g, v);
         if (t->kind != TYPE_TENSOR) return false;
-        if (f->shape[v] != f->shape[a->out] && !dims_fit(t, to)) return false;
+        if (f->shape[v] != f->shape[a->out] && !rewrite_dims_fit(t, to)) return false;
     }
     return true;
 }

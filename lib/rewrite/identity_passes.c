@@ -15,7 +15,7 @@ Var rewriter_apply(Rewriter *r, const Op *op, const Props *props, size_t nin,
     size_t mark = diag_count(r->s);
     Var v = op_apply1(&r->b, op, props, nin, in);
     rewriter_grow(r);
-    if (v == VAR_NONE) rw_forget(r, mark);
+    if (v == VAR_NONE) rewriter_forget(r, mark);
     return v;
 }
 
@@ -242,9 +242,9 @@ bool rewrite_broadcast_pass(Rewriter *r, ApplyId id, Var *out) {
     const Type *to = var_type(r->g, a->out), *from = var_type(r->g, x);
     if (is_same_known_type(from, to)) return replace_by(r, x, id, out);
     const Apply *inner = rewriter_owner(r, x, a->op);
-    if (!inner || !dims_fit(from, to)) return false;
+    if (!inner || !rewrite_dims_fit(from, to)) return false;
     Var in[] = {rewriter_resolve(r, r->g->in[inner->in]), rewriter_input(r, id, 1)};
-    if (!dims_fit(var_type(r->g, in[0]), from)) return false;
+    if (!rewrite_dims_fit(var_type(r->g, in[0]), from)) return false;
     Var v = rewriter_apply(r, a->op, NULL, 2, in);
     return replace_by(r, v, id, out);
 }

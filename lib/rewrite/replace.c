@@ -18,7 +18,7 @@ bool type_keeps(const Type *old, const Type *new) {
     return true;
 }
 
-bool dims_fit(const Type *t, const Type *to) {
+bool rewrite_dims_fit(const Type *t, const Type *to) {
     if (t->kind != TYPE_TENSOR || t->ndim > to->ndim) return false;
     for (int i = 0; i < t->ndim; i++) {
         Dim d = t->dim[i], want = to->dim[i + to->ndim - t->ndim];
@@ -50,7 +50,7 @@ Var rewriter_fit(Rewriter *r, Var x, const Type *t) {
     if (have->kind != TYPE_TENSOR || t->kind != TYPE_TENSOR) return VAR_NONE;
     if (have->dtype != t->dtype) x = op_cast_to(&r->b, x, t->dtype);
     if (x == VAR_NONE || type_keeps(t, var_type(r->g, x))) return x;
-    if (!dims_fit(have, t)) return VAR_NONE;
+    if (!rewrite_dims_fit(have, t)) return VAR_NONE;
     Var shape = shape_of_type(r, t);
     if (shape == VAR_NONE) return VAR_NONE;
     Var in[] = {x, shape};
@@ -232,7 +232,7 @@ static bool drops_safely(Rewriter *r, const Rule *rule, const Match *m,
             for (int k = 0; k < to->ndim; k++)
                 if (to->dim[k] == DIM_UNKNOWN) return false;
         } else if (var_type(r->g, m->var[i])->kind != TYPE_PLUGIN &&
-                   !dims_fit(var_type(r->g, m->var[i]), to)) {
+                   !rewrite_dims_fit(var_type(r->g, m->var[i]), to)) {
             return false;
         }
     }
@@ -249,6 +249,6 @@ Var rule_fire(Rewriter *r, const Rule *rule, Var v) {
     Var x = rule_build(r, rule, rule->rhs, &m, t->dtype);
     if (x != VAR_NONE) x = rewriter_fit(r, x, t);
     rewriter_grow(r);
-    if (x == VAR_NONE) rw_forget(r, mark);
+    if (x == VAR_NONE) rewriter_forget(r, mark);
     return x == v ? VAR_NONE : x;
 }

@@ -238,7 +238,7 @@ void rewriter_grow(Rewriter *r); /* call after appending nodes */
 /* Drops the diagnostics since `mark`: they explain why an optional result is
  * unavailable, which is no error. Out of memory is kept, because it would make the
  * rewriting non-deterministic. */
-void rw_forget(Rewriter *r, size_t mark);
+void rewriter_forget(Rewriter *r, size_t mark);
 static inline Var rewriter_input(Rewriter *r, ApplyId a, size_t i) {
     return rewriter_resolve(r, apply_in(r->g, a)[i]);
 }
@@ -258,7 +258,7 @@ bool type_keeps(const Type *old, const Type *new);
 /* x cast and broadcast to t; VAR_NONE if the types can't prove that it fits. */
 Var rewriter_fit(Rewriter *r, Var x, const Type *t);
 /* Can an operand of type t be broadcast to `to` without a check at run time? */
-bool dims_fit(const Type *t, const Type *to);
+bool rewrite_dims_fit(const Type *t, const Type *to);
 /* A 0-d or one-element integer constant. */
 bool rewriter_int_const(Rewriter *r, Var v, int64_t *i);
 /* A value prop of the Apply. */

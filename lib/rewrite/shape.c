@@ -156,7 +156,7 @@ static Var size_by_formula(Rewriter *r, Var v, int axis) {
     Var shape = template_build_apply(&r->b, a->op->shape, r->g, id, VAR_NONE, &ok);
     rewriter_grow(r);
     if (!ok || shape == VAR_NONE) {
-        rw_forget(r, mark);
+        rewriter_forget(r, mark);
         return VAR_NONE;
     }
     const Type *t = var_type(r->g, shape);
@@ -340,7 +340,7 @@ static bool sink_operand(Rewriter *r, ApplyId id, size_t i, Var *out) {
     Apply a = r->g->apply[id];
     const Type *to = var_type(r->g, a.out);
     Var x = rewriter_input(r, id, i);
-    if (!dims_fit(var_type(r->g, x), to)) return false;
+    if (!rewrite_dims_fit(var_type(r->g, x), to)) return false;
     Var y = repeated_value(r, x), in[8];
     rewriter_grow(r);
     if (y == VAR_NONE || y == x) return false;

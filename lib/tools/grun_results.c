@@ -75,7 +75,7 @@ static bool allocate_collected(GraphRun *r, Result *x, const Tensor *t) {
     int64_t shape[MAX_NDIM + 1];
     bool batches = r->spec->series.batch != 0 && t->ndim > 0;
     int ndim = batches ? t->ndim : t->ndim + 1;
-    if (!ndim_fits(r->s, NOWHERE, sym_text(r->s, x->label), ndim)) return false;
+    if (!type_ndim_fits(r->s, NOWHERE, sym_text(r->s, x->label), ndim)) return false;
     memcpy(shape + (batches ? 0 : 1), t->shape, (size_t)t->ndim * sizeof *shape);
     if (!i64_mul(batches ? t->shape[0] : 1, r->calls, &shape[0]))
         return fail(r->s, NOWHERE, E_LIMIT, "%s gets too long",

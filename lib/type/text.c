@@ -180,7 +180,7 @@ static bool read_type_dims(TypeReader *r, Dim *dim, int *ndim) {
     *ndim = 0;
     do {
         if (*ndim > 0 && take_char(r, ']')) return true; /* a trailing comma */
-        if (!ndim_fits(r->s, type_text_span(r, from, r->n), NULL, *ndim + 1))
+        if (!type_ndim_fits(r->s, type_text_span(r, from, r->n), NULL, *ndim + 1))
             return false;
         if (!read_type_dim(r, &dim[*ndim])) return false;
         ++*ndim;

@@ -151,7 +151,7 @@ const Type *type_clone(Session *s, const Type *t, DType d, int ndim, const Dim *
     return intern_type(s, &changed);
 }
 
-bool ndim_fits(Session *s, Span at, const char *who, int64_t n) {
+bool type_ndim_fits(Session *s, Span at, const char *who, int64_t n) {
     if (n <= MAX_NDIM) return true;
     return fail(s, at, E_LIMIT, "%s%s" TOO_MANY_DIMS, who ? who : "", who ? ": " : "",
                 MAX_NDIM);

@@ -77,7 +77,7 @@ enum { MAX_NDIM = 32 };
 /* May a tensor have n dims? False: diagnosed; `who` (may be NULL) names the op whose
  * result would have them. */
 #define TOO_MANY_DIMS "a tensor has at most %d dims"
-bool ndim_fits(Session *s, Span at, const char *who, int64_t n);
+bool type_ndim_fits(Session *s, Span at, const char *who, int64_t n);
 
 /* A static dim: known (>= 0), DIM_UNKNOWN, or named (DIM_NAMED(sym)). Equal names mean
  * equal dims within a graph. */

@@ -18,7 +18,7 @@ bool tensor_row_major(DType d, int ndim, const int64_t *shape, int64_t *stride,
 
 static bool check_new_shape(Session *s, int ndim, const int64_t *shape) {
     if (ndim < 0) return fail(s, NOWHERE, E_SHAPE, "an array can't have %d dims", ndim);
-    if (!ndim_fits(s, NOWHERE, NULL, ndim)) return false;
+    if (!type_ndim_fits(s, NOWHERE, NULL, ndim)) return false;
     for (int i = 0; i < ndim; i++)
         if (shape[i] < 0)
             return fail(s, NOWHERE, E_RUN_SHAPE,

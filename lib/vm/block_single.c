@@ -32,7 +32,7 @@ void block_settle_quick(const BlockProgram *b, Prep *p) {
     p->quick = is_quick(b, p);
     p->direct = p->quick && is_direct(b);
     for (uint32_t i = 0; i < b->nin; i++)
-        p->stretches |= p->access[i] == ACC_SCALAR && p->row > 1;
+        p->broadcasts |= p->access[i] == ACC_SCALAR && p->row > 1;
 }
 
 static char *first_reg(const Machine *m, const BlockProgram *b) {
@@ -55,7 +55,7 @@ static void keep_slots(const Machine *m, const BlockProgram *b, Prep *p) {
 
 /* Broadcasts single elements into registers each time, because other steps use the same
  * registers; if the result is a single element, they are read in place. */
-static void stretch_slots(const Machine *m, const BlockProgram *b, const Prep *p) {
+static void broadcast_slots(const Machine *m, const BlockProgram *b, const Prep *p) {
     char *reg = first_reg(m, b);
     for (uint32_t i = 0; i < b->nin; i++) {
         if (p->access[i] != ACC_SCALAR) continue;
@@ -95,7 +95,7 @@ bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault) {
         slot[i] = c->data;
     }
     if (p->slots_of != (const char *)m->block->data) keep_slots(m, b, p);
-    if (p->stretches) stretch_slots(m, b, p);
+    if (p->broadcasts) broadcast_slots(m, b, p);
     for (uint32_t j = 0; j < b->nout; j++)
         result[j] = m->place[m->place_of[out[j]]].ptr;
     *fault = p->direct ? b->run[0].loop(n, (const void *const *)slot, result)

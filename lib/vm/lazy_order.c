@@ -107,7 +107,8 @@ static void open_lazy(Order *o, uint32_t lazy) {
     }
     part.end = (uint32_t)o->list.n;
     if (part.end > part.at)
-        qsort(o->list.p + part.at, part.end - part.at, sizeof *o->list.p, u32_compare);
+        qsort(o->list.p + part.at, part.end - part.at, sizeof *o->list.p,
+              mem_compare_u32);
     vec_push(p->s, &o->part, part);
 }
 

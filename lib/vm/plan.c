@@ -74,7 +74,7 @@ static void find_live(Live *l) {
         if (!p->conditional || !p->conditional[i])
             mark_live_var(l, p->g->apply[p->g->effects.p[i]].out);
     follow_inputs(l);
-    if (l->found.n) qsort(l->found.p, l->found.n, sizeof *l->found.p, u32_compare);
+    if (l->found.n) qsort(l->found.p, l->found.n, sizeof *l->found.p, mem_compare_u32);
 }
 
 /* ---- cells ---- */

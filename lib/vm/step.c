@@ -295,7 +295,7 @@ static void set_fast(Machine *m, uint32_t step, const Prep *p) {
         f->in[k] = arg[k];
         f->in_layout[k] = p->layout[k];
         f->reg[k] = p->fill[k] * p->reg_bytes;
-        f->stretch[k] = p->access[k] == ACC_SCALAR ? in->prog->size[k] : 0;
+        f->broadcast[k] = p->access[k] == ACC_SCALAR ? in->prog->size[k] : 0;
     }
 }
 
@@ -304,7 +304,7 @@ static void set_fast(Machine *m, uint32_t step, const Prep *p) {
 static void *repeat_scalar(const Machine *m, const Fast *f, uint32_t k,
                            const void *value) {
     char *to = (char *)m->block->data + f->reg[k];
-    block_fill(to, value, f->stretch[k], f->n);
+    block_fill(to, value, f->broadcast[k], f->n);
     return to;
 }
 
@@ -317,7 +317,7 @@ static inline bool run_fast(Machine *m, uint32_t step, unsigned *fault) {
         const Cell *c = &m->cell[f->in[k]];
         if (c->layout != f->in_layout[k]) return false;
         in[k] = c->data;
-        if (f->stretch[k]) in[k] = repeat_scalar(m, f, k, c->data);
+        if (f->broadcast[k]) in[k] = repeat_scalar(m, f, k, c->data);
     }
     const Place *p = &m->place[f->place];
     void *out = p->ptr;

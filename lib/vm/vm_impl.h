@@ -274,7 +274,7 @@ typedef struct Prep {
     bool past;            /* uses the program's loop that writes past the caches */
     bool quick;           /* one block of one row, nothing to gather: block_quick */
     bool direct;          /* quick, and a single loop directly over the operands */
-    bool stretches;       /* quick, and single elements are broadcast */
+    bool broadcasts;      /* quick, and single elements are broadcast */
     void **slot;          /* quick: the pointers of the last run */
     const char *slots_of; /* address of m->block then; NULL: never */
     uint32_t block, nfill, ntile; /* ntile: inputs with a tile */
@@ -296,8 +296,8 @@ typedef struct Fast {
     const Layout *in_layout[3], *out_layout;
     uint32_t in[3], out;
     uint32_t place, nin;
-    uint32_t stretch[3]; /* by input: bytes of an element to broadcast; 0: none */
-    size_t reg[3];       /* its position in m->block */
+    uint32_t broadcast[3]; /* by input: bytes of an element to broadcast; 0: none */
+    size_t reg[3];         /* its position in m->block */
 } Fast;
 typedef struct Shared {
     Value value; /* as set, computed or updated; its buffer is held here */

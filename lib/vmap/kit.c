@@ -47,7 +47,8 @@ Var vmap_ints_item(Builder *b, Var ints, int64_t k) {
 Var vmap_prepend_size(Vmap *q, Var ints) {
     Var item[MAX_NDIM + 1] = {q->size};
     Dim n = var_type(q->b->g, ints)->dim[0];
-    if (!ndim_fits(q->b->s, q->b->from.at, NULL, dim_is_known(n) ? n + 1 : INT64_MAX))
+    if (!type_ndim_fits(q->b->s, q->b->from.at, NULL,
+                        dim_is_known(n) ? n + 1 : INT64_MAX))
         return note(q->b->s, NOWHERE, "with a dim more, for rows"), VAR_NONE;
     for (int64_t k = 0; k < n; k++)
         item[k + 1] = vmap_ints_item(q->b, ints, k);

@@ -68,7 +68,7 @@ static Var unflatten_rows(Vectorize *v, Var x, bool rows) {
     for (int k = 0; k < v->extra; k++)
         item[n++] = shape_of(b, v->lead, k);
     n = shape_items(b, x, rows, n, item);
-    if (!ndim_fits(b->s, b->from.at, "vectorize", (int64_t)n)) return VAR_NONE;
+    if (!type_ndim_fits(b->s, b->from.at, "vectorize", (int64_t)n)) return VAR_NONE;
     Var in[2] = {x, ints_stack(b, n, item)};
     return apply_named(b, rows ? "reshape" : "broadcast_to", 2, in, 0, NULL);
 }

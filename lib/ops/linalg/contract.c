@@ -162,7 +162,7 @@ bool term_product(Builder *b, Term *x, Term *y, const bool keep[LABEL_N], Term *
     LabelGroups q = group_labels(x, y, keep);
     int rank = q.nboth + q.nleft + q.nright, most = MAX_NDIM - 2;
     if (rank > most || q.nboth + q.ninner + q.nright > most) {
-        ndim_fits(b->s, b->from.at, NULL, MAX_NDIM + 1);
+        type_ndim_fits(b->s, b->from.at, NULL, MAX_NDIM + 1);
         return note(b->s, NOWHERE,
                     "for the product of tensors with %d and %d axes, which takes two "
                     "more on the way",

@@ -136,7 +136,7 @@ static bool implicit_output(Einsum *e) {
         out[n++] = FIRST_DIM + d;
     for (int l = 0; l < FIRST_DIM; l++)
         if (e->count[l] == 1) out[n++] = l;
-    if (!ndim_fits(e->b->s, e->b->from.at, "einsum", n)) return false;
+    if (!type_ndim_fits(e->b->s, e->b->from.at, "einsum", n)) return false;
     memcpy(e->out, out, (size_t)n * sizeof *out);
     e->nout = n;
     return true;
@@ -176,7 +176,7 @@ static bool read_output(Einsum *e, const char *p) {
     n = expand_ellipsis(n, label, e->broadcast, full);
     if (!check_output(e, n, full)) return false;
     e->nout = n; /* distinct, and each in an operand with at most MAX_NDIM dims */
-    if (!ndim_fits(s, e->b->from.at, "einsum", n)) return false;
+    if (!type_ndim_fits(s, e->b->from.at, "einsum", n)) return false;
     memcpy(e->out, full, (size_t)n * sizeof *full);
     return true;
 }

@@ -44,7 +44,7 @@ static bool kron_expand(Builder *b, const Op *op, const Props *props, size_t nin
     int na = var_type(b->g, in[0])->ndim, nb = var_type(b->g, in[1])->ndim,
         n = na > nb ? na : nb;
     Var size[MAX_NDIM];
-    if (!ndim_fits(b->s, b->from.at, op->name, 2 * n))
+    if (!type_ndim_fits(b->s, b->from.at, op->name, 2 * n))
         return note(b->s, NOWHERE, "it takes tensors of at most %d dims", MAX_NDIM / 2);
     Var x = interleave_ones(b, in[0], n, true), y = interleave_ones(b, in[1], n, false);
     if (x == VAR_NONE || y == VAR_NONE) return false;

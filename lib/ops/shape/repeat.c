@@ -135,7 +135,7 @@ static bool tile_expand(Builder *b, const Op *op, const Props *p, size_t nin,
             "many there are, as in s: int64[2]",
             op->name);
     int nrep = (int)t->dim[0], n = nrep > x->ndim ? nrep : x->ndim, lead = n - x->ndim;
-    if (!ndim_fits(b->s, b->from.at, op->name, 2 * n))
+    if (!type_ndim_fits(b->s, b->from.at, op->name, 2 * n))
         return note(b->s, NOWHERE, "it takes tensors of at most %d dims", MAX_NDIM / 2);
     Var apart[2 * MAX_NDIM], wide[2 * MAX_NDIM], whole[MAX_NDIM];
     for (int k = 0; k < n; k++) {

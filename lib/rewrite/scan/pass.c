@@ -235,7 +235,7 @@ bool outside_apply(Outside *o, ApplyId id) {
     size_t mark = diag_count(r->s);
     bool ok = op_apply(&r->b, ap->op, ap->props, ap->nin, many, out);
     rewriter_grow(r);
-    if (!ok) rw_forget(r, mark);
+    if (!ok) rewriter_forget(r, mark);
     for (Var k = 0; ok && k < ap->nout; k++)
         o->var[ap->out + k] = out[k];
     if (ok) outside_note(o, id);

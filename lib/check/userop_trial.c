@@ -5,7 +5,7 @@
 
 enum { RUNS_CHECKED = 3 };
 
-static bool take_userop_outputs(Subject *x, OpRun *r, const ReferenceRun *f) {
+static bool take_userop_outputs(KernelTrial *x, OpRun *r, const ReferenceRun *f) {
     for (size_t i = 0; i < x->nout; i++) {
         Var out = f->g->outputs.p[i].var;
         value_unref(&r->out_value[i]);
@@ -16,7 +16,7 @@ static bool take_userop_outputs(Subject *x, OpRun *r, const ReferenceRun *f) {
 }
 
 /* Dims that the definition takes from its call. */
-static void take_dims(const Subject *x, ReferenceRun *f) {
+static void take_dims(const KernelTrial *x, ReferenceRun *f) {
     for (uint32_t i = 0; i < f->g->nleaf; i++) {
         const Leaf *l = &f->g->leaf[i];
         uint64_t n;
@@ -26,11 +26,11 @@ static void take_dims(const Subject *x, ReferenceRun *f) {
     }
 }
 
-bool userop_trial(Subject *x, OpRun *r) {
+bool userop_trial(KernelTrial *x, OpRun *r) {
     ReferenceRun f;
     Graph *body = userop_body(x->g, x->id);
     if (!body) return false;
-    Book *b = book_of_body(x->c, body);
+    RewriteLog *b = rewrite_log_of_body(x->c, body);
     bool ok = true;
     reference_open(&f, x->c, b);
     for (size_t i = 0; ok && i < body->inputs.n; i++) {
