@@ -12,7 +12,8 @@ static const uint32_t nowhere_yet = UINT32_MAX;
  * ifelses come first. */
 typedef struct BranchNode {
     uint32_t up, depth;
-    Level *level; /* NULL: nothing is sown there yet */
+    uint32_t jump; /* a branch around it, far enough out for few steps to any other */
+    Level *level;  /* NULL: nothing is sown there yet */
 } BranchNode;
 struct Branches {
     Session *s;
@@ -28,20 +29,35 @@ static bool is_ifelse(const Graph *g, ApplyId a) {
     return op_is(g->s, g->apply[a].op, OP_IFELSE);
 }
 
+/* The branch around x at this depth, or x itself if it isn't deeper. */
+static uint32_t branch_at_depth(const Branches *b, uint32_t x, uint32_t depth) {
+    while (b->node.p[x].depth > depth) {
+        uint32_t jump = b->node.p[x].jump;
+        x = b->node.p[jump].depth >= depth ? jump : b->node.p[x].up;
+    }
+    return x;
+}
+
 static uint32_t common_branch(const Branches *b, uint32_t x, uint32_t y) {
     if (x == nowhere_yet || x == y) return y;
     if (y == nowhere_yet) return x;
-    while (x != y)
-        if (b->node.p[x].depth >= b->node.p[y].depth)
-            x = b->node.p[x].up;
-        else
-            y = b->node.p[y].up;
+    x = branch_at_depth(b, x, b->node.p[y].depth);
+    y = branch_at_depth(b, y, b->node.p[x].depth);
+    while (x != y) {
+        const BranchNode *p = &b->node.p[x], *q = &b->node.p[y];
+        bool far = p->jump != q->jump;
+        x = far ? p->jump : p->up;
+        y = far ? q->jump : q->up;
+    }
     return x;
 }
 
 /* Adds both branches of an ifelse; returns the number of the first. */
 static uint32_t add_branches(Branches *b, uint32_t up) {
-    BranchNode n = {up, b->node.p[up].depth + 1, NULL};
+    const BranchNode *p = &b->node.p[up], *q = &b->node.p[p->jump];
+    bool far = p->depth - q->depth == q->depth - b->node.p[q->jump].depth;
+    BranchNode n = {
+        .up = up, .depth = p->depth + 1, .jump = far ? q->jump : up, .level = NULL};
     vec_push(b->s, &b->node, n);
     vec_push(b->s, &b->node, n);
     return (uint32_t)b->node.n - 2;
@@ -102,7 +118,7 @@ static Branches *find_branches(Session *s, Arena *arena, const Graph *src, Apply
     Branches *b = NEW(arena, Branches);
     *b = (Branches){.s = s, .arena = arena, .src = src};
     b->of = NEW_N(arena, src->napply, uint32_t);
-    vec_push(s, &b->node, ((BranchNode){TOP, 0, NULL}));
+    vec_push(s, &b->node, ((BranchNode){.up = TOP, .jump = TOP}));
     uint32_t *at = NEW_N(arena, src->nvar, uint32_t);
     memset(at, 0xFF, src->nvar * sizeof *at);
     for (size_t i = 0; i < root.n; i++)
@@ -146,18 +162,27 @@ size_t branches_most(const Graph *fn, const uint8_t *live, const size_t *times) 
     return most;
 }
 
-/* The level of branch k; makes those of both branches of its ifelse. */
-static Level *branch_level(Branches *b, uint32_t k) {
-    BranchNode *n = &b->node.p[k];
-    if (n->level) return n->level;
-    Level *up = branch_level(b, n->up), *pair = NEW_N(b->arena, 2, Level);
+/* Makes the levels of both branches of an ifelse, k being one of them. */
+static void add_branch_levels(Branches *b, uint32_t k) {
+    Level *up = b->node.p[b->node.p[k].up].level, *pair = NEW_N(b->arena, 2, Level);
     uint32_t first = (k - 1) / 2 * 2 + 1;
     for (uint32_t i = 0; i < 2; i++) {
         pair[i] = (Level){
             .up = up, .scope = up->scope, .loop = up->loop, .twin = &pair[1 - i]};
         b->node.p[first + i].level = &pair[i];
     }
-    return n->level;
+}
+
+/* The level of branch k. Levels around it are made before it, without recursion: they
+ * may be many. */
+static Level *branch_level(Branches *b, uint32_t k) {
+    Vec(uint32_t) path = {0};
+    for (uint32_t i = k; !b->node.p[i].level; i = b->node.p[i].up)
+        vec_push(b->s, &path, i);
+    while (path.n)
+        add_branch_levels(b, path.p[--path.n]);
+    vec_free(&path);
+    return b->node.p[k].level;
 }
 
 Level *branches_level(Branches *b, Level *top, ApplyId a) {

@@ -71,52 +71,75 @@ static bool fail_sown_again(HarvestWalk *w, const SowEntry *e, SowMode mode, Spa
         "last, or give the calls scopes of their own by nest(f, scope='...')");
 }
 
-static SowPart *take_entry_slot(HarvestWalk *w, Level *l, const SowPart *part, Sym name,
-                                SowMode mode, Span at, const char *done);
-
-/* Assigns the n-th sow in a branch a slot at the enclosing level. The n-th sow of the
- * other branch gets the same slot, since only one of the two runs. */
-static bool share_branch_slot(HarvestWalk *w, Level *l, size_t k, SowPart *part,
-                              Sym name, SowMode mode, Span at, const char *done) {
-    const SowEntry *other = level_find(l->twin, name), *around;
-    const SowPart open = {.var = VAR_NONE, .was = VAR_NONE, .branch = l};
-    bool shared = other && k < other->part.n;
-    if (!shared && !take_entry_slot(w, l->up, &open, name, mode, at, done))
-        return false;
-    if (!(around = level_find(l->up, name))) bug("a branch has sows of its own alone");
-    if (shared)
-        part->slot = other->part.p[k].slot;
-    else
-        part->slot = mode == SOW_APPEND ? around->part.n - 1 : 0;
-    part->row = around->part.p[part->slot].row;
-    return true;
+/* May the name be sown at this level, again? Adds its entry. False: diagnosed. */
+static bool open_entry(HarvestWalk *w, Level *l, Sym name, SowMode mode, Span at,
+                       const char *done) {
+    bool fresh;
+    const SowEntry *e = find_or_add_entry(w, l, name, mode, at, &fresh);
+    return fresh || modes_may_share(e->mode, mode) ||
+           fail_sown_again(w, e, mode, at, done);
 }
 
-/* Appends a sow to those of its name, or replaces the last one. NULL: diagnosed. */
-static SowPart *take_entry_slot(HarvestWalk *w, Level *l, const SowPart *part, Sym name,
-                                SowMode mode, Span at, const char *done) {
-    bool fresh;
-    SowEntry *e = find_or_add_entry(w, l, name, mode, at, &fresh);
-    if (!fresh && !modes_may_share(e->mode, mode)) {
-        fail_sown_again(w, e, mode, at, done);
-        return NULL;
-    }
-    size_t k = mode == SOW_APPEND ? e->part.n : 0;
-    SowPart p = *part;
-    p.row = k;
-    p.at = at;
-    if (l->twin && !share_branch_slot(w, l, k, &p, name, mode, at, done)) return NULL;
+static size_t next_part(const SowEntry *e, SowMode mode) {
+    return mode == SOW_APPEND ? e->part.n : 0;
+}
+
+/* The n-th sow of the other branch, which has the slot that the n-th of this one gets,
+ * since only one of the two runs; NULL: there is none yet. */
+static const SowPart *same_in_twin(const Level *l, Sym name, SowMode mode) {
+    const SowEntry *other = level_find(l->twin, name);
+    size_t k = next_part(level_find(l, name), mode);
+    return other && k < other->part.n ? &other->part.p[k] : NULL;
+}
+
+/* Appends a part to those of its name, or replaces the last one. */
+static SowPart *put_part(HarvestWalk *w, SowEntry *e, SowMode mode, SowPart p) {
+    size_t k = next_part(e, mode);
     if (k == e->part.n) {
         vec_push(w->b->s, &e->part, p);
-    } else {
-        const SowPart *last = &e->part.p[k];
-        bool open = last->branch && last->var == VAR_NONE,
-             mine = open && p.branch && sow_is_of_branch(last, p.branch);
-        p.was = last->var != VAR_NONE ? last->var : last->was;
-        p.was_open = mine ? last->was_open : open;
-        e->part.p[k] = p;
+        return &e->part.p[k];
     }
+    const SowPart *last = &e->part.p[k];
+    bool open = last->branch && last->var == VAR_NONE,
+         mine = open && p.branch && sow_is_of_branch(last, p.branch);
+    p.was = last->var != VAR_NONE ? last->var : last->was;
+    p.was_open = mine ? last->was_open : open;
+    e->part.p[k] = p;
     return &e->part.p[k];
+}
+
+/* Enters a sow at level l. In a branch it also takes a slot at each enclosing level, up
+ * to one where the other branch has taken it already. NULL: diagnosed. */
+static SowPart *take_entry_slot(HarvestWalk *w, Level *l, const SowPart *part, Sym name,
+                                SowMode mode, Span at, const char *done) {
+    Vec(Level *) path = {0};
+    SowPart *put = NULL;
+    bool ok = true, more = true;
+    for (Level *k = l; ok && more; k = k->up) {
+        ok = open_entry(w, k, name, mode, at, done);
+        more = ok && k->twin && !same_in_twin(k, name, mode);
+        vec_push(w->b->s, &path, k);
+    }
+    for (size_t i = path.n; ok && i-- > 0;) {
+        Level *k = path.p[i];
+        SowEntry *e = level_find(k, name);
+        SowPart p = {.var = VAR_NONE, .was = VAR_NONE};
+        if (i)
+            p.branch = path.p[i - 1];
+        else
+            p = *part;
+        p.at = at;
+        p.row = next_part(e, mode);
+        if (k->twin) {
+            const SowPart *same = same_in_twin(k, name, mode);
+            const SowEntry *around = level_find(k->up, name);
+            p.slot = same ? same->slot : mode == SOW_APPEND ? around->part.n - 1 : 0;
+            p.row = around->part.p[p.slot].row;
+        }
+        put = put_part(w, e, mode, p);
+    }
+    vec_free(&path);
+    return put;
 }
 
 /* ---- planting ---- */

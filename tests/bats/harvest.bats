@@ -430,6 +430,17 @@ loop() { # mode
     ok 'grun f.yaml x=0' $'r/0 = [-1.0, 4.0, 6.0]\nr/1/k = 3.0'
 }
 
+@test "through an ifelse in an ifelse in an ifelse ...: as many as there are" {
+    awk 'BEGIN {
+        sow = ", tag=\"t\", name=\"k\")"
+        print "thunkline: 1\ninputs: {x: float64, c: float64}\nlet: |\n  y0 = sow(x" sow
+        for (k = 0; k < 50000; k++) print "  y" k + 1 " = ifelse(c > " k ", sow(x * " k ".5" sow ", y" k ")"
+        print "outputs: [y50000]" }' >f.yaml
+    grewrite --mode NONE --reap t f.yaml -o r.tlg
+    ok 'grun r.tlg x=2 c=7' $'y50000 = 13.0\nt/k = 13.0'
+    ok 'grun r.tlg x=2 c=-1' $'y50000 = 2.0\nt/k = 2.0'
+}
+
 @test "through ifelse: names that both branches sow stand in their place among the others" {
     local append="tag='t', name='k', mode='append'" clobber="tag='t', name='k', mode='clobber'" name="tag='t', name='k'"
     contract "a = sow(x, $append)" "b = ifelse(x > 1, sow(x * 10., $append), sow(x * 20., $append))" "r = a + b + sow(b * 100., $append)"
