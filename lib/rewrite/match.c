@@ -109,6 +109,10 @@ static bool prop_equal(Session *s, const Prop *a, const Prop *b) {
 }
 
 /* A pattern may count an axis from the end; Applies store it from the front. */
+static bool is_same_axis(int64_t want, int64_t have, int ndim) {
+    return want == have || (want < 0 && want + ndim == have);
+}
+
 static bool prop_fits(MatchSearch *s, const PatProp *p, const Prop *have, int ndim) {
     if (p->is_hole) {
         if (s->m->bound[p->hole])
@@ -116,12 +120,14 @@ static bool prop_fits(MatchSearch *s, const PatProp *p, const Prop *have, int nd
         s->m->prop[p->hole] = *have;
         return true;
     }
-    if (p->value.kind == P_INTS && p->value.ints.n == 1 && have->kind == P_INTS &&
-        have->ints.n == 1 && p->value.ints.p[0] < 0)
-        return p->value.ints.p[0] + ndim == have->ints.p[0];
-    if (p->value.kind == P_INT && have->kind == P_INT && p->value.i < 0 && have->i >= 0)
-        return p->value.i + ndim == have->i;
-    return prop_equal(s->r->s, &p->value, have);
+    const Prop *want = &p->value;
+    if (want->kind != have->kind) return false;
+    if (want->kind == P_INT) return is_same_axis(want->i, have->i, ndim);
+    if (want->kind != P_INTS) return prop_equal(s->r->s, want, have);
+    bool ok = want->ints.n == have->ints.n;
+    for (size_t i = 0; ok && i < want->ints.n; i++)
+        ok = is_same_axis(want->ints.p[i], have->ints.p[i], ndim);
+    return ok;
 }
 
 static const PatProp *find_pattern_prop(const Pat *p, size_t index) {

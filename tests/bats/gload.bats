@@ -60,6 +60,53 @@ outputs:
     bad 4 E_IO 'none.tlg' 'gload a.tlg none.tlg'
 }
 
+@test "what several files hold is all there: trees, tolerances, initial expressions; outputs are told apart" {
+    gload --new -i 'x: float64[n]' -e "t = {'p': x * 2, 'q': [x, x + 1]}" -e 'u = x + 3' --outputs t,u -o a.tlg
+    gload --new -i 'q: float64[k]' --shared 's: float64[2] = full([2], 1.5)' --compare 'q: rtol=1e-3' -e "v = {'p': q * 2, 'o': [q]}" --outputs v -o b.tlg
+    gload a.tlg b.tlg --no-provenance -O yaml >both.yaml
+    for want in '  t/q/1: ' '  v/p: ' '  v/o/0: q' '  q: rtol=0.001' '  s: float64\[2\] = full\(\[2\], float64\(1.5\)\)'; do
+        grep -Eq "^$want" both.yaml || fail "$want"
+    done
+    ok 'grun both.yaml x=[1] q=[5,6] -O json | jq -c .name' $'"t/p"\n"t/q/0"\n"t/q/1"\n"u"\n"v/p"\n"v/o/0"'
+    gload --new -i 'q: float64[k]' -e "t = {'p': q * 3}" --outputs t -o c.tlg
+    bad 3 E_DUPLICATE 'both graphs have an output t/p' 'gload a.tlg c.tlg -O math'
+    gload --new -e 'u = 3.' --outputs u -o d.tlg
+    bad 3 E_DUPLICATE 'both graphs have a variable u' 'gload a.tlg d.tlg -O math'
+}
+
+@test "definitions: blanks around names, comments, several lines; texts that are none" {
+    ok $'gload -e \'a  ,  b = (x,\n  y) # two\nc = a + b # end\' -O math --no-provenance' $'x: float64\ny: float64\nc = x + y\na = x\nb = y'
+    ok 'gload -e "x <= y" -O math' $'x: float64\ny: float64\nout = x <= y'
+    ok 'gload -e "x == y" -O math' $'x: float64\ny: float64\nout = x == y'
+    bad 3 E_TYPE 'a string where a tensor is expected' $'gload -e "c = \'abc\'"'
+    bad 3 E_ARITY 'sin got too many arguments' 'gload -e "sin(x, y)"'
+    bad 3 E_SYNTAX 'only defines a name' 'gload --new --shared "w: float64 = 1" -e w --update " = 1"'
+}
+
+@test "renaming, narrowing and dims: what is there already, what is of no such kind" {
+    local args status_ code want
+    gload --new -i 'x: float64[n]' -i 'l: list(float64[m])' -e "t = {'p': x}" -e 'y = x * 2' -e 'c = 3' -e 'z = n + 1' --outputs t,y,c,z -o g.tlg
+    while IFS='|' read -r args status_ code want; do
+        bad "$status_" "$code" "$want" "gload g.tlg $args -o o.tlg"
+    done <<'END'
+--rename x=n|3|E_DUPLICATE|already has a n
+--rename x=y|3|E_DUPLICATE|already has a y
+--rename t=u|2|E_UNKNOWN|t is a tree: name one of its values
+--rename y=t/p|3|E_NAME|can't be the name of a variable
+--narrow n:int64|2|E_USAGE|a dim can't be narrowed
+--narrow c:int64|2|E_USAGE|a constant can't be narrowed
+--narrow x:float64[2,3]|3|E_TYPE|cannot convert
+--dim k=3|2|E_UNKNOWN|has no dim k
+--outputs t/p,t|3|E_DUPLICATE|output t/p is listed twice
+--outputs y,,x|2|E_USAGE|a name is missing
+END
+    ok 'gload g.tlg --dim m=3 -O math --no-provenance | grep "^l:"' 'l: list(float64[3])'
+    ok 'gload g.tlg --dim n=3 -O math --no-provenance | head -2' $'x: float64[3]\nl: list(float64[m])'
+    ok "gload g.tlg --narrow 'y: float64[3]' -O math --no-provenance | grep '^y ='" 'y = specify_shape(x * 2.0, [3])'
+    ok "gload g.tlg --narrow 'x: float64[3]' -O math --no-provenance | grep '^x:'" 'x: float64[3]'
+    ok 'gload g.tlg --rename x=x -O math --no-provenance | head -1' 'x: float64[n]'
+}
+
 @test "--check and --info" {
     ok 'gload "$DIGITS/model.yaml" --check' ''
     bad 3 E_SHAPE '.' 'sed "s/64, 10/63, 10/" "$DIGITS/model.yaml" >m.yaml; gload m.yaml --check'

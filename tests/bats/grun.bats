@@ -409,3 +409,31 @@ Y
     bad 5 E_RUN_SHAPE 'dim 0 is empty: nothing has no max' 'gload -i "x: float64[n, 3]" -e "max(x * 2, axis=0)" | grun "x=zeros((0, 3))"'
     ok 'gload -i "x: float64[n, 3]" -e "sum(x * 2, axis=0)" | grun "x=zeros((0, 3))"' 'out = [0.0, 0.0, 0.0]'
 }
+
+@test "batches in any order, of any rest; values of the second shared variable, of files with odd names" {
+    gload --new -i 'x: float64[n]' -e 'y = sum(x)' -o b.tlg
+    # 5 rows by 2: two batches of 2 and one of 1, whichever rows those are
+    ok 'grun b.tlg --each x --batch 2 --shuffle 3 --every 1 x=[1,2,4,8,16] | awk "{ s += \$3 } END { print s }"' 31
+    ok 'grun b.tlg --each x --batch 2 --steps 4 --every 1 x=[1,2,4,8,16]' $'y = 3.0\ny = 12.0\ny = 16.0\ny = 3.0'
+    gload --new --shared 'a: float64 = 1' --shared 'b: float64 = 2' -i 'x: float64' -e 'r = a * 10 + b + x' --outputs r -o two.tlg
+    ok 'grun two.tlg x=1 b=5' 'r = 16.0'
+    ok 'grun two.tlg "x = 1" a=5' 'r = 53.0'
+    bad 2 E_UNKNOWN 'no input c' 'grun two.tlg x=1 c=5'
+    bad 3 E_SHAPE 'a: expected float64' 'grun two.tlg x=1 a=[1,2]'
+    bad 4 E_IO 'there is no file none.npy$' 'grun two.tlg x=@none.npy'
+    bad 4 E_IO 'there is no file none.npy$' 'grun two.tlg "x=@none.npy[0]"'
+    grun b.tlg x=[2.5] -r "y=it's.npy"
+    grun b.tlg x=[3.5] -r 'y=back\slash.npy'
+    ok "grun two.tlg \"x=@it's.npy\"" 'r = 14.5'
+    ok 'grun two.tlg "x= @back\\slash.npy"' 'r = 15.5'
+    gload --new -i 'x: float64' -i 'v: float64[3]' -i 'l: list(float64[n])' -e 'm = make_list(v, v * x)' -o l.tlg
+    bad 3 E_SHAPE "can't walk x: it is 0-d" 'gload --new -i "x: float64" -e "x * 2" | grun --each x --batch 2 x=3'
+    ok 'grun l.tlg --on-unused-input ignore x=2 v=[1,2,3] --expect "m=[[1,2,3],[2,4,6]]" >/dev/null'
+    bad 1 E_VERDICT 'm is not as expected' 'grun l.tlg --on-unused-input ignore x=2 v=[1,2,3] --expect "m=[[1,2,3],[2,4,7]]"'
+    bad 1 E_VERDICT 'm is not as expected' 'grun l.tlg --on-unused-input ignore x=2 v=[1,2,3] --expect "m=[[1,2,3]]"'
+    shell 'grun l.tlg --on-unused-input warn x=2 v=[1,2,3]'
+    [ "$status" = 0 ]
+    grep -q 'warning\[E_UNUSED\]: nothing needs the input l' .err
+    # a dim that only an input tells makes that input needed
+    ok 'gload --new -i "x: float64[n]" -i "z: float64[m, 3, ?]" -e "n * m" --on-unused-input raise | grun --on-unused-input raise x=[1,2] z="ones((5,3,1))"' 'out = 10'
+}

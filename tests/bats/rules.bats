@@ -151,6 +151,16 @@ x:float64[3,3]|concatenate([x, x * 2], axis=1)|concatenate(x, x * 2, axis=a) => 
 x:float64[3,3]|concatenate([x, x * 2], axis=1)|concatenate(x, x * 2, **p) => stack(x * 2, x, **p)|concatenate(x, x * 2.0, axis=1)
 x:float64[3,3]|stack(x, x * 2)|stack(x, x * 2, **p) => stack(x * 2, x, **p)|stack(x * 2.0, x)
 x:float64[3]|softmax(x)|softmax(x, axis=-1) => log_softmax(x)|softmax(x)
+x:float64[3,3]|softmax(x, axis=0)|softmax(x, axis=-2) => log_softmax(x, axis=-2)|log_softmax(x, axis=-2)
+x:float64[3,3]|softmax(x, axis=1)|softmax(x, axis=-2) => log_softmax(x, axis=-2)|softmax(x, axis=1)
+x:float64[3,3]|sum(x, axis=1)|sum(x, axis=-1) => max(x, axis=-1)|max(x, axis=1)
+x:float64[3,3]|sum(x, axis=0)|sum(x, axis=-1) => max(x, axis=-1)|sum(x, axis=0)
+x:float64[3,3]|sum(x)|sum(x, axis=-1) => max(x, axis=-1)|sum(x)
+x:float64[3,3,3]|sum(x, axis=(0, 2))|sum(x, axis=-1) => max(x, axis=-1)|sum(x, axis=[0, 2])
+x:float64[3,3,3]|sum(x, axis=(0, 2))|sum(x, axis=[0, 2]) => prod(x, axis=[0, 2])|prod(x, axis=[0, 2])
+x:float64[3,3,3]|sum(x, axis=(0, 2))|sum(x, axis=(0, -1)) => prod(x, axis=(0, -1))|prod(x, axis=[0, 2])
+x:float64[3,3,3]|sum(x, axis=(0, 1))|sum(x, axis=(0, -1)) => prod(x, axis=(0, -1))|sum(x, axis=[0, 1])
+x:complex128[3]|x * (2+3j)|x * 2 => exp(x)|x * (2.0+3.0j)
 x:float64[?,3]|max(x, axis=1)|max(x, axis=a) => sum(x, axis=a)|sum(x, axis=1)
 x:float64[3]|x * 2 + x * -2|x * 2 + x * -2 => x when single_use(x * -2)|x
 x:complex128[3]|exp(x * 2j)|exp(x * 2j) => x when single_use(x * 2j)|x
@@ -179,5 +189,37 @@ E_SYNTAX|keyword: write `~a`|e: exp(not x) => x
 E_NAME|there is no op nosuch|e: exp(nosuch(x)[1]) => x
 E_REWRITE|dtype must be a dtype|e: exp(cast(x, dtype='floaty')) => x
 E_REWRITE|is a literal or a name|e: sum(x, axis=9223372036854775808) => x
+E_REWRITE|is a literal or a name|e: sum(x, axis=~1) => x
+E_REWRITE|a parameter in a rule is an integer here|e: sum(x, axis=(0, 'a')) => x
+E_REWRITE|axis must be None, an integer or a list of integers|e: sum(x, axis=1.5) => x
+E_REWRITE|keepdims must be True or False|e: sum(x, keepdims=1) => x
+E_REWRITE|axis must be an integer or None|e: softmax(x, axis=[1]) => x
+E_REWRITE|a stands for a parameter, not a variable|e: sum(x, axis=a) => exp(a)
+E_REWRITE|p stands for a parameter, not a variable|e: sum(x, **p) => exp(p)
+E_REWRITE|svd has 3 outputs, counted from 0|e: svd(x)[5] => x
+E_REWRITE|an index picks an output of a call|e: svd(x)[-1] => x
+E_REWRITE|an index picks an output of a call|e: svd(x)['a'] => x
+E_REWRITE|an index picks an output of a call|e: svd(x)[1, 2] => x
+E_REWRITE|an index picks an output of a call|e: x[1] => x
+E_REWRITE|rules know only the attribute T|e: exp(x.shape) => x
+E_REWRITE|exp takes more arguments|e: exp() => x
+END
+}
+
+@test "a parameter that is a number is matched by its value, however it is written" {
+    local expr rule want
+    printf 'thunkline: 1\nops:\n  swish:\n    doc: x times its logistic function.\n    inputs: x\n    props:\n      beta: float = 1.0\n    def: x * sigmoid(beta * x)\n' >o.yaml
+    while IFS='|' read -r expr rule want; do
+        gload --ops o.yaml --new -i 'x: float64[n]' -i 'y: float64[n]' -e "$expr" -o m.tlg
+        printf 'e: %s\n' "$rule" >m.rules
+        ok 'grewrite --ops o.yaml m.tlg --rules m.rules --mode NONE --include e --no-provenance -O math | grep "^out ="' "out = $want" || fail "$rule"
+    done <<'END'
+swish(x, beta=2.)|swish(x, beta=2.0) => exp(x)|exp(x)
+swish(x, beta=2.)|swish(x, beta=2) => exp(x)|exp(x)
+swish(x, beta=2.)|swish(x, beta=3) => exp(x)|swish(x, beta=2.0)
+swish(x, beta=2.)|swish(x) => exp(x)|swish(x, beta=2.0)
+swish(x)|swish(x) => swish(x, beta=0.5)|swish(x, beta=0.5)
+swish(x, beta=2.) * swish(y, beta=2.)|swish(x, beta=b) * swish(y, beta=b) => swish(x * y, beta=b)|swish(x * y, beta=2.0)
+swish(x, beta=2.) * swish(y, beta=3.)|swish(x, beta=b) * swish(y, beta=b) => swish(x * y, beta=b)|swish(x, beta=2.0) * swish(y, beta=3.0)
 END
 }
