@@ -100,6 +100,15 @@ Var grad_text_push(const Push *p, const char *text, bool *ok) {
 
 /* ---- all results ---- */
 
+/* No small change of an input moves integers or bools. */
+static bool has_discrete_outputs(const Graph *g, size_t n, const Var *out) {
+    for (size_t k = 0; k < n; k++) {
+        const Type *t = var_type(g, out[k]);
+        if (t->kind != TYPE_TENSOR || !dtype_is_discrete(t->dtype)) return false;
+    }
+    return true;
+}
+
 static bool reaches_cotangent(const Pull *p, size_t i) {
     for (size_t k = 0; k < p->nout; k++)
         if (p->cotangent[k] != VAR_NONE && op_connected(p->g, p->id, i, k)) return true;
@@ -109,8 +118,9 @@ static bool reaches_cotangent(const Pull *p, size_t i) {
 /* The gradient of one input, summed over the dims along which it was broadcast. What
  * vanishes is zeros where the input is connected. */
 static bool pull_by_lines(Compiler *c, Pull *p, size_t i, Sym name) {
-    Var v;
-    if (!text_lines_result(c, name, &v)) return false;
+    Var v = VAR_NONE;
+    if (!has_discrete_outputs(p->g, p->nout, p->out) && !text_lines_result(c, name, &v))
+        return false;
     if (v != VAR_NONE)
         v = var_is_null(p->g, v) ? v : sum_to_shape(p->b, v, p->in[i]);
     else if (reaches_cotangent(p, i))
@@ -144,7 +154,8 @@ bool grad_lines_push(Push *p, const char *text) {
     for (size_t k = 0; k < p->nout; k++)
         p->result[k] = VAR_NONE;
     bool ok = text_lines_open(&c, p->b, &t.env, text);
-    for (size_t k = 0; ok && k < p->nout && k < t.sig->nout; k++)
+    if (has_discrete_outputs(p->g, p->nout, p->out)) t.nout = 0;
+    for (size_t k = 0; ok && k < t.nout && k < t.sig->nout; k++)
         ok = text_lines_result(&c, grad_name(&t, "t", output_name(&t, k)),
                                &p->result[k]);
     text_compiler_close(p->b->s);

@@ -12,7 +12,9 @@ static void rows(void) {
             if (!has_loops(o)) continue;
             CHECK(o->doc && o->example && o->flops && o->file && o->line, "%s",
                   o->name);
-            CHECK(o->partial || (o->pull && o->push), "%s", o->name);
+            CHECK(o->partial ||
+                      ((o->pullback || o->pull) && (o->pushforward || o->push)),
+                  "%s", o->name);
             for (int d = 0; d < DT_N; d++) {
                 static const unsigned kind[] = {KIND_BOOL, 1 << K_UINT, 1 << K_INT,
                                                 KIND_FLOAT, KIND_COMPLEX};

@@ -96,6 +96,10 @@ static void check_names(Lines *l, const Ast *e) {
         CHECK(known, "%s: %s: %s means nothing", l->op->name, l->what, name);
     }
     if (e->kind == AST_CALL) {
+        for (size_t i = 0; i < l->n; i++)
+            CHECK(!defines(&l->line[i], e->sym) || !op_find(s, name, strlen(name)),
+                  "%s: %s: the op %s hides the line's function", l->op->name, l->what,
+                  name);
         bool known = op_find(s, name, strlen(name)) || builtin_is_name(name) ||
                      macro_find(name, strlen(name)) || uses_line(l, e->sym) ||
                      is_helper(name) || dtype_find(name, strlen(name)) != DT_NONE;

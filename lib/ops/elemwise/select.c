@@ -3,11 +3,6 @@
 #include "ops/elemwise/deriv.h"
 #include "ops/elemwise/table.h"
 
-static bool where_pull(Pull *p) {
-    return pull_text(p, 0, NULL) && pull_text(p, 1, "where(cond, g, 0)") &&
-           pull_text(p, 2, "where(cond, 0, g)");
-}
-
 static bool where_push(Push *p) {
     if (p->tangent[1] == VAR_NONE && p->tangent[2] == VAR_NONE) return true;
     Var x = push_tangent(p, 1), y = push_tangent(p, 2);

@@ -99,64 +99,16 @@ static bool matmul_fails(const Graph *g, ApplyId id) {
     return x != y || x == DIM_UNKNOWN || (a->ndim > 2 && b->ndim > 2);
 }
 
-/* ---- derivatives: a formula for each case; a and b are conjugated if complex ---- */
-static const char *left_gradient_text(int na, int nb) {
-    if (na == 1 && nb == 1) return "g * b";
-    if (na == 1) return "matmul(b, expand_dims(g, -1)).squeeze(-1)";
-    if (nb == 1) return "expand_dims(g, -1) * b";
-    return "matmul(g, swapaxes(b, -1, -2))";
-}
-
-static const char *right_gradient_text(int na, int nb) {
-    if (na == 1 && nb == 1) return "g * a";
-    if (na == 1) return "expand_dims(a, -1) * expand_dims(g, -2)";
-    if (nb == 1) return "matmul(swapaxes(a, -1, -2), expand_dims(g, -1)).squeeze(-1)";
-    return "matmul(swapaxes(a, -1, -2), g)";
-}
-
-static Var gradient_term_of(Pull *p, const char *text) {
-    Builder *b = p->b;
-    Bind bind[] = {{sym(b->s, "a"), conj_of_complex(b, p->in[0])},
-                   {sym(b->s, "b"), conj_of_complex(b, p->in[1])},
-                   {sym(b->s, "g"), p->cotangent[0]}};
-    bool ok = bind[0].var != VAR_NONE && bind[1].var != VAR_NONE;
-    Var v = ok ? template_build(b, text, &(Env){.n = 3, .bind = bind}, &ok) : VAR_NONE;
-    return ok ? v : VAR_NONE;
-}
-
-static bool matmul_pull(Pull *p) {
-    Builder *b = p->b;
-    int na = var_type(p->g, p->in[0])->ndim, nb = var_type(p->g, p->in[1])->ndim;
-    bool discrete = dtype_is_discrete(var_type(p->g, p->out[0])->dtype);
-    for (size_t i = 0; i < 2; i++) {
-        if (!p->wanted[i]) continue;
-        if (discrete) { /* an integer product has zero derivative */
-            p->grad[i] = zeros_like(b, p->in[i], b->floatX);
-        } else {
-            Var g = gradient_term_of(p, i == 0 ? left_gradient_text(na, nb)
-                                               : right_gradient_text(na, nb));
-            p->grad[i] = g == VAR_NONE ? g : sum_to_shape(b, g, p->in[i]);
-        }
-        if (p->grad[i] == VAR_NONE) return false;
-    }
-    return true;
-}
-
-/* Linear in each operand: the product with the tangent in its place. */
-static bool matmul_push(Push *p) {
-    Var sum = VAR_NONE;
-    for (size_t i = 0; i < 2; i++) {
-        if (p->tangent[i] == VAR_NONE) continue;
-        Var in[2] = {i == 0 ? p->tangent[0] : p->in[0],
-                     i == 1 ? p->tangent[1] : p->in[1]};
-        Var t = op_apply1(p->b, p->op, p->props, 2, in);
-        if (t == VAR_NONE) return false;
-        sum = sum == VAR_NONE ? t : op_call2(p->b, "add", sum, t);
-        if (sum == VAR_NONE) return false;
-    }
-    p->result[0] = sum;
-    return true;
-}
+static const char *const matmul_pullback =
+    "g_a = g * cj(b) when a.ndim == 1, b.ndim == 1\n"
+    "g_a = matmul(cj(b), expand_dims(g, -1)).squeeze(-1) when a.ndim == 1\n"
+    "g_a = expand_dims(g, -1) * cj(b) when b.ndim == 1\n"
+    "g_a = matmul(g, mT(cj(b)))\n"
+    "g_b = g * cj(a) when a.ndim == 1, b.ndim == 1\n"
+    "g_b = expand_dims(cj(a), -1) * expand_dims(g, -2) when a.ndim == 1\n"
+    "g_b = matmul(mT(cj(a)), expand_dims(g, -1)).squeeze(-1) when b.ndim == 1\n"
+    "g_b = matmul(mT(cj(a)), g)";
+static const char *const matmul_pushforward = "t_r = matmul(t_a, b) + matmul(a, t_b)";
 
 /* ---- vmap ---- */
 /* The formula for cases where no operand needs to become a matrix. */
@@ -236,8 +188,8 @@ static const Op table[] = {
      .debug = matmul_debug,
      .fails = matmul_fails,
      .flops = "2 * r.size * a.shape[-1]",
-     .pull = matmul_pull,
-     .push = matmul_push,
+     .pullback = matmul_pullback,
+     .pushforward = matmul_pushforward,
      .vmap = matmul_vmap,
      .example = "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]"},
     {.name = OP_ROW("dot"),

@@ -2,7 +2,6 @@
 #include "ops/nn/softmax.h"
 
 #include "op/infer.h"
-#include "ops/elemwise/deriv.h"
 #include "vmap/kit.h"
 
 #include <math.h>
@@ -198,30 +197,6 @@ static bool log_softmax_debug(Call *c) {
     return run_reference(c, 1);
 }
 
-/* ---- derivatives ---- */
-static bool push_as(Push *p, const char *text) {
-    bool ok = true;
-    Var t = push_tangent(p, 0);
-    p->result[0] =
-        t == VAR_NONE ? t : template_build_apply(p->b, text, p->g, p->id, t, &ok);
-    return ok && p->result[0] != VAR_NONE;
-}
-
-/* The Jacobian of softmax is symmetric: one formula serves pullback and pushforward. */
-static const char softmax_text[] = "r * (g - sum(g * r, axis=axis, keepdims=True))";
-static bool softmax_pull(Pull *p) {
-    return pull_text(p, 0, softmax_text);
-}
-static bool softmax_push(Push *p) {
-    return push_as(p, softmax_text);
-}
-static bool log_softmax_pull(Pull *p) {
-    return pull_text(p, 0, "g - exp(r) * sum(g, axis=axis, keepdims=True)");
-}
-static bool log_softmax_push(Push *p) {
-    return push_as(p, "g - sum(exp(r) * g, axis=axis, keepdims=True)");
-}
-
 /* Without an axis, flatten each row. */
 static bool softmax_vmap(Vmap *q) {
     const Prop *axis = op_prop(q->b->s, q->op, q->props, "axis");
@@ -248,8 +223,9 @@ static const Op table[] = {
      .fails = op_never_fails,
      .flops = "4 * r.size",
      .math = 1,
-     .pull = softmax_pull,
-     .push = softmax_push,
+     /* the Jacobian is symmetric */
+     .pullback = "g_x = r * (g - sum(g * r, axis=axis, keepdims=True))",
+     .pushforward = "t_r = r * (t_x - sum(t_x * r, axis=axis, keepdims=True))",
      .reuse = 1,
      .vmap = softmax_vmap,
      .example = "softmax([0., 0.]) -> [0.5, 0.5]"},
@@ -264,8 +240,8 @@ static const Op table[] = {
      .fails = op_never_fails,
      .flops = "4 * r.size",
      .math = 1,
-     .pull = log_softmax_pull,
-     .push = log_softmax_push,
+     .pullback = "g_x = g - exp(r) * sum(g, axis=axis, keepdims=True)",
+     .pushforward = "t_r = t_x - sum(exp(r) * t_x, axis=axis, keepdims=True)",
      .reuse = 1,
      .vmap = softmax_vmap,
      .example = "log_softmax([0., 1000.]) -> [-1000.0, 0.0]"},

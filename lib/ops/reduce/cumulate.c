@@ -294,56 +294,24 @@ static bool running_prod_perform(Call *c) {
     return run_running_op(c, RUN_PROD);
 }
 
-/* The gradient is a running sum from the other end. */
-static bool running_sum_pull(Pull *p) {
-    if (pull_discrete(p)) return true;
-    Session *s = p->b->s;
-    PropArg arg[3] = {
-        {"axis", *op_prop(s, p->op, p->props, "axis")},
-        {"exclusive", *op_prop(s, p->op, p->props, "exclusive")},
-        {"reverse", PROP_BOOL(!prop_bool(s, p->op, p->props, "reverse"))}};
-    return (p->grad[0] = apply_named(p->b, "running_sum", 1, p->cotangent, 3, arg)) !=
-           VAR_NONE;
-}
-
-/* x shifted by one position along the axis, filled with zeros. */
-static Var shift_by(Builder *b, Var x, int64_t by, Prop axis) {
-    Var in[2] = {x, const_int(b, by)};
-    PropArg arg = {"axis", axis};
-    return apply_named(b, "shift", 2, in, 1, &arg);
-}
-
-static Var apply_recurrence(Builder *b, Var a, Var x, Prop axis, bool reverse) {
-    Var in[2] = {a, x};
-    PropArg arg[2] = {{"axis", axis}, {"reverse", PROP_BOOL(reverse)}};
-    return apply_named(b, "recurrence", 2, in, 2, arg);
-}
+/* The other way of the loop; what the loop meets next in x, at each place. */
+#define OTHER_WAY                                                                      \
+    "back = False when reverse\n"                                                      \
+    "back = True\n"
+#define NEIGHBOURS                                                                     \
+    "ahead = lambda x: shift(x, 1, axis=axis) when reverse\n"                          \
+    "ahead = lambda x: shift(x, -1, axis=axis)\n"
+static const char *const running_sum_pullback =
+    OTHER_WAY "g_x = running_sum(g, axis=axis, exclusive=exclusive, reverse=back)";
 
 /* d r[i] / d x[j] is the product before j times the product between j and i. Summed
  * over i with the gradient, the second factor is a recurrence from the other end. An
  * exclusive product is an inclusive one shifted by one. */
-static bool running_prod_pull(Pull *p) {
-    if (pull_discrete(p)) return true;
-    Builder *b = p->b;
-    Prop axis = *op_prop(b->s, p->op, p->props, "axis");
-    bool reverse = prop_bool(b->s, p->op, p->props, "reverse");
-    int64_t back = reverse ? 1 : -1;
-    Var g = p->cotangent[0], x = p->in[0];
-    if (prop_bool(b->s, p->op, p->props, "exclusive") &&
-        (g = shift_by(b, g, back, axis)) == VAR_NONE)
-        return false;
-    PropArg arg[3] = {{"axis", axis},
-                      {"exclusive", PROP_BOOL(true)},
-                      {"reverse", PROP_BOOL(reverse)}};
-    Var before = apply_named(b, "running_prod", 1, &x, 3, arg),
-        next = shift_by(b, x, back, axis);
-    if (before == VAR_NONE || next == VAR_NONE) return false;
-    before = conj_of_complex(b, before);
-    next = conj_of_complex(b, next);
-    Var sum = apply_recurrence(b, next, g, axis, !reverse);
-    return sum != VAR_NONE &&
-           (p->grad[0] = op_call2(b, "multiply", before, sum)) != VAR_NONE;
-}
+static const char *const running_prod_pullback = OTHER_WAY NEIGHBOURS
+    "g_x = cj(others) * recurrence(cj(ahead(x)), v, axis=axis, reverse=back)\n"
+    "others = running_prod(x, axis=axis, exclusive=True, reverse=reverse)\n"
+    "v = ahead(g) when exclusive\n"
+    "v = g";
 
 /* ---- recurrence ---- */
 static bool recurrence_type(Infer *in) {
@@ -377,42 +345,16 @@ static bool recurrence_perform(Call *c) {
 
 /* b's gradient is the recurrence from the other end with a shifted by one; a's is that
  * times the previous state. */
-static bool recurrence_pull(Pull *p) {
-    if (pull_discrete(p)) return true;
-    Builder *b = p->b;
-    Prop axis = *op_prop(b->s, p->op, p->props, "axis");
-    bool reverse = prop_bool(b->s, p->op, p->props, "reverse");
-    int64_t back = reverse ? 1 : -1;
-    Var next = shift_by(b, p->in[0], back, axis),
-        before = shift_by(b, p->out[0], -back, axis);
-    if (next == VAR_NONE || before == VAR_NONE) return false;
-    next = conj_of_complex(b, next);
-    before = conj_of_complex(b, before);
-    p->grad[1] = apply_recurrence(b, next, p->cotangent[0], axis, !reverse);
-    return p->grad[1] != VAR_NONE &&
-           (p->grad[0] = op_call2(b, "multiply", p->grad[1], before)) != VAR_NONE;
-}
-
+#define PREVIOUS                                                                       \
+    "previous = shift(r, -1, axis=axis) when reverse\n"                                \
+    "previous = shift(r, 1, axis=axis)\n"
+static const char *const recurrence_pullback = OTHER_WAY NEIGHBOURS PREVIOUS
+    "g_a = g_b * cj(previous)\n"
+    "g_b = recurrence(cj(ahead(a)), g, axis=axis, reverse=back)";
 /* The tangent follows a recurrence with the same a, fed by b's tangent plus a's tangent
  * times the previous state. */
-static bool recurrence_push(Push *p) {
-    Builder *b = p->b;
-    Prop axis = *op_prop(b->s, p->op, p->props, "axis");
-    bool reverse = prop_bool(b->s, p->op, p->props, "reverse");
-    Var in = p->tangent[1];
-    p->result[0] = VAR_NONE;
-    if (dtype_is_discrete(var_type(p->g, p->out[0])->dtype)) return true;
-    if (p->tangent[0] != VAR_NONE) {
-        Var before = shift_by(b, p->out[0], reverse ? -1 : 1, axis);
-        Var more = before == VAR_NONE ? VAR_NONE
-                                      : op_call2(b, "multiply", p->tangent[0], before);
-        if (more == VAR_NONE) return false;
-        in = in == VAR_NONE ? more : op_call2(b, "add", in, more);
-    }
-    if (in == VAR_NONE) return true;
-    return (p->result[0] = apply_recurrence(b, p->in[0], in, axis, reverse)) !=
-           VAR_NONE;
-}
+static const char *const recurrence_pushforward =
+    PREVIOUS "t_r = recurrence(a, t_b + t_a * previous, axis=axis, reverse=reverse)";
 
 #define CUM_PROPS                                                                      \
     "axis: axis? = None, dtype: dtype? = None, exclusive: bool = False, "              \
@@ -445,7 +387,7 @@ static const Op table[] = {
      .perform = running_sum_perform,
      .fails = op_never_fails,
      .flops = "x.size",
-     .pull = running_sum_pull,
+     .pullback = running_sum_pullback,
      .push = push_linear_first,
      .vmap = vmap_axes,
      .example = "running_sum([1, 2, 3], reverse=True) -> [6, 5, 3]"},
@@ -457,7 +399,7 @@ static const Op table[] = {
      .perform = running_prod_perform,
      .fails = op_never_fails,
      .flops = "x.size",
-     .pull = running_prod_pull,
+     .pullback = running_prod_pullback,
      .vmap = vmap_axes,
      .example = "running_prod([2, 3, 4], exclusive=True) -> [1, 2, 6]"},
     {.name = OP_ROW("recurrence"),
@@ -469,8 +411,8 @@ static const Op table[] = {
      .type = recurrence_type,
      .perform = recurrence_perform,
      .flops = "2 * b.size",
-     .pull = recurrence_pull,
-     .push = recurrence_push,
+     .pullback = recurrence_pullback,
+     .pushforward = recurrence_pushforward,
      .vmap = vmap_axes,
      .example = "recurrence([0, 2, 2], [1, 1, 1]) -> [1, 3, 7]"},
 };

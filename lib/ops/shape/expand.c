@@ -158,12 +158,6 @@ static bool broadcast_to_perform(Call *c) {
     return true;
 }
 
-static bool broadcast_to_pull(Pull *p) {
-    p->grad[1] = GRAD_DISCONNECTED;
-    if (pull_discrete(p)) return true;
-    return (p->grad[0] = sum_to_shape(p->b, p->cotangent[0], p->in[0])) != VAR_NONE;
-}
-
 static bool broadcast_to_vmap(Vmap *q) {
     Dim n = var_type(q->g, q->was[1])->dim[0];
     if (q->rows[1] || !dim_is_known(n)) return vmap_by_scan(q);
@@ -228,7 +222,7 @@ static const Op table[] = {
      .perform = broadcast_to_perform,
      .fails = broadcast_to_fails,
      .flops = "0",
-     .pull = broadcast_to_pull,
+     .pullback = "g_x = g", /* summed as any gradient of what was broadcast */
      .push = push_linear_first,
      .disconnected = "shape",
      .view = 1,

@@ -64,14 +64,6 @@ static bool roll_perform(Call *c) {
     return true;
 }
 
-static bool roll_pull(Pull *p) {
-    p->grad[1] = GRAD_DISCONNECTED;
-    if (pull_discrete(p)) return true;
-    Var in[2] = {p->cotangent[0], op_call1(p->b, "negative", p->in[1])};
-    PropArg arg = {"axis", *op_prop(p->b->s, p->op, p->props, "axis")};
-    return (p->grad[0] = apply_named(p->b, "roll_axes", 2, in, 1, &arg)) != VAR_NONE;
-}
-
 static bool roll_vmap(Vmap *q) {
     const Prop *axis = op_prop(q->b->s, q->op, q->props, "axis");
     int64_t moved[MAX_NDIM];
@@ -130,6 +122,8 @@ static bool shift_perform(Call *c) {
     return true;
 }
 
+static const char *const roll_adjoint[] = {"roll_axes(g, -shift, axis=axis)",
+                                           "disconnected"};
 static const char *const shift_adjoint[] = {"shift(g, -by, axis=axis)", "disconnected"};
 
 /* ---- flip ---- */
@@ -176,7 +170,7 @@ static const Op table[] = {
      .type = roll_type,
      .perform = roll_perform,
      .flops = "0",
-     .pull = roll_pull,
+     .adjoint = roll_adjoint,
      .push = push_linear_first,
      .disconnected = "shift",
      .vmap = roll_vmap,

@@ -370,36 +370,12 @@ static bool argsort_debug(Call *c) {
     return sort_reference(c, true);
 }
 
-static Var order_of(Builder *b, Var x, Prop axis) {
-    PropArg arg = {"axis", axis};
-    return apply_named(b, "argsort", 1, &x, 1, &arg);
-}
-
-static Var take_by_order(Builder *b, Var x, Var order, Prop axis) {
-    Var in[2] = {x, order};
-    PropArg arg = {"axis", axis};
-    return apply_named(b, "take_along_axis", 2, in, 1, &arg);
-}
-
 /* The gradient is permuted by the inverse permutation, the argsort of the argsort. */
-static bool sort_pull(Pull *p) {
-    if (pull_discrete(p)) return true;
-    Prop axis = *op_prop(p->b->s, p->op, p->props, "axis");
-    Var order = order_of(p->b, p->in[0], axis),
-        inverse = order == VAR_NONE ? VAR_NONE : order_of(p->b, order, axis);
-    return (p->grad[0] = take_by_order(p->b, p->cotangent[0], inverse, axis)) !=
-           VAR_NONE;
-}
-
-static bool sort_push(Push *p) {
-    p->result[0] = VAR_NONE;
-    if (p->tangent[0] == VAR_NONE ||
-        dtype_is_discrete(var_type(p->g, p->out[0])->dtype))
-        return true;
-    Prop axis = *op_prop(p->b->s, p->op, p->props, "axis");
-    return (p->result[0] = take_by_order(
-                p->b, p->tangent[0], order_of(p->b, p->in[0], axis), axis)) != VAR_NONE;
-}
+static const char *const sort_pullback =
+    "order = argsort(argsort(x, axis=axis), axis=axis)\n"
+    "g_x = take_along_axis(g, order, axis=axis)";
+static const char *const sort_pushforward =
+    "t_r = take_along_axis(t_x, argsort(x, axis=axis), axis=axis)";
 
 static bool argsort_pull(Pull *p) {
     return pull_discrete(p);
@@ -466,8 +442,8 @@ static const Op table[] = {
      .perform = sort_perform,
      .debug = sort_debug,
      .flops = "0",
-     .pull = sort_pull,
-     .push = sort_push,
+     .pullback = sort_pullback,
+     .pushforward = sort_pushforward,
      .vmap = vmap_axes,
      .example = "sort([3, 1, 2]) -> [1, 2, 3]\n"
                 "sort([[3, 1], [2, 0]], axis=None) -> [0, 1, 2, 3]"},
