@@ -179,7 +179,12 @@ $(B)/man/%.1: cmd/%/$$*.1.in $(B)/bin/% cmd/exit_status.1.in $(B)/gen/totals.1
 	$(Q)sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd;}' -e '/^@EXIT_STATUS@$$/{r cmd/exit_status.1.in' -e 'd;}' \
 	  -e '/^@TOTALS@$$/{r $(B)/gen/totals.1' -e 'd;}' $< > $@
 # Section 7 is written in Markdown, or made from the catalogue.
-MAN7 := $(patsubst lib/man/%.md,$(B)/man/%.7,$(wildcard lib/man/*.md))
+MAN7 := $(patsubst lib/man/%.md,$(B)/man/%.7,$(wildcard lib/man/*.md)) $(B)/man/thunkline-ops.7 $(B)/man/thunkline-rules.7
+$(B)/man/thunkline-%.7: $(B)/bin/gload lib/gen/manual_lists.awk lib/gen/mdoc.awk
+	@mkdir -p $(@D)
+	$(Q)$< --dump=$* > $(B)/gen/$*.tsv
+	$(Q)awk -v page=$* -f lib/gen/manual_lists.awk $(B)/gen/$*.tsv > $(B)/gen/$*.md
+	$(Q)awk -f lib/gen/mdoc.awk $(B)/gen/$*.md > $@
 $(B)/man/%.7: lib/man/%.md lib/gen/mdoc.awk
 	@mkdir -p $(@D)
 	$(Q)awk -f lib/gen/mdoc.awk $< > $@

@@ -13,65 +13,71 @@ typedef struct Ggrad {
 
 static const Opt options[] = {
     {"cost", 0, OPT_STR, AT(d.cost), "NAME",
-     "The scalar to differentiate (default: the only output).", "graph"},
+     "The scalar to differentiate (default: the only output).", "graph", GROUP_WORK},
     {"wrt", 0, OPT_NAMES, AT(d.wrt), "NAMES",
      "Variables to differentiate with respect to (default: the float inputs and shared "
      "variables that reach the cost).",
-     "graph"},
+     "graph", GROUP_WORK},
     {"vjp", 0, OPT_NAMES, AT(d.vjp), "NAMES",
-     "Add the pullback (vector-Jacobian product) of these variables.", "graph"},
+     "Add the pullback (vector-Jacobian product) of these variables.", "graph",
+     GROUP_WORK},
     {"cotangent", 0, OPT_NAMES, AT(d.cotangent), "NAMES",
      "Cotangents of --vjp: names of new inputs, or variables (default g_NAME).",
-     "graph"},
+     "graph", GROUP_WORK},
     {"jvp", 0, OPT_NAMES, AT(d.jvp), "NAMES",
      "Add the pushforward (Jacobian-vector product, forward mode) of these variables.",
-     "graph"},
+     "graph", GROUP_WORK},
     {"tangents", 0, OPT_NAMES, AT(d.tangents), "NAMES",
-     "Tangents of --wrt: names of new inputs, or variables (default t_NAME).", "graph"},
+     "Tangents of --wrt: names of new inputs, or variables (default t_NAME).", "graph",
+     GROUP_WORK},
     {"jacobian", 0, OPT_NAMES, AT(d.jacobian), "NAMES",
      "Add the derivatives of all elements of these variables with respect to all "
      "elements "
      "of --wrt.",
-     "graph"},
+     "graph", GROUP_WORK},
     {"hessian", 0, OPT_STR, AT(d.hessian), "NAME",
-     "Add the second derivatives of a scalar: a block for each --wrt.", "graph"},
+     "Add the second derivatives of a scalar: a block for each --wrt.", "graph",
+     GROUP_WORK},
     {"mixed", 0, OPT_FLAG, AT(d.mixed), NULL,
-     "With --hessian: a block for each pair of --wrt.", NULL},
+     "With --hessian: a block for each pair of --wrt.", NULL, GROUP_WORK},
     {"hvp", 0, OPT_STR, AT(d.hvp), "NAME",
      "Add the Hessian of a scalar times a vector, without building the Hessian.",
-     "graph"},
+     "graph", GROUP_WORK},
     {"vector", 0, OPT_NAMES, AT(d.vector), "NAMES",
      "Vectors of --hvp, one for each --wrt: names of new inputs, or variables (default "
      "v_NAME).",
-     "graph"},
+     "graph", GROUP_WORK},
     {"by-pullback", 0, OPT_FLAG, AT(d.by_pullback), NULL,
-     "Build --jvp from two pullbacks.", NULL},
+     "Build --jvp from two pullbacks.", NULL, GROUP_WORK},
     {"checkpoint", 0, OPT_NAMES, AT(d.checkpoint), "NAMES|sqrt",
      "Keep only these variables for the gradient and recompute the others; sqrt "
      "chooses "
      "variables, and states of loops, so as to save memory.",
-     "graph"},
+     "graph", GROUP_WORK},
     {"name", 0, OPT_STR, AT(d.name), "PATTERN",
      "Pattern for the names of the results (default d_{cost}_d_{wrt}, jvp_{cost}, "
      "jacobian_{cost}_{wrt}, hessian_{cost}_{wrt} or hvp_{cost}_{wrt}).",
-     NULL},
+     NULL, GROUP_OUTPUT},
     {"consider-constant", 0, OPT_NAMES, AT(d.constant), "NAMES",
-     "Variables that gradients do not pass through.", "graph"},
+     "Variables that gradients do not pass through.", "graph", GROUP_WORK},
     {"known-grads", 0, OPT_NAMES, AT(d.known), "VAR=GRAD,...",
-     "Gradients that are known already, used in place of those computed.", "graph"},
+     "Gradients that are known already, used in place of those computed.", "graph",
+     GROUP_WORK},
     {"disconnected", 0, OPT_ENUM, AT(disconnected), "raise|warn|ignore",
-     "What to do if the cost does not depend on a variable of --wrt.", NULL},
+     "What to do if the cost does not depend on a variable of --wrt.", NULL,
+     GROUP_WORK},
     {"return-disconnected", 0, OPT_ENUM, AT(return_disconnected), "zero|none",
-     "The gradient of a --wrt that the cost does not depend on.", NULL},
+     "The gradient of a --wrt that the cost does not depend on.", NULL, GROUP_WORK},
     {"null", 0, OPT_ENUM, AT(null), "raise|return",
-     "What to do if a gradient is undefined.", NULL},
+     "What to do if a gradient is undefined.", NULL, GROUP_WORK},
     {"only", 0, OPT_FLAG, AT(d.only), NULL,
-     "Drop the outputs that the graph already had.", NULL},
+     "Drop the outputs that the graph already had.", NULL, GROUP_OUTPUT},
     {"check", 0, OPT_FLAG, AT(check), NULL,
      "Compare the derivatives with finite differences at the given or random inputs; "
      "exit 1 on a mismatch.",
-     NULL},
-    {"seed", 0, OPT_INT, AT(seed), "N", "Seed for the random inputs of --check.", NULL},
+     NULL, GROUP_OUTPUT},
+    {"seed", 0, OPT_INT, AT(seed), "N", "Seed for the random inputs of --check.", NULL,
+     GROUP_OUTPUT},
 };
 
 typedef struct DerivativeKind {
@@ -137,15 +143,20 @@ static bool ggrad_run(Run *r) {
     return ok;
 }
 
-static const Tool tool = {.name = "ggrad",
-                          .brief = "add derivatives to a tensor graph",
-                          .operands = "[FILE] [NAME=VALUE...]",
-                          .formats = IO_FORMAT_NAMES,
-                          .opt = options,
-                          .nopt = sizeof options / sizeof *options,
-                          .settings = sizeof(Ggrad),
-                          .writes_graph = true,
-                          .run = ggrad_run};
+static const Tool tool = {
+    .name = "ggrad",
+    .brief = "add derivatives to a tensor graph",
+    .operands = "[FILE] [NAME=VALUE...]",
+    .work = "Derivatives",
+    .examples = "gload model.yaml | ggrad --cost loss --wrt W,b -o trained.tlg\n"
+                "ggrad model.yaml --hessian loss --wrt b | gload -O math\n"
+                "ggrad model.yaml --cost loss --wrt W --check\n",
+    .formats = IO_FORMAT_NAMES,
+    .opt = options,
+    .nopt = sizeof options / sizeof *options,
+    .settings = sizeof(Ggrad),
+    .writes_graph = true,
+    .run = ggrad_run};
 
 int main(int argc, char **argv) {
     return tool_main(&tool, argc, argv);

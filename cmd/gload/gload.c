@@ -16,56 +16,64 @@ typedef struct Gload {
 static const Opt options[] = {
     {"expr", 'e', OPT_LIST, AT(expr), "EXPR",
      "Add a definition, name = expression; a bare expression defines the output out.",
-     NULL},
+     NULL, GROUP_WORK},
     {"input", 'i', OPT_LIST, AT(input), "NAME:TYPE",
-     "Declare an input, such as 'x: float64[3]'.", NULL},
+     "Declare an input, such as 'x: float64[3]'.", NULL, GROUP_WORK},
     {"shared", 0, OPT_LIST, AT(shared), "NAME:TYPE=EXPR",
-     "Declare a shared variable with its initial value.", NULL},
+     "Declare a shared variable with its initial value.", NULL, GROUP_WORK},
     {"new", 0, OPT_FLAG, AT(fresh), NULL,
      "Start with an empty graph and don't read standard input; undeclared names become "
      "floatX scalar inputs. Implied by -e, -i or --shared without FILE if there are no "
      "other editing options, or if standard input is a terminal or /dev/null.",
-     NULL},
+     NULL, GROUP_INPUT},
     {"outputs", 0, OPT_NAMES, AT(outputs), "NAMES",
-     "Make these variables the outputs; commas separate them.", "graph"},
+     "Make these variables the outputs; commas separate them.", "graph", GROUP_WORK},
     {"update", 0, OPT_LIST, AT(update), "NAME=EXPR",
-     "Set the update of a shared variable.", NULL},
+     "Set the update of a shared variable.", NULL, GROUP_WORK},
     {"set", 0, OPT_LIST, AT(set), "NAME=VALUE", "Set the value of a shared variable.",
-     "graph"},
+     "graph", GROUP_WORK},
     {"rename", 0, OPT_LIST, AT(rename), "OLD=NEW", "Rename a variable or an output.",
-     "graph"},
+     "graph", GROUP_WORK},
     {"prefix", 0, OPT_TEXT, AT(prefix), "P",
-     "Put P before all names, before several FILEs are merged.", NULL},
-    {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE", "Replace a named dim by a number.",
-     NULL},
+     "Put P before all names, before several FILEs are merged.", NULL, GROUP_INPUT},
+    {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE", "Replace a named dim by a number.", NULL,
+     GROUP_WORK},
     {"narrow", 0, OPT_LIST, AT(narrow), "NAME:TYPE",
      "Narrow the type of a variable: an input or a shared variable is redeclared, a "
      "result is checked while running.",
-     "graph"},
+     "graph", GROUP_WORK},
     {"compare", 0, OPT_LIST, AT(compare), "NAME:HOW",
      "Set how values of a variable are compared, such as 'y: rtol=1e-3, atol=0, "
      "sloppy=1, remove_inf=True, remove_nan=True'; nothing after the colon restores "
      "the rule of its type.",
-     "graph"},
+     "graph", GROUP_WORK},
     {"pack", 0, OPT_FLAG, AT(pack), NULL,
-     "Embed the arrays that the graph refers to by file name.", NULL},
+     "Embed the arrays that the graph refers to by file name.", NULL, GROUP_OUTPUT},
     {"refs", 0, OPT_FILE, AT(refs), "DIR",
      "Write the large constants of a text form to files in DIR, below the text's "
      "folder.",
-     NULL},
+     NULL, GROUP_OUTPUT},
     {"on-unused-input", 0, OPT_ENUM, AT(unused), UNUSED_INPUTS,
-     "What to do about an input that no output, update or effect needs.", NULL},
-    {"check", 0, OPT_FLAG, AT(check), NULL, "Check the graph and write nothing.", NULL},
+     "What to do about an input that no output, update or effect needs.", NULL,
+     GROUP_INPUT},
+    {"check", 0, OPT_FLAG, AT(check), NULL, "Check the graph and write nothing.", NULL,
+     GROUP_OUTPUT},
     {"info", 0, OPT_FLAG, AT(info), NULL, "Print a table of the graph's contents.",
-     NULL},
-    {"list-ops", 0, OPT_MAYBE, AT(list_ops), "GLOB",
-     "List the ops, or those whose names match GLOB.", "ops"},
+     NULL, GROUP_OUTPUT},
+    {"list-ops", 0, OPT_MAYBE, AT(list_ops), "WORD",
+     "List the functions, or those that have WORD in their name or text; with *, ? or "
+     "[, WORD is a pattern of names.",
+     "ops", GROUP_OUTPUT},
+    {"all", 0, OPT_FLAG, AT(list_all), NULL,
+     "List also the ops that only rewriting, derivatives and macros make.", NULL,
+     GROUP_OUTPUT},
     {"op", 0, OPT_STR, AT(op), "NAME",
-     "Print an op's contract: signature, props, gradient, cost, examples.", "ops"},
+     "Print an op's contract: signature, props, gradient, cost, examples.", "ops",
+     GROUP_OUTPUT},
     {"list-types", 0, OPT_FLAG, AT(list_types), NULL,
      "List the types: how each is written, what its filter accepts, how its values are "
      "compared, and their size.",
-     NULL},
+     NULL, GROUP_OUTPUT},
 };
 
 static Edit collect_edits(const Gload *o, Arena *a) {
@@ -115,7 +123,8 @@ static bool print_information(Run *r, const Gload *o, Graph *g, bool *done) {
     bool ok = true, json = r->common->format == 1;
     *done = o->list_ops || o->op || o->list_types || (g && (o->info || o->check));
     if (o->list_ops)
-        ok = gload_list_ops(r->s, *o->list_ops ? o->list_ops : "*", json, &text);
+        ok = gload_list_ops(r->s, *o->list_ops ? o->list_ops : "*", o->list_all, json,
+                            &text);
     else if (o->op)
         ok = gload_list_op(r->s, o->op, json, &text);
     else if (o->list_types)
@@ -166,6 +175,11 @@ static bool gload_run(Run *r) {
 static const Tool tool = {.name = "gload",
                           .brief = "read, check, convert, edit and show tensor graphs",
                           .operands = "[FILE...]",
+                          .work = "Editing",
+                          .examples =
+                              "gload -e 'sin(x)**2' | ggrad | grun x=1.0\n"
+                              "gload model.yaml --dim n=100 -O json -o model.json\n"
+                              "gload model.yaml -O dot | dot -Tsvg -o model.svg\n",
                           .formats = IO_FORMAT_NAMES,
                           .opt = options,
                           .nopt = sizeof options / sizeof *options,

@@ -20,42 +20,46 @@ static const Opt options[] = {
     {"static", 0, OPT_FLAG, AT(is_static), NULL,
      "Run nothing; compute flops, bytes and the planned peak of memory from the types. "
      "Both branches of an ifelse count, and all steps of a loop that may end early.",
-     NULL},
+     NULL, GROUP_WORK},
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
-     "Set a dim; with --static, dims that are not set stay symbols.", NULL},
+     "Set a dim; with --static, dims that are not set stay symbols.", NULL,
+     GROUP_INPUT},
     {"mode", 0, OPT_ENUM, AT(mode),
      "unset|FAST_RUN|FAST_COMPILE|~DEBUG|~NAN_GUARD|~MONITOR",
      "How to rewrite the graph first (default FAST_RUN if it was not rewritten yet).",
-     NULL},
+     NULL, GROUP_WORK},
     {"warmup", 0, OPT_INT, AT(warmup), "N",
-     "Number of calls before the measured ones (default 1).", NULL},
+     "Number of calls before the measured ones (default 1).", NULL, GROUP_WORK},
     {"repeat", 0, OPT_INT, AT(repeat), "N",
      "Number of calls to measure, and then to observe (default: until 0.2 s or 10 "
      "calls).",
-     NULL},
+     NULL, GROUP_WORK},
     {"threads", 0, OPT_INT, AT(threads), "N", "Number of threads (default: all cores).",
-     NULL},
+     NULL, GROUP_WORK},
     {"no-gc", 0, OPT_FLAG, AT(no_gc), NULL,
-     "Keep the storage of every value until the end of a call.", NULL},
+     "Keep the storage of every value until the end of a call.", NULL, GROUP_WORK},
     {"by", 0, OPT_ENUM, AT(by), "all|class|op|apply|rule",
      "Print only one table: by family of ops, by op, by Apply, or by the rewrite rule "
      "that created the Apply.",
-     NULL},
+     NULL, GROUP_OUTPUT},
     {"sort", 0, OPT_ENUM, AT(sort), "time|flops|bytes|calls|name",
-     "Sort the tables by this; with --static, time means flops.", NULL},
+     "Sort the tables by this; with --static, time means flops.", NULL, GROUP_OUTPUT},
     {"top", 0, OPT_INT, AT(top), "N",
-     "Number of rows of a table (default: 20 in text, otherwise all).", NULL},
+     "Number of rows of a table (default: 20 in text, otherwise all).", NULL,
+     GROUP_OUTPUT},
     {"memory", 0, OPT_FLAG, AT(memory), NULL,
      "Print live memory by instruction, and whether each result is created (c), in "
      "place "
      "(i) or a view (v).",
-     NULL},
+     NULL, GROUP_OUTPUT},
     {"assert", 0, OPT_LIST, AT(assertion), "FORMULA",
-     "Exit 1 unless FORMULA holds for the totals, such as 'peak_bytes < 10e6'.", NULL},
+     "Exit 1 unless FORMULA holds for the totals, such as 'peak_bytes < 10e6'.", NULL,
+     GROUP_OUTPUT},
     {"compare", 0, OPT_FILE, AT(compare), "FILE",
-     "Compare the totals with an earlier report (-O json).", NULL},
+     "Compare the totals with an earlier report (-O json).", NULL, GROUP_OUTPUT},
     {"fail-above", 0, OPT_FLOAT, AT(fail_above), "R",
-     "With --compare: exit 1 if a cost is more than R times the earlier one.", NULL},
+     "With --compare: exit 1 if a cost is more than R times the earlier one.", NULL,
+     GROUP_OUTPUT},
 };
 
 enum { REPEAT_UNSET = INT32_MIN };
@@ -173,15 +177,20 @@ static void preset_gprof(Common *settings) {
     o->top = -1;
 }
 
-static const Tool tool = {.name = "gprof",
-                          .brief = "profile tensor graphs: time, flops and memory",
-                          .operands = "[FILE] [NAME=VALUE...]",
-                          .formats = "text|json|tsv|trace|folded|svg|dot",
-                          .opt = options,
-                          .nopt = sizeof options / sizeof *options,
-                          .settings = sizeof(Gprof),
-                          .preset = preset_gprof,
-                          .run = gprof_run};
+static const Tool tool = {
+    .name = "gprof",
+    .brief = "profile tensor graphs: time, flops and memory",
+    .operands = "[FILE] [NAME=VALUE...]",
+    .work = "Measuring",
+    .examples = "gprof model.yaml --static --dim n=1000 --by op\n"
+                "gprof model.yaml X=@x.npy y=@y.npy --top 5\n"
+                "gprof model.yaml --static --dim n=1000 --assert 'peak_bytes < 10e6'\n",
+    .formats = "text|json|tsv|trace|folded|svg|dot",
+    .opt = options,
+    .nopt = sizeof options / sizeof *options,
+    .settings = sizeof(Gprof),
+    .preset = preset_gprof,
+    .run = gprof_run};
 
 int main(int argc, char **argv) {
     return tool_main(&tool, argc, argv);

@@ -19,49 +19,53 @@ static const Opt options[] = {
     {"mode", 0, OPT_ENUM, AT(mode), "unset|FAST_RUN|FAST_COMPILE|STABILIZE|NONE",
      "Which rewrites to apply (default FAST_RUN; NONE with --replace, --keep, --reap, "
      "--plant or --harvest, unless an option asks for rewriting).",
-     NULL},
+     NULL, GROUP_WORK},
     {"include", 0, OPT_LIST, AT(include), "NAME",
-     "Add the rewrites with this tag or name; commas separate several.", "rules"},
+     "Add the rewrites with this tag or name; commas separate several.", "rules",
+     GROUP_WORK},
     {"exclude", 0, OPT_LIST, AT(exclude), "NAME",
-     "Exclude the rewrites with this tag or name.", "rules"},
+     "Exclude the rewrites with this tag or name.", "rules", GROUP_WORK},
     {"require", 0, OPT_LIST, AT(require), "NAME",
-     "Apply only the rewrites with this tag.", "rules"},
-    {"rules", 0, OPT_FILES, AT(rules), "FILE", "Add the rewrite rules of a file.",
-     NULL},
+     "Apply only the rewrites with this tag.", "rules", GROUP_WORK},
+    {"rules", 0, OPT_FILES, AT(rules), "FILE", "Add the rewrite rules of a file.", NULL,
+     GROUP_INPUT},
     {"list", 0, OPT_FLAG, AT(list), NULL,
-     "List the rules and passes with their positions and tags.", NULL},
+     "List the rules and passes with their positions and tags.", NULL, GROUP_OUTPUT},
     {"explain", 0, OPT_FLAG, AT(explain), NULL,
-     "Print each replacement to standard error: rule, before, after.", NULL},
+     "Print each replacement to standard error: rule, before, after.", NULL,
+     GROUP_OUTPUT},
     {"profile", 0, OPT_FLAG, AT(profile), NULL,
-     "Print to standard error the time, the uses and the nodes of each rule.", NULL},
+     "Print to standard error the time, the uses and the nodes of each rule.", NULL,
+     GROUP_OUTPUT},
     {"verify", 0, OPT_INT, AT(verify), "N",
      "Compare the graphs before and after in N random runs; NAME=VALUE operands set "
      "inputs.",
-     NULL},
+     NULL, GROUP_OUTPUT},
     {"bisect", 0, OPT_STR, AT(bisect), "CMD",
      "Find the first replacement after which CMD fails; CMD gets the graph on standard "
      "input.",
-     NULL},
+     NULL, GROUP_OUTPUT},
     {"diff", 0, OPT_FILE, AT(diff), "FILE",
      "Only compare with another graph, ignoring names; exit 1 at the first Apply that "
      "differs.",
-     NULL},
+     NULL, GROUP_OUTPUT},
     {"replace", 0, OPT_LIST, AT(replace), "NAME=EXPR",
-     "Replace a variable by an expression of the same type.", "graph"},
+     "Replace a variable by an expression of the same type.", "graph", GROUP_WORK},
     {"keep", 0, OPT_NAMES, AT(keep), "NAMES",
      "Keep only these outputs; updates are dropped unless `updates' is listed.",
-     "graph"},
+     "graph", GROUP_WORK},
     {"reap", 0, OPT_LIST, AT(reap), "TAG",
      "Turn the values sown under a tag into outputs TAG/NAME; TAG/NAME selects one.",
-     NULL},
+     NULL, GROUP_WORK},
     {"plant", 0, OPT_LIST, AT(plant), "TAG/NAME[=VALUE]",
-     "Replace a sown value by VALUE, or by a new input NAME.", NULL},
+     "Replace a sown value by VALUE, or by a new input NAME.", NULL, GROUP_WORK},
     {"harvest", 0, OPT_LIST, AT(harvest), "TAG",
-     "Reap everything of a tag that isn't planted; the same as --reap TAG.", NULL},
+     "Reap everything of a tag that isn't planted; the same as --reap TAG.", NULL,
+     GROUP_WORK},
     {"allow", 0, OPT_LIST, AT(allow), "NAMES",
-     "Reap and plant only these names or scopes.", NULL},
+     "Reap and plant only these names or scopes.", NULL, GROUP_WORK},
     {"block", 0, OPT_LIST, AT(block), "NAMES",
-     "Don't reap or plant these names or scopes.", NULL},
+     "Don't reap or plant these names or scopes.", NULL, GROUP_WORK},
 };
 
 static bool print_replacement(void *ctx, const RewriteEvent *e) {
@@ -212,15 +216,20 @@ static bool grewrite_run(Run *r) {
     return ok;
 }
 
-static const Tool tool = {.name = "grewrite",
-                          .brief = "rewrite tensor graphs: simplify, stabilise, fuse",
-                          .operands = "[FILE] [NAME=VALUE...]",
-                          .formats = IO_FORMAT_NAMES,
-                          .opt = options,
-                          .nopt = sizeof options / sizeof *options,
-                          .settings = sizeof(Grewrite),
-                          .writes_graph = true,
-                          .run = grewrite_run};
+static const Tool tool = {
+    .name = "grewrite",
+    .brief = "rewrite tensor graphs: simplify, stabilise, fuse",
+    .operands = "[FILE] [NAME=VALUE...]",
+    .work = "Rewriting",
+    .examples = "grewrite model.yaml --explain -o fast.tlg\n"
+                "grewrite model.yaml --verify 5 -O math\n"
+                "grewrite model.yaml --replace 'loss = 2 * mean(e)' -o other.tlg\n",
+    .formats = IO_FORMAT_NAMES,
+    .opt = options,
+    .nopt = sizeof options / sizeof *options,
+    .settings = sizeof(Grewrite),
+    .writes_graph = true,
+    .run = grewrite_run};
 
 int main(int argc, char **argv) {
     return tool_main(&tool, argc, argv);

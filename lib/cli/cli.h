@@ -25,6 +25,13 @@ typedef enum OptKind {
     OPT_LEVEL  /* int: an optional number attached to the option (-z, -z3, --zstd=3); 1
                   when bare */
 } OptKind;
+/* What an option is about: the headings of --help and of the manual. */
+typedef enum OptGroup {
+    GROUP_WORK, /* the tool's own: Tool.work */
+    GROUP_INPUT,
+    GROUP_OUTPUT,
+    GROUP_COMMON
+} OptGroup;
 typedef struct Opt {
     const char *name; /* long name */
     char key;         /* short name or 0 */
@@ -34,6 +41,7 @@ typedef struct Opt {
     const char *help; /* one sentence */
     const char *from; /* source of completions for the argument: "ops" "macros" "modes"
                        * "rules" "graph" (names in the graph), or NULL */
+    OptGroup group;
 } Opt;
 /* Texts of a repeatable option with their positions, so that carets point into them. */
 typedef struct Text {
@@ -57,7 +65,7 @@ typedef struct Common {
     uint64_t max_memory;
     double max_time;    /* seconds; 0: none */
     Texts ops, plugins; /* --ops, --plugin */
-    const char *dump;   /* hidden: options (completions), man */
+    const char *dump;   /* hidden: options (completions), man, ops, rules */
     Texts operands;     /* arguments that are not options */
 } Common;
 
@@ -78,6 +86,8 @@ struct Run {
 struct Tool {
     const char *name, *brief;
     const char *operands; /* "[FILE] [NAME=VALUE...]" */
+    const char *work;     /* heading of GROUP_WORK: "Derivatives" */
+    const char *examples; /* three command lines, for --help */
     const char *formats;  /* of -O: "text|json"; IO_FORMAT_NAMES if it writes graphs */
     const Opt *opt;       /* without the common ones */
     size_t nopt;
@@ -101,7 +111,7 @@ const char *option_enum_words(Arena *a, const char *all);
 bool tool_parse(Run *r, int argc, char **argv);
 void tool_help(const Tool *t, const char *program, Str *out);
 /* Hidden --dump=WHAT: "man" is the option list of the mdoc page, "options" is input for
- * the completions. */
+ * the completions, "ops" and "rules" for manuals. */
 bool tool_dump(const Run *r, const char *what, Str *out);
 
 /* Reads the graph from FILE, "-" or nothing. */

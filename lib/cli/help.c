@@ -51,10 +51,55 @@ static void help_option(const Tool *t, const Opt *o, Str *out) {
     str_free(&left);
 }
 
+/* In the order in which a reader meets them. */
+static const OptGroup group_order[] = {GROUP_INPUT, GROUP_WORK, GROUP_OUTPUT,
+                                       GROUP_COMMON};
+enum { NGROUP = sizeof group_order / sizeof *group_order };
+
+static const char *group_title(const Tool *t, OptGroup g) {
+    return g == GROUP_WORK     ? t->work
+           : g == GROUP_INPUT  ? "Input"
+           : g == GROUP_OUTPUT ? "Output"
+                               : "Common";
+}
+
+/* The next option of a group that is shown, from *i on; NULL at the end. */
+static const Opt *next_in_group(const Tool *t, OptGroup g, size_t *i) {
+    for (const Opt *o; (o = tool_option(t, *i));) {
+        ++*i;
+        if (o->help && o->group == g) return o;
+    }
+    return NULL;
+}
+
+/* Command lines with the prefix under which the tools are installed. */
+static void put_examples(const Tool *t, const char *program, Str *out) {
+    static const char *const tools[] = {"gload", "ggrad", "grewrite", "grun", "gprof"};
+    size_t n = strlen(program), own = strlen(t->name), prefix = 0;
+    if (n > own && strcmp(program + n - own, t->name) == 0) prefix = n - own;
+    for (const char *p = t->examples; *p;) {
+        size_t word = strcspn(p, " \n"), after = word + strspn(p + word, " ");
+        bool first = p == t->examples || p[-1] == '\n';
+        if (first) str_puts(out, "  ");
+        for (size_t k = 0; k < sizeof tools / sizeof *tools; k++)
+            if (strlen(tools[k]) == word && strncmp(p, tools[k], word) == 0)
+                str_add(out, program, prefix);
+        after += p[after] == '\n';
+        str_add(out, p, after);
+        p += after;
+    }
+}
+
 void tool_help(const Tool *t, const char *program, Str *out) {
-    str_printf(out, "usage: %s [options] %s\n%s\n\n", program, t->operands, t->brief);
-    for (size_t i = 0; tool_option(t, i); i++)
-        if (tool_option(t, i)->help) help_option(t, tool_option(t, i), out);
+    const Opt *o;
+    str_printf(out, "usage: %s [options] %s\n%s\n", program, t->operands, t->brief);
+    for (size_t g = 0; g < NGROUP; g++) {
+        str_printf(out, "\n%s:\n", group_title(t, group_order[g]));
+        for (size_t i = 0; (o = next_in_group(t, group_order[g], &i));)
+            help_option(t, o, out);
+    }
+    str_puts(out, "\nExamples:\n");
+    put_examples(t, program, out);
     str_printf(out, "\nThe manual: man %s\n", program);
 }
 
@@ -94,33 +139,51 @@ static void mdoc_text(const char *p, Str *out) {
     }
 }
 
+static void mdoc_option(const Tool *t, const Opt *o, Str *out) {
+    const char *arg = shown_argument(t, o, out->s);
+    str_puts(out, ".It ");
+    if (o->key) str_printf(out, "Fl %c , ", o->key);
+    str_puts(out, "Fl \\-");
+    mdoc_text(o->name, out);
+    if (arg && o->kind == OPT_ENUM)
+        str_puts(out, " Cm "), mdoc_text(arg, out);
+    else if (arg && o->kind == OPT_MAYBE)
+        str_printf(out, " Op Ar %s", arg);
+    else if (arg && o->kind == OPT_LEVEL)
+        str_printf(out, " Ns Op = Ns Ar %s", arg);
+    else if (arg)
+        str_puts(out, " Ar "), mdoc_text(arg, out);
+    str_putc(out, '\n');
+    mdoc_text(o->help, out);
+    str_putc(out, '\n');
+}
+
 static void dump_man(const Tool *t, Str *out) {
-    str_puts(out, ".Bl -tag -width Ds\n");
-    for (size_t i = 0; tool_option(t, i); i++) {
-        const Opt *o = tool_option(t, i);
-        if (!o->help) continue;
-        const char *arg = shown_argument(t, o, out->s);
-        str_puts(out, ".It ");
-        if (o->key) str_printf(out, "Fl %c , ", o->key);
-        str_puts(out, "Fl \\-");
-        mdoc_text(o->name, out);
-        if (arg && o->kind == OPT_ENUM)
-            str_puts(out, " Cm "), mdoc_text(arg, out);
-        else if (arg && o->kind == OPT_MAYBE)
-            str_printf(out, " Op Ar %s", arg);
-        else if (arg && o->kind == OPT_LEVEL)
-            str_printf(out, " Ns Op = Ns Ar %s", arg);
-        else if (arg)
-            str_puts(out, " Ar "), mdoc_text(arg, out);
-        str_putc(out, '\n');
-        mdoc_text(o->help, out);
-        str_putc(out, '\n');
+    const Opt *o;
+    for (size_t g = 0; g < NGROUP; g++) {
+        str_printf(out, ".Ss %s\n.Bl -tag -width Ds\n", group_title(t, group_order[g]));
+        for (size_t i = 0; (o = next_in_group(t, group_order[g], &i));)
+            mdoc_option(t, o, out);
+        str_puts(out, ".El\n");
     }
-    str_puts(out, ".El\n");
+}
+
+/* Position, name, tags and text of each rewrite, between tabs. */
+static bool dump_rules(Session *s, Str *out) {
+    const RewriteEntry *e;
+    size_t n;
+    if (!rewrite_list(s, &(RewriteQuery){.mode = "FAST_RUN"}, &e, &n)) return false;
+    for (size_t i = 0; i < n; i++)
+        str_printf(out, "%s\t%g\t%s\t%s\t%s\n", e[i].is_pass ? "pass" : "rule",
+                   e[i].position, e[i].name, e[i].tags, e[i].text);
+    return true;
 }
 
 bool tool_dump(const Run *r, const char *what, Str *out) {
     if (strcmp(what, "options") == 0) return dump_options(r->tool, out), true;
     if (strcmp(what, "man") == 0) return dump_man(r->tool, out), true;
-    return fail(r->s, NOWHERE, E_USAGE, "--dump takes man or options, not '%s'", what);
+    if (strcmp(what, "ops") == 0) return gload_dump_ops(r->s, out), true;
+    if (strcmp(what, "rules") == 0) return dump_rules(r->s, out);
+    return fail(r->s, NOWHERE, E_USAGE,
+                "--dump takes man, options, ops or rules, not '%s'", what);
 }

@@ -1,6 +1,6 @@
 # A manual page in mdoc from a text in a small Markdown: the first line is `# NAME SECTION: what it is`; `##` and `###` are
 # headings; indented lines stand as they are; `- ` begins an item, `| term | text |` a row of a list; a blank line, a paragraph.
-# In running text `...` is code and name(1) a page.
+# In running text `...` is code and the name of a tool or page, as in grun(1), a reference.
 NR == 1 {
     sub(/^# /, "")
     n = index($0, ": "); split(substr($0, 1, n - 1), title, " ")
@@ -47,7 +47,7 @@ function put_text(s) {
 }
 function inline(s,   at, n, code) {
     while (s != "") {
-        if (!match(s, /`[^`]*`|[a-z][a-z-]*\([1-8]\)/)) { put_text(s); return }
+        if (!match(s, /`[^`]*`|(thunkline[a-z-]*|gload|ggrad|grewrite|grun|gprof)\([17]\)/)) { put_text(s); return }
         at = RSTART; n = RLENGTH
         code = substr(s, at, n)
         rest = substr(s, at + n)

@@ -273,6 +273,10 @@ static const Builtin builtins[] = {
      "undefined('the index is an integer')"},
 };
 
+const Builtin *builtin_at(size_t i) {
+    return i < sizeof builtins / sizeof *builtins ? &builtins[i] : NULL;
+}
+
 const Builtin *builtin_find(const char *name) {
     for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
         if (strcmp(name, builtins[i].name) == 0) return &builtins[i];

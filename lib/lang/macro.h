@@ -20,6 +20,7 @@ typedef struct MacroList {
     size_t n;
 } MacroList;
 extern const MacroList *const catalogue_macros[];
+extern const char *const catalogue_macro_folders[]; /* of each list: "ad" */
 const Macro *macro_find(const char *name, size_t n);
 
 /* While a macro adds to the graph, errors point at the call and equal expressions are

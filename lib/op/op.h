@@ -213,6 +213,7 @@ struct Op {
                       take the receiver's */
     bool bounds;   /* with creates: integer literals may be out of the dtype's range */
     bool by_macro; /* in the language its name calls a macro */
+    bool internal; /* made by rewriting, derivatives and macros, not written by users */
     bool constant; /* applied to constants, it is a constant, made at build time
                       (make_slice, make_list, csr) */
     const char *sparse; /* the op to apply to a sparse input instead, with its props */

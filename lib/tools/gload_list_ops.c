@@ -86,40 +86,139 @@ static void put_signature(Session *s, const Op *op, Str *out) {
 
 /* The first sentence. */
 static void put_first_sentence(const char *doc, Str *out) {
-    const char *stop = doc ? strstr(doc, ". ") : NULL;
-    if (doc) str_add(out, doc, stop ? (size_t)(stop + 1 - doc) : strlen(doc));
+    size_t n = 0;
+    while (doc && doc[n] && !(doc[n] == '.' && strchr(" \n", doc[n + 1])))
+        n++;
+    if (doc) str_add(out, doc, n + (doc[n] == '.'));
 }
 
-static void list_one(OpFacts *f, const char *name, const char *doc, bool macro) {
+/* What a list says of a function. */
+typedef struct ListEntry {
+    const char *name, *alias, *doc, *kind; /* kind: "op", "macro" or "language" */
+} ListEntry;
+
+static void list_one(OpFacts *f, const ListEntry *e) {
     Str text = STR(f->s);
-    put_first_sentence(doc, &text);
+    put_first_sentence(e->doc, &text);
     if (f->json) {
         if (f->open) json_line(&f->w, "");
         json_open(&f->w, '{');
-        json_member(&f->w, "name", name);
-        json_member(&f->w, "kind", macro ? "macro" : "op");
+        json_member(&f->w, "name", e->name);
+        json_member(&f->w, "kind", e->kind);
         json_member(&f->w, "doc", str_text(&text));
         json_close(&f->w, "}");
     } else {
-        put_padded(f->out, name, 18);
-        str_printf(f->out, "%s%s\n", str_text(&text), macro ? " (macro)" : "");
+        put_padded(f->out, e->name, 18);
+        str_puts(f->out, str_text(&text));
+        if (strcmp(e->kind, "op") != 0) str_printf(f->out, " (%s)", e->kind);
+        str_putc(f->out, '\n');
     }
     f->open = true;
     str_free(&text);
 }
 
-bool gload_list_ops(Session *s, const char *glob, bool json, Str *out) {
+/* A pattern matches names; a word is looked for in names and texts, too. */
+static bool is_asked_for(const char *what, const ListEntry *e) {
+    if (strpbrk(what, "*?[")) return str_glob(what, e->name);
+    return strcasestr(e->name, what) || (e->doc && strcasestr(e->doc, what)) ||
+           (e->alias && strcasestr(e->alias, what));
+}
+
+/* The macro of the same name does all that the op does: scan, normal. */
+static bool macro_says_more(const Op *op) {
+    return op->by_macro || (op->creates && macro_find(op->name, strlen(op->name)));
+}
+
+/* The op of the same name is what users write, or the macro is another function:
+ * gamma(x), and gamma(shape, seed=1). */
+static bool macro_is_listed(Session *s, const Macro *m) {
+    const Op *op = op_find(s, m->name, strlen(m->name));
+    return !op || macro_says_more(op) || strstr(m->signature, "rng=");
+}
+
+bool gload_list_ops(Session *s, const char *what, bool all, bool json, Str *out) {
     OpFacts f = {.s = s, .out = out, .json = json, .w = {.out = out}};
+    const Builtin *b;
     if (json) json_open(&f.w, '[');
-    for (size_t i = 0; i < op_count(s); i++)
-        if (str_glob(glob, op_get(s, i)->name))
-            list_one(&f, op_get(s, i)->name, op_get(s, i)->doc, false);
+    for (size_t i = 0; i < op_count(s); i++) {
+        const Op *op = op_get(s, i);
+        ListEntry e = {op->name, op->alias, op->doc, "op"};
+        if (!all && (op->internal || macro_says_more(op))) continue;
+        if (is_asked_for(what, &e)) list_one(&f, &e);
+    }
     for (const MacroList *const *l = catalogue_macros; *l; l++)
-        for (size_t i = 0; i < (*l)->n; i++)
-            if (str_glob(glob, (*l)->macro[i].name))
-                list_one(&f, (*l)->macro[i].name, (*l)->macro[i].doc, true);
+        for (size_t i = 0; i < (*l)->n; i++) {
+            const Macro *m = &(*l)->macro[i];
+            ListEntry e = {m->name, NULL, m->doc, "macro"};
+            if ((all || macro_is_listed(s, m)) && is_asked_for(what, &e))
+                list_one(&f, &e);
+        }
+    for (size_t i = 0; (b = builtin_at(i)); i++) {
+        ListEntry e = {b->name, NULL, b->doc, "language"};
+        if (!op_find(s, b->name, strlen(b->name)) && is_asked_for(what, &e))
+            list_one(&f, &e);
+    }
     if (json) json_close(&f.w, "]\n");
-    return f.open || fail(s, NOWHERE, E_UNKNOWN, "no op is called %s", glob);
+    if (f.open) return true;
+    if (strpbrk(what, "*?["))
+        return fail(s, NOWHERE, E_UNKNOWN, "no op is called %s", what);
+    return fail(s, NOWHERE, E_UNKNOWN, "no op has %s in its name or text", what);
+}
+
+/* ---- for the manual ---- */
+
+/* In one line, as far as `stop`. */
+static void put_field(Str *out, const char *p, const char *stop) {
+    for (; p && *p && !strchr(stop, *p); p++)
+        str_putc(out, *p == '\n' || *p == '\t' ? ' ' : *p);
+}
+
+static void dump_function(Str *out, const char *family, const char *signature,
+                          const ListEntry *e, const char *example) {
+    str_printf(out, "%s\t%s\t", family, signature);
+    put_field(out, e->doc, "");
+    str_putc(out, '\t');
+    put_field(out, e->alias, "");
+    str_putc(out, '\t');
+    put_field(out, example, "\n");
+    str_putc(out, '\n');
+}
+
+/* "linalg" of lib/ops/linalg/det.c, "elemwise/exp" of a table of elementwise ops. */
+static const char *family_of(Session *s, const Op *op) {
+    const char *p = op->file ? strstr(op->file, "ops/") : NULL;
+    if (!p) return "other";
+    p += strlen("ops/");
+    bool table = strncmp(p, "elemwise/", strlen("elemwise/")) == 0;
+    return arena_str(session_arena(s), p, table ? strcspn(p, ".") : strcspn(p, "/"));
+}
+
+void gload_dump_ops(Session *s, Str *out) {
+    Arena *a = session_arena(s);
+    const Builtin *b;
+    for (size_t i = 0; i < op_count(s); i++) {
+        const Op *op = op_get(s, i);
+        ListEntry e = {op->name, op->alias, op->doc, "op"};
+        Str signature = STR(s);
+        put_signature(s, op, &signature);
+        if (!op->internal && !macro_says_more(op))
+            dump_function(out, family_of(s, op), str_text(&signature), &e, op->example);
+        str_free(&signature);
+    }
+    for (size_t l = 0; catalogue_macros[l]; l++)
+        for (size_t i = 0; i < catalogue_macros[l]->n; i++) {
+            const Macro *m = &catalogue_macros[l]->macro[i];
+            ListEntry e = {m->name, NULL, m->doc, "macro"};
+            if (macro_is_listed(s, m))
+                dump_function(out, catalogue_macro_folders[l],
+                              arena_printf(a, "%s(%s)", m->name, m->signature), &e,
+                              m->example);
+        }
+    for (size_t i = 0; (b = builtin_at(i)); i++) {
+        ListEntry e = {b->name, NULL, b->doc, "language"};
+        if (!op_find(s, b->name, strlen(b->name)))
+            dump_function(out, "lang", b->signature, &e, b->example);
+    }
 }
 
 /* ---- one op ---- */

@@ -51,9 +51,14 @@ bool graph_prefix(Graph *g, const char *prefix);
 /* The table of --info. */
 bool graph_info(Graph *g, bool json, Str *out);
 /* --list-ops, --op, --list-types. */
-bool gload_list_ops(Session *s, const char *glob, bool json, Str *out);
+/* what: a pattern of names (with *, ? or [), or a word in names and texts; all: also
+ * ops that users don't write. */
+bool gload_list_ops(Session *s, const char *what, bool all, bool json, Str *out);
 bool gload_list_op(Session *s, const char *name, bool json, Str *out);
 void gload_list_types(Session *s, bool json, Str *out);
+/* For the manual: family, signature, text, other names and example of each function,
+ * between tabs. */
+void gload_dump_ops(Session *s, Str *out);
 
 /* ---- values ---- */
 /* Compiles a VALUE of the command line for a receiver of type t (NULL: any) and applies

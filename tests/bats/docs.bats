@@ -8,7 +8,7 @@ BUILD=$(dirname "${TL_BIN:-$ROOT/build/bin}")
 long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-Z-]*' | grep -oE -- '--[a-zA-Z-]+'; }
 
 @test "every op's examples give what they say" {
-    gload --list-ops '*' | cut -d' ' -f1 >ops
+    gload --list-ops --all | cut -d' ' -f1 >ops
     [ "$(wc -l <ops)" -gt 100 ]
     local op line expr want n=0 exprs=() wants=()
     while read -r op; do
@@ -60,6 +60,11 @@ long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-
         # no source of the markup is left over, nor lost: a backquote, a bar of a table
         if grep -nE '`|^ *[|] .*[|]$|\\[-e]' page.txt; then false; fi
     done
+    # every function and every rewrite is there, and nothing internal
+    gload --list-ops | cut -d' ' -f1 | sort -u >names
+    sed -n 's/^\.It Li "\([a-zA-Z0-9_]*\)(.*/\1/p' "$BUILD/man/thunkline-ops.7" | sort -u | diff names -
+    grewrite --list | awk '{ print $2 }' | sort >names
+    sed -n 's/^\.It Li "\(.*\)"$/\1/p' "$BUILD/man/thunkline-rules.7" | sed 's/\\-/-/g' | sort | diff names -
     # what stands in backquotes and in tables arrives
     mandoc -T ascii "$BUILD/man/thunkline.7" | col -b >page.txt
     grep -qE '^[[:space:]]+\|[[:space:]]+bitwise_or; of bools, or$' page.txt
@@ -141,4 +146,42 @@ END
     make -s -C "$ROOT" B="${BUILD#"$ROOT"/}" AS_BUILT=1 uninstall DESTDIR="$PWD/d" PREFIX=/usr PROGRAM_PREFIX=t >log 2>&1 || { cat log >&2 && false; }
     find d ! -type d | sort >left
     printf '%s\n' d/usr/share/man/man1/other.1 d/usr/share/thunkline/examples/mine | diff - left
+}
+
+@test "--help has groups, fits a terminal, and its examples run" {
+    cat >model.yaml <<'END'
+thunkline: 1
+inputs:
+  X: float64[n, 2]
+  y: float64[n]
+shared:
+  W: float64[2] = [0.5, -0.5]
+  b: float64 = 0.0
+let: |
+  e = X @ W + b - y
+  loss = mean(e ** 2)
+outputs: [loss]
+END
+    gload -e 'out = normal(0, 1, (9, 2), seed=1)' | grun -r out=x.npy
+    gload -e 'out = normal(0, 1, 9, seed=2)' | grun -r out=y.npy
+    local t line n
+    for t in $TOOLS; do
+        "$t" --help >help
+        if grep '.\{81\}' help; then false; fi
+        grep -E '^[A-Z][a-z]+:$' help >heads
+        [ "$(wc -l <heads)" = 5 ]
+        for line in Input: Output: Common: Examples:; do grep -qx "$line" heads; done
+        n=0
+        while read -r line; do
+            command -v dot >/dev/null || [[ $line != *dot* ]] || continue
+            shell "$line"
+            [ "$status" = 0 ] || complain 'the example should run' "$line"
+            n=$((n + 1))
+        done < <(sed -n '/^Examples:/,/^$/s/^  //p' help)
+        [ "$n" -ge 2 ]
+        [ ! -e "$BUILD/man/$t.1" ] || [ "$(grep -c '^\.Ss \(Input\|Output\|Common\)$' "$BUILD/man/$t.1")" = 3 ]
+    done
+    # the name under which a tool is installed is the prefix of all
+    ln -s "$(command -v grun)" tgrun
+    ./tgrun --help | grep -q "^  tgload -e .* | tgrun x="
 }

@@ -116,7 +116,7 @@ END
     bad 2 E_USAGE "a name is missing in 'a,,b'" 'gload -e a=1 --outputs a,,b'
     bad 2 E_USAGE "a name is missing in ',a'" 'gload -e a=1 --outputs ,a'
     bad 2 E_USAGE "THUNKLINE_CPU is 'foo', not baseline" 'THUNKLINE_CPU=foo gload -e 1'
-    bad 2 E_USAGE "--dump takes man or options, not 'nonsense'" 'gload --dump nonsense'
+    bad 2 E_USAGE "--dump takes man, options, ops or rules, not 'nonsense'" 'gload --dump nonsense'
     ok 'THUNKLINE_CPU= gload -e 1 | THUNKLINE_CPU=baseline grun --rtol +1e-3' 'out = 1'
     ok 'gload -e 1 --zstd -o a.tlg && gload -e 1 --zstd=3 -o b.tlg && gload -e 1 -z19 -o c.tlg && for f in a b c; do grun $f.tlg; done' \
         $'out = 1\nout = 1\nout = 1'
@@ -134,7 +134,7 @@ END
         $tool --dump options | awk -F'\t' '$1 == "option" { print "--" $2 }' | sort | diff help -
         $tool --dump man | sed -n 's/^\.It \(Fl . , \)\?Fl \\-\([^ ]*\).*/--\2/p' | tr -d '\\' | sort | diff help -
     done
-    like 'gload --dump man' '^\.It Fl \\-list\\-ops Op Ar GLOB$' '^\.It Fl \\-errors Cm text'
+    like 'gload --dump man' '^\.It Fl \\-list\\-ops Op Ar WORD$' '^\.It Fl \\-errors Cm text'
 }
 
 @test "a long line is shown from a whole letter to a whole letter; texts in JSON are escaped" {

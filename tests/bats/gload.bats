@@ -130,6 +130,19 @@ END
     ok 'gload --list-types -O json | jq -c "map(.type)"' '["tensor","sparse","random","list","slice","none","null","disconnected","empty"]'
     ok 'gload --list-types -O json | jq "map(select(.form and .doc and .filter and .compare and .size)) | length"' 9
     bad 2 E_UNKNOWN 'sigmoid' 'gload --op sigmod'
+    # a word is looked for in names and texts; what users don't write is left out
+    like 'gload --list-ops "up to each"' '^cumsum ' '^cumprod '
+    like 'gload --list-ops cumul' '^cumsum '
+    like 'gload --list-ops TANGENT' '^tan ' '^tanh ' '^arctan '
+    like 'gload --list-ops expit' '^sigmoid '
+    like 'gload --list-ops load' '^load .*\(language\)$'
+    ok 'gload --list-ops "running_*" --all | cut -d" " -f1' $'running_prod\nrunning_sum'
+    bad 2 E_UNKNOWN 'no op is called running' 'gload --list-ops "running_*"'
+    bad 2 E_UNKNOWN 'no op has nosuchword in its name or text' 'gload --list-ops nosuchword'
+    ok 'gload --list-ops "*" | cut -d" " -f1 | sort | uniq -d' $'gamma\npower' # a function, and a distribution
+    like 'gload --op scan' '^scan\(fn, sequences=\[\], outputs_info'
+    like 'gload --op load' '^load\(file, key=None\)'
+    like 'gload --op grad' '^grad\(cost, wrt, '
     shell 'gload --list-ops "zzz*"'
     [ ! -s .out ]
 }

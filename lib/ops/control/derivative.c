@@ -69,6 +69,7 @@ static const char *const through[] = {"g", "disconnected"};
 
 static const Op table[] = {
     {.name = OP_ROW("check_derivative"),
+     .internal = true,
      .doc =
          "d, a gradient by `like` or its tangent: that it has the shape of `like` is "
          "checked when running and, with zero, that it is zero everywhere. `what` "

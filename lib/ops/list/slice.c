@@ -69,6 +69,7 @@ static const Op table[] = {
      .constant = true,
      .example = "list_length(list_get(make_list(1, 2, 3), slice(1, None))) -> 2"},
     {.name = OP_ROW("slice_indices"),
+     .internal = true,
      .doc =
          "Start, stop and step of a slice of an axis of n elements, as integers that "
          "mean the same in x[start:stop:step].",

@@ -169,6 +169,7 @@ static bool draw_vmap(Vmap *q) {
 
 static const Op table[] = {
     {.name = OP_ROW("draw"),
+     .internal = true,
      .doc = "The next state of a random stream, and a draw of dist with the old one: "
             "what normal(..., rng=r) and the other distributions become.",
      .in = "rng: any, *params",

@@ -177,6 +177,7 @@ static const Op table[] = {
      .example = "repeat([1, 2], 2) -> [1, 1, 2, 2]\nrepeat([[1, 2], [3, 4]], [1, 2], "
                 "axis=0) -> [[1, 2], [3, 4], [3, 4]]"},
     {.name = OP_ROW("repeat_axis"),
+     .internal = true,
      .doc = "repeat along an axis: what repeat becomes in a graph.",
      .in = "x, repeats: ints",
      .props = "axis: axis = 0",

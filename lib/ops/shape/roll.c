@@ -164,6 +164,7 @@ static const Op table[] = {
      .example = "roll([1, 2, 3, 4], 1) -> [4, 1, 2, 3]\nroll([[1, 2], [3, 4]], 1, "
                 "axis=1) -> [[2, 1], [4, 3]]"},
     {.name = OP_ROW("roll_axes"),
+     .internal = true,
      .doc = "roll along given axes: what roll becomes in a graph.",
      .in = "x, shift: ints",
      .props = "axis: ints",
