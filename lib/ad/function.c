@@ -148,7 +148,7 @@ Graph *ad_pullback(Graph *main, const Graph *fn, const bool *wanted, const bool 
     if (old) return old;
     const Graph *quiet = graph_strip_effects(main, fn);
     if (!quiet) return NULL;
-    if (!session_enter(s)) return session_too_deep(s, NOWHERE), NULL;
+    if (!session_enter(s)) return session_too_deep(s, graph_place(fn)), NULL;
     PullbackRecipe r = {.main = main,
                         .fn = quiet,
                         .name = fn->name,

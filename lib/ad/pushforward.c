@@ -133,7 +133,7 @@ static Graph *make_pushforward(Graph *main, const Graph *fn, const bool *has) {
     if (old) return old;
     const Graph *quiet = graph_strip_effects(main, fn);
     if (!quiet) return NULL;
-    if (!session_enter(s)) return session_too_deep(s, NOWHERE), NULL;
+    if (!session_enter(s)) return session_too_deep(s, graph_place(fn)), NULL;
     PushforwardRecipe r = {
         .main = main, .fn = quiet, .name = fn->name, .has = has, .tmp = arena_new(s)};
     r.made = graph_function_new(main, name);

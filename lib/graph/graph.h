@@ -287,4 +287,9 @@ bool graph_inline(Graph *dst, const Graph *fn, const Var *arg, bool intern, Var 
 bool graph_equal(const Graph *a, const Graph *b, ApplyId *a_at, ApplyId *b_at,
                  Str *why);
 
+/* The place of its first Apply, for what is said of the whole. */
+static inline Span graph_place(const Graph *g) {
+    return g->napply ? g->origin[0].at : NOWHERE;
+}
+
 #endif

@@ -95,7 +95,8 @@ static void copy_outputs(StripEffects *q) {
 
 const Graph *graph_strip_effects(Graph *main, const Graph *fn) {
     if (has_no_effects(fn)) return fn;
-    if (!session_enter(main->s)) return session_too_deep(main->s, NOWHERE), NULL;
+    if (!session_enter(main->s))
+        return session_too_deep(main->s, graph_place(fn)), NULL;
     StripEffects q = {.fn = fn, .tmp = arena_new(main->s)};
     q.made = graph_function_new(main, free_stripped_name(fn));
     q.map = NEW_N(q.tmp, fn->nvar, Var);

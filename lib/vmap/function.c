@@ -111,7 +111,8 @@ Graph *vmap_function(Graph *main, const Graph *fn, const bool *rows) {
     Sym name = vmapped_name(main->s, fn, rows);
     Graph *old = graph_function(main, name);
     if (old) return old;
-    if (!session_enter(main->s)) return session_too_deep(main->s, NOWHERE), NULL;
+    if (!session_enter(main->s))
+        return session_too_deep(main->s, graph_place(fn)), NULL;
     VmapFunction r = {.main = main,
                       .fn = fn,
                       .rows = rows,

@@ -217,6 +217,9 @@ chain() {
         'grun g.yaml x=[1,2] --mode DEBUG' 'gprof g.yaml x=[1,2]' 'grewrite g.yaml --verify 2 -o /dev/null'; do
         bad 6 E_LIMIT 'functions call each other more than 200 deep' "ulimit -s 1024; timeout 60 $line"
     done
+    for line in '--cost c --wrt x' '--jvp y --wrt x'; do
+        bad 6 E_LIMIT '^ggrad: g.yaml:[0-9]+:[0-9]+: .*functions call each other' "ggrad g.yaml $line"
+    done
     ok 'ulimit -s 1024; timeout 60 gload g.yaml -O yaml >o.yaml'
 }
 
