@@ -180,3 +180,25 @@ same_as_plain() {
     ok 'gload g.tlg --compare "y: rtol=0.5, atol=0.5" | grun x=1 --mode DEBUG --rules lie.rules | cut -c1-9' 'y = 0.842'
     bad 1 BadOptimization 'lie changed the value of sin' 'gload g.tlg --compare "y: rtol=1e-5, atol=1e-5" | grun x=1 --mode DEBUG --rules lie.rules'
 }
+
+@test "DEBUG compares as loosely as a rule's tags and --compare allow" {
+    local tags how status_
+    gload --new -i 'x: float64[n]' -e 'y = x * 2' -o g.tlg
+    while IFS='|' read -r tags how status_; do
+        printf 'near @canonicalize%s: x * 2 => x * 2.00001\n' "$tags" >near.rules
+        if [ "$status_" = 0 ]; then
+            ok "gload g.tlg ${how:+--compare 'y: $how'} | grun --mode DEBUG --rules near.rules x=[1,2]" 'y = [2.00001, 4.00002]' || return
+        else
+            bad 1 BadOptimization 'near changed the value of multiply' "gload g.tlg ${how:+--compare 'y: $how'} | grun --mode DEBUG --rules near.rules x=[1,2]" || return
+        fi
+    done <<'END'
+||0
+ @sloppy1||0
+ @sloppy2||0
+|rtol=1e-7|1
+ @sloppy2|rtol=1e-7, atol=0|1
+|rtol=1e-7, atol=0|1
+|rtol=1e-4|0
+|sloppy=2|0
+END
+}

@@ -237,3 +237,16 @@ Y
 @test "DEBUG writes a result over a branch only where that was computed" {
     ok "gload --new -i 'x: bool' -e 'ifelse(x, x, False)' | grun --mode DEBUG x=True" 'out = True'
 }
+
+@test "a condition that is a constant: of any real dtype, many branches at once, with effects, updates and initial values" {
+    local m
+    ok 'gload --new -i "x: float64" -e "y = ifelse(0.5, x, x * 2)" | grewrite -O math' $'x: float64\ny = x'
+    ok 'gload --new -i "x: float64" -e "y = ifelse(float64(0), x, x * 2)" | grewrite -O math' $'x: float64\ny = x * 2.0'
+    gload --new -i 'x: float64' -i 'c: bool' -e 'y = ifelse(c, [x, x+1, x+2, x+3, x+4, x+5, x+6, x+7, ifelse(c, x, sin(x))], [x*1, x*2, x*3, x*4, x*5, x*6, x*7, x*8, ifelse(c, x, x*9)])' --outputs y -o many.tlg
+    gload --new -i 'x: float64[n]' --shared 's: float64[2] = ones(2) * 3' -e 'y = ifelse(False, print(x), x * 2) + s' --outputs y --update 's = s + 1' -o effect.tlg
+    for m in FAST_RUN FAST_COMPILE DEBUG; do
+        ok "grun many.tlg --mode $m x=1 c=False -O json | jq -s -c 'map(.data)'" '[1,2,3,4,5,6,7,8,9]' || return
+        ok "grun many.tlg --mode $m x=1 c=True -O json | jq -s -c 'map(.data)'" '[1,2,3,4,5,6,7,8,1]' || return
+    done
+    ok 'grewrite effect.tlg | grun x=[1,2] --steps 2' 'y = [6.0, 8.0]'
+}
