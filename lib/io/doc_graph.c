@@ -121,9 +121,9 @@ static bool fill_graph(Graph *g, const Doc *root, const char *folder,
                        const ReadOptions *o) {
     Session *s = g->s;
     if (folder) g->folder = arena_str(g->arena, folder, strlen(folder));
-    if (!read_graph_head(g, root, o->floatX) ||
-        !doc_functions(g, doc_get(root, s, "functions"), g->folder))
-        return false;
+    if (!read_graph_head(g, root, o->floatX)) return false;
+    session_options(s)->floatX = (int)g->floatX; /* for the types in the file */
+    if (!doc_functions(g, doc_get(root, s, "functions"), g->folder)) return false;
     Builder b = builder(g, false);
     Section x = {.s = s, .g = g, .c = compiler_new(&b), .a = arena_new(s)};
     doc_allow_load(x.c, g->folder);
@@ -143,7 +143,10 @@ Graph *doc_graph(Session *s, const Doc *root, const char *folder,
         !check_format_version(s, root))
         return NULL;
     Graph *g = graph_new(s);
-    if (fill_graph(g, root, folder, o)) return g;
+    int outer = session_options(s)->floatX;
+    bool ok = fill_graph(g, root, folder, o);
+    session_options(s)->floatX = outer;
+    if (ok) return g;
     graph_free(g);
     return NULL;
 }
