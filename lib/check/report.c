@@ -23,21 +23,19 @@ static const char *text_of(Check *c, const char *fmt, va_list ap) {
     return text;
 }
 
-static bool add_finding(Check *c, Severity severity, DiagCode code, uint64_t key,
-                        Span at, const char *fmt, va_list ap)
-    __attribute__((format(printf, 6, 0)));
-static bool add_finding(Check *c, Severity severity, DiagCode code, uint64_t key,
-                        Span at, const char *fmt, va_list ap) {
-    size_t *count = severity == DIAG_ERROR ? &c->found : &c->warned;
+static bool add_finding(Check *c, Diag d, uint64_t key, const char *fmt, va_list ap)
+    __attribute__((format(printf, 4, 0)));
+static bool add_finding(Check *c, Diag d, uint64_t key, const char *fmt, va_list ap) {
+    size_t *count = d.severity == DIAG_ERROR ? &c->found : &c->warned;
     if (c->limit) return false;
     if (map_get(&c->told, key, NULL) || *count >= c->o.most) {
-        c->hidden += severity == DIAG_ERROR;
+        c->hidden += d.severity == DIAG_ERROR;
         return false;
     }
     map_put(&c->told, key, 1);
     ++*count;
     Finding *f = NEW(c->a, Finding);
-    f->d = (Diag){.severity = severity, .code = code, .at = at};
+    f->d = d;
     f->d.text = text_of(c, fmt, ap);
     *c->last = f;
     c->last = &f->next;
@@ -48,7 +46,8 @@ static bool add_finding(Check *c, Severity severity, DiagCode code, uint64_t key
 bool found(Check *c, DiagCode code, uint64_t key, Span at, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    bool new = add_finding(c, DIAG_ERROR, code, key, at, fmt, ap);
+    Diag d = {.severity = DIAG_ERROR, .code = code, .at = at};
+    bool new = add_finding(c, d, key, fmt, ap);
     va_end(ap);
     return new;
 }
@@ -57,7 +56,8 @@ bool found_warning(Check *c, DiagCode code, uint64_t key, Span at, const char *f
                    ...) {
     va_list ap;
     va_start(ap, fmt);
-    bool new = add_finding(c, DIAG_WARNING, code, key, at, fmt, ap);
+    Diag d = {.severity = DIAG_WARNING, .code = code, .at = at};
+    bool new = add_finding(c, d, key, fmt, ap);
     va_end(ap);
     return new;
 }

@@ -20,14 +20,15 @@ static void count_number(Stats *q, double *sum, double x, int64_t at) {
     if (!(q->max >= x)) q->max = x;
 }
 
-/* n elements from p on, `step` bytes apart, the first at flat index `at`. */
-static void count_run(Stats *q, double *sum, DType d, const char *p, int64_t step,
-                      int64_t n, int64_t at) {
-    int parts = dtype_is_complex(d) ? 2 : 1;
+/* The row of t that begins at p, with flat index `at`. */
+static void count_row(Stats *q, double *sum, const Tensor *t, const char *p,
+                      int64_t at) {
+    int parts = dtype_is_complex(t->dtype) ? 2 : 1, last = t->ndim - 1;
+    int64_t n = last < 0 ? 1 : t->shape[last], step = last < 0 ? 0 : t->stride[last];
     double block[2 * BLOCK];
     for (int64_t i = 0; i < n; i += BLOCK) {
         size_t m = n - i < BLOCK ? (size_t)(n - i) : BLOCK;
-        tensor_cast_elements(parts == 2 ? DT_COMPLEX128 : DT_FLOAT64, block, d,
+        tensor_cast_elements(parts == 2 ? DT_COMPLEX128 : DT_FLOAT64, block, t->dtype,
                              p + i * step, m, 8 * (ptrdiff_t)parts, (ptrdiff_t)step);
         for (size_t k = 0; k < m * (size_t)parts; k++)
             count_number(q, sum, block[k], at + i + (int64_t)k / parts);
@@ -39,12 +40,12 @@ Stats tensor_stats(const Tensor *t) {
     Stats q = {.size = tensor_size(t), .first = -1, .first_big = -1};
     q.min = q.max = (double)NAN;
     int outer = t->ndim ? t->ndim - 1 : 0;
-    int64_t n = t->ndim ? t->shape[outer] : 1, step = t->ndim ? t->stride[outer] : 0;
+    int64_t n = t->ndim ? t->shape[outer] : 1;
     int64_t index[MAX_NDIM] = {0};
     const char *p = t->data;
     double sum = 0;
     for (int64_t at = 0; at < q.size; at += n) {
-        count_run(&q, &sum, t->dtype, p, step, n, at);
+        count_row(&q, &sum, t, p, at);
         for (int k = outer - 1; k >= 0; k--) {
             p += t->stride[k];
             if (++index[k] < t->shape[k]) break;

@@ -10,13 +10,7 @@ static const unsigned char zstd_magic[4] = {0x28, 0xB5, 0x2F, 0xFD};
 
 static bool unpack_input(Input *in, uint64_t max) {
     if (in->n < 4 || memcmp(in->p, zstd_magic, 4) != 0) return true;
-    unsigned char *p;
-    size_t n;
-    if (!zstd_unpack(in->s, in->name, in->p, in->n, max, &p, &n)) return false;
-    in->own = p;
-    in->p = p;
-    in->n = n;
-    return true;
+    return zstd_unpack(in, max);
 }
 
 /* Does the input end in the record that a failing tool writes, possibly in the middle

@@ -25,9 +25,8 @@ Input *input_open(Session *s, const char *path, const void *p, size_t n,
 Buffer *input_share(Input *in);
 bool input_is_shareable(const Input *in);
 void input_close(Input *in);
-/* Unpacks zstd frames into a new block of memory. */
-bool zstd_unpack(Session *s, const char *name, const unsigned char *p, size_t n,
-                 uint64_t max, unsigned char **out, size_t *nout);
+/* Replaces zstd frames by what they hold, in memory of the input's own. */
+bool zstd_unpack(Input *in, uint64_t max);
 
 /* ---- output ---- */
 typedef struct Sink {

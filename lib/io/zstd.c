@@ -50,38 +50,46 @@ void zip_free(struct Zip *z) {
     mem_free(z);
 }
 
-static bool unpack_stream(Session *s, ZSTD_DCtx *d, const char *name, ZSTD_inBuffer *in,
-                          uint64_t max, unsigned char **p, size_t *n) {
+typedef struct Unpacked {
+    unsigned char *p;
+    size_t n;
+} Unpacked;
+
+static bool unpack_stream(const Input *of, ZSTD_DCtx *d, uint64_t max, Unpacked *to) {
+    Session *s = of->s;
+    const char *name = of->name;
+    ZSTD_inBuffer in = {of->p, of->n, 0};
     size_t cap = 0, left = 1;
     for (;;) {
-        if (cap - *n < 4096) *p = mem_grow_vec_(s, *p, &cap, *n + (1 << 16), 1);
-        ZSTD_outBuffer out = {*p + *n, cap - *n, 0};
-        size_t before = in->pos;
-        left = ZSTD_decompressStream(d, &out, in);
+        if (cap - to->n < 4096)
+            to->p = mem_grow_vec_(s, to->p, &cap, to->n + (1 << 16), 1);
+        ZSTD_outBuffer out = {to->p + to->n, cap - to->n, 0};
+        size_t before = in.pos;
+        left = ZSTD_decompressStream(d, &out, &in);
         const char *why = error_of(s, left);
         if (why) return fail(s, NOWHERE, E_FORMAT, "%s: can't unpack: %s", name, why);
-        *n += out.pos;
-        if (*n > max) return file_fail_too_large(s, name, "unpacks to more", max);
-        if (out.pos < out.size && in->pos == in->size)
+        to->n += out.pos;
+        if (to->n > max) return file_fail_too_large(s, name, "unpacks to more", max);
+        if (out.pos < out.size && in.pos == in.size)
             return left == 0 ||
                    fail(s, NOWHERE, E_TRUNCATED,
                         "%s: truncated input: the compressed data ends too early",
                         name);
-        if (out.pos == 0 && in->pos == before)
+        if (out.pos == 0 && in.pos == before)
             return fail(s, NOWHERE, E_FORMAT, "%s: can't unpack", name);
     }
 }
 
-bool zstd_unpack(Session *s, const char *name, const unsigned char *p, size_t n,
-                 uint64_t max, unsigned char **out, size_t *nout) {
-    *out = NULL;
-    *nout = 0;
+bool zstd_unpack(Input *in, uint64_t max) {
+    Unpacked out = {0};
     ZSTD_DCtx *d = ZSTD_createDCtx();
-    if (!d) mem_panic(s);
+    if (!d) mem_panic(in->s);
     ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, WINDOW_LOG);
-    ZSTD_inBuffer in = {p, n, 0};
-    bool ok = unpack_stream(s, d, name, &in, max, out, nout);
+    bool ok = unpack_stream(in, d, max, &out);
     ZSTD_freeDCtx(d);
-    if (!ok) mem_free(*out);
-    return ok;
+    if (!ok) return mem_free(out.p), false;
+    in->own = out.p;
+    in->p = out.p;
+    in->n = out.n;
+    return true;
 }

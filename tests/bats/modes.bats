@@ -147,12 +147,12 @@ Y
 }
 
 @test "a function that a file calls fused does what it says, whatever it is made of" {
-    local ins let outs args want m
-    while IFS='|' read -r ins let outs args want; do
+    local ins body outs args want m
+    while IFS='|' read -r ins body outs args want; do
         printf 'thunkline: 1\ninputs: {x: "float64[n]", k: float64, l: "list(float64[n])"}\nfunctions:\n  f:\n    fused: true\n    inputs: {%s}\n    let: "%s"\n    outputs: {%s}\nlet: "r = f(%s)"\noutputs: [r]\n' \
-            "$ins" "$let" "$outs" "$args" >f.yaml
+            "$ins" "$body" "$outs" "$args" >f.yaml
         for m in FAST_RUN FAST_COMPILE DEBUG; do
-            ok "grun f.yaml --mode $m --on-unused-input ignore x=[1,2] k=3 l=[[1,2],[3,4]] 2>&1 | tr -d ' ' | tr '\n' ';'" "$want" || fail "$let"
+            ok "grun f.yaml --mode $m --on-unused-input ignore x=[1,2] k=3 l=[[1,2],[3,4]] 2>&1 | tr -d ' ' | tr '\n' ';'" "$want" || fail "$body"
         done
     done <<'END'
 u: "float64[k]"|v = print(u * 2, msg='p')|v: v|x|p=[2.0,4.0];r=[2.0,4.0];
