@@ -202,3 +202,25 @@ same_as_plain() {
 |sloppy=2|0
 END
 }
+
+@test "DEBUG takes reductions of nothing, of nan and inf, and of complex numbers for what they are" {
+    local expr z want
+    while IFS='|' read -r z expr want; do
+        ok "gload --new -i 'z: ${z%% *}' -e 'r = $expr' --outputs r | grun --mode DEBUG --allow-nonfinite z='${z#* }'" "r = $want" || fail "$expr"
+    done <<'END'
+float64[n] [-inf,-inf]|logsumexp(z)|-inf
+float64[n] [inf,1]|logsumexp(z)|inf
+float64[n] [nan,1]|logsumexp(z)|nan
+float64[n] [nan,1,inf]|argmax(z)|0
+float64[n] [2,inf,1]|prod(z)|inf
+complex128[n] [1j,1,2+3j]|prod(z)|(-3.0+2.0j)
+complex128[n] [1j,0]|any(z)|True
+complex128[n] [1j,0]|all(z)|False
+complex128[n] [1j,2j]|all(z)|True
+complex128[n] [0j,0]|any(z)|False
+float64[n] ones(0)|prod(z)|1.0
+float64[n,m] ones((0,3))|sum(z, axis=0)|[0.0, 0.0, 0.0]
+END
+    bad 2 E_USAGE 'sloppy is 0, 1 or 2' 'gload -e 1.5 | grun --mode DEBUG --sloppy 3'
+    bad 2 E_USAGE 'sloppy is 0, 1 or 2' 'gload -e 1.5 | grun --mode DEBUG --sloppy=-1'
+}

@@ -410,3 +410,18 @@ Y
         ok "gload -i 'x: float64' -e 'y = $e' | ggrad --check x=0"
     done
 }
+
+@test "of many outputs a dozen are named; a random state is made up where one is needed" {
+    local e=()
+    for i in $(seq 1 14); do e+=(-e "y$i = x * $i"); done
+    gload --new -i 'x: float64' "${e[@]}" -o many.tlg
+    bad 2 E_USAGE 'the graph has 14 outputs' 'ggrad many.tlg'
+    grep -q 'note: its outputs are y1, y2, y3, y4, y5, y6, y7, y8, y9, y10, y11, y12$' .err
+    bad 2 E_UNKNOWN 'no variable or output called nothinglikethis' 'ggrad many.tlg --cost nothinglikethis'
+    ! grep -q 'note: ' .err || fail 'fifteen names are no help'
+    gload --new -i 'r: random' -i 'x: float64' -e 's, y = uniform(size=(2,), rng=r)' -e 'z = sum(y * x * x)' --outputs z -o rnd.tlg
+    ok 'ggrad --check rnd.tlg --wrt x'
+    ok 'grewrite --verify 2 rnd.tlg -o out.tlg'
+    bad 2 E_MISSING 'missing input r: random' 'grun rnd.tlg x=1'
+    ok 'grun rnd.tlg x=0 --seed 3' 'z = 0.0'
+}

@@ -189,3 +189,45 @@ END
     printf 'thunkline: 1\ninputs: {x: float64}\nshared:\n  W: float64[3] = zeros(3)\noutputs: {y: x + W}\nupdates: |\n  W = [1, 2, 3]\n' >u.yaml
     ok 'grun u.yaml x=1 --steps 2' 'y = [2.0, 3.0, 4.0]'
 }
+
+@test "a shape is a list of sizes in expressions; a slice that is a value indexes tensors and lists" {
+    local expr want
+    while IFS='|' read -r expr want; do
+        gload --new -i 'x: float64[n, 3]' -i 'k: int64' -i 'l: list(float64)' -i 'q: slice' -e "r = $expr" --outputs r -o r.tlg || fail "$expr"
+        ok "gload r.tlg --no-provenance -O math | tail -n +5 | tr '\n' ';'" "$want" || fail "$expr"
+    done <<'END'
+x.shape[-1]|r = 3;
+x.shape[-2]|r = n;
+x.shape[k]|r = stack(n, 3)[k];
+x.shape[::-1]|r/0 = 3;r/1 = n;
+x.shape[0:1]|r/0 = n;
+x.shape[None:1]|r/0 = n;
+x.shape * 2|r = stack(n, 3) * 2;
+(1,) + x.shape|r/0 = 1;r/1 = n;r/2 = 3;
+x.shape.sum()|r = sum(stack(n, 3));
+{'a': x.shape}|r/a/0 = n;r/a/1 = 3;
+x.shape == (3, 3)|r = stack(n, 3) == array([3, 3]);
+x[:, q]|_1, _2, _3 = slice_indices(q, 3);r = x[:, _1:_2:_3];
+l[q]|r = list_get(l, q);
+l[k:]|r = list_get(l, make_slice(k, None, None));
+l[:None:k]|r = list_get(l, make_slice(None, None, k));
+[1, 2, 3][None:2]|r/0 = 1;r/1 = 2;
+END
+    while IFS='|' read -r expr code want; do
+        bad 3 "$code" "$want" "gload --new -i 'x: float64[n, 3]' -i 'k: int64' -i 'l: list(float64)' -i 'q: slice' -e 'r = $expr' -o r.tlg"
+    done <<'END'
+x.shape[2]|E_VALUE|axis 2 of a tensor with 2 dims
+x.shape[-3]|E_VALUE|axis -3 of a tensor with 2 dims
+l.T|E_TYPE|`.T` of list\(float64\), which is no tensor
+l.ndim|E_TYPE|`.ndim` of list\(float64\), which is no tensor
+x[..., q]|E_TYPE|a slice that is a value can't stand after
+x[0, 0, q]|E_TYPE|there are more indices than the 2 dims of it
+[1, 2, 3][k:2]|E_VALUE|the parts of a list's slice are literals
+END
+}
+
+@test "numbers of a tree have the dtypes that they have alone, whatever floatX is" {
+    ok "gload --floatX float32 --new -e \"t = {'a': 1.5, 'b': True, 'c': 3000000000, 'd': 1j}\" --outputs t | grun -O json | jq -c '[.name, .dtype]'" \
+        $'["t/a","float32"]\n["t/b","bool"]\n["t/c","int64"]\n["t/d","complex64"]'
+    ok "gload --new -e \"t = {'a': 1.5, 'd': 1j}\" --outputs t | grun -O json | jq -c '[.name, .dtype]'" $'["t/a","float64"]\n["t/d","complex128"]'
+}
