@@ -126,3 +126,41 @@ END
 7|E_ARITY|is applied to the rows: vectorize\(f\)\(rows\)|vectorize(lambda a: a, 0, 1)(x)
 END
 }
+
+@test "rows of sparse matrices: patterns, samples and sums, each as it is alone" {
+    local expr want m
+    while IFS='|' read -r expr want; do
+        gload --new -i 's: sparse("csr", float64[2, 3])' -i 'k: float64[2]' -i 'd: float64[2, 3]' -i 'a: float64[2, 1]' -i 'b: float64[1, 3]' -e "r = vectorize(lambda q: $expr)(k)" --outputs r -o s.tlg
+        for m in FAST_RUN FAST_COMPILE; do
+            ok "grun s.tlg --mode $m --on-unused-input ignore s='[[1,0,2],[0,3,0]]' k=[1,2] d='[[1,2,3],[4,5,6]]' a='[[1],[2]]' b='[[1,2,3]]' | tr -d ' \n'" "r=$want" || fail "$expr"
+        done
+    done <<'END'
+dense_from_sparse(sparse_like(d, s * q))|[[[1.0,0.0,3.0],[0.0,5.0,0.0]],[[1.0,0.0,3.0],[0.0,5.0,0.0]]]
+dense_from_sparse(sparse_like(d * q, s))|[[[1.0,0.0,3.0],[0.0,5.0,0.0]],[[2.0,0.0,6.0],[0.0,10.0,0.0]]]
+dense_from_sparse(sparse_like(d * q, s * q))|[[[1.0,0.0,3.0],[0.0,5.0,0.0]],[[2.0,0.0,6.0],[0.0,10.0,0.0]]]
+dense_from_sparse(sparse_sampled_dot(a, b, s * q))|[[[1.0,0.0,3.0],[0.0,4.0,0.0]],[[1.0,0.0,3.0],[0.0,4.0,0.0]]]
+dense_from_sparse(sparse_sampled_dot(a * q, b, s))|[[[1.0,0.0,3.0],[0.0,4.0,0.0]],[[2.0,0.0,6.0],[0.0,8.0,0.0]]]
+dense_from_sparse(sparse_sampled_dot(a, b * q, s * q))|[[[1.0,0.0,3.0],[0.0,4.0,0.0]],[[2.0,0.0,6.0],[0.0,8.0,0.0]]]
+sum(s * q)|[6.0,12.0]
+sum(s * q, axis=0)|[[1.0,3.0,2.0],[2.0,6.0,4.0]]
+sum(s * q, axis=-2)|[[1.0,3.0,2.0],[2.0,6.0,4.0]]
+sum(s * q, axis=-1)|[[3.0,3.0],[6.0,6.0]]
+sum(s * q, axis=(0, 1))|[6.0,12.0]
+END
+}
+
+@test "rows in rows, with a loop that prints; what has no rows of that kind" {
+    local expr want
+    gload --new -i 'x: float64[n, m]' -e 'y = vectorize(lambda r: vectorize(lambda q: scan(lambda a, h: print(h + a * q), sequences=[r], outputs_info=[0.]))(r))(x)' --outputs y -o p.tlg
+    ok "grun p.tlg x='[[1,2],[3,4]]' 2>err | tr -d ' \n'" 'y=[[[1.0,3.0],[2.0,6.0]],[[9.0,21.0],[12.0,28.0]]]'
+    [ -s err ]
+    while IFS='|' read -r expr want; do
+        bad 3 E_SHAPE "$want" "gload --new -i 'x: float64[3]' -i 'l: list(float64)' -i 'w: float64[1]' -i 'z: float64[3, 1]' -i 'f: float32[2, 3]' -e '$expr' -o o.tlg"
+    done <<'END'
+vectorize(sum(x), x, l)|list\(float64\) can't stand for float64\[3\]: only tensors have rows
+vectorize(l[0], l, x)|float64\[3\] can't stand for list\(float64\): only tensors have rows
+vectorize(sum(x), x, z)|float64\[3, 1\] can't stand for float64\[3\]: the shapes of a row differ
+vectorize(sum(w), w, x)|float64\[3\] can't stand for float64\[1\]: the shapes of a row differ
+vectorize(sum(x), x, f)|float32\[2, 3\] can't stand for float64\[3\]: the dtypes differ
+END
+}
