@@ -415,3 +415,27 @@ END
     done
     bad 3 E_TYPE 'expected float64\[\?\], got int64\[2\]' "gload $P --new -e 'fixed_type(array([2, 1], dtype=int64) + 0)'"
 }
+
+@test "hooks that refuse, say nothing or answer what can't be; an op of very many inputs" {
+    local many op m
+    many=$(printf 'x, %.0s' $(seq 19))x
+    graph "sum_twice($many)"
+    for m in FAST_RUN DEBUG; do
+        ok "grun $P --mode $m g.yaml x=[1,2,3]" 'r = [40.0, 80.0, 120.0]'
+        gload $P --new -i 'x: float64[n]' -e 'r = far_view(exp(x)) + infers_none(x)' -o far.tlg
+        ok "grun $P --mode $m far.tlg x=[0]" 'r = [2.0]'
+    done
+    graph "sum(sum_twice($many))"
+    ok "ggrad $P g.yaml | grun $P x=[1,2,3]" $'r = 240.0\nd_r_d_x = [40.0, 40.0, 40.0]'
+    for op in nameless bad_name; do
+        graph "$op(x)"
+        like "gload $P g.yaml -O tree" "^$op \[A\] float64\[n\]"
+        ! grep -q 'half a na' .out || fail "$op"
+    done
+    graph 'refuses_push(x)'
+    bad 3 E_PLUGIN 'refuses_push: no tangent today' "ggrad $P g.yaml --jvp r -o out.tlg"
+    graph 'silent_push(x)'
+    bad 3 E_PLUGIN 'silent_push: pushforward failed and did not say why' "ggrad $P g.yaml --jvp r -o out.tlg"
+    graph 'infers_two(exp(x))'
+    bad 1 InvalidValueError 'infer_shape must give output 0 a vector of 1 integers' "grun $P --mode DEBUG g.yaml x=[0]"
+}

@@ -213,6 +213,52 @@ static bool infer_one_more(TlShape *s) {
     return s->shape[0] != TL_NONE;
 }
 
+/* Two times the sum of any number of vectors; it views none of them. */
+static bool adds_up(TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 0), once[64];
+    if (!r || x.shape[0] > 64) return false;
+    memset(r, 0, sizeof *r * (size_t)x.shape[0]);
+    for (size_t k = 0; k < c->nin; k++) {
+        if (!c->api->input(c, k, &x)) return false;
+        twice(&x, once);
+        for (int64_t i = 0; i < x.shape[0]; i++)
+            r[i] += once[i];
+    }
+    return true;
+}
+static int no_view(const TlApply *a, size_t out) {
+    (void)a, (void)out;
+    return -1;
+}
+static int view_far_away(const TlApply *a, size_t out) {
+    (void)out;
+    return (int)a->nin;
+}
+static bool push_refuses(TlPush *p) {
+    return p->api->fail(p->host, TL_FAILED, "no tangent today");
+}
+static bool push_silent(TlPush *p) {
+    (void)p;
+    return false;
+}
+static bool infer_two_sizes(TlShape *s) {
+    s->shape[0] = s->api->text(s->host, "[x.shape[0], 1]");
+    return s->shape[0] != TL_NONE;
+}
+static bool infer_nothing(TlShape *s) {
+    (void)s;
+    return true;
+}
+static bool name_silent(TlHost *h, const TlApi *api) {
+    api->put(h, "half a na");
+    return false;
+}
+static bool name_fails(TlHost *h, const TlApi *api) {
+    api->put(h, "half a na");
+    return api->fail(h, TL_FAILED, "no name today");
+}
+
 /* A type of even integers, and an op that makes odd ones. */
 static bool even_filter(const TlFilter *f, void *out) {
     double v;
@@ -467,6 +513,21 @@ static const TlOpDef ops[] = {
     OP("by_address", by_address, .make_node = same),
     OP("odd", plus_one, .itypes = "even", .otypes = "even"),
     OP("infers_more", honest, .make_node = same, .infer_shape = infer_one_more),
+    OP("infers_two", honest, .make_node = same, .infer_shape = infer_two_sizes),
+    OP("infers_none", honest, .make_node = same, .infer_shape = infer_nothing),
+    {.size = sizeof(TlOpDef),
+     .name = "sum_twice",
+     .in = "*xs",
+     .doc = "A test.",
+     .make_node = same,
+     .perform = adds_up,
+     .view = no_view,
+     .pullback = "2 * g"},
+    OP("far_view", honest, .make_node = same, .view = view_far_away),
+    OP("nameless", honest, .make_node = same, .str = name_silent),
+    OP("bad_name", honest, .make_node = same, .str = name_fails),
+    OP("refuses_push", honest, .make_node = same, .pushforward = push_refuses),
+    OP("silent_push", honest, .make_node = same, .pushforward = push_silent),
     OP("fickle_type", honest, .make_node = other_type),
     OP("wrong_dtype", passes_on, .itypes = "float64[?]", .otypes = "int64[?]",
        .view_map = "r: x"),
