@@ -30,7 +30,6 @@ static bool may_inline(const Graph *main, const Graph *fn) {
 /* The arguments' types determine the function's dims, so they must equal the inputs'
  * types. */
 static bool call_types_agree(const Graph *g, const Apply *a, const Graph *fn) {
-    if (a->nin != fn->inputs.n || a->nout != fn->outputs.n) return false;
     for (size_t i = 0; i < a->nin; i++)
         if (var_type(g, g->in[a->in + i]) != var_type(fn, fn->inputs.p[i]))
             return false;
@@ -63,8 +62,7 @@ bool inline_pass(Rewriter *r) {
         if (a->op != call || rewriter_limit_reached(r)) continue;
         const Graph *fn =
             graph_function(r->g, op_prop(r->s, call, a->props, "fn")->sym);
-        if (!fn || fn == r->g || !may_inline(r->g, fn) ||
-            !call_types_agree(r->g, a, fn))
+        if (fn == r->g || !may_inline(r->g, fn) || !call_types_agree(r->g, a, fn))
             continue;
         if ((grown += fn->napply) > MOST_GROWTH) break;
         if (!replace_by_body(r, id, fn)) return false;

@@ -144,7 +144,6 @@ static bool match_props(MatchSearch *s, const Pat *p, const Apply *a) {
     const Signature *sig = op_signature(s->r->s, p->op);
     const Type *t = a->nin ? var_type(s->r->g, s->r->g->in[a->in]) : NULL;
     int ndim = t && t->kind == TYPE_TENSOR ? t->ndim : 0;
-    if (a->props->n != sig->nprop) return false;
     for (size_t i = 0; i < sig->nprop; i++) {
         const PatProp *want = find_pattern_prop(p, i);
         const Prop *have = &a->props->p[i];
