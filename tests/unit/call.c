@@ -59,7 +59,8 @@ int main(void) {
     expect_value(out[0], "[3.0, 10.0, 21.0]");
     expect_value(out[1], "[1.0, 1.0, 1.0]");
     GradOptions how = {.disconnected = GRAD_IGNORE, .return_disconnected = GRAD_ZERO};
-    CHECK(services(s)->grad(&b, op_call1(&b, "sum", out[0]), 3, wrt, &how, grad));
+    CHECK(services(s)->grad(&b, op_call1(&b, "sum", out[0]), (VarList){3, wrt}, &how,
+                            grad));
     expect_value(grad[0], "[1.0, 2.0, 3.0]"); /* x; u is a user of y that has no say */
     expect_value(grad[1], "[0.0, 0.0, 0.0]");
     expect_value(grad[2], "[5.0, 9.0, 13.0]"); /* y + 1, and 2 x through y */
