@@ -81,7 +81,7 @@ static bool open_entry(HarvestWalk *w, Level *l, Sym name, SowMode mode, Span at
 }
 
 static size_t next_part(const SowEntry *e, SowMode mode) {
-    return mode == SOW_APPEND ? e->part.n : 0;
+    return e && mode == SOW_APPEND ? e->part.n : 0;
 }
 
 /* The n-th sow of the other branch, which has the slot that the n-th of this one gets,

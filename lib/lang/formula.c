@@ -103,9 +103,9 @@ static const Poly *poly_operator(Arena *a, Infix k, const Poly *x, const Poly *y
 /* False: there is no such operator in formulas. */
 static bool combine(Arena *a, Infix k, const Poly *x, const Poly *y, const Poly **v) {
     double u = 0, w = 0, r;
-    bool known = poly_is_number(x, &u) & poly_is_number(y, &w);
+    bool x_known = poly_is_number(x, &u), y_known = poly_is_number(y, &w);
     if (!apply_operator(k, u, w, &r)) return false;
-    *v = known ? poly_number(a, r) : poly_operator(a, k, x, y);
+    *v = x_known && y_known ? poly_number(a, r) : poly_operator(a, k, x, y);
     return true;
 }
 

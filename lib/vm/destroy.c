@@ -263,7 +263,7 @@ static void put_edge(Topo *t, uint32_t from, uint32_t to) {
 }
 
 static void sort_instructions(Destroy *d) {
-    enum { DONE = NONE };
+    const uint32_t done = NONE;
     Plan *p = d->p;
     Topo t = {.d = d, .waits = NEW_N(d->a, p->nins, uint32_t)};
     t.first = NEW_N(d->a, (size_t)p->nins + 3, uint32_t);
@@ -277,15 +277,15 @@ static void sort_instructions(Destroy *d) {
     for (uint32_t i = 0; i < p->nins; i++)
         if (!t.waits[i]) heap_push(p->s, &ready, i);
     for (uint32_t n = 0, left = 0; n < p->nins; n++) {
-        while (!ready.n && t.waits[left] == DONE)
+        while (!ready.n && t.waits[left] == done)
             left++;
         uint32_t i = ready.n ? heap_pop(&ready) : left;
         if (t.waits[i]) leave_victims(d, i);
-        t.waits[i] = DONE;
+        t.waits[i] = done;
         order[n] = p->ins[i];
         for (uint32_t k = t.first[i]; k < t.first[i + 1]; k++) {
             uint32_t *waits = &t.waits[t.after[k]];
-            if (*waits != DONE && --*waits == 0) heap_push(p->s, &ready, t.after[k]);
+            if (*waits != done && --*waits == 0) heap_push(p->s, &ready, t.after[k]);
         }
     }
     vec_free(&ready);

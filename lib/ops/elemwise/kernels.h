@@ -111,8 +111,9 @@ VINLINE float fdiv_f32(float x, float y) {
 
 /* 1 / x, but nan in both parts for 0, as in NumPy. */
 #define creciprocal(x)                                                                 \
-    ((RE(x) == 0) & (IM(x) == 0) ? __builtin_complex(RE(x) - NAN_LIKE(x), NAN_LIKE(x)) \
-                                 : cdiv(1, x))
+    (((RE(x) == 0) & (IM(x) == 0))                                                     \
+         ? __builtin_complex(RE(x) - NAN_LIKE(x), NAN_LIKE(x))                         \
+         : cdiv(1, x))
 #define NAN_LIKE(x) ((__typeof__(RE(x)))NAN)
 #define cinf(x)     ((ABS(RE(x)) == INF(RE(x))) | (ABS(IM(x)) == INF(RE(x))))
 #define INF(x)      ((__typeof__(x))INFINITY)
