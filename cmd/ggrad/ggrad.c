@@ -93,9 +93,10 @@ static bool choose_kind(Run *r, const Derive *d, DerivativeKind *kind) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (!all[i].names) continue;
         if (kind->names)
-            return fail(r->s, NOWHERE, E_USAGE,
-                        "%s and %s exclude each other: one derivative a command",
-                        kind->option, all[i].option);
+            return fail(
+                r->s, NOWHERE, E_USAGE,
+                "%s and %s exclude each other: give one derivative in each command",
+                kind->option, all[i].option);
         *kind = all[i];
     }
     return true;
@@ -117,7 +118,7 @@ static bool options_agree(Run *r, const Derive *d) {
     if (d->wrt && !*d->wrt) return fail(r->s, NOWHERE, E_USAGE, "--wrt needs names");
     for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
         if (pair[i].given && !pair[i].fits)
-            return fail(r->s, NOWHERE, E_USAGE, "--%s goes with --%s", pair[i].option,
+            return fail(r->s, NOWHERE, E_USAGE, "--%s is for --%s", pair[i].option,
                         pair[i].with);
     return true;
 }

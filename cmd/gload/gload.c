@@ -160,7 +160,8 @@ static bool gload_run(Run *r) {
     e.auto_inputs = fresh;
     Graph *g = load_operands(r, o, fresh);
     if (!g && !o->common.operands.n && e.nexpr + e.ninput + e.nshared > 0)
-        return note(r->s, NOWHERE, "--new starts from nothing and reads no graph");
+        return note(r->s, NOWHERE,
+                    "with --new, gload starts with an empty graph and reads none");
     if (!g) return false;
     r->write = set_write_options;
     bool ok = graph_edit(g, &e);

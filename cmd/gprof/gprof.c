@@ -73,10 +73,9 @@ static bool check_gprof_counts(Run *r, const Gprof *o) {
         if (rows[i].value < 0)
             return fail(r->s, NOWHERE, E_USAGE, "--%s can't be negative", rows[i].name);
     if (o->repeat < 1 && o->repeat != REPEAT_UNSET)
-        return fail(r->s, NOWHERE, E_USAGE,
-                    "--repeat takes a number of calls from 1 on");
+        return fail(r->s, NOWHERE, E_USAGE, "--repeat must be at least 1");
     if (o->fail_above > 0 && !o->compare)
-        return fail(r->s, NOWHERE, E_USAGE, "--fail-above goes with --compare");
+        return fail(r->s, NOWHERE, E_USAGE, "--fail-above needs --compare");
     return true;
 }
 
@@ -84,8 +83,8 @@ static bool check_gprof_counts(Run *r, const Gprof *o) {
 static bool check_gprof_mode(Run *r, const Gprof *o) {
     if (o->mode <= RUN_FAST_COMPILE) return true;
     return fail(r->s, NOWHERE, E_USAGE,
-                "that mode looks at every value, so its times would mean nothing: it "
-                "goes with grun");
+                "this mode inspects every value, so its times would mean nothing: use "
+                "it with grun");
 }
 
 /* Formats that show a timeline need a run. */

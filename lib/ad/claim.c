@@ -146,28 +146,31 @@ static bool insert_runtime_check(Builder *b, const Claimed *c, Var like, bool ze
 
 static bool fail_nonzero(Builder *b, const Claimed *c) {
     return fail_claim(b, c,
-                      c->output ? "is not zero, though that is of integers, which no "
-                                  "small change moves"
-                                : "is not zero, though that reaches the cost through "
-                                  "integers only, which no small change moves");
+                      c->output ? "is not zero: the output has an integer dtype, so "
+                                  "its tangent must be zero"
+                                : "is not zero: the input reaches the cost through "
+                                  "integers only, so its gradient must be zero");
+}
+
+static bool fail_mistyped(Builder *b, const Claimed *c, const Type *t,
+                          const Type *want) {
+    return fail_claim(b, c, "is %s, but the %s is %s", type_str(b->s, t),
+                      c->output ? "output" : "input", type_str(b->s, want));
 }
 
 bool ad_claim(Builder *b, const Claimed *c, Var like, Var *d) {
     const Graph *g = b->g;
     if (*d == GRAD_DISCONNECTED || var_is_null(g, *d)) return true;
     const Type *t = var_type(g, *d), *want = var_type(g, like);
-    if (ad_is_plugin_value(g, like))
-        return t == want || fail_claim(b, c, "is %s, but that is %s", type_str(b->s, t),
-                                       type_str(b->s, want));
+    if (ad_is_plugin_value(g, like)) return t == want || fail_mistyped(b, c, t, want);
     bool kind =
         t->kind == want->kind && (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE);
     if (!kind || dtype_is_discrete(t->dtype))
-        return fail_claim(b, c, "illegally returned an integer-valued variable (%s)",
+        return fail_claim(b, c, "must have a float or complex dtype, but it is %s",
                           type_str(b->s, t));
     bool open;
     if (t->ndim != want->ndim || !known_sizes_fit(t, want, &open))
-        return fail_claim(b, c, "is %s, but that is %s", type_str(b->s, t),
-                          type_str(b->s, want));
+        return fail_mistyped(b, c, t, want);
     Zeroness is = c->zero ? infer_zeroness(g, *d) : ZERO;
     if (is == NONZERO) return fail_nonzero(b, c);
     bool unsure = open || is == UNKNOWN;
@@ -197,11 +200,11 @@ static bool claim_disconnected(Builder *b, const Claimed *c, const Op *op) {
     if (!op->from) return true;
     if (has_connection_pattern(op))
         return fail_claim(b, c,
-                          "is disconnected, but its connection pattern says that it "
-                          "is connected");
+                          "is disconnected, but the op's connection pattern says that "
+                          "it is connected");
     warn(b->s, b->from.at, E_GRADIENT,
-         "the %s is disconnected, but the op states no connection pattern, so that "
-         "every input counts as connected",
+         "the %s is disconnected, but the op states no connection pattern, so every "
+         "input counts as connected",
          claim_text(b->s, c));
     return true;
 }
@@ -215,9 +218,9 @@ bool ad_claim_gradient(Builder *b, ApplyId a, size_t i, const Var *cotangent, Va
     c.zero = discrete;
     if (*term == GRAD_DISCONNECTED) return !connected || claim_disconnected(b, &c, op);
     if (!connected)
-        return fail_claim(b, &c,
-                          "is a term, but its connection pattern says that it is "
-                          "disconnected");
+        return fail_claim(
+            b, &c,
+            "is not disconnected, but the op's connection pattern says that it is");
     return ad_claim(b, &c, in, term);
 }
 

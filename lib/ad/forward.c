@@ -311,7 +311,7 @@ bool ad_jvp(Builder *b, VarList f, VarList wrt, const Var *tangent, bool by_pull
     for (size_t i = 0; i < wrt.n; i++)
         if (var_type(b->g, tangent[i])->ndim != var_type(b->g, wrt.p[i])->ndim)
             return fail(b->s, b->from.at, E_SHAPE,
-                        "a tangent is %s for a variable that is %s",
+                        "a tangent is %s, but its variable is %s",
                         type_str(b->s, var_type(b->g, tangent[i])),
                         type_str(b->s, var_type(b->g, wrt.p[i])));
     if (by_pullback) return jvp_by_pullbacks(b, f, wrt, tangent, result);

@@ -112,12 +112,12 @@ static bool pull_by_override(PullbackRecipe *r, const Graph *own, Var *grad) {
     const Graph *fn = r->fn;
     size_t nin = fn->inputs.n, nout = fn->outputs.n;
     if (own->inputs.n != nin + nout || own->outputs.n != nin)
-        return fail(r->main->s, r->b.from.at, E_ARITY,
-                    "pullback %s of function %s must take its %zu inputs and %zu "
-                    "cotangents and give %zu "
-                    "gradients, but it takes %zu and gives %zu",
-                    sym_text(r->main->s, own->name), sym_text(r->main->s, r->name), nin,
-                    nout, nin, own->inputs.n, own->outputs.n);
+        return fail(
+            r->main->s, r->b.from.at, E_ARITY,
+            "pullback %s of function %s must take its %zu inputs and %zu cotangents "
+            "and return %zu gradients, but it takes %zu and returns %zu",
+            sym_text(r->main->s, own->name), sym_text(r->main->s, r->name), nin, nout,
+            nin, own->inputs.n, own->outputs.n);
     const Op *call = op_known(r->main->s, OP_CALL);
     Var *arg = NEW_N(r->tmp, nin + nout, Var);
     for (size_t i = 0; i < nin; i++)

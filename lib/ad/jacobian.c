@@ -179,25 +179,26 @@ static bool prefers_forward(const Jacobian *j, JacobianMode mode) {
 static bool check_real(Jacobian *j, Var f) {
     const Type *t = var_type(j->b->g, f);
     if (t->kind == TYPE_NULL)
-        return fail(j->b->s, j->b->from.at, E_NULL, "can't differentiate a nan: %s",
-                    t->why);
+        return fail(j->b->s, j->b->from.at, E_NULL,
+                    "can't differentiate an undefined value: %s", t->why);
     if (t->kind != TYPE_TENSOR)
-        return fail(j->b->s, j->b->from.at, E_TYPE, "%s has no Jacobian",
+        return fail(j->b->s, j->b->from.at, E_TYPE,
+                    "can't take the Jacobian of %s: it must be a tensor",
                     type_str(j->b->s, t));
     if (!dtype_is_complex(t->dtype)) return true;
-    fail(j->b->s, j->b->from.at, E_DTYPE, "the Jacobian of %s: it must be real",
-         type_str(j->b->s, t));
-    return note(j->b->s, NOWHERE, "take its real and its imaginary part");
+    fail(j->b->s, j->b->from.at, E_DTYPE,
+         "can't take the Jacobian of %s: it must be real", type_str(j->b->s, t));
+    return note(j->b->s, NOWHERE, "differentiate its real part and its imaginary part");
 }
 
 static bool check_dense(Jacobian *j, Var wrt) {
     const Type *t = var_type(j->b->g, wrt);
     if (t->kind != TYPE_SPARSE) return true;
-    fail(j->b->s, j->b->from.at, E_TYPE, "there is no Jacobian by %s",
+    fail(j->b->s, j->b->from.at, E_TYPE, "can't take the Jacobian with respect to %s",
          type_str(j->b->s, t));
     return note(j->b->s, NOWHERE,
-                "differentiate by what it is made of: the data of csr(data, ...), or a "
-                "tensor");
+                "differentiate with respect to what it is built from: the data of "
+                "csr(data, ...), or a tensor");
 }
 
 static bool build_jacobian(Jacobian *j, JacobianMode mode) {
@@ -293,11 +294,12 @@ static bool mixed_blocks(SecondOrder *h, Var *result) {
 static bool check_hessian_wrt(Builder *b, Var wrt) {
     const Type *t = var_type(b->g, wrt);
     if (t->kind != TYPE_TENSOR || !dtype_is_complex(t->dtype)) return true;
-    fail(b->s, b->from.at, E_DTYPE, "there is no Hessian by %s: it must be real",
+    fail(b->s, b->from.at, E_DTYPE,
+         "can't take the Hessian with respect to %s: it must be real",
          type_str(b->s, t));
     return note(b->s, NOWHERE,
-                "differentiate by its real and imaginary part, as in x = complex(re, "
-                "im); Hessian-vector products take complex variables as they are");
+                "differentiate with respect to its real and imaginary parts, as in x = "
+                "complex(re, im); Hessian-vector products accept complex variables");
 }
 
 bool ad_hessian(Builder *b, Var cost, VarList wrt, const GradOptions *how, bool mixed,
@@ -379,7 +381,7 @@ bool ad_hvp(Builder *b, Var cost, VarList wrt, const Var *v, const GradOptions *
         const Type *t = var_type(b->g, v[i]), *want = var_type(b->g, wrt.p[i]);
         if (t->kind != TYPE_TENSOR || t->ndim != want->ndim)
             return fail(b->s, b->from.at, E_SHAPE,
-                        "a vector is %s for a variable that is %s", type_str(b->s, t),
+                        "a vector is %s, but its variable is %s", type_str(b->s, t),
                         type_str(b->s, want));
     }
     bool ok = first_gradients(&h, cost, how ? how : &usual) &&

@@ -80,8 +80,8 @@ static bool expand_vectorize(Compiler *c, const Ast *call, const Ast *const *arg
         return vmap_macro_function(c, call, &f.node, arg, out);
     if (!arg[1] || !arg[2] || arg[3])
         return fail(compiler_builder(c)->s, call->at, E_ARITY,
-                    "vectorize takes a function, or an expression, a variable and what "
-                    "stands for it: vectorize(f)(rows), vectorize(y, x, rows)");
+                    "vectorize takes a function, vectorize(f)(rows), or an expression, "
+                    "a variable and its replacement, vectorize(y, x, rows)");
     if (!compiler_vars(c, &f.node, &f.v.n, &fs) || !arg_vars(c, arg[1], &x) ||
         !vectorize_row_args(c, call, arg[2], &x, &rows))
         return false;
@@ -95,36 +95,36 @@ static bool expand_vectorize(Compiler *c, const Ast *call, const Ast *const *arg
 
 static const Macro table[] = {
     {.name = "jacobian",
-     .doc = "Derivatives of every element of f by every element of wrt: of f's shape "
-            "followed by wrt's. Made in one batched program, forward unless wrt has "
-            "more elements than f; mode='reverse' or 'forward' decides. Lists of f "
-            "give a list for each.",
+     .doc = "Derivatives of every element of f with respect to every element of wrt; "
+            "the shape is f's followed by wrt's. They are computed in one batched "
+            "program, in forward mode unless wrt has more elements than f; "
+            "mode='reverse' or 'forward' decides. A list of f gives a list for each.",
      .signature = "f, wrt, " GRAD_ARGS ", mode='auto'",
      .expand = expand_jacobian,
      .example = "jacobian(x**2, x)"},
     {.name = "hessian",
-     .doc = "Second derivatives of a scalar cost by wrt, of wrt's shape twice. Of a "
-            "list of variables, one for each; with mixed=True, for each of them a list "
-            "of those by it and all others.",
+     .doc = "Second derivatives of a scalar cost with respect to wrt, of wrt's shape "
+            "twice. A list of variables gives one for each; with mixed=True each of "
+            "them gives a list: its own block and those with all others.",
      .signature = "cost, wrt, " GRAD_ARGS ", mixed=False",
      .expand = expand_hessian,
      .example = "hessian(sum(x**3), x)"},
     {.name = "hvp",
-     .doc = "The Hessian of a scalar cost by wrt times a vector v of wrt's shape, "
-            "without making the Hessian. Of lists, all blocks count.",
+     .doc = "The Hessian of a scalar cost with respect to wrt times a vector v of "
+            "wrt's shape, without building the Hessian. With lists, all blocks count.",
      .signature = "cost, wrt, v, " GRAD_ARGS,
      .expand = expand_hvp,
      .example = "hvp(sum(x**3), x, ones_like(x))"},
     {.name = "vectorize",
-     .doc =
-         "vectorize(f)(rows, ...) is f of each row, the results as rows: f is the name "
-         "of a function or (lambda x: ...). in_axes tells which axis of each argument "
-         "has the rows, None: it is the same for all, as in in_axes=[0, None]. "
-         "vectorize(y, x, rows) is an expression y for many values of x at once: "
-         "`rows` stands for x and has further dims in front, which the result then has "
-         "too; of lists, those without further dims just take the place of their x. "
-         "One program, not a loop. What is sown, printed or asserted on the way is so "
-         "once, for all rows, and no more for x unless something else reads it.",
+     .doc = "vectorize(f)(rows, ...) applies f to each row and gives the results as "
+            "rows; f is the name of a function or (lambda x: ...). in_axes says which "
+            "axis of each argument has the rows, or None if the argument is the same "
+            "for all, as in in_axes=[0, None]. vectorize(y, x, rows) computes an "
+            "expression y for many values of x at once: `rows` replaces x and has "
+            "additional leading dims, which the result then has too; with lists, an "
+            "item without additional dims just replaces its x. It is one program, not "
+            "a loop. Values that are sown, printed or asserted inside are so once, "
+            "with all rows, and no longer for x unless something else reads it.",
      .signature = "f, x=None, rows=None, in_axes=0",
      .expand = expand_vectorize,
      .example = "vectorize(lambda v: sum(v**2))(rows)"},

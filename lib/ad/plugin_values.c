@@ -22,7 +22,7 @@ Var ad_add(Builder *b, Var x, Var y) {
     if (!name) return op_fail_no_derivatives(b, t), VAR_NONE;
     if (!op) {
         fail(b->s, b->from.at, E_GRADIENT,
-             "there is no op %s, by which values of type %s are added", name,
+             "there is no op %s, which should add values of type %s", name,
              type_str(b->s, t));
         return VAR_NONE;
     }

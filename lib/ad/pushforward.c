@@ -74,11 +74,12 @@ static bool push_by_override(PushforwardRecipe *r, const Graph *own, Var *result
     const Graph *fn = r->fn;
     size_t nin = fn->inputs.n, nout = fn->outputs.n;
     if (own->inputs.n != 2 * nin || own->outputs.n != nout)
-        return fail(s, r->b.from.at, E_ARITY,
-                    "pushforward %s of function %s must take its %zu inputs and %zu "
-                    "tangents and give %zu tangents, but it takes %zu and gives %zu",
-                    sym_text(s, own->name), sym_text(s, r->name), nin, nin, nout,
-                    own->inputs.n, own->outputs.n);
+        return fail(
+            s, r->b.from.at, E_ARITY,
+            "pushforward %s of function %s must take its %zu inputs and %zu tangents "
+            "and return %zu tangents, but it takes %zu and returns %zu",
+            sym_text(s, own->name), sym_text(s, r->name), nin, nin, nout, own->inputs.n,
+            own->outputs.n);
     const Op *call = op_known(s, OP_CALL);
     Var *arg = NEW_N(r->tmp, 2 * nin, Var);
     for (size_t i = 0; i < nin; i++) {

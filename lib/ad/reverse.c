@@ -183,12 +183,12 @@ static bool check_known_gradient(Builder *b, Var v, Var g) {
     if (ad_is_plugin_value(b->g, v) && t == var_type(b->g, v)) return true;
     if (!kind || dtype_is_discrete(t->dtype))
         return fail(b->s, b->from.at, E_DTYPE,
-                    "a known gradient must be of a float dtype, but it is %s",
+                    "a known gradient must have a float dtype, but it is %s",
                     type_str(b->s, t));
     if (t->ndim != var_type(b->g, v)->ndim)
         return fail(b->s, b->from.at, E_SHAPE,
-                    "a known gradient is %s for a variable that is %s",
-                    type_str(b->s, t), type_str(b->s, var_type(b->g, v)));
+                    "a known gradient is %s, but its variable is %s", type_str(b->s, t),
+                    type_str(b->s, var_type(b->g, v)));
     return true;
 }
 
@@ -199,8 +199,8 @@ static bool seed_cotangents(Reverse *r) {
     if (cost != VAR_NONE) {
         const Type *t = var_type(b->g, cost);
         if (t->kind == TYPE_NULL)
-            return fail(b->s, b->from.at, E_NULL, "can't differentiate a nan cost: %s",
-                        t->why);
+            return fail(b->s, b->from.at, E_NULL,
+                        "can't differentiate an undefined cost: %s", t->why);
         bool own = ad_is_plugin_value(b->g, cost);
         if (!own && (t->kind != TYPE_TENSOR || t->ndim != 0)) {
             fail(b->s, b->from.at, E_SHAPE,
@@ -257,14 +257,15 @@ static void note_path_break(Reverse *r, Var wrt) {
             linked |= link[apply_in(g, a)[i]] != 0;
         if (!to_cost || !linked) continue;
         note(r->b->s, g->origin[a].at,
-             "%s reaches the cost only through %s, which uses no element values there",
+             "%s reaches the cost only through %s, which does not use the values of "
+             "its elements",
              shown_var_name(r->b, wrt), ap->op->name);
         return;
     }
     for (Var v = wrt; v < r->n; v++)
         if (r->constant[v] && link[v]) {
             note(r->b->s, NOWHERE,
-                 "the path from it stops at %s, which is held constant",
+                 "its path to the cost stops at %s, which is held constant",
                  shown_var_name(r->b, v));
             return;
         }

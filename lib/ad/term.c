@@ -96,9 +96,8 @@ static bool fail_no_gradient(Builder *b, ApplyId a, size_t i) {
     fail(b->s, b->from.at, E_GRADIENT, "%s has no gradient for its input %s", op->name,
          i < sig->nin ? sym_text(b->s, sig->in[i].name) : "");
     return note(b->s, NOWHERE,
-                "mark it with consider_constant if that is meant, or write the "
-                "function so that it isn't "
-                "needed");
+                "if that is intended, wrap it in consider_constant(...); otherwise "
+                "change the function so that this gradient is not needed");
 }
 
 /* The text for input i. The list ends where the signature's inputs do; its last entry

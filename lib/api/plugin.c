@@ -54,7 +54,8 @@ static bool check_owner(Session *s, const char *path, const char *real) {
     char *folder =
         arena_str(session_arena(s), real, slash > real ? (size_t)(slash - real) : 1);
     if (stat(real, &st) != 0) return no_plugin(s, path, E_IO, "can't be read");
-    if (!S_ISREG(st.st_mode)) return no_plugin(s, path, E_PLUGIN, "is no regular file");
+    if (!S_ISREG(st.st_mode))
+        return no_plugin(s, path, E_PLUGIN, "is not a regular file");
     if (st.st_mode & S_IWOTH) {
         no_plugin(s, path, E_PLUGIN, "is refused: anybody may write to it");
         return note(s, NOWHERE, "chmod o-w %s", path);
@@ -73,12 +74,12 @@ static bool check_plugin(Session *s, const char *path, const TlPlugin *p) {
     if (!p) {
         no_plugin(s, path, E_PLUGIN, "does not export tl_plugin");
         return note(s, NOWHERE,
-                    "end it with TL_PLUGIN(\"name\", \"version\", init) of "
+                    "end its source with TL_PLUGIN(\"name\", \"version\", init) of "
                     "<thunkline/plugin.h>");
     }
     if (p->abi != TL_PLUGIN_ABI) {
         no_plugin(s, path, E_PLUGIN,
-                  "is made for version %u of the plugin interface, but this thunkline "
+                  "is built for version %u of the plugin interface, but this thunkline "
                   "has version %u",
                   (unsigned)p->abi, (unsigned)TL_PLUGIN_ABI);
         return note(s, NOWHERE, "compile it with this thunkline's headers");
@@ -123,8 +124,8 @@ bool plugin_verdict(TlHost *h, bool ok, const char *of) {
     bool said = diag_count(h->s) > h->mark;
     if (ok && !said) return true;
     if (said) return false;
-    fail(h->s, h->at, h->other, "%s: %s failed and did not say why", h->what, of);
-    return note(h->s, NOWHERE, "a plugin says what is wrong by api->fail");
+    fail(h->s, h->at, h->other, "%s: %s failed and gave no reason", h->what, of);
+    return note(h->s, NOWHERE, "a plugin reports what is wrong with api->fail");
 }
 
 bool plugin_take(TlHost *h, const char *what, void *own, size_t size, const void *def,
@@ -141,11 +142,10 @@ bool plugin_take(TlHost *h, const char *what, void *own, size_t size, const void
             what, given);
     for (size_t i = size; i < given; i++)
         if (p[i])
-            return plugin_api.fail(
-                h, TL_FAILED,
-                "%s uses what this thunkline does not know: it needs "
-                "a newer one",
-                what);
+            return plugin_api.fail(h, TL_FAILED,
+                                   "%s uses a feature that this thunkline does not "
+                                   "have: it needs a newer version",
+                                   what);
     memcpy(own, def, given < size ? given : size);
     return true;
 }

@@ -99,7 +99,8 @@ static const Prop *plugin_prop(TlHost *h, const char *name) {
     Sym y = sym(h->s, name);
     for (size_t i = 0; sig && i < sig->nprop; i++)
         if (sig->prop[i].name == y) return &h->props->p[i];
-    return api_fail(h, TL_FAILED, "the plugin asks for a prop %s, which it has not",
+    return api_fail(h, TL_FAILED,
+                    "the plugin asks for the prop %s, which the op does not have",
                     name),
            NULL;
 }
@@ -143,7 +144,7 @@ static bool api_is_literal(TlNode *n, size_t i) {
 
 static bool api_wrap(TlNode *n, size_t i, const TlType *t) {
     if (i < n->nin && t) return infer_wrap(n->host->infer, i, type_in(t));
-    return api_fail(n->host, TL_FAILED, "there is no input %zu to make a constant of",
+    return api_fail(n->host, TL_FAILED, "there is no input %zu to turn into a constant",
                     i);
 }
 
@@ -200,7 +201,7 @@ static const char *api_describe(TlHost *h, const TlValue *v) {
 /* ---- running ---- */
 
 static bool no_such(TlHost *h, const char *what, size_t i) {
-    return api_fail(h, TL_FAILED, "the plugin asks for %s %zu, which there is not",
+    return api_fail(h, TL_FAILED, "the plugin asks for %s %zu, which does not exist",
                     what, i);
 }
 
@@ -208,7 +209,7 @@ static bool api_input(const TlCall *c, size_t i, TlTensor *t) {
     if (i >= c->nin) return no_such(c->host, "input", i);
     return api_tensor(c->in[i], t) ||
            api_fail(c->host, TL_FAILED,
-                    "the plugin takes input %zu for a tensor, but it is %s", i,
+                    "the plugin reads input %zu as a tensor, but it is %s", i,
                     api_describe(c->host, c->in[i]));
 }
 
@@ -240,8 +241,8 @@ static const void *api_input_object(const TlCall *c, size_t i) {
     const void *p = plugin_object(value_in(c->in[i]), NULL);
     if (!p)
         api_fail(c->host, TL_FAILED,
-                 "the plugin takes input %zu for a value of its own, but it is %s", i,
-                 api_describe(c->host, c->in[i]));
+                 "the plugin reads input %zu as a value of its own type, but it is %s",
+                 i, api_describe(c->host, c->in[i]));
     return p;
 }
 
@@ -249,7 +250,7 @@ static void *api_output_object(TlCall *c, size_t i) {
     if (i >= c->nout) return no_such(c->host, "output", i), NULL;
     void *p = plugin_output_object(c->host->call, i);
     if (!p)
-        api_fail(c->host, TL_FAILED, "output %zu is %s, no value of a plugin", i,
+        api_fail(c->host, TL_FAILED, "output %zu is %s, not a value of a plugin", i,
                  type_str(c->host->s, type_in(c->out_type[i])));
     return p;
 }
@@ -266,15 +267,14 @@ static const Type *tensor_output(TlCall *c, size_t i, int ndim, const int64_t *s
     if (i >= c->nout) return no_such(c->host, "output", i), NULL;
     const Type *t = type_in(c->out_type[i]);
     if (t->kind != TYPE_TENSOR)
-        return api_fail(c->host, TL_FAILED, "output %zu is %s, no tensor", i,
+        return api_fail(c->host, TL_FAILED, "output %zu is %s, not a tensor", i,
                         type_str(c->host->s, t)),
                NULL;
     if (shape_fits(t, ndim, shape)) return t;
     Str b = STR(c->host->s);
     shape_text(c->host->s, ndim >= 0 && ndim <= MAX_NDIM ? ndim : 0, shape, &b);
-    api_fail(c->host, TL_WRONG_SHAPE,
-             "output %zu was said to be %s, but the shape is %s", i,
-             type_str(c->host->s, t), str_text(&b));
+    api_fail(c->host, TL_WRONG_SHAPE, "output %zu is declared %s, but the shape is %s",
+             i, type_str(c->host->s, t), str_text(&b));
     str_free(&b);
     return NULL;
 }
@@ -301,7 +301,8 @@ static bool api_pass(TlCall *c, size_t i, size_t of) {
     const Type *t = type_in(c->out_type[i]);
     bool tensor = v->kind == TYPE_TENSOR && t->kind == TYPE_TENSOR;
     if (v->kind != t->kind || (tensor && v->t.dtype != t->dtype))
-        return api_fail(c->host, TL_FAILED, "input %zu can't be output %zu, %s", of, i,
+        return api_fail(c->host, TL_FAILED,
+                        "input %zu can't be used as output %zu, which is %s", of, i,
                         type_str(c->host->s, t));
     if (tensor)
         return tensor_output(c, i, v->t.ndim, v->t.shape) &&
@@ -343,7 +344,7 @@ static bool api_view(TlCall *c, size_t i, size_t of, const TlTensor *part) {
     if (!t) return false;
     const Value *v = value_in(c->in[of]);
     if (v->kind != TYPE_TENSOR || v->t.dtype != t->dtype || !part_lies_in(part, &v->t))
-        return api_fail(c->host, TL_FAILED, "output %zu is no part of input %zu", i,
+        return api_fail(c->host, TL_FAILED, "output %zu is not a part of input %zu", i,
                         of);
     Tensor *own = call_view(c->host->call, i, &v->t);
     own->data = part->data;
@@ -385,10 +386,10 @@ static TlVar api_apply(TlHost *h, const char *op, const char *props, size_t nin,
     const Op *found = op_find(h->s, op, strlen(op));
     Var all[OUT_MAX];
     if (!h->b || !found || nin > UINT8_MAX)
-        return api_fail(h, TL_FAILED, "there is no op %s to apply here", op), VAR_NONE;
+        return api_fail(h, TL_FAILED, "can't apply the op %s here", op), VAR_NONE;
     for (size_t i = 0; i < nin; i++)
         if (in[i] >= h->b->g->nvar)
-            return api_fail(h, TL_FAILED, "input %zu for %s is no variable", i, op),
+            return api_fail(h, TL_FAILED, "input %zu for %s is not a variable", i, op),
                    VAR_NONE;
     const Props *p = NULL;
     if (props && *props && !props_from_text(h->b, found, props, &p))
@@ -402,18 +403,18 @@ static TlVar api_apply(TlHost *h, const char *op, const char *props, size_t nin,
 
 static TlVar api_number(TlHost *h, TlDType d, double v) {
     if (h->b && (int)d >= 0 && (int)d < DT_N) return const_number(h->b, (DType)d, v);
-    return api_fail(h, TL_FAILED, "no number can be made here"), VAR_NONE;
+    return api_fail(h, TL_FAILED, "can't create a number here"), VAR_NONE;
 }
 
 static TlVar api_ints(TlHost *h, size_t n, const int64_t *v) {
     if (h->b) return const_ints(h->b, n, v);
-    return api_fail(h, TL_FAILED, "no integers can be made here"), VAR_NONE;
+    return api_fail(h, TL_FAILED, "can't create integers here"), VAR_NONE;
 }
 
 static TlVar api_constant(TlHost *h, const TlType *t, double v) {
     Value number = {.kind = TYPE_TENSOR}, own;
     if (!h->b || !t)
-        return api_fail(h, TL_FAILED, "no constant can be made here"), VAR_NONE;
+        return api_fail(h, TL_FAILED, "can't create a constant here"), VAR_NONE;
     if (!tensor_scalar(h->s, DT_FLOAT64, v, 0, &number.t)) return VAR_NONE;
     Receiver to = {FILTER_DEFAULT, h->what, h->at};
     bool ok = value_filter(h->s, type_in(t), &number, &to, &own);
@@ -426,12 +427,14 @@ static TlVar api_constant(TlHost *h, const TlType *t, double v) {
 
 static TlVar api_undefined(TlHost *h, const char *why) {
     if (h->b) return grad_undefined(h->b, why);
-    return api_fail(h, TL_FAILED, "nothing can be undefined here"), VAR_NONE;
+    return api_fail(h, TL_FAILED, "can't make a gradient undefined here"), VAR_NONE;
 }
 
 static const TlType *api_var_type(TlHost *h, TlVar v) {
     if (h->b && v < h->b->g->nvar) return type_out(var_type(h->b->g, v));
-    return api_fail(h, TL_FAILED, "the plugin asks for the type of no variable"), NULL;
+    return api_fail(h, TL_FAILED,
+                    "the plugin asks for the type of something that is not a variable"),
+           NULL;
 }
 
 /* ---- the graph around an Apply ---- */

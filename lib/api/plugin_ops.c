@@ -37,10 +37,13 @@ static bool ask_type(Infer *in, const Type **out, size_t *nout) {
     bool ok = plugin_verdict(&h, op->def.make_node(&n), "make_node");
     *nout = n.nout;
     if (ok && (n.nout == 0 || n.nout > OUT_MAX))
-        return infer_fail(in, E_PLUGIN, in->nin, "make_node says %zu outputs", n.nout);
+        return infer_fail(in, E_PLUGIN, in->nin,
+                          "make_node gives %zu outputs, but an op has 1 to %d", n.nout,
+                          OUT_MAX);
     for (size_t i = 0; ok && i < n.nout; i++)
         if (!out[i])
-            return infer_fail(in, E_PLUGIN, in->nin, "make_node forgot output %zu", i);
+            return infer_fail(in, E_PLUGIN, in->nin,
+                              "make_node sets no type for output %zu", i);
     return ok;
 }
 
@@ -53,12 +56,12 @@ static bool check_type_is_stable(Infer *in, size_t nout) {
     for (size_t i = 0; same && i < n; i++)
         if (again[i] != in->out[i])
             return infer_fail(in, E_PLUGIN, in->nin,
-                              "make_node does not say the same when it is asked again: "
+                              "make_node gives another result when it is called again: "
                               "output %zu is %s, then %s",
                               i, type_str(in->s, in->out[i]),
                               type_str(in->s, again[i]));
     return same || infer_fail(in, E_PLUGIN, in->nin,
-                              "make_node does not say the same when it is asked again: "
+                              "make_node gives another result when it is called again: "
                               "%zu outputs, then %zu",
                               nout, n);
 }
@@ -93,7 +96,8 @@ static bool check_outputs_made(Call *c) {
         bool made = v->kind == t->kind && (array ? v->t.data != NULL : v->obj != NULL);
         if (made) plugin_count(v);
         if (made || t->kind == TYPE_NONE) continue;
-        return call_fail(c, E_RUN, "it made no output %zu, %s", i, type_str(c->s, t));
+        return call_fail(c, E_RUN, "it did not create output %zu, which is %s", i,
+                         type_str(c->s, t));
     }
     return true;
 }
@@ -158,14 +162,14 @@ static bool take_gradient(Pull *p, size_t i) {
     p->grad[i] = GRAD_DISCONNECTED;
     if (v == TL_DISCONNECTED || !has_live_cotangent(p, i)) return true;
     if (v == TL_FORGOTTEN && may_be_unused(p)) return true;
-    const char *how = v == TL_FORGOTTEN ? "forgot the gradient of"
-                      : v == TL_NONE    ? "gave TL_NONE as the gradient of"
-                                        : "gave no variable for";
+    const char *how = v == TL_FORGOTTEN ? "sets no gradient for"
+                      : v == TL_NONE    ? "gives TL_NONE as the gradient of"
+                                        : "gives no variable for";
     fail(p->b->s, p->b->from.at, E_GRADIENT, "%s: grad %s its input %s", p->op->name,
          how, signature_input_text(p->b->s, p->op, p->nin, i));
     return note(p->b->s, NOWHERE,
-                "say TL_DISCONNECTED, and so in `connected` or `disconnected`, if no "
-                "element of the input influences the output");
+                "if no element of the input influences the output, give "
+                "TL_DISCONNECTED and declare it in `connected` or `disconnected`");
 }
 
 static bool plugin_pull(Pull *p) {
@@ -211,7 +215,7 @@ static bool take_tangent(Push *p, size_t k) {
     const Signature *sig = op_signature(p->b->s, p->op);
     return fail(p->b->s, p->b->from.at, E_GRADIENT, "%s: pushforward %s its output %s",
                 p->op->name,
-                v == TL_FORGOTTEN ? "forgot the tangent of" : "gave no variable for",
+                v == TL_FORGOTTEN ? "sets no tangent for" : "gives no variable for",
                 k < sig->nout ? sym_text(p->b->s, sig->out[k])
                               : arena_printf(session_arena(p->b->s), "%zu", k));
 }
@@ -387,29 +391,31 @@ static bool check_members(OpAddition *a) {
     if (!d->make_node && !d->itypes && !d->otypes)
         return fail_op(a, "it has neither make_node nor itypes and otypes");
     if (d->make_node && (d->itypes || d->otypes))
-        return fail_op(a, "make_node and itypes are two answers to one question");
+        return fail_op(a,
+                       "make_node excludes itypes and otypes: give one or the other");
     if (!d->make_node && (!d->itypes || !d->otypes))
-        return fail_op(a, "itypes and otypes go together");
+        return fail_op(a, "itypes and otypes must be given together");
     if (!d->perform && !d->thunk)
         return fail_op(
             a, "it has neither perform nor thunk, so there is no way to run it");
     int ways = (d->partials != NULL) + (d->adjoint != NULL) + (d->pullback != NULL) +
                (d->grad != NULL);
     if (ways > 1)
-        return fail_op(a, "partials, adjoint, pullback and grad are answers to one "
-                          "question: give one");
-    if (d->view_map && d->view) return fail_op(a, "view_map and view are one too many");
-    if (d->destroy_map && d->destroy)
-        return fail_op(a, "destroy_map and destroy are one too many");
-    if (d->debug_perform && !d->perform)
         return fail_op(
-            a, "debug_perform is for ops with perform: a thunk is told by impl");
+            a, "partials, adjoint, pullback and grad exclude each other: give one");
+    if (d->view_map && d->view)
+        return fail_op(a, "view_map and view exclude each other: give one");
+    if (d->destroy_map && d->destroy)
+        return fail_op(a, "destroy_map and destroy exclude each other: give one");
+    if (d->debug_perform && !d->perform)
+        return fail_op(a, "debug_perform is for ops with perform: a thunk learns from "
+                          "impl what to run");
     if (d->debug_is_reference && !d->debug_perform)
-        return fail_op(a, "debug_is_reference without debug_perform");
+        return fail_op(a, "debug_is_reference needs debug_perform");
     if (d->never_fold && d->fold)
-        return fail_op(a, "never_fold and fold are one too many");
+        return fail_op(a, "never_fold and fold exclude each other: give one");
     return d->disconnected && d->connected
-               ? fail_op(a, "disconnected and connected are one too many")
+               ? fail_op(a, "disconnected and connected exclude each other: give one")
                : true;
 }
 
@@ -439,15 +445,16 @@ static bool read_map(OpAddition *a, const char *what, const char *text, PluginMa
         size_t sides = str_split(session_arena(a->s), part[i], ':', &side);
         PluginMap m = {0, 0};
         if (sides != 2)
-            return fail_op(a, "%s is \"output: input\" with commas, not \"%s\"", what,
-                           part[i]);
+            return fail_op(
+                a, "%s must be \"output: input\" pairs separated by commas, not \"%s\"",
+                what, part[i]);
         if (!find_name(a->sig->out, a->sig->nout, sym(a->s, side[0]), &m.out))
             return fail_op(a, "%s: there is no output %s", what, side[0]);
         if (!find_name(in, a->sig->nin, sym(a->s, side[1]), &m.in))
             return fail_op(a, "%s: there is no input %s", what, side[1]);
         for (size_t k = 0; k < *n; k++)
             if ((*map)[k].out == m.out)
-                return fail_op(a, "%s: output %s can have one input only", what,
+                return fail_op(a, "%s: output %s can have only one input", what,
                                side[0]);
         (*map)[(*n)++] = m;
     }
@@ -495,11 +502,10 @@ static bool split_gradient_texts(OpAddition *a, const char *what, const char *te
     if (!text) return true;
     size_t n = str_split(session_arena(a->s), text, ';', &part);
     if (n != a->sig->nin)
-        return fail_op(a, "%s has %zu texts (with semicolons) for %zu input%s", what, n,
-                       a->sig->nin, a->sig->nin == 1 ? "" : "s");
+        return fail_op(a, "%s has %zu texts (separated by semicolons) for %zu input%s",
+                       what, n, a->sig->nin, a->sig->nin == 1 ? "" : "s");
     if (a->sig->nout != 1 && strcmp(what, "pullback") != 0)
-        return fail_op(a, "%s is for ops with one output: write pullback or grad",
-                       what);
+        return fail_op(a, "%s is for ops with one output: use pullback or grad", what);
     for (size_t i = 0; i < n; i++)
         if (!check_formula(a, what, part[i])) return false;
     *out = (const char *const *)(const void *)part;
@@ -529,7 +535,7 @@ static bool check_param_names(OpAddition *a, const char *what, size_t n,
         if (!word_is_name(name, strlen(name)))
             return fail_op(a, "%s: \"%s\" can't be a name", what, name);
         if (free && texts && userop_is_reserved_word(name))
-            return fail_op(a, "%s: \"%s\" means something else in texts of derivatives",
+            return fail_op(a, "%s: \"%s\" has another meaning in texts of derivatives",
                            what, name);
     }
     return true;
@@ -631,13 +637,14 @@ static bool check_parameters(OpAddition *a) {
         return false;
     for (size_t i = 0; i < sig->nin; i++)
         if (sig->in[i].value && !userop_is_default(sig->in[i].value))
-            return fail_op(a, "in: a default is a number, not %s", sig->in[i].value);
+            return fail_op(a, "in: a default must be a number, not %s",
+                           sig->in[i].value);
     for (size_t i = 0; i < sig->nprop; i++) {
         const char *name = sym_text(a->s, sig->prop[i].name);
         if (find_name(in, sig->nin, sig->prop[i].name, &at))
-            return fail_op(a, "props: %s is an input, too", name);
+            return fail_op(a, "props: %s is also an input", name);
         if (sig->prop[i].type == T_GRAPH || sig->prop[i].type == T_KEY)
-            return fail_op(a, "props: %s has a kind that is not for plugins", name);
+            return fail_op(a, "props: %s has a kind that plugins can't use", name);
     }
     return sig->nout || fail_op(a, "out: it has no outputs");
 }
@@ -648,7 +655,7 @@ static bool check_rest(OpAddition *a) {
         return fail_op(a, "default_output is %d, but it has %zu output%s",
                        d->default_output, a->sig->nout, a->sig->nout == 1 ? "" : "s");
     if (d->commutative && a->sig->nin != 2)
-        return fail_op(a, "only an op with two inputs is commutative");
+        return fail_op(a, "only an op with two inputs can be commutative");
     const Op *op = &a->own->op;
     bool ok =
         check_parameters(a) && check_type_list(a, "itypes", d->itypes, a->sig->nin) &&
@@ -666,7 +673,8 @@ static bool check_rest(OpAddition *a) {
 }
 
 bool plugin_add_op(TlHost *h, const TlOpDef *def) {
-    if (!h->plugin) return plugin_api.fail(h, TL_FAILED, "ops are added by init only");
+    if (!h->plugin)
+        return plugin_api.fail(h, TL_FAILED, "ops can be added only by init");
     struct PluginOp *p = NEW(session_arena(h->s), struct PluginOp);
     OpAddition a = {.h = h, .s = h->s, .own = p, .def = &p->def};
     p->plugin = h->plugin;

@@ -20,7 +20,8 @@ static Transfer ask_transfer(void *ctx, Session *s, const Type *to, const Value 
     TlTransferResult r = p->fn(&t);
     bool ok = plugin_verdict(&h, r != TL_TRANSFER_FAILED, "a transfer");
     if (ok && r == TL_TRANSFER_DONE && out->kind == TYPE_NONE)
-        ok = plugin_api.fail(&h, TL_FAILED, "a transfer is done, but made no value");
+        ok = plugin_api.fail(&h, TL_FAILED,
+                             "a transfer succeeded, but created no value");
     if (ok && r == TL_TRANSFER_DONE) return TRANSFER_DONE;
     value_unref(out);
     *out = (Value){.kind = TYPE_NONE};
@@ -29,7 +30,7 @@ static Transfer ask_transfer(void *ctx, Session *s, const Type *to, const Value 
 
 bool plugin_add_transfer(TlHost *h, TlTransferFn *fn) {
     if (!h->plugin)
-        return plugin_api.fail(h, TL_FAILED, "transfers are added by init only");
+        return plugin_api.fail(h, TL_FAILED, "transfers can be added only by init");
     if (!fn) return plugin_api.fail(h, TL_FAILED, "a transfer is NULL");
     PluginTransfer *p = NEW(session_arena(h->s), PluginTransfer);
     *p = (PluginTransfer){h->plugin, fn};
@@ -41,7 +42,7 @@ void *plugin_transfer_object(TlTransfer *t) {
     const Type *to = (const Type *)(const void *)t->to;
     if (to->kind != TYPE_PLUGIN)
         return plugin_api.fail(t->host, TL_FAILED,
-                               "a transfer makes a value of a plugin for %s",
+                               "a transfer to %s must not create a value of a plugin",
                                type_str(t->host->s, to)),
                NULL;
     value_unref(t->host->moved);
@@ -55,7 +56,8 @@ bool plugin_transfer_tensor(TlTransfer *t, TlDType d, int ndim, const int64_t *s
         ok = shape[i] >= 0;
     if (!ok)
         return plugin_api.fail(t->host, TL_FAILED,
-                               "there is no array of dtype %d and that shape", (int)d);
+                               "can't create an array of dtype %d and that shape",
+                               (int)d);
     Value *moved = t->host->moved;
     value_unref(moved);
     *moved = (Value){.kind = TYPE_NONE};

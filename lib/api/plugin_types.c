@@ -126,7 +126,7 @@ static bool type_filter(Session *s, const Type *t, const Value *v, const Receive
                         Value *out) {
     if (v->kind == TYPE_PLUGIN && v->obj && ((PluginObject *)v->obj)->type == t) {
         if (to->how.strict && !is_valid_object(t, ((PluginObject *)v->obj)))
-            return fail(s, to->at, E_VALUE, "%s: no valid %s", to->what,
+            return fail(s, to->at, E_VALUE, "%s: not a valid %s", to->what,
                         type_str(s, t));
         value_copy_view(out, v);
         return true;
@@ -137,7 +137,8 @@ static bool type_filter(Session *s, const Type *t, const Value *v, const Receive
     bool ok = type_of(t)->def.filter(&f, object_payload(o));
     if (ok && to->how.strict)
         ok = plugin_api.fail(&h, TL_FAILED,
-                             "the filter of %s is strict, but made a value of another",
+                             "the filter of %s was asked to be strict, but converted a "
+                             "value of another type",
                              type_str(s, t));
     return give_object(&h, ok, "filter", o, out);
 }
@@ -268,7 +269,7 @@ static bool type_random(Session *s, const Type *t, Rng *rng, Value *out) {
     bool ok = type_of(t)->def.random(&h, &plugin_api, (const TlType *)(const void *)t,
                                      object_payload(o));
     if (ok && !is_valid_object(t, o))
-        ok = plugin_api.fail(&h, TL_FAILED, "random made no valid value");
+        ok = plugin_api.fail(&h, TL_FAILED, "random created no valid value");
     return give_object(&h, ok, "random", o, out);
 }
 
@@ -282,9 +283,10 @@ static bool plugin_text(Session *s, const Value *v, Str *out) {
     h.other = E_TYPE;
     h.out = out;
     if (!d->text)
-        return fail(s, NOWHERE, E_TYPE,
-                    "values of type %s can't be written as text: the type has none",
-                    type_str(s, t));
+        return fail(
+            s, NOWHERE, E_TYPE,
+            "values of type %s can't be written as text: the type has no `text`",
+            type_str(s, t));
     bool ok = plugin_verdict(&h, d->text(&h, &plugin_api, payload_of(v)), "text");
     return ok && (out->n || plugin_api.fail(&h, TL_FAILED, "its text is empty"));
 }
@@ -440,7 +442,7 @@ static bool read_param_kinds(TlHost *h, PluginType *p) {
     for (size_t i = 0; i < p->nparam; i++) {
         p->is_text[i] = strcmp(part[i], "str") == 0;
         if (!p->is_text[i] && strcmp(part[i], "int") != 0)
-            return fail_type(h, &p->def, "params lists str and int");
+            return fail_type(h, &p->def, "params must list str and int");
     }
     return true;
 }
@@ -451,19 +453,20 @@ static bool check_def(TlHost *h, const TlTypeDef *d) {
         return note(h->s, NOWHERE, "in the plugin %s", h->what);
     if (op_find(h->s, d->name, strlen(d->name)))
         return fail_type(h, d,
-                         "there is an op of that name, and name(value) is a constant");
+                         "there is an op of that name, but name(value) must be a "
+                         "constant of the type");
     if (!d->filter) return fail_type(h, d, "it has no filter");
     if (d->value_size == 0 || d->value_size > 1 << 24)
         return fail_type(h, d, "value_size must be from 1 to 16 MiB");
     if (!d->to_bytes != !d->from_bytes)
-        return fail_type(h, d, "to_bytes and from_bytes go together");
+        return fail_type(h, d, "to_bytes and from_bytes must be given together");
     if (d->clear && !d->equal && !d->to_bytes)
-        return fail_type(
-            h, d,
-            "clear says that a value owns more than its bytes, so they can't "
-            "tell what is equal: give equal, or to_bytes and from_bytes");
+        return fail_type(h, d,
+                         "with clear, a value owns more than its bytes, so bytes can't "
+                         "decide equality: give equal, or to_bytes and from_bytes");
     return (!d->from_text || d->text) ||
-           fail_type(h, d, "from_text without text: it could be read but not written");
+           fail_type(h, d,
+                     "from_text needs text: the value could be read but not written");
 }
 
 /* "money(str, int)" */
@@ -486,13 +489,13 @@ static void fill_class(PluginType *p) {
         .form = type_form(p, a),
         .constant = arena_printf(a, "%s(value)", type_form(p, a)),
         .holds = d->doc ? d->doc : "Values of a plugin.",
-        .filters = d->from_text ? "what its filter takes, and texts in quotes"
-                                : "what its filter takes",
+        .filters = d->from_text ? "what its filter accepts, and texts in quotes"
+                                : "what its filter accepts",
         .compares = d->approx     ? "by its values_eq_approx"
                     : d->equal    ? "by its values_eq"
                     : d->to_bytes ? "equal to_bytes"
                                   : "equal bytes",
-        .sizes = d->memory ? "as it says of each value"
+        .sizes = d->memory ? "as its `memory` gives for each value"
                            : arena_printf(a, "%zu bytes", d->value_size),
         .from = p->plugin->path,
         .filter = type_filter,
@@ -520,7 +523,7 @@ static void fill_class(PluginType *p) {
 bool plugin_add_type(TlHost *h, const TlTypeDef *def) {
     const TlTypeDef *d;
     if (!h->plugin)
-        return plugin_api.fail(h, TL_FAILED, "types are added by init only");
+        return plugin_api.fail(h, TL_FAILED, "types can be added only by init");
     PluginType *p = NEW(session_arena(h->s), PluginType);
     p->plugin = h->plugin;
     p->given = def;
@@ -531,7 +534,7 @@ bool plugin_add_type(TlHost *h, const TlTypeDef *def) {
     d = &p->def;
     fill_class(p);
     if (!type_maker_add(h->s, d->name, &p->cls, make_plugin_type, p))
-        return fail_type(h, d, "there is a type of that name already");
+        return fail_type(h, d, "there is already a type of that name");
     return p->nparam || make_plugin_type(h->s, p, 0, NULL, NOWHERE) != NULL;
 }
 

@@ -77,7 +77,7 @@ bool file_check_start(Session *s, const char *name, const unsigned char *p, size
     static const unsigned char zeros[8];
     return n < sizeof zeros || memcmp(p, zeros, sizeof zeros) != 0 ||
            fail(s, NOWHERE, E_FORMAT,
-                "%s begins with zeros: it is no graph and no array", name);
+                "%s begins with zeros: it is neither a graph nor an array", name);
 }
 
 static bool read_fd_to_end(Session *s, int fd, const char *name, uint64_t limit,

@@ -153,7 +153,7 @@ static bool skip_number(JsonReader *j) {
     p += n;
     if (p < j->end && *p == '.') {
         if (!(n = count_digits(j, p + 1)))
-            return json_fail(j, "digits are missing behind the point");
+            return json_fail(j, "digits are missing after the point");
         p += 1 + n;
     }
     if (p < j->end && (*p == 'e' || *p == 'E')) {

@@ -76,7 +76,7 @@ static bool is_file_changed(const Mapping *m) {
 static bool check(Session *s, const Mapping *m) {
     if (!is_file_changed(m)) return true;
     fail(s, NOWHERE, E_IO, "%s was changed while it was read", m->name);
-    return note(s, NOWHERE, "write a new file and rename it, or read a copy");
+    return note(s, NOWHERE, "replace a file by renaming a new one, or read a copy");
 }
 
 bool mapped_unchanged(Session *s) {

@@ -67,7 +67,7 @@ static int open_below(int dir, const char *rel) {
 }
 
 static bool refuse_file(Session *s, const char *rel, const char *why) {
-    return fail(s, NOWHERE, E_VALUE, "file \"%s\" is not read: %s", rel, why);
+    return fail(s, NOWHERE, E_VALUE, "refused to read the file \"%s\": %s", rel, why);
 }
 
 static bool check_plain_file(Session *s, int fd, const char *rel) {
@@ -93,7 +93,8 @@ bool file_read_below(Session *s, const char *base, const char *rel, uint64_t lim
     int error = errno;
     close(dir);
     if (fd < 0 && (error == ELOOP || error == EXDEV))
-        return refuse_file(s, rel, "it is or goes through a symbolic link");
+        return refuse_file(s, rel,
+                           "it is a symbolic link, or its path goes through one");
     if (fd < 0) return file_fail_os(s, "open", rel, error);
     Str path = STR(s);
     if (strcmp(base, ".") != 0) str_printf(&path, "%s/", base);

@@ -109,14 +109,14 @@ size_t str_unescape(Str *b, const char *p, size_t n, const char **why) {
     if (simple) return str_putc(b, to[simple - from]), 2;
     size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : 0;
     if (!digits)
-        return *why = "unknown escape in a string: there are \\\\ \\' \\\" \\n \\t "
-                      "\\xHH \\uHHHH",
+        return *why = "unknown escape in a string; the escapes are \\\\ \\' \\\" \\n "
+                      "\\t \\xHH \\uHHHH",
                0;
     uint32_t cp = 0;
     for (size_t i = 2; i < 2 + digits; i++) {
         int h = i < n ? ascii_hex_digit(p[i]) : -1;
         if (h < 0)
-            return *why = "an escape \\x takes 2 hexadecimal digits, \\u takes 4", 0;
+            return *why = "the escape \\x takes 2 hexadecimal digits, \\u takes 4", 0;
         cp = cp << 4 | (uint32_t)h;
     }
     if (cp == 0 || (cp >= 0xd800 && cp < 0xe000))

@@ -59,7 +59,7 @@ static void check_leaf_value(Check *c, Var v, const Value *x) {
     if (ok) return;
     const char *why = check_forget(c, mark);
     if (!found(c, E_INVALID_VALUE, hash_mix(E_INVALID_VALUE, v), NOWHERE,
-               "the value of %s is none of its type: %s", name, why))
+               "the value of %s is not of its type: %s", name, why))
         return;
     found_note(c, NOWHERE, "its type is %s", type_str(c->s, t));
     check_note_value(c, "its value", x);
@@ -124,7 +124,7 @@ static void tell_difference(Check *c, const Call *call, const Value *want,
     Approx how = APPROX_DEFAULT;
     how.sloppy = c->o.sloppy;
     check_note_apply(c, call->g, call->id);
-    check_note_value(c, "by its kernel alone", want);
+    check_note_value(c, "from its kernel alone", want);
     check_note_value(c, "in the run", got);
     check_note_difference(c, want, got, how);
 }
@@ -140,7 +140,7 @@ static bool check_step_inputs(void *ctx, size_t step, const Call *call) {
             values_agree(c, &want, call->in[i]))
             continue;
         if (found(c, E_DESTROY_MAP, check_key(E_DESTROY_MAP, call->op, 9), call->at,
-                  "input %zu of %s was written over before it was read", i,
+                  "input %zu of %s was overwritten before it was read", i,
                   name_of(call)))
             tell_difference(c, call, &want, call->in[i]);
     }
@@ -157,9 +157,10 @@ static bool check_step_outputs(void *ctx, size_t step, const Call *call,
         if (!find_reference(c, call, v, &call->out[i], &want) ||
             values_agree(c, &want, &call->out[i]))
             continue;
-        if (found(c, E_THUNK_OUTPUT, check_key(E_THUNK_OUTPUT, call->op, 99), call->at,
-                  "output %zu of %s is another in the run than by its kernel alone", i,
-                  name_of(call)))
+        if (found(
+                c, E_THUNK_OUTPUT, check_key(E_THUNK_OUTPUT, call->op, 99), call->at,
+                "output %zu of %s in the run differs from what its kernel alone gives",
+                i, name_of(call)))
             tell_difference(c, call, &want, &call->out[i]);
     }
     return true;
@@ -183,7 +184,7 @@ static void compare_result(Check *c, const char *kind, const char *name, Var v,
     Approx how = check_how(c->log_graph, v, c->loose);
     if (value_approx(c->s, &want, got, how)) return;
     if (!found(c, E_OPTIMIZATION, hash_mix(78, v), NOWHERE,
-               "the %s %s is another than that of the graph as it was written", kind,
+               "the %s %s differs from that of the graph as it was written", kind,
                name))
         return;
     check_note_value(c, "as written", &want);

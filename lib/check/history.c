@@ -79,7 +79,8 @@ Value *history_run(KernelTrial *x) {
 }
 
 void history_check(KernelTrial *x, Value *result) {
-    OpRun r = {.kind = KIND_REPEAT, .how = "in a run after one with other inputs"};
+    OpRun r = {.kind = KIND_REPEAT,
+               .how = "in a run that follows a run with other inputs"};
     r.out_value = result;
     trial_same(x, &r, true);
 }

@@ -32,14 +32,13 @@ static const char *plugin_or_op_advice(const KernelTrial *x, const char *plugin,
 
 static const char *advice_on_writing(const KernelTrial *x, bool object) {
     if (object)
-        return "values of such types are shared: leave the input as it is, and make "
-               "another in what api->output_object gives";
-    return plugin_or_op_advice(
-        x,
-        "say it with destroy_map, or work in storage that api->output or "
-        "api->scratch gives",
-        "say it with `destroys` (or `reuse`, where the plan may decide), or "
-        "work in storage that call_out gives");
+        return "values of such types are shared: leave the input unchanged and build "
+               "the result in what api->output_object returns";
+    return plugin_or_op_advice(x,
+                               "declare it in destroy_map, or work in storage from "
+                               "api->output or api->scratch",
+                               "declare it with `destroys` (or `reuse`, if the plan "
+                               "may decide), or work in storage from call_out");
 }
 
 /* ---- inputs after a run ---- */
@@ -60,7 +59,7 @@ static bool is_changed(KernelTrial *x, const OpRun *r, size_t k) {
 static void changed_input(KernelTrial *x, const OpRun *r, size_t k) {
     Check *c = x->c;
     if (!found(c, E_DESTROY_MAP, trial_key(x, E_DESTROY_MAP, 0), trial_place(x),
-               "%s wrote over input %zu, which it does not say it destroys%s%s",
+               "%s overwrote input %zu, which it does not declare as destroyed%s%s",
                x->op->name, k, *r->how ? ", " : "", r->how))
         return;
     check_note_apply(c, x->g, x->id);
@@ -80,18 +79,18 @@ static void check_inputs(KernelTrial *x, const OpRun *r) {
         if (changed && !may) changed_input(x, r, k);
         if (changed || !may || r->reuse || empty) continue;
         if (r->kind == KIND_FIRST &&
-            found_warning(c, E_DESTROY_MAP, trial_key(x, E_DESTROY_MAP, 1),
-                          trial_place(x),
-                          "%s says that it destroys input %zu, which was not changed",
-                          x->op->name, k))
+            found_warning(
+                c, E_DESTROY_MAP, trial_key(x, E_DESTROY_MAP, 1), trial_place(x),
+                "%s declares that it destroys input %zu, but did not change it",
+                x->op->name, k))
             check_note_apply(c, x->g, x->id);
     }
     for (size_t i = 0; i < r->rooms.n; i++)
         if (!room_is_intact(&r->rooms.p[i]) &&
             found(c, E_THUNK_OUTPUT, trial_key(x, E_THUNK_OUTPUT, KIND_FIRST),
-                  trial_place(x), "%s wrote outside of %s%s%s", x->op->name,
-                  i < r->nroom_in ? "an input" : "the storage that it got",
-                  *r->how ? ", " : "", r->how))
+                  trial_place(x), "%s wrote outside %s%s%s", x->op->name,
+                  i < r->nroom_in ? "an input" : "its storage", *r->how ? ", " : "",
+                  r->how))
             trial_note(x);
 }
 
@@ -122,19 +121,18 @@ void trial_note_type(KernelTrial *x, size_t i, const Value *v) {
 
 static void tell_invalid(KernelTrial *x, const OpRun *r, size_t i, const char *why) {
     if (!found(x->c, E_INVALID_VALUE, trial_key(x, E_INVALID_VALUE, 0), trial_place(x),
-               "output %zu of %s is no value of its type: %s%s%s", i, x->op->name, why,
+               "output %zu of %s is not of its type: %s%s%s", i, x->op->name, why,
                *r->how ? ", " : "", r->how))
         return;
     if (!check_is_array(&r->out_value[i]) || r->out_value[i].t.data)
         trial_note_type(x, i, &r->out_value[i]);
     trial_note(x);
     found_note(x->c, NOWHERE, "%s",
-               plugin_or_op_advice(
-                   x,
-                   "perform must make what make_node or otypes says; one of the two "
-                   "is wrong",
-                   "a kernel must give what the op's typing rule promises; one of "
-                   "the two is wrong"));
+               plugin_or_op_advice(x,
+                                   "perform must create what make_node or otypes "
+                                   "declares; one of the two is wrong",
+                                   "a kernel must produce what the op's typing rule "
+                                   "promises; one of the two is wrong"));
 }
 
 /* The first named dim that contradicts an earlier input. */
@@ -157,7 +155,7 @@ static bool is_valid(KernelTrial *x, const OpRun *r, size_t i) {
     Value same = {0};
     size_t mark = diag_count(x->s);
     if (check_is_array(v) && !v->t.data)
-        why = "there is none";
+        why = "it was not created";
     else if (!value_filter(x->s, t, v, &to, &same))
         why = check_forget(x->c, mark);
     else if (v->kind == TYPE_TENSOR)
@@ -190,19 +188,19 @@ static void check_views(KernelTrial *x, const OpRun *r, size_t i) {
         bool shares = lies_in(t, &r->rooms.p[r->room_of[k]]);
         if (shares && !may_share(x, r, i, k)) {
             if (!found(x->c, E_VIEW_MAP, trial_key(x, E_VIEW_MAP, 0), trial_place(x),
-                       "output %zu of %s shares memory with input %zu, which it does "
-                       "not say it views%s%s",
+                       "output %zu of %s shares memory with input %zu, but the op "
+                       "declares no such view%s%s",
                        i, x->op->name, k, *r->how ? ", " : "", r->how))
                 continue;
             trial_note(x);
-            found_note(x->c, NOWHERE, "say it with %s, or copy",
+            found_note(x->c, NOWHERE, "declare it with %s, or copy",
                        plugin_or_op_advice(x, "view_map", "`view` or `views`"));
         }
         if (!shares && viewed_input(x, i) == (int)k && r->kind == KIND_FIRST &&
             tensor_size(t) > 1 &&
             found_warning(x->c, E_VIEW_MAP, trial_key(x, E_VIEW_MAP, 1), trial_place(x),
-                          "%s says that output %zu views input %zu, but new memory was "
-                          "taken",
+                          "%s declares output %zu as a view of input %zu, but took new "
+                          "memory for it",
                           x->op->name, i, k))
             check_note_apply(x->c, x->g, x->id);
     }
@@ -228,11 +226,11 @@ static bool check_object_memory(KernelTrial *x, OpRun *r, size_t i) {
             !value_may_share_memory(v, in))
             continue;
         if (found(x->c, E_VIEW_MAP, trial_key(x, E_VIEW_MAP, 0), trial_place(x),
-                  "output %zu of %s shares memory with input %zu, which it does not "
-                  "say it views%s%s",
+                  "output %zu of %s shares memory with input %zu, but the op declares "
+                  "no such view%s%s",
                   i, x->op->name, k, *r->how ? ", " : "", r->how)) {
             trial_note(x);
-            found_note(x->c, NOWHERE, "say it with view_map, or copy");
+            found_note(x->c, NOWHERE, "declare it in view_map, or copy");
         }
         if (v->obj != in->obj) return value_class(v)->disown(v), false;
     }
@@ -260,9 +258,9 @@ static bool check_boxed(KernelTrial *x, OpRun *r) {
         if (r->out_value[i].kind != TYPE_PLUGIN || !x->op->plugin) continue;
         bool own = check_object_memory(x, r, i);
         for (size_t j = 0; own && j < i; j++)
-            own = check_objects(x, r, i, &r->out_value[j], "another of them");
+            own = check_objects(x, r, i, &r->out_value[j], "another output");
         if (own && x->first)
-            own = check_objects(x, r, i, &x->first[i], "that of an earlier run");
+            own = check_objects(x, r, i, &x->first[i], "an output of an earlier run");
         ok &= own;
     }
     return ok;
@@ -294,7 +292,7 @@ bool trial_same(KernelTrial *x, const OpRun *r, bool bits) {
     for (size_t i = 0; i < x->nout; i++) {
         if (same_value(x, &x->base[i], &r->out_value[i], bits)) continue;
         if (!found(c, E_THUNK_OUTPUT, trial_key(x, E_THUNK_OUTPUT, r->kind),
-                   trial_place(x), "output %zu of %s is another %s", i, x->op->name,
+                   trial_place(x), "output %zu of %s differs %s", i, x->op->name,
                    r->how))
             return false;
         check_note_value(c, "first", &x->base[i]);

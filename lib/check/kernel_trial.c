@@ -52,8 +52,8 @@ static bool copies_well(KernelTrial *x, const Value *from) {
     if (own && !equal && !value_approx(x->s, from, &probe, APPROX_DEFAULT) &&
         found(x->c, E_INVALID_VALUE,
               check_key(E_INVALID_VALUE, value_type(x->s, from), 5), trial_place(x),
-              "the copy of a value of type %s is another: so says its copy, or "
-              "from_bytes of to_bytes",
+              "the copy of a value of type %s differs from it: its `copy`, or "
+              "from_bytes of to_bytes, is wrong",
               type_str(x->s, value_type(x->s, from)))) {
         check_note_value(x->c, "the value", from);
         check_note_value(x->c, "its copy", &probe);
@@ -256,10 +256,12 @@ static bool run_thunk(KernelTrial *x, OpRun *r, Call *c) {
             more = true;
         }
         r->broken = !more;
-        if (!more) return r->why = "it waits, but for nothing that is missing", false;
+        if (!more)
+            return r->why = "it waits, although nothing that it waits for is missing",
+                   false;
     }
     r->broken = true;
-    return r->why = "it asks for inputs again and again", false;
+    return r->why = "it keeps asking for inputs", false;
 }
 
 static bool make_thunk(KernelTrial *x, const Call *c, bool reference) {
@@ -306,7 +308,7 @@ bool trial_run(KernelTrial *x, OpRun *r) {
         const char *said = check_forget(x->c, mark);
         if (!r->why) r->why = said;
     }
-    if (!r->ok && !r->why) r->why = "it says nothing";
+    if (!r->ok && !r->why) r->why = "it gives no reason";
     return r->ok;
 }
 

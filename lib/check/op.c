@@ -73,10 +73,9 @@ static void try_storage(KernelTrial *x, bool all) {
         const Form *f = &storage_forms[i];
         if (!form_applies(f, rank)) continue;
         OpRun r = {.kind = KIND_STORAGE, .out = f, .poison = i % 2 == 0};
-        r.how = arena_printf(x->a,
-                             "when its storage held something before: an array that is "
-                             "%s, full of %s",
-                             f->name, f->bytes ? "0xAA" : "666");
+        r.how = arena_printf(
+            x->a, "when its storage already holds an array that is %s, full of %s",
+            f->name, f->bytes ? "0xAA" : "666");
         if (!try_variant(x, r, false)) return;
     }
 }
@@ -97,7 +96,7 @@ static void try_inputs(KernelTrial *x, bool all) {
  * leave them alone. */
 static void try_previous(KernelTrial *x) {
     OpRun first = {.kind = KIND_STORAGE,
-                   .how = "in a run before it gets its storage back"};
+                   .how = "in the run whose storage it gets back later"};
     OpRun again = {.kind = KIND_STORAGE,
                    .previous = &first,
                    .poison = true,
@@ -108,12 +107,11 @@ static void try_previous(KernelTrial *x) {
         if (!check_is_array(&again.out_value[i]) || op_view(x->g, x->id, i) >= 0 ||
             !tensor_may_share_memory(&again.out_value[i].t, &first.out_value[i].t))
             continue;
-        if (found(
-                x->c, E_THUNK_OUTPUT, trial_key(x, E_THUNK_OUTPUT, KIND_STEP),
-                trial_place(x),
-                "output %zu of %s is where an earlier run left one, though it must be "
-                "new",
-                i, x->op->name))
+        if (found(x->c, E_THUNK_OUTPUT, trial_key(x, E_THUNK_OUTPUT, KIND_STEP),
+                  trial_place(x),
+                  "output %zu of %s is in the storage of an earlier run's output, but "
+                  "must be new",
+                  i, x->op->name))
             trial_note(x);
     }
     trial_end(x, &again);
@@ -147,10 +145,10 @@ static void try_after_others(KernelTrial *x) {
     bool ran = trial_run(x, &others);
     trial_end(x, &others);
     if (ran)
-        try_variant(
-            x,
-            (OpRun){.kind = KIND_REPEAT, .how = "in a run after one with other inputs"},
-            true);
+        try_variant(x,
+                    (OpRun){.kind = KIND_REPEAT,
+                            .how = "in a run that follows a run with other inputs"},
+                    true);
 }
 
 static bool may_reuse(const KernelTrial *x, size_t out, size_t in) {
@@ -182,14 +180,14 @@ static void try_references(KernelTrial *x, bool small) {
         try_variant(x,
                     (OpRun){.kind = KIND_REFERENCE,
                             .impl = RUN_REFERENCE,
-                            .how = "by its debug kernel"},
+                            .how = "with its debug kernel"},
                     false);
     if (!x->loops) return;
     if (session_cpu_level(x->s) > 0)
         try_variant(x,
                     (OpRun){.kind = KIND_BASELINE,
                             .impl = RUN_BASELINE,
-                            .how = "by the loop of the plainest CPU"},
+                            .how = "with the loop for the baseline CPU"},
                     false);
     if (small)
         try_variant(x,
@@ -218,16 +216,16 @@ static void try_claims(KernelTrial *x) {
     if (op->identity && !value_identical(&x->in[0], &x->base[0]) &&
         found(x->c, E_THUNK_OUTPUT, trial_key(x, E_THUNK_OUTPUT, KIND_IDENTITY),
               trial_place(x),
-              "%s says that it hands its first input on, but output 0 is another",
+              "%s declares that it passes its first input on, but output 0 differs "
+              "from it",
               op->name))
         trial_note(x);
     if (op->shape_only)
         try_variant(x,
                     (OpRun){.kind = KIND_BLANK,
                             .blank = true,
-                            .how =
-                                "when elements change of which it says that only the "
-                                "shapes matter"},
+                            .how = "when only elements change, although it declares "
+                                   "that only shapes matter"},
                     false);
     if (op->comm && x->nin == 2 && x->in[0].kind == TYPE_TENSOR &&
         x->in[1].kind == TYPE_TENSOR && x->in[0].t.dtype == x->in[1].t.dtype &&
@@ -235,8 +233,8 @@ static void try_claims(KernelTrial *x) {
         try_variant(x,
                     (OpRun){.kind = KIND_SWAP,
                             .swapped = true,
-                            .how = "when its two inputs change places, though it is "
-                                   "said to be commutative"},
+                            .how = "when its two inputs are swapped, although it is "
+                                   "declared commutative"},
                     false);
 }
 
@@ -403,7 +401,7 @@ static void try_eager(KernelTrial *x, const char *why) {
               x->op->name, why)) {
         trial_note(x);
         found_note(x->c, NOWHERE,
-                   "a lazy thunk sets need for it, and returns TL_THUNK_NEEDS");
+                   "a lazy thunk sets need for it and returns TL_THUNK_NEEDS");
     }
     trial_end(x, &r);
 }
@@ -423,7 +421,7 @@ static void run_first(KernelTrial *x, bool checked) {
                   trial_place(x), "%s", r.why))
             trial_note(x);
     } else if (!trial_inspect(x, &r)) {
-        x->f->why[x->id] = "it is no value of its type";
+        x->f->why[x->id] = "it is not of its type";
     } else if (take_base(x, &r)) {
         keep_base_values(x);
     }

@@ -39,7 +39,7 @@ static void other_event(Again *w, const RewriteEvent *e) {
     Check *c = w->c;
     Span at = e ? event_place(e) : w->at < c->log.n ? c->log.p[w->at].at : NOWHERE;
     if (!found(c, E_STOCHASTIC_ORDER, 0, at,
-               "rewriting the graph once more does something else: replacement %zu "
+               "rewriting the same graph again does something else: replacement %zu "
                "differs in run %u",
                w->at + 1, w->run))
         return;
@@ -60,7 +60,7 @@ static void other_event(Again *w, const RewriteEvent *e) {
     }
     found_note(c, NOWHERE,
                "a rule, a typing rule or a folding decision depends on more than the "
-               "graph: on addresses, time, or a state of its own");
+               "graph: on addresses, time, or state of its own");
 }
 
 static bool compare_event(void *ctx, const RewriteEvent *e) {
@@ -84,8 +84,8 @@ static void compare_graphs(Again *w, const Graph *again) {
     Str why = STR(c->s), text = STR(c->s);
     if (!graph_equal(c->ready, again, &a, &b, &why) &&
         found(c, E_STOCHASTIC_ORDER, 0, NOWHERE,
-              "rewriting the graph once more gives another graph in run %u: %s", w->run,
-              str_text(&why))) {
+              "rewriting the same graph again gives another graph in run %u: %s",
+              w->run, str_text(&why))) {
         if (a != APPLY_NONE) {
             print_apply(c->ready, a, &text);
             found_note(c, c->ready->origin[a].at, "run 1 has %s", str_text(&text));
@@ -157,8 +157,8 @@ static void other_maps(Check *c, const Graph *g, ApplyId a, size_t out) {
         return;
     check_note_apply(c, g, a);
     found_note(c, NOWHERE,
-               "%s may depend on the op, its props and the number and types of its "
-               "inputs only",
+               "%s may depend only on the op, its props, and the number and types of "
+               "its inputs",
                op->plugin ? "view and destroy" : "views and destroys");
 }
 

@@ -155,9 +155,8 @@ static void compare_pair(ReferenceRun *f, const Pair *p, const uint8_t *needed) 
     if (!reference_get(f, p->after, &new)) {
         if (needed && !needed[p->before]) return;
         if (found(c, E_OPTIMIZATION, key, at,
-                  "%s put something that fails in the place "
-                  "of %s: %s",
-                  rule, what, reference_reason(f, p->after)))
+                  "%s replaced %s by something that fails: %s", rule, what,
+                  reference_reason(f, p->after)))
             note_pair(f, p, &old, NULL);
     } else if (!value_approx(c->s, &old, &new, p->how)) {
         if (found(c, E_OPTIMIZATION, key, at, "%s changed the value of %s", rule, what))

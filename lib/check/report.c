@@ -86,7 +86,7 @@ bool check_full(const Check *c) {
 }
 
 const char *check_forget(Check *c, size_t mark) {
-    const char *text = "it says nothing";
+    const char *text = "it gives no reason";
     const Diag *limit = NULL;
     for (size_t i = diag_count(c->s); i-- > mark;) {
         const Diag *d = diag_get(c->s, i);

@@ -31,9 +31,8 @@ static void tell_wrong_shape(KernelTrial *x, size_t i, const char *said) {
     Check *c = x->c;
     if (!found(c, E_INVALID_VALUE, check_key(E_INVALID_VALUE, x->op, 2),
                x->g->origin[x->id].at,
-               "the shape of output %zu of %s is another than "
-               "the op infers: %s",
-               i, x->op->name, said))
+               "the shape of output %zu of %s differs from what the op infers: %s", i,
+               x->op->name, said))
         return;
     check_note_apply(c, x->g, x->id);
     check_note_value(c, "its value", &x->base[i]);
@@ -165,12 +164,11 @@ static void compare_run(KernelTrial *x, const Machine *m, const Form *form) {
     for (size_t i = 0; i < x->nout; i++) {
         const Value *got = vm_output(m, i);
         if (value_approx(x->s, &x->base[i], got, how)) continue;
-        if (!found(
-                x->c, E_THUNK_OUTPUT, check_key(E_THUNK_OUTPUT, x->op, KIND_VM),
-                x->g->origin[x->id].at,
-                "output %zu of %s is another when the machine runs it on inputs that "
-                "are %s",
-                i, x->op->name, form->name))
+        if (!found(x->c, E_THUNK_OUTPUT, check_key(E_THUNK_OUTPUT, x->op, KIND_VM),
+                   x->g->origin[x->id].at,
+                   "output %zu of %s differs when the machine runs it on inputs that "
+                   "are %s",
+                   i, x->op->name, form->name))
             return;
         check_note_apply(x->c, x->g, x->id);
         check_note_value(x->c, "by the loop", &x->base[i]);

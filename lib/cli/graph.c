@@ -11,7 +11,7 @@ Graph *run_read(Run *r, const char *path) {
     if (!path) path = "-";
     if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO)) {
         fail(r->s, NOWHERE, E_USAGE, "no graph: standard input is a terminal");
-        note(r->s, NOWHERE, "name a FILE, or put %s behind another tool in a pipe",
+        note(r->s, NOWHERE, "give a FILE, or pipe the output of another tool into %s",
              r->program);
         return NULL;
     }
@@ -63,8 +63,8 @@ bool run_binary(Run *r) {
     const char *path = r->common->output;
     if ((path && strcmp(path, "-") != 0) || r->common->force || !isatty(STDOUT_FILENO))
         return true;
-    fail(r->s, NOWHERE, E_USAGE, "binary is not written to a terminal");
-    return note(r->s, NOWHERE, "use -o FILE or a pipe, or -f to do it all the same");
+    fail(r->s, NOWHERE, E_USAGE, "binary output is not written to a terminal");
+    return note(r->s, NOWHERE, "use -o FILE or a pipe; -f writes it anyway");
 }
 
 bool run_write(Run *r, Graph *g) {
@@ -108,7 +108,7 @@ static bool stdin_once(Run *r, const char *file, const Values *given) {
                      (value.end - value.begin == 2 || p[2] == '[');
         if (reads && (!file || strcmp(file, "-") == 0))
             return fail(r->s, value, E_USAGE,
-                        "standard input is the graph already; name the graph's file");
+                        "standard input is already the graph; give the graph as FILE");
     }
     return true;
 }
@@ -126,7 +126,7 @@ bool run_operands(Run *r, bool values, const char **file, Values *given) {
             return fail(r->s, t->p[i].at, E_USAGE, "%s takes no values here",
                         r->program);
         } else if (*file) {
-            return fail(r->s, t->p[i].at, E_USAGE, "two graphs are named, %s and %s",
+            return fail(r->s, t->p[i].at, E_USAGE, "two graphs are given, %s and %s",
                         *file, t->p[i].p);
         } else {
             *file = t->p[i].p;

@@ -147,7 +147,7 @@ static void on_alarm(int sig) {
     if (!interrupted) return;
     const atomic_bool *late = session_expired(interrupted->s);
     if (atomic_load(late))
-        exit_on_panic(interrupted, E_LIMIT, "the time that --max-time allows is over");
+        exit_on_panic(interrupted, E_LIMIT, "the time limit of --max-time is over");
     session_expire(interrupted->s);
 }
 

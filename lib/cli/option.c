@@ -170,7 +170,7 @@ static bool store_time_option(Run *r, const Opt *o, const char *v, double *at) {
             if (*at >= 1e-3 && *at < 1e9) return true;
         }
     return fail_option_value(
-        r, o, "a time from 1ms on, such as 90, 1.5s, 200ms, 2m or 1h", v);
+        r, o, "a time of at least 1ms, such as 90, 1.5s, 200ms, 2m or 1h", v);
 }
 
 static Text source_text(Run *r, const char *label, const char *v) {

@@ -78,22 +78,21 @@ static void put_note(const char *p, Str *out) {
 /* Hints in terms of the command line. */
 static const char *const hint_words[HINT_N] = {
     [HINT_ALLOW_DOWNCAST] = "--allow-downcast converts it all the same",
-    [HINT_ALLOW_NONFINITE] = "--allow-nonfinite takes nan and inf as they are",
+    [HINT_ALLOW_NONFINITE] = "--allow-nonfinite accepts nan and inf",
     [HINT_COTANGENT] =
         "take its sum or mean, or use a pullback with a cotangent (--vjp)",
     [HINT_DEBUG_MEMORY] = "--mode DEBUG keeps a copy of each value of the graph",
-    [HINT_DISCONNECTED] =
-        "--disconnected ignore (disconnected_inputs='ignore') gives zeros",
+    [HINT_DISCONNECTED] = "for a gradient of zeros use --disconnected ignore (in "
+                          "expressions: disconnected_inputs='ignore')",
     [HINT_EXCLUDE] = "--exclude, with the name of the rewrite, leaves it out",
     [HINT_MAX_MEMORY] = "--max-memory raises the limit",
     [HINT_MAX_TIME] = "--max-time raises the limit",
     [HINT_MEASURE] = "leave --static out to measure it",
     [HINT_NAN_GUARD] = "--mode NAN_GUARD stops at the first",
-    [HINT_OWN_FUNCTIONS] = "functions of your own come with --ops FILE or --plugin "
-                           "FILE",
-    [HINT_OWN_OPS] = "--ops FILE or --plugin FILE brings ops of your own; each tool of "
-                     "a pipe that reads the graph needs it",
-    [HINT_OWN_TYPES] = "types of your own come with --plugin FILE",
+    [HINT_OWN_FUNCTIONS] = "--ops FILE or --plugin FILE adds functions of your own",
+    [HINT_OWN_OPS] = "--ops FILE or --plugin FILE adds ops of your own; each tool of a "
+                     "pipe that reads the graph needs it",
+    [HINT_OWN_TYPES] = "--plugin FILE adds types of your own",
     [HINT_PACK] = "read the graph from its file rather than from stdin, or pack its "
                   "arrays (gload --pack)",
     [HINT_PLANT_FIRST] = "plant first, then differentiate: grewrite --plant ... | "

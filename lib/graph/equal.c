@@ -96,7 +96,8 @@ static bool pair_vars(GraphCompare *c, IdPair v) {
         return v.a == v.b ||
                record_difference(c, "one has a variable that the other lacks");
     if (var_leaf(c->a, v.a) != var_leaf(c->b, v.b))
-        return record_difference(c, "different kinds of variables stand in one place");
+        return record_difference(c,
+                                 "different kinds of variables are in the same place");
     if (var_type(c->a, v.a) != var_type(c->b, v.b))
         return record_difference(c, "the types differ");
     if (var_is_const(c->a, v.a)) return same_const(c, v);

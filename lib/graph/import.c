@@ -35,7 +35,7 @@ static void mark_import_needs(GraphImport *m, VarList want) {
 static void import_leaf(GraphImport *m, Var v) {
     LeafKind kind = var_leaf(m->src, v);
     if (kind == LEAF_INPUT || kind == LEAF_SHARED)
-        bug("nothing stands for the leaf %s",
+        bug("the leaf %s has no replacement",
             sym_text(m->src->s, var_leafrec(m->src, v)->name));
     m->map[v] = graph_copy_leaf(m->dst, m->src, v, m->intern);
 }

@@ -226,7 +226,8 @@ static Var ifelse_of_parts(const Branches *b, Var condition, const SowEntry *x,
     Var in[] = {condition, then->var, other->var};
     Var v = op_apply1(b->w->b, op_known(s, OP_IFELSE), NULL, 3, in);
     if (v == VAR_NONE)
-        note(s, x->at, "both branches must sow %s with one type", sym_text(s, x->name));
+        note(s, x->at, "both branches must sow %s with the same type",
+             sym_text(s, x->name));
     return v;
 }
 

@@ -52,7 +52,7 @@ static bool want_string_arg(const DictSow *q, const Ast *arg, const char *what,
     *out = n.sym;
     return n.kind == NODE_STRING ||
            fail(compiler_builder(q->c)->s, arg->at, E_ARG,
-                "%s takes for %s a string such as 'text'", q->op->name, what);
+                "%s takes a string for %s, such as 'text'", q->op->name, what);
 }
 
 /* arg: value, (pred,) tag, name, mode, key. */

@@ -67,8 +67,8 @@ static bool fail_sown_again(HarvestWalk *w, const SowEntry *e, SowMode mode, Spa
          mode_text[mode]);
     return note(
         s, NOWHERE,
-        "sow with mode='append' to collect all, with mode='clobber' to keep the "
-        "last, or give the calls scopes of their own by nest(f, scope='...')");
+        "sow with mode='append' to collect all values or with mode='clobber' to keep "
+        "the last, or give each call a scope of its own with nest(f, scope='...')");
 }
 
 /* May the name be sown at this level, again? Adds its entry. False: diagnosed. */
@@ -160,8 +160,8 @@ static Var fit_planted(HarvestWalk *w, Var v, const Type *t, Sym name) {
     const Type *meet = type_meet(s, have, t);
     if (!meet || t->kind != TYPE_TENSOR) {
         fail(s, w->b->from.at, E_TYPE,
-             "the planted value of %s is %s, what is sown is %s", sym_text(s, name),
-             type_str(s, have), type_str(s, t));
+             "the planted value of %s is %s, but the sown value is %s",
+             sym_text(s, name), type_str(s, have), type_str(s, t));
         return VAR_NONE;
     }
     Var dim[MAX_NDIM];
@@ -198,7 +198,7 @@ static Var planted_rows(HarvestWalk *w, Level *l, size_t k, const Type *rows) {
 
 static Var fail_too_few_rows(HarvestWalk *w, Sym name, Dim rows) {
     fail(w->b->s, w->b->from.at, E_SHAPE,
-         "%s is sown more often than there are rows planted for it, %lld",
+         "%s is sown more often than the number of rows planted for it, %lld",
          sym_text(w->b->s, name), (long long)rows);
     return VAR_NONE;
 }
@@ -211,11 +211,11 @@ bool level_takes_rows(HarvestWalk *w, const Level *l, size_t k, size_t loop) {
         if (w->planted_to.p[i].number != k) continue;
         if (w->planted_to.p[i].loop == loop) return true;
         fail(s, w->b->from.at, E_DUPLICATE,
-             "%s is appended by a loop and elsewhere: it can't be told which rows are "
-             "planted for which",
+             "%s is appended by a loop and elsewhere, so it is unknown which planted "
+             "rows belong to which",
              sym_text(s, w->h->plant[k]));
         return note(s, NOWHERE,
-                    "give one of them a scope of its own by nest(f, scope='...')");
+                    "give one of them a scope of its own with nest(f, scope='...')");
     }
     vec_push(s, &w->planted_to, ((PlantedTo){k, loop}));
     return true;
@@ -241,8 +241,8 @@ static Var planted_row(HarvestWalk *w, Level *l, size_t k, size_t row, const Typ
     have = var_type(w->b->g, v);
     if (have->kind != TYPE_TENSOR || have->ndim != t->ndim + 1) {
         fail(w->b->s, w->b->from.at, E_SHAPE,
-             "what is planted for the appended name %s has a row for each sow of it: "
-             "%s is expected, not %s",
+             "the value planted for the appended name %s must have a row for each sow: "
+             "expected %s, not %s",
              sym_text(w->b->s, name), type_str(w->b->s, rows), type_str(w->b->s, have));
         return VAR_NONE;
     }
@@ -286,7 +286,8 @@ static bool value_before(HarvestWalk *w, const Level *l, Sym name, Span at, Var 
                  "%s is sown on a condition amid the branches of an ifelse that sow it",
                  sym_text(s, name));
             return note(s, NOWHERE,
-                        "with key= what the ifelse gives it comes after that");
+                        "with key=, the sow depends on the result of the ifelse and "
+                        "comes after it");
         }
         if (!l->twin) break;
     }
@@ -304,7 +305,7 @@ static Var fallback_value(HarvestWalk *w, Level *l, const SowCall *q, Sym name) 
     v = scanned_before(l->loop, name, t);
     if (v == VAR_NONE)
         fail(s, q->at, E_SHAPE,
-             "%s is %s: its shape must be known before the loop, which begins with "
+             "%s is %s: its shape must be known before the loop, which starts with "
              "zeros",
              sym_text(s, name), type_str(s, t));
     return v;
@@ -359,13 +360,12 @@ Var level_sow(HarvestWalk *w, Level *l, const SowCall *q) {
     size_t k = find_plant(w, name);
     if (!harvest_takes(w->b->s, w->h, name)) return q->value;
     if (is_in_scan_steps(l) && q->mode == SOW_STRICT) {
-        fail(
-            w->b->s, q->at, E_DUPLICATE,
-            "can't use mode strict for %s inside of a scan, which sows it in each step",
-            sym_text(w->b->s, name));
+        fail(w->b->s, q->at, E_DUPLICATE,
+             "can't use mode strict for %s inside a scan, which sows it in each step",
+             sym_text(w->b->s, name));
         note(w->b->s, NOWHERE,
-             "sow with mode='append' for a row a step, with mode='clobber' for the "
-             "last");
+             "sow with mode='append' for a row for each step, or with mode='clobber' "
+             "for the last");
         return VAR_NONE;
     }
     if (k < w->h->nplant) return plant_sow(w, l, q, name, k);
@@ -384,8 +384,8 @@ Level *level_open(HarvestWalk *w, Level *l, Sym scope, Span at) {
     Sym name = harvest_path(w->b->s, l->scope, scope);
     if (is_in_scan_steps(l)) {
         fail(w->b->s, at, E_DUPLICATE,
-             "can't nest the scope %s inside of a scan: a scope stands once (mode "
-             "strict)",
+             "can't nest the scope %s inside a scan: a scope can be used only once "
+             "(mode strict)",
              sym_text(w->b->s, name));
         return NULL;
     }
@@ -429,8 +429,8 @@ static bool check_rows_fit(HarvestWalk *w, const SowEntry *e) {
         if (t && first && (i == 0 || type_meet(s, t, first))) continue;
         bool dtype = t && first && t->dtype != first->dtype;
         fail(s, p->at, t && first ? dtype ? E_DTYPE : E_SHAPE : E_TYPE,
-             "%s is sown as %s here: rows that are appended make one array, and need "
-             "one dtype and shape",
+             "%s is sown as %s here: appended rows form one array and must have the "
+             "same dtype and shape",
              sym_text(s, e->name), type_str(s, t ? t : var_type(w->b->g, p->var)));
         if (i && first) note(s, e->part.p[0].at, "here it is %s", type_str(s, first));
         return false;
@@ -450,8 +450,8 @@ static Var join_parts(HarvestWalk *w, const SowEntry *e, bool arrays, Var *v) {
             v[made] = op_apply1(w->b, op, NULL, some, v + i);
             if (v[made] == VAR_NONE) {
                 note(w->b->s, e->at,
-                     "rows that are sown as %s make one array: they need one dtype and "
-                     "shape",
+                     "the rows sown as %s form one array: they must have the same "
+                     "dtype and shape",
                      sym_text(w->b->s, e->name));
                 return VAR_NONE;
             }

@@ -48,7 +48,7 @@ static Var planted_outside(Scanned *p, size_t k, const Type *t, bool append) {
     if (have->kind == TYPE_TENSOR && have->ndim > 1)
         return swap_leading_axes(p->outer->b, v);
     fail(s, p->m.in.from.at, E_TYPE,
-         "what is planted for an appended name of many rows is %s, not %s",
+         "the value planted for an appended name with many rows must be %s, not %s",
          type_str(s, all), type_str(s, have));
     return VAR_NONE;
 }
@@ -70,10 +70,10 @@ Var scanned_planted(Scanned *p, size_t k, const Type *t, bool append) {
     if (outer == VAR_NONE) return outer;
     const Type *have = var_type(p->outer->b->g, outer);
     if (each && (have->kind != TYPE_TENSOR || have->ndim == 0)) {
-        fail(
-            s, p->m.in.from.at, E_TYPE,
-            "what is planted for an appended name in a loop needs a row a step, not %s",
-            type_str(s, have));
+        fail(s, p->m.in.from.at, E_TYPE,
+             "the value planted for an appended name in a loop must have a row for "
+             "each step, not %s",
+             type_str(s, have));
         return VAR_NONE;
     }
     Sym hint = sym(s, "planted");

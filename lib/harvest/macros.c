@@ -265,7 +265,7 @@ static bool make_transform(Compiler *c, const Ast *f, NodeApply *apply,
     if (!compiler_ast(c, f, &t->f)) return false;
     if (t->f.kind != NODE_FUNCTION)
         return fail(compiler_builder(c)->s, f->at, E_TYPE,
-                    "a function is expected: the name of one, or (lambda x: ...)");
+                    "expected a function: the name of one, or (lambda x: ...)");
     *out = t;
     *node = (Node){
         .kind = NODE_FUNCTION, .at = f->at, .var = VAR_NONE, .apply = apply, .data = t};
@@ -319,12 +319,11 @@ static bool nest_macro(Compiler *c, const Ast *call, const Ast *const *arg, Node
 #define LISTS "tag, allowlist=None, blocklist=None, exclusive=False"
 static const Macro table[] = {
     {.name = "harvest",
-     .doc =
-         "harvest(f, tag='t')({'y': v}, x) is a pair: f(x) with the sows of the tag "
-         "that are named in the dict replaced by its values, and a dict of what the "
-         "others sowed. allowlist and blocklist choose names or scopes; exclusive "
-         "also drops the sows of other tags. Harvest, then differentiate: the "
-         "derivative of a function that is called doesn't see what is planted later.",
+     .doc = "harvest(f, tag='t')({'y': v}, x) is a pair: f(x) with the sows of the tag "
+            "that the dict names replaced by its values, and a dict of the values of "
+            "the other sows. allowlist and blocklist choose names or scopes; exclusive "
+            "also drops the sows of other tags. Harvest first, then differentiate: the "
+            "derivative of a called function doesn't see what is planted later.",
      .signature = "f, " LISTS,
      .expand = harvest_macro},
     {.name = "reap",
@@ -332,13 +331,12 @@ static const Macro table[] = {
      .signature = "f, " LISTS,
      .expand = reap_macro},
     {.name = "call_and_reap",
-     .doc = "call_and_reap(f, tag='t')(x) is the pair of f(x) and reap(f, tag='t')(x).",
+     .doc = "call_and_reap(f, tag='t')(x) is a pair: f(x) and reap(f, tag='t')(x).",
      .signature = "f, " LISTS,
      .expand = call_and_reap_macro},
     {.name = "plant",
-     .doc =
-         "plant(f, tag='t')({'y': v}, x) is f(x) with v in the place of what it sows "
-         "as y.",
+     .doc = "plant(f, tag='t')({'y': v}, x) is f(x) with v in place of the value that "
+            "it sows as y.",
      .signature = "f, " LISTS,
      .expand = plant_macro},
     {.name = "nest",

@@ -144,7 +144,7 @@ bool harvest_check_derivative(const Graph *fn, const HarvestSpec *h, Span at) {
             if (ok) continue;
             fail(s, at, E_ARG,
                  "%s can't be planted any more: %s is a derivative of %s, which sows "
-                 "it, and would stay that of the value that was sown",
+                 "it, and would remain the derivative for the sown value",
                  sym_text(s, h->plant[k]), sym_text(s, fn->name),
                  sym_text(s, of->name));
             note(s, sown.p[i].at, "%s is sown here", name);

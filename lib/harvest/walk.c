@@ -51,7 +51,7 @@ static Var call_dim_value(HarvestWalk *w, const Graph *fn, Sym name, const Var *
         Var v = size_of_dim(w->b, var_type(fn, fn->inputs.p[i]), arg[i], name);
         if (v != VAR_NONE) return v;
     }
-    fail(w->b->s, w->b->from.at, E_NAME, "no argument of %s tells its dim %s",
+    fail(w->b->s, w->b->from.at, E_NAME, "no argument of %s determines its dim %s",
          sym_text(w->b->s, fn->name), sym_text(w->b->s, name));
     return VAR_NONE;
 }
@@ -81,8 +81,7 @@ static bool walk_call(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
         return fail(s, at, E_LIMIT, "functions call each other more than %d deep",
                     CALLS_DEPTH);
     if (++*w->calls > CALLS_MOST)
-        return fail(s, at, E_LIMIT, "more than %d calls would be worked out",
-                    CALLS_MOST);
+        return fail(s, at, E_LIMIT, "more than %d calls would be expanded", CALLS_MOST);
     bool scoped = *sym_text(s, scope) != '\0';
     Level *inner = scoped ? level_open(w, l, scope, at) : l;
     if (!inner) return false;
@@ -224,7 +223,7 @@ static bool add_reap_outputs(Graph *g, Sym tag, const Reaps *r) {
         str_printf(&label, "%s/%s", sym_text(s, tag), sym_text(s, r->p[i].name));
         Sym y = sym(s, str_text(&label));
         if (graph_output(g, y) != VAR_NONE)
-            ok = fail(s, r->p[i].at, E_DUPLICATE, "there is an output %s already",
+            ok = fail(s, r->p[i].at, E_DUPLICATE, "there is already an output %s",
                       str_text(&label));
         vec_push(s, &g->outputs, ((Output){y, r->p[i].var}));
     }

@@ -11,7 +11,7 @@ bool doc_add(Session *s, Doc *parent, Doc *kid, Map *seen) {
         /* One set serves all maps: the start of a map distinguishes its keys. */
         uint64_t id = (uint64_t)parent->at.begin << 32 | kid->key;
         if (map_get(seen, id, NULL))
-            return fail(s, kid->key_at, E_DUPLICATE, "the key \"%s\" comes twice",
+            return fail(s, kid->key_at, E_DUPLICATE, "the key \"%s\" occurs twice",
                         sym_text(s, kid->key));
         map_put(seen, id, 1);
     }
@@ -41,8 +41,8 @@ Span doc_span(Session *s, const Doc *d) {
 bool doc_keys(Session *s, const Doc *map, const char *const *keys, size_t n,
               const char *where) {
     if (map->kind != DOC_MAP)
-        return fail(s, map->at, E_FORMAT, "%s is a mapping (key: value), not %s", where,
-                    map->kind == DOC_LIST ? "a list" : "a text");
+        return fail(s, map->at, E_FORMAT, "%s must be a mapping (key: value), not %s",
+                    where, map->kind == DOC_LIST ? "a list" : "a text");
     for (const Doc *d = map->first; d; d = d->next) {
         const char *key = sym_text(s, d->key);
         size_t i = 0;

@@ -121,7 +121,7 @@ static bool build_function(FnTable *f, const FnEntry *me) {
     const Doc *d = me->doc, *doc = doc_get(d, s, "doc");
     Graph *g = graph_function_new(f->main, me->name);
     if (doc && doc->kind != DOC_TEXT)
-        return fail(s, doc->at, E_FORMAT, "\"doc\" is a text");
+        return fail(s, doc->at, E_FORMAT, "\"doc\" must be a text");
     if (doc) g->doc = arena_str(g->arena, doc->p, doc->n);
     if (!name_of_function(f, doc_get(d, s, "pullback"), &g->pullback) ||
         !name_of_function(f, doc_get(d, s, "pushforward"), &g->pushforward) ||
@@ -192,7 +192,7 @@ static bool declare_functions(FnTable *f, const Doc *d) {
     uint32_t i = 0;
     if (d->kind != DOC_MAP)
         return fail(f->s, d->at, E_FORMAT,
-                    "\"functions\" is a mapping from names to functions");
+                    "\"functions\" must be a mapping from names to functions");
     for (const Doc *k = d->first; k; k = k->next)
         if (!declare_function(f, k, i++)) return false;
     for (i = 0; i < f->n; i++)

@@ -20,7 +20,7 @@ static bool check_format_version(Session *s, const Doc *root) {
     if (text_equals(d, "1")) return true;
     if (!d) {
         fail(s, root->at, E_FORMAT,
-             "this is no graph file: it has no key \"thunkline\"");
+             "this is not a graph file: it has no key \"thunkline\"");
         return note(
             s, NOWHERE,
             "a graph file begins with `thunkline: 1`, the version of its format");
@@ -32,7 +32,7 @@ static bool check_format_version(Session *s, const Doc *root) {
 
 static bool want_optional_text(Session *s, const Doc *d, const char *what) {
     return !d || d->kind == DOC_TEXT ||
-           fail(s, d->at, E_FORMAT, "\"%s\" is a text", what);
+           fail(s, d->at, E_FORMAT, "\"%s\" must be a text", what);
 }
 
 static bool floatX(Graph *g, const Doc *d, DType otherwise) {
@@ -43,24 +43,25 @@ static bool floatX(Graph *g, const Doc *d, DType otherwise) {
     else if (text_equals(d, "float64"))
         g->floatX = DT_FLOAT64;
     else
-        return fail(g->s, d->at, E_FORMAT, "\"floatX\" is float32 or float64");
+        return fail(g->s, d->at, E_FORMAT, "\"floatX\" must be float32 or float64");
     return true;
 }
 
 static bool want_optional_texts(Session *s, const Doc *d, const char *what) {
     if (!d) return true;
     if (d->kind != DOC_LIST)
-        return fail(s, d->at, E_FORMAT, "\"%s\" is a list of texts", what);
+        return fail(s, d->at, E_FORMAT, "\"%s\" must be a list of texts", what);
     for (const Doc *k = d->first; k; k = k->next)
         if (k->kind != DOC_TEXT)
-            return fail(s, k->at, E_FORMAT, "\"%s\" is a list of texts", what);
+            return fail(s, k->at, E_FORMAT, "\"%s\" must be a list of texts", what);
     return true;
 }
 
 /* The user ops that the graph was written with, and their versions. */
 static bool check_user_ops(Session *s, const Doc *d) {
     if (d && d->kind != DOC_MAP)
-        return fail(s, d->at, E_FORMAT, "\"uses\" is a mapping from ops to versions");
+        return fail(s, d->at, E_FORMAT,
+                    "\"uses\" must be a mapping from ops to versions");
     for (const Doc *k = d ? d->first : NULL; k; k = k->next) {
         uint64_t version = 0;
         bool overflow = false;
@@ -68,7 +69,7 @@ static bool check_user_ops(Session *s, const Doc *d) {
         size_t n =
             k->kind == DOC_TEXT ? num_read_uint(k->p, k->n, &version, &overflow) : 0;
         if (n == 0 || n != k->n || overflow)
-            return fail(s, k->at, E_FORMAT, "a version is a number");
+            return fail(s, k->at, E_FORMAT, "a version must be a number");
         if (!userop_find(s, sym_text(s, k->key), version, k->key_at, NULL, &op))
             return false;
     }
@@ -95,8 +96,8 @@ static bool read_graph_head(Graph *g, const Doc *root, DType otherwise) {
         return false;
     if (name && !io_is_label(name->p, name->n))
         return fail(s, name->at, E_NAME,
-                    "a graph's name can't be empty or have control characters, "
-                    "such as marks of the direction of text");
+                    "a graph's name can't be empty or contain control characters, such "
+                    "as marks of text direction");
     if (name) g->name = sym_n(s, name->p, name->n);
     if (doc) g->doc = arena_str(g->arena, doc->p, doc->n);
     for (const Doc *k = modes ? modes->first : NULL; k; k = k->next)

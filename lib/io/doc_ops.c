@@ -122,9 +122,10 @@ static bool read_names(OpFileReader *r, const Doc *d, UserOpTexts *out) {
 static bool read_op_formulas(OpFileReader *r, const Doc *d, UserOpTexts *out) {
     if (!d) return true;
     if (d->kind != DOC_MAP) {
-        fail(r->s, d->at, E_FORMAT, "\"%s\" is a mapping from names to expressions",
+        fail(r->s, d->at, E_FORMAT,
+             "\"%s\" must be a mapping from names to expressions",
              sym_text(r->s, d->key));
-        return note(r->s, NOWHERE, "one line for each: `x: cos(x)`");
+        return note(r->s, NOWHERE, "write one line for each: `x: cos(x)`");
     }
     out->at = d->key_at;
     for (const Doc *k = d->first; k; k = k->next) {
@@ -158,8 +159,8 @@ static bool read_promote(OpFileReader *r, const Doc *d, UserOp *op) {
     for (int i = PROMOTE_NONE; i <= PROMOTE_INEXACT && d->kind == DOC_TEXT; i++)
         if (strcmp(d->p, words[i]) == 0) return op->promote = (Promote)i, true;
     return fail(r->s, d->at, E_FORMAT,
-                "promote is same (to a common dtype), inexact (and integers to floatX) "
-                "or none");
+                "promote must be same (to a common dtype), inexact (also integers to "
+                "floatX) or none");
 }
 
 static bool read_prop_kinds(OpFileReader *r, const Doc *d, UserOp *op) {
@@ -178,7 +179,7 @@ static bool read_prop_kinds(OpFileReader *r, const Doc *d, UserOp *op) {
             k++;
         if (k == 4)
             return fail(r->s, l.p[i].at, E_FORMAT,
-                        "accepts lists some of bool, int, float, complex");
+                        "accepts must list some of bool, int, float, complex");
         op->kinds |= words[k].kinds;
     }
     return true;
@@ -188,7 +189,7 @@ static bool read_fold(OpFileReader *r, const Doc *d, UserOp *op) {
     if (!d) return true;
     op->never_fold = d->kind == DOC_TEXT && strcmp(d->p, "never") == 0;
     return op->never_fold || (d->kind == DOC_TEXT && strcmp(d->p, "always") == 0) ||
-           fail(r->s, d->at, E_FORMAT, "fold is always or never");
+           fail(r->s, d->at, E_FORMAT, "fold must be always or never");
 }
 
 /* ---- rows ---- */
@@ -206,8 +207,8 @@ static bool read_version_and_math(OpFileReader *r, const Doc *d, UserOp *op) {
         return false;
     op->version = (uint16_t)version;
     op->math = (int)math;
-    return version > 0 || fail(r->s, doc_get(d, r->s, "version")->at, E_FORMAT,
-                               "versions begin with 1");
+    return version > 0 ||
+           fail(r->s, doc_get(d, r->s, "version")->at, E_FORMAT, "versions start at 1");
 }
 
 static bool read_op_entry(OpFileReader *r, const Doc *d, UserOp *op) {
@@ -240,7 +241,7 @@ static bool check_op_file_head(OpFileReader *r, const Doc *root, const Doc **ops
     static const char *const top[] = {"thunkline", "doc", "ops"};
     Session *s = r->s;
     if (root->kind == DOC_MAP && !doc_get(root, s, "ops")) {
-        fail(s, root->at, E_FORMAT, "this is no op file: it has no key \"ops\"");
+        fail(s, root->at, E_FORMAT, "this is not an op file: it has no key \"ops\"");
         if (doc_get(root, s, "outputs") || doc_get(root, s, "inputs"))
             note(s, NOWHERE, "it looks like a graph: give it as FILE");
         return false;
@@ -252,7 +253,7 @@ static bool check_op_file_head(OpFileReader *r, const Doc *root, const Doc **ops
         return fail(s, d ? d->at : root->at, d ? E_VERSION : E_FORMAT,
                     "an op file begins with `thunkline: 1`, the version of its format");
     return (*ops)->kind == DOC_MAP ||
-           fail(s, (*ops)->at, E_FORMAT, "\"ops\" is a mapping from names to ops");
+           fail(s, (*ops)->at, E_FORMAT, "\"ops\" must be a mapping from names to ops");
 }
 
 bool doc_ops(Session *s, const char *file, const Doc *root) {

@@ -13,8 +13,9 @@
 /* A block of lines that YAML has not folded. */
 static bool want_lines(Session *s, const Doc *d, const char *section) {
     if (d->kind == DOC_LIST)
-        return doc_unsafe(
-            s, d->at, "\"%s\" is a block of lines or a mapping, not a list", section);
+        return doc_unsafe(s, d->at,
+                          "\"%s\" must be a block of lines or a mapping, not a list",
+                          section);
     if (!d->folded) return true;
     fail(s, d->at, E_FORMAT, "YAML joins these lines into one");
     return note(s, NOWHERE, "begin the block with a bar: `%s: |`", section);
@@ -25,8 +26,8 @@ static bool want_name(Session *s, Sym name, Span at) {
     if (word_is_name(text, strlen(text))) return true;
     fail(s, at, E_NAME, "\"%s\" can't be the name of a variable", text);
     return note(s, NOWHERE,
-                "a name is made of ASCII letters, digits and _, and no word that the "
-                "language uses");
+                "a name consists of ASCII letters, digits and _, and is not a word of "
+                "the language");
 }
 
 /* Position of the first `=` outside comparisons, brackets and strings; n if there is
@@ -104,8 +105,7 @@ static bool declare_input(Section *x, Sym name, Span name_at, Rest rest) {
     if (!is_empty_span(rest.value)) {
         fail(x->s, rest.value, E_SYNTAX, "the input \"%s\" can't have a value",
              sym_text(x->s, name));
-        return note(x->s, NOWHERE,
-                    "state with an initial value is declared in `shared`");
+        return note(x->s, NOWHERE, "declare state with an initial value in `shared`");
     }
     const Type *t = declared_type(x, name, rest.type);
     return t && (type_make_variable(x->g, t, name), true);
@@ -172,7 +172,7 @@ static bool init_fits(Section *x, Var shared, Var value, Span at) {
                                              : E_SHAPE;
     return type_meet(x->s, t, got) ||
            fail(x->s, at, code,
-                "the shared variable \"%s\" is %s, its initial value is %s",
+                "the shared variable \"%s\" is %s, but its initial value is %s",
                 sym_text(x->s, var_name(x->g, shared)), type_str(x->s, t),
                 type_str(x->s, got));
 }
@@ -258,7 +258,8 @@ static bool compile_doc_definition(Section *x, const Doc *d) {
     if (!kid || !(kid[n] = ast_parse(x->s, x->a, rest.value))) return false;
     bool typed = !is_empty_span(rest.type);
     if (typed && n != 1)
-        return fail(x->s, rest.type, E_SYNTAX, "a type stands behind one name only");
+        return fail(x->s, rest.type, E_SYNTAX,
+                    "a type can be declared for one name only");
     Ast *e = new_ast(x, typed ? AST_ANNOT : AST_ASSIGN, d->key_at);
     e->sym = kid[0]->sym;
     e->type = rest.type;
@@ -282,8 +283,8 @@ static bool output_name(Section *x, const Doc *k) {
     Sym name = sym_n(x->s, k->p, k->n);
     if (word_is_name(k->p, k->n)) return compiler_output(x->c, name, doc_span(x->s, k));
     return doc_unsafe(x->s, k->at,
-                      "\"%s\" is no name; a list of outputs holds names, a mapping "
-                      "(label: expression) anything",
+                      "\"%s\" is not a name; a list of outputs holds names, a mapping "
+                      "(label: expression) holds expressions",
                       k->p);
 }
 
@@ -292,7 +293,7 @@ bool section_outputs(Section *x, const Doc *d) {
     if (d->kind == DOC_TEXT)
         return doc_unsafe(
             x->s, d->at,
-            "\"outputs\" is a list of names or a mapping (label: expression)");
+            "\"outputs\" must be a list of names or a mapping (label: expression)");
     for (const Doc *k = d->first; k; k = k->next) {
         const char *label = k->key ? sym_text(x->s, k->key) : "";
         if (d->kind == DOC_LIST) {
@@ -301,8 +302,8 @@ bool section_outputs(Section *x, const Doc *d) {
         }
         if (!io_is_label(label, strlen(label)))
             return fail(x->s, k->key_at, E_NAME,
-                        "a label can't have control characters, such as marks of the "
-                        "direction of text");
+                        "a label can't contain control characters, such as marks of "
+                        "text direction");
         if (!doc_want_text(x->s, k, "an expression")) return false;
         if (!compiler_output(x->c, k->key, doc_span(x->s, k))) return false;
     }
@@ -355,7 +356,7 @@ bool section_updates(Section *x, const Doc *d) {
 bool section_compare(Section *x, const Doc *d) {
     if (!d) return true;
     if (d->kind != DOC_MAP)
-        return fail(x->s, d->at, E_FORMAT, "\"compare\" is a mapping (name: how)");
+        return fail(x->s, d->at, E_FORMAT, "\"compare\" must be a mapping (name: how)");
     for (const Doc *k = d->first; k; k = k->next) {
         Approx how;
         Var v = graph_find(x->g, k->key);

@@ -91,7 +91,7 @@ Doc *json_read(Session *s, Arena *a, uint32_t source) {
                       .text = src->text,
                       .seen = MAP(s)};
     Doc *d = read_json_value(&r, 0);
-    if (d && !json_at_end(&r.j)) json_fail(&r.j, "something stands behind the end");
+    if (d && !json_at_end(&r.j)) json_fail(&r.j, "there is more text after the end");
     if (r.j.wrong) fail(s, cursor_span(&r), E_SYNTAX, "not JSON: %s", r.j.wrong);
     map_free(&r.seen);
     return r.j.wrong ? NULL : d;

@@ -43,7 +43,7 @@ static bool load_refused(void *ctx, const char *path, const char *key, Span at,
     (void)key, (void)out;
     *ref = NULL;
     fail(w->s, at, E_VALUE,
-         "load('%s') is refused: this graph comes without a folder to look in", path);
+         "load('%s') is refused: this graph has no folder to read from", path);
     return hint(w->s, HINT_PACK);
 }
 

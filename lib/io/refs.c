@@ -68,7 +68,7 @@ static bool refuse_link(Refs *r) {
             arena_printf(r->a, "%s/%.*s", r->folder, (int)(p - r->prefix), r->prefix);
         if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode))
             return fail(r->s, NOWHERE, E_IO,
-                        "%s is a symbolic link: load() would refuse what is behind it",
+                        "%s is a symbolic link, which load() would refuse to follow",
                         part);
     }
     return true;

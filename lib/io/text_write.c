@@ -421,7 +421,7 @@ static bool leaves_readable(Graph *g, Arena *a) {
         if (shared)
             note(g->s, NOWHERE, "it is the value of the shared variable %s",
                  sym_text(g->s, l->name));
-        return note(g->s, NOWHERE, "the binary form (.tlg) may hold it");
+        return note(g->s, NOWHERE, "the binary form (.tlg) can hold it");
     }
     return true;
 }

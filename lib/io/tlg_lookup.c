@@ -21,7 +21,7 @@ bool tlg_fields(Tlg *t, size_t n, const TlgField *field, void *into, unsigned *s
             continue;
         }
         if (*seen & 1U << k)
-            return cbor_fail(&t->c, "\"%s\" comes twice", field[k].key);
+            return cbor_fail(&t->c, "\"%s\" occurs twice", field[k].key);
         *seen |= 1U << k;
         if (!field[k].read(t, into)) return false;
     }
@@ -29,7 +29,7 @@ bool tlg_fields(Tlg *t, size_t n, const TlgField *field, void *into, unsigned *s
 }
 
 static bool begin_table(Tlg *t, size_t have, size_t *n) {
-    if (t->g || have) return cbor_fail(&t->c, "a table comes twice or too late");
+    if (t->g || have) return cbor_fail(&t->c, "a table occurs twice or too late");
     return cbor_array(&t->c, n);
 }
 

@@ -126,7 +126,7 @@ static bool named_leaf(Tlg *t, LeafCode code, const Type *type, LeafFields *f) {
         graph_shared(t->g, y, type);
     t->pending += code == TLG_SHARED_VALUE;
     return code != TLG_DIM || type == type_scalar(t->s, DT_INT64) ||
-           cbor_fail(&t->c, "the dim \"%s\" is no int64 scalar", name);
+           cbor_fail(&t->c, "the dim \"%s\" is not an int64 scalar", name);
 }
 
 static bool bare_const(Tlg *t, const Type *type) {
@@ -396,9 +396,9 @@ static bool add_applies(Tlg *t, const ApplyChunk *k) {
         if (nin < op->min_in || nin > op->max_in) return bad_arity(t, op, nin);
         for (uint32_t j = 0; j < nin; j++)
             if (k->col[C_IN][in + j] >= g->nvar)
-                return cbor_fail(&t->c,
-                                 "an Apply that reads variable %u before it is made",
-                                 k->col[C_IN][in + j]);
+                return cbor_fail(
+                    &t->c, "an Apply that reads variable %u before it is computed",
+                    k->col[C_IN][in + j]);
         bool own = serial < k->nserial && k->col[C_SERIAL][serial] == i;
         serial += own;
         if (!origin_at(t, k, i, &from)) return false;

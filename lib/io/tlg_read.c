@@ -50,7 +50,7 @@ static bool read_floatX(Tlg *t, void *into) {
     if (!cbor_text(&t->c, &p, &n)) return false;
     t->main->floatX = dtype_find(p, n);
     return t->main->floatX == DT_FLOAT32 || t->main->floatX == DT_FLOAT64 ||
-           cbor_fail(&t->c, "floatX is float32 or float64");
+           cbor_fail(&t->c, "floatX must be float32 or float64");
 }
 
 static bool read_modes(Tlg *t, void *into) {
@@ -230,8 +230,8 @@ static bool read_graph_outputs(Tlg *t, void *into) {
             return false;
         const char *label = sym_text(t->s, o.label);
         if (!io_is_label(label, strlen(label)) || map_get(seen, o.label, NULL))
-            return cbor_fail(&t->c, "the label \"%.60s\" comes twice or can't be one",
-                             label);
+            return cbor_fail(
+                &t->c, "the label \"%.60s\" occurs twice or can't be a label", label);
         map_put(seen, o.label, i);
         vec_push(t->s, &t->g->outputs, o);
     }
@@ -242,7 +242,7 @@ static bool read_graph_outputs(Tlg *t, void *into) {
 static bool read_shared(Tlg *t, Var *shared, Var *value) {
     if (!expect_pair(t) || !read_var(t, shared) || !read_var(t, value)) return false;
     if (var_leaf(t->g, *shared) != LEAF_SHARED)
-        return cbor_fail(&t->c, "variable %u is no shared variable", *shared);
+        return cbor_fail(&t->c, "variable %u is not a shared variable", *shared);
     const Type *a = var_type(t->g, *shared), *b = var_type(t->g, *value);
     return a == b || type_meet(t->s, a, b) ||
            cbor_fail(&t->c, "a value of type %s for a shared variable of type %s",

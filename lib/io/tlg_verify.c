@@ -154,8 +154,9 @@ static bool check_no_recursion(CallGraph *c, Session *s, size_t n) {
         stuck++;
     arena_free(a);
     return done == n ||
-           fail(s, NOWHERE, E_CYCLE, "%s: function \"%s\" calls itself in a circle",
-                c->name, sym_text(s, c->main->functions.p[stuck]->name));
+           fail(s, NOWHERE, E_CYCLE,
+                "%s: function \"%s\" calls itself, directly or through others", c->name,
+                sym_text(s, c->main->functions.p[stuck]->name));
 }
 
 bool tlg_calls(const Graph *main, const char *name) {

@@ -44,13 +44,13 @@ static bool read_tolerance(ApproxReader *r, double *v) {
     size_t from = r->i, n = num_read_float(r->p + from, r->n - from, FLOAT64, v);
     r->i += n;
     return (n > 0 && *v >= 0) ||
-           fail_approx_text(r, from, "a number that is not negative is due");
+           fail_approx_text(r, from, "expected a number that is not negative");
 }
 
 static bool read_truth(ApproxReader *r, bool *v) {
     *v = eat_approx_word(r, "True");
     return *v || eat_approx_word(r, "False") ||
-           fail_approx_text(r, r->i, "True or False is due");
+           fail_approx_text(r, r->i, "expected True or False");
 }
 
 static bool read_approx_keyword(ApproxReader *r, Approx *out) {
@@ -74,7 +74,7 @@ static bool read_approx_keyword(ApproxReader *r, Approx *out) {
     if (!read_tolerance(r, &v)) return false;
     out->sloppy = v == 1 ? 1 : 2;
     if (v == 0) out->sloppy = 0;
-    return v == out->sloppy || fail_approx_text(r, from, "sloppy is 0, 1 or 2");
+    return v == out->sloppy || fail_approx_text(r, from, "sloppy must be 0, 1 or 2");
 }
 
 bool approx_read(Session *s, Span text, Approx *out) {

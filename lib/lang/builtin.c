@@ -81,9 +81,7 @@ static bool complex_literal(Compiler *c, const BuiltinCall *call, Node *out) {
     const Node *re = &call->arg[0], *im = &call->arg[1];
     bool fits = re->kind == NODE_LITERAL && im->kind == NODE_LITERAL &&
                 re->lit.kind != K_COMPLEX && im->lit.kind != K_COMPLEX;
-    if (!fits)
-        return fail(c->s, call->e->at, E_ARG,
-                    "complex numbers are made of two real literals");
+    if (!fits) return fail(c->s, call->e->at, E_ARG, "complex takes two real literals");
     Literal l = {
         .kind = K_COMPLEX, .re = literal_f64(&re->lit), .im = literal_f64(&im->lit)};
     *out = node_literal(l, call->e->at);
@@ -110,7 +108,7 @@ static bool read_dtype_argument(Compiler *c, const Node *n, DType *d) {
             strcmp(text, "floatX") == 0 ? c->b->floatX : dtype_find(text, strlen(text));
     }
     return *d != DT_NONE ||
-           fail(c->s, n->at, E_DTYPE, "a dtype such as float32 is expected");
+           fail(c->s, n->at, E_DTYPE, "expected a dtype such as float32");
 }
 
 static bool call_astype(Compiler *c, const Ast *e, const Node *self, Node *out) {
@@ -140,9 +138,10 @@ static bool read_shape_argument(Compiler *c, const Node *n, uint32_t leaves, int
              (size = size * (uint64_t)shape[i]) < INT32_MAX;
     }
     if (!ok)
-        return fail(c->s, n->at, E_ARG, "a shape is a list of sizes such as [0, 3]");
+        return fail(c->s, n->at, E_ARG,
+                    "a shape must be a list of sizes such as [0, 3]");
     return size == leaves ||
-           fail(c->s, n->at, E_SHAPE, "the shape is for %llu elements, not %u",
+           fail(c->s, n->at, E_SHAPE, "the shape has %llu elements, but %u are given",
                 (unsigned long long)size, leaves);
 }
 
@@ -245,31 +244,29 @@ static bool call_complex(Compiler *c, const Ast *e, const Node *self, Node *out)
 }
 
 static const Builtin builtins[] = {
-    {"array", "array(values, dtype=None, shape=None)",
-     "An array of numbers written in place.", "array([[1, 2], [3, 4]], dtype=float32)"},
+    {"array", "array(values, dtype=None, shape=None)", "An array of literal numbers.",
+     "array([[1, 2], [3, 4]], dtype=float32)"},
     {"astype", "astype(x, dtype)", "x converted to a dtype, as cast(x, dtype) does.",
      "astype(x, float32)"},
-    {"complex", "complex(re, im)", "A complex number of two that are written in place.",
+    {"complex", "complex(re, im)", "A complex number from two literals.",
      "complex(1.0, -0.0)"},
     {"constant", "constant(type, value)",
-     "A constant of a type that a plugin brings: what the type's filter makes of a "
-     "number "
-     "or a list of numbers, its from_text of a text in quotes.\nThe name of the type "
-     "does "
-     "the same, with its parameters if it has some: double(2.5), fixed(2)(1.25). Where "
-     "a "
-     "value of the type is expected the bare number, list or text will do.",
+     "A constant of a plugin's type: the type's filter converts a number or a list of "
+     "numbers, its from_text a text in quotes.\nThe name of the type does the same, "
+     "with its parameters if it has any: double(2.5), fixed(2)(1.25). Where a value of "
+     "the type is expected, the number, list or text alone is enough.",
      "constant('fixed(2)', 1.25)"},
     {"floatX", "floatX(x)", "x converted to the graph's default float dtype.",
      "floatX(3)"},
     {"load", "load(file, key=None)",
-     "What a file beside the graph holds: npy, npz and safetensors (with a key), told "
-     "apart by content.",
+     "The array in a file beside the graph: npy, npz or safetensors (with a key), "
+     "recognised by content.",
      "load('weights.npz', 'W')"},
     {"rng_state", "rng_state([seed, stream, position, 0])",
      "A state of the random generator.", "rng_state([1, 0, 0, 0])"},
     {"undefined", "undefined(why)",
-     "In derivatives: there is none, and why. A result that needs it is an error.",
+     "In derivatives: an undefined derivative, and the reason. A result that needs it "
+     "is an error.",
      "undefined('the index is an integer')"},
 };
 
@@ -310,7 +307,7 @@ bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node
 
 static bool fail_macro(Compiler *c, const Macro *m, Span at, DiagCode code,
                        const char *what, const char *name) {
-    return fail(c->s, at, code, "%s %s%s%s: the function is %s(%s)", m->name, what,
+    return fail(c->s, at, code, "%s %s%s%s; its signature is %s(%s)", m->name, what,
                 *name ? " " : "", name, m->name, m->signature);
 }
 
@@ -328,7 +325,9 @@ static bool match_macro_keyword(Compiler *c, const Macro *m, const Ast *k, size_
     while (i < n && !is_parameter_name(part[i], name))
         i++;
     if (i == n) return fail_macro(c, m, k->at, E_ARG, "has no argument", name);
-    if (arg[i]) return fail_macro(c, m, k->at, E_ARG, "gets twice the argument", name);
+    if (arg[i])
+        return fail_macro(c, m, k->at, E_ARG, "got a second value for the argument",
+                          name);
     arg[i] = k->kid[0];
     return true;
 }
@@ -379,7 +378,7 @@ bool compiler_fail_function(Compiler *c, const Ast *e) {
         of[n++] = dtype_name((DType)d);
     const char *name = sym_text(c->s, e->sym), *near = str_nearest(c->s, name, of, n);
     if (near && strcmp(near, name) == 0)
-        fail(c->s, e->at, E_NAME, "%s is no method: write %s(...)", name, name);
+        fail(c->s, e->at, E_NAME, "%s is not a method: write %s(...)", name, name);
     else
         fail(c->s, e->at, E_NAME, "there is no function `%s`%s%s%s", name,
              near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");

@@ -71,8 +71,8 @@ bool compiler_check_name(Compiler *c, Sym name, Span at) {
                     sym_text(c->s, name), leaf_kind_text(var_leaf(g, v)));
     return !compiler_is_dim_name(c, name) ||
            fail(c->s, at, E_DUPLICATE,
-                "`%s` is already a dim of the graph: dims and "
-                "variables share their names",
+                "`%s` is already a dim of the graph: a dim and a variable can't have "
+                "the same name",
                 sym_text(c->s, name));
 }
 
@@ -87,8 +87,8 @@ bool compiler_check_dims(Compiler *c, const Type *t, Sym name, Span at) {
                         sym_text(c->s, dim));
         if (v != VAR_NONE && var_leaf(g, v) != LEAF_DIM)
             return fail(c->s, at, E_DUPLICATE,
-                        "`%s` is already %s of the graph and can't be a dim: dims and "
-                        "variables share their names",
+                        "`%s` is already %s of the graph: a dim and a variable can't "
+                        "have the same name",
                         sym_text(c->s, dim), leaf_kind_text(var_leaf(g, v)));
     }
     return true;
@@ -98,7 +98,7 @@ bool compiler_define_ast(Compiler *c, const Ast *e) {
     bool annotated = e->kind == AST_ANNOT;
     if (annotated && e->nkid == 0)
         return fail(c->s, e->at, E_SYNTAX,
-                    "`%s` gets no value here: write `%s: type = expression`",
+                    "`%s` has no value here: write `%s: type = expression`",
                     sym_text(c->s, e->sym), sym_text(c->s, e->sym));
     size_t n = annotated ? 1 : e->nkid - 1;
     for (size_t i = 0; i < n; i++) {
@@ -345,7 +345,7 @@ static bool compile_update(Compiler *c, const Ast *e) {
         return fail(c->s, e->at, E_SYNTAX, "an update is `name = expression`");
     if (w == VAR_NONE || var_leaf(g, w) != LEAF_SHARED)
         return fail(c->s, e->kid[0]->at, E_NAME,
-                    "`%s` can't be updated: it is not shared", text);
+                    "`%s` can't be updated: it is not a shared variable", text);
     if (graph_update(g, w) != VAR_NONE)
         return fail(c->s, e->at, E_DUPLICATE, "`%s` is updated twice", text);
     const Type *t = var_type(g, w);

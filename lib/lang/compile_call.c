@@ -34,12 +34,13 @@ static bool fail_op_call(Compiler *c, const CallArgs *a, Span at, DiagCode code,
                          const char *what, const char *name) {
     Str b = STR(c->s);
     signature_text(c, a->op, &b);
-    fail(c->s, at, code, "%s %s%s%s: the function is %s", a->op->name, what,
+    fail(c->s, at, code, "%s %s%s%s; its signature is %s", a->op->name, what,
          *name ? " " : "", name, str_text(&b));
     str_free(&b);
     const Macro *draw = macro_find(a->op->name, strlen(a->op->name));
     if (draw && strstr(draw->signature, "rng"))
-        note(c->s, NOWHERE, "with rng=STATE or seed=NUMBER it draws: %s(%s)",
+        note(c->s, NOWHERE,
+             "with rng=STATE or seed=NUMBER it draws random numbers: %s(%s)",
              draw->name, draw->signature);
     return false;
 }
@@ -51,7 +52,7 @@ static bool put_call_argument(Compiler *c, CallArgs *a, size_t k, const Node *n)
     bool *has = prop ? &a->has_prop[k - a->sig->nin] : &a->has_in[k];
     Sym name = prop ? a->sig->prop[k - a->sig->nin].name : a->sig->in[k].name;
     if (*has)
-        return fail_op_call(c, a, n->at, E_ARG, "gets twice the argument",
+        return fail_op_call(c, a, n->at, E_ARG, "got a second value for the argument",
                             sym_text(c->s, name));
     *has = true;
     *(prop ? &a->prop[k - a->sig->nin] : &a->in[k]) = *n;
@@ -131,10 +132,10 @@ static bool gather_lists(Compiler *c, CallArgs *a) {
             return fail_op_call(c, a, a->at, E_ARITY, "needs the argument", name);
         size_t n = a->in[k].kind == NODE_LIST ? a->in[k].n : 1;
         if (k > first && n != each)
-            return fail(c->s, a->in[k].at, E_ARITY,
-                        "%s has %zu values for %s but %zu for %s: they must be as many",
-                        a->op->name, each, sym_text(c->s, sig->in[first].name), n,
-                        name);
+            return fail(
+                c->s, a->in[k].at, E_ARITY,
+                "%s has %zu values for %s but %zu for %s: the numbers must be equal",
+                a->op->name, each, sym_text(c->s, sig->in[first].name), n, name);
         each = n;
     }
     Node *all = arena_alloc(c->tmp, (each * sig->nrest + 1) * sizeof *all);
@@ -306,7 +307,7 @@ bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n,
         return fail(c->s, n->at, E_DTYPE, "%s: there is no dtype '%s'", op->name,
                     sym_text(c->s, n->sym));
     return fail(c->s, n->at, E_ARG,
-                "%s takes for %s %s%s, known when the graph is built, not %s", op->name,
+                "%s: %s must be %s%s, known when the graph is built, not %s", op->name,
                 sym_text(c->s, def->name), prop_wants(def), def->none ? " or None" : "",
                 node_kind_text(n));
 }
@@ -468,10 +469,10 @@ static bool coerce_special(Compiler *c, const Param *p, const Node *first, DType
         return fail(c->s, n->at, E_TYPE, "a string can't be a value");
     if (p->kind == IN_ITEM) return coerce_item(c, first, like, n, out);
     if (p->kind == IN_BOOL && literal && n->lit.kind != K_BOOL)
-        return fail(c->s, n->at, E_TYPE, "True or False is expected for `%s`",
+        return fail(c->s, n->at, E_TYPE, "expected True or False for `%s`",
                     sym_text(c->s, p->name));
     if (p->kind == IN_INT && literal && n->lit.kind != K_INT)
-        return fail(c->s, n->at, E_TYPE, "an integer is expected for `%s`",
+        return fail(c->s, n->at, E_TYPE, "expected an integer for `%s`",
                     sym_text(c->s, p->name));
     return compiler_var(c, n, DT_NONE, out);
 }
@@ -487,7 +488,7 @@ static bool fill_inputs(Compiler *c, CallArgs *a, size_t *n) {
         if (a->has_in[i]) continue;
         if (!a->sig->in[i].value)
             return fail_op_call(c, a, a->at, E_ARITY,
-                                "needs before the later ones the argument",
+                                "needs, before the later ones, the argument",
                                 sym_text(c->s, a->sig->in[i].name));
         if (!input_default(c, &a->sig->in[i], &a->in[i])) return false;
     }
@@ -689,7 +690,7 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
             return compile_op_call(c, op, e, self, want, out);
     }
     if (m && self)
-        return fail(c->s, e->at, E_NAME, "%s is no method: write %s(x, ...)", name,
+        return fail(c->s, e->at, E_NAME, "%s is not a method: write %s(x, ...)", name,
                     name);
     if (m) return compile_macro_call(c, m, e, want, out);
     Graph *fn = c->env ? NULL : graph_function(c->b->g, e->sym);

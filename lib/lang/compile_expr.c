@@ -126,8 +126,8 @@ static bool node_from_outputs(Compiler *c, const Op *op, const Var *r, Span at,
         item[i] = node_var(r[i], at);
     if (op->default_output) { /* `a, b = op(x)` can still take all */
         if (op->default_output > n)
-            return fail(c->s, at, E_PLUGIN, "%s has no output %u to give, only %zu",
-                        op->name, op->default_output - 1U, n);
+            return fail(c->s, at, E_PLUGIN, "%s has no output %u, only %zu", op->name,
+                        op->default_output - 1U, n);
         *out = item[op->default_output - 1U];
         out->item = item;
         out->n = n;
@@ -230,14 +230,14 @@ static bool compile_attribute(Compiler *c, const Ast *e, Node *x) {
         const char *near = str_nearest(c->s, name, names, 5);
         return fail(c->s, e->at, E_NAME, "there is no attribute `.%s`%s%s%s", name,
                     near ? ": did you mean `."
-                         : ": there are .T .shape .ndim .size .dtype",
+                         : "; the attributes are .T .shape .ndim .size .dtype",
                     near ? near : "", near ? "`?" : "");
     }
     if (!compiler_var(c, &v, DT_NONE, &var)) return false;
     const Type *t = var_type(c->b->g, var);
     v = node_var(var, e->at);
     if (t->kind != TYPE_TENSOR && t->kind != TYPE_SPARSE)
-        return fail(c->s, e->at, E_TYPE, "`.%s` of %s, which is no tensor", name,
+        return fail(c->s, e->at, E_TYPE, "`.%s` needs a tensor, not %s", name,
                     type_str(c->s, t));
     switch (which) {
     case 0:
@@ -384,7 +384,7 @@ bool compile(Compiler *c, const Ast *e, DType want, Node *out) {
     size_t n = 0;
     if (c->depth > 0 && ++c->work > WORK_MAX)
         return fail(c->s, e->at, E_LIMIT,
-                    "too many expressions come from lambdas: name functions");
+                    "lambdas expand to too many expressions: use named functions");
     for (; is_chain_link(bottom) && !vanishes(c, bottom); bottom = bottom->kid[0])
         n++;
     if (n >= CHAIN) chain = mem_alloc(c->s, (n + 1) * sizeof *chain);

@@ -22,7 +22,7 @@ static bool add_index_input(IndexSpec *sp, Var v) {
 
 static bool fail_index(Compiler *c, const Node *n, const char *what) {
     return fail(c->s, n->at, E_TYPE,
-                "an index is an integer, a slice, None, `...` or an array, not %s",
+                "an index must be an integer, a slice, None, `...` or an array, not %s",
                 what);
 }
 
@@ -40,8 +40,8 @@ static bool add_slice_value(IndexSpec *sp, const Node *n) {
     Node r;
     if (sp->axis < 0 || sp->axis >= t->ndim)
         return fail(c->s, n->at, E_TYPE,
-                    sp->axis < 0 ? "a slice that is a value can't stand after `...`"
-                                 : "there are more indices than the %d dims of it",
+                    sp->axis < 0 ? "a slice that is a value can't follow `...`"
+                                 : "there are more indices than dims (%d)",
                     t->ndim);
     Var in[2] = {n->var, shape_of(c->b, sp->of, sp->axis)};
     if (in[1] == VAR_NONE ||
@@ -97,7 +97,8 @@ static bool add_slice_part(IndexSpec *sp, const Ast *e) {
         const Type *t = var_type(sp->c->b->g, n.var);
         fits = t->kind == TYPE_TENSOR && t->ndim == 0 && dtype_is_integer(t->dtype);
     }
-    if (!fits) return fail(sp->c->s, n.at, E_TYPE, "the parts of a slice are integers");
+    if (!fits)
+        return fail(sp->c->s, n.at, E_TYPE, "the parts of a slice must be integers");
     return compiler_var(sp->c, &n, DT_NONE, &v) && add_index_input(sp, v);
 }
 
@@ -163,7 +164,8 @@ static bool index_value(Compiler *c, const Ast *e, Var x, Node *out) {
 
     get_subscripts(e, &nkid, &kid);
     if (nkid != 1)
-        return fail(c->s, e->at, E_TYPE, "a list is indexed with one integer or slice");
+        return fail(c->s, e->at, E_TYPE,
+                    "a list takes one index: an integer or a slice");
     if (kid[0]->kind == AST_SLICE) {
         const Node none = {.kind = NODE_NONE, .at = e->at, .var = VAR_NONE};
         for (size_t i = 0; i < 3; i++) {
@@ -207,7 +209,7 @@ static bool index_dict(Compiler *c, const Ast *e, const Node *x, Node *out) {
     Node key;
     if (e->nkid == 2 && !compile(c, e->kid[1], DT_NONE, &key)) return false;
     if (e->nkid != 2 || key.kind != NODE_STRING)
-        return fail(c->s, e->at, E_TYPE, "a dict is indexed with one string");
+        return fail(c->s, e->at, E_TYPE, "a dict takes one index: a string");
     for (size_t i = 0; i < x->n; i++) {
         if (x->key[i] != key.sym) continue;
         *out = x->item[i];
@@ -245,7 +247,7 @@ static bool slice_list(Compiler *c, const Ast *e, const Node *x, Node *out) {
         return false;
     if (!known || step == 0)
         return fail(c->s, e->at, E_VALUE,
-                    "the parts of a list's slice are literals, the step is not 0");
+                    "the parts of a list's slice must be literals, and the step not 0");
     from = step < 0 ? slice_clamp(from, n, -1, n - 1) : slice_clamp(from, n, 0, n);
     to = step < 0 ? slice_clamp(to, n, -1, n - 1) : slice_clamp(to, n, 0, n);
     Node *item = arena_alloc(c->arena, (x->n + 1) * sizeof *item);
@@ -273,11 +275,12 @@ static bool index_list(Compiler *c, const Ast *e, const Node *x, bool *is, Node 
     *is = k.kind == NODE_LITERAL && literal_i64(&k.lit, &i);
     if (!*is)
         return fail(c->s, e->at, E_TYPE,
-                    "a list is indexed with an integer literal or a slice");
+                    "the index of a list must be an integer literal or a slice");
     int64_t len = (int64_t)x->n;
     if (i < -len || i >= len)
-        return fail(c->s, k.at, E_VALUE, "index %lld of a list of %lld", (long long)i,
-                    (long long)len);
+        return fail(c->s, k.at, E_VALUE,
+                    "index %lld is out of range for a list of length %lld",
+                    (long long)i, (long long)len);
     *out = x->item[i < 0 ? i + len : i];
     return true;
 }

@@ -24,7 +24,7 @@ static bool constant_from_text(Compiler *c, const Node *n, const Type *t, Node *
     Value v;
     const TypeClass *cls = type_class(t);
     if (!cls->from_text)
-        return fail(c->s, n->at, E_TYPE, "a value of type %s is not made of a text",
+        return fail(c->s, n->at, E_TYPE, "a value of type %s can't be made from a text",
                     type_str(c->s, t));
     Receiver to = constant_receiver(c, n->at);
     return cls->from_text(c->s, t, sym_text(c->s, n->sym), &to, &v) &&
@@ -59,7 +59,7 @@ bool node_plugin_constant(Compiler *c, const Node *n, const Type *t, Node *out) 
     if (n->kind == NODE_STRING) return constant_from_text(c, n, t, out);
     if (node_is_literal(n)) return constant_from_numbers(c, n, t, out);
     return fail(c->s, n->at, E_TYPE,
-                "a constant of type %s is made of numbers or a text, not of %s",
+                "a constant of type %s is made from numbers or a text, not from %s",
                 type_str(c->s, t), node_kind_text(n));
 }
 

@@ -103,8 +103,8 @@ static bool fail_cycle(const DefinitionOrder *r, uint32_t n, const uint32_t *pla
     const Ast *e = c->defs.p[r->wanted.p[*place]].ast;
     str_puts(&b, sym_text(c->s, definition_name(e)));
     fail(c->s, e->at, E_CYCLE, "%s: %s",
-         n == 1 ? "the name is defined by itself"
-                : "definitions depend on each other in a circle",
+         n == 1 ? "the name is defined in terms of itself"
+                : "definitions depend on each other in a cycle",
          str_text(&b));
     str_free(&b);
     return false;

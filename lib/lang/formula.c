@@ -40,7 +40,7 @@ static bool no_value(const Formula *f, FormulaValue *v) {
 }
 
 static bool fail_no_number(Formula *f, const Ast *e) {
-    return fail(f->s, e->at, E_TYPE, "a number is expected in a formula");
+    return fail(f->s, e->at, E_TYPE, "expected a number in a formula");
 }
 
 static bool want_number(Formula *f, const Ast *e, FormulaValue *v) {
@@ -127,7 +127,7 @@ static bool eval_binary(Formula *f, const Ast *e, FormulaValue *v) {
     return want_number(f, e->kid[0], v) && eval_number(f, e->kid[1], &y) &&
            (combine(f->a, infix_of(e->op, false), v->number, y.number, &v->number) ||
             no_value(f, v) ||
-            fail(f->s, e->at, E_SYNTAX, "`%s` is not for formulas", e->op));
+            fail(f->s, e->at, E_SYNTAX, "`%s` can't be in a formula", e->op));
 }
 
 /* ---- functions ---- */
@@ -195,7 +195,7 @@ static bool eval_call(Formula *f, const Ast *e, FormulaValue *v) {
     FormulaFn k = find_fn(name);
     if (k == FN_N)
         return no_value(f, v) ||
-               fail(f->s, e->at, E_NAME, "there is no function `%s` in formulas", name);
+               fail(f->s, e->at, E_NAME, "formulas have no function `%s`", name);
     bool first = true, single = k >= FN_ABS;
     const Poly *r = poly_number(f->a, k == FN_PROD);
     double x;
@@ -232,7 +232,7 @@ static bool eval_attribute(Formula *f, const Ast *e, FormulaValue *v) {
     else
         return no_value(f, v) ||
                fail(f->s, e->at, E_NAME,
-                    "there are .shape .ndim .size in formulas, not `.%s`", name);
+                    "formulas have .shape, .ndim and .size, not `.%s`", name);
     return true;
 }
 
@@ -258,7 +258,7 @@ static bool eval_slice(Formula *f, const Ast *i, FormulaValue *v) {
     int from = 0, to = v->ndim;
     if (i->kid[2])
         return no_value(f, v) ||
-               fail(f->s, i->at, E_SYNTAX, "a slice of a shape has no step");
+               fail(f->s, i->at, E_SYNTAX, "a slice of a shape can't have a step");
     if (!eval_bound(f, i->kid[0], v->ndim, &from) ||
         !eval_bound(f, i->kid[1], v->ndim, &to))
         return no_value(f, v);
@@ -273,13 +273,13 @@ static bool eval_index(Formula *f, const Ast *e, FormulaValue *v) {
     if (!v->is_shape || e->nkid != 2)
         return no_value(f, v) ||
                fail(f->s, e->at, E_TYPE,
-                    "only a shape is indexed in a formula, with one index");
+                    "in a formula only a shape can be indexed, with one index");
     if (i->kind == AST_SLICE) return eval_slice(f, i, v);
     if (!eval_place(f, i, v->ndim, &d)) return no_value(f, v);
     if (!(d >= 0 && d < v->ndim) || d != floor(d)) {
         size_t ndim = (size_t)v->ndim;
         return no_value(f, v) || fail(f->s, i->at, E_VALUE,
-                                      "the index is out of range of a shape with %s",
+                                      "the index is out of range for a shape with %s",
                                       str_counted(f->s, ndim, "dim"));
     }
     *v = (FormulaValue){.number = v->shape[(int)d]};
@@ -309,7 +309,7 @@ static bool eval_leaf(Formula *f, const Ast *e, FormulaValue *v) {
         return *v = formula_text(f->a, e->sym), true;
     case AST_NAME:
         return f->look(f->ctx, f->a, e->sym, v) || no_value(f, v) ||
-               fail(f->s, e->at, E_NAME, "`%s` is not known in this formula",
+               fail(f->s, e->at, E_NAME, "`%s` is not defined in this formula",
                     sym_text(f->s, e->sym));
     case AST_UNARY:
         return eval_unary(f, e, v);
@@ -320,7 +320,7 @@ static bool eval_leaf(Formula *f, const Ast *e, FormulaValue *v) {
         return eval_list(f, e, v);
     default:
         return no_value(f, v) || fail(f->s, e->at, E_SYNTAX,
-                                      "this is not for formulas: there are numbers, "
+                                      "this can't be in a formula, which has numbers, "
                                       "names, shapes and operators");
     }
 }

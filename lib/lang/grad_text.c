@@ -180,7 +180,7 @@ static bool read_prop_keyword(Compiler *c, const Op *op, const Ast *e, Prop *val
         fail(c->s, e->at, E_ARG, "%s has no prop %s%s", op->name,
              sym_text(c->s, e->sym), str_text(&all));
     else
-        fail(c->s, e->at, E_ARG, "a prop of %s is NAME=VALUE%s", op->name,
+        fail(c->s, e->at, E_ARG, "a prop of %s is written NAME=VALUE%s", op->name,
              str_text(&all));
     str_free(&all);
     return false;

@@ -149,7 +149,7 @@ static bool store_int_literal(Session *s, const Literal *l, DType d, bool conver
         double t = trunc(l->re);
         if (!(fabs(t) < 0x1p64)) return fail_no_fit(s, l, d, at, "is out of range of");
         if (t != l->re && !convert)
-            return fail_no_fit(s, l, d, at, "is not an integer, as is due for");
+            return fail_no_fit(s, l, d, at, "is not an integer, which is required for");
         u = (uint64_t)fabs(t);
         negative = t < 0;
     }

@@ -11,8 +11,7 @@
 __extension__ typedef __int128 Wide;
 
 static bool fail_int_range(Session *s, Span at) {
-    return fail(s, at, E_VALUE,
-                "the integer that results fits neither int64 nor uint64");
+    return fail(s, at, E_VALUE, "the resulting integer fits neither int64 nor uint64");
 }
 static bool fail_zero_division(Session *s, Span at) {
     return fail(s, at, E_VALUE, "a division of literals by zero");

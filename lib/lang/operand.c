@@ -59,9 +59,10 @@ bool node_tree(Compiler *c, size_t n, Node *item, Sym *key, Span at, Node *out) 
         if (tree && item[i].depth > depth) depth = item[i].depth;
     }
     if (leaves > TREE_LEAVES)
-        return fail(c->s, at, E_LIMIT,
-                    "the list has more than %d elements: keep them in a file",
-                    TREE_LEAVES);
+        return fail(
+            c->s, at, E_LIMIT,
+            "the list has more than %d elements: put them in a file and load it",
+            TREE_LEAVES);
     if (depth >= EXPR_DEPTH)
         return fail(c->s, at, E_LIMIT, "lists are nested more than %d deep",
                     EXPR_DEPTH);
@@ -152,7 +153,7 @@ static bool store_nested_literals(Compiler *c, const Node *n, const ConstForm *f
     if (n->kind == NODE_LITERAL || depth == form->ndim ||
         (int64_t)n->n != form->shape[depth])
         return fail(c->s, n->at, E_SHAPE,
-                    "the rows of a nested list must all have one shape");
+                    "the rows of a nested list must all have the same shape");
     for (size_t i = 0; i < n->n; i++)
         if (!store_nested_literals(c, &n->item[i], form, depth + 1, p)) return false;
     return true;
@@ -333,10 +334,10 @@ static bool check_int_node(Compiler *c, const Node *n) {
     if (n->kind == NODE_VAR) {
         const Type *t = var_type(c->b->g, n->var);
         if (t->kind == TYPE_TENSOR && dtype_is_integer(t->dtype)) return true;
-        return fail(c->s, n->at, E_DTYPE, "an integer is expected, not %s",
+        return fail(c->s, n->at, E_DTYPE, "expected an integer, not %s",
                     type_str(c->s, t));
     }
-    return fail(c->s, n->at, E_TYPE, "an integer is expected, not %s",
+    return fail(c->s, n->at, E_TYPE, "expected an integer, not %s",
                 n->kind != NODE_LITERAL ? node_kind_text(n)
                 : n->lit.kind == K_BOOL ? "a bool"
                                         : "a float");

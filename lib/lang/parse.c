@@ -204,7 +204,7 @@ bool parse_no_duplicates(Parser *p, size_t n, const Ast *const *kid, const char 
         if (!kid[i]->sym || (kid[i]->kind != AST_KEYWORD && kid[i]->kind != AST_NAME))
             continue;
         if (map_get(&seen, kid[i]->sym, NULL))
-            ok = fail(p->s, kid[i]->at, E_DUPLICATE, "%s `%s` is there twice", what,
+            ok = fail(p->s, kid[i]->at, E_DUPLICATE, "%s `%s` occurs twice", what,
                       sym_text(p->s, kid[i]->sym));
         map_put(&seen, kid[i]->sym, 1);
     }

@@ -68,7 +68,7 @@ static const Ast *parse_statement(Parser *p) {
     if (!e || p->tok->kind == TOK_NEWLINE || p->tok->kind == TOK_END) return e;
     if (parser_sees(p, ',')) {
         fail(p->s, parser_next_span(p), E_SYNTAX,
-             "several values are put into brackets: (a, b)");
+             "put several values in brackets: (a, b)");
         return NULL;
     }
     return parse_unexpected(p, "the end of the line");

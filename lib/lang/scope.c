@@ -409,13 +409,13 @@ static bool take_until(Compiler *c, Node *body) {
     Var v;
     for (size_t i = 0; body->kind == NODE_LIST && i + 1 < body->n; i++)
         if (is_until(c, &body->item[i]))
-            return fail(c->s, body->item[i].at, E_ARG,
-                        "until must stand once, as the last of the results: [x, "
-                        "until(x > 3)]");
+            return fail(
+                c->s, body->item[i].at, E_ARG,
+                "until must occur once, as the last of the results: [x, until(x > 3)]");
     if (!is_until(c, last)) return true;
     if (last == body || body->n == 1)
         return fail(c->s, last->at, E_ARG,
-                    "until stands beside what a step gives: [x, until(x > 3)]");
+                    "until must come after a result of the step: [x, until(x > 3)]");
     if (!compiler_var(c, &last->item[0], DT_BOOL, &v)) return false;
     const Type *t = var_type(c->b->g, v);
     if (t->kind != TYPE_TENSOR || t->ndim != 0 || !dtype_is_discrete(t->dtype))

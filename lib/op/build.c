@@ -26,7 +26,7 @@ static bool run_type_rule(Infer *in) {
         bug("%s has %zu outputs", in->op->name, in->nout);
     for (size_t i = 0; i < in->nout; i++)
         if (!in->out[i])
-            bug("the typing rule of %s forgot output %zu", in->op->name, i);
+            bug("the typing rule of %s sets no type for output %zu", in->op->name, i);
     return true;
 }
 
@@ -194,7 +194,7 @@ Var op_call3(Builder *b, const char *op, Var x, Var y, Var z) {
 static bool infer_as_is(Infer *in) {
     if ((in->op->expand && !in->op->perform) || in->op->def)
         return infer_fail(in, E_TYPE, in->nin,
-                          "%s is an abbreviation, which can't stand in a graph",
+                          "%s is an abbreviation, which can't be in a graph",
                           in->op->name);
     return infer_check_arity(in, in->sig->least) && props_check(in) &&
            infer_check_inputs(in) && run_type_rule(in);

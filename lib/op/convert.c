@@ -9,7 +9,7 @@
 Var type_make_variable(Graph *g, const Type *t, Sym name) {
     char text[24];
     if (name && graph_find(g, name) != VAR_NONE)
-        bug("an input is to be called %s, which is taken", sym_text(g->s, name));
+        bug("the name %s of an input is already taken", sym_text(g->s, name));
     for (unsigned i = 1; !name || graph_find(g, name) != VAR_NONE; i++) {
         snprintf(text, sizeof text, "in%u", i);
         name = sym(g->s, text);

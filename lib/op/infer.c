@@ -129,7 +129,7 @@ bool infer_want_same_dtype(Infer *in) {
         if (first == in->nin) first = i;
         if (in->type[i]->dtype != in->type[first]->dtype)
             return infer_fail(
-                in, E_DTYPE, i, "%s is %s but %s is %s: they must have one dtype",
+                in, E_DTYPE, i, "%s is %s but %s is %s: they must have the same dtype",
                 infer_arg_name(in, first), dtype_name(in->type[first]->dtype),
                 infer_arg_name(in, i), dtype_name(in->type[i]->dtype));
     }
@@ -177,7 +177,8 @@ static bool fail_broadcast(Infer *in, size_t i) {
             type_str(in->s, b), axis, (long long)a->dim[a->ndim + axis],
             (long long)b->dim[b->ndim + axis]);
     }
-    return infer_fail(in, E_SHAPE, i, "the shape of %s does not fit the others",
+    return infer_fail(in, E_SHAPE, i,
+                      "the shape of %s does not broadcast with the others",
                       infer_arg_name(in, i));
 }
 

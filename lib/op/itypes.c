@@ -88,7 +88,8 @@ static bool check_itypes(ItypesCheck *w) {
     if (w->misfits) return false;
     if (nout != in->nout)
         return infer_fail(in, E_ARITY, in->nin,
-                          "otypes are %zu, but it has %zu outputs", nout, in->nout);
+                          "otypes lists %zu types, but the op has %zu outputs", nout,
+                          in->nout);
     for (size_t k = 0; k < nout; k++)
         in->out[k] = substitute_dims(w, made[k]);
     return true;
@@ -162,16 +163,15 @@ static bool wrap_text(Infer *in, size_t i, const Type *t, const Receiver *to,
     const char *quoted = in->type[i]->why;
     const TypeClass *cls = type_class(t);
     if (!cls->from_text)
-        return fail(in->s, in->at, E_TYPE, "a value of type %s is not made of a text",
-                    type_str(in->s, t));
+        return fail(in->s, in->at, E_TYPE,
+                    "a value of type %s can't be made from a text", type_str(in->s, t));
     const char *text = arena_str(session_arena(in->s), quoted + 1, strlen(quoted) - 2);
     return cls->from_text(in->s, t, text, to, out);
 }
 
 bool infer_wrap(Infer *in, size_t i, const Type *t) {
     if (!infer_is_literal(in, i))
-        return infer_fail(in, E_TYPE, i,
-                          "%s is no number, list or text that was written in place",
+        return infer_fail(in, E_TYPE, i, "%s is not a literal number, list or text",
                           infer_arg_name(in, i));
     MakeNode *m = in->make;
     if (is_weaker(in->type[i], t)) {

@@ -122,7 +122,7 @@ const Op *op_get(Session *s, size_t i) {
 static bool name_is_free(Session *s, const char *p, size_t n, Span at) {
     const Op *have = op_find(s, p, n);
     if (!have) return true;
-    return fail(s, at, E_DUPLICATE, "there is an op %.*s already%s%s", (int)n, p,
+    return fail(s, at, E_DUPLICATE, "there is already an op %.*s%s%s", (int)n, p,
                 have->file ? " in " : "", have->file ? have->file : "");
 }
 

@@ -304,20 +304,20 @@ static void print_footer(const Profile *p, Str *out) {
     double n, peak;
     if (profile_field_number(p, PF_unknown_flops, &n) && n > 0)
         str_printf(out,
-                   "\n? flops of %.0f runs of Applies can't be told: their op gives no "
-                   "count, or a size is not known\n",
+                   "\n? the flops of %.0f runs of Applies are unknown: their op gives "
+                   "no count, or a size is not known\n",
                    n);
     if (profile_field_number(p, PF_unknown_sizes, &n) && n > 0)
         str_printf(out,
-                   "\n? %.0f values are in no planned figure of memory, as their size "
-                   "is not known%s\n",
+                   "\n? %.0f values are in no planned figure of memory, because their "
+                   "size is not known%s\n",
                    n, p->is_static ? ": a dim's size may tell it" : "");
     if (profile_field_number(p, PF_measured_results_bytes, &n) &&
         profile_field_number(p, PF_peak_bytes, &peak) && n - peak >= ROUNDING) {
         str_puts(out, "\n");
         prof_count_text(n - peak, "B", out);
-        str_puts(out, " of results are beyond the plan: what no dim sizes (?) is taken "
-                      "on demand, and not always shared\n");
+        str_puts(out, " of results are beyond the plan: storage of unknown size (?) is "
+                      "taken on demand, and not always shared\n");
     }
 }
 

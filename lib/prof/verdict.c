@@ -46,7 +46,7 @@ static bool unknown_field(Session *s, Span at, const char *name) {
     Str all = STR(s);
     for (int f = 0; f < PF_N; f++)
         str_printf(&all, "%s%s", f ? " " : "", names[f]);
-    note(s, NOWHERE, "there are %s", str_text(&all));
+    note(s, NOWHERE, "the totals are %s", str_text(&all));
     str_free(&all);
     return false;
 }
@@ -56,8 +56,8 @@ static bool fail_untold(Session *s, const Profile *p, Span at, ProfileField f) {
     if (!p->has[f])
         fail(s, at, E_MISSING, "%s was not measured", name);
     else
-        fail(s, at, E_MISSING,
-             "%s can't be told: it depends on sizes that are not known", name);
+        fail(s, at, E_MISSING, "%s is unknown: it depends on sizes that are not known",
+             name);
     if (p->has[f] && p->total[f].sym) {
         Str b = STR(s);
         amount_text(p, &p->total[f], "", &b);
@@ -66,7 +66,7 @@ static bool fail_untold(Session *s, const Profile *p, Span at, ProfileField f) {
     }
     if (!p->is_static)
         return note(s, NOWHERE,
-                    "measured_peak_bytes and the times are always known here");
+                    "measured_peak_bytes and the times are always known after a run");
     if (!p->has[f]) return hint(s, HINT_MEASURE);
     return hint(s, HINT_SIZES);
 }
@@ -123,7 +123,7 @@ bool profile_assert(const Profile *p, Span text) {
     if (strstr(str_text(&name), "flops") &&
         profile_field_number(p, PF_unknown_flops, &n) && n > 0)
         warn(s, text, E_VERDICT,
-             "flops leaves out %.0f runs of Applies that can't be told", n);
+             "flops leaves out %.0f runs of Applies whose flops are unknown", n);
     str_free(&name);
     return true;
 }
@@ -198,7 +198,8 @@ bool profile_compare_verdict(const Profile *p, const Compared *c, double limit) 
     Str a = STR(p->s), b = STR(p->s);
     json_number(was, &a);
     json_number(now, &b);
-    fail(p->s, NOWHERE, E_VERDICT, "%s was %s and is %s, more than %g times as much",
+    fail(p->s, NOWHERE, E_VERDICT,
+         "%s was %s and is now %s, more than %g times as much",
          profile_field_name((ProfileField)worst), str_text(&a), str_text(&b), limit);
     str_free(&a);
     str_free(&b);

@@ -90,8 +90,8 @@ static bool mode_includes(const RewriteEntry *e, const char *mode) {
 
 static bool fail_name_taken(Database *db, const RewriteEntry *e,
                             const RewriteEntry *have) {
-    fail(db->s, e->at, E_DUPLICATE, "there is a rewrite %s already", have->name);
-    return have->at.source ? note(db->s, have->at, "it stands here") : false;
+    fail(db->s, e->at, E_DUPLICATE, "there is already a rewrite %s", have->name);
+    return have->at.source ? note(db->s, have->at, "it is defined here") : false;
 }
 
 static bool add_database_entry(Database *db, DatabaseEntry e) {
@@ -181,7 +181,7 @@ static bool check_mode(Session *s, const char *mode) {
     return fail(s, NOWHERE, E_UNKNOWN,
                 "there is no mode %s%s%s%s; the modes are FAST_RUN, FAST_COMPILE, "
                 "STABILIZE and NONE",
-                mode, near ? "; is it " : "", near ? near : "", near ? "?" : "");
+                mode, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static const char *nearest_word(const Database *db, Arena *a, const char *word) {
@@ -207,7 +207,7 @@ static bool check_words(Database *db, size_t n, const char *const *words) {
         const char *near = nearest_word(db, db->arena, words[i]);
         return fail(db->s, NOWHERE, E_UNKNOWN,
                     "there is no rewrite and no tag %s%s%s%s", words[i],
-                    near ? "; is it " : "", near ? near : "", near ? "?" : "");
+                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     }
     return true;
 }

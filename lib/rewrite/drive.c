@@ -177,7 +177,7 @@ static bool fail_over_budget(Rewriter *r, size_t entry) {
     fail(r->s, e->at, E_LIMIT,
          "rewriting does not end: %s fired %llu times in a graph of %u Applies",
          e->name, (unsigned long long)r->budget, r->g->napply);
-    note(r->s, NOWHERE, "what fired last: %s; exclude one of them",
+    note(r->s, NOWHERE, "the last rewrites to fire: %s; exclude one of them",
          recent_names(r, &names));
     str_free(&names);
     return r->failed = true, false;

@@ -55,7 +55,7 @@ static const Pat *compile_hole(PatternCompiler *c, const Ast *e) {
     int i = number_hole(c, e->sym, e->at);
     if (i < 0) return NULL;
     if (c->r->prop_hole[i] || c->r->rest_hole[i]) {
-        fail(c->r->s, e->at, E_REWRITE, "%s stands for a parameter, not a variable",
+        fail(c->r->s, e->at, E_REWRITE, "%s is a parameter, not a variable",
              sym_name(c, e->sym));
         return NULL;
     }
@@ -89,7 +89,7 @@ static const Pat *compile_literal(PatternCompiler *c, const Ast *e, bool negativ
 /* ---- props ---- */
 
 static bool fail_rule_prop(PatternCompiler *c, const Ast *e, const char *what) {
-    return fail(c->r->s, e->at, E_REWRITE, "a parameter in a rule is %s", what);
+    return fail(c->r->s, e->at, E_REWRITE, "a parameter in a rule must be %s", what);
 }
 
 static bool read_int_literal(const Ast *e, int64_t *v) {
@@ -239,8 +239,7 @@ static const Pat *compile_op(PatternCompiler *c, const Ast *e, const Op *op,
     p->in = NEW_N(c->a, narg, const Pat *);
     if (!c->rhs && (op->def || (op->expand && !op->perform))) {
         fail(c->r->s, e->at, E_REWRITE,
-             "%s is an abbreviation and never stands in a graph: write what it stands "
-             "for",
+             "%s is an abbreviation, which is never in a graph: write its expansion",
              op->name);
         return NULL;
     }
@@ -298,7 +297,7 @@ static const Pat *compile_transpose(PatternCompiler *c, const Ast *e) {
     const Op *op = op_known(c->r->s, OP_TRANSPOSE);
     if (op && strcmp(sym_name(c, e->sym), "T") == 0)
         return compile_op(c, e, op, e->kid, 1);
-    fail(c->r->s, e->at, E_REWRITE, "rules know only the attribute T");
+    fail(c->r->s, e->at, E_REWRITE, "the only attribute in rules is T");
     return NULL;
 }
 
@@ -342,7 +341,7 @@ static const Pat *compile_pattern(PatternCompiler *c, const Ast *e) {
     if (e->kind == AST_ATTR) return compile_transpose(c, e);
     if (e->kind == AST_INDEX) return compile_output(c, e);
     fail(c->r->s, e->at, E_REWRITE,
-         "a rule is made of names, numbers, operators and calls");
+         "a rule consists of names, numbers, operators and calls");
     return NULL;
 }
 

@@ -104,7 +104,7 @@ static bool read_rule_header(Rule *r, Arena *a, RuleCut *c) {
     str_free(&tags);
     if (ok && (c->p == c->end || c->text[c->p] != ':'))
         return fail(r->s, cut_span(c, c->p, c->end), E_REWRITE,
-                    "`:` is expected after the name and tags of rule %s", r->name);
+                    "expected `:` after the name and tags of rule %s", r->name);
     if (r->position < 0) r->position = default_position(r->tags);
     r->shape_unsafe = strstr(r->tags, "shape_unsafe") != NULL;
     return ok;
@@ -231,8 +231,9 @@ static bool read_guard_arg(Rule *r, Arena *a, Guard *g, const Ast *e) {
         g->part = true;
     }
     if (!p || (g->part && p->kind != PAT_APPLY))
-        return fail(r->s, e->at, E_REWRITE,
-                    "a guard asks about names of the pattern, or a part of it");
+        return fail(
+            r->s, e->at, E_REWRITE,
+            "the argument of a guard must be a name in the pattern, or a part of it");
     g->arg[g->narg++] = p;
     return true;
 }
@@ -241,7 +242,7 @@ static bool read_guard(Rule *r, Arena *a, Span at, Guard *g) {
     const Ast *e = ast_parse(r->s, a, at);
     if (!e) return false;
     if (e->kind != AST_CALL)
-        return fail(r->s, at, E_REWRITE, "a guard is a call such as const(x)");
+        return fail(r->s, at, E_REWRITE, "a guard must be a call such as const(x)");
     *g = (Guard){.test = guard_find(r->s, e->sym), .at = at};
     if (g->test < 0) {
         const char *names[64];
@@ -250,7 +251,7 @@ static bool read_guard(Rule *r, Arena *a, Span at, Guard *g) {
             n++;
         const char *near = str_nearest(r->s, sym_text(r->s, e->sym), names, n);
         fail(r->s, e->at, E_REWRITE, "there is no guard %s%s%s%s",
-             sym_text(r->s, e->sym), near ? "; is it " : "", near ? near : "",
+             sym_text(r->s, e->sym), near ? "; did you mean " : "", near ? near : "",
              near ? "?" : "");
         return false;
     }

@@ -133,7 +133,7 @@ static bool trace_dim_one_step(Rewriter *r, const Apply *a, DimSource *p) {
 /* An op's shape formula must agree with its types: a mismatch is diagnosed. */
 static Var wrong_shape(Rewriter *r, Var v, const char *what) {
     ApplyId id = var_owner(r->g, v);
-    fail(r->s, r->g->origin[id].at, E_PLUGIN, "%s: the shape that it tells %s",
+    fail(r->s, r->g->origin[id].at, E_PLUGIN, "%s: the shape that it infers %s",
          r->g->apply[id].op->name, what);
     note(r->s, NOWHERE, "output %u is %s", (unsigned)r->g->var[v].index,
          type_str(r->s, var_type(r->g, v)));

@@ -44,10 +44,10 @@ const char *scan_why_no_segments(const ScanForm *f) {
         object |= scan_out_is_object(f, o);
     }
     return f->fn->until != VAR_NONE ? "it may end early"
-           : f->truncate != -1      ? "its gradient goes back some steps only"
+           : f->truncate != -1      ? "its gradient goes back only some of the steps"
            : f->fn->effects.n       ? "its body has effects"
-           : f->checkpoint          ? "it is one over stretches already"
-           : object                 ? "a result is no tensor, and has no rows"
+           : f->checkpoint          ? "it already has a checkpoint"
+           : object                 ? "a result is not a tensor, so it has no rows"
            : !state                 ? "it has no state"
                                     : NULL;
 }

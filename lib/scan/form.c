@@ -82,8 +82,8 @@ static const char *read_all_states(TapReader r, const Prop *keep, ScanForm *f) {
         out[i].keep = keep->ints.p[i];
         if (out[i].keep < SCAN_LAST)
             return arena_printf(r.a,
-                                "keep is a number of rows, 0 (all) or -1 (the last "
-                                "one itself), not %lld",
+                                "keep must be a number of rows, 0 (all) or -1 (the "
+                                "last row itself), not %lld",
                                 (long long)out[i].keep);
     }
     return NULL;
@@ -129,10 +129,9 @@ const char *scan_form(const Graph *g, const Op *op, const Props *props, size_t n
     f->rows = op_prop(s, op, props, "rows")->i != 0;
     f->fn = graph_function(g, op_prop(s, op, props, "fn")->sym);
     if (truncate->i < -1 || truncate->i == 0)
-        return arena_printf(a,
-                            "truncate_gradient is a number of steps or -1 (all), not "
-                            "%lld",
-                            (long long)truncate->i);
+        return arena_printf(
+            a, "truncate_gradient must be a number of steps or -1 (all), not %lld",
+            (long long)truncate->i);
     const char *why =
         read_all_sequences((TapReader){a, "sequences", seq->ints.p, seq->ints.n}, f);
     if (!why)
@@ -215,8 +214,8 @@ bool scan_check_object(Call *c, const ScanForm *f, size_t o, int64_t step,
     const Type *want = var_type(fn, fn->inputs.p[f->out[o].in]);
     return value_is_valid(c->s, want, v) ||
            call_fail(c, E_RUN_SHAPE,
-                     "%s begins as %s, and becomes something else in step %lld: let it "
-                     "begin with ? for the dims that change",
+                     "%s starts as %s, but has another type in step %lld: write ? for "
+                     "the dims that change in its initial type",
                      sym_text(c->s, fn->outputs.p[o].label), type_str(c->s, want),
                      (long long)step);
 }

@@ -171,8 +171,8 @@ static bool fail_mismatch(GradCheck *c, const Suspect *q, Slope want) {
          sym_text(c->s, q->claim->name), (long long)q->flat,
          q->said ? ", in its imaginary part" : "");
     return note(c->s, NOWHERE,
-                "it says %.9g, finite differences say %.9g (to within %.1g; tolerance "
-                "%g)",
+                "the derivative is %.9g, finite differences give %.9g (to within %.1g; "
+                "tolerance %g)",
                 q->have, want.value, want.error, c->p.tolerance);
 }
 
@@ -184,8 +184,8 @@ static bool at_edge(const GradCheck *c, const Suspect *q) {
          "function's domain",
          sym_text(c->s, q->claim->name), (long long)q->flat);
     return note(c->s, NOWHERE,
-                "it says %.9g, and the function is not finite beside the point; give "
-                "values inside of its domain, as NAME=VALUE",
+                "the derivative is %.9g, but the function is not finite next to the "
+                "point; give values inside its domain, as NAME=VALUE",
                 q->have);
 }
 
@@ -471,12 +471,12 @@ static bool fail_cant_move(GradCheck *c, Var v, bool leaf) {
     const char *name = sym_text(c->s, var_name(c->g, v)), *type = type_str(c->s, t);
     if (!leaf)
         return fail(c->s, NOWHERE, E_USAGE,
-                    "--check moves inputs and shared variables: %s is neither", name);
+                    "--check varies inputs and shared variables: %s is neither", name);
     if (t->kind != TYPE_TENSOR || !dtype_is_complex(t->dtype))
-        return fail(c->s, NOWHERE, E_USAGE, "--check moves arrays of floats: %s is %s",
+        return fail(c->s, NOWHERE, E_USAGE, "--check varies arrays of floats: %s is %s",
                     name, type);
     return fail(c->s, NOWHERE, E_USAGE,
-                "--check moves %s, which is %s, only for derivatives of real numbers "
+                "--check varies %s, which is %s, only for derivatives of real values "
                 "and for pushforwards",
                 name, type);
 }

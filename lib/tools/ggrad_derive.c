@@ -63,7 +63,7 @@ Span derive_span(const Derivation *d, const char *option, const char *text) {
 static bool only_output(Derivation *d, const char *option, Var *cost) {
     if (d->g->outputs.n == 1) return *cost = d->g->outputs.p[0].var, true;
     fail(d->s, NOWHERE, E_USAGE,
-         "the graph has %zu outputs: say with %s which one to differentiate",
+         "the graph has %zu outputs: use %s to say which one to differentiate",
          d->g->outputs.n, option);
     Str list = STR(d->s);
     for (size_t i = 0; i < d->g->outputs.n && i < 12; i++)
@@ -93,10 +93,11 @@ static bool note_left_out(Derivation *d, Var cost, const Str *left) {
     if (!left->n) return true;
     if (!d->wrt.n)
         return fail(d->s, d->d->at, E_USAGE,
-                    "--check moves arrays of floats, but %s depends only on %s",
+                    "--check varies arrays of floats, but %s depends only on %s",
                     derive_shown(d, cost), str_text(left));
     warn(d->s, d->d->at, E_VERDICT,
-         "left out of the check, which moves arrays of floats: %s", str_text(left));
+         "left out of the check, which varies only arrays of floats: %s",
+         str_text(left));
     return true;
 }
 
@@ -127,7 +128,8 @@ static bool default_wrt(Derivation *d, Var cost) {
     if (d->wrt.n || !ok) return ok;
     fail(d->s, d->d->at, E_DISCONNECTED,
          "%s depends on no float input or shared variable", derive_shown(d, cost));
-    return note(d->s, NOWHERE, "name what to differentiate by with --wrt");
+    return note(d->s, NOWHERE,
+                "give the variables to differentiate with respect to with --wrt");
 }
 
 bool derive_wrt(Derivation *d, Var cost) {
@@ -146,7 +148,8 @@ static bool take_known(Derivation *d, GradOptions *how) {
         char *eq = strchr(part[i], '='), **side;
         if (!eq || str_split(d->a, part[i], '=', &side) != 2)
             return fail(d->s, all, E_USAGE,
-                        "a known gradient is VARIABLE=GRADIENT, not '%s'", part[i]);
+                        "a known gradient must be VARIABLE=GRADIENT, not '%s'",
+                        part[i]);
         if (!names_find_var(d->g, side[0], strlen(side[0]), all, &of[i]) ||
             !names_find_var(d->g, side[1], strlen(side[1]), all, &is[i]))
             return false;

@@ -142,7 +142,7 @@ static void note_guesses(Graph *g, size_t guessed) {
                    sym_text(g->s, var_name(g, g->inputs.p[i])));
     Var first = g->inputs.p[guessed];
     note(g->s, NOWHERE,
-         "not declared, and so %s: %s; declare with dims, as in -i '%s: %s[n, m]'",
+         "not declared, so %s: %s; to declare dims, write -i '%s: %s[n, m]'",
          type_str(g->s, var_type(g, first)), str_text(&names),
          sym_text(g->s, var_name(g, first)), type_str(g->s, var_type(g, first)));
     str_free(&names);
@@ -271,7 +271,7 @@ static bool set_value(Graph *g, Span text) {
     if (!find_span(g, name, &v)) return false;
     if (var_leaf(g, v) != LEAF_SHARED)
         return fail(s, name, E_USAGE,
-                    "only shared variables have values to set, %.*s is not one",
+                    "--set takes shared variables, but %.*s is not one",
                     (int)(name.end - name.begin), at_text(s, name));
     Leaf *leaf = var_leafrec(g, v);
     Value new = {0};

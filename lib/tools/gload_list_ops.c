@@ -161,7 +161,7 @@ bool gload_list_ops(Session *s, const char *what, bool all, bool json, Str *out)
     if (json) json_close(&f.w, "]\n");
     if (f.open) return true;
     if (strpbrk(what, "*?["))
-        return fail(s, NOWHERE, E_UNKNOWN, "no op is called %s", what);
+        return fail(s, NOWHERE, E_UNKNOWN, "there is no op called %s", what);
     return fail(s, NOWHERE, E_UNKNOWN, "no op has %s in its name or text", what);
 }
 
@@ -264,7 +264,7 @@ static void put_kinds(unsigned kinds, Str *b) {
 }
 
 static void show_typing(OpFacts *f, const Op *op) {
-    static const char *const rules[] = {[PROMOTE_NONE] = "taken as they are",
+    static const char *const rules[] = {[PROMOTE_NONE] = "used as they are",
                                         [PROMOTE_SAME] = "promoted to a common dtype",
                                         [PROMOTE_INEXACT] =
                                             "promoted, integers to floatX",
@@ -413,7 +413,7 @@ static void show_op_facts(OpFacts *f, const Op *op) {
     if (op->debug)
         put_fact(f, "debug",
                  op->debug_instead ? "a kernel of its own" : "a reference kernel");
-    if (op->comm) put_fact(f, "commutative", "its two inputs may change places");
+    if (op->comm) put_fact(f, "commutative", "its two inputs may be swapped");
     put_fact(f, "effect", op->effect ? "kept even when nothing reads it" : NULL);
     put_fact(f, "folding",
              op->fold == FOLD_NEVER ? "never"

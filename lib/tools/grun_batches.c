@@ -13,12 +13,12 @@ static bool count_rows(GraphRun *r) {
         const char *name = sym_text(r->s, var_name(r->g, r->g->inputs.p[i]));
         if (!r->feed[i].given)
             return fail(r->s, r->spec->series.each_at, E_MISSING,
-                        "--each walks %s, which has no value", name);
+                        "--each takes rows of %s, but it has no value", name);
         const Tensor *t = &r->feed[i].value.t;
         int64_t n = t->ndim ? t->shape[0] : -1;
         if (n < 0)
             return fail(r->s, r->spec->series.each_at, E_SHAPE,
-                        "--each can't walk %s: it is 0-d", name);
+                        "--each takes rows of %s, but it is 0-d", name);
         if (first && n != r->rows)
             return fail(r->s, r->spec->series.each_at, E_SHAPE,
                         "%s has %lld rows, but %s has %lld", first, (long long)r->rows,
@@ -35,7 +35,7 @@ static bool count_calls(GraphRun *r) {
     if (r->rows < 0) {
         if (q->batch || q->epochs || q->drop_last || q->shuffle >= 0)
             return fail(r->s, NOWHERE, E_USAGE,
-                        "--batch, --epochs, --drop-last and --shuffle go with --each");
+                        "--batch, --epochs, --drop-last and --shuffle need --each");
         r->calls = q->steps ? q->steps : 1;
         return true;
     }

@@ -67,7 +67,7 @@ static bool mark_each(GraphRun *r) {
             i++;
         if (i == r->g->inputs.n)
             return fail(r->s, r->spec->series.each_at, E_USAGE,
-                        "--each takes inputs, and %s is none",
+                        "--each takes inputs, but %s is not one",
                         sym_text(r->s, var_name(r->g, v.p[k])));
         r->feed[i].each = true;
     }
@@ -108,7 +108,7 @@ static bool all_given(GraphRun *r) {
              str_text(&list));
         if (state)
             note(r->s, NOWHERE,
-                 "--seed 1 gives every random state that is missing, %s='rng(1)' this "
+                 "--seed 1 sets every random state that is missing, %s='rng(1)' this "
                  "one",
                  first);
         else

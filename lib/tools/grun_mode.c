@@ -54,9 +54,9 @@ bool grun_check(GraphRun *r) {
 static bool debug_options(GraphRun *r) {
     const RunSpec *q = r->spec;
     if (q->sloppy < 0 || q->sloppy > 2)
-        return fail(r->s, NOWHERE, E_USAGE, "--sloppy is 0, 1 or 2");
+        return fail(r->s, NOWHERE, E_USAGE, "--sloppy must be 0, 1 or 2");
     if (q->mode == RUN_DEBUG || (!q->sloppy && !q->allow_nonfinite)) return true;
-    return fail(r->s, NOWHERE, E_USAGE, "--%s goes with --mode DEBUG",
+    return fail(r->s, NOWHERE, E_USAGE, "--%s needs --mode DEBUG",
                 q->sloppy ? "sloppy" : "allow-nonfinite");
 }
 
@@ -104,8 +104,7 @@ static bool guard_options(GraphRun *r) {
     const RunSpec *q = r->spec;
     if (q->mode != RUN_NAN_GUARD && (q->guard || q->unguarded))
         return fail(r->s, q->guard ? q->guard_at : q->unguarded_at, E_USAGE,
-                    "--%s goes with --mode NAN_GUARD",
-                    q->guard ? "guard" : "unguarded");
+                    "--%s needs --mode NAN_GUARD", q->guard ? "guard" : "unguarded");
     r->guard.what = GUARD_ALL;
     if (q->guard) r->guard.what = 0;
     return (!q->guard || guard_kinds(r)) && (!q->unguarded || exempt_names(r));
@@ -130,21 +129,21 @@ bool grun_hint(GraphRun *r) {
     if (!d || diag_exit(d->code) != diag_exit(E_RUN)) return false;
     if (rule && r->ready != r->g && mode != RUN_FAST_COMPILE)
         return note(r->s, NOWHERE,
-                    "hint: --mode FAST_COMPILE, or --exclude %s, runs more nearly what "
-                    "was written",
+                    "hint: --mode FAST_COMPILE, or --exclude %s, runs the graph closer "
+                    "to how it was written",
                     rule);
     if (rule && r->ready == r->g)
         return note(r->s, NOWHERE,
-                    "hint: the graph was rewritten before it came here; grewrite "
-                    "--exclude %s leaves that out",
+                    "hint: an earlier grewrite rewrote the graph; grewrite --exclude "
+                    "%s leaves that out",
                     rule);
     if (mode == RUN_MONITOR) return false;
-    return note(r->s, NOWHERE,
-                "hint: --mode MONITOR shows the shape and range of every value on the "
-                "way%s",
-                mode == RUN_DEBUG || d->code == E_NAN
-                    ? ""
-                    : ", --mode DEBUG checks each op and rewrite");
+    return note(
+        r->s, NOWHERE,
+        "hint: --mode MONITOR shows the shape and range of every intermediate value%s",
+        mode == RUN_DEBUG || d->code == E_NAN
+            ? ""
+            : ", --mode DEBUG checks each op and rewrite");
 }
 
 bool grun_call(GraphRun *r) {

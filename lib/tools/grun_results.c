@@ -30,7 +30,7 @@ static bool check_format(GraphRun *r) {
         const Output *out = &r->g->outputs.p[i];
         const Type *t = var_type(r->g, out->var);
         if (goes_to_file(r, i) || t->kind == TYPE_TENSOR) continue;
-        fail(r->s, NOWHERE, E_USAGE, "npy holds arrays, and %s is %s",
+        fail(r->s, NOWHERE, E_USAGE, "npy holds arrays, but %s is %s",
              sym_text(r->s, out->label), type_str(r->s, t));
         return note(r->s, NOWHERE, "use -O text or -O json");
     }
@@ -87,7 +87,8 @@ static bool collect_one(GraphRun *r, Result *x) {
     const Value *v = vm_output(r->m, x->output);
     const Tensor *t = &v->t;
     if (v->kind != TYPE_TENSOR)
-        return fail(r->s, NOWHERE, E_USAGE, "only arrays are appended, and %s is none",
+        return fail(r->s, NOWHERE, E_USAGE,
+                    "only arrays can be appended, but %s is not one",
                     sym_text(r->s, x->label));
     if (!x->all.data && !allocate_collected(r, x, t)) return false;
     Tensor part = x->all;

@@ -32,8 +32,8 @@ bool graph_unused_inputs(Graph *g, UnusedInput how) {
         else
             warn(g->s, NOWHERE, E_UNUSED, text, n > 1 ? "s" : "", str_text(&list));
         note(g->s, NOWHERE,
-             "no output, update or effect reads %s; --on-unused-input ignore takes "
-             "that as it is",
+             "no output, update or effect reads %s; --on-unused-input ignore accepts "
+             "that",
              n > 1 ? "them" : "it");
     }
     str_free(&list);

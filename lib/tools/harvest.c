@@ -67,8 +67,8 @@ static Var make_plant_input(HarvestPlan *w, Plant *p, const Type *t) {
     Sym name = plant_input_name(w, p);
     if (graph_find(w->g, name) != VAR_NONE || graph_has_dim(w->g, name)) {
         fail(s, p->at, E_DUPLICATE,
-             "there is a variable or dim %s already: rename it, or give "
-             "the value, TAG/NAME=VALUE",
+             "there is already a variable or dim %s: rename it, or give the value, "
+             "TAG/NAME=VALUE",
              sym_text(s, name));
         return VAR_NONE;
     }
@@ -250,7 +250,7 @@ bool graph_harvest(Graph *g, const Harvesting *how) {
     if (!how->nreap && !how->nplant) {
         if (!how->nallow && !how->nblock) return true;
         return fail(g->s, how->nallow ? how->allow[0] : how->block[0], E_USAGE,
-                    "--allow and --block choose what --reap and --plant take");
+                    "--allow and --block need --reap or --plant");
     }
     HarvestPlan w = {.g = g, .how = how, .filter = how->filter, .names = {.s = g->s}};
     harvest_list(g, &w.names.list);

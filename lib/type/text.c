@@ -259,8 +259,8 @@ static const Type *make_sparse_type(TypeReader *r, size_t from, const char *form
                                     const Type *t) {
     Span at = type_text_span(r, from, r->i);
     if (strcmp(format, "csr") != 0 && strcmp(format, "csc") != 0)
-        return fail(r->s, at, E_TYPE, "a sparse format is 'csr' or 'csc', not '%s'",
-                    format),
+        return fail(r->s, at, E_TYPE,
+                    "a sparse format must be 'csr' or 'csc', not '%s'", format),
                NULL;
     if (t->ndim != 2)
         return fail(r->s, at, E_SHAPE, "a sparse matrix has 2 dims, not %d", t->ndim),

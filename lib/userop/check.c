@@ -72,7 +72,7 @@ static bool fail_unknown_name(UserOpCheck *k, const Ast *e) {
         if (is_allowed_name(k, k->listed.p[i]))
             vec_push(k->s, &of, sym_text(k->s, k->listed.p[i]));
     const char *near = str_nearest(k->s, name, of.p, of.n);
-    fail(k->s, e->at, E_NAME, "`%s` means nothing in this text of %s%s%s%s", name,
+    fail(k->s, e->at, E_NAME, "`%s` is not defined in this text of %s%s%s%s", name,
          k->op->name, near ? ": did you mean `" : "", near ? near : "",
          near ? "`?" : "");
     note_allowed_names(k, of.n, of.p);
@@ -253,8 +253,8 @@ static bool fail_line_cycle(UserOpCheck *k, const uint32_t *circle, uint32_t n) 
         str_printf(&b, "%s%s", i ? " -> " : "",
                    sym_text(k->s, k->b->st[circle[i % n]].target[0]));
     fail(k->s, k->b->st[*circle].value->at, E_CYCLE,
-         n == 1 ? "the name is defined by itself: %s"
-                : "definitions depend on each other in a circle: %s",
+         n == 1 ? "the name is defined in terms of itself: %s"
+                : "definitions depend on each other in a cycle: %s",
          str_text(&b));
     str_free(&b);
     return false;
@@ -297,8 +297,8 @@ static bool fail_op_cycle(UserOpCheck *k, const uint32_t *circle, uint32_t n) {
     for (uint32_t i = 0; i <= n && i < 10; i++)
         str_printf(&b, "%s%s", i ? " -> " : "", k->all[circle[i % n]].op.name);
     fail(k->s, k->all[*circle].decl->def.at, E_CYCLE,
-         n == 1 ? "the op is defined by itself: %s"
-                : "ops are defined by each other in a circle: %s",
+         n == 1 ? "the op is defined in terms of itself: %s"
+                : "ops are defined by each other in a cycle: %s",
          str_text(&b));
     str_free(&b);
     return false;

@@ -29,7 +29,7 @@ bool userop_check_name(Session *s, const char *name, Span at) {
         return fail(s, at, E_NAME, "\"%s\" can't be the name of an op", name);
     const Type *t = type_by_name(s, name);
     if (t && t->cls)
-        return fail(s, at, E_DUPLICATE, "there is a type %s already in %s", name,
+        return fail(s, at, E_DUPLICATE, "there is already a type %s in %s", name,
                     t->cls->from);
     if (macro_find(name, n) || builtin_is_name(name) || t)
         return fail(s, at, E_DUPLICATE, "%s is a function of the language already",
@@ -57,7 +57,7 @@ static bool check_signature_words(Session *s, const UserOp *d, const UserOpTexts
                             what);
         for (size_t k = 0; k < i; k++)
             if (l->p[k].name == l->p[i].name)
-                return fail_row(s, d, l->p[i].at, "\"%s\" comes twice", name);
+                return fail_row(s, d, l->p[i].at, "\"%s\" occurs twice", name);
     }
     return true;
 }
@@ -91,11 +91,11 @@ static bool check_row_signature(Session *s, const UserOp *d, const Op *op) {
              *e.rest ? "\"" : "");
     if (e.part == SIGNATURE_IN)
         return note(s, NOWHERE,
-                    "an input is `x`, `n: int`, `axes: ints`, `b: bool`, `v: any`, "
-                    "`eps = 1e-5`, `y?` or, as the last, `*rest`");
+                    "an input must be `x`, `n: int`, `axes: ints`, `b: bool`, `v: "
+                    "any`, `eps = 1e-5`, `y?` or, as the last, `*rest`");
     return note(s, NOWHERE,
-                "a prop is a name and one of bool, int, float, str, dtype, ints, axes, "
-                "axis, with a default: `beta: float = 1.0`");
+                "a prop must be a name and one of bool, int, float, str, dtype, ints, "
+                "axes, axis, with a default: `beta: float = 1.0`");
 }
 
 bool userop_is_default(const char *p) {
@@ -110,12 +110,12 @@ bool userop_is_default(const char *p) {
 static bool check_defaults(Session *s, const UserOp *d, const Signature *sig) {
     for (size_t i = 0; i < sig->nin; i++)
         if (sig->in[i].value && !userop_is_default(sig->in[i].value))
-            return fail_row(s, d, d->in.p[i].at, "a default is a number, not %s",
+            return fail_row(s, d, d->in.p[i].at, "a default must be a number, not %s",
                             sig->in[i].value);
     for (size_t i = 0; i < sig->nprop; i++)
         if (sig->prop[i].type == T_GRAPH)
             return fail_row(s, d, d->props.p[i].at,
-                            "functions as props are for ops in C only");
+                            "only ops in C can have functions as props");
     return true;
 }
 
@@ -139,8 +139,8 @@ static bool check_inputs_have(Session *s, const UserOp *d, const Signature *sig,
             return fail_row(s, d, l->p[i].at, "it has no input %s", name);
         if (sig->in[k].rest)
             return fail_row(s, d, l->p[i].at,
-                            "%s of a rest parameter can't be given as text: leave them "
-                            "out, and the definition is differentiated",
+                            "%s of a rest parameter can't be given as text: without "
+                            "them, the definition is differentiated",
                             what);
     }
     for (size_t k = 0; l->n && k < sig->nin; k++) {
@@ -284,7 +284,7 @@ static bool declare_op(Session *s, struct OpBody *b) {
     b->op.partial = texts_by_input(s, &d->partials, sig);
     b->op.adjoint = texts_by_input(s, &d->adjoint, sig);
     if (sig->nin != 2 && (d->comm || d->assoc))
-        return fail_row(s, d, d->at, "only an op with two inputs is %s",
+        return fail_row(s, d, d->at, "only an op with two inputs can be %s",
                         d->comm ? "commutative" : "associative");
     return check_defaults(s, d, sig) && check_derivatives(s, d, sig);
 }

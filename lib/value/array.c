@@ -112,11 +112,10 @@ static bool has_magic(const ArrayFile *f, const char *magic, size_t n) {
 }
 
 static bool check_no_key(const ArrayFile *f, const char *key) {
-    return !key ||
-           array_fail(f, E_ARG,
-                      "the file holds one array without a name, so '%s' can't be "
-                      "picked from it",
-                      key);
+    return !key || array_fail(f, E_ARG,
+                              "the file holds one array without a name, so '%s' can't "
+                              "be selected from it",
+                              key);
 }
 
 static bool read_by_format(const ArrayFile *f, const char *key, Tensor *out) {
@@ -129,10 +128,9 @@ static bool read_by_format(const ArrayFile *f, const char *key, Tensor *out) {
     if (separator) return check_no_key(f, key) && table_read(f, separator, out);
     if (f->n > 8 && f->p[8] == '{') return safetensors_read(f, key, out);
     if (f->n == 0) return array_fail(f, E_TRUNCATED, "the file is empty");
-    return array_fail(
-        f, E_FORMAT,
-        "this is no array file: npy, npz, safetensors, or a table whose name "
-        "ends in .csv or .tsv can be read");
+    return array_fail(f, E_FORMAT,
+                      "this is not an array file: npy, npz, safetensors, and tables "
+                      "whose names end in .csv or .tsv can be read");
 }
 
 static void release_file(Buffer *b) {
@@ -339,8 +337,8 @@ static bool find_array_format(Session *s, const char *path, size_t n,
         format++;
     if (format == FORMAT_N)
         return fail(s, NOWHERE, E_USAGE,
-                    "%s: arrays are written as .npy, .npz, .csv, .tsv, .json or "
-                    ".safetensors, by the end of the name",
+                    "%s: the name of an array file must end in .npy, .npz, .csv, .tsv, "
+                    ".json or .safetensors",
                     path);
     if (n != 1 && format <= FORMAT_TSV)
         return fail(s, NOWHERE, E_USAGE,

@@ -135,7 +135,7 @@ Buffer *buffer_new(Session *s, size_t size) {
     if (!data) {
         atomic_fetch_sub(&memory_account(s)->used, size);
         char want[32];
-        fail(s, NOWHERE, E_MEM, "the machine has not got %s of memory for an array",
+        fail(s, NOWHERE, E_MEM, "the machine does not have %s of memory for an array",
              buffer_size_text(want, size));
         return NULL;
     }

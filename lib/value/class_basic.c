@@ -99,7 +99,8 @@ static bool filter_random(Session *s, const Type *t, const Value *v, const Recei
     return tensor_filter(s, state, &v->t,
                          &(Receiver){{.strict = true}, to->what, to->at}, &out->t) ||
            note(s, NOWHERE,
-                "a state of a random stream is due, such as rng(5), which 5 seeds");
+                "expected the state of a random stream, such as rng(5), which is "
+                "seeded with 5");
 }
 
 static void text_of_random(const ValueWriter *w, const Type *t, const Value *v,
@@ -297,8 +298,7 @@ const TypeClass class_empty = {
     .name = "empty",
     .a_value = "{}",
     .form = "empty",
-    .holds = "{}: an output that is a dict of nothing, such as what nothing was reaped "
-             "for",
+    .holds = "{}: an empty dict as output, such as when nothing was reaped",
     .filters = "nothing else",
     .compares = "always equal",
     .sizes = "none",
@@ -326,8 +326,8 @@ static bool filter_disconnected(Session *s, const Type *t, const Value *v,
     Str got = STR(s);
     value_describe(s, v, &got);
     fail(s, to->at, E_TYPE,
-         "%s: expected nothing, got %s: the type disconnected stands for no dependence "
-         "and never holds a value",
+         "%s: expected nothing, got %s: the type disconnected means that there is no "
+         "dependence, and never holds a value",
          to->what, str_text(&got));
     str_free(&got);
     return false;
@@ -349,7 +349,8 @@ const TypeClass class_disconnected = {
     .name = "disconnected",
     .a_value = "nothing",
     .form = "disconnected",
-    .holds = "nothing: the derivative by something that is not depended on",
+    .holds = "nothing: the derivative with respect to something that the cost does not "
+             "depend on",
     .filters = "nothing: an error",
     .compares = "an error",
     .sizes = "none",

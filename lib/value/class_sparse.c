@@ -46,7 +46,7 @@ static bool check_sparse_dims(Session *s, const Type *t, const Value *v,
                               const int64_t *shape, const Receiver *to) {
     for (int i = 0; i < 2; i++)
         if (dim_is_known(t->dim[i]) && t->dim[i] != shape[i])
-            return refuse_sparse(s, E_SHAPE, t, v, to, "the shape is another");
+            return refuse_sparse(s, E_SHAPE, t, v, to, "the shape differs");
     return true;
 }
 

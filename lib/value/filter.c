@@ -33,7 +33,7 @@ static bool check_tensor_dtype(const TensorCheck *f) {
     if (want == got) return true;
     if (f->to->how.strict)
         return refuse_tensor(f, E_DTYPE,
-                             "a strict check converts nothing; convert it before");
+                             "a strict check converts nothing; convert it first");
     if (f->to->how.allow_downcast == 1) return true;
     if (dtype_promote(want, got) == want) return true;
     refuse_tensor(f, E_DTYPE,
@@ -114,7 +114,7 @@ bool tensor_filter_check(Session *s, const Type *t, const Tensor *v,
         return fail(s, to->at, E_NULL, "%s is undefined and can't hold a value: %s",
                     to->what, t->why);
     if (t->kind != TYPE_TENSOR)
-        return refuse_tensor(&f, E_TYPE, "an array is no value of this type");
+        return refuse_tensor(&f, E_TYPE, "an array is not a value of this type");
     return check_tensor_dtype(&f) && check_tensor_ndim(&f) &&
            check_tensor_aligned(&f) && check_tensor_dims(&f) &&
            check_tensor_bools(&f) && check_tensor_finite(&f);

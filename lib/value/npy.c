@@ -24,8 +24,9 @@ typedef struct NpyHeader {
 } NpyHeader;
 
 static bool fail_npy_header(const NpyHeader *h) {
-    return array_fail(h->f, E_FORMAT,
-                      "the npy header is no dict of 'descr', 'fortran_order', 'shape'");
+    return array_fail(
+        h->f, E_FORMAT,
+        "the npy header is not a dict of 'descr', 'fortran_order', 'shape'");
 }
 
 static bool take_npy_char(NpyHeader *h, char c) {
@@ -65,7 +66,7 @@ static bool fail_npy_dtype(const NpyHeader *h, const char *p, size_t n) {
                       : kind == 'S' || kind == 'U' ? "strings"
                       : kind == 'M' || kind == 'm'
                           ? "dates"
-                          : "a dtype that thunkline has not got";
+                          : "a dtype that thunkline does not have";
     array_fail(h->f, E_DTYPE, "the array holds %s (descr '%s')", why, str_text(&code));
     str_free(&code);
     return false;
@@ -103,7 +104,7 @@ static bool read_npy_dim(NpyHeader *h, int64_t *dim) {
     size_t n = num_read_uint(h->p, (size_t)(h->end - h->p), &v, &overflow);
     if (n == 0) return fail_npy_header(h);
     if (overflow || v > INT64_MAX)
-        return array_fail(h->f, E_FORMAT, "a dim of the array is beyond all sizes");
+        return array_fail(h->f, E_FORMAT, "a dim of the array is too large");
     h->p += n;
     if (h->p < h->end && *h->p == 'L') h->p++; /* Python 2 wrote that */
     *dim = (int64_t)v;

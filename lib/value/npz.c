@@ -252,7 +252,7 @@ static bool fail_no_member(const ArrayFile *f, const char *key, ZipDirectory d) 
         array_fail(f, E_NAME, "there is no array '%s' in it; it holds %s", key,
                    names.n ? str_text(&names) : "nothing");
     else
-        array_fail(f, E_ARG, "say which array, as FILE:NAME; it holds %s",
+        array_fail(f, E_ARG, "choose an array, as FILE:NAME; it holds %s",
                    names.n ? str_text(&names) : "nothing");
     str_free(&names);
     return false;
@@ -290,7 +290,8 @@ static bool inflate_member(const ArrayFile *f, const ZipMember *m,
     if (!zlib_open(&z)) {
         if (z.lib) dlclose(z.lib);
         return array_fail(
-            f, E_IO, "the arrays are compressed, and zlib (libz.so.1) is not there");
+            f, E_IO,
+            "the arrays are compressed, but zlib (libz.so.1) is not installed");
     }
     *out = buffer_new(f->s, m->size);
     bool ok = *out && inflate_all(f, &z, p, m->packed, (*out)->data, m->size);
@@ -308,7 +309,7 @@ static bool read_member(const ArrayFile *f, const ZipMember *m, ReadFn *read,
     const unsigned char *p = NULL;
     if (m->flags & 1) return array_fail(f, E_FORMAT, "the zip archive is encrypted");
     if (m->method != STORED && m->method != DEFLATED)
-        return array_fail(f, E_FORMAT, "zip's packing method %u is not known",
+        return array_fail(f, E_FORMAT, "zip's compression method %u is not known",
                           m->method);
     if (!locate_member(f, m, &p)) return false;
     if (m->method == STORED && m->size != m->packed) return fail_damaged_zip(f);

@@ -49,7 +49,7 @@ static bool read_size(TensorsHeader *h, uint64_t *v) {
     bool overflow = false;
     if (!json_scalar(&h->j, &p, &n)) return false;
     if (num_read_uint(p, n, v, &overflow) != n)
-        return json_fail(&h->j, "a number that is no size");
+        return json_fail(&h->j, "a number that is not a size");
     return (!overflow && *v <= INT64_MAX) || json_fail(&h->j, "a number is too large");
 }
 
@@ -198,7 +198,7 @@ static bool fail_no_entry(const TensorsHeader *h, const char *key) {
         array_fail(h->f, E_NAME, "there is no array '%s' in it; it holds %s", key,
                    list);
     else
-        array_fail(h->f, E_ARG, "say which array, as FILE:NAME; it holds %s", list);
+        array_fail(h->f, E_ARG, "choose an array, as FILE:NAME; it holds %s", list);
     str_free(&names);
     return false;
 }
@@ -210,11 +210,10 @@ static bool pick_tensor(const TensorsHeader *h, const char *key, Tensor *out) {
         if (strcmp(h->entries.p[i].name, key) == 0) e = &h->entries.p[i];
     if (!e) return fail_no_entry(h, key);
     if (kinds[e->kind].dtype == DT_NONE)
-        return array_fail(
-            h->f, E_DTYPE,
-            "tensor '%s' holds %s, which thunkline has not got; convert it "
-            "to F32 first",
-            e->name, kinds[e->kind].name);
+        return array_fail(h->f, E_DTYPE,
+                          "tensor '%s' holds %s, which thunkline does not have; "
+                          "convert it to F32 first",
+                          e->name, kinds[e->kind].name);
     ArrayLayout lay = {.dtype = kinds[e->kind].dtype, .ndim = e->ndim};
     memcpy(lay.shape, e->shape, sizeof lay.shape);
     return array_from_bytes(h->f, h->data + e->begin, &lay, out);
@@ -224,7 +223,7 @@ bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out) {
     uint64_t len = read_le(f->p, 8);
     if (len > HEADER_MAX)
         return array_fail(f, E_FORMAT,
-                          "this is no array file, or its header is over 100 MB");
+                          "this is not an array file, or its header is over 100 MB");
     if (len > f->n - 8) return array_fail(f, E_TRUNCATED, "the header is cut off");
     Arena *a = arena_new(f->s);
     TensorsHeader h = {.f = f,

@@ -217,18 +217,18 @@ static bool check_sparse_part(const SparseSource *by, const Tensor *t, int64_t n
     bool vector = t->ndim == 1 && (n < 0 || t->shape[0] == n);
     if (vector && fits) return true;
     if (vector && !integers)
-        return fail(s, at, E_DTYPE,
-                    "%s of a sparse matrix can't be %s: make it %s where it is written",
+        return fail(s, at, E_DTYPE, "%s of a sparse matrix can't be %s: write it as %s",
                     what, dtype_name(t->dtype),
                     t->dtype == DT_BOOL ? "int8" : "float32");
     Str got = STR(s);
     tensor_describe(s, t, &got);
     if (n < 0)
-        fail(s, at, E_SHAPE, "%s of a sparse matrix is a vector%s, not %s", what,
+        fail(s, at, E_SHAPE, "%s of a sparse matrix must be a vector%s, not %s", what,
              integers ? " of integers" : "", str_text(&got));
     else
-        fail(s, at, E_SHAPE, "%s of this sparse matrix is a vector of %lld %s, not %s",
-             what, (long long)n, integers ? "integers" : "elements", str_text(&got));
+        fail(s, at, E_SHAPE,
+             "%s of this sparse matrix must be a vector of %lld %s, not %s", what,
+             (long long)n, integers ? "integers" : "elements", str_text(&got));
     str_free(&got);
     return false;
 }
@@ -281,7 +281,8 @@ static SparseObject *sparse_from_narrow(const SparseSource *by, bool csc,
     bool ordered = are_indices_sorted(indptr->data, indices->data, lines);
     if (!ordered && by->from != SPARSE_READ)
         return fail(s, by->at, E_VALUE,
-                    "the indices of a line of a sparse matrix must rise"),
+                    "the indices of each row (csr) or column (csc) of a sparse matrix "
+                    "must rise"),
                NULL;
     if (!tensor_clone(s, data, &own)) return NULL;
     if (!ordered) {

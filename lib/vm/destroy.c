@@ -147,7 +147,7 @@ static bool check_leaf_victim(const Destroy *d, uint32_t i, uint32_t victim,
         [LEAF_CONST] = ", which is a constant",
         [LEAF_INPUT] = ", which is an input: its memory is the caller's",
         [LEAF_DIM] = ", which is a dim",
-        [LEAF_SHARED] = ", a shared variable whose update is not what comes of that"};
+        [LEAF_SHARED] = ", a shared variable whose update is not the result"};
     if (root >= d->p->nleaf || d->allowed[root]) return true;
     LeafKind k = var_leaf(d->p->g, d->p->sharing.cell[root].var);
     return refuse_overwrite(d, i, victim, E_DESTROY, why[k]);
@@ -160,8 +160,8 @@ static bool check_aliases(const Destroy *d, uint32_t i, uint32_t k, uint32_t roo
         if (other != k && d->root[arg[other]] == root)
             return refuse_overwrite(d, i, arg[k], E_DESTROY,
                                     arg[other] == arg[k]
-                                        ? ", which it reads as another input, too"
-                                        : ", of which another input is a view");
+                                        ? ", which it also reads as another input"
+                                        : ", but another input is a view of it");
     return true;
 }
 
@@ -173,8 +173,8 @@ static bool add_destroyer(Destroy *d, uint32_t i, uint32_t k) {
     if (d->p->sharing.cell[root].flags & CELL_BOXED)
         return refuse_overwrite(d, i, victim, E_DESTROY,
                                 victim == root
-                                    ? ", which is no tensor: such values are shared, "
-                                      "and never written over"
+                                    ? ", which is not a tensor: such values are shared "
+                                      "and never overwritten"
                                     : ", which is in a list: others may have it, too");
     if (!check_leaf_victim(d, i, victim, root) || !check_aliases(d, i, k, root))
         return false;

@@ -36,7 +36,7 @@ static void note_maker(Machine *m, Origin from) {
         note(m->s, NOWHERE, "it is part of the %s", rule);
         return;
     }
-    note(m->s, NOWHERE, "the rewrite %s put it there", rule);
+    note(m->s, NOWHERE, "the rewrite %s created it", rule);
     Machine *top = m;
     while (top->outer)
         top = top->outer;

@@ -50,9 +50,8 @@ static bool fail_shapes(const Ready *r, const BlockOp *op, uint32_t x, uint32_t 
     Call c;
     step_call_op(r->m, r->step, op, &c);
     call_fail(&c, E_RUN_SHAPE,
-              "the shapes %s of %s and %s of %s don't fit (a dim that is not declared "
-              "1 does not stretch when it "
-              "turns out to be 1)",
+              "the shapes %s of %s and %s of %s don't broadcast (a size of 1 "
+              "broadcasts only if the type declares it)",
               str_text(&text[0]), value_name(r, r->b->var[x], &text[2]),
               str_text(&text[1]), value_name(r, r->b->var[y], &text[3]));
     for (int i = 0; i < 4; i++)

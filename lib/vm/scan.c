@@ -352,8 +352,8 @@ static bool other_shape(ScanRun *l, const Row *r, size_t i, const Value *v) {
     shape_text(l->s, v->t.ndim, v->t.shape, &is);
     step_call(l->m, l->step, &c);
     call_fail(&c, E_RUN_SHAPE,
-              "%s had the shape %s and gets the shape %s in step %lld: rows must be of "
-              "one shape",
+              "%s had the shape %s and has the shape %s in step %lld: all rows must "
+              "have the same shape",
               sym_text(l->s, l->f.fn->outputs.p[i].label), str_text(&was),
               str_text(&is), (long long)l->done);
     str_free(&was);

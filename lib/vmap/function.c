@@ -46,7 +46,7 @@ static bool add_row_inputs(VmapFunction *r, Var *map) {
             continue;
         }
         if (!type_ndim_fits(fn->s, r->b.from.at, NULL, t->ndim + 1))
-            return note(fn->s, NOWHERE, "input %s of %s with a dim more, for rows",
+            return note(fn->s, NOWHERE, "input %s of %s with one more dim, for rows",
                         sym_text(fn->s, var_name(fn, x)), sym_text(fn->s, fn->name));
         Var all = graph_input(r->made, var_name(fn, x),
                               type_of_rows(fn->s, DIM_NAMED(r->dim), t));

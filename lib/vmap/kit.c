@@ -21,8 +21,8 @@ bool vmap_apply(Vmap *q, const Props *props, const Var *in) {
 
 bool vmap_refuse(Vmap *q, const char *why) {
     q->no_form = true;
-    return fail(q->b->s, q->b->from.at, E_TYPE, "%s has no form for many rows: %s",
-                q->op->name, why);
+    return fail(q->b->s, q->b->from.at, E_TYPE,
+                "%s can't be computed for many rows at once: %s", q->op->name, why);
 }
 
 /* ---- shapes ---- */
@@ -49,7 +49,7 @@ Var vmap_prepend_size(Vmap *q, Var ints) {
     Dim n = var_type(q->b->g, ints)->dim[0];
     if (!type_ndim_fits(q->b->s, q->b->from.at, NULL,
                         dim_is_known(n) ? n + 1 : INT64_MAX))
-        return note(q->b->s, NOWHERE, "with a dim more, for rows"), VAR_NONE;
+        return note(q->b->s, NOWHERE, "with one more dim, for rows"), VAR_NONE;
     for (int64_t k = 0; k < n; k++)
         item[k + 1] = vmap_ints_item(q->b, ints, k);
     return ints_stack(q->b, (size_t)n + 1, item);

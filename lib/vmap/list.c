@@ -10,9 +10,8 @@ static Var stretch_list(Vmap *q, size_t i) {
     ApplyId a = var_owner(g, q->in[i]);
     const Apply *ap = a == APPLY_NONE ? NULL : &g->apply[a];
     if (!ap || !op_is(q->b->s, ap->op, OP_MAKE_LIST)) {
-        vmap_refuse(q,
-                    "the items of a list that is the same for all rows are not known; "
-                    "write it as [...] of its items");
+        vmap_refuse(q, "the items of a list that is the same for all rows are not "
+                       "known; write the list as [...] of its items");
         return VAR_NONE;
     }
     Vmap each = *q;

@@ -97,7 +97,7 @@ static bool make_step_body(VmapByScan *l) {
     if (!op_apply(&l->b, q->op, q->props, q->nin, l->inner, out)) return false;
     for (size_t k = 0; k < q->nout; k++)
         if (q->out_rows[k] && var_type(l->body, out[k])->kind != TYPE_TENSOR)
-            return vmap_refuse(q, "a result is no tensor, and has no rows");
+            return vmap_refuse(q, "a result is not a tensor, so it has no rows");
     if (is_ragged(l, out))
         return vmap_refuse(q, "the shape of its result may differ from row to row");
     for (size_t k = 0; k < q->nout; k++) {

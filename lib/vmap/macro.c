@@ -54,8 +54,8 @@ static bool move_rows_first(VectorizeCall *p, size_t i, int64_t axis, Var *v) {
                     type_str(p->b->s, t));
     if (axis < -t->ndim || axis >= t->ndim)
         return fail(p->b->s, p->at, E_SHAPE,
-                    "argument %zu is %s: it has no axis %lld that could have the rows",
-                    i + 1, type_str(p->b->s, t), (long long)axis);
+                    "argument %zu is %s: it has no axis %lld for the rows", i + 1,
+                    type_str(p->b->s, t), (long long)axis);
     if (axis < 0) axis += t->ndim;
     PropArg from[] = {{"source", PROP_INT(axis)}, {"destination", PROP_INT(0)}};
     if (axis) *v = apply_named(p->b, "moveaxis", 1, v, 2, from);
@@ -164,9 +164,8 @@ static bool apply_vectorized(Compiler *c, const Node *f, const Arguments *args,
 bool vmap_macro_function(Compiler *c, const Ast *call, const Node *f,
                          const Ast *const *arg, Node *out) {
     if (arg[1] || arg[2])
-        return fail(
-            compiler_builder(c)->s, call->at, E_ARITY,
-            "vectorize of a function is applied to the rows: vectorize(f)(rows)");
+        return fail(compiler_builder(c)->s, call->at, E_ARITY,
+                    "apply vectorize of a function to the rows: vectorize(f)(rows)");
     RowFunction *t = NEW(compiler_arena(c), RowFunction);
     t->f = *f;
     t->call = call;

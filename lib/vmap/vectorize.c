@@ -15,11 +15,11 @@ typedef struct Vectorize {
 
 static bool fail_vectorize(Vectorize *v, size_t i, const char *why) {
     Builder *b = v->b;
-    fail(b->s, b->from.at, E_SHAPE, "%s can't stand for %s: %s",
+    fail(b->s, b->from.at, E_SHAPE, "%s can't replace %s: %s",
          type_str(b->s, var_type(b->g, v->with[i])),
          type_str(b->s, var_type(b->g, v->var.p[i])), why);
     return note(b->s, NOWHERE,
-                "it must be of the same dtype, with dims for the rows in front");
+                "it must have the same dtype, with the dims for the rows in front");
 }
 
 static bool check_row_value(Vectorize *v, size_t i) {
@@ -78,8 +78,8 @@ static bool check_is_tensor(Builder *b, Var want) {
     return t->kind == TYPE_TENSOR ||
            fail(b->s, b->from.at, E_TYPE, "only tensors have rows, not %s%s",
                 type_str(b->s, t),
-                t->kind == TYPE_SPARSE ? ": take dense_from_sparse of it"
-                : t->kind == TYPE_LIST ? ": take its items"
+                t->kind == TYPE_SPARSE ? ": use dense_from_sparse"
+                : t->kind == TYPE_LIST ? ": use its items"
                                        : "");
 }
 

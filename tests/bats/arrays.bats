@@ -148,7 +148,7 @@ E_FORMAT|a control character|{"a\\001":1}
 E_FORMAT|occurs twice|{"a":{$d,$d,"shape":[1],$o}}
 E_FORMAT|field that is not known|{"a":{$d,"size":[1],$o}}
 E_FORMAT|lacks dtype, shape or data_offsets|{"a":{$d,$o}}
-E_FORMAT|no size|{"a":{$d,"shape":[-1],$o}}
+E_FORMAT|not a size|{"a":{$d,"shape":[-1],$o}}
 E_FORMAT|expected a value|{"a":{$d,"shape":[01],$o}}
 E_FORMAT|expected a value|{"a":{$d,"shape":[
 E_FORMAT|the list has no end|{"a":{$d,"shape":[1
@@ -214,8 +214,8 @@ E_FORMAT|header|{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}
 E_FORMAT|header|{'descr': '<f8', 'fortran_order': False, 'shape': (1 1)}
 E_FORMAT|header|{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'x': 1}
 E_FORMAT|header|{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} x
-E_FORMAT|beyond all sizes|{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,)}
-E_FORMAT|beyond all sizes|{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}
+E_FORMAT|too large|{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,)}
+E_FORMAT|too large|{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}
 E_LIMIT|a tensor has at most 32 dims|{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}
 E_TRUNCATED|8|{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}
 E_FORMAT|needs more than the 8|{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}
@@ -226,8 +226,8 @@ E_DTYPE|strings|{'descr': '|S8', 'fortran_order': False, 'shape': (1,)}
 E_DTYPE|strings|{'descr': '<U2', 'fortran_order': False, 'shape': (1,)}
 E_DTYPE|dates|{'descr': '<M8[s]', 'fortran_order': False, 'shape': (1,)}
 E_DTYPE|dates|{'descr': '<m8[s]', 'fortran_order': False, 'shape': (1,)}
-E_DTYPE|has not got|{'descr': '<f4f', 'fortran_order': False, 'shape': (1,)}
-E_DTYPE|has not got|{'descr': '', 'fortran_order': False, 'shape': (1,)}
+E_DTYPE|does not have|{'descr': '<f4f', 'fortran_order': False, 'shape': (1,)}
+E_DTYPE|does not have|{'descr': '', 'fortran_order': False, 'shape': (1,)}
 END
     while IFS='|' read -r code want h; do
         printf %b "\\0223NUMPY$h" >a.npy
@@ -252,7 +252,7 @@ END
     ok 'grun v.tlg x=@t.npz:b' 'y = [2.0]'
     ok 'grun v.tlg x=@t.npz:b.npy' 'y = [2.0]'
     says E_NAME "no array 'c' in it; it holds a, b" 'grun v.tlg x=@t.npz:c'
-    says E_ARG 'say which array, as FILE:NAME; it holds a, b' 'grun v.tlg x=@t.npz'
+    says E_ARG 'choose an array, as FILE:NAME; it holds a, b' 'grun v.tlg x=@t.npz'
     says E_ARG 'one array without a name' 'grun v.tlg x=@a.npy:b'
     says E_NAME "no array 'c' in it" "gload -e \"y = load('t.npz', 'c')\""
     WIDE=1 zipped t.npz a.npy b.npy
@@ -273,7 +273,7 @@ END
     FLAGS=1 zipped t.npz a.npy
     says E_FORMAT 'encrypted' 'grun v.tlg x=@t.npz'
     METHOD=12 zipped t.npz a.npy
-    says E_FORMAT "packing method 12 is not known" 'grun v.tlg x=@t.npz'
+    says E_FORMAT "compression method 12 is not known" 'grun v.tlg x=@t.npz'
     METHOD=8 zipped t.npz a.npy
     says E_FORMAT 'compressed data is damaged' 'grun v.tlg x=@t.npz'
     CRC=77 zipped t.npz a.npy
@@ -350,14 +350,14 @@ shape|E_FORMAT|is two sizes|<i4|()|\2\0\0\0
 shape|E_FORMAT|is two sizes|<f4|(2,)|\0\0\0\0\0\0\0\0
 shape|E_SHAPE|-1 x 2|<i4|(2,)|\377\377\377\377\2\0\0\0
 shape|E_SHAPE|2 x -1|<i4|(2,)|\2\0\0\0\377\377\377\377
-data|E_DTYPE|can't be bool: make it int8|<b1|(1,)|\1
-data|E_DTYPE|can't be float16: make it float32|<f2|(1,)|\0\0
-data|E_SHAPE|data of a sparse matrix is a vector|<f8|()|\0\0\0\0\0\0\0\0
-indices|E_SHAPE|indices of this sparse matrix is a vector of 1|<i4|(2,)|\0\0\0\0\1\0\0\0
-indices|E_SHAPE|indices of this sparse matrix is a vector of 1|<f4|(1,)|\0\0\0\0
+data|E_DTYPE|can't be bool: write it as int8|<b1|(1,)|\1
+data|E_DTYPE|can't be float16: write it as float32|<f2|(1,)|\0\0
+data|E_SHAPE|data of a sparse matrix must be a vector|<f8|()|\0\0\0\0\0\0\0\0
+indices|E_SHAPE|indices of this sparse matrix must be a vector of 1|<i4|(2,)|\0\0\0\0\1\0\0\0
+indices|E_SHAPE|indices of this sparse matrix must be a vector of 1|<f4|(1,)|\0\0\0\0
 indices|E_VALUE|indices\[0\] of a sparse matrix is 2: it must be in \[0, 2\)|<i4|(1,)|\2\0\0\0
 indices|E_VALUE|is -1: it must be|<i4|(1,)|\377\377\377\377
-indptr|E_SHAPE|indptr of this sparse matrix is a vector of 3|<i4|(2,)|\0\0\0\0\1\0\0\0
+indptr|E_SHAPE|indptr of this sparse matrix must be a vector of 3|<i4|(2,)|\0\0\0\0\1\0\0\0
 indptr|E_VALUE|must rise from 0|<i4|(3,)|\0\0\0\0\1\0\0\0\0\0\0\0
 indptr|E_VALUE|must rise from 0|<i4|(3,)|\1\0\0\0\1\0\0\0\1\0\0\0
 indptr|E_VALUE|must rise from 0|<i4|(3,)|\0\0\0\0\0\0\0\0\0\0\0\0
@@ -373,7 +373,7 @@ END
     says E_NAME "no array 'col'" 'grun s.tlg s=@t.npz'
     array '<i4' '(2,)' '\0\0\0\0\0\0\0\0' >row.npy
     store
-    says E_SHAPE 'is a vector of 1' 'grun s.tlg s=@t.npz'
+    says E_SHAPE 'must be a vector of 1' 'grun s.tlg s=@t.npz'
     array '<i4' '(1,)' '\7\0\0\0' >row.npy
     store
     says E_VALUE 'row\[0\] of a sparse matrix is 7' 'grun s.tlg s=@t.npz'
@@ -383,8 +383,8 @@ END
     matrix
     store
     ok "gload -i \"s: sparse('csr', float64[2, 3])\" -e 'y = s' >n.tlg"
-    says E_SHAPE 'the shape is another' 'grun n.tlg s=@t.npz'
-    says E_SHAPE 'the shape is another' 'grun n.tlg "s=[[1, 2], [3, 4]]"'
+    says E_SHAPE 'the shape differs' 'grun n.tlg s=@t.npz'
+    says E_SHAPE 'the shape differs' 'grun n.tlg "s=[[1, 2], [3, 4]]"'
     says E_SHAPE 'a matrix has 2 dims' 'grun s.tlg "s=[1, 2]"'
     ok "gload -i \"s: sparse('csr', float32[?, ?])\" -e 'y = s' >f.tlg"
     says E_DTYPE 'without risking loss' 'grun f.tlg s=@t.npz'

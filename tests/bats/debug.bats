@@ -68,9 +68,9 @@ Y
     bad 1 InvalidValueError 'value of x' 'grun g.tlg --mode DEBUG x=[-1,nan,inf]'
     # a rewrite that stabilises may replace an inf by a number
     ok 'gload -i "x: float64" -e "log(1 + exp(x))" | grun --mode DEBUG x=1000' 'out = 1000.0'
-    bad 2 E_USAGE 'goes with --mode DEBUG' 'grun g.tlg --sloppy 1 x=[1,2,3]'
-    bad 2 E_USAGE 'goes with --mode DEBUG' 'grun g.tlg --allow-nonfinite x=[1,2,3]'
-    bad 2 E_USAGE 'sloppy is 0, 1 or 2' 'grun g.tlg --mode DEBUG --sloppy 3 x=[1,2,3]'
+    bad 2 E_USAGE 'needs --mode DEBUG' 'grun g.tlg --sloppy 1 x=[1,2,3]'
+    bad 2 E_USAGE 'needs --mode DEBUG' 'grun g.tlg --allow-nonfinite x=[1,2,3]'
+    bad 2 E_USAGE 'sloppy must be 0, 1 or 2' 'grun g.tlg --mode DEBUG --sloppy 3 x=[1,2,3]'
 }
 
 @test "errors of the graph itself are what they are without checks" {
@@ -81,7 +81,7 @@ Y
 }
 
 @test "profiling under DEBUG is refused" {
-    bad 2 E_USAGE 'goes with grun' 'gload -i "x: float64" -e "x * 2" | gprof --mode DEBUG x=1'
+    bad 2 E_USAGE 'use it with grun' 'gload -i "x: float64" -e "x * 2" | gprof --mode DEBUG x=1'
 }
 
 # tools MODE: a folder of the tools in which grun runs so, and three steps at most.

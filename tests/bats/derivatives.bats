@@ -59,7 +59,7 @@ gives() { ok 'gload g.yaml | grewrite --mode FAST_COMPILE | grun v=[1.,2.,2.] x=
 }
 
 @test "null_gradients: raise with the reason, or return" {
-    given 'r = grad(undefined_grad(x) * y, x)' && bad 3 E_NULL 'undefined_grad stands in the way' 'gload g.yaml'
+    given 'r = grad(undefined_grad(x) * y, x)' && bad 3 E_NULL 'undefined_grad makes it undefined' 'gload g.yaml'
     given "q = grad(undefined_grad(x) * y, [x, y], null_gradients='return')" 'r = q[1]' && gives 'r = 3.0'
 }
 
@@ -238,7 +238,7 @@ g = 21.0\nh = 13.0\ni = 13.0\nj = 4.0\nm = 24.0\no = 24.0\np = 6.0'
 @test "a tangent ends at disconnected_grad, at integers and at sizes" {
     local j='ggrad --jvp out --wrt x --only | grun'
     ok "gload --new -i 'x: float64' -e 'x * disconnected_grad(x)' | $j x=2 t_x=1" 'jvp_out = 2.0'
-    bad 3 E_NULL 'undefined_grad stands in the way' "gload --new -i 'x: float64' -e 'x * undefined_grad(x)' | ggrad --jvp out --wrt x"
+    bad 3 E_NULL 'undefined_grad makes it undefined' "gload --new -i 'x: float64' -e 'x * undefined_grad(x)' | ggrad --jvp out --wrt x"
     ok "gload --new -i 'x: float64[2]' -e 'sort(int64(x)) + sum(x)' | $j x=[1,2] t_x=[1,1]" 'jvp_out = [2.0, 2.0]'
     ok "gload --new -i 'x: float64[2]' -e 'max(int64(x)) + sum(x)' | $j x=[1,2] t_x=[1,1]" 'jvp_out = 2.0'
     ok "gload --new -i 'x: float64' -e 'sum(full([2], x)) + sum(full([2], int64(x)))' | $j x=1.5 t_x=1" 'jvp_out = 2.0'
@@ -247,7 +247,7 @@ g = 21.0\nh = 13.0\ni = 13.0\nj = 4.0\nm = 24.0\no = 24.0\np = 6.0'
 }
 
 @test "what is undefined in a function or a loop is so for the inputs and results it reaches, for no others" {
-    local u='undefined_grad stands in the way' g="gload --new -i 'x: float64[3]' -i 'h: float64'"
+    local u='undefined_grad makes it undefined' g="gload --new -i 'x: float64[3]' -i 'h: float64'"
     cat >g.yaml <<'END'
 thunkline: 1
 functions:
@@ -275,7 +275,7 @@ END
     bad 3 E_NULL "gradient of h is undefined: $u" 'ggrad l.tlg --wrt h'
     bad 3 E_NULL "the tangent of out is undefined: $u" 'ggrad l.tlg --jvp out --wrt x'
     ok "$g -i \"m: sparse('csr', float64[2, 2])\" -e 'out = sum(scan(lambda a, w: a * sparse_sum(w), sequences=[x], non_sequences=[m]))' -o l.tlg"
-    bad 3 E_NULL 'a loop has derivatives by tensors only' 'ggrad l.tlg --wrt m'
+    bad 3 E_NULL 'a loop has derivatives with respect to tensors only' 'ggrad l.tlg --wrt m'
     ok 'ggrad l.tlg --wrt x | grun x=[1,2,3] m=[[1,2],[3,4]]' $'out = 60.0\nd_out_d_x = [10.0, 10.0, 10.0]'
 }
 
@@ -493,7 +493,7 @@ END
 hvp(sum(x ** 3), [x], [1., 0., 0.])|E_ARITY|hvp has 1 variable but 3 vectors
 vjp([x, y], [x, y], [x])|E_ARITY|vjp has 2 variables but 1 cotangent
 hvp(k * 1., x, x)|E_DISCONNECTED|does not depend on x
-hessian(sum(abs(z)), z)|E_DTYPE|there is no Hessian by complex128\[3\]: it must be real
+hessian(sum(abs(z)), z)|E_DTYPE|can't take the Hessian with respect to complex128\[3\]: it must be real
 jacobian(z * x, x)|E_DTYPE|the Jacobian of complex128\[3\]: it must be real
 hvp(sum(polygamma(x, y)), x, x)|E_NULL|undefined: polygamma is a function of whole numbers
 hessian(sum(polygamma(x, y)), x)|E_NULL|undefined: polygamma is a function of whole numbers

@@ -13,18 +13,18 @@ each() { # line of the shell that reads g.yaml
 @test "graph files: what the keys of the head hold" {
     each 'gload g.yaml -o /dev/null' <<'END'
 E_VERSION|format version \?|thunkline: [1]
-E_FORMAT|"name" is a text|thunkline: 1\nname: [a]
-E_FORMAT|"doc" is a text|thunkline: 1\ndoc: {a: b}
-E_FORMAT|"modes" is a list of texts|thunkline: 1\nmodes: a
-E_FORMAT|"modes" is a list of texts|thunkline: 1\nmodes: [[a]]
-E_FORMAT|"steps" is a list of texts|thunkline: 1\nsteps: a
-E_FORMAT|"steps" is a list of texts|thunkline: 1\nsteps: [{a: b}]
-E_FORMAT|"uses" is a mapping|thunkline: 1\nuses: [a]
-E_FORMAT|a version is a number|thunkline: 1\nuses:\n  swish: one
-E_FORMAT|a version is a number|thunkline: 1\nuses:\n  swish: 1.5
-E_FORMAT|a version is a number|thunkline: 1\nuses:\n  swish: [1]
-E_FORMAT|a version is a number|thunkline: 1\nuses:\n  swish: 99999999999999999999
-E_FORMAT|"floatX" is float32 or float64|thunkline: 1\nfloatX: [float32]
+E_FORMAT|"name" must be a text|thunkline: 1\nname: [a]
+E_FORMAT|"doc" must be a text|thunkline: 1\ndoc: {a: b}
+E_FORMAT|"modes" must be a list of texts|thunkline: 1\nmodes: a
+E_FORMAT|"modes" must be a list of texts|thunkline: 1\nmodes: [[a]]
+E_FORMAT|"steps" must be a list of texts|thunkline: 1\nsteps: a
+E_FORMAT|"steps" must be a list of texts|thunkline: 1\nsteps: [{a: b}]
+E_FORMAT|"uses" must be a mapping|thunkline: 1\nuses: [a]
+E_FORMAT|a version must be a number|thunkline: 1\nuses:\n  swish: one
+E_FORMAT|a version must be a number|thunkline: 1\nuses:\n  swish: 1.5
+E_FORMAT|a version must be a number|thunkline: 1\nuses:\n  swish: [1]
+E_FORMAT|a version must be a number|thunkline: 1\nuses:\n  swish: 99999999999999999999
+E_FORMAT|"floatX" must be float32 or float64|thunkline: 1\nfloatX: [float32]
 E_NAME|control characters|thunkline: 1\nname: ""
 END
     printf 'thunkline: 1\nfloatX: float64\nlet:\n  a: 1 / 3\noutputs: [a]\n' >g.yaml
@@ -42,16 +42,16 @@ E_SYNTAX|"x" needs a type|thunkline: 1\ninputs:\n  x: ""\n
 E_FORMAT|.|thunkline: 1\ninputs:\n  x: [float64]\n
 E_SYNTAX|can't have a value|thunkline: 1\ninputs:\n  x: float64 = 1\n
 E_SYNTAX|"a" has no expression|thunkline: 1\nlet:\n  a: ""\n
-E_SYNTAX|behind one name only|thunkline: 1\nlet:\n  "a, b": "float64 = f(1)"\n
+E_SYNTAX|can be declared for one name only|thunkline: 1\nlet:\n  "a, b": "float64 = f(1)"\n
 E_FORMAT|.|thunkline: 1\nlet:\n  a: [1, 2]\n
 E_FORMAT|the name of an output|thunkline: 1\noutputs: [[a]]\n
-E_FORMAT|is no name; a list of outputs|thunkline: 1\noutputs: [a + 1]\n
+E_FORMAT|is not a name; a list of outputs|thunkline: 1\noutputs: [a + 1]\n
 E_FORMAT|list of names or a mapping|thunkline: 1\noutputs: a\n
 E_FORMAT|.|thunkline: 1\noutputs:\n  a: [1]\n
-E_NAME|a label can't have control characters|thunkline: 1\noutputs:\n  "a\\tb": 1\n
+E_NAME|a label can't contain control characters|thunkline: 1\noutputs:\n  "a\\tb": 1\n
 E_FORMAT|.|thunkline: 1\nshared:\n  w: float64 = 1\nupdates:\n  w: [1]\n
 E_|.|thunkline: 1\nshared:\n  w: float64 = 1\nupdates: |\n  w = = 1\n
-E_FORMAT|"compare" is a mapping|thunkline: 1\ncompare: [a]\n
+E_FORMAT|"compare" must be a mapping|thunkline: 1\ncompare: [a]\n
 E_NAME|no variable "b"|thunkline: 1\nlet:\n  a: 1\ncompare:\n  b: rtol=1\n
 E_FORMAT|.|thunkline: 1\nlet:\n  a: 1.0\noutputs: [a]\ncompare:\n  a: [rtol]\n
 E_|rtoll|thunkline: 1\nlet:\n  a: 1.0\noutputs: [a]\ncompare:\n  a: rtoll=1\n
@@ -60,7 +60,7 @@ END
 
 @test "graph files: what a function holds" {
     each 'gload g.yaml -o /dev/null' <<'END'
-E_FORMAT|"doc" is a text|thunkline: 1\nfunctions:\n  f:\n    doc: [a]\n    inputs: {x: float64}\n    outputs: [x]\n
+E_FORMAT|"doc" must be a text|thunkline: 1\nfunctions:\n  f:\n    doc: [a]\n    inputs: {x: float64}\n    outputs: [x]\n
 E_FORMAT|the name of a function|thunkline: 1\nfunctions:\n  f:\n    pullback: [a]\n    inputs: {x: float64}\n    outputs: [x]\n
 E_FORMAT|the name of a function|thunkline: 1\nfunctions:\n  f:\n    pushforward: a b\n    inputs: {x: float64}\n    outputs: [x]\n
 E_NAME|no function "g"|thunkline: 1\nfunctions:\n  f:\n    pushforward: g\n    inputs: {x: float64}\n    outputs: [x]\n
@@ -84,7 +84,7 @@ E_FORMAT|looks like a graph|thunkline: 1\ninputs: {a: float64}\n
 E_FORMAT|begins with .thunkline: 1.|ops: {}\n
 E_VERSION|begins with .thunkline: 1.|thunkline: [1]\nops: {}\n
 E_VERSION|begins with .thunkline: 1.|thunkline: 2\nops: {}\n
-E_FORMAT|"ops" is a mapping|thunkline: 1\nops: [f]\n
+E_FORMAT|"ops" must be a mapping|thunkline: 1\nops: [f]\n
 E_FORMAT|reads a list|${head}doc: [a]\n
 E_FORMAT|reads a mapping|${head}shape: {a: b}\n
 E_FORMAT|.|${head}alias: [a]\n
@@ -97,17 +97,17 @@ E_FORMAT|a number from 0 to 65535|${head}version: 1.0\n
 E_FORMAT|a number from 0 to 65535|${head}version: [1]\n
 E_FORMAT|a number from 0 to 65535|${head}version: 99999999999999999999\n
 E_FORMAT|a number from 0 to 1048576|${head}math: 1048577\n
-E_FORMAT|versions begin with 1|${head}version: 0\n
-E_FORMAT|"partials" is a mapping|${head}partials: x\n
+E_FORMAT|versions start at 1|${head}version: 0\n
+E_FORMAT|"partials" must be a mapping|${head}partials: x\n
 E_FORMAT|"partials" is empty|${head}partials: {}\n
 E_FORMAT|"pushforward" is empty|${head}pushforward: {}\n
-E_FORMAT|"pushforward" is a mapping|${head}pushforward: [x]\n
-E_FORMAT|promote is same|${head}promote: all\n
-E_FORMAT|promote is same|${head}promote: [same]\n
-E_FORMAT|accepts lists some of|${head}accepts: int, double\n
+E_FORMAT|"pushforward" must be a mapping|${head}pushforward: [x]\n
+E_FORMAT|promote must be same|${head}promote: all\n
+E_FORMAT|promote must be same|${head}promote: [same]\n
+E_FORMAT|accepts must list some of|${head}accepts: int, double\n
 E_FORMAT|.|${head}accepts: [[int]]\n
-E_FORMAT|fold is always or never|${head}fold: often\n
-E_FORMAT|fold is always or never|${head}fold: [never]\n
+E_FORMAT|fold must be always or never|${head}fold: often\n
+E_FORMAT|fold must be always or never|${head}fold: [never]\n
 END
     printf 'thunkline: 1\nops:\n  f:\n    doc: |\n      Twice.\n\n    inputs: [x]\n    props:\n      n: float = 2.0\n    def: x * n\n    pushforward: t_x * n\n    commutative: false\n    fold: always\n    accepts: [float]\n' >o.yaml
     ok 'gload --ops o.yaml -e "a = f(x)" | grun --ops o.yaml x=3' 'a = 6.0'
@@ -142,8 +142,8 @@ E_SYNTAX|has no end|{"doc": "a
 E_SYNTAX|expected a value|{"doc": 01}
 E_SYNTAX|expected a value|{"doc": -}
 E_SYNTAX|expected a value|{"doc": +1}
-E_SYNTAX|behind the point|{"doc": 1.}
-E_SYNTAX|behind the point|{"doc": 1.e3}
+E_SYNTAX|after the point|{"doc": 1.}
+E_SYNTAX|after the point|{"doc": 1.e3}
 E_SYNTAX|in the exponent|{"doc": 1e}
 E_SYNTAX|in the exponent|{"doc": 1e+}
 E_SYNTAX|in the exponent|{"doc": 1E-x}
@@ -179,7 +179,7 @@ E_SYNTAX|'\(' after sparse|sparse
 E_SYNTAX|a string in quotes|sparse(csr, float64[2, 2])
 E_SYNTAX|',' after the format|sparse('csr')
 E_SYNTAX|'\)' after sparse|sparse('csr', float64[2, 2]
-E_TYPE|a sparse format is|sparse('coo', float64[2, 2])
+E_TYPE|a sparse format must be|sparse('coo', float64[2, 2])
 E_SHAPE|2 dims, not 1|sparse('csr', float64[2])
 E_DTYPE|can't hold bool|sparse('csr', bool[2, 2])
 E_DTYPE|can't hold float16|sparse('csr', float16[2, 2])

@@ -12,7 +12,7 @@ load common
 }
 
 @test "an undeclared name is a scalar: where that does not fit, how to declare it" {
-    bad 3 E_SHAPE "not declared, and so float64: x, w; declare with dims, as in -i 'x: float64" 'gload -e "x @ w"'
+    bad 3 E_SHAPE "not declared, so float64: x, w; to declare dims, write -i 'x: float64" 'gload -e "x @ w"'
     bad 3 E_SHAPE 'float32: w; .*w: float32' "gload --floatX float32 -i 'x: float32[n, m]' -e 'x @ w'"
     bad 3 E_SHAPE '.' "gload -i 'x: float64[n]' -i 'w: float64' -e 'x @ w'"
     ! grep 'not declared' .err || false
@@ -62,7 +62,7 @@ END
     bad 3 E_ 'x' 'gload -i "x: float64" -e "x = 3"'
     bad 3 E_DUPLICATE '--input:1:1: .*`n` is already a dim of the graph' 'gload -i "x: float64[n]" -i "n: float64" -e x+n'
     bad 3 E_DUPLICATE '--shared:1:1: .*`n` is already a dim of the graph' 'gload -i "x: float64[n]" --shared "n: float64 = 1" -e x+n'
-    bad 3 E_DUPLICATE '--input:1:4: .*`n` is already an input of the graph and can.t be a dim' 'gload -i "n: float64" -i "x: float64[n]" -e x+n'
+    bad 3 E_DUPLICATE '--input:1:4: .*`n` is already an input of the graph: a dim and a variable can.t have the same name' 'gload -i "n: float64" -i "x: float64[n]" -e x+n'
     bad 3 E_DUPLICATE '--input:1:4: .*`x` can.t be a dim of itself' 'gload -i "x: float64[x]" -e x'
     bad 3 E_DUPLICATE '--rename:1:3: .*already has a n' 'gload -i "x: float64[n]" -i "m: float64" -e x+m --rename m=n'
     bad 3 E_DUPLICATE '--prefix:1:1: .*pn is both a dim and a variable' 'gload -i "x: float64[pn]" -i "n: float64" -e x+n --prefix p'
@@ -107,7 +107,7 @@ END
     bad 2 E_USAGE '--steps takes an integer, not .3x' 'grun --steps 3x'
     bad 2 E_USAGE '--rtol takes a number, not .1x' 'grun --rtol 1x'
     bad 2 E_USAGE "--threads can't be negative" 'grun --threads=-1 /dev/null'
-    bad 2 E_USAGE '--sloppy is 0, 1 or 2' 'gload -e 1 -o s.tlg && grun --mode DEBUG --sloppy 3 s.tlg'
+    bad 2 E_USAGE '--sloppy must be 0, 1 or 2' 'gload -e 1 -o s.tlg && grun --mode DEBUG --sloppy 3 s.tlg'
     bad 2 E_USAGE '--zstd takes an integer, not .abc' 'gload --zstd=abc -e 1'
     bad 2 E_USAGE "level from 1 to 19, not '0'" 'gload -z0 -e 1'
     bad 2 E_USAGE 'did you mean text\?' 'gload --errors=textt'
@@ -299,41 +299,41 @@ refusals() {
 @test "casts, arrays and other functions of the language: which arguments they take" {
     refusals <<'END'
 astype(x) => 1 E_ARITY astype needs a dtype
-astype(x, 3) => 11 E_DTYPE a dtype such as float32 is expected
-astype(x, dtype='flot') => 17 E_DTYPE a dtype such as float32 is expected
+astype(x, 3) => 11 E_DTYPE expected a dtype such as float32
+astype(x, dtype='flot') => 17 E_DTYPE expected a dtype such as float32
 astype() => 1 E_ARITY astype needs 1 argument
 astype(x, float32, 1) => 1 E_ARITY astype takes at most 2 arguments
 astype(x, float32, k=1) => 20 E_ARG astype has no argument `k`
-array([1,2], 'nonsense') => 14 E_DTYPE a dtype such as float32 is expected
+array([1,2], 'nonsense') => 14 E_DTYPE expected a dtype such as float32
 array() => 1 E_ARITY array needs 1 argument
 array([1], float32, 2) => 1 E_ARITY array takes at most 2 arguments
 array([1], k=2) => 12 E_ARG array has no argument `k`
 array([1], dtype=q+) => 20 E_SYNTAX `)` where an expression is expected
-array([1,2], shape=[3]) => 20 E_SHAPE the shape is for 3 elements, not 2
-array([1,2], shape=3) => 20 E_ARG a shape is a list of sizes such as [0, 3]
-array([1, 2, 3, 4], shape=[2, 99999999999]) => 27 E_ARG a shape is a list of sizes such as [0, 3]
-array([1, 2, 3, 4], shape=[65536, 65536]) => 27 E_ARG a shape is a list of sizes such as [0, 3]
-array([1, 2, 3, 4], shape=[2.0, 2]) => 27 E_ARG a shape is a list of sizes such as [0, 3]
-array([], shape=[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]) => 17 E_ARG a shape is a list of sizes such as [0, 3]
+array([1,2], shape=[3]) => 20 E_SHAPE the shape has 3 elements, but 2 are given
+array([1,2], shape=3) => 20 E_ARG a shape must be a list of sizes such as [0, 3]
+array([1, 2, 3, 4], shape=[2, 99999999999]) => 27 E_ARG a shape must be a list of sizes such as [0, 3]
+array([1, 2, 3, 4], shape=[65536, 65536]) => 27 E_ARG a shape must be a list of sizes such as [0, 3]
+array([1, 2, 3, 4], shape=[2.0, 2]) => 27 E_ARG a shape must be a list of sizes such as [0, 3]
+array([], shape=[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]) => 17 E_ARG a shape must be a list of sizes such as [0, 3]
 array('a') => 7 E_TYPE a string where a tensor is expected
 astype(x, None) => 1 E_ARITY astype needs a dtype
 x.rng_state() => 1 E_NAME there is no function `rng_state`
 x.undefined() => 1 E_NAME there is no function `undefined`
 x.constant() => 1 E_NAME there is no function `constant`
-x.map() => 1 E_NAME map is no method: write map(x, ...)
-x.load() => 1 E_NAME load is no method: write load(...)
-complex64(1j, 2) => 1 E_ARG complex numbers are made of two real literals
-complex64(2, 1j) => 1 E_ARG complex numbers are made of two real literals
-complex64(1, 'a') => 1 E_ARG complex numbers are made of two real literals
+x.map() => 1 E_NAME map is not a method: write map(x, ...)
+x.load() => 1 E_NAME load is not a method: write load(...)
+complex64(1j, 2) => 1 E_ARG complex takes two real literals
+complex64(2, 1j) => 1 E_ARG complex takes two real literals
+complex64(1, 'a') => 1 E_ARG complex takes two real literals
 constant('float64', value=2) => 1 E_ARG write constant('type', value)
 constant('float64', 2) => 10 E_TYPE constant() is for types of plugins; float64 has its own form
-call(x, fn='nosuch') => 9 E_ARG call takes for fn the name of a function of the graph, known when the graph is built, not a string
-call(x, fn=k) => 9 E_ARG call takes for fn the name of a function of the graph, known when the graph is built, not a variable
-norm(x, ord=1j) => 9 E_ARG norm takes for ord a number or a string such as 'text' or None, known when the graph is built, not a number
-tensordot(m, m, ([0, 1], [0])) => 17 E_ARG tensordot takes for axes a list of integers or None, known when the graph is built, not a list
-array([1,2], shape=[-1]) => 20 E_ARG a shape is a list of sizes such as [0, 3]
-array([1,2], shape=[1.5]) => 20 E_ARG a shape is a list of sizes such as [0, 3]
-array([1,2], shape=[70000, 70000]) => 20 E_ARG a shape is a list of sizes such as [0, 3]
+call(x, fn='nosuch') => 9 E_ARG call: fn must be the name of a function of the graph, known when the graph is built, not a string
+call(x, fn=k) => 9 E_ARG call: fn must be the name of a function of the graph, known when the graph is built, not a variable
+norm(x, ord=1j) => 9 E_ARG norm: ord must be a number or a string such as 'text' or None, known when the graph is built, not a number
+tensordot(m, m, ([0, 1], [0])) => 17 E_ARG tensordot: axes must be a list of integers or None, known when the graph is built, not a list
+array([1,2], shape=[-1]) => 20 E_ARG a shape must be a list of sizes such as [0, 3]
+array([1,2], shape=[1.5]) => 20 E_ARG a shape must be a list of sizes such as [0, 3]
+array([1,2], shape=[70000, 70000]) => 20 E_ARG a shape must be a list of sizes such as [0, 3]
 array(x, shape=[2]) => 1 E_ARG shape= is for lists of literals: use reshape
 array(['a']) => 8 E_TYPE a string where a tensor is expected
 float32() => 1 E_ARITY float32 needs 1 argument
@@ -343,10 +343,10 @@ float32({'a': 1}) => 9 E_TYPE a dict where a tensor is expected
 floatX('a') => 8 E_TYPE a string where a tensor is expected
 complex(1, 2j) => 1 E_DTYPE complex takes float, not complex128
 complex(1j, 2) => 1 E_DTYPE complex takes float, not complex128
-complex(1) => 1 E_ARITY complex needs the argument im: the function is complex(re, im)
-complex(1, 2, 3) => 15 E_ARITY complex got too many arguments: the function is complex(re, im)
-complex(1, 2, k=3) => 15 E_ARG complex has no argument k: the function is complex(re, im)
-complex64(1, x) => 1 E_ARG complex numbers are made of two real literals
+complex(1) => 1 E_ARITY complex needs the argument im; its signature is complex(re, im)
+complex(1, 2, 3) => 15 E_ARITY complex got too many arguments; its signature is complex(re, im)
+complex(1, 2, k=3) => 15 E_ARG complex has no argument k; its signature is complex(re, im)
+complex64(1, x) => 1 E_ARG complex takes two real literals
 load(3) => 1 E_ARG write load('file.npy') or load('file.npz', 'key')
 load('a', 'b', 'c') => 1 E_ARG write load('file.npy') or load('file.npz', 'key')
 load() => 1 E_ARG write load('file.npy') or load('file.npz', 'key')
@@ -354,7 +354,7 @@ rng_state([1, 2, 3]) => 1 E_ARG write rng_state([seed, stream, position, 0])
 rng_state(3) => 1 E_ARG write rng_state([seed, stream, position, 0])
 rng_state([x[0], 1, 2, 3]) => 1 E_ARG write rng_state([seed, stream, position, 0])
 rng_state([1, 2, 3, -1]) => 11 E_VALUE -1 is out of range of uint64
-rng_state([1, 2, 3, 1.5]) => 11 E_VALUE 1.5 is not an integer, as is due for uint64
+rng_state([1, 2, 3, 1.5]) => 11 E_VALUE 1.5 is not an integer, which is required for uint64
 rng_state() => 1 E_ARITY rng_state needs 1 argument
 rng_state([1,2,3,4], k=1) => 22 E_ARG rng_state has no argument `k`
 rng_state([1,0,0,0], 2) => 1 E_ARITY rng_state takes at most 1 argument
@@ -373,12 +373,12 @@ cumsum(k, axis=0) => 1 E_SHAPE cumsum: x must have at least 1 dim, not 0
 cumprod(x, axis=3) => 1 E_VALUE cumprod: axis 3 is out of range for 1 dim
 roll(m, 1, axis=3) => 1 E_VALUE roll: axis 3 is out of range for 2 dims
 ones(-2) => 1 E_SHAPE ones: a size can't be negative, got -2
-concatenate(make_list(1., 2.)) => 1 E_SHAPE concatenate: 0-d items can't be joined along a dim: stack makes one
+concatenate(make_list(1., 2.)) => 1 E_SHAPE concatenate: 0-d items can't be joined along a dim: use stack
 stack(make_list(1., 2.), axis=4) => 1 E_VALUE stack: axis 4 is out of range for 1 dim
 inner(m, zeros((2, 4))) => 1 E_SHAPE inner: axis 1 of a float64[2, 3] and axis 1 of a float64[2, 4] differ
-add(sparse_from_triplets([1.], [0], [0], (2, 2)), x) => 1 E_SHAPE add: sparse('csr', float64[2, 2]) and float64[n] are not of one shape
-sin([x, m]) => 5 E_SHAPE a list of tensors: it has 2 dims, the first 1: all must have the same
-list_length([x, m]) => 13 E_TYPE a list: the items of a list have one kind, dtype and rank: float64[2, 3] does not go with float64[n]
+add(sparse_from_triplets([1.], [0], [0], (2, 2)), x) => 1 E_SHAPE add: sparse('csr', float64[2, 2]) and float64[n] must have the same shape
+sin([x, m]) => 5 E_SHAPE a list of tensors: it has 2 dims, but the first has 1: all must have the same number
+list_length([x, m]) => 13 E_TYPE a list: the items of a list must have the same kind, dtype and rank: float64[2, 3] differs from float64[n]
 sum(cumsum(k, axis=0), axis=4) => 5 E_SHAPE cumsum: x must have at least 1 dim, not 0
 cumsum(sum(x, axis=4)) => 8 E_VALUE sum: axis 4 is out of range for 1 dim
 categorical(sum(x, axis=4), seed=1) => 13 E_VALUE sum: axis 4 is out of range for 1 dim
@@ -387,62 +387,62 @@ END
 
 @test "indices of tensors, lists, dicts and shapes: what can stand in them" {
     refusals <<'END'
-m[..., make_slice(0, 2, 1)] => 8 E_TYPE a slice that is a value can't stand after `...`
-m[0, 1, make_slice(0, 2, 1)] => 9 E_TYPE there are more indices than the 2 dims of it
-x[2.5] => 3 E_TYPE an index is an integer, a slice, None, `...` or an array, not a float
-x[True] => 3 E_TYPE an index is an integer, a slice, None, `...` or an array, not a single bool
-x['a'] => 3 E_TYPE an index is an integer, a slice, None, `...` or an array, not a string
-x[[1.5]] => 3 E_TYPE an index is an integer, a slice, None, `...` or an array, not floats
+m[..., make_slice(0, 2, 1)] => 8 E_TYPE a slice that is a value can't follow `...`
+m[0, 1, make_slice(0, 2, 1)] => 9 E_TYPE there are more indices than dims (2)
+x[2.5] => 3 E_TYPE an index must be an integer, a slice, None, `...` or an array, not a float
+x[True] => 3 E_TYPE an index must be an integer, a slice, None, `...` or an array, not a single bool
+x['a'] => 3 E_TYPE an index must be an integer, a slice, None, `...` or an array, not a string
+x[[1.5]] => 3 E_TYPE an index must be an integer, a slice, None, `...` or an array, not floats
 x[[x[0]]] => 1 E_TYPE subtensor: an index must be int or bool, not float64[1]
-x[x] => 3 E_TYPE an index is an integer, a slice, None, `...` or an array, not float64
-x[{'a': 1}] => 3 E_TYPE an index is an integer, a slice, None, `...` or an array, not a dict
-x[1.5:] => 3 E_TYPE the parts of a slice are integers
-x[x:] => 3 E_TYPE the parts of a slice are integers
-x[m:] => 3 E_TYPE the parts of a slice are integers
-x['a':] => 3 E_TYPE the parts of a slice are integers
-x[::1.5] => 5 E_TYPE the parts of a slice are integers
+x[x] => 3 E_TYPE an index must be an integer, a slice, None, `...` or an array, not float64
+x[{'a': 1}] => 3 E_TYPE an index must be an integer, a slice, None, `...` or an array, not a dict
+x[1.5:] => 3 E_TYPE the parts of a slice must be integers
+x[x:] => 3 E_TYPE the parts of a slice must be integers
+x[m:] => 3 E_TYPE the parts of a slice must be integers
+x['a':] => 3 E_TYPE the parts of a slice must be integers
+x[::1.5] => 5 E_TYPE the parts of a slice must be integers
 x[q+:] => 5 E_SYNTAX `:` where an expression is expected
 x[] => 3 E_SYNTAX `]` where an index is expected
 m[:, 0, 0] => 1 E_SHAPE subtensor: too many indices: x has 2 dims, but 3 are indexed
 m[..., ...] => 1 E_ARG subtensor: an index can hold only one ...
-[x, m][-3] => 8 E_VALUE index -3 of a list of 2
-[x, m][2] => 8 E_VALUE index 2 of a list of 2
-[x, m][::0] => 8 E_VALUE the parts of a list's slice are literals, the step is not 0
-[x, m][k:] => 8 E_VALUE the parts of a list's slice are literals, the step is not 0
-[x, m][1.5:] => 8 E_VALUE the parts of a list's slice are literals, the step is not 0
-[x, m][:1.5] => 8 E_VALUE the parts of a list's slice are literals, the step is not 0
-[x, m][::1.5] => 8 E_VALUE the parts of a list's slice are literals, the step is not 0
-[x, m][:k] => 8 E_VALUE the parts of a list's slice are literals, the step is not 0
+[x, m][-3] => 8 E_VALUE index -3 is out of range for a list of length 2
+[x, m][2] => 8 E_VALUE index 2 is out of range for a list of length 2
+[x, m][::0] => 8 E_VALUE the parts of a list's slice must be literals, and the step not 0
+[x, m][k:] => 8 E_VALUE the parts of a list's slice must be literals, and the step not 0
+[x, m][1.5:] => 8 E_VALUE the parts of a list's slice must be literals, and the step not 0
+[x, m][:1.5] => 8 E_VALUE the parts of a list's slice must be literals, and the step not 0
+[x, m][::1.5] => 8 E_VALUE the parts of a list's slice must be literals, and the step not 0
+[x, m][:k] => 8 E_VALUE the parts of a list's slice must be literals, and the step not 0
 [x, m][x+] => 10 E_SYNTAX `]` where an expression is expected
-[x, m][-1.5] => 1 E_TYPE a list is indexed with an integer literal or a slice
-[x, m][1 + 0.5] => 1 E_TYPE a list is indexed with an integer literal or a slice
-[1, 2][True] => 8 E_TYPE an index is an integer, a slice, None, `...` or an array, not a single bool
-{'a': x, 'b': m}[0] => 1 E_TYPE a dict is indexed with one string
-{'a': x, 'b': m}['a', 'b'] => 1 E_TYPE a dict is indexed with one string
+[x, m][-1.5] => 1 E_TYPE the index of a list must be an integer literal or a slice
+[x, m][1 + 0.5] => 1 E_TYPE the index of a list must be an integer literal or a slice
+[1, 2][True] => 8 E_TYPE an index must be an integer, a slice, None, `...` or an array, not a single bool
+{'a': x, 'b': m}[0] => 1 E_TYPE a dict takes one index: a string
+{'a': x, 'b': m}['a', 'b'] => 1 E_TYPE a dict takes one index: a string
 {'a': x, 'b': m}['c'] => 18 E_NAME the dict has no key 'c'
 {'abc': x, 'b': m}['abd'] => 20 E_NAME the dict has no key 'abd': did you mean 'abc'?
-{'a': x, 'b': m}[q] => 1 E_TYPE a dict is indexed with one string
+{'a': x, 'b': m}[q] => 1 E_TYPE a dict takes one index: a string
 {'a': x}[nofunc(1)] => 10 E_NAME there is no function `nofunc`: did you mean `round`?
-x.load('a') => 1 E_NAME load is no method: write load(...)
+x.load('a') => 1 E_NAME load is not a method: write load(...)
 {'a': x, 'b': m}['zzzzzzz'] => 18 E_NAME the dict has no key 'zzzzzzz'
-make_list(x, x)[0, 1] => 1 E_TYPE a list is indexed with one integer or slice
-make_list(x, x)[1.5:] => 1 E_TYPE make_slice: the parts of a slice are integers or None, not float64
+make_list(x, x)[0, 1] => 1 E_TYPE a list takes one index: an integer or a slice
+make_list(x, x)[1.5:] => 1 E_TYPE make_slice: the parts of a slice must be integers or None, not float64
 make_list(x, x)['a':] => 17 E_TYPE a string where a tensor is expected
-make_list(x, x)[x] => 1 E_TYPE list_get: an integer is expected, not float64[n]
+make_list(x, x)[x] => 1 E_TYPE list_get: expected an integer, not float64[n]
 make_list(x, x)['a'] => 17 E_TYPE a string where a tensor is expected
-make_list(x, x)[None] => 1 E_TYPE list_get: an integer is expected, not none
+make_list(x, x)[None] => 1 E_TYPE list_get: expected an integer, not none
 make_list(x, x)[...] => 17 E_SYNTAX `...` is only for an index, as in x[..., 0]
 set_subtensor(x[0]) => 1 E_ARITY write set_subtensor(x[...], y)
 set_subtensor(x[0], y=1) => 1 E_ARITY write set_subtensor(x[...], y)
 set_subtensor(x[0], 1, 2) => 1 E_ARITY write set_subtensor(x[...], y)
-set_subtensor(x['a'], 1) => 17 E_TYPE an index is an integer, a slice, None, `...` or an array, not a string
+set_subtensor(x['a'], 1) => 17 E_TYPE an index must be an integer, a slice, None, `...` or an array, not a string
 set_subtensor(x[0], 'a') => 21 E_TYPE a string where a tensor is expected
 set_subtensor('a'[0], 1) => 15 E_TYPE a string where a tensor is expected
-set_subtensor(x, 1) => 1 E_ARITY set_subtensor needs the argument index: the function is set_subtensor(x, y, *index, index: str)
-x.shape[0:1.5] => 9 E_VALUE the parts of a list's slice are literals, the step is not 0
+set_subtensor(x, 1) => 1 E_ARITY set_subtensor needs the argument index; its signature is set_subtensor(x, y, *index, index: str)
+x.shape[0:1.5] => 9 E_VALUE the parts of a list's slice must be literals, and the step not 0
 x.shape[5] => 9 E_VALUE axis 5 of a tensor with 1 dim
-x.shape[1.5] => 9 E_TYPE an index is an integer, a slice, None, `...` or an array, not a float
-x.shape['a'] => 9 E_TYPE an index is an integer, a slice, None, `...` or an array, not a string
+x.shape[1.5] => 9 E_TYPE an index must be an integer, a slice, None, `...` or an array, not a float
+x.shape['a'] => 9 E_TYPE an index must be an integer, a slice, None, `...` or an array, not a string
 m.shape[0, 1] => 1 E_SHAPE subtensor: too many indices: x has 1 dim, but 2 are indexed
 x[...] + ... => 10 E_SYNTAX `...` is only for an index, as in x[..., 0]
 [1 => 1 E_SYNTAX `[` is never closed
@@ -467,14 +467,14 @@ o = 1 // 0 => 5 E_VALUE a division of literals by zero
 o = 1 % 0 => 5 E_VALUE a division of literals by zero
 o = 1.0 // 0 => 5 E_VALUE a division of literals by zero
 o = 9223372036854775807 + 1 => 5 E_VALUE 9223372036854775808 is out of range of int64
-o = 18446744073709551615 + 1 => 5 E_VALUE the integer that results fits neither int64 nor uint64
-o = 9223372036854775807 * 3 => 5 E_VALUE the integer that results fits neither int64 nor uint64
-o = 2 ** 64 => 5 E_VALUE the integer that results fits neither int64 nor uint64
+o = 18446744073709551615 + 1 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
+o = 9223372036854775807 * 3 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
+o = 2 ** 64 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
 o = 2 ** 63 => 5 E_VALUE 9223372036854775808 is out of range of int64
-o = 3 ** 50 => 5 E_VALUE the integer that results fits neither int64 nor uint64
-o = (-3) ** 50 => 5 E_VALUE the integer that results fits neither int64 nor uint64
-o = 2 ** 100000 => 5 E_VALUE the integer that results fits neither int64 nor uint64
-o = 1 << 64 => 5 E_VALUE the integer that results fits neither int64 nor uint64
+o = 3 ** 50 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
+o = (-3) ** 50 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
+o = 2 ** 100000 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
+o = 1 << 64 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
 o = 1 << 63 => 5 E_VALUE 9223372036854775808 is out of range of int64
 o = 1 << -1 => 5 E_VALUE a shift by a negative count
 o = 1 >> -1 => 5 E_VALUE a shift by a negative count
@@ -486,7 +486,7 @@ o = -18446744073709551615 => 5 E_VALUE -18446744073709551615 does not fit in int
 o = -9223372036854775809 => 5 E_VALUE -9223372036854775809 does not fit in int64
 o = -9223372036854775808 // -1 => 5 E_VALUE 9223372036854775808 is out of range of int64
 o = -9223372036854775808 * -1 => 5 E_VALUE 9223372036854775808 is out of range of int64
-o = 1 - 18446744073709551615 => 5 E_VALUE the integer that results fits neither int64 nor uint64
+o = 1 - 18446744073709551615 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
 o = int8(2j) => 10 E_VALUE 0.0+2.0j is complex and does not fit int8
 o = uint8(-1) => 11 E_VALUE -1 is out of range of uint8
 o = bool(2j) => 10 E_VALUE 0.0+2.0j is complex and does not fit bool
@@ -505,7 +505,7 @@ END
     refusals <<'END'
 x.rng_state() => 1 E_NAME there is no function `rng_state`
 x.dtype => 1 E_TYPE a dtype where a tensor is expected
-x.nope => 1 E_NAME there is no attribute `.nope`: there are .T .shape .ndim .size .dtype
+x.nope => 1 E_NAME there is no attribute `.nope`; the attributes are .T .shape .ndim .size .dtype
 {'a': x}.T => 1 E_TYPE a dict where a tensor is expected
 'a'.T => 1 E_TYPE a string where a tensor is expected
 'a'.shape => 1 E_TYPE a string where a tensor is expected
@@ -519,9 +519,9 @@ lambda v: v => 1 E_TYPE a function where a tensor is expected
 (lambda v: v)(x, v=x) => 20 E_ARG the parameter `v` is given twice
 (3)(x) => 2 E_SYNTAX this can't be called
 {'a': 1}(3) => 1 E_TYPE a dict can't be called
-'a\q' => 1 E_SYNTAX unknown escape in a string: there are \\ \' \" \n \t \xHH \uHHHH
-'a\x4' => 1 E_SYNTAX an escape \x takes 2 hexadecimal digits, \u takes 4
-'a\u00' => 1 E_SYNTAX an escape \x takes 2 hexadecimal digits, \u takes 4
+'a\q' => 1 E_SYNTAX unknown escape in a string; the escapes are \\ \' \" \n \t \xHH \uHHHH
+'a\x4' => 1 E_SYNTAX the escape \x takes 2 hexadecimal digits, \u takes 4
+'a\u00' => 1 E_SYNTAX the escape \x takes 2 hexadecimal digits, \u takes 4
 'a\x00' => 1 E_SYNTAX this character can't be in a string
 'a\ud800' => 1 E_SYNTAX this character can't be in a string
 '''a''' => 1 E_SYNTAX triple quotes are not part of the language
@@ -545,66 +545,66 @@ x | | 1 => 5 E_SYNTAX `|` where an expression is expected
 for i in x: i => 1 E_SYNTAX `for` is a Python keyword: use scan or map for a loop
 x if x else m => 3 E_SYNTAX `if` is a Python keyword: write where(condition, a, b)
 {1: 2} => 2 E_SYNTAX `1` where a key such as 'name' is expected
-{'a': 1, 'a': 2} => 10 E_DUPLICATE the key `a` is there twice
+{'a': 1, 'a': 2} => 10 E_DUPLICATE the key `a` occurs twice
 {'a' 1} => 6 E_SYNTAX `1` where `:` and a value is expected
 sin(x=x, x) => 10 E_SYNTAX an argument without a name comes after one with a name
-grad(x, x, wrt=x) => 12 E_ARG grad gets twice the argument wrt: the function is grad(cost, wrt, consider_constant=[], disconnected_inputs='raise', return_disconnected='zero', null_gradients='raise')
-grad(x, **x) => 9 E_ARG grad can't take `**`: the function is grad(cost, wrt, consider_constant=[], disconnected_inputs='raise', return_disconnected='zero', null_gradients='raise')
-grad(1, 2, 3, 4, 5, 6, 7) => 24 E_ARITY grad got too many arguments: the function is grad(cost, wrt, consider_constant=[], disconnected_inputs='raise', return_disconnected='zero', null_gradients='raise')
-map() => 1 E_ARITY map needs the argument fn: the function is map(fn, sequences, non_sequences=[], go_backwards=False)
-map(lambda v: v) => 1 E_ARITY map needs the argument sequences: the function is map(fn, sequences, non_sequences=[], go_backwards=False)
-grad(x, x, wr=x) => 12 E_ARG grad has no argument wr: the function is grad(cost, wrt, consider_constant=[], disconnected_inputs='raise', return_disconnected='zero', null_gradients='raise')
-sin(x, x=x) => 8 E_ARG sin gets twice the argument x: the function is sin(x)
-sin(y=x) => 5 E_ARG sin has no argument y: the function is sin(x)
-sum(x, axis=0, axis=0) => 16 E_DUPLICATE the argument `axis` is there twice
-sum(x, None, None, None, None, None, None) => 26 E_ARITY sum got too many arguments: the function is sum(x, axis: axes = None, dtype: dtype? = None, keepdims: bool = False)
-sum(x, axis='a') => 8 E_ARG sum takes for axis an axis or a list of axes or None, known when the graph is built, not a string
-sum(x, axis=1.5) => 8 E_ARG sum takes for axis an axis or a list of axes or None, known when the graph is built, not a number
-sum(x, axis=[0, 'a']) => 8 E_ARG sum takes for axis an axis or a list of axes or None, known when the graph is built, not a list
-sum(x, keepdims=1) => 8 E_ARG sum takes for keepdims True or False, known when the graph is built, not a number
+grad(x, x, wrt=x) => 12 E_ARG grad got a second value for the argument wrt; its signature is grad(cost, wrt, consider_constant=[], disconnected_inputs='raise', return_disconnected='zero', null_gradients='raise')
+grad(x, **x) => 9 E_ARG grad can't take `**`; its signature is grad(cost, wrt, consider_constant=[], disconnected_inputs='raise', return_disconnected='zero', null_gradients='raise')
+grad(1, 2, 3, 4, 5, 6, 7) => 24 E_ARITY grad got too many arguments; its signature is grad(cost, wrt, consider_constant=[], disconnected_inputs='raise', return_disconnected='zero', null_gradients='raise')
+map() => 1 E_ARITY map needs the argument fn; its signature is map(fn, sequences, non_sequences=[], go_backwards=False)
+map(lambda v: v) => 1 E_ARITY map needs the argument sequences; its signature is map(fn, sequences, non_sequences=[], go_backwards=False)
+grad(x, x, wr=x) => 12 E_ARG grad has no argument wr; its signature is grad(cost, wrt, consider_constant=[], disconnected_inputs='raise', return_disconnected='zero', null_gradients='raise')
+sin(x, x=x) => 8 E_ARG sin got a second value for the argument x; its signature is sin(x)
+sin(y=x) => 5 E_ARG sin has no argument y; its signature is sin(x)
+sum(x, axis=0, axis=0) => 16 E_DUPLICATE the argument `axis` occurs twice
+sum(x, None, None, None, None, None, None) => 26 E_ARITY sum got too many arguments; its signature is sum(x, axis: axes = None, dtype: dtype? = None, keepdims: bool = False)
+sum(x, axis='a') => 8 E_ARG sum: axis must be an axis or a list of axes or None, known when the graph is built, not a string
+sum(x, axis=1.5) => 8 E_ARG sum: axis must be an axis or a list of axes or None, known when the graph is built, not a number
+sum(x, axis=[0, 'a']) => 8 E_ARG sum: axis must be an axis or a list of axes or None, known when the graph is built, not a list
+sum(x, keepdims=1) => 8 E_ARG sum: keepdims must be True or False, known when the graph is built, not a number
 sum(x, dtype='flot') => 8 E_DTYPE sum: there is no dtype 'flot'
-sum(x, dtype=3) => 8 E_ARG sum takes for dtype a dtype such as float32 or None, known when the graph is built, not a number
-sum(axis=0) => 1 E_ARITY sum needs the argument x: the function is sum(x, axis: axes = None, dtype: dtype? = None, keepdims: bool = False)
+sum(x, dtype=3) => 8 E_ARG sum: dtype must be a dtype such as float32 or None, known when the graph is built, not a number
+sum(axis=0) => 1 E_ARITY sum needs the argument x; its signature is sum(x, axis: axes = None, dtype: dtype? = None, keepdims: bool = False)
 concatenate() => 1 E_ARITY concatenate: at least one tensor is needed
 concatenate(axis=0) => 1 E_ARITY concatenate: at least one tensor is needed
-stack(x, x, 0) => 1 E_SHAPE stack: it has 0 dims, the first 1: all must have the same
+stack(x, x, 0) => 1 E_SHAPE stack: it has 0 dims, but the first has 1: all must have the same number
 einsum('i->') => 1 E_ARITY einsum needs an operand: einsum('ij,jk->ik', a, b)
-einsum(x, 'i->i') => 1 E_ARITY einsum needs the argument subscripts: the function is einsum(*operands, subscripts: str)
-einsum() => 1 E_ARITY einsum needs the argument subscripts: the function is einsum(*operands, subscripts: str)
-einsum('i->i', subscripts='i') => 16 E_ARG einsum gets twice the argument subscripts: the function is einsum(*operands, subscripts: str)
-pad(x, 1, 'edge', 'wrap') => 19 E_ARITY pad got too many arguments: the function is pad(x, pad_width, constant_values = 0, end_values = 0, mode: str = 'constant')
-norm(x, 'fro') => 1 E_ARG norm: ord='fro' is no norm over 1 axis: names are 'fro' and 'nuc', of matrices
-norm(m, 'nonsense') => 1 E_ARG norm: ord='nonsense' is no norm over 2 axes: names are 'fro' and 'nuc', of matrices
-norm(m, 3j) => 9 E_ARG norm takes for ord a number or a string such as 'text' or None, known when the graph is built, not a number
-tensordot(m, m, axes=([1], [1, 2])) => 17 E_ARG tensordot takes for axes a list of integers or None, known when the graph is built, not a list
-tensordot(m, m, ([1], ['a'])) => 17 E_ARG tensordot takes for axes a list of integers or None, known when the graph is built, not a list
-gamma(x, y, 3) => 10 E_ARITY gamma got too many arguments: the function is gamma(x)
-gamma(1, 2, 3, 4) => 10 E_ARITY gamma got too many arguments: the function is gamma(x)
-normal(0, 1) => 1 E_ARITY normal needs the argument seed: the function is normal(loc = 0.0, scale = 1.0, size?: ints, seed: int, dtype: dtype? = None)
+einsum(x, 'i->i') => 1 E_ARITY einsum needs the argument subscripts; its signature is einsum(*operands, subscripts: str)
+einsum() => 1 E_ARITY einsum needs the argument subscripts; its signature is einsum(*operands, subscripts: str)
+einsum('i->i', subscripts='i') => 16 E_ARG einsum got a second value for the argument subscripts; its signature is einsum(*operands, subscripts: str)
+pad(x, 1, 'edge', 'wrap') => 19 E_ARITY pad got too many arguments; its signature is pad(x, pad_width, constant_values = 0, end_values = 0, mode: str = 'constant')
+norm(x, 'fro') => 1 E_ARG norm: ord='fro' is not a norm over 1 axis; the names are 'fro' and 'nuc', for matrices
+norm(m, 'nonsense') => 1 E_ARG norm: ord='nonsense' is not a norm over 2 axes; the names are 'fro' and 'nuc', for matrices
+norm(m, 3j) => 9 E_ARG norm: ord must be a number or a string such as 'text' or None, known when the graph is built, not a number
+tensordot(m, m, axes=([1], [1, 2])) => 17 E_ARG tensordot: axes must be a list of integers or None, known when the graph is built, not a list
+tensordot(m, m, ([1], ['a'])) => 17 E_ARG tensordot: axes must be a list of integers or None, known when the graph is built, not a list
+gamma(x, y, 3) => 10 E_ARITY gamma got too many arguments; its signature is gamma(x)
+gamma(1, 2, 3, 4) => 10 E_ARITY gamma got too many arguments; its signature is gamma(x)
+normal(0, 1) => 1 E_ARITY normal needs the argument seed; its signature is normal(loc = 0.0, scale = 1.0, size?: ints, seed: int, dtype: dtype? = None)
 normal(0, 1, rng=3) => 18 E_TYPE rng must be the state of a random stream
-normal(0, 1, seed=True) => 14 E_ARG normal takes for seed an integer, known when the graph is built, not a number
-x.normal(rng=3) => 1 E_NAME normal is no method: write normal(x, ...)
-x.relu(1) => 8 E_ARITY relu got too many arguments: the function is relu(x)
-m.transpose(1, 'a') => 13 E_ARG transpose takes for axes a list of integers or None, known when the graph is built, not a list
-m.reshape(3, 'a') => 14 E_TYPE an integer is expected, not a string
+normal(0, 1, seed=True) => 14 E_ARG normal: seed must be an integer, known when the graph is built, not a number
+x.normal(rng=3) => 1 E_NAME normal is not a method: write normal(x, ...)
+x.relu(1) => 8 E_ARITY relu got too many arguments; its signature is relu(x)
+m.transpose(1, 'a') => 13 E_ARG transpose: axes must be a list of integers or None, known when the graph is built, not a list
+m.reshape(3, 'a') => 14 E_TYPE expected an integer, not a string
 arange('a') => 8 E_TYPE a string where a tensor is expected
-eye(2, k=1.5) => 8 E_ARG eye takes for k an integer, known when the graph is built, not a number
-zeros((2, 'a')) => 11 E_TYPE an integer is expected, not a string
+eye(2, k=1.5) => 8 E_ARG eye: k must be an integer, known when the graph is built, not a number
+zeros((2, 'a')) => 11 E_TYPE expected an integer, not a string
 zeros(-1) => 1 E_SHAPE zeros: a size can't be negative, got -1
 full((2,), 'a') => 12 E_TYPE a string where a tensor is expected
-ifelse(True, x, m) => 1 E_SHAPE ifelse: value 0 is float64[n] if the condition holds but float64[2, 3] if not: they must have equally many dims
+ifelse(True, x, m) => 1 E_SHAPE ifelse: value 0 is float64[n] if the condition holds but float64[2, 3] if not: they must have the same number of dims
 ifelse(x, x, x) => 1 E_SHAPE ifelse: condition must have 0 dims, not 1
-scan(1) => 6 E_TYPE scan takes a function first
-scan(3, sequences=[x]) => 6 E_TYPE scan takes a function first
+scan(1) => 6 E_TYPE the first argument of scan must be a function
+scan(3, sequences=[x]) => 6 E_TYPE the first argument of scan must be a function
 scan(lambda a, b: a, sequences=[x]) => 6 E_ARITY the function takes 2 arguments, but gets 1: 1 of sequences, 0 of earlier steps, 0 of non_sequences
-map(3, x) => 5 E_TYPE scan takes a function first
+map(3, x) => 5 E_TYPE the first argument of scan must be a function
 map(lambda a, b: a, x) => 5 E_ARITY the function takes 2 arguments, but gets 1: 1 of sequences, 0 of earlier steps, 0 of non_sequences
-cumsum(x, axis=True) => 11 E_ARG cumsum takes for axis an axis or None, known when the graph is built, not a number
-argsort(x, axis=k) => 12 E_ARG argsort takes for axis an axis or None, known when the graph is built, not a variable
-clip(x, 0) => 1 E_ARITY clip needs the argument max: the function is clip(x, min, max)
-clip(x, lo=0, hi=1) => 9 E_ARG clip has no argument lo: the function is clip(x, min, max)
-one_hot(k, 1.5) => 12 E_TYPE an integer is expected for `n`
-make_slice(1.5, 2, 3) => 1 E_TYPE make_slice: the parts of a slice are integers or None, not float64
+cumsum(x, axis=True) => 11 E_ARG cumsum: axis must be an axis or None, known when the graph is built, not a number
+argsort(x, axis=k) => 12 E_ARG argsort: axis must be an axis or None, known when the graph is built, not a variable
+clip(x, 0) => 1 E_ARITY clip needs the argument max; its signature is clip(x, min, max)
+clip(x, lo=0, hi=1) => 9 E_ARG clip has no argument lo; its signature is clip(x, min, max)
+one_hot(k, 1.5) => 12 E_TYPE expected an integer for `n`
+make_slice(1.5, 2, 3) => 1 E_TYPE make_slice: the parts of a slice must be integers or None, not float64
 END
 }
 
@@ -619,11 +619,11 @@ END
 inputs: {x: float64}\nlet: "y = x"\noutputs: [y, y]\n#E_DUPLICATE#4:14#two outputs .y
 inputs: {x: float64}\noutputs: {p: "[x]", "p/0": "x"}\n#E_DUPLICATE#3:29#two outputs .p/0
 inputs: {x: float64}\noutputs: [x, q]\n#E_NAME#3:14#.q. is not defined
-inputs: {x: float64}\noutputs: ["x + 1"]\n#E_FORMAT#3:12#is no name
+inputs: {x: float64}\noutputs: ["x + 1"]\n#E_FORMAT#3:12#is not a name
 inputs: {x: float64}\nlet: |\n  y = x\n  y = x + 1\noutputs: [y]\n#E_DUPLICATE#5:3#defined twice
 inputs: {x: float64}\nlet: |\n  y: float64[2] = x\noutputs: [y]\n#E_SHAPE#4:19#the declared type is float64\[2\]
 inputs: {x: float64}\nlet: |\n  y: float32 = x\noutputs: [y]\n#E_DTYPE#4:16#cast it with float32
-inputs: {x: float64}\nlet: |\n  a, a = [x, x]\noutputs: [a]\n#E_DUPLICATE#4:6#there twice
+inputs: {x: float64}\nlet: |\n  a, a = [x, x]\noutputs: [a]\n#E_DUPLICATE#4:6#occurs twice
 inputs: {x: float64}\nlet: |\n  x = x\noutputs: [x]\n#E_DUPLICATE#4:3#already an input
 inputs: {x: "float64[n]"}\nlet: |\n  n = x\noutputs: [n]\n#E_DUPLICATE#4:3#already a dim
 inputs: {x: "float64[n]", "n": float64}\n#E_DUPLICATE#2:28#already a dim
@@ -634,10 +634,10 @@ inputs: {x: float64}\nfunctions: {f: {inputs: {"n": int64, a: "float64[n]"}, out
 inputs: {x: float64}\nlet: |\n  d = {"a": x, "b": lambda v: v}\noutputs: [d]\n#E_TYPE#4:21#a function where
 shared: {W: float64 = 1}\nupdates: |\n  W = W + 1\n  W = W\n#E_DUPLICATE#5:3#updated twice
 shared: {W: float64 = 1}\nupdates: |\n  W + 1\n#E_SYNTAX#4:5#a statement
-shared: {W: float64 = 1}\nupdates: {q: 1}\n#E_NAME#3:11#it is not shared
+shared: {W: float64 = 1}\nupdates: {q: 1}\n#E_NAME#3:11#it is not a shared variable
 shared: {W: float64 = 1}\nupdates: {W: "[1, 2]"}\n#E_SHAPE#3:15#W is float64
 shared: {W: float64 = x}\ninputs: {x: float64}\n#E_VALUE#2:23#depends on an input
-shared: {W: "float64[2] = 3"}\n#E_SHAPE#2:27#its initial value is float64
+shared: {W: "float64[2] = 3"}\n#E_SHAPE#2:27#but its initial value is float64
 END
     text 'inputs: {x: float64}\nlet: |\n  d = {"a": x, "b": [x, {"c": x}]}\noutputs: [d]\n'
     ok 'gload g.yaml -O math' $'x: float64\nd/a = x\nd/b/0 = x\nd/b/1/c = x'
@@ -659,7 +659,7 @@ END
     refusals <<'END'
 scan(lambda a: (a, {"until": a}), sequences=[x]) => 20 E_TYPE until takes one bool, not float64
 scan(lambda a: (a, {"until": x}), sequences=[x]) => 20 E_TYPE until takes one bool, not float64[n]
-scan(lambda a: {"until": a > 1}, sequences=[x]) => 16 E_ARG until stands beside what a step gives: [x, until(x > 3)]
+scan(lambda a: {"until": a > 1}, sequences=[x]) => 16 E_ARG until must come after a result of the step: [x, until(x > 3)]
 scan(lambda a: a, sequences=[k]) => 30 E_TYPE sequence 1 must be a tensor with an axis for steps, or a list, not int64
 scan(lambda a: a) => 1 E_ARG scan needs a sequence or n_steps to know how many steps there are
 scan(lambda h: h + 1, outputs_info=[1.0]) => 1 E_ARG scan needs a sequence or n_steps to know how many steps there are
@@ -670,23 +670,23 @@ scan(lambda a, b: a + b, sequences=[{"input": x, "taps": [0, 1.5]}]) => 62 E_ARG
 scan(lambda a: a, sequences=[{"inpt": x}]) => 30 E_ARG a sequence or output of a scan has no `inpt`: write taps(x, [-1, 0])
 scan(lambda a: a, sequences=[x], n_steps=1.5) => 42 E_ARG n_steps must be an integer that is not negative
 scan(lambda a: a, sequences=[x], n_steps=x) => 1 E_SHAPE scan takes a scalar for steps, not float64[n]
-scan(lambda a: a, sequences=[x], go_backwards=1) => 47 E_ARG go_backwards is True or False
+scan(lambda a: a, sequences=[x], go_backwards=1) => 47 E_ARG go_backwards must be True or False
 scan(lambda a: a, sequences=[x], truncate_gradient=1.5) => 52 E_ARG truncate_gradient must be an integer that is written out
-reduce(3, x, 0.0) => 8 E_TYPE scan takes a function first
-vectorize(lambda v: v, "()->()")(x) => 1 E_ARITY vectorize of a function is applied to the rows: vectorize(f)(rows)
+reduce(3, x, 0.0) => 8 E_TYPE the first argument of scan must be a function
+vectorize(lambda v: v, "()->()")(x) => 1 E_ARITY apply vectorize of a function to the rows: vectorize(f)(rows)
 map(lambda a: "s", x) => 15 E_TYPE a string where a tensor is expected
 map(lambda a: lambda b: a, x) => 15 E_TYPE a function where a tensor is expected
-map(lambda a: undefined("x"), x) => 1 E_TYPE scan: output out is null('x'): nothing of it can be kept
+map(lambda a: undefined("x"), x) => 1 E_TYPE scan: output out is null('x'), which has no values to keep
 list_append(make_list(x), 1) => 1 E_TYPE list_append: the items of the list are float64[n], not float64
 list_append(make_list(x), "a") => 27 E_TYPE a string can't be a value
-list_insert(make_list(x), 1.5, x) => 27 E_TYPE an integer is expected for `i`
+list_insert(make_list(x), 1.5, x) => 27 E_TYPE expected an integer for `i`
 make_list() => 1 E_TYPE make_list: an empty list needs type='...' of its items
-reshape(x, 1.5) => 12 E_TYPE an integer is expected, not a float
-reshape(x, True) => 12 E_TYPE an integer is expected, not a bool
-reshape(x, x) => 12 E_DTYPE an integer is expected, not float64[n]
-zeros([[1, 2]]) => 8 E_TYPE an integer is expected, not a list
+reshape(x, 1.5) => 12 E_TYPE expected an integer, not a float
+reshape(x, True) => 12 E_TYPE expected an integer, not a bool
+reshape(x, x) => 12 E_DTYPE expected an integer, not float64[n]
+zeros([[1, 2]]) => 8 E_TYPE expected an integer, not a list
 svd(ones((2, 2))) + 1 => 1 E_ARITY svd has 3 outputs: write `a, b = ...`, or take one with [0]
-svd(ones((2, 2)))[3] => 19 E_VALUE index 3 of a list of 3
+svd(ones((2, 2)))[3] => 19 E_VALUE index 3 is out of range for a list of length 3
 END
 }
 

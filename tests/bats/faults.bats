@@ -158,7 +158,7 @@ P
         [ -z "$(find . -name '.*.??????')" ]
     done
     bad 6 E_LIMIT 'in step [0-9]+ of 1000000000000' "timeout 20 grun g.yaml n=1000000000000 --max-time 200ms"
-    [ -z "$(grep -E 'put it there|is read by|is needed for' .err)" ]
+    [ -z "$(grep -E 'created it|is read by|is needed for' .err)" ]
     bad 6 E_LIMIT 'in step' "timeout 20 gprof g.yaml n=1000000000000 --max-time 200ms"
     bad 6 E_LIMIT 'while reading the graph' 'timeout 20 bash -c "yes | gload --max-time 50ms"'
     bad 6 E_LIMIT 'while reading the graph' 'mkfifo f; timeout 20 bash -c "exec 3<>f; gload --max-time 50ms <f | grewrite | grun"'

@@ -140,7 +140,7 @@ thunkline: 1\n---\nthunkline: 1\n|more than one
 thunkline: 1\ndoc: "a\\0b"\n|NUL
 {"thunkline": 1, "doc": "a\\u0000b"}|zero character
 {"thunkline": 1, "let": {"a": 1,}}|JSON
-{"thunkline": 1} x|behind the end
+{"thunkline": 1} x|after the end
 thunkline: 1\nfloatX: int8\n|float
 thunkline: 1\ninputs:\n  x: float64[-1]\n|.
 thunkline: 1\ninputs:\n  x: float64\nshared:\n  x: float64 = 1\n|x

@@ -297,7 +297,7 @@ Y
         for e in nearly opposite one_off; do
             for c in 'f(x)' '1e-12 * f(x)' '1e12 * f(x)' 'f(x * 1e-6)'; do
                 gload --ops ops.yaml --new -i "x: ${d}[3]" -e "y = sum(${c/f/$e})" --outputs y -o g.tlg
-                bad 1 E_VERDICT 'finite differences say' 'ggrad --ops ops.yaml --check g.tlg'
+                bad 1 E_VERDICT 'finite differences give' 'ggrad --ops ops.yaml --check g.tlg'
             done
         done
         ok "gload --ops ops.yaml --new -i 'x: ${d}[3]' -e 'y = sum(right(x))' --outputs y | ggrad --ops ops.yaml --check"
@@ -305,13 +305,13 @@ Y
     for d in complex64 complex128; do
         for e in real imag abs; do
             gload --ops ops.yaml --new -i "x: ${d}[3]" -e "y = sum($e(nearly(x)))" --outputs y -o g.tlg
-            bad 1 E_VERDICT 'finite differences say' 'ggrad --ops ops.yaml --check g.tlg'
-            bad 1 E_VERDICT 'finite differences say' "gload --ops ops.yaml --new -i 'x: ${d}[3]' -e 'y = sum($e(turned(x)))' --outputs y | ggrad --ops ops.yaml --check"
+            bad 1 E_VERDICT 'finite differences give' 'ggrad --ops ops.yaml --check g.tlg'
+            bad 1 E_VERDICT 'finite differences give' "gload --ops ops.yaml --new -i 'x: ${d}[3]' -e 'y = sum($e(turned(x)))' --outputs y | ggrad --ops ops.yaml --check"
             ok "gload --ops ops.yaml --new -i 'x: ${d}[3]' -e 'y = sum($e(right(x)))' --outputs y | ggrad --ops ops.yaml --check"
         done
         ok "gload --new -i 'x: ${d}[3]' -e 'y = exp(x) * x' --outputs y | ggrad --vjp y --check"
         ok "gload --new -i 'x: ${d}[3]' -e 'y = exp(x) * x' --outputs y | ggrad --jvp y --check"
-        bad 1 E_VERDICT 'finite differences say' "gload --ops ops.yaml --new -i 'x: ${d}[3]' -e 'y = turned(x)' --outputs y | ggrad --ops ops.yaml --jvp y --check"
+        bad 1 E_VERDICT 'finite differences give' "gload --ops ops.yaml --new -i 'x: ${d}[3]' -e 'y = turned(x)' --outputs y | ggrad --ops ops.yaml --jvp y --check"
     done
 }
 
@@ -325,7 +325,7 @@ Y
         bad 2 E_UNKNOWN 'no variable or output called q' "ggrad g.tlg $o"
     done
     for o in z z=x=y; do
-        bad 2 E_USAGE "a known gradient is VARIABLE=GRADIENT, not '$o'" "ggrad g.tlg --cost y --known-grads $o"
+        bad 2 E_USAGE "a known gradient must be VARIABLE=GRADIENT, not '$o'" "ggrad g.tlg --cost y --known-grads $o"
     done
     bad 2 E_USAGE '--cotangent has 2 names for 1' 'ggrad g.tlg --vjp z --cotangent a,b'
     bad 2 E_USAGE '--tangents has 2 names for 1' 'ggrad g.tlg --jvp z --tangents a,b'
@@ -337,7 +337,7 @@ Y
         bad 3 E_ "^ggrad: --(cotangent|tangents|vector|name):1:.*(an expression is expected|not a number|keyword|can't be the name of a variable)" "ggrad g.tlg $o"
     done
     bad 3 E_SHAPE 'the cost must be a scalar' 'ggrad g.tlg --hessian z'
-    bad 2 E_USAGE 'say with --cost' 'ggrad g.tlg'
+    bad 2 E_USAGE 'use --cost' 'ggrad g.tlg'
 }
 
 @test "what depends on nothing: refused with what it would depend on, or zeros when asked" {
@@ -374,8 +374,8 @@ Y
     bad 5 E_INDEX 'index 7 is out of range' 'gload -i "x: float64[3]" -i "i: int64" -e "y = x[i]" | ggrad --wrt x --check i=7'
 }
 
-@test "--check moves arrays of floats, and says what it leaves out" {
-    local left="warning.*left out of the check, which moves arrays of floats: s \(sparse\('csr', float64\[3, 3\]\)\)$" o
+@test "--check varies arrays of floats, and says what it leaves out" {
+    local left="warning.*left out of the check, which varies only arrays of floats: s \(sparse\('csr', float64\[3, 3\]\)\)$" o
     gload -i "s: sparse('csr', float64[3, 3])" -i 'x: float64[3]' -e 'z = s @ x' -e 'y = sum(z * x)' -o s.tlg
     for o in '--cost y' '--vjp z' '--jvp z'; do
         shell "ggrad s.tlg $o --check"
@@ -383,8 +383,8 @@ Y
         [ "$(grep -c warning .err)" = 1 ] && grep -Eq "$left" .err
         ok "ggrad s.tlg $o --wrt x --check" ''
     done
-    bad 2 E_USAGE "moves arrays of floats: s is sparse" 'ggrad s.tlg --cost y --wrt s --check'
-    bad 2 E_USAGE 'moves inputs and shared variables: z is neither' 'ggrad s.tlg --cost y --wrt z --check'
+    bad 2 E_USAGE "varies arrays of floats: s is sparse" 'ggrad s.tlg --cost y --wrt s --check'
+    bad 2 E_USAGE 'varies inputs and shared variables: z is neither' 'ggrad s.tlg --cost y --wrt z --check'
     bad 2 E_USAGE 'c depends only on s \(sparse' "gload s.tlg -e 'c = sum(dense_from_sparse(s))' | ggrad --cost c --check"
     gload -i 'a: complex128' -i 'x: float64' -e 'y = (a * x * x).real()' -o h.tlg
     ok 'ggrad h.tlg --check' ''

@@ -73,7 +73,7 @@ inputs: {x: "float32[?]"}
 outputs: {o: exp(x) @ x}' >g.yaml
     run gprof g.yaml --static
     assert_success
-    assert_output --partial '? flops of 2 runs of Applies'
+    assert_output --partial '? the flops of 2 runs of Applies'
     # every operator of formulas tells; less than none is not told
     local flops is
     while read -r is flops; do
@@ -291,7 +291,7 @@ outputs: {o: "concatenate([x[:n // 3], x @ ones((4, 4))])"}' >g.yaml
     gprof view.tlg --static --dim n=9 -O json -o view.json
     gprof view.tlg --static --dim n=9 --compare view.json -O json | jq -e '.compare.flops == {"before": 0, "now": 0, "ratio": 1}'
     gprof exp.tlg --static --dim n=9 --compare view.json -O json | jq -e '.compare.math_calls.before == 0 and .compare.math_calls.ratio == null'
-    bad 1 E_VERDICT 'flops was 0 and is 9' 'gprof exp.tlg --static --dim n=9 --compare view.json --fail-above 1e6 >/dev/null'
+    bad 1 E_VERDICT 'flops was 0 and is now 9' 'gprof exp.tlg --static --dim n=9 --compare view.json --fail-above 1e6 >/dev/null'
     echo '{"total": [1' >bad.json
     run small --static --compare bad.json
     assert_failure 3
@@ -378,7 +378,7 @@ updates: {w: v}' >g.yaml
     assert_failure 2
     run digits --repeat 0 "$X" "$Y"
     assert_failure 2
-    assert_output --partial '--repeat takes a number of calls from 1 on'
+    assert_output --partial '--repeat must be at least 1'
     run digits --by file
     assert_failure 2
 }
@@ -459,7 +459,7 @@ T
     ok "$G -O json | jq -c .compare" '{"flops":{"before":3,"now":27,"ratio":9}}'
     printf '{"total": {"flops": 0, "math_calls": 0}}' >c.json
     like "$G" '^flops +0 +27 +-$' '^math_calls +0 +0 +1\.000$'
-    bad 1 E_VERDICT 'flops was 0 and is 27' "$G --fail-above 2"
+    bad 1 E_VERDICT 'flops was 0 and is now 27' "$G --fail-above 2"
 }
 
 @test "each order of the tables, and assertions of other forms" {
@@ -476,7 +476,7 @@ T
     ok "gprof g.tlg x=[1,2] --by apply --sort flops -O tsv | sed -n 's/^\\(.\\) = .*/\\1/p' | tr -d '\\n'" yz
     ok 'gprof g.tlg --static --dim n=9 --top 1 -O json | jq -c "[(.apply | length), (.op | length)]"' '[1,1]'
     like 'gprof g.tlg --static --dim n=9 --top 0 --by op' 'remaining 2 account for 100.0% of the flops'
-    bad 2 E_UNKNOWN 'there are time_s .* flops ' 'gprof g.tlg --static --dim n=9 --assert "qqqqqqqqqqqq < 3"'
+    bad 2 E_UNKNOWN 'the totals are time_s .* flops' 'gprof g.tlg --static --dim n=9 --assert "qqqqqqqqqqqq < 3"'
     ok 'gprof g.tlg --static --dim n=9 --assert flops --assert "math_calls + 27 == flops" -o o'
     bad 1 E_VERDICT 'the assertion 0 does not hold' 'gprof g.tlg --static --dim n=9 --assert 0 -o o'
     bad 1 E_VERDICT 'flops is 27' 'gprof g.tlg --static --dim n=9 --assert "100 < flops" -o o'
@@ -486,7 +486,7 @@ T
     bad 2 E_UNKNOWN 'no input q' 'gprof g.tlg --static q=9'
     bad 3 E_NAME 'foo' 'gprof g.tlg --static x=foo'
     bad 3 E_SHAPE 'x: expected float64' 'gprof g.tlg x=1'
-    bad 2 E_USAGE 'goes with --compare' 'gprof g.tlg --static --dim n=2 --fail-above 2'
+    bad 2 E_USAGE 'needs --compare' 'gprof g.tlg --static --dim n=2 --fail-above 2'
     bad 4 E_IO "can't open nothing.tlg" 'gprof nothing.tlg'
     bad 3 E_FORMAT 'a graph file is a mapping' 'printf ab >t && gprof t'
 }
@@ -525,7 +525,7 @@ Y
     bad 1 E_VERDICT peak_bytes "gprof g.tlg 'x=ones(1000)' --assert 'peak_bytes < 12000' >/dev/null"
     like "gprof g.tlg 'x=ones(1000)' | grep -c 'beyond the plan' || true" '^0$'
     gload --new -i 'x: float64[?]' -e 'a = sort(exp(x))' -e 'b = cumsum(a[::2])' -e 'c = sort(b)' -e 'd = cumsum(c[::2])' -e 'y = sort(d)' --outputs y -o g.tlg
-    like "gprof g.tlg 'x=ones(10000)'" '^[0-9.]+ kB of results are beyond the plan: what no dim sizes \(\?\) is taken on demand'
+    like "gprof g.tlg 'x=ones(10000)'" '^[0-9.]+ kB of results are beyond the plan: storage of unknown size \(\?\) is taken on demand'
 }
 
 @test "texts of ops in reports for other programs, and what is cut of a long one" {

@@ -294,12 +294,12 @@ END
         grep -q 'b.rules:1:1: note: in rule e' .err
     done <<'END'
 8|E_NAME|there is no op f$|e: exp(f(x)) => x
-8|E_REWRITE|only the attribute T|e: exp(x.Q) => x
+8|E_REWRITE|the only attribute in rules is T|e: exp(x.Q) => x
 8|E_REWRITE|an index picks an output of a call|e: exp(x[0]) => x
 8|E_REWRITE|an index picks an output of a call|e: exp(svd(x)[-1]) => x
 8|E_REWRITE|an index picks an output of a call|e: exp(svd(x)[y]) => x
 8|E_REWRITE|names, numbers, operators and calls|e: exp([x]) => x
-25|E_REWRITE|y stands for a parameter, not a variable|e: exp(sum(x, axis=y) + y) => x
+25|E_REWRITE|y is a parameter, not a variable|e: exp(sum(x, axis=y) + y) => x
 15|E_REWRITE|slogdet has 2 outputs, counted from 0|e: slogdet(x)[7] => x
 32|E_REWRITE|slogdet has 2 outputs, counted from 0|e: slogdet(x)[0] => slogdet(x)[2]
 11|E_REWRITE|exp has 1 output, counted from 0|e: exp(x)[1] => x
@@ -313,8 +313,8 @@ END
 16|E_REWRITE|axis must be None, an integer or a list of integers|e: sum(x, axis=float32) => x
 20|E_REWRITE|keepdims must be True or False|e: sum(x, keepdims=None) => x
 17|E_REWRITE|dtype must be a dtype or None|e: eye(x, dtype='flo') => x
-24|E_REWRITE|a parameter in a rule is an integer here|e: exp(sum(x, axis=(0, z))) => x
-20|E_REWRITE|a parameter in a rule is a literal or a name|e: exp(sum(x, axis=z + 1)) => x
+24|E_REWRITE|a parameter in a rule must be an integer here|e: exp(sum(x, axis=(0, z))) => x
+20|E_REWRITE|a parameter in a rule must be a literal or a name|e: exp(sum(x, axis=z + 1)) => x
 11|E_REWRITE|sum has no parameter nokey|e: sum(x, nokey=1) => x
 11|E_REWRITE|exp takes 1 argument|e: exp(x, y, z) => x
 4|E_REWRITE|add takes more arguments|e: add(x) => x
@@ -324,14 +324,14 @@ END
 26|E_REWRITE|q does not occur in the left side|e: exp(x) => sum(x, axis=q)
 21|E_REWRITE|q does not occur in the left side|e: exp(x) => sum(x, **q)
 27|E_REWRITE|q does not occur in the left side|e: exp(x) => x when const(q)
-21|E_REWRITE|a guard is a call|e: exp(x) => x when const
+21|E_REWRITE|a guard must be a call|e: exp(x) => x when const
 21|E_REWRITE|the guard const takes 1 name$|e: exp(x) => x when const(x, x)
 21|E_REWRITE|the guard differs takes 2 names$|e: exp(x) => x when differs(x)
-21|E_REWRITE|no guard cnst; is it const|e: exp(x) => x when cnst(x)
-27|E_REWRITE|names of the pattern, or a part|e: exp(x) => x when const(1)
-27|E_REWRITE|names of the pattern, or a part|e: exp(x) => x when const(log(x))
-42|E_REWRITE|names of the pattern, or a part|e: exp(x * 2) => cosh(x) when single_use(x * 3)
-37|E_REWRITE|names of the pattern, or a part|e: exp(x) => x when differs(exp(x), exp(x))
+21|E_REWRITE|no guard cnst; did you mean const|e: exp(x) => x when cnst(x)
+27|E_REWRITE|a name in the pattern, or a part|e: exp(x) => x when const(1)
+27|E_REWRITE|a name in the pattern, or a part|e: exp(x) => x when const(log(x))
+42|E_REWRITE|a name in the pattern, or a part|e: exp(x * 2) => cosh(x) when single_use(x * 3)
+37|E_REWRITE|a name in the pattern, or a part|e: exp(x) => x when differs(exp(x), exp(x))
 END
     echo 'e: a+b+c+d+f+g+h+i+j+k+l+m+n+o+p+q+r+s+t+u+v+w+x+y + log(zz) => a' >b.rules
     bad 6 E_LIMIT '^grewrite: b.rules:1:58: error.*rule e has more than 24 names' 'grewrite s.tlg --rules b.rules'

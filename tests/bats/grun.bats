@@ -108,7 +108,7 @@ END
     gload -e 'ones((20, 20))' | grun -r out=o.npy
     head -c 200 o.npy >c.npy
     bad 4 E_TRUNCATED 'c.npy' 'grun x.tlg x=@c.npy'
-    bad 3 E_FORMAT 'no array file' 'grun x.tlg x=@x.tlg'
+    bad 3 E_FORMAT 'not an array file' 'grun x.tlg x=@x.tlg'
 }
 
 @test "the filter: shapes, dtypes, --strict, --allow-downcast" {
@@ -310,7 +310,7 @@ END
 
 @test "a result's file is refused before the run, however long that would take" {
     gload --new -i 'x: float64[3]' -e 'y = exp(x)' -e 'z = x' --outputs y,z -o g.tlg
-    bad 2 E_USAGE 'o.txt: arrays are written as .npy' 'timeout 20 grun g.tlg x=[1,2,3] --steps 100000000000 -r y=o.txt'
+    bad 2 E_USAGE 'o.txt: the name of an array file must end in .npy' 'timeout 20 grun g.tlg x=[1,2,3] --steps 100000000000 -r y=o.txt'
     bad 2 E_USAGE 'o.npy holds one array, not 2' 'timeout 20 grun g.tlg x=[1,2,3] --steps 100000000000 -r y=o.npy -r z=o.npy'
     ok 'grun g.tlg x=[1,2,3] -r y=o.npz -r z=o.npz'
 }
@@ -353,10 +353,10 @@ Y
     bad 3 E_SHAPE '1 row can.t fill a batch of 2' 'grun r.tlg x=[1] --each x --batch 2 --drop-last'
     bad 3 E_SHAPE 'got a float64 scalar' 'grun p.tlg a=1 b=1 --each a'
     bad 2 E_MISSING 'missing input a' 'grun p.tlg b=1 --each a'
-    bad 2 E_USAGE '--each takes inputs, and w is none' 'grun w.tlg x=1 --each w'
+    bad 2 E_USAGE '--each takes inputs, but w is not one' 'grun w.tlg x=1 --each w'
     local o
     for o in --drop-last '--shuffle 3'; do
-        bad 2 E_USAGE 'go with --each' "grun p.tlg a=1 b=1 $o"
+        bad 2 E_USAGE 'need --each' "grun p.tlg a=1 b=1 $o"
     done
     bad 5 E_RUN_SHAPE "y changes its shape from call to call and can't be appended" 'grun r.tlg "x=[[1,2],[2,3]]" --each x -r y=y.npy'
     bad 5 E_RUN_SHAPE 'y changes its shape' \
@@ -385,8 +385,8 @@ Y
     bad 3 E_SYNTAX 'the text ends' 'grun p.tlg a=1 b=1 --expect "out=foo("'
     bad 1 E_VERDICT 'out is not as expected' 'grun p.tlg a=1 b=1 --expect "out = 3"'
     ok 'grun p.tlg a=1 b=1 --expect "out = 2"' 'out = 2.0'
-    bad 2 E_USAGE 'npy holds arrays, and out is slice' 'gload -e "slice(1, 2, 3)" | grun -O npy'
-    bad 2 E_USAGE 'npy holds arrays, and out is list\(float64\)' 'gload -e "make_list(1., 2.)" | grun -O npy'
+    bad 2 E_USAGE 'npy holds arrays, but out is slice' 'gload -e "slice(1, 2, 3)" | grun -O npy'
+    bad 2 E_USAGE 'npy holds arrays, but out is list\(float64\)' 'gload -e "make_list(1., 2.)" | grun -O npy'
     bad 2 E_USAGE 'takes one output, not 2' 'gload -e a=1 -e b=2 | grun -O npy'
     bad 2 E_USAGE 'takes one output, not 0' 'grun p.tlg a=1 b=1 -r out=o.npy -O npy'
     bad 4 E_IO "can't write ./none/o.npy" 'grun p.tlg a=1 b=1 -O npy -o ./none/o.npy'
@@ -406,7 +406,7 @@ Y
 
 @test "an error in what is reduced names the element, one of the reduction the dim" {
     bad 5 E_ARITHMETIC 'floor_divide: integer division by zero at .1.' 'gload -i "x: int64[n]" -i "y: int64[n]" -e "sum(x // y + 1)" | grun x=[1,2,3] y=[1,0,1]'
-    bad 5 E_RUN_SHAPE 'dim 0 is empty: nothing has no max' 'gload -i "x: float64[n, 3]" -e "max(x * 2, axis=0)" | grun "x=zeros((0, 3))"'
+    bad 5 E_RUN_SHAPE 'dim 0 is empty: no elements have no max' 'gload -i "x: float64[n, 3]" -e "max(x * 2, axis=0)" | grun "x=zeros((0, 3))"'
     ok 'gload -i "x: float64[n, 3]" -e "sum(x * 2, axis=0)" | grun "x=zeros((0, 3))"' 'out = [0.0, 0.0, 0.0]'
 }
 

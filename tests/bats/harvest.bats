@@ -128,19 +128,19 @@ T
     contract "r = plant((lambda v: sow(v, $append) + sow(v, $append)), tag='t')({'k': [1., 2., 3.]}, x)"
     bad 3 E_SHAPE 'k is sown 2 times, but 3 rows are planted' 'gload f.yaml'
     contract "r = plant((lambda v: sow(v, $append) + sow(v, $append)), tag='t')({'k': [1.]}, x)"
-    bad 3 E_SHAPE 'k is sown more often than there are rows planted for it, 1' 'gload f.yaml'
+    bad 3 E_SHAPE 'k is sown more often than the number of rows planted for it, 1' 'gload f.yaml'
     contract "r = plant((lambda v: sow(v, $append) + sow(v, $append)), tag='t')({'k': 1.}, x)"
-    bad 3 E_SHAPE 'a row for each sow of it: float64.\?. is expected, not float64' 'gload f.yaml'
+    bad 3 E_SHAPE 'a row for each sow: expected float64.\?., not float64' 'gload f.yaml'
     contract "h = lambda v: nest((lambda u: sow(u, $append) + sow(u, $append)), scope='s')(v)" "r = plant(h, tag='t')({'s': {'k': [1., 2., 3.]}}, x)"
     bad 3 E_SHAPE 's/k is sown 2 times, but 3 rows are planted' 'gload f.yaml'
     contract "r = sow(x, $append) + sum(sow(stack([x, x]), $append))"
-    bad 3 E_SHAPE 'k is sown as float64.2. here: rows that are appended make one array' 'grun f.yaml x=1 --reap t'
+    bad 3 E_SHAPE 'k is sown as float64.2. here: appended rows form one array' 'grun f.yaml x=1 --reap t'
     contract "r = sow(x, $append) + sow(float32(x), $append)"
     bad 3 E_DTYPE 'k is sown as float32 here' 'grun f.yaml x=1 --reap t'
     contract "r = sow(x, $append) + sow(x, $append)"
     bad 3 E_SHAPE 'k is sown 2 times, but 3 rows are planted' 'grun f.yaml x=1 --plant k=[1,2,3]'
     contract "r = plant(f, tag='intermediate')({'y': float32(1)}, x)"
-    bad 3 E_TYPE 'the planted value of y is float32, what is sown is float64' 'gload f.yaml'
+    bad 3 E_TYPE 'the planted value of y is float32, but the sown value is float64' 'gload f.yaml'
 }
 
 @test "rows are planted for one loop, or for sows beside loops" {
@@ -321,7 +321,7 @@ Y
     contract "r = plant(f, tag='intermediate')(x)"
     bad 3 E_ARG 'dict of planted values' 'gload f.yaml'
     contract "r = plant(f, tag='intermediate')({'y': [1., 2.]}, x)"
-    bad 3 E_TYPE 'what is sown is float64' 'gload f.yaml'
+    bad 3 E_TYPE 'but the sown value is float64' 'gload f.yaml'
     contract "r = reap(x, tag='t')(x)"
     bad 3 E_TYPE 'function is expected' 'gload f.yaml'
 }
@@ -378,12 +378,12 @@ loop() { # mode
 
 @test "in a scan: mode strict and scopes are refused" {
     loop strict "r = reap(run, tag='t')(w)"
-    bad 3 E_DUPLICATE "mode strict for k inside of a scan" 'gload f.yaml'
+    bad 3 E_DUPLICATE "mode strict for k inside a scan" 'gload f.yaml'
     loop strict "r = plant(run, tag='t')({'k': 1.}, w)"
-    bad 3 E_DUPLICATE "mode strict for k inside of a scan" 'gload f.yaml'
+    bad 3 E_DUPLICATE "mode strict for k inside a scan" 'gload f.yaml'
     loop append 'g = lambda a: [nest((lambda v: sow(v, tag="t", name="k")), scope="s")(a)]' \
         "r = reap((lambda v: scan(g, sequences=[v])), tag='t')(w)"
-    bad 3 E_DUPLICATE "scope s inside of a scan" 'gload f.yaml'
+    bad 3 E_DUPLICATE "scope s inside a scan" 'gload f.yaml'
 }
 
 @test "through ifelse: what the taken branch sows is reaped; both branches must agree" {
@@ -400,7 +400,7 @@ loop() { # mode
     contract "f2 = lambda v: ifelse(v > 0, sow(v * 2., tag='t', name='k'), v)" "r = plant(f2, tag='t')({'k': 1.}, x)"
     bad 3 E_NAME 'k is missing in the else branch' 'gload f.yaml'
     contract "f2 = lambda v: ifelse(v > 0, sum(sow(array([v, v]), tag='t', name='k')), sow(v, tag='t', name='k'))" "r = reap(f2, tag='t')(x)"
-    bad 3 E_SHAPE 'must sow k with one type' 'gload f.yaml'
+    bad 3 E_SHAPE 'must sow k with the same type' 'gload f.yaml'
     # a value that both sides use is sown whatever is taken
     contract "f2 = lambda v: ifelse(v > 0, sow(v, tag='t', name='k') * 2., sow(v, tag='t', name='k') * 3.)" \
         "f3 = lambda w: f4(sow(w + 1., tag='t', name='a'))" \
@@ -557,7 +557,7 @@ reaps() {
         done
         printf 'inputs: {x: float64}\nlet: |\n  r = f40(x)\noutputs: [r]\n'
     } >bomb.yaml
-    bad 6 E_LIMIT 'calls would be worked out' 'ulimit -t 60; grun bomb.yaml x=1 --reap t'
+    bad 6 E_LIMIT 'calls would be expanded' 'ulimit -t 60; grun bomb.yaml x=1 --reap t'
 }
 
 @test "more rows of one name than an Apply has inputs" {
@@ -680,7 +680,7 @@ END
         grun xs=[1,2,3] --reap t" $'c = [2.0, 6.0, 12.0]\nt/y = [0.0, 4.0, 3.0]'
     ok "gload --new -i 'xs: float64[n, 2]' -e \"c = vectorize(lambda v: sow_cond(v, v[0] > 1, tag='t', name='y'))(xs)[0]\" |
         grun 'xs=[[1,2],[3,4]]' --reap t" $'c = [1.0, 2.0]\nt/y = [[0.0, 0.0],\n       [3.0, 4.0]]'
-    bad 3 E_SHAPE 'pred is a scalar, or one for each row' "$new -e \"sow_cond(x, xs > 1, tag='t', name='y')\""
+    bad 3 E_SHAPE 'pred must be a scalar, or have an element for each row' "$new -e \"sow_cond(x, xs > 1, tag='t', name='y')\""
 }
 
 @test "vectorize and loops: what each row sows has its rows" {
@@ -702,7 +702,7 @@ END
     line="gload --new -i 'xs: int64[n]' -e \"c = vectorize(lambda v: sum(arange(sow(v * 2, tag='t', name='y'))))(xs)\" | grun xs=[1,2,3]"
     ok "$line --reap t" $'c = [1, 6, 15]\nt/y = [2, 4, 6]'
     ok "$line --plant t/y=[5,5,7]" 'c = [10, 10, 21]'
-    bad 3 E_DUPLICATE "can't use mode strict for y inside of a scan" \
+    bad 3 E_DUPLICATE "can't use mode strict for y inside a scan" \
         "gload --new -i 'q: int64[m, n]' -e \"c = map(lambda xs: vectorize(lambda v: sum(arange(sow(v * 2, tag='t', name='y'))))(xs), q)\" | grun 'q=[[1,2,3]]' --reap t"
 }
 
@@ -756,8 +756,8 @@ Y
     bad 3 E_SHAPE 'argument 1 is float64: it has no axis 0' "gload --new -i 'x: float64' -e 'vectorize(lambda v: v)(x)'"
     bad 3 E_ARITY 'in_axes has 1 entry for 2 arguments' "$new -e 'vectorize(lambda r, s: r, in_axes=[0])(A, b)'"
     bad 3 E_ARG 'no argument has rows' "$new -e 'vectorize(lambda r: r, in_axes=None)(A)'"
-    bad 3 E_ARITY 'vectorize of a function is applied to the rows' "$new -e 'vectorize(lambda r: r, A, A)'"
-    bad 3 E_ARITY 'vectorize takes a function, or an expression' "$new -e 'vectorize(A, b)'"
+    bad 3 E_ARITY 'apply vectorize of a function to the rows' "$new -e 'vectorize(lambda r: r, A, A)'"
+    bad 3 E_ARITY 'vectorize takes a function, vectorize.f..rows., or an expression' "$new -e 'vectorize(A, b)'"
 }
 
 @test "grewrite that reaps, plants, keeps or replaces does no more, unless asked" {
@@ -788,8 +788,8 @@ Y
     for o in allow block; do
         bad 2 E_USAGE 't is a tag: --allow and --block take names and scopes, alone or as t/NAME' "grewrite s.tlg --reap t --$o t"
     done
-    bad 2 E_USAGE '--allow and --block choose' 'grewrite s.tlg --allow h'
-    bad 2 E_USAGE '--allow and --block choose' 'grewrite s.tlg --block h'
+    bad 2 E_USAGE '--allow and --block need' 'grewrite s.tlg --allow h'
+    bad 2 E_USAGE '--allow and --block need' 'grewrite s.tlg --block h'
     bad 3 E_SHAPE 'h: expected float64' 'grewrite s.tlg --plant "t/h=[1,2]"'
     for o in --reap --plant; do
         bad 2 E_UNKNOWN 'h is sown under t and under u: write t/h' "grewrite two.tlg $o h"
@@ -857,21 +857,21 @@ E_ARG|first argument must be a dict of planted values|plant(F, tag='t')()
 E_ARG|first argument must be a dict of planted values|plant(F, tag='t')(a={'y': 1.})
 E_TYPE|y is sown as a value, but a dict is planted|plant(F, tag='t')({'y': {'z': 1.}}, x)
 E_TYPE|s is sown as a scope: a dict of values|plant(nest(F, scope='s'), tag='t')({'s': 1.}, x)
-E_ARG|sow takes for tag a string|sow({'a': x}, tag=3, name='y')
-E_ARG|sow takes for name a string|sow({'a': x}, tag='t', name=5)
-E_ARG|sow takes for mode a string|sow({'a': x}, tag='t', name='y', mode=2)
+E_ARG|sow takes a string for tag|sow({'a': x}, tag=3, name='y')
+E_ARG|sow takes a string for name|sow({'a': x}, tag='t', name=5)
+E_ARG|sow takes a string for mode|sow({'a': x}, tag='t', name='y', mode=2)
 E_ARG|no mode 'boo' of sow|sow({'a': x}, tag='t', name='y', mode='boo')
-E_ARG|sow_cond takes for mode a string|sow_cond({'a': x}, x > 0, tag='t', name='y', mode=1)
+E_ARG|sow_cond takes a string for mode|sow_cond({'a': x}, x > 0, tag='t', name='y', mode=1)
 E_TYPE|sow_cond takes tensors, not list|reap(lambda a: sow_cond(a, x > 0, tag='t', name='y'), tag='t')(l)
-E_TYPE|y is sown as list.float64. here: rows that are appended|reap(lambda a: sow(a, tag='t', name='y', mode='append'), tag='t')(l)
+E_TYPE|y is sown as list.float64. here: appended rows|reap(lambda a: sow(a, tag='t', name='y', mode='append'), tag='t')(l)
 E_TYPE|list.float64. can't be planted row by row|plant(lambda a: sow(a, tag='t', name='y', mode='append'), tag='t')({'y': l}, l)
 E_DTYPE|y is sown as float32.3. here|reap(lambda a: sow(cast(sow(a, tag='t', name='y', mode='append'), 'float32'), tag='t', name='y', mode='append'), tag='t')(v)
 E_SHAPE|y is sown as float64 here|reap(lambda a: sow(sum(sow(a, tag='t', name='y', mode='append')), tag='t', name='y', mode='append'), tag='t')(v)
-E_SHAPE|a row for each sow of it: float64.*is expected, not float64$|plant(APPEND, tag='t')({'y': 1.}, x)
-E_SHAPE|y is sown more often than there are rows planted for it, 1|plant(APPEND, tag='t')({'y': [1.]}, x)
+E_SHAPE|a row for each sow: expected float64.*, not float64$|plant(APPEND, tag='t')({'y': 1.}, x)
+E_SHAPE|y is sown more often than the number of rows planted for it, 1|plant(APPEND, tag='t')({'y': [1.]}, x)
 E_SHAPE|y is sown 2 times, but 3 rows are planted|plant(APPEND, tag='t')({'y': [1., 2., 3.]}, x)
-E_TYPE|needs a row a step, not float64$|plant(EACH, tag='t')({'y': 1.}, v)
-E_TYPE|needs a row a step, not list.float64.$|plant(EACH, tag='t')({'y': l}, v)
+E_TYPE|must have a row for each step, not float64$|plant(EACH, tag='t')({'y': 1.}, v)
+E_TYPE|must have a row for each step, not list.float64.$|plant(EACH, tag='t')({'y': l}, v)
 E_SHAPE|y is float64...: its shape must be known before the loop|reap(lambda b: scan((lambda a: sow_cond(a[a > 0], sum(a) > 0, tag='t', name='y')), sequences=[b]), tag='t')(m)
 END
     e="reap($f, tag='t', allowlist=('y',), blocklist=None, exclusive=True)(x)"
@@ -903,7 +903,7 @@ Y
     sed -i 's/\[1., 2., 3.\]/[1., 1.5]/' d.yaml # where it never held: zeros of the size that is known outside
     ok 'grun d.yaml x=[1.,2.] --reap u' $'r = 6.0\ns = [3.0, 4.5]\nu/z = [0.0, 0.0]'
     sed -i 's/outputs: {r: r, s: s}/outputs: {r: r, t\/y: r}/' d.yaml
-    bad 3 E_DUPLICATE 'there is an output t/y already' 'grun d.yaml x=[1.,2.] --reap t'
+    bad 3 E_DUPLICATE 'there is already an output t/y' 'grun d.yaml x=[1.,2.] --reap t'
 }
 
 @test "tags, names, modes and predicates of sow that can't be" {
@@ -920,9 +920,9 @@ sow(x, tag="", name="n")|E_ARG|tag can't be empty
 sow(x, tag="a", name="n", mode="appendd")|E_ARG|did you mean 'append'
 sow(x, tag="a", name="n", mode="zzzzz")|E_ARG|no mode 'zzzzz' of sow$
 sow(x, tag="a", name="n", mode="cond_clobber")|E_ARG|needs a predicate: use sow_cond
-sow_cond(x, q, tag="a", name="n")|E_SHAPE|float64\[3\] has no rows for bool\[2\]
-sow_cond(x, r, tag="a", name="n")|E_SHAPE|float64\[3\] has no rows for bool\[3, 2\]
-sow_cond(x, p, tag="a", name="n", mode="strict")|E_ARG|the one mode 'cond_clobber', not 'strict'
+sow_cond(x, q, tag="a", name="n")|E_SHAPE|float64\[3\] has no such rows for bool\[2\]
+sow_cond(x, r, tag="a", name="n")|E_SHAPE|float64\[3\] has no such rows for bool\[3, 2\]
+sow_cond(x, p, tag="a", name="n", mode="strict")|E_ARG|the only mode of sow_cond is 'cond_clobber', not 'strict'
 sow_cond(x, p, tag="", name="n")|E_ARG|tag can't be empty
 END1
 }

@@ -44,7 +44,7 @@ load common
     like "$l -e 'ifelse(c, make_list(l), make_list(m))' -O tree" 'ifelse .* list\(list\(float64\[2, \?\]\)\)'
     ok "$l -e 'ifelse(c, l, m)' | grun --mode DEBUG c=False l='[]' m='[ones((2, 4))]'" 'out = [[[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]]'
     bad 3 E_DTYPE 'list\(float64\[2, 3\]\) if the condition holds but list\(int64\[2, 3\]\) if not' "$l -i 'k: list(int64[2, 3])' -e 'ifelse(c, l, k)'"
-    bad 3 E_SHAPE 'equally many dims' "$l -i 'k: list(float64[2])' -e 'ifelse(c, l, k)'"
+    bad 3 E_SHAPE 'the same number of dims' "$l -i 'k: list(float64[2])' -e 'ifelse(c, l, k)'"
     bad 3 E_TYPE 'must be equal' "$l -i 'k: list(list(float64[2]))' -e 'ifelse(c, l, k)'"
     like 'gload g.tlg -O yaml' 'a, b = ifelse\(c, \[_1, _2\], \[_3, 2\.0\]\)'
     ok 'gload g.tlg -O yaml | gload -O yaml --no-provenance | gload -O yaml --no-provenance >1; gload g.tlg -O json --no-provenance | gload -O yaml --no-provenance | diff 1 -'
@@ -60,7 +60,7 @@ load common
 @test "errors say what is wrong" {
     bad 3 E_DTYPE 'float32 .* float64' "gload -i 'c: bool' -e 'ifelse(c, float32(1.5), float64(2))'"
     bad 3 E_SHAPE '0 dims' "gload -i 'c: float32[2]' -e 'ifelse(c, 1, 2)'"
-    bad 3 E_SHAPE 'equally many dims' "gload -i 'c: bool' -i 'x: float64[2]' -e 'ifelse(c, x, 2)'"
+    bad 3 E_SHAPE 'the same number of dims' "gload -i 'c: bool' -i 'x: float64[2]' -e 'ifelse(c, x, 2)'"
     bad 3 E_ARITY '2 values for then_branch but 1 for else_branch' "gload -i 'c: bool' -i 'x: float64' -e 'ifelse(c, [x, x], [x])'"
     bad 3 E_ARITY 'else_branch' "gload -i 'c: bool' -i 'x: float64' -e 'ifelse(c, x)'"
     bad 3 E_ARITY 'no|0 values' "gload -i 'c: bool' -e 'ifelse(c, [], [])'"

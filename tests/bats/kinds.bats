@@ -12,7 +12,7 @@ A=$'csr([1.0, 2.0, 3.0], [0, 2, 1], [0, 2, 3], (2, 3))'
     bad 3 E_TYPE 'got a list|float32' "grun g.tlg 'l=[1]'"
     bad 3 E_TYPE 'expected list\(float32\[\?\]\), got' 'grun g.tlg l=3'
     bad 3 E_VALUE 'out of range|integer' "gload -i 'l: list(uint8)' -e 'y=l' | grun 'l=[300]'"
-    bad 5 E_INDEX 'index -1 of a list of 0' "grun g.tlg 'l=[]'"
+    bad 5 E_INDEX 'index -1 is out of range for a list of length 0' "grun g.tlg 'l=[]'"
     ok "gload -i 'l: list(list(int64))' -e 'y = l' | grun 'l=[[1, 2], []]'" 'y = [[1, 2], []]'
 }
 
@@ -189,7 +189,7 @@ END
     ok 'gload h.tlg --compare "y:" --no-provenance -O yaml | grep -c rtol || true' 0
     bad 3 E_SYNTAX 'unknown keyword' 'gload g.tlg --compare "y: tol=1" >/dev/null'
     bad 3 E_SYNTAX 'True or False' 'gload g.tlg --compare "y: remove_inf=1" >/dev/null'
-    bad 3 E_SYNTAX 'sloppy is' 'gload g.tlg --compare "y: sloppy=3" >/dev/null'
+    bad 3 E_SYNTAX 'sloppy must be' 'gload g.tlg --compare "y: sloppy=3" >/dev/null'
     bad 2 E_UNKNOWN 'q' 'gload g.tlg --compare "q: rtol=1" >/dev/null'
     printf 'thunkline: 1\ninputs: {x: float64}\nlet: "y = x * 2"\noutputs: [y]\ncompare: {y: atol=1}\n' >m.yaml
     ok 'grun m.yaml x=1 --expect y=2.9 >/dev/null'
@@ -261,12 +261,12 @@ csr(d, i, i, [2, 2, 2])|E_SHAPE|csr: a sparse matrix has 2 dims, not 3
 csc(d, i, i, s)|E_SHAPE|csc: a sparse matrix has 2 dims, not 3
 csr(c, i, i, [2, 2], dtype=float64)|E_DTYPE|complex128 data as float64 would drop the imaginary parts
 sparse_from_triplets(c, i, i, [2, 2], dtype=float32)|E_DTYPE|complex128 data as float32 would drop the imaginary parts
-sparse_from_triplets(d, i, i, [2, 2], format="coo")|E_ARG|a format is 'csr' or 'csc', not 'coo'
-sparse_format(m, "coo")|E_ARG|a format is 'csr' or 'csc', not 'coo'
-sparse_like(x, x)|E_TYPE|a sparse matrix gives the places, not float64\[2, 2\]
-sparse_sampled_dot(x, x, x)|E_TYPE|a sparse matrix gives the places, not float64\[2, 2\]
-transpose(m, [0, 1])|E_ARG|the axes of a matrix turn to \(1, 0\)
-transpose(m, [1])|E_ARG|the axes of a matrix turn to \(1, 0\)
+sparse_from_triplets(d, i, i, [2, 2], format="coo")|E_ARG|the format must be 'csr' or 'csc', not 'coo'
+sparse_format(m, "coo")|E_ARG|the format must be 'csr' or 'csc', not 'coo'
+sparse_like(x, x)|E_TYPE|expected a sparse matrix, whose stored positions are taken, not float64\[2, 2\]
+sparse_sampled_dot(x, x, x)|E_TYPE|expected a sparse matrix, whose stored positions are taken, not float64\[2, 2\]
+transpose(m, [0, 1])|E_ARG|the axes of a matrix can only be \(1, 0\)
+transpose(m, [1])|E_ARG|the axes of a matrix can only be \(1, 0\)
 transpose(m, [1, 5])|E_VALUE|axis 5 is out of range for 2 dims
 END1
     ok "gload --new $in -e 'dense_from_sparse(transpose(m, [1, 0]))' --outputs out | grun m=[[1,2],[0,3]]" $'out = [[1.0, 0.0],\n       [2.0, 3.0]]'

@@ -164,10 +164,10 @@ END
     while IFS='#' read -r text want; do
         bad 3 E_DTYPE "the shared variable .W. is $want" "gload --new --shared 'W: $text' -e 'y = W' -o o.tlg"
     done <<'END'
-float32[3] = poisson(2.0, (3,), seed=1)#float32.3., its initial value is int64.3
-int8[3] = poisson(2.0, (3,), seed=1)#int8.3., its initial value is int64.3
-int64[3] = exponential(1.0, (3,), seed=1)#int64.3., its initial value is float64.3
-complex64[3] = exponential(1.0, (3,), seed=1)#complex64.3., its initial value is float64.3
+float32[3] = poisson(2.0, (3,), seed=1)#float32.3., but but its initial value is int64.3
+int8[3] = poisson(2.0, (3,), seed=1)#int8.3., but but its initial value is int64.3
+int64[3] = exponential(1.0, (3,), seed=1)#int64.3., but its initial value is float64.3
+complex64[3] = exponential(1.0, (3,), seed=1)#complex64.3., but its initial value is float64.3
 END
 }
 
@@ -181,8 +181,8 @@ END
   W, V = W#E_SYNTAX#7:3: .*an update is .name = expression.
   x + 1#E_SYNTAX#7:5: .*where .=. of a statement
   W = 2.0 * W\n  W = W#E_DUPLICATE#8:3: .*.W. is updated twice
-  x = W#E_NAME#7:3: .*.x. can.t be updated: it is not shared
-  V = W#E_NAME#7:3: .*.V. can.t be updated: it is not shared
+  x = W#E_NAME#7:3: .*.x. can.t be updated: it is not a shared variable
+  V = W#E_NAME#7:3: .*.V. can.t be updated: it is not a shared variable
   W = x#E_SHAPE#7:7: .*W is float64.3., but the value is float64
   W = "a"#E_TYPE#7:7: .*a string where a tensor is expected
 END

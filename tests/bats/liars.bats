@@ -23,36 +23,36 @@ graph() {
 # What is run under DEBUG: an expression in x = [1, 2, 3] and the named error that it ends with.
 lies() {
     cat <<'T'
-hidden_view(exp(x))             1 BadViewMap        output 0 of hidden_view shares memory with input 0, which it does not say it views
-hidden_write(exp(x))            1 BadDestroyMap     hidden_write wrote over input 0, which it does not say it destroys
-wrong_view(exp(x), sin(x))      1 BadViewMap        output 0 of wrong_view shares memory with input 1, which it does not say it views
-wrong_destroy(exp(x), sin(x))   1 BadDestroyMap     wrong_destroy wrote over input 1, which it does not say it destroys
+hidden_view(exp(x))             1 BadViewMap        output 0 of hidden_view shares memory with input 0, but the op declares no such view
+hidden_write(exp(x))            1 BadDestroyMap     hidden_write overwrote input 0, which it does not declare as destroyed
+wrong_view(exp(x), sin(x))      1 BadViewMap        output 0 of wrong_view shares memory with input 1, but the op declares no such view
+wrong_destroy(exp(x), sin(x))   1 BadDestroyMap     wrong_destroy overwrote input 1, which it does not declare as destroyed
 half_declared(exp(x))[1]        1 BadViewMap        output 1 of half_declared shares memory with input 0
 half_declared(exp(x))[0]        1 BadViewMap        outputs 0 and 1 of half_declared share memory
-too_long(exp(x))                1 InvalidValueError output 0 of too_long is no value of its type: dim 0 is 4, but n is 3
-wrong_shape(exp(x))             1 InvalidValueError the shape of output 0 of wrong_shape is another than the op infers: \[4\]
-infers_more(exp(x))             1 InvalidValueError the shape of output 0 of infers_more is another than the op infers: 4 in dim 0
+too_long(exp(x))                1 InvalidValueError output 0 of too_long is not of its type: dim 0 is 4, but n is 3
+wrong_shape(exp(x))             1 InvalidValueError the shape of output 0 of wrong_shape differs from what the op infers: \[4\]
+infers_more(exp(x))             1 InvalidValueError the shape of output 0 of infers_more differs from what the op infers: 4 in dim 0
 not_finite(exp(x))              1 InvalidValueError output 0 of not_finite is not finite: 0 nan, 1 inf
-impure(exp(x))                  1 BadThunkOutput    output 0 of impure is another in a second run with the same inputs
-seldom_pure(exp(x))             1 BadThunkOutput    output 0 of seldom_pure is another in one of many runs with the same inputs
-remembers(exp(x))               1 BadThunkOutput    output 0 of remembers is another in a run after one with other inputs
-remembers(x) + remembers(x[1:])  1 BadThunkOutput    output 0 of remembers is another in a run after one with other inputs
-memo_static(exp(x))             1 BadThunkOutput    output 0 of memo_static is another in a run after one with other inputs
-memo_thunk(exp(x))              1 BadThunkOutput    output 0 of memo_thunk is another in a run after one with other inputs
-by_address(exp(x))              1 BadThunkOutput    output 0 of by_address is another 
-uncleared(exp(x))               1 BadThunkOutput    output 0 of uncleared is another when its storage held something before
-no_strides(exp(x))              1 BadThunkOutput    output 0 of no_strides is another when the inputs are strided by
-beyond(exp(x))                  1 BadThunkOutput    beyond wrote outside of the storage that it got
-other_debug(exp(x))             1 BadThunkOutput    output 0 of other_debug is another by its debug kernel
-no_swap(exp(x), sin(x))         1 BadThunkOutput    output 0 of no_swap is another when its two inputs change places
-leaky_thunk(exp(x))             1 BadThunkOutput    output 0 of leaky_thunk is another in a second run
-never_ready(exp(x))             1 BadThunkOutput    the thunk of never_ready breaks its protocol: it waits, but for nothing
+impure(exp(x))                  1 BadThunkOutput    output 0 of impure differs in a second run with the same inputs
+seldom_pure(exp(x))             1 BadThunkOutput    output 0 of seldom_pure differs in one of many runs with the same inputs
+remembers(exp(x))               1 BadThunkOutput    output 0 of remembers differs in a run that follows a run with other inputs
+remembers(x) + remembers(x[1:])  1 BadThunkOutput    output 0 of remembers differs in a run that follows a run with other inputs
+memo_static(exp(x))             1 BadThunkOutput    output 0 of memo_static differs in a run that follows a run with other inputs
+memo_thunk(exp(x))              1 BadThunkOutput    output 0 of memo_thunk differs in a run that follows a run with other inputs
+by_address(exp(x))              1 BadThunkOutput    output 0 of by_address differs 
+uncleared(exp(x))               1 BadThunkOutput    output 0 of uncleared differs when its storage already holds
+no_strides(exp(x))              1 BadThunkOutput    output 0 of no_strides differs when the inputs are strided by
+beyond(exp(x))                  1 BadThunkOutput    beyond wrote outside its storage
+other_debug(exp(x))             1 BadThunkOutput    output 0 of other_debug differs with its debug kernel
+no_swap(exp(x), sin(x))         1 BadThunkOutput    output 0 of no_swap differs when its two inputs are swapped
+leaky_thunk(exp(x))             1 BadThunkOutput    output 0 of leaky_thunk differs in a second run
+never_ready(exp(x))             1 BadThunkOutput    the thunk of never_ready breaks its protocol: it waits, although nothing
 fickle_views(exp(x))            1 StochasticOrder   equal ops must have equal maps, but those of fickle_views differ
-fickle_fold([1.5, 2])           1 StochasticOrder   rewriting the graph once more does something else
-fixed_type(exp(x))              5 E_RUN_SHAPE       fixed_type: output 0 was said to be float64\[2\], but the shape is \(3,\)
-wrong_rank(exp(x))              5 E_RUN_SHAPE       wrong_rank: output 0 was said to be float64\[\?, \?\]
-wrong_dtype(exp(x))             5 E_RUN             wrong_dtype: input 0 can't be output 0, int64\[\?\]
-impatient(exp(x))               1 BadThunkOutput    impatient reads an input that it did not ask for: .*the plugin takes input 0 for a tensor, but it is None
+fickle_fold([1.5, 2])           1 StochasticOrder   rewriting the same graph again does something else
+fixed_type(exp(x))              5 E_RUN_SHAPE       fixed_type: output 0 is declared float64\[2\], but the shape is \(3,\)
+wrong_rank(exp(x))              5 E_RUN_SHAPE       wrong_rank: output 0 is declared float64\[\?, \?\]
+wrong_dtype(exp(x))             5 E_RUN             wrong_dtype: input 0 can't be used as output 0, which is int64\[\?\]
+impatient(exp(x))               1 BadThunkOutput    impatient reads an input that it did not ask for: .*the plugin reads input 0 as a tensor, but it is None
 impatient(x)                    1 BadThunkOutput    impatient reads an input that it did not ask for
 no_destroy(x)                   3 E_DESTROY         no_destroy would overwrite x, which is an input
 T
@@ -77,7 +77,7 @@ T
         gload $P --new -i 'x: float64[3]' -e "r = $expr" --outputs r -o g.tlg
         shell "grun $P --mode DEBUG g.tlg x=[1,2,3]"
         [ "$status" = 1 ] || complain 'should end with status 1' "$expr" || return
-        grep -q 'error\[StochasticOrder\]: rewriting the graph once more' .err || complain 'should be StochasticOrder' "$expr" || return
+        grep -q 'error\[StochasticOrder\]: rewriting the same graph again' .err || complain 'should be StochasticOrder' "$expr" || return
         grep -Eq "$first" .err || complain "should say: $first" "$expr" || return
         grep -Eq "$second" .err || complain "should say: $second" "$expr" || return
     done <<'END'
@@ -102,11 +102,11 @@ END
     graph 'no_view(exp(x))'
     shell "grun $P --mode DEBUG g.yaml x=[1,2,3]"
     [ "$status" = 0 ]
-    grep -q 'warning\[BadViewMap\]: no_view says that output 0 views input 0, but new memory was taken' .err
+    grep -q 'warning\[BadViewMap\]: no_view declares output 0 as a view of input 0, but took new memory for it' .err
     graph 'no_destroy(exp(x))'
     shell "grun $P --mode DEBUG g.yaml x=[1,2,3]"
     [ "$status" = 0 ]
-    grep -q 'warning\[BadDestroyMap\]: no_destroy says that it destroys input 0, which was not changed' .err
+    grep -q 'warning\[BadDestroyMap\]: no_destroy declares that it destroys input 0, but did not change it' .err
 }
 
 @test "without DEBUG the same graphs run, and say what is wrong only if it shows" {
@@ -121,11 +121,11 @@ END
 @test "a value that its Type calls invalid; a type that changes its mind; a gradient that is wrong" {
     gload $P --new -i 'x: even' -e 'r = odd(x)' -o g.yaml
     ok "grun $P g.yaml x=4" 'r = 5.0'
-    bad 1 InvalidValueError 'g.yaml:[0-9]+:7: error.*output 0 of odd is no value of its type: it: no valid even' "grun $P --mode DEBUG g.yaml x=4"
+    bad 1 InvalidValueError 'g.yaml:[0-9]+:7: error.*output 0 of odd is not of its type: it: not a valid even' "grun $P --mode DEBUG g.yaml x=4"
     bad 3 E_VALUE '5 is odd' "grun $P --mode DEBUG g.yaml x=5"
-    bad 3 E_PLUGIN 'make_node does not say the same when it is asked again: output 0 is float64\[3\], then float64\[\?\]' "gload $P --new -i 'x: float64[n]' -e 'r = fickle_type(exp(x))'"
+    bad 3 E_PLUGIN 'make_node gives another result when it is called again: output 0 is float64\[3\], then float64\[\?\]' "gload $P --new -i 'x: float64[n]' -e 'r = fickle_type(exp(x))'"
     graph 'sum(wrong_slope(x))'
-    bad 1 E_VERDICT 'it says 3, finite differences say 2' "ggrad $P --check g.yaml x=[1,2]"
+    bad 1 E_VERDICT 'the derivative is 3, finite differences give 2' "ggrad $P --check g.yaml x=[1,2]"
     ok "grun $P --mode DEBUG g.yaml x=[1,2] >/dev/null"
 }
 
@@ -139,7 +139,7 @@ END
     # a rule whose replacement fails where the op did not
     echo 'solved @canonicalize: honest(x) => solve(outer(x, x), x)' >wrong.rules
     graph 'honest(exp(x)) + 1'
-    bad 1 BadOptimization 'solved put something that fails in the place of honest' "grun $P --mode DEBUG --rules wrong.rules g.yaml x=[1,2]"
+    bad 1 BadOptimization 'solved replaced honest by something that fails' "grun $P --mode DEBUG --rules wrong.rules g.yaml x=[1,2]"
 }
 
 @test "ops that are texts: their definitions are run op by op, and what they claim is checked" {
@@ -195,9 +195,9 @@ Y
     bad 1 InvalidValueError '^grun: own.yaml:10:10: error.*log is not finite: 0 nan, 1 inf' \
         'gload --ops own.yaml -i "x: float64[n]" -e "half_log(x)" | grun --ops own.yaml --mode DEBUG x=[1,0]'
     grep -q 'in log(.*of the definition of half_log' .err
-    bad 1 InvalidValueError 'the shape of output 0 of shorter is another than the op infers: \[3\]' \
+    bad 1 InvalidValueError 'the shape of output 0 of shorter differs from what the op infers: \[3\]' \
         'gload --ops own.yaml -i "x: float64[n]" -e "shorter(x)" | grun --ops own.yaml --mode DEBUG x=[1,2,3]'
-    bad 1 BadThunkOutput 'output 0 of minus is another when its two inputs change places' \
+    bad 1 BadThunkOutput 'output 0 of minus differs when its two inputs are swapped' \
         'gload --ops own.yaml -i "x: float64[n]" -e "minus(x, x * 2)" | grun --ops own.yaml --mode DEBUG x=[1,2,3]'
     echo 'thrice @canonicalize: half_log(x) => log(x) / 3' >wrong.rules
     bad 1 BadOptimization 'thrice changed the value of half_log' \
@@ -207,16 +207,16 @@ Y
 # What ggrad says of the gradient of sum(op(x)) where x is float64[3]; where it is float64[n], only a run can tell the marked ones.
 slopes() {
     cat <<'T'
-short_slope     late  the gradient of short_slope for its input x is float64\[2\], but that is float64\[3\]
-short_adjoint   late  the gradient of short_adjoint for its input x is float64\[1\], but that is float64\[3\]
-flat_slope      -     the gradient of flat_slope for its input x is float64, but that is float64\[
-whole_slope     -     the gradient of whole_slope for its input x illegally returned an integer-valued variable
-no_slope        -     no_slope: grad forgot the gradient of its input x
-none_slope      -     none_slope: grad gave TL_NONE as the gradient of its input x
-wild_slope      -     wild_slope: grad gave no variable for its input x
-cut_slope       -     the gradient of cut_slope for its input x is disconnected, but its connection pattern says that it is connected
-tall_partial    -     the gradient of tall_partial for its input x is float64, but that is float64\[
-cut_off_ones    -     the gradient of cut_off_ones for its input x is not zero, though that reaches the cost through integers only
+short_slope     late  the gradient of short_slope for its input x is float64\[2\], but the input is float64\[3\]
+short_adjoint   late  the gradient of short_adjoint for its input x is float64\[1\], but the input is float64\[3\]
+flat_slope      -     the gradient of flat_slope for its input x is float64, but the input is float64\[
+whole_slope     -     the gradient of whole_slope for its input x must have a float or complex dtype
+no_slope        -     no_slope: grad sets no gradient for its input x
+none_slope      -     none_slope: grad gives TL_NONE as the gradient of its input x
+wild_slope      -     wild_slope: grad gives no variable for its input x
+cut_slope       -     the gradient of cut_slope for its input x is disconnected, but the op's connection pattern says that it is connected
+tall_partial    -     the gradient of tall_partial for its input x is float64, but the input is float64\[
+cut_off_ones    -     the gradient of cut_off_ones for its input x is not zero: the input reaches the cost through integers only
 T
 }
 
@@ -245,8 +245,8 @@ T
             bad 1 E_DERIVATIVE "the gradient of $op for its input x $text" "ggrad $P --check g.tlg x=[1.5,2,3]"
         done
     done <<'T'
-short_slope has shape \(2,\), but that has shape \(3,\)
-short_adjoint has shape \(1,\), but that has shape \(3,\)
+short_slope has shape \(2,\), but it must have shape \(3,\)
+short_adjoint has shape \(1,\), but it must have shape \(3,\)
 cut_off_one is not zero
 T
 }
@@ -286,7 +286,7 @@ T
         bad 3 E_DISCONNECTED 'does not depend on y' "ggrad $P --cost c --wrt y g.tlg"
     done
     gload $P --new -i 'x: float64[n]' -i 'y: float64[n]' -e 'p, q = pair_forgets(x, y)' -e 'd = sum(p * q)' --outputs d -o g.tlg
-    bad 3 E_GRADIENT 'pair_forgets: grad forgot the gradient of its input y' "ggrad $P g.tlg"
+    bad 3 E_GRADIENT 'pair_forgets: grad sets no gradient for its input y' "ggrad $P g.tlg"
 }
 
 @test "pushforwards are held to what pullbacks are" {
@@ -295,18 +295,18 @@ T
         gload $P --new -i 'x: float64[3]' -e "r = $op(x) * 1.5" --outputs r -o g.tlg
         bad 3 E_GRADIENT "$text" "ggrad $P --jvp r g.tlg"
     done <<'T'
-short_push   the pushforward of short_push for its output r is float64\[2\], but that is float64\[3\]
-flat_push    the pushforward of flat_push for its output r is float64, but that is float64\[3\]
-whole_push   the pushforward of whole_push for its output r illegally returned an integer-valued variable
-no_push      no_push: pushforward forgot the tangent of its output r
-cut_off_push the pushforward of cut_off_push for its output r is not zero, though that is of integers
+short_push   the pushforward of short_push for its output r is float64\[2\], but the output is float64\[3\]
+flat_push    the pushforward of flat_push for its output r is float64, but the output is float64\[3\]
+whole_push   the pushforward of whole_push for its output r must have a float or complex dtype
+no_push      no_push: pushforward sets no tangent for its output r
+cut_off_push the pushforward of cut_off_push for its output r is not zero: the output has an integer dtype
 T
     gload $P --new -i 'x: float64[n]' -e 'r = short_push(x) + 1' --outputs r -o g.tlg
     ok "ggrad $P --jvp r g.tlg -o d.tlg"
     bad 5 E_DERIVATIVE 'the pushforward of short_push for its output r has shape \(2,\)' "grun $P d.tlg x=[1,2,3] t_x=[1,1,1]"
     bad 1 BadDerivative 'the pushforward of short_push for its output r has shape \(2,\)' "grun $P --mode DEBUG d.tlg x=[1,2,3] t_x=[1,1,1]"
     bad 1 E_DERIVATIVE 'the pushforward of short_push' "ggrad $P --check --jvp r g.tlg"
-    bad 1 E_VERDICT 'finite differences say' "gload $P --new -i 'x: float64[n]' -e 'r = wrong_push(x)' --outputs r | ggrad $P --check --jvp r"
+    bad 1 E_VERDICT 'finite differences give' "gload $P --new -i 'x: float64[n]' -e 'r = wrong_push(x)' --outputs r | ggrad $P --check --jvp r"
     ok "gload $P --new -i 'x: float64[n]' -e 'r = right_push(x)' --outputs r | ggrad $P --check --jvp r"
 }
 
@@ -336,7 +336,7 @@ ops:
     pullback: {x: "x"}
 Y
     local O="--ops own.yaml" t e
-    bad 3 E_GRADIENT 'the gradient of late for its input x is float64\[2\], but that is float64\[3\]' "gload $O --new -i 'x: float64[3]' -e 'r = sum(late(x))' --outputs r | ggrad $O"
+    bad 3 E_GRADIENT 'the gradient of late for its input x is float64\[2\], but the input is float64\[3\]' "gload $O --new -i 'x: float64[3]' -e 'r = sum(late(x))' --outputs r | ggrad $O"
     bad 3 E_GRADIENT 'the pushforward of late_push for its output r is float64\[2\]' "gload $O --new -i 'x: float64[3]' -e 'r = late_push(x)' --outputs r | ggrad $O --jvp r"
     bad 3 E_GRADIENT 'the gradient of steps for its input x is not zero' "gload $O --new -i 'x: float64[3]' -e 'r = sum(steps(x)) * 1.5' --outputs r | ggrad $O"
     bad 1 E_DERIVATIVE 'the gradient of late for its input x has shape' "gload $O --new -i 'x: float64[n]' -e 'r = sum(late(x))' --outputs r | ggrad $O --check"
@@ -360,7 +360,7 @@ let: |
   s = short(x)
 outputs: [a, b, c, s]
 Y
-    bad 3 E_GRADIENT 'the gradient of flat for its input v is float64\[2\], but that is float64\[3\]' 'ggrad f.yaml --cost b --wrt y'
+    bad 3 E_GRADIENT 'the gradient of flat for its input v is float64\[2\], but the input is float64\[3\]' 'ggrad f.yaml --cost b --wrt y'
     bad 3 E_GRADIENT 'the gradient of whole for its input v is not zero' 'ggrad f.yaml --cost c --wrt y'
     bad 1 E_DERIVATIVE 'the gradient of short for its input v has shape' 'ggrad f.yaml --check --cost a --wrt x'
     bad 1 BadDerivative 'the gradient of short for its input v has shape' 'ggrad f.yaml --only --cost a --wrt x | grun --mode DEBUG x=[1,2,3]'
@@ -378,8 +378,8 @@ Y
             ok 'ggrad --ops own.yaml g.tlg --cost r --wrt x --only | grun --ops own.yaml --mode DEBUG --on-unused-input ignore x=[1.5,2,2] | tr -d -' 'd_r_d_x = [0.0, 0.0, 0.0]'
             ok 'ggrad --ops own.yaml g.tlg --jvp q --wrt x --only | grun --ops own.yaml --on-unused-input ignore x=[1.5,2,2] t_x=[1,1,1] | tr -d -' 'jvp_q = [0.0, 0.0, 0.0]'
         else
-            bad 3 E_GRADIENT 'the gradient of steps for its input x is not zero, though that reaches the cost through integers only' 'ggrad --ops own.yaml g.tlg --cost r --wrt x --only'
-            bad 3 E_GRADIENT 'the pushforward of steps for its output r is not zero, though that is of integers' 'ggrad --ops own.yaml g.tlg --jvp q --wrt x --only'
+            bad 3 E_GRADIENT 'the gradient of steps for its input x is not zero: the input reaches the cost through integers only' 'ggrad --ops own.yaml g.tlg --cost r --wrt x --only'
+            bad 3 E_GRADIENT 'the pushforward of steps for its output r is not zero: the output has an integer dtype' 'ggrad --ops own.yaml g.tlg --jvp q --wrt x --only'
         fi
     done <<'END'
 zeros_like(x)|yes

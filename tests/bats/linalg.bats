@@ -52,7 +52,7 @@ END
         'gload -i "a: float64[2, 1, 1]" -e "solve(a, [1.0])" | grun a=[[[1]],[[0]]]'
     bad 5 E_SINGULAR 'element 1 of its diagonal is 0' 'gload -i "a: float64[2, 2]" -e "solve_triangular(a, [1.0, 2.0])" | grun a=[[1,2],[0,0]]'
     bad 5 E_NAN 'inf or nan' 'gload -i "a: float64[2, 2]" -e "svdvals(a)" | grun a=[[1,nan],[2,4]]'
-    bad 3 E_SHAPE 'cholesky: its last two dims must be equal, and are 2 and 3' 'gload -i "a: float64[2, 3]" -e "cholesky(a)"'
+    bad 3 E_SHAPE 'cholesky: its last two dims must be equal, but are 2 and 3' 'gload -i "a: float64[2, 3]" -e "cholesky(a)"'
     bad 5 E_RUN_SHAPE 'must be equal are 2 and 3' 'gload -i "a: float64[m, n]" -e "det(a)" | grun a=[[1,2,3],[4,5,6]]'
     bad 3 E_SHAPE 'must be equal' 'gload -i "a: float64[2, 2]" -i "b: float64[3]" -e "solve(a, b)"'
     bad 3 E_ARG 'assume_a is' 'gload -i "a: float64[2, 2]" -e "solve(a, a, assume_a=\"symmetric\")"'
@@ -95,7 +95,7 @@ END
     bad 5 E_NAN 'eigh: an element of the matrix \(matrix 1 of the batch, from 0\)' 'gload -i "a: float64[2, 1, 1]" -e "eigh(a)[0]" | grun a=[[[1]],[[inf]]]'
     bad 5 E_SINGULAR 'lu_solve: the matrix is singular: pivot 2 is 0' 'gload -i "a: float64[2, 2]" -e "lu_solve(lu_factor(a)[0], lu_factor(a)[1], [1.0, 2.0])" | grun a=[[1,2],[2,4]]'
     bad 3 E_SHAPE 'matrix_power takes a square matrix' 'gload -i "a: float64[2, 3]" -e "matrix_power(a, 2)"'
-    bad 3 E_ARG "mode is 'reduced'" 'gload -i "a: float64[2, 3]" -e "qr(a, mode=\"raw\")"'
+    bad 3 E_ARG "mode must be 'reduced'" 'gload -i "a: float64[2, 3]" -e "qr(a, mode=\"raw\")"'
 }
 
 @test "matrices and arrays without elements" {
@@ -144,7 +144,7 @@ END
         [ "$code" != E_LIMIT ] || end=6
         bad "$end" "$code" "$want" "gload --new -i 'a: float64[2]' -i 'b: float64[2]' -i 'w: float64[$one]' -i 'h: float64[$half]' -i 'v: float64[$many]' -i 'i: int32[2]' -e '$line'"
     done <<END1
-tensordot(a, b, axes=[0, 1, 2])|E_ARG|axes is a number, or as many axes of a as of b
+tensordot(a, b, axes=[0, 1, 2])|E_ARG|axes must be a number, or the same number of axes of a and of b
 tensordot(a, b, axes=3)|E_ARG|axes=3, but the operands have 1 and 1 dims
 tensordot(a, b, axes=-1)|E_ARG|axes=-1, but the operands have 1 and 1 dims
 tensordot(a, b, axes=[0, 0], axes_a=[0])|E_ARG|give axes, or axes_a and axes_b
@@ -159,7 +159,7 @@ einsum("...,i", w, a)|E_LIMIT|einsum: a tensor has at most 32 dims
 einsum("...,i->...i", w, a)|E_LIMIT|einsum: a tensor has at most 32 dims
 kron(h, a)|E_LIMIT|kron: a tensor has at most 32 dims
 block_diag()|E_ARITY|block_diag needs at least one matrix
-lu_solve(outer(a, b), i, b)|E_DTYPE|piv is int64, as lu_factor gives it
+lu_solve(outer(a, b), i, b)|E_DTYPE|piv must be int64, as lu_factor returns it
 END1
 }
 

@@ -50,7 +50,7 @@ END
     ok 'ggrad g.tlg --wrt w --only | grun l=[1,2,3] w=2' 'd_c_d_w = 6.0'
     ok 'ggrad g.tlg --jvp c --wrt w --only | grun l=[1,2,3] w=2 t_w=1' 'jvp_c = 6.0'
     ok 'ggrad g.tlg --check --wrt w l=[1,2,3] w=2'
-    bad 3 E_NULL 'derivatives by tensors only' 'ggrad g.tlg --wrt l'
+    bad 3 E_NULL 'derivatives with respect to tensors only' 'ggrad g.tlg --wrt l'
 }
 
 E='make_list(type="float64")'
@@ -110,14 +110,14 @@ X="gload --new -i 'x: float64[?]' -i 'w: float64'"
     gload --new -i 'k: int64[?]' -i 'l: list(int64[2])' -i 'm: list(int64[?])' -e 'a = foldl(lambda n, l, m: m, k, l, m)' >g.tlg
     ok 'grun g.tlg k=[1,1] l=[[1,2]] m=[[3,4]]' 'a = [[3, 4]]'
     for m in FAST_RUN DEBUG; do
-        bad 5 E_RUN_SHAPE 'out begins as list\(int64\[2\]\), and becomes something else in step 0: let it begin with \?' "grun g.tlg --mode $m k=[1,1] l=[[1,2]] m=[[3]]"
+        bad 5 E_RUN_SHAPE 'out starts as list\(int64\[2\]\), but has another type in step 0: write \? for the dims that change' "grun g.tlg --mode $m k=[1,1] l=[[1,2]] m=[[3]]"
     done
 }
 
 @test "an error in a step of a loop with a list names the step" {
     gload --new -i 'x: int64[?]' -i 'l: list(float64)' -e 'y = scan(lambda x, m, l: list_append(m, list_get(l, x)), sequences=[x], outputs_info=[make_list(1.)], non_sequences=[l], keep="all")' >g.tlg
     both g.tlg 'x=[1,0] l=[1,2]' 'y = [[1.0, 2.0], [1.0, 2.0, 1.0]]'
-    bad 5 E_INDEX 'index 7 of a list of 2' 'grun g.tlg x=[0,7,1] l=[1,2]'
+    bad 5 E_INDEX 'index 7 is out of range for a list of length 2' 'grun g.tlg x=[0,7,1] l=[1,2]'
     grep -q 'in step 1 of 3 of the loop here' .err
 }
 
@@ -133,12 +133,12 @@ X="gload --new -i 'x: float64[?]' -i 'w: float64'"
     ok 'ggrad g.tlg --check --wrt w,x x=[1,2,3] w=2'
     eval "$X -e 'c = scan(lambda x, l, h: (list_append(l, x * w), h + list_get(list_append(l, 1.), 0)), sequences=[x], outputs_info=[$E, 0.])[1][-1]'" >g.tlg
     for n in w x; do
-        bad 3 E_NULL "gradient of $n is undefined: in a loop it goes through a list .* carry tensors" "ggrad g.tlg --wrt $n"
-        bad 3 E_NULL 'tangent of c is undefined: in a loop it goes through a list' "ggrad g.tlg --jvp c --wrt $n"
+        bad 3 E_NULL "gradient of $n is undefined: in a loop it passes through a list .* carry tensors" "ggrad g.tlg --wrt $n"
+        bad 3 E_NULL 'tangent of c is undefined: in a loop it passes through a list' "ggrad g.tlg --jvp c --wrt $n"
     done
     eval "$X -e 'c = sum(dense_from_sparse(foldl(lambda x, s: sparse_add(s, csr_from_dense(w * eye(2))), x, csr_from_dense(eye(2)))))'" >g.tlg
-    bad 3 E_NULL 'in a loop it goes through' 'ggrad g.tlg --wrt w'
-    bad 3 E_NULL 'in a loop it goes through' 'ggrad g.tlg --jvp c --wrt w'
+    bad 3 E_NULL 'in a loop it passes through' 'ggrad g.tlg --wrt w'
+    bad 3 E_NULL 'in a loop it passes through' 'ggrad g.tlg --jvp c --wrt w'
     eval "$X -e 'c = stack(foldl(lambda x, l: list_append(l, x * w), x, $E))[0]'" >g.tlg
     bad 3 E_NULL 'do not pass through lists' 'ggrad g.tlg --wrt w'
 }
@@ -153,10 +153,10 @@ X="gload --new -i 'x: float64[?]' -i 'w: float64'"
 
 @test "what of a loop can't be a list says so, and how to go on" {
     bad 3 E_TYPE 'only tap|the tap -1 alone: carry the value of an earlier step as a state of its own' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[taps($E, [-2])])'"
-    bad 3 E_TYPE 'an empty list is make_list\(type=' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[[]])'"
-    bad 3 E_TYPE 'begins as list\(float64\), but lambda_1 makes list\(list\(float64\)\) of it: its type must not change' "$X -e 'scan(lambda x, l: make_list(l), sequences=[x], outputs_info=[$E])'"
-    bad 3 E_ARG 'checkpoint is not possible for this scan: a result is no tensor' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[$E], checkpoint=2)'"
-    bad 3 E_TYPE 'only tensors have rows, not list\(float64\): take its items' "$X -i 'y: float64[?, ?]' -e 'vectorize(foldl(lambda x, l: list_append(l, x), x, $E), x, y)'"
+    bad 3 E_TYPE 'for an empty list write make_list\(type=' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[[]])'"
+    bad 3 E_TYPE 'starts as list\(float64\), but lambda_1 turns it into list\(list\(float64\)\): its type must not change' "$X -e 'scan(lambda x, l: make_list(l), sequences=[x], outputs_info=[$E])'"
+    bad 3 E_ARG 'this scan can't have a checkpoint: a result is not a tensor' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[$E], checkpoint=2)'"
+    bad 3 E_TYPE 'only tensors have rows, not list\(float64\): use its items' "$X -i 'y: float64[?, ?]' -e 'vectorize(foldl(lambda x, l: list_append(l, x), x, $E), x, y)'"
     ok "$X -i 'y: float64[?, ?]' -e 'vectorize(stack(foldl(lambda x, l: list_append(l, 2 * x), x, $E)), x, y)' | grun x=[1] w=1 'y=[[1,2],[3,4]]'" $'out = [[2.0, 4.0],\n       [6.0, 8.0]]'
     cat >m.yaml <<'END'
 thunkline: 1
@@ -169,13 +169,13 @@ inputs: {x: 'float64[m, k]', l: 'list(float64[k])'}
 let: 'y = foldl(f, x, l)'
 outputs: [y]
 END
-    bad 3 E_TYPE 'declared list\(float64\[n\]\), but the dims of a state that is no tensor have no names: write \?' 'gload m.yaml'
-    bad 3 E_TYPE 'stack\(x\) makes a tensor of a list' "$L -e 'filter(lambda x: x > 1, l)'"
+    bad 3 E_TYPE 'declared list\(float64\[n\]\), but the dims of a state that is not a tensor have no names: write \?' 'gload m.yaml'
+    bad 3 E_TYPE 'stack\(x\) turns a list' "$L -e 'filter(lambda x: x > 1, l)'"
 }
 
 @test "a list that is sown in a loop: the last one, or a clear no" {
     ok "$X -e 'a = foldl(lambda x, l: list_append(sow(l, tag=\"t\", name=\"r\", mode=\"clobber\"), x), x, $E)' | grun --reap t x=[1,2] w=1" $'a = [1.0, 2.0]\nt/r = [1.0]'
-    bad 3 E_TYPE 'rows that are appended make one array' "$X -e 'a = foldl(lambda x, l: list_append(sow(l, tag=\"t\", name=\"r\", mode=\"append\"), x), x, $E)' | grun --reap t x=[1,2] w=1"
+    bad 3 E_TYPE 'appended rows form one array' "$X -e 'a = foldl(lambda x, l: list_append(sow(l, tag=\"t\", name=\"r\", mode=\"append\"), x), x, $E)' | grun --reap t x=[1,2] w=1"
 }
 
 @test "concatenate and stack join the items of a list" {
@@ -184,8 +184,8 @@ END
     ok "gload --new -i 'l: list(float64[2, 3])' -e 'concatenate(l, axis=-1)' --info | grep out" 'outputs    out              float64[2, ?]'
     ok "gload --new -i 'x: float64[2]' -i 'y: float64[?, 2]' -e 'vectorize(concatenate(make_list(x, x * 2)), x, y)' | grun x=[0,0] 'y=[[1,2],[3,4]]'" $'out = [[1.0, 2.0, 2.0, 4.0],\n       [3.0, 4.0, 6.0, 8.0]]'
     bad 5 E_RUN_SHAPE 'the list is empty' "grun g.tlg l=[] k=[]"
-    bad 5 E_RUN_SHAPE 'tensor 1 has another shape' "$L -i 'm: list(float64[?])' -e 'stack(m)' --outputs out | grun 'm=[[1],[2,3]]'"
-    bad 3 E_SHAPE 'stack makes one' "$L -e 'concatenate(l)'"
+    bad 5 E_RUN_SHAPE 'tensor 1 has a different shape' "$L -i 'm: list(float64[?])' -e 'stack(m)' --outputs out | grun 'm=[[1],[2,3]]'"
+    bad 3 E_SHAPE 'use stack' "$L -e 'concatenate(l)'"
     bad 3 E_TYPE 'must be tensors' "gload --new -i 'l: list(list(float64))' -e 'stack(l)'"
     bad 3 E_NULL 'do not pass through lists' "$L -e 'c = sum(stack(l))' | ggrad --wrt l"
 }
@@ -202,9 +202,9 @@ END
     bad 3 E_TYPE "make_list: null\('why'\) has no values" "gload --new -i \"l: null('why')\" -e 'make_list(l)'"
     bad 3 E_TYPE 'the items of the list are float32, not float64' "gload --new -i 'x: float64' -e 'make_list(x, type=\"float32\")'"
     bad 3 E_SYNTAX 'expected a dim' "gload --new -e 'make_list(type=\"float64[\")'"
-    bad 3 E_TYPE 'a slice is expected, not int64' "gload --new -e 'slice_indices(3, 5)'"
+    bad 3 E_TYPE 'expected a slice, not int64' "gload --new -e 'slice_indices(3, 5)'"
     bad 5 E_INDEX "the step of a slice can't be 0" "gload --new -i 'l: list(float64)' -i 'n: int64' -e 'l[::n]' | grun l='[1,2]' n=0"
-    bad 5 E_INDEX 'index 7 of a list of 2' "gload --new -i 'l: list(float64)' -i 'n: int64' -e 'list_get(l, n)' | grun l='[1,2]' n=7"
+    bad 5 E_INDEX 'index 7 is out of range for a list of length 2' "gload --new -i 'l: list(float64)' -i 'n: int64' -e 'list_get(l, n)' | grun l='[1,2]' n=7"
     bad 3 E_NULL 'derivatives do not pass through lists' "gload --new -i 'x: float64' -e 'sum(list_stack(make_list(x, x)))' | ggrad --jvp out --wrt x"
 }
 

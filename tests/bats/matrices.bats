@@ -344,7 +344,7 @@ $'o = [[1.0, 0.0],
     file 'd: float64[0]' 's = csr(d, zeros(0, dtype=int64), [0, 0, 0], (2, 3)); y = s @ ones(3)' y
     ok "ggrad f.yaml --jacobian y --only | grun d='zeros(0)'" $'jacobian_y_d = [[],\n                []]'
     file "s: sparse('csr', float64[2, 3])" 'y = sparse_sum(s, axis=0)' y
-    bad 3 E_TYPE 'no Jacobian by sparse' 'ggrad f.yaml --jacobian y --wrt s'
+    bad 3 E_TYPE 'the Jacobian with respect to sparse' 'ggrad f.yaml --jacobian y --wrt s'
 }
 
 @test "vectorize: sparse matrices by their places, lists by their items, draws by their parameters" {
@@ -364,11 +364,11 @@ $'[[101.0, 20.0],\n     [102.0, 40.0],\n     [103.0, 60.0]]'
     rows 's, r = normal(0., 1., (2,), rng=rng(3)); t, q = normal(x, 2., (2,), rng=rng(3)); u, w = uniform(0., 1., rng=t)
 v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[True, True],\n     [True, True],\n     [True, True]]'
     file 'a: float64[3]' "$x; y = vectorize(csr_from_dense(stack([[x]])), x, a)" y
-    bad 3 E_TYPE 'only tensors have rows|form for many rows' "grun f.yaml $v"
+    bad 3 E_TYPE 'only tensors have rows|many rows at once' "grun f.yaml $v"
     file 'a: float64[3]' "$x; y = vectorize(make_list(x, x), x, a)" y
-    bad 3 E_TYPE 'take its items' "grun f.yaml $v"
+    bad 3 E_TYPE 'use its items' "grun f.yaml $v"
     file 'a: float64[3]' "$x; y = vectorize(sparse_data(csr_from_dense(stack([[x - 1, 1.]]))), x, a)" y
-    bad 5 E_RUN_SHAPE 'rows must be of one shape' "grun f.yaml $v"
+    bad 5 E_RUN_SHAPE 'rows must have the same shape' "grun f.yaml $v"
 }
 
 @test "a Jacobian without elements" {
@@ -426,7 +426,7 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
     g 'x: float64[3]' 'c: complex128[2]' 'i: int64[3]' 'y = x ** 2' 'z = sum(abs(c) ** 2)' 'w = c * c' 'q = sum(x[i])' 'n = i * 2.5'
     bad 3 E_SHAPE 'the cost must be a scalar' 'ggrad g.tlg --hessian y --wrt x'
     bad 3 E_SHAPE 'the cost must be a scalar' 'ggrad g.tlg --hvp y --wrt x'
-    bad 3 E_DTYPE 'no Hessian by complex128' 'ggrad g.tlg --hessian z --wrt c'
+    bad 3 E_DTYPE 'the Hessian with respect to complex128' 'ggrad g.tlg --hessian z --wrt c'
     bad 3 E_DTYPE 'it must be real' 'ggrad g.tlg --jacobian w --wrt c'
     bad 3 E_DTYPE 'the cost must be real' "gload g.tlg -e 's = sum(w)' | ggrad --cost s --wrt c"
     bad 3 E_DISCONNECTED 'does not depend on i' 'ggrad g.tlg --jacobian q --wrt i'
@@ -447,7 +447,7 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
     local how
     g 'a: float64[2]' 'y = gamma(a, 1., rng=rng(1))[1]' 'z = list_get(make_list(a, 2 * a), 0)' 'w = a * 2 + argsort(a)'
     for how in '--cost s' '--jvp OF' '--by-pullback --jvp OF' '--jacobian OF'; do
-        bad 3 E_NULL 'no function of its parameters' "gload g.tlg -e 's = sum(y)' | ggrad ${how/OF/y} --wrt a"
+        bad 3 E_NULL 'not differentiable with respect to its parameters' "gload g.tlg -e 's = sum(y)' | ggrad ${how/OF/y} --wrt a"
         bad 3 E_NULL 'do not pass through lists' "gload g.tlg -e 's = sum(z)' | ggrad ${how/OF/z} --wrt a"
     done
     ok 'ggrad g.tlg --jvp w --wrt a --only | grun a=[1,2] t_a=[1,2]' 'jvp_w = [2.0, 4.0]'
@@ -471,7 +471,7 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
         --outputs y -o g.tlg
     ok "grun g.tlg ${v% *}" 'y = [0.0, 4.0, 6.0, 8.0]'
     gload --new -i 'k: int64[3]' -e 'n = k[0]' -e 'y = vectorize(arange(n), n, k)' --outputs y -o g.tlg
-    bad 5 E_RUN_SHAPE 'rows must be of one shape' "grun g.tlg ${v#* }"
+    bad 5 E_RUN_SHAPE 'rows must have the same shape' "grun g.tlg ${v#* }"
 }
 
 @test "arguments that can't be differentiated or vectorized are told" {
@@ -481,8 +481,8 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
         bad "$status" "$code" "^gload: --expr:1:[0-9]+: error.*$says" \
             'gload --new -i "x: float64[3]" -i "y: float64" -i "l: list(float64)" -i "a: float64[n]" -i "b: float64[n, m]" -i "c: float64[n, m, k, 3]" -e "$e"'
     done <<'END'
-3|E_SHAPE|float64.n, m. can't stand for float64: another one has a different number of dims|vectorize(y + z, [y, z], [a, b])
-3|E_SHAPE|list.float64. can't stand for float64: only tensors have rows|vectorize(y * 2, y, l)
+3|E_SHAPE|float64.n, m. can't replace float64: another one has a different number of dims|vectorize(y + z, [y, z], [a, b])
+3|E_SHAPE|list.float64. can't replace float64: only tensors have rows|vectorize(y * 2, y, l)
 3|E_TYPE|only tensors have rows, not list|vectorize(lambda v: v)(l)
 3|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda v: v, in_axes='a')(x)
 3|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda v: v, in_axes=[0.5])(x)
@@ -491,23 +491,23 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
 6|E_LIMIT|a tensor has at most 32 dims|vectorize(x * ones((1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3)), x, c)
 3|E_ARG|mode must be one of 'auto', 'reverse', 'forward'|jacobian(x, x, mode='sideways')
 3|E_ARG|mode must be one of|jacobian(x, x, mode=1)
-3|E_TYPE|list.float64. has no Jacobian|jacobian(l, x)
-3|E_NULL|can't differentiate a nan: undefined_grad|jacobian(grad(sum(undefined_grad(x)), x, null_gradients='return'), x)
+can't take the Jacobian of 3|E_TYPE|list.float64.|jacobian(l, x)
+3|E_NULL|can't differentiate an undefined value: undefined_grad|jacobian(grad(sum(undefined_grad(x)), x, null_gradients='return'), x)
 3|E_ARG|mixed must be True or False|hessian(sum(x**3), x, mixed=1)
 3|E_ARG|null_gradients must be one of 'raise', 'return'|hessian(sum(x**3), x, null_gradients='no')
 3|E_ARG|return_disconnected must be one of 'zero', 'none'|grad(x[0], x, return_disconnected='a')
 3|E_ARG|disconnected_inputs must be one of 'raise', 'warn', 'ignore'|grad(x[0], x, disconnected_inputs=3)
-3|E_SHAPE|a vector is list.float64. for a variable that is float64.3.|hvp(sum(x**3), x, l)
-3|E_SHAPE|a vector is float64 for a variable|hvp(sum(x**3), x, 1.)
+3|E_SHAPE|a vector is list.float64., but its variable is float64.3.|hvp(sum(x**3), x, l)
+3|E_SHAPE|a vector is float64, but its variable|hvp(sum(x**3), x, 1.)
 3|E_ARITY|hvp has 2 variables but 1 vector$|hvp(sum(x**3) * y, [x, y], [x])
 3|E_NULL|gradient of y is undefined|hvp(sum(x**3) * undefined_grad(y), [x, y], [x, y])
-3|E_DTYPE|must be of a float dtype, but it is bool.3.|vjp(x * 2, x, x > 0)
-3|E_DTYPE|must be of a float dtype, but it is list|vjp(x * 2, x, l)
-3|E_SHAPE|a known gradient is float64 for a variable that is float64.3.|vjp(x * 2, x, 1)
+3|E_DTYPE|must have a float dtype, but it is bool.3.|vjp(x * 2, x, x > 0)
+3|E_DTYPE|must have a float dtype, but it is list|vjp(x * 2, x, l)
+3|E_SHAPE|a known gradient is float64, but its variable is float64.3.|vjp(x * 2, x, 1)
 END
     printf 'thunkline: 1\ninputs: {x: float64}\nlet: |\n  y = x * 2\n  c = y * 3\noutputs: {g: "grad(c, x, [y])"}\n' >g.yaml
     bad 3 E_DISCONNECTED 'does not depend on x' 'gload g.yaml'
-    grep -q 'note: the path from it stops at y, which is held constant' .err
+    grep -q 'note: its path to the cost stops at y, which is held constant' .err
 }
 
 # Worked out by hand: of c = y z z with y = 2x, z = y x the gradients are 3 (x y)^2 by y and 2 y z by z.

@@ -100,8 +100,8 @@ Y
     bad 2 E_USAGE 'did you mean DEBUG' 'grun curve.tlg --mode DEBGU x=[1]'
     bad 2 E_USAGE 'did you mean NAN_GUARD' 'grun curve.tlg --mode nanguard x=[1]'
     bad 2 E_USAGE 'FAST_RUN.FAST_COMPILE' 'grun curve.tlg --mode quick x=[1]'
-    bad 2 E_USAGE 'goes with grun' 'gprof curve.tlg --mode MONITOR x=[1]'
-    bad 2 E_USAGE 'goes with grun' 'gprof curve.tlg --mode NAN_GUARD --static'
+    bad 2 E_USAGE 'use it with grun' 'gprof curve.tlg --mode MONITOR x=[1]'
+    bad 2 E_USAGE 'use it with grun' 'gprof curve.tlg --mode NAN_GUARD --static'
     ok 'gprof curve.tlg --mode fast_compile --static >/dev/null'
 }
 

@@ -123,18 +123,18 @@ swish='  swish:\n    doc: x times its logistic function.\n    inputs: x\n    pro
         grep -q "^gload: o.yaml:$at: error" .err || complain "should be at $at" "$text"
         grep -q '^    *^' .err || complain 'should have a caret' "$text"
     done <<'END'
-  f:\n    inputs: x\n    def: x * b\n|E_NAME|5:14|.b. means nothing
+  f:\n    inputs: x\n    def: x * b\n|E_NAME|5:14|.b. is not defined
   f:\n    inputs: x\n    def: x * snh(x)\n|E_NAME|5:14|did you mean .sinh
   f:\n    inputs: x\n    def: x +\n|E_SYNTAX|5:13|ends where
   f:\n    inputs: x\n    def: x & 1.5\n|E_DTYPE|5:10|bool or integers
   f:\n    inputs: x\n|E_PLUGIN|3:3|no def
   f:\n    inputs: x, x\n    def: x\n|E_PLUGIN|4:16|twice
   f:\n    inputs: {x: tensr}\n    def: x\n|E_PLUGIN|4:14|unknown kind
-  f:\n    inputs: x, e = abc\n    def: x*e\n|E_PLUGIN|4:16|a default is a number
+  f:\n    inputs: x, e = abc\n    def: x*e\n|E_PLUGIN|4:16|a default must be a number
   f:\n    inputs: x, g\n    def: x*g\n|E_PLUGIN|4:16|can't be the name of an input
   f:\n    inputs: x\n    props: {b: flt}\n    def: x\n|E_PLUGIN|5:13|unknown kind
   f:\n    inputs: x\n    props: {x: float}\n    def: x\n|E_PLUGIN|5:13|both an input and a prop
-  f:\n    inputs: x\n    def: x\n    partials: {x: q}\n|E_NAME|6:19|.q. means nothing
+  f:\n    inputs: x\n    def: x\n    partials: {x: q}\n|E_NAME|6:19|.q. is not defined
   f:\n    inputs: x\n    def: x\n    partials: {x: "[x, x]"}\n|E_SHAPE|6:20|must have the shape of the result
   f:\n    inputs: x\n    def: x\n    partials: {x: "'no'"}\n|E_TYPE|6:20|a string
   f:\n    inputs: x, y\n    def: x+y\n    partials: {x: 1}\n|E_PLUGIN|6:5|lacks the input y
@@ -145,48 +145,48 @@ swish='  swish:\n    doc: x times its logistic function.\n    inputs: x\n    pro
   f:\n    inputs: x\n    def: x\n    pushforward: {q: t_x}\n|E_PLUGIN|6:22|no output q
   f:\n    inputs: x\n    def: x\n    disconnected: q\n|E_PLUGIN|6:19|no input q
   f:\n    inputs: x\n    def: x\n    commutative: true\n|E_PLUGIN|3:3|two inputs
-  f:\n    inputs: x\n    def: x\n    flops: y.size\n|E_NAME|6:12|means nothing
-  f:\n    inputs: x\n    def: x * 2\n    adjoint: {x: nope * g}\n|E_NAME|6:18|.nope. means nothing in this text of f
+  f:\n    inputs: x\n    def: x\n    flops: y.size\n|E_NAME|6:12|is not defined
+  f:\n    inputs: x\n    def: x * 2\n    adjoint: {x: nope * g}\n|E_NAME|6:18|.nope. is not defined in this text of f
   f:\n    inputs: lambda\n    def: "1"\n|E_PLUGIN|4:13|.lambda. can't be the name of an input
   f:\n    inputs: x\n    def: x\n    flops: x.sizes\n|E_NAME|6:12|shape .ndim .size
-  f:\n    inputs: x\n    def: x\n    flops: exp(x.size)\n|E_NAME|6:12|no function .exp. in formulas
-  f:\n    inputs: x\n    def: x\n    flops: x * 2\n|E_TYPE|6:12|a number is expected
-  f:\n    inputs: x\n    def: x\n    shape: "[q]"\n|E_NAME|6:14|means nothing
+  f:\n    inputs: x\n    def: x\n    flops: exp(x.size)\n|E_NAME|6:12|formulas have no function .exp
+  f:\n    inputs: x\n    def: x\n    flops: x * 2\n|E_TYPE|6:12|expected a number
+  f:\n    inputs: x\n    def: x\n    shape: "[q]"\n|E_NAME|6:14|is not defined
   f:\n    inputs: x\n    def: x\n    example: f(1, 2) -> 3\n|E_ARITY|6:19|too many arguments
-  f:\n    inputs: x\n    def: f(x)\n|E_CYCLE|5:10|defined by itself
+  f:\n    inputs: x\n    def: f(x)\n|E_CYCLE|5:10|defined in terms of itself
   f:\n    inputs: x\n    def: h(x)\n  h:\n    inputs: x\n    def: f(x)\n|E_CYCLE|5:10|f -> h -> f
-  sin:\n    inputs: x\n    def: x\n|E_DUPLICATE|3:3|there is an op sin already
+  sin:\n    inputs: x\n    def: x\n|E_DUPLICATE|3:3|there is already an op sin
   grad:\n    inputs: x\n    def: x\n|E_DUPLICATE|3:3|function of the language
   float32:\n    inputs: x\n    def: x\n|E_DUPLICATE|3:3|function of the language
   2f:\n    inputs: x\n    def: x\n|E_NAME|3:3|can't be the name
-  f:\n    inputs: x\n    def: x\n  f:\n    inputs: x\n    def: x\n|E_DUPLICATE|6:3|comes twice
+  f:\n    inputs: x\n    def: x\n  f:\n    inputs: x\n    def: x\n|E_DUPLICATE|6:3|occurs twice
   f:\n    inputs: x\n    def: x\n    alias: cos\n|E_DUPLICATE|3:3|already
   f:\n    inputs: x\n    def: print(x)\n|E_ARG|5:10|more than compute
   f:\n    inputs: x\n    def: load('a.npy')\n|E_ARG|5:10|can't be loaded
   f:\n    inputs: x\n    df: x\n|E_FORMAT|5:5|did you mean "def"
-  f:\n    inputs: x\n    def: x\n    version: 0\n|E_FORMAT|6:14|begin with 1
-  f:\n    inputs: x\n    def: x\n    flops: x.size << 1\n|E_SYNTAX|6:12|<<. is not for formulas
+  f:\n    inputs: x\n    def: x\n    version: 0\n|E_FORMAT|6:14|start at 1
+  f:\n    inputs: x\n    def: x\n    flops: x.size << 1\n|E_SYNTAX|6:12|<<. is can't be in a formula
   f:\n    inputs: x\n    def: x\n    flops: abs()\n|E_ARITY|6:12|abs takes one argument
   f:\n    inputs: x\n    def: x\n    flops: abs(1, 2)\n|E_ARITY|6:12|abs takes one argument
-  f:\n    inputs: x\n    def: x\n    flops: abs(x)\n|E_TYPE|6:16|a number is expected
+  f:\n    inputs: x\n    def: x\n    flops: abs(x)\n|E_TYPE|6:16|expected a number
   f:\n    inputs: x\n    def: x\n    flops: max()\n|E_ARITY|6:12|max takes arguments
   f:\n    inputs: x\n    def: x\n    flops: x.shape[0.5]\n|E_VALUE|6:20|out of range
-  f:\n    inputs: x\n    def: x\n    flops: x.shape[::2]\n|E_SYNTAX|6:20|has no step
-  f:\n    inputs: x\n    def: x\n    flops: sum(x.shape[x:])\n|E_TYPE|6:24|a number is expected
-  f:\n    inputs: x\n    def: x\n    flops: sum(x.shape[:x])\n|E_TYPE|6:25|a number is expected
-  f:\n    inputs: x\n    def: x\n    flops: x.shape[x]\n|E_TYPE|6:20|a number is expected
+  f:\n    inputs: x\n    def: x\n    flops: x.shape[::2]\n|E_SYNTAX|6:20|can't have a step
+  f:\n    inputs: x\n    def: x\n    flops: sum(x.shape[x:])\n|E_TYPE|6:24|expected a number
+  f:\n    inputs: x\n    def: x\n    flops: sum(x.shape[:x])\n|E_TYPE|6:25|expected a number
+  f:\n    inputs: x\n    def: x\n    flops: x.shape[x]\n|E_TYPE|6:20|expected a number
   f:\n    inputs: x\n    def: x\n    flops: x.shape[0, 1]\n|E_TYPE|6:12|with one index
-  f:\n    inputs: x\n    def: x\n    flops: x.size[0]\n|E_TYPE|6:12|only a shape is indexed
-  f:\n    inputs: x\n    def: x\n    flops: sum([x, 1])\n|E_TYPE|6:17|a number is expected
-  f:\n    inputs: x\n    def: x\n    flops: "{'a': 1}"\n|E_SYNTAX|6:13|not for formulas
-  f:\n    inputs: x\n    def: x\n    flops: "lambda v: 1"\n|E_SYNTAX|6:13|not for formulas
+  f:\n    inputs: x\n    def: x\n    flops: x.size[0]\n|E_TYPE|6:12|only a shape can be indexed
+  f:\n    inputs: x\n    def: x\n    flops: sum([x, 1])\n|E_TYPE|6:17|expected a number
+  f:\n    inputs: x\n    def: x\n    flops: "{'a': 1}"\n|E_SYNTAX|6:13|can't be in a formula
+  f:\n    inputs: x\n    def: x\n    flops: "lambda v: 1"\n|E_SYNTAX|6:13|can't be in a formula
   f:\n    inputs: x\n    def: x\n    flops: x.size +\n|E_SYNTAX|6:20|ends where
   f:\n    inputs: x\n    def: x\n    math: y\n|E_FORMAT|6:11|a number from 0
   f:\n    inputs: x\n    def: sin(**x)\n|E_SYNTAX|5:14|patterns of rewrite rules
   f:\n    inputs: x\n    def: sin(x, x)\n|E_ARITY|5:17|too many arguments
-  f:\n    inputs: {x: tensor, b = False: bool}\n    def: where(b, x, -x)\n|E_PLUGIN|4:25|a default is a number
+  f:\n    inputs: {x: tensor, b = False: bool}\n    def: where(b, x, -x)\n|E_PLUGIN|4:25|a default must be a number
   f:\n    inputs: "*xs"\n    def: stack(xs)\n    pullback: {xs: g}\n|E_PLUGIN|6:20|pullback of a rest parameter
-  f:\n    inputs: x\n    props: {fn: graph}\n    def: x\n|E_PLUGIN|5:13|for ops in C only
+  f:\n    inputs: x\n    props: {fn: graph}\n    def: x\n|E_PLUGIN|5:13|only ops in C
   f:\n    inputs: x\n    props: {p: str = 'a}\n    def: x\n|E_PLUGIN|5:13|a string is missing at "'a"
   f:\n    inputs: x\n    props: "p: str = abc"\n    def: x\n|E_PLUGIN|5:13|a string is missing at "abc"
   f:\n    inputs: x\n    props: "p: int = a"\n    def: x\n|E_PLUGIN|5:13|an integer is missing at "a"
@@ -227,18 +227,18 @@ END
     grep -q -- '--expr:1:1: .*in f(m: float64\[2, 3\])' .err
 }
 
-@test "files that are no op files" {
+@test "files that are not an op files" {
     printf 'thunkline: 1\ninputs:\n  x: float64\n' >g.yaml
-    bad 3 E_FORMAT 'no op file' 'gload --ops g.yaml -e 1.5'
+    bad 3 E_FORMAT 'not an op file' 'gload --ops g.yaml -e 1.5'
     grep -q 'looks like a graph' .err
     bad 4 E_IO 'No such file' 'gload --ops none.yaml -e 1.5'
     printf 'thunkline: 2\nops:\n  f:\n    def: 1.5\n' >v.yaml
     bad 3 E_VERSION 'version' 'gload --ops v.yaml -e 1.5'
     printf 'thunkline: 1\nops:\n  f:\n    def: 1.5\n' >c.yaml
     ok 'gload --ops c.yaml -e "f()" | grun --ops c.yaml' 'out = 1.5'
-    bad 3 E_DUPLICATE 'there is an op f already in c.yaml' 'gload --ops c.yaml --ops c.yaml -e 1.5'
+    bad 3 E_DUPLICATE 'there is already an op f in c.yaml' 'gload --ops c.yaml --ops c.yaml -e 1.5'
     cp c.yaml d.yaml
-    bad 3 E_DUPLICATE '^gload: d.yaml:3:3: error.*there is an op f already in c.yaml' 'gload --ops c.yaml --ops d.yaml -e 1.5'
+    bad 3 E_DUPLICATE '^gload: d.yaml:3:3: error.*there is already an op f in c.yaml' 'gload --ops c.yaml --ops d.yaml -e 1.5'
     bad 3 E_FORMAT '^gload: /etc/passwd:1:1: error.*a mapping' 'gload --ops /etc/passwd -e 1.5'
     bad 4 E_IO 'directory' 'gload --ops . -e 1.5'
     head -c 100 "$DIGITS/x.npy" >bin.yaml
@@ -472,15 +472,15 @@ END
         bad 3 "$code" "$want" "gload --ops o.yaml --new $inputs -e \"$expr\" -o u.tlg"
     done <<'END'
 f20(1)#E_ARITY#needs the argument a2
-sel(x, 1.5, True)#E_TYPE#1:8: .*an integer is expected for .i
-sel(x, 1, 2)#E_TYPE#1:11: .*True or False is expected for .b
+sel(x, 1.5, True)#E_TYPE#1:8: .*expected an integer for .i
+sel(x, 1, 2)#E_TYPE#1:11: .*expected True or False for .b
 sel(x, 1, y)#E_DTYPE#sel takes a bool for b, not float64
 sel(x, x, True)#E_SHAPE#sel takes a scalar for i, not float64.3
 sel(x, 1, x > 1)#E_SHAPE#sel takes a scalar for b, not bool.3
 rows(x, -1)#E_SHAPE#a size can.t be negative, got -1
-shp(y, x)#E_DTYPE#an integer is expected, not float64.3
-shp(y, m)#E_DTYPE#an integer is expected, not float64.2, 3
-shp(y, [1.5])#E_TYPE#an integer is expected, not a float
+shp(y, x)#E_DTYPE#expected an integer, not float64.3
+shp(y, m)#E_DTYPE#expected an integer, not float64.2, 3
+shp(y, [1.5])#E_TYPE#expected an integer, not a float
 anyf('a')#E_TYPE#a string can.t be a value
 END
     ok "gload --ops o.yaml --new -i 'x: float64[3]' -e 'c = sum(f20($(seq -f x%.0f 20 | sed 's/[0-9]*//g' | paste -sd,)))' --outputs c | ggrad --ops o.yaml | grun --ops o.yaml x=[1,2,3]" $'c = 120.0\nd_c_d_x = [20.0, 20.0, 20.0]'
@@ -490,7 +490,7 @@ END
     local i text='' many
     many=$(seq -s', ' -f 'a%g' 20)
     ops "  g20:\n    inputs: $many\n    def: a1 * nope\n"
-    bad 3 E_NAME '.nope. means nothing in this text of g20' 'gload --ops o.yaml -e 1.5'
+    bad 3 E_NAME '.nope. is not defined in this text of g20' 'gload --ops o.yaml -e 1.5'
     grep -q 'the names here are a1, a2, .*a12, \.\.\.$' .err
     for i in $(seq 14); do text+="  c$i:\n    inputs: x\n    def: c$((i % 14 + 1))(x)\n"; done
     ops "$text"

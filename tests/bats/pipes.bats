@@ -161,7 +161,7 @@ END
     tty 'gload -e x**2 --no-provenance' >t
     [ "$(head -n 1 t)" = 'thunkline: 1' ]
     tty 'gload -e x**2 -O tlg; echo $?' >t
-    grep -q 'E_USAGE.*binary is not written to a terminal' <(sed 's/\x1b\[[0-9;]*m//g' t)
+    grep -q 'E_USAGE.*binary output is not written to a terminal' <(sed 's/\x1b\[[0-9;]*m//g' t)
     [ "$(tail -n 1 t)" = 2 ]
     tty 'gload -e x**2 -O tlg -f | wc -c; gload -e x**2 -O tlg -f >/dev/null; echo $?' >t
     [ "$(tail -n 1 t)" = 0 ]
@@ -219,9 +219,9 @@ END
     local word
     for word in '\u202e' '\u0085' '\e[31m' '\u061c' '\u2028'; do
         printf 'thunkline: 1\nname: "a%s"\ninputs: {x: float64}\noutputs: {y: x}\n' "$word" >m.yaml
-        bad 3 E_NAME "name can't be empty or have control characters" 'gload m.yaml'
+        bad 3 E_NAME "name can't be empty or contain control characters" 'gload m.yaml'
         printf 'thunkline: 1\ninputs: {x: float64}\noutputs: {"a%s": sin(x)}\n' "$word" >m.yaml
-        bad 3 E_NAME "a label can't have control characters" 'gload m.yaml'
+        bad 3 E_NAME "a label can't contain control characters" 'gload m.yaml'
     done
     printf 'thunkline: 1\nname: "Zürich ∑"\ninputs: {x: float64}\noutputs: {"日本": sin(x)}\n' >m.yaml
     ok 'gload m.yaml | grun x=0' '日本 = 0.0'

@@ -35,7 +35,7 @@ so() {
     ok 'gload $D -i "x: double" -e "z = double_op(x, x, 2, fn=\"mul\")" | ggrad $D --cost z | grun $D x=5' \
         "$(printf 'z = 50.0\nd_z_d_x = 20.0')"
     like 'gload $D -i "x: double" -e "z = double_mul(x, x)" | ggrad $D --jvp z --wrt x | grun $D x=5 t_x=1' '^jvp_z = 10.0$'
-    bad 2 E_USAGE 'check moves arrays of floats: x is double' 'gload $D -i "x: double" -e "z = double_mul(x, x)" | ggrad $D --wrt x --check'
+    bad 2 E_USAGE 'check varies arrays of floats: x is double' 'gload $D -i "x: double" -e "z = double_mul(x, x)" | ggrad $D --wrt x --check'
     bad 2 E_USAGE 'but z depends only on x \(double\)' 'gload $D -i "x: double" -e "z = double_mul(x, x)" | ggrad $D --check'
     # zeros of the type: of what is held constant, of a branch that has no tangent
     ok 'gload $D -i "x: double" -e "z = double_mul(zero_grad(x), double_sub(x, 3))" | ggrad $D --cost z | grun $D x=5' \
@@ -96,15 +96,15 @@ TL_PLUGIN("x", "1", init)'
     bad 3 E_PLUGIN 'anybody may write to its folder' 'gload --plugin open/fine.so -e 1.'
     so silent <<<'static bool init(TlHost *h, const TlApi *a) { (void)h, (void)a; return false; }
 TL_PLUGIN("x", "1", init)'
-    bad 3 E_PLUGIN 'did not say why' 'gload --plugin ./silent.so -e 1.'
+    bad 3 E_PLUGIN 'gave no reason' 'gload --plugin ./silent.so -e 1.'
     bad 4 E_IO "can't be loaded.*invalid ELF header" 'gload -i "x: float64" -e x | grun --plugin /etc/passwd x=1'
-    for f in . /dev/null; do bad 3 E_PLUGIN 'no regular file' "gload --plugin $f -e 1."; done
+    for f in . /dev/null; do bad 3 E_PLUGIN 'not a regular file' "gload --plugin $f -e 1."; done
     ln -s open/fine.so link.so
     bad 3 E_PLUGIN 'anybody may write to its folder' 'gload --plugin ./link.so -e 1.'
     # a name alone is a file of this folder, never one of the library path
     ok 'gload --plugin fine.so -e 1.5 | grun' 'out = 1.5'
     bad 4 E_IO "can't be found" 'gload --plugin libm.so.6 -e 1.'
-    bad 3 E_DUPLICATE "there is a type double already in .*double.so" 'gload $D $D -e 1.'
+    bad 3 E_DUPLICATE "there is already a type double in .*double.so" 'gload $D $D -e 1.'
     echo text >text.so
     bad 4 E_IO "can't be loaded" 'gload --plugin ./text.so -e 1.'
 }
@@ -123,28 +123,28 @@ END
 # Members of an op f, what the error is and what it says; a member that is right says nothing.
 members() {
     cat <<'T'
-.in = "x", .adjoint = "nope * g"|E_NAME ./bad.so \(adjoint of f\):1:1: |`nope` means nothing in this text of f|names here are x, r, g
-.in = "x", .props = "k: int = 1", .partials = "k * g"|E_NAME ./bad.so \(partials of f\):1:5: |`g` means nothing|names here are x, k, r
+.in = "x", .adjoint = "nope * g"|E_NAME ./bad.so \(adjoint of f\):1:1: |`nope` is not defined in this text of f|names here are x, r, g
+.in = "x", .props = "k: int = 1", .partials = "k * g"|E_NAME ./bad.so \(partials of f\):1:5: |`g` is not defined|names here are x, k, r
 .in = "x", .pullback = "nope(g, x)"|E_NAME ./bad.so \(pullback of f\):1:1: |there is no function `nope`|
-.in = "x", .flops = "2 * nope"|E_NAME ./bad.so \(flops of f\):1:5: |`nope` means nothing in this text of f|names here are x, r
-.in = "x", .flops = "2 * x"|E_TYPE ./bad.so \(flops of f\)|a number is expected|
+.in = "x", .flops = "2 * nope"|E_NAME ./bad.so \(flops of f\):1:5: |`nope` is not defined in this text of f|names here are x, r
+.in = "x", .flops = "2 * x"|E_TYPE ./bad.so \(flops of f\)|expected a number|
 .in = "x", .flops = "x.shape[5] * x.shape[-2] - 2"|||
 .in = "x", .flops = "x.shape[40]"|E_VALUE ./bad.so \(flops of f\):1:9: |the index is out of range of a shape with 32 dims|
 .make_node = NULL, .in = "x", .itypes = "float64[?, 3]", .otypes = "float64[?]", .flops = "x.shape[2]"|E_VALUE ./bad.so \(flops of f\):1:9: |the index is out of range of a shape with 2 dims|
 .make_node = NULL, .in = "x", .itypes = "float64[?, 3]", .otypes = "float64[?]", .flops = "r.shape[1]"|E_VALUE ./bad.so \(flops of f\):1:9: |the index is out of range of a shape with 1 dim|
 .make_node = NULL, .in = "x", .itypes = "float64[?, 3]", .otypes = "float64[?]", .flops = "x.shape[1] * r.shape[0]"|||
-.in = "x", .shape = "[r.shape[0]]"|E_NAME ./bad.so \(shape of f\):1:2: |`r` means nothing|names here are x
-.in = "x", .shape = "disconnected"|E_NAME ./bad.so \(shape of f\):1:1: |`disconnected` means nothing|names here are x
+.in = "x", .shape = "[r.shape[0]]"|E_NAME ./bad.so \(shape of f\):1:2: |`r` is not defined|names here are x
+.in = "x", .shape = "disconnected"|E_NAME ./bad.so \(shape of f\):1:1: |`disconnected` is not defined|names here are x
 .in = "lambda"|E_PLUGIN |the op f: in: "lambda" can't be a name|
 .in = "x", .props = "None: int = 3"|E_PLUGIN |the op f: props: "None" can't be a name|
 .in = "x", .out = "if"|E_PLUGIN |the op f: out: "if" can't be a name|
-.in = "g", .adjoint = "2 * g"|E_PLUGIN |the op f: in: "g" means something else in texts of derivatives|
+.in = "g", .adjoint = "2 * g"|E_PLUGIN |the op f: in: "g" has another meaning in texts of derivatives|
 .in = "g"|||
 .in = "x", .props = "k: int = 1", .adjoint = "later(g) * k + float64(x) - (lambda q: q)(r)", .flops = "k * x.size", .shape = "x.shape"|||
 .in = "x", .pullback = "undefined('why')"|||
 .in = "x", .adjoint = "disconnected"|||
-.in = "x", .debug_is_reference = true|E_PLUGIN |debug_is_reference without debug_perform|
-.in = "x", .itypes = "float64", .otypes = "float64"|E_PLUGIN |make_node and itypes are two answers to one question|
+.in = "x", .debug_is_reference = true|E_PLUGIN |debug_is_reference needs debug_perform|
+.in = "x", .itypes = "float64", .otypes = "float64"|E_PLUGIN |make_node excludes itypes and otypes|
 .in = "x", .default_output = 3|E_PLUGIN |default_output is 3, but it has 1 output|
 .in = "x", .partials = "1.", .adjoint = "g"|E_PLUGIN |answers to one question: give one|
 T
@@ -190,13 +190,13 @@ END
     while IFS='|' read -r op want; do
         bad 5 E_RUN "$want" "gload --plugin ./lies.so -i 'x: float64[3]' -e '$op(x)' | grun --plugin ./lies.so x=[1,2,3]"
     done <<'END'
-f_nothing|made no output 0
-f_larger|said to be float64\[3\]
-f_silent|did not say why
+f_nothing|did not create output 0
+f_larger|is declared float64\[3\]
+f_silent|gave no reason
 f_says|no such value
-f_outside|no part of input 0
+f_outside|not a part of input 0
 END
-    bad 3 E_PLUGIN 'make_node forgot output 0' "gload --plugin ./lies.so -e 'f_none(x)'"
+    bad 3 E_PLUGIN 'make_node sets no type for output 0' "gload --plugin ./lies.so -e 'f_none(x)'"
 }
 
 @test "itypes and otypes, props, views, several outputs, thunks" {
@@ -290,7 +290,7 @@ TL_PLUGIN("over", "1", init)
 END
     O="$D --plugin ./over.so"
     for m in FAST_RUN DEBUG; do
-        bad 3 E_DESTROY 'double_inc would overwrite a, which is no tensor' \
+        bad 3 E_DESTROY 'double_inc would overwrite a, which is not a tensor' \
             "gload $O --new --shared 'a: double = 1' --update 'a = double_inc(a)' -e 'o = double_add(a, 1)' --outputs o | grun $O --mode $m"
         bad 3 E_DESTROY 'inc would overwrite list_get.*, which is in a list' \
             "gload $O --new --shared 'l: list(float64) = [1.]' -e 'o = inc(list_append(l, 2.)[0])' --outputs o | grun $O --mode $m"
@@ -360,16 +360,16 @@ plugin_of() {
     while IFS='|' read -r op code want; do
         bad 3 "$code" "$want" "gload \$P -i 'x: float64' -e '$op(x)' | ggrad \$P"
     done <<'T'
-g_op|E_PLUGIN|g_op: there is no op nothing to apply here
-g_far|E_PLUGIN|g_far: input 1 for add is no variable
+g_op|E_PLUGIN|g_op: can't apply the op nothing here
+g_far|E_PLUGIN|g_far: input 1 for add is not a variable
 g_props|E_ARG|<props of sum>:1:5: .*: sum has no prop axes: it has axis,
 g_props|E_ARG|note: g_props applies sum with these props
 g_value|E_ARG|<props of sum>:1:10: 
 g_place|E_ARG|<props of sum>:1:5: .*a prop of sum is NAME=VALUE: it has axis
-g_number|E_PLUGIN|g_number: no number can be made here
-g_const|E_PLUGIN|g_const: no constant can be made here
+g_number|E_PLUGIN|g_number: can't create a number here
+g_const|E_PLUGIN|g_const: can't create a constant here
 g_filter|E_DTYPE|g_filter: expected int8, got a float64 scalar
-g_type|E_PLUGIN|g_type: the plugin asks for the type of no variable
+g_type|E_PLUGIN|g_type: the plugin asks for the type of something that is not a variable
 T
 }
 
@@ -391,7 +391,7 @@ T
 |E_ARITY|it takes 2 parameters, not 0
 T
     bad 3 E_TYPE 'left: it is float64' 'gload $P -i "m: float64" -e "left(m)"'
-    bad 3 E_TYPE "money\('USD', 9\) does not go with money\('EUR', 9\)" \
+    bad 3 E_TYPE "money\('USD', 9\) differs from money\('EUR', 9\)" \
         "gload \$P -i 'm: money(\"EUR\", 9)' -i 'k: money(\"USD\", 9)' -e 'make_list(m, k)'"
     bad 3 E_TYPE "mute\('EUR', 9\): its text is empty" "gload \$P -i 'm: mute(\"EUR\", 9)' -e 'r = m' | grun \$P m=1"
     like 'gload $P --list-types' '^  form +money\(str, int\)$'

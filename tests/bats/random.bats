@@ -198,7 +198,7 @@ outputs: [same, other]
 Y
     ok 'grun r.yaml --seed 3' $'same = 0.0\nother = 0'
     ok 'gload r.yaml | grewrite -O math | grep -c "draw("' 2
-    bad 2 E_MISSING 'seed 1 gives' 'grun r.yaml'
+    bad 2 E_MISSING 'seed 1 sets' 'grun r.yaml'
 }
 
 @test "draws do not depend on the number of threads" {
@@ -398,13 +398,13 @@ Y
     ok "gload -e 'categorical([[1., 0.], [0., 1.]], (3, 2), seed=1)[:, 1]' | grun" 'out = [1, 1, 1]'
     ok "gload -e 'permutation(0, seed=1)' | grun" 'out = []'
     bad 3 E_SHAPE 'axis -1 has 2 and 3' "gload -e 'wald([1., 2.], [1., 2., 3.], seed=1)'"
-    bad 3 E_SHAPE 'do not fit into float64.2., which the size' "gload -e 'normal([0., 1.], [[1.], [2.]], (2,), seed=1)'"
-    bad 3 E_SHAPE 'draws by these parameters are int64.2., but those that the size asks for are .*.1.' "gload -e 'categorical([[1., 0.], [0., 1.]], (1,), seed=1)'"
-    bad 5 E_RUN_SHAPE 'a parameter of the shape .2,. does not fit a draw of the shape .3,.' "gload -i 'v: float64[?]' -e 'normal(v, 1., (3,), seed=1)' | grun v=[1,2]"
+    bad 3 E_SHAPE 'which does not broadcast to float64.2., which the size' "gload -e 'normal([0., 1.], [[1.], [2.]], (2,), seed=1)'"
+    bad 3 E_SHAPE 'draws with these parameters are int64.2., but the size asks for .*.1.' "gload -e 'categorical([[1., 0.], [0., 1.]], (1,), seed=1)'"
+    bad 5 E_RUN_SHAPE 'a parameter of shape .2,. does not broadcast to draws of shape .3,.' "gload -i 'v: float64[?]' -e 'normal(v, 1., (3,), seed=1)' | grun v=[1,2]"
     # known while running only
     bad 5 E_ARITHMETIC 'no more can be taken than there are' "gload -i 'v: float64[?]' -e 'choice(v, (3,), replace=False, seed=1)' | grun v=[1,2]"
     bad 5 E_ARITHMETIC 'no elements to take from' "gload -i 'v: float64[?]' -e 'choice(v, (3,), seed=1)' | grun v=[]"
-    bad 3 E_SHAPE 'do not fit into float64' "gload -e 'normal(zeros((2, 1)), [1., 2., 3.], (0,), seed=1)'"
+    bad 3 E_SHAPE 'which does not broadcast to float64' "gload -e 'normal(zeros((2, 1)), [1., 2., 3.], (0,), seed=1)'"
     # each element of several parameters is what it is alone in its place
     ok "gload --new -e 'x = binomial([3, 300, 30000], [0.5, 0.1, 0.9], seed=2)' -e 'y = binomial(300, 0.1, (3,), seed=2)' -e 'x[1] == y[1]' --outputs out | grun" 'out = True'
 }
@@ -563,11 +563,11 @@ T
     done <<'END1'
 choice(5, 2, replace=1, seed=1)|E_ARG|replace must be True or False
 choice(5, 2, p=ones((2, 2)), seed=1)|E_SHAPE|p must be a vector of probabilities
-gumbel(0, 1, 2, seed=1, dtype=3)|E_ARG|dtype must be a dtype, such as float32
+gumbel(0, 1, 2, seed=1, dtype=3)|E_ARG|dtype must be a dtype such as float32
 gumbel(0, 1, 2, seed=1, dtype=int64)|E_DTYPE|draws of gumbel can't be int64: they are floats
-normal(0, 1, 2, seed=1, dtype=int64)|E_DTYPE|normal: the draws must be of a float dtype, not int64
-uniform(0, 1, 2, seed=1, dtype=complex64)|E_DTYPE|uniform: the draws must be of a float dtype, not complex64
-integers(0, 5, 2, seed=1, dtype=float64)|E_DTYPE|must be of an integer dtype or bool, not float64
+normal(0, 1, 2, seed=1, dtype=int64)|E_DTYPE|normal: the draws must have a float dtype, not int64
+uniform(0, 1, 2, seed=1, dtype=complex64)|E_DTYPE|uniform: the draws must have a float dtype, not complex64
+integers(0, 5, 2, seed=1, dtype=float64)|E_DTYPE|must have an integer dtype or bool, not float64
 multinomial(5, 0.5, seed=1)|E_SHAPE|number of categories must be known, from 1 to 1024, but pvals is float64
 multinomial(5, ones(k), seed=1)|E_SHAPE|number of categories must be known, from 1 to 1024, but pvals is float64\[\?\]
 multivariate_hypergeometric(5, 2, seed=1)|E_SHAPE|number of categories must be known, from 1 to 1024, but colors is int64
@@ -575,11 +575,11 @@ multivariate_normal(0.0, 1.0, seed=1)|E_SHAPE|multivariate_normal: mean must hav
 multivariate_normal([0.0], 1.0, seed=1)|E_SHAPE|cov must be a matrix
 categorical(0.5, seed=1)|E_SHAPE|categorical: p must have at least one dim
 dirichlet(0.5, seed=1)|E_SHAPE|dirichlet: alpha must have at least one dim
-normal([1., 2.], [1., 2., 3.], seed=1)|E_SHAPE|normal: the parameters' shapes do not fit
+normal([1., 2.], [1., 2., 3.], seed=1)|E_SHAPE|normal: the shapes of the parameters do not broadcast
 shuffle(1.5, seed=1)|E_DTYPE|shuffle takes integers for n
 permutation(-1, seed=1)|E_VALUE|there is no permutation of -1 elements
 draw(r, 0.0, 1.0, [2], dist="nothing", dtype=float64)|E_ARG|there is no distribution 'nothing'
-draw(3, 0.0, 1.0, [2], dist="normal", dtype=float64)|E_TYPE|the state of a random stream is expected, not int64
+draw(3, 0.0, 1.0, [2], dist="normal", dtype=float64)|E_TYPE|expected the state of a random stream, not int64
 draw(r, 0.0, dist="normal", dtype=float64)|E_ARITY|normal takes 2 parameters and the size
 draw(r, 0.0, 1.0, [2], dist="normal", dtype=int64)|E_DTYPE|draws of normal can't be int64
 multinomial(5, [0.5, -0.5, 1.0], seed=1)|E_VALUE|multinomial: probabilities must be at least 0
@@ -595,12 +595,12 @@ multivariate_normal([0., 0., 0.], ones((2, 3)), seed=1)|E_SHAPE|cov must be a ma
 multivariate_normal([0., 0., 0.], ones((3, 2)), seed=1)|E_SHAPE|cov must be a matrix .* float64\[3, 2\] and float64\[3\]
 multivariate_normal([0., 0.], [[1., 0.5], [0., 1.]], seed=1)|E_VALUE|cov must be symmetric
 multivariate_normal(ones((2, 3)), eye(3), (3,), seed=1)|E_SHAPE|multivariate_normal: .*axis -2 has 2 and 3
-dirichlet(ones((2, 3)), (4, 3), seed=1)|E_SHAPE|dirichlet: draws by parameters of the shape of float64\[2, 3\] do not fit into float64\[4, 3, \?\]
+dirichlet(ones((2, 3)), (4, 3), seed=1)|E_SHAPE|dirichlet: draws with these parameters are float64\[2, 3\], which does not broadcast to float64\[4, 3, \?\]
 categorical(ones((2, 3)), (4,), seed=1)|E_SHAPE|categorical: .*axis -2 has 4 and 2
-rng(-1)|E_ARG|a seed is a whole number that is written out
-rng(True)|E_ARG|a seed is a whole number that is written out
-rng(k)|E_ARG|a seed is a whole number that is written out
-grad(sum(poisson(ones(k) * k, seed=1)), k)|E_NULL|draws of this distribution are no function of its parameters
+rng(-1)|E_ARG|a seed must be an integer literal
+rng(True)|E_ARG|a seed must be an integer literal
+rng(k)|E_ARG|a seed must be an integer literal
+grad(sum(poisson(ones(k) * k, seed=1)), k)|E_NULL|draws of this distribution are not differentiable with respect to its parameters
 END1
     local value
     while IFS='|' read -r line value; do

@@ -110,11 +110,11 @@ END
     while IFS='|' read -r at code says expr; do
         bad 3 "$code" "^gload: --expr:1:$at: error.*$says" "gload v.yaml -e \"out = $expr\""
     done <<'END'
-7|E_TYPE|only tensors have rows, not list\(float64\): take its items|vectorize(lambda a: make_list(a, a * 2))(x)[1]
-7|E_TYPE|only tensors have rows, not sparse.*: take dense_from_sparse of it|vectorize(lambda a: csr([a], [0], [0, 1], (1, 1)) * 2.)(x)
+7|E_TYPE|only tensors have rows, not list\(float64\): use its items|vectorize(lambda a: make_list(a, a * 2))(x)[1]
+7|E_TYPE|only tensors have rows, not sparse.*: use dense_from_sparse|vectorize(lambda a: csr([a], [0], [0, 1], (1, 1)) * 2.)(x)
 7|E_TYPE|only tensors have rows, not sparse|vectorize(lambda a: a)(csr([1.], [0], [0, 1], (1, 1)))
-7|E_SHAPE|argument 1 is float64\[n\]: it has no axis 2 that|vectorize(lambda a: a, in_axes=2)(x)
-7|E_SHAPE|it has no axis -2 that could have the rows|vectorize(lambda a: a, in_axes=-2)(x)
+7|E_SHAPE|argument 1 is float64\[n\]: it has no axis 2 for|vectorize(lambda a: a, in_axes=2)(x)
+7|E_SHAPE|it has no axis -2 for the rows|vectorize(lambda a: a, in_axes=-2)(x)
 38|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda a: a, in_axes='a')(x)
 38|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda a: a, in_axes=1.5)(x)
 38|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda a: a, in_axes=40)(x)
@@ -123,7 +123,7 @@ END
 7|E_ARG|no argument has rows|vectorize(lambda a: a, in_axes=None)(x)
 31|E_NAME|q_. is not defined|vectorize(lambda a: a + q_)(x)
 30|E_NAME|q_. is not defined|vectorize(lambda a: a)(q_)
-7|E_ARITY|is applied to the rows: vectorize\(f\)\(rows\)|vectorize(lambda a: a, 0, 1)(x)
+7|E_ARITY|to the rows: vectorize\(f\)\(rows\)|vectorize(lambda a: a, 0, 1)(x)
 END
 }
 

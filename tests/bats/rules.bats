@@ -179,10 +179,10 @@ END
         printf '# a remark to the end\n%s # of the line' "$rule" >m.rules
         bad 3 "$code" "m.rules:2:[0-9]+: error.*$says" 'grewrite m.tlg --rules m.rules'
     done <<'END'
-E_REWRITE|names of the pattern, or a part|e: exp(x * 2) + y => x when single_use(x * -2)
-E_REWRITE|names of the pattern, or a part|e: exp(x * 2) + y => y when single_use(x * 2.5)
-E_REWRITE|names of the pattern, or a part|e: exp(x * 2j) => x when single_use(x * 3j)
-E_REWRITE|names of the pattern, or a part|e: exp(slogdet(x)[1]) => det(x) when single_use(slogdet(x)[0])
+E_REWRITE|a name in the pattern, or a part|e: exp(x * 2) + y => x when single_use(x * -2)
+E_REWRITE|a name in the pattern, or a part|e: exp(x * 2) + y => y when single_use(x * 2.5)
+E_REWRITE|a name in the pattern, or a part|e: exp(x * 2j) => x when single_use(x * 3j)
+E_REWRITE|a name in the pattern, or a part|e: exp(slogdet(x)[1]) => det(x) when single_use(slogdet(x)[0])
 E_SYNTAX|where an expression is expected|e: exp(log(x)) => x when const(x +)
 E_REWRITE|positive is an abbreviation|e: exp(+x) => x
 E_SYNTAX|keyword: write `~a`|e: exp(not x) => x
@@ -190,7 +190,7 @@ E_NAME|there is no op nosuch|e: exp(nosuch(x)[1]) => x
 E_REWRITE|dtype must be a dtype|e: exp(cast(x, dtype='floaty')) => x
 E_REWRITE|is a literal or a name|e: sum(x, axis=9223372036854775808) => x
 E_REWRITE|is a literal or a name|e: sum(x, axis=~1) => x
-E_REWRITE|a parameter in a rule is an integer here|e: sum(x, axis=(0, 'a')) => x
+E_REWRITE|a parameter in a rule must be an integer here|e: sum(x, axis=(0, 'a')) => x
 E_REWRITE|axis must be None, an integer or a list of integers|e: sum(x, axis=1.5) => x
 E_REWRITE|keepdims must be True or False|e: sum(x, keepdims=1) => x
 E_REWRITE|axis must be an integer or None|e: softmax(x, axis=[1]) => x
@@ -201,7 +201,7 @@ E_REWRITE|an index picks an output of a call|e: svd(x)[-1] => x
 E_REWRITE|an index picks an output of a call|e: svd(x)['a'] => x
 E_REWRITE|an index picks an output of a call|e: svd(x)[1, 2] => x
 E_REWRITE|an index picks an output of a call|e: x[1] => x
-E_REWRITE|rules know only the attribute T|e: exp(x.shape) => x
+E_REWRITE|rules know the only attribute in rules is T|e: exp(x.shape) => x
 E_REWRITE|exp takes more arguments|e: exp() => x
 END
 }

@@ -96,7 +96,7 @@ Y
 @test "a literal that begins a state takes the dtype of the values that follow" {
     is 'scan(lambda x, c: c + x, sequences=[array([0.5, 1.5])], outputs_info=[0])' '[0.5, 2.0]'
     like 'gload --new -e "scan(lambda x, c: c + x, sequences=[float32([0.5, 1.5])], outputs_info=[0.0])" --info' 'out +float32'
-    no E_DTYPE 'begins as float32, but lambda_1 makes float64 of it' \
+    no E_DTYPE 'starts as float32, but lambda_1 turns it into float64' \
         'scan(lambda x, c: c + x, sequences=[array([0.5, 1.5])], outputs_info=[float32(0)])'
     grep -q 'float64(...), or the new value with float32(...)' .err
 }
@@ -168,10 +168,10 @@ Y
     no E_TYPE 'an axis for steps' 'scan(lambda a: a, sequences=[float64(1.0)])'
     no E_ARITY 'the function takes 2 arguments, but gets 1' 'scan(lambda a, b: a, sequences=[arange(3)])'
     no E_ARITY 'has 1 output, but outputs_info has 2 entries' 'scan(lambda a, b: a, outputs_info=[0, 0], n_steps=2)'
-    no E_TYPE 'scan takes a function first' 'scan(3, sequences=[arange(3)])'
+    no E_TYPE 'the first argument of scan must be a function' 'scan(3, sequences=[arange(3)])'
     no E_TYPE 'until takes one bool, not float64' 'scan(lambda a: [a, until(1.5 * a)], outputs_info=[0], n_steps=2)'
-    no E_ARG 'truncate_gradient is a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, truncate_gradient=0)'
-    no E_ARG 'truncate_gradient is a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, truncate_gradient=-2)'
+    no E_ARG 'truncate_gradient must be a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, truncate_gradient=0)'
+    no E_ARG 'truncate_gradient must be a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, truncate_gradient=-2)'
     no E_ARG 'truncate_gradient must be an integer that is written out' 'scan(lambda a: a, outputs_info=[0], n_steps=2, truncate_gradient=1.5)'
     no E_ARG 'checkpoint is .sqrt. or a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, checkpoint=0)'
     no E_ARG 'checkpoint is .sqrt. or a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, checkpoint=-1)'
@@ -183,22 +183,22 @@ Y
     no E_ARG 'keep is .all., .last. or a number of rows' 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep=1.5)'
     no E_ARG 'keep is .all., .last. or a number of rows' 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep=99999999999)'
     no E_ARG 'keep is .all., .last. or a number of rows' 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep="none")'
-    no E_ARG 'go_backwards is True or False' 'scan(lambda a: a, sequences=[arange(3)], go_backwards=arange(3))'
+    no E_ARG 'go_backwards must be True or False' 'scan(lambda a: a, sequences=[arange(3)], go_backwards=arange(3))'
     no E_SHAPE 'scan takes a scalar for steps, not int64.1.' 'scan(lambda a: a, outputs_info=[0], n_steps=[1])'
     no E_ARG 'n_steps must be an integer that is not negative' 'scan(lambda a: a, outputs_info=[0], n_steps=1.5)'
-    no E_ARG "keep is 'all', 'last' or a number of rows" 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep="some")'
+    no E_ARG "keep must be 'all', 'last' or a number of rows" 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep="some")'
     no E_ARG 'scan has no argument steps' 'scan(lambda a: a, outputs_info=[0], steps=2)'
     no E_ARITY 'takes 2 arguments, but gets 4: 2 of sequences, 1 of earlier steps, 1 of non_sequences' 'scan(lambda a, b: a, sequences=[taps(arange(3), [0, 1])], outputs_info=[0], non_sequences=[1.5])'
-    no E_ARG 'until must stand once, as the last' 'scan(lambda a: [until(a > 0), a], outputs_info=[0], n_steps=2)'
-    no E_ARG 'until must stand once, as the last' 'scan(lambda a: [a, until(a > 0), until(a > 1)], outputs_info=[0], n_steps=2)'
-    no E_ARG 'until stands beside what a step gives' 'scan(lambda a: until(a > 0), outputs_info=[0], n_steps=2)'
-    no E_ARG 'until stands beside what a step gives' 'scan(lambda a: [until(a > 0)], outputs_info=[0], n_steps=2)'
+    no E_ARG 'until must occur once, as the last' 'scan(lambda a: [until(a > 0), a], outputs_info=[0], n_steps=2)'
+    no E_ARG 'until must occur once, as the last' 'scan(lambda a: [a, until(a > 0), until(a > 1)], outputs_info=[0], n_steps=2)'
+    no E_ARG 'until must come after a result of the step' 'scan(lambda a: until(a > 0), outputs_info=[0], n_steps=2)'
+    no E_ARG 'until must come after a result of the step' 'scan(lambda a: [until(a > 0)], outputs_info=[0], n_steps=2)'
     # what only a run can tell
     local n='gload --new -i "n: int64" -i "x: float64[?]"'
     bad 5 E_RUN_SHAPE 'the number of steps is -1: it must not be negative' "$n -e 'scan(lambda a: a, outputs_info=[0], n_steps=n)' | grun n=-1 x=[]"
     bad 5 E_RUN_SHAPE 'sequence 1 has 2 rows, but 3 steps need 3' "$n -e 'scan(lambda a: a, sequences=[x], n_steps=n)' | grun n=3 x=[1,2]"
     bad 5 E_RUN_SHAPE 'needs 2 rows, for its taps, but it has 3' "$n -e 'scan(lambda a: a, outputs_info=[taps(x, [-2])], n_steps=n)' | grun n=3 x=[1,2,3]"
-    bad 5 E_RUN_SHAPE 'rows must be of one shape' "$n -e 'scan(lambda a: ones(a), sequences=[arange(n)])' | grun n=3 x=[]"
+    bad 5 E_RUN_SHAPE 'rows must have the same shape' "$n -e 'scan(lambda a: ones(a), sequences=[arange(n)])' | grun n=3 x=[]"
 }
 
 # ---- derivatives ----
@@ -398,9 +398,9 @@ END
 
 @test "checkpoint: what can't be" {
     no E_ARG 'checkpoint is .sqrt. or a number of steps' 'scan(lambda c: c, outputs_info=[0], n_steps=9, checkpoint=0)'
-    no E_ARG 'not possible for this scan: it may end early' 'scan(lambda c: [c, until(c > 3)], outputs_info=[0], n_steps=9, checkpoint=2)'
-    no E_ARG 'not possible for this scan: it has no state' 'scan(lambda x: x, sequences=[arange(9)], checkpoint=2)'
-    no E_ARG 'its gradient goes back some steps only' 'scan(lambda c: c, outputs_info=[0], n_steps=9, truncate_gradient=2, checkpoint=2)'
+    no E_ARG 'this scan can't have a checkpoint: it may end early' 'scan(lambda c: [c, until(c > 3)], outputs_info=[0], n_steps=9, checkpoint=2)'
+    no E_ARG 'this scan can't have a checkpoint: it has no state' 'scan(lambda x: x, sequences=[arange(9)], checkpoint=2)'
+    no E_ARG 'its gradient goes back only some of the steps' 'scan(lambda c: c, outputs_info=[0], n_steps=9, truncate_gradient=2, checkpoint=2)'
     no E_ARG 'its body has effects' 'scan(lambda c: print(c, "c"), outputs_info=[0], n_steps=9, checkpoint=2)'
 }
 
@@ -531,8 +531,8 @@ Y
     bad 5 E_INDEX 'in step 3 of 4 of the loop here, which runs lambda_2' "$i -e 'y = scan(lambda a: scan(lambda b, h: h + arange(3)[b + a], sequences=[i], outputs_info=[0]), sequences=[i])' --outputs y | grun i=[0,1,1,2]"
     grep -q 'in step 1 of 4 of the loop here, which runs lambda_1' .err
     # a state must keep its shape
-    bad 5 E_RUN_SHAPE 'rows must be of one shape' 'gload --new -i "h: float64[?]" -e "scan(lambda a: concatenate([a, a]), outputs_info=[h], n_steps=3)" | grun h=[1,2]'
-    bad 5 E_RUN_SHAPE 'out had the shape .2,. and gets the shape .4,. in step 0' 'gload --new -i "h: float64[?]" -e "scan(lambda a: concatenate([a, a]), outputs_info=[h], n_steps=3, keep=\"last\")" | grun h=[1,2]'
+    bad 5 E_RUN_SHAPE 'rows must have the same shape' 'gload --new -i "h: float64[?]" -e "scan(lambda a: concatenate([a, a]), outputs_info=[h], n_steps=3)" | grun h=[1,2]'
+    bad 5 E_RUN_SHAPE 'out had the shape .2,. and has the shape .4,. in step 0' 'gload --new -i "h: float64[?]" -e "scan(lambda a: concatenate([a, a]), outputs_info=[h], n_steps=3, keep=\"last\")" | grun h=[1,2]'
 }
 
 @test "numbers of steps: any integer dtype, no other" {
@@ -549,17 +549,17 @@ Y
 }
 
 @test "more mistakes, each with its own message" {
-    no E_DTYPE 'begins as int64, but lambda_1 makes float64 of it: its dtype must not change' 'scan(lambda a: a / 2, outputs_info=[int64(4)], n_steps=3)'
+    no E_DTYPE 'starts as int64, but lambda_1 turns it into float64: its dtype must not change' 'scan(lambda a: a / 2, outputs_info=[int64(4)], n_steps=3)'
     no E_TYPE 'until takes one bool, not bool\[2\]' 'scan(lambda c: [c + 1, until(stack([c > 3, c > 4]))], outputs_info=[0], n_steps=9)'
     no E_SHAPE '3 rows, but 1 steps with its taps need 6' 'scan(lambda a, b: a, sequences=[taps(arange(3), [0, 5])], n_steps=1)'
     is 'scan(lambda a, b: a, sequences=[taps(arange(3), [0, 5])])' '[]'
     no E_ARG 'a tap must be an integer that is written out' 'scan(lambda a: a, sequences=[taps(arange(3), [1.5])])'
     no E_ARG 'the list of taps is empty' 'scan(lambda a: a, sequences=[taps(arange(3), [])])'
     no E_ARG 'sequence 1 is None' 'scan(lambda a: a, sequences=[None])'
-    no E_TYPE 'output out is none: nothing of it can be kept' 'scan(lambda a: None, sequences=[arange(3)])'
-    no E_ARITY 'lambda_1 gives nothing' 'scan(lambda a: [], sequences=[arange(3)])'
+    no E_TYPE 'output out is none, which has no values to keep' 'scan(lambda a: None, sequences=[arange(3)])'
+    no E_ARITY 'lambda_1 returns nothing' 'scan(lambda a: [], sequences=[arange(3)])'
     no E_TYPE 'a string where a tensor is expected' 'scan(lambda a: "x", sequences=[arange(3)])'
-    no E_TYPE 'scan takes a function first' 'scan(sin, sequences=[arange(3)])'
+    no E_TYPE 'the first argument of scan must be a function' 'scan(sin, sequences=[arange(3)])'
     bad 3 E_TYPE 'sequence 1 must be a tensor with an axis for steps, or a list, not float64' 'gload --new -i "s: float64" -e "scan(lambda c: c + 1, sequences=[s])"'
     is 'scan(lambda: 1.5, n_steps=2)' '[1.5, 1.5]'
 }
@@ -729,17 +729,17 @@ END
     one=$(printf '1, %.0s' $(seq 31))1
     no E_ARG 'has no `inputs`: write taps' 'scan(lambda a: a, sequences=[{"inputs": arange(3)}])'
     no E_ARITY 'keep has 2 entries for 1 output' 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep=["last", 1])'
-    no E_ARG 'go_backwards is True or False' 'scan(lambda a: a, sequences=[arange(3)], go_backwards=1)'
+    no E_ARG 'go_backwards must be True or False' 'scan(lambda a: a, sequences=[arange(3)], go_backwards=1)'
     no E_ARG 'truncate_gradient must be an integer that is written out' 'scan(lambda a: a, sequences=[arange(3)], truncate_gradient=arange(3))'
     bad 6 E_LIMIT 'scan: a tensor has at most 32 dims' "gload --new -e 'scan(lambda a: reshape(a, [$one]), sequences=[arange(3)])'"
     ok "gload --new -e 'shape(scan(lambda a: reshape(a, [$one]), sequences=[arange(3)], keep=\"last\")).size' | grun" 'out = 32'
     no E_VALUE 'the number of steps is -1: it must not be negative' 'scan(lambda a: a, outputs_info=[0], n_steps=int8(-1))'
     bad 3 E_TYPE 'the state out is none, which has no values' 'gload --new -i "l: none" -e "scan(lambda b: b, outputs_info=[l], n_steps=2)"'
-    bad 3 E_TYPE 'begins as slice, but lambda_1 makes list\(slice\) of it: its type' 'gload --new -i "l: slice" -e "scan(lambda b: make_list(b), outputs_info=[l], n_steps=2)"'
-    bad 3 E_TYPE 'begins as random, but lambda_1 makes float64 of it: its type' 'gload --new -i "r: random" -e "scan(lambda b: 1.5, outputs_info=[r], n_steps=2)"'
-    bad 5 E_RUN_SHAPE 'had the shape \(0,\) and gets the shape \(1,\) in step 1: rows must be of one shape' \
+    bad 3 E_TYPE 'starts as slice, but lambda_1 turns it into list\(slice\): its type' 'gload --new -i "l: slice" -e "scan(lambda b: make_list(b), outputs_info=[l], n_steps=2)"'
+    bad 3 E_TYPE 'starts as random, but lambda_1 turns it into float64: its type' 'gload --new -i "r: random" -e "scan(lambda b: 1.5, outputs_info=[r], n_steps=2)"'
+    bad 5 E_RUN_SHAPE 'had the shape \(0,\) and has the shape \(1,\) in step 1: all rows must have the same shape' \
         'gload --new -i "a: int64" -e "scan(lambda i: arange(i), sequences=[arange(a)])" | grun a=3'
-    bad 5 E_RUN_SHAPE 'had the shape \(2,\) and gets the shape \(1,\) in step 0: rows must be of one shape' \
+    bad 5 E_RUN_SHAPE 'had the shape \(2,\) and has the shape \(1,\) in step 0: all rows must have the same shape' \
         'gload --new -i "x: float64[?]" -i "a: int64" -e "scan(lambda c: c[a:], outputs_info=[x], n_steps=2)" | grun x=[1,2] a=1'
 }
 
@@ -810,10 +810,10 @@ END
             bad 5 E_ "$text" "grun --mode $m a.tlg --on-unused-input ignore x=[3,2] y=[1,2,3]"
         done
     done <<'END'
-scan(lambda a: arange(a), sequences=[x])|out had the shape \(3,\) and gets the shape \(2,\) in step 1: rows must be of one shape
-scan(lambda a, h: arange(a) + sum(h), sequences=[x], outputs_info=[arange(x[0])])|out had the shape \(3,\) and gets the shape \(2,\) in step 1: rows must be of one shape
-scan(lambda a, h: arange(a) + sum(h), sequences=[x], outputs_info=[arange(x[1])])|out had the shape \(2,\) and gets the shape \(3,\) in step 0: rows must be of one shape
-scan(lambda a, h: [h + 1, y[:a]], sequences=[x], outputs_info=[0, None])[1]|had the shape \(3,\) and gets the shape \(2,\) in step 1: rows must be of one shape
+scan(lambda a: arange(a), sequences=[x])|out had the shape \(3,\) and has the shape \(2,\) in step 1: all rows must have the same shape
+scan(lambda a, h: arange(a) + sum(h), sequences=[x], outputs_info=[arange(x[0])])|out had the shape \(3,\) and has the shape \(2,\) in step 1: all rows must have the same shape
+scan(lambda a, h: arange(a) + sum(h), sequences=[x], outputs_info=[arange(x[1])])|out had the shape \(2,\) and has the shape \(3,\) in step 0: all rows must have the same shape
+scan(lambda a, h: [h + 1, y[:a]], sequences=[x], outputs_info=[0, None])[1]|had the shape \(3,\) and has the shape \(2,\) in step 1: all rows must have the same shape
 scan(lambda a: y[a], sequences=[x])|index 3 is out of range
 END
 }

@@ -60,27 +60,27 @@ END
     done <<'END'
 plant(lambda v: sow(make_list(v), tag='t', name='k', mode='append')[0], tag='t')({'k': x}, x) => 23 E_TYPE list(float64[3]) can't be planted row by row
 plant(lambda v: map(lambda w: list_get(sow(make_list(w), tag='t', name='k', mode='append'), 0), v), tag='t')({'k': x}, x) => 46 E_TYPE list(float64) can't be planted row by row
-plant(lambda v: list_get(sow(make_list(v), tag='t', name='k'), 0), tag='t')({'k': x}, x) => 32 E_TYPE the planted value of k is float64[3], what is sown is list(float64[3])
+plant(lambda v: list_get(sow(make_list(v), tag='t', name='k'), 0), tag='t')({'k': x}, x) => 32 E_TYPE the planted value of k is float64[3], but the sown value is list(float64[3])
 plant(lambda v: list_get(sow(make_list(v), tag='t', name='k', mode='append'), 0), tag='t')({'k': x}, x) => 32 E_TYPE list(float64[3]) can't be planted row by row
 reap(lambda v: list_get(sow_cond(make_list(v), k > 0, tag='t', name='k', mode='cond_clobber'), 0), tag='t')(x) => 31 E_TYPE sow_cond takes tensors, not list(float64[3])
-reap(lambda v: [sow(v, tag='t', name='k', mode='append'), sow(make_list(v), tag='t', name='k', mode='append')], tag='t')(x) => 65 E_TYPE k is sown as list(float64[3]) here: rows that are appended make one array, and need one dtype and shape
-reap(lambda v: [sow(make_list(v), tag='t', name='k', mode='append'), sow(make_list(v), tag='t', name='k', mode='append')], tag='t')(x) => 23 E_TYPE k is sown as list(float64[3]) here: rows that are appended make one array, and need one dtype and shape
-reap(lambda v: list_get(sow(make_list(v), tag='t', name='k', mode='append'), 0), tag='t')(x) => 31 E_TYPE k is sown as list(float64[3]) here: rows that are appended make one array, and need one dtype and shape
-reap(lambda v: map(lambda w: list_get(sow(make_list(w), tag='t', name='k', mode='append'), 0), v), tag='t')(x) => 45 E_TYPE k is sown as list(list(float64)) here: rows that are appended make one array, and need one dtype and shape
-plant(lambda v: map(lambda w: sow(w, tag='t', name='k', mode='append'), v), tag='t')({'k': x}, z) => 37 E_TYPE the planted value of k is float64, what is sown is float64[n]
-plant(lambda v: map(lambda w: sow(w, tag='t', name='k', mode='append'), v), tag='t')({'k': 1.0}, z) => 37 E_TYPE what is planted for an appended name in a loop needs a row a step, not float64
-plant(lambda v: map(lambda w: sow(w, tag='t', name='k', mode='append'), v), tag='t')({'k': make_list(x)}, z) => 37 E_TYPE what is planted for an appended name in a loop needs a row a step, not list(float64[3])
-plant(lambda v: vectorize(lambda w: sow(w, tag='t', name='k', mode='append'))(v), tag='t')({'k': x}, x) => 43 E_SHAPE what is planted for the appended name k has a row for each sow of it: float64[?, 3] is expected, not float64[3]
-plant(lambda v: vectorize(lambda w: sow(w, tag='t', name='k'))(v), tag='t')({'k': 5.0}, x) => 43 E_TYPE the planted value of k is float64, what is sown is float64[3]
-reap(lambda v: map(lambda w: sow_cond(w[w > 0], w[0] > 1.5, tag='t', name='k'), v), tag='t')(z) => 36 E_SHAPE k is float64[?]: its shape must be known before the loop, which begins with zeros
-reap(lambda v: map(lambda w: sow_cond(concatenate([w, w]), w[0] > 1.5, tag='t', name='k'), v), tag='t')(z) => 36 E_SHAPE k is float64[?]: its shape must be known before the loop, which begins with zeros
-reap(lambda v: sow_cond(m * v, v > 1.5, tag='t', name='k'), tag='t')(x) => 22 E_SHAPE sow_cond: pred is a scalar, or one for each row of the value: float64[2, 3] has no rows for bool[3]
+reap(lambda v: [sow(v, tag='t', name='k', mode='append'), sow(make_list(v), tag='t', name='k', mode='append')], tag='t')(x) => 65 E_TYPE k is sown as list(float64[3]) here: appended rows form one array and must have the same dtype and shape
+reap(lambda v: [sow(make_list(v), tag='t', name='k', mode='append'), sow(make_list(v), tag='t', name='k', mode='append')], tag='t')(x) => 23 E_TYPE k is sown as list(float64[3]) here: appended rows form one array and must have the same dtype and shape
+reap(lambda v: list_get(sow(make_list(v), tag='t', name='k', mode='append'), 0), tag='t')(x) => 31 E_TYPE k is sown as list(float64[3]) here: appended rows form one array and must have the same dtype and shape
+reap(lambda v: map(lambda w: list_get(sow(make_list(w), tag='t', name='k', mode='append'), 0), v), tag='t')(x) => 45 E_TYPE k is sown as list(list(float64)) here: appended rows form one array and must have the same dtype and shape
+plant(lambda v: map(lambda w: sow(w, tag='t', name='k', mode='append'), v), tag='t')({'k': x}, z) => 37 E_TYPE the planted value of k is float64, but the sown value is float64[n]
+plant(lambda v: map(lambda w: sow(w, tag='t', name='k', mode='append'), v), tag='t')({'k': 1.0}, z) => 37 E_TYPE the value planted for an appended name in a loop must have a row for each step, not float64
+plant(lambda v: map(lambda w: sow(w, tag='t', name='k', mode='append'), v), tag='t')({'k': make_list(x)}, z) => 37 E_TYPE the value planted for an appended name in a loop must have a row for each step, not list(float64[3])
+plant(lambda v: vectorize(lambda w: sow(w, tag='t', name='k', mode='append'))(v), tag='t')({'k': x}, x) => 43 E_SHAPE the value planted for the appended name k must have a row for each sow: expected float64[?, 3], not float64[3]
+plant(lambda v: vectorize(lambda w: sow(w, tag='t', name='k'))(v), tag='t')({'k': 5.0}, x) => 43 E_TYPE the planted value of k is float64, but the sown value is float64[3]
+reap(lambda v: map(lambda w: sow_cond(w[w > 0], w[0] > 1.5, tag='t', name='k'), v), tag='t')(z) => 36 E_SHAPE k is float64[?]: its shape must be known before the loop, which starts with zeros
+reap(lambda v: map(lambda w: sow_cond(concatenate([w, w]), w[0] > 1.5, tag='t', name='k'), v), tag='t')(z) => 36 E_SHAPE k is float64[?]: its shape must be known before the loop, which starts with zeros
+reap(lambda v: sow_cond(m * v, v > 1.5, tag='t', name='k'), tag='t')(x) => 22 E_SHAPE sow_cond: pred must be a scalar, or have an element for each row of the value: float64[2, 3] has no such rows for bool[3]
 reap(lambda v: ifelse(k > 0, sow(v, tag='t', name='a', mode='clobber'), v * 2), tag='t')(x) => 22 E_NAME both branches of an ifelse must sow the same names: a is missing in the else branch
 reap(lambda v: ifelse(k > 0, v * 2, sow(v, tag='t', name='a', mode='clobber')), tag='t')(x) => 22 E_NAME both branches of an ifelse must sow the same names: a is missing in the then branch
-reap(lambda v: ifelse(k > 0, sow(v, tag='t', name='a'), sow(v[0], tag='t', name='a') * v), tag='t')(x) => 22 E_SHAPE ifelse: value 0 is float64[3] if the condition holds but float64 if not: they must have equally many dims
-reap(lambda v: ifelse(k > 0, sow(v, tag='t', name='a'), sow(k, tag='t', name='a') * v), tag='t')(x) => 22 E_DTYPE ifelse: value 0 is float64[3] if the condition holds but int64 if not: cast one, nothing is cast here by itself
+reap(lambda v: ifelse(k > 0, sow(v, tag='t', name='a'), sow(v[0], tag='t', name='a') * v), tag='t')(x) => 22 E_SHAPE ifelse: value 0 is float64[3] if the condition holds but float64 if not: they must have the same number of dims
+reap(lambda v: ifelse(k > 0, sow(v, tag='t', name='a'), sow(k, tag='t', name='a') * v), tag='t')(x) => 22 E_DTYPE ifelse: value 0 is float64[3] if the condition holds but int64 if not: cast one of them: ifelse casts nothing by itself
 reap(lambda v: ifelse(k > 0, print(sow(v, tag='t', name='a'), 'p'), sow(v * 2, tag='t', name='a')), tag='t')(x) => 75 E_DUPLICATE a has already been reaped
-reap(lambda v: map(nest(lambda w: sow(w, tag='t', name='a'), scope='s'), v), tag='t')(x) => 31 E_DUPLICATE can't nest the scope s inside of a scan: a scope stands once (mode strict)
+reap(lambda v: map(nest(lambda w: sow(w, tag='t', name='a'), scope='s'), v), tag='t')(x) => 31 E_DUPLICATE can't nest the scope s inside a scan: a scope can be used only once (mode strict)
 reap(lambda v: sow({'a': v, 'b': [v, {'c': v}]}, tag='t', name='d'), tag='t')(x) => 44 E_TYPE a dict where a tensor is expected
 plant(lambda v: sow({'a': v, 'b': [v, {'c': v}]}, tag='t', name='d')['b'][1]['c'], tag='t')({'d': {'b': {'1': {'c': m[1]}}}}, x) => 45 E_TYPE a dict where a tensor is expected
 plant(lambda v: sow(v, tag='t', name='a'), tag='t')({'a': {'b': m[0]}}, x) => 71 E_TYPE a is sown as a value, but a dict is planted for it
@@ -95,11 +95,11 @@ reap(lambda v: v, tag='t', allowlist=[3])(x) => 45 E_ARG allowlist must be a lis
 reap(lambda v: v, tag='t', allowlist='a')(x) => 44 E_ARG allowlist must be a list of names: ['y', 'z']
 nest(lambda v: v, scope='')(x) => 31 E_ARG scope must be a word in quotes, such as 'layer1'
 nest(lambda v: v, scope=3)(x) => 31 E_ARG scope must be a word in quotes, such as 'layer1'
-nest(3, scope='s')(x) => 12 E_TYPE a function is expected: the name of one, or (lambda x: ...)
+nest(3, scope='s')(x) => 12 E_TYPE expected a function: the name of one, or (lambda x: ...)
 nest(lambda v, w: v, scope='s')(x) => 12 E_ARITY the function takes 2 arguments, but gets 1
 sow(x, 't', 'n', 'append') => 14 E_TYPE a string can't be a value
-sow(x, tag='t', name='n', mode=3) => 33 E_ARG sow takes for mode a string such as 'text', known when the graph is built, not a number
-sow_cond(x, m > 0, tag='t', name='n') => 7 E_SHAPE sow_cond: pred is a scalar, or one for each row of the value: float64[3] has no rows for bool[2, 3]
+sow(x, tag='t', name='n', mode=3) => 33 E_ARG sow: mode must be a string such as 'text', known when the graph is built, not a number
+sow_cond(x, m > 0, tag='t', name='n') => 7 E_SHAPE sow_cond: pred must be a scalar, or have an element for each row of the value: float64[3] has no such rows for bool[2, 3]
 sow(lambda v: v, tag='t', name='n') => 11 E_TYPE a function where a tensor is expected
 END
 }

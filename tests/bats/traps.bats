@@ -185,7 +185,7 @@ END
             if [ -n "$want" ]; then
                 ok "grun --mode $mode g.tlg u=[18446744073709551615]" "out = $want"
             else
-                bad 5 E_INDEX 'index 9223372036854775807( or more)? (is out of range for axis [01] of size 5|of a list of 2)' \
+                bad 5 E_INDEX 'index 9223372036854775807( or more)? (is out of range for axis [01] of size 5|is out of range for a list of length 2)' \
                     "grun --mode $mode g.tlg u=[18446744073709551615]"
             fi
         done
@@ -240,7 +240,7 @@ x: float64[?, ?]|svdvals(x)|x=zeros((0,2)) i=[]|0|[]
 x: float64[?, ?]|pinv(x)|x=zeros((2,0)) i=[]|0|zeros((0, 2), dtype='float64')
 x: float64[?, ?]|lstsq(x, x)[0]|x=zeros((2,0)) i=[]|0|zeros((0, 0), dtype='float64')
 x: float64[?, ?]|lstsq(eye(2), x)[0]|x=[[nan,0],[0,0]] i=[]|E_NAN|lstsq: an element of the matrix is inf or nan
-x: float64[?, ?]|lu_solve(x, i, x)|x=eye(2) i=[5,1]|E_INDEX|pivot 0 is no row from there on
+x: float64[?, ?]|lu_solve(x, i, x)|x=eye(2) i=[5,1]|E_INDEX|pivot 0 must be the index of a row at or below its own
 x: complex64[?, ?]|lu_solve(x, i, x)|x=zeros((2,2)) i=[0,1]|E_SINGULAR|pivot 1 is 0
 x: float64[?, ?]|lu_solve(x, i, x)|x=zeros((0,0)) i=[]|0|zeros((0, 0), dtype='float64')
 x: complex128[n]|cumprod(x)|x=[1j,2,3j] i=[]|0|[(0.0+1.0j), (0.0+2.0j), (-6.0+0.0j)]
@@ -263,12 +263,12 @@ einsum('i...j...', x)|E_ARG|there is a second ellipsis
 einsum('i1', x)|E_ARG|labels are letters
 einsum('i{', x)|E_ARG|labels are letters
 einsum('ij->k', x)|E_ARG|label k of the output is in no operand
-einsum('ij->ii', x)|E_ARG|label i is twice in the output
+einsum('ij->ii', x)|E_ARG|label i occurs twice in the output
 einsum('ij,jk', x)|E_ARITY|more than the 1 operands given
 einsum('ij', x, x)|E_ARITY|fewer than the 2 operands given
 pad(x, [1, 2, 3])|E_SHAPE|one number, a pair, or a pair for each of 2 dims
 pad(x, [[1, 2, 3]])|E_SHAPE|one number, a pair, or a pair for each of 2 dims
-norm(x, axis=())|E_ARG|over one axis .vectors. or two .matrices., not over 0
+norm(x, axis=())|E_ARG|one axis .vectors. or two .matrices., not 0
 tensordot(x, x, axes=3)|E_ARG|axes=3, but the operands have 2 and 2 dims
 diagonal(x, 0, 1, 1)|E_ARG|axis1 and axis2 are the same dim
 transpose(x, (0, 0))|E_ARG|names dim 0 twice

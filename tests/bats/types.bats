@@ -29,29 +29,29 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
     for call in 'word_write(x)' 'word_replace(x)' 'slip_write(p)' 'word_write(word_dup(x))'; do
         op=${call%%(*}
         word "$call"
-        bad 1 BadDestroyMap "$op wrote over input 0, which it does not say it destroys" "grun $P --mode DEBUG g.tlg $G"
+        bad 1 BadDestroyMap "$op overwrote input 0, which it does not declare as destroyed" "grun $P --mode DEBUG g.tlg $G"
         grep -q "note: before: the [a-z]* 'abc'" .err
         grep -q "note: after: the [a-z]* '\(Qbc\|replaced\)'" .err
-        grep -q 'leave the input as it is, and make another in what api->output_object gives' .err
+        grep -q 'leave the input unchanged and build the result in what api->output_object returns' .err
     done
     # nor may it be declared
     word 'word_shout(word_dup(x))'
-    bad 3 E_DESTROY 'word_shout would overwrite .* such values are shared, and never written over' "grun $P g.tlg $G"
+    bad 3 E_DESTROY 'word_shout would overwrite .* such values are shared and never overwritten' "grun $P g.tlg $G"
 }
 
 @test "DEBUG asks may_share_memory: a result in an input's memory is named, and freed once" {
     word 'word_same(x)'
-    bad 1 BadViewMap 'output 0 of word_same shares memory with input 0, which it does not say it views' "grun $P --mode DEBUG g.tlg $G"
-    grep -q 'note: say it with view_map, or copy' .err
+    bad 1 BadViewMap 'output 0 of word_same shares memory with input 0, but the op declares no such view' "grun $P --mode DEBUG g.tlg $G"
+    grep -q 'note: declare it in view_map, or copy' .err
     word 'word_pass(x)'
     bad 1 BadViewMap 'output 0 of word_pass shares memory with input 0' "grun $P --mode DEBUG g.tlg $G"
     word 'word_keep(x)'
-    bad 1 BadViewMap 'output 0 of word_keep shares memory with that of an earlier run' "grun $P --mode DEBUG g.tlg $G"
+    bad 1 BadViewMap 'output 0 of word_keep shares memory with an output of an earlier run' "grun $P --mode DEBUG g.tlg $G"
 }
 
 @test "a copy that is another value is the type's fault" {
     word 'fade_dup(q)'
-    bad 1 InvalidValueError 'the copy of a value of type fade is another' "grun $P --mode DEBUG g.tlg $G"
+    bad 1 InvalidValueError 'the copy of a value of type fade differs from it' "grun $P --mode DEBUG g.tlg $G"
 }
 
 @test "an op that keeps a pointer to what a run got is named as such" {
@@ -83,8 +83,8 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
 
 @test "a bool that is neither 0 nor 1 is no bool, and the op that made it is named" {
     word 'sum(equal(bad_bool(v), True))'
-    bad 1 InvalidValueError 'output 0 of bad_bool is no value of its type: .*element 0 is 7, and a bool is 0 or 1' "grun $P --mode DEBUG g.tlg $G"
-    grep -q 'note: perform must make what make_node or otypes says; one of the two is wrong' .err
+    bad 1 InvalidValueError 'output 0 of bad_bool is not of its type: .*element 0 is 7, and a bool is 0 or 1' "grun $P --mode DEBUG g.tlg $G"
+    grep -q 'note: perform must create what make_node or otypes declares; one of the two is wrong' .err
 }
 
 @test "a type without a text, or with one that does not read back, is not written as text" {
@@ -105,9 +105,9 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
     bad 3 E_TYPE 'its text \[1, 2 does not read back: .* is never closed' "gload $P torn.tlg -O yaml"
     bad 3 E_TYPE 'its text 4.5 does not read back: what is read is 5.5' "gload $P off.tlg -O yaml"
     gload $P --new --shared 's: mute = 3.5' -e 'o = s' --outputs o -o o.tlg
-    for f in text json tsv; do bad 3 E_TYPE "values of type mute can't be written as text: the type has none" "grun $P o.tlg -O $f"; done
+    for f in text json tsv; do bad 3 E_TYPE "values of type mute can't be written as text: the type has no `text`" "grun $P o.tlg -O $f"; done
     grep -q 'note: it is the output o' .err
-    bad 3 E_TYPE "values of type mute can't be written as text: the type has none" "grun $P o.tlg -r o=o.json"
+    bad 3 E_TYPE "values of type mute can't be written as text: the type has no `text`" "grun $P o.tlg -r o=o.json"
     [ ! -e o.json ]
     # constants in the graph, functions included
     gload $P --new -e 'o = make_list(mute(1.5))' -e 'f = lambda x: make_list(x, mute(2.5))' -e 'q = list_length(f(mute(1)))' --outputs q -o c.tlg
@@ -151,7 +151,7 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
 }
 
 @test "clear without equal or bytes is refused when the plugin is loaded" {
-    bad 3 E_PLUGIN 'the type unequal: clear says that a value owns more than its bytes, .* give equal, or to_bytes and from_bytes' "gload --plugin $BATS_FILE_TMPDIR/unequal.so -e 1."
+    bad 3 E_PLUGIN 'the type unequal: with clear, a value owns more than its bytes, .* give equal, or to_bytes and from_bytes' "gload --plugin $BATS_FILE_TMPDIR/unequal.so -e 1."
 }
 
 @test "--strict means strict for plugins' types, too" {
@@ -162,7 +162,7 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
     ok "grun $P s.tlg --strict s='span([1,2])'" 'r = [1.0, 2.0]'
     # a filter that does not care is told so
     gload $P --new -i 's: scaled(2)' -e 'r = s' --outputs r -o s.tlg
-    bad 3 E_VALUE 'the filter of scaled\(2\) is strict, but made a value of another' "grun $P s.tlg --strict s=5"
+    bad 3 E_VALUE 'the filter of scaled\(2\) was asked to be strict, but converted a value of another' "grun $P s.tlg --strict s=5"
     # a text in quotes is how a word is written
     gload $P --new -i 's: word' -e 'r = s' --outputs r -o s.tlg
     ok "grun $P s.tlg --strict \"s='abc'\"" "r = 'abc'"
@@ -182,7 +182,7 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
     # what the type does not take stays an error, once, at its place
     bad 3 E_VALUE 'lo is above hi' "gload $P -e 'span_add([2, 1], [3, 4])'"
     bad 3 E_TYPE 'a span is \[lo, hi\], not an int64 array of shape \(3,\)' "gload $P -e 'span_add([1, 2, 3], [3, 4])'"
-    bad 3 E_TYPE 'a value of type span is not made of a text' "gload $P -e 'span_add(\"a\", [3, 4])'"
+    bad 3 E_TYPE 'a value of type span can't be made from a text' "gload $P -e 'span_add(\"a\", [3, 4])'"
     bad 3 E_TYPE 'a word is a text in quotes, not an int64 array of shape \(2,\)' "gload $P -e 'word_join(\"a\", [3, 4])'"
     bad 3 E_TYPE "no_wrap takes no text for x, but got 'a'" "gload $P -e 'no_wrap(\"a\")'"
     bad 3 E_TYPE "a string can't be a value" "gload $P -e 'print(\"a\")'"

@@ -101,7 +101,7 @@ typed() {
     typed 'list\(int64\)' 'list_append([1, 2], 3)'
     ok 'gload --new -i "L: list(float32)" -e "list_count(L, 0.1)" -e "i = list_index(L, 0.1)" | grun "L=[0.5, 0.1]"' 'out = 1
 i = 1'
-    bad 3 E_VALUE '1.5 is not an integer, as is due for int8' 'gload --new -i "K: list(int8)" -e "list_append(K, 1.5)"'
+    bad 3 E_VALUE '1.5 is not an integer, which is required for int8' 'gload --new -i "K: list(int8)" -e "list_append(K, 1.5)"'
     bad 3 E_TYPE 'the items of the list are float32, not float64' 'gload --new -i "L: list(float32)" -i "y: float64" -e "list_append(L, y)"'
 }
 
@@ -165,7 +165,7 @@ d = [3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1]'
         bad 3 E_VALUE 'dim 0 has no elements' "gload -e 'pad(zeros(0), 1, mode=\"$m\")'"
         bad 5 E_INDEX 'out of range' "gload --new -i 'x: float64[n]' -e 'pad(x, 1, mode=\"$m\")' | grun 'x=zeros(0)'"
     done
-    bad 3 E_ARG "the mode is 'constant', 'edge', 'empty', 'linear_ramp', .* or 'wrap', not 'cubic'" 'gload -e "pad([1, 2], 1, mode=\"cubic\")"'
+    bad 3 E_ARG "the mode must be 'constant', 'edge', 'empty', 'linear_ramp', .* or 'wrap', not 'cubic'" 'gload -e "pad([1, 2], 1, mode=\"cubic\")"'
     # the mode may stand third, as in NumPy's call
     ok "gload -e \"pad([1, 2], 1, 'edge')\" -e \"b = pad([1, 2], 1, 7, 'constant')\" | grun" 'out = [1, 1, 2, 2]
 b = [7, 1, 2, 7]'
@@ -181,7 +181,7 @@ b = [7, 1, 2, 7]'
        [3.0, 4.0, 7.0, 10.0]]'
     ok "gload --new -i 'x: float64[n, 2]' -e \"sum(pad(x, 2, 'linear_ramp', end_values=(1., 2.)) ** 3)\" | tee s.tlg | ggrad --check x=[[1,2],[3,4]] && ggrad --check --jvp x s.tlg x=[[1,2],[3,4]]"
     bad 3 E_VALUE 'dim 0 has no elements' "gload -e \"pad(zeros(0), 1, 'linear_ramp')\""
-    bad 3 E_SHAPE 'end_values is one number, a pair, or a pair for each of 2 dims, not int64\[3\]' "gload -e \"pad([[1]], 1, 'linear_ramp', end_values=[1, 2, 3])\""
+    bad 3 E_SHAPE 'end_values must be one number, a pair, or a pair for each of 2 dims, not int64\[3\]' "gload -e \"pad([[1]], 1, 'linear_ramp', end_values=[1, 2, 3])\""
     # the median: of an even number the mean of two, of nan nan
     ok "gload -e \"pad([3, 1, 2, 9], (2, 1), 'median')\" -e \"b = pad([nan, 1.], (1, 0), 'median')\" -e \"c = pad([[4., 1., 3.]], ((0, 0), (0, 1)), 'median')\" | grun" 'out = [2, 2, 3, 1, 2, 9, 2]
 b = [nan, nan, 1.0]
@@ -236,7 +236,7 @@ b = 16777218.0'
     done
     ok 'gload --new -i "x: float32[m, n]" -e "map(lambda r: sum(r, dtype=float64), x)" | grun x=[[1,2],[3,4]]' 'out = [3.0, 7.0]'
     bad 3 E_DTYPE "there is no dtype 'flot64'" "gload -e \"sum([1], dtype='flot64')\""
-    bad 3 E_ARG 'takes for dtype a dtype' "gload -e 'sum([1], dtype=3)'"
+    bad 3 E_ARG 'dtype must be a dtype' "gload -e 'sum([1], dtype=3)'"
     bad 3 E_DTYPE 'would drop the imaginary part' "gload -e 'sum([1j], dtype=float32)'"
     for e in 'full((1, 0), c, dtype=float32)' 'full([2], 1j, dtype=int64)' 'full_like(f, c)' 'full_like(c, c, dtype=float64)' 'pad(f, 1, constant_values=c)'; do
         bad 3 E_DTYPE 'complex128 to (float|int).*would drop the imaginary part' "gload --new -i 'c: complex128' -i 'f: float64[2]' -e '$e'"
@@ -309,9 +309,9 @@ e = 11.0'
     like 'gload --new -i "x: float64[n, 6]" -e "x.transpose(1, 0)" --info' 'float64\[6, n\]'
     bad 3 E_ARITY 'too many arguments' 'gload --new -i "x: float64[12]" -e "reshape(x, 4, 3)"'
     bad 3 E_ARITY 'too many arguments' 'gload --new -i "x: float64[12]" -e "x.sum(0, float64, True, 1)"'
-    bad 3 E_DTYPE 'an integer is expected' 'gload --new -i "x: float64[12]" -i "y: float64" -e "x.reshape(y, 3)"'
-    bad 3 E_TYPE 'an integer is expected, not a list' 'gload --new -i "x: float64[12]" -e "x.reshape((4, 1), 3)"'
-    bad 3 E_ARG 'takes for axes a list of integers' 'gload --new -i "x: float64[3, 4]" -e "x.transpose(1, 0.5)"'
+    bad 3 E_DTYPE 'expected an integer' 'gload --new -i "x: float64[12]" -i "y: float64" -e "x.reshape(y, 3)"'
+    bad 3 E_TYPE 'expected an integer, not a list' 'gload --new -i "x: float64[12]" -e "x.reshape((4, 1), 3)"'
+    bad 3 E_ARG 'axes must be a list of integers' 'gload --new -i "x: float64[3, 4]" -e "x.transpose(1, 0.5)"'
     ok 'gload --new -i "x: float64[n]" -i "s: int64[2]" -e "reshape(x, s).shape[1] + zeros(s).shape[1]" | grun x=[1,2,3,4,5,6] s=[2,3]' 'out = 6'
     for e in 'reshape(x, s)' 'zeros(s)' 'broadcast_to(x, s)' 'tile(x, s)' 'split(x, s)[0]'; do
         bad 3 E_SHAPE 'declare how many there are, as in s: int64.2.' "gload --new -i 'x: float64[n]' -i 's: int64[k]' -e '$e'"
@@ -496,7 +496,7 @@ END
     done <<'END'
 concatenate([])|E_ARITY|at least one tensor is needed
 stack([])|E_ARITY|at least one tensor is needed
-concatenate([x, x])|E_SHAPE|0-d tensors can't be joined along a dim: stack makes one
+concatenate([x, x])|E_SHAPE|0-d tensors can't be joined along a dim: use stack
 stack([w, w])|E_LIMIT|stack: a tensor has at most 32 dims
 expand_dims(w, 0)|E_LIMIT|expand_dims: a tensor has at most 32 dims
 w[None]|E_LIMIT|subtensor: a tensor has at most 32 dims
@@ -506,15 +506,15 @@ repeat(w, 2, axis=0)[None, None]|E_LIMIT|subtensor: a tensor has at most 32 dims
 tile(w, [1, 1])|E_LIMIT|tile: a tensor has at most 32 dims
 tile(x, ones(40, dtype=int64))|E_LIMIT|tile: a tensor has at most 32 dims
 tile(m, s)|E_SHAPE|tile: the number of repetitions must be known
-broadcast_to(m, [2])|E_SHAPE|x has 2 dims, the new shape only 1
+broadcast_to(m, [2])|E_SHAPE|x has 2 dims, but the new shape only 1
 reshape(m, s)|E_SHAPE|reshape: the number of dims must be known
 moveaxis(m, [0, 1, 2], [0])|E_ARG|moveaxis: more axes than dims
 moveaxis(m, [0, 1], [0])|E_ARG|moveaxis: 2 sources, but 1 destinations
 moveaxis(m, [0, 0], [0, 1])|E_ARG|moveaxis: axis 0 is named twice
 moveaxis(m, 0, 5)|E_ARG|moveaxis: axis 5 is out of range
 swapaxes(m, 0, 5)|E_ARG|swapaxes: axis 5 is out of range
-specify_shape(u, [2])|E_SHAPE|x has 2 dims, but 1 are claimed
-searchsorted(m[0], 1.0, side="middle")|E_ARG|side is 'left' or 'right', not 'middle'
+specify_shape(u, [2])|E_SHAPE|x has 2 dims, but 1 are specified
+searchsorted(m[0], 1.0, side="middle")|E_ARG|side must be 'left' or 'right', not 'middle'
 recurrence(m[0], x)|E_SHAPE|b must have 1 dim, not 0
 END
 }
@@ -524,9 +524,9 @@ END
     while IFS='|' read -r line args want; do
         bad 5 E_RUN_SHAPE "$want" "$g -e '$line' --outputs out | grun --mode FAST_COMPILE $args"
     done <<'END'
-reshape(x, s)|x=[1,2,3,4] s=[-2,2]|sizes must be at least 0, but for a single -1
-reshape(x, s)|x=[1,2,3,4] s=[-1,-1]|sizes must be at least 0, but for a single -1
-zeros(s)|s=[2,-1]|size 1 of the asked shape is negative: -1
+reshape(x, s)|x=[1,2,3,4] s=[-2,2]|sizes must be at least 0, except for a single -1
+reshape(x, s)|x=[1,2,3,4] s=[-1,-1]|sizes must be at least 0, except for a single -1
+zeros(s)|s=[2,-1]|size 1 of the requested shape is negative: -1
 eye(n)|n=-1|eye: a size can't be negative
 eye(2, n)|n=-1|eye: a size can't be negative
 specify_shape(u, [2])|u=[1,2,3]|got shape \(3,\), expected \(2,\)

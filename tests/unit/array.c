@@ -128,7 +128,7 @@ static const struct {
     {"x.npy",
      "\x93NUMPY\x01\x00L\x00{'descr': '<f8', 'fortran_order': Fals"
      "e, 'shape': (99999999999999999999,), }\x00\x00\x00\x00\x00\x00\x00\x00",
-     94, E_FORMAT, "beyond"},
+     94, E_FORMAT, "too large"},
     {"x.npy",
      "\x93NUMPY\x01\x00:\x00{'descr': '<f8', 'fortran_order': Fals"
      "e, 'shape': (-1,), }\x00\x00\x00\x00\x00\x00\x00\x00",
@@ -154,7 +154,7 @@ static const struct {
     {"x.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff{", 13, E_FORMAT, "65536"},
     {"x.npy", "\x93NUMPY\x01\x00p", 9, E_TRUNCATED, "cut off"},
     {"x.npy", "", 0, E_TRUNCATED, "empty"},
-    {"x.bin", "hello, world", 12, E_FORMAT, "no array file"},
+    {"x.bin", "hello, world", 12, E_FORMAT, "not an array file"},
     {"x.npz",
      "PK\x03\x04\x14\x00\x00\x00\x00\x00\x00\x00!"
      "\x00\xc3\xc3\xda\xd1\xa0\x00\x00\x00\xa0\x00\x00\x00\x05\x00\x14\x00\x61."

@@ -236,8 +236,8 @@ static void test_exact(void) {
 
 static void test_exact_refusals(void) {
     fails("a, b = t_exact(f, f)", E_ARITY,
-          "t_exact needs the argument x3: the function "
-          "is t_exact(float32[n], float32[n], int64)");
+          "t_exact needs the argument x3; its signature is t_exact(float32[n], "
+          "float32[n], int64)");
     fails("a, b = t_exact(f, x, 1)", E_TYPE,
           "t_exact: input 2/3 (x2): expected float32[n], got float64[n]");
     fails("a, b = t_exact(x, f, 1)", E_TYPE,
@@ -496,11 +496,11 @@ static void test_shapes_of_all(void) {
 
 static void test_wrong_shapes(void) {
     wrong("a = t_short(x)\nn1 = a.shape[0]", E_PLUGIN,
-          "t_short: the shape that it tells has another number of dims");
+          "t_short: the shape that it infers has another number of dims");
     wrong("a = t_float(x)\nn1 = a.shape[1]", E_PLUGIN,
-          "t_float: the shape that it tells is not made of integers");
+          "t_float: the shape that it infers is not made of integers");
     wrong("a = t_rank(x)\nn1 = a.shape[1]", E_PLUGIN,
-          "t_rank: the shape that it tells has another number of dims");
+          "t_rank: the shape that it infers has another number of dims");
     wrong("a = t_fails(x)\nn1 = a.shape[1]", E_SHAPE, "t_fails: no such shape");
 }
 

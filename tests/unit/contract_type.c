@@ -533,8 +533,8 @@ static void test_wrong_put(void) {
     Graph *g = graph_with(0, NULL, "a = puts_matrix(double(1))", "a");
     Value v = {0};
     CHECK(g && !services(s)->eval(g, 1, &g->outputs.p[0].var, &v));
-    CHECK_STR(first_error(), "puts_matrix: output 0 was said to be float64[?], but the "
-                             "shape is (1, 1)");
+    CHECK_STR(first_error(),
+              "puts_matrix: output 0 is declared float64[?], but the shape is (1, 1)");
     diag_clear(s);
     graph_free(g);
 }

@@ -154,10 +154,10 @@ static void test_syntax_errors(void) {
                 "`;` is not part of the language: write one statement a line");
     check_error("y = f(a=1, b)", 11,
                 "an argument without a name comes after one with a name");
-    check_error("y = f(a=1, a=2)", 11, "the argument `a` is there twice");
+    check_error("y = f(a=1, a=2)", 11, "the argument `a` occurs twice");
     check_error("y = x[]", 6, "`]` where an index is expected");
-    check_error("a, a = f(x)", 3, "the name `a` is there twice");
-    check_error("y = a, b", 5, "several values are put into brackets: (a, b)");
+    check_error("a, a = f(x)", 3, "the name `a` occurs twice");
+    check_error("y = a, b", 5, "put several values in brackets: (a, b)");
     check_error("y = x.True", 6,
                 "`True` where the name of an attribute or method is expected");
     check_error("a + b", 2,
@@ -256,7 +256,7 @@ static void test_weak(void) {
     check_type("y = zeros((2, n), dtype=x.dtype)", "float32[2, n]");
     check_type("y: float32[3] = ones(3)", "float32[3]");
     check_type("y: float32[2] = [0.1, 2]", "float32[2]");
-    check_type("y: int32 = 2.5", "2.5 is not an integer, as is due for int32");
+    check_type("y: int32 = 2.5", "2.5 is not an integer, which is required for int32");
     check_type("y: float32[3] = v", "the declared type is float32[3], but the value is "
                                     "float64[3]: cast it with float32(...)");
     check_type("y: float32[3, 4] = x", "float32[3, 4]");
@@ -309,7 +309,7 @@ static void test_fold(void) {
     check_fold("2 ** -1", "0.5");
     check_fold("2 ** 62", "4611686018427387904");
     check_fold("(-2) ** 63", "-9223372036854775808");
-    check_fold("2 ** 64", "the integer that results fits neither int64 nor uint64");
+    check_fold("2 ** 64", "the resulting integer fits neither int64 nor uint64");
     check_fold("2 ** 63", "9223372036854775808 is out of range of int64");
     check_fold("18446744073709551615 - 18446744073709551614", "1");
     check_fold("-9223372036854775808", "-9223372036854775808");
@@ -336,7 +336,8 @@ static void test_fold(void) {
     check_fold("x.shape[1] * 2", "8");
     check_fold("x.ndim", "2");
     check_fold("array([[1, 2], [3, 4]], dtype=uint8)", "[[1, 2], [3, 4]]");
-    check_fold("array([1, [2]])", "the rows of a nested list must all have one shape");
+    check_fold("array([1, [2]])",
+               "the rows of a nested list must all have the same shape");
     check_fold("complex128(1, -0.0)", "(1.0-0.0j)");
 }
 
@@ -357,42 +358,44 @@ static void test_errors(void) {
     check_fails("y = xx + 1", E_NAME, "`xx` is not defined: did you mean `x`?");
     check_fails("y = maximun(x, 1)", E_NAME,
                 "there is no function `maximun`: did you mean `maximum`?");
-    check_fails("y = y + 1", E_CYCLE, "the name is defined by itself: y -> y");
+    check_fails("y = y + 1", E_CYCLE, "the name is defined in terms of itself: y -> y");
     check_fails("a = b\nb = c\nc = a", E_CYCLE,
-                "definitions depend on each other in a circle: a -> b -> c -> a");
-    check_fails(
-        "n = 3", E_DUPLICATE,
-        "`n` is already a dim of the graph: dims and variables share their names");
+                "definitions depend on each other in a cycle: a -> b -> c -> a");
+    check_fails("n = 3", E_DUPLICATE,
+                "`n` is already a dim of the graph: a dim and a variable can't have "
+                "the same name");
     check_fails("x = 3", E_DUPLICATE, "`x` is already an input of the graph");
     check_fails("a = 3\na = 4", E_DUPLICATE, "`a` is defined twice");
     check_fails("y = sum(x, axes=0)", E_ARG,
-                "sum has no argument axes: the function is sum(x, axis: axes = None, "
+                "sum has no argument axes; its signature is sum(x, axis: axes = None, "
                 "dtype: dtype? = None, keepdims: bool = False)");
     check_fails("y = add(x)", E_ARITY,
-                "add needs the argument y: the function is add(x, y)");
+                "add needs the argument y; its signature is add(x, y)");
     check_fails("y = add(x, x, x)", E_ARITY,
-                "add got too many arguments: the function is add(x, y)");
-    check_fails("y = add(x, x=x)", E_ARG,
-                "add gets twice the argument x: the function is add(x, y)");
+                "add got too many arguments; its signature is add(x, y)");
+    check_fails(
+        "y = add(x, x=x)", E_ARG,
+        "add got a second value for the argument x; its signature is add(x, y)");
     check_fails("y = sum(x, keepdims=1)", E_ARG,
-                "sum takes for keepdims True or False, known when the graph is built, "
+                "sum: keepdims must be True or False, known when the graph is built, "
                 "not a number");
     check_fails("a, b = x", E_ARITY, "2 names for one value (a variable)");
     check_fails("a, b = [x, v, x]", E_ARITY, "2 names for 3 values");
     check_fails("y = 'text' + x", E_TYPE, "a string where a tensor is expected");
     check_fails(
         "y = x[1.5]", E_TYPE,
-        "an index is an integer, a slice, None, `...` or an array, not a float");
+        "an index must be an integer, a slice, None, `...` or an array, not a float");
     check_fails("y = x.shape[2]", E_VALUE, "axis 2 of a tensor with 2 dims");
     check_fails("t = {'one': x}\ny = t['two']", E_NAME, "the dict has no key 'two'");
     check_fails("y = load('a.npy')", E_ARG, "files can't be loaded here");
     check_fails("y = sum(x, **p)", E_SYNTAX, "`**p` is only for rewrite rules");
     check_fails("y = x.foo", E_NAME,
-                "there is no attribute `.foo`: there are .T .shape .ndim .size .dtype");
+                "there is no attribute `.foo`; the attributes are .T .shape .ndim "
+                ".size .dtype");
     check_fails("f = lambda x: f(x)\ny = f(1)", E_CYCLE,
-                "the name is defined by itself: f -> f");
+                "the name is defined in terms of itself: f -> f");
     check_fails("y: float32[3]", E_SYNTAX,
-                "`y` gets no value here: write `y: type = expression`");
+                "`y` has no value here: write `y: type = expression`");
 }
 
 /* ---- printing ---- */

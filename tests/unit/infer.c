@@ -250,8 +250,9 @@ static void test_wants(void) {
           !infer_want_kinds(&i, 2, KIND_INT | KIND_FLOAT));
     CHECK_STR(said(E_DTYPE), "probe takes integers or float, not bool");
     CHECK(!infer_want_same_dtype(&i));
-    CHECK_STR(said(E_DTYPE),
-              "probe: x is float32 but rest[0] is int64: they must have one dtype");
+    CHECK_STR(
+        said(E_DTYPE),
+        "probe: x is float32 but rest[0] is int64: they must have the same dtype");
     CHECK(infer_want_dims_equal(&i, 0, 1, 1, 0, &meet) && meet == 4);
     CHECK(!infer_want_dims_equal(&i, 0, 0, 1, 0, &meet));
     CHECK_STR(said(E_SHAPE), "probe: x is float32[3, n] and rest[0] is int64[4]: axis "

@@ -267,7 +267,7 @@ static void refused_files(void) {
     REFUSED("thunkline: 1\ninputs: |\n  x = 1\n", E_SYNTAX, 3, 3, "name: type");
     REFUSED("thunkline: 1\ninputs:\n  x: float64 = 1\n", E_SYNTAX, 3, 16,
             "can't have a value");
-    REFUSED(HEAD "updates: {x: x}\n", E_NAME, 5, 11, "not shared");
+    REFUSED(HEAD "updates: {x: x}\n", E_NAME, 5, 11, "not a shared variable");
     REFUSED("thunkline: 1\nshared: {w: float64}\nupdates: |\n  w = w\n  w = w\n",
             E_DUPLICATE, 5, 3, "twice");
     REFUSED("thunkline: 1\nshared: {w: float64}\nupdates:\n  w:   w + nosuch\n", E_NAME,
@@ -277,7 +277,7 @@ static void refused_files(void) {
             "int64[3]");
     REFUSED(HEAD "shared:\n  w: float64 = z\n", E_VALUE, 6, 16, "depends on an input");
     REFUSED("thunkline: 1\nshared:\n  w: float64 = load('w.npy')\n", E_VALUE, 3, 16,
-            "without a folder");
+            "has no folder");
     Str deep = STR(s);
     str_puts(&deep, "thunkline: 1\nlet: ");
     for (int i = 0; i < 100; i++)
@@ -299,7 +299,7 @@ static void json(void) {
             "twice");
     REFUSED("{\"thunkline\": 01}", E_SYNTAX, 1, 15, "not JSON");
     REFUSED("{\"thunkline\": 1,}", E_SYNTAX, 1, 17, "not JSON");
-    REFUSED("{\"thunkline\": 1} x", E_SYNTAX, 1, 18, "behind the end");
+    REFUSED("{\"thunkline\": 1} x", E_SYNTAX, 1, 18, "after the end");
     REFUSED("{\"name\": \"\\x\"}", E_SYNTAX, 1, 12, "escape");
     REFUSED("{\"name\": \"\\ud800 \"}", E_SYNTAX, 1, 17, "surrogate");
     REFUSED("{\"name\": \"a\tb\"}", E_SYNTAX, 1, 12, "control");

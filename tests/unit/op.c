@@ -162,7 +162,7 @@ static void test_find(void) {
     CHECK(op_find(s, "t_ad", 4) == NULL && op_find(s, "t_addx", 6) == NULL);
     static const Op twin = {.name = "t_new", .alias = "t_other, t_plus", .in = "x"};
     CHECK(!op_add(s, &twin, NOWHERE) && !op_find(s, "t_new", 5));
-    expect_error(E_DUPLICATE, "there is an op t_plus already");
+    expect_error(E_DUPLICATE, "there is already an op t_plus");
 }
 
 static void test_signature(void) {
@@ -323,7 +323,7 @@ static void test_infer(void) {
     CHECK(op_infer(g, op("t_sqrt"), none, (VarList){1, &i}, NOWHERE, out) == 0);
     expect_error(E_TYPE, "t_sqrt does not take int64[3] for x");
     CHECK(op_infer(g, op("t_twice"), none, (VarList){1, &f}, NOWHERE, out) == 0);
-    expect_error(E_TYPE, "t_twice is an abbreviation, which can't stand in a graph");
+    expect_error(E_TYPE, "t_twice is an abbreviation, which can't be in a graph");
     CHECK(op_infer(g, op("t_axis"), none, (VarList){1, &f}, NOWHERE, out) == 0);
     expect_error(E_ARG, "t_axis has 1 props, not 0");
     CHECK(op_infer(g, op("t_full"), none, (VarList){1, &i}, NOWHERE, out) == 1);

@@ -33,12 +33,12 @@ static void test_plugins(void) {
         TlPlugin p;
         const char *text;
     } bad[] = {
-        {{TL_PLUGIN_ABI + 1, "mine", "1", init}, "is made for version 2"},
-        {{0, "mine", "1", init}, "is made for version 0"},
+        {{TL_PLUGIN_ABI + 1, "mine", "1", init}, "is built for version 2"},
+        {{0, "mine", "1", init}, "is built for version 0"},
         {{TL_PLUGIN_ABI, NULL, "1", init}, "has no name"},
         {{TL_PLUGIN_ABI, "mine", NULL, init}, "has no version"},
         {{TL_PLUGIN_ABI, "mine", "1", NULL}, "has no init"},
-        {{TL_PLUGIN_ABI, "mine", "1", init_silent}, "did not say why"},
+        {{TL_PLUGIN_ABI, "mine", "1", init_silent}, "gave no reason"},
         {{TL_PLUGIN_ABI, "mine", "1", init_talks}, "not today"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -77,15 +77,16 @@ static void test_types(void) {
     refused_type(TYPE(.name = "if"), "can't be the name");
     refused_type(TYPE(.name = "sin"), "there is an op of that name");
     refused_type(TYPE(.name = "float64"), "a function of the language");
-    refused_type(TYPE(.name = "list"), "there is a type of that name");
-    refused_type(TYPE(.name = "random"), "there is a type of that name");
+    refused_type(TYPE(.name = "list"), "there is already a type of that name");
+    refused_type(TYPE(.name = "random"), "there is already a type of that name");
     refused_type(TYPE(.filter = NULL), "it has no filter");
     refused_type(TYPE(.value_size = 0), "value_size must be");
     refused_type(TYPE(.value_size = SIZE_MAX), "value_size must be");
-    refused_type(TYPE(.to_bytes = to_bytes), "to_bytes and from_bytes go together");
-    refused_type(TYPE(.from_text = from_text), "from_text without text");
-    refused_type(TYPE(.params = "str, float"), "params lists str and int");
-    refused_type(TYPE(.params = "str,"), "params lists str and int");
+    refused_type(TYPE(.to_bytes = to_bytes),
+                 "to_bytes and from_bytes must be given together");
+    refused_type(TYPE(.from_text = from_text), "from_text needs text");
+    refused_type(TYPE(.params = "str, float"), "params must list str and int");
+    refused_type(TYPE(.params = "str,"), "params must list str and int");
 }
 
 /* A struct of a later version, which uses a member that is not known here. */
@@ -105,8 +106,8 @@ static void test_later(void) {
     CHECK(add_type(&type->now), "what it does not use is no matter");
     session_free(s);
     op->later = type->later = type;
-    refused_type(&type->now, "uses what this thunkline does not know");
-    refused_op(&op->now, "uses what this thunkline does not know");
+    refused_type(&type->now, "uses a feature that this thunkline does not have");
+    refused_op(&op->now, "uses a feature that this thunkline does not have");
     free(op);
     free(type);
 }
@@ -155,13 +156,13 @@ static void test_ops(void) {
     refused_op(OP(.size = SIZE_MAX), "must be its size");
     refused_op(OP(.name = NULL), "has no name");
     refused_op(OP(.name = "2f"), "can't be the name");
-    refused_op(OP(.name = "sin"), "there is an op sin already");
-    refused_op(OP(.alias = "g, sin"), "there is an op sin already");
+    refused_op(OP(.name = "sin"), "there is already an op sin");
+    refused_op(OP(.alias = "g, sin"), "there is already an op sin");
     refused_op(OP(.make_node = NULL), "neither make_node nor itypes");
     refused_op(OP(.perform = NULL), "neither perform nor thunk");
     refused_op(OP(.make_node = NULL, .itypes = "float64"),
-               "itypes and otypes go together");
-    refused_op(OP(.itypes = "float64"), "two answers to one question");
+               "itypes and otypes must be given together");
+    refused_op(OP(.itypes = "float64"), "make_node excludes itypes and otypes");
     refused_op(OP(.make_node = NULL, .itypes = "flot64", .otypes = "float64"),
                "flot64");
     refused_op(OP(.make_node = NULL, .itypes = "float64", .otypes = "float64["),
@@ -172,9 +173,9 @@ static void test_ops(void) {
     refused_op(OP(.in = "x y"), "in:");
     refused_op(OP(.in = "x: nothing"), "in:");
     refused_op(OP(.in = "*x, *y, z"), "in:");
-    refused_op(OP(.in = "x = one"), "in: a default is a number, not one");
+    refused_op(OP(.in = "x = one"), "in: a default must be a number, not one");
     refused_op(OP(.out = ""), "out: it has no outputs");
-    refused_op(OP(.props = "a: graph"), "a has a kind that is not for plugins");
+    refused_op(OP(.props = "a: graph"), "a has a kind that plugins can't use");
     refused_op(OP(.props = "a"), "props: a kind is missing");
     refused_op(OP(.props = "a: int = 'one'"), "props:");
     refused_op(OP(.props = "a: int, a: int"), "props:");
@@ -186,27 +187,30 @@ static void test_ops(void) {
     refused_op(OP(.default_output = 65537), "default_output is 65537");
     refused_op(OP(.view_map = "r: z"), "view_map: there is no input z");
     refused_op(OP(.view_map = "q: x"), "view_map: there is no output q");
-    refused_op(OP(.view_map = "x"), "view_map is \"output: input\"");
-    refused_op(OP(.view_map = "r: x:"), "view_map is \"output: input\"");
-    refused_op(OP(.in = "x, y", .view_map = "r: x, r: y"), "can have one input only");
-    refused_op(OP(.view_map = "r: x", .view = any_view), "one too many");
+    refused_op(OP(.view_map = "x"), "view_map must be \"output: input\"");
+    refused_op(OP(.view_map = "r: x:"), "view_map must be \"output: input\"");
+    refused_op(OP(.in = "x, y", .view_map = "r: x, r: y"), "can have only one input");
+    refused_op(OP(.view_map = "r: x", .view = any_view), "exclude each other");
     refused_op(OP(.view_map = "r: x", .destroy_map = "r: x"),
                "both viewed and destroyed");
     refused_op(OP(.out = "a, b", .destroy_map = "a: x, b: x"), "two outputs destroy");
-    refused_op(OP(.destroy_map = "r: x", .destroy = any_view), "one too many");
+    refused_op(OP(.destroy_map = "r: x", .destroy = any_view), "exclude each other");
     refused_op(OP(.disconnected = "q"), "no input q");
-    refused_op(OP(.disconnected = "x", .connected = any_connected), "one too many");
-    refused_op(OP(.adjoint = "g; g"), "2 texts (with semicolons) for 1 input");
+    refused_op(OP(.disconnected = "x", .connected = any_connected),
+               "exclude each other");
+    refused_op(OP(.adjoint = "g; g"), "2 texts (separated by semicolons) for 1 input");
     refused_op(OP(.adjoint = "g +"), "the text ends where");
     refused_op(OP(.pullback = "g * undefined_name("), "expected");
-    refused_op(OP(.adjoint = "g", .partials = "1"), "one question");
-    refused_op(OP(.adjoint = "g", .grad = any_grad), "one question");
+    refused_op(OP(.adjoint = "g", .partials = "1"),
+               "partials, adjoint, pullback and grad exclude each other");
+    refused_op(OP(.adjoint = "g", .grad = any_grad),
+               "partials, adjoint, pullback and grad exclude each other");
     refused_op(OP(.out = "a, b", .adjoint = "g"), "for ops with one output");
     refused_op(OP(.shape = "[n"), "never closed");
     refused_op(OP(.flops = "2 *"), "the text ends where");
-    refused_op(OP(.commutative = true), "two inputs is commutative");
-    refused_op(OP(.never_fold = true, .fold = any_fold), "one too many");
-    refused_op(OP(.otypes = "float64"), "two answers to one question");
+    refused_op(OP(.commutative = true), "two inputs can be commutative");
+    refused_op(OP(.never_fold = true, .fold = any_fold), "exclude each other");
+    refused_op(OP(.otypes = "float64"), "make_node excludes itypes and otypes");
     refused_op(OP(.perform = NULL, .thunk = &any_thunk, .debug_perform = pass),
                "debug_perform is for ops with perform");
     refused_op(
@@ -217,7 +221,7 @@ static void test_ops(void) {
                "otypes has 3 types for 2 outputs");
     refused_op(OP(.out = "a, b", .default_output = 3),
                "default_output is 3, but it has 2 outputs");
-    refused_op(OP(.props = "a: key"), "a has a kind that is not for plugins");
+    refused_op(OP(.props = "a: key"), "a has a kind that plugins can't use");
     refused_op(OP(.thunk = &no_run), "its thunk has no run");
     refused_op(OP(.thunk = &no_size), "first member of a thunk must be its size");
 }

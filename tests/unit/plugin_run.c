@@ -244,10 +244,10 @@ static const char *moved(void) {
 
 static void test_transfers(void) {
     static const char *const want[] = {
-        "x: expected int64", "a transfer failed and did not say why",
-        "made no value",     "beyond what can be addressed",
-        "there is no array", "there is no array",
-        "there is no array", "by init only",
+        "x: expected int64", "a transfer failed and gave no reason",
+        "created no value",  "beyond what can be addressed",
+        "can't create an array", "can't create an array",
+        "can't create an array", "only by init",
         "x: expected int64", "x: expected int64, got a float64 scalar"};
     for (question = 0; question < 10; question++) {
         const char *got = moved();
@@ -296,12 +296,12 @@ static TlThunkResult thunk_run(void *state, TlCall *c) {
 
 /* Each broken promise is one error, eager or lazy, and states are freed. */
 static void test_thunks(void) {
-    static const char *const want[] = {"did not say why",
+    static const char *const want[] = {"gave no reason",
                                        "no state today",
-                                       "did not say why",
-                                       "made no output",
+                                       "gave no reason",
+                                       "did not create output",
                                        "",
-                                       "made no output",
+                                       "did not create output",
                                        "no"};
     for (int k = 0; k < 14; k++) {
         question = k / 2;
@@ -331,7 +331,7 @@ static void test_silent_filter(void) {
     begin();
     CHECK(add_type(TYPE(.filter = lazy_filter)), "%s", first_error());
     CHECK(!graph_with(0, NULL, "a = t(2.0)", "a"));
-    CHECK(strstr(first_error(), "did not say why") != NULL, "%s", first_error());
+    CHECK(strstr(first_error(), "gave no reason") != NULL, "%s", first_error());
     session_free(s);
 }
 

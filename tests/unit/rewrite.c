@@ -205,7 +205,7 @@ static void test_bad_rules(void) {
                {"r: sin(x)\n", "no `=>`"},
                {"r sin: x => x\n", "none of these"},
                {"r: x => sin(x)\n", "must be an operation"},
-               {"r: sin(x) => x when konst(x)\n", "is it const?"},
+               {"r: sin(x) => x when konst(x)\n", "did you mean const?"},
                {"r: nosuch(x) => x\n", "no op nosuch"},
                {"r: ravel(x) => x\n", "abbreviation"},
                {"add-self: x + x => x\n", "already"}};
@@ -247,8 +247,9 @@ static void test_options(void) {
     graph_free(h);
     const char *const wrong[] = {"canonicalise"};
     o = (RewriteOptions){.query = {.nexclude = 1, .exclude = wrong}};
-    CHECK(!rewrite_run(g, &o, &r) && strstr(first_error(), "is it canonicalize?"), "%s",
-          first_error());
+    CHECK(!rewrite_run(g, &o, &r) &&
+              strstr(first_error(), "did you mean canonicalize?"),
+          "%s", first_error());
     diag_clear(s);
     graph_free(g);
 }

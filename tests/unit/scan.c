@@ -108,7 +108,7 @@ static void test_scan(void) {
          2,
          {n, x},
          E_ARITY,
-         "void gives nothing: a step must have a result"},
+         "void returns nothing: a step must have a result"},
         {"one",
          INTS(1, 0),
          INTS(0, 0),
@@ -253,7 +253,7 @@ static void test_scan(void) {
          2,
          {n, x},
          E_ARG,
-         "keep is a number of rows, 0 (all) or -1 (the last one itself), not -2"},
+         "keep must be a number of rows, 0 (all) or -1 (the last row itself), not -2"},
         {"one",
          INTS(1, 0, 1, 0),
          INTS(0),
@@ -310,7 +310,8 @@ static void test_ifelse(void) {
         const char *text;
     } row[] = {
         {k, i, E_DTYPE, "is float64 if the condition holds but int64 if not: cast one"},
-        {k, v, E_SHAPE, "but float64[2] if not: they must have equally many dims"},
+        {k, v, E_SHAPE,
+         "but float64[2] if not: they must have the same number of dims"},
         {k, l, E_TYPE, "but list(float64) if not: the types must be equal"},
         {l, li, E_DTYPE, "but list(int64) if not: cast one"},
         {o, k, E_TYPE, "is none if the condition holds but float64 if not"},
@@ -318,7 +319,7 @@ static void test_ifelse(void) {
     };
     for (size_t n = 0; n < sizeof row / sizeof *row; n++)
         refused(choose(3, (Var[]){c, row[n].x, row[n].y}), row[n].code, row[n].text);
-    refused(choose(1, &c), E_ARITY, "0 values; 1 to");
+    refused(choose(1, &c), E_ARITY, "0 values, but must have 1 to");
     CHECK(choose(3, (Var[]){c, o, o}) && choose(3, (Var[]){c, r, r}));
 }
 

@@ -266,8 +266,9 @@ static void test_refusals(Session *s) {
 
     c = case_open(s);
     output(&c, "r", over(&c, c.w, c.x));
-    refused(&c, "t_add would overwrite w, a shared variable whose update is not what "
-                "comes of that");
+    refused(
+        &c,
+        "t_add would overwrite w, a shared variable whose update is not the result");
 
     c = case_open(s);
     Var k = zeros_like(&c.b, c.x, DT_FLOAT64), one;
@@ -291,13 +292,13 @@ static void test_refusals(Session *s) {
     one = ap(&c.b, "negative", 1, &c.x);
     graph_name(c.g, one, sym(s, "one"));
     output(&c, "a", over(&c, one, ap(&c.b, "transpose", 1, &one)));
-    refused(&c, "t_add would overwrite one, of which another input is a view");
+    refused(&c, "t_add would overwrite one, but another input is a view of it");
 
     c = case_open(s);
     one = ap(&c.b, "negative", 1, &c.x);
     graph_name(c.g, one, sym(s, "one"));
     output(&c, "a", over(&c, one, one));
-    refused(&c, "t_add would overwrite one, which it reads as another input, too");
+    refused(&c, "t_add would overwrite one, which it also reads as another input");
 
     c = case_open(s);
     one = ap(&c.b, "negative", 1, &c.x);
@@ -318,7 +319,7 @@ static void test_refusals(Session *s) {
     Var count = ap(&c.b, "t_count", 1, &c.x);
     graph_name(c.g, count, sym(s, "kept"));
     output(&c, "a", over(&c, count, count));
-    refused(&c, "t_add would overwrite kept, which it reads as another input, too");
+    refused(&c, "t_add would overwrite kept, which it also reads as another input");
 }
 
 /* How the result of the destroyer of `one` lies in memory; `later` needs its result. */

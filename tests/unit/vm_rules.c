@@ -220,9 +220,8 @@ static void test_errors(Session *s) {
           first == 6); /* a static 1 stretches */
     v3 = vec(s, 3, (double[]){1, 2, 3}), v1 = vec(s, 1, (double[]){5});
     expect_error(s, run2(s, "add", any, any, v3, v1, NULL), E_RUN_SHAPE,
-                 "add: the shapes (3,) of x and (1,) of y don't fit (a dim that is not "
-                 "declared 1 does not stretch when "
-                 "it turns out to be 1)");
+                 "add: the shapes (3,) of x and (1,) of y don't broadcast (a size of 1 "
+                 "broadcasts only if the type declares it)");
     int64_t shape[2] = {2, 2};
     Dim d[2] = {2, 2};
     const Type *i32 = type_tensor(s, DT_INT32, 2, d);

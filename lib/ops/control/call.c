@@ -199,8 +199,8 @@ static bool call_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
 static const Op table[] = {
     {.name = OP_ROW("call"),
      .varies = true,
-     .doc = "The function fn of the graph, applied to args. What it sows is harvested "
-            "under the name of the scope, if it has one.",
+     .doc = "The function fn of the graph, applied to args. If scope is given, the "
+            "values that the function sows are harvested under that name.",
      .in = "*args: any",
      .props = "fn: graph, scope: str = ''",
      .type = call_op_type,

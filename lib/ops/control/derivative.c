@@ -22,8 +22,8 @@ static bool fail_wrong_shape(Call *c, int ndim, const int64_t *have,
     Str is = STR(c->s), asked = STR(c->s);
     shape_text(c->s, ndim, have, &is);
     shape_text(c->s, ndim, want, &asked);
-    call_fail(c, E_DERIVATIVE, "the %s has shape %s, but that has shape %s", what_of(c),
-              str_text(&is), str_text(&asked));
+    call_fail(c, E_DERIVATIVE, "the %s has shape %s, but it must have shape %s",
+              what_of(c), str_text(&is), str_text(&asked));
     str_free(&is);
     str_free(&asked);
     return false;
@@ -44,8 +44,7 @@ static bool check_zero(Call *c) {
         v->kind == TYPE_SPARSE ? &((const SparseObject *)v->obj)->data : &v->t;
     return is_zero_tensor(t) ||
            call_fail(c, E_DERIVATIVE,
-                     "the %s is not zero, though it is for integers, "
-                     "which no small change moves",
+                     "the %s is not zero, but a derivative for integers must be zero",
                      what_of(c));
 }
 
@@ -70,10 +69,10 @@ static const char *const through[] = {"g", "disconnected"};
 static const Op table[] = {
     {.name = OP_ROW("check_derivative"),
      .internal = true,
-     .doc =
-         "d, a gradient by `like` or its tangent: that it has the shape of `like` is "
-         "checked when running and, with zero, that it is zero everywhere. `what` "
-         "names it. Derivations put it around what an op of the user's gives.",
+     .doc = "d, a gradient with respect to `like` or its tangent. While running, it "
+            "checks that d has the shape of `like` and, with zero, that d is zero "
+            "everywhere. `what` names d in messages. Derivatives wrap what a user's op "
+            "gives in it.",
      .in = "d: array, like: array",
      .props = "what: str = 'derivative', zero: bool = False",
      .type = check_derivative_type,

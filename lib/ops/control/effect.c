@@ -91,8 +91,8 @@ static bool pred_fits(Infer *in) {
     for (int i = 0; fits && i < pred->ndim; i++)
         fits = dim_may_equal(pred->dim[i], value->dim[i]);
     return fits || infer_fail(in, E_SHAPE, 1,
-                              "pred is a scalar, or one for each row of the value: %s "
-                              "has no rows for %s",
+                              "pred must be a scalar, or have an element for each row "
+                              "of the value: %s has no such rows for %s",
                               type_str(in->s, value), type_str(in->s, pred));
 }
 
@@ -100,7 +100,8 @@ static bool sow_cond_type(Infer *in) {
     const char *mode = sym_text(in->s, infer_prop(in, "mode")->sym);
     if (strcmp(mode, "cond_clobber") != 0)
         return infer_fail(in, E_ARG, in->nin,
-                          "sow_cond has the one mode 'cond_clobber', not '%s'", mode);
+                          "the only mode of sow_cond is 'cond_clobber', not '%s'",
+                          mode);
     return want_label(in, "tag", false) && want_label(in, "name", true) &&
            pred_fits(in) && infer_same_type(in);
 }
@@ -123,8 +124,8 @@ static const char *const through_cond[] = {"g", "disconnected", "disconnected"};
 static const Op table[] = {
     {.name = OP_ROW("after"),
      .doc =
-         "x, but only when the others have been computed. What is computed from it is "
-         "not merged with the same computed from x: it happens again, and later.",
+         "x, but only once the others have been computed. Computations that read this "
+         "result are not merged with the same ones that read x: they run again, later.",
      .in = "x: any, *others: any",
      .type = infer_same_type,
      .perform = call_pass_on,
@@ -144,8 +145,9 @@ static const Op table[] = {
      EFFECT,
      .example = "assert_op(1.5, True) -> 1.5"},
     {.name = OP_ROW("require"),
-     .doc = "x, which makes sense only where every element of the conditions is true. "
-            "Unlike assert_op it goes with what it is for: unread, nothing is checked.",
+     .doc =
+         "x, which makes sense only if every element of the conditions is true. Unlike "
+         "assert_op it is removed if nothing reads it: then nothing is checked.",
      .in = "x: any, *conditions",
      .props = "msg: str = 'a condition does not hold'",
      .type = infer_same_type,
@@ -164,9 +166,9 @@ static const Op table[] = {
      EFFECT,
      .example = "print(1.5) -> 1.5"},
     {.name = OP_ROW("sow"),
-     .doc = "value, named for harvesting: reap collects it, plant puts another in its "
-            "place. `key` only says that the sow comes after it. Each leaf of a dict "
-            "is sown as NAME/KEY.",
+     .doc =
+         "value, named for harvesting: reap collects it, plant replaces it. `key` only "
+         "makes the sow come after it. Each leaf of a dict is sown as NAME/KEY.",
      .in = "value: any, key: any?",
      .props = "tag: str, name: str, mode: str = 'strict'",
      .type = sow_type,
@@ -176,8 +178,8 @@ static const Op table[] = {
      EFFECT,
      .example = "sow(1.5, tag='probe', name='x') -> 1.5"},
     {.name = OP_ROW("sow_cond"),
-     .doc = "value, named for harvesting where pred holds: the last such value is "
-            "reaped, zeros if there is none. pred is a bool, or one for each row.",
+     .doc = "value, named for harvesting where pred holds: reap collects the last such "
+            "value, or zeros if there is none. pred is one bool, or one for each row.",
      .in = "value: any, pred: tensor, key: any?",
      .props = "tag: str, name: str, mode: str = 'cond_clobber'",
      .type = sow_cond_type,

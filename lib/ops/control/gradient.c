@@ -27,7 +27,7 @@ static Var prop_const(Builder *b, const Op *op, const Props *p, const char *name
 
 /* ---- forward mode: the same operation on the tangent ---- */
 static bool undefined_grad_push(Push *p) {
-    p->result[0] = grad_undefined(p->b, "undefined_grad stands in the way");
+    p->result[0] = grad_undefined(p->b, "undefined_grad makes it undefined");
     return true;
 }
 
@@ -70,13 +70,13 @@ static bool grad_scale_pull(Pull *p) {
 static const char *const zero[] = {"0"};
 static const char *const disconnected[] = {"disconnected"};
 static const char *const undefined[] = {
-    "undefined('undefined_grad stands in the way of the gradient')"};
+    "undefined('undefined_grad makes it undefined')"};
 
 #define IDENTITY .in = "x: any", .perform = call_pass_on, .view = 1, .identity = true
 
 static const Op table[] = {
     {.name = OP_ROW("zero_grad"),
-     .doc = "x; its gradient is zero, though it stays connected.",
+     .doc = "x; its gradient is zero, but it stays connected.",
      .alias = "consider_constant",
      .type = infer_same_type,
      .adjoint = zero,
@@ -84,7 +84,8 @@ static const Op table[] = {
      .example = "zero_grad(1.5) -> 1.5",
      IDENTITY},
     {.name = OP_ROW("disconnected_grad"),
-     .doc = "x; derivatives see no connection: nothing before it is visited.",
+     .doc =
+         "x; derivatives are disconnected from it, and nothing before it is visited.",
      .type = infer_same_type,
      .adjoint = disconnected,
      .push = push_none,
@@ -92,7 +93,7 @@ static const Op table[] = {
      .example = "disconnected_grad(1.5) -> 1.5",
      IDENTITY},
     {.name = OP_ROW("undefined_grad"),
-     .doc = "x; to ask for a gradient through it is an error.",
+     .doc = "x; a gradient through it is an error.",
      .type = infer_same_type,
      .adjoint = undefined,
      .push = undefined_grad_push,

@@ -31,8 +31,8 @@ static bool fail_no_join(Infer *in, size_t i, size_t k) {
         return branches_differ(in, i, k, E_TYPE, "the types must be equal");
     if (x->dtype != y->dtype || x->why != y->why)
         return branches_differ(in, i, k, E_DTYPE,
-                               "cast one, nothing is cast here by itself");
-    return branches_differ(in, i, k, E_SHAPE, "they must have equally many dims");
+                               "cast one of them: ifelse casts nothing by itself");
+    return branches_differ(in, i, k, E_SHAPE, "they must have the same number of dims");
 }
 
 static bool ifelse_type(Infer *in) {
@@ -40,7 +40,7 @@ static bool ifelse_type(Infer *in) {
     if (!infer_want_rank(in, 0, 0, 0)) return false;
     if (n == 0 || n > OUT_MAX)
         return infer_fail(in, E_ARITY, in->nin,
-                          "a branch has %zu values; 1 to %d will do", n, OUT_MAX);
+                          "a branch has %zu values, but must have 1 to %d", n, OUT_MAX);
     in->nout = n;
     /* keeps static dims on which both agree, those of list items too */
     for (size_t i = 0; i < n; i++)
@@ -182,11 +182,10 @@ static bool ifelse_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
 static const Op table[] = {
     {.name = OP_ROW("ifelse"),
      .varies = true,
-     .doc =
-         "The value of then_branch if the condition, a scalar of any dtype, is not 0, "
-         "else that of else_branch; only the branch that is taken is run. Both are a "
-         "value, or lists of as many: then there are several results. Their types "
-         "must agree but for static dims; nothing is cast.",
+     .doc = "The value of then_branch if the condition, a scalar of any dtype, is not "
+            "0, else that of else_branch; only the chosen branch runs. The branches "
+            "are values, or lists of the same length, which give several results. "
+            "Their types must agree except for static dims; nothing is cast.",
      .in = "condition, *then_branch: any, *else_branch: any",
      .type = ifelse_type,
      .infer_shape = ifelse_shape,

@@ -45,8 +45,7 @@ static bool body_fits(ScanTyping *t) {
                           f->nin);
     if (fn->outputs.n == 0)
         return infer_fail(t->in, E_ARITY, nin,
-                          "%s gives nothing: a step must have a "
-                          "result",
+                          "%s returns nothing: a step must have a result",
                           body_name(t));
     if (fn->outputs.n != f->nout || f->nout > OUT_MAX)
         return infer_fail(t->in, E_ARITY, nin, "%s has %s, but outputs_info has %s",
@@ -91,14 +90,14 @@ static bool type_rowless(ScanTyping *t, size_t i, const Type *x) {
     Session *s = t->in->s;
     const char *label = output_label(t, i);
     if (x->kind != TYPE_RANDOM && !scan_is_object(x))
-        return infer_fail(t->in, E_TYPE, o->arg,
-                          "the state %s is %s, which has no values: what a loop feeds "
-                          "back has some",
-                          label, type_str(s, x));
+        return infer_fail(
+            t->in, E_TYPE, o->arg,
+            "the state %s is %s, which has no values: a state must have a value", label,
+            type_str(s, x));
     t->row[o->in] = x;
     if (scan_one_row(o)) return true;
     infer_fail(t->in, E_TYPE, o->arg,
-               "the state %s is %s, which has no rows: its only tap is -1", label,
+               "the state %s is %s, which has no rows: its only tap must be -1", label,
                type_str(s, x));
     return note(s, NOWHERE, "carry the value of an earlier step as a state of its own");
 }
@@ -193,10 +192,10 @@ static bool check_state(ScanTyping *t, size_t i, const Type *was, const Type *is
     DiagCode code = strcmp(what, "dtype") == 0  ? E_DTYPE
                     : strcmp(what, "type") == 0 ? E_TYPE
                                                 : E_SHAPE;
-    infer_fail(t->in, code, o->arg,
-               "the state %s begins as %s, but %s makes %s of it: its %s must not "
-               "change",
-               label, type_str(s, was), body_name(t), type_str(s, is), what);
+    infer_fail(
+        t->in, code, o->arg,
+        "the state %s starts as %s, but %s turns it into %s: its %s must not change",
+        label, type_str(s, was), body_name(t), type_str(s, is), what);
     if (code == E_DTYPE)
         note(s, NOWHERE,
              "cast one of them: the initial value with %s(...), or the new value with "
@@ -237,11 +236,11 @@ static bool type_output(ScanTyping *t, size_t i) {
     if (scan_is_object(row) || row->kind == TYPE_RANDOM) return type_object(t, i, row);
     if (row->kind != TYPE_TENSOR)
         return infer_fail(t->in, E_TYPE, t->in->nin,
-                          "output %s is %s: nothing of it can be kept",
+                          "output %s is %s, which has no values to keep",
                           output_label(t, i), type_str(t->in->s, row));
     int rows = o->keep != SCAN_LAST;
     if (!infer_ndim(t->in, row->ndim + rows))
-        return note(t->in->s, NOWHERE, "for output %s with a dim more, for rows",
+        return note(t->in->s, NOWHERE, "for output %s with one more dim, for rows",
                     output_label(t, i));
     dim[0] = kept_rows_dim(t, o);
     for (int d = 0; d < row->ndim; d++)
@@ -374,11 +373,11 @@ static bool scan_shape(ShapeOf *q) {
 static const Op table[] = {
     {.name = OP_ROW("scan"),
      .varies = true,
-     .doc = "Runs the function fn once for each step: "
-            "scan(fn, sequences, outputs_info, non_sequences, n_steps). fn gets a row "
-            "of each sequence, the values that its outputs had in the step before, and "
-            "the non-sequences; its outputs are collected as rows, or as a list where "
-            "they are no tensors. Of a state that is no tensor the last value is kept.",
+     .doc = "Runs the function fn once for each step: scan(fn, sequences, "
+            "outputs_info, non_sequences, n_steps). fn gets a row of each sequence, "
+            "the values that its outputs had in the previous step, and the "
+            "non-sequences. Its outputs are collected as rows, or as a list if they "
+            "are not tensors. Of a state that is not a tensor, the last value is kept.",
      .in = "steps: int, *args: any",
      .props = "fn: graph, sequences: ints = [], states: ints = [], keep: ints = [], "
               "truncate: int = -1, checkpoint: bool = False, rows: bool = False",

@@ -11,7 +11,7 @@ bool scan_perform(Call *c);
 bool scan_pull(Pull *p); /* scan_pull.c */
 bool scan_push(Push *p); /* scan_push.c */
 #define SCAN_LOST                                                                      \
-    "in a loop it goes through a list or another value that is no tensor: carry "      \
+    "in a loop it passes through a list or another value that is not a tensor: carry " \
     "tensors instead"
 /* scan_call.c: the language's scan. Arguments: fn, sequences, outputs_info,
  * non_sequences, n_steps, truncate_gradient, go_backwards, keep, checkpoint, rows. */

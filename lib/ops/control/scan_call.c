@@ -269,8 +269,8 @@ static bool fail_initial_rows(const ScanWords *w, size_t i, const Type *x) {
          i + 1, type_str(s, x));
     if (x->kind == TYPE_TENSOR) return false;
     return note(s, NOWHERE,
-                "what is no tensor has the tap -1 alone: carry the value of an earlier "
-                "step as a state of its own");
+                "a state that is not a tensor can have only the tap -1: carry the "
+                "value of an earlier step as a state of its own");
 }
 
 /* Weak initial values get their dtype later. */
@@ -398,8 +398,8 @@ static bool note_brackets(const ScanWords *w) {
     for (size_t i = 0; i < w->nout; i++)
         if (w->out[i].x.kind == NODE_LIST && w->out[i].x.n == 0)
             return note(w->b->s, w->out[i].at,
-                        "this is a tensor without elements; an empty list is "
-                        "make_list(type='float64'), by the type of its items");
+                        "this is a tensor without elements; for an empty list write "
+                        "make_list(type='float64'), with the type of its items");
     return false;
 }
 
@@ -427,8 +427,8 @@ static bool keep_of(ScanWords *w, const Node *n, int64_t *keep) {
         n->lit.u > 0 && n->lit.u <= INT32_MAX)
         return *keep = (int64_t)n->lit.u, true;
     return fail(w->b->s, n->at, E_ARG,
-                "keep is 'all', 'last' or a number of rows, one for all outputs or a "
-                "list with one for each");
+                "keep must be 'all', 'last' or a number of rows: one for all outputs, "
+                "or a list with one for each");
 }
 
 static bool read_keep(ScanWords *w, const Ast *arg, size_t nout) {
@@ -473,7 +473,7 @@ static bool checkpoint_scan(ScanWords *w, Var *r) {
     const char *why = scan_why_no_segments(&f);
     if (why)
         return fail(w->b->s, w->stretch_at, E_ARG,
-                    "checkpoint is not possible for this scan: %s", why);
+                    "this scan can't have a checkpoint: %s", why);
     g->main->litter = true;
     return scan_in_segments(w->b, id, w->stretch, NULL, r);
 }
@@ -550,7 +550,7 @@ static bool read_bool_arg(ScanWords *w, const Ast *arg, const char *name, bool *
     if (!compiler_ast(w->c, arg, &n)) return false;
     *flag = n.lit.u != 0;
     return (n.kind == NODE_LITERAL && n.lit.kind == K_BOOL) ||
-           fail(w->b->s, n.at, E_ARG, "%s is True or False", name);
+           fail(w->b->s, n.at, E_ARG, "%s must be True or False", name);
 }
 
 static bool read_flags(ScanWords *w, const Ast *truncate, const Ast *backwards) {
@@ -562,7 +562,7 @@ static bool read_flags(ScanWords *w, const Ast *truncate, const Ast *backwards) 
             return false;
         if (w->truncate < -1 || w->truncate == 0)
             return fail(w->b->s, n.at, E_ARG,
-                        "truncate_gradient is a number of steps or -1 (all)");
+                        "truncate_gradient must be a number of steps or -1 (all)");
     }
     return read_bool_arg(w, backwards, "go_backwards", &w->backwards);
 }
@@ -584,14 +584,14 @@ static bool read_checkpoint(ScanWords *w, const Ast *arg) {
         n.lit.u <= INT32_MAX)
         return w->stretch = (int64_t)n.lit.u, true;
     return fail(w->b->s, n.at, E_ARG,
-                "checkpoint is 'sqrt' or a number of steps, of which the gradient "
-                "keeps the first one's states");
+                "checkpoint must be 'sqrt' or a number of steps: of that many steps, "
+                "the gradient keeps only the states of the first");
 }
 
 static bool read_function(ScanWords *w, const Ast *arg) {
     if (!compiler_ast(w->c, arg, &w->fn)) return false;
     if (w->fn.kind == NODE_FUNCTION) return true;
-    fail(w->b->s, arg->at, E_TYPE, "scan takes a function first");
+    fail(w->b->s, arg->at, E_TYPE, "the first argument of scan must be a function");
     return note(w->b->s, NOWHERE,
                 "the name of one of the graph's functions, or lambda x, h: ...");
 }
@@ -630,13 +630,13 @@ static bool until_expand(Compiler *c, const Ast *call, const Ast *const *arg,
 
 static const Macro table[] = {
     {.name = "scan",
-     .doc =
-         "Runs a function once for each step, on rows of the sequences and its own "
-         "earlier results; the results are rows of all steps, or lists of what is no "
-         "tensor; of states that are no tensors the last value. With checkpoint='sqrt' "
-         "or a number of steps k, gradients keep the states of every k-th step only "
-         "and compute the others again. rows=True says that the steps are rows of "
-         "what vectorize did: what they sow is sown once, with those rows.",
+     .doc = "Runs a function once for each step, on rows of the sequences and its own "
+            "earlier results. The results are rows of all steps, or lists of values "
+            "that are not tensors; of states that are not tensors, the last value. "
+            "With checkpoint='sqrt' or a number of steps k, gradients keep only the "
+            "states of every k-th step and compute the others again. rows=True says "
+            "that the steps are rows of a vectorize: a value that they sow is sown "
+            "once, with those rows.",
      .signature = "fn, sequences=[], outputs_info=[], non_sequences=[], n_steps=None, "
                   "truncate_gradient=-1, go_backwards=False, keep='all', "
                   "checkpoint=None, rows=False",
@@ -645,11 +645,11 @@ static const Macro table[] = {
                 "[1, 2, 4, 7, 11]"},
     {.name = "taps",
      .doc = "A sequence or the initial rows of an output of scan, read at other steps "
-            "than the usual one: taps(x, [-1, 0]).",
+            "than usual: taps(x, [-1, 0]).",
      .signature = "x, taps",
      .expand = taps_expand},
     {.name = "until",
-     .doc = "As the last result of a lambda: scan ends after the first step in which "
+     .doc = "As the last result of a lambda: ends scan after the first step in which "
             "the condition holds.",
      .signature = "condition",
      .expand = until_expand},

@@ -41,7 +41,7 @@ static bool want_filter_tensor(Session *s, const Node *x, const Type *t) {
     if (t->kind == TYPE_TENSOR) return true;
     fail(s, x->at, E_TYPE, "filter takes the rows of a tensor, not %s", type_str(s, t));
     return note(s, NOWHERE,
-                "stack(x) makes a tensor of a list whose items have one shape");
+                "stack(x) turns a list whose items have the same shape into a tensor");
 }
 
 /* fn, x, non_sequences: the rows of x for which fn is true */
@@ -69,12 +69,13 @@ static bool filter_expand(Compiler *c, const Ast *call, const Ast *const *arg,
 #define FOLD "fn, sequences, outputs_info, non_sequences=[], go_backwards=False"
 static const Macro table[] = {
     {.name = "map",
-     .doc = "A function of the rows of one or several sequences: the results as rows.",
+     .doc = "Applies a function to the rows of one or several sequences; the results "
+            "are rows.",
      .signature = "fn, sequences, non_sequences=[], go_backwards=False",
      .expand = map_expand,
      .example = "map(lambda x: x * x, arange(4)) -> [0, 1, 4, 9]"},
     {.name = "foldl",
-     .doc = "The last value of a scan from the first row on; the initial value where "
+     .doc = "The last value of a scan from the first row on; the initial value if "
             "there is no row.",
      .signature = FOLD,
      .expand = foldl_expand,

@@ -83,8 +83,8 @@ static bool call_item_body(ItemsBody *v, Var *out) {
     PropArg arg = {"fn", {.kind = P_GRAPH, .sym = v->fn->name}};
     if (v->fn->until != VAR_NONE)
         return fail(s, v->b.from.at, E_TYPE,
-                    "%s ends its loop by `until`, so what it takes of a list must be "
-                    "declared as the items of the list are",
+                    "%s ends its loop with `until`, so an input that takes items of a "
+                    "list must be declared with their type",
                     sym_text(s, v->fn->name));
     return op_apply(&v->b, call, props_make(s, call, 1, &arg), v->fn->inputs.n, v->in,
                     out);

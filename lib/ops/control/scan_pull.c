@@ -559,8 +559,8 @@ static bool give_terms(ScanPull *k) {
 }
 
 #define NO_TENSOR                                                                      \
-    "a loop has derivatives by tensors only, not by lists, sparse matrices and "       \
-    "plugins' values"
+    "a loop has derivatives with respect to tensors only, not to lists, sparse "       \
+    "matrices and plugins' values"
 
 /* Is the argument a tensor, or a non-tensor whose elements influence a result? */
 static bool arg_has_gradient(const Pull *p, size_t a) {

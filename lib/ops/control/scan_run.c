@@ -70,8 +70,8 @@ static bool keep_row(ScanRun *r, size_t o) {
             shape_text(r->c->s, first.t.ndim, first.t.shape, &text[0]);
             shape_text(r->c->s, r->made[o].t.ndim, r->made[o].t.shape, &text[1]);
             call_fail(r->c, E_RUN_SHAPE,
-                      "%s had the shape %s and gets the shape %s in step %lld: rows "
-                      "must be of one shape",
+                      "%s had the shape %s and has the shape %s in step %lld: all rows "
+                      "must have the same shape",
                       sym_text(r->c->s, r->f->fn->outputs.p[o].label),
                       str_text(&text[0]), str_text(&text[1]), (long long)r->done);
             str_free(&text[0]);

@@ -163,9 +163,8 @@ static bool arange_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
 
 static const Op table[] = {
     {.name = OP_ROW("arange"),
-     .doc = "Numbers from start (0) up to, not including, stop, step apart. Whole "
-            "numbers give int64; arange(n) of a dim n "
-            "has the type int64[n].",
+     .doc = "Numbers from start (0) up to, not including, stop, step apart. Integers "
+            "give int64; arange(n) of a dim n has the type int64[n].",
      .in = "start, stop?, step?",
      .props = "dtype: dtype? = None",
      .creates = true,

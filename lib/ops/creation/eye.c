@@ -76,8 +76,8 @@ static bool one_hot_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 
 static const Op table[] = {
     {.name = OP_ROW("eye"),
-     .doc = "A matrix of n rows and m (n) columns with ones on its k-th diagonal; "
-            "floatX unless dtype is given.",
+     .doc = "A matrix of n rows and m (default n) columns with ones on its k-th "
+            "diagonal; floatX unless dtype is given.",
      .in = "n: int, m: int?",
      .props = "k: int = 0, dtype: dtype? = None",
      .creates = true,
@@ -90,17 +90,16 @@ static const Op table[] = {
      .example = "eye(2) -> [[1.0, 0.0], [0.0, 1.0]]\neye(2, 3, k=1, dtype=int64) -> "
                 "[[0, 1, 0], [0, 0, 1]]"},
     {.name = OP_ROW("tri"),
-     .doc = "Ones on and below the k-th diagonal of a matrix of n rows and m (n) "
-            "columns; floatX unless dtype is given.",
+     .doc = "Ones on and below the k-th diagonal of a matrix of n rows and m (default "
+            "n) columns; floatX unless dtype is given.",
      .in = "n: int, m: int?",
      .props = "k: int = 0, dtype: dtype? = None",
      .creates = true,
      .expand = tri_expand,
      .example = "tri(2) -> [[1.0, 0.0], [1.0, 1.0]]"},
     {.name = OP_ROW("one_hot"),
-     .doc = "For each integer a new last dim of size n with a 1 at that place; zeros "
-            "when it is not in range. floatX unless dtype is "
-            "given.",
+     .doc = "Adds a last dim of size n with a 1 at the position of each integer, and "
+            "only zeros if it is out of range. floatX unless dtype is given.",
      .in = "x, n: int",
      .props = "dtype: dtype? = None",
      .expand = one_hot_expand,

@@ -160,8 +160,8 @@ static bool ones_like_vmap(Vmap *q) {
 
 static const Op table[] = {
     {.name = OP_ROW("full"),
-     .doc = "A tensor of the given shape with one value everywhere, or an array "
-            "stretched to it. Its dtype is the value's unless dtype is given.",
+     .doc = "A tensor of the given shape filled with one value, or with an array that "
+            "is broadcast to it. Its dtype is the value's unless dtype is given.",
      .in = "shape: ints, fill_value",
      .props = "dtype: dtype? = None",
      .creates = true,
@@ -223,8 +223,8 @@ static const Op table[] = {
      .vmap = ones_like_vmap,
      .example = "ones_like([1.5, 2.5]) -> [1.0, 1.0]"},
     {.name = OP_ROW("full_like"),
-     .doc =
-         "One value everywhere, in the shape of x and its dtype unless dtype is given.",
+     .doc = "A tensor of x's shape filled with one value; of x's dtype unless dtype is "
+            "given.",
      .in = "x, fill_value",
      .props = "dtype: dtype? = None",
      .type = full_like_type,

@@ -85,8 +85,8 @@ static bool cast_push(Push *p) {
 static const Op table[] = {
     {.name = OP_ROW("cast"),
      .alias = "astype",
-     .doc = "x as another dtype, as NumPy converts: floats to integers towards zero, "
-            "integers to narrower ones by their low bits, not zero to True.",
+     .doc = "x converted to another dtype as NumPy does: floats to integers towards "
+            "zero, integers to narrower ones by their low bits, nonzero to True.",
      .sparse = "sparse_cast",
      .in = "x",
      .props = "dtype: dtype",

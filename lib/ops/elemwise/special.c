@@ -32,9 +32,8 @@ static const Op table[] = {
          .def = "where(isfinite(x) & isfinite(y), abs(x - y) <= atol + rtol * "
                 "abs(y), "
                 "(x == y) | (isnan(x) & isnan(y) & equal_nan))",
-         .doc = "True where x is y to within atol + rtol * abs(y). Infinities "
-                "equal "
-                "themselves; nan equals nan only if asked.",
+         .doc = "True where x and y differ by at most atol + rtol * abs(y). Infinities "
+                "equal themselves; nan equals nan only if asked for.",
          .example = "isclose(1., 1.000001) -> True"),
 };
 const OpList ops_elemwise_special = LIST_OF(table);

@@ -19,14 +19,15 @@ static bool write_subtensor_type(Infer *in) {
                           "%s can't be stored in a tensor of %s: cast it",
                           dtype_name(y->dtype), dtype_name(x->dtype));
     if (y->ndim > n)
-        return infer_fail(in, E_SHAPE, 1, "y has %d dims, what is indexed only %d",
+        return infer_fail(in, E_SHAPE, 1, "y has %d dims, but the indexed part only %d",
                           y->ndim, n);
     for (int k = 0; k < y->ndim; k++) {
         Dim to = dim[n - y->ndim + k];
         if (y->dim[k] != 1 && !dim_may_equal(y->dim[k], to))
-            return infer_fail(in, E_SHAPE, 1,
-                              "dim %d of y has size %lld, what is indexed %lld", k,
-                              (long long)y->dim[k], (long long)to);
+            return infer_fail(
+                in, E_SHAPE, 1,
+                "dim %d of y has size %lld, but the indexed part has size %lld", k,
+                (long long)y->dim[k], (long long)to);
     }
     return infer_out_tensor(in, 0, x->dtype, x->ndim, x->dim);
 }
@@ -40,8 +41,8 @@ static bool broadcast_y_strides(Call *c, const Tensor *y, int n, const int64_t *
         if (k < lead || call_is_one(c, 1, k - lead) || y->shape[k - lead] == shape[k])
             continue;
         return call_fail(c, E_RUN_SHAPE,
-                         "dim %d of y has size %lld, what is indexed %lld (a 1 "
-                         "stretches only when the type says 1)",
+                         "dim %d of y has size %lld, but the indexed part has size "
+                         "%lld (a size of 1 broadcasts only if the type declares it)",
                          k - lead, (long long)y->shape[k - lead], (long long)shape[k]);
     }
     return true;
@@ -266,8 +267,8 @@ static bool write_subtensor_push(Push *p) {
 static const Op table[] = {
     {.name = OP_ROW("set_subtensor"),
      .doc = "x with x[index] replaced by y, which is broadcast (written "
-            "set_subtensor(x[index], y)); of several values for one "
-            "place the last stays.",
+            "set_subtensor(x[index], y)); if an element is indexed several times, the "
+            "last value stays.",
      .in = "x, y, *index",
      .props = "index: str",
      .type = write_subtensor_type,
@@ -280,9 +281,9 @@ static const Op table[] = {
      .vmap = index_inc_vmap,
      .example = "set_subtensor([1, 2, 3][1:], 0) -> [1, 0, 0]"},
     {.name = OP_ROW("inc_subtensor"),
-     .doc = "x with y added to x[index], which is broadcast (written "
-            "inc_subtensor(x[index], y)); a place that is indexed several "
-            "times receives the sum.",
+     .doc = "x with y added to x[index], y being broadcast (written "
+            "inc_subtensor(x[index], y)); an element that is indexed several times "
+            "receives the sum.",
      .in = "x, y, *index",
      .props = "index: str",
      .type = write_subtensor_type,

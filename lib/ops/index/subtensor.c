@@ -230,9 +230,8 @@ static bool subtensor_fails(const Graph *g, ApplyId id) {
 static const Op table[] = {
     {.name = OP_ROW("subtensor"),
      .doc = "x[index]: integers, slices, None, ..., integer arrays and boolean masks, "
-            "as NumPy's. A view when no array or "
-            "mask takes part. The prop index is the text between the brackets with $ "
-            "for each index input.",
+            "as in NumPy. It is a view if there are no arrays and masks. The prop "
+            "index is the text between the brackets, with $ for each index input.",
      .in = "x, *index",
      .props = "index: str",
      .type = subtensor_type,
@@ -255,8 +254,8 @@ static const Op table[] = {
      .example = "take([10, 20, 30], [2, 0]) -> [30, 10]\ntake([[1, 2], [3, 4]], [1], "
                 "axis=1) -> [[2], [4]]"},
     {.name = OP_ROW("take_along_axis"),
-     .doc = "r[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each place, "
-            "as argsort gives.",
+     .doc = "r[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each element, "
+            "as argsort returns.",
      .in = "x, indices",
      .props = "axis: int",
      .expand = take_along_axis_expand,

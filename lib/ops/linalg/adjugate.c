@@ -207,8 +207,8 @@ static const char *const adjugate_pushforward =
 static const Op table[] = {
     {.name = OP_ROW("adjugate"),
      .doc = "The adjugate of a square matrix: the transpose of its cofactors, with a @ "
-            "adjugate(a) = det(a) * eye(n), also of a singular one. det is "
-            "differentiated by it.",
+            "adjugate(a) = det(a) * eye(n), also if a is singular. The derivative of "
+            "det uses it.",
      .in = "a",
      .promote = PROMOTE_INEXACT,
      .kinds = KIND_FLOAT | KIND_COMPLEX,

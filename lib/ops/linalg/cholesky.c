@@ -160,11 +160,10 @@ static const Op table[] = {
     {.name = OP_ROW("cholesky"),
      .doc =
          "The lower triangular l with a = l @ l^H of a Hermitian positive definite "
-         "matrix, with lower=False (or upper=True) the upper triangular one with a "
-         "= r^H @ r. Only that triangle of a is read, and its gradient stands there. "
-         "With semidefinite=True a may be positive semidefinite: columns whose pivot "
-         "is "
-         "0 but for rounding are 0 then, and by such a there is no gradient.",
+         "matrix; with lower=False (or upper=True) the upper triangular r with a = r^H "
+         "@ r. Only that triangle of a is read, and only that triangle of its gradient "
+         "is nonzero. With semidefinite=True, a may be positive semidefinite: columns "
+         "whose pivot is 0 except for rounding are then 0, and have no gradient.",
      .in = "a",
      .props = "lower: bool = True, upper: bool = False, semidefinite: bool = False",
      .promote = PROMOTE_INEXACT,

@@ -108,8 +108,8 @@ static const char *const slogdet_pushforward =
 static const Op table[] = {
     {.name = OP_ROW("det"),
      .doc = "The determinant of a square matrix. Its derivatives are those of a "
-            "polynomial: they are right for singular matrices, too, the third and "
-            "higher ones where singular values are distinct.",
+            "polynomial: they are also right for singular matrices, the third and "
+            "higher ones if the singular values are distinct.",
      .in = "a",
      .promote = PROMOTE_INEXACT,
      .kinds = KIND_FLOAT | KIND_COMPLEX,
@@ -121,10 +121,10 @@ static const Op table[] = {
      .pushforward = det_pushforward,
      .example = "det([[2.0, 1.0], [4.0, 5.0]]) -> 6.0"},
     {.name = OP_ROW("slogdet"),
-     .doc = "Sign and logarithm of the absolute value of the determinant, which may be "
-            "too large or small for a number itself: 0 and -inf of a singular matrix, "
-            "whose gradient is an error; for complex matrices the sign is a number of "
-            "absolute value 1.",
+     .doc = "Sign and logarithm of the absolute value of the determinant, which itself "
+            "may be too large or too small for a number. For a singular matrix they "
+            "are 0 and -inf, and the gradient is an error; for complex matrices the "
+            "sign is a number of absolute value 1.",
      .in = "a",
      .out = "sign, logabsdet",
      .promote = PROMOTE_INEXACT,

@@ -147,12 +147,11 @@ static const char *const eigvals_pushforward =
 /* No exact counts: Golub and Van Loan, Matrix Computations, section 7.5. */
 static const Op table[] = {
     {.name = OP_ROW("eig"),
-     .doc =
-         "Eigenvalues w and eigenvectors, the columns of v, of length 1: a @ v = v * "
-         "w. Both are complex, also of a real matrix; the order is LAPACK's. "
-         "Gradients need distinct eigenvalues, or that their part of the cotangent "
-         "is zero; eigenvectors are determined up to their phases, on which a cost "
-         "must not depend.",
+     .doc = "Eigenvalues w and eigenvectors, the columns of v, of length 1: a @ v = v "
+            "* w. Both are complex, also for a real matrix; the order is LAPACK's. "
+            "Gradients need distinct eigenvalues, or a cotangent whose part for equal "
+            "ones is zero. Eigenvectors are unique only up to their phases, on which a "
+            "cost must not depend.",
      .in = "a",
      .out = "w, v",
      .promote = PROMOTE_INEXACT,

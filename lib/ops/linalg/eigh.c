@@ -128,14 +128,13 @@ static const char *const eigvalsh_pushforward =
 /* No exact counts: Golub and Van Loan, Matrix Computations, section 8.3. */
 static const Op table[] = {
     {.name = OP_ROW("eigh"),
-     .doc =
-         "Eigenvalues w, in ascending order, and orthonormal eigenvectors, the "
-         "columns of v, of a Hermitian matrix: a @ v = v * w. Only the lower "
-         "triangle of a is read, with lower=False the upper one. Gradients of v need "
-         "distinct eigenvalues: equal ones give inf or nan unless their part of the "
-         "cotangent is zero; gradients of w are right in any case, second derivatives "
-         "of w go through v. Complex eigenvectors are determined up to their phases, "
-         "on which a cost must not depend.",
+     .doc = "Eigenvalues w, in ascending order, and orthonormal eigenvectors, the "
+            "columns of v, of a Hermitian matrix: a @ v = v * w. Only the lower "
+            "triangle of a is read, with lower=False the upper one. Gradients of v "
+            "need distinct eigenvalues: equal ones give inf or nan unless their part "
+            "of the cotangent is zero. Gradients of w are always right; second "
+            "derivatives of w go through v. Complex eigenvectors are unique only up to "
+            "their phases, on which a cost must not depend.",
      .in = "a",
      .props = "lower: bool = True",
      .out = "w, v",

@@ -152,7 +152,7 @@ static bool check_output(const Einsum *e, int n, const int *out) {
         for (int j = 0; j < k; j++)
             if (out[j] == out[k])
                 return fail(s, e->b->from.at, E_ARG,
-                            "einsum: label %s is twice in the output",
+                            "einsum: label %s occurs twice in the output",
                             label_text(e, out[k]));
     }
     return true;
@@ -162,13 +162,13 @@ static bool read_output(Einsum *e, const char *p) {
     Session *s = e->b->s;
     if (*p == '\0') return implicit_output(e);
     if (strncmp(p, "->", 2) != 0)
-        return fail(s, e->b->from.at, E_ARG, "einsum: -> is expected at `%s`", p);
+        return fail(s, e->b->from.at, E_ARG, "einsum: expected -> at `%s`", p);
     p += 2;
     int label[MAX_NDIM + 1], full[2 * MAX_NDIM + 2], n = read_labels(e, &p, label);
     if (n < 0) return false;
     if (*p)
-        return fail(s, e->b->from.at, E_ARG, "einsum: too much after the output: `%s`",
-                    p);
+        return fail(s, e->b->from.at, E_ARG,
+                    "einsum: unexpected text after the output: `%s`", p);
     if (e->broadcast && !has_ellipsis(n, label))
         return fail(s, e->b->from.at, E_ARG,
                     "einsum: the dims of the ellipsis must be in the output: write "
@@ -264,10 +264,11 @@ static bool einsum_expand(Builder *b, const Op *op, const Props *props, size_t n
 
 static const Op table[] = {
     {.name = OP_ROW("einsum"),
-     .doc = "Einstein's sum: each operand's axes get labels, and products are summed "
-            "over the labels that are not in the output. 'ii' takes a diagonal, ... "
-            "stands for dims that broadcast; without -> the labels that occur once are "
-            "the output, in alphabetical order. Operands are taken from left to right.",
+     .doc = "Einstein summation: the axes of each operand get labels, and products are "
+            "summed over the labels that are not in the output. 'ii' takes a diagonal, "
+            "... matches dims that broadcast; without ->, the output is the labels "
+            "that occur once, in alphabetical order. Operands are multiplied from left "
+            "to right.",
      .in = "*operands",
      .props = "subscripts: str",
      .promote = PROMOTE_SAME,

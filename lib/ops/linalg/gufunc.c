@@ -43,7 +43,7 @@ static bool meet_letter(Infer *in, LetterDims *l, char c, size_t arg, int axis) 
     }
     if (l->arg[k] == arg && !dim_may_equal(l->dim[k], d))
         return infer_fail(in, E_SHAPE, arg,
-                          "its last two dims must be equal, and are %lld and %lld",
+                          "its last two dims must be equal, but are %lld and %lld",
                           (long long)l->dim[k], (long long)d);
     Dim meet = DIM_UNKNOWN;
     if (l->arg[k] != arg &&
@@ -66,8 +66,9 @@ static bool join_leading_dims(Infer *in, const CoreSignature *k, int *n, Dim *ba
         const Type *t = in->type[i];
         *n = shape_broadcast(*n, batch, t->ndim - k->n[i], t->dim, batch);
         if (*n < 0)
-            return infer_fail(in, E_SHAPE, i,
-                              "its leading dims do not fit those of the others");
+            return infer_fail(
+                in, E_SHAPE, i,
+                "its leading dims do not broadcast with those of the others");
     }
     return true;
 }
@@ -136,8 +137,8 @@ static bool join_leading_sizes(Gufunc *q, const CoreSignature *k) {
             if (one) continue;
             if (set[d] && q->shape[d] != t->shape[a])
                 return call_fail(q->c, E_RUN_SHAPE,
-                                 "batch dim %d is %lld and %lld; only a 1 in the type "
-                                 "stretches",
+                                 "batch dim %d is %lld and %lld; a size of 1 "
+                                 "broadcasts only if the type declares it",
                                  d, (long long)q->shape[d], (long long)t->shape[a]);
             set[d] = true;
             q->shape[d] = t->shape[a];

@@ -161,14 +161,14 @@ static const Op table[] = {
      .example = "kron([[1, 2]], [[1, 1], [0, 1]]) -> [[1, 1, 2, 2], [0, 1, 0, 2]]\n"
                 "kron([1, 10], [1, 2]) -> [1, 2, 10, 20]"},
     {.name = OP_ROW("block_diag"),
-     .doc = "A matrix with the given ones along its diagonal, and zeros elsewhere. A "
-            "vector is a row.",
+     .doc = "A matrix with the given matrices along its diagonal and zeros elsewhere. "
+            "A vector counts as a row.",
      .in = "*arrs",
      .promote = PROMOTE_SAME,
      .expand = block_diag_expand,
      .example = "block_diag([[[1, 2]], [[3]]]) -> [[1, 2, 0], [0, 0, 3]]"},
     {.name = OP_ROW("matrix_power"),
-     .doc = "The n-th power of a square matrix; a negative one of its inverse.",
+     .doc = "The n-th power of a square matrix; if n is negative, of its inverse.",
      .in = "a",
      .props = "n: int",
      .expand = matrix_power_expand,

@@ -18,8 +18,7 @@ bool lapack_get2(Gufunc *q, int slot, const char *real, const char *other) {
     if (!lib->library)
         return call_fail(
             q->c, E_IO,
-            "the LAPACK of OpenBLAS is needed, and libopenblas.so.0 can't be "
-            "opened");
+            "this needs the LAPACK of OpenBLAS, but libopenblas.so.0 can't be opened");
     snprintf(symbol, sizeof symbol, "%c%s_", letters[q->dtype], name);
     q->fn[slot] = blas_find(lib, symbol);
     return q->fn[slot] ||

@@ -175,12 +175,12 @@ static const char *const lstsq_pushforward = LSTSQ_NAMES
 /* No exact count: Golub and Van Loan, Matrix Computations, section 5.5. */
 static const Op table[] = {
     {.name = OP_ROW("lstsq"),
-     .doc = "The x of least length that makes the sum of squares of b - a @ x least; "
-            "those sums by column; the rank of a; its singular values. Singular values "
-            "up to rcond times the largest are taken for 0; rcond is by default the "
-            "larger side times the dtype's epsilon. A one-dim b is a vector. The sums "
-            "are given whatever the rank is, for a vector as a scalar. The gradient is "
-            "that of matrices of the same rank.",
+     .doc = "The shortest x that minimises the sum of squares of b - a @ x; these sums "
+            "for each column; the rank of a; its singular values. Singular values up "
+            "to rcond times the largest count as 0; by default rcond is the larger "
+            "side times the dtype's epsilon. A one-dim b is a vector, whose sum is a "
+            "scalar. The sums are given for any rank. The gradient is that of matrices "
+            "of the same rank.",
      .in = "a, b",
      .props = "rcond: float? = None",
      .out = "x, residuals, rank, s",

@@ -164,15 +164,16 @@ static const char *solve_signature(int b_ndim) {
 static bool lu_solve_type(Infer *in) {
     int64_t trans = infer_prop(in, "trans")->i;
     if (trans < 0 || trans > 2)
-        return infer_fail(in, E_ARG, in->nin,
-                          "trans is 0 (a @ x), 1 (a.T @ x) or 2 (a^H @ x), not %lld",
-                          (long long)trans);
+        return infer_fail(
+            in, E_ARG, in->nin,
+            "trans must be 0 (a @ x), 1 (a.T @ x) or 2 (a^H @ x), not %lld",
+            (long long)trans);
     if (!infer_want_rank(in, 1, 1, -1) || !infer_want_rank(in, 2, 1, -1)) return false;
     if (!infer_want_kinds(in, 0, KIND_FLOAT | KIND_COMPLEX)) return false;
     if (in->type[1]->dtype != DT_INT64)
-        return infer_fail(in, E_DTYPE, 1, "piv is int64, as lu_factor gives it");
+        return infer_fail(in, E_DTYPE, 1, "piv must be int64, as lu_factor returns it");
     if (in->type[0]->dtype != in->type[2]->dtype)
-        return infer_fail(in, E_DTYPE, 2, "lu and b must have one dtype");
+        return infer_fail(in, E_DTYPE, 2, "lu and b must have the same dtype");
     return core_type(in, solve_signature(in->type[2]->ndim), NULL);
 }
 
@@ -210,7 +211,8 @@ static bool lu_solve_perform(Call *c) {
     if (!gufunc_run(&q, lu_solve_one, (size_t)(q.dim['n'] + 1) * sizeof(int)))
         return false;
     if (q.bad < 0)
-        return call_fail(c, E_INDEX, "pivot %lld%s is no row from there on",
+        return call_fail(c, E_INDEX,
+                         "pivot %lld%s must be the index of a row at or below its own",
                          (long long)(-1 - q.bad), gufunc_where(&q));
     return !q.bad || factor_fail_singular(&q);
 }
@@ -257,11 +259,10 @@ static const char *const lu_solve_pushforward = LU_SOLVE_NAMES
     SIZES "(" L " * " K " ** 2 - " K " ** 3 / 3 - " K " ** 2 / 2 + 5 * " K " / 6)"
 static const Op table[] = {
     {.name = OP_ROW("lu"),
-     .doc =
-         "A permutation matrix p, a lower triangular l with ones on its diagonal and "
-         "an upper triangular u with a = p @ l @ u, the largest pivots first. The "
-         "gradient is that of a fixed permutation, and needs the first min(m, n) "
-         "rows and columns of p.T @ a to be a regular matrix.",
+     .doc = "A permutation matrix p, a lower triangular l with ones on its diagonal "
+            "and an upper triangular u with a = p @ l @ u, choosing the largest "
+            "pivots. The gradient holds for a fixed permutation, and needs the first "
+            "min(m, n) rows and columns of p.T @ a to be a regular matrix.",
      .in = "a",
      .out = "p, l, u",
      .promote = PROMOTE_INEXACT,
@@ -273,8 +274,8 @@ static const Op table[] = {
      .pushforward = lu_pushforward,
      .example = "lu([[1.0, 2.0], [4.0, 4.0]])[2] -> [[4.0, 4.0], [0.0, 1.0]]"},
     {.name = OP_ROW("lu_factor"),
-     .doc = "The factors of lu in one matrix, and the row that each row changed places "
-            "with, from 0: what lu_solve takes.",
+     .doc = "The factors of lu in one matrix, and for each row the row that it was "
+            "swapped with, from 0: the arguments of lu_solve.",
      .in = "a",
      .out = "lu, piv",
      .promote = PROMOTE_INEXACT,
@@ -287,8 +288,8 @@ static const Op table[] = {
      .example = "lu_factor([[1.0, 2.0], [4.0, 4.0]])[0] -> [[4.0, 4.0], [0.25, 1.0]]\n"
                 "lu_factor([[1.0, 2.0], [4.0, 4.0]])[1] -> [1, 1]"},
     {.name = OP_ROW("lu_solve"),
-     .doc = "Solves a @ x = b with lu and piv of lu_factor(a); with trans=1 a.T @ x = "
-            "b, with trans=2 a^H @ x = b. A one-dim b is a vector.",
+     .doc = "Solves a @ x = b with lu and piv of lu_factor(a); trans=1 solves a.T @ x "
+            "= b, trans=2 a^H @ x = b. A one-dim b is a vector.",
      .in = "lu, piv: any, b",
      .props = "trans: int = 0",
      .promote = PROMOTE_INEXACT,

@@ -23,8 +23,8 @@ static bool matmul_type(Infer *in) {
     int n = shape_broadcast(na, a->dim, nb, b->dim, dim);
     if (n < 0)
         return infer_fail(in, E_SHAPE, in->nin,
-                          "the batch dims of %s and %s do not fit", type_str(in->s, a),
-                          type_str(in->s, b));
+                          "the batch dims of %s and %s do not broadcast",
+                          type_str(in->s, a), type_str(in->s, b));
     if (a->ndim > 1) dim[n++] = a->dim[a->ndim - 2];
     if (b->ndim > 1) dim[n++] = b->dim[b->ndim - 1];
     return infer_out_tensor(in, 0, a->dtype, n, dim);
@@ -59,8 +59,8 @@ static bool check_shapes(Call *c, const Tensor *a, const Tensor *b, int nbatch,
         bool y1 = ib < 0 || var_type(c->g, apply_in(c->g, c->id)[1])->dim[ib] == 1;
         if (x != y && !x1 && !y1)
             return call_fail(c, E_RUN_SHAPE,
-                             "batch dim %d of matmul is %lld and %lld; only a 1 in the "
-                             "type stretches",
+                             "batch dim %d of matmul is %lld and %lld; a size of 1 "
+                             "broadcasts only if the type declares it",
                              i, (long long)x, (long long)y);
         batch[i] = x1 ? y : x;
     }

@@ -76,8 +76,8 @@ static Var matrix_norm(const Norm *m, Var x, Var a, const int64_t axis[2]) {
     bool rows = isinf(m->ord);
     if (!rows && fabs(m->ord) != 1) {
         fail(m->b->s, m->b->from.at, E_ARG,
-             "norm: ord=%g is none of a matrix: there are None and 'fro' (Frobenius), "
-             "'nuc', 1, -1, 2, -2, inf and -inf",
+             "norm: a matrix has no norm with ord=%g; ord can be None or 'fro' "
+             "(Frobenius), 'nuc', 1, -1, 2, -2, inf or -inf",
              m->ord);
         return VAR_NONE;
     }
@@ -93,8 +93,8 @@ static int norm_axes(const Norm *m, const Prop *prop, const Type *x,
     bool asked = prop->kind != P_NONE || m->has_ord;
     if ((asked && (n < 1 || n > 2)) || n > MAX_NDIM) {
         fail(m->b->s, m->b->from.at, E_ARG,
-             "norm: with ord or axis it is over one axis (vectors) or two (matrices), "
-             "not over %zu of %s",
+             "norm: with ord or axis it takes one axis (vectors) or two (matrices), "
+             "not %zu of %s",
              n, type_str(m->b->s, x));
         return -1;
     }
@@ -122,11 +122,10 @@ static bool norm_order(Norm *m, const Prop *ord, int n) {
     m->nuclear = strcmp(name, "nuc") == 0;
     m->has_ord = m->nuclear;
     if (n == 2 && (m->nuclear || strcmp(name, "fro") == 0)) return true;
-    return fail(
-        m->b->s, m->b->from.at, E_ARG,
-        "norm: ord='%s' is no norm over %d ax%ss: names are 'fro' and 'nuc', of "
-        "matrices",
-        name, n, n == 1 ? "i" : "e");
+    return fail(m->b->s, m->b->from.at, E_ARG,
+                "norm: ord='%s' is not a norm over %d ax%ss; the names are 'fro' and "
+                "'nuc', for matrices",
+                name, n, n == 1 ? "i" : "e");
 }
 
 static bool norm_expand(Builder *b, const Op *op, const Props *props, size_t nin,
@@ -180,13 +179,12 @@ static bool cond_expand(Builder *b, const Op *op, const Props *props, size_t nin
 
 static const Op table[] = {
     {.name = OP_ROW("norm"),
-     .doc =
-         "A norm. Without ord the root of the sum of squares, over the given axes or "
-         "all. With one axis the vector norm of any order, inf and -inf for the "
-         "largest and smallest absolute value, 0 for the count of what is not zero. "
-         "With two the matrix norms 1, -1 (sums of columns), inf and -inf (of rows), "
-         "2, "
-         "-2 and 'nuc' (largest, smallest and sum of singular values) and 'fro'.",
+     .doc = "A norm. Without ord it is the root of the sum of squares, over the given "
+            "axes or all. Over one axis it is the vector norm of any order; inf and "
+            "-inf are the largest and smallest absolute value, 0 counts the nonzero "
+            "elements. Over two axes it is a matrix norm: 1, -1 (sums of columns), inf "
+            "and -inf (of rows), 2, -2 and 'nuc' (largest, smallest and sum of "
+            "singular values) or 'fro'.",
      .in = "x",
      .props = "ord: key? = None, axis: axes = None, keepdims: bool = False",
      .promote = PROMOTE_INEXACT,
@@ -194,9 +192,9 @@ static const Op table[] = {
      .example = "norm([3.0, 4.0]) -> 5.0\nnorm([3.0, -4.0], ord=1) -> 7.0\n"
                 "norm([[1.0, -2.0], [3.0, 4.0]], ord=inf) -> 7.0"},
     {.name = OP_ROW("cond"),
-     .doc = "The condition number: by p=None or 2 the largest singular value over the "
-            "smallest, -2 the other way round; by another order of norm that norm of x "
-            "times that of its inverse.",
+     .doc = "The condition number. With p=None or 2 it is the largest singular value "
+            "divided by the smallest, with -2 the reciprocal; with another order of "
+            "norm, that norm of x times that of its inverse.",
      .in = "x",
      .props = "p: key? = None",
      .promote = PROMOTE_INEXACT,

@@ -23,7 +23,7 @@ static bool qr_type(Infer *in) {
     int mode = mode_of(in->s, in->op, in->props);
     if (mode < 0)
         return infer_fail(in, E_ARG, in->nin,
-                          "mode is 'reduced', 'complete' or 'r', not '%s'",
+                          "mode must be 'reduced', 'complete' or 'r', not '%s'",
                           sym_text(in->s, infer_prop(in, "mode")->sym));
     return core_type(in, qr_signature(mode), NULL);
 }
@@ -124,9 +124,8 @@ static const char *const qr_pushforward = QR_NAMES
 static const Op table[] = {
     {.name = OP_ROW("qr"),
      .doc = "q with orthonormal columns and an upper triangular r with a = q @ r. "
-            "mode='reduced' gives min(m, n) columns, 'complete' m of them, 'r' gives r "
-            "alone. The gradient needs the first min(m, n) columns of a to be "
-            "independent.",
+            "mode='reduced' gives min(m, n) columns, 'complete' m columns, 'r' only r. "
+            "The gradient needs the first min(m, n) columns of a to be independent.",
      .in = "a",
      .props = "mode: str = 'reduced'",
      .out = "q, r",

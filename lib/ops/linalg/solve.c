@@ -276,12 +276,12 @@ static const char *const inv_pushforward = "t_r = -(r @ t_a @ r)";
 static const Op table[] = {
     {.name = OP_ROW("solve"),
      .doc =
-         "x with a @ x = b. A one-dim b is a vector, else its last two dims are a "
-         "matrix. assume_a: 'gen' any matrix, 'sym' symmetric, 'her' Hermitian, "
-         "'pos' Hermitian positive definite; then only the upper triangle of a is "
-         "read, with lower=True the lower one, and its gradient stands there. A "
-         "singular matrix is an error. Where a has an inf or a nan, or a column of b, "
-         "what depends on it is nan.",
+         "x with a @ x = b. A one-dim b is a vector, otherwise its last two dims are a "
+         "matrix. assume_a is 'gen' for any matrix, 'sym' for symmetric, 'her' for "
+         "Hermitian, 'pos' for Hermitian positive definite ones; except for 'gen', "
+         "only the upper triangle of a is read, with lower=True the lower one, and "
+         "only that triangle of its gradient is nonzero. A singular matrix is an "
+         "error. If a or a column of b has an inf or a nan, what depends on it is nan.",
      .in = "a, b",
      .props = "lower: bool = False, assume_a: str = 'gen'",
      .promote = PROMOTE_INEXACT,
@@ -298,8 +298,8 @@ static const Op table[] = {
                 "solve([[4.0, 2.0], [2.0, 5.0]], [[8.0], [12.0]], assume_a='pos') -> "
                 "[[1.0], [2.0]]"},
     {.name = OP_ROW("inv"),
-     .doc = "The inverse of a square matrix; a singular one is an error, one with an "
-            "inf or a nan has no inverse but nan.",
+     .doc = "The inverse of a square matrix. A singular matrix is an error; the "
+            "inverse of one with an inf or a nan is nan.",
      .in = "a",
      .promote = PROMOTE_INEXACT,
      .kinds = KIND_FLOAT | KIND_COMPLEX,

@@ -193,11 +193,11 @@ static const char *const pinv_pushforward =
 static const Op table[] = {
     {.name = OP_ROW("svd"),
      .doc =
-         "Singular values s, in descending order, and vectors with a = (u * s) @ vh; "
-         "with full_matrices u and vh are square; with compute_uv=False the values "
-         "alone. Gradients of the vectors need distinct values: equal ones give inf "
-         "or nan unless their part of the cotangent is zero. Complex vectors are "
-         "determined up to their phases, on which a cost must not depend.",
+         "Singular values s, in descending order, and vectors with a = (u * s) @ vh. "
+         "With full_matrices, u and vh are square; with compute_uv=False, there are "
+         "only the values. Gradients of the vectors need distinct values: equal ones "
+         "give inf or nan unless their part of the cotangent is zero. Complex vectors "
+         "are unique only up to their phases, on which a cost must not depend.",
      .in = "a",
      .props = "full_matrices: bool = False, compute_uv: bool = True",
      .out = "u, s, vh",
@@ -220,8 +220,8 @@ static const Op table[] = {
      .example = "svdvals([[0.0, 2.0], [3.0, 0.0]]) -> [3.0, 2.0]"},
     {.name = OP_ROW("pinv"),
      .doc = "The Moore-Penrose pseudo-inverse. Singular values up to rcond times the "
-            "largest are taken for 0; rcond is by default the larger side times the "
-            "dtype's epsilon. The gradient is that of matrices of the same rank.",
+            "largest count as 0; by default rcond is the larger side times the dtype's "
+            "epsilon. The gradient is that of matrices of the same rank.",
      .in = "a",
      .props = "rcond: float? = None",
      .promote = PROMOTE_INEXACT,
@@ -233,8 +233,8 @@ static const Op table[] = {
      .pushforward = pinv_pushforward,
      .example = "pinv([[3.0], [4.0]]) -> [[0.12, 0.16]]"},
     {.name = OP_ROW("matrix_rank"),
-     .doc = "The number of singular values above tol, by default above the largest one "
-            "times the larger side times the dtype's epsilon.",
+     .doc = "The number of singular values above tol; by default tol is the largest "
+            "one times the larger side times the dtype's epsilon.",
      .in = "a",
      .props = "tol: float? = None",
      .promote = PROMOTE_INEXACT,

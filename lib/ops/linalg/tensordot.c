@@ -35,8 +35,8 @@ static bool counted_axes(Builder *b, int64_t count, int na, int nb, DotAxes *x) 
 static bool paired_axes(Builder *b, size_t n, const int64_t *p, DotAxes *x) {
     if (n % 2)
         return fail(b->s, b->from.at, E_ARG,
-                    "tensordot: axes is a number, or as many axes of a as of b: "
-                    "([1, 2], [0, 1])");
+                    "tensordot: axes must be a number, or the same number of axes of a "
+                    "and of b: ([1, 2], [0, 1])");
     x->n = n / 2;
     if (x->n > MAX_NDIM) return too_many(b, x->n);
     for (size_t i = 0; i < x->n; i++) {
@@ -85,8 +85,9 @@ static bool check_axes(Builder *b, char which, size_t n, int64_t *axis, int ndim
                         "tensordot: axis %lld of %c is out of range; it has %d dims",
                         (long long)axis[i], which, ndim);
         if (seen[k])
-            return fail(b->s, b->from.at, E_ARG, "tensordot: axis %lld of %c is twice",
-                        (long long)axis[i], which);
+            return fail(b->s, b->from.at, E_ARG,
+                        "tensordot: axis %lld of %c occurs twice", (long long)axis[i],
+                        which);
         seen[k] = true;
         axis[i] = k;
     }
@@ -184,9 +185,9 @@ static bool vdot_expand(Builder *b, const Op *op, const Props *props, size_t nin
 
 static const Op table[] = {
     {.name = OP_ROW("tensordot"),
-     .doc = "Sums products over pairs of axes: axes=n takes the last n of a with the "
-            "first n of b, axes=([..], [..]) the axes of a with those of b, which may "
-            "be given as axes_a and axes_b too; without any, axes=2.",
+     .doc = "Sums products over pairs of axes: axes=n pairs the last n of a with the "
+            "first n of b, axes=([..], [..]) the axes of a with those of b, which can "
+            "also be given as axes_a and axes_b; the default is axes=2.",
      .in = "a, b",
      .props = "axes: ints? = None, axes_a: ints? = None, axes_b: ints? = None",
      .promote = PROMOTE_SAME,

@@ -7,9 +7,10 @@
 static bool solve_triangular_type(Infer *in) {
     int64_t trans = infer_prop(in, "trans")->i;
     if (trans < 0 || trans > 2)
-        return infer_fail(in, E_ARG, in->nin,
-                          "trans is 0 (a @ x), 1 (a.T @ x) or 2 (a^H @ x), not %lld",
-                          (long long)trans);
+        return infer_fail(
+            in, E_ARG, in->nin,
+            "trans must be 0 (a @ x), 1 (a.T @ x) or 2 (a^H @ x), not %lld",
+            (long long)trans);
     return infer_want_rank(in, 1, 1, -1) && infer_want_same_dtype(in) &&
            core_type(in, factor_solve_signature(in->type[1]->ndim), NULL);
 }
@@ -121,11 +122,10 @@ static const char *const solve_triangular_pushforward =
 
 static const Op table[] = {
     {.name = OP_ROW("solve_triangular"),
-     .doc =
-         "Solves a @ x = b for a triangular a, with trans=1 a.T @ x = b, with trans=2 "
-         "a^H @ x = b. Only the upper triangle of a is read, with lower=True the "
-         "lower one; with unit_diagonal its diagonal is taken for ones. A one-dim b "
-         "is a vector, else its last two dims are a matrix.",
+     .doc = "Solves a @ x = b for a triangular a; trans=1 solves a.T @ x = b, trans=2 "
+            "a^H @ x = b. Only the upper triangle of a is read, with lower=True the "
+            "lower one; with unit_diagonal its diagonal counts as ones. A one-dim b is "
+            "a vector, otherwise its last two dims are a matrix.",
      .in = "a, b",
      .props = "trans: int = 0, lower: bool = False, unit_diagonal: bool = False",
      .promote = PROMOTE_INEXACT,

@@ -31,7 +31,7 @@ static bool want_item(Infer *in, size_t arg, const Type *elem) {
 static bool want_int(Infer *in, size_t arg) {
     const Type *t = in->type[arg];
     return (t->kind == TYPE_TENSOR && t->ndim == 0 && dtype_is_integer(t->dtype)) ||
-           infer_fail(in, E_TYPE, arg, "an integer is expected, not %s",
+           infer_fail(in, E_TYPE, arg, "expected an integer, not %s",
                       type_str(in->s, t));
 }
 
@@ -50,8 +50,8 @@ static bool make_list_type(Infer *in) {
         const Type *join = elem ? type_join(in->s, elem, t) : t;
         if (!join)
             return infer_fail(in, E_TYPE, i,
-                              "the items of a list have one kind, dtype and rank: %s "
-                              "does not go with %s",
+                              "the items of a list must have the same kind, dtype and "
+                              "rank: %s differs from %s",
                               type_str(in->s, t), type_str(in->s, elem));
         elem = join;
     }
@@ -144,8 +144,9 @@ static bool list_get_perform(Call *c) {
     }
     i = tensor_index(call_in(c, 1), 0);
     if (i < -n || i >= n)
-        return call_fail(c, E_INDEX, "index %lld of a list of %lld", (long long)i,
-                         (long long)n);
+        return call_fail(c, E_INDEX,
+                         "index %lld is out of range for a list of length %lld",
+                         (long long)i, (long long)n);
     value_unref(&c->out[0]);
     value_copy_view(&c->out[0], &list->item[i < 0 ? i + n : i]);
     return true;
@@ -248,10 +249,9 @@ static const char *const nothing[] = {"disconnected", "disconnected"};
 
 static const Op table[] = {
     {.name = OP_ROW("make_list"),
-     .doc =
-         "The items as one list value. They have one kind, dtype and rank; type= says "
-         "more or less of their shape, and is needed when there are none. A list in "
-         "brackets does the same where an op takes a list.",
+     .doc = "The items as one list value. They have the same kind, dtype and rank; "
+            "type= declares more or less of their shape, and is required if there are "
+            "no items. A list in brackets does the same where an op takes a list.",
      .in = "*items: item",
      .props = "type: str = ''",
      .type = make_list_type,
@@ -300,9 +300,8 @@ static const Op table[] = {
      .view = 1,
      .example = "list_length(list_extend(make_list(1, 2), make_list(3))) -> 3"},
     {.name = OP_ROW("list_insert"),
-     .doc =
-         "The list x with the value y put in before item i. An i beyond an end means "
-         "that end.",
+     .doc = "The list x with the value y inserted before item i. An i beyond an end "
+            "means that end.",
      .in = "x: list, i: int, y: item",
      .type = list_insert_type,
      .perform = list_insert_perform,
@@ -314,7 +313,8 @@ static const Op table[] = {
      .view = 1,
      .example = "list_get(list_insert(make_list(1, 2), 1, 5), 1) -> 5"},
     {.name = OP_ROW("list_remove"),
-     .doc = "The list x without its first item that equals y; an error if none does.",
+     .doc =
+         "The list x without its first item that equals y; an error if there is none.",
      .in = "x: list, y: item",
      .type = list_append_type,
      .perform = list_remove_perform,
@@ -337,9 +337,8 @@ static const Op table[] = {
      .view = 1,
      .example = "list_get(list_reverse(make_list(1, 2, 3)), 0) -> 3"},
     {.name = OP_ROW("list_index"),
-     .doc =
-         "The number of the first item of the list x that equals y; an error if none "
-         "does.",
+     .doc = "The index of the first item of the list x that equals y; an error if "
+            "there is none.",
      .in = "x: list, y: item",
      .type = list_count_type,
      .perform = list_index_perform,

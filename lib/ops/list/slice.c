@@ -7,7 +7,7 @@ static bool part_type(Infer *in, size_t i) {
     return t->kind == TYPE_NONE ||
            (t->kind == TYPE_TENSOR && t->ndim == 0 && dtype_is_integer(t->dtype)) ||
            infer_fail(in, E_TYPE, i,
-                      "the parts of a slice are integers or None, not %s",
+                      "the parts of a slice must be integers or None, not %s",
                       type_str(in->s, t));
 }
 
@@ -33,7 +33,7 @@ static bool make_slice_perform(Call *c) {
 
 static bool slice_indices_type(Infer *in) {
     if (in->type[0]->kind != TYPE_SLICE)
-        return infer_fail(in, E_TYPE, 0, "a slice is expected, not %s",
+        return infer_fail(in, E_TYPE, 0, "expected a slice, not %s",
                           type_str(in->s, in->type[0]));
     for (size_t i = 0; i < 3; i++)
         infer_out_tensor(in, i, DT_INT64, 0, NULL);

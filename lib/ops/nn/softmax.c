@@ -211,9 +211,8 @@ static bool softmax_vmap(Vmap *q) {
 
 static const Op table[] = {
     {.name = OP_ROW("softmax"),
-     .doc = "exp(x) over its sum along an axis (None: all elements), without overflow. "
-            "float32 rows add up in a fixed "
-            "tree of float32 sums.",
+     .doc = "exp(x) divided by its sum along an axis (None: all elements), without "
+            "overflow. Rows of float32 add up in a fixed tree of float32 sums.",
      .in = "x",
      .props = "axis: int? = None",
      .promote = PROMOTE_INEXACT,

@@ -248,7 +248,7 @@ static const Macro table[] = {
      .expand = permutation_expand},
     {.name = "choice",
      .doc = "Elements of a, or of 0 to a - 1, with the probabilities p; without "
-            "replacement each at most once.",
+            "replacement each is taken at most once.",
      .signature = "a, size=None, replace=True, p=None, rng=None, seed=None",
      .expand = choice_expand},
 };

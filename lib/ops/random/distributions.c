@@ -37,7 +37,7 @@ static bool read_draw_dtype(Sample *q, const DistributionRow *row, const Ast *ar
     if (!arg || arg->kind == AST_NONE) return true;
     if (!compiler_ast(q->c, arg, &n)) return false;
     if (n.kind != NODE_DTYPE)
-        return fail(s, arg->at, E_ARG, "dtype must be a dtype, such as float32");
+        return fail(s, arg->at, E_ARG, "dtype must be a dtype such as float32");
     q->dtype = n.dtype;
     return row->out != DT_NONE || dtype_is_float(n.dtype) ||
            fail(s, arg->at, E_DTYPE, "draws of %s can't be %s: they are floats",
@@ -115,8 +115,7 @@ static bool size_fits(const Sample *q, size_t nparam, Var result) {
         fits = !dim_is_known(draw->dim[i]) || !dim_is_known(all->dim[i]) ||
                draw->dim[i] == all->dim[i];
     return fits || fail(q->b->s, q->call->at, E_SHAPE,
-                        "draws by these parameters are %s, but those that the size "
-                        "asks for are %s",
+                        "draws with these parameters are %s, but the size asks for %s",
                         type_str(q->b->s, all), type_str(q->b->s, draw));
 }
 

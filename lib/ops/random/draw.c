@@ -81,7 +81,7 @@ static bool draw_type_of_dist(Infer *in) {
         return infer_fail(in, E_ARG, in->nin, "there is no distribution '%s'",
                           sym_text(in->s, infer_prop(in, "dist")->sym));
     if (in->type[0]->kind != TYPE_RANDOM) {
-        infer_fail(in, E_TYPE, 0, "the state of a random stream is expected, not %s",
+        infer_fail(in, E_TYPE, 0, "expected the state of a random stream, not %s",
                    type_str(in->s, in->type[0]));
         return note(in->s, NOWHERE,
                     "declare an input or a shared variable of type random, or write "
@@ -133,9 +133,9 @@ static bool draw_pull(Pull *p) {
         const char *text = i < 2 ? d->partial[i] : NULL;
         if (text && !draw_pull_by(p, 1 + i, 1, text)) return false;
         if (text || !p->wanted[1 + i]) continue;
-        p->grad[1 + i] = grad_undefined(
-            p->b, "draws of this distribution are no function of its parameters that "
-                  "has a derivative");
+        p->grad[1 + i] =
+            grad_undefined(p->b, "draws of this distribution are not differentiable "
+                                 "with respect to its parameters");
     }
     return true;
 }
@@ -170,8 +170,8 @@ static bool draw_vmap(Vmap *q) {
 static const Op table[] = {
     {.name = OP_ROW("draw"),
      .internal = true,
-     .doc = "The next state of a random stream, and a draw of dist with the old one: "
-            "what normal(..., rng=r) and the other distributions become.",
+     .doc = "The next state of a random stream, and a draw of dist with the old one. "
+            "normal(..., rng=r) and the other distributions expand to this.",
      .in = "rng: any, *params",
      .out = "next, r",
      .props = "dist: str, dtype: dtype",

@@ -24,7 +24,8 @@ bool draw_type(Infer *in, const DrawForm *f, DType d) {
         const Type *t = in->type[i];
         n = shape_broadcast(n, both, t->ndim, t->dim, both);
         if (n < 0)
-            return infer_fail(in, E_SHAPE, i, "the parameters' shapes do not fit");
+            return infer_fail(in, E_SHAPE, i,
+                              "the shapes of the parameters do not broadcast");
     }
     if (f->size == SIZE_MAX) return infer_out_tensor(in, f->out, d, n, both);
     if (!infer_want_shape(in, f->size, &size, dim, NULL)) return false;
@@ -34,8 +35,8 @@ bool draw_type(Infer *in, const DrawForm *f, DType d) {
         fits = dim[i] < 0 || meet[i] < 0 || meet[i] == dim[i];
     if (!fits)
         return infer_fail(in, E_SHAPE, f->size,
-                          "draws by parameters of the shape of %s do not fit into %s, "
-                          "which the size asks for",
+                          "draws with these parameters are %s, which does not "
+                          "broadcast to %s, which the size asks for",
                           type_str(in->s, type_tensor(in->s, d, n, both)),
                           type_str(in->s, type_tensor(in->s, d, size, dim)));
     return infer_out_tensor(in, f->out, d, size, dim);
@@ -54,7 +55,7 @@ static bool float_draw_type(Infer *in) {
     DType d = draw_dtype(in, in->floatX);
     if (!dtype_is_float(d))
         return infer_fail(in, E_DTYPE, in->nin,
-                          "the draws must be of a float dtype, not %s", dtype_name(d));
+                          "the draws must have a float dtype, not %s", dtype_name(d));
     return infer_want_kinds(in, 0, KIND_BOOL | KIND_REAL) &&
            infer_want_kinds(in, 1, KIND_BOOL | KIND_REAL) && seeded_type(in, d);
 }
@@ -63,7 +64,7 @@ static bool integers_type(Infer *in) {
     DType d = draw_dtype(in, DT_INT64);
     if (!dtype_is_integer(d) && d != DT_BOOL)
         return infer_fail(in, E_DTYPE, in->nin,
-                          "the draws must be of an integer dtype or bool, not %s",
+                          "the draws must have an integer dtype or bool, not %s",
                           dtype_name(d));
     return infer_want_kinds(in, 0, KIND_INT) && infer_want_kinds(in, 1, KIND_INT) &&
            seeded_type(in, d);
@@ -209,7 +210,7 @@ static bool check_param(Call *c, size_t i, const Tensor *out) {
     shape_text(c->s, t->ndim, t->shape, &has);
     shape_text(c->s, out->ndim, out->shape, &due);
     call_fail(c, E_RUN_SHAPE,
-              "a parameter of the shape %s does not fit a draw of the shape %s",
+              "a parameter of shape %s does not broadcast to draws of shape %s",
               str_text(&has), str_text(&due));
     str_free(&has), str_free(&due);
     return false;

@@ -21,7 +21,7 @@ bool sample_seed(Compiler *c, const Ast *arg, uint64_t *seed) {
     *seed = n.lit.u;
     return (n.kind == NODE_LITERAL && n.lit.kind == K_INT && !n.lit.negative) ||
            fail(compiler_builder(c)->s, arg->at, E_ARG,
-                "a seed is a whole number that is written out");
+                "a seed must be an integer literal");
 }
 
 bool sample_is_given(const Ast *arg) {

@@ -22,8 +22,8 @@ static bool arg_type(Infer *in) {
     for (int k = 0; k < x->ndim; k++) {
         bool gone = all || k == at;
         if (gone && x->dim[k] == 0)
-            return infer_fail(in, E_SHAPE, 0, "dim %d is empty: nothing has no %s", k,
-                              in->op->name);
+            return infer_fail(in, E_SHAPE, 0, "dim %d is empty: no elements have no %s",
+                              k, in->op->name);
         if (!gone)
             dim[n++] = x->dim[k];
         else if (keep)
@@ -193,8 +193,8 @@ static bool arg_perform(Call *c, bool less) {
     for (int k = 0; k < x.ndim; k++) {
         bool gone = all || k == axis;
         if (gone && x.shape[k] == 0)
-            return call_fail(c, E_RUN_SHAPE, "dim %d is empty: nothing has no %s", k,
-                             c->op->name);
+            return call_fail(c, E_RUN_SHAPE, "dim %d is empty: no elements have no %s",
+                             k, c->op->name);
         if (!gone)
             shape[n++] = x.shape[k];
         else if (keep)

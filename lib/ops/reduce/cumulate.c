@@ -363,25 +363,24 @@ static const char *const recurrence_pushforward =
 
 static const Op table[] = {
     {.name = OP_ROW("cumsum"),
-     .doc = "Sums of the elements up to each along axis (None: of x flattened). "
-            "exclusive leaves the element itself out, "
-            "reverse starts at the end. Dtypes and dtype as in sum; accumulated in "
-            "float64.",
+     .doc = "Sums of the elements up to each one along axis (None: of x flattened). "
+            "exclusive leaves the element itself out, reverse starts at the end. The "
+            "result dtype and dtype= are as for sum; accumulated in float64.",
      .in = "x",
      .props = CUM_PROPS,
      .expand = cum_expand,
      .example = "cumsum([1, 2, 3]) -> [1, 3, 6]\ncumsum([1, 2, 3], exclusive=True) -> "
                 "[0, 1, 3]"},
     {.name = OP_ROW("cumprod"),
-     .doc = "Products of the elements up to each along axis (None: of x flattened); "
-            "dtype, exclusive and reverse as in cumsum.",
+     .doc = "Products of the elements up to each one along axis (None: of x "
+            "flattened); dtype, exclusive and reverse are as for cumsum.",
      .in = "x",
      .props = CUM_PROPS,
      .expand = cum_expand,
      .example = "cumprod([1, 2, 3, 4]) -> [1, 2, 6, 24]"},
     {.name = OP_ROW("running_sum"),
      .internal = true,
-     .doc = "cumsum along an axis: what cumsum becomes in a graph.",
+     .doc = "cumsum along an axis; cumsum expands to this.",
      .in = "x",
      .props = RUNNING_PROPS,
      .type = running_type,
@@ -394,7 +393,7 @@ static const Op table[] = {
      .example = "running_sum([1, 2, 3], reverse=True) -> [6, 5, 3]"},
     {.name = OP_ROW("running_prod"),
      .internal = true,
-     .doc = "cumprod along an axis: what cumprod becomes in a graph.",
+     .doc = "cumprod along an axis; cumprod expands to this.",
      .in = "x",
      .props = RUNNING_PROPS,
      .type = running_type,

@@ -9,8 +9,8 @@ static bool extreme_type(Infer *in) {
     if (!infer_axes(in, infer_prop(in, "axis"), x->ndim, flag)) return false;
     for (int k = 0; k < x->ndim; k++)
         if (flag[k] && x->dim[k] == 0)
-            return infer_fail(in, E_SHAPE, 0, "dim %d is empty: nothing has no %s", k,
-                              in->op->name);
+            return infer_fail(in, E_SHAPE, 0, "dim %d is empty: no elements have no %s",
+                              k, in->op->name);
     return reduce_out(in, x->dtype);
 }
 
@@ -20,8 +20,8 @@ static bool reduce_extreme(Call *c, ReduceKind kind) {
     reduce_prop_flags(c, flag, &keepdims);
     for (int k = 0; k < x->ndim; k++)
         if (flag[k] && x->shape[k] == 0)
-            return call_fail(c, E_RUN_SHAPE, "dim %d is empty: nothing has no %s", k,
-                             c->op->name);
+            return call_fail(c, E_RUN_SHAPE, "dim %d is empty: no elements have no %s",
+                             k, c->op->name);
     return reduce_call(c, kind, x, flag, keepdims, (ReduceSpec){.finish = reduce_cast});
 }
 
@@ -135,7 +135,7 @@ static const Op table[] = {
      .vmap = vmap_axes,
      .example = "min([[1, 5], [4, 2]], axis=1) -> [1, 2]"},
     {.name = OP_ROW("any"),
-     .doc = "Is any element over the given axes not zero? nan is not zero.",
+     .doc = "True if any element over the given axes is not zero; nan is not zero.",
      .in = "x",
      .props = FOLD_PROPS,
      .type = truth_type,
@@ -149,7 +149,8 @@ static const Op table[] = {
      .vmap = vmap_axes,
      .example = "any([[0, 1], [0, 0]], axis=1) -> [True, False]"},
     {.name = OP_ROW("all"),
-     .doc = "Are all elements over the given axes not zero? True of nothing.",
+     .doc =
+         "True if all elements over the given axes are not zero, or if there are none.",
      .in = "x",
      .props = FOLD_PROPS,
      .type = truth_type,

@@ -211,7 +211,7 @@ static bool logsumexp_debug(Call *c) {
 static const Op table[] = {
     {.name = OP_ROW("logsumexp"),
      .doc = "log(sum(exp(x))) over the given axes (None: all), without overflow; -inf "
-            "of nothing.",
+            "for no elements.",
      .in = "x",
      .props = "axis: axes = None, keepdims: bool = False",
      .promote = PROMOTE_INEXACT,

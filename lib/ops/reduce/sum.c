@@ -172,9 +172,9 @@ static bool prod_pull(Pull *p) {
 static const Op table[] = {
     {.name = OP_ROW("sum"),
      .doc = "Sum over the given axes (None: all). bool and int8 to int32 give int64, "
-            "unsigned ones uint64; float16 and "
-            "float32 are accumulated in float64. dtype is that of the result, to which "
-            "x is brought first, so that integers wrap.",
+            "unsigned integers uint64; float16 and float32 are accumulated in float64. "
+            "dtype is the dtype of the result, to which x is converted first, so that "
+            "integers wrap.",
      .sparse = "sparse_sum",
      .in = "x",
      .props = FOLD_PROPS,
@@ -192,7 +192,7 @@ static const Op table[] = {
                 "sum([100, 100], dtype='int8') -> -56"},
     {.name = OP_ROW("mean"),
      .doc = "Mean over the given axes (None: all); floatX for integers. Accumulated in "
-            "float64; dtype as in sum.",
+            "float64; dtype is as for sum.",
      .in = "x",
      .props = FOLD_PROPS,
      .expand = mean_expand,

@@ -120,7 +120,7 @@ static bool diag_expand(Builder *b, const Op *op, const Props *p, size_t nin,
         return fail(b->s, b->from.at, E_SHAPE,
                     "diag takes a vector or a matrix, not %s", type_str(b->s, x));
     if (k > INT32_MAX || k < -INT32_MAX)
-        return fail(b->s, b->from.at, E_ARG, "diag: there is no room for diagonal %lld",
+        return fail(b->s, b->from.at, E_ARG, "diag: diagonal %lld is out of range",
                     (long long)k);
     Var n = shape_of(b, in[0], 0);
     if (n == VAR_NONE) return false;

@@ -107,7 +107,7 @@ static bool broadcast_to_type(Infer *in) {
     int n;
     if (!infer_want_shape(in, 1, &n, dim, NULL)) return false;
     if (n < x->ndim)
-        return infer_fail(in, E_SHAPE, 1, "x has %d dims, the new shape only %d",
+        return infer_fail(in, E_SHAPE, 1, "x has %d dims, but the new shape only %d",
                           x->ndim, n);
     for (int k = 0; k < x->ndim; k++) {
         Dim *to = &dim[n - x->ndim + k];
@@ -142,8 +142,8 @@ static bool broadcast_to_perform(Call *c) {
     for (int k = 0; k < base.ndim; k++)
         if (base.shape[k] != shape[lead + k] && !call_is_one(c, 0, k))
             return call_fail(c, E_RUN_SHAPE,
-                             "dim %d of x has size %lld, which can't become %lld (a 1 "
-                             "stretches only when the type says 1)",
+                             "dim %d of x has size %lld, which can't become %lld (a "
+                             "size of 1 broadcasts only if the type declares it)",
                              k, (long long)base.shape[k], (long long)shape[lead + k]);
     Tensor *v = call_view(c, 0, call_in(c, 0));
     if (!v) return false;
@@ -191,7 +191,7 @@ static const char *const squeeze_adjoint[] = {"reshape(g, shape(x))"};
 
 static const Op table[] = {
     {.name = OP_ROW("expand_dims"),
-     .doc = "x with dims of size 1 put in at the given places of the result.",
+     .doc = "x with dims of size 1 inserted at the given positions of the result.",
      .in = "x",
      .props = "axis: axes",
      .type = expand_dims_type,
@@ -203,8 +203,8 @@ static const Op table[] = {
      .vmap = vmap_axes,
      .example = "expand_dims([1, 2], axis=1) -> [[1], [2]]"},
     {.name = OP_ROW("squeeze"),
-     .doc = "x without the given dims, which must have size 1; without axis, without "
-            "all dims whose type says 1.",
+     .doc = "x without the given dims, which must have size 1; without axis, drops all "
+            "dims that the type declares as 1.",
      .in = "x",
      .props = "axis: axes = None",
      .type = squeeze_type,
@@ -215,8 +215,8 @@ static const Op table[] = {
      .vmap = squeeze_vmap,
      .example = "squeeze([[1], [2]], axis=1) -> [1, 2]"},
     {.name = OP_ROW("broadcast_to"),
-     .doc = "x repeated, without copying, to a shape: missing leading dims and dims "
-            "whose type says 1 are stretched.",
+     .doc = "x broadcast to a shape, without copying: adds leading dims and repeats "
+            "dims that the type declares as 1.",
      .in = "x, shape: ints",
      .type = broadcast_to_type,
      .perform = broadcast_to_perform,

@@ -13,9 +13,10 @@ static bool same_ranks(Infer *in) {
         return infer_fail(in, E_ARITY, in->nin, "at least one tensor is needed");
     for (size_t i = 1; i < in->nin; i++)
         if (in->type[i]->ndim != in->type[0]->ndim)
-            return infer_fail(in, E_SHAPE, i,
-                              "it has %d dims, the first %d: all must have the same",
-                              in->type[i]->ndim, in->type[0]->ndim);
+            return infer_fail(
+                in, E_SHAPE, i,
+                "it has %d dims, but the first has %d: all must have the same number",
+                in->type[i]->ndim, in->type[0]->ndim);
     return true;
 }
 
@@ -25,8 +26,10 @@ static bool common_dim(Infer *in, int k, Dim *d) {
     for (size_t i = 1; i < in->nin; i++) {
         Dim next = in->type[i]->dim[k];
         if (!dim_may_equal(*d, next))
-            return infer_fail(in, E_SHAPE, i, "dim %d has size %lld, the others %lld",
-                              k, (long long)next, (long long)*d);
+            return infer_fail(
+                in, E_SHAPE, i,
+                "dim %d has size %lld, but that of the others has size %lld", k,
+                (long long)next, (long long)*d);
         *d = dim_meet(*d, next);
     }
     return true;
@@ -52,7 +55,7 @@ static bool concatenate_type(Infer *in) {
     const Type *x = in->type[0];
     if (x->ndim == 0)
         return infer_fail(in, E_SHAPE, 0,
-                          "0-d tensors can't be joined along a dim: stack makes one");
+                          "0-d tensors can't be joined along a dim: use stack");
     if (!infer_axis(in, infer_prop(in, "axis")->i, x->ndim, &axis)) return false;
     Dim dim[MAX_NDIM];
     for (int k = 0; k < x->ndim; k++)
@@ -71,10 +74,10 @@ static bool concatenate_perform(Call *c) {
         const Tensor *t = call_in(c, i);
         for (int k = 0; k < ndim; k++)
             if (k != axis && t->shape[k] != shape[k])
-                return call_fail(
-                    c, E_RUN_SHAPE,
-                    "dim %d of tensor %zu has size %lld, of the first %lld", k, i,
-                    (long long)t->shape[k], (long long)shape[k]);
+                return call_fail(c, E_RUN_SHAPE,
+                                 "dim %d of tensor %zu has size %lld, but that of the "
+                                 "first has size %lld",
+                                 k, i, (long long)t->shape[k], (long long)shape[k]);
         if (!dim_add(shape[axis], t->shape[axis], &shape[axis]))
             return call_fail(c, E_LIMIT, "dim %d of the result is too large", axis);
     }
@@ -162,7 +165,7 @@ static bool stack_perform(Call *c) {
     for (size_t i = 1; i < c->nin; i++)
         if (!tensor_same_shape(x, call_in(c, i)))
             return call_fail(c, E_RUN_SHAPE,
-                             "tensor %zu has another shape than the first", i);
+                             "tensor %zu has a different shape than the first", i);
     Tensor *out = call_out(c, 0, ndim + 1, shape);
     if (!out) return false;
     size_t item = dtype_size(out->dtype);
@@ -215,7 +218,7 @@ static bool list_concatenate_type(Infer *in) {
     if (!x) return false;
     if (x->ndim == 0)
         return infer_fail(in, E_SHAPE, 0,
-                          "0-d items can't be joined along a dim: stack makes one");
+                          "0-d items can't be joined along a dim: use stack");
     if (!infer_axis(in, infer_prop(in, "axis")->i, x->ndim, &axis)) return false;
     Dim dim[MAX_NDIM];
     for (int k = 0; k < x->ndim; k++)
@@ -299,7 +302,7 @@ static bool split_type(Infer *in) {
     const Tensor *known = var_const(in->g, in->in[1]);
     if (equal && dim_is_known(n) && n % parts)
         return infer_fail(in, E_SHAPE, 1,
-                          "size %lld can't be divided in %lld equal parts",
+                          "size %lld can't be divided into %lld equal parts",
                           (long long)n, (long long)parts);
     for (int64_t i = 0; !equal && known && dim_is_known(n) && i < parts - 1; i++)
         cut[i + 1] = slice_clamp(tensor_index(known, i), n, 0, n);
@@ -322,8 +325,8 @@ static bool split_perform(Call *c) {
     int64_t n = x.shape[axis], parts = (int64_t)c->nout, from = 0;
     if (t.ndim == 0 && n % parts)
         return call_fail(c, E_RUN_SHAPE,
-                         "size %lld can't be divided in %lld equal parts", (long long)n,
-                         (long long)parts);
+                         "size %lld can't be divided into %lld equal parts",
+                         (long long)n, (long long)parts);
     for (int64_t i = 0; i < parts; i++) {
         int64_t to = t.ndim == 0      ? (i + 1) * (n / parts)
                      : i == parts - 1 ? n
@@ -425,8 +428,8 @@ static const Op table[] = {
      .example = "stack(list_reverse(make_list(1, 2))) -> [2, 1]"},
     {.name = OP_ROW("split"),
      .varies = true,
-     .doc = "x cut along a dim: in equal parts when a number is given, else at the "
-            "given places. The parts are views.",
+     .doc = "x cut along a dim: into equal parts if a number is given, otherwise at "
+            "the given positions. The parts are views.",
      .in = "x, indices_or_sections",
      .props = "axis: axis = 0",
      .type = split_type,

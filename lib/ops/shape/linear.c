@@ -111,7 +111,8 @@ bool infer_want_shape(Infer *in, size_t arg, int *ndim, Dim dim[MAX_NDIM],
             return infer_fail(in, E_SHAPE, arg, "a size can't be negative, got %lld",
                               (long long)v);
         if (v != -1)
-            return infer_fail(in, E_SHAPE, arg, "a size is at least 0, or -1, not %lld",
+            return infer_fail(in, E_SHAPE, arg,
+                              "a size must be at least 0, or -1, not %lld",
                               (long long)v);
         minus[i] = true;
         dim[i] = DIM_UNKNOWN;
@@ -128,7 +129,7 @@ bool call_shape(Call *c, size_t arg, int *ndim, int64_t shape[MAX_NDIM]) {
         shape[i] = tensor_i64(t, i);
         if (shape[i] < 0)
             return call_fail(c, E_RUN_SHAPE,
-                             "size %lld of the asked shape is negative: %lld",
+                             "size %lld of the requested shape is negative: %lld",
                              (long long)i, (long long)shape[i]);
     }
     *ndim = (int)n;
@@ -139,8 +140,8 @@ bool call_size_fits(Call *c, DType d, int ndim, const int64_t *shape) {
     int64_t n = (int64_t)dtype_size(d);
     for (int k = 0; k < ndim; k++)
         if (!i64_mul(n, shape[k] ? shape[k] : 1, &n))
-            return call_fail(c, E_LIMIT,
-                             "the asked shape has more bytes than can be counted");
+            return call_fail(
+                c, E_LIMIT, "the requested shape has more bytes than can be addressed");
     return true;
 }
 

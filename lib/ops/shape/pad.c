@@ -19,7 +19,7 @@ static bool read_pad_widths(Builder *b, Var v, int ndim, int64_t before[MAX_NDIM
     if (!one && !pair && !each)
         return fail(
             b->s, at, E_SHAPE,
-            "pad: the widths are one number, a pair, or a pair for each of %d dims",
+            "pad: the widths must be one number, a pair, or a pair for each of %d dims",
             ndim);
     for (int k = 0; k < ndim; k++) {
         before[k] = tensor_i64(t, one || pair ? 0 : 2 * k);
@@ -158,8 +158,8 @@ static bool end_values_fit(Builder *b, Var v, int ndim) {
     bool fits = t->ndim == 0 || (t->ndim == 1 && t->dim[0] == 2) ||
                 (t->ndim == 2 && t->dim[0] == ndim && t->dim[1] == 2);
     return fits || fail(b->s, b->from.at, E_SHAPE,
-                        "pad: end_values is one number, a pair, or a pair for each of "
-                        "%d dims, not %s",
+                        "pad: end_values must be one number, a pair, or a pair for "
+                        "each of %d dims, not %s",
                         ndim, type_str(b->s, t));
 }
 
@@ -239,13 +239,11 @@ static bool find_mode(Builder *b, const char *name, const PadMode **mode) {
     if (strcmp(name, "constant") == 0 || strcmp(name, "empty") == 0) return true;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (strcmp(name, modes[i].name) == 0) *mode = &modes[i];
-    return *mode ||
-           fail(b->s, b->from.at, E_ARG,
-                "pad: the mode is 'constant', 'edge', 'empty', 'linear_ramp', "
-                "'maximum', "
-                "'mean', 'median', 'minimum', 'reflect', 'symmetric' or 'wrap', not "
-                "'%s'",
-                name);
+    return *mode || fail(b->s, b->from.at, E_ARG,
+                         "pad: the mode must be 'constant', 'edge', 'empty', "
+                         "'linear_ramp', 'maximum', 'mean', 'median', 'minimum', "
+                         "'reflect', 'symmetric' or 'wrap', not '%s'",
+                         name);
 }
 
 static bool pad_expand(Builder *b, const Op *op, const Props *p, size_t nin,
@@ -270,12 +268,12 @@ static bool pad_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 static const Op table[] = {
     {.name = OP_ROW("pad"),
      .doc =
-         "x with more around it: a constant, or (mode) its 'edge', its elements "
-         "mirrored about the edge ('reflect') or with the edge ('symmetric'), or "
-         "from the other end ('wrap'), or its 'maximum', 'minimum', 'mean' or 'median' "
-         "along each dim, or numbers from end_values to the edge ('linear_ramp'); "
-         "'empty' is the constant. The widths, and end_values, are one number, a "
-         "pair (before, after), or a pair for each dim.",
+         "x with elements added around it. mode chooses them: 'constant', its 'edge', "
+         "its elements mirrored without the edge ('reflect') or with it ('symmetric'), "
+         "those from the other end ('wrap'), its 'maximum', 'minimum', 'mean' or "
+         "'median' along each dim, or numbers from end_values to the edge "
+         "('linear_ramp'); 'empty' is the constant. The widths and end_values are one "
+         "number, a pair (before, after), or a pair for each dim.",
      .in = "x, pad_width, constant_values = 0, end_values = 0",
      .props = "mode: str = 'constant'",
      .expand = pad_expand,

@@ -17,7 +17,7 @@ static bool repeat_type(Infer *in) {
     Dim n = x->dim[axis];
     if (t->dim[0] != 1 && !dim_may_equal(t->dim[0], n))
         return infer_fail(in, E_SHAPE, 1,
-                          "one count, or one for each of the %lld elements is needed",
+                          "expected one count, or one for each of the %lld elements",
                           (long long)n);
     memcpy(dim, x->dim, (size_t)x->ndim * sizeof *dim);
     const Tensor *known = var_const(in->g, in->in[1]);
@@ -168,8 +168,8 @@ static bool tile_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 
 static const Op table[] = {
     {.name = OP_ROW("repeat"),
-     .doc = "Each element along axis (None: of x flattened) several times: one count "
-            "for all, or one for each.",
+     .doc = "Each element along axis (None: of x flattened) repeated: one count for "
+            "all, or one for each.",
      .in = "x, repeats: ints",
      .props = "axis: axis? = None",
      .expand = repeat_expand,
@@ -178,7 +178,7 @@ static const Op table[] = {
                 "axis=0) -> [[1, 2], [3, 4], [3, 4]]"},
     {.name = OP_ROW("repeat_axis"),
      .internal = true,
-     .doc = "repeat along an axis: what repeat becomes in a graph.",
+     .doc = "repeat along an axis; repeat expands to this.",
      .in = "x, repeats: ints",
      .props = "axis: axis = 0",
      .type = repeat_type,

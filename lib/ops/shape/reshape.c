@@ -65,7 +65,7 @@ static bool reshape_type(Infer *in) {
                                  : false;
         if (!fits)
             return infer_fail(in, E_SHAPE, 1,
-                              "x has %lld elements%s, the new shape %lld",
+                              "x has %lld elements%s, but the new shape has %lld",
                               (long long)have.known, x->ndim ? "" : " (it is 0-d)",
                               (long long)want.known);
     }
@@ -82,7 +82,7 @@ static bool new_shape(Call *c, const Tensor *x, int *ndim, int64_t shape[MAX_NDI
         shape[k] = tensor_i64(t, k);
         if (shape[k] < -1 || (shape[k] == -1 && at >= 0))
             return call_fail(c, E_RUN_SHAPE,
-                             "sizes must be at least 0, but for a single -1");
+                             "sizes must be at least 0, except for a single -1");
         if (shape[k] == -1)
             at = k;
         else if (!i64_mul(others, shape[k], &others))
@@ -96,7 +96,8 @@ static bool new_shape(Call *c, const Tensor *x, int *ndim, int64_t shape[MAX_NDI
                              (long long)total, (long long)others);
         shape[at] = total / others;
     } else if (others != total) {
-        return call_fail(c, E_RUN_SHAPE, "x has %lld elements, the new shape %lld",
+        return call_fail(c, E_RUN_SHAPE,
+                         "x has %lld elements, but the new shape has %lld",
                          (long long)total, (long long)others);
     }
     return true;
@@ -208,8 +209,7 @@ static const char *const reshape_adjoint[] = {"reshape(g, shape(x))", "disconnec
 static const Op table[] = {
     {.name = OP_ROW("reshape"),
      .doc = "The elements of x, in row-major order, in another shape. One size may be "
-            "-1: what is left. A view where x's "
-            "strides allow it.",
+            "-1: it is computed from the others. It is a view if x's strides allow it.",
      .in = "x, shape: ints",
      .type = reshape_type,
      .perform = reshape_perform,

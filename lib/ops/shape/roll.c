@@ -21,7 +21,7 @@ static bool roll_type(Infer *in) {
     if (!infer_axes(in, axis, x->ndim, flag)) return false;
     if (shifts < 0 || (shifts != 1 && (size_t)shifts != n))
         return infer_fail(in, E_SHAPE, 1,
-                          "one shift, or one for each of the %zu axes is needed", n);
+                          "expected one shift, or one for each of the %zu axes", n);
     return infer_out_tensor(in, 0, x->dtype, x->ndim, x->dim);
 }
 
@@ -154,9 +154,8 @@ static bool flip_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 
 static const Op table[] = {
     {.name = OP_ROW("roll"),
-     .doc = "Elements moved by shift places along axis; what leaves at the end comes "
-            "in at the start. Without axis x is rolled as "
-            "one vector.",
+     .doc = "Elements moved by shift positions along axis; those that leave at the end "
+            "come in at the start. Without axis, x is rolled as one vector.",
      .in = "x, shift: ints",
      .props = "axis: axes = None",
      .expand = roll_expand,
@@ -165,7 +164,7 @@ static const Op table[] = {
                 "axis=1) -> [[2, 1], [4, 3]]"},
     {.name = OP_ROW("roll_axes"),
      .internal = true,
-     .doc = "roll along given axes: what roll becomes in a graph.",
+     .doc = "roll along given axes; roll expands to this.",
      .in = "x, shift: ints",
      .props = "axis: ints",
      .type = roll_type,
@@ -177,7 +176,7 @@ static const Op table[] = {
      .vmap = roll_vmap,
      .example = "roll_axes([1, 2, 3], -1, axis=0) -> [2, 3, 1]"},
     {.name = OP_ROW("shift"),
-     .doc = "Elements moved by `by` places along axis; zeros come in.",
+     .doc = "Elements moved by `by` positions along axis; zeros come in.",
      .in = "x, by: int",
      .props = "axis: axis = 0",
      .type = shift_type,
@@ -188,7 +187,7 @@ static const Op table[] = {
      .vmap = vmap_axes,
      .example = "shift([1, 2, 3], 1) -> [0, 1, 2]\nshift([1, 2, 3], -2) -> [3, 0, 0]"},
     {.name = OP_ROW("flip"),
-     .doc = "x backwards along the given axes (None: all); a view.",
+     .doc = "x reversed along the given axes (None: all); a view.",
      .in = "x",
      .props = "axis: axes = None",
      .expand = flip_expand,

@@ -66,8 +66,8 @@ static bool specify_shape_type(Infer *in) {
     int n;
     if (!infer_want_shape(in, 1, &n, dim, minus)) return false;
     if (n != x->ndim)
-        return infer_fail(in, E_SHAPE, 1, "x has %d dims, but %d are claimed", x->ndim,
-                          n);
+        return infer_fail(in, E_SHAPE, 1, "x has %d dims, but %d are specified",
+                          x->ndim, n);
     for (int k = 0; k < n; k++) {
         if (minus[k]) {
             dim[k] = x->dim[k];
@@ -107,7 +107,7 @@ static bool specify_shape_perform(Call *c) {
     int64_t shape[MAX_NDIM];
     int ndim = sizes_in(c, shape);
     if (tensor_size(t) != ndim)
-        return call_fail(c, E_RUN_SHAPE, "x has %d dims, but %lld are claimed", ndim,
+        return call_fail(c, E_RUN_SHAPE, "x has %d dims, but %lld are specified", ndim,
                          (long long)tensor_size(t));
     for (int k = 0; k < ndim; k++) {
         int64_t want = tensor_i64(t, k);
@@ -159,8 +159,8 @@ static const Op table[] = {
      .vmap = shape_i_vmap,
      .example = "shape_i([[1, 2, 3], [4, 5, 6]], axis=1) -> 3"},
     {.name = OP_ROW("specify_shape"),
-     .doc = "x, whose shape is claimed to be dims and checked when running; -1 claims "
-            "nothing of a dim.",
+     .doc = "x, whose shape must be dims, which is checked while running; -1 allows "
+            "any size of a dim.",
      .in = "x: array, dims: ints",
      .type = specify_shape_type,
      .perform = specify_shape_perform,

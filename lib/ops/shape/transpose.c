@@ -167,8 +167,8 @@ static const Op table[] = {
      .expand = swapaxes_expand,
      .example = "swapaxes([[1, 2], [3, 4]], 0, 1) -> [[1, 3], [2, 4]]"},
     {.name = OP_ROW("moveaxis"),
-     .doc = "x with dims moved from the source to the destination places; the others "
-            "keep their order.",
+     .doc = "x with dims moved from the source to the destination positions; the "
+            "others keep their order.",
      .in = "x",
      .props = "source: ints, destination: ints",
      .expand = moveaxis_expand,

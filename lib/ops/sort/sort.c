@@ -385,8 +385,8 @@ static bool argsort_pull(Pull *p) {
 static bool searchsorted_type(Infer *in) {
     const char *side = sym_text(in->s, infer_prop(in, "side")->sym);
     if (strcmp(side, "left") != 0 && strcmp(side, "right") != 0)
-        return infer_fail(in, E_ARG, in->nin, "side is 'left' or 'right', not '%s'",
-                          side);
+        return infer_fail(in, E_ARG, in->nin,
+                          "side must be 'left' or 'right', not '%s'", side);
     return infer_want_rank(in, 0, 1, 1) &&
            infer_out_tensor(in, 0, DT_INT64, in->type[1]->ndim, in->type[1]->dim);
 }
@@ -431,9 +431,8 @@ static bool searchsorted_vmap(Vmap *q) {
 
 static const Op table[] = {
     {.name = OP_ROW("sort"),
-     .doc =
-         "Elements in ascending order along axis (None: of all, in one dim); nan last, "
-         "equal ones stay in order.",
+     .doc = "Elements in ascending order along axis (None: of x flattened); nan comes "
+            "last, equal elements keep their order.",
      .in = "x",
      .props = "axis: axis? = -1",
      .kinds = KIND_BOOL | KIND_REAL,
@@ -448,8 +447,9 @@ static const Op table[] = {
      .example = "sort([3, 1, 2]) -> [1, 2, 3]\n"
                 "sort([[3, 1], [2, 0]], axis=None) -> [0, 1, 2, 3]"},
     {.name = OP_ROW("argsort"),
-     .doc = "Positions of the elements in ascending order along axis (None: of all, in "
-            "row-major order), as int64; nan last, equal ones stay in order.",
+     .doc = "Positions of the elements in ascending order along axis (None: of x "
+            "flattened, row-major), as int64; nan comes last, equal elements keep "
+            "their order.",
      .in = "x",
      .props = "axis: axis? = -1",
      .kinds = KIND_BOOL | KIND_REAL,
@@ -464,8 +464,8 @@ static const Op table[] = {
      .vmap = vmap_axes,
      .example = "argsort([3, 1, 2]) -> [1, 2, 0]"},
     {.name = OP_ROW("searchsorted"),
-     .doc = "Where each v would stand in the sorted vector a: before equal elements, "
-            "with side='right' behind them.",
+     .doc = "The position in the sorted vector a at which each v would be inserted: "
+            "before equal elements, with side='right' after them.",
      .in = "a, v",
      .props = "side: str = 'left'",
      .promote = PROMOTE_SAME,

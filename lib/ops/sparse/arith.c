@@ -18,8 +18,9 @@ static bool check_same_shape(Builder *b, Var x, Var y) {
     bool fits = a->ndim == 2 && c->ndim == 2;
     for (int i = 0; fits && i < 2; i++)
         fits = dim_may_equal(a->dim[i], c->dim[i]);
-    return fits || fail(b->s, b->from.at, E_SHAPE, "%s: %s and %s are not of one shape",
-                        b->asked, type_str(b->s, a), type_str(b->s, c));
+    return fits ||
+           fail(b->s, b->from.at, E_SHAPE, "%s: %s and %s must have the same shape",
+                b->asked, type_str(b->s, a), type_str(b->s, c));
 }
 
 /* Two sparse operands are first brought to the union of their patterns. */
@@ -71,9 +72,8 @@ static bool sparse_multiply_expand(Builder *b, const Op *op, const Props *p, siz
 #define DATA(f) "sparse_with_data(x, " f ")"
 static const Op table[] = {
     {.name = OP_ROW("sparse_add"),
-     .doc =
-         "x + y: of two sparse matrices a sparse one in x's format, which stores what "
-         "either does; of a sparse and a dense one a dense one.",
+     .doc = "x + y. Two sparse matrices give a sparse one in x's format, which stores "
+            "what either stores; a sparse and a dense one give a dense one.",
      .in = "x: array, y: array",
      .promote = PROMOTE_SAME,
      .kinds = KIND_NUMBER,
@@ -90,9 +90,9 @@ static const Op table[] = {
      .example = "sparse_data(sparse_subtract(" X ", csr_from_dense([[0., 0.], [0., "
                 "7.]]))) -> [1.0, 2.0, -4.0]"},
     {.name = OP_ROW("sparse_multiply"),
-     .doc =
-         "x * y, element by element, for a sparse x and a y that is sparse, dense and "
-         "broadcast, or a scalar (or the other way round). It stores what x does.",
+     .doc = "x * y, element by element, for a sparse x and a y that is sparse, dense "
+            "and broadcast, or a scalar (or the other way round). The result stores "
+            "what x stores.",
      .in = "x: array, y: array",
      .promote = PROMOTE_SAME,
      .kinds = KIND_NUMBER,
@@ -122,9 +122,8 @@ static const Op table[] = {
      .def = DATA("real(sparse_data(x))"),
      .example = "sparse_data(sparse_real(" X ")) -> [1.0, 2.0, 3.0]"},
     {.name = OP_ROW("sparse_zeros_like"),
-     .doc =
-         "Zeros stored where x stores its elements, and of its dtype unless dtype is "
-         "given.",
+     .doc = "Zeros stored where x stores its elements; of x's dtype unless dtype is "
+            "given.",
      .in = "x: sparse",
      .props = "dtype: dtype? = None",
      .def = DATA("zeros_like(sparse_data(x), dtype=dtype)"),

@@ -129,8 +129,8 @@ static bool sparse_dot_type(Infer *in) {
     int n = 0;
     if (left == (y->kind == TYPE_SPARSE))
         return infer_fail(in, E_TYPE, 1,
-                          "one of x and y must be sparse and the other dense; "
-                          "dense_from_sparse makes one dense");
+                          "one of x and y must be sparse and the other dense; use "
+                          "dense_from_sparse to make one dense");
     if (!infer_want_rank(in, left ? 1 : 0, 1, 2)) return false;
     int shared = left ? 0 : dense->ndim - 1;
     if (!infer_want_dims_equal(in, 0, left ? 1 : shared, 1, left ? shared : 0, NULL))
@@ -217,8 +217,10 @@ static bool sampled_pull(Pull *p) {
 static bool sampled_type(Infer *in) {
     const Type *p = in->type[2];
     if (p->kind != TYPE_SPARSE)
-        return infer_fail(in, E_TYPE, 2, "a sparse matrix gives the places, not %s",
-                          type_str(in->s, p));
+        return infer_fail(
+            in, E_TYPE, 2,
+            "expected a sparse matrix, whose stored positions are taken, not %s",
+            type_str(in->s, p));
     if (!infer_want_rank(in, 0, 2, 2) || !infer_want_rank(in, 1, 2, 2) ||
         !infer_want_dims_equal(in, 0, 1, 1, 0, NULL) ||
         !infer_want_dims_equal(in, 0, 0, 2, 0, NULL) ||
@@ -355,9 +357,8 @@ static const Op table[] = {
          "sparse_dot(" X ", [[1., 2.], [3., 4.]]) -> [[3.0, 4.0], [11.0, 16.0]]\n"
          "sparse_dot([1., 2.], " X ") -> [4.0, 7.0]"},
     {.name = OP_ROW("sparse_sampled_dot"),
-     .doc =
-         "The elements of the product x @ y of two dense matrices at the places where "
-         "pattern stores elements; no others are worked out.",
+     .doc = "The elements of the product x @ y of two dense matrices at the positions "
+            "where pattern stores elements; no others are computed.",
      .in = "x, y, pattern: any",
      .promote = PROMOTE_SAME,
      .kinds = KIND_NUMBER,
@@ -370,8 +371,8 @@ static const Op table[] = {
      .example = "sparse_data(sparse_sampled_dot([[1., 2.], [3., 4.]], [[1., 0.], [0., "
                 "1.]], " X ")) -> [2.0, 3.0, 4.0]"},
     {.name = OP_ROW("sparse_sum"),
-     .doc = "Sum of x over the given axes (None: all), as a tensor; dtypes and dtype "
-            "as in sum.",
+     .doc = "Sum of x over the given axes (None: all), as a tensor; the result dtype "
+            "and dtype= are as for sum.",
      .in = "x: sparse",
      .props = "axis: axes = None, dtype: dtype? = None, keepdims: bool = False",
      .expand = reduce_expand,

@@ -77,7 +77,8 @@ static bool csc_type(Infer *in) {
 static const char *format_prop(Infer *in) {
     const char *format = sym_text(in->s, infer_prop(in, "format")->sym);
     if (strcmp(format, "csr") == 0 || strcmp(format, "csc") == 0) return format;
-    infer_fail(in, E_ARG, in->nin, "a format is 'csr' or 'csc', not '%s'", format);
+    infer_fail(in, E_ARG, in->nin, "the format must be 'csr' or 'csc', not '%s'",
+               format);
     return NULL;
 }
 
@@ -182,10 +183,9 @@ static const char *const like_adjoint[] = {"sparse_like(g, x)"};
 #define INDICES "indices, indptr, shape"
 static const Op table[] = {
     {.name = OP_ROW("csr"),
-     .doc =
-         "The sparse matrix of that shape in compressed rows: row i has the elements "
-         "data[k] in the columns indices[k], indptr[i] <= k < indptr[i + 1]. The "
-         "columns of a row rise.",
+     .doc = "The sparse matrix of that shape in compressed rows: row i has the "
+            "elements data[k] in the columns indices[k], indptr[i] <= k < indptr[i + "
+            "1]. The columns of a row increase.",
      .in = "data, indices, indptr, shape: ints",
      .props = "dtype: dtype? = None",
      .type = csr_type,
@@ -201,7 +201,7 @@ static const Op table[] = {
     {.name = OP_ROW("csc"),
      .doc = "The sparse matrix of that shape in compressed columns: column j has the "
             "elements data[k] in the rows indices[k], indptr[j] <= k < indptr[j + 1]. "
-            "The rows of a column rise.",
+            "The rows of a column increase.",
      .in = "data, indices, indptr, shape: ints",
      .props = "dtype: dtype? = None",
      .type = csc_type,
@@ -215,9 +215,8 @@ static const Op table[] = {
      .example = "dense_from_sparse(csc([1., 2., 3.], [0, 1, 0], [0, 1, 2, 3], (2, 3))) "
                 "-> [[1.0, 0.0, 3.0], [0.0, 2.0, 0.0]]"},
     {.name = OP_ROW("sparse_from_triplets"),
-     .doc =
-         "The sparse matrix with data[k] at row[k], column[k]; elements of one place "
-         "are added up.",
+     .doc = "The sparse matrix with data[k] at row[k], column[k]; elements at the same "
+            "position are added.",
      .in = "data, row, column, shape: ints",
      .props = "format: str = 'csr', dtype: dtype? = None",
      .type = triplets_type,

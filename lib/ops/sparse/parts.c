@@ -90,7 +90,7 @@ static bool sparse_at_perform(Call *c) {
         int64_t i = tensor_index(row, k), j = tensor_index(column, k);
         if (i < 0 || i >= m->shape[0] || j < 0 || j >= m->shape[1])
             return call_fail(c, E_INDEX,
-                             "(%lld, %lld) is no place of a %lld x %lld matrix",
+                             "(%lld, %lld) is not an element of a %lld x %lld matrix",
                              (long long)i, (long long)j, (long long)m->shape[0],
                              (long long)m->shape[1]);
         int64_t at = find_stored(m, m->csc ? j : i, m->csc ? i : j);
@@ -107,8 +107,10 @@ static bool sparse_like_type(Infer *in) {
     const Type *x = in->type[0], *p = in->type[1];
     Dim dim[MAX_NDIM];
     if (p->kind != TYPE_SPARSE)
-        return infer_fail(in, E_TYPE, 1, "a sparse matrix gives the places, not %s",
-                          type_str(in->s, p));
+        return infer_fail(
+            in, E_TYPE, 1,
+            "expected a sparse matrix, whose stored positions are taken, not %s",
+            type_str(in->s, p));
     int n = shape_broadcast(x->ndim, x->dim, 2, p->dim, dim);
     bool fits = n == 2;
     for (int i = 0; fits && i < 2; i++)
@@ -278,7 +280,8 @@ static bool sparse_transpose_type(Infer *in) {
             k[0] = 0;
         }
     if (k[0] != 1 || k[1] != 0)
-        return infer_fail(in, E_ARG, in->nin, "the axes of a matrix turn to (1, 0)");
+        return infer_fail(in, E_ARG, in->nin,
+                          "the axes of a matrix can only be (1, 0)");
     infer_settle_prop(in, "axes", (Prop){.kind = P_NONE});
     return out_sparse(in, type_is_csc(x) ? "csr" : "csc", x->dtype, dim);
 }
@@ -299,7 +302,7 @@ static const char *const transpose_adjoint[] = {"sparse_transpose(g)"};
 #define EXAMPLE "csr_from_dense([[0., 1.], [2., 3.]])"
 static const Op table[] = {
     {.name = OP_ROW("sparse_data"),
-     .doc = "The stored elements of x, line by line (rows of a csr, columns of a csc).",
+     .doc = "The stored elements of x, row by row (csr) or column by column (csc).",
      .in = "x: sparse",
      .type = sparse_data_type,
      .perform = sparse_data_perform,
@@ -309,7 +312,7 @@ static const Op table[] = {
      .view = 1,
      .example = "sparse_data(" EXAMPLE ") -> [1.0, 2.0, 3.0]"},
     {.name = OP_ROW("sparse_indices"),
-     .doc = "Where the stored elements of x are in their line.",
+     .doc = "The column (csr) or row (csc) of each stored element of x.",
      .in = "x: sparse",
      .type = sparse_indices_type,
      .perform = sparse_indices_perform,
@@ -320,7 +323,8 @@ static const Op table[] = {
      .view = 1,
      .example = "sparse_indices(" EXAMPLE ") -> [1, 0, 1]"},
     {.name = OP_ROW("sparse_indptr"),
-     .doc = "Where each line of x begins among the stored elements, and the end.",
+     .doc = "The position among the stored elements at which each row (csr) or column "
+            "(csc) of x begins, and the end.",
      .in = "x: sparse",
      .type = sparse_indptr_type,
      .perform = sparse_indptr_perform,
@@ -331,9 +335,8 @@ static const Op table[] = {
      .view = 1,
      .example = "sparse_indptr(" EXAMPLE ") -> [0, 1, 3]"},
     {.name = OP_ROW("sparse_with_data"),
-     .doc =
-         "A matrix that stores data where x stores its elements: with it any function "
-         "that keeps zero is applied, as in sparse_with_data(x, sin(sparse_data(x))).",
+     .doc = "A matrix that stores data where x stores its elements. This applies any "
+            "function that keeps zero, as in sparse_with_data(x, sin(sparse_data(x))).",
      .in = "x: sparse, data",
      .type = sparse_with_data_type,
      .perform = sparse_with_data_perform,
@@ -354,8 +357,8 @@ static const Op table[] = {
      .disconnected = "row, column",
      .example = "sparse_at(" EXAMPLE ", [1, 0], [0, 0]) -> [2.0, 0.0]"},
     {.name = OP_ROW("sparse_like"),
-     .doc = "The elements of x, dense (and broadcast) or sparse, at the places where "
-            "pattern stores elements, in pattern's format.",
+     .doc = "The elements of x, dense (and broadcast) or sparse, at the positions "
+            "where pattern stores elements, in pattern's format.",
      .in = "x: array, pattern: any",
      .kinds = KIND_NUMBER,
      .type = sparse_like_type,
@@ -368,8 +371,8 @@ static const Op table[] = {
      .example = "sparse_data(sparse_like([[4., 5.], [6., 7.]], " EXAMPLE
                 ")) -> [5.0, 6.0, 7.0]"},
     {.name = OP_ROW("sparse_union"),
-     .doc =
-         "Zeros at all places where x or y stores elements, in x's format and dtype.",
+     .doc = "Zeros at all positions where x or y stores elements, in x's format and "
+            "dtype.",
      .in = "x: sparse, y: sparse",
      .type = sparse_union_type,
      .perform = sparse_union_perform,
