@@ -129,9 +129,9 @@ members() {
 .in = "x", .flops = "2 * nope"|E_NAME ./bad.so \(flops of f\):1:5: |`nope` is not defined in this text of f|names here are x, r
 .in = "x", .flops = "2 * x"|E_TYPE ./bad.so \(flops of f\)|expected a number|
 .in = "x", .flops = "x.shape[5] * x.shape[-2] - 2"|||
-.in = "x", .flops = "x.shape[40]"|E_VALUE ./bad.so \(flops of f\):1:9: |the index is out of range of a shape with 32 dims|
-.make_node = NULL, .in = "x", .itypes = "float64[?, 3]", .otypes = "float64[?]", .flops = "x.shape[2]"|E_VALUE ./bad.so \(flops of f\):1:9: |the index is out of range of a shape with 2 dims|
-.make_node = NULL, .in = "x", .itypes = "float64[?, 3]", .otypes = "float64[?]", .flops = "r.shape[1]"|E_VALUE ./bad.so \(flops of f\):1:9: |the index is out of range of a shape with 1 dim|
+.in = "x", .flops = "x.shape[40]"|E_VALUE ./bad.so \(flops of f\):1:9: |the index is out of range for a shape with 32 dims|
+.make_node = NULL, .in = "x", .itypes = "float64[?, 3]", .otypes = "float64[?]", .flops = "x.shape[2]"|E_VALUE ./bad.so \(flops of f\):1:9: |the index is out of range for a shape with 2 dims|
+.make_node = NULL, .in = "x", .itypes = "float64[?, 3]", .otypes = "float64[?]", .flops = "r.shape[1]"|E_VALUE ./bad.so \(flops of f\):1:9: |the index is out of range for a shape with 1 dim|
 .make_node = NULL, .in = "x", .itypes = "float64[?, 3]", .otypes = "float64[?]", .flops = "x.shape[1] * r.shape[0]"|||
 .in = "x", .shape = "[r.shape[0]]"|E_NAME ./bad.so \(shape of f\):1:2: |`r` is not defined|names here are x
 .in = "x", .shape = "disconnected"|E_NAME ./bad.so \(shape of f\):1:1: |`disconnected` is not defined|names here are x

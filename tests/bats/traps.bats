@@ -107,7 +107,7 @@ END
     ok 'gload -i "c: bool" -e "ifelse(c, 5.0, assert_op(6.0, False))" | grewrite | grun c=True' 'out = 5.0'
     bad 5 E_ASSERT 'does not hold' 'gload -i "c: bool" -e "ifelse(c, 5.0, assert_op(6.0, False))" | grun c=False'
     bad 5 E_ASSERT 'does not hold' 'gload -e "where(True, 5.0, assert_op(6.0, False))" | grun'
-    bad 3 E_DTYPE 'nothing is cast' 'gload -i "c: bool" -i "a: float32" -i "b: float64" -e "ifelse(c, a, b)"'
+    bad 3 E_DTYPE 'casts nothing' 'gload -i "c: bool" -i "a: float32" -i "b: float64" -e "ifelse(c, a, b)"'
 }
 
 @test "16: recurrences and running sums" {

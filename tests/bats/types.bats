@@ -229,7 +229,7 @@ END
     bad 2 E_MISSING 'no random value can be made of type slip' "grewrite $P p.tlg --verify 3"
     grep -q "give values as NAME=VALUE; the type's plugin has no" .err
     gload $P --new -i 'b: bent' -e 'r = b' --outputs r -o b.tlg
-    bad 3 E_VALUE 'bent: random made no valid value' "grewrite $P b.tlg --verify 3 -o out.tlg"
+    bad 3 E_VALUE 'bent: random created no valid value' "grewrite $P b.tlg --verify 3 -o out.tlg"
 }
 
 @test "a C program loads plugins and ops, linked to the archive and to the shared library" {
