@@ -137,7 +137,7 @@ END
     like 'gload --list-ops expit' '^sigmoid '
     like 'gload --list-ops load' '^load .*\(language\)$'
     ok 'gload --list-ops "running_*" --all | cut -d" " -f1' $'running_prod\nrunning_sum'
-    bad 2 E_UNKNOWN 'no op is called running' 'gload --list-ops "running_*"'
+    bad 2 E_UNKNOWN 'there is no op called running' 'gload --list-ops "running_*"'
     bad 2 E_UNKNOWN 'no op has nosuchword in its name or text' 'gload --list-ops nosuchword'
     ok 'gload --list-ops "*" | cut -d" " -f1 | sort | uniq -d' $'gamma\npower' # a function, and a distribution
     like 'gload --op scan' '^scan\(fn, sequences=\[\], outputs_info'

@@ -480,7 +480,7 @@ T
     ok 'gprof g.tlg --static --dim n=9 --assert flops --assert "math_calls + 27 == flops" -o o'
     bad 1 E_VERDICT 'the assertion 0 does not hold' 'gprof g.tlg --static --dim n=9 --assert 0 -o o'
     bad 1 E_VERDICT 'flops is 27' 'gprof g.tlg --static --dim n=9 --assert "100 < flops" -o o'
-    bad 3 E_NAME 'no function .foo. in formulas' 'gprof g.tlg --static --dim n=9 --assert "foo(flops) < 1" -o o'
+    bad 3 E_NAME 'formulas have no function .foo' 'gprof g.tlg --static --dim n=9 --assert "foo(flops) < 1" -o o'
     bad 2 E_USAGE 'a trace needs a run' 'gprof g.tlg --static -O trace'
     bad 2 E_UNKNOWN 'no dim q' 'gprof g.tlg --static --dim q=9'
     bad 2 E_UNKNOWN 'no input q' 'gprof g.tlg --static q=9'

@@ -14,7 +14,7 @@ softplus() { gload --new -i 'x: float64' -e 'y = log(1 + exp(x)) + x * 1' --outp
     ok 'grewrite s.tlg --mode NONE --include mul-one -O math' $'x: float64\ny = log(1.0 + exp(x)) + x'
     like 'grewrite s.tlg -O yaml' '^modes: \[FAST_RUN\]' 'fused: true'
     like 'grewrite s.tlg --mode FAST_COMPILE -O yaml' '^modes: \[FAST_COMPILE\]'
-    bad 2 E_UNKNOWN 'is it mul-one' 'grewrite s.tlg --exclude mul-on'
+    bad 2 E_UNKNOWN 'did you mean mul-one' 'grewrite s.tlg --exclude mul-on'
     bad 2 E_UNKNOWN 'stabilise' 'grewrite s.tlg --include stabilise'
     bad 2 E_UNKNOWN 'fats_run' 'grewrite s.tlg --require fats_run'
     bad 2 E_USAGE 'FAST_RUN\|FAST_COMPILE\|STABILIZE\|NONE' 'grewrite s.tlg --mode FAST'

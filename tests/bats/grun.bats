@@ -427,7 +427,7 @@ Y
     ok "grun two.tlg \"x=@it's.npy\"" 'r = 14.5'
     ok 'grun two.tlg "x= @back\\slash.npy"' 'r = 15.5'
     gload --new -i 'x: float64' -i 'v: float64[3]' -i 'l: list(float64[n])' -e 'm = make_list(v, v * x)' -o l.tlg
-    bad 3 E_SHAPE "can't walk x: it is 0-d" 'gload --new -i "x: float64" -e "x * 2" | grun --each x --batch 2 x=3'
+    bad 3 E_SHAPE "--each takes rows of x, but it is 0-d" 'gload --new -i "x: float64" -e "x * 2" | grun --each x --batch 2 x=3'
     ok 'grun l.tlg --on-unused-input ignore x=2 v=[1,2,3] --expect "m=[[1,2,3],[2,4,6]]" >/dev/null'
     bad 1 E_VERDICT 'm is not as expected' 'grun l.tlg --on-unused-input ignore x=2 v=[1,2,3] --expect "m=[[1,2,3],[2,4,7]]"'
     bad 1 E_VERDICT 'm is not as expected' 'grun l.tlg --on-unused-input ignore x=2 v=[1,2,3] --expect "m=[[1,2,3]]"'

@@ -323,7 +323,7 @@ Y
     contract "r = plant(f, tag='intermediate')({'y': [1., 2.]}, x)"
     bad 3 E_TYPE 'but the sown value is float64' 'gload f.yaml'
     contract "r = reap(x, tag='t')(x)"
-    bad 3 E_TYPE 'function is expected' 'gload f.yaml'
+    bad 3 E_TYPE 'expected a function' 'gload f.yaml'
 }
 
 # Loops over [1, 2, 3] that sow c + a in a mode.
@@ -851,7 +851,7 @@ E_ARG|allowlist must be a list of names|reap(F, tag='t', allowlist='y')(x)
 E_ARG|allowlist must be a list of names|reap(F, tag='t', allowlist=[3])(x)
 E_ARG|blocklist must be a list of names|reap(F, tag='t', blocklist={})(x)
 E_ARG|exclusive must be True or False|reap(F, tag='t', exclusive=1)(x)
-E_TYPE|a function is expected|reap(3, tag='t')(x)
+E_TYPE|expected a function|reap(3, tag='t')(x)
 E_ARG|first argument must be a dict of planted values|plant(F, tag='t')(x)
 E_ARG|first argument must be a dict of planted values|plant(F, tag='t')()
 E_ARG|first argument must be a dict of planted values|plant(F, tag='t')(a={'y': 1.})

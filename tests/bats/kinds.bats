@@ -29,7 +29,7 @@ A=$'csr([1.0, 2.0, 3.0], [0, 2, 1], [0, 2, 3], (2, 3))'
         -e 'e = list_extend(a, [8, 9])' -e 'f = list_index(a, 3)' -e 'g = list_count([1, 2, 1], 1)' -e 'h = list_reverse(a)' -e 'i = a[1:]' | grun" \
         $'a = [1, 2, 3]\nb = [3, 2, 1]\nc = [1, 3]\nd = [1, 7, 2, 3]\ne = [1, 2, 3, 8, 9]\nf = 2\ng = 2\nh = [3, 2, 1]\ni = [2, 3]'
     bad 5 E_INDEX 'no item' "gload -e 'list_remove(make_list(1, 2), 3)' | grun"
-    bad 3 E_TYPE 'one kind, dtype and rank' "gload -e 'make_list(1, [2])'"
+    bad 3 E_TYPE 'the same kind, dtype and rank' "gload -e 'make_list(1, [2])'"
     bad 3 E_TYPE 'empty list needs' "gload -e 'make_list()'"
     bad 3 E_NULL 'do not pass through lists' "gload -i 'x: float64' -e 'make_list(x)[0]' | ggrad"
 }

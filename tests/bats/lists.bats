@@ -155,7 +155,7 @@ X="gload --new -i 'x: float64[?]' -i 'w: float64'"
     bad 3 E_TYPE 'only tap|the tap -1 alone: carry the value of an earlier step as a state of its own' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[taps($E, [-2])])'"
     bad 3 E_TYPE 'for an empty list write make_list\(type=' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[[]])'"
     bad 3 E_TYPE 'starts as list\(float64\), but lambda_1 turns it into list\(list\(float64\)\): its type must not change' "$X -e 'scan(lambda x, l: make_list(l), sequences=[x], outputs_info=[$E])'"
-    bad 3 E_ARG 'this scan can't have a checkpoint: a result is not a tensor' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[$E], checkpoint=2)'"
+    bad 3 E_ARG 'this scan can.t have a checkpoint: a result is not a tensor' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[$E], checkpoint=2)'"
     bad 3 E_TYPE 'only tensors have rows, not list\(float64\): use its items' "$X -i 'y: float64[?, ?]' -e 'vectorize(foldl(lambda x, l: list_append(l, x), x, $E), x, y)'"
     ok "$X -i 'y: float64[?, ?]' -e 'vectorize(stack(foldl(lambda x, l: list_append(l, 2 * x), x, $E)), x, y)' | grun x=[1] w=1 'y=[[1,2],[3,4]]'" $'out = [[2.0, 4.0],\n       [6.0, 8.0]]'
     cat >m.yaml <<'END'

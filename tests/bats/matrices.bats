@@ -491,7 +491,7 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
 6|E_LIMIT|a tensor has at most 32 dims|vectorize(x * ones((1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3)), x, c)
 3|E_ARG|mode must be one of 'auto', 'reverse', 'forward'|jacobian(x, x, mode='sideways')
 3|E_ARG|mode must be one of|jacobian(x, x, mode=1)
-can't take the Jacobian of 3|E_TYPE|list.float64.|jacobian(l, x)
+3|E_TYPE|can't take the Jacobian of list.float64.|jacobian(l, x)
 3|E_NULL|can't differentiate an undefined value: undefined_grad|jacobian(grad(sum(undefined_grad(x)), x, null_gradients='return'), x)
 3|E_ARG|mixed must be True or False|hessian(sum(x**3), x, mixed=1)
 3|E_ARG|null_gradients must be one of 'raise', 'return'|hessian(sum(x**3), x, null_gradients='no')

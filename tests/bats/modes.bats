@@ -55,8 +55,8 @@ Y
     bad 5 E_NAN 'multiply|add' 'grun curve.tlg --mode NAN_GUARD --unguarded l x=[0,1]'
     bad 2 E_UNKNOWN 'zz' 'grun curve.tlg --mode NAN_GUARD --unguarded zz x=[0,1]'
     bad 2 E_USAGE 'nan,inf,big' 'grun curve.tlg --mode NAN_GUARD --guard nin x=[0,1]'
-    bad 2 E_USAGE 'goes with' 'grun curve.tlg --guard nan x=[0,1]'
-    bad 2 E_USAGE 'goes with' 'grun curve.tlg --unguarded l x=[0,1]'
+    bad 2 E_USAGE 'needs --mode' 'grun curve.tlg --guard nan x=[0,1]'
+    bad 2 E_USAGE 'needs --mode' 'grun curve.tlg --unguarded l x=[0,1]'
 }
 
 @test "MONITOR shows each instruction with its place and what came out" {
@@ -110,7 +110,7 @@ Y
     printf 'mine @canonicalize: log(x) => x\n' >mine.rules
     ok 'grun curve.tlg --rules mine.rules --include mine x=[3]' 'y = [6.0]'
     ok 'grewrite --mode NONE curve.tlg | grun --rules mine.rules --include mine x=[3]' 'y = [6.0]'
-    bad 2 E_UNKNOWN 'is it fusion' 'grun curve.tlg --exclude fusoin x=[3]'
+    bad 2 E_UNKNOWN 'did you mean fusion' 'grun curve.tlg --exclude fusoin x=[3]'
 }
 
 @test "NAN_GUARD and MONITOR look into bodies of loops, functions and branches that are taken" {

@@ -148,7 +148,7 @@ swish='  swish:\n    doc: x times its logistic function.\n    inputs: x\n    pro
   f:\n    inputs: x\n    def: x\n    flops: y.size\n|E_NAME|6:12|is not defined
   f:\n    inputs: x\n    def: x * 2\n    adjoint: {x: nope * g}\n|E_NAME|6:18|.nope. is not defined in this text of f
   f:\n    inputs: lambda\n    def: "1"\n|E_PLUGIN|4:13|.lambda. can't be the name of an input
-  f:\n    inputs: x\n    def: x\n    flops: x.sizes\n|E_NAME|6:12|shape .ndim .size
+  f:\n    inputs: x\n    def: x\n    flops: x.sizes\n|E_NAME|6:12|shape, .ndim and .size
   f:\n    inputs: x\n    def: x\n    flops: exp(x.size)\n|E_NAME|6:12|formulas have no function .exp
   f:\n    inputs: x\n    def: x\n    flops: x * 2\n|E_TYPE|6:12|expected a number
   f:\n    inputs: x\n    def: x\n    shape: "[q]"\n|E_NAME|6:14|is not defined

@@ -146,7 +146,7 @@ members() {
 .in = "x", .debug_is_reference = true|E_PLUGIN |debug_is_reference needs debug_perform|
 .in = "x", .itypes = "float64", .otypes = "float64"|E_PLUGIN |make_node excludes itypes and otypes|
 .in = "x", .default_output = 3|E_PLUGIN |default_output is 3, but it has 1 output|
-.in = "x", .partials = "1.", .adjoint = "g"|E_PLUGIN |answers to one question: give one|
+.in = "x", .partials = "1.", .adjoint = "g"|E_PLUGIN |exclude each other: give one|
 T
 }
 
@@ -365,7 +365,7 @@ g_far|E_PLUGIN|g_far: input 1 for add is not a variable
 g_props|E_ARG|<props of sum>:1:5: .*: sum has no prop axes: it has axis,
 g_props|E_ARG|note: g_props applies sum with these props
 g_value|E_ARG|<props of sum>:1:10: 
-g_place|E_ARG|<props of sum>:1:5: .*a prop of sum is NAME=VALUE: it has axis
+g_place|E_ARG|<props of sum>:1:5: .*a prop of sum is written NAME=VALUE: it has axis
 g_number|E_PLUGIN|g_number: can't create a number here
 g_const|E_PLUGIN|g_const: can't create a constant here
 g_filter|E_DTYPE|g_filter: expected int8, got a float64 scalar

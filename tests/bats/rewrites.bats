@@ -207,7 +207,7 @@ END
     for m in FAST_RUN FAST_COMPILE DEBUG; do
         ok "grun r.tlg --mode $m x=[1,2,3,4] k=-1" $'a = [2, 2]\nb = 4'
         bad 5 E_RUN_SHAPE 'negative: -3' "grun z.tlg --mode $m k=-3"
-        bad 6 E_LIMIT 'more bytes than can be counted' "grun s.tlg --mode $m k=4611686018427387904"
+        bad 6 E_LIMIT 'more bytes than can be addressed' "grun s.tlg --mode $m k=4611686018427387904"
     done
 }
 

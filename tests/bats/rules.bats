@@ -188,8 +188,8 @@ E_REWRITE|positive is an abbreviation|e: exp(+x) => x
 E_SYNTAX|keyword: write `~a`|e: exp(not x) => x
 E_NAME|there is no op nosuch|e: exp(nosuch(x)[1]) => x
 E_REWRITE|dtype must be a dtype|e: exp(cast(x, dtype='floaty')) => x
-E_REWRITE|is a literal or a name|e: sum(x, axis=9223372036854775808) => x
-E_REWRITE|is a literal or a name|e: sum(x, axis=~1) => x
+E_REWRITE|must be a literal or a name|e: sum(x, axis=9223372036854775808) => x
+E_REWRITE|must be a literal or a name|e: sum(x, axis=~1) => x
 E_REWRITE|a parameter in a rule must be an integer here|e: sum(x, axis=(0, 'a')) => x
 E_REWRITE|axis must be None, an integer or a list of integers|e: sum(x, axis=1.5) => x
 E_REWRITE|keepdims must be True or False|e: sum(x, keepdims=1) => x

@@ -398,8 +398,8 @@ END
 
 @test "checkpoint: what can't be" {
     no E_ARG 'checkpoint is .sqrt. or a number of steps' 'scan(lambda c: c, outputs_info=[0], n_steps=9, checkpoint=0)'
-    no E_ARG 'this scan can't have a checkpoint: it may end early' 'scan(lambda c: [c, until(c > 3)], outputs_info=[0], n_steps=9, checkpoint=2)'
-    no E_ARG 'this scan can't have a checkpoint: it has no state' 'scan(lambda x: x, sequences=[arange(9)], checkpoint=2)'
+    no E_ARG 'this scan can.t have a checkpoint: it may end early' 'scan(lambda c: [c, until(c > 3)], outputs_info=[0], n_steps=9, checkpoint=2)'
+    no E_ARG 'this scan can.t have a checkpoint: it has no state' 'scan(lambda x: x, sequences=[arange(9)], checkpoint=2)'
     no E_ARG 'its gradient goes back only some of the steps' 'scan(lambda c: c, outputs_info=[0], n_steps=9, truncate_gradient=2, checkpoint=2)'
     no E_ARG 'its body has effects' 'scan(lambda c: print(c, "c"), outputs_info=[0], n_steps=9, checkpoint=2)'
 }

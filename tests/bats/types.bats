@@ -182,7 +182,7 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
     # what the type does not take stays an error, once, at its place
     bad 3 E_VALUE 'lo is above hi' "gload $P -e 'span_add([2, 1], [3, 4])'"
     bad 3 E_TYPE 'a span is \[lo, hi\], not an int64 array of shape \(3,\)' "gload $P -e 'span_add([1, 2, 3], [3, 4])'"
-    bad 3 E_TYPE 'a value of type span can't be made from a text' "gload $P -e 'span_add(\"a\", [3, 4])'"
+    bad 3 E_TYPE 'a value of type span can.t be made from a text' "gload $P -e 'span_add(\"a\", [3, 4])'"
     bad 3 E_TYPE 'a word is a text in quotes, not an int64 array of shape \(2,\)' "gload $P -e 'word_join(\"a\", [3, 4])'"
     bad 3 E_TYPE "no_wrap takes no text for x, but got 'a'" "gload $P -e 'no_wrap(\"a\")'"
     bad 3 E_TYPE "a string can't be a value" "gload $P -e 'print(\"a\")'"

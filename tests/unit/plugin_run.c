@@ -244,11 +244,11 @@ static const char *moved(void) {
 
 static void test_transfers(void) {
     static const char *const want[] = {
-        "x: expected int64", "a transfer failed and gave no reason",
-        "created no value",  "beyond what can be addressed",
+        "x: expected int64",     "a transfer failed and gave no reason",
+        "created no value",      "beyond what can be addressed",
         "can't create an array", "can't create an array",
         "can't create an array", "only by init",
-        "x: expected int64", "x: expected int64, got a float64 scalar"};
+        "x: expected int64",     "x: expected int64, got a float64 scalar"};
     for (question = 0; question < 10; question++) {
         const char *got = moved();
         CHECK(got && strstr(got, want[question]), "%d: %s", question, got ? got : "");
