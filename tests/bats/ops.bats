@@ -165,7 +165,7 @@ swish='  swish:\n    doc: x times its logistic function.\n    inputs: x\n    pro
   f:\n    inputs: x\n    def: load('a.npy')\n|E_ARG|5:10|can't be loaded
   f:\n    inputs: x\n    df: x\n|E_FORMAT|5:5|did you mean "def"
   f:\n    inputs: x\n    def: x\n    version: 0\n|E_FORMAT|6:14|start at 1
-  f:\n    inputs: x\n    def: x\n    flops: x.size << 1\n|E_SYNTAX|6:12|<<. is can't be in a formula
+  f:\n    inputs: x\n    def: x\n    flops: x.size << 1\n|E_SYNTAX|6:12|<<. can't be in a formula
   f:\n    inputs: x\n    def: x\n    flops: abs()\n|E_ARITY|6:12|abs takes one argument
   f:\n    inputs: x\n    def: x\n    flops: abs(1, 2)\n|E_ARITY|6:12|abs takes one argument
   f:\n    inputs: x\n    def: x\n    flops: abs(x)\n|E_TYPE|6:16|expected a number

@@ -194,7 +194,7 @@ E_REWRITE|a parameter in a rule must be an integer here|e: sum(x, axis=(0, 'a'))
 E_REWRITE|axis must be None, an integer or a list of integers|e: sum(x, axis=1.5) => x
 E_REWRITE|keepdims must be True or False|e: sum(x, keepdims=1) => x
 E_REWRITE|axis must be an integer or None|e: softmax(x, axis=[1]) => x
-E_REWRITE|a stands for a parameter, not a variable|e: sum(x, axis=a) => exp(a)
+E_REWRITE|a is a parameter, not a variable|e: sum(x, axis=a) => exp(a)
 E_REWRITE|p stands for a parameter, not a variable|e: sum(x, **p) => exp(p)
 E_REWRITE|svd has 3 outputs, counted from 0|e: svd(x)[5] => x
 E_REWRITE|an index picks an output of a call|e: svd(x)[-1] => x

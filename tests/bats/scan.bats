@@ -173,11 +173,11 @@ Y
     no E_ARG 'truncate_gradient must be a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, truncate_gradient=0)'
     no E_ARG 'truncate_gradient must be a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, truncate_gradient=-2)'
     no E_ARG 'truncate_gradient must be an integer that is written out' 'scan(lambda a: a, outputs_info=[0], n_steps=2, truncate_gradient=1.5)'
-    no E_ARG 'checkpoint is .sqrt. or a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, checkpoint=0)'
-    no E_ARG 'checkpoint is .sqrt. or a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, checkpoint=-1)'
-    no E_ARG 'checkpoint is .sqrt. or a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, checkpoint=1.5)'
-    no E_ARG 'checkpoint is .sqrt. or a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, checkpoint=99999999999)'
-    no E_ARG 'checkpoint is .sqrt. or a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, checkpoint="sqr")'
+    no E_ARG 'checkpoint must be .sqrt. or a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, checkpoint=0)'
+    no E_ARG 'checkpoint must be .sqrt. or a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, checkpoint=-1)'
+    no E_ARG 'checkpoint must be .sqrt. or a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, checkpoint=1.5)'
+    no E_ARG 'checkpoint must be .sqrt. or a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, checkpoint=99999999999)'
+    no E_ARG 'checkpoint must be .sqrt. or a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, checkpoint="sqr")'
     no E_ARG 'keep is .all., .last. or a number of rows' 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep=0)'
     no E_ARG 'keep is .all., .last. or a number of rows' 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep=-1)'
     no E_ARG 'keep is .all., .last. or a number of rows' 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep=1.5)'
@@ -397,7 +397,7 @@ END
 }
 
 @test "checkpoint: what can't be" {
-    no E_ARG 'checkpoint is .sqrt. or a number of steps' 'scan(lambda c: c, outputs_info=[0], n_steps=9, checkpoint=0)'
+    no E_ARG 'checkpoint must be .sqrt. or a number of steps' 'scan(lambda c: c, outputs_info=[0], n_steps=9, checkpoint=0)'
     no E_ARG 'this scan can.t have a checkpoint: it may end early' 'scan(lambda c: [c, until(c > 3)], outputs_info=[0], n_steps=9, checkpoint=2)'
     no E_ARG 'this scan can.t have a checkpoint: it has no state' 'scan(lambda x: x, sequences=[arange(9)], checkpoint=2)'
     no E_ARG 'its gradient goes back only some of the steps' 'scan(lambda c: c, outputs_info=[0], n_steps=9, truncate_gradient=2, checkpoint=2)'
