@@ -488,7 +488,7 @@ T
     bad 3 E_SHAPE 'x: expected float64' 'gprof g.tlg x=1'
     bad 2 E_USAGE 'needs --compare' 'gprof g.tlg --static --dim n=2 --fail-above 2'
     bad 4 E_IO "can't open nothing.tlg" 'gprof nothing.tlg'
-    bad 3 E_FORMAT 'a graph file is a mapping' 'printf ab >t && gprof t'
+    bad 3 E_FORMAT 'a graph file must be a mapping' 'printf ab >t && gprof t'
 }
 
 @test "functions in stacks and by calls; --memory counts what it leaves out" {

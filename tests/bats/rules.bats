@@ -195,13 +195,13 @@ E_REWRITE|axis must be None, an integer or a list of integers|e: sum(x, axis=1.5
 E_REWRITE|keepdims must be True or False|e: sum(x, keepdims=1) => x
 E_REWRITE|axis must be an integer or None|e: softmax(x, axis=[1]) => x
 E_REWRITE|a is a parameter, not a variable|e: sum(x, axis=a) => exp(a)
-E_REWRITE|p stands for a parameter, not a variable|e: sum(x, **p) => exp(p)
+E_REWRITE|p is a parameter, not a variable|e: sum(x, **p) => exp(p)
 E_REWRITE|svd has 3 outputs, counted from 0|e: svd(x)[5] => x
 E_REWRITE|an index picks an output of a call|e: svd(x)[-1] => x
 E_REWRITE|an index picks an output of a call|e: svd(x)['a'] => x
 E_REWRITE|an index picks an output of a call|e: svd(x)[1, 2] => x
 E_REWRITE|an index picks an output of a call|e: x[1] => x
-E_REWRITE|rules know the only attribute in rules is T|e: exp(x.shape) => x
+E_REWRITE|the only attribute in rules is T|e: exp(x.shape) => x
 E_REWRITE|exp takes more arguments|e: exp() => x
 END
 }

@@ -167,7 +167,7 @@ static bool check_no_dim_names(ScanTyping *t) {
             continue;
         return infer_fail(t->in, E_TYPE, o->arg,
                           "the state %s of %s is declared %s, but the dims of a state "
-                          "that is no tensor have no names: write ? for them",
+                          "that is not a tensor have no names: write ? for them",
                           output_label(t, i), body_name(t), type_str(t->in->s, type));
     }
     return true;
