@@ -221,6 +221,6 @@ complex128[n] [0j,0]|any(z)|False
 float64[n] ones(0)|prod(z)|1.0
 float64[n,m] ones((0,3))|sum(z, axis=0)|[0.0, 0.0, 0.0]
 END
-    bad 2 E_USAGE 'sloppy is 0, 1 or 2' 'gload -e 1.5 | grun --mode DEBUG --sloppy 3'
-    bad 2 E_USAGE 'sloppy is 0, 1 or 2' 'gload -e 1.5 | grun --mode DEBUG --sloppy=-1'
+    bad 2 E_USAGE 'sloppy must be 0, 1 or 2' 'gload -e 1.5 | grun --mode DEBUG --sloppy 3'
+    bad 2 E_USAGE 'sloppy must be 0, 1 or 2' 'gload -e 1.5 | grun --mode DEBUG --sloppy=-1'
 }

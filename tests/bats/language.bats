@@ -164,8 +164,8 @@ END
     while IFS='#' read -r text want; do
         bad 3 E_DTYPE "the shared variable .W. is $want" "gload --new --shared 'W: $text' -e 'y = W' -o o.tlg"
     done <<'END'
-float32[3] = poisson(2.0, (3,), seed=1)#float32.3., but its initial value is int64.3
-int8[3] = poisson(2.0, (3,), seed=1)#int8.3., but its initial value is int64.3
+float32[3] = poisson(2.0, (3,), seed=1)#float32.3., but but its initial value is int64.3
+int8[3] = poisson(2.0, (3,), seed=1)#int8.3., but but its initial value is int64.3
 int64[3] = exponential(1.0, (3,), seed=1)#int64.3., but its initial value is float64.3
 complex64[3] = exponential(1.0, (3,), seed=1)#complex64.3., but its initial value is float64.3
 END
@@ -218,11 +218,11 @@ END
     done <<'END'
 x.shape[2]|E_VALUE|axis 2 of a tensor with 2 dims
 x.shape[-3]|E_VALUE|axis -3 of a tensor with 2 dims
-l.T|E_TYPE|`.T` of list\(float64\), which is no tensor
-l.ndim|E_TYPE|`.ndim` of list\(float64\), which is no tensor
-x[..., q]|E_TYPE|a slice that is a value can't stand after
-x[0, 0, q]|E_TYPE|there are more indices than the 2 dims of it
-[1, 2, 3][k:2]|E_VALUE|the parts of a list's slice are literals
+l.T|E_TYPE|`.T` needs a tensor, not list\(float64\)
+l.ndim|E_TYPE|`.ndim` needs a tensor, not list\(float64\)
+x[..., q]|E_TYPE|a slice that is a value can't follow
+x[0, 0, q]|E_TYPE|there are more indices than dims (2)
+[1, 2, 3][k:2]|E_VALUE|the parts of a list.s slice must be literals
 END
 }
 

@@ -435,7 +435,7 @@ END
     graph 'refuses_push(x)'
     bad 3 E_PLUGIN 'refuses_push: no tangent today' "ggrad $P g.yaml --jvp r -o out.tlg"
     graph 'silent_push(x)'
-    bad 3 E_PLUGIN 'silent_push: pushforward failed and did not say why' "ggrad $P g.yaml --jvp r -o out.tlg"
+    bad 3 E_PLUGIN 'silent_push: pushforward failed and gave no reason' "ggrad $P g.yaml --jvp r -o out.tlg"
     graph 'infers_two(exp(x))'
     bad 1 InvalidValueError 'infer_shape must give output 0 a vector of 1 integers' "grun $P --mode DEBUG g.yaml x=[0]"
 }

@@ -157,10 +157,10 @@ END
     while IFS='|' read -r expr want; do
         bad 3 E_SHAPE "$want" "gload --new -i 'x: float64[3]' -i 'l: list(float64)' -i 'w: float64[1]' -i 'z: float64[3, 1]' -i 'f: float32[2, 3]' -e '$expr' -o o.tlg"
     done <<'END'
-vectorize(sum(x), x, l)|list\(float64\) can't stand for float64\[3\]: only tensors have rows
-vectorize(l[0], l, x)|float64\[3\] can't stand for list\(float64\): only tensors have rows
-vectorize(sum(x), x, z)|float64\[3, 1\] can't stand for float64\[3\]: the shapes of a row differ
-vectorize(sum(w), w, x)|float64\[3\] can't stand for float64\[1\]: the shapes of a row differ
-vectorize(sum(x), x, f)|float32\[2, 3\] can't stand for float64\[3\]: the dtypes differ
+vectorize(sum(x), x, l)|list\(float64\) can't replace float64\[3\]: only tensors have rows
+vectorize(l[0], l, x)|float64\[3\] can't replace list\(float64\): only tensors have rows
+vectorize(sum(x), x, z)|float64\[3, 1\] can't replace float64\[3\]: the shapes of a row differ
+vectorize(sum(w), w, x)|float64\[3\] can't replace float64\[1\]: the shapes of a row differ
+vectorize(sum(x), x, f)|float32\[2, 3\] can't replace float64\[3\]: the dtypes differ
 END
 }
