@@ -221,7 +221,7 @@ x.shape[-3]|E_VALUE|axis -3 of a tensor with 2 dims
 l.T|E_TYPE|`.T` needs a tensor, not list\(float64\)
 l.ndim|E_TYPE|`.ndim` needs a tensor, not list\(float64\)
 x[..., q]|E_TYPE|a slice that is a value can't follow
-x[0, 0, q]|E_TYPE|there are more indices than dims (2)
+x[0, 0, q]|E_TYPE|there are more indices than dims .2.
 [1, 2, 3][k:2]|E_VALUE|the parts of a list.s slice must be literals
 END
 }
