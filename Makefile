@@ -117,7 +117,7 @@ $(B)/libthunkline.a: $(LIB_O) $(B)/sources
 	$(Q)ar rcs $@ $(B)/thunkline.o
 $(B)/libthunkline.so: $(LIB_O) $(B)/sources
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared $(NOW) -Wl,-soname,$(SONAME) -Wl,--no-undefined $(LDFLAGS) -o $@ $(filter %.o,$^) $(SHARED_LIBS)
+	$(Q)$(CC) -shared $(NOW) -Wl,-soname,$(SONAME) $(if $(SAN),,-Wl,--no-undefined) $(LDFLAGS) -o $@ $(filter %.o,$^) $(SHARED_LIBS)
 
 define TOOL_RULE
 $(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(wildcard cmd/$(1)/*.c)) $(B)/libthunkline-all.a $(B)/sources

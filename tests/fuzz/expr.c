@@ -5,8 +5,8 @@
 #include "fuzz.h"
 
 static const char *const texts[] = {
-    "a = x @ y + 1\nb, c = f(a, axis=0)[1:, None, ::2, ...]\nd: float64[n, 3] = -b ** "
-    "2 % 3 # text\n",
+    ("a = x @ y + 1\nb, c = f(a, axis=0)[1:, None, ::2, ...]\n"
+     "d: float64[n, 3] = -b ** 2 % 3 # text\n"),
     "sum(x, axis=(0, 1), keepdims=True) / x.shape[0] - 1e-3j * {'a': [x, (y,)]}['a']",
     "lambda x, h: (x.T @ h).exp() if_ <= 0x1F | ~3 << 2 & inf"};
 

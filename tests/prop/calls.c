@@ -17,8 +17,8 @@
 static const char *const seeds[] = {
     "scan(lambda s, e: s * 2.0 + e, sequences=[x], outputs_info=[1.0])",
     "scan(lambda e, t: e * t, sequences=[x], non_sequences=[m])",
-    "scan(lambda a, b: a + b, outputs_info={'initial': [1.0, 1.0], 'taps': [-2, -1]}, "
-    "n_steps=3)",
+    ("scan(lambda a, b: a + b, outputs_info={'initial': [1.0, 1.0], 'taps': [-2, -1]}, "
+     "n_steps=3)"),
     "scan(lambda s: (s + 1.0, until(s > 3.0)), outputs_info=[0.0], n_steps=9)",
     "scan(lambda e: e, sequences=[{'input': x, 'taps': [0, 1]}])",
     "scan(lambda s, e: s + e, [x], [0.0], truncate_gradient=2, go_backwards=True)",

@@ -73,7 +73,7 @@ static Sym some_text(const char *text) {
 
 static Prop some_prop(const PropDef *d) {
     static const int64_t ints[] = {0, 1, -1, 2, 3, -2, 7, 40, INT64_MAX, INT64_MIN};
-    static const double floats[] = {0, 1, -1, 0.5, 2, INFINITY, NAN, 1e300};
+    static const double floats[] = {0, 1, -1, 0.5, 2, HUGE_VAL, (double)NAN, 1e300};
     static const char *const texts[] = {
         "",    "x",   "sum", "add",   "max",  ":",    "$",     "0:2",
         "...", "csr", "csc", "raise", "clip", "wrap", "lower", "full",
