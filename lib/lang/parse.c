@@ -98,7 +98,7 @@ void parse_set_kids(Parser *p, Ast *e, size_t n, const Ast *const *kid) {
 }
 Ast *parse_new_tree(Parser *p, AstKind kind, uint32_t begin, size_t first) {
     Ast *e = parse_new(p, kind, begin, parser_last_end(p));
-    parse_set_kids(p, e, p->kids.n - first, p->kids.p + first);
+    parse_set_kids(p, e, p->kids.n - first, parse_kids_from(p, first));
     p->kids.n = first;
     return e;
 }
@@ -222,7 +222,8 @@ static const Ast *parse_dict(Parser *p) {
         if (!parser_take(p, ',')) break;
     }
     if (!close_bracket(p, open, '}') ||
-        !parse_no_duplicates(p, p->kids.n - first, p->kids.p + first, "the key"))
+        !parse_no_duplicates(p, p->kids.n - first, parse_kids_from(p, first),
+                             "the key"))
         return NULL;
     return parse_new_tree(p, AST_DICT, open->begin, first);
 }
@@ -308,7 +309,8 @@ static bool parse_arguments(Parser *p) {
     if (!keywords) return true;
     while (first < p->kids.n && p->kids.p[first]->kind != AST_KEYWORD)
         first++;
-    return parse_no_duplicates(p, p->kids.n - first, p->kids.p + first, "the argument");
+    return parse_no_duplicates(p, p->kids.n - first, parse_kids_from(p, first),
+                               "the argument");
 }
 
 /* One part of a slice; leaves *part NULL if absent. */
@@ -521,7 +523,7 @@ static const Ast *parse_lambda(Parser *p) {
     }
     if (!parser_sees(p, ':')) parse_unexpected(p, "`,` or `:`");
     if (!parser_take(p, ':') ||
-        !parse_no_duplicates(p, p->kids.n - first, p->kids.p + first,
+        !parse_no_duplicates(p, p->kids.n - first, parse_kids_from(p, first),
                              "the parameter") ||
         !enter_nesting(p))
         return NULL;

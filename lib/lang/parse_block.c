@@ -56,8 +56,8 @@ static const Ast *parse_assignment(Parser *p) {
     if (!parser_take(p, '='))
         return parse_unexpected(p, "`=` of a statement `name = expression`");
     const Ast *value = parse_expr(p);
-    if (!value ||
-        !parse_no_duplicates(p, p->kids.n - first, p->kids.p + first, "the name"))
+    if (!value || !parse_no_duplicates(p, p->kids.n - first, parse_kids_from(p, first),
+                                       "the name"))
         return NULL;
     vec_push(p->s, &p->kids, value);
     return parse_new_tree(p, AST_ASSIGN, p->kids.p[first]->at.begin, first);
@@ -135,7 +135,8 @@ static bool parse_case(Parser *p, AstCase *out) {
             vec_push(p->s, &p->kids, e);
         } while (parser_sees(p, ','));
     out->nwhen = p->kids.n - first;
-    out->when = arena_copy(p->a, p->kids.p + first, out->nwhen * sizeof *out->when);
+    out->when =
+        arena_copy(p->a, parse_kids_from(p, first), out->nwhen * sizeof *out->when);
     p->kids.n = first;
     return e && (p->tok->kind == TOK_NEWLINE || p->tok->kind == TOK_END ||
                  parse_unexpected(p, "`when`, or the end of the line"));

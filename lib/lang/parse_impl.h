@@ -37,7 +37,11 @@ static inline uint32_t parser_last_end(const Parser *p) {
 const Ast *parse_unexpected(Parser *p, const char *expected);
 Ast *parse_new(Parser *p, AstKind kind, uint32_t begin, uint32_t end);
 void parse_set_kids(Parser *p, Ast *e, size_t n, const Ast *const *kid);
-/* A tree of the kids from index `first` on, which are popped. */
+/* The kids from index `first` on; NULL: there is none yet. */
+static inline const Ast **parse_kids_from(const Parser *p, size_t first) {
+    return p->kids.p ? p->kids.p + first : NULL;
+}
+/* A tree of those kids, which are popped. */
 Ast *parse_new_tree(Parser *p, AstKind kind, uint32_t begin, size_t first);
 /* The next token, a name: AST_NAME, or the literal that it spells. */
 const Ast *parse_name(Parser *p);

@@ -31,7 +31,7 @@ typedef struct LineFunction {
     bool (*holds)(const Graph *g, Var x);
 } LineFunction;
 
-typedef enum LineState { LINE_WAITS, LINE_OPEN, LINE_DONE } LineState;
+typedef enum LineState { LINE_WAITS, LINE_OPEN, LINE_DONE, LINE_FAILED } LineState;
 typedef struct LineValue {
     LineState state, weighed;
     bool zero; /* once it is weighed */
@@ -262,14 +262,14 @@ static bool find_line(Compiler *c, Sym name, size_t *i, bool *some) {
 static bool compute_line(Compiler *c, const AstCase *line, LineValue *v) {
     LambdaScope *scope = c->scope;
     size_t targets = line->line->nkid - 1;
-    if (v->state == LINE_DONE) return true;
+    if (v->state == LINE_DONE || v->state == LINE_FAILED) return v->state == LINE_DONE;
     if (v->state == LINE_OPEN) fail_cycle(c, line);
     v->state = LINE_OPEN;
     c->scope = NULL;
     bool ok = compile(c, line->line->kid[targets], DT_NONE, &v->node) &&
               settle_node(c, targets, &v->node);
     c->scope = scope;
-    v->state = LINE_DONE;
+    v->state = ok ? LINE_DONE : LINE_FAILED;
     return ok;
 }
 

@@ -164,8 +164,8 @@ END
     while IFS='#' read -r text want; do
         bad 3 E_DTYPE "the shared variable .W. is $want" "gload --new --shared 'W: $text' -e 'y = W' -o o.tlg"
     done <<'END'
-float32[3] = poisson(2.0, (3,), seed=1)#float32.3., but but its initial value is int64.3
-int8[3] = poisson(2.0, (3,), seed=1)#int8.3., but but its initial value is int64.3
+float32[3] = poisson(2.0, (3,), seed=1)#float32.3., but its initial value is int64.3
+int8[3] = poisson(2.0, (3,), seed=1)#int8.3., but its initial value is int64.3
 int64[3] = exponential(1.0, (3,), seed=1)#int64.3., but its initial value is float64.3
 complex64[3] = exponential(1.0, (3,), seed=1)#complex64.3., but its initial value is float64.3
 END

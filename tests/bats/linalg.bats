@@ -173,3 +173,8 @@ END1
         ok "gload --new -i 'a: float64[3, 2]' -i 'b: float64[3]' -e 'p, q, s, t = lstsq(a, b)' -e 'c = $cost' --outputs c | ggrad --check a=[[2,1],[1,3],[0,1]] b=[1,2,3]"
     done
 }
+
+@test "an op that is defined by lines reports a wrong input once, in its own name" {
+    bad 3 E_SHAPE 'matrix_rank: a must have at least 2 dims, not 0' "gload -e 'matrix_rank(1.5)'"
+    bad 3 E_SHAPE 'matrix_rank: a must have at least 2 dims, not 1' "gload -e 'matrix_rank([1, 2])'"
+}
