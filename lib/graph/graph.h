@@ -2,7 +2,12 @@
  * Ids grow in topological order (an Apply's inputs have smaller ids than its outputs),
  * so every walk is a loop, never a recursion. Names, labels and origins are in side
  * tables. Built with `intern`, equal expressions share a variable; readers append
- * without. */
+ * without. To look at all Applies:
+ *
+ *     for (ApplyId a = 0; a < g->napply; a++) {
+ *         const Apply *p = &g->apply[a];
+ *         p->op->name; p->nin inputs at apply_in(g, a); p->nout outputs from p->out on
+ *     } */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 

@@ -138,10 +138,12 @@ END
     local page
     for page in d/usr/share/man/man7/*.7; do [ -s "$page" ]; done
     grep -q 'tgrun' d/usr/share/man/man7/thunkline.7
-    while read -r page; do [ -e "d/usr/$page" ] || fail "$page is not installed"; done < <(sed -n 's/^| `\(share/[^`]*\)`.*/\1/p' "$ROOT/lib/man/thunkline.md")
+    while read -r page; do [ -e "d/usr/$page" ] || fail "$page is not installed"; done < <(sed -n 's,^| `\(share/[^`]*\)`.*,\1,p' "$ROOT/lib/man/thunkline.md")
     like 'd/usr/share/thunkline/examples/logistic/run.sh' '^accuracy = 0\.8'
     grep -q 'tgrun --expect' d/usr/share/thunkline/bats/thunkline.bash
-    if [ -e d/usr/include/thunkline/thunkline.h ]; then "${CC:-cc}" -Id/usr/include c.c -Ld/usr/lib -lthunkline -o c; fi
+    local cc
+    read -ra cc <<<"${CC:-cc}" # ccache gcc
+    if [ -e d/usr/include/thunkline/thunkline.h ]; then "${cc[@]}" -Id/usr/include c.c -Ld/usr/lib -lthunkline -o c; fi
     touch d/usr/share/man/man1/other.1 d/usr/share/thunkline/examples/mine
     make -s -C "$ROOT" B="${BUILD#"$ROOT"/}" AS_BUILT=1 uninstall DESTDIR="$PWD/d" PREFIX=/usr PROGRAM_PREFIX=t >log 2>&1 || { cat log >&2 && false; }
     find d ! -type d | sort >left
