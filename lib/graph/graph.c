@@ -200,7 +200,7 @@ static void reserve_applies(Graph *g, uint32_t extra) {
 
 static void reserve_inputs(Graph *g, uint32_t extra) {
     uint64_t need = (uint64_t)g->nin + extra;
-    if (need <= g->priv->in_cap) return;
+    if (need <= g->priv->in_cap && g->in) return; /* apply_in needs a pointer */
     uint32_t cap = g->priv->in_cap = grown_capacity(g->s, g->priv->in_cap, need);
     g->in = mem_realloc(g->s, g->in, cap, sizeof *g->in);
 }
@@ -226,7 +226,7 @@ void graph_trim(Graph *g) {
     index_free(&p->const_index);
     p->interning = false;
     g->var = shrink_to_fit(g->s, g->var, &p->var_cap, g->nvar, sizeof *g->var);
-    g->in = shrink_to_fit(g->s, g->in, &p->in_cap, g->nin, sizeof *g->in);
+    g->in = shrink_to_fit(g->s, g->in, &p->in_cap, g->nin ? g->nin : 1, sizeof *g->in);
     g->leaf = shrink_to_fit(g->s, g->leaf, &p->leaf_cap, g->nleaf, sizeof *g->leaf);
     g->apply =
         shrink_to_fit(g->s, g->apply, &p->apply_cap, g->napply, sizeof *g->apply);

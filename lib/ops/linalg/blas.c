@@ -27,13 +27,25 @@ static void blas_close(void *p) {
     mem_free(b);
 }
 
-static void *open_library(void) {
+/* The loader gives the reason in words only (glibc's, of each allocation and mapping).
+ */
+static bool loader_had_no_memory(void) {
+    static const char *const words[] = {"annot allocate", "out of memory",
+                                        "cannot create", "cannot map", "failed to map"};
+    const char *why = dlerror();
+    bool found = false;
+    for (size_t i = 0; why && i < sizeof words / sizeof *words; i++)
+        found |= strstr(why, words[i]) != NULL;
+    return found;
+}
+
+static void open_library(Blas *b) {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so",
                                         "libopenblas.0.dylib", "libopenblas.dylib"};
-    void *lib = NULL;
-    for (size_t i = 0; !lib && i < sizeof names / sizeof *names; i++)
-        lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return lib;
+    for (size_t i = 0; !b->library && i < sizeof names / sizeof *names; i++) {
+        b->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (!b->library) b->no_memory |= loader_had_no_memory();
+    }
 }
 
 static BlasFn *find_symbol(void *lib, const char *name) {
@@ -124,8 +136,9 @@ static void find_buffers(Blas *b) {
 
 static void open_blas(Session *s, Blas *b) {
     b->no_room = !can_map_bytes(LIBRARY + BUFFER + (BUFFER >> 4));
-    if (b->no_room || !(b->library = open_library())) return;
-    resolve_symbols(b);
+    if (b->no_room) return;
+    open_library(b);
+    if (b->library) resolve_symbols(b);
     if (!b->library) return;
     find_buffers(b);
     reserve_buffers(s, b, 1);

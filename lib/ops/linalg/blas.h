@@ -12,6 +12,7 @@ typedef struct Blas {
     void *library;         /* NULL: not available; the built-in kernels are used */
     BlasFn *fn[BLAS_N][4]; /* by dtype: float32, float64, complex64, complex128 */
     bool no_room;          /* it can't be opened for lack of address space */
+    bool no_memory;        /* the loader had no memory to open it */
     const char *core;      /* the kernels it selected, "SkylakeX"; NULL: unknown */
     /* Rows from BLAS_TILE i on, multiplied separately, have the same bits as in the
      * full product if both have at least BLAS_LEAST multiply-adds. */

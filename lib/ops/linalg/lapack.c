@@ -15,6 +15,8 @@ bool lapack_get2(Gufunc *q, int slot, const char *real, const char *other) {
         return call_fail(q->c, E_MEM,
                          "there is no room for OpenBLAS, which needs 200 MB of address "
                          "space for itself (ulimit -v sets the limit)");
+    if (!lib->library && lib->no_memory)
+        return call_fail(q->c, E_MEM, "there is no memory to open OpenBLAS");
     if (!lib->library)
         return call_fail(
             q->c, E_IO,
