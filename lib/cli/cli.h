@@ -6,6 +6,8 @@
 
 #include "tools/tools.h"
 
+#include <stdatomic.h>
+
 typedef enum OptKind {
     OPT_FLAG,  /* bool */
     OPT_INT,   /* int64_t */
@@ -82,6 +84,7 @@ struct Run {
     bool no_graph; /* writes something other than a graph: no abort record */
     void (*write)(const Run *r,
                   WriteOptions *how); /* a tool's own writing options, or NULL */
+    atomic_bool panicking; /* a thread reports why the program ends: the only one */
 };
 struct Tool {
     const char *name, *brief;

@@ -91,7 +91,11 @@ static void write_stderr_doing(const char *doing) {
 
 /* Reports in the form of report_all(), piece by piece: there may be no memory left. */
 _Noreturn static void exit_on_panic(void *ctx, DiagCode code, const char *message) {
-    const Run *r = ctx;
+    Run *r = ctx;
+    if (atomic_exchange(&r->panicking, true)) { /* threads may meet one fault at once */
+        sleep(1);
+        _exit(diag_exit(code));
+    }
     const char exit[] = {(char)('0' + diag_exit(code)), '\0'};
     const char *doing = r->s && code == E_LIMIT ? session_set_doing(r->s, NULL) : NULL;
     if (r->s) writer_unlink_all(r->s);
