@@ -143,7 +143,7 @@ END
     grep -q 'tgrun --expect' d/usr/share/thunkline/bats/thunkline.bash
     local cc
     read -ra cc <<<"${CC:-cc}" # ccache gcc
-    ! grep -q __asan_init d/usr/lib/libthunkline.so || cc+=(-fsanitize=address,undefined)
+    ! grep -q __asan_init d/usr/lib/libthunkline.so || cc+=('-fsanitize=address,undefined')
     if [ -e d/usr/include/thunkline/thunkline.h ]; then "${cc[@]}" -Id/usr/include c.c -Ld/usr/lib -lthunkline -o c; fi
     touch d/usr/share/man/man1/other.1 d/usr/share/thunkline/examples/mine
     make -s -C "$ROOT" B="${BUILD#"$ROOT"/}" AS_BUILT=1 uninstall DESTDIR="$PWD/d" PREFIX=/usr PROGRAM_PREFIX=t >log 2>&1 || { cat log >&2 && false; }
