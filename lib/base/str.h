@@ -83,6 +83,11 @@ void str_masked(Str *b, const char *p, size_t n);
 /* The nearest of n candidates by edit distance, or NULL if none is near: for "did you
  * mean". */
 const char *str_nearest(Session *s, const char *word, const char *const *of, size_t n);
+/* Do n characters of a name end in one of these suffixes, ".yaml .yml", with something
+ * before it? */
+bool str_has_suffix(const char *name, size_t n, const char *suffixes);
+/* What follows the last dot of a path's last part, with the dot: "" if nothing does. */
+const char *str_suffix(const char *path);
 /* A shell pattern with * and ? only. */
 bool str_glob(const char *pattern, const char *text);
 /* Splits "a, b ,c" at commas outside brackets; parts are trimmed and arena-owned. */

@@ -260,3 +260,18 @@ size_t str_split(Arena *a, const char *text, char sep, char ***parts) {
         p = end + 1;
     }
 }
+
+bool str_has_suffix(const char *name, size_t n, const char *suffixes) {
+    for (const char *p = suffixes; *p;) {
+        size_t len = strcspn(p, " ");
+        if (n > len && memcmp(name + n - len, p, len) == 0) return true;
+        p += len + strspn(p + len, " ");
+    }
+    return false;
+}
+
+const char *str_suffix(const char *path) {
+    const char *slash = strrchr(path, '/'), *part = slash ? slash + 1 : path;
+    const char *dot = strrchr(part, '.');
+    return dot && dot > part && dot[1] ? dot : "";
+}

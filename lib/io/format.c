@@ -13,21 +13,13 @@ const char *io_format_name(IoFormat f) {
     return forms[f].name;
 }
 
-static bool ends_with(const char *p, size_t n, const char *suffix, size_t nsuffix) {
-    return n > nsuffix && memcmp(p + n - nsuffix, suffix, nsuffix) == 0;
-}
-
 IoFormat io_format_of(const char *path, bool *zstd) {
     size_t n = strlen(path);
-    bool packed = ends_with(path, n, ".zst", 4);
+    bool packed = str_has_suffix(path, n, ".zst");
     if (zstd) *zstd = packed;
     if (packed) n -= 4;
     for (IoFormat f = IO_AUTO + 1; f < IO_FORMATS; f++)
-        for (const char *p = forms[f].suffixes; *p;) {
-            size_t len = strcspn(p, " ");
-            if (ends_with(path, n, p, len)) return f;
-            p += len + strspn(p + len, " ");
-        }
+        if (str_has_suffix(path, n, forms[f].suffixes)) return f;
     return IO_AUTO;
 }
 

@@ -1,16 +1,19 @@
 /* Reads all bytes of an input at once and unpacks them. A regular file is mapped; large
  * constants of a tlg keep pointing into the mapping, so the input lives as long as the
  * last of them. */
+#include "base/unpack.h"
 #include "io/io_impl.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-static const unsigned char zstd_magic[4] = {0x28, 0xB5, 0x2F, 0xFD};
-
 static bool unpack_input(Input *in, uint64_t max) {
-    if (in->n < 4 || memcmp(in->p, zstd_magic, 4) != 0) return true;
-    return zstd_unpack(in, max);
+    Unpacked out;
+    if (!unpack_is_packed(in->p, in->n)) return true;
+    if (!unpack_all(in->s, in->name, NOWHERE, in->p, in->n, max, &out)) return false;
+    in->p = in->own = out.p;
+    in->n = out.n;
+    return true;
 }
 
 /* Does the input end in the record that a failing tool writes, possibly in the middle

@@ -17,7 +17,8 @@ typedef struct Input {
     void *own;      /* or memory */
     Buffer *shared; /* created by input_share */
 } Input;
-/* Opens a path, or memory when p is not NULL, and undoes zstd. NULL: diagnosed. */
+/* Opens a path, or memory when p is not NULL, and undoes zstd and gzip. NULL:
+ * diagnosed. */
 Input *input_open(Session *s, const char *path, const void *p, size_t n,
                   uint64_t max_bytes);
 /* Returns a new reference to a buffer that keeps the bytes alive; its users may write
@@ -25,8 +26,6 @@ Input *input_open(Session *s, const char *path, const void *p, size_t n,
 Buffer *input_share(Input *in);
 bool input_is_shareable(const Input *in);
 void input_close(Input *in);
-/* Replaces zstd frames by what they hold, in memory of the input's own. */
-bool zstd_unpack(Input *in, uint64_t max);
 
 /* ---- output ---- */
 typedef struct Sink {

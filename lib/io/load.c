@@ -1,7 +1,7 @@
 /* load('F', 'key') in a text: arrays from files. A graph file can only name files below
  * its own folder. */
 #include "io/io_impl.h"
-#include "value/array.h"
+#include "value/file/file.h"
 
 #include <string.h>
 

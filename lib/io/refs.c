@@ -5,7 +5,7 @@
  * from another file in the same folder stays a reference to it, except if that file
  * belongs to a text, which may remove it. io/refs_store.c writes the files. */
 #include "io/io_impl.h"
-#include "value/array.h"
+#include "value/file/file.h"
 #include "value/sparse.h"
 
 #include <errno.h>

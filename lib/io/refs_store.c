@@ -9,7 +9,7 @@
  * arrays. It is a temporary file of the text, so the next writer finds the journal of a
  * killed one and removes its leftovers. A lock on the folder covers all of this. */
 #include "io/io_impl.h"
-#include "value/array.h"
+#include "value/file/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -125,7 +125,7 @@ static bool hash_value(const Refs *r, const RefArray *f, uint64_t *size,
 
 const char *refs_add(Refs *r, const char *head, const char *suffix,
                      const Value *value) {
-    RefArray f = {.value = value, .path = arena_printf(r->a, "%s", suffix)};
+    RefArray f = {.value = value, .path = arena_printf(r->a, "data%s", suffix)};
     uint64_t size, hash;
     if (!hash_value(r, &f, &size, &hash)) return r->failed = true, NULL;
     for (unsigned i = 0; i < ATTEMPTS; i++) {

@@ -1,13 +1,9 @@
-/* Streaming zstd in both directions. Unpacking trusts no size promised by a frame:
- * memory grows with the actual output, up to a cap, and windows are limited as in the
- * zstd tool. */
+/* Writes zstd, piece by piece; base/unpack.h reads it. */
 #include "io/io_impl.h"
 
 #include <string.h>
 #include <zstd.h>
 #include <zstd_errors.h>
-
-enum { WINDOW_LOG = 27 };
 
 struct Zip {
     ZSTD_CCtx *c;
@@ -48,48 +44,4 @@ bool zip_add(struct Zip *z, Sink *k, const void *p, size_t n, bool end) {
 void zip_free(struct Zip *z) {
     ZSTD_freeCCtx(z->c);
     mem_free(z);
-}
-
-typedef struct Unpacked {
-    unsigned char *p;
-    size_t n;
-} Unpacked;
-
-static bool unpack_stream(const Input *of, ZSTD_DCtx *d, uint64_t max, Unpacked *to) {
-    Session *s = of->s;
-    const char *name = of->name;
-    ZSTD_inBuffer in = {of->p, of->n, 0};
-    size_t cap = 0, left = 1;
-    for (;;) {
-        if (cap - to->n < 4096)
-            to->p = mem_grow_vec_(s, to->p, &cap, to->n + (1 << 16), 1);
-        ZSTD_outBuffer out = {to->p + to->n, cap - to->n, 0};
-        size_t before = in.pos;
-        left = ZSTD_decompressStream(d, &out, &in);
-        const char *why = error_of(s, left);
-        if (why) return fail(s, NOWHERE, E_FORMAT, "%s: can't unpack: %s", name, why);
-        to->n += out.pos;
-        if (to->n > max) return file_fail_too_large(s, name, "unpacks to more", max);
-        if (out.pos < out.size && in.pos == in.size)
-            return left == 0 ||
-                   fail(s, NOWHERE, E_TRUNCATED,
-                        "%s: truncated input: the compressed data ends too early",
-                        name);
-        if (out.pos == 0 && in.pos == before)
-            return fail(s, NOWHERE, E_FORMAT, "%s: can't unpack", name);
-    }
-}
-
-bool zstd_unpack(Input *in, uint64_t max) {
-    Unpacked out = {0};
-    ZSTD_DCtx *d = ZSTD_createDCtx();
-    if (!d) mem_panic(in->s);
-    ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, WINDOW_LOG);
-    bool ok = unpack_stream(in, d, max, &out);
-    ZSTD_freeDCtx(d);
-    if (!ok) return mem_free(out.p), false;
-    in->own = out.p;
-    in->p = out.p;
-    in->n = out.n;
-    return true;
 }

@@ -1,8 +1,8 @@
 /* Writes outputs to files (-r) and to standard output, as text, JSON lines, npy or
  * TSV. */
 #include "tools/run_impl.h"
-#include "value/array.h"
 #include "value/class.h"
+#include "value/file/file.h"
 
 #include <string.h>
 

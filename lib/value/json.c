@@ -1,6 +1,6 @@
 /* Tensors as JSON: numbers in nested lists; values that JSON has no numbers for become
  * strings. */
-#include "value/array_impl.h"
+#include "value/value_impl.h"
 
 #include <math.h>
 #include <string.h>

@@ -310,7 +310,7 @@ END
 
 @test "a result's file is refused before the run, however long that would take" {
     gload --new -i 'x: float64[3]' -e 'y = exp(x)' -e 'z = x' --outputs y,z -o g.tlg
-    bad 2 E_USAGE 'o.txt: the name of an array file must end in .npy' 'timeout 20 grun g.tlg x=[1,2,3] --steps 100000000000 -r y=o.txt'
+    bad 2 E_USAGE 'o.txt: the suffix of a file of arrays must be one of .npy' 'timeout 20 grun g.tlg x=[1,2,3] --steps 100000000000 -r y=o.txt'
     bad 2 E_USAGE 'o.npy holds one array, not 2' 'timeout 20 grun g.tlg x=[1,2,3] --steps 100000000000 -r y=o.npy -r z=o.npy'
     ok 'grun g.tlg x=[1,2,3] -r y=o.npz -r z=o.npz'
 }

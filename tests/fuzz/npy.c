@@ -1,6 +1,6 @@
 /* Any bytes as a file of arrays: npy, npz, safetensors, and as csv and tsv. */
 #include "fuzz.h"
-#include "value/array.h"
+#include "value/file/file.h"
 
 static Seed seed(size_t i) {
     static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': "

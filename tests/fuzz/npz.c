@@ -1,7 +1,7 @@
 /* Any bytes as an npz, with the checksums of its members put right so that they are
  * looked at, and as safetensors. */
 #include "fuzz_file.h"
-#include "value/array.h"
+#include "value/file/file.h"
 
 static Seed seed(size_t i) {
     static const char *const names[] = {"/tmp/fuzz-XXXXXX.npz",

@@ -1,8 +1,7 @@
 /* Array files: what others wrote, what is broken, and our own back again. */
-#include "value/array.h"
-
 #include "test.h"
 #include "value/class.h"
+#include "value/file/file.h"
 
 #include <math.h>
 #include <stdlib.h>

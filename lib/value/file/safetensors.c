@@ -2,7 +2,7 @@
  * then the bytes. As strict as the format's specification: no unknown or duplicate
  * keys, every size right, the bytes covered without gaps or overlaps. */
 #include "base/json.h"
-#include "value/array_impl.h"
+#include "value/file/file_impl.h"
 
 #include <stdlib.h>
 #include <string.h>

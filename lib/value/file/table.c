@@ -1,6 +1,6 @@
 /* Tables of numbers as text: csv and tsv, one row per line. A first line without any
  * number is a header, which is skipped. One column makes a vector, more a matrix. */
-#include "value/array_impl.h"
+#include "value/file/file_impl.h"
 
 #include <string.h>
 

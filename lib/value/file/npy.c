@@ -1,6 +1,6 @@
 /* npy: a magic number, a version, a header (the text of a Python dict with exactly the
  * keys descr, fortran_order and shape), then the elements. */
-#include "value/array_impl.h"
+#include "value/file/file_impl.h"
 
 #include <string.h>
 

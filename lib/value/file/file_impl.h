@@ -1,8 +1,8 @@
 /* Shared by the readers and writers of array files. */
-#ifndef VALUE_ARRAY_IMPL_H
-#define VALUE_ARRAY_IMPL_H
+#ifndef VALUE_FILE_IMPL_H
+#define VALUE_FILE_IMPL_H
 
-#include "value/array.h"
+#include "value/file/file.h"
 #include "value/sparse.h"
 #include "value/value_impl.h"
 

@@ -1,7 +1,7 @@
 /* Values in files: npy, npz, safetensors, csv, tsv, json. Readers trust nothing: they
  * check sizes against the available bytes before they allocate. */
-#ifndef VALUE_ARRAY_H
-#define VALUE_ARRAY_H
+#ifndef VALUE_FILE_H
+#define VALUE_FILE_H
 
 #include "value/class.h"
 
@@ -22,8 +22,25 @@ bool array_read_mem(Session *s, const char *name, const void *p, size_t n,
 
 /* npy version 1.0, C order, '<'. */
 bool npy_write(Session *s, Writer *w, const Tensor *t);
-/* The path's suffix determines the format: .npy .npz .csv .tsv .json .safetensors; npz,
- * json and safetensors hold several arrays. */
+/* FORM(ID, name, suffixes, many): the formats that values are written in, and whether
+ * a file holds several. The suffix of a path chooses one (write.c has the writers). */
+#define VALUE_FORMS(FORM)                                                              \
+    FORM(NPY, "npy", ".npy", false)                                                    \
+    FORM(CSV, "csv", ".csv", false)                                                    \
+    FORM(TSV, "tsv", ".tsv", false)                                                    \
+    FORM(NPZ, "npz", ".npz", true)                                                     \
+    FORM(JSON, "json", ".json", true)                                                  \
+    FORM(SAFETENSORS, "safetensors", ".safetensors", true)
+#define VALUE_FORM_ID(id, name, suffixes, many) VALUE_##id,
+typedef enum ValueForm {
+    VALUE_FORMLESS, /* the suffix of no format */
+    VALUE_FORMS(VALUE_FORM_ID) VALUE_FORM_N
+} ValueForm;
+#define VALUE_FORM_SUFFIX(id, name, suffixes, many) " " suffixes
+#define VALUE_SUFFIXES                              (&(VALUE_FORMS(VALUE_FORM_SUFFIX))[1]) /* ".npy .csv ..." */
+ValueForm value_form_of(const char *path);
+bool value_form_holds_many(ValueForm f);
+
 typedef struct NamedTensor {
     const char *name;
     const Tensor *t;
