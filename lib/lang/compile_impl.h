@@ -236,8 +236,12 @@ bool text_lines_open(Compiler *c, Builder *b, Env *env, const char *text);
 bool text_lines_result(Compiler *c, Sym name, Var *v);
 /* *is false: no line defines the name. */
 bool text_lines_name(Compiler *c, Sym name, bool *is, Node *out);
-/* A parameter or a function of derivatives. False: unknown. */
-bool text_lines_env(Compiler *c, Sym name, Span at, Node *out);
+/* A parameter of the function whose text this is. False: unknown. */
+bool text_lines_param(const Compiler *c, Sym name, Node *out);
+/* The function of derivatives that a call in lines means. NULL: another call. */
+typedef struct LineFunction LineFunction;
+const LineFunction *text_lines_callee(const Compiler *c, const Ast *e);
+bool text_lines_call(Compiler *c, const LineFunction *f, const Ast *e, Node *out);
 /* Does the expression vanish because a cotangent or tangent is disconnected? */
 bool text_lines_vanish(Compiler *c, const Ast *e);
 Node node_disconnected(Span at);

@@ -33,6 +33,12 @@ typedef enum AstKind {
                    `type`), last kid the expression */
     AST_ANNOT   /* sym: type text span `type`; kid[0] the expression or absent */
 } AstKind;
+/* What the compiler found that a call means, so that it looks once. */
+typedef struct Callee {
+    const Op *op;                    /* NULL: not looked up, or none */
+    const struct LineFunction *line; /* text_lines.c */
+    bool line_known;
+} Callee;
 typedef struct Ast Ast;
 struct Ast {
     AstKind kind;
@@ -43,8 +49,8 @@ struct Ast {
         uint64_t u;
         double v;
         Span type;
-        const char *op;   /* operators: "+", "//"; unary "-", "+", "~" */
-        const Op **found; /* calls, methods: the op, once looked up */
+        const char *op; /* operators: "+", "//"; unary "-", "+", "~" */
+        Callee *callee; /* calls, methods */
     };
     const Ast **kid;
 };

@@ -102,9 +102,8 @@ Ast *parse_new_tree(Parser *p, AstKind kind, uint32_t begin, size_t first) {
     p->kids.n = first;
     return e;
 }
-/* Where the compiler caches the op of a call: see Ast.found. */
-static Ast *add_found_slot(Parser *p, Ast *e) {
-    e->found = NEW(p->a, const Op *);
+static Ast *add_callee(Parser *p, Ast *e) {
+    e->callee = NEW(p->a, Callee);
     return e;
 }
 
@@ -359,7 +358,7 @@ static const Ast *parse_call(Parser *p, const Ast *f, uint32_t begin) {
     p->depth--;
     Ast *e = parse_new_tree(p, named ? AST_CALL : AST_APPLY, begin, first);
     e->sym = named ? f->sym : 0;
-    return add_found_slot(p, e);
+    return add_callee(p, e);
 }
 
 static const Ast *parse_attribute(Parser *p, const Ast *of, uint32_t begin) {
@@ -376,7 +375,7 @@ static const Ast *parse_attribute(Parser *p, const Ast *of, uint32_t begin) {
     }
     Ast *e = parse_new_tree(p, call ? AST_METHOD : AST_ATTR, begin, first);
     e->sym = name;
-    return add_found_slot(p, e);
+    return add_callee(p, e);
 }
 
 static const Ast *parse_postfix(Parser *p) {

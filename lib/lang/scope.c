@@ -225,7 +225,7 @@ static bool lookup_env(Compiler *c, Sym name, Span at, Node *out) {
         *out = v == VAR_NONE ? node_disconnected(at) : node_var(v, at);
         return true;
     }
-    if (env->lines && text_lines_env(c, name, at, out)) return true;
+    if (env->lines && text_lines_param(c, name, out)) return true;
     if (!env->op || !env->props) return false;
     const Signature *sig = op_signature(c->s, env->op);
     for (size_t i = 0; i < sig->nprop; i++) {

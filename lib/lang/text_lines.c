@@ -21,25 +21,29 @@ typedef struct TextLines TextLines;
 typedef struct TextBlock {
     size_t n;
     const AstCase *line;
+    bool partial; /* a name may be 0 though nothing is disconnected */
 } TextBlock;
 
-/* A helper of derivatives: a text that defines r, or a condition. */
-typedef struct LineFunction {
+/* A helper of derivatives: a condition (holds), or a text that defines r; where that is
+ * only_if something holds of x, r is x itself otherwise. */
+struct LineFunction {
     const char *name;
     const char *param[3];
     const char *text;
-    bool (*holds)(const Graph *g, Var x);
-} LineFunction;
+    bool (*holds)(const Graph *g, Var x), (*only_if)(const Graph *g, Var x);
+};
 
 typedef enum LineState { LINE_WAITS, LINE_OPEN, LINE_DONE, LINE_FAILED } LineState;
 typedef struct LineValue {
-    LineState state, weighed;
-    bool zero; /* once it is weighed */
-    Node node; /* once it is done */
+    LineState state, weighed, asked;
+    bool holds; /* its conditions, once they were asked */
+    bool zero;  /* once it is weighed */
+    Node node;  /* once it is done */
 } LineValue;
 struct TextLines {
     const TextBlock *block;
     LineValue *value;             /* by line */
+    bool may_vanish;              /* else nothing in it is 0 */
     const LineFunction *function; /* whose text this is; NULL: a row's */
     const Node *arg;              /* of the function */
 };
@@ -89,8 +93,8 @@ static const LineFunction functions[] = {
     /* transposes of matrices: plain; conjugate */
     {"mT", {"x"}, .text = "r = swapaxes(x, -1, -2)"},
     {"mH", {"x"}, .text = "r = cj(mT(x))"},
-    {"cj", {"x"}, .text = "r = conj(x) when is_complex(x)\nr = x"},
-    {"re", {"x"}, .text = "r = real(x) when is_complex(x)\nr = x"},
+    {"cj", {"x"}, .text = "r = conj(x)", .only_if = is_complex},
+    {"re", {"x"}, .text = "r = real(x)", .only_if = is_complex},
     /* 0 where both are 0: a component without a cotangent must not pick up a pole */
     {"quotient", {"x", "y"}, .text = "r = x / where((y == 0) & (x == 0), 1, y)"},
     /* w_j - w_i, of eigenvalues w; the diagonal of a matrix of them, as flags */
@@ -130,6 +134,31 @@ const char *text_lines_function(size_t i) {
 
 /* ---- lines ---- */
 
+/* Which of a line's targets the name is; the number of targets: none. */
+static size_t find_target(const AstCase *line, Sym name) {
+    size_t n = line->line->nkid - 1, k = 0;
+    while (k < n && line->line->kid[k]->sym != name)
+        k++;
+    return k;
+}
+
+static bool is_target(const AstCase *line, Sym name) {
+    return find_target(line, name) < line->line->nkid - 1U;
+}
+
+static bool has_line_for_all_cases(const TextBlock *b, Sym name) {
+    for (size_t i = 0; i < b->n; i++)
+        if (b->line[i].nwhen == 0 && is_target(&b->line[i], name)) return true;
+    return false;
+}
+
+static bool is_partial(const TextBlock *b) {
+    for (size_t i = 0; i < b->n; i++)
+        for (size_t k = 0; k + 1 < b->line[i].line->nkid; k++)
+            if (!has_line_for_all_cases(b, b->line[i].line->kid[k]->sym)) return true;
+    return false;
+}
+
 static const TextBlock *text_block(Session *s, const char *text, const Op *op) {
     Texts *t = texts(s);
     uint64_t have;
@@ -142,14 +171,17 @@ static const TextBlock *text_block(Session *s, const char *text, const Op *op) {
                       op && op->line > 0 ? (uint32_t)op->line : 1, 1);
     if (!ast_parse_cases(s, t->arena, (Span){source, 0, (uint32_t)n}, &b->line, &b->n))
         return NULL;
+    b->partial = is_partial(b) || strstr(text, "disconnected");
     map_put(&t->block, (uintptr_t)text, (uintptr_t)b);
     return b;
 }
 
 static bool open_lines(Compiler *c, TextLines *l, const char *text, const Op *op) {
     l->block = text_block(c->s, text, op);
-    if (l->block) l->value = NEW_N(c->tmp, l->block->n, LineValue);
-    return l->block != NULL;
+    if (!l->block) return false;
+    l->value = NEW_N(c->tmp, l->block->n, LineValue);
+    l->may_vanish = l->block->partial;
+    return true;
 }
 
 static const char *block_name(const Compiler *c) {
@@ -161,14 +193,6 @@ static bool is_bound(const Env *env, Sym name) {
     for (size_t i = 0; i < env->n; i++)
         if (env->bind[i].name == name) return true;
     return false;
-}
-
-/* Which of a line's targets the name is; the number of targets: none. */
-static size_t find_target(const AstCase *line, Sym name) {
-    size_t n = line->line->nkid - 1, k = 0;
-    while (k < n && line->line->kid[k]->sym != name)
-        k++;
-    return k;
 }
 
 static bool condition_holds(Compiler *c, const Ast *e, bool *yes);
@@ -200,9 +224,26 @@ static bool asks_connection(const Ast *e, Session *s) {
            strcmp(sym_text(s, e->sym), "is_connected") == 0;
 }
 
+/* x.ndim == 1, which most conditions of linear algebra are, without compiling it. */
+static bool asks_ndim(const Compiler *c, const Ast *e, bool *yes) {
+    const Ast *x = e->kind == AST_BINARY ? e->kid[0] : NULL;
+    if (!x || strcmp(e->op, "==") != 0 || e->kid[1]->kind != AST_INT ||
+        x->kind != AST_ATTR || x->kid[0]->kind != AST_NAME ||
+        strcmp(sym_text(c->s, x->sym), "ndim") != 0)
+        return false;
+    for (size_t i = 0; i < c->env->n; i++) {
+        const Bind *b = &c->env->bind[i];
+        if (b->name != x->kid[0]->sym || b->var == VAR_NONE) continue;
+        *yes = (uint64_t)var_type(c->b->g, b->var)->ndim == e->kid[1]->u;
+        return true;
+    }
+    return false;
+}
+
 static bool condition_holds(Compiler *c, const Ast *e, bool *yes) {
     Node n;
     bool is = false;
+    if (asks_ndim(c, e, yes)) return true;
     if (asks_connection(e, c->s)) {
         *yes = !text_lines_vanish(c, e->kid[0]);
         return true;
@@ -222,11 +263,17 @@ static bool condition_holds(Compiler *c, const Ast *e, bool *yes) {
     return true;
 }
 
-static bool line_holds(Compiler *c, const AstCase *line, bool *yes) {
-    *yes = true;
-    for (size_t i = 0; *yes && i < line->nwhen; i++)
-        if (!condition_holds(c, line->when[i], yes)) return false;
-    return true;
+static bool line_holds(Compiler *c, const AstCase *line, LineValue *v) {
+    LambdaScope *scope = c->scope; /* conditions don't see the parameters of a lambda */
+    bool ok = true;
+    if (v->asked == LINE_DONE) return true;
+    v->holds = true;
+    c->scope = NULL;
+    for (size_t i = 0; ok && v->holds && i < line->nwhen; i++)
+        ok = condition_holds(c, line->when[i], &v->holds);
+    c->scope = scope;
+    if (ok) v->asked = LINE_DONE;
+    return ok;
 }
 
 /* What a formula gives stays as it is if it can be a prop or is a function; anything
@@ -245,18 +292,15 @@ _Noreturn static void fail_cycle(const Compiler *c, const AstCase *line) {
  * are lines for it. */
 static bool find_line(Compiler *c, Sym name, size_t *i, bool *some) {
     const TextBlock *b = c->env->lines->block;
-    LambdaScope *scope = c->scope; /* conditions don't see the parameters of a lambda */
-    bool ok = true, holds = false;
+    LineValue *v = c->env->lines->value;
     *some = false;
-    c->scope = NULL;
     for (*i = 0; *i < b->n; ++*i) {
-        if (find_target(&b->line[*i], name) == b->line[*i].line->nkid - 1U) continue;
+        if (!is_target(&b->line[*i], name)) continue;
         *some = true;
-        ok = line_holds(c, &b->line[*i], &holds);
-        if (holds || !ok) break;
+        if (!line_holds(c, &b->line[*i], &v[*i])) return false;
+        if (v[*i].holds) break;
     }
-    c->scope = scope;
-    return ok;
+    return true;
 }
 
 static bool compute_line(Compiler *c, const AstCase *line, LineValue *v) {
@@ -333,6 +377,7 @@ static bool is_where(const Ast *e, Session *s) {
 
 bool text_lines_vanish(Compiler *c, const Ast *e) {
     bool sum = false; /* does it vanish only if all parts do? */
+    if (!c->env->lines->may_vanish) return false;
     switch ((int)e->kind) {
     case AST_NAME:
         return name_vanishes(c, e);
@@ -363,17 +408,15 @@ static Node literal_flag(bool yes, Span at) {
     return node_literal((Literal){.kind = K_BOOL, .u = yes}, at);
 }
 
-static bool apply_line_function(Compiler *c, const Node *fn, const Arguments *args,
-                                Node *out) {
-    const LineFunction *f = fn->data;
-    if (args->n != count_params(f))
-        bug("%s takes %zu arguments in lines", f->name, count_params(f));
+static bool apply_line_function(Compiler *c, const LineFunction *f, const Node *arg,
+                                Span at, Node *out) {
     if (!f->text) {
-        *out = literal_flag(f->holds(c->b->g, args->arg[0].var), args->at);
+        *out = literal_flag(f->holds(c->b->g, arg->var), at);
         return true;
     }
+    if (f->only_if && !f->only_if(c->b->g, arg->var)) return *out = *arg, true;
     const Env *env = c->env;
-    TextLines l = {.function = f, .arg = args->arg};
+    TextLines l = {.function = f, .arg = arg};
     Env inner = {.lines = &l};
     bool is, ok = open_lines(c, &l, f->text, NULL);
     c->env = &inner;
@@ -382,19 +425,30 @@ static bool apply_line_function(Compiler *c, const Node *fn, const Arguments *ar
     return ok;
 }
 
-bool text_lines_env(Compiler *c, Sym name, Span at, Node *out) {
+const LineFunction *text_lines_callee(const Compiler *c, const Ast *e) {
+    Callee *found = e->callee;
+    if (!c->env || !c->env->lines || e->kind != AST_CALL) return NULL;
+    if (!found->line_known) found->line = find_function(sym_text(c->s, e->sym));
+    found->line_known = true;
+    return found->line;
+}
+
+bool text_lines_call(Compiler *c, const LineFunction *f, const Ast *e, Node *out) {
+    Node arg[3];
+    if (e->nkid != count_params(f))
+        bug("%s takes %zu arguments in lines", f->name, count_params(f));
+    for (size_t i = 0; i < e->nkid; i++)
+        if (!compile(c, e->kid[i], DT_NONE, &arg[i])) return false;
+    return apply_line_function(c, f, arg, e->at, out);
+}
+
+bool text_lines_param(const Compiler *c, Sym name, Node *out) {
     const TextLines *l = c->env->lines;
+    if (!l->function) return false;
     const char *text = sym_text(c->s, name);
-    for (size_t i = 0; l->function && i < count_params(l->function); i++)
+    for (size_t i = 0; i < count_params(l->function); i++)
         if (strcmp(l->function->param[i], text) == 0) return *out = l->arg[i], true;
-    const LineFunction *f = find_function(text);
-    if (f)
-        *out = (Node){.kind = NODE_FUNCTION,
-                      .at = at,
-                      .var = VAR_NONE,
-                      .apply = apply_line_function,
-                      .data = f};
-    return f != NULL;
+    return false;
 }
 
 /* ---- sums and choices of which a part is 0 ---- */
@@ -422,8 +476,11 @@ void text_lines_where(const Op *op, size_t n, Node *arg) {
 
 bool text_lines_open(Compiler *c, Builder *b, Env *env, const char *text) {
     text_compiler_open(c, b, env);
-    env->lines = NEW(c->tmp, TextLines);
-    return open_lines(c, env->lines, text, env->op);
+    TextLines *l = env->lines = NEW(c->tmp, TextLines);
+    if (!open_lines(c, l, text, env->op)) return false;
+    for (size_t i = 0; i < env->n; i++)
+        l->may_vanish |= env->bind[i].var == VAR_NONE;
+    return true;
 }
 
 bool text_lines_result(Compiler *c, Sym name, Var *v) {
