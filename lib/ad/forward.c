@@ -71,7 +71,8 @@ static bool linear_push(Builder *b, ApplyId a, const Var *in, const Var *tangent
         if (tangent[i] == VAR_NONE || !op_connected(b->g, a, i, 0)) continue;
         for (size_t j = 0; j < ap.nin; j++)
             with[j] = j == i ? tangent[i] : in[j];
-        ok = add_tangent(b, op_apply1(b, ap.op, ap.props, ap.nin, with), &sum);
+        ok = op_copy_destroyed(b, b->g, a, with) &&
+             add_tangent(b, op_apply1(b, ap.op, ap.props, ap.nin, with), &sum);
     }
     arena_free(tmp);
     return *result = sum, ok;

@@ -75,7 +75,10 @@ Var ints_stack(Builder *b, size_t n, const Var *v);
  * ones and missing dims). */
 Var sum_to_shape(Builder *b, Var g, Var like);
 Var zeros_like(Builder *b, Var x, DType d); /* d: ignored for plugin types */
-Var conj_of_complex(Builder *b, Var x);     /* itself where it is real or VAR_NONE */
+/* Of the inputs of an Apply like a of g, those that its op overwrites become copies
+ * that nothing else reads: in[i] may be the caller's, or another such op's too. */
+bool op_copy_destroyed(Builder *b, const Graph *g, ApplyId a, Var *in);
+Var conj_of_complex(Builder *b, Var x); /* itself where it is real or VAR_NONE */
 /* A number as a value of a plugin's type, if its values have derivatives. */
 Var op_plugin_number(Builder *b, const Type *t, double v);
 bool op_fail_no_derivatives(Builder *b, const Type *t); /* always false */

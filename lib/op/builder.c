@@ -166,6 +166,26 @@ Var zeros_like(Builder *b, Var x, DType d) {
     return apply_prop(b, "zeros_like", x, "dtype", PROP_DTYPE(d));
 }
 
+/* x times one, which no equal Apply stands for. */
+static Var copy_tensor(Builder *b, Var x) {
+    const Type *t = var_type(b->g, x);
+    const Op *multiply = op_known(b->s, OP_MULTIPLY);
+    Var two[] = {x, const_number(b, t->dtype, 1)};
+    return graph_apply(b->g, multiply, props_make(b->s, multiply, 0, NULL), 2, two, 1,
+                       &t, false, true, b->from);
+}
+
+bool op_copy_destroyed(Builder *b, const Graph *g, ApplyId a, Var *in) {
+    const Apply ap = g->apply[a];
+    for (size_t k = 0; ap.op->destroys && k < ap.nout; k++) {
+        int i = ap.op->destroys(g, a, k);
+        if (i < 0 || i >= ap.nin || var_type(b->g, in[i])->kind != TYPE_TENSOR)
+            continue;
+        if ((in[i] = copy_tensor(b, in[i])) == VAR_NONE) return false;
+    }
+    return true;
+}
+
 Var shape_as(Builder *b, Var g, const Type *t, Var like) {
     if (type_is_super(t, var_type(b->g, g))) return g;
     return op_call2(b, "specify_shape", g, shape_vector(b, like));

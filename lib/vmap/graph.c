@@ -188,7 +188,9 @@ static bool rebuild_in_body(RowByRow *l, ApplyId a) {
     for (size_t i = 0; i < ap.nin; i++)
         in[i] = body_value_of(l, apply_in(r->b->g, a)[i]);
     l->b.from = r->b->g->origin[a];
-    if (!op_apply(&l->b, ap.op, ap.props, ap.nin, in, out)) return false;
+    if (!op_copy_destroyed(&l->b, r->b->g, a, in) ||
+        !op_apply(&l->b, ap.op, ap.props, ap.nin, in, out))
+        return false;
     for (size_t k = 0; k < ap.nout; k++)
         if (l->inner[ap.out + k] == VAR_NONE) l->inner[ap.out + k] = out[k];
     return true;

@@ -94,7 +94,9 @@ static bool make_step_body(VmapByScan *l) {
     Var *out = NEW_N(l->tmp, q->nout, Var);
     add_step_inputs(l, true);
     add_step_inputs(l, false);
-    if (!op_apply(&l->b, q->op, q->props, q->nin, l->inner, out)) return false;
+    if (!op_copy_destroyed(&l->b, q->g, q->id, l->inner) ||
+        !op_apply(&l->b, q->op, q->props, q->nin, l->inner, out))
+        return false;
     for (size_t k = 0; k < q->nout; k++)
         if (q->out_rows[k] && var_type(l->body, out[k])->kind != TYPE_TENSOR)
             return vmap_refuse(q, "a result is not a tensor, so it has no rows");

@@ -36,7 +36,7 @@ load common
     ok 'gload -i "x: float64[1, 3]" -i "y: float64[2, 3]" -e "sum(x * y)" | grun x=[[1,1,1]] y=[[1,1,1],[1,1,1]]' 'out = 6.0'
 }
 
-# over.so: add_over(x, y) adds y to each element of x in x's own memory.
+# over.so: add_over(x, y) adds y to each element of x in x's own memory, twice_over(x) doubles them there.
 add_over() {
     CC=$(command -v cc || command -v gcc) || skip 'no C compiler'
     cat >over.c <<'END'
@@ -50,7 +50,16 @@ static bool add(TlCall *c) {
     return c->api->pass(c, 0, 0);
 }
 static const TlOpDef over = {.size = sizeof over, .name = "add_over", .in = "x, y", .make_node = node, .perform = add, .destroy_map = "r: x", .pullback = "g; sum(g)"};
-static bool init(TlHost *h, const TlApi *a) { return a->add_op(h, &over); }
+static bool like(TlNode *n) { n->out[0] = n->in[0]; return true; }
+static bool twice(TlCall *c) {
+    TlTensor x;
+    if (!c->api->input(c, 0, &x)) return false;
+    for (int64_t i = 0; i < (x.ndim ? x.shape[0] : 1); i++)
+        *(double *)((char *)x.data + (x.ndim ? i * x.stride[0] : 0)) *= 2;
+    return c->api->pass(c, 0, 0);
+}
+static const TlOpDef linear = {.size = sizeof linear, .name = "twice_over", .in = "x", .make_node = like, .perform = twice, .destroy_map = "r: x", .adjoint = "2 * g"};
+static bool init(TlHost *h, const TlApi *a) { return a->add_op(h, &over) && a->add_op(h, &linear); }
 TL_PLUGIN("over", "1", init)
 END
     "$CC" -std=c11 -I"$ROOT/lib/include" -shared -fPIC -o over.so over.c
@@ -81,6 +90,28 @@ END
     bad 3 E_DESTROY 'which is a constant' 'gload $P --new -e "a = add_over(float64(1), 2.)" | grun $P'
     bad 3 E_DESTROY 'reads as another input' 'gload $P --new -i "k: float64[n]" -e "x = exp(k)" -e "a = add_over(x, x.T)" --outputs a | grun $P k=[1,2]'
     bad 3 E_DESTROY 'its memory is the caller' 'gload $P --new -i "k: float64" -e "a = add_over(k, 1.)" | grun $P k=1'
+}
+
+@test "11: derivatives of what overwrites its input overwrite copies" {
+    add_over
+    local m
+    gload $P --new -i 'k: float64[n]' -e 'x = exp(k)' -e 'y = twice_over(x)' -e 'c = sum(y ** 3)' -e 'z = y * twice_over(x + 1)' --outputs y,c,z -o g.tlg
+    for m in FAST_RUN FAST_COMPILE DEBUG; do
+        d() { ggrad $P g.tlg --only $1 | grun $P --mode $m k=[0,0] "${@:2}" | tr -d ' \n'; }
+        export -f d; export m
+        # the tangent is an input, a constant, and that of two such ops
+        ok 'd "--jvp y --wrt x" t_x=[1,2]' 'jvp_y=[2.0,4.0]'
+        ok 'd "--jvp y --wrt k" t_k=[1,2]' 'jvp_y=[2.0,4.0]'
+        ok 'd "--jvp z --wrt x" t_x=[1,2]' 'jvp_z=[12.0,24.0]'
+        ok 'd "--vjp y --wrt x" g_y=[1,2]' 'd_y_d_x=[2.0,4.0]'
+        # rows of a loop
+        ok 'd "--jacobian y --wrt x"' 'jacobian_y_x=[[2.0,0.0],[0.0,2.0]]'
+        ok 'd "--hessian c --wrt x"' 'hessian_c_x=[[48.0,0.0],[0.0,48.0]]'
+        ok 'd "--hessian c --wrt k"' 'hessian_c_k=[[72.0,0.0],[0.0,72.0]]'
+        ok 'd "--hvp c --wrt k --vector v" v=[1,2]' 'hvp_c_k=[72.0,144.0]'
+    done
+    gload $P --new -i 'k: float64[n]' -e 'x = exp(k)' -e 'c = sum(twice_over(x) ** 3)' --outputs c -o c.tlg
+    ok 'ggrad $P c.tlg --jvp c --wrt k --check k=[0,1] t_k=[1,2]'
 }
 
 @test "13: merging keeps dtypes apart and draws equal" {
