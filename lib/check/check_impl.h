@@ -113,6 +113,7 @@ struct Check {
     const char *limit; /* the error when memory, time or call depth ran out; NULL:
                         * none */
     DiagCode limit_code;
+    Span limit_at;
     bool nonfinite; /* one was reported */
     bool unsure;    /* the current run may not be needed: values need not be finite */
     bool open;      /* main has the values of the current call */

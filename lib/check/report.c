@@ -100,6 +100,7 @@ const char *check_forget(Check *c, size_t mark) {
     if (limit && !c->limit) {
         c->limit = arena_str(c->a, limit->text, strlen(limit->text));
         c->limit_code = limit->code;
+        c->limit_at = limit->at;
     }
     diag_rewind(c->s, mark);
     return text;
@@ -108,7 +109,7 @@ const char *check_forget(Check *c, size_t mark) {
 bool check_tell(Check *c) {
     if (atomic_load(session_expired(c->s))) return session_fail_expired(c->s, NOWHERE);
     if (c->limit) {
-        fail(c->s, NOWHERE, c->limit_code, "%s", c->limit);
+        fail(c->s, c->limit_at, c->limit_code, "%s", c->limit);
         return c->limit_code == E_MEM && hint(c->s, HINT_DEBUG_MEMORY);
     }
     for (Finding *f = c->first; f; f = f->next) {

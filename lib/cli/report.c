@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_MAX_SHOWN = 160 };
+enum { LINE_MAX_SHOWN = 160, LONG_WAY = 8, STEPS_SHOWN = 3 };
 
 typedef struct Paint {
     const char *error, *warning, *note, *caret, *off;
@@ -109,6 +109,34 @@ static const char *note_words(const DiagNote *n) {
     return n->hint && hint_words[n->hint] ? hint_words[n->hint] : n->text;
 }
 
+static void put_note_text(Session *s, const DiagNote *n, const Paint *paint, Str *out) {
+    str_puts(out, "  ");
+    put_diag_place(s, n->at, out);
+    str_printf(out, "%snote:%s ", paint->note, paint->off);
+    put_note(note_words(n), out);
+    put_line(s, n->at, paint, out);
+}
+
+static bool has_place(Session *s, const DiagNote *n) {
+    return source_get(s, n->at.source) != NULL;
+}
+
+/* Of a long way through functions and loops the text shows the first steps and the
+ * last: each begins with a note that has a place. */
+static void put_notes(Session *s, const DiagNote *first, const Paint *paint, Str *out) {
+    size_t steps = 0, step = 0;
+    for (const DiagNote *n = first; n; n = n->next)
+        steps += has_place(s, n);
+    for (const DiagNote *n = first; n; n = n->next) {
+        step += has_place(s, n);
+        bool hidden = steps > LONG_WAY && step > STEPS_SHOWN && step < steps;
+        if (!hidden)
+            put_note_text(s, n, paint, out);
+        else if (step == STEPS_SHOWN + 1 && has_place(s, n))
+            str_printf(out, "  ... %zu more\n", steps - STEPS_SHOWN - 1);
+    }
+}
+
 static void put_diag_text(Session *s, const Diag *d, const char *program,
                           const Paint *paint, Str *out) {
     bool error = d->severity == DIAG_ERROR;
@@ -119,13 +147,7 @@ static void put_diag_text(Session *s, const Diag *d, const char *program,
     str_visible(out, d->text, strlen(d->text));
     str_putc(out, '\n');
     put_line(s, d->at, paint, out);
-    for (const DiagNote *n = d->notes; n; n = n->next) {
-        str_puts(out, "  ");
-        put_diag_place(s, n->at, out);
-        str_printf(out, "%snote:%s ", paint->note, paint->off);
-        put_note(note_words(n), out);
-        put_line(s, n->at, paint, out);
-    }
+    put_notes(s, d->notes, paint, out);
 }
 
 static void put_json_place(Session *s, Span at, JsonWriter *w) {

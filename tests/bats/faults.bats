@@ -220,6 +220,12 @@ chain() {
     for line in '--cost c --wrt x' '--jvp y --wrt x'; do
         bad 6 E_LIMIT '^ggrad: g.yaml:[0-9]+:[0-9]+: .*functions call each other' "ggrad g.yaml $line"
     done
+    bad 6 E_LIMIT '^grun: g.yaml:[0-9]+:[0-9]+: .*functions call each other' 'grun g.yaml x=[1,2] --mode DEBUG'
+    # of the way there: three calls, how many more, and the last; as JSON all of them
+    bad 6 E_LIMIT '^  \.\.\. 196 more$' 'grun g.yaml x=[1,2] --mode FAST_COMPILE'
+    [ "$(grep -c 'note: called here' .err)" = 4 ] || complain 'should show four calls' 'grun --mode FAST_COMPILE'
+    grep -A1 'called here' .err | tail -n 1 | grep -q 'y: "f999(x)"' || complain 'should end with the first call' 'grun --mode FAST_COMPILE'
+    ok 'grun g.yaml x=[1,2] --mode FAST_COMPILE --errors json 2>e.json; grep -o "called here" e.json | wc -l' 200
     ok 'ulimit -s 1024; timeout 60 gload g.yaml -O yaml >o.yaml'
 }
 
