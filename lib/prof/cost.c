@@ -125,6 +125,16 @@ static const Ast *parse_flops(Costing *k, const char *text) {
     return e;
 }
 
+/* Once for each formula: its count is then unknown. */
+static void warn_negative(Costing *k, const Op *op, const Ast *e) {
+    uint64_t told;
+    if (map_get(&k->negative, (uintptr_t)op->flops, &told)) return;
+    map_put(&k->negative, (uintptr_t)op->flops, 1);
+    warn(k->s, e->at, E_VALUE, "%s: a number of operations can't be negative",
+         op->name);
+    note(k->s, NOWHERE, "it counts as unknown: `?`");
+}
+
 static const Poly *flops_of(Costing *k, Arena *a, const Costed *c) {
     const Op *op = c->g->apply[c->id].op;
     FormulaNames n = {k, c};
@@ -132,9 +142,10 @@ static const Poly *flops_of(Costing *k, Arena *a, const Costed *c) {
     if (op->flops) {
         const Ast *e = parse_flops(k, op->flops);
         each = e ? formula_poly(k->s, a, e, find_formula_name, &n) : NULL;
-        if (poly_is_negative(each))
-            each = NULL; /* an operation count can't be
-                          * negative */
+        if (poly_is_negative(each)) {
+            warn_negative(k, op, e);
+            each = NULL;
+        }
     } else if (op->math) {
         each = poly_number(a, op->math);
     } else if (op->shape_only || op->identity) {

@@ -20,8 +20,8 @@ typedef struct Cost {
 } Cost;
 typedef struct Costing {
     Session *s;
-    Arena *keep; /* parsed formulas */
-    Map parsed;  /* by the formula's address */
+    Arena *keep;          /* parsed formulas */
+    Map parsed, negative; /* by the formula's address */
 } Costing;
 typedef struct Costed {
     const Graph *g;

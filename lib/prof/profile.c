@@ -32,7 +32,7 @@ Profile *profile_new(const Plan *plan, const PlanOptions *how, size_t ndim,
     p->g = g;
     p->a = arena_new(s);
     p->tmp = arena_new(s);
-    p->costing = (Costing){s, p->a, MAP(s)};
+    p->costing = (Costing){s, p->a, MAP(s), MAP(s)};
     p->table = p->printers = p->called_keys = MAP(s);
     p->bytes = NEW_N(p->a, (size_t)g->nvar + 1, int64_t);
     memset(p->bytes, 0xff, g->nvar * sizeof *p->bytes);
@@ -44,6 +44,7 @@ Profile *profile_new(const Plan *plan, const PlanOptions *how, size_t ndim,
 void profile_free(Profile *p) {
     if (!p) return;
     map_free(&p->costing.parsed);
+    map_free(&p->costing.negative);
     map_free(&p->table);
     map_free(&p->printers);
     map_free(&p->called_keys);

@@ -113,6 +113,13 @@ swish='  swish:\n    doc: x times its logistic function.\n    inputs: x\n    pro
     gload --ops o.yaml -i 'x: float64[10, 5]' -e 'a3(x)' -o a3.tlg
     ok 'gprof --ops o.yaml --static a3.tlg --assert "flops == 1100" --assert "applies == 1" >/dev/null'
     ok 'gprof --ops o.yaml a3.tlg x="ones((10, 5))" --assert "flops == 1100" --assert "applies == 1" >/dev/null'
+    # what would be negative is unknown, and said once
+    ops '  a4:\n    inputs: x\n    def: exp(x) + 1\n    flops: -x.size\n    partials: {x: exp(x)}\n  a5:\n    inputs: x\n    def: exp(x) + 1\n    flops: 10 + -x.ndim\n    partials: {x: exp(x)}\n'
+    gload --ops o.yaml -i 'x: float64[10]' -e 'a4(a4(x))' -o a4.tlg
+    ok 'gprof --ops o.yaml --static a4.tlg -O json 2>.said | grep -o "^ *\"flops\": [^,]*" | head -n 1 | tr -d " "' '"flops":null'
+    [ "$(grep -c "warning\[E_VALUE\]: a4: a number of operations can't be negative" .said)" = 1 ] || complain 'should warn once' "$(cat .said)"
+    gload --ops o.yaml -i 'x: float64[10]' -e 'a5(x)' -o a5.tlg
+    ok 'gprof --ops o.yaml --static a5.tlg --assert "flops == 90" >/dev/null'
 }
 
 @test "what is wrong with a row is said at the row" {
