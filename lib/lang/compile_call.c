@@ -345,8 +345,9 @@ static bool read_call_props(Compiler *c, const CallArgs *a, DType want,
         any = true;
         if (dtype && p[i].kind == P_DTYPE) *creates = (DType)p[i].i;
     }
-    if (a->op->bounds && *creates != DT_NONE && dtype_is_integer(*creates))
-        *creates = DT_NONE;
+    if (a->op->def ||
+        (a->op->bounds && *creates != DT_NONE && dtype_is_integer(*creates)))
+        *creates = DT_NONE; /* of what a definition computes, only the result is cast */
     if (any) *props = props_intern(c->s, sig->nprop, p);
     return true;
 }

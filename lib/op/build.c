@@ -103,6 +103,9 @@ static bool apply_def_text(Builder *b, MakeNode *m, Var *out) {
     bool ok = true;
     *out = language.definition_build(b, m->in.op->def, &env, &ok);
     mem_free(bind);
+    const Prop *dtype =
+        ok && m->in.op->creates ? op_prop(b->s, m->in.op, m->in.props, "dtype") : NULL;
+    if (dtype && dtype->kind == P_DTYPE) *out = op_cast_to(b, *out, (DType)dtype->i);
     return ok && *out != VAR_NONE;
 }
 

@@ -262,7 +262,17 @@ b = [0.0]
 c = [0.0, 0.25, 0.5, 0.75, 1.0]
 d = []
 e = 0.7'
-    like 'gload --new -i "s: float32" -e "linspace(s, 1., 3)" -O tree' 'float32\[3\]'
+    # its dtype: that of the ends, floatX, the receiver's, or as asked for, which casts what floatX or the ends gave
+    like 'gload --new -i "s: float32" -i "n: int64" -e "linspace(s, 1., n)" -O tree' '^where \[A\] float32\[\?\]'
+    like 'gload --floatX float32 -e "linspace(0, 1, 3)" -O tree' '^where \[A\] float32\[3\]'
+    gload --new -i 'x: float32[3]' -e 'out = x * 1' --outputs out -o linspace.tlg
+    ok 'grun linspace.tlg "x=linspace(0, 1, 3)"' 'out = [0.0, 0.5, 1.0]'
+    ok 'grun linspace.tlg "x=1 - linspace(0, 1, 3)"' 'out = [1.0, 0.5, 0.0]'
+    bad 3 E_DTYPE 'got a float64 array' 'grun linspace.tlg "x=linspace(float64(0), 1, 3)"'
+    bad 3 E_DTYPE 'got a float64 array' 'grun linspace.tlg "x=linspace(0, 1, 3, dtype=float64)"'
+    ok 'gload --shared "W: float32[3] = linspace(0.1, 0.7, 3)" --outputs W | grun -O json' '{"name": "W", "dtype": "float32", "shape": [3], "data": [0.1, 0.4, 0.7]}'
+    ok 'gload -e "linspace(0, 1, 3, dtype=complex64)" | grun' 'out = [(0.0+0.0j), (0.5+0.0j), (1.0+0.0j)]'
+    bad 3 E_DTYPE 'must have a float or complex dtype, not int64' 'gload --shared "W: int64[3] = linspace(0, 1, 3)" --outputs W'
     ok 'gload -e "a = reciprocal(array([0j, 2j]))" -e "b = array([0j, 0j, 0j, 0j, 0j]) ** array([-1, 1+2j, 0, 2, 2j])" | grun' \
         'a = [(nan+nanj), (0.0-0.5j)]
 b = [(nan+nanj), (nan+nanj), (1.0+0.0j), (0.0+0.0j), (nan+nanj)]'
@@ -514,6 +524,15 @@ moveaxis(m, [0, 0], [0, 1])|E_ARG|moveaxis: axis 0 is named twice
 moveaxis(m, 0, 5)|E_ARG|moveaxis: axis 5 is out of range
 swapaxes(m, 0, 5)|E_ARG|swapaxes: axis 5 is out of range
 specify_shape(u, [2])|E_SHAPE|x has 2 dims, but 1 are specified
+specify_shape(m[0], [2, 2])|E_SHAPE|x has 1 dim, but 2 are specified
+broadcast_to(m[0], array([], dtype=int64))|E_SHAPE|x has 1 dim, but the new shape only 0
+set_subtensor(m[0, 0], m[0])|E_SHAPE|y has 1 dim, but the indexed part only 0
+concatenate([m[0], m])|E_SHAPE|it has 2 dims, but the first has 1
+transpose(m, [0])|E_ARG|axes names 1 dim, but x has 2
+take(m[0], 0, axis=1)|E_ARG|out of range for a tensor of 1 dim$
+take_along_axis(m[0], [[0]], axis=0)|E_SHAPE|x has 1 dim, indices 2
+flip(m[0], axis=1)|E_VALUE|out of range for 1 dim$
+swapaxes(m[0], 0, 5)|E_ARG|out of range for a tensor of 1 dim$
 searchsorted(m[0], 1.0, side="middle")|E_ARG|side must be 'left' or 'right', not 'middle'
 recurrence(m[0], x)|E_SHAPE|b must have 1 dim, not 0
 END

@@ -7,7 +7,8 @@
 static bool check_derivative_type(Infer *in) {
     in->out[0] = in->type[0];
     if (in->type[0]->ndim != in->type[1]->ndim)
-        return infer_fail(in, E_SHAPE, 0, "it has %d dims, not %d", in->type[0]->ndim,
+        return infer_fail(in, E_SHAPE, 0, "it has %s, not %d",
+                          str_counted(in->s, (size_t)in->type[0]->ndim, "dim"),
                           in->type[1]->ndim);
     return true;
 }

@@ -74,6 +74,20 @@ static bool one_hot_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                VAR_NONE;
 }
 
+/* Leaves the rest to the definition. */
+static bool linspace_check(Builder *b, const Op *op, const Props *p, size_t nin,
+                           const Var *in, Var *out) {
+    (void)nin, (void)in;
+    DType d = dtype_or_float(b->s, op, p, b->floatX);
+    *out = VAR_NONE;
+    return dtype_is_inexact(d) ||
+           fail(
+               b->s, b->from.at, E_DTYPE,
+               "linspace: the numbers must have a float or complex dtype, not %s: cast "
+               "the result",
+               dtype_name(d));
+}
+
 static const Op table[] = {
     {.name = OP_ROW("eye"),
      .doc = "A matrix of n rows and m (default n) columns with ones on its k-th "
@@ -105,14 +119,20 @@ static const Op table[] = {
      .expand = one_hot_expand,
      .example = "one_hot([0, 2], 3) -> [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]"},
     {.name = OP_ROW("linspace"),
-     .doc = "num numbers evenly spaced from start to stop, both included.",
+     .doc =
+         "num numbers evenly spaced from start to stop, both included; cast to dtype, "
+         "which must be a float or complex, if that is given.",
      .in = "start, stop, num: int = 50",
+     .props = "dtype: dtype? = None",
      .promote = PROMOTE_INEXACT,
+     .creates = true,
+     .expand = linspace_check,
      /* in NumPy's order of operations, so that the bits are the same */
      .def = "(lambda i, step, parts: where((i == num - 1) & (num > 1), stop, "
             "where(step == 0, i / parts * (stop - start), i * step) + start))("
-            "arange(num, dtype=start.dtype), (stop - start) / maximum(num - 1, 1), "
-            "maximum(num - 1, 1))",
+            "arange(num, dtype=start.dtype), "
+            "(stop - start) / cast(maximum(num - 1, 1), start.dtype), "
+            "cast(maximum(num - 1, 1), start.dtype))",
      .example = "linspace(0.0, 1.0, 5) -> [0.0, 0.25, 0.5, 0.75, 1.0]"},
 };
 const OpList ops_creation_eye = LIST_OF(table);

@@ -19,8 +19,8 @@ static bool write_subtensor_type(Infer *in) {
                           "%s can't be stored in a tensor of %s: cast it",
                           dtype_name(y->dtype), dtype_name(x->dtype));
     if (y->ndim > n)
-        return infer_fail(in, E_SHAPE, 1, "y has %d dims, but the indexed part only %d",
-                          y->ndim, n);
+        return infer_fail(in, E_SHAPE, 1, "y has %s, but the indexed part only %d",
+                          str_counted(in->s, (size_t)y->ndim, "dim"), n);
     for (int k = 0; k < y->ndim; k++) {
         Dim to = dim[n - y->ndim + k];
         if (y->dim[k] != 1 && !dim_may_equal(y->dim[k], to))

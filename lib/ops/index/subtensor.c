@@ -159,8 +159,8 @@ static bool take_expand(Builder *b, const Op *op, const Props *p, size_t nin,
         if (x == VAR_NONE) return false;
     } else if (axis->i < -ndim || axis->i >= ndim) {
         return fail(b->s, b->from.at, E_ARG,
-                    "take: axis %lld is out of range for a tensor of %d dims",
-                    (long long)axis->i, ndim);
+                    "take: axis %lld is out of range for a tensor of %s",
+                    (long long)axis->i, str_counted(b->s, (size_t)ndim, "dim"));
     } else {
         k = shape_axis_index(axis->i, ndim);
     }
@@ -177,9 +177,10 @@ static bool take_along_axis_expand(Builder *b, const Op *op, const Props *p, siz
     int64_t axis = prop_int(b->s, op, p, "axis");
     if (t->ndim != x->ndim || axis < -x->ndim || axis >= x->ndim)
         return fail(b->s, b->from.at, E_SHAPE,
-                    "take_along_axis: x has %d dims, indices %d; axis is %lld. The "
+                    "take_along_axis: x has %s, indices %d; axis is %lld. The "
                     "ranks must be equal",
-                    x->ndim, t->ndim, (long long)axis);
+                    str_counted(b->s, (size_t)x->ndim, "dim"), t->ndim,
+                    (long long)axis);
     int at = shape_axis_index(axis, x->ndim);
     Var args[MAX_NDIM + 1] = {in[0]};
     Str text = STR(b->s);

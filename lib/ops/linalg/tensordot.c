@@ -82,8 +82,9 @@ static bool check_axes(Builder *b, char which, size_t n, int64_t *axis, int ndim
         int64_t k = axis[i] < 0 ? axis[i] + ndim : axis[i];
         if (k < 0 || k >= ndim)
             return fail(b->s, b->from.at, E_ARG,
-                        "tensordot: axis %lld of %c is out of range; it has %d dims",
-                        (long long)axis[i], which, ndim);
+                        "tensordot: axis %lld of %c is out of range; it has %s",
+                        (long long)axis[i], which,
+                        str_counted(b->s, (size_t)ndim, "dim"));
         if (seen[k])
             return fail(b->s, b->from.at, E_ARG,
                         "tensordot: axis %lld of %c occurs twice", (long long)axis[i],

@@ -107,8 +107,8 @@ static bool broadcast_to_type(Infer *in) {
     int n;
     if (!infer_want_shape(in, 1, &n, dim, NULL)) return false;
     if (n < x->ndim)
-        return infer_fail(in, E_SHAPE, 1, "x has %d dims, but the new shape only %d",
-                          x->ndim, n);
+        return infer_fail(in, E_SHAPE, 1, "x has %s, but the new shape only %d",
+                          str_counted(in->s, (size_t)x->ndim, "dim"), n);
     for (int k = 0; k < x->ndim; k++) {
         Dim *to = &dim[n - x->ndim + k];
         if (x->dim[k] == 1) continue;

@@ -15,8 +15,9 @@ static bool same_ranks(Infer *in) {
         if (in->type[i]->ndim != in->type[0]->ndim)
             return infer_fail(
                 in, E_SHAPE, i,
-                "it has %d dims, but the first has %d: all must have the same number",
-                in->type[i]->ndim, in->type[0]->ndim);
+                "it has %s, but the first has %d: all must have the same number",
+                str_counted(in->s, (size_t)in->type[i]->ndim, "dim"),
+                in->type[0]->ndim);
     return true;
 }
 

@@ -135,9 +135,9 @@ static bool flip_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     int ndim = var_type(b->g, in[0])->ndim;
     for (size_t i = 0; axis->kind == P_INTS && i < axis->ints.n; i++)
         if (axis->ints.p[i] < -ndim || axis->ints.p[i] >= ndim)
-            return fail(b->s, b->from.at, E_VALUE,
-                        "flip: axis %lld is out of range for %d dims",
-                        (long long)axis->ints.p[i], ndim);
+            return fail(
+                b->s, b->from.at, E_VALUE, "flip: axis %lld is out of range for %s",
+                (long long)axis->ints.p[i], str_counted(b->s, (size_t)ndim, "dim"));
     shape_axes_flags(axis, ndim, flag);
     Var args[MAX_NDIM + 1] = {in[0]};
     size_t n = 1;

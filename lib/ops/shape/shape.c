@@ -66,8 +66,8 @@ static bool specify_shape_type(Infer *in) {
     int n;
     if (!infer_want_shape(in, 1, &n, dim, minus)) return false;
     if (n != x->ndim)
-        return infer_fail(in, E_SHAPE, 1, "x has %d dims, but %d are specified",
-                          x->ndim, n);
+        return infer_fail(in, E_SHAPE, 1, "x has %s, but %d are specified",
+                          str_counted(in->s, (size_t)x->ndim, "dim"), n);
     for (int k = 0; k < n; k++) {
         if (minus[k]) {
             dim[k] = x->dim[k];
@@ -107,7 +107,8 @@ static bool specify_shape_perform(Call *c) {
     int64_t shape[MAX_NDIM];
     int ndim = sizes_in(c, shape);
     if (tensor_size(t) != ndim)
-        return call_fail(c, E_RUN_SHAPE, "x has %d dims, but %lld are specified", ndim,
+        return call_fail(c, E_RUN_SHAPE, "x has %s, but %lld are specified",
+                         str_counted(c->s, (size_t)ndim, "dim"),
                          (long long)tensor_size(t));
     for (int k = 0; k < ndim; k++) {
         int64_t want = tensor_i64(t, k);

@@ -16,8 +16,8 @@ static bool transpose_type(Infer *in) {
     const Prop *axes = infer_prop(in, "axes");
     bool seen[MAX_NDIM] = {false};
     if (axes->kind != P_NONE && axes->ints.n != (size_t)x->ndim)
-        return infer_fail(in, E_ARG, in->nin, "axes names %zu dims, but x has %d",
-                          axes->ints.n, x->ndim);
+        return infer_fail(in, E_ARG, in->nin, "axes names %s, but x has %d",
+                          str_counted(in->s, axes->ints.n, "dim"), x->ndim);
     Dim dim[MAX_NDIM];
     for (int i = 0; i < x->ndim; i++) {
         int k = x->ndim - 1 - i;
@@ -80,8 +80,8 @@ static bool apply_permutation(Builder *b, Var x, int ndim, const int64_t *axes,
 static bool axis_fits(Builder *b, const Op *op, int64_t axis, int ndim, int *k) {
     if (axis < -ndim || axis >= ndim)
         return fail(b->s, b->from.at, E_ARG,
-                    "%s: axis %lld is out of range for a tensor of %d dims", op->name,
-                    (long long)axis, ndim);
+                    "%s: axis %lld is out of range for a tensor of %s", op->name,
+                    (long long)axis, str_counted(b->s, (size_t)ndim, "dim"));
     *k = shape_axis_index(axis, ndim);
     return true;
 }
