@@ -14,11 +14,14 @@ static bool count_rows(GraphRun *r) {
         if (!r->feed[i].given)
             return fail(r->s, r->spec->series.each_at, E_MISSING,
                         "--each takes rows of %s, but it has no value", name);
+        const Type *type = var_type(r->g, r->g->inputs.p[i]);
         const Tensor *t = &r->feed[i].value.t;
-        int64_t n = t->ndim ? t->shape[0] : -1;
-        if (n < 0)
-            return fail(r->s, r->spec->series.each_at, E_SHAPE,
-                        "--each takes rows of %s, but it is 0-d", name);
+        if (type->kind != TYPE_TENSOR || !t->ndim)
+            return fail(r->s, r->spec->series.each_at,
+                        type->kind == TYPE_TENSOR ? E_SHAPE : E_TYPE,
+                        "--each takes rows of tensors, but %s is %s", name,
+                        type->kind == TYPE_TENSOR ? "0-d" : type_str(r->s, type));
+        int64_t n = t->shape[0];
         if (first && n != r->rows)
             return fail(r->s, r->spec->series.each_at, E_SHAPE,
                         "%s has %lld rows, but %s has %lld", first, (long long)r->rows,

@@ -148,7 +148,14 @@ static bool put_result_text(GraphRun *r, Str *text) {
     return ok;
 }
 
+static bool prints_any(const GraphRun *r) {
+    for (size_t i = 0; i < r->g->outputs.n; i++)
+        if (!goes_to_file(r, i)) return true;
+    return false;
+}
+
 static void tsv_row(GraphRun *r, int64_t call, Str *out) {
+    if (!prints_any(r)) return;
     if (!r->header) {
         if (r->spec->series.every) str_puts(out, "call\t");
         for (size_t i = 0, n = 0; i < r->g->outputs.n; i++)

@@ -29,6 +29,8 @@ counter() { # a shared counter that a call adds x to
 {"name": "c", "dtype": "float64", "shape": [], "data": 3.0}
 {"name": "d", "dtype": "float64", "shape": [2], "data": ["Infinity", 1.0]}'
     ok 'gload -i "x: float64[2]" -e "x" | grun x=[1,2] -O tsv' $'out\n[1.0, 2.0]'
+    ok 'gload -i "x: float64[2]" -e "x" | grun x=[1,2] -O tsv -r out=o.npy | wc -c' 0
+    ok 'gload -i "x: float64[2]" -e "x" | grun "x=[[1,2],[3,4]]" -O tsv -r out=o.npy --each x --every 1 | wc -c' 0
     python_with numpy
     ok 'gload -e "arange(6).reshape((2, 3))" | grun -O npy | '"$PYTHON"' -c "import numpy,sys,io; a=numpy.load(io.BytesIO(sys.stdin.buffer.read())); print(a.dtype, a.tolist())"' 'int64 [[0, 1, 2], [3, 4, 5]]'
     bad 2 E_USAGE 'npy' 'grun g.tlg x=[1,2] -O npy'
@@ -427,7 +429,8 @@ Y
     ok "grun two.tlg \"x=@it's.npy\"" 'r = 14.5'
     ok 'grun two.tlg "x= @back\\slash.npy"' 'r = 15.5'
     gload --new -i 'x: float64' -i 'v: float64[3]' -i 'l: list(float64[n])' -e 'm = make_list(v, v * x)' -o l.tlg
-    bad 3 E_SHAPE "--each takes rows of x, but it is 0-d" 'gload --new -i "x: float64" -e "x * 2" | grun --each x --batch 2 x=3'
+    bad 3 E_SHAPE "--each takes rows of tensors, but x is 0-d" 'gload --new -i "x: float64" -e "x * 2" | grun --each x --batch 2 x=3'
+    bad 3 E_TYPE '--each takes rows of tensors, but l is list.float64' 'grun l.tlg --on-unused-input ignore x=2 v=[1,2,3] l=[[1],[2]] --each l'
     ok 'grun l.tlg --on-unused-input ignore x=2 v=[1,2,3] --expect "m=[[1,2,3],[2,4,6]]" >/dev/null'
     bad 1 E_VERDICT 'm is not as expected' 'grun l.tlg --on-unused-input ignore x=2 v=[1,2,3] --expect "m=[[1,2,3],[2,4,7]]"'
     bad 1 E_VERDICT 'm is not as expected' 'grun l.tlg --on-unused-input ignore x=2 v=[1,2,3] --expect "m=[[1,2,3]]"'

@@ -150,7 +150,7 @@ tensordot(a, b, axes=-1)|E_ARG|axes=-1, but the operands have 1 and 1 dims
 tensordot(a, b, axes=[0, 0], axes_a=[0])|E_ARG|give axes, or axes_a and axes_b
 tensordot(a, b, axes_a=[0])|E_ARG|axes_a and axes_b must have the same number of axes
 tensordot(a, b, axes_a=[0], axes_b=[0, 1])|E_ARG|axes_a and axes_b must have the same number of axes
-tensordot(a, b, axes=[0, 1, 2, 3])|E_ARG|axis 1 of a is out of range; it has 1 dims
+tensordot(a, b, axes=[0, 1, 2, 3])|E_ARG|axis 1 of a is out of range; it has 1 dim
 tensordot(a, b, axes=[$(seq -s, 0 79)])|E_ARG|40 axes are more than a tensor has
 tensordot(a, b, axes_a=[$(seq -s, 0 39)], axes_b=[$(seq -s, 0 39)])|E_ARG|40 axes are more than a tensor has
 tensordot(v, v, axes=0)|E_LIMIT|a tensor has at most 32 dims
