@@ -3,6 +3,7 @@ _grun() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
     case $prev in
     --result|-r) COMPREPLY=(); return ;;
+    --outputs) COMPREPLY=(); return ;;
     --mode) mapfile -t COMPREPLY < <(compgen -W 'FAST_RUN FAST_COMPILE DEBUG NAN_GUARD MONITOR' -- "$cur"); return ;;
     --sloppy) COMPREPLY=(); return ;;
     --guard) COMPREPLY=(); return ;;
@@ -37,7 +38,7 @@ _grun() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--result -r --mode --sloppy --allow-nonfinite --guard --unguarded --include --exclude --rules --dim --threads --seed --no-gc --time --steps --each --batch --drop-last --epochs --shuffle --every --save --reap --plant --expect --rtol --atol --strict --allow-downcast --on-unused-input --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--result -r --outputs --no-updates --mode --sloppy --allow-nonfinite --guard --unguarded --include --exclude --rules --dim --threads --seed --no-gc --time --steps --each --batch --drop-last --epochs --shuffle --every --save --reap --plant --expect --rtol --atol --strict --allow-downcast --on-unused-input --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

@@ -10,9 +10,9 @@ typedef struct Gprof {
     Texts dim, assertion;
     int mode, by, sort;
     int64_t repeat, warmup, top, threads;
-    const char *compare;
+    const char *outputs, *compare;
     double fail_above;
-    bool is_static, memory, no_gc;
+    bool is_static, no_updates, memory, no_gc;
 } Gprof;
 #define AT(field) offsetof(Gprof, field)
 
@@ -24,6 +24,13 @@ static const Opt options[] = {
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
      "Set a dim; with --static, dims that are not set stay symbols.", NULL,
      GROUP_INPUT},
+    {"outputs", 0, OPT_NAMES, AT(outputs), "NAMES",
+     "Compute these variables or trees instead of the graph's outputs.", "graph",
+     GROUP_WORK},
+    {"no-updates", 0, OPT_FLAG, AT(no_updates), NULL,
+     "Leave the shared variables as they are, and the inputs that only their updates "
+     "need.",
+     NULL, GROUP_WORK},
     {"mode", 0, OPT_ENUM, AT(mode),
      "unset|FAST_RUN|FAST_COMPILE|~DEBUG|~NAN_GUARD|~MONITOR",
      "How to rewrite the graph first (default FAST_RUN if it was not rewritten yet).",
@@ -130,6 +137,8 @@ static ProfileSpec profile_spec(Run *r, const Gprof *o) {
         assertion[i] = o->assertion.p[i].at;
     return (ProfileSpec){.run = {.mode = (RunMode)o->mode,
                                  .filter = {.allow_downcast = -1},
+                                 .outputs = o->outputs,
+                                 .no_updates = o->no_updates,
                                  .series = {.shuffle = -1},
                                  .ndim = o->dim.n,
                                  .dim = dim,
@@ -159,12 +168,15 @@ static bool gprof_run(Run *r) {
         !check_gprof_format(r, o) || !run_operands(r, true, &path, &q.run.values))
         return false;
     session_options(r->s)->threads = q.run.threads;
+    if (o->outputs) q.run.outputs_at = run_text(r, "--outputs", o->outputs);
     Graph *g = run_read(r, path);
     if (!g) return false;
     Str out = STR(r->s);
-    bool ok = graph_check(g) && graph_profile(g, &q, &out);
+    Graph *run = graph_check(g) ? graph_chosen(g, &q.run) : NULL;
+    bool ok = run && graph_profile(run, &q, &out);
     if (out.n) ok = run_print(r, &out) && ok;
     str_free(&out);
+    if (run != g) graph_free(run);
     graph_free(g);
     return ok;
 }

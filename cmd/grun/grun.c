@@ -11,10 +11,10 @@ typedef struct Grun {
     Texts result, expect, dim, include, exclude, rules, reap, plant;
     int mode, unused;
     int64_t sloppy, threads, seed, steps, batch, epochs, shuffle, every;
-    const char *each, *save, *guard, *unguarded;
+    const char *outputs, *each, *save, *guard, *unguarded;
     double rtol, atol;
-    bool no_gc, time, drop_last, progress, no_progress, strict, allow_downcast,
-        allow_nonfinite;
+    bool no_gc, time, drop_last, progress, no_progress, no_updates, strict,
+        allow_downcast, allow_nonfinite;
 } Grun;
 #define AT(field) offsetof(Grun, field)
 
@@ -23,6 +23,13 @@ static const Opt options[] = {
      "Write an output to FILE (.npy .npz .csv .tsv .json .safetensors) instead of "
      "standard output.",
      "graph", GROUP_OUTPUT},
+    {"outputs", 0, OPT_NAMES, AT(outputs), "NAMES",
+     "Compute these variables or trees instead of the graph's outputs.", "graph",
+     GROUP_OUTPUT},
+    {"no-updates", 0, OPT_FLAG, AT(no_updates), NULL,
+     "Leave the shared variables as they are, and the inputs that only their updates "
+     "need.",
+     NULL, GROUP_WORK},
     {"mode", 0, OPT_ENUM, AT(mode), RUN_MODES,
      "How to rewrite the graph first, and what to inspect while it runs (default "
      "FAST_RUN "
@@ -173,6 +180,8 @@ static RunSpec run_spec(Run *r, const Grun *o) {
                  .allow_nonfinite = o->allow_nonfinite,
                  .guard = o->guard,
                  .unguarded = o->unguarded,
+                 .outputs = o->outputs,
+                 .no_updates = o->no_updates,
                  .filter.strict = o->strict,
                  .filter.allow_downcast = o->allow_downcast ? 1 : -1,
                  .series = {.steps = o->steps,
@@ -197,6 +206,7 @@ static RunSpec run_spec(Run *r, const Grun *o) {
                  .no_gc = o->no_gc};
     if (o->guard) q.guard_at = run_text(r, "--guard", o->guard);
     if (o->unguarded) q.unguarded_at = run_text(r, "--unguarded", o->unguarded);
+    if (o->outputs) q.outputs_at = run_text(r, "--outputs", o->outputs);
     if (o->each) q.series.each_at = run_text(r, "--each", o->each);
     return q;
 }
@@ -211,18 +221,30 @@ static bool save_graph(Run *r, Graph *g, const char *path) {
     return io_write(g, path, &how);
 }
 
-/* The saved graph keeps its sows: a copy runs. */
-static bool run_harvested(Run *r, const Grun *o, Graph *g, const RunSpec *q) {
-    if (!o->reap.n && !o->plant.n) return graph_run(g, q);
-    Harvesting h = {.nreap = o->reap.n,
-                    .reap = spans_of_texts(r, &o->reap),
-                    .nplant = o->plant.n,
-                    .plant = spans_of_texts(r, &o->plant),
-                    .filter = q->filter};
-    Graph *copy = graph_harvested(g, &h);
-    bool ok = copy && graph_run(copy, q);
-    if (ok) graph_take_shared(g, copy);
-    graph_free(copy);
+/* The graph that runs: g, or a copy, since the saved graph keeps its sows, outputs and
+ * updates. NULL: diagnosed. */
+static Graph *graph_to_run(Run *r, const Grun *o, Graph *g, RunSpec *q) {
+    Graph *reaped = g;
+    if (o->reap.n || o->plant.n) {
+        Harvesting h = {.nreap = o->reap.n,
+                        .reap = spans_of_texts(r, &o->reap),
+                        .nplant = o->plant.n,
+                        .plant = spans_of_texts(r, &o->plant),
+                        .filter = q->filter};
+        reaped = graph_harvested(g, &h);
+        if (!reaped) return NULL;
+        q->nreaped = reaped->outputs.n - g->outputs.n;
+    }
+    Graph *chosen = graph_chosen(reaped, q);
+    if (reaped != g && chosen != reaped) graph_free(reaped);
+    return chosen;
+}
+
+static bool run_graph(Run *r, const Grun *o, Graph *g, RunSpec *q) {
+    Graph *run = graph_to_run(r, o, g, q);
+    bool ok = run && graph_run(run, q);
+    if (ok && run != g) graph_take_shared(g, run);
+    if (run != g) graph_free(run);
     return ok;
 }
 
@@ -241,7 +263,7 @@ static bool grun_run(Run *r) {
     if (!g) return false;
     double start = clock_seconds();
     bool ok = graph_check(g) && graph_unused_inputs(g, (UnusedInput)o->unused) &&
-              run_harvested(r, o, g, &q);
+              run_graph(r, o, g, &q);
     if (p.any) fputs("\r\033[K", stderr);
     if (ok && o->time)
         fprintf(stderr, "%s: %.6f s\n", r->program, clock_seconds() - start);

@@ -2,8 +2,6 @@
 #include "tools/compare.h"
 #include "tools/run_impl.h"
 
-#include <string.h>
-
 /* The variable's own comparison, overridden by the command line. */
 static Approx comparison_of(const GraphRun *r, Var v) {
     const Approx *own = graph_approx(r->g, v);
@@ -15,19 +13,10 @@ static Approx comparison_of(const GraphRun *r, Var v) {
 
 static bool check_expectation(GraphRun *r, Span text) {
     Span name, value;
-    if (!value_split_label(r->s, text, &name, &value))
-        return fail(r->s, text, E_USAGE, "--expect takes NAME=VALUE");
+    if (!grun_split_expected(r->s, text, &name, &value)) return false;
     const char *p = arena_str(r->a, source_get(r->s, name.source)->text + name.begin,
                               name.end - name.begin);
-    size_t i = 0;
-    while (i < r->g->outputs.n &&
-           strcmp(sym_text(r->s, r->g->outputs.p[i].label), p) != 0)
-        i++;
-    if (i == r->g->outputs.n) {
-        Var v;
-        return names_find_var(r->g, p, strlen(p), name, &v) &&
-               fail(r->s, name, E_UNKNOWN, "%s is no output of the graph", p);
-    }
+    size_t i = grun_output(r, sym(r->s, p));
     const Value *got = vm_output(r->m, i);
     Var v = r->g->outputs.p[i].var;
     const Type *loose = type_of_any_shape(r->s, var_type(r->g, v));

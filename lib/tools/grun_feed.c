@@ -88,6 +88,39 @@ static bool seed_inputs(GraphRun *r) {
     return true;
 }
 
+/* What outputs and effects need: the rest of what is live is there for the updates. */
+static const uint8_t *needed_without_updates(GraphRun *r) {
+    const Graph *g = r->ready;
+    uint8_t *need = NEW_N(r->a, g->nvar, uint8_t);
+    for (size_t i = 0; i < g->outputs.n; i++)
+        need[g->outputs.p[i].var] = 1;
+    VarList effect = graph_roots(g, r->a, ROOTS_EFFECTS);
+    for (size_t i = 0; i < effect.n; i++)
+        need[effect.p[i]] = 1;
+    graph_spread_needs(g, 0, need);
+    return need;
+}
+
+/* Names the missing inputs that a run without updates could do without. */
+static void note_needed_by_updates(GraphRun *r, const uint8_t *live, size_t missing) {
+    const uint8_t *need = needed_without_updates(r);
+    Str list = STR(r->s);
+    size_t n = 0;
+    for (size_t i = 0; i < r->g->inputs.n; i++) {
+        Var v = r->ready->inputs.p[i];
+        if (r->feed[i].given || !live[v] || need[v]) continue;
+        str_printf(&list, "%s%s", n++ ? ", " : "",
+                   sym_text(r->s, var_name(r->g, r->g->inputs.p[i])));
+    }
+    if (n)
+        note(r->s, NOWHERE,
+             "only the updates need %s: --no-updates runs the graph without them",
+             n < missing ? str_text(&list)
+             : n > 1     ? "them"
+                         : "it");
+    str_free(&list);
+}
+
 static bool all_given(GraphRun *r) {
     Str list = STR(r->s);
     size_t missing = 0;
@@ -106,6 +139,7 @@ static bool all_given(GraphRun *r) {
     if (missing) {
         fail(r->s, NOWHERE, E_MISSING, "missing input%s %s", missing > 1 ? "s" : "",
              str_text(&list));
+        note_needed_by_updates(r, live, missing);
         if (state)
             note(r->s, NOWHERE,
                  "--seed 1 sets every random state that is missing, %s='rng(1)' this "

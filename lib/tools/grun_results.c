@@ -6,30 +6,28 @@
 
 #include <string.h>
 
-static bool goes_to_file(const GraphRun *r, size_t output) {
+/* Neither -r nor a choice of the run alone takes it. */
+static bool is_printed(const GraphRun *r, size_t output) {
     for (size_t i = 0; i < r->spec->nresult; i++)
-        if (r->result[i].output == output) return true;
-    return false;
+        if (r->result[i].output == output) return false;
+    return output + r->spec->nhidden < r->g->outputs.n;
 }
 
-static bool find_output(GraphRun *r, Span name, const char *p, size_t *output) {
-    for (size_t i = 0; i < r->g->outputs.n; i++)
-        if (strcmp(sym_text(r->s, r->g->outputs.p[i].label), p) == 0)
-            return *output = i, true;
-    Var v;
-    if (!names_find_var(r->g, p, strlen(p), name, &v)) return false;
-    fail(r->s, name, E_UNKNOWN, "%s is no output of the graph", p);
-    return note(r->s, NOWHERE, "gload --outputs makes it one");
+size_t grun_output(const GraphRun *r, Sym label) {
+    size_t i = 0;
+    while (i < r->g->outputs.n && r->g->outputs.p[i].label != label)
+        i++;
+    return i;
 }
 
 static bool check_format(GraphRun *r) {
     size_t n = 0;
     for (size_t i = 0; i < r->g->outputs.n; i++)
-        n += !goes_to_file(r, i);
+        n += is_printed(r, i);
     for (size_t i = 0; i < r->g->outputs.n && r->spec->format == RESULT_NPY; i++) {
         const Output *out = &r->g->outputs.p[i];
         const Type *t = var_type(r->g, out->var);
-        if (goes_to_file(r, i) || t->kind == TYPE_TENSOR) continue;
+        if (!is_printed(r, i) || t->kind == TYPE_TENSOR) continue;
         fail(r->s, NOWHERE, E_USAGE, "npy holds arrays, but %s is %s",
              sym_text(r->s, out->label), type_str(r->s, t));
         return note(r->s, NOWHERE, "use -O text or -O json");
@@ -38,7 +36,7 @@ static bool check_format(GraphRun *r) {
         fail(r->s, NOWHERE, E_USAGE, "npy on standard output takes one output, not %zu",
              n);
         return note(r->s, NOWHERE,
-                    "choose one with gload --outputs, or use -r NAME=FILE.npz");
+                    "choose one with --outputs, or use -r NAME=FILE.npz");
     }
     return true;
 }
@@ -57,12 +55,10 @@ static bool check_paths(GraphRun *r) {
 bool grun_open_results(GraphRun *r) {
     for (size_t i = 0; i < r->spec->nresult; i++) {
         Span name, file, at = r->spec->result[i];
-        if (!value_split_label(r->s, at, &name, &file) || file.begin == file.end)
-            return fail(r->s, at, E_USAGE, "-r takes NAME=FILE");
+        if (!grun_split_result(r->s, at, &name, &file)) return false;
         const char *text = source_get(r->s, at.source)->text;
-        const char *p = arena_str(r->a, text + name.begin, name.end - name.begin);
-        if (!find_output(r, name, p, &r->result[i].output)) return false;
-        r->result[i].label = sym(r->s, p);
+        r->result[i].label = sym_n(r->s, text + name.begin, name.end - name.begin);
+        r->result[i].output = grun_output(r, r->result[i].label);
         r->result[i].path = arena_str(r->a, text + file.begin, file.end - file.begin);
     }
     return check_paths(r) && check_format(r);
@@ -159,7 +155,7 @@ static void tsv_row(GraphRun *r, int64_t call, Str *out) {
     if (!r->header) {
         if (r->spec->series.every) str_puts(out, "call\t");
         for (size_t i = 0, n = 0; i < r->g->outputs.n; i++)
-            if (!goes_to_file(r, i))
+            if (is_printed(r, i))
                 str_printf(out, "%s%s", n++ ? "\t" : "",
                            sym_text(r->s, r->g->outputs.p[i].label));
         str_putc(out, '\n');
@@ -167,7 +163,7 @@ static void tsv_row(GraphRun *r, int64_t call, Str *out) {
     }
     if (r->spec->series.every) str_printf(out, "%lld\t", (long long)call + 1);
     for (size_t i = 0, n = 0; i < r->g->outputs.n; i++) {
-        if (goes_to_file(r, i)) continue;
+        if (!is_printed(r, i)) continue;
         if (n++) str_putc(out, '\t');
         value_text(r->s, vm_output(r->m, i), -1, out);
     }
@@ -176,7 +172,7 @@ static void tsv_row(GraphRun *r, int64_t call, Str *out) {
 
 static void text_lines(GraphRun *r, Str *out) {
     for (size_t i = 0; i < r->g->outputs.n; i++) {
-        if (goes_to_file(r, i)) continue;
+        if (!is_printed(r, i)) continue;
         const char *label = sym_text(r->s, r->g->outputs.p[i].label);
         const Value *v = vm_output(r->m, i);
         bool rows = v->kind == TYPE_TENSOR && v->t.ndim > 1;
@@ -190,10 +186,10 @@ static void text_lines(GraphRun *r, Str *out) {
 /* Checks that all printed outputs have a text form. */
 static bool outputs_have_text(GraphRun *r) {
     for (size_t i = 0; i < r->g->outputs.n; i++) {
-        if (goes_to_file(r, i) || value_readable(r->s, vm_output(r->m, i), false))
+        if (!is_printed(r, i) || value_readable(r->s, vm_output(r->m, i), false))
             continue;
         return note(r->s, NOWHERE,
-                    "it is the output %s; gload --outputs chooses other outputs",
+                    "it is the output %s; --outputs chooses other outputs",
                     sym_text(r->s, r->g->outputs.p[i].label));
     }
     return true;
@@ -215,7 +211,7 @@ bool grun_report_results(GraphRun *r, int64_t call) {
         break;
     case RESULT_JSON:
         for (size_t i = 0; i < r->g->outputs.n; i++) {
-            if (goes_to_file(r, i)) continue;
+            if (!is_printed(r, i)) continue;
             JsonWriter json = {.out = &text};
             value_json(r->s, sym_text(r->s, r->g->outputs.p[i].label),
                        vm_output(r->m, i), &json);
@@ -224,7 +220,7 @@ bool grun_report_results(GraphRun *r, int64_t call) {
         break;
     case RESULT_NPY:
         for (size_t i = 0; i < r->g->outputs.n; i++)
-            if (!goes_to_file(r, i))
+            if (is_printed(r, i))
                 return npy_write(r->s, r->out, &vm_output(r->m, i)->t);
         break;
     }

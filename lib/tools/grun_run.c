@@ -64,7 +64,7 @@ static bool outputs_have_values(GraphRun *r) {
         else
             fail(r->s, NOWHERE, E_TYPE, "%s is %s, which has no values", label,
                  type_str(r->s, t));
-        return note(r->s, NOWHERE, "gload --outputs chooses other outputs");
+        return note(r->s, NOWHERE, "--outputs chooses other outputs");
     }
     return true;
 }

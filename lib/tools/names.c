@@ -25,6 +25,9 @@ static bool fail_no_such_name(Graph *g, const char *word, Span at) {
         str_free(&list);
     }
     vec_free(&names);
+    if (g->modes.n)
+        note(s, NOWHERE,
+             "the graph was rewritten, which keeps outputs and drops other variables");
     return false;
 }
 

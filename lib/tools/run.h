@@ -42,6 +42,13 @@ typedef struct RunSpec {
     Span guard_at, unguarded_at;
     Values values;
     Filter filter;
+    const char *outputs; /* "a,b": run for these instead of the graph's; NULL: its */
+    Span outputs_at;
+    bool no_updates;   /* leave the shared variables alone */
+    const char *until; /* "loss < 0.03": the last call is the first for which it holds;
+                        * NULL: none */
+    Span until_at;
+    size_t nreaped; /* the last outputs, which `outputs` doesn't drop */
     Series series;
     size_t nresult, nexpect, ndim;
     const Span *result; /* "NAME=FILE" */
@@ -53,10 +60,16 @@ typedef struct RunSpec {
     int64_t seed;       /* for random inputs without a value; -1: they need one */
     unsigned threads;
     bool no_gc;
+    size_t nhidden;      /* graph_chosen: the last outputs, which are not printed */
+    size_t until_output; /* graph_chosen: the value of `until` */
     bool (*progress)(void *ctx, int64_t done,
                      int64_t all); /* after each call; may be NULL */
     void *ctx;
 } RunSpec;
+/* The graph with the outputs and updates that q asks for, as the other calls take it:
+ * a copy, or g itself if it has them. Notes in q which outputs are not shown. NULL:
+ * diagnosed. */
+Graph *graph_chosen(Graph *g, RunSpec *q);
 /* Runs g; its shared variables then have their new values. Printed and written results
  * appear only if everything succeeded, except for reports by `every`. False: diagnosed;
  * a failed expectation is E_VERDICT. */

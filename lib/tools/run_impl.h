@@ -58,7 +58,11 @@ void grun_end(GraphRun *r);
 bool grun_given(GraphRun *r);  /* grun_feed.c: compiles the given values */
 bool grun_values(GraphRun *r); /* grun_feed.c: given values, filters, missing ones */
 bool grun_series(GraphRun *r); /* grun_batches.c: the calls */
-bool grun_open_results(GraphRun *r);    /* grun_results.c */
+/* grun_outputs.c: splits -r's "NAME=FILE" and --expect's "NAME=VALUE". */
+bool grun_split_result(Session *s, Span text, Span *name, Span *file);
+bool grun_split_expected(Session *s, Span text, Span *name, Span *value);
+bool grun_open_results(GraphRun *r); /* grun_results.c */
+size_t grun_output(const GraphRun *r, Sym label);
 bool grun_collect_results(GraphRun *r); /* after each call */
 bool grun_report_results(GraphRun *r,
                          int64_t call); /* prints outputs that no file gets */

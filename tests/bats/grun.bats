@@ -379,10 +379,10 @@ Y
     for r in out out= =o.npy; do
         bad 2 E_USAGE '-r takes NAME=FILE' "grun p.tlg a=1 b=1 -r $r"
     done
-    bad 2 E_UNKNOWN 'a is no output of the graph' 'grun p.tlg a=1 b=1 -r a=o.npy'
+    ok 'grun p.tlg a=1 b=1 -r a=o.npy' 'out = 2.0'
     bad 2 E_UNKNOWN 'called q' 'grun p.tlg a=1 b=1 -r q=o.npy'
     bad 2 E_USAGE '--expect takes NAME=VALUE' 'grun p.tlg a=1 b=1 --expect out'
-    bad 2 E_UNKNOWN 'a is no output of the graph' 'grun p.tlg a=1 b=1 --expect a=1'
+    ok 'grun p.tlg a=1 b=1 --expect a=1' 'out = 2.0'
     bad 2 E_UNKNOWN 'called q' 'grun p.tlg a=1 b=1 --expect q=1'
     bad 3 E_SYNTAX 'the text ends' 'grun p.tlg a=1 b=1 --expect "out=foo("'
     bad 1 E_VERDICT 'out is not as expected' 'grun p.tlg a=1 b=1 --expect "out = 3"'
