@@ -146,7 +146,7 @@ static bool put_result_text(GraphRun *r, Str *text) {
 
 static bool prints_any(const GraphRun *r) {
     for (size_t i = 0; i < r->g->outputs.n; i++)
-        if (!goes_to_file(r, i)) return true;
+        if (is_printed(r, i)) return true;
     return false;
 }
 
