@@ -69,6 +69,8 @@ uint64_t writer_offset(const Writer *w);
 bool writer_seal(Writer *w);
 bool writer_commit(
     Writer *w); /* flushes, renames, frees; EPIPE on stdout: see session.h */
+/* Sets *named even if the file has its name, but a power failure may take it away. */
+bool writer_commit_named(Writer *w, bool *named);
 void writer_abort(Writer *w);
 /* The regular file to be written, with links resolved; NULL: written directly. */
 const char *writer_target(const Writer *w);
@@ -88,8 +90,8 @@ void writer_unlink_all(Session *s);
 /* Waits until nobody else holds the folder; -1 if there are no such locks. */
 int file_lock_folder(const char *folder);
 void file_unlock_folder(int lock); /* -1 is fine */
-void file_sync_folder(Session *s,
-                      const char *path); /* the folder that contains the path */
+/* The folder that contains the path. True also where folders can't be synced. */
+bool file_sync_folder(Session *s, const char *path);
 /* Calls f for each temporary file in the folder whose writer was killed; `target` is
  * the intended name of the file (shortened if very long). */
 typedef void LeftoverFn(void *ctx, const char *target, const char *path);

@@ -222,16 +222,24 @@ static bool close_output(Writer *w) {
     return file_fail_os(w->s, "write", w->name, errno);
 }
 
-void file_sync_folder(Session *s, const char *path) {
+/* Does the error of fsync() say that the file system has no such thing for folders? */
+static bool is_unsupported(int error) {
+    static const int all[] = {EINVAL, ENOTSUP, ENOSYS, EBADF, EACCES, EPERM, EROFS};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] == error) return true;
+    return false;
+}
+
+bool file_sync_folder(Session *s, const char *path) {
     char *folder = mem_strdup(s, path);
     size_t n = folder_length(folder);
     folder[n > 1 ? n - 1 : n] = '\0';
     int fd = open(n ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        fsync(fd); /* some file systems don't support this for folders */
-        close(fd);
-    }
+    int error = fd >= 0 && fsync(fd) != 0 ? errno : 0;
+    if (fd >= 0) close(fd);
     mem_free(folder);
+    return !error || is_unsupported(error) ||
+           file_fail_os(s, "sync the folder of", path, error);
 }
 
 static bool sync_output(Writer *w) {
@@ -262,9 +270,7 @@ static bool rename_temp(Writer *w) {
     if (!w->temp) return true;
     bool ok =
         w->fresh ? rename_fresh(w->temp, w->target) : rename(w->temp, w->target) == 0;
-    if (!ok) return file_fail_os(w->s, "write", w->name, errno);
-    if (w->durable) file_sync_folder(w->s, w->target);
-    return true;
+    return ok || file_fail_os(w->s, "write", w->name, errno);
 }
 
 static void writer_free(Writer *w) {
@@ -277,13 +283,17 @@ static void writer_free(Writer *w) {
     mem_free(w);
 }
 
-bool writer_commit(Writer *w) {
-    if (!writer_seal(w) || !mapped_unchanged(w->s) || !rename_temp(w)) {
-        writer_abort(w);
-        return false;
-    }
+bool writer_commit_named(Writer *w, bool *named) {
+    *named = writer_seal(w) && mapped_unchanged(w->s) && rename_temp(w);
+    if (!*named) return writer_abort(w), false;
+    bool ok = !w->durable || file_sync_folder(w->s, w->target);
     writer_free(w);
-    return true;
+    return ok;
+}
+
+bool writer_commit(Writer *w) {
+    bool named;
+    return writer_commit_named(w, &named);
 }
 
 void writer_abort(Writer *w) {

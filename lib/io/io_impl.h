@@ -150,7 +150,9 @@ const char *refs_text(Refs *r, const Graph *g, Var v, Var named);
 /* Writes the arrays; for a file, call when the text is complete under its temporary
  * name. */
 bool refs_store(Refs *r);
-void refs_close(Refs *r, bool done); /* done: the text has its final name */
+/* The text failed; has its name, but its old version may come back; has its name. */
+typedef enum RefsEnd { REFS_UNDO, REFS_LEAVE, REFS_DONE } RefsEnd;
+void refs_close(Refs *r, RefsEnd end);
 /* shared by the two files: */
 void refs_begin(Refs *r);
 const char *refs_add(Refs *r, const char *head, const char *suffix, const Value *value);

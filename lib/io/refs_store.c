@@ -153,9 +153,12 @@ static bool store_array(Refs *r, RefArray *f) {
         return false;
     }
     file_track_temp(r->s, f->path);
-    if (writer_commit(w)) return f->state = REF_MADE, true;
-    file_keep_temp(r->s, f->path);
-    return false;
+    bool named, ok = writer_commit_named(w, &named);
+    if (named)
+        f->state = REF_MADE;
+    else
+        file_keep_temp(r->s, f->path);
+    return ok;
 }
 
 /* The arrays that this writer is about to create and to remove. */
@@ -292,10 +295,10 @@ static void remove_made(Refs *r) {
     }
 }
 
-void refs_close(Refs *r, bool done) {
-    if (!done) remove_made(r);
-    if (done && r->dir && r->text) remove_old(r);
-    for (size_t i = 0; done && i < r->left.n; i++)
+void refs_close(Refs *r, RefsEnd end) {
+    if (end == REFS_UNDO) remove_made(r);
+    if (end == REFS_DONE && r->dir && r->text) remove_old(r);
+    for (size_t i = 0; end == REFS_DONE && i < r->left.n; i++)
         unlink(r->left.p[i]);
     writer_abort(r->journal);
     file_unlock_folder(r->lock[1]);

@@ -48,11 +48,12 @@ static bool write_through(Graph *g, const char *path, Writer *w, Sink *k,
     bool ok = opened && write_as(g, f, &refs, k, o);
     if (!opened) sink_close(k);
     if (commit && refs.text) ok = ok && writer_seal(w) && refs_store(&refs);
+    bool named = ok;
     if (commit && ok)
-        ok = writer_commit(w);
+        ok = writer_commit_named(w, &named);
     else if (commit)
         writer_abort(w);
-    refs_close(&refs, ok);
+    refs_close(&refs, ok ? REFS_DONE : named ? REFS_LEAVE : REFS_UNDO);
     return ok;
 }
 

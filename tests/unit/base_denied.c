@@ -159,6 +159,12 @@ static void test_no_fsync(Session *s) {
     CHECK(writer_add(w, "x", 1) && !writer_commit(w));
     CHECK_STR(last_error(s), "can't write top: Input/output error");
     CHECK_STR(content(s, "top"), "inside");
+    CHECK(!file_sync_folder(s, "sub/f"));
+    CHECK_STR(last_error(s), "can't sync the folder of sub/f: Input/output error");
+}
+
+static void test_no_folder_sync(Session *s) {
+    CHECK(file_sync_folder(s, "sub/f") && !diag_count(s));
 }
 
 static void test_no_affinity(Session *s) {
@@ -193,6 +199,7 @@ static const struct {
                 {test_no_fstat, "fstat", EIO, {SYS_fstat, SYS_newfstatat, SYS_statx}},
                 {test_no_lseek, "lseek", ESPIPE, {SYS_lseek}},
                 {test_no_fsync, "fsync", EIO, {SYS_fsync, SYS_fdatasync}},
+                {test_no_folder_sync, "fsync of a folder", EINVAL, {SYS_fsync}},
                 {test_no_affinity, "sched_getaffinity", EPERM, {SYS_sched_getaffinity}},
                 {test_no_sysinfo, "sysinfo", EPERM, {SYS_sysinfo}},
                 {test_no_mprotect, "mprotect", EACCES, {SYS_mprotect}}};
