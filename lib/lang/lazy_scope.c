@@ -61,6 +61,8 @@ uint32_t *lazy_scope_find(const Graph *g, Arena *arena, VarList want) {
         need_in_scope(&w, root.p[i], 0);
     for (size_t i = 0; i < want.n; i++)
         need_in_scope(&w, want.p[i], 0);
+    for (size_t i = 0; i < g->kept.n; i++)
+        need_in_scope(&w, g->kept.p[i], 0);
     for (ApplyId a = g->napply; a-- > 0;) {
         if (w.scope[a] == SCOPE_NONE && effect[a]) w.scope[a] = 0;
         if (w.scope[a] != SCOPE_NONE) pass_scope_to_inputs(&w, a);

@@ -14,8 +14,9 @@ bool lazy_scope_any(const Graph *g); /* does any op have such inputs? */
 
 /* By Apply: 0: always needed; equal numbers: needed under the same condition;
  * SCOPE_NONE: not needed. The roots are the graph's outputs, updates, initial values
- * and until, and `want`. An effect that a root depends on has the scope of that
- * dependence (in a branch: if the branch is taken); other effects are roots, too.
+ * and until, `want`, and what lazy_scope_keep_unread found. An effect that a root
+ * depends on has the scope of that dependence (in a branch: if the branch is taken);
+ * other effects are roots, too.
  * Linear time. */
 #define SCOPE_NONE UINT32_MAX
 uint32_t *lazy_scope_find(const Graph *g, Arena *a, VarList want);

@@ -165,11 +165,13 @@ static void reach_from_roots(EffectReach *x) {
 void ifelse_drop_effects(Rewriter *r) {
     Graph *g = r->g;
     EffectReach x = {.r = r};
-    lazy_scope_keep_unread(g, r->compacted, r->forward);
     if (r->conditional) {
         x.seen = mem_zalloc(r->s, g->napply, 1);
-        reach_from_roots(&x);
+        for (size_t i = 0; i < g->kept.n; i++) /* now a branch, if that is known */
+            reach_var(&x, g->kept.p[i]);
     }
+    lazy_scope_keep_unread(g, r->compacted, r->forward);
+    if (r->conditional) reach_from_roots(&x);
     size_t n = 0;
     for (size_t i = 0; i < g->effects.n; i++) {
         const Apply *a = &g->apply[g->effects.p[i]];
@@ -177,9 +179,8 @@ void ifelse_drop_effects(Rewriter *r) {
         if (gone || !op_has_effect(g, a->op, a->props)) continue;
         g->effects.p[n++] = g->effects.p[i];
     }
-    bool changed = n < g->effects.n;
     g->effects.n = n;
     mem_free(x.seen);
     vec_free(&x.todo);
-    if (changed) ifelse_note_effects(r);
+    if (r->conditional) ifelse_note_effects(r);
 }

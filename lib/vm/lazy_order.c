@@ -55,6 +55,8 @@ static uint8_t *find_always(const Plan *p, Arena *a, const uint32_t *maker) {
     for (uint32_t i = 0; i < p->nupdate; i++)
         mark_root(p, maker, always, p->updates[i].value);
     mark_root(p, maker, always, p->until);
+    for (size_t i = 0; i < p->g->kept.n && !p->o.only_want; i++)
+        mark_root(p, maker, always, p->g->kept.p[i]);
     for (size_t i = 0; i < p->g->effects.n && !p->o.only_want; i++)
         if (!p->conditional || !p->conditional[i])
             mark_root(p, maker, always, p->g->apply[p->g->effects.p[i]].out);

@@ -70,6 +70,8 @@ static void find_live(Live *l) {
     for (uint32_t i = 0; i < p->nupdate; i++)
         mark_live_var(l, p->updates[i].value);
     if (p->until != VAR_NONE) mark_live_var(l, p->until);
+    for (size_t i = 0; i < p->g->kept.n && !p->o.only_want; i++)
+        mark_live_var(l, p->g->kept.p[i]);
     for (size_t i = 0; i < p->g->effects.n && !p->o.only_want; i++)
         if (!p->conditional || !p->conditional[i])
             mark_live_var(l, p->g->apply[p->g->effects.p[i]].out);

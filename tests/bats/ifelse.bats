@@ -250,3 +250,33 @@ Y
     done
     ok 'grewrite effect.tlg | grun x=[1,2] --steps 2' 'y = [6.0, 8.0]'
 }
+
+@test "an ifelse that nothing reads runs the effects of the branch that is taken" {
+    local m line
+    gload --new -i 'c: bool' -i 'x: float64' -e 'y = ifelse(c, print(x, "yes"), print(x * 2, "no"))' -e 'z = x' --outputs z -o print.tlg
+    gload --new -i 'c: bool' -i 'x: float64' -e 'y = ifelse(c, 5.0, assert_op(6.0, False))' -e 'z = x' --outputs z -o assert.tlg
+    gload --new -i 'x: float64' -e 'y = ifelse(True, print(x, "yes"), print(x * 2, "no"))' -e 'z = x' --outputs z -o known.tlg
+    cat >loop.yaml <<'Y'
+thunkline: 1
+inputs: {c: bool, x: float64}
+functions:
+  f:
+    inputs: {c: bool, u: float64}
+    let: |
+      w = ifelse(c, print(u, msg='a'), ifelse(u > 1, print(u * 2, msg='b'), print(u * 3, msg='c')))
+      r = u + 1
+    outputs: [r]
+let: |
+  s = scan(lambda h: f(h > 2, h), outputs_info=[x], n_steps=3)
+outputs: [s]
+Y
+    for m in 'grun --mode FAST_RUN' 'grun --mode FAST_COMPILE' 'grun --mode DEBUG' 'grewrite -O yaml FILE | grun -' 'grewrite FILE -o r.tlg && grewrite r.tlg --mode STABILIZE | grun -'; do
+        case $m in *FILE*) line=$m ;; *) line="$m FILE" ;; esac
+        ok "${line//FILE/print.tlg} c=True x=1 2>&1 | sort" $'yes = 1.0\nz = 1.0'
+        ok "${line//FILE/print.tlg} c=False x=1 2>&1 | sort" $'no = 2.0\nz = 1.0'
+        ok "${line//FILE/assert.tlg} c=True x=1" 'z = 1.0'
+        bad 5 E_ASSERT 'does not hold' "${line//FILE/assert.tlg} c=False x=1"
+        ok "${line//FILE/known.tlg} x=1 2>&1 | sort" $'yes = 1.0\nz = 1.0'
+        ok "${line//FILE/loop.yaml} c=True x=0.5 --on-unused-input ignore 2>&1 | sort" $'a = 2.5\nb = 3.0\nc = 1.5\ns = [1.5, 2.5, 3.5]'
+    done
+}
