@@ -166,22 +166,24 @@ static int min_int(int a, int b) {
     return a < b ? a : b;
 }
 
-/* The number of insertions, deletions, changes and swaps of neighbours that turn a into
- * b, ignoring case. */
+enum { EDIT = 2, SWAP = 1 }; /* swapped neighbours are the likelier slip: tahn, tanh */
+
+/* What the insertions, deletions, changes and swaps of neighbours that turn a into b
+ * cost, ignoring case. */
 static int edit_distance(const char *a, int na, const char *b, int nb) {
     int row[3][WORD_MAX + 1]; /* rows i-2, i-1 and i, in turn */
     for (int j = 0; j <= nb; j++)
-        row[0][j] = j;
+        row[0][j] = EDIT * j;
     for (int i = 1; i <= na; i++) {
         int *now = row[i % 3], *before = row[(i + 2) % 3], *older = row[(i + 1) % 3];
-        now[0] = i;
+        now[0] = EDIT * i;
         for (int j = 1; j <= nb; j++) {
-            int change = to_lower(a[i - 1]) != to_lower(b[j - 1]);
+            int change = to_lower(a[i - 1]) != to_lower(b[j - 1]) ? EDIT : 0;
             now[j] =
-                min_int(min_int(before[j], now[j - 1]) + 1, before[j - 1] + change);
+                min_int(min_int(before[j], now[j - 1]) + EDIT, before[j - 1] + change);
             if (i > 1 && j > 1 && to_lower(a[i - 1]) == to_lower(b[j - 2]) &&
                 to_lower(a[i - 2]) == to_lower(b[j - 1]))
-                now[j] = min_int(now[j], older[j - 2] + 1);
+                now[j] = min_int(now[j], older[j - 2] + SWAP);
         }
     }
     return row[na % 3][nb];
@@ -192,14 +194,14 @@ const char *str_nearest(Session *s, const char *word, const char *const *of, siz
     const char *best = NULL;
     size_t len = strlen(word);
     if (len == 0 || len > WORD_MAX) return NULL;
-    int limit = (int)len / 3 + 1;
+    int edits = len < 5 ? 1 : ((int)len + 1) / 3, limit = EDIT * edits;
     for (size_t i = 0; i < n; i++) {
         size_t m = of[i] ? strlen(of[i]) : 0;
-        if (m == 0 || m > WORD_MAX || m > len + (size_t)limit ||
-            len > m + (size_t)limit)
+        if (m == 0 || m > WORD_MAX || m > len + (size_t)edits ||
+            len > m + (size_t)edits)
             continue;
         int d = edit_distance(word, (int)len, of[i], (int)m);
-        if (d > limit || d >= (int)(len < m ? m : len))
+        if (d > limit || d >= EDIT * (int)(len < m ? m : len))
             continue; /* nothing in common */
         best = of[i];
         limit = d - 1; /* only a nearer one replaces it */

@@ -5,6 +5,7 @@
 
 #include "lang/compile_impl.h"
 #include "lang/macro.h"
+#include "type/word.h"
 #include "value/class.h"
 
 #include <string.h>
@@ -324,7 +325,14 @@ static bool match_macro_keyword(Compiler *c, const Macro *m, const Ast *k, size_
         return fail_macro(c, m, k->at, E_ARG, "can't take `**`", "");
     while (i < n && !is_parameter_name(part[i], name))
         i++;
-    if (i == n) return fail_macro(c, m, k->at, E_ARG, "has no argument", name);
+    if (i == n) {
+        fail_macro(c, m, k->at, E_ARG, "has no argument", name);
+        const char *ours = word_synonym(WORD_ARGUMENT, name);
+        for (i = 0; ours && i < n; i++)
+            if (is_parameter_name(part[i], ours))
+                note(c->s, NOWHERE, "here it is `%s=`", ours);
+        return false;
+    }
     if (arg[i])
         return fail_macro(c, m, k->at, E_ARG, "got a second value for the argument",
                           name);
@@ -376,12 +384,18 @@ bool compiler_fail_function(Compiler *c, const Ast *e) {
         of[n++] = own[i];
     for (int d = 0; d < DT_N; d++)
         of[n++] = dtype_name((DType)d);
-    const char *name = sym_text(c->s, e->sym), *near = str_nearest(c->s, name, of, n);
-    if (near && strcmp(near, name) == 0)
+    const char *name = sym_text(c->s, e->sym);
+    Str advice = STR(c->s);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(of[i], name) == 0) n = 0;
+    bool method = n == 0,
+         known = method || word_advise(&advice, WORD_FUNCTION, name, of, n);
+    if (method)
         fail(c->s, e->at, E_NAME, "%s is not a method: write %s(...)", name, name);
     else
-        fail(c->s, e->at, E_NAME, "there is no function `%s`%s%s%s", name,
-             near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
+        fail(c->s, e->at, E_NAME, "there is no function `%s`%s", name,
+             str_text(&advice));
+    str_free(&advice);
     mem_free(of);
-    return !near && hint(c->s, HINT_OWN_FUNCTIONS);
+    return !known && hint(c->s, HINT_OWN_FUNCTIONS);
 }

@@ -4,6 +4,7 @@
 #include "lang/compile_impl.h"
 #include "op/infer.h"
 #include "op/op_impl.h"
+#include "type/word.h"
 
 #include <string.h>
 
@@ -59,13 +60,26 @@ static bool put_call_argument(Compiler *c, CallArgs *a, size_t k, const Node *n)
     return true;
 }
 
+static bool signature_has_name(const Signature *sig, Sym name) {
+    bool has = false;
+    for (size_t i = 0; i < sig->nin; i++)
+        has |= sig->in[i].name == name;
+    for (size_t i = 0; i < sig->nprop; i++)
+        has |= sig->prop[i].name == name;
+    return has;
+}
+
 static bool put_keyword(Compiler *c, CallArgs *a, Sym name, const Node *n) {
     for (size_t i = 0; i < a->sig->nin; i++)
         if (a->sig->in[i].name == name) return put_call_argument(c, a, i, n);
     for (size_t i = 0; i < a->sig->nprop; i++)
         if (a->sig->prop[i].name == name)
             return put_call_argument(c, a, a->sig->nin + i, n);
-    return fail_op_call(c, a, n->at, E_ARG, "has no argument", sym_text(c->s, name));
+    fail_op_call(c, a, n->at, E_ARG, "has no argument", sym_text(c->s, name));
+    const char *ours = word_synonym(WORD_ARGUMENT, sym_text(c->s, name));
+    if (ours && signature_has_name(a->sig, sym(c->s, ours)))
+        note(c->s, NOWHERE, "here it is `%s=`", ours);
+    return false;
 }
 
 /* A text can't be an input: a leading one is the value of the first prop, as in
@@ -92,6 +106,35 @@ static bool is_whole_rest(const CallArgs *a, const Node *arg, size_t left) {
     return arg[0].kind == NODE_LIST && (prop || left < 2 || arg[1].kind != NODE_LIST);
 }
 
+/* zeros(3, 4): the second size stands where a dtype belongs. */
+static bool is_loose_int(const CallArgs *a, size_t k, const Node *arg) {
+    return k >= a->sig->nin && a->sig->prop[k - a->sig->nin].type == T_DTYPE &&
+           arg->kind == NODE_LITERAL && arg->lit.kind == K_INT;
+}
+
+/* Always false: adds how integers are written as one argument, if the op takes a list
+ * of them after `before` others. */
+static bool note_loose_ints(Compiler *c, const CallArgs *a, size_t n, const Node *arg) {
+    const Signature *sig = a->sig;
+    size_t before = 0;
+    while (before < sig->nin && sig->in[before].kind != IN_INTS)
+        before++;
+    if (before == sig->nin && (sig->nprop == 0 || (sig->prop[0].type != T_INTS &&
+                                                   sig->prop[0].type != T_AXES)))
+        return false;
+    Str b = STR(c->s);
+    for (size_t i = before; i < n; i++) {
+        int64_t v;
+        if (arg[i].kind != NODE_LITERAL || !literal_i64(&arg[i].lit, &v)) break;
+        str_printf(&b, "%s%lld", i > before ? ", " : "", (long long)v);
+    }
+    if (b.n)
+        note(c->s, NOWHERE, "put the numbers in brackets: %s(%s(%s))", a->op->name,
+             before ? "x, " : "", str_text(&b));
+    str_free(&b);
+    return false;
+}
+
 /* Matches positional arguments. A rest parameter takes a list or, always after a text,
  * all remaining arguments. */
 static bool put_positional(Compiler *c, CallArgs *a, size_t n, const Node *arg) {
@@ -114,8 +157,15 @@ static bool put_positional(Compiler *c, CallArgs *a, size_t n, const Node *arg) 
         i = list ? i + 1 : n;
     }
     for (; i < n; i++, next++) {
-        if (next >= a->sig->nin + a->sig->nprop)
-            return fail_op_call(c, a, arg[i].at, E_ARITY, "got too many arguments", "");
+        if (next >= a->sig->nin + a->sig->nprop) {
+            fail_op_call(c, a, arg[i].at, E_ARITY, "got too many arguments", "");
+            return note_loose_ints(c, a, n, arg);
+        }
+        if (is_loose_int(a, next, &arg[i])) {
+            fail_op_call(c, a, arg[i].at, E_ARITY, "takes its shape as one argument",
+                         "");
+            return note_loose_ints(c, a, n, arg);
+        }
         if (!put_call_argument(c, a, next, &arg[i])) return false;
     }
     return true;

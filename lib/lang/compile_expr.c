@@ -2,6 +2,7 @@
  * processed bottom up in a loop; recursion is limited to what the parser's limit
  * bounds. */
 #include "lang/compile_impl.h"
+#include "type/word.h"
 
 #include <string.h>
 
@@ -83,6 +84,7 @@ bool compiler_apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *a
     bool ok = compiler_coerce(c, op->promote, DT_NONE, n, arg, in) &&
               compiler_apply_op(c, op, NULL, (VarList){n, in}, at, out);
     if (ok) node_weaken(c, op, n, arg, out);
+    if (!ok && k == IN_XOR) note(c->s, NOWHERE, "a power is `a ** b`, not `a ^ b`");
     c->b->floatX = floatX;
     return ok;
 }
@@ -218,20 +220,30 @@ static bool compile_size(Compiler *c, const Node *x, Span at, Node *out) {
     return true;
 }
 
+enum { ATTRIBUTES = 5 };
+static const char *const attributes[ATTRIBUTES] = {"T", "shape", "ndim", "size",
+                                                   "dtype"};
+
+static size_t find_attribute(const char *name) {
+    size_t which = 0;
+    while (which < ATTRIBUTES && strcmp(attributes[which], name) != 0)
+        which++;
+    return which;
+}
+
 static bool compile_attribute(Compiler *c, const Ast *e, Node *x) {
-    static const char *const names[] = {"T", "shape", "ndim", "size", "dtype"};
     const char *name = sym_text(c->s, e->sym);
     Node v = *x;
     Var var;
-    size_t which = 0;
-    while (which < 5 && strcmp(names[which], name) != 0)
-        which++;
-    if (which == 5) {
-        const char *near = str_nearest(c->s, name, names, 5);
-        return fail(c->s, e->at, E_NAME, "there is no attribute `.%s`%s%s%s", name,
-                    near ? ": did you mean `."
-                         : "; the attributes are .T .shape .ndim .size .dtype",
-                    near ? near : "", near ? "`?" : "");
+    size_t which = find_attribute(name);
+    if (which == ATTRIBUTES) {
+        Str advice = STR(c->s);
+        if (!word_advise(&advice, WORD_ATTRIBUTE, name, attributes, ATTRIBUTES))
+            str_puts(&advice, "; the attributes are .T .shape .ndim .size .dtype");
+        fail(c->s, e->at, E_NAME, "there is no attribute `.%s`%s", name,
+             str_text(&advice));
+        str_free(&advice);
+        return false;
     }
     if (!compiler_var(c, &v, DT_NONE, &var)) return false;
     const Type *t = var_type(c->b->g, var);
@@ -330,6 +342,67 @@ static bool compile_leaf(Compiler *c, const Ast *e, DType want, Node *out) {
 
 /* ---- chains ---- */
 
+static bool is_declared(Compiler *c, const Ast *name) {
+    bool undeclared_become_inputs = c->auto_inputs;
+    Node n;
+    c->auto_inputs = false;
+    bool is = compiler_lookup(c, name->sym, name->at, &n);
+    c->auto_inputs = undeclared_become_inputs;
+    return is;
+}
+
+/* Does a call have more arguments that are no numbers than a method would? */
+static bool is_full_without_self(Compiler *c, const Ast *call) {
+    const char *name = sym_text(c->s, call->sym);
+    const Op *op = op_find(c->s, name, strlen(name));
+    if (!op || call->kind != AST_METHOD) return false;
+    const Signature *sig = op_signature(c->s, op);
+    size_t n = 0;
+    for (size_t i = 1; i < call->nkid; i++)
+        n += call->kid[i]->kind >= AST_NAME && call->kid[i]->kind != AST_KEYWORD;
+    return n > 0 && !sig->nrest && n >= sig->nin;
+}
+
+/* Is the name at the end of a chain a module's, as in np.linalg.inv(x)? Short ones may
+ * be variables that nobody declared: then only a call that makes no sense as that of a
+ * method tells. */
+static bool is_module(Compiler *c, const Ast *name, const Ast *last) {
+    const char *text = sym_text(c->s, name->sym);
+    if (!word_is_module(text) || is_declared(c, name)) return false;
+    if (last->kind == AST_ATTR ? find_attribute(sym_text(c->s, last->sym)) < ATTRIBUTES
+                               : last->nkid == 1)
+        return false;
+    bool sure = strlen(text) > 2 || strcmp(text, "np") == 0 || strcmp(text, "tf") == 0;
+    return sure || is_full_without_self(c, last);
+}
+
+static bool is_dotted(const Ast *e) {
+    return e->kind == AST_METHOD || e->kind == AST_ATTR;
+}
+
+/* The functions of other systems have their module's name in front: chain[n] is the
+ * name, chain[0] the whole. */
+static bool fail_module(Compiler *c, size_t n, const Ast **chain) {
+    Str prefix = STR(c->s);
+    Span at = chain[n]->at;
+    str_printf(&prefix, "%s.", sym_text(c->s, chain[n]->sym));
+    const Ast *last = chain[--n];
+    for (; n > 0 && last->kind == AST_ATTR && is_dotted(chain[n - 1]);
+         last = chain[--n]) {
+        str_printf(&prefix, "%s.", sym_text(c->s, last->sym));
+        at.end = last->at.end;
+    }
+    const char *name = sym_text(c->s, last->sym);
+    bool call = last->kind == AST_METHOD;
+    const char *ours = word_synonym(call ? WORD_FUNCTION : WORD_NAME, name);
+    if (!ours && !call) ours = word_synonym(WORD_TYPE, name);
+    fail(c->s, at, E_NAME,
+         "names have no module in front: drop the prefix `%s`: write %s%s",
+         str_text(&prefix), ours ? ours : name, call && !ours ? "(...)" : "");
+    str_free(&prefix);
+    return false;
+}
+
 static bool is_chain_link(const Ast *e) {
     return e->kind == AST_BINARY || e->kind == AST_METHOD || e->kind == AST_ATTR ||
            e->kind == AST_INDEX || e->kind == AST_APPLY;
@@ -369,6 +442,9 @@ static bool compile_chain(Compiler *c, size_t n, const Ast **chain, DType want,
     while (wanted <= n && is_arithmetic(chain[wanted - 1]))
         wanted++;
     bool typed = false;
+    if (n && chain[n]->kind == AST_NAME && !c->env && is_dotted(chain[n - 1]) &&
+        is_module(c, chain[n], chain[n - 1]))
+        return fail_module(c, n, chain);
     if (n && !compile_typed(c, chain[n - 1], &typed, out)) return false;
     if (typed)
         n--;

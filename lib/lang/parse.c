@@ -363,6 +363,13 @@ static const Ast *parse_call(Parser *p, const Ast *f, uint32_t begin) {
 
 static const Ast *parse_attribute(Parser *p, const Ast *of, uint32_t begin) {
     p->tok++;
+    if (of->kind == AST_NAME && p->tok->kind == TOK_NAME && !is_plain_name(p) &&
+        word_is_module(sym_text(p->s, of->sym))) {
+        fail(p->s, of->at, E_NAME,
+             "names have no module in front: drop the prefix `%s.`: write %s",
+             sym_text(p->s, of->sym), sym_text(p->s, p->tok->sym));
+        return NULL;
+    }
     if (!is_plain_name(p))
         return parse_unexpected(p, "the name of an attribute or method");
     Sym name = p->tok++->sym;

@@ -5,6 +5,7 @@
 #include "lang/compile_impl.h"
 #include "op/convert.h"
 #include "op/rowwise.h"
+#include "type/word.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -264,9 +265,11 @@ bool compiler_fail_unknown(Compiler *c, Sym name, Span at) {
         const Ast *e = c->defs.p[i].ast;
         of[k++] = sym_text(c->s, e->kind == AST_ANNOT ? e->sym : e->kid[0]->sym);
     }
-    const char *text = sym_text(c->s, name), *near = str_nearest(c->s, text, of, k);
-    fail(c->s, at, E_NAME, "`%s` is not defined%s%s%s", text,
-         near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
+    const char *text = sym_text(c->s, name);
+    Str advice = STR(c->s);
+    word_advise(&advice, WORD_NAME, text, of, k);
+    fail(c->s, at, E_NAME, "`%s` is not defined%s", text, str_text(&advice));
+    str_free(&advice);
     if (op_find(c->s, text, strlen(text)))
         note(c->s, NOWHERE, "there is a function %s: call it, as in %s(x)", text, text);
     mem_free(of);

@@ -4,6 +4,7 @@
 #include "lang/macro.h"
 #include "lang/print.h"
 #include "tools/tools.h"
+#include "type/word.h"
 #include "userop/userop.h"
 #include "value/class.h"
 
@@ -487,9 +488,10 @@ bool gload_list_op(Session *s, const char *name, bool json, Str *out) {
     for (const MacroList *const *l = catalogue_macros; *l; l++)
         for (size_t i = 0; i < (*l)->n; i++)
             vec_push(s, &names, (*l)->macro[i].name);
-    const char *near = str_nearest(s, name, names.p, names.n);
-    fail(s, NOWHERE, E_UNKNOWN, "there is no op %s", name);
-    if (near) note(s, NOWHERE, "did you mean %s?", near);
+    Str advice = STR(s);
+    word_advise(&advice, WORD_FUNCTION, name, names.p, names.n);
+    fail(s, NOWHERE, E_UNKNOWN, "there is no op %s%s", name, str_text(&advice));
+    str_free(&advice);
     vec_free(&names);
     return false;
 }

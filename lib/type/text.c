@@ -197,13 +197,14 @@ static bool fail_unknown_dtype(const TypeReader *r, size_t from) {
     };
     Str word = STR(r->s);
     str_add(&word, r->p + from, r->i - from);
-    const char *near =
-        str_nearest(r->s, str_text(&word), names, sizeof names / sizeof *names);
-    fail(r->s, type_text_span(r, from, r->i), E_DTYPE, "there is no type '%s'%s%s%s",
-         str_text(&word), near ? "; did you mean " : "", near ? near : "",
-         near ? "?" : "");
+    Str advice = STR(r->s);
+    bool known = word_advise(&advice, WORD_TYPE, str_text(&word), names,
+                             sizeof names / sizeof *names);
+    fail(r->s, type_text_span(r, from, r->i), E_DTYPE, "there is no type '%s'%s",
+         str_text(&word), str_text(&advice));
+    str_free(&advice);
     str_free(&word);
-    return !near && hint(r->s, HINT_OWN_TYPES);
+    return !known && hint(r->s, HINT_OWN_TYPES);
 }
 
 static DType session_floatX(Session *s) {

@@ -1,7 +1,5 @@
-/* Which words are reserved, and what can be a name. */
+/* Which words are reserved, what can be a name, and what others call things. */
 #include "type/word.h"
-
-#include "base/str.h"
 
 #include <string.h>
 
@@ -48,4 +46,46 @@ bool word_is_name(const char *p, size_t n) {
         if (!ascii_is_word(p[i])) return false;
     /* most names end in a digit; no reserved one does */
     return ascii_is_digit(p[n - 1]) || !word_is_reserved(p, n);
+}
+
+/* ---- words of other systems ---- */
+
+const char *word_synonym(WordKind kind, const char *theirs) {
+    static const struct {
+        WordKind kind;
+        const char *theirs, *ours;
+    } table[] = {
+#define SYNONYM(KIND, theirs, ours) {WORD_##KIND, theirs, ours},
+#include "type/synonym.def"
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].kind == kind && strcmp(table[i].theirs, theirs) == 0)
+            return table[i].ours;
+    return NULL;
+}
+
+bool word_is_module(const char *name) {
+    static const char *const table[] = {
+#define PREFIX(name) name,
+#include "type/synonym.def"
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i], name) == 0) return true;
+    return false;
+}
+
+static bool is_bare_word(const char *text) {
+    while (ascii_is_word(*text))
+        text++;
+    return *text == '\0';
+}
+
+bool word_advise(Str *out, WordKind kind, const char *word, const char *const *of,
+                 size_t n) {
+    const char *ours = word_synonym(kind, word);
+    const char *near = ours ? NULL : str_nearest(out->s, word, of, n);
+    if (ours)
+        str_printf(out, is_bare_word(ours) ? ": here it is `%s`" : ": write %s", ours);
+    if (near) str_printf(out, ": did you mean `%s`?", near);
+    return ours || near;
 }

@@ -55,7 +55,7 @@ END
 }
 
 @test "declarations" {
-    bad 3 E_DTYPE 'did you mean float64' 'gload -i "x: flot64"'
+    bad 3 E_DTYPE 'did you mean .float64' 'gload -i "x: flot64"'
     bad 3 E_SYNTAX '.' 'gload -i "x float64"'
     bad 3 E_SYNTAX '.' 'gload -i "x: float64[3"'
     bad 3 E_ 'x' 'gload -i "x: float64" -i "x: float64"'
@@ -422,7 +422,7 @@ m[..., ...] => 1 E_ARG subtensor: an index can hold only one ...
 {'a': x, 'b': m}['c'] => 18 E_NAME the dict has no key 'c'
 {'abc': x, 'b': m}['abd'] => 20 E_NAME the dict has no key 'abd': did you mean 'abc'?
 {'a': x, 'b': m}[q] => 1 E_TYPE a dict takes one index: a string
-{'a': x}[nofunc(1)] => 10 E_NAME there is no function `nofunc`: did you mean `round`?
+{'a': x}[nofunc(1)] => 10 E_NAME there is no function `nofunc`
 x.load('a') => 1 E_NAME load is not a method: write load(...)
 {'a': x, 'b': m}['zzzzzzz'] => 18 E_NAME the dict has no key 'zzzzzzz'
 make_list(x, x)[0, 1] => 1 E_TYPE a list takes one index: an integer or a slice

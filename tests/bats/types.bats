@@ -282,7 +282,7 @@ list(float64#E_SYNTAX#1:16: .*expected .\). after list in a type, got the end of
 sparse(float64[2,2])#E_SYNTAX#1:11: .*expected a string in quotes in a type, got .f.
 sparse("csr", float64[2])#E_SHAPE#1:4: .*a sparse matrix has 2 dims, not 1
 null#E_SYNTAX#1:8: .*expected .\(. after null in a type, got the end of the text
-dict#E_DTYPE#1:4: .*there is no type .dict.; did you mean list
+dict#E_DTYPE#1:4: .*there is no type .dict.
 float64[99999999999999999999]#E_SYNTAX#1:12: .*does not fit in 64 bits
 END
 }

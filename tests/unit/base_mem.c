@@ -125,6 +125,7 @@ static void test_nearest(Session *s) {
                 {"tranpose", "transpose"},
                 {"Reshape", "reshape"},
                 {"smu", "sum"},
+                {"ecxp", "exp"},
                 {"sums", "sum"},
                 {"argmin", "argmax"},
                 {"exp2", "exp"},

@@ -1,0 +1,94 @@
+# What people write who know another system: each is one error that says how it is written here.
+load common
+
+# A table: an expression | the column | what the message says.
+said() {
+    local expr place want
+    while IFS='|' read -r expr place want; do
+        bad 3 E_ "$want" "gload -i 'm: float64[2, 3]' -i 'k: int64' -e '$expr' -o o.tlg"
+        grep -q "^gload: --expr:1:$place: error" .err || complain "should be at $place" "$expr"
+    done
+}
+
+@test "a module's name in front of a function or a constant: drop it" {
+    said <<'END'
+np.sin(m)|1|drop the prefix `np\.`: write sin\(\.\.\.\)
+1 + jnp.sum(m)|5|drop the prefix `jnp\.`
+torch.relu(m).sum()|1|drop the prefix `torch\.`: write relu
+np.pi|1|drop the prefix `np\.`: write pi
+2 * np.pi * m|5|drop the prefix `np\.`: write pi
+np.nan|1|write nan
+np.newaxis|1|write None
+np.float32|1|write float32
+np.linalg.inv(m)|1|drop the prefix `np\.linalg\.`: write inv
+jax.nn.softmax(m, 1)|1|drop the prefix `jax\.nn\.`: write softmax
+torch.cat([m, m])|1|drop the prefix `torch\.`: write concatenate
+T.dot(m, m.T)|1|drop the prefix `T\.`: write dot
+T.sum(m)|1|drop the prefix `T\.`: write sum
+F.relu(m)|1|drop the prefix `F\.`: write relu
+map(lambda r: np.sum(r), m)|15|drop the prefix `np\.`
+END
+    printf 'thunkline: 1\nlet: |\n  y = np.ones(3)\noutputs: [y]\n' >f.yaml
+    bad 3 E_NAME 'f.yaml:3:7: .*drop the prefix `np\.`' 'gload f.yaml'
+}
+
+@test "a variable may have a module's name, and methods are no prefixes" {
+    ok "gload -i 'np: float64[2]' -e 'y = np.dot(np)' | grun np=[3,4]" 'y = 25.0'
+    ok "gload -i 'T: float64[2]' -i 'x: float64[2]' -e 'y = T.dot(x)' | grun T=[3,4] x=[1,1]" 'y = 7.0'
+    ok "gload -e 'y = T.sum() + T.clip(0, 1) + T.T' | grun T=2" 'y = 5.0'
+    ok "gload -e 'y = T.maximum(x)' | grun T=2 x=3" 'y = 3.0'
+    ok "gload -e 'torch = sqrt(4.)' -e 'y = torch.maximum(1)' | grun" $'torch = 2.0\ny = 2.0'
+    ok "gload -e 'y = map(lambda np: np.sum(0), ones((2, 3)))' | grun" 'y = [3.0, 3.0]'
+    ok "gload -i 'x: float64[2, 3]' -e 'y = x.T.shape' | grun 'x=[[1, 2, 3], [4, 5, 6]]'" $'y/0 = 3\ny/1 = 2'
+}
+
+@test "names of other systems" {
+    said <<'END'
+cat([m, m])|1|here it is `concatenate`
+concat([m, m], 1)|1|here it is `concatenate`
+m.permute(1, 0)|1|here it is `transpose`
+m.view(3, 2)|1|here it is `reshape`
+m.unsqueeze(0)|1|here it is `expand_dims`
+gather(m, 0, [[1]])|1|here it is `take_along_axis`
+len(m)|1|write x\.shape\[0\]
+float(k)|1|here it is `float64`
+tensor([1, 2])|1|here it is `array`
+m.masked_fill(m > 0, 1)|1|write where\(mask, value, x\)
+reduce_sum(m)|1|here it is `sum`
+m.real|1|write real\(x\)
+conv2d(m, m)|1|einsum
+topk(m, 2)|1|argsort
+m^2|1|a power is `a \*\* b`
+k ^ 2.5|1|a power is `a \*\* b`
+sum(m, dim=0)|8|here it is `axis=`
+mean(m, axis=0, keepdim=True)|17|here it is `keepdims=`
+normal(0, 1, shape=[3], seed=1)|14|here it is `size=`
+zeros(3, 3)|10|zeros\(\(3, 3\)\)
+ones(2, 3, 4)|9|ones\(\(2, 3, 4\)\)
+reshape(m, 3, 2)|15|reshape\(x, \(3, 2\)\)
+tahn(m)|1|did you mean `tanh`
+lgo(m)|1|did you mean `log`
+END
+    ok "gload -e 'k ^ 2' -i 'k: int64' | grun k=3" 'out = 1'
+    bad 3 E_DTYPE '1:4: .*write float64 or float32' "gload -i 'x: float[3]' -e x"
+    bad 3 E_DTYPE '1:4: .*here it is `float32`' "gload -i 'x: f32[3]' -e x"
+    bad 3 E_DTYPE '1:4: .*did you mean `float32`' "gload -i 'x: flaot32[3]' -e x"
+    bad 2 E_UNKNOWN 'no op cat: here it is `concatenate`' 'gload --op cat'
+    printf 'thunkline: 1\nlet: |\n  y = where(true, 1, 2)\noutputs: [y]\n' >f.yaml
+    bad 3 E_NAME '3:13: .*`true` is not defined: here it is `True`' 'gload f.yaml'
+}
+
+@test "each synonym is no function of ours, and what it leads to is one" {
+    sed -n 's/^SYNONYM(FUNCTION, "\(.*\)", "\(.*\)")$/\1 \2/p' "$ROOT/lib/type/synonym.def" >rows
+    [ "$(wc -l <rows)" -gt 100 ]
+    {
+        gload --list-ops --all | awk '{ print $1 }'
+        printf '%s\n' array bool float16 float32 float64 int64
+    } >ours
+    while read -r theirs cure; do
+        bad 3 E_NAME "there is no function .$theirs.: (here it is|write)" "gload -e '$theirs(x)'"
+        case $cure in *[!a-z0-9_]*) continue ;; esac
+        grep -qx -- "$cure" ours || complain "leads to no function: $cure" "$theirs"
+    done <rows
+    [ -z "$(cut -d' ' -f1 rows | sort | uniq -d)" ]
+}
