@@ -38,21 +38,29 @@ Span doc_span(Session *s, const Doc *d) {
     return (Span){own, 0, (uint32_t)d->n};
 }
 
+static bool is_nothing(const Doc *d) {
+    return d->kind == DOC_TEXT && d->n == 0;
+}
+
 bool doc_keys(Session *s, const Doc *map, const char *const *keys, size_t n,
               const char *where) {
     if (map->kind != DOC_MAP)
         return fail(s, map->at, E_FORMAT, "%s must be a mapping (key: value), not %s",
                     where, map->kind == DOC_LIST ? "a list" : "a text");
-    for (const Doc *d = map->first; d; d = d->next) {
+    const Doc *empty = NULL; /* the key before, if nothing stands beside or below it */
+    for (const Doc *d = map->first; d; empty = is_nothing(d) ? d : NULL, d = d->next) {
         const char *key = sym_text(s, d->key);
         size_t i = 0;
         while (i < n && strcmp(keys[i], key) != 0)
             i++;
         if (i < n) continue;
         const char *near = str_nearest(s, key, keys, n);
-        return fail(s, d->key_at, E_FORMAT, "%s has no key \"%s\"%s%s%s", where, key,
-                    near ? "; did you mean \"" : "", near ? near : "",
-                    near ? "\"?" : "");
+        fail(s, d->key_at, E_FORMAT, "%s has no key \"%s\"%s%s%s", where, key,
+             near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        if (empty && !near)
+            note(s, NOWHERE, "if it belongs to \"%s\" above, indent it by two blanks",
+                 sym_text(s, empty->key));
+        return false;
     }
     return true;
 }

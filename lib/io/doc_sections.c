@@ -10,12 +10,30 @@
 
 /* ---- texts ---- */
 
+/* Always false: how the first item of a list is written in the section. */
+static bool note_line_of_section(Session *s, const Doc *list, const char *section) {
+    const Doc *k = list->first;
+    if (k && k->kind == DOC_MAP)
+        return note(s, NOWHERE, "leave out the dashes: one `name: ...` a line");
+    if (!k || k->kind != DOC_TEXT || !word_is_name(k->p, k->n))
+        return note(
+            s, NOWHERE,
+            "write `%s: |`, and below it the lines, indented and without dashes",
+            section);
+    const char *rest = strcmp(section, "inputs") == 0   ? "float64"
+                       : strcmp(section, "shared") == 0 ? "float64 = 0.0"
+                                                        : "EXPRESSION";
+    return note(s, NOWHERE, "write `%s:`, and below it a line for each: `  %s: %s`",
+                section, k->p, rest);
+}
+
 /* A block of lines that YAML has not folded. */
 static bool want_lines(Session *s, const Doc *d, const char *section) {
-    if (d->kind == DOC_LIST)
-        return doc_unsafe(s, d->at,
-                          "\"%s\" must be a block of lines or a mapping, not a list",
-                          section);
+    if (d->kind == DOC_LIST) {
+        fail(s, d->at, E_FORMAT,
+             "\"%s\" must be a block of lines or a mapping, not a list", section);
+        return note_line_of_section(s, d, section);
+    }
     if (!d->folded) return true;
     fail(s, d->at, E_FORMAT, "YAML joins these lines into one");
     return note(s, NOWHERE, "begin the block with a bar: `%s: |`", section);
@@ -135,7 +153,11 @@ static bool declare_line(Section *x, const Ast *st, Declare *declare) {
 static bool declare_block(Section *x, Span text, Declare *declare) {
     const Ast **st;
     size_t n;
-    if (!ast_parse_block(x->s, x->a, text, &st, &n)) return false;
+    if (!ast_parse_block(x->s, x->a, text, &st, &n)) {
+        const char *p = source_get(x->s, text.source)->text + text.begin;
+        return !memchr(p, ':', text.end - text.begin) &&
+               note(x->s, NOWHERE, "each line here is a declaration `name: type`");
+    }
     for (size_t i = 0; i < n; i++)
         if (!declare_line(x, st[i], declare)) return false;
     return true;
@@ -279,21 +301,44 @@ bool section_let(Section *x, const Doc *d) {
 /* ---- outputs and updates ---- */
 
 static bool output_name(Section *x, const Doc *k) {
-    if (!doc_want_text(x->s, k, "the name of an output")) return false;
+    if (k->kind != DOC_TEXT) {
+        fail(x->s, k->at, E_FORMAT,
+             "expected the name of an output, but YAML reads a %s",
+             k->kind == DOC_MAP ? "mapping" : "list");
+        return note(x->s, NOWHERE,
+                    "without dashes or brackets around it, `outputs` may be "
+                    "a mapping: one `label: expression` a line");
+    }
     Sym name = sym_n(x->s, k->p, k->n);
     if (word_is_name(k->p, k->n)) return compiler_output(x->c, name, doc_span(x->s, k));
-    return doc_unsafe(x->s, k->at,
-                      "\"%s\" is not a name; a list of outputs holds names, a mapping "
-                      "(label: expression) holds expressions",
-                      k->p);
+    fail(x->s, k->at, E_FORMAT,
+         "\"%s\" is not a name; a list of outputs holds names, a mapping (label: "
+         "expression) holds expressions",
+         k->p);
+    return note(x->s, NOWHERE, "give it a label: `outputs:`, and below it `  y: %s`",
+                k->p);
+}
+
+/* Names, separated by commas? */
+static bool is_list_of_names(const char *p) {
+    for (; *p; p++)
+        if (!ascii_is_word(*p) && *p != ',' && *p != ' ') return false;
+    return true;
 }
 
 bool section_outputs(Section *x, const Doc *d) {
     if (!d) return true;
-    if (d->kind == DOC_TEXT)
-        return doc_unsafe(
-            x->s, d->at,
-            "\"outputs\" must be a list of names or a mapping (label: expression)");
+    if (d->kind == DOC_TEXT) {
+        fail(x->s, d->at, E_FORMAT,
+             "\"outputs\" must be a list of names or a mapping (label: expression)");
+        if (d->n > 0 && is_list_of_names(d->p))
+            return note(x->s, NOWHERE, "write `outputs: [%s]`", d->p);
+        return note(
+            x->s, NOWHERE,
+            "write `outputs:`, and below it a line `  y: %s`; or a list of names, "
+            "`outputs: [y]`",
+            d->n > 0 && !strchr(d->p, '\n') ? d->p : "EXPRESSION");
+    }
     for (const Doc *k = d->first; k; k = k->next) {
         const char *label = k->key ? sym_text(x->s, k->key) : "";
         if (d->kind == DOC_LIST) {

@@ -70,10 +70,62 @@ static Span span_of_marks(YamlReader *y, yaml_mark_t begin, yaml_mark_t end) {
 
 /* ---- events ---- */
 
+/* The characters that a line begins with, of these. */
+static size_t leading(const YamlReader *y, size_t line, const char *of) {
+    size_t at = y->line.p[line], n = 0;
+    while (at + n < y->len && y->text[at + n] && strchr(of, y->text[at + n]))
+        n++;
+    return n;
+}
+
+static bool is_blank_line(const YamlReader *y, size_t line) {
+    size_t at = y->line.p[line] + leading(y, line, " \t\r");
+    return at >= y->len || y->text[at] == '\n' || y->text[at] == '#';
+}
+
+/* Is the colon at byte `at` the first one of its line, after a key? */
+static bool ends_key(const YamlReader *y, size_t line, size_t at) {
+    size_t i = y->line.p[line] + leading(y, line, " ");
+    while (i < at && ascii_is_word(y->text[i]))
+        i++;
+    return i == at;
+}
+
+/* Reports a tab in front of a line, or a line that begins in another column than the
+ * one above. False: the mistake is another one. */
+static bool fail_indentation(YamlReader *y, Span at) {
+    size_t line = y->parser.problem_mark.line, above = line;
+    if (line >= y->line.n) return false;
+    size_t begin = y->line.p[line], blanks = leading(y, line, " ");
+    if (begin + blanks < y->len && y->text[begin + blanks] == '\t' &&
+        at.begin <= begin + leading(y, line, " \t")) {
+        at.begin = (uint32_t)(begin + blanks);
+        at.end = at.begin + 1;
+        fail(y->s, at, E_FORMAT,
+             "a tab at the beginning of a line: YAML takes blanks only");
+        return note(y->s, NOWHERE, "indent this line, and those below, by blanks"),
+               true;
+    }
+    while (above > 0 && (above == line || is_blank_line(y, above)))
+        above--;
+    size_t want = leading(y, above, " ");
+    bool starts = at.begin == begin + blanks, key = ends_key(y, line, at.begin);
+    if (above == line || want == blanks || (!starts && !key)) return false;
+    at.begin = (uint32_t)begin;
+    at.end = (uint32_t)(begin + blanks);
+    fail(y->s, at, E_FORMAT,
+         "this line is indented by %zu, the one above by %zu: the keys of a mapping, "
+         "and the lines of a block, begin in one column",
+         blanks, want);
+    return true;
+}
+
 static bool fail_yaml_syntax(YamlReader *y) {
     const yaml_parser_t *p = &y->parser;
     if (p->error == YAML_MEMORY_ERROR || !p->problem) mem_panic(y->s);
     Span at = span_of_marks(y, p->problem_mark, p->problem_mark);
+    if (p->error != YAML_READER_ERROR && !y->flow && fail_indentation(y, at))
+        return false;
     if (p->error == YAML_READER_ERROR)
         at.begin = at.end =
             (uint32_t)(p->problem_offset < y->len ? p->problem_offset : y->len);

@@ -92,3 +92,43 @@ END
     done <rows
     [ -z "$(cut -d' ' -f1 rows | sort | uniq -d)" ]
 }
+
+# A table: lines of a file after `thunkline: 1`, \n for the ends | line:column | what is said.
+file_said() {
+    local text place want
+    while IFS='|' read -r text place want; do
+        printf 'thunkline: 1\n%b\n' "$text" >f.yaml
+        bad 3 E_ "$want" 'gload f.yaml -o o.tlg'
+        grep -q "^gload: f.yaml:$place: error" .err || complain "should be at $place" "$text"
+        ! grep -q 'needs quotes' .err || complain 'quotes are no cure' "$text"
+    done
+}
+
+@test "slips of YAML: the cure is the one that works" {
+    file_said <<'END'
+inputs:\n\tx: float64\noutputs: [x]|3:1|a tab .*blanks
+inputs:\n  x: float64\n \ty: float64\noutputs: [x]|4:2|a tab .*blanks
+inputs:\n  x: float64\n   y: float64\noutputs: [x]|4:1|indented by 3, the one above by 2
+inputs:\n   x: float64\n\n # here\n  y: float64\noutputs: [x]|6:1|indented by 2, the one above by 3
+ inputs:\n  x: float64\noutputs: [x]|2:1|indented by 1, the one above by 0
+inputs:\nx: float64\noutputs: [x]|3:1|belongs to "inputs" above, indent it
+inputs:\n  x: float64\noutputs: x|4:10|write `outputs: \[x\]`
+inputs:\n  x: float64\noutputs: x, x|4:10|write `outputs: \[x, x\]`
+inputs:\n  x: float64\noutputs: x + 1|4:10|and below it a line `  y: x \+ 1`
+inputs:\n  x: float64\noutputs: [x + 1]|4:11|give it a label: .*`  y: x \+ 1`
+inputs:\n  x: float64\noutputs:\n  - y: x|5:5|without dashes
+inputs: [a, b]\noutputs: [a]|2:9|a line for each: `  a: float64`
+inputs:\n  - x: float64\noutputs: [x]|3:3|leave out the dashes
+inputs: x\noutputs: [x]|2:10|a declaration `name: type`
+shared: [w]\noutputs: [w]|2:9|a line for each: `  w: float64 = 0\.0`
+let:\n  - y = 1\noutputs: [y]|3:3|write `let: .`, .*without dashes
+shared:\n  w: float64 = 0.\nupdates: [w]\noutputs: [w]|4:10|a line for each: `  w: EXPRESSION`
+END
+    printf 'thunkline: 1\nlet: |\n\ty = 1\noutputs: [y]\n' >f.yaml
+    bad 3 E_FORMAT '3:1: .*a tab' 'gload f.yaml'
+    printf 'thunkline: 1\nlet: {y: x + 1,\n\tz: 3}\ninputs: {x: float64}\noutputs: [y, z]\n' >f.yaml
+    ok 'gload f.yaml | grun x=1' $'y = 2.0\nz = 3'
+    printf 'thunkline: 1\ninputs:\n  x: float64\noutputs:\n  a: x: y\n' >f.yaml
+    bad 3 E_FORMAT '5:7: .*' 'gload f.yaml'
+    grep -q "needs quotes around it:   a: 'x: y'" .err
+}
