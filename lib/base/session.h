@@ -18,6 +18,7 @@ typedef enum Slot {
     SLOT_TYPES,    /* type: interned types */
     SLOT_VALUE,    /* value: memory accounting */
     SLOT_TRANSFER, /* value: transfer hooks */
+    SLOT_STDIN,    /* value: what standard input held */
     SLOT_PROPS,    /* graph: interned props */
     SLOT_OPS,      /* op: names of ops, ops from files and plugins, signatures */
     SLOT_TEXTS,    /* op: parsed texts of the rows */

@@ -1,6 +1,7 @@
 /* Graph input and output of a tool: the graph's operand, the output format, the
  * provenance record. */
 #include "cli/cli.h"
+#include "value/file/file.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -98,15 +99,22 @@ bool run_is_piped(void) {
     return fstat(STDIN_FILENO, &st) == 0 && !S_ISCHR(st.st_mode);
 }
 
-/* Standard input can be the graph or an array, not both. */
+/* Is it "@-", "@-:key", "@/dev/stdin[1:]"? */
+static bool reads_stdin(const char *p, size_t n) {
+    size_t end = 1;
+    while (end < n && p[end] != ':' && p[end] != '[')
+        end++;
+    return n > 1 && p[0] == '@' && value_is_stdin(p + 1, end - 1);
+}
+
+/* Standard input can be the graph or values, not both. */
 static bool stdin_once(Run *r, const char *file, const Values *given) {
-    for (size_t i = 0; i < given->n; i++) {
+    bool graph = !file || value_is_stdin(file, strlen(file));
+    for (size_t i = 0; graph && i < given->n; i++) {
         Span name, value;
         if (!value_split_name(r->s, given->text[i], &name, &value)) continue;
         const char *p = source_get(r->s, value.source)->text + value.begin;
-        bool reads = value.end - value.begin >= 2 && p[0] == '@' && p[1] == '-' &&
-                     (value.end - value.begin == 2 || p[2] == '[');
-        if (reads && (!file || strcmp(file, "-") == 0))
+        if (reads_stdin(p, value.end - value.begin))
             return fail(r->s, value, E_USAGE,
                         "standard input is already the graph; give the graph as FILE");
     }

@@ -10,39 +10,39 @@ typedef struct LoadContext {
     const char *folder;
 } LoadContext;
 
-static bool load_any(void *ctx, const char *path, const char *key, Span at, Value *out,
+static bool load_any(void *ctx, const char *path, Selection *what, Value *out,
                      const char **ref) {
     const LoadContext *w = ctx;
     *ref = NULL;
-    return value_read(w->s, path, key, at, out);
+    return value_read(w->s, path, what, out);
 }
 
-static bool load_below(void *ctx, const char *path, const char *key, Span at,
-                       Value *out, const char **ref) {
+static bool load_below(void *ctx, const char *path, Selection *what, Value *out,
+                       const char **ref) {
     const LoadContext *w = ctx;
     FileData d;
     *ref = path;
     size_t mark = diag_count(w->s);
     if (!file_read_below(w->s, w->folder, path, session_max_memory(w->s), &d)) {
         /* A file's error has no position of its own: note the line that loads it. */
-        if (diag_count(w->s) > mark) note(w->s, at, "it is read by load() here");
+        if (diag_count(w->s) > mark) note(w->s, what->at, "it is read by load() here");
         return false;
     }
-    bool ok = value_read_mem(w->s, path, d.p, d.n, key, at, out);
+    bool ok = value_read_mem(w->s, path, d.p, d.n, what, out);
     if (ok && !file_unchanged(&d)) {
         value_unref(out);
-        ok = note(w->s, at, "it is read by load() here");
+        ok = note(w->s, what->at, "it is read by load() here");
     }
     file_close(&d);
     return ok;
 }
 
-static bool load_refused(void *ctx, const char *path, const char *key, Span at,
-                         Value *out, const char **ref) {
+static bool load_refused(void *ctx, const char *path, Selection *what, Value *out,
+                         const char **ref) {
     const LoadContext *w = ctx;
-    (void)key, (void)out;
+    (void)out;
     *ref = NULL;
-    fail(w->s, at, E_VALUE,
+    fail(w->s, what->at, E_VALUE,
          "load('%s') is refused: this graph has no folder to read from", path);
     return hint(w->s, HINT_PACK);
 }

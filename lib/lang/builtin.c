@@ -181,7 +181,8 @@ static bool call_array(Compiler *c, const Ast *e, const Node *self, Node *out) {
 
 /* ---- the others ---- */
 
-static bool call_load(Compiler *c, const Ast *e, Node *out) {
+/* want: the dtype that numbers in a text take, as literals do. */
+static bool call_load(Compiler *c, const Ast *e, DType want, Node *out) {
     bool ok = e->nkid == 1 || e->nkid == 2;
     for (size_t i = 0; ok && i < e->nkid; i++)
         ok = e->kid[i]->kind == AST_STRING;
@@ -192,12 +193,13 @@ static bool call_load(Compiler *c, const Ast *e, Node *out) {
     Value v;
     const char *ref = NULL, *path = sym_text(c->s, e->kid[0]->sym);
     const char *key = e->nkid == 2 ? sym_text(c->s, e->kid[1]->sym) : NULL;
-    if (!c->load(c->load_ctx, path, key, e->at, &v, &ref)) return false;
+    Selection what = {.key = key, .want = want, .at = e->at};
+    if (!c->load(c->load_ctx, path, &what, &v, &ref)) return false;
     Var x = v.kind == TYPE_TENSOR
                 ? graph_const(c->b->g, &v.t, c->b->intern)
                 : graph_const_value(c->b->g, value_type(c->s, &v), &v);
     value_unref(&v);
-    if (ref) {
+    if (ref && !what.converted) { /* else the text would read back as another dtype */
         Leaf *l = var_leafrec(c->b->g, x);
         l->ref = arena_str(c->b->g->arena, ref, strlen(ref));
         l->ref_key = key ? arena_str(c->b->g->arena, key, strlen(key)) : NULL;
@@ -285,7 +287,8 @@ bool builtin_is_name(const char *name) {
     return builtin_find(name) || dtype_find(name, strlen(name)) != DT_NONE;
 }
 
-bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node *out) {
+bool compile_builtin(Compiler *c, const Ast *e, const Node *self, DType want, bool *is,
+                     Node *out) {
     const char *name = sym_text(c->s, e->sym);
     DType d =
         strcmp(name, "floatX") == 0 ? c->b->floatX : dtype_find(name, strlen(name));
@@ -294,7 +297,7 @@ bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node
     if (strcmp(name, "astype") == 0) return call_astype(c, e, self, out);
     if (strcmp(name, "array") == 0) return call_array(c, e, self, out);
     if (strcmp(name, "complex") == 0) return call_complex(c, e, self, out);
-    if (strcmp(name, "load") == 0 && !self) return call_load(c, e, out);
+    if (strcmp(name, "load") == 0 && !self) return call_load(c, e, want, out);
     if (strcmp(name, "rng_state") == 0 && !self) return call_rng_state(c, e, out);
     if (strcmp(name, "undefined") == 0 && !self) return call_undefined(c, e, out);
     if (strcmp(name, "constant") == 0 && !self) return call_constant(c, e, out);

@@ -729,7 +729,7 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
     Node f;
     const LineFunction *line = text_lines_callee(c, e);
     if (line) return text_lines_call(c, line, e, out);
-    if (is_complex_literal(e, name)) return compile_builtin(c, e, self, &is, out);
+    if (is_complex_literal(e, name)) return compile_builtin(c, e, self, want, &is, out);
     if (!e->callee->op) e->callee->op = op_find(c->s, name, len);
     const Op *op = e->callee->op;
     bool by_op = op && !op->by_macro && !is_draw(c, op, e) && !takes_dict(c, op, e);
@@ -749,7 +749,7 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
     Graph *fn = c->env ? NULL : graph_function(c->b->g, e->sym);
     f = (Node){.kind = NODE_FUNCTION, .at = e->at, .var = VAR_NONE, .fn = fn};
     if (!fn) {
-        bool ok = compile_builtin(c, e, self, &is, out);
+        bool ok = compile_builtin(c, e, self, want, &is, out);
         if (is) return ok;
     }
     is = false;

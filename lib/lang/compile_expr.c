@@ -436,19 +436,30 @@ static bool compile_link(Compiler *c, const Ast *e, DType want, Node *x) {
     }
 }
 
+/* Numbers in a file's text have the receiver's dtype also where they are indexed. */
+static bool is_indexed_load(Compiler *c, size_t n, const Ast **chain) {
+    for (size_t i = 0; i < n; i++)
+        if (chain[i]->kind != AST_INDEX) return false;
+    return chain[n]->kind == AST_CALL &&
+           strcmp(sym_text(c->s, chain[n]->sym), "load") == 0;
+}
+
 static bool compile_chain(Compiler *c, size_t n, const Ast **chain, DType want,
                           Node *out) {
     size_t wanted = 1; /* links at the top that the receiver's dtype reaches */
     while (wanted <= n && is_arithmetic(chain[wanted - 1]))
         wanted++;
-    bool typed = false;
+    bool typed = false,
+         reaches =
+             n < wanted || (want != DT_NONE &&
+                            is_indexed_load(c, n - (wanted - 1), chain + (wanted - 1)));
     if (n && chain[n]->kind == AST_NAME && !c->env && is_dotted(chain[n - 1]) &&
         is_module(c, chain[n], chain[n - 1]))
         return fail_module(c, n, chain);
     if (n && !compile_typed(c, chain[n - 1], &typed, out)) return false;
     if (typed)
         n--;
-    else if (!compile_leaf(c, chain[n], n < wanted ? want : DT_NONE, out))
+    else if (!compile_leaf(c, chain[n], reaches ? want : DT_NONE, out))
         return false;
     for (size_t i = n; i-- > 0;)
         if (!compile_link(c, chain[i], i < wanted ? want : DT_NONE, out)) return false;

@@ -210,7 +210,8 @@ bool compiler_coerce(Compiler *c, Promote promote, DType creates, size_t n,
 bool signature_text(Compiler *c, const Op *op, Str *out);
 bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n, Prop *out);
 /* builtin.c: cast by name, array, load, ... *is: is it a builtin? */
-bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node *out);
+bool compile_builtin(Compiler *c, const Ast *e, const Node *self, DType want, bool *is,
+                     Node *out);
 bool builtin_is_name(const char *name); /* is it the name of a builtin? */
 /* constant.c: constants of plugins' types */
 bool node_makes_constant(const Node *n); /* numbers or a text */

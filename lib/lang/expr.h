@@ -4,6 +4,7 @@
 #define LANG_EXPR_H
 
 #include "op/build.h"
+#include "value/file/file.h"
 
 /* ---- syntax ---- */
 typedef enum AstKind {
@@ -180,7 +181,7 @@ CompilerTrial compiler_try(Compiler *c);
 void compiler_undo(Compiler *c, CompilerTrial t);
 /* What load('F', 'key') means; if not set, load() is an error. The constant keeps `ref`
  * and `ref_key`. */
-typedef bool LoadFn(void *ctx, const char *path, const char *key, Span at, Value *out,
+typedef bool LoadFn(void *ctx, const char *path, Selection *what, Value *out,
                     const char **ref);
 void compiler_set_load(Compiler *c, LoadFn *load, void *ctx);
 /* Adds the outputs that an expression denotes: a single one, or a tree's leaves as

@@ -21,8 +21,15 @@ static const char *constant_ref_text(Printer *p, Var v) {
     if (!l->ref && size <= INLINE_MAX) return NULL;
     if (p->ref) return p->ref(p->ref_ctx, p->g, v);
     if (!l->ref) return NULL;
-    return l->ref_key ? arena_printf(p->arena, "load('%s', '%s')", l->ref, l->ref_key)
-                      : arena_printf(p->arena, "load('%s')", l->ref);
+    Str text = STR(p->g->s);
+    str_puts(&text, "load(");
+    str_quote(&text, l->ref);
+    if (l->ref_key) str_puts(&text, ", ");
+    if (l->ref_key) str_quote(&text, l->ref_key);
+    str_putc(&text, ')');
+    const char *kept = arena_str(p->arena, str_text(&text), text.n);
+    str_free(&text);
+    return kept;
 }
 
 bool const_stands_inline(Printer *p, Var v) {

@@ -240,7 +240,6 @@ E_VERSION|npy version 4.1|\04\01\020\0{
 E_VERSION|npy version 0.0|\0\0\020\0{
 E_FORMAT|more than|\02\0\0\0\0\0377{}
 END
-    says E_FORMAT 'only npy can be read from a pipe' 'echo 1 | grun v.tlg x=@-'
     says E_TRUNCATED 'it is empty' 'grun v.tlg x=@- </dev/null'
 }
 
@@ -416,11 +415,13 @@ END
 E_FORMAT|no numbers|\n \n
 E_FORMAT|line 2 has 1 column, not 2|1,2\n3\n
 E_FORMAT|line 1, column 2: 'x' is not a number|1,x\n
-E_FORMAT|line 2, column 1: '"' is not a number|1,2\n",3\n
-E_FORMAT|line 2, column 2: '"4' is not a number|1,2\n3,"4\n
+E_FORMAT|line 2, column 1: the quote is not closed|1,2\n",3\n
+E_FORMAT|line 2, column 2: the quote is not closed|1,2\n3,"4\n
+E_FORMAT|line 2, column 1: there is more text behind the closing quote|1,2\n"3"4,5\n
 E_FORMAT|line 2, column 2: '4"' is not a number|1,2\n3,4"\n
-E_FORMAT|line 2, column 1: '""' is not a number|1,2\n"",3\n
-E_FORMAT|line 3, column 1: 'c' is not a number|a,b\n1,2\nc,d\n
+E_FORMAT|line 3, column 1 .a.: 'c' is not a number|a,b\n1,2\nc,d\n
+E_FORMAT|line 2 has 3 columns, not 2|1,2\n3,4,5\n
+E_FORMAT|this is UTF-16|\0377\0376a\0\n\0
 END
     gload -e 'y = zeros([2, 2, 2])' -e 'z = complex(1.0, 2.0)' -e 'b = eye(2) > 0.0' --outputs y,z,b >w.tlg
     says E_SHAPE 'at most 2 dims, and the array has 3' 'grun w.tlg -r y=o.csv'

@@ -101,7 +101,6 @@ n.savetxt("a.csv", a, delimiter=",")'
 3,x\n3,4\n|line 1, column 2
 1,2\n3,y\n|line 2, column 2
 1,2\n3\n|line 2 has 1 col
-1,,2\n|line 1, column 2
 \n\n|no numbers
 END
     printf '1,2\n' | head -c 0 >e.csv

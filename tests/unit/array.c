@@ -153,7 +153,7 @@ static const struct {
     {"x.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff{", 13, E_FORMAT, "65536"},
     {"x.npy", "\x93NUMPY\x01\x00p", 9, E_TRUNCATED, "cut off"},
     {"x.npy", "", 0, E_TRUNCATED, "empty"},
-    {"x.bin", "hello, world", 12, E_FORMAT, "not an array file"},
+    {"x.bin", "hello, world", 12, E_FORMAT, "not a file of arrays"},
     {"x.npz",
      "PK\x03\x04\x14\x00\x00\x00\x00\x00\x00\x00!"
      "\x00\xc3\xc3\xda\xd1\xa0\x00\x00\x00\xa0\x00\x00\x00\x05\x00\x14\x00\x61."
@@ -265,7 +265,7 @@ static const struct {
      66, E_FORMAT, "100 MB"},
     {"x.csv", "1,2\x0a\x33\x0a", 6, E_FORMAT, "line 2 has 1 column, not 2"},
     {"x.csv", "a,b\x0a\x31,2\x0a\x0a\x33,x y\x0a", 15, E_FORMAT,
-     "line 4, column 2: 'x y'"},
+     "line 4, column 2 (b): 'x y'"},
     {"x.csv", "\x0a\x0a", 2, E_FORMAT, "no numbers"},
 };
 

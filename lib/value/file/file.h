@@ -5,20 +5,31 @@
 
 #include "value/class.h"
 
-/* Reads an array from `path` ("-" is stdin: npy only). The content determines the
- * format, except that csv and tsv are recognised by suffix. `key` selects a member of
- * npz or safetensors (NULL: the only one). A table of one column is a vector, else a
- * matrix of float64. A mapped npy file is not copied if its data is aligned. */
-bool array_read(Session *s, const char *path, const char *key, Span at, Tensor *out);
-/* The same, or, if key is NULL, a sparse matrix from an npz written by
- * scipy.sparse.save_npz (csr, csc, coo, which becomes csr). */
-bool value_read(Session *s, const char *path, const char *key, Span at, Value *out);
-bool value_read_mem(Session *s, const char *name, const void *p, size_t n,
-                    const char *key, Span at, Value *out);
+/* What is read of a file. */
+typedef struct Selection {
+    const char *key; /* a member of npz, safetensors or JSON, columns of a table as
+                      * "a,b"; NULL: all there is */
+    DType want;      /* what numbers in texts become, exactly; DT_NONE: float64, or as
+                      * JSON writes them. Other formats have dtypes of their own */
+    Span at;
+    bool converted; /* set by reading: without `want`, the dtype would be another */
+} Selection;
+/* Reads a value from `path`; "-" and /dev/stdin are standard input, of which several
+ * values may be read if they have names. gzip and zstd are undone. The content
+ * determines the format, except that .csv and .tsv are tables and .json is JSON. A
+ * table of one column is a vector, else a matrix. A mapped npy file is not copied if
+ * its data is aligned. Without a key, an npz written by scipy.sparse.save_npz (csr,
+ * csc, coo, which becomes csr) is a sparse matrix; everything else is an array. */
+bool value_read(Session *s, const char *path, Selection *what, Value *out);
 /* The same from memory that holds a whole file, which is copied; `name` is for messages
  * and the suffix. */
+bool value_read_mem(Session *s, const char *name, const void *p, size_t n,
+                    Selection *what, Value *out);
+/* The same for an array of whatever dtype. */
+bool array_read(Session *s, const char *path, const char *key, Span at, Tensor *out);
 bool array_read_mem(Session *s, const char *name, const void *p, size_t n,
                     const char *key, Span at, Tensor *out);
+bool value_is_stdin(const char *path, size_t n);
 
 /* npy version 1.0, C order, '<'. */
 bool npy_write(Session *s, Writer *w, const Tensor *t);

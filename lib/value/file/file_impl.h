@@ -14,11 +14,23 @@ typedef struct ArrayFile {
     const unsigned char *p;
     size_t n;
     Buffer *buf; /* keeps p alive, so that tensors may use it in place; NULL: copy */
+    Selection *what;
 } ArrayFile;
+/* Does it have one of these suffixes, before .gz or .zst? */
+bool value_is_named(const ArrayFile *f, const char *suffixes);
 
 /* Reports "NAME: ..." as an error at the file's span. */
 bool array_fail(const ArrayFile *f, DiagCode code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+typedef struct Names {
+    const char *const *p;
+    size_t n;
+} Names;
+/* The file holds these arrays or columns (`what`), but no `key`, or several and there
+ * is no key. */
+bool array_fail_no_name(const ArrayFile *f, const char *what, const char *key,
+                        const Names *names);
 
 /* The layout of elements in a file. */
 typedef struct ArrayLayout {
@@ -41,7 +53,8 @@ bool npz_read(const ArrayFile *f, const char *key, Tensor *out);
 /* *is: is the archive a sparse matrix, as written by scipy.sparse.save_npz? */
 bool npz_read_sparse(const ArrayFile *f, bool *is, Value *out);
 bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out);
-bool table_read(const ArrayFile *f, char separator, Tensor *out);
+bool table_read(const ArrayFile *f, const char *key, Tensor *out);
+bool json_array_read(const ArrayFile *f, const char *key, Tensor *out);
 
 /* A destination of bytes: a file, or a checksum. */
 typedef bool SinkFn(void *ctx, const void *p, size_t n);

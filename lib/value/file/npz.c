@@ -17,23 +17,15 @@ static bool is_member_key(const ZipMember *m, const char *key) {
            memcmp(key, m->name, n) == 0;
 }
 
-/* "it holds a, b, c": the available members. */
 static bool fail_no_member(const ArrayFile *f, const char *key, ZipDirectory d) {
-    enum { SHOWN = 12 };
-    Str names = STR(f->s);
+    Arena *a = arena_new(f->s);
+    Vec(const char *) name = {0};
     ZipMember m;
-    for (int i = 0; d.count > 0 && i < SHOWN && zip_next(f, &d, &m); i++) {
-        if (i) str_puts(&names, ", ");
-        str_visible(&names, m.name, member_key_length(&m));
-    }
-    if (d.count > 0) str_puts(&names, ", ...");
-    if (key)
-        array_fail(f, E_NAME, "there is no array '%s' in it; it holds %s", key,
-                   names.n ? str_text(&names) : "nothing");
-    else
-        array_fail(f, E_ARG, "choose an array, as FILE:NAME; it holds %s",
-                   names.n ? str_text(&names) : "nothing");
-    str_free(&names);
+    while (d.count > 0 && zip_next(f, &d, &m))
+        vec_push(f->s, &name, arena_str(a, m.name, member_key_length(&m)));
+    if (d.count == 0) array_fail_no_name(f, "array", key, &(Names){name.p, name.n});
+    vec_free(&name);
+    arena_free(a);
     return false;
 }
 

@@ -1,5 +1,7 @@
-/* Array files: detects the format, turns bytes into tensors. A file's bytes are wrapped
- * as a buffer, so that data which already has the right layout is used in place. */
+/* Reads values from files: the content decides the format, and the suffix what it
+ * leaves open. A file's bytes are wrapped as a buffer, so that data which already has
+ * the right layout is used in place. */
+#include "base/unpack.h"
 #include "value/file/file_impl.h"
 
 #include <string.h>
@@ -17,38 +19,126 @@ bool array_fail(const ArrayFile *f, DiagCode code, const char *fmt, ...) {
     return false;
 }
 
-/* ---- reading ---- */
-
-static bool has_suffix(const char *name, const char *suffix) {
-    size_t n = strlen(name), m = strlen(suffix);
-    return n >= m && strcmp(name + n - m, suffix) == 0;
+bool array_fail_no_name(const ArrayFile *f, const char *what, const char *key,
+                        const Names *names) {
+    enum { SHOWN = 12 };
+    Str list = STR(f->s), shown = STR(f->s);
+    for (size_t i = 0; i < names->n && i < SHOWN; i++) {
+        if (i) str_puts(&list, ", ");
+        str_visible(&list, names->p[i], strlen(names->p[i]));
+    }
+    if (names->n > SHOWN) str_puts(&list, ", ...");
+    const char *holds = list.n ? str_text(&list) : "nothing";
+    if (key) str_visible(&shown, key, strlen(key));
+    if (key)
+        array_fail(f, E_NAME, "there is no %s '%s' in it; it holds %s", what,
+                   str_text(&shown), holds);
+    else
+        array_fail(f, E_ARG, "choose an %s, as FILE:NAME; it holds %s", what, holds);
+    const char *near = key ? str_nearest(f->s, key, names->p, names->n) : NULL;
+    str_clear(&shown);
+    if (near) str_visible(&shown, near, strlen(near));
+    if (near) note(f->s, NOWHERE, "did you mean %s?", str_text(&shown));
+    str_free(&shown);
+    str_free(&list);
+    return false;
 }
+
+/* ---- formats ---- */
 
 static bool has_magic(const ArrayFile *f, const char *magic, size_t n) {
     return f->n >= n && memcmp(f->p, magic, n) == 0;
 }
 
-static bool check_no_key(const ArrayFile *f, const char *key) {
-    return !key || array_fail(f, E_ARG,
-                              "the file holds one array without a name, so '%s' can't "
-                              "be selected from it",
-                              key);
+bool value_is_named(const ArrayFile *f, const char *suffixes) {
+    size_t n = strlen(f->name);
+    if (str_has_suffix(f->name, n, ".gz")) n -= 3;
+    if (str_has_suffix(f->name, n, ".zst")) n -= 4;
+    return str_has_suffix(f->name, n, suffixes);
 }
 
-static bool read_by_format(const ArrayFile *f, const char *key, Tensor *out) {
-    char separator = has_suffix(f->name, ".csv")   ? ','
-                     : has_suffix(f->name, ".tsv") ? '\t'
-                                                   : '\0';
-    if (has_magic(f, "\x93NUMPY", 6)) return check_no_key(f, key) && npy_read(f, out);
-    if (has_magic(f, "PK\3\4", 4) || has_magic(f, "PK\5\6", 4))
-        return npz_read(f, key, out);
-    if (separator) return check_no_key(f, key) && table_read(f, separator, out);
-    if (f->n > 8 && f->p[8] == '{') return safetensors_read(f, key, out);
-    if (f->n == 0) return array_fail(f, E_TRUNCATED, "the file is empty");
-    return array_fail(f, E_FORMAT,
-                      "this is not an array file: npy, npz, safetensors, and tables "
-                      "whose names end in .csv or .tsv can be read");
+static bool is_npy(const ArrayFile *f) {
+    return has_magic(f, "\x93NUMPY", 6);
 }
+
+static bool is_zip(const ArrayFile *f) {
+    return has_magic(f, "PK\3\4", 4) || has_magic(f, "PK\5\6", 4);
+}
+
+static bool is_table_by_name(const ArrayFile *f) {
+    return value_is_named(f, ".csv .tsv");
+}
+
+/* A length of 64 bits, which texts can't begin with, then an object. */
+static bool is_safetensors(const ArrayFile *f) {
+    return f->n > 8 && f->p[8] == '{' && memchr(f->p, 0, 8);
+}
+
+static bool is_json(const ArrayFile *f) {
+    size_t i = has_magic(f, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    while (i < f->n && ascii_is_blank((char)f->p[i]))
+        i++;
+    bool open = i < f->n && (f->p[i] == '[' || f->p[i] == '{');
+    return open || (i < f->n && value_is_named(f, ".json"));
+}
+
+static bool is_text(const ArrayFile *f) {
+    enum { LOOK_AT = 1 << 16 };
+    return f->n > 0 && !memchr(f->p, 0, f->n < LOOK_AT ? f->n : LOOK_AT);
+}
+
+static bool read_npy(const ArrayFile *f, const char *key, Tensor *out) {
+    if (key)
+        return array_fail(f, E_ARG,
+                          "the file holds one array without a name, so '%s' can't "
+                          "be selected from it",
+                          key);
+    return npy_read(f, out);
+}
+
+static bool fail_no_array_file(const ArrayFile *f) {
+    return array_fail(f, E_FORMAT,
+                      "this is not a file of arrays: npy, npz, safetensors, JSON "
+                      "arrays and tables of numbers (csv, tsv) can be read");
+}
+
+/* Text of any kind is tried as a table; a line of words is none. */
+static bool read_unnamed_table(const ArrayFile *f, const char *key, Tensor *out) {
+    bool other = *str_suffix(f->name) && !value_is_named(f, ".txt .dat .data");
+    if (!table_read(f, key, out))
+        return other &&
+               note(f->s, NOWHERE, "%s was read as a table, since it is text", f->name);
+    if (out->shape[0] > 0) return true;
+    tensor_unref(out);
+    return fail_no_array_file(f);
+}
+
+/* In the order in which they are tried. */
+static const struct {
+    bool (*is)(const ArrayFile *);
+    bool (*read)(const ArrayFile *, const char *key, Tensor *);
+} formats[] = {{is_npy, read_npy},
+               {is_zip, npz_read},
+               {is_table_by_name, table_read},
+               {is_safetensors, safetensors_read},
+               {is_json, json_array_read},
+               {is_text, read_unnamed_table}};
+
+static bool read_by_format(const ArrayFile *f, const char *key, Tensor *out) {
+    if (f->n == 0) return array_fail(f, E_TRUNCATED, "the file is empty");
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (formats[i].is(f)) return formats[i].read(f, key, out);
+    return fail_no_array_file(f);
+}
+
+static bool read_value(const ArrayFile *f, const char *key, Value *out) {
+    bool is = false;
+    if (!key && is_zip(f) && !npz_read_sparse(f, &is, out)) return false;
+    out->kind = is ? TYPE_SPARSE : TYPE_TENSOR;
+    return is || read_by_format(f, key, &out->t);
+}
+
+/* ---- bytes ---- */
 
 static void release_file(Buffer *b) {
     FileData *d = b->ctx;
@@ -57,8 +147,14 @@ static void release_file(Buffer *b) {
     mem_free(b);
 }
 
+static void release_unpacked(Buffer *b) {
+    mem_free(b->data);
+    mem_free(b);
+}
+
 /* Takes ownership of the file's bytes. A mapping is private and writable: pages are
- * copied when written, so the owner of the tensor may modify it freely. */
+ * copied when written, so the owner of the tensor may modify it freely. NULL: it can't
+ * be made so. */
 static Buffer *wrap_file(Session *s, const FileData *d) {
     union {
         const unsigned char *in;
@@ -78,42 +174,132 @@ static uint64_t file_size_limit(Session *s, const char *path) {
     return r == 0 && S_ISREG(st.st_mode) ? 0 : session_max_memory(s);
 }
 
-static bool read_array_value(const ArrayFile *f, const char *key, Value *out) {
-    bool is = false;
-    bool zip = has_magic(f, "PK\3\4", 4) || has_magic(f, "PK\5\6", 4);
-    if (!key && zip && !npz_read_sparse(f, &is, out)) return false;
-    out->kind = is ? TYPE_SPARSE : TYPE_TENSOR;
-    return is || read_by_format(f, key, &out->t);
+/* The bytes of a file, after unpacking. */
+typedef struct ArrayBytes {
+    FileData file; /* while they are its own, or no buffer could wrap them */
+    Buffer *buf;
+} ArrayBytes;
+
+static void close_bytes(ArrayBytes *b) {
+    if (b->buf)
+        buffer_unref(b->buf);
+    else
+        file_close(&b->file);
 }
 
-bool value_read(Session *s, const char *path, const char *key, Span at, Value *out) {
-    FileData d;
-    bool is_stdin = strcmp(path, "-") == 0;
+static bool unpack_bytes(ArrayFile *f, ArrayBytes *b) {
+    Unpacked u;
+    if (!unpack_all(f->s, f->name, f->at, f->p, f->n, session_max_memory(f->s), &u))
+        return false;
+    bool ok = file_unchanged(&b->file);
+    file_close(&b->file);
+    b->buf = buffer_wrap(f->s, u.p, u.n, release_unpacked, NULL);
+    f->p = u.p;
+    f->n = u.n;
+    return ok;
+}
+
+static bool open_bytes(const char *path, ArrayFile *f, ArrayBytes *b) {
+    *b = (ArrayBytes){.buf = NULL};
+    if (!file_read(f->s, path, file_size_limit(f->s, path), &b->file)) return false;
+    f->p = b->file.p;
+    f->n = b->file.n;
+    bool ok = true;
+    if (unpack_is_packed(f->p, f->n))
+        ok = unpack_bytes(f, b);
+    else if (f->n)
+        b->buf = wrap_file(f->s, &b->file);
+    if (!ok) close_bytes(b);
+    return ok;
+}
+
+/* ---- standard input ---- */
+
+/* What came through standard input: several values may be parts of it. An array that
+ * fills it belongs to the one that takes it. */
+typedef struct StandardInput {
+    ArrayBytes bytes;
+    const unsigned char *p;
+    size_t n;
+    bool taken;
+} StandardInput;
+
+static void free_stdin(void *p) {
+    StandardInput *in = p;
+    if (!in->taken) close_bytes(&in->bytes);
+    mem_free(in);
+}
+
+bool value_is_stdin(const char *path, size_t n) {
+    static const char *const names[] = {"-", "/dev/stdin", "/dev/fd/0",
+                                        "/proc/self/fd/0"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == n && memcmp(names[i], path, n) == 0) return true;
+    return false;
+}
+
+static bool read_stdin(ArrayFile *f, const char *key, Value *out) {
+    StandardInput *in = session_slot(f->s, SLOT_STDIN);
+    if (!in) {
+        StandardInput first = {.taken = false};
+        if (!open_bytes("-", f, &first.bytes)) return false;
+        first.p = f->p;
+        first.n = f->n;
+        in = mem_alloc(f->s, sizeof *in);
+        *in = first;
+        session_set_slot(f->s, SLOT_STDIN, in, free_stdin);
+    }
+    if (in->taken)
+        return array_fail(f, E_USAGE,
+                          "it held one array, which another value has taken: save it "
+                          "in a file");
+    f->p = in->p;
+    f->n = in->n;
+    if (f->n == 0)
+        return array_fail(f, E_TRUNCATED, "it is empty: did the command before fail?");
+    in->taken = is_npy(f);
+    if (in->taken) f->buf = in->bytes.buf;
+    bool ok = read_value(f, key, out);
+    if (in->taken) close_bytes(&in->bytes);
+    return ok;
+}
+
+/* ---- the whole ---- */
+
+bool value_read(Session *s, const char *path, Selection *what, Value *out) {
     *out = (Value){.kind = TYPE_NONE};
-    if (!file_read(s, path, file_size_limit(s, path), &d)) return false;
-    ArrayFile f = {s, is_stdin ? "<stdin>" : path, at, d.p, d.n, NULL};
-    f.buf = d.n ? wrap_file(s, &d) : NULL;
-    bool ok = is_stdin && !has_magic(&f, "\x93NUMPY", 6)
-                  ? array_fail(&f, f.n ? E_FORMAT : E_TRUNCATED,
-                               f.n ? "only npy can be read from a pipe"
-                                   : "it is empty: did the command before fail?")
-                  : read_array_value(&f, key, out);
-    if (ok && !file_unchanged(&d)) {
+    what->converted = false;
+    bool is_stdin = value_is_stdin(path, strlen(path));
+    ArrayFile f = {
+        .s = s, .name = is_stdin ? "<stdin>" : path, .at = what->at, .what = what};
+    ArrayBytes b;
+    if (is_stdin) return read_stdin(&f, what->key, out);
+    if (!open_bytes(path, &f, &b)) return false;
+    f.buf = b.buf;
+    bool ok = read_value(&f, what->key, out);
+    if (ok && !file_unchanged(&b.file)) {
         value_unref(out);
         ok = false;
     }
-    if (f.buf)
-        buffer_unref(f.buf);
-    else
-        file_close(&d);
+    close_bytes(&b);
     return ok;
 }
 
 bool value_read_mem(Session *s, const char *name, const void *p, size_t n,
-                    const char *key, Span at, Value *out) {
-    ArrayFile f = {s, name, at, p, n, NULL};
+                    Selection *what, Value *out) {
+    ArrayFile f = {.s = s, .name = name, .at = what->at, .p = p, .n = n};
+    f.what = what;
+    what->converted = false;
     *out = (Value){.kind = TYPE_NONE};
-    return read_array_value(&f, key, out);
+    if (!unpack_is_packed(p, n)) return read_value(&f, what->key, out);
+    Unpacked u;
+    if (!unpack_all(s, name, f.at, p, n, session_max_memory(s), &u)) return false;
+    f.p = u.p;
+    f.n = u.n;
+    f.buf = buffer_wrap(s, u.p, u.n, release_unpacked, NULL);
+    bool ok = read_value(&f, what->key, out);
+    buffer_unref(f.buf);
+    return ok;
 }
 
 static bool tensor_from_value(Session *s, const char *name, Span at, Value *v,
@@ -125,12 +311,15 @@ static bool tensor_from_value(Session *s, const char *name, Span at, Value *v,
 
 bool array_read(Session *s, const char *path, const char *key, Span at, Tensor *out) {
     Value v;
-    return value_read(s, path, key, at, &v) && tensor_from_value(s, path, at, &v, out);
+    return value_read(s, path, &(Selection){.key = key, .want = DT_NONE, .at = at},
+                      &v) &&
+           tensor_from_value(s, path, at, &v, out);
 }
 
 bool array_read_mem(Session *s, const char *name, const void *p, size_t n,
                     const char *key, Span at, Tensor *out) {
     Value v;
-    return value_read_mem(s, name, p, n, key, at, &v) &&
+    return value_read_mem(s, name, p, n,
+                          &(Selection){.key = key, .want = DT_NONE, .at = at}, &v) &&
            tensor_from_value(s, name, at, &v, out);
 }

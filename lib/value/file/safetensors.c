@@ -186,20 +186,12 @@ static bool check_entries(TensorsHeader *h) {
 }
 
 static bool fail_no_entry(const TensorsHeader *h, const char *key) {
-    enum { SHOWN = 12 };
-    Str names = STR(h->f->s);
-    for (size_t i = 0; i < h->entries.n && i < SHOWN; i++) {
-        if (i) str_puts(&names, ", ");
-        str_visible(&names, h->entries.p[i].name, strlen(h->entries.p[i].name));
-    }
-    if (h->entries.n > SHOWN) str_puts(&names, ", ...");
-    const char *list = names.n ? str_text(&names) : "nothing";
-    if (key)
-        array_fail(h->f, E_NAME, "there is no array '%s' in it; it holds %s", key,
-                   list);
-    else
-        array_fail(h->f, E_ARG, "choose an array, as FILE:NAME; it holds %s", list);
-    str_free(&names);
+    size_t n = h->entries.n;
+    const char **name = mem_alloc(h->f->s, (n + 1) * sizeof *name);
+    for (size_t i = 0; i < n; i++)
+        name[i] = h->entries.p[i].name;
+    array_fail_no_name(h->f, "array", key, &(Names){name, n});
+    mem_free(name);
     return false;
 }
 

@@ -1,0 +1,282 @@
+/* Arrays in JSON: an object with dtype and data, as thunkline writes values, several of
+ * them one after the other; nested lists or a number, as others write them; or an
+ * object whose members are such arrays. */
+#include "value/file/number.h"
+
+#include <string.h>
+
+typedef struct JsonEntry {
+    const char *name; /* NULL: none */
+    JsonReader data;  /* where its lists begin */
+    DType dtype;      /* DT_NONE: it doesn't say */
+    int ndim;         /* -1: it doesn't say */
+    int64_t shape[MAX_NDIM];
+} JsonEntry;
+
+typedef struct JsonFile {
+    const ArrayFile *f;
+    JsonReader j;
+    Vec(JsonEntry) entries;
+} JsonFile;
+
+static bool fail_json_at(const JsonFile *h, const JsonReader *j, const char *what) {
+    return array_fail(h->f, E_FORMAT, "line %u: %s", j->line, what);
+}
+
+/* ---- what the file holds ---- */
+
+typedef struct JsonMember {
+    const char *key;
+    JsonReader value;
+} JsonMember;
+typedef Vec(JsonMember) JsonMembers;
+
+static bool read_members(JsonFile *h, JsonReader *j, JsonMembers *out) {
+    JsonText key;
+    if (!json_want(j, '{', "expected an object")) return false;
+    for (size_t n = 0; json_item(j, '}', &n);) {
+        if (!json_key(j, &key)) return false;
+        vec_push(h->f->s, out, ((JsonMember){key.p, *j}));
+        if (!json_skip(j)) return false;
+    }
+    return !j->wrong;
+}
+
+static const JsonMember *find_member(const JsonMembers *m, const char *key) {
+    for (size_t i = m->n; i-- > 0;)
+        if (strcmp(m->p[i].key, key) == 0) return &m->p[i];
+    return NULL;
+}
+
+static bool read_entry_dtype(JsonFile *h, JsonReader j, JsonEntry *e) {
+    JsonText name;
+    if (!json_string(&j, &name)) return fail_json_at(h, &j, "dtype must be a text");
+    e->dtype = dtype_find(name.p, name.n);
+    return e->dtype != DT_NONE ||
+           array_fail(h->f, E_DTYPE, "line %u: the dtype %s is not known", j.line,
+                      name.p);
+}
+
+static bool read_entry_shape(JsonFile *h, JsonReader j, JsonEntry *e) {
+    static const char wrong[] = "the shape must be a list of sizes";
+    const char *p;
+    size_t n;
+    uint64_t v;
+    if (!json_take(&j, '[')) return fail_json_at(h, &j, wrong);
+    e->ndim = 0;
+    for (size_t i = 0; json_item(&j, ']', &i); e->ndim++) {
+        if (e->ndim == MAX_NDIM)
+            return array_fail(h->f, E_LIMIT, TOO_MANY_DIMS, MAX_NDIM);
+        bool ok = json_scalar(&j, &p, &n) &&
+                  number_store(DT_UINT64, p, n, &v) == NUMBER_STORED && v <= INT64_MAX;
+        if (!ok) return fail_json_at(h, &j, wrong);
+        e->shape[e->ndim] = (int64_t)v;
+    }
+    return !j.wrong || fail_json_at(h, &j, j.wrong);
+}
+
+static bool add_array(JsonFile *h, const char *name, const JsonMembers *m) {
+    JsonEntry e = {.name = name, .ndim = -1};
+    const JsonMember *own = find_member(m, "name"), *shape = find_member(m, "shape");
+    JsonText text;
+    JsonReader at = own ? own->value : h->j;
+    if (own && json_next_is(&at, '"') && json_string(&at, &text)) e.name = text.p;
+    e.data = find_member(m, "data")->value;
+    if (!read_entry_dtype(h, find_member(m, "dtype")->value, &e) ||
+        (shape && !read_entry_shape(h, shape->value, &e)))
+        return false;
+    vec_push(h->f->s, &h->entries, e);
+    return true;
+}
+
+static bool is_array_object(const JsonMembers *m) {
+    const JsonMember *dtype = find_member(m, "dtype");
+    JsonReader at = dtype ? dtype->value : (JsonReader){.p = NULL};
+    return dtype && json_next_is(&at, '"') && find_member(m, "data");
+}
+
+/* An array with its dtype, or (at the top) arrays by name. What else there may be is
+ * looked at when it is asked for. */
+static bool add_entry(JsonFile *h, const char *name, JsonReader *j, bool top) {
+    JsonEntry e = {.name = name, .data = *j, .dtype = DT_NONE, .ndim = -1};
+    JsonMembers m = {0};
+    bool object = json_next_is(j, '{');
+    bool ok = object ? read_members(h, j, &m) : json_skip(j);
+    if (!ok) fail_json_at(h, j, j->wrong);
+    bool array = ok && object && is_array_object(&m);
+    if (array)
+        ok = add_array(h, name, &m);
+    else if (ok && !(object && top))
+        vec_push(h->f->s, &h->entries, e);
+    for (size_t i = 0; ok && object && top && !array && i < m.n; i++)
+        ok = add_entry(h, m.p[i].key, &m.p[i].value, false);
+    vec_free(&m);
+    return ok;
+}
+
+static bool read_entries(JsonFile *h) {
+    while (!json_at_end(&h->j))
+        if (!add_entry(h, NULL, &h->j, true)) return false;
+    return true;
+}
+
+/* ---- one array ---- */
+
+/* What nested lists look like: their lengths by depth, and their elements. */
+typedef struct JsonShape {
+    int64_t length[MAX_NDIM + 2]; /* -1: not met */
+    int lists, leaf;              /* depth of the deepest list and of the elements */
+    bool floats, bools, ints, negative, large;
+} JsonShape;
+
+typedef struct JsonElement {
+    const char *p;
+    size_t n;
+    bool text;
+} JsonElement;
+
+static bool read_element(JsonReader *j, JsonElement *e) {
+    JsonText text;
+    e->text = json_next_is(j, '"');
+    if (!e->text) return json_scalar(j, &e->p, &e->n);
+    if (!json_string(j, &text)) return false;
+    e->p = text.p;
+    e->n = text.n;
+    return true;
+}
+
+static void classify_element(const JsonElement *e, JsonShape *m) {
+    uint64_t u;
+    int64_t v;
+    bool boolean = !e->text && (*e->p == 't' || *e->p == 'f');
+    bool number = !e->text && (*e->p == '-' || ascii_is_digit(*e->p));
+    bool whole = number && !memchr(e->p, '.', e->n) && !memchr(e->p, 'e', e->n) &&
+                 !memchr(e->p, 'E', e->n);
+    bool fits = whole && number_store(DT_INT64, e->p, e->n, &v) == NUMBER_STORED;
+    bool large =
+        whole && !fits && number_store(DT_UINT64, e->p, e->n, &u) == NUMBER_STORED;
+    m->bools |= boolean;
+    m->ints |= fits || large;
+    m->large |= large;
+    m->negative |= number && *e->p == '-';
+    m->floats |= !boolean && !fits && !large;
+}
+
+static bool measure(JsonReader *j, int depth, JsonShape *m) {
+    JsonElement e;
+    if (!json_take(j, '[')) {
+        if (depth != m->lists + 1)
+            return json_fail(j, "an element where the others are lists");
+        m->leaf = depth;
+        if (!read_element(j, &e)) return false;
+        return classify_element(&e, m), true;
+    }
+    if (m->leaf >= 0 && depth >= m->leaf)
+        return json_fail(j, "a list where the others are elements");
+    if (depth > MAX_NDIM) return json_fail(j, "the lists are nested too deeply");
+    if (depth > m->lists) m->lists = depth;
+    size_t n = 0;
+    while (json_item(j, ']', &n))
+        if (!measure(j, depth + 1, m)) return false;
+    if (j->wrong) return false;
+    if (m->length[depth] < 0) m->length[depth] = (int64_t)n;
+    return m->length[depth] == (int64_t)n ||
+           json_fail(j, "the list has another length than those before it");
+}
+
+/* As a list of literals has it, but exact beyond int64. */
+static DType natural_dtype(const JsonShape *m) {
+    if (m->floats || (m->large && m->negative)) return DT_FLOAT64;
+    if (m->ints) return m->large ? DT_UINT64 : DT_INT64;
+    return m->bools ? DT_BOOL : DT_FLOAT64;
+}
+
+/* The elements in order; the lists were measured. */
+static bool fill(const JsonFile *h, JsonReader *j, DType d, char **dst) {
+    JsonElement e;
+    if (json_take(j, '[')) {
+        for (size_t n = 0; json_item(j, ']', &n);)
+            if (!fill(h, j, d, dst)) return false;
+        return true;
+    }
+    if (!read_element(j, &e)) return fail_json_at(h, j, j->wrong);
+    NumberResult k = number_store(d, e.p, e.n, *dst);
+    *dst += dtype_size(d);
+    if (k == NUMBER_STORED) return true;
+    Str why = STR(h->f->s);
+    number_explain(k, d, e.p, e.n, &why);
+    fail_json_at(h, j, str_text(&why));
+    str_free(&why);
+    return false;
+}
+
+static bool has_shape(const JsonEntry *e, int ndim, const int64_t *shape) {
+    bool same = e->ndim == ndim, empty = ndim == 1 && shape[0] == 0, zero = false;
+    for (int i = 0; same && i < ndim; i++)
+        same = e->shape[i] == shape[i];
+    for (int i = 0; i < e->ndim; i++)
+        zero |= e->shape[i] == 0;
+    return e->ndim < 0 || same || (empty && zero);
+}
+
+static bool read_entry(JsonFile *h, const JsonEntry *e, Tensor *out) {
+    JsonReader j = e->data;
+    JsonShape m = {.lists = -1, .leaf = -1};
+    for (int i = 0; i < MAX_NDIM + 2; i++)
+        m.length[i] = -1;
+    if (!measure(&j, 0, &m)) return fail_json_at(h, &j, j.wrong);
+    DType d = e->dtype, want = h->f->what->want;
+    if (d == DT_NONE) {
+        d = natural_dtype(&m);
+        bool takes = want != DT_NONE && d != dtype_real(want);
+        h->f->what->converted = takes;
+        if (takes) d = dtype_real(want);
+    }
+    bool complex = dtype_is_complex(d);
+    int ndim = m.lists + 1;
+    if (complex && m.leaf > 0 && m.length[m.leaf - 1] == 2)
+        ndim--;
+    else if (complex && m.leaf >= 0)
+        return fail_json_at(h, &e->data, "a complex number is a list of two");
+    if (ndim > MAX_NDIM) return array_fail(h->f, E_LIMIT, TOO_MANY_DIMS, MAX_NDIM);
+    if (!has_shape(e, ndim, m.length))
+        return fail_json_at(h, &e->data, "the data has another shape than it says");
+    const int64_t *shape = e->ndim < 0 ? m.length : e->shape;
+    if (!tensor_new(h->f->s, d, e->ndim < 0 ? ndim : e->ndim, shape, out)) return false;
+    char *dst = out->data;
+    j = e->data;
+    if (m.leaf < 0 || fill(h, &j, dtype_real(d), &dst)) return true;
+    tensor_unref(out);
+    return false;
+}
+
+static bool pick_entry(JsonFile *h, const char *key, Tensor *out) {
+    size_t n = h->entries.n;
+    const JsonEntry *e = n == 1 && !key ? h->entries.p : NULL;
+    for (size_t i = 0; key && i < n; i++)
+        if (h->entries.p[i].name && strcmp(h->entries.p[i].name, key) == 0)
+            e = &h->entries.p[i];
+    if (e) return read_entry(h, e, out);
+    const char **name = mem_alloc(h->f->s, (n + 1) * sizeof *name);
+    size_t named = 0;
+    for (size_t i = 0; i < n; i++)
+        if (h->entries.p[i].name) name[named++] = h->entries.p[i].name;
+    if (named < n && !key)
+        array_fail(h->f, E_FORMAT, "it holds %zu values one after the other, not one",
+                   n);
+    else
+        array_fail_no_name(h->f, "array", key, &(Names){name, named});
+    mem_free(name);
+    return false;
+}
+
+bool json_array_read(const ArrayFile *f, const char *key, Tensor *out) {
+    Arena *a = arena_new(f->s);
+    const char *p = (const char *)f->p;
+    size_t bom = f->n >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    JsonFile h = {.f = f, .j = json_reader(f->s, a, p + bom, f->n - bom)};
+    bool ok = read_entries(&h) && pick_entry(&h, key, out);
+    vec_free(&h.entries);
+    arena_free(a);
+    return ok;
+}
