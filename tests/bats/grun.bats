@@ -109,7 +109,7 @@ END
     gload -e 'ones((20, 20))' | grun -r out=o.npy
     head -c 200 o.npy >c.npy
     bad 4 E_TRUNCATED 'c.npy' 'grun x.tlg x=@c.npy'
-    bad 3 E_FORMAT 'not an array file' 'grun x.tlg x=@x.tlg'
+    bad 3 E_FORMAT 'not a file of arrays' 'grun x.tlg x=@x.tlg'
 }
 
 @test "the filter: shapes, dtypes, --strict, --allow-downcast" {
