@@ -209,6 +209,10 @@ bool writer_add(Writer *w, const void *p, size_t n) {
     return !w->failed;
 }
 
+bool writer_flush(Writer *w) {
+    return flush_buffer(w);
+}
+
 uint64_t writer_offset(const Writer *w) {
     return w->offset;
 }

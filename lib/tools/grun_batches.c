@@ -122,15 +122,14 @@ static void note_failed_call(GraphRun *r, int64_t call) {
 bool grun_series(GraphRun *r) {
     int64_t every = r->spec->series.every;
     if (!count_calls(r)) return false;
-    r->collect = r->rows >= 0 && r->g->updates.n == 0;
+    r->collect = r->rows >= 0 && r->g->updates.n == 0 && !every;
     for (int64_t call = 0; call < r->calls; call++) {
         bool last = call + 1 == r->calls;
         if (!feed_rows(r, call)) return false;
         if (!grun_call(r)) return note_failed_call(r, call), grun_hint(r);
-        if (r->collect && !grun_collect_results(r)) return false;
-        if ((last || (every && (call + 1) % every == 0)) &&
-            !grun_report_results(r, call))
-            return false;
+        bool shown = last || (every && (call + 1) % every == 0);
+        if ((r->collect || (every && shown)) && !grun_collect_results(r)) return false;
+        if (shown && !grun_report_results(r, call)) return false;
         if (r->spec->progress && !r->spec->progress(r->spec->ctx, call + 1, r->calls))
             return false;
     }

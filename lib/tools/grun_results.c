@@ -6,11 +6,14 @@
 
 #include <string.h>
 
-/* Neither -r nor a choice of the run alone takes it. */
-static bool is_printed(const GraphRun *r, size_t output) {
+bool grun_goes_to_file(const GraphRun *r, size_t output) {
     for (size_t i = 0; i < r->spec->nresult; i++)
-        if (r->result[i].output == output) return false;
-    return output + r->spec->nhidden < r->g->outputs.n;
+        if (r->result[i].output == output) return true;
+    return false;
+}
+
+static bool is_printed(const GraphRun *r, size_t output) {
+    return output + r->spec->nhidden < r->g->outputs.n && !grun_goes_to_file(r, output);
 }
 
 size_t grun_output(const GraphRun *r, Sym label) {
@@ -64,73 +67,18 @@ bool grun_open_results(GraphRun *r) {
     return check_paths(r) && check_format(r);
 }
 
-/* ---- collecting rows ---- */
-/* Allocates room for all calls: with single rows a new leading axis, else the first
- * axis grows with each batch. */
-static bool allocate_collected(GraphRun *r, Result *x, const Tensor *t) {
-    int64_t shape[MAX_NDIM + 1];
-    bool batches = r->spec->series.batch != 0 && t->ndim > 0;
-    int ndim = batches ? t->ndim : t->ndim + 1;
-    if (!type_ndim_fits(r->s, NOWHERE, sym_text(r->s, x->label), ndim)) return false;
-    memcpy(shape + (batches ? 0 : 1), t->shape, (size_t)t->ndim * sizeof *shape);
-    if (!i64_mul(batches ? t->shape[0] : 1, r->calls, &shape[0]))
-        return fail(r->s, NOWHERE, E_LIMIT, "%s gets too long",
-                    sym_text(r->s, x->label));
-    return tensor_new(r->s, t->dtype, ndim, shape, &x->all);
-}
-
-static bool collect_one(GraphRun *r, Result *x) {
-    const Value *v = vm_output(r->m, x->output);
-    const Tensor *t = &v->t;
-    if (v->kind != TYPE_TENSOR)
-        return fail(r->s, NOWHERE, E_USAGE,
-                    "only arrays can be appended, but %s is not one",
-                    sym_text(r->s, x->label));
-    if (!x->all.data && !allocate_collected(r, x, t)) return false;
-    Tensor part = x->all;
-    int lead = r->spec->series.batch && t->ndim ? 0 : 1;
-    bool fits = part.ndim == t->ndim + lead &&
-                (lead || x->filled + t->shape[0] <= part.shape[0]);
-    for (int k = 1; fits && k < part.ndim; k++)
-        fits = part.shape[k] == t->shape[k - lead];
-    if (!fits)
-        return fail(r->s, NOWHERE, E_RUN_SHAPE,
-                    "%s changes its shape from call to call and can't be appended",
-                    sym_text(r->s, x->label));
-    part.data = (char *)x->all.data + x->filled * x->all.stride[0];
-    part.shape[0] = lead ? 1 : t->shape[0];
-    tensor_assign(&part, t);
-    x->filled += part.shape[0];
-    return true;
-}
-
-bool grun_collect_results(GraphRun *r) {
-    for (size_t i = 0; i < r->spec->nresult; i++)
-        if (!collect_one(r, &r->result[i])) return false;
-    return true;
-}
-
-void grun_free_results(GraphRun *r) {
-    for (size_t i = 0; i < r->spec->nresult; i++)
-        tensor_unref(&r->result[i].all);
-}
-
 /* Results that name the same file share it. */
 bool grun_write_results(GraphRun *r) {
     NamedValue *part = NEW_N(r->a, r->spec->nresult, NamedValue);
-    Value *all = NEW_N(r->a, r->spec->nresult, Value);
     for (size_t i = 0; i < r->spec->nresult; i++) {
         size_t n = 0;
         bool earlier = false;
         for (size_t k = 0; k < r->spec->nresult; k++) {
-            Result *x = &r->result[k];
+            const Result *x = &r->result[k];
             if (strcmp(x->path, r->result[i].path) != 0) continue;
             earlier |= k < i;
-            if (x->all.data) x->all.shape[0] = x->filled;
-            all[k] = (Value){.kind = TYPE_TENSOR, .t = x->all};
             part[n++] =
-                (NamedValue){sym_text(r->s, x->label),
-                             x->all.data ? &all[k] : vm_output(r->m, x->output)};
+                (NamedValue){sym_text(r->s, x->label), grun_collected(r, x->output)};
         }
         if (!earlier && !values_write(r->s, r->result[i].path, n, part)) return false;
     }
@@ -165,7 +113,7 @@ static void tsv_row(GraphRun *r, int64_t call, Str *out) {
     for (size_t i = 0, n = 0; i < r->g->outputs.n; i++) {
         if (!is_printed(r, i)) continue;
         if (n++) str_putc(out, '\t');
-        value_text(r->s, vm_output(r->m, i), -1, out);
+        value_text(r->s, grun_result(r, i), -1, out);
     }
     str_putc(out, '\n');
 }
@@ -174,7 +122,7 @@ static void text_lines(GraphRun *r, Str *out) {
     for (size_t i = 0; i < r->g->outputs.n; i++) {
         if (!is_printed(r, i)) continue;
         const char *label = sym_text(r->s, r->g->outputs.p[i].label);
-        const Value *v = vm_output(r->m, i);
+        const Value *v = grun_result(r, i);
         bool rows = v->kind == TYPE_TENSOR && v->t.ndim > 1;
         str_visible(out, label, strlen(label));
         str_puts(out, " = ");
@@ -186,7 +134,7 @@ static void text_lines(GraphRun *r, Str *out) {
 /* Checks that all printed outputs have a text form. */
 static bool outputs_have_text(GraphRun *r) {
     for (size_t i = 0; i < r->g->outputs.n; i++) {
-        if (!is_printed(r, i) || value_readable(r->s, vm_output(r->m, i), false))
+        if (!is_printed(r, i) || value_readable(r->s, grun_result(r, i), false))
             continue;
         return note(r->s, NOWHERE,
                     "it is the output %s; --outputs chooses other outputs",
@@ -214,15 +162,15 @@ bool grun_report_results(GraphRun *r, int64_t call) {
             if (!is_printed(r, i)) continue;
             JsonWriter json = {.out = &text};
             value_json(r->s, sym_text(r->s, r->g->outputs.p[i].label),
-                       vm_output(r->m, i), &json);
+                       grun_result(r, i), &json);
             str_putc(&text, '\n');
         }
         break;
     case RESULT_NPY:
         for (size_t i = 0; i < r->g->outputs.n; i++)
-            if (is_printed(r, i))
-                return npy_write(r->s, r->out, &vm_output(r->m, i)->t);
+            if (is_printed(r, i)) return npy_write(r->s, r->out, &grun_result(r, i)->t);
         break;
     }
-    return put_result_text(r, &text);
+    return put_result_text(r, &text) &&
+           (!r->spec->series.every || writer_flush(r->out));
 }

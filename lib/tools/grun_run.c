@@ -87,12 +87,13 @@ void grun_begin(GraphRun *r, Graph *g, const RunSpec *spec) {
     r->feed = NEW_N(r->a, g->inputs.n, Feed);
     r->row = NEW_N(r->a, g->inputs.n, Tensor);
     r->result = NEW_N(r->a, spec->nresult, Result);
+    r->collected = NEW_N(r->a, g->outputs.n, Collected);
 }
 
 void grun_end(GraphRun *r) {
     if (r->out) writer_abort(r->out);
     monitor_end(&r->monitor);
-    grun_free_results(r);
+    grun_free_collected(r);
     vm_free(r->m);
     plan_free(r->plan);
     if (r->ready != r->g && !r->check) graph_free(r->ready);

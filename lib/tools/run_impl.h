@@ -10,15 +10,20 @@ typedef struct Feed {
     Value value;
     bool given, each;
 } Feed;
-/* An output written to a file; collected over calls if rows are iterated and nothing is
- * updated. */
+/* An output written to a file. */
 typedef struct Result {
     Sym label;
     const char *path;
     size_t output;
-    Tensor all; /* the collected rows; data NULL at first */
-    int64_t filled;
 } Result;
+/* What several calls gave for an output. */
+typedef struct Collected {
+    bool any, along_batch;
+    Tensor all; /* with room for more rows */
+    int64_t rows;
+    Vec(Value) item; /* values other than arrays */
+    Value value;     /* as a whole */
+} Collected;
 typedef struct GraphRun {
     Graph *g;     /* as read */
     Graph *ready; /* as run: rewritten, or g itself */
@@ -30,11 +35,12 @@ typedef struct GraphRun {
     Machine *m;
     Feed *feed; /* by input */
     Result *result;
+    Collected *collected; /* by output */
     int64_t rows;             /* of the iterated values */
     int64_t per_epoch, calls; /* calls per epoch, and in total */
     int64_t *order;           /* of the rows, shuffled; NULL: in order */
     Tensor *row;              /* by input: the rows of this call */
-    bool collect;
+    bool collect; /* results are those of all calls together */
     Writer *out;  /* opened by the first report */
     bool header;  /* tsv: the header has been written */
     Check *check; /* of DEBUG, which then owns `ready` */
@@ -63,11 +69,16 @@ bool grun_split_result(Session *s, Span text, Span *name, Span *file);
 bool grun_split_expected(Session *s, Span text, Span *name, Span *value);
 bool grun_open_results(GraphRun *r); /* grun_results.c */
 size_t grun_output(const GraphRun *r, Sym label);
-bool grun_collect_results(GraphRun *r); /* after each call */
-bool grun_report_results(GraphRun *r,
-                         int64_t call); /* prints outputs that no file gets */
+bool grun_goes_to_file(const GraphRun *r, size_t output);
+/* Prints the outputs that no file gets. */
+bool grun_report_results(GraphRun *r, int64_t call);
 bool grun_write_results(GraphRun *r);   /* writes files, at the end */
-void grun_free_results(GraphRun *r);
+bool grun_collect_results(GraphRun *r); /* grun_collect.c: after a call */
+/* What was collected of an output, else its value in the last call. */
+const Value *grun_collected(GraphRun *r, size_t output);
+/* What a run returns: of all calls, or of the last one. */
+const Value *grun_result(GraphRun *r, size_t output);
+void grun_free_collected(GraphRun *r);
 bool grun_check_expected(GraphRun *r); /* grun_expect.c */
 
 #endif

@@ -197,7 +197,7 @@ END
     ok 'grun b.tlg x=[1,2,3,4,5] w=2 --each x --batch 2 --drop-last' $'s = 14.0\nn = 2'
     ok 'grun b.tlg x=[1,2,3,4,5] w=2 --each x --batch 2 --epochs 3 --save o.yaml >/dev/null; grep -E "^  (seen|calls):" o.yaml' $'  seen: float64 = 45.0\n  calls: int64 = 9'
     gload -i 'a: float64' -i 'b: float64' -e 'a + b' -o p.tlg
-    ok 'grun p.tlg a=[1,2,3] b=10 --each a' 'out = 13.0'
+    ok 'grun p.tlg a=[1,2,3] b=10 --each a' 'out = [11.0, 12.0, 13.0]'
     ok 'grun p.tlg a=[1,2,3] b=[10,20,30] --each a,b -r out=o.npy; gload -i "x: float64[3]" -e x | grun x=@o.npy' 'out = [11.0, 22.0, 33.0]'
     bad 3 E_ 'a.*b|b.*a' 'grun p.tlg a=[1,2,3] b=[1,2] --each a,b'
     bad 2 E_UNKNOWN 'c' 'grun p.tlg a=[1,2,3] b=1 --each c'
@@ -349,7 +349,7 @@ Y
     gload -i 'x: float64[n]' -e 'y = x[x > 1]' -o r.tlg
     ok 'grun p.tlg a=[1,2,3] b=1 --each a --steps 2 --every 1' $'out = 2.0\nout = 3.0'
     ok 'grun p.tlg a=[1,2,3] b=1 --each a --steps 5 --epochs 3 --every 1 -O tsv' $'call\tout\n1\t2.0\n2\t3.0\n3\t4.0\n4\t2.0\n5\t3.0'
-    ok 'grun p.tlg a=[1,2,3] b=1 --each a --epochs 9223372036854775807 --steps 2' 'out = 3.0'
+    ok 'grun p.tlg a=[1,2,3] b=1 --each a --epochs 9223372036854775807 --steps 2' 'out = [2.0, 3.0]'
     bad 3 E_SHAPE '0 rows can.t fill a batch of 1' 'grun p.tlg a=[] b=1 --each a'
     bad 3 E_SHAPE '1 row can.t fill a batch of 2' 'grun r.tlg x=[1] --each x --batch 2 --drop-last'
     bad 3 E_SHAPE 'got a float64 scalar' 'grun p.tlg a=1 b=1 --each a'

@@ -78,3 +78,67 @@ END
     bad 2 E_MISSING 'only the updates need it: --no-updates' 'gprof line.yaml X=[[1,2]] --outputs pred'
     bad 2 E_UNKNOWN 'did you mean pred' 'gprof line.yaml --static --outputs prd'
 }
+
+@test "--each without updates returns all rows, printed as -r writes them" {
+    gload --new -i 'x: float64[n, 2]' -e 'y = x * 2' -e 's = sum(x)' -e 'm = mean(x, axis=0)' --outputs y,s,m -o g.tlg
+    local rows='x=[[1,2],[3,4],[5,6]]'
+    ok "grun g.tlg $rows --each x --batch 2" $'y = [[2.0, 4.0],\n     [6.0, 8.0],\n     [10.0, 12.0]]\ns = [10.0, 11.0]\nm = [[2.0, 3.0],\n     [5.0, 6.0]]'
+    ok "grun g.tlg $rows --each x --batch 2 >printed; grun g.tlg $rows --each x --batch 2 -r y=a.npz -r s=a.npz -r m=a.npz
+        gload --new -e \"y = load('a.npz', 'y')\" -e \"s = load('a.npz', 's')\" -e \"m = load('a.npz', 'm')\" --outputs y,s,m | grun | cmp - printed"
+    ok "grun g.tlg $rows --each x --batch 3 --outputs y,s" $'y = [[2.0, 4.0],\n     [6.0, 8.0],\n     [10.0, 12.0]]\ns = [21.0]'
+    ok "grun g.tlg $rows --each x --batch 2 --drop-last --epochs 2 --outputs s -O json | jq -c .shape" '[2]'
+    ok "grun g.tlg $rows --each x --batch 2 --expect s=[10,11] --outputs s -O npy | grun <(gload -i 'x: float64[2]' -e x) x=@-" 'out = [10.0, 11.0]'
+    bad 1 E_VERDICT 's is not as expected' "grun g.tlg $rows --each x --batch 2 --expect s=[10,12]"
+    # an axis that the types don't know holds rows; rows that are no arrays make a list
+    ok 'gload -i "x: float64[n]" -e "y = x[x > 1]" | grun x=[1,2,3,4,5,0] --each x --batch 2' 'y = [2.0, 3.0, 4.0, 5.0]'
+    ok "gload -i 'x: float64' -e 'l = make_list(x, x)' | grun x=[1,2] --each x" 'l = [[1.0, 1.0], [2.0, 2.0]]'
+    # a graph with updates trains: the last call counts
+    line_model
+    ok "grun line.yaml 'X=[[1,2],[3,4]]' t=[1,2] --each X,t --batch 1 --outputs pred --no-updates" 'pred = [0.0, 0.0]'
+    shell "grun line.yaml 'X=[[1,2],[3,4]]' t=[1,2] --each X,t --batch 1 --outputs pred"
+    grep -Eq '^pred = \[[^,]*\]$' .out
+}
+
+@test "-r with --every holds each call that is printed: a curve" {
+    line_model
+    ok "grun line.yaml $data --steps 7 --every 3 -r loss=c.npy --outputs loss,pred -O tsv >rows"
+    grun line.yaml $data --steps 7 --every 3 -O tsv | tail -n +2 | cut -f 2 >want
+    [ "$(wc -l <want)" = 3 ]
+    ok "grun <(gload --new -e \"load('c.npy')\") -O json | jq -r '.data[]' | awk '{ printf \"%.9g\n\", \$1 }' | cmp - <(awk '{ printf \"%.9g\n\", \$1 }' want)"
+    # what depends on the batch follows along its axis, arrays and scalars are stacked
+    gload --new -i 'x: float64[n]' -e 'y = x * 2' -e 's = sum(x)' --outputs y,s -o g.tlg
+    ok 'grun g.tlg x=[1,2,3,4,5] --each x --batch 2 --every 2 -r y=y.npy' $'s = 7.0\ns = 5.0'
+    ok "grun <(gload --new -e \"load('y.npy')\")" 'out = [6.0, 8.0, 10.0]'
+    ok "grun line.yaml $data --steps 2 --every 1 -r w=w.npy >/dev/null; grun <(gload --new -e \"load('w.npy').shape\")" $'out/0 = 2\nout/1 = 2'
+    gload -i 'x: int64' -e 'y = zeros(x)' -o z.tlg
+    bad 5 E_RUN_SHAPE 'y changes its shape' 'grun z.tlg x=[1,2] --each x'
+    ok 'grun z.tlg x=[1,2] --each x --every 1' $'y = [0.0]\ny = [0.0, 0.0]'
+}
+
+# waits WHAT...: until a command succeeds, at most 30 s.
+waits() {
+    local i
+    for ((i = 0; i < 3000; i++)); do
+        ! "$@" >/dev/null 2>&1 || return 0
+        sleep 0.01
+    done
+    return 1
+}
+
+@test "rows of --every appear when they are made" {
+    gload --new --shared 'c: int64 = 0' -e 'y = c + 1' --outputs y --update 'c = c + 1' -o c.tlg
+    mkfifo pipe
+    grun c.tlg --steps 1000000000000 --every 100 -O tsv >rows 2>/dev/null &
+    local file=$!
+    grun c.tlg --steps 1000000000000 --every 100 -O tsv >pipe 2>/dev/null &
+    local pipe=$!
+    exec 7<pipe
+    read -r -u 7 line && [ "$line" = $'call\ty' ]
+    read -r -u 7 line && [ "$line" = $'100\t100' ]
+    waits grep -q '^200' rows
+    kill $file $pipe
+    wait $file || [ $? = 143 ]
+    exec 7<&-
+    # whole lines
+    [ -z "$(tail -c 1 rows)" ]
+}
