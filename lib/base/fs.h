@@ -62,7 +62,7 @@ void reader_close(Reader *r);
 typedef struct Writer Writer;
 Writer *writer_open(Session *s, const char *path); /* NULL: diagnosed */
 bool writer_add(Writer *w, const void *p,
-                size_t n); /* buffered; false once an error has been diagnosed */
+                size_t n);    /* buffered; false once an error has been diagnosed */
 bool writer_flush(Writer *w); /* passes on what is buffered */
 uint64_t writer_offset(const Writer *w);
 /* Completes the temporary file; nothing may be added afterwards. writer_commit does

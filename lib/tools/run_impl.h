@@ -35,15 +35,15 @@ typedef struct GraphRun {
     Machine *m;
     Feed *feed; /* by input */
     Result *result;
-    Collected *collected; /* by output */
+    Collected *collected;     /* by output */
     int64_t rows;             /* of the iterated values */
     int64_t per_epoch, calls; /* calls per epoch, and in total */
     int64_t *order;           /* of the rows, shuffled; NULL: in order */
     Tensor *row;              /* by input: the rows of this call */
-    bool collect; /* results are those of all calls together */
-    Writer *out;  /* opened by the first report */
-    bool header;  /* tsv: the header has been written */
-    Check *check; /* of DEBUG, which then owns `ready` */
+    bool collect;             /* results are those of all calls together */
+    Writer *out;              /* opened by the first report */
+    bool header;              /* tsv: the header has been written */
+    Check *check;             /* of DEBUG, which then owns `ready` */
     Guard guard;
     Monitor monitor;
 } GraphRun;
