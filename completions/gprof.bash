@@ -3,6 +3,7 @@ _gprof() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
     case $prev in
     --dim) COMPREPLY=(); return ;;
+    --seed) COMPREPLY=(); return ;;
     --outputs) COMPREPLY=(); return ;;
     --mode) mapfile -t COMPREPLY < <(compgen -W 'FAST_RUN FAST_COMPILE' -- "$cur"); return ;;
     --warmup) COMPREPLY=(); return ;;
@@ -25,7 +26,7 @@ _gprof() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--static --dim --outputs --no-updates --mode --warmup --repeat --threads --no-gc --by --sort --top --memory --assert --compare --fail-above --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--static --dim --seed --outputs --no-updates --mode --warmup --repeat --threads --no-gc --by --sort --top --memory --assert --compare --fail-above --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

@@ -9,7 +9,7 @@ typedef struct Gprof {
     Common common;
     Texts dim, assertion;
     int mode, by, sort;
-    int64_t repeat, warmup, top, threads;
+    int64_t repeat, warmup, top, threads, seed;
     const char *outputs, *compare;
     double fail_above;
     bool is_static, no_updates, memory, no_gc;
@@ -22,7 +22,11 @@ static const Opt options[] = {
      "Both branches of an ifelse count, and all steps of a loop that may end early.",
      NULL, GROUP_WORK},
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
-     "Set a dim; with --static, dims that are not set stay symbols.", NULL,
+     "Replace a named dim by a number. With --static, dims that are not set stay "
+     "symbols; without, inputs whose sizes are then known and that have no value are "
+     "drawn at random.",
+     NULL, GROUP_INPUT},
+    {"seed", 0, OPT_INT, AT(seed), "N", "Seed for the random inputs (default 0).", NULL,
      GROUP_INPUT},
     {"outputs", 0, OPT_NAMES, AT(outputs), "NAMES",
      "Compute these variables or trees instead of the graph's outputs.", "graph",
@@ -75,7 +79,7 @@ static bool check_gprof_counts(Run *r, const Gprof *o) {
     const struct {
         const char *name;
         int64_t value;
-    } rows[] = {{"warmup", o->warmup}, {"threads", o->threads}};
+    } rows[] = {{"warmup", o->warmup}, {"threads", o->threads}, {"seed", o->seed}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].value < 0)
             return fail(r->s, NOWHERE, E_USAGE, "--%s can't be negative", rows[i].name);
@@ -143,6 +147,8 @@ static ProfileSpec profile_spec(Run *r, const Gprof *o) {
                                  .ndim = o->dim.n,
                                  .dim = dim,
                                  .threads = (unsigned)o->threads,
+                                 .seed = o->seed,
+                                 .draw = true,
                                  .no_gc = o->no_gc},
                          .is_static = o->is_static,
                          .warmup = o->warmup,

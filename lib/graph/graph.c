@@ -469,3 +469,12 @@ void graph_updates_changed(Graph *g) {
     g->priv->update = MAP(g->s);
     g->priv->updated = 0;
 }
+
+uint32_t apply_line(const Graph *g, ApplyId a) {
+    Span at = g->origin[a].at;
+    const Source *src = source_get(g->s, at.source);
+    uint32_t line, col;
+    if (!src || strncmp(src->name, "--", 2) == 0) return 0;
+    span_place(g->s, at, &line, &col);
+    return line;
+}

@@ -187,6 +187,9 @@ static inline const Var *apply_in(const Graph *g, ApplyId a) {
 static inline VarList apply_ins(const Graph *g, ApplyId a) {
     return (VarList){g->apply[a].nin, apply_in(g, a)};
 }
+/* The line of the file that an Apply was read from or derived from; 0: it comes from an
+ * option, or nothing is known. */
+uint32_t apply_line(const Graph *g, ApplyId a);
 /* The value of a constant tensor, else NULL. */
 const Tensor *var_const(const Graph *g, Var v);
 

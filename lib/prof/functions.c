@@ -75,11 +75,14 @@ static PlanMemory function_memory(Profile *p, size_t i) {
 PlanMemory called_memory(Profile *p) {
     PlanMemory sum = {0};
     Map done = MAP(p->s);
+    p->functions.n = 0;
     for (size_t i = 0; i < p->called.n; i++) {
         uint64_t key = hash_mix((uintptr_t)p->called.p[i].fn, p->called.p[i].site);
         if (map_get(&done, key, NULL)) continue;
         map_put(&done, key, 0);
         PlanMemory m = function_memory(p, i);
+        Holder h = {VAR_NONE, p->called.p[i].fn->name, (double)m.peak};
+        if (m.peak) vec_push(p->s, &p->functions, h);
         sum.peak += m.peak;
         sum.peak_no_inplace += m.peak_no_inplace;
         sum.peak_no_reuse += m.peak_no_reuse;

@@ -117,6 +117,32 @@ static void put_timeline(Profile *p, JsonWriter *w) {
     arena_free(a);
 }
 
+static void put_holders(Profile *p, JsonWriter *w) {
+    Arena *a = arena_new(p->s);
+    Timeline m = timeline_new(p, a);
+    Holders h = peak_holders(p, &m, a);
+    json_line(w, "  ");
+    json_put_key(w, "at_peak");
+    json_open(w, '[');
+    for (size_t i = 0; i < h.n; i++) {
+        Var v = h.p[i].var;
+        ApplyId id = v == VAR_NONE ? APPLY_NONE : var_owner(p->g, v);
+        uint32_t line = id == APPLY_NONE ? 0 : apply_line(p->g, id);
+        json_line(w, "    ");
+        json_open(w, '{');
+        put_sym(p, "name", v == VAR_NONE ? h.p[i].function : value_name(p, v), w);
+        json_member_number(w, "bytes", h.p[i].bytes);
+        if (id == APPLY_NONE)
+            json_member(w, "op", v == VAR_NONE ? "function" : "leaf");
+        else
+            put_sym(p, "op", op_name_of(p, p->g, id), w);
+        json_member_number(w, "line", line ? (double)line : (double)NAN);
+        json_close(w, "}");
+    }
+    json_close(w, h.n ? "\n  ]" : "]");
+    arena_free(a);
+}
+
 static void put_dims(const Profile *p, JsonWriter *w) {
     json_line(w, "  ");
     json_put_key(w, "dims");
@@ -126,6 +152,15 @@ static void put_dims(const Profile *p, JsonWriter *w) {
         json_put_int(w, p->dims.p[i].value);
     }
     json_close(w, "}");
+}
+
+static void put_drawn(const Profile *p, JsonWriter *w) {
+    json_line(w, "  ");
+    json_put_key(w, "drawn");
+    json_open(w, '[');
+    for (size_t i = 0; i < p->drawn.n; i++)
+        json_put(w, sym_text(p->s, p->drawn.p[i]));
+    json_close(w, "]");
 }
 
 void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *out) {
@@ -140,10 +175,12 @@ void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *o
     json_put_key(&w, "static");
     json_put_word(&w, p->is_static ? "true" : "false");
     put_dims(p, &w);
+    if (p->drawn.n) put_drawn(p, &w);
     put_total(p, &w);
     for (size_t i = 0; how->by == BY_ALL && i < sizeof all / sizeof *all; i++)
         put_table(p, how, all[i], &w);
     if (how->by != BY_ALL) put_table(p, how, how->by, &w);
+    put_holders(p, &w);
     if (how->memory) put_timeline(p, &w);
     if (c) profile_compare_json(p, c, &w);
     json_close(&w, "\n}\n");

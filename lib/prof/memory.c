@@ -3,6 +3,8 @@
  * storage needs none. */
 #include "prof/prof_impl.h"
 
+#include <stdlib.h>
+
 int64_t var_bytes(const Profile *p, Var v) {
     if (p->bytes[v] >= 0) return p->bytes[v];
     return plan_bytes(p->plan, v, p->dims.n, p->dims.p);
@@ -61,6 +63,39 @@ Timeline timeline_new(const Profile *p, Arena *a) {
     return t;
 }
 
+/* ---- who holds the peak ---- */
+static int larger_holder(const void *a, const void *b) {
+    const Holder *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    if (x->var != y->var) return x->var < y->var ? -1 : 1;
+    return x->function < y->function ? -1 : x->function > y->function;
+}
+
+/* A store holds the last of its values that was born by then. */
+Holders peak_holders(Profile *p, const Timeline *t, Arena *a) {
+    Var *value = NEW_N(a, t->nstore, Var);
+    size_t vars = plan_vars(p->plan), n = 0;
+    Holder *h = NEW_N(a, t->nstore + vars + p->functions.n, Holder);
+    for (size_t i = 0; i < vars; i++) {
+        PlanVar x = plan_var(p->plan, i);
+        if (x.store != UINT32_MAX && x.how != PLAN_VIEW && x.born <= t->peak_at)
+            value[x.store] = x.var;
+        int64_t copy = x.copied && t->peak_at == t->nstep ? var_bytes(p, x.var) : 0;
+        if (copy > 0) h[n++] = (Holder){x.var, 0, (double)copy};
+    }
+    for (size_t i = 0; i < t->nstore; i++) {
+        const Store *st = &t->store[i];
+        if (st->first == VAR_NONE || st->bytes <= 0) continue;
+        if (st->born <= t->peak_at && t->peak_at <= st->dies)
+            h[n++] = (Holder){value[i], 0, (double)st->bytes};
+    }
+    for (size_t i = 0; i < p->functions.n; i++)
+        h[n++] = p->functions.p[i];
+    qsort(h, n, sizeof *h, larger_holder);
+    return (Holders){h, n};
+}
+
+/* ---- instructions ---- */
 Map plan_var_map(const Profile *p) {
     Map m = MAP(p->s);
     for (size_t i = 0; i < plan_vars(p->plan); i++)

@@ -29,6 +29,8 @@ void profile_free(Profile *p); /* NULL is allowed */
 void profile_static(Profile *p);
 /* Sets input i for the coming calls, which determines sizes. NULL: none. */
 void profile_input(Profile *p, size_t i, const Value *x);
+/* Says in the report that an input's values are random ones. */
+void profile_drawn(Profile *p, Var input);
 /* Sets the bytes of an array whose type doesn't determine them. */
 void profile_size(Profile *p, Var v, int64_t bytes);
 /* Records the duration of a call without hooks. */

@@ -114,6 +114,12 @@ typedef struct Rows {
     size_t n, cap;
 } Rows;
 
+typedef struct Holder { /* storage that is alive at the peak */
+    Var var;            /* the value in it; VAR_NONE: that of a function */
+    Sym function;       /* its name */
+    double bytes;
+} Holder;
+
 struct Profile {
     Session *s;
     const Plan *plan;
@@ -126,6 +132,7 @@ struct Profile {
     Vec(RecTable) tables;
     const Graph *last_g;
     Rec *last_rec;
+    Vec(Sym) drawn;     /* inputs with random values */
     Vec(DimValue) dims; /* given ones, then learned ones */
     int64_t *bytes;     /* by variable of g: as observed at run time, -1: not */
     Vec(OpenApply) frames;
@@ -140,6 +147,7 @@ struct Profile {
     Amount total[PF_N];
     bool has[PF_N];
     Map printers;
+    Vec(Holder) functions; /* what functions hold between calls */
 };
 Rec *rec_of(Profile *p, const Graph *g, ApplyId id);
 bool dim_known(const Profile *p, Sym name, int64_t *v);
@@ -152,6 +160,9 @@ double amount_key(const Amount *x); /* sort key, also for symbolic amounts */
 Amount row_bytes(const Profile *p, const Row *r);
 Sym row_name(Profile *p, const Row *r);
 double row_weight(const Profile *p, const Row *r); /* time, or flops of static ones */
+Sym value_name(Profile *p, Var v);                 /* as in the statements of rows */
+/* What the rows of the op's Applies are called: "fused(mul, add)". */
+Sym op_name_of(Profile *p, const Graph *g, ApplyId id);
 const char *by_name(ProfileBy by);
 
 /* ---- functions.c: memory held by functions ---- */
@@ -177,6 +188,12 @@ typedef struct Timeline {
     uint64_t unknown;
 } Timeline;
 Timeline timeline_new(const Profile *p, Arena *a);
+typedef struct Holders {
+    Holder *p;
+    size_t n;
+} Holders;
+/* The largest first. */
+Holders peak_holders(Profile *p, const Timeline *t, Arena *a);
 int64_t var_bytes(const Profile *p, Var v);
 /* "c", "i" or "v" for each output. */
 void step_codes(const Profile *p, const Map *vars, const PlanStep *st, Str *out);

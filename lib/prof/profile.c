@@ -49,8 +49,10 @@ void profile_free(Profile *p) {
     map_free(&p->printers);
     map_free(&p->called_keys);
     vec_free(&p->called);
+    vec_free(&p->functions);
     vec_free(&p->tables);
     vec_free(&p->dims);
+    vec_free(&p->drawn);
     vec_free(&p->frames);
     vec_free(&p->events);
     vec_free(&p->calls);
@@ -58,6 +60,11 @@ void profile_free(Profile *p) {
     arena_free(p->a);
     arena_free(p->tmp);
     mem_free(p);
+}
+
+void profile_drawn(Profile *p, Var input) {
+    Sym name = var_name(p->g, input);
+    vec_push(p->s, &p->drawn, name);
 }
 
 void profile_call(Profile *p, double seconds) {

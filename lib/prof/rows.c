@@ -62,14 +62,23 @@ static Printer *printer_for(Profile *p, const Graph *g) {
     return pr;
 }
 
+Sym value_name(Profile *p, Var v) {
+    return printer_name(printer_for(p, p->g), v);
+}
+
+Sym op_name_of(Profile *p, const Graph *g, ApplyId id) {
+    const Graph *fn = fused_of(g, id);
+    return fn ? fused_name(p->s, fn) : op_row_name(p->s, &g->apply[id]);
+}
+
 /* "y = x @ W"; "f: y = x @ W" in a function. */
 Sym row_name(Profile *p, const Row *r) {
     if (r->id == APPLY_NONE) return r->name;
     Str b = STR(p->s);
     if (r->g != p->g) str_printf(&b, "%s: ", sym_text(p->s, r->g->name));
-    const Graph *fn = fused_of(r->g, r->id);
     print_statement(printer_for(p, r->g), r->id, &b);
-    if (fn) str_printf(&b, "  # %s", sym_text(p->s, r->op));
+    if (fused_of(r->g, r->id))
+        str_printf(&b, "  # %s", sym_text(p->s, op_name_of(p, r->g, r->id)));
     Sym y = sym_n(p->s, str_text(&b), b.n);
     str_free(&b);
     return y;
@@ -88,7 +97,7 @@ static Row row_of(Profile *p, const Graph *g, ApplyId id, const Rec *rec) {
     Row r = {.g = g,
              .id = id,
              .cls = fn ? sym(p->s, "elemwise") : class_of(p->s, op),
-             .op = fn ? fused_name(p->s, fn) : op_row_name(p->s, &g->apply[id]),
+             .op = op_name_of(p, g, id),
              .rule = g->origin[id].rule,
              .applies = 1,
              .calls = (double)rec->calls / n,

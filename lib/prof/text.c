@@ -5,7 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_MAX_SHOWN = 100, TOP = 20, HIDDEN_BELOW = 1024, SYMBOLS_MAX = 60 };
+enum {
+    NAME_MAX_SHOWN = 100,
+    TOP = 20,
+    PEAK_TOP = 10,
+    HIDDEN_BELOW = 1024,
+    SYMBOLS_MAX = 60
+};
 
 /* ---- numbers ---- */
 /* Three digits and a unit: 1.23, 45.6, 789. */
@@ -135,6 +141,9 @@ static void print_head(const Profile *p, Str *out) {
     for (size_t i = 0; i < p->dims.n; i++)
         str_printf(out, "%s%s=%lld", i ? ", " : "; ", sym_text(p->s, p->dims.p[i].name),
                    (long long)p->dims.p[i].value);
+    for (size_t i = 0; i < p->drawn.n; i++)
+        str_printf(out, "%s%s",
+                   i ? ", " : "\ndrawn at random: ", sym_text(p->s, p->drawn.p[i]));
     str_putc(out, '\n');
     time_line(p, out);
     cost_lines(p, out);
@@ -298,6 +307,57 @@ static void print_memory(Profile *p, const ReportOptions *how, Str *out) {
     arena_free(a);
 }
 
+/* ---- who holds the peak ---- */
+static void holder_row(Profile *p, Table *t, const Holder *h, Sum *sum) {
+    Str b = STR(p->s);
+    ApplyId id = h->var == VAR_NONE ? APPLY_NONE : var_owner(p->g, h->var);
+    uint32_t line = id == APPLY_NONE ? 0 : apply_line(p->g, id);
+    percent_cells(t, h->bytes, sum);
+    prof_count_text(h->bytes, "B", &b);
+    str_cell(t, &b);
+    if (line)
+        str_printf(&b, "%u", line);
+    else
+        str_putc(&b, '-');
+    str_cell(t, &b);
+    if (id == APPLY_NONE) {
+        Sym name = h->var == VAR_NONE ? h->function : value_name(p, h->var);
+        str_printf(&b, "%s%s", h->var == VAR_NONE ? "function " : "",
+                   sym_text(p->s, name));
+        str_cell(t, &b);
+    } else {
+        Row r = {.g = p->g, .id = id};
+        name_cell(t, p, &r, &b);
+    }
+    str_free(&b);
+}
+
+static void print_holders(Profile *p, const ReportOptions *how, Str *out) {
+    static const char *const heading[] = {"% peak", "sum", "bytes", "line",
+                                          "held at the peak"};
+    Arena *a = arena_new(p->s);
+    Timeline m = timeline_new(p, a);
+    Holders h = peak_holders(p, &m, a);
+    Table t = {.s = p->s, .a = a, .cols = 5};
+    Sum sum = {0};
+    size_t top = how->top < 0 ? PEAK_TOP : (size_t)how->top;
+    for (size_t i = 0; i < h.n; i++)
+        sum.all += h.p[i].bytes;
+    for (size_t i = 0; i < t.cols; i++)
+        add_cell_text(&t, heading[i]);
+    for (size_t i = 0; i < h.n && i < top; i++)
+        holder_row(p, &t, &h.p[i], &sum);
+    if (h.n) str_putc(out, '\n');
+    if (h.n)
+        table_print(&t, out);
+    else
+        vec_free(&t.cell);
+    if (h.n > top)
+        str_printf(out, "... (remaining %zu hold %.1f%%)\n", h.n - top,
+                   percent_of(sum.all - sum.so_far, sum.all));
+    arena_free(a);
+}
+
 /* ---- all ---- */
 static void print_footer(const Profile *p, Str *out) {
     enum { ROUNDING = 4096 };
@@ -328,6 +388,7 @@ void report_text(Profile *p, const ReportOptions *how, const Compared *c, Str *o
     for (size_t i = 0; !c && how->by == BY_ALL && i < sizeof all / sizeof *all; i++)
         print_table(p, how, all[i], out);
     if (how->by != BY_ALL) print_table(p, how, how->by, out);
+    if (how->memory || (!c && how->by == BY_ALL)) print_holders(p, how, out);
     if (how->memory) print_memory(p, how, out);
     print_footer(p, out);
 }

@@ -18,17 +18,26 @@ typedef struct Profiling {
 } Profiling;
 
 /* ---- dims ---- */
+/* Dims are numbers from here on, so that the sizes which follow from them are known
+ * when the graph is rewritten and planned. */
+static bool bind_dims(Profiling *f) {
+    for (size_t i = 0; i < f->dims.n; i++)
+        if (!graph_bind_dim(f->r.g, f->dims.p[i].name, f->dims.p[i].value))
+            return false;
+    return !f->dims.n || graph_reinfer(f->r.g);
+}
+
 static bool given_dims(Profiling *f) {
     for (size_t i = 0; i < f->r.spec->ndim; i++) {
         DimValue d;
         if (!dim_option(f->r.g, f->r.spec->dim[i], &d.name, &d.value)) return false;
         vec_push(f->r.s, &f->dims, d);
     }
-    return true;
+    return bind_dims(f);
 }
 
 /* Given values determine the dims of their inputs. */
-static bool dims_of_values(Profiling *f) {
+static void dims_of_values(Profiling *f) {
     for (size_t i = 0; i < f->r.g->inputs.n; i++) {
         const Type *t = var_type(f->r.g, f->r.g->inputs.p[i]);
         const Value *v = &f->r.feed[i].value;
@@ -39,43 +48,34 @@ static bool dims_of_values(Profiling *f) {
             if (d.name) vec_push(f->r.s, &f->dims, d);
         }
     }
-    return true;
 }
 
 /* ---- sizes that types leave unknown ---- */
-
-/* The graph with its dims replaced by numbers, and everything that follows from them.
- * NULL: the dims are inconsistent, which a run would report. */
-static Graph *graph_with_known_dims(const Profiling *f) {
-    static const char *const fold[] = {"constant-folding", "useless-specify-shape"};
-    Graph *g = graph_copy(f->r.ready, ROOTS_RUN | ROOTS_INIT, NULL, false, NULL);
-    RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 2, .include = fold}};
-    size_t mark = diag_count(g->s);
-    bool ok = true;
-    for (size_t i = 0; ok && i < f->dims.n; i++)
-        ok = graph_bind_dim(g, f->dims.p[i].name, f->dims.p[i].value);
-    ok = ok && graph_reinfer(g);
-    Graph *folded = ok ? rewrite_run(g, &how, NULL) : NULL;
-    diag_rewind(g->s, mark);
-    graph_free(g);
-    return folded;
-}
-
-/* Sizes that no dim names, such as those of concatenated rows, follow from constant
- * folding once the dims are known. */
-static void derive_sizes(Profiling *f) {
-    PlanMemory m = plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL);
-    if (!f->dims.n || !m.unknown) return;
-    Graph *g = graph_with_known_dims(f);
-    Plan *p = g ? plan_new(g, &f->r.how) : NULL;
-    if (!p) {
-        graph_free(g);
-        return;
-    }
+static void drop_plan(Profiling *f) {
     vm_free(f->r.m);
     plan_free(f->r.plan);
     if (f->r.ready != f->r.g) graph_free(f->r.ready);
     f->r.m = NULL;
+    f->r.plan = NULL;
+    f->r.ready = NULL;
+}
+
+/* Sizes that no dim names, such as those of concatenated rows, follow from constant
+ * folding once the dims are known, also in a graph that was rewritten before. */
+static void derive_sizes(Profiling *f) {
+    static const char *const fold[] = {"constant-folding", "useless-specify-shape"};
+    RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 2, .include = fold}};
+    PlanMemory m = plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL);
+    if (!f->dims.n || !m.unknown) return;
+    size_t mark = diag_count(f->r.s);
+    Graph *g = rewrite_run(f->r.ready, &how, NULL);
+    Plan *p = g ? plan_new(g, &f->r.how) : NULL;
+    diag_rewind(f->r.s, mark);
+    if (!p) {
+        graph_free(g);
+        return;
+    }
+    drop_plan(f);
     f->r.plan = p;
     f->r.ready = g;
 }
@@ -217,10 +217,11 @@ static void measured_memory(Profiling *f, uint64_t peak) {
 
 static bool measure_calls(Profiling *f) {
     int64_t n;
-    if (!grun_values(&f->r) || !grun_bind_dims(&f->r) || !settle_shared(f))
-        return false;
-    for (size_t i = 0; i < f->r.ready->inputs.n; i++)
+    if (!grun_values(&f->r) || !settle_shared(f)) return false;
+    for (size_t i = 0; i < f->r.ready->inputs.n; i++) {
         profile_input(f->p, i, vm_input(f->r.m, i));
+        if (f->r.feed[i].drawn) profile_drawn(f->p, f->r.ready->inputs.p[i]);
+    }
     uint64_t before = buffer_bytes_used(f->r.s);
     buffer_reset_peak(f->r.s);
     if (!first_calls(f) || !measured_calls(f, &n)) return false;
@@ -237,11 +238,22 @@ static bool prepare_plan(Profiling *f) {
     if (!grun_plan(&f->r)) return false;
     f->rewrite_s = ready - start;
     f->plan_s = clock_seconds() - ready;
-    return given_dims(f);
+    return true;
+}
+
+/* Values are read into a machine, and tell dims of a graph that is then planned anew.
+ */
+static bool plan_for_values(Profiling *f) {
+    size_t given = f->dims.n;
+    if (!grun_given(&f->r)) return false;
+    dims_of_values(f);
+    if (f->dims.n == given) return true;
+    drop_plan(f);
+    return bind_dims(f) && prepare_plan(f);
 }
 
 static bool collect_profile(Profiling *f) {
-    if (f->q->is_static && (!grun_given(&f->r) || !dims_of_values(f))) return false;
+    if (f->q->is_static && !plan_for_values(f)) return false;
     if (f->q->is_static) derive_sizes(f);
     f->p = profile_new(f->r.plan, &f->r.how, f->dims.n, f->dims.p);
     profile_set(f->p, PF_rewrite_time_s, f->rewrite_s);
@@ -268,7 +280,8 @@ bool graph_profile(Graph *g, const ProfileSpec *q, Str *out) {
     for (size_t i = 0; i < q->nassert; i++)
         if (!profile_assert_check(g->s, q->assertion[i])) return false;
     grun_begin(&f.r, g, &q->run);
-    bool ok = prepare_plan(&f) && collect_profile(&f) && report_profile(&f, out);
+    bool ok = given_dims(&f) && prepare_plan(&f) && collect_profile(&f) &&
+              report_profile(&f, out);
     profile_free(f.p);
     vec_free(&f.dims);
     grun_end(&f.r);

@@ -1,4 +1,5 @@
 /* Feeds the command line's values to a machine's inputs and shared variables. */
+#include "tools/random_inputs.h"
 #include "tools/run_impl.h"
 #include "value/rng.h"
 
@@ -121,12 +122,24 @@ static void note_needed_by_updates(GraphRun *r, const uint8_t *live, size_t miss
     str_free(&list);
 }
 
-static bool all_given(GraphRun *r) {
+/* Inputs without a value, if a random one is wanted and their type fixes its size. */
+static bool draw_inputs(GraphRun *r, const uint8_t *live) {
+    for (size_t i = 0; r->spec->draw && i < r->g->inputs.n; i++) {
+        const Type *t = var_type(r->g, r->g->inputs.p[i]);
+        Rng rng = {.seed = (uint64_t)r->spec->seed, .stream = i};
+        if (r->feed[i].given || !live[r->ready->inputs.p[i]] || !random_sizes_known(t))
+            continue;
+        if (!random_value(r->s, t, rng, &r->feed[i].value)) return false;
+        r->feed[i].given = r->feed[i].drawn = true;
+    }
+    return true;
+}
+
+static bool all_given(GraphRun *r, const uint8_t *live) {
     Str list = STR(r->s);
     size_t missing = 0;
     const char *first = "";
     bool state = false; /* is the first one a random state? */
-    uint8_t *live = graph_live(r->ready, r->a, ROOTS_RUN);
     for (size_t i = 0; i < r->g->inputs.n; i++) {
         if (r->feed[i].given || !live[r->ready->inputs.p[i]]) continue;
         const char *name = sym_text(r->s, var_name(r->g, r->g->inputs.p[i]));
@@ -149,6 +162,10 @@ static bool all_given(GraphRun *r) {
             note(r->s, NOWHERE,
                  "give values as %s=VALUE, for example %s=@%s.npy or %s=1.5", first,
                  first, first, first);
+        if (r->spec->draw)
+            note(r->s, NOWHERE,
+                 "or fix the sizes with --dim NAME=SIZE: the values are then drawn at "
+                 "random");
     }
     str_free(&list);
     return missing == 0;
@@ -161,8 +178,9 @@ bool grun_given(GraphRun *r) {
 }
 
 bool grun_values(GraphRun *r) {
-    if (!mark_each(r) || !grun_given(r) || !seed_inputs(r) || !all_given(r))
-        return false;
+    if (!mark_each(r) || !grun_given(r) || !seed_inputs(r)) return false;
+    const uint8_t *live = graph_live(r->ready, r->a, ROOTS_RUN);
+    if (!draw_inputs(r, live) || !all_given(r, live)) return false;
     for (size_t i = 0; i < r->g->inputs.n; i++)
         if (r->feed[i].given && !r->feed[i].each &&
             !vm_set_input(r->m, i, &r->feed[i].value))

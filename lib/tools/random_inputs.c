@@ -122,6 +122,20 @@ static bool fill_value(RandomPoint *p, const Type *t, Value *out) {
     return ok;
 }
 
+bool random_sizes_known(const Type *t) {
+    if (t->kind == TYPE_LIST) return random_sizes_known(t->elem);
+    for (int i = 0; i < t->ndim; i++)
+        if (!dim_is_known(t->dim[i])) return false;
+    return true;
+}
+
+bool random_value(Session *s, const Type *t, Rng rng, Value *out) {
+    RandomPoint p = {.s = s, .rng = rng};
+    bool ok = fill_value(&p, t, out);
+    vec_free(&p.dims);
+    return ok;
+}
+
 static bool take_given(RandomPoint *p, const Values *given) {
     Graph *g = p->t->g;
     for (size_t k = 0; given && k < given->n; k++) {

@@ -58,6 +58,8 @@ typedef struct RunSpec {
     ResultFormat format;
     const char *output; /* for printed text; "-" */
     int64_t seed;       /* for random inputs without a value; -1: they need one */
+    bool draw; /* from `seed`, also the other inputs without a value, if their types fix
+                * their sizes */
     unsigned threads;
     bool no_gc;
     size_t nhidden;      /* graph_chosen: the last outputs, which are not printed */

@@ -9,6 +9,7 @@
 typedef struct Feed {
     Value value;
     bool given, each;
+    bool drawn; /* at random: no value was given */
 } Feed;
 /* An output written to a file. */
 typedef struct Result {

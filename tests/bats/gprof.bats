@@ -199,7 +199,7 @@ Y
     local f mode
     for mode in FAST_RUN FAST_COMPILE; do
         gprof g.yaml --mode $mode --static --dim t=20 -O json -o told.json
-        gprof g.yaml --mode $mode 'x=ones((20, 3, 8))' 'W=ones((8, 8))' -O json -o ran.json
+        gprof g.yaml --mode $mode --dim t=20 'x=ones((20, 3, 8))' 'W=ones((8, 8))' -O json -o ran.json
         for f in flops math_calls calls bytes; do
             assert_equal "$f $(total $f ran.json)" "$f $(total $f told.json)"
         done
@@ -214,7 +214,7 @@ Y
     assert_equal "$(total peak_bytes ran.json)" "$(total peak_bytes told.json)"
     # the result, two rows of the state in turn, and what a step makes
     jq -e '.total.peak_bytes >= 4 * 8 * 8 and .total.peak_bytes < 20 * 8 * 8' told.json
-    gprof g.yaml --static --dim t=0 --assert 'math_calls == 0' >/dev/null
+    sed '/last = /d; s/last, es/es/' g.yaml | gprof --static --dim t=0 --assert 'math_calls == 0' >/dev/null
 }
 
 @test "sizes that follow from dims by computation are told" {
@@ -563,7 +563,7 @@ Y
 @test "the steps of a loop are told as far as sizes tell them" {
     local e told symbol
     while IFS='|' read -r e told symbol; do
-        gload --new -i 'x: float64[n]' -i 'u: uint64' -e "out = scan(lambda h: tanh(h), outputs_info=[0.5], n_steps=$e, keep='last')" -o o.tlg
+        gload --new -i 'x: float64[n]' -i 'u: uint64' -e "out = scan(lambda h: tanh(h), outputs_info=[x[0]], n_steps=$e, keep='last')" -o o.tlg
         ok "gprof --static --dim n=9 o.tlg | sed -n 's/^flops.*math calls: \\([^;]*\\);.*/\\1/p'" "$told"
         ok "gprof --static o.tlg | sed -n 's/^flops.*math calls: \\([^;]*\\);.*/\\1/p'" "$symbol"
     done <<'END'
