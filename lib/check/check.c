@@ -20,7 +20,10 @@ Check *check_new(Graph *g, const CheckOptions *o) {
                                                                    * stabilise */
     c->real = *services(s);
     session_set_slot(s, SLOT_CHECK, c, NULL);
-    if (!rewrite_log_open(c, g) || !order_check(c, g)) return check_free(c), NULL;
+    services(s)->eval = history_fold;
+    bool ok = rewrite_log_open(c, g) && order_check(c, g);
+    services(s)->eval = c->real.eval;
+    if (!ok) return check_free(c), NULL;
     rewrite_log_maps(c);
     return c;
 }

@@ -283,6 +283,9 @@ void op_check(ReferenceRun *f, ApplyId a, bool checked);
 Value *history_run(KernelTrial *x);
 void history_check(KernelTrial *x, Value *result); /* with those of the first run */
 void history_free(const KernelTrial *x, Value *result);
+/* Services.eval while the graph is rewritten: runs ops of plugins in a copy of the
+ * process. */
+bool history_fold(Graph *g, size_t n, const Var *want, Value *out);
 /* ---- userop_trial.c: ops defined by formulas ---- */
 /* Runs the definition op by op, with checks in its first runs. */
 bool userop_trial(KernelTrial *x, OpRun *r);

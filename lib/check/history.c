@@ -1,6 +1,7 @@
 /* An op of a plugin may remember in its own memory what it was given first, where no
  * later run shows it. So before its first run here it runs in a copy of the process, on
- * other values and then on these; its results there must be the same. */
+ * other values and then on these; its results there must be the same. Constant folding,
+ * which comes before, happens in a copy, too. */
 #include "base/child.h"
 #include "check/check_impl.h"
 
@@ -19,10 +20,10 @@ static bool has_history(const KernelTrial *x) {
     return x->op->plugin && !x->by_formula && bytes <= MOST_BYTES;
 }
 
-static void write_results(const OpRun *r, size_t nout, Str *out) {
-    for (size_t i = 0; i < nout; i++) {
+static void write_results(const Value *v, size_t n, Str *out) {
+    for (size_t i = 0; i < n; i++) {
         Tensor t;
-        if (!tensor_clone(out->s, &r->out_value[i].t, &t)) return;
+        if (!tensor_clone(out->s, &v[i].t, &t)) return;
         str_add(out, (const char *)&t.dtype, sizeof t.dtype);
         str_add(out, (const char *)&t.ndim, sizeof t.ndim);
         str_add(out, (const char *)t.shape, (size_t)t.ndim * sizeof *t.shape);
@@ -42,7 +43,7 @@ static void run_after_others(void *ctx, Str *out) {
     if (!trial_run(x, &these)) return;
     for (size_t i = 0; i < x->nout; i++)
         if (!these.out_value[i].t.data) return;
-    write_results(&these, x->nout, out);
+    write_results(these.out_value, x->nout, out);
 }
 
 static bool read_bytes(const Str *from, size_t *at, void *to, size_t n) {
@@ -83,6 +84,49 @@ void history_check(KernelTrial *x, Value *result) {
                .how = "in a run that follows a run with other inputs"};
     r.out_value = result;
     trial_same(x, &r, true);
+}
+
+/* ---- constant folding ---- */
+typedef struct Folding {
+    Check *c;
+    Graph *g;
+    size_t n;
+    const Var *want;
+} Folding;
+
+static void fold_apart(void *ctx, Str *out) {
+    Folding *f = ctx;
+    Value *v = mem_zalloc(f->c->s, f->n, sizeof *v);
+    if (f->c->real.eval(f->g, f->n, f->want, v)) write_results(v, f->n, out);
+    mem_free(v);
+}
+
+static bool may_remember(const Graph *g, size_t n, const Var *want) {
+    bool plugin = false;
+    for (ApplyId a = 0; a < g->napply; a++)
+        plugin |= g->apply[a].op->plugin != NULL;
+    for (size_t i = 0; i < n; i++)
+        if (var_type(g, want[i])->kind != TYPE_TENSOR) return false;
+    return plugin;
+}
+
+bool history_fold(Graph *g, size_t n, const Var *want, Value *out) {
+    Session *s = g->s;
+    Folding f = {session_slot(s, SLOT_CHECK), g, n, want};
+    Str bytes = STR(s);
+    size_t at = 0, read = 0;
+    if (!may_remember(g, n, want) || !child_run(fold_apart, &f, SECONDS, &bytes)) {
+        str_free(&bytes);
+        return f.c->real.eval(g, n, want, out);
+    }
+    for (; read < n; read++) {
+        out[read] = (Value){.kind = TYPE_TENSOR};
+        if (!read_result(s, &bytes, &at, &out[read])) break;
+    }
+    str_free(&bytes);
+    for (size_t i = 0; read < n && i < read; i++)
+        value_unref(&out[i]);
+    return read == n;
 }
 
 void history_free(const KernelTrial *x, Value *result) {

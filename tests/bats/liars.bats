@@ -36,6 +36,8 @@ not_finite(exp(x))              1 InvalidValueError output 0 of not_finite is no
 impure(exp(x))                  1 BadThunkOutput    output 0 of impure differs in a second run with the same inputs
 seldom_pure(exp(x))             1 BadThunkOutput    output 0 of seldom_pure differs in one of many runs with the same inputs
 remembers(exp(x))               1 BadThunkOutput    output 0 of remembers differs in a run that follows a run with other inputs
+remembers([2., 3.]) + x[1:]     1 BadThunkOutput    output 0 of remembers differs in a run that follows a run with other inputs
+remembers(x[:2]) + remembers([2., 3.])  1 BadThunkOutput    output 0 of remembers differs in a run that follows a run with other inputs
 remembers(x) + remembers(x[1:])  1 BadThunkOutput    output 0 of remembers differs in a run that follows a run with other inputs
 memo_static(exp(x))             1 BadThunkOutput    output 0 of memo_static differs in a run that follows a run with other inputs
 memo_thunk(exp(x))              1 BadThunkOutput    output 0 of memo_thunk differs in a run that follows a run with other inputs

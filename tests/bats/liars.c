@@ -1,6 +1,8 @@
 /* Ops that lie, each in one way, for grun --mode DEBUG: they double a vector. */
+#define _DEFAULT_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <thunkline/plugin.h>
 
 static bool same(TlNode *n) {
@@ -165,15 +167,15 @@ static bool fold_at_times(const TlApply *a) {
     return calls++ == 0;
 }
 
-/* All 1 the first time, then all 0. */
+/* All 1 the first time, then all 0: in copies of the process, too. */
+static int *calls_of_all;
 static bool one_then_zero(TlCall *c) {
-    static int calls;
     TlTensor x;
     double *r = begin(c, &x, 0);
     if (!r) return false;
     for (int64_t i = 0; i < x.shape[0]; i++)
-        r[i] = calls == 0;
-    calls++;
+        r[i] = *calls_of_all == 0;
+    ++*calls_of_all;
     return true;
 }
 
@@ -626,6 +628,9 @@ static const TlOpDef ops[] = {
 };
 
 static bool init(TlHost *h, const TlApi *api) {
+    calls_of_all = mmap(NULL, sizeof *calls_of_all, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (calls_of_all == MAP_FAILED) return false;
     if (!api->add_type(h, &even)) return false;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (!api->add_op(h, &ops[i])) return false;
