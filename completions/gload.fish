@@ -32,6 +32,6 @@ complete -c gload -l max-memory -x -d 'Limit the memory for tensors (default 90%
 complete -c gload -l max-time -x -d 'End with status 6 after this time, such as 90, 1.5s, 200ms, 2m or 1h (default: no limit).'
 complete -c gload -l errors -x -a 'text json' -d 'Format of error messages.'
 complete -c gload -l color -x -a 'auto always never' -d 'Colour error messages; auto obeys NO_COLOR.'
-complete -c gload -s v -l verbose -d 'Print more about what the tool does.'
+complete -c gload -s v -l verbose -d 'Print to standard error what is done, with the seconds since the start: files read, ops, rules that fired, the plan, calls.'
 complete -c gload -l version -d 'Print the version and exit.'
 complete -c gload -s h -l help -d 'Print this help and exit.'

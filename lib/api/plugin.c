@@ -115,6 +115,7 @@ bool plugin_load(Session *s, const char *path) {
     free(real);
     if (!ok) return false;
     keep_open(s, handle);
+    session_log(s, "loaded the plugin %s", path);
     return plugin_add(s, path, dlsym(handle, "tl_plugin"));
 }
 

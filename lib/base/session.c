@@ -2,6 +2,7 @@
  * use. */
 #include "base/session_impl.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 
 Session *session_new(PanicFn *panic, void *ctx) {
@@ -88,6 +89,26 @@ bool session_fail_expired(Session *s, Span at) {
 
 const char *session_set_doing(Session *s, const char *what) {
     return atomic_exchange(&s->doing, what);
+}
+
+void session_set_log(Session *s, LogFn *log, void *ctx) {
+    s->log = log;
+    s->log_ctx = ctx;
+}
+
+bool session_is_logged(const Session *s) {
+    return s->log != NULL;
+}
+
+void session_log(Session *s, const char *format, ...) {
+    Str line = STR(s);
+    va_list ap;
+    if (!s->log) return;
+    va_start(ap, format);
+    str_vprintf(&line, format, ap);
+    va_end(ap);
+    s->log(s->log_ctx, str_text(&line));
+    str_free(&line);
 }
 
 void *session_slot(Session *s, Slot slot) {

@@ -40,7 +40,6 @@ typedef struct Options {
                             cgroup limit */
     int cpu_level; /* 0 baseline, 1 AVX2 (x86-64-v3), 2 AVX-512 (x86-64-v4); -1: this
                       CPU's */
-    bool verbose;
 } Options;
 
 Session *session_new(PanicFn *panic, void *ctx); /* NULL panic: abort() */
@@ -75,6 +74,13 @@ bool session_fail_expired(Session *s, Span at); /* E_LIMIT; false */
 /* The current activity, "rewriting", for the message if no loop notices that the time
  * has expired. The text must stay valid; returns the previous one. */
 const char *session_set_doing(Session *s, const char *what);
+
+/* What is being done, line by line, for people who ask for it. */
+typedef void LogFn(void *ctx, const char *line);
+void session_set_log(Session *s, LogFn *log, void *ctx); /* NULL, at first: no one */
+bool session_is_logged(const Session *s); /* else a line needn't be made */
+void session_log(Session *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 void *session_slot(Session *s, Slot slot); /* NULL until set */
 void session_set_slot(Session *s, Slot slot, void *p, void (*free)(void *));

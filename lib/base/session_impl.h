@@ -44,6 +44,8 @@ typedef struct PlaceCache {
 struct TlSession {
     PanicFn *panic;
     void *panic_ctx;
+    LogFn *log; /* may be NULL */
+    void *log_ctx;
     unsigned depth; /* of nested calls being processed */
     atomic_bool expired;
     _Atomic(const char *) doing;

@@ -81,6 +81,7 @@ struct Run {
     const char *program; /* the name it was called by, including an installed prefix */
     int argc;
     char **argv;
+    double start;  /* clock_seconds() */
     bool no_graph; /* writes something other than a graph: no abort record */
     void (*write)(const Run *r,
                   WriteOptions *how); /* a tool's own writing options, or NULL */
@@ -137,6 +138,8 @@ bool run_operands(Run *r, bool values, const char **file, Values *given);
 
 /* Diagnostics as text (with source line and caret) or JSON records, to stderr. */
 void report_all(Session *s, const char *program, bool json, bool color, int fd);
+/* A line of what is done, in the same forms. */
+void report_log(const Run *r, double seconds, const char *line, Str *out);
 void report_one(Session *s, const Diag *d, const char *program, bool json, bool color,
                 Str *out);
 

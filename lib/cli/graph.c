@@ -3,9 +3,56 @@
 #include "cli/cli.h"
 #include "value/file/file.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+typedef struct OpCount {
+    const Op *op;
+    size_t n;
+} OpCount;
+
+static int compare_counts(const void *a, const void *b) {
+    const OpCount *x = a, *y = b;
+    if (x->n != y->n) return x->n < y->n ? 1 : -1;
+    return strcmp(x->op->name, y->op->name);
+}
+
+/* Most first. */
+static void put_op_counts(const Graph *g, Str *out) {
+    Map row = MAP(g->s);
+    Vec(OpCount) counts = {0};
+    uint64_t k;
+    for (ApplyId a = 0; a < g->napply; a++) {
+        const Op *op = g->apply[a].op;
+        if (!map_get(&row, (uintptr_t)op, &k)) {
+            map_put(&row, (uintptr_t)op, k = counts.n);
+            vec_push(g->s, &counts, ((OpCount){op, 0}));
+        }
+        counts.p[k].n++;
+    }
+    if (counts.n) qsort(counts.p, counts.n, sizeof *counts.p, compare_counts);
+    for (size_t i = 0; i < counts.n; i++)
+        str_printf(out, "%s%zu %s", i ? ", " : ": ", counts.p[i].n,
+                   counts.p[i].op->name);
+    vec_free(&counts);
+    map_free(&row);
+}
+
+static void log_graph(const Graph *g) {
+    Session *s = g->s;
+    if (!session_is_logged(s)) return;
+    Str ops = STR(s);
+    put_op_counts(g, &ops);
+    session_log(s, "the graph has %s, %s, %s, %s, %s%s",
+                str_counted(s, g->inputs.n, "input"),
+                str_counted(s, g->shared.n, "shared variable"),
+                str_counted(s, g->outputs.n, "output"),
+                str_counted(s, g->functions.n, "function"),
+                str_counted(s, g->napply, "Apply"), str_text(&ops));
+    str_free(&ops);
+}
 
 Graph *run_read(Run *r, const char *path) {
     ReadOptions how = READ_DEFAULT;
@@ -19,6 +66,7 @@ Graph *run_read(Run *r, const char *path) {
     session_set_doing(r->s, "reading the graph");
     Graph *g = io_read(r->s, path, &how);
     session_set_doing(r->s, NULL);
+    if (g) log_graph(g);
     return g;
 }
 
@@ -78,7 +126,11 @@ bool run_write(Run *r, Graph *g) {
     if (!c->no_provenance) add_step(r, g);
     if (r->write) r->write(r, &how);
     session_set_doing(r->s, "writing the graph");
-    return io_write(g, path, &how);
+    if (!io_write(g, path, &how)) return false;
+    session_log(r->s, "wrote %s to %s: %s", str_counted(r->s, g->napply, "Apply"),
+                strcmp(path, "-") == 0 ? "standard output" : path,
+                io_format_name(how.format));
+    return true;
 }
 
 bool run_print(Run *r, const Str *text) {

@@ -233,13 +233,22 @@ static void print_line(void *ctx, const char *text) {
     str_free(&out);
 }
 
+/* A line of -v, with the seconds since the start. */
+static void log_line(void *ctx, const char *line) {
+    const Run *r = ctx;
+    Str out = STR(r->s);
+    report_log(r, clock_seconds() - r->start, line, &out);
+    write_stderr(str_text(&out));
+    str_free(&out);
+}
+
 static bool apply_common_options(Run *r) {
     services(r->s)->print = print_line;
     services(r->s)->print_ctx = r;
     Options *o = session_options(r->s);
     if (r->common->floatX) o->floatX = r->common->floatX == 1 ? DT_FLOAT32 : DT_FLOAT64;
     o->max_memory = r->common->max_memory;
-    o->verbose = r->common->verbose;
+    if (r->common->verbose) session_set_log(r->s, log_line, r);
     limit_time(r->common->max_time);
     return pick_cpu(r->s);
 }
@@ -294,6 +303,7 @@ int tool_main(const Tool *t, int argc, char **argv) {
     if (!r.common) exit_on_panic(&r, E_MEM, "out of memory");
     if (wants_json(argc, argv)) r.common->errors = 1;
     if (t->preset) t->preset(r.common);
+    r.start = clock_seconds();
     r.s = tools_session(exit_on_panic, &r);
     catch_signals(&r);
     catch_bus_errors();

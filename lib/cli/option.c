@@ -42,7 +42,10 @@ static const Opt common[] = {
     {"color", 0, OPT_ENUM, AT(color), "auto|always|never",
      "Colour error messages; auto obeys NO_COLOR.", NULL, GROUP_COMMON},
     {"verbose", 'v', OPT_FLAG, AT(verbose), NULL,
-     "Print more about what the tool does.", NULL, GROUP_COMMON},
+     "Print to standard error what is done, with the seconds since the start: files "
+     "read, "
+     "ops, rules that fired, the plan, calls.",
+     NULL, GROUP_COMMON},
     {"version", 0, OPT_FLAG, AT(version), NULL, "Print the version and exit.", NULL,
      GROUP_COMMON},
     {"help", 'h', OPT_FLAG, AT(help), NULL, "Print this help and exit.", NULL,

@@ -184,6 +184,23 @@ static void put_diag_json(Session *s, const Diag *d, const char *program, Str *o
     json_close(&w, "]}\n");
 }
 
+void report_log(const Run *r, double seconds, const char *line, Str *out) {
+    if (r->common->errors != 1) {
+        str_printf(out, "%s: %.4f s: ", r->program, seconds);
+        str_visible(out, line, strlen(line));
+        str_putc(out, '\n');
+        return;
+    }
+    JsonWriter w = {.out = out};
+    json_open(&w, '{');
+    json_member(&w, "tool", r->program);
+    json_member(&w, "severity", "info");
+    json_member(&w, "message", line);
+    json_put_key(&w, "seconds");
+    str_printf(out, "%.6f", seconds);
+    json_close(&w, "}\n");
+}
+
 void report_one(Session *s, const Diag *d, const char *program, bool json, bool color,
                 Str *out) {
     if (d->code == E_UPSTREAM) return; /* the failed tool has reported it */

@@ -63,6 +63,7 @@ bool io_read_ops(Session *s, const char *path) {
     const Doc *root = parse_text_input(s, in, a, "no text");
     bool ok = root && doc_ops(s, in->name, root);
     if (!root && memchr(in->p, 0, in->n)) hint(s, HINT_PLUGIN);
+    if (ok) session_log(s, "read the ops of %s", in->name);
     arena_free(a);
     input_close(in);
     return ok;
@@ -73,6 +74,7 @@ static Graph *read_input(Session *s, Input *in, const char *folder,
     if (!in) return NULL;
     /* a bare prefix of the magic is a truncated file, not a text */
     bool tlg = in->n && memcmp(in->p, tlg_magic, in->n < 3 ? in->n : 3) == 0;
+    session_log(s, "read %s: %s, %zu bytes", in->name, tlg ? "tlg" : "text", in->n);
     Graph *g = tlg ? tlg_read(s, in, o) : text_read(s, in, folder, o);
     input_close(in);
     return g;

@@ -5,6 +5,8 @@
 #include "rewrite/scan/pass.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { ROOTS = ROOTS_RUN | ROOTS_INIT };
 static const double merge_position = 0;
@@ -194,12 +196,44 @@ static Graph *run_copy(RewriteRun *run, Graph *g) {
     return work;
 }
 
+/* By number of replacements, most first. */
+static int compare_fired(const void *a, const void *b) {
+    const RewriteProfile *x = *(const RewriteProfile *const *)a,
+                         *y = *(const RewriteProfile *const *)b;
+    if (x->fired != y->fired) return x->fired < y->fired ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static void log_rewriting(const RewriteRun *run, uint32_t before, uint32_t after) {
+    Session *s = run->s;
+    Arena *a = arena_new(s);
+    size_t n, used = 0;
+    const RewriteProfile *p = database_profile(run->db, &n),
+                         **row = NEW_N(a, n + 1, const RewriteProfile *);
+    for (size_t i = 0; i < n; i++)
+        if (p[i].fired) row[used++] = &p[i];
+    if (used) qsort(row, used, sizeof *row, compare_fired);
+    Str rules = STR(s);
+    for (size_t i = 0; i < used; i++)
+        str_printf(&rules, "%s%s %llu", i ? ", " : ": ", row[i]->name,
+                   (unsigned long long)row[i]->fired);
+    session_log(s, "rewrote with %s in %s: %u -> %s, %s%s",
+                run->o->query.mode ? run->o->query.mode : "FAST_RUN",
+                str_counted(s, run->sweeps, "sweep"), before,
+                str_counted(s, after, "Apply"),
+                str_counted(s, run->fired, "replacement"), str_text(&rules));
+    str_free(&rules);
+    arena_free(a);
+}
+
 Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r) {
     RewriteRun run = {.s = g->s, .o = o, .db = database_open(g->s, &o->query)};
     if (!run.db) return NULL;
     const char *before = session_set_doing(g->s, "rewriting the graph");
     Graph *done = run_copy(&run, g);
     session_set_doing(g->s, before);
+    if (done && session_is_logged(g->s))
+        log_rewriting(&run, count_applies(g), count_applies(done));
     if (r) {
         *r = (RewriteResult){.fired = run.fired, .sweeps = run.sweeps};
         r->before = count_applies(g);

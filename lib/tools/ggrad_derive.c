@@ -324,6 +324,7 @@ static void hand_over(const Derivation *d, Derived *made) {
 }
 
 bool graph_derive(Graph *g, const Derive *how) {
+    uint32_t before = g->napply;
     if (!derive_loops(g, how)) return false;
     Derivation d = {
         .g = g, .s = g->s, .a = arena_new(g->s), .d = how, .kept = g->outputs.n};
@@ -338,6 +339,9 @@ bool graph_derive(Graph *g, const Derive *how) {
     }
     if (ok && how->made) hand_over(&d, how->made);
     if (ok && !how->made) graph_sweep(g);
+    if (ok)
+        session_log(g->s, "differentiated: %u -> %s", before,
+                    str_counted(g->s, g->napply, "Apply"));
     vec_free(&d.claims);
     arena_free(d.a);
     return ok;

@@ -42,14 +42,42 @@ bool grun_ready(GraphRun *r) {
     return r->ready != NULL;
 }
 
+static void log_plan(const GraphRun *r) {
+    static const char *const kinds[] = {[PLAN_LOOP] = "elementwise",
+                                        [PLAN_FUSED] = "fused",
+                                        [PLAN_PERFORM] = "kernel",
+                                        [PLAN_CALL] = "call",
+                                        [PLAN_SCAN] = "scan"};
+    static const char *const levels[] = {"baseline", "AVX2", "AVX-512"};
+    size_t count[PLAN_SCAN + 1] = {0}, n = plan_steps(r->plan);
+    if (!session_is_logged(r->s)) return;
+    for (size_t i = 0; i < n; i++)
+        count[plan_step(r->plan, i).kind]++;
+    Str parts = STR(r->s);
+    for (size_t k = 0; k <= PLAN_SCAN; k++)
+        if (count[k])
+            str_printf(&parts, "%s%s", parts.n ? ", " : " (",
+                       str_counted(r->s, count[k], kinds[k]));
+    PlanMemory m = plan_memory(r->plan, 0, NULL, NULL);
+    session_log(r->s, "planned %s%s%s, %llu bytes%s; %s, CPU level %s",
+                str_counted(r->s, n, "instruction"), str_text(&parts),
+                parts.n ? ")" : "", (unsigned long long)m.peak,
+                m.unknown ? " and more of unknown size" : "",
+                str_counted(r->s, pool_threads(session_pool(r->s)), "thread"),
+                levels[session_cpu_level(r->s)]);
+    str_free(&parts);
+}
+
 bool grun_plan(GraphRun *r) {
     r->how = (PlanOptions){.no_reuse = r->spec->no_gc,
                            .no_fuse = r->spec->mode == RUN_NAN_GUARD,
                            .debugging = r->spec->mode == RUN_DEBUG,
                            .threads = r->spec->threads};
     r->plan = plan_new(r->ready, &r->how);
-    if (r->plan) r->m = vm_new(r->plan);
-    return r->plan != NULL;
+    if (!r->plan) return false;
+    log_plan(r);
+    r->m = vm_new(r->plan);
+    return true;
 }
 
 /* Values of some types never exist. */
@@ -76,6 +104,7 @@ static bool run_to_end(GraphRun *r) {
         return false;
     session_set_doing(r->s, "running the graph");
     if (!grun_series(r)) return false;
+    session_log(r->s, "ran %s", str_counted(r->s, (size_t)r->calls, "call"));
     session_set_doing(r->s, "writing results");
     bool ok = finish_run(r);
     session_set_doing(r->s, NULL);
