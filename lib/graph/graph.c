@@ -268,6 +268,15 @@ Var graph_shared(Graph *g, Sym name, const Type *t) {
     return v;
 }
 
+void graph_init_shared(Graph *g, Var shared, Var value) {
+    Leaf *l = var_leafrec(g, shared);
+    const Leaf *from = var_is_const(g, value) ? var_leafrec(g, value) : NULL;
+    if (from && !from->ref && value_has_data(from->value))
+        value_copy_view(l->value, from->value);
+    else
+        l->init = value;
+}
+
 Var graph_dim(Graph *g, Sym name) {
     uint64_t have;
     if (map_get(&g->priv->dim, name, &have)) return (Var)have;

@@ -139,6 +139,9 @@ void graph_free(Graph *g);
  * free. */
 Var graph_input(Graph *g, Sym name, const Type *t);
 Var graph_shared(Graph *g, Sym name, const Type *t);
+/* Gives a shared variable its initial value: a constant becomes the value at once; a
+ * constant read from a file stays a reference to it. */
+void graph_init_shared(Graph *g, Var shared, Var value);
 Var graph_dim(Graph *g, Sym name); /* the leaf of a dim name: one per graph; int64, 0-d;
                                       found by graph_find too */
 /* Takes a reference to v. Equal constants (tensor_identical) merge if `intern`. The

@@ -112,8 +112,8 @@ static bool compile_graph_body(Section *x, const Doc *root) {
     Session *s = x->s;
     return section_inputs(x, doc_get(root, s, "inputs")) &&
            section_shared(x, doc_get(root, s, "shared")) &&
-           section_let(x, doc_get(root, s, "let")) && compiler_run(x->c) &&
-           section_inits(x) && section_outputs(x, doc_get(root, s, "outputs")) &&
+           section_let(x, doc_get(root, s, "let")) && section_untyped(x) &&
+           compiler_run(x->c) && section_inits(x) && section_outputs(x, doc_get(root, s, "outputs")) &&
            section_updates(x, doc_get(root, s, "updates")) &&
            section_compare(x, doc_get(root, s, "compare"));
 }
@@ -133,8 +133,7 @@ static bool fill_graph(Graph *g, const Doc *root, const char *folder,
     if (ok) rowwise_settle(g);
     if (ok) lazy_scope_keep_all(g);
     if (ok) graph_sweep(g);
-    vec_free(&x.init);
-    arena_free(x.a);
+    section_free(&x);
     return ok;
 }
 

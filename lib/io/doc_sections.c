@@ -132,15 +132,24 @@ static bool declare_input(Section *x, Sym name, Span name_at, Rest rest) {
 static bool declare_shared(Section *x, Sym name, Span name_at, Rest rest) {
     if (!want_name(x->s, name, name_at) || !compiler_check_name(x->c, name, name_at))
         return false;
+    if (is_empty_span(rest.type) && !is_empty_span(rest.value)) {
+        vec_push(x->s, &x->untyped, ((struct Untyped){name, name_at, rest.value}));
+        return true;
+    }
     const Type *t = declared_type(x, name, rest.type);
     if (!t) return false;
     Var v = graph_shared(x->g, name, t);
     if (!is_empty_span(rest.value))
-        vec_push(x->s, &x->init, ((struct Init){v, rest.value}));
+        vec_push(x->s, &x->init, ((struct Init){v, rest.value, false}));
     return true;
 }
 
 static bool declare_line(Section *x, const Ast *st, Declare *declare) {
+    bool untyped = st->kind == AST_ASSIGN && st->nkid == 2 && declare == declare_shared;
+    if (untyped)
+        return declare(
+            x, st->kid[0]->sym, st->kid[0]->at,
+            (Rest){{st->at.source, st->at.begin, st->at.begin}, st->kid[1]->at});
     if (st->kind != AST_ANNOT)
         return fail(x->s, st->at, E_SYNTAX, "expected a declaration `name: type`");
     Span none = {st->at.source, st->at.end, st->at.end};
@@ -199,48 +208,53 @@ static bool init_fits(Section *x, Var shared, Var value, Span at) {
                 type_str(x->s, got));
 }
 
-/* A constant becomes the value at once; a constant read from a file stays a reference
- * to it. */
 static bool set_init(Section *x, struct Init i) {
     Var v;
     if (!compiler_expr(x->c, i.text, var_type(x->g, i.shared), &v)) return false;
     if (!init_fits(x, i.shared, v, i.text)) return false;
-    Leaf *l = var_leafrec(x->g, i.shared);
-    if (!var_is_const(x->g, v) || var_leafrec(x->g, v)->ref ||
-        !value_has_data(var_leafrec(x->g, v)->value))
-        l->init = v;
-    else
-        value_copy_view(l->value, var_leafrec(x->g, v)->value);
+    graph_init_shared(x->g, i.shared, v);
     return true;
 }
 
-/* Initial values are computed before any call, so they must not depend on inputs, dims
- * or other state. */
 static bool inits_are_closed(Section *x) {
-    const Graph *g = x->g;
-    uint8_t *open = arena_zalloc(x->a, g->nvar + 1, 1);
-    for (Var v = 0; v < g->nvar; v++) {
-        ApplyId a = var_owner(g, v);
-        open[v] = a == APPLY_NONE && !var_is_const(g, v);
-        for (uint32_t i = 0; a != APPLY_NONE && i < g->apply[a].nin; i++)
-            open[v] |= open[apply_in(g, a)[i]];
-    }
-    for (size_t i = 0; i < x->init.n; i++) {
-        Var init = var_leafrec(g, x->init.p[i].shared)->init;
-        if (init != VAR_NONE && open[init])
-            return fail(x->s, x->init.p[i].text, E_VALUE,
-                        "the initial value of \"%s\" depends on an input, a dim or a "
-                        "shared variable",
-                        sym_text(x->s, var_name(g, x->init.p[i].shared)));
+    const char *why;
+    Var open = graph_open_init(x->g, &why);
+    if (open == VAR_NONE) return true;
+    Span at = NOWHERE;
+    for (size_t i = 0; i < x->init.n; i++)
+        if (x->init.p[i].shared == open) at = x->init.p[i].text;
+    return fail(x->s, at, E_VALUE, "the initial value of \"%s\" %s",
+                sym_text(x->s, var_name(x->g, open)), why);
+}
+
+/* In the order of the text: each may follow those above it. */
+bool section_untyped(Section *x) {
+    for (size_t i = 0; i < x->untyped.n; i++) {
+        struct Untyped u = x->untyped.p[i];
+        Var v;
+        if (!compiler_check_name(x->c, u.name, u.at) ||
+            !compiler_expr(x->c, u.text, NULL, &v) ||
+            !compiler_check_dims(x->c, var_type(x->g, v), u.name, u.at))
+            return false;
+        Var shared = graph_shared(x->g, u.name, var_type(x->g, v));
+        graph_init_shared(x->g, shared, v);
+        vec_push(x->s, &x->init, ((struct Init){shared, u.text, true}));
     }
     return true;
+}
+
+void section_free(Section *x) {
+    vec_free(&x->init);
+    vec_free(&x->untyped);
+    arena_free(x->a);
 }
 
 bool section_inits(Section *x) {
     bool any = false;
     for (size_t i = 0; i < x->init.n; i++) {
-        if (!set_init(x, x->init.p[i])) return false;
-        any = any || var_leafrec(x->g, x->init.p[i].shared)->init != VAR_NONE;
+        Var v = x->init.p[i].shared;
+        if (!x->init.p[i].done && !set_init(x, x->init.p[i])) return false;
+        any = any || var_leafrec(x->g, v)->init != VAR_NONE;
     }
     return !any || inits_are_closed(x);
 }
@@ -421,9 +435,9 @@ bool section_compare(Section *x, const Doc *d) {
 static bool add_line(Compiler *c, Span text, Declare *declare) {
     Graph *g = compiler_builder(c)->g;
     Section x = {.s = g->s, .g = g, .c = c, .a = arena_new(g->s)};
-    bool ok = declare_block(&x, text, declare) && section_inits(&x);
-    vec_free(&x.init);
-    arena_free(x.a);
+    bool ok =
+        declare_block(&x, text, declare) && section_untyped(&x) && section_inits(&x);
+    section_free(&x);
     return ok;
 }
 

@@ -81,6 +81,7 @@ bool doc_unsafe(Session *s, Span at, const char *fmt, ...)
 bool doc_keys(Session *s, const Doc *map, const char *const *keys, size_t n,
               const char *where);
 bool doc_ops(Session *s, const char *file, const Doc *root);
+bool doc_optim(Session *s, const char *file, const Doc *root);
 Graph *doc_graph(Session *s, const Doc *root, const char *folder, const ReadOptions *o);
 /* The state of a text's compilation. */
 typedef struct Section {
@@ -91,11 +92,19 @@ typedef struct Section {
     Vec(struct Init {
         Var shared;
         Span text;
+        bool done;
     }) init; /* initial values, deferred until the definitions are compiled */
+    Vec(struct Untyped {
+        Sym name;
+        Span at;
+        Span text;
+    }) untyped; /* shared variables that take the type of their initial value */
 } Section;
 bool section_inputs(Section *x, const Doc *d); /* docs may be NULL */
 bool section_shared(Section *x, const Doc *d);
 bool section_let(Section *x, const Doc *d);
+bool section_untyped(Section *x); /* once all definitions are known */
+void section_free(Section *x);
 bool section_outputs(Section *x, const Doc *d);
 bool section_updates(Section *x, const Doc *d);
 bool section_compare(Section *x, const Doc *d); /* call once all names are defined */

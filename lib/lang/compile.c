@@ -248,6 +248,10 @@ static bool bind_targets(Compiler *c, const Ast *e, const Node *n) {
 static bool define_annotated(Compiler *c, const Ast *e) {
     Node n;
     Var v;
+    if (e->type.begin == e->type.end)
+        return fail(c->s, e->at, E_SYNTAX,
+                    "`%s` has no type here: write `%s = expression`",
+                    sym_text(c->s, e->sym), sym_text(c->s, e->sym));
     const Type *t = parse_declared_type(c, e->type);
     if (!t || !compile(c, e->kid[0], compiler_receiver_dtype(t), &n) ||
         !node_to_type(c, &n, t, &v) ||

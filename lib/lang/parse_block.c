@@ -20,7 +20,8 @@ static bool is_type_token(const Tok *t) {
     return t->kind == TOK_NAME || t->kind == TOK_INT || t->kind == TOK_STRING;
 }
 
-/* name: type [= e]; the type's text extends to `=` or the end of the line. */
+/* name: type [= e]; the type's text extends to `=` or the end of the line. It is empty
+ * where the expression decides it. */
 static const Ast *parse_annotated(Parser *p, const Ast *name) {
     uint32_t begin = p->tok[1].begin, end = 0;
     p->tok++;
@@ -33,7 +34,9 @@ static const Ast *parse_annotated(Parser *p, const Ast *name) {
         depth -= parser_sees(p, ')') || parser_sees(p, ']');
         end = p->tok->end;
     }
-    if (end == 0) return parse_unexpected(p, "a type such as float64[3]");
+    if (end == 0 && !parser_sees(p, '='))
+        return parse_unexpected(p, "a type such as float64[3]");
+    if (end == 0) end = begin = p->tok->begin;
     const Ast *value = NULL;
     if (parser_take(p, '=') && !(value = parse_expr(p))) return NULL;
     Ast *e = parse_new(p, AST_ANNOT, name->at.begin, parser_last_end(p));

@@ -35,6 +35,9 @@ size_t op_infer(const Graph *g, const Op *op, const Props *props, VarList in, Sp
  * Apply's types are those its rule infers, or wider; interface, updates, effects and
  * names are valid; function calls aren't circular. Linear time. */
 bool graph_check(Graph *g);
+/* A shared variable whose initial value can't be computed before a run; VAR_NONE: there
+ * is none. */
+Var graph_open_init(const Graph *g, const char **why);
 /* Props from name/value pairs, the rest at their defaults; unknown names are a bug. */
 typedef struct PropArg {
     const char *name;

@@ -210,34 +210,85 @@ static bool check_labels(const Graph *g) {
     return ok;
 }
 
-/* Initial values are computed before any inputs are given, so they can't depend on
- * them. */
-static bool check_inits(const Graph *g) {
-    uint8_t *given = mem_zalloc(g->s, g->nvar, 1);
-    for (Var v = 0; v < g->nvar; v++) {
-        LeafKind k = var_leaf(g, v);
-        given[v] = k == LEAF_INPUT || k == LEAF_SHARED || k == LEAF_DIM;
+/* How initial values depend on each other: level[v] is 0 for what depends on constants
+ * alone, and one more than that of a shared variable for what depends on it. */
+enum { INIT_LEVELS = 64, INIT_OPEN = 255 };
+
+static void raise_level(uint8_t *level, uint8_t to) {
+    if (to > *level) *level = to;
+}
+
+/* A value that a shared variable has already shows its dims. */
+static bool is_dim_of_state(const Graph *g, Sym dim) {
+    for (size_t i = 0; i < g->shared.n; i++) {
+        const Type *t = var_type(g, g->shared.p[i]);
+        for (int k = 0; k < t->ndim; k++)
+            if (t->dim[k] == DIM_NAMED(dim) &&
+                var_leafrec(g, g->shared.p[i])->init == VAR_NONE)
+                return true;
     }
+    return false;
+}
+
+static void spread_levels(const Graph *g, uint8_t *level) {
     for (ApplyId a = 0; a < g->napply; a++) {
         const Apply *r = &g->apply[a];
-        uint8_t any = 0;
+        uint8_t most = 0;
         for (uint32_t i = 0; i < r->nin; i++)
-            any |= given[g->in[r->in + i]];
-        memset(given + r->out, any, r->nout);
+            raise_level(&most, level[g->in[r->in + i]]);
+        memset(level + r->out, most, r->nout);
     }
-    bool ok = true;
-    for (size_t i = 0; ok && i < g->shared.n; i++) {
+}
+
+static bool raise_shared(const Graph *g, uint8_t *level) {
+    bool changed = false;
+    for (size_t i = 0; i < g->shared.n; i++) {
         Var v = g->shared.p[i], init = var_leafrec(g, v)->init;
-        if (init == VAR_NONE) continue;
-        ok = check_fits_shared(g, v, init, "initial value");
-        if (ok && given[init])
-            ok = fail(g->s, NOWHERE, E_VALUE,
-                      "the initial value of %s depends on an input, a dim or a shared "
-                      "variable",
-                      shared_name(g, v));
+        uint8_t was = level[v];
+        if (init != VAR_NONE && level[init] < INIT_LEVELS)
+            raise_level(&level[v], (uint8_t)(level[init] + 1));
+        changed |= level[v] != was;
     }
-    mem_free(given);
-    return ok;
+    return changed;
+}
+
+/* Initial values are computed before any inputs are given, so they can't depend on
+ * them. They may follow those of other shared variables. */
+Var graph_open_init(const Graph *g, const char **why) {
+    uint8_t *level = mem_zalloc(g->s, (size_t)g->nvar + 1, 1);
+    Var open = VAR_NONE;
+    for (Var v = 0; v < g->nvar; v++) {
+        LeafKind k = var_leaf(g, v);
+        bool dim = k == LEAF_DIM && !is_dim_of_state(g, var_leafrec(g, v)->name);
+        level[v] = k == LEAF_INPUT || dim ? INIT_OPEN : k == LEAF_SHARED;
+    }
+    unsigned round = 0;
+    do
+        spread_levels(g, level);
+    while (raise_shared(g, level) && ++round < INIT_LEVELS);
+    for (size_t i = 0; open == VAR_NONE && i < g->shared.n; i++) {
+        Var v = g->shared.p[i], init = var_leafrec(g, v)->init;
+        if (init == VAR_NONE || level[init] < INIT_LEVELS) continue;
+        open = v;
+        *why = level[init] == INIT_OPEN ? "depends on an input or a dim"
+                                        : "depends on itself, or follows more than 62 "
+                                          "other shared variables, one after the other";
+    }
+    mem_free(level);
+    return open;
+}
+
+static bool check_inits(const Graph *g) {
+    const char *why;
+    for (size_t i = 0; i < g->shared.n; i++) {
+        Var v = g->shared.p[i], init = var_leafrec(g, v)->init;
+        if (init != VAR_NONE && !check_fits_shared(g, v, init, "initial value"))
+            return false;
+    }
+    Var open = graph_open_init(g, &why);
+    return open == VAR_NONE ||
+           fail(g->s, NOWHERE, E_VALUE, "the initial value of %s %s",
+                shared_name(g, open), why);
 }
 
 static bool check_effects(const Graph *g) {

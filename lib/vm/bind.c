@@ -124,22 +124,57 @@ void vm_set_dim(Machine *m, Sym name, int64_t value) {
 }
 
 /* ---- initial values ---- */
-/* Runs the expression in a machine of its own: it depends on no input, dim or shared
- * variable. */
-static bool run_init(Machine *m, Var init, Value *out, bool *ours) {
-    Plan *p =
-        plan_new(m->p->g, &(PlanOptions){.nwant = 1, .want = &init, .only_want = true});
-    if (!p) return false;
-    Machine *sub = machine_new(p, m->depth + 1, NULL);
-    bool ok = vm_run(sub);
-    if (ok) value_copy_view(out, vm_output(sub, 0));
-    const Result *r = &p->sharing.output[0];
-    *ours = ok && !(p->sharing.cell[r->cell].flags & CELL_BOXED) &&
+/* The dims that the values of shared variables show. */
+static void lend_dims(const Machine *m, Machine *to) {
+    const Graph *g = m->p->g;
+    for (size_t i = 0; i < g->shared.n; i++) {
+        const Type *t = var_type(g, g->shared.p[i]);
+        const Leaf *l = var_leafrec(g, g->shared.p[i]);
+        const Value *v = m->shared[i].set ? &m->shared[i].value : l->value;
+        bool there = m->shared[i].set || (l->init == VAR_NONE && value_has_data(v));
+        const int64_t *shape = there && v->kind == t->kind ? value_sizes(v) : NULL;
+        for (int k = 0; shape && k < t->ndim; k++)
+            if (dim_is_named(t->dim[k])) vm_set_dim(to, dim_sym(t->dim[k]), shape[k]);
+    }
+}
+
+/* Gives the machine of an initial value those of the shared variables that it
+ * follows. */
+static bool lend_shared(Machine *m, Machine *to) {
+    const Plan *p = to->p;
+    for (uint32_t i = 0; i < p->g->shared.n; i++)
+        if (p->sharing.cell[p->shared[i]].flags & CELL_LIVE &&
+            (!bind_shared(m, i) || !vm_set_shared(to, i, &m->shared[i].value)))
+            return false;
+    lend_dims(m, to);
+    return true;
+}
+
+/* Runs the expressions of several in a machine of its own, as they depend on no
+ * input. */
+static bool run_inits(Machine *m, size_t n, const uint32_t *which) {
+    Graph *g = m->p->g;
+    Var *init = mem_alloc(m->s, n * sizeof *init);
+    for (size_t k = 0; k < n; k++)
+        init[k] = var_leafrec(g, g->shared.p[which[k]])->init;
+    Plan *p = plan_new(g, &(PlanOptions){.nwant = n, .want = init, .only_want = true});
+    Machine *sub = p ? machine_new(p, m->depth + 1, NULL) : NULL;
+    bool ok = p && lend_shared(m, sub) && vm_run(sub);
+    for (size_t k = 0; ok && k < n; k++) {
+        Value value = {0};
+        const Result *r = &p->sharing.output[k];
+        value_copy_view(&value, vm_output(sub, k));
+        ok = vm_set_shared(m, which[k], &value);
+        value_unref(&value);
+        m->shared[which[k]].owned =
+            ok && !(p->sharing.cell[r->cell].flags & CELL_BOXED) &&
             (r->copy != NONE ||
              !sub->cell[r->cell].owned); /* not memory from a kernel, which may have
                                           * mapped a file */
+    }
     vm_free(sub);
     plan_free(p);
+    mem_free(init);
     return ok;
 }
 
@@ -148,21 +183,86 @@ bool bind_shared(Machine *m, uint32_t i) {
     Var v = m->p->g->shared.p[i];
     const Leaf *l = var_leafrec(m->p->g, v);
     const Type *t = var_type(m->p->g, v);
-    if (l->init == VAR_NONE) {
-        if (l->value->kind == t->kind && value_has_data(l->value))
-            return vm_set_shared(m, i, l->value);
-        return fail(m->s, NOWHERE, E_MISSING, "the shared variable %s has no value",
-                    leaf_name(m, m->p->shared[i]));
+    if (l->init != VAR_NONE)
+        return run_inits(m, 1, &i) || note(m->s, NOWHERE, "for the initial value of %s",
+                                           leaf_name(m, m->p->shared[i]));
+    if (l->value->kind == t->kind && value_has_data(l->value))
+        return vm_set_shared(m, i, l->value);
+    return fail(m->s, NOWHERE, E_MISSING, "the shared variable %s has no value",
+                leaf_name(m, m->p->shared[i]));
+}
+
+/* Does variable v of a machine still need its initial value to be computed? */
+static bool is_unset(const Machine *m, uint32_t i) {
+    const Graph *g = m->p->g;
+    return !m->shared[i].set && var_leafrec(g, g->shared.p[i])->init != VAR_NONE;
+}
+
+/* Marks what depends on shared variables: on all, or on those that are unset. The
+ * caller frees the marks. */
+static uint8_t *mark_state(const Machine *m, bool all) {
+    const Graph *g = m->p->g;
+    uint8_t *state = mem_zalloc(g->s, (size_t)g->nvar + 1, 1);
+    for (uint32_t i = 0; i < g->shared.n; i++)
+        state[g->shared.p[i]] = all || is_unset(m, i);
+    for (ApplyId a = 0; a < g->napply; a++)
+        for (uint32_t i = 0; i < g->apply[a].nin; i++)
+            if (state[apply_in(g, a)[i]])
+                memset(state + g->apply[a].out, 1, g->apply[a].nout);
+    return state;
+}
+
+/* Finds the initial values that this run has to compute. One that follows other
+ * variables follows their initial values, so it is computed before any update, even if
+ * this run doesn't need it. */
+static size_t needed_inits(const Machine *m, uint32_t *which) {
+    const Graph *g = m->p->g;
+    uint8_t *state = mark_state(m, true);
+    size_t n = 0;
+    for (uint32_t i = 0; i < g->shared.n; i++) {
+        bool live = m->p->sharing.cell[m->p->shared[i]].flags & CELL_LIVE;
+        if (is_unset(m, i) &&
+            (live || (m->p->nupdate && state[var_leafrec(g, g->shared.p[i])->init])))
+            which[n++] = i;
     }
-    Value value = {0};
-    bool ours = false;
-    bool ok = run_init(m, l->init, &value, &ours) && vm_set_shared(m, i, &value);
-    value_unref(&value);
-    if (!ok)
-        return note(m->s, NOWHERE, "for the initial value of %s",
-                    leaf_name(m, m->p->shared[i]));
-    m->shared[i].owned = ours;
-    return true;
+    mem_free(state);
+    return n;
+}
+
+/* Computes those that don't wait for others together; false: there are none, or one of
+ * them fails, without a diagnostic. */
+static bool run_ready_inits(Machine *m, size_t n, const uint32_t *which) {
+    const Graph *g = m->p->g;
+    uint32_t *ready = mem_alloc(m->s, n * sizeof *ready);
+    uint8_t *waits = mark_state(m, false);
+    size_t k = 0, mark = diag_count(m->s);
+    for (size_t i = 0; i < n; i++)
+        if (is_unset(m, which[i]) &&
+            !waits[var_leafrec(g, g->shared.p[which[i]])->init])
+            ready[k++] = which[i];
+    bool ok = k && run_inits(m, k, ready);
+    if (!ok) diag_rewind(m->s, mark);
+    mem_free(waits);
+    mem_free(ready);
+    return ok;
+}
+
+/* Computes initial values together, so that the cost stays linear; if one fails, again
+ * one by one, to say which. */
+static bool bind_inits(Machine *m) {
+    const Graph *g = m->p->g;
+    bool any = false, ok = true;
+    for (uint32_t i = 0; i < g->shared.n; i++)
+        any |= is_unset(m, i);
+    if (!any || m->p->o.only_want) return true;
+    uint32_t *which = mem_alloc(m->s, g->shared.n * sizeof *which);
+    size_t n = needed_inits(m, which);
+    while (n > 1 && run_ready_inits(m, n, which)) {
+    }
+    for (size_t i = 0; ok && i < n; i++)
+        ok = bind_shared(m, which[i]);
+    mem_free(which);
+    return ok;
 }
 
 /* ---- dims ---- */
@@ -268,6 +368,7 @@ bool bind_leaves(Machine *m) {
         if (!m->input_set[i] && p->sharing.cell[p->input[i]].flags & CELL_LIVE)
             return fail(m->s, NOWHERE, E_MISSING, "the input %s has no value",
                         leaf_name(m, p->input[i]));
+    if (!m->laid_out && !bind_inits(m)) return false;
     for (uint32_t i = 0; i < p->g->shared.n; i++)
         if (p->sharing.cell[p->shared[i]].flags & CELL_LIVE && !bind_shared(m, i))
             return false;

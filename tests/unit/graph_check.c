@@ -97,7 +97,10 @@ static void value_of(Graph *g, const char *name, DType d, int ndim, int64_t dim)
     X(E_DUPLICATE, "two outputs are called y",                                         \
       g->outputs.p[1].label = g->outputs.p[0].label)                                   \
     X(E_TYPE, "the initial value of v is", LEAF("v").init = at(g, "c"))                \
-    X(E_VALUE, "the initial value of v depends on", LEAF("v").init = at(g, "z"))       \
+    X(E_VALUE, "the initial value of v depends on an input",                           \
+      LEAF("v").init = at(g, "d"))                                                     \
+    X(E_VALUE, "the initial value of v depends on itself",                             \
+      LEAF("v").init = at(g, "v"))                                                     \
     X(E_CYCLE, "f calls itself", f->apply[0].op = h->apply[0].op,                      \
       f->apply[0].props = h->apply[0].props)
 
