@@ -54,7 +54,7 @@ LIB_C   := $(filter-out %.simd.c,$(shell find lib -name "*.c" | sort))
 SIMD_C  := $(filter %.simd.c,$(shell find lib -name "*.c" | sort))
 TOOLS   := gload ggrad grewrite grun gprof
 CMD_C   := $(wildcard cmd/*/*.c)
-GEN_C   := $(B)/gen/catalogue.c $(B)/gen/rules_text.c
+GEN_C   := $(B)/gen/catalogue.c $(B)/gen/rules_text.c $(B)/gen/optim_texts.c
 ARCH    := $(shell uname -m)
 # Loops are compiled once per level of CPU; only x86-64 has more than the baseline.
 ifeq ($(ARCH),x86_64)
@@ -102,7 +102,10 @@ $(B)/gen/catalogue.c: $(CATALOGUE_C) lib/gen/catalogue.awk $(B)/sources Makefile
 	$(Q)awk -f lib/gen/catalogue.awk $(CATALOGUE_C) > $@
 $(B)/gen/rules_text.c: $(wildcard lib/rewrite/rules/*.rules) lib/gen/embed.awk
 	@mkdir -p $(@D)
-	$(Q)awk -f lib/gen/embed.awk $(sort $(wildcard lib/rewrite/rules/*.rules)) > $@
+	$(Q)awk -v header=rewrite/rules_text.h -v table='RulesText rules_text' -f lib/gen/embed.awk $(sort $(wildcard lib/rewrite/rules/*.rules)) > $@
+$(B)/gen/optim_texts.c: $(wildcard lib/optim/*.yaml) lib/gen/embed.awk
+	@mkdir -p $(@D)
+	$(Q)awk -v header=optim/optim.h -v table='OptimText optim_texts' -f lib/gen/embed.awk $(sort $(wildcard lib/optim/*.yaml)) > $@
 
 $(B)/libthunkline-all.a: $(LIB_O) $(B)/sources
 	$(call say,AR,$@)

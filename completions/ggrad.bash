@@ -4,6 +4,7 @@ _ggrad() {
     case $prev in
     --cost) COMPREPLY=(); return ;;
     --wrt) COMPREPLY=(); return ;;
+    --optimizer) COMPREPLY=(); return ;;
     --vjp) COMPREPLY=(); return ;;
     --cotangent) COMPREPLY=(); return ;;
     --jvp) COMPREPLY=(); return ;;
@@ -31,7 +32,7 @@ _ggrad() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--cost --wrt --vjp --cotangent --jvp --tangents --jacobian --hessian --mixed --hvp --vector --by-pullback --checkpoint --name --consider-constant --known-grads --disconnected --return-disconnected --null --only --check --seed --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--cost --wrt --optimizer --vjp --cotangent --jvp --tangents --jacobian --hessian --mixed --hvp --vector --by-pullback --checkpoint --name --consider-constant --known-grads --disconnected --return-disconnected --null --only --check --seed --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

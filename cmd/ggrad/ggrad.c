@@ -15,9 +15,13 @@ static const Opt options[] = {
     {"cost", 0, OPT_STR, AT(d.cost), "NAME",
      "The scalar to differentiate (default: the only output).", "graph", GROUP_WORK},
     {"wrt", 0, OPT_NAMES, AT(d.wrt), "NAMES",
-     "Variables to differentiate with respect to (default: the float inputs and shared "
-     "variables that reach the cost).",
+     "Variables to differentiate with respect to (default: the shared variables that "
+     "reach the cost, or if there are none, the float inputs).",
      "graph", GROUP_WORK},
+    {"optimizer", 0, OPT_STR, AT(d.optimizer), "RULES",
+     "Replace the gradients by updates of --wrt, made by these rules, such as "
+     "'clip_norm(1.0), adam(1e-3)'; gload --list-optimizers lists them.",
+     "optimizers", GROUP_WORK},
     {"vjp", 0, OPT_NAMES, AT(d.vjp), "NAMES",
      "Add the pullback (vector-Jacobian product) of these variables.", "graph",
      GROUP_WORK},
@@ -114,7 +118,10 @@ static bool options_agree(Run *r, const Derive *d) {
                 {d->checkpoint, !d->jvp && !d->jacobian && !d->hessian && !d->hvp,
                  "checkpoint", "cost"},
                 {d->mixed, d->hessian, "mixed", "hessian"},
-                {d->known, !d->jvp && !d->jacobian, "known-grads", "cost"}};
+                {d->known, !d->jvp && !d->jacobian, "known-grads", "cost"},
+                {d->optimizer,
+                 !d->vjp && !d->jvp && !d->jacobian && !d->hessian && !d->hvp,
+                 "optimizer", "cost"}};
     if (d->wrt && !*d->wrt) return fail(r->s, NOWHERE, E_USAGE, "--wrt needs names");
     for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
         if (pair[i].given && !pair[i].fits)
@@ -133,6 +140,10 @@ static bool ggrad_run(Run *r) {
     o->d.how.null = (OnNull)o->null;
     if (kind.names) o->d.at = run_text(r, kind.option, kind.names);
     Values given;
+    if (o->d.optimizer && (o->check || o->d.only))
+        return fail(r->s, NOWHERE, E_USAGE,
+                    "--optimizer writes updates, so it excludes %s",
+                    o->check ? "--check" : "--only");
     r->no_graph = o->check;
     if (!run_operands(r, o->check, &path, &given)) return false;
     Graph *g = run_read(r, path);

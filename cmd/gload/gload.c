@@ -9,7 +9,7 @@ typedef struct Gload {
     Texts expr, input, shared, update, set, rename, dim, narrow, compare;
     const char *outputs, *prefix, *list_ops, *op, *refs;
     int unused;
-    bool fresh, check, info, list_types, pack, list_all;
+    bool fresh, check, info, list_types, list_optimizers, pack, list_all;
 } Gload;
 #define AT(field) offsetof(Gload, field)
 
@@ -20,7 +20,9 @@ static const Opt options[] = {
     {"input", 'i', OPT_LIST, AT(input), "NAME:TYPE",
      "Declare an input, such as 'x: float64[3]'.", NULL, GROUP_WORK},
     {"shared", 0, OPT_LIST, AT(shared), "NAME:TYPE=EXPR",
-     "Declare a shared variable with its initial value.", NULL, GROUP_WORK},
+     "Declare a shared variable with its initial value; m: = zeros_like(W) takes its "
+     "type, too.",
+     NULL, GROUP_WORK},
     {"new", 0, OPT_FLAG, AT(fresh), NULL,
      "Start with an empty graph and don't read standard input; undeclared names become "
      "floatX scalar inputs. Implied by -e, -i or --shared without FILE if there are no "
@@ -68,7 +70,11 @@ static const Opt options[] = {
      "List also the ops that only rewriting, derivatives and macros make.", NULL,
      GROUP_OUTPUT},
     {"op", 0, OPT_STR, AT(op), "NAME",
-     "Print an op's contract: signature, props, gradient, cost, examples.", "ops",
+     "Print an op's contract: signature, props, gradient, cost, examples; or an "
+     "optimizer's lines.",
+     "ops", GROUP_OUTPUT},
+    {"list-optimizers", 0, OPT_FLAG, AT(list_optimizers), NULL,
+     "List the optimizers, wrappers and schedules of ggrad --optimizer.", NULL,
      GROUP_OUTPUT},
     {"list-types", 0, OPT_FLAG, AT(list_types), NULL,
      "List the types: how each is written, what its filter accepts, how its values are "
@@ -121,12 +127,15 @@ static Graph *load_operands(Run *r, const Gload *o, bool fresh) {
 static bool print_information(Run *r, const Gload *o, Graph *g, bool *done) {
     Str text = STR(r->s);
     bool ok = true, json = r->common->format == 1;
-    *done = o->list_ops || o->op || o->list_types || (g && (o->info || o->check));
+    *done = o->list_ops || o->op || o->list_types || o->list_optimizers ||
+            (g && (o->info || o->check));
     if (o->list_ops)
         ok = gload_list_ops(r->s, *o->list_ops ? o->list_ops : "*", o->list_all, json,
                             &text);
     else if (o->op)
         ok = gload_list_op(r->s, o->op, json, &text);
+    else if (o->list_optimizers)
+        ok = gload_list_optimizers(r->s, json, &text);
     else if (o->list_types)
         gload_list_types(r->s, json, &text);
     else if (g && o->check)
@@ -147,7 +156,8 @@ static void set_write_options(const Run *r, WriteOptions *how) {
 static bool gload_run(Run *r) {
     const Gload *o = (const Gload *)r->common;
     Edit e = collect_edits(o, session_arena(r->s));
-    r->no_graph = o->list_ops || o->op || o->list_types || o->info || o->check;
+    r->no_graph = o->list_ops || o->op || o->list_types || o->list_optimizers ||
+                  o->info || o->check;
     bool done,
         only_new =
             e.nupdate + e.nset + e.nrename + e.ndim + e.nnarrow + e.ncompare == 0 &&

@@ -27,6 +27,7 @@ typedef enum Slot {
     SLOT_RULES,    /* rewrite: parsed rule sets */
     SLOT_BLAS,     /* ops: libraries opened on first use */
     SLOT_AD,
+    SLOT_OPTIM, /* optim: optimizers and schedules */
     SLOT_VM,
     SLOT_PLUGINS, /* tools: opened libraries */
     SLOT_CHECK,   /* check: state of DebugMode */

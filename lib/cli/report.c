@@ -89,6 +89,7 @@ static const char *const hint_words[HINT_N] = {
     [HINT_MAX_TIME] = "--max-time raises the limit",
     [HINT_MEASURE] = "leave --static out to measure it",
     [HINT_NAN_GUARD] = "--mode NAN_GUARD stops at the first",
+    [HINT_OPTIMIZERS] = "gload --list-optimizers lists them",
     [HINT_OWN_FUNCTIONS] = "--ops FILE or --plugin FILE adds functions of your own",
     [HINT_OWN_OPS] = "--ops FILE or --plugin FILE adds ops of your own; each tool of a "
                      "pipe that reads the graph needs it",
@@ -98,10 +99,13 @@ static const char *const hint_words[HINT_N] = {
     [HINT_PLANT_FIRST] = "plant first, then differentiate: grewrite --plant ... | "
                          "ggrad; or leave the derivative out: grewrite --keep",
     [HINT_PLUGIN] = "a plugin is given by --plugin",
+    [HINT_RENAME] = "gload --rename OLD=NEW gives a variable another name",
     [HINT_REPORT] = "gprof -O json -o FILE writes one",
     [HINT_SIZES] = "give sizes with --dim NAME=SIZE",
     [HINT_SLOPPY] =
         "if both values are good enough, --sloppy 1 or 2 widens the tolerance",
+    [HINT_STATE_NAME] =
+        "choose other names with --name, as in --name '{rule}_{wrt}_{state}'",
     [HINT_UNGUARDED] = "--unguarded NAME lets a variable have such values",
 };
 

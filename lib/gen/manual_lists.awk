@@ -9,7 +9,8 @@ BEGIN {
         "elemwise/compare=Comparisons;elemwise/bits=Bits and logic;elemwise/select=Choosing and rounding;elemwise/special=Special functions;" \
         "elemwise/complex=Complex numbers;elemwise/cast=Dtypes;lang=Part of the language;creation=Creating arrays;shape=Shapes;index=Indexing;" \
         "reduce=Reductions;sort=Sorting;linalg=Linear algebra;nn=Networks;random=Random values;control=Loops, choices, effects;ad=Derivatives;" \
-        "harvest=Sow, reap, plant;list=Lists and slices;sparse=Sparse matrices", pair, ";")
+        "harvest=Sow, reap, plant;list=Lists and slices;sparse=Sparse matrices;" \
+        "optimizers=Optimizers;wrappers=Wrappers of optimizers;schedules=Schedules", pair, ";")
     for (i = 1; i <= n; i++) { split(pair[i], p, "="); title[p[1]] = p[2]; if (!(p[2] in seen)) { seen[p[2]] = 1; order[++norder] = p[2] } }
 }
 page == "ops" {
@@ -36,6 +37,7 @@ END {
         print "These are the functions that expressions in graph files can call; thunkline(7) describes the language. A signature has the inputs,"
         print "then the parameters that must be known when the graph is made, with their kinds; `x?` may be left out, `*rest` takes any number. Inputs"
         print "without a kind are arrays, `any` takes any type. `gload --op NAME` says more about each: dtypes, cost, derivatives, memory.\n"
+        print "The last three families are for `ggrad --optimizer` alone: rules that make updates of gradients, and schedules for their arguments.\n"
         for (i = 1; i <= norder; i++)
             if (rows[order[i]] != "") print "## " order[i] "\n\n| function | does |\n|---|---|\n" rows[order[i]]
         print "## See also\n\ngload(1), thunkline(7), thunkline-rules(7)"

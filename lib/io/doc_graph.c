@@ -113,7 +113,8 @@ static bool compile_graph_body(Section *x, const Doc *root) {
     return section_inputs(x, doc_get(root, s, "inputs")) &&
            section_shared(x, doc_get(root, s, "shared")) &&
            section_let(x, doc_get(root, s, "let")) && section_untyped(x) &&
-           compiler_run(x->c) && section_inits(x) && section_outputs(x, doc_get(root, s, "outputs")) &&
+           compiler_run(x->c) && section_inits(x) &&
+           section_outputs(x, doc_get(root, s, "outputs")) &&
            section_updates(x, doc_get(root, s, "updates")) &&
            section_compare(x, doc_get(root, s, "compare"));
 }

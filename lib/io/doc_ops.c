@@ -238,21 +238,23 @@ static bool read_op_entry(OpFileReader *r, const Doc *d, UserOp *op) {
 }
 
 static bool check_op_file_head(OpFileReader *r, const Doc *root, const Doc **ops) {
-    static const char *const top[] = {"thunkline", "doc", "ops"};
+    static const char *const top[] = {"thunkline", "doc", "ops", "optimizers",
+                                      "schedules"};
     Session *s = r->s;
-    if (root->kind == DOC_MAP && !doc_get(root, s, "ops")) {
+    if (root->kind == DOC_MAP && !doc_get(root, s, "ops") &&
+        !doc_get(root, s, "optimizers") && !doc_get(root, s, "schedules")) {
         fail(s, root->at, E_FORMAT, "this is not an op file: it has no key \"ops\"");
         if (doc_get(root, s, "outputs") || doc_get(root, s, "inputs"))
             note(s, NOWHERE, "it looks like a graph: give it as FILE");
         return false;
     }
-    if (!doc_keys(s, root, top, 3, "an op file")) return false;
+    if (!doc_keys(s, root, top, sizeof top / sizeof *top, "an op file")) return false;
     const Doc *d = doc_get(root, s, "thunkline");
     *ops = doc_get(root, s, "ops");
     if (!d || d->kind != DOC_TEXT || strcmp(d->p, "1") != 0)
         return fail(s, d ? d->at : root->at, d ? E_VERSION : E_FORMAT,
                     "an op file begins with `thunkline: 1`, the version of its format");
-    return (*ops)->kind == DOC_MAP ||
+    return !*ops || (*ops)->kind == DOC_MAP ||
            fail(s, (*ops)->at, E_FORMAT, "\"ops\" must be a mapping from names to ops");
 }
 
@@ -261,9 +263,11 @@ bool doc_ops(Session *s, const char *file, const Doc *root) {
                       arena_str(session_arena(s), file, strlen(file))};
     const Doc *ops;
     if (!check_op_file_head(&r, root, &ops)) return false;
-    UserOp *op = NEW_N(r.a, ops->nkid + 1, UserOp);
+    UserOp *op = NEW_N(r.a, ops ? ops->nkid + 1 : 1, UserOp);
     size_t n = 0;
-    for (const Doc *k = ops->first; k; k = k->next)
+    for (const Doc *k = ops ? ops->first : NULL; k; k = k->next)
         if (!read_op_entry(&r, k, &op[n++])) return false;
-    return userop_add_file(s, n, op);
+    if (n && !userop_add_file(s, n, op)) return false;
+    bool optim = doc_get(root, s, "optimizers") || doc_get(root, s, "schedules");
+    return !optim || (io_read_shipped_optimizers(s) && doc_optim(s, file, root));
 }

@@ -48,6 +48,8 @@ Graph *io_read_mem(Session *s, const char *name, const void *p, size_t n,
                    const ReadOptions *o);
 /* Adds the ops of a file (schemas/ops.schema.json) to the session: userop/userop.h. */
 bool io_read_ops(Session *s, const char *path);
+/* Adds the shipped optimizers and schedules, once. */
+bool io_read_shipped_optimizers(Session *s);
 /* An empty graph for a command line's -e, -i and --shared; floatX and folder come from
  * the options. */
 Graph *io_new(Session *s, const ReadOptions *o);

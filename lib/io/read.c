@@ -1,5 +1,6 @@
 /* Reads a graph in any form; the first bytes decide which. */
 #include "io/io_impl.h"
+#include "optim/optim.h"
 
 #include <string.h>
 
@@ -66,6 +67,20 @@ bool io_read_ops(Session *s, const char *path) {
     if (ok) session_log(s, "read the ops of %s", in->name);
     arena_free(a);
     input_close(in);
+    return ok;
+}
+
+bool io_read_shipped_optimizers(Session *s) {
+    if (optim_count(s)) return true;
+    bool ok = true;
+    for (size_t i = 0; ok && optim_texts[i].file; i++) {
+        const OptimText *t = &optim_texts[i];
+        Arena *a = arena_new(s);
+        const Doc *root =
+            yaml_read(s, a, source_add(s, t->file, t->text, strlen(t->text)));
+        ok = root && doc_optim(s, t->file, root);
+        arena_free(a);
+    }
     return ok;
 }
 

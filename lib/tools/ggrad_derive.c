@@ -1,4 +1,5 @@
 /* ggrad: adds derivatives of a graph's variables as named outputs. */
+#include "optim/optim.h"
 #include "tools/ggrad_impl.h"
 #include "value/class.h"
 
@@ -101,9 +102,7 @@ static bool note_left_out(Derivation *d, Var cost, const Str *left) {
     return true;
 }
 
-/* The float inputs and shared variables that reach the cost through connected paths;
- * for --check only those that it can move. */
-static bool default_wrt(Derivation *d, Var cost) {
+static uint8_t *mark_reaching(const Derivation *d, Var cost) {
     const Graph *g = d->g;
     uint8_t *reach = NEW_N(d->a, g->nvar, uint8_t);
     reach[cost] = 1;
@@ -111,18 +110,33 @@ static bool default_wrt(Derivation *d, Var cost) {
         for (size_t k = 0; k < g->apply[a].nout; k++)
             for (size_t i = 0; reach[g->apply[a].out + k] && i < g->apply[a].nin; i++)
                 if (op_connected(g, a, i, k)) reach[apply_in(g, a)[i]] = 1;
-    Str left = STR(d->s);
-    Var *wrt = NEW_N(d->a, g->inputs.n + g->shared.n, Var);
-    for (size_t i = 0; i < g->inputs.n + g->shared.n; i++) {
-        Var v = i < g->inputs.n ? g->inputs.p[i] : g->shared.p[i - g->inputs.n];
-        if (!reach[v] || !is_differentiable(g, v)) continue;
+    return reach;
+}
+
+/* Adds those of `from` that reach the cost; for --check only those that it can move. */
+static void take_reaching(Derivation *d, size_t n, const Var *from,
+                          const uint8_t *reach, Str *left) {
+    Var *wrt = NEW_N(d->a, n + 1, Var);
+    d->wrt = (VarList){0, wrt};
+    for (size_t i = 0; i < n; i++) {
+        Var v = from[i];
+        if (!reach[v] || !is_differentiable(d->g, v)) continue;
         if (!d->d->made || is_movable(d, v))
             wrt[d->wrt.n++] = v;
         else
-            str_printf(&left, "%s%s (%s)", left.n ? ", " : "", derive_shown(d, v),
-                       type_str(d->s, var_type(g, v)));
+            str_printf(left, "%s%s (%s)", left->n ? ", " : "", derive_shown(d, v),
+                       type_str(d->s, var_type(d->g, v)));
     }
-    d->wrt.p = wrt;
+}
+
+/* The shared variables that reach the cost through connected paths; without any, the
+ * float inputs. */
+static bool default_wrt(Derivation *d, Var cost) {
+    const Graph *g = d->g;
+    const uint8_t *reach = mark_reaching(d, cost);
+    Str left = STR(d->s);
+    take_reaching(d, g->shared.n, g->shared.p, reach, &left);
+    if (!d->wrt.n) take_reaching(d, g->inputs.n, g->inputs.p, reach, &left);
     bool ok = note_left_out(d, cost, &left);
     str_free(&left);
     if (d->wrt.n || !ok) return ok;
@@ -188,9 +202,16 @@ static bool derive_cost(Derivation *d) {
             : !only_output(d, "--cost", &cost))
         return false;
     if (!derive_wrt(d, cost)) return false;
+    OptimRequest optimizer = {.name = d->d->name, .w = d->wrt};
+    if (d->d->optimizer) {
+        optimizer.chain = derive_span(d, "--optimizer", d->d->optimizer);
+        if (!optim_check_parameters(d->g, &optimizer)) return false;
+    }
     Var *grad = NEW_N(d->a, d->wrt.n, Var);
-    return derive_gradients(d, &(GradTarget){.cost = cost}, &how, grad) &&
-           add_grads(d, cost, derive_shown(d, cost), grad);
+    if (!derive_gradients(d, &(GradTarget){.cost = cost}, &how, grad)) return false;
+    return d->d->optimizer ? io_read_shipped_optimizers(d->s) &&
+                                 optim_apply(&d->b, &optimizer, grad)
+                           : add_grads(d, cost, derive_shown(d, cost), grad);
 }
 
 /* The variable with that name, or a new input with the type of `like`. */

@@ -3,21 +3,13 @@
 #include "lang/builtin.h"
 #include "lang/macro.h"
 #include "lang/print.h"
-#include "tools/tools.h"
+#include "optim/optim.h"
+#include "tools/gload_list.h"
 #include "type/word.h"
 #include "userop/userop.h"
 #include "value/class.h"
 
 #include <string.h>
-
-/* One fact of an op's contract: a name, possibly of an input or a prop, and a text. */
-typedef struct OpFacts {
-    Session *s;
-    Str *out;
-    bool json, open; /* open: inside a list of facts with the same name */
-    JsonWriter w;
-    const char *name;
-} OpFacts;
 
 static void put_padded(Str *out, const char *p, size_t width) {
     str_puts(out, p);
@@ -26,7 +18,7 @@ static void put_padded(Str *out, const char *p, size_t width) {
     str_putc(out, ' ');
 }
 
-static void close_list(OpFacts *f) {
+void facts_close_list(OpFacts *f) {
     if (f->json && f->open) json_close(&f->w, "}");
     f->open = false;
 }
@@ -40,10 +32,9 @@ static void put_lines(Str *out, const char *p, size_t indent) {
     str_putc(out, '\n');
 }
 
-/* Skips a NULL or empty text. */
-static void put_fact(OpFacts *f, const char *name, const char *text) {
+void facts_put(OpFacts *f, const char *name, const char *text) {
     if (!text || !*text) return;
-    close_list(f);
+    facts_close_list(f);
     f->name = name;
     if (f->json) {
         json_line(&f->w, "  ");
@@ -54,10 +45,9 @@ static void put_fact(OpFacts *f, const char *name, const char *text) {
     }
 }
 
-static void put_fact_of(OpFacts *f, const char *name, const char *of,
-                        const char *text) {
+void facts_put_of(OpFacts *f, const char *name, const char *of, const char *text) {
     bool more = f->open && strcmp(f->name, name) == 0;
-    if (!more) close_list(f);
+    if (!more) facts_close_list(f);
     if (f->json) {
         if (!more) {
             json_line(&f->w, "  ");
@@ -90,15 +80,11 @@ static void put_first_sentence(const char *doc, Str *out) {
     size_t n = 0;
     while (doc && doc[n] && !(doc[n] == '.' && strchr(" \n", doc[n + 1])))
         n++;
-    if (doc) str_add(out, doc, n + (doc[n] == '.'));
+    for (size_t i = 0; doc && i < n + (doc[n] == '.'); i++)
+        str_putc(out, doc[i] == '\n' ? ' ' : doc[i]);
 }
 
-/* What a list says of a function. */
-typedef struct ListEntry {
-    const char *name, *alias, *doc, *kind; /* kind: "op", "macro" or "language" */
-} ListEntry;
-
-static void list_one(OpFacts *f, const ListEntry *e) {
+void list_put_entry(OpFacts *f, const ListEntry *e) {
     Str text = STR(f->s);
     put_first_sentence(e->doc, &text);
     if (f->json) {
@@ -145,19 +131,19 @@ bool gload_list_ops(Session *s, const char *what, bool all, bool json, Str *out)
         const Op *op = op_get(s, i);
         ListEntry e = {op->name, op->alias, op->doc, "op"};
         if (!all && (op->internal || macro_says_more(op))) continue;
-        if (is_asked_for(what, &e)) list_one(&f, &e);
+        if (is_asked_for(what, &e)) list_put_entry(&f, &e);
     }
     for (const MacroList *const *l = catalogue_macros; *l; l++)
         for (size_t i = 0; i < (*l)->n; i++) {
             const Macro *m = &(*l)->macro[i];
             ListEntry e = {m->name, NULL, m->doc, "macro"};
             if ((all || macro_is_listed(s, m)) && is_asked_for(what, &e))
-                list_one(&f, &e);
+                list_put_entry(&f, &e);
         }
     for (size_t i = 0; (b = builtin_at(i)); i++) {
         ListEntry e = {b->name, NULL, b->doc, "language"};
         if (!op_find(s, b->name, strlen(b->name)) && is_asked_for(what, &e))
-            list_one(&f, &e);
+            list_put_entry(&f, &e);
     }
     if (json) json_close(&f.w, "]\n");
     if (f.open) return true;
@@ -174,8 +160,8 @@ static void put_field(Str *out, const char *p, const char *stop) {
         str_putc(out, *p == '\n' || *p == '\t' ? ' ' : *p);
 }
 
-static void dump_function(Str *out, const char *family, const char *signature,
-                          const ListEntry *e, const char *example) {
+void dump_put_function(Str *out, const char *family, const char *signature,
+                       const ListEntry *e, const char *example) {
     str_printf(out, "%s\t%s\t", family, signature);
     put_field(out, e->doc, "");
     str_putc(out, '\t');
@@ -203,7 +189,8 @@ void gload_dump_ops(Session *s, Str *out) {
         Str signature = STR(s);
         put_signature(s, op, &signature);
         if (!op->internal && !macro_says_more(op))
-            dump_function(out, family_of(s, op), str_text(&signature), &e, op->example);
+            dump_put_function(out, family_of(s, op), str_text(&signature), &e,
+                              op->example);
         str_free(&signature);
     }
     for (size_t l = 0; catalogue_macros[l]; l++)
@@ -211,15 +198,16 @@ void gload_dump_ops(Session *s, Str *out) {
             const Macro *m = &catalogue_macros[l]->macro[i];
             ListEntry e = {m->name, NULL, m->doc, "macro"};
             if (macro_is_listed(s, m))
-                dump_function(out, catalogue_macro_folders[l],
-                              arena_printf(a, "%s(%s)", m->name, m->signature), &e,
-                              m->example);
+                dump_put_function(out, catalogue_macro_folders[l],
+                                  arena_printf(a, "%s(%s)", m->name, m->signature), &e,
+                                  m->example);
         }
     for (size_t i = 0; (b = builtin_at(i)); i++) {
         ListEntry e = {b->name, NULL, b->doc, "language"};
         if (!op_find(s, b->name, strlen(b->name)))
-            dump_function(out, "lang", b->signature, &e, b->example);
+            dump_put_function(out, "lang", b->signature, &e, b->example);
     }
+    gload_dump_optimizers(s, out);
 }
 
 /* ---- one op ---- */
@@ -244,7 +232,7 @@ static void show_props(OpFacts *f, const Op *op, const Signature *sig) {
         str_puts(&b, d->required ? "; must be given" : "; ");
         if (!d->required) print_prop(f->s, d, &d->value, &b);
         if (!d->required) str_puts(&b, " if left out");
-        put_fact_of(f, "props", sym_text(f->s, d->name), str_text(&b));
+        facts_put_of(f, "props", sym_text(f->s, d->name), str_text(&b));
         str_free(&b);
     }
     (void)op;
@@ -278,18 +266,18 @@ static void show_typing(OpFacts *f, const Op *op) {
     Str b = STR(f->s);
     if (op->itypes) {
         str_printf(&b, "(%s) -> (%s)", op->itypes, op->otypes ? op->otypes : "");
-        put_fact(f, "types", str_text(&b));
+        facts_put(f, "types", str_text(&b));
     } else {
         str_puts(&b, op->plugin ? "decided in C" : rules[op->promote]);
         if (op->elemwise && !op->body)
             str_printf(&b, "; the result is %s", results[op->out_dtype]);
         put_kinds(op->kinds, &b);
-        put_fact(f, "dtypes", str_text(&b));
+        facts_put(f, "dtypes", str_text(&b));
     }
     str_free(&b);
-    if (op->body) put_fact(f, "typing", "of its definition");
+    if (op->body) facts_put(f, "typing", "of its definition");
     if (op->default_output)
-        put_fact(
+        facts_put(
             f, "a call gives",
             arena_printf(session_arena(f->s), "output %d", op->default_output - 1));
 }
@@ -306,13 +294,13 @@ static void show_cost(OpFacts *f, const Op *op) {
                         : op->body && !op->math ? "of its definition"
                         : op->math              ? "of its math calls"
                                                 : "0";
-    put_fact(f, "flops",
-             op->elemwise && op->flops
-                 ? arena_printf(session_arena(f->s), "%s an element", flops)
-                 : flops);
+    facts_put(f, "flops",
+              op->elemwise && op->flops
+                  ? arena_printf(session_arena(f->s), "%s an element", flops)
+                  : flops);
     if (op->math)
-        put_fact(f, "math calls",
-                 arena_printf(session_arena(f->s), "%d an element", op->math));
+        facts_put(f, "math calls",
+                  arena_printf(session_arena(f->s), "%d an element", op->math));
 }
 
 /* Does the comma-separated list have the name? */
@@ -352,29 +340,29 @@ static void show_gradient(OpFacts *f, const Op *op, const Signature *sig) {
         const char *name = sym_text(f->s, sig->in[i].name);
         const char *of =
             op->partial ? arena_printf(session_arena(f->s), "d/d%s", name) : name;
-        put_fact_of(f, what, of, gradient_of(op, own, &sig->in[i], name, i));
+        facts_put_of(f, what, of, gradient_of(op, own, &sig->in[i], name, i));
     }
     for (size_t k = 0; own && k < own->pushforward.n; k++)
-        put_fact_of(f, "pushforward", sym_text(f->s, own->pushforward.p[k].name),
-                    own->pushforward.p[k].text);
-    put_fact(f, "pullback", op->pullback);
-    put_fact(f, "pushforward", op->pushforward);
-    if (op->push && !(own && own->pushforward.n)) put_fact(f, "pushforward", "in C");
-    if (op->connect && !own) put_fact(f, "connection", "in C");
+        facts_put_of(f, "pushforward", sym_text(f->s, own->pushforward.p[k].name),
+                     own->pushforward.p[k].text);
+    facts_put(f, "pullback", op->pullback);
+    facts_put(f, "pushforward", op->pushforward);
+    if (op->push && !(own && own->pushforward.n)) facts_put(f, "pushforward", "in C");
+    if (op->connect && !own) facts_put(f, "connection", "in C");
 }
 
 static void show_memory(OpFacts *f, const Op *op, const Signature *sig) {
     Str b = STR(f->s);
     if (op->view)
-        put_fact_of(f, "view_map", sym_text(f->s, sig->out[0]),
-                    sym_text(f->s, sig->in[op->view - 1].name));
+        facts_put_of(f, "view_map", sym_text(f->s, sig->out[0]),
+                     sym_text(f->s, sig->in[op->view - 1].name));
     else if (op->views)
-        put_fact(f, "view_map", "in C");
-    if (op->destroys) put_fact(f, "destroy_map", "in C");
+        facts_put(f, "view_map", "in C");
+    if (op->destroys) facts_put(f, "destroy_map", "in C");
     for (size_t i = 0; i < sig->nin && i < 32; i++)
         if (op->reuse >> i & 1U)
             str_printf(&b, "%s%s", b.n ? ", " : "", sym_text(f->s, sig->in[i].name));
-    if (b.n) put_fact(f, "may overwrite", str_text(&b));
+    if (b.n) facts_put(f, "may overwrite", str_text(&b));
     str_free(&b);
 }
 
@@ -390,45 +378,46 @@ static const char *runs_by(const Op *op) {
 static void show_draw(OpFacts *f, const char *name) {
     const Macro *m = macro_find(name, strlen(name));
     if (!m || !strstr(m->signature, "rng=")) return;
-    put_fact(f, "with a state",
-             arena_printf(session_arena(f->s),
-                          "next, y = %s(..., rng=r): the state after the draw, and the "
-                          "draw; r is of type random, as a shared variable r: random = "
-                          "rng(1) that is updated by r = next",
-                          name));
+    facts_put(
+        f, "with a state",
+        arena_printf(session_arena(f->s),
+                     "next, y = %s(..., rng=r): the state after the draw, and the "
+                     "draw; r is of type random, as a shared variable r: random = "
+                     "rng(1) that is updated by r = next",
+                     name));
 }
 
 static void show_op_facts(OpFacts *f, const Op *op) {
     const Signature *sig = op_signature(f->s, op);
     if (f->json) show_draw(f, op->name); /* in text, the macro below shows it */
-    put_fact(f, "alias", op->alias);
-    put_fact(f, "operator", op->infix);
-    put_fact(f, "definition", op->body ? userop_declaration(op)->def.text : op->def);
+    facts_put(f, "alias", op->alias);
+    facts_put(f, "operator", op->infix);
+    facts_put(f, "definition", op->body ? userop_declaration(op)->def.text : op->def);
     show_props(f, op, sig);
     show_typing(f, op);
-    put_fact(f, "shape", shape_text_of(op));
+    facts_put(f, "shape", shape_text_of(op));
     show_cost(f, op);
     show_gradient(f, op, sig);
     show_memory(f, op, sig);
-    put_fact(f, "runs by", runs_by(op));
+    facts_put(f, "runs by", runs_by(op));
     if (op->debug)
-        put_fact(f, "debug",
-                 op->debug_instead ? "a kernel of its own" : "a reference kernel");
-    if (op->comm) put_fact(f, "commutative", "its two inputs may be swapped");
-    put_fact(f, "effect", op->effect ? "kept even when nothing reads it" : NULL);
-    put_fact(f, "folding",
-             op->fold == FOLD_NEVER ? "never"
-             : op->fold_if          ? "when all inputs are constant, by case"
-                                    : "when all inputs are constant");
+        facts_put(f, "debug",
+                  op->debug_instead ? "a kernel of its own" : "a reference kernel");
+    if (op->comm) facts_put(f, "commutative", "its two inputs may be swapped");
+    facts_put(f, "effect", op->effect ? "kept even when nothing reads it" : NULL);
+    facts_put(f, "folding",
+              op->fold == FOLD_NEVER ? "never"
+              : op->fold_if          ? "when all inputs are constant, by case"
+                                     : "when all inputs are constant");
     if (op->version > 1)
-        put_fact(f, "version", arena_printf(session_arena(f->s), "%d", op->version));
-    put_fact(f, "from", op->from);
-    put_fact(f, "example", op->example);
-    close_list(f);
+        facts_put(f, "version", arena_printf(session_arena(f->s), "%d", op->version));
+    facts_put(f, "from", op->from);
+    facts_put(f, "example", op->example);
+    facts_close_list(f);
 }
 
-static void put_fact_head(OpFacts *f, const char *name, const char *signature,
-                          const char *doc) {
+void facts_put_head(OpFacts *f, const char *name, const char *signature,
+                    const char *doc) {
     if (f->json) {
         json_open(&f->w, '{');
         json_member(&f->w, "name", name);
@@ -446,12 +435,12 @@ static void put_fact_head(OpFacts *f, const char *name, const char *signature,
 static bool show_macro(OpFacts *f, const char *name) {
     const Macro *m = macro_find(name, strlen(name));
     if (!m) return false;
-    put_fact_head(f, m->name,
-                  arena_printf(session_arena(f->s), "%s(%s)", m->name, m->signature),
-                  m->doc);
-    put_fact(f, "kind", "macro: expands while a graph is built");
+    facts_put_head(f, m->name,
+                   arena_printf(session_arena(f->s), "%s(%s)", m->name, m->signature),
+                   m->doc);
+    facts_put(f, "kind", "macro: expands while a graph is built");
     show_draw(f, name);
-    put_fact(f, "example", m->example);
+    facts_put(f, "example", m->example);
     if (f->json) json_close(&f->w, "}\n");
     return true;
 }
@@ -459,35 +448,41 @@ static bool show_macro(OpFacts *f, const char *name) {
 static bool show_builtin(OpFacts *f, const char *name) {
     const Builtin *b = builtin_find(name);
     if (!b) return false;
-    put_fact_head(f, b->name, b->signature, b->doc);
-    put_fact(f, "kind", "part of the language: read while a graph is built");
-    put_fact(f, "example", b->example);
+    facts_put_head(f, b->name, b->signature, b->doc);
+    facts_put(f, "kind", "part of the language: read while a graph is built");
+    facts_put(f, "example", b->example);
     if (f->json) json_close(&f->w, "}\n");
     return true;
+}
+
+static bool show_op(OpFacts *f, const Op *op) {
+    Str signature = STR(f->s);
+    put_signature(f->s, op, &signature);
+    facts_put_head(f, op->name, str_text(&signature), op->doc);
+    str_free(&signature);
+    show_op_facts(f, op);
+    if (f->json) json_close(&f->w, "}\n");
+    if (f->json || !macro_find(op->name, strlen(op->name))) return true;
+    str_putc(f->out, '\n');
+    return show_macro(f, op->name); /* gamma(x), and gamma(shape, seed=1) */
 }
 
 bool gload_list_op(Session *s, const char *name, bool json, Str *out) {
     OpFacts f = {.s = s, .out = out, .json = json, .w = {.out = out}};
     const Op *op = op_find(s, name, strlen(name));
-    if (op && op->by_macro && show_macro(&f, name)) return true;
-    if (op) {
-        Str signature = STR(s);
-        put_signature(s, op, &signature);
-        put_fact_head(&f, op->name, str_text(&signature), op->doc);
-        str_free(&signature);
-        show_op_facts(&f, op);
-        if (json) json_close(&f.w, "}\n");
-        if (json || !macro_find(name, strlen(name))) return true;
-        str_putc(out, '\n');
-        return show_macro(&f, name); /* gamma(x), and gamma(shape, seed=1) */
-    }
-    if (show_macro(&f, name) || show_builtin(&f, name)) return true;
+    bool optim = false, any = op && op->by_macro ? show_macro(&f, name)
+                              : op               ? show_op(&f, op)
+                                   : show_macro(&f, name) || show_builtin(&f, name);
+    if ((!json || !any) && !gload_list_optimizer(&f, name, &optim)) return false;
+    if (any || optim) return true;
     Vec(const char *) names = {0};
     for (size_t i = 0; i < op_count(s); i++)
         vec_push(s, &names, op_get(s, i)->name);
     for (const MacroList *const *l = catalogue_macros; *l; l++)
         for (size_t i = 0; i < (*l)->n; i++)
             vec_push(s, &names, (*l)->macro[i].name);
+    for (size_t i = 0; i < optim_count(s); i++)
+        vec_push(s, &names, optim_get(s, i)->name);
     Str advice = STR(s);
     word_advise(&advice, WORD_FUNCTION, name, names.p, names.n);
     fail(s, NOWHERE, E_UNKNOWN, "there is no op %s%s", name, str_text(&advice));

@@ -55,6 +55,7 @@ bool graph_info(Graph *g, bool json, Str *out);
  * ops that users don't write. */
 bool gload_list_ops(Session *s, const char *what, bool all, bool json, Str *out);
 bool gload_list_op(Session *s, const char *name, bool json, Str *out);
+bool gload_list_optimizers(Session *s, bool json, Str *out);
 void gload_list_types(Session *s, bool json, Str *out);
 /* For the manual: family, signature, text, other names and example of each function,
  * between tabs. */
@@ -95,6 +96,7 @@ typedef struct Derive {
     const char *cost, *vjp, *jvp, *jacobian, *hessian, *hvp; /* at most one */
     const char *wrt, *cotangent, *tangents, *vector, *known, *constant, *name;
     const char *checkpoint; /* names of variables to keep, or "sqrt" */
+    const char *optimizer;  /* a chain of rules, which make updates of the gradients */
     Span at;                /* position of the deciding option, for errors */
     bool by_pullback, mixed, only;
     GradOptions how;

@@ -18,7 +18,8 @@ typedef enum WordKind {
     WORD_ARGUMENT,
     WORD_NAME,
     WORD_ATTRIBUTE,
-    WORD_TYPE
+    WORD_TYPE,
+    WORD_OPTIMIZER /* and what its arguments are called */
 } WordKind;
 /* Our name for it, or what to write instead. NULL: no synonym. */
 const char *word_synonym(WordKind kind, const char *theirs);

@@ -61,7 +61,7 @@ long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-
         if grep -nE '`|^ *[|] .*[|]$|\\[-e]' page.txt; then false; fi
     done
     # every function and every rewrite is there, and nothing internal
-    gload --list-ops | cut -d' ' -f1 | sort -u >names
+    { gload --list-ops; gload --list-optimizers; } | cut -d' ' -f1 | sort -u >names
     sed -n 's/^\.It Li "\([a-zA-Z0-9_]*\)(.*/\1/p' "$BUILD/man/thunkline-ops.7" | sort -u | diff names -
     grewrite --list | awk '{ print $2 }' | sort >names
     sed -n 's/^\.It Li "\(.*\)"$/\1/p' "$BUILD/man/thunkline-rules.7" | sed 's/\\-/-/g' | sort | diff names -

@@ -33,9 +33,20 @@ g() {
 
 @test "shared variables and intermediate variables are wrt too" {
     gload --new -i 'x: float64[2]' --shared 'W: float64[2] = [3, 4]' -e 'h = x * W' -e 'loss = sum(h * h)' --outputs loss -o g.tlg
-    ok 'ggrad g.tlg --only | grun x=[1,2]' $'d_loss_d_x = [18.0, 64.0]\nd_loss_d_W = [6.0, 32.0]'
+    ok 'ggrad g.tlg --only | grun x=[1,2]' 'd_loss_d_W = [6.0, 32.0]'
+    ok 'ggrad g.tlg --wrt x,W --only | grun x=[1,2]' $'d_loss_d_x = [18.0, 64.0]\nd_loss_d_W = [6.0, 32.0]'
     ok 'ggrad g.tlg --wrt h,W --only | grun x=[1,2]' $'d_loss_d_h = [6.0, 16.0]\nd_loss_d_W = [6.0, 32.0]'
     bad 3 E_SHAPE 'scalar|0-d' 'ggrad g.tlg --cost h --wrt x'
+}
+
+@test "without --wrt: the shared variables that reach the cost, or without any, the float inputs" {
+    gload --new -i 'x: float64' -i 'k: int64' --shared 'W: float64 = 3' --shared 'n: int64 = 2' --shared 'far: float64 = 1' -e 'a = x * W * n' -e 'b = x * k * n' --outputs a,b >g.tlg
+    ok 'ggrad g.tlg --cost a --only | grun x=5' 'd_a_d_W = 10.0'
+    ok 'ggrad g.tlg --cost b --only | grun k=7' 'd_b_d_x = 14.0'
+    ok 'ggrad g.tlg --vjp a --only | grun x=5 g_a=2' 'd_a_d_W = 20.0'
+    ok 'ggrad g.tlg --jvp a --only | grun x=5 t_W=2' 'jvp_a = 20.0'
+    ok 'ggrad g.tlg --cost a --check'
+    bad 3 E_DISCONNECTED 'no float input or shared' 'gload --new -i "k: int64" -e "y = k * 1.5" --outputs y | ggrad'
 }
 
 @test "pullbacks with cotangents" {
