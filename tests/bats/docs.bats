@@ -188,3 +188,26 @@ END
     ln -s "$(command -v grun)" tgrun
     ./tgrun --help | grep -q "^  tgload -e .* | tgrun x="
 }
+
+@test "the lists that manuals are made of: five fields a line, each function and rewrite once" {
+    local name
+    gload --dump=ops >ops
+    awk -F'\t' 'NF != 5 || $1 == "" || $2 !~ /^[a-zA-Z0-9_]+\(.*\)/ || $3 == "" { print; bad = 1 } END { exit bad }' ops
+    # as listed: macros of a name that is an op's too have two lines
+    cut -f2 ops | sed 's/(.*//' | sort -u >names
+    gload --list-ops | cut -d' ' -f1 | sort -u | diff - names
+    # the folder or the table that has it, its other names, and its first example
+    for name in 'elemwise/exp|exp(x)' 'linalg|det(a)' 'ad|grad(cost' 'lang|array('; do
+        cut -f1,2 ops | tr '\t' '|' | grep -qF "$name" || { echo "no $name" >&2 && false; }
+    done
+    [ "$(grep -P '^elemwise/exp\texp\(' ops | cut -f5)" = 'exp(0.) -> 1.0' ]
+    [ "$(grep -P '\tsigmoid\(' ops | cut -f4)" = 'expit, logistic' ]
+    # rewrites: kind, position, name, tags, text
+    grewrite --dump=rules >rules
+    awk -F'\t' 'NF != 5 || ($1 != "pass" && $1 != "rule") || $2 + 0 != $2 || $5 == "" { print; bad = 1 } END { exit bad }' rules
+    cut -f3 rules | sort >names
+    grewrite --list | awk '{ print $2 }' | sort | diff - names
+    grep -qP '^pass\t0\tmerge\t' rules
+    grep -qP '^rule\t[0-9.]+\tlog1p\t.*stabilize.*\tlog\(1 \+ x\) ' rules
+    bad 2 E_USAGE "takes man, options, ops or rules, not 'x'" 'gload --dump=x'
+}
