@@ -226,6 +226,21 @@ END
     like 'ls s | iconv -f utf-8 -t utf-8' "^$(printf '\303\251%.0s' {1..9}).*\.W\.[0-9a-f]{16}\.npy\$"
     like "gload w.tlg --refs q -o \"it's \\\"a\\\".v2.yaml.zst\" && ls q" '^it_s _a_\.v2\.W\.[0-9a-f]{16}\.npy$'
     ok "grun \"it's \\\"a\\\".v2.yaml.zst\"" 'y = 2998500.0'
+    # of a short name, a hidden one, none after the last dot, and characters that a terminal would not show
+    local name stem
+    while IFS='|' read -r name stem; do
+        rm -rf beside && mkdir beside
+        ok "gload w.tlg -O yaml -o \$'beside/$name' && grun \$'beside/$name'" 'y = 2998500.0'
+        ok "ls -A beside | sed -n 's/\.W\.[0-9a-f]*\.npy$//p'" "$stem"
+    done <<'NAMES'
+c|c
+.hid|.hid
+.hid.yaml|.hid
+a.zst|a
+d.e|d
+od\x01d\xc3\xa9.yaml|od_d__
+tab\there.yaml|tab_here
+NAMES
     : >file
     bad 4 E_IO 'file' 'gload w.tlg --refs file -o g.yaml'
     bad 4 E_IO "can't make the folder no/such" 'gload w.tlg --refs no/such -o g.yaml'

@@ -212,3 +212,20 @@ END
     ok 'gload --new -i "x: float64[2, 2]" -e "vectorize(lambda r: list_stack(make_list(r[0], r[1] * 2)))(x)" | grun x=[[1,2],[3,4]]' \
         $'out = [[1.0, 4.0],\n       [3.0, 8.0]]'
 }
+
+@test "for many rows at once: lists joined along any axis" {
+    local e want
+    while IFS='|' read -r e want; do
+        ok "gload --new -i 'x: float64[3, 2]' -i 'l: list(float64[2])' -e 'y = vectorize(lambda v: $e)(x)' --outputs y | grun --on-unused-input ignore 'x=[[1,2],[3,4],[5,6]]' l=[[8,9]] | tr -d ' \n'" "y=$want"
+    done <<'END'
+concatenate(make_list(v, v * 2))|[[1.0,2.0,2.0,4.0],[3.0,4.0,6.0,8.0],[5.0,6.0,10.0,12.0]]
+concatenate(make_list(v, v * 2), axis=-1)|[[1.0,2.0,2.0,4.0],[3.0,4.0,6.0,8.0],[5.0,6.0,10.0,12.0]]
+stack(make_list(v, v * 2), axis=1)|[[[1.0,2.0],[2.0,4.0]],[[3.0,6.0],[4.0,8.0]],[[5.0,10.0],[6.0,12.0]]]
+stack(list_append(make_list(v), v * 2))[1]|[[2.0,4.0],[6.0,8.0],[10.0,12.0]]
+concatenate(list_append(l, v))|[[8.0,9.0,1.0,2.0],[8.0,9.0,3.0,4.0],[8.0,9.0,5.0,6.0]]
+stack(list_append(l, v), axis=-1)|[[[8.0,1.0],[9.0,2.0]],[[8.0,3.0],[9.0,4.0]],[[8.0,5.0],[9.0,6.0]]]
+END
+    gload --new -i 'x: float64[2]' -e 'l = make_list(x, x * 2)' -e 'z = concatenate(l)' -e 'w = stack(l)' --outputs z,w -o joined.tlg
+    bad 3 E_NULL 'the tangent of z is undefined: derivatives do not pass through lists' 'ggrad joined.tlg --jvp z --wrt x'
+    bad 3 E_NULL 'the gradient of x is undefined: derivatives do not pass through lists' 'ggrad joined.tlg --vjp w --wrt x'
+}

@@ -326,6 +326,56 @@ plugin_of() {
     export P
 }
 
+@test "gload --op says what an op of a plugin declares" {
+    so shown <<'END' || return
+static bool node(TlNode *n) { for (size_t i = 0; i < n->nin; i++) n->out[i] = n->in[i]; return true; }
+static bool run(TlCall *c) { return c->api->pass(c, 0, 0); }
+static TlThunkResult go(void *state, TlCall *c) { (void)state; return run(c) ? TL_THUNK_DONE : TL_THUNK_FAILED; }
+static bool grad(TlGrad *g) { (void)g; return true; }
+static bool push(TlPush *p) { (void)p; return true; }
+static bool connected(const TlApply *a, size_t in, size_t out) { (void)a; return in == out; }
+static bool fold(const TlApply *a) { (void)a; return true; }
+static int view(const TlApply *a, size_t out) { (void)a; return (int)out; }
+static const TlThunk lazy = {.size = sizeof lazy, .lazy = true, .run = go}, eager = {.size = sizeof eager, .run = go};
+static const TlOpDef d[] = {
+    {.size = sizeof *d, .name = "shown_typed", .in = "x, y", .itypes = "float64[n], int64", .otypes = "float64[n]", .perform = run, .debug_perform = run, .debug_is_reference = true, .grad = grad, .pushforward = push, .never_fold = true, .version = 3, .flops = "x.size"},
+    {.size = sizeof *d, .name = "shown_node", .in = "x, y", .out = "a, b", .make_node = node, .perform = run, .debug_perform = run, .connected = connected, .view = view, .fold = fold, .default_output = 2},
+    {.size = sizeof *d, .name = "shown_over", .in = "x", .out = "a", .make_node = node, .thunk = &lazy, .destroy_map = "a: x", .adjoint = "2 * g"},
+    {.size = sizeof *d, .name = "shown_view", .in = "x, y", .out = "a", .make_node = node, .thunk = &eager, .view_map = "a: y", .disconnected = "y", .pullback = "g; g"}};
+static bool init(TlHost *h, const TlApi *a) { for (int i = 0; i < 4; i++) if (!a->add_op(h, &d[i])) return false; return true; }
+TL_PLUGIN("shown", "1", init)
+END
+    local name want
+    while IFS='|' read -r name want; do
+        gload --plugin ./shown.so --op "$name" | tr -s ' ' >shown.txt
+        grep -qxF -- "$want" shown.txt || { cat shown.txt >&2; echo "$name should say: $want" >&2; return 1; }
+    done <<'END'
+shown_typed|types (float64[n], int64) -> (float64[n])
+shown_typed|gradient x: in C
+shown_typed|pushforward in C
+shown_typed|flops x.size
+shown_typed|debug a reference kernel
+shown_typed|folding never
+shown_typed|version 3
+shown_typed|runs by a kernel
+shown_node|dtypes decided in C
+shown_node|a call gives output 1
+shown_node|connection in C
+shown_node|view_map in C
+shown_node|gradient x: none: asking for it is an error
+shown_node|debug a kernel of its own
+shown_node|folding when all inputs are constant, by case
+shown_over|adjoint x: 2 * g
+shown_over|destroy_map in C
+shown_over|runs by a lazy thunk of its own
+shown_view|view_map in C
+shown_view| y: disconnected
+shown_view|gradient x: in C
+shown_view|runs by a thunk
+END
+    ok 'gload --plugin ./shown.so --op shown_node -O json | jq -r ".[\"a call gives\"]"' 'output 1'
+}
+
 @test "an op asks for its props of every kind, and has a text of its own" {
     plugin_of asks
     ok 'gload $P -i "x: float64" -e "ask(x)" | grun $P x=1' 'out = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0, 0.0]'

@@ -817,3 +817,17 @@ scan(lambda a, h: [h + 1, y[:a]], sequences=[x], outputs_info=[0, None])[1]|had 
 scan(lambda a: y[a], sequences=[x])|index 3 is out of range
 END
 }
+
+@test "what may fail in a step is not made before a loop without steps" {
+    local m
+    gload --new -i 'y: float64[n]' -i 'w: float64[?]' -i 's: int64[1]' -e 'out = scan(lambda a: sum(broadcast_to(w, s)) * a, sequences=[y])' --outputs out -o broadcast.tlg
+    gload --new -i 'y: float64[n]' -i 's: int64[1]' -e 'out = scan(lambda a: sum(full(s, 2.)) * a, sequences=[y])' --outputs out -o full.tlg
+    for m in FAST_RUN FAST_COMPILE DEBUG; do
+        ok "grun broadcast.tlg --mode $m w=[1,2] s=[3] 'y=zeros(0)'" 'out = []'
+        bad 5 E_RUN_SHAPE "can't become 3" "grun broadcast.tlg --mode $m w=[1,2] s=[3] y=[1]"
+        ok "grun broadcast.tlg --mode $m w=[1,2] s=[2] y=[1,2]" 'out = [3.0, 6.0]'
+        ok "grun full.tlg --mode $m s=[-1] 'y=zeros(0)'" 'out = []'
+        bad 5 E_RUN_SHAPE 'is negative: -1' "grun full.tlg --mode $m s=[-1] y=[1]"
+        ok "grun full.tlg --mode $m s=[2] y=[1,2]" 'out = [4.0, 8.0]'
+    done
+}
