@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,10 @@
 enum { FIRST_READ = 1 << 16 };
 
 bool file_fail_os(Session *s, const char *verb, const char *name, int error) {
+    if (error == EPIPE) {
+        fail(s, NOWHERE, E_DOWNSTREAM, "can't %s %s: its reader has ended", verb, name);
+        return diag_set_exit(s, 128 + SIGPIPE), false;
+    }
     return fail(s, NOWHERE, E_IO, "can't %s %s: %s", verb, name,
                 strerrordesc_np(error));
 }

@@ -69,7 +69,7 @@ uint64_t writer_offset(const Writer *w);
  * this if necessary. */
 bool writer_seal(Writer *w);
 bool writer_commit(
-    Writer *w); /* flushes, renames, frees; EPIPE on stdout: see session.h */
+    Writer *w); /* flushes, renames, frees; a pipe without reader is E_DOWNSTREAM */
 /* Sets *named even if the file has its name, but a power failure may take it away. */
 bool writer_commit_named(Writer *w, bool *named);
 void writer_abort(Writer *w);

@@ -76,6 +76,10 @@ void session_expire(Session *s) {
     atomic_store(&s->expired, true);
 }
 
+bool session_has_printed(const Session *s) {
+    return atomic_load(&s->printed);
+}
+
 const atomic_bool *session_expired(const Session *s) {
     return &s->expired;
 }

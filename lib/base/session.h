@@ -71,6 +71,8 @@ bool session_too_deep(Session *s, Span at); /* E_LIMIT; false */
  * costs little and end with session_fail_expired(); a signal handler may set it. */
 void session_expire(Session *s);
 const atomic_bool *session_expired(const Session *s);
+/* Has a Writer sent anything to stdout? For signal handlers, too. */
+bool session_has_printed(const Session *s);
 bool session_fail_expired(Session *s, Span at); /* E_LIMIT; false */
 /* The current activity, "rewriting", for the message if no loop notices that the time
  * has expired. The text must stay valid; returns the previous one. */

@@ -48,6 +48,7 @@ struct TlSession {
     void *log_ctx;
     unsigned depth; /* of nested calls being processed */
     atomic_bool expired;
+    atomic_bool printed; /* something went to stdout */
     _Atomic(const char *) doing;
     Arena *arena;
     Options options;

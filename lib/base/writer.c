@@ -186,6 +186,7 @@ void writer_make_durable(Writer *w) {
 
 static bool write_unbuffered(Writer *w, const void *p, size_t n) {
     if (w->hash) return hash_xxh64_add(w->hash, p, n), true;
+    if (w->fd == STDOUT_FILENO && n > 0) atomic_store(&w->s->printed, true);
     if (!w->failed && !file_write_all(w->fd, p, n)) {
         w->failed = true;
         if (errno != EFAULT || mapped_unchanged(w->s))

@@ -82,7 +82,7 @@ struct Run {
     int argc;
     char **argv;
     double start;  /* clock_seconds() */
-    bool no_graph; /* writes something other than a graph: no abort record */
+    bool no_graph; /* writes something other than a graph */
     void (*write)(const Run *r,
                   WriteOptions *how); /* a tool's own writing options, or NULL */
     atomic_bool panicking; /* a thread reports why the program ends: the only one */
@@ -96,7 +96,7 @@ struct Tool {
     const Opt *opt;       /* without the common ones */
     size_t nopt;
     size_t settings;   /* bytes; its first member is Common */
-    bool writes_graph; /* stdout carries a graph: write an abort record on failing into
+    bool writes_graph; /* stdout carries a graph: failing leaves a word in it, if it is
                         * a pipe */
     void (*preset)(Common *settings); /* defaults that aren't zero, or NULL */
     bool (*run)(Run *r);              /* does the work; false: diagnosed */

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -17,16 +18,26 @@ static void on_signal(int sig) {
     raise(sig);
 }
 
-/* On failure, leaves a record in the pipe that makes the next tool end, too. */
-static void write_abort_record(const Run *r, int status) {
-    unsigned char record[ABORT_RECORD];
+static bool stdout_is_pipe(void) {
+    struct stat st;
+    return fstat(STDOUT_FILENO, &st) == 0 &&
+           (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+/* On failure, leaves a word in the pipe that makes the next tool end, too. */
+static void write_failure(const Run *r, int status) {
     const Common *c = r->common;
     bool elsewhere = c && c->output && strcmp(c->output, "-") != 0;
     if (!r->tool->writes_graph || r->no_graph || elsewhere || (c && c->format >= 0) ||
-        isatty(STDOUT_FILENO))
+        !stdout_is_pipe())
         return;
-    size_t n = io_abort_record(status, record);
-    ssize_t done = write(STDOUT_FILENO, record, n);
+    unsigned char record[ABORT_RECORD];
+    char line[FAILURE_LINE];
+    bool begun = r->s && session_has_printed(r->s);
+    size_t n = begun ? io_abort_record(status, record)
+                     : io_failure_line(r->tool->name, status, line);
+    signal(SIGPIPE, SIG_IGN); /* the status is this tool's, whoever reads */
+    ssize_t done = write(STDOUT_FILENO, begun ? (const void *)record : line, n);
     (void)done; /* a failed write can't be reported anywhere */
 }
 
@@ -36,7 +47,7 @@ static void on_abort(int sig) {
     (void)sig;
     if (interrupted) {
         writer_unlink_all(interrupted->s);
-        write_abort_record(interrupted, 70);
+        write_failure(interrupted, 70);
     }
     _exit(70);
 }
@@ -119,7 +130,7 @@ _Noreturn static void exit_on_panic(void *ctx, DiagCode code, const char *messag
         write_stderr_doing(doing);
         write_stderr("\n");
     }
-    write_abort_record(r, diag_exit(code));
+    write_failure(r, diag_exit(code));
     _exit(diag_exit(code));
 }
 
@@ -182,7 +193,7 @@ static int report_failure(Run *r) {
     int status = first ? first->exit : 70;
     report_all(r->s, r->program, r->common->errors == 1, want_color(r->common),
                STDERR_FILENO);
-    write_abort_record(r, status);
+    write_failure(r, status);
     return status;
 }
 

@@ -207,7 +207,8 @@ void report_log(const Run *r, double seconds, const char *line, Str *out) {
 
 void report_one(Session *s, const Diag *d, const char *program, bool json, bool color,
                 Str *out) {
-    if (d->code == E_UPSTREAM) return; /* the failed tool has reported it */
+    if (d->code == E_UPSTREAM || d->code == E_DOWNSTREAM)
+        return; /* a reader or writer that failed has said so, and `head` needs not */
     if (json)
         put_diag_json(s, d, program, out);
     else

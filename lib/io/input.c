@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 static bool unpack_input(Input *in, uint64_t max) {
     Unpacked out;
@@ -16,18 +17,20 @@ static bool unpack_input(Input *in, uint64_t max) {
     return true;
 }
 
-/* Does the input end in the record that a failing tool writes, possibly in the middle
- * of an item? */
-static bool is_aborted(const Input *in, int *exit) {
-    unsigned char want[ABORT_RECORD];
-    *exit = in->n ? in->p[in->n - 1] : 0;
-    size_t n = io_abort_record(*exit, want);
-    return in->n >= n && memcmp(in->p + in->n - n, want, n) == 0;
+/* A regular file with a name: nobody has just said why it is broken. */
+static bool is_named_file(const Input *in) {
+    struct stat st;
+    return strcmp(in->name, "<stdin>") != 0 && stat(in->name, &st) == 0 &&
+           S_ISREG(st.st_mode);
 }
 
 static bool check_input_content(Input *in, uint64_t max) {
     int exit;
-    if (is_aborted(in, &exit)) {
+    if (io_is_failure(in->p, in->n, &exit)) {
+        if (is_named_file(in))
+            return fail(in->s, NOWHERE, E_TRUNCATED,
+                        "%s: the command that wrote it failed, with status %d",
+                        in->name, exit);
         fail(in->s, NOWHERE, E_UPSTREAM, "%s: the command before this one failed",
              in->name);
         return diag_set_exit(in->s, exit ? exit : diag_exit(E_UPSTREAM)), false;

@@ -39,8 +39,8 @@ typedef struct ReadOptions {
 #define READ_DEFAULT ((ReadOptions){.floatX = DT_NONE})
 
 /* Reads a main graph from a path, "-" (stdin) or memory. NULL: diagnosed. An empty
- * input is E_TRUNCATED ("did the command before it fail?"); an abort record is
- * E_UPSTREAM with the other tool's exit status, for which the tools print nothing.
+ * input is E_TRUNCATED ("did the command before it fail?"); what a failed tool left in
+ * a pipe is E_UPSTREAM with its exit status, for which the tools print nothing.
  * Types in a tlg are trusted beyond a check of ranges: their first user infers them
  * again (graph_check). NULL options: READ_DEFAULT. */
 Graph *io_read(Session *s, const char *path, const ReadOptions *o);
@@ -86,9 +86,13 @@ bool io_write_to(Graph *g, Writer *w, const WriteOptions *o);
 bool io_text(Graph *g, const WriteOptions *o, Str *out); /* any format into memory */
 /* The tree of one variable as in IO_TREE, to `depth` levels (0: all). */
 void tree_of_var(const Graph *g, Var v, int depth, Str *out);
-/* The record that a failing tool appends to a tlg pipe, whatever it wrote before: the
- * next tool ends silently with the same status. Allocates nothing. */
-enum { ABORT_RECORD = 18 };
+/* What a failing tool leaves in a pipe that should have carried a graph: the next tool
+ * ends silently with the same status. `# thunkline: gload failed, status 3` if nothing
+ * was written before, else a record of the binary form. Neither allocates. */
+enum { ABORT_RECORD = 18, FAILURE_LINE = 64 };
+size_t io_failure_line(const char *tool, int status, char out[FAILURE_LINE]);
 size_t io_abort_record(int exit, unsigned char out[ABORT_RECORD]);
+/* Does the input end in one of them, possibly in the middle of something? */
+bool io_is_failure(const unsigned char *p, size_t n, int *status);
 
 #endif

@@ -428,14 +428,3 @@ bool tlg_write(const Graph *g, Sink *k, const WriteOptions *o) {
     arena_free(a);
     return ok;
 }
-
-size_t io_abort_record(int exit, unsigned char out[ABORT_RECORD]) {
-    static const unsigned char begin[] = {0xD9, 0xD9, 0xF7, 0xA1, 0x65, 'a', 'b', 'o',
-                                          'r',  't',  0xA1, 0x64, 'e',  'x', 'i', 't'};
-    enum { ONE_BYTE = 24 };
-    size_t n = sizeof begin;
-    memcpy(out, begin, n);
-    if (exit >= ONE_BYTE) out[n++] = ONE_BYTE;
-    out[n++] = (unsigned char)exit;
-    return n;
-}

@@ -25,6 +25,34 @@ END
     [ "$(grep -c 'error\[' .err)" = 1 ]
 }
 
+@test "a failing tool leaves one readable line in a pipe, and nothing anywhere else" {
+    local line='# thunkline: gload failed, status 3'
+    ok "x=\$(gload -e 'sni(x)' 2>words); printf '%s\n' \"\$x\"" "$line"
+    ok "x=\$(gload -e 'sni(x)' 2>words | ggrad); printf '%s\n' \"\$x\"" '# thunkline: ggrad failed, status 3'
+    ok "x=\$(gload --nonsense 2>words); printf '%s\n' \"\$x\"" '# thunkline: gload failed, status 2'
+    for words in "gload -e 'sni(x)' >f" "gload -e 'sni(x)' -O yaml | cat >f" "gload --check -e 'sni(x)' | cat >f" "gload -e 1 | grun --bogus | cat >f"; do
+        shell "$words"
+        [ ! -s f ] || complain 'should write nothing' "$words"
+    done
+    for tool in gload ggrad grewrite 'grun x=1' gprof; do
+        shell "echo '$line' | cat - | $tool"
+        [ "$status" = 3 ] && [ ! -s .err ] || complain 'should end in silence with status 3' "$tool"
+    done
+    echo "$line" >f
+    bad 4 E_TRUNCATED 'f: the command that wrote it failed, with status 3' 'grun f'
+    printf 'thunkline: 1\ninputs: {x: float64}\n# thunkline: gload failed, status 300\noutputs: [x]\n%s, or not\n' "$line" >f
+    ok 'grun f x=1' 'x = 1.0'
+}
+
+@test "a tool whose reader has failed says nothing, also where SIGPIPE is ignored" {
+    for ignore in '' '' "trap '' PIPE;" "trap '' PIPE;"; do
+        bad 2 E_USAGE 'no option --bogus' "($ignore gload -e 'x * 2' | grun x=2 --bogus)"
+        bad 3 E_NAME 'no function .sni' "($ignore gload -e 'sni(x)' | true)"
+    done
+    shell "(trap '' PIPE; gload --shared 'W: float64[500000] = normal(0, 1, 500000, seed=1)' -e W | grun | true; echo \${PIPESTATUS[1]})"
+    [ "$(cat .out)" = 141 ] && [ ! -s .err ] || complain 'should end in silence with status 141' grun
+}
+
 @test "truncated and damaged input" {
     sq -o g.tlg
     local size n

@@ -204,6 +204,15 @@ static void forged(void) {
     str_free(&a);
 }
 
+/* The line of a failed tool, on a line of its own. */
+static size_t failure_line(int exit, unsigned char *out, bool below) {
+    char line[FAILURE_LINE];
+    size_t n = io_failure_line("gload", exit, line);
+    if (below) *out = '\n';
+    memcpy(out + below, line, n);
+    return n + below;
+}
+
 static void aborted(void) {
     static const char *const before[] = {
         "", "thunkline: 1\nlet: |\n  a = ", "\xD9\xD9\xF7\xA1\x66heade",
@@ -211,10 +220,12 @@ static void aborted(void) {
     static const int status[] = {1, 5, 23, 24, 70, 255};
     for (size_t i = 0; i < 4; i++)
         for (size_t k = 0; k < sizeof status / sizeof *status; k++) {
-            unsigned char text[64];
+            unsigned char text[128];
             size_t n = strlen(before[i]);
             memcpy(text, before[i], n);
-            n += io_abort_record(status[k], text + n);
+            n += k % 2 || strchr(before[i], '\xFD')
+                     ? io_abort_record(status[k], text + n)
+                     : failure_line(status[k], text + n, n > 0);
             diag_clear(s);
             Graph *g = io_read_mem(s, "test", text, n, NULL);
             const Diag *d = diag_first_error(s);
