@@ -138,6 +138,11 @@ thunkline: 1\nlet:\n  a: b\n  b: a\noutputs: [a]\n|a -> b -> a
 thunkline: 1\noutputs: [a]\n|not defined
 thunkline: 1\n---\nthunkline: 1\n|more than one
 thunkline: 1\ndoc: "a\\0b"\n|NUL
+thunkline: 1\n"": 2\n|g.yaml:2:2: .*a key is empty
+thunkline: 1\n"a\\0b": 2\n|g.yaml:2:2: .*has a zero byte
+thunkline: 1\nlet: &a {y: 1}\n|g.yaml:2:6: .*anchors
+thunkline: 1\nlet: !t {y: 1}\n|g.yaml:2:6: .*tags
+thunkline: 1\nlet: {y: "", z: ""}\n|"y" has no expression
 {"thunkline": 1, "doc": "a\\u0000b"}|zero character
 {"thunkline": 1, "let": {"a": 1,}}|JSON
 {"thunkline": 1} x|after the end
@@ -159,6 +164,25 @@ END
     # a billion laughs
     y 'thunkline: 1\ndoc: &a [x, x]\nlet: [*a, *a]\n'
     bad 3 E_FORMAT 'anchors' 'gload g.yaml -o /dev/null'
+}
+
+@test "YAML may end its lines as it likes: the place of an error is that of its reader" {
+    local eol want
+    while IFS='|' read -r eol want; do
+        printf "thunkline: 1${eol}inputs: {x: float64}${eol}let: {y: x * 2}${eol}outputs: [y]${eol}" >g.yaml
+        ok 'grun g.yaml x=3' 'y = 6.0'
+        printf "thunkline: 1${eol}inputs: {x: float64}${eol}let: {y: x x}${eol}outputs: [y]${eol}" >g.yaml
+        bad 3 E_SYNTAX "^gload: g.yaml:$want: .*an operator, or the end" 'gload g.yaml -o /dev/null'
+    done <<'END'
+\n|3:12
+\r\n|3:12
+\xc2\x85|1:46
+\xe2\x80\xa8|1:46
+\xe2\x80\xa9|1:46
+END
+    # bytes that end like these, but are letters
+    printf '# \xc3\x85 \xe2\x80\xa6 \xc4\xa9 \xe2\x81\xa8\nthunkline: 1\ninputs: {x: float64}\nlet: {y: x x}\noutputs: [y]\n' >g.yaml
+    bad 3 E_SYNTAX '^gload: g.yaml:4:12: ' 'gload g.yaml -o /dev/null'
 }
 
 @test "functions in graph files: calls, printing, errors" {

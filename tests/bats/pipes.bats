@@ -74,6 +74,34 @@ END
     bad 4 E_ '.' 'cat g.tlg g.tlg | gload >/dev/null'
 }
 
+# BYTES after the key "abort"|STATUS|what is said, nothing if the tool before has said it
+@test "abort records as other writers may make them" {
+    local bytes want message
+    while IFS='|' read -r bytes want message; do
+        printf '\xd9\xd9\xf7\xa1\x65abort'"$bytes" >abort.tlg
+        shell 'grun abort.tlg'
+        [ "$status" = "$want" ] || complain "should end with $want" "$bytes"
+        grep -qE "^grun: error.*$message" .err || [ ! "$message" ] || complain "should say $message" "$bytes"
+        [ "$message" ] || [ ! -s .err ] || complain 'should say nothing' "$bytes"
+    done <<'END'
+\xa2\x64exit\x05\x61x\x01|5|
+\xa2\x61x\x01\x64exit\x05|5|
+\xa1\x61x\x01|4|
+\xa1\x64exit\x00|4|
+\xa1\x64exit\x19\x01\x00|3|256 is out of range .at most 255
+\xa1\x01\x02|3|expected text, got a number
+\x01|3|expected a map, got a number
+\xa1\x64exit\x61x|3|expected a number, got text
+\xa1\x64exit|4|truncated input: it ends at byte 16
+\xa1\x61x|4|truncated input
+|4|truncated input
+END
+    printf '\xd9\xd9\xf7\xa2\x61a\x01\x61b\x02' >abort.tlg
+    bad 3 E_FORMAT 'expected a section, a map with one key' 'grun abort.tlg'
+    printf '\xd9\xd9\xf7\xa1\x63end\xa0' >abort.tlg
+    bad 3 E_FORMAT 'the end record has no checksum' 'grun abort.tlg'
+}
+
 @test "what has no end is refused at its beginning, what is too large with its limit" {
     bad 3 E_FORMAT '/dev/zero begins with zeros' 'timeout 20 gload /dev/zero'
     bad 3 E_FORMAT '/dev/zero begins with zeros' 'timeout 20 grun x=@/dev/zero --max-time 10 < <(gload -e x)'
