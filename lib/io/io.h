@@ -80,9 +80,8 @@ typedef struct WriteOptions {
 } WriteOptions;
 #define WRITE_DEFAULT ((WriteOptions){0})
 /* Writes to a path (through a temporary name; the arrays next to a text change
- * atomically with it), "-" or a Writer, which stays open. g is unchanged afterwards. */
+ * atomically with it), or "-". g is unchanged afterwards. */
 bool io_write(Graph *g, const char *path, const WriteOptions *o);
-bool io_write_to(Graph *g, Writer *w, const WriteOptions *o);
 bool io_text(Graph *g, const WriteOptions *o, Str *out); /* any format into memory */
 /* The tree of one variable as in IO_TREE, to `depth` levels (0: all). */
 void tree_of_var(const Graph *g, Var v, int depth, Str *out);

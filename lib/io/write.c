@@ -37,21 +37,22 @@ static bool write_as(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptio
     return sink_close(k) && ok;
 }
 
-/* Writes through a sink; the files next to a text are written once it is complete. */
+/* Writes through a sink, into memory without w; the files next to a text are written
+ * once it is complete. */
 static bool write_through(Graph *g, const char *path, Writer *w, Sink *k,
-                          const WriteOptions *o, bool commit) {
+                          const WriteOptions *o) {
     IoFormat f = format_for(path, o);
     WriteOptions how = *o;
     if (!is_text_format(f)) how.pack = true;
     Refs refs;
-    bool opened = refs_open(&refs, g->s, path, commit ? w : NULL, &how);
+    bool opened = refs_open(&refs, g->s, path, w, &how);
     bool ok = opened && write_as(g, f, &refs, k, o);
     if (!opened) sink_close(k);
-    if (commit && refs.text) ok = ok && writer_seal(w) && refs_store(&refs);
+    if (w && refs.text) ok = ok && writer_seal(w) && refs_store(&refs);
     bool named = ok;
-    if (commit && ok)
+    if (w && ok)
         ok = writer_commit_named(w, &named);
-    else if (commit)
+    else if (w)
         writer_abort(w);
     refs_close(&refs, ok ? REFS_DONE : named ? REFS_LEAVE : REFS_UNDO);
     return ok;
@@ -65,15 +66,7 @@ bool io_write(Graph *g, const char *path, const WriteOptions *o) {
     if (!w) return false;
     if (o->durable) writer_make_durable(w);
     Sink k = sink_open(g->s, w, NULL, level_for(path, o));
-    return write_through(g, path, w, &k, o, true);
-}
-
-bool io_write_to(Graph *g, Writer *w, const WriteOptions *o) {
-    static const WriteOptions standard;
-    if (!o) o = &standard;
-    graph_forget_trees(g);
-    Sink k = sink_open(g->s, w, NULL, level_for(NULL, o));
-    return write_through(g, NULL, w, &k, o, false);
+    return write_through(g, path, w, &k, o);
 }
 
 bool io_text(Graph *g, const WriteOptions *o, Str *out) {
@@ -81,5 +74,5 @@ bool io_text(Graph *g, const WriteOptions *o, Str *out) {
     if (!o) o = &standard;
     graph_forget_trees(g);
     Sink k = sink_open(g->s, NULL, out, level_for(NULL, o));
-    return write_through(g, NULL, NULL, &k, o, false);
+    return write_through(g, NULL, NULL, &k, o);
 }

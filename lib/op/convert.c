@@ -17,16 +17,6 @@ Var type_make_variable(Graph *g, const Type *t, Sym name) {
     return graph_input(g, name, t);
 }
 
-Var type_make_constant(Builder *b, const Type *t, const Value *v, Filter how,
-                       const char *what) {
-    Value own;
-    if (!value_filter(b->s, t, v, &(Receiver){how, what, b->from.at}, &own))
-        return VAR_NONE;
-    Var x = graph_const_value(b->g, t, &own);
-    value_unref(&own);
-    return x;
-}
-
 static Var fail_convert(Builder *b, const Type *t, const Type *have, const char *what) {
     bool kind = t->kind == have->kind, cast = kind && t->dtype != have->dtype;
     fail(b->s, b->from.at,

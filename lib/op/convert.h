@@ -8,9 +8,6 @@
 /* make_variable, __call__: an input of that type. name 0: takes the first free one of
  * in1, in2, ..., since every input has a name. */
 Var type_make_variable(Graph *g, const Type *t, Sym name);
-/* A constant of exactly that type, passed through its filter. VAR_NONE: diagnosed. */
-Var type_make_constant(Builder *b, const Type *t, const Value *v, Filter how,
-                       const char *what);
 /* filter_variable: converts v to type t. The narrower type survives: if t says no more
  * than v's type this is v itself; else a specify_shape with the dims that t knows,
  * whose type combines both and is checked at run time. A named dim of t refers to the

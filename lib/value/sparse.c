@@ -399,12 +399,6 @@ void sparse_scatter(const SparseObject *m, Tensor *out) {
         }
 }
 
-bool sparse_to_dense(Session *s, const SparseObject *m, Tensor *out) {
-    if (!tensor_zeros(s, m->data.dtype, 2, m->shape, out)) return false;
-    sparse_scatter(m, out);
-    return true;
-}
-
 /* ---- the other format ---- */
 
 /* Visits the lines in order, so that the indices of each new line ascend. */

@@ -52,8 +52,6 @@ SparseObject *sparse_from_triplets(const SparseSource *by, bool csc,
                                    const Tensor *row, const Tensor *column);
 /* Writes the stored elements into a dense matrix of the same shape. */
 void sparse_scatter(const SparseObject *m, Tensor *out);
-/* Contiguous; out must be empty. */
-bool sparse_to_dense(Session *s, const SparseObject *m, Tensor *out);
 /* Converts to another format and dtype; a reference if nothing changes. */
 SparseObject *sparse_convert(Session *s, const SparseObject *m, bool csc, DType d);
 /* The pattern of m with other elements, [stored]; takes ownership of data. */
