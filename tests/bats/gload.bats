@@ -60,6 +60,15 @@ outputs:
     bad 4 E_IO 'none.tlg' 'gload a.tlg none.tlg'
 }
 
+@test "several files: names bound to trees keep their leaves" {
+    mkdir trees
+    printf 'thunkline: 1\ninputs: {x: float64}\nlet:\n  t: "{\\"u\\": x, \\"v\\": x * 2}"\noutputs: [t]\n' >trees/a.yaml
+    printf 'thunkline: 1\ninputs: {k: float64}\nlet: {z: k + 1, w: "[z, k]"}\noutputs: [z]\n' >trees/b.yaml
+    ok 'gload trees/a.yaml trees/b.yaml | grun x=1 k=2' $'t/u = 1.0\nt/v = 2.0\nz = 3.0'
+    ok 'gload trees/b.yaml trees/a.yaml --outputs w/1,t | grun x=1 k=2' $'w/1 = 2.0\nt/u = 1.0\nt/v = 2.0'
+    ok 'gload trees/b.yaml trees/a.yaml --outputs w/0,z,t/v | grun x=1 k=2' $'w/0 = 3.0\nz = 3.0\nt/v = 2.0'
+}
+
 @test "what several files hold is all there: trees, tolerances, initial expressions; outputs are told apart" {
     gload --new -i 'x: float64[n]' -e "t = {'p': x * 2, 'q': [x, x + 1]}" -e 'u = x + 3' --outputs t,u -o a.tlg
     gload --new -i 'q: float64[k]' --shared 's: float64[2] = full([2], 1.5)' --compare 'q: rtol=1e-3' -e "v = {'p': q * 2, 'o': [q]}" --outputs v -o b.tlg

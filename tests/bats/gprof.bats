@@ -583,3 +583,13 @@ u|?|?
 int64(u)|?|?
 END
 }
+
+@test "tsv of sizes that have names, and of the first rows" {
+    gload --new -i 'x: float64[n]' -e 'a = x * 2' -e 'b = sum(x)' --outputs a,b -o named.tlg
+    ok 'gprof --static named.tlg -O tsv --mode FAST_COMPILE' $'apply\tcalls\tapplies\tflops\tmath_calls\tread_bytes\twritten_bytes
+a = x * 2.0\t1\t1\tn\t0\t8*n + 8\t8*n
+b = sum(x)\t1\t1\tn\t0\t8*n\t8'
+    ok 'gprof --static named.tlg -O tsv --mode FAST_COMPILE --top 1 | wc -l' 2
+    ok 'gprof --static named.tlg -O tsv --mode FAST_COMPILE --top 0 | wc -l' 1
+    ok 'gprof --static named.tlg -O tsv --mode FAST_COMPILE --by op --dim n=4 | tail -n +2 | cut -f1,4-' $'multiply\t4\t0\t40\t32\nsum\t4\t0\t32\t8'
+}

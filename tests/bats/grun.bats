@@ -439,3 +439,17 @@ Y
     # a dim that only an input tells makes that input needed
     ok 'gload --new -i "x: float64[n]" -i "z: float64[m, 3, ?]" -e "n * m" --on-unused-input raise | grun --on-unused-input raise x=[1,2] z="ones((5,3,1))"' 'out = 10'
 }
+
+@test "what goes to a file is printed in no format, and arrays alone grow call by call" {
+    gload --new -i 'x: float64[n]' -e 'a = x * 2' -e 'b = sum(x)' --outputs a,b -o two.tlg
+    ok 'grun two.tlg x=[1,2] -r a=a.npy' 'b = 3.0'
+    ok 'grun two.tlg x=[1,2] -r a=a.npy -O json' '{"name": "b", "dtype": "float64", "shape": [], "data": 3.0}'
+    ok 'grun two.tlg x=[1,2] -r a=a.npy -O tsv' $'b\n3.0'
+    ok 'grun two.tlg x=[1,2] -r b=b.npy -O npy >rest.npy && cmp rest.npy a.npy'
+    # one row a call, or a batch; numbers get one element a call
+    gload --new -i 'x: float64[n]' -e 's = sum(x)' -e 'y = x * 1' --outputs s,y -o batch.tlg
+    ok 'grun batch.tlg --each x --batch 2 x=[1,2,4] -r y=y.npy -r s=s.npy'
+    ok "gload --new -e 'y = load(\"y.npy\")' -e 's = load(\"s.npy\")' | grun" $'y = [1.0, 2.0, 4.0]\ns = [3.0, 4.0]'
+    gload --new -i 'x: float64' -e 'a = x * 2' -e 'l = make_list(x, x)' --outputs a,l -o list.tlg
+    bad 2 E_USAGE 'only arrays can be appended, but l is not one' 'grun list.tlg --each x x=[1,2] -r l=l.json'
+}

@@ -326,6 +326,23 @@ plugin_of() {
     export P
 }
 
+@test "an op of exact types and any number of inputs: each misfit is told" {
+    so exact <<'END' || return
+static bool run(TlCall *c) { return c->api->pass(c, 0, 0); }
+static const TlOpDef two = {.size = sizeof two, .name = "two_of", .in = "x, *rest", .itypes = "float64[n], int64", .otypes = "float64[n]", .perform = run};
+static bool init(TlHost *h, const TlApi *a) { return a->add_op(h, &two); }
+TL_PLUGIN("exact", "1", init)
+END
+    of() { gload --plugin ./exact.so --new -i 'x: float64[3]' -i 'b: bool' -e "y = two_of($1)" --outputs y "${@:2}"; }
+    export -f of
+    ok 'of "x, 1" | grun --plugin ./exact.so x=[1,2,3] --on-unused-input ignore' 'y = [1.0, 2.0, 3.0]'
+    bad 3 E_ARITY 'two_of: expected 2 inputs but got 1$' 'of x'
+    bad 3 E_ARITY 'two_of: expected 2 inputs but got 3$' 'of "x, 1, 2"'
+    bad 3 E_TYPE 'input 2/2 .rest.0..: expected int64, got bool' 'of "x, b"'
+    bad 3 E_TYPE 'input 1/2 .x.: expected float64.n., got bool' 'of "b, b"'
+    grep -q '^  note: input 2/2 (rest\[0\]): expected int64, got bool$' .err || complain 'should tell the second misfit' "$(cat .err)"
+}
+
 @test "gload --op says what an op of a plugin declares" {
     so shown <<'END' || return
 static bool node(TlNode *n) { for (size_t i = 0; i < n->nin; i++) n->out[i] = n->in[i]; return true; }
