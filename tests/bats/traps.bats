@@ -143,6 +143,16 @@ END
 
 @test "16: recurrences and running sums" {
     ok 'gload -e "recurrence([0, 2, 2], [1, 1, 1])" | grun' 'out = [1, 3, 7]'
+    ok 'gload -e "a = recurrence(ones(5000), ones(5000))[-1]" -e "b = all(recurrence(ones(5000, dtype=uint64), ones(5000, dtype=uint64)) == arange(1, 5001))" | grun' $'a = 5000.0\nb = True'
+    # complex ones, and those without the element itself
+    gload --new -i 'z: complex128[n]' -e 'a = cumsum(z)' -e 'b = cumprod(z)' -e 'c = cumsum(z, exclusive=True)' -e 'd = cumprod(z, exclusive=True)' -e 'e = recurrence(z, [1, 1j, 0j])' --outputs a,b,c,d,e -o complex.tlg
+    ok 'grun complex.tlg "z=[1j, 2, 3 - 1j]"' 'a = [(0.0+1.0j), (2.0+1.0j), (5.0+0.0j)]
+b = [(0.0+1.0j), (0.0+2.0j), (2.0+6.0j)]
+c = [(0.0+0.0j), (0.0+1.0j), (2.0+1.0j)]
+d = [(1.0+0.0j), (0.0+1.0j), (0.0+2.0j)]
+e = [(1.0+0.0j), (2.0+1.0j), (7.0+1.0j)]'
+    # the powers of i, further than one block of elements
+    ok 'gload -e "recurrence(full(4099, 1j), where(arange(4099) == 0, 1+0j, 0j))[[1, 2, 3, 4096, 4098]]" | grun' 'out = [(0.0+1.0j), (-1.0+0.0j), (0.0-1.0j), (1.0+0.0j), (-1.0+0.0j)]'
     ok 'gload -i "x: float64[n]" -e "cumsum(x)" | grun x=[0,1,2,3,4]' 'out = [0.0, 1.0, 3.0, 6.0, 10.0]'
     ok 'gload -i "x: float64[n]" -e "cumsum(x)" | grun x="zeros(0)"' 'out = []'
     ok 'gload --new -i "a: float64[3]" -e "y = recurrence(a, ones(3))[2]" | ggrad --only | grun a=[5,2,3]' 'd_y_d_a = [0.0, 3.0, 3.0]'
