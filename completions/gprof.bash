@@ -9,7 +9,7 @@ _gprof() {
     --warmup) COMPREPLY=(); return ;;
     --repeat) COMPREPLY=(); return ;;
     --threads) COMPREPLY=(); return ;;
-    --by) mapfile -t COMPREPLY < <(compgen -W 'all class op apply rule' -- "$cur"); return ;;
+    --by) mapfile -t COMPREPLY < <(compgen -W 'all class op apply rule function prefix line' -- "$cur"); return ;;
     --sort) mapfile -t COMPREPLY < <(compgen -W 'time flops bytes calls name' -- "$cur"); return ;;
     --top) COMPREPLY=(); return ;;
     --assert) COMPREPLY=(); return ;;

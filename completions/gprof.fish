@@ -9,7 +9,7 @@ complete -c gprof -l warmup -x -d 'Number of calls before the measured ones (def
 complete -c gprof -l repeat -x -d 'Number of calls to measure, and then to observe (default: until 0.2 s or 10 calls).'
 complete -c gprof -l threads -x -d 'Number of threads (default: all cores).'
 complete -c gprof -l no-gc -d 'Keep the storage of every value until the end of a call.'
-complete -c gprof -l by -x -a 'all class op apply rule' -d 'Print only one table: by family of ops, by op, by Apply, or by the rewrite rule that created the Apply.'
+complete -c gprof -l by -x -a 'all class op apply rule function prefix line' -d 'Print only one table: by family of ops, by op, by Apply, by the rewrite rule that created the Apply, by function, by prefix of names (layer1 of layer1_h), or by line of the file.'
 complete -c gprof -l sort -x -a 'time flops bytes calls name' -d 'Sort the tables by this; with --static, time means flops.'
 complete -c gprof -l top -x -d 'Number of rows of a table (default: 20 in text, otherwise all).'
 complete -c gprof -l memory -d 'Print live memory by instruction, and whether each result is created (c), in place (i) or a view (v).'

@@ -49,9 +49,10 @@ static const Opt options[] = {
      NULL, GROUP_WORK},
     {"no-gc", 0, OPT_FLAG, AT(no_gc), NULL,
      "Keep the storage of every value until the end of a call.", NULL, GROUP_WORK},
-    {"by", 0, OPT_ENUM, AT(by), "all|class|op|apply|rule",
-     "Print only one table: by family of ops, by op, by Apply, or by the rewrite rule "
-     "that created the Apply.",
+    {"by", 0, OPT_ENUM, AT(by), "all|class|op|apply|rule|function|prefix|line",
+     "Print only one table: by family of ops, by op, by Apply, by the rewrite rule "
+     "that created the Apply, by function, by prefix of names (layer1 of layer1_h), or "
+     "by line of the file.",
      NULL, GROUP_OUTPUT},
     {"sort", 0, OPT_ENUM, AT(sort), "time|flops|bytes|calls|name",
      "Sort the tables by this; with --static, time means flops.", NULL, GROUP_OUTPUT},

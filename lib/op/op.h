@@ -191,6 +191,10 @@ struct Op {
     uint32_t reuse; /* bit i: perform may write output 0 over input i (elementwise: any
                        of the right size) */
     bool (*reuses)(const Graph *g, ApplyId a, size_t out, size_t in); /* for the rest */
+    /* An op that reads, with these props, what this one changes in input 0, which is
+     * all that it writes in place: subtensor for set_subtensor. Its inputs are this
+     * op's without the second. NULL: it writes all of output 0. */
+    const char *changes;
     /* destroy_map: the input that computing output `out` always overwrites, or -1. The
      * plan runs all other readers first, or refuses. */
     int (*destroys)(const Graph *g, ApplyId a, size_t out);

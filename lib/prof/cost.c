@@ -1,6 +1,7 @@
 /* The cost of one run of an Apply, from its op's row and the shapes of its inputs and
  * outputs. Sizes are polynomials, which in a run are all numbers. Flops of elementwise
  * ops are given per element of the result. */
+#include "op/build.h"
 #include "prof/prof_impl.h"
 #include "userop/userop.h"
 
@@ -55,6 +56,24 @@ Shape shape_of_result(Arena *a, const Op *op, Shape typed, size_t nin,
         dim[i] = typed.dim[i];
         if (!dim[i]) dim[i] = broadcast_dim(nin, in, typed.ndim - 1 - i);
     }
+    typed.dim = dim;
+    return typed;
+}
+
+/* The joined axis of a concatenation is the sum of its parts. */
+static Shape shape_of_joined(Arena *a, const Graph *g, ApplyId id, Shape typed,
+                             const Shape *in) {
+    const Apply *ap = &g->apply[id];
+    if (!op_is(g->s, ap->op, OP_CONCATENATE) || !typed.is_tensor) return typed;
+    int64_t axis = op_prop(g->s, ap->op, ap->props, "axis")->i;
+    if (axis < 0) axis += typed.ndim;
+    if (axis < 0 || axis >= typed.ndim || typed.dim[axis]) return typed;
+    const Poly **dim = NEW_N(a, (size_t)typed.ndim, const Poly *);
+    memcpy(dim, typed.dim, (size_t)typed.ndim * sizeof *dim);
+    dim[axis] = poly_number(a, 0);
+    for (size_t i = 0; i < ap->nin; i++)
+        dim[axis] =
+            in[i].ndim == typed.ndim ? poly_add(a, dim[axis], in[i].dim[axis]) : NULL;
     typed.dim = dim;
     return typed;
 }
@@ -187,8 +206,46 @@ static const Poly *written_of(Arena *a, const Costed *c) {
     return sum;
 }
 
+/* The elements that an op changes of input 0, in bytes: the result of the op that reads
+ * them. NULL: unknown. */
+static const Poly *changed_bytes(Costing *k, Arena *a, const Costed *c) {
+    const Apply *ap = &c->g->apply[c->id];
+    const Type **out = NEW_N(a, OUT_MAX, const Type *);
+    Var *in = NEW_N(a, ap->nin, Var);
+    Map dims = MAP(k->s);
+    size_t n = 0, mark = diag_count(k->s);
+    for (size_t i = 0; i < ap->nin; i++) {
+        const Type *t = var_type(c->g, apply_in(c->g, c->id)[i]);
+        if (i != 1) in[n++] = apply_in(c->g, c->id)[i];
+        for (int d = 0; c->in[i].is_tensor && d < t->ndim && d < c->in[i].ndim; d++)
+            if (dim_is_named(t->dim[d]) && c->in[i].dim[d])
+                map_put(&dims, dim_sym(t->dim[d]), (uintptr_t)c->in[i].dim[d]);
+    }
+    const Poly *bytes = NULL;
+    if (op_infer(c->g, op_named(k->s, ap->op->changes), ap->props, (VarList){n, in},
+                 NOWHERE, out) == 1) {
+        Shape h = shape_of_type(a, out[0], &dims, false);
+        bytes = bytes_of(a, &h);
+    }
+    diag_rewind(k->s, mark);
+    map_free(&dims);
+    return bytes;
+}
+
+/* Nothing is read of input 0 but what is added to. */
+static Cost cost_in_place(Costing *k, Arena *a, const Costed *c) {
+    Cost cost = {flops_of(k, a, c), math_of(a, c), NULL, changed_bytes(k, a, c)};
+    double none;
+    bool adds = !poly_is_number(cost.flops, &none) || none != 0;
+    cost.read = adds ? cost.written : poly_number(a, 0);
+    for (size_t i = 1; i < c->nin; i++)
+        cost.read = poly_add(a, cost.read, bytes_of(a, &c->in[i]));
+    return cost;
+}
+
 Cost cost_apply(Costing *k, Arena *a, const Costed *c) {
     const Op *op = c->g->apply[c->id].op;
+    if (c->in_place && op->changes) return cost_in_place(k, a, c);
     bool stated = !op->body || op->flops || op->math;
     const Graph *body = stated ? NULL : userop_body(c->g, c->id);
     if (body) return cost_fused(k, a, body, c);
@@ -224,6 +281,7 @@ Shape *cost_shapes(Arena *a, const Graph *g, const Map *dims, bool symbols, size
             at[i] = h[apply_in(g, id)[i]];
         for (Var k = 0; k < ap->nout; k++) {
             Shape typed = shape_of_type(a, var_type(g, ap->out + k), dims, symbols);
+            typed = shape_of_joined(a, g, id, typed, at);
             h[ap->out + k] = shape_of_result(a, ap->op, typed, ap->nin, at);
         }
         h[ap->out].value = value_of_result(a, g, id, at);
@@ -246,7 +304,7 @@ Cost cost_fused(Costing *k, Arena *a, const Graph *fn, const Costed *c) {
         }
         for (size_t i = 0; i < ap->nin; i++)
             in[i] = h[apply_in(fn, id)[i]];
-        Costed inner = {fn, id, ap->nin, ap->nout, in, &h[ap->out], view};
+        Costed inner = {fn, id, ap->nin, ap->nout, in, &h[ap->out], view, false};
         Cost cost = cost_apply(k, a, &inner);
         sum.flops = poly_add(a, sum.flops, cost.flops);
         sum.math = poly_add(a, sum.math, cost.math);

@@ -182,7 +182,7 @@ void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *o
     if (how->by != BY_ALL) put_table(p, how, how->by, &w);
     put_holders(p, &w);
     if (how->memory) put_timeline(p, &w);
-    if (c) profile_compare_json(p, c, &w);
+    if (c) profile_compare_json(p, c, worse_limit(how), &w);
     json_close(&w, "\n}\n");
 }
 

@@ -42,7 +42,16 @@ void profile_set(Profile *p, ProfileField f, double v);
 /* Computes the totals; required before any report. */
 void profile_finish(Profile *p);
 
-typedef enum ProfileBy { BY_ALL, BY_CLASS, BY_OP, BY_APPLY, BY_RULE } ProfileBy;
+typedef enum ProfileBy {
+    BY_ALL,
+    BY_CLASS,
+    BY_OP,
+    BY_APPLY,
+    BY_RULE,
+    BY_FUNCTION,
+    BY_PREFIX, /* of names: layer1 of layer1_h and layer1/h */
+    BY_LINE    /* of the file */
+} ProfileBy;
 typedef enum ProfileSort {
     SORT_TIME, /* static reports: by flops */
     SORT_FLOPS,

@@ -29,6 +29,7 @@ typedef struct Costed {
     size_t nin, nout;
     const Shape *in, *out;
     const bool *view; /* by output: it shares memory with its input */
+    bool in_place;    /* output 0 overwrites input 0 */
 } Costed;
 Cost cost_apply(Costing *k, Arena *a, const Costed *c);
 /* For a fused group: the flops of its inner ops, the bytes of its inputs and
@@ -146,15 +147,15 @@ struct Profile {
     Rows rows;
     Amount total[PF_N];
     bool has[PF_N];
-    Map printers;
-    Vec(Holder) functions; /* what functions hold between calls */
+    Map printers, in_place, prefixes; /* by graph */
+    Vec(Holder) functions;            /* what functions hold between calls */
 };
 Rec *rec_of(Profile *p, const Graph *g, ApplyId id);
 bool dim_known(const Profile *p, Sym name, int64_t *v);
 
 /* ---- rows.c ---- */
 void rows_make(Profile *p);
-/* Groups by class, op or rule; sorted, to be freed by the caller. */
+/* Groups by class, op and so on; sorted, to be freed by the caller. */
 Rows rows_by(Profile *p, ProfileBy by, ProfileSort sort);
 double amount_key(const Amount *x); /* sort key, also for symbolic amounts */
 Amount row_bytes(const Profile *p, const Row *r);
@@ -202,20 +203,33 @@ uint64_t step_bytes(const Profile *p, const PlanStep *st, bool *unknown);
 
 /* ---- reports ---- */
 const char *profile_field_name(ProfileField f);
+int profile_field_find(const char *name); /* -1: there is none */
 bool profile_field_is_worse(ProfileField f);
 bool profile_field_number(const Profile *p, ProfileField f, double *v);
 void amount_text(const Profile *p, const Amount *x, const char *unit, Str *out);
 void prof_count_text(double v, const char *unit, Str *out);
 void profile_time_text(double s, Str *out);
 
-typedef struct Compared {
+static inline double worse_limit(const ReportOptions *how) {
+    return how->fail_above > 0 ? how->fail_above : 1;
+}
+/* ---- compare.c ---- */
+enum { COMPARED_COSTS = 4 }; /* time_s, flops, math_calls, bytes */
+typedef struct ComparedOp {
+    Sym name;
+    bool has[COMPARED_COSTS];
+    double v[COMPARED_COSTS];
+} ComparedOp;
+typedef struct Compared { /* an earlier report */
     bool has[PF_N];
     double v[PF_N];
+    Vec(ComparedOp) ops;
 } Compared;
 bool profile_compare_read(Session *s, const char *path, Compared *c);
-bool profile_compare_verdict(const Profile *p, const Compared *c, double limit);
-void profile_compare_text(const Profile *p, const Compared *c, Str *out);
-void profile_compare_json(const Profile *p, const Compared *c, JsonWriter *w);
+/* Costs of ops that grew by more than the limit got worse. */
+bool profile_compare_verdict(Profile *p, const Compared *c, double limit);
+void profile_compare_text(Profile *p, const Compared *c, double limit, Str *out);
+void profile_compare_json(Profile *p, const Compared *c, double limit, JsonWriter *w);
 
 void report_text(Profile *p, const ReportOptions *how, const Compared *c, Str *out);
 void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *out);

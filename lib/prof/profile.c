@@ -33,7 +33,7 @@ Profile *profile_new(const Plan *plan, const PlanOptions *how, size_t ndim,
     p->a = arena_new(s);
     p->tmp = arena_new(s);
     p->costing = (Costing){s, p->a, MAP(s), MAP(s)};
-    p->table = p->printers = p->called_keys = MAP(s);
+    p->table = p->in_place = p->prefixes = p->printers = p->called_keys = MAP(s);
     p->bytes = NEW_N(p->a, (size_t)g->nvar + 1, int64_t);
     memset(p->bytes, 0xff, g->nvar * sizeof *p->bytes);
     for (size_t i = 0; i < ndim; i++)
@@ -47,6 +47,8 @@ void profile_free(Profile *p) {
     map_free(&p->costing.negative);
     map_free(&p->table);
     map_free(&p->printers);
+    map_free(&p->in_place);
+    map_free(&p->prefixes);
     map_free(&p->called_keys);
     vec_free(&p->called);
     vec_free(&p->functions);
@@ -158,10 +160,8 @@ bool profile_field_number(const Profile *p, ProfileField f, double *v) {
 }
 
 /* ---- reports ---- */
-bool profile_report(Profile *p, const ReportOptions *how, Str *out) {
-    Compared c;
-    if (how->compare && !profile_compare_read(p->s, how->compare, &c)) return false;
-    const Compared *with = how->compare ? &c : NULL;
+static void report_in_format(Profile *p, const ReportOptions *how, const Compared *with,
+                             Str *out) {
     switch (how->format) {
     case PROFILE_TEXT:
         report_text(p, how, with, out);
@@ -185,6 +185,14 @@ bool profile_report(Profile *p, const ReportOptions *how, Str *out) {
         report_dot(p, out);
         break;
     }
-    return !with || how->fail_above <= 0 ||
-           profile_compare_verdict(p, with, how->fail_above);
+}
+
+bool profile_report(Profile *p, const ReportOptions *how, Str *out) {
+    Compared c = {0};
+    bool ok = !how->compare || profile_compare_read(p->s, how->compare, &c);
+    if (ok) report_in_format(p, how, how->compare ? &c : NULL, out);
+    if (ok && how->compare && how->fail_above > 0)
+        ok = profile_compare_verdict(p, &c, how->fail_above);
+    vec_free(&c.ops);
+    return ok;
 }

@@ -106,6 +106,29 @@ static bool is_call(const Graph *g, ApplyId id, const Graph **fn) {
     return *fn && (op->body || op_is(g->s, op, OP_CALL));
 }
 
+/* Where the plan of a graph or function works in place, by variable. */
+static const uint8_t *places_of(Profile *p, const Graph *g) {
+    uint64_t found;
+    if (map_get(&p->in_place, (uintptr_t)g, &found))
+        return (const uint8_t *)(uintptr_t)found;
+    uint8_t *at = NEW_N(p->a, (size_t)g->nvar + 1, uint8_t);
+    size_t mark = diag_count(p->s);
+    Plan *own = g == p->g ? NULL : plan_new((Graph *)(uintptr_t)g, &p->how);
+    const Plan *plan = g == p->g ? p->plan : own; /* planning only reads */
+    diag_rewind(p->s, mark);
+    for (size_t i = 0; plan && i < plan_vars(plan); i++) {
+        PlanVar v = plan_var(plan, i);
+        at[v.var] = v.how == PLAN_INPLACE;
+    }
+    plan_free(own);
+    map_put(&p->in_place, (uintptr_t)g, (uintptr_t)at);
+    return at;
+}
+
+static bool works_in_place(Profile *p, const Graph *g, ApplyId id) {
+    return g->apply[id].op->changes && places_of(p, g)[g->apply[id].out];
+}
+
 static Cost cost_of(Profile *p, const Costed *c) {
     const Graph *fn;
     bool call = is_call(c->g, c->id, &fn);
@@ -137,7 +160,8 @@ static void cost_call(Profile *p, Rec *r, const Call *c) {
             out[k] = shape_of_tensor(p->tmp, &c->out[k].t);
         view[k] = is_view(c, k);
     }
-    Costed what = {c->g, c->id, c->nin, c->nout, in, out, view};
+    Costed what = {c->g, c->id, c->nin, c->nout,
+                   in,   out,   view,   works_in_place(p, c->g, c->id)};
     Cost cost = cost_of(p, &what);
     const Poly *part[] = {cost.flops, cost.math, cost.read, cost.written};
     for (int i = 0; i < 4; i++)
@@ -275,7 +299,8 @@ static void cost_static_apply(Profile *p, const Walk *w, ApplyId id) {
         in[i] = w->h[apply_in(g, id)[i]];
     for (size_t k = 0; k < ap->nout; k++)
         view[k] = op_view(g, id, k) >= 0;
-    Costed what = {g, id, ap->nin, ap->nout, in, &w->h[ap->out], view};
+    Costed what = {
+        g, id, ap->nin, ap->nout, in, &w->h[ap->out], view, works_in_place(p, g, id)};
     Cost cost = cost_of(p, &what);
     Rec *r = rec_of(p, g, id);
     r->calls += w->calls;

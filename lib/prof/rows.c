@@ -147,8 +147,67 @@ static void row_add(Profile *p, Row *to, const Row *r) {
     amount_sum(p->a, &to->written, &r->written);
 }
 
-static Sym key_of(const Row *r, ProfileBy by) {
-    return by == BY_CLASS ? r->cls : by == BY_OP ? r->op : r->rule;
+static Sym line_name(Profile *p, const Row *r) {
+    uint32_t line = apply_line(r->g, r->id);
+    const Source *src = source_get(p->s, r->g->origin[r->id].at.source);
+    if (!line) return sym(p->s, src ? src->name : "unknown");
+    return sym(p->s, arena_printf(p->tmp, "%s:%u", src->name, line));
+}
+
+/* The part of a name before its first / or ., else before its last _; else all. */
+static Sym prefix_of(Session *s, Sym name) {
+    const char *text = sym_text(s, name);
+    size_t n = strcspn(text, "/.");
+    const char *under = text[n] ? NULL : strrchr(text, '_');
+    if (under && under > text) n = (size_t)(under - text);
+    return n ? sym_n(s, text, n) : name;
+}
+
+/* By variable, the prefix of its name; one without a name belongs to the first that
+ * needs it. 0: none has a name. */
+static const Sym *prefixes_of(Profile *p, const Graph *g) {
+    uint64_t found;
+    if (map_get(&p->prefixes, (uintptr_t)g, &found))
+        return (const Sym *)(uintptr_t)found;
+    Sym *of = NEW_N(p->a, (size_t)g->nvar + 1, Sym);
+    for (size_t i = 0; i < g->outputs.n; i++)
+        of[g->outputs.p[i].var] = prefix_of(p->s, g->outputs.p[i].label);
+    for (ApplyId id = g->napply; id-- > 0;) {
+        const Apply *ap = &g->apply[id];
+        Sym first = 0;
+        for (Var v = ap->out + ap->nout; v-- > ap->out;) {
+            if (var_name(g, v)) of[v] = prefix_of(p->s, var_name(g, v));
+            if (of[v]) first = of[v];
+        }
+        of[ap->out] = first;
+        for (size_t i = 0; i < ap->nin; i++)
+            of[apply_in(g, id)[i]] = first;
+    }
+    map_put(&p->prefixes, (uintptr_t)g, (uintptr_t)of);
+    return of;
+}
+
+static Sym key_of(Profile *p, const Row *r, ProfileBy by) {
+    Sym prefix;
+    switch (by) {
+    case BY_CLASS:
+        return r->cls;
+    case BY_OP:
+        return r->op;
+    case BY_FUNCTION:
+        return r->g == p->g ? sym(p->s, "the graph itself") : r->g->name;
+    case BY_PREFIX:
+        if (r->g != p->g) return r->g->name;
+        prefix = prefixes_of(p, r->g)[r->g->apply[r->id].out];
+        return prefix ? prefix : sym(p->s, "unnamed");
+    case BY_LINE:
+        return line_name(p, r);
+    case BY_ALL:
+    case BY_APPLY:
+    case BY_RULE:
+        break;
+    }
+    return r->rule;
 }
 
 /* ---- order ---- */
@@ -213,7 +272,7 @@ Rows rows_by(Profile *p, ProfileBy by, ProfileSort sort) {
     for (size_t i = 0; i < p->rows.n; i++) {
         Row r = p->rows.p[i];
         uint64_t at = out.n;
-        if (by != BY_APPLY) r.name = key_of(&r, by);
+        if (by != BY_APPLY) r.name = key_of(p, &r, by);
         if (by != BY_APPLY && map_get(&group, r.name, &at)) {
             row_add(p, &out.p[at], &r);
             continue;
@@ -230,6 +289,7 @@ Rows rows_by(Profile *p, ProfileBy by, ProfileSort sort) {
 }
 
 const char *by_name(ProfileBy by) {
-    static const char *const names[] = {"all", "class", "op", "apply", "rule"};
+    static const char *const names[] = {"all",  "class",    "op",     "apply",
+                                        "rule", "function", "prefix", "line"};
     return names[by];
 }

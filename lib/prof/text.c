@@ -384,7 +384,7 @@ static void print_footer(const Profile *p, Str *out) {
 void report_text(Profile *p, const ReportOptions *how, const Compared *c, Str *out) {
     static const ProfileBy all[] = {BY_CLASS, BY_OP, BY_APPLY};
     print_head(p, out);
-    if (c) profile_compare_text(p, c, out);
+    if (c) profile_compare_text(p, c, worse_limit(how), out);
     for (size_t i = 0; !c && how->by == BY_ALL && i < sizeof all / sizeof *all; i++)
         print_table(p, how, all[i], out);
     if (how->by != BY_ALL) print_table(p, how, how->by, out);

@@ -4,6 +4,62 @@
 #include <math.h>
 #include <string.h>
 
+/* ---- units ---- */
+/* "MB" is 1e6 and "M" 2**20, as --max-memory has it; "GFLOP" is 1e9, "ms" 1e-3. 0: no
+ * unit begins here. */
+static double unit_at(const char *p, size_t n, size_t *len) {
+    static const struct {
+        const char *name;
+        double is;
+    } units[] = {{"B", 1},        {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},
+                 {"GB", 1e9},     {"TB", 1e12},    {"K", 0x1p10},   {"M", 0x1p20},
+                 {"G", 0x1p30},   {"T", 0x1p40},   {"KiB", 0x1p10}, {"MiB", 0x1p20},
+                 {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"FLOP", 1},     {"kFLOP", 1e3},
+                 {"MFLOP", 1e6},  {"GFLOP", 1e9},  {"TFLOP", 1e12}, {"s", 1},
+                 {"ms", 1e-3},    {"us", 1e-6},    {"ns", 1e-9}};
+    for (*len = 0; *len < n && ascii_is_word(p[*len]);)
+        ++*len;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strlen(units[i].name) == *len && memcmp(units[i].name, p, *len) == 0)
+            return units[i].is;
+    return 0;
+}
+
+/* Copies a number with what it is multiplied by; returns the characters read. */
+static size_t number_without_unit(const char *p, size_t n, Str *out) {
+    double v;
+    size_t len = num_read_float(p, n, FLOAT64, &v), gap = len, unit;
+    while (gap < n && p[gap] == ' ')
+        gap++;
+    double scale = unit_at(p + gap, n - gap, &unit);
+    if (scale == 0) {
+        str_add(out, p, len);
+        return len;
+    }
+    json_number(v * scale, out);
+    return gap + unit;
+}
+
+/* The formula with its numbers in bytes, flops and seconds; itself if it has no unit.
+ */
+static Span without_units(Session *s, Span text) {
+    const Source *src = source_get(s, text.source);
+    const char *p = src->text + text.begin;
+    size_t n = text.end - text.begin;
+    Str out = STR(s);
+    for (size_t i = 0; i < n;) {
+        bool begins = ascii_is_digit(p[i]) && (i == 0 || !ascii_is_word(p[i - 1]));
+        size_t len = begins ? number_without_unit(p + i, n - i, &out) : 0;
+        if (!len) str_putc(&out, p[i]);
+        i += len ? len : 1;
+    }
+    bool same = out.n == n && memcmp(out.p, p, n) == 0;
+    Span at = {same ? text.source : source_add(s, src->name, str_text(&out), out.n),
+               same ? text.begin : 0, same ? text.end : (uint32_t)out.n};
+    str_free(&out);
+    return at;
+}
+
 /* ---- assertions ---- */
 typedef struct Asked {
     Session *s;
@@ -12,7 +68,7 @@ typedef struct Asked {
     int missing;      /* a field with unknown value, -1 */
 } Asked;
 
-static int field_find(const char *name) {
+int profile_field_find(const char *name) {
     for (int f = 0; f < PF_N; f++)
         if (strcmp(profile_field_name((ProfileField)f), name) == 0) return f;
     return -1;
@@ -20,7 +76,7 @@ static int field_find(const char *name) {
 
 static bool find_total(void *ctx, Arena *a, Sym name, FormulaValue *v) {
     Asked *q = ctx;
-    int f = field_find(sym_text(q->s, name));
+    int f = profile_field_find(sym_text(q->s, name));
     double x = 1;
     *v = formula_number(a, x);
     if (f < 0 && !q->unknown) q->unknown = name;
@@ -83,7 +139,7 @@ static bool value_of(Session *s, const Profile *p, Span text, double *v) {
 
 bool profile_assert_check(Session *s, Span text) {
     double v;
-    return value_of(s, NULL, text, &v);
+    return value_of(s, NULL, without_units(s, text), &v);
 }
 
 static void note_side(Session *s, const Profile *p, const Ast *e) {
@@ -92,6 +148,10 @@ static void note_side(Session *s, const Profile *p, const Ast *e) {
     if (e->kind == AST_INT || !value_of(s, p, e->at, &v)) return;
     Str b = STR(s);
     json_number(v, &b);
+    if (fabs(v) >= 1e4) {
+        str_puts(&b, ", ");
+        prof_count_text(v, "", &b);
+    }
     note(s, NOWHERE, "%.*s is %s", (int)(e->at.end - e->at.begin), source + e->at.begin,
          str_text(&b));
     str_free(&b);
@@ -109,13 +169,14 @@ static void note_sides(Session *s, const Profile *p, Span text) {
 bool profile_assert(const Profile *p, Span text) {
     Session *s = p->s;
     double v, n;
-    if (!value_of(s, p, text, &v)) return false;
+    Span plain = without_units(s, text);
+    if (!value_of(s, p, plain, &v)) return false;
     const Source *src = source_get(s, text.source);
     int len = (int)(text.end - text.begin);
     if (v == 0) {
         fail(s, text, E_VERDICT, "the assertion %.*s does not hold", len,
              src->text + text.begin);
-        note_sides(s, p, text);
+        note_sides(s, p, plain);
         return false;
     }
     Str name = STR(s);
@@ -126,119 +187,4 @@ bool profile_assert(const Profile *p, Span text) {
              "flops leaves out %.0f runs of Applies whose flops are unknown", n);
     str_free(&name);
     return true;
-}
-
-/* ---- an earlier report ---- */
-static bool read_total(JsonReader *j, const char *name, Compared *c) {
-    int f = field_find(name);
-    const char *p;
-    size_t n;
-    if (f < 0 || json_next_is(j, '"') || json_next_is(j, '{') || json_next_is(j, '['))
-        return json_skip(j);
-    if (!json_scalar(j, &p, &n)) return false;
-    c->has[f] = num_read_float(p, n, FLOAT64, &c->v[f]) == n;
-    return true;
-}
-
-/* The members of the report; those of its member "total" are the fields. */
-static bool read_members(JsonReader *j, Compared *c, bool total) {
-    JsonText key;
-    if (!json_want(j, '{', "expected an object")) return false;
-    for (size_t n = 0; json_item(j, '}', &n);) {
-        if (!json_key(j, &key)) return false;
-        if (!(total                         ? read_total(j, key.p, c)
-              : strcmp(key.p, "total") == 0 ? read_members(j, c, true)
-                                            : json_skip(j)))
-            return false;
-    }
-    return !j->wrong;
-}
-
-bool profile_compare_read(Session *s, const char *path, Compared *c) {
-    FileData d;
-    bool any = false;
-    *c = (Compared){0};
-    if (!file_read(s, path, 1 << 30, &d)) return false;
-    Arena *a = arena_new(s);
-    JsonReader j = json_reader(s, a, (const char *)d.p, d.n);
-    bool ok = read_members(&j, c, false);
-    for (int f = 0; f < PF_N; f++)
-        any |= c->has[f];
-    arena_free(a);
-    file_close(&d);
-    if (ok && any) return true;
-    fail(s, NOWHERE, E_FORMAT, "%s is no report of a profile", path);
-    return hint(s, HINT_REPORT);
-}
-
-static bool both_totals(const Profile *p, const Compared *c, int f, double *was,
-                        double *now) {
-    *was = c->v[f];
-    return c->has[f] && profile_field_number(p, (ProfileField)f, now);
-}
-
-/* From zero to zero is no growth; from zero to anything else is infinite growth. */
-static double growth_ratio(double was, double now) {
-    return was > 0 ? now / was : now > 0 ? (double)INFINITY : 1;
-}
-
-/* Checks the costs that must not grow and reports the one that grew most. */
-bool profile_compare_verdict(const Profile *p, const Compared *c, double limit) {
-    int worst = -1;
-    double was, now, most = limit;
-    for (int f = 0; f < PF_N; f++) {
-        if (!profile_field_is_worse((ProfileField)f) ||
-            !both_totals(p, c, f, &was, &now))
-            continue;
-        double ratio = growth_ratio(was, now);
-        if (ratio > most) most = ratio, worst = f;
-    }
-    if (worst < 0) return true;
-    both_totals(p, c, worst, &was, &now);
-    Str a = STR(p->s), b = STR(p->s);
-    json_number(was, &a);
-    json_number(now, &b);
-    fail(p->s, NOWHERE, E_VERDICT,
-         "%s was %s and is now %s, more than %g times as much",
-         profile_field_name((ProfileField)worst), str_text(&a), str_text(&b), limit);
-    str_free(&a);
-    str_free(&b);
-    return false;
-}
-
-void profile_compare_text(const Profile *p, const Compared *c, Str *out) {
-    double was, now;
-    str_printf(out, "\n%-22s  %20s  %20s  %8s\n", "total", "before", "now", "ratio");
-    for (int f = 0; f < PF_N; f++) {
-        if (!both_totals(p, c, f, &was, &now)) continue;
-        Str a = STR(p->s), b = STR(p->s);
-        json_number(was, &a);
-        json_number(now, &b);
-        str_printf(out, "%-22s  %20s  %20s  ", profile_field_name((ProfileField)f),
-                   str_text(&a), str_text(&b));
-        if (isfinite(growth_ratio(was, now)))
-            str_printf(out, "%8.3f\n", growth_ratio(was, now));
-        else
-            str_printf(out, "%8s\n", "-");
-        str_free(&a);
-        str_free(&b);
-    }
-}
-
-void profile_compare_json(const Profile *p, const Compared *c, JsonWriter *w) {
-    double was, now;
-    json_line(w, "  ");
-    json_put_key(w, "compare");
-    json_open(w, '{');
-    for (int f = 0; f < PF_N; f++) {
-        if (!both_totals(p, c, f, &was, &now)) continue;
-        json_line(w, "    ");
-        json_put_key(w, profile_field_name((ProfileField)f));
-        json_open(w, '{');
-        json_member_number(w, "before", was);
-        json_member_number(w, "now", now);
-        json_member_number(w, "ratio", growth_ratio(was, now));
-        json_close(w, "}");
-    }
-    json_close(w, "\n  }");
 }

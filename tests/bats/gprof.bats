@@ -280,7 +280,7 @@ outputs: {o: "concatenate([x[:n // 3], x @ ones((4, 4))])"}' >g.yaml
     small --static --dim n=100 -O json -o old.json
     run small --static --dim n=100 --compare old.json --fail-above 1.2
     assert_success
-    assert_line --regexp '^flops +135400 +135400 +1\.000$'
+    assert_line --regexp '^flops +135k +135k +1\.000$'
     run small --static --dim n=200 --compare old.json --fail-above 1.2
     assert_failure 1
     assert_output --partial 'more than 1.2 times as much'

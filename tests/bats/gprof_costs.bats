@@ -1,0 +1,111 @@
+# gprof: what is counted, by what it is grouped, and how it is judged.
+load common
+
+@test "assertions have units" {
+    gload --new -i 'x: float64[n]' -e 'y = exp(x)' -o g.tlg
+    local G='gprof g.tlg --static --dim n=1000000 -o o' holds
+    while IFS='|' read -r holds; do
+        ok "$G --assert '$holds'" ''
+    done <<'T'
+leaves_bytes == 8MB
+leaves_bytes == 8 MB
+leaves_bytes == 8000kB
+leaves_bytes == 0.008 GB
+leaves_bytes < 8M
+leaves_bytes < 8 MiB
+leaves_bytes > 7.5 M
+flops == 1 MFLOP
+flops == 1e-3GFLOP
+flops * 2 == 2 MFLOP
+plan_time_s < 100 s
+rewrite_time_s < 100000 ms
+T
+    bad 1 E_VERDICT 'the assertion leaves_bytes < 1MB does not hold' "$G --assert 'leaves_bytes < 1MB'"
+    grep -q 'note: leaves_bytes is 8000000, 8.00M$' .err
+    bad 1 E_VERDICT 'flops' "$G --assert 'flops < 0.5 MFLOP'"
+    # what is no unit stays what it is
+    bad 3 E_ '' "$G --assert 'flops < 5 MX'"
+    bad 2 E_UNKNOWN 'no total MB' "$G --assert 'flops < MB'"
+}
+
+@test "a write in place counts what it writes" {
+    local e written read
+    while IFS='|' read -r e written read; do
+        gload --new -i 'x: float64[n]' -e "y = $e" -e 'z = cumsum(y)' --outputs z -o g.tlg
+        for how in '--static --dim n=1000' "--dim n=1000 x=ones(1000) --repeat 1"; do
+            gprof g.tlg $how -O json |
+                jq -e --argjson w "$written" --argjson r "$read" '.apply[] | select(.op | test("_subtensor")) | .written_bytes == $w and .read_bytes == $r'
+        done
+    done <<'T'
+set_subtensor(sort(x)[2:5], 3.)|24|24
+inc_subtensor(sort(x)[2:5], 3.)|24|48
+set_subtensor(sort(x)[2:5], x[:3])|24|40
+inc_subtensor(sort(x)[[1, 1, 2, 7]], 1.)|32|72
+set_subtensor(x[2:5], 3.)|8000|8024
+T
+    # in a loop, too
+    gload --new -i 'x: float64[100]' -e "y = scan(lambda i, s: set_subtensor(sort(s)[i], 1. * i), sequences=[arange(50)], outputs_info=[x], keep='last')" -o s.tlg
+    gprof s.tlg --static -O json | jq -e '[.apply[] | select(.op == "set_subtensor")] | length == 1 and .[0].written_bytes == 50 * 8'
+}
+
+@test "costs by function, by prefix of names, by line" {
+    cat >m.yaml <<'Y'
+thunkline: 1
+name: m
+functions:
+  f:
+    inputs: {x: "float64[k]"}
+    let: |
+      s = sort(cumsum(x) * 2.)
+    outputs: [s]
+inputs: {x: "float64[n]"}
+let: |
+  enc_a = sort(f(x))
+  enc_b = cumsum(enc_a)
+  dec.h = sort(exp(enc_b))
+outputs: [dec.h]
+Y
+    sed -i 's/dec\.h/dec_h/' m.yaml
+    ok 'gprof m.yaml --static --dim n=100 --by function -O json | jq -c "[.function[] | [.name, .applies]] | sort"' '[["f",3],["the graph itself",5]]'
+    ok 'gprof m.yaml --static --dim n=100 --by prefix -O json | jq -c "[.prefix[] | [.name, .applies]] | sort"' '[["dec",2],["enc",3],["f",3]]'
+    ok 'gprof m.yaml --static --dim n=100 --by line -O json | jq -c "[.line[] | [.name, .applies]] | sort"' '[["m.yaml:11",2],["m.yaml:12",1],["m.yaml:13",2],["m.yaml:7",3]]'
+    like 'gload m.yaml | gprof --static --dim n=100 --by line' '  line$' '  m.yaml:13$'
+    ok 'gload --new -i "x: float64[3]" -e "y = sort(x)" | gprof --static --by line -O tsv | cut -f1 | tail -1' '--expr'
+    # every grouping has the same sum
+    local by
+    for by in class op apply rule function prefix line; do
+        gprof m.yaml --static --dim n=100 --by $by -O json | jq -e --arg by $by '.total.flops == ([.[$by][].flops] | add)'
+    done
+}
+
+@test "--compare names each op and each cost that got worse" {
+    gload --new -i 'x: float64[n]' -e 'y = sort(exp(x))' -e 'z = cumsum(y)' --outputs z -o old.tlg
+    gload --new -i 'x: float64[n]' -e 'y = sort(exp(x))' -e 'z = cumsum(cumsum(y)) @ tanh(x)' --outputs z -o new.tlg
+    gprof old.tlg --static --dim n=1000 -O json -o old.json
+    gprof new.tlg --static --dim n=1000 --compare old.json -O json -o c.json
+    jq -e '.worse | map(select(.op == "running_sum")) | map(.cost) | sort == ["bytes", "flops"]' c.json
+    jq -e '.worse[] | select(.op == "running_sum" and .cost == "flops") | . == {op, cost, before: 1000, now: 2000, ratio: 2}' c.json
+    jq -e '.worse[] | select(.op == "tanh" and .cost == "math_calls") | .before == 0 and .ratio == null' c.json
+    jq -e 'all(.worse[]; .op != "sort" and .op != "exp")' c.json
+    like 'gprof new.tlg --static --dim n=1000 --compare old.json' '^bytes +48\.0 kB +[0-9.]+ kB +[0-9.]+$' '^got worse +before +now +ratio  op$' '^flops +1\.00k +2\.00k +2\.000  running_sum$'
+    bad 1 E_VERDICT 'flops was .* and is now .*, more than 1.2 times as much' 'gprof new.tlg --static --dim n=1000 --compare old.json --fail-above 1.2 -o o'
+    grep -q 'note: bytes was 48.0 kB and is now' .err
+    grep -q 'note: math_calls was 1.00k and is now 2.00k' .err
+    grep -q 'note: running_sum: flops was 1.00k and is now 2.00k' .err
+    # nothing got worse, and reports without ops
+    gprof old.tlg --static --dim n=1000 --compare old.json -O json | jq -e '.worse == []'
+    gprof old.tlg --static --dim n=1000 --by apply -O json -o apply.json
+    gprof new.tlg --static --dim n=1000 --compare apply.json -O json | jq -e '.worse == []'
+    python_with jsonschema
+    "$PYTHON" -c 'import json, jsonschema, sys
+jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' c.json "$ROOT/schemas/profile.schema.json"
+}
+
+@test "rows of --memory name what they make; steps that are known are counted" {
+    gload --new -i 'x: float64[n]' -e 'y = sort(exp(x) + x)' -o g.tlg
+    like 'gprof g.tlg --static --dim n=9 --memory' '^ 0 .* fused_1\(x\)  # fused\(exp, add\)$'
+    gprof g.tlg --static --dim n=9 --memory -O json | jq -e '.memory[0].name | endswith("# fused(exp, add)")'
+    gload --new -i 'x: float64[n, 3]' --shared 'A: float64[3, 3] = eye(3)' -e "h, l = scan(lambda x, h, l: (tanh(A @ h + x), l + sum(h**2)), sequences=[x], outputs_info=[ones(3), 0.0], keep='last')" -e 'loss = l * 1.' --outputs loss -o s.tlg
+    ggrad s.tlg --cost loss --wrt A --checkpoint sqrt |
+        gprof --static --dim n=20000 -O json | jq -e '.total | .unknown_flops == 0 and .unknown_bytes == 0 and .flops > 3e6'
+}
