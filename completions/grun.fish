@@ -22,7 +22,7 @@ complete -c grun -l drop-last -d 'With --batch: skip the last batch if it is not
 complete -c grun -l epochs -x -d 'With --each: go through the rows E times.'
 complete -c grun -l shuffle -x -d 'With --each: take the rows in random order, a new one for each epoch.'
 complete -c grun -l every -x -d 'Print the outputs of every K-th call, too.'
-complete -c grun -l save -r -F -d 'Write the graph as it was read, with the new values of its shared variables.'
+complete -c grun -l save -r -F -d 'Write the graph as it was read, with the new values of its shared variables; to a .npz or .safetensors, these values alone.'
 complete -c grun -l reap -x -d 'Turn the values sown under a tag into outputs TAG/NAME; TAG/NAME selects one.'
 complete -c grun -l plant -x -d 'Replace a sown value by VALUE.'
 complete -c grun -l expect -x -d 'Exit 1 unless an output is approximately equal to VALUE.'

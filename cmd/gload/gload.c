@@ -1,6 +1,7 @@
 /* gload: read, check, convert, edit, show. */
 #include "cli/cli.h"
 #include "tools/tools.h"
+#include "value/file/file.h"
 
 #include <string.h>
 
@@ -32,7 +33,8 @@ static const Opt options[] = {
      "Make these variables the outputs; commas separate them.", "graph", GROUP_WORK},
     {"update", 0, OPT_LIST, AT(update), "NAME=EXPR",
      "Set the update of a shared variable.", NULL, GROUP_WORK},
-    {"set", 0, OPT_LIST, AT(set), "NAME=VALUE", "Set the value of a shared variable.",
+    {"set", 0, OPT_LIST, AT(set), "NAME=VALUE",
+     "Set the value of a shared variable; @FILE sets all that are named in a file.",
      "graph", GROUP_WORK},
     {"rename", 0, OPT_LIST, AT(rename), "OLD=NEW", "Rename a variable or an output.",
      "graph", GROUP_WORK},
@@ -60,8 +62,9 @@ static const Opt options[] = {
      GROUP_INPUT},
     {"check", 0, OPT_FLAG, AT(check), NULL, "Check the graph and write nothing.", NULL,
      GROUP_OUTPUT},
-    {"info", 0, OPT_FLAG, AT(info), NULL, "Print a table of the graph's contents.",
-     NULL, GROUP_OUTPUT},
+    {"info", 0, OPT_FLAG, AT(info), NULL,
+     "Print a table of the contents of the graph, or of a file of arrays.", NULL,
+     GROUP_OUTPUT},
     {"list-ops", 0, OPT_MAYBE, AT(list_ops), "WORD",
      "List the functions, or those that have WORD in their name or text; with *, ? or "
      "[, WORD is a pattern of names.",
@@ -124,9 +127,28 @@ static Graph *load_operands(Run *r, const Gload *o, bool fresh) {
     return n > 1 ? graph_join(r->s, n, part) : part[0];
 }
 
+/* -O json, or a name that says so. */
+static bool wants_json(const Common *c) {
+    if (c->format >= 0) return c->format + IO_AUTO + 1 == IO_JSON;
+    return c->output && io_format_of(c->output, NULL) == IO_JSON;
+}
+
+/* --info of files of arrays; *are: the first FILE is one. */
+static bool print_arrays(Run *r, const Gload *o, bool *are) {
+    const Texts *t = &o->common.operands;
+    *are = o->info && t->n && value_is_file(r->s, t->p[0].p);
+    Str text = STR(r->s);
+    bool ok = true;
+    for (size_t i = 0; *are && ok && i < t->n; i++)
+        ok = values_info(r->s, t->p[i].p, wants_json(r->common), &text);
+    if (ok && *are) ok = run_print(r, &text);
+    str_free(&text);
+    return ok;
+}
+
 static bool print_information(Run *r, const Gload *o, Graph *g, bool *done) {
     Str text = STR(r->s);
-    bool ok = true, json = r->common->format == 1;
+    bool ok = true, json = wants_json(r->common);
     *done = o->list_ops || o->op || o->list_types || o->list_optimizers ||
             (g && (o->info || o->check));
     if (o->list_ops)
@@ -165,6 +187,7 @@ static bool gload_run(Run *r) {
     if (o->outputs) e.outputs_at = run_text(r, "--outputs", o->outputs);
     if (!print_information(r, o, NULL, &done) || done)
         return done && !diag_first_error(r->s);
+    if (!print_arrays(r, o, &done) || done) return done && !diag_first_error(r->s);
     bool fresh = o->fresh || (!o->common.operands.n && (only_new || !run_is_piped()) &&
                               e.nexpr + e.ninput + e.nshared > 0);
     e.auto_inputs = fresh;

@@ -170,6 +170,7 @@ static ProfileSpec profile_spec(Run *r, const Gprof *o) {
 static bool gprof_run(Run *r) {
     const Gprof *o = (const Gprof *)r->common;
     const char *path;
+    if (!run_pick_format(r)) return false;
     ProfileSpec q = profile_spec(r, o);
     if (!refuse_programs(r) || !check_gprof_counts(r, o) || !check_gprof_mode(r, o) ||
         !check_gprof_format(r, o) || !run_operands(r, true, &path, &q.run.values))

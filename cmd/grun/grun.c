@@ -1,6 +1,7 @@
 /* grun: run a graph, once or many times. */
 #include "cli/cli.h"
 #include "tools/run.h"
+#include "value/file/file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +78,8 @@ static const Opt options[] = {
     {"every", 0, OPT_INT, AT(every), "K", "Print the outputs of every K-th call, too.",
      NULL, GROUP_OUTPUT},
     {"save", 0, OPT_FILE, AT(save), "FILE",
-     "Write the graph as it was read, with the new values of its shared variables.",
+     "Write the graph as it was read, with the new values of its shared variables; to "
+     "a .npz or .safetensors, these values alone.",
      NULL, GROUP_OUTPUT},
     {"reap", 0, OPT_LIST, AT(reap), "TAG",
      "Turn the values sown under a tag into outputs TAG/NAME; TAG/NAME selects one.",
@@ -149,17 +151,23 @@ static bool check_grun_counts(Run *r, Grun *o) {
            fail(r->s, NOWHERE, E_USAGE, "--threads can't be negative");
 }
 
-/* -O, or the suffix of the name after -o. */
-static ResultFormat result_format(const Common *c) {
-    static const struct {
-        const char *suffix;
-        ResultFormat format;
-    } rows[] = {{".json", RESULT_JSON}, {".npy", RESULT_NPY}, {".tsv", RESULT_TSV}};
-    if (c->format >= 0) return (ResultFormat)c->format;
-    const char *dot = c->output ? strrchr(c->output, '.') : NULL;
-    for (size_t i = 0; dot && i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(dot, rows[i].suffix) == 0) return rows[i].format;
-    return RESULT_TEXT;
+/* Does the suffix of -o ask for the values of the shared variables? */
+static bool wants_shared(const Common *c) {
+    ValueForm f =
+        c->output && c->format < 0 ? value_form_of(c->output) : VALUE_FORMLESS;
+    return f == VALUE_NPZ || f == VALUE_SAFETENSORS;
+}
+
+/* Checked before the run, which may take long. */
+static bool check_grun_files(Run *r, const Grun *o) {
+    IoFormat graph;
+    bool values;
+    if (o->save && !run_find_form(r, o->save, &graph, &values)) return false;
+    if (wants_shared(r->common) || run_pick_format(r)) return true;
+    return note(
+        r->s, NOWHERE,
+        "-o FILE.npz or FILE.safetensors has the values of the shared variables "
+        "after the run, -r NAME=FILE an output");
 }
 
 static RewriteQuery extra_rewrites(Run *r, const Grun *o) {
@@ -199,8 +207,9 @@ static RunSpec run_spec(Run *r, const Grun *o) {
                  .dim = spans_of_texts(r, &o->dim),
                  .rtol = o->rtol,
                  .atol = o->atol,
-                 .output = o->common.output,
-                 .format = result_format(&o->common),
+                 .output = wants_shared(&o->common) ? NULL : o->common.output,
+                 .format = o->common.format < 0 ? RESULT_TEXT
+                                                : (ResultFormat)o->common.format,
                  .seed = o->seed,
                  .threads = (unsigned)o->threads,
                  .no_gc = o->no_gc};
@@ -216,6 +225,8 @@ static bool save_graph(Run *r, Graph *g, const char *path) {
                         .no_provenance = r->common->no_provenance,
                         .zstd = r->common->zstd};
     if (io_format_of(path, NULL) == IO_AUTO) how.format = IO_TLG;
+    if (how.format == IO_TLG && value_form_of(path) != VALUE_FORMLESS)
+        return graph_write_shared(g, path);
     /* without the nodes that computed the initial values */
     graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
     return io_write(g, path, &how);
@@ -251,7 +262,7 @@ static bool run_graph(Run *r, const Grun *o, Graph *g, RunSpec *q) {
 static bool grun_run(Run *r) {
     Grun *o = (Grun *)r->common;
     const char *path;
-    if (!check_grun_counts(r, o)) return false;
+    if (!check_grun_counts(r, o) || !check_grun_files(r, o)) return false;
     RunSpec q = run_spec(r, o);
     if (!run_operands(r, true, &path, &q.values)) return false;
     if (q.format == RESULT_NPY && !run_binary(r)) return false;
@@ -268,6 +279,7 @@ static bool grun_run(Run *r) {
     if (ok && o->time)
         fprintf(stderr, "%s: %.6f s\n", r->program, clock_seconds() - start);
     if (ok && o->save) ok = save_graph(r, g, o->save);
+    if (ok && wants_shared(r->common)) ok = graph_write_shared(g, r->common->output);
     graph_free(g);
     return ok;
 }

@@ -100,12 +100,75 @@ static void add_step(Run *r, Graph *g) {
     str_free(&args);
 }
 
+/* The suffix of a name for a graph, without .zst: "" if there is none. */
+static const char *graph_suffix(Run *r, const char *path) {
+    size_t n = strlen(path);
+    if (str_has_suffix(path, n, ".zst")) n -= 4;
+    return str_suffix(arena_str(session_arena(r->s), path, n));
+}
+
+bool run_find_form(Run *r, const char *path, IoFormat *graph, bool *values) {
+    *graph = io_format_of(path, NULL);
+    *values = *graph == IO_AUTO && value_form_of(path) != VALUE_FORMLESS;
+    const char *suffix = graph_suffix(r, path);
+    if (*graph != IO_AUTO || *values || !*suffix) return true;
+    Str forms = STR(r->s);
+    io_suffixes(&forms);
+    fail(r->s, NOWHERE, E_USAGE, "%s: no format has the suffix %s", path, suffix);
+    note(r->s, NOWHERE,
+         "a graph goes to %s, also with .zst; the values of its shared variables go to "
+         ".npz .safetensors",
+         str_text(&forms));
+    str_free(&forms);
+    return false;
+}
+
 /* -O, else the suffix of -o, else YAML to a terminal and tlg elsewhere. */
-static IoFormat pick_format(Run *r, const char *path) {
-    if (r->common->format >= 0) return (IoFormat)(IO_AUTO + 1 + r->common->format);
-    IoFormat by_name = io_format_of(path, NULL);
-    if (by_name != IO_AUTO) return by_name;
-    return strcmp(path, "-") == 0 && isatty(STDOUT_FILENO) ? IO_YAML : IO_TLG;
+static bool pick_format(Run *r, const char *path, IoFormat *format, bool *values) {
+    *values = false;
+    if (r->common->format >= 0) {
+        *format = (IoFormat)(IO_AUTO + 1 + r->common->format);
+        return true;
+    }
+    if (!run_find_form(r, path, format, values))
+        return note(r->s, NOWHERE, "-O chooses a format whatever the name");
+    if (*format == IO_AUTO)
+        *format = strcmp(path, "-") == 0 && isatty(STDOUT_FILENO) ? IO_YAML : IO_TLG;
+    return true;
+}
+
+/* Is `suffix`, with its dot, one of the words "text|json|..."? text is .txt. */
+static bool find_word(const char *words, const char *suffix, int *index) {
+    *index = 0;
+    for (const char *p = words; *p; ++*index) {
+        size_t n = strcspn(p, "|");
+        if (strlen(suffix + 1) == n && strncmp(p, suffix + 1, n) == 0) return true;
+        if (strcmp(suffix, ".txt") == 0 && n == 4 && strncmp(p, "text", 4) == 0)
+            return true;
+        p += n + (p[n] == '|');
+    }
+    return false;
+}
+
+bool run_pick_format(Run *r) {
+    Common *c = r->common;
+    const char *suffix = c->output ? str_suffix(c->output) : "";
+    int index;
+    if (c->format >= 0 || !*suffix) return true;
+    if (find_word(r->tool->formats, suffix, &index)) return c->format = index, true;
+    Str known = STR(r->s);
+    for (const char *p = r->tool->formats; *p;) {
+        size_t n = strcspn(p, "|");
+        bool text = n == 4 && strncmp(p, "text", 4) == 0;
+        str_printf(&known, "%s.%.*s", known.n ? " " : "", text ? 3 : (int)n,
+                   text ? "txt" : p);
+        p += n + (p[n] == '|');
+    }
+    fail(r->s, NOWHERE, E_USAGE, "%s: no format has the suffix %s", c->output, suffix);
+    note(r->s, NOWHERE, "use one of %s, or -O, which chooses whatever the name",
+         str_text(&known));
+    str_free(&known);
+    return false;
 }
 
 bool run_binary(Run *r) {
@@ -119,9 +182,10 @@ bool run_binary(Run *r) {
 bool run_write(Run *r, Graph *g) {
     const Common *c = r->common;
     const char *path = c->output ? c->output : "-";
-    WriteOptions how = {.format = pick_format(r, path),
-                        .zstd = c->zstd,
-                        .no_provenance = c->no_provenance};
+    WriteOptions how = {.zstd = c->zstd, .no_provenance = c->no_provenance};
+    bool values;
+    if (!pick_format(r, path, &how.format, &values)) return false;
+    if (values) return graph_write_shared(g, path);
     if ((how.format == IO_TLG || how.zstd) && !run_binary(r)) return false;
     if (!c->no_provenance) add_step(r, g);
     if (r->write) r->write(r, &how);

@@ -23,6 +23,12 @@ IoFormat io_format_of(const char *path, bool *zstd) {
     return IO_AUTO;
 }
 
+void io_suffixes(Str *out) {
+    for (IoFormat f = IO_AUTO + 1; f < IO_FORMATS; f++)
+        if (*forms[f].suffixes)
+            str_printf(out, "%s%s", f > IO_AUTO + 1 ? " " : "", forms[f].suffixes);
+}
+
 bool io_is_label(const char *p, size_t n) {
     return n > 0 && str_is_plain(p, n);
 }

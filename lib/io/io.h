@@ -26,6 +26,7 @@ typedef enum IoFormat {
 const char *io_format_name(IoFormat f); /* "yaml"; "auto" */
 /* By suffix, possibly followed by .zst; IO_AUTO for any other. zstd may be NULL. */
 IoFormat io_format_of(const char *path, bool *zstd);
+void io_suffixes(Str *out); /* all of them, for messages */
 
 /* ---- reading ---- */
 typedef struct ReadOptions {

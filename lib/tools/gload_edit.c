@@ -262,12 +262,21 @@ bool graph_prefix(Graph *g, const char *prefix) {
 }
 
 /* ---- edits that change leaves ---- */
+/* "NAME=VALUE", or "@FILE" for all shared variables with names in a file. */
 static bool set_value(Graph *g, Span text) {
     Session *s = g->s;
     Span name, value;
     Var v;
+    const char *file = at_text(s, text);
+    if (text.end - text.begin > 1 && *file == '@') {
+        Arena *a = arena_new(s);
+        bool ok = graph_set_shared(g, arena_str(a, file + 1, text.end - text.begin - 1),
+                                   text);
+        arena_free(a);
+        return ok;
+    }
     if (!split_at_sign(s, text, '=', &name, &value))
-        return fail(s, text, E_USAGE, "--set takes NAME=VALUE");
+        return fail(s, text, E_USAGE, "--set takes NAME=VALUE or @FILE");
     if (!find_span(g, name, &v)) return false;
     if (var_leaf(g, v) != LEAF_SHARED)
         return fail(s, name, E_USAGE,

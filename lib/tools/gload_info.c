@@ -1,14 +1,17 @@
-/* gload --info: the contents of a graph, as a table or as JSON. */
+/* gload --info: the contents of a graph or of a file of arrays, as a table or as
+ * JSON. */
 #include "lang/print.h"
 #include "tools/tools.h"
 #include "value/class.h"
+#include "value/file/file.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* A row: section, name, and a description. */
 typedef struct InfoTable {
-    Graph *g;
+    Session *s;
+    Graph *g; /* NULL: a file of arrays */
     bool json;
     Str *out;
     JsonWriter w;
@@ -19,7 +22,7 @@ static void put_info_row(InfoTable *f, const char *section, const char *name,
                          const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 static void put_info_row(InfoTable *f, const char *section, const char *name,
                          const char *fmt, ...) {
-    Str text = STR(f->g->s);
+    Str text = STR(f->s);
     va_list ap;
     va_start(ap, fmt);
     str_vprintf(&text, fmt, ap);
@@ -153,7 +156,7 @@ static void info_sizes(InfoTable *f) {
 }
 
 bool graph_info(Graph *g, bool json, Str *out) {
-    InfoTable f = {.g = g, .json = json, .out = out, .w = {.out = out}};
+    InfoTable f = {.s = g->s, .g = g, .json = json, .out = out, .w = {.out = out}};
     if (json) json_open(&f.w, '[');
     if (g->name)
         put_info_row(&f, "graph", sym_text(g->s, g->name), "%s", g->doc ? g->doc : "");
@@ -162,4 +165,50 @@ bool graph_info(Graph *g, bool json, Str *out) {
     info_sizes(&f);
     if (json) json_close(&f.w, "\n]\n");
     return true;
+}
+
+/* ---- files of arrays ---- */
+
+static void put_array_json(InfoTable *f, const ValueInfo *v) {
+    json_line(&f->w, "  ");
+    json_open(&f->w, '{');
+    json_member(&f->w, "section", "arrays");
+    json_put_key(&f->w, "name");
+    if (v->name)
+        json_put(&f->w, v->name);
+    else
+        json_put_word(&f->w, "null");
+    json_member(&f->w, "dtype", v->dtype);
+    json_put_key(&f->w, "shape");
+    json_put_ints(&f->w, (size_t)v->ndim, v->shape);
+    json_put_key(&f->w, "bytes");
+    json_put_int(&f->w, (int64_t)v->bytes);
+    if (v->more) json_member(&f->w, "text", v->more);
+    json_close(&f->w, "}");
+}
+
+/* "float32[64, 10], 2560 bytes" */
+static void put_array_row(InfoTable *f, const ValueInfo *v) {
+    Str text = STR(f->s);
+    str_puts(&text, v->dtype);
+    for (int i = 0; i < v->ndim; i++)
+        str_printf(&text, "%s%lld%s", i ? ", " : "[", (long long)v->shape[i],
+                   i + 1 < v->ndim ? "" : "]");
+    if (v->bytes) str_printf(&text, ", %llu bytes", (unsigned long long)v->bytes);
+    if (v->more) str_printf(&text, ", %s", v->more);
+    put_info_row(f, "arrays", v->name ? v->name : "(one)", "%s", str_text(&text));
+    str_free(&text);
+}
+
+bool values_info(Session *s, const char *path, bool json, Str *out) {
+    InfoTable f = {.s = s, .json = json, .out = out, .w = {.out = out}};
+    ValueList l;
+    bool ok = value_list(s, path, NOWHERE, &l);
+    if (ok && json) json_open(&f.w, '[');
+    if (ok && !json) put_info_row(&f, "file", path, "%s", l.form);
+    for (size_t i = 0; ok && i < l.info.n; i++)
+        (json ? put_array_json : put_array_row)(&f, &l.info.p[i]);
+    if (ok && json) json_close(&f.w, "\n]\n");
+    value_list_free(&l);
+    return ok;
 }

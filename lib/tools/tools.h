@@ -50,6 +50,14 @@ Graph *graph_join(Session *s, size_t n, Graph **parts);
 bool graph_prefix(Graph *g, const char *prefix);
 /* The table of --info. */
 bool graph_info(Graph *g, bool json, Str *out);
+/* The same of a file of arrays. */
+bool values_info(Session *s, const char *path, bool json, Str *out);
+/* Writes the values of all shared variables, initial ones where the graph hasn't run,
+ * in the format that the path's suffix names. */
+bool graph_write_shared(Graph *g, const char *path);
+/* Sets each shared variable that has the name of an array in the file; warns of all
+ * that is left on either side. False: diagnosed, also if nothing matches. */
+bool graph_set_shared(Graph *g, const char *path, Span at);
 /* --list-ops, --op, --list-types. */
 /* what: a pattern of names (with *, ? or [), or a word in names and texts; all: also
  * ops that users don't write. */

@@ -85,6 +85,25 @@ bool array_from_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
     return true;
 }
 
+bool array_from_bfloat16(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
+                         Tensor *out) {
+    ArrayLayout half = *lay;
+    half.dtype = DT_UINT16;
+    size_t bytes;
+    int64_t stride[MAX_NDIM];
+    if (!check_array_bytes(f, offset, &half, stride, &bytes) ||
+        !tensor_new(f->s, DT_FLOAT32, lay->ndim, lay->shape, out))
+        return false;
+    const unsigned char *p = f->p + offset;
+    float *v = out->data;
+    for (size_t i = 0; i < bytes / 2; i++) {
+        unsigned lo = p[2 * i + lay->big_endian], hi = p[2 * i + !lay->big_endian];
+        uint32_t bits = (uint32_t)hi << 24 | (uint32_t)lo << 16;
+        memcpy(&v[i], &bits, sizeof bits);
+    }
+    return true;
+}
+
 bool writer_sink(void *w, const void *p, size_t n) {
     return writer_add(w, p, n);
 }

@@ -31,6 +31,25 @@ bool array_read_mem(Session *s, const char *name, const void *p, size_t n,
                     const char *key, Span at, Tensor *out);
 bool value_is_stdin(const char *path, size_t n);
 
+/* What a file holds, without reading more than it must. */
+typedef struct ValueInfo {
+    const char *name;  /* NULL: the only array, which has none */
+    const char *dtype; /* as it will be read; else what the file calls it */
+    const char *more;  /* "2 missing", or NULL */
+    int ndim;
+    int64_t shape[MAX_NDIM];
+    uint64_t bytes; /* once it is read */
+} ValueInfo;
+typedef struct ValueList {
+    Arena *a;
+    const char *form; /* "npz" */
+    Vec(ValueInfo) info;
+} ValueList;
+bool value_list(Session *s, const char *path, Span at, ValueList *out);
+void value_list_free(ValueList *l); /* also after a failure */
+/* Does the file look like one of values rather than a graph? Reads its beginning. */
+bool value_is_file(Session *s, const char *path);
+
 /* npy version 1.0, C order, '<'. */
 bool npy_write(Session *s, Writer *w, const Tensor *t);
 /* FORM(ID, name, suffixes, many): the formats that values are written in, and whether

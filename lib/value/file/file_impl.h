@@ -32,6 +32,15 @@ typedef struct Names {
 bool array_fail_no_name(const ArrayFile *f, const char *what, const char *key,
                         const Names *names);
 
+/* Adds an array; returns the entry for what the caller knows besides. */
+ValueInfo *value_list_add(Session *s, ValueList *l, const char *name, DType d, int ndim,
+                          const int64_t *shape);
+bool npy_list(const ArrayFile *f, ValueList *l);
+bool npz_list(const ArrayFile *f, ValueList *l);
+bool safetensors_list(const ArrayFile *f, ValueList *l);
+bool table_list(const ArrayFile *f, ValueList *l);
+bool json_array_list(const ArrayFile *f, ValueList *l);
+
 /* The layout of elements in a file. */
 typedef struct ArrayLayout {
     DType dtype;
@@ -43,6 +52,10 @@ typedef struct ArrayLayout {
  * tensor, else a copy. Checks that all bytes are there. */
 bool array_from_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
                       Tensor *out);
+
+/* The same for bfloat16, which becomes float32. */
+bool array_from_bfloat16(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
+                         Tensor *out);
 
 bool npy_read(const ArrayFile *f, Tensor *out);
 /* Reads a 0-d array of bytes or text that is ASCII. */

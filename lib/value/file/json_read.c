@@ -219,33 +219,49 @@ static bool has_shape(const JsonEntry *e, int ndim, const int64_t *shape) {
     return e->ndim < 0 || same || (empty && zero);
 }
 
-static bool read_entry(JsonFile *h, const JsonEntry *e, Tensor *out) {
+/* The form that an entry will be read in; *m has the shape of its lists. */
+typedef struct JsonForm {
+    DType dtype;
+    int ndim;
+    const int64_t *shape;
+} JsonForm;
+
+static bool find_form(JsonFile *h, const JsonEntry *e, JsonShape *m, JsonForm *out) {
     JsonReader j = e->data;
-    JsonShape m = {.lists = -1, .leaf = -1};
-    for (int i = 0; i < MAX_NDIM + 2; i++)
-        m.length[i] = -1;
-    if (!measure(&j, 0, &m)) return fail_json_at(h, &j, j.wrong);
     DType d = e->dtype, want = h->f->what->want;
+    *m = (JsonShape){.lists = -1, .leaf = -1};
+    for (int i = 0; i < MAX_NDIM + 2; i++)
+        m->length[i] = -1;
+    if (!measure(&j, 0, m)) return fail_json_at(h, &j, j.wrong);
     if (d == DT_NONE) {
-        d = natural_dtype(&m);
+        d = natural_dtype(m);
         bool takes = want != DT_NONE && d != dtype_real(want);
         h->f->what->converted = takes;
         if (takes) d = dtype_real(want);
     }
     bool complex = dtype_is_complex(d);
-    int ndim = m.lists + 1;
-    if (complex && m.leaf > 0 && m.length[m.leaf - 1] == 2)
+    int ndim = m->lists + 1;
+    if (complex && m->leaf > 0 && m->length[m->leaf - 1] == 2)
         ndim--;
-    else if (complex && m.leaf >= 0)
+    else if (complex && m->leaf >= 0)
         return fail_json_at(h, &e->data, "a complex number is a list of two");
     if (ndim > MAX_NDIM) return array_fail(h->f, E_LIMIT, TOO_MANY_DIMS, MAX_NDIM);
-    if (!has_shape(e, ndim, m.length))
+    if (!has_shape(e, ndim, m->length))
         return fail_json_at(h, &e->data, "the data has another shape than it says");
-    const int64_t *shape = e->ndim < 0 ? m.length : e->shape;
-    if (!tensor_new(h->f->s, d, e->ndim < 0 ? ndim : e->ndim, shape, out)) return false;
+    bool says = e->ndim >= 0;
+    *out = (JsonForm){d, says ? e->ndim : ndim, says ? e->shape : m->length};
+    return true;
+}
+
+static bool read_entry(JsonFile *h, const JsonEntry *e, Tensor *out) {
+    JsonShape m;
+    JsonForm form;
+    JsonReader j = e->data;
+    if (!find_form(h, e, &m, &form) ||
+        !tensor_new(h->f->s, form.dtype, form.ndim, form.shape, out))
+        return false;
     char *dst = out->data;
-    j = e->data;
-    if (m.leaf < 0 || fill(h, &j, dtype_real(d), &dst)) return true;
+    if (m.leaf < 0 || fill(h, &j, dtype_real(form.dtype), &dst)) return true;
     tensor_unref(out);
     return false;
 }
@@ -270,13 +286,43 @@ static bool pick_entry(JsonFile *h, const char *key, Tensor *out) {
     return false;
 }
 
-bool json_array_read(const ArrayFile *f, const char *key, Tensor *out) {
-    Arena *a = arena_new(f->s);
+static bool open_json(const ArrayFile *f, JsonFile *h) {
     const char *p = (const char *)f->p;
     size_t bom = f->n >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-    JsonFile h = {.f = f, .j = json_reader(f->s, a, p + bom, f->n - bom)};
-    bool ok = read_entries(&h) && pick_entry(&h, key, out);
-    vec_free(&h.entries);
-    arena_free(a);
+    *h = (JsonFile){.f = f,
+                    .j = json_reader(f->s, arena_new(f->s), p + bom, f->n - bom)};
+    return read_entries(h);
+}
+
+static void close_json(JsonFile *h) {
+    vec_free(&h->entries);
+    arena_free(h->j.a);
+}
+
+bool json_array_read(const ArrayFile *f, const char *key, Tensor *out) {
+    JsonFile h;
+    bool ok = open_json(f, &h) && pick_entry(&h, key, out);
+    close_json(&h);
+    return ok;
+}
+
+/* Members that are no arrays stand there without a type. */
+bool json_array_list(const ArrayFile *f, ValueList *l) {
+    JsonFile h;
+    bool ok = open_json(f, &h);
+    for (size_t i = 0; ok && i < h.entries.n; i++) {
+        JsonShape m;
+        JsonForm form;
+        const JsonEntry *e = &h.entries.p[i];
+        size_t mark = diag_count(f->s);
+        const char *name = e->name ? arena_str(l->a, e->name, strlen(e->name)) : NULL;
+        if (find_form(&h, e, &m, &form)) {
+            value_list_add(f->s, l, name, form.dtype, form.ndim, form.shape);
+            continue;
+        }
+        diag_rewind(f->s, mark);
+        value_list_add(f->s, l, name, DT_NONE, 0, NULL);
+    }
+    close_json(&h);
     return ok;
 }

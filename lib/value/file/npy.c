@@ -186,6 +186,14 @@ bool npy_read(const ArrayFile *f, Tensor *out) {
     return open_npy(f, &h, &start) && array_from_bytes(f, start, &h.lay, out);
 }
 
+bool npy_list(const ArrayFile *f, ValueList *l) {
+    NpyHeader h = {0};
+    size_t start;
+    if (!open_npy(f, &h, &start)) return false;
+    value_list_add(f->s, l, NULL, h.lay.dtype, h.lay.ndim, h.lay.shape);
+    return true;
+}
+
 bool npy_read_text(const ArrayFile *f, char *out, size_t room) {
     NpyHeader h = {.want_text = true};
     size_t start, step;

@@ -51,6 +51,28 @@ bool npz_read(const ArrayFile *f, const char *key, Tensor *out) {
            zip_read(f, &m, ZIP_WHOLE, read_array_member, out);
 }
 
+static bool list_member(const ArrayFile *member, void *out) {
+    return npy_list(member, out);
+}
+
+/* A member that can't be read stands there without its type. */
+bool npz_list(const ArrayFile *f, ValueList *l) {
+    enum { HEADER_BYTES = 65536 + 12 };
+    ZipDirectory d;
+    ZipMember m;
+    if (!zip_open(f, &d)) return false;
+    while (d.count > 0) {
+        if (!zip_next(f, &d, &m)) return false;
+        size_t mark = diag_count(f->s);
+        if (!zip_read(f, &m, HEADER_BYTES, list_member, l)) {
+            diag_rewind(f->s, mark);
+            value_list_add(f->s, l, NULL, DT_NONE, 0, NULL)->bytes = m.size;
+        }
+        l->info.p[l->info.n - 1].name = arena_str(l->a, m.name, member_key_length(&m));
+    }
+    return true;
+}
+
 /* ---- a sparse matrix as an archive: format, shape, data, indices ---- */
 
 enum { FORMAT_ROOM = 16 };

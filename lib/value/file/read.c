@@ -114,21 +114,34 @@ static bool read_unnamed_table(const ArrayFile *f, const char *key, Tensor *out)
 }
 
 /* In the order in which they are tried. */
-static const struct {
+typedef struct FileFormat {
+    const char *name;
     bool (*is)(const ArrayFile *);
     bool (*read)(const ArrayFile *, const char *key, Tensor *);
-} formats[] = {{is_npy, read_npy},
-               {is_zip, npz_read},
-               {is_table_by_name, table_read},
-               {is_safetensors, safetensors_read},
-               {is_json, json_array_read},
-               {is_text, read_unnamed_table}};
+    bool (*list)(const ArrayFile *, ValueList *);
+} FileFormat;
+static const FileFormat formats[] = {
+    {"npy", is_npy, read_npy, npy_list},
+    {"npz", is_zip, npz_read, npz_list},
+    {"table", is_table_by_name, table_read, table_list},
+    {"safetensors", is_safetensors, safetensors_read, safetensors_list},
+    {"json", is_json, json_array_read, json_array_list},
+    {"table", is_text, read_unnamed_table, table_list}};
+
+/* NULL: diagnosed */
+static const FileFormat *find_format(const ArrayFile *f) {
+    for (size_t i = 0; f->n && i < sizeof formats / sizeof *formats; i++)
+        if (formats[i].is(f)) return &formats[i];
+    if (f->n == 0)
+        array_fail(f, E_TRUNCATED, "the file is empty");
+    else
+        fail_no_array_file(f);
+    return NULL;
+}
 
 static bool read_by_format(const ArrayFile *f, const char *key, Tensor *out) {
-    if (f->n == 0) return array_fail(f, E_TRUNCATED, "the file is empty");
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (formats[i].is(f)) return formats[i].read(f, key, out);
-    return fail_no_array_file(f);
+    const FileFormat *format = find_format(f);
+    return format && format->read(f, key, out);
 }
 
 static bool read_value(const ArrayFile *f, const char *key, Value *out) {
@@ -238,7 +251,8 @@ bool value_is_stdin(const char *path, size_t n) {
     return false;
 }
 
-static bool read_stdin(ArrayFile *f, const char *key, Value *out) {
+/* Opens it again for each value; an npy file goes to the first that reads it. */
+static bool open_stdin(ArrayFile *f, StandardInput **got) {
     StandardInput *in = session_slot(f->s, SLOT_STDIN);
     if (!in) {
         StandardInput first = {.taken = false};
@@ -249,14 +263,20 @@ static bool read_stdin(ArrayFile *f, const char *key, Value *out) {
         *in = first;
         session_set_slot(f->s, SLOT_STDIN, in, free_stdin);
     }
+    *got = in;
+    f->p = in->p;
+    f->n = in->n;
     if (in->taken)
         return array_fail(f, E_USAGE,
                           "it held one array, which another value has taken: save it "
                           "in a file");
-    f->p = in->p;
-    f->n = in->n;
-    if (f->n == 0)
-        return array_fail(f, E_TRUNCATED, "it is empty: did the command before fail?");
+    return f->n > 0 ||
+           array_fail(f, E_TRUNCATED, "it is empty: did the command before fail?");
+}
+
+static bool read_stdin(ArrayFile *f, const char *key, Value *out) {
+    StandardInput *in;
+    if (!open_stdin(f, &in)) return false;
     in->taken = is_npy(f);
     if (in->taken) f->buf = in->bytes.buf;
     bool ok = read_value(f, key, out);
@@ -322,4 +342,68 @@ bool array_read_mem(Session *s, const char *name, const void *p, size_t n,
     return value_read_mem(s, name, p, n,
                           &(Selection){.key = key, .want = DT_NONE, .at = at}, &v) &&
            tensor_from_value(s, name, at, &v, out);
+}
+
+/* ---- listing ---- */
+
+ValueInfo *value_list_add(Session *s, ValueList *l, const char *name, DType d, int ndim,
+                          const int64_t *shape) {
+    ValueInfo v = {.name = name, .ndim = ndim};
+    size_t dims = (size_t)ndim * sizeof *shape;
+    v.dtype = d == DT_NONE ? "unknown" : dtype_name(d);
+    if (dims) memcpy(v.shape, shape, dims);
+    if (d != DT_NONE) v.bytes = dtype_size(d);
+    for (int i = 0; i < ndim; i++)
+        v.bytes *= (uint64_t)shape[i];
+    vec_push(s, &l->info, v);
+    return &l->info.p[l->info.n - 1];
+}
+
+static bool list_values(const ArrayFile *f, ValueList *out) {
+    const FileFormat *format = find_format(f);
+    if (!format) return false;
+    out->form = format->name;
+    return format->list(f, out);
+}
+
+bool value_list(Session *s, const char *path, Span at, ValueList *out) {
+    Selection all = {.at = at};
+    all.want = DT_NONE;
+    bool is_stdin = value_is_stdin(path, strlen(path));
+    ArrayFile f = {.s = s, .name = is_stdin ? "<stdin>" : path, .at = at, .what = &all};
+    ArrayBytes b;
+    StandardInput *in;
+    *out = (ValueList){.a = arena_new(s)};
+    if (is_stdin) return open_stdin(&f, &in) && list_values(&f, out);
+    if (!open_bytes(path, &f, &b)) return false;
+    f.buf = b.buf;
+    bool ok = list_values(&f, out) && file_unchanged(&b.file);
+    close_bytes(&b);
+    return ok;
+}
+
+void value_list_free(ValueList *l) {
+    vec_free(&l->info);
+    arena_free(l->a);
+}
+
+/* Graphs in JSON have this key. */
+static bool is_graph_json(const ArrayFile *f) {
+    static const char key[] = "\"thunkline\"";
+    enum { LOOK_AT = 4096 };
+    size_t n = f->n < LOOK_AT ? f->n : LOOK_AT;
+    return is_json(f) && memmem(f->p, n, key, sizeof key - 1);
+}
+
+/* Text without a suffix may be a graph; what is packed may be anything. */
+bool value_is_file(Session *s, const char *path) {
+    ArrayFile f = {.s = s, .name = path};
+    ArrayBytes b;
+    size_t mark = diag_count(s);
+    if (!open_bytes(path, &f, &b)) return diag_rewind(s, mark), false;
+    bool is = is_npy(&f) || is_zip(&f) || is_table_by_name(&f) || is_safetensors(&f) ||
+              (is_json(&f) && !is_graph_json(&f)) ||
+              value_is_named(&f, ".txt .dat .data");
+    close_bytes(&b);
+    return is;
 }

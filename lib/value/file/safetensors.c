@@ -9,17 +9,18 @@
 
 #define HEADER_MAX ((uint64_t)100 << 20)
 
-/* The format's dtype names; those that thunkline lacks have a size only. */
+/* The format's dtype names; those that thunkline lacks have a size only, but bfloat16
+ * is widened. */
 static const struct {
     const char *name;
     DType dtype;
     unsigned bits;
 } kinds[] = {
-    {"BOOL", DT_BOOL, 8},      {"I8", DT_INT8, 8},      {"I16", DT_INT16, 16},
-    {"I32", DT_INT32, 32},     {"I64", DT_INT64, 64},   {"U8", DT_UINT8, 8},
-    {"U16", DT_UINT16, 16},    {"U32", DT_UINT32, 32},  {"U64", DT_UINT64, 64},
-    {"F16", DT_FLOAT16, 16},   {"F32", DT_FLOAT32, 32}, {"F64", DT_FLOAT64, 64},
-    {"C64", DT_COMPLEX64, 64}, {"BF16", DT_NONE, 16},   {"F8_E4M3", DT_NONE, 8},
+    {"BOOL", DT_BOOL, 8},      {"I8", DT_INT8, 8},       {"I16", DT_INT16, 16},
+    {"I32", DT_INT32, 32},     {"I64", DT_INT64, 64},    {"U8", DT_UINT8, 8},
+    {"U16", DT_UINT16, 16},    {"U32", DT_UINT32, 32},   {"U64", DT_UINT64, 64},
+    {"F16", DT_FLOAT16, 16},   {"F32", DT_FLOAT32, 32},  {"F64", DT_FLOAT64, 64},
+    {"C64", DT_COMPLEX64, 64}, {"BF16", DT_FLOAT32, 16}, {"F8_E4M3", DT_NONE, 8},
     {"F8_E5M2", DT_NONE, 8},   {"F8_E8M0", DT_NONE, 8},
 };
 enum { NKINDS = sizeof kinds / sizeof *kinds };
@@ -208,24 +209,51 @@ static bool pick_tensor(const TensorsHeader *h, const char *key, Tensor *out) {
                           e->name, kinds[e->kind].name);
     ArrayLayout lay = {.dtype = kinds[e->kind].dtype, .ndim = e->ndim};
     memcpy(lay.shape, e->shape, sizeof lay.shape);
-    return array_from_bytes(h->f, h->data + e->begin, &lay, out);
+    bool narrow = kinds[e->kind].bits < 8 * dtype_size(lay.dtype);
+    return (narrow ? array_from_bfloat16 : array_from_bytes)(h->f, h->data + e->begin,
+                                                             &lay, out);
 }
 
-bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out) {
+/* Frees with close_tensors, also after a failure. */
+static bool open_tensors(const ArrayFile *f, TensorsHeader *h) {
     uint64_t len = read_le(f->p, 8);
+    *h = (TensorsHeader){.f = f, .data = 8 + len};
     if (len > HEADER_MAX)
         return array_fail(f, E_FORMAT,
                           "this is not an array file, or its header is over 100 MB");
     if (len > f->n - 8) return array_fail(f, E_TRUNCATED, "the header is cut off");
-    Arena *a = arena_new(f->s);
-    TensorsHeader h = {.f = f,
-                       .j = json_reader(f->s, a, (const char *)f->p + 8, len),
-                       .data = 8 + len};
-    bool ok = read_all_entries(&h);
-    if (h.j.wrong) fail_tensors_header(&h, h.j.wrong);
-    ok = ok && check_entries(&h) && pick_tensor(&h, key, out);
-    vec_free(&h.entries);
-    arena_free(a);
+    h->j = json_reader(f->s, arena_new(f->s), (const char *)f->p + 8, len);
+    bool ok = read_all_entries(h);
+    if (h->j.wrong) fail_tensors_header(h, h->j.wrong);
+    return ok && check_entries(h);
+}
+
+static void close_tensors(TensorsHeader *h) {
+    vec_free(&h->entries);
+    arena_free(h->j.a);
+}
+
+bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out) {
+    TensorsHeader h;
+    bool ok = open_tensors(f, &h) && pick_tensor(&h, key, out);
+    close_tensors(&h);
+    return ok;
+}
+
+bool safetensors_list(const ArrayFile *f, ValueList *l) {
+    TensorsHeader h;
+    bool ok = open_tensors(f, &h);
+    for (size_t i = 0; ok && i < h.entries.n; i++) {
+        const TensorEntry *e = &h.entries.p[i];
+        DType d = kinds[e->kind].dtype;
+        const char *name = arena_str(l->a, e->name, strlen(e->name));
+        ValueInfo *v = value_list_add(f->s, l, name, d, e->ndim, e->shape);
+        if (d == DT_NONE) v->dtype = kinds[e->kind].name;
+        if (d == DT_NONE) v->bytes = e->end - e->begin;
+        if (d != DT_NONE && kinds[e->kind].bits < 8 * dtype_size(d))
+            v->more = kinds[e->kind].name;
+    }
+    close_tensors(&h);
     return ok;
 }
 

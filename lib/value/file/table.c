@@ -417,6 +417,60 @@ bool table_read(const ArrayFile *f, const char *key, Tensor *out) {
     return ok;
 }
 
+/* ---- listing ---- */
+
+typedef struct ColumnKind {
+    size_t missing;
+    bool text, part; /* not all are numbers; not all of these are whole */
+} ColumnKind;
+
+static void classify_cell(const TableCell *c, ColumnKind *k) {
+    int64_t whole;
+    double v;
+    if (is_missing(c)) {
+        k->missing++;
+        return;
+    }
+    k->part |= number_store(DT_INT64, c->p, c->n, &whole) != NUMBER_STORED;
+    k->text |= k->part && number_store(DT_FLOAT64, c->p, c->n, &v) != NUMBER_STORED;
+}
+
+static bool classify_row(Table *t, ColumnKind *kind) {
+    TableCell c = {.last = false};
+    size_t line = t->line;
+    while (!c.last) {
+        if (!table_next_cell(t, &c)) return false;
+        if (t->column <= t->name.n) classify_cell(&c, &kind[t->column - 1]);
+    }
+    return t->column == t->name.n || table_fail_columns(t, line, t->column);
+}
+
+static void add_column(const Table *t, size_t i, const ColumnKind *k, int64_t rows,
+                       ValueList *l) {
+    const char *name = arena_str(l->a, t->name.p[i], strlen(t->name.p[i]));
+    DType d = k->text ? DT_NONE : k->part || k->missing ? DT_FLOAT64 : DT_INT64;
+    ValueInfo *v = value_list_add(t->f->s, l, name, d, 1, &rows);
+    if (k->text) v->dtype = "text";
+    if (k->missing) v->more = arena_printf(l->a, "%zu missing", k->missing);
+}
+
+/* Its columns; int64 are those that can be read so. */
+bool table_list(const ArrayFile *f, ValueList *l) {
+    Table t;
+    TableNames none = {0};
+    int64_t rows = 0;
+    ColumnKind *kind = NULL;
+    bool ok = table_open(f, NULL, &t, &none);
+    if (ok) kind = mem_zalloc(f->s, t.name.n, sizeof *kind);
+    for (; ok && table_next_row(&t); rows++)
+        ok = classify_row(&t, kind);
+    for (size_t i = 0; ok && i < t.name.n; i++)
+        add_column(&t, i, &kind[i], rows, l);
+    mem_free(kind);
+    table_close(&t);
+    return ok;
+}
+
 /* ---- writing ---- */
 
 /* Booleans become 0 and 1, since a table holds numbers. */
