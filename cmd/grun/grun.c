@@ -164,10 +164,10 @@ static bool check_grun_files(Run *r, const Grun *o) {
     bool values;
     if (o->save && !run_find_form(r, o->save, &graph, &values)) return false;
     if (wants_shared(r->common) || run_pick_format(r)) return true;
-    return note(
-        r->s, NOWHERE,
-        "-o FILE.npz or FILE.safetensors has the values of the shared variables "
-        "after the run, -r NAME=FILE an output");
+    return note(r->s, NOWHERE,
+                "--save writes the graph; -o FILE.npz or FILE.safetensors has the "
+                "values of the shared variables "
+                "after the run, -r NAME=FILE an output");
 }
 
 static RewriteQuery extra_rewrites(Run *r, const Grun *o) {

@@ -173,7 +173,7 @@ E_FORMAT|more text after it|{"a":{$d,"shape":[1],$o}} x
 E_DUPLICATE|'a' occurs twice|{"a":{$d,"shape":[1],$o},"a":{$d,"shape":[1],"data_offsets":[8,16]}}
 E_TRUNCATED|16 bytes of data are wanted, 8 are there|{"a":{$d,"shape":[2],"data_offsets":[0,16]}}
 E_DTYPE|F77 is not known|{"a":{"dtype":"F77","shape":[1],$o}}
-E_DTYPE|holds BF16|{"a":{"dtype":"BF16","shape":[4],$o}}
+E_DTYPE|holds F8_E8M0|{"a":{"dtype":"F8_E8M0","shape":[8],$o}}
 END
     { le 8 99 && printf '{}'; } >t.safetensors
     says E_TRUNCATED 'the header is cut off' 'grun v.tlg x=@t.safetensors'

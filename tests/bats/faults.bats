@@ -105,7 +105,7 @@ P
         failing $n once
         shell 'FAILALLOC_LEAST=30000 $FAILING grun g.tlg x=@d.npz:x'
         [ "$status" = 0 ] || [ "$status" = 6 ] || complain "should end with status 6 (allocation $n)" "$FAILING"
-        ! grep -q 'to unpack the array' .err || seen=1
+        ! grep -q 'not enough memory to unpack' .err || seen=1
     done
     [ $seen = 1 ]
 }

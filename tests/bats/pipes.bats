@@ -138,8 +138,8 @@ END
     echo old >keep.tlg
     bad 3 E_ '.' 'gload -e "sni(x)" -o keep.tlg'
     bad 2 E_ '.' 'gload -e "x" | ggrad --wrt q -o keep.tlg'
-    bad 5 E_ '.' 'gload -i "x: float64[n]" -e "x[4]" | grun x=[1] -r out=keep.tlg.npy -o keep.tlg'
-    bad 1 E_ '.' 'gload -e "x" | grun x=1 --expect out=2 -o keep.tlg --save keep.tlg'
+    bad 5 E_ '.' 'gload -i "x: float64[n]" -e "x[4]" | grun x=[1] -r out=keep.npy -O text -o keep.tlg'
+    bad 1 E_ '.' 'gload -e "x" | grun x=1 --expect out=2 -O text -o keep.tlg --save keep.tlg'
     bad 1 E_ '.' 'gload -e "x" | grun x=1 --expect out=2 -r out=keep.npy'
     [ "$(cat keep.tlg)" = old ]
     [ "$(ls)" = keep.tlg ]

@@ -1,13 +1,17 @@
-/* Any bytes as a file of arrays: npy, npz, safetensors, and as csv and tsv. */
+/* Any bytes as a file of arrays: npy, npz, safetensors, packed ones, and by their names
+ * csv, tsv and JSON; the columns and members x. */
 #include "fuzz.h"
 #include "value/file/file.h"
 
 static Seed seed(size_t i) {
     static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': "
                                  "(2, 3), }                                         \n";
-    static const char *const texts[] = {"1,2,3\n4,5,6.5\n",
-                                        "a\tb\n1\tnan\n-inf\t2e3\n"};
-    if (i > 2) return (Seed){NULL, 0};
+    static const char *const texts[] = {"1,2,3\n4,5,6.5\n", "a\tb\n1\tnan\n-inf\t2e3\n",
+                                        "a;\"x \"\"y\"\"\";x\n1;NA;true\n\n2;;\"3\"\n",
+                                        "{\"x\": [[1, 2], [null, -1e3]], \"y\": 1}\n",
+                                        "{\"name\": \"x\", \"dtype\": \"complex64\", "
+                                        "\"shape\": [1], \"data\": [[1, \"NaN\"]]}"};
+    if (i > 5) return (Seed){NULL, 0};
     if (i > 0) return seed_text(texts[i - 1]);
     size_t n = 10 + sizeof header - 1 + 24;
     Seed x = {calloc(1, n), n};
@@ -19,8 +23,8 @@ static Seed seed(size_t i) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n) {
-    static const char *const names[] = {"a.npy", "a.csv", "a.tsv", "a.npz",
-                                        "a.safetensors"};
+    static const char *const names[] = {"a.npy",         "a.csv",  "a.tsv", "a.npz",
+                                        "a.safetensors", "a.json", "a"};
     Session *s = session_new(NULL, NULL);
     session_options(s)->max_memory = 1 << 26;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

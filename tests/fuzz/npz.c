@@ -68,7 +68,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n) {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         Value v = {0};
         diag_clear(s);
-        bool ok = value_read_mem(s, "a.npz", copy, n, keys[i], NOWHERE, &v);
+        Selection what = {.key = keys[i], .at = NOWHERE};
+        what.want = DT_NONE;
+        bool ok = value_read_mem(s, "a.npz", copy, n, &what, &v);
         if (ok == (diag_first_error(s) != NULL)) abort();
         value_unref(&v);
     }

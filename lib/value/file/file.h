@@ -47,7 +47,7 @@ typedef struct ValueList {
 } ValueList;
 bool value_list(Session *s, const char *path, Span at, ValueList *out);
 void value_list_free(ValueList *l); /* also after a failure */
-/* Does the file look like one of values rather than a graph? Reads its beginning. */
+/* Does a regular file look like one of values rather than a graph? */
 bool value_is_file(Session *s, const char *path);
 
 /* npy version 1.0, C order, '<'. */

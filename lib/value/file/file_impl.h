@@ -40,6 +40,7 @@ bool npz_list(const ArrayFile *f, ValueList *l);
 bool safetensors_list(const ArrayFile *f, ValueList *l);
 bool table_list(const ArrayFile *f, ValueList *l);
 bool json_array_list(const ArrayFile *f, ValueList *l);
+bool torch_list(const ArrayFile *f, ValueList *l);
 
 /* The layout of elements in a file. */
 typedef struct ArrayLayout {
@@ -68,6 +69,10 @@ bool npz_read_sparse(const ArrayFile *f, bool *is, Value *out);
 bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out);
 bool table_read(const ArrayFile *f, const char *key, Tensor *out);
 bool json_array_read(const ArrayFile *f, const char *key, Tensor *out);
+bool torch_is(const ArrayFile *f); /* is a zip archive one of PyTorch's? */
+bool torch_read(const ArrayFile *f, const char *key, Tensor *out);
+bool torch_is_pickle(const ArrayFile *f); /* not in an archive */
+bool torch_fail_pickle(const ArrayFile *f);
 
 /* A destination of bytes: a file, or a checksum. */
 typedef bool SinkFn(void *ctx, const void *p, size_t n);

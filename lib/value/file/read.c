@@ -65,6 +65,10 @@ static bool is_zip(const ArrayFile *f) {
     return has_magic(f, "PK\3\4", 4) || has_magic(f, "PK\5\6", 4);
 }
 
+static bool is_torch(const ArrayFile *f) {
+    return is_zip(f) && torch_is(f);
+}
+
 static bool is_table_by_name(const ArrayFile *f) {
     return value_is_named(f, ".csv .tsv");
 }
@@ -98,8 +102,9 @@ static bool read_npy(const ArrayFile *f, const char *key, Tensor *out) {
 
 static bool fail_no_array_file(const ArrayFile *f) {
     return array_fail(f, E_FORMAT,
-                      "this is not a file of arrays: npy, npz, safetensors, JSON "
-                      "arrays and tables of numbers (csv, tsv) can be read");
+                      "this is not a file of arrays: npy, npz, safetensors, PyTorch's "
+                      "state dicts, JSON arrays and tables of numbers (csv, tsv) can "
+                      "be read");
 }
 
 /* Text of any kind is tried as a table; a line of words is none. */
@@ -113,6 +118,16 @@ static bool read_unnamed_table(const ArrayFile *f, const char *key, Tensor *out)
     return fail_no_array_file(f);
 }
 
+static bool read_pickle(const ArrayFile *f, const char *key, Tensor *out) {
+    (void)key, (void)out;
+    return torch_fail_pickle(f);
+}
+
+static bool list_pickle(const ArrayFile *f, ValueList *l) {
+    (void)l;
+    return torch_fail_pickle(f);
+}
+
 /* In the order in which they are tried. */
 typedef struct FileFormat {
     const char *name;
@@ -122,7 +137,9 @@ typedef struct FileFormat {
 } FileFormat;
 static const FileFormat formats[] = {
     {"npy", is_npy, read_npy, npy_list},
+    {"torch", is_torch, torch_read, torch_list},
     {"npz", is_zip, npz_read, npz_list},
+    {"pickle", torch_is_pickle, read_pickle, list_pickle},
     {"table", is_table_by_name, table_read, table_list},
     {"safetensors", is_safetensors, safetensors_read, safetensors_list},
     {"json", is_json, json_array_read, json_array_list},
@@ -400,9 +417,13 @@ bool value_is_file(Session *s, const char *path) {
     ArrayFile f = {.s = s, .name = path};
     ArrayBytes b;
     size_t mark = diag_count(s);
+    struct stat st;
+    if (value_is_stdin(path, strlen(path)) || stat(path, &st) != 0 ||
+        !S_ISREG(st.st_mode))
+        return false;
     if (!open_bytes(path, &f, &b)) return diag_rewind(s, mark), false;
-    bool is = is_npy(&f) || is_zip(&f) || is_table_by_name(&f) || is_safetensors(&f) ||
-              (is_json(&f) && !is_graph_json(&f)) ||
+    bool is = is_npy(&f) || is_zip(&f) || torch_is_pickle(&f) || is_table_by_name(&f) ||
+              is_safetensors(&f) || (is_json(&f) && !is_graph_json(&f)) ||
               value_is_named(&f, ".txt .dat .data");
     close_bytes(&b);
     return is;
