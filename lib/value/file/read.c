@@ -139,9 +139,9 @@ static const FileFormat formats[] = {
     {"npy", is_npy, read_npy, npy_list},
     {"torch", is_torch, torch_read, torch_list},
     {"npz", is_zip, npz_read, npz_list},
-    {"pickle", torch_is_pickle, read_pickle, list_pickle},
     {"table", is_table_by_name, table_read, table_list},
     {"safetensors", is_safetensors, safetensors_read, safetensors_list},
+    {"pickle", torch_is_pickle, read_pickle, list_pickle},
     {"json", is_json, json_array_read, json_array_list},
     {"table", is_text, read_unnamed_table, table_list}};
 
