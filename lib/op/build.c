@@ -47,20 +47,18 @@ static void append_inferred(Builder *b, const Infer *in, const Type *const *type
         out[i] = first + (Var)i;
 }
 
-/* Sets the dtype prop of an op that creates values; false: the op has none or it is
- * given. */
-static bool say_dtype(Infer *in, DType d) {
-    const Signature *sig = in->sig;
-    for (size_t i = 0; in->op->creates && i < sig->nprop; i++) {
-        if (sig->prop[i].type != T_DTYPE || in->props->p[i].kind != P_NONE) continue;
-        Prop *p = mem_alloc(in->s, sig->nprop * sizeof *p);
-        memcpy(p, in->props->p, sig->nprop * sizeof *p);
+const Props *op_say_dtype(Session *s, const Op *op, const Props *props, DType d) {
+    const Signature *sig = op_signature(s, op);
+    for (size_t i = 0; op->creates && i < sig->nprop; i++) {
+        if (sig->prop[i].type != T_DTYPE || props->p[i].kind != P_NONE) continue;
+        Prop *p = mem_alloc(s, sig->nprop * sizeof *p);
+        memcpy(p, props->p, sig->nprop * sizeof *p);
         p[i] = PROP_DTYPE(d);
-        in->props = props_intern(in->s, sig->nprop, p);
+        props = props_intern(s, sig->nprop, p);
         mem_free(p);
-        return true;
+        return props;
     }
-    return false;
+    return NULL;
 }
 
 /* In a graph an op means what it means if floatX is float64 (op_infer). If another
@@ -71,7 +69,10 @@ static void append_plainly(Builder *b, Infer *in, Var *out) {
     in->out = wide;
     in->floatX = DT_FLOAT64;
     bool same = run_type_rule(in) && memcmp(wide, type, in->nout * sizeof *type) == 0;
-    bool said = same || say_dtype(in, type[0]->dtype);
+    const Props *saying =
+        same ? in->props : op_say_dtype(in->s, in->op, in->props, type[0]->dtype);
+    bool said = saying != NULL;
+    if (said) in->props = saying;
     append_inferred(b, in, said ? type : wide, out);
     for (size_t i = 0; !said && i < in->nout; i++)
         out[i] = op_cast_to(b, out[i], type[i]->dtype);

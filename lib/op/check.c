@@ -132,7 +132,21 @@ static bool is_honest(const Type *stored, const Type *rule) {
     return true;
 }
 
-static bool check_apply_types(const Graph *g, ApplyId a) {
+/* Does the graph say what its own floatX made of an op that creates values, as older
+ * writers did? Then the op says so, too. */
+static bool says_floatX(Graph *g, ApplyId a) {
+    const Type *out[OUT_MAX], *have = var_type(g, g->apply[a].out);
+    Apply *r = &g->apply[a];
+    if (g->main->floatX == DT_NONE || have->dtype != g->main->floatX) return false;
+    const Props *saying = op_say_dtype(g->s, r->op, r->props, have->dtype);
+    VarList in = {r->nin, apply_in(g, a)};
+    size_t n = saying ? op_infer(g, r->op, saying, in, g->origin[a].at, out) : 0;
+    if (n != 1 || r->nout != 1 || !is_honest(have, out[0])) return false;
+    r->props = saying;
+    return true;
+}
+
+static bool check_apply_types(Graph *g, ApplyId a) {
     const Type *out[OUT_MAX];
     const Apply *r = &g->apply[a];
     Span at = g->origin[a].at;
@@ -143,7 +157,7 @@ static bool check_apply_types(const Graph *g, ApplyId a) {
                     r->op->name, str_counted(g->s, n, "output"), r->nout);
     for (size_t k = 0; k < n; k++) {
         const Type *have = var_type(g, r->out + (Var)k);
-        if (is_honest(have, out[k])) continue;
+        if (is_honest(have, out[k]) || says_floatX(g, a)) continue;
         return fail(g->s, at, E_TYPE, "output %zu of %s is %s, but the graph says %s",
                     k, r->op->name, type_str(g->s, out[k]), type_str(g->s, have));
     }

@@ -26,6 +26,10 @@ const Typed *typed_find(Session *s, const Op *op, const Props *given, size_t nin
 /* in->props, in->type and in->out describe an Apply whose inputs needed no coercion. */
 void typed_keep(const Infer *in, const Props *given);
 
+/* The props with dtype=d, for an op that creates values; NULL: it has no dtype, or one
+ * is given. */
+const Props *op_say_dtype(Session *s, const Op *op, const Props *props, DType d);
+
 typedef struct OpTable {
     Arena *arena;
     Typed *typed; /* of fixed size, in the arena; NULL until needed */

@@ -146,6 +146,44 @@ static void damaged(void) {
     }
 }
 
+/* A graph whose floatX is float32 may say so of what it draws by its type alone: then
+ * the op gets the dtype. Any other type is refused, and float64 without floatX. */
+static void drawn(DType floatX, DType says, bool fits) {
+    static const char drawing[] =
+        "thunkline: 1\ninputs: {i: int64, x: float64}\nlet: |\n"
+        "  d = normal(i, 2, (3,), seed=1)\n"
+        "  m = x / 2\noutputs: [d, m]\n";
+    Graph *g = whole(drawing, sizeof drawing - 1);
+    if (!g) return;
+    const Op *normal = op_find(s, "normal", strlen("normal"));
+    REC("d").type = type_with_dtype(s, REC("d").type, says);
+    g->floatX = floatX;
+    bool ok = graph_check(g);
+    const Prop *dtype = op_prop(s, normal, APPLY("d").props, "dtype");
+    CHECK(ok == fits, "%s", ok ? "taken" : diag_first_error(s)->text);
+    CHECK(fits && says == DT_FLOAT32
+              ? dtype->kind == P_DTYPE && (DType)dtype->i == DT_FLOAT32
+              : dtype->kind == P_NONE);
+    CHECK(ok || strstr(diag_first_error(s)->text, "output 0 of normal is float64"));
+    diag_clear(s);
+    if (ok) { /* what has no dtype= stays refused */
+        REC("m").type = type_with_dtype(s, REC("m").type, DT_FLOAT32);
+        CHECK(!graph_check(g) &&
+              strstr(diag_first_error(s)->text, "output 0 of true_divide is float64"));
+        diag_clear(s);
+    }
+    graph_free(g);
+}
+
+static void older_draws(void) {
+    drawn(DT_NONE, DT_FLOAT64, true);
+    drawn(DT_FLOAT32, DT_FLOAT32, true);
+    drawn(DT_FLOAT32, DT_FLOAT64, true);
+    drawn(DT_FLOAT32, DT_FLOAT16, false);
+    drawn(DT_NONE, DT_FLOAT32, false);
+    drawn(DT_FLOAT64, DT_FLOAT32, false);
+}
+
 /* What runs functions limits how deep they call each other; a graph may hold any. */
 static void deep_calls(void) {
     Str b = STR(s);
@@ -170,6 +208,7 @@ int main(void) {
     s = session_new(NULL, NULL);
     vm_open(s);
     damaged();
+    older_draws();
     deep_calls();
     session_free(s);
     return TEST_END("graph_check");
