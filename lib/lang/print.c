@@ -59,13 +59,9 @@ static bool may_stand_in_place(const Printer *p, ApplyId a, const uint32_t *uses
            !given_name(p, ap->out);
 }
 
-/* Inlines single-use Applies while the expression stays short, which also bounds the
- * printer's recursion. */
-static void choose_in_place(Printer *p) {
+/* By variable. */
+static uint32_t *count_uses(const Printer *p) {
     uint32_t *uses = NEW_N(p->arena, p->nvar + 1, uint32_t);
-    uint16_t *depth = NEW_N(p->arena, p->nvar + 1, uint16_t),
-             *nodes = NEW_N(p->arena, p->nvar + 1, uint16_t);
-    p->in_place = NEW_N(p->arena, p->nvar + 1, uint8_t);
     for (ApplyId a = 0; a < p->napply; a++)
         for (uint32_t i = 0; is_apply_live(p, a) && i < p->g->apply[a].nin; i++)
             uses[apply_in(p->g, a)[i]]++;
@@ -73,6 +69,16 @@ static void choose_in_place(Printer *p) {
         if (p->g->outputs.p[i].var < p->nvar) uses[p->g->outputs.p[i].var]++;
     for (size_t i = 0; i < p->g->updates.n; i++)
         if (p->g->updates.p[i].value < p->nvar) uses[p->g->updates.p[i].value]++;
+    return uses;
+}
+
+/* Inlines single-use Applies while the expression stays short, which also bounds the
+ * printer's recursion. */
+static void choose_in_place(Printer *p) {
+    uint32_t *uses = count_uses(p);
+    uint16_t *depth = NEW_N(p->arena, p->nvar + 1, uint16_t),
+             *nodes = NEW_N(p->arena, p->nvar + 1, uint16_t);
+    p->in_place = NEW_N(p->arena, p->nvar + 1, uint8_t);
     for (ApplyId a = 0; a < p->napply; a++) {
         unsigned d = 0, n = 1;
         Var out = p->g->apply[a].out;
@@ -91,6 +97,26 @@ static void choose_in_place(Printer *p) {
     }
 }
 
+/* std(x) of integers is float64 in a graph. Where floatX is float32 the text std(x)
+ * means float32(std(x)): that is how such a pair is printed. */
+static void find_implied_casts(Printer *p) {
+    const Graph *g = p->g;
+    uint32_t *uses = NULL;
+    if (p->style != PRINT_STATEMENTS || p->floatX == DT_FLOAT64) return;
+    for (ApplyId a = 0; a < p->napply; a++) {
+        if (!is_apply_live(p, a) || !op_is(p->s, g->apply[a].op, OP_CAST)) continue;
+        Var x = apply_in(g, a)[0];
+        ApplyId of = var_owner(g, x);
+        if (of == APPLY_NONE || given_name(p, x) ||
+            op_dtype_by_floatX(g, of, p->floatX) != var_type(g, g->apply[a].out)->dtype)
+            continue;
+        if (!uses) uses = count_uses(p);
+        if (uses[x] != 1) continue;
+        if (!p->in_place) p->in_place = NEW_N(p->arena, p->nvar + 1, uint8_t);
+        p->in_place[x] = true;
+    }
+}
+
 Printer *printer_new(const Graph *g, PrintStyle style, const uint8_t *live, Arena *a) {
     Printer *p = NEW(a, Printer);
     p->s = g->s;
@@ -103,6 +129,7 @@ Printer *printer_new(const Graph *g, PrintStyle style, const uint8_t *live, Aren
     p->name = NEW_N(a, g->nvar + 1, Sym);
     p->floatX = builder((Graph *)(uintptr_t)g, false).floatX;
     if (style == PRINT_MATH) choose_in_place(p);
+    find_implied_casts(p);
     for (ApplyId k = 0; k < g->napply; k++)
         for (uint32_t i = 0; is_apply_live(p, k) && i < g->apply[k].nout; i++)
             if (!print_is_inline(p, g->apply[k].out + i))

@@ -65,6 +65,25 @@ static bool prints_itself(const Printer *p, const Op *op) {
     return op->str && p->style == PRINT_MATH;
 }
 
+/* Integers of which another floatX would make something else are cast: float64 stays
+ * float64. */
+static bool needs_wide_argument(Printer *p, ApplyId a, Var x) {
+    const Apply *ap = &p->g->apply[a];
+    const Type *t = var_type(p->g, x);
+    return p->style == PRINT_STATEMENTS && p->floatX != DT_FLOAT64 && ap->nin == 1 &&
+           t->kind == TYPE_TENSOR && dtype_is_discrete(t->dtype) &&
+           !print_is_inline(p, ap->out) &&
+           op_dtype_by_floatX(p->g, a, p->floatX) != DT_NONE;
+}
+
+static void print_argument(Printer *p, ApplyId a, size_t i, bool bare, Str *out) {
+    Var x = apply_in(p->g, a)[i];
+    bool wide = needs_wide_argument(p, a, x);
+    if (wide) str_puts(out, "float64(");
+    print_operand(p, x, bare, BIND_ANY, out);
+    if (wide) str_putc(out, ')');
+}
+
 static void print_arguments(Printer *p, ApplyId a, size_t first, const bool *bare,
                             Str *out) {
     const Apply *ap = &p->g->apply[a];
@@ -76,7 +95,7 @@ static void print_arguments(Printer *p, ApplyId a, size_t first, const bool *bar
         bool list = each > 1 && i >= fixed;
         if (i) str_puts(out, ", ");
         if (list && (i - fixed) % each == 0) str_putc(out, '[');
-        print_operand(p, apply_in(p->g, a)[i], bare[i], BIND_ANY, out);
+        print_argument(p, a, i, bare[i], out);
         if (list && (i - fixed + 1) % each == 0) str_putc(out, ']');
     }
     if (!prints_itself(p, ap->op)) print_props(p->s, ap->op, ap->props, false, &props);
@@ -173,6 +192,8 @@ static bool print_cast(Printer *p, ApplyId a, Str *out) {
     DType d = (DType)ap->props->p[0].i;
     /* the short form of these would not read back as an Apply */
     if (t->dtype == d || var_is_const(p->g, x)) return false;
+    if (p->style == PRINT_STATEMENTS && print_is_inline(p, x))
+        return print_operand(p, x, false, BIND_ANY, out), true;
     str_printf(out, "%s(", dtype_name(d));
     print_operand(p, x, false, BIND_ANY, out);
     str_putc(out, ')');

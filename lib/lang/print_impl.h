@@ -29,7 +29,8 @@ struct Printer {
     const uint8_t *live;
     uint32_t nvar, napply; /* when the printer was made */
     Sym *name;             /* 0: none yet, or inline */
-    uint8_t *in_place;     /* PRINT_MATH: Apply outputs printed where they are used */
+    uint8_t *in_place;     /* Apply outputs printed where they are used: PRINT_MATH; and
+                            * what a cast that floatX implies converts */
     uint32_t fresh;
     const char *(*ref)(void *ctx, const Graph *g, Var v);
     void *ref_ctx;

@@ -221,3 +221,23 @@ size_t op_infer(const Graph *g, const Op *op, const Props *props, VarList in, Sp
     make_node_close(&m);
     return ok ? m.in.nout : 0;
 }
+
+DType op_dtype_by_floatX(const Graph *g, ApplyId a, DType floatX) {
+    const Apply *ap = &g->apply[a];
+    const Type *out[OUT_MAX];
+    DType d = DT_NONE;
+    if (floatX == DT_FLOAT64 || !ap->op->type || ap->nout != 1) return DT_NONE;
+    const Type *t = var_type(g, ap->out);
+    if (t->kind != TYPE_TENSOR || t->dtype != DT_FLOAT64) return DT_NONE;
+    size_t mark = diag_count(g->s);
+    MakeNode m;
+    make_node_open(&m, g->s, g, ap->op, ap->nin, apply_in(g, a));
+    m.in.props = ap->props;
+    m.in.floatX = floatX;
+    m.in.out = out;
+    if (infer_as_is(&m.in) && out[0]->kind == TYPE_TENSOR && out[0]->dtype != t->dtype)
+        d = out[0]->dtype;
+    make_node_close(&m);
+    diag_rewind(g->s, mark);
+    return d;
+}

@@ -31,6 +31,9 @@ Var op_call3(Builder *b, const char *op, Var x, Var y, Var z);
  * the graph states what any other floatX makes. */
 size_t op_infer(const Graph *g, const Op *op, const Props *props, VarList in, Span at,
                 const Type *out[OUT_MAX]);
+/* The dtype of the only output that the language gives an Apply of the graph where
+ * floatX is another than float64; DT_NONE: the same as in the graph. */
+DType op_dtype_by_floatX(const Graph *g, ApplyId a, DType floatX);
 /* Checks a graph that came from outside, and its functions: ids are in range; every
  * Apply's types are those its rule infers, or wider; interface, updates, effects and
  * names are valid; function calls aren't circular. Linear time. */

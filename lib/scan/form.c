@@ -219,3 +219,21 @@ bool scan_check_object(Call *c, const ScanForm *f, size_t o, int64_t step,
                      sym_text(c->s, fn->outputs.p[o].label), type_str(c->s, want),
                      (long long)step);
 }
+
+bool scan_row_fits(const ScanForm *f, size_t o, const int64_t *shape) {
+    const Type *t = var_type(f->fn, f->fn->outputs.p[o].var);
+    for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim; k++)
+        if (dim_is_known(t->dim[k]) && shape[k] != t->dim[k]) return false;
+    return true;
+}
+
+bool scan_fail_initial(Call *c, const ScanForm *f, size_t o, const int64_t *shape) {
+    const Output *out = &f->fn->outputs.p[o];
+    const Type *t = var_type(f->fn, out->var);
+    Str has = STR(c->s);
+    shape_text(c->s, t->ndim, shape, &has);
+    call_fail(c, E_RUN_SHAPE, "%s begins with the shape %s, but a step gives %s",
+              sym_text(c->s, out->label), str_text(&has), type_str(c->s, t));
+    str_free(&has);
+    return false;
+}

@@ -82,6 +82,10 @@ bool scan_is_sure(const ScanForm *f, size_t o);
 /* Is v, made by step `step`, valid as the next state o? False: diagnosed. */
 bool scan_check_object(Call *c, const ScanForm *f, size_t o, int64_t step,
                        const Value *v);
+/* Could a step give output o this shape? */
+bool scan_row_fits(const ScanForm *f, size_t o, const int64_t *shape);
+/* The initial value that stands for the last one has another. Returns false. */
+bool scan_fail_initial(Call *c, const ScanForm *f, size_t o, const int64_t *shape);
 /* Is a state's initial value a single row, without an axis for steps? */
 static inline bool scan_one_row(const ScanOut *o) {
     return o->ntap == 1 && o->tap[0] == -1;

@@ -538,10 +538,26 @@ static bool last_rows(ScanRun *l, Row *r, int64_t keep) {
     return set_result(l, r, to, n);
 }
 
+/* Without a step nobody has looked whether the initial value has a shape that steps
+ * give. */
+static bool forget_initial_shape(ScanRun *l, size_t i) {
+    Row *r = &l->row[i];
+    Call c;
+    if (l->done > 0 || !r->layout || scan_row_fits(&l->f, i, r->layout->shape))
+        return true;
+    if (l->f.out[i].keep == SCAN_LAST) {
+        step_call(l->m, l->step, &c);
+        return scan_fail_initial(&c, &l->f, i, r->layout->shape);
+    }
+    r->layout = NULL;
+    return true;
+}
+
 static bool give_result(ScanRun *l, size_t i) {
     const ScanOut *o = &l->f.out[i];
     Row *r = &l->row[i];
     if (r->object || r->listed) return scan_give_object(l, i);
+    if (!forget_initial_shape(l, i)) return false;
     if (!r->layout) {
         r->layout = absent_row(l, i);
         r->bytes = r->layout->bytes;

@@ -197,3 +197,16 @@ END
     ok 'gload o.yaml --no-provenance -O yaml | cmp - o.yaml'
     ok 'grun o.yaml x=[1,2,3]' 'r = [13.0, 50.0, 111.0]'
 }
+
+@test "floatX float32: the float64 that an op makes of integers stays float64 in text" {
+    local op
+    for op in mean std var; do
+        printf '%s\n' 'thunkline: 1' 'floatX: float32' 'inputs: {x: "int32[4]"}' 'let: |' "  y = $op(x)" '  z = sqrt(y)' 'outputs: ["y", z]' >g.yaml
+        ok 'gload g.yaml -o g.tlg' ''
+        ok 'gload --no-provenance g.tlg -o a.yaml && gload --no-provenance a.yaml -o b.yaml && cmp a.yaml b.yaml && grewrite --diff g.tlg a.yaml' ''
+        grep -q "^  y = $op(x)$" a.yaml
+        ok 'grewrite a.yaml -O yaml --no-provenance -o r.yaml && gload r.yaml -o r.tlg && grewrite --diff r.tlg r.yaml' ''
+        grep -q "$op(float64(x))" r.yaml
+        ok 'grun a.yaml x=[1,2,3,16777217] -o 1.txt && grun r.yaml x=[1,2,3,16777217] -o 2.txt && cmp 1.txt 2.txt' ''
+    done
+}

@@ -401,6 +401,7 @@ Y
     bad 3 E_SHAPE 'which does not broadcast to float64.2., which the size' "gload -e 'normal([0., 1.], [[1.], [2.]], (2,), seed=1)'"
     bad 3 E_SHAPE 'draws with these parameters are int64.2., but the size asks for .*.1.' "gload -e 'categorical([[1., 0.], [0., 1.]], (1,), seed=1)'"
     bad 5 E_RUN_SHAPE 'a parameter of shape .2,. does not broadcast to draws of shape .3,.' "gload -i 'v: float64[?]' -e 'normal(v, 1., (3,), seed=1)' | grun v=[1,2]"
+    bad 5 E_RUN_SHAPE 'a parameter of shape .2, 2. does not broadcast to draws of shape .0, 2.' "gload -i 'x: float32[k, k]' -e 'uniform(x, 9., (0, 2), seed=1)' | grun x='[[1, 2], [3, 4]]'"
     # known while running only
     bad 5 E_ARITHMETIC 'no more can be taken than there are' "gload -i 'v: float64[?]' -e 'choice(v, (3,), replace=False, seed=1)' | grun v=[1,2]"
     bad 5 E_ARITHMETIC 'no elements to take from' "gload -i 'v: float64[?]' -e 'choice(v, (3,), seed=1)' | grun v=[]"

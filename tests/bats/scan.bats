@@ -831,3 +831,15 @@ END
         ok "grun full.tlg --mode $m s=[2] y=[1,2]" 'out = [4.0, 8.0]'
     done
 }
+
+@test "an initial value that no step could give: seen also where no step runs" {
+    printf '%s\n' 'thunkline: 1' 'inputs: {h: "float64[?]", v: "float64[k, 2]"}' 'let: |' '  r = scan(lambda p, h: p + h, [v], [h])' \
+        '  l = scan(lambda p, h: p * 2, [v], [h], keep="last")' 'outputs: [r, l]' >s.yaml
+    local mode
+    for mode in FAST_RUN FAST_COMPILE DEBUG; do
+        ok "gload s.yaml --outputs r | grun --mode $mode h=[] v='zeros((0, 2))'" "r = zeros((0, 2), dtype='float64')"
+        bad 5 E_RUN_SHAPE 'begins with the shape .0,., but a step gives float64.2' \
+            "gload s.yaml --outputs l | grun --mode $mode h=[] v='zeros((0, 2))'"
+        ok "gload s.yaml --outputs l | grun --mode $mode h=[1,2] v='zeros((0, 2))'" 'l = [1.0, 2.0]'
+    done
+}

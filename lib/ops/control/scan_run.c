@@ -152,13 +152,14 @@ static int64_t body_dim_size(const ScanRun *r, Dim d) {
     return -1;
 }
 
-/* The shape of a row if no step ran: that of the initial value, else the type's, with
- * unknown dims from a step on zeros. */
+/* The shape of a row if no step ran: that of the initial value if the type allows it,
+ * else the type's, with unknown dims from a step on zeros. */
 static int row_shape(ScanRun *r, size_t o, int64_t *shape) {
     const Type *t = var_type(r->f->fn, r->f->fn->outputs.p[o].var);
     bool some = r->row[o].n || r->f->out[o].ntap, told = true;
     Value v = {0};
     if (some) v = r->row[o].n ? r->row[o].p[0] : past_value(r, o, 0, -1);
+    some = some && (r->done > 0 || scan_row_fits(r->f, o, v.t.shape));
     for (int k = 0; k < t->ndim; k++) {
         shape[k] = some ? v.t.shape[k] : body_dim_size(r, t->dim[k]);
         told &= shape[k] >= 0;
@@ -201,6 +202,8 @@ static bool give_last_value(ScanRun *r, size_t o) {
                          sym_text(r->c->s, r->f->fn->outputs.p[o].label));
     v = r->row[o].n ? r->row[o].p[r->row[o].n - 1] : past_value(r, o, 0, -1);
     if (scan_out_is_object(r->f, o)) return put_objects(r, o, &v), true;
+    if (r->done == 0 && !scan_row_fits(r->f, o, v.t.shape))
+        return scan_fail_initial(r->c, r->f, o, v.t.shape);
     Tensor *t = call_out(r->c, o, v.t.ndim, v.t.shape);
     if (t) put_row(t, 0, &v);
     return t != NULL;

@@ -272,13 +272,14 @@ bool draw_run(Call *c, const DrawForm *f, Rng rng) {
     if (!draw_shape(c, f, &ndim, shape) || !call_size_fits(c, w.dtype, ndim, shape))
         return false;
     w.out = call_out(c, f->out, ndim, shape);
-    if (!w.out || tensor_size(w.out) == 0) return w.out != NULL;
+    if (!w.out) return false;
     bool scalar = true;
     for (size_t k = 0; k < f->nparam; k++) {
         if (!check_param(c, f->first + k, w.out)) return false;
         w.wide[k] = call_in(c, f->first + k)->dtype == DT_UINT64;
         scalar &= call_in(c, f->first + k)->ndim == 0;
     }
+    if (tensor_size(w.out) == 0) return true;
     size_t each = scalar ? 64 : (size_t)tensor_size(w.out) * 8;
     char *room = call_scratch(c, f->nparam * each);
     if (!room) return false;
