@@ -4,7 +4,7 @@ _ggrad() {
     case $prev in
     --cost) COMPREPLY=(); return ;;
     --wrt) COMPREPLY=(); return ;;
-    --optimizer) COMPREPLY=(); return ;;
+    --optimizer) mapfile -t COMPREPLY < <(compgen -W "$("${1%ggrad}gload" --list-optimizers 2>/dev/null | cut -d' ' -f1)" -- "$cur"); return ;;
     --vjp) COMPREPLY=(); return ;;
     --cotangent) COMPREPLY=(); return ;;
     --jvp) COMPREPLY=(); return ;;

@@ -160,7 +160,8 @@ static const Tool tool = {
     .brief = "add derivatives to a tensor graph",
     .operands = "[FILE] [NAME=VALUE...]",
     .work = "Derivatives",
-    .examples = "gload model.yaml | ggrad --cost loss --wrt W,b -o trained.tlg\n"
+    .examples = "gload model.yaml | ggrad --cost loss --wrt W,b -o gradients.tlg\n"
+                "ggrad model.yaml --cost loss --optimizer 'adam(1e-3)' -o train.tlg\n"
                 "ggrad model.yaml --hessian loss --wrt b | gload -O math\n"
                 "ggrad model.yaml --cost loss --wrt W --check\n",
     .formats = IO_FORMAT_NAMES,

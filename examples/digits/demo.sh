@@ -8,9 +8,8 @@ out=${TMPDIR:-/tmp}/thunkline-digits.$$.tlg
 trap 'rm -f "$out"' EXIT
 
 echo "training: 200 steps of gradient descent on rows 0..1499"
-gload model.yaml | ggrad --cost loss --wrt W,b |
-    gload - --update 'W = W - 0.5*d_loss_d_W' --update 'b = b - 0.5*d_loss_d_b' --outputs loss,accuracy |
-    grewrite | grun x='float32(load("x.npy")[:1500]) / 16' y=@y.npy[:1500] --steps 200 --every 50 -O tsv --save "$out"
+gload model.yaml | ggrad --cost loss --wrt W,b --optimizer 'sgd(0.5)' | grewrite |
+    grun x='float32(load("x.npy")[:1500]) / 16' y=@y.npy[:1500] --steps 200 --every 50 -O tsv --save "$out"
 
 echo "held out: rows 1500..1796"
 gload "$out" | grun x='float32(load("x.npy")[1500:]) / 16' y=@y.npy[1500:] --expect accuracy='264 / 297' --rtol 1e-6

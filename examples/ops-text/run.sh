@@ -16,8 +16,6 @@ gload $own -i 'x: float64[3]' -e 'sum(swish(x, beta=0.5)**2)' | ggrad $own --che
 # one fused group, in which the op keeps its name (and its derivative)
 gload $own -i 'x: float32[n]' -e '2*swish(x) + 1' | grewrite $own -O math
 echo
-ggrad $own network.yaml --cost loss --wrt W1,b1,W2 |
-    gload $own - --update 'W1 = W1 - 0.5*d_loss_d_W1' --update 'b1 = b1 - 0.5*d_loss_d_b1' \
-        --update 'W2 = W2 - 0.5*d_loss_d_W2' --outputs loss,accuracy |
+ggrad $own network.yaml --cost loss --wrt W1,b1,W2 --optimizer 'heavy_ball(0.1)' |
     grun $own x="float32(load('$digits/x.npy')[:1500]) / 16" digit=@$digits/y.npy[:1500] --steps 150 --every 50 -O tsv --save "$out"
 grewrite $own "$out" --keep loss,accuracy | grun $own x="float32(load('$digits/x.npy')[1500:]) / 16" digit=@$digits/y.npy[1500:]

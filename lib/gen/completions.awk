@@ -1,5 +1,5 @@
 # Completions of all tools from their option tables: lines of `TOOL --dump=options`. -v shell=bash|zsh|fish, -v tool=NAME picks one.
-# `from` names what completes an argument: ops (this binary's), graph (nothing a shell can know), rules.
+# `from` names what completes an argument: ops (this binary's), optimizers (of gload beside it), graph (nothing a shell can know), rules.
 BEGIN { FS = "\t" }
 $1 == "tool" { name = $2 }
 $1 == "option" && name == tool { n++; long[n] = $2; key[n] = $3 == "-" ? "" : $3; kind[n] = $4; arg[n] = $5; from[n] = $6; help[n] = $7 }
@@ -12,6 +12,7 @@ function bash(   i, all, cases) {
         if (kind[i] == "enum") cases = cases "    " pat ") mapfile -t COMPREPLY < <(compgen -W '" words(i) "' -- \"$cur\"); return ;;\n"
         else if (kind[i] == "file" || kind[i] == "files") cases = cases "    " pat ") mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n"
         else if (from[i] == "ops") cases = cases "    " pat ") mapfile -t COMPREPLY < <(compgen -W \"$(\"$1\" --list-ops '*' 2>/dev/null | cut -d' ' -f1)\" -- \"$cur\"); return ;;\n"
+        else if (from[i] == "optimizers") cases = cases "    " pat ") mapfile -t COMPREPLY < <(compgen -W \"$(\"${1%" tool "}gload\" --list-optimizers 2>/dev/null | cut -d' ' -f1)\" -- \"$cur\"); return ;;\n"
         else if (from[i] == "rules") cases = cases "    " pat ") mapfile -t COMPREPLY < <(compgen -W \"$(\"$1\" --list 2>/dev/null | awk '{ print $2 }')\" -- \"$cur\"); return ;;\n"
         else if (kind[i] != "flag" && kind[i] != "level") cases = cases "    " pat ") COMPREPLY=(); return ;;\n"
     }
@@ -41,6 +42,7 @@ function fish(   i, line) {
         if (kind[i] == "enum") line = line " -x -a '" words(i) "'"
         else if (kind[i] == "file" || kind[i] == "files") line = line " -r -F"
         else if (from[i] == "ops") line = line " -x -a '(" tool " --list-ops \"*\" | string split -f1 \" \")'"
+        else if (from[i] == "optimizers") line = line " -x -a '(gload --list-optimizers | string split -f1 \" \")'"
         else if (kind[i] != "flag" && kind[i] != "level") line = line " -x"
         text = help[i]; gsub(/\\/, "\\\\", text); gsub(/'/, "\\'", text)
         print line " -d '" text "'"

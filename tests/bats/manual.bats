@@ -63,7 +63,7 @@ examples() { # MANUAL
             local name
             name=$(head -n 1 "$f")
             tail -n +2 "$f" >"$name"
-            grep -q '^ops:' "$name" || ok "gload --check $name"
+            grep -qE '^(ops|optimizers):' "$name" || ok "gload --check $name"
             ;;
         *.part)
             cp "$f" part.yaml
