@@ -146,11 +146,27 @@ static bool dtypes_equal(OptimChain *o, const Ast *e, OptimNames *names, bool *i
     return true;
 }
 
+static bool condition_holds(OptimChain *o, const Ast *e, OptimNames *names, bool *yes);
+
+/* ~a, a & b, a | b. */
+static bool combination_holds(OptimChain *o, const Ast *e, OptimNames *names, bool *is,
+                              bool *yes) {
+    bool not = e->kind == AST_UNARY && strcmp(e->op, "~") == 0;
+    bool both = e->kind == AST_BINARY && strcmp(e->op, "&") == 0;
+    bool either = e->kind == AST_BINARY && strcmp(e->op, "|") == 0;
+    *is = not || both || either;
+    if (!*is) return true;
+    if (!condition_holds(o, e->kid[0], names, yes)) return false;
+    if (not ) *yes = !*yes;
+    return not || *yes == either || condition_holds(o, e->kid[1], names, yes);
+}
+
 /* A condition that only a run decides, as of a rate that changes, holds: lines state
  * the general case behind it. */
 static bool condition_holds(OptimChain *o, const Ast *e, OptimNames *names, bool *yes) {
     Node n;
     bool is;
+    if (!combination_holds(o, e, names, &is, yes) || is) return is;
     if (!dtypes_equal(o, e, names, &is, yes) || is) return is;
     if (!compile_in(o, e, names, true, &n)) return false;
     *yes = n.kind != NODE_LITERAL || n.lit.u || n.lit.re != 0;
@@ -473,6 +489,15 @@ static bool make_sums(OptimChain *o, OptimRule *r, OptimNames *names) {
     return true;
 }
 
+/* What a rule computes with: of float16, float32, as its smallest numbers are too large
+ * for eps and its largest too small for sums of squares. */
+static bool working_value(OptimChain *o, Var v, Span at, Node *out) {
+    bool half = var_type(o->g, v)->dtype == DT_FLOAT16;
+    Var wide = half ? op_cast_to(o->b, v, DT_FLOAT32) : v;
+    *out = node_var(wide, at);
+    return wide != VAR_NONE;
+}
+
 static size_t count_names(const OptimRow *row) {
     return row->state.n + row->sums.n + row->let.n + 2;
 }
@@ -486,14 +511,18 @@ static bool apply_rule(OptimChain *o, OptimRule *r) {
     if (!make_state(o, r, &row->common, &r->names, 0, r->common)) return false;
     for (size_t p = 0; p < n; p++) {
         Var shared = o->how->w.p[p];
+        Node first, now, grad;
         copy_names(o, &r->names, count_names(row), &names[p]);
-        add_name(o, &names[p], sym(o->s, "w"), node_var(shared, r->at));
-        Node *w = &names[p].value[names[p].n - 1];
+        size_t w = names[p].n;
+        if (!working_value(o, shared, r->at, &first)) return false;
+        add_name(o, &names[p], sym(o->s, "w"), first);
         if (!make_state(o, r, &row->state, &names[p], var_name(o->g, shared),
-                        r->state + p * row->state.n))
+                        r->state + p * row->state.n) ||
+            !working_value(o, o->w[p], r->at, &now) ||
+            !working_value(o, o->grad[p], r->at, &grad))
             return false;
-        w->var = o->w[p];
-        add_name(o, &names[p], sym(o->s, "g"), node_var(o->grad[p], r->at));
+        names[p].value[w] = now;
+        add_name(o, &names[p], sym(o->s, "g"), grad);
     }
     if (!make_sums(o, r, names)) return false;
     for (size_t p = 0; p < n; p++)

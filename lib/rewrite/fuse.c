@@ -24,6 +24,8 @@ typedef struct Fuse {
     Graph *g;
     Arena *a;
     uint8_t *live; /* by variable */
+    uint8_t *init; /* by variable: an initial value needs it, which must not come to
+                      depend on inputs by being in a group with what does */
     Clients clients;
     uint8_t *root;   /* by variable: an output, update, ... */
     uint64_t *shape; /* by variable: equal numbers mean equal shapes */
@@ -83,8 +85,8 @@ static bool can_fuse(Fuse *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     const Type *to = var_type(f->g, a->out);
     if (!a->op->elemwise || a->nout != 1 || a->serial || !f->live[a->out] ||
-        a->nin == 0 || a->nin > MOST_INPUTS || to->kind != TYPE_TENSOR ||
-        is_shape_arithmetic(to))
+        f->init[a->out] || a->nin == 0 || a->nin > MOST_INPUTS ||
+        to->kind != TYPE_TENSOR || is_shape_arithmetic(to))
         return false;
     for (size_t i = 0; i < a->nin; i++) {
         Var v = apply_in(f->g, id)[i];
@@ -442,6 +444,12 @@ static void fuse_open(Fuse *f, Rewriter *r) {
     Graph *g = r->g;
     *f = (Fuse){.r = r, .g = g, .a = arena_new(r->s)};
     f->live = graph_live(g, f->a, ROOTS_RUN);
+    f->init = NEW_N(f->a, (size_t)g->nvar + 1, uint8_t);
+    for (size_t i = 0; i < g->shared.n; i++) {
+        Var init = var_leafrec(g, g->shared.p[i])->init;
+        if (init != VAR_NONE) f->init[init] = 1;
+    }
+    graph_spread_needs(g, 0, f->init);
     f->clients = graph_clients(g, f->a, f->live);
     f->root = graph_root_marks(g, f->a, ROOTS_RESULTS | ROOTS_INIT);
     f->shape = NEW_N(f->a, g->nvar, uint64_t);

@@ -143,6 +143,14 @@ END
     ok "gload --new --shared 'W = ones(2)' --shared 'r = rng(1)' --outputs W,r -O yaml | grep ' [rW]:'" $'  W: float64[2] = full([2], float64(1.0))\n  r: random = rng_state([1, 0, 0, 0])'
 }
 
+@test "rewriting keeps initial values apart from what inputs decide" {
+    gload --new -i 'x: float64[3]' --shared 'W: float64[3] = [1, 2, 3]' --shared 'h: float64[3] = exp(W * 2)' --shared 'k: = scan((lambda a: [a * 2]), sequences=[W], outputs_info=[None])' \
+        -e 'y = sum(exp(W * 2) * x)' -e 'z = scan((lambda a: [a * 3]), sequences=[W + x], outputs_info=[None])' --update 'W = W + x * exp(W * 2)' --update 'h = h + x' --outputs y,z >m.tlg
+    ok 'grewrite m.tlg | gload --check'
+    ok 'grewrite m.tlg | grun x=[1,0,1] --steps 2 --save a.tlg >a; grun m.tlg x=[1,0,1] --steps 2 --mode FAST_COMPILE --save b.tlg >b; diff a b'
+    ok 'diff <(gload a.tlg --outputs h,k | grun --no-updates) <(gload b.tlg --outputs h,k | grun --no-updates)'
+}
+
 @test "initial values that follow each other in a circle, inputs or too many" {
     bad 3 E_VALUE 'initial value of "m" depends on itself' "gload --new --shared 'm: float64 = 1.0' -e 'o = m' --outputs o -O yaml | sed 's/m: float64 = 1.0/m: float64 = m/' | gload"
     printf 'thunkline: 1\nshared:\n  a: float64 = b\n  b: float64 = a + 1\noutputs: [a]\n' >m.yaml
