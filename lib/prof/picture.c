@@ -4,29 +4,42 @@
 
 #include <string.h>
 
-enum { WIDTH = 960, HEIGHT = 360, LEFT = 90, TOP = 40, COLUMNS = 960, CLASSES = 12 };
+enum {
+    WIDTH = 960,
+    HEIGHT = 360,
+    LEFT = 90,
+    TOP = 40,
+    COLUMNS = 960,
+    NAMED_MAX = 2000
+};
 
-static const char *const palette[CLASSES] = {
-    "#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948",
-    "#b07aa1", "#9c755f", "#ff9da7", "#86bcb6", "#bab0ac", "#d37295"};
+/* Each family of ops has its colour in every picture. */
+static const struct {
+    const char *family, *colour;
+} palette[] = {{"elemwise", "#4e79a7"}, {"linalg", "#f28e2b"}, {"reduce", "#59a14f"},
+               {"index", "#e15759"},    {"shape", "#76b7b2"},  {"control", "#edc948"},
+               {"nn", "#b07aa1"},       {"sort", "#9c755f"},   {"random", "#ff9da7"},
+               {"creation", "#5b5ea6"}, {"sparse", "#d37295"}, {"list", "#a0cbe8"},
+               {"other", "#bab0ac"}};
+enum { CLASSES = sizeof palette / sizeof *palette };
 
 /* Bytes by column and class; a column covers one or more instructions and shows their
  * maximum. */
 typedef struct Chart {
     Profile *p;
     Timeline m;
-    size_t columns, classes;
-    Sym name[CLASSES]; /* the last one collects all remaining classes */
-    double *bytes;     /* column * CLASSES + class */
+    size_t columns;
+    bool used[CLASSES];
+    double *bytes; /* column * CLASSES + class */
     double most;
 } Chart;
 
 static size_t class_number(Chart *c, Sym y) {
-    for (size_t i = 0; i < c->classes; i++)
-        if (c->name[i] == y) return i;
-    if (c->classes == CLASSES) return CLASSES - 1;
-    c->name[c->classes] = y;
-    return c->classes++;
+    size_t i = 0;
+    while (i + 1 < CLASSES && strcmp(palette[i].family, sym_text(c->p->s, y)) != 0)
+        i++;
+    c->used[i] = true;
+    return i;
 }
 
 static Sym class_of_var(const Profile *p, const Map *at, Var v) {
@@ -66,9 +79,7 @@ static void chart_fill(Chart *c, Arena *a) {
     map_free(&at);
 }
 
-static void svg_label(Str *out, double x, double y, const char *anchor,
-                      const char *text) {
-    str_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
+static void svg_text(const char *text, Str *out) {
     for (const char *c = text; *c; c++) {
         if (*c == '<')
             str_puts(out, "&lt;");
@@ -79,13 +90,20 @@ static void svg_label(Str *out, double x, double y, const char *anchor,
         else
             str_putc(out, *c);
     }
+}
+
+static void svg_label(Str *out, double x, double y, const char *anchor,
+                      const char *text) {
+    str_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
+    svg_text(text, out);
     str_puts(out, "</text>\n");
 }
 
 static void svg_areas(const Chart *c, Str *out) {
     double w = (double)WIDTH / (double)c->columns;
-    for (size_t k = 0; k < c->classes; k++) {
-        str_printf(out, "<path fill=\"%s\" d=\"", palette[k]);
+    for (size_t k = 0; k < CLASSES; k++) {
+        if (!c->used[k]) continue;
+        str_printf(out, "<path fill=\"%s\" d=\"", palette[k].colour);
         for (size_t i = 0; i < c->columns; i++) {
             const double *b = c->bytes + i * CLASSES;
             double below = 0;
@@ -97,8 +115,89 @@ static void svg_areas(const Chart *c, Str *out) {
             str_printf(out, "M%.2f %.2fv%.2fh%.2fv%.2fz", LEFT + (double)i * w, y, -h,
                        w, h);
         }
-        str_puts(out, "\"/>\n");
+        str_printf(out, "\"><title>%s</title></path>\n", palette[k].family);
     }
+}
+
+enum { HOLDERS_SHOWN = 10, BELOW = 96, TEXT_SHOWN = 120 };
+
+/* Shortens a line to what the picture has room for, between two letters. */
+static void cut_text(Str *b) {
+    size_t n = TEXT_SHOWN;
+    if (b->n <= TEXT_SHOWN) return;
+    while (n && (b->p[n] & 0xc0) == 0x80)
+        n--;
+    b->n = n;
+    str_puts(b, "...");
+}
+
+/* 1, 2 or 5 times a power of ten, so that about `most` steps cover n. */
+static double tick_step(double n, double most) {
+    double step = 1;
+    while (step * most < n) {
+        double lead = step;
+        while (lead >= 10)
+            lead /= 10;
+        step *= lead >= 2 && lead < 5 ? 2.5 : 2;
+    }
+    return step;
+}
+
+/* A transparent column for each instruction says what it makes. */
+static void svg_titles(const Chart *c, Str *out) {
+    Profile *p = c->p;
+    double w = (double)WIDTH / (double)c->m.nstep;
+    Str b = STR(p->s);
+    for (size_t i = 0; i < c->m.nstep && c->m.nstep <= NAMED_MAX; i++) {
+        Row r = {.g = p->g, .id = plan_step(p->plan, i).apply};
+        str_clear(&b);
+        prof_count_text(c->m.live[i].bytes, "B", &b);
+        str_printf(out,
+                   "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" "
+                   "fill=\"#000\" fill-opacity=\"0\"><title>%zu: ",
+                   LEFT + (double)i * w, TOP, w, HEIGHT, i);
+        svg_text(sym_text(p->s, row_name(p, &r)), out);
+        str_printf(out, "\n%s alive</title></rect>\n", str_text(&b));
+    }
+    str_free(&b);
+}
+
+/* A line at the peak, and below the picture who is alive there. */
+static size_t svg_holders(const Chart *c, Arena *a, Str *out) {
+    Profile *p = c->p;
+    Holders h = peak_holders(p, &c->m, a);
+    double x = LEFT + ((double)c->m.peak_at + 0.5) * WIDTH / (double)c->m.nstep;
+    size_t n = h.n < HOLDERS_SHOWN ? h.n : HOLDERS_SHOWN;
+    Str b = STR(p->s);
+    if (!n) return 0;
+    if (x > LEFT + WIDTH) x = LEFT + WIDTH;
+    str_printf(out,
+               "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"#333\" "
+               "stroke-dasharray=\"4 3\"/>\n",
+               x, x, TOP - 8, TOP + HEIGHT);
+    svg_label(out, LEFT, TOP + HEIGHT + BELOW, "start",
+              h.n > n ? "alive at the peak (dashed), the largest:"
+                      : "alive at the peak (dashed):");
+    for (size_t i = 0; i < n; i++) {
+        double y = TOP + HEIGHT + BELOW + 18.0 * (double)(i + 1);
+        Var v = h.p[i].var;
+        ApplyId id = v == VAR_NONE ? APPLY_NONE : var_owner(p->g, v);
+        Row r = {.g = p->g, .id = id};
+        str_clear(&b);
+        prof_count_text(h.p[i].bytes, "B", &b);
+        svg_label(out, LEFT + 70, y, "end", str_text(&b));
+        str_clear(&b);
+        if (id != APPLY_NONE)
+            str_puts(&b, sym_text(p->s, row_name(p, &r)));
+        else if (v != VAR_NONE)
+            str_puts(&b, sym_text(p->s, value_name(p, v)));
+        else
+            str_printf(&b, "function %s", sym_text(p->s, h.p[i].function));
+        cut_text(&b);
+        svg_label(out, LEFT + 84, y, "start", str_text(&b));
+    }
+    str_free(&b);
+    return n;
 }
 
 static void svg_axes(const Chart *c, Str *out) {
@@ -113,17 +212,33 @@ static void svg_axes(const Chart *c, Str *out) {
         svg_label(out, LEFT - 6, y + 4, "end", str_text(&b));
         str_clear(&b);
     }
-    str_printf(&b, "live bytes by instruction, 0 to %zu; largest at %u", c->m.nstep,
+    double step = tick_step((double)c->m.nstep, 12);
+    for (double i = 0; i < (double)c->m.nstep; i += step) {
+        double x = LEFT + (i + 0.5) * WIDTH / (double)c->m.nstep;
+        str_printf(out,
+                   "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" "
+                   "stroke=\"#333\"/>\n",
+                   x, x, TOP + HEIGHT, TOP + HEIGHT + 5);
+        str_clear(&b);
+        str_printf(&b, "%.0f", i);
+        svg_label(out, x, TOP + HEIGHT + 18, "middle", str_text(&b));
+    }
+    str_clear(&b);
+    str_printf(&b, "live bytes by instruction, %zu in all; most at %u: ", c->m.nstep,
                c->m.peak_at);
+    prof_count_text(c->most, "B", &b);
     svg_label(out, LEFT, TOP - 16, "start", str_text(&b));
-    for (size_t k = 0; k < c->classes; k++) {
-        double x = LEFT + 130.0 * (double)(k % 7),
-               y = TOP + HEIGHT + 24 + 18.0 * (double)(k / 7);
+    size_t shown = 0;
+    for (size_t k = 0; k < CLASSES; k++) {
+        if (!c->used[k]) continue;
+        double x = LEFT + 130.0 * (double)(shown % 7),
+               y = TOP + HEIGHT + 44 + 18.0 * (double)(shown / 7);
+        shown++;
         str_printf(out,
                    "<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" "
                    "fill=\"%s\"/>\n",
-                   x, y - 10, palette[k]);
-        svg_label(out, x + 18, y, "start", sym_text(c->p->s, c->name[k]));
+                   x, y - 10, palette[k].colour);
+        svg_label(out, x + 18, y, "start", palette[k].family);
     }
     str_free(&b);
 }
@@ -135,13 +250,18 @@ void report_svg(Profile *p, Str *out) {
     if (!c.columns) c.columns = 1;
     c.bytes = NEW_N(a, c.columns * CLASSES, double);
     chart_fill(&c, a);
+    Str body = STR(p->s);
+    svg_areas(&c, &body);
+    svg_axes(&c, &body);
+    size_t n = svg_holders(&c, a, &body);
+    svg_titles(&c, &body);
     str_printf(out,
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
                "font-family=\"sans-serif\" font-size=\"12\">\n"
                "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-               LEFT + WIDTH + 20, TOP + HEIGHT + 60);
-    svg_areas(&c, out);
-    svg_axes(&c, out);
+               LEFT + WIDTH + 20, TOP + HEIGHT + BELOW + 18 * (int)n + 20);
+    str_add(out, body.p, body.n);
+    str_free(&body);
     str_puts(out, "</svg>\n");
     arena_free(a);
 }

@@ -109,3 +109,26 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
     ggrad s.tlg --cost loss --wrt A --checkpoint sqrt |
         gprof --static --dim n=20000 -O json | jq -e '.total | .unknown_flops == 0 and .unknown_bytes == 0 and .flops > 3e6'
 }
+
+@test "the picture of memory has names, ticks, and who is alive at the peak" {
+    gload --new -i 'x: float64[n]' -e 'a = sort(x)' -e 'b = cumsum(a)' -e 'c = print(sort(b) @ a, "<&>")' -e 'd = sort(cumsum(c * x))' --outputs d -o g.tlg
+    gprof g.tlg --static --dim n=1000 -O svg >m.svg
+    python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' m.svg
+    grep -q '<title>0: a = sort(x, axis=0)$' m.svg
+    grep -q '^8.00 kB alive</title>' m.svg
+    grep -q '&lt;&amp;&gt;' m.svg
+    grep -q 'text-anchor="middle">0</text>' m.svg
+    grep -q '>alive at the peak (dashed):</text>' m.svg
+    assert_equal "$(sed -n '/alive at the peak/,$p' m.svg | grep -c '>8.00 kB</text>')" 3
+    # a family has one colour, whatever else is in the picture
+    local e
+    for e in 'sort(x)' 'sort(cumsum(x))' 'cumsum(sort(exp(x)))'; do
+        gload --new -i 'x: float64[9]' -e "y = $e" | gprof --static -O svg | grep -o 'fill="[^"]*" d="[^"]*"/*><title>sort<' | cut -d'"' -f2
+    done >colours
+    assert_equal "$(sort -u colours | wc -l), $(wc -l <colours)" '1, 3'
+    # long names are cut, and nothing at all is a picture too
+    gload --new -i 'x: float64[n]' -e "y = sort(print(x, '$(printf 'é%.0s' $(seq 200))'))" | gprof --static --dim n=9 -O svg >l.svg
+    python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' l.svg
+    gload --new -i 'x: float64[3]' -e 'y = x' | gprof --static -O svg >e.svg
+    python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' e.svg
+}
