@@ -10,7 +10,7 @@ typedef struct Gload {
     Texts expr, input, shared, update, set, rename, dim, narrow, compare;
     const char *outputs, *prefix, *list_ops, *op, *refs;
     int unused;
-    bool fresh, check, info, list_types, list_optimizers, pack, list_all;
+    bool fresh, check, info, nodes, list_types, list_optimizers, pack, list_all;
 } Gload;
 #define AT(field) offsetof(Gload, field)
 
@@ -65,6 +65,8 @@ static const Opt options[] = {
     {"info", 0, OPT_FLAG, AT(info), NULL,
      "Print a table of the contents of the graph, or of a file of arrays.", NULL,
      GROUP_OUTPUT},
+    {"nodes", 0, OPT_FLAG, AT(nodes), NULL,
+     "With -O json: print the Applies and variables as data.", NULL, GROUP_OUTPUT},
     {"list-ops", 0, OPT_MAYBE, AT(list_ops), "WORD",
      "List the functions, or those that have WORD in their name or text; with *, ? or "
      "[, WORD is a pattern of names.",
@@ -150,7 +152,7 @@ static bool print_information(Run *r, const Gload *o, Graph *g, bool *done) {
     Str text = STR(r->s);
     bool ok = true, json = wants_json(r->common);
     *done = o->list_ops || o->op || o->list_types || o->list_optimizers ||
-            (g && (o->info || o->check));
+            (g && (o->info || o->nodes || o->check));
     if (o->list_ops)
         ok = gload_list_ops(r->s, *o->list_ops ? o->list_ops : "*", o->list_all, json,
                             &text);
@@ -164,6 +166,8 @@ static bool print_information(Run *r, const Gload *o, Graph *g, bool *done) {
         ok = graph_check(g);
     else if (g && o->info)
         ok = graph_check(g) && graph_info(g, json, &text);
+    else if (g && o->nodes && (ok = graph_check(g)))
+        graph_nodes(g, &text);
     if (ok && text.n) ok = run_print(r, &text);
     str_free(&text);
     return ok;
@@ -179,11 +183,13 @@ static bool gload_run(Run *r) {
     const Gload *o = (const Gload *)r->common;
     Edit e = collect_edits(o, session_arena(r->s));
     r->no_graph = o->list_ops || o->op || o->list_types || o->list_optimizers ||
-                  o->info || o->check;
+                  o->info || o->nodes || o->check;
     bool done,
         only_new =
             e.nupdate + e.nset + e.nrename + e.ndim + e.nnarrow + e.ncompare == 0 &&
             !o->outputs && !o->prefix;
+    if (o->nodes && !wants_json(r->common))
+        return fail(r->s, NOWHERE, E_USAGE, "--nodes needs -O json");
     if (o->outputs) e.outputs_at = run_text(r, "--outputs", o->outputs);
     if (!print_information(r, o, NULL, &done) || done)
         return done && !diag_first_error(r->s);

@@ -50,6 +50,8 @@ Graph *graph_join(Session *s, size_t n, Graph **parts);
 bool graph_prefix(Graph *g, const char *prefix);
 /* The table of --info. */
 bool graph_info(Graph *g, bool json, Str *out);
+/* The Applies and variables as data, in JSON (schemas/nodes.schema.json). */
+void graph_nodes(const Graph *g, Str *out);
 /* The same of a file of arrays. */
 bool values_info(Session *s, const char *path, bool json, Str *out);
 /* Writes the values of all shared variables, initial ones where the graph hasn't run,
