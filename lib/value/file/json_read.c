@@ -75,24 +75,24 @@ static bool read_entry_shape(JsonFile *h, JsonReader j, JsonEntry *e) {
     return !j.wrong || fail_json_at(h, &j, j.wrong);
 }
 
-static bool add_array(JsonFile *h, const char *name, const JsonMembers *m) {
+static bool add_array(JsonFile *h, const char *name, const JsonMembers *m,
+                      const JsonMember *dtype, const JsonMember *data) {
     JsonEntry e = {.name = name, .ndim = -1};
     const JsonMember *own = find_member(m, "name"), *shape = find_member(m, "shape");
     JsonText text;
     JsonReader at = own ? own->value : h->j;
     if (own && json_next_is(&at, '"') && json_string(&at, &text)) e.name = text.p;
-    e.data = find_member(m, "data")->value;
-    if (!read_entry_dtype(h, find_member(m, "dtype")->value, &e) ||
+    e.data = data->value;
+    if (!read_entry_dtype(h, dtype->value, &e) ||
         (shape && !read_entry_shape(h, shape->value, &e)))
         return false;
     vec_push(h->f->s, &h->entries, e);
     return true;
 }
 
-static bool is_array_object(const JsonMembers *m) {
-    const JsonMember *dtype = find_member(m, "dtype");
-    JsonReader at = dtype ? dtype->value : (JsonReader){.p = NULL};
-    return dtype && json_next_is(&at, '"') && find_member(m, "data");
+static bool is_text(const JsonMember *m) {
+    JsonReader at = m->value;
+    return json_next_is(&at, '"');
 }
 
 /* An array with its dtype, or (at the top) arrays by name. What else there may be is
@@ -103,9 +103,10 @@ static bool add_entry(JsonFile *h, const char *name, JsonReader *j, bool top) {
     bool object = json_next_is(j, '{');
     bool ok = object ? read_members(h, j, &m) : json_skip(j);
     if (!ok) fail_json_at(h, j, j->wrong);
-    bool array = ok && object && is_array_object(&m);
+    const JsonMember *dtype = find_member(&m, "dtype"), *data = find_member(&m, "data");
+    bool array = ok && dtype && data && is_text(dtype);
     if (array)
-        ok = add_array(h, name, &m);
+        ok = add_array(h, name, &m, dtype, data);
     else if (ok && !(object && top))
         vec_push(h->f->s, &h->entries, e);
     for (size_t i = 0; ok && object && top && !array && i < m.n; i++)
