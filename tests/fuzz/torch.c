@@ -45,7 +45,7 @@ static void put(Bytes *b, const void *p, size_t n) {
 
 static void put_number(Bytes *b, uint64_t v, int bytes) {
     for (int i = 0; i < bytes; i++)
-        b->p[b->n++] = (unsigned char)(v >> 8 * i);
+        b->p[b->n++] = (unsigned char)(i < 8 ? v >> 8 * i : 0);
 }
 
 static uint32_t crc32(const unsigned char *p, size_t n) {
