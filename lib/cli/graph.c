@@ -66,7 +66,13 @@ Graph *run_read(Run *r, const char *path) {
     session_set_doing(r->s, "reading the graph");
     Graph *g = io_read(r->s, path, &how);
     session_set_doing(r->s, NULL);
-    if (g) log_graph(g);
+    if (g)
+        log_graph(g);
+    else if (value_is_file(r->s, path))
+        note(r->s, NOWHERE,
+             "it holds arrays: gload --info %s lists them, NAME=@%s gives them to an "
+             "input",
+             path, path);
     return g;
 }
 

@@ -103,6 +103,9 @@ setup() {
     for f in m.tlg g.json g.yaml.zst; do
         like "gload --info $f" '^shared +W +float32\[2, 3\]' || return
     done
+    # the other way round
+    bad 3 E_FORMAT 'it holds arrays: gload --info y.npy lists them' 'gload y.npy'
+    bad 3 E_FORMAT 'it holds arrays: gload --info d.csv lists them' 'grun d.csv'
     printf '1,2\n3\n' >bad.csv
     bad 3 E_FORMAT 'bad.csv: line 2 has 1 column, not 2' 'gload --info bad.csv'
 }

@@ -240,9 +240,9 @@ static const struct {
      "sets\":[0,4]}}\x00\x00\x00\x00",
      65, E_DTYPE, "Q4"},
     {"x.safetensors",
-     "7\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_o"
-     "ffsets\":[0,4]}}\x00\x00\x00\x00",
-     67, E_DTYPE, "BF16"},
+     ":\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"F8_E8M0\",\"shape\":[4],\"dat"
+     "a_offsets\":[0,4]}}\x00\x00\x00\x00",
+     70, E_DTYPE, "F8_E8M0"},
     {"x.safetensors",
      "!\x00\x00\x00\x00\x00\x00\x00{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}"
      "\x00\x00\x00\x00",
@@ -300,6 +300,10 @@ static void test_others(Session *s) {
     READ(npz_stored, "b.npy", "float64 [[1.0, 2.0]]");
     READ(st_two, "b", "float32 [1.5, -2.0]");
     READ(st_two, "a\xc3\xa9", "uint8 [[5], [6]]");
+    static const char half[] =
+        "7\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"BF16\",\"shape\":[2],"
+        "\"data_offsets\":[0,4]}}\x80\x3f\x00\xc0";
+    check_read(s, "half", half, sizeof half - 1, NULL, "float32 [1.0, -2.0]");
     static const char csv[] = "a, b\r\n1, -2e3\r\n\n nan,\"4\"";
     check_read(s, "t.csv", csv, sizeof csv - 1, NULL,
                "float64 [[1.0, -2000.0], [nan, 4.0]]");
