@@ -195,7 +195,7 @@ END
     awk -F'\t' 'NF != 5 || $1 == "" || $2 !~ /^[a-zA-Z0-9_]+\(.*\)/ || $3 == "" { print; bad = 1 } END { exit bad }' ops
     # as listed: macros of a name that is an op's too have two lines
     cut -f2 ops | sed 's/(.*//' | sort -u >names
-    gload --list-ops | cut -d' ' -f1 | sort -u | diff - names
+    { gload --list-ops; gload --list-optimizers; } | cut -d' ' -f1 | sort -u | diff - names
     # the folder or the table that has it, its other names, and its first example
     for name in 'elemwise/exp|exp(x)' 'linalg|det(a)' 'ad|grad(cost' 'lang|array('; do
         cut -f1,2 ops | tr '\t' '|' | grep -qF "$name" || { echo "no $name" >&2 && false; }
