@@ -280,3 +280,10 @@ Y
         ok "${line//FILE/loop.yaml} c=True x=0.5 --on-unused-input ignore 2>&1 | sort" $'a = 2.5\nb = 3.0\nc = 1.5\ns = [1.5, 2.5, 3.5]'
     done
 }
+
+@test "results of an ifelse that nothing reads go, with their values in both branches" {
+    gload --new -i 'c: bool' -i 'x: float64' -e 'p, q, r = ifelse(c, [x * 2, sin(x), x], [x * 5, cos(x), -x])' --outputs p,q,r -o three.tlg
+    ok 'gload three.tlg --outputs p | grewrite -O math --no-provenance' $'c: bool\nx: float64\np = ifelse(c, x * 2.0, x * 5.0)'
+    ok 'gload three.tlg --outputs q | grewrite -O math --no-provenance' $'c: bool\nx: float64\nq = ifelse(c, sin(x), cos(x))'
+    ok 'gload three.tlg --outputs p,r | grewrite | grun c=False x=2' $'p = 10.0\nr = -2.0'
+}
