@@ -17,6 +17,7 @@ complete -c gload -l on-unused-input -x -a 'ignore warn raise' -d 'What to do ab
 complete -c gload -l check -d 'Check the graph and write nothing.'
 complete -c gload -l info -d 'Print a table of the contents of the graph, or of a file of arrays.'
 complete -c gload -l nodes -d 'With -O json: print the Applies and variables as data.'
+complete -c gload -l simple -d 'With -O dot: leave constants, shapes and casts out of the picture.'
 complete -c gload -l list-ops -x -a '(gload --list-ops "*" | string split -f1 " ")' -d 'List the functions, or those that have WORD in their name or text; with *, ? or [, WORD is a pattern of names.'
 complete -c gload -l all -d 'List also the ops that only rewriting, derivatives and macros make.'
 complete -c gload -l op -x -a '(gload --list-ops "*" | string split -f1 " ")' -d 'Print an op\'s contract: signature, props, gradient, cost, examples; or an optimizer\'s lines.'

@@ -10,7 +10,7 @@ typedef struct Gload {
     Texts expr, input, shared, update, set, rename, dim, narrow, compare;
     const char *outputs, *prefix, *list_ops, *op, *refs;
     int unused;
-    bool fresh, check, info, nodes, list_types, list_optimizers, pack, list_all;
+    bool fresh, check, info, nodes, simple, list_types, list_optimizers, pack, list_all;
 } Gload;
 #define AT(field) offsetof(Gload, field)
 
@@ -67,6 +67,9 @@ static const Opt options[] = {
      GROUP_OUTPUT},
     {"nodes", 0, OPT_FLAG, AT(nodes), NULL,
      "With -O json: print the Applies and variables as data.", NULL, GROUP_OUTPUT},
+    {"simple", 0, OPT_FLAG, AT(simple), NULL,
+     "With -O dot: leave constants, shapes and casts out of the picture.", NULL,
+     GROUP_OUTPUT},
     {"list-ops", 0, OPT_MAYBE, AT(list_ops), "WORD",
      "List the functions, or those that have WORD in their name or text; with *, ? or "
      "[, WORD is a pattern of names.",
@@ -177,6 +180,7 @@ static void set_write_options(const Run *r, WriteOptions *how) {
     const Gload *o = (const Gload *)r->common;
     how->pack = o->pack;
     how->refs = o->refs;
+    how->simple = o->simple;
 }
 
 static bool gload_run(Run *r) {

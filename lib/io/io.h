@@ -78,6 +78,7 @@ typedef struct WriteOptions {
     int64_t inline_max; /* elements; 0: 64 */
     int depth;          /* tree: levels shown; 0: all */
     bool plain;         /* tree: without types */
+    bool simple;        /* dot: without constants, shapes and casts */
 } WriteOptions;
 #define WRITE_DEFAULT ((WriteOptions){0})
 /* Writes to a path (through a temporary name; the arrays next to a text change
