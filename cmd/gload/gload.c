@@ -26,8 +26,9 @@ static const Opt options[] = {
      NULL, GROUP_WORK},
     {"new", 0, OPT_FLAG, AT(fresh), NULL,
      "Start with an empty graph and don't read standard input; undeclared names become "
-     "floatX scalar inputs. Implied by -e, -i or --shared without FILE if there are no "
-     "other editing options, or if standard input is a terminal or /dev/null.",
+     "floatX scalar inputs. Implied by -e, -i or --shared without FILE if no other "
+     "editing option is given, if all names that the options use are declared by them, "
+     "or if standard input is a terminal or /dev/null.",
      NULL, GROUP_INPUT},
     {"outputs", 0, OPT_NAMES, AT(outputs), "NAMES",
      "Make these variables the outputs; commas separate them.", "graph", GROUP_WORK},
@@ -151,6 +152,12 @@ static bool print_arrays(Run *r, const Gload *o, bool *are) {
     return ok;
 }
 
+static bool check_graph(Graph *g, const char *name) {
+    if (!graph_check(g)) return false;
+    graph_warn_idle(g, name);
+    return true;
+}
+
 static bool print_information(Run *r, const Gload *o, Graph *g, bool *done) {
     Str text = STR(r->s);
     bool ok = true, json = wants_json(r->common);
@@ -166,7 +173,7 @@ static bool print_information(Run *r, const Gload *o, Graph *g, bool *done) {
     else if (o->list_types)
         gload_list_types(r->s, json, &text);
     else if (g && o->check)
-        ok = graph_check(g);
+        ok = check_graph(g, NULL);
     else if (g && o->info)
         ok = graph_check(g) && graph_info(g, json, &text);
     else if (g && o->nodes && (ok = graph_check(g)))
@@ -183,35 +190,81 @@ static void set_write_options(const Run *r, WriteOptions *how) {
     how->simple = o->simple;
 }
 
+static size_t count_added(const Edit *e) {
+    return e->nexpr + e->ninput + e->nshared;
+}
+
+static bool changes_graph(const Gload *o, const Edit *e) {
+    return e->nupdate + e->nset + e->nrename + e->ndim + e->nnarrow + e->ncompare > 0 ||
+           o->outputs || o->prefix;
+}
+
+/* Do the options make a graph by themselves? Only a name that none of them declares
+ * sends gload to standard input. *g is NULL if another mistake was found. */
+static bool start_new(Run *r, const Edit *e, Graph **g) {
+    ReadOptions how = READ_DEFAULT;
+    size_t mark = diag_count(r->s);
+    *g = io_new(r->s, &how);
+    if (graph_edit(*g, e)) return true;
+    graph_free(*g);
+    *g = NULL;
+    DiagCode why = diag_get(r->s, mark)->code;
+    if (why != E_NAME && why != E_UNKNOWN) return true;
+    diag_rewind(r->s, mark);
+    return false;
+}
+
+/* The graph, edited. NULL: diagnosed. */
+static Graph *make_graph(Run *r, const Gload *o, Edit *e) {
+    bool adds = o->common.operands.n == 0 && count_added(e) > 0;
+    bool fresh = o->fresh || (adds && (!changes_graph(o, e) || !run_is_piped()));
+    Graph *g = NULL;
+    e->auto_inputs = fresh;
+    bool complete = adds && !fresh && start_new(r, e, &g);
+    if (!complete) g = load_operands(r, o, fresh);
+    if (!g && !complete && adds)
+        note(r->s, NOWHERE,
+             "with --new, gload starts with an empty graph and reads none");
+    bool ok = g && (complete || graph_edit(g, e));
+    if (ok) graph_forget_trees(g);
+    if (ok && o->prefix && (fresh || complete)) ok = graph_prefix(g, o->prefix);
+    if (ok) return g;
+    graph_free(g);
+    return NULL;
+}
+
+/* Each FILE is checked by itself: they need not fit together. */
+static bool check_each(Run *r, const Gload *o) {
+    bool ok = true;
+    for (size_t i = 0; i < o->common.operands.n; i++) {
+        const char *path = o->common.operands.p[i].p;
+        Graph *g = run_read(r, path);
+        ok &=
+            g && graph_unused_inputs(g, (UnusedInput)o->unused) && check_graph(g, path);
+        graph_free(g);
+    }
+    return ok;
+}
+
 static bool gload_run(Run *r) {
     const Gload *o = (const Gload *)r->common;
     Edit e = collect_edits(o, session_arena(r->s));
     r->no_graph = o->list_ops || o->op || o->list_types || o->list_optimizers ||
                   o->info || o->nodes || o->check;
-    bool done,
-        only_new =
-            e.nupdate + e.nset + e.nrename + e.ndim + e.nnarrow + e.ncompare == 0 &&
-            !o->outputs && !o->prefix;
+    bool done;
     if (o->nodes && !wants_json(r->common))
         return fail(r->s, NOWHERE, E_USAGE, "--nodes needs -O json");
     if (o->outputs) e.outputs_at = run_text(r, "--outputs", o->outputs);
     if (!print_information(r, o, NULL, &done) || done)
         return done && !diag_first_error(r->s);
     if (!print_arrays(r, o, &done) || done) return done && !diag_first_error(r->s);
-    bool fresh = o->fresh || (!o->common.operands.n && (only_new || !run_is_piped()) &&
-                              e.nexpr + e.ninput + e.nshared > 0);
-    e.auto_inputs = fresh;
-    Graph *g = load_operands(r, o, fresh);
-    if (!g && !o->common.operands.n && e.nexpr + e.ninput + e.nshared > 0)
-        return note(r->s, NOWHERE,
-                    "with --new, gload starts with an empty graph and reads none");
+    bool alone = !count_added(&e) && !changes_graph(o, &e);
+    if (o->check && o->common.operands.n > 1 && alone) return check_each(r, o);
+    Graph *g = make_graph(r, o, &e);
     if (!g) return false;
     r->write = set_write_options;
-    bool ok = graph_edit(g, &e);
-    graph_forget_trees(g);
-    ok = ok && (!fresh || !o->prefix || graph_prefix(g, o->prefix)) &&
-         graph_unused_inputs(g, (UnusedInput)o->unused) &&
-         print_information(r, o, g, &done) && (done || run_write(r, g));
+    bool ok = graph_unused_inputs(g, (UnusedInput)o->unused) &&
+              print_information(r, o, g, &done) && (done || run_write(r, g));
     graph_free(g);
     return ok;
 }

@@ -243,6 +243,21 @@ static bool stdin_once(Run *r, const char *file, const Values *given) {
     return true;
 }
 
+/* `--wrt w b`: notes it if the word is one that follows the names of an option. */
+static bool note_commas(Run *r, const char *word) {
+    const Opt *o;
+    int i = 3;
+    while (i < r->argc && strcmp(r->argv[i], word) != 0)
+        i++;
+    for (size_t k = 0; i < r->argc && (o = tool_option(r->tool, k)); k++)
+        if (o->kind == OPT_NAMES && strncmp(r->argv[i - 2], "--", 2) == 0 &&
+            strcmp(r->argv[i - 2] + 2, o->name) == 0)
+            return note(r->s, NOWHERE, "commas separate names: --%s %s,%s", o->name,
+                        r->argv[i - 1], word),
+                   true;
+    return false;
+}
+
 bool run_operands(Run *r, bool values, const char **file, Values *given) {
     const Texts *t = &r->common->operands;
     Span *value = NEW_N(session_arena(r->s), t->n, Span), name, rest;
@@ -256,8 +271,10 @@ bool run_operands(Run *r, bool values, const char **file, Values *given) {
             return fail(r->s, t->p[i].at, E_USAGE, "%s takes no values here",
                         r->program);
         } else if (*file) {
-            return fail(r->s, t->p[i].at, E_USAGE, "two graphs are given, %s and %s",
-                        *file, t->p[i].p);
+            fail(r->s, t->p[i].at, E_USAGE, "two graphs are given, %s and %s", *file,
+                 t->p[i].p);
+            if (!note_commas(r, *file)) note_commas(r, t->p[i].p);
+            return false;
         } else {
             *file = t->p[i].p;
         }

@@ -98,6 +98,7 @@ static bool outputs_have_values(GraphRun *r) {
 }
 
 static bool run_to_end(GraphRun *r) {
+    graph_warn_idle(r->g, NULL);
     if (!outputs_have_values(r) || !grun_ready(r) || !grun_plan(r)) return false;
     if (!grun_values(r) || !grun_bind_dims(r) || !grun_watch(r) ||
         !grun_open_results(r))

@@ -40,3 +40,11 @@ bool graph_unused_inputs(Graph *g, UnusedInput how) {
     arena_free(a);
     return !n || how != UNUSED_RAISE;
 }
+
+void graph_warn_idle(Graph *g, const char *name) {
+    if (g->outputs.n + g->updates.n + g->effects.n > 0) return;
+    warn(g->s, NOWHERE, E_UNUSED, "%s%sthe graph has no outputs, updates or effects",
+         name ? name : "", name ? ": " : "");
+    note(g->s, NOWHERE,
+         "`outputs: [NAME]` in its file, or gload --outputs, says what a run gives");
+}

@@ -132,3 +132,48 @@ END
     bad 3 E_FORMAT '5:7: .*' 'gload f.yaml'
     grep -q "needs quotes around it:   a: 'x: y'" .err
 }
+
+@test "a new graph from options alone leaves standard input alone, whatever else they do" {
+    local in='echo no graph |'
+    out() { ok "$in $1; exit \${PIPESTATUS[2]}" "$2"; }
+    out "gload -e 'y = 3' -e 'z = y + 1' --outputs z | grun" 'z = 4'
+    out "gload -i 'x: float64[n]' -e 'y = sum(x)' --outputs y --dim n=2 | grun x=[1,2]" 'y = 3.0'
+    out "gload --shared 'w: float64 = 1' --update 'w = w + 1' -e 'v = w' --outputs v --set w=4 | grun" 'v = 4.0'
+    out "gload -i 'x: float64' -e 'y = x + 0' --outputs z --rename y=z --compare 'z: rtol=1' | grun x=1" 'z = 1.0'
+    out "gload -i 'x: float64[?]' -e 'y = x' --narrow 'x: float64[2]' --prefix p_ | grun p_x=[1,2]" 'p_y = [1.0, 2.0]'
+    out "gload -e 'y = map(lambda a: a + 1, [1, 2])' --outputs y | grun" 'y = [2, 3]'
+    bad 3 E_SYNTAX '1:8' "$in gload -e 'y = 3 +' --outputs y"
+    bad 3 E_SHAPE '3 and 2' "$in gload -e 'y = ones(3) + ones(2)' --outputs y"
+    ok "printf 'a\nb\n' | while read -r l; do gload -e 'y = 1' --outputs y | grun; done" $'y = 1\ny = 1'
+}
+
+@test "names that the options do not declare are those of the graph that is piped in" {
+    ok "gload -e 'y = x * 2' | gload -e 'z = y + 1' --outputs z | grun x=3" 'z = 7.0'
+    ok "gload -e 'y = x * 2' | gload -i 'q: float64' --outputs y | grun x=3 --on-unused-input ignore" 'y = 6.0'
+    ok "gload -i 'x: float64[n]' -e 'y = x' | gload -e 'k = 1' --dim n=2 --outputs y,k | grun x=[1,2]" $'y = [1.0, 2.0]\nk = 1'
+    bad 4 E_TRUNCATED 'note: with --new' "true | gload -e 'z = y + 1' --outputs z"
+}
+
+@test "--check takes each file by itself, and a graph that does nothing is noted" {
+    printf 'thunkline: 1\ninputs: {x: float64}\nlet: {y: x + 1}\noutputs: [y]\n' >a.yaml
+    cp a.yaml b.yaml
+    ok 'gload --check a.yaml b.yaml' ''
+    bad 3 E_DUPLICATE 'both graphs' 'gload a.yaml b.yaml -o o.tlg'
+    echo 'outputs: [y' >c.yaml
+    printf 'thunkline: 1\ninputs: {x: float64}\nlet: {y: z}\noutputs: [y]\n' >d.yaml
+    shell 'gload --check a.yaml c.yaml b.yaml d.yaml'
+    [ "$status" = 3 ] && [ "$(grep -c 'error\[' .err)" = 2 ] || complain 'should report two files' 'gload --check'
+    printf 'thunkline: 1\ninputs: {x: float64}\n' >e.yaml
+    for line in 'gload --check e.yaml' 'gload --check a.yaml e.yaml' 'grun e.yaml x=1'; do
+        shell "$line"
+        [ "$status" = 0 ] && grep -q 'warning.E_UNUSED.: .*the graph has no outputs, updates or effects' .err || complain 'should warn' "$line"
+    done
+}
+
+@test "commas separate the names of an option" {
+    printf 'thunkline: 1\nshared: |\n  w: float64 = 1\n  b: float64 = 1\nlet: {c: w * b}\noutputs: [c]\n' >lin.yaml
+    bad 2 E_USAGE 'commas separate names: --wrt w,b' 'ggrad lin.yaml --wrt w b'
+    bad 2 E_USAGE 'commas separate names: --wrt w,b' 'ggrad --wrt w b lin.yaml'
+    bad 2 E_USAGE 'two graphs are given' 'ggrad lin.yaml b --wrt w'
+    ! grep -q commas .err || false
+}
