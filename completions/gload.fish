@@ -2,7 +2,7 @@
 complete -c gload -s e -l expr -x -d 'Add a definition, name = expression; a bare expression defines the output out.'
 complete -c gload -s i -l input -x -d 'Declare an input, such as \'x: float64[3]\'.'
 complete -c gload -l shared -x -d 'Declare a shared variable with its initial value; m: = zeros_like(W) takes its type, too.'
-complete -c gload -l new -d 'Start with an empty graph and don\'t read standard input; undeclared names become floatX scalar inputs. Implied by -e, -i or --shared without FILE if there are no other editing options, or if standard input is a terminal or /dev/null.'
+complete -c gload -l new -d 'Start with an empty graph and don\'t read standard input; undeclared names become floatX scalar inputs. Implied by -e, -i or --shared without FILE if no other editing option is given, if all names that the options use are declared by them, or if standard input is a terminal or /dev/null.'
 complete -c gload -l outputs -x -d 'Make these variables the outputs; commas separate them.'
 complete -c gload -l update -x -d 'Set the update of a shared variable.'
 complete -c gload -l set -x -d 'Set the value of a shared variable; @FILE sets all that are named in a file.'

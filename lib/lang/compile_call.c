@@ -633,6 +633,20 @@ static bool coerce_call_inputs(Compiler *c, CallArgs *a, DType creates, size_t n
     return true;
 }
 
+/* softmax(x) means what SciPy means, while PyTorch and JAX want an axis or take the
+ * last: said once where it makes a difference. */
+static void note_all_axes(Compiler *c, const CallArgs *a, Var x) {
+    const Type *t = var_type(c->b->g, x);
+    bool softmax = op_is(c->s, a->op, OP_SOFTMAX) || op_is(c->s, a->op, OP_LOG_SOFTMAX);
+    if (!softmax || c->env || a->has_prop[0] || t->ndim < 2 || c->noted_all_axes)
+        return;
+    warn(c->s, a->at, E_ARG, "%s without an axis is over all elements of %s",
+         a->op->name, type_str(c->s, t));
+    note(c->s, NOWHERE,
+         "write axis=-1 for the last axis, or axis=None if this is meant");
+    c->noted_all_axes = true;
+}
+
 static bool compile_op_call(Compiler *c, const Op *op, const Ast *e, const Node *self,
                             DType want, Node *out) {
     const Signature *sig = op_signature(c->s, op);
@@ -655,6 +669,7 @@ static bool compile_op_call(Compiler *c, const Op *op, const Ast *e, const Node 
     bool ok = coerce_call_inputs(c, &a, creates, nfixed, nin, in) &&
               compiler_evaluate_or_apply(c, op, props, (VarList){nin, in}, e->at, out);
     if (ok) node_weaken(c, op, a.nrest ? 0 : nin, a.in, out);
+    if (ok && nin > 0 && sig->nprop > 0) note_all_axes(c, &a, in[0]);
     c->b->floatX = floatX;
     return ok;
 }

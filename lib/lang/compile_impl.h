@@ -111,6 +111,7 @@ struct Compiler {
     uint32_t lambdas;
     const char *lambda_name; /* base name of lambdas' functions; NULL: lambda */
     RecentNumber *recent;    /* in arena; NULL until needed */
+    bool noted_all_axes;     /* softmax(x) over all dims: said once */
     int busy;                /* inside a definition or expression, which use tmp */
 };
 enum { LAMBDA_DEPTH = 100, TREE_LEAVES = 1 << 22 };

@@ -500,6 +500,7 @@ CompilerTrial compiler_try(Compiler *c) {
 
 void compiler_undo(Compiler *c, CompilerTrial t) {
     Graph *main = c->b->g->main;
+    if (diag_count(c->s) > t.diags) c->noted_all_axes = false;
     diag_rewind(c->s, t.diags);
     while (main->functions.n > t.functions)
         graph_function_drop(main->functions.p[main->functions.n - 1]);

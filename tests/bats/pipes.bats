@@ -79,7 +79,7 @@ END
     local bytes want message
     while IFS='|' read -r bytes want message; do
         printf '\xd9\xd9\xf7\xa1\x65abort'"$bytes" >abort.tlg
-        shell 'grun abort.tlg'
+        shell 'grun <abort.tlg'
         [ "$status" = "$want" ] || complain "should end with $want" "$bytes"
         grep -qE "^grun: error.*$message" .err || [ ! "$message" ] || complain "should say $message" "$bytes"
         [ "$message" ] || [ ! -s .err ] || complain 'should say nothing' "$bytes"

@@ -177,3 +177,16 @@ END
     bad 2 E_USAGE 'two graphs are given' 'ggrad lin.yaml b --wrt w'
     ! grep -q commas .err || false
 }
+
+@test "softmax without an axis is over all elements, which is said once where it matters" {
+    local line
+    for f in softmax log_softmax; do
+        shell "gload -i 'x: float64[2, 2]' -e 'y = $f(x) + $f(2 * x) + map(lambda r: $f(r), x)' | grun 'x=[[0, 0], [0, 0]]'"
+        [ "$status" = 0 ] && [ "$(grep -c 'warning.E_ARG.: '$f' without an axis is over all elements of float64.2, 2.' .err)" = 1 ]
+        grep -q '^gload: --expr:1:5: ' .err
+        for line in "$f(x, 1)" "$f(x, axis=-1)" "$f(x, axis=None)" "$f(x[0])" "map(lambda r: $f(r), x)" "vectorize(lambda r: $f(r))(x)"; do
+            ok "gload -i 'x: float64[2, 2]' -e 'y = $line' -o y.tlg" ''
+        done
+    done
+    ok "gload -i 'x: float64[2, 2]' -e 'y = softmax(x, axis=None)' | grun 'x=[[0, 0], [0, 0]]'" $'y = [[0.25, 0.25],\n     [0.25, 0.25]]'
+}
