@@ -15,12 +15,14 @@ _grun() {
     --threads) COMPREPLY=(); return ;;
     --seed) COMPREPLY=(); return ;;
     --steps) COMPREPLY=(); return ;;
+    --until) COMPREPLY=(); return ;;
     --each) COMPREPLY=(); return ;;
     --batch) COMPREPLY=(); return ;;
     --epochs) COMPREPLY=(); return ;;
     --shuffle) COMPREPLY=(); return ;;
     --every) COMPREPLY=(); return ;;
     --save) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --save-every) COMPREPLY=(); return ;;
     --reap) COMPREPLY=(); return ;;
     --plant) COMPREPLY=(); return ;;
     --expect) COMPREPLY=(); return ;;
@@ -38,7 +40,7 @@ _grun() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--result -r --outputs --no-updates --mode --sloppy --allow-nonfinite --guard --unguarded --include --exclude --rules --dim --threads --seed --no-gc --time --steps --each --batch --drop-last --epochs --shuffle --every --save --reap --plant --expect --rtol --atol --strict --allow-downcast --on-unused-input --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--result -r --outputs --no-updates --mode --sloppy --allow-nonfinite --guard --unguarded --include --exclude --rules --dim --threads --seed --no-gc --time --steps --until --each --batch --drop-last --epochs --shuffle --every --save --save-every --reap --plant --expect --rtol --atol --strict --allow-downcast --on-unused-input --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

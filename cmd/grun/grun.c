@@ -1,6 +1,5 @@
 /* grun: run a graph, once or many times. */
-#include "cli/cli.h"
-#include "tools/run.h"
+#include "cli/watch.h"
 #include "value/file/file.h"
 
 #include <stdio.h>
@@ -11,8 +10,8 @@ typedef struct Grun {
     Common common;
     Texts result, expect, dim, include, exclude, rules, reap, plant;
     int mode, unused;
-    int64_t sloppy, threads, seed, steps, batch, epochs, shuffle, every;
-    const char *outputs, *each, *save, *guard, *unguarded;
+    int64_t sloppy, threads, seed, steps, batch, epochs, shuffle, every, save_every;
+    const char *outputs, *each, *until, *save, *guard, *unguarded;
     double rtol, atol;
     bool no_gc, time, drop_last, progress, no_progress, no_updates, strict,
         allow_downcast, allow_nonfinite;
@@ -63,6 +62,9 @@ static const Opt options[] = {
     {"time", 0, OPT_FLAG, AT(time), NULL,
      "Print to standard error how long the calls took.", NULL, GROUP_OUTPUT},
     {"steps", 0, OPT_INT, AT(steps), "N", "Call the graph N times.", NULL, GROUP_WORK},
+    {"until", 0, OPT_STR, AT(until), "EXPRESSION",
+     "End after the first call for which EXPRESSION, such as 'loss < 0.03', holds.",
+     NULL, GROUP_WORK},
     {"each", 0, OPT_NAMES, AT(each), "NAMES",
      "Inputs that get one row of their value at each call, along its leading axis.",
      "graph", GROUP_INPUT},
@@ -81,6 +83,8 @@ static const Opt options[] = {
      "Write the graph as it was read, with the new values of its shared variables; to "
      "a .npz or .safetensors, these values alone.",
      NULL, GROUP_OUTPUT},
+    {"save-every", 0, OPT_INT, AT(save_every), "K",
+     "With --save: write FILE after every K-th call, too.", NULL, GROUP_OUTPUT},
     {"reap", 0, OPT_LIST, AT(reap), "TAG",
      "Turn the values sown under a tag into outputs TAG/NAME; TAG/NAME selects one.",
      NULL, GROUP_OUTPUT},
@@ -99,28 +103,12 @@ static const Opt options[] = {
     {"on-unused-input", 0, OPT_ENUM, AT(unused), UNUSED_INPUTS,
      "What to do about an input that no output, update or effect needs.", NULL,
      GROUP_INPUT},
-    {"progress", 0, OPT_FLAG, AT(progress), NULL, "Show progress on standard error.",
-     NULL, GROUP_OUTPUT},
+    {"progress", 0, OPT_FLAG, AT(progress), NULL,
+     "Show the line of progress on a terminal at once, not after a second.", NULL,
+     GROUP_OUTPUT},
     {"no-progress", 0, OPT_FLAG, AT(no_progress), NULL, "Never show progress.", NULL,
      GROUP_OUTPUT},
 };
-
-/* A line updated ten times a second, starting after the first second. */
-typedef struct Progress {
-    double start, shown;
-    bool at_once, any;
-} Progress;
-
-static bool show_progress(void *ctx, int64_t done, int64_t all) {
-    Progress *p = ctx;
-    double t = clock_seconds();
-    if (t - p->shown < 0.1 || (!p->at_once && t - p->start < 1)) return true;
-    p->shown = t;
-    p->any = true;
-    fprintf(stderr, "\r%lld/%lld calls, %.1f s ", (long long)done, (long long)all,
-            t - p->start);
-    return true;
-}
 
 static Span *spans_of_texts(Run *r, const Texts *t) {
     Span *at = NEW_N(session_arena(r->s), t->n, Span);
@@ -140,13 +128,16 @@ static bool check_grun_counts(Run *r, Grun *o) {
     } rows[] = {{"steps", &o->steps},
                 {"batch", &o->batch},
                 {"epochs", &o->epochs},
-                {"every", &o->every}};
+                {"every", &o->every},
+                {"save-every", &o->save_every}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (*rows[i].value == UNSET)
             *rows[i].value = 0;
         else if (*rows[i].value < 1)
             return fail(r->s, NOWHERE, E_USAGE, "--%s must be at least 1",
                         rows[i].name);
+    if (o->save_every && !o->save)
+        return fail(r->s, NOWHERE, E_USAGE, "--save-every needs --save FILE");
     return o->threads >= 0 ||
            fail(r->s, NOWHERE, E_USAGE, "--threads can't be negative");
 }
@@ -190,6 +181,7 @@ static RunSpec run_spec(Run *r, const Grun *o) {
                  .unguarded = o->unguarded,
                  .outputs = o->outputs,
                  .no_updates = o->no_updates,
+                 .until = o->until,
                  .filter.strict = o->strict,
                  .filter.allow_downcast = o->allow_downcast ? 1 : -1,
                  .series = {.steps = o->steps,
@@ -198,7 +190,8 @@ static RunSpec run_spec(Run *r, const Grun *o) {
                             .drop_last = o->drop_last,
                             .epochs = o->epochs,
                             .shuffle = o->shuffle,
-                            .every = o->every},
+                            .every = o->every,
+                            .save_every = o->save_every},
                  .nresult = o->result.n,
                  .nexpect = o->expect.n,
                  .ndim = o->dim.n,
@@ -216,6 +209,7 @@ static RunSpec run_spec(Run *r, const Grun *o) {
     if (o->guard) q.guard_at = run_text(r, "--guard", o->guard);
     if (o->unguarded) q.unguarded_at = run_text(r, "--unguarded", o->unguarded);
     if (o->outputs) q.outputs_at = run_text(r, "--outputs", o->outputs);
+    if (o->until) q.until_at = run_text(r, "--until", o->until);
     if (o->each) q.series.each_at = run_text(r, "--each", o->each);
     return q;
 }
@@ -251,9 +245,37 @@ static Graph *graph_to_run(Run *r, const Grun *o, Graph *g, RunSpec *q) {
     return chosen;
 }
 
-static bool run_graph(Run *r, const Grun *o, Graph *g, RunSpec *q) {
+typedef struct SavedTo {
+    Run *run;
+    const char *path;
+} SavedTo;
+
+static bool save_now(void *ctx, Graph *g) {
+    const SavedTo *to = ctx;
+    return save_graph(to->run, g, to->path);
+}
+
+/* Runs g, or what is chosen of it, with somebody watching. False in *whole: a signal
+ * ended it. */
+static bool run_graph(Run *r, const Grun *o, Graph *g, RunSpec *q, bool *whole) {
+    const char *out = o->common.output;
+    bool rows = o->every && (o->result.n || (out && strcmp(out, "-") != 0));
+    WatchOptions how = {.line = !o->no_progress && isatty(STDERR_FILENO),
+                        .at_once = o->progress,
+                        .keeps = o->save || rows,
+                        .save = o->save};
+    SavedTo to = {r, o->save};
+    RunWatch calls;
     Graph *run = graph_to_run(r, o, g, q);
-    bool ok = run && graph_run(run, q);
+    if (!run) return false;
+    q->saved = g;
+    q->save = o->save ? save_now : NULL;
+    q->save_ctx = &to;
+    q->watch = &calls;
+    Watch *w = watch_open(r, &how, &calls);
+    bool ok = graph_run(run, q);
+    *whole = !watch_ended_early(w);
+    watch_close(w);
     if (ok && run != g) graph_take_shared(g, run);
     if (run != g) graph_free(run);
     return ok;
@@ -267,19 +289,17 @@ static bool grun_run(Run *r) {
     if (!run_operands(r, true, &path, &q.values)) return false;
     if (q.format == RESULT_NPY && !run_binary(r)) return false;
     session_options(r->s)->threads = q.threads;
-    Progress p = {.start = clock_seconds(), .at_once = o->progress};
-    if (!o->no_progress && (o->progress || isatty(STDERR_FILENO)))
-        q.progress = show_progress, q.ctx = &p;
     Graph *g = run_read(r, path);
     if (!g) return false;
     double start = clock_seconds();
+    bool whole = true;
     bool ok = graph_check(g) && graph_unused_inputs(g, (UnusedInput)o->unused) &&
-              run_graph(r, o, g, &q);
-    if (p.any) fputs("\r\033[K", stderr);
+              run_graph(r, o, g, &q, &whole);
     if (ok && o->time)
         fprintf(stderr, "%s: %.6f s\n", r->program, clock_seconds() - start);
-    if (ok && o->save) ok = save_graph(r, g, o->save);
-    if (ok && wants_shared(r->common)) ok = graph_write_shared(g, r->common->output);
+    if (ok && whole && o->save) ok = save_graph(r, g, o->save);
+    if (ok && whole && wants_shared(r->common))
+        ok = graph_write_shared(g, r->common->output);
     graph_free(g);
     return ok;
 }
@@ -288,7 +308,7 @@ static void preset_grun(Common *settings) {
     Grun *o = (Grun *)settings;
     o->rtol = o->atol = -1;
     o->shuffle = o->seed = -1;
-    o->steps = o->batch = o->epochs = o->every = UNSET;
+    o->steps = o->batch = o->epochs = o->every = o->save_every = UNSET;
 }
 
 static const Tool tool = {
@@ -304,6 +324,7 @@ static const Tool tool = {
     .opt = options,
     .nopt = sizeof options / sizeof *options,
     .settings = sizeof(Grun),
+    .watched = true,
     .preset = preset_grun,
     .run = grun_run};
 

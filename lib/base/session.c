@@ -80,6 +80,14 @@ bool session_has_printed(const Session *s) {
     return atomic_load(&s->printed);
 }
 
+void session_continue(Session *s) {
+    atomic_store(&s->expired, false);
+}
+
+LoopProgress *session_loop(Session *s) {
+    return &s->loop;
+}
+
 const atomic_bool *session_expired(const Session *s) {
     return &s->expired;
 }

@@ -70,6 +70,7 @@ bool session_too_deep(Session *s, Span at); /* E_LIMIT; false */
 /* A time limit, watched by whoever opened the session. Loops check the flag where that
  * costs little and end with session_fail_expired(); a signal handler may set it. */
 void session_expire(Session *s);
+void session_continue(Session *s); /* work goes on although the time had expired */
 const atomic_bool *session_expired(const Session *s);
 /* Has a Writer sent anything to stdout? For signal handlers, too. */
 bool session_has_printed(const Session *s);
@@ -84,6 +85,13 @@ void session_set_log(Session *s, LogFn *log, void *ctx); /* NULL, at first: no o
 bool session_is_logged(const Session *s); /* else a line needn't be made */
 void session_log(Session *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* How far the outermost loop that runs has come, for whoever watches from another
+ * thread. */
+typedef struct LoopProgress {
+    atomic_llong done, steps; /* steps 0: none runs */
+} LoopProgress;
+LoopProgress *session_loop(Session *s);
 
 void *session_slot(Session *s, Slot slot); /* NULL until set */
 void session_set_slot(Session *s, Slot slot, void *p, void (*free)(void *));

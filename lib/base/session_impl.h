@@ -49,6 +49,7 @@ struct TlSession {
     unsigned depth; /* of nested calls being processed */
     atomic_bool expired;
     atomic_bool printed; /* something went to stdout */
+    LoopProgress loop;
     _Atomic(const char *) doing;
     Arena *arena;
     Options options;

@@ -85,6 +85,8 @@ struct Run {
     bool no_graph; /* writes something other than a graph */
     void (*write)(const Run *r,
                   WriteOptions *how); /* a tool's own writing options, or NULL */
+    struct Watch *watch;              /* looks after a run: cli/watch.h; NULL: none */
+    int stopped_by;                   /* the signal that a run obeyed; 0: none */
     atomic_bool panicking; /* a thread reports why the program ends: the only one */
 };
 struct Tool {
@@ -96,6 +98,7 @@ struct Tool {
     const Opt *opt;       /* without the common ones */
     size_t nopt;
     size_t settings;   /* bytes; its first member is Common */
+    bool watched;      /* its runs are watched: SIGUSR1 shows progress */
     bool writes_graph; /* stdout carries a graph: failing leaves a word in it, if it is
                         * a pipe */
     void (*preset)(Common *settings); /* defaults that aren't zero, or NULL */

@@ -1,5 +1,5 @@
 /* A tool from start to exit: session, options, work, report. */
-#include "cli/cli.h"
+#include "cli/watch.h"
 #include "tools/tools.h"
 
 #include <signal.h>
@@ -13,9 +13,22 @@
 static Run *interrupted; /* in cli only: the library has no globals */
 
 static void on_signal(int sig) {
-    if (interrupted) writer_unlink_all(interrupted->s);
+    if (interrupted) {
+        watch_erase(interrupted->watch);
+        writer_unlink_all(interrupted->s);
+    }
     signal(sig, SIG_DFL);
     raise(sig);
+}
+
+/* A run that has something to keep ends in order, at the first request. */
+static void on_stop_signal(int sig) {
+    if (!interrupted || !watch_stop(interrupted->watch, sig)) on_signal(sig);
+}
+
+static void on_poke(int sig) {
+    (void)sig;
+    if (interrupted) watch_poke(interrupted->watch);
 }
 
 static bool stdout_is_pipe(void) {
@@ -56,11 +69,19 @@ static void catch_signals(Run *r) {
     interrupted = r;
     signal(SIGABRT, on_abort);
     signal(SIGXFSZ, SIG_IGN); /* an oversized file becomes a write error */
-    static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU};
-    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
-        struct sigaction old, act = {.sa_handler = on_signal};
-        sigaction(caught[i], NULL, &old);
-        if (old.sa_handler != SIG_IGN) sigaction(caught[i], &act, NULL);
+    static const struct {
+        int sig;
+        void (*handler)(int);
+    } caught[] = {{SIGINT, on_stop_signal}, {SIGTERM, on_stop_signal},
+                  {SIGHUP, on_signal},      {SIGPIPE, on_signal},
+                  {SIGQUIT, on_signal},     {SIGXCPU, on_signal},
+                  {SIGUSR1, on_poke}};
+    size_t n = sizeof caught / sizeof *caught - !r->tool->watched;
+    for (size_t i = 0; i < n; i++) {
+        struct sigaction old,
+            act = {.sa_handler = caught[i].handler, .sa_flags = SA_RESTART};
+        sigaction(caught[i].sig, NULL, &old);
+        if (old.sa_handler != SIG_IGN) sigaction(caught[i].sig, &act, NULL);
     }
 }
 
@@ -109,6 +130,7 @@ _Noreturn static void exit_on_panic(void *ctx, DiagCode code, const char *messag
     }
     const char exit[] = {(char)('0' + diag_exit(code)), '\0'};
     const char *doing = r->s && code == E_LIMIT ? session_set_doing(r->s, NULL) : NULL;
+    watch_erase(r->watch);
     if (r->s) writer_unlink_all(r->s);
     if (wants_json(r->argc, r->argv)) {
         write_stderr("{\"tool\": \"");
@@ -240,7 +262,9 @@ static void print_line(void *ctx, const char *text) {
         str_putc(&out, text[n]);
         text += n + 1;
     }
+    watch_screen(r->watch, true);
     write_stderr(str_text(&out));
+    watch_screen(r->watch, false);
     str_free(&out);
 }
 
@@ -327,5 +351,9 @@ int tool_main(const Tool *t, int argc, char **argv) {
     interrupted = NULL;
     session_free(r.s);
     free_settings(&r);
+    if (r.stopped_by) { /* so that a shell's loop ends, too */
+        signal(r.stopped_by, SIG_DFL);
+        raise(r.stopped_by);
+    }
     return status;
 }

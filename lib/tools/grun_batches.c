@@ -119,19 +119,64 @@ static void note_failed_call(GraphRun *r, int64_t call) {
              (long long)(call / r->per_epoch) + 1);
 }
 
-bool grun_series(GraphRun *r) {
-    int64_t every = r->spec->series.every;
-    if (!count_calls(r)) return false;
-    r->collect = r->rows >= 0 && r->g->updates.n == 0 && !every;
+/* Reports what a stopped run can't pass on any more, to a pipe that was closed by the
+ * same signal, are no error. */
+static bool report_call(GraphRun *r, int64_t call) {
+    size_t mark = diag_count(r->s);
+    grun_screen(r, true);
+    bool ok = grun_report_results(r, call);
+    grun_screen(r, false);
+    if (ok || !grun_stopped(r)) return ok;
+    diag_rewind(r->s, mark);
+    writer_abort(r->out);
+    r->out = NULL;
+    return true;
+}
+
+/* A call that failed since it was to be left: the run ends in order. */
+static bool was_left(GraphRun *r, size_t mark) {
+    if (!grun_stopped(r) || !atomic_load(session_expired(r->s))) return false;
+    diag_rewind(r->s, mark);
+    return r->now.left = true;
+}
+
+static bool is_until_reached(GraphRun *r) {
+    if (!r->spec->until) return false;
+    return *(const bool *)vm_output(r->m, r->spec->until_output)->t.data;
+}
+
+static bool run_calls(GraphRun *r) {
+    const Series *q = &r->spec->series;
     for (int64_t call = 0; call < r->calls; call++) {
-        bool last = call + 1 == r->calls;
+        size_t mark = diag_count(r->s);
         if (!feed_rows(r, call)) return false;
-        if (!grun_call(r)) return note_failed_call(r, call), grun_hint(r);
-        bool shown = last || (every && (call + 1) % every == 0);
-        if ((r->collect || (every && shown)) && !grun_collect_results(r)) return false;
-        if (shown && !grun_report_results(r, call)) return false;
-        if (r->spec->progress && !r->spec->progress(r->spec->ctx, call + 1, r->calls))
+        if (!grun_call(r)) {
+            if (was_left(r, mark)) return true;
+            return note_failed_call(r, call), grun_hint(r);
+        }
+        r->now.done = call + 1;
+        r->now.until = is_until_reached(r);
+        bool last = call + 1 == r->calls || r->now.until;
+        bool shown = last || (q->every && (call + 1) % q->every == 0);
+        if ((r->collect || (q->every && shown)) && !grun_collect_results(r))
             return false;
+        if (shown && !report_call(r, call)) return false;
+        if (last) return true;
+        if (q->save_every && (call + 1) % q->save_every == 0 && !grun_save(r))
+            return false;
+        grun_state_call(r);
+        if (grun_stopped(r)) return true;
     }
     return true;
+}
+
+bool grun_series(GraphRun *r) {
+    if (!count_calls(r)) return false;
+    r->collect = r->rows >= 0 && r->g->updates.n == 0 && !r->spec->series.every;
+    r->now.calls = r->calls;
+    grun_state_begin(r);
+    bool ok = run_calls(r);
+    if (r->spec->watch) r->spec->watch->end(r->spec->watch->ctx);
+    if (grun_stopped(r)) session_continue(r->s);
+    return ok;
 }

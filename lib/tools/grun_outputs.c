@@ -77,6 +77,8 @@ static bool choose_named(Graph *g, RunSpec *q, Span name) {
 }
 
 static bool choose_until(Graph *g, RunSpec *q) {
+    for (size_t i = 0; i < g->outputs.n; i++) /* labels that name no variable */
+        graph_try_name(g, g->outputs.p[i].var, g->outputs.p[i].label);
     Builder b = builder(g, true);
     Compiler *c = compiler_new(&b);
     Var v;

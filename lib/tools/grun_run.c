@@ -15,25 +15,48 @@ bool grun_bind_dims(GraphRun *r) {
     return true;
 }
 
-static bool keep_shared(GraphRun *r) {
+/* Gives g, which has the run's shared variables, their values after the last call. */
+static bool set_shared(GraphRun *r, Graph *g) {
     for (size_t i = 0; i < r->g->shared.n; i++) {
         const Value *v = vm_shared(r->m, i);
         if (!v) return false;
-        Leaf *leaf = var_leafrec(r->g, r->g->shared.p[i]);
-        Value old = *leaf->value;
-        *leaf->value = (Value){0};
-        value_copy_view(leaf->value, v);
+        Leaf *leaf = var_leafrec(g, g->shared.p[i]);
+        Value *to = leaf->value ? leaf->value : leaf_value_new(g, leaf), old = *to;
+        *to = (Value){0};
+        value_copy_view(to, v);
         value_unref(&old);
         leaf->init = VAR_NONE;
     }
     return true;
 }
 
-static bool finish_run(GraphRun *r) {
-    if (!grun_check_expected(r) || !grun_write_results(r)) return false;
+static bool commit_output(GraphRun *r) {
     Writer *out = r->out;
     r->out = NULL; /* committing frees it, even on failure */
     return !out || writer_commit(out);
+}
+
+static bool finish_run(GraphRun *r) {
+    return grun_check_expected(r) && grun_write_results(r) && commit_output(r);
+}
+
+bool grun_save(GraphRun *r) {
+    Graph *to = graph_copy(r->spec->saved, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL,
+                           false, NULL);
+    bool ok = set_shared(r, to) && r->spec->save(r->spec->save_ctx, to);
+    graph_free(to);
+    return ok;
+}
+
+/* Values of a call that was left may be half overwritten. */
+bool graph_run_keep(GraphRun *r) {
+    bool whole = r->now.done && !(r->now.left && plan_overwrites_shared(r->plan));
+    if (r->spec->series.every && r->now.done)
+        if (!grun_write_results(r) || !commit_output(r)) return false;
+    if (r->spec->save && whole && !grun_save(r)) return false;
+    r->now.kept = whole;
+    if (r->spec->watch) r->spec->watch->ended(r->spec->watch->ctx, &r->now);
+    return true;
 }
 
 bool grun_ready(GraphRun *r) {
@@ -71,6 +94,8 @@ static void log_plan(const GraphRun *r) {
 bool grun_plan(GraphRun *r) {
     r->how = (PlanOptions){.no_reuse = r->spec->no_gc,
                            .no_fuse = r->spec->mode == RUN_NAN_GUARD,
+                           .keep_shared = r->spec->save && (r->spec->series.steps > 1 ||
+                                                            r->spec->series.each),
                            .debugging = r->spec->mode == RUN_DEBUG,
                            .threads = r->spec->threads};
     r->plan = plan_new(r->ready, &r->how);
@@ -107,9 +132,13 @@ static bool run_to_end(GraphRun *r) {
     if (!grun_series(r)) return false;
     session_log(r->s, "ran %s", str_counted(r->s, (size_t)r->calls, "call"));
     session_set_doing(r->s, "writing results");
-    bool ok = finish_run(r);
+    bool stopped = r->now.left || (r->now.done < r->now.calls && !r->now.until);
+    bool ok = stopped ? graph_run_keep(r) : finish_run(r);
     session_set_doing(r->s, NULL);
-    return keep_shared(r) && ok;
+    if (stopped) return ok;
+    if (ok && r->now.until && r->spec->watch)
+        r->spec->watch->ended(r->spec->watch->ctx, &r->now);
+    return set_shared(r, r->g) && ok;
 }
 
 void grun_begin(GraphRun *r, Graph *g, const RunSpec *spec) {

@@ -15,6 +15,7 @@ typedef struct Series {
     int64_t epochs;  /* 0: 1 */
     int64_t shuffle; /* seed of the rows' order, reshuffled each epoch; -1: in order */
     int64_t every;   /* also report every K-th call; 0: only the last */
+    int64_t save_every; /* save after every K-th call; 0: don't */
 } Series;
 typedef enum ResultFormat {
     RESULT_TEXT,
@@ -22,6 +23,28 @@ typedef enum ResultFormat {
     RESULT_NPY,
     RESULT_TSV
 } ResultFormat;
+/* How far a run has come. */
+typedef struct RunState {
+    int64_t done, calls;
+    const char *name; /* the first output that is a number; NULL: none is */
+    double value;     /* of that output in the last call */
+    bool until;       /* the run ended since `until` held */
+    bool left;        /* a call was left before its end */
+    bool kept;        /* what `keeps` promises was done when the run was stopped */
+} RunState;
+struct GraphRun;
+/* Whoever watches a run: it may end it, from another thread or a signal handler, too.
+ */
+typedef struct RunWatch {
+    void *ctx;
+    /* before the first call */
+    void (*begin)(void *ctx, struct GraphRun *r, const RunState *now);
+    void (*call)(void *ctx, const RunState *now); /* after each call */
+    bool (*stopped)(void *ctx);                   /* shall the run end here? */
+    void (*screen)(void *ctx, bool taken); /* around output that a terminal may show */
+    void (*end)(void *ctx);                /* after the last call, or a failure */
+    void (*ended)(void *ctx, const RunState *at); /* early, but in order */
+} RunWatch;
 /* The purpose of a run: how the graph is rewritten, planned and watched. */
 typedef enum RunMode {
     RUN_UNSET, /* FAST_RUN unless the graph was rewritten before */
@@ -62,11 +85,12 @@ typedef struct RunSpec {
                 * their sizes */
     unsigned threads;
     bool no_gc;
-    size_t nhidden;      /* graph_chosen: the last outputs, which are not printed */
-    size_t until_output; /* graph_chosen: the value of `until` */
-    bool (*progress)(void *ctx, int64_t done,
-                     int64_t all); /* after each call; may be NULL */
-    void *ctx;
+    size_t nhidden;        /* graph_chosen: the last outputs, which are not printed */
+    size_t until_output;   /* graph_chosen: the value of `until` */
+    const RunWatch *watch; /* NULL: nobody */
+    const Graph *saved;    /* g as it is saved, with other outputs and updates, maybe */
+    bool (*save)(void *ctx, Graph *g); /* writes it; NULL: don't */
+    void *save_ctx;
 } RunSpec;
 /* The graph with the outputs and updates that q asks for, as the other calls take it:
  * a copy, or g itself if it has them. Notes in q which outputs are not shown. NULL:
@@ -76,6 +100,10 @@ Graph *graph_chosen(Graph *g, RunSpec *q);
  * appear only if everything succeeded, except for reports by `every`. False: diagnosed;
  * a failed expectation is E_VERDICT. */
 bool graph_run(Graph *g, const RunSpec *spec);
+/* For a run that is to end now: saves the values of its last whole call, and completes
+ * the files of what `every` reported. The watcher may call this in a copy of the
+ * process. */
+bool graph_run_keep(struct GraphRun *r);
 /* The graph as the mode rewrites it; g itself if it was rewritten before and the mode
  * asks for no more. NULL: diagnosed. */
 Graph *graph_ready(Graph *g, const RunSpec *spec);

@@ -25,7 +25,8 @@ typedef struct Collected {
     Vec(Value) item; /* values other than arrays */
     Value value;     /* as a whole */
 } Collected;
-typedef struct GraphRun {
+typedef struct GraphRun GraphRun;
+struct GraphRun {
     Graph *g;     /* as read */
     Graph *ready; /* as run: rewritten, or g itself */
     Session *s;
@@ -41,13 +42,15 @@ typedef struct GraphRun {
     int64_t per_epoch, calls; /* calls per epoch, and in total */
     int64_t *order;           /* of the rows, shuffled; NULL: in order */
     Tensor *row;              /* by input: the rows of this call */
-    bool collect;             /* results are those of all calls together */
-    Writer *out;              /* opened by the first report */
-    bool header;              /* tsv: the header has been written */
-    Check *check;             /* of DEBUG, which then owns `ready` */
+    RunState now;
+    size_t number; /* the output of now.name */
+    bool collect;  /* results are those of all calls together */
+    Writer *out;   /* opened by the first report */
+    bool header;   /* tsv: the header has been written */
+    Check *check;  /* of DEBUG, which then owns `ready` */
     Guard guard;
     Monitor monitor;
-} GraphRun;
+};
 
 /* run.c: the parts of a run, in this order; call grun_end even after a failure. */
 void grun_begin(GraphRun *r, Graph *g, const RunSpec *spec);
@@ -65,6 +68,12 @@ void grun_end(GraphRun *r);
 bool grun_given(GraphRun *r);  /* grun_feed.c: compiles the given values */
 bool grun_values(GraphRun *r); /* grun_feed.c: given values, filters, missing ones */
 bool grun_series(GraphRun *r); /* grun_batches.c: the calls */
+bool grun_save(GraphRun *r);   /* grun_run.c: saves the values of the last call */
+/* grun_state.c: calls of RunSpec.watch */
+void grun_state_begin(GraphRun *r);
+void grun_state_call(GraphRun *r);
+bool grun_stopped(const GraphRun *r);
+void grun_screen(const GraphRun *r, bool taken);
 /* grun_outputs.c: splits -r's "NAME=FILE" and --expect's "NAME=VALUE". */
 bool grun_split_result(Session *s, Span text, Span *name, Span *file);
 bool grun_split_expected(Session *s, Span text, Span *name, Span *value);

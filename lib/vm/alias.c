@@ -339,7 +339,8 @@ static void overwrite_shared(const Plan *p, Sharing *h) {
             take_shared(p, h, c, r->shared);
             continue;
         }
-        if (c < p->nleaf || h->cell[c].how == PLAN_VIEW || h->cell[c].store != NONE)
+        if (c < p->nleaf || h->cell[c].how == PLAN_VIEW || h->cell[c].store != NONE ||
+            p->o.keep_shared)
             continue;
         uint32_t i = h->cell[c].born;
         const Ins *in = &p->ins[i];

@@ -256,6 +256,17 @@ const Graph *plan_graph(const Plan *p) {
     return p->g;
 }
 
+bool plan_overwrites_shared(const Plan *p) {
+    for (uint32_t u = 0; u < p->nupdate; u++) {
+        const CellInfo *c = &p->sharing.cell[p->sharing.update[u].cell];
+        uint32_t old = p->shared[p->sharing.update[u].shared];
+        if (p->sharing.cell[old].flags & CELL_DESTROYED) return true;
+        if (c->store != NONE && p->sharing.store.p[c->store].cls == STORE_SHARED)
+            return true;
+    }
+    return false;
+}
+
 size_t plan_steps(const Plan *p) {
     return p->nins;
 }

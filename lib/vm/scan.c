@@ -412,17 +412,34 @@ static bool note_step(ScanRun *l) {
                 sym_text(l->s, l->plan->g->name));
 }
 
-static bool run_steps(ScanRun *l) {
+/* Shows how far the loop is, unless another one around it does. */
+static LoopProgress *show_loop(const ScanRun *l) {
+    LoopProgress *p = session_loop(l->s);
+    if (atomic_load_explicit(&p->steps, memory_order_relaxed)) return NULL;
+    atomic_store_explicit(&p->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->steps, l->steps, memory_order_relaxed);
+    return p;
+}
+
+static bool run_shown_steps(ScanRun *l, LoopProgress *shown) {
     bool first = true;
     for (;;) {
         if (!steps_run(l->body)) return note_step(l);
         if (!take_results(l)) return false;
         l->done++;
+        if (shown) atomic_store_explicit(&shown->done, l->done, memory_order_relaxed);
         if (l->done == l->steps || is_until_true(l)) return true;
         if (first && !point_all(l)) return false; /* the first step decided */
         first = false;
         if (!advance_step(l)) return false;
     }
+}
+
+static bool run_steps(ScanRun *l) {
+    LoopProgress *shown = show_loop(l);
+    bool ok = run_shown_steps(l, shown);
+    if (shown) atomic_store_explicit(&shown->steps, 0, memory_order_relaxed);
+    return ok;
 }
 
 static bool run_body(ScanRun *l) {

@@ -32,6 +32,8 @@ typedef struct PlanOptions {
                        * stay */
     bool only_want;   /* no updates, no effects */
     bool no_updates;  /* shared variables keep their values */
+    bool keep_shared; /* a run that fails leaves shared variables as they were, unless
+                       * plan_overwrites_shared: new values get storage of their own */
     bool no_fuse;     /* functions marked fused run op by op */
     bool no_code;     /* no machine code for elementwise arithmetic */
     bool no_inplace;  /* no result overwrites an input */
@@ -66,6 +68,8 @@ typedef struct PlanStep {
     const Var *in, *out;
     const Graph *fn; /* PLAN_FUSED, PLAN_CALL, PLAN_SCAN: the function */
 } PlanStep;
+/* May a run that fails have overwritten shared variables? */
+bool plan_overwrites_shared(const Plan *p);
 size_t plan_steps(const Plan *p);
 PlanStep plan_step(const Plan *p, size_t i);
 

@@ -22,6 +22,13 @@ load common
     assert_output --regexp 'accuracy = 0\.9[0-9]+'
 }
 
+@test "examples: early stopping, a run for each epoch" {
+    run "$ROOT/examples/early-stopping/run.sh"
+    assert_success
+    assert_output --regexp 'the best of [0-9]+ epochs has the loss 0\.1[0-9]+'
+    assert_output --regexp 'accuracy = 0\.(8[89]|9)[0-9]+'
+}
+
 # numbers NAME: the lines `NAME = value` of $output, in order, without brackets and commas.
 numbers() { sed -n "s/^$1 = //p" <<<"$output" | tr -d '[],'; }
 

@@ -161,9 +161,9 @@ END
     grun w.tlg --steps 100000000 -o out.txt --every 1 >/dev/null 2>&1 &
     local pid=$!
     sleep 0.3
-    kill -TERM $pid
+    kill -HUP $pid
     wait $pid || status=$?
-    [ "$status" = 143 ]
+    [ "$status" = 129 ]
     [ ! -e out.txt ]
     clean
 }

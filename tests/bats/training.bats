@@ -142,3 +142,196 @@ waits() {
     # whole lines
     [ -z "$(tail -c 1 rows)" ]
 }
+
+# A graph whose state shows at once whether it is of one call: all of W is c.
+counting_model() {
+    cat >count.yaml <<'END'
+thunkline: 1
+shared: {c: 'int64 = 0', W: 'float64[100, 100] = zeros((100, 100))'}
+let: y = c + 1
+outputs: [y]
+updates: {c: c + 1, W: W + 1}
+END
+}
+
+# calls_saved FILE: the number of whole calls that a state is of.
+calls_saved() {
+    gload "$1" -e 'whole = all(W == float64(c))' --outputs whole | grun --no-updates --expect whole=True >/dev/null || return
+    grun "$1" --no-updates --outputs c | sed 's/c = //'
+}
+
+@test "SIGINT and SIGTERM end the run after its call: saved, said in a line, died of" {
+    counting_model
+    local name number pid status
+    for name in INT TERM; do
+        number=$(kill -l $name)
+        rm -f rows s.tlg
+        # env gives SIGINT back, which a shell takes from what it runs in the background
+        env --default-signal=INT grun count.yaml --steps 1000000000 --every 100 -O tsv --save s.tlg >rows 2>err &
+        pid=$!
+        waits grep -q '^300' rows
+        kill -$name $pid
+        status=0
+        wait $pid || status=$?
+        [ $status = $((128 + number)) ]
+        grep -Eq "^grun: SIG$name: ended after [0-9]+ of 1000000000 calls; s.tlg has their values\$" err
+        [ "$(wc -l <err)" = 1 ]
+        [ "$(calls_saved s.tlg)" = "$(sed 's/.*after \([0-9]*\) of.*/\1/' err)" ]
+        [ "$(tail -n 1 rows | cut -f 2)" -le "$(calls_saved s.tlg)" ]
+        run ! compgen -G '.*.thunkline.*'
+    done
+    # what --every reported is complete, too: a file by -o, a curve by -r
+    grun count.yaml --steps 1000000000 --every 100 -o rows.txt -r c=c.npy --save-every 100 --save t.tlg --outputs y 2>err &
+    pid=$!
+    waits test -e t.tlg
+    kill -TERM $pid
+    wait $pid || [ $? = 143 ]
+    [ "$(wc -l <rows.txt)" = "$(grun <(gload --new -e "load('c.npy').shape[0]") | sed 's/.* = //')" ]
+    run ! compgen -G '.*.thunkline.*'
+    # timeout sends its signal to the program and to its group: that is one request
+    shell 'timeout -s TERM 0.5 grun count.yaml --steps 1000000000 --save u.tlg'
+    [ "$status" = 124 ]
+    [ "$(calls_saved u.tlg)" -gt 0 ]
+    # nothing to keep: the run ends at once, in silence
+    shell 'timeout -s TERM 0.2 grun count.yaml --steps 1000000000'
+    [ "$status" = 124 ] && [ ! -s .err ] && [ ! -s .out ]
+}
+
+@test "a pipe that the same signal closes costs nothing" {
+    counting_model
+    mkfifo pipe
+    grun count.yaml --steps 1000000000 --every 1 --save s.tlg >pipe 2>err &
+    local pid=$!
+    exec 7<pipe
+    read -r -u 7 _
+    kill -STOP $pid
+    exec 7<&-
+    kill -TERM $pid
+    kill -CONT $pid
+    wait $pid || [ $? = 143 ]
+    grep -q 's.tlg has their values' err
+    [ "$(wc -l <err)" = 1 ]
+    calls_saved s.tlg
+}
+
+# catches_usr1 PID: the program has begun, and SIGUSR1 doesn't end it any more.
+catches_usr1() { (($((16#$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status"))) & 16#200)); }
+
+@test "a call that lasts longer is left: the last whole call is saved" {
+    cat >long.yaml <<'END'
+thunkline: 1
+functions:
+  f: {inputs: {s: float64}, let: r = s + 1, outputs: [r]}
+inputs: {n: int64}
+shared: {c: 'float64 = 0'}
+let: y = scan(f, outputs_info=0.0, n_steps=n, keep=1)[-1] + c
+outputs: [y]
+updates: {c: c + 1}
+END
+    # deep in a library, where nothing can tell it to end
+    cat >deep.yaml <<'END'
+thunkline: 1
+inputs: {n: int64}
+shared: {c: 'float64 = 0'}
+let: |
+  A = normal(0, 1, (n, n), seed=1)
+  y = sum(eigvalsh(A @ A.T))
+outputs: [y]
+updates: {c: c + 1}
+END
+    local graph n pid
+    for graph in long:1000000000000 deep:20000; do
+        n=${graph#*:}
+        rm -f rows
+        grun ${graph%:*}.yaml "n=[3,4,$n]" --each n --every 1 --save s.tlg >rows 2>err &
+        pid=$!
+        waits grep -q . rows
+        waits eval '[ "$(wc -l <rows)" = 2 ]'
+        kill -TERM $pid
+        wait $pid || [ $? = 143 ]
+        grep -q '^grun: SIGTERM: ended after 2 of 3 calls; s.tlg has their values$' err
+        ok 'grun s.tlg --no-updates --outputs c' 'c = 2.0'
+    done
+    # no whole call: the old file stays
+    cp s.tlg old.tlg
+    grun long.yaml n=1000000000000 --steps 2 --save s.tlg 2>err &
+    pid=$!
+    waits catches_usr1 $pid
+    waits eval 'kill -USR1 $pid; grep -q step err'
+    kill -TERM $pid
+    wait $pid || [ $? = 143 ]
+    grep -q 'ended after 0 of 2 calls; s.tlg was not written' err
+    cmp s.tlg old.tlg
+    # a second signal doesn't wait
+    grun long.yaml n=1000000000000 --steps 2 --save s.tlg 2>err &
+    pid=$!
+    waits catches_usr1 $pid
+    waits eval 'kill -USR1 $pid; grep -q step err'
+    kill -TERM $pid
+    sleep 0.3
+    kill -TERM $pid
+    wait $pid || [ $? = 143 ]
+    run ! grep -q SIGTERM err
+    cmp s.tlg old.tlg
+}
+
+@test "--save-every, SIGUSR1" {
+    counting_model
+    bad 2 E_USAGE '--save-every needs --save' 'grun count.yaml --steps 5 --save-every 2'
+    bad 2 E_USAGE '--save-every must be at least 1' 'grun count.yaml --steps 5 --save-every 0 --save s.tlg'
+    ok 'grun count.yaml --steps 5 --save-every 2 --save s.tlg' 'y = 5'
+    [ "$(calls_saved s.tlg)" = 5 ]
+    # a call that fails leaves the state of the last multiple
+    gload --new -i 'x: int64' --shared 'c: int64 = 0' -e 'y = 6 // x' --update 'c = c + 1' --outputs y -o f.tlg
+    bad 5 E_ARITHMETIC 'in call 4 of 4' 'grun f.tlg x=[1,2,3,0] --each x --save-every 2 --save g.tlg'
+    ok 'grun g.tlg --no-updates --outputs c' 'c = 2'
+    # each saved state is whole while the run goes on, also after a kill
+    grun count.yaml --steps 1000000000 --save-every 3 --save k.tlg 2>err &
+    local pid=$! i
+    waits test -e k.tlg
+    for i in 1 2 3; do
+        [ $(($(calls_saved k.tlg) % 3)) = 0 ]
+    done
+    waits catches_usr1 $pid
+    waits eval 'kill -USR1 $pid; grep -q calls err'
+    grep -Eq '^grun: 0% [0-9]+/1000000000 calls, [0-9.e+]+/s, [0-9.]+ (s|min|h) left, y = [0-9]' err
+    kill -KILL $pid
+    wait $pid || [ $? = 137 ]
+    [ $(($(calls_saved k.tlg) % 3)) = 0 ]
+}
+
+@test "--until ends the run after the call for which it holds" {
+    line_model
+    counting_model
+    ok 'grun count.yaml --steps 100 --until "y >= 7" --save s.tlg' 'y = 7'
+    [ "$(calls_saved s.tlg)" = 7 ]
+    ok 'grun count.yaml --steps 5 --until "y >= 7"' 'y = 5'
+    ok 'grun count.yaml --steps 100 --every 3 --until "y >= 5" -O tsv' $'call\ty\n3\t3\n5\t5'
+    shell 'grun count.yaml --steps 100 --until "y >= 7" -v'
+    [ "$status" = 0 ] && grep -q 'until holds: ended after 7 of 100 calls' .err
+    # any variable by name, printed or not; with data, too
+    ok "grun line.yaml $data --steps 5000 --until 'max(abs(pred - t)) < 0.5' -O json | jq -e '.data < 0.25' >/dev/null"
+    ok "grun line.yaml $data --steps 50 --until 'loss < 1' --outputs pred | wc -l" 1
+    ok 'gload -i "x: int64" -e "x * 2" | grun x=[1,2,3,4] --each x --until "out >= 4"' 'out = [2, 4]'
+    bad 3 E_TYPE 'takes a scalar bool, but this is float64' "grun line.yaml $data --until loss"
+    bad 3 E_TYPE "'all\\(" "grun line.yaml $data --until 'pred < 1'"
+    bad 3 E_NAME 'lossy' "grun line.yaml $data --until 'lossy < 1'"
+    bad 3 E_SYNTAX '' "grun line.yaml $data --until 'loss <'"
+}
+
+@test "the progress line: on a terminal only, gone before anything else is printed" {
+    command -v script >/dev/null || skip 'no script(1)'
+    tty() { script -qec "$1" /dev/null </dev/null; }
+    line_model
+    counting_model
+    tty 'grun count.yaml --steps 20000 --every 10000 -O tsv --progress' >seen
+    grep -aEq '[0-9]+% [0-9]+/20000 calls, [0-9.e+]+/s, [0-9.]+ s left, y = [0-9]+' seen
+    # what stays on the screen: each line's last state
+    sed -e 's/\r$//' -e 's/.*\r\x1b\[K//' seen >screen
+    [ "$(cat screen)" = $'call\ty\n10000\t10000\n20000\t20000' ]
+    tty 'gload -i "x: int64" -e "6 // x" | grun "x=concatenate([ones(20000, dtype=\"int64\"), [0]])" --each x --progress' >seen || [ $? = 5 ]
+    sed -e 's/\r$//' -e 's/.*\r\x1b\[K//' seen | head -n 1 | grep -aq '^grun: .*error\[E_ARITHMETIC\]'
+    tty 'grun count.yaml --steps 20000 --no-progress --progress' >seen
+    [ "$(tr -d '\r' <seen)" = 'y = 20000' ]
+    ok 'grun count.yaml --steps 20000 --progress' 'y = 20000'
+}
