@@ -46,6 +46,19 @@ static const Ast *parse_annotated(Parser *p, const Ast *name) {
     return e;
 }
 
+/* The right side of several targets: `e, f` without brackets is a tuple, too. */
+static const Ast *parse_values(Parser *p) {
+    size_t first = p->kids.n;
+    uint32_t begin = p->tok->begin;
+    do {
+        const Ast *e = parse_expr(p);
+        if (!e) return NULL;
+        vec_push(p->s, &p->kids, e);
+    } while (parser_take(p, ','));
+    if (p->kids.n == first + 1) return p->kids.p[--p->kids.n];
+    return parse_new_tree(p, AST_TUPLE, begin, first);
+}
+
 static const Ast *parse_assignment(Parser *p) {
     size_t first = p->kids.n;
     const Ast *name = parse_target(p);
@@ -58,7 +71,8 @@ static const Ast *parse_assignment(Parser *p) {
     }
     if (!parser_take(p, '='))
         return parse_unexpected(p, "`=` of a statement `name = expression`");
-    const Ast *value = parse_expr(p);
+    bool several = p->kids.n > first + 1;
+    const Ast *value = several ? parse_values(p) : parse_expr(p);
     if (!value || !parse_no_duplicates(p, p->kids.n - first, parse_kids_from(p, first),
                                        "the name"))
         return NULL;

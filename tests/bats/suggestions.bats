@@ -190,3 +190,13 @@ END
     done
     ok "gload -i 'x: float64[2, 2]' -e 'y = softmax(x, axis=None)' | grun 'x=[[0, 0], [0, 0]]'" $'y = [[0.25, 0.25],\n     [0.25, 0.25]]'
 }
+
+@test "several names take several values, with brackets or without" {
+    ok "gload -e 'a, b = 1, x * 2' -e 'c, d = (b, a)' | grun x=3" $'a = 1\nb = 6.0\nc = 6.0\nd = 1'
+    printf 'thunkline: 1\ninputs: {x: float64}\nlet: |\n  a, b = x + 1, [x,\n    2]\n  c, d = b  # two\noutputs: [a, c, d]\n' >f.yaml
+    ok 'grun f.yaml x=1' $'a = 2.0\nc = 1.0\nd = 2'
+    ok 'gload f.yaml -O yaml | grun x=1' $'a = 2.0\nc = 1.0\nd = 2'
+    bad 3 E_ARITY '1:8: .*2 names for 3 values' "gload -e 'a, b = 1, 2, 3'"
+    bad 3 E_SYNTAX '1:11: .*an expression' "gload -e 'a, b = 1, '"
+    bad 3 E_SYNTAX '1:6: .*in brackets' "gload -e 'a = 1, 2'"
+}
