@@ -230,9 +230,39 @@ static bool bind_definition(Compiler *c, Sym name, Span at, const Node *n) {
     return record_named_tree(c, name, n);
 }
 
+/* r0, r1 = C: the rows of a tensor, whose number must be known. */
+static bool bind_rows(Compiler *c, const Ast *e, const Node *x) {
+    size_t want = e->nkid - 1;
+    const Type *t = var_type(c->b->g, x->var);
+    if (!dim_is_known(t->dim[0]))
+        return fail(c->s, x->at, E_ARITY,
+                    "%zu names for the rows of %s, whose number is not known", want,
+                    type_str(c->s, t));
+    if (t->dim[0] != (Dim)want)
+        return fail(c->s, x->at, E_ARITY, "%zu names for the %lld rows of %s", want,
+                    (long long)t->dim[0], type_str(c->s, t));
+    for (size_t i = 0; i < want; i++) {
+        Ast *row = NEW(c->arena, Ast);
+        *row = (Ast){.kind = AST_INT, .at = x->at, .u = i};
+        const Ast *kid[2] = {e, row};
+        Ast index = {.kind = AST_INDEX, .at = x->at, .nkid = 2, .kid = kid};
+        Node item;
+        if (!compile_index(c, &index, x, &item) ||
+            !bind_definition(c, e->kid[i]->sym, e->kid[i]->at, &item))
+            return false;
+    }
+    return true;
+}
+
+static bool has_rows(const Compiler *c, const Node *n) {
+    const Type *t = n->kind == NODE_VAR ? var_type(c->b->g, n->var) : NULL;
+    return t && t->kind == TYPE_TENSOR && t->ndim > 0;
+}
+
 static bool bind_targets(Compiler *c, const Ast *e, const Node *n) {
     size_t want = e->nkid - 1;
     bool all = n->kind == NODE_VAR && n->n > 1; /* the default output of several */
+    if (!all && has_rows(c, n)) return bind_rows(c, e, n);
     if (n->kind != NODE_LIST && !all)
         return fail(c->s, n->at, E_ARITY, "%zu names for one value (%s)", want,
                     node_kind_text(n));

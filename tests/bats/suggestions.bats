@@ -200,3 +200,12 @@ END
     bad 3 E_SYNTAX '1:11: .*an expression' "gload -e 'a, b = 1, '"
     bad 3 E_SYNTAX '1:6: .*in brackets' "gload -e 'a = 1, 2'"
 }
+
+@test "several names take the rows of a tensor whose number is known" {
+    ok "gload -i 'm: float64[2, n]' -e 'a, b = m' | grun 'm=[[1, 2], [3, 4]]'" $'a = [1.0, 2.0]\nb = [3.0, 4.0]'
+    ok "gload -e 'a, b, c = 2 * arange(3)' | grun" $'a = 0\nb = 2\nc = 4'
+    ok "gload -i 'm: float64[2, 2]' -e 'u, s, v = svd(m)' --outputs s | grun 'm=[[2, 0], [0, 1]]'" 's = [2.0, 1.0]'
+    bad 3 E_ARITY '1:8: .*2 names for the 3 rows of float64\[3, n\]' "gload -i 'm: float64[3, n]' -e 'a, b = m'"
+    bad 3 E_ARITY '1:8: .*2 names for the rows of float64\[n\], whose number is not known' "gload -i 'm: float64[n]' -e 'a, b = m'"
+    bad 3 E_ARITY '1:8: .*2 names for one value' "gload -i 'm: float64' -e 'a, b = m'"
+}

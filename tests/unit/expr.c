@@ -379,7 +379,8 @@ static void test_errors(void) {
     check_fails("y = sum(x, keepdims=1)", E_ARG,
                 "sum: keepdims must be True or False, known when the graph is built, "
                 "not a number");
-    check_fails("a, b = x", E_ARITY, "2 names for one value (a variable)");
+    check_fails("a, b = x", E_ARITY,
+                "2 names for the rows of float32[n, 4], whose number is not known");
     check_fails("a, b = [x, v, x]", E_ARITY, "2 names for 3 values");
     check_fails("y = 'text' + x", E_TYPE, "a string where a tensor is expected");
     check_fails(
