@@ -23,7 +23,7 @@ static NumberResult store_float(DType d, const char *p, size_t n, void *dst) {
     FloatWidth w = dtype_float_width(d);
     if (n == 0 || num_read_float(p, n, w, &v) != n) {
         if (!number_is_missing(p, n)) return NUMBER_TEXT;
-        v = NAN;
+        v = (double)NAN;
     }
     float narrow = (float)v;
     uint16_t half = w == FLOAT16 ? half_from_double(v) : 0;
