@@ -32,7 +32,7 @@ static void test_row(Session *s, Costing *k, const Sample *row) {
             if (ap->nin > 16 || !all_known(g, id)) continue;
             for (size_t i = 0; i < ap->nin; i++)
                 in[i] = h[apply_in(g, id)[i]];
-            Costed what = {g, id, ap->nin, ap->nout, in, &h[ap->out], view};
+            Costed what = {g, id, ap->nin, ap->nout, in, &h[ap->out], view, false};
             Cost cost = cost_apply(k, a, &what);
             check_number(&c, ap->op, "flops", cost.flops);
             check_number(&c, ap->op, "math calls", cost.math);
