@@ -22,6 +22,8 @@ lines() { # of .err without the tool and the time
     told 'grun -v r.tlg x=1 --steps 3 -o o.txt'
     lines | grep -Eqx 'planned 1 instruction \(1 fused\), [0-9]+ bytes; [0-9]+ threads?, CPU level (baseline|AVX2|AVX-512)'
     lines | grep -qx 'ran 3 calls'
+    told 'grun -v r.tlg x=1 --steps 3 --until "out > 0" -o o.txt'
+    lines | grep -qx 'ran 1 call'
     told 'gprof -v --static d.tlg -o p.txt'
     lines | grep -q '^the graph has 1 input'
 }
