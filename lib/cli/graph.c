@@ -3,41 +3,17 @@
 #include "cli/cli.h"
 #include "value/file/file.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct OpCount {
-    const Op *op;
-    size_t n;
-} OpCount;
-
-static int compare_counts(const void *a, const void *b) {
-    const OpCount *x = a, *y = b;
-    if (x->n != y->n) return x->n < y->n ? 1 : -1;
-    return strcmp(x->op->name, y->op->name);
-}
-
 /* Most first. */
 static void put_op_counts(const Graph *g, Str *out) {
-    Map row = MAP(g->s);
-    Vec(OpCount) counts = {0};
-    uint64_t k;
-    for (ApplyId a = 0; a < g->napply; a++) {
-        const Op *op = g->apply[a].op;
-        if (!map_get(&row, (uintptr_t)op, &k)) {
-            map_put(&row, (uintptr_t)op, k = counts.n);
-            vec_push(g->s, &counts, ((OpCount){op, 0}));
-        }
-        counts.p[k].n++;
-    }
-    if (counts.n) qsort(counts.p, counts.n, sizeof *counts.p, compare_counts);
-    for (size_t i = 0; i < counts.n; i++)
-        str_printf(out, "%s%zu %s", i ? ", " : ": ", counts.p[i].n,
-                   counts.p[i].op->name);
-    vec_free(&counts);
-    map_free(&row);
+    size_t n;
+    OpCount *c = graph_count_ops(g, &n);
+    for (size_t i = 0; i < n; i++)
+        str_printf(out, "%s%u %s", i ? ", " : ": ", c[i].n, c[i].op->name);
+    mem_free(c);
 }
 
 static void log_graph(const Graph *g) {

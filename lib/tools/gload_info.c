@@ -103,11 +103,6 @@ static void info_interface(InfoTable *f) {
                      g->functions.p[i]->fused ? ", fused" : "");
 }
 
-typedef struct OpCount {
-    const Op *op;
-    uint32_t n;
-} OpCount;
-
 static int by_op(const void *a, const void *b) {
     const OpCount *x = a, *y = b;
     return (uintptr_t)x->op < (uintptr_t)y->op ? -1
@@ -120,8 +115,7 @@ static int by_count(const void *a, const void *b) {
     return strcmp(x->op->name, y->op->name);
 }
 
-static void info_ops(InfoTable *f) {
-    Graph *g = f->g;
+OpCount *graph_count_ops(const Graph *g, size_t *count) {
     OpCount *c = mem_zalloc(g->s, (size_t)g->napply + 1, sizeof *c);
     size_t n = 0;
     for (ApplyId a = 0; a < g->napply; a++)
@@ -134,6 +128,13 @@ static void info_ops(InfoTable *f) {
             c[n++] = c[a];
     }
     qsort(c, n, sizeof *c, by_count);
+    *count = n;
+    return c;
+}
+
+static void info_ops(InfoTable *f) {
+    size_t n;
+    OpCount *c = graph_count_ops(f->g, &n);
     for (size_t i = 0; i < n; i++)
         put_info_row(f, "ops", c[i].op->name, "%u", c[i].n);
     mem_free(c);

@@ -50,6 +50,12 @@ bool graph_edit(Graph *g, const Edit *e);
 /* Joins several graphs; names must differ (see prefix). Frees the parts. */
 Graph *graph_join(Session *s, size_t n, Graph **parts);
 bool graph_prefix(Graph *g, const char *prefix);
+/* How often each op stands in g, functions aside; most first. Free with mem_free. */
+typedef struct OpCount {
+    const Op *op;
+    uint32_t n;
+} OpCount;
+OpCount *graph_count_ops(const Graph *g, size_t *count);
 /* The table of --info. */
 bool graph_info(Graph *g, bool json, Str *out);
 /* The Applies and variables as data, in JSON (schemas/nodes.schema.json). */
