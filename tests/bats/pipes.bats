@@ -74,7 +74,7 @@ END
     bad 4 E_ '.' 'cat g.tlg g.tlg | gload >/dev/null'
 }
 
-# BYTES after the key "abort"|STATUS|what is said: nothing where the tool before has said it
+# BYTES after the key "abort"|STATUS|what is said, nothing if the tool before has said it
 @test "abort records as other writers may make them" {
     local bytes want message
     while IFS='|' read -r bytes want message; do
@@ -87,7 +87,7 @@ END
 \xa2\x64exit\x05\x61x\x01|5|
 \xa2\x61x\x01\x64exit\x05|5|
 \xa1\x61x\x01|4|
-\xa1\x64exit\x00|4|the command that wrote it failed
+\xa1\x64exit\x00|4|
 \xa1\x64exit\x19\x01\x00|3|256 is out of range .at most 255
 \xa1\x01\x02|3|expected text, got a number
 \x01|3|expected a map, got a number
