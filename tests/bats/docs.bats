@@ -107,6 +107,33 @@ long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-
     ok "source '$BUILD/completions/ggrad.bash'; COMP_WORDS=(ggrad --optimizer adam); COMP_CWORD=2; _ggrad ggrad adam --optimizer; echo \${COMPREPLY[@]}" 'adam adamw'
 }
 
+@test "names of the graph on the command line, rules, ops and files after @ complete, in each shell" {
+    local c=$BUILD/completions
+    [ -e "$c/ggrad.bash" ] || skip 'make generated first'
+    gload --new -i 'x: float64[3]' --shared 'w: float64 = 1' -e 'loss = sum(x * w)' -o m.tlg
+    touch data.npy
+    # shellcheck disable=SC2030,SC2031
+    reply() { # WORD...: what bash offers
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+        "_$1" "$1"
+        echo "${COMPREPLY[*]}"
+    }
+    . "$c/ggrad.bash"
+    . "$c/grun.bash"
+    . "$c/gload.bash"
+    [ "$(reply ggrad m.tlg --wrt '')" = 'loss w x' ]
+    [ "$(reply ggrad m.tlg --wrt w,x)" = 'w,x' ]
+    [ "$(reply ggrad --wrt '')" = '' ]
+    [ "$(reply gload m.tlg --set w)" = 'w=' ]
+    [ "$(reply grun m.tlg x=@da)" = 'data.npy' ]
+    [ "$(reply grun m.tlg lo)" = 'loss=' ]
+    [ "$(reply grun --include fuse-)" = 'fuse-elementwise' ]
+    [ "$(reply gload --op log1m)" = 'log1mexp' ]
+    if command -v fish >/dev/null; then
+        [ "$(fish -c "source '$c/ggrad.fish'; complete -C 'ggrad m.tlg --wrt w,'" | cut -f1 | tr '\n' ' ')" = 'w,loss w,w w,x ' ]
+    fi
+}
+
 @test "the completions that are committed are those that are made" {
     local t
     for t in $TOOLS; do
