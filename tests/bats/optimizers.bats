@@ -119,6 +119,10 @@ END
     rate 'sgd(0.25 * (t + 1))' 3 '' 0.25
     rate 'sgd(constant(0.25))' 2 '' 0.75
     rate 'sgd(linear(1, steps=4))' 3 '' -0.75
+    rate 'sgd(linear(1, steps=0))' 3 '' 0.0
+    rate 'sgd(polynomial(1, steps=0))' 3 '' 0.0
+    rate 'sgd(cosine(0.5, steps=1, warmup=1))' 3 '' 0.0
+    rate 'sgd(inverse_sqrt(0.5, warmup=0))' 2 '' 0.5
     rate 'sgd(linear(1.0, 2, final=rate))' 4 rate=0.25 -0.875
     rate 'sgd(step(linear(0.5, steps=4), every=1, factor=0.5))' 3 '' 0.3125
     rate 'sgd(warmup(0.5, steps=k))' 2 '' 0.75
