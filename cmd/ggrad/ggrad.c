@@ -84,66 +84,17 @@ static const Opt options[] = {
      GROUP_OUTPUT},
 };
 
-typedef struct DerivativeKind {
-    const char *option, *names;
-} DerivativeKind;
-
-/* Finds the option that says what to derive; NULL: none. Several: diagnosed, false. */
-static bool choose_kind(Run *r, const Derive *d, DerivativeKind *kind) {
-    const DerivativeKind all[] = {
-        {"--cost", d->cost},         {"--vjp", d->vjp},         {"--jvp", d->jvp},
-        {"--jacobian", d->jacobian}, {"--hessian", d->hessian}, {"--hvp", d->hvp}};
-    *kind = (DerivativeKind){"--cost", NULL};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (!all[i].names) continue;
-        if (kind->names)
-            return fail(
-                r->s, NOWHERE, E_USAGE,
-                "%s and %s exclude each other: give one derivative in each command",
-                kind->option, all[i].option);
-        *kind = all[i];
-    }
-    return true;
-}
-
-/* Checks that options go with the kind of derivative that reads them. */
-static bool options_agree(Run *r, const Derive *d) {
-    const struct {
-        bool given, fits;
-        const char *option, *with;
-    } pair[] = {{d->cotangent, d->vjp, "cotangent", "vjp"},
-                {d->tangents, d->jvp, "tangents", "jvp"},
-                {d->by_pullback, d->jvp, "by-pullback", "jvp"},
-                {d->vector, d->hvp, "vector", "hvp"},
-                {d->checkpoint, !d->jvp && !d->jacobian && !d->hessian && !d->hvp,
-                 "checkpoint", "cost"},
-                {d->mixed, d->hessian, "mixed", "hessian"},
-                {d->known, !d->jvp && !d->jacobian, "known-grads", "cost"},
-                {d->optimizer,
-                 !d->vjp && !d->jvp && !d->jacobian && !d->hessian && !d->hvp,
-                 "optimizer", "cost"}};
-    if (d->wrt && !*d->wrt) return fail(r->s, NOWHERE, E_USAGE, "--wrt needs names");
-    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
-        if (pair[i].given && !pair[i].fits)
-            return fail(r->s, NOWHERE, E_USAGE, "--%s is for --%s", pair[i].option,
-                        pair[i].with);
-    return true;
-}
-
 static bool ggrad_run(Run *r) {
     Ggrad *o = (Ggrad *)r->common;
     const char *path;
-    DerivativeKind kind;
-    if (!choose_kind(r, &o->d, &kind) || !options_agree(r, &o->d)) return false;
+    if (!derive_agrees(r->s, &o->d)) return false;
     o->d.how.disconnected = (OnDisconnected)o->disconnected;
     o->d.how.return_disconnected = (ReturnDisconnected)o->return_disconnected;
     o->d.how.null = (OnNull)o->null;
-    if (kind.names) o->d.at = run_text(r, kind.option, kind.names);
     Values given;
-    if (o->d.optimizer && (o->check || o->d.only))
+    if (o->d.optimizer && o->check)
         return fail(r->s, NOWHERE, E_USAGE,
-                    "--optimizer writes updates, so it excludes %s",
-                    o->check ? "--check" : "--only");
+                    "--optimizer writes updates, so it excludes --check");
     r->no_graph = o->check;
     if (!run_operands(r, o->check, &path, &given)) return false;
     Graph *g = run_read(r, path);

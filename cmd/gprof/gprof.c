@@ -140,31 +140,30 @@ static ProfileSpec profile_spec(Run *r, const Gprof *o) {
         dim[i] = o->dim.p[i].at;
     for (size_t i = 0; i < o->assertion.n; i++)
         assertion[i] = o->assertion.p[i].at;
-    return (ProfileSpec){.run = {.mode = (RunMode)o->mode,
-                                 .filter = {.allow_downcast = -1},
-                                 .outputs = o->outputs,
-                                 .no_updates = o->no_updates,
-                                 .series = {.shuffle = -1},
-                                 .ndim = o->dim.n,
-                                 .dim = dim,
-                                 .threads = (unsigned)o->threads,
-                                 .seed = o->seed,
-                                 .draw = true,
-                                 .no_gc = o->no_gc},
-                         .is_static = o->is_static,
-                         .warmup = o->warmup,
-                         .repeat = o->repeat == REPEAT_UNSET ? 0 : o->repeat,
-                         .nassert = o->assertion.n,
-                         .assertion = assertion,
-                         .report = {.format = o->common.format < 0
-                                                  ? PROFILE_TEXT
+    return (ProfileSpec){
+        .run = {.mode = (RunMode)o->mode,
+                .filter = {.allow_downcast = -1},
+                .outputs = o->outputs,
+                .no_updates = o->no_updates,
+                .series = {.shuffle = -1},
+                .ndim = o->dim.n,
+                .dim = dim,
+                .threads = (unsigned)o->threads,
+                .seed = o->seed,
+                .draw = true,
+                .no_gc = o->no_gc},
+        .is_static = o->is_static,
+        .calls = {o->warmup, o->repeat == REPEAT_UNSET ? 0 : o->repeat},
+        .nassert = o->assertion.n,
+        .assertion = assertion,
+        .report = {.format = o->common.format < 0 ? PROFILE_TEXT
                                                   : (ProfileFormat)o->common.format,
-                                    .by = (ProfileBy)o->by,
-                                    .sort = (ProfileSort)o->sort,
-                                    .top = o->top,
-                                    .memory = o->memory,
-                                    .compare = o->compare,
-                                    .fail_above = o->fail_above}};
+                   .by = (ProfileBy)o->by,
+                   .sort = (ProfileSort)o->sort,
+                   .top = o->top,
+                   .memory = o->memory,
+                   .compare = o->compare,
+                   .fail_above = o->fail_above}};
 }
 
 static bool gprof_run(Run *r) {

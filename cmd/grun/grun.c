@@ -215,15 +215,9 @@ static RunSpec run_spec(Run *r, const Grun *o) {
 }
 
 static bool save_graph(Run *r, Graph *g, const char *path) {
-    WriteOptions how = {.durable = true,
-                        .no_provenance = r->common->no_provenance,
-                        .zstd = r->common->zstd};
-    if (io_format_of(path, NULL) == IO_AUTO) how.format = IO_TLG;
-    if (how.format == IO_TLG && value_form_of(path) != VALUE_FORMLESS)
-        return graph_write_shared(g, path);
-    /* without the nodes that computed the initial values */
-    graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
-    return io_write(g, path, &how);
+    return graph_save(g, path,
+                      &(WriteOptions){.no_provenance = r->common->no_provenance,
+                                      .zstd = r->common->zstd});
 }
 
 /* The graph that runs: g, or a copy, since the saved graph keeps its sows, outputs and

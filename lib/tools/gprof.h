@@ -5,15 +5,21 @@
 #include "prof/prof.h"
 #include "tools/run.h"
 
+typedef struct MeasuredCalls {
+    int64_t warmup; /* calls before the measured ones */
+    int64_t repeat; /* measured calls; 0: until 0.2 s or 10 calls have passed */
+} MeasuredCalls;
 typedef struct ProfileSpec {
     RunSpec run;    /* mode, values, filter, dims, threads, no_gc */
     bool is_static; /* nothing runs; values only determine dims */
-    int64_t warmup; /* calls before the measured ones */
-    int64_t repeat; /* measured calls; 0: until 0.2 s or 10 calls have passed */
+    MeasuredCalls calls;
     size_t nassert;
     const Span *assertion; /* "peak_bytes < 10e6" */
     ReportOptions report;
 } ProfileSpec;
+/* Runs m, whose inputs are set and whose plan is of g, for a profile of that plan: the
+ * updates happen. False: diagnosed. */
+bool profile_measure(Profile *p, const Graph *g, Machine *m, const MeasuredCalls *how);
 /* `out` has the report even if a verdict fails. False: diagnosed. */
 bool graph_profile(Graph *g, const ProfileSpec *q, Str *out);
 

@@ -1,13 +1,10 @@
-/* Measures a graph: first calls without hooks, for the total time, then as many calls
- * with hooks, for its parts. */
+/* A graph's profile: prepares what runs, finds the sizes, and either measures calls or
+ * estimates from the types. */
 #include "op/build.h"
 #include "tools/gprof.h"
 #include "tools/retype.h"
 #include "tools/run_impl.h"
 #include "value/class.h"
-
-enum { CALLS = 10 };
-static const double LONG_ENOUGH = 0.2; /* seconds */
 
 typedef struct Profiling {
     GraphRun r;
@@ -156,78 +153,11 @@ static void derive_shapes(Profiling *f) {
 }
 
 /* ---- measuring ---- */
-static bool timed_call(Profiling *f, double *seconds) {
-    double start = clock_seconds();
-    bool ok = vm_run(f->r.m);
-    *seconds = clock_seconds() - start;
-    return ok;
-}
-
-static bool first_calls(Profiling *f) {
-    double t;
-    for (int64_t i = 0; i < f->q->warmup; i++) {
-        if (!timed_call(f, &t)) return false;
-        if (i == 0) profile_set(f->p, PF_first_time_s, t);
-    }
-    return true;
-}
-
-static bool measured_calls(Profiling *f, int64_t *n) {
-    double all = 0, t;
-    int64_t most = f->q->repeat ? f->q->repeat : CALLS;
-    for (*n = 0; *n < most; ++*n) {
-        if (!f->q->repeat && all >= LONG_ENOUGH) break;
-        if (!timed_call(f, &t)) return false;
-        if (*n == 0 && !f->q->warmup) profile_set(f->p, PF_first_time_s, t);
-        profile_call(f->p, t);
-        all += t;
-    }
-    return true;
-}
-
-static bool watched_calls(Profiling *f, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-        VmHooks h = profile_hooks(f->p);
-        vm_set_hooks(f->r.m, &h);
-        if (!vm_run(f->r.m)) return false;
-        profile_watched(f->p);
-    }
-    vm_set_hooks(f->r.m, NULL);
-    return true;
-}
-
-/* Computes the initial values of shared variables, so that no measured call includes
- * them. */
-static bool settle_shared(Profiling *f) {
-    for (size_t i = 0; i < f->r.ready->shared.n; i++)
-        if (!vm_shared(f->r.m, i)) return false;
-    return true;
-}
-
-/* The machine keeps the memory that it holds at the end between calls, too. */
-static void measured_memory(Profiling *f, uint64_t peak) {
-    VmMemory m = vm_memory(f->r.m);
-    uint64_t results = m.arena + m.grown, known = results + m.scratch;
-    profile_set(f->p, PF_measured_peak_bytes, (double)peak);
-    profile_set(f->p, PF_measured_results_bytes, (double)results);
-    profile_set(f->p, PF_measured_workspace_bytes, (double)m.scratch);
-    profile_set(f->p, PF_measured_other_bytes,
-                peak > known ? (double)(peak - known) : 0);
-}
-
 static bool measure_calls(Profiling *f) {
-    int64_t n;
-    if (!grun_values(&f->r) || !settle_shared(f)) return false;
-    for (size_t i = 0; i < f->r.ready->inputs.n; i++) {
-        profile_input(f->p, i, vm_input(f->r.m, i));
+    if (!grun_values(&f->r)) return false;
+    for (size_t i = 0; i < f->r.ready->inputs.n; i++)
         if (f->r.feed[i].drawn) profile_drawn(f->p, f->r.ready->inputs.p[i]);
-    }
-    uint64_t before = buffer_bytes_used(f->r.s);
-    buffer_reset_peak(f->r.s);
-    if (!first_calls(f) || !measured_calls(f, &n)) return false;
-    uint64_t peak = buffer_bytes_peak(f->r.s);
-    measured_memory(f, peak > before ? peak - before : 0);
-    return watched_calls(f, n);
+    return profile_measure(f->p, f->r.ready, f->r.m, &f->q->calls);
 }
 
 /* ---- all ---- */

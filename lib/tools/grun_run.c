@@ -15,21 +15,6 @@ bool grun_bind_dims(GraphRun *r) {
     return true;
 }
 
-/* Gives g, which has the run's shared variables, their values after the last call. */
-static bool set_shared(GraphRun *r, Graph *g) {
-    for (size_t i = 0; i < r->g->shared.n; i++) {
-        const Value *v = vm_shared(r->m, i);
-        if (!v) return false;
-        Leaf *leaf = var_leafrec(g, g->shared.p[i]);
-        Value *to = leaf->value ? leaf->value : leaf_value_new(g, leaf), old = *to;
-        *to = (Value){0};
-        value_copy_view(to, v);
-        value_unref(&old);
-        leaf->init = VAR_NONE;
-    }
-    return true;
-}
-
 static bool commit_output(GraphRun *r) {
     Writer *out = r->out;
     r->out = NULL; /* committing frees it, even on failure */
@@ -43,7 +28,7 @@ static bool finish_run(GraphRun *r) {
 bool grun_save(GraphRun *r) {
     Graph *to = graph_copy(r->spec->saved, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL,
                            false, NULL);
-    bool ok = set_shared(r, to) && r->spec->save(r->spec->save_ctx, to);
+    bool ok = graph_store_shared(to, r->m) && r->spec->save(r->spec->save_ctx, to);
     graph_free(to);
     return ok;
 }
@@ -138,7 +123,7 @@ static bool run_to_end(GraphRun *r) {
     if (stopped) return ok;
     if (ok && r->now.until && r->spec->watch)
         r->spec->watch->ended(r->spec->watch->ctx, &r->now);
-    return set_shared(r, r->g) && ok;
+    return graph_store_shared(r->g, r->m) && ok;
 }
 
 void grun_begin(GraphRun *r, Graph *g, const RunSpec *spec) {

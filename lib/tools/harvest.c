@@ -273,16 +273,3 @@ Graph *graph_harvested(const Graph *g, const Harvesting *how) {
     graph_free(made);
     return NULL;
 }
-
-void graph_take_shared(Graph *to, const Graph *from) {
-    for (size_t i = 0; i < to->shared.n && i < from->shared.n; i++) {
-        Leaf *a = var_leafrec(to, to->shared.p[i]);
-        const Leaf *b = var_leafrec(from, from->shared.p[i]);
-        if (!b->value) continue;
-        Value *v = a->value ? a->value : leaf_value_new(to, a), old = *v;
-        *v = (Value){0};
-        value_copy_view(v, b->value);
-        value_unref(&old);
-        a->init = VAR_NONE;
-    }
-}

@@ -56,6 +56,13 @@ bool graph_reinfer(Graph *g) {
     return ok;
 }
 
+bool graph_find_dim(Graph *g, const char *p, size_t n, Span at, Sym *name) {
+    *name = sym_find(g->s, p, n);
+    if (*name && graph_has_dim(g, *name)) return true;
+    fail(g->s, at, E_UNKNOWN, "the graph has no dim %.*s", (int)n, p);
+    return note(g->s, NOWHERE, "dims are the names in types such as float32[n, 64]");
+}
+
 /* "n=128" */
 bool dim_option(Graph *g, Span text, Sym *dim, int64_t *size) {
     Session *s = g->s;
@@ -65,14 +72,8 @@ bool dim_option(Graph *g, Span text, Sym *dim, int64_t *size) {
     size_t len = eq ? num_read_uint(eq + 1, strlen(eq + 1), &n, &overflow) : 0;
     if (!len || eq[1 + len] || overflow || n > INT64_MAX)
         return fail(s, text, E_USAGE, "--dim takes NAME=SIZE, as in --dim n=128");
-    Sym name = sym_find(s, p, (size_t)(eq - p));
-    if (!name || !graph_has_dim(g, name)) {
-        fail(s, text, E_UNKNOWN, "the graph has no dim %.*s", (int)(eq - p), p);
-        return note(s, NOWHERE, "dims are the names in types such as float32[n, 64]");
-    }
-    *dim = name;
     *size = (int64_t)n;
-    return true;
+    return graph_find_dim(g, p, (size_t)(eq - p), text, dim);
 }
 
 /* Redeclares a leaf; its filter then checks each value that is bound. */

@@ -1,11 +1,41 @@
 /* The values of all shared variables, from a file and to one: the weights of a graph
- * without the graph. */
+ * without the graph; from a machine, and into the file of a whole graph. */
 #include "tools/tools.h"
 #include "value/class.h"
 #include "value/file/file.h"
 #include "value/transfer.h"
 
 #include <string.h>
+
+/* Takes ownership of v. */
+static void replace_value(Graph *g, Var shared, Value *v) {
+    Leaf *leaf = var_leafrec(g, shared);
+    Value *to = leaf->value ? leaf->value : leaf_value_new(g, leaf);
+    value_unref(to);
+    *to = *v;
+    leaf->init = VAR_NONE;
+}
+
+bool graph_store_shared(Graph *g, Machine *m) {
+    for (size_t i = 0; i < g->shared.n; i++) {
+        const Value *v = vm_shared(m, i);
+        Value held = {0};
+        if (!v) return false;
+        value_copy_view(&held, v);
+        replace_value(g, g->shared.p[i], &held);
+    }
+    return true;
+}
+
+void graph_take_shared(Graph *to, const Graph *from) {
+    for (size_t i = 0; i < to->shared.n && i < from->shared.n; i++) {
+        const Leaf *leaf = var_leafrec(from, from->shared.p[i]);
+        Value held = {0};
+        if (!leaf->value) continue;
+        value_copy_view(&held, leaf->value);
+        replace_value(to, to->shared.p[i], &held);
+    }
+}
 
 /* ---- to a file ---- */
 
@@ -74,6 +104,17 @@ bool graph_write_shared(Graph *g, const char *path) {
         value_unref(&w.value[i]);
     arena_free(a);
     return ok;
+}
+
+bool graph_save(Graph *g, const char *path, const WriteOptions *how) {
+    WriteOptions w = *how;
+    w.durable = true;
+    if (io_format_of(path, NULL) == IO_AUTO) w.format = IO_TLG;
+    if (w.format == IO_TLG && value_form_of(path) != VALUE_FORMLESS)
+        return graph_write_shared(g, path);
+    /* without the nodes that computed the initial values */
+    graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
+    return io_write(g, path, &w);
 }
 
 /* ---- from a file ---- */
@@ -146,12 +187,8 @@ static bool set_from_file(Graph *g, Var v, const char *path, const char *key, Sp
     Receiver to = {{.allow_downcast = -1}, sym_text(s, var_name(g, v)), at};
     bool ok = value_bind(s, t, &read, &to, &fits);
     value_unref(&read);
-    if (!ok) return false;
-    Leaf *leaf = var_leafrec(g, v);
-    value_unref(leaf->value);
-    *leaf->value = fits;
-    leaf->init = VAR_NONE;
-    return true;
+    if (ok) replace_value(g, v, &fits);
+    return ok;
 }
 
 static bool fail_no_match(Graph *g, const char *path, const ValueList *l, Span at) {

@@ -68,6 +68,15 @@ bool graph_write_shared(Graph *g, const char *path);
 /* Sets each shared variable that has the name of an array in the file; warns of all
  * that is left on either side. False: diagnosed, also if nothing matches. */
 bool graph_set_shared(Graph *g, const char *path, Span at);
+/* Gives g the values of its shared variables in m, which runs g or a copy of it.
+ * False: diagnosed (an initial value can't be computed). */
+bool graph_store_shared(Graph *g, Machine *m);
+/* The same from a copy, as far as it has values. */
+void graph_take_shared(Graph *to, const Graph *from);
+/* Writes g with its current values so that it survives a power failure: in the format
+ * of the path's suffix, tlg without one; to a .npz or .safetensors, the values of the
+ * shared variables alone. Drops what computed initial values from g: ids change. */
+bool graph_save(Graph *g, const char *path, const WriteOptions *how);
 /* --list-ops, --op, --list-types. */
 /* what: a pattern of names (with *, ? or [), or a word in names and texts; all: also
  * ops that users don't write. */
@@ -115,11 +124,14 @@ typedef struct Derive {
     const char *wrt, *cotangent, *tangents, *vector, *known, *constant, *name;
     const char *checkpoint; /* names of variables to keep, or "sqrt" */
     const char *optimizer;  /* a chain of rules, which make updates of the gradients */
-    Span at;                /* position of the deciding option, for errors */
+    Span at;                /* position of the deciding option, for errors: set by
+                             * derive_agrees */
     bool by_pullback, mixed, only;
     GradOptions how;
     Derived *made; /* filled in when not NULL; session memory */
 } Derive;
+/* Is one derivative asked for, with options that go with it? False: diagnosed. */
+bool derive_agrees(Session *s, Derive *d);
 bool graph_derive(Graph *g, const Derive *d);
 /* verify_grad: compares derivatives with finite differences at the given values, with
  * random ones for the rest. False with E_VERDICT on a mismatch, which names output,
@@ -140,8 +152,6 @@ typedef struct Harvesting {
 bool graph_harvest(Graph *g, const Harvesting *how);
 /* The same on a copy. NULL: diagnosed. */
 Graph *graph_harvested(const Graph *g, const Harvesting *how);
-/* Copies the current values of the shared variables back from a copy. */
-void graph_take_shared(Graph *to, const Graph *from);
 
 /* ---- grewrite ---- */
 /* Runs both graphs on random inputs and compares outputs and new shared values
