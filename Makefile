@@ -183,7 +183,7 @@ $(B)/man/%.1: cmd/%/$$*.1.in $(B)/bin/% cmd/exit_status.1.in $(B)/gen/totals.1
 	  -e '/^@TOTALS@$$/{r $(B)/gen/totals.1' -e 'd;}' $< > $@
 # Section 7 is written in Markdown, or made from the catalogue.
 MAN7 := $(patsubst lib/man/%.md,$(B)/man/%.7,$(wildcard lib/man/*.md)) $(B)/man/thunkline-ops.7 $(B)/man/thunkline-rules.7
-$(B)/man/thunkline-%.7: $(B)/bin/gload lib/gen/manual_lists.awk lib/gen/mdoc.awk
+$(B)/man/thunkline-ops.7 $(B)/man/thunkline-rules.7: $(B)/man/thunkline-%.7: $(B)/bin/gload lib/gen/manual_lists.awk lib/gen/mdoc.awk
 	@mkdir -p $(@D)
 	$(Q)$< --dump=$* > $(B)/gen/$*.tsv
 	$(Q)awk -v page=$* -f lib/gen/manual_lists.awk $(B)/gen/$*.tsv > $(B)/gen/$*.md
@@ -208,20 +208,22 @@ generated: $(COMPLETIONS:%=$(B)/%)
 completions: generated
 	cp $(COMPLETIONS:%=$(B)/%) completions/
 
-# ---- installing: PROGRAM_PREFIX renames tools, man pages, completions together ----
+# ---- installing: PROGRAM_PREFIX renames tools, man pages, completions and what the bats library calls together ----
 PROGRAM_PREFIX ?=
 STRIP ?= -s
+LIBDIR ?= $(PREFIX)/lib
 bindir := $(DESTDIR)$(PREFIX)/bin
-libdir := $(DESTDIR)$(PREFIX)/lib
+libdir := $(DESTDIR)$(LIBDIR)
 datadir := $(DESTDIR)$(PREFIX)/share
-RENAME := sed -E 's/\<(gload|ggrad|grewrite|grun|gprof)\>/$(PROGRAM_PREFIX)\1/g'
-$(B)/thunkline.pc: Makefile
-	@mkdir -p $(@D)
-	printf 'prefix=%s\nName: thunkline\nDescription: tensor graphs as files\nVersion: %s\nLibs: -L$${prefix}/lib -lthunkline\nLibs.private: -lyaml -lzstd -lm -ldl -lpthread\nCflags: -I$${prefix}/include\n' '$(PREFIX)' '$(VERSION)' > $@
+# Names and paths in texts are those of this installation; with a prefix, nothing has gprof's name.
+RENAME := sed -E -e 's/\<(gload|ggrad|grewrite|grun|gprof)\>/$(PROGRAM_PREFIX)\1/g' -e 's,/usr/local\>,$(PREFIX),g' \
+  $(if $(PROGRAM_PREFIX),-e '/call graph profiler of GNU binutils/d')
+PC := prefix=$(PREFIX)\nlibdir=$(LIBDIR)\nName: thunkline\nDescription: tensor graphs as files\nVersion: $(VERSION)\n$(strip \
+  )Libs: -L$${libdir} -lthunkline\nLibs.private: -lyaml -lzstd -lm -ldl -lpthread\nCflags: -I$${prefix}/include\n
 # Examples go as they are in the repository, without what their Makefiles build.
 EXAMPLES := $(shell find examples -type f ! -name '*.so' ! -name '*.o' ! -name '*.tlg')
 ## install: PREFIX=/usr/local DESTDIR= PROGRAM_PREFIX= STRIP=-s (empty: with what debuggers read)
-install: all man generated $(B)/thunkline.pc
+install: all man generated
 	install -d $(bindir) $(libdir)/pkgconfig $(DESTDIR)$(PREFIX)/include/thunkline $(datadir)/man/man1 $(datadir)/man/man7 \
 	  $(datadir)/thunkline/bats $(datadir)/thunkline/schemas \
 	  $(datadir)/bash-completion/completions $(datadir)/zsh/site-functions $(datadir)/fish/vendor_completions.d
@@ -238,7 +240,7 @@ install: all man generated $(B)/thunkline.pc
 	install $(STRIP) -m 755 $(B)/libthunkline.so $(libdir)/$(SONAME)
 	$(if $(STRIP),strip --strip-debug $(libdir)/libthunkline.a)
 	ln -sf $(SONAME) $(libdir)/libthunkline.so
-	install -m 644 $(B)/thunkline.pc $(libdir)/pkgconfig/
+	printf '$(PC)' > $(libdir)/pkgconfig/thunkline.pc
 	for f in $(wildcard lib/bats/*.bash); do $(RENAME) $$f > $(datadir)/thunkline/bats/$${f##*/}; done
 	for f in $(MAN7); do $(RENAME) $$f > $(datadir)/man/man7/$${f##*/}; done
 	install -m 644 $(wildcard schemas/*) $(datadir)/thunkline/schemas/

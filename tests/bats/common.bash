@@ -68,6 +68,14 @@ close() {
         END { exit bad || !found }' "$1" >&2
 }
 
+# Installs this build, as it is, below $PWD/d, with PREFIX=/usr and what else is given; skips the test if not all is built.
+install_build() { # make's variables...
+    local build
+    build=$(dirname "${TL_BIN:-$ROOT/build/bin}")
+    [ -e "$build/libthunkline.so" ] && [ -e "$build/man/grun.1" ] && [ -e "$build/completions/grun.fish" ] || skip 'make all man generated first'
+    make -s -C "$ROOT" B="${build#"$ROOT"/}" AS_BUILT=1 install DESTDIR="$PWD/d" PREFIX=/usr "$@" >log 2>&1 || { cat log >&2 && false; }
+}
+
 # A Python that has a module, or the test is skipped.
 python_with() {
     local p

@@ -1,6 +1,6 @@
 # The examples of a manual, one file each in the order of the page: NN.file (its name is what the text before it ends with, in
 # backquotes), NN.part (sections of a graph file), NN.session (`$ command`, what it prints), NN.values (`expression -> value`),
-# NN.types (`expression : type`). Anything else is NN.unknown.
+# NN.types (`expression : type`), NN.bats (tests, or how they load the library). Anything else is NN.unknown.
 function end_block(   name, kind, i) {
     if (!n) return
     name = ""
@@ -9,6 +9,7 @@ function end_block(   name, kind, i) {
     else if (line[1] ~ / -> /) kind = "values"
     else if (line[1] ~ / : [a-z0-9]+$/) kind = "types"
     else if (line[1] ~ /^(inputs|shared|let|functions|outputs|updates|compare):/) kind = "part"
+    else if (line[1] ~ /^(@test|load) /) kind = "bats"
     else kind = "unknown"
     name = sprintf("%s/%02d.%s", folder, ++count, kind)
     if (kind == "file") {

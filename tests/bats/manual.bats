@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# thunkline(7) is true: each of its examples runs as it is printed.
+# thunkline(7) and thunkline-bats(7) are true: each of their examples runs as it is printed.
 load common
 
 # The statements of the manual in which its own names stand.
@@ -53,8 +53,8 @@ types() {
     done <"$1"
 }
 
-examples() { # MANUAL
-    local f kinds='' bad=0
+examples() { # MANUAL, the kinds of examples that it has
+    local f kinds='' kind bad=0
     mkdir blocks
     awk -v folder=blocks -f "$BATS_TEST_DIRNAME/manual.awk" "$1"
     for f in blocks/*; do
@@ -72,6 +72,7 @@ examples() { # MANUAL
         *.session) session "$f" ;;
         *.values) values "$f" ;;
         *.types) types "$f" ;;
+        *.bats) cat "$f" >>recipes.bats && echo >>recipes.bats ;;
         *)
             echo "an example that no test runs:" >&2
             cat "$f" >&2
@@ -85,9 +86,36 @@ examples() { # MANUAL
         kinds+=${f##*.}' '
     done
     [ "$bad" = 0 ]
-    [[ $kinds = *file* && $kinds = *part* && $kinds = *session* && $kinds = *values* && $kinds = *types* ]]
+    for kind in $2; do [[ $kinds == *$kind* ]] || fail "no example is a $kind"; done
 }
 
 @test "every example of thunkline(7) runs and prints what the page says" {
-    examples "$ROOT/lib/man/thunkline.md"
+    examples "$ROOT/lib/man/thunkline.md" 'file part session values types'
 }
+
+# The page with the names and paths of an installation, and the recipes in it with that installation's library and tools.
+recipes() { # make's variables
+    install_build "$@"
+    PATH=$PWD/d/usr/bin:$PATH
+    local prefix=${1#PROGRAM_PREFIX=}
+    sed -E -e "s/\\<(gload|ggrad|grewrite|grun|gprof)\\>/$prefix\\1/g" -e "s,/usr/local/,$PWD/d/usr/," "$ROOT/lib/man/thunkline-bats.md" >page.md
+    local library=$PWD/d/usr/share/thunkline/bats/thunkline.bash
+    grep -qx "    load $library" page.md
+    # the sessions of the page call assertions
+    BASH_ENV=$library examples page.md 'bats file session'
+    echo 'bats_require_minimum_version 1.5.0' | cat - recipes.bats >model.bats
+    [ "$(grep -c '^@test ' model.bats)" -ge 12 ]
+    # the tools that are installed, no others; and bats as a user starts it, not the part of it that runs this test
+    local bats
+    bats=$(type -ap bats | grep -v libexec | head -n 1)
+    bats=$(printf '%q ' env -i HOME="$HOME" TMPDIR="$PWD" PATH="$PWD/d/usr/bin:${bats%/bats}:/usr/bin:/bin")
+    # without its snapshots, the two tests that have some fail
+    shell "$bats bats --tap model.bats"
+    [ "$status" = 1 ] && [ "$(grep -c '^not ok' .out)" = 2 ] && grep -q "a snapshot $PWD/snapshots/ten-steps.txt" .out || complain 'should miss two snapshots' "$*"
+    shell "$bats UPDATE_SNAPSHOTS=1 bats --tap model.bats && $bats bats --tap model.bats"
+    [ "$status" = 0 ] || complain 'the recipes should hold' "$*"
+    [ -s snapshots/model-the-derivative-as-a-formula.txt ]
+}
+
+@test "every recipe of thunkline-bats(7) holds with the library that is installed" { recipes PROGRAM_PREFIX=; }
+@test "and with one that is installed with a prefix" { recipes PROGRAM_PREFIX=tl_; }
