@@ -57,6 +57,23 @@ static bool concatenate_lists(Compiler *c, Span at, const Node *a, const Node *b
     return node_tree(c, n, item, NULL, at, out);
 }
 
+static bool is_named_thing(const Node *n) {
+    return n->kind == NODE_DTYPE || n->kind == NODE_STRING || n->kind == NODE_NONE;
+}
+
+static DType dtype_of_node(const Compiler *c, const Node *n) {
+    const char *text = n->kind == NODE_STRING ? sym_text(c->s, n->sym) : "";
+    return n->kind == NODE_DTYPE ? n->dtype : dtype_find(text, strlen(text));
+}
+
+/* x.dtype == float32, or == 'float32'; texts and None of props. */
+static Literal compare_names(const Compiler *c, Infix k, const Node *arg) {
+    bool dtypes = arg[0].kind == NODE_DTYPE || arg[1].kind == NODE_DTYPE,
+         same = dtypes ? dtype_of_node(c, &arg[0]) == dtype_of_node(c, &arg[1])
+                       : arg[0].kind == arg[1].kind && arg[0].sym == arg[1].sym;
+    return (Literal){.kind = K_BOOL, .u = same == (k == IN_EQ)};
+}
+
 bool compiler_apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg,
                           Node *out) {
     Literal l;
@@ -71,6 +88,11 @@ bool compiler_apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *a
                          : literal_binary(c->s, k, at, &arg[0].lit, &arg[1].lit, &l);
         if (ok) *out = node_literal(l, at);
         return ok;
+    }
+    if ((k == IN_EQ || k == IN_NE) && is_named_thing(&arg[0]) &&
+        is_named_thing(&arg[1])) {
+        *out = node_literal(compare_names(c, k, arg), at);
+        return true;
     }
     if (lists && k == IN_ADD && !arg[0].sym && !arg[1].sym)
         return concatenate_lists(c, at, &arg[0], &arg[1], out);
@@ -330,6 +352,13 @@ static bool compile_leaf(Compiler *c, const Ast *e, DType want, Node *out) {
     case AST_TUPLE:
     case AST_DICT:
         return compile_items(c, e, want, out);
+    case AST_CHAIN:
+    case AST_NOT:
+    case AST_LOGIC:
+    case AST_IF:
+        return compile_choice(c, e, want, out);
+    case AST_BIND:
+        return compile_binding(c, e, out);
     case AST_LAMBDA:
         out->kind = NODE_FUNCTION;
         out->lambda = e;

@@ -12,13 +12,19 @@ typedef struct CompileFrame {
     Map inner; /* captured variable of the next outer frame -> input here */
     Vec(Var) captured;
 } CompileFrame;
-/* Parameters of a lambda, bound to nodes whose variables belong to `frame`. */
+/* The names of a lambda, bound to nodes whose variables belong to `frame`. */
 typedef struct LambdaScope {
     struct LambdaScope *up;
     const Ast *lambda;
     const Node *value;
     CompileFrame *frame;
+    const struct LambdaLocal *local; /* what := has named so far, the last one first */
 } LambdaScope;
+typedef struct LambdaLocal {
+    const struct LambdaLocal *up;
+    Sym name;
+    Node value;
+} LambdaLocal;
 
 typedef struct Definition {
     const Ast *ast;
@@ -197,11 +203,15 @@ bool compile_definition(Compiler *c, const Ast *e); /* compile.c */
 /* scope.c */
 bool compile_name(Compiler *c, const Ast *e, Node *out);
 bool scope_has_param(const Compiler *c, Sym name); /* of a lambda around */
+bool scope_awaits(const Compiler *c, Sym name);    /* := will name it further on */
+bool compile_binding(Compiler *c, const Ast *e, Node *out); /* (y := x * 2) */
 bool compiler_lookup(Compiler *c, Sym name, Span at,
                      Node *out); /* false: unknown, not diagnosed */
 bool compiler_fail_unknown(Compiler *c, Sym name, Span at);
 bool compiler_is_dim_name(Compiler *c, Sym name);
 Node node_from_prop(Compiler *c, const Prop *p, Span at);
+/* compile_choice.c: a if c else b, and, or, not, a < b < c */
+bool compile_choice(Compiler *c, const Ast *e, DType want, Node *out);
 /* compile_call.c */
 bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node *out);
 bool compile_apply(Compiler *c, const Ast *e, const Node *f, Node *out);

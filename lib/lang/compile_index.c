@@ -269,7 +269,7 @@ static bool index_list(Compiler *c, const Ast *e, const Node *x, bool *is, Node 
     *is = n == 1;
     if (*is && kid[0]->kind == AST_SLICE) return slice_list(c, kid[0], x, out);
     *is = *is && (kid[0]->kind == AST_INT || kid[0]->kind == AST_UNARY ||
-                  kid[0]->kind == AST_BINARY);
+                  kid[0]->kind == AST_BINARY || kid[0]->kind == AST_IF);
     if (!*is) return true;
     if (!compile(c, kid[0], DT_NONE, &k)) return false;
     *is = k.kind == NODE_LITERAL && literal_i64(&k.lit, &i);

@@ -27,8 +27,7 @@ typedef struct DefinitionOrder {
 
 static bool is_shadowed(const LambdaShadow *k, Sym name) {
     for (; k; k = k->up)
-        for (size_t i = 0; i + 1 < k->lambda->nkid; i++)
-            if (k->lambda->kid[i]->sym == name) return true;
+        if (lambda_binds(k->lambda, name)) return true;
     return false;
 }
 

@@ -17,6 +17,12 @@ typedef enum AstKind {
     AST_NAME,    /* sym */
     AST_UNARY,   /* op; kid[0] */
     AST_BINARY,  /* op; kid[0], kid[1] */
+    AST_CHAIN,   /* a < b < c: kid[0], then AST_LINK */
+    AST_LINK,    /* op; kid[0], compared with what stands before */
+    AST_NOT,     /* not kid[0] */
+    AST_LOGIC,   /* op "and" or "or"; kids */
+    AST_IF,      /* kid[1] if kid[0] else kid[2] */
+    AST_BIND,    /* (sym := kid[0]) */
     AST_CALL,    /* sym function; kids: positional, then AST_KEYWORD and AST_STARS */
     AST_KEYWORD, /* sym = kid[0] */
     AST_STARS,   /* **name, in rule patterns: sym */
@@ -29,7 +35,7 @@ typedef enum AstKind {
     AST_LIST,
     AST_TUPLE,
     AST_DICT,   /* kids: AST_KEYWORD with the key as sym */
-    AST_LAMBDA, /* names: kid[0..n-2] are AST_NAME; last kid the body */
+    AST_LAMBDA, /* parameters: kid[0..n-2] are AST_NAME; last kid the body; local */
     AST_ASSIGN, /* targets kid[0..n-2] (AST_NAME, with kid type annotation text span in
                    `type`), last kid the expression */
     AST_ANNOT   /* sym: type text span `type`; kid[0] the expression or absent */
@@ -40,6 +46,11 @@ typedef struct Callee {
     const struct LineFunction *line; /* text_lines.c */
     bool line_known;
 } Callee;
+/* The names that := gives in a lambda, but not in one within it; maybe repeated. */
+typedef struct AstLocals {
+    size_t n;
+    const Sym *sym;
+} AstLocals;
 typedef struct Ast Ast;
 struct Ast {
     AstKind kind;
@@ -50,8 +61,9 @@ struct Ast {
         uint64_t u;
         double v;
         Span type;
-        const char *op; /* operators: "+", "//"; unary "-", "+", "~" */
-        Callee *callee; /* calls, methods */
+        const char *op;         /* operators: "+", "//"; unary "-", "+", "~" */
+        const AstLocals *local; /* lambdas; NULL: none */
+        Callee *callee;         /* calls, methods */
     };
     const Ast **kid;
 };
@@ -69,6 +81,8 @@ typedef struct AstCase {
 } AstCase;
 /* Lines `name = expression` or `name = expression when condition, condition`. */
 bool ast_parse_cases(Session *s, Arena *a, Span text, const AstCase **cases, size_t *n);
+/* Is it a parameter of the lambda, or given by := in it? */
+bool lambda_binds(const Ast *lambda, Sym name);
 /* Does the text begin like a definition (`name =`, `name:`, `a, b`) rather than an
  * expression? */
 bool ast_is_definition(Session *s, Span text);

@@ -298,6 +298,57 @@ static bool eval_list(Formula *f, const Ast *e, FormulaValue *v) {
     return true;
 }
 
+/* Is it not 0? *known false: that depends on what is unknown. */
+static bool eval_truth(Formula *f, const Ast *e, bool *known, bool *yes) {
+    FormulaValue v;
+    double x = 0;
+    if (!eval_number(f, e, &v)) return false;
+    *known = poly_is_number(v.number, &x);
+    *yes = x != 0;
+    return *known || f->lenient || fail_no_number(f, e);
+}
+
+static bool eval_choice(Formula *f, const Ast *e, FormulaValue *v) {
+    bool known, yes;
+    if (!eval_truth(f, e->kid[0], &known, &yes)) return false;
+    return known ? eval_expr(f, e->kid[yes ? 1 : 2], v) : no_value(f, v);
+}
+
+static bool eval_not(Formula *f, const Ast *e, FormulaValue *v) {
+    bool known, yes;
+    if (!eval_truth(f, e->kid[0], &known, &yes)) return false;
+    if (!known) return no_value(f, v);
+    *v = formula_number(f->a, !yes);
+    return true;
+}
+
+static bool eval_logic(Formula *f, const Ast *e, FormulaValue *v) {
+    bool known, yes;
+    for (size_t i = 0; i + 1 < e->nkid; i++) {
+        if (!eval_truth(f, e->kid[i], &known, &yes)) return false;
+        if (!known) return no_value(f, v);
+        if (yes == (*e->op == 'o')) return eval_expr(f, e->kid[i], v);
+    }
+    return eval_expr(f, e->kid[e->nkid - 1], v);
+}
+
+/* a < b < c */
+static bool eval_comparisons(Formula *f, const Ast *e, FormulaValue *v) {
+    FormulaValue left, right;
+    double holds = 1;
+    if (!eval_number(f, e->kid[0], &left)) return false;
+    for (size_t i = 1; i < e->nkid && holds != 0; i++, left = right) {
+        const Ast *link = e->kid[i];
+        *v = left;
+        if (!eval_number(f, link->kid[0], &right) ||
+            !combine(f->a, infix_of(link->op, false), left.number, right.number,
+                     &v->number))
+            return false;
+        if (!poly_is_number(v->number, &holds)) return true;
+    }
+    return true;
+}
+
 static bool eval_leaf(Formula *f, const Ast *e, FormulaValue *v) {
     switch ((int)e->kind) {
     case AST_INT:
@@ -313,6 +364,14 @@ static bool eval_leaf(Formula *f, const Ast *e, FormulaValue *v) {
                     sym_text(f->s, e->sym));
     case AST_UNARY:
         return eval_unary(f, e, v);
+    case AST_CHAIN:
+        return eval_comparisons(f, e, v);
+    case AST_NOT:
+        return eval_not(f, e, v);
+    case AST_LOGIC:
+        return eval_logic(f, e, v);
+    case AST_IF:
+        return eval_choice(f, e, v);
     case AST_CALL:
         return eval_call(f, e, v);
     case AST_LIST:

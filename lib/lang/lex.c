@@ -181,8 +181,8 @@ static const char *const short_operator[128] = {
     ['='] = "=", ['('] = "(", [')'] = ")", ['['] = "[", [']'] = "]", ['{'] = "{",
     ['}'] = "}", [','] = ",", [':'] = ":", ['.'] = ".", ['?'] = "?"};
 /* Two or three characters long. */
-static const char *const long_operators[] = {"...", "**", "//", "<<", ">>",
-                                             "<=",  ">=", "==", "!=", NULL};
+static const char *const long_operators[] = {
+    "...", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", ":=", NULL};
 typedef struct RefusedOperator {
     const char *text, *why;
 } RefusedOperator;
@@ -192,7 +192,6 @@ static const RefusedOperator refused[] = {
     {"->", "`->` is not part of the language"},
     {"=>", "`=>` is not an operator: write `>=`, or `lambda x: ...` for a function"},
     {"<>", "`<>` is not an operator: write `a != b`"},
-    {":=", "`:=` is not part of the language: define the name on a line of its own"},
     {";", "`;` is not part of the language: write one statement a line"},
     {"\\", "`\\` does not continue a line: put the expression in brackets"},
     {NULL, NULL}};

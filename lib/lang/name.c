@@ -12,3 +12,12 @@ bool compiler_check_var_name(Session *s, Span name) {
     if (e && !ok) fail(s, name, E_NAME, "this can't be the name of a variable");
     return ok;
 }
+
+bool lambda_binds(const Ast *lambda, Sym name) {
+    const AstLocals *local = lambda->local;
+    for (size_t i = 0; i + 1 < lambda->nkid; i++)
+        if (lambda->kid[i]->sym == name) return true;
+    for (size_t i = 0; local && i < local->n; i++)
+        if (local->sym[i] == name) return true;
+    return false;
+}

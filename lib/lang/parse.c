@@ -11,17 +11,19 @@ enum { RECURSION = 600 }; /* of parse_binary: brackets times precedence levels *
 enum { PREC_COMPARE = 1, PREC_OR, PREC_XOR, PREC_AND, PREC_SHIFT, PREC_ADD, PREC_MUL };
 
 static const Ast *parse_unary(Parser *p);
+static const Ast *parse_bracketed(Parser *p);
 
 /* ---- messages ---- */
 
 static const char *keyword_advice(const char *word) {
     static const struct {
         const char *word, *advice;
-    } advice[] = {{"and", "write `a & b`, or logical_and(a, b)"},
-                  {"or", "write `a | b`, or logical_or(a, b)"},
-                  {"not", "write `~a`, or logical_not(a)"},
-                  {"if", "write where(condition, a, b)"},
-                  {"else", "write where(condition, a, b)"},
+    } advice[] = {{"and", "it stands between two expressions, as in `a and b`"},
+                  {"or", "it stands between two expressions, as in `a or b`"},
+                  {"not", "put it in brackets: (not a)"},
+                  {"if", "write `a if condition else b`"},
+                  {"else", "write `a if condition else b`"},
+                  {"in", "write any(x == value)"},
                   {"is", "compare with `==`"},
                   {"for", "use scan or map for a loop"},
                   {"while", "use scan for a loop"},
@@ -42,6 +44,18 @@ static const Ast *fail_keyword(Parser *p) {
     return NULL;
 }
 
+/* Always NULL: `:=` stands where nothing can be named so. */
+static const Ast *fail_binding(Parser *p, Span at) {
+    if (p->lambdas)
+        fail(p->s, at, E_SYNTAX,
+             "`:=` and its name stand in brackets: `(name := expression)`");
+    else
+        fail(p->s, at, E_SYNTAX,
+             "`:=` names a value inside a lambda: here write a line `name = "
+             "expression`");
+    return NULL;
+}
+
 /* Always NULL: reports that the next token is not `expected`. */
 const Ast *parse_unexpected(Parser *p, const char *expected) {
     const Tok *t = p->tok;
@@ -57,6 +71,8 @@ const Ast *parse_unexpected(Parser *p, const char *expected) {
              "the line ends where %s is expected (inside brackets an expression may go "
              "on)",
              expected);
+    else if (parser_sees(p, OP2(':', '=')))
+        return fail_binding(p, where);
     else if (parser_sees(p, '='))
         fail(p->s, where, E_SYNTAX, "`=` only defines a name; to compare write `==`");
     else
@@ -158,7 +174,7 @@ static const Ast *parse_paren(Parser *p) {
     size_t first = p->kids.n;
     bool comma = false;
     while (!parser_sees(p, ')')) {
-        const Ast *e = parse_expr(p);
+        const Ast *e = parse_bracketed(p);
         if (!e) return NULL;
         vec_push(p->s, &p->kids, e);
         if (!parser_take(p, ',')) break;
@@ -174,7 +190,7 @@ static const Ast *parse_list(Parser *p) {
     const Tok *open = p->tok++;
     size_t first = p->kids.n;
     while (!parser_sees(p, ']')) {
-        const Ast *e = parse_expr(p);
+        const Ast *e = parse_bracketed(p);
         if (!e) return NULL;
         vec_push(p->s, &p->kids, e);
         if (!parser_take(p, ',')) break;
@@ -284,7 +300,7 @@ static const Ast *parse_argument(Parser *p, bool *keywords) {
     }
     if (t->kind == TOK_KEYWORD && t[1].kind == TOK_OP && t[1].code == '=')
         return fail_keyword(p);
-    const Ast *e = parse_expr(p);
+    const Ast *e = parse_bracketed(p);
     if (e && *keywords) {
         fail(p->s, e->at, E_SYNTAX,
              "an argument without a name comes after one with a name");
@@ -322,7 +338,7 @@ static const Ast *parse_subscript(Parser *p) {
     uint32_t begin = p->tok->begin;
     const Ast *part[3] = {NULL, NULL, NULL};
     if (!parser_sees(p, ':')) {
-        part[0] = parse_expr(p);
+        part[0] = parse_bracketed(p);
         if (!part[0] || !parser_sees(p, ':')) return part[0];
     }
     p->tok++;
@@ -474,21 +490,6 @@ static int token_precedence(const Tok *t) {
     }
 }
 
-static const Ast *fail_chained_compare(Parser *p, const Ast *left) {
-    const Ast *a = left->kid[0], *b = left->kid[1];
-    const char *op = p->tok->text;
-    int na = (int)(a->at.end - a->at.begin), nb = (int)(b->at.end - b->at.begin);
-    if (na > 30 || nb > 30)
-        fail(p->s, parser_next_span(p), E_SYNTAX,
-             "comparisons can't be chained: write `(a %s b) & (b %s c)`", left->op, op);
-    else
-        fail(p->s, parser_next_span(p), E_SYNTAX,
-             "comparisons can't be chained: write `(%.*s %s %.*s) & (%.*s %s ...)`", na,
-             p->base + a->at.begin, left->op, nb, p->base + b->at.begin, nb,
-             p->base + b->at.begin, op);
-    return NULL;
-}
-
 /* Parses operators that bind at least as tightly as `least`. */
 static const Ast *parse_binary(Parser *p, int least) {
     uint32_t begin = p->tok->begin;
@@ -498,16 +499,135 @@ static const Ast *parse_binary(Parser *p, int least) {
         return NULL;
     }
     const Ast *e = parse_unary(p);
-    bool compared = false;
     for (int prec; e && (prec = token_precedence(p->tok)) >= least;) {
-        if (prec == PREC_COMPARE && compared) return fail_chained_compare(p, e);
         const Tok *op = p->tok++;
         const Ast *y = parse_binary(p, prec + 1);
         e = y ? new_operator(p, op, begin, e, y) : NULL;
-        compared = prec == PREC_COMPARE;
     }
     p->recursion--;
     return e;
+}
+
+/* ---- conditions ---- */
+
+/* The rest of a < b < c, from the second operator on. */
+static const Ast *parse_chain(Parser *p, const Ast *e) {
+    size_t first = p->kids.n;
+    const Tok *op = NULL;
+    const Ast *y = e->kid[1];
+    Ast *link = parse_new(p, AST_LINK, y->at.begin, y->at.end);
+    link->op = e->op;
+    vec_push(p->s, &p->kids, e->kid[0]);
+    for (;;) {
+        parse_set_kids(p, link, 1, &y);
+        vec_push(p->s, &p->kids, link);
+        if (token_precedence(p->tok) != PREC_COMPARE) break;
+        op = p->tok++;
+        if (!(y = parse_binary(p, PREC_OR))) return NULL;
+        link = parse_new(p, AST_LINK, y->at.begin, y->at.end);
+        link->op = op->text;
+    }
+    return parse_new_tree(p, AST_CHAIN, e->at.begin, first);
+}
+
+static const Ast *parse_comparison(Parser *p) {
+    uint32_t begin = p->tok->begin;
+    const Ast *e = parse_binary(p, PREC_OR);
+    if (!e || token_precedence(p->tok) != PREC_COMPARE) return e;
+    const Tok *op = p->tok++;
+    const Ast *y = parse_binary(p, PREC_OR);
+    if (!y) return NULL;
+    e = new_operator(p, op, begin, e, y);
+    return token_precedence(p->tok) == PREC_COMPARE ? parse_chain(p, e) : e;
+}
+
+static bool parser_sees_word(const Parser *p, const char *word) {
+    return p->tok->kind == TOK_KEYWORD &&
+           strcmp(sym_text(p->s, p->tok->sym), word) == 0;
+}
+
+static const Ast *parse_not(Parser *p) {
+    const Tok *start = p->tok;
+    if (!parser_sees_word(p, "not")) return parse_comparison(p);
+    p->tok++;
+    if (!enter_nesting(p)) return NULL;
+    const Ast *x = parse_not(p);
+    p->depth--;
+    if (!x) return NULL;
+    Ast *e = parse_new(p, AST_NOT, start->begin, parser_last_end(p));
+    parse_set_kids(p, e, 1, &x);
+    return e;
+}
+
+/* a and b and c, or an operand alone; `or` binds less tightly than `and`. */
+static const Ast *parse_logic(Parser *p, bool either) {
+    const char *word = either ? "or" : "and";
+    size_t first = p->kids.n;
+    uint32_t begin = p->tok->begin;
+    do {
+        if (p->kids.n > first) p->tok++;
+        const Ast *x = either ? parse_logic(p, false) : parse_not(p);
+        if (!x) return NULL;
+        vec_push(p->s, &p->kids, x);
+    } while (parser_sees_word(p, word));
+    if (p->kids.n == first + 1) return p->kids.p[--p->kids.n];
+    Ast *e = parse_new_tree(p, AST_LOGIC, begin, first);
+    e->op = word;
+    return e;
+}
+
+/* a, or a if c else b */
+static const Ast *parse_conditional(Parser *p) {
+    uint32_t begin = p->tok->begin;
+    const Ast *kid[3] = {NULL, parse_logic(p, true), NULL};
+    if (!kid[1] || !parser_sees_word(p, "if")) return kid[1];
+    p->tok++;
+    if (!(kid[0] = parse_logic(p, true))) return NULL;
+    if (!parser_sees_word(p, "else"))
+        return parse_unexpected(p, "`else` of `a if condition else b`");
+    p->tok++;
+    if (!enter_nesting(p)) return NULL;
+    kid[2] = parse_expr(p);
+    p->depth--;
+    if (!kid[2]) return NULL;
+    Ast *e = parse_new(p, AST_IF, begin, parser_last_end(p));
+    parse_set_kids(p, e, 3, kid);
+    return e;
+}
+
+/* ---- lambda ---- */
+
+/* name := expression, or an expression. */
+static const Ast *parse_bracketed(Parser *p) {
+    const Tok *start = p->tok, *op = start + 1;
+    if (start->kind != TOK_NAME || op->kind != TOK_OP || op->code != OP2(':', '='))
+        return parse_expr(p);
+    const Ast *name = parse_name(p);
+    if (!p->lambdas) return fail_binding(p, parser_next_span(p));
+    if (name->kind != AST_NAME) {
+        fail(p->s, name->at, E_NAME, "`%.*s` is a literal: it can't be defined",
+             (int)(name->at.end - name->at.begin), p->base + name->at.begin);
+        return NULL;
+    }
+    p->tok++;
+    vec_push(p->s, &p->locals, name->sym);
+    const Ast *value = parse_expr(p);
+    if (!value) return NULL;
+    Ast *e = parse_new(p, AST_BIND, start->begin, parser_last_end(p));
+    e->sym = name->sym;
+    parse_set_kids(p, e, 1, &value);
+    return e;
+}
+
+/* What := has named in the innermost lambda. */
+static const AstLocals *take_locals(Parser *p) {
+    size_t n = p->locals.n - p->first_local;
+    if (n == 0) return NULL;
+    AstLocals *l = NEW(p->a, AstLocals);
+    l->n = n;
+    l->sym = arena_copy(p->a, p->locals.p + p->first_local, n * sizeof *l->sym);
+    p->locals.n = p->first_local;
+    return l;
 }
 
 static const Ast *parse_lambda(Parser *p) {
@@ -533,16 +653,22 @@ static const Ast *parse_lambda(Parser *p) {
                              "the parameter") ||
         !enter_nesting(p))
         return NULL;
+    size_t outer = p->first_local;
+    p->first_local = p->locals.n;
+    p->lambdas++;
     const Ast *body = parse_expr(p);
+    if (body && parser_sees(p, OP2(':', '=')))
+        body = fail_binding(p, parser_next_span(p));
     p->depth--;
+    p->lambdas--;
     if (!body) return NULL;
     vec_push(p->s, &p->kids, body);
-    return parse_new_tree(p, AST_LAMBDA, start->begin, first);
+    Ast *e = parse_new_tree(p, AST_LAMBDA, start->begin, first);
+    e->local = take_locals(p);
+    p->first_local = outer;
+    return e;
 }
 
 const Ast *parse_expr(Parser *p) {
-    if (p->tok->kind == TOK_KEYWORD &&
-        strcmp(sym_text(p->s, p->tok->sym), "lambda") == 0)
-        return parse_lambda(p);
-    return parse_binary(p, PREC_COMPARE);
+    return parser_sees_word(p, "lambda") ? parse_lambda(p) : parse_conditional(p);
 }

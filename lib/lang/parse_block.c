@@ -98,6 +98,7 @@ static Parser new_parser(Session *s, Arena *a, const Lexer *l) {
 }
 static void free_parser(Parser *p, Lexer *l) {
     vec_free(&p->kids);
+    vec_free(&p->locals);
     lex_end(l);
 }
 static void skip_newlines(Parser *p) {

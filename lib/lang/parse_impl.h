@@ -12,7 +12,10 @@ typedef struct Parser {
     const char *base;
     const Tok *tok; /* the next one */
     int depth, recursion;
-    Kids kids; /* of the trees being built; the innermost tree's are last */
+    Kids kids;       /* of the trees being built; the innermost tree's are last */
+    int lambdas;     /* around this place */
+    Vec(Sym) locals; /* named by := in them; those of the innermost are last: */
+    size_t first_local;
 } Parser;
 
 static inline Span parser_span(const Parser *p, uint32_t begin, uint32_t end) {

@@ -80,19 +80,61 @@ bool compiler_is_dim_name(Compiler *c, Sym name) {
     return map_get(&c->dims, name, NULL);
 }
 
-static bool lookup_param(Compiler *c, Sym name, Span at, Node *out) {
-    for (const LambdaScope *k = c->scope; k; k = k->up)
-        for (size_t i = 0; i + 1 < k->lambda->nkid; i++)
-            if (k->lambda->kid[i]->sym == name)
-                return capture_node(c, k->frame, &k->value[i], at, out);
-    return false;
+/* The innermost lambda that has the name. */
+static const LambdaScope *scope_of_name(const Compiler *c, Sym name) {
+    const LambdaScope *k = c->scope;
+    while (k && !lambda_binds(k->lambda, name))
+        k = k->up;
+    return k;
 }
 
 bool scope_has_param(const Compiler *c, Sym name) {
-    for (const LambdaScope *k = c->scope; k; k = k->up)
-        for (size_t i = 0; i + 1 < k->lambda->nkid; i++)
-            if (k->lambda->kid[i]->sym == name) return true;
-    return false;
+    return scope_of_name(c, name) != NULL;
+}
+
+/* NULL: := comes further on. */
+static const Node *value_in_scope(const LambdaScope *k, Sym name) {
+    for (size_t i = 0; i + 1 < k->lambda->nkid; i++)
+        if (k->lambda->kid[i]->sym == name) return &k->value[i];
+    const LambdaLocal *l = k->local;
+    while (l && l->name != name)
+        l = l->up;
+    return l ? &l->value : NULL;
+}
+
+bool scope_awaits(const Compiler *c, Sym name) {
+    const LambdaScope *k = scope_of_name(c, name);
+    return k && !value_in_scope(k, name);
+}
+
+static bool lookup_local(Compiler *c, const LambdaScope *k, Sym name, Span at,
+                         Node *out) {
+    const Node *value = value_in_scope(k, name);
+    return value && capture_node(c, k->frame, value, at, out);
+}
+
+bool compile_binding(Compiler *c, const Ast *e, Node *out) {
+    LambdaScope *k = c->scope;
+    const char *name = sym_text(c->s, e->sym);
+    Var v;
+    if (!compile(c, e->kid[0], DT_NONE, out)) return false;
+    for (size_t i = 0; i + 1 < k->lambda->nkid; i++)
+        if (k->lambda->kid[i]->sym == e->sym)
+            return fail(c->s, e->at, E_DUPLICATE,
+                        "`%s` is a parameter of this lambda: names are given once, so "
+                        "choose another one",
+                        name);
+    if (value_in_scope(k, e->sym))
+        return fail(c->s, e->at, E_DUPLICATE,
+                    "`%s` is named twice in this lambda: choose another name", name);
+    if (node_is_weak(out) && out->kind != NODE_LIST) {
+        if (!compiler_var(c, out, DT_NONE, &v)) return false;
+        *out = node_var(v, e->at);
+    }
+    LambdaLocal *l = NEW(c->arena, LambdaLocal);
+    *l = (LambdaLocal){k->local, e->sym, *out};
+    k->local = l;
+    return true;
 }
 
 static bool lookup_variable(Compiler *c, Sym name, Span at, Node *out) {
@@ -239,7 +281,8 @@ static bool lookup_env(Compiler *c, Sym name, Span at, Node *out) {
 
 bool compiler_lookup(Compiler *c, Sym name, Span at, Node *out) {
     uint64_t p;
-    if (lookup_param(c, name, at, out)) return true;
+    const LambdaScope *k = scope_of_name(c, name);
+    if (k) return lookup_local(c, k, name, at, out);
     if (c->env) return lookup_env(c, name, at, out) || lookup_dtype(c, name, at, out);
     if (map_get(&c->named, name, &p))
         return capture_node(c, &c->top, (const Node *)(uintptr_t)p, at, out);
@@ -257,6 +300,10 @@ bool compiler_lookup(Compiler *c, Sym name, Span at, Node *out) {
 
 bool compiler_fail_unknown(Compiler *c, Sym name, Span at) {
     const Graph *g = c->top.b->g;
+    if (scope_awaits(c, name))
+        return fail(c->s, at, E_NAME,
+                    "`%s` has no value here: `:=` has not named it yet",
+                    sym_text(c->s, name));
     size_t n = g->names.n + c->defs.n, k = 0;
     const char **of = mem_alloc(c->s, (n + 1) * sizeof *of);
     for (size_t i = 0; i < g->names.n; i++)
@@ -278,7 +325,10 @@ bool compiler_fail_unknown(Compiler *c, Sym name, Span at) {
 
 bool compile_name(Compiler *c, const Ast *e, Node *out) {
     bool is = false;
-    if (lookup_param(c, e->sym, e->at, out)) return true;
+    const LambdaScope *k = scope_of_name(c, e->sym);
+    if (k)
+        return lookup_local(c, k, e->sym, e->at, out) ||
+               compiler_fail_unknown(c, e->sym, e->at);
     if (c->env && c->env->lines && !text_lines_name(c, e->sym, &is, out)) return false;
     if (is) return true;
     if (compiler_lookup(c, e->sym, e->at, out)) return true;
@@ -338,7 +388,7 @@ static bool apply_lambda(Compiler *c, const Node *f, const Arguments *args, Node
         return fail(c->s, args->at, E_LIMIT,
                     "lambdas call each other more than %d deep", LAMBDA_DEPTH);
     LambdaScope *scope = NEW(c->arena, LambdaScope), *outer = c->scope;
-    *scope = (LambdaScope){f->scope, f->lambda, value, c->frame};
+    *scope = (LambdaScope){f->scope, f->lambda, value, c->frame, NULL};
     c->scope = scope;
     c->depth++;
     bool ok = compile(c, f->lambda->kid[n], DT_NONE, out);
@@ -441,7 +491,7 @@ static bool compile_body(Compiler *c, const Node *f, size_t n, const Type *const
     if (!f->lambda)
         return f->apply(c, f, &(Arguments){n, value, NULL, f->at}, &body) &&
                take_until(c, &body) && add_lambda_outputs(c, &body);
-    LambdaScope scope = {f->scope, f->lambda, value, c->frame}, *outer = c->scope;
+    LambdaScope scope = {f->scope, f->lambda, value, c->frame, NULL}, *outer = c->scope;
     c->scope = &scope;
     bool ok = compile(c, f->lambda->kid[n], DT_NONE, &body) && take_until(c, &body) &&
               add_lambda_outputs(c, &body);

@@ -393,6 +393,8 @@ bool text_lines_vanish(Compiler *c, const Ast *e) {
     case AST_TUPLE:
         sum = e->nkid > 0;
         break;
+    case AST_IF:
+        return text_lines_vanish(c, e->kid[1]) && text_lines_vanish(c, e->kid[2]);
     case AST_CALL:
         if (is_where(e, c->s)) return where_vanishes(c, e);
         break;

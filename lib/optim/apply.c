@@ -50,7 +50,8 @@ static void open_names(OptimChain *o, OptimNames *x, size_t room, OptimNames *up
     x->head.kind = AST_LAMBDA;
     x->head.kid = x->kid;
     x->head.nkid = 1;
-    x->scope = (LambdaScope){up ? &up->scope : NULL, &x->head, x->value, &o->c->top};
+    x->scope =
+        (LambdaScope){up ? &up->scope : NULL, &x->head, x->value, &o->c->top, NULL};
 }
 
 static void add_name(OptimChain *o, OptimNames *x, Sym name, Node value) {
@@ -131,21 +132,6 @@ static bool compile_in(OptimChain *o, const Ast *e, OptimNames *names, bool of_r
     return ok;
 }
 
-/* x == float32, of dtypes. */
-static bool dtypes_equal(OptimChain *o, const Ast *e, OptimNames *names, bool *is,
-                         bool *yes) {
-    Node x, y;
-    *is = e->kind == AST_BINARY && strcmp(e->op, "==") == 0 &&
-          e->kid[0]->kind == AST_ATTR;
-    if (!*is) return true;
-    if (!compile_in(o, e->kid[0], names, true, &x) ||
-        !compile_in(o, e->kid[1], names, true, &y))
-        return false;
-    *is = x.kind == NODE_DTYPE && y.kind == NODE_DTYPE;
-    *yes = *is && x.dtype == y.dtype;
-    return true;
-}
-
 static bool condition_holds(OptimChain *o, const Ast *e, OptimNames *names, bool *yes);
 
 /* ~a, a & b, a | b. */
@@ -167,7 +153,6 @@ static bool condition_holds(OptimChain *o, const Ast *e, OptimNames *names, bool
     Node n;
     bool is;
     if (!combination_holds(o, e, names, &is, yes) || is) return is;
-    if (!dtypes_equal(o, e, names, &is, yes) || is) return is;
     if (!compile_in(o, e, names, true, &n)) return false;
     *yes = n.kind != NODE_LITERAL || n.lit.u || n.lit.re != 0;
     return true;

@@ -189,8 +189,7 @@ typedef struct RowLambda {
 
 static bool is_parameter(const RowLambda *l, Sym name) {
     for (; l; l = l->up)
-        for (size_t i = 0; i + 1 < l->lambda->nkid; i++)
-            if (l->lambda->kid[i]->sym == name) return true;
+        if (lambda_binds(l->lambda, name)) return true;
     return false;
 }
 

@@ -157,12 +157,23 @@ static void note_side(Session *s, const Profile *p, const Ast *e) {
     str_free(&b);
 }
 
-/* Notes the values of both sides of the comparison. */
+/* Notes the values of what is compared. */
+static void note_compared(Session *s, const Profile *p, const Ast *e) {
+    bool compared = e->kind == AST_BINARY || e->kind == AST_CHAIN;
+    if (!compared && e->kind != AST_NOT && e->kind != AST_LOGIC) return;
+    for (size_t i = 0; i < e->nkid; i++) {
+        const Ast *k = e->kid[i]->kind == AST_LINK ? e->kid[i]->kid[0] : e->kid[i];
+        if (compared)
+            note_side(s, p, k);
+        else
+            note_compared(s, p, k);
+    }
+}
+
 static void note_sides(Session *s, const Profile *p, Span text) {
     Arena *a = arena_new(s);
     const Ast *e = ast_parse(s, a, text);
-    for (size_t i = 0; e && e->kind == AST_BINARY && i < e->nkid; i++)
-        note_side(s, p, e->kid[i]);
+    if (e) note_compared(s, p, e);
     arena_free(a);
 }
 

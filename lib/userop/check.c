@@ -139,18 +139,21 @@ static bool check_kids(UserOpCheck *k, const Ast *e) {
     return true;
 }
 
-/* The parameters shadow outer names. */
+/* The names of a lambda shadow outer ones. */
 static bool check_lambda(UserOpCheck *k, const Ast *e) {
-    size_t n = e->nkid - 1;
+    size_t nparam = e->nkid - 1, n = nparam + (e->local ? e->local->n : 0);
     uint64_t *was = mem_zalloc(k->s, n + 1, sizeof *was);
+    Sym *name = mem_alloc(k->s, (n + 1) * sizeof *name);
     for (size_t i = 0; i < n; i++) {
-        map_get(&k->names, e->kid[i]->sym, &was[i]);
-        allow_name(k, e->kid[i]->sym);
+        name[i] = i < nparam ? e->kid[i]->sym : e->local->sym[i - nparam];
+        map_get(&k->names, name[i], &was[i]);
+        allow_name(k, name[i]);
     }
-    bool ok = check_expr(k, e->kid[n]);
+    bool ok = check_expr(k, e->kid[nparam]);
     for (size_t i = n; i-- > 0;)
-        map_put(&k->names, e->kid[i]->sym, was[i]);
+        map_put(&k->names, name[i], was[i]);
     k->listed.n -= n;
+    mem_free(name);
     mem_free(was);
     return ok;
 }
@@ -176,6 +179,12 @@ static bool check_expr(UserOpCheck *k, const Ast *e) {
         return check_kids(k, e);
     case AST_UNARY:
     case AST_KEYWORD:
+    case AST_CHAIN:
+    case AST_LINK:
+    case AST_NOT:
+    case AST_LOGIC:
+    case AST_IF:
+    case AST_BIND:
         return check_kids(k, e);
     case AST_STARS:
         return fail(k->s, e->at, E_SYNTAX, "`**` is for patterns of rewrite rules");

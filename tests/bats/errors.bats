@@ -38,7 +38,7 @@ flag - flag|E_|1|bool
 weight //|E_SYNTAX|10|.
 (weight|E_SYNTAX|1|never closed
 weight weight|E_SYNTAX|8|.
-1 < weight < 2|E_SYNTAX|12|chain
+1 < weight < 2|E_TYPE|1|chain
 ~weight|E_DTYPE|1|bool or integers
 float64(1, 2)|E_AR|1|.
 sin(weight, weight)|E_AR|13|.
@@ -654,7 +654,11 @@ END
     done
     E="$(deep '~' 300)x" bad 6 E_LIMIT 'nested more than 200 deep' 'gload -e "$E"'
     E="$(deep 1_ 600)1.0" bad 3 E_SYNTAX 'the number is too long' 'gload -e "$E"'
-    E="x < $(deep xyz 15) < x" bad 3 E_SYNTAX 'chained: write `\(a < b\) & \(b < c\)' 'gload -e "$E"'
+    E="x < $(deep xyz 15) < x" bad 3 E_TYPE 'write `\(x < b\) & \(b < x\)' 'gload -e "$E"'
+    E="$(deep 'not ' 300)x" bad 6 E_LIMIT 'nested more than 200 deep' 'gload -e "$E"'
+    E="$(deep '1 if 1 else ' 300)x" bad 6 E_LIMIT 'nested more than 200 deep' 'gload -e "$E"'
+    E="1$(deep ' and 1' 3000)" ok 'gload -e "$E" | grun' 'out = 1'
+    E="1$(deep ' <= 1' 3000)" ok 'gload -e "$E" | grun' 'out = True'
     bad 6 E_LIMIT 'lambdas call each other more than 100 deep' 'gload -e "(lambda f: f(f))(lambda f: f(f))"'
 }
 

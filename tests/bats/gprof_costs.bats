@@ -21,6 +21,9 @@ plan_time_s < 100 s
 rewrite_time_s < 100000 ms
 T
     bad 1 E_VERDICT 'the assertion leaves_bytes < 1MB does not hold' "$G --assert 'leaves_bytes < 1MB'"
+    ok "$G --assert '1MB < leaves_bytes < 1 GB' --assert 'flops > 0 and not flops < 0' --assert '0 if flops < 0 else 1' -o r.txt"
+    bad 1 E_VERDICT 'leaves_bytes is [0-9]+' "$G --assert '0 < leaves_bytes < 1MB or flops < 0 < 1'"
+    grep -q 'note: flops is ' .err
     grep -q 'note: leaves_bytes is 8000000, 8.00M$' .err
     bad 1 E_VERDICT 'flops' "$G --assert 'flops < 0.5 MFLOP'"
     # what is no unit stays what it is

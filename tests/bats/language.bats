@@ -89,6 +89,72 @@ True ^ True#False
 pi#3.141592653589793
 inf#inf
 nan#nan
+1 < 2 < 3#True
+1 < 3 < 2#False
+3 > 2 >= 2 != 1 == 1#True
+1 < 2 == True#False
+2 < 1 < (1 // 0)#False
+not 0.0#True
+not not 7#True
+not 1 == 2#True
+0 or 2.5#2.5
+3 and 0 or 7#7
+1 and 2 and 3#3
+0j or False#False
+True or 1 // 0#True
+1 if 2 > 1 else 1 // 0#1
+1 if nan else 2#1
+1 if 0 else 2 if 0 else 3#3
+(lambda n: 1 if n < 2 else n)(5)#5
+(lambda x: (y := x * 2) + y)(3)#12
+(lambda x: [a := x + 1, b := a * 2, a + b][2])(1)#6
+(lambda x: (y := x) + (lambda z: (y := z * 10) + y)(x) + y)(1)#22
+(lambda f: (g := f)(g(3)))(lambda x: x * x)#81
+(lambda x: (x and (y := 5)) + y)(1)#10
+END
+}
+
+@test "choices are made with what is known when the graph is made: dims, dtypes, constants, never inputs" {
+    local expr want code
+    cat >c.yaml <<'END'
+thunkline: 1
+inputs: {x: 'float32[3, 4]', i: int64, c: 'float64[n]'}
+let: |
+  size = 5
+  grown = size ** 2 + 1
+END
+    while IFS='#' read -r expr want; do
+        ok "gload c.yaml -e 'out = $expr' --outputs out | grun x='ones((3, 4))' i=1 c=[1]" "out = $want"
+    done <<'END'
+1 if x.shape[0] < x.shape[1] <= 4 else 2#1
+1 if x.ndim == 2 and not x.size != 12 else 2#1
+x[0, 0] if x.dtype == float32 else i#1.0
+x.dtype == "float32"#True
+x.dtype != int8 != float32#True
+x.sum(axis=0) if 3 < size < grown else i#[3.0, 3.0, 3.0, 3.0]
+0 < 1 < i#False
+1 and i#1
+[x, {"a": 2}][1 if size > 4 else 0]["a"]#2
+zeros(2, dtype=x.dtype if x.ndim > 1 else int8).dtype == float32#True
+scan(lambda s: (t := s + i) * t if size > 4 else s, outputs_info=[1], n_steps=2)#[4, 25]
+scan(lambda s: (t := s + i) + scan(lambda u: u * t, outputs_info=[i], n_steps=2)[1], outputs_info=[1], n_steps=2)#[6, 56]
+END
+    while IFS='#' read -r expr code want; do
+        bad 3 "$code" "$want" "gload c.yaml -e 'out = $expr' -o o.tlg"
+    done <<'END'
+0 < x < 2#E_TYPE#1:7: .*write `\(0 < x\) & \(x < 2\)`
+x > 0 if i else 1#E_TYPE#1:16: .*write `where\(i, x > 0, 1\)`
+1 if n > 2 else 0#E_TYPE#write `where\(n > 2, 1, 0\)`
+1 if print(3.0) > 2 else 0#E_TYPE#write `where\(print\(3.0\) > 2, 1, 0\)`
+1 if [1] else 0#E_TYPE#write `where\(\[1\], 1, 0\)`
+i and 2#E_TYPE#write `\(i\) & \(2\)`, or logical_and
+0 or i or 2#E_TYPE#1:12: .*logical_or
+not x.sum()#E_TYPE#write `~\(x.sum\(\)\)`, or logical_not
+(lambda v: w + (w := v))(1)#E_NAME#1:18: .*`w` has no value here
+(lambda v: w(1) + (w := v))(1)#E_NAME#1:18: .*`w` has no value here
+(lambda v: (0 and (w := v)) + w)(1)#E_NAME#1:37: .*`w` has no value here
+(lambda v: (v := 2))(1)#E_DUPLICATE#`v` is a parameter of this lambda
+(lambda v: (w := v) + (w := v))(1)#E_DUPLICATE#1:30: .*`w` is named twice
 END
 }
 

@@ -8,7 +8,9 @@ static const char *const texts[] = {
     ("a = x @ y + 1\nb, c = f(a, axis=0)[1:, None, ::2, ...]\n"
      "d: float64[n, 3] = -b ** 2 % 3 # text\n"),
     "sum(x, axis=(0, 1), keepdims=True) / x.shape[0] - 1e-3j * {'a': [x, (y,)]}['a']",
-    "lambda x, h: (x.T @ h).exp() if_ <= 0x1F | ~3 << 2 & inf"};
+    "lambda x, h: (x.T @ h).exp() if_ <= 0x1F | ~3 << 2 & inf",
+    ("f = lambda x, h: (y := x * 2) + y if 0 < 1 <= 2 and not 0 or y else h\n"
+     "a, b = f(1, 4), 2\nr0, r1 = [[a, 1], [b, 2]]")};
 
 static Seed seed(size_t i) {
     return i < sizeof texts / sizeof *texts ? seed_text(texts[i]) : (Seed){NULL, 0};

@@ -11,7 +11,8 @@ static void sexpr(const Ast *e, Str *out) {
         [AST_NONE] = "None",   [AST_ELLIPSIS] = "...", [AST_LIST] = "list",
         [AST_TUPLE] = "tuple", [AST_DICT] = "dict",    [AST_LAMBDA] = "lambda",
         [AST_SLICE] = "slice", [AST_INDEX] = "index",  [AST_APPLY] = "apply",
-        [AST_ASSIGN] = "=",    [AST_ANNOT] = ":"};
+        [AST_ASSIGN] = "=",    [AST_ANNOT] = ":",      [AST_CHAIN] = "chain",
+        [AST_NOT] = "not",     [AST_IF] = "if"};
     if (!e) {
         str_putc(out, '_');
         return;
@@ -49,7 +50,9 @@ static void sexpr(const Ast *e, Str *out) {
     str_putc(out, '(');
     if (e->kind == AST_METHOD || e->kind == AST_ATTR) str_putc(out, '.');
     if (e->kind == AST_KEYWORD) str_putc(out, ':');
-    bool operator= e->kind == AST_UNARY || e->kind == AST_BINARY;
+    if (e->kind == AST_BIND) str_puts(out, ":= ");
+    bool operator= e->kind == AST_UNARY || e->kind == AST_BINARY ||
+        e->kind == AST_LINK || e->kind == AST_LOGIC;
     str_puts(out, operator? e->op : e->sym ? name : word[e->kind]);
     for (size_t i = 0; i < e->nkid; i++) {
         str_putc(out, ' ');
@@ -100,6 +103,17 @@ static void test_precedence(void) {
         {"True == None", "(== True None)"},
         {"inf - nan", "(- inf nan)"},
         {"- + ~ a", "(- (+ (~ a)))"},
+        {"a < b <= c == d", "(chain a (< b) (<= c) (== d))"},
+        {"(a < b) < c", "(< (< a b) c)"},
+        {"a < b | c", "(< a (| b c))"},
+        {"not a == b", "(not (== a b))"},
+        {"not not a and b or c and d or e", "(or (and (not (not a)) b) (and c d) e)"},
+        {"a or b if c and d else e if f else g", "(if (and c d) (or a b) (if f e g))"},
+        {"lambda x: a if b else lambda: c", "(lambda x (if b a (lambda c)))"},
+        {"lambda x: (y := x + 1) * y", "(lambda x (* (:= y (+ x 1)) y))"},
+        {"lambda: f(a := 1, [b := 2], c[d := 3], k=(e := 4))",
+         "(lambda (f (:= a 1) (list (:= b 2)) (index c (:= d 3)) (:k (:= e 4))))"},
+        {"x[a if b else c:]", "(index x (slice (if b a c) _ _))"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         check_parse(table[i][0], table[i][1]);
@@ -121,15 +135,30 @@ static void check_error(const char *text, uint32_t begin, const char *message) {
 }
 
 static void test_syntax_errors(void) {
-    check_error("y = a and b", 6,
-                "`and` is a Python keyword: write `a & b`, or logical_and(a, b)");
-    check_error("y = a if b else c", 6,
-                "`if` is a Python keyword: write where(condition, a, b)");
+    check_error("y = and b", 4,
+                "`and` is a Python keyword: it stands between two expressions, as in "
+                "`a and b`");
+    check_error("y = a + not b", 8,
+                "`not` is a Python keyword: put it in brackets: (not a)");
+    check_error("y = if b", 4,
+                "`if` is a Python keyword: write `a if condition else b`");
+    check_error("y = a if b", 10,
+                "the text ends where `else` of `a if condition else b` is expected");
+    check_error("y := 3", 2,
+                "`:=` names a value inside a lambda: here write a line `name = "
+                "expression`");
+    check_error("y = f((z := 3))", 9,
+                "`:=` names a value inside a lambda: here write a line `name = "
+                "expression`");
+    check_error("y = lambda x: z := x", 16,
+                "`:=` and its name stand in brackets: `(name := expression)`");
+    check_error("y = lambda x: f(k=z := x)", 20,
+                "`:=` and its name stand in brackets: `(name := expression)`");
+    check_error("y = lambda x: (pi := x)", 15,
+                "`pi` is a literal: it can't be defined");
     check_error("y = for", 4, "`for` is a Python keyword: use scan or map for a loop");
     check_error("yield = 1", 0, "`yield` is a Python keyword");
     check_error("pi = 3", 0, "`pi` is a literal: it can't be defined");
-    check_error("y = a < b < c", 10,
-                "comparisons can't be chained: write `(a < b) & (b < ...)`");
     check_error("y = !a", 4, "`!` is not an operator: write `~x`, or `a != b`");
     check_error("y = a = b", 6, "`=` only defines a name; to compare write `==`");
     check_error("y = (a + b", 4, "`(` is never closed");
