@@ -152,7 +152,8 @@ static bool combination_holds(OptimChain *o, const Ast *e, OptimNames *names, bo
 static bool condition_holds(OptimChain *o, const Ast *e, OptimNames *names, bool *yes) {
     Node n;
     bool is;
-    if (!combination_holds(o, e, names, &is, yes) || is) return is;
+    if (!combination_holds(o, e, names, &is, yes)) return false;
+    if (is) return true;
     if (!compile_in(o, e, names, true, &n)) return false;
     *yes = n.kind != NODE_LITERAL || n.lit.u || n.lit.re != 0;
     return true;

@@ -267,8 +267,7 @@ static bool check_section(RowCheck *k, OptimLines *l, unsigned allowed, NameUse 
         const Ast *target = l->line[i].line->kid[0];
         bool again = i > 0 && l->line[i - 1].line->kid[0]->sym == target->sym;
         unsigned used = again ? k->used : 0;
-        const RowName *n = find_name(k, target->sym);
-        if (again && n) k->names.n--; /* it isn't known in its own lines */
+        if (again) k->names.n--; /* it isn't known in its own lines */
         if (!check_line(k, &l->line[i], allowed)) return false;
         k->used |= used;
         NameUse as = use == USE_LET && k->used & USE_OWN ? USE_OWN_LET : use;
@@ -373,7 +372,8 @@ static bool reads_gradient(const OptimLines *l, Sym g) {
 static OptimKind kind_of(Session *s, const OptimRow *row) {
     Sym g = sym(s, "g");
     if (row->schedule) return OPTIM_SCHEDULE;
-    bool by_gradient = reads_gradient(&row->let, g) || reads_gradient(&row->updates, g);
+    bool by_gradient = reads_gradient(&row->sums, g) || reads_gradient(&row->let, g) ||
+                       reads_gradient(&row->updates, g);
     return by_gradient && has_update(row, sym(s, "w")) ? OPTIM_OPTIMIZER
                                                        : OPTIM_WRAPPER;
 }

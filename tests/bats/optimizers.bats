@@ -214,10 +214,98 @@ E_FORMAT;must be a mapping from names to defaults;    props: [a]\n    updates: |
 END
     printf 'thunkline: 1\nschedules:\n  a: {value: b()}\n  b: {value: a()}\noptimizers: {}\n' >loop.yaml
     bad 6 E_LIMIT 'call each other more than' "ggrad m.tlg --ops loop.yaml --optimizer 'sgd(a())'"
+    while IFS=';' read -r code what text; do
+        printf 'thunkline: 1\n%b\n' "$text" >bad.yaml
+        bad 3 "$code" "$what" 'gload --ops bad.yaml --list-optimizers'
+    done <<'END'
+E_NAME;"a-b" can.t be the name of a schedule;schedules: {a-b: {value: 1}}
+E_NAME;"a-b" can.t be the name of an optimizer;optimizers: {a-b: {updates: {w: g}}}
+E_DUPLICATE;already a schedule step in;schedules: {step: {value: 1}}
+E_NAME;a: `b` is not defined above;schedules: {a: {let: {c: b}, value: c}}
+E_SYNTAX;ends where;schedules: {a: {value: 1 +}}
+END
+    gload --new --shared 'a: float64[2] = [1, 2]' --shared 'b: float64[3] = [1, 2, 4]' -e 'loss = sum(a) + sum(b)' --outputs loss -o two.tlg
+    printf 'thunkline: 1\noptimizers:\n  r: {sums: {n: g}, updates: {w: w - g * sum(n)}}\n' >sums.yaml
+    bad 3 E_SHAPE 'axis -1 has 2 and 3' 'ggrad two.tlg --ops sums.yaml --optimizer r'
     printf 'thunkline: 1\nschedules:\n  a: {doc: no value}\n' >loop.yaml
     bad 3 E_FORMAT 'has no value' "gload --ops loop.yaml --list-optimizers"
     printf 'thunkline: 1\noptimizers:\n  r: {updates: {w: "w[0] - g"}}\n' >shape.yaml
     bad 3 E_ '' "ggrad m.tlg --ops shape.yaml --optimizer r"
+}
+
+@test "lines of a row hold by their conditions, name functions and sums, and read all of the language" {
+    gload --new --shared 'W: float64[2] = [1, 2]' --shared 'L: list(float64) = [0.5]' -e 'loss = sum(W * W)' --outputs loss,W -o m.tlg
+    # the gradient is [2, 4]
+    local want rule text
+    while IFS=';' read -r want rule text; do
+        printf 'thunkline: 1\noptimizers:\n  r:\n%b\n' "$text" >row.yaml
+        ok "ggrad m.tlg --ops row.yaml --cost loss --optimizer '$rule' | gload --outputs W | grun --steps 2" "W = $want"
+    done <<'END'
+[-1.0, -2.0];r;    updates: |\n      w = w - g when w.dtype == float64\n      w = w - 2 * g
+[-3.0, -6.0];r;    updates: |\n      w = w - g when w.dtype == float32\n      w = w - 2 * g
+[-1.0, -2.0];r;    updates: |\n      w = w - g when w.ndim == 1\n      w = w - 2 * g
+[-3.0, -6.0];r;    updates: |\n      w = w - g when w.ndim == 2\n      w = w - 2 * g
+[-3.0, -6.0];r;    props: {a: False, b: True}\n    updates: |\n      w = w - g when a & b\n      w = w - 2 * g when a | b\n      w = w - 3 * g
+[-1.0, -2.0];r(True);    props: {a: False, b: True}\n    updates: |\n      w = w - g when a & b\n      w = w - 2 * g when a | b\n      w = w - 3 * g
+[-3.0, -6.0];r(True, False);    props: {a: False, b: True}\n    updates: |\n      w = w - g when a & b\n      w = w - 2 * g when a | b\n      w = w - 3 * g
+[-5.0, -10.0];r(b=False);    props: {a: False, b: True}\n    updates: |\n      w = w - g when a & b\n      w = w - 2 * g when a | b\n      w = w - 3 * g
+[-3.0, -6.0];r;    let: |\n      f = lambda a: a * 2\n    updates: {w: w - f(g)}
+[-3.0, -6.0];r;    updates: {w: "w - map(lambda a: a * 2, g)"}
+[-7.0, -6.0];r;    updates: {w: "w - concatenate([w[:1] + 3, g[1:]]) * cast(2, floatX)"}
+[-5.0, -4.0];r;    sums: {n: sum(g)}\n    updates: {w: w - n}
+[-1.0, -2.0];r;    sums: |\n      n = sum(g) when w.ndim == 2\n    updates: {w: w - g}
+[-1.0, -2.0];r;    sums: {n: g}\n    updates: {w: w - n}
+[-1.0, -2.0];r;    state: |\n      m = None when w.ndim == 1\n    updates: {w: w - g, m: m}
+[-1.0, -2.0];r;    state: {m: "[w]"}\n    updates: {w: w - g, m: "[g]"}
+[-1.0, -2.0];r;    updates: |\n      g = 2 * g when w.ndim == 2\n      w = w - g
+[-3.0, -6.0];r;    props: {a: 1}\n    updates: |\n      w = w - g when a == 2\n      w = w - 2 * g when -a\n      w = w - 3 * g
+[-3.0, -6.0];r(0.5);    props: {a: 1}\n    updates: |\n      w = w - g when a - 0.5\n      w = w - 2 * g when a
+[0.0, 0.0];r(L[0]);    props: {rate: }\n    updates: {w: w - rate * g}
+END
+    # an expression that fails stops the tool with one error, wherever it stands
+    local code
+    while IFS=';' read -r code want rule text; do
+        printf 'thunkline: 1\noptimizers:\n  r:\n%b\nschedules:\n  flat: {value: "ones((2,))"}\n  odd: {let: {a: "ones((2,)) + ones((3,))"}, value: 1}\n' "$text" >row.yaml
+        bad 3 "$code" "$want" "ggrad m.tlg --ops row.yaml --cost loss --wrt W --optimizer '$rule'"
+    done <<'END'
+E_NAME;r: `a` is not defined above;r;    props: {b: a}\n    updates: {w: g}
+E_NAME;r: `c` can.t be used here;r;    common: {c: 0}\n    state: {m: c}\n    updates: {w: g}
+E_NAME;r: `t` can.t be used here;r;    state: {m: t}\n    updates: {w: g}
+E_NAME;r: `foo` is not defined above;r;    let: |\n      a = 1 when foo\n    updates: {w: g}
+E_NAME;the state `c` has no update;r;    common: {c: 0}\n    updates: {w: g}
+E_DUPLICATE;`w` has a meaning already;r;    common: {w: 0}\n    updates: {w: g}
+E_DUPLICATE;`g` has a meaning already;r;    state: {g: 0}\n    updates: {w: g}
+E_NAME;`d` is not defined above;r;    common: {c: d}\n    updates: {w: g}
+E_NAME;`d` is not defined above;r;    sums: {s: d}\n    updates: {w: g}
+E_SYNTAX;expected `name = expression`;r;    updates: |\n      w, v = g, g
+E_NAME;no attribute `.dtyp`;r;    updates: |\n      w = w - g when w.dtyp == float32\n      w = w - 2 * g
+E_NAME;no attribute `.dtyp`;r;    updates: |\n      w = w - g when w.dtype == w.dtyp\n      w = w - 2 * g
+E_TYPE;a dtype where a tensor is expected;r;    updates: |\n      w = w - g when w.dtype == 2\n      w = w - 2 * g
+E_NAME;no attribute `.foo`;r;    updates: |\n      w = w - g when w.foo & True\n      w = w - 2 * g
+E_NAME;no attribute `.foo`;r;    updates: |\n      w = w - g when True & w.foo\n      w = w - 2 * g
+E_NAME;no attribute `.foo`;r;    updates: |\n      w = w - g when ~w.foo\n      w = w - 2 * g
+E_SHAPE;axis -1 has 2 and 3;r;    props: {a: "sum(ones((2,)) + ones((3,)))"}\n    updates: {w: w - a * g}
+E_NAME;no attribute `.foo`;r;    state: |\n      m = 0 when w.foo\n    updates: {w: w - g, m: m}
+E_SHAPE;axis -1 has 2 and 3;r;    state: {m: "w + ones((3,))"}\n    updates: {w: w - g, m: m}
+E_SHAPE;axis -1 has 2 and 3;r;    common: {m: "ones((2,)) + ones((3,))"}\n    updates: {w: w - g, m: m}
+E_TYPE;function;r;    state: {m: "lambda a: a"}\n    updates: {w: w - g, m: m}
+E_SHAPE;m is float64\[1, 2\], but the value is float64\[1\];r;    state: {m: "[w]"}\n    updates: {w: w - g, m: "[1]"}
+E_DTYPE;the value is complex128\[2\]: cast it;r;    updates: {w: "w - g * 1j"}
+E_NAME;no attribute `.foo`;r;    sums: |\n      n = sum(g) when w.foo\n    updates: {w: w - g}
+E_SHAPE;axis -1 has 2 and 3;r;    sums: {n: "w + ones((3,))"}\n    updates: {w: w - g}
+E_SHAPE;axis -1 has 2 and 3;r;    let: {n: "w + ones((3,))"}\n    updates: {w: w - g}
+E_NAME;no attribute `.foo`;r;    let: |\n      n = w when w.foo\n    updates: {w: w - g}
+E_NAME;no attribute `.foo`;r;    updates: |\n      w = w - g when w.foo
+E_TYPE;the value is none;r;    let: {d: g}\n    updates: {w: None when d.ndim}
+E_SHAPE;the value is float64\[1, 2\];r;    updates: {w: "[g]"}
+E_SYNTAX;ends where;r;    props: {a: 1 +}\n    updates: {w: w - g}
+E_ARG;not a list;r([L, L]);    props: {a: 1}\n    updates: {w: w - a * g}
+E_ARG;not list\(float64\);r(L);    props: {a: 1}\n    updates: {w: w - a * g}
+E_ARG;not float64\[1\];r(W[:1]);    props: {a: 1}\n    updates: {w: w - a * g}
+E_ARG;not a function;r(lambda x: x);    props: {a: 1}\n    updates: {w: w - a * g}
+E_TYPE;the schedule flat must be a number;r(flat());    props: {a: 1}\n    updates: {w: w - a * g}
+E_SHAPE;axis -1 has 2 and 3;r(odd());    props: {a: 1}\n    updates: {w: w - a * g}
+END
 }
 
 @test "what can't be an optimizer, an argument or a parameter" {
@@ -251,9 +339,16 @@ END
     bad 2 E_USAGE 'h can.t be updated: it is computed' 'ggrad m.tlg --wrt h --optimizer sgd'
     bad 3 E_DTYPE 'i is int64' 'ggrad m.tlg --wrt i --optimizer sgd'
     bad 3 E_DTYPE 'z is complex128' 'ggrad m.tlg --wrt z --optimizer sgd'
+    bad 3 E_DTYPE 'L is list\(float64\)' 'gload m.tlg --shared "L: list(float64) = [1.0]" | ggrad --cost loss --wrt L --optimizer sgd'
     bad 3 E_DUPLICATE 'W has an update already' 'gload m.tlg --update "W = W + 1" | ggrad --wrt W --optimizer sgd'
     bad 3 E_DUPLICATE 'the number of steps would be called step, but the graph has a step' 'gload m.tlg -e "step = W + 1" | ggrad --wrt W --optimizer adam'
     bad 3 E_NAME '`t` is the number of steps here, but the graph has a variable t' 'gload m.tlg -e "t = r * 2" | ggrad --cost loss --wrt W --optimizer "sgd(0.1 / t)"'
+    # only `step = step + 1` of an int64 counts steps
+    local step
+    for step in 'int64 = 0;step + 2' 'int64 = 0;step * 1' 'int32 = 0;step + 1' 'int64[1] = [0];step + 1' 'int64 = 0;1 + step' 'int64 = 0;step + cast(r, int64)'; do
+        bad 3 E_DUPLICATE 'the number of steps would be called step' "gload m.tlg --shared 'step: ${step%;*}' --update 'step = ${step#*;}' | ggrad --cost loss --wrt W --optimizer adam"
+    done
+    bad 3 E_DUPLICATE 'the number of steps would be called step' "gload m.tlg --shared 'step: int64 = 0' | ggrad --cost loss --wrt W --optimizer adam"
     ok 'gload m.tlg -e "t = r * 2" | ggrad --cost loss --wrt W --optimizer adam >/dev/null'
     bad 3 E_SHAPE 'scalar' 'ggrad m.tlg --cost h --wrt W --optimizer sgd'
     bad 2 E_USAGE '' 'gload --new -i "x: float64" -e "y = x * x" --outputs y | ggrad --optimizer sgd'
