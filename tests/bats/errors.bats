@@ -546,7 +546,7 @@ x ! 1 => 3 E_SYNTAX `!` is not an operator: write `~x`, or `a != b`
 x && 1 => 3 E_SYNTAX `&&` is not an operator: write `a & b`
 x | | 1 => 5 E_SYNTAX `|` where an expression is expected
 for i in x: i => 1 E_SYNTAX `for` is a Python keyword: use scan or map for a loop
-x if x else m => 3 E_SYNTAX `if` is a Python keyword: write where(condition, a, b)
+x if x else m => 6 E_TYPE `if` takes a number that is known when the graph is made, and this is known when it runs: write `where(x, x, m)`
 {1: 2} => 2 E_SYNTAX `1` where a key such as 'name' is expected
 {'a': 1, 'a': 2} => 10 E_DUPLICATE the key `a` occurs twice
 {'a' 1} => 6 E_SYNTAX `1` where `:` and a value is expected
