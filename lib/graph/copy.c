@@ -142,7 +142,16 @@ static void need_effects(GraphCopy *c) {
         need_var(c, g->kept.p[i]);
 }
 
+/* A declared dim stays, as an input does. */
+static void need_free_dims(GraphCopy *c, Arena *a) {
+    if (c->src->main != c->src) return;
+    VarList dim = graph_free_dims(c->src, a);
+    for (size_t i = 0; i < dim.n; i++)
+        need_var(c, dim.p[i]);
+}
+
 static void need_roots(GraphCopy *c, Arena *a, unsigned roots) {
+    need_free_dims(c, a);
     VarList root = graph_roots(c->src, a, roots & ~(unsigned)ROOTS_EFFECTS);
     for (size_t i = 0; i < root.n; i++)
         need_var(c, root.p[i]);

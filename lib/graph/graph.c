@@ -277,6 +277,10 @@ void graph_init_shared(Graph *g, Var shared, Var value) {
         l->init = value;
 }
 
+bool graph_declares_dim(const Graph *g, Sym name) {
+    return map_get(&g->priv->dim, name, NULL);
+}
+
 Var graph_dim(Graph *g, Sym name) {
     uint64_t have;
     if (map_get(&g->priv->dim, name, &have)) return (Var)have;

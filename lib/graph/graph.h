@@ -142,6 +142,7 @@ Var graph_shared(Graph *g, Sym name, const Type *t);
 /* Gives a shared variable its initial value: a constant becomes the value at once; a
  * constant read from a file stays a reference to it. */
 void graph_init_shared(Graph *g, Var shared, Var value);
+bool graph_declares_dim(const Graph *g, Sym name); /* is there such a leaf? */
 Var graph_dim(Graph *g, Sym name); /* the leaf of a dim name: one per graph; int64, 0-d;
                                       found by graph_find too */
 /* Takes a reference to v. Equal constants (tensor_identical) merge if `intern`. The
@@ -204,6 +205,9 @@ bool graph_try_name(Graph *g, Var v, Sym name); /* false if the name is taken */
 void graph_reserve_names(Graph *g, size_t n);   /* a hint: n more will follow */
 Var graph_find(const Graph *g, Sym name);       /* VAR_NONE */
 bool graph_has_dim(const Graph *g, Sym name);   /* in types of leaves, too */
+/* The leaves of dims that no input or shared variable has: a text must declare them,
+ * and a run must be given their sizes. */
+VarList graph_free_dims(const Graph *g, Arena *a);
 bool graph_check_dims(const Graph *g,
                       Span at);      /* E_DUPLICATE if a variable has a dim's name */
 Sym var_name(const Graph *g, Var v); /* the preferred one, 0 if anonymous */

@@ -103,6 +103,24 @@ bool graph_has_dim(const Graph *g, Sym name) {
     return false;
 }
 
+VarList graph_free_dims(const Graph *g, Arena *a) {
+    Var *dim = NEW_N(a, g->nleaf + 1U, Var);
+    size_t n = 0, nfree = 0;
+    Map carried = MAP(g->s);
+    for (uint32_t i = 0; i < g->nleaf; i++)
+        if (var_leaf(g, g->leaf[i].var) == LEAF_DIM) dim[n++] = g->leaf[i].var;
+    for (uint32_t i = 0; n && i < g->nleaf; i++) {
+        const Type *t = leaf_type(g, i);
+        for (int k = 0; k < t->ndim; k++)
+            if (dim_is_named(t->dim[k])) map_put(&carried, dim_sym(t->dim[k]), 1);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!map_get(&carried, var_leafrec(g, dim[i])->name, NULL))
+            dim[nfree++] = dim[i];
+    map_free(&carried);
+    return (VarList){nfree, dim};
+}
+
 bool graph_check_dims(const Graph *g, Span at) {
     for (uint32_t i = 0; i < g->nleaf; i++) {
         const Type *t = leaf_type(g, i);

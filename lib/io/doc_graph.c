@@ -8,8 +8,8 @@
 #include <string.h>
 
 static const char *const keys[] = {
-    "thunkline", "name",      "doc",    "inputs", "shared", "let",  "outputs",
-    "updates",   "functions", "floatX", "modes",  "steps",  "uses", "compare"};
+    "thunkline", "name",    "doc",       "dims",   "inputs", "shared", "let", "outputs",
+    "updates",   "compare", "functions", "floatX", "modes",  "steps",  "uses"};
 
 static bool text_equals(const Doc *d, const char *text) {
     return d && d->kind == DOC_TEXT && strcmp(d->p, text) == 0;
@@ -110,7 +110,8 @@ static bool read_graph_head(Graph *g, const Doc *root, DType otherwise) {
 
 static bool compile_graph_body(Section *x, const Doc *root) {
     Session *s = x->s;
-    return section_inputs(x, doc_get(root, s, "inputs")) &&
+    return section_dims(x, doc_get(root, s, "dims")) &&
+           section_inputs(x, doc_get(root, s, "inputs")) &&
            section_shared(x, doc_get(root, s, "shared")) &&
            section_let(x, doc_get(root, s, "let")) && section_untyped(x) &&
            compiler_run(x->c) && section_inits(x) &&

@@ -102,6 +102,32 @@ static bool is_empty_span(Span at) {
     return at.begin >= at.end;
 }
 
+/* ---- dims ---- */
+
+static bool fail_dims(Section *x, const Doc *d) {
+    const char *name = d->kind == DOC_TEXT && d->n ? d->p
+                       : d->kind == DOC_MAP && d->first->key
+                           ? sym_text(x->s, d->first->key)
+                           : "n";
+    fail(x->s, d->at, E_FORMAT, "\"dims\" must be a list of names");
+    note(x->s, NOWHERE, "write `dims: [%s]`", name);
+    return d->kind != DOC_MAP ? false : hint(x->s, HINT_SIZES);
+}
+
+/* The dims that no input or shared variable has; to declare others does no harm. */
+bool section_dims(Section *x, const Doc *d) {
+    if (d && d->kind != DOC_LIST) return fail_dims(x, d);
+    for (const Doc *k = d ? d->first : NULL; k; k = k->next) {
+        if (k->kind != DOC_TEXT) return fail_dims(x, k);
+        Sym name = sym_n(x->s, k->p, k->n);
+        if (!want_name(x->s, name, k->at)) return false;
+        if (graph_has_dim(x->g, name))
+            return fail(x->s, k->at, E_DUPLICATE, "the dim %s is declared twice", k->p);
+        graph_dim(x->g, name);
+    }
+    return true;
+}
+
 /* ---- declarations ---- */
 
 typedef bool Declare(Section *x, Sym name, Span name_at, Rest rest);

@@ -100,6 +100,7 @@ typedef struct Section {
         Span text;
     }) untyped; /* shared variables that take the type of their initial value */
 } Section;
+bool section_dims(Section *x, const Doc *d);
 bool section_inputs(Section *x, const Doc *d); /* docs may be NULL */
 bool section_shared(Section *x, const Doc *d);
 bool section_let(Section *x, const Doc *d);

@@ -20,6 +20,9 @@ static void write_formulas(const Graph *g, const char *indent, Str *out) {
     Session *s = g->s;
     Arena *a = arena_new(s);
     Printer *p = printer_new(g, PRINT_MATH, graph_live(g, a, ROOTS_RUN), a);
+    VarList dim = g->main == g ? graph_free_dims(g, a) : (VarList){0, NULL};
+    for (size_t i = 0; i < dim.n; i++)
+        str_printf(out, "%s%s: a dim\n", indent, sym_text(s, var_name(g, dim.p[i])));
     for (size_t i = 0; i < g->inputs.n; i++)
         write_declaration(g, g->inputs.p[i], "", indent, out);
     for (size_t i = 0; i < g->shared.n; i++)

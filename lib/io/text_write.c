@@ -274,6 +274,16 @@ static void put_shared(TextWriter *e, const Graph *g, Printer *p, const uint8_t 
     close_map(e);
 }
 
+static void put_dims(TextWriter *e, const Graph *g) {
+    VarList dim = graph_free_dims(g, e->a);
+    if (dim.n == 0) return;
+    put_key(e, "dims", 4);
+    str_puts(e->out, e->json ? "[" : " [");
+    for (size_t i = 0; i < dim.n; i++)
+        list_item(e, sym_text(e->s, var_name(g, dim.p[i])), i == 0);
+    str_puts(e->out, e->json ? "]" : "]\n");
+}
+
 static bool labels_are_names(const Graph *g) {
     for (size_t i = 0; i < g->outputs.n; i++)
         if (graph_find(g, g->outputs.p[i].label) != g->outputs.p[i].var) return false;
@@ -451,6 +461,7 @@ bool text_write(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o
     for (size_t i = 0; i < g->functions.n; i++)
         put_function(&e, g->functions.p[i]);
     if (g->functions.n) close_map(&e);
+    put_dims(&e, g);
     put_graph_body(&e, g);
     if (e.json) str_puts(&out, "\n}\n");
     bool ok = !refs->failed && (refs->text || refs_store(refs));

@@ -77,7 +77,7 @@ bool compiler_is_dim_name(Compiler *c, Sym name) {
         record_dim_names(c, var_type(g, g->inputs.p[c->ninputs]));
     for (; c->nshared < g->shared.n; c->nshared++)
         record_dim_names(c, var_type(g, g->shared.p[c->nshared]));
-    return map_get(&c->dims, name, NULL);
+    return map_get(&c->dims, name, NULL) || graph_declares_dim(g, name);
 }
 
 /* The innermost lambda that has the name. */

@@ -72,6 +72,11 @@ static void state_text(Session *s, const Type *t, const Leaf *leaf, Str *out) {
 static void info_interface(InfoTable *f) {
     Graph *g = f->g;
     Session *s = g->s;
+    Arena *a = arena_new(s);
+    VarList dim = graph_free_dims(g, a);
+    for (size_t i = 0; i < dim.n; i++)
+        put_info_row(f, "dims", sym_text(s, var_name(g, dim.p[i])), "%s", "");
+    arena_free(a);
     for (size_t i = 0; i < g->inputs.n; i++)
         put_info_row(f, "inputs", shown_name(g, g->inputs.p[i]), "%s",
                      type_str(s, var_type(g, g->inputs.p[i])));

@@ -28,6 +28,7 @@ static bool join_leaves(GraphJoin *j) {
         const Leaf *leaf = &from->leaf[i];
         LeafKind kind = var_leaf(from, leaf->var);
         const Type *t = var_type(from, leaf->var);
+        if (kind == LEAF_DIM) j->map[leaf->var] = graph_dim(j->to, leaf->name);
         if (kind != LEAF_INPUT && kind != LEAF_SHARED) continue;
         if (name_is_taken(j, leaf->name)) return false;
         Var made = kind == LEAF_INPUT ? graph_input(j->to, leaf->name, t)

@@ -177,12 +177,23 @@ static bool fill_rest(RandomPoint *p) {
     return true;
 }
 
+static void choose_free_dims(RandomPoint *p) {
+    VarList dim = graph_free_dims(p->t->g, p->t->a);
+    p->t->ndim = dim.n;
+    p->t->dim = NEW_N(p->t->a, dim.n, DimValue);
+    for (size_t i = 0; i < dim.n; i++) {
+        Sym name = var_name(p->t->g, dim.p[i]);
+        p->t->dim[i] = (DimValue){name, dim_size(p, DIM_NAMED(name))};
+    }
+}
+
 bool trial_new(Graph *g, const Values *given, uint64_t seed, Trial *t) {
     RandomPoint p = {.t = t, .s = g->s, .rng = rng_seed(seed)};
     *t = (Trial){.g = g, .a = arena_new(g->s)};
     t->input = NEW_N(t->a, g->inputs.n, Value);
     t->shared = NEW_N(t->a, g->shared.n, Value);
     bool ok = take_given(&p, given) && fill_rest(&p);
+    if (ok) choose_free_dims(&p);
     vec_free(&p.dims);
     if (!ok) trial_free(t);
     return ok;
@@ -199,6 +210,8 @@ void trial_free(Trial *t) {
 }
 
 bool trial_feed(const Trial *t, Machine *m) {
+    for (size_t i = 0; i < t->ndim; i++)
+        vm_set_dim(m, t->dim[i].name, t->dim[i].value);
     for (size_t i = 0; i < t->g->inputs.n; i++)
         if (!vm_set_input(m, i, &t->input[i])) return false;
     for (size_t i = 0; i < t->g->shared.n; i++)

@@ -16,6 +16,8 @@ typedef struct Trial {
     Graph *g;
     Arena *a;
     Value *input, *shared; /* by position */
+    size_t ndim;           /* of the dims that no input has */
+    DimValue *dim;
 } Trial;
 /* Named dims are 2 to 5, unknown ones 3; shared variables keep the graph's values. The
  * same seed gives the same point. False: diagnosed. */

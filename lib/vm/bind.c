@@ -329,10 +329,12 @@ static bool bind_all(Binding *b) {
         if (var_leaf(p->g, p->sharing.cell[c].var) != LEAF_DIM) continue;
         uint64_t i;
         Sym name = var_leafrec(p->g, p->sharing.cell[c].var)->name;
-        if (!map_get(&b->at, name, &i))
-            return fail(m->s, NOWHERE, E_MISSING,
-                        "the dim %s is not known: no input has it, and none was given",
-                        sym_text(m->s, name));
+        if (!map_get(&b->at, name, &i)) {
+            fail(m->s, NOWHERE, E_MISSING,
+                 "the dim %s is not known: no input that is given has it",
+                 sym_text(m->s, name));
+            return hint(m->s, HINT_SIZES);
+        }
         m->dim_cell[c] = b->dim.p[i].value;
     }
     return true;

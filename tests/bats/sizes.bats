@@ -1,6 +1,64 @@
 # Sizes that the typing rules know before a run: arithmetic on integers is followed backwards.
 load common
 
+@test "a dim that no input has is declared, keeps its name in every form, and gets its size from --dim" {
+    local form
+    cat >g.yaml <<'END'
+thunkline: 1
+dims: [n, later]
+inputs: {x: 'float64[k]'}
+let: |
+  y: float64[n, k] = zeros((n, k)) + n
+  z = arange(n) * 2
+  cost = sum(y * x)
+outputs: [y, z]
+END
+    for form in yaml json tlg; do
+        gload g.yaml --no-provenance -o a.$form
+        gload a.$form --no-provenance -O json | jq -e '.dims == ["n", "later"]'
+        ok "gload a.$form | grun x=[1] --dim n=2" $'y = [[2.0],\n     [2.0]]\nz = [0, 2]'
+    done
+    gload a.yaml | gload --no-provenance -O yaml | cmp - a.yaml
+    like 'gload a.tlg --info' '^dims +n *$' '^ +later *$'
+    like 'gload a.tlg -O math' '^n: a dim$'
+    ok 'gload a.tlg -e "w = arange(later)" --outputs w | grewrite | grun --dim later=1' 'w = [0]'
+    ok 'gload a.tlg --dim n=2 -O json | jq -c .dims' '["later"]'
+    ok 'gload a.tlg --dim n=2 | grun x=[1] -r z=z.npy' $'y = [[2.0],\n     [2.0]]'
+    ok 'ggrad a.tlg --cost cost --wrt x --only | grun x=[1,2] --dim n=3' 'd_cost_d_x = [9.0, 9.0]'
+    ok 'ggrad a.tlg --cost cost --wrt x --check'
+    ok 'ggrad a.tlg --cost cost --wrt x | grewrite --verify 2 -o /dev/null'
+    like 'gprof a.tlg --static --dim n=1000 --dim k=10' 'n=1000' 'planned 88.0 kB'
+    like 'gprof a.tlg --dim n=1000 --dim k=10' 'n=1000'
+    ok 'gload a.tlg --prefix P_ -o p.tlg && gload a.tlg p.tlg -O json | jq -c .dims' '["n","later"]'
+    bad 2 E_MISSING 'the dim n is not known: no input that is given has it' 'grun a.tlg x=[1]'
+    grep -q 'note: give sizes with --dim NAME=SIZE' .err
+    bad 2 E_MISSING 'the dim n is not known' 'gprof a.tlg x=[1]'
+    # an input may have it as well: then both must agree
+    ok 'gload a.tlg -i "v: float64[n]" -e "s = sum(v)" --outputs s -O json | jq -c .dims' '["later"]'
+    ok 'gload a.tlg -i "v: float64[n]" --outputs z | grun v=[1,1] --dim n=2' 'z = [0, 2]'
+    bad 3 E_SHAPE 'the dim n is 3 as given and 2 by v' 'gload a.tlg -i "v: float64[n]" --outputs z | grun v=[1,1] --dim n=3'
+}
+
+@test "what is wrong with declared dims" {
+    local text code want
+    while IFS='|' read -r code want text; do
+        printf "thunkline: 1\n$text" >g.yaml
+        bad 3 "$code" "$want" 'gload g.yaml -o o.tlg'
+    done <<'END'
+E_FORMAT|"dims" must be a list of names|dims: n\n
+E_FORMAT|"dims" must be a list of names|dims: {n: 5}\n
+E_FORMAT|"dims" must be a list of names|dims: [[n]]\n
+E_NAME|"pi" can't be the name|dims: [pi]\n
+E_DUPLICATE|the dim n is declared twice|dims: [n, n]\n
+E_DUPLICATE|`n` is already a dim of the graph|dims: [n]\ninputs: {n: int64}\n
+E_DUPLICATE|`n` is already a dim of the graph|dims: [n]\nlet: {n: 3}\n
+E_FORMAT|dims|functions: {f: {dims: [n], outputs: {y: 1}}}\n
+END
+    printf 'thunkline: 1\ndims: {n: 5}\n' >g.yaml
+    shell 'gload g.yaml'
+    grep -q 'note: write `dims: \[n\]`' .err && grep -q 'note: give sizes with --dim NAME=SIZE' .err
+}
+
 # What zeros(SIZES) is, by SIZES: a number where it follows from the types, the dim's name where it is one,
 # `?` where only a run tells, or where the integers leave their dtype. (m is 2 x 3, a has n elements.)
 @test "a size is followed through arithmetic on sizes, through stacks, indices and casts" {
