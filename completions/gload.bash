@@ -19,6 +19,8 @@ _gload() {
     --compare) mapfile -t COMPREPLY < <(compgen -P "$head" -S ":" -W "$(_gload_names)" -- "${cur##*,}"); compopt -o nospace 2>/dev/null; return ;;
     --refs) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --on-unused-input) mapfile -t COMPREPLY < <(compgen -W 'ignore warn raise' -- "$cur"); return ;;
+    --depth) COMPREPLY=(); return ;;
+    --around) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$(_gload_names)" -- "${cur##*,}"); return ;;
     --list-ops) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$("${1%gload}"gload --list-ops "*" 2>/dev/null | cut -d" " -f1)" -- "${cur##*,}"); return ;;
     --op) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$("${1%gload}"gload --list-ops "*" 2>/dev/null | cut -d" " -f1)" -- "${cur##*,}"); return ;;
     --output|-o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
@@ -32,7 +34,7 @@ _gload() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--expr -e --input -i --shared --new --outputs --update --set --rename --prefix --dim --narrow --compare --pack --refs --on-unused-input --check --info --nodes --simple --list-ops --all --op --list-optimizers --list-types --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--expr -e --input -i --shared --new --outputs --update --set --rename --prefix --dim --narrow --compare --pack --refs --on-unused-input --check --info --nodes --simple --depth --around --list-ops --all --op --list-optimizers --list-types --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

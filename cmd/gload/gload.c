@@ -8,11 +8,14 @@
 typedef struct Gload {
     Common common;
     Texts expr, input, shared, update, set, rename, dim, narrow, compare;
-    const char *outputs, *prefix, *list_ops, *op, *refs;
+    const char *outputs, *prefix, *list_ops, *op, *refs, *around;
     int unused;
+    int64_t depth;
+    WriteOptions view; /* what --around means in the graph */
     bool fresh, check, info, nodes, simple, list_types, list_optimizers, pack, list_all;
 } Gload;
 #define AT(field) offsetof(Gload, field)
+#define UNSET     INT64_MIN /* a value that --depth can't have */
 
 static const Opt options[] = {
     {"expr", 'e', OPT_LIST, AT(expr), "EXPR",
@@ -71,6 +74,15 @@ static const Opt options[] = {
     {"simple", 0, OPT_FLAG, AT(simple), NULL,
      "With -O dot: leave constants, shapes and casts out of the picture.", NULL,
      GROUP_OUTPUT},
+    {"depth", 0, OPT_INT, AT(depth), "N",
+     "With -O dot: draw names with a common beginning (enc_0 of enc_0_q), and "
+     "functions, "
+     "N levels deep; what is deeper is one node. With -O tree: show N levels.",
+     NULL, GROUP_OUTPUT},
+    {"around", 0, OPT_STR, AT(around), "NAME[:K]",
+     "With -O dot: draw only what is at most K steps (default 2) from the variable "
+     "NAME.",
+     "graph", GROUP_OUTPUT},
     {"list-ops", 0, OPT_MAYBE, AT(list_ops), "WORD",
      "List the functions, or those that have WORD in their name or text; with *, ? or "
      "[, WORD is a pattern of names.",
@@ -133,10 +145,14 @@ static Graph *load_operands(Run *r, const Gload *o, bool fresh) {
     return n > 1 ? graph_join(r->s, n, part) : part[0];
 }
 
-/* -O json, or a name that says so. */
+/* Do -O or the output's name ask for this format? */
+static bool wants_format(const Common *c, IoFormat f) {
+    if (c->format >= 0) return c->format + IO_AUTO + 1 == (int)f;
+    return c->output && io_format_of(c->output, NULL) == f;
+}
+
 static bool wants_json(const Common *c) {
-    if (c->format >= 0) return c->format + IO_AUTO + 1 == IO_JSON;
-    return c->output && io_format_of(c->output, NULL) == IO_JSON;
+    return wants_format(c, IO_JSON);
 }
 
 /* --info of files of arrays; *are: the first FILE is one. */
@@ -188,6 +204,49 @@ static void set_write_options(const Run *r, WriteOptions *how) {
     how->pack = o->pack;
     how->refs = o->refs;
     how->simple = o->simple;
+    how->depth = o->depth == UNSET ? 0 : (int)o->depth;
+    how->around = o->view.around;
+    how->around_var = o->view.around_var;
+    how->steps = o->view.steps;
+}
+
+/* Pictures of a part need the formats that show parts. */
+static bool check_view(Run *r, const Gload *o) {
+    bool dot = wants_format(r->common, IO_DOT);
+    if (o->depth != UNSET && (o->depth < 1 || o->depth > INT32_MAX))
+        return fail(r->s, NOWHERE, E_USAGE, "--depth must be at least 1");
+    if (o->depth != UNSET && !dot && !wants_format(r->common, IO_TREE))
+        return fail(r->s, NOWHERE, E_USAGE, "--depth needs -O dot or -O tree");
+    if (o->around && !dot) return fail(r->s, NOWHERE, E_USAGE, "--around needs -O dot");
+    return true;
+}
+
+/* NAME:K, unless that is a name itself. */
+static size_t split_steps(Run *r, const Graph *g, const char *text, uint32_t *steps) {
+    const char *colon = strrchr(text, ':');
+    Sym whole = sym(r->s, text);
+    *steps = 2;
+    if (!colon || graph_find(g, whole) != VAR_NONE ||
+        graph_output(g, whole) != VAR_NONE)
+        return strlen(text);
+    *steps = 0;
+    for (const char *c = colon + 1; ascii_is_digit(*c) && *steps < 100000000; c++)
+        *steps = *steps * 10 + (uint32_t)(*c - '0');
+    size_t digits = strspn(colon + 1, "0123456789");
+    return digits && !colon[1 + digits] ? (size_t)(colon - text) : 0;
+}
+
+static bool find_around(Run *r, Gload *o, Graph *g) {
+    if (!o->around) return true;
+    Span at = run_text(r, "--around", o->around);
+    WriteOptions *v = &o->view;
+    size_t n = split_steps(r, g, o->around, &v->steps);
+    if (!n)
+        return fail(r->s, at, E_USAGE,
+                    "--around takes NAME or NAME:K, where K is a number of steps");
+    v->around = true;
+    return names_find_var(g, arena_str(session_arena(r->s), o->around, n), n, at,
+                          &v->around_var);
 }
 
 static size_t count_added(const Edit *e) {
@@ -247,13 +306,14 @@ static bool check_each(Run *r, const Gload *o) {
 }
 
 static bool gload_run(Run *r) {
-    const Gload *o = (const Gload *)r->common;
+    Gload *o = (Gload *)r->common;
     Edit e = collect_edits(o, session_arena(r->s));
     r->no_graph = o->list_ops || o->op || o->list_types || o->list_optimizers ||
                   o->info || o->nodes || o->check;
     bool done;
     if (o->nodes && !wants_json(r->common))
         return fail(r->s, NOWHERE, E_USAGE, "--nodes needs -O json");
+    if (!check_view(r, o)) return false;
     if (o->outputs) e.outputs_at = run_text(r, "--outputs", o->outputs);
     if (!print_information(r, o, NULL, &done) || done)
         return done && !diag_first_error(r->s);
@@ -264,9 +324,14 @@ static bool gload_run(Run *r) {
     if (!g) return false;
     r->write = set_write_options;
     bool ok = graph_unused_inputs(g, (UnusedInput)o->unused) &&
-              print_information(r, o, g, &done) && (done || run_write(r, g));
+              print_information(r, o, g, &done) &&
+              (done || (find_around(r, o, g) && run_write(r, g)));
     graph_free(g);
     return ok;
+}
+
+static void preset_gload(Common *settings) {
+    ((Gload *)settings)->depth = UNSET;
 }
 
 static const Tool tool = {.name = "gload",
@@ -282,6 +347,7 @@ static const Tool tool = {.name = "gload",
                           .nopt = sizeof options / sizeof *options,
                           .settings = sizeof(Gload),
                           .writes_graph = true,
+                          .preset = preset_gload,
                           .run = gload_run};
 
 int main(int argc, char **argv) {

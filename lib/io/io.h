@@ -76,9 +76,13 @@ typedef struct WriteOptions {
      * stdout. */
     const char *refs;
     int64_t inline_max; /* elements; 0: 64 */
-    int depth;          /* tree: levels shown; 0: all */
-    bool plain;         /* tree: without types */
-    bool simple;        /* dot: without constants, shapes and casts */
+    int depth;   /* tree: levels shown; dot: levels of names and functions that are
+                  * opened, what is deeper is collapsed; 0: all */
+    bool plain;  /* tree: without types */
+    bool simple; /* dot: without constants, shapes and casts */
+    bool around; /* dot: only what is at most so many steps from the variable of main */
+    uint32_t steps;
+    Var around_var;
 } WriteOptions;
 #define WRITE_DEFAULT ((WriteOptions){0})
 /* Writes to a path (through a temporary name; the arrays next to a text change
