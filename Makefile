@@ -122,8 +122,10 @@ $(B)/libthunkline.so: $(LIB_O) $(B)/sources
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared $(NOW) -Wl,-soname,$(SONAME) $(if $(SAN),,-Wl,--no-undefined) $(LDFLAGS) -o $@ $(filter %.o,$^) $(SHARED_LIBS)
 
+# A distribution mends libraries in one place: its packages have them shared.
+$(TOOLS:%=$(B)/shared/%): private LDLIBS = $(SHARED_LIBS)
 define TOOL_RULE
-$(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(wildcard cmd/$(1)/*.c)) $(B)/libthunkline-all.a $(B)/sources
+$(B)/bin/$(1) $(B)/shared/$(1): $(patsubst %.c,$(B)/%.o,$(wildcard cmd/$(1)/*.c)) $(B)/libthunkline-all.a $(B)/sources
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(LDFLAGS) $$(LINK) -o $$@ $$(filter %.o %.a,$$^) $$(LDLIBS)
@@ -144,7 +146,7 @@ $(B)/tests/prop/allocations: private override LDFLAGS := $(filter-out %flush.o -
 ## demo: build the tools and train the digits model
 ## test: all tests and lints
 # Installs what is missing, and says so.
-setup-build setup-test: setup-%:
+setup-build setup-deb setup-test: setup-%:
 	@CC="$(CC)" tests/setup.sh $*
 demo: setup-build
 	@echo "building the tools"
@@ -212,6 +214,7 @@ completions: generated
 PROGRAM_PREFIX ?=
 STRIP ?= -s
 LIBDIR ?= $(PREFIX)/lib
+TOOLS_FROM ?= $(B)/bin
 bindir := $(DESTDIR)$(PREFIX)/bin
 libdir := $(DESTDIR)$(LIBDIR)
 datadir := $(DESTDIR)$(PREFIX)/share
@@ -228,7 +231,7 @@ install: all man generated
 	  $(datadir)/thunkline/bats $(datadir)/thunkline/schemas \
 	  $(datadir)/bash-completion/completions $(datadir)/zsh/site-functions $(datadir)/fish/vendor_completions.d
 	for t in $(TOOLS); do p=$(PROGRAM_PREFIX)$$t; \
-	  install $(STRIP) -m 755 $(B)/bin/$$t $(bindir)/$$p; \
+	  install $(STRIP) -m 755 $(TOOLS_FROM)/$$t $(bindir)/$$p; \
 	  $(RENAME) $(B)/man/$$t.1 > $(datadir)/man/man1/$$p.1; \
 	  $(RENAME) $(B)/completions/$$t.bash > $(datadir)/bash-completion/completions/$$p; \
 	  $(RENAME) $(B)/completions/_$$t > $(datadir)/zsh/site-functions/_$$p; \
@@ -255,6 +258,33 @@ uninstall:
 	@cd $(B)/uninstall && find . -depth -type d -path '*/thunkline*' | while read -r d; do \
 	  test ! -d "$(abspath $(DESTDIR)/)$${d#.}" || rmdir --ignore-fail-on-non-empty "$(abspath $(DESTDIR)/)$${d#.}"; done
 	@rm -rf $(B)/uninstall
+
+# ---- passing on: a tarball and packages, in $(OUT); the same bytes from the same sources ----
+OUT ?= $(B)
+DIST := thunkline-$(VERSION)
+# The date of all files: that of the last commit, or what they have in an unpacked tarball.
+SOURCE_DATE_EPOCH ?= $(shell test -e .git && git log -1 --format=%ct || stat -c %Y Makefile)
+# The files that git has, or all of a tarball but what was built there.
+listed = { test -e .git && git ls-files || find $$(ls -A | grep -vE '^build') -type f ! -name '*.o' ! -name '*.so' ! -name '*.tmp'; }
+## dist: build/dist/thunkline-VERSION.tar.gz, which builds without git
+dist:
+	@mkdir -p $(OUT)/dist
+	$(call say,TAR,$(OUT)/dist/$(DIST).tar.gz)
+	$(Q)$(listed) > $(OUT)/dist/files
+	$(Q)LC_ALL=C sort $(OUT)/dist/files | tar --create --file=$(OUT)/dist/$(DIST).tar --format=ustar --no-recursion --files-from=- \
+	  --transform='s,^,$(DIST)/,' --mode=u=rwX,go=rX --owner=0 --group=0 --numeric-owner --mtime=@$(SOURCE_DATE_EPOCH)
+	$(Q)gzip -9nf $(OUT)/dist/$(DIST).tar
+	@rm $(OUT)/dist/files
+
+## deb: PROGRAM_PREFIX=t packages for Debian in build/deb; DEBFULLNAME and DEBEMAIL say who packs them
+DEB_INSTALL = DESTDIR=$(abspath $(OUT)/deb/tree/root) PREFIX=/usr LIBDIR=/usr/lib/$(shell dpkg-architecture -qDEB_HOST_MULTIARCH)
+deb: DEB_PREFIX = $(or $(PROGRAM_PREFIX),t)
+deb: setup-deb
+	@$(MAKE) --no-print-directory AS_BUILT=$(AS_BUILT) all man generated $(TOOLS:%=$(B)/shared/%)
+	$(call say,DEB,$(OUT)/deb)
+	@rm -rf $(OUT)/deb/tree
+	@$(MAKE) --no-print-directory V=0 AS_BUILT=1 install STRIP= TOOLS_FROM=$(B)/shared PROGRAM_PREFIX=$(DEB_PREFIX) $(DEB_INSTALL) > /dev/null
+	$(Q)SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) .ci/deb/build.sh $(OUT)/deb/tree $(VERSION) $(DEB_PREFIX)
 
 # ---- benchmarks: one table of ratios to yardsticks that run beside (tests/bench) ----
 BENCH := $(addprefix $(B)/tests/bench/,gen start size overhead kernels loops)
@@ -335,5 +365,5 @@ metrics:
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: FORCE metrics mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install uninstall lib tools unit clean demo test test-programs setup-build setup-test check-san
+.PHONY: FORCE dist deb setup-deb metrics mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install uninstall lib tools unit clean demo test test-programs setup-build setup-test check-san
 .SECONDARY:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what is missing to build and test, through the system's package manager, and says so.
-# usage: setup.sh [build|test]
+# usage: setup.sh [build|deb|test]
 need() { # command-or-header-check, package
     eval "$1" >/dev/null 2>&1 || missing="$missing $2"
 }
@@ -13,6 +13,9 @@ need 'command -v pkg-config' pkg-config
 need 'header yaml.h' libyaml-dev
 need 'header zstd.h' libzstd-dev
 need 'ldconfig -p | grep -q libopenblas.so.0 || ls /usr/lib/*/libopenblas.so.0' libopenblas0-pthread
+if [ "$1" = deb ] || { [ "$1" = test ] && command -v dpkg-deb >/dev/null; }; then
+    need 'command -v dpkg-shlibdeps' dpkg-dev
+fi
 if [ "$1" = test ]; then
     need 'command -v bats' bats
     need 'test -d /usr/lib/bats/bats-assert' bats-assert

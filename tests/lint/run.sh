@@ -98,7 +98,7 @@ format() {
 scripts() {
     command -v shellcheck >/dev/null || { echo "lint scripts: skipped, there is no shellcheck"; return; }
     bad=0 n=0
-    for f in tests/*.sh tests/*/*.sh tests/*/*.bats examples/*/*.sh lib/bats/*.bash .ci/run; do
+    for f in tests/*.sh tests/*/*.sh tests/*/*.bats examples/*/*.sh lib/bats/*.bash .ci/run .ci/*/*.sh; do
         [ -f "$f" ] || continue
         n=$((n + 1))
         shellcheck -x -S warning -e SC2154 "$f" || bad=$((bad + 1))
