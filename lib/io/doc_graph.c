@@ -125,7 +125,8 @@ static bool fill_graph(Graph *g, const Doc *root, const char *folder,
     Session *s = g->s;
     if (folder) g->folder = arena_str(g->arena, folder, strlen(folder));
     if (!read_graph_head(g, root, o->floatX)) return false;
-    session_options(s)->floatX = (int)g->floatX; /* for the types in the file */
+    if (g->floatX != DT_NONE) /* for the types in the file */
+        session_options(s)->floatX = (int)g->floatX;
     if (!doc_functions(g, doc_get(root, s, "functions"), g->folder)) return false;
     Builder b = builder(g, false);
     Section x = {.s = s, .g = g, .c = compiler_new(&b), .a = arena_new(s)};

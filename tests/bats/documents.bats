@@ -31,7 +31,10 @@ END
     ok 'grun --floatX float32 g.yaml -O json' '{"name": "a", "dtype": "float64", "shape": [], "data": 0.3333333333333333}'
     sed -i s/float64/float32/ g.yaml
     ok 'grun g.yaml -O json' '{"name": "a", "dtype": "float32", "shape": [], "data": 0.33333334}'
-    # floatX as a type is the file's, in functions too
+    # floatX as a type is the file's, in functions too; else that of the option
+    printf 'thunkline: 1\nfunctions:\n  f: {inputs: {v: "floatX[2]"}, outputs: {r: v + 1}}\ninputs: {x: "floatX[2]"}\noutputs: {y: f(x)}\n' >g.yaml
+    ok 'grun g.yaml --floatX float32 x=[1,2] -O json' '{"name": "y", "dtype": "float32", "shape": [2], "data": [2.0, 3.0]}'
+    ok 'grun g.yaml x=[1,2] -O json' '{"name": "y", "dtype": "float64", "shape": [2], "data": [2.0, 3.0]}'
     printf 'thunkline: 1\nfloatX: float32\nfunctions:\n  f: {inputs: {v: "floatX[2]"}, outputs: {r: v + 1}}\ninputs: {x: "floatX[2]"}\noutputs: {y: f(x)}\n' >g.yaml
     ok 'grun g.yaml --floatX float64 x=[1,2] -O json' '{"name": "y", "dtype": "float32", "shape": [2], "data": [2.0, 3.0]}'
 }
