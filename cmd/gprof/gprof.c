@@ -49,7 +49,7 @@ static const Opt options[] = {
      NULL, GROUP_WORK},
     {"no-gc", 0, OPT_FLAG, AT(no_gc), NULL,
      "Keep the storage of every value until the end of a call.", NULL, GROUP_WORK},
-    {"by", 0, OPT_ENUM, AT(by), "all|class|op|apply|rule|function|prefix|line",
+    {"by", 0, OPT_ENUM, AT(by), PROFILE_BY,
      "Print only one table: by family of ops, by op, by Apply, by the rewrite rule "
      "that created the Apply, by function, by prefix of names (layer1 of layer1_h), or "
      "by line of the file.",
@@ -203,7 +203,7 @@ static const Tool tool = {
     .examples = "gprof model.yaml --static --dim n=1000 --by op\n"
                 "gprof model.yaml X=@x.npy y=@y.npy --top 5\n"
                 "gprof model.yaml --static --dim n=1000 --assert 'peak_bytes < 10e6'\n",
-    .formats = "text|json|tsv|trace|folded|svg|dot",
+    .formats = PROFILE_FORMATS,
     .opt = options,
     .nopt = sizeof options / sizeof *options,
     .settings = sizeof(Gprof),

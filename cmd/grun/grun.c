@@ -153,7 +153,7 @@ static bool wants_shared(const Common *c) {
 static bool check_grun_files(Run *r, const Grun *o) {
     IoFormat graph;
     bool values;
-    if (o->save && !run_find_form(r, o->save, &graph, &values)) return false;
+    if (o->save && !save_form(r->s, o->save, &graph, &values)) return false;
     if (wants_shared(r->common) || run_pick_format(r)) return true;
     return note(r->s, NOWHERE,
                 "--save writes the graph; -o FILE.npz or FILE.safetensors has the "

@@ -1,6 +1,7 @@
 /* Opens and checks plugins, and collects what they provide. A plugin is refused if
  * anyone but its owner could have written it, or if it was built for another interface.
  * A graph never contains names of libraries. */
+#include "api/api_impl.h"
 #include "api/plugin_impl.h"
 
 #include <dlfcn.h>
@@ -131,22 +132,22 @@ bool plugin_verdict(TlHost *h, bool ok, const char *of) {
 
 bool plugin_take(TlHost *h, const char *what, void *own, size_t size, const void *def,
                  size_t least) {
-    size_t given = def ? *(const size_t *)def : 0;
-    const unsigned char *p = def;
     memset(own, 0, size);
     if (!def) return plugin_api.fail(h, TL_FAILED, "%s is NULL", what);
-    if (given < least || given > 1 << 16)
+    switch (struct_take(own, size, def, least)) {
+    case STRUCT_SIZE:
         return plugin_api.fail(
             h, TL_FAILED,
             "the first member of %s must be its size (.size = sizeof "
             "def), not %zu",
-            what, given);
-    for (size_t i = size; i < given; i++)
-        if (p[i])
-            return plugin_api.fail(h, TL_FAILED,
-                                   "%s uses a feature that this thunkline does not "
-                                   "have: it needs a newer version",
-                                   what);
-    memcpy(own, def, given < size ? given : size);
+            what, *(const size_t *)def);
+    case STRUCT_NEWER:
+        return plugin_api.fail(h, TL_FAILED,
+                               "%s uses a feature that this thunkline does not "
+                               "have: it needs a newer version",
+                               what);
+    case STRUCT_FITS:
+        break;
+    }
     return true;
 }

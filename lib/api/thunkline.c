@@ -1,14 +1,8 @@
-/* The public interface: thin wrappers of the rows' functions. */
-#include "thunkline/thunkline.h"
-
-#include "tools/run.h"
-#include "tools/tools.h"
-#include "value/class.h"
-#include "value/transfer.h"
+/* The public interface of sessions and graphs: thin wrappers of the rows' functions. */
+#include "api/api_impl.h"
+#include "tools/retype.h"
 
 #include <string.h>
-
-_Static_assert((int)TL_MAX_NDIM == (int)MAX_NDIM, "the public rank is the library's");
 
 const char *tl_version(void) {
     return TL_VERSION;
@@ -56,36 +50,51 @@ int tl_status(TlSession *s) {
     return d ? d->exit : 0;
 }
 
+bool tl_session_set(TlSession *s, const TlSessionOptions *how) {
+    TlSessionOptions o;
+    Options *to = session_options(s);
+    int floatX;
+    if (!api_take(s, "TlSessionOptions", &o, sizeof o, how) ||
+        !api_word(s, "floatX", "float64|float32", o.floatX, &floatX))
+        return false;
+    if (o.floatX) to->floatX = floatX ? DT_FLOAT32 : DT_FLOAT64;
+    to->threads = o.threads;
+    to->max_memory = o.max_memory;
+    services(s)->print = o.print;
+    services(s)->print_ctx = o.ctx;
+    return true;
+}
+
 /* ---- plugins and user ops ---- */
 bool tl_plugin_load(TlSession *s, const char *path) {
-    return plugin_load(s, path);
+    return api_given(s, "the path", path) && plugin_load(s, path);
 }
 
 bool tl_ops_load(TlSession *s, const char *path) {
-    return io_read_ops(s, path);
+    return api_given(s, "the path", path) && io_read_ops(s, path);
 }
 
-/* ---- graphs ---- */
+/* ---- reading and writing ---- */
+/* A graph from outside is not trusted. */
+static Graph *checked(Graph *g) {
+    if (!g || graph_check(g)) return g;
+    graph_free(g);
+    return NULL;
+}
+
 TlGraph *tl_graph_read(TlSession *s, const char *path) {
-    Graph *g = io_read(s, path, NULL);
-    if (g && !graph_check(g)) {
-        graph_free(g);
-        return NULL;
-    }
-    return g;
+    return api_given(s, "the path", path) ? checked(io_read(s, path, NULL)) : NULL;
 }
 
 TlGraph *tl_graph_read_memory(TlSession *s, const void *data, size_t size) {
-    Graph *g = io_read_mem(s, "memory", data, size, NULL);
-    if (g && !graph_check(g)) {
-        graph_free(g);
-        return NULL;
-    }
-    return g;
+    return api_given(s, "the data", data)
+               ? checked(io_read_mem(s, "memory", data, size, NULL))
+               : NULL;
 }
 
 bool tl_graph_write(TlGraph *g, const char *path, const char *format) {
     WriteOptions how = WRITE_DEFAULT;
+    if (!api_given(g->s, "the path", path)) return false;
     for (int f = IO_YAML; format && f < IO_FORMATS; f++)
         if (strcmp(io_format_name((IoFormat)f), format) == 0) how.format = (IoFormat)f;
     if (format && how.format == IO_AUTO)
@@ -93,154 +102,102 @@ bool tl_graph_write(TlGraph *g, const char *path, const char *format) {
     return io_write(g, path, &how);
 }
 
+bool tl_graph_load_shared(TlGraph *g, const char *path) {
+    return api_given(g->s, "the path", path) &&
+           graph_set_shared(g, path, api_text(g->s, "the path", path));
+}
+
+/* Saving drops nodes, but a machine may run g. */
+bool tl_graph_save(TlGraph *g, const char *path) {
+    if (!api_given(g->s, "the path", path)) return false;
+    Graph *saved =
+        graph_copy(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false, NULL);
+    bool ok = graph_save(saved, path, &WRITE_DEFAULT);
+    graph_free(saved);
+    return ok;
+}
+
 void tl_graph_free(TlGraph *g) {
     if (g) graph_free(g);
 }
 
+/* ---- changing ---- */
+bool tl_graph_set_dim(TlGraph *g, const char *name, int64_t size) {
+    Sym dim;
+    return api_find_dim(g, name, size, &dim) && graph_bind_dim(g, dim, size) &&
+           graph_reinfer(g);
+}
+
 bool tl_graph_grad(TlGraph *g, const char *cost, const char *wrt) {
-    Derive how = {.cost = cost, .wrt = wrt};
-    return graph_derive(g, &how);
+    TlGradOptions how = {.size = sizeof how, .cost = cost, .wrt = wrt};
+    return tl_graph_derive(g, &how);
+}
+
+static Derive derivative(const TlGradOptions *o) {
+    return (Derive){.cost = o->cost,
+                    .vjp = o->vjp,
+                    .jvp = o->jvp,
+                    .jacobian = o->jacobian,
+                    .hessian = o->hessian,
+                    .hvp = o->hvp,
+                    .wrt = o->wrt,
+                    .cotangent = o->cotangent,
+                    .tangents = o->tangents,
+                    .vector = o->vector,
+                    .known = o->known_grads,
+                    .constant = o->consider_constant,
+                    .name = o->name,
+                    .checkpoint = o->checkpoint,
+                    .optimizer = o->optimizer,
+                    .by_pullback = o->by_pullback,
+                    .mixed = o->mixed,
+                    .only = o->only};
+}
+
+bool tl_graph_derive(TlGraph *g, const TlGradOptions *how) {
+    TlGradOptions o;
+    int disconnected, zero, null;
+    if (!api_take(g->s, "TlGradOptions", &o, sizeof o, how)) return false;
+    Derive d = derivative(&o);
+    if (!api_word(g->s, "disconnected", "raise|warn|ignore", o.disconnected,
+                  &disconnected) ||
+        !api_word(g->s, "return_disconnected", "zero|none", o.return_disconnected,
+                  &zero) ||
+        !api_word(g->s, "null", "raise|return", o.null, &null))
+        return false;
+    d.how.disconnected = (OnDisconnected)disconnected;
+    d.how.return_disconnected = (ReturnDisconnected)zero;
+    d.how.null = (OnNull)null;
+    return derive_agrees(g->s, &d) && graph_derive(g, &d);
 }
 
 TlGraph *tl_graph_rewrite(TlGraph *g, const char *mode) {
-    RewriteOptions how = {.query = {.mode = mode}};
+    TlRewriteOptions how = {.size = sizeof how, .mode = mode};
+    return tl_graph_rewrite_with(g, &how);
+}
+
+static size_t split_names(Arena *a, const char *names, const char *const **list) {
+    char **part = NULL;
+    size_t n = names ? str_split(a, names, ',', &part) : 0;
+    *list = (const char *const *)part;
+    return n;
+}
+
+TlGraph *tl_graph_rewrite_with(TlGraph *g, const TlRewriteOptions *how) {
+    TlRewriteOptions o;
     RewriteResult result;
-    return rewrite_run(g, &how, &result);
-}
-
-/* ---- machines ---- */
-struct TlMachine {
-    Graph *g;
-    Plan *plan;
-    Machine *m;
-    Str text; /* of tl_machine_get_text */
-};
-
-TlMachine *tl_machine_new(TlGraph *g) {
-    PlanOptions how = {0};
-    Plan *plan = plan_new(g, &how);
-    if (!plan) return NULL;
-    TlMachine *m = mem_zalloc(g->s, 1, sizeof *m);
-    *m = (TlMachine){g, plan, vm_new(plan), STR(g->s)};
-    return m;
-}
-
-void tl_machine_free(TlMachine *m) {
-    if (!m) return;
-    vm_free(m->m);
-    plan_free(m->plan);
-    str_free(&m->text);
-    mem_free(m);
-}
-
-/* The index of the variable of that name in a list; n if it isn't there. */
-static size_t position_of_name(const Graph *g, const Var *list, size_t n,
-                               const char *name) {
-    size_t i = 0;
-    while (i < n && strcmp(sym_text(g->s, var_leafrec(g, list[i])->name), name) != 0)
-        i++;
-    return i;
-}
-
-static bool borrow_array(Session *s, const TlArray *a, Tensor *t) {
-    *t = (Tensor){.dtype = dtype_find(a->dtype, strlen(a->dtype)),
-                  .ndim = a->ndim,
-                  .data = a->data};
-    if (t->dtype == DT_NONE)
-        return fail(s, NOWHERE, E_DTYPE, "there is no dtype %s", a->dtype);
-    if (a->ndim < 0)
-        return fail(s, NOWHERE, E_SHAPE, "an array can't have %d dims", a->ndim);
-    if (!type_ndim_fits(s, NOWHERE, NULL, a->ndim)) return false;
-    memcpy(t->shape, a->shape, (size_t)a->ndim * sizeof *t->shape);
-    memcpy(t->stride, a->stride, (size_t)a->ndim * sizeof *t->stride);
-    return true;
-}
-
-/* An input or a shared variable. */
-typedef struct VarPlace {
-    bool input;
-    size_t i;
-    const Type *type;
-} VarPlace;
-
-static bool find_place(TlMachine *m, const char *name, VarPlace *p) {
-    Graph *g = m->g;
-    size_t i = position_of_name(g, g->inputs.p, g->inputs.n, name),
-           k = position_of_name(g, g->shared.p, g->shared.n, name);
-    if (i == g->inputs.n && k == g->shared.n)
-        return fail(g->s, NOWHERE, E_UNKNOWN,
-                    "the graph has no input or shared variable %s", name);
-    p->input = i < g->inputs.n;
-    p->i = p->input ? i : k;
-    p->type = var_type(g, p->input ? g->inputs.p[i] : g->shared.p[k]);
-    return true;
-}
-
-/* Takes ownership of v. */
-static bool set_place(TlMachine *m, const VarPlace *p, Value *v) {
-    bool ok = p->input ? vm_set_input(m->m, p->i, v) : vm_set_shared(m->m, p->i, v);
-    value_unref(v);
-    return ok;
-}
-
-bool tl_machine_set(TlMachine *m, const char *name, const TlArray *value) {
-    Session *s = m->g->s;
-    Value given = {.kind = TYPE_TENSOR}, v;
-    VarPlace p;
-    return find_place(m, name, &p) && borrow_array(s, value, &given.t) &&
-           value_bind(s, p.type, &given, &(Receiver){FILTER_DEFAULT, name, NOWHERE},
-                      &v) &&
-           set_place(m, &p, &v);
-}
-
-bool tl_machine_set_text(TlMachine *m, const char *name, const char *text) {
-    Session *s = m->g->s;
-    size_t n = strlen(text);
-    Value v;
-    VarPlace p;
-    if (!find_place(m, name, &p)) return false;
-    Span at = {source_add(s, name, text, n), 0, (uint32_t)n};
-    return value_compile(s, at, p.type, FILTER_DEFAULT, name, &v) &&
-           set_place(m, &p, &v);
-}
-
-bool tl_machine_run(TlMachine *m) {
-    return vm_run(m->m);
-}
-
-/* An output by its label, else a shared variable; NULL: diagnosed. */
-static const Value *find_value(TlMachine *m, const char *name) {
-    Graph *g = m->g;
-    size_t k = position_of_name(g, g->shared.p, g->shared.n, name);
-    if (k < g->shared.n) return vm_shared(m->m, k);
-    for (size_t i = 0; i < g->outputs.n; i++)
-        if (strcmp(sym_text(g->s, g->outputs.p[i].label), name) == 0)
-            return vm_output(m->m, i);
-    fail(g->s, NOWHERE, E_UNKNOWN, "the graph has no output or shared variable %s",
-         name);
-    return NULL;
-}
-
-bool tl_machine_get(TlMachine *m, const char *name, TlArray *out) {
-    const Value *v = find_value(m, name);
-    if (!v) return false;
-    if (v->kind != TYPE_TENSOR || !v->t.data)
-        return fail(m->g->s, NOWHERE, E_TYPE, "%s has no array", name);
-    *out = (TlArray){
-        .dtype = dtype_name(v->t.dtype), .ndim = v->t.ndim, .data = v->t.data};
-    memcpy(out->shape, v->t.shape, (size_t)v->t.ndim * sizeof *out->shape);
-    memcpy(out->stride, v->t.stride, (size_t)v->t.ndim * sizeof *out->stride);
-    return true;
-}
-
-const char *tl_machine_get_text(TlMachine *m, const char *name) {
-    Session *s = m->g->s;
-    const Value *v = find_value(m, name);
-    if (!v) return NULL;
-    if (!value_has_data(v))
-        return fail(s, NOWHERE, E_TYPE, "%s has no value yet", name), NULL;
-    if (!value_readable(s, v, false)) return NULL;
-    str_clear(&m->text);
-    value_text(s, v, -1, &m->text);
-    return str_text(&m->text);
+    if (!api_take(g->s, "TlRewriteOptions", &o, sizeof o, how)) return NULL;
+    for (size_t i = 0; i < o.nrules; i++)
+        if (!api_given(g->s, "rules", o.rules) ||
+            !api_given(g->s, "a path of rules", o.rules[i]))
+            return NULL;
+    Arena *a = arena_new(g->s);
+    RewriteOptions r = {
+        .query = {.mode = o.mode, .nrules = o.nrules, .rules = o.rules}};
+    r.query.ninclude = split_names(a, o.include, &r.query.include);
+    r.query.nexclude = split_names(a, o.exclude, &r.query.exclude);
+    r.query.nrequire = split_names(a, o.require, &r.query.require);
+    Graph *made = rewrite_run(g, &r, &result);
+    arena_free(a);
+    return made;
 }

@@ -126,10 +126,6 @@ Graph *run_read(Run *r, const char *path);
 /* Writes g as directed by -o, -O, -z and the terminal, with a provenance record of this
  * command. */
 bool run_write(Run *r, Graph *g);
-/* What a name's suffix says: a form of graphs (IO_AUTO: nothing), or a format of
- * values, for those of the shared variables. False: it is a suffix of neither;
- * diagnosed. */
-bool run_find_form(Run *r, const char *path, IoFormat *graph, bool *values);
 /* In tools that write no graph: sets the format by the suffix of -o, unless -O has. */
 bool run_pick_format(Run *r);
 /* Can standard input carry a graph? A terminal and /dev/null can't. */

@@ -82,29 +82,6 @@ static void add_step(Run *r, Graph *g) {
     str_free(&args);
 }
 
-/* The suffix of a name for a graph, without .zst: "" if there is none. */
-static const char *graph_suffix(Run *r, const char *path) {
-    size_t n = strlen(path);
-    if (str_has_suffix(path, n, ".zst")) n -= 4;
-    return str_suffix(arena_str(session_arena(r->s), path, n));
-}
-
-bool run_find_form(Run *r, const char *path, IoFormat *graph, bool *values) {
-    *graph = io_format_of(path, NULL);
-    *values = *graph == IO_AUTO && value_form_of(path) != VALUE_FORMLESS;
-    const char *suffix = graph_suffix(r, path);
-    if (*graph != IO_AUTO || *values || !*suffix) return true;
-    Str forms = STR(r->s);
-    io_suffixes(&forms);
-    fail(r->s, NOWHERE, E_USAGE, "%s: no format has the suffix %s", path, suffix);
-    note(r->s, NOWHERE,
-         "a graph goes to %s, also with .zst; the values of its shared variables go to "
-         ".npz .safetensors",
-         str_text(&forms));
-    str_free(&forms);
-    return false;
-}
-
 /* -O, else the suffix of -o, else YAML to a terminal and tlg elsewhere. */
 static bool pick_format(Run *r, const char *path, IoFormat *format, bool *values) {
     *values = false;
@@ -112,7 +89,7 @@ static bool pick_format(Run *r, const char *path, IoFormat *format, bool *values
         *format = (IoFormat)(IO_AUTO + 1 + r->common->format);
         return true;
     }
-    if (!run_find_form(r, path, format, values))
+    if (!save_form(r->s, path, format, values))
         return note(r->s, NOWHERE, "-O chooses a format whatever the name");
     if (*format == IO_AUTO)
         *format = strcmp(path, "-") == 0 && isatty(STDOUT_FILENO) ? IO_YAML : IO_TLG;

@@ -42,6 +42,13 @@ void profile_set(Profile *p, ProfileField f, double v);
 /* Computes the totals; required before any report. */
 void profile_finish(Profile *p);
 
+/* The value of a total by its name (prof/fields.def), NAN if it wasn't measured, or is
+ * unknown or depends on dims that aren't given. False: there is no such total;
+ * diagnosed. */
+bool profile_total(const Profile *p, const char *field, double *v);
+
+#define PROFILE_TABLES "class|op|apply|rule|function|prefix|line"
+#define PROFILE_BY     "all|" PROFILE_TABLES
 typedef enum ProfileBy {
     BY_ALL,
     BY_CLASS,
@@ -59,6 +66,16 @@ typedef enum ProfileSort {
     SORT_CALLS,
     SORT_NAME
 } ProfileSort;
+/* A row of a table as data: NAN for what is unknown or depends on dims that aren't
+ * given. The name lives as long as the session. */
+typedef struct ProfileCost {
+    const char *name;
+    double applies, calls, time_s, flops, math_calls, read_bytes, written_bytes;
+} ProfileCost;
+/* Free the n rows with mem_free. */
+ProfileCost *profile_costs(Profile *p, ProfileBy by, ProfileSort sort, size_t *n);
+
+#define PROFILE_FORMATS "text|json|tsv|trace|folded|svg|dot"
 typedef enum ProfileFormat {
     PROFILE_TEXT,
     PROFILE_JSON,

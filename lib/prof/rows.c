@@ -1,6 +1,7 @@
 /* Rows of the tables: one per Apply, and their sums by class, op or rule. */
 #include "prof/prof_impl.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -286,6 +287,29 @@ Rows rows_by(Profile *p, ProfileBy by, ProfileSort sort) {
     map_free(&group);
     rows_sort(p, &out, sort);
     return out;
+}
+
+static double known_amount(const Amount *x) {
+    return x->sym || (x->unknown && x->v == 0) ? (double)NAN : x->v;
+}
+
+ProfileCost *profile_costs(Profile *p, ProfileBy by, ProfileSort sort, size_t *n) {
+    Rows rows = rows_by(p, by, sort);
+    ProfileCost *cost = mem_zalloc(p->s, rows.n + 1, sizeof *cost);
+    for (size_t i = 0; i < rows.n; i++) {
+        const Row *r = &rows.p[i];
+        cost[i] = (ProfileCost){.name = sym_text(p->s, row_name(p, r)),
+                                .applies = (double)r->applies,
+                                .calls = r->calls,
+                                .time_s = p->is_static ? (double)NAN : r->time_s,
+                                .flops = known_amount(&r->flops),
+                                .math_calls = known_amount(&r->math),
+                                .read_bytes = known_amount(&r->read),
+                                .written_bytes = known_amount(&r->written)};
+    }
+    *n = rows.n;
+    vec_free(&rows);
+    return cost;
 }
 
 const char *by_name(ProfileBy by) {

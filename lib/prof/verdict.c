@@ -107,6 +107,16 @@ static bool unknown_field(Session *s, Span at, const char *name) {
     return false;
 }
 
+bool profile_total(const Profile *p, const char *field, double *v) {
+    int f = profile_field_find(field);
+    uint32_t n = (uint32_t)strlen(field);
+    if (f < 0)
+        return unknown_field(p->s, (Span){source_add(p->s, "total", field, n), 0, n},
+                             field);
+    if (!profile_field_number(p, (ProfileField)f, v)) *v = (double)NAN;
+    return true;
+}
+
 static bool fail_untold(Session *s, const Profile *p, Span at, ProfileField f) {
     const char *name = profile_field_name(f);
     if (!p->has[f])

@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-/* Takes ownership of v. */
-static void replace_value(Graph *g, Var shared, Value *v) {
+void graph_give_shared(Graph *g, Var shared, Value *v) {
     Leaf *leaf = var_leafrec(g, shared);
     Value *to = leaf->value ? leaf->value : leaf_value_new(g, leaf);
     value_unref(to);
@@ -22,7 +21,7 @@ bool graph_store_shared(Graph *g, Machine *m) {
         Value held = {0};
         if (!v) return false;
         value_copy_view(&held, v);
-        replace_value(g, g->shared.p[i], &held);
+        graph_give_shared(g, g->shared.p[i], &held);
     }
     return true;
 }
@@ -33,7 +32,7 @@ void graph_take_shared(Graph *to, const Graph *from) {
         Value held = {0};
         if (!leaf->value) continue;
         value_copy_view(&held, leaf->value);
-        replace_value(to, to->shared.p[i], &held);
+        graph_give_shared(to, to->shared.p[i], &held);
     }
 }
 
@@ -106,12 +105,38 @@ bool graph_write_shared(Graph *g, const char *path) {
     return ok;
 }
 
+/* ---- to either kind of file ---- */
+
+/* The suffix of a name for a graph, without .zst: "" if there is none. */
+static const char *graph_suffix(Session *s, const char *path) {
+    size_t n = strlen(path);
+    if (str_has_suffix(path, n, ".zst")) n -= 4;
+    return str_suffix(arena_str(session_arena(s), path, n));
+}
+
+bool save_form(Session *s, const char *path, IoFormat *graph, bool *values) {
+    *graph = io_format_of(path, NULL);
+    *values = *graph == IO_AUTO && value_form_of(path) != VALUE_FORMLESS;
+    const char *suffix = graph_suffix(s, path);
+    if (*graph != IO_AUTO || *values || !*suffix) return true;
+    Str forms = STR(s);
+    io_suffixes(&forms);
+    fail(s, NOWHERE, E_USAGE, "%s: no format has the suffix %s", path, suffix);
+    note(s, NOWHERE,
+         "a graph goes to %s, also with .zst; the values of its shared variables go to "
+         ".npz .safetensors",
+         str_text(&forms));
+    str_free(&forms);
+    return false;
+}
+
 bool graph_save(Graph *g, const char *path, const WriteOptions *how) {
     WriteOptions w = *how;
+    bool values;
+    if (!save_form(g->s, path, &w.format, &values)) return false;
+    if (values) return graph_write_shared(g, path);
+    if (w.format == IO_AUTO) w.format = IO_TLG;
     w.durable = true;
-    if (io_format_of(path, NULL) == IO_AUTO) w.format = IO_TLG;
-    if (w.format == IO_TLG && value_form_of(path) != VALUE_FORMLESS)
-        return graph_write_shared(g, path);
     /* without the nodes that computed the initial values */
     graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
     return io_write(g, path, &w);
@@ -187,7 +212,7 @@ static bool set_from_file(Graph *g, Var v, const char *path, const char *key, Sp
     Receiver to = {{.allow_downcast = -1}, sym_text(s, var_name(g, v)), at};
     bool ok = value_bind(s, t, &read, &to, &fits);
     value_unref(&read);
-    if (ok) replace_value(g, v, &fits);
+    if (ok) graph_give_shared(g, v, &fits);
     return ok;
 }
 

@@ -68,11 +68,17 @@ bool graph_write_shared(Graph *g, const char *path);
 /* Sets each shared variable that has the name of an array in the file; warns of all
  * that is left on either side. False: diagnosed, also if nothing matches. */
 bool graph_set_shared(Graph *g, const char *path, Span at);
+/* The new value of a shared variable; takes ownership of v. */
+void graph_give_shared(Graph *g, Var shared, Value *v);
 /* Gives g the values of its shared variables in m, which runs g or a copy of it.
  * False: diagnosed (an initial value can't be computed). */
 bool graph_store_shared(Graph *g, Machine *m);
 /* The same from a copy, as far as it has values. */
 void graph_take_shared(Graph *to, const Graph *from);
+/* What a name's suffix says: a form of graphs (IO_AUTO: nothing), or a format of
+ * values, for those of the shared variables. False: it is a suffix of neither;
+ * diagnosed. */
+bool save_form(Session *s, const char *path, IoFormat *graph, bool *values);
 /* Writes g with its current values so that it survives a power failure: in the format
  * of the path's suffix, tlg without one; to a .npz or .safetensors, the values of the
  * shared variables alone. Drops what computed initial values from g: ids change. */

@@ -79,7 +79,7 @@ ops_by_name() {
 # The library speaks to programs: words of the command line are for tools and cli, which say base/hint.def in their own.
 words_of_options() {
     f=$(find lib -name '*.[ch]' -o -name '*.def' | grep -v '^lib/\(tools\|cli\|include\)/' | sort)
-    bad=$(awk '/^ *(\*|\/\*)/ { next } { sub(/\/\*.*/, "") }
+    bad=$(awk '/^ *(\*|\/\*)/ { next } /^#include/ { next } { sub(/\/\*.*/, "") }
         /"[^"]*(--[a-z]|gload|ggrad|grewrite|grun|gprof)[^"]*"/ { print FILENAME ":" FNR ":" $0 }' $f | tee /dev/stderr | wc -l)
     verdict words_of_options "$(echo "$f" | wc -l)" "$bad"
 }

@@ -1,10 +1,5 @@
 /* The public interface as a program outside sees it: only its header. */
-#include "test.h"
-#include "thunkline/thunkline.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "api_test.h"
 
 static const char model[] = "thunkline: 1\n"
                             "inputs:\n  x: float64[n]\n"
@@ -12,16 +7,6 @@ static const char model[] = "thunkline: 1\n"
                             "let: |\n  loss = sum((w * x) ** 2)\n"
                             "outputs: [loss]\n"
                             "updates: |\n  w = w + 1\n";
-
-static TlArray vector(double *data, int64_t n) {
-    return (TlArray){
-        .dtype = "float64", .ndim = 1, .shape = {n}, .stride = {8}, .data = data};
-}
-
-static double scalar(TlMachine *m, const char *name) {
-    TlArray a;
-    return tl_machine_get(m, name, &a) && a.ndim == 0 ? *(double *)a.data : (double)NAN;
-}
 
 static void test_run(TlSession *s) {
     double x[3] = {1, 2, 3};
