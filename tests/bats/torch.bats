@@ -89,6 +89,44 @@ complex128|"complex128", "shape": [3], "data": [[0.0, 0.0], [1.0, 0.0], [2.0, 0.
 END
 }
 
+@test "pickles of every version, sizes as lists, no folder, and storages of either byte order" {
+    python_with zipfile
+    "$PYTHON" - <<'P'
+import struct, zipfile
+num = lambda v: b"K" + bytes([v])
+text = lambda t: b"\x8c" + bytes([len(t)]) + t.encode() + b"\x94"          # a short text, remembered
+name = lambda module, function: text(module) + text(function) + b"\x93"
+size = lambda v, end: b"(" + b"".join(map(num, v)) + end                   # t: a tuple, l: a list
+def tensor(offset, shape, stride, end, kind="ShortStorage"):
+    storage = b"(" + text("storage") + name("torch", kind) + text("0") + text("cpu") + num(4) + b"tQ"
+    return name("torch._utils", "_rebuild_tensor") + b"(" + storage + num(offset) + size(shape, end) + size(stride, end) + b"tR"
+body = (b"(" + text("a") + tensor(1, [3], [1], b"l") +                      # a dict of all that is above the mark
+        num(7) + tensor(0, [2, 2], [1, 2], b"t") +
+        b"N" + tensor(0, [1], [1], b"t") +                                  # a key that names nothing
+        text("size") + name("torch", "Size") + size([2, 2], b"t") + b"\x85R" +
+        text("numbers") + b"(\x8a\0\x8a\x01\xff\x8a\x02\xff\x00G12345678\x88l" +
+        text("list") + b"(" + tensor(3, [1], [1], b"t") + b"r\0\x02\0\0" + b"j\0\x02\0\0" + b"l" + b"d.")
+p = b"\x80\x04\x95" + struct.pack("<Q", len(body)) + body
+for path, folder, order, data in (("little.pt", "", b"little", "<4h"), ("big.pt", "archive/", b"big", ">4h"), ("none.pt", "a/b/", None, "<4h")):
+    z = zipfile.ZipFile(path, "w")
+    z.writestr(folder + "olddata.pkl", b"not this one")
+    z.writestr(folder + "data.pkl", p)
+    z.writestr(folder + "data/0", struct.pack(data, 10, 20, 30, 40))
+    if order: z.writestr(folder + "byteorder", order)
+P
+    local f
+    for f in little.pt big.pt none.pt; do
+        ok "gload --info $f | grep -c int16" 4
+        like "gload --info $f" ' a +int16\[3\], 6 bytes' '^ +7 +int16\[2, 2\]' '^ +list.0 +int16\[1\]' '^ +list.1 +int16\[1\]'
+        ok "gload --new -e 'a = load(\"$f\", \"a\")' -e 't = load(\"$f\", \"7\")' -e 'l = load(\"$f\", \"list.1\")' | grun" $'a = [20, 30, 40]\nt = [[10, 30],\n     [20, 40]]\nl = [40]'
+    done
+    like 'gload --info $DATA/kinds.pt' ' bfloat16 +float32\[3\].*BF16'
+    like 'gload --info $DATA/one.pt' 'float32\[2\], 8 bytes'
+    bad 3 E_NAME "no array 'x' in it; it holds a tensor without a name" 'gload --new -e "y = load(\"$DATA/one.pt\", \"x\")"'
+    tensor 0 8 0 '[-8]' '[1]'
+    bad 3 E_FORMAT 'the sizes and strides of a tensor are wrong' 'gload --info w.pt'
+}
+
 @test "other files of PyTorch and Python are refused by what they hold" {
     bad 3 E_FORMAT 'old.pt: this is the format of PyTorch before 1.6' 'gload --info $DATA/old.pt'
     bad 3 E_FORMAT 'torch.save\(torch.load\(FILE\), FILE\)' "gload --new -e 'y = load(\"$DATA/old.pt\")'"
@@ -97,6 +135,10 @@ END
     bad 3 E_FORMAT 'it holds __torch__' 'gload --info $DATA/script.pt'
     printf '\200\04cos\nsystem\n(U\06touch xtR.' >evil.pkl
     bad 3 E_FORMAT 'a pickle of Python, which may run anything' 'gload --info evil.pkl'
+    printf '\200\02.' >short.pkl
+    bad 3 E_FORMAT 'a pickle of Python, which may run anything' 'gload --info short.pkl'
+    printf '\200\06N.' >later.pkl
+    bad 3 E_FORMAT 'later.pkl' 'gload --info later.pkl'
     pickled evil.pt 'cos\nsystem\nU\07touch x\0205R.'
     bad 3 E_FORMAT 'it holds os.system, which is no part' 'gload --info evil.pt'
     pickled evil.pt 'U\02osU\06system\0223U\07touch x\0205R.'
@@ -116,24 +158,54 @@ END
 4,E_TRUNCATED|the pickle is cut off|}
 4,E_TRUNCATED|the pickle is cut off|X\377\377\377\377abc
 4,E_TRUNCATED|the pickle is cut off|\0212\03ab
+4,E_TRUNCATED|the pickle is cut off|\0212
+4,E_TRUNCATED|the pickle is cut off|U\03ab
+4,E_TRUNCATED|the pickle is cut off|G1234567
+4,E_TRUNCATED|the pickle is cut off|\0225abcd
+4,E_TRUNCATED|the pickle is cut off|}r\0
 3,E_FORMAT|its stack is empty|.
 3,E_FORMAT|its stack is empty|(.
+3,E_FORMAT|its stack is empty|Q.
+3,E_FORMAT|its stack is empty|)R.
+3,E_FORMAT|its stack is empty|U\01a\0223.
+3,E_FORMAT|its stack is empty|\0224.
+3,E_FORMAT|its stack is empty|Nb.
+3,E_FORMAT|its stack is empty|N\0206.
 3,E_FORMAT|a mark is missing|t.
+3,E_FORMAT|a mark is missing|l.
+3,E_FORMAT|a mark is missing|d.
+3,E_FORMAT|a memo is missing|j\07\0\0\0.
+3,E_FORMAT|a name is no text|U\01aN\0223.
+3,E_FORMAT|a name is no text|NU\01a\0223.
 3,E_FORMAT|a memo is missing|h\07.
 3,E_FORMAT|its stack is empty|q\07.
 3,E_FORMAT|a key has no value|}(U\01au.
 3,E_FORMAT|an item for what holds none|NU\01aNs.
 3,E_FORMAT|an item for what holds none|Na.
 3,E_FORMAT|a call of what is no function|N)R.
+3,E_FORMAT|a call of what is no function|ccollections\nOrderedDict\nNR.
+3,E_FORMAT|a call of what is no function|(U\07storagectorch\nCharStorage\nU\01kU\03cpuK\01tQ)R.
 3,E_FORMAT|a call of what is no function|ctorch\nFloatStorage\n)R.
 3,E_FORMAT|a name has no end|cos
 3,E_FORMAT|an integer does not fit|\0212\011\01\01\01\01\01\01\01\01\01.
 3,E_FORMAT|the instruction 0x69|iposix\nsystem\n.
 3,E_FORMAT|the instruction 0x81|ctorch\nSize\n)\0201.
 3,E_FORMAT|a storage is a class, a key and a size|(U\07storageNNNNtQ.
+3,E_FORMAT|a storage is a class, a key and a size|(U\07storagectorch\nSize\nU\01kU\03cpuK\01tQ.
+3,E_FORMAT|a storage is a class, a key and a size|(U\07storagectorch\nCharStorage\nNU\03cpuK\01tQ.
+3,E_FORMAT|a storage is a class, a key and a size|(U\07storagectorch\nCharStorage\nU\01kU\03cpuNtQ.
+3,E_FORMAT|a torch.Size is a tuple of sizes|ctorch\nSize\n)R.
+3,E_FORMAT|a torch.Size is a tuple of sizes|ctorch\nSize\nN\0205R.
+3,E_FORMAT|a torch.Size is a tuple of sizes|ctorch\nSize\nN\0205\0205R.
+3,E_FORMAT|a tensor is a storage, an offset|ctorch._utils\n_rebuild_tensor_v2\n(NK\0))tR.
+3,E_FORMAT|a tensor is a storage, an offset|ctorch._utils\n_rebuild_tensor_v2\n((U\07storagectorch\nCharStorage\nU\01kU\03cpuK\01tQN))tR.
+3,E_FORMAT|a tensor is a storage, an offset|ctorch._utils\n_rebuild_tensor_v2\n((U\07storagectorch\nCharStorage\nU\01kU\03cpuK\01tQK\0}}tR.
+3,E_FORMAT|a tensor is a storage, an offset|ctorch._utils\n_rebuild_tensor_v2\n((U\07storagectorch\nCharStorage\nU\01kU\03cpuK\01tQK\0)NtR.
+3,E_FORMAT|a parameter is a tensor|ctorch._utils\n_rebuild_parameter\n)R.
 3,E_FORMAT|a tensor is a storage, an offset|ctorch._utils\n_rebuild_tensor_v2\n)R.
 3,E_FORMAT|a parameter is a tensor|ctorch._utils\n_rebuild_parameter\nN\0205R.
 3,E_FORMAT|a dict is made empty|ccollections\nOrderedDict\nN\0205R.
+6,E_LIMIT|nested too deeply|]q\01h\01a.
 6,E_LIMIT|nested too deeply|}q\01U\01ah\01s.
 END
     # many names for one dict: 2^40 of them

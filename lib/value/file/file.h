@@ -69,7 +69,6 @@ typedef enum ValueForm {
 #define VALUE_FORM_SUFFIX(id, name, suffixes, many) " " suffixes
 #define VALUE_SUFFIXES                              (&(VALUE_FORMS(VALUE_FORM_SUFFIX))[1]) /* ".npy .csv ..." */
 ValueForm value_form_of(const char *path);
-bool value_form_holds_many(ValueForm f);
 
 typedef struct NamedTensor {
     const char *name;

@@ -41,10 +41,6 @@ ValueForm value_form_of(const char *path) {
     return VALUE_FORMLESS;
 }
 
-bool value_form_holds_many(ValueForm f) {
-    return forms[f].many;
-}
-
 static bool write_arrays(const ArrayOutput *o, Writer *w, const NamedTensor *arrays) {
     switch (o->form) {
     case VALUE_NPY:
