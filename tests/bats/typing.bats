@@ -571,7 +571,19 @@ sum(abs(cumsum(ones((n, 300)), axis=0)[-1] - 4000))|0.0
 sum(abs(cumsum(ones((300, n)), axis=1)[:, -1] - 4000))|0.0
 sum(abs(logsumexp(zeros((n, 600)), axis=1) - log(600.0)) < 1e-12)|4000
 sum(argmax(eye(n // 2), axis=1) == arange(n // 2))|2000
+sum(argmax(where(eye(n // 40) > 0, nan, 0.0), axis=1) == arange(n // 40))|100
+sum(argmin(where(eye(n // 40) > 0, float32(nan), float32(0.0)), axis=1) == arange(n // 40))|100
 sum(argmin(-eye(n // 2), axis=0) == arange(n // 2))|2000
+cumsum(full([n], 1+1j))[-1]|(4000.0+4000.0j)
+cumsum(full([n], 1+1j), exclusive=True)[-1]|(3999.0+3999.0j)
+cumprod(full([n + 1], 1j))[-1]|(0.0+1.0j)
+imag(cumprod(full([n + 2], 1j), exclusive=True)[-1])|1.0
+recurrence(full([n + 1], 1j), full([n + 1], 1+0j))[-1]|(1.0+0.0j)
+cumprod(full([n + 1], -1))[-1]|-1
+cumprod(full([n + 1], -1), exclusive=True)[-1]|1
+cumprod(full([n + 1], -1.0), exclusive=True)[-1]|1.0
+recurrence(full([n], -1), full([n], 1))[-1]|0
+recurrence(full([n], -1.0), full([n], 1.0))[-1]|0.0
 sum(flip(arange(250 * n), 0) == arange(250 * n - 1, -1, -1))|1000000
 sum(transpose(reshape(arange(300 * n), (100, n // 40, 120)), (2, 1, 0))[3, 5] == arange(100) * 12000 + 603)|100
 sum(transpose(reshape(arange(300 * n), (100, n // 40, 120)), (2, 1, 0))[::-1, :, ::2][0, 0] == arange(0, 100, 2) * 12000 + 119)|50

@@ -241,41 +241,43 @@ static void sum_f32_quick_rows(const char *x, ptrdiff_t stride, size_t rows, siz
 
 /* ---- positions ---- */
 
-/* One bit for each element of a that equals v, or is nan if `nan`. */
+/* One bit for each element of a that equals v, and for each that is nan. */
 #if TL_LEVEL == 2
-#define BITS(a, v, nan, ps)                                                            \
-    ((nan) ? (unsigned)_mm512_cmp_##ps##_mask(a, a, _CMP_UNORD_Q)                      \
-           : (unsigned)_mm512_cmp_##ps##_mask(a, v, _CMP_EQ_OQ))
+#define BITS_EQUAL(a, v, ps) ((unsigned)_mm512_cmp_##ps##_mask(a, v, _CMP_EQ_OQ))
+#define BITS_NAN(a, v, ps)   ((unsigned)_mm512_cmp_##ps##_mask(a, a, _CMP_UNORD_Q))
 #else
-#define BITS(a, v, nan, ps)                                                            \
-    ((nan) ? (unsigned)VI(movemask, ps)(VI(cmp, ps)(a, a, _CMP_UNORD_Q))               \
-           : (unsigned)VI(movemask, ps)(VI(cmp, ps)(a, v, _CMP_EQ_OQ)))
+#define BITS_EQUAL(a, v, ps) ((unsigned)VI(movemask, ps)(VI(cmp, ps)(a, v, _CMP_EQ_OQ)))
+#define BITS_NAN(a, v, ps)   ((unsigned)VI(movemask, ps)(VI(cmp, ps)(a, a, _CMP_UNORD_Q)))
 #endif
-#define FIRST_QUICK(N, T, ps)                                                          \
-    static inline __attribute__((always_inline))                                       \
-    size_t first_##N##_of(const T *x, T v, size_t n, bool nan) {                       \
+#define IS_EQUAL(a, v) ((a) == (v))
+#define IS_NAN(a, v)   ((a) != (a))
+#define FIRST_OF_KIND(NAME, KIND, T, ps)                                               \
+    static size_t NAME(const T *x, T v, size_t n) {                                    \
         enum { W = sizeof(VEC_##ps) / sizeof(T) };                                     \
         VEC_##ps all = VI(set1, ps)(v);                                                \
         size_t i = 0;                                                                  \
+        (void)all;                                                                     \
         for (; i + 4 * W <= n; i += 4 * W) {                                           \
             unsigned any = 0;                                                          \
             for (size_t k = 0; k < 4 * W; k += W)                                      \
-                any |= BITS(GET(x + i + k, ps), all, nan, ps);                         \
+                any |= BITS_##KIND(GET(x + i + k, ps), all, ps);                       \
             if (any != 0) break;                                                       \
         }                                                                              \
         for (; i + W <= n; i += W) {                                                   \
-            unsigned any = BITS(GET(x + i, ps), all, nan, ps);                         \
+            unsigned any = BITS_##KIND(GET(x + i, ps), all, ps);                       \
             if (any != 0) return i + (size_t)__builtin_ctz(any);                       \
         }                                                                              \
-        while (i + 1 < n && !(nan ? x[i] != x[i] : x[i] == v))                         \
+        while (i + 1 < n && !IS_##KIND(x[i], v))                                       \
             i++;                                                                       \
         return i;                                                                      \
-    }                                                                                  \
+    }
+#define FIRST_QUICK(N, T, ps)                                                          \
+    FIRST_OF_KIND(first_##N##_equal, EQUAL, T, ps)                                     \
+    FIRST_OF_KIND(first_##N##_nan, NAN, T, ps)                                         \
     static size_t first_##N##_quick(const void *x, const void *v, size_t n) {          \
         T m;                                                                           \
         memcpy(&m, v, sizeof m);                                                       \
-        return m == m ? first_##N##_of(x, m, n, false)                                 \
-                      : first_##N##_of(x, m, n, true);                                 \
+        return m == m ? first_##N##_equal(x, m, n) : first_##N##_nan(x, m, n);         \
     }
 FIRST_QUICK(f32, float, ps)
 FIRST_QUICK(f64, double, pd)
