@@ -20,6 +20,9 @@ bool ad_vjp(Builder *b, VarList f, const Var *cotangent, VarList wrt,
  * ops' own rules; both give the same values. */
 bool ad_jvp(Builder *b, VarList f, VarList wrt, const Var *tangent, bool by_pullback,
             Var *result);
+/* The same where wrt may be slices that f does not use, such as W[:2]. */
+bool ad_jvp_parts(Builder *b, VarList f, VarList wrt, const Var *tangent,
+                  bool by_pullback, Var *result);
 /* The pullback of fn as a function (services.h), made once for each function and
  * selection. */
 Graph *ad_pullback(Graph *main, const Graph *fn, const bool *wanted,

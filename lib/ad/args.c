@@ -94,6 +94,7 @@ bool grad_options(Compiler *c, const Ast *const *arg, GradOptions *how) {
     how->disconnected = (OnDisconnected)disconnected;
     how->return_disconnected = (ReturnDisconnected)zero;
     how->null = (OnNull)null;
+    how->parts = true;
     return true;
 }
 

@@ -307,14 +307,19 @@ static uint8_t *mark_dependents(const Graph *g, Arena *a, uint32_t nvar, VarList
     return on;
 }
 
-bool ad_jvp(Builder *b, VarList f, VarList wrt, const Var *tangent, bool by_pullback,
-            Var *result) {
+bool ad_check_tangents(Builder *b, VarList wrt, const Var *tangent) {
     for (size_t i = 0; i < wrt.n; i++)
         if (var_type(b->g, tangent[i])->ndim != var_type(b->g, wrt.p[i])->ndim)
             return fail(b->s, b->from.at, E_SHAPE,
                         "a tangent is %s, but its variable is %s",
                         type_str(b->s, var_type(b->g, tangent[i])),
                         type_str(b->s, var_type(b->g, wrt.p[i])));
+    return true;
+}
+
+bool ad_jvp(Builder *b, VarList f, VarList wrt, const Var *tangent, bool by_pullback,
+            Var *result) {
+    if (!ad_check_tangents(b, wrt, tangent)) return false;
     if (by_pullback) return jvp_by_pullbacks(b, f, wrt, tangent, result);
     Arena *tmp = arena_new(b->s);
     uint32_t n = b->g->nvar;

@@ -167,7 +167,8 @@ static bool has_more_elements(const Graph *g, VarList a, VarList b) {
 
 static bool prefers_forward(const Jacobian *j, JacobianMode mode) {
     const Graph *g = j->b->g;
-    if (j->how->constant.n) return false;
+    if (j->how->constant.n || (j->how->parts && ad_has_parts(j->b, j->f, j->wrt)))
+        return false;
     for (size_t i = 0; i < j->wrt.n; i++) {
         const Type *t = var_type(g, j->wrt.p[i]);
         if (t->kind == TYPE_TENSOR && dtype_is_complex(t->dtype)) return false;
@@ -357,7 +358,8 @@ static bool hessian_times_vectors(SecondOrder *h, const Var *v, Var *result) {
         with[n] = v[i];
         f[n++] = h->grad[i];
     }
-    if (h->how.constant.n || complex)
+    bool parts = h->how.parts && ad_has_parts(b, (VarList){n, f}, wrt);
+    if (h->how.constant.n || complex || parts)
         return ad_vjp(b, (VarList){n, f}, with, wrt, &h->how, result);
     if (!push_gradients(h, (VarList){n, f}, v, dot)) return false;
     for (size_t i = 0, at = 0; i < wrt.n; i++) {

@@ -42,7 +42,7 @@ static bool expand_jvp(Compiler *c, const Ast *call, const Ast *const *arg, Node
         return false;
     Var *result = NEW_N(compiler_arena(c), f.v.n, Var);
     Expansion e = expansion_begin(c, call);
-    bool ok = ad_jvp(e.b, f.v, wrt.v, t, false, result);
+    bool ok = ad_jvp_parts(e.b, f.v, wrt.v, t, false, result);
     for (size_t i = 0; ok && i < f.v.n; i++) /* independence means a zero tangent */
         if (result[i] == GRAD_DISCONNECTED) {
             Var like = f.v.p[i];

@@ -299,7 +299,27 @@ static bool finish_wrt_gradient(Reverse *r, Var wrt, Var *grad) {
     return *grad != VAR_NONE;
 }
 
+/* What is differentiated: the cost, or the f with cotangents, and what has a known
+ * gradient. */
+static VarList differentiated(const Reverse *r) {
+    const GradTarget *of = r->target;
+    Var *v = NEW_N(r->tmp, of->f.n + r->how->nknown + 1, Var);
+    size_t n = 0;
+    if (of->cost != VAR_NONE) v[n++] = of->cost;
+    for (size_t i = 0; i < of->f.n; i++)
+        v[n++] = of->f.p[i];
+    for (size_t i = 0; i < r->how->nknown; i++)
+        v[n++] = r->how->known_of[i];
+    return (VarList){n, v};
+}
+
+static bool has_gradient(const Graph *g, Var v) {
+    return v != GRAD_DISCONNECTED && !var_is_null(g, v);
+}
+
 static bool run_backprop(Reverse *r, VarList wrt, Var *grad) {
+    VarList part = wrt;
+    if (r->how->parts) wrt.p = ad_whole(r->b, r->tmp, differentiated(r), wrt);
     bool *asked = NEW_N(r->tmp, r->n, bool);
     for (size_t i = 0; i < r->how->constant.n; i++)
         r->constant[r->how->constant.p[i]] = 1;
@@ -316,8 +336,12 @@ static bool run_backprop(Reverse *r, VarList wrt, Var *grad) {
                        r->bar[ap->out + k] != GRAD_DISCONNECTED;
         if (on_path && !differentiate_apply(r, a)) return false;
     }
-    for (size_t i = 0; i < wrt.n; i++)
+    for (size_t i = 0; i < wrt.n; i++) {
         if (!finish_wrt_gradient(r, wrt.p[i], &grad[i])) return false;
+        if (!has_gradient(r->b->g, grad[i])) continue;
+        grad[i] = ad_take_part(r->b, wrt.p[i], part.p[i], grad[i]);
+        if (grad[i] == VAR_NONE) return false;
+    }
     return true;
 }
 

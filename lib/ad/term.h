@@ -29,6 +29,14 @@ bool ad_is_plugin_value(const Graph *g, Var v);
 Var ad_number(Builder *b, Var like, double v);
 Var ad_add(Builder *b, Var x, Var y); /* two gradients of one variable */
 
+/* For each wrt itself, or, if `of` does not use it, what is used and it is a slice
+ * of. */
+const Var *ad_whole(Builder *b, Arena *a, VarList of, VarList wrt);
+bool ad_has_parts(Builder *b, VarList of, VarList wrt); /* are they different? */
+/* That part of the gradient of the whole. VAR_NONE: diagnosed. */
+Var ad_take_part(Builder *b, Var whole, Var part, Var gradient);
+bool ad_check_tangents(Builder *b, VarList wrt, const Var *tangent);
+
 /* What a reverse walk leaves behind: the gradients of all variables that existed before
  * it, and for each Apply it made the Apply that this one differentiates. */
 typedef struct GradTrace {

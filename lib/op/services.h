@@ -15,6 +15,7 @@ typedef struct GradOptions {
     OnDisconnected disconnected;
     ReturnDisconnected return_disconnected;
     OnNull null;
+    bool parts; /* wrt may be slices that the cost does not use: ad/slices.c */
 } GradOptions;
 
 /* What the core asks of the language, which lies above it: expressions in rows

@@ -146,8 +146,18 @@ static bool default_wrt(Derivation *d, Var cost) {
                 "give the variables to differentiate with respect to with --wrt");
 }
 
+/* --wrt 'W[:2]' */
+static bool fail_slice(Derivation *d, Span at) {
+    fail(d->s, at, E_UNKNOWN, "--wrt takes names, and a slice can have one");
+    return note(
+        d->s, NOWHERE,
+        "give it its name first, as in gload -e 'part = W[:2]' | ggrad --wrt part");
+}
+
 bool derive_wrt(Derivation *d, Var cost) {
     if (!d->d->wrt) return default_wrt(d, cost);
+    if (strchr(d->d->wrt, '['))
+        return fail_slice(d, derive_span(d, "--wrt", d->d->wrt));
     return names_find_vars(d->g, d->a, derive_span(d, "--wrt", d->d->wrt), &d->wrt);
 }
 
@@ -176,6 +186,7 @@ static bool take_known(Derivation *d, GradOptions *how) {
 
 bool derive_options(Derivation *d, GradOptions *how) {
     *how = d->d->how;
+    how->parts = true;
     if (d->d->constant &&
         !names_find_vars(d->g, d->a,
                          derive_span(d, "--consider-constant", d->d->constant),
@@ -309,7 +320,7 @@ static bool derive_jvp(Derivation *d) {
     Var *tangent = NEW_N(d->a, d->wrt.n, Var), *result = NEW_N(d->a, f.n, Var);
     d->along = tangent;
     if (!derive_companions(d, &option, d->wrt, tangent) ||
-        !ad_jvp(&d->b, f, d->wrt, tangent, d->d->by_pullback, result))
+        !ad_jvp_parts(&d->b, f, d->wrt, tangent, d->d->by_pullback, result))
         return false;
     for (size_t k = 0; k < f.n; k++) {
         const char *shown = derive_shown(d, f.p[k]);

@@ -28,6 +28,50 @@ gives() { ok 'gload g.yaml | grewrite --mode FAST_COMPILE | grun v=[1.,2.,2.] x=
     gives $'r/0 = 0.0\nr/1 = 3.0'
 }
 
+# W is 4 x 3; the cost uses W, not its parts.
+@test "wrt may be a slice of what the cost uses: each derivative is that part of the whole one" {
+    local line want
+    cat >w.yaml <<'END'
+thunkline: 1
+inputs: {x: 'float64[3]', k: int64}
+shared: {W: 'float64[4, 3] = reshape(arange(12.), (4, 3))'}
+let: |
+  part = W[:2]
+  inner = part[k, ::2]
+  cost = sum((W @ x) ** 2)
+  gW, HW = grad(cost, W), hessian(cost, W)
+  t = [[1., 2., 3.], [4., 5., 6.]]
+outputs: [cost]
+END
+    while IFS='#' read -r line want; do
+        ok "gload w.yaml -e 'r = $line' --outputs r | grun x=[1,2,3] k=1" "r = $want"
+    done <<'END'
+all(grad(cost, part) == gW[:2])#True
+all(grad(cost, inner) == gW[1, ::2])#True
+all(grad(cost, [W, W[-1, None]])[1] == gW[-1, None])#True
+all(hessian(cost, inner) == HW[1, ::2][:, 1, ::2])#True
+all(jacobian(W @ x, part) == jacobian(W @ x, W)[:, :2])#True
+all(jacobian(W @ x, part, mode="forward") == jacobian(W @ x, W)[:, :2])#True
+jvp(W @ x, part, t)#[14.0, 32.0, 0.0, 0.0]
+jvp(W @ x, [part, W, inner], [t, ones((4, 3)), [1., 1.]])#[20.0, 42.0, 6.0, 6.0]
+vjp(W @ x, part, [1., 2., 3., 4.])[1]#[2.0, 4.0, 6.0]
+hvp(cost, inner, [1., 2.])#[14.0, 42.0]
+grad(cost, W[9:]).shape[0]#0
+grad(cost + sum(part ** 2), part)[0]#[0.0, 2.0, 4.0]
+grad(cost + sum(part ** 2), inner)[0]#6.0
+END
+    ok 'ggrad w.yaml --cost cost --wrt part,inner --only | grun x=[1,2,3] k=0' $'d_cost_d_part = [[16.0, 32.0, 48.0],\n                 [52.0, 104.0, 156.0]]\nd_cost_d_inner = [16.0, 48.0]'
+    ok 'ggrad w.yaml --cost cost --wrt part --checkpoint sqrt --only | grun x=[1,2,3]' $'d_cost_d_part = [[16.0, 32.0, 48.0],\n                 [52.0, 104.0, 156.0]]'
+    ok 'ggrad w.yaml --jvp cost --wrt inner --only | grun x=[1,2,3] k=1 t_inner=[1,2]' 'jvp_cost = 364.0'
+    ok 'ggrad w.yaml --jvp cost --by-pullback --wrt inner --only | grun x=[1,2,3] k=1 t_inner=[1,2]' 'jvp_cost = 364.0'
+    ok 'gload w.yaml -e "V = W * 2" -e "part2 = V[:2]" | ggrad --cost cost --wrt part2 --disconnected ignore --only | grun' $'d_cost_d_part2 = [[0.0, 0.0, 0.0],\n                  [0.0, 0.0, 0.0]]'
+    # other indices may take an element twice; a cost that uses the part only by its shape does not depend on it
+    bad 3 E_DISCONNECTED 'the cost does not use it at all' 'gload w.yaml -e "r = grad(cost, W[[0, 0]])" -o o.tlg'
+    bad 3 E_DISCONNECTED 'only through shape' 'gload w.yaml -i "v: float64[n]" -e "u = v[1:]" -e "r = grad(sum(v) * shape(u)[0], u)" -o o.tlg'
+    bad 2 E_UNKNOWN 'takes names' 'ggrad w.yaml --cost cost --wrt "W[:2, 1]" -o o.tlg'
+    grep -q "note: give it its name first, as in gload -e 'part = W\[:2\]' | ggrad --wrt part" .err
+}
+
 @test "consider_constant takes variables only" {
     given "r = grad(x * y, x, consider_constant=['x'])" && bad 3 E_TYPE 'string' 'gload g.yaml'
 }
