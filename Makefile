@@ -263,9 +263,9 @@ uninstall:
 OUT ?= $(B)
 DIST := thunkline-$(VERSION)
 # The date of all files: that of the last commit, or what they have in an unpacked tarball.
-SOURCE_DATE_EPOCH ?= $(shell test -e .git && git log -1 --format=%ct || stat -c %Y Makefile)
+SOURCE_DATE_EPOCH ?= $(shell { test -e .git && git log -1 --format=%ct 2>/dev/null; } || stat -c %Y Makefile)
 # The files that git has, or all of a tarball but what was built there.
-listed = { test -e .git && git ls-files || find $$(ls -A | grep -vE '^build') -type f ! -name '*.o' ! -name '*.so' ! -name '*.tmp'; }
+listed = if test -e .git; then git ls-files; else find $$(ls -A | grep -v '^build') -type f ! -name '*.o' ! -name '*.so' ! -name '*.tmp'; fi
 ## dist: build/dist/thunkline-VERSION.tar.gz, which builds without git
 dist:
 	@mkdir -p $(OUT)/dist
