@@ -44,6 +44,62 @@ END
     close out d_loglik_d_noise -4.917040454566038 1e-10
 }
 
+# products_agree FOLDER: products of matrices with the libraries of that folder are what they should be.
+products_agree() {
+    local line want
+    while IFS='|' read -r line want; do
+        ok "gload --new -i 'n: int64' -e '$line' | LD_LIBRARY_PATH=$1 grun --mode FAST_COMPILE --threads 2 n=64" "out = $want"
+    done <<'END'
+sum(abs(ones((n, n)) @ eye(n) - 1))|0.0
+sum(abs(ones((n, 3 * n)) @ transpose(ones((2 * n, 3 * n))) - 192))|0.0
+sum(abs(transpose(eye(n, n + 5) * 2) @ full([n], 3.0) - where(arange(n + 5) < 64, 6.0, 0.0)))|0.0
+sum(reshape(arange(4 * n * n) * 1.0, (4, n, n)) @ eye(n))|134209536.0
+sum(float32(ones((n, n))) @ float32(ones((n, n))))|262144.0
+sum(full([n, n], 1j) @ full([n], 1j))|(-4096.0+0.0j)
+sum(complex64(full([n, n], 1j)) @ complex64(eye(n)))|(0.0+4096.0j)
+END
+}
+
+@test "without OpenBLAS, or with one that lacks routines, products are the same, and what needs LAPACK says so" {
+    CC=$(command -v cc || command -v gcc) || skip 'no C compiler'
+    mkdir none empty half
+    local f
+    for f in libopenblas.so.0 libopenblas.so libopenblas.0.dylib libopenblas.dylib; do echo 'no library' >none/$f; done
+    echo 'int nothing;' >empty.c
+    # no LAPACK, no buffers and no names of kernels
+    cat >half.c <<'END'
+#include <complex.h>
+#define AT(x, ld, t, i, j) ((t) == 112 ? (x)[(j) * (long)(ld) + (i)] : (x)[(i) * (long)(ld) + (j)])
+#define ROUTINES(T, A, gemm, gemv) \
+    void gemm(int order, int ta, int tb, int m, int n, int k, A alpha, const T *a, int lda, const T *b, int ldb, A beta, T *c, int ldc) { \
+        for (int i = 0; i < m; i++) \
+            for (int j = 0; j < n; j++) { \
+                T s = 0; \
+                for (int l = 0; l < k; l++) s += AT(a, lda, ta, i, l) * AT(b, ldb, tb, l, j); \
+                c[i * (long)ldc + j] = s; \
+            } \
+    } \
+    void gemv(int order, int t, int rows, int cols, A alpha, const T *a, int lda, const T *x, int step, A beta, T *y, int out) { \
+        for (int i = 0; i < (t == 112 ? cols : rows); i++) { \
+            T s = 0; \
+            for (int l = 0; l < (t == 112 ? rows : cols); l++) s += AT(a, lda, t, i, l) * x[l * (long)step]; \
+            y[i * (long)out] = s; \
+        } \
+    }
+ROUTINES(float, float, cblas_sgemm, cblas_sgemv)
+ROUTINES(double, double, cblas_dgemm, cblas_dgemv)
+ROUTINES(float complex, const void *, cblas_cgemm, cblas_cgemv)
+ROUTINES(double complex, const void *, cblas_zgemm, cblas_zgemv)
+END
+    for f in empty half; do "$CC" -std=c11 -O1 -shared -fPIC -o $f/libopenblas.so.0 $f.c; done
+    for f in none empty half; do products_agree $f; done
+    gload -i 'a: float64[n, n]' -e 'y = cholesky(a @ a.T + eye(n))' -o c.tlg
+    for f in none empty; do
+        bad 4 E_IO 'this needs the LAPACK of OpenBLAS, but libopenblas.so.0 can.t be opened' "LD_LIBRARY_PATH=$f grun c.tlg a='ones((64, 64))'"
+    done
+    bad 4 E_IO 'cholesky: this OpenBLAS has no dpotrf_' "LD_LIBRARY_PATH=half grun c.tlg a='ones((64, 64))'"
+}
+
 @test "matrices that can't be factored end with 5, and say why" {
     bad 5 E_SINGULAR 'cholesky: the matrix is not positive definite: its leading minor of order 2' \
         'gload -i "a: float64[2, 2]" -e "cholesky(a)" | grun a=[[1,2],[2,1]]'
