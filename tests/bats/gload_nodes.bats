@@ -56,6 +56,10 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
     gload --new -i 'l: list(float64[2])' -e 'a, b = qr(list_get(l, 0)[None])' --outputs a -O json --nodes >l.json
     valid l.json
     jq -e '.nodes[] | select(.op == "qr") | .outputs | length == 2' l.json
+    # props of every kind
+    gload --new -i 'x: float64[2, 3]' -e "y = norm(grad_scale(sum(x, axis=[0], keepdims=True), 0.5), 'fro') + cumsum(x, axis=0, exclusive=True)" -O json --nodes >p.json
+    valid p.json
+    jq -e '[.nodes[].props] | add | .keepdims == true and .axis == 0 and .exclusive == true and .multiplier == 0.5' p.json
     ok 'gload --new -i "x: float64" -e "y = sin(x)" -o n.json --nodes && jq -r .nodes[].op n.json' sin
     bad 2 E_USAGE '\-\-nodes needs -O json' 'gload m.yaml --nodes'
     bad 2 E_USAGE '\-\-nodes needs -O json' 'gload m.yaml --nodes -O yaml'

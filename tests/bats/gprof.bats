@@ -453,10 +453,25 @@ T
 {"total": {"flops": 3}, 
 []
 T
+    # nor is any part of one
+    local i whole='{"total":{"flops":3,"time_s":"x"},"op":[{"name":"exp","flops":1,"n":[1]},2],"z":{"a":null}}'
+    for ((i = 0; i < ${#whole}; i++)); do
+        printf '%s' "${whole:0:i}" >c.json
+        bad 3 E_FORMAT 'c.json is no report of a profile' "$G"
+    done
+    printf '%s' "$whole" >c.json
+    like "$G" '^flops +3 +27 +9\.000$'
     # only numbers count; the rest may be anything
     printf '{"z": {"a\\"": [1, {}, "}"]}, "total": {"a\\"b": "q\\n", "flops": 3, "runs": null, "nest": [1,{"x":[]}]}}' >c.json
     like "$G" '^flops +3 +27 +9\.000$'
     ok "$G -O json | jq -c .compare" '{"flops":{"before":3,"now":27,"ratio":9}}'
+    # an op that has no name, or whose cost is no number, is not compared; one that is new grew from nothing
+    printf '{"total": {"flops": 3}, "op": [{"name": "exp", "flops": null, "math_calls": 9}, {"flops": 2}, {"name": 5, "bytes": 1}, 3]}' >c.json
+    gload -i 'x: float64[n]' -e 'y = sin(x) + cos(x) * tan(x) - exp(x) / log(x) + tanh(x) + sqrt(x) + abs(x)' -o many.tlg
+    like 'gprof many.tlg --static --dim n=9 --mode FAST_COMPILE --compare c.json' '^flops +0 +9 +-  sin$' '^\.\.\. \([0-9]+ more\)$'
+    ok 'gprof many.tlg --static --dim n=9 --mode FAST_COMPILE --compare c.json -O json | jq ".worse | length > 20"' true
+    ok 'gprof many.tlg --static --dim n=9 --mode FAST_COMPILE --compare c.json -O json | jq -c "[.worse[] | select(.op == \"exp\") | .cost]"' '[]'
+    ok 'gprof many.tlg --static --mode FAST_COMPILE --compare c.json -O json | jq -c ".worse"' '[]'
     printf '{"total": {"flops": 0, "math_calls": 0}}' >c.json
     like "$G" '^flops +0 +27 +-$' '^math_calls +0 +0 +1\.000$'
     bad 1 E_VERDICT 'flops was 0 and is now 27' "$G --fail-above 2"

@@ -534,3 +534,49 @@ END
     ok 'gload --ops o.yaml --new -i "x: float64[3]" -e "pos(x)" | grun --ops o.yaml x=[1,0,-3]' 'out = [True, False, False]'
     ok 'gload --ops o.yaml --new -i "x: float64[3]" -e "two(x)" | grun --ops o.yaml x=[1,0,-3]' 'out = [2.0, 0.0, -6.0]'
 }
+
+@test "an op that became another without a new version is told by every tool that uses the graph" {
+    local text code want line
+    ops '  f:\n    inputs: x, y\n    props: "k: int = 1, b: bool = True"\n    outputs: a, b2\n    def: (x * k, x + y)\n'
+    gload --ops o.yaml --new -i 'x: float64[3]' -e 'p, q = f(x, x, k=3)' -e 'y = sum(p + q)' --outputs y -o f.tlg
+    while IFS='#' read -r text code want; do
+        ops "  f:\\n    inputs: $text\\n"
+        bad 3 "$code" "$want" 'gload --ops o.yaml f.tlg --check'
+    done <<'END'
+x, y\n    props: "k: int = 1, b: bool = True"\n    def: x * y#E_TYPE#f has 1 output here, but the graph says 2
+x, y\n    props: "k: int = 1, b: bool = True"\n    outputs: a, b2, c\n    def: (x * y, x, y)#E_TYPE#f has 3 outputs here, but the graph says 2
+x, y\n    props: "k: int = 1, b: bool = True"\n    outputs: a, b2\n    def: (x, sum(y))#E_TYPE#output 1 of f is float64, but the graph says float64\[3\]
+x\n    props: "k: int = 1, b: bool = True"\n    outputs: a, b2\n    def: (x, x)#E_FORMAT#the op "f" with 2 inputs
+x, y, z\n    props: "k: int = 1, b: bool = True"\n    outputs: a, b2\n    def: (x, x)#E_FORMAT#the op "f" with 2 inputs
+x, y\n    props: "b: bool = True"\n    outputs: a, b2\n    def: (x, x)#E_FORMAT#the op "f" has no prop "k"
+x, y\n    props: "k: str, b: bool = True"\n    outputs: a, b2\n    def: (x, x)#E_FORMAT#the prop "k" of the op "f" has the wrong kind
+x, y\n    props: "k: int = 1, b: float = 1.0"\n    outputs: a, b2\n    def: (x, x)#E_FORMAT#the prop "b" of the op "f" has the wrong kind
+x, y\n    props: "k: int = 1, b: bool = True, c: float"\n    outputs: a, b2\n    def: (x, x)#E_FORMAT#the op "f" needs the prop "c"
+{x: tensor, y: int}\n    props: "k: int = 1, b: bool = True"\n    outputs: a, b2\n    def: (x, x)#E_TYPE#f does not take float64\[3\] for y
+{x: list, y: tensor}\n    props: "k: int = 1, b: bool = True"\n    outputs: a, b2\n    def: (x, x)#E_TYPE#f takes a list for x, not float64\[3\]
+x, y\n    props: "k: int = 1, b: bool = True"\n    outputs: a, b2\n    accepts: int\n    def: (x, x)#E_DTYPE#f takes integers, not float64
+x, y\n    props: "k: int = 1, b: bool = True"\n    outputs: a, b2\n    def: (x @ ones((4, 4)), x)#E_SHAPE#axis 0 has 3, axis 0 has 4
+x, y\n    props: "k: int = 1, b: bool = True"\n    outputs: a, b2\n    replace: true\n    def: (x, y)#E_TYPE#f is an abbreviation, which can.t be in a graph
+END
+    ops '  f:\n    inputs: x\n    def: 2 * x\n'
+    gload --ops o.yaml --new -i 'x: float64[3]' -e 'y = sum(f(x))' --outputs y -o f.tlg
+    ops '  f:\n    inputs: x\n    def: sum(x)\n'
+    while read -r line; do
+        bad 3 E_TYPE 'output 0 of f is float64, but the graph says float64\[3\]' "$line"
+    done <<'END'
+gload --ops o.yaml --info f.tlg
+gload --ops o.yaml --info f.tlg -O json
+gload --ops o.yaml --nodes -O json f.tlg
+gload --ops o.yaml --check f.tlg
+ggrad --ops o.yaml f.tlg
+ggrad --ops o.yaml --check f.tlg
+grewrite --ops o.yaml f.tlg
+grewrite --ops o.yaml --verify 2 f.tlg
+grewrite --ops o.yaml --diff f.tlg f.tlg
+grewrite --ops o.yaml --explain f.tlg
+grun --ops o.yaml f.tlg x=[1,2,3]
+grun --ops o.yaml --mode DEBUG f.tlg x=[1,2,3]
+gprof --ops o.yaml f.tlg x=[1,2,3]
+gprof --ops o.yaml --static f.tlg
+END
+}
