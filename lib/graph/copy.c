@@ -284,6 +284,7 @@ static void copy_graph_facts(Graph *d, const Graph *g) {
     d->name = g->name;
     d->doc = copy_str(d, g->doc);
     d->folder = copy_str(d, g->folder);
+    d->source = g->source;
     d->floatX = g->floatX;
     d->fused = g->fused;
     d->derived = g->derived;

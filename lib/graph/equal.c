@@ -23,8 +23,10 @@ typedef struct FunctionPairs {
 
 typedef struct GraphCompare {
     const Graph *a, *b;
-    FunctionPairs *functions;
-    Var *of_a, *of_b; /* the partner of each variable */
+    FunctionPairs *functions; /* or, */
+    GraphPairs *pairs;        /* functions are paired by name, and leaves, too */
+    bool stop_at_names;       /* a variable that a names is paired by its name */
+    Var *of_a, *of_b;         /* the partner of each variable */
     Vec(PendingPair) stack;
     IdPair at; /* the first Applies that differ */
     const char *why;
@@ -35,8 +37,24 @@ static bool record_difference(GraphCompare *c, const char *why) {
     return false;
 }
 
+/* Of an earlier graph and a later one: which functions are equal, and which variables
+ * have been paired. */
+struct GraphPairs {
+    GraphCompare c;
+    Arena *arena;
+    Map equal;         /* names of functions */
+    Vec(IdPair) calls; /* of functions, by name: caller and callee */
+    Vec(IdPair) trail; /* the variables that one walk has paired */
+    Vec(Var) walked;   /* those of the later graph */
+};
+
 static bool same_function(GraphCompare *c, Sym a, Sym b) {
     uint64_t known;
+    if (c->pairs) {
+        if (a && a == b && !c->stop_at_names)
+            vec_push(c->a->s, &c->pairs->calls, ((IdPair){c->a->name, a}));
+        return a == b && (!a || map_get(&c->pairs->equal, a, NULL));
+    }
     if (map_get(&c->functions->partner, a, &known)) return known == b;
     if (!a || !b) return a == b;
     map_put(&c->functions->partner, a, b);
@@ -67,7 +85,7 @@ static bool same_const(GraphCompare *c, IdPair v) {
 }
 
 static bool same_leaf(GraphCompare *c, IdPair v) {
-    if (var_leaf(c->a, v.a) == LEAF_DIM &&
+    if ((var_leaf(c->a, v.a) == LEAF_DIM || c->stop_at_names) &&
         var_leafrec(c->a, v.a)->name != var_leafrec(c->b, v.b)->name)
         return record_difference(c, "dims differ");
     return true; /* the interface has paired inputs and shared variables */
@@ -95,6 +113,12 @@ static bool pair_vars(GraphCompare *c, IdPair v) {
     if (v.a == VAR_NONE || v.b == VAR_NONE)
         return v.a == v.b ||
                record_difference(c, "one has a variable that the other lacks");
+    bool inner = c->stop_at_names && c->at.a != APPLY_NONE;
+    Sym name = c->stop_at_names ? var_name(c->a, v.a) : 0;
+    if (c->stop_at_names &&
+        (name ? graph_find(c->b, name) != v.b : var_name(c->b, v.b)))
+        return record_difference(c, "a name means another variable");
+    if (name && inner && var_type(c->a, v.a) == var_type(c->b, v.b)) return true;
     if (var_leaf(c->a, v.a) != var_leaf(c->b, v.b))
         return record_difference(c,
                                  "different kinds of variables are in the same place");
@@ -106,6 +130,7 @@ static bool pair_vars(GraphCompare *c, IdPair v) {
                record_difference(c, "they are connected in different ways");
     c->of_a[v.a] = v.b;
     c->of_b[v.b] = v.a;
+    if (c->stop_at_names) vec_push(c->a->s, &c->pairs->trail, v);
     return var_owner(c->a, v.a) == APPLY_NONE ? same_leaf(c, v) : match_applies(c, v);
 }
 
@@ -251,4 +276,85 @@ bool graph_equal(const Graph *a, const Graph *b, ApplyId *a_at, ApplyId *b_at,
     map_free(&f.partner);
     vec_free(&f.todo);
     return ok;
+}
+
+/* ---- what is left of an earlier graph ---- */
+
+/* Removes functions that call others which are not equal. The walks alternate, so that
+ * long chains of calls take two. */
+static void drop_unequal_callers(GraphPairs *p, Map *differs) {
+    size_t n = p->calls.n, known;
+    do {
+        known = differs->n;
+        for (size_t i = 0; i < 2 * n; i++) {
+            IdPair call = p->calls.p[i < n ? i : 2 * n - 1 - i];
+            if (map_get(differs, call.b, NULL)) map_put(differs, call.a, 1);
+        }
+    } while (differs->n > known);
+}
+
+static void pair_functions(GraphPairs *p) {
+    const Graph *was = p->c.a, *now = p->c.b;
+    Map differs = MAP(was->s);
+    for (size_t i = 0; i < was->functions.n; i++)
+        if (graph_function(now, was->functions.p[i]->name))
+            map_put(&p->equal, was->functions.p[i]->name, 1);
+    for (size_t i = 0; i < was->functions.n; i++) {
+        const Graph *fa = was->functions.p[i], *fb = graph_function(now, fa->name);
+        GraphCompare c = {.a = fa, .b = fb, .pairs = p};
+        if (!fb || !compare_bodies(&c)) map_put(&differs, fa->name, 1);
+    }
+    drop_unequal_callers(p, &differs);
+    map_free(&p->equal);
+    p->equal = MAP(was->s);
+    for (size_t i = 0; i < was->functions.n; i++)
+        if (!map_get(&differs, was->functions.p[i]->name, NULL))
+            map_put(&p->equal, was->functions.p[i]->name, 1);
+    map_free(&differs);
+}
+
+GraphPairs *graph_pairs_new(const Graph *was, const Graph *now) {
+    GraphPairs *p = mem_zalloc(was->s, 1, sizeof *p);
+    size_t na = (was->nvar + 1) * sizeof(Var), nb = (now->nvar + 1) * sizeof(Var);
+    p->arena = arena_new(was->s);
+    p->equal = MAP(was->s);
+    p->c = (GraphCompare){.a = was, .b = now, .pairs = p};
+    pair_functions(p);
+    p->c.stop_at_names = true;
+    p->c.of_a = memset(arena_alloc(p->arena, na), 0xFF, na);
+    p->c.of_b = memset(arena_alloc(p->arena, nb), 0xFF, nb);
+    return p;
+}
+
+bool graph_pairs_function(const GraphPairs *p, Sym name) {
+    return map_get(&p->equal, name, NULL);
+}
+
+bool graph_pairs_match(GraphPairs *p, Sym name, Var was, Var now, VarList *walked) {
+    GraphCompare *c = &p->c;
+    p->trail.n = p->walked.n = 0;
+    Sym own = was == VAR_NONE ? 0 : var_name(c->a, was);
+    bool alias = own && own != name;
+    bool ok =
+        alias ? graph_find(c->b, own) == now : pair_from_root(c, (IdPair){was, now});
+    c->stack.n = 0;
+    for (size_t i = 0; i < p->trail.n; i++) {
+        IdPair v = p->trail.p[i];
+        if (ok)
+            vec_push(c->a->s, &p->walked, v.b);
+        else
+            c->of_a[v.a] = c->of_b[v.b] = VAR_NONE;
+    }
+    *walked = (VarList){p->walked.n, p->walked.p};
+    return ok;
+}
+
+void graph_pairs_free(GraphPairs *p) {
+    map_free(&p->equal);
+    vec_free(&p->calls);
+    vec_free(&p->trail);
+    vec_free(&p->walked);
+    vec_free(&p->c.stack);
+    arena_free(p->arena);
+    mem_free(p);
 }

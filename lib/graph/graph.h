@@ -118,6 +118,7 @@ struct TlGraph {
     Sym pullback, pushforward; /* function: names of its custom derivatives; 0: none */
     Var until; /* function used as a loop body: the stop condition, or VAR_NONE */
     const char *folder; /* base for load() references; NULL: none allowed */
+    uint32_t source;    /* the YAML that it was read from (base/diag.h), 0: none */
     DType floatX;       /* DT_NONE: the session's */
     bool derived;       /* function: made by ad or vmap for a call that may be gone */
     struct Reach
@@ -301,6 +302,16 @@ bool graph_inline(Graph *dst, const Graph *fn, const Var *arg, bool intern, Var 
  * Applies (APPLY_NONE if the interfaces differ), and why gets one sentence. */
 bool graph_equal(const Graph *a, const Graph *b, ApplyId *a_at, ApplyId *b_at,
                  Str *why);
+/* What a later main graph still has of an earlier one of the same session. */
+typedef struct GraphPairs GraphPairs;
+GraphPairs *graph_pairs_new(const Graph *was, const Graph *now);
+void graph_pairs_free(GraphPairs *p);
+/* Is the function of that name equal in both, with those that it calls? */
+bool graph_pairs_function(const GraphPairs *p, Sym name);
+/* Is what `name` meant, or an expression without one (0), computed in the same way? The
+ * walk ends at variables with names, which must still mean the same; `walked` receives
+ * the variables of the later graph on its way, valid until the next call. */
+bool graph_pairs_match(GraphPairs *p, Sym name, Var was, Var now, VarList *walked);
 
 /* The place of its first Apply, for what is said of the whole. */
 static inline Span graph_place(const Graph *g) {

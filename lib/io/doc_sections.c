@@ -309,6 +309,17 @@ static const Ast **parse_targets(Section *x, const Doc *d, size_t *n) {
     return kid;
 }
 
+void doc_line(Session *s, const Doc *k, Str *out) {
+    Rest rest = split_rest(s, doc_span(s, k), false);
+    const char *p = source_get(s, rest.value.source)->text;
+    str_puts(out, sym_text(s, k->key));
+    if (!is_empty_span(rest.type))
+        str_printf(out, ": %.*s", (int)(rest.type.end - rest.type.begin),
+                   p + rest.type.begin);
+    str_puts(out, " = ");
+    str_add(out, p + rest.value.begin, rest.value.end - rest.value.begin);
+}
+
 static bool compile_doc_definition(Section *x, const Doc *d) {
     size_t n;
     if (!doc_want_text(x->s, d, "an expression")) return false;

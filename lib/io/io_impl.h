@@ -83,6 +83,8 @@ bool doc_keys(Session *s, const Doc *map, const char *const *keys, size_t n,
 bool doc_ops(Session *s, const char *file, const Doc *root);
 bool doc_optim(Session *s, const char *file, const Doc *root);
 Graph *doc_graph(Session *s, const Doc *root, const char *folder, const ReadOptions *o);
+/* An entry of a mapping as a line of a block: "a, b = EXPRESSION". */
+void doc_line(Session *s, const Doc *k, Str *out);
 /* The state of a text's compilation. */
 typedef struct Section {
     Session *s;
@@ -157,6 +159,8 @@ bool refs_open(Refs *r, Session *s, const char *path, const Writer *w,
 /* "load('W.npy')"; a new file is named after `named`. NULL: the value goes into the
  * text. */
 const char *refs_text(Refs *r, const Graph *g, Var v, Var named);
+/* Are all references of g as good in this text as in the one they come from? */
+bool refs_stay(const Refs *r, const Graph *g);
 /* Writes the arrays; for a file, call when the text is complete under its temporary
  * name. */
 bool refs_store(Refs *r);

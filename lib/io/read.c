@@ -53,6 +53,8 @@ Graph *text_read(Session *s, Input *in, const char *folder, const ReadOptions *o
     Arena *a = arena_new(s);
     const Doc *root = parse_text_input(s, in, a, "neither a graph nor text");
     Graph *g = root ? doc_graph(s, root, folder, o) : NULL;
+    uint32_t source = g ? root->at.source : 0;
+    if (g && !looks_like_json(source_get(s, source))) g->source = source;
     arena_free(a);
     return g;
 }

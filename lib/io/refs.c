@@ -182,6 +182,18 @@ static bool may_keep_ref(const Refs *r, const Graph *g, const Leaf *l) {
     return !r->dir || !refs_digest(l->ref);
 }
 
+static bool all_stay(const Refs *r, const Graph *g) {
+    for (uint32_t i = 0; i < g->nleaf; i++)
+        if (g->leaf[i].ref && !may_keep_ref(r, g, &g->leaf[i])) return false;
+    return true;
+}
+
+bool refs_stay(const Refs *r, const Graph *g) {
+    for (size_t i = 0; i < g->functions.n; i++)
+        if (!all_stay(r, g->functions.p[i])) return false;
+    return all_stay(r, g);
+}
+
 static const char *old_ref(Refs *r, const Leaf *l) {
     if (!l->ref_key) return arena_printf(r->a, "load(%s)", quoted(r->a, l->ref));
     return arena_printf(r->a, "load(%s, %s)", quoted(r->a, l->ref),

@@ -1,7 +1,8 @@
 /* Writes a graph as text in its canonical form: one statement per Apply. YAML and JSON
  * share one description; they differ in how a key, a text and a block of lines are
- * written. */
-#include "io/io_impl.h"
+ * written. YAML keeps what still holds of the text that the graph was read from
+ * (io/author.h). */
+#include "io/author.h"
 #include "lang/approx.h"
 #include "lang/print.h"
 #include "userop/userop.h"
@@ -18,6 +19,9 @@ typedef struct TextWriter {
     bool first; /* the innermost map is still empty */
     Refs *refs;
     Arena *a;
+    const Author *au; /* or NULL */
+    uint32_t entry;   /* of the author's text: the key being written; */
+    uint32_t *in;     /* what it stands below, by depth */
 } TextWriter;
 
 /* ---- texts ---- */
@@ -55,35 +59,101 @@ static void put_indent(TextWriter *e) {
         str_puts(e->out, "  ");
 }
 
+static void put_text_lines(TextWriter *e, const char *p, size_t n) {
+    for (const char *end = p + n; p < end;) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        size_t len = stop ? (size_t)(stop - p) : (size_t)(end - p);
+        if (len) put_indent(e);
+        str_add(e->out, p, len);
+        str_putc(e->out, '\n');
+        p += len + (stop != NULL);
+    }
+}
+
+/* ---- the author's text ---- */
+
+static const Entry *entry_at(const TextWriter *e, uint32_t id) {
+    return e->au && id < e->au->entry.n ? &e->au->entry.p[id] : NULL;
+}
+
+static uint32_t find_entry(const TextWriter *e, uint32_t up, const char *key) {
+    Sym y = e->au ? sym_find(e->s, key, strlen(key)) : 0;
+    return y ? author_find(e->au, up, y) : NO_ENTRY;
+}
+
+static void put_remarks(TextWriter *e, const char *lines, bool first) {
+    if (!lines) return;
+    lines += first && *lines == '\n';
+    put_text_lines(e, lines, strlen(lines));
+}
+
+/* The end of a line, behind the comment beside it. */
+static void end_line(TextWriter *e, const Entry *at) {
+    if (e->json) return;
+    if (at && at->beside) str_printf(e->out, "  %s", at->beside);
+    str_putc(e->out, '\n');
+}
+
+/* A value as the author wrote it; further lines are indented by one step. */
+static void put_author_value(TextWriter *e, const char *text) {
+    const char *eol = strchr(text, '\n');
+    str_add(e->out, text, eol ? (size_t)(eol - text) : strlen(text));
+    for (; eol; eol = strchr(text, '\n')) {
+        text = eol + 1;
+        text += strspn(text, " ");
+        str_putc(e->out, '\n');
+        put_indent(e);
+        size_t n = strcspn(text, "\n");
+        str_printf(e->out, "  %.*s", (int)n, text);
+    }
+}
+
+/* ---- members ---- */
+
 /* Writes the next member's key, ready for its value. */
 static void put_key(TextWriter *e, const char *key, size_t n) {
     if (e->json) str_puts(e->out, e->first ? "\n" : ",\n");
+    e->entry = e->au ? find_entry(e, e->in[e->depth], key) : NO_ENTRY;
+    const Entry *at = entry_at(e, e->entry);
+    if (at) put_remarks(e, at->above, e->first);
     e->first = false;
     put_indent(e);
-    put_scalar(e, key, n);
+    if (at)
+        str_puts(e->out, at->word);
+    else
+        put_scalar(e, key, n);
     str_puts(e->out, e->json ? ": " : ":");
 }
 
 static void put_member(TextWriter *e, const char *key, const char *p, size_t n) {
     put_key(e, key, strlen(key));
+    const Entry *at = entry_at(e, e->entry);
     if (!e->json) str_putc(e->out, ' ');
-    put_scalar(e, p, n);
-    if (!e->json) str_putc(e->out, '\n');
+    if (at && at->kept && at->text)
+        put_author_value(e, at->text);
+    else
+        put_scalar(e, p, n);
+    end_line(e, at);
 }
 
 static void put_word(TextWriter *e, const char *key, const char *text) {
     put_key(e, key, strlen(key));
-    str_printf(e->out, e->json ? "%s" : " %s\n", text);
+    str_printf(e->out, e->json ? "%s" : " %s", text);
+    end_line(e, entry_at(e, e->entry));
 }
 
 static void open_map(TextWriter *e, const char *key) {
     put_key(e, key, strlen(key));
-    str_puts(e->out, e->json ? "{" : "\n");
+    if (e->json) str_putc(e->out, '{');
+    end_line(e, entry_at(e, e->entry));
     e->depth++;
+    if (e->au) e->in[e->depth] = e->entry == NO_ENTRY ? NOWHERE_ENTRY : e->entry;
     e->first = true;
 }
 
 static void close_map(TextWriter *e) {
+    const Entry *at = e->au ? entry_at(e, e->in[e->depth]) : NULL;
+    if (at) put_remarks(e, at->below, e->first);
     e->depth--;
     if (e->json) {
         str_putc(e->out, '\n');
@@ -111,38 +181,56 @@ static bool is_block(const char *p, size_t n) {
     return true;
 }
 
-static void put_text_lines(TextWriter *e, const char *p, size_t n) {
-    for (const char *end = p + n; p < end;) {
-        const char *stop = memchr(p, '\n', (size_t)(end - p));
-        size_t len = stop ? (size_t)(stop - p) : (size_t)(end - p);
-        if (len) put_indent(e);
-        str_add(e->out, p, len);
-        str_putc(e->out, '\n');
-        p += len + (stop != NULL);
-    }
-}
-
 static void put_paragraph(TextWriter *e, const char *key, const char *text) {
     size_t n = strlen(text);
-    if (e->json || !is_block(text, n)) {
+    const Entry *at = e->au ? entry_at(e, find_entry(e, e->in[e->depth], key)) : NULL;
+    if (e->json || !is_block(text, n) || (at && at->kept && at->text)) {
         put_member(e, key, text, n);
         return;
     }
     put_key(e, key, strlen(key));
-    str_puts(e->out, text[n - 1] == '\n' ? " |\n" : " |-\n");
+    str_puts(e->out, text[n - 1] == '\n' ? " |" : " |-");
+    end_line(e, at);
     e->depth++;
     put_text_lines(e, text, n);
     e->depth--;
 }
 
+/* The statements of a section that are kept, with their comments. */
+static void put_kept_statements(TextWriter *e, uint32_t section) {
+    bool first = true;
+    for (uint32_t id = section + 1; entry_at(e, id) && entry_at(e, id)->up == section;
+         id++) {
+        const Entry *at = entry_at(e, id);
+        if (!at->kept) continue;
+        put_remarks(e, at->above, first);
+        put_text_lines(e, at->text, strlen(at->text));
+        e->out->n -= at->beside != NULL;
+        if (at->beside) end_line(e, at);
+        first = false;
+    }
+    if (entry_at(e, section)->below) put_remarks(e, entry_at(e, section)->below, first);
+}
+
+static bool keeps_statements(const TextWriter *e, uint32_t section) {
+    for (uint32_t id = section + 1; entry_at(e, id) && entry_at(e, id)->up == section;
+         id++)
+        if (entry_at(e, id)->kept) return true;
+    return false;
+}
+
 /* Statements `a = b`, one a line: a block in YAML, a mapping in JSON. */
 static void put_statements(TextWriter *e, const char *key, const Str *text) {
-    if (text->n == 0) return;
+    uint32_t section = e->au ? find_entry(e, e->in[e->depth], key) : NO_ENTRY;
+    bool keeps = section != NO_ENTRY && keeps_statements(e, section);
+    if (text->n == 0 && !keeps) return;
     if (!e->json) {
         put_key(e, key, strlen(key));
-        str_puts(e->out, " |\n");
+        str_puts(e->out, " |");
+        end_line(e, entry_at(e, section));
         e->depth++;
-        put_text_lines(e, text->p, text->n);
+        if (keeps) put_kept_statements(e, section);
+        put_text_lines(e, str_text(text), text->n);
         e->depth--;
         return;
     }
@@ -188,11 +276,21 @@ static bool stands_alone(const Graph *g, const uint32_t *uses, Var init) {
     return true;
 }
 
-/* Marks the variables that `let` defines. */
-static uint8_t *mark_let_vars(const Graph *g, Arena *a) {
+static bool keeps_function(const TextWriter *e, const Graph *fn) {
+    uint32_t all = find_entry(e, NO_ENTRY, "functions");
+    const Entry *at =
+        all == NO_ENTRY ? NULL : entry_at(e, author_find(e->au, all, fn->name));
+    return at && at->kept;
+}
+
+/* Marks the variables that `let` defines anew. */
+static uint8_t *mark_let_vars(const TextWriter *e, const Graph *g, Arena *a) {
     uint8_t *live = arena_alloc(a, g->nvar + 1);
     memset(live, 1, g->nvar + 1);
     const uint32_t *uses = count_var_uses(g, a);
+    bool main = g->main == g, kept = !main && keeps_function(e, g);
+    for (Var v = 0; v < g->nvar; v++)
+        if (main ? author_owns(e->au, v) : kept) live[v] = 0;
     for (uint32_t i = 0; i < g->nleaf; i++) {
         Var init = g->leaf[i].init;
         if (init != VAR_NONE && stands_alone(g, uses, init)) live[init] = 0;
@@ -202,11 +300,18 @@ static uint8_t *mark_let_vars(const Graph *g, Arena *a) {
 
 /* ---- sections ---- */
 
+typedef struct GraphPrinter {
+    const Graph *g;
+    Printer *p;
+    const uint8_t *live; /* the variables that `let` defines anew */
+} GraphPrinter;
+
 static const char *ask_ref(void *ctx, const Graph *g, Var v) {
     return refs_text(ctx, g, v, v);
 }
 
-static void put_inputs(TextWriter *e, const Graph *g) {
+static void put_inputs(TextWriter *e, const GraphPrinter *gp) {
+    const Graph *g = gp->g;
     if (g->inputs.n == 0) return;
     open_map(e, "inputs");
     for (size_t i = 0; i < g->inputs.n; i++) {
@@ -236,8 +341,9 @@ static void shared_text(TextWriter *e, const Graph *g, Var v, Var named, Str *ou
     }
 }
 
-static void init_text(TextWriter *e, const Graph *g, Printer *p, Var v,
-                      const uint8_t *live, Str *out) {
+static void init_text(TextWriter *e, const GraphPrinter *gp, Var v, Str *out) {
+    const Graph *g = gp->g;
+    Printer *p = gp->p;
     const Leaf *l = var_leafrec(g, v);
     bool bare = l->init != VAR_NONE && var_const(g, l->init) && !var_name(g, l->init) &&
                 var_type(g, l->init)->dtype == var_type(g, v)->dtype;
@@ -247,7 +353,7 @@ static void init_text(TextWriter *e, const Graph *g, Printer *p, Var v,
         shared_text(e, g, bare && !known ? l->init : v, v, out);
     } else if (l->init != VAR_NONE) {
         str_puts(out, " = ");
-        if (live[l->init]) {
+        if (gp->live[l->init]) {
             print_expression(p, l->init, out);
         } else {
             Str line = STR(e->s);
@@ -259,7 +365,8 @@ static void init_text(TextWriter *e, const Graph *g, Printer *p, Var v,
     }
 }
 
-static void put_shared(TextWriter *e, const Graph *g, Printer *p, const uint8_t *live) {
+static void put_shared(TextWriter *e, const GraphPrinter *gp) {
+    const Graph *g = gp->g;
     if (g->shared.n == 0) return;
     open_map(e, "shared");
     Str text = STR(e->s);
@@ -267,21 +374,23 @@ static void put_shared(TextWriter *e, const Graph *g, Printer *p, const uint8_t 
         Var v = g->shared.p[i];
         str_clear(&text);
         str_puts(&text, type_str(e->s, var_type(g, v)));
-        init_text(e, g, p, v, live, &text);
+        init_text(e, gp, v, &text);
         put_member(e, sym_text(e->s, var_name(g, v)), text.p, text.n);
     }
     str_free(&text);
     close_map(e);
 }
 
-static void put_dims(TextWriter *e, const Graph *g) {
+static void put_dims(TextWriter *e, const GraphPrinter *gp) {
+    const Graph *g = gp->g;
     VarList dim = graph_free_dims(g, e->a);
-    if (dim.n == 0) return;
+    if (dim.n == 0 || g->main != g) return;
     put_key(e, "dims", 4);
     str_puts(e->out, e->json ? "[" : " [");
     for (size_t i = 0; i < dim.n; i++)
         list_item(e, sym_text(e->s, var_name(g, dim.p[i])), i == 0);
-    str_puts(e->out, e->json ? "]" : "]\n");
+    str_putc(e->out, ']');
+    end_line(e, entry_at(e, e->entry));
 }
 
 static bool labels_are_names(const Graph *g) {
@@ -290,13 +399,27 @@ static bool labels_are_names(const Graph *g) {
     return true;
 }
 
-static void put_graph_outputs(TextWriter *e, const Graph *g, Printer *p) {
-    if (labels_are_names(g)) {
+/* Has the author a mapping of which an output is kept? */
+static bool keeps_outputs(const TextWriter *e, const Graph *g) {
+    uint32_t section = e->au ? find_entry(e, e->in[e->depth], "outputs") : NO_ENTRY;
+    for (size_t i = 0; section != NO_ENTRY && i < g->outputs.n; i++) {
+        const Entry *at =
+            entry_at(e, author_find(e->au, section, g->outputs.p[i].label));
+        if (at && at->kept) return true;
+    }
+    return false;
+}
+
+static void put_graph_outputs(TextWriter *e, const GraphPrinter *gp) {
+    const Graph *g = gp->g;
+    Printer *p = gp->p;
+    if (labels_are_names(g) && !keeps_outputs(e, g)) {
         put_key(e, "outputs", 7);
         str_puts(e->out, e->json ? "[" : " [");
         for (size_t i = 0; i < g->outputs.n; i++)
             list_item(e, sym_text(e->s, g->outputs.p[i].label), i == 0);
-        str_puts(e->out, e->json ? "]" : "]\n");
+        str_putc(e->out, ']');
+        end_line(e, entry_at(e, e->entry));
         return;
     }
     open_map(e, "outputs");
@@ -310,10 +433,17 @@ static void put_graph_outputs(TextWriter *e, const Graph *g, Printer *p) {
     close_map(e);
 }
 
-static void put_updates(TextWriter *e, const Graph *g, Printer *p) {
+static void put_updates(TextWriter *e, const GraphPrinter *gp) {
+    const Graph *g = gp->g;
+    Printer *p = gp->p;
     Str text = STR(e->s);
+    uint32_t section = e->au ? find_entry(e, e->in[e->depth], "updates") : NO_ENTRY;
     for (size_t i = 0; i < g->updates.n; i++) {
-        str_printf(&text, "%s = ", sym_text(e->s, var_name(g, g->updates.p[i].shared)));
+        Sym name = var_name(g, g->updates.p[i].shared);
+        const Entry *at =
+            section == NO_ENTRY ? NULL : entry_at(e, author_find(e->au, section, name));
+        if (at && at->kept) continue;
+        str_printf(&text, "%s = ", sym_text(e->s, name));
         print_expression(p, g->updates.p[i].value, &text);
         str_putc(&text, '\n');
     }
@@ -322,7 +452,9 @@ static void put_updates(TextWriter *e, const Graph *g, Printer *p) {
 }
 
 /* Only for variables named in the text; a constant written in place has no name. */
-static void put_compare(TextWriter *e, const Graph *g, Printer *p) {
+static void put_compare(TextWriter *e, const GraphPrinter *gp) {
+    const Graph *g = gp->g;
+    Printer *p = gp->p;
     Str name = STR(e->s), how = STR(e->s);
     bool open = false;
     for (size_t i = 0; i < g->approx.n; i++) {
@@ -340,25 +472,71 @@ static void put_compare(TextWriter *e, const Graph *g, Printer *p) {
     str_free(&how);
 }
 
+/* Names that the author's variables got later. */
+static void add_new_names(const TextWriter *e, const GraphPrinter *gp, Str *out) {
+    const Graph *g = gp->g;
+    for (size_t i = 0; e->au && g->main == g && i < g->names.n; i++) {
+        VarName n = g->names.p[i];
+        const char *text = sym_text(e->s, n.name);
+        if (author_owns(e->au, n.var) && printer_name(gp->p, n.var) != n.name &&
+            !author_defines(e->au, n.name) && word_is_name(text, strlen(text)))
+            str_printf(out, "%s = %s\n", text,
+                       sym_text(e->s, printer_name(gp->p, n.var)));
+    }
+}
+
+static void put_let(TextWriter *e, const GraphPrinter *gp) {
+    Str text = STR(e->s);
+    print_block(gp->p, "", &text);
+    add_new_names(e, gp, &text);
+    put_statements(e, "let", &text);
+    str_free(&text);
+}
+
+static void put_until(TextWriter *e, const GraphPrinter *gp) {
+    if (gp->g->until == VAR_NONE) return;
+    Str text = STR(e->s);
+    print_expression(gp->p, gp->g->until, &text);
+    put_member(e, "until", text.p, text.n);
+    str_free(&text);
+}
+
+static void put_functions(TextWriter *e, const GraphPrinter *gp);
+
+typedef struct TextSection {
+    const char *key;
+    void (*put)(TextWriter *e, const GraphPrinter *gp);
+} TextSection;
+static const TextSection sections[] = {
+    {"functions", put_functions}, {"dims", put_dims},   {"inputs", put_inputs},
+    {"shared", put_shared},       {"let", put_let},     {"outputs", put_graph_outputs},
+    {"updates", put_updates},     {"until", put_until}, {"compare", put_compare}};
+enum { NSECTIONS = sizeof sections / sizeof *sections };
+
+/* The sections in the author's order; one that the author does not have follows the one
+ * above it in the table. */
+static void order_sections(const TextWriter *e, size_t order[NSECTIONS]) {
+    uint32_t place[NSECTIONS], last = 0;
+    for (size_t i = 0; i < NSECTIONS; i++) {
+        uint32_t id =
+            e->au ? find_entry(e, e->in[e->depth], sections[i].key) : NO_ENTRY;
+        last = place[i] = id == NO_ENTRY ? last : id;
+        size_t k = i;
+        for (; k > 0 && place[order[k - 1]] > place[i]; k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+}
+
 static void put_graph_body(TextWriter *e, const Graph *g) {
     Arena *a = arena_new(e->s);
-    const uint8_t *live = mark_let_vars(g, a);
-    Printer *p = printer_new(g, PRINT_STATEMENTS, live, a);
-    printer_set_ref(p, ask_ref, e->refs);
-    put_inputs(e, g);
-    put_shared(e, g, p, live);
-    Str text = STR(e->s);
-    print_block(p, "", &text);
-    put_statements(e, "let", &text);
-    put_graph_outputs(e, g, p);
-    put_updates(e, g, p);
-    if (g->until != VAR_NONE) {
-        str_clear(&text);
-        print_expression(p, g->until, &text);
-        put_member(e, "until", text.p, text.n);
-    }
-    put_compare(e, g, p);
-    str_free(&text);
+    const uint8_t *live = mark_let_vars(e, g, a);
+    GraphPrinter gp = {g, printer_new(g, PRINT_STATEMENTS, live, a), live};
+    printer_set_ref(gp.p, ask_ref, e->refs);
+    size_t order[NSECTIONS];
+    order_sections(e, order);
+    for (size_t i = 0; i < NSECTIONS; i++)
+        sections[order[i]].put(e, &gp);
     arena_free(a);
 }
 
@@ -398,9 +576,11 @@ static void put_graph_head(TextWriter *e, const Graph *g, bool provenance) {
         str_puts(e->out, e->json ? "[" : " [");
         for (size_t i = 0; i < g->modes.n; i++)
             list_item(e, sym_text(e->s, g->modes.p[i]), i == 0);
-        str_puts(e->out, e->json ? "]" : "]\n");
+        str_putc(e->out, ']');
+        end_line(e, entry_at(e, e->entry));
     }
     put_uses(e, g);
+    if (e->au && e->au->unchanged) g = e->au->was; /* formatting is no step */
     if (!provenance || g->steps.n == 0) return;
     put_key(e, "steps", 5);
     str_puts(e->out, e->json ? "[" : " [");
@@ -409,7 +589,8 @@ static void put_graph_head(TextWriter *e, const Graph *g, bool provenance) {
         Arena *a = e->a;
         list_item(e, arena_printf(a, "%s %s %s", t->tool, t->version, t->args), i == 0);
     }
-    str_puts(e->out, e->json ? "]" : "]\n");
+    str_putc(e->out, ']');
+    end_line(e, entry_at(e, e->entry));
 }
 
 /* ---- values without text ---- */
@@ -445,25 +626,59 @@ static bool all_readable(Graph *g) {
     return ok;
 }
 
+static bool is_omitted(const TextWriter *e, const Graph *fn) {
+    return e->au && map_get(&e->au->omitted, fn->name, NULL);
+}
+
+static void put_functions(TextWriter *e, const GraphPrinter *gp) {
+    const Graph *g = gp->g;
+    bool open = false;
+    for (size_t i = 0; i < g->functions.n; i++) {
+        if (is_omitted(e, g->functions.p[i])) continue;
+        if (!open) open_map(e, "functions");
+        open = true;
+        put_function(e, g->functions.p[i]);
+    }
+    if (open) close_map(e);
+}
+
+static void put_graph(Graph *g, bool json, const Author *au, Refs *refs,
+                      const WriteOptions *o, Str *out) {
+    enum { DEPTH_MAX = 8 };
+    uint32_t in[DEPTH_MAX] = {NO_ENTRY};
+    TextWriter e = {.s = g->s,
+                    .out = out,
+                    .json = json,
+                    .depth = json,
+                    .first = true,
+                    .refs = refs,
+                    .a = refs->a,
+                    .au = au,
+                    .in = in};
+    if (json) str_putc(out, '{');
+    put_graph_head(&e, g, !o->no_provenance);
+    put_graph_body(&e, g);
+    if (au) put_remarks(&e, au->below, false);
+    if (json) str_puts(out, "\n}\n");
+}
+
+/* What the author's text would make of arrays that are yet to be written isn't known.
+ */
+static bool put_author_graph(Graph *g, Refs *refs, const WriteOptions *o, Str *out) {
+    Author *au = refs_stay(refs, g) ? author_open(g) : NULL;
+    if (!au) return false;
+    put_graph(g, false, au, refs, o, out);
+    author_free(au);
+    if (refs->arrays.n == 0 && author_holds(g, out)) return true;
+    str_clear(out);
+    return false;
+}
+
 bool text_write(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o) {
     if (!all_readable(g)) return false;
     Str out = STR(g->s);
-    TextWriter e = {.s = g->s,
-                    .out = &out,
-                    .json = f == IO_JSON,
-                    .depth = f == IO_JSON,
-                    .first = true,
-                    .refs = refs,
-                    .a = refs->a};
-    if (e.json) str_putc(&out, '{');
-    put_graph_head(&e, g, !o->no_provenance);
-    if (g->functions.n) open_map(&e, "functions");
-    for (size_t i = 0; i < g->functions.n; i++)
-        put_function(&e, g->functions.p[i]);
-    if (g->functions.n) close_map(&e);
-    put_dims(&e, g);
-    put_graph_body(&e, g);
-    if (e.json) str_puts(&out, "\n}\n");
+    if (f == IO_JSON || !put_author_graph(g, refs, o, &out))
+        put_graph(g, f == IO_JSON, NULL, refs, o, &out);
     bool ok = !refs->failed && (refs->text || refs_store(refs));
     if (ok) sink_add(k, str_text(&out), out.n);
     str_free(&out);

@@ -193,11 +193,11 @@ E_SYNTAX|the name of a dtype|list()
 END
     bad 6 E_LIMIT 'lists nest at most 64 deep' "gload -i 'x: $(printf 'list(%.0s' {1..99})float64$(printf ')%.0s' {1..99})' -e 'y = 1' -o /dev/null"
     printf 'thunkline: 1\ninputs:\n  x: null("a\\x41\\x7e\\n\\t\\"")\nlet:\n  y: 1\noutputs: [y]\n' >g.yaml
-    ok 'gload g.yaml -O yaml --no-provenance | grep x:' "  x: null('aA~\\n\\t\"')"
+    ok 'gload g.yaml | gload -O yaml --no-provenance | grep x:' "  x: null('aA~\\n\\t\"')"
     # an escape is a character, as in the language, and what is printed with one reads back
     printf 'thunkline: 1\ninputs:\n  x: null("\\xAf\\u20ac\\u200e")\nlet:\n  y: 1\noutputs: [y]\n' >g.yaml
-    ok 'gload g.yaml -O yaml --no-provenance | grep -c "¯€.*u200e"' 1
-    ok 'gload g.yaml -O yaml --no-provenance -o a.yaml && gload a.yaml --no-provenance -O yaml | cmp - a.yaml'
+    ok 'gload g.yaml | gload -O yaml --no-provenance | grep -c "¯€.*u200e"' 1
+    ok 'gload g.yaml | gload -O yaml --no-provenance -o a.yaml && gload a.yaml --no-provenance -O yaml | cmp - a.yaml'
 }
 
 @test "texts that YAML would take for something else come back as they were" {

@@ -637,7 +637,7 @@ END
     sed -i 's/^outputs:.*/outputs: [k]/' f.yaml
     ok 'gload f.yaml --outputs o,r | grun x=1' $'o = 3.0\nr/y = 2.0'
     ok 'gload f.yaml --outputs r/y,s/1 | grun x=1' $'r/y = 2.0\ns/1/a = 2.0\ns/1/b = 3.0'
-    ok 'gload f.yaml -O yaml --no-provenance | grep -c =' '6'
+    ok 'gload f.yaml | gload -O yaml --no-provenance | grep -c =' '6'
     ok 'grewrite f.yaml --keep s,k | grun x=1' $'s/0 = 1.0\ns/1/a = 2.0\ns/1/b = 3.0\nk = 30.0'
     ok 'gload f.yaml --outputs s | gload --outputs s/1 | grewrite --keep s/1/b | grun x=1 --expect s/1/b=3 -r s/1/b=b.npy' ''
     ok 'gload f.yaml --rename r/y=ry --outputs ry | grun x=1' 'ry = 2.0'

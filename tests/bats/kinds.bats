@@ -128,7 +128,7 @@ updates: |
   L = list_append(L, x)
   S = S * 2.0
 END
-    gload m.yaml --no-provenance -O yaml >a.yaml
+    gload m.yaml | gload --no-provenance -O yaml >a.yaml
     ok 'gload a.yaml --no-provenance -O yaml' "$(cat a.yaml)"
     ok 'gload m.yaml -O json | gload --no-provenance -O yaml' "$(cat a.yaml)"
     ok 'gload m.yaml | gload --no-provenance -O yaml' "$(cat a.yaml)"

@@ -190,7 +190,7 @@ let: |
   n = nest(f, scope='s')(1.0, x, make_list(4.0))
 outputs: {r: 'a[0] + b[0] * n[0]'}
 END
-    ok 'gload f.yaml --no-provenance -o o.yaml'
+    ok 'gload f.yaml | gload --no-provenance -o o.yaml'
     grep -qxF "  _1, _2 = f(2.5, x, make_list(float64(1.0), float64(2.0)))" o.yaml
     grep -qxF "  _3, _4 = f(2.5, array([1.0, 2.0, 3.0], dtype='float64'), make_list(float64(3.0)))" o.yaml
     grep -qxF "  _5, _6 = call(float32(1.0), x, make_list(float64(4.0)), fn='f', scope='s')" o.yaml

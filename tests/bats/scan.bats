@@ -141,7 +141,7 @@ let: |
   hs, es = scan(step, sequences=[taps(x, [-1, 0])], outputs_info=[taps(h0, [-2, -1]), None], non_sequences=[0.5], truncate_gradient=3, keep=['all', 1])
 outputs: [hs, es]
 Y
-    gload p.yaml -O yaml --no-provenance -o a.yaml
+    gload p.yaml | gload -O yaml --no-provenance -o a.yaml
     like 'cat a.yaml' "hs, es = scan\(step, sequences=\[taps\(x, \[-1, 0\]\)\], outputs_info=\[taps\(h0, \[-2, -1\]\), None\], non_sequences=\[0.5\], n_steps=_[0-9]+, truncate_gradient=3, keep=\['all', 1\]\)"
     local f
     for f in yaml json tlg; do
@@ -407,12 +407,12 @@ END
 @test "checkpoint: what is printed reads back; rewrites leave the stretches alone" {
     models
     sed -E "/= scan\(/s/\)\$/, checkpoint='sqrt')/" rnn.yaml >c.yaml
-    ok "gload c.yaml -O yaml --no-provenance >d.yaml && gload d.yaml -O yaml --no-provenance | cmp - d.yaml"
+    ok "gload c.yaml | gload -O yaml --no-provenance >d.yaml && gload d.yaml -O yaml --no-provenance | cmp - d.yaml"
     like 'cat d.yaml' 'n_steps=_[0-9]+, keep=.*, checkpoint=True\)' 'lambda_1_stretch:'
     ok "gload d.yaml -O tlg | grewrite --mode NONE --diff d.yaml"
     # the product with W of all rows of x would be as large as the states
     grewrite rnn.yaml -O yaml --no-provenance | grep -q '^  _1 = x @ W'
-    grewrite c.yaml -O yaml --no-provenance | grep -q 'checkpoint=True'
+    gload c.yaml | grewrite -O yaml --no-provenance | grep -q 'checkpoint=True'
 }
 
 @test "ggrad --checkpoint sqrt keeps the states of some steps only" {

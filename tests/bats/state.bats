@@ -127,7 +127,7 @@ outputs: [y]
 updates: |
   W = W + 1
 END
-    like 'gload m.yaml -O yaml | tee one.yaml' '^  m: float64\[n\] = _' '^  a: float64\[n\] = W'
+    like 'gload m.yaml | gload -O yaml | tee one.yaml' '^  m: float64\[n\] = _' '^  a: float64\[n\] = W'
     ok 'gload one.yaml -O yaml --no-provenance >two.yaml; gload two.yaml -O yaml --no-provenance | cmp - two.yaml'
     ok 'gload m.yaml -O json | gload | gload --outputs m,a,h,second,last | grun' $'m = [0.0, 0.0, 0.0]\na = [1.0, 2.0, 3.0]\nh = [2.0, 4.0, 6.0]\nsecond = [4.0, 8.0, 12.0]\nlast = [5.0, 9.0, 13.0]'
     # what nothing reads begins all the same as the values of the first call

@@ -216,7 +216,7 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
 6 E_LIMIT|at most 16 parameters|scaled(1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17)
 END
     printf 'thunkline: 1\ninputs:\n  x: scaled( -2 )\n' >g.yaml
-    like "gload $P g.yaml -O yaml" '^  x: scaled\(-2\)$'
+    like "gload $P g.yaml | gload $P -O yaml" '^  x: scaled\(-2\)$'
 }
 
 @test "types that make random values are tried by --verify and --check" {

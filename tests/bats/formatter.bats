@@ -1,0 +1,211 @@
+#!/usr/bin/env bats
+# `gload -O yaml FILE` keeps what the author of the file wrote.
+load common
+
+author() {
+    cat >a.yaml <<'END'
+# A licence.
+# Its second line.
+
+thunkline: 1   # the format
+name: "odd"
+doc: >
+    folded text that
+    goes on
+inputs: |
+  x: float64[3]  # points
+
+  # weights
+  v:   float64[n]
+shared:
+      # state
+      'W': "float64[3] = zeros(3)"   # start
+      b: = ones(3)
+let:
+  # a lambda
+  sq: 'lambda t: t * t'      # squares
+  y: sq(x) * 2
+  "p, q": "(x + 1, x - 1)"
+  total: float64 = sum(y)
+  tree: "{'a': x + 1, 'b': [x, 2 * x]}"
+  z: tree['a'] + tree['b'][1]
+  g, h: grad(total, [x, x])
+  # end of let
+# the outputs
+outputs: # here
+  # the sum
+  total: total
+  twice: '2 * total + sum(map(lambda t: t + 1, x))'
+  z: z
+updates:
+  W: W + sum(x)  # step
+functions:
+  # used by nobody
+  twist:
+    inputs: {a: float64}
+    let: |
+      c = (a +      # over two
+           1.)   # lines
+    outputs: [c]
+  # end of functions
+# the end
+END
+}
+
+formatted() {
+    cat <<'END'
+# A licence.
+# Its second line.
+
+thunkline: 1  # the format
+name: "odd"
+doc: >
+  folded text that
+  goes on
+inputs:
+  x: float64[3]  # points
+
+  # weights
+  v: float64[n]
+shared:
+  # state
+  'W': "float64[3] = zeros(3)"  # start
+  b: = ones(3)
+let: |
+  # a lambda
+  sq = lambda t: t * t  # squares
+  y = sq(x) * 2
+  p, q = (x + 1, x - 1)
+  total: float64 = sum(y)
+  tree = {'a': x + 1, 'b': [x, 2 * x]}
+  z = tree['a'] + tree['b'][1]
+  g, h = grad(total, [x, x])
+  # end of let
+# the outputs
+outputs:  # here
+  # the sum
+  total: total
+  twice: '2 * total + sum(map(lambda t: t + 1, x))'
+  z: z
+updates: |
+  W = W + sum(x)  # step
+functions:
+  # used by nobody
+  twist:
+    inputs:
+      a: float64
+    let: |
+      c = (a +      # over two
+           1.)  # lines
+    outputs: [c]
+  # end of functions
+# the end
+END
+}
+
+@test "a file comes back as its author wrote it, laid out evenly, and again the same" {
+    author
+    ok 'gload -O yaml a.yaml' "$(formatted)"
+    formatted >b.yaml
+    ok 'gload -O yaml b.yaml | cmp - b.yaml'
+    ok 'gload a.yaml -o a.tlg && gload b.yaml | grewrite --diff a.tlg'
+    ok 'gload -O yaml b.yaml -o c.yaml && cmp b.yaml c.yaml'
+}
+
+@test "all models of the project are formatted to an equal graph, with all comments" {
+    local f
+    for f in "$ROOT"/examples/*/model.yaml; do
+        cp "$f" f.yaml
+        gload -O yaml f.yaml >once
+        gload -O yaml once | cmp - once
+        gload f.yaml -o f.tlg
+        ok 'grewrite --diff f.tlg once'
+        diff <(grep -o '#.*' f.yaml | sort) <(grep -o '#.*' once | sort)
+    done
+}
+
+@test "what was changed is written anew, the rest stays" {
+    author
+    formatted >b.yaml
+    # an output and a name more
+    ggrad a.yaml --cost total --wrt x -O yaml --no-provenance >o.yaml
+    run diff b.yaml o.yaml
+    [ "$output" = "27a28
+>   d_total_d_x = g
+33a35
+>   d_total_d_x: g" ]
+    # a name that expressions use
+    gload a.yaml --rename y=yy -O yaml --no-provenance >o.yaml
+    run diff b.yaml o.yaml
+    [ "$output" = "21d20
+<   y = sq(x) * 2
+23d21
+<   total: float64 = sum(y)
+27a26,28
+>   _1 = x * x
+>   yy = _1 * 2.0
+>   total = sum(yy)" ]
+    # a size: the types that had it
+    gload a.yaml --dim n=5 -O yaml --no-provenance >o.yaml
+    run diff b.yaml o.yaml
+    [ "$output" = "13c13
+<   v: float64[n]
+---
+>   v: float64[5]" ]
+    # the value of a shared variable
+    gload a.yaml --outputs total | grun x=[1,2,3] --save s.tlg >/dev/null
+    ok "gload a.yaml --set 'W=[1,2,3]' -O yaml | grep -A1 'state'" $'  # state\n  \'W\': float64[3] = [1.0, 2.0, 3.0]  # start'
+    # what comes from the binary form has no author
+    [ "$(gload a.yaml | gload -O yaml | grep -c '#')" = 0 ]
+}
+
+@test "an expression whose inside is used elsewhere is written anew" {
+    cp "$ROOT/examples/mlp/model.yaml" mlp.yaml
+    ggrad mlp.yaml --cost loss --wrt b2 -O yaml --no-provenance >o.yaml
+    grep -qx '  hidden = tanh(x @ W1 + b1)' o.yaml
+    grep -qx '  _1 = log_softmax(logits, axis=1)' o.yaml
+    [ "$(grep -c log_softmax o.yaml)" = 1 ]
+    ok 'ggrad mlp.yaml --cost loss --wrt b2 | grewrite --diff o.yaml'
+}
+
+@test "rewriting keeps the expressions that it leaves alone, and what functions they need" {
+    cat >m.yaml <<'END'
+thunkline: 1
+inputs:
+  x: float64[n]
+functions:
+  half:
+    inputs:
+      t: float64[n]
+    let: |
+      o = t / 2  # half
+    outputs: [o]
+let: |
+  a = half(x) @ x                                # kept
+  b = exp(log(x))                                # rewritten
+  c = scan(lambda u, s: s + u, sequences=[x], outputs_info=[0.])
+  d = sum(c) + 0 * a
+outputs: [a, b, d]
+END
+    grewrite m.yaml --mode NONE -O yaml >o.yaml
+    diff <(sed 's/   *#/  #/' m.yaml) <(grep -v -e ^steps: -e ^modes: o.yaml)
+    grewrite m.yaml -O yaml >o.yaml
+    grep -qx '  c = scan(lambda u, s: s + u, sequences=\[x\], outputs_info=\[0.\])' o.yaml
+    ok 'grun o.yaml x=[1,2]' "$(grun m.yaml x=[1,2])"
+    # a file merged with another: only its own
+    ok 'gload m.yaml -e "e = a + 1" -O yaml | grep -A9 -e "^let:" | grep -v scan' "let: |
+  a = half(x) @ x  # kept
+  b = exp(log(x))  # rewritten
+  d = sum(c) + 0 * a
+  e = a + 1.0
+outputs: [a, b, d]"
+}
+
+@test "arrays of files: a name that load() still means is kept, or the array is written" {
+    mkdir sub
+    printf 'thunkline: 1\nlet: |\n  w = load("w.npy") * 2  # from outside\noutputs: [w]\n' >m.yaml
+    grun -r y=w.npy <<<'{"thunkline": 1, "let": {"y": "arange(100) * 1.0"}, "outputs": ["y"]}' >/dev/null
+    ok 'gload -O yaml m.yaml' "$(cat m.yaml)"
+    ok 'gload -O yaml m.yaml -o sub/m.yaml'
+    ok 'grun sub/m.yaml --outputs w -r w=sub.npy && grun m.yaml -r w=w2.npy && cmp sub.npy w2.npy'
+}
