@@ -247,8 +247,12 @@ static size_t end_of_doc(const Doc *d) {
     return end;
 }
 
-/* Comments in a list go above it. */
+/* Comments in a list go above it; a list on one line stays as it is. */
 static void read_list(AuthorReader *r, uint32_t id, const Doc *d) {
+    size_t eol = end_of_line(r, d->at.begin);
+    const char *stop = memchr(r->text + d->at.begin, ']', eol - d->at.begin);
+    if (r->text[d->at.begin] == '[' && stop)
+        r->au->entry.p[id].text = slice(r, d->at.begin, (size_t)(stop - r->text) + 1);
     for (const Doc *k = d->first; k; k = k->next) {
         read_comments(r, k->at.begin, 0, NULL);
         r->pos = end_of_doc(k);

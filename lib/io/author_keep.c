@@ -110,6 +110,21 @@ static bool entry_holds(Keeper *k, const char *in, uint32_t id) {
     return e->text && was != VAR_NONE && now != VAR_NONE && match(k, id, 0, was, now);
 }
 
+static bool same_labels(const Graph *a, const Graph *b) {
+    bool same = a->outputs.n == b->outputs.n;
+    for (size_t i = 0; same && i < a->outputs.n; i++)
+        same = a->outputs.p[i].label == b->outputs.p[i].label;
+    return same;
+}
+
+static bool same_free_dims(const Graph *a, const Graph *b, Arena *arena) {
+    VarList x = graph_free_dims(a, arena), y = graph_free_dims(b, arena);
+    bool same = x.n == y.n;
+    for (size_t i = 0; same && i < x.n; i++)
+        same = var_name(a, x.p[i]) == var_name(b, y.p[i]);
+    return same;
+}
+
 static const char *const compared[] = {"inputs", "shared", "let", "outputs", "updates"};
 enum { NCOMPARED = sizeof compared / sizeof *compared };
 
@@ -121,6 +136,19 @@ static void compare_entries(Keeper *k) {
     }
 }
 
+static void keep_if(Keeper *k, const char *key, bool same) {
+    uint32_t id = section(k, key);
+    if (id != NO_ENTRY) k->au->entry.p[id].kept = same;
+}
+
+static void compare_head(Keeper *k) {
+    const Graph *was = k->was, *now = k->now;
+    keep_if(k, "name", was->name == now->name);
+    keep_if(k, "doc", was->doc && now->doc && strcmp(was->doc, now->doc) == 0);
+    keep_if(k, "outputs", same_labels(was, now));
+    keep_if(k, "dims", same_free_dims(was, now, k->au->a));
+}
+
 /* A function's entries are kept together. */
 static void compare_functions(Keeper *k) {
     uint32_t up = section(k, "functions");
@@ -130,10 +158,6 @@ static void compare_functions(Keeper *k) {
         e->kept = e->up == up ? graph_pairs_function(k->pairs, e->key)
                               : k->au->entry.p[e->up].kept;
     }
-    uint32_t name = section(k, "name"), doc = section(k, "doc");
-    if (name != NO_ENTRY) k->au->entry.p[name].kept = k->was->name == k->now->name;
-    if (doc != NO_ENTRY && k->was->doc && k->now->doc)
-        k->au->entry.p[doc].kept = strcmp(k->was->doc, k->now->doc) == 0;
 }
 
 /* ---- what is written beside the author's text ---- */
@@ -259,6 +283,7 @@ static void keep(Author *au, const Graph *g) {
     memset(k.first_owned, 0xFF, (au->entry.n + 1) * sizeof(Var));
     compare_entries(&k);
     compare_functions(&k);
+    compare_head(&k);
     need_roots(&k);
     need_inputs(&k);
     drop_aliases(&k);

@@ -105,6 +105,8 @@ static bool quoted_line(SourceLine l, const char *at, Str *out) {
     const char *rest = colon + 1, *end = l.p + l.n;
     while (rest < end && *rest == ' ')
         rest++;
+    for (const char *p = rest; p < end; p++) /* without a comment */
+        if (*p == '#' && p[-1] == ' ') end = p;
     while (end > rest && end[-1] == ' ')
         end--;
     if (rest == end || *rest == '\'' || *rest == '"') return false;

@@ -1,249 +1,12 @@
-/* Writes a graph as text in its canonical form: one statement per Apply. YAML and JSON
- * share one description; they differ in how a key, a text and a block of lines are
- * written. YAML keeps what still holds of the text that the graph was read from
- * (io/author.h). */
-#include "io/author.h"
+/* Writes a graph as text in its canonical form: one statement per Apply. YAML keeps
+ * what still holds of the text that the graph was read from (io/author.h). */
+#include "io/text.h"
 #include "lang/approx.h"
 #include "lang/print.h"
 #include "userop/userop.h"
 #include "value/class.h"
 
 #include <string.h>
-#include <strings.h>
-
-typedef struct TextWriter {
-    Session *s;
-    Str *out;
-    bool json;
-    int depth;  /* number of open maps */
-    bool first; /* the innermost map is still empty */
-    Refs *refs;
-    Arena *a;
-    const Author *au; /* or NULL */
-    uint32_t entry;   /* of the author's text: the key being written; */
-    uint32_t *in;     /* what it stands below, by depth */
-} TextWriter;
-
-/* ---- texts ---- */
-
-/* Words that YAML 1.1 readers parse as booleans or null. */
-static bool yaml_word(const char *p, size_t n) {
-    static const char *const words[] = {"y",     "yes", "n",   "no",  "true",
-                                        "false", "on",  "off", "null"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i]) == n && strncasecmp(words[i], p, n) == 0) return true;
-    return false;
-}
-
-/* Does every YAML reader parse this text verbatim in a block context? */
-static bool is_plain_scalar(const char *p, size_t n) {
-    if (n == 0 || yaml_word(p, n)) return false;
-    if (!ascii_is_letter(p[0]) || p[n - 1] == ' ' || p[n - 1] == ':') return false;
-    for (size_t i = 0; i < n; i++) {
-        if (p[i] < ' ' || p[i] > '~') return false;
-        if (p[i] == ':' && p[i + 1] == ' ') return false;
-        if (p[i] == '#' && p[i - 1] == ' ') return false;
-    }
-    return true;
-}
-
-static void put_scalar(TextWriter *e, const char *p, size_t n) {
-    if (!e->json && is_plain_scalar(p, n))
-        str_add(e->out, p, n);
-    else
-        str_json(e->out, p, n);
-}
-
-static void put_indent(TextWriter *e) {
-    for (int i = 0; i < e->depth; i++)
-        str_puts(e->out, "  ");
-}
-
-static void put_text_lines(TextWriter *e, const char *p, size_t n) {
-    for (const char *end = p + n; p < end;) {
-        const char *stop = memchr(p, '\n', (size_t)(end - p));
-        size_t len = stop ? (size_t)(stop - p) : (size_t)(end - p);
-        if (len) put_indent(e);
-        str_add(e->out, p, len);
-        str_putc(e->out, '\n');
-        p += len + (stop != NULL);
-    }
-}
-
-/* ---- the author's text ---- */
-
-static const Entry *entry_at(const TextWriter *e, uint32_t id) {
-    return e->au && id < e->au->entry.n ? &e->au->entry.p[id] : NULL;
-}
-
-static uint32_t find_entry(const TextWriter *e, uint32_t up, const char *key) {
-    Sym y = e->au ? sym_find(e->s, key, strlen(key)) : 0;
-    return y ? author_find(e->au, up, y) : NO_ENTRY;
-}
-
-static void put_remarks(TextWriter *e, const char *lines, bool first) {
-    if (!lines) return;
-    lines += first && *lines == '\n';
-    put_text_lines(e, lines, strlen(lines));
-}
-
-/* The end of a line, behind the comment beside it. */
-static void end_line(TextWriter *e, const Entry *at) {
-    if (e->json) return;
-    if (at && at->beside) str_printf(e->out, "  %s", at->beside);
-    str_putc(e->out, '\n');
-}
-
-/* A value as the author wrote it; further lines are indented by one step. */
-static void put_author_value(TextWriter *e, const char *text) {
-    const char *eol = strchr(text, '\n');
-    str_add(e->out, text, eol ? (size_t)(eol - text) : strlen(text));
-    for (; eol; eol = strchr(text, '\n')) {
-        text = eol + 1;
-        text += strspn(text, " ");
-        str_putc(e->out, '\n');
-        put_indent(e);
-        size_t n = strcspn(text, "\n");
-        str_printf(e->out, "  %.*s", (int)n, text);
-    }
-}
-
-/* ---- members ---- */
-
-/* Writes the next member's key, ready for its value. */
-static void put_key(TextWriter *e, const char *key, size_t n) {
-    if (e->json) str_puts(e->out, e->first ? "\n" : ",\n");
-    e->entry = e->au ? find_entry(e, e->in[e->depth], key) : NO_ENTRY;
-    const Entry *at = entry_at(e, e->entry);
-    if (at) put_remarks(e, at->above, e->first);
-    e->first = false;
-    put_indent(e);
-    if (at)
-        str_puts(e->out, at->word);
-    else
-        put_scalar(e, key, n);
-    str_puts(e->out, e->json ? ": " : ":");
-}
-
-static void put_member(TextWriter *e, const char *key, const char *p, size_t n) {
-    put_key(e, key, strlen(key));
-    const Entry *at = entry_at(e, e->entry);
-    if (!e->json) str_putc(e->out, ' ');
-    if (at && at->kept && at->text)
-        put_author_value(e, at->text);
-    else
-        put_scalar(e, p, n);
-    end_line(e, at);
-}
-
-static void put_word(TextWriter *e, const char *key, const char *text) {
-    put_key(e, key, strlen(key));
-    str_printf(e->out, e->json ? "%s" : " %s", text);
-    end_line(e, entry_at(e, e->entry));
-}
-
-static void open_map(TextWriter *e, const char *key) {
-    put_key(e, key, strlen(key));
-    if (e->json) str_putc(e->out, '{');
-    end_line(e, entry_at(e, e->entry));
-    e->depth++;
-    if (e->au) e->in[e->depth] = e->entry == NO_ENTRY ? NOWHERE_ENTRY : e->entry;
-    e->first = true;
-}
-
-static void close_map(TextWriter *e) {
-    const Entry *at = e->au ? entry_at(e, e->in[e->depth]) : NULL;
-    if (at) put_remarks(e, at->below, e->first);
-    e->depth--;
-    if (e->json) {
-        str_putc(e->out, '\n');
-        put_indent(e);
-        str_putc(e->out, '}');
-    }
-    e->first = false;
-}
-
-/* Items of flow lists: plain if safe, otherwise quoted. */
-static void list_item(TextWriter *e, const char *p, bool first) {
-    if (!first) str_puts(e->out, ", ");
-    if (!e->json && word_is_name(p, strlen(p)) && !yaml_word(p, strlen(p)))
-        str_puts(e->out, p);
-    else
-        str_json(e->out, p, strlen(p));
-}
-
-/* Does the text survive a round trip as a literal block? */
-static bool is_block(const char *p, size_t n) {
-    if (n < 2 || !memchr(p, '\n', n - 1) || p[0] == ' ' || p[0] == '\n') return false;
-    if (p[n - 1] == '\n' && p[n - 2] == '\n') return false;
-    for (size_t i = 0; i < n; i++)
-        if ((p[i] < ' ' || p[i] > '~') && p[i] != '\n') return false;
-    return true;
-}
-
-static void put_paragraph(TextWriter *e, const char *key, const char *text) {
-    size_t n = strlen(text);
-    const Entry *at = e->au ? entry_at(e, find_entry(e, e->in[e->depth], key)) : NULL;
-    if (e->json || !is_block(text, n) || (at && at->kept && at->text)) {
-        put_member(e, key, text, n);
-        return;
-    }
-    put_key(e, key, strlen(key));
-    str_puts(e->out, text[n - 1] == '\n' ? " |" : " |-");
-    end_line(e, at);
-    e->depth++;
-    put_text_lines(e, text, n);
-    e->depth--;
-}
-
-/* The statements of a section that are kept, with their comments. */
-static void put_kept_statements(TextWriter *e, uint32_t section) {
-    bool first = true;
-    for (uint32_t id = section + 1; entry_at(e, id) && entry_at(e, id)->up == section;
-         id++) {
-        const Entry *at = entry_at(e, id);
-        if (!at->kept) continue;
-        put_remarks(e, at->above, first);
-        put_text_lines(e, at->text, strlen(at->text));
-        e->out->n -= at->beside != NULL;
-        if (at->beside) end_line(e, at);
-        first = false;
-    }
-    if (entry_at(e, section)->below) put_remarks(e, entry_at(e, section)->below, first);
-}
-
-static bool keeps_statements(const TextWriter *e, uint32_t section) {
-    for (uint32_t id = section + 1; entry_at(e, id) && entry_at(e, id)->up == section;
-         id++)
-        if (entry_at(e, id)->kept) return true;
-    return false;
-}
-
-/* Statements `a = b`, one a line: a block in YAML, a mapping in JSON. */
-static void put_statements(TextWriter *e, const char *key, const Str *text) {
-    uint32_t section = e->au ? find_entry(e, e->in[e->depth], key) : NO_ENTRY;
-    bool keeps = section != NO_ENTRY && keeps_statements(e, section);
-    if (text->n == 0 && !keeps) return;
-    if (!e->json) {
-        put_key(e, key, strlen(key));
-        str_puts(e->out, " |");
-        end_line(e, entry_at(e, section));
-        e->depth++;
-        if (keeps) put_kept_statements(e, section);
-        put_text_lines(e, str_text(text), text->n);
-        e->depth--;
-        return;
-    }
-    open_map(e, key);
-    for (const char *p = text->p, *end = p + text->n; p < end;) {
-        const char *stop = memchr(p, '\n', (size_t)(end - p)), *eq = strstr(p, " = ");
-        if (!eq || eq > stop) bug("a statement without \" = \"");
-        put_key(e, p, (size_t)(eq - p));
-        str_json(e->out, eq + 3, (size_t)(stop - eq - 3));
-        p = stop + 1;
-    }
-    close_map(e);
-}
 
 /* ---- which Applies `let` defines ---- */
 
@@ -277,9 +40,9 @@ static bool stands_alone(const Graph *g, const uint32_t *uses, Var init) {
 }
 
 static bool keeps_function(const TextWriter *e, const Graph *fn) {
-    uint32_t all = find_entry(e, NO_ENTRY, "functions");
+    uint32_t all = text_find_entry(e, NO_ENTRY, "functions");
     const Entry *at =
-        all == NO_ENTRY ? NULL : entry_at(e, author_find(e->au, all, fn->name));
+        all == NO_ENTRY ? NULL : text_entry(e, author_find(e->au, all, fn->name));
     return at && at->kept;
 }
 
@@ -313,13 +76,13 @@ static const char *ask_ref(void *ctx, const Graph *g, Var v) {
 static void put_inputs(TextWriter *e, const GraphPrinter *gp) {
     const Graph *g = gp->g;
     if (g->inputs.n == 0) return;
-    open_map(e, "inputs");
+    text_open(e, "inputs");
     for (size_t i = 0; i < g->inputs.n; i++) {
         Var v = g->inputs.p[i];
         const char *type = type_str(e->s, var_type(g, v));
-        put_member(e, sym_text(e->s, var_name(g, v)), type, strlen(type));
+        text_member(e, sym_text(e->s, var_name(g, v)), type, strlen(type));
     }
-    close_map(e);
+    text_close(e);
 }
 
 /* The value as an expression that reads back as the same value of the variable's
@@ -368,29 +131,27 @@ static void init_text(TextWriter *e, const GraphPrinter *gp, Var v, Str *out) {
 static void put_shared(TextWriter *e, const GraphPrinter *gp) {
     const Graph *g = gp->g;
     if (g->shared.n == 0) return;
-    open_map(e, "shared");
+    text_open(e, "shared");
     Str text = STR(e->s);
     for (size_t i = 0; i < g->shared.n; i++) {
         Var v = g->shared.p[i];
         str_clear(&text);
         str_puts(&text, type_str(e->s, var_type(g, v)));
         init_text(e, gp, v, &text);
-        put_member(e, sym_text(e->s, var_name(g, v)), text.p, text.n);
+        text_member(e, sym_text(e->s, var_name(g, v)), text.p, text.n);
     }
     str_free(&text);
-    close_map(e);
+    text_close(e);
 }
 
 static void put_dims(TextWriter *e, const GraphPrinter *gp) {
     const Graph *g = gp->g;
     VarList dim = graph_free_dims(g, e->a);
     if (dim.n == 0 || g->main != g) return;
-    put_key(e, "dims", 4);
-    str_puts(e->out, e->json ? "[" : " [");
+    const char **name = NEW_N(e->a, dim.n, const char *);
     for (size_t i = 0; i < dim.n; i++)
-        list_item(e, sym_text(e->s, var_name(g, dim.p[i])), i == 0);
-    str_putc(e->out, ']');
-    end_line(e, entry_at(e, e->entry));
+        name[i] = sym_text(e->s, var_name(g, dim.p[i]));
+    text_list(e, "dims", dim.n, name);
 }
 
 static bool labels_are_names(const Graph *g) {
@@ -401,10 +162,11 @@ static bool labels_are_names(const Graph *g) {
 
 /* Has the author a mapping of which an output is kept? */
 static bool keeps_outputs(const TextWriter *e, const Graph *g) {
-    uint32_t section = e->au ? find_entry(e, e->in[e->depth], "outputs") : NO_ENTRY;
+    uint32_t section =
+        e->au ? text_find_entry(e, e->in[e->depth], "outputs") : NO_ENTRY;
     for (size_t i = 0; section != NO_ENTRY && i < g->outputs.n; i++) {
         const Entry *at =
-            entry_at(e, author_find(e->au, section, g->outputs.p[i].label));
+            text_entry(e, author_find(e->au, section, g->outputs.p[i].label));
         if (at && at->kept) return true;
     }
     return false;
@@ -414,40 +176,40 @@ static void put_graph_outputs(TextWriter *e, const GraphPrinter *gp) {
     const Graph *g = gp->g;
     Printer *p = gp->p;
     if (labels_are_names(g) && !keeps_outputs(e, g)) {
-        put_key(e, "outputs", 7);
-        str_puts(e->out, e->json ? "[" : " [");
+        const char **label = NEW_N(e->a, g->outputs.n + 1, const char *);
         for (size_t i = 0; i < g->outputs.n; i++)
-            list_item(e, sym_text(e->s, g->outputs.p[i].label), i == 0);
-        str_putc(e->out, ']');
-        end_line(e, entry_at(e, e->entry));
+            label[i] = sym_text(e->s, g->outputs.p[i].label);
+        text_list(e, "outputs", g->outputs.n, label);
         return;
     }
-    open_map(e, "outputs");
+    text_open(e, "outputs");
     Str text = STR(e->s);
     for (size_t i = 0; i < g->outputs.n; i++) {
         str_clear(&text);
         print_expression(p, g->outputs.p[i].var, &text);
-        put_member(e, sym_text(e->s, g->outputs.p[i].label), text.p, text.n);
+        text_member(e, sym_text(e->s, g->outputs.p[i].label), text.p, text.n);
     }
     str_free(&text);
-    close_map(e);
+    text_close(e);
 }
 
 static void put_updates(TextWriter *e, const GraphPrinter *gp) {
     const Graph *g = gp->g;
     Printer *p = gp->p;
     Str text = STR(e->s);
-    uint32_t section = e->au ? find_entry(e, e->in[e->depth], "updates") : NO_ENTRY;
+    uint32_t section =
+        e->au ? text_find_entry(e, e->in[e->depth], "updates") : NO_ENTRY;
     for (size_t i = 0; i < g->updates.n; i++) {
         Sym name = var_name(g, g->updates.p[i].shared);
-        const Entry *at =
-            section == NO_ENTRY ? NULL : entry_at(e, author_find(e->au, section, name));
+        const Entry *at = section == NO_ENTRY
+                              ? NULL
+                              : text_entry(e, author_find(e->au, section, name));
         if (at && at->kept) continue;
         str_printf(&text, "%s = ", sym_text(e->s, name));
         print_expression(p, g->updates.p[i].value, &text);
         str_putc(&text, '\n');
     }
-    put_statements(e, "updates", &text);
+    text_statements(e, "updates", &text);
     str_free(&text);
 }
 
@@ -463,11 +225,11 @@ static void put_compare(TextWriter *e, const GraphPrinter *gp) {
         print_expression(p, g->approx.p[i].var, &name);
         approx_write(&g->approx.p[i].how, &how);
         if (!word_is_name(str_text(&name), name.n) || how.n == 0) continue;
-        if (!open) open_map(e, "compare");
+        if (!open) text_open(e, "compare");
         open = true;
-        put_member(e, name.p, how.p, how.n);
+        text_member(e, name.p, how.p, how.n);
     }
-    if (open) close_map(e);
+    if (open) text_close(e);
     str_free(&name);
     str_free(&how);
 }
@@ -489,7 +251,7 @@ static void put_let(TextWriter *e, const GraphPrinter *gp) {
     Str text = STR(e->s);
     print_block(gp->p, "", &text);
     add_new_names(e, gp, &text);
-    put_statements(e, "let", &text);
+    text_statements(e, "let", &text);
     str_free(&text);
 }
 
@@ -497,7 +259,7 @@ static void put_until(TextWriter *e, const GraphPrinter *gp) {
     if (gp->g->until == VAR_NONE) return;
     Str text = STR(e->s);
     print_expression(gp->p, gp->g->until, &text);
-    put_member(e, "until", text.p, text.n);
+    text_member(e, "until", text.p, text.n);
     str_free(&text);
 }
 
@@ -519,7 +281,7 @@ static void order_sections(const TextWriter *e, size_t order[NSECTIONS]) {
     uint32_t place[NSECTIONS], last = 0;
     for (size_t i = 0; i < NSECTIONS; i++) {
         uint32_t id =
-            e->au ? find_entry(e, e->in[e->depth], sections[i].key) : NO_ENTRY;
+            e->au ? text_find_entry(e, e->in[e->depth], sections[i].key) : NO_ENTRY;
         last = place[i] = id == NO_ENTRY ? last : id;
         size_t k = i;
         for (; k > 0 && place[order[k - 1]] > place[i]; k--)
@@ -541,15 +303,15 @@ static void put_graph_body(TextWriter *e, const Graph *g) {
 }
 
 static void put_function(TextWriter *e, const Graph *g) {
-    open_map(e, sym_text(e->s, g->name));
-    if (g->doc) put_paragraph(e, "doc", g->doc);
-    if (g->fused) put_word(e, "fused", "true");
+    text_open(e, sym_text(e->s, g->name));
+    if (g->doc) text_paragraph(e, "doc", g->doc);
+    if (g->fused) text_word(e, "fused", "true");
     const char *pull = sym_text(e->s, g->pullback),
                *push = sym_text(e->s, g->pushforward);
-    if (g->pullback) put_member(e, "pullback", pull, strlen(pull));
-    if (g->pushforward) put_member(e, "pushforward", push, strlen(push));
+    if (g->pullback) text_member(e, "pullback", pull, strlen(pull));
+    if (g->pushforward) text_member(e, "pushforward", push, strlen(push));
     put_graph_body(e, g);
-    close_map(e);
+    text_close(e);
 }
 
 /* Ops that a reader needs to have. */
@@ -557,40 +319,33 @@ static void put_uses(TextWriter *e, const Graph *g) {
     size_t n;
     const Op **op = userop_list_of_graph(g, e->a, &n);
     if (!n) return;
-    open_map(e, "uses");
+    text_open(e, "uses");
     for (size_t i = 0; i < n; i++)
-        put_word(e, op[i]->name,
-                 arena_printf(e->a, "%u", op[i]->version ? op[i]->version : 1U));
-    close_map(e);
+        text_word(e, op[i]->name,
+                  arena_printf(e->a, "%u", op[i]->version ? op[i]->version : 1U));
+    text_close(e);
 }
 
 static void put_graph_head(TextWriter *e, const Graph *g, bool provenance) {
-    put_word(e, "thunkline", "1");
+    text_word(e, "thunkline", "1");
     if (g->name)
-        put_member(e, "name", sym_text(e->s, g->name), strlen(sym_text(e->s, g->name)));
-    if (g->doc) put_paragraph(e, "doc", g->doc);
+        text_member(e, "name", sym_text(e->s, g->name),
+                    strlen(sym_text(e->s, g->name)));
+    if (g->doc) text_paragraph(e, "doc", g->doc);
     if (g->floatX != DT_NONE)
-        put_member(e, "floatX", dtype_name(g->floatX), strlen(dtype_name(g->floatX)));
-    if (g->modes.n) {
-        put_key(e, "modes", 5);
-        str_puts(e->out, e->json ? "[" : " [");
-        for (size_t i = 0; i < g->modes.n; i++)
-            list_item(e, sym_text(e->s, g->modes.p[i]), i == 0);
-        str_putc(e->out, ']');
-        end_line(e, entry_at(e, e->entry));
-    }
+        text_member(e, "floatX", dtype_name(g->floatX), strlen(dtype_name(g->floatX)));
+    const char **mode = NEW_N(e->a, g->modes.n + 1, const char *);
+    for (size_t i = 0; i < g->modes.n; i++)
+        mode[i] = sym_text(e->s, g->modes.p[i]);
+    if (g->modes.n) text_list(e, "modes", g->modes.n, mode);
     put_uses(e, g);
     if (e->au && e->au->unchanged) g = e->au->was; /* formatting is no step */
     if (!provenance || g->steps.n == 0) return;
-    put_key(e, "steps", 5);
-    str_puts(e->out, e->json ? "[" : " [");
-    for (size_t i = 0; i < g->steps.n; i++) {
-        const Step *t = &g->steps.p[i];
-        Arena *a = e->a;
-        list_item(e, arena_printf(a, "%s %s %s", t->tool, t->version, t->args), i == 0);
-    }
-    str_putc(e->out, ']');
-    end_line(e, entry_at(e, e->entry));
+    const char **step = NEW_N(e->a, g->steps.n, const char *);
+    for (size_t i = 0; i < g->steps.n; i++)
+        step[i] = arena_printf(e->a, "%s %s %s", g->steps.p[i].tool,
+                               g->steps.p[i].version, g->steps.p[i].args);
+    text_list(e, "steps", g->steps.n, step);
 }
 
 /* ---- values without text ---- */
@@ -635,11 +390,11 @@ static void put_functions(TextWriter *e, const GraphPrinter *gp) {
     bool open = false;
     for (size_t i = 0; i < g->functions.n; i++) {
         if (is_omitted(e, g->functions.p[i])) continue;
-        if (!open) open_map(e, "functions");
+        if (!open) text_open(e, "functions");
         open = true;
         put_function(e, g->functions.p[i]);
     }
-    if (open) close_map(e);
+    if (open) text_close(e);
 }
 
 static void put_graph(Graph *g, bool json, const Author *au, Refs *refs,
@@ -658,7 +413,7 @@ static void put_graph(Graph *g, bool json, const Author *au, Refs *refs,
     if (json) str_putc(out, '{');
     put_graph_head(&e, g, !o->no_provenance);
     put_graph_body(&e, g);
-    if (au) put_remarks(&e, au->below, false);
+    if (au) text_remarks(&e, au->below, false);
     if (json) str_puts(out, "\n}\n");
 }
 
