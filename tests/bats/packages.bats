@@ -36,8 +36,9 @@ use_debs() {
     for file in Makefile .ci/run .ci/deb/build.sh lib/README.md examples/digits/x.npy .clang-format; do grep -qxF "$file" files; done
     cmp "$ROOT/examples/digits/x.npy" "$tree/examples/digits/x.npy"
     [ "$(stat -c %A "$tree/.ci/run" "$tree/README.md" | tr '\n' ' ')" = '-rwxr-xr-x -rw-r--r-- ' ]
-    # what was built in it does not go on
+    # what was built in it does not go on, nor when a file was touched
     mkdir "$tree/build-x"
+    touch "$tree/README.md"
     touch "$tree/build-x/junk" "$tree/lib/base/junk.o" "$tree/examples/plugin-double/double.so"
     make_of "$tree" dist OUT="$PWD/c"
     cmp "$OUT/dist/$tarball" "c/dist/$tarball"
@@ -61,6 +62,8 @@ use_debs() {
     (cd "$OUT/deb" && echo *) >names
     grep -qE '^libthunkline-dev_[^ ]+\.deb libthunkline0_[^ ]+\.deb thunkline_[^ ]+\.deb$' names
     [ "$(dpkg-deb -f "$OUT"/deb/thunkline_*.deb Maintainer)" = 'A. Packer <packer@example.org>' ]
+    # whoever packs it
+    [ "$(dpkg-deb -c "$OUT"/deb/thunkline_*.deb | awk '{ print $2 }' | sort -u)" = root/root ]
     # nothing of theirs has the name of a file of binutils
     [ "$(cd "$DEB/usr/bin" && echo *)" = 'tggrad tgload tgprof tgrewrite tgrun' ]
     [ "$(cd "$DEB/usr/share/man/man1" && echo *)" = 'tggrad.1.gz tgload.1.gz tgprof.1.gz tgrewrite.1.gz tgrun.1.gz' ]
