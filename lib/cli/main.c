@@ -37,16 +37,24 @@ static bool stdout_is_pipe(void) {
            (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
+/* Would a tool that reads the output take a line of YAML for a failure? In JSON, and in
+ * the forms for people, it would only be in the way. */
+static bool takes_failure(const Common *c, bool begun) {
+    IoFormat format =
+        c && c->format >= 0 ? (IoFormat)(IO_AUTO + 1 + c->format) : IO_TLG;
+    return format == IO_TLG || (format == IO_YAML && !begun);
+}
+
 /* On failure, leaves a word in the pipe that makes the next tool end, too. */
 static void write_failure(const Run *r, int status) {
     const Common *c = r->common;
     bool elsewhere = c && c->output && strcmp(c->output, "-") != 0;
-    if (!r->tool->writes_graph || r->no_graph || elsewhere || (c && c->format >= 0) ||
-        !stdout_is_pipe())
+    bool begun = r->s && session_has_printed(r->s);
+    if (!r->tool->writes_graph || r->no_graph || elsewhere ||
+        !takes_failure(c, begun) || !stdout_is_pipe())
         return;
     unsigned char record[ABORT_RECORD];
     char line[FAILURE_LINE];
-    bool begun = r->s && session_has_printed(r->s);
     size_t n = begun ? io_abort_record(status, record)
                      : io_failure_line(r->tool->name, status, line);
     signal(SIGPIPE, SIG_IGN); /* the status is this tool's, whoever reads */

@@ -30,9 +30,13 @@ END
     ok "x=\$(gload -e 'sni(x)' 2>words); printf '%s\n' \"\$x\"" "$line"
     ok "x=\$(gload -e 'sni(x)' 2>words | ggrad); printf '%s\n' \"\$x\"" '# thunkline: ggrad failed, status 3'
     ok "x=\$(gload --nonsense 2>words); printf '%s\n' \"\$x\"" '# thunkline: gload failed, status 2'
-    for words in "gload -e 'sni(x)' >f" "gload -e 'sni(x)' -O yaml | cat >f" "gload --check -e 'sni(x)' | cat >f" "gload -e 1 | grun --bogus | cat >f"; do
+    for words in "gload -e 'sni(x)' >f" "gload -e 'sni(x)' -O json | cat >f" "gload -e 'sni(x)' -O math | cat >f" "gload --check -e 'sni(x)' | cat >f" "gload -e 1 | grun --bogus | cat >f"; do
         shell "$words"
         [ ! -s f ] || complain 'should write nothing' "$words"
+    done
+    for words in '-O yaml' '-O tlg' '-z -O yaml'; do
+        bad 3 E_NAME 'no function' "gload -e 'sni(x)' $words | ggrad $words | grun x=1"
+        ok "x=\$(gload -e 'sni(x)' $words 2>words); printf '%s\n' \"\$x\"" "$line"
     done
     for tool in gload ggrad grewrite 'grun x=1' gprof; do
         shell "echo '$line' | cat - | $tool"
