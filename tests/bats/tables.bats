@@ -111,6 +111,22 @@ END
     ok 'grun v.tlg "x=@t.tsv:a;b"' 'y = [1.0]'
 }
 
+@test "decimal commas are no numbers, and are recognised" {
+    printf 'a;b;c\n1,5;2;x\n;-1.234,5e3;y\n' >de.csv
+    like 'gload --info de.csv' 'a +text\[2\], 1 missing, with decimal commas' 'b +text\[2\], with decimal commas' 'c +text\[2\]$'
+    printf '1,5;2,5\n3,5;4,25\n' >bare.csv
+    printf 'a,b\n"1,5",2\n' >quoted.csv
+    printf 'a;b\n1,2,3;4\n' >three.csv
+    gload -i 'x: float64[n, 2]' -e 'y = x' --outputs y -o xy.tlg
+    bad 3 E_FORMAT "line 1, column 1: '1,5' is not a number" 'grun xy.tlg x=@bare.csv'
+    grep -qx '  note: numbers have a point, not a comma: `tr , .` changes all commas of a text' .err
+    bad 3 E_FORMAT "line 2, column 1 .a.: '1,5' is not a number" 'grun xy.tlg x=@quoted.csv'
+    grep -qx '  note: numbers have a point, not a comma' .err
+    bad 3 E_FORMAT "'1,2,3' is not a number" 'grun xy.tlg x=@three.csv'
+    grep -q 'note: choose the columns' .err
+    ok 'tr , . <bare.csv | grun xy.tlg x=@-' $'y = [[1.5, 2.5],\n     [3.5, 4.25]]'
+}
+
 @test "standard input holds several arrays where they have names" {
     ok 'cut -d, -f1 d.csv | head -n 3 | grun v.tlg x=@-' 'y = [1.0, 2.0]'
     gload -i 'x: float64[n]' -i 'z: int64[n]' -e 'y = x * z' >xz.tlg

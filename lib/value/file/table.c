@@ -178,6 +178,19 @@ static bool is_number(const TableCell *c) {
            !number_is_missing(c->p, c->n);
 }
 
+/* 1,5 or 1.234,5: a number with a decimal comma, which we don't read. */
+static bool has_decimal_comma(const TableCell *c) {
+    char point[64];
+    size_t n = 0, commas = 0;
+    double v;
+    if (c->n > sizeof point) return false;
+    for (size_t i = 0; i < c->n; i++) {
+        commas += c->p[i] == ',';
+        if (c->p[i] != '.' || commas) point[n++] = c->p[i] == ',' ? '.' : c->p[i];
+    }
+    return commas == 1 && number_store(DT_FLOAT64, point, n, &v) == NUMBER_STORED;
+}
+
 static bool is_missing(const TableCell *c) {
     return number_is_missing(c->p, c->n);
 }
@@ -190,7 +203,7 @@ static bool read_first_row(Table *t, size_t *numbers, size_t *texts) {
         if (t->name.n == COLUMNS_MAX)
             return array_fail(t->f, E_LIMIT, "it has more than %d columns",
                               COLUMNS_MAX);
-        if (is_number(&c))
+        if (is_number(&c) || has_decimal_comma(&c))
             ++*numbers;
         else if (!is_missing(&c))
             ++*texts;
@@ -351,7 +364,11 @@ static bool fail_cell(const TableRead *r, size_t line, const TableCell *c,
     number_explain(why, r->dtype, c->p, c->n, &what);
     array_fail(t->f, E_FORMAT, "line %zu, column %zu%s: %s", line, column + 1,
                str_text(&name), str_text(&what));
-    if (why == NUMBER_TEXT && !r->wanted.n && t->name.n > 1) note_columns(t, line);
+    if (why == NUMBER_TEXT && has_decimal_comma(c))
+        note(t->f->s, NOWHERE, "numbers have a point, not a comma%s",
+             t->separator == ',' ? "" : ": `tr , .` changes all commas of a text");
+    else if (why == NUMBER_TEXT && !r->wanted.n && t->name.n > 1)
+        note_columns(t, line);
     str_free(&what);
     str_free(&name);
     return false;
@@ -422,6 +439,7 @@ bool table_read(const ArrayFile *f, const char *key, Tensor *out) {
 typedef struct ColumnKind {
     size_t missing;
     bool text, part; /* not all are numbers; not all of these are whole */
+    bool comma;      /* some have a decimal comma */
 } ColumnKind;
 
 static void classify_cell(const TableCell *c, ColumnKind *k) {
@@ -432,6 +450,7 @@ static void classify_cell(const TableCell *c, ColumnKind *k) {
         return;
     }
     k->part |= number_store(DT_INT64, c->p, c->n, &whole) != NUMBER_STORED;
+    k->comma |= has_decimal_comma(c);
     k->text |= k->part && number_store(DT_FLOAT64, c->p, c->n, &v) != NUMBER_STORED;
 }
 
@@ -451,7 +470,11 @@ static void add_column(const Table *t, size_t i, const ColumnKind *k, int64_t ro
     DType d = k->text ? DT_NONE : k->part || k->missing ? DT_FLOAT64 : DT_INT64;
     ValueInfo *v = value_list_add(t->f->s, l, name, d, 1, &rows);
     if (k->text) v->dtype = "text";
-    if (k->missing) v->more = arena_printf(l->a, "%zu missing", k->missing);
+    const char *comma = k->comma ? "with decimal commas" : NULL;
+    v->more = comma;
+    if (k->missing)
+        v->more = arena_printf(l->a, "%zu missing%s%s", k->missing, comma ? ", " : "",
+                               comma ? comma : "");
 }
 
 /* Its columns; int64 are those that can be read so. */
