@@ -183,8 +183,13 @@ $(B)/man/%.1: cmd/%/$$*.1.in $(B)/bin/% cmd/exit_status.1.in $(B)/gen/totals.1
 	$(Q)$(B)/bin/$* --dump=man > $@.options
 	$(Q)sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd;}' -e '/^@EXIT_STATUS@$$/{r cmd/exit_status.1.in' -e 'd;}' \
 	  -e '/^@TOTALS@$$/{r $(B)/gen/totals.1' -e 'd;}' $< > $@
-# Section 7 is written in Markdown, or made from the catalogue.
-MAN7 := $(patsubst lib/man/%.md,$(B)/man/%.7,$(wildcard lib/man/*.md)) $(B)/man/thunkline-ops.7 $(B)/man/thunkline-rules.7
+# Section 3 is the public header's text in a frame, section 7 is written in Markdown, or made from the catalogue.
+MAN3 := $(patsubst lib/man/%.md,$(B)/man/%,$(wildcard lib/man/*.3.md))
+$(MAN3): $(B)/man/lib%.3: lib/man/lib%.3.md lib/include/thunkline/%.h lib/gen/header.awk lib/gen/mdoc.awk
+	@mkdir -p $(@D)
+	$(Q)awk -f lib/gen/header.awk lib/include/thunkline/$*.h > $(B)/gen/lib$*.3.md
+	$(Q)sed -e '/^@HEADER@$$/{r $(B)/gen/lib$*.3.md' -e 'd;}' $< | awk -f lib/gen/mdoc.awk > $@
+MAN7 := $(patsubst lib/man/%.md,$(B)/man/%.7,$(filter-out %.3.md,$(wildcard lib/man/*.md))) $(B)/man/thunkline-ops.7 $(B)/man/thunkline-rules.7
 $(B)/man/thunkline-ops.7 $(B)/man/thunkline-rules.7: $(B)/man/thunkline-%.7: $(B)/bin/gload lib/gen/manual_lists.awk lib/gen/mdoc.awk
 	@mkdir -p $(@D)
 	$(Q)$< --dump=$* > $(B)/gen/$*.tsv
@@ -194,7 +199,7 @@ $(B)/man/%.7: lib/man/%.md lib/gen/mdoc.awk
 	@mkdir -p $(@D)
 	$(Q)awk -f lib/gen/mdoc.awk $< > $@
 ## man: the man pages
-man: $(MAN) $(MAN7)
+man: $(MAN) $(MAN3) $(MAN7)
 COMPLETIONS := $(foreach t,$(TOOLS),completions/$(t).bash completions/_$(t) completions/$(t).fish)
 $(B)/completions/%.bash: $(DUMP) lib/gen/completions.awk
 	@mkdir -p $(@D)
@@ -227,7 +232,8 @@ PC := prefix=$(PREFIX)\nlibdir=$(LIBDIR)\nName: thunkline\nDescription: tensor g
 EXAMPLES := $(shell find examples -type f ! -name '*.so' ! -name '*.o' ! -name '*.tlg')
 ## install: PREFIX=/usr/local DESTDIR= PROGRAM_PREFIX= STRIP=-s (empty: with what debuggers read)
 install: all man generated
-	install -d $(bindir) $(libdir)/pkgconfig $(DESTDIR)$(PREFIX)/include/thunkline $(datadir)/man/man1 $(datadir)/man/man7 \
+	install -d $(bindir) $(libdir)/pkgconfig $(DESTDIR)$(PREFIX)/include/thunkline \
+	  $(datadir)/man/man1 $(datadir)/man/man3 $(datadir)/man/man7 \
 	  $(datadir)/thunkline/bats $(datadir)/thunkline/schemas \
 	  $(datadir)/bash-completion/completions $(datadir)/zsh/site-functions $(datadir)/fish/vendor_completions.d
 	for t in $(TOOLS); do p=$(PROGRAM_PREFIX)$$t; \
@@ -245,7 +251,7 @@ install: all man generated
 	ln -sf $(SONAME) $(libdir)/libthunkline.so
 	printf '$(PC)' > $(libdir)/pkgconfig/thunkline.pc
 	for f in $(wildcard lib/bats/*.bash); do $(RENAME) $$f > $(datadir)/thunkline/bats/$${f##*/}; done
-	for f in $(MAN7); do $(RENAME) $$f > $(datadir)/man/man7/$${f##*/}; done
+	for f in $(MAN3) $(MAN7); do $(RENAME) $$f > $(datadir)/man/man$${f##*.}/$${f##*/}; done
 	install -m 644 $(wildcard schemas/*) $(datadir)/thunkline/schemas/
 	install -m 644 LICENSE $(datadir)/thunkline/
 	for f in $(EXAMPLES); do to=$(datadir)/thunkline/$$f; install -d $${to%/*}; \

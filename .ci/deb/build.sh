@@ -30,7 +30,7 @@ done
 mv root/usr/share/zsh/site-functions root/usr/share/zsh/vendor-completions
 ln -s ../../../share/thunkline/bats/thunkline.bash root/usr/lib/bats/thunkline/load.bash
 rm root/usr/share/thunkline/LICENSE
-gzip -9n root/usr/share/man/man[17]/*
+gzip -9n root/usr/share/man/man[137]/*
 
 # ---- a tree for each package ----
 lib=usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
@@ -40,6 +40,8 @@ mv "thunkline/$lib"/libthunkline.so.* "libthunkline0/$lib/"
 chmod 644 "libthunkline0/$lib"/*
 mv "thunkline/$lib"/* "libthunkline-dev/$lib/"
 mv thunkline/usr/include libthunkline-dev/usr/
+mkdir -p libthunkline-dev/usr/share/man
+mv thunkline/usr/share/man/man3 libthunkline-dev/usr/share/man/
 rmdir "thunkline/$lib"
 small='strip --remove-section=.comment --remove-section=.note'
 $small thunkline/usr/lib/thunkline/bin/*

@@ -47,7 +47,7 @@ function put_text(s) {
 }
 function inline(s,   at, n, code) {
     while (s != "") {
-        if (!match(s, /`[^`]*`|(thunkline[a-z-]*|gload|ggrad|grewrite|grun|gprof)\([17]\)/)) { put_text(s); return }
+        if (!match(s, /`[^`]*`|((lib)?thunkline[a-z-]*|gload|ggrad|grewrite|grun|gprof)\([137]\)/)) { put_text(s); return }
         at = RSTART; n = RLENGTH
         code = substr(s, at, n)
         rest = substr(s, at + n)

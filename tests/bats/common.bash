@@ -92,3 +92,25 @@ python_with() {
 need_terminal() {
     script -qec true /dev/null >/dev/null 2>&1 || skip 'no pseudo-terminals here'
 }
+
+# tour FILE LEAST: a text's indented blocks that begin with `$ `: command lines (going on after | or \) and what they
+# print, LEAST of them at least. Numbers are compared to four decimals, as the last ones go by the CPU.
+tour() {
+    awk '
+        function flush() { if (cmd != "") { n++; print cmd > ("cmd." n); printf "%s", out > ("want." n) } cmd = ""; out = "" }
+        !/^    / && !/^$/ { flush(); next }
+        /^    \$ / { flush(); cmd = substr($0, 7); more = cmd ~ /[|\\]$/; next }
+        cmd != "" && more { cmd = cmd "\n" substr($0, 5); more = $0 ~ /[|\\]$/; next }
+        cmd != "" { out = out substr($0, 5) "\n" }
+        END { flush() }' "$1"
+    [ -s "cmd.$2" ]
+    local i cmd want f
+    for ((i = 1; i <= $(find . -name 'cmd.*' | wc -l); i++)); do
+        cmd=cmd.$i want=want.$i
+        bash "$cmd" >got 2>&1 || true
+        for f in got "$want"; do
+            sed -E -e 's/([0-9]+\.[0-9]{4})[0-9]+/\1/g' -e '/^$/d' "$f" >"$f.n"
+        done
+        diff -u "$want.n" got.n
+    done
+}

@@ -48,11 +48,11 @@ long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-
     done
 }
 
-@test "the pages of section 7 have no warnings" {
+@test "the pages of sections 3 and 7 have no warnings" {
     command -v mandoc >/dev/null || skip 'no mandoc'
     local page
     [ -e "$BUILD/man/thunkline.7" ] || skip 'make man first'
-    for page in "$BUILD"/man/*.7; do
+    for page in "$BUILD"/man/*.[37]; do
         run mandoc -T lint -W warning "$page"
         [ -z "$output" ] || { echo "$output" >&2 && false; }
         mandoc -T utf8 "$page" | col -b >page.txt
@@ -167,7 +167,7 @@ int main(void) { return 0; }
 END
     # what the manual names under FILES, and examples that run where they are
     local page
-    for page in d/usr/share/man/man7/*.7; do [ -s "$page" ]; done
+    for page in d/usr/share/man/man3/libthunkline.3 d/usr/share/man/man7/*.7; do [ -s "$page" ]; done
     grep -q 'tgrun' d/usr/share/man/man7/thunkline.7
     while read -r page; do [ -e "d/usr/$page" ] || fail "$page is not installed"; done < <(sed -n 's,^| `\(share/[^`]*\)`.*,\1,p' "$ROOT/lib/man/thunkline.md")
     like 'd/usr/share/thunkline/examples/logistic/run.sh' '^accuracy = 0\.8'

@@ -19,9 +19,8 @@
  *     TlGradOptions how = {.size = sizeof how, .jvp = "y"};   in C
  *     TlGradOptions how{}; how.size = sizeof how;             in C++
  *
- * Members and arguments are called as the options of the tools that they stand for:
- * what
- * --known-grads takes is a text for known_grads. Messages name these options. */
+ * Members and arguments have the names of the tools' options and take the same texts:
+ * known_grads is --known-grads of ggrad(1). Messages name these options. */
 #ifndef THUNKLINE_THUNKLINE_H
 #define THUNKLINE_THUNKLINE_H
 
@@ -199,7 +198,7 @@ TL_API void tl_machine_free(TlMachine *m); /* NULL is allowed */
 
 typedef struct TlMachineOptions {
     size_t size;
-    const char *outputs; /* "a,b": only these of the graph's outputs. NULL: all */
+    const char *outputs; /* "a,b": these variables instead of the graph's outputs */
     bool no_updates;     /* shared variables keep their values */
 } TlMachineOptions;
 /* For a part of the graph: the inputs that only the rest needs need no value. */
