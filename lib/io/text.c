@@ -194,34 +194,32 @@ void text_paragraph(TextWriter *e, const char *key, const char *text) {
     e->depth--;
 }
 
-/* The statements of a section that are kept, with their comments. */
+/* The next statement of a section that is kept, after the entry `last`. */
+static const Entry *next_kept(const TextWriter *e, uint32_t section, uint32_t *last) {
+    const Entry *at;
+    while ((at = text_entry(e, ++*last)) && at->up == section)
+        if (at->kept) return at;
+    return NULL;
+}
+
+/* With their comments. */
 static void put_kept_statements(TextWriter *e, uint32_t section) {
+    const Entry *at, *all = text_entry(e, section);
     bool first = true;
-    for (uint32_t id = section + 1;
-         text_entry(e, id) && text_entry(e, id)->up == section; id++) {
-        const Entry *at = text_entry(e, id);
-        if (!at->kept) continue;
+    for (uint32_t id = section; (at = next_kept(e, section, &id)); first = false) {
         text_remarks(e, at->above, first);
         put_text_lines(e, at->text, strlen(at->text));
         e->out->n -= at->beside != NULL;
         if (at->beside) end_line(e, at);
-        first = false;
     }
-    if (text_entry(e, section)->below)
-        text_remarks(e, text_entry(e, section)->below, first);
-}
-
-static bool keeps_statements(const TextWriter *e, uint32_t section) {
-    for (uint32_t id = section + 1;
-         text_entry(e, id) && text_entry(e, id)->up == section; id++)
-        if (text_entry(e, id)->kept) return true;
-    return false;
+    if (all) text_remarks(e, all->below, first);
 }
 
 /* Statements `a = b`, one a line: a block in YAML, a mapping in JSON. */
 void text_statements(TextWriter *e, const char *key, const Str *text) {
     uint32_t section = e->au ? text_find_entry(e, e->in[e->depth], key) : NO_ENTRY;
-    bool keeps = section != NO_ENTRY && keeps_statements(e, section);
+    uint32_t first = section;
+    bool keeps = section != NO_ENTRY && next_kept(e, section, &first);
     if (text->n == 0 && !keeps) return;
     if (!e->json) {
         text_key(e, key, strlen(key));
