@@ -61,7 +61,7 @@ int main(int argc, char **argv) try {
     std::cout << "this is a " << best << "\n";
 
     Profile p(tl_machine_profile(m.get(), nullptr));
-    double flops;
+    double flops = 0;
     must(s.get(), p && tl_profile_total(p.get(), "flops", &flops));
     std::cout << flops << " flops\n";
     return 0;

@@ -117,6 +117,9 @@ END
     bats=$(type -ap bats | grep -v libexec | head -n 1)
     run -0 env -i PATH="$DEB/usr/bin:${bats%/bats}:/usr/bin:/bin" BATS_LIB_PATH="$DEB/usr/lib/bats" TMPDIR="$PWD" bats --tap test.bats
     assert_line 'ok 1 a square'
+    # the manual of the library goes with its headers
+    dpkg-deb -c "$OUT"/deb/libthunkline-dev_*.deb >files
+    grep -q ' ./usr/share/man/man3/libthunkline.3.gz$' files
     command -v pkg-config >/dev/null || skip 'no pkg-config'
     export PKG_CONFIG_SYSROOT_DIR=$DEB
     PKG_CONFIG_LIBDIR=$(echo "$DEB"/usr/lib/*/pkgconfig)

@@ -2,12 +2,13 @@
 #include "api_test.h"
 
 static const char model[] = "thunkline: 1\n"
+                            "dims: [k]\n"
                             "inputs:\n  x: float32[n, 3]\n  r: random\n"
                             "  l: list(float64[m])\n"
                             "shared:\n  w: float32[3] = [1.0, 2.0, 3.0]\n"
                             "  steps: int64 = 0\n  scale: float32 = 2.0\n"
                             "let: |\n  loss = mean((x @ w * scale) ** 2)\n"
-                            "  z = zeros(n)\n"
+                            "  z = zeros(k)\n"
                             "outputs: [loss, z]\n"
                             "updates: |\n  steps = steps + 1\n";
 
@@ -29,8 +30,8 @@ static void test_variables(TlSession *s) {
               "x: float32[n, 3]\nr: random\nl: list(float64[m])\n");
     CHECK_STR(listed(g, TL_SHARED, text),
               "w: float32[3]\nsteps: int64, updated\nscale: float32\n");
-    CHECK_STR(listed(g, TL_OUTPUT, text), "loss: float32\nz: float64[n]\n");
-    CHECK_STR(listed(g, TL_DIM, text), "n: int64\nm: int64\n");
+    CHECK_STR(listed(g, TL_OUTPUT, text), "loss: float32\nz: float64[k]\n");
+    CHECK_STR(listed(g, TL_DIM, text), "k: int64\nn: int64\nm: int64\n");
     CHECK_STR(tl_error(s), ""); /* the end of a list is no error */
     TlVariable v = {.size = sizeof v};
     CHECK(tl_graph_variable(g, TL_INPUT, 0, &v) && v.ndim == 2 && v.dim[0] == -1 &&
@@ -85,9 +86,10 @@ static void test_dims(TlSession *s) {
     TlGraph *g = graph_of(s, model);
     TlVariable v = {.size = sizeof v};
     char text[400];
-    CHECK(tl_graph_set_dim(g, "n", 5), "%s", tl_error(s));
+    CHECK(tl_graph_set_dim(g, "n", 5) && tl_graph_set_dim(g, "k", 0), "%s",
+          tl_error(s));
     CHECK(tl_graph_variable(g, TL_INPUT, 0, &v) && v.dim[0] == 5 && !v.dim_name[0]);
-    CHECK(tl_graph_variable(g, TL_OUTPUT, 1, &v) && v.dim[0] == 5);
+    CHECK(tl_graph_variable(g, TL_OUTPUT, 1, &v) && v.dim[0] == 0);
     CHECK_STR(listed(g, TL_DIM, text), "m: int64\n");
     REFUSED(s, tl_graph_set_dim(g, "n", 5), 2, "the graph has no dim n");
     REFUSED(s, tl_graph_set_dim(g, NULL, 5), 2, "the name is NULL");
