@@ -1,5 +1,6 @@
 /* Pictures: live memory by instruction as SVG, stacked by op class; the graph for
  * Graphviz, redder where it is hotter. */
+#include "base/svg.h"
 #include "prof/prof_impl.h"
 
 #include <string.h>
@@ -22,6 +23,34 @@ static const struct {
                {"creation", "#5b5ea6"}, {"sparse", "#d37295"}, {"list", "#a0cbe8"},
                {"other", "#bab0ac"}};
 enum { CLASSES = sizeof palette / sizeof *palette };
+_Static_assert((int)CLASSES <= (int)CLASSES_MAX,
+               "room for the classes that a legend shows");
+
+size_t class_number(const char *family) {
+    size_t i = 0;
+    while (i + 1 < CLASSES && strcmp(palette[i].family, family) != 0)
+        i++;
+    return i;
+}
+
+const char *class_colour(size_t number) {
+    return palette[number].colour;
+}
+
+void class_legend(const bool *used, double left, double top, Str *out) {
+    size_t shown = 0;
+    for (size_t k = 0; k < CLASSES; k++) {
+        if (!used[k]) continue;
+        double x = left + 130.0 * (double)(shown % 7),
+               y = top + 18.0 * (double)(shown / 7);
+        shown++;
+        str_printf(out,
+                   "<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" "
+                   "fill=\"%s\"/>\n",
+                   x, y - 10, palette[k].colour);
+        svg_label(out, x + 18, y, "start", palette[k].family);
+    }
+}
 
 /* Bytes by column and class; a column covers one or more instructions and shows their
  * maximum. */
@@ -34,10 +63,8 @@ typedef struct Chart {
     double most;
 } Chart;
 
-static size_t class_number(Chart *c, Sym y) {
-    size_t i = 0;
-    while (i + 1 < CLASSES && strcmp(palette[i].family, sym_text(c->p->s, y)) != 0)
-        i++;
+static size_t use_class(Chart *c, Sym y) {
+    size_t i = class_number(sym_text(c->p->s, y));
     c->used[i] = true;
     return i;
 }
@@ -62,7 +89,7 @@ static void chart_fill(Chart *c, Arena *a) {
     for (size_t i = 0; i < m->nstore; i++) {
         const Store *st = &m->store[i];
         if (st->first == VAR_NONE || st->bytes <= 0) continue;
-        size_t k = class_number(c, class_of_var(p, &at, st->first));
+        size_t k = use_class(c, class_of_var(p, &at, st->first));
         change[st->born * CLASSES + k] += (double)st->bytes;
         change[(st->dies + (size_t)1) * CLASSES + k] -= (double)st->bytes;
     }
@@ -77,26 +104,6 @@ static void chart_fill(Chart *c, Arena *a) {
         if (sum > c->most) c->most = sum;
     }
     map_free(&at);
-}
-
-static void svg_text(const char *text, Str *out) {
-    for (const char *c = text; *c; c++) {
-        if (*c == '<')
-            str_puts(out, "&lt;");
-        else if (*c == '>')
-            str_puts(out, "&gt;");
-        else if (*c == '&')
-            str_puts(out, "&amp;");
-        else
-            str_putc(out, *c);
-    }
-}
-
-static void svg_label(Str *out, double x, double y, const char *anchor,
-                      const char *text) {
-    str_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-    svg_text(text, out);
-    str_puts(out, "</text>\n");
 }
 
 static void svg_areas(const Chart *c, Str *out) {
@@ -121,28 +128,6 @@ static void svg_areas(const Chart *c, Str *out) {
 
 enum { HOLDERS_SHOWN = 10, BELOW = 96, TEXT_SHOWN = 120 };
 
-/* Shortens a line to what the picture has room for, between two letters. */
-static void cut_text(Str *b) {
-    size_t n = TEXT_SHOWN;
-    if (b->n <= TEXT_SHOWN) return;
-    while (n && (b->p[n] & 0xc0) == 0x80)
-        n--;
-    b->n = n;
-    str_puts(b, "...");
-}
-
-/* 1, 2 or 5 times a power of ten, so that about `most` steps cover n. */
-static double tick_step(double n, double most) {
-    double step = 1;
-    while (step * most < n) {
-        double lead = step;
-        while (lead >= 10)
-            lead /= 10;
-        step *= lead >= 2 && lead < 5 ? 2.5 : 2;
-    }
-    return step;
-}
-
 /* A transparent column for each instruction says what it makes. */
 static void svg_titles(const Chart *c, Str *out) {
     Profile *p = c->p;
@@ -156,7 +141,7 @@ static void svg_titles(const Chart *c, Str *out) {
                    "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" "
                    "fill=\"#000\" fill-opacity=\"0\"><title>%zu: ",
                    LEFT + (double)i * w, TOP, w, HEIGHT, i);
-        svg_text(sym_text(p->s, row_name(p, &r)), out);
+        svg_escape(sym_text(p->s, row_name(p, &r)), out);
         str_printf(out, "\n%s alive</title></rect>\n", str_text(&b));
     }
     str_free(&b);
@@ -193,53 +178,29 @@ static size_t svg_holders(const Chart *c, Arena *a, Str *out) {
             str_puts(&b, sym_text(p->s, value_name(p, v)));
         else
             str_printf(&b, "function %s", sym_text(p->s, h.p[i].function));
-        cut_text(&b);
+        svg_cut(&b, TEXT_SHOWN);
         svg_label(out, LEFT + 84, y, "start", str_text(&b));
     }
     str_free(&b);
     return n;
 }
 
+static void bytes_text(double v, Str *out) {
+    prof_count_text(v, "B", out);
+}
+
 static void svg_axes(const Chart *c, Str *out) {
     Str b = STR(c->p->s);
-    for (int i = 0; i <= 4; i++) {
-        double y = TOP + HEIGHT - HEIGHT * i / 4.0;
-        str_printf(
-            out,
-            "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ccc\"/>\n",
-            LEFT, LEFT + WIDTH, y, y);
-        prof_count_text(c->most * i / 4, "B", &b);
-        svg_label(out, LEFT - 6, y + 4, "end", str_text(&b));
-        str_clear(&b);
-    }
-    double step = tick_step((double)c->m.nstep, 12);
-    for (double i = 0; i < (double)c->m.nstep; i += step) {
-        double x = LEFT + (i + 0.5) * WIDTH / (double)c->m.nstep;
-        str_printf(out,
-                   "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" "
-                   "stroke=\"#333\"/>\n",
-                   x, x, TOP + HEIGHT, TOP + HEIGHT + 5);
-        str_clear(&b);
-        str_printf(&b, "%.0f", i);
-        svg_label(out, x, TOP + HEIGHT + 18, "middle", str_text(&b));
-    }
-    str_clear(&b);
+    double steps = c->m.nstep ? (double)c->m.nstep : 1;
+    SvgScale x = {-0.5, steps - 0.5, false, LEFT, LEFT + WIDTH},
+             y = {0, c->most, false, TOP + HEIGHT, TOP};
+    svg_x_axis(out, &x, &y, steps < 12 ? (int)steps : 12, NULL);
+    svg_y_axis(out, &x, &y, 6, bytes_text);
     str_printf(&b, "live bytes by instruction, %zu in all; most at %u: ", c->m.nstep,
                c->m.peak_at);
     prof_count_text(c->most, "B", &b);
     svg_label(out, LEFT, TOP - 16, "start", str_text(&b));
-    size_t shown = 0;
-    for (size_t k = 0; k < CLASSES; k++) {
-        if (!c->used[k]) continue;
-        double x = LEFT + 130.0 * (double)(shown % 7),
-               y = TOP + HEIGHT + 44 + 18.0 * (double)(shown / 7);
-        shown++;
-        str_printf(out,
-                   "<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" "
-                   "fill=\"%s\"/>\n",
-                   x, y - 10, palette[k].colour);
-        svg_label(out, x + 18, y, "start", palette[k].family);
-    }
+    class_legend(c->used, LEFT, TOP + HEIGHT + 44, out);
     str_free(&b);
 }
 
@@ -251,18 +212,14 @@ void report_svg(Profile *p, Str *out) {
     c.bytes = NEW_N(a, c.columns * CLASSES, double);
     chart_fill(&c, a);
     Str body = STR(p->s);
-    svg_areas(&c, &body);
     svg_axes(&c, &body);
+    svg_areas(&c, &body);
     size_t n = svg_holders(&c, a, &body);
     svg_titles(&c, &body);
-    str_printf(out,
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-               "font-family=\"sans-serif\" font-size=\"12\">\n"
-               "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-               LEFT + WIDTH + 20, TOP + HEIGHT + BELOW + 18 * (int)n + 20);
+    svg_begin(out, LEFT + WIDTH + 20, TOP + HEIGHT + BELOW + 18 * (double)n + 20);
     str_add(out, body.p, body.n);
     str_free(&body);
-    str_puts(out, "</svg>\n");
+    svg_end(out);
     arena_free(a);
 }
 

@@ -231,6 +231,13 @@ bool profile_compare_verdict(Profile *p, const Compared *c, double limit);
 void profile_compare_text(Profile *p, const Compared *c, double limit, Str *out);
 void profile_compare_json(Profile *p, const Compared *c, double limit, JsonWriter *w);
 
+/* ---- picture.c: each family of ops has its colour in every picture ---- */
+enum { CLASSES_MAX = 32 };
+size_t class_number(const char *family); /* an unknown one is "other" */
+const char *class_colour(size_t number);
+/* The families that are used, by number, in rows of 7. */
+void class_legend(const bool *used, double left, double top, Str *out);
+
 void report_text(Profile *p, const ReportOptions *how, const Compared *c, Str *out);
 void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *out);
 void report_tsv(Profile *p, const ReportOptions *how, Str *out);
