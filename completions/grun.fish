@@ -31,6 +31,7 @@ complete -c grun -l shuffle -x -d 'With --each: take the rows in random order, a
 complete -c grun -l every -x -d 'Print the outputs of every K-th call, too.'
 complete -c grun -l save -r -F -d 'Write the graph as it was read, with the new values of its shared variables; to a .npz or .safetensors, these values alone.'
 complete -c grun -l save-every -x -d 'With --save: write FILE after every K-th call, too.'
+complete -c grun -l plot -r -F -d 'Draw the outputs that are numbers as curves over the calls, those of --every if it is given.'
 complete -c grun -l reap -x -d 'Turn the values sown under a tag into outputs TAG/NAME; TAG/NAME selects one.'
 complete -c grun -l plant -x -d 'Replace a sown value by VALUE.'
 complete -c grun -l expect -x -a '(__grun_graph)' -d 'Exit 1 unless an output is approximately equal to VALUE.'

@@ -11,7 +11,7 @@ typedef struct Grun {
     Texts result, expect, dim, include, exclude, rules, reap, plant;
     int mode, unused;
     int64_t sloppy, threads, seed, steps, batch, epochs, shuffle, every, save_every;
-    const char *outputs, *each, *until, *save, *guard, *unguarded;
+    const char *outputs, *each, *until, *save, *guard, *unguarded, *plot;
     double rtol, atol;
     bool no_gc, time, drop_last, progress, no_progress, no_updates, strict,
         allow_downcast, allow_nonfinite;
@@ -85,6 +85,10 @@ static const Opt options[] = {
      NULL, GROUP_OUTPUT},
     {"save-every", 0, OPT_INT, AT(save_every), "K",
      "With --save: write FILE after every K-th call, too.", NULL, GROUP_OUTPUT},
+    {"plot", 0, OPT_FILE, AT(plot), "FILE.svg",
+     "Draw the outputs that are numbers as curves over the calls, those of --every if "
+     "it is given.",
+     NULL, GROUP_OUTPUT},
     {"reap", 0, OPT_LIST, AT(reap), "TAG",
      "Turn the values sown under a tag into outputs TAG/NAME; TAG/NAME selects one.",
      NULL, GROUP_OUTPUT},
@@ -153,6 +157,9 @@ static bool wants_shared(const Common *c) {
 static bool check_grun_files(Run *r, const Grun *o) {
     IoFormat graph;
     bool values;
+    if (o->plot && !str_has_suffix(o->plot, strlen(o->plot), ".svg"))
+        return fail(r->s, NOWHERE, E_USAGE, "%s: --plot writes files named .svg",
+                    o->plot);
     if (o->save && !save_form(r->s, o->save, &graph, &values)) return false;
     if (wants_shared(r->common) || run_pick_format(r)) return true;
     return note(r->s, NOWHERE,
@@ -203,6 +210,7 @@ static RunSpec run_spec(Run *r, const Grun *o) {
                  .output = wants_shared(&o->common) ? NULL : o->common.output,
                  .format = o->common.format < 0 ? RESULT_TEXT
                                                 : (ResultFormat)o->common.format,
+                 .plot = o->plot,
                  .seed = o->seed,
                  .threads = (unsigned)o->threads,
                  .no_gc = o->no_gc};
@@ -256,7 +264,7 @@ static bool run_graph(Run *r, const Grun *o, Graph *g, RunSpec *q, bool *whole) 
     bool rows = o->every && (o->result.n || (out && strcmp(out, "-") != 0));
     WatchOptions how = {.line = !o->no_progress && isatty(STDERR_FILENO),
                         .at_once = o->progress,
-                        .keeps = o->save || rows,
+                        .keeps = o->save || o->plot || rows,
                         .save = o->save};
     SavedTo to = {r, o->save};
     RunWatch calls;

@@ -160,6 +160,7 @@ static bool run_calls(GraphRun *r) {
         bool shown = last || (q->every && (call + 1) % q->every == 0);
         if ((r->collect || (q->every && shown)) && !grun_collect_results(r))
             return false;
+        if (shown || !q->every) grun_plot_call(r, call);
         if (shown && !report_call(r, call)) return false;
         if (last) return true;
         if (q->save_every && (call + 1) % q->save_every == 0 && !grun_save(r))

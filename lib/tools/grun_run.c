@@ -22,7 +22,8 @@ static bool commit_output(GraphRun *r) {
 }
 
 static bool finish_run(GraphRun *r) {
-    return grun_check_expected(r) && grun_write_results(r) && commit_output(r);
+    return grun_check_expected(r) && grun_write_results(r) && grun_write_plot(r) &&
+           commit_output(r);
 }
 
 bool grun_save(GraphRun *r) {
@@ -38,6 +39,7 @@ bool graph_run_keep(GraphRun *r) {
     bool whole = r->now.done && !(r->now.left && plan_overwrites_shared(r->plan));
     if (r->spec->series.every && r->now.done)
         if (!grun_write_results(r) || !commit_output(r)) return false;
+    if (!grun_write_plot(r)) return false;
     if (r->spec->save && whole && !grun_save(r)) return false;
     r->now.kept = whole;
     if (r->spec->watch) r->spec->watch->ended(r->spec->watch->ctx, &r->now);
@@ -111,7 +113,7 @@ static bool run_to_end(GraphRun *r) {
     graph_warn_idle(r->g, NULL);
     if (!outputs_have_values(r) || !grun_ready(r) || !grun_plan(r)) return false;
     if (!grun_values(r) || !grun_bind_dims(r) || !grun_watch(r) ||
-        !grun_open_results(r))
+        !grun_open_results(r) || !grun_open_plot(r))
         return false;
     session_set_doing(r->s, "running the graph");
     if (!grun_series(r)) return false;
@@ -138,6 +140,7 @@ void grun_end(GraphRun *r) {
     if (r->out) writer_abort(r->out);
     monitor_end(&r->monitor);
     grun_free_collected(r);
+    grun_free_plot(r);
     vm_free(r->m);
     plan_free(r->plan);
     if (r->ready != r->g && !r->check) graph_free(r->ready);

@@ -25,6 +25,18 @@ typedef struct Collected {
     Vec(Value) item; /* values other than arrays */
     Value value;     /* as a whole */
 } Collected;
+/* Numbers to plot, call by call. */
+typedef struct Curve {
+    size_t output;
+    Vec(double) value;
+} Curve;
+typedef struct Plot {
+    Curve *curve;
+    size_t n; /* 0: nothing is plotted */
+    Vec(double) call;
+    uint64_t seen, every; /* reported calls; every so many are kept */
+    bool passing;         /* the last point isn't one of these */
+} Plot;
 typedef struct GraphRun GraphRun;
 struct GraphRun {
     Graph *g;     /* as read */
@@ -37,7 +49,8 @@ struct GraphRun {
     Machine *m;
     Feed *feed; /* by input */
     Result *result;
-    Collected *collected;     /* by output */
+    Collected *collected; /* by output */
+    Plot plot;
     int64_t rows;             /* of the iterated values */
     int64_t per_epoch, calls; /* calls per epoch, and in total */
     int64_t *order;           /* of the rows, shuffled; NULL: in order */
@@ -90,5 +103,10 @@ const Value *grun_collected(GraphRun *r, size_t output);
 const Value *grun_result(GraphRun *r, size_t output);
 void grun_free_collected(GraphRun *r);
 bool grun_check_expected(GraphRun *r); /* grun_expect.c */
+/* grun_plot.c: finds what there is to plot; after a call; at the end */
+bool grun_open_plot(GraphRun *r);
+void grun_plot_call(GraphRun *r, int64_t call);
+bool grun_write_plot(GraphRun *r);
+void grun_free_plot(GraphRun *r);
 
 #endif
