@@ -31,6 +31,9 @@ Var op_call3(Builder *b, const char *op, Var x, Var y, Var z);
  * the graph states what any other floatX makes. */
 size_t op_infer(const Graph *g, const Op *op, const Props *props, VarList in, Span at,
                 const Type *out[OUT_MAX]);
+/* Makes a dim of the leaves' types a number; then infer the other types again. */
+bool graph_bind_dim(Graph *g, Sym name, int64_t n);
+bool graph_reinfer(Graph *g);
 /* The dtype of the only output that the language gives an Apply of the graph where
  * floatX is another than float64; DT_NONE: the same as in the graph. */
 DType op_dtype_by_floatX(const Graph *g, ApplyId a, DType floatX);

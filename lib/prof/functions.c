@@ -1,5 +1,6 @@
 /* The memory that functions hold while the graph runs: each called function keeps a
  * machine whose storage fits its largest call; each loop keeps one for its body. */
+#include "op/build.h"
 #include "prof/prof_impl.h"
 
 enum { CALLED_MAX = 1000 };
@@ -49,6 +50,45 @@ static void take_larger(uint64_t *to, uint64_t v) {
     if (v > *to) *to = v;
 }
 
+/* Inference with the numbers that a call has for dims finds sizes of which the types
+ * have none: of concatenated rows, of slices. Returns them by variable, in bytes; -1:
+ * still unknown. */
+static int64_t *sizes_in_call(Arena *a, const Graph *fn, const Called *c) {
+    Graph *g = graph_new(fn->s);
+    Var *map = graph_import_map(fn, a, NULL), *all = NEW_N(a, fn->nvar + 1, Var);
+    VarList want = {0, all};
+    for (size_t i = 0; i < fn->inputs.n; i++) {
+        Var v = fn->inputs.p[i];
+        map[v] = graph_input(g, var_name(fn, v), var_type(fn, v));
+    }
+    for (Var v = 0; v < fn->nvar; v++)
+        if (var_owner(fn, v) != APPLY_NONE) all[want.n++] = v;
+    bool ok = graph_import(g, fn, want, false, map);
+    for (size_t i = 0; ok && i < c->ndim; i++)
+        ok = graph_bind_dim(g, c->dim[i].name, c->dim[i].value);
+    ok = ok && graph_reinfer(g);
+    int64_t *bytes = NEW_N(a, fn->nvar + 1, int64_t);
+    for (Var v = 0; v < fn->nvar; v++) {
+        const Type *t = ok && map[v] != VAR_NONE ? var_type(g, map[v]) : NULL;
+        int64_t n = t && t->kind == TYPE_TENSOR ? type_size(t) : -1;
+        if (n < 0 || !i64_mul(n, (int64_t)dtype_size(t->dtype), &bytes[v]))
+            bytes[v] = -1;
+    }
+    graph_free(g);
+    return bytes;
+}
+
+static PlanMemory memory_in_call(Session *s, const Plan *plan, const Called *c) {
+    PlanMemory m = plan_memory(plan, c->ndim, c->dim, NULL);
+    if (!m.unknown || !c->ndim) return m;
+    size_t mark = diag_count(s);
+    Arena *a = arena_new(s);
+    m = plan_memory(plan, c->ndim, c->dim, sizes_in_call(a, c->fn, c));
+    arena_free(a);
+    diag_rewind(s, mark);
+    return m;
+}
+
 /* The largest call of the function behind call number i; a loop's machine is its
  * own. */
 static PlanMemory function_memory(Profile *p, size_t i) {
@@ -62,7 +102,7 @@ static PlanMemory function_memory(Profile *p, size_t i) {
     for (; i < p->called.n; i++) {
         const Called *c = &p->called.p[i];
         if (c->fn != fn || c->site != site) continue;
-        PlanMemory m = plan_memory(plan, c->ndim, c->dim, NULL);
+        PlanMemory m = memory_in_call(p->s, plan, c);
         take_larger(&most.peak, m.peak + c->more);
         take_larger(&most.peak_no_inplace, m.peak_no_inplace + c->more);
         take_larger(&most.peak_no_reuse, m.peak_no_reuse + c->more);

@@ -36,10 +36,12 @@ static bool folded_results_fit(Rewriter *r, const Apply *a, int64_t in_bytes) {
     return total <= MOST_BYTES && (total <= FREE_GROWTH || total <= 2 * in_bytes);
 }
 
-static bool has_function_prop(const Apply *a) {
+/* The function that an Apply calls, or NULL. */
+static const Graph *called_function(const Rewriter *r, const Apply *a) {
     for (size_t i = 0; i < a->props->n; i++)
-        if (a->props->p[i].kind == P_GRAPH) return true;
-    return false;
+        if (a->props->p[i].kind == P_GRAPH)
+            return graph_function(r->g, a->props->p[i].sym);
+    return NULL;
 }
 
 static bool evaluate_apply(Rewriter *r, ApplyId id, Value *out) {
@@ -48,10 +50,13 @@ static bool evaluate_apply(Rewriter *r, ApplyId id, Value *out) {
     Var *in = mem_alloc(r->s, (a->nin + a->nout) * sizeof *in);
     for (size_t i = 0; i < a->nin; i++)
         in[i] = graph_share_const(g, r->g, rewriter_input(r, id, i), false);
-    Var first = graph_copy_apply(g, r->g, id, in, false);
-    for (Var k = 0; k < a->nout; k++)
+    const Graph *fused = called_function(r, a);
+    Var first = fused ? 0 : graph_copy_apply(g, r->g, id, in, false);
+    for (Var k = 0; !fused && k < a->nout; k++)
         in[k] = first + k;
-    bool ok = services(r->s)->eval(g, a->nout, in, out);
+    Var *arg = arena_copy(g->arena, in, a->nin * sizeof *in);
+    bool ok = !fused || graph_inline(g, fused, arg, false, in);
+    ok = ok && services(r->s)->eval(g, a->nout, in, out);
     mem_free(in);
     graph_free(g);
     return ok;
@@ -88,7 +93,8 @@ bool rewrite_fold_pass(Rewriter *r, ApplyId id, Var *out) {
         return false;
     a = &r->g->apply[id];
     r->nofold[id] = 1; /* folded or not, it is not tried again */
-    if (!folded_results_fit(r, a, bytes) || has_function_prop(a) ||
+    const Graph *called = called_function(r, a);
+    if (!folded_results_fit(r, a, bytes) || (called && !called->fused) ||
         !services(r->s)->eval)
         return false;
     Apply own = *a;

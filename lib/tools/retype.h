@@ -6,8 +6,6 @@
 
 /* A dim of the graph by its name. False: diagnosed at `at`. */
 bool graph_find_dim(Graph *g, const char *p, size_t n, Span at, Sym *name);
-bool graph_bind_dim(Graph *g, Sym name, int64_t n); /* call graph_reinfer afterwards */
-bool graph_reinfer(Graph *g);
 bool graph_narrow(Graph *g, const Edit *e); /* --dim and --narrow */
 
 #endif

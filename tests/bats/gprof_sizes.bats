@@ -91,3 +91,38 @@ Y
     gload --new -i 'x: float64[3]' -e 'y = x' -o e.tlg
     ok 'gprof e.tlg --static -O json | jq -c ".at_peak"' '[{"name":"x","bytes":24,"op":"leaf","line":null}]'
 }
+
+@test "the peak of a gradient with checkpoints is planned, before and after rewriting" {
+    cat >kalman.yaml <<'Y'
+thunkline: 1
+inputs:
+  y: float64[T]
+shared:
+  q: float64 = 0.1
+  r: float64 = 0.5
+functions:
+  step:
+    inputs: {obs: float64, m: float64, P: float64, q: float64, r: float64}
+    let: |
+      S = P + q + r
+      K = (P + q) / S
+      m1 = m + K * (obs - m)
+      P1 = (1 - K) * (P + q)
+    outputs: [m1, P1]
+let: |
+  m, P = scan(step, sequences=[y], outputs_info=[0., 1.], non_sequences=[q, r], checkpoint='sqrt')
+  loss = sum((m - y) ** 2 / P)
+outputs: [loss]
+Y
+    ggrad kalman.yaml --cost loss -o g.tlg
+    grewrite g.tlg -o r.tlg
+    local f
+    for f in g r; do
+        [ "$(grep -c '^peak of memory: planned [0-9.]* kB;' <(gprof --static --dim T=2000 $f.tlg))" = 1 ]
+        ok "gprof --static --dim T=2000 --assert 'peak_bytes < 200kB' --assert 'peak_bytes > 32kB' $f.tlg >/dev/null"
+    done
+    # every step kept: much more
+    sed "s/, checkpoint='sqrt'//" kalman.yaml | ggrad --cost loss -o all.tlg
+    ok "gprof --static --dim T=20000 --assert 'peak_bytes > 900kB' all.tlg >/dev/null"
+    ok "gprof --static --dim T=20000 --assert 'peak_bytes < 500kB' g.tlg >/dev/null"
+}

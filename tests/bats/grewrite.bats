@@ -491,3 +491,18 @@ many_functions() {
     # eight times as many as one of the four: twice is right, a fivefold time would be quadratic
     awk -v few="$few" -v many="$many" 'BEGIN { exit !(many < 2.8 * few + 0.15) }' || fail "4 * 500: $few s, 4000: $many s"
 }
+
+@test "a fused group of numbers is a number, once its dims are known" {
+    cat >f.yaml <<'Y'
+thunkline: 1
+inputs: {x: "float64[n]"}
+let: |
+  k = int64(ceil(sqrt(float64(n) + 1)))
+  y = sum(reshape(x[:k*3], (k, 3)), axis=0)
+outputs: [y]
+Y
+    grewrite f.yaml -o f.tlg
+    like 'gload f.tlg -O yaml' 'fused: true'
+    ok "gload f.tlg --dim n=99 | grewrite -O yaml --no-provenance | grep -A9 -e ^let" $'let: |\n  _1 = x[:30]\n  _2 = reshape(_1, [10, 3])\n  y = sum(_2, axis=0)\noutputs: ["y"]'
+    ok 'gload f.tlg --dim n=99 | grewrite | grun "x=arange(99)"' 'y = [135.0, 145.0, 155.0]'
+}
