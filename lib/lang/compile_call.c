@@ -6,6 +6,7 @@
 #include "op/op_impl.h"
 #include "type/word.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The arguments of a call, in the order of the signature. */
@@ -362,13 +363,63 @@ bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n,
                 node_kind_text(n));
 }
 
-/* Is a tensor among the arguments? Then values aren't created from nothing. */
-static bool has_strong_tensor(const CallArgs *a) {
-    for (size_t i = 0; i < a->sig->nin; i++)
-        if (a->sig->in[i].kind == IN_TENSOR && a->has_in[i] &&
-            a->in[i].kind == NODE_VAR && !a->in[i].weak)
+/* Is a tensor among the arguments? Then values aren't created from nothing. Nor are
+ * they for an integer receiver if something computed, such as sqrt(2.), is a float. */
+static bool has_own_dtype(const Compiler *c, const CallArgs *a, DType want) {
+    for (size_t i = 0; i < a->sig->nin; i++) {
+        const Node *n = &a->in[i];
+        if (a->sig->in[i].kind != IN_TENSOR || !a->has_in[i] || n->kind != NODE_VAR)
+            continue;
+        if (!n->weak || (dtype_is_discrete(want) &&
+                         dtype_is_inexact(var_type(c->b->g, n->var)->dtype)))
             return true;
+    }
     return false;
+}
+
+/* full(3, 2.5) and arange(0, 1, 0.5) are made of their numbers, which a receiver takes
+ * as it takes [2.5, 2.5, 2.5]: without loss. */
+static bool check_whole_literals(Compiler *c, const Node *n, DType d) {
+    _Alignas(16) char bytes[16];
+    for (size_t i = 0; n->kind == NODE_LIST && i < n->n; i++)
+        if (!check_whole_literals(c, &n->item[i], d)) return false;
+    bool part = n->kind == NODE_LITERAL && n->lit.kind == K_FLOAT &&
+                !(n->lit.re == floor(n->lit.re) && isfinite(n->lit.re));
+    return !part || literal_store(c->s, &n->lit, d, false, n->at, bytes);
+}
+
+/* The first and the last element of arange(...) with known integers; false: another
+ * call, or there are no elements. */
+static bool arange_ends(const CallArgs *a, int64_t end[2]) {
+    int64_t v[3] = {0, 0, 1}; /* start, stop, step */
+    bool alone = !a->has_in[1];
+    for (size_t i = 0; i < 3; i++) {
+        if (!a->has_in[i]) continue;
+        const Node *n = &a->in[i];
+        if (n->kind != NODE_LITERAL || !literal_i64(&n->lit, &v[alone ? 1 : i]))
+            return false;
+    }
+    int64_t way;
+    if (v[2] == 0 || (v[2] > 0 ? v[1] <= v[0] : v[1] >= v[0]) ||
+        __builtin_sub_overflow(v[2] > 0 ? v[1] - 1 : v[1] + 1, v[0], &way))
+        return false;
+    end[0] = v[0];
+    end[1] = v[0] + way / v[2] * v[2];
+    return true;
+}
+
+static bool check_receiver_takes(Compiler *c, const CallArgs *a, DType want) {
+    bool made = op_is(c->s, a->op, OP_FULL) || op_is(c->s, a->op, OP_ARANGE);
+    for (size_t i = 0; made && dtype_is_discrete(want) && i < a->sig->nin; i++)
+        if (a->has_in[i] && !check_whole_literals(c, &a->in[i], want)) return false;
+    int64_t end[2];
+    if (!op_is(c->s, a->op, OP_ARANGE) || !dtype_is_integer(want) ||
+        !arange_ends(a, end))
+        return true;
+    _Alignas(16) char bytes[16];
+    Literal first = literal_int(end[0]), last = literal_int(end[1]);
+    return literal_store(c->s, &first, want, false, a->at, bytes) &&
+           literal_store(c->s, &last, want, false, a->at, bytes);
 }
 
 /* Sets *creates to the dtype of values created from nothing: given, or the
@@ -380,7 +431,7 @@ static bool read_call_props(Compiler *c, const CallArgs *a, DType want,
     *props = NULL;
     *creates = DT_NONE;
     Prop *p = arena_alloc(c->tmp, (sig->nprop + 1) * sizeof *p);
-    if (a->op->creates && has_strong_tensor(a)) want = DT_NONE;
+    if (a->op->creates && want != DT_NONE && has_own_dtype(c, a, want)) want = DT_NONE;
     for (size_t i = 0; i < sig->nprop; i++) {
         const PropDef *def = &sig->prop[i];
         bool dtype = a->op->creates && def->type == T_DTYPE;
@@ -388,6 +439,7 @@ static bool read_call_props(Compiler *c, const CallArgs *a, DType want,
         if (a->has_prop[i]) {
             if (!node_prop(c, a->op, def, &a->prop[i], &p[i])) return false;
         } else if (dtype && want != DT_NONE && p[i].kind == P_NONE) {
+            if (!check_receiver_takes(c, a, want)) return false;
             p[i] = PROP_DTYPE(want);
         } else {
             continue;

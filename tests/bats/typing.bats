@@ -82,6 +82,40 @@ typed() {
     ok 'gload --new --floatX float32 -i "x: float64" -e "x / 2.5" | grun x=5' 'out = 2.0'
 }
 
+@test "what a receiver makes of full and arange without a dtype is as exact as a list of the numbers" {
+    local value type want
+    while IFS='|' read -r value type want; do
+        gload -i "x: ${type}[3]" -e 'y = x' --outputs y -o x.tlg
+        case $want in
+        \[*) ok "grun x.tlg 'x=$value'" "y = $want" ;;
+        *) bad 3 E_ "$want" "grun x.tlg 'x=$value'" ;;
+        esac
+    done <<'END'
+full(3, 2.5)|int64|2.5 is not an integer, which is required for int64
+full(3, 5 / 2)|uint8|2.5 is not an integer
+full(3, [1, 2.5, 3])|int8|2.5 is not an integer
+full(3, nan)|int64|nan is out of range of int64
+full(3, sqrt(2.))|int64|can.t be converted to int64
+full(3, 300)|uint8|300 is out of range of uint8
+full(3, 2.0)|uint8|[2, 2, 2]
+full(3, 0.1)|float32|[0.1, 0.1, 0.1]
+full(3, 2.5, dtype=int64)|int64|[2, 2, 2]
+int64(full(3, 2.5))|int64|[2, 2, 2]
+arange(0, 1.5, 0.5)|int64|1.5 is not an integer
+arange(0, 1.5, 0.5)|float16|[0.0, 0.5, 1.0]
+arange(0., 3.)|int8|[0, 1, 2]
+arange(254, 257)|uint8|256 is out of range of uint8
+arange(253, 256)|uint8|[253, 254, 255]
+arange(-1, 2)|uint8|-1 is out of range of uint8
+arange(0, 600, 200)|uint8|400 is out of range of uint8
+arange(200, -1, -100)|uint8|[200, 100, 0]
+arange(-128, -125)|int8|[-128, -127, -126]
+poisson(2.5, 3, seed=1)|int64|[6, 0, 2]
+END
+    ok 'gload --new -e "y: int8[0] = arange(500, 500)" -e "z: uint8[0] = arange(5, 9, -1)" -o o.tlg'
+    bad 3 E_VALUE '1:34: .*2.5 is not an integer' 'gload --new --shared "W: int64[3] = zeros(3) + full(3, 2.5)" -o o.tlg'
+}
+
 @test "a weak integer that does not fit is an error as a literal is" {
     bad 3 E_VALUE '300 is out of range of int8' 'gload --new -i "k: int8" -e "k + abs(-300)"'
     bad 3 E_VALUE '128 is out of range of int8' 'gload --new -i "k: int8" -e "k + maximum(3, [2, 128])"'
