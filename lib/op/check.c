@@ -146,20 +146,60 @@ static bool says_floatX(Graph *g, ApplyId a) {
     return true;
 }
 
-static bool check_apply_types(Graph *g, ApplyId a) {
+/* Results that stand in for those of older writers. */
+typedef struct Replaced {
+    Var was, now;
+} Replaced;
+typedef Vec(Replaced) ReplacedVars;
+
+/* The same for what has no dtype=, such as mean(i) and i / 2 of integers: the Apply is
+ * made again as it is made today, and its float64 cast. */
+static bool casts_floatX(Graph *g, ApplyId a, ReplacedVars *all) {
+    const Apply old = g->apply[a];
+    DType floatX = g->main->floatX;
+    Var out[OUT_MAX];
+    if (floatX == DT_NONE || floatX == DT_FLOAT64 || old.serial || old.nout != 1)
+        return false;
+    Builder b = builder(g, false);
+    b.floatX = floatX;
+    b.from = g->origin[a];
+    Var *in = mem_alloc(g->s, (old.nin + 1) * sizeof *in);
+    memcpy(in, apply_ins(g, a).p, old.nin * sizeof *in);
+    size_t mark = diag_count(g->s);
+    bool ok = op_apply(&b, old.op, old.props, old.nin, in, out) &&
+              is_honest(var_type(g, old.out), var_type(g, out[0]));
+    if (ok) vec_push(g->s, all, ((Replaced){old.out, out[0]}));
+    mem_free(in);
+    diag_rewind(g->s, mark);
+    return ok;
+}
+
+static void replace_results(Graph *g, const ReplacedVars *all) {
+    if (!all->n) return;
+    Var *forward = mem_alloc(g->s, g->nvar * sizeof *forward);
+    for (Var v = 0; v < g->nvar; v++)
+        forward[v] = v;
+    for (size_t i = 0; i < all->n; i++)
+        forward[all->p[i].was] = all->p[i].now;
+    graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, forward, false);
+    mem_free(forward);
+}
+
+static bool check_apply_types(Graph *g, ApplyId a, ReplacedVars *all) {
     const Type *out[OUT_MAX];
-    const Apply *r = &g->apply[a];
+    const Apply r = g->apply[a];
     Span at = g->origin[a].at;
-    size_t n = op_infer(g, r->op, r->props, apply_ins(g, a), at, out);
+    size_t n = op_infer(g, r.op, r.props, apply_ins(g, a), at, out);
     if (n == 0) return false;
-    if (n != r->nout)
+    if (n != r.nout)
         return fail(g->s, at, E_TYPE, "%s has %s here, but the graph says %u",
-                    r->op->name, str_counted(g->s, n, "output"), r->nout);
+                    r.op->name, str_counted(g->s, n, "output"), r.nout);
     for (size_t k = 0; k < n; k++) {
-        const Type *have = var_type(g, r->out + (Var)k);
-        if (is_honest(have, out[k]) || says_floatX(g, a)) continue;
+        const Type *have = var_type(g, r.out + (Var)k);
+        if (is_honest(have, out[k]) || says_floatX(g, a) || casts_floatX(g, a, all))
+            continue;
         return fail(g->s, at, E_TYPE, "output %zu of %s is %s, but the graph says %s",
-                    k, r->op->name, type_str(g->s, out[k]), type_str(g->s, have));
+                    k, r.op->name, type_str(g->s, out[k]), type_str(g->s, have));
     }
     return true;
 }
@@ -326,13 +366,22 @@ static bool check_until(const Graph *g) {
                 type_str(g->s, var_type(g, g->until)));
 }
 
+static bool check_all_types(Graph *g) {
+    ReplacedVars replaced = {0};
+    bool ok = true;
+    for (ApplyId a = 0, n = g->napply; ok && a < n; a++)
+        ok = check_apply_types(g, a, &replaced);
+    if (ok) replace_results(g, &replaced);
+    vec_free(&replaced);
+    return ok;
+}
+
 static bool check_meaning(Graph *g) {
     for (Var v = 0; v < g->nvar; v++)
         if (var_leaf(g, v) != LEAF_NOT && !check_const_leaf(g, v)) return false;
-    for (ApplyId a = 0; a < g->napply; a++)
-        if (!check_apply_types(g, a)) return false;
-    return check_updates(g) && check_labels(g) && check_inits(g) && check_effects(g) &&
-           graph_check_dims(g, NOWHERE) && check_until(g);
+    return check_all_types(g) && check_updates(g) && check_labels(g) &&
+           check_inits(g) && check_effects(g) && graph_check_dims(g, NOWHERE) &&
+           check_until(g);
 }
 
 bool graph_check(Graph *g) {

@@ -175,6 +175,47 @@ static void drawn(DType floatX, DType says, bool fits) {
     graph_free(g);
 }
 
+/* What a float32 floatX made of integers, and its type alone said, is cast now; but not
+ * what never was of that dtype. */
+static void averaged(DType floatX, DType says, bool fits) {
+    static const char averaging[] =
+        "thunkline: 1\nfunctions:\n"
+        "  f: {inputs: {k: 'int64[2]'}, outputs: {o: mean(k)}}\n"
+        "inputs: {i: 'int64[2]', x: float64}\nlet: |\n"
+        "  m = mean(i)\n  v = var(i, axis=0)\n  twice = m * m\n  c = f(i)\n"
+        "  w = x / 2\noutputs: [v, twice, c, w]\n";
+    Graph *g = whole(averaging, sizeof averaging - 1);
+    if (!g) return;
+    Graph *fn = g->functions.p[0];
+    const char *const names[] = {"m", "v", "twice", "c"};
+    for (size_t i = 0; i < 4; i++)
+        REC(names[i]).type = type_with_dtype(s, REC(names[i]).type, says);
+    Var o = fn->outputs.p[0].var;
+    fn->var[o].type = type_with_dtype(s, fn->var[o].type, says);
+    g->floatX = floatX;
+    bool ok = graph_check(g);
+    CHECK(ok == fits, "%s", ok ? "taken" : diag_first_error(s)->text);
+    CHECK(ok || strstr(diag_first_error(s)->text, "output 0 of mean is float64"));
+    diag_clear(s);
+    if (fits && says == DT_FLOAT32) { /* as today's writer would have made it */
+        CHECK(graph_check(g) && REC("twice").type->dtype == DT_FLOAT32);
+        CHECK_STR(APPLY("m").op->name, "cast");
+        CHECK_STR(APPLY("v").op->name, "cast");
+        CHECK_STR(APPLY("w").op->name, "true_divide");
+        o = fn->outputs.p[0].var;
+        CHECK_STR(fn->apply[var_owner(fn, o)].op->name, "cast");
+    }
+    graph_free(g);
+}
+
+static void older_means(void) {
+    averaged(DT_NONE, DT_FLOAT64, true);
+    averaged(DT_FLOAT32, DT_FLOAT32, true);
+    averaged(DT_FLOAT32, DT_FLOAT16, false);
+    averaged(DT_NONE, DT_FLOAT32, false);
+    averaged(DT_FLOAT64, DT_FLOAT32, false);
+}
+
 static void older_draws(void) {
     drawn(DT_NONE, DT_FLOAT64, true);
     drawn(DT_FLOAT32, DT_FLOAT32, true);
@@ -209,6 +250,7 @@ int main(void) {
     vm_open(s);
     damaged();
     older_draws();
+    older_means();
     deep_calls();
     session_free(s);
     return TEST_END("graph_check");
