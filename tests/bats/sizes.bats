@@ -18,7 +18,7 @@ END
         gload a.$form --no-provenance -O json | jq -e '.dims == ["n", "later"]'
         ok "gload a.$form | grun x=[1] --dim n=2" $'y = [[2.0],\n     [2.0]]\nz = [0, 2]'
     done
-    gload a.yaml | gload --no-provenance -O yaml | cmp - a.yaml
+    gload a.yaml --no-provenance -O yaml | cmp - a.yaml
     like 'gload a.tlg --info' '^dims +n *$' '^ +later *$'
     like 'gload a.tlg -O math' '^n: a dim$'
     ok 'gload a.tlg -e "w = arange(later)" --outputs w | grewrite | grun --dim later=1' 'w = [0]'
