@@ -54,10 +54,8 @@ static bool int_power(Session *s, Span at, Wide base, Wide exponent, Literal *ou
         if (exponent & 1 && __builtin_mul_overflow(r, base, &r))
             return fail_int_range(s, at);
         exponent >>= 1;
-        if (exponent && __builtin_mul_overflow(base, base, &base)) {
-            if (r == 0) break;
+        if (exponent && __builtin_mul_overflow(base, base, &base))
             return fail_int_range(s, at);
-        }
     }
     return literal_from_wide(s, at, r, out);
 }

@@ -472,6 +472,9 @@ o = 9223372036854775807 * 3 => 5 E_VALUE the resulting integer fits neither int6
 o = 2 ** 64 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
 o = 2 ** 63 => 5 E_VALUE 9223372036854775808 is out of range of int64
 o = 3 ** 50 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
+o = 3 ** 81 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
+o = (2 ** 62) ** 3 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
+o = 18446744073709551615 * 18446744073709551615 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
 o = (-3) ** 50 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
 o = 2 ** 100000 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
 o = 1 << 64 => 5 E_VALUE the resulting integer fits neither int64 nor uint64
@@ -495,6 +498,10 @@ o = float32(1e40) => 13 E_VALUE 1e40 is out of range of float32
 o = float16(70000) => 13 E_VALUE 70000 is out of range of float16
 o = float16(70000.5) => 13 E_VALUE 70000.5 is out of range of float16
 o = complex64(1e40) => 15 E_VALUE 1e40 is out of range of float32
+o = complex64(1e300j) => 15 E_VALUE 0.0+1e+300j is out of range of complex64
+o = complex64(-(2j * 1e200)) => 15 E_VALUE -0.0-2e+200j is out of range of complex64
+o = uint8(3 - 5) => 11 E_VALUE -2 is out of range of uint8
+o = float16(-1e5 * 10) => 13 E_VALUE -1000000.0 is out of range of float16
 o = int64(9223372036854775808) => 11 E_VALUE 9223372036854775808 is out of range of int64
 o = int8([1, 300]) => 14 E_VALUE 300 is out of range of int8
 o = [1, 'a'] => 9 E_TYPE a string where a tensor is expected
@@ -642,6 +649,9 @@ shared: {W: float64 = 1}\nupdates: {W: "[1, 2]"}\n#E_SHAPE#3:15#W is float64
 shared: {W: float64 = x}\ninputs: {x: float64}\n#E_VALUE#2:23#depends on an input
 shared: {W: "float64[2] = 3"}\n#E_SHAPE#2:27#but its initial value is float64
 END
+    # a long cycle is told by its ends
+    text "let: |\\n$(for i in {0..9}; do printf '  a%d = a%d + 1\\n' $i $(((i + 1) % 10)); done)\\noutputs: [a0]\\n"
+    bad 3 E_CYCLE 'in a cycle: a0 -> a1 -> a2 -> a3 -> \.\.\. -> a6 -> a7 -> a8 -> a9 -> a0$' 'gload g.yaml -o g.tlg'
     text 'inputs: {x: float64}\nlet: |\n  d = {"a": x, "b": [x, {"c": x}]}\noutputs: [d]\n'
     ok 'gload g.yaml -O math' $'x: float64\nd/a = x\nd/b/0 = x\nd/b/1/c = x'
 }

@@ -169,6 +169,27 @@ END
     bad 6 E_LIMIT 'compressed more than 4 times' 'grun v.tlg x=@n:id'
 }
 
+@test "what is packed is read beside a graph, too, and not without zlib" {
+    CC=$(command -v cc || command -v gcc) || skip 'no C compiler'
+    gload --new -e 'x = arange(4) * 1.5' | grun -r x=x.npy
+    gzip -k x.npy
+    head -c 60 x.npy.gz >cut.npy.gz
+    ok 'grun v.tlg x=@x.npy.gz' 'y = [0.0, 1.5, 3.0, 4.5]'
+    printf 'thunkline: 1\nlet: |\n  x = load("x.npy.gz")\noutputs: [x]\n' >packed.yaml
+    ok 'grun packed.yaml' 'x = [0.0, 1.5, 3.0, 4.5]'
+    sed 's/x.npy/cut.npy/' packed.yaml >cut.yaml
+    bad 4 E_TRUNCATED 'cut.yaml:3:7: .*the compressed data ends too early' 'grun cut.yaml'
+    mkdir none empty
+    echo 'no library' >none/libz.so.1
+    echo 'int nothing;' >empty.c
+    "$CC" -shared -fPIC -o empty/libz.so.1 empty.c
+    local f
+    for f in none empty; do
+        bad 4 E_IO 'x.npy.gz: it is compressed, but zlib \(libz.so.1\) is not installed' "LD_LIBRARY_PATH=$f grun v.tlg x=@x.npy.gz"
+        bad 4 E_IO 'x.npy.gz: it is compressed, but zlib' "LD_LIBRARY_PATH=$f gload --info x.npy.gz"
+    done
+}
+
 @test "columns and lines have bounds" {
     ok 'head -c 1100000 /dev/zero | tr "\0" , >wide.csv'
     bad 6 E_LIMIT 'more than 1048576 columns' 'grun m.tlg x=@wide.csv'
