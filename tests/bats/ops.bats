@@ -208,6 +208,8 @@ swish='  swish:\n    doc: x times its logistic function.\n    inputs: x\n    pro
   f:\n    inputs: x\n    def: x\n    example: nonsense\n|E_PLUGIN|6:14|an example is .f
   f:\n    inputs: x\n    def: x\n    pullback: {x: "[[g, 1]]"}\n|E_SHAPE|6:20|must have the shape of x, float64
   f: x\n|E_FORMAT|3:6|a mapping
+  f:\n    inputs: x\n    def: x * sin\n|E_NAME|5:14|there is a function sin: call it, as in sin\(x\)
+  f:\n    inputs: x\n    props: {fn: graph = sin}\n    def: x\n|E_PLUGIN|5:13|a function has no default but None
 END
 }
 
@@ -268,6 +270,13 @@ END
     for op in $(gload --list-ops 'a*' | cut -d' ' -f1); do
         gload --op "$op" -O json | jq -e .signature >/dev/null
     done
+}
+
+@test "gload --op shows each way in which a derivative is stated" {
+    ops '  pb:\n    inputs: x, y\n    outputs: a, b\n    def: (x * y, x + y)\n    disconnected: y\n    pullback: {x: g_a * y + g_b}\n    pushforward: {a: t_x * y, b: t_x}\n  ad:\n    inputs: v, n\n    def: v * n\n    adjoint: {v: g * n, n: 0}\n'
+    like 'gload --ops o.yaml --op pb' '^pb\(x, y\) -> a, b$' '^pullback +x: g_a \* y \+ g_b$' '^ +y: disconnected$' '^pushforward +a: t_x \* y$' '^ +b: t_x$'
+    ok 'gload --ops o.yaml --op pb -O json | jq -c "[.pullback, .pushforward]"' '[{"x":"g_a * y + g_b","y":"disconnected"},{"a":"t_x * y","b":"t_x"}]'
+    ok 'gload --ops o.yaml --op ad -O json | jq -c .adjoint' '{"v":"g * n","n":"0"}'
 }
 
 @test "op files follow their schema" {
@@ -379,6 +388,8 @@ END
     bad 3 E_ARITY 'f has 2 outputs, but this is a variable' 'gload --ops o.yaml -e "f(x)"'
     ops '  f:\n    inputs: x\n    outputs: a, b\n    def: "[x, x, x]"\n'
     bad 3 E_ARITY 'f has 2 outputs, but this is a list' 'gload --ops o.yaml -e "f(x)"'
+    ops '  f:\n    inputs: x\n    def: qr(x)\n'
+    bad 3 E_ARITY 'o.yaml:5:10: .*qr has 2 outputs: take one with \[0\]' 'gload --ops o.yaml -i "x: float64[2, 2]" -e "f(x)"'
     ops '  f:\n    inputs: x\n    def: |\n      a, b = [x]\n      r = a + b\n'
     bad 3 E_ARITY '2 names for another number of values' 'gload --ops o.yaml -e "f(x)"'
 }

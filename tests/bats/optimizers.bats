@@ -189,6 +189,11 @@ END
     like 'gload --ops own.yaml --op heavy' '^heavy\(rate, keep = 0.5, flat = False\)' '^kind +optimizer' '^sums +size = sum' 'last = 0 \* w when ~flat' '^from +own.yaml'
     like 'gload --ops own.yaml --list-optimizers' '^adam ' '^heavy ' '^halved '
     like 'gload --list-optimizers -O json' '"name": "adam", "kind": "optimizer"' '"name": "clip_norm", "kind": "wrapper"' '"name": "step", "kind": "schedule"'
+    # a rule and a schedule of one name are both shown as text; JSON has the rule
+    printf 'thunkline: 1\noptimizers:\n  step: {updates: {w: w - g}}\n' >same.yaml
+    like 'gload --ops same.yaml --op step' '^step\(\)$' '^kind +optimizer$' '^step\(rate, every, factor = 0.1\)$' '^kind +schedule$'
+    ok 'gload --ops same.yaml --op step -O json | jq -r .kind' optimizer
+    ok 'gload --op step -O json | jq -r .kind,.value' $'schedule\nrate * (factor + 0.0) ** (t // every)'
     # rows is the row r of an op file
     local what
     row() { printf 'thunkline: 1\noptimizers:\n  r:\n%s\n' "$1" >bad.yaml; }

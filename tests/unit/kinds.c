@@ -129,6 +129,26 @@ static void test_tolerances(void) {
         {"[1.0]", "[1.5]", {.rtol = 0.2, .atol = 0.2}, true},
         {"[1.0]", "[1.5]", {.rtol = 0.1, .atol = 0.2}, false},
         {"[1.0]", "[1.0]", {.rtol = 0, .atol = 0}, true},
+        {"[1j]", "[1.0000001j]", {.rtol = -1, .atol = -1}, true},
+        {"[1j]", "[1.1j]", {.rtol = -1, .atol = -1}, false},
+        {"[complex(1.0, nan)]", "[complex(1.0, nan)]", {.rtol = -1, .atol = -1}, true},
+        {"[complex(1.0, nan)]", "[1j]", {.rtol = -1, .atol = -1}, false},
+        {"[complex(1.0, nan)]",
+         "[1j]",
+         {.rtol = -1, .atol = -1, .allow_remove_nan = true},
+         true},
+        {"[1j]",
+         "[complex(0.0, nan)]",
+         {.rtol = -1, .atol = -1, .allow_remove_nan = true},
+         false},
+        {"[complex(1.0, inf)]",
+         "[1j]",
+         {.rtol = -1, .atol = -1, .allow_remove_inf = true},
+         true},
+        {"[complex(1.0, inf)]",
+         "[1j]",
+         {.rtol = -1, .atol = -1, .allow_remove_nan = true},
+         false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Value v[2];
@@ -136,7 +156,9 @@ static void test_tolerances(void) {
             char text[64];
             snprintf(text, sizeof text, "csr(%s, [0], [0, 1], (1, 1))",
                      k ? rows[i].y : rows[i].x);
-            v[k] = value_of(CSR, text);
+            bool real = !strchr(rows[i].x, 'j') && !strchr(rows[i].y, 'j') &&
+                        !strchr(rows[i].x, ',');
+            v[k] = value_of(real ? CSR : "sparse('csr', complex128[?, ?])", text);
         }
         CHECK(value_approx(s, &v[0], &v[1], rows[i].how) == rows[i].near,
               "row %zu: %s, %s", i, rows[i].x, rows[i].y);

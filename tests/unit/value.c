@@ -54,6 +54,19 @@ static void test_limits(Session *s) {
     CHECK(a.data && tensor_size(&a) == 0 && tensor_is_contiguous(&a));
     tensor_unref(&a);
     session_options(s)->max_memory = 0;
+    int64_t many[MAX_NDIM + 1] = {0};
+    CHECK(!tensor_new(s, DT_INT8, -1, many, &a));
+    check_error(s, E_SHAPE, "can't have -1 dims");
+    CHECK(!tensor_new(s, DT_INT8, MAX_NDIM + 1, many, &a));
+    check_error(s, E_LIMIT, "at most 32 dims");
+    CHECK(!sparse_new(s, false, DT_BOOL, SHAPE(3, 3), 1));
+    check_error(s, E_DTYPE, "can't hold bool");
+    CHECK(!sparse_new(s, false, DT_INT8, SHAPE(3, 3), INT32_MAX + 1LL));
+    check_error(s, E_LIMIT, "of each is 2^31 - 2");
+    CHECK(!sparse_new(s, false, DT_INT8, SHAPE(INT32_MAX, 1), 1));
+    check_error(s, E_LIMIT, "of each is 2^31 - 2");
+    CHECK(!sparse_new(s, false, DT_INT8, SHAPE(INT32_MAX, 1), INT32_MAX));
+    check_error(s, E_LIMIT, "2147483647 x 1 with 2147483647 stored");
 }
 
 static Tensor view(const Tensor *t, int ndim, const int64_t *shape,
@@ -275,6 +288,19 @@ static void test_approx(Session *s) {
     how = (Approx){.rtol = 0, .atol = 0};
     CHECK(near(s, DT_FLOAT64, 1, 1, how));
     CHECK(near(s, DT_INT8, 3, 3, plain) && !near(s, DT_INT8, 3, 4, plain));
+    how = plain; /* a level that there is not is the nearest */
+    how.sloppy = -1;
+    CHECK(near(s, DT_FLOAT64, 1, 1 + 1.0e-5, how) &&
+          !near(s, DT_FLOAT64, 1, 1 + 1.1e-5, how));
+    how.sloppy = 3;
+    CHECK(near(s, DT_FLOAT16, 1, 1.06, how) && !near(s, DT_FLOAT16, 1, 1.07, how));
+    how = (Approx){.rtol = -1, .atol = -1, .allow_remove_inf = true};
+    CHECK(!near(s, DT_FLOAT64, 1, inf, how) && !near(s, DT_FLOAT64, nan, inf, how));
+    double rtol, atol;
+    tensor_tolerance(DT_INT64, plain, &rtol, &atol);
+    CHECK(rtol == 0 && atol == 0);
+    tensor_tolerance(DT_COMPLEX64, plain, &rtol, &atol);
+    CHECK(rtol == 1e-5 && atol == 1e-5);
 }
 
 /* With a nan the tolerances of the second pass hold, whatever the dtype. */
@@ -297,6 +323,13 @@ static void test_approx_retry(Session *s) {
     tensor_scalar_int(s, DT_INT64, (1LL << 53) + 1, &i);
     tensor_scalar_int(s, DT_INT64, 1LL << 53, &k);
     CHECK(!tensor_approx(&i, &k, APPROX_DEFAULT, &where) && where == 0);
+    tensor_unref(&i);
+    tensor_unref(&k);
+    const int64_t two = 2; /* the same in double precision, the second only */
+    CHECK(tensor_new(s, DT_INT64, 1, &two, &i) && tensor_new(s, DT_INT64, 1, &two, &k));
+    memcpy(i.data, (int64_t[]){5, (1LL << 53) + 1}, 16);
+    memcpy(k.data, (int64_t[]){5, 1LL << 53}, 16);
+    CHECK(!tensor_approx(&i, &k, APPROX_DEFAULT, &where) && where == 1);
     tensor_unref(&i);
     tensor_unref(&k);
 }
