@@ -27,6 +27,22 @@ static void test_skip(Session *s) {
     skips(s, "]", "expected a value");
     skips(s, "{\"a\": \"", "has no end");
     skips(s, "[\"\\uD83D\"]", "half of a surrogate pair");
+    skips(s, "[\"\\uDC00\"]", "half of a surrogate pair");
+    skips(s, "[\"\\uDFFF\"]", "half of a surrogate pair");
+    skips(s, "[\"\\uD83D\\n\"]", "half of a surrogate pair");
+    skips(s, "[\"\\uD83D\\uD83D\"]", "half of a surrogate pair");
+    skips(s, "[\"\\uD83D\\uE000\"]", "half of a surrogate pair");
+    skips(s, "[\"\\uD83D\\uDE0\"]", "four hexadecimal digits");
+    skips(s, "[\"\\uD7FF\\uE000\\uFFFF\\uDBFF\\uDFFF\"]", NULL);
+    skips(s, "[\"\\u0000\"]", "a zero character");
+    skips(s, "[\"\\", "has no end");
+    skips(s, "[\"\\x\"]", "no such escape");
+    skips(s, "[-]", "expected a value");
+    skips(s, "[01]", "expected a value");
+    skips(s, "[1.]", "after the point");
+    skips(s, "[1e]", "in the exponent");
+    skips(s, "[1e+", "in the exponent");
+    skips(s, "[0, -0.5E-3, 0e9]", NULL);
 }
 
 /* The sum of a list of numbers, or -1. */
@@ -84,6 +100,7 @@ static void test_write(Session *s) {
     json_put_ints(&w, 2, (int64_t[]){INT64_MIN, INT64_MAX});
     json_put_number(&w, 1e15);
     json_put_number(&w, 0.1);
+    json_put_number(&w, 0x1p60);
     json_put_number(&w, (double)INFINITY);
     json_put_word(&w, "true");
     json_put_n(&w, "text", 2);
@@ -93,7 +110,7 @@ static void test_write(Session *s) {
     CHECK_STR(str_text(&b),
               "{\n  \"a\\\"\": \"x\\ty\",\n  \"list\": [[], "
               "[-9223372036854775808, 9223372036854775807], 1000000000000000, 0.1, "
-              "null, true, \"te\"], \"n\": -0.5\n}");
+              "1.152921504606847e+18, null, true, \"te\"], \"n\": -0.5\n}");
     str_clear(&b);
     JsonWriter c = {.out = &b, .compact = true};
     json_open(&c, '{');

@@ -116,6 +116,66 @@ static void test_quoting(Session *s) {
     CHECK_STR(visible(s, "x\xe2\x80\xaey"), "x\\u202ey"); /* right-to-left override */
 }
 
+static const char *quoted(Session *s, const char *p) {
+    Str b = STR(s);
+    str_quote(&b, p);
+    const char *t = arena_str(session_arena(s), str_text(&b), b.n);
+    str_free(&b);
+    return t;
+}
+
+/* The characters that are shown as escapes, and their neighbours. */
+static void test_deceptive(Session *s) {
+    static const struct {
+        uint32_t c;
+        bool plain;
+    } rows[] = {{0x1F, false},   {0x20, true},   {0x7E, true},    {0x7F, false},
+                {0x9F, false},   {0xA0, true},   {0x061B, true},  {0x061C, false},
+                {0x061D, true},  {0x200D, true}, {0x200E, false}, {0x200F, false},
+                {0x2010, true},  {0x2027, true}, {0x2028, false}, {0x202E, false},
+                {0x202F, true},  {0x2065, true}, {0x2066, false}, {0x2069, false},
+                {0x206A, true},  {0xFEFE, true}, {0xFEFF, false}, {0xFF00, true},
+                {0x10FFFF, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Str b = STR(s);
+        char escape[16];
+        str_put_utf8(&b, rows[i].c);
+        const char *text = str_text(&b);
+        CHECK(str_is_utf8(text, b.n) && str_is_plain(text, b.n) == rows[i].plain,
+              "U+%04X", (unsigned)rows[i].c);
+        snprintf(escape, sizeof escape, rows[i].c < 0x80 ? "'\\x%02x'" : "'\\u%04x'",
+                 (unsigned)rows[i].c);
+        CHECK((strcmp(quoted(s, text), escape) == 0) == !rows[i].plain, "%s",
+              quoted(s, text));
+        CHECK((strstr(json(s, text, b.n), "\\u") != NULL) == !rows[i].plain, "%s",
+              json(s, text, b.n));
+        str_free(&b);
+    }
+    CHECK_STR(quoted(s, "a'b\\\n\t\xff"), "'a\\'b\\\\\\n\\t\xff'");
+    CHECK(!str_is_plain("\xff", 1) && !str_is_utf8("a\xc3", 2));
+}
+
+static void test_escapes(Session *s) {
+    static const struct {
+        const char *text, *want; /* NULL: there is no such escape */
+        size_t taken;
+    } rows[] = {{"\\n", "\n", 2},           {"\\t|", "\t", 2},
+                {"\\\\", "\\", 2},          {"\\x41", "A", 4},
+                {"\\u00e9", "\xc3\xa9", 6}, {"\\", NULL, 0},
+                {"\\q", NULL, 0},           {"\\x4", NULL, 0},
+                {"\\xg0", NULL, 0},         {"\\u00", NULL, 0},
+                {"\\x00", NULL, 0},         {"\\ud800", NULL, 0},
+                {"\\udfff", NULL, 0},       {"\\ue000", "\xee\x80\x80", 6}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Str b = STR(s);
+        const char *why = NULL;
+        size_t n = str_unescape(&b, rows[i].text, strlen(rows[i].text), &why);
+        CHECK(n == rows[i].taken && !why == (rows[i].want != NULL), "%s", rows[i].text);
+        CHECK_STR(str_text(&b), rows[i].want ? rows[i].want : "");
+        str_free(&b);
+    }
+}
+
 static void test_nearest(Session *s) {
     static const char *const names[] = {"transpose", "reshape", "sum",
                                         "argmax",    "x",       "exp"};
@@ -136,6 +196,12 @@ static void test_nearest(Session *s) {
         const char *got = str_nearest(s, rows[i].word, names, 6);
         CHECK_STR(got ? got : "", rows[i].want);
     }
+    char wide[200];
+    memset(wide, 'a', sizeof wide - 1);
+    wide[sizeof wide - 1] = 0;
+    const char *const odd[] = {NULL, "", wide, "sum"};
+    CHECK_STR(str_nearest(s, "smu", odd, 4), "sum");
+    CHECK(!str_nearest(s, wide, odd, 4) && !str_nearest(s, "sum", odd, 3));
 }
 
 static void test_lists(Session *s) {
@@ -155,6 +221,10 @@ static void test_lists(Session *s) {
     CHECK(str_glob("*a*b", "xaab") && str_glob("a**", "a"));
     CHECK(!str_glob("a*c", "abcd") && !str_glob("?", "") && !str_glob("", "x"));
     CHECK(!str_glob("*a*b", "xaabc"));
+    CHECK_STR(str_suffix("a.b/c.npz"), ".npz");
+    CHECK_STR(str_suffix("a.b/c"), "");
+    CHECK_STR(str_suffix("a/.npz"), "");
+    CHECK_STR(str_suffix("a."), "");
 }
 
 static jmp_buf out;
@@ -208,6 +278,8 @@ int main(void) {
     test_vec(s);
     test_str(s);
     test_syms(s);
+    test_deceptive(s);
+    test_escapes(s);
     test_quoting(s);
     test_nearest(s);
     test_lists(s);

@@ -5,6 +5,8 @@
 #include "test.h"
 #include "tools/tools.h"
 
+#include <math.h>
+
 /* ---- polynomials ---- */
 static const char *shown(Session *s, const Poly *p) {
     Str b = STR(s);
@@ -41,6 +43,27 @@ static void test_poly(Session *s) {
     for (int i = 0; i < 20; i++)
         high = poly_mul(a, high, n);
     CHECK(high == NULL);
+    CHECK(poly_copy(a, NULL) == NULL);
+    CHECK_STR(shown(s, poly_copy(a, sum)), "m + n");
+    CHECK_STR(shown(s, poly_power(a, n, 0)), "1");
+    CHECK_STR(shown(s, poly_power(a, sum, 2)), "m**2 + 2*m*n + n**2");
+    CHECK(!poly_power(a, n, 0.5) && !poly_power(a, n, -1) && !poly_power(a, n, 1e9) &&
+          !poly_power(a, n, (double)NAN));
+    CHECK_STR(shown(s, poly_mul(a, poly_number(a, 0x1p60), n)),
+              "1.152921504606847e+18*n");
+    /* what is larger than any number is not known */
+    const Poly *big = poly_number(a, 1e308), *line = poly_add(a, n, poly_number(a, 1)),
+               *square = poly_add(a, poly_mul(a, n, n), line);
+    CHECK(!poly_mul(a, big, big) && !poly_add(a, big, big));
+    CHECK(!poly_mul(a, square, poly_mul(a, big, square)));
+    const Poly *many = poly_number(a, 0);
+    for (int i = 0; i <= POLY_TERMS; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "d%d", i);
+        CHECK(many != NULL, "%d terms", i);
+        many = poly_add(a, many, poly_dim(a, sym(s, name)));
+    }
+    CHECK(many == NULL);
 }
 
 /* x is [n, 64], v is [3, 5], u is [?, 5], k is the number 4. */
