@@ -216,10 +216,10 @@ static void test_underived(TlSession *s) {
 }
 
 /* ---- optimizers, rewriting ---- */
-static void test_optimizer(TlSession *s) {
+static void check_optimizer(TlSession *s, const char *optimizer) {
     TlGraph *g = graph_of(s, "thunkline: 1\nshared:\n  w: float64 = 4.0\n"
                              "let: |\n  loss = w ** 2\noutputs: [loss]\n");
-    TlGradOptions how = {.size = sizeof how, .cost = "loss", .optimizer = "sgd(0.25)"};
+    TlGradOptions how = {.size = sizeof how, .cost = "loss", .optimizer = optimizer};
     CHECK(tl_graph_derive(g, &how), "%s", tl_error(s));
     TlVariable v = {.size = sizeof v};
     CHECK(tl_graph_variable(g, TL_SHARED, 0, &v) && v.updated);
@@ -228,6 +228,21 @@ static void test_optimizer(TlSession *s) {
     CHECK(tl_machine_run(m) && scalar(m, "w") == 1 && scalar(m, "loss") == 4);
     tl_machine_free(m);
     tl_graph_free(g);
+}
+
+/* One of the library's, and one of a file. */
+static void test_optimizers(TlSession *s) {
+    char path[] = "/tmp/api.XXXXXX";
+    int fd = mkstemp(path);
+    static const char own[] = "thunkline: 1\noptimizers:\n  fall:\n"
+                              "    doc: Down the gradient.\n    props: {rate: }\n"
+                              "    updates: {w: w - rate * g}\n"
+                              "    example: fall(0.1)\n";
+    CHECK(fd >= 0 && write(fd, own, sizeof own - 1) > 0 && close(fd) == 0);
+    check_optimizer(s, "sgd(0.25)");
+    CHECK(tl_ops_load(s, path), "%s", tl_error(s));
+    check_optimizer(s, "fall(0.25)");
+    remove(path);
 }
 
 /* What the graph says in math, in a text that the caller frees. */
@@ -299,7 +314,7 @@ int main(void) {
     test_derive(s);
     test_only(s);
     test_underived(s);
-    test_optimizer(s);
+    test_optimizers(s);
     test_rewrite(s);
     tl_session_free(s);
     return TEST_END("api_graph");

@@ -60,11 +60,21 @@ static void test_memory(void) {
     TlSessionOptions how = {.size = sizeof how, .max_memory = 1 << 20};
     CHECK(tl_session_set(s, &how), "%s", tl_error(s));
     TlGraph *g = graph_of(s, "thunkline: 1\ninputs:\n  x: float64\n"
+                             "shared:\n  w: float64[n] = [1.0]\n"
                              "let: |\n  y = sum(cumsum(x + zeros(300000)))\n"
                              "outputs: [y]\n");
     TlMachine *m = tl_machine_new(g);
     CHECK(tl_machine_set_text(m, "x", "1.0"), "%s", tl_error(s));
     REFUSED(s, tl_machine_run(m), 6, "error[E_MEM]");
+    REFUSED(s, tl_machine_profile(m, NULL), 6, "error[E_MEM]");
+    double *big = calloc(300000, sizeof *big);
+    TlArray v = vector(big, 300000), got;
+    REFUSED(s, tl_machine_set(m, "w", &v), 6, "error[E_MEM]");
+    v = vector(big, 3);
+    CHECK(tl_machine_set(m, "w", &v) && tl_machine_get(m, "w", &got) &&
+              got.shape[0] == 3,
+          "%s", tl_error(s));
+    free(big);
     tl_machine_free(m);
     tl_graph_free(g);
     tl_session_free(s);
@@ -243,6 +253,14 @@ static void test_save(TlSession *s) {
                                     "outputs: [q]\n");
         REFUSED(s, tl_graph_load_shared(none, path), 3,
                 "has no array with the name of a shared variable (q)");
+        tl_graph_free(none);
+        none = graph_of(s, "thunkline: 1\nshared:\n  a: float64 = 0.0\n"
+                           "  q: float64 = 0.0\noutputs: [q]\n");
+        CHECK(tl_graph_load_shared(none, path) && tl_status(s) == 0);
+        const char *left = tl_error(s);
+        CHECK(strstr(left, "warning[E_NAME]: the file has no value for q") &&
+                  strstr(left, "no shared variable takes b"),
+              "%s", left);
         tl_graph_free(none);
         remove(path);
     }
