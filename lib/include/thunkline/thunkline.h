@@ -251,11 +251,12 @@ TL_API void tl_profile_free(TlProfile *p); /* NULL is allowed */
 /* A total of gprof(1) by its name, for one call: "time_s", "flops", "peak_bytes". NAN
  * if it was not measured, is unknown or depends on dims that are not set. */
 TL_API bool tl_profile_total(TlProfile *p, const char *name, double *value);
-/* What a part costs in one call; NAN as above. */
+/* What a part costs in one call; NAN as above. Its name lives as long as the
+ * session. */
 typedef struct TlCost {
     size_t size;
-    const char *name; /* of by's rows; lives as long as the session */
-    double applies;   /* how many nodes of the graph these are */
+    const char *name; /* of an op, a rule, ..., or an Apply as text */
+    double applies;   /* how many Applies of the graph these are */
     double calls;     /* how often they ran */
     double time_s;    /* NAN if static */
     double flops;
