@@ -17,7 +17,7 @@ typedef struct PendingPair {
 } PendingPair;
 
 typedef struct FunctionPairs {
-    Map partner; /* name in a -> name in b */
+    Map met; /* pairs of names */
     Vec(IdPair) todo;
 } FunctionPairs;
 
@@ -49,15 +49,15 @@ struct GraphPairs {
 };
 
 static bool same_function(GraphCompare *c, Sym a, Sym b) {
-    uint64_t known;
+    uint64_t both = (uint64_t)a << 32 | b;
     if (c->pairs) {
         if (a && a == b && !c->stop_at_names)
             vec_push(c->a->s, &c->pairs->calls, ((IdPair){c->a->name, a}));
         return a == b && (!a || map_get(&c->pairs->equal, a, NULL));
     }
-    if (map_get(&c->functions->partner, a, &known)) return known == b;
     if (!a || !b) return a == b;
-    map_put(&c->functions->partner, a, b);
+    if (map_get(&c->functions->met, both, NULL)) return true;
+    map_put(&c->functions->met, both, 1);
     vec_push(c->a->s, &c->functions->todo, ((IdPair){a, b}));
     return true;
 }
@@ -262,7 +262,7 @@ static bool compare_functions(const Graph *a, const Graph *b, FunctionPairs *f,
 
 bool graph_equal(const Graph *a, const Graph *b, ApplyId *a_at, ApplyId *b_at,
                  Str *why) {
-    FunctionPairs f = {.partner = MAP(a->s)};
+    FunctionPairs f = {.met = MAP(a->s)};
     GraphCompare c = {.a = a, .b = b, .functions = &f};
     *a_at = *b_at = APPLY_NONE;
     bool ok = a == b || compare_bodies(&c);
@@ -273,7 +273,7 @@ bool graph_equal(const Graph *a, const Graph *b, ApplyId *a_at, ApplyId *b_at,
     } else {
         ok = compare_functions(a, b, &f, why);
     }
-    map_free(&f.partner);
+    map_free(&f.met);
     vec_free(&f.todo);
     return ok;
 }

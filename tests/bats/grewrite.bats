@@ -401,6 +401,7 @@ END
 dims differ|-i 'x: float64[n, m]' -e 'sum(x) * n'|-i 'x: float64[n, m]' -e 'sum(x) * m'
 the type of an input|-i 'x: float64[n]' -e 'exp(x)'|-i 'x: float64[3]' -e 'exp(x)'
 the outputs differ|-i 'x: float64[2, 2]' -e 'slogdet(x)[0]'|-i 'x: float64[2, 2]' -e 'slogdet(x)[1]'
+the outputs differ|-i 'x: float64[6]' -e 'a, b, c = split(x, [2, 3])' --outputs a|-i 'x: float64[6]' -e 'a, b = split(x, [2])' --outputs a
 the props differ|-i 'x: float64[2, 2]' -e 'sum(x, axis=0)'|-i 'x: float64[2, 2]' -e 'sum(x, axis=1)'
 the types differ|-i 'x: float64[2]' -e 'stack(x, x)'|-i 'x: float64[2]' -e 'stack(x, x, x)'
 different kinds of variables|-i 'x: float64' -e 'x * 2.0'|-i 'x: float64' -e 'x * x'
@@ -431,6 +432,13 @@ Y
     sed 's/10.0/11.0/' f.yaml >other.yaml
     bad 1 E_VERDICT 'in function sq: the derivatives of a function are given differently' 'grewrite f.yaml --diff none.yaml'
     bad 1 E_VERDICT 'in function p: constants differ' 'grewrite f.yaml --diff other.yaml'
+    # functions are what they compute, whatever their names: two that are equal are as good as one
+    printf 'thunkline: 1\ninputs: {x: float64}\nfunctions:\n  p: {inputs: {x: float64}, outputs: {y: x + 1}}\n  q: {inputs: {x: float64}, outputs: {y: x + 1}}\noutputs: {a: p(x) * q(x)}\n' >two.yaml
+    sed 's/q(x)}$/p(x)}/' two.yaml >one.yaml
+    ok 'grewrite two.yaml --diff one.yaml && grewrite one.yaml --diff two.yaml' ''
+    sed '/^  q:/s/x + 1/x + 2/' two.yaml >differ.yaml
+    bad 1 E_VERDICT 'in function q: constants differ' 'grewrite differ.yaml --diff one.yaml'
+    bad 1 E_VERDICT 'in function p: constants differ' 'grewrite one.yaml --diff differ.yaml'
 }
 
 # What a loop over rows becomes, and what it is for rows and matrices that are worked out by hand.
