@@ -5,7 +5,7 @@ end
 function __grun_rules
     grewrite --list 2>/dev/null | awk "{ print \$2 }"
 end
-complete -c grun -s r -l result -x -a '(__grun_graph)' -d 'Write an output to FILE (.npy .npz .csv .tsv .json .safetensors) instead of standard output.'
+complete -c grun -s r -l result -x -a '(__grun_graph)' -d 'Write an output, or the values of a tree, to FILE (.npy .npz .csv .tsv .json .safetensors) instead of standard output.'
 complete -c grun -l outputs -x -a '(__fish_complete_list , __grun_graph)' -d 'Compute these variables or trees instead of the graph\'s outputs.'
 complete -c grun -l no-updates -d 'Leave the shared variables as they are, and the inputs that only their updates need.'
 complete -c grun -l mode -x -a 'FAST_RUN FAST_COMPILE DEBUG NAN_GUARD MONITOR' -d 'How to rewrite the graph first, and what to inspect while it runs (default FAST_RUN if it was not rewritten yet).'

@@ -20,8 +20,8 @@ typedef struct Grun {
 
 static const Opt options[] = {
     {"result", 'r', OPT_LIST, AT(result), "NAME=FILE",
-     "Write an output to FILE (.npy .npz .csv .tsv .json .safetensors) instead of "
-     "standard output.",
+     "Write an output, or the values of a tree, to FILE (.npy .npz .csv .tsv .json "
+     ".safetensors) instead of standard output.",
      "graph", GROUP_OUTPUT},
     {"outputs", 0, OPT_NAMES, AT(outputs), "NAMES",
      "Compute these variables or trees instead of the graph's outputs.", "graph",

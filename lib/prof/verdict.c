@@ -5,21 +5,23 @@
 #include <string.h>
 
 /* ---- units ---- */
-/* "MB" is 1e6 and "M" 2**20, as --max-memory has it; "GFLOP" is 1e9, "ms" 1e-3. 0: no
- * unit begins here. */
+/* "MB" is 1e6 and "M" 2**20, as --max-memory has it. */
+static const struct {
+    const char *name;
+    double is;
+} units[] = {{"B", 1},        {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},
+             {"GB", 1e9},     {"TB", 1e12},    {"K", 0x1p10},   {"M", 0x1p20},
+             {"G", 0x1p30},   {"T", 0x1p40},   {"KiB", 0x1p10}, {"MiB", 0x1p20},
+             {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"FLOP", 1},     {"kFLOP", 1e3},
+             {"MFLOP", 1e6},  {"GFLOP", 1e9},  {"TFLOP", 1e12}, {"s", 1},
+             {"ms", 1e-3},    {"us", 1e-6},    {"ns", 1e-9}};
+enum { NUNITS = sizeof units / sizeof *units };
+
+/* "GFLOP" is 1e9, "ms" 1e-3. 0: no unit begins here. */
 static double unit_at(const char *p, size_t n, size_t *len) {
-    static const struct {
-        const char *name;
-        double is;
-    } units[] = {{"B", 1},        {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},
-                 {"GB", 1e9},     {"TB", 1e12},    {"K", 0x1p10},   {"M", 0x1p20},
-                 {"G", 0x1p30},   {"T", 0x1p40},   {"KiB", 0x1p10}, {"MiB", 0x1p20},
-                 {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"FLOP", 1},     {"kFLOP", 1e3},
-                 {"MFLOP", 1e6},  {"GFLOP", 1e9},  {"TFLOP", 1e12}, {"s", 1},
-                 {"ms", 1e-3},    {"us", 1e-6},    {"ns", 1e-9}};
     for (*len = 0; *len < n && ascii_is_word(p[*len]);)
         ++*len;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; i < NUNITS; i++)
         if (strlen(units[i].name) == *len && memcmp(units[i].name, p, *len) == 0)
             return units[i].is;
     return 0;
@@ -58,6 +60,28 @@ static Span without_units(Session *s, Span text) {
                same ? text.begin : 0, same ? text.end : (uint32_t)out.n};
     str_free(&out);
     return at;
+}
+
+/* Names the units if a number has something else behind it. Always false. */
+static bool note_units(Session *s, Span text) {
+    const char *p = source_get(s, text.source)->text + text.begin;
+    size_t n = text.end - text.begin, len, unit;
+    double v;
+    for (size_t i = 0; i < n; i += len ? len : 1) {
+        bool begins = ascii_is_digit(p[i]) && (i == 0 || !ascii_is_word(p[i - 1]));
+        len = begins ? num_read_float(p + i, n - i, FLOAT64, &v) : 0;
+        size_t gap = i + len;
+        while (len && gap < n && p[gap] == ' ')
+            gap++;
+        if (!len || unit_at(p + gap, n - gap, &unit) != 0 || !unit) continue;
+        Str all = STR(s);
+        for (size_t k = 0; k < NUNITS; k++)
+            str_printf(&all, " %s", units[k].name);
+        note(s, NOWHERE, "the units are%s", str_text(&all));
+        str_free(&all);
+        return false;
+    }
+    return false;
 }
 
 /* ---- assertions ---- */
@@ -144,7 +168,7 @@ static bool value_of(Session *s, const Profile *p, Span text, double *v) {
     if (q.unknown || q.missing >= 0) diag_rewind(s, mark);
     if (q.unknown) return unknown_field(s, text, sym_text(s, q.unknown));
     if (q.missing >= 0) return fail_untold(s, p, text, (ProfileField)q.missing);
-    return false;
+    return note_units(s, text);
 }
 
 bool profile_assert_check(Session *s, Span text) {

@@ -65,6 +65,18 @@ static void add_hidden(Graph *g, RunSpec *q, Sym label, Var v) {
     q->nhidden++;
 }
 
+/* Makes outputs of what -r names: a variable, or the values of a tree. */
+static bool choose_result(Graph *g, RunSpec *q, Span name) {
+    const char *p = source_get(g->s, name.source)->text + name.begin;
+    Outputs found = {0};
+    bool ok = names_find_outputs(g, p, name.end - name.begin, name, &found);
+    for (size_t i = 0; ok && i < found.n; i++)
+        if (graph_output(g, found.p[i].label) == VAR_NONE)
+            add_hidden(g, q, found.p[i].label, value_after_call(g, found.p[i].var));
+    vec_free(&found);
+    return ok;
+}
+
 /* Makes an output of a variable that is none. */
 static bool choose_named(Graph *g, RunSpec *q, Span name) {
     Sym label = sym_of_span(g->s, name);
@@ -104,7 +116,7 @@ static bool choose(Graph *g, RunSpec *q) {
     Span name, rest;
     for (size_t i = 0; i < q->nresult; i++)
         if (!grun_split_result(g->s, q->result[i], &name, &rest) ||
-            !choose_named(g, q, name))
+            !choose_result(g, q, name))
             return false;
     for (size_t i = 0; i < q->nexpect; i++)
         if (!grun_split_expected(g->s, q->expect[i], &name, &rest) ||

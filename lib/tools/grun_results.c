@@ -7,8 +7,8 @@
 #include <string.h>
 
 bool grun_goes_to_file(const GraphRun *r, size_t output) {
-    for (size_t i = 0; i < r->spec->nresult; i++)
-        if (r->result[i].output == output) return true;
+    for (size_t i = 0; i < r->result.n; i++)
+        if (r->result.p[i].output == output) return true;
     return false;
 }
 
@@ -46,11 +46,11 @@ static bool check_format(GraphRun *r) {
 
 /* Checked before the run, which may take long. */
 static bool check_paths(GraphRun *r) {
-    for (size_t i = 0; i < r->spec->nresult; i++) {
+    for (size_t i = 0; i < r->result.n; i++) {
         size_t n = 0;
-        for (size_t k = 0; k < r->spec->nresult; k++)
-            n += strcmp(r->result[k].path, r->result[i].path) == 0;
-        if (!values_check_path(r->s, r->result[i].path, n)) return false;
+        for (size_t k = 0; k < r->result.n; k++)
+            n += strcmp(r->result.p[k].path, r->result.p[i].path) == 0;
+        if (!values_check_path(r->s, r->result.p[i].path, n)) return false;
     }
     return true;
 }
@@ -60,27 +60,34 @@ bool grun_open_results(GraphRun *r) {
         Span name, file, at = r->spec->result[i];
         if (!grun_split_result(r->s, at, &name, &file)) return false;
         const char *text = source_get(r->s, at.source)->text;
-        r->result[i].label = sym_n(r->s, text + name.begin, name.end - name.begin);
-        r->result[i].output = grun_output(r, r->result[i].label);
-        r->result[i].path = arena_str(r->a, text + file.begin, file.end - file.begin);
+        const char *path = arena_str(r->a, text + file.begin, file.end - file.begin);
+        Outputs found = {0};
+        bool ok = names_find_outputs(r->g, text + name.begin, name.end - name.begin,
+                                     name, &found);
+        for (size_t k = 0; k < found.n; k++) {
+            Sym label = found.p[k].label;
+            vec_push(r->s, &r->result, ((Result){label, path, grun_output(r, label)}));
+        }
+        vec_free(&found);
+        if (!ok) return false;
     }
     return check_paths(r) && check_format(r);
 }
 
 /* Results that name the same file share it. */
 bool grun_write_results(GraphRun *r) {
-    NamedValue *part = NEW_N(r->a, r->spec->nresult, NamedValue);
-    for (size_t i = 0; i < r->spec->nresult; i++) {
+    NamedValue *part = NEW_N(r->a, r->result.n, NamedValue);
+    for (size_t i = 0; i < r->result.n; i++) {
         size_t n = 0;
         bool earlier = false;
-        for (size_t k = 0; k < r->spec->nresult; k++) {
-            const Result *x = &r->result[k];
-            if (strcmp(x->path, r->result[i].path) != 0) continue;
+        for (size_t k = 0; k < r->result.n; k++) {
+            const Result *x = &r->result.p[k];
+            if (strcmp(x->path, r->result.p[i].path) != 0) continue;
             earlier |= k < i;
             part[n++] =
                 (NamedValue){sym_text(r->s, x->label), grun_collected(r, x->output)};
         }
-        if (!earlier && !values_write(r->s, r->result[i].path, n, part)) return false;
+        if (!earlier && !values_write(r->s, r->result.p[i].path, n, part)) return false;
     }
     return true;
 }

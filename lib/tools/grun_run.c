@@ -132,7 +132,6 @@ void grun_begin(GraphRun *r, Graph *g, const RunSpec *spec) {
     *r = (GraphRun){.g = g, .s = g->s, .a = arena_new(g->s), .spec = spec};
     r->feed = NEW_N(r->a, g->inputs.n, Feed);
     r->row = NEW_N(r->a, g->inputs.n, Tensor);
-    r->result = NEW_N(r->a, spec->nresult, Result);
     r->collected = NEW_N(r->a, g->outputs.n, Collected);
 }
 
@@ -141,6 +140,7 @@ void grun_end(GraphRun *r) {
     monitor_end(&r->monitor);
     grun_free_collected(r);
     grun_free_plot(r);
+    vec_free(&r->result);
     vm_free(r->m);
     plan_free(r->plan);
     if (r->ready != r->g && !r->check) graph_free(r->ready);

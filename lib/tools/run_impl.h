@@ -48,7 +48,7 @@ struct GraphRun {
     Plan *plan;
     Machine *m;
     Feed *feed; /* by input */
-    Result *result;
+    Vec(Result) result;
     Collected *collected; /* by output */
     Plot plot;
     int64_t rows;             /* of the iterated values */

@@ -274,6 +274,12 @@ outputs: {o: "concatenate([x[:n // 3], x @ ones((4, 4))])"}' >g.yaml
     assert_output --partial 'time_s was not measured'
     run small --static --assert 'flops <'
     assert_failure 3
+    local text
+    for text in 'peak_bytes < 1XB' 'flops < 1.5e3 XFLOP'; do
+        run small --static --assert "$text"
+        assert_failure 3
+        assert_output --partial 'note: the units are B kB KB MB'
+    done
 }
 
 @test "--compare" {

@@ -66,7 +66,10 @@ END
     ok "grun line.yaml $data --expect pred=[0,0,0]" 'loss = 4.666666666666667'
     bad 1 E_VERDICT 'pred is not as expected' "grun line.yaml $data --expect pred=[0,0,1]"
     bad 2 E_UNKNOWN 'did you mean pred' "grun line.yaml $data -r prd=p.npy"
-    bad 2 E_UNKNOWN 'r is a tree: name one of its values, such as r/p' "grun line.yaml $data -r r=p.npz"
+    # all values of a tree: of one that is defined, and of one whose values are outputs
+    ok "grun line.yaml $data -r r=p.npz >/dev/null && gload --info p.npz | grep -c ' r/'" 2
+    ok "gload line.yaml --outputs r | grun - $data -r r=q.npz && cmp p.npz q.npz"
+    bad 2 E_USAGE 'p.npy holds one array, not 2' "grun line.yaml $data -r r=p.npy"
     ok "grun line.yaml $data -O npy --outputs pred --expect loss=4.666666666666667 | grun <(gload -i 'x: float64[3]' -e x) x=@-" 'out = [0.0, 0.0, 0.0]'
 }
 
