@@ -33,18 +33,37 @@ static bool given_dims(Profiling *f) {
     return bind_dims(f);
 }
 
+/* A value's size of a dim; the same dim of an earlier value has the same. */
+static bool add_dim(Profiling *f, Map *by, DimValue d, Var input) {
+    uint64_t i;
+    if (!map_get(by, d.name, &i)) {
+        map_put(by, d.name, (uint64_t)f->dims.n << 32 | input);
+        vec_push(f->r.s, &f->dims, d);
+        return true;
+    }
+    const DimValue *was = &f->dims.p[i >> 32];
+    return was->value == d.value ||
+           fail(f->r.s, NOWHERE, E_SHAPE, "the dim %s is %lld by %s and %lld by %s",
+                sym_text(f->r.s, d.name), (long long)was->value,
+                sym_text(f->r.s, var_name(f->r.g, (Var)i)), (long long)d.value,
+                sym_text(f->r.s, var_name(f->r.g, input)));
+}
+
 /* Given values determine the dims of their inputs. */
-static void dims_of_values(Profiling *f) {
+static bool dims_of_values(Profiling *f) {
+    Map by = MAP(f->r.s);
+    bool ok = true;
     for (size_t i = 0; i < f->r.g->inputs.n; i++) {
-        const Type *t = var_type(f->r.g, f->r.g->inputs.p[i]);
+        Var input = f->r.g->inputs.p[i];
+        const Type *t = var_type(f->r.g, input);
         const Value *v = &f->r.feed[i].value;
         const int64_t *shape = f->r.feed[i].given ? value_sizes(v) : NULL;
-        for (int k = 0; shape && k < t->ndim; k++) {
-            DimValue d = {0, shape[k]};
-            if (dim_is_named(t->dim[k])) d.name = dim_sym(t->dim[k]);
-            if (d.name) vec_push(f->r.s, &f->dims, d);
-        }
+        for (int k = 0; ok && shape && k < t->ndim; k++)
+            if (dim_is_named(t->dim[k]))
+                ok = add_dim(f, &by, (DimValue){dim_sym(t->dim[k]), shape[k]}, input);
     }
+    map_free(&by);
+    return ok;
 }
 
 /* ---- sizes that types leave unknown ---- */
@@ -176,7 +195,7 @@ static bool prepare_plan(Profiling *f) {
 static bool plan_for_values(Profiling *f) {
     size_t given = f->dims.n;
     if (!grun_given(&f->r)) return false;
-    dims_of_values(f);
+    if (!dims_of_values(f)) return false;
     if (f->dims.n == given) return true;
     drop_plan(f);
     return bind_dims(f) && prepare_plan(f);

@@ -126,3 +126,12 @@ Y
     ok "gprof --static --dim T=20000 --assert 'peak_bytes > 900kB' all.tlg >/dev/null"
     ok "gprof --static --dim T=20000 --assert 'peak_bytes < 500kB' g.tlg >/dev/null"
 }
+
+@test "values that disagree on a dim are refused, as in a run" {
+    gload -i 'X: float64[n, 4]' -i 'y: float64[n]' -e 'z = X[:, 0] + y' -o c.tlg
+    local how
+    for how in 'grun' 'gprof --static' gprof; do
+        bad 3 E_SHAPE 'the dim n is 3 by X and 5 by y' "$how c.tlg 'X=zeros((3, 4))' 'y=zeros(5)'"
+    done
+    ok "gprof c.tlg --static 'X=zeros((3, 4))' 'y=zeros(3)' | grep -o '; n=.*'" '; n=3'
+}
