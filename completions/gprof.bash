@@ -20,7 +20,7 @@ _gprof() {
     --compare) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --fail-above) COMPREPLY=(); return ;;
     --output|-o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    --format|-O) mapfile -t COMPREPLY < <(compgen -W 'text json tsv trace folded svg dot' -- "$cur"); return ;;
+    --format|-O) mapfile -t COMPREPLY < <(compgen -W 'text json tsv trace folded svg dot roofline' -- "$cur"); return ;;
     --ops) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --plugin) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --floatX) mapfile -t COMPREPLY < <(compgen -W 'float32 float64' -- "$cur"); return ;;

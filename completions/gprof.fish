@@ -20,7 +20,7 @@ complete -c gprof -l assert -x -d 'Exit 1 unless FORMULA holds for the totals, s
 complete -c gprof -l compare -r -F -d 'Compare the totals with an earlier report (-O json).'
 complete -c gprof -l fail-above -x -d 'With --compare: exit 1 if a cost is more than R times the earlier one.'
 complete -c gprof -s o -l output -r -F -d 'Write to FILE instead of standard output.'
-complete -c gprof -s O -l format -x -a 'text json tsv trace folded svg dot' -d 'Format of the output.'
+complete -c gprof -s O -l format -x -a 'text json tsv trace folded svg dot roofline' -d 'Format of the output.'
 complete -c gprof -s z -l zstd -d 'Compress the output with zstd at level N (default 1).'
 complete -c gprof -s f -l force -d 'Write binary output even to a terminal.'
 complete -c gprof -l no-provenance -d 'Omit the record of commands and of places in source texts from the graph.'

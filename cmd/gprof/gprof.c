@@ -99,10 +99,14 @@ static bool check_gprof_mode(Run *r, const Gprof *o) {
                 "it with grun");
 }
 
-/* Formats that show a timeline need a run. */
+/* Formats that show times need a run. */
 static bool check_gprof_format(Run *r, const Gprof *o) {
     if (o->is_static && o->common.format == PROFILE_TRACE)
         return fail(r->s, NOWHERE, E_USAGE, "a trace needs a run: leave --static out");
+    if (o->is_static && o->common.format == PROFILE_ROOFLINE)
+        return fail(r->s, NOWHERE, E_USAGE,
+                    "a roofline shows measured speeds, so it needs a run: leave "
+                    "--static out");
     return true;
 }
 

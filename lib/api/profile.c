@@ -124,12 +124,25 @@ bool tl_profile_cost(TlProfile *p, const char *by, size_t i, TlCost *cost) {
     return api_give(p->s, "TlCost", &c, sizeof c, cost);
 }
 
+/* Pictures of speed need a run, and a roofline needs what the machine can do. */
+static bool can_report(TlProfile *p, ProfileFormat format) {
+    Peaks peaks;
+    bool roofline = format == PROFILE_ROOFLINE;
+    if (!roofline && format != PROFILE_TRACE) return true;
+    if (p->is_static)
+        return fail(p->s, NOWHERE, E_USAGE, "a %s needs a run",
+                    roofline ? "roofline" : "trace");
+    if (!roofline) return true;
+    if (!profile_measure_peaks(p->s, 0, &peaks)) return false;
+    profile_set_peaks(p->p, &peaks);
+    return true;
+}
+
 const char *tl_profile_text(TlProfile *p, const char *format) {
     int number;
     if (!api_word(p->s, "format", PROFILE_FORMATS, format, &number)) return NULL;
     ReportOptions how = {.format = (ProfileFormat)number, .top = -1};
-    if (how.format == PROFILE_TRACE && p->is_static)
-        return fail(p->s, NOWHERE, E_USAGE, "a trace needs a run"), NULL;
+    if (!can_report(p, how.format)) return NULL;
     str_clear(&p->text);
     return profile_report(p->p, &how, &p->text) ? str_text(&p->text) : NULL;
 }

@@ -39,6 +39,12 @@ void profile_call(Profile *p, double seconds);
 VmHooks profile_hooks(Profile *p);
 void profile_watched(Profile *p);
 void profile_set(Profile *p, ProfileField f, double v);
+/* What the machine can do at best, each for a second. */
+typedef struct Peaks {
+    double memory, cache;    /* bytes of arrays that don't fit in the caches, or do */
+    double flops32, flops64; /* of float32 and float64 */
+} Peaks;
+void profile_set_peaks(Profile *p, const Peaks *peaks);
 /* Computes the totals; required before any report. */
 void profile_finish(Profile *p);
 
@@ -75,15 +81,16 @@ typedef struct ProfileCost {
 /* Free the n rows with mem_free. */
 ProfileCost *profile_costs(Profile *p, ProfileBy by, ProfileSort sort, size_t *n);
 
-#define PROFILE_FORMATS "text|json|tsv|trace|folded|svg|dot"
+#define PROFILE_FORMATS "text|json|tsv|trace|folded|svg|dot|roofline"
 typedef enum ProfileFormat {
     PROFILE_TEXT,
     PROFILE_JSON,
     PROFILE_TSV,
-    PROFILE_TRACE,  /* Chrome trace events of the last profiled call */
-    PROFILE_FOLDED, /* folded stacks, in ns; static reports: in flops */
-    PROFILE_SVG,    /* live bytes by instruction */
-    PROFILE_DOT     /* the graph, coloured by time */
+    PROFILE_TRACE,   /* Chrome trace events of the last profiled call */
+    PROFILE_FOLDED,  /* folded stacks, in ns; static reports: in flops */
+    PROFILE_SVG,     /* live bytes by instruction */
+    PROFILE_DOT,     /* the graph, coloured by time */
+    PROFILE_ROOFLINE /* speed by flops for each byte, as SVG; needs profile_set_peaks */
 } ProfileFormat;
 typedef struct ReportOptions {
     ProfileFormat format;

@@ -109,6 +109,7 @@ typedef struct Row {
     uint64_t applies;
     double calls, time_s;
     Amount flops, math, read, written;
+    double roof_s; /* at the machine's peaks; for a roofline only */
 } Row;
 typedef struct Rows {
     Row *p;
@@ -145,6 +146,7 @@ struct Profile {
     double fastest; /* sum of the instructions' times, over profiled calls */
     bool is_static;
     Rows rows;
+    Peaks peaks;
     Amount total[PF_N];
     bool has[PF_N];
     Map printers, in_place, prefixes; /* by graph */
@@ -155,6 +157,7 @@ bool dim_known(const Profile *p, Sym name, int64_t *v);
 
 /* ---- rows.c ---- */
 void rows_make(Profile *p);
+void rows_sort(Profile *p, Rows *rows, ProfileSort sort);
 /* Groups by class, op and so on; sorted, to be freed by the caller. */
 Rows rows_by(Profile *p, ProfileBy by, ProfileSort sort);
 double amount_key(const Amount *x); /* sort key, also for symbolic amounts */
@@ -245,5 +248,6 @@ void report_trace(Profile *p, Str *out);
 void report_folded(Profile *p, Str *out);
 void report_svg(Profile *p, Str *out);
 void report_dot(Profile *p, Str *out);
+void report_roofline(Profile *p, const ReportOptions *how, Str *out);
 
 #endif

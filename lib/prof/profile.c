@@ -78,6 +78,10 @@ void profile_set(Profile *p, ProfileField f, double v) {
     p->has[f] = true;
 }
 
+void profile_set_peaks(Profile *p, const Peaks *peaks) {
+    p->peaks = *peaks;
+}
+
 /* ---- totals ---- */
 static int compare_seconds(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -183,6 +187,9 @@ static void report_in_format(Profile *p, const ReportOptions *how, const Compare
         break;
     case PROFILE_DOT:
         report_dot(p, out);
+        break;
+    case PROFILE_ROOFLINE:
+        report_roofline(p, how, out);
         break;
     }
 }

@@ -142,6 +142,8 @@ static void row_add(Profile *p, Row *to, const Row *r) {
     to->applies += r->applies;
     to->calls += r->calls;
     to->time_s += r->time_s;
+    to->roof_s += r->roof_s;
+    if (to->cls != r->cls) to->cls = sym(p->s, "other");
     amount_sum(p->a, &to->flops, &r->flops);
     amount_sum(p->a, &to->math, &r->math);
     amount_sum(p->a, &to->read, &r->read);
@@ -250,7 +252,7 @@ static double sort_key(const Profile *p, const Row *r, ProfileSort sort) {
     return 0;
 }
 
-static void rows_sort(Profile *p, Rows *rows, ProfileSort sort) {
+void rows_sort(Profile *p, Rows *rows, ProfileSort sort) {
     Sorted *k = mem_alloc(p->s, (rows->n + 1) * sizeof *k);
     Row *to = mem_alloc(p->s, (rows->n + 1) * sizeof *to);
     for (size_t i = 0; i < rows->n; i++) {

@@ -20,6 +20,9 @@ typedef struct ProfileSpec {
 /* Runs m, whose inputs are set and whose plan is of g, for a profile of that plan: the
  * updates happen. False: diagnosed. */
 bool profile_measure(Profile *p, const Graph *g, Machine *m, const MeasuredCalls *how);
+/* Measures what this machine can do at best, in less than half a second. False:
+ * diagnosed. */
+bool profile_measure_peaks(Session *s, unsigned threads, Peaks *out);
 /* `out` has the report even if a verdict fails. False: diagnosed. */
 bool graph_profile(Graph *g, const ProfileSpec *q, Str *out);
 

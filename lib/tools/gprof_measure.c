@@ -201,6 +201,14 @@ static bool plan_for_values(Profiling *f) {
     return bind_dims(f) && prepare_plan(f);
 }
 
+static bool measure_peaks(Profiling *f) {
+    Peaks peaks;
+    if (f->q->report.format != PROFILE_ROOFLINE) return true;
+    if (!profile_measure_peaks(f->r.s, f->q->run.threads, &peaks)) return false;
+    profile_set_peaks(f->p, &peaks);
+    return true;
+}
+
 static bool collect_profile(Profiling *f) {
     if (f->q->is_static && !plan_for_values(f)) return false;
     if (f->q->is_static) derive_sizes(f);
@@ -210,7 +218,7 @@ static bool collect_profile(Profiling *f) {
     if (f->q->is_static) {
         derive_shapes(f);
         profile_static(f->p);
-    } else if (!measure_calls(f)) {
+    } else if (!measure_calls(f) || !measure_peaks(f)) {
         return false;
     }
     profile_finish(f->p);

@@ -335,6 +335,7 @@ static void test_profile(TlSession *s) {
     text = tl_profile_text(p, NULL);
     CHECK(text && strstr(text, "matmul") != NULL);
     CHECK((text = tl_profile_text(p, "trace")) && strstr(text, "traceEvents"));
+    CHECK((text = tl_profile_text(p, "roofline")) && strstr(text, "memory: "));
     REFUSED(s, tl_profile_text(p, "xml"), 2, "format is one of text|json|");
     TlCost c = {.size = sizeof c};
     REFUSED(s, tl_profile_cost(p, "all", 0, &c), 2, "by is one of class|op|");
@@ -361,6 +362,7 @@ static void test_static_profile(TlSession *s) {
     CHECK(p && isnan(total(s, p, "flops")) && isnan(total(s, p, "time_s")));
     CHECK(strstr(tl_profile_text(p, "json"), "*n") != NULL);
     REFUSED(s, tl_profile_text(p, "trace"), 2, "a trace needs a run");
+    REFUSED(s, tl_profile_text(p, "roofline"), 2, "a roofline needs a run");
     tl_profile_free(p);
     CHECK(tl_machine_set_dim(m, "n", 4) && tl_machine_set_dim(m, "n", 10));
     p = tl_machine_profile(m, &how);
