@@ -55,17 +55,22 @@ static const char *scan_exponent(const char *p, const char *end, ScannedDecimal 
     return q;
 }
 
-/* The digits as text, at most DIGITS_MAX of them, followed by a 1 if any were cut
- * off. */
+/* The digits as text, at most DIGITS_MAX of them, followed by a 1 if any but zeros were
+ * cut off. */
 static size_t copy_digits(const ScannedDecimal *d, char *buf, int64_t *exp) {
-    size_t n = 0, left = d->ndigits;
-    for (const char *p = d->first; p < d->end && n < DIGITS_MAX; p++) {
+    size_t n = 0;
+    bool more = false;
+    *exp = d->exp;
+    for (const char *p = d->first; p < d->end; p++) {
         if (*p == '.') continue;
-        buf[n++] = *p;
-        left--;
+        if (n < DIGITS_MAX) {
+            buf[n++] = *p;
+        } else {
+            more |= *p != '0';
+            (*exp)++;
+        }
     }
-    *exp = d->exp + (int64_t)left;
-    if (left) {
+    if (more) {
         buf[n++] = '1';
         (*exp)--;
     }

@@ -316,6 +316,40 @@ static void test_read_form(void) {
     CHECK(num_read_float(longest, 2996, FLOAT64, &v) == 2996 && v == 1e-9, "%g", v);
 }
 
+/* What decides a tie may stand a thousand digits behind it. */
+static void test_distant_digits(void) {
+    static const struct {
+        const char *tie;
+        FloatWidth w;
+        double at, above, below; /* the tie, and what is above and below it */
+    } rows[] = {
+        {"9007199254740993", FLOAT64, 0x1p53, 0x1p53 + 2, 0x1p53},
+        {"9007199254740995", FLOAT64, 0x1p53 + 4, 0x1p53 + 4, 0x1p53 + 2},
+        {"16777217", FLOAT32, 0x1p24, 0x1p24 + 2, 0x1p24},
+        {"2049", FLOAT16, 2048, 2050, 2048},
+        {"2051", FLOAT16, 2052, 2052, 2050},
+        {"65520", FLOAT16, HUGE_VAL, HUGE_VAL, 65504},
+        {"340282356779733661637539395458142568448", FLOAT32, HUGE_VAL, HUGE_VAL,
+         0x1.fffffep127},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[1200];
+        size_t n = strlen(rows[i].tie);
+        memset(text, '0', sizeof text);
+        memcpy(text, rows[i].tie, n);
+        text[n] = '.';
+        text[sizeof text - 1] = 0;
+        CHECK(read_as(rows[i].tie, rows[i].w) == rows[i].at, "%s", rows[i].tie);
+        CHECK(read_as(text, rows[i].w) == rows[i].at, "%s", rows[i].tie);
+        text[sizeof text - 2] = '1';
+        CHECK(read_as(text, rows[i].w) == rows[i].above, "%s", rows[i].tie);
+        memset(text + n + 1, '9', sizeof text - 2 - n);
+        text[n - 1]--; /* none ends in 0 but 65520 */
+        if (text[n - 1] < '0') text[n - 1] = '9', text[n - 2]--;
+        CHECK(read_as(text, rows[i].w) == rows[i].below, "%s", rows[i].tie);
+    }
+}
+
 static void test_integers(void) {
     uint64_t v;
     bool over;
@@ -355,6 +389,7 @@ static void test_sizes(void) {
     CHECK(!num_read_size("-1", &v) && !num_read_size("1.5G", &v) &&
           !num_read_size("1MBs", &v));
     CHECK(num_read_size("16777215T", &v) && !num_read_size("16777216T", &v));
+    CHECK(!num_read_size("18446744073709551616", &v));
 }
 
 int main(void) {
@@ -365,6 +400,7 @@ int main(void) {
     test_form();
     test_powers();
     test_read_form();
+    test_distant_digits();
     test_integers();
     test_sizes();
     return TEST_END("base_num");
