@@ -199,7 +199,7 @@ static bool same_type_layout(const Type *a, const Type *b) {
 bool type_in_same_class(const Type *a, const Type *b) {
     if (a == b) return true;
     if (!strip_lists(&a, &b)) return false;
-    if (a == b || a->kind == TYPE_NULL) return true;
+    if (a->kind == TYPE_NULL) return true;
     if (!same_type_layout(a, b)) return false;
     for (int i = 0; i < a->ndim; i++)
         if ((a->dim[i] == 1) != (b->dim[i] == 1)) return false;
@@ -209,7 +209,7 @@ bool type_in_same_class(const Type *a, const Type *b) {
 bool type_is_super(const Type *a, const Type *b) {
     if (a == b) return true;
     if (!strip_lists(&a, &b)) return false;
-    if (a == b || a->kind == TYPE_NULL) return true;
+    if (a->kind == TYPE_NULL) return true;
     if (!same_type_layout(a, b)) return false;
     for (int i = 0; i < a->ndim; i++)
         if (dim_is_known(a->dim[i]) && a->dim[i] != b->dim[i]) return false;
@@ -232,7 +232,7 @@ const Type *type_meet(Session *s, const Type *a, const Type *b) {
     const Type *whole = a;
     Dim dim[MAX_NDIM];
     if (!strip_lists(&a, &b)) return NULL;
-    if (a == b || a->kind == TYPE_NULL) return whole;
+    if (a->kind == TYPE_NULL) return whole;
     if (!same_type_layout(a, b)) return NULL;
     for (int i = 0; i < a->ndim; i++) {
         if (!dim_may_equal(a->dim[i], b->dim[i])) return NULL;
@@ -246,7 +246,7 @@ const Type *type_join(Session *s, const Type *a, const Type *b) {
     const Type *whole = a;
     Dim dim[MAX_NDIM];
     if (!strip_lists(&a, &b)) return NULL;
-    if (a == b || a->kind == TYPE_NULL) return whole;
+    if (a->kind == TYPE_NULL) return whole;
     if (!same_type_layout(a, b)) return NULL;
     for (int i = 0; i < a->ndim; i++)
         dim[i] = a->dim[i] == b->dim[i] ? a->dim[i] : DIM_UNKNOWN;
