@@ -67,20 +67,19 @@ typedef struct PlantedDict {
 } PlantedDict;
 
 /* Flattens {'y': v, 'scope': {'z': w}} to y and scope/z. */
-static bool flatten_plants(PlantedDict *p, const char *prefix, const Node *dict) {
+static void flatten_plants(PlantedDict *p, const char *prefix, const Node *dict) {
     Session *s = compiler_builder(p->c)->s;
     for (size_t i = 0; i < dict->n; i++) {
         const char *name = arena_printf(compiler_arena(p->c), "%s%s", prefix,
                                         sym_text(s, dict->key[i]));
         if (dict->item[i].kind == NODE_DICT) {
             char *below = arena_printf(compiler_arena(p->c), "%s/", name);
-            if (!flatten_plants(p, below, &dict->item[i])) return false;
+            flatten_plants(p, below, &dict->item[i]);
             continue;
         }
         vec_push(s, &p->name, sym(s, name));
         vec_push(s, &p->value, dict->item[i]);
     }
-    return true;
 }
 
 static Var planted_value(void *ctx, size_t k, Builder *b, const Type *t) {
@@ -224,12 +223,12 @@ static bool apply_harvest(Compiler *c, const Node *f, const Arguments *args,
             "the first argument must be a dict of planted values: {'y': 0.}, or "
             "{} for none");
     if (t->plants) {
+        flatten_plants(&p, "", &args->arg[0]);
         rest.n--;
         rest.arg++;
         if (rest.key) rest.key++;
     }
-    bool ok = (!t->plants || flatten_plants(&p, "", &args->arg[0])) &&
-              expand_and_harvest(c, t, &rest, &p, out);
+    bool ok = expand_and_harvest(c, t, &rest, &p, out);
     vec_free(&p.name);
     vec_free(&p.value);
     return ok;

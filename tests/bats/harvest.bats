@@ -851,6 +851,14 @@ E_ARG|allowlist must be a list of names|reap(F, tag='t', allowlist='y')(x)
 E_ARG|allowlist must be a list of names|reap(F, tag='t', allowlist=[3])(x)
 E_ARG|blocklist must be a list of names|reap(F, tag='t', blocklist={})(x)
 E_ARG|exclusive must be True or False|reap(F, tag='t', exclusive=1)(x)
+E_ARG|allowlist must be a list of names|reap(F, tag='t', allowlist=['y', x])(x)
+E_ARG|sow takes a string for tag|sow({'a': x}, tag=x, name='y')
+E_TYPE|a string where a tensor is expected|sow({'a': x}, tag='t', name='y', key='k')
+E_TYPE|a string where a tensor is expected|nest(F, scope='s')('text')
+E_DUPLICATE|y has already been reaped|reap(lambda a: sow_cond(sow(a, tag='t', name='y'), a > 0, tag='t', name='y'), tag='t')(x)
+E_DUPLICATE|the scope s/y has already been reaped|reap(nest(lambda a: nest(lambda b: sow(b, tag='t', name='z'), scope='y')(sow(a, tag='t', name='y')), scope='s'), tag='t')(x)
+E_TYPE|the planted value of y is list.float64., but the sown value is float64$|plant(F, tag='t')({'y': l}, x)
+E_TYPE|the planted value of y is float64.k., but the sown value is float64$|plant(EACH, tag='t')({'y': m}, v)
 E_TYPE|expected a function|reap(3, tag='t')(x)
 E_ARG|first argument must be a dict of planted values|plant(F, tag='t')(x)
 E_ARG|first argument must be a dict of planted values|plant(F, tag='t')()
@@ -876,6 +884,32 @@ E_SHAPE|y is float64...: its shape must be known before the loop|reap(lambda b: 
 END
     e="reap($f, tag='t', allowlist=('y',), blocklist=None, exclusive=True)(x)"
     ok 'gload --new -i "x: float64" -e "$e" | grun x=3' 'out/y = 6.0'
+}
+
+@test "names that begin like others, no names at all, keys, and planted values whose shapes only a run tells" {
+    local e want f='lambda a: sow(a * 2, tag="t", name="y")'
+    export e
+    while IFS='|' read -r e want; do
+        e=${e//F/$f}
+        ok 'gload --new -i "x: float64" -i "v: float64[3]" -i "m: float64[n, k]" -i "u: float64[?]" -i "q: float64[?, ?]" -e "out = $e" |
+            grun x=3 v=[1,2,3] m=[[1,2],[3,4]] u=[5,6,7] q=[[1,2],[3,4],[5,6]] --on-unused-input ignore | tr -s "\n " "  "' "$want "
+    done <<'END'
+reap(F, tag='t', allowlist=[])(x)|out = {}
+reap(lambda a: sow(sow(a, tag='t', name='yes') * 2, tag='t', name='y'), tag='t', allowlist=['y'])(x)|out/y = 6.0
+reap(lambda a: sow(sow(a, tag='t', name='yes') * 2, tag='t', name='y'), tag='t', blocklist=['y'])(x)|out/yes = 3.0
+harvest(lambda a: sow(sow(a, tag='t', name='yes') * 2, tag='t', name='y'), tag='t')({'y': 7.}, x)|out/0 = 7.0 out/1/yes = 3.0
+harvest(lambda a: sow(sow(a, tag='t', name='y') * 2, tag='t', name='yes'), tag='t')({'yes': 7.}, x)|out/0 = 7.0 out/1/y = 3.0
+sow({'a': x}, tag='t', name='y', key=None)|out/a = 3.0
+sow({'a': x}, tag='t', name='y', key=v)|out/a = 3.0
+plant(lambda a: sow(a, tag='t', name='a', mode='append') + sow(a * 2, tag='t', name='b', mode='append'), tag='t')({'a': [1.], 'b': [2.]}, x)|out = 3.0
+plant(F, tag='t')({'y': 1.}, a=x)|out = 1.0
+plant(F, tag='t')({'y': u}, v)|out = [5.0, 6.0, 7.0]
+plant(F, tag='t')({'y': q}, m)|out = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+plant(lambda a: sow(outer(v, sum(a, axis=0)), tag='t', name='y'), tag='t')({'y': q}, m)|out = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+plant(lambda a: sow(stack([a, a, a]), tag='t', name='y'), tag='t')({'y': q}, u[1:])|out = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+END
+    e="plant($f, tag='t')({'y': u}, v)"
+    bad 5 E_RUN_SHAPE 'got shape .2,., expected .3,.' 'gload --new -i "v: float64[3]" -i "u: float64[?]" -e "$e" | grun v=[1,2,3] u=[1,2] --on-unused-input ignore'
 }
 
 @test "a dim that a function names is the size of its argument, in a call and around a loop" {
