@@ -226,6 +226,7 @@ static double saved(TlSession *s, const char *path, const char *name) {
 }
 
 static void test_save(TlSession *s) {
+    double x[2] = {1, 1}, y[2] = {7, 6};
     char folder[] = "/tmp/api.XXXXXX", path[64];
     CHECK(mkdtemp(folder) != NULL);
     TlGraph *g = graph_of(s, line);
@@ -264,7 +265,14 @@ static void test_save(TlSession *s) {
         tl_graph_free(none);
         remove(path);
     }
-    CHECK(tl_machine_run(m) || *tl_error(s)); /* the graph of m is as it was */
+    /* m runs the graph, which is as it was: no nodes are gone */
+    CHECK(set_xy(m, x, y, 2) && tl_machine_run(m) && scalar(m, "loss") == 0.25, "%g",
+          scalar(m, "loss"));
+    TlMachine *again = tl_machine_new(g);
+    CHECK(set_xy(again, x, y, 2) && tl_machine_run(again) &&
+              scalar(again, "loss") == 0.25,
+          "%s", tl_error(s));
+    tl_machine_free(again);
     REFUSED(s, tl_graph_load_shared(g, path), 4, path);
     snprintf(path, sizeof path, "%s/g.xml", folder);
     REFUSED(s, tl_graph_save(g, path), 2, "no format has the suffix .xml");
