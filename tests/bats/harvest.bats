@@ -887,11 +887,11 @@ END
 }
 
 @test "names that begin like others, no names at all, keys, and planted values whose shapes only a run tells" {
-    local e want f='lambda a: sow(a * 2, tag="t", name="y")'
-    export e
-    while IFS='|' read -r e want; do
-        e=${e//F/$f}
-        ok 'gload --new -i "x: float64" -i "v: float64[3]" -i "m: float64[n, k]" -i "u: float64[?]" -i "q: float64[?, ?]" -e "out = $e" |
+    local want f='lambda a: sow(a * 2, tag="t", name="y")'
+    export expr
+    while IFS='|' read -r expr want; do
+        expr=${expr//F/$f}
+        ok 'gload --new -i "x: float64" -i "v: float64[3]" -i "m: float64[n, k]" -i "u: float64[?]" -i "q: float64[?, ?]" -e "out = $expr" |
             grun x=3 v=[1,2,3] m=[[1,2],[3,4]] u=[5,6,7] q=[[1,2],[3,4],[5,6]] --on-unused-input ignore | tr -s "\n " "  "' "$want "
     done <<'END'
 reap(F, tag='t', allowlist=[])(x)|out = {}
@@ -908,8 +908,8 @@ plant(F, tag='t')({'y': q}, m)|out = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 plant(lambda a: sow(outer(v, sum(a, axis=0)), tag='t', name='y'), tag='t')({'y': q}, m)|out = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 plant(lambda a: sow(stack([a, a, a]), tag='t', name='y'), tag='t')({'y': q}, u[1:])|out = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 END
-    e="plant($f, tag='t')({'y': u}, v)"
-    bad 5 E_RUN_SHAPE 'got shape .2,., expected .3,.' 'gload --new -i "v: float64[3]" -i "u: float64[?]" -e "$e" | grun v=[1,2,3] u=[1,2] --on-unused-input ignore'
+    expr="plant($f, tag='t')({'y': u}, v)"
+    bad 5 E_RUN_SHAPE 'got shape .2,., expected .3,.' 'gload --new -i "v: float64[3]" -i "u: float64[?]" -e "$expr" | grun v=[1,2,3] u=[1,2] --on-unused-input ignore'
 }
 
 @test "a dim that a function names is the size of its argument, in a call and around a loop" {
