@@ -142,6 +142,7 @@ static void test_syntax_errors(void) {
                 "`not` is a Python keyword: put it in brackets: (not a)");
     check_error("y = if b", 4,
                 "`if` is a Python keyword: write `a if condition else b`");
+    check_error("y = a in b", 6, "`in` is a Python keyword: write any(x == value)");
     check_error("y = a if b", 10,
                 "the text ends where `else` of `a if condition else b` is expected");
     check_error("y := 3", 2,
