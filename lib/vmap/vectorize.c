@@ -93,7 +93,7 @@ static bool vmap_flattened(Vectorize *v, const VmapWant *want, Var *result) {
         !vmap_graph(b, &(VmapRows){v->var, v->flat, v->has, size}, want, result, rows))
         return false;
     for (size_t k = 0; k < want->nout; k++)
-        if (rows[k] && !check_is_tensor(b, want->var.p[k])) return false;
+        if (v->extra && !check_is_tensor(b, want->var.p[k])) return false;
     for (size_t k = 0; k < want->nout; k++)
         if ((result[k] = unflatten_rows(v, result[k], rows[k])) == VAR_NONE)
             return false;
