@@ -569,8 +569,10 @@ void dot_write(const Graph *main, const WriteOptions *o, Str *out) {
         nodes += count_nodes(&all.p[i]);
     str_puts(out, "digraph \"");
     write_escaped(&all.empty, sym_text(s, main->name));
-    str_puts(out, "\" {\n  node [fontname=\"sans-serif\"];\n  edge "
-                  "[fontname=\"sans-serif\", fontsize=10];\n");
+    str_puts(
+        out,
+        "\" {\n  fontname=\"sans-serif\";\n  node [fontname=\"sans-serif\"];\n  edge "
+        "[fontname=\"sans-serif\", fontsize=10];\n");
     bool large = nodes > (o->depth > 1 ? LARGE_IN_BOXES : LARGE);
     if (large) /* the default takes minutes */
         str_puts(out, "  splines=line; nslimit=1; nslimit1=1; mclimit=0.1; "

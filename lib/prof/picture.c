@@ -228,25 +228,36 @@ static void dot_text(const char *text, Str *out) {
     str_putc(out, '"');
     for (; *text; text++) {
         if (*text == '"' || *text == '\\') str_putc(out, '\\');
-        str_putc(out, *text == '\n' ? ' ' : *text);
+        if (*text == '\n')
+            str_puts(out, "\\n");
+        else
+            str_putc(out, *text);
     }
     str_putc(out, '"');
 }
 
+/* The op, its result, and what it costs. */
 static void dot_apply(Profile *p, const Row *r, double all, Str *out) {
     double part = all > 0 ? row_weight(p, r) / all : 0;
+    Var result = p->g->apply[r->id].out;
+    Amount bytes = row_bytes(p, r);
     Str b = STR(p->s);
-    str_printf(&b, "%s\n%.1f%%", sym_text(p->s, r->op), part * 100);
+    str_printf(&b, "%s\n%s: %s\n%.1f%%, ", sym_text(p->s, r->op),
+               sym_text(p->s, value_name(p, result)),
+               type_str(p->s, var_type(p->g, result)), part * 100);
+    if (p->is_static)
+        amount_text(p, &r->flops, "FLOP", &b);
+    else
+        profile_time_text(r->time_s, &b);
+    str_puts(&b, ", ");
+    amount_text(p, &bytes, "B", &b);
     str_printf(out,
                "  a%u [style=filled, fillcolor=\"0.000 %.3f 1.000\", label=", r->id,
                part);
-    Str line = STR(p->s);
-    dot_text(str_text(&b), &line);
-    str_puts(out, str_text(&line));
+    dot_text(str_text(&b), out);
     str_puts(out, ", tooltip=");
     dot_text(sym_text(p->s, row_name(p, r)), out);
     str_puts(out, "];\n");
-    str_free(&line);
     str_free(&b);
 }
 
@@ -262,9 +273,13 @@ static void dot_edges(const Profile *p, ApplyId id, uint8_t *shown, Str *out) {
         LeafKind k = var_leaf(g, v);
         if (k != LEAF_INPUT && k != LEAF_SHARED) continue;
         if (!shown[v]) {
+            Str b = STR(p->s);
+            str_printf(&b, "%s\n%s", sym_text(p->s, var_name(g, v)),
+                       type_str(p->s, var_type(g, v)));
             str_printf(out, "  v%u [shape=box, label=", v);
-            dot_text(sym_text(p->s, var_name(g, v)), out);
+            dot_text(str_text(&b), out);
             str_puts(out, "];\n");
+            str_free(&b);
         }
         shown[v] = 1;
         str_printf(out, "  v%u -> a%u;\n", v, id);
@@ -276,7 +291,7 @@ void report_dot(Profile *p, Str *out) {
     uint8_t *shown = mem_zalloc(p->s, (size_t)p->g->nvar + 1, 1);
     for (size_t i = 0; i < p->rows.n; i++)
         all += row_weight(p, &p->rows.p[i]);
-    str_puts(out, "digraph profile {\n  rankdir=TB;\n");
+    str_puts(out, "digraph profile {\n  node [fontname=\"sans-serif\"];\n");
     for (size_t i = 0; i < p->rows.n; i++) {
         if (p->rows.p[i].g != p->g) continue;
         dot_apply(p, &p->rows.p[i], all, out);

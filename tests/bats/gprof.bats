@@ -325,6 +325,11 @@ outputs: {o: "concatenate([x[:n // 3], x @ ones((4, 4))])"}' >g.yaml
     small --static --dim n=9 -O dot >g.dot
     run grep -c 'fillcolor' g.dot
     assert_output 3
+    # ops, results with their types, and costs
+    grep -Eq 'label="[a-z]+\\n[a-z_0-9]+: float[36][24][^"]*\\n[0-9.]+%, [0-9.]+ k?FLOP, [0-9.]+ k?B", tooltip=' g.dot
+    small --dim n=9 -O dot >t.dot
+    grep -Eq 'label="[a-z]+\\n[^"]*%, [0-9.]+ [mun]?s, [0-9.]+ k?B", tooltip=' t.dot
+    grep -q 'shape=box, label="[a-z]*\\nfloat' t.dot
     run small --static -O trace
     assert_failure 2
 }
@@ -551,7 +556,7 @@ Y
 
 @test "texts of ops in reports for other programs, and what is cut of a long one" {
     gload -i 'x: float64[n]' -e 'y = print(x, "a;b\"c\\d") + 1' -o p.tlg
-    like 'gprof --static --dim n=5 p.tlg -O dot' "tooltip=\"_1 = print\\(x, msg='a;b\\\\\"c\\\\\\\\\\\\\\\\d'\\)\"\\];\$" 'label="print.*0.0%"' 'label="add.*100.0%"'
+    like 'gprof --static --dim n=5 p.tlg -O dot' "tooltip=\"_1 = print\\(x, msg='a;b\\\\\"c\\\\\\\\\\\\\\\\d'\\)\"\\];\$" 'label="print.*[n]0.0%, ' 'label="add.*[n]100.0%, '
     ok 'gprof --static --dim n=5 p.tlg -O folded | grep -c "^graph;[a-z]*;[a-z]*;[^;]* [05]$"' 2
     ok 'gprof --static --dim n=5 p.tlg -O json | jq -r ".apply[].name" | grep -F "print(x, msg=" | wc -l' 1
     # no letter is cut in two, wherever the end falls
@@ -564,7 +569,7 @@ Y
     done
     # where nothing costs anything no part is all of it
     gload -i 'x: float64[n]' -e 'y = x[::2]' -o v.tlg
-    like 'gprof --static --dim n=5 v.tlg -O dot' 'fillcolor="0.000 0.000 1.000", label="subtensor.*0.0%"'
+    like 'gprof --static --dim n=5 v.tlg -O dot' 'fillcolor="0.000 0.000 1.000", label="subtensor.*[n]0.0%, '
 }
 
 @test "an assertion about flops warns of those that it leaves out" {
