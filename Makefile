@@ -54,7 +54,7 @@ LIB_C   := $(filter-out %.simd.c,$(shell find lib -name "*.c" | sort))
 SIMD_C  := $(filter %.simd.c,$(shell find lib -name "*.c" | sort))
 TOOLS   := gload ggrad grewrite grun gprof
 CMD_C   := $(wildcard cmd/*/*.c)
-GEN_C   := $(B)/gen/catalogue.c $(B)/gen/rules_text.c $(B)/gen/optim_texts.c
+GEN_C   := $(B)/gen/catalogue.c $(B)/gen/rules_text.c $(B)/gen/optim_texts.c $(B)/gen/text_ops.c
 ARCH    := $(shell uname -m)
 # Loops are compiled once per level of CPU; only x86-64 has more than the baseline.
 ifeq ($(ARCH),x86_64)
@@ -106,6 +106,11 @@ $(B)/gen/rules_text.c: $(wildcard lib/rewrite/rules/*.rules) lib/gen/embed.awk
 $(B)/gen/optim_texts.c: $(wildcard lib/optim/*.yaml) lib/gen/embed.awk
 	@mkdir -p $(@D)
 	$(Q)awk -v header=optim/optim.h -v table='OptimText optim_texts' -f lib/gen/embed.awk $(sort $(wildcard lib/optim/*.yaml)) > $@
+
+TEXT_OPS := $(sort $(wildcard lib/ops/*/*.ops.yaml))
+$(B)/gen/text_ops.c: $(TEXT_OPS) lib/gen/embed.awk
+	@mkdir -p $(@D)
+	$(Q)awk -v header=io/text_ops.h -v table='TextOps text_ops' -f lib/gen/embed.awk $(TEXT_OPS) > $@
 
 $(B)/libthunkline-all.a: $(LIB_O) $(B)/sources
 	$(call say,AR,$@)

@@ -258,6 +258,21 @@ static bool check_op_file_head(OpFileReader *r, const Doc *root, const Doc **ops
            fail(s, (*ops)->at, E_FORMAT, "\"ops\" must be a mapping from names to ops");
 }
 
+bool doc_shipped_ops(Session *s, const char *file, const Doc *root, const char *name) {
+    OpFileReader r = {s, session_arena(s), file};
+    const Doc *ops;
+    if (!check_op_file_head(&r, root, &ops)) return false;
+    for (const Doc *k = ops->first; k; k = k->next) {
+        const char *key = sym_text(s, k->key);
+        if ((name && strcmp(name, key) != 0) || op_find(s, key, strlen(key))) continue;
+        UserOp *op = NEW(r.a, UserOp);
+        if (!read_op_entry(&r, k, op)) return false;
+        op->replace = true;
+        if (!userop_add_file(s, 1, op)) return false;
+    }
+    return true;
+}
+
 bool doc_ops(Session *s, const char *file, const Doc *root) {
     OpFileReader r = {s, session_arena(s),
                       arena_str(session_arena(s), file, strlen(file))};

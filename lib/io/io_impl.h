@@ -81,6 +81,9 @@ bool doc_unsafe(Session *s, Span at, const char *fmt, ...)
 bool doc_keys(Session *s, const Doc *map, const char *const *keys, size_t n,
               const char *where);
 bool doc_ops(Session *s, const char *file, const Doc *root);
+/* The op `name` of one of the library's files, or all (NULL), if there is no such op
+ * yet. */
+bool doc_shipped_ops(Session *s, const char *file, const Doc *root, const char *name);
 bool doc_optim(Session *s, const char *file, const Doc *root);
 Graph *doc_graph(Session *s, const Doc *root, const char *folder, const ReadOptions *o);
 /* An entry of a mapping as a line of a block: "a, b = EXPRESSION". */

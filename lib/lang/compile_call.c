@@ -4,6 +4,7 @@
 #include "lang/compile_impl.h"
 #include "op/infer.h"
 #include "op/op_impl.h"
+#include "op/services.h"
 #include "type/word.h"
 
 #include <math.h>
@@ -789,6 +790,15 @@ static bool compile_macro_call(Compiler *c, const Macro *m, const Ast *e, DType 
     return (out->var = op_cast_to(c->b, out->var, want)) != VAR_NONE;
 }
 
+/* What is called is no new input. */
+static bool lookup_called(Compiler *c, const Ast *e, Node *f) {
+    bool inputs = c->auto_inputs;
+    c->auto_inputs = false;
+    bool found = compiler_lookup(c, e->sym, e->at, f);
+    c->auto_inputs = inputs;
+    return found;
+}
+
 bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node *out) {
     const char *name = sym_text(c->s, e->sym);
     size_t len = strlen(name);
@@ -821,8 +831,9 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
     }
     is = false;
     if (c->env && c->env->lines && !text_lines_name(c, e->sym, &is, &f)) return false;
-    if (fn ||
-        ((is || compiler_lookup(c, e->sym, e->at, &f)) && f.kind == NODE_FUNCTION))
+    if (fn || ((is || lookup_called(c, e, &f)) && f.kind == NODE_FUNCTION))
         return call_function_node(c, e, self != NULL, &f, self, out);
+    if (services(c->s)->text_op && (op = services(c->s)->text_op(c->s, name)))
+        return compile_op_call(c, op, e, self, want, out);
     return compiler_fail_function(c, e);
 }

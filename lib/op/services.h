@@ -55,6 +55,9 @@ typedef struct Services {
     /* cli: shows a line printed by an op of the graph; NULL: print nothing. */
     void (*print)(void *ctx, const char *text);
     void *print_ctx;
+    /* io: an op that the library defines as text; NULL: it has none of that name. All
+     * are added if name is NULL. */
+    const Op *(*text_op)(Session *s, const char *name);
     bool debugging; /* runs are for DebugMode (PlanOptions.debugging) */
 } Services;
 Services *services(Session *s); /* never NULL; members may be, below a tool */

@@ -1,5 +1,6 @@
 /* The catalogue of ops as text or JSON: --list-ops, --op. Defaults of the contract that
  * an op's row leaves out are shown, too. */
+#include "io/text_ops.h"
 #include "lang/builtin.h"
 #include "lang/macro.h"
 #include "lang/print.h"
@@ -127,6 +128,7 @@ bool gload_list_ops(Session *s, const char *what, bool all, bool json, Str *out)
     OpFacts f = {.s = s, .out = out, .json = json, .w = {.out = out}};
     const Builtin *b;
     if (json) json_open(&f.w, '[');
+    io_text_op(s, NULL);
     for (size_t i = 0; i < op_count(s); i++) {
         const Op *op = op_get(s, i);
         ListEntry e = {op->name, op->alias, op->doc, "op"};
@@ -183,6 +185,7 @@ static const char *family_of(Session *s, const Op *op) {
 void gload_dump_ops(Session *s, Str *out) {
     Arena *a = session_arena(s);
     const Builtin *b;
+    io_text_op(s, NULL);
     for (size_t i = 0; i < op_count(s); i++) {
         const Op *op = op_get(s, i);
         ListEntry e = {op->name, op->alias, op->doc, "op"};
@@ -469,6 +472,7 @@ static bool show_op(OpFacts *f, const Op *op) {
 
 bool gload_list_op(Session *s, const char *name, bool json, Str *out) {
     OpFacts f = {.s = s, .out = out, .json = json, .w = {.out = out}};
+    io_text_op(s, NULL);
     const Op *op = op_find(s, name, strlen(name));
     bool optim = false, any = op && op->by_macro ? show_macro(&f, name)
                               : op               ? show_op(&f, op)
