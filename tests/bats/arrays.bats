@@ -265,6 +265,13 @@ END
     done
     zipped t.npz "${all[@]}"
     says E_NAME 'n11, n12, \.\.\.' 'grun v.tlg x=@t.npz:a'
+    # a member that is no array has no dtype
+    echo hello >readme.txt
+    npy '{' >bad.npy
+    zipped t.npz readme.txt bad.npy a.npy
+    like 'gload --info t.npz' 'readme.txt +unknown, 6 bytes$' '^ +bad +unknown, 11 bytes$' '^ +a +float64\[1\], 8 bytes$'
+    says E_TRUNCATED 'the npy header is cut off' 'grun v.tlg x=@t.npz:readme.txt'
+    says E_FORMAT 'the npy header' 'gload --info bad.npy'
 }
 
 @test "npz: damage is told from what is only unknown" {
@@ -422,7 +429,18 @@ E_FORMAT|line 2, column 2: '4"' is not a number|1,2\n3,4"\n
 E_FORMAT|line 3, column 1 .a.: 'c' is not a number|a,b\n1,2\nc,d\n
 E_FORMAT|line 2 has 3 columns, not 2|1,2\n3,4,5\n
 E_FORMAT|this is UTF-16|\0377\0376a\0\n\0
+E_FORMAT|this is UTF-16|\0376\0377\0a\0\n
+E_FORMAT|line 2, column 2: there is more text behind the closing quote|1,2\n3,"4"\rx\n
+E_FORMAT|line 2, column 2: .*is not a number|1,2\n3,4\rx\n
+E_FORMAT|choose the columns that are wanted, as a.csv:a,b,c,d,e,f,g,h,\.\.\.$|a,b,c,d,e,f,g,h,i,j,k\n1,2,3,4,5,6,7,8,9,10,x\n
 END
+    printf '1,2\n3,4\n' >a.csv
+    says E_FORMAT 'line 1, column 1: the quote is not closed' "grun v.tlg 'x=@a.csv:\"1'"
+    printf 'a,b\n1,2,3\n3,4\n' >a.csv
+    says E_FORMAT 'line 2 has 3 columns, not 2' 'gload --info a.csv'
+    printf 'a,b\n1,"2\n3\n' >a.csv
+    says E_FORMAT 'line 2, column 2: the quote is not closed' 'gload --info a.csv'
+    says E_FORMAT 'line 2, column 2: the quote is not closed' 'grun m.tlg x=@a.csv'
     gload -e 'y = zeros([2, 2, 2])' -e 'z = complex(1.0, 2.0)' -e 'b = eye(2) > 0.0' --outputs y,z,b >w.tlg
     says E_SHAPE 'at most 2 dims, and the array has 3' 'grun w.tlg -r y=o.csv'
     says E_DTYPE "can't hold complex" 'grun w.tlg -r z=o.csv'

@@ -96,6 +96,7 @@ END
 [[1.0, 2.0], [3.0, 4.0]]|a b\n1 2\n3 4\n
 [[1.0, 2.0], [3.0, 4.0]]|"a;b";c\n1;2\n3;4\n
 [[1.0, 2.0], [3.0, 4.0]]|"1" , "2"\n"3","4"\n
+[[1.0, 2.0], [3.0, 4.0]]|"1","2"\r\n3,4\r
 [[1.0, 2.0], [3.0, 4.0]]|"a\nb","c ""d"\n1,2\n3,4\n
 [[1.0, "NaN"], ["NaN", "NaN"]]|1,\nNA,null\n
 [["NaN", 1.0], ["NaN", "NaN"]]|\t1\n\t\n
@@ -215,14 +216,28 @@ float32[?]|[0.1, null, "NaN", "-Infinity"]|[0.1, nan, nan, -inf]
 bool[?]|[true, false]|[True, False]
 float64[?]|[]|[]
 float64[?, ?]|[[], []]|[[],\n     []]
+float64[?]|[18446744073709551615, -1]|[1.8446744073709552e+19, -1.0]
+float64[?]|[1E2, 18446744073709551616]|[100.0, 1.8446744073709552e+19]
+float64[?]|{"name": 5, "dtype": "float64", "shape": [2], "data": [1, 2]}|[1.0, 2.0]
 END
+    printf '\357\273\277[1, 3]' >bom.json
+    ok 'grun v.tlg x=@bom.json' 'y = [1.0, 3.0]'
+    # as a constant: whole numbers up to those of uint64, else floats
+    printf '[18446744073709551615, 1]' >t.json
+    ok "gload --new -e 'y = load(\"t.json\")' | grun" 'y = [18446744073709551615, 1]'
+    printf '[18446744073709551616, 1]' >t.json
+    ok "gload --new -e 'y = load(\"t.json\")' | grun" 'y = [1.8446744073709552e+19, 1.0]'
+    printf '[18446744073709551615, -1]' >t.json
+    ok "gload --new -e 'y = load(\"t.json\")' | grun" 'y = [1.8446744073709552e+19, -1.0]'
 }
 
 @test "JSON: what a list may not be" {
     local code want text
     while IFS='|' read -r code want text; do
         printf '%b' "$text" >t.json
-        bad 3 "$code" "t.json: $want" 'grun m.tlg x=@t.json' || return
+        local status=3
+        [ "$code" = E_LIMIT ] && status=6
+        bad $status "$code" "t.json: $want" 'grun m.tlg x=@t.json' || return
     done <<'END'
 E_FORMAT|line 2: the list has another length|[[1, 2],\n[3]]
 E_FORMAT|line 1: an element where the others are lists|[[1], 2]
@@ -238,6 +253,13 @@ E_DTYPE|line 1: the dtype float8 is not known|{"dtype": "float8", "data": [1]}
 E_FORMAT|line 1: the data has another shape|{"dtype": "float64", "shape": [3], "data": [1]}
 E_FORMAT|line 1: the data has another shape|{"dtype": "float64", "shape": [1000000000000], "data": []}
 E_FORMAT|line 1: the shape must be a list|{"dtype": "float64", "shape": [-1], "data": [1]}
+E_FORMAT|line 1: the shape must be a list|{"dtype": "float64", "shape": 2, "data": [1, 2]}
+E_FORMAT|line 1: the shape must be a list|{"dtype": "float64", "shape": [2.5], "data": [1, 2]}
+E_FORMAT|line 1: the shape must be a list|{"dtype": "float64", "shape": [18446744073709551615], "data": [1]}
+E_FORMAT|line 1: the shape must be a list|{"dtype": "float64", "shape": [99999999999999999999], "data": [1]}
+E_LIMIT|a tensor has at most 32 dims|{"dtype": "float64", "shape": [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1], "data": [1]}
+E_FORMAT|line 1: there is no such escape|["a\\q", 3]
+E_ARG|choose an array, as FILE:NAME; it holds dtype, shape, data|{"dtype": 5, "shape": [1], "data": [1]}
 E_FORMAT|line 1: a complex number is a list of two|{"dtype": "complex64", "data": [1]}
 E_FORMAT|line 1: '300' is out of range of uint8|{"dtype": "uint8", "data": [300]}
 E_FORMAT|line 1: '0.5' is not a whole number|{"dtype": "uint8", "data": [0.5]}

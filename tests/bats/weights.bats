@@ -96,7 +96,11 @@ setup() {
     ok 'grun m.tlg -r y=y.npy && gload --info y.npy' $'file       y.npy            npy\narrays     (one)            float64, 8 bytes'
     ok 'gload --info y.npy -O json | grep -c "\"name\": null"' 1
     printf '{"a": [[1, 2]], "about": "text"}' >j.json
-    like 'gload --info j.json' 'a +int64\[1, 2\], 16 bytes'
+    like 'gload --info j.json' 'a +int64\[1, 2\], 16 bytes' '^ +about +text$'
+    printf '{"a": ["x", "y"], "b": ["NaN", 1], "c": [[1], [2, 3]]}' >j.json
+    like 'gload --info j.json' ' a +text\[2\]$' ' b +float64\[2\], 16 bytes$' ' c +unknown$'
+    printf '[1, 2]' >j.json
+    ok 'gload --info j.json' $'file       j.json           json\narrays     (one)            int64[2], 16 bytes'
     # a graph is a graph, whatever its form
     gload m.tlg -o g.json
     gload m.tlg -o g.yaml.zst

@@ -128,6 +128,7 @@ typedef struct JsonShape {
     int64_t length[MAX_NDIM + 2]; /* -1: not met */
     int lists, leaf;              /* depth of the deepest list and of the elements */
     bool floats, bools, ints, negative, large;
+    bool words; /* texts that are no numbers */
 } JsonShape;
 
 typedef struct JsonElement {
@@ -149,6 +150,7 @@ static bool read_element(JsonReader *j, JsonElement *e) {
 static void classify_element(const JsonElement *e, JsonShape *m) {
     uint64_t u;
     int64_t v;
+    double f;
     bool boolean = !e->text && (*e->p == 't' || *e->p == 'f');
     bool number = !e->text && (*e->p == '-' || ascii_is_digit(*e->p));
     bool whole = number && !memchr(e->p, '.', e->n) && !memchr(e->p, 'e', e->n) &&
@@ -161,6 +163,7 @@ static void classify_element(const JsonElement *e, JsonShape *m) {
     m->large |= large;
     m->negative |= number && *e->p == '-';
     m->floats |= !boolean && !fits && !large;
+    m->words |= e->text && number_store(DT_FLOAT64, e->p, e->n, &f) != NUMBER_STORED;
 }
 
 static bool measure(JsonReader *j, int depth, JsonShape *m) {
@@ -318,7 +321,9 @@ bool json_array_list(const ArrayFile *f, ValueList *l) {
         size_t mark = diag_count(f->s);
         const char *name = e->name ? arena_str(l->a, e->name, strlen(e->name)) : NULL;
         if (find_form(&h, e, &m, &form)) {
-            value_list_add(f->s, l, name, form.dtype, form.ndim, form.shape);
+            DType d = m.words ? DT_NONE : form.dtype;
+            ValueInfo *v = value_list_add(f->s, l, name, d, form.ndim, form.shape);
+            if (m.words) v->dtype = "text";
             continue;
         }
         diag_rewind(f->s, mark);
