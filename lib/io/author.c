@@ -60,9 +60,12 @@ static void read_comments(AuthorReader *r, size_t end, size_t inside, Str *below
         trim_end(r, from, &to);
         Str *out = &r->above;
         if (below && r->above.n < 2 && from < stop &&
-            from - start_of_line(r, from) > inside)
+            from - start_of_line(r, from) > inside) {
             out = below;
-        if (from < stop && beside) {
+            str_puts(below, str_text(&r->above));
+            str_clear(&r->above);
+        }
+        if (from < stop && beside && !r->au->entry.p[r->last].beside) {
             r->au->entry.p[r->last].beside =
                 arena_str(r->au->a, r->text + from, to - from);
         } else if (from < stop) {
@@ -149,10 +152,19 @@ static void read_scalar_text(AuthorReader *r, uint32_t id, const Doc *d) {
     r->last = id;
 }
 
+static size_t behind_colon(const AuthorReader *r) {
+    return r->pos + 1 + strspn(r->text + r->pos + 1, " \t");
+}
+
 static bool is_literal_block(const AuthorReader *r, const Doc *d) {
-    size_t at = r->pos + 1; /* behind the colon */
-    at += strspn(r->text + at, " ");
-    return d->kind == DOC_TEXT && r->text[at] == '|';
+    return d->kind == DOC_TEXT && r->text[behind_colon(r)] == '|';
+}
+
+/* An expression in a literal block, with the comments in it. */
+static void read_literal_text(AuthorReader *r, uint32_t id, const Doc *d) {
+    size_t bar = behind_colon(r), end = bar + 1 + (r->text[bar + 1] == '-');
+    if (r->text[end] == '\n' && is_even(r, bar, d->at.end))
+        r->au->entry.p[id].text = slice(r, bar, d->at.end);
 }
 
 /* A statement without the indentation that the block has. */
@@ -218,13 +230,11 @@ static void read_block(AuthorReader *r, uint32_t section, const Doc *d, bool dec
     }
     read_comments(r, d->at.end, 0, &below);
     r->pos += r->pos < r->len;
-    str_puts(&below, str_text(&r->above));
-    str_clear(&r->above);
     r->au->entry.p[section].below = taken(r, &below);
     str_free(&below);
 }
 
-/* An entry of a mapping as a statement. */
+/* An entry of a mapping as a statement; one that is no line has no text. */
 static void read_line(AuthorReader *r, uint32_t id, const Doc *d) {
     Str line = STR(r->s);
     const Ast **st;
@@ -232,9 +242,9 @@ static void read_line(AuthorReader *r, uint32_t id, const Doc *d) {
     doc_line(r->s, d, &line);
     uint32_t own = source_add(r->s, "", str_text(&line), line.n);
     Span all = {own, 0, (uint32_t)line.n};
-    r->ok = r->ok && ast_parse_block(r->s, r->au->a, all, &st, &n) && n == 1;
-    if (r->ok) set_targets(r, id, st[0]);
-    if (r->ok) r->au->entry.p[id].text = arena_str(r->au->a, line.p, line.n);
+    bool whole = ast_parse_block(r->s, r->au->a, all, &st, &n) && n == 1;
+    r->au->entry.p[id].text = whole ? arena_str(r->au->a, line.p, line.n) : NULL;
+    if (whole) set_targets(r, id, st[0]);
     str_free(&line);
 }
 
@@ -247,12 +257,29 @@ static size_t end_of_doc(const Doc *d) {
     return end;
 }
 
+/* The items of a list, as they are written, on one line. */
+static const char *list_text(const AuthorReader *r, const Doc *d) {
+    Str out = STR(r->s);
+    str_putc(&out, '[');
+    for (const Doc *k = d->first; k; k = k->next) {
+        bool quoted = r->text[k->at.end] == '"' || r->text[k->at.end] == '\'';
+        str_puts(&out, k == d->first ? "" : ", ");
+        str_add(&out, r->text + k->at.begin - quoted,
+                k->at.end - k->at.begin + 2 * (size_t)quoted);
+    }
+    str_putc(&out, ']');
+    const char *text = arena_str(r->au->a, out.p, out.n);
+    str_free(&out);
+    return text;
+}
+
 /* Comments in a list go above it; a list on one line stays as it is. */
 static void read_list(AuthorReader *r, uint32_t id, const Doc *d) {
     size_t eol = end_of_line(r, d->at.begin);
     const char *stop = memchr(r->text + d->at.begin, ']', eol - d->at.begin);
-    if (r->text[d->at.begin] == '[' && stop)
-        r->au->entry.p[id].text = slice(r, d->at.begin, (size_t)(stop - r->text) + 1);
+    r->au->entry.p[id].text = r->text[d->at.begin] == '[' && stop
+                                  ? slice(r, d->at.begin, (size_t)(stop - r->text) + 1)
+                                  : list_text(r, d);
     for (const Doc *k = d->first; k; k = k->next) {
         read_comments(r, k->at.begin, 0, NULL);
         r->pos = end_of_doc(k);
@@ -305,8 +332,10 @@ static void read_value(AuthorReader *r, uint32_t id, const Doc *d, EntryKind in)
         if (kind >= ENTRY_STATEMENTS) {
             read_block(r, id, d, kind == ENTRY_DECLARATIONS);
         } else {
+            if (in == ENTRY_PLAIN) read_literal_text(r, id, d);
             read_comments(r, d->at.begin, 0, NULL);
             r->pos = d->at.end + (d->at.end < r->len);
+            if (in == ENTRY_STATEMENTS) read_line(r, id, d);
         }
     } else {
         read_scalar_text(r, id, d);

@@ -97,7 +97,7 @@ static bool shared_holds(Keeper *k, uint32_t id, Var was, Var now) {
 static bool entry_holds(Keeper *k, const char *in, uint32_t id) {
     const Entry *e = &k->au->entry.p[id];
     Var was = graph_find(k->was, e->key), now = graph_find(k->now, e->key);
-    if (strcmp(in, "let") == 0) return statement_holds(k, id);
+    if (strcmp(in, "let") == 0) return e->text && statement_holds(k, id);
     if (strcmp(in, "inputs") == 0) return e->text && same_type(k, was, now);
     if (strcmp(in, "shared") == 0) return e->text && shared_holds(k, id, was, now);
     if (strcmp(in, "outputs") == 0) {
@@ -110,11 +110,26 @@ static bool entry_holds(Keeper *k, const char *in, uint32_t id) {
     return e->text && was != VAR_NONE && now != VAR_NONE && match(k, id, 0, was, now);
 }
 
-static bool same_labels(const Graph *a, const Graph *b) {
+/* All outputs, those of trees among them, which no single entry says. */
+static bool outputs_hold(Keeper *k, uint32_t id) {
+    const Graph *a = k->was, *b = k->now;
     bool same = a->outputs.n == b->outputs.n;
     for (size_t i = 0; same && i < a->outputs.n; i++)
-        same = a->outputs.p[i].label == b->outputs.p[i].label;
+        same = a->outputs.p[i].label == b->outputs.p[i].label &&
+               match(k, id, 0, a->outputs.p[i].var, b->outputs.p[i].var);
+    for (size_t i = id + 1; same && i < end_of_section(k->au, id); i++)
+        same = k->au->entry.p[i].text;
     return same;
+}
+
+/* Then the whole section is kept; without comments, if it is a list. */
+static void compare_outputs(Keeper *k) {
+    uint32_t id = section(k, "outputs");
+    if (id == NO_ENTRY) return;
+    bool same = outputs_hold(k, id);
+    k->au->entry.p[id].kept = same;
+    for (size_t i = id + 1; same && i < end_of_section(k->au, id); i++)
+        k->au->entry.p[i].kept = true;
 }
 
 static bool same_free_dims(const Graph *a, const Graph *b, Arena *arena) {
@@ -145,7 +160,6 @@ static void compare_head(Keeper *k) {
     const Graph *was = k->was, *now = k->now;
     keep_if(k, "name", was->name == now->name);
     keep_if(k, "doc", was->doc && now->doc && strcmp(was->doc, now->doc) == 0);
-    keep_if(k, "outputs", same_labels(was, now));
     keep_if(k, "dims", same_free_dims(was, now, k->au->a));
 }
 
@@ -179,9 +193,14 @@ static bool is_kept(const Keeper *k, const char *in, Sym key) {
     return id != NO_ENTRY && k->au->entry.p[id].kept;
 }
 
+static bool keeps_outputs(const Keeper *k) {
+    uint32_t id = section(k, "outputs");
+    return id != NO_ENTRY && k->au->entry.p[id].kept;
+}
+
 static void need_roots(Keeper *k) {
     const Graph *g = k->now;
-    for (size_t i = 0; i < g->outputs.n; i++)
+    for (size_t i = 0; i < g->outputs.n && !keeps_outputs(k); i++)
         if (!is_kept(k, "outputs", g->outputs.p[i].label))
             need_name(k, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
@@ -282,6 +301,7 @@ static void keep(Author *au, const Graph *g) {
     k.first_owned = arena_alloc(au->a, (au->entry.n + 1) * sizeof(Var));
     memset(k.first_owned, 0xFF, (au->entry.n + 1) * sizeof(Var));
     compare_entries(&k);
+    compare_outputs(&k);
     compare_functions(&k);
     compare_head(&k);
     need_roots(&k);

@@ -64,7 +64,9 @@ uint32_t text_find_entry(const TextWriter *e, uint32_t up, const char *key) {
 
 void text_remarks(TextWriter *e, const char *lines, bool first) {
     if (!lines) return;
-    lines += first && *lines == '\n';
+    const Str *out = e->out;
+    bool empty = out->n > 1 && out->p[out->n - 1] == '\n' && out->p[out->n - 2] == '\n';
+    lines += (first || empty) && *lines == '\n';
     put_text_lines(e, lines, strlen(lines));
 }
 

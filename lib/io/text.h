@@ -32,7 +32,7 @@ void text_close(TextWriter *e);
 /* The author's entry of a key below another; NO_ENTRY: none. NULL for that. */
 uint32_t text_find_entry(const TextWriter *e, uint32_t up, const char *key);
 const Entry *text_entry(const TextWriter *e, uint32_t id);
-/* Comments; without an empty line at the `first` place of a map. */
+/* Comments; without an empty line at the `first` place of a map or below another. */
 void text_remarks(TextWriter *e, const char *lines, bool first);
 
 #endif

@@ -160,10 +160,21 @@ static bool labels_are_names(const Graph *g) {
     return true;
 }
 
+/* All that the author wrote of the outputs: a list, or expressions with labels. */
+static void put_author_outputs(TextWriter *e, uint32_t section) {
+    const Entry *at;
+    if (text_entry(e, section)->text) {
+        text_list(e, "outputs", 0, NULL);
+        return;
+    }
+    text_open(e, "outputs");
+    for (uint32_t id = section + 1; (at = text_entry(e, id)) && at->up == section; id++)
+        text_member(e, sym_text(e->s, at->key), "", 0);
+    text_close(e);
+}
+
 /* Has the author a mapping of which an output is kept? */
-static bool keeps_outputs(const TextWriter *e, const Graph *g) {
-    uint32_t section =
-        e->au ? text_find_entry(e, e->in[e->depth], "outputs") : NO_ENTRY;
+static bool keeps_outputs(const TextWriter *e, const Graph *g, uint32_t section) {
     for (size_t i = 0; section != NO_ENTRY && i < g->outputs.n; i++) {
         const Entry *at =
             text_entry(e, author_find(e->au, section, g->outputs.p[i].label));
@@ -175,7 +186,14 @@ static bool keeps_outputs(const TextWriter *e, const Graph *g) {
 static void put_graph_outputs(TextWriter *e, const GraphPrinter *gp) {
     const Graph *g = gp->g;
     Printer *p = gp->p;
-    if (labels_are_names(g) && !keeps_outputs(e, g)) {
+    uint32_t section =
+        e->au ? text_find_entry(e, e->in[e->depth], "outputs") : NO_ENTRY;
+    const Entry *all = text_entry(e, section);
+    if (all && all->kept) {
+        put_author_outputs(e, section);
+        return;
+    }
+    if (labels_are_names(g) && !keeps_outputs(e, g, section)) {
         const char **label = NEW_N(e->a, g->outputs.n + 1, const char *);
         for (size_t i = 0; i < g->outputs.n; i++)
             label[i] = sym_text(e->s, g->outputs.p[i].label);
@@ -290,6 +308,16 @@ static void order_sections(const TextWriter *e, size_t order[NSECTIONS]) {
     }
 }
 
+/* A section that holds nothing is not written, but what the author says about it is. */
+static void put_remarks_of_nothing(TextWriter *e, const char *key) {
+    const Entry *at = text_entry(e, text_find_entry(e, e->in[e->depth], key));
+    if (!at || !e->au->unchanged) return;
+    bool says = at->above && at->above[strspn(at->above, "\n")];
+    text_remarks(e, says ? at->above : NULL, e->first);
+    text_remarks(e, at->beside, e->first);
+    text_remarks(e, at->below, e->first);
+}
+
 static void put_graph_body(TextWriter *e, const Graph *g) {
     Arena *a = arena_new(e->s);
     const uint8_t *live = mark_let_vars(e, g, a);
@@ -297,8 +325,11 @@ static void put_graph_body(TextWriter *e, const Graph *g) {
     printer_set_ref(gp.p, ask_ref, e->refs);
     size_t order[NSECTIONS];
     order_sections(e, order);
-    for (size_t i = 0; i < NSECTIONS; i++)
+    for (size_t i = 0; i < NSECTIONS; i++) {
+        size_t before = e->out->n;
         sections[order[i]].put(e, &gp);
+        if (e->out->n == before) put_remarks_of_nothing(e, sections[order[i]].key);
+    }
     arena_free(a);
 }
 

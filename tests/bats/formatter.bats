@@ -209,3 +209,93 @@ outputs: [a, b, d]"
     ok 'gload -O yaml m.yaml -o sub/m.yaml'
     ok 'grun sub/m.yaml --outputs w -r w=sub.npy && grun m.yaml -r w=w2.npy && cmp sub.npy w2.npy'
 }
+
+@test "comments of empty sections, of each item of a list and of blocks all stay" {
+    printf '%s\n' 'thunkline:	1	# tab' 'inputs: | # in' '  # none' \
+        'shared: {} # no state' 'functions:' 'dims: [ # sizes' '  rows, # r' '  # between' '  cols] # c' \
+        'let:	|' '  y = (zeros(rows) # y' '    @ zeros(rows))	# z' '' '  # end' '' '' \
+        'compare:' '# last' 'outputs:' '- y # first' '# and' '- rows # second' \
+        'updates: {}' '# end' >m.yaml
+    ok 'gload -O yaml m.yaml' 'thunkline: 1  # tab
+# in
+# none
+# no state
+# r
+# between
+dims: [rows, cols]  # sizes
+# c
+let: |
+  y = (zeros(rows) # y
+    @ zeros(rows))  # z
+
+  # end
+# last
+# and
+outputs: [y, rows]  # first
+# second
+# end'
+    gload -O yaml m.yaml -o o.yaml
+    ok 'gload -O yaml o.yaml | cmp - o.yaml'
+    # an expression in a block, in a mapping
+    printf '%s\n' 'thunkline: 1' 'inputs: {x: float64}' 'let:' '  y: |' '    sin(x' '      * 2)' \
+        'outputs:' '  z: |' '      cos(y # c' '      + 1)' '  w: >-' '    y' '    + x' >m.yaml
+    ok 'gload -O yaml m.yaml' 'thunkline: 1
+inputs:
+  x: float64
+let: |
+  y = sin(x
+        * 2)
+outputs:
+  z: |
+    cos(y # c
+    + 1)
+  w: >-
+    y
+    + x'
+    gload -O yaml m.yaml -o o.yaml
+    ok 'gload -O yaml o.yaml | cmp - o.yaml'
+}
+
+@test "trees among the outputs stay as they are written, in functions too" {
+    cat >m.yaml <<'END'
+thunkline: 1
+inputs:
+  x: float64
+functions:
+  both:
+    inputs:
+      t: float64
+    let: |
+      p = {'a': t, 'b': [t + 1]}
+    outputs: [p]  # a tree
+let: |
+  q = both(x * 2)
+  r = {'c': x * 3, 'd': q}
+outputs:
+  r: r  # of dicts
+  s: "[x, x * 4]"
+END
+    ok 'gload -O yaml m.yaml | cmp - m.yaml'
+    # a list of names, and an output more: each leaf has its line
+    sed '/^outputs/,$d' m.yaml >n.yaml
+    echo 'outputs: [r, x]  # names' >>n.yaml
+    ok 'gload -O yaml n.yaml | cmp - n.yaml'
+    gload n.yaml --outputs r,x,q -O yaml --no-provenance >o.yaml
+    ok 'grun o.yaml x=1 -O json' "$(grun n.yaml --outputs r,x,q x=1 -O json)"
+    grep -qx '  q = both(x \* 2)' o.yaml
+}
+
+@test "CRLF, a byte order mark, and characters of all kinds" {
+    printf '\xef\xbb\xbf# Größe\r\nthunkline: 1\r\ndoc: "☃ # no"\r\ninputs: {x: float64} # ♥\r\nlet: |\r\n  y = (x *\r\n       2)  # ü\r\n  # end\r\noutputs:\r\n  größe: y\r\n' >m.yaml
+    ok 'gload -O yaml m.yaml' '# Größe
+thunkline: 1
+doc: "☃ # no"
+inputs:
+  x: float64  # ♥
+let: |
+  y = (x *
+       2)  # ü
+  # end
+outputs:
+  größe: y'
+}
