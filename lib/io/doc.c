@@ -38,7 +38,7 @@ Span doc_span(Session *s, const Doc *d) {
     return (Span){own, 0, (uint32_t)d->n};
 }
 
-static bool is_nothing(const Doc *d) {
+bool doc_is_nothing(const Doc *d) {
     return d->kind == DOC_TEXT && d->n == 0;
 }
 
@@ -48,7 +48,8 @@ bool doc_keys(Session *s, const Doc *map, const char *const *keys, size_t n,
         return fail(s, map->at, E_FORMAT, "%s must be a mapping (key: value), not %s",
                     where, map->kind == DOC_LIST ? "a list" : "a text");
     const Doc *empty = NULL; /* the key before, if nothing stands beside or below it */
-    for (const Doc *d = map->first; d; empty = is_nothing(d) ? d : NULL, d = d->next) {
+    for (const Doc *d = map->first; d;
+         empty = doc_is_nothing(d) ? d : NULL, d = d->next) {
         const char *key = sym_text(s, d->key);
         size_t i = 0;
         while (i < n && strcmp(keys[i], key) != 0)

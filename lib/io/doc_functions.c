@@ -190,6 +190,7 @@ static bool declare_function(FnTable *f, const Doc *d, uint32_t i) {
 
 static bool declare_functions(FnTable *f, const Doc *d) {
     uint32_t i = 0;
+    if (doc_is_nothing(d)) return true;
     if (d->kind != DOC_MAP)
         return fail(f->s, d->at, E_FORMAT,
                     "\"functions\" must be a mapping from names to functions");

@@ -116,7 +116,7 @@ static bool fail_dims(Section *x, const Doc *d) {
 
 /* The dims that no input or shared variable has; to declare others does no harm. */
 bool section_dims(Section *x, const Doc *d) {
-    if (d && d->kind != DOC_LIST) return fail_dims(x, d);
+    if (d && d->kind != DOC_LIST) return doc_is_nothing(d) || fail_dims(x, d);
     for (const Doc *k = d ? d->first : NULL; k; k = k->next) {
         if (k->kind != DOC_TEXT) return fail_dims(x, k);
         Sym name = sym_n(x->s, k->p, k->n);
@@ -450,7 +450,7 @@ bool section_updates(Section *x, const Doc *d) {
 /* ---- compare ---- */
 
 bool section_compare(Section *x, const Doc *d) {
-    if (!d) return true;
+    if (!d || doc_is_nothing(d)) return true;
     if (d->kind != DOC_MAP)
         return fail(x->s, d->at, E_FORMAT, "\"compare\" must be a mapping (name: how)");
     for (const Doc *k = d->first; k; k = k->next) {

@@ -69,6 +69,7 @@ Doc *json_read(Session *s, Arena *a, uint32_t source);
 bool doc_add(Session *s, Doc *parent, Doc *kid, Map *seen);
 Doc *doc_get(const Doc *map, Session *s, const char *key); /* NULL: absent */
 Span doc_span(Session *s, const Doc *d); /* span of the text, to compile */
+bool doc_is_nothing(const Doc *d);       /* a key with nothing behind it */
 /* true or false; absent: *out is unchanged */
 bool doc_flag(Session *s, const Doc *d, bool *out);
 /* Is it a text? False: diagnosed, with what was expected ("a type"). */

@@ -68,6 +68,58 @@ static Span span_of_marks(YamlReader *y, yaml_mark_t begin, yaml_mark_t end) {
     return (Span){y->source, from, to > from ? to : from};
 }
 
+/* ---- mistakes: in flow context a comma ends a plain scalar, even inside f(a, b) ----
+ */
+
+/* The number of unclosed brackets in a text; quotes are skipped. */
+static int open_brackets(const char *p, size_t n) {
+    int depth = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] == '\'' || p[i] == '"') {
+            char quote = p[i++];
+            while (i < n && p[i] != quote)
+                i++;
+            continue;
+        }
+        depth += p[i] == '(' || p[i] == '[' || p[i] == '{';
+        depth -= p[i] == ')' || p[i] == ']' || p[i] == '}';
+    }
+    return depth;
+}
+
+/* The length of the expression probably meant: up to where its brackets close. */
+static size_t intended_length(const YamlReader *y, size_t from) {
+    int depth = 0;
+    for (size_t i = from; i < y->len && y->text[i] != '\n'; i++) {
+        char c = y->text[i];
+        depth += c == '(' || c == '[' || c == '{';
+        if (depth == 0 && (c == ',' || c == '}' || c == ']')) return i - from;
+        depth -= c == ')' || c == ']' || c == '}';
+    }
+    return 0;
+}
+
+static bool fail_in_flow(const YamlReader *y, Span at) {
+    fail(y->s, at, E_FORMAT,
+         "YAML ends this text at the comma or bracket inside {...} or [...]");
+    size_t n = intended_length(y, at.begin);
+    if (n > at.end - at.begin)
+        note(y->s, NOWHERE, "write it in quotes: \"%.*s\"", (int)n, y->text + at.begin);
+    return note(y->s, NOWHERE,
+                "or write one `name: expression` a line, without braces");
+}
+
+/* A bracket right behind a word, which YAML takes for the beginning of a list. */
+static bool fail_bracket(const YamlReader *y, Span at) {
+    size_t from = at.begin;
+    while (from > 0 && ascii_is_word(y->text[from - 1]))
+        from--;
+    if (!y->flow || from == at.begin || at.begin >= y->len) return false;
+    if (y->text[at.begin] != '[' && y->text[at.begin] != '{') return false;
+    fail_in_flow(y, (Span){y->source, (uint32_t)from, at.begin});
+    return true;
+}
+
 /* ---- events ---- */
 
 /* The characters that a line begins with, of these. */
@@ -126,9 +178,12 @@ static bool fail_yaml_syntax(YamlReader *y) {
     Span at = span_of_marks(y, p->problem_mark, p->problem_mark);
     if (p->error != YAML_READER_ERROR && !y->flow && fail_indentation(y, at))
         return false;
-    if (p->error == YAML_READER_ERROR)
+    if (fail_bracket(y, at)) return false;
+    if (p->error == YAML_READER_ERROR) {
         at.begin = at.end =
             (uint32_t)(p->problem_offset < y->len ? p->problem_offset : y->len);
+        return fail(y->s, at, E_FORMAT, "this is no graph file: %s", p->problem);
+    }
     return doc_unsafe(y->s, at, "not YAML: %s%s%s", p->problem, p->context ? ", " : "",
                       p->context ? p->context : "");
 }
@@ -204,47 +259,10 @@ static Doc *read_scalar(YamlReader *y) {
     return d;
 }
 
-/* ---- flow context: a comma ends a plain scalar, even inside f(a, b) ---- */
-
-/* The number of unclosed brackets in a text; quotes are skipped. */
-static int open_brackets(const char *p, size_t n) {
-    int depth = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (p[i] == '\'' || p[i] == '"') {
-            char quote = p[i++];
-            while (i < n && p[i] != quote)
-                i++;
-            continue;
-        }
-        depth += p[i] == '(' || p[i] == '[' || p[i] == '{';
-        depth -= p[i] == ')' || p[i] == ']' || p[i] == '}';
-    }
-    return depth;
-}
-
-/* The length of the expression probably meant: up to where its brackets close. */
-static size_t intended_length(const YamlReader *y, size_t from) {
-    int depth = 0;
-    for (size_t i = from; i < y->len && y->text[i] != '\n'; i++) {
-        char c = y->text[i];
-        depth += c == '(' || c == '[' || c == '{';
-        if (depth == 0 && (c == ',' || c == '}' || c == ']')) return i - from;
-        depth -= c == ')' || c == ']' || c == '}';
-    }
-    return 0;
-}
-
 static bool whole_in_flow(YamlReader *y, const Doc *d) {
     if (!y->flow || y->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE) return true;
     if (open_brackets(d->p, d->n) == 0) return true;
-    fail(y->s, d->at, E_FORMAT,
-         "YAML ends this text at the comma or bracket inside {...} or [...]");
-    size_t n = intended_length(y, d->at.begin);
-    if (n > d->n)
-        note(y->s, NOWHERE, "write it in quotes: \"%.*s\"", (int)n,
-             y->text + d->at.begin);
-    return note(y->s, NOWHERE,
-                "or write one `name: expression` a line, without braces");
+    return fail_in_flow(y, d->at);
 }
 
 /* ---- nodes ---- */
