@@ -74,6 +74,29 @@ swish='  swish:\n    doc: x times its logistic function.\n    inputs: x\n    pro
     like 'ggrad --ops o.yaml --jvp a --wrt x a.tlg | grun --ops o.yaml x=3 y=4 t_x=1' '^jvp_a = 0.60*1?$'
 }
 
+@test "props choose in the texts of an op: definition, derivative, flops" {
+    cat >c.yaml <<'END'
+thunkline: 1
+ops:
+  rise:
+    inputs: x
+    props: {k: int = 2, low: float = 0.0}
+    def: 'x ** 2 if k == 2 else (lambda t: (u := t + 1) * u)(x)'
+    pullback: {x: 2 * x * g if 1 < k < 3 and not low else 2 * (x + 1) * g}
+    flops: 3 if 1 < k < 3 and not low else 4 if k == 3 or low else 5
+    example: rise(3.0) -> 9.0
+END
+    local k
+    for k in '2 9.0 6.0 3' '3 16.0 8.0 4' '4 16.0 8.0 5'; do
+        set -- $k
+        ok "gload --ops c.yaml -e 'y = rise(x, k=$1)' | ggrad --ops c.yaml | grun --ops c.yaml x=3" $'y = '"$2"$'\nd_y_d_x = '"$3"
+        ok "gload --ops c.yaml -i 'x: float64[7]' -e 'y = rise(x, k=$1)' | gprof --ops c.yaml --static --assert 'flops == $4' -o r"
+    done
+    ok "gload --ops c.yaml -e 'y = rise(x, k=3)' | ggrad --ops c.yaml --check"
+    sed -i 's/k == 2 else/x > 2 else/' c.yaml
+    bad 3 E_TYPE 'write .where.x > 2, x \*\* 2, b.' "gload --ops c.yaml -e 'y = rise(x)' -o o.tlg"
+}
+
 @test "adjoint, pullback and pushforward as text" {
     ops '  rowmean:\n    inputs: v\n    def: mean(v, axis=-1, keepdims=True)\n    adjoint:\n      v: broadcast_to(g / v.shape[-1], v.shape)\n  polar:\n    inputs: x, y\n    outputs: rho, phi\n    def: (sqrt(x*x + y*y), arctan2(y, x))\n    pullback:\n      x: (g_rho * x - g_phi * y / rho) / rho\n      y: (g_rho * y + g_phi * x / rho) / rho\n    pushforward:\n      rho: (x * t_x + y * t_y) / rho\n      phi: (x * t_y - y * t_x) / rho**2\n'
     gload --ops o.yaml --new -i 'v: float64[3, 4]' -e 's = sum(rowmean(v)**2)' -o g.tlg
