@@ -438,6 +438,8 @@ END
     says E_FORMAT 'line 1, column 1: the quote is not closed' "grun v.tlg 'x=@a.csv:\"1'"
     printf 'a,b\n1,2,3\n3,4\n' >a.csv
     says E_FORMAT 'line 2 has 3 columns, not 2' 'gload --info a.csv'
+    printf '\n\n' >none.csv
+    says E_FORMAT 'there are no numbers in it' 'gload --info none.csv'
     printf 'a,b\n1,"2\n3\n' >a.csv
     says E_FORMAT 'line 2, column 2: the quote is not closed' 'gload --info a.csv'
     says E_FORMAT 'line 2, column 2: the quote is not closed' 'grun m.tlg x=@a.csv'

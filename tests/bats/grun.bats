@@ -428,6 +428,7 @@ Y
     ok "grun two.tlg \"x=@it's.npy\"" 'r = 14.5'
     ok 'grun two.tlg "x= @back\\slash.npy"' 'r = 15.5'
     gload --new -i 'x: float64' -i 'v: float64[3]' -i 'l: list(float64[n])' -e 'm = make_list(v, v * x)' -o l.tlg
+    bad 2 E_MISSING '\-\-each takes rows of u, but it has no value' 'gload --new -i "x: float64" -i "u: float64[n]" -e "y = x" --outputs y | grun --each u x=1 --on-unused-input ignore'
     bad 3 E_SHAPE "--each takes rows of tensors, but x is 0-d" 'gload --new -i "x: float64" -e "x * 2" | grun --each x --batch 2 x=3'
     bad 3 E_TYPE '--each takes rows of tensors, but l is list.float64' 'grun l.tlg --on-unused-input ignore x=2 v=[1,2,3] l=[[1],[2]] --each l'
     ok 'grun l.tlg --on-unused-input ignore x=2 v=[1,2,3] --expect "m=[[1,2,3],[2,4,6]]" >/dev/null'

@@ -495,6 +495,7 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
 3|E_ARITY|in_axes has 2 entries for 1 argument$|vectorize(lambda v: v, in_axes=[0, 0])(x)
 3|E_ARG|no argument has rows|vectorize(lambda v: v, in_axes=None)(x)
 6|E_LIMIT|a tensor has at most 32 dims|vectorize(x * ones((1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3)), x, c)
+6|E_LIMIT|a tensor has at most 32 dims|vectorize(lambda v: v.reshape((1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)))(x)
 3|E_ARG|mode must be one of 'auto', 'reverse', 'forward'|jacobian(x, x, mode='sideways')
 3|E_ARG|mode must be one of|jacobian(x, x, mode=1)
 3|E_TYPE|can't take the Jacobian of list.float64.|jacobian(l, x)

@@ -261,6 +261,7 @@ END
 [-1.0, -2.0];r;    sums: |\n      n = sum(g) when w.ndim == 2\n    updates: {w: w - g}
 [-1.0, -2.0];r;    sums: {n: g}\n    updates: {w: w - n}
 [-1.0, -2.0];r;    state: |\n      m = None when w.ndim == 1\n    updates: {w: w - g, m: m}
+[-1.0, -2.0];r;    common: {m: None}\n    updates: {w: w - g, m: m}
 [-1.0, -2.0];r;    state: {m: "[w]"}\n    updates: {w: w - g, m: "[g]"}
 [-1.0, -2.0];r;    updates: |\n      g = 2 * g when w.ndim == 2\n      w = w - g
 [-3.0, -6.0];r;    props: {a: 1}\n    updates: |\n      w = w - g when a == 2\n      w = w - 2 * g when -a\n      w = w - 3 * g

@@ -74,6 +74,7 @@ vectorize(lambda a: mean(a))(zeros((0, 2)))|[]
 vectorize(lambda a: a.size)(M)|[2,2,2]
 vectorize(sum(x[x > 1]) * s, [x, s], [[[1., 2., 3.], [-1., 5., 6.]], s])|[35.0,77.0]
 vectorize(sum(x[x > s]) + s, [s, x], [[1., 2.], x])|[6.0,5.0]
+vectorize(lambda r: r[:int64(sum(r))])(M)|[[1.0,2.0],[3.0,4.0],[5.0,6.0]]
 vectorize(lambda i: make_list(x, x * 2)[i])([1, 0])|[[2.0,4.0,6.0],[1.0,2.0,3.0]]
 END
 }

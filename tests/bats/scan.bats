@@ -843,3 +843,52 @@ END
         ok "gload s.yaml --outputs l | grun --mode $mode h=[1,2] v='zeros((0, 2))'" 'l = [1.0, 2.0]'
     done
 }
+
+@test "what a step makes of its rows is what each row makes alone: all of them, their sum, and a state that fades" {
+    local body mode
+    while IFS= read -r body; do
+        cat >f.yaml <<Y
+thunkline: 1
+inputs: {x: "float64[n, 3]", m: "float64[n, 2, 3]", k: "int64[n]"}
+let: |
+  w = array([[1.0, 0.5, -1.0], [2.0, 0.0, 3.0], [-1.0, 1.0, 0.25]])
+  f = lambda x, m, k: $body
+  want = stack([f(x[0], m[0], k[0]), f(x[1], m[1], k[1]), f(x[2], m[2], k[2])])
+  rows = scan(f, sequences=[x, m, k])
+  last = scan(lambda x, m, k, s: s + f(x, m, k), sequences=[x, m, k], outputs_info=[zeros_like(want[0])], keep='last')
+  fade = scan(lambda x, m, k, h: 0.5 * h + f(x, m, k), sequences=[x, m, k], outputs_info=[0.0 * want[0]])[-1]
+  far = sum(abs(rows - want)) + sum(abs(last - sum(want, axis=0))) + sum(abs(fade - (want[0] / 4 + want[1] / 2 + want[2])))
+outputs: [far]
+Y
+        gload f.yaml -o f.tlg
+        for mode in FAST_RUN FAST_COMPILE; do
+            ok "grun f.tlg --mode $mode x='[[1,2,-3],[4,-5,6],[0.5,0,2]]' m='[[[1,2,3],[4,5,6]],[[0,1,-1],[2,-2,0.5]],[[1,1,2],[3,5,8]]]' k='[1,0,2]'" 'far = 0.0' || return
+        done
+    done <<'END'
+x @ w
+w @ x
+m @ w
+w @ transpose(m)
+m @ x
+x @ x
+w @ w * k
+transpose(m)
+transpose(m, (1, 0)) @ m
+zeros_like(x)
+ones_like(m)
+zeros_like(w) * k
+stack([k, 2 * k])
+expand_dims(k, (0, 1)) * x[None]
+outer(w[0], x)
+broadcast_to(k, (2,))
+broadcast_to(w[0], (2, 3)) * k
+arange(k + 1)[0] + x
+x[:k + 1][0]
+m[..., 0]
+m[:, k]
+w[k]
+swapaxes(m, 0, 1)
+einsum('ij,kj->ik', m, w)
+concatenate([m, x[None]])
+END
+}

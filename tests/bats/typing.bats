@@ -605,6 +605,12 @@ sum(abs(cumsum(ones((n, 300)), axis=0)[-1] - 4000))|0.0
 sum(abs(cumsum(ones((300, n)), axis=1)[:, -1] - 4000))|0.0
 sum(abs(logsumexp(zeros((n, 600)), axis=1) - log(600.0)) < 1e-12)|4000
 sum(argmax(eye(n // 2), axis=1) == arange(n // 2))|2000
+sum(argmax(int8(eye(n // 40)), axis=1) == arange(n // 40))|100
+sum(argmax(int16(eye(n // 40)), axis=1) == arange(n // 40))|100
+sum(argmax(int32(eye(n // 40)), axis=1) == arange(n // 40))|100
+sum(argmax(int64(eye(n // 40)), axis=1) == arange(n // 40))|100
+prod(full([n + 1], 1j))|(0.0+1.0j)
+prod(full([n + 1, 3], 1j), axis=0)[1]|(0.0+1.0j)
 sum(argmax(where(eye(n // 40) > 0, nan, 0.0), axis=1) == arange(n // 40))|100
 sum(argmin(where(eye(n // 40) > 0, float32(nan), float32(0.0)), axis=1) == arange(n // 40))|100
 sum(argmin(-eye(n // 2), axis=0) == arange(n // 2))|2000
