@@ -36,24 +36,22 @@ static bool is_cheap_constant(const Graph *g, Var v, int *budget) {
     return true;
 }
 
-/* False: the value is not known yet. Diagnoses nothing. */
-static bool node_truth(Compiler *c, const Node *n, bool *yes) {
-    if (n->kind == NODE_LITERAL) return *yes = literal_truth(&n->lit), true;
+/* *known false: the value is not known before a run. False: diagnosed. */
+static bool node_truth(Compiler *c, const Node *n, bool *known, bool *yes) {
+    *known = n->kind == NODE_LITERAL;
+    if (*known) return *yes = literal_truth(&n->lit), true;
     Graph *g = c->b->g;
     const Type *t = n->kind == NODE_VAR ? var_type(g, n->var) : NULL;
     Value v = {0};
     int budget = 64;
     if (!t || t->kind != TYPE_TENSOR || t->ndim > 0 || c->env ||
         !services(c->s)->eval || !is_cheap_constant(g, n->var, &budget))
-        return false;
-    size_t mark = diag_count(c->s);
-    bool known = services(c->s)->eval(g, 1, &n->var, &v);
-    if (known)
-        *yes = tensor_truth(&v.t);
-    else
-        diag_rewind(c->s, mark);
+        return true;
+    if (!services(c->s)->eval(g, 1, &n->var, &v)) return false;
+    *known = true;
+    *yes = tensor_truth(&v.t);
     value_unref(&v);
-    return known;
+    return true;
 }
 
 /* ---- messages ---- */
@@ -112,35 +110,38 @@ static bool fail_unknown_chain(Compiler *c, const Ast *e, size_t i) {
 
 static bool compile_if(Compiler *c, const Ast *e, DType want, Node *out) {
     Node cond;
-    bool yes;
-    if (!compile(c, e->kid[0], DT_NONE, &cond)) return false;
-    if (!node_truth(c, &cond, &yes)) return fail_unknown_choice(c, e);
+    bool known, yes;
+    if (!compile(c, e->kid[0], DT_NONE, &cond) || !node_truth(c, &cond, &known, &yes))
+        return false;
+    if (!known) return fail_unknown_choice(c, e);
     return compile(c, e->kid[yes ? 1 : 2], want, out);
 }
 
 /* The first operand that decides, or the last one. */
 static bool compile_logic(Compiler *c, const Ast *e, Node *out) {
-    bool either = *e->op == 'o', yes;
+    bool either = *e->op == 'o', known, yes;
     for (size_t i = 0;; i++) {
         if (!compile(c, e->kid[i], DT_NONE, out)) return false;
         if (i + 1 == e->nkid) return true;
-        if (!node_truth(c, out, &yes)) return fail_unknown_logic(c, e, e->kid[i]);
+        if (!node_truth(c, out, &known, &yes)) return false;
+        if (!known) return fail_unknown_logic(c, e, e->kid[i]);
         if (yes == either) return true;
     }
 }
 
 static bool compile_not(Compiler *c, const Ast *e, Node *out) {
     Node x;
-    bool yes;
-    if (!compile(c, e->kid[0], DT_NONE, &x)) return false;
-    if (!node_truth(c, &x, &yes)) return fail_unknown_not(c, e);
+    bool known, yes;
+    if (!compile(c, e->kid[0], DT_NONE, &x) || !node_truth(c, &x, &known, &yes))
+        return false;
+    if (!known) return fail_unknown_not(c, e);
     *out = node_literal((Literal){.kind = K_BOOL, .u = !yes}, e->at);
     return true;
 }
 
 static bool compile_comparisons(Compiler *c, const Ast *e, Node *out) {
     Node pair[2];
-    bool yes;
+    bool known, yes;
     if (!compile(c, e->kid[0], DT_NONE, &pair[0])) return false;
     for (size_t i = 1;; i++, pair[0] = pair[1]) {
         const Ast *link = e->kid[i];
@@ -149,7 +150,8 @@ static bool compile_comparisons(Compiler *c, const Ast *e, Node *out) {
             !compiler_apply_infix(c, infix_of(link->op, false), at, 2, pair, out))
             return false;
         if (i + 1 == e->nkid) return true;
-        if (!node_truth(c, out, &yes)) return fail_unknown_chain(c, e, i);
+        if (!node_truth(c, out, &known, &yes)) return false;
+        if (!known) return fail_unknown_chain(c, e, i);
         if (!yes) return true;
     }
 }

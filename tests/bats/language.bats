@@ -139,6 +139,8 @@ zeros(2, dtype=x.dtype if x.ndim > 1 else int8).dtype == float32#True
 scan(lambda s: (t := s + i) * t if size > 4 else s, outputs_info=[1], n_steps=2)#[4, 25]
 scan(lambda s: (t := s + i) + scan(lambda u: u * t, outputs_info=[i], n_steps=2)[1], outputs_info=[1], n_steps=2)#[6, 56]
 END
+    bad 5 E_ARITHMETIC '1:12: .*division' 'gload c.yaml -e "out = 1 if size // int64(0) else 2" -o o.tlg'
+    bad 6 E_MEM '.' 'gload --max-memory 100K c.yaml -e "out = 1 if cumsum(ones(60000))[9] > 2 else 2" -o o.tlg'
     while IFS='#' read -r expr code want; do
         bad 3 "$code" "$want" "gload c.yaml -e 'out = $expr' -o o.tlg"
     done <<'END'
