@@ -183,6 +183,10 @@ static bool rename_one(Graph *g, Span text) {
     Sym from = sym_n(s, at_text(s, old), old.end - old.begin),
         to = sym_n(s, at_text(s, new), new.end - new.begin);
     if (from == to) return true;
+    if (var_leaf(g, v) == LEAF_DIM)
+        return fail(s, old, E_USAGE,
+                    "%s is a dim, whose name is part of types: it can't be renamed",
+                    sym_text(s, from));
     if (!compiler_check_var_name(s, new)) return false;
     if (graph_find(g, to) != VAR_NONE || graph_has_dim(g, to) ||
         graph_output(g, to) != VAR_NONE)

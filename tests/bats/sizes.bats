@@ -33,6 +33,8 @@ END
     bad 2 E_MISSING 'the dim n is not known: no input that is given has it' 'grun a.tlg x=[1]'
     grep -q 'note: give sizes with --dim NAME=SIZE' .err
     bad 2 E_MISSING 'the dim n is not known' 'gprof a.tlg x=[1]'
+    bad 2 E_USAGE "later is a dim, .* it can't be renamed" 'gload a.tlg --rename later=sooner -o o.tlg'
+    bad 2 E_USAGE "n is a dim, .* it can't be renamed" 'gload -i "x: float64[n]" -e "y = x * n" --rename n=m -o o.tlg'
     # an input may have it as well: then both must agree
     ok 'gload a.tlg -i "v: float64[n]" -e "s = sum(v)" --outputs s -O json | jq -c .dims' '["later"]'
     ok 'gload a.tlg -i "v: float64[n]" --outputs z | grun v=[1,1] --dim n=2' 'z = [0, 2]'
