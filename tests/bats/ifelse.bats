@@ -38,6 +38,7 @@ load common
         ok "gload -i 'c: $d' -e 'ifelse(c, 1, 2)' | grun c=1" 'out = 1'
     done
     ok "gload -i 'c: complex128' -e 'ifelse(c, 1, 2)' | grun c=1j" 'out = 1'
+    ok "gload --new -e 'a = ifelse(array(1j), 1, 2)' -e 'b = ifelse(array(0j), 1, 2)' | grewrite | grun" $'a = 1\nb = 2'
     like "gload -i 'c: bool' -i 'x: float64[2, 3]' -i 'y: float64[2, 4]' -e 'ifelse(c, x, y)' -O tree" 'float64\[2, \?\]'
     local l='gload -i "c: bool" -i "l: list(float64[2, 3])" -i "m: list(float64[2, 4])"'
     like "$l -e 'ifelse(c, l, m)' -O tree" 'ifelse .* list\(float64\[2, \?\]\)'

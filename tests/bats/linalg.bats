@@ -202,6 +202,9 @@ END
     done <<END1
 tensordot(a, b, axes=[0, 1, 2])|E_ARG|axes must be a number, or the same number of axes of a and of b
 tensordot(a, b, axes=3)|E_ARG|axes=3, but the operands have 1 and 1 dims
+einsum("i,j{->i", a, b)|E_ARG|there is no label at .\{->i
+einsum("i,[->i", a, b)|E_ARG|there is no label at .\[->i
+einsum("abcdefghijklmnopqrstuvwxyzABCDEFGH->a", a)|E_ARG|there are too many labels at .H->a
 tensordot(a, b, axes=-1)|E_ARG|axes=-1, but the operands have 1 and 1 dims
 tensordot(a, b, axes=[0, 0], axes_a=[0])|E_ARG|give axes, or axes_a and axes_b
 tensordot(a, b, axes_a=[0])|E_ARG|axes_a and axes_b must have the same number of axes

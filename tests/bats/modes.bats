@@ -28,6 +28,8 @@ Y
     bad 5 E_NAN 'log: output 0.*has 2 inf' 'grun curve.tlg --mode NAN_GUARD x=[0,0]'
     bad 5 E_NAN 'the input x: float64\[n\] has 1 nan, 1 inf' 'grun curve.tlg --mode NAN_GUARD x=[nan,inf]'
     bad 5 E_NAN 'the input x: float64\[n\] has 1 beyond 1e10' 'grun curve.tlg --mode NAN_GUARD x=[1,2e10]'
+    bad 5 E_NAN 'the shared variable q: float64\[2\] has 1 inf' 'gload --new -i "x: float64" --shared "q: float64[2] = [1, inf]" -e "q * x" | grun --mode NAN_GUARD x=1'
+    grep -q 'the first is at (1,)' .err
     # exactly the limit is fine, the other sign counts as well
     ok 'gload -i "x: float64" -e x | grun --mode NAN_GUARD x=1e10'
     bad 5 E_NAN 'input x' 'gload -i "x: float64" -e x | grun --mode NAN_GUARD x=-1.1e10'
