@@ -40,7 +40,8 @@ typedef struct Author {
 /* Of a document of this source, without what the graph says. NULL: it has parts that
  * are not located in the source. */
 Author *author_read(Session *s, const Doc *root, uint32_t source);
-/* What g still says of the text that it was read from. NULL: there is none. */
+/* What g still says of the text that it was read from. NULL: there is none, or E_MEM or
+ * E_LIMIT, all that these two report. */
 Author *author_open(const Graph *g);
 void author_free(Author *au);
 /* The entry `key` below `up` (NO_ENTRY: at the top); NO_ENTRY: there is none. */
@@ -49,7 +50,7 @@ uint32_t author_find(const Author *au, uint32_t up, Sym key);
 bool author_owns(const Author *au, Var v);
 /* Does a statement that is kept define the name? */
 bool author_defines(const Author *au, Sym name);
-/* Does the text, which keeps the author's, read back as g? Reports nothing. */
+/* Does the text, which keeps the author's, read back as g? */
 bool author_holds(const Graph *g, const Str *text);
 
 #endif

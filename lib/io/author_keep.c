@@ -313,6 +313,13 @@ static void keep(Author *au, const Graph *g) {
     graph_pairs_free(k.pairs);
 }
 
+/* What was reported since `mark` is of no interest, but for memory and other limits. */
+static void forget_reports(Session *s, size_t mark) {
+    for (size_t i = mark; i < diag_count(s); i++)
+        if (diag_exit(diag_get(s, i)->code) == diag_exit(E_MEM)) return;
+    diag_rewind(s, mark);
+}
+
 Author *author_open(const Graph *g) {
     if (!g->source || g->main != g) return NULL;
     size_t mark = diag_count(g->s);
@@ -327,7 +334,7 @@ Author *author_open(const Graph *g) {
         author_free(au);
         au = NULL;
     }
-    diag_rewind(g->s, mark);
+    forget_reports(g->s, mark);
     arena_free(a);
     return au;
 }
@@ -340,7 +347,7 @@ bool author_holds(const Graph *g, const Str *text) {
     Graph *again = root ? doc_graph(g->s, root, g->folder, &o) : NULL;
     bool ok = again && is_same(g, again);
     if (again) graph_free(again);
-    diag_rewind(g->s, mark);
+    forget_reports(g->s, mark);
     arena_free(a);
     return ok;
 }

@@ -463,9 +463,11 @@ static bool put_author_graph(Graph *g, Refs *refs, const WriteOptions *o, Str *o
 bool text_write(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o) {
     if (!all_readable(g)) return false;
     Str out = STR(g->s);
+    size_t mark = diag_count(g->s);
     if (f == IO_JSON || !put_author_graph(g, refs, o, &out))
         put_graph(g, f == IO_JSON, NULL, refs, o, &out);
-    bool ok = !refs->failed && (refs->text || refs_store(refs));
+    bool ok =
+        !diag_failed(g->s, mark) && !refs->failed && (refs->text || refs_store(refs));
     if (ok) sink_add(k, str_text(&out), out.n);
     str_free(&out);
     return ok;
