@@ -25,12 +25,11 @@ static bool refuse_token(Lexer *l, const char *begin, const char *message) {
     return false;
 }
 
-/* Digits with single `_` between them; false on a misplaced one. */
+/* Digits with single `_` between them, of which the first is none; false on a misplaced
+ * one. */
 static bool skip_digits(Lexer *l) {
     while (ascii_is_digit(char_at(l, 0)) || char_at(l, 0) == '_') {
-        if (char_at(l, 0) == '_' &&
-            !(ascii_is_digit(l->p[-1]) && ascii_is_digit(char_at(l, 1))))
-            return false;
+        if (char_at(l, 0) == '_' && !ascii_is_digit(char_at(l, 1))) return false;
         l->p++;
     }
     return true;

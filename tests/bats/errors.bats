@@ -533,6 +533,8 @@ lambda v: v => 1 E_TYPE a function where a tensor is expected
 'a\ud800' => 1 E_SYNTAX this character can't be in a string
 '''a''' => 1 E_SYNTAX triple quotes are not part of the language
 x + 'abc => 5 E_SYNTAX the string is not closed on its line
+1.5_ => 1 E_SYNTAX `1.5_` is not a number
+1.5_e3 => 1 E_SYNTAX `1.5_e3` is not a number
 1__0 => 1 E_SYNTAX `1__0` is not a number
 1_ => 1 E_SYNTAX `1_` is not a number
 1jx => 1 E_SYNTAX `1jx` is not a number
@@ -664,6 +666,8 @@ END
     done
     E="$(deep '~' 300)x" bad 6 E_LIMIT 'nested more than 200 deep' 'gload -e "$E"'
     E="$(deep 1_ 600)1.0" bad 3 E_SYNTAX 'the number is too long' 'gload -e "$E"'
+    E="1.$(deep 0 600)5 * 2" ok 'gload -e "$E" | grun' 'out = 2.0'
+    E="$(printf "y = print(1, 'a\rb')")" bad 3 E_SYNTAX '1:14: .*the string is not closed on its line' 'gload -e "$E"'
     E="x < $(deep xyz 15) < x" bad 3 E_TYPE 'write `\(x < b\) & \(b < x\)' 'gload -e "$E"'
     E="$(deep 'not ' 300)x" bad 6 E_LIMIT 'nested more than 200 deep' 'gload -e "$E"'
     E="$(deep '1 if 1 else ' 300)x" bad 6 E_LIMIT 'nested more than 200 deep' 'gload -e "$E"'
