@@ -24,24 +24,49 @@ static bool inputs_const(Rewriter *r, const Apply *a, int64_t *bytes) {
     return a->nin > 0;
 }
 
-/* Repeated values and ranges (arange, broadcast_to) are cheaper to compute than to
- * store. */
-static bool folded_results_fit(Rewriter *r, const Apply *a, int64_t in_bytes) {
-    int64_t total = 0;
-    for (Var k = 0; k < a->nout; k++) {
-        int64_t n = static_type_bytes(var_type(r->g, a->out + k));
-        if (n < 0 || n > MOST_BYTES) return false;
-        total += n;
-    }
-    return total <= MOST_BYTES && (total <= FREE_GROWTH || total <= 2 * in_bytes);
-}
-
 /* The function that an Apply calls, or NULL. */
 static const Graph *called_function(const Rewriter *r, const Apply *a) {
     for (size_t i = 0; i < a->props->n; i++)
         if (a->props->p[i].kind == P_GRAPH)
             return graph_function(r->g, a->props->p[i].sym);
     return NULL;
+}
+
+/* A fused group has one type for all its calls, so its results may have no size; they
+ * are no larger than its inputs, stretched to one shape. -1: too large. */
+static int64_t most_bytes_of_fused(Rewriter *r, const Apply *a, const Type *t) {
+    int64_t most[MAX_NDIM], n = (int64_t)dtype_size(t->dtype);
+    for (int k = 0; k < MAX_NDIM; k++)
+        most[k] = 1;
+    for (size_t i = 0; i < a->nin; i++) {
+        const Tensor *in = var_const(r->g, rewriter_resolve(r, r->g->in[a->in + i]));
+        for (int k = 0; in && k < in->ndim; k++)
+            if (in->shape[k] > most[MAX_NDIM - in->ndim + k])
+                most[MAX_NDIM - in->ndim + k] = in->shape[k];
+    }
+    for (int k = 0; k < MAX_NDIM; k++)
+        if (!i64_mul(n, most[k], &n)) return -1;
+    return n;
+}
+
+static int64_t result_bytes(Rewriter *r, const Apply *a, Var v) {
+    const Type *t = var_type(r->g, v);
+    const Graph *called = called_function(r, a);
+    int64_t n = static_type_bytes(t);
+    bool fused = called && called->fused && t->kind == TYPE_TENSOR;
+    return n < 0 && fused ? most_bytes_of_fused(r, a, t) : n;
+}
+
+/* Repeated values and ranges (arange, broadcast_to) are cheaper to compute than to
+ * store. */
+static bool folded_results_fit(Rewriter *r, const Apply *a, int64_t in_bytes) {
+    int64_t total = 0;
+    for (Var k = 0; k < a->nout; k++) {
+        int64_t n = result_bytes(r, a, a->out + k);
+        if (n < 0 || n > MOST_BYTES) return false;
+        total += n;
+    }
+    return total <= MOST_BYTES && (total <= FREE_GROWTH || total <= 2 * in_bytes);
 }
 
 static bool evaluate_apply(Rewriter *r, ApplyId id, Value *out) {

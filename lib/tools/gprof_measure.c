@@ -79,8 +79,9 @@ static void drop_plan(Profiling *f) {
 /* Sizes that no dim names, such as those of concatenated rows, follow from constant
  * folding once the dims are known, also in a graph that was rewritten before. */
 static void derive_sizes(Profiling *f) {
-    static const char *const fold[] = {"constant-folding", "useless-specify-shape"};
-    RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 2, .include = fold}};
+    static const char *const fold[] = {"constant-folding", "lift-shape", "read-shape",
+                                       "useless-specify-shape"};
+    RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 4, .include = fold}};
     PlanMemory m = plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL);
     if (!f->dims.n || !m.unknown) return;
     size_t mark = diag_count(f->r.s);

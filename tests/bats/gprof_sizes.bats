@@ -40,6 +40,18 @@ Y
     bad 3 E_SHAPE 'tok' "gprof a.yaml --dim B=8 --dim T=11 'tok=zeros((8, 12))'"
 }
 
+@test "--dim reaches sizes that a rewritten graph asks of a slice" {
+    attention
+    sed -i 's/tok.shape\[1\] - 1/x.shape[1]/' a.yaml
+    ggrad a.yaml --cost loss --wrt E | grewrite >g.tlg
+    grewrite g.tlg --mode NONE -O math | grep -q 'shape_i(.*axis=1)'
+    gprof g.tlg --static --dim B=8 --dim T=11 -O json -o p.json
+    jq -e '.total | .unknown_sizes == 0 and .unknown_flops == 0 and .unknown_bytes == 0' p.json
+    # and they are those of a run
+    gprof g.tlg --dim B=8 --dim T=11 'tok=zeros((8, 11))' --repeat 1 -O json |
+        jq -e --argjson p "$(jq .total.peak_bytes p.json)" '(.total.measured_results_bytes - $p | fabs) < 64 * 100'
+}
+
 @test "inputs without a value are drawn at random once their sizes are known" {
     attention
     like 'gprof a.yaml --dim B=8 --dim T=11 --repeat 1' '^drawn at random: tok$' 'measured .* \(results'
