@@ -3,12 +3,14 @@
 BEGIN { FS = "\t" }
 function cell(s) { gsub(/\|/, "\\|", s); return s }
 # ---- ops: family, signature, text, other names, example ----
-function family_title(f) { return f in title ? title[f] : f }
+# A file of ops as text without a title of its own goes with its folder.
+function family_title(f) { if (!(f in title)) sub("/.*", "", f); return f in title ? title[f] : f }
 BEGIN {
     n = split("elemwise/arith=Arithmetic;elemwise/power=Arithmetic;elemwise/exp=Exponentials and logarithms;elemwise/trig=Trigonometry;" \
         "elemwise/compare=Comparisons;elemwise/bits=Bits and logic;elemwise/select=Choosing and rounding;elemwise/special=Special functions;" \
-        "elemwise/complex=Complex numbers;elemwise/cast=Dtypes;lang=Part of the language;creation=Creating arrays;shape=Shapes;index=Indexing;" \
-        "reduce=Reductions;sort=Sorting;linalg=Linear algebra;nn=Networks;random=Random values;control=Loops, choices, effects;ad=Derivatives;" \
+        "elemwise/complex=Complex numbers;elemwise/cast=Dtypes;lang=Part of the language;creation=Creating arrays;creation/windows=Windows of signals;shape=Shapes;index=Indexing;" \
+        "reduce=Reductions;reduce/statistics=Statistics;sort=Sorting;linalg=Linear algebra;nn=Networks;nn/activations=Activation functions;" \
+        "nn/normalisations=Normalisation;nn/losses=Losses;random=Random values;random/logpdf=Logarithms of densities;control=Loops, choices, effects;ad=Derivatives;" \
         "harvest=Sow, reap, plant;list=Lists and slices;sparse=Sparse matrices;" \
         "optimizers=Optimizers;wrappers=Wrappers of optimizers;schedules=Schedules", pair, ";")
     for (i = 1; i <= n; i++) { split(pair[i], p, "="); title[p[1]] = p[2]; if (!(p[2] in seen)) { seen[p[2]] = 1; order[++norder] = p[2] } }

@@ -173,12 +173,14 @@ void dump_put_function(Str *out, const char *family, const char *signature,
     str_putc(out, '\n');
 }
 
-/* "linalg" of lib/ops/linalg/det.c, "elemwise/exp" of a table of elementwise ops. */
+/* "linalg" of lib/ops/linalg/det.c, "elemwise/exp" of a table of elementwise ops,
+ * "nn/losses" of a file of ops as text. */
 static const char *family_of(Session *s, const Op *op) {
     const char *p = op->file ? strstr(op->file, "ops/") : NULL;
     if (!p) return "other";
     p += strlen("ops/");
-    bool table = strncmp(p, "elemwise/", strlen("elemwise/")) == 0;
+    bool table =
+        strncmp(p, "elemwise/", strlen("elemwise/")) == 0 || strstr(p, ".ops.yaml");
     return arena_str(session_arena(s), p, table ? strcspn(p, ".") : strcspn(p, "/"));
 }
 

@@ -18,6 +18,31 @@ names() { sed -n 's/^  \([a-z_0-9]*\):$/\1/p' "$ROOT"/lib/ops/*/*.ops.yaml; }
     done
 }
 
+# A graph of the rows of a family in text_ops.tsv, o1, o2 and so on, and in `want` grun's arguments, one a line.
+family() {
+    awk -F '\t' -v want="want" '
+        $1 != "'"$1"'" { next }
+        {
+            for (i = split($3, input, "; "); i > 0; i--) if (!seen[input[i]]++) shared = shared "  " input[i] "\n"
+            at = index($4, " = ")
+            type = substr($4, 1, at - 1)
+            let = let "  o" ++n ": " type " = " $2 "\n"
+            outputs = outputs (n > 1 ? ", " : "") "o" n
+            compare = compare "  o" n ": rtol=" (type ~ /^float32/ ? "1e-6, atol=2e-7" : "1e-12, atol=1e-15") "\n"
+            print "--expect\no" n "=" substr($4, at + 3) > want
+        }
+        END { print "thunkline: 1\nshared: |\n" shared "let: |\n" let "outputs: [" outputs "]\ncompare:\n" compare }' "$ROOT/tests/bats/text_ops.tsv"
+}
+
+@test "values and gradients are those of PyTorch, NumPy and SciPy" {
+    local name
+    for name in $(cut -f 1 "$ROOT/tests/bats/text_ops.tsv" | sort -u); do
+        family "$name" >g.yaml
+        mapfile -t want <want
+        grun g.yaml "${want[@]}" >out 2>err || { head -n 20 err; false; }
+    done
+}
+
 @test "a graph and an op file may use their names for functions of their own" {
     cat >g.yaml <<'Y'
 thunkline: 1
@@ -45,4 +70,17 @@ Y
     ok 'gload -e "y = gelu(2)" | grun' 'y = 1.9544997361036416'
     bad 3 E_ARITY 'relu6 got too many arguments; its signature is relu6.x.' 'gload -e "y = relu6(2., 3)"'
     bad 3 E_ARG 'gelu' 'gload -e "y = gelu(2., approx=True)"'
+}
+
+@test "gradients are those of finite differences" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs: {x: 'float64[3, 4]', slope: 'float64[4]'}
+let: |
+  activations = sum((elu(x) + selu(x) + celu(x, alpha=0.7) + silu(x) + mish(x) + softsign(x)
+                     + tanhshrink(x) + log_sigmoid(x) + gelu(x) + gelu(x, approximate=True) + softmin(x, axis=0)) ** 2)
+  cost = activations + sum(prelu(x, slope) * glu(x, axis=1)[:, :1])
+outputs: [cost]
+Y
+    ok 'ggrad g.yaml --cost cost --wrt x,slope --check'
 }
