@@ -108,10 +108,21 @@ static bool is_whole_rest(const CallArgs *a, const Node *arg, size_t left) {
     return arg[0].kind == NODE_LIST && (prop || left < 2 || arg[1].kind != NODE_LIST);
 }
 
-/* zeros(3, 4): the second size stands where a dtype belongs. */
+/* zeros(3, 4), sum(x, 0, 1): the second size or axis stands where a dtype belongs. */
 static bool is_loose_int(const CallArgs *a, size_t k, const Node *arg) {
     return k >= a->sig->nin && a->sig->prop[k - a->sig->nin].type == T_DTYPE &&
            arg->kind == NODE_LITERAL && arg->lit.kind == K_INT;
+}
+
+/* The name of the sizes or axes before argument k; "shape" if there are none. */
+static const char *name_of_list(Session *s, const CallArgs *a, size_t k) {
+    const Signature *sig = a->sig;
+    while (k-- > sig->nin) {
+        PropType t = sig->prop[k - sig->nin].type;
+        if (t == T_INTS || t == T_AXES || t == T_AXIS)
+            return sym_text(s, sig->prop[k - sig->nin].name);
+    }
+    return "shape";
 }
 
 /* Always false: adds how integers are written as one argument, if the op takes a list
@@ -164,8 +175,8 @@ static bool put_positional(Compiler *c, CallArgs *a, size_t n, const Node *arg) 
             return note_loose_ints(c, a, n, arg);
         }
         if (is_loose_int(a, next, &arg[i])) {
-            fail_op_call(c, a, arg[i].at, E_ARITY, "takes its shape as one argument",
-                         "");
+            fail_op_call(c, a, arg[i].at, E_ARITY, "takes one argument as its",
+                         name_of_list(c->s, a, next));
             return note_loose_ints(c, a, n, arg);
         }
         if (!put_call_argument(c, a, next, &arg[i])) return false;

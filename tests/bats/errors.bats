@@ -533,6 +533,8 @@ lambda v: v => 1 E_TYPE a function where a tensor is expected
 'a\ud800' => 1 E_SYNTAX this character can't be in a string
 '''a''' => 1 E_SYNTAX triple quotes are not part of the language
 x + 'abc => 5 E_SYNTAX the string is not closed on its line
+zeros(3, 4) => 10 E_ARITY zeros takes one argument as its shape; its signature is zeros(shape: ints, dtype: dtype? = None)
+sum(x, 0, 1) => 11 E_ARITY sum takes one argument as its axis; its signature is sum(x, axis: axes = None, dtype: dtype? = None, keepdims: bool = False)
 1.5_ => 1 E_SYNTAX `1.5_` is not a number
 1.5_e3 => 1 E_SYNTAX `1.5_e3` is not a number
 1__0 => 1 E_SYNTAX `1__0` is not a number
