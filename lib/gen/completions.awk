@@ -64,7 +64,9 @@ function zsh(   i, act, spec, text) {
         printf "  '%s--%s[%s]%s' \\\n", rep, long[i], quoted(text), quoted(act)
         if (key[i] != "") printf "  '%s-%s[%s]%s' \\\n", rep, key[i], quoted(text), quoted(act)
     }
-    print "  '*:file:{compset -P \"*=@\"; _files}'"
+    if (takes_values()) # names of the graph, and files behind NAME=@
+        printf "  '*:file:{if compset -P \"*=@\"; then _files; else _files; compadd -S = -q - ${(f)\"$(%s)\"}; fi}'\n", lister("graph", "${words[1]%" tool "}", "${words[(R)*.(yaml|yml|json|tlg|zst)]}")
+    else print "  '*:file:_files'"
 }
 function zsh_message(i,   text) { text = tolower(arg[i]); gsub(/:/, "\\:", text); return text }
 
@@ -76,13 +78,19 @@ function fish(   i, line, what, seen) {
     for (i = 1; i <= n; i++) {
         line = "complete -c " tool (key[i] != "" ? " -s " key[i] : "") " -l " long[i]
         what = "__" tool "_" from[i]
-        if (kind[i] == "enum") line = line " -x -a '" words(i) "'"
-        else if (kind[i] == "file" || kind[i] == "files") line = line " -r -F"
-        else if (from[i] != "" && is_comma_list(i)) line = line " -x -a '(__fish_complete_list , " what ")'"
-        else if (from[i] != "") line = line " -x -a '(" what ")'"
+        if (kind[i] == "enum") what = words(i)
+        else if (from[i] != "" && is_comma_list(i)) what = "(__fish_complete_list , " what ")"
+        else if (from[i] != "") what = "(" what ")"
+        else what = ""
+        if (what != "") print line " -x -a '" what "'" # by themselves: the words would all get the option's description
+        if (kind[i] == "file" || kind[i] == "files") line = line " -r -F"
         else if (kind[i] != "flag" && kind[i] != "level") line = line " -x"
         text = help[i]; gsub(/\\/, "\\\\", text); gsub(/'/, "\\'", text)
         print line " -d '" text "'"
+    }
+    if (takes_values()) {
+        print "complete -c " tool " -n 'not string match -q \"*=*\" -- (commandline -ct)' -a '(__" tool "_graph | string replace -r \"\\$\" =)'"
+        print "complete -c " tool " -n 'string match -q \"*=@*\" -- (commandline -ct)' -a '(commandline -ct | string replace -r \"=@.*\" =@)(__fish_complete_path (commandline -ct | string replace -r \".*=@\" \"\"))'"
     }
 }
 END { if (shell == "bash") bash(); else if (shell == "zsh") zsh(); else fish() }

@@ -131,6 +131,10 @@ long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-
     [ "$(reply gload --op log1m)" = 'log1mexp' ]
     if command -v fish >/dev/null; then
         [ "$(fish -c "source '$c/ggrad.fish'; complete -C 'ggrad m.tlg --wrt w,'" | cut -f1 | tr '\n' ' ')" = 'w,loss w,w w,x ' ]
+        [ "$(fish -c "source '$c/grun.fish'; complete -C 'grun m.tlg x=@da'")" = 'x=@data.npy' ]
+        [ "$(fish -c "source '$c/grun.fish'; complete -C 'grun m.tlg los'")" = 'loss=' ]
+        [ "$(fish -c "source '$c/grun.fish'; complete -C 'grun --mode F'" | tr '\n' ' ')" = 'FAST_COMPILE FAST_RUN ' ]
+        [[ $(fish -c "source '$c/grun.fish'; complete -C 'grun --mod'") == --mode*'rewrite the graph first'* ]]
     fi
 }
 
