@@ -204,6 +204,45 @@ static bool add_grads(Derivation *d, Var cost, const char *name, const Var *grad
     return true;
 }
 
+/* Does the cost reach v through float or complex values alone? Through integers and
+ * bools, as those of argmax, every gradient is zero. */
+static uint8_t *mark_smooth_paths(Derivation *d, Var cost) {
+    uint8_t *smooth = arena_alloc(d->a, d->g->nvar + 1);
+    memset(smooth, 0, d->g->nvar + 1);
+    smooth[cost] = 1;
+    for (ApplyId a = d->g->napply; a-- > 0;) {
+        const Apply *ap = &d->g->apply[a];
+        bool on_path = false;
+        for (uint32_t k = 0; k < ap->nout; k++)
+            on_path |= smooth[ap->out + k];
+        VarList in = apply_ins(d->g, a);
+        for (size_t i = 0; on_path && i < in.n; i++) {
+            const Type *t = var_type(d->g, in.p[i]);
+            bool discrete = t->kind == TYPE_TENSOR && dtype_is_discrete(t->dtype);
+            smooth[in.p[i]] |= !discrete;
+        }
+    }
+    return smooth;
+}
+
+/* Training by such a cost does nothing, without a word. */
+static void warn_of_still_parameters(Derivation *d, Var cost) {
+    const uint8_t *smooth = mark_smooth_paths(d, cost), *reach = mark_reaching(d, cost);
+    Str names = STR(d->s);
+    for (size_t i = 0; i < d->wrt.n; i++)
+        if (reach[d->wrt.p[i]] && !smooth[d->wrt.p[i]])
+            str_printf(&names, "%s%s", names.n ? ", " : "",
+                       derive_shown(d, d->wrt.p[i]));
+    if (names.n) {
+        warn(d->s, d->d->at, E_DISCONNECTED,
+             "the gradient of %s is zero: %s depends on it only through integers or "
+             "bools, so training won't change it",
+             str_text(&names), derive_shown(d, cost));
+        note(d->s, NOWHERE, "give the smooth loss as --cost, not the accuracy");
+    }
+    str_free(&names);
+}
+
 static bool derive_cost(Derivation *d) {
     GradOptions how;
     Var cost;
@@ -217,6 +256,7 @@ static bool derive_cost(Derivation *d) {
     if (d->d->optimizer) {
         optimizer.chain = derive_span(d, "--optimizer", d->d->optimizer);
         if (!optim_check_parameters(d->g, &optimizer)) return false;
+        warn_of_still_parameters(d, cost);
     }
     Var *grad = NEW_N(d->a, d->wrt.n, Var);
     if (!derive_gradients(d, &(GradTarget){.cost = cost}, &how, grad)) return false;

@@ -365,6 +365,10 @@ END
     # a parameter that the cost does not depend on stays as it is, or counts as one with a gradient of 0
     bad 3 E_DISCONNECTED '' 'gload m.tlg --shared "far: float64 = 1" | ggrad --wrt W,far --optimizer sgd'
     ok 'gload m.tlg --shared "far: float64 = 1" | ggrad --wrt W,far --optimizer sgd --disconnected ignore --return-disconnected none | gload -O yaml | grep -c "^  far"' 1
+    # a cost that only counts
+    run --separate-stderr ggrad "$ROOT/examples/mlp/model.yaml" --cost accuracy --optimizer sgd -o still.tlg
+    [ "$status" = 0 ]
+    output=$stderr assert_output --partial 'the gradient of W1, b1, W2, b2 is zero: accuracy depends on it only through integers or bools'
 }
 
 @test "the update of a parameter is one kernel that works in place, and the cost is linear in the parameters" {
