@@ -93,6 +93,19 @@ graphs_one() {
 }
 
 # Gradients of the sum of each float output against finite differences, written, rewritten, run in DEBUG mode.
+# A saturated function of floats of 16 or 32 bits is a staircase: finite differences on one of its steps say nothing. Is the
+# derivative right in float64?
+right_in_doubles() { # output
+    local wide='s/float(16|32)/float64/g; s/complex64/complex128/g'
+    grep -Eq 'float(16|32)|complex64' "$work/case/graph.yaml" || return 1
+    (
+        cd "$work/case" || exit 1
+        mapfile -t values < <(sed -E "$wide" values)
+        sed -E "$wide" graph.yaml | gload - -e "cost_of = sum($1 * $1)" --outputs cost_of |
+            timeout 60 ggrad --cost cost_of --disconnected ignore --check "${values[@]}"
+    ) >/dev/null 2>&1
+}
+
 derivatives_one() {
     make_case || return
     line 0 'gload graph.yaml -o g.tlg' || return
@@ -104,7 +117,7 @@ derivatives_one() {
         # rcond cut is taken for the matrix's own; 0 times infinity is nan, as at sqrt(0 * x).
         if ! (cd "$work/case" && gload -O math c.tlg) | grep -Eq 'grad_(clip|scale)|(zero|disconnected|undefined)_grad|pullback|bool\(|==|\<(max|min|ptp|norm)\(|rcond'; then
             local check='ggrad c.tlg --cost cost_of --disconnected ignore --check "${values[@]}" >/dev/null'
-            line '0 1 2 5' "$check" && [ "$status" = 1 ] && ! grep -q 'the derivative is -\?nan' "$work/err" &&
+            line '0 1 2 5' "$check" && [ "$status" = 1 ] && ! grep -q 'the derivative is -\?nan' "$work/err" && ! right_in_doubles "$y" &&
                 keep "status 1: $(tail -c 1500 "$work/err")" "$check"
         fi
         line '0 5' 'grun d.tlg "${values[@]}" -O json >d1 2>/dev/null && { grun --mode FAST_COMPILE d.tlg "${values[@]}" -O json 2>/dev/null >d2 &&
