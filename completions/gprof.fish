@@ -22,7 +22,7 @@ complete -c gprof -l top -x -d 'Number of rows of a table (default: 20 in text, 
 complete -c gprof -l memory -d 'Print live memory by instruction, and whether each result is created (c), in place (i) or a view (v).'
 complete -c gprof -l assert -x -d 'Exit 1 unless FORMULA holds for the totals, such as \'peak_bytes < 10e6\'.'
 complete -c gprof -l compare -r -F -d 'Compare the totals with an earlier report (-O json).'
-complete -c gprof -l fail-above -x -d 'With --compare: exit 1 if a cost is more than R times the earlier one.'
+complete -c gprof -l fail-above -x -d 'With --compare: exit 1 if a cost is more than R times the earlier one, such as 1.05.'
 complete -c gprof -s o -l output -r -F -d 'Write to FILE instead of standard output.'
 complete -c gprof -s O -l format -x -a 'text json tsv trace folded svg dot roofline'
 complete -c gprof -s O -l format -x -d 'Format of the output.'

@@ -70,8 +70,9 @@ static const Opt options[] = {
     {"compare", 0, OPT_FILE, AT(compare), "FILE",
      "Compare the totals with an earlier report (-O json).", NULL, GROUP_OUTPUT},
     {"fail-above", 0, OPT_FLOAT, AT(fail_above), "R",
-     "With --compare: exit 1 if a cost is more than R times the earlier one.", NULL,
-     GROUP_OUTPUT},
+     "With --compare: exit 1 if a cost is more than R times the earlier one, such as "
+     "1.05.",
+     NULL, GROUP_OUTPUT},
 };
 
 enum { REPEAT_UNSET = INT32_MIN };
@@ -88,6 +89,10 @@ static bool check_gprof_counts(Run *r, const Gprof *o) {
         return fail(r->s, NOWHERE, E_USAGE, "--repeat must be at least 1");
     if (o->fail_above > 0 && !o->compare)
         return fail(r->s, NOWHERE, E_USAGE, "--fail-above needs --compare");
+    if (o->compare && o->fail_above != 0 && !(o->fail_above >= 1)) {
+        fail(r->s, NOWHERE, E_USAGE, "--fail-above must be at least 1");
+        return note(r->s, NOWHERE, "--fail-above 1.05 allows a cost to grow by 5%%");
+    }
     return true;
 }
 

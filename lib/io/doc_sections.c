@@ -222,16 +222,28 @@ bool section_shared(Section *x, const Doc *d) {
 
 /* ---- initial values ---- */
 
+/* A number for a whole array. */
+static bool note_full(Section *x, const Type *t, const Type *got, Span at) {
+    if (t->kind != TYPE_TENSOR || got->kind != TYPE_TENSOR || got->ndim) return false;
+    if (t->ndim == 0 || type_size(t) < 0) return false;
+    Str shape = STR(x->s);
+    shape_text(x->s, t->ndim, t->dim, &shape);
+    note(x->s, NOWHERE, "it is not stretched: write full(%s, %.*s)", str_text(&shape),
+         (int)(at.end - at.begin), source_get(x->s, at.source)->text + at.begin);
+    str_free(&shape);
+    return false;
+}
+
 static bool init_fits(Section *x, Var shared, Var value, Span at) {
     const Type *t = var_type(x->g, shared), *got = var_type(x->g, value);
     DiagCode code = t->kind != got->kind     ? E_TYPE
                     : t->dtype != got->dtype ? E_DTYPE
                                              : E_SHAPE;
-    return type_meet(x->s, t, got) ||
-           fail(x->s, at, code,
-                "the shared variable \"%s\" is %s, but its initial value is %s",
-                sym_text(x->s, var_name(x->g, shared)), type_str(x->s, t),
-                type_str(x->s, got));
+    if (type_meet(x->s, t, got)) return true;
+    fail(
+        x->s, at, code, "the shared variable \"%s\" is %s, but its initial value is %s",
+        sym_text(x->s, var_name(x->g, shared)), type_str(x->s, t), type_str(x->s, got));
+    return note_full(x, t, got, at);
 }
 
 static bool set_init(Section *x, struct Init i) {

@@ -186,8 +186,8 @@ typedef struct RefusedOperator {
     const char *text, *why;
 } RefusedOperator;
 static const RefusedOperator refused[] = {
-    {"&&", "`&&` is not an operator: write `a & b`"},
-    {"||", "`||` is not an operator: write `a | b`"},
+    {"&&", "`&&` is not an operator: write `(a) & (b)`"},
+    {"||", "`||` is not an operator: write `(a) | (b)`"},
     {"->", "`->` is not part of the language"},
     {"=>", "`=>` is not an operator: write `>=`, or `lambda x: ...` for a function"},
     {"<>", "`<>` is not an operator: write `a != b`"},

@@ -367,6 +367,8 @@ const Type *type_parse(Session *s, const char *p, size_t n, Span at) {
     const Type *t = read_nested_type(&r);
     if (!t) return NULL;
     skip_blanks(&r);
-    if (r.i < n) return fail_expected(&r, "nothing more"), NULL;
-    return t;
+    if (r.i >= n) return t;
+    fail_expected(&r, "nothing more");
+    if (p[r.i] == '(') note(s, NOWHERE, "a shape stands in brackets, as in float64[3]");
+    return NULL;
 }

@@ -554,7 +554,7 @@ lambda True: 1 => 8 E_NAME a parameter can't have the name of a literal
 x $ 1 => 3 E_SYNTAX `$` is not part of the language
 x ? 1 => 3 E_SYNTAX `?` where an operator, or the end of the expression is expected
 x ! 1 => 3 E_SYNTAX `!` is not an operator: write `~x`, or `a != b`
-x && 1 => 3 E_SYNTAX `&&` is not an operator: write `a & b`
+x && 1 => 3 E_SYNTAX `&&` is not an operator: write `(a) & (b)`
 x | | 1 => 5 E_SYNTAX `|` where an expression is expected
 for i in x: i => 1 E_SYNTAX `for` is a Python keyword: use scan or map for a loop
 x if x else m => 6 E_TYPE `if` takes a number that is known when the graph is made, and this is known when it runs: write `where(x, x, m)`

@@ -512,6 +512,7 @@ T
     bad 2 E_UNKNOWN 'no input q' 'gprof g.tlg --static q=9'
     bad 3 E_NAME 'foo' 'gprof g.tlg --static x=foo'
     bad 3 E_SHAPE 'x: expected float64' 'gprof g.tlg x=1'
+    bad 2 E_USAGE 'allows a cost to grow by 5%' 'gprof g.tlg --static --compare old.json --fail-above 0.05'
     bad 2 E_USAGE 'needs --compare' 'gprof g.tlg --static --dim n=2 --fail-above 2'
     bad 4 E_IO "can't open nothing.tlg" 'gprof nothing.tlg'
     bad 3 E_FORMAT 'a graph file must be a mapping' 'printf ab >t && gprof t'

@@ -73,9 +73,55 @@ END
     bad 3 E_DTYPE '1:4: .*write float64 or float32' "gload -i 'x: float[3]' -e x"
     bad 3 E_DTYPE '1:4: .*here it is `float32`' "gload -i 'x: f32[3]' -e x"
     bad 3 E_DTYPE '1:4: .*did you mean `float32`' "gload -i 'x: flaot32[3]' -e x"
+    bad 3 E_SYNTAX 'a shape stands in brackets, as in float64\[3\]' "gload -i 'x: float64(3)' -e x"
+    bad 3 E_SHAPE 'it is not stretched: write full\(\(3,\), 0\)' "gload --shared 'w: float64[3]= 0' -e 'y = w'"
+    bad 3 E_SHAPE 'it is not stretched: write full\(\(2, 3\), 1.5\)' "gload --shared 'w: float64[2, 3] = 1.5' -e 'y = w'"
     bad 2 E_UNKNOWN 'no op cat: here it is `concatenate`' 'gload --op cat'
     printf 'thunkline: 1\nlet: |\n  y = where(true, 1, 2)\noutputs: [y]\n' >f.yaml
     bad 3 E_NAME '3:13: .*`true` is not defined: here it is `True`' 'gload f.yaml'
+}
+
+# A table: their function | its arguments | what the suggested expression gives.
+@test "what is suggested for a function computes it" {
+    local name args want recipe e given
+    while IFS='|' read -r name args want; do
+        recipe=$(sed -n "s/^SYNONYM(FUNCTION, \"$name\", \"\(.*\)\")\$/\1/p" "$ROOT/lib/type/synonym.def")
+        given=()
+        while read -r -d ';' e; do given+=(-e "$e"); done <<<"$args;"
+        gload --new "${given[@]}" -e "out = $recipe" --outputs out -o r.tlg
+        ok "grun r.tlg --expect 'out=$want' -o o"
+    done <<'END'
+allclose|a = [1., 2.]; b = [1., 2. + 1e-12]|True
+binary_cross_entropy|y = [0., 1.]; p = [0.5, 0.5]|log(2)
+binary_cross_entropy_with_logits|y = [0., 1.]; x = [0., 1.]|(log(2) + log(1 + exp(-1))) / 2
+cdist|a = [[0., 0.]]; b = [[3., 4.], [0., 1.]]|[[5, 1]]
+copysign|a = [1., -2.]; b = [-1., 1.]|[-1, 2]
+cosine_similarity|a = [1., 0.]; b = [1., 1.]|sqrt(0.5)
+cov|x = [[1., 2.], [3., 6.]]|[[2, 4], [4, 8]]
+cross_entropy|x = zeros((2, 4)); y = array([0, 3])|log(4)
+diff|x = [1, 4, 9]|[3, 5]
+geomspace|a = 1.; b = 100.; n = 3|[1, 10, 100]
+heaviside|x = [-1., 0., 2.]; h = 0.5|[0, 0.5, 1]
+isin|x = [1, 2]; values = [2, 3]|[False, True]
+kl_div|p = [0.5, 0.5]; q = [0.25, 0.75]|0.5 * log(2) + 0.5 * log(2 / 3)
+l1_loss|a = [1., 2.]; b = [2., 4.]|1.5
+logcumsumexp|x = [0., 0., 0.]|log([1, 2, 3])
+logspace|a = 0.; b = 2.; n = 3|[1, 10, 100]
+median|x = [3., 1., 2., 9.]|2.5
+median|x = [3., 1., 2.]|2
+msort|x = [[2, 1], [1, 3]]|[[1, 1], [2, 3]]
+nan_to_num|x = [1., nan]|[1, 0]
+nanmean|x = [1., nan, 3.]|2
+nansum|x = [1., nan]|1
+nll_loss|x = [[-1., -2.], [-3., -4.]]; y = array([0, 1])|2.5
+normalize|x = [[3., 4.]]|[[0.6, 0.8]]
+percentile|x = [3., 1., 2.]; q = 50.|2
+ptp|x = [3., 1.]|2
+quantile|x = [3., 1., 2.]; q = 0.5|2
+sinc|x = [0., 0.5]|[1, 2 / pi]
+smooth_l1_loss|a = [0., 3.]; b = [0.5, 1.]|(0.125 + 1.5) / 2
+trapezoid|x = array([0., 1., 3.]); y = array([1., 1., 2.])|4
+END
 }
 
 @test "each synonym is no function of ours, and what it leads to is one" {
