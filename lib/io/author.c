@@ -160,11 +160,14 @@ static bool is_literal_block(const AuthorReader *r, const Doc *d) {
     return d->kind == DOC_TEXT && r->text[behind_colon(r)] == '|';
 }
 
-/* An expression in a literal block, with the comments in it. */
+/* An expression in a literal block, with the comments in it and behind the bar. */
 static void read_literal_text(AuthorReader *r, uint32_t id, const Doc *d) {
-    size_t bar = behind_colon(r), end = bar + 1 + (r->text[bar + 1] == '-');
-    if (r->text[end] == '\n' && is_even(r, bar, d->at.end))
-        r->au->entry.p[id].text = slice(r, bar, d->at.end);
+    size_t bar = behind_colon(r), from = bar + 1 + (r->text[bar + 1] == '-');
+    size_t eol = end_of_line(r, from);
+    if (!is_blank(r, from, find_comment(r, from, eol)) || !is_even(r, bar, d->at.end))
+        return;
+    r->au->entry.p[id].text = slice(r, bar, d->at.end);
+    r->pos = eol;
 }
 
 /* A statement without the indentation that the block has. */
@@ -196,6 +199,22 @@ static Sym first_target(const Ast *e) {
     return e->kind == AST_ASSIGN ? e->kid[0]->sym : e->sym;
 }
 
+/* NULL: a comment stands between the lines. */
+static const char *one_line(const AuthorReader *r, const char *text) {
+    if (!strchr(text, '\n')) return text;
+    if (strchr(text, '#')) return NULL;
+    Str out = STR(r->s);
+    while (*text) {
+        size_t n = strcspn(text, "\n"), blanks = strspn(text, " \t");
+        if (blanks < n && out.n) str_putc(&out, ' ');
+        if (blanks < n) str_add(&out, text + blanks, n - blanks);
+        text += n + (text[n] == '\n');
+    }
+    const char *line = arena_str(r->au->a, out.p, out.n);
+    str_free(&out);
+    return line;
+}
+
 /* Declarations are kept as a mapping has them: what stands behind the name. */
 static void set_declaration(AuthorReader *r, uint32_t id, const char *text) {
     size_t n = strspn(text, " ");
@@ -205,7 +224,7 @@ static void set_declaration(AuthorReader *r, uint32_t id, const char *text) {
     n += strspn(text + n, " ");
     n += text[n] == ':';
     n += strspn(text + n, " ");
-    if (!strchr(text, '\n')) r->au->entry.p[id].text = text + n;
+    r->au->entry.p[id].text = one_line(r, text + n);
 }
 
 static void read_block(AuthorReader *r, uint32_t section, const Doc *d, bool declares) {
@@ -229,7 +248,7 @@ static void read_block(AuthorReader *r, uint32_t section, const Doc *d, bool dec
         r->last = id;
     }
     read_comments(r, d->at.end, 0, &below);
-    r->pos += r->pos < r->len;
+    r->pos += r->pos < r->len && r->text[r->pos] == '\n';
     r->au->entry.p[section].below = taken(r, &below);
     str_free(&below);
 }

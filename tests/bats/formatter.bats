@@ -256,6 +256,21 @@ outputs:
     ok 'gload -O yaml o.yaml | cmp - o.yaml'
 }
 
+@test "an empty block, a bar with a comment, a declaration over several lines" {
+    printf '%s\n' 'thunkline: 1' 'shared: |' '  w: float64[3] = concatenate([zeros(2),' '' '       ones(1)])  # start' \
+        'updates: |' '# none' 'outputs:' '  z: | # bar' '      sum(w # all' '      + 1)' >m.yaml
+    ok 'gload -O yaml m.yaml' 'thunkline: 1
+shared:
+  w: float64[3] = concatenate([zeros(2), ones(1)])  # start
+# none
+outputs:
+  z: | # bar
+    sum(w # all
+    + 1)'
+    gload -O yaml m.yaml -o o.yaml
+    ok 'gload -O yaml o.yaml | cmp - o.yaml'
+}
+
 @test "trees among the outputs stay as they are written, in functions too" {
     cat >m.yaml <<'END'
 thunkline: 1
