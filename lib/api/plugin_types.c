@@ -451,7 +451,7 @@ static bool check_def(TlHost *h, const TlTypeDef *d) {
     if (!d->name) return plugin_api.fail(h, TL_FAILED, "a type has no name");
     if (!userop_check_name(h->s, d->name, NOWHERE))
         return note(h->s, NOWHERE, "in the plugin %s", h->what);
-    if (op_find(h->s, d->name, strlen(d->name)))
+    if (op_find_firm(h->s, d->name, strlen(d->name)))
         return fail_type(h, d,
                          "there is an op of that name, but name(value) must be a "
                          "constant of the type");

@@ -267,7 +267,7 @@ bool doc_shipped_ops(Session *s, const char *file, const Doc *root, const char *
         if ((name && strcmp(name, key) != 0) || op_find(s, key, strlen(key))) continue;
         UserOp *op = NEW(r.a, UserOp);
         if (!read_op_entry(&r, k, op)) return false;
-        op->replace = true;
+        op->replace = op->shipped = true;
         if (!userop_add_file(s, 1, op)) return false;
     }
     return true;

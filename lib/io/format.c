@@ -34,5 +34,5 @@ bool io_is_label(const char *p, size_t n) {
 }
 
 bool io_is_builtin(Session *s, const char *name) {
-    return op_find(s, name, strlen(name)) || macro_find(name, strlen(name));
+    return op_find_firm(s, name, strlen(name)) || macro_find(name, strlen(name));
 }

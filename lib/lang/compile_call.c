@@ -818,7 +818,7 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
     const LineFunction *line = text_lines_callee(c, e);
     if (line) return text_lines_call(c, line, e, out);
     if (is_complex_literal(e, name)) return compile_builtin(c, e, self, want, &is, out);
-    if (!e->callee->op) e->callee->op = op_find(c->s, name, len);
+    if (!e->callee->op) e->callee->op = op_find_firm(c->s, name, len);
     const Op *op = e->callee->op;
     bool by_op = op && !op->by_macro && !is_draw(c, op, e) && !takes_dict(c, op, e);
     const Macro *m = by_op ? NULL : macro_find(name, len);

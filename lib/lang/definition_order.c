@@ -45,7 +45,7 @@ static void want_definition(DefinitionOrder *r, uint64_t d) {
 static bool is_callable_name(Compiler *c, Sym name) {
     const char *text = sym_text(c->s, name);
     size_t n = strlen(text);
-    return op_find(c->s, text, n) || macro_find(text, n) ||
+    return op_find_firm(c->s, text, n) || macro_find(text, n) ||
            graph_function(c->b->g, name);
 }
 

@@ -165,7 +165,8 @@ static bool print_function(Printer *p, ApplyId a, bool *bare, Str *out) {
     const char *name = sym_text(p->s, ap->props->p[0].sym);
     const Graph *fn = graph_function(p->g, ap->props->p[0].sym);
     size_t n = strlen(name);
-    if (!fn || op_find(p->s, name, n) || macro_find(name, n) || fn->inputs.n != ap->nin)
+    if (!fn || op_find_firm(p->s, name, n) || macro_find(name, n) ||
+        fn->inputs.n != ap->nin)
         return false;
     if (*sym_text(p->s, op_prop(p->s, ap->op, ap->props, "scope")->sym)) return false;
     if (strspn(name,

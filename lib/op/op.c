@@ -34,6 +34,12 @@ static const Op *find_word(const OpTable *t, const char *p, size_t n) {
 }
 
 static void add_word(Session *s, OpTable *t, const char *p, size_t n, const Op *op) {
+    OpWord w = {t, p, n};
+    uint32_t id = index_find(&t->index, hash_bytes(p, n, 0), is_same_op_name, &w);
+    if (id != UINT32_MAX) { /* it yields */
+        t->names.p[id].op = op;
+        return;
+    }
     index_add(&t->index, hash_bytes(p, n, 0), (uint32_t)t->names.n);
     vec_push(s, &t->names, ((OpName){p, n, op}));
 }
@@ -50,7 +56,14 @@ static const char *next_alias(const char **list, size_t *n) {
 static void add_op(Session *s, OpTable *t, const Op *op) {
     const char *list = op->alias;
     size_t n;
-    vec_push(s, &t->ops, op);
+    const Op *yields = find_word(t, op->name, strlen(op->name));
+    size_t at = 0;
+    while (yields && at < t->ops.n && t->ops.p[at] != yields)
+        at++;
+    if (yields)
+        t->ops.p[at] = op;
+    else
+        vec_push(s, &t->ops, op);
     t->sorted = false;
     add_word(s, t, op->name, strlen(op->name), op);
     for (const char *p; (p = next_alias(&list, &n));)
@@ -87,6 +100,11 @@ const Op *op_find(Session *s, const char *name, size_t n) {
     return find_word(op_table(s), name, n);
 }
 
+const Op *op_find_firm(Session *s, const char *name, size_t n) {
+    const Op *op = op_find(s, name, n);
+    return op && op->yields ? NULL : op;
+}
+
 const Op *op_named(Session *s, const char *name) {
     const Op *op = op_find(s, name, strlen(name));
     if (!op) bug("there is no op %s", name);
@@ -120,7 +138,7 @@ const Op *op_get(Session *s, size_t i) {
 }
 
 static bool name_is_free(Session *s, const char *p, size_t n, Span at) {
-    const Op *have = op_find(s, p, n);
+    const Op *have = op_find_firm(s, p, n);
     if (!have) return true;
     return fail(s, at, E_DUPLICATE, "there is already an op %.*s%s%s", (int)n, p,
                 have->file ? " in " : "", have->file ? have->file : "");

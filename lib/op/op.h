@@ -228,6 +228,8 @@ struct Op {
     const char *file;
     int line; /* of the row, for messages */
     /* user ops: */
+    bool
+        yields; /* the library's, as text: users' functions and ops may take its name */
     const char *from;              /* the file or plugin; NULL: an op of the library */
     const struct OpBody *body;     /* its meaning is a text: userop/userop.h */
     const struct PluginOp *plugin; /* it comes from a plugin: thunkline/plugin.h */
@@ -245,6 +247,8 @@ typedef struct OpList {
 /* The library's ops (generated), then those added to the session. */
 extern const OpList *const catalogue_ops[];
 const Op *op_find(Session *s, const char *name, size_t n); /* by name or alias; NULL */
+/* The same, if no function or op of a user's may have the name. */
+const Op *op_find_firm(Session *s, const char *name, size_t n);
 const Op *op_named(Session *s, const char *name);   /* one that the library has */
 int op_compare_names(const void *a, const void *b); /* of two const Op *, for qsort */
 /* Ops that the library itself builds or looks for; every catalogue has them. */

@@ -3,6 +3,7 @@
  * elementwise, and is tried on scalars; every op is tried on its example. */
 #include "base/toposort.h"
 #include "op/infer.h"
+#include "op/services.h"
 #include "userop/userop_impl.h"
 
 #include <string.h>
@@ -108,6 +109,12 @@ static bool fail_unknown_call(UserOpCheck *k, const Ast *e) {
     return false;
 }
 
+/* The library's own texts don't call each other: their names may become users'. */
+static bool calls_text_op(const UserOpCheck *k, const char *name) {
+    const Services *of = services(k->s);
+    return !k->op->yields && of->text_op && of->text_op(k->s, name);
+}
+
 static bool check_call(UserOpCheck *k, const Ast *e) {
     const char *name = sym_text(k->s, e->sym);
     const Op *op = op_find(k->s, name, strlen(name));
@@ -124,7 +131,8 @@ static bool check_call(UserOpCheck *k, const Ast *e) {
     if (op || macro_find(name, strlen(name)) || builtin_is_name(name) ||
         type_by_name(k->s, name))
         return true;
-    if (!is_allowed_name(k, e->sym)) return fail_unknown_call(k, e);
+    if (!is_allowed_name(k, e->sym))
+        return calls_text_op(k, name) || fail_unknown_call(k, e);
     uint64_t what;
     if (map_get(&k->names, e->sym, &what) && what >= 2)
         vec_push(k->s, &k->need, (uint32_t)(what - 2));

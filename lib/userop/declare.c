@@ -239,6 +239,7 @@ static void fill_catalogue_op(Session *s, struct OpBody *b) {
                  .example = d->example.text,
                  .file = d->file,
                  .line = (int)line,
+                 .yields = d->shipped,
                  .from = d->file,
                  .body = b};
     if (d->replace) b->op.expand = userop_expand;

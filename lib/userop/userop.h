@@ -40,6 +40,7 @@ typedef struct UserOp {
     uint16_t version;
     int math;
     bool comm, assoc, never_fold;
+    bool shipped; /* by the library: users may take its name */
     bool replace; /* each call is replaced by the body when it is built */
 } UserOp;
 /* Adds the ops of one file, which may use each other, after checking all their texts.

@@ -39,7 +39,7 @@ static const char *text_or_empty(const char *where) {
 bool userop_find(Session *s, const char *name, uint64_t version, Span at,
                  const char *where, const Op **op) {
     const char *sep = where ? ": " : "";
-    *op = op_find(s, name, strlen(name));
+    *op = op_find_firm(s, name, strlen(name));
     if (!*op) {
         fail(s, at, E_NAME, "%s%sthe op %s is not known here", text_or_empty(where),
              sep, name);

@@ -6,6 +6,7 @@ A line: the family, a call, its inputs as declarations of shared variables, and 
 float32 is the value in float64 of the float32 inputs, rounded once."""
 import warnings
 import numpy as np
+import scipy.signal
 import scipy.special
 import torch
 import torch.nn.functional as F
@@ -97,3 +98,85 @@ for axis in (0, 1, -1):
     both(N, "grad(sum(softmin({x}, axis=%d) ** 2), {x})" % axis,
          lambda x: torch.autograd.grad((F.softmin(x.requires_grad_(), axis) ** 2).sum(), x)[0], X)
 both(N, "softmin({x})", lambda x: F.softmin(x, 0), [800.0, 801.0, -900.0])
+
+# ---- nn/normalisations ----
+N = "nn/normalisations"
+R = np.random.RandomState(7)
+T = torch.tensor
+
+
+def some(*shape):
+    return R.uniform(-2, 2, shape).round(3)
+
+
+A, B, C = some(3, 4), some(2, 4, 3), some(2, 4, 2, 3)
+S4, B4, V4 = some(4), some(4), some(4) ** 2 + 0.1
+both(N, "layer_norm({x})", lambda x: F.layer_norm(x, (4,)), A, grad=True)
+both(N, "layer_norm({x}, {y}, {z}, eps=1e-3)", lambda x, w, b: F.layer_norm(x, (4,), w, b, 1e-3), A, S4, B4, grad=True)
+both(N, "layer_norm({x}.T, axis=0).T", lambda x: F.layer_norm(x, (4,)), A)
+both(N, "layer_norm({x}, {y}, axis=[-2, -1])", lambda x, w: F.layer_norm(x, (4, 3), w), B, some(4, 3))
+both(N, "rms_norm({x})", lambda x: x * (x.square().mean(-1, keepdim=True) + 1e-5).rsqrt(), A, grad=True)
+both(N, "rms_norm({x}, {y}, eps=1e-3)", lambda x, w: x * (x.square().mean(-1, keepdim=True) + 1e-3).rsqrt() * w, A, S4, grad=True)
+for x in (A, B, C):
+    both(N, "batch_norm({x}, {y}, {z})", lambda x, m, v: F.batch_norm(x, m, v), x, B4, V4)
+both(N, "batch_norm({x}, {y}, {z}, {w}, {v})", lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b), B, B4, V4, S4, some(4), names="xyzwv")
+both(N, "batch_norm({x}, {y}, {z}, eps=0.1, axis=-1)", lambda x, m, v: F.batch_norm(x, m, v, eps=0.1), A, B4, V4)
+both(N, "batch_norm({x}, {y}, {z}, axis=0)", lambda x, m, v: F.batch_norm(x.transpose(0, 1), m, v).transpose(0, 1), A.T, B4, V4)
+for x in (B, C):
+    both(N, "instance_norm({x})", lambda x: F.instance_norm(x), x, grad=True)
+    both(N, "instance_norm({x}, {y}, {z}, eps=0.01)", lambda x, w, b: F.instance_norm(x, None, None, w, b, eps=0.01), x, S4, B4)
+    both(N, "group_norm({x}, groups=2)", lambda x: F.group_norm(x, 2), x, grad=True)
+    both(N, "group_norm({x}, {y}, {z}, groups=4, eps=0.01)", lambda x, w, b: F.group_norm(x, 4, w, b, 0.01), x, S4, B4)
+both(N, "group_norm({x}, groups=1)", lambda x: F.group_norm(x, 1), A)
+both(N, "layer_norm({x})", lambda x: x, NONE)
+row(N, "layer_norm({x})", F.layer_norm(T([[1.0, 2, 4]], dtype=torch.float64), (3,)).numpy(), x=np.array([[1, 2, 4]], i4))
+
+# ---- nn/losses ----
+N = "nn/losses"
+A, B = some(3, 4), some(3, 4)
+P, Q = R.uniform(0.05, 0.95, (3, 4)).round(3), R.uniform(0, 1, (3, 4)).round(3)
+P1, Q1 = P / P.sum(1, keepdims=True), Q / Q.sum(1, keepdims=True)
+for name, f, a, b in [
+    ("mse_loss", F.mse_loss, A, B), ("l1_loss", F.l1_loss, A, B), ("huber_loss", F.huber_loss, A, B), ("smooth_l1_loss", F.smooth_l1_loss, A, B),
+    ("binary_cross_entropy", F.binary_cross_entropy, P, Q), ("binary_cross_entropy_with_logits", F.binary_cross_entropy_with_logits, A, Q)]:
+    both(N, name + "({x}, {y})", lambda x, y: f(x, y), a, b, grad=not name.startswith("binary_cross_entropy"))
+    both(N, name + "({x}, {y}, mean=False)", lambda x, y: f(x, y, reduction="none"), a, b)
+    both(N, "grad(%s({x}, {y}), {x})" % name, lambda x, y: torch.autograd.grad(f(x.requires_grad_(), y), x)[0], a, b)
+    both(N, name + "({x}, {y}, mean=False)", lambda x, y: f(x, y, reduction="none"), NONE, NONE)
+both(N, "mse_loss({x}, {y}, mean=False)", lambda x, y: (x - y) ** 2, A, B[0])
+for d in (0.25, 3):
+    both(N, "huber_loss({x}, {y}, delta=%s)" % d, lambda x, y: F.huber_loss(x, y, delta=d), A, B, grad=True)
+    both(N, "smooth_l1_loss({x}, {y}, beta=%s)" % d, lambda x, y: F.smooth_l1_loss(x, y, beta=d), A, B, grad=True)
+both(N, "smooth_l1_loss({x}, {y}, beta=0)", lambda x, y: F.l1_loss(x, y), A, B)
+both(N, "grad(huber_loss({x}, {y}), {x})", lambda x, y: T([-0.5, 0.5]), [-inf, inf], [0.0, 0.0])
+both(N, "binary_cross_entropy({x}, {y}, mean=False)", lambda x, y: T([0.0, 0.0, inf, inf]), [0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0])
+FAR2 = [-800.0, 800.0, -40.0, 40.0, -800.0]
+both(N, "binary_cross_entropy_with_logits({x}, {y}, mean=False)", lambda x, y: T([0.0, 0.0, np.exp(-40), np.exp(-40), 800]), FAR2, [0.0, 1, 0, 1, 1])
+both(N, "grad(sum(binary_cross_entropy_with_logits({x}, {y}, mean=False)), {x})",
+     lambda x, y: torch.sigmoid(x) - y, [-800.0, 800.0, 0.0, 0.0, -800.0], [0.0, 1, 0, 1, 1])
+LABEL, PLANE = np.array([3, 0, 2]), np.array([[3, 0, 2], [1, 1, 0]])
+for t in (f8, f4):
+    x, d = A.astype(t), T(A.astype(t).astype(f8), requires_grad=True)
+    loss = F.cross_entropy(d, T(LABEL))
+    row(N, "cross_entropy({x}, {label})", loss.detach().numpy().astype(t), x=x, label=LABEL)
+    row(N, "grad(cross_entropy({x}, {label}), {x})", torch.autograd.grad(loss, d)[0].numpy().astype(t), x=x, label=LABEL)
+    row(N, "nll_loss({x}, {label}, mean=False)", F.nll_loss(d, T(LABEL), reduction="none").detach().numpy().astype(t), x=x, label=LABEL)
+    row(N, "cross_entropy({x}, {label}, mean=False)", F.cross_entropy(d * 1000, T(LABEL), reduction="none").detach().numpy().astype(t),
+        x=(x * np.array(1000, t)), label=LABEL) if t is f8 else None
+    x = C.transpose(0, 1, 3, 2)[:, :, :, 0].astype(t)
+    value = F.cross_entropy(T(x.astype(f8)), T(PLANE), reduction="none").numpy().astype(t)
+    row(N, "cross_entropy({x}, {label}, axis=1, mean=False)", value, x=x, label=PLANE.astype(i4))
+    row(N, "cross_entropy(moveaxis({x}, 1, -1), {label})", np.mean(value.astype(f8)).astype(t), x=x, label=PLANE)
+    row(N, "kl_divergence({x}, {y})", scipy.special.rel_entr(P1.astype(t).astype(f8), Q1.astype(t).astype(f8)).sum(1).astype(t), x=P1.astype(t), y=Q1.astype(t))
+row(N, "kl_divergence({x}, {y}, axis=None)", np.array(scipy.special.rel_entr(P1, Q1).sum()), x=P1, y=Q1)
+row(N, "kl_divergence({x}, {y})", np.array([np.log(2), inf, 0.0]), x=np.array([[0.0, 1], [0.5, 0.5], [1, 0]]), y=np.array([[0.5, 0.5], [1, 0], [1, 0]]))
+row(N, "mse_loss({x}, {y})", np.array(2.0), x=np.array([1, 2], i4), y=np.array([3, 2], i4))
+
+# ---- creation/windows ----
+N = "creation/windows"
+for name, f, scipys in [("bartlett", np.bartlett, "bartlett"), ("hanning", np.hanning, "hann"), ("hamming", np.hamming, "hamming"),
+                        ("blackman", np.blackman, "blackman")]:
+    for n in (0, 1, 2, 5, 8):
+        row(N, "%s(%d)" % (name, n), f(n))
+        row(N, "%s(%d, periodic=True)" % (name, n), scipy.signal.get_window(scipys, n) if n else np.zeros(0))
+    row(N, name + "({x}.shape[0])", f(6), x=np.arange(6.0))
