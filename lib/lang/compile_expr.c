@@ -89,8 +89,9 @@ bool compiler_apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *a
         if (ok) *out = node_literal(l, at);
         return ok;
     }
-    if ((k == IN_EQ || k == IN_NE) && is_named_thing(&arg[0]) &&
-        is_named_thing(&arg[1])) {
+    bool none = n == 2 && (arg[0].kind == NODE_NONE || arg[1].kind == NODE_NONE);
+    if ((k == IN_EQ || k == IN_NE) &&
+        (none || (is_named_thing(&arg[0]) && is_named_thing(&arg[1])))) {
         *out = node_literal(compare_names(c, k, arg), at);
         return true;
     }

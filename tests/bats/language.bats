@@ -129,6 +129,7 @@ END
 1 if x.shape[0] < x.shape[1] <= 4 else 2#1
 1 if x.ndim == 2 and not x.size != 12 else 2#1
 x[0, 0] if x.dtype == float32 else i#1.0
+1 if x == None or None != None else 2#2
 x.dtype == "float32"#True
 x.dtype != int8 != float32#True
 x.sum(axis=0) if 3 < size < grown else i#[3.0, 3.0, 3.0, 3.0]

@@ -7,7 +7,7 @@ names() { sed -n 's/^  \([a-z_0-9]*\):$/\1/p' "$ROOT"/lib/ops/*/*.ops.yaml; }
 @test "each has a text, an example that holds, and is replaced by its definition" {
     local op example call value
     for op in $(names); do
-        example=$(gload --op "$op" | sed -n 's/^example  *//p')
+        example=$(gload --op "$op" | sed -n '/^example  */{s///p;q;}')
         call=${example%% -> *} value=${example##* -> }
         [ -n "$call" ] && [ "$call" != "$example" ] || { echo "$op has no example"; false; }
         gload -e "out = $call" -o g.tlg
@@ -92,7 +92,9 @@ let: |
   p = softmax(x, axis=1)
   losses = mse_loss(x, slope) + huber_loss(x, 2 * slope) + cross_entropy(x, [1, 3, 0]) + binary_cross_entropy(p, sigmoid(slope))
   more = binary_cross_entropy_with_logits(x, sigmoid(slope)) + sum(kl_divergence(p, softmax(slope, axis=0)))
-  cost = activations + sum(prelu(x, slope) * glu(x, axis=1)[:, :1]) + normal + normals + losses + more
+  far = 3 * x + arange(4)
+  statistics = sum(median(far, axis=1) + quantile(far, 0.3, axis=1)) + average(x, exp(slope)) + nanstd(x) + sum(cov(x) ** 2 + corrcoef(x) ** 2)
+  cost = activations + statistics + sum(prelu(x, slope) * glu(x, axis=1)[:, :1]) + normal + normals + losses + more
 outputs: [cost]
 Y
     ok 'ggrad g.yaml --cost cost --wrt x,slope --check'

@@ -180,3 +180,61 @@ for name, f, scipys in [("bartlett", np.bartlett, "bartlett"), ("hanning", np.ha
         row(N, "%s(%d)" % (name, n), f(n))
         row(N, "%s(%d, periodic=True)" % (name, n), scipy.signal.get_window(scipys, n) if n else np.zeros(0))
     row(N, name + "({x}.shape[0])", f(6), x=np.arange(6.0))
+
+# ---- reduce/statistics ----
+N = "reduce/statistics"
+
+
+def numpys(family, call, f, *arrays, names="xyzw"):
+    """The call for float64 and float32 inputs, as NumPy computes it in float64."""
+    for t in (f8, f4):
+        a = [np.asarray(x, t) for x in arrays]
+        row(family, call, np.asarray(f(*[x.astype(f8) for x in a])).astype(t), **dict(zip(names, a)))
+
+
+A, H = some(4, 5), some(2, 3, 4)
+HOLES = H.copy()
+HOLES[0, 1, 2] = HOLES[1, 0, 0] = HOLES[1, 2, 3] = HOLES[0, 0, 0] = nan
+for name in ("median", "ptp"):
+    f = getattr(np, name)
+    for axis, keep in [(None, False), (0, False), (1, True), (-1, False), (None, True)]:
+        g = (lambda x: np.median(x, axis=axis, keepdims=keep)) if f is np.median else lambda x: x.max(axis, keepdims=keep) - x.min(axis, keepdims=keep)
+        numpys(N, "%s({x}, axis=%s, keepdims=%s)" % (name, axis, keep), g, H)
+numpys(N, "median({x}[:, ::2], axis=1)", lambda x: np.median(x[:, ::2], axis=1), A)
+numpys(N, "median({x}, axis=2)", lambda x: np.median(x, axis=2), HOLES)
+numpys(N, "median({x})", np.median, 2.5)
+numpys(N, "median({x})", np.median, [1.0, inf, inf])
+numpys(N, "median({x})", np.median, np.zeros(0))
+row(N, "median({x})", np.array(2.5), x=np.array([4, 1, 3, 2], i4))
+for q in (0, 0.1, 0.5, 0.77, 1):
+    numpys(N, "quantile({x}, %s)" % q, lambda x: np.quantile(x, q), A)
+    numpys(N, "percentile({x}, %s)" % (100 * q), lambda x: np.percentile(x, 100 * q), A)
+Q = np.array([0.0, 0.25, 0.6, 0.9, 1.0])
+for axis, keep in [(None, False), (0, False), (1, True), (-1, False), (None, True)]:
+    if axis is not None or not keep:
+        numpys(N, "quantile({x}, [0, 0.25, 0.6, 0.9, 1], axis=%s, keepdims=%s)" % (axis, keep), lambda x: np.quantile(x, Q, axis=axis, keepdims=keep), H)
+    numpys(N, "percentile({x}, 30, axis=%s, keepdims=%s)" % (axis, keep), lambda x: np.percentile(x, 30, axis=axis, keepdims=keep), H)
+numpys(N, "quantile({x}, 0.5, axis=2)", lambda x: np.quantile(x, 0.5, axis=2), HOLES)
+row(N, "quantile({x}, 0.3)", np.array(np.quantile([4, 1, 3, 2], 0.3)), x=np.array([4, 1, 3, 2]))
+W = np.abs(some(4, 5)) + 0.1
+numpys(N, "average({x})", np.average, A)
+numpys(N, "average({x}, {y})", lambda x, w: np.average(x, weights=w), A, W)
+numpys(N, "average({x}, {y}, axis=0)", lambda x, w: np.average(x, axis=0, weights=w), A, W)
+numpys(N, "average({x}, {y}, axis=0)", lambda x, w: np.average(x, axis=0, weights=w), A, W[:, 0])
+numpys(N, "average({x}, {y}, axis=1, keepdims=True)", lambda x, w: np.average(x, axis=1, weights=w, keepdims=True), A, W[0])
+numpys(N, "average({x}, {y}, axis=0, keepdims=True)", lambda x, w: np.average(x, axis=0, weights=w, keepdims=True), A, W[:, 1])
+row(N, "average({x}, {y})", np.array(2.25), x=np.array([1, 2, 3], i4), y=np.array([1, 1, 2], i8))
+for name in ("nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd"):
+    f = getattr(np, name)
+    for axis, keep in [(None, False), (0, False), ((0, 2), True), (1, True), (-1, False)]:
+        numpys(N, "%s({x}, axis=%s, keepdims=%s)" % (name, list(axis) if isinstance(axis, tuple) else axis, keep), lambda x: f(x, axis=axis, keepdims=keep), HOLES)
+    numpys(N, name + "({x}, axis=1)", lambda x: f(x, axis=1), [[nan, nan], [1.0, nan], [inf, 2]])
+    x = np.array([[1, 2], [3, 5]], i4)
+    row(N, name + "({x}, axis=0)", f(x.astype(i8) if name[3] in "sp" else x, axis=0), x=x)
+numpys(N, "nanvar({x}, axis=1, ddof=1)", lambda x: np.nanvar(x, axis=1, ddof=1), HOLES)
+numpys(N, "nanstd({x}, axis=1, ddof=1)", lambda x: np.nanstd(x, axis=1, ddof=1), [[nan, 2.0], [3.0, 4.0]])
+for call, f in [("cov({x})", np.cov), ("cov({x}, rowvar=False)", lambda x: np.cov(x, rowvar=False)), ("cov({x}, ddof=0)", lambda x: np.cov(x, ddof=0)),
+                ("corrcoef({x})", np.corrcoef), ("corrcoef({x}, rowvar=False)", lambda x: np.corrcoef(x, rowvar=False))]:
+    numpys(N, call, f, A)
+    numpys(N, call, f, A[0])
+row(N, "cov({x})", np.cov([[1, 2, 5], [2, 0, 1]]), x=np.array([[1, 2, 5], [2, 0, 1]]))
