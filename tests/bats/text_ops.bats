@@ -94,7 +94,10 @@ let: |
   more = binary_cross_entropy_with_logits(x, sigmoid(slope)) + sum(kl_divergence(p, softmax(slope, axis=0)))
   far = 3 * x + arange(4)
   statistics = sum(median(far, axis=1) + quantile(far, 0.3, axis=1)) + average(x, exp(slope)) + nanstd(x) + sum(cov(x) ** 2 + corrcoef(x) ** 2)
-  cost = activations + statistics + sum(prelu(x, slope) * glu(x, axis=1)[:, :1]) + normal + normals + losses + more
+  points = sort(far[0])
+  samples = sum(cross(x[:, :3], x[:, 1:]) ** 2) + trapezoid(x[0], points) + sum(interp(x, points, slope)) + sum(geomspace(1 + exp(x[0, 0]), 9., 4))
+  rest = sum(vander(slope) * x[1]) + sum(fmod(far, 1.7) * x) + sum(float_power(exp(x), slope)) + samples
+  cost = activations + statistics + rest + sum(prelu(x, slope) * glu(x, axis=1)[:, :1]) + normal + normals + losses + more
 outputs: [cost]
 Y
     ok 'ggrad g.yaml --cost cost --wrt x,slope --check'

@@ -238,3 +238,57 @@ for call, f in [("cov({x})", np.cov), ("cov({x}, rowvar=False)", lambda x: np.co
     numpys(N, call, f, A)
     numpys(N, call, f, A[0])
 row(N, "cov({x})", np.cov([[1, 2, 5], [2, 0, 1]]), x=np.array([[1, 2, 5], [2, 0, 1]]))
+
+# ---- arithmetic, comparisons, shapes and ranges of NumPy ----
+N = "numpy"
+ODD = [-inf, -7.5, -1.0, -0.0, 0.0, 2.25, inf, nan]
+Y = some(2, 8) + 0.001
+numpys(N, "fmod({x}, {y})", np.fmod, some(3, 4) * 5, some(4) + 0.001)
+numpys(N, "fmod({x}, {y})", np.fmod, ODD, 2.0)
+numpys(N, "fmod({x}, {y})", np.fmod, [5.0, -5.0, 1e20, -0.3], [inf, -inf, 3.0, 0.1])
+row(N, "fmod({x}, {y})", np.fmod([-7, 7, -7, 6], [3, -3, -3, 3]), x=np.array([-7, 7, -7, 6]), y=np.array([3, -3, -3, 3]))
+for k in (0, 1):
+    numpys(N, "divmod({x}, {y})[%d]" % k, lambda x, y: np.divmod(x, y)[k], [7.5, -7.5, 7.5, -7.5], [2.0, 2.0, -2.0, -2.0])
+    row(N, "divmod({x}, 3)[%d]" % k, np.divmod(np.array([-7, 7], i4), np.int32(3))[k], x=np.array([-7, 7], i4))
+row(N, "float_power({x}, {y})", np.float_power([2, 3], [-2, 0.5]), x=np.array([2, 3], i4), y=np.array([-2, 0.5], f4))
+for name in ("isposinf", "isneginf"):
+    row(N, name + "({x})", getattr(np, name)(ODD), x=np.array(ODD))
+    row(N, name + "({x})", np.array([False, False]), x=np.array([1, 2]))
+row(N, "allclose({x}, {y})", np.array(True), x=np.array([1.0, inf]), y=np.array([1 + 1e-6, inf]))
+row(N, "allclose({x}, {y})", np.array(False), x=np.array([1.0, nan]), y=np.array([1.0, nan]))
+row(N, "allclose({x}, {y}, equal_nan=True, rtol=0.1)", np.array(True), x=np.array([1.0, nan]), y=np.array([1.05, nan]))
+row(N, "allclose({x}, {x})", np.array(True), x=np.zeros((0, 3)))
+numpys(N, "heaviside({x}, 0.5)", lambda x: np.heaviside(x, 0.5), ODD)
+numpys(N, "heaviside({x}, {y})", np.heaviside, [-1.0, 0.0, 2.0], [[0.25], [nan]])
+for t in (f8, f4):
+    x = np.array(ODD, t)
+    row(N, "nan_to_num({x})", np.nan_to_num(x), x=x)
+    row(N, "nan_to_num({x}, value=3)", np.nan_to_num(x, nan=3), x=x)
+row(N, "nan_to_num({x})", np.array([1, 2]), x=np.array([1, 2]))
+A = np.arange(24).reshape(2, 3, 4)
+for name in ("fliplr", "flipud"):
+    row(N, name + "({x})", getattr(np, name)(A), x=A)
+for k in (-1, 0, 1, 2, 3, 5):
+    row(N, "rot90({x}, k=%d)" % k, np.rot90(A, k), x=A)
+numpys(N, "cross({x}, {y})", np.cross, some(2, 3), some(3))
+numpys(N, "cross({x}, {y}.T[None])", lambda x, y: np.cross(x, y.T[None]), some(2, 4, 3), some(3, 4))
+row(N, "cross({x}, {y})", np.array([-3, 6, -3]), x=np.array([1, 2, 3]), y=np.array([4, 5, 6]))
+numpys(N, "logspace({x}, 2, 7)", lambda x: np.logspace(x, 2, 7), -1.5)
+numpys(N, "logspace({x}, 2, 4, base=2)", lambda x: np.logspace(x, 2, 4, base=2), 0.5)
+for a, b, n in [(1.5, 700.0, 6), (-3.0, -0.001, 5), (8.0, 0.25, 6), (2.0, 3.0, 1), (2.0, 3.0, 2)]:
+    numpys(N, "geomspace({x}, {y}, %d)" % n, lambda x, y: np.geomspace(x, y, n), a, b)
+numpys(N, "vander({x})", np.vander, [1.5, -2.0, 0.0])
+numpys(N, "vander({x}, 2)", lambda x: np.vander(x, 2), [1.5, -2.0, 0.0])
+numpys(N, "vander({x}, 4, increasing=True)", lambda x: np.vander(x, 4, increasing=True), [1.5, -2.0, 0.0])
+row(N, "vander({x}, 4)", np.vander([1, 2, 5], 4), x=np.array([1, 2, 5]))
+Y, X1 = some(3, 5), np.sort(some(5))
+numpys(N, "trapezoid({x})", np.trapz, Y)
+numpys(N, "trapezoid({x}, dx=0.5, axis=0)", lambda y: np.trapz(y, dx=0.5, axis=0), Y)
+numpys(N, "trapezoid({x}, {y})", np.trapz, Y, X1)
+numpys(N, "trapezoid({x}, {y}, axis=0)", lambda y, x: np.trapz(y, x, axis=0), Y, X1[:3])
+numpys(N, "trapezoid({x}, {y}, axis=0)", lambda y, x: np.trapz(y, x, axis=0), Y, np.sort(Y, 0))
+row(N, "trapezoid({x})", np.array(5.5), x=np.array([1, 2, 2, 2], i4))
+numpys(N, "interp({x}, {y}, {z})", np.interp, some(3, 4), [-1.5, -0.5, 0.25, 1.25], [1.0, 3.0, -2.0, 0.5])
+numpys(N, "interp({x}, {y}, {z})", np.interp, [-inf, -1.5, 1.25, inf, nan, 0.0], [-1.5, -0.5, 0.25, 1.25], [1.0, 3.0, -2.0, 0.5])
+numpys(N, "interp({x}, {y}, {z})", np.interp, [0.0, 1.0, 2.0], [1.0], [7.0])
+numpys(N, "interp({x}, {y}, {z})", np.interp, [0.5, 1.5], [0.0, 1.0, 1.0, 2.0], [0.0, 1.0, 5.0, 6.0])
