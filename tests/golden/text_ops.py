@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import scipy.signal
 import scipy.special
+import scipy.stats
 import torch
 import torch.nn.functional as F
 
@@ -292,3 +293,59 @@ numpys(N, "interp({x}, {y}, {z})", np.interp, some(3, 4), [-1.5, -0.5, 0.25, 1.2
 numpys(N, "interp({x}, {y}, {z})", np.interp, [-inf, -1.5, 1.25, inf, nan, 0.0], [-1.5, -0.5, 0.25, 1.25], [1.0, 3.0, -2.0, 0.5])
 numpys(N, "interp({x}, {y}, {z})", np.interp, [0.0, 1.0, 2.0], [1.0], [7.0])
 numpys(N, "interp({x}, {y}, {z})", np.interp, [0.5, 1.5], [0.0, 1.0, 1.0, 2.0], [0.0, 1.0, 5.0, 6.0])
+
+# ---- random/logpdf ----
+N = "random/logpdf"
+S, TD = scipy.stats, torch.distributions
+U = np.array([-1.5, -0.25, 0.0, 0.125, 0.5, 0.875, 1.0, 2.5, 40.0, nan])
+K = np.array([-1.0, 0.0, 1.0, 2.5, 3.0, 7.0, 20.0, nan])
+
+
+def density(call, f, *arrays, of=None, at=None):
+    """Values by SciPy; the gradient at points of the support by PyTorch's distribution of these parameters, or by f if it takes tensors."""
+    numpys(N, call, f, *arrays, names="xabcd")
+    if of:
+        both(N, call, lambda x, *p: of(*p).log_prob(x), at, *arrays[1:], grad=True, names="xabcd")
+
+
+IN = [0.2, 0.7, 1.3, 3.1]
+density("normal_logpdf({x})", S.norm.logpdf, U)
+density("normal_logpdf({x}, {a}, {b})", S.norm.logpdf, U, 0.5, 2.0, of=TD.Normal, at=IN)
+density("normal_logpdf({x}.T, {a})", lambda x, m: S.norm.logpdf(x.T, m), some(3, 2), some(3))
+density("uniform_logpdf({x}, {a}, {b})", lambda x, a, b: S.uniform.logpdf(x, a, b - a), U, -0.5, 1.5)
+density("lognormal_logpdf({x}, {a}, {b})", lambda x, m, s: S.lognorm.logpdf(x, s, scale=np.exp(m)), U, 0.5, 0.75, of=TD.LogNormal, at=IN)
+density("exponential_logpdf({x}, {a})", lambda x, s: S.expon.logpdf(x, scale=s), U, 2.5, of=lambda s: TD.Exponential(1 / s), at=IN)
+for shape in (0.5, 1.0, 2.25):
+    density("gamma_logpdf({x}, {a}, {b})", lambda x, a, s: S.gamma.logpdf(x, a, scale=s), U, shape, 1.5, of=lambda a, s: TD.Gamma(a, 1 / s), at=IN)
+    density("chisquare_logpdf({x}, {a})", S.chi2.logpdf, U, 2 * shape, of=TD.Chi2, at=IN)
+    density("weibull_logpdf({x}, {a}, {b})", lambda x, a, s: S.weibull_min.logpdf(x, a, scale=s), U, shape, 1.5, of=lambda a, s: TD.Weibull(s, a), at=IN)
+    density("beta_logpdf({x}, {a}, {b})", S.beta.logpdf, U, shape, 1.75, of=TD.Beta, at=[0.2, 0.5, 0.8])
+    density("student_t_logpdf({x}, {a}, {b}, {c})", S.t.logpdf, U, shape, 0.25, 1.5, of=TD.StudentT, at=IN)
+density("inverse_gamma_logpdf({x}, {a}, {b})", lambda x, a, s: S.invgamma.logpdf(x, a, scale=s), U, 2.25, 1.5)
+density("laplace_logpdf({x}, {a}, {b})", S.laplace.logpdf, U, 0.5, 2.0, of=TD.Laplace, at=IN)
+density("logistic_logpdf({x}, {a}, {b})", S.logistic.logpdf, np.append(U, [-800, 800]), 0.5, 2.0)
+density("gumbel_logpdf({x}, {a}, {b})", S.gumbel_r.logpdf, U, 0.5, 2.0, of=TD.Gumbel, at=IN)
+density("cauchy_logpdf({x}, {a}, {b})", S.cauchy.logpdf, U, 0.5, 2.0, of=TD.Cauchy, at=IN)
+density("halfcauchy_logpdf({x}, {a})", lambda x, s: S.halfcauchy.logpdf(x, scale=s), U, 2.0, of=TD.HalfCauchy, at=IN)
+density("halfnormal_logpdf({x}, {a})", lambda x, s: S.halfnorm.logpdf(x, scale=s), U, 2.0, of=TD.HalfNormal, at=IN)
+density("pareto_logpdf({x}, {a})", S.lomax.logpdf, U, 2.5)
+density("rayleigh_logpdf({x}, {a})", lambda x, s: S.rayleigh.logpdf(x, scale=s), U, 1.5)
+density("wald_logpdf({x}, {a}, {b})", lambda x, m, s: S.invgauss.logpdf(x, m / s, scale=s), U, 1.5, 2.0)
+density("bernoulli_logpmf({x}, {a})", S.bernoulli.logpmf, K, 0.3, of=TD.Bernoulli, at=[0.0, 1.0])
+density("poisson_logpmf({x}, {a})", S.poisson.logpmf, K, 2.5, of=TD.Poisson, at=[0.0, 1.0, 4.0])
+density("binomial_logpmf({x}, {a}, {b})", S.binom.logpmf, K, 7.0, 0.3)
+density("geometric_logpmf({x}, {a})", S.geom.logpmf, K, 0.3)
+density("negative_binomial_logpmf({x}, {a}, {b})", S.nbinom.logpmf, K, 2.5, 0.3)
+row(N, "poisson_logpmf({x}, {y})", S.poisson.logpmf([0, 3], [0.5, 2.5]), x=np.array([0, 3]), y=np.array([0.5, 2.5]))
+row(N, "bernoulli_logpmf({x}, 0.25)", np.log([0.25, 0.75]), x=np.array([True, False]))
+# not even outside the support has a gradient nan
+for call, x in [("gamma_logpdf({x}, 2.)", -1.0), ("lognormal_logpdf({x})", 0.0), ("beta_logpdf({x}, 0.5, 0.5)", 1.5), ("weibull_logpdf({x}, 0.5)", -1.0),
+                ("poisson_logpmf({x}, 2.)", -1.0), ("wald_logpdf({x}, 1., 1.)", 0.0)]:
+    row(N, "grad(sum(%s), {x})" % call, np.array([0.0]), x=np.array([x]))
+D = np.array([[0.2, 0.3, 0.5], [0.1, 0.85, 0.05]])
+density("dirichlet_logpdf({x}, {a})", lambda x, a: S.dirichlet.logpdf(x.T / x.T.sum(0), a), D, [0.5, 1.0, 2.5])
+row(N, "dirichlet_logpdf({x}, {a})", np.array([-inf, -inf]), x=np.array([[-0.1, 0.6, 0.5], [0.3, 0.3, 0.3]]), a=np.array([1.0, 2.0, 3.0]))
+V = np.array([[2.0, 0.5, 0.25], [0.5, 1.0, -0.125], [0.25, -0.125, 1.5]])
+density("multivariate_normal_logpdf({x}, {a}, {b})", S.multivariate_normal.logpdf, some(4, 3), some(3), V)
+density("multivariate_normal_logpdf({x}, {a}, ({b} + {b}.T) / 2)", S.multivariate_normal.logpdf, some(3), some(3), V,
+        of=lambda m, v: TD.MultivariateNormal(m, scale_tril=torch.linalg.cholesky((v + v.T) / 2)), at=some(3))
