@@ -1,11 +1,13 @@
 /* Writes a graph as text in its canonical form: one statement per Apply. YAML keeps
  * what still holds of the text that the graph was read from (io/author.h). */
+#include "base/toposort.h"
 #include "io/text.h"
 #include "lang/approx.h"
 #include "lang/print.h"
 #include "userop/userop.h"
 #include "value/class.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- which Applies `let` defines ---- */
@@ -416,14 +418,87 @@ static bool is_omitted(const TextWriter *e, const Graph *fn) {
     return e->au && map_get(&e->au->omitted, fn->name, NULL);
 }
 
+/* ---- the order of functions ---- */
+
+typedef struct FunctionOrder {
+    Session *s;
+    Map place; /* of a name among the graph's functions */
+    Vec(uint32_t) need, first;
+} FunctionOrder;
+
+static void need_function(FunctionOrder *f, Sym name) {
+    uint64_t i;
+    if (name && map_get(&f->place, name, &i)) vec_push(f->s, &f->need, (uint32_t)i);
+}
+
+static void need_callees(FunctionOrder *f, const Graph *fn) {
+    vec_push(f->s, &f->first, (uint32_t)f->need.n);
+    for (ApplyId a = 0; a < fn->napply; a++) {
+        const Props *p = fn->apply[a].props;
+        for (uint32_t i = 0; i < p->n; i++)
+            if (p->p[i].kind == P_GRAPH) need_function(f, p->p[i].sym);
+    }
+    need_function(f, fn->pullback);
+    need_function(f, fn->pushforward);
+}
+
+/* Callees first, as a reader builds them, so that what is read and written again stays
+ * the same. A circle of derivatives, which a graph may have, leaves the order as it
+ * is. */
+static void order_callees_first(const Graph *g, uint32_t *order) {
+    FunctionOrder f = {.s = g->s, .place = MAP(g->s)};
+    uint32_t n = (uint32_t)g->functions.n, circle;
+    for (uint32_t i = 0; i < n; i++)
+        map_put(&f.place, g->functions.p[i]->name, i);
+    for (uint32_t i = 0; i < n; i++)
+        need_callees(&f, g->functions.p[i]);
+    vec_push(g->s, &f.first, (uint32_t)f.need.n);
+    bool ok = toposort(g->s, n, f.first.p, f.need.p, order, &circle);
+    for (uint32_t i = 0; i < n && !ok; i++)
+        order[i] = i;
+    map_free(&f.place);
+    vec_free(&f.need);
+    vec_free(&f.first);
+}
+
+typedef struct PlacedFunction {
+    uint32_t entry, at; /* of the author's text */
+} PlacedFunction;
+
+static int compare_places(const void *a, const void *b) {
+    const PlacedFunction *x = a, *y = b;
+    if (x->entry != y->entry) return x->entry < y->entry ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Those of the author in his order, the others behind them. */
+static const Graph **order_functions(const TextWriter *e, const Graph *g) {
+    uint32_t n = (uint32_t)g->functions.n, *order = NEW_N(e->a, n + 1, uint32_t),
+             all = e->au ? text_find_entry(e, NO_ENTRY, "functions") : NO_ENTRY;
+    const Graph **fn = NEW_N(e->a, n + 1, const Graph *);
+    PlacedFunction *place = NEW_N(e->a, n + 1, PlacedFunction);
+    order_callees_first(g, order);
+    for (uint32_t i = 0; i < n; i++) {
+        Sym name = g->functions.p[order[i]]->name;
+        uint32_t entry = all == NO_ENTRY ? NO_ENTRY : author_find(e->au, all, name);
+        place[i] = (PlacedFunction){entry, i};
+    }
+    qsort(place, n, sizeof *place, compare_places);
+    for (uint32_t i = 0; i < n; i++)
+        fn[i] = g->functions.p[order[place[i].at]];
+    return fn;
+}
+
 static void put_functions(TextWriter *e, const GraphPrinter *gp) {
-    const Graph *g = gp->g;
+    size_t n = gp->g->functions.n;
+    if (!n) return;
+    const Graph **fn = order_functions(e, gp->g);
     bool open = false;
-    for (size_t i = 0; i < g->functions.n; i++) {
-        if (is_omitted(e, g->functions.p[i])) continue;
+    for (size_t i = 0; i < n; i++) {
+        if (is_omitted(e, fn[i])) continue;
         if (!open) text_open(e, "functions");
         open = true;
-        put_function(e, g->functions.p[i]);
+        put_function(e, fn[i]);
     }
     if (open) text_close(e);
 }

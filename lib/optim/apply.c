@@ -103,9 +103,11 @@ static bool make_step(OptimChain *o, Span at) {
     } else {
         if (!check_free_name(o, name, "the number of steps", at))
             return hint(o->s, HINT_RENAME);
+        Var begin = const_int(o->b, 0), one = const_int(o->b, 1);
+        if (begin == VAR_NONE || one == VAR_NONE) return false;
         o->step = graph_shared(g, name, type_scalar(o->s, DT_INT64));
-        graph_init_shared(g, o->step, const_int(o->b, 0));
-        Var next = op_call2(o->b, "add", o->step, const_int(o->b, 1));
+        graph_init_shared(g, o->step, begin);
+        Var next = op_call2(o->b, "add", o->step, one);
         if (next == VAR_NONE) return false;
         vec_push(o->s, &o->updates, ((Update){o->step, next}));
     }

@@ -156,6 +156,7 @@ static bool run_calls(GraphRun *r) {
         }
         r->now.done = call + 1;
         r->now.until = is_until_reached(r);
+        grun_state_value(r);
         bool last = call + 1 == r->calls || r->now.until;
         bool shown = last || (q->every && (call + 1) % q->every == 0);
         if ((r->collect || (q->every && shown)) && !grun_collect_results(r))

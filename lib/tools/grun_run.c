@@ -117,6 +117,7 @@ static bool run_to_end(GraphRun *r) {
         return false;
     session_set_doing(r->s, "running the graph");
     if (!grun_series(r)) return false;
+    grun_warn_of_nan(r);
     session_log(r->s, "ran %s", str_counted(r->s, (size_t)r->now.done, "call"));
     session_set_doing(r->s, "writing results");
     bool stopped = r->now.left || (r->now.done < r->now.calls && !r->now.until);

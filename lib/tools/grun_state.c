@@ -1,6 +1,8 @@
 /* What a run tells whoever watches it. */
 #include "tools/run_impl.h"
 
+#include <math.h>
+
 /* The first output that is a real number: the one to show while the run goes on. */
 static void find_number(GraphRun *r) {
     for (size_t i = 0; i + r->spec->nhidden < r->g->outputs.n && !r->now.name; i++) {
@@ -13,16 +15,28 @@ static void find_number(GraphRun *r) {
 
 void grun_state_begin(GraphRun *r) {
     const RunWatch *w = r->spec->watch;
-    if (!w) return;
     find_number(r);
-    w->begin(w->ctx, r, &r->now);
+    if (w) w->begin(w->ctx, r, &r->now);
+}
+
+void grun_state_value(GraphRun *r) {
+    if (r->now.name) r->now.value = tensor_f64(&vm_output(r->m, r->number)->t, 0);
+    if (isfinite(r->now.value))
+        r->odd_since = 0;
+    else if (!r->odd_since)
+        r->odd_since = r->now.done;
 }
 
 void grun_state_call(GraphRun *r) {
     const RunWatch *w = r->spec->watch;
-    if (!w) return;
-    if (r->now.name) r->now.value = tensor_f64(&vm_output(r->m, r->number)->t, 0);
-    w->call(w->ctx, &r->now);
+    if (w) w->call(w->ctx, &r->now);
+}
+
+void grun_warn_of_nan(GraphRun *r) {
+    if (!r->odd_since || r->now.done < 2 || !r->g->updates.n) return;
+    warn(r->s, NOWHERE, E_NAN, "%s is %s from call %lld on", r->now.name,
+         isnan(r->now.value) ? "nan" : "infinite", (long long)r->odd_since);
+    hint(r->s, HINT_NAN_GUARD);
 }
 
 bool grun_stopped(const GraphRun *r) {

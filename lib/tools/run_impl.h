@@ -56,11 +56,12 @@ struct GraphRun {
     int64_t *order;           /* of the rows, shuffled; NULL: in order */
     Tensor *row;              /* by input: the rows of this call */
     RunState now;
-    size_t number; /* the output of now.name */
-    bool collect;  /* results are those of all calls together */
-    Writer *out;   /* opened by the first report */
-    bool header;   /* tsv: the header has been written */
-    Check *check;  /* of DEBUG, which then owns `ready` */
+    size_t number;     /* the output of now.name */
+    int64_t odd_since; /* the call since which it is nan or infinite; 0: it is not */
+    bool collect;      /* results are those of all calls together */
+    Writer *out;       /* opened by the first report */
+    bool header;       /* tsv: the header has been written */
+    Check *check;      /* of DEBUG, which then owns `ready` */
     Guard guard;
     Monitor monitor;
 };
@@ -84,7 +85,9 @@ bool grun_series(GraphRun *r); /* grun_batches.c: the calls */
 bool grun_save(GraphRun *r);   /* grun_run.c: saves the values of the last call */
 /* grun_state.c: calls of RunSpec.watch */
 void grun_state_begin(GraphRun *r);
-void grun_state_call(GraphRun *r);
+void grun_state_value(GraphRun *r); /* after each call */
+void grun_state_call(GraphRun *r);  /* after each but the last */
+void grun_warn_of_nan(GraphRun *r); /* of a training run that went astray */
 bool grun_stopped(const GraphRun *r);
 void grun_screen(const GraphRun *r, bool taken);
 /* grun_outputs.c: splits -r's "NAME=FILE" and --expect's "NAME=VALUE". */

@@ -377,3 +377,16 @@ greater [D] bool #1"
     like 'gload t.yaml -O dot' '^ *a0_1 \[label="print\(msg=.a \\"quote\\".\)"'
     like 'gload t.yaml -O math' '^ *until = '
 }
+
+@test "functions are written callees first, so that texts settle at once" {
+    gload -i 'a: float64[n]' -i 'b: bool[n]' -e 'y = map(lambda p: p + map(lambda q: q * 2, a), b)' -o g.tlg
+    local f
+    for f in yaml json; do
+        ok "gload --no-provenance g.tlg -o a.$f && gload --no-provenance a.$f -o b.$f && cmp a.$f b.$f"
+        ok "grewrite --diff g.tlg a.$f"
+    done
+    [ "$(grep -o 'lambda_[12]:' a.yaml | tr '\n' ' ')" = 'lambda_2: lambda_1: ' ]
+    # an author's order stays
+    printf 'thunkline: 1\nfunctions:\n  twice_of:\n    inputs:\n      x: float64\n    let: |\n      y = inner(x)\n    outputs: [y]\n  inner:\n    inputs:\n      x: float64\n    let: |\n      y = x * 2\n    outputs: [y]\ninputs:\n  a: float64\nlet: |\n  b = twice_of(a)\noutputs: [b]\n' >o.yaml
+    ok 'gload -O yaml o.yaml' "$(cat o.yaml)"
+}

@@ -7,10 +7,16 @@ HEADER=$ROOT/lib/include/thunkline/thunkline.h
 
 # One installation serves all tests; each works in a copy of the example.
 setup_file() {
-    export INSTALLED=$BATS_FILE_TMPDIR/installed
-    [ -e "$BUILD/libthunkline.so" ] && [ -e "$BUILD/man/libthunkline.3" ] && [ -e "$BUILD/completions/grun.fish" ] || skip 'make all man generated first'
+    export INSTALLED=$BATS_FILE_TMPDIR/installed WHY_NOT=
+    [ -e "$BUILD/libthunkline.so" ] && [ -e "$BUILD/man/libthunkline.3" ] && [ -e "$BUILD/completions/grun.fish" ] || WHY_NOT='make all man generated first'
+    [ -z "$WHY_NOT" ] || return 0
     make -s -C "$ROOT" B="${BUILD#"$ROOT"/}" AS_BUILT=1 install PREFIX="$INSTALLED" STRIP= >"$BATS_FILE_TMPDIR/log" 2>&1 ||
         { cat "$BATS_FILE_TMPDIR/log" >&2 && false; }
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    [ -z "$WHY_NOT" ] || skip "$WHY_NOT"
 }
 
 # A copy of the installed examples, and what finds the installed library.

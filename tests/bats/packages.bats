@@ -7,14 +7,20 @@ BUILD=$(dirname "${TL_BIN:-$ROOT/build/bin}")
 # One tarball and one set of packages serve all tests: in $OUT, and in $DEB unpacked. Not of builds that sanitizers or gcov watch.
 setup_file() {
     export OUT=$BATS_FILE_TMPDIR DEB=$BATS_FILE_TMPDIR/root
-    [ -e "$BUILD/libthunkline.so" ] && [ -e "$BUILD/man/grun.1" ] && [ -e "$BUILD/completions/grun.fish" ] || skip 'make all man generated first'
-    if nm "$BUILD/gen/catalogue.o" | grep -qE '__asan|__ubsan|__gcov'; then skip 'sanitizers or gcov are in this build'; fi
+    export WHY_NOT=
+    [ -e "$BUILD/libthunkline.so" ] && [ -e "$BUILD/man/grun.1" ] && [ -e "$BUILD/completions/grun.fish" ] || WHY_NOT='make all man generated first'
+    if nm "$BUILD/gen/catalogue.o" | grep -qE '__asan|__ubsan|__gcov'; then WHY_NOT='sanitizers or gcov are in this build'; fi
+    [ -z "$WHY_NOT" ] || return 0
     make_of "$ROOT" dist OUT="$OUT"
     command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null || return 0
     # for speed
     export DPKG_DEB_COMPRESSOR_TYPE=gzip DPKG_DEB_COMPRESSOR_LEVEL=1
     make_of "$ROOT" B="${BUILD#"$ROOT"/}" AS_BUILT=1 deb OUT="$OUT" DEBFULLNAME='A. Packer' DEBEMAIL=packer@example.org
     for deb in "$OUT"/deb/*.deb; do dpkg-deb -x "$deb" "$DEB"; done
+}
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    [ -z "$WHY_NOT" ] || skip "$WHY_NOT"
 }
 make_of() { # folder, make's arguments
     make -s -C "$@" >"$BATS_FILE_TMPDIR/log" 2>&1 || { cat "$BATS_FILE_TMPDIR/log" >&2 && false; }

@@ -185,7 +185,7 @@ E_REWRITE|a name in the pattern, or a part|e: exp(x * 2j) => x when single_use(x
 E_REWRITE|a name in the pattern, or a part|e: exp(slogdet(x)[1]) => det(x) when single_use(slogdet(x)[0])
 E_SYNTAX|where an expression is expected|e: exp(log(x)) => x when const(x +)
 E_REWRITE|positive is an abbreviation|e: exp(+x) => x
-E_SYNTAX|keyword: write `~a`|e: exp(not x) => x
+E_REWRITE|a rule consists of names, numbers, operators and calls|e: exp(not x) => x
 E_NAME|there is no op nosuch|e: exp(nosuch(x)[1]) => x
 E_REWRITE|dtype must be a dtype|e: exp(cast(x, dtype='floaty')) => x
 E_REWRITE|must be a literal or a name|e: sum(x, axis=9223372036854775808) => x

@@ -147,7 +147,7 @@ END
     gload --new -i 'x: float64[3]' --shared 'W: float64[3] = [1, 2, 3]' --shared 'h: float64[3] = exp(W * 2)' --shared 'k: = scan((lambda a: [a * 2]), sequences=[W], outputs_info=[None])' \
         -e 'y = sum(exp(W * 2) * x)' -e 'z = scan((lambda a: [a * 3]), sequences=[W + x], outputs_info=[None])' --update 'W = W + x * exp(W * 2)' --update 'h = h + x' --outputs y,z >m.tlg
     ok 'grewrite m.tlg | gload --check'
-    ok 'grewrite m.tlg | grun x=[1,0,1] --steps 2 --save a.tlg >a; grun m.tlg x=[1,0,1] --steps 2 --mode FAST_COMPILE --save b.tlg >b; diff a b'
+    ok '{ grewrite m.tlg | grun x=[1,0,1] --steps 2 --save a.tlg >a; grun m.tlg x=[1,0,1] --steps 2 --mode FAST_COMPILE --save b.tlg >b; } 2>/dev/null; diff a b'
     ok 'diff <(gload a.tlg --outputs h,k | grun --no-updates) <(gload b.tlg --outputs h,k | grun --no-updates)'
 }
 

@@ -338,3 +338,22 @@ END
     [ "$(tr -d '\r' <seen)" = 'y = 20000' ]
     ok 'grun count.yaml --steps 20000 --progress' 'y = 20000'
 }
+
+@test "a training run that ends in nan or inf says since when, and how to find the op" {
+    cat >m.yaml <<'Y'
+thunkline: 1
+shared: {w: float64 = 3.0}
+let: |
+  loss = log(w)
+outputs: [loss]
+updates: {w: w - 1.0}
+Y
+    run --separate-stderr grun m.yaml --steps 10
+    [ "$status" = 0 ] && [ "$output" = 'loss = nan' ]
+    output=$stderr assert_output --partial 'grun: warning[E_NAN]: loss is nan from call 4 on'
+    output=$stderr assert_output --partial '--mode NAN_GUARD stops at the first'
+    # an end that is a number says nothing, nor does one call, or a run without updates
+    ok 'grun m.yaml --steps 3' 'loss = 0.0'
+    ok 'grun m.yaml' 'loss = 1.0986122886681098'
+    ok "gload -i 'x: float64' -e 'y = log(x)' --outputs y | grun x=[1,-1] --each x" 'y = [0.0, nan]'
+}
