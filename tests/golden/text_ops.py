@@ -211,10 +211,10 @@ for q in (0, 0.1, 0.5, 0.77, 1):
     numpys(N, "quantile({x}, %s)" % q, lambda x: np.quantile(x, q), A)
     numpys(N, "percentile({x}, %s)" % (100 * q), lambda x: np.percentile(x, 100 * q), A)
 Q = np.array([0.0, 0.25, 0.6, 0.9, 1.0])
-for axis, keep in [(None, False), (0, False), (1, True), (-1, False), (None, True)]:
-    if axis is not None or not keep:
-        numpys(N, "quantile({x}, [0, 0.25, 0.6, 0.9, 1], axis=%s, keepdims=%s)" % (axis, keep), lambda x: np.quantile(x, Q, axis=axis, keepdims=keep), H)
+for axis, keep in [(None, False), (0, False), (1, True), (-1, False), (-1, True), (None, True)]:
+    numpys(N, "quantile({x}, [0, 0.25, 0.6, 0.9, 1], axis=%s, keepdims=%s)" % (axis, keep), lambda x: np.quantile(x, Q, axis=axis, keepdims=keep), H)
     numpys(N, "percentile({x}, 30, axis=%s, keepdims=%s)" % (axis, keep), lambda x: np.percentile(x, 30, axis=axis, keepdims=keep), H)
+    numpys(N, "{x} - median({x}, axis=%s, keepdims=True)" % axis, lambda x: x - np.median(x, axis=axis, keepdims=True), H)
 numpys(N, "quantile({x}, 0.5, axis=2)", lambda x: np.quantile(x, 0.5, axis=2), HOLES)
 row(N, "quantile({x}, 0.3)", np.array(np.quantile([4, 1, 3, 2], 0.3)), x=np.array([4, 1, 3, 2]))
 W = np.abs(some(4, 5)) + 0.1
