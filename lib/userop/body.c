@@ -385,7 +385,10 @@ bool userop_expand(Builder *b, const Op *op, const Props *p, size_t nin, const V
     m.in.at = b->from.at;
     m.in.floatX = b->floatX;
     Graph *body = find_or_make_body(&m.in);
+    ApplyId first = (ApplyId)b->g->napply;
     bool ok = body && graph_inline(b->g, body, in, b->intern, out);
+    for (ApplyId a = first; op->yields && a < b->g->napply; a++)
+        b->g->origin[a] = b->from; /* users know their call, not the library's text */
     make_node_close(&m);
     return ok;
 }

@@ -78,6 +78,13 @@ Y
     ok 'gload -i "x: float32[n]" -e "y = sum(leaky_relu(x))" | ggrad | grun x=[1,-2]' $'y = 0.98\nd_y_d_x = [1.0, 0.01]'
     ok 'gload -i "x: float32[n]" -e "y = vectorize(lambda r: gelu(r))(x) - gelu(x)" | grun x=[1,-2,0.5]' 'y = [0.0, 0.0, 0.0]'
     ok 'gload -e "y = gelu(2)" | grun' 'y = 1.9544997361036416'
+    # a label for each row, or one for all
+    bad 3 E_SHAPE 'has 2 and 3|2 and 3' 'gload -i "x: float64[3, 2]" -e "y = cross_entropy(x, [0, 1])"'
+    bad 5 E_ '--expr:1:5' 'gload -i "x: float64[n, 2]" -i "l: int64[m]" -e "y = nll_loss(x, l)" | grun x=[[1,2],[3,4],[5,6]] l=[0,1]'
+    ok 'gload -i "x: float64[n, 2]" -e "y = nll_loss(x, 1)" -e "z = nll_loss(x, [1])" | grun x=[[1,2],[3,4]]' $'y = -3.0\nz = -3.0'
+    # a run's errors point to the call
+    bad 5 E_INDEX '^grun: --expr:1:9: error' 'gload -i "x: float64[n, 3]" -e "y = 2 * nll_loss(x, [7])" | grun x=[[1,2,3]]'
+    bad 5 E_ARITHMETIC '^grun: --expr:1:5: error.* q must lie between 0 and 1' 'gload -i "x: float64[n]" -e "y = quantile(x, 1.5)" | grun x=[1,2]'
     bad 3 E_ARITY 'relu6 got too many arguments; its signature is relu6.x.' 'gload -e "y = relu6(2., 3)"'
     bad 3 E_ARG 'gelu' 'gload -e "y = gelu(2., approx=True)"'
 }
