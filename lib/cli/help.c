@@ -182,7 +182,7 @@ static bool dump_rules(Session *s, Str *out) {
 bool tool_dump(const Run *r, const char *what, Str *out) {
     if (strcmp(what, "options") == 0) return dump_options(r->tool, out), true;
     if (strcmp(what, "man") == 0) return dump_man(r->tool, out), true;
-    if (strcmp(what, "ops") == 0) return gload_dump_ops(r->s, out), true;
+    if (strcmp(what, "ops") == 0) return gload_dump_ops(r->s, out);
     if (strcmp(what, "rules") == 0) return dump_rules(r->s, out);
     return fail(r->s, NOWHERE, E_USAGE,
                 "--dump takes man, options, ops or rules, not '%s'", what);

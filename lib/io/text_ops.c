@@ -14,22 +14,26 @@ static bool defines(const char *text, const char *name) {
     return false;
 }
 
-/* One op of a file; all if name is NULL. */
-static void add_text_ops(Session *s, const TextOps *of, const char *name) {
+/* One op of a file; all if name is NULL. False: there is no memory for it. */
+static bool add_text_ops(Session *s, const TextOps *of, const char *name) {
     Arena *a = arena_new(s);
+    size_t mark = diag_count(s);
     const Doc *root =
         yaml_read(s, a, source_add(s, of->file, of->text, strlen(of->text)));
-    if (!root || !doc_shipped_ops(s, of->file, root, name))
-        bug("%s does not hold: %s", of->file,
-            diag_count(s) ? diag_get(s, diag_count(s) - 1)->text : "");
+    bool ok = root && doc_shipped_ops(s, of->file, root, name);
     arena_free(a);
+    const Diag *why = ok ? NULL : diag_get(s, mark);
+    if (why && diag_exit(why->code) != diag_exit(E_MEM))
+        bug("%s does not hold: %s", of->file, why->text);
+    return ok;
 }
 
-const Op *io_text_op(Session *s, const char *name) {
-    for (size_t i = 0; text_ops[i].file; i++)
-        if (!name || defines(text_ops[i].text, name)) {
-            add_text_ops(s, &text_ops[i], name);
-            if (name) return op_find(s, name, strlen(name));
-        }
-    return NULL;
+bool io_text_op(Session *s, const char *name, const Op **op) {
+    *op = NULL;
+    for (size_t i = 0; text_ops[i].file && !*op; i++) {
+        if (name && !defines(text_ops[i].text, name)) continue;
+        if (!add_text_ops(s, &text_ops[i], name)) return false;
+        if (name) *op = op_find(s, name, strlen(name));
+    }
+    return true;
 }

@@ -12,8 +12,8 @@ typedef struct TextOps {
 } TextOps;
 extern const TextOps text_ops[]; /* ended by a NULL file */
 
-/* The op of that name, added to the session's; NULL: there is none. With name NULL, all
- * are added, for lists, and the result is NULL. */
-const Op *io_text_op(Session *s, const char *name);
+/* *op: the op of that name, added to the session's; NULL: there is none. With name
+ * NULL, all are added, for lists, and *op is NULL. False: E_MEM. */
+bool io_text_op(Session *s, const char *name, const Op **op);
 
 #endif

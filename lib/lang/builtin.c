@@ -372,7 +372,9 @@ bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out) {
 bool compiler_fail_function(Compiler *c, const Ast *e) {
     static const char *const own[] = {"array", "astype", "complex", "floatX", "load"};
     if (scope_awaits(c, e->sym)) return compiler_fail_unknown(c, e->sym, e->at);
-    if (services(c->s)->text_op) services(c->s)->text_op(c->s, NULL);
+    const Op *none;
+    if (services(c->s)->text_op && !services(c->s)->text_op(c->s, NULL, &none))
+        return false;
     const Graph *main = c->b->g->main;
     size_t n = 0, nmacro = 0;
     for (size_t i = 0; catalogue_macros[i]; i++)

@@ -844,7 +844,9 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
     if (c->env && c->env->lines && !text_lines_name(c, e->sym, &is, &f)) return false;
     if (fn || ((is || lookup_called(c, e, &f)) && f.kind == NODE_FUNCTION))
         return call_function_node(c, e, self != NULL, &f, self, out);
-    if (services(c->s)->text_op && (op = services(c->s)->text_op(c->s, name)))
-        return compile_op_call(c, op, e, self, want, out);
+    const Op *text = NULL;
+    if (services(c->s)->text_op && !services(c->s)->text_op(c->s, name, &text))
+        return false;
+    if (text) return compile_op_call(c, text, e, self, want, out);
     return compiler_fail_function(c, e);
 }

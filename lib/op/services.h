@@ -56,8 +56,8 @@ typedef struct Services {
     void (*print)(void *ctx, const char *text);
     void *print_ctx;
     /* io: an op that the library defines as text; NULL: it has none of that name. All
-     * are added if name is NULL. */
-    const Op *(*text_op)(Session *s, const char *name);
+     * are added if name is NULL. False: E_MEM. */
+    bool (*text_op)(Session *s, const char *name, const Op **op);
     bool debugging; /* runs are for DebugMode (PlanOptions.debugging) */
 } Services;
 Services *services(Session *s); /* never NULL; members may be, below a tool */

@@ -127,8 +127,9 @@ static bool macro_is_listed(Session *s, const Macro *m) {
 bool gload_list_ops(Session *s, const char *what, bool all, bool json, Str *out) {
     OpFacts f = {.s = s, .out = out, .json = json, .w = {.out = out}};
     const Builtin *b;
+    const Op *none;
+    if (!io_text_op(s, NULL, &none)) return false;
     if (json) json_open(&f.w, '[');
-    io_text_op(s, NULL);
     for (size_t i = 0; i < op_count(s); i++) {
         const Op *op = op_get(s, i);
         ListEntry e = {op->name, op->alias, op->doc, "op"};
@@ -184,10 +185,11 @@ static const char *family_of(Session *s, const Op *op) {
     return arena_str(session_arena(s), p, table ? strcspn(p, ".") : strcspn(p, "/"));
 }
 
-void gload_dump_ops(Session *s, Str *out) {
+bool gload_dump_ops(Session *s, Str *out) {
     Arena *a = session_arena(s);
     const Builtin *b;
-    io_text_op(s, NULL);
+    const Op *none;
+    if (!io_text_op(s, NULL, &none)) return false;
     for (size_t i = 0; i < op_count(s); i++) {
         const Op *op = op_get(s, i);
         ListEntry e = {op->name, op->alias, op->doc, "op"};
@@ -213,6 +215,7 @@ void gload_dump_ops(Session *s, Str *out) {
             dump_put_function(out, "lang", b->signature, &e, b->example);
     }
     gload_dump_optimizers(s, out);
+    return true;
 }
 
 /* ---- one op ---- */
@@ -474,13 +477,14 @@ static bool show_op(OpFacts *f, const Op *op) {
 
 bool gload_list_op(Session *s, const char *name, bool json, Str *out) {
     OpFacts f = {.s = s, .out = out, .json = json, .w = {.out = out}};
-    io_text_op(s, NULL);
-    const Op *op = op_find(s, name, strlen(name));
+    const Op *op = op_find(s, name, strlen(name)), *none;
+    if (!op && !io_text_op(s, name, &op)) return false;
     bool optim = false, any = op && op->by_macro ? show_macro(&f, name)
                               : op               ? show_op(&f, op)
                                    : show_macro(&f, name) || show_builtin(&f, name);
     if ((!json || !any) && !gload_list_optimizer(&f, name, &optim)) return false;
     if (any || optim) return true;
+    if (!io_text_op(s, NULL, &none)) return false;
     Vec(const char *) names = {0};
     for (size_t i = 0; i < op_count(s); i++)
         vec_push(s, &names, op_get(s, i)->name);

@@ -92,7 +92,7 @@ bool gload_list_optimizers(Session *s, bool json, Str *out);
 void gload_list_types(Session *s, bool json, Str *out);
 /* For the manual: family, signature, text, other names and example of each function,
  * between tabs. */
-void gload_dump_ops(Session *s, Str *out);
+bool gload_dump_ops(Session *s, Str *out);
 
 /* ---- values ---- */
 /* Compiles a VALUE of the command line for a receiver of type t (NULL: any) and applies

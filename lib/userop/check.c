@@ -110,9 +110,12 @@ static bool fail_unknown_call(UserOpCheck *k, const Ast *e) {
 }
 
 /* The library's own texts don't call each other: their names may become users'. */
-static bool calls_text_op(const UserOpCheck *k, const char *name) {
+static bool check_text_op(UserOpCheck *k, const Ast *e, const char *name) {
     const Services *of = services(k->s);
-    return !k->op->yields && of->text_op && of->text_op(k->s, name);
+    const Op *op = NULL;
+    bool asked = !k->op->yields && of->text_op;
+    if (asked && !of->text_op(k->s, name, &op)) return false;
+    return op || fail_unknown_call(k, e);
 }
 
 static bool check_call(UserOpCheck *k, const Ast *e) {
@@ -131,8 +134,7 @@ static bool check_call(UserOpCheck *k, const Ast *e) {
     if (op || macro_find(name, strlen(name)) || builtin_is_name(name) ||
         type_by_name(k->s, name))
         return true;
-    if (!is_allowed_name(k, e->sym))
-        return calls_text_op(k, name) || fail_unknown_call(k, e);
+    if (!is_allowed_name(k, e->sym)) return check_text_op(k, e, name);
     uint64_t what;
     if (map_get(&k->names, e->sym, &what) && what >= 2)
         vec_push(k->s, &k->need, (uint32_t)(what - 2));
