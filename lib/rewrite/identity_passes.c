@@ -76,6 +76,12 @@ bool rewrite_swapped_pass(Rewriter *r, ApplyId id, Var *out) {
  * then, though its result has the type of x. */
 static bool claims_are_known(Rewriter *r, Var claimed, const Type *t) {
     if (var_is_const(r->g, claimed)) return true;
+    const Apply *shape = rewriter_known_owner(r, claimed, OP_SHAPE);
+    if (shape) {
+        const Type *of = var_type(r->g, rewriter_resolve(r, r->g->in[shape->in]));
+        return of->ndim == t->ndim &&
+               memcmp(of->dim, t->dim, (size_t)t->ndim * sizeof *t->dim) == 0;
+    }
     const Apply *stack = rewriter_known_owner(r, claimed, OP_STACK);
     for (size_t k = 0; stack && k < stack->nin; k++) {
         Var v = rewriter_resolve(r, r->g->in[stack->in + k]);
@@ -240,7 +246,9 @@ bool rewrite_broadcast_pass(Rewriter *r, ApplyId id, Var *out) {
         return replace_by(r, rewriter_apply(r, a->op, NULL, 2, in), id, out);
     }
     const Type *to = var_type(r->g, a->out), *from = var_type(r->g, x);
-    if (is_same_known_type(from, to)) return replace_by(r, x, id, out);
+    if (is_same_known_type(from, to) &&
+        claims_are_known(r, rewriter_input(r, id, 1), to))
+        return replace_by(r, x, id, out);
     const Apply *inner = rewriter_owner(r, x, a->op);
     if (!inner || !rewrite_dims_fit(from, to)) return false;
     Var in[] = {rewriter_resolve(r, r->g->in[inner->in]), rewriter_input(r, id, 1)};

@@ -514,3 +514,14 @@ Y
     ok "gload f.tlg --dim n=99 | grewrite -O yaml --no-provenance | grep -A9 -e ^let" $'let: |\n  _1 = x[:30]\n  _2 = reshape(_1, [10, 3])\n  y = sum(_2, axis=0)\noutputs: ["y"]'
     ok 'gload f.tlg --dim n=99 | grewrite | grun "x=arange(99)"' 'y = [135.0, 145.0, 155.0]'
 }
+
+@test "broadcasting to a size that only a run tells keeps its check" {
+    local mode
+    gload -i 'l: int64[m]' -i 'n: int64' -e 'y = broadcast_to(l, [n])' -o b.tlg
+    for mode in FAST_RUN FAST_COMPILE DEBUG; do
+        ok "grun b.tlg l=[1,2] n=2 --mode $mode" 'y = [1, 2]'
+        bad 5 E_RUN_SHAPE "dim 0 of x has size 2, which can't become 3" "grun b.tlg l=[1,2] n=3 --mode $mode"
+    done
+    # what types tell goes
+    ok "gload -i 'x: float64[a, b]' -e 'y = broadcast_to(x, x.shape) + broadcast_to(x, (x.shape[0], b))' | grewrite --exclude fuse-elementwise -O math" $'x: float64[a, b]\ny = 2.0 * x'
+}
