@@ -178,9 +178,11 @@ static bool declare_function(FnTable *f, const Doc *d, uint32_t i) {
     if (!word_is_name(name, strlen(name)))
         return fail(f->s, d->key_at, E_NAME, "\"%s\" can't be the name of a function",
                     name);
-    if (io_is_builtin(f->s, name))
-        return fail(f->s, d->key_at, E_NAME,
-                    "\"%s\" is a function of the language already", name);
+    if (io_is_builtin(f->s, name)) {
+        fail(f->s, d->key_at, E_NAME, "\"%s\" is a function of the language already",
+             name);
+        return note(f->s, NOWHERE, "give it another name, such as %s_1", name);
+    }
     if (!doc_keys(f->s, d, keys, sizeof keys / sizeof *keys, "a function"))
         return false;
     f->fn[i] = (FnEntry){.doc = d, .name = d->key, .local = MAP(f->s)};

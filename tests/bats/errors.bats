@@ -726,3 +726,9 @@ END
         bad 3 E_SYNTAX 'names and operators are ASCII' "gload --new -i x:float64 -e \"\$(printf 'x + $b')\" -o o.tlg"
     done
 }
+
+@test "a function that has the name of one of the language is told to take another" {
+    printf 'thunkline: 1\nfunctions:\n  draw:\n    inputs: {x: float64}\n    outputs: {y: x}\n' >g.yaml
+    bad 3 E_NAME '"draw" is a function of the language already' 'gload g.yaml'
+    like 'gload g.yaml 2>&1 || true' 'give it another name, such as draw_1'
+}
