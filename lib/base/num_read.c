@@ -84,7 +84,7 @@ static double read_by_strtod(const ScannedDecimal *d) {
     size_t n = copy_digits(d, buf, &exp);
     if (exp > EXP_MAX) exp = EXP_MAX;
     if (exp < -EXP_MAX) exp = -EXP_MAX;
-    snprintf(buf + n, 32, "e%d", (int)exp);
+    snprintf(buf + n, sizeof buf - n, "e%d", (int)exp);
     return strtod(buf, NULL);
 }
 
