@@ -387,6 +387,6 @@ greater [D] bool #1"
     done
     [ "$(grep -o 'lambda_[12]:' a.yaml | tr '\n' ' ')" = 'lambda_2: lambda_1: ' ]
     # an author's order stays
-    printf 'thunkline: 1\nfunctions:\n  twice_of:\n    inputs:\n      x: float64\n    let: |\n      y = inner(x)\n    outputs: [y]\n  inner:\n    inputs:\n      x: float64\n    let: |\n      y = x * 2\n    outputs: [y]\ninputs:\n  a: float64\nlet: |\n  b = twice_of(a)\noutputs: [b]\n' >o.yaml
+    printf 'thunkline: 1\nfunctions:\n  twice_of:\n    inputs:\n      x: float64\n    let: |\n      y = part(x)\n    outputs: [y]\n  part:\n    inputs:\n      x: float64\n    let: |\n      y = x * 2\n    outputs: [y]\ninputs:\n  a: float64\nlet: |\n  b = twice_of(a)\noutputs: [b]\n' >o.yaml
     ok 'gload -O yaml o.yaml' "$(cat o.yaml)"
 }
