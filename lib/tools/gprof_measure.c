@@ -76,6 +76,17 @@ static void drop_plan(Profiling *f) {
     f->r.ready = NULL;
 }
 
+/* Does an input or a shared variable have a size that only a dim's name stands for? */
+static bool has_open_dims(const Graph *g) {
+    for (uint32_t i = 0; i < g->nleaf; i++) {
+        const Type *t = var_type(g, g->leaf[i].var);
+        for (int k = 0; k < t->ndim; k++)
+            if (!var_is_const(g, g->leaf[i].var) && !dim_is_known(t->dim[k]))
+                return true;
+    }
+    return false;
+}
+
 /* Sizes that no dim names, such as those of concatenated rows, follow from constant
  * folding once the dims are known, also in a graph that was rewritten before. */
 static void derive_sizes(Profiling *f) {
@@ -83,7 +94,7 @@ static void derive_sizes(Profiling *f) {
                                        "useless-specify-shape"};
     RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 4, .include = fold}};
     PlanMemory m = plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL);
-    if (!f->dims.n || !m.unknown) return;
+    if (!m.unknown || (!f->dims.n && has_open_dims(f->r.ready))) return;
     size_t mark = diag_count(f->r.s);
     Graph *g = rewrite_run(f->r.ready, &how, NULL);
     Plan *p = g ? plan_new(g, &f->r.how) : NULL;

@@ -133,6 +133,8 @@ Y
         [ "$(grep -c '^peak of memory: planned [0-9.]* kB;' <(gprof --static --dim T=2000 $f.tlg))" = 1 ]
         ok "gprof --static --dim T=2000 --assert 'peak_bytes < 200kB' --assert 'peak_bytes > 32kB' $f.tlg >/dev/null"
     done
+    # numbers that gload has put in do as well
+    ok "gload --dim T=2000 r.tlg | gprof --static | grep -c '^flops: [0-9.]*[kM], .*' && gload --dim T=2000 r.tlg | gprof --static --assert 'peak_bytes < 200kB' >/dev/null" 1
     # every step kept: much more
     sed "s/, checkpoint='sqrt'//" kalman.yaml | ggrad --cost loss -o all.tlg
     ok "gprof --static --dim T=20000 --assert 'peak_bytes > 900kB' all.tlg >/dev/null"
