@@ -139,6 +139,12 @@ const Diag *diag_first_error(Session *s) {
     return NULL;
 }
 
+bool diag_hit_limit(Session *s, size_t mark) {
+    for (size_t i = mark; i < diag_count(s); i++)
+        if (diag_exit(diag_get(s, i)->code) == diag_exit(E_MEM)) return true;
+    return false;
+}
+
 bool diag_failed(Session *s, size_t mark) {
     for (size_t i = mark; i < s->diags.n; i++)
         if (s->diags.p[i]->severity == DIAG_ERROR) return true;

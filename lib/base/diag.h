@@ -89,6 +89,9 @@ size_t diag_count(Session *s); /* errors and warnings */
 const Diag *diag_get(Session *s, size_t i);
 const Diag *diag_first_error(Session *s); /* determines the exit status; NULL if none */
 bool diag_failed(Session *s, size_t mark); /* an error since `mark` (see below) */
+/* Was memory, or another limit, the reason of an error since `mark`? A trial that ends
+ * so has decided nothing. */
+bool diag_hit_limit(Session *s, size_t mark);
 void diag_clear(Session *s);
 /* Removes what was added after `mark` (an earlier diag_count), for trying
  * alternatives. */

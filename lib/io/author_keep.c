@@ -315,9 +315,7 @@ static void keep(Author *au, const Graph *g) {
 
 /* What was reported since `mark` is of no interest, but for memory and other limits. */
 static void forget_reports(Session *s, size_t mark) {
-    for (size_t i = mark; i < diag_count(s); i++)
-        if (diag_exit(diag_get(s, i)->code) == diag_exit(E_MEM)) return;
-    diag_rewind(s, mark);
+    if (!diag_hit_limit(s, mark)) diag_rewind(s, mark);
 }
 
 Author *author_open(const Graph *g) {

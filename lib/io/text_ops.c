@@ -22,9 +22,8 @@ static bool add_text_ops(Session *s, const TextOps *of, const char *name) {
         yaml_read(s, a, source_add(s, of->file, of->text, strlen(of->text)));
     bool ok = root && doc_shipped_ops(s, of->file, root, name);
     arena_free(a);
-    const Diag *why = ok ? NULL : diag_get(s, mark);
-    if (why && diag_exit(why->code) != diag_exit(E_MEM))
-        bug("%s does not hold: %s", of->file, why->text);
+    if (!ok && !diag_hit_limit(s, mark))
+        bug("%s does not hold: %s", of->file, diag_get(s, mark)->text);
     return ok;
 }
 

@@ -360,7 +360,7 @@ static bool try_body(ScanWords *w, const DType *like, const Var *other) {
 /* Weak initial values start as the smallest dtype of their kind. The dtype that the
  * body computes from them becomes theirs; if the body left them unchanged, they keep
  * their own. */
-static void guess_dtypes(ScanWords *w, const Var *other, DType *like) {
+static bool guess_dtypes(ScanWords *w, const Var *other, DType *like) {
     Node fn = w->fn;
     CompilerTrial trial = compiler_try(w->c);
     for (size_t i = 0; i < w->nout; i++)
@@ -374,8 +374,10 @@ static void guess_dtypes(ScanWords *w, const Var *other, DType *like) {
             w->out[i].weak && t && t->kind == TYPE_TENSOR && t->dtype != like[i];
         like[i] = took ? t->dtype : DT_NONE;
     }
+    if (!ok && diag_hit_limit(w->b->s, trial.diags)) return false;
     compiler_undo(w->c, trial);
     w->fn = fn;
+    return true;
 }
 
 /* Does the function take as many arguments as a step provides? */
@@ -413,7 +415,7 @@ static bool compile_scan_body(ScanWords *w, Var *other) {
         return false;
     for (size_t i = 0; i < w->nout; i++)
         weak |= w->out[i].weak;
-    if (weak && w->fn.lambda) guess_dtypes(w, other, like);
+    if (weak && w->fn.lambda && !guess_dtypes(w, other, like)) return false;
     return try_body(w, like, other) || note_brackets(w);
 }
 
