@@ -51,6 +51,6 @@ bool author_owns(const Author *au, Var v);
 /* Does a statement that is kept define the name? */
 bool author_defines(const Author *au, Sym name);
 /* Does the text, which keeps the author's, read back as g? */
-bool author_holds(const Graph *g, const Str *text);
+bool author_holds(const Graph *g, const Str *text, const Refs *refs);
 
 #endif

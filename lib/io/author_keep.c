@@ -337,10 +337,10 @@ Author *author_open(const Graph *g) {
     return au;
 }
 
-bool author_holds(const Graph *g, const Str *text) {
+bool author_holds(const Graph *g, const Str *text, const Refs *refs) {
     size_t mark = diag_count(g->s);
     Arena *a = arena_new(g->s);
-    ReadOptions o = {.floatX = g->floatX};
+    ReadOptions o = {.floatX = g->floatX, .pending = refs};
     Doc *root = yaml_read(g->s, a, source_add(g->s, "", str_text(text), text->n));
     Graph *again = root ? doc_graph(g->s, root, g->folder, &o) : NULL;
     bool ok = again && is_same(g, again);

@@ -18,6 +18,7 @@ typedef struct FnTable {
     Session *s;
     Graph *main;
     const char *folder;
+    const struct Refs *pending;
     Arena *a;
     size_t n;
     FnEntry *fn;
@@ -129,7 +130,7 @@ static bool build_function(FnTable *f, const FnEntry *me) {
         return false;
     Builder b = builder(g, false);
     Section x = {.s = s, .g = g, .c = compiler_new(&b), .a = arena_new(s)};
-    doc_allow_load(x.c, f->folder);
+    doc_allow_load(x.c, f->folder, f->pending);
     bool ok = compile_fn_body(&x, d);
     if (ok && g->outputs.n == 0)
         ok = fail(s, d->key_at, E_FORMAT, "the function \"%s\" has no outputs",
@@ -203,12 +204,14 @@ static bool declare_functions(FnTable *f, const Doc *d) {
     return true;
 }
 
-bool doc_functions(Graph *main, const Doc *d, const char *folder) {
+bool doc_functions(Graph *main, const Doc *d, const char *folder,
+                   const struct Refs *pending) {
     if (!d) return true;
     Session *s = main->s;
     FnTable f = {.s = s,
                  .main = main,
                  .folder = folder,
+                 .pending = pending,
                  .a = arena_new(s),
                  .n = d->nkid,
                  .number = MAP(s)};

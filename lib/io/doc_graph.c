@@ -127,10 +127,11 @@ static bool fill_graph(Graph *g, const Doc *root, const char *folder,
     if (!read_graph_head(g, root, o->floatX)) return false;
     if (g->floatX != DT_NONE) /* for the types in the file */
         session_options(s)->floatX = (int)g->floatX;
-    if (!doc_functions(g, doc_get(root, s, "functions"), g->folder)) return false;
+    if (!doc_functions(g, doc_get(root, s, "functions"), g->folder, o->pending))
+        return false;
     Builder b = builder(g, false);
     Section x = {.s = s, .g = g, .c = compiler_new(&b), .a = arena_new(s)};
-    doc_allow_load(x.c, g->folder);
+    doc_allow_load(x.c, g->folder, o->pending);
     bool ok = compile_graph_body(&x, root);
     compiler_free(x.c);
     if (ok) rowwise_settle(g);

@@ -36,6 +36,8 @@ typedef struct ReadOptions {
     bool refuse_load;   /* refuse every load() */
     DType floatX;       /* for a text without a floatX; DT_NONE: the session's */
     uint64_t max_bytes; /* of the decompressed input; 0: session_max_memory */
+    const struct Refs *pending; /* arrays that load() finds though they are yet to be
+                                 * written; NULL: none */
 } ReadOptions;
 #define READ_DEFAULT ((ReadOptions){.floatX = DT_NONE})
 

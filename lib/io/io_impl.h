@@ -116,9 +116,12 @@ bool section_outputs(Section *x, const Doc *d);
 bool section_updates(Section *x, const Doc *d);
 bool section_compare(Section *x, const Doc *d); /* call once all names are defined */
 bool section_inits(Section *x);
-void doc_allow_load(Compiler *c, const char *folder); /* NULL: load() is refused */
+struct Refs;
+/* folder NULL: load() is refused but for what is pending. */
+void doc_allow_load(Compiler *c, const char *folder, const struct Refs *pending);
 /* Adds the functions of a map to main, each after its callees. */
-bool doc_functions(Graph *main, const Doc *functions, const char *folder);
+bool doc_functions(Graph *main, const Doc *functions, const char *folder,
+                   const struct Refs *pending);
 
 /* ---- formats ---- */
 Graph *tlg_read(Session *s, Input *in, const ReadOptions *o);
@@ -138,7 +141,8 @@ typedef struct RefArray {
     const Value *value;
     RefState state;
 } RefArray;
-typedef struct Refs {
+typedef struct Refs Refs;
+struct Refs {
     Session *s;
     Arena *a;
     bool pack, failed, durable;
@@ -156,7 +160,7 @@ typedef struct Refs {
                                   * of killed writers */
     Writer *journal;
     int lock[2];
-} Refs;
+};
 /* For a text or, with o->pack, for other forms; w may be NULL. Always close it. */
 bool refs_open(Refs *r, Session *s, const char *path, const Writer *w,
                const WriteOptions *o);

@@ -8,6 +8,7 @@
 typedef struct LoadContext {
     Session *s;
     const char *folder;
+    const Refs *pending; /* NULL: none */
 } LoadContext;
 
 static bool load_any(void *ctx, const char *path, Selection *what, Value *out,
@@ -47,18 +48,37 @@ static bool load_refused(void *ctx, const char *path, Selection *what, Value *ou
     return hint(w->s, HINT_PACK);
 }
 
-static void set_load(Compiler *c, LoadFn *load, const char *folder) {
+/* What is yet to be written is taken from memory. */
+static bool load_pending(void *ctx, const char *path, Selection *what, Value *out,
+                         const char **ref) {
+    const LoadContext *w = ctx;
+    for (size_t i = 0; i < w->pending->arrays.n; i++) {
+        const RefArray *a = &w->pending->arrays.p[i];
+        if (strcmp(a->rel, path) != 0) continue;
+        *ref = NULL;
+        *out = (Value){0};
+        value_copy_view(out, a->value);
+        return true;
+    }
+    return w->folder ? load_below(ctx, path, what, out, ref)
+                     : load_refused(ctx, path, what, out, ref);
+}
+
+static void set_load(Compiler *c, LoadFn *load, const char *folder,
+                     const Refs *pending) {
     Arena *a = compiler_arena(c);
     LoadContext *w = NEW(a, LoadContext);
     w->s = compiler_builder(c)->s;
+    w->pending = pending;
     if (folder) w->folder = arena_str(a, folder, strlen(folder));
     compiler_set_load(c, load, w);
 }
 
 void io_allow_load(Compiler *c, const char *folder) {
-    set_load(c, folder ? load_below : load_any, folder);
+    set_load(c, folder ? load_below : load_any, folder, NULL);
 }
 
-void doc_allow_load(Compiler *c, const char *folder) {
-    set_load(c, folder ? load_below : load_refused, folder);
+void doc_allow_load(Compiler *c, const char *folder, const Refs *pending) {
+    LoadFn *load = pending ? load_pending : folder ? load_below : load_refused;
+    set_load(c, load, folder, pending);
 }

@@ -523,14 +523,12 @@ static void put_graph(Graph *g, bool json, const Author *au, Refs *refs,
     if (json) str_puts(out, "\n}\n");
 }
 
-/* What the author's text would make of arrays that are yet to be written isn't known.
- */
 static bool put_author_graph(Graph *g, Refs *refs, const WriteOptions *o, Str *out) {
     Author *au = refs_stay(refs, g) ? author_open(g) : NULL;
     if (!au) return false;
     put_graph(g, false, au, refs, o, out);
     author_free(au);
-    if (refs->arrays.n == 0 && author_holds(g, out)) return true;
+    if (author_holds(g, out, refs)) return true;
     str_clear(out);
     return false;
 }

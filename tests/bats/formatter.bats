@@ -314,3 +314,15 @@ let: |
 outputs:
   größe: y'
 }
+
+@test "a text with arrays beside it keeps its author's lines, too" {
+    cp "$ROOT/examples/mlp/model.yaml" m.yaml
+    gload m.yaml --set 'b1=arange(100) * 1.0' -o o.yaml
+    [ "$(grep -c "b1: float32\[100\] = load('o.b1\." o.yaml)" = 1 ]
+    diff <(grep -v -e ^steps: -e b1: o.yaml) <(grep -v b1: m.yaml)
+    ok "gload m.yaml --set 'b1=arange(100) * 1.0' -o m.npz && gload o.yaml -o o.npz && cmp m.npz o.npz"
+    # from standard input there is no folder to load from, but what is written is read
+    gload - -o p.yaml --set 'b1=arange(100) * 1.0' <m.yaml
+    [ "$(grep -c '  hidden = tanh(x @ W1 + b1)' p.yaml)" = 1 ]
+    ok 'gload --check p.yaml'
+}
