@@ -643,7 +643,8 @@ static bool check_parameters(OpAddition *a) {
         const char *name = sym_text(a->s, sig->prop[i].name);
         if (find_name(in, sig->nin, sig->prop[i].name, &at))
             return fail_op(a, "props: %s is also an input", name);
-        if (sig->prop[i].type == T_GRAPH || sig->prop[i].type == T_KEY)
+        PropType t = sig->prop[i].type;
+        if (t == T_GRAPH || t == T_KEY || t == T_SIDES)
             return fail_op(a, "props: %s has a kind that plugins can't use", name);
     }
     return sig->nout || fail_op(a, "out: it has no outputs");

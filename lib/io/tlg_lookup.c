@@ -188,6 +188,8 @@ static bool prop_kind_fits(const PropDef *d, PropKind k) {
         return k == P_DTYPE;
     case T_INTS:
         return k == P_INTS;
+    case T_SIDES:
+        return k == P_INTS || k == P_STR;
     case T_AXES:
         return k == P_INTS || k == P_INT;
     case T_GRAPH:

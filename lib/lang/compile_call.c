@@ -273,17 +273,19 @@ static bool match_arguments(Compiler *c, const Ast *e, const Node *self, CallArg
 /* ---- props ---- */
 
 static const char *prop_wants(const PropDef *def) {
-    static const char *const text[] = {[T_BOOL] = "True or False",
-                                       [T_INT] = "an integer",
-                                       [T_FLOAT] = "a number",
-                                       [T_STR] = "a string such as 'text'",
-                                       [T_DTYPE] = "a dtype such as float32",
-                                       [T_INTS] = "a list of integers",
-                                       [T_AXES] = "an axis or a list of axes",
-                                       [T_AXIS] = "an axis",
-                                       [T_GRAPH] =
-                                           "the name of a function of the graph",
-                                       [T_KEY] = "a number or a string such as 'text'"};
+    static const char *const text[] = {
+        [T_BOOL] = "True or False",
+        [T_INT] = "an integer",
+        [T_FLOAT] = "a number",
+        [T_STR] = "a string such as 'text'",
+        [T_DTYPE] = "a dtype such as float32",
+        [T_INTS] = "a list of integers",
+        [T_AXES] = "an axis or a list of axes",
+        [T_AXIS] = "an axis",
+        [T_GRAPH] = "the name of a function of the graph",
+        [T_KEY] = "a number or a string such as 'text'",
+        [T_SIDES] = "an integer, a list of integers or of "
+                    "pairs, or a string such as 'text'"};
     return text[def->type];
 }
 
@@ -296,17 +298,28 @@ static bool read_ints_into(const Node *n, int64_t *v) {
     return true;
 }
 
-/* Reads a number or a list. If `pair`, also two lists of one length, one after the
- * other, as in tensordot's ([1, 2], [0, 1]). */
-static bool read_prop_ints(Compiler *c, const Node *n, bool pair, Prop *out) {
-    const Node *k = n->item;
-    pair = pair && n->kind == NODE_LIST && n->n == 2 && k[0].kind == NODE_LIST &&
-           k[1].kind == NODE_LIST && k[0].n == k[1].n;
-    size_t count = pair ? 2 * k[0].n : n->kind == NODE_LIST ? n->n : 1;
+/* Does a prop of that type take the node's lists, one after the other? Two of one
+ * length, as tensordot's ([1, 2], [0, 1]), or several pairs; a single pair could mean
+ * two axes as well. */
+static bool takes_lists(PropType t, const Node *n) {
+    bool fits = n->kind == NODE_LIST && (t == T_INTS ? n->n == 2 : n->n >= 2);
+    for (size_t i = 0; fits && i < n->n; i++)
+        fits = n->item[i].kind == NODE_LIST &&
+               n->item[i].n == (t == T_INTS ? n->item[0].n : 2);
+    return fits && t != T_AXES;
+}
+
+/* Reads a number or a list, or lists, one after the other. */
+static bool read_prop_ints(Compiler *c, PropType t, const Node *n, Prop *out) {
+    bool lists = takes_lists(t, n);
+    size_t each = lists ? n->item[0].n : 1;
+    size_t count = n->kind == NODE_LIST ? n->n * each : 1;
     int64_t *v = arena_alloc(c->tmp, (count + 1) * sizeof *v);
     *out = PROP_INTS(v, count);
-    return pair ? read_ints_into(&k[0], v) && read_ints_into(&k[1], v + k[0].n)
-                : read_ints_into(n, v);
+    if (!lists) return read_ints_into(n, v);
+    for (size_t i = 0; i < n->n; i++)
+        if (!read_ints_into(&n->item[i], v + i * each)) return false;
+    return true;
 }
 
 static bool read_prop_dtype(Compiler *c, const Node *n, Prop *out) {
@@ -354,9 +367,12 @@ static bool read_prop_value(Compiler *c, const PropDef *def, const Node *n, Prop
         return n->kind == NODE_STRING;
     case T_DTYPE:
         return read_prop_dtype(c, n, out);
+    case T_SIDES:
+        if (n->kind == NODE_STRING) return *out = PROP_STR(n->sym), true;
+        return read_prop_ints(c, def->type, n, out);
     case T_INTS:
     case T_AXES:
-        return read_prop_ints(c, n, def->type == T_INTS, out);
+        return read_prop_ints(c, def->type, n, out);
     case T_GRAPH:
         break;
     }

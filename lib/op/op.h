@@ -122,7 +122,8 @@ struct Op {
     const char *in;
     /* Props: "axis: axes = None, keepdims: bool = False". Kinds: bool int float str
      * dtype ints axes (None, int or ints; typing makes them sorted and non-negative)
-     * axis graph key (number or string); `kind?` also takes None. A prop without a
+     * axis graph key (number or string) sides (ints, or pairs of them one after the
+     * other, or a string); `kind?` also takes None. A prop without a
      * default is required. ints may be two equally long lists, one after the other:
      * ([1], [0]). If the first prop is a required str, a leading string in a call is
      * its value: einsum('ij->ji', x). So is a string in the place of an optional input:

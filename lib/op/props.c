@@ -13,20 +13,22 @@ static const char *const wanted[] = {
     [T_AXIS] = "an integer",
     [T_GRAPH] = "a function",
     [T_KEY] = "a number or a string",
+    [T_SIDES] = "a list of integers or a string",
 };
 
 static PropKind prop_kind_of_type(PropType t) {
     static const PropKind kind[] = {
         [T_BOOL] = P_BOOL,   [T_INT] = P_INT,   [T_FLOAT] = P_FLOAT, [T_STR] = P_STR,
         [T_DTYPE] = P_DTYPE, [T_INTS] = P_INTS, [T_AXES] = P_INTS,   [T_AXIS] = P_INT,
-        [T_GRAPH] = P_GRAPH, [T_KEY] = P_FLOAT,
+        [T_GRAPH] = P_GRAPH, [T_KEY] = P_FLOAT, [T_SIDES] = P_INTS,
     };
     return kind[t];
 }
 
 bool prop_is_of(const PropDef *d, PropKind kind) {
     if (kind == P_NONE) return d->none;
-    return kind == prop_kind_of_type(d->type) || (d->type == T_KEY && kind == P_STR);
+    return kind == prop_kind_of_type(d->type) ||
+           (kind == P_STR && (d->type == T_KEY || d->type == T_SIDES));
 }
 
 const char *prop_wanted(const PropDef *d) {
@@ -68,7 +70,7 @@ bool props_check(Infer *in) {
 
 /* Expands the short form of a prop. */
 static Prop expand_prop(const PropDef *d, Prop p, const int64_t *one) {
-    bool list = d->type == T_INTS || d->type == T_AXES;
+    bool list = d->type == T_INTS || d->type == T_AXES || d->type == T_SIDES;
     if (list && p.kind == P_INT) return PROP_INTS(one, 1);
     if ((d->type == T_FLOAT || d->type == T_KEY) && p.kind == P_INT)
         return (Prop){.kind = P_FLOAT, .f = (double)p.i};

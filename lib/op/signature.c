@@ -208,6 +208,8 @@ static Prop parse_prop_default(SignatureCursor *c, PropType type) {
     case T_INTS:
     case T_AXES:
         return parse_int_list(c);
+    case T_SIDES:
+        return *c->p == '\'' ? parse_string_value(c) : parse_int_list(c);
     case T_KEY:
         return *c->p == '\'' ? parse_string_value(c) : parse_float_value(c);
     case T_GRAPH:
@@ -218,11 +220,11 @@ static Prop parse_prop_default(SignatureCursor *c, PropType type) {
 }
 
 static void parse_prop(SignatureCursor *c, PropDef *d) {
-    static const char *const types[] = {"bool", "int",  "float", "str",   "dtype",
-                                        "ints", "axes", "axis",  "graph", "key"};
+    static const char *const types[] = {"bool", "int",  "float", "str", "dtype", "ints",
+                                        "axes", "axis", "graph", "key", "sides"};
     d->name = parse_param_name(c);
     if (!eat_char(c, ':')) fail_signature(c, "a kind is missing");
-    d->type = (PropType)match_word(c, types, 10);
+    d->type = (PropType)match_word(c, types, sizeof types / sizeof *types);
     d->none = eat_char(c, '?') || d->type == T_AXES;
     d->required = !eat_char(c, '=');
     if (!d->required) d->value = parse_prop_default(c, d->type);

@@ -36,7 +36,8 @@ typedef enum PropType {
     T_AXES,
     T_AXIS,
     T_GRAPH,
-    T_KEY
+    T_KEY,
+    T_SIDES
 } PropType;
 typedef struct PropDef {
     Sym name;

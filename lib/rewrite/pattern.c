@@ -114,7 +114,8 @@ static bool compile_int_prop(PatternCompiler *c, const Ast *e, const PropDef *de
     int64_t *v = NEW(c->a, int64_t);
     if (!read_int_literal(e, v)) return fail_rule_prop(c, e, "a literal or a name");
     *out = PROP_INT(*v);
-    if (def->type == T_AXES || def->type == T_INTS) *out = PROP_INTS(v, 1);
+    if (def->type == T_AXES || def->type == T_INTS || def->type == T_SIDES)
+        *out = PROP_INTS(v, 1);
     if (def->type == T_FLOAT || def->type == T_KEY)
         *out = (Prop){.kind = P_FLOAT, .f = (double)*v};
     return true;

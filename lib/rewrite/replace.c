@@ -110,8 +110,9 @@ static bool rest_props_fit(Rewriter *r, const Match *m, const Pat *p) {
 /* A list of one axis, for an op that takes a single axis; otherwise P_NONE with *ok
  * false. */
 static Prop prop_as_param(const PropDef *def, Prop v, bool *ok) {
-    if (v.kind == P_INT && (def->type == T_AXES || def->type == T_INTS)) *ok = false;
-    if (v.kind != P_INTS || def->type == T_AXES || def->type == T_INTS) return v;
+    bool list = def->type == T_AXES || def->type == T_INTS || def->type == T_SIDES;
+    if (v.kind == P_INT && list) *ok = false;
+    if (v.kind != P_INTS || list) return v;
     if (v.ints.n == 1) return PROP_INT(v.ints.p[0]);
     *ok = false;
     return v;

@@ -221,17 +221,19 @@ bool gload_dump_ops(Session *s, Str *out) {
 /* ---- one op ---- */
 
 static void show_props(OpFacts *f, const Op *op, const Signature *sig) {
-    static const char *const kinds[] = {[T_BOOL] = "True or False",
-                                        [T_INT] = "an integer",
-                                        [T_FLOAT] = "a number",
-                                        [T_STR] = "a text",
-                                        [T_DTYPE] = "a dtype",
-                                        [T_INTS] = "a list of integers",
-                                        [T_AXES] =
-                                            "an axis, a list of axes or None for all",
-                                        [T_AXIS] = "an axis",
-                                        [T_GRAPH] = "a function of the graph",
-                                        [T_KEY] = "a number or a text"};
+    static const char *const kinds[] = {
+        [T_BOOL] = "True or False",
+        [T_INT] = "an integer",
+        [T_FLOAT] = "a number",
+        [T_STR] = "a text",
+        [T_DTYPE] = "a dtype",
+        [T_INTS] = "a list of integers",
+        [T_AXES] = "an axis, a list of axes or None for all",
+        [T_AXIS] = "an axis",
+        [T_GRAPH] = "a function of the graph",
+        [T_KEY] = "a number or a text",
+        [T_SIDES] = "a number, a list of numbers or of pairs, "
+                    "or a text"};
     for (size_t i = 0; i < sig->nprop; i++) {
         const PropDef *d = &sig->prop[i];
         Str b = STR(f->s);

@@ -378,7 +378,7 @@ static bool dummy_formula_value(void *ctx, Arena *a, Sym name, FormulaValue *v) 
     for (size_t i = 0; i < k->sig->nprop; i++) {
         if (k->sig->prop[i].name != name) continue;
         PropType t = k->sig->prop[i].type;
-        if (t != T_INTS && t != T_AXES) *v = formula_number(a, 1);
+        if (t != T_INTS && t != T_AXES && t != T_SIDES) *v = formula_number(a, 1);
         return true;
     }
     for (size_t i = 0; i < k->sig->nout; i++)

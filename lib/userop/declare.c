@@ -95,7 +95,7 @@ static bool check_row_signature(Session *s, const UserOp *d, const Op *op) {
                     "any`, `eps = 1e-5`, `y?` or, as the last, `*rest`");
     return note(s, NOWHERE,
                 "a prop must be a name and one of bool, int, float, str, dtype, ints, "
-                "axes, axis, with a default: `beta: float = 1.0`");
+                "axes, axis, sides, with a default: `beta: float = 1.0`");
 }
 
 bool userop_is_default(const char *p) {

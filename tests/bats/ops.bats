@@ -547,7 +547,7 @@ END
 
 @test "props of every kind: their defaults, in calls, texts and formulas" {
     local expr text want flops
-    ops "  f:\n    inputs: x\n    props: \"p: int = 2, q: ints = [1, -2], s: str = 'abc', d: float = -0.5, t: dtype = float32, b: bool = True, n: axis = -1, k: key = 'fro', l: key = 2\"\n    def: sum(x, axis=n) * p * d + norm(x, ord=l) * (norm(x, ord=k) - norm(x, ord=k))\n    pullback: {x: g * x}\n    flops: p * 100 + d + sum(q) + r.size\n"
+    ops "  f:\n    inputs: x\n    props: \"p: int = 2, q: ints = [1, -2], s: str = 'abc', d: float = -0.5, t: dtype = float32, b: bool = True, n: axis = -1, k: key = 'fro', l: key = 2, m: sides = (1, 2)\"\n    def: sum(x, axis=n) * p * d + norm(x, ord=l) * (norm(x, ord=k) - norm(x, ord=k))\n    pullback: {x: g * x}\n    flops: p * 100 + d + sum(q) + r.size\n"
     while IFS='#' read -r expr text want flops; do
         ok "gload --ops o.yaml --new -i 'x: float64[10, 4]' -e \"out = $expr\" --outputs out -o u.tlg"
         ok 'gload --ops o.yaml u.tlg -O math | tail -n 1' "out = $text"
@@ -558,8 +558,19 @@ f(x)#f(x)#[-4]#208.5
 f(x, q=[5])#f(x, q=[5])#[-4]#214.5
 f(x, q=[], p=3, d=1)#f(x, p=3, q=[], d=1.0)#[12]#311
 f(x, 2, [1, -2], 'abc', -0.5, float32, True, -1, 'fro', 2)#f(x)#[-4]#208.5
+f(x, m=1)#f(x, m=[1])#[-4]#208.5
+f(x, m='edge', s='k')#f(x, s='k', m='edge')#[-4]#208.5
+f(x, m=[(1, 2), (0, 4), (5, 6)])#f(x, m=[1, 2, 0, 4, 5, 6])#[-4]#208.5
 f(x, n=0, s='', t='int8', b=False, k=1, l='fro')#f(x, s='', t='int8', b=False, n=0, k=1.0, l='fro')#[-10]#202.5
 END
+}
+
+@test "a prop of sides takes no single pair in a list" {
+    ops "  f:\n    inputs: x\n    props: \"m: sides = 'same'\"\n    def: x\n    example: f(1) -> 1\n"
+    ok 'gload --ops o.yaml --op f | grep ^props' "props         m: a number, a list of numbers or of pairs, or a text; 'same' if left out"
+    bad 3 E_ARG "f: m must be an integer, a list of integers or of pairs, or a string" "gload --ops o.yaml --new -i x:float64 -e 'f(x, m=[[1, 2]])'"
+    bad 3 E_ARG "f: m must be an integer" "gload --ops o.yaml --new -i x:float64 -e 'f(x, m=[[1, 2, 3], [1, 2, 3]])'"
+    bad 3 E_ARG "f: m must be an integer" "gload --ops o.yaml --new -i x:float64 -e 'f(x, m=1.5)'"
 }
 
 @test "a definition with functions of its own, a truth value and an example without the op" {

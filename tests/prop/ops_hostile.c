@@ -75,9 +75,9 @@ static Prop some_prop(const PropDef *d) {
     static const int64_t ints[] = {0, 1, -1, 2, 3, -2, 7, 40, INT64_MAX, INT64_MIN};
     static const double floats[] = {0, 1, -1, 0.5, 2, HUGE_VAL, (double)NAN, 1e300};
     static const char *const texts[] = {
-        "",    "x",   "sum", "add",   "max",  ":",    "$",     "0:2",
-        "...", "csr", "csc", "raise", "clip", "wrap", "lower", "full",
-        "r",   "fro", "$:$", "None",  "set",  "auto", "left",  "S"};
+        "",    "x",    "sum",   "add",  "max",  ":",     "$",     "0:2",        "...",
+        "csr", "csc",  "raise", "clip", "wrap", "lower", "full",  "r",          "fro",
+        "$:$", "None", "set",   "auto", "left", "S",     "valid", "same_upper", "edge"};
     if (rnd(3) == 0 && !d->required) return d->value;
     if (d->none && rnd(4) == 0) return (Prop){.kind = P_NONE};
     switch (d->type) {
@@ -90,13 +90,16 @@ static Prop some_prop(const PropDef *d) {
         return (Prop){.kind = P_FLOAT, .f = floats[rnd(8)]};
     case T_KEY:
         if (rnd(2)) return (Prop){.kind = P_FLOAT, .f = floats[rnd(8)]};
-        return (Prop){.kind = P_STR, .sym = some_text(texts[rnd(24)])};
+        return (Prop){.kind = P_STR, .sym = some_text(texts[rnd(27)])};
     case T_STR:
-        return (Prop){.kind = P_STR, .sym = some_text(texts[rnd(24)])};
+        return (Prop){.kind = P_STR, .sym = some_text(texts[rnd(27)])};
     case T_DTYPE:
         return (Prop){.kind = P_DTYPE, .i = rnd(DT_N)};
     case T_AXES:
         if (rnd(3) == 0) return (Prop){.kind = P_INT, .i = ints[rnd(10)]};
+        return some_ints();
+    case T_SIDES:
+        if (rnd(2)) return (Prop){.kind = P_STR, .sym = some_text(texts[rnd(27)])};
         return some_ints();
     case T_INTS:
         return some_ints();

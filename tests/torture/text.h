@@ -253,6 +253,13 @@ static void put_prop(Making *m, Str *out, const Op *op, const PropDef *p) {
     case T_INTS:
         put_ints(m, out);
         return;
+    case T_SIDES:
+        if (chance(m, 50))
+            put_ints(m, out);
+        else
+            str_puts(out, PICK(m, ((const char *[]){"'valid'", "'same_upper'", "1",
+                                                    "[(1, 0), (0, 1)]"})));
+        return;
     case T_AXES:
         str_puts(out, PICK(m, ((const char *[]){"None", "0", "1", "-1", "(0, 1)",
                                                 "(0,)", "(-1, 0)"})));
