@@ -199,6 +199,17 @@ d = [3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1]'
         bad 3 E_VALUE 'dim 0 has no elements' "gload -e 'pad(zeros(0), 1, mode=\"$m\")'"
         bad 5 E_INDEX 'out of range' "gload --new -i 'x: float64[n]' -e 'pad(x, 1, mode=\"$m\")' | grun 'x=zeros(0)'"
     done
+    # widths that only a run knows
+    for m in constant edge reflect symmetric wrap; do
+        ok "gload --new -i 'x: float64[n, 3]' -i 'w: int64[2, 2]' -e 'pad(x, w, mode=\"$m\")' | tee p.tlg | grun - x=[[1,2,3],[4,5,6]] w=[[1,2],[3,0]] -o a.npy && gload -e 'pad([[1., 2, 3], [4, 5, 6]], ((1, 2), (3, 0)), mode=\"$m\")' | grun -o b.npy && cmp a.npy b.npy"
+        ok "grun --mode DEBUG p.tlg x=[[1,2,3],[4,5,6]] w=[[0,0],[1,0]] >/dev/null"
+        ok "gload --new -i 'x: float64[n, 3]' -i 'w: uint8[2]' -e 'sum(pad(x, w, mode=\"$m\") ** 3)' | tee s.tlg | ggrad --check x=[[1,2,3],[4,5,6]] w=[1,2] && ggrad --check --jvp x s.tlg x=[[1,2,3],[4,5,6]] w=[0,5]"
+        bad 5 E_ARITHMETIC 'pad: a width is negative' "grun p.tlg x=[[1,2,3]] w=[[0,0],[0,-1]]"
+        ok "gload --new -i 'x: float64[2, 3]' -i 'w: int64' -e 'pad(x, w, mode=\"$m\").shape[1]' | grun - x=[[1,2,3],[4,5,6]] w=2" 'out = 7'
+    done
+    for m in mean linear_ramp; do bad 3 E_VALUE "mode '$m' needs constant widths; 'constant'," "gload --new -i 'x: float64[3]' -i 'w: int64' -e 'pad(x, w, mode=\"$m\")'"; done
+    bad 3 E_VALUE 'the widths must be integers, not float64' "gload --new -i 'x: float64[3]' -i 'w: float64' -e 'pad(x, w)'"
+    bad 3 E_SHAPE 'a pair for each of 2 dims, not int64\[3\]' "gload --new -i 'x: float64[3, 3]' -i 'w: int64[3]' -e 'pad(x, w)'"
     bad 3 E_ARG "the mode must be 'constant', 'edge', 'empty', 'linear_ramp', .* or 'wrap', not 'cubic'" 'gload -e "pad([1, 2], 1, mode=\"cubic\")"'
     # the mode may stand third, as in NumPy's call
     ok "gload -e \"pad([1, 2], 1, 'edge')\" -e \"b = pad([1, 2], 1, 7, 'constant')\" | grun" 'out = [1, 1, 2, 2]

@@ -6,55 +6,94 @@
 
 #include <string.h>
 
-/* Reads the widths before and after each dim from a constant: one number, one pair, or
- * a pair per dim. */
-static bool read_pad_widths(Builder *b, Var v, int ndim, int64_t before[MAX_NDIM],
-                            int64_t after[MAX_NDIM]) {
-    const Tensor *t = var_const(b->g, v);
+/* How many elements to add on one side of a dim. */
+typedef struct PadWidth {
+    bool known;
+    int64_t n; /* if known */
+    Var var;   /* if not: 0-d int64 */
+} PadWidth;
+typedef PadWidth PadWidths[MAX_NDIM][2];
+
+static bool is_no_width(PadWidth w) {
+    return w.known && w.n == 0;
+}
+
+static Var width_var(Builder *b, PadWidth w) {
+    return w.known ? const_int(b, w.n) : w.var;
+}
+
+static bool check_widths_type(Builder *b, Var v, int ndim) {
+    const Type *t = var_type(b->g, v);
     Span at = b->from.at;
-    if (!t || !dtype_is_integer(t->dtype))
-        return fail(b->s, at, E_VALUE, "pad: the widths must be constant integers");
-    bool one = tensor_size(t) == 1, pair = t->ndim == 1 && t->shape[0] == 2;
-    bool each = t->ndim == 2 && t->shape[0] == ndim && t->shape[1] == 2;
-    if (!one && !pair && !each)
-        return fail(
-            b->s, at, E_SHAPE,
-            "pad: the widths must be one number, a pair, or a pair for each of %d dims",
-            ndim);
-    for (int k = 0; k < ndim; k++) {
-        before[k] = tensor_i64(t, one || pair ? 0 : 2 * k);
-        after[k] = tensor_i64(t, one ? 0 : pair ? 1 : 2 * k + 1);
-        if (before[k] < 0 || after[k] < 0 || before[k] > INT64_MAX / 4 ||
-            after[k] > INT64_MAX / 4)
-            return fail(b->s, at, E_VALUE,
+    if (!dtype_is_integer(t->dtype))
+        return fail(b->s, at, E_VALUE, "pad: the widths must be integers, not %s",
+                    dtype_name(t->dtype));
+    bool one = type_size(t) == 1, pair = t->ndim == 1 && t->dim[0] == 2;
+    bool each = t->ndim == 2 && t->dim[0] == ndim && t->dim[1] == 2;
+    return one || pair || each ||
+           fail(b->s, at, E_SHAPE,
+                "pad: the widths must be one number, a pair, or a pair for each of %d "
+                "dims, not %s",
+                ndim, type_str(b->s, t));
+}
+
+/* Widths that only a run knows: it also checks that none is negative. */
+static bool take_pad_widths(Builder *b, Var v, int ndim, PadWidths width) {
+    bool ok = true;
+    PropArg index = {"index", PROP_STR(sym(b->s, "$"))};
+    Var w = op_cast_to_index(b, v);
+    if (w != VAR_NONE) w = op_call1(b, "ravel", w);
+    Bind bind[] = {{sym(b->s, "w"), w}};
+    if (w != VAR_NONE)
+        w = template_build(b, "require(w, w >= 0, msg='pad: a width is negative')",
+                           &(Env){.n = 1, .bind = bind}, &ok);
+    for (int i = 0; ok && w != VAR_NONE && i < 2 * ndim; i++) {
+        int64_t n = type_size(var_type(b->g, v)), at = n == 1 ? 0 : n == 2 ? i % 2 : i;
+        Var in[2] = {w, const_int(b, at)},
+            one = apply_named(b, "subtensor", 2, in, 1, &index);
+        width[i / 2][i % 2] = (PadWidth){.var = one};
+        ok = one != VAR_NONE;
+    }
+    return ok && w != VAR_NONE;
+}
+
+/* Reads the widths before and after each dim: one number, one pair, or a pair per
+ * dim. */
+static bool read_pad_widths(Builder *b, Var v, int ndim, PadWidths width) {
+    const Tensor *t = var_const(b->g, v);
+    if (!check_widths_type(b, v, ndim)) return false;
+    if (!t) return take_pad_widths(b, v, ndim, width);
+    int64_t count = tensor_size(t);
+    for (int i = 0; i < 2 * ndim; i++) {
+        int64_t n = tensor_i64(t, count == 1 ? 0 : count == 2 ? i % 2 : i);
+        if (n < 0 || n > INT64_MAX / 4)
+            return fail(b->s, b->from.at, E_VALUE,
                         "pad: a width can't be negative or too large");
+        width[i / 2][i % 2] = (PadWidth){.known = true, .n = n};
     }
     return true;
 }
 
 /* VAR_NONE: diagnosed. */
-static Var add_to_size(Builder *b, Var n, int64_t v) {
+static Var add_width(Builder *b, Var n, PadWidth w) {
     const Tensor *t = n == VAR_NONE ? NULL : var_const(b->g, n);
     Dim sum;
-    if (n == VAR_NONE || v == 0) return n;
-    if (!t) return op_call2(b, "add", n, const_int(b, v));
-    if (dim_add(tensor_i64(t, 0), v, &sum)) return const_int(b, sum);
+    if (n == VAR_NONE || is_no_width(w)) return n;
+    if (!t || !w.known) return op_call2(b, "add", n, width_var(b, w));
+    if (dim_add(tensor_i64(t, 0), w.n, &sum)) return const_int(b, sum);
     fail(b->s, b->from.at, E_VALUE, "pad: the result is too large");
     return VAR_NONE;
 }
 
-static bool pad_constant(Builder *b, const Var *in, const int64_t *before,
-                         const int64_t *after, Var *out) {
+static bool pad_constant(Builder *b, const Var *in, PadWidths width, Var *out) {
     const Type *x = var_type(b->g, in[0]);
     Var size[MAX_NDIM], args[2 + 2 * MAX_NDIM] = {VAR_NONE, in[0]};
     Str text = STR(b->s);
     bool ok = true;
     for (int k = 0; ok && k < x->ndim; k++) {
-        Var n = shape_of(b, in[0], k);
-        args[2 + 2 * k] = const_int(b, before[k]);
-        args[3 + 2 * k] = add_to_size(b, n, before[k]);
-        size[k] = args[3 + 2 * k] == VAR_NONE ? VAR_NONE
-                                              : add_to_size(b, n, before[k] + after[k]);
+        args[2 + 2 * k] = width_var(b, width[k][0]);
+        args[3 + 2 * k] = add_width(b, shape_of(b, in[0], k), width[k][0]);
+        size[k] = add_width(b, args[3 + 2 * k], width[k][1]);
         ok = size[k] != VAR_NONE;
         str_printf(&text, "%s$:$", k ? ", " : "");
     }
@@ -135,7 +174,7 @@ static Var pad_statistic(Builder *b, const char *op, Var x, int k) {
 /* What to add along dim k: how much before and after, and linear_ramp's end values. */
 typedef struct PadDim {
     int k;
-    int64_t width[2];
+    PadWidth width[2];
     Var end_values;
 } PadDim;
 
@@ -144,11 +183,11 @@ static Var pad_beside(Builder *b, Var x, Var v, PadDim *d) {
     Var in[3];
     size_t n = 0;
     PropArg axis = {"axis", PROP_INT(d->k)};
-    if (d->width[0]) in[n++] = v;
+    if (d->width[0].n) in[n++] = v;
     in[n++] = x;
-    if (d->width[1]) in[n++] = v;
-    d->width[0] -= d->width[0] > 0;
-    d->width[1] -= d->width[1] > 0;
+    if (d->width[1].n) in[n++] = v;
+    d->width[0].n -= d->width[0].n > 0;
+    d->width[1].n -= d->width[1].n > 0;
     return v == VAR_NONE ? VAR_NONE : apply_named(b, "concatenate", n, in, 1, &axis);
 }
 
@@ -173,7 +212,7 @@ static Var end_value(Builder *b, Var v, int k, int side) {
  * down for integers. */
 static Var ramp(Builder *b, const PadMode *mode, Var x, const PadDim *dim, int side) {
     int k = dim->k;
-    int64_t w = dim->width[side];
+    int64_t w = dim->width[side].n;
     const Type *t = var_type(b->g, x);
     DType d = t->dtype, wide = dtype_is_complex(d) ? DT_COMPLEX128 : DT_FLOAT64;
     Var j = side == 0 ? op_call2(b, "arange", const_int(b, 0), const_int(b, w))
@@ -201,9 +240,9 @@ static Var pad_sides(Builder *b, const PadMode *mode, Var x, const PadDim *d) {
     Var in[3];
     size_t n = 0;
     PropArg axis = {"axis", PROP_INT(d->k)};
-    if (d->width[0]) in[n++] = ramp(b, mode, x, d, 0);
+    if (d->width[0].n) in[n++] = ramp(b, mode, x, d, 0);
     in[n++] = x;
-    if (d->width[1]) in[n++] = ramp(b, mode, x, d, 1);
+    if (d->width[1].n) in[n++] = ramp(b, mode, x, d, 1);
     return apply_named(b, "concatenate", n, in, 1, &axis);
 }
 
@@ -215,15 +254,24 @@ static Var pad_dim(Builder *b, const PadMode *mode, Var x, PadDim d) {
              "pad: dim %d has no elements that mode '%s' could repeat", k, mode->name);
         return VAR_NONE;
     }
+    if ((mode->side || mode->stat) && !(d.width[0].known && d.width[1].known)) {
+        fail(b->s, b->from.at, E_VALUE,
+             "pad: mode '%s' needs constant widths; 'constant', 'edge', 'reflect', "
+             "'symmetric' and 'wrap' take computed ones",
+             mode->name);
+        return VAR_NONE;
+    }
     if (mode->side) return pad_sides(b, mode, x, &d);
     if (mode->stat) x = pad_beside(b, x, pad_statistic(b, mode->stat, x, k), &d);
-    if (x == VAR_NONE || (d.width[0] == 0 && d.width[1] == 0)) return x;
-    Var n = shape_of(b, x, k), end = add_to_size(b, n, d.width[1]);
-    if (end == VAR_NONE) return VAR_NONE;
+    if (x == VAR_NONE || (is_no_width(d.width[0]) && is_no_width(d.width[1]))) return x;
+    Var n = shape_of(b, x, k), end = add_width(b, n, d.width[1]);
+    Var start = d.width[0].known ? const_int(b, -d.width[0].n)
+                                 : op_call1(b, "negative", d.width[0].var);
+    if (end == VAR_NONE || start == VAR_NONE) return VAR_NONE;
     bool ok = true;
     Bind bind[] = {{sym(b->s, "n"), n}, {sym(b->s, "p"), VAR_NONE}};
     Env env = {.n = 2, .bind = bind};
-    bind[1].var = op_call2(b, "arange", const_int(b, -d.width[0]), end);
+    bind[1].var = op_call2(b, "arange", start, end);
     if (bind[1].var != VAR_NONE && mode->period) {
         Var period = template_build(b, mode->period, &env, &ok);
         bind[1].var = ok ? op_call2(b, "remainder", bind[1].var, period) : VAR_NONE;
@@ -250,18 +298,19 @@ static bool pad_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                        const Var *in, Var *out) {
     (void)nin;
     const Type *x = var_type(b->g, in[0]);
-    int64_t before[MAX_NDIM], after[MAX_NDIM];
+    PadWidths width;
     const PadMode *mode;
     if (!find_mode(b, sym_text(b->s, op_prop(b->s, op, p, "mode")->sym), &mode) ||
-        !read_pad_widths(b, in[1], x->ndim, before, after) ||
+        !read_pad_widths(b, in[1], x->ndim, width) ||
         !end_values_fit(b, in[3], x->ndim))
         return false;
     *out = in[0];
     if (x->ndim == 0) return true;
-    if (!mode) return pad_constant(b, in, before, after, out);
+    if (!mode) return pad_constant(b, in, width, out);
     for (int k = 0; k < x->ndim && *out != VAR_NONE; k++)
-        if (before[k] || after[k])
-            *out = pad_dim(b, mode, *out, (PadDim){k, {before[k], after[k]}, in[3]});
+        if (!is_no_width(width[k][0]) || !is_no_width(width[k][1]))
+            *out =
+                pad_dim(b, mode, *out, (PadDim){k, {width[k][0], width[k][1]}, in[3]});
     return *out != VAR_NONE;
 }
 
@@ -273,7 +322,9 @@ static const Op table[] = {
          "those from the other end ('wrap'), its 'maximum', 'minimum', 'mean' or "
          "'median' along each dim, or numbers from end_values to the edge "
          "('linear_ramp'); 'empty' is the constant. The widths and end_values are one "
-         "number, a pair (before, after), or a pair for each dim.",
+         "number, a pair (before, after), or a pair for each dim. They may be computed "
+         "if "
+         "the mode is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'.",
      .in = "x, pad_width, constant_values = 0, end_values = 0",
      .props = "mode: str = 'constant'",
      .expand = pad_expand,
