@@ -107,9 +107,9 @@ static Var apply_row_index(Vmap *q, const RowIndex *r, size_t n, const Var *lead
     str_puts(&text, item ? item : "");
     if (item && *r->text) str_puts(&text, ", ");
     str_puts(&text, r->text);
-    PropArg arg = {"index", PROP_STR(sym(b->s, str_text(&text)))};
+    Prop index = PROP_STR(sym(b->s, str_text(&text)));
     str_free(&text);
-    Var v = apply_named(b, q->op->name, nin, in, 1, &arg);
+    Var v = op_apply1(b, q->op, vmap_replace_prop(q, "index", index), nin, in);
     mem_free(in);
     return v;
 }

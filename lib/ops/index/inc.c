@@ -1,14 +1,13 @@
 /* set_subtensor and inc_subtensor: x with the indexed elements replaced by y, or with y
  * added to them. With index arrays every occurrence counts: increments accumulate, and
- * the last of several values set wins. */
-#include "ops/index/index.h"
-#include "ops/index/loops.h"
+ * the last of several values set wins. What else combines them is in fold.c. */
+#include "ops/index/write.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
 #include <string.h>
 
-static bool write_subtensor_type(Infer *in) {
+bool index_write_type(Infer *in) {
     const Type *x = in->type[0], *y = in->type[1];
     Dim dim[MAX_NDIM];
     int n;
@@ -132,7 +131,7 @@ static Tensor *copy_of_x(Call *c, const Tensor *x) {
     return out;
 }
 
-static bool write_indexed(Call *c, bool set) {
+bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
     Tensor x = *call_in(c, 0), y = *call_in(c, 1);
     Tensor *out = copy_of_x(c, &x);
     if (!out) return false;
@@ -153,31 +152,41 @@ static bool write_indexed(Call *c, bool set) {
     int n = index_result(&ix, shape);
     if (!broadcast_y_strides(c, &y, n, shape, ys)) return false;
     if (move_count(n, shape) == 0) return true;
-    IncScatter j = {.ix = &ix, .ys = ys};
-    j.row = set ? index_row_set(item) : index_row_add(x.dtype);
-    j.scatter = set ? index_scatter_set(item) : scatter_add(x.dtype);
+    IncScatter j = {.ix = &ix, .row = row, .scatter = scatter, .ys = ys};
     scatter_all(&j, y.data);
     return true;
 }
 
 static bool set_subtensor_perform(Call *c) {
-    return write_indexed(c, true);
+    size_t item = dtype_size(call_in(c, 0)->dtype);
+    return index_write(c, index_row_set(item), index_scatter_set(item));
 }
 
 static bool inc_subtensor_perform(Call *c) {
-    return write_indexed(c, false);
+    DType d = call_in(c, 0)->dtype;
+    return index_write(c, index_row_fold(INDEX_ADD, d),
+                       index_scatter_fold(INDEX_ADD, d));
 }
 
-/* Applies an op to n leading inputs and the same index inputs. */
-static Var apply_same_index(Pull *p, const char *op, size_t n, const Var *lead) {
-    size_t nin = n + p->nin - 2;
-    Var *in = mem_alloc(p->b->s, nin * sizeof *in);
+Var index_apply_same(Builder *b, IndexOf at, const char *op, size_t n,
+                     const Var *lead) {
+    size_t nin = n + at.nin - 2;
+    Var *in = mem_alloc(b->s, nin * sizeof *in);
     memcpy(in, lead, n * sizeof *in);
-    memcpy(in + n, p->in + 2, (p->nin - 2) * sizeof *in);
-    PropArg arg = {"index", *op_prop(p->b->s, p->op, p->props, "index")};
-    Var r = apply_named(p->b, op, nin, in, 1, &arg);
+    memcpy(in + n, at.in + 2, (at.nin - 2) * sizeof *in);
+    const Op *row = op_named(b->s, op);
+    PropArg arg[2] = {{"index", *op_prop(b->s, at.op, at.props, "index")}};
+    bool folds = row == at.op && op_signature(b->s, row)->nprop == 2;
+    if (folds)
+        arg[1] = (PropArg){"reduction", *op_prop(b->s, at.op, at.props, "reduction")};
+    Var r = apply_named(b, op, nin, in, folds ? 2 : 1, arg);
     mem_free(in);
     return r;
+}
+
+static Var apply_same_index(Pull *p, const char *op, size_t n, const Var *lead) {
+    return index_apply_same(p->b, (IndexOf){p->op, p->props, p->nin, p->in}, op, n,
+                            lead);
 }
 
 /* Are the elements of v certainly distinct? */
@@ -271,7 +280,7 @@ static const Op table[] = {
             "last value stays.",
      .in = "x, y, *index",
      .props = "index: str",
-     .type = write_subtensor_type,
+     .type = index_write_type,
      .perform = set_subtensor_perform,
      .flops = "0",
      .pull = set_subtensor_pull,
@@ -287,7 +296,7 @@ static const Op table[] = {
             "receives the sum.",
      .in = "x, y, *index",
      .props = "index: str",
-     .type = write_subtensor_type,
+     .type = index_write_type,
      .perform = inc_subtensor_perform,
      .flops = "y.size",
      .pull = inc_subtensor_pull,

@@ -169,41 +169,6 @@ static bool take_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     return (*out = apply_named(b, "subtensor", 2, args, 1, &arg)) != VAR_NONE;
 }
 
-/* Dims other than the axis are indexed by their own positions. */
-static bool take_along_axis_expand(Builder *b, const Op *op, const Props *p, size_t nin,
-                                   const Var *in, Var *out) {
-    (void)nin;
-    const Type *x = var_type(b->g, in[0]), *t = var_type(b->g, in[1]);
-    int64_t axis = prop_int(b->s, op, p, "axis");
-    if (t->ndim != x->ndim || axis < -x->ndim || axis >= x->ndim)
-        return fail(b->s, b->from.at, E_SHAPE,
-                    "take_along_axis: x has %s, indices %d; axis is %lld. The "
-                    "ranks must be equal",
-                    str_counted(b->s, (size_t)x->ndim, "dim"), t->ndim,
-                    (long long)axis);
-    int at = shape_axis_index(axis, x->ndim);
-    Var args[MAX_NDIM + 1] = {in[0]};
-    Str text = STR(b->s);
-    for (int k = 0; k < x->ndim; k++) {
-        str_puts(&text, k ? ", $" : "$");
-        args[k + 1] = in[1];
-        if (k == at) continue;
-        int64_t ones[MAX_NDIM];
-        size_t n = 0;
-        for (int d = 0; d < x->ndim; d++)
-            if (d != k) ones[n++] = d;
-        Var len = shape_of(b, in[1], k),
-            row =
-                len == VAR_NONE ? VAR_NONE : apply_named(b, "arange", 1, &len, 0, NULL);
-        PropArg arg = {"axis", PROP_INTS(ones, n)};
-        args[k + 1] = n ? apply_named(b, "expand_dims", 1, &row, 1, &arg) : row;
-    }
-    PropArg arg = {"index", PROP_STR(sym(b->s, str_text(&text)))};
-    str_free(&text);
-    return (*out = apply_named(b, "subtensor", (size_t)x->ndim + 1, args, 1, &arg)) !=
-           VAR_NONE;
-}
-
 /* In a dim of known size, slices with a constant step and constant integers can't
  * fail. */
 static bool subtensor_fails(const Graph *g, ApplyId id) {
@@ -254,14 +219,5 @@ static const Op table[] = {
      .disconnected = "indices",
      .example = "take([10, 20, 30], [2, 0]) -> [30, 10]\ntake([[1, 2], [3, 4]], [1], "
                 "axis=1) -> [[2], [4]]"},
-    {.name = OP_ROW("take_along_axis"),
-     .doc = "r[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each element, "
-            "as argsort returns.",
-     .in = "x, indices",
-     .props = "axis: int",
-     .expand = take_along_axis_expand,
-     .disconnected = "indices",
-     .example = "take_along_axis([[10, 20], [30, 40]], [[1, 0], [0, 0]], axis=1) -> "
-                "[[20, 10], [30, 30]]"},
 };
 const OpList ops_index_subtensor = LIST_OF(table);
