@@ -344,6 +344,13 @@ static bool match_macro_keyword(Compiler *c, const Macro *m, const Ast *k, size_
     return true;
 }
 
+/* The positional arguments of a macro whose first parameter is `*xs`. */
+static const Ast *list_of_arguments(Compiler *c, const Ast *e, size_t n) {
+    Ast *list = NEW(c->arena, Ast);
+    *list = (Ast){.kind = AST_LIST, .at = e->at, .nkid = (uint32_t)n, .kid = e->kid};
+    return list;
+}
+
 bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out) {
     char **part;
     size_t n = str_split(c->arena, m->signature, ',', &part), npos = 0;
@@ -351,9 +358,11 @@ bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out) {
     while (npos < e->nkid && e->kid[npos]->kind != AST_KEYWORD &&
            e->kid[npos]->kind != AST_STARS)
         npos++;
-    if (npos > n)
+    bool rest = n > 0 && part[0][0] == '*';
+    if (rest) arg[0] = list_of_arguments(c, e, npos);
+    if (!rest && npos > n)
         return fail_macro(c, m, e->kid[n]->at, E_ARITY, "got too many arguments", "");
-    for (size_t i = 0; i < npos; i++)
+    for (size_t i = 0; !rest && i < npos; i++)
         arg[i] = e->kid[i];
     for (size_t k = npos; k < e->nkid; k++)
         if (!match_macro_keyword(c, m, e->kid[k], n, part, arg)) return false;

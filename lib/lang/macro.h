@@ -8,7 +8,8 @@
 typedef struct Macro {
     const char *name, *doc;
     const char
-        *signature; /* "cost, wrt, consider_constant=[]": checked before expand */
+        *signature; /* "cost, wrt, consider_constant=[]": checked before expand. A first
+                       `*xs` takes all positional arguments, as a list */
     /* args: in the order of the signature; a missing optional one is NULL. *out: the
      * result. */
     bool (*expand)(Compiler *c, const Ast *call, const Ast *const *args, Node *out);

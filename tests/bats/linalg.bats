@@ -237,3 +237,12 @@ END1
     bad 3 E_SHAPE 'matrix_rank: a must have at least 2 dims, not 0' "gload -e 'matrix_rank(1.5)'"
     bad 3 E_SHAPE 'matrix_rank: a must have at least 2 dims, not 1' "gload -e 'matrix_rank([1, 2])'"
 }
+
+@test "equations that have no solution, or no single one" {
+    bad 5 E_SINGULAR 'share an eigenvalue' 'gload -e "y = solve_sylvester([[1., 0.], [0., 2.]], [[-2.]], [[1.], [1.]])" | grun'
+    bad 5 E_SINGULAR 'matrix 1 of the batch' 'gload -i "a: float64[2, 1, 1]" -e "y = solve_sylvester(a, [[-2.]], [[1.]])" | grun a=[[[1]],[[2]]]'
+    bad 5 E_SINGULAR 'no stabilising solution' 'gload -e "y = solve_discrete_are([[2.]], [[0.]], [[1.]], [[1.]])" | grun'
+    bad 5 E_SINGULAR 'pivot' 'gload -e "y = solve_tridiagonal([0., 1.], [0., 0.], [0., 0.], [1., 1.])" | grun'
+    bad 5 E_NAN 'nan' 'gload -i "a: float64[n, n]" -e "t, z = schur(a)" | grun a=[[nan]]'
+    bad 3 E_ 'schur has no derivative' 'gload -i "a: float64[2, 2]" -e "y = sum(schur(a)[0])" | ggrad'
+}

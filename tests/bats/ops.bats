@@ -625,3 +625,17 @@ gprof --ops o.yaml f.tlg x=[1,2,3]
 gprof --ops o.yaml --static f.tlg
 END
 }
+
+@test "joining and differences: what they refuse" {
+    bad 3 E_SHAPE 'lists of equal depth: this one is 0 deep, not 1' 'gload -e "y = block([[eye(2)], eye(2)])"'
+    bad 3 E_SHAPE 'meshgrid takes vectors' 'gload -e "y = meshgrid(eye(2))[0]"'
+    bad 3 E_ARG "'xy' or 'ij'" 'gload -e "y = meshgrid([1], [2], indexing=1)[0]"'
+    bad 3 E_ARITY 'meshgrid takes 1 to' 'gload -e "y = meshgrid()"'
+    bad 3 E_ARG 'meshgrid has no argument sparse' 'gload -e "y = meshgrid([1], sparse=True)"'
+    bad 3 E_ARG 'n must be from 0 to' 'gload -e "y = diff([1, 2], n=-1)"'
+    bad 3 E_ARG "'full', 'same' or 'valid'" 'gload -e "y = convolve([1], [2], mode='"'all'"')"'
+    bad 3 E_SHAPE 'no elements' 'gload -e "y = convolve(zeros(0), [2.])"'
+    bad 5 E_ 'x has no elements' 'gload -i "x: float64[n]" -e "y = convolve(x, [2.])" | grun "x=zeros(0)"'
+    # a part of float64 among float32 decides the dtype, and dims that the type does not know
+    ok 'gload -i "x: float32[n]" -e "a, b = meshgrid(x, [1., 2.])" -e "c = block([[a], [b]])" | grun x=[5,6]' $'a = [[5.0, 6.0],\n     [5.0, 6.0]]\nb = [[1.0, 1.0],\n     [2.0, 2.0]]\nc = [[5.0, 6.0],\n     [5.0, 6.0],\n     [1.0, 1.0],\n     [2.0, 2.0]]'
+}

@@ -111,7 +111,14 @@ let: |
   draws = sum(gamma_logpdf(exp(x), to, to[::-1]) + student_t_logpdf(x, to) + beta_logpdf(p, to, 2 * to) + wald_logpdf(exp(x), to, to))
   counts = sum(binomial_logpmf([0, 1, 2, 4], 4, p) + poisson_logpmf(2, to) + negative_binomial_logpmf(3, to, p) + geometric_logpmf(2, p))
   vectors = sum(dirichlet_logpdf(p, to)) + sum(multivariate_normal_logpdf(x, slope, diag(to) + outer(slope, slope)))
-  cost = draws + counts + vectors + activations + statistics + rest + sum(prelu(x, slope) * glu(x, axis=1)[:, :1]) + normal + normals + losses + more
+  orders = sum(nanmedian(where(x > 1, nan, x), axis=1) + quantile(far, 0.4, axis=[0, 1]) + nanpercentile(far, [20, 50], axis=1)) + sum(cov(x, far[:1]) ** 2)
+  steps = sum(gradient(x, points, axis=1) ** 2) + sum(gradient(x, edge_order=2) ** 3) + sum(cumulative_trapezoid(x, points) ** 2) + sum(unwrap(far, period=2) ** 2)
+  parts = sum(modf(far)[0] ** 2) + sum(ediff1d(x, 3.) ** 3) + sum(correlate(x[0], x.ravel(), mode='same') ** 2) + sum(logaddexp2(x, far))
+  made = sum(toeplitz(x[0], x[1]) @ hankel(x[1], slope) @ circulant(slope) * far[0]) + sum(rollaxis(cube, 2) ** 3) + sum(nancumprod(x) ** 2)
+  well = x[:, :3] / 4 + 2 * eye(3)
+  solved = sum(tensorsolve(well, slope[1:]) ** 2) + sum(tensorinv(well, ind=1) ** 2) + sum(solve_continuous_lyapunov(well, x @ x.T) ** 2)
+  control = sum(solve_discrete_lyapunov(well / 5, x @ x.T) ** 2) + sum(solve_discrete_are(well, x[:, 3:], x @ x.T, [[2.]]) ** 2)
+  cost = orders + steps + parts + made + solved + control + draws + counts + vectors + activations + statistics + rest + sum(prelu(x, slope) * glu(x, axis=1)[:, :1]) + normal + normals + losses + more
 outputs: [cost]
 Y
     ok 'ggrad g.yaml --cost cost --wrt x,slope --check'

@@ -7,6 +7,8 @@ A line: the family, a call, its inputs as declarations of shared variables, and 
 float32 is the value in float64 of the float32 inputs, rounded once."""
 import warnings
 import numpy as np
+import scipy.integrate
+import scipy.linalg
 import scipy.signal
 import scipy.special
 import scipy.stats
@@ -420,3 +422,123 @@ row(N, "gather_nd({x}, {i}, batch_dims=2)", np.take_along_axis(x, np.array([[[1]
 y, i = x.astype(f4).copy(), np.array([[[0]], [[2]]]).transpose(1, 0, 2)[0][:, :, None]
 np.put_along_axis(y, i, -1.5, 2)
 row(N, "put_along_axis({x}, broadcast_to({i}, (2, 3, 1)), -1.5, axis=2)", y, x=x.astype(f4), i=i)
+
+# ---- differences, integrals, structured matrices, stacks ----
+N = "numpy2"
+R = np.random.RandomState(11)
+HOLES = np.where(R.uniform(size=(2, 3, 4)) < 0.3, nan, some(2, 3, 4))
+A3, A2 = some(2, 3, 4), some(4, 5)
+HOLES[0, 0, 1] = inf
+for axes in (None, 1, (0, 2), (-1, 1), (2, 0, 1)):
+    for keep in (False, True):
+        text_axes = list(axes) if isinstance(axes, tuple) else axes
+        said = "axis=%s, keepdims=%s" % (text_axes, keep)
+        numpys(N, "median({x}, %s)" % said, lambda x: np.median(x, axis=axes, keepdims=keep), A3)
+        numpys(N, "quantile({x}, 0.3, %s)" % said, lambda x: np.quantile(x, 0.3, axis=axes, keepdims=keep), A3)
+        numpys(N, "percentile({x}, [10, 50], %s)" % said, lambda x: np.percentile(x, [10, 50], axis=axes, keepdims=keep), A3)
+        numpys(N, "nanmedian({x}, %s)" % said, lambda x: np.nanmedian(x, axis=axes, keepdims=keep), HOLES)
+        numpys(N, "nanquantile({x}, [0, 0.45, 1], %s)" % said, lambda x: np.nanquantile(x, [0, 0.45, 1], axis=axes, keepdims=keep), np.where(np.isinf(HOLES), 2.5, HOLES))
+        numpys(N, "nanpercentile({x}, 77, %s)" % said, lambda x: np.nanpercentile(x, 77, axis=axes, keepdims=keep), np.where(np.isinf(HOLES), 2.5, HOLES))
+numpys(N, "nanmedian({x}, axis=1)", lambda x: np.nanmedian(x, axis=1), [[nan, nan], [1.0, nan], [inf, 2], [-inf, -inf]])
+numpys(N, "nanquantile({x}, 0.25, axis=1)", lambda x: np.nanquantile(x, 0.25, axis=1), [[nan, nan], [1.0, nan], [3.0, 2]])
+row(N, "nanmedian({x})", np.array(2.5), x=np.array([4, 1, 3, 2], i4))
+for name in ("nanargmax", "nanargmin", "nancumsum", "nancumprod"):
+    f = getattr(np, name)
+    for axis in (None, 0, 1):
+        for t in (f8, f4):
+            x = np.array([[nan, -inf, 2.0], [1.0, nan, nan], [0.5, 3.0, -1.0]], t)
+            value = np.asarray(f(x.astype(f8), axis=axis))
+            row(N, "%s({x}, axis=%s)" % (name, axis), value if "arg" in name else value.astype(t), x=x)
+    row(N, name + "({x})", f(np.array([3, 1, 4])), x=np.array([3, 1, 4]))
+for t in (f8, f4, i4):
+    x = (A2 * 10).astype(t)
+    for n, axis in [(1, -1), (2, 0), (0, 1), (4, -1), (3, -2)]:
+        row(N, "diff({x}, n=%d, axis=%d)" % (n, axis), np.diff(x.astype(i8 if t is i4 else f8), n, axis).astype(t), x=x)
+row(N, "diff({x})", np.diff([True, False, False]), x=np.array([True, False, False]))
+row(N, "diff({x}, n=5)", np.zeros(0), x=np.array([1.0, 2.0, 4.0]))
+row(N, "ediff1d({x})", np.ediff1d(A2), x=A2)
+row(N, "ediff1d({x}, 7, [1, 2])", np.ediff1d(A2[0], 7, [1, 2]), x=A2[0])
+P1 = np.array([-1.0, 0.5, 0.75, 2.0, 5.0])
+for order in (1, 2):
+    numpys(N, "gradient({x}, edge_order=%d)" % order, lambda x: np.gradient(x, axis=-1, edge_order=order), A2)
+    numpys(N, "gradient({x}, 0.25, axis=0, edge_order=%d)" % order, lambda x: np.gradient(x, 0.25, axis=0, edge_order=order), A2)
+    numpys(N, "gradient({x}, {y}, axis=1, edge_order=%d)" % order, lambda x, y: np.gradient(x, y, axis=1, edge_order=order), A2, P1)
+numpys(N, "gradient({x})", np.gradient, [1.0, 4.0])
+row(N, "gradient({x})", np.gradient([1, 4, 9, 16]), x=np.array([1, 4, 9, 16], i4))
+for call, f in [("{x}, {y}", lambda y, x: scipy.integrate.cumulative_trapezoid(y, x)), ("{x}, dx=0.5, axis=0", lambda y, x: scipy.integrate.cumulative_trapezoid(y, dx=0.5, axis=0))]:
+    row(N, "cumulative_trapezoid(%s)" % call, f(A2, P1), **(dict(x=A2, y=P1) if "{y}" in call else dict(x=A2)))
+TURN = np.array([[0.0, 3.0, 6.5, -6.0, 3.2, 6.4, 2.0], [1.0, 8.0, 1.0, nan, 2.0, 9.0, 30.0]])
+numpys(N, "unwrap({x})", np.unwrap, TURN)
+numpys(N, "unwrap({x}, discont=5, axis=0)", lambda x: np.unwrap(x, discont=5, axis=0), TURN)
+numpys(N, "unwrap({x}, period=4)", lambda x: np.unwrap(x, period=4), TURN)
+for k in (0, 1):
+    numpys(N, "modf({x})[%d]" % k, lambda x: np.modf(x)[k], [-2.5, 3.75, 0.0, 4.0, inf, nan, 1e20])
+numpys(N, "fmax({x}, {y})", np.fmax, [1.0, nan, nan, inf, -1.0], [2.0, 3.0, nan, 1.0, -inf])
+numpys(N, "fmin({x}, {y})", np.fmin, [1.0, nan, nan, inf, -1.0], [2.0, 3.0, nan, 1.0, -inf])
+row(N, "fmax({x}, 3)", np.array([3, 7], i4), x=np.array([1, 7], i4))
+numpys(N, "logaddexp2({x}, {y})", np.logaddexp2, [1.0, 800.0, -inf, inf, -inf, 3.0, nan], [2.0, -800.0, -inf, inf, 2.0, 3.0, 1.0])
+for a, b in [([1, 2], [1, 2]), ([1, 2], [1, 3]), ([1, 2], [1, 2, 3]), ([[1, 2]], [1, 2]), ([[1, 2]], [[1], [2]])]:
+    row(N, "array_equal({x}, {y})", np.array(np.array_equal(a, b)), x=np.array(a), y=np.array(b))
+row(N, "array_equal({x}, {x})", np.array(False), x=np.array([1.0, nan]))
+row(N, "array_equal({x}, {x}, equal_nan=True)", np.array(True), x=np.array([1.0, nan]))
+row(N, "array_equal({x}, {x})", np.array(True), x=np.zeros((0, 3)))
+for axis in (0, 1, 2, -1):
+    for start in (0, 1, 2, 3, -1):
+        row(N, "rollaxis({x}, %d, start=%d)" % (axis, start), np.rollaxis(A3, axis, start), x=A3)
+for name, parts in [("hstack", [A2, A2[:, :2]]), ("hstack", [A2[0], A2[1, :2]]), ("vstack", [A2, A2[0]]), ("vstack", [A2[0], A2[1]]), ("dstack", [A2, A2]),
+                    ("dstack", [A2[0], A2[1]]), ("column_stack", [A2[:, 0], A2, A2[:, 1]])]:
+    row(N, name + "([{x}, {y}])", getattr(np, name)(parts[:2]), x=parts[0], y=parts[1])
+row(N, "hstack([{x}, 2, {y}])", np.hstack([1.5, 2, [3, 4]]), x=np.array(1.5), y=np.array([3, 4], i4))
+for x in (A2, A2[0], A2[0, 0], A3):
+    row(N, "atleast_3d({x})", np.atleast_3d(x), x=x)
+for indexing in ("xy", "ij"):
+    for k in range(3):
+        row(N, "meshgrid({x}, {y}, {z}, indexing='%s')[%d]" % (indexing, k), np.meshgrid(P1[:2], A2[0, :3], P1[:4], indexing=indexing)[k], x=P1[:2], y=A2[0, :3], z=P1[:4])
+row(N, "meshgrid({x})[0]", P1, x=P1)
+row(N, "meshgrid({x}, 3)[1]", np.meshgrid(P1, 3)[1], x=P1)
+row(N, "block([[{x}, {y}], [{y}.T, {x}]])", np.block([[A2[:2, :2], A2[:2, 2:4]], [A2[:2, 2:4].T, A2[:2, :2]]]), x=A2[:2, :2], y=A2[:2, 2:4])
+row(N, "block([[{x}], [{y}]])", np.block([[A2], [A2[0]]]), x=A2, y=A2[0])
+row(N, "block([{x}, 2, {x}])", np.block([A2[0], 2, A2[0]]), x=A2[0])
+row(N, "block([[[{x}]], [[{x}]]])", np.block([[[A2]], [[A2]]]), x=A2)
+for mode in ("full", "same", "valid"):
+    for x, y in [(A2[0], A2[1, :3]), (A2[0, :2], A2[1]), (A2[0, :4], A2[1, :4]), (A2[0, :1], A2[1]), (A2.ravel(), A2[0, :4])]:
+        numpys(N, "convolve({x}, {y}, mode='%s')" % mode, lambda x, y: np.convolve(x, y, mode), x, y)
+        numpys(N, "correlate({x}, {y}, mode='%s')" % mode, lambda x, y: np.correlate(x, y, mode), x, y)
+    row(N, "convolve({x}[::-2], {y}, mode='%s')" % mode, np.convolve(A2[0, ::-2], [1, 2], mode), x=A2[0], y=np.array([1, 2]))
+    row(N, "convolve({x}, {y}, mode='%s')" % mode, np.convolve(np.array([100, 3, -7], np.int8), np.array([3, 2], np.int8), mode), x=np.array([100, 3, -7], np.int8), y=np.array([3, 2], np.int8))
+    z, w = A2[0] + 1j * A2[1], A2[2, :2] - 1j * A2[3, :2]
+    row(N, "real(convolve(complex({x}, {y}), complex({z}, {w}), mode='%s'))" % mode, np.convolve(z, w, mode).real, x=z.real, y=z.imag, z=w.real, w=w.imag)
+    row(N, "imag(correlate(complex({x}, {y}), complex({z}, {w}), mode='%s'))" % mode, np.correlate(z, w, mode).imag, x=z.real, y=z.imag, z=w.real, w=w.imag)
+L = scipy.linalg
+numpys(N, "toeplitz({x})", L.toeplitz, A2[0])
+numpys(N, "toeplitz({x}, {y})", L.toeplitz, A2[0], A2[1, :3])
+numpys(N, "hankel({x})", L.hankel, A2[0])
+numpys(N, "hankel({x}, {y})", L.hankel, A2[0], A2[1, :3])
+numpys(N, "circulant({x})", L.circulant, A2[0])
+row(N, "imag(toeplitz(complex({x}, {y})))", L.toeplitz(z).imag, x=z.real, y=z.imag)
+for n, k, m in [(3, 0, None), (3, 1, 5), (4, -2, 2), (2, 9, 3), (3, -9, 3), (0, 0, None)]:
+    for name in ("tril_indices", "triu_indices"):
+        for i in range(2):
+            row(N, "%s(%d, %s, k=%d)[%d]" % (name, n, m, k, i) if m else "%s(%d, k=%d)[%d]" % (name, n, k, i), getattr(np, name)(n, k, m)[i])
+numpys(N, "tensorsolve({x}, {y})", np.linalg.tensorsolve, some(2, 3, 6) + 3 * np.eye(6).reshape(2, 3, 6), some(2, 3))
+numpys(N, "tensorsolve({x}, {y})", np.linalg.tensorsolve, some(6, 3, 2) + 3 * np.eye(6).reshape(6, 3, 2), some(6))
+numpys(N, "tensorinv({x})", np.linalg.tensorinv, some(2, 3, 3, 2) + 3 * np.eye(6).reshape(2, 3, 3, 2))
+numpys(N, "tensorinv({x}, ind=1)", lambda x: np.linalg.tensorinv(x, 1), some(6, 3, 2) + 3 * np.eye(6).reshape(6, 3, 2))
+M3, M2 = some(3, 3) + 2 * np.eye(3), some(2, 2) + 2 * np.eye(2)
+C32, S33 = some(3, 2), some(3, 3)
+row(N, "solve_sylvester({x}, {y}, {z})", L.solve_sylvester(M3, M2, C32), x=M3, y=M2, z=C32)
+row(N, "solve_continuous_lyapunov({x}, {y})", L.solve_continuous_lyapunov(M3, S33), x=M3, y=S33)
+for bad in (M3 / 5, M3 * 2):
+    row(N, "solve_discrete_lyapunov({x}, {y})", L.solve_discrete_lyapunov(bad, S33), x=bad, y=S33)
+Q3, W2 = S33 @ S33.T + np.eye(3), M2 @ M2.T
+row(N, "solve_discrete_are({x}, {y}, {z}, {w})", L.solve_discrete_are(M3, C32, Q3, W2), x=M3, y=C32, z=Q3, w=W2)
+row(N, "abs(schur({x})[0])", abs(L.schur(M3)[0]), x=M3)
+row(N, "schur({x})[1] @ schur({x})[0] @ schur({x})[1].T", M3, x=M3)
+D4 = some(4)
+for b in (some(4), some(4, 2)):
+    full = np.diag(D4 + 4) + np.diag(D4[1:], -1) + np.diag(D4[::-1][:-1], 1)
+    row(N, "solve_tridiagonal({x}, {x} + 4, {x}[::-1], {y})", np.linalg.solve(full, b), x=D4, y=b)
+numpys(N, "cov({x}, {y})", np.cov, A2, A2[1:3] ** 2)
+numpys(N, "cov({x}, {y})", np.cov, A2[0], A2[1])
+numpys(N, "cov({x}, {y}, rowvar=False)", lambda x, y: np.cov(x, y, rowvar=False), A2, A2[:, :2] ** 2)
+numpys(N, "corrcoef({x}, {y})", np.corrcoef, A2[0], A2[1])

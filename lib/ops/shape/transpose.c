@@ -1,5 +1,5 @@
-/* transpose is the only op that permutes dims; it is a view. swapaxes and moveaxis
- * expand to it when a graph is built. */
+/* transpose is the only op that permutes dims; it is a view. swapaxes, moveaxis and
+ * merge_axes expand to it when a graph is built. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "vmap/kit.h"
@@ -144,6 +144,54 @@ static bool moveaxis_expand(Builder *b, const Op *op, const Props *p, size_t nin
     return apply_permutation(b, in[0], ndim, axes, out);
 }
 
+/* The size of the dims in axis[], which are n of x's. */
+static Var merged_size(Builder *b, Var x, int n, const int *axis) {
+    int64_t all = 1;
+    Var rest = VAR_NONE;
+    for (int i = 0; i < n; i++) {
+        Var d = shape_of(b, x, axis[i]);
+        if (d == VAR_NONE) return VAR_NONE;
+        const Tensor *known = var_const(b->g, d);
+        if (known && i64_mul(all, tensor_i64(known, 0), &all)) continue;
+        rest = rest == VAR_NONE ? d : op_call2(b, "multiply", rest, d);
+    }
+    if (rest == VAR_NONE) return const_int(b, all);
+    return all == 1 ? rest : op_call2(b, "multiply", rest, const_int(b, all));
+}
+
+static bool merge_axes_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                              const Var *in, Var *out) {
+    (void)nin;
+    const Prop *prop = op_prop(b->s, op, p, "axis");
+    int ndim = var_type(b->g, in[0])->ndim, n = ndim, axis[MAX_NDIM];
+    bool keep = prop_bool(b->s, op, p, "keepdims"), merged[MAX_NDIM] = {false};
+    for (int i = 0; i < ndim; i++)
+        axis[i] = i;
+    if (prop->kind != P_NONE && !axis_list(b, op, prop, ndim, &n, axis)) return false;
+    for (int i = 0; i < n; i++)
+        merged[axis[i]] = true;
+    if (!keep && !type_ndim_fits(b->s, b->from.at, op->name, ndim - n + 1))
+        return false;
+    if (keep && !type_ndim_fits(b->s, b->from.at, op->name, ndim + 1)) return false;
+    int64_t order[MAX_NDIM];
+    Var size[MAX_NDIM + 1], v;
+    int k = 0, ndims = 0;
+    for (int d = 0; d < ndim; d++) {
+        if (!merged[d]) order[k++] = d;
+        if (!merged[d])
+            size[ndims++] = shape_of(b, in[0], d);
+        else if (keep)
+            size[ndims++] = const_int(b, 1);
+    }
+    for (int d = 0; d < ndim; d++)
+        if (merged[d]) order[k++] = d;
+    size[ndims++] = merged_size(b, in[0], n, axis);
+    if (!apply_permutation(b, in[0], ndim, order, &v)) return false;
+    if (n == 1 && !keep) return *out = v, true;
+    Var to[2] = {v, ints_stack(b, (size_t)ndims, size)};
+    return (*out = apply_named(b, "reshape", 2, to, 0, NULL)) != VAR_NONE;
+}
+
 static const Op table[] = {
     {.name = OP_ROW("transpose"),
      .doc = "The dims in another order: dim i of the result is dim axes[i] of x; "
@@ -173,5 +221,14 @@ static const Op table[] = {
      .props = "source: ints, destination: ints",
      .expand = moveaxis_expand,
      .example = "moveaxis([[1, 2], [3, 4]], 0, 1) -> [[1, 3], [2, 4]]"},
+    {.name = OP_ROW("merge_axes"),
+     .internal = true,
+     .doc = "x with the given axes (None: all) as one, the last dim; with keepdims "
+            "dims of 1 stay in their places.",
+     .in = "x",
+     .props = "axis: axes = None, keepdims: bool = False",
+     .expand = merge_axes_expand,
+     .example = "merge_axes([[1, 2], [3, 4]], axis=0) -> [[1, 3], [2, 4]]\n"
+                "merge_axes([[1, 2], [3, 4]], keepdims=True) -> [[[1, 2, 3, 4]]]"},
 };
 const OpList ops_shape_transpose = LIST_OF(table);

@@ -1,0 +1,152 @@
+/* Convolution of two vectors. */
+#include "base/complex.h"
+#include "op/infer.h"
+#include "ops/shape/linear.h"
+
+#include <string.h>
+
+enum { BLOCK = 2048 }; /* results computed at a time, so that they stay in the cache */
+
+typedef enum ConvMode { FULL, SAME, VALID, MODES } ConvMode;
+
+static int convolve_mode(Session *s, const Op *op, const Props *p) {
+    static const char *const names[MODES] = {"full", "same", "valid"};
+    const char *text = sym_text(s, op_prop(s, op, p, "mode")->sym);
+    for (int i = 0; i < MODES; i++)
+        if (strcmp(text, names[i]) == 0) return i;
+    return -1;
+}
+
+/* Of the n + m - 1 results, the first that the mode keeps, and how many. */
+static int64_t kept_results(int mode, int64_t n, int64_t m, int64_t *first) {
+    int64_t most = n > m ? n : m, least = n < m ? n : m;
+    *first = mode == FULL ? 0 : mode == SAME ? (least - 1) / 2 : least - 1;
+    return mode == FULL ? n + m - 1 : mode == SAME ? most : most - least + 1;
+}
+
+static bool convolve_type(Infer *in) {
+    int mode = convolve_mode(in->s, in->op, in->props);
+    int64_t first;
+    if (mode < 0)
+        return infer_fail(in, E_ARG, in->nin,
+                          "mode must be 'full', 'same' or 'valid', not '%s'",
+                          sym_text(in->s, infer_prop(in, "mode")->sym));
+    for (size_t i = 0; i < 2; i++) {
+        if (!infer_want_rank(in, i, 1, 1)) return false;
+        if (infer_in_dim(in, i, 0) == 0)
+            return infer_fail(in, E_SHAPE, i, "it has no elements");
+    }
+    Dim n = infer_in_dim(in, 0, 0), m = infer_in_dim(in, 1, 0), r = DIM_UNKNOWN;
+    if (dim_is_known(n) && dim_is_known(m))
+        r = (Dim)kept_results(mode, (int64_t)n, (int64_t)m, &first);
+    else if (m == 1)
+        r = n;
+    else if (n == 1)
+        r = m;
+    return infer_out_tensor(in, 0, in->type[0]->dtype, 1, &r);
+}
+
+/* out[k - first] = the sum of y[j] x[k - j], y being the shorter one. */
+#define CONVOLVE(NAME, T, MUL)                                                         \
+    static void convolve_##NAME(T *out, int64_t first, int64_t count, const T *x,      \
+                                int64_t n, const T *y, int64_t m) {                    \
+        memset(out, 0, (size_t)count * sizeof *out);                                   \
+        for (int64_t at = first; at < first + count; at += BLOCK) {                    \
+            int64_t end = at + BLOCK < first + count ? at + BLOCK : first + count;     \
+            for (int64_t j = at < n ? 0 : at - n + 1; j < m && j < end; j++) {         \
+                int64_t from = j > at ? j : at, to = j + n < end ? j + n : end;        \
+                T f = y[j], *sum = out + (from - first);                               \
+                const T *row = x + (from - j);                                         \
+                for (int64_t k = 0; k < to - from; k++)                                \
+                    sum[k] += MUL(f, row[k]);                                          \
+            }                                                                          \
+        }                                                                              \
+    }
+#define TIMES(a, b) ((a) * (b))
+CONVOLVE(u64, uint64_t, TIMES)
+CONVOLVE(f32, float, TIMES)
+CONVOLVE(f64, double, TIMES)
+CONVOLVE(c128, double _Complex, cmul_c128)
+
+/* The dtype of the sums. */
+static DType sum_dtype(DType d) {
+    return d == DT_FLOAT16 || d == DT_FLOAT32 ? DT_FLOAT32
+           : d == DT_FLOAT64                  ? d
+           : dtype_is_complex(d)              ? DT_COMPLEX128
+                                              : DT_UINT64;
+}
+
+static size_t packed_bytes(DType d, int64_t n) {
+    return ((size_t)n * dtype_size(d) + 63) & ~(size_t)63;
+}
+
+static void *pack(DType d, const Tensor *x, void *to) {
+    tensor_cast_elements(d, to, x->dtype, x->data, (size_t)x->shape[0],
+                         (ptrdiff_t)dtype_size(d), (ptrdiff_t)x->stride[0]);
+    return to;
+}
+
+static bool convolve_perform(Call *c) {
+    Tensor x = *call_in(c, 0), y = *call_in(c, 1);
+    int64_t n = x.shape[0], m = y.shape[0], first, count;
+    if (n == 0 || m == 0)
+        return call_fail(c, E_RUN_SHAPE, "%s has no elements", n ? "y" : "x");
+    count = kept_results(convolve_mode(c->s, c->op, c->props), n, m, &first);
+    DType d = sum_dtype(x.dtype);
+    char *room = call_scratch(c, packed_bytes(d, n) + packed_bytes(d, m) +
+                                     packed_bytes(d, count));
+    Tensor *out = room ? call_out(c, 0, 1, &count) : NULL;
+    if (!out) return false;
+    void *a = pack(d, &x, room), *b = pack(d, &y, room + packed_bytes(d, n)),
+         *r = room + packed_bytes(d, n) + packed_bytes(d, m);
+    void *longer = n < m ? b : a, *shorter = n < m ? a : b;
+    int64_t l = n < m ? m : n, s = n < m ? n : m;
+    if (d == DT_FLOAT32)
+        convolve_f32(r, first, count, longer, l, shorter, s);
+    else if (d == DT_FLOAT64)
+        convolve_f64(r, first, count, longer, l, shorter, s);
+    else if (d == DT_COMPLEX128)
+        convolve_c128(r, first, count, longer, l, shorter, s);
+    else
+        convolve_u64(r, first, count, longer, l, shorter, s);
+    ptrdiff_t size = (ptrdiff_t)dtype_size(out->dtype);
+    tensor_cast_elements(out->dtype, out->data, d, r, (size_t)count, size,
+                         (ptrdiff_t)dtype_size(d));
+    return true;
+}
+
+/* Each gradient is the correlation of the other input with the cotangent, which gets
+ * zeros where the mode leaves results out. */
+static const char *const convolve_pullback =
+    "n = shape(x)[0]\n"
+    "m = shape(y)[0]\n"
+    "least = minimum(n, m)\n"
+    "first = (least - 1) // 2 when mode == 'same'\n"
+    "first = least - 1\n"
+    "whole = g when mode == 'full'\n"
+    "whole = concatenate([none(first), g, none(n + m - 1 - first - shape(g)[0])])\n"
+    "none = lambda k: zeros(int64(k), dtype='int8')\n"
+    "g_x = convolve(whole, flip(cj(y)), mode='valid')[:n]\n"
+    "g_y = convolve(whole, flip(cj(x)), mode='valid')[:m]";
+static const char *const convolve_pushforward =
+    "t_r = convolve(t_x, y, mode=mode) + convolve(x, t_y, mode=mode)";
+
+static const Op table[] = {
+    {.name = OP_ROW("convolve"),
+     .doc = "Convolution of two vectors, r[k] = the sum of x[j] * y[k - j]: 'full' has "
+            "every k for which there is a product, 'same' as many in the middle as the "
+            "longer vector, 'valid' those with all products.",
+     .in = "x, y",
+     .props = "mode: str = 'full'",
+     .promote = PROMOTE_SAME,
+     .kinds = KIND_NUMBER,
+     .type = convolve_type,
+     .perform = convolve_perform,
+     .flops = "2 * x.size * y.size",
+     .pullback = convolve_pullback,
+     .pushforward = convolve_pushforward,
+     .comm = true,
+     .example = "convolve([1, 2, 3], [1, 10]) -> [1, 12, 23, 30]\nconvolve([1, 2, 3], "
+                "[1, 10], mode='valid') -> [12, 23]"},
+};
+const OpList ops_linalg_convolve = LIST_OF(table);
