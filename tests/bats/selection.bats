@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Scattering, gathering, selecting: what is refused, and what sizes are known.
+# Scattering, gathering, ordering, selecting: what is refused, what sizes are known, and what golden values are too small to show.
 load common
 
 @test "scattering and gathering: shapes that don't fit, indices out of range" {
@@ -35,4 +35,47 @@ Y
         ok 'ggrad g.yaml --cost y --wrt x,u --check'
         ok 'ggrad g.yaml --cost z --wrt x,u --check'
     done
+}
+
+@test "topk: as argsort has it, of long lines too, however they are ordered" {
+    local k d x
+    for d in float32 float64 int16 uint8 bool; do
+        for x in 'rint(normal(0, 50, (30000,), seed=1))' 'arange(30000)' '-arange(30000)' 'zeros(30000)' 'where(arange(30000) % 7 == 0, nan, normal(0, 1, (30000,), seed=2))'; do
+            case $d,$x in bool,* | *nan*) [[ $d == float* ]] || continue ;; esac
+            for k in 5 32 33 700 3000 20000 30000; do
+                echo "    all(topk(cast($x, $d), $k)[1] == argsort(cast($x, $d), descending=True)[:$k]) &"
+                echo "    all(topk(cast($x, $d), $k, largest=False, sorted=False)[1] == sort(argsort(cast($x, $d))[:$k])) &"
+            done
+            echo "    all(argpartition(cast($x, $d), 9000)[:9000] == sort(argsort(cast($x, $d))[:9000])) &"
+        done
+    done >terms
+    { printf 'thunkline: 1\nlet: |\n  same = (\n'; cat terms; printf '    True)\noutputs: [same]\n'; } >g.yaml
+    ok 'grun g.yaml' 'same = True'
+    ok 'grun g.yaml --threads 2' 'same = True'
+    # as many lines as threads share
+    ok 'gload -i "x: float32[n, 40]" -e "y = all(topk(x, 7)[1] == argsort(x, descending=True)[:, :7]) & all(topk(x, 35)[1] == argsort(x, descending=True)[:, :35])" |
+        grun --threads 2 x="normal(0,1,(3000,40),seed=3)"' 'y = True'
+}
+
+@test "topk: k as a number, a name or known by the run; what is refused" {
+    local g="gload -i 'x: float64[n, 4]' -i 'k: int64'"
+    like "$g -e 'y = topk(x, 3)' --info" 'y/0 +float64\[n, 3\]' 'y/1 +int64\[n, 3\]'
+    like "$g -e 'y = topk(x, k, axis=0)[0]' --info" 'y +float64\[\?, 4\]'
+    like "$g -e 'y = topk(x, n, axis=0)[0]' --info" 'y +float64\[n, 4\]'
+    ok "$g -e 'y = topk(x, k)[1]' | grun x=[[1,2,9,4],[8,0,7,1]] k=2" 'y = [[2, 3],
+     [0, 2]]'
+    ok "$g -e 'y = shape(topk(x, k)[1])' | grewrite | grun x=[[1,2,9,4]] k=2" 'y = [1, 2]'
+    ok "$g -e 'y = sum(topk(x, k)[0] ** 2)' | ggrad --wrt x | grun --mode DEBUG x=[[1,2,9,4],[8,0,7,1]] k=2" 'y = 210.0
+d_y_d_x = [[0.0, 0.0, 18.0, 8.0],
+           [16.0, 0.0, 14.0, 0.0]]'
+    ok "$g -e 'y = topk(x[:0], 0, axis=0)[1]' -e 'z = topk(x, 0)[0]' | grun x=[[1,2,9,4]] k=2" $'y = zeros((0, 4), dtype=\'int64\')
+z = [[]]'
+    bad 3 E_SHAPE 'topk: k is 5, but dim 1 of x has size 4' "$g -e 'y = topk(x, 5)'"
+    bad 3 E_VALUE 'topk: k can.t be negative, got -1' "$g -e 'y = topk(x, -1)'"
+    bad 3 E_DTYPE 'topk.*complex' "gload -i 'x: complex64[3]' -e 'y = topk(x, 1)'"
+    bad 3 E_SHAPE 'topk.*0 dims|scalar|at least 1' "gload -i 'x: float64' -e 'y = topk(x, 1)'"
+    bad 5 E_RUN_SHAPE 'k is 3, but dim 0 of x has size 2' "$g -e 'y = topk(x, k, axis=0)' | grun x=[[1,2,9,4],[8,0,7,1]] k=3"
+    bad 5 E_RUN_SHAPE 'k is -3, but dim 0 of x has size 2' "$g -e 'y = topk(x, k, axis=0)' | grun x=[[1,2,9,4],[8,0,7,1]] k=-3"
+    bad 3 E_VALUE 'partition: kth is 4, but dim 1 of x has size 4' "$g -e 'y = partition(x, 4)'"
+    bad 5 E_RUN_SHAPE 'kth is -3, but dim 0 of x has size 2' "$g -e 'y = argpartition(x, k, axis=0)' | grun x=[[1,2,9,4],[8,0,7,1]] k=-3"
 }

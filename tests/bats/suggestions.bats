@@ -57,7 +57,6 @@ m.masked_fill(m > 0, 1)|1|write where\(mask, value, x\)
 reduce_sum(m)|1|here it is `sum`
 m.real|1|write real\(x\)
 conv2d(m, m)|1|einsum
-topk(m, 2)|1|argsort
 m^2|1|a power is `a \*\* b`
 k ^ 2.5|1|a power is `a \*\* b`
 sum(m, dim=0)|8|here it is `axis=`

@@ -542,3 +542,66 @@ numpys(N, "cov({x}, {y})", np.cov, A2, A2[1:3] ** 2)
 numpys(N, "cov({x}, {y})", np.cov, A2[0], A2[1])
 numpys(N, "cov({x}, {y}, rowvar=False)", lambda x, y: np.cov(x, y, rowvar=False), A2, A2[:, :2] ** 2)
 numpys(N, "corrcoef({x}, {y})", np.corrcoef, A2[0], A2[1])
+# ---- sort/topk ----
+N = "sort/topk"
+
+
+def ranks(line, down):
+    """Positions in order, by Python's stable sort: nan above all."""
+    return sorted(range(len(line)), key=lambda i: (not np.isnan(line[i]), -line[i].item()) if down else (np.isnan(line[i]), line[i].item()))
+
+
+def along_axis(f, x, axis, k):
+    """f's positions of each line along the axis."""
+    shape = np.moveaxis(x, axis, -1).shape[:-1] + (k,)
+    lines = np.moveaxis(x, axis, -1).reshape(int(np.prod(shape[:-1])), x.shape[axis])
+    return np.moveaxis(np.array([f(v) for v in lines], i8).reshape(shape), -1, axis)
+
+
+def topk(x, k, axis, down, order):
+    i = along_axis(lambda v: ranks(v, down)[:k] if order else sorted(ranks(v, down)[:k]), x, axis, k)
+    return np.take_along_axis(x, i, axis), i
+
+
+def partition(x, k, axis):
+    k %= x.shape[axis]
+
+    def line(v):
+        r = ranks(v, False)
+        return sorted(r[:k]) + [r[k]] + sorted(r[k + 1:])
+
+    return along_axis(line, x, axis, x.shape[axis])
+
+
+for t in DTYPES[:-2]:
+    for x in [np.array([[3, 1, 2, 1, 3], [0, 5, 1, 5, 5], [2, 2, 2, 0, 1]], t)]:
+        for axis, k, down, order in [(-1, 2, True, True), (1, 3, False, True), (0, 2, True, False), (0, 1, False, False), (1, 5, True, True)]:
+            for out, want in zip("01", topk(x, k, axis, down, order)):
+                row(N, "topk({x}, %d, axis=%d, largest=%s, sorted=%s)[%s]" % (k, axis, down, order, out), want, x=x)
+        for k, axis in [(1, 0), (2, -1), (-1, 1)]:
+            row(N, "argpartition({x}, %d, axis=%d)" % (k, axis), partition(x, k, axis), x=x)
+        row(N, "topk({x}.T[::-1], 2, axis=0)[1]", topk(x.T[::-1], 2, 0, True, True)[1], x=x)
+        row(N, "topk({x}, {k}, axis=1)[0]", topk(x, 4, 1, True, True)[0], x=x, k=np.array(4))
+        row(N, "sort({x}, axis=1, descending=True)", np.sort(x, 1)[:, ::-1], x=x)
+        row(N, "argsort({x}, axis=0, descending=True)", along_axis(lambda v: ranks(v, True), x, 0, x.shape[0]), x=x)
+        row(N, "partition({x}, 2, axis=None)", x.ravel()[partition(x.ravel(), 2, 0)], x=x)
+low, high = np.iinfo(i8).min, np.iinfo(i8).max
+for x in ([2.0, nan, -0.0, inf, 0.0, -inf, nan, 1.0], np.array([low, high, 0, high - 1, low + 1]), np.array([0, 2**64 - 1, 2**63], np.uint64), np.zeros(0)):
+    for t in ((f8, f4, np.float16) if isinstance(x, list) else (x.dtype,)):
+        v = np.array(x, t)
+        for down in (True, False):
+            for k in (0, len(v) // 2, len(v)):
+                for order in (True, False):
+                    row(N, "topk({x}, %d, largest=%s, sorted=%s)[1]" % (k, down, order), topk(v, k, 0, down, order)[1], x=v)
+        row(N, "sort({x}, descending=True)", v[ranks(v, True)], x=v)
+many = R.randint(0, 90, 350)
+for t in (np.uint8, f4, i8):
+    for k in (40, 300):
+        for order in (True, False):
+            row(N, "topk({x}, %d, sorted=%s)[1]" % (k, order), topk(many.astype(t), k, 0, True, order)[1], x=many.astype(t))
+    row(N, "argpartition({x}, 200)", partition(many.astype(t), 200, 0), x=many.astype(t))
+x = some(3, 5)
+for k, axis, down in [(2, 1, True), (1, 0, False), (3, 1, False)]:
+    both(N, "topk({x}, %d, axis=%d, largest=%s)[0] ** 2" % (k, axis, down), lambda x: torch.topk(x, k, axis, down)[0] ** 2, x, grad=True)
+both(N, "sort({x}, descending=True) * [1, 2, 3, 4, 5]", lambda x: torch.sort(x, descending=True)[0] * T([1, 2, 3, 4, 5]), x, grad=True)
+both(N, "partition({x}, 2, axis=1)[:, 2] ** 2", lambda x: torch.kthvalue(x, 3, 1)[0] ** 2, x, grad=True)

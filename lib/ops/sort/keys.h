@@ -1,0 +1,55 @@
+/* Keys, by which sort, topk and searchsorted order elements: unsigned integers of the
+ * element's size whose order is the order of the elements, ascending or descending. 0
+ * and -0 are equal; all nans are equal, and above everything else. */
+#ifndef OPS_SORT_KEYS_H
+#define OPS_SORT_KEYS_H
+
+#include "op/op.h"
+
+typedef struct SortForm {
+    bool is_float, is_signed, descending;
+    size_t item;
+    uint64_t top, inf; /* bit masks of the dtype: the sign; a float's infinity */
+} SortForm;
+SortForm sort_form(DType d, bool descending);
+
+/* The loops for elements of 1, 2, 4 or 8 bytes, per CPU level. */
+typedef struct SortLoops {
+    /* key[i] = the key of the i-th of n elements, which are `step` bytes apart */
+    void (*keys)(const SortForm *f, const char *x, int64_t step, int64_t n, void *key);
+    bool (*any_below)(const void *key, int64_t n, uint64_t limit);
+} SortLoops;
+extern const SortLoops sort_loops0[4], sort_loops1[4], sort_loops2[4];
+const SortLoops *sort_loops(Session *s, DType d);
+
+typedef struct SortPair {
+    uint64_t key;
+    int64_t at;
+} SortPair;
+/* The keys of n elements and their positions, which start at `first`. */
+void sort_make_pairs(const SortLoops *l, const SortForm *f, const char *x, int64_t step,
+                     int64_t first, int64_t n, SortPair *p);
+uint64_t sort_key_at(size_t item, const void *key, int64_t i);
+/* Sorts by key, stably. `room` holds n pairs, too. */
+void sort_pairs(SortPair *p, SortPair *room, int64_t n);
+/* Moves the k smallest of n pairs, of equal keys the first ones, to the front; equal
+ * keys keep their order. */
+void sort_select(SortPair *p, SortPair *room, int64_t n, int64_t k);
+
+/* Reference: sorts by value with the C library, nans last, or first where descending;
+ * equal elements by position. */
+typedef struct SortRanked {
+    DType dtype;
+    bool descending;
+    const char *p;
+    int64_t at;
+} SortRanked;
+void sort_ranked(SortRanked *v, int64_t n);
+
+/* The type of an op along `axis`, whose result has x's shape. */
+bool sort_axis(Infer *in, int *axis);
+/* Without an axis, applies the op to the flattened x. */
+bool sort_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
+                 Var *out);
+
+#endif
