@@ -190,3 +190,37 @@ bool vmap_axes(Vmap *q) {
     mem_free(in);
     return ok;
 }
+
+/* Axes `from` and from + 1 of x as one, or what is now one as two: the sizes of x's
+ * other axes stay. */
+static Var reshape_leading(Builder *b, Var x, size_t nlead, Var *lead, int from) {
+    Var in[2] = {x, ints_stack(b, shape_items(b, x, from, nlead, lead), lead)};
+    return apply_named(b, "reshape", 2, in, 0, NULL);
+}
+
+bool vmap_first_axis(Vmap *q) {
+    Builder *b = q->b;
+    const Signature *sig = op_signature(b->s, q->op);
+    Var *in = mem_alloc(b->s, q->nin * sizeof *in), n = VAR_NONE;
+    Var item[MAX_NDIM + 1] = {VAR_NONE};
+    bool ok = true, ints = false;
+    for (size_t i = 0; ok && i < q->nin; i++) {
+        bool tensor = param_kind(sig, i) == IN_TENSOR;
+        ints |= !tensor && q->rows[i];
+        in[i] = tensor ? vmap_with_rows(q, i) : q->in[i];
+        if (!tensor || in[i] == VAR_NONE) continue;
+        n = shape_of(b, in[i], 1);
+        item[0] = op_call2(b, "multiply", q->size, n);
+        ok = item[0] != VAR_NONE;
+        in[i] = ok ? reshape_leading(b, in[i], 1, item, 2) : VAR_NONE;
+    }
+    if (ints) ok = vmap_by_scan(q);
+    if (ok && !ints && (ok = vmap_apply(q, q->props, in))) {
+        item[0] = q->size;
+        item[1] = n;
+        q->out[0] = reshape_leading(b, q->out[0], 2, item, 1);
+        ok = q->out[0] != VAR_NONE;
+    }
+    mem_free(in);
+    return ok;
+}

@@ -36,6 +36,10 @@ bool vmap_elementwise(Vmap *q);
  * moves one to the right; axes=None is every dim of a row. Inputs of ints must have no
  * rows, else a loop runs. */
 bool vmap_axes(Vmap *q);
+/* Ops that treat the rows along the first axis of their tensor inputs and of output 0
+ * separately: the two axes become one for the op. Inputs of ints must have no rows,
+ * else a loop runs. */
+bool vmap_first_axis(Vmap *q);
 /* Input 0 passes through, whatever the other inputs are. */
 bool vmap_pass_first(Vmap *q);
 /* One row at a time, in a loop. Always correct if all rows give results of one shape;

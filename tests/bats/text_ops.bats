@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Ops that the library defines as text (lib/ops/*/*.ops.yaml).
 load common
+load values
 
 names() { sed -n 's/^  \([a-z_0-9]*\):$/\1/p' "$ROOT"/lib/ops/*/*.ops.yaml; }
 
@@ -21,29 +22,8 @@ names() { sed -n 's/^  \([a-z_0-9]*\):$/\1/p' "$ROOT"/lib/ops/*/*.ops.yaml; }
     [ ! -s kept ] || { cat kept; false; }
 }
 
-# A graph of the rows of a family in text_ops.tsv, o1, o2 and so on, and in `want` grun's arguments, one a line.
-family() {
-    awk -F '\t' -v want="want" '
-        $1 != "'"$1"'" { next }
-        {
-            for (i = split($3, input, "; "); i > 0; i--) if (!seen[input[i]]++) shared = shared "  " input[i] "\n"
-            at = index($4, " = ")
-            type = substr($4, 1, at - 1)
-            let = let "  o" ++n ": " type " = " $2 "\n"
-            outputs = outputs (n > 1 ? ", " : "") "o" n
-            compare = compare "  o" n ": rtol=" (type ~ /^float32/ ? "1e-6, atol=1e-6" : "1e-12, atol=1e-15") "\n"
-            print "--expect\no" n "=" substr($4, at + 3) > want
-        }
-        END { print "thunkline: 1\nshared: |\n" shared "let: |\n" let "outputs: [" outputs "]\ncompare:\n" compare }' "$ROOT/tests/bats/text_ops.tsv"
-}
-
 @test "values and gradients are those of PyTorch, NumPy and SciPy" {
-    local name
-    for name in $(cut -f 1 "$ROOT/tests/bats/text_ops.tsv" | sort -u); do
-        family "$name" >g.yaml
-        mapfile -t want <want
-        grun g.yaml "${want[@]}" >out 2>err || { head -n 20 err; false; }
-    done
+    families "$ROOT/tests/bats/text_ops.tsv"
 }
 
 @test "a graph and an op file may use their names for functions of their own" {

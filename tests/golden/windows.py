@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""Writes tests/bats/windows.tsv: values and gradients of pooling, resampling and what belongs to them, worked out by PyTorch (1.13), and
+ONNX's own cases from Debian's libonnx-testdata, to which tests/bats/windows.bats compares them. Tests don't need it: run it when an op is
+added."""
+import warnings
+import numpy as np
+import torch
+import torch.nn.functional as F
+from values import both, f2, f4, f8, i8, inf, nan, row
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(7)
+
+
+def values(*shape):
+    return np.round(rng.normal(size=shape), 3)
+
+
+# ---- pooling ----
+N = "pool"
+LINE, PLANE, CUBE = values(2, 2, 7), values(1, 2, 5, 6), values(1, 1, 4, 5, 4)
+POOLS = {"max": (F.max_pool1d, F.max_pool2d, F.max_pool3d), "avg": (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)}
+WINDOWS = [
+    (LINE, 2, "", {}),
+    (LINE, 3, "strides=2, padding=1, ceil=True", dict(stride=2, padding=1, ceil_mode=True)),
+    (PLANE, 3, "strides=2, padding=1", dict(stride=2, padding=1)),
+    (PLANE, (2, 3), "strides=(2, 1), padding=(0, 1), ceil=True", dict(stride=(2, 1), padding=(0, 1), ceil_mode=True)),
+    (PLANE, (5, 6), "", {}),
+    (PLANE, 2, "strides=4, padding=1, ceil=True", dict(stride=4, padding=1, ceil_mode=True)),
+    (CUBE, 2, "", {}),
+    (CUBE, (3, 2, 2), "strides=1, padding=1, ceil=True", dict(stride=1, padding=1, ceil_mode=True)),
+    (np.zeros((0, 2, 4)), 2, "", {}),
+]
+for x, size, text, args in WINDOWS:
+    for kind, fs in POOLS.items():
+        f = fs[x.ndim - 3]
+        more = [("", {})] if kind == "max" else [(", include_pad=True", dict(count_include_pad=True)), ("", dict(count_include_pad=False))]
+        for extra, keys in more:
+            both(N, "%s_pool({x}, %s%s%s)" % (kind, size, text and ", " + text, extra), lambda t: f(t, size, **args, **keys), x, grad=x.size > 0)
+    if x.size:
+        t = torch.tensor(x)
+        got = POOLS["max"][x.ndim - 3](t, size, return_indices=True, **args)
+        row(N, "max_pool_positions({x}, %s%s)" % (size, text and ", " + text), got[1].numpy(), x=x)
+for dilation in (2, (1, 3)):
+    both(N, "max_pool({x}, 2, strides=1, dilations=%s)" % (dilation,), lambda t: F.max_pool2d(t, 2, 1, 0, dilation), PLANE, grad=True)
+    both(N, "max_pool({x}, 2, strides=2, dilations=%s, padding=1)" % (dilation,), lambda t: F.max_pool2d(t, 2, 2, 1, dilation), PLANE, grad=True)
+# strides and odd layouts
+both(N, "max_pool({x}.T[::2, :, ::-1], 2)", lambda t: F.max_pool1d(torch.flip(t.T[::2], [2]), 2), LINE, grad=True)
+both(N, "avg_pool({x}.T[::2, :, ::-1], 2)", lambda t: F.avg_pool1d(torch.flip(t.T[::2], [2]), 2), LINE, grad=True)
+both(N, "lp_pool({x}, 3, p=3, strides=2)", lambda t: F.avg_pool2d(t.abs() ** 3, 3, 2).mul(9) ** (1 / 3), PLANE, grad=True)
+both(N, "lp_pool({x}, 2)", lambda t: F.lp_pool1d(t, 2, 2), LINE, grad=True)
+# ties, nan, infinities; other dtypes
+TIES = np.array([[[1.0, 1, 0, 2, 2, 2, -inf, -inf, inf]]])
+both(N, "max_pool({x}, 3)", lambda t: F.max_pool1d(t, 3), TIES, grad=True)
+both(N, "max_pool({x}, 2)", lambda t: F.max_pool1d(t, 2), [[[nan, 1.0, 2.0, nan, 3.0, 4.0]]])
+row(N, "max_pool_positions({x}, 3)", np.array([[[0, 3, 6]]]), x=np.array([[[nan, 1.0, nan, 5, 5, 4, -inf, -inf, -inf]]]))
+for dtype in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64, f2):
+    whole = rng.integers(0, 100, (1, 1, 4, 5)).astype(dtype) - dtype(50 if np.dtype(dtype).kind in "if" else 0)
+    pooled = F.max_pool2d(torch.tensor(whole.astype(f8)), 3, 2, 1).numpy()
+    row(N, "max_pool({x}, 3, strides=2, padding=1)", pooled.astype(dtype), x=whole)
+    mean = F.avg_pool2d(torch.tensor(whole.astype(f8)), 2).numpy()
+    row(N, "avg_pool({x}, 2)", mean.astype(f2 if dtype == f2 else f8), x=whole)
+row(N, "max_pool({x}, 2)", np.array([[[2**63 + 1, 2**64 - 1]]], np.uint64), x=np.array([[[2**63, 2**63 + 1, 2**64 - 1, 5]]], np.uint64))
+row(N, "max_pool({x}, 2)", np.array([[[True, False]]]), x=np.array([[[False, True, False, False]]]))
+# a window without elements
+row(N, "max_pool({x}, 2, dilations=3, padding=3, strides=1)", np.array([[[1, 2, -inf, 1, 2]]]), x=np.array([[[1.0, 2]]]))
+row(N, "max_pool({x}, 2, dilations=3, padding=3, strides=1)", np.array([[[1, 2, -128, 1, 2]]], np.int8), x=np.array([[[1, 2]]], np.int8))
+row(N, "avg_pool({x}, 2, dilations=3, padding=3, strides=1)", np.array([[[1, 2, nan, 1, 2]]]), x=np.array([[[1.0, 2]]]))
+row(N, "max_pool_positions({x}, 2, dilations=3, padding=3, strides=1)", np.array([[[0, 1, -1, 0, 1]]]), x=np.array([[[1.0, 2]]]))
+# back to the places
+t, at = F.max_pool2d(torch.tensor(PLANE), 2, 2, return_indices=True)
+put = F.max_unpool2d(t, at, 2, 2, output_size=(5, 6)).numpy()
+row(N, "max_unpool({x}, {y}, (5, 6))", put, x=t.numpy(), y=at.numpy())
