@@ -8,9 +8,6 @@
 #include <string.h>
 
 /* ---- the reference: one element of the result at a time ---- */
-typedef void DotFn(int64_t k, const char *a, int64_t sa, const char *b, int64_t sb,
-                   void *out);
-
 #define DOT_INT(NAME, T, U)                                                            \
     static void dot_##NAME(int64_t k, const char *a, int64_t sa, const char *b,        \
                            int64_t sb, void *out) {                                    \
@@ -65,6 +62,10 @@ static DotFn *const dots[DT_N] = {
 #include "type/dtype.def"
 #undef DTYPE
 };
+
+DotFn *product_dot(DType d) {
+    return dots[d];
+}
 
 /* ---- batches ---- */
 typedef struct MatrixBatch {

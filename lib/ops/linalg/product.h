@@ -12,5 +12,9 @@ bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
 /* The same with three loops. */
 void product_reference(const Tensor *a, const Tensor *b, int nbatch,
                        const int64_t *batch, void *out);
+/* The inner product of k elements, as the reference computes it; strides in bytes. */
+typedef void DotFn(int64_t k, const char *a, int64_t sa, const char *b, int64_t sb,
+                   void *out);
+DotFn *product_dot(DType d);
 
 #endif
