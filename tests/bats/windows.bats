@@ -49,3 +49,41 @@ END
        [6.0, 7.0]]'
     ok "gload --new -i 'x: float64[b, 1, 2, 4]' -e 'sum(vectorize(lambda v: avg_pool(v, 2))(x))' | grun 'x=zeros((0, 1, 2, 4))'" 'out = 0.0'
 }
+
+@test "resizing: sizes that are known, sizes that a run knows, what is refused" {
+    local call code text
+    while IFS='|' read -r call text; do
+        ok "gload --new -i 'x: float32[n, c, h, 6]' -i 's: int64[2]' -e 'out = $call' -O tree | sed -n 2p | grep -o 'float32.*\]'" "$text"
+    done <<'END'
+resize(x, (4, 8), "linear")|float32[n, c, 4, 8]
+resize(x, (h, 8), "cubic")|float32[n, c, h, 8]
+resize(x, s)|float32[n, c, ?, ?]
+rescale(x, [2.0, 1.5], "linear")|float32[n, c, ?, 9]
+rescale(x, [1.4], "linear", axes=[3])|float32[n, c, h, 8]
+resize(x, [3, 5], "linear", axes=[-1, 1])|float32[n, 5, h, 3]
+END
+    ok "gload --new -i 'x: float64[n]' -i 's: int64[1]' -i 'f: float64[1]' -e 'a = resize(x, s, \"linear\")' -e 'b = rescale(x, f)' | grun x=[1,3] s=[3] f=[2.5]" 'a = [1.0, 2.0, 3.0]
+b = [1.0, 1.0, 1.0, 3.0, 3.0]'
+    ok "gload --new -i 'x: float64[n]' -e 'resize(x, [1], \"linear\", coordinates=\"align_corners\")[0]' | grun x=[5,7]" 'out = 5.0'
+    ok "gload --new -i 'x: float64[2, n]' -i 's: int64[1]' -e 'sum(resize(x, s, \"cubic\") ** 3)' | tee s.tlg | ggrad --check x=[[1,2,5],[3,4,1]] s=[7] && ggrad --check --jvp x s.tlg x=[[1,2,5],[3,4,1]] s=[2]"
+    while IFS='|' read -r call code text; do
+        bad 3 "$code" "$text" "gload --new -i 'x: float64[3, 4]' -i 'e: float64[0, 2]' -i 's: int64[?]' -e '$call'"
+    done <<'END'
+resize(x, [2], "area")|E_ARG|resize: mode must be 'nearest', 'linear' or 'cubic', not 'area'
+resize(x, [2], nearest="up")|E_ARG|nearest must be 'round_prefer_floor', 'round_prefer_ceil', 'floor' or 'ceil', not 'up'
+resize(x, [2], coordinates="corners")|E_ARG|coordinates must be 'half_pixel', 'pytorch_half_pixel', .* or 'tf_crop_and_resize', not 'corners'
+resize(x, [2, 2, 2])|E_ARG|there are 3 sizes for 2 axes
+rescale(x, [2.0], axes=[0, 1])|E_ARG|there are 1 scales for 2 axes
+resize(x, [2, 2], axes=[0, 0])|E_VALUE|axis 0 is out of range for 2 dims, or there twice
+resize(x, s)|E_SHAPE|sizes must be a vector of known length, not int64\[\?\]
+resize(x, [-1])|E_SHAPE|a size can't be negative
+resize(e, [3, 3])|E_SHAPE|no elements to make 3 of
+resize(x, [2], coordinates="tf_crop_and_resize")|E_ARG|needs region=, the starts of all axes, then their ends
+resize(x, [2], [0.5, 1.0])|E_ARG|region= needs coordinates='tf_crop_and_resize'
+resize(x, [2], [0.5], coordinates="tf_crop_and_resize")|E_SHAPE|region must have 2 numbers, not 1
+resize(x * 1j, [2])|E_DTYPE|takes bool, integers or float, not complex128
+END
+    bad 5 E_ARITHMETIC 'the scale of axis 0 is 0, not finite or too extreme' "gload --new -i 'x: float64[2]' -i 'f: float64[1]' -e 'resample(x, [3], [[0.5, 1, f[0], 0]])' | grun x=[1,2] f=[0]"
+    bad 5 E_RUN_SHAPE 'size 0 of the requested shape is negative: -1' "gload --new -i 'x: float64[2]' -i 's: int64[1]' -e 'resize(x, s)' | grun x=[1,2] s=[-1]"
+    bad 5 E_RUN_SHAPE 'axis 0 has no elements to make 3 of' "gload --new -i 'x: float64[n]' -e 'resize(x, [3])' | grun 'x=zeros(0)'"
+}

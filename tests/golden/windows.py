@@ -71,3 +71,41 @@ row(N, "max_pool_positions({x}, 2, dilations=3, padding=3, strides=1)", np.array
 t, at = F.max_pool2d(torch.tensor(PLANE), 2, 2, return_indices=True)
 put = F.max_unpool2d(t, at, 2, 2, output_size=(5, 6)).numpy()
 row(N, "max_unpool({x}, {y}, (5, 6))", put, x=t.numpy(), y=at.numpy())
+
+# ---- resampling ----
+N = "resize"
+MODES = {3: "linear", 4: "bilinear", 5: "trilinear"}
+SIZES = [(LINE, (11,)), (LINE, (3,)), (PLANE, (9, 4)), (PLANE, (5, 13)), (PLANE, (1, 1)), (CUBE, (3, 7, 4))]
+for x, sizes in SIZES:
+    for corners in (False, True):
+        both(N, "resize({x}, %s, 'linear', coordinates='%s')" % (sizes, "align_corners" if corners else "half_pixel"),
+             lambda t: F.interpolate(t, sizes, mode=MODES[x.ndim], align_corners=corners), x, grad=True)
+        if x.ndim == 4:
+            both(N, "resize({x}, %s, mode='cubic', coordinates='%s')" % (sizes, "align_corners" if corners else "half_pixel"),
+                 lambda t: F.interpolate(t, sizes, mode="bicubic", align_corners=corners), x, grad=True)
+    both(N, "resize({x}, %s, coordinates='asymmetric', nearest='floor')" % (sizes,), lambda t: F.interpolate(t, sizes, mode="nearest"), x, grad=True)
+    both(N, "resize({x}, %s, nearest='round_prefer_ceil')" % (sizes,), lambda t: F.interpolate(t, sizes, mode="nearest-exact"), x)
+for mode, torchs in (("linear", "bilinear"), ("cubic", "bicubic")):
+    both(N, "resize({x}, (2, 3), '%s', antialias=True, exclude_outside=True, cubic_coeff=-0.5)" % mode,
+         lambda t: F.interpolate(t, (2, 3), mode=torchs, antialias=True), PLANE, grad=True)
+    both(N, "rescale({x}, (1.5, 0.7), '%s')" % mode, lambda t: F.interpolate(t, scale_factor=(1.5, 0.7), mode=torchs), PLANE, grad=True)
+both(N, "resize({x}.T[::2, :, ::-1], (5, 3), 'linear')", lambda t: F.interpolate(torch.flip(t.T[::2], [2])[None], (5, 3), mode="bilinear")[0], LINE, grad=True)
+both(N, "resize({x}, (0, 9))", lambda t: torch.zeros((1, 2, 0, 9), dtype=t.dtype), PLANE)
+both(N, "resize({x}, (4, 5), 'linear')", lambda t: torch.zeros((0, 4, 5), dtype=t.dtype), np.zeros((0, 3, 2)))
+both(N, "resize({x}, [4], 'linear')", lambda t: torch.tensor([1.0, nan, nan, nan], dtype=t.dtype), [1.0, nan])
+for dtype in (np.bool_, np.int8, np.uint16, np.int64, f2):
+    whole = rng.integers(0, 2 if dtype == np.bool_ else 100, (3, 4)).astype(dtype)
+    row(N, "resize({x}, (5, 3), nearest='round_prefer_ceil')", F.interpolate(torch.tensor(whole.astype(f8))[None, None], (5, 3), mode="nearest-exact").numpy()[0, 0].astype(dtype), x=whole)
+    mean = F.interpolate(torch.tensor(whole.astype(f8))[None, None], (5, 3), mode="bilinear").numpy()[0, 0]
+    row(N, "resize({x}, (5, 3), mode='linear')", mean.astype(f2 if dtype == f2 else f8), x=whole)
+# ONNX's cases (PyTorch has no such modes)
+row(N, "resize({x}, (3, 3), {y}, mode='linear', coordinates='tf_crop_and_resize')",
+    np.array([[7.6000004, 7.9, 8.2], [8.8, 9.1, 9.400001], [10.0, 10.3, 10.6]], f4), x=np.arange(1, 17, dtype=f4).reshape(4, 4), y=np.array([0.4, 0.6, 0.6, 0.8], f4))
+row(N, "resize({x}, (3, 3), {y}, mode='linear', coordinates='tf_crop_and_resize', extrapolation=10)",
+    np.array([[7.6000004, 10.0, 10.0], [12.400001, 10.0, 10.0], [10.0, 10.0, 10.0]], f4), x=np.arange(1, 17, dtype=f4).reshape(4, 4), y=np.array([0.4, 0.6, 1.2, 1.7], f4))
+row(N, "rescale({x}, (2.0, 3.0))", np.repeat(np.repeat([[1, 2], [3, 4]], 2, 0), 3, 1), x=np.array([[1, 2], [3, 4]]))
+row(N, "rescale({x}, (0.8, 0.8), mode='cubic', exclude_outside=True, cubic_coeff=-0.5)",
+    np.array([[1.36812675, 2.6695014, 4.0133367], [6.57362535, 7.875, 9.2188353], [11.94896657, 13.25034122, 14.59417652]], f4),
+    x=np.arange(1, 17, dtype=f4).reshape(4, 4))
+row(N, "resize({x}, (1, 3), mode='linear', coordinates='pytorch_half_pixel')", np.array([[1.1666666, 2.5, 3.8333333]], f4), x=np.arange(1, 17, dtype=f4).reshape(4, 4))
+row(N, "resize({x}, (3, 1), coordinates='tf_half_pixel_for_nn')", np.array([[7.0], [11.0], [15.0]], f4), x=np.arange(1, 17, dtype=f4).reshape(4, 4))
