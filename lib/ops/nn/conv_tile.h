@@ -1,0 +1,30 @@
+/* The inner loops of convolutions, by dtype and CPU level. */
+#ifndef OPS_NN_CONV_TILE_H
+#define OPS_NN_CONV_TILE_H
+
+#include "op/op.h"
+
+/* Results for some filters at neighbouring positions: out[f][p] is the sum over
+ * channels c and taps t of w[(c * taps + t) * filters + f] * x[c * plane + offset[t] +
+ * p]. Distances are in elements. */
+typedef struct ConvTile {
+    int64_t channels, taps, plane;
+    const int64_t *offset;
+    const void *x, *w;
+    void *out;       /* as many positions as the function computes, for each filter */
+    int64_t out_row; /* from a filter's results to those of the next */
+} ConvTile;
+typedef void ConvTileFn(const ConvTile *t);
+
+typedef enum ConvElement { CONV_F32, CONV_F64, CONV_I32, CONV_ELEMENTS } ConvElement;
+enum { CONV_TILE_SHAPES = 10, CONV_TILE_BYTES = 8 * 64 * 3 };
+typedef struct ConvTiles {
+    size_t bytes; /* of a vector */
+    struct {
+        int filters, vectors; /* many filters first, few vectors first */
+        ConvTileFn *run[CONV_ELEMENTS];
+    } shape[CONV_TILE_SHAPES];
+} ConvTiles;
+extern const ConvTiles conv_tiles0, conv_tiles1, conv_tiles2;
+
+#endif
