@@ -109,3 +109,28 @@ row(N, "rescale({x}, (0.8, 0.8), mode='cubic', exclude_outside=True, cubic_coeff
     x=np.arange(1, 17, dtype=f4).reshape(4, 4))
 row(N, "resize({x}, (1, 3), mode='linear', coordinates='pytorch_half_pixel')", np.array([[1.1666666, 2.5, 3.8333333]], f4), x=np.arange(1, 17, dtype=f4).reshape(4, 4))
 row(N, "resize({x}, (3, 1), coordinates='tf_half_pixel_for_nn')", np.array([[7.0], [11.0], [15.0]], f4), x=np.arange(1, 17, dtype=f4).reshape(4, 4))
+
+# ---- images ----
+N = "images"
+DEEP = values(1, 8, 2, 3)
+both(N, "depth_to_space({x}, 2, mode='CRD')", lambda t: F.pixel_shuffle(t, 2), DEEP, grad=True)
+both(N, "space_to_depth({x}, 2, mode='CRD')", lambda t: F.pixel_unshuffle(t, 2), values(2, 1, 4, 6), grad=True)
+row(N, "depth_to_space({x}, 2)", DEEP.reshape(1, 2, 2, 2, 2, 3).transpose(0, 3, 4, 1, 5, 2).reshape(1, 2, 4, 6), x=DEEP)
+row(N, "space_to_depth(depth_to_space({x}, 2), 2)", DEEP, x=DEEP)
+for size, args in ((3, {}), (2, dict(alpha=0.5, beta=0.6, k=2.0)), (5, dict(alpha=1.0))):
+    text = ", ".join("%s=%s" % ({"k": "bias"}.get(k, k), v) for k, v in args.items())
+    # of an even number of channels, PyTorch takes more before and ONNX more after
+    flip = (lambda t: torch.flip(t, [1])) if size % 2 == 0 else (lambda t: t)
+    both(N, "lrn({x}, %d%s)" % (size, text and ", " + text), lambda t: flip(F.local_response_norm(flip(t), size, **args)), DEEP, grad=True)
+row(N, "hardmax({x}, axis=0)", np.array([[0, 1, 0], [1, 0, 1]], f4), x=np.array([[1, 5, 2], [3, 4, nan]], f4))
+row(N, "hardmax({x})", np.array([[0, 1, 0]]), x=np.array([[2, 7, 7]]))
+row(N, "one_hot({x}, 3, axis=1)", np.eye(3)[[[0, 2], [1, 1]]].transpose(0, 2, 1), x=np.array([[0, 2], [1, 1]]))
+row(N, "where(one_hot({x}, 3, dtype=bool, axis=0), 5, 2)", np.array([[5, 2], [2, 2], [2, 5]]), x=np.array([0, 2]))
+SERIES = np.arange(24).reshape(4, 3, 2)
+LENGTHS = np.array([4, 0, 2])
+REVERSED = SERIES.copy()
+for i, n in enumerate(LENGTHS):
+    REVERSED[:n, i] = SERIES[:n, i][::-1]
+row(N, "reverse_sequence({x}, {y})", REVERSED, x=SERIES, y=LENGTHS)
+row(N, "reverse_sequence({x}, {y}, time=-1, batch=0)", REVERSED.transpose(1, 2, 0), x=SERIES.transpose(1, 2, 0), y=LENGTHS)
+row(N, "grad(sum(reverse_sequence({x}, {y}) * {z}), {x})", REVERSED.astype(f8), x=SERIES * 0.0, y=LENGTHS, z=SERIES.astype(f8))

@@ -64,10 +64,21 @@ static bool one_hot_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     if (!dtype_is_integer(var_type(b->g, in[0])->dtype))
         return fail(b->s, b->from.at, E_DTYPE, "one_hot takes integers, not %s",
                     dtype_name(var_type(b->g, in[0])->dtype));
-    static const int64_t last[1] = {-1};
-    PropArg arg = {"axis", PROP_INTS(last, 1)};
+    int ndim = var_type(b->g, in[0])->ndim;
+    int64_t axis = prop_int(b->s, op, p, "axis"), shape[MAX_NDIM + 1];
+    if (axis < -ndim - 1 || axis > ndim)
+        return fail(b->s, b->from.at, E_VALUE,
+                    "one_hot: axis %lld is out of range for a result of %d dims",
+                    (long long)axis, ndim + 1);
+    if (axis < 0) axis += ndim + 1;
+    for (int k = 0; k <= ndim; k++)
+        shape[k] = k == axis ? -1 : 1;
+    PropArg arg = {"axis", PROP_INTS(&axis, 1)};
     Var x = apply_named(b, "expand_dims", 1, in, 1, &arg),
         j = op_call1(b, "arange", in[1]);
+    if (j != VAR_NONE && axis < ndim)
+        j = op_call2(b, "reshape", j,
+                     const_ints(b, (size_t)ndim - (size_t)axis + 1, shape + axis));
     Var is = x == VAR_NONE || j == VAR_NONE ? VAR_NONE : op_call2(b, "equal", x, j);
     return is != VAR_NONE &&
            (*out = op_cast_to(b, is, dtype_or_float(b->s, op, p, b->floatX))) !=
@@ -112,12 +123,14 @@ static const Op table[] = {
      .expand = tri_expand,
      .example = "tri(2) -> [[1.0, 0.0], [1.0, 1.0]]"},
     {.name = OP_ROW("one_hot"),
-     .doc = "Adds a last dim of size n with a 1 at the position of each integer, and "
-            "only zeros if it is out of range. floatX unless dtype is given.",
+     .doc = "Adds a dim of size n at axis (the last) with a 1 at the position of each "
+            "integer, and only zeros if it is out of range. floatX unless dtype is "
+            "given; where(one_hot(x, n, dtype=bool), on, off) has other values.",
      .in = "x, n: int",
-     .props = "dtype: dtype? = None",
+     .props = "dtype: dtype? = None, axis: int = -1",
      .expand = one_hot_expand,
-     .example = "one_hot([0, 2], 3) -> [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]"},
+     .example = "one_hot([0, 2], 3) -> [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]\n"
+                "one_hot([0, 2], 3, dtype=int64, axis=0) -> [[1, 0], [0, 0], [0, 1]]"},
     {.name = OP_ROW("linspace"),
      .doc =
          "num numbers evenly spaced from start to stop, both included; cast to dtype, "
