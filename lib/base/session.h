@@ -26,6 +26,7 @@ typedef enum Slot {
     SLOT_SERVICES, /* op: what higher rows provide for lower ones (op/services.h) */
     SLOT_RULES,    /* rewrite: parsed rule sets */
     SLOT_BLAS,     /* ops: libraries opened on first use */
+    SLOT_FFT,      /* ops: plans of Fourier transforms */
     SLOT_AD,
     SLOT_OPTIM, /* optim: optimizers and schedules */
     SLOT_VM,

@@ -9,7 +9,7 @@ BEGIN {
     n = split("elemwise/arith=Arithmetic;elemwise/power=Arithmetic;elemwise/exp=Exponentials and logarithms;elemwise/trig=Trigonometry;" \
         "elemwise/compare=Comparisons;elemwise/bits=Bits and logic;elemwise/select=Choosing and rounding;elemwise/special=Special functions;" \
         "elemwise/complex=Complex numbers;elemwise/cast=Dtypes;lang=Part of the language;creation=Creating arrays;creation/windows=Windows of signals;shape=Shapes;index=Indexing;" \
-        "reduce=Reductions;reduce/statistics=Statistics;sort=Sorting and searching;linalg=Linear algebra;nn=Networks;nn/activations=Activation functions;" \
+        "reduce=Reductions;reduce/statistics=Statistics;sort=Sorting and searching;linalg=Linear algebra;fft=Fourier transforms;nn=Networks;nn/activations=Activation functions;" \
         "nn/normalisations=Normalisation;nn/losses=Losses;random=Random values;random/logpdf=Logarithms of densities;control=Loops, choices, effects;ad=Derivatives;" \
         "harvest=Sow, reap, plant;list=Lists and slices;sparse=Sparse matrices;" \
         "optimizers=Optimizers;wrappers=Wrappers of optimizers;schedules=Schedules", pair, ";")

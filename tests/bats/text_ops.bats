@@ -98,7 +98,10 @@ let: |
   well = x[:, :3] / 4 + 2 * eye(3)
   solved = sum(tensorsolve(well, slope[1:]) ** 2) + sum(tensorinv(well, ind=1) ** 2) + sum(solve_continuous_lyapunov(well, x @ x.T) ** 2)
   control = sum(solve_discrete_lyapunov(well / 5, x @ x.T) ** 2) + sum(solve_discrete_are(well, x[:, 3:], x @ x.T, [[2.]]) ** 2)
-  cost = orders + steps + parts + made + solved + control + draws + counts + vectors + activations + statistics + rest + sum(prelu(x, slope) * glu(x, axis=1)[:, :1]) + normal + normals + losses + more
+  z = complex(x, far)
+  waves = sum(abs(fft(z, 6) * rfft(x[:1], 10)) ** 2) + sum(irfft(z, 5, axis=0) ** 3) + sum(abs(ifft(z, norm='ortho')) ** 3) + sum(hfft(z) ** 2)
+  waves2 = sum(dct(x, norm='ortho') ** 3) + sum(idct(x, type=3, axis=0) ** 3) + sum(abs(stft(far, slope[:3], step=1)) ** 2) + sum(irfftn(rfftn(x) ** 2))
+  cost = waves + waves2 + orders + steps + parts + made + solved + control + draws + counts + vectors + activations + statistics + rest + sum(prelu(x, slope) * glu(x, axis=1)[:, :1]) + normal + normals + losses + more
 outputs: [cost]
 Y
     ok 'ggrad g.yaml --cost cost --wrt x,slope --check'
