@@ -3,6 +3,8 @@
  * The order of the sum is that of channels and taps, whatever the shape of the tile. */
 #include "ops/nn/conv_tile.h"
 
+#include <string.h>
+
 #if TL_LEVEL > 0
 #include <immintrin.h>
 #endif
@@ -100,3 +102,106 @@ SHAPE(1, 8)
 
 const ConvTiles LEVEL(conv_tiles) = {
     BYTES, {WIDEST, ENTRY(2, 2), ENTRY(2, 5), ENTRY(1, 2), ENTRY(1, 8)}};
+
+/* ---- the gradient of weights ---- */
+#define ALONG(T, ctype)                                                                \
+    static inline __attribute__((always_inline)) void along_##T(const ConvSum *a,      \
+                                                                size_t vectors) {      \
+        enum { LANES = BYTES / sizeof(ctype) };                                        \
+        V_##T sum[CONV_PLACES][4];                                                     \
+        ctype *out = a->out;                                                           \
+        const ctype *y = a->y, *x[CONV_PLACES];                                        \
+        for (size_t k = 0; k < CONV_PLACES; k++) {                                     \
+            x[k] = a->x[k];                                                            \
+            for (size_t v = 0; v < vectors; v++)                                       \
+                sum[k][v] = *(const U_##T *)(void *)(out + (k * vectors + v) * LANES); \
+        }                                                                              \
+        for (int64_t j = 0; j < a->rows; j++)                                          \
+            for (int64_t i = j * a->x_row, n = i + a->columns; i < n; i++) {           \
+                V_##T g[4];                                                            \
+                for (size_t v = 0; v < vectors; v++, y += LANES)                       \
+                    g[v] = *(const U_##T *)(const void *)y;                            \
+                for (size_t k = 0; k < CONV_PLACES; k++) {                             \
+                    V_##T each = x[k][i] - (V_##T){0};                                 \
+                    for (size_t v = 0; v < vectors; v++)                               \
+                        sum[k][v] = FMA_##T(g[v], each, sum[k][v]);                    \
+                }                                                                      \
+            }                                                                          \
+        for (size_t k = 0; k < CONV_PLACES; k++)                                       \
+            for (size_t v = 0; v < vectors; v++)                                       \
+                *(U_##T *)(void *)(out + (k * vectors + v) * LANES) = sum[k][v];       \
+    }                                                                                  \
+    static void along_##T##_1(const ConvSum *a) {                                      \
+        along_##T(a, 1);                                                               \
+    }                                                                                  \
+    static void along_##T##_2(const ConvSum *a) {                                      \
+        along_##T(a, 2);                                                               \
+    }
+ALONG(f32, float)
+ALONG(f64, double)
+ALONG(i32, uint32_t)
+
+/* x's elements beyond the end of a row are no part of the sum, whatever they are. */
+#define ACROSS(T, ctype, itype)                                                        \
+    typedef itype M_##T __attribute__((vector_size(BYTES)));                           \
+    static void across_##T(const ConvSum *a) {                                         \
+        enum { LANES = BYTES / sizeof(ctype) };                                        \
+        V_##T sum[CONV_PLACES] = {{0}};                                                \
+        const ctype *y = a->y, *x[CONV_PLACES];                                        \
+        int64_t whole = a->columns / LANES * LANES, left = a->columns - whole;         \
+        M_##T mask;                                                                    \
+        for (int64_t k = 0; k < LANES; k++)                                            \
+            mask[k] = k < left ? -1 : 0;                                               \
+        for (size_t k = 0; k < CONV_PLACES; k++)                                       \
+            x[k] = a->x[k];                                                            \
+        for (int64_t j = 0; j < a->rows; j++, y += a->y_row) {                         \
+            for (int64_t i = 0; i < whole; i += LANES) {                               \
+                V_##T g = *(const U_##T *)(const void *)(y + i);                       \
+                for (size_t k = 0; k < CONV_PLACES; k++)                               \
+                    sum[k] = FMA_##T(                                                  \
+                        g, *(const U_##T *)(const void *)(x[k] + j * a->x_row + i),    \
+                        sum[k]);                                                       \
+            }                                                                          \
+            if (!left) continue;                                                       \
+            V_##T g = {0};                                                             \
+            memcpy(&g, y + whole, (size_t)left * sizeof(ctype));                       \
+            for (size_t k = 0; k < CONV_PLACES; k++) {                                 \
+                M_##T v = (M_##T) *                                                    \
+                          (const U_##T *)(const void *)(x[k] + j * a->x_row + whole);  \
+                sum[k] = FMA_##T(g, (V_##T)(v & mask), sum[k]);                        \
+            }                                                                          \
+        }                                                                              \
+        for (size_t k = 0; k < CONV_PLACES; k++) {                                     \
+            ctype all = 0;                                                             \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                all += sum[k][l];                                                      \
+            ((ctype *)a->out)[k] += all;                                               \
+        }                                                                              \
+    }
+ACROSS(f32, float, int32_t)
+ACROSS(f64, double, int64_t)
+ACROSS(i32, uint32_t, int32_t)
+
+#if TL_LEVEL == 2
+#define ALONG_4(T)                                                                     \
+    static void along_##T##_4(const ConvSum *a) {                                      \
+        along_##T(a, 4);                                                               \
+    }
+ALONG_4(f32)
+ALONG_4(f64)
+ALONG_4(i32)
+#define MOST_VECTORS 4
+#define ALONG_MOST                                                                     \
+    { along_f32_4, along_f64_4, along_i32_4 }
+#else
+#define MOST_VECTORS 2
+#define ALONG_MOST                                                                     \
+    { along_f32_2, along_f64_2, along_i32_2 }
+#endif
+
+const ConvSums LEVEL(conv_sums) = {BYTES,
+                                   {1, 2, MOST_VECTORS},
+                                   {{along_f32_1, along_f64_1, along_i32_1},
+                                    {along_f32_2, along_f64_2, along_i32_2},
+                                    ALONG_MOST},
+                                   {across_f32, across_f64, across_i32}};

@@ -59,7 +59,6 @@ bool conv_run(Call *c, const Conv *q) {
     const Tensor *r = q->part[q->result];
     if (!has_terms(q)) return memset(r->data, 0, tensor_bytes(r)), true;
     if (q->result != CONV_W && is_pointwise(q)) return run_pointwise(c, q);
-    if (q->result != CONV_W && conv_has_lattice(r->dtype))
-        return conv_run_lattice(c, q);
-    return conv_reference(c, q);
+    if (!conv_has_vectors(r->dtype)) return conv_reference(c, q);
+    return q->result == CONV_W ? conv_run_weights_grad(c, q) : conv_run_lattice(c, q);
 }

@@ -4,8 +4,9 @@
 
 #include "ops/nn/conv.h"
 
-/* conv and conv_input_grad, of operands and a result that have elements. */
-bool conv_has_lattice(DType d);
-bool conv_run_lattice(Call *c, const Conv *q);
+/* Of operands and a result that have elements, in dtypes that have vectors. */
+bool conv_has_vectors(DType d);
+bool conv_run_lattice(Call *c, const Conv *q); /* conv and conv_input_grad */
+bool conv_run_weights_grad(Call *c, const Conv *q);
 
 #endif

@@ -17,6 +17,7 @@ typedef struct ConvTile {
 typedef void ConvTileFn(const ConvTile *t);
 
 typedef enum ConvElement { CONV_F32, CONV_F64, CONV_I32, CONV_ELEMENTS } ConvElement;
+ConvElement conv_element(DType d); /* of a dtype that has vectors */
 enum { CONV_TILE_SHAPES = 10, CONV_TILE_BYTES = 8 * 64 * 3 };
 typedef struct ConvTiles {
     size_t bytes; /* of a vector */
@@ -25,6 +26,24 @@ typedef struct ConvTiles {
         ConvTileFn *run[CONV_ELEMENTS];
     } shape[CONV_TILE_SHAPES];
 } ConvTiles;
+/* For the gradient of weights: rows of positions, and CONV_PLACES pairs of channel and
+ * tap, whose elements at the first position are at x[k]. `along` adds, to out[k][f],
+ * the sum over positions of x's element and y[position][f], for a vector or more of
+ * filters; `across` adds, to out[k], the same for y's rows of one filter. */
+enum { CONV_PLACES = 6, CONV_WIDTHS = 3 };
+typedef struct ConvSum {
+    int64_t rows, columns, x_row, y_row; /* elements from row to row; y_row: across */
+    const void *x[CONV_PLACES], *y;
+    void *out;
+} ConvSum;
+typedef void ConvSumFn(const ConvSum *t);
+typedef struct ConvSums {
+    size_t bytes; /* of a vector */
+    int vectors[CONV_WIDTHS];
+    ConvSumFn *along[CONV_WIDTHS][CONV_ELEMENTS], *across[CONV_ELEMENTS];
+} ConvSums;
+extern const ConvSums conv_sums0, conv_sums1, conv_sums2;
+
 extern const ConvTiles conv_tiles0, conv_tiles1, conv_tiles2;
 
 #endif
