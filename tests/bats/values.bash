@@ -10,7 +10,7 @@ family() { # table, family
             type = substr($4, 1, at - 1)
             let = let "  o" ++n ": " type " = " $2 "\n"
             outputs = outputs (n > 1 ? ", " : "") "o" n
-            far = $1 == "fft" ? 100 : 1 # sums of many numbers, which cancel
+            far = $1 ~ /^(fft|grid_sample)$/ ? 100 : 1 # sums of many numbers, which cancel
             compare = compare "  o" n ": rtol=" (type ~ /^float16/ ? "1e-3, atol=1e-3" : type ~ /^(float32|complex64)/ ? "1e-6, atol=" 1e-6 * far : "1e-12, atol=" 1e-15 * far) "\n"
             print "--expect\no" n "=" substr($4, at + 3) > want
         }

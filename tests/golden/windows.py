@@ -134,3 +134,18 @@ for i, n in enumerate(LENGTHS):
 row(N, "reverse_sequence({x}, {y})", REVERSED, x=SERIES, y=LENGTHS)
 row(N, "reverse_sequence({x}, {y}, time=-1, batch=0)", REVERSED.transpose(1, 2, 0), x=SERIES.transpose(1, 2, 0), y=LENGTHS)
 row(N, "grad(sum(reverse_sequence({x}, {y}) * {z}), {x})", REVERSED.astype(f8), x=SERIES * 0.0, y=LENGTHS, z=SERIES.astype(f8))
+
+N = "grid_sample"
+GRID = np.round(rng.uniform(-1.6, 1.6, (2, 3, 1, 2)), 3)
+IMAGE = values(2, 1, 3, 4)
+for mode in ("bilinear", "nearest", "bicubic"):
+    for padding in ("zeros", "border", "reflection"):
+        for corners in (False, True):
+            # a place that is rounded has no derivative: the grid is part of the call
+            fixed = mode == "nearest" and "[" + ", ".join("[" + ", ".join(str(r.tolist()) for r in p) + "]" for p in GRID) + "]"
+            both(N, "grid_sample({x}, %s, mode='%s', padding='%s', align_corners=%s)" % (fixed or "{y}", mode, padding, corners),
+                 lambda t, at=torch.tensor(GRID): F.grid_sample(t, at, mode=mode, padding_mode=padding, align_corners=corners),
+                 *((IMAGE,) if fixed else (IMAGE, GRID)), grad=True)
+both(N, "grid_sample({x}, {y})", lambda t, at: F.grid_sample(t, at, align_corners=False), IMAGE, np.zeros((2, 0, 3, 2)))
+both(N, "grid_sample({x}, {y}, padding='reflection', align_corners=True)",
+     lambda t, at: F.grid_sample(t, at, padding_mode="reflection", align_corners=True), values(2, 2, 1, 3), GRID)
