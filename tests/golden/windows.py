@@ -149,3 +149,37 @@ for mode in ("bilinear", "nearest", "bicubic"):
 both(N, "grid_sample({x}, {y})", lambda t, at: F.grid_sample(t, at, align_corners=False), IMAGE, np.zeros((2, 0, 3, 2)))
 both(N, "grid_sample({x}, {y}, padding='reflection', align_corners=True)",
      lambda t, at: F.grid_sample(t, at, padding_mode="reflection", align_corners=True), values(2, 2, 1, 3), GRID)
+
+N = "roi_align"
+BOXES = np.array([[0.5, 1.0, 3.25, 4.0], [1.5, 0.75, 2.0, 5.5], [0.75, 0.75, 4.5, 2.5]])
+PICTURES = values(2, 2, 6, 5)
+
+
+def aligned(t, boxes, rows, height, width, samples, largest=False):
+    """Parts of boxes inside the image, by grid_sample."""
+    parts = []
+    for box, r in zip(boxes - 0.5, rows):
+        ny = samples or max(1, int(np.ceil((box[3] - box[1]) / height)))
+        nx = samples or max(1, int(np.ceil((box[2] - box[0]) / width)))
+        ys = box[1] + (box[3] - box[1]) * (torch.arange(height * ny, dtype=t.dtype) + 0.5) / (height * ny)
+        xs = box[0] + (box[2] - box[0]) * (torch.arange(width * nx, dtype=t.dtype) + 0.5) / (width * nx)
+        grid = torch.stack(torch.meshgrid(ys / (t.shape[2] - 1), xs / (t.shape[3] - 1), indexing="ij")[::-1], -1) * 2 - 1
+        v = F.grid_sample(t[r : r + 1], grid[None], padding_mode="border", align_corners=True)
+        v = v.reshape(t.shape[1], height, ny, width, nx)
+        parts.append(v.amax((2, 4)) if largest else v.mean((2, 4)))
+    return torch.stack(parts)
+
+
+for args, call in (((2, 3, 2), "height=2, width=3, samples=2"), ((2, 2, 0), "height=2, width=2"), ((1, 2, 3, True), "width=2, samples=3, largest=True")):
+    call = "roi_align({x}, {y}, [1, 0, 1], %s)" % call
+    for dtype in (f8, f4):
+        x = torch.tensor(PICTURES.astype(dtype).astype(f8), requires_grad=True)
+        r = aligned(x, torch.tensor(BOXES), [1, 0, 1], *args)
+        row(N, call, r.detach().numpy().astype(dtype), x=PICTURES.astype(dtype), y=BOXES.astype(dtype))
+        g = torch.autograd.grad(r.sum(), x)[0].numpy().astype(dtype)
+        row(N, "grad(sum(%s), {x})" % call, g, x=PICTURES.astype(dtype), y=BOXES.astype(dtype))
+row(N, "roi_align({x}, {y}, [1, 0, 1], height=2, samples=2, scale=0.5)", aligned(torch.tensor(PICTURES), torch.tensor(BOXES), [1, 0, 1], 2, 1, 2).numpy(), x=PICTURES, y=BOXES * 2)
+row(N, "roi_align({x}, {y}, zeros(0, dtype=int64), samples=2)", np.zeros((0, 2, 1, 1)), x=PICTURES, y=np.zeros((0, 4)))
+row(N, "roi_align({x}, {y}, zeros(0, dtype=int64), largest=True)", np.zeros((0, 2, 1, 1)), x=PICTURES, y=np.zeros((0, 4)))
+# beyond the edges are zeros, from one pixel away; up to there, the edge
+row(N, "roi_align({x}, {y}, [0, 0], samples=1)", np.array([1.0, 0.0]).reshape(2, 1, 1, 1), x=np.ones((1, 1, 2, 2)), y=np.array([[-1.0, -0.5, 0.5, 0.5], [-3.0, 0, 0, 1]]))
