@@ -87,3 +87,19 @@ END
     bad 5 E_RUN_SHAPE 'size 0 of the requested shape is negative: -1' "gload --new -i 'x: float64[2]' -i 's: int64[1]' -e 'resize(x, s)' | grun x=[1,2] s=[-1]"
     bad 5 E_RUN_SHAPE 'axis 0 has no elements to make 3 of' "gload --new -i 'x: float64[n]' -e 'resize(x, [3])' | grun 'x=zeros(0)'"
 }
+
+@test "non_max_suppression: ties, nan, no boxes, and what is refused" {
+    local boxes='[[[0., 0., 1., 1.], [0., 0., 1., 1.], [5., 5., 6., 6.]]]'
+    # the first of equal ones; nan is no score; touching boxes don't overlap
+    ok "gload -e 'non_max_suppression($boxes, [[[0.5, 0.5, nan]]], 9)' | grun" 'out = [[0, 0, 0]]'
+    ok "gload -e 'non_max_suppression([[[0., 0., 1., 1.], [1., 1., 0., 2.]]], [[[1., 2.]]], 9)' | grun" 'out = [[0, 0, 1],
+       [0, 0, 0]]'
+    ok "gload -e 'non_max_suppression($boxes, [[[1., 2., 3.]]], 0).shape[0]' -e 'b = non_max_suppression(zeros((2, 0, 4)), zeros((2, 3, 0)), 5).shape' -e 'c = non_max_suppression($boxes, [[[1, 2, 3]]], 1)' | grun" 'out = 0
+b/0 = 0
+b/1 = 3
+c = [[0, 0, 2]]'
+    ok "gload --new -i 'b: float32[n, m, 4]' -i 's: float32[n, k, m]' -e 'out = non_max_suppression(b, s, 3)' -O tree | sed -n 2p | grep -o 'int64.*\]'" 'int64[?, 3]'
+    bad 3 E_SHAPE 'a box has 4 numbers, not 3' "gload -e 'non_max_suppression(zeros((1, 2, 3)), zeros((1, 1, 2)), 1)'"
+    bad 3 E_SHAPE 'axis 1 has 2, axis 2 has 3, and they must be equal' "gload -e 'non_max_suppression(zeros((1, 2, 4)), zeros((1, 1, 3)), 1)'"
+    bad 5 E_RUN_SHAPE 'boxes must be \[rows, boxes, 4\]' "gload --new -i 'b: float32[n, m, ?]' -e 'non_max_suppression(b, zeros((1, 1, 2)), 1)' | grun 'b=zeros((1, 3, 4))'"
+}

@@ -2,11 +2,14 @@
 """Writes tests/bats/windows.tsv: values and gradients of pooling, resampling and what belongs to them, worked out by PyTorch (1.13), and
 ONNX's own cases from Debian's libonnx-testdata, to which tests/bats/windows.bats compares them. Tests don't need it: run it when an op is
 added."""
+import glob
 import warnings
 import numpy as np
+import onnx
+import onnx.numpy_helper
 import torch
 import torch.nn.functional as F
-from values import both, f2, f4, f8, i8, inf, nan, row
+from values import both, f2, f4, f8, inf, nan, row
 
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(7)
@@ -183,3 +186,21 @@ row(N, "roi_align({x}, {y}, zeros(0, dtype=int64), samples=2)", np.zeros((0, 2, 
 row(N, "roi_align({x}, {y}, zeros(0, dtype=int64), largest=True)", np.zeros((0, 2, 1, 1)), x=PICTURES, y=np.zeros((0, 4)))
 # beyond the edges are zeros, from one pixel away; up to there, the edge
 row(N, "roi_align({x}, {y}, [0, 0], samples=1)", np.array([1.0, 0.0]).reshape(2, 1, 1, 1), x=np.ones((1, 1, 2, 2)), y=np.array([[-1.0, -0.5, 0.5, 0.5], [-3.0, 0, 0, 1]]))
+
+N = "non_max_suppression"
+CASES = "/usr/share/libonnx-testdata/data/node/test_nonmaxsuppression_"
+
+
+def onnx_array(path):
+    t = onnx.TensorProto()
+    with open(path, "rb") as f:
+        t.ParseFromString(f.read())
+    return onnx.numpy_helper.to_array(t)
+
+
+for case in sorted(glob.glob(CASES + "*")):
+    arrays = [onnx_array(p) for p in sorted(glob.glob(case + "/test_data_set_0/input_*"))]
+    names = dict(zip("xyzuv", arrays))
+    more = "".join(", {%s}[0]" % k for k in "zuv"[: len(arrays) - 2])
+    call = "non_max_suppression({x}, {y}%s%s)" % (more, ", centers=True" if "center" in case else "")
+    row(N, call, onnx_array(case + "/test_data_set_0/output_0.pb"), **names)
