@@ -99,6 +99,8 @@ both(N, "resize({x}, [4], 'linear')", lambda t: torch.tensor([1.0, nan, nan, nan
 for dtype in (np.bool_, np.int8, np.uint16, np.int64, f2):
     whole = rng.integers(0, 2 if dtype == np.bool_ else 100, (3, 4)).astype(dtype)
     row(N, "resize({x}, (5, 3), nearest='round_prefer_ceil')", F.interpolate(torch.tensor(whole.astype(f8))[None, None], (5, 3), mode="nearest-exact").numpy()[0, 0].astype(dtype), x=whole)
+    less = F.interpolate(torch.tensor(whole.astype(f8))[None, None], (2, 3), mode="bilinear").numpy()[0, 0]
+    row(N, "resize({x}, (2, 3), mode='linear')", less.astype(f2 if dtype == f2 else f8), x=whole)
     mean = F.interpolate(torch.tensor(whole.astype(f8))[None, None], (5, 3), mode="bilinear").numpy()[0, 0]
     row(N, "resize({x}, (5, 3), mode='linear')", mean.astype(f2 if dtype == f2 else f8), x=whole)
 # ONNX's cases (PyTorch has no such modes)

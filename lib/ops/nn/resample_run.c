@@ -263,22 +263,28 @@ static void copy_pass(const ResampleJob *j, const ResampleTable *t, const char *
     }
 }
 
+/* Result i of a block of rows. */
+static void sum_row(const ResampleJob *j, const ResampleTable *t, const char *x,
+                    int64_t i, char *to) {
+    size_t run = (size_t)t->inner * dtype_size(j->work);
+    for (int64_t k = 0; k < t->taps; k += 4) {
+        ResampleRows r;
+        size_t count = t->taps - k < 4 ? (size_t)(t->taps - k) : 4;
+        for (size_t l = 0; l < count; l++) {
+            int64_t at = (k + (int64_t)l) * t->m + i;
+            r.row[l] = x + (size_t)t->index[at] * run;
+            r.weight[l] = t->weight[at];
+        }
+        j->loops->rows[j->work == DT_FLOAT64](to, &r, count, (size_t)t->inner, k > 0);
+    }
+}
+
 static void sum_rows(const ResampleJob *j, const ResampleTable *t, const char *x,
                      char *to) {
-    bool wide = j->work == DT_FLOAT64;
     size_t run = (size_t)t->inner * dtype_size(j->work);
     for (int64_t o = 0; o < t->outer; o++, x += (size_t)t->n * run)
         for (int64_t i = 0; i < t->m; i++, to += run)
-            for (int64_t k = 0; k < t->taps; k += 4) {
-                ResampleRows r;
-                size_t count = t->taps - k < 4 ? (size_t)(t->taps - k) : 4;
-                for (size_t l = 0; l < count; l++) {
-                    int64_t at = (k + (int64_t)l) * t->m + i;
-                    r.row[l] = x + (size_t)t->index[at] * run;
-                    r.weight[l] = t->weight[at];
-                }
-                j->loops->rows[wide](to, &r, count, (size_t)t->inner, k > 0);
-            }
+            sum_row(j, t, x, i, to);
 }
 
 static void weighted_pass(const ResampleJob *j, const ResampleTable *t, const char *x,
@@ -292,6 +298,34 @@ static void weighted_pass(const ResampleJob *j, const ResampleTable *t, const ch
     for (int64_t o = 0; o < t->outer; o++)
         j->loops->across[wide](to + (size_t)(o * t->m) * item,
                                x + (size_t)(o * t->n) * item, t);
+}
+
+/* Can the two passes, the last ones, run row by row? float16 has no third buffer. */
+static bool can_join(const ResampleJob *j, const ResampleTable *rows,
+                     const ResampleTable *elements) {
+    return !j->back && !j->f.cut && j->work == j->dtype && elements->inner == 1 &&
+           rows->inner == elements->n && (!j->copies || dtype_size(j->work) <= 8);
+}
+
+/* A pass over rows, then one along them, without the tensor between: each row stays in
+ * the cache. */
+static void joined_pass(const ResampleJob *j, const ResampleTable *rows,
+                        const ResampleTable *elements, const char *x, char *row,
+                        char *to) {
+    size_t item = dtype_size(j->work), run = (size_t)rows->inner * item;
+    ResampleTable along = *elements;
+    int log = item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : 3;
+    along.outer = 1;
+    for (int64_t o = 0; o < rows->outer; o++, x += (size_t)rows->n * run)
+        for (int64_t i = 0; i < rows->m; i++, to += (size_t)elements->m * item) {
+            if (j->copies) {
+                j->loops->pick[log](to, x + (size_t)rows->index[i] * run,
+                                    elements->index, (size_t)elements->m);
+                continue;
+            }
+            sum_row(j, rows, x, i, row);
+            weighted_pass(j, &along, row, to);
+        }
 }
 
 /* The transpose: of m elements become n. */
@@ -347,6 +381,10 @@ static void resample_block(const ResampleJob *j, int64_t block, char *room) {
     }
     for (int p = 0; p < j->passes; p++) {
         const ResampleTable *t = &j->pass[j->back ? j->passes - 1 - p : p];
+        if (p + 2 == j->passes && can_join(j, t, t + 1)) {
+            joined_pass(j, t, t + 1, x, buffer[p % 2], out);
+            break;
+        }
         char *next = p + 1 == j->passes && wide == item ? out : buffer[p % 2];
         (j->back     ? transposed_pass
          : j->copies ? copy_pass
