@@ -706,8 +706,9 @@ static bool coerce_call_inputs(Compiler *c, CallArgs *a, DType creates, size_t n
     }
     if (!compiler_coerce(c, a->op->promote, creates, n, tensor, out)) return false;
     if (a->sig->nrest > 1 && !coerce_across(c, a, creates, nfixed, in)) return false;
+    size_t single = a->sig->nrest > 1 ? nfixed : nin;
     n = 0;
-    for (size_t i = 0; i < nin; i++)
+    for (size_t i = 0; i < single; i++)
         if (param_has_dtype(a->sig->in[i < nfixed ? i : a->sig->nin - 1].kind))
             in[i] = out[n++];
     return true;

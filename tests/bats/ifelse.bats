@@ -104,7 +104,7 @@ functions:
       b = print(exp(a), msg='slow')
       c = sum(b)
     outputs: [c]
-  choose:
+  pick:
     inputs:
       x: float64[n]
       c: bool
@@ -115,7 +115,7 @@ inputs:
   x: float64[n]
   c: bool
 let: |
-  r, t = choose(x, c)
+  r, t = pick(x, c)
   u = ifelse(t > 3, ifelse(c, r, assert_op(r, False)), -r)
 outputs: [r, u]
 Y

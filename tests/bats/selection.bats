@@ -1,6 +1,11 @@
 #!/usr/bin/env bats
 # Scattering, gathering, ordering, selecting: what is refused, what sizes are known, and what golden values are too small to show.
 load common
+load values
+
+@test "values and gradients are those of NumPy and PyTorch" {
+    families "$ROOT/tests/bats/selection.tsv"
+}
 
 @test "scattering and gathering: shapes that don't fit, indices out of range" {
     local g="gload -i 'x: float64[4, 3]' -i 'i: int64[2, 3]' -i 'k: int64[n, 2]' -i 'u: float64[2, 3]'"
@@ -78,4 +83,30 @@ z = [[]]'
     bad 5 E_RUN_SHAPE 'k is -3, but dim 0 of x has size 2' "$g -e 'y = topk(x, k, axis=0)' | grun x=[[1,2,9,4],[8,0,7,1]] k=-3"
     bad 3 E_VALUE 'partition: kth is 4, but dim 1 of x has size 4' "$g -e 'y = partition(x, 4)'"
     bad 5 E_RUN_SHAPE 'kth is -3, but dim 0 of x has size 2' "$g -e 'y = argpartition(x, k, axis=0)' | grun x=[[1,2,9,4],[8,0,7,1]] k=-3"
+}
+
+@test "positions, sets, counts: sizes that the data decide, and what is refused" {
+    local g="gload -i 'x: int64[n]' -i 'f: float64[2, m]'"
+    like "$g -e 'y = nonzero(f)' -e 'u = unique(x, return_inverse=True, return_counts=True)' --info" 'y +int64\[2, \?\]' 'u/0 +int64\[\?\]' 'u/1 +int64\[n\]' 'u/2 +int64\[\?\]'
+    ok "$g -e 'y = x[nonzero(x > 1)[0]] * 2' -e 'z = sum(extract(f > 1, f) ** 2)' | ggrad --cost z --wrt f | grun --mode DEBUG x=[1,2,3] f=[[1,2],[3,0]]" 'y = [4, 6]
+z = 13.0
+d_z_d_f = [[0.0, 4.0],
+           [6.0, 0.0]]'
+    ok "$g -e 'y = vectorize(lambda r: unique(r))(f)' | grun f=[[1,2],[3,0]]" 'y = [[1.0, 2.0],
+     [0.0, 3.0]]'
+    bad 5 E_RUN_SHAPE 'all rows must have the same shape' "$g -e 'y = vectorize(lambda r: nonzero(r)[0])(f)' | grun f=[[1,2],[3,0]]"
+    bad 3 E_DTYPE 'unique.*complex' "gload -i 'x: complex64[3]' -e 'y = unique(x)'"
+    bad 3 E_VALUE 'unique: axis 2 is out of range for 2 dims' "$g -e 'y = unique(f, axis=2)'"
+    bad 5 E_ARITHMETIC 'x must not be negative' "$g -e 'y = bincount(x)' | grun x=[1,-1]"
+    bad 3 E_TYPE 'not float64' "$g -e 'y = bincount(f[0])'"
+    bad 5 E_ARITHMETIC 'an index is out of range' "$g -e 'y = ravel_multi_index([x, x], (2, 3))' | grun x=[1,2]"
+    bad 5 E_ARITHMETIC 'a position is out of range' "$g -e 'y = unravel_index(x, (2, 3))' | grun x=[1,6]"
+    bad 5 E_ARITHMETIC 'there is no choice of that number' "$g -e 'y = choose(x, [x, 5 * x])' | grun x=[1,2]"
+    bad 3 E_ARG "choose: mode must be 'raise', 'wrap' or 'clip', not 'none'" "$g -e 'y = choose(x, [x, x], mode=\"none\")'"
+    bad 3 E_DTYPE 'choose: a must be integers, not float64' "$g -e 'y = choose(f, [1, 2])'"
+    bad 3 E_ARITY 'select has 2 values for conditions but 1 for choices' "$g -e 'y = select([x > 1, x > 2], [x])'"
+    bad 3 E_ARITY 'lexsort: there are no keys' "$g -e 'y = lexsort([])'"
+    bad 3 E_SHAPE 'the number of keys must be known' "$g -e 'y = lexsort(f.T)'"
+    bad 3 E_SHAPE 'fill_diagonal: x must have at least 2 dims, not 1' "$g -e 'y = fill_diagonal(x, 0)'"
+    bad 3 E_SHAPE 'fill_diagonal: all dims must be equal' "gload -i 'x: float64[2, 3, 2]' -e 'y = fill_diagonal(x, 0)'"
 }

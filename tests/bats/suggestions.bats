@@ -93,7 +93,6 @@ END
 cdist|a = [[0., 0.]]; b = [[3., 4.], [0., 1.]]|[[5, 1]]
 copysign|a = [1., -2.]; b = [-1., 1.]|[-1, 2]
 cosine_similarity|a = [1., 0.]; b = [1., 1.]|sqrt(0.5)
-isin|x = [1, 2]; values = [2, 3]|[False, True]
 kl_div|p = [0.5, 0.5]; q = [0.25, 0.75]|0.5 * log(2) + 0.5 * log(2 / 3)
 logcumsumexp|x = [0., 0., 0.]|log([1, 2, 3])
 msort|x = [[2, 1], [1, 3]]|[[1, 1], [2, 3]]

@@ -164,12 +164,11 @@ bool sort_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var
                  Var *out) {
     if (op_prop(b->s, op, p, "axis")->kind != P_NONE) return true;
     const Signature *sig = op_signature(b->s, op);
-    PropArg arg[4];
+    PropArg arg[8];
     Var args[2] = {op_call1(b, "ravel", in[0]), nin > 1 ? in[1] : VAR_NONE};
     for (size_t i = 0; i < sig->nprop; i++)
         arg[i] = (PropArg){sym_text(b->s, sig->prop[i].name), p->p[i]};
     arg[0].value = PROP_INT(0); /* the axis is the first prop */
-    *out = args[0] == VAR_NONE ? VAR_NONE
-                               : apply_named(b, op->name, nin, args, sig->nprop, arg);
-    return *out != VAR_NONE;
+    return args[0] != VAR_NONE &&
+           op_apply(b, op, props_make(b->s, op, sig->nprop, arg), nin, args, out);
 }
