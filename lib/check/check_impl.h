@@ -132,6 +132,9 @@ void found_note(Check *c, Span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* dtype, shape, strides, range, and the elements of a small one. */
 void check_note_value(Check *c, const char *label, const Value *v);
+/* The i-th element in C order, 0-d, and its index. */
+Tensor check_element(const Tensor *t, int64_t i, int64_t index[MAX_NDIM]);
+double check_distance(const Tensor *a, const Tensor *b); /* of two elements */
 /* Notes where and by how much two values differ. */
 void check_note_difference(Check *c, const Value *want, const Value *got, Approx how);
 void check_note_apply(Check *c, const Graph *g, ApplyId a);
@@ -242,6 +245,7 @@ typedef struct OpRun {
     bool swapped, blank, renewed, watched;
     bool others; /* floats are replaced by 666 */
     bool eager;  /* a lazy thunk gets all its inputs at once */
+    int moved;   /* floats are off by a last digit, in directions of this number */
     bool poison; /* storage requested by the kernel holds 666 instead of 0xAA */
     /* results */
     Value *given, *out_value;
@@ -260,6 +264,13 @@ void trial_end(KernelTrial *x, OpRun *r);
 /* Copies a value to memory of its own, if it is an array or the op's plugin can copy
  * it. */
 bool trial_clone(KernelTrial *x, const Value *from, Value *to, bool *own);
+
+/* ---- rounding.c ---- */
+/* Moves the elements by a last digit, in directions that depend on `run`. */
+void rounding_move(Tensor *t, int run);
+/* Where output i isn't about its first value: may rounding make it so, as the op's
+ * reference kernel tells? */
+bool rounding_explains(KernelTrial *x, size_t i, const Value *got, Approx how);
 
 /* ---- inspect.c ---- */
 uint64_t trial_key(const KernelTrial *x, DiagCode code, RunKind kind);

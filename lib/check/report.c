@@ -185,7 +185,7 @@ typedef struct Differences {
     Str places;
 } Differences;
 
-static Tensor tensor_element_at(const Tensor *t, int64_t i, int64_t index[MAX_NDIM]) {
+Tensor check_element(const Tensor *t, int64_t i, int64_t index[MAX_NDIM]) {
     Tensor e = *t;
     e.ndim = 0;
     for (int k = t->ndim - 1; k >= 0; k--) {
@@ -196,7 +196,7 @@ static Tensor tensor_element_at(const Tensor *t, int64_t i, int64_t index[MAX_ND
     return e;
 }
 
-static double element_distance(const Tensor *a, const Tensor *b) {
+double check_distance(const Tensor *a, const Tensor *b) {
     double x[2] = {0, 0}, y[2] = {0, 0};
     tensor_cast_elements(DT_COMPLEX128, x, a->dtype, a->data, 1, 16, 0);
     tensor_cast_elements(DT_COMPLEX128, y, b->dtype, b->data, 1, 16, 0);
@@ -216,9 +216,9 @@ static void put_place(Check *c, Differences *d, int ndim, const int64_t *index,
 static void count_difference(Check *c, Differences *d, const Tensor *a, const Tensor *b,
                              int64_t i, Approx how) {
     int64_t index[MAX_NDIM];
-    Tensor x = tensor_element_at(a, i, index), y = tensor_element_at(b, i, index);
+    Tensor x = check_element(a, i, index), y = check_element(b, i, index);
     if (tensor_approx(&x, &y, how, NULL)) return;
-    double gap = element_distance(&x, &y), size = fabs(tensor_f64(&y, 0));
+    double gap = check_distance(&x, &y), size = fabs(tensor_f64(&y, 0));
     d->sum += gap;
     if (gap > d->worst) d->worst = gap;
     if (size > 0 && gap / size > d->worst_rel) d->worst_rel = gap / size;

@@ -155,7 +155,8 @@ struct Op {
     /* replaces loops if the output's dtype matters (cast) */
     Loop *(*pick)(DType from, DType to, int level);
     bool (*perform)(Call *c);
-    bool (*debug)(Call *c); /* slow and obviously right */
+    bool (*debug)(Call *c); /* slow and obviously right; where terms cancel, it also
+                               tells what rounding may do: check/rounding.c */
     bool debug_instead;     /* DebugMode runs it instead of perform (AllocEmpty) */
     Streams *streams;       /* perform can take its only input as Pieces */
     const Thunk *thunk;     /* replaces perform */

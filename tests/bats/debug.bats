@@ -224,3 +224,16 @@ END
     bad 2 E_USAGE 'sloppy must be 0, 1 or 2' 'gload -e 1.5 | grun --mode DEBUG --sloppy 3'
     bad 2 E_USAGE 'sloppy must be 0, 1 or 2' 'gload -e 1.5 | grun --mode DEBUG --sloppy=-1'
 }
+
+@test "DEBUG takes a kernel for right where terms cancel and only rounding differs" {
+    local expr
+    while IFS= read -r expr; do
+        ok "gload --new -i 'x: float32[24]' -e 'r = $expr' --outputs r | grun --mode DEBUG x='[-300.0,274.34,239.513,204.686,169.859,135.032,100.205,65.378,30.551,-4.276,-39.103,-73.93,-108.757,-143.584,-178.411,-213.238,-248.065,-282.892,291.448,256.621,221.794,186.967,152.14,117.313]' >/dev/null" || fail "$expr"
+    done <<'END'
+concatenate([x[None], x[None]], axis=1) @ concatenate([x[::-1], -x[::-1] * 1.00001])
+tensordot(concatenate([x, x]), concatenate([x[::-1], -x[::-1] * 1.00001]), 1)
+conv(concatenate([x, -x])[None, None], concatenate([sin(x), sin(x) * 1.00001])[None, None])
+solve(outer(x, x)[:2, :2] + [[0.01, 0], [0.02, 0.02]], x[:2])
+inv(outer(x, x)[:2, :2] + [[0.01, 0], [0.02, 0.02]])
+END
+}

@@ -46,6 +46,7 @@ uncleared(exp(x))               1 BadThunkOutput    output 0 of uncleared differ
 no_strides(exp(x))              1 BadThunkOutput    output 0 of no_strides differs when the inputs are strided by
 beyond(exp(x))                  1 BadThunkOutput    beyond wrote outside its storage
 other_debug(exp(x))             1 BadThunkOutput    output 0 of other_debug differs with its debug kernel
+running_off([9000000000000001., 9000000000000000., -18000000000000000.])  1 BadThunkOutput    output 0 of running_off differs with its debug kernel
 no_swap(exp(x), sin(x))         1 BadThunkOutput    output 0 of no_swap differs when its two inputs are swapped
 leaky_thunk(exp(x))             1 BadThunkOutput    output 0 of leaky_thunk differs in a second run
 never_ready(exp(x))             1 BadThunkOutput    the thunk of never_ready breaks its protocol: it waits, although nothing
@@ -98,6 +99,12 @@ END
         ok "grun $P g.yaml x=[1,2,3] | cmp - out"
         ok "grun $P --mode DEBUG g.yaml x=[1,2,3] --steps 3 >/dev/null"
     done
+}
+
+@test "where large terms cancel, what rounding may do is no lie" {
+    graph 'running([9000000000000001., 9000000000000000., -18000000000000000.])'
+    ok "grun $P --mode DEBUG g.yaml x=[1,2,3] >/dev/null"
+    grun $P g.yaml x=[1,2,3] | grep -q ', 0.0\]$' # the exact sum is 2
 }
 
 @test "what is declared and not done costs memory only: a warning" {

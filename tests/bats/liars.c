@@ -138,6 +138,31 @@ static bool thrice(TlCall *c) {
     return true;
 }
 
+/* Twice x, of its running sum. */
+static bool running_sums(TlCall *c, double first, bool wide) {
+    TlTensor x;
+    double *r = begin(c, &x, 0), sum = 0;
+    long double exact = 0;
+    if (!r) return false;
+    twice(&x, r);
+    for (int64_t i = 0; i < x.shape[0]; i++) {
+        double term = i ? r[i] : r[i] * first;
+        sum += term;
+        exact += term;
+        r[i] = wide ? (double)exact : sum;
+    }
+    return true;
+}
+static bool running(TlCall *c) {
+    return running_sums(c, 1, false);
+}
+static bool running_exactly(TlCall *c) {
+    return running_sums(c, 1, true);
+}
+static bool running_slightly_off(TlCall *c) {
+    return running_sums(c, 1 + 1e-13, false);
+}
+
 static bool minus(TlCall *c) {
     TlTensor x, y;
     double *r = begin(c, &x, 0);
@@ -506,6 +531,10 @@ static const TlOpDef ops[] = {
     OP("beyond", goes_beyond, .make_node = same),
     OP("other_debug", honest, .make_node = same, .debug_perform = thrice,
        .debug_is_reference = true),
+    OP("running", running, .make_node = same, .debug_perform = running_exactly,
+       .debug_is_reference = true),
+    OP("running_off", running_slightly_off, .make_node = same,
+       .debug_perform = running_exactly, .debug_is_reference = true),
     OP("half_declared", passes_both, .make_node = two_views, .out = "q, r",
        .view_map = "q: x"),
     OP("fickle_views", honest, .make_node = same, .view = view_at_times),

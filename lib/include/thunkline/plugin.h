@@ -332,7 +332,9 @@ typedef struct TlOpDef {
                 const TlApi *api); /* __str__, with api->put; if absent: name(props) */
     const char *example;           /* "twice(1.5) -> 3.0" */
     /* debug_perform is slow and obviously correct: DebugMode runs perform as usual and
-     * compares both. */
+     * compares both. Where they differ because large terms cancel, it also runs
+     * debug_perform on inputs that are off by their last digit: perform may differ as
+     * far as a few of those take the result. */
     bool debug_is_reference;
 } TlOpDef;
 
