@@ -1,0 +1,174 @@
+/* The vectors of convolutions at every CPU level against the reference, in random
+ * sizes, strides, dilations, paddings, groups and memory layouts; and the same bits for
+ * any number of threads. */
+#include "harness.h"
+
+enum { RUNS = 250, AXES = 3 };
+
+static uint64_t state = 88172645463325252u;
+static int64_t rnd(int64_t n) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (int64_t)(state % (uint64_t)n);
+}
+
+/* ---- a convolution ---- */
+typedef struct Some {
+    int ndim;
+    int64_t groups, x[2 + AXES], w[2 + AXES], stride[AXES], dilation[AXES],
+        pads[2 * AXES];
+    char text[200];
+} Some;
+
+static Some some_conv(void) {
+    static const int64_t counts[] = {1, 2, 3, 4, 7, 8, 13, 16, 35, 70};
+    Some c = {.ndim = 1 + (int)rnd(AXES), .groups = rnd(3) ? 1 : 1 + rnd(5)};
+    bool depthwise = rnd(5) == 0;
+    c.x[0] = 1 + rnd(2);
+    c.w[1] = depthwise ? 1 : 1 + rnd(6);
+    c.w[0] = c.groups * (depthwise ? 1 + rnd(2) : counts[rnd(10)]);
+    c.x[1] = c.w[1] * c.groups;
+    for (int k = 0; k < c.ndim; k++) {
+        c.w[2 + k] = 1 + rnd(4);
+        c.stride[k] = rnd(2) ? 1 : 1 + rnd(3);
+        c.dilation[k] = rnd(2) ? 1 : 1 + rnd(3);
+        c.pads[2 * k] = rnd(2) ? 0 : rnd(5) - 1;
+        c.pads[2 * k + 1] = rnd(2) ? 0 : rnd(5) - 1;
+        int64_t least =
+            c.dilation[k] * (c.w[2 + k] - 1) + 1 - c.pads[2 * k] - c.pads[2 * k + 1];
+        bool row = k == c.ndim - 1;
+        c.x[2 + k] = (least > 1 ? least : 1) + (row && rnd(3) == 0 ? rnd(90) : rnd(9));
+    }
+    int n =
+        snprintf(c.text, sizeof c.text, "%d axes, groups %d:", c.ndim, (int)c.groups);
+    for (int k = 0; k < c.ndim + 2; k++)
+        n += snprintf(c.text + n, sizeof c.text - (size_t)n, " %d/%d", (int)c.x[k],
+                      (int)c.w[k]);
+    return c;
+}
+
+/* ---- running ---- */
+static Value run(Lab *l, ApplyId id, bool reference) {
+    const Apply *a = &l->g->apply[id];
+    const Value *in[3];
+    Value out = {.kind = TYPE_TENSOR};
+    const Type *type = var_type(l->g, a->out);
+    CallHost host = {lab_alloc, lab_scratch, session_pool(l->s)};
+    for (size_t i = 0; i < a->nin; i++)
+        in[i] = &l->val[apply_in(l->g, id)[i]];
+    Call c = {.s = l->s,
+              .g = l->g,
+              .id = id,
+              .op = a->op,
+              .props = a->props,
+              .nin = a->nin,
+              .nout = 1,
+              .in = in,
+              .out = &out,
+              .out_type = &type,
+              .host = &host};
+    CHECK(reference ? a->op->debug(&c) : a->op->perform(&c), "%s fails", a->op->name);
+    free(lab_scratch_mem);
+    lab_scratch_mem = NULL;
+    return out;
+}
+
+static bool is_same(const Value *a, const Value *b) {
+    return tensor_same_shape(&a->t, &b->t) &&
+           memcmp(a->t.data, b->t.data, tensor_bytes(&a->t)) == 0;
+}
+
+/* All numbers are whole and small: sums are exact in any order. */
+static void compare_levels(Lab *l, ApplyId id, const Some *c, DType d) {
+    Value want = run(l, id, true);
+    for (int level = 0; level <= 2; level++) {
+        session_options(l->s)->cpu_level = level;
+        Value have = run(l, id, false);
+        CHECK(is_same(&want, &have), "%s of %s, level %d: %s", l->g->apply[id].op->name,
+              dtype_name(d), level, c->text);
+        value_unref(&have);
+    }
+    value_unref(&want);
+}
+
+static ApplyId apply(Lab *l, const char *name, Var a, Var b, const int64_t *size,
+                     const Some *c) {
+    size_t n = (size_t)c->ndim;
+    PropArg arg[] = {{"strides", PROP_INTS(c->stride, n)},
+                     {"dilations", PROP_INTS(c->dilation, n)},
+                     {"padding", PROP_INTS(c->pads, 2 * n)},
+                     {"groups", PROP_INT(c->groups)}};
+    Var in[3] = {a, b, size ? const_ints(&l->b, n, size) : VAR_NONE};
+    Var r = apply_named(&l->b, name, size ? 3 : 2, in, 4, arg);
+    lab_room(l);
+    if (size && !l->val[in[2]].t.data)
+        value_copy_view(&l->val[in[2]], var_leafrec(l->g, in[2])->value);
+    CHECK(r != VAR_NONE, "%s: %s", name, c->text);
+    return r == VAR_NONE ? APPLY_NONE : var_owner(l->g, r);
+}
+
+static void test_random(Lab *l) {
+    static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT64, DT_INT32};
+    for (int i = 0; i < RUNS; i++) {
+        Some c = some_conv();
+        DType d = dtypes[rnd(3)];
+        int n = 2 + c.ndim, layout = (int)rnd(LAYOUTS);
+        Var x = lab_input(l, lab_filled(l, d, n, c.x, layout), true);
+        Var w = lab_input(l, lab_filled(l, d, n, c.w, (int)rnd(LAYOUTS)), true);
+        ApplyId y = apply(l, "conv", x, w, NULL, &c);
+        if (y == APPLY_NONE) return;
+        const Type *t = var_type(l->g, l->g->apply[y].out);
+        Var g = lab_input(l, lab_filled(l, d, n, t->dim, (int)rnd(LAYOUTS)), true);
+        compare_levels(l, y, &c, d);
+        compare_levels(l, apply(l, "conv_input_grad", g, w, c.x + 2, &c), &c, d);
+        compare_levels(l, apply(l, "conv_weights_grad", x, g, c.w + 2, &c), &c, d);
+        lab_reset(l);
+    }
+}
+
+/* Numbers whose sums depend on their order. */
+static Tensor rough(Lab *l, DType d, int ndim, const int64_t *shape) {
+    Tensor t = lab_tensor(l, d, ndim, shape, 0);
+    for (int64_t i = 0; i < tensor_size(&t); i++)
+        lab_put(&t, i, 1 / (double)(3 + i % 101) - 0.02);
+    return t;
+}
+
+static Value three_runs(unsigned threads, int which, const Some *c, DType d) {
+    Lab l = lab_new(threads);
+    int n = 2 + c->ndim;
+    Var x = lab_input(&l, rough(&l, d, n, c->x), true),
+        w = lab_input(&l, rough(&l, d, n, c->w), true);
+    ApplyId id = apply(&l, "conv", x, w, NULL, c);
+    const Type *t = var_type(l.g, l.g->apply[id].out);
+    Var g = lab_input(&l, rough(&l, d, n, t->dim), true);
+    if (which == 1) id = apply(&l, "conv_input_grad", g, w, c->x + 2, c);
+    if (which == 2) id = apply(&l, "conv_weights_grad", x, g, c->w + 2, c);
+    Value r = run(&l, id, false);
+    lab_free(&l);
+    return r;
+}
+
+static void test_threads(void) {
+    static const Some all[] = {
+        {2, 1, {2, 20, 40, 30}, {24, 20, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, "wide"},
+        {2, 1, {1, 70, 9, 9}, {90, 70, 3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}, "deep"},
+        {2, 24, {2, 24, 33, 40}, {24, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, "each"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (int which = 0; which < 3; which++) {
+            Value one = three_runs(1, which, &all[i], DT_FLOAT32),
+                  four = three_runs(4, which, &all[i], DT_FLOAT32);
+            CHECK(is_same(&one, &four), "%s, %d: threads change bits", all[i].text,
+                  which);
+            value_unref(&one);
+            value_unref(&four);
+        }
+}
+
+int main(void) {
+    Lab l = lab_new(2);
+    test_random(&l);
+    lab_free(&l);
+    test_threads();
+    return TEST_END("conv");
+}
