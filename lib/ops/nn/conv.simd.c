@@ -38,6 +38,73 @@ VECTORS(f32, float)
 VECTORS(f64, double)
 VECTORS(i32, uint32_t)
 
+/* The first n elements at p, the others 0; p may be the end of what may be read. */
+#if TL_LEVEL == 2
+#define PART(T, mask, load)                                                            \
+    static inline V_##T part_##T(const void *p, int64_t n) {                           \
+        return (V_##T)load((mask)((1u << n) - 1), p);                                  \
+    }
+PART(f32, __mmask16, _mm512_maskz_loadu_ps)
+PART(f64, __mmask8, _mm512_maskz_loadu_pd)
+PART(i32, __mmask16, _mm512_maskz_loadu_epi32)
+#else
+#define PART(T, ctype)                                                                 \
+    static inline V_##T part_##T(const void *p, int64_t n) {                           \
+        ctype v[BYTES / sizeof(ctype)] = {0};                                          \
+        V_##T r;                                                                       \
+        for (int64_t k = 0; k < n; k++)                                                \
+            v[k] = ((const ctype *)p)[k];                                              \
+        memcpy(&r, v, sizeof r);                                                       \
+        return r;                                                                      \
+    }
+PART(f32, float)
+PART(f64, double)
+PART(i32, uint32_t)
+#endif
+
+/* ---- rows ---- */
+/* to[k] = the element at from + k * step bytes. */
+static void copy_4(void *to, const void *from, ptrdiff_t step, int64_t n) {
+    enum { LANES = BYTES / 4 };
+    uint32_t *out = to;
+    const char *in = from;
+    int64_t k = 0;
+    if (step == 4) {
+        for (; k + LANES <= n; k += LANES)
+            *(U_i32 *)(void *)(out + k) = *(const U_i32 *)(const void *)(in + k * 4);
+        if (k < n && n >= LANES) {
+            k = n - LANES;
+            *(U_i32 *)(void *)(out + k) = *(const U_i32 *)(const void *)(in + k * 4);
+            return;
+        }
+#if TL_LEVEL == 2
+        __mmask16 left = (__mmask16)((1u << (n - k)) - 1);
+        _mm512_mask_storeu_epi32(out + k, left,
+                                 _mm512_maskz_loadu_epi32(left, in + k * 4));
+        return;
+#endif
+    }
+#if TL_LEVEL == 2
+    const __m512i even =
+        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    /* the last element read is one after the last one wanted */
+    for (; step == 8 && k + LANES < n; k += LANES)
+        _mm512_storeu_si512(
+            out + k, _mm512_permutex2var_epi32(_mm512_loadu_si512(in + k * 8), even,
+                                               _mm512_loadu_si512(in + k * 8 + BYTES)));
+#endif
+    for (; k < n; k++)
+        memcpy(out + k, in + k * step, 4);
+}
+
+static void copy_8(void *to, const void *from, ptrdiff_t step, int64_t n) {
+    char *out = to;
+    const char *in = from;
+    for (int64_t k = 0; k < n; k++)
+        memcpy(out + k * 8, in + k * step, 8);
+}
+
+/* ---- tiles ---- */
 /* `filters` and `vectors` are constants where this is used. */
 #define TILE(T, ctype)                                                                 \
     static inline __attribute__((always_inline)) void tile_##T(                        \
@@ -101,17 +168,19 @@ SHAPE(1, 2)
 SHAPE(1, 8)
 
 const ConvTiles LEVEL(conv_tiles) = {
-    BYTES, {WIDEST, ENTRY(2, 2), ENTRY(2, 5), ENTRY(1, 2), ENTRY(1, 8)}};
+    BYTES,
+    {copy_4, copy_8},
+    {WIDEST, ENTRY(2, 2), ENTRY(2, 5), ENTRY(1, 2), ENTRY(1, 8)}};
 
 /* ---- the gradient of weights ---- */
 #define ALONG(T, ctype)                                                                \
     static inline __attribute__((always_inline)) void along_##T(const ConvSum *a,      \
                                                                 size_t vectors) {      \
         enum { LANES = BYTES / sizeof(ctype) };                                        \
-        V_##T sum[CONV_PLACES][4];                                                     \
+        V_##T sum[CONV_ALONG][4];                                                      \
         ctype *out = a->out;                                                           \
-        const ctype *y = a->y, *x[CONV_PLACES];                                        \
-        for (size_t k = 0; k < CONV_PLACES; k++) {                                     \
+        const ctype *y = a->y, *x[CONV_ALONG];                                         \
+        for (size_t k = 0; k < CONV_ALONG; k++) {                                      \
             x[k] = a->x[k];                                                            \
             for (size_t v = 0; v < vectors; v++)                                       \
                 sum[k][v] = *(const U_##T *)(void *)(out + (k * vectors + v) * LANES); \
@@ -121,13 +190,13 @@ const ConvTiles LEVEL(conv_tiles) = {
                 V_##T g[4];                                                            \
                 for (size_t v = 0; v < vectors; v++, y += LANES)                       \
                     g[v] = *(const U_##T *)(const void *)y;                            \
-                for (size_t k = 0; k < CONV_PLACES; k++) {                             \
+                for (size_t k = 0; k < CONV_ALONG; k++) {                              \
                     V_##T each = x[k][i] - (V_##T){0};                                 \
                     for (size_t v = 0; v < vectors; v++)                               \
                         sum[k][v] = FMA_##T(g[v], each, sum[k][v]);                    \
                 }                                                                      \
             }                                                                          \
-        for (size_t k = 0; k < CONV_PLACES; k++)                                       \
+        for (size_t k = 0; k < CONV_ALONG; k++)                                        \
             for (size_t v = 0; v < vectors; v++)                                       \
                 *(U_##T *)(void *)(out + (k * vectors + v) * LANES) = sum[k][v];       \
     }                                                                                  \
@@ -141,46 +210,38 @@ ALONG(f32, float)
 ALONG(f64, double)
 ALONG(i32, uint32_t)
 
-/* x's elements beyond the end of a row are no part of the sum, whatever they are. */
-#define ACROSS(T, ctype, itype)                                                        \
-    typedef itype M_##T __attribute__((vector_size(BYTES)));                           \
+/* What lies in x beyond the end of a row is no part of the sum, whatever it is. */
+#define ACROSS(T, ctype)                                                               \
     static void across_##T(const ConvSum *a) {                                         \
         enum { LANES = BYTES / sizeof(ctype) };                                        \
-        V_##T sum[CONV_PLACES] = {{0}};                                                \
-        const ctype *y = a->y, *x[CONV_PLACES];                                        \
+        V_##T sum[CONV_ACROSS] = {{0}};                                                \
+        const ctype *y = a->y, *x[CONV_ACROSS];                                        \
         int64_t whole = a->columns / LANES * LANES, left = a->columns - whole;         \
-        M_##T mask;                                                                    \
-        for (int64_t k = 0; k < LANES; k++)                                            \
-            mask[k] = k < left ? -1 : 0;                                               \
-        for (size_t k = 0; k < CONV_PLACES; k++)                                       \
+        for (size_t k = 0; k < CONV_ACROSS; k++)                                       \
             x[k] = a->x[k];                                                            \
         for (int64_t j = 0; j < a->rows; j++, y += a->y_row) {                         \
-            for (int64_t i = 0; i < whole; i += LANES) {                               \
+            int64_t at = j * a->x_row, i = 0;                                          \
+            for (; i < whole; i += LANES) {                                            \
                 V_##T g = *(const U_##T *)(const void *)(y + i);                       \
-                for (size_t k = 0; k < CONV_PLACES; k++)                               \
-                    sum[k] = FMA_##T(                                                  \
-                        g, *(const U_##T *)(const void *)(x[k] + j * a->x_row + i),    \
-                        sum[k]);                                                       \
+                for (size_t k = 0; k < CONV_ACROSS; k++)                               \
+                    sum[k] = FMA_##T(g, *(const U_##T *)(const void *)(x[k] + at + i), \
+                                     sum[k]);                                          \
             }                                                                          \
             if (!left) continue;                                                       \
-            V_##T g = {0};                                                             \
-            memcpy(&g, y + whole, (size_t)left * sizeof(ctype));                       \
-            for (size_t k = 0; k < CONV_PLACES; k++) {                                 \
-                M_##T v = (M_##T) *                                                    \
-                          (const U_##T *)(const void *)(x[k] + j * a->x_row + whole);  \
-                sum[k] = FMA_##T(g, (V_##T)(v & mask), sum[k]);                        \
-            }                                                                          \
+            V_##T g = part_##T(y + i, left);                                           \
+            for (size_t k = 0; k < CONV_ACROSS; k++)                                   \
+                sum[k] = FMA_##T(g, part_##T(x[k] + at + i, left), sum[k]);            \
         }                                                                              \
-        for (size_t k = 0; k < CONV_PLACES; k++) {                                     \
+        for (size_t k = 0; k < CONV_ACROSS; k++) {                                     \
             ctype all = 0;                                                             \
             for (size_t l = 0; l < LANES; l++)                                         \
                 all += sum[k][l];                                                      \
             ((ctype *)a->out)[k] += all;                                               \
         }                                                                              \
     }
-ACROSS(f32, float, int32_t)
-ACROSS(f64, double, int64_t)
-ACROSS(i32, uint32_t, int32_t)
+ACROSS(f32, float)
+ACROSS(f64, double)
+ACROSS(i32, uint32_t)
 
 #if TL_LEVEL == 2
 #define ALONG_4(T)                                                                     \

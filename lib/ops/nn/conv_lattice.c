@@ -67,24 +67,37 @@ static int64_t block_at(const Lattice *q, int64_t f) {
     return 1;
 }
 
-static void pack_block(const Lattice *q, const char *w, int64_t filters, char *to) {
-    int64_t widths[3] = {q->s.axis[0].taps, q->s.axis[1].taps, q->s.axis[2].taps};
-    size_t size = q->s.size;
+/* One element of each of so many filters. */
+static inline __attribute__((always_inline)) char *pack_element(const Lattice *q,
+                                                                const char *from,
+                                                                int64_t filters,
+                                                                size_t size, char *to) {
+    for (int64_t f = 0; f < filters; f++, to += size)
+        memcpy(to, from + f * q->w_filter, size);
+    return to;
+}
+
+static inline __attribute__((always_inline)) void
+pack_elements(const Lattice *q, const char *w, int64_t filters, size_t size, char *to) {
+    const LatticeAxis *a = q->s.axis;
     for (int64_t c = 0; c < q->s.channels; c++, w += q->w_channel)
-        for (int64_t d = 0; d < widths[0]; d++)
-            for (int64_t j = 0; j < widths[1]; j++)
-                for (int64_t i = 0; i < widths[2]; i++) {
-                    const char *from = w + q->s.axis[0].index[d] * q->w_stride[0] +
-                                       q->s.axis[1].index[j] * q->w_stride[1] +
-                                       q->s.axis[2].index[i] * q->w_stride[2];
-                    for (int64_t f = 0; f < filters; f++, from += q->w_filter) {
-                        if (size == 4)
-                            memcpy(to, from, 4);
-                        else
-                            memcpy(to, from, 8);
-                        to += size;
-                    }
-                }
+        for (int64_t d = 0; d < a[0].taps; d++)
+            for (int64_t j = 0; j < a[1].taps; j++) {
+                const char *row =
+                    w + a[0].index[d] * q->w_stride[0] + a[1].index[j] * q->w_stride[1];
+                for (int64_t i = 0; i < a[2].taps; i++)
+                    to = pack_element(q, row + a[2].index[i] * q->w_stride[2], filters,
+                                      size, to);
+            }
+}
+
+static void pack_block(const Lattice *q, const char *w, int64_t filters, char *to) {
+    if (q->s.size == 4 && filters == 8)
+        pack_elements(q, w, 8, 4, to);
+    else if (q->s.size == 4)
+        pack_elements(q, w, filters, 4, to);
+    else
+        pack_elements(q, w, filters, 8, to);
 }
 
 /* Filters of whole convolutions lie as their channels and taps do: a transposition. */
@@ -327,7 +340,7 @@ static bool run_lattice(Call *c, Lattice *q) {
 }
 
 /* ---- convolutions as lattices ---- */
-static const ConvTiles *tiles_for(Session *s) {
+const ConvTiles *conv_tiles_for(Session *s) {
 #if defined(__x86_64__)
     int level = session_cpu_level(s);
     return level == 2 ? &conv_tiles2 : level == 1 ? &conv_tiles1 : &conv_tiles0;
@@ -355,7 +368,7 @@ static void open_lattice(const Conv *v, const ConvTiles *tiles, Lattice *q) {
     q->n = v->n, q->groups = v->groups;
     q->s.channels = (forward ? v->c : v->o) / v->groups;
     q->filters = (forward ? v->o : v->c) / v->groups;
-    conv_strip_source(&q->s, x);
+    conv_strip_source(&q->s, x, tiles);
     q->w = w->data, q->out = out->data;
     q->w_group = v->o / v->groups * w->stride[0];
     q->w_filter = w->stride[!forward];
@@ -412,7 +425,7 @@ bool conv_run_lattice(Call *c, const Conv *v) {
     Lattice q = {0};
     int64_t *room = conv_axes_room(c->s, v, q.s.axis);
     if (!room) return conv_reference(c, v);
-    open_lattice(v, tiles_for(c->s), &q);
+    open_lattice(v, conv_tiles_for(c->s), &q);
     bool ok;
     if (v->result == CONV_Y) {
         for (int k = 0; k < CONV_AXES; k++)

@@ -47,30 +47,10 @@ void conv_forward_axis(const ConvAxis *a, LatticeAxis *l) {
 }
 
 /* ---- strips ---- */
-/* One row of a strip, `columns` results from i on, for one slot. */
-static void pack_row(const ConvStrips *q, const char *from, int64_t i, int64_t slot,
-                     char *to) {
-    const LatticeAxis *l = &q->axis[2];
-    int64_t at = i * l->stride + l->low + l->slot[slot], n = q->strip_row;
-    int64_t skip = at < 0 ? (-at + l->stride - 1) / l->stride : 0, end = 0;
-    if (at < l->source) end = (l->source - 1 - at) / l->stride + 1;
-    if (!from || skip > n) skip = n;
-    if (!from || end > n) end = n;
-    if (end < skip) end = skip;
-    size_t size = q->size;
-    int64_t step = l->stride * q->x_stride[4];
-    memset(to, 0, (size_t)skip * size);
-    from += (at + skip * l->stride) * q->x_stride[4];
-    to += (size_t)skip * size;
-    if (step == (int64_t)size)
-        memcpy(to, from, (size_t)(end - skip) * size);
-    else if (size == 4)
-        for (int64_t k = skip; k < end; k++, from += step)
-            memcpy(to + (k - skip) * 4, from, 4);
-    else
-        for (int64_t k = skip; k < end; k++, from += step)
-            memcpy(to + (k - skip) * 8, from, 8);
-    memset(to + (size_t)(end - skip) * size, 0, (size_t)(n - end) * size);
+/* Few bytes, a multiple of 4. */
+static void fill_zeros(char *to, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += 4)
+        memset(to + i, 0, 4);
 }
 
 static int64_t strip_rows(const ConvStrips *q) {
@@ -80,14 +60,28 @@ static int64_t strip_rows(const ConvStrips *q) {
 /* Rows of one slot of the row axis, for all slots of the column axis. */
 static void pack_rows(const ConvStrips *q, const char *plane, int64_t j, int64_t i,
                       int64_t slot, char *to) {
-    const LatticeAxis *l = &q->axis[1];
-    for (int64_t k = 0; k < q->axis[2].slots; k++)
-        for (int64_t r = 0; r < strip_rows(q); r++) {
-            int64_t at = (j + r) * l->stride + l->low + l->slot[slot];
-            bool inside = plane && at >= 0 && at < l->source;
-            pack_row(q, inside ? plane + at * q->x_stride[3] : NULL, i, k, to);
-            to += (size_t)q->strip_row * q->size;
+    const LatticeAxis *l = &q->axis[1], *a = &q->axis[2];
+    int64_t n = q->strip_row, size = (int64_t)q->size;
+    for (int64_t k = 0; k < a->slots; k++) {
+        int64_t at = i * a->stride + a->low + a->slot[k], end = 0;
+        int64_t skip = at < 0 ? conv_parts(-at, a->stride) : 0;
+        if (at < a->source) end = (a->source - 1 - at) / a->stride + 1;
+        skip = conv_least(skip, n);
+        end = end < skip ? skip : conv_least(end, n);
+        for (int64_t r = 0; r < strip_rows(q); r++, to += n * size) {
+            int64_t row = (j + r) * l->stride + l->low + l->slot[slot];
+            if (!plane || row < 0 || row >= l->source || end == skip) {
+                memset(to, 0, (size_t)(n * size));
+                continue;
+            }
+            fill_zeros(to, skip * size);
+            q->copy(to + skip * size,
+                    plane + row * q->x_stride[3] +
+                        (at + skip * a->stride) * q->x_stride[4],
+                    a->stride * q->x_stride[4], end - skip);
+            fill_zeros(to + end * size, (n - end) * size);
         }
+    }
 }
 
 /* Channels c to end. */
@@ -176,7 +170,8 @@ bool conv_strip_divide(ConvStrips *q, int64_t bytes, int64_t *strip_bytes) {
     return conv_strip_size(q, rows, columns, strip_bytes);
 }
 
-void conv_strip_source(ConvStrips *q, const Tensor *x) {
+void conv_strip_source(ConvStrips *q, const Tensor *x, const ConvTiles *tiles) {
+    q->copy = tiles->copy[q->size == 8];
     q->x = x->data;
     q->x_stride[0] = x->stride[0];
     q->x_stride[1] = x->stride[1];

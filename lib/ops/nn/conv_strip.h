@@ -4,6 +4,7 @@
 #define OPS_NN_CONV_STRIP_H
 
 #include "ops/nn/conv.h"
+#include "ops/nn/conv_tile.h"
 
 /* One axis of a lattice: result j is at first + j * step; tap t takes source element j
  * * stride + low + shift[t] and the weight at index[t]. */
@@ -18,6 +19,7 @@ typedef struct LatticeAxis {
  * than results. */
 typedef struct ConvStrips {
     size_t size; /* bytes of an element */
+    ConvCopyFn *copy;
     LatticeAxis axis[CONV_AXES];
     int64_t channels; /* of a group */
     const char *x;
@@ -47,8 +49,8 @@ void conv_strip_offsets(ConvStrips *q); /* fills `offset`, by tap */
 /* Channels c to end of a strip. */
 void conv_strip_pack(const ConvStrips *q, const StripAt *s, int64_t c, int64_t end,
                      char *strip);
-/* The source and its strides. */
-void conv_strip_source(ConvStrips *q, const Tensor *x);
+/* The source and its strides; the size is set. */
+void conv_strip_source(ConvStrips *q, const Tensor *x, const ConvTiles *tiles);
 
 /* Axis k of three, of which the last ones are the convolution's; a tensor's stride. */
 const ConvAxis *conv_axis_of(const Conv *q, int k);
@@ -68,5 +70,8 @@ static inline int64_t conv_least(int64_t a, int64_t b) {
 static inline bool conv_product(int64_t a, int64_t b, int64_t c, int64_t *r) {
     return i64_mul(a, b, r) && i64_mul(*r, c, r);
 }
+
+/* The loops for this CPU. */
+const ConvTiles *conv_tiles_for(Session *s);
 
 #endif

@@ -19,21 +19,25 @@ typedef void ConvTileFn(const ConvTile *t);
 typedef enum ConvElement { CONV_F32, CONV_F64, CONV_I32, CONV_ELEMENTS } ConvElement;
 ConvElement conv_element(DType d); /* of a dtype that has vectors */
 enum { CONV_TILE_SHAPES = 10, CONV_TILE_BYTES = 8 * 64 * 3 };
+/* to[k] = the element at from + k * step bytes, for n elements. */
+typedef void ConvCopyFn(void *to, const void *from, ptrdiff_t step, int64_t n);
 typedef struct ConvTiles {
-    size_t bytes; /* of a vector */
+    size_t bytes;        /* of a vector */
+    ConvCopyFn *copy[2]; /* for elements of 4 and 8 bytes */
     struct {
         int filters, vectors; /* many filters first, few vectors first */
         ConvTileFn *run[CONV_ELEMENTS];
     } shape[CONV_TILE_SHAPES];
 } ConvTiles;
-/* For the gradient of weights: rows of positions, and CONV_PLACES pairs of channel and
- * tap, whose elements at the first position are at x[k]. `along` adds, to out[k][f],
- * the sum over positions of x's element and y[position][f], for a vector or more of
- * filters; `across` adds, to out[k], the same for y's rows of one filter. */
-enum { CONV_PLACES = 6, CONV_WIDTHS = 3 };
+/* For the gradient of weights: rows of positions, and CONV_ALONG or CONV_ACROSS places,
+ * pairs of channel and tap, whose elements at the first position are at x[k]. `along`
+ * adds, to out[k][f], the sum over positions of x's element and y[position][f], for a
+ * vector or more of filters; `across` adds, to out[k], the same for y's rows of one
+ * filter. */
+enum { CONV_ALONG = 6, CONV_ACROSS = 9, CONV_WIDTHS = 3 };
 typedef struct ConvSum {
     int64_t rows, columns, x_row, y_row; /* elements from row to row; y_row: across */
-    const void *x[CONV_PLACES], *y;
+    const void *x[CONV_ACROSS], *y;
     void *out;
 } ConvSum;
 typedef void ConvSumFn(const ConvSum *t);

@@ -10,7 +10,8 @@
 
 enum {
     STRIP_BYTES = 128 << 10, /* at most, if a row is not more */
-    NEAR_BYTES = 16 << 10,   /* of dy, which all pairs of channel and tap need */
+    NEAR_BYTES = 32 << 10,   /* of dy, which all pairs of channel and tap need */
+    CHUNK_PLACES = 144,      /* at least: dy is transposed for each chunk */
     CHUNKS = 16              /* if there are as many groups, channels and filters */
 };
 
@@ -22,22 +23,24 @@ typedef struct WeightsGrad {
     const Tensor *y, *w;             /* w: the result */
     int64_t y_stride[2 + CONV_AXES]; /* bytes */
     bool across;
+    int64_t places;        /* of one sum */
     int width;             /* of `along`: index of sums->vectors */
     int64_t block, blocks; /* filters of a chunk, padded; chunks of a group */
     int64_t part, parts;   /* channels of a chunk; chunks of a group */
     int64_t row_strips, column_strips, near_rows;
     char *room; /* by worker: strip, y, sums */
-    size_t strip_bytes, y_bytes, worker_bytes;
+    size_t strip_bytes, y_bytes, sum_bytes, worker_bytes;
 } WeightsGrad;
 
 /* ---- what a chunk works on ---- */
 typedef struct GradChunk {
     int64_t g, f, filters, c, channels; /* f, c: the first in the group */
     char *strip, *y, *sum;              /* sum: [places][block], places padded */
+    int64_t *place;                     /* elements of the strip */
 } GradChunk;
 
 static int64_t places_of(const WeightsGrad *q, int64_t channels) {
-    return conv_parts(channels * q->s.taps, CONV_PLACES) * CONV_PLACES;
+    return conv_parts(channels * q->s.taps, q->places) * q->places;
 }
 
 static GradChunk chunk_at(const WeightsGrad *q, int64_t chunk, unsigned worker) {
@@ -48,6 +51,7 @@ static GradChunk chunk_at(const WeightsGrad *q, int64_t chunk, unsigned worker) 
     k.channels = conv_least(q->part, q->s.channels - k.c);
     k.y = k.strip + q->strip_bytes;
     k.sum = k.y + q->y_bytes;
+    k.place = (int64_t *)(void *)(k.sum + q->sum_bytes);
     return k;
 }
 
@@ -89,17 +93,21 @@ static void transpose_y(const WeightsGrad *q, const GradChunk *k, const StripAt 
     }
 }
 
-/* The places from p on: pairs of channel and tap; those beyond the last repeat it. */
+/* Where the pairs of channel and tap begin in the strip; those beyond the last repeat
+ * it. */
+static void find_places(const WeightsGrad *q, const GradChunk *k) {
+    int64_t taps = q->s.taps, n = k->channels * taps, all = places_of(q, k->channels);
+    for (int64_t i = 0; i < all; i++) {
+        int64_t at = conv_least(i, n - 1);
+        k->place[i] = (k->c + at / taps) * q->s.plane + q->s.offset[at % taps];
+    }
+}
+
 static void set_places(const WeightsGrad *q, const GradChunk *k, int64_t p, int64_t row,
                        ConvSum *t) {
-    int64_t last = k->channels * q->s.taps - 1;
-    for (int64_t i = 0; i < CONV_PLACES; i++) {
-        int64_t at = conv_least(p + i, last);
-        t->x[i] =
-            k->strip + (size_t)((k->c + at / q->s.taps) * q->s.plane +
-                                q->s.offset[at % q->s.taps] + row * q->s.strip_row) *
-                           q->s.size;
-    }
+    const char *from = k->strip + (size_t)(row * q->s.strip_row) * q->s.size;
+    for (int64_t i = 0; i < q->places; i++)
+        t->x[i] = from + (size_t)k->place[p + i] * q->s.size;
 }
 
 static void sum_along(const WeightsGrad *q, const GradChunk *k, int64_t rows,
@@ -111,7 +119,7 @@ static void sum_along(const WeightsGrad *q, const GradChunk *k, int64_t rows,
                      .columns = columns,
                      .x_row = q->s.strip_row,
                      .y = k->y + (size_t)(row * columns) * step};
-        for (int64_t p = 0; p < places; p += CONV_PLACES) {
+        for (int64_t p = 0; p < places; p += q->places) {
             set_places(q, k, p, row, &t);
             t.out = k->sum + (size_t)p * step;
             q->sums->along[q->width][q->element](&t);
@@ -133,7 +141,7 @@ static void sum_across(const WeightsGrad *q, const GradChunk *k, const StripAt *
         for (int64_t row = 0; !dense && row < rows; row++)
             copy_elements(k->y + (size_t)(row * columns) * size, (ptrdiff_t)size,
                           y_row(q, k, s, f, row), q->y_stride[4], columns, size);
-        for (int64_t p = 0; p < places; p += CONV_PLACES) {
+        for (int64_t p = 0; p < places; p += q->places) {
             set_places(q, k, p, 0, &t);
             t.out = k->sum + (size_t)(f * places + p) * size;
             q->sums->across[q->element](&t);
@@ -173,6 +181,7 @@ static void weights_grad_chunk(void *ctx, size_t chunk, unsigned worker) {
     const WeightsGrad *q = ctx;
     GradChunk k = chunk_at(q, (int64_t)chunk, worker);
     StripAt s = {.g = k.g};
+    find_places(q, &k);
     memset(k.sum, 0, (size_t)(places_of(q, q->part) * q->block) * q->s.size);
     if (!q->across && k.filters < q->block) memset(k.y, 0, q->y_bytes);
     for (s.n = 0; s.n < q->n; s.n++)
@@ -200,7 +209,10 @@ static void choose_vectors(WeightsGrad *q) {
 static bool divide_grad(WeightsGrad *q) {
     int64_t near_row, strip, sums;
     choose_vectors(q);
-    int64_t least = conv_parts(CHUNKS, q->groups * q->blocks);
+    int64_t least = conv_parts(CHUNKS, q->groups * q->blocks),
+            most = q->s.channels * q->s.taps / CHUNK_PLACES;
+    if (least > most) least = most > 1 ? most : 1;
+    q->places = q->across ? CONV_ACROSS : CONV_ALONG;
     q->part = conv_parts(q->s.channels, conv_least(least, q->s.channels));
     q->parts = conv_parts(q->s.channels, q->part);
     if (!conv_strip_divide(&q->s, STRIP_BYTES * q->parts, &strip) ||
@@ -217,12 +229,15 @@ static bool grad_room(Call *c, WeightsGrad *q) {
     size_t slack = q->sums->bytes * 8, all, offsets;
     int64_t places, sums;
     bool fits =
-        i64_mul(q->part, q->s.taps, &places) && places < INT64_MAX / 8 &&
-        i64_mul(places_of(q, q->part), q->block, &sums) &&
+        i64_mul(q->part, q->s.taps, &places) && places < INT64_MAX / 16 &&
+        i64_mul(places = places_of(q, q->part), q->block, &sums) &&
         i64_mul(sums, (int64_t)q->s.size, &sums) &&
         size_add(q->strip_bytes, slack + 63, &q->strip_bytes) &&
         size_add(q->strip_bytes &= ~(size_t)63, q->y_bytes, &q->worker_bytes) &&
-        size_add(q->worker_bytes, (size_t)sums + 63, &q->worker_bytes) &&
+        size_add(q->worker_bytes, q->sum_bytes = ((size_t)sums + 63) & ~(size_t)63,
+                 &q->worker_bytes) &&
+        size_add(q->worker_bytes, (size_t)places * sizeof(int64_t) + 63,
+                 &q->worker_bytes) &&
         size_mul(q->worker_bytes &= ~(size_t)63, pool_threads(c->host->pool), &all) &&
         size_mul((size_t)q->s.taps, sizeof *q->s.offset, &offsets) &&
         size_add(all, offsets, &offsets);
@@ -243,7 +258,7 @@ static const ConvSums *sums_for(Session *s) {
 #endif
 }
 
-static void open_grad(const Conv *v, WeightsGrad *q) {
+static void open_grad(const Conv *v, const ConvTiles *tiles, WeightsGrad *q) {
     const Tensor *x = v->part[CONV_X];
     q->y = v->part[CONV_Y], q->w = v->part[CONV_W];
     q->s.size = dtype_size(x->dtype);
@@ -251,7 +266,7 @@ static void open_grad(const Conv *v, WeightsGrad *q) {
     q->n = v->n, q->groups = v->groups;
     q->s.channels = v->c / v->groups;
     q->filters = v->o / v->groups;
-    conv_strip_source(&q->s, x);
+    conv_strip_source(&q->s, x, tiles);
     for (int k = 0; k < CONV_AXES; k++) {
         conv_forward_axis(conv_axis_of(v, k), &q->s.axis[k]);
         q->y_stride[2 + k] = conv_stride_of(q->y, k);
@@ -264,7 +279,7 @@ bool conv_run_weights_grad(Call *c, const Conv *v) {
     WeightsGrad q = {.sums = sums_for(c->s)};
     int64_t *room = conv_axes_room(c->s, v, q.s.axis);
     if (!room) return conv_reference(c, v);
-    open_grad(v, &q);
+    open_grad(v, conv_tiles_for(c->s), &q);
     const LatticeAxis *a = q.s.axis;
     bool ok =
         (conv_product(a[0].taps, a[1].taps, a[2].taps, &q.s.taps) && divide_grad(&q)) ||
