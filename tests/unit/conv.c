@@ -2,6 +2,7 @@
  * sizes, strides, dilations, paddings, groups and memory layouts; and the same bits for
  * any number of threads. */
 #include "harness.h"
+#include "value/class.h"
 
 enum { RUNS = 250, AXES = 3 };
 
