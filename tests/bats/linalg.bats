@@ -246,3 +246,25 @@ END1
     bad 5 E_NAN 'nan' 'gload -i "a: float64[n, n]" -e "t, z = schur(a)" | grun a=[[nan]]'
     bad 3 E_ 'schur has no derivative' 'gload -i "a: float64[2, 2]" -e "y = sum(schur(a)[0])" | ggrad'
 }
+
+# A table: two tensors of integers.
+@test "products of integers are exact, and wrap, in any layout, batch and number of threads" {
+    local d a b
+    while IFS='|' read -r a b; do
+        for d in int8 int16 int32 int64 uint8 uint16 uint32 uint64; do
+            echo "    all(cast($a, $d) @ cast($b, $d) == cast(int64(float64($a) @ float64($b)), $d)) &"
+        done
+    done >terms <<'END'
+x[:70, :600]|x[:600, :37]
+x[:600, :70].T[::-1]|x[:37, :600].T
+x[:300:3, ::-2][:, :290]|x[:290, 1:600:50]
+reshape(x[:27, :5], (3, 1, 5, 9))|reshape(x[:36, :130], (4, 9, 130))[:, :, ::2]
+x[:1, :300]|x[:300, :5]
+x[:300, :300]|x[0, :300]
+x[:5, :2]|x[:2, :9]
+x[:2, :1]|x[:1, :40]
+END
+    { printf 'thunkline: 1\ninputs: {x: "int64[600, 600]"}\nlet: |\n  same = (\n'; cat terms; printf '    True)\noutputs: [same]\n'; } >g.yaml
+    ok 'grun g.yaml x="integers(-90, 90, (600, 600), seed=3)" --threads 1' 'same = True'
+    ok 'grun g.yaml x="integers(-90, 90, (600, 600), seed=4)" --threads 2' 'same = True'
+}

@@ -4,6 +4,7 @@
 #include "ops/linalg/product.h"
 
 #include "ops/linalg/blas.h"
+#include "ops/linalg/integers.h"
 
 #include <string.h>
 
@@ -265,6 +266,97 @@ static bool multiply_by_blas(Call *c, const Tensor *a, const Tensor *b, int nbat
     return multiply_copies(c, a, b, nbatch, batch, out);
 }
 
+/* ---- integers ---- */
+typedef struct IntegerProducts {
+    MatrixBatch q;
+    IntegerPanelFn *run;
+    IntegerPanel p;  /* without the operands' places */
+    int64_t n, wide; /* columns of b; of a panel */
+    size_t size;
+    char *out;
+} IntegerProducts;
+
+static void run_panel(void *ctx, size_t chunk, unsigned worker) {
+    const IntegerProducts *j = ctx;
+    (void)worker;
+    int64_t panels = (j->n + j->wide - 1) / j->wide, at = (int64_t)chunk / panels,
+            first = (int64_t)chunk % panels * j->wide;
+    const char *a, *b;
+    matrix_batch_at(&j->q, at, &a, &b);
+    IntegerPanel p = j->p;
+    p.a = a;
+    p.b = b + (size_t)first * j->size;
+    p.c = j->out + (size_t)(at * p.m * j->n + first) * j->size;
+    p.width = j->n - first < j->wide ? j->n - first : j->wide;
+    j->run(&p);
+}
+
+static const IntegerLoops *integer_loops(Session *s) {
+#if defined(__x86_64__)
+    int level = session_cpu_level(s);
+    return level == 2   ? &integer_loops2
+           : level == 1 ? &integer_loops1
+                        : &integer_loops0;
+#else
+    return (void)s, &integer_loops0;
+#endif
+}
+
+static bool rows_are_packed(const Tensor *t, DType d) {
+    int64_t size = (int64_t)dtype_size(d);
+    return dtype_size(t->dtype) == dtype_size(d) &&
+           (t->stride[t->ndim - 1] == size || t->shape[t->ndim - 1] == 1) &&
+           t->stride[t->ndim - 2] % size == 0;
+}
+
+/* Short integers are widened, and their sums cut: they wrap either way. */
+static bool multiply_integers(Call *c, const Tensor *a, const Tensor *b, int nbatch,
+                              const int64_t *batch, void *out) {
+    DType own = a->dtype, d = dtype_size(own) == 8 ? DT_UINT64 : DT_UINT32;
+    size_t count = (size_t)tensor_size(&c->out[0].t), size = dtype_size(d), bytes = 0,
+           result = dtype_size(own) < size ? (count * size + 63) / 64 * 64 : 0;
+    bool copy_a = !rows_are_packed(a, d), copy_b = !rows_are_packed(b, d);
+    if ((copy_a && !add_copy_room(a, d, &bytes)) ||
+        (copy_b && !add_copy_room(b, d, &bytes)) || !size_add(bytes, result, &bytes))
+        return call_fail(c, E_LIMIT, "the operands of matmul are too large to copy");
+    char *room = bytes ? call_scratch(c, bytes) : NULL;
+    if (bytes && !room) return false;
+    Tensor copy[2];
+    IntegerProducts j = {.size = size, .out = result ? room : out};
+    room += result;
+    if (copy_a) a = copy_for_blas(a, d, &copy[0], &room);
+    if (copy_b) b = copy_for_blas(b, d, &copy[1], &room);
+    matrix_batch_set(&j.q, a, b, nbatch, batch);
+    const IntegerLoops *loops = integer_loops(c->s);
+    j.run = size == 8 ? loops->u64 : loops->u32;
+    j.wide = INTEGER_PANEL / (int64_t)size;
+    j.n = b->shape[b->ndim - 1];
+    j.p = (IntegerPanel){.m = a->shape[a->ndim - 2],
+                         .k = a->shape[a->ndim - 1],
+                         .lda = a->stride[a->ndim - 2] / (int64_t)size,
+                         .ldb = b->stride[b->ndim - 2] / (int64_t)size,
+                         .ldc = j.n};
+    memset(j.out, 0, count * size);
+    int64_t panels = (j.n + j.wide - 1) / j.wide;
+    bool large = (double)count * (double)j.p.k > 1 << 20;
+    Pool *pool = large && c->host ? c->host->pool : NULL;
+    if (pool)
+        pool_run(pool, (size_t)(j.q.count * panels), run_panel, &j);
+    else
+        for (int64_t i = 0; i < j.q.count * panels; i++)
+            run_panel(&j, (size_t)i, 0);
+    if (result)
+        tensor_cast_elements(own, out, d, j.out, count, (ptrdiff_t)dtype_size(own),
+                             (ptrdiff_t)size);
+    return true;
+}
+
+/* A few products are faster one by one. */
+static bool fills_panels(const Tensor *a, const Tensor *b) {
+    return a->shape[a->ndim - 2] > 1 && b->shape[b->ndim - 1] > 3 &&
+           a->shape[a->ndim - 1] > 3;
+}
+
 bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
                  const int64_t *batch, void *out) {
     int64_t k = a->shape[a->ndim - 1], largest = INT32_MAX;
@@ -275,6 +367,8 @@ bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     if (k == 0) return memset(out, 0, tensor_bytes(r)), true;
     if (dtype_is_inexact(a->dtype) && !wide && blas_get(c->s)->library)
         return multiply_by_blas(c, a, b, nbatch, batch, out);
+    if (dtype_is_integer(a->dtype) && fills_panels(a, b))
+        return multiply_integers(c, a, b, nbatch, batch, out);
     product_reference(a, b, nbatch, batch, out);
     return true;
 }
