@@ -15,8 +15,9 @@
 enum {
     STRIP_BYTES = 256 << 10, /* at most, if a row is not more */
     CHUNK_MADDS = 1 << 19,   /* at least, if there is as much */
-    SHARED_CHANNELS = 32,
-    CHUNKS = 16 /* if there are as many strips, or filters */
+    SHARED_CHANNELS = 32,    /* packed at a time */
+    CHUNKS = 16,             /* if there are as many strips, or filters */
+    WEIGHT_CHANNELS = 16     /* whose weights are packed at a time */
 };
 
 typedef struct Lattice {
@@ -67,37 +68,42 @@ static int64_t block_at(const Lattice *q, int64_t f) {
     return 1;
 }
 
-/* One element of each of so many filters. */
-static inline __attribute__((always_inline)) char *pack_element(const Lattice *q,
-                                                                const char *from,
-                                                                int64_t filters,
-                                                                size_t size, char *to) {
-    for (int64_t f = 0; f < filters; f++, to += size)
-        memcpy(to, from + f * q->w_filter, size);
-    return to;
-}
-
+/* One channel of a block of filters. */
 static inline __attribute__((always_inline)) void
-pack_elements(const Lattice *q, const char *w, int64_t filters, size_t size, char *to) {
-    const LatticeAxis *a = q->s.axis;
-    for (int64_t c = 0; c < q->s.channels; c++, w += q->w_channel)
-        for (int64_t d = 0; d < a[0].taps; d++)
-            for (int64_t j = 0; j < a[1].taps; j++) {
-                const char *row =
-                    w + a[0].index[d] * q->w_stride[0] + a[1].index[j] * q->w_stride[1];
-                for (int64_t i = 0; i < a[2].taps; i++)
-                    to = pack_element(q, row + a[2].index[i] * q->w_stride[2], filters,
-                                      size, to);
+pack_elements(const LatticeAxis *a, const int64_t stride[CONV_AXES], const char *w,
+              int64_t filter, int64_t filters, size_t size, char *to) {
+    for (int64_t d = 0; d < a[0].taps; d++)
+        for (int64_t j = 0; j < a[1].taps; j++)
+            for (int64_t i = 0; i < a[2].taps; i++) {
+                const char *from = w + a[0].index[d] * stride[0] +
+                                   a[1].index[j] * stride[1] +
+                                   a[2].index[i] * stride[2];
+                for (int64_t f = 0; f < filters; f++, from += filter, to += size)
+                    memcpy(to, from, size);
             }
 }
 
-static void pack_block(const Lattice *q, const char *w, int64_t filters, char *to) {
-    if (q->s.size == 4 && filters == 8)
-        pack_elements(q, w, 8, 4, to);
-    else if (q->s.size == 4)
-        pack_elements(q, w, filters, 4, to);
-    else
-        pack_elements(q, w, filters, 8, to);
+/* Some channels of all filters of a group: few, so that what is read and what is
+ * written both lie side by side. */
+static void pack_channels(const Lattice *q, int64_t g, int64_t begin, int64_t end) {
+    const LatticeAxis *a = q->s.axis;
+    size_t size = q->s.size;
+    int64_t step = q->w_filter;
+    for (int64_t f = 0, n; f < q->filters; f += n) {
+        n = block_at(q, f);
+        const char *w = q->w + g * q->w_group + f * step + begin * q->w_channel;
+        int64_t at = ((g * q->filters + f) * q->s.channels + begin * n) * q->s.taps;
+        char *to = q->packed + (size_t)at * size;
+        for (int64_t c = begin; c < end; c++, w += q->w_channel) {
+            if (size == 4 && n == 8)
+                pack_elements(a, q->w_stride, w, step, 8, 4, to);
+            else if (size == 4)
+                pack_elements(a, q->w_stride, w, step, n, 4, to);
+            else
+                pack_elements(a, q->w_stride, w, step, n, 8, to);
+            to += (size_t)(n * q->s.taps) * size;
+        }
+    }
 }
 
 /* Filters of whole convolutions lie as their channels and taps do: a transposition. */
@@ -110,29 +116,45 @@ static bool is_dense_filter(const Lattice *q) {
     return q->w_channel == step || q->s.channels == 1;
 }
 
+static void transpose_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const Lattice *q = ctx;
+    int64_t most = q->tiles->shape[0].filters, parts = conv_parts(q->filters, most);
+    int64_t g = (int64_t)chunk / parts, f = (int64_t)chunk % parts * most;
+    int64_t all = q->s.channels * q->s.taps, end = conv_least(f + most, q->filters);
+    size_t size = q->s.size;
+    (void)worker;
+    for (int64_t n; f < end; f += n) {
+        n = block_at(q, f);
+        Transposition t = {.dst =
+                               q->packed + (size_t)((g * q->filters + f) * all) * size,
+                           .dst_row = (ptrdiff_t)((size_t)n * size),
+                           .src = q->w + g * q->w_group + f * q->w_filter,
+                           .src_column = q->w_filter,
+                           .rows = (size_t)all,
+                           .columns = (size_t)n,
+                           .size = size};
+        transpose_by_tiles(&t, false);
+    }
+}
+
 static void pack_weights_chunk(void *ctx, size_t chunk, unsigned worker) {
     const Lattice *q = ctx;
-    int64_t most = q->tiles->shape[0].filters, parts = (q->filters + most - 1) / most;
-    int64_t g = (int64_t)chunk / parts, f = (int64_t)chunk % parts * most;
-    int64_t all = q->s.channels * q->s.taps, end = f + most;
+    int64_t parts = conv_parts(q->s.channels, WEIGHT_CHANNELS),
+            from = (int64_t)chunk % parts * WEIGHT_CHANNELS;
     (void)worker;
-    for (int64_t n; f < end && f < q->filters; f += n) {
-        n = block_at(q, f);
-        const char *from = q->w + g * q->w_group + f * q->w_filter;
-        char *to = q->packed + (size_t)((g * q->filters + f) * all) * q->s.size;
-        if (is_dense_filter(q) && n > 1)
-            transpose_by_tiles(
-                &(Transposition){.dst = to,
-                                 .dst_row = (ptrdiff_t)((size_t)n * q->s.size),
-                                 .src = from,
-                                 .src_column = q->w_filter,
-                                 .rows = (size_t)all,
-                                 .columns = (size_t)n,
-                                 .size = q->s.size},
-                false);
-        else
-            pack_block(q, from, n, to);
-    }
+    pack_channels(q, (int64_t)chunk / parts, from,
+                  conv_least(from + WEIGHT_CHANNELS, q->s.channels));
+}
+
+static void pack_weights(Pool *pool, Lattice *q) {
+    if (is_dense_filter(q))
+        pool_run(
+            pool,
+            (size_t)(q->groups * conv_parts(q->filters, q->tiles->shape[0].filters)),
+            transpose_chunk, q);
+    else
+        pool_run(pool, (size_t)(q->groups * conv_parts(q->s.channels, WEIGHT_CHANNELS)),
+                 pack_weights_chunk, q);
 }
 
 /* ---- running ---- */
@@ -326,9 +348,7 @@ static bool run_lattice(Call *c, Lattice *q) {
         return call_fail(c, E_LIMIT, "%s is too large for this machine", c->op->name);
     if (!lattice_room(c, q)) return false;
     conv_strip_offsets(&q->s);
-    int64_t most = q->tiles->shape[0].filters;
-    pool_run(c->host->pool, (size_t)(q->groups * conv_parts(q->filters, most)),
-             pack_weights_chunk, q);
+    pack_weights(c->host->pool, q);
     if (is_shared(q))
         pool_run(c->host->pool,
                  (size_t)(q->units / q->filter_parts *

@@ -167,14 +167,18 @@ static void store_sums(const WeightsGrad *q, const GradChunk *k) {
     size_t size = q->s.size, out_row = (size_t)(q->s.channels * taps) * size;
     char *out = (char *)q->w->data + (size_t)(k->g * q->filters + k->f) * out_row +
                 (size_t)(k->c * taps) * size;
-    for (int64_t f = 0; f < k->filters; f++, out += out_row)
-        if (q->across)
-            memcpy(out, k->sum + (size_t)(f * places) * size,
-                   (size_t)(k->channels * taps) * size);
-        else
-            copy_elements(out, (ptrdiff_t)size, k->sum + (size_t)f * size,
-                          (ptrdiff_t)((size_t)q->block * size), k->channels * taps,
-                          size);
+    for (int64_t f = 0; q->across && f < k->filters; f++)
+        memcpy(out + (size_t)f * out_row, k->sum + (size_t)(f * places) * size,
+               (size_t)(k->channels * taps) * size);
+    if (!q->across)
+        transpose_in_cache(
+            &(Transposition){.dst = out,
+                             .dst_row = (ptrdiff_t)out_row,
+                             .src = k->sum,
+                             .src_column = (ptrdiff_t)((size_t)q->block * size),
+                             .rows = (size_t)k->filters,
+                             .columns = (size_t)(k->channels * taps),
+                             .size = size});
 }
 
 static void weights_grad_chunk(void *ctx, size_t chunk, unsigned worker) {
