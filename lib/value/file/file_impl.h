@@ -74,6 +74,11 @@ bool torch_read(const ArrayFile *f, const char *key, Tensor *out);
 bool torch_is_pickle(const ArrayFile *f); /* not in an archive */
 bool torch_fail_pickle(const ArrayFile *f);
 
+/* ONNX's TensorProto, alone in a file. */
+bool onnx_tensor_is(const ArrayFile *f);
+bool onnx_tensor_file_read(const ArrayFile *f, const char *key, Tensor *out);
+bool onnx_tensor_file_list(const ArrayFile *f, ValueList *l);
+
 /* A destination of bytes: a file, or a checksum. */
 typedef bool SinkFn(void *ctx, const void *p, size_t n);
 /* Elements in row-major order, little-endian. */

@@ -140,6 +140,7 @@ static const FileFormat formats[] = {
     {"torch", is_torch, torch_read, torch_list},
     {"npz", is_zip, npz_read, npz_list},
     {"table", is_table_by_name, table_read, table_list},
+    {"onnx", onnx_tensor_is, onnx_tensor_file_read, onnx_tensor_file_list},
     {"safetensors", is_safetensors, safetensors_read, safetensors_list},
     {"pickle", torch_is_pickle, read_pickle, list_pickle},
     {"json", is_json, json_array_read, json_array_list},

@@ -1,0 +1,104 @@
+/* The bytes of tensors: in the model, or in files beside it. */
+#include "io/onnx/onnx_impl.h"
+
+#include <stdlib.h>
+
+static bool fail_data(OnnxReading *r, const OnnxTensor *t, DiagCode code,
+                      const char *why) {
+    Str name = STR(r->s);
+    str_visible(&name, t->name.p ? t->name.p : "", t->name.n);
+    fail(r->s, NOWHERE, code, "%s: the data of '%s' %s", r->in->name, str_text(&name),
+         why);
+    str_free(&name);
+    return false;
+}
+
+static void release_data_file(Buffer *b) {
+    FileData *d = b->ctx;
+    file_close(d);
+    mem_free(d);
+    mem_free(b);
+}
+
+/* Opened once; mapped privately, and copied where a tensor needs another layout. */
+static const OnnxDataFile *open_data_file(OnnxReading *r, const char *path) {
+    for (size_t i = 0; i < r->files.n; i++)
+        if (strcmp(r->files.p[i].path, path) == 0) return &r->files.p[i];
+    FileData *own = mem_alloc(r->s, sizeof *own);
+    if (!file_read_below(r->s, r->folder, path, 0, own)) {
+        mem_free(own);
+        return NULL;
+    }
+    union {
+        const unsigned char *in;
+        void *out;
+    } u = {.in = own->p};
+    OnnxDataFile f = {path, *own,
+                      buffer_wrap(r->s, u.out, own->n, release_data_file, own)};
+    vec_push(r->s, &r->files, f);
+    return &r->files.p[r->files.n - 1];
+}
+
+void onnx_close_files(OnnxReading *r) {
+    for (size_t i = 0; i < r->files.n; i++)
+        buffer_unref(r->files.p[i].buf);
+    vec_free(&r->files);
+}
+
+static bool read_entry_number(OnnxReading *r, const OnnxTensor *t, const OnnxEntry *e,
+                              uint64_t *v) {
+    bool overflow = false;
+    size_t n = num_read_uint(e->value.p, e->value.n, v, &overflow);
+    return (n && n == e->value.n && !overflow) ||
+           fail_data(r, t, E_FORMAT, "has an offset or a length that is no number");
+}
+
+static bool external_bytes(OnnxReading *r, const OnnxTensor *t, OnnxBytes *out) {
+    const char *path = NULL;
+    uint64_t offset = 0, length = UINT64_MAX;
+    for (size_t i = 0; i < t->external.n; i++) {
+        const OnnxEntry *e = &t->external.p[i];
+        if (proto_text_is(e->key, "location")) path = onnx_text(r, e->value);
+        if (proto_text_is(e->key, "offset") && !read_entry_number(r, t, e, &offset))
+            return false;
+        if (proto_text_is(e->key, "length") && !read_entry_number(r, t, e, &length))
+            return false;
+    }
+    if (!path)
+        return fail_data(r, t, E_FORMAT, "is in another file, but no file is named");
+    if (!r->folder)
+        return fail_data(r, t, E_IO,
+                         "is in another file: a model that comes through a pipe can't "
+                         "name files");
+    const OnnxDataFile *f = open_data_file(r, path);
+    if (!f) return false;
+    if (offset > f->data.n || (length != UINT64_MAX && length > f->data.n - offset))
+        return fail_data(r, t, E_TRUNCATED, "lies beyond the end of its file");
+    *out = (OnnxBytes){
+        r->in->name, f->data.p + offset,
+        length == UINT64_MAX ? f->data.n - (size_t)offset : (size_t)length, NULL};
+    return true;
+}
+
+/* In place if its layout allows; what is small is copied, to let the file go. */
+static bool model_bytes(OnnxReading *r, const OnnxTensor *t, OnnxBytes *out) {
+    enum { SHARE_FROM = 1 << 16 };
+    *out = (OnnxBytes){.file = r->in->name};
+    if (!t->has_raw) return true;
+    out->p = (const unsigned char *)t->raw.p;
+    out->n = t->raw.n;
+    bool share = out->n >= SHARE_FROM && input_is_shareable(r->in);
+    out->buf = share ? input_share(r->in) : NULL;
+    return true;
+}
+
+bool onnx_value(OnnxReading *r, const OnnxTensor *t, Tensor *out) {
+    enum { OUTSIDE = 1 };
+    OnnxBytes from;
+    if (!(t->location == OUTSIDE ? external_bytes(r, t, &from)
+                                 : model_bytes(r, t, &from)))
+        return false;
+    bool ok = onnx_tensor_value(r->s, t, &from, out);
+    buffer_unref(from.buf);
+    return ok;
+}

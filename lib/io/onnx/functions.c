@@ -1,0 +1,698 @@
+/* The functions that rows of *.rows may call, besides those of the language: they are
+ * evaluated while a model is read. */
+#include "io/onnx/onnx_impl.h"
+#include "op/infer.h"
+
+#include <stdlib.h>
+
+/* ---- values that are known ---- */
+
+static Node node_of_element(const Tensor *t, int64_t i) {
+    Literal l = {.kind = K_FLOAT};
+    if (dtype_is_discrete(t->dtype)) {
+        l = literal_int(tensor_i64(t, i));
+        if (t->dtype == DT_BOOL)
+            l = (Literal){.kind = K_BOOL, .u = (uint64_t)tensor_i64(t, i)};
+    } else {
+        l.re = tensor_f64(t, i);
+    }
+    return node_literal(l, NOWHERE);
+}
+
+static bool node_of_tensor(Compiler *c, const Tensor *t, Node *out) {
+    int64_t n = tensor_size(t);
+    if (t->ndim == 0) return *out = node_of_element(t, 0), true;
+    Node *item = NEW_N(compiler_arena(c), (size_t)n + 1, Node);
+    for (int64_t i = 0; i < n; i++)
+        item[i] = node_of_element(t, i);
+    return node_tree(c, (size_t)n, item, NULL, NOWHERE, out);
+}
+
+/* Integers that types tell, such as parts of shapes. */
+static bool known_by_types(Compiler *c, Var v, bool *known, Node *out) {
+    Graph *g = c->b->g;
+    const Type *t = var_type(g, v);
+    int64_t raw[MAX_NDIM];
+    Infer in = {.s = c->s, .g = g, .nin = 1, .type = &t, .in = &v};
+    int n = dtype_is_integer(t->dtype) ? infer_dims(&in, 0, NULL, raw) : -1;
+    *known = n >= 0 && n <= MAX_NDIM;
+    for (int i = 0; *known && i < n; i++)
+        *known = raw[i] != INT64_MIN;
+    if (!*known) return true;
+    if (t->ndim == 0) return *out = node_literal(literal_int(raw[0]), NOWHERE), true;
+    Node *item = NEW_N(compiler_arena(c), (size_t)n + 1, Node);
+    for (int i = 0; i < n; i++)
+        item[i] = node_literal(literal_int(raw[i]), NOWHERE);
+    return node_tree(c, (size_t)n, item, NULL, NOWHERE, out);
+}
+
+bool onnx_make_known(Compiler *c, Node *n, bool *known) {
+    enum { ELEMENTS = 1 << 12 };
+    Value v = {0};
+    *known = node_is_literal(n);
+    if (*known || n->kind != NODE_VAR) return true;
+    const Type *t = var_type(c->b->g, n->var);
+    if (t->kind != TYPE_TENSOR || t->ndim > 1 || dtype_is_complex(t->dtype))
+        return true;
+    int64_t size = type_size(t);
+    if (size > ELEMENTS) return true;
+    if (!known_by_types(c, n->var, known, n) || *known) return true;
+    if (size < 0) return true;
+    if (!compiler_constant(c, n->var, known, &v)) return false;
+    bool ok = !*known || node_of_tensor(c, &v.t, n);
+    value_unref(&v);
+    return ok;
+}
+
+/* ---- the functions ---- */
+
+static Node bool_node(bool yes) {
+    return node_literal((Literal){.kind = K_BOOL, .u = yes}, NOWHERE);
+}
+
+static Node int_node(int64_t v) {
+    return node_literal(literal_int(v), NOWHERE);
+}
+
+static bool fail_call(Compiler *c, const char *why) {
+    return fail(c->s, NOWHERE, E_ARG, "%s", why);
+}
+
+static bool int_of(Compiler *c, const Node *n, int64_t *v) {
+    return (n->kind == NODE_LITERAL && literal_i64(&n->lit, v)) ||
+           fail_call(c, "an integer that is known when the graph is read is expected");
+}
+
+static bool make_list(Compiler *c, size_t n, Node *item, Node *out) {
+    return node_tree(c, n, item, NULL, NOWHERE, out);
+}
+
+/* given(x): is there such an input or attribute? */
+static bool f_given(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)c, (void)f;
+    return *out = bool_node(a->arg[0].kind != NODE_NONE), true;
+}
+
+/* is_known(x): is it a number or a list of numbers? */
+static bool f_is_known(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)c, (void)f;
+    return *out = bool_node(node_is_literal(&a->arg[0])), true;
+}
+
+/* is_text(x, 'VALID') */
+static bool f_is_text(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)c, (void)f;
+    bool texts = a->arg[0].kind == NODE_STRING && a->arg[1].kind == NODE_STRING;
+    return *out = bool_node(texts && a->arg[0].sym == a->arg[1].sym), true;
+}
+
+static size_t count_of(const Node *n) {
+    return n->kind == NODE_LIST ? n->n : n->kind == NODE_NONE ? 0 : 1;
+}
+
+static const Node *item_of(const Node *n, size_t i) {
+    return n->kind == NODE_LIST ? &n->item[i] : n;
+}
+
+/* count(list) */
+static bool f_count(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)c, (void)f;
+    return *out = int_node((int64_t)count_of(&a->arg[0])), true;
+}
+
+/* span(a, b): [a, a + 1, ..., b - 1] */
+static bool f_span(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    int64_t from, to;
+    if (!int_of(c, &a->arg[0], &from) || !int_of(c, &a->arg[1], &to)) return false;
+    size_t n = to > from ? (size_t)(to - from) : 0;
+    if (n > 1000) return fail_call(c, "a list of more than 1000 numbers");
+    Node *item = NEW_N(compiler_arena(c), n + 1, Node);
+    for (size_t i = 0; i < n; i++)
+        item[i] = int_node(from + (int64_t)i);
+    return make_list(c, n, item, out);
+}
+
+/* times(x, n): [x, x, ...] */
+static bool f_times(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    int64_t n;
+    if (!int_of(c, &a->arg[1], &n)) return false;
+    if (n > 1000) return fail_call(c, "a list of more than 1000 parts");
+    Node *item = NEW_N(compiler_arena(c), (size_t)(n > 0 ? n : 0) + 1, Node);
+    for (int64_t i = 0; i < n; i++)
+        item[i] = a->arg[0];
+    return make_list(c, (size_t)(n > 0 ? n : 0), item, out);
+}
+
+/* join(list, list, ...): None is empty, what is no list is one of itself */
+static bool f_join(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    size_t n = 0, k = 0;
+    for (size_t i = 0; i < a->n; i++)
+        n += count_of(&a->arg[i]);
+    Node *item = NEW_N(compiler_arena(c), n + 1, Node);
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t j = 0; j < count_of(&a->arg[i]); j++)
+            item[k++] = *item_of(&a->arg[i], j);
+    return make_list(c, n, item, out);
+}
+
+/* part(list, from, to): as Python's list[from:to] */
+static bool f_part(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    int64_t from, to, n = (int64_t)count_of(&a->arg[0]);
+    if (!int_of(c, &a->arg[1], &from) || !int_of(c, &a->arg[2], &to)) return false;
+    if (from < 0) from += n;
+    if (to < 0) to += n;
+    if (to > n) to = n;
+    if (from < 0) from = 0;
+    if (from > to) from = to;
+    Node *item = NEW_N(compiler_arena(c), (size_t)(to - from) + 1, Node);
+    for (int64_t i = from; i < to; i++)
+        item[i - from] = *item_of(&a->arg[0], (size_t)i);
+    return make_list(c, (size_t)(to - from), item, out);
+}
+
+/* pairs([b1, b2, ..., e1, e2, ...]): [[b1, e1], [b2, e2], ...] */
+static bool f_pairs(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    const Node *x = &a->arg[0];
+    size_t n = count_of(x) / 2;
+    if (x->kind != NODE_LIST || x->n % 2)
+        return fail_call(c, "pads must be an even number of integers");
+    Node *item = NEW_N(compiler_arena(c), n + 1, Node);
+    for (size_t i = 0; i < n; i++) {
+        Node *pair = NEW_N(compiler_arena(c), 2, Node);
+        pair[0] = x->item[i];
+        pair[1] = x->item[n + i];
+        if (!make_list(c, 2, pair, &item[i])) return false;
+    }
+    return make_list(c, n, item, out);
+}
+
+/* without(list, axes): the items at other places */
+static bool f_without(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    const Node *x = &a->arg[0];
+    size_t n = count_of(x), k = 0;
+    Node *item = NEW_N(compiler_arena(c), n + 1, Node);
+    for (size_t i = 0; i < n; i++) {
+        bool drop = false;
+        for (size_t j = 0; j < count_of(&a->arg[1]); j++) {
+            int64_t axis;
+            if (!int_of(c, item_of(&a->arg[1], j), &axis)) return false;
+            drop |= axis == (int64_t)i || axis + (int64_t)n == (int64_t)i;
+        }
+        if (!drop) item[k++] = *item_of(x, i);
+    }
+    return make_list(c, k, item, out);
+}
+
+/* each(f, list, ...): [f(a0, b0), f(a1, b1), ...] */
+static bool f_each(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    size_t n = count_of(&a->arg[1]);
+    Node *item = NEW_N(compiler_arena(c), n + 1, Node),
+         *arg = NEW_N(compiler_arena(c), a->n, Node);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 1; k < a->n; k++) {
+            if (count_of(&a->arg[k]) != n)
+                return fail_call(c, "lists of different lengths");
+            arg[k - 1] = *item_of(&a->arg[k], i);
+        }
+        if (!compiler_apply(c, &a->arg[0], &(Arguments){a->n - 1, arg, NULL, NOWHERE},
+                            &item[i]))
+            return false;
+    }
+    return make_list(c, n, item, out);
+}
+
+/* fold(f, list): f(f(a, b), c) */
+static bool f_fold(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    size_t n = count_of(&a->arg[1]);
+    if (n == 0) return fail_call(c, "at least one input is needed");
+    *out = *item_of(&a->arg[1], 0);
+    for (size_t i = 1; i < n; i++) {
+        Node arg[2] = {*out, *item_of(&a->arg[1], i)};
+        if (!compiler_apply(c, &a->arg[0], &(Arguments){2, arg, NULL, NOWHERE}, out))
+            return false;
+    }
+    return true;
+}
+
+/* dtype_of(7): int64 */
+static bool f_dtype(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    int64_t code;
+    const char *name;
+    if (!int_of(c, &a->arg[0], &code)) return false;
+    DType d = onnx_dtype(code, &name);
+    if (d == DT_NONE)
+        return fail(c->s, NOWHERE, E_DTYPE,
+                    "elements of type %s, which thunkline does not have",
+                    name ? name : "0");
+    *out = (Node){.kind = NODE_DTYPE, .var = VAR_NONE, .dtype = d};
+    return true;
+}
+
+/* is_float(x) is_integer(x) is_unsigned(x) is_bool(x): of a variable's elements */
+static bool f_is_kind(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    const char *which = f->data;
+    const Type *t =
+        a->arg[0].kind == NODE_VAR ? var_type(c->b->g, a->arg[0].var) : NULL;
+    DType d = t ? t->dtype : a->arg[0].kind == NODE_DTYPE ? a->arg[0].dtype : DT_NONE;
+    bool has = d != DT_NONE && (!t || t->kind == TYPE_TENSOR);
+    bool yes = has && (*which == 'f'   ? dtype_is_float(d)
+                       : *which == 'u' ? dtype_kind(d) == K_UINT
+                       : *which == 'b' ? d == DT_BOOL
+                       : *which == 'l' ? false
+                                       : dtype_is_integer(d));
+    if (*which == 'l') yes = t && t->kind == TYPE_LIST;
+    return *out = bool_node(yes), true;
+}
+
+/* refuse('text'): the row can't say it */
+static bool f_refuse(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f, (void)out;
+    return fail(c->s, NOWHERE, E_ARG, "thunkline does not have %s",
+                a->arg[0].kind == NODE_STRING ? sym_text(c->s, a->arg[0].sym) : "this");
+}
+
+/* text('a', 2): 'a2' */
+static bool f_text(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    Str b = STR(c->s);
+    for (size_t i = 0; i < a->n; i++) {
+        int64_t v;
+        if (a->arg[i].kind == NODE_STRING)
+            str_puts(&b, sym_text(c->s, a->arg[i].sym));
+        else if (int_of(c, &a->arg[i], &v))
+            str_printf(&b, "%lld", (long long)v);
+        else
+            return str_free(&b), false;
+    }
+    *out = (Node){.kind = NODE_STRING, .var = VAR_NONE, .sym = sym(c->s, str_text(&b))};
+    str_free(&b);
+    return true;
+}
+
+/* list_value([a, b]): a value of type list */
+static bool f_list_value(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    Var v;
+    if (a->arg[0].kind != NODE_LIST) return *out = a->arg[0], true;
+    if (!node_list(c, &a->arg[0], NULL, DT_NONE, &v)) return false;
+    return *out = node_var(v, NOWHERE), true;
+}
+
+/* first(x): the item of a list, or x itself */
+static bool f_first(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    if (count_of(&a->arg[0]) == 0)
+        return fail_call(c, "an empty list where a value is expected");
+    return *out = *item_of(&a->arg[0], 0), true;
+}
+
+static bool axis_of(Compiler *c, const Node *n, int ndim, int64_t *axis) {
+    if (!int_of(c, n, axis)) return false;
+    if (*axis < 0) *axis += ndim;
+    return (*axis >= 0 && *axis < ndim) ||
+           fail(c->s, NOWHERE, E_SHAPE, "there is no axis %lld among %d dims",
+                (long long)*axis, ndim);
+}
+
+/* spread(values, axes, n, otherwise): a list of n, with the values at the axes */
+static bool f_spread(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    int64_t n, axis;
+    if (!int_of(c, &a->arg[2], &n)) return false;
+    if (n < 0 || n > MAX_NDIM || count_of(&a->arg[0]) != count_of(&a->arg[1]))
+        return fail_call(c, "there are not as many values as axes");
+    Node *item = NEW_N(compiler_arena(c), (size_t)n + 1, Node);
+    for (int64_t i = 0; i < n; i++)
+        item[i] = a->arg[3];
+    for (size_t i = 0; i < count_of(&a->arg[1]); i++) {
+        if (!axis_of(c, item_of(&a->arg[1], i), (int)n, &axis)) return false;
+        item[axis] = *item_of(&a->arg[0], i);
+    }
+    return make_list(c, (size_t)n, item, out);
+}
+
+/* x[..., start:stop:step, ...] along the axis; start and stop may be left out. */
+static bool slice_along(Compiler *c, Var x, int64_t axis, const Node *bound[3],
+                        Node *out) {
+    Var in[4] = {x};
+    size_t n = 1;
+    Str text = STR(c->s);
+    for (int64_t i = 0; i < axis; i++)
+        str_puts(&text, ":, ");
+    for (size_t i = 0; i < 3; i++) {
+        if (i) str_putc(&text, ':');
+        if (!bound[i]) continue;
+        str_putc(&text, '$');
+        if (!compiler_var(c, bound[i], DT_NONE, &in[n++]))
+            return str_free(&text), false;
+        if (var_type(c->b->g, in[n - 1])->ndim > 0) {
+            Var flat[2] = {in[n - 1], const_ints(c->b, 0, NULL)};
+            in[n - 1] = op_call2(c->b, "reshape", flat[0], flat[1]);
+            if (in[n - 1] == VAR_NONE) return str_free(&text), false;
+        }
+    }
+    PropArg index = {"index", PROP_STR(sym(c->s, str_text(&text)))};
+    str_free(&text);
+    Var r = apply_named(c->b, "subtensor", n, in, 1, &index);
+    *out = node_var(r, NOWHERE);
+    return r != VAR_NONE;
+}
+
+/* slice_axis(x, axis, start, stop, step) */
+static bool f_slice_axis(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    int64_t axis;
+    const Node *bound[3] = {&a->arg[2], &a->arg[3], &a->arg[4]};
+    Var x;
+    return compiler_var(c, &a->arg[0], DT_NONE, &x) &&
+           axis_of(c, &a->arg[1], var_type(c->b->g, x)->ndim, &axis) &&
+           slice_along(c, x, axis, bound, out);
+}
+
+/* split_sizes(x, axis, sizes, n): parts of these sizes; None: n equal ones, of which
+ * the last may be smaller */
+static bool f_split_sizes(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    int64_t axis, n, size = 0, at = 0;
+    Var x;
+    if (!compiler_var(c, &a->arg[0], DT_NONE, &x)) return false;
+    const Type *t = var_type(c->b->g, x);
+    if (!axis_of(c, &a->arg[1], t->ndim, &axis) || !int_of(c, &a->arg[3], &n))
+        return false;
+    bool given = a->arg[2].kind != NODE_NONE;
+    if (given) n = (int64_t)count_of(&a->arg[2]);
+    if (!given && !dim_is_known(t->dim[axis]))
+        return fail_call(c,
+                         "an axis of unknown length can't be split into equal parts");
+    if (n < 1 || n > OUT_MAX)
+        return fail_call(c, "a number of parts that is no number from 1 on");
+    Node *item = NEW_N(compiler_arena(c), (size_t)n + 1, Node), from, to;
+    for (int64_t i = 0; i < n; i++, at += size) {
+        if (given && !int_of(c, item_of(&a->arg[2], (size_t)i), &size)) return false;
+        if (!given) size = (t->dim[axis] + n - 1) / n;
+        from = int_node(at);
+        to = int_node(at + size);
+        const Node *bound[3] = {&from, &to, NULL};
+        if (!slice_along(c, x, axis, bound, &item[i])) return false;
+    }
+    return make_list(c, (size_t)n, item, out);
+}
+
+/* broadcast_with(x, shape): to the shape that both have together; shape may be known */
+static bool f_broadcast_with(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    Var x, shape;
+    if (!compiler_var(c, &a->arg[0], DT_NONE, &x) || !compiler_ints(c, &a->arg[1], &shape)) return false;
+    const Type *t = var_type(c->b->g, x);
+    Infer in = {.s = c->s, .g = c->b->g, .nin = 1, .in = &shape};
+    const Type *st = var_type(c->b->g, shape);
+    in.type = &st;
+    Dim dim[MAX_NDIM];
+    int n = infer_dims(&in, 0, dim, NULL), most = n > t->ndim ? n : t->ndim;
+    if (n < 0 || n > MAX_NDIM) return fail_call(c, "a shape of unknown length");
+    Var *item = NEW_N(compiler_arena(c), (size_t)most + 1, Var);
+    for (int i = 0; i < most; i++) {
+        int k = i - (most - n), j = i - (most - t->ndim);
+        bool wide = j >= 0 && t->dim[j] != 1; /* else its size is the shape's */
+        bool one = k < 0 || dim[k] == 1;
+        Var pick[2] = {shape, VAR_NONE};
+        if (k >= 0) pick[1] = const_int(c->b, k);
+        item[i] = k < 0 || (wide && (one || dim[k] != DIM_UNKNOWN)) ? shape_of(c->b, x, j)
+                                                                     : op_call2(c->b, "take", pick[0], pick[1]);
+        if (wide && k >= 0 && dim[k] == DIM_UNKNOWN) /* 1, or the size of x */
+            item[i] = op_call2(c->b, "maximum", item[i], shape_of(c->b, x, j));
+        if (item[i] == VAR_NONE) return false;
+    }
+    Var to = ints_stack(c->b, (size_t)most, item);
+    if (to == VAR_NONE) return false;
+    *out = node_var(op_call2(c->b, "broadcast_to", x, to), NOWHERE);
+    return out->var != VAR_NONE;
+}
+
+/* padding_of(auto_pad, pads): the padding of conv and the pools */
+static bool f_padding_of(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    static const char *const words[][2] = {
+        {"SAME_UPPER", "same_upper"}, {"SAME_LOWER", "same_lower"}, {"VALID", "valid"}};
+    const char *text =
+        a->arg[0].kind == NODE_STRING ? sym_text(c->s, a->arg[0].sym) : "";
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(text, words[i][0]) != 0) continue;
+        *out =
+            (Node){.kind = NODE_STRING, .var = VAR_NONE, .sym = sym(c->s, words[i][1])};
+        return true;
+    }
+    Arguments pads = {1, &a->arg[1], NULL, NOWHERE};
+    if (a->arg[1].kind == NODE_LIST) return f_pairs(c, f, &pads, out);
+    return *out = a->arg[1], true;
+}
+
+/* along(s, axis, n): a vector along an axis of n; what has one element as it is */
+static bool f_along(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    int64_t n, axis;
+    Var in[2];
+    if (!compiler_var(c, &a->arg[0], DT_NONE, &in[0]) || !int_of(c, &a->arg[2], &n))
+        return false;
+    const Type *t = var_type(c->b->g, in[0]);
+    *out = node_var(in[0], NOWHERE);
+    if (t->ndim != 1) return true;
+    if (!axis_of(c, &a->arg[1], (int)n, &axis)) return false;
+    int64_t shape[MAX_NDIM];
+    for (int64_t i = 0; i < n; i++)
+        shape[i] = i == axis ? -1 : 1;
+    in[1] = const_ints(c->b, (size_t)n, shape);
+    *out = node_var(op_call2(c->b, "reshape", in[0], in[1]), NOWHERE);
+    return out->var != VAR_NONE;
+}
+
+/* saturated(x, dtype): cast to an integer, at its ends where x is beyond them */
+static bool f_saturate(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    int64_t low;
+    uint64_t high;
+    Var x;
+    if (a->arg[1].kind != NODE_DTYPE || !dtype_is_integer(a->arg[1].dtype))
+        return fail_call(c, "quantised numbers that are no integers");
+    if (!compiler_var(c, &a->arg[0], DT_NONE, &x)) return false;
+    DType d = var_type(c->b->g, x)->dtype;
+    dtype_int_range(a->arg[1].dtype, &low, &high);
+    Var y = op_call3(c->b, "clip", x, const_number(c->b, d, (double)low),
+                     const_number(c->b, d, (double)high));
+    if (y != VAR_NONE) y = op_cast_to(c->b, y, a->arg[1].dtype);
+    *out = node_var(y, NOWHERE);
+    return y != VAR_NONE;
+}
+
+/* seed_of(seed): a float or None as a seed */
+static bool f_seed_of(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)c, (void)f;
+    bool number = a->arg[0].kind == NODE_LITERAL;
+    double v = number ? literal_f64(&a->arg[0].lit) : 0;
+    return *out = int_node(v > 0 && v < (double)INT64_MAX ? (int64_t)v : 0), true;
+}
+
+/* ---- steps of loops ---- */
+
+static bool list_of_results(Compiler *c, const Node *body, const Arguments *args,
+                            Node *out) {
+    return compiler_apply(c, body, args, out) &&
+           (out->kind == NODE_LIST ||
+            fail_call(c, "a graph without results as the body of a loop"));
+}
+
+/* Calls the body of Loop, (i, cond, v...) -> (cond, v..., rows...), as a step of scan,
+ * (i, v...) -> (i + 1, v..., rows..., until). */
+static bool apply_loop_step(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    const Node *body = f->data;
+    Node *arg = NEW_N(compiler_arena(c), a->n + 1, Node), r;
+    Var one = const_int(c->b, 1), next;
+    arg[0] = a->arg[0];
+    arg[1] = node_var(const_number(c->b, DT_BOOL, 1), NOWHERE);
+    for (size_t i = 1; i < a->n; i++)
+        arg[i + 1] = a->arg[i];
+    if (!list_of_results(c, body, &(Arguments){a->n + 1, arg, NULL, NOWHERE}, &r))
+        return false;
+    Node *item = NEW_N(compiler_arena(c), r.n + 2, Node),
+         *stop = NEW(compiler_arena(c), Node);
+    next = op_call2(c->b, "add", a->arg[0].var, one);
+    if (next == VAR_NONE) return false;
+    item[0] = node_var(next, NOWHERE);
+    for (size_t i = 1; i < r.n; i++)
+        item[i] = r.item[i];
+    size_t n = r.n;
+    if (body->weak) { /* it has a condition */
+        Var go, zero[2] = {VAR_NONE, const_ints(c->b, 0, NULL)};
+        if (!compiler_var(c, &r.item[0], DT_BOOL, &zero[0])) return false;
+        go = var_type(c->b->g, zero[0])->ndim
+                 ? op_call2(c->b, "reshape", zero[0], zero[1])
+                 : zero[0];
+        if (go == VAR_NONE) return false;
+        *stop = node_var(op_call1(c->b, "logical_not", go), NOWHERE);
+        Sym *key = NEW(compiler_arena(c), Sym);
+        *key = sym(c->s, "until");
+        if (!node_tree(c, 1, stop, key, NOWHERE, &item[n++])) return false;
+    }
+    return make_list(c, n, item, out);
+}
+
+/* Calls the body of Scan, (states..., rows...), as a step of scan, (rows...,
+ * states...). */
+static bool apply_scan_step(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    const Node *body = f->data;
+    size_t rows = (size_t)body->n, states = a->n - rows;
+    Node *arg = NEW_N(compiler_arena(c), a->n + 1, Node);
+    for (size_t i = 0; i < a->n; i++)
+        arg[i] = a->arg[i < states ? rows + i : i - states];
+    return list_of_results(c, body, &(Arguments){a->n, arg, NULL, NOWHERE}, out);
+}
+
+static bool make_step(Compiler *c, const Node *body, NodeApply *apply, Node *out) {
+    if (body->kind != NODE_FUNCTION) return fail_call(c, "a loop without a body");
+    *out = (Node){.kind = NODE_FUNCTION,
+                  .var = VAR_NONE,
+                  .apply = apply,
+                  .data = arena_copy(compiler_arena(c), body, sizeof *body)};
+    return true;
+}
+
+/* loop_step(body, has a condition) */
+static bool f_loop_step(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    Node body = a->arg[0];
+    body.weak = a->arg[1].lit.u != 0;
+    return make_step(c, &body, apply_loop_step, out);
+}
+
+/* scan_step(body, number of rows) */
+static bool f_scan_step(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    Node body = a->arg[0];
+    int64_t n;
+    if (!int_of(c, &a->arg[1], &n)) return false;
+    body.n = (size_t)n;
+    return make_step(c, &body, apply_scan_step, out);
+}
+
+/* ---- activations of recurrent layers ---- */
+
+static bool apply_activation(Compiler *c, const Node *f, const Arguments *a,
+                             Node *out) {
+    const char *op = f->data;
+    Var x;
+    if (!compiler_var(c, &a->arg[0], DT_NONE, &x)) return false;
+    DType d = var_type(c->b->g, x)->dtype;
+    if (f->lit.re != 0)
+        x = op_call3(c->b, "clip", x, const_number(c->b, d, -f->lit.re),
+                     const_number(c->b, d, f->lit.re));
+    if (x == VAR_NONE) return false;
+    *out = node_var(op_call1(c->b, op, x), NOWHERE);
+    return out->var != VAR_NONE;
+}
+
+/* activation(names, i, 'Tanh', clip): the i-th named function, of numbers between -clip
+ * and clip; both directions have the same. */
+static bool f_activation(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    static const char *const names[][2] = {{"Tanh", "tanh"},
+                                           {"Sigmoid", "sigmoid"},
+                                           {"Relu", "relu"},
+                                           {"Softsign", "softsign"},
+                                           {"Softplus", "softplus"}};
+    int64_t i;
+    if (!int_of(c, &a->arg[1], &i)) return false;
+    const Node *name = a->arg[0].kind == NODE_LIST && (size_t)i < a->arg[0].n
+                           ? &a->arg[0].item[i]
+                           : &a->arg[2];
+    const char *text = name->kind == NODE_STRING ? sym_text(c->s, name->sym) : "";
+    Literal clip =
+        a->arg[3].kind == NODE_LITERAL ? a->arg[3].lit : (Literal){.kind = K_FLOAT};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if (strcmp(text, names[k][0]) != 0) continue;
+        *out = (Node){.kind = NODE_FUNCTION,
+                      .var = VAR_NONE,
+                      .apply = apply_activation,
+                      .data = names[k][1]};
+        out->lit.re = literal_f64(&clip);
+        return true;
+    }
+    return fail(c->s, NOWHERE, E_ARG,
+                "thunkline does not have the activation '%s' of recurrent layers",
+                text);
+}
+
+/* list_of(1): an empty list of float32 */
+static bool f_list_of(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    Node d;
+    if (!f_dtype(c, f, a, &d)) return false;
+    return fail_call(c, "an empty list, whose items' shapes nothing tells");
+    (void)out;
+}
+
+/* variable(x): numbers as a variable */
+static bool f_variable(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    Var v;
+    if (!compiler_var(c, &a->arg[0], DT_NONE, &v)) return false;
+    return *out = node_var(v, NOWHERE), true;
+}
+
+static const struct RowFunction {
+    const char *name;
+    NodeApply *apply;
+    size_t least;
+    const void *data;
+} row_functions[] = {{"given", f_given, 1, NULL},
+                     {"is_known", f_is_known, 1, NULL},
+                     {"is_text", f_is_text, 2, NULL},
+                     {"count", f_count, 1, NULL},
+                     {"span", f_span, 2, NULL},
+                     {"times", f_times, 2, NULL},
+                     {"join", f_join, 0, NULL},
+                     {"part", f_part, 3, NULL},
+                     {"pairs", f_pairs, 1, NULL},
+                     {"without", f_without, 2, NULL},
+                     {"each", f_each, 2, NULL},
+                     {"fold", f_fold, 2, NULL},
+                     {"dtype_of", f_dtype, 1, NULL},
+                     {"is_float", f_is_kind, 1, "f"},
+                     {"is_integer", f_is_kind, 1, "i"},
+                     {"is_unsigned", f_is_kind, 1, "u"},
+                     {"is_bool", f_is_kind, 1, "b"},
+                     {"is_list", f_is_kind, 1, "l"},
+                     {"text", f_text, 1, NULL},
+                     {"list_value", f_list_value, 1, NULL},
+                     {"variable", f_variable, 1, NULL},
+                     {"first", f_first, 1, NULL},
+                     {"spread", f_spread, 4, NULL},
+                     {"slice_axis", f_slice_axis, 5, NULL},
+                     {"split_sizes", f_split_sizes, 4, NULL},
+                     {"broadcast_with", f_broadcast_with, 2, NULL},
+                     {"padding_of", f_padding_of, 2, NULL},
+                     {"along", f_along, 3, NULL},
+                     {"saturated", f_saturate, 2, NULL},
+                     {"seed_of", f_seed_of, 1, NULL},
+                     {"loop_step", f_loop_step, 2, NULL},
+                     {"scan_step", f_scan_step, 2, NULL},
+                     {"activation", f_activation, 4, NULL},
+                     {"list_of", f_list_of, 1, NULL},
+                     {"refuse", f_refuse, 1, NULL}};
+enum { ROW_FUNCTIONS = sizeof row_functions / sizeof *row_functions };
+
+void onnx_bind_functions(OnnxReading *r) {
+    bound_names_open(r->c, r->a, &r->helpers, ROW_FUNCTIONS, NULL);
+    for (size_t i = 0; i < ROW_FUNCTIONS; i++)
+        bound_names_add(r->a, &r->helpers, sym(r->s, row_functions[i].name),
+                        (Node){.kind = NODE_FUNCTION,
+                               .var = VAR_NONE,
+                               .apply = row_functions[i].apply,
+                               .data = row_functions[i].data});
+}

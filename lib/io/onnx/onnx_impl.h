@@ -1,0 +1,123 @@
+/* Shared by the files that read ONNX. A model becomes a graph node by node: rows of
+ * text
+ * (*.rows) say what an op means in the expression language, with its inputs, attributes
+ * and a few functions (functions.c) as names. */
+#ifndef IO_ONNX_ONNX_IMPL_H
+#define IO_ONNX_ONNX_IMPL_H
+
+#include "io/io_impl.h"
+#include "io/onnx/model.h"
+#include "io/onnx/onnx.h"
+#include "lang/bound_names.h"
+#include "type/word.h"
+
+/* ---- rows ---- */
+typedef struct OnnxParam {
+    Sym name;
+    bool optional, rest;
+    bool known; /* must be known when the graph is made */
+    bool maybe; /* is a number or a list where it is known, else a variable */
+} OnnxParam;
+typedef struct OnnxDefault {
+    Sym name;
+    const Ast *value;
+} OnnxDefault;
+typedef struct OnnxRow {
+    const char *op, *domain; /* domain: "" is ONNX's own */
+    int64_t since, until;    /* opsets, both included */
+    Span head, body;
+    bool parsed;
+    size_t nparam, nattribute, nout, nline;
+    const OnnxParam *param;
+    const OnnxDefault *attribute;
+    const Sym *out;
+    bool rest_out; /* the last output is a list of any number */
+    const Ast **line;
+    struct OnnxRow *next; /* of the same op */
+} OnnxRow;
+typedef struct OnnxRows OnnxRows;
+/* The same for ONNX's own domain by both of its names. */
+Sym onnx_op_key(Session *s, ProtoText domain, ProtoText op);
+OnnxRows *onnx_rows_new(Session *s, Arena *a);
+void onnx_rows_free(OnnxRows *rows);
+/* The row for an op of that version of its domain; its head is parsed. NULL: none. */
+const OnnxRow *onnx_row(OnnxRows *rows, ProtoText domain, ProtoText op, int64_t opset);
+/* Is there a row of that op for any version? The nearest names and versions then go to
+ * the message. */
+bool onnx_row_versions(OnnxRows *rows, ProtoText domain, ProtoText op, int64_t *from,
+                       int64_t *to);
+
+/* ---- reading a graph ---- */
+typedef struct OnnxDataFile {
+    const char *path; /* as the model names it */
+    FileData data;
+    Buffer *buf;
+} OnnxDataFile;
+typedef struct OnnxReading {
+    Session *s;
+    Arena *a;
+    Input *in;
+    const char *folder; /* for data in other files; NULL: refused */
+    const ReadOptions *o;
+    OnnxModel model;
+    OnnxRows *rows;
+    Graph *g;
+    Compiler *c;
+    Map functions;  /* name -> OnnxFunction */
+    Map structural; /* initializers that must be known when the graph is made */
+    Vec(OnnxDataFile) files; /* data outside of the model */
+    BoundNames helpers;      /* the functions that rows may call */
+    int depth;               /* of local functions and graphs in attributes */
+} OnnxReading;
+/* The values of a graph, a graph in an attribute, or a function's body. */
+typedef struct OnnxScope {
+    const struct OnnxScope *up; /* the graph around; NULL: none */
+    const struct OnnxScope *of; /* of the call, whose attributes a body may use */
+    const OnnxNode *call;       /* whose body it is; NULL: a graph */
+    const OnnxFunction *function;
+    const OnnxGraph *graph;
+    const OnnxOpset *opset;
+    size_t nopset;
+    CompileFrame *frame;
+    bool named; /* values get names in the graph */
+    Map value;  /* ONNX name -> Node */
+} OnnxScope;
+enum { ONNX_DEPTH = 50 };
+
+const char *onnx_text(OnnxReading *r, ProtoText t); /* NUL-terminated, in r->a */
+Sym onnx_sym(OnnxReading *r, ProtoText t);
+/* "node '/fc/Gemm' (Gemm)" */
+const char *onnx_node_text(OnnxReading *r, const OnnxNode *n);
+/* A name of the language, free in the graph, for an ONNX name. */
+Sym onnx_free_name(OnnxReading *r, ProtoText t, const char *otherwise);
+/* The type as ours. NULL: diagnosed, with `what`. */
+const Type *onnx_type(OnnxReading *r, const OnnxType *t, const char *what);
+/* The array of a tensor, wherever its bytes are. */
+bool onnx_value(OnnxReading *r, const OnnxTensor *t, Tensor *out);
+void onnx_close_files(OnnxReading *r);
+bool onnx_constant(OnnxReading *r, const OnnxTensor *t, Node *out);
+int64_t onnx_opset(const OnnxScope *x, ProtoText domain); /* 0: not imported */
+
+bool onnx_read_nodes(OnnxReading *r, OnnxScope *x, const OnnxNode *node, size_t n);
+/* What a name stands for, in the present frame. False: diagnosed. */
+bool onnx_lookup(OnnxReading *r, const OnnxScope *x, ProtoText name, Node *out);
+void onnx_bind(OnnxReading *r, OnnxScope *x, ProtoText name, Node value);
+/* Compiles a row for a node: its outputs are bound. */
+bool onnx_apply_row(OnnxReading *r, OnnxScope *x, const OnnxNode *n,
+                    const OnnxRow *row);
+/* A graph in an attribute as a function of the language. */
+Node onnx_graph_function(OnnxReading *r, const OnnxScope *x, const OnnxGraph *g);
+/* An attribute of a node as it stands, or as the call of the function says; NULL: it is
+ * not there. */
+const OnnxAttribute *onnx_attribute(const OnnxScope *x, const OnnxNode *n,
+                                    const char *name);
+bool onnx_attribute_node(OnnxReading *r, const OnnxScope *x, const OnnxAttribute *a,
+                         Node *out);
+
+/* ---- functions.c ---- */
+/* Binds the functions that rows may call. */
+void onnx_bind_functions(OnnxReading *r);
+/* Replaces a variable whose value is known by a number or a list of numbers. */
+bool onnx_make_known(Compiler *c, Node *n, bool *known);
+
+#endif
