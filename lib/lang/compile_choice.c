@@ -36,19 +36,21 @@ static bool is_cheap_constant(const Graph *g, Var v, int *budget) {
     return true;
 }
 
+bool compiler_constant(Compiler *c, Var v, bool *known, Value *out) {
+    int budget = 64;
+    *known = services(c->s)->eval && is_cheap_constant(c->b->g, v, &budget);
+    return !*known || services(c->s)->eval(c->b->g, 1, &v, out);
+}
+
 /* *known false: the value is not known before a run. False: diagnosed. */
 static bool node_truth(Compiler *c, const Node *n, bool *known, bool *yes) {
     *known = n->kind == NODE_LITERAL;
     if (*known) return *yes = literal_truth(&n->lit), true;
-    Graph *g = c->b->g;
-    const Type *t = n->kind == NODE_VAR ? var_type(g, n->var) : NULL;
+    const Type *t = n->kind == NODE_VAR ? var_type(c->b->g, n->var) : NULL;
     Value v = {0};
-    int budget = 64;
-    if (!t || t->kind != TYPE_TENSOR || t->ndim > 0 || c->env ||
-        !services(c->s)->eval || !is_cheap_constant(g, n->var, &budget))
-        return true;
-    if (!services(c->s)->eval(g, 1, &n->var, &v)) return false;
-    *known = true;
+    if (!t || t->kind != TYPE_TENSOR || t->ndim > 0 || c->env) return true;
+    if (!compiler_constant(c, n->var, known, &v)) return false;
+    if (!*known) return true;
     *yes = tensor_truth(&v.t);
     value_unref(&v);
     return true;

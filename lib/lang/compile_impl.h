@@ -201,6 +201,9 @@ bool compiler_apply_op(Compiler *c, const Op *op, const Props *props, VarList in
 bool compile_needed(Compiler *c, const Ast *e);
 bool compile_definition(Compiler *c, const Ast *e); /* compile.c */
 /* scope.c */
+/* A node of frame `home`, which is around, in the present frame. */
+bool compiler_capture(Compiler *c, const CompileFrame *home, const Node *n, Span at,
+                      Node *out);
 bool compile_name(Compiler *c, const Ast *e, Node *out);
 bool scope_has_param(const Compiler *c, Sym name); /* of a lambda around */
 bool scope_awaits(const Compiler *c, Sym name);    /* := will name it further on */
@@ -211,6 +214,9 @@ bool compiler_fail_unknown(Compiler *c, Sym name, Span at);
 bool compiler_is_dim_name(Compiler *c, Sym name);
 Node node_from_prop(Compiler *c, const Prop *p, Span at);
 /* compile_choice.c: a if c else b, and, or, not, a < b < c */
+/* The value of a constant, or of something small that a few ops compute from constants.
+ * *known false: it is none. False: diagnosed. */
+bool compiler_constant(Compiler *c, Var v, bool *known, Value *out);
 bool compile_choice(Compiler *c, const Ast *e, DType want, Node *out);
 /* compile_call.c */
 bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node *out);

@@ -268,11 +268,13 @@ static bool index_list(Compiler *c, const Ast *e, const Node *x, bool *is, Node 
     get_subscripts(e, &n, &kid);
     *is = n == 1;
     if (*is && kid[0]->kind == AST_SLICE) return slice_list(c, kid[0], x, out);
-    *is = *is && (kid[0]->kind == AST_INT || kid[0]->kind == AST_UNARY ||
+    bool name = *is && kid[0]->kind == AST_NAME; /* a prop, for one */
+    *is = *is && (name || kid[0]->kind == AST_INT || kid[0]->kind == AST_UNARY ||
                   kid[0]->kind == AST_BINARY || kid[0]->kind == AST_IF);
     if (!*is) return true;
     if (!compile(c, kid[0], DT_NONE, &k)) return false;
     *is = k.kind == NODE_LITERAL && literal_i64(&k.lit, &i);
+    if (!*is && name) return true;
     if (!*is)
         return fail(c->s, e->at, E_TYPE,
                     "the index of a list must be an integer literal or a slice");

@@ -51,8 +51,8 @@ static Var capture_var(Compiler *c, CompileFrame *f, const CompileFrame *home, V
     return inner;
 }
 
-static bool capture_node(Compiler *c, const CompileFrame *home, const Node *n, Span at,
-                         Node *out) {
+bool compiler_capture(Compiler *c, const CompileFrame *home, const Node *n, Span at,
+                      Node *out) {
     *out = *n;
     out->at = at;
     if (home == c->frame) return true;
@@ -60,7 +60,7 @@ static bool capture_node(Compiler *c, const CompileFrame *home, const Node *n, S
     if (n->kind != NODE_LIST && n->kind != NODE_DICT) return true;
     out->item = arena_alloc(c->arena, (n->n + 1) * sizeof *out->item);
     for (size_t i = 0; i < n->n; i++)
-        if (!capture_node(c, home, &n->item[i], at, &out->item[i])) return false;
+        if (!compiler_capture(c, home, &n->item[i], at, &out->item[i])) return false;
     return true;
 }
 
@@ -110,7 +110,7 @@ bool scope_awaits(const Compiler *c, Sym name) {
 static bool lookup_local(Compiler *c, const LambdaScope *k, Sym name, Span at,
                          Node *out) {
     const Node *value = value_in_scope(k, name);
-    return value && capture_node(c, k->frame, value, at, out);
+    return value && compiler_capture(c, k->frame, value, at, out);
 }
 
 bool compile_binding(Compiler *c, const Ast *e, Node *out) {
@@ -144,7 +144,7 @@ static bool lookup_variable(Compiler *c, Sym name, Span at, Node *out) {
     if (v == VAR_NONE) return false;
     Node n = node_var(v, at);
     n.weak = var_leaf(g, v) == LEAF_DIM;
-    return capture_node(c, &c->top, &n, at, out);
+    return compiler_capture(c, &c->top, &n, at, out);
 }
 
 /* ---- trees stored in the graph ---- */
@@ -212,7 +212,7 @@ static bool lookup_tree(Compiler *c, Sym name, Span at, Node *out) {
     Node n;
     collect_leaves_below(c, name, &leaf);
     bool ok = leaf.n && tree_from_leaves(c, leaf.n, leaf.p, at, 0, &n) &&
-              capture_node(c, &c->top, &n, at, out);
+              compiler_capture(c, &c->top, &n, at, out);
     vec_free(&leaf);
     return ok;
 }
@@ -285,7 +285,7 @@ bool compiler_lookup(Compiler *c, Sym name, Span at, Node *out) {
     if (k) return lookup_local(c, k, name, at, out);
     if (c->env) return lookup_env(c, name, at, out) || lookup_dtype(c, name, at, out);
     if (map_get(&c->named, name, &p))
-        return capture_node(c, &c->top, (const Node *)(uintptr_t)p, at, out);
+        return compiler_capture(c, &c->top, (const Node *)(uintptr_t)p, at, out);
     if (lookup_variable(c, name, at, out) || lookup_tree(c, name, at, out)) return true;
     Graph *fn = graph_function(c->b->g, name);
     if (fn) {

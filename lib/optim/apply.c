@@ -1,26 +1,18 @@
 /* Applies a chain of rules: compiles their lines for each parameter, and adds state and
  * updates to the graph. Numbers (props, common state, sums, the step) are weak, as
  * literals are: they take the dtype of the parameter that they meet. */
+#include "lang/bound_names.h"
 #include "op/convert.h"
 #include "optim/optim_impl.h"
 #include "type/word.h"
 
 #include <string.h>
 
-/* Names in scope, and what they stand for. `head` is the lambda that the compiler
- * believes to be in. */
-typedef struct OptimNames {
-    LambdaScope scope;
-    Ast head;
-    const Ast **kid;
-    Node *value;
-    size_t n, room;
-} OptimNames;
 /* A rule of the chain with its props. */
 typedef struct OptimRule {
     const OptimRow *row;
     Span at;
-    OptimNames names; /* props, common state, sums */
+    BoundNames names; /* props, common state, sums */
     Var *common;      /* by line; VAR_NONE: the line doesn't hold */
     Var *state;       /* by parameter and line */
 } OptimRule;
@@ -31,7 +23,7 @@ typedef struct OptimChain {
     Compiler *c;
     Arena *a;
     const OptimRequest *how;
-    OptimNames outer; /* t and the schedules */
+    BoundNames outer; /* t and the schedules */
     Var step;         /* the counter; VAR_NONE: nothing has read it so far */
     Var *w, *grad;    /* by parameter, as the rules so far have left them */
     size_t nrule;
@@ -39,36 +31,15 @@ typedef struct OptimChain {
     Vec(Update) updates;
 } OptimChain;
 
-static const Env no_names; /* lines of rows don't see the graph */
-
 /* ---- scopes ---- */
 
-static void open_names(OptimChain *o, OptimNames *x, size_t room, OptimNames *up) {
-    *x = (OptimNames){.room = room};
-    x->kid = NEW_N(o->a, room + 1, const Ast *);
-    x->value = NEW_N(o->a, room + 1, Node);
-    x->head.kind = AST_LAMBDA;
-    x->head.kid = x->kid;
-    x->head.nkid = 1;
-    x->scope =
-        (LambdaScope){up ? &up->scope : NULL, &x->head, x->value, &o->c->top, NULL};
-}
-
-static void add_name(OptimChain *o, OptimNames *x, Sym name, Node value) {
-    Ast *e = NEW(o->a, Ast);
-    *e = (Ast){.kind = AST_NAME, .sym = name};
-    x->kid[x->n] = e;
-    x->value[x->n++] = value;
-    x->head.nkid = (uint32_t)x->n + 1;
-}
-
 /* A copy with room for more, whose names differ from now on. */
-static void copy_names(OptimChain *o, const OptimNames *from, size_t more,
-                       OptimNames *to) {
-    open_names(o, to, from->n + more, NULL);
+static void copy_names(OptimChain *o, const BoundNames *from, size_t more,
+                       BoundNames *to) {
+    bound_names_open(o->c, o->a, to, from->n + more, NULL);
     to->scope.up = from->scope.up;
     for (size_t i = 0; i < from->n; i++)
-        add_name(o, to, from->kid[i]->sym, from->value[i]);
+        bound_names_add(o->a, to, from->kid[i]->sym, from->value[i]);
 }
 
 /* ---- the step ---- */
@@ -119,25 +90,17 @@ static bool make_step(OptimChain *o, Span at) {
 
 /* ---- compiling ---- */
 
-static bool compile_in(OptimChain *o, const Ast *e, OptimNames *names, bool of_row,
+static bool compile_in(OptimChain *o, const Ast *e, BoundNames *names, bool of_row,
                        Node *out) {
-    Compiler *c = o->c;
-    LambdaScope *scope = c->scope;
-    const Env *env = c->env;
     if (o->step == VAR_NONE && optim_reads_step(o->s, e) && !make_step(o, e->at))
         return false;
-    c->scope = &names->scope;
-    c->env = of_row ? &no_names : NULL;
-    bool ok = compile(c, e, DT_NONE, out);
-    c->scope = scope;
-    c->env = env;
-    return ok;
+    return bound_names_compile(o->c, e, names, of_row, out);
 }
 
-static bool condition_holds(OptimChain *o, const Ast *e, OptimNames *names, bool *yes);
+static bool condition_holds(OptimChain *o, const Ast *e, BoundNames *names, bool *yes);
 
 /* ~a, a & b, a | b. */
-static bool combination_holds(OptimChain *o, const Ast *e, OptimNames *names, bool *is,
+static bool combination_holds(OptimChain *o, const Ast *e, BoundNames *names, bool *is,
                               bool *yes) {
     bool not = e->kind == AST_UNARY && strcmp(e->op, "~") == 0;
     bool both = e->kind == AST_BINARY && strcmp(e->op, "&") == 0;
@@ -151,7 +114,7 @@ static bool combination_holds(OptimChain *o, const Ast *e, OptimNames *names, bo
 
 /* A condition that only a run decides, as of a rate that changes, holds: lines state
  * the general case behind it. */
-static bool condition_holds(OptimChain *o, const Ast *e, OptimNames *names, bool *yes) {
+static bool condition_holds(OptimChain *o, const Ast *e, BoundNames *names, bool *yes) {
     Node n;
     bool is;
     if (!combination_holds(o, e, names, &is, yes)) return false;
@@ -161,7 +124,7 @@ static bool condition_holds(OptimChain *o, const Ast *e, OptimNames *names, bool
     return true;
 }
 
-static bool line_holds(OptimChain *o, const AstCase *line, OptimNames *names,
+static bool line_holds(OptimChain *o, const AstCase *line, BoundNames *names,
                        bool *yes) {
     *yes = true;
     for (size_t i = 0; *yes && i < line->nwhen; i++)
@@ -179,7 +142,7 @@ static const Ast *line_value(const OptimLines *l, size_t i) {
 
 /* The first line from i on that defines the same name as line i and holds; *next: the
  * first that defines another. *at is l->n if none holds. */
-static bool choose_line(OptimChain *o, const OptimLines *l, size_t i, OptimNames *names,
+static bool choose_line(OptimChain *o, const OptimLines *l, size_t i, BoundNames *names,
                         size_t *at, size_t *next) {
     bool yes;
     Sym name = line_target(l, i);
@@ -193,13 +156,13 @@ static bool choose_line(OptimChain *o, const OptimLines *l, size_t i, OptimNames
     return true;
 }
 
-static bool define_lines(OptimChain *o, const OptimLines *l, OptimNames *names) {
+static bool define_lines(OptimChain *o, const OptimLines *l, BoundNames *names) {
     for (size_t i = 0, at; i < l->n;) {
         Node n;
         if (!choose_line(o, l, i, names, &at, &i)) return false;
         if (at == l->n) continue;
         if (!compile_in(o, line_value(l, at), names, true, &n)) return false;
-        add_name(o, names, line_target(l, at), n);
+        bound_names_add(o->a, names, line_target(l, at), n);
     }
     return true;
 }
@@ -265,7 +228,7 @@ static bool settle_prop(OptimChain *o, const OptimRow *row, const OptimProp *p,
 
 /* Sorts arguments by prop, then settles them and defaults as names. */
 static bool bind_props(OptimChain *o, const OptimRow *row, const Arguments *args,
-                       OptimNames *names) {
+                       BoundNames *names) {
     Node *given = NEW_N(o->a, row->nprop + 1, Node);
     bool *has = NEW_N(o->a, row->nprop + 1, bool);
     for (size_t i = 0; i < args->n; i++) {
@@ -289,7 +252,7 @@ static bool bind_props(OptimChain *o, const OptimRow *row, const Arguments *args
                              sym_text(o->s, p->name));
         if (!has[k] && !compile_in(o, p->value, names, true, &given[k])) return false;
         if (!settle_prop(o, row, p, &given[k])) return false;
-        add_name(o, names, p->name, given[k]);
+        bound_names_add(o->a, names, p->name, given[k]);
     }
     return true;
 }
@@ -300,11 +263,11 @@ static bool apply_schedule(Compiler *c, const Node *f, const Arguments *args,
                            Node *out) {
     OptimChain *o = (OptimChain *)(uintptr_t)f->data;
     const OptimRow *row = optim_find(o->s, sym_text(o->s, f->sym), true);
-    OptimNames names;
+    BoundNames names;
     if (c->depth >= LAMBDA_DEPTH)
         return fail(o->s, args->at, E_LIMIT,
                     "schedules call each other more than %d deep", LAMBDA_DEPTH);
-    open_names(o, &names, row->nprop + row->let.n, &o->outer);
+    bound_names_open(o->c, o->a, &names, row->nprop + row->let.n, &o->outer);
     c->depth++;
     bool ok = bind_props(o, row, args, &names) && define_lines(o, &row->let, &names) &&
               compile_in(o, row->result, &names, true, out);
@@ -316,8 +279,9 @@ static bool apply_schedule(Compiler *c, const Node *f, const Arguments *args,
 
 static void open_outer(OptimChain *o) {
     size_t n = optim_count(o->s);
-    open_names(o, &o->outer, n + 1, NULL);
-    add_name(o, &o->outer, sym(o->s, "t"), (Node){.kind = NODE_NONE, .var = VAR_NONE});
+    bound_names_open(o->c, o->a, &o->outer, n + 1, NULL);
+    bound_names_add(o->a, &o->outer, sym(o->s, "t"),
+                    (Node){.kind = NODE_NONE, .var = VAR_NONE});
     for (size_t i = 0; i < n; i++) {
         const OptimRow *row = optim_get(o->s, i);
         Node f = {.kind = NODE_FUNCTION,
@@ -325,7 +289,8 @@ static void open_outer(OptimChain *o) {
                   .sym = sym(o->s, row->name),
                   .apply = apply_schedule,
                   .data = o};
-        if (row->schedule) add_name(o, &o->outer, optim_schedule_sym(o->s, row), f);
+        if (row->schedule)
+            bound_names_add(o->a, &o->outer, optim_schedule_sym(o->s, row), f);
     }
 }
 
@@ -368,7 +333,7 @@ static bool new_state(OptimChain *o, const OptimRule *r, const char *wrt, Sym st
 
 /* Makes the state of a section, and names for it. w: the parameter; 0: all share it. */
 static bool make_state(OptimChain *o, const OptimRule *r, const OptimLines *l,
-                       OptimNames *names, Sym w, Var *state) {
+                       BoundNames *names, Sym w, Var *state) {
     for (size_t i = 0, at; i < l->n;) {
         size_t first = i;
         Node n;
@@ -385,7 +350,7 @@ static bool make_state(OptimChain *o, const OptimRule *r, const OptimLines *l,
             return false;
         Node v = node_var(state[first], r->at);
         if (!w && is_real_number(o, &v) && !weak_number(o, &v)) return false;
-        add_name(o, names, line_target(l, at), v);
+        bound_names_add(o->a, names, line_target(l, at), v);
     }
     return true;
 }
@@ -413,7 +378,7 @@ static size_t state_line(const OptimLines *l, Sym name) {
 }
 
 /* The updates for parameter p. Common state is updated once, with the first. */
-static bool update_parameter(OptimChain *o, OptimRule *r, size_t p, OptimNames *names) {
+static bool update_parameter(OptimChain *o, OptimRule *r, size_t p, BoundNames *names) {
     const OptimRow *row = r->row;
     const OptimLines *l = &row->updates;
     Var w = o->w[p], grad = o->grad[p], new_w = w, new_g = grad;
@@ -455,7 +420,7 @@ static bool add_sum(OptimChain *o, const Node *part, Node *sum) {
 }
 
 /* Adds up each of the row's sums over all parameters. names: by parameter. */
-static bool make_sums(OptimChain *o, OptimRule *r, OptimNames *names) {
+static bool make_sums(OptimChain *o, OptimRule *r, BoundNames *names) {
     const OptimLines *l = &r->row->sums;
     size_t n = o->how->w.n;
     for (size_t i = 0, next; i < l->n; i = next) {
@@ -472,7 +437,7 @@ static bool make_sums(OptimChain *o, OptimRule *r, OptimNames *names) {
         if (sum.kind == NODE_NONE) continue;
         if (is_real_number(o, &sum) && !weak_number(o, &sum)) return false;
         for (size_t p = 0; p < n; p++)
-            add_name(o, &names[p], line_target(l, i), sum);
+            bound_names_add(o->a, &names[p], line_target(l, i), sum);
     }
     return true;
 }
@@ -493,7 +458,7 @@ static size_t count_names(const OptimRow *row) {
 static bool apply_rule(OptimChain *o, OptimRule *r) {
     const OptimRow *row = r->row;
     size_t n = o->how->w.n;
-    OptimNames *names = NEW_N(o->a, n + 1, OptimNames);
+    BoundNames *names = NEW_N(o->a, n + 1, BoundNames);
     r->common = NEW_N(o->a, row->common.n + 1, Var);
     r->state = NEW_N(o->a, n * row->state.n + 1, Var);
     if (!make_state(o, r, &row->common, &r->names, 0, r->common)) return false;
@@ -503,14 +468,14 @@ static bool apply_rule(OptimChain *o, OptimRule *r) {
         copy_names(o, &r->names, count_names(row), &names[p]);
         size_t w = names[p].n;
         if (!working_value(o, shared, r->at, &first)) return false;
-        add_name(o, &names[p], sym(o->s, "w"), first);
+        bound_names_add(o->a, &names[p], sym(o->s, "w"), first);
         if (!make_state(o, r, &row->state, &names[p], var_name(o->g, shared),
                         r->state + p * row->state.n) ||
             !working_value(o, o->w[p], r->at, &now) ||
             !working_value(o, o->grad[p], r->at, &grad))
             return false;
         names[p].value[w] = now;
-        add_name(o, &names[p], sym(o->s, "g"), grad);
+        bound_names_add(o->a, &names[p], sym(o->s, "g"), grad);
     }
     if (!make_sums(o, r, names)) return false;
     for (size_t p = 0; p < n; p++)
@@ -575,7 +540,8 @@ static bool read_rule(OptimChain *o, Span text, OptimRule *r) {
     r->at = e->at;
     r->row = optim_find(o->s, sym_text(o->s, e->sym), false);
     if (!r->row) return optim_fail_unknown(o->s, e->at, sym_text(o->s, e->sym));
-    open_names(o, &r->names, r->row->nprop + r->row->common.n, &o->outer);
+    bound_names_open(o->c, o->a, &r->names, r->row->nprop + r->row->common.n,
+                     &o->outer);
     o->b->from.at = r->at;
     return (e->kind == AST_NAME || read_arguments(o, e, &args)) &&
            bind_props(o, r->row, &args, &r->names);
