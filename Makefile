@@ -54,7 +54,7 @@ LIB_C   := $(filter-out %.simd.c,$(shell find lib -name "*.c" | sort))
 SIMD_C  := $(filter %.simd.c,$(shell find lib -name "*.c" | sort))
 TOOLS   := gload ggrad grewrite grun gprof
 CMD_C   := $(wildcard cmd/*/*.c)
-GEN_C   := $(B)/gen/catalogue.c $(B)/gen/rules_text.c $(B)/gen/optim_texts.c $(B)/gen/text_ops.c
+GEN_C   := $(B)/gen/catalogue.c $(B)/gen/rules_text.c $(B)/gen/optim_texts.c $(B)/gen/text_ops.c $(B)/gen/onnx_rows.c
 ARCH    := $(shell uname -m)
 # Loops are compiled once per level of CPU; only x86-64 has more than the baseline.
 ifeq ($(ARCH),x86_64)
@@ -107,6 +107,10 @@ $(B)/gen/optim_texts.c: $(wildcard lib/optim/*.yaml) lib/gen/embed.awk
 	@mkdir -p $(@D)
 	$(Q)awk -v header=optim/optim.h -v table='OptimText optim_texts' -f lib/gen/embed.awk $(sort $(wildcard lib/optim/*.yaml)) > $@
 
+ONNX_ROWS := $(sort $(wildcard lib/io/onnx/*.rows))
+$(B)/gen/onnx_rows.c: $(ONNX_ROWS) lib/gen/embed.awk
+	@mkdir -p $(@D)
+	$(Q)awk -v header=io/onnx/onnx.h -v table='OnnxRowText onnx_row_texts' -f lib/gen/embed.awk $(ONNX_ROWS) > $@
 TEXT_OPS := $(sort $(wildcard lib/ops/*/*.ops.yaml))
 $(B)/gen/text_ops.c: $(TEXT_OPS) lib/gen/embed.awk
 	@mkdir -p $(@D)

@@ -38,7 +38,8 @@ static const Opt options[] = {
     {"update", 0, OPT_LIST, AT(update), "NAME=EXPR",
      "Set the update of a shared variable.", NULL, GROUP_WORK},
     {"set", 0, OPT_LIST, AT(set), "NAME=VALUE",
-     "Set the value of a shared variable; @FILE sets all that are named in a file.",
+     "Set the value of a shared variable; @FILE sets all that are named in a file. An "
+     "input of an ONNX model becomes a constant.",
      "graph", GROUP_WORK},
     {"rename", 0, OPT_LIST, AT(rename), "OLD=NEW", "Rename a variable or an output.",
      "graph", GROUP_WORK},
@@ -125,6 +126,7 @@ static Edit collect_edits(const Gload *o, Arena *a) {
         *rows[i].n = rows[i].from->n;
         *rows[i].to = at;
     }
+    e.is_set = NEW_N(a, e.nset + 1, bool);
     return e;
 }
 
@@ -278,12 +280,15 @@ static Graph *make_graph(Run *r, const Gload *o, Edit *e) {
     bool adds = o->common.operands.n == 0 && count_added(e) > 0;
     bool fresh = o->fresh || (adds && (!changes_graph(o, e) || !run_is_piped()));
     Graph *g = NULL;
+    ReadFix fix = edit_fix(e);
     e->auto_inputs = fresh;
+    r->fix = &fix;
     bool complete = adds && !fresh && start_new(r, e, &g);
     if (!complete) g = load_operands(r, o, fresh);
     if (!g && !complete && adds)
         note(r->s, NOWHERE,
              "with --new, gload starts with an empty graph and reads none");
+    r->fix = NULL;
     bool ok = g && (complete || graph_edit(g, e));
     if (ok) graph_forget_trees(g);
     if (ok && o->prefix && (fresh || complete)) ok = graph_prefix(g, o->prefix);

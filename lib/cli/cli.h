@@ -81,8 +81,9 @@ struct Run {
     const char *program; /* the name it was called by, including an installed prefix */
     int argc;
     char **argv;
-    double start;  /* clock_seconds() */
-    bool no_graph; /* writes something other than a graph */
+    double start;              /* clock_seconds() */
+    const struct ReadFix *fix; /* values for inputs while a model is read; NULL: none */
+    bool no_graph;             /* writes something other than a graph */
     void (*write)(const Run *r,
                   WriteOptions *how); /* a tool's own writing options, or NULL */
     struct Watch *watch;              /* looks after a run: cli/watch.h; NULL: none */

@@ -29,6 +29,13 @@ IoFormat io_format_of(const char *path, bool *zstd);
 void io_suffixes(Str *out); /* all of them, for messages */
 
 /* ---- reading ---- */
+/* Values for inputs of models of other systems, which may decide shapes. *is false: the
+ * input stays one. */
+typedef struct ReadFix {
+    bool (*value)(void *ctx, Session *s, const char *name, const Type *t, bool *is,
+                  Value *out);
+    void *ctx;
+} ReadFix;
 typedef struct ReadOptions {
     const char
         *folder; /* load() in a text reads only below this folder; NULL: the file's own
@@ -38,6 +45,7 @@ typedef struct ReadOptions {
     uint64_t max_bytes; /* of the decompressed input; 0: session_max_memory */
     const struct Refs *pending; /* arrays that load() finds though they are yet to be
                                  * written; NULL: none */
+    const ReadFix *fix;         /* ONNX: inputs that become constants; NULL: none */
 } ReadOptions;
 #define READ_DEFAULT ((ReadOptions){.floatX = DT_NONE})
 

@@ -127,6 +127,9 @@ bool doc_functions(Graph *main, const Doc *functions, const char *folder,
 Graph *tlg_read(Session *s, Input *in, const ReadOptions *o);
 bool tlg_write(const Graph *g, Sink *k, const WriteOptions *o);
 Graph *text_read(Session *s, Input *in, const char *folder, const ReadOptions *o);
+/* io/onnx */
+bool onnx_is_model(const unsigned char *p, size_t n);
+Graph *onnx_read(Session *s, Input *in, const char *folder, const ReadOptions *o);
 /* Large constants of a text are files next to it, which change atomically with it
  * (io/refs.c, io/refs_store.c). */
 enum { REF_DIGEST = 16 }; /* hexadecimal digits */

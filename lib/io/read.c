@@ -91,8 +91,15 @@ static Graph *read_input(Session *s, Input *in, const char *folder,
     if (!in) return NULL;
     /* a bare prefix of the magic is a truncated file, not a text */
     bool tlg = in->n && memcmp(in->p, tlg_magic, in->n < 3 ? in->n : 3) == 0;
-    session_log(s, "read %s: %s, %zu bytes", in->name, tlg ? "tlg" : "text", in->n);
-    Graph *g = tlg ? tlg_read(s, in, o) : text_read(s, in, folder, o);
+    bool onnx = !tlg && onnx_is_model(in->p, in->n);
+    session_log(s, "read %s: %s, %zu bytes", in->name,
+                tlg    ? "tlg"
+                : onnx ? "ONNX"
+                       : "text",
+                in->n);
+    Graph *g = tlg    ? tlg_read(s, in, o)
+               : onnx ? onnx_read(s, in, folder, o)
+                      : text_read(s, in, folder, o);
     input_close(in);
     return g;
 }

@@ -298,11 +298,32 @@ static bool set_value(Graph *g, Span text) {
     return true;
 }
 
+/* --set axes=[1] of an input of a model that needs to know it while it is read. */
+static bool fix_input(void *ctx, Session *s, const char *input, const Type *t, bool *is,
+                      Value *out) {
+    Edit *e = ctx;
+    *is = false;
+    for (size_t i = 0; i < e->nset && !*is; i++) {
+        Span name, value;
+        const char *text = at_text(s, e->set[i]);
+        if (*text == '@' || !split_at_sign(s, e->set[i], '=', &name, &value)) continue;
+        size_t n = name.end - name.begin;
+        if (strlen(input) != n || memcmp(at_text(s, name), input, n) != 0) continue;
+        *is = e->is_set[i] = true;
+        return value_compile(s, value, t, (Filter){.allow_downcast = -1}, input, out);
+    }
+    return true;
+}
+
+ReadFix edit_fix(Edit *e) {
+    return (ReadFix){fix_input, e};
+}
+
 static bool simple_edits(Graph *g, const Edit *e) {
     for (size_t i = 0; i < e->nrename; i++)
         if (!rename_one(g, e->rename[i])) return false;
     for (size_t i = 0; i < e->nset; i++)
-        if (!set_value(g, e->set[i])) return false;
+        if (!(e->is_set && e->is_set[i]) && !set_value(g, e->set[i])) return false;
     /* drop what only computed the replaced values */
     if (e->nset) graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
     return !e->outputs || choose_outputs(g, e->outputs_at);

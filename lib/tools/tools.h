@@ -44,7 +44,10 @@ typedef struct Edit {
                           * variables */
     Span outputs_at;
     bool auto_inputs; /* a new graph: undeclared names are floatX scalars */
+    bool *is_set;     /* by `set`: reading has used it for an input */
 } Edit;
+/* Lets readers take values of `set` for inputs: those become constants. */
+ReadFix edit_fix(Edit *e);
 /* Edits g in place. False: diagnosed, and g can only be freed. */
 bool graph_edit(Graph *g, const Edit *e);
 /* Joins several graphs; names must differ (see prefix). Frees the parts. */

@@ -408,10 +408,13 @@ static bool f_split_sizes(Compiler *c, const Node *f, const Arguments *a, Node *
 }
 
 /* broadcast_with(x, shape): to the shape that both have together; shape may be known */
-static bool f_broadcast_with(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+static bool f_broadcast_with(Compiler *c, const Node *f, const Arguments *a,
+                             Node *out) {
     (void)f;
     Var x, shape;
-    if (!compiler_var(c, &a->arg[0], DT_NONE, &x) || !compiler_ints(c, &a->arg[1], &shape)) return false;
+    if (!compiler_var(c, &a->arg[0], DT_NONE, &x) ||
+        !compiler_ints(c, &a->arg[1], &shape))
+        return false;
     const Type *t = var_type(c->b->g, x);
     Infer in = {.s = c->s, .g = c->b->g, .nin = 1, .in = &shape};
     const Type *st = var_type(c->b->g, shape);
@@ -426,8 +429,9 @@ static bool f_broadcast_with(Compiler *c, const Node *f, const Arguments *a, Nod
         bool one = k < 0 || dim[k] == 1;
         Var pick[2] = {shape, VAR_NONE};
         if (k >= 0) pick[1] = const_int(c->b, k);
-        item[i] = k < 0 || (wide && (one || dim[k] != DIM_UNKNOWN)) ? shape_of(c->b, x, j)
-                                                                     : op_call2(c->b, "take", pick[0], pick[1]);
+        item[i] = k < 0 || (wide && (one || dim[k] != DIM_UNKNOWN))
+                      ? shape_of(c->b, x, j)
+                      : op_call2(c->b, "take", pick[0], pick[1]);
         if (wide && k >= 0 && dim[k] == DIM_UNKNOWN) /* 1, or the size of x */
             item[i] = op_call2(c->b, "maximum", item[i], shape_of(c->b, x, j));
         if (item[i] == VAR_NONE) return false;
