@@ -35,14 +35,14 @@ static bool tridiagonal_perform(Call *c) {
 /* The matrix has lower[i] left of main[i] and upper[i] right of it, in row i. */
 static const char *const tridiagonal_pullback =
     "to = lambda x, by: cj(shift(x, by, axis=-1))\n"
-    "g_b = solve_tridiagonal(to(upper, 1), cj(main), to(lower, -1), g)\n"
-    "u = column(g_b, b)\n"
+    "u = solve_tridiagonal(to(upper, 1), cj(main), to(lower, -1), column(g, b))\n"
+    "g_b = uncolumn(u, b)\n"
     "x = cj(column(r, b))\n"
     "g_lower = -sum(u * shift(x, 1, axis=-2), axis=-1)\n"
     "g_main = -sum(u * x, axis=-1)\n"
     "g_upper = -sum(u * shift(x, -1, axis=-2), axis=-1)";
 static const char *const tridiagonal_pushforward =
-    "t_r = solve_tridiagonal(lower, main, upper, t_b - uncolumn(d, b))\n"
+    "t_r = uncolumn(solve_tridiagonal(lower, main, upper, column(t_b, b) - d), b)\n"
     "x = column(r, b)\n"
     "d = tall(t_lower) * shift(x, 1, axis=-2) + tall(t_main) * x + tall(t_upper) * "
     "shift(x, -1, axis=-2)\n"
