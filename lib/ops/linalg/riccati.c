@@ -170,21 +170,24 @@ static bool riccati_perform(Call *c) {
     return !q.bad || factor_fail_iteration(&q);
 }
 
-/* With the closed loop s, dx = s^H dx s + what the other differentials add: a discrete
- * Lyapunov equation, whose adjoint is that of s^H. */
-#define CLOSED_LOOP                                                                    \
+/* With the closed loops s and t^H, which are one if b and q are Hermitian, dx = t dx s
+ * + what the other differentials add: a Stein equation, whose adjoint is that of t^H
+ * and s^H. */
+#define CLOSED_LOOPS                                                                   \
     "one = eye(a.shape[-1], dtype='int8')\n"                                           \
     "s = solve(one + b @ r, a)\n"                                                      \
-    "lyapunov = lambda s, c: sylvester(solve(s + one, s - one), inv(s + one), c)\n"    \
-    "sylvester = lambda u, v, c: solve_sylvester(u, mH(u), -2 * v @ c @ mH(v))\n"
+    "t = mH(solve(one + mH(r @ b), a))\n"                                              \
+    "stein = lambda u, v, c: solve_sylvester(cayley(u), cayley(v), halves(u, v, c))\n" \
+    "halves = lambda u, v, c: -2 * inv(u + one) @ c @ inv(v + one)\n"                  \
+    "cayley = lambda u: solve(u + one, u - one)\n"
 static const char *const riccati_pullback =
-    CLOSED_LOOP "y = lyapunov(s, g)\n"
-                "g_q = y\n"
-                "g_a = r @ s @ mH(y) + mH(r) @ s @ y\n"
-                "g_b = -(mH(r) @ s @ y @ mH(r @ s))";
-static const char *const riccati_pushforward = CLOSED_LOOP
-    "t_r = lyapunov(mH(s), by_a + mH(s) @ (r @ t_a) - mH(s) @ r @ t_b @ r @ s + t_q)\n"
-    "by_a = mH(t_a) @ r @ s";
+    CLOSED_LOOPS "y = stein(mH(t), mH(s), g)\n"
+                 "g_q = y\n"
+                 "g_a = r @ s @ mH(y) + mH(t @ r) @ y\n"
+                 "g_b = -(mH(t @ r) @ y @ mH(r @ s))";
+static const char *const riccati_pushforward =
+    CLOSED_LOOPS "t_r = stein(t, s, by_a + t @ (r @ t_a) - t @ r @ t_b @ r @ s + t_q)\n"
+                 "by_a = mH(t_a) @ r @ s";
 
 static const Op table[] = {
     {.name = OP_ROW("discrete_riccati"),
