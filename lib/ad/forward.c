@@ -50,8 +50,8 @@ static bool elementwise_push(Builder *b, ApplyId a, const Var *in, const Var *ta
         if (!ap.op->partial[i])
             return fail(b->s, b->from.at, E_GRADIENT, "%s has no derivative",
                         ap.op->name);
-        if (!push_partial(b, a, ap.op->partial[i],
-                          op_cast_to(b, tangent[i], ad_dtype(b, in[i])), &sum))
+        Var t = op_cast_to(b, tangent[i], ad_dtype(b, in[i]));
+        if (t == VAR_NONE || !push_partial(b, a, ap.op->partial[i], t, &sum))
             return false;
     }
     if (sum != VAR_NONE && !var_is_null(b->g, sum)) {
@@ -307,13 +307,26 @@ static uint8_t *mark_dependents(const Graph *g, Arena *a, uint32_t nvar, VarList
     return on;
 }
 
+static bool is_complex(const Graph *g, Var v) {
+    return dtype_is_complex(var_type(g, v)->dtype);
+}
+
+bool ad_check_direction(Builder *b, const char *what, Var v, Var of) {
+    const Type *t = var_type(b->g, v), *want = var_type(b->g, of);
+    if (t->kind != TYPE_TENSOR || t->ndim != want->ndim)
+        return fail(b->s, b->from.at, E_SHAPE, "a %s is %s, but its variable is %s",
+                    what, type_str(b->s, t), type_str(b->s, want));
+    if (is_complex(b->g, v) && !is_complex(b->g, of))
+        return fail(b->s, b->from.at, E_DTYPE,
+                    "a %s is %s, but its variable, %s, is real: take the %s's real "
+                    "part",
+                    what, type_str(b->s, t), type_str(b->s, want), what);
+    return true;
+}
+
 bool ad_check_tangents(Builder *b, VarList wrt, const Var *tangent) {
     for (size_t i = 0; i < wrt.n; i++)
-        if (var_type(b->g, tangent[i])->ndim != var_type(b->g, wrt.p[i])->ndim)
-            return fail(b->s, b->from.at, E_SHAPE,
-                        "a tangent is %s, but its variable is %s",
-                        type_str(b->s, var_type(b->g, tangent[i])),
-                        type_str(b->s, var_type(b->g, wrt.p[i])));
+        if (!ad_check_direction(b, "tangent", tangent[i], wrt.p[i])) return false;
     return true;
 }
 

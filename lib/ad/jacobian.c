@@ -379,13 +379,8 @@ static bool hessian_times_vectors(SecondOrder *h, const Var *v, Var *result) {
 bool ad_hvp(Builder *b, Var cost, VarList wrt, const Var *v, const GradOptions *how,
             Var *result) {
     SecondOrder h = {.b = b, .wrt = wrt};
-    for (size_t i = 0; i < wrt.n; i++) {
-        const Type *t = var_type(b->g, v[i]), *want = var_type(b->g, wrt.p[i]);
-        if (t->kind != TYPE_TENSOR || t->ndim != want->ndim)
-            return fail(b->s, b->from.at, E_SHAPE,
-                        "a vector is %s, but its variable is %s", type_str(b->s, t),
-                        type_str(b->s, want));
-    }
+    for (size_t i = 0; i < wrt.n; i++)
+        if (!ad_check_direction(b, "vector", v[i], wrt.p[i])) return false;
     bool ok = first_gradients(&h, cost, how ? how : &usual) &&
               hessian_times_vectors(&h, v, result);
     arena_free(h.tmp);

@@ -35,6 +35,8 @@ const Var *ad_whole(Builder *b, Arena *a, VarList of, VarList wrt);
 bool ad_has_parts(Builder *b, VarList of, VarList wrt); /* are they different? */
 /* That part of the gradient of the whole. VAR_NONE: diagnosed. */
 Var ad_take_part(Builder *b, Var whole, Var part, Var gradient);
+/* Is v, called a `what`, as a tangent of `of` must be? */
+bool ad_check_direction(Builder *b, const char *what, Var v, Var of);
 bool ad_check_tangents(Builder *b, VarList wrt, const Var *tangent);
 
 /* What a reverse walk leaves behind: the gradients of all variables that existed before

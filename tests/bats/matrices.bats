@@ -506,6 +506,8 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
 3|E_ARG|disconnected_inputs must be one of 'raise', 'warn', 'ignore'|grad(x[0], x, disconnected_inputs=3)
 3|E_SHAPE|a vector is list.float64., but its variable is float64.3.|hvp(sum(x**3), x, l)
 3|E_SHAPE|a vector is float64, but its variable|hvp(sum(x**3), x, 1.)
+3|E_DTYPE|a vector is complex128.3., but its variable, float64.3., is real: take the vector's real part|hvp(sum(x**3), x, x * 1j)
+3|E_DTYPE|a tangent is complex128.3., but its variable, float64.3., is real: take the tangent's real part|jvp(sign(x), x, x * 1j)
 3|E_ARITY|hvp has 2 variables but 1 vector$|hvp(sum(x**3) * y, [x, y], [x])
 3|E_NULL|gradient of y is undefined|hvp(sum(x**3) * undefined_grad(y), [x, y], [x, y])
 3|E_DTYPE|must have a float dtype, but it is bool.3.|vjp(x * 2, x, x > 0)
