@@ -190,6 +190,15 @@ END
     bad 3 E_NULL 'do not pass through lists' "$L -e 'c = sum(stack(l))' | ggrad --wrt l"
 }
 
+@test "an item without a dim's name takes it from the list: its items may differ there" {
+    local expr
+    for expr in 'list_append(make_list(b), a)' 'list_extend(make_list(b), make_list(b, a))' 'list_insert(make_list(b), 1, a)'; do
+        like "gload --new -i 'a: float64[1,1]' -i 'b: float64[?,k]' -e 'r = $expr' --outputs r --info" 'r +list\(float64\[\?, \?\]\)$'
+        ok "gload --new -i 'a: float64[1,1]' -i 'b: float64[?,k]' -e 'r = list_get($expr, -1)' --outputs r | grun --mode DEBUG 'a=[[5]]' 'b=[[1,2]]' >/dev/null"
+    done
+    like "gload --new -i 'a: float64[3,k]' -i 'b: float64[?,k]' -e 'r = list_append(make_list(b), a)' --outputs r --info" 'r +list\(float64\[\?, k\]\)$'
+}
+
 @test "what is no item, no slice or nested too deep is refused; steps of 0 where they run" {
     local deep=float64 one _
     for _ in $(seq 64); do deep="list($deep)"; done

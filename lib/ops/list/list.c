@@ -64,14 +64,20 @@ static bool list_get_type(Infer *in) {
     return want_int(in, 1) && (in->out[0] = elem_of(in), true);
 }
 
+/* The list, of items like its own and these: a dim's name says nothing of other items.
+ */
+static bool list_with(Infer *in, const Type *item) {
+    in->out[0] = type_join(in->s, in->type[0], type_list(in->s, item));
+    return true;
+}
 static bool list_append_type(Infer *in) {
-    return want_item(in, 1, elem_of(in)) && infer_same_type(in);
+    return want_item(in, 1, elem_of(in)) && list_with(in, in->type[1]);
 }
 static bool list_extend_type(Infer *in) {
-    return want_item(in, 1, in->type[0]) && infer_same_type(in);
+    return want_item(in, 1, in->type[0]) && list_with(in, in->type[1]->elem);
 }
 static bool list_insert_type(Infer *in) {
-    return want_item(in, 2, elem_of(in)) && infer_same_type(in);
+    return want_item(in, 2, elem_of(in)) && list_with(in, in->type[2]);
 }
 static bool list_count_type(Infer *in) {
     return (in->nin < 2 || want_item(in, 1, elem_of(in))) &&
