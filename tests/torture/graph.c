@@ -43,12 +43,27 @@ static bool is_calm(Making *m, const Value *a, const Value *b) {
     return ok;
 }
 
-static bool compile(Making *m, const char *text, Var *v) {
-    const Type *t;
+static bool compile_text(Making *m, const char *text, Var *v) {
     size_t n = strlen(text);
     Span span = {source_add(m->s, "try", text, n), 0, (uint32_t)n};
-    if (!compiler_expr(m->c, span, NULL, v)) return false;
-    t = var_type(m->g, *v);
+    return compiler_expr(m->c, span, NULL, v);
+}
+
+/* A name for values that were given one by one takes literal indices only, where the
+ * variable made of them here would take any. */
+static bool takes_any_index(Making *m, const char *text) {
+    Str indexed = STR(m->s);
+    Var v;
+    str_printf(&indexed, "(%s)[integers(0, 1, seed=1) + 0]", text);
+    bool ok = compile_text(m, str_text(&indexed), &v);
+    str_free(&indexed);
+    return ok;
+}
+
+static bool compile(Making *m, const char *text, Var *v) {
+    if (!compile_text(m, text, v)) return false;
+    const Type *t = var_type(m->g, *v);
+    if (t->kind == TYPE_LIST && !takes_any_index(m, text)) return false;
     return t->kind != TYPE_NULL && t->kind != TYPE_DISCONNECTED &&
            t->kind != TYPE_SLICE && t->kind != TYPE_NONE && t->ndim <= 5;
 }

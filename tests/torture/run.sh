@@ -115,7 +115,7 @@ derivatives_one() {
         # Some ops give another gradient than that of their values, as is their purpose; complex and sparse inputs aren't
         # checked. Every tied maximum gets the whole gradient, also where one element stands in several places; a rank that
         # rcond cut is taken for the matrix's own; 0 times infinity is nan, as at sqrt(0 * x).
-        if ! (cd "$work/case" && gload -O math c.tlg) | grep -Eq 'grad_(clip|scale)|(zero|disconnected|undefined)_grad|pullback|bool\(|==|\<(max|min|ptp|norm)\(|rcond'; then
+        if ! (cd "$work/case" && gload -O math c.tlg) | grep -Eq 'grad_(clip|scale)|truncate_gradient|(zero|disconnected|undefined)_grad|pullback|bool\(|==|\<(max|min|ptp|norm)\(|rcond'; then
             local check='ggrad c.tlg --cost cost_of --disconnected ignore --check "${values[@]}" >/dev/null'
             line '0 1 2 5' "$check" && [ "$status" = 1 ] && ! grep -q 'the derivative is -\?nan' "$work/err" && ! right_in_doubles "$y" &&
                 keep "status 1: $(tail -c 1500 "$work/err")" "$check"
