@@ -83,8 +83,7 @@ void bench_figure(const char *name, const char *value, const char *what, double 
     line(name, value, what, ratio, goal, "");
 }
 
-/* The other program's time for the same thing; 0: not known. */
-static double numpy_time(const char *name) {
+double bench_peer_time(const char *name) {
     const char *path = getenv("BENCH_NUMPY");
     FILE *f = path && name ? fopen(path, "r") : NULL;
     char have[64];
@@ -98,7 +97,7 @@ static double numpy_time(const char *name) {
 void bench_row(const char *name, double ours, const char *what, double t_yard,
                double goal, const char *numpy) {
     char a[32], b[32] = "", c[64] = "", text[96];
-    double t = numpy_time(numpy);
+    double t = bench_peer_time(numpy);
     if (t_yard > 0) bench_time(t_yard, b);
     snprintf(text, sizeof text, "%-25s %10s", what, b);
     if (t > 0) snprintf(c, sizeof c, "%s (%.2fx)", bench_time(t, a), ours / t);

@@ -26,6 +26,8 @@ void bench_title(const char *text);
  * BENCH_NUMPY names (name, tab, seconds), or NULL. */
 void bench_row(const char *name, double ours, const char *what, double t_yard,
                double goal, const char *numpy);
+/* The time in the line of that name; 0: there is none. */
+double bench_peer_time(const char *name);
 /* Any other figures: `value` must be at most `goal` (0: no goal). */
 void bench_figure(const char *name, const char *value, const char *what, double ratio,
                   double goal);

@@ -20,7 +20,7 @@ for n in 1000 10000 100000; do
 done
 "$build/tests/bench/gen" chain 1000000 >"$work/chain-1000000.yaml"
 
-# NumPy's column, where there is NumPy; OpenBLAS is told the CPU as our tools tell it.
+# NumPy's column, where there is NumPy, and PyTorch's convolutions; OpenBLAS is told the CPU as our tools tell it.
 export BENCH_NUMPY="$work/numpy.tsv"
 rm -f "$BENCH_NUMPY"
 python=$(command -v /usr/bin/python3 || command -v python3 || true)
@@ -32,8 +32,13 @@ if [ -n "$python" ] && "$python" -c 'import numpy' 2>/dev/null; then
     env ${core:+OPENBLAS_CORETYPE="${OPENBLAS_CORETYPE:-$core}"} "$python" "$here/yard_numpy.py" >"$BENCH_NUMPY"
 fi
 
+if [ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null; then
+    "$python" "$here/yard_torch.py" >>"$BENCH_NUMPY"
+fi
+
 "$build/tests/bench/start" "$build/bin" "$work/empty" "$here/../../examples/digits"
 "$build/tests/bench/size" "$work"
 "$build/tests/bench/overhead"
 "$build/tests/bench/kernels"
 "$build/tests/bench/loops"
+"$build/tests/bench/convolutions"
