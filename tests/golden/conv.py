@@ -68,6 +68,7 @@ case("conv", (1, 64, 14, 14), (24, 64, 3, 3), padding=1)
 case("conv", (1, 40, 7, 7), (32, 40, 3, 3), padding=1)
 case("conv", (2, 20, 9, 9), (12, 20, 1, 1), strides=2)
 case("conv", (1, 300, 5, 6), (17, 300, 3, 3), padding=1)
+case("conv", (1, 6, 4, 9), (8, 3, 1, 1), groups=2)
 # depthwise, and other groups
 for width, stride, multiplier in itertools.product([5, 16, 33, 112], [1, 2], [1, 2]):
     case("conv", (2, 6, 7, width), (6 * multiplier, 1, 3, 3), strides=stride, padding=1, groups=6)

@@ -15,15 +15,25 @@ static bool has_terms(const Conv *q) {
 
 /* ---- 1 x 1 ----
  * Without strides and padding, a convolution whose kernel is one element multiplies
- * matrices: w with each image, [channels, positions]. */
+ * matrices: w with each image, [channels, positions]; or two images, for the gradient
+ * of w. */
+
+/* Are the positions one dim? */
+static bool is_flat(const Tensor *t) {
+    int64_t step = t->stride[t->ndim - 1];
+    for (int k = t->ndim; k-- > 2; step *= t->shape[k])
+        if (t->stride[k] != step) return false;
+    return true;
+}
+
 static bool is_pointwise(const Conv *q) {
-    const Tensor *x = q->part[q->result == CONV_X ? CONV_Y : CONV_X];
-    bool is = dtype_is_inexact(x->dtype);
-    int64_t step = x->stride[x->ndim - 1];
-    for (int k = q->ndim; k-- > 0; step *= x->shape[2 + k]) {
+    bool is = dtype_is_inexact(q->part[q->result]->dtype) &&
+              (q->result == CONV_X || is_flat(q->part[CONV_X])) &&
+              (q->result == CONV_Y || is_flat(q->part[CONV_Y])) &&
+              (q->result != CONV_W || q->n == 1);
+    for (int k = 0; k < q->ndim; k++) {
         const ConvAxis *a = &q->axis[k];
-        is = is && a->w == 1 && a->stride == 1 && a->before == 0 && a->x == a->y &&
-             x->stride[2 + k] == step;
+        is = is && a->w == 1 && a->stride == 1 && a->before == 0 && a->x == a->y;
     }
     return is;
 }
@@ -37,28 +47,48 @@ static void set_matrix(Tensor *m, const Tensor *t, int64_t n, int64_t groups,
     memcpy(m->stride, stride, 4 * sizeof *stride);
 }
 
+static int64_t positions_of(const Conv *q) {
+    int64_t n = 1;
+    for (int k = 0; k < q->ndim; k++)
+        n *= q->axis[k].x;
+    return n;
+}
+
 static bool run_pointwise(Call *c, const Conv *q) {
     bool forward = q->result == CONV_Y;
     const Tensor *x = q->part[forward ? CONV_X : CONV_Y], *w = q->part[CONV_W];
     int64_t from = (forward ? q->c : q->o) / q->groups,
-            to = (forward ? q->o : q->c) / q->groups, positions = 1;
-    for (int k = 0; k < q->ndim; k++)
-        positions *= q->axis[k].x;
+            to = (forward ? q->o : q->c) / q->groups;
     Tensor a, b;
     set_matrix(&a, w, 1, q->groups, to, from,
                (const int64_t[]){0, q->o / q->groups * w->stride[0],
                                  w->stride[!forward], w->stride[forward]});
-    set_matrix(&b, x, q->n, q->groups, from, positions,
+    set_matrix(&b, x, q->n, q->groups, from, positions_of(q),
                (const int64_t[]){x->stride[0], from * x->stride[1], x->stride[1],
                                  x->stride[x->ndim - 1]});
     return product_run(c, &a, &b, 2, (const int64_t[]){q->n, q->groups},
                        q->part[q->result]->data);
 }
 
+static bool run_pointwise_grad(Call *c, const Conv *q) {
+    const Tensor *x = q->part[CONV_X], *y = q->part[CONV_Y];
+    int64_t from = q->c / q->groups, to = q->o / q->groups, n = positions_of(q);
+    Tensor a, b;
+    set_matrix(
+        &a, y, 1, q->groups, to, n,
+        (const int64_t[]){0, to * y->stride[1], y->stride[1], y->stride[y->ndim - 1]});
+    set_matrix(&b, x, 1, q->groups, n, from,
+               (const int64_t[]){0, from * x->stride[1], x->stride[x->ndim - 1],
+                                 x->stride[1]});
+    return product_run(c, &a, &b, 2, (const int64_t[]){1, q->groups},
+                       q->part[CONV_W]->data);
+}
+
 bool conv_run(Call *c, const Conv *q) {
     const Tensor *r = q->part[q->result];
     if (!has_terms(q)) return memset(r->data, 0, tensor_bytes(r)), true;
-    if (q->result != CONV_W && is_pointwise(q)) return run_pointwise(c, q);
+    if (is_pointwise(q))
+        return q->result == CONV_W ? run_pointwise_grad(c, q) : run_pointwise(c, q);
     if (!conv_has_vectors(r->dtype)) return conv_reference(c, q);
     return q->result == CONV_W ? conv_run_weights_grad(c, q) : conv_run_lattice(c, q);
 }

@@ -248,8 +248,9 @@ static bool grad_room(Call *c, WeightsGrad *q) {
     if (!fits)
         return call_fail(c, E_LIMIT, "%s is too large for this machine", c->op->name);
     q->room = call_scratch(c, offsets);
+    if (!q->room) return false;
     q->s.offset = (int64_t *)(void *)(q->room + all);
-    return q->room != NULL;
+    return true;
 }
 
 static const ConvSums *sums_for(Session *s) {
