@@ -27,6 +27,55 @@ static const Op table[] = {
          .example = "relu([-1., 2.]) -> [0.0, 2.0]"),
     TEXT(logit, X, .def = "log(x / (1 - x))", .doc = "Inverse of sigmoid.",
          .example = "logit(0.5) -> 0.0"),
+    TEXT(sinc, X, .promote = PROMOTE_INEXACT,
+         .def = "where(x == 0, 1, sin(pi * x) / (pi * where(x == 0, 1, x)))",
+         .doc = "sin(pi x) / (pi x), 1 at 0.",
+         .example = "sinc([0., 1.5]) -> [1.0, "
+                    "-0.2122065907891938]"),
+    TEXT(entr, X, .promote = PROMOTE_INEXACT, .def = "where(x < 0, -inf, -xlogy(x, x))",
+         .doc = "-x log(x), the part of a probability in the entropy: 0 at 0, -inf "
+                "below.",
+         .example = "entr([0., 1., -1.]) -> [0.0, 0.0, -inf]"),
+    TEXT(ndtri, X, .promote = PROMOTE_INEXACT,
+         .def = "-1.4142135623730951 * erfcinv(2 * x)",
+         .doc = "Inverse of ndtr, the normal distribution's quantile.",
+         .example = "ndtri([0., 1.]) -> [-inf, inf]"),
+    TEXT(j0, X, .def = "jv(0, x)",
+         .doc = "Bessel function of the first kind of order "
+                "0.",
+         .example = "j0(0.) -> 1.0"),
+    TEXT(j1, X, .def = "jv(1, x)",
+         .doc = "Bessel function of the first kind of order "
+                "1.",
+         .example = "j1(0.) -> 0.0"),
+    TEXT(y0, X, .def = "yv(0, x)",
+         .doc = "Bessel function of the second kind of order "
+                "0.",
+         .example = "y0(0.) -> -inf"),
+    TEXT(y1, X, .def = "yv(1, x)",
+         .doc = "Bessel function of the second kind of order "
+                "1.",
+         .example = "y1(0.) -> -inf"),
+    TEXT(i0, X, .def = "iv(0, x)",
+         .doc = "Modified Bessel function of the first kind "
+                "of order 0.",
+         .example = "i0(0.) -> 1.0"),
+    TEXT(i1, X, .def = "iv(1, x)",
+         .doc = "Modified Bessel function of the first kind "
+                "of order 1.",
+         .example = "i1(0.) -> 0.0"),
+    TEXT(i0e, X, .def = "ive(0, x)", .doc = "exp(-abs(x)) * i0(x) without overflow.",
+         .example = "i0e(0.) -> 1.0"),
+    TEXT(i1e, X, .def = "ive(1, x)", .doc = "exp(-abs(x)) * i1(x) without overflow.",
+         .example = "i1e(0.) -> 0.0"),
+    TEXT(k0, X, .def = "kv(0, x)",
+         .doc = "Modified Bessel function of the second kind "
+                "of order 0.",
+         .example = "k0(0.) -> inf"),
+    TEXT(k1, X, .def = "kv(1, x)",
+         .doc = "Modified Bessel function of the second kind "
+                "of order 1.",
+         .example = "k1(0.) -> inf"),
     TEXT(isclose, XY, .promote = PROMOTE_SAME,
          .props = "rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False",
          .def = "where(isfinite(x) & isfinite(y), abs(x - y) <= atol + rtol * "

@@ -7,5 +7,30 @@ double elemwise_digamma(double x);
 double elemwise_polygamma(double n, double x);
 double elemwise_erfinv(double y);
 double elemwise_erfcinv(double y);
+double elemwise_erfcx(double x);
+double elemwise_ndtr(double x);
+double elemwise_log_ndtr(double x);
+double elemwise_owens_t(double h, double a);
+double elemwise_zeta(double s, double q);
+double elemwise_expn(double n, double x);
+
+/* special_gamma.c */
+double elemwise_gammainc(double a, double x);
+double elemwise_gammaincc(double a, double x);
+double elemwise_gammaincinv(double a, double p);
+double elemwise_gammainccinv(double a, double p);
+double elemwise_beta(double a, double b);
+double elemwise_betaln(double a, double b);
+double elemwise_betainc(double a, double b, double x);
+double elemwise_betaincinv(double a, double b, double p);
+
+/* special_bessel.c: nan for orders above 1e5, and above sqrt(10 x) where x is above 1e5
+ */
+double elemwise_jv(double v, double x);
+double elemwise_yv(double v, double x);
+double elemwise_iv(double v, double x);
+double elemwise_kv(double v, double x);
+double elemwise_ive(double v, double x); /* e^-|x| I_v */
+double elemwise_kve(double v, double x); /* e^x K_v */
 
 #endif

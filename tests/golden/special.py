@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+"""Writes tests/bats/special.tsv: special functions by mpmath (1.2), and by SciPy (1.10) where nothing is finite, to which
+tests/bats/special.bats compares ours. Tests don't need it: run it when a function is added. values.py says what a line is.
+
+Values are compared as quotients, which ought to be 1, because they are of all sizes."""
+import mpmath as mp
+import numpy as np
+import scipy.special as S
+from values import f4, f8, inf, nan, row
+
+mp.mp.dps = 40
+N = "special"
+R = np.random.RandomState(21)
+NAMES = "abc"
+
+
+def exact(f, args):
+    return float(mp.re(f(*[mp.mpf(float(v)) for v in args])))
+
+
+def check(name, f, *arrays):
+    """The function by mpmath at random points, for float64, and for the same points as float32."""
+    for t in (f8, f4):
+        a = [np.asarray(x).astype(t) for x in arrays]
+        want = np.array([exact(f, v) for v in zip(*a)])
+        good = np.isfinite(want) & (abs(want) > (1e-300 if t is f8 else 1e-30)) & (abs(want) < (1e300 if t is f8 else 1e30))
+        inputs = {k: x[good] for k, x in zip(NAMES, a)}
+        call = "%s(%s)" % (name, ", ".join("{%s}" % k for k in inputs))
+        row(N, "float64(%s) / {w}" % call, np.ones(good.sum()), w=want[good], **inputs) if t is f8 else \
+            row(N, "cast(float64(%s) / {w}, float32)" % call, np.ones(good.sum(), f4), w=want[good], **inputs)
+
+
+def edges(name, f, *arrays):
+    """What SciPy gives where arguments or results are not finite."""
+    a = [np.asarray(x, f8) for x in arrays]
+    row(N, "%s(%s)" % (name, ", ".join("{%s}" % k for k in NAMES[:len(a)])), np.asarray(f(*a)), **dict(zip(NAMES, a)))
+
+
+def size(low, high, n=14):
+    return (10 ** R.uniform(low, high, n)).round(6)
+
+
+def uniform(low, high, n=14):
+    return R.uniform(low, high, n).round(6)
+
+
+P = lambda a, x: mp.gammainc(a, 0, x, regularized=True)
+Q = lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True)
+I = lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True)
+A, B = size(-2, 2.5), size(-2, 2.5)
+X = (A * size(-0.5, 0.5)).round(6) + 1e-6
+check("gammainc", P, A, X)
+check("gammaincc", Q, A, X)
+check("gammainc", P, A, size(-4, 2))
+check("gammaincc", Q, A, size(-4, 2))
+edges("gammainc", S.gammainc, [0, 2, 2, inf, 1, -1, 1, nan, 0.5], [1, 0, inf, 1, nan, 1, -1, 1, 1e300])
+edges("gammaincc", S.gammaincc, [0, 2, 2, inf, 1, -1, 1, nan, 0.5], [1, 0, inf, 1, nan, 1, -1, 1, 1e300])
+for name, f in (("gammainc", P), ("gammaincc", Q)):
+    good = np.array([1e-250 < exact(f, v) < 0.9999 for v in zip(A, X)])
+    for a, x in zip(A[good], X[good]):
+        p = exact(f, (a, x))
+        check(name + "inv", lambda a, p: mp.findroot(lambda x: f(a, x) - p, mp.mpf(x)), [a], [p]) if 1e-25 < p else None
+edges("gammaincinv", S.gammaincinv, [2, 2, 2, -1, nan, 2], [0, 1, 1.5, 0.5, 0.5, nan])
+edges("gammainccinv", S.gammainccinv, [2, 2, 2, -1, nan, 2], [0, 1, 1.5, 0.5, 0.5, nan])
+check("beta", mp.beta, A, size(-2, 1.5))
+check("beta", mp.beta, uniform(-3, 3), uniform(-3, 3))
+check("betaln", lambda a, b: mp.log(abs(mp.beta(a, b))), size(-3, 9), size(-3, 9))
+edges("beta", S.beta, [inf, nan, 1, 0.5], [1, 1, nan, 1e300])
+check("betainc", I, size(-1, 2), size(-1, 2), uniform(0, 1))
+check("betainc", I, size(1, 2.5), size(1, 2.5), uniform(0, 1))
+for a, b, x in zip(size(-0.5, 1.5, 8), size(-0.5, 1.5, 8), uniform(0.05, 0.95, 8)):
+    p = exact(I, (a, b, x))
+    check("betaincinv", lambda a, b, p: mp.findroot(lambda x: I(a, b, x) - p, mp.mpf(x)), [a], [b], [p]) if 1e-20 < p < 0.999 else None
+edges("betainc", S.betainc, [1, 2, 2, -1, nan, 1, 1], [2, 3, 3, 1, 1, 1, 1], [0, 1, nan, 0.5, 0.5, 1.5, -0.5])
+edges("betaincinv", S.betaincinv, [1, 2, 2, nan], [2, 3, 3, 1], [0, 1, nan, 0.5])
+V = np.concatenate([uniform(-0.5, 0.5, 8), uniform(-6, 10, 10), R.randint(-4, 30, 8), size(1, 2, 6)])
+BESSEL = {"jv": mp.besselj, "yv": mp.bessely, "iv": mp.besseli, "kv": mp.besselk,
+          "ive": lambda v, x: mp.besseli(v, x) * mp.exp(-x), "kve": lambda v, x: mp.besselk(v, x) * mp.exp(x)}
+for name, f in BESSEL.items():
+    for low, high in ((-2, 0.3), (0.3, 1.7), (1.7, 2.8)):
+        check(name, f, V, size(low, high, len(V)))
+    whole = np.array([0, 1, 2, -3, 5.0])
+    if name in ("jv", "iv", "ive"):
+        edges(name, getattr(S, name), whole, -np.array([0.5, 1, 3, 5, 20]))
+        edges(name, getattr(S, name), [0, 1, -2, 2.5, nan, 1, 0.5], [0, 0, 0, 0, 1, nan, -1])
+    else:
+        edges(name, getattr(S, name), [0, 1, 2.5, nan, 1, 1], [0, 0, 0, 1, nan, -1])
+for name in ("j0", "j1", "y0", "y1", "i0", "i1", "i0e", "i1e", "k0", "k1"):
+    g = BESSEL[name[0] + ("ve" if name.endswith("e") else "v")]
+    check(name, lambda x: g(int(name[1]), x), np.append(size(-2, 2), 30.0))
+check("erfcx", lambda x: mp.exp(x * x) * mp.erfc(x), np.append(uniform(-8, 12), size(0, 5)))
+edges("erfcx", S.erfcx, [inf, -inf, nan, -30, 0])
+check("ndtr", lambda x: mp.erfc(-x / mp.sqrt(2)) / 2, np.append(uniform(-36, 0), uniform(-3, 8)))
+edges("ndtr", S.ndtr, [inf, -inf, nan, 0])
+check("log_ndtr", lambda x: mp.log(mp.erfc(-x / mp.sqrt(2)) / 2), np.append(uniform(-50, 0), uniform(-3, 8)))
+edges("log_ndtr", S.log_ndtr, [inf, -inf, nan])
+check("ndtri", lambda p: mp.sqrt(2) * mp.erfinv(2 * p - 1), np.append(uniform(0.001, 0.999), size(-12, -3)))
+edges("ndtri", S.ndtri, [0, 1, -0.5, 1.5, nan, 0.5])
+check("owens_t", lambda h, a: mp.quad(lambda t: mp.exp(-h * h * (1 + t * t) / 2) / (1 + t * t), mp.linspace(0, a, 20)) / (2 * mp.pi), uniform(-5, 5), uniform(-3, 3))
+edges("owens_t", S.owens_t, [0, 2, inf, 0, nan, 1, 1], [2, 0, 1, inf, 1, nan, inf])
+check("zeta", mp.zeta, 1 + size(-1, 1.2), size(-1, 1.5))
+check("zeta", mp.zeta, 1 + size(-1, 1.2))
+edges("zeta", S.zeta, [1, 2, 2, 0.5, 2.5, nan, 2, 3], [1, 0, -1, 1, -0.5, 1, nan, inf])
+check("expn", lambda n, x: mp.expint(int(n), x), R.randint(0, 30, 20), size(-3, 2, 20))
+edges("expn", S.expn, [0, 1, 2, 5, 2, 2, 1], [0, 0, 0, 0, -1, nan, inf])
+check("entr", lambda x: -x * mp.log(x), size(-3, 3))
+edges("entr", S.entr, [0, -1, inf, nan, 1])
+check("sinc", lambda x: mp.sin(mp.pi * x) / (mp.pi * x), uniform(-0.9, 0.9) + 1e-9)
+edges("sinc", np.sinc, [0, inf, nan, 0.5])
