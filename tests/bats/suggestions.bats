@@ -91,7 +91,6 @@ END
         ok "grun r.tlg --expect 'out=$want' -o o"
     done <<'END'
 cdist|a = [[0., 0.]]; b = [[3., 4.], [0., 1.]]|[[5, 1]]
-copysign|a = [1., -2.]; b = [-1., 1.]|[-1, 2]
 cosine_similarity|a = [1., 0.]; b = [1., 1.]|sqrt(0.5)
 kl_div|p = [0.5, 0.5]; q = [0.25, 0.75]|0.5 * log(2) + 0.5 * log(2 / 3)
 logcumsumexp|x = [0., 0., 0.]|log([1, 2, 3])

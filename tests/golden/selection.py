@@ -258,3 +258,40 @@ k = np.array([[3, 1, 3, 1, 2], [1, 0, 1, 1, 0], [5.5, nan, -1, 7, 0]])
 row(N, "lexsort({k})", np.lexsort(k), k=k)
 row(N, "lexsort([{a}, {k}[1]])", np.lexsort([k[2], k[1]]), a=k[2], k=k)
 row(N, "lexsort([{a}, {b}], axis=0)", np.lexsort([big[:6], big[:6, ::-1] // 200], axis=0), a=big[:6], b=big[:6, ::-1] // 200)
+
+# ---- integers, signs ----
+N = "integers"
+for t in DTYPES[1:10] + [f4, f8]:
+    info = np.iinfo(t) if np.issubdtype(t, np.integer) else None
+    whole = [-7, 7, -7, 7, -128, 0, 5, 100] if not np.issubdtype(t, np.unsignedinteger) else [7, 250, 0, 5, 100, 6, 1, 128]
+    x, y = np.array(whole, np.float64).astype(t), np.array([3, 3, -3, -3, -1, 5, 7, 9] if not np.issubdtype(t, np.unsignedinteger) else [3, 7, 5, 9, 10, 6, 2, 64], np.float64).astype(t)
+    row(N, "fmod({x}, {y})", np.fmod(x, y) if info is None else (np.abs(x.astype(f8)) % np.abs(y.astype(f8)) * np.sign(x.astype(f8))).astype(t), x=x, y=y)
+    row(N, "trunc_divide({x}, {y})", np.trunc(x.astype(f8) / y.astype(f8)).astype(i8).astype(t) if info else np.trunc(x / y), x=x, y=y)
+    row(N, "signbit({x})", np.signbit(x.astype(f8)), x=x)
+    if info:
+        row(N, "gcd({x}, {y})", np.gcd(x, y), x=x, y=y)
+        row(N, "lcm({x}, {y})", np.lcm(x.astype(i8), y.astype(i8)).astype(t), x=x, y=y)
+        ends = np.array([info.min, info.max, 0, 1, 85, info.min + 1], t)
+        row(N, "bit_count({x})", np.array([bin(abs(int(v))).count("1") for v in ends], t), x=ends)
+        if info.min:
+            low, one = np.array([info.min], t), np.array([-1], t)
+            row(N, "trunc_divide({x}, {y})", low, x=low, y=one)
+            row(N, "fmod({x}, {y})", np.zeros(1, t), x=low, y=one)
+    else:
+        e = np.array([nan, inf, -inf, 0.0, -0.0, 5.5, -5.5, 1.0], t)
+        for v in (2.0, -0.0, inf, nan, -3.0):
+            w = np.full(8, v, t)
+            row(N, "fmod({x}, {y})", np.fmod(e, w), x=e, y=w)
+            row(N, "trunc_divide({x}, {y})", np.trunc(e / w), x=e, y=w)
+            row(N, "copysign({x}, {y})", np.copysign(e, w), x=e, y=w)
+            row(N, "signbit(copysign({x}, {y}))", np.signbit(np.copysign(e, w)), x=e, y=w)
+        row(N, "signbit({x})", np.signbit(e), x=e)
+        row(N, "nan_to_num({x}, 2, posinf=5, neginf=-7)", np.nan_to_num(e, nan=2, posinf=5, neginf=-7), x=e)
+        row(N, "nan_to_num({x}, posinf=1)", np.nan_to_num(e, posinf=1), x=e)
+both(N, "fmod({x}, {y})", torch.fmod, some(2, 3) * 5, some(3) + 3, grad=True)
+both(N, "copysign({x}, {y})", torch.copysign, some(2, 3), some(3), grad=True)
+bits = R.randint(0, 2**32, 200, np.uint64).astype(np.uint32)
+v = np.concatenate([bits.view(f4)[np.isfinite(bits.view(f4))], np.array([1.00390625, 1.01171875, 3.3895e38, 3.4e38, -inf, nan, -0.0, 1e-45, 9.2e-41], f4)])
+row(N, "round_bfloat16({x})", T(v).bfloat16().float().numpy(), x=v)
+row(N, "round_bfloat16({x})", T(v).bfloat16().double().numpy(), x=v.astype(f8))
+row(N, "round_bfloat16({x})", np.array([1.0078125, 1.0, -1.0078125, inf]), x=np.array([1.00390625 + 1e-12, 1.00390625 - 1e-12, -1.00390625 - 1e-14, 1e300]))

@@ -45,6 +45,29 @@ VINLINE int64_t floor_rest(int64_t x, int64_t y, unsigned *fault) {
     int64_t r = x % y;
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
+VINLINE int64_t trunc_quotient(int64_t x, int64_t y, unsigned *fault) {
+    if (y == 0) *fault |= FAULT_DIVIDE;
+    if (y == 0) return 0;
+    return y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y;
+}
+VINLINE int64_t trunc_rest(int64_t x, int64_t y, unsigned *fault) {
+    if (y == 0) *fault |= FAULT_DIVIDE;
+    return y == 0 || y == -1 ? 0 : x % y;
+}
+VINLINE uint64_t magnitude(int64_t x) {
+    return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+}
+VINLINE uint64_t gcd_of(uint64_t x, uint64_t y) {
+    while (y) {
+        uint64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return x;
+}
+VINLINE uint64_t lcm_of(uint64_t x, uint64_t y) {
+    return x && y ? x / gcd_of(x, y) * y : 0;
+}
 VINLINE uint64_t upower(uint64_t x, uint64_t y) {
     uint64_t r = 1;
     for (; y; y >>= 1, x *= x)
@@ -98,6 +121,28 @@ VINLINE float fdiv_f32(float x, float y) {
     if (r != 0 && (r < 0) != (y < 0)) q -= 1;
     return q == 0 ? copysignf(0, x / y) : rintf(q);
 }
+/* The nearest bfloat16, the upper half of a float32. */
+VINLINE float bfloat_f32(float x) {
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    u = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000;
+    float r;
+    memcpy(&r, &u, sizeof r);
+    return x != x ? x : r;
+}
+/* Through a float32 whose last bit says that digits are missing, so that it is rounded
+ * once. */
+VINLINE double bfloat_f64(double x) {
+    float f = (float)x;
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    if ((double)f != x) u = (fabs((double)f) > fabs(x) ? u - 1 : u) | 1;
+    memcpy(&f, &u, sizeof f);
+    return x != x ? x : (double)bfloat_f32(f);
+}
+#define BFLOAT(x) _Generic((x), float : bfloat_f32, double : bfloat_f64)(x)
+#define SIGNBIT(x)                                                                     \
+    _Generic((x), float : __builtin_signbitf, double : __builtin_signbit)(x) != 0
 #define FDIV(x, y)  _Generic((x), float : fdiv_f32, double : fdiv_f64)(x, y)
 #define FREST(x, y) _Generic((x), float : frest_f32, double : frest_f64)(x, y)
 
