@@ -148,7 +148,7 @@ END
     ok 'gload --list-ops "running_*" --all | cut -d" " -f1' $'running_prod\nrunning_sum'
     bad 2 E_UNKNOWN 'there is no op called running' 'gload --list-ops "running_*"'
     bad 2 E_UNKNOWN 'no op has nosuchword in its name or text' 'gload --list-ops nosuchword'
-    ok 'gload --list-ops "*" | cut -d" " -f1 | sort | uniq -d' $'gamma\npower' # a function, and a distribution
+    ok 'gload --list-ops "*" | cut -d" " -f1 | sort | uniq -d' $'beta\ngamma\npower' # a function, and a distribution
     like 'gload --op scan' '^scan\(fn, sequences=\[\], outputs_info'
     like 'gload --op load' '^load\(file, key=None\)'
     like 'gload --op grad' '^grad\(cost, wrt, '
