@@ -170,6 +170,27 @@ static bool print_arrays(Run *r, const Gload *o, bool *are) {
     return ok;
 }
 
+/* --info of a model that can't become a graph: what it is made of. *is: it is one. */
+static bool print_model(Run *r, const Gload *o, bool *is) {
+    const Texts *t = &o->common.operands;
+    ModelOverview v = {0};
+    Str text = STR(r->s);
+    *is = false;
+    if (!o->info || t->n != 1) return true;
+    bool ok = io_model_overview(r->s, t->p[0].p, is, &v);
+    *is = *is && v.unknown > 0;
+    if (ok && *is) {
+        model_info(r->s, &v, wants_json(r->common), &text);
+        warn(r->s, NOWHERE, E_NAME,
+             "%s: %s of %zu are not known, so it can't become a graph", t->p[0].p,
+             str_counted(r->s, v.unknown, "op"), v.nop);
+        ok = run_print(r, &text);
+    }
+    str_free(&text);
+    io_model_overview_free(&v);
+    return ok;
+}
+
 static bool check_graph(Graph *g, const char *name) {
     if (!graph_check(g)) return false;
     graph_warn_idle(g, name);
@@ -323,6 +344,7 @@ static bool gload_run(Run *r) {
     if (!print_information(r, o, NULL, &done) || done)
         return done && !diag_first_error(r->s);
     if (!print_arrays(r, o, &done) || done) return done && !diag_first_error(r->s);
+    if (!print_model(r, o, &done) || done) return done && !diag_first_error(r->s);
     bool alone = !count_added(&e) && !changes_graph(o, &e);
     if (o->check && o->common.operands.n > 1 && alone) return check_each(r, o);
     Graph *g = make_graph(r, o, &e);

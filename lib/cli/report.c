@@ -85,10 +85,13 @@ static const char *const hint_words[HINT_N] = {
     [HINT_DISCONNECTED] = "for a gradient of zeros use --disconnected ignore (in "
                           "expressions: disconnected_inputs='ignore')",
     [HINT_EXCLUDE] = "--exclude, with the name of the rewrite, leaves it out",
+    [HINT_FIX_INPUT] = "where it is an input of the model, gload --set NAME=VALUE "
+                       "makes it a constant",
     [HINT_MAX_MEMORY] = "--max-memory raises the limit",
     [HINT_MAX_TIME] = "--max-time raises the limit",
     [HINT_MEASURE] = "leave --static out to measure it",
     [HINT_NAN_GUARD] = "--mode NAN_GUARD stops at the first",
+    [HINT_ONNX_INFO] = "gload --info lists all ops of the model that are not known",
     [HINT_OPTIMIZERS] = "gload --list-optimizers lists them",
     [HINT_OWN_FUNCTIONS] = "--ops FILE or --plugin FILE adds functions of your own",
     [HINT_OWN_OPS] = "--ops FILE or --plugin FILE adds ops of your own; each tool of a "

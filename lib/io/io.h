@@ -73,6 +73,24 @@ bool io_add_shared(Compiler *c, Span text); /* "W: float32[64, 10] = zeros((64, 
  * is NULL (for texts that the user typed). */
 void io_allow_load(Compiler *c, const char *folder);
 
+/* What an ONNX model is made of, whether it can be read or not. */
+typedef struct ModelOp {
+    const char *name; /* "Conv", "com.microsoft.Gelu" */
+    uint32_t count;
+    bool known;
+} ModelOp;
+typedef struct ModelOverview {
+    Arena *a;
+    const char *name, *producer;
+    size_t nop, unknown, nweight, ninput, noutput;
+    ModelOp *op; /* in the order of their first nodes */
+    uint64_t weight_bytes;
+} ModelOverview;
+/* *is false: the file is no ONNX model. Free with io_model_overview_free, also after a
+ * failure. */
+bool io_model_overview(Session *s, const char *path, bool *is, ModelOverview *out);
+void io_model_overview_free(ModelOverview *v);
+
 /* ---- writing ---- */
 typedef struct WriteOptions {
     IoFormat format;

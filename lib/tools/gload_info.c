@@ -173,6 +173,21 @@ bool graph_info(Graph *g, bool json, Str *out) {
     return true;
 }
 
+void model_info(Session *s, const ModelOverview *v, bool json, Str *out) {
+    InfoTable f = {.s = s, .json = json, .out = out, .w = {.out = out}};
+    if (json) json_open(&f.w, '[');
+    put_info_row(&f, "model", v->name, "%s", v->producer);
+    for (size_t i = 0; i < v->nop; i++)
+        put_info_row(&f, "ops", v->op[i].name, "%u%s", v->op[i].count,
+                     v->op[i].known ? "" : ", not known");
+    put_info_row(&f, "sizes", "inputs", "%zu", v->ninput);
+    put_info_row(&f, "sizes", "outputs", "%zu", v->noutput);
+    put_info_row(&f, "sizes", "weights", "%zu", v->nweight);
+    put_info_row(&f, "sizes", "value bytes", "%llu",
+                 (unsigned long long)v->weight_bytes);
+    if (json) json_close(&f.w, "\n]\n");
+}
+
 /* ---- files of arrays ---- */
 
 static void put_array_json(InfoTable *f, const ValueInfo *v) {

@@ -61,6 +61,8 @@ typedef struct OpCount {
 OpCount *graph_count_ops(const Graph *g, size_t *count);
 /* The table of --info. */
 bool graph_info(Graph *g, bool json, Str *out);
+/* The same of a model of another system, of which not all ops are known. */
+void model_info(Session *s, const ModelOverview *v, bool json, Str *out);
 /* The Applies and variables as data, in JSON (schemas/nodes.schema.json). */
 void graph_nodes(const Graph *g, Str *out);
 /* The same of a file of arrays. */

@@ -8,6 +8,10 @@
 
 /* ---- texts and names ---- */
 
+bool onnx_text_equal(ProtoText a, ProtoText b) {
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
 const char *onnx_text(OnnxReading *r, ProtoText t) {
     return arena_str(r->a, t.p ? t.p : "", t.n);
 }
@@ -149,8 +153,8 @@ int64_t onnx_opset(const OnnxScope *x, ProtoText domain) {
     bool own = domain.n == 0 || proto_text_is(domain, "ai.onnx");
     for (size_t i = 0; i < x->nopset; i++) {
         ProtoText d = x->opset[i].domain;
-        bool same = own ? d.n == 0 || proto_text_is(d, "ai.onnx")
-                        : d.n == domain.n && memcmp(d.p, domain.p, d.n) == 0;
+        bool same =
+            own ? d.n == 0 || proto_text_is(d, "ai.onnx") : onnx_text_equal(d, domain);
         if (same) return x->opset[i].version;
     }
     return 0;
@@ -288,10 +292,8 @@ static bool add_initializers(OnnxReading *r, OnnxScope *x) {
 }
 
 static bool is_initializer(const OnnxGraph *g, ProtoText name) {
-    for (size_t i = 0; i < g->initializer.n; i++) {
-        ProtoText t = g->initializer.p[i].name;
-        if (t.n == name.n && memcmp(t.p, name.p, t.n) == 0) return true;
-    }
+    for (size_t i = 0; i < g->initializer.n; i++)
+        if (onnx_text_equal(g->initializer.p[i].name, name)) return true;
     return false;
 }
 

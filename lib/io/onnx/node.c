@@ -8,11 +8,12 @@ static bool note_node(OnnxReading *r, const OnnxNode *n) {
 }
 
 static bool fail_unknown_value(OnnxReading *r, const OnnxRow *row, const OnnxParam *p) {
-    return fail(r->s, NOWHERE, E_ARG,
-                "%s: the input %s of %s must be known when the graph is read, and this "
-                "is known "
-                "when it runs",
-                r->in->name, sym_text(r->s, p->name), row->op);
+    fail(r->s, NOWHERE, E_ARG,
+         "%s: the input %s of %s must be known when the graph is read, and this "
+         "is known "
+         "when it runs",
+         r->in->name, sym_text(r->s, p->name), row->op);
+    return hint(r->s, HINT_FIX_INPUT);
 }
 
 static bool bind_input(OnnxReading *r, OnnxScope *x, const OnnxRow *row,

@@ -84,6 +84,7 @@ typedef struct OnnxScope {
 } OnnxScope;
 enum { ONNX_DEPTH = 50 };
 
+bool onnx_text_equal(ProtoText a, ProtoText b);
 const char *onnx_text(OnnxReading *r, ProtoText t); /* NUL-terminated, in r->a */
 Sym onnx_sym(OnnxReading *r, ProtoText t);
 /* "node '/fc/Gemm' (Gemm)" */

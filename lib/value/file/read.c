@@ -73,6 +73,12 @@ static bool is_table_by_name(const ArrayFile *f) {
     return value_is_named(f, ".csv .tsv");
 }
 
+/* Few bytes make a tensor of ONNX, so the name must say so where a graph may be, too.
+ */
+static bool is_array_by_name(const ArrayFile *f) {
+    return value_is_named(f, ".pb") && onnx_tensor_is(f);
+}
+
 /* A length of 64 bits, which texts can't begin with, then an object. */
 static bool is_safetensors(const ArrayFile *f) {
     return f->n > 8 && f->p[8] == '{' && memchr(f->p, 0, 8);
@@ -424,7 +430,8 @@ bool value_is_file(Session *s, const char *path) {
         return false;
     if (!open_bytes(path, &f, &b)) return diag_rewind(s, mark), false;
     bool is = is_npy(&f) || is_zip(&f) || torch_is_pickle(&f) || is_table_by_name(&f) ||
-              is_safetensors(&f) || (is_json(&f) && !is_graph_json(&f)) ||
+              is_safetensors(&f) || is_array_by_name(&f) ||
+              (is_json(&f) && !is_graph_json(&f)) ||
               value_is_named(&f, ".txt .dat .data");
     close_bytes(&b);
     return is;

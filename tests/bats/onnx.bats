@@ -1,0 +1,106 @@
+# Models of ONNX: tests/data/onnx/make.py wrote them, with what PyTorch makes of them.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    PATH=${TL_BIN:-$ROOT/build/bin}:$PATH
+    DATA=$ROOT/tests/data/onnx
+    export DATA
+}
+
+@test "networks from PyTorch give its results, and its gradients by input and weights" {
+    local n
+    for n in cnn attention lstm; do
+        ok "gload \$DATA/$n.onnx | grun x=@\$DATA/$n.npz:x --expect y=@\$DATA/$n.npz:y --rtol 1e-4 --atol 1e-6 >.got" || return
+        gload "$DATA/$n.onnx" -e 'cost = sum(y)' --outputs cost -o "$n.tlg"
+        ok "ggrad $n.tlg --cost cost --wrt x --name d_{wrt} | grun - x=@\$DATA/$n.npz:x --expect d_x=@\$DATA/$n.npz:dx --rtol 1e-3 --atol 1e-5 >.got" || return
+    done
+    ok 'ggrad cnn.tlg --cost cost --wrt v0_weight,v8_bias --name d_{wrt} | grun - x=@$DATA/cnn.npz:x --expect d_v0_weight=@$DATA/cnn.npz:0_weight --expect d_v8_bias=@$DATA/cnn.npz:8_bias --rtol 1e-3 --atol 1e-5 >.got'
+    ok 'gload $DATA/cnn.onnx | grun --mode DEBUG x=@$DATA/cnn.npz:x --expect y=@$DATA/cnn.npz:y --rtol 1e-4 --atol 1e-6 >.got'
+}
+
+@test "a model reads the same from a file, a pipe and through every form" {
+    gload "$DATA/cnn.onnx" --no-provenance -O yaml >a.yaml
+    ok 'gload --no-provenance -O yaml <$DATA/cnn.onnx | diff - a.yaml'
+    ok 'zstd -qc $DATA/cnn.onnx | gload --no-provenance -O yaml | diff - a.yaml'
+    ok 'gload a.yaml | grun x=@$DATA/cnn.npz:x --expect y=@$DATA/cnn.npz:y --rtol 1e-4 --atol 1e-6 >.got'
+    ok 'gload $DATA/lstm.onnx -O json | grun x=@$DATA/lstm.npz:x --expect y=@$DATA/lstm.npz:y --rtol 1e-4 --atol 1e-6 >.got'
+    ok 'gprof --static $DATA/cnn.onnx --dim n=2 >.got'
+}
+
+@test "names and dims are kept, or made identifiers" {
+    like 'gload --info $DATA/cnn.onnx' 'x +float32\[n, 1, 8, 8\]' 'v0_weight +float32\[4, 1, 3, 3\], value' 'y +float32\[n, 3\]'
+    like 'gload --info $DATA/functions.onnx' 'layer_1_out_0 +float32\[3\]'
+}
+
+@test "loops end by their condition or count; conditions choose a graph" {
+    ok 'gload $DATA/control.onnx | grun M=10 x=[1,2] flag=True' "last = [64.0, 128.0]
+sums = [6.0, 12.0, 24.0, 48.0, 96.0, 192.0]
+z = [-64.0, -128.0]"
+    ok 'gload $DATA/control.onnx | grun M=2 x=[1,2] flag=False' "last = [4.0, 8.0]
+sums = [6.0, 12.0]
+z = [4.0, 8.0]"
+    ok 'gload $DATA/control.onnx --set M=0 --set flag=False | grun x=[1,-2] --outputs last,z' "last = [1.0, -2.0]
+z = [1.0, 2.0]"
+}
+
+@test "a model's own functions see the attributes of their call" {
+    ok 'gload $DATA/functions.onnx | grun x=[1,1,9]' 'layer_1_out_0 = [0.0, -0.5, 6.0]'
+}
+
+@test "weights outside of the model, of other widths" {
+    ok 'gload $DATA/outside.onnx | grun x=[[1,1]]' 'y = [[4.5, 4.5]]'
+    like 'gload --info $DATA/outside.onnx' 'half +float16\[2\], value' 'b +float32\[2\], value'
+    bad 4 E_IO "the data of 'w' is in another file: a model that comes through a pipe can't name files" 'gload <$DATA/outside.onnx'
+    cp "$DATA/outside.onnx" . && head -c 20 "$DATA/outside.bin" >outside.bin
+    bad 4 E_TRUNCATED "the data of 'w' lies beyond the end of its file" 'gload outside.onnx'
+    rm outside.bin
+    bad 4 E_IO 'outside.bin' 'gload outside.onnx'
+    sed 's/outside.bin/..\/side.bin/' "$DATA/outside.onnx" >up.onnx && : >../side.bin
+    bad 3 E_VALUE 'side.bin' 'gload up.onnx'
+}
+
+@test "quantised numbers stay within their dtype" {
+    ok 'gload $DATA/quantised.onnx | grun x=[1,2.3,-9,1000]' "q = [12, 15, 0, 255]
+y = [1.0, 2.5, -5.0, 122.5]"
+}
+
+@test "an unknown op: one error with its node; --info tells what there is" {
+    bad 3 E_NAME 'thunkline has no op Frobnicate of the domain own' 'gload $DATA/unknown.onnx'
+    grep -q "in the node 'a' (own.Frobnicate)" .err
+    shell 'gload --info $DATA/unknown.onnx'
+    grep -q '^ops *own.Frobnicate *2, not known$' .out && grep -q '^ *Relu *1$' .out && grep -q 'warning.* 1 op of 2 are not known' .err
+}
+
+@test "what is cut off or says too much is one error with a place" {
+    local n size
+    size=$(wc -c <"$DATA/cnn.onnx")
+    for ((n = 4; n < size; n += 37)); do
+        head -c $n "$DATA/cnn.onnx" >cut.onnx
+        shell 'gload cut.onnx' && continue # between two fields
+        [ "$(grep -c 'error\[' .err)" = 1 ] || complain 'should be one error' "cut at $n" || return
+        [ "$STATUS" != 70 ] && [ "$STATUS" -lt 128 ] || complain 'should fail in order' "cut at $n" || return
+    done
+    printf '\10\7:\377\377\377\377\17' >long.onnx
+    bad 4 E_TRUNCATED 'in a model, at byte 8, a field is longer than what is left' 'gload long.onnx'
+    printf '\10\7:\0' >empty.onnx
+    ok 'gload --check empty.onnx 2>.warned'
+}
+
+@test "a tensor in a file of its own is a value" {
+    # dims 3, dtype float, three floats
+    printf '\10\3\20\1\42\14\0\0\200\77\0\0\0\100\0\0\100\100' >t.pb
+    ok 'gload --new -i "x: float32[3]" -e "y = 2 * x" | grun x=@t.pb' 'y = [2.0, 4.0, 6.0]'
+    like 'gload --info t.pb' 'onnx' 'float32\[3\], 12 bytes'
+    printf '\10\4\20\1\42\14\0\0\200\77\0\0\0\100\0\0\100\100' >t.pb
+    bad 3 E_FORMAT 'has another number of elements than its shape' 'gload --new -i "x: float32[3]" -e "y = 2 * x" | grun x=@t.pb'
+}
+
+# The node cases of Debian's libonnx-testdata. Those that are left out are listed with the reason.
+@test "ONNX's own cases of single nodes" {
+    local cases=/usr/share/libonnx-testdata/data/node
+    [ -d $cases ] || skip 'no libonnx-testdata'
+    python_with onnx
+    "$PYTHON" "$DATA/nodes.py" $cases >failed
+    diff <(cut -d' ' -f1 failed) <(sed '/^#/d; s/ .*//' "$DATA/left_out.txt") >&2
+}

@@ -1,0 +1,103 @@
+"""Writes the models of this folder, with PyTorch 1.13 and onnx 1.12, and for each what it
+makes of an input: NAME.npz has inputs, outputs (y), and the gradient of sum(y) by x (dx)."""
+import numpy as np, onnx, torch
+from onnx import TensorProto as T, helper as h, numpy_helper as nh
+
+torch.manual_seed(0)
+rng = np.random.default_rng(0)
+
+
+def export(name, model, x, axes=None, opset=13):
+    model.eval()
+    for m in model.modules():
+        if isinstance(m, torch.nn.BatchNorm2d):
+            m.running_mean.normal_(0, 0.2)
+            m.running_var.uniform_(0.5, 1.5)
+    x.requires_grad_()
+    y = model(x)
+    y = y[0] if isinstance(y, tuple) else y
+    y.sum().backward()
+    grads = {k.replace(".", "_"): p.grad.numpy() for k, p in model.named_parameters()}
+    np.savez(f"{name}.npz", x=x.detach().numpy(), y=y.detach().numpy(), dx=x.grad.numpy(), **grads)
+    torch.onnx.export(model, x.detach(), f"{name}.onnx", opset_version=opset, input_names=["x"], output_names=["y"],
+                      dynamic_axes=axes, do_constant_folding=False, training=torch.onnx.TrainingMode.PRESERVE)
+
+
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.qkv, self.out = torch.nn.LayerNorm(8), torch.nn.Linear(8, 24), torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        n, t, c = x.shape
+        q, k, v = self.qkv(self.norm(x)).reshape(n, t, 3, 2, c // 2).permute(2, 0, 3, 1, 4)
+        a = torch.softmax(q @ k.transpose(-1, -2) / (c // 2) ** 0.5, -1)
+        return x + self.out((a @ v).transpose(1, 2).reshape(n, t, c))
+
+
+class Lstm(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(3, 4, bidirectional=True)
+
+    def forward(self, x):
+        return self.lstm(x)[0]
+
+
+nn = torch.nn
+export("cnn", nn.Sequential(nn.Conv2d(1, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
+                            nn.Conv2d(4, 4, 3, padding=1, groups=4), nn.Hardswish(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                            nn.Linear(4, 3)), torch.randn(2, 1, 8, 8), {"x": {0: "n"}, "y": {0: "n"}})
+export("attention", Attention(), torch.randn(2, 5, 8), {"x": {0: "n", 1: "t"}})
+export("lstm", Lstm(), torch.randn(5, 2, 3))
+
+
+def model(name, nodes, inputs, outputs, init=(), functions=(), opset=15, save=True, **arrays):
+    g = h.make_graph(nodes, name, inputs, outputs, [nh.from_array(v, k) for k, v in dict(init).items()])
+    m = h.make_model(g, opset_imports=[h.make_opsetid("", opset), h.make_opsetid("own", 1)], functions=list(functions), ir_version=8)
+    if save:
+        onnx.save(m, f"{name}.onnx")
+    return m
+
+
+value = h.make_tensor_value_info
+# x doubled until its sum passes 100, at most M times; the sums on the way; both branches of an If
+body = h.make_graph([h.make_node("Add", ["v", "v"], ["w"]), h.make_node("ReduceSum", ["w"], ["s"], keepdims=0),
+                     h.make_node("Less", ["s", "most"], ["go"])], "body",
+                    [value("i", T.INT64, []), value("c", T.BOOL, []), value("v", T.FLOAT, [2])],
+                    [value("go", T.BOOL, []), value("w", T.FLOAT, [2]), value("s", T.FLOAT, [])])
+yes = h.make_graph([h.make_node("Neg", ["last"], ["a"])], "yes", [], [value("a", T.FLOAT, [2])])
+no = h.make_graph([h.make_node("Abs", ["last"], ["b"])], "no", [], [value("b", T.FLOAT, [2])])
+model("control", [h.make_node("Loop", ["M", "begin", "x"], ["last", "sums"], body=body),
+                  h.make_node("If", ["flag"], ["z"], then_branch=yes, else_branch=no)],
+      [value("M", T.INT64, []), value("x", T.FLOAT, [2]), value("flag", T.BOOL, [])],
+      [value("last", T.FLOAT, [2]), value("sums", T.FLOAT, [None]), value("z", T.FLOAT, [2])],
+      {"most": np.float32(100), "begin": np.bool_(True)})
+# a function of the model with an attribute of the call
+scaled = h.make_function("own", "Scaled", ["a", "b"], ["r"],
+                         [h.make_node("Sub", ["a", "b"], ["d"]), h.make_node("LeakyRelu", ["d"], ["r"])],
+                         [h.make_opsetid("", 15)], ["slope"])
+scaled.node[1].attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT))
+model("functions", [h.make_node("Scaled", ["x", "w"], ["layer/1/out:0"], domain="own", slope=0.5)],
+      [value("x", T.FLOAT, [3])], [value("layer/1/out:0", T.FLOAT, [3])], {"w": np.float32([1, 2, 3])}, [scaled])
+# weights in another file, in float16 and bfloat16
+m = model("outside", [h.make_node("MatMul", ["x", "w"], ["p"]), h.make_node("Add", ["p", "b"], ["y"])],
+          [value("x", T.FLOAT, ["n", 2])], [value("y", T.FLOAT, ["n", 2])], {"w": np.float32([[1, 2], [3, 4]])}, save=False)
+b = h.make_tensor("b", T.BFLOAT16, [2], [0.5, -1.5])
+c = nh.from_array(np.float16([1.5, 2.5]), "half")
+m.graph.initializer.append(b)
+m.graph.initializer.append(c)
+w = m.graph.initializer[0]
+open("outside.bin", "wb").write(b"\0" * 16 + w.raw_data)
+w.ClearField("raw_data")
+w.data_location = T.EXTERNAL
+for k, v in {"location": "outside.bin", "offset": "16", "length": "16"}.items():
+    w.external_data.add(key=k, value=v)
+onnx.save(m, "outside.onnx")
+# ops that nobody has, twice; and one that is known
+model("unknown", [h.make_node("Frobnicate", ["x"], ["a"], domain="own"), h.make_node("Frobnicate", ["a"], ["b"], domain="own"),
+                  h.make_node("Relu", ["b"], ["y"])], [value("x", T.FLOAT, [3])], [value("y", T.FLOAT, [3])])
+# quantised
+model("quantised", [h.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), h.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])],
+      [value("x", T.FLOAT, [4])], [value("q", T.UINT8, [4]), value("y", T.FLOAT, [4])],
+      {"s": np.float32(0.5), "z": np.uint8(10)})
