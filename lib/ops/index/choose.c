@@ -89,7 +89,8 @@ static bool fill_diagonal_expand(Builder *b, const Op *op, const Props *p, size_
         if (x->dim[k] == x->dim[0] && x->dim[k] != DIM_UNKNOWN) continue;
         n = op_call2(b, "minimum", n, shape_of(b, in[0], k));
     }
-    if (x->ndim == 2 && dim_is_known(x->dim[0]) && dim_is_known(x->dim[1]))
+    if (n != VAR_NONE && x->ndim == 2 && dim_is_known(x->dim[0]) &&
+        dim_is_known(x->dim[1]))
         n = const_int(b, x->dim[0] < x->dim[1] ? x->dim[0] : x->dim[1]);
     Str text = STR(b->s);
     for (int k = 0; k < x->ndim; k++) {
