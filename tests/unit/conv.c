@@ -108,10 +108,10 @@ static ApplyId apply(Lab *l, const char *name, Var a, Var b, const int64_t *size
 }
 
 static void test_random(Lab *l) {
-    static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT64, DT_INT32};
+    static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT64, DT_INT32, DT_FLOAT16};
     for (int i = 0; i < RUNS; i++) {
         Some c = some_conv();
-        DType d = dtypes[rnd(3)];
+        DType d = dtypes[rnd(4)];
         int n = 2 + c.ndim, layout = (int)rnd(LAYOUTS);
         Var x = lab_input(l, lab_filled(l, d, n, c.x, layout), true);
         Var w = lab_input(l, lab_filled(l, d, n, c.w, (int)rnd(LAYOUTS)), true);

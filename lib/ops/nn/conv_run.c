@@ -84,11 +84,33 @@ static bool run_pointwise_grad(Call *c, const Conv *q) {
                        q->part[CONV_W]->data);
 }
 
+/* float16, by way of float32. */
+static bool run_wide(Call *c, const Conv *q) {
+    const Tensor *r = q->part[q->result];
+    Tensor wide[3] = {{0}};
+    Conv v = *q;
+    bool ok = true;
+    for (ConvPart i = CONV_X; ok && i <= CONV_Y; i++) {
+        v.part[i] = &wide[i];
+        ok = i == q->result ? tensor_new(c->s, DT_FLOAT32, r->ndim, r->shape, &wide[i])
+                            : tensor_cast(c->s, q->part[i], DT_FLOAT32, &wide[i]);
+    }
+    ok = ok &&
+         (v.result == CONV_W ? conv_run_weights_grad(c, &v) : conv_run_lattice(c, &v));
+    if (ok)
+        tensor_cast_elements(DT_FLOAT16, r->data, DT_FLOAT32, wide[q->result].data,
+                             (size_t)tensor_size(r), 2, 4);
+    for (ConvPart i = CONV_X; i <= CONV_Y; i++)
+        tensor_unref(&wide[i]);
+    return ok;
+}
+
 bool conv_run(Call *c, const Conv *q) {
     const Tensor *r = q->part[q->result];
     if (!has_terms(q)) return memset(r->data, 0, tensor_bytes(r)), true;
     if (is_pointwise(q))
         return q->result == CONV_W ? run_pointwise_grad(c, q) : run_pointwise(c, q);
+    if (r->dtype == DT_FLOAT16) return run_wide(c, q);
     if (!conv_has_vectors(r->dtype)) return conv_reference(c, q);
     return q->result == CONV_W ? conv_run_weights_grad(c, q) : conv_run_lattice(c, q);
 }
