@@ -10,7 +10,7 @@ setup() {
 
 @test "networks from PyTorch give its results, and its gradients by input and weights" {
     local n
-    for n in cnn attention lstm; do
+    for n in cnn conv1d attention lstm; do
         ok "gload \$DATA/$n.onnx | grun x=@\$DATA/$n.npz:x --expect y=@\$DATA/$n.npz:y --rtol 1e-4 --atol 1e-6 >.got" || return
         gload "$DATA/$n.onnx" -e 'cost = sum(y)' --outputs cost -o "$n.tlg"
         ok "ggrad $n.tlg --cost cost --wrt x --name d_{wrt} | grun - x=@\$DATA/$n.npz:x --expect d_x=@\$DATA/$n.npz:dx --rtol 1e-3 --atol 1e-5 >.got" || return

@@ -99,13 +99,6 @@ static bool f_is_known(Compiler *c, const Node *f, const Arguments *a, Node *out
     return *out = bool_node(node_is_literal(&a->arg[0])), true;
 }
 
-/* is_text(x, 'VALID') */
-static bool f_is_text(Compiler *c, const Node *f, const Arguments *a, Node *out) {
-    (void)c, (void)f;
-    bool texts = a->arg[0].kind == NODE_STRING && a->arg[1].kind == NODE_STRING;
-    return *out = bool_node(texts && a->arg[0].sym == a->arg[1].sym), true;
-}
-
 static size_t count_of(const Node *n) {
     return n->kind == NODE_LIST ? n->n : n->kind == NODE_NONE ? 0 : 1;
 }
@@ -191,24 +184,6 @@ static bool f_pairs(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     return make_list(c, n, item, out);
 }
 
-/* without(list, axes): the items at other places */
-static bool f_without(Compiler *c, const Node *f, const Arguments *a, Node *out) {
-    (void)f;
-    const Node *x = &a->arg[0];
-    size_t n = count_of(x), k = 0;
-    Node *item = NEW_N(compiler_arena(c), n + 1, Node);
-    for (size_t i = 0; i < n; i++) {
-        bool drop = false;
-        for (size_t j = 0; j < count_of(&a->arg[1]); j++) {
-            int64_t axis;
-            if (!int_of(c, item_of(&a->arg[1], j), &axis)) return false;
-            drop |= axis == (int64_t)i || axis + (int64_t)n == (int64_t)i;
-        }
-        if (!drop) item[k++] = *item_of(x, i);
-    }
-    return make_list(c, k, item, out);
-}
-
 /* each(f, list, ...): [f(a0, b0), f(a1, b1), ...] */
 static bool f_each(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
@@ -257,19 +232,12 @@ static bool f_dtype(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     return true;
 }
 
-/* is_float(x) is_integer(x) is_unsigned(x) is_bool(x): of a variable's elements */
-static bool f_is_kind(Compiler *c, const Node *f, const Arguments *a, Node *out) {
-    const char *which = f->data;
+/* is_float(x), of a variable */
+static bool f_is_float(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
     const Type *t =
         a->arg[0].kind == NODE_VAR ? var_type(c->b->g, a->arg[0].var) : NULL;
-    DType d = t ? t->dtype : a->arg[0].kind == NODE_DTYPE ? a->arg[0].dtype : DT_NONE;
-    bool has = d != DT_NONE && (!t || t->kind == TYPE_TENSOR);
-    bool yes = has && (*which == 'f'   ? dtype_is_float(d)
-                       : *which == 'u' ? dtype_kind(d) == K_UINT
-                       : *which == 'b' ? d == DT_BOOL
-                       : *which == 'l' ? false
-                                       : dtype_is_integer(d));
-    if (*which == 'l') yes = t && t->kind == TYPE_LIST;
+    bool yes = t && t->kind == TYPE_TENSOR && dtype_is_float(t->dtype);
     return *out = bool_node(yes), true;
 }
 
@@ -278,24 +246,6 @@ static bool f_refuse(Compiler *c, const Node *f, const Arguments *a, Node *out) 
     (void)f, (void)out;
     return fail(c->s, NOWHERE, E_ARG, "thunkline does not have %s",
                 a->arg[0].kind == NODE_STRING ? sym_text(c->s, a->arg[0].sym) : "this");
-}
-
-/* text('a', 2): 'a2' */
-static bool f_text(Compiler *c, const Node *f, const Arguments *a, Node *out) {
-    (void)f;
-    Str b = STR(c->s);
-    for (size_t i = 0; i < a->n; i++) {
-        int64_t v;
-        if (a->arg[i].kind == NODE_STRING)
-            str_puts(&b, sym_text(c->s, a->arg[i].sym));
-        else if (int_of(c, &a->arg[i], &v))
-            str_printf(&b, "%lld", (long long)v);
-        else
-            return str_free(&b), false;
-    }
-    *out = (Node){.kind = NODE_STRING, .var = VAR_NONE, .sym = sym(c->s, str_text(&b))};
-    str_free(&b);
-    return true;
 }
 
 /* list_value([a, b]): a value of type list */
@@ -455,8 +405,9 @@ static bool f_padding_of(Compiler *c, const Node *f, const Arguments *a, Node *o
         return true;
     }
     Arguments pads = {1, &a->arg[1], NULL, NOWHERE};
-    if (a->arg[1].kind == NODE_LIST) return f_pairs(c, f, &pads, out);
-    return *out = a->arg[1], true;
+    bool several = a->arg[1].kind == NODE_LIST && a->arg[1].n > 2;
+    if (several) return f_pairs(c, f, &pads, out);
+    return *out = a->arg[1], true; /* one axis: [before, after] */
 }
 
 /* along(s, axis, n): a vector along an axis of n; what has one element as it is */
@@ -633,63 +584,45 @@ static bool f_activation(Compiler *c, const Node *f, const Arguments *a, Node *o
                 text);
 }
 
-/* list_of(1): an empty list of float32 */
-static bool f_list_of(Compiler *c, const Node *f, const Arguments *a, Node *out) {
-    Node d;
-    if (!f_dtype(c, f, a, &d)) return false;
-    return fail_call(c, "an empty list, whose items' shapes nothing tells");
-    (void)out;
-}
-
-/* variable(x): numbers as a variable */
-static bool f_variable(Compiler *c, const Node *f, const Arguments *a, Node *out) {
-    (void)f;
-    Var v;
-    if (!compiler_var(c, &a->arg[0], DT_NONE, &v)) return false;
-    return *out = node_var(v, NOWHERE), true;
-}
-
 static const struct RowFunction {
     const char *name;
     NodeApply *apply;
-    size_t least;
-    const void *data;
-} row_functions[] = {{"given", f_given, 1, NULL},
-                     {"is_known", f_is_known, 1, NULL},
-                     {"is_text", f_is_text, 2, NULL},
-                     {"count", f_count, 1, NULL},
-                     {"span", f_span, 2, NULL},
-                     {"times", f_times, 2, NULL},
-                     {"join", f_join, 0, NULL},
-                     {"part", f_part, 3, NULL},
-                     {"pairs", f_pairs, 1, NULL},
-                     {"without", f_without, 2, NULL},
-                     {"each", f_each, 2, NULL},
-                     {"fold", f_fold, 2, NULL},
-                     {"dtype_of", f_dtype, 1, NULL},
-                     {"is_float", f_is_kind, 1, "f"},
-                     {"is_integer", f_is_kind, 1, "i"},
-                     {"is_unsigned", f_is_kind, 1, "u"},
-                     {"is_bool", f_is_kind, 1, "b"},
-                     {"is_list", f_is_kind, 1, "l"},
-                     {"text", f_text, 1, NULL},
-                     {"list_value", f_list_value, 1, NULL},
-                     {"variable", f_variable, 1, NULL},
-                     {"first", f_first, 1, NULL},
-                     {"spread", f_spread, 4, NULL},
-                     {"slice_axis", f_slice_axis, 5, NULL},
-                     {"split_sizes", f_split_sizes, 4, NULL},
-                     {"broadcast_with", f_broadcast_with, 2, NULL},
-                     {"padding_of", f_padding_of, 2, NULL},
-                     {"along", f_along, 3, NULL},
-                     {"saturated", f_saturate, 2, NULL},
-                     {"seed_of", f_seed_of, 1, NULL},
-                     {"loop_step", f_loop_step, 2, NULL},
-                     {"scan_step", f_scan_step, 2, NULL},
-                     {"activation", f_activation, 4, NULL},
-                     {"list_of", f_list_of, 1, NULL},
-                     {"refuse", f_refuse, 1, NULL}};
+    size_t least; /* arguments */
+} row_functions[] = {{"given", f_given, 1},
+                     {"is_known", f_is_known, 1},
+                     {"count", f_count, 1},
+                     {"span", f_span, 2},
+                     {"times", f_times, 2},
+                     {"join", f_join, 0},
+                     {"part", f_part, 3},
+                     {"pairs", f_pairs, 1},
+                     {"each", f_each, 2},
+                     {"fold", f_fold, 2},
+                     {"dtype_of", f_dtype, 1},
+                     {"list_value", f_list_value, 1},
+                     {"first", f_first, 1},
+                     {"spread", f_spread, 4},
+                     {"slice_axis", f_slice_axis, 5},
+                     {"split_sizes", f_split_sizes, 4},
+                     {"broadcast_with", f_broadcast_with, 2},
+                     {"padding_of", f_padding_of, 2},
+                     {"along", f_along, 3},
+                     {"saturated", f_saturate, 2},
+                     {"seed_of", f_seed_of, 1},
+                     {"loop_step", f_loop_step, 2},
+                     {"scan_step", f_scan_step, 2},
+                     {"activation", f_activation, 4},
+                     {"is_float", f_is_float, 1},
+                     {"refuse", f_refuse, 1}};
 enum { ROW_FUNCTIONS = sizeof row_functions / sizeof *row_functions };
+
+static bool call_row_function(Compiler *c, const Node *f, const Arguments *args,
+                              Node *out) {
+    const struct RowFunction *r = f->data;
+    if (args->n < r->least)
+        bug("a row of an ONNX op calls %s without all arguments", r->name);
+    return r->apply(c, f, args, out);
+}
 
 void onnx_bind_functions(OnnxReading *r) {
     bound_names_open(r->c, r->a, &r->helpers, ROW_FUNCTIONS, NULL);
@@ -697,6 +630,6 @@ void onnx_bind_functions(OnnxReading *r) {
         bound_names_add(r->a, &r->helpers, sym(r->s, row_functions[i].name),
                         (Node){.kind = NODE_FUNCTION,
                                .var = VAR_NONE,
-                               .apply = row_functions[i].apply,
-                               .data = row_functions[i].data});
+                               .apply = call_row_function,
+                               .data = &row_functions[i]});
 }

@@ -48,6 +48,8 @@ nn = torch.nn
 export("cnn", nn.Sequential(nn.Conv2d(1, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
                             nn.Conv2d(4, 4, 3, padding=1, groups=4), nn.Hardswish(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
                             nn.Linear(4, 3)), torch.randn(2, 1, 8, 8), {"x": {0: "n"}, "y": {0: "n"}})
+export("conv1d", nn.Sequential(nn.Conv1d(2, 3, 3, padding=1), nn.ReLU(), nn.ConvTranspose1d(3, 2, 3, stride=2, padding=1),
+                               nn.AvgPool1d(3, 2, 1)), torch.randn(2, 2, 7))
 export("attention", Attention(), torch.randn(2, 5, 8), {"x": {0: "n", 1: "t"}})
 export("lstm", Lstm(), torch.randn(5, 2, 3))
 
