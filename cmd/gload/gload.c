@@ -346,6 +346,7 @@ static bool gload_run(Run *r) {
     if (!print_arrays(r, o, &done) || done) return done && !diag_first_error(r->s);
     if (!print_model(r, o, &done) || done) return done && !diag_first_error(r->s);
     bool alone = !count_added(&e) && !changes_graph(o, &e);
+    r->look = o->info && alone;
     if (o->check && o->common.operands.n > 1 && alone) return check_each(r, o);
     Graph *g = make_graph(r, o, &e);
     if (!g) return false;

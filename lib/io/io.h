@@ -45,7 +45,8 @@ typedef struct ReadOptions {
     uint64_t max_bytes; /* of the decompressed input; 0: session_max_memory */
     const struct Refs *pending; /* arrays that load() finds though they are yet to be
                                  * written; NULL: none */
-    const ReadFix *fix;         /* ONNX: inputs that become constants; NULL: none */
+    bool look; /* ONNX: nobody will look at large values, only at types and sizes */
+    const ReadFix *fix; /* ONNX: inputs that become constants; NULL: none */
 } ReadOptions;
 #define READ_DEFAULT ((ReadOptions){.floatX = DT_NONE})
 

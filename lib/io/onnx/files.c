@@ -74,9 +74,12 @@ static bool external_bytes(OnnxReading *r, const OnnxTensor *t, OnnxBytes *out) 
     if (!f) return false;
     if (offset > f->data.n || (length != UINT64_MAX && length > f->data.n - offset))
         return fail_data(r, t, E_TRUNCATED, "lies beyond the end of its file");
-    *out = (OnnxBytes){
-        r->in->name, f->data.p + offset,
-        length == UINT64_MAX ? f->data.n - (size_t)offset : (size_t)length, NULL};
+    *out = (OnnxBytes){.file = r->in->name, .p = f->data.p + offset};
+    out->n = length == UINT64_MAX ? f->data.n - (size_t)offset : (size_t)length;
+    out->unread = r->o->look;
+    if (out->unread)
+        out->buf = buffer_ref(f->buf); /* else it is copied: others may
+                                        * write to the array */
     return true;
 }
 
@@ -89,6 +92,7 @@ static bool model_bytes(OnnxReading *r, const OnnxTensor *t, OnnxBytes *out) {
     out->n = t->raw.n;
     bool share = out->n >= SHARE_FROM && input_is_shareable(r->in);
     out->buf = share ? input_share(r->in) : NULL;
+    out->unread = r->o->look;
     return true;
 }
 

@@ -14,6 +14,7 @@ typedef struct ArrayFile {
     const unsigned char *p;
     size_t n;
     Buffer *buf; /* keeps p alive, so that tensors may use it in place; NULL: copy */
+    bool unread; /* nobody will look at the elements: they may be anywhere */
     Selection *what;
 } ArrayFile;
 /* Does it have one of these suffixes, before .gz or .zst? */

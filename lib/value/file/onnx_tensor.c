@@ -120,7 +120,8 @@ static bool from_raw(Session *s, const OnnxDType *d, const OnnxBytes *raw,
                    .at = NOWHERE,
                    .p = raw->p,
                    .n = raw->n,
-                   .buf = raw->buf};
+                   .buf = raw->buf,
+                   .unread = raw->unread};
     if (d->packing == FLOAT8) return from_float8(&f, d, lay, out);
     return (d->packing == BFLOAT16 ? array_from_bfloat16 : array_from_bytes)(&f, 0, lay,
                                                                              out);
@@ -231,7 +232,7 @@ bool onnx_tensor_file_read(const ArrayFile *f, const char *key, Tensor *out) {
     Arena *a = arena_new(f->s);
     OnnxTensor t;
     bool ok = open_tensor_file(f, a, &t);
-    OnnxBytes raw = {f->name, NULL, 0, f->buf};
+    OnnxBytes raw = {.file = f->name, .buf = f->buf};
     if (ok && t.has_raw) raw.p = (const unsigned char *)t.raw.p, raw.n = t.raw.n;
     if (ok && key && !proto_text_is(t.name, key)) {
         const char *name = arena_str(a, t.name.p ? t.name.p : "", t.name.n);

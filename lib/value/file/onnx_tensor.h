@@ -32,6 +32,7 @@ typedef struct OnnxBytes {
     size_t n;
     Buffer
         *buf; /* keeps them alive, so that a tensor may use them in place; NULL: copy */
+    bool unread; /* nobody will look at the elements */
 } OnnxBytes;
 /* The array; raw: its bytes where they are not in the message's other fields. Sizes are
  * checked. False: diagnosed. */
