@@ -48,6 +48,11 @@ z = [1.0, 2.0]"
     ok 'gload $DATA/functions.onnx | grun x=[1,1,9]' 'layer_1_out_0 = [0.0, -0.5, 6.0]'
 }
 
+@test "functions without an end are an error" {
+    bad 6 E_LIMIT 'its functions and inner graphs come to more than 131072 nodes' 'gload $DATA/twice.onnx'
+    bad 6 E_LIMIT 'nested more than 50 deep' 'gload $DATA/itself.onnx'
+}
+
 @test "weights outside of the model, of other widths" {
     ok 'gload $DATA/outside.onnx | grun x=[[1,1]]' 'y = [[4.5, 4.5]]'
     like 'gload --info $DATA/outside.onnx' 'half +float16\[2\], value' 'b +float32\[2\], value'

@@ -66,6 +66,8 @@ bool onnx_make_known(Compiler *c, Node *n, bool *known) {
 
 /* ---- the functions ---- */
 
+enum { LONGEST = 1 << 16 }; /* of lists that they make */
+
 static Node bool_node(bool yes) {
     return node_literal((Literal){.kind = K_BOOL, .u = yes}, NOWHERE);
 }
@@ -119,7 +121,7 @@ static bool f_span(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     int64_t from, to;
     if (!int_of(c, &a->arg[0], &from) || !int_of(c, &a->arg[1], &to)) return false;
     size_t n = to > from ? (size_t)(to - from) : 0;
-    if (n > 1000) return fail_call(c, "a list of more than 1000 numbers");
+    if (n > LONGEST) return fail_call(c, "a list of more than 65536 numbers");
     Node *item = NEW_N(compiler_arena(c), n + 1, Node);
     for (size_t i = 0; i < n; i++)
         item[i] = int_node(from + (int64_t)i);
@@ -131,7 +133,7 @@ static bool f_times(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
     int64_t n;
     if (!int_of(c, &a->arg[1], &n)) return false;
-    if (n > 1000) return fail_call(c, "a list of more than 1000 parts");
+    if (n > LONGEST) return fail_call(c, "a list of more than 65536 parts");
     Node *item = NEW_N(compiler_arena(c), (size_t)(n > 0 ? n : 0) + 1, Node);
     for (int64_t i = 0; i < n; i++)
         item[i] = a->arg[0];

@@ -234,6 +234,10 @@ static bool fail_unknown_op(OnnxReading *r, OnnxScope *x, const OnnxNode *n) {
 
 static bool read_node(OnnxReading *r, OnnxScope *x, const OnnxNode *n) {
     uint64_t f;
+    if (r->depth && ++r->inner > ONNX_INNER_NODES)
+        return fail(r->s, NOWHERE, E_LIMIT,
+                    "%s: its functions and inner graphs come to more than %d nodes",
+                    r->in->name, ONNX_INNER_NODES);
     if (map_get(&r->functions, onnx_op_key(r->s, n->domain, n->op), &f))
         return apply_function(r, x, n, (const OnnxFunction *)(uintptr_t)f);
     const OnnxRow *row = onnx_row(r->rows, n->domain, n->op, onnx_opset(x, n->domain));
@@ -247,7 +251,8 @@ bool onnx_read_nodes(OnnxReading *r, OnnxScope *x, const OnnxNode *node, size_t 
         if (!b->from.rule) b->from.rule = sym(r->s, onnx_node_text(r, &node[i]));
         bool ok = read_node(r, x, &node[i]);
         b->from = outer;
-        if (!ok) return note_node(r, &node[i]);
+        if (!ok && r->depth <= 1) note_node(r, &node[i]);
+        if (!ok) return false;
     }
     return true;
 }

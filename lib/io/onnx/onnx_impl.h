@@ -68,6 +68,7 @@ typedef struct OnnxReading {
     Vec(OnnxDataFile) files; /* data outside of the model */
     BoundNames helpers;      /* the functions that rows may call */
     int depth;               /* of local functions and graphs in attributes */
+    size_t inner;            /* nodes read in these so far */
 } OnnxReading;
 /* The values of a graph, a graph in an attribute, or a function's body. */
 typedef struct OnnxScope {
@@ -82,7 +83,8 @@ typedef struct OnnxScope {
     bool named; /* values get names in the graph */
     Map value;  /* ONNX name -> Node */
 } OnnxScope;
-enum { ONNX_DEPTH = 50 };
+/* Functions that call each other twice are exponential, so their nodes are counted. */
+enum { ONNX_DEPTH = 50, ONNX_INNER_NODES = 1 << 17 };
 
 bool onnx_text_equal(ProtoText a, ProtoText b);
 const char *onnx_text(OnnxReading *r, ProtoText t); /* NUL-terminated, in r->a */

@@ -82,6 +82,15 @@ scaled = h.make_function("own", "Scaled", ["a", "b"], ["r"],
 scaled.node[1].attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT))
 model("functions", [h.make_node("Scaled", ["x", "w"], ["layer/1/out:0"], domain="own", slope=0.5)],
       [value("x", T.FLOAT, [3])], [value("layer/1/out:0", T.FLOAT, [3])], {"w": np.float32([1, 2, 3])}, [scaled])
+# functions that call each other twice, and one that calls itself
+twice = [h.make_function("own", f"F{i}", ["a"], ["r"], [h.make_node(f"F{i + 1}", ["a"], ["b"], domain="own"),
+                                                        h.make_node(f"F{i + 1}", ["b"], ["r"], domain="own")],
+                         [h.make_opsetid("", 15), h.make_opsetid("own", 1)]) for i in range(30)]
+last = h.make_function("own", "F30", ["a"], ["r"], [h.make_node("Neg", ["a"], ["r"])], [h.make_opsetid("", 15)])
+x, y = value("x", T.FLOAT, [3]), value("y", T.FLOAT, [3])
+model("twice", [h.make_node("F0", ["x"], ["y"], domain="own")], [x], [y], functions=twice + [last])
+own = h.make_function("own", "G", ["a"], ["r"], [h.make_node("G", ["a"], ["r"], domain="own")], [h.make_opsetid("own", 1)])
+model("itself", [h.make_node("G", ["x"], ["y"], domain="own")], [x], [y], functions=[own])
 # weights in another file, in float16 and bfloat16
 m = model("outside", [h.make_node("MatMul", ["x", "w"], ["p"]), h.make_node("Add", ["p", "b"], ["y"])],
           [value("x", T.FLOAT, ["n", 2])], [value("y", T.FLOAT, ["n", 2])], {"w": np.float32([[1, 2], [3, 4]])}, save=False)
