@@ -29,6 +29,14 @@ load common
     assert_output --regexp 'accuracy = 0\.(8[89]|9)[0-9]+'
 }
 
+@test "examples: a network from ONNX is profiled, differentiated, fine-tuned" {
+    run "$ROOT/examples/onnx/run.sh"
+    assert_success
+    assert_output --partial 'math calls: 0; moved: 1.18 MB'
+    assert_output --partial 'accuracy = 0.346801346801'
+    assert_output --regexp 'accuracy = 0\.(8[5-9]|9)[0-9]+'
+}
+
 # numbers NAME: the lines `NAME = value` of $output, in order, without brackets and commas.
 numbers() { sed -n "s/^$1 = //p" <<<"$output" | tr -d '[],'; }
 
