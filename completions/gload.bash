@@ -12,6 +12,7 @@ _gload() {
     --outputs) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$(_gload_names)" -- "${cur##*,}"); return ;;
     --update) COMPREPLY=(); return ;;
     --set) mapfile -t COMPREPLY < <(compgen -P "$head" -S "=" -W "$(_gload_names)" -- "${cur##*,}"); compopt -o nospace 2>/dev/null; return ;;
+    --freeze) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$(_gload_names)" -- "${cur##*,}"); return ;;
     --rename) mapfile -t COMPREPLY < <(compgen -P "$head" -S "=" -W "$(_gload_names)" -- "${cur##*,}"); compopt -o nospace 2>/dev/null; return ;;
     --prefix) COMPREPLY=(); return ;;
     --dim) COMPREPLY=(); return ;;
@@ -34,7 +35,7 @@ _gload() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--expr -e --input -i --shared --new --outputs --update --set --rename --prefix --dim --narrow --compare --pack --refs --on-unused-input --check --info --nodes --simple --depth --around --list-ops --all --op --list-optimizers --list-types --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--expr -e --input -i --shared --new --outputs --update --set --freeze --rename --prefix --dim --narrow --compare --pack --refs --on-unused-input --check --info --nodes --simple --depth --around --list-ops --all --op --list-optimizers --list-types --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

@@ -14,6 +14,8 @@ complete -c gload -l outputs -x -d 'Make these variables the outputs; commas sep
 complete -c gload -l update -x -d 'Set the update of a shared variable.'
 complete -c gload -l set -x -a '(__gload_graph)'
 complete -c gload -l set -x -d 'Set the value of a shared variable; @FILE sets all that are named in a file. An input of an ONNX model becomes a constant.'
+complete -c gload -l freeze -x -a '(__fish_complete_list , __gload_graph)'
+complete -c gload -l freeze -x -d 'Turn shared variables into constants, \'*\' all of them, so that rewriting may use their values.'
 complete -c gload -l rename -x -a '(__gload_graph)'
 complete -c gload -l rename -x -d 'Rename a variable or an output.'
 complete -c gload -l prefix -x -d 'Put P before all names, before several FILEs are merged.'

@@ -8,7 +8,7 @@
 typedef struct Gload {
     Common common;
     Texts expr, input, shared, update, set, rename, dim, narrow, compare;
-    const char *outputs, *prefix, *list_ops, *op, *refs, *around;
+    const char *outputs, *freeze, *prefix, *list_ops, *op, *refs, *around;
     int unused;
     int64_t depth;
     WriteOptions view; /* what --around means in the graph */
@@ -40,6 +40,10 @@ static const Opt options[] = {
     {"set", 0, OPT_LIST, AT(set), "NAME=VALUE",
      "Set the value of a shared variable; @FILE sets all that are named in a file. An "
      "input of an ONNX model becomes a constant.",
+     "graph", GROUP_WORK},
+    {"freeze", 0, OPT_NAMES, AT(freeze), "NAMES",
+     "Turn shared variables into constants, '*' all of them, so that rewriting may use "
+     "their values.",
      "graph", GROUP_WORK},
     {"rename", 0, OPT_LIST, AT(rename), "OLD=NEW", "Rename a variable or an output.",
      "graph", GROUP_WORK},
@@ -105,7 +109,7 @@ static const Opt options[] = {
 };
 
 static Edit collect_edits(const Gload *o, Arena *a) {
-    Edit e = {.outputs = o->outputs};
+    Edit e = {.outputs = o->outputs, .freeze = o->freeze};
     const struct {
         const Texts *from;
         size_t *n;
@@ -278,7 +282,7 @@ static size_t count_added(const Edit *e) {
 
 static bool changes_graph(const Gload *o, const Edit *e) {
     return e->nupdate + e->nset + e->nrename + e->ndim + e->nnarrow + e->ncompare > 0 ||
-           o->outputs || o->prefix;
+           o->outputs || o->prefix || o->freeze;
 }
 
 /* Do the options make a graph by themselves? Only a name that none of them declares
@@ -341,6 +345,7 @@ static bool gload_run(Run *r) {
         return fail(r->s, NOWHERE, E_USAGE, "--nodes needs -O json");
     if (!check_view(r, o)) return false;
     if (o->outputs) e.outputs_at = run_text(r, "--outputs", o->outputs);
+    if (o->freeze) e.freeze_at = run_text(r, "--freeze", o->freeze);
     if (!print_information(r, o, NULL, &done) || done)
         return done && !diag_first_error(r->s);
     if (!print_arrays(r, o, &done) || done) return done && !diag_first_error(r->s);

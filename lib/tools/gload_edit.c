@@ -319,6 +319,49 @@ ReadFix edit_fix(Edit *e) {
     return (ReadFix){fix_input, e};
 }
 
+static bool check_freezable(Graph *g, Var v, Span at) {
+    if (var_leaf(g, v) != LEAF_SHARED)
+        return fail(g->s, at, E_USAGE,
+                    "--freeze takes shared variables, but %s is not one",
+                    sym_text(g->s, var_name(g, v)));
+    const Leaf *leaf = var_leafrec(g, v);
+    const char *why =
+        graph_update(g, v) != VAR_NONE ? "has an update, so it is no constant"
+        : leaf->init != VAR_NONE
+            ? "has an expression as its initial value: --set gives it a value"
+        : value_has_data(leaf->value) ? NULL
+                                      : "has no value: --set gives it one";
+    return !why ||
+           fail(g->s, at, E_USAGE, "--freeze: %s %s", sym_text(g->s, leaf->name), why);
+}
+
+/* The leaf itself becomes a constant, which has the type of its value. */
+static void freeze_leaf(Graph *g, Var v) {
+    Leaf *leaf = var_leafrec(g, v);
+    const Type *t = var_type(g, v);
+    if (leaf->value->kind == TYPE_TENSOR && t->kind == TYPE_TENSOR)
+        t = type_tensor(g->s, t->dtype, t->ndim, leaf->value->t.shape);
+    g->var[v].leaf = LEAF_CONST;
+    g->var[v].type = t;
+    leaf->name = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < g->shared.n; i++)
+        if (g->shared.p[i] != v) g->shared.p[kept++] = g->shared.p[i];
+    g->shared.n = kept;
+}
+
+static bool freeze(Graph *g, const Edit *e) {
+    Arena *a = arena_new(g->s);
+    VarList all = {g->shared.n, arena_copy(a, g->shared.p, g->shared.n * sizeof(Var))};
+    bool ok = strcmp(e->freeze, "*") == 0 || names_find_vars(g, a, e->freeze_at, &all);
+    for (size_t i = 0; ok && i < all.n; i++) {
+        ok = check_freezable(g, all.p[i], e->freeze_at);
+        if (ok) freeze_leaf(g, all.p[i]);
+    }
+    arena_free(a);
+    return ok && graph_reinfer(g);
+}
+
 static bool simple_edits(Graph *g, const Edit *e) {
     for (size_t i = 0; i < e->nrename; i++)
         if (!rename_one(g, e->rename[i])) return false;
@@ -326,6 +369,7 @@ static bool simple_edits(Graph *g, const Edit *e) {
         if (!(e->is_set && e->is_set[i]) && !set_value(g, e->set[i])) return false;
     /* drop what only computed the replaced values */
     if (e->nset) graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
+    if (e->freeze && !freeze(g, e)) return false;
     return !e->outputs || choose_outputs(g, e->outputs_at);
 }
 

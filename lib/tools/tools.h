@@ -43,6 +43,8 @@ typedef struct Edit {
     const char *outputs; /* "a,b": keep these outputs, or make outputs of these
                           * variables */
     Span outputs_at;
+    const char *freeze; /* "a,b" or "*": these shared variables become constants */
+    Span freeze_at;
     bool auto_inputs; /* a new graph: undeclared names are floatX scalars */
     bool *is_set;     /* by `set`: reading has used it for an input */
 } Edit;

@@ -286,3 +286,18 @@ Y
     like 'gload s.tlg -O yaml' '^  w6: int64 = 1$' '^  w7: int64 = 2$'
     bad 3 E_DUPLICATE 'w299999. is updated twice' "{ cat m.yaml; echo '  w299999 = w0'; } | gload"
 }
+
+@test "--freeze makes constants of shared variables, which rewriting then uses" {
+    gload --new -i 'x: float64[n]' --shared 'a: float64[?]' --shared 'b: float64' -e 'y = x * exp(a) + b' -o s.tlg
+    gload s.tlg --set a=[0,0] --set b=1 -o v.tlg
+    ok "gload v.tlg --freeze '*' --info | grep -c shared || :" 0
+    ok "gload v.tlg --freeze a | grewrite | grun x=[3,4]" 'y = [4.0, 5.0]'
+    ok "gload v.tlg --freeze a | gload -O math --no-provenance | head -2" 'x: float64[n]
+b: float64 (shared)'
+    ok "gload v.tlg --freeze a,b -O yaml | grewrite | gload -O math | grep -c exp || :" 0
+    bad 2 E_USAGE 'b has no value: --set gives it one' 'gload s.tlg --freeze b'
+    bad 2 E_USAGE 'takes shared variables, but y is not one' 'gload v.tlg --freeze a,y'
+    bad 2 E_UNKNOWN 'called c' 'gload v.tlg --freeze c'
+    gload v.tlg --update 'b = b + 1' -o u.tlg
+    bad 2 E_USAGE 'b has an update, so it is no constant' 'gload u.tlg --freeze b'
+}
