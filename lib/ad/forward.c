@@ -308,12 +308,15 @@ static uint8_t *mark_dependents(const Graph *g, Arena *a, uint32_t nvar, VarList
 }
 
 static bool is_complex(const Graph *g, Var v) {
-    return dtype_is_complex(var_type(g, v)->dtype);
+    const Type *t = var_type(g, v);
+    return (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) &&
+           dtype_is_complex(t->dtype);
 }
 
 bool ad_check_direction(Builder *b, const char *what, Var v, Var of) {
     const Type *t = var_type(b->g, v), *want = var_type(b->g, of);
-    if (t->kind != TYPE_TENSOR || t->ndim != want->ndim)
+    bool dense = t->kind == TYPE_TENSOR || want->kind != TYPE_TENSOR;
+    if (!dense || t->ndim != want->ndim)
         return fail(b->s, b->from.at, E_SHAPE, "a %s is %s, but its variable is %s",
                     what, type_str(b->s, t), type_str(b->s, want));
     if (is_complex(b->g, v) && !is_complex(b->g, of))

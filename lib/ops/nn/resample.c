@@ -135,7 +135,10 @@ static bool resize_axis(const Resize *r, int i, Var *size, Var *place) {
     Builder *b = r->b;
     Var n = shape_of(b, r->x, r->axis[i]), scale = VAR_NONE;
     if (n == VAR_NONE) return false;
-    if (r->scales != VAR_NONE) scale = float_item(b, r->scales, r->item[i]);
+    if (r->scales != VAR_NONE) {
+        scale = float_item(b, r->scales, r->item[i]);
+        if (scale == VAR_NONE) return false;
+    }
     *size = r->sizes != VAR_NONE ? vmap_ints_item(b, r->sizes, r->item[i])
                                  : scaled_size(b, n, scale);
     if (*size == VAR_NONE) return false;
@@ -146,10 +149,10 @@ static bool resize_axis(const Resize *r, int i, Var *size, Var *place) {
         if (start == VAR_NONE) return false;
         end = float_item(b, r->region, r->item[i] + r->count);
     }
-    Var one = const_number(b, DT_FLOAT64, 1);
+    Var num = scale == VAR_NONE ? wide : const_number(b, DT_FLOAT64, 1);
     Bind bind[] = {{sym(b->s, "n"), wide},
                    {sym(b->s, "m"), after},
-                   {sym(b->s, "num"), scale == VAR_NONE ? wide : one},
+                   {sym(b->s, "num"), num},
                    {sym(b->s, "den"), scale == VAR_NONE ? after : scale},
                    {sym(b->s, "start"), start},
                    {sym(b->s, "end"), end}};
@@ -186,6 +189,7 @@ static bool resize_axes(const Resize *r, Var *sizes, Var *places) {
         for (int j = 0; j < RESAMPLE_PLACE; j++)
             number[j] = const_number(b, DT_FLOAT64, stay[j]);
         size[k - first] = shape_of(b, r->x, k);
+        if (size[k - first] == VAR_NONE) return false;
         place[k - first] = apply_named(b, "stack", RESAMPLE_PLACE, number, 0, NULL);
     }
     size_t n = (size_t)(r->ndim - first);

@@ -37,7 +37,8 @@ static bool check_widths_type(Builder *b, Var v, int ndim) {
                 ndim, type_str(b->s, t));
 }
 
-/* Widths that only a run knows: it also checks that none is negative. */
+/* Widths that only a run knows: it also checks that none is negative. The maximum keeps
+ * shapes free of contradictions where rewriting finds a negative one before the run. */
 static bool take_pad_widths(Builder *b, Var v, int ndim, PadWidths width) {
     bool ok = true;
     PropArg index = {"index", PROP_STR(sym(b->s, "$"))};
@@ -45,8 +46,9 @@ static bool take_pad_widths(Builder *b, Var v, int ndim, PadWidths width) {
     if (w != VAR_NONE) w = op_call1(b, "ravel", w);
     Bind bind[] = {{sym(b->s, "w"), w}};
     if (w != VAR_NONE)
-        w = template_build(b, "require(w, w >= 0, msg='pad: a width is negative')",
-                           &(Env){.n = 1, .bind = bind}, &ok);
+        w = template_build(
+            b, "maximum(require(w, w >= 0, msg='pad: a width is negative'), 0)",
+            &(Env){.n = 1, .bind = bind}, &ok);
     for (int i = 0; ok && w != VAR_NONE && i < 2 * ndim; i++) {
         int64_t n = type_size(var_type(b->g, v)), at = n == 1 ? 0 : n == 2 ? i % 2 : i;
         Var in[2] = {w, const_int(b, at)},

@@ -154,6 +154,7 @@ static Var merged_size(Builder *b, Var x, int n, const int *axis) {
         const Tensor *known = var_const(b->g, d);
         if (known && i64_mul(all, tensor_i64(known, 0), &all)) continue;
         rest = rest == VAR_NONE ? d : op_call2(b, "multiply", rest, d);
+        if (rest == VAR_NONE) return VAR_NONE;
     }
     if (rest == VAR_NONE) return const_int(b, all);
     return all == 1 ? rest : op_call2(b, "multiply", rest, const_int(b, all));
@@ -182,10 +183,12 @@ static bool merge_axes_expand(Builder *b, const Op *op, const Props *p, size_t n
             size[ndims++] = shape_of(b, in[0], d);
         else if (keep)
             size[ndims++] = const_int(b, 1);
+        if (ndims && size[ndims - 1] == VAR_NONE) return false;
     }
     for (int d = 0; d < ndim; d++)
         if (merged[d]) order[k++] = d;
-    size[ndims++] = merged_size(b, in[0], n, axis);
+    size[ndims] = merged_size(b, in[0], n, axis);
+    if (size[ndims++] == VAR_NONE) return false;
     if (!apply_permutation(b, in[0], ndim, order, &v)) return false;
     if (n == 1 && !keep) return *out = v, true;
     Var to[2] = {v, ints_stack(b, (size_t)ndims, size)};
