@@ -97,18 +97,22 @@ typedef struct Numbering {
     Var *to;   /* by variable: its number; VAR_NONE: left out */
     Var *leaf; /* the written leaves' variables, in order */
     uint32_t nleaf;
-    uint8_t *code; /* LeafCode of each leaf */
+    uint8_t *code;      /* LeafCode of each leaf */
+    uint32_t *props_of; /* by Apply: the number of its op and props */
 } Numbering;
-/* props_of[napply] receives the number of each Apply's op and props. */
-/* places: whether to keep the Applies' positions in texts. */
-void tlg_tables_collect(TlgTables *t, const Numbering *n, bool places,
-                        uint32_t *props_of);
-void tlg_tables_write(TlgTables *t, Str *b, Sink *k);
-void tlg_tables_free(TlgTables *t);
-void tlg_applies(const Numbering *n, const TlgTables *t, const uint32_t *props_of,
-                 Str *b, Sink *k);
-void tlg_section(Str *b, const char *key); /* opens the map of one section */
-void tlg_flush(Str *b, Sink *k);
+typedef struct TlgWriter {
+    Session *s;
+    const WriteOptions *options;
+    const Graph *main;
+    TlgTables t;
+    Str b; /* what is not in the sink so far */
+    Sink *sink;
+    const Numbering *n; /* of the graph that is being written */
+    uint32_t from, to;  /* the chunk of it: leaves, Applies or names */
+    bool origins;       /* is the origin of an Apply of the chunk known? */
+    Vec(uint32_t) col;  /* scratch */
+    bool failed;
+} TlgWriter;
 
 /* The tables on the reader's side. */
 typedef struct TlgOp {
@@ -123,7 +127,7 @@ typedef struct TlgConst {
     Var var;
     unsigned char bytes[TLG_SMALL];
 } TlgConst;
-typedef struct Tlg {
+typedef struct TlgReader {
     Session *s;
     Cbor c;
     TlgConst recent[TLG_RECENT]; /* of g */
@@ -141,27 +145,75 @@ typedef struct Tlg {
     Vec(uint8_t) leaf_code; /* of g */
     bool closed;            /* no more leaves */
     bool header, interface;
-} Tlg;
+} TlgReader;
+
+/* ---- tlg: sections ---- */
+
+/* A section is a map of one key, its name; what it holds is in most of them a map whose
+ * fields a table describes, in the order of the file, to the reader and to the writer.
+ * `at` is the place in the section's struct of the member that holds the field. */
+typedef struct TlgField {
+    const char *key;
+    bool (*read)(TlgReader *t, void *member);        /* NULL: is skipped */
+    bool (*write)(TlgWriter *w, const void *member); /* false: is left out */
+    size_t at;
+} TlgField;
+#define TLG_FIELDS(table) sizeof(table) / sizeof *(table), table
+bool tlg_read_uint(TlgReader *t, void *into);
+bool tlg_write_uint(TlgWriter *w, const void *from);
+bool tlg_read_sym(TlgReader *t, void *into);
+bool tlg_write_sym(TlgWriter *w, const void *from);
+bool tlg_read_column(TlgReader *t, void *into);
+/* Fields of unknown keys are skipped; *seen: a bit for each field that was there. */
+bool tlg_read_fields(TlgReader *t, size_t n, const TlgField *field, void *into,
+                     unsigned *seen);
+void tlg_write_section(TlgWriter *w, const char *name, size_t n, const TlgField *field,
+                       const void *from);
+void tlg_section(Str *b, const char *key); /* opens a section without fields */
+void tlg_flush(TlgWriter *w);
+bool tlg_read_text(TlgReader *t, const char **out); /* lives as long as the graph */
+
+void tlg_write_header(TlgWriter *w);
+bool tlg_read_header(TlgReader *t);
+void tlg_collect_tables(TlgWriter *w, Numbering *n);
+static inline uint32_t tlg_type_number(const TlgWriter *w, Var v) {
+    return w->t.type_no.p[w->n->g->var[v].type->id] - 1;
+}
+void tlg_write_tables(TlgWriter *w);
+void tlg_free_tables(TlgTables *t);
+bool tlg_read_sources(TlgReader *t);
+bool tlg_read_rules(TlgReader *t);
+bool tlg_read_types(TlgReader *t);
+bool tlg_read_ops(TlgReader *t);
+bool tlg_read_props(TlgReader *t);
+void tlg_write_graph(TlgWriter *w); /* how it begins */
+bool tlg_read_graph(TlgReader *t);
+bool tlg_graph_is_complete(const TlgReader *t);
+void tlg_write_leaves(TlgWriter *w);
+bool tlg_read_leaves(TlgReader *t);
+Sym tlg_declared_name(const Graph *g, Var leaf);
+bool tlg_write_constant(TlgWriter *w, uint32_t leaf);
+bool tlg_read_constant(TlgReader *t);
+/* Row-major, little-endian. False: E_MEM. */
+bool tlg_file_order(Session *s, const Tensor *t, Tensor *out);
+void tlg_shape_from(const Type *type, Tensor *v); /* row-major strides */
+bool tlg_check_bools(TlgReader *t, DType d, const unsigned char *p, size_t n);
+void tlg_write_applies(TlgWriter *w);
+bool tlg_read_applies(TlgReader *t);
+void tlg_write_names(TlgWriter *w);
+bool tlg_read_names(TlgReader *t);
+void tlg_write_interface(TlgWriter *w);
+bool tlg_read_interface(TlgReader *t);
+void tlg_write_end(TlgWriter *w);
+bool tlg_read_end(TlgReader *t);
+
+/* One value: [[numbers], [arrays], [items], bytes] */
+bool tlg_value_read(TlgReader *t, const Type *type, Value *out);
+bool tlg_value_write(Session *s, const Value *v, Str *b);
+bool tlg_read_shape(TlgReader *t, int *ndim, int64_t *shape);
+
 bool tlg_verify(Input *in); /* complete, unchanged, no abort record */
 bool tlg_calls(const Graph *main,
                const char *name); /* the functions exist and are not recursive */
-bool tlg_types(Tlg *t);
-bool tlg_ops(Tlg *t);
-bool tlg_props(Tlg *t);
-bool tlg_sources(Tlg *t);
-bool tlg_rules(Tlg *t);
-bool tlg_leaves(Tlg *t);
-bool tlg_constant(Tlg *t);
-/* One value: [[numbers], [arrays], [items], bytes] */
-bool tlg_value_read(Tlg *t, const Type *type, Value *out);
-bool tlg_value_write(Session *s, const Value *v, Str *b);
-bool tlg_read_applies(Tlg *t);
-/* Reads a map: `read` of the matching field is called after each key to read its value;
- * unknown keys are skipped by returning tlg_unknown. */
-typedef struct TlgField {
-    const char *key;
-    bool (*read)(Tlg *t, void *into);
-} TlgField;
-bool tlg_fields(Tlg *t, size_t n, const TlgField *field, void *into, unsigned *seen);
 
 #endif

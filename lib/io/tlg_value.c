@@ -46,7 +46,7 @@ bool tlg_value_write(Session *s, const Value *v, Str *b) {
 
 /* ---- reading ---- */
 
-static bool read_shape(Tlg *t, int *ndim, int64_t *shape) {
+bool tlg_read_shape(TlgReader *t, int *ndim, int64_t *shape) {
     size_t n;
     if (!cbor_array(&t->c, &n)) return false;
     if (n > MAX_NDIM) return cbor_fail(&t->c, "a shape of %zu dims", n);
@@ -70,7 +70,7 @@ static bool right_size(DType d, int ndim, const int64_t *shape, size_t n) {
     return fits && (uint64_t)bytes == n;
 }
 
-static bool read_value_array(Tlg *t, Tensor *out) {
+static bool read_value_array(TlgReader *t, Tensor *out) {
     const char *name;
     const unsigned char *p;
     size_t n, len;
@@ -81,7 +81,7 @@ static bool read_value_array(Tlg *t, Tensor *out) {
     if (!cbor_text(&t->c, &name, &len)) return false;
     DType d = dtype_find(name, len);
     if (d == DT_NONE) return cbor_fail(&t->c, "an array of a value has no dtype");
-    if (!read_shape(t, &ndim, shape) || !cbor_bytes(&t->c, &p, &n)) return false;
+    if (!tlg_read_shape(t, &ndim, shape) || !cbor_bytes(&t->c, &p, &n)) return false;
     if (!right_size(d, ndim, shape, n))
         return cbor_fail(&t->c, "an array of a value has %zu bytes", n);
     for (size_t i = 0; d == DT_BOOL && i < n; i++)
@@ -99,7 +99,7 @@ typedef struct ValueReading {
     Value *item;
 } ValueReading;
 
-static bool read_value_numbers(Tlg *t, ValueParts *p) {
+static bool read_value_numbers(TlgReader *t, ValueParts *p) {
     if (!cbor_array(&t->c, &p->nnumber)) return false;
     if (p->nnumber > sizeof p->number / sizeof *p->number)
         return cbor_fail(&t->c, "a value has %zu numbers", p->nnumber);
@@ -108,7 +108,7 @@ static bool read_value_numbers(Tlg *t, ValueParts *p) {
     return true;
 }
 
-static bool read_arrays(Tlg *t, ValueReading *r) {
+static bool read_arrays(TlgReader *t, ValueReading *r) {
     size_t n;
     if (!cbor_array(&t->c, &n)) return false;
     if (n > 3) return cbor_fail(&t->c, "a value has %zu arrays", n);
@@ -120,7 +120,7 @@ static bool read_arrays(Tlg *t, ValueReading *r) {
 }
 
 /* Lists nest as deep as their type, whose depth is limited. */
-static bool read_items(Tlg *t, const Type *type, ValueReading *r) {
+static bool read_items(TlgReader *t, const Type *type, ValueReading *r) {
     size_t n, bytes;
     if (!cbor_array(&t->c, &n)) return false;
     if (n && type->kind != TYPE_LIST)
@@ -135,7 +135,7 @@ static bool read_items(Tlg *t, const Type *type, ValueReading *r) {
     return true;
 }
 
-static bool read_parts(Tlg *t, const Type *type, ValueReading *r) {
+static bool read_parts(TlgReader *t, const Type *type, ValueReading *r) {
     size_t n;
     const unsigned char *byte;
     if (!cbor_array(&t->c, &n)) return false;
@@ -147,7 +147,7 @@ static bool read_parts(Tlg *t, const Type *type, ValueReading *r) {
     return true;
 }
 
-bool tlg_value_read(Tlg *t, const Type *type, Value *out) {
+bool tlg_value_read(TlgReader *t, const Type *type, Value *out) {
     ValueReading r = {0};
     const TypeClass *cls = type_class(type);
     *out = (Value){.kind = TYPE_NONE};

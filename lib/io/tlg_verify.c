@@ -1,5 +1,6 @@
 /* Checks a tlg before it is trusted: is it complete, and unchanged since it was
  * written? After reading: are its functions free of recursion? */
+#include "base/toposort.h"
 #include "io/tlg.h"
 
 #include <string.h>
@@ -129,34 +130,23 @@ static bool overrides_exist(CallGraph *c, const Graph *g) {
     return true;
 }
 
-/* Repeatedly removes functions without remaining callers (Kahn's algorithm). */
-static bool check_no_recursion(CallGraph *c, Session *s, size_t n) {
+static bool check_no_recursion(CallGraph *c, Session *s, uint32_t n) {
     Arena *a = arena_new(s);
-    uint32_t *calls = NEW_N(a, n + 1, uint32_t), *first = NEW_N(a, n + 2, uint32_t);
-    uint32_t *callee = NEW_N(a, c->to.n + 1, uint32_t),
-             *todo = NEW_N(a, n + 1, uint32_t);
-    for (size_t i = 0; i < c->from.n; i++) {
-        calls[c->to.p[i]]++;
+    uint32_t *first = NEW_N(a, n + 2, uint32_t), *order = NEW_N(a, n + 1, uint32_t),
+             *callee = NEW_N(a, c->to.n + 1, uint32_t), cycle;
+    for (size_t i = 0; i < c->from.n; i++)
         first[c->from.p[i] + 1]++;
-    }
-    for (size_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++)
         first[i + 1] += first[i];
     uint32_t *at = arena_copy(a, first, (n + 1) * sizeof *at);
     for (size_t i = 0; i < c->from.n; i++)
         callee[at[c->from.p[i]]++] = c->to.p[i];
-    size_t ntodo = 0, done = 0, stuck = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (!calls[i]) todo[ntodo++] = i;
-    for (; done < ntodo; done++)
-        for (uint32_t i = first[todo[done]]; i < first[todo[done] + 1]; i++)
-            if (--calls[callee[i]] == 0) todo[ntodo++] = callee[i];
-    while (done < n && !calls[stuck])
-        stuck++;
+    bool ok = toposort(s, n, first, callee, order, &cycle);
+    Sym name = ok ? 0 : c->main->functions.p[order[0]]->name;
     arena_free(a);
-    return done == n ||
-           fail(s, NOWHERE, E_CYCLE,
-                "%s: function \"%s\" calls itself, directly or through others", c->name,
-                sym_text(s, c->main->functions.p[stuck]->name));
+    return ok || fail(s, NOWHERE, E_CYCLE,
+                      "%s: function \"%s\" calls itself, directly or through others",
+                      c->name, sym_text(s, name));
 }
 
 bool tlg_calls(const Graph *main, const char *name) {
@@ -168,7 +158,7 @@ bool tlg_calls(const Graph *main, const char *name) {
     for (size_t i = 0; ok && i < n; i++)
         ok = overrides_exist(&c, main->functions.p[i]) &&
              each_call(main->functions.p[i], add_call, &c);
-    ok = ok && check_no_recursion(&c, main->s, n);
+    ok = ok && check_no_recursion(&c, main->s, (uint32_t)n);
     map_free(&c.number);
     vec_free(&c.from);
     vec_free(&c.to);
