@@ -21,6 +21,12 @@ void bound_names_add(Arena *a, BoundNames *x, Sym name, Node value) {
     x->head.nkid = (uint32_t)x->n + 1;
 }
 
+const Node *bound_names_find(const BoundNames *x, Sym name) {
+    for (size_t i = x->n; i-- > 0;)
+        if (x->kid[i]->sym == name) return &x->value[i];
+    return NULL;
+}
+
 bool bound_names_compile(Compiler *c, const Ast *e, BoundNames *x, bool of_row,
                          Node *out) {
     static const Env nothing_else; /* texts of rows don't see the graph */

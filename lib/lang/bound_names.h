@@ -17,6 +17,8 @@ typedef struct BoundNames {
 void bound_names_open(Compiler *c, Arena *a, BoundNames *x, size_t room,
                       BoundNames *up);
 void bound_names_add(Arena *a, BoundNames *x, Sym name, Node value);
+/* What the name was bound to last; NULL: nothing. */
+const Node *bound_names_find(const BoundNames *x, Sym name);
 /* Compiles an expression that sees these names; in a row also nothing else. */
 bool bound_names_compile(Compiler *c, const Ast *e, BoundNames *x, bool of_row,
                          Node *out);

@@ -8,6 +8,7 @@
 #include "op/services.h"
 #include "type/word.h"
 #include "value/class.h"
+#include "value/file/file.h"
 
 #include <string.h>
 
@@ -263,7 +264,8 @@ static const Builtin builtins[] = {
     {"floatX", "floatX(x)", "x converted to the graph's default float dtype.",
      "floatX(3)"},
     {"load", "load(file, key=None)",
-     "The array in a file beside the graph: npy, npz or safetensors (with a key), "
+     "The array in a file beside the graph: npy, npz, safetensors or GGUF (with a "
+     "key), "
      "recognised by content.",
      "load('weights.npz', 'W')"},
     {"rng_state", "rng_state([seed, stream, position, 0])",

@@ -221,10 +221,11 @@ bool compile_choice(Compiler *c, const Ast *e, DType want, Node *out);
 /* compile_call.c */
 bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node *out);
 bool compile_apply(Compiler *c, const Ast *e, const Node *f, Node *out);
-/* Promotes tensor operands as the op's row demands and turns them into variables. */
+/* call_inputs.c: promotes tensor operands as the op's row demands and turns them into
+ * variables */
 bool compiler_coerce(Compiler *c, Promote promote, DType creates, size_t n,
                      const Node *arg, Var *out);
-bool signature_text(Compiler *c, const Op *op, Str *out);
+/* call_props.c */
 bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n, Prop *out);
 /* builtin.c: cast by name, array, load, ... *is: is it a builtin? */
 bool compile_builtin(Compiler *c, const Ast *e, const Node *self, DType want, bool *is,

@@ -4,7 +4,6 @@
 #define LANG_EXPR_H
 
 #include "op/build.h"
-#include "value/file/file.h"
 
 /* ---- syntax ---- */
 typedef enum AstKind {
@@ -195,6 +194,7 @@ CompilerTrial compiler_try(Compiler *c);
 void compiler_undo(Compiler *c, CompilerTrial t);
 /* What load('F', 'key') means; if not set, load() is an error. The constant keeps `ref`
  * and `ref_key`. */
+typedef struct Selection Selection; /* value/file/file.h */
 typedef bool LoadFn(void *ctx, const char *path, Selection *what, Value *out,
                     const char **ref);
 void compiler_set_load(Compiler *c, LoadFn *load, void *ctx);

@@ -2,6 +2,7 @@
 #ifndef LANG_LEX_H
 #define LANG_LEX_H
 
+#include "base/num.h"
 #include "lang/expr.h"
 
 typedef enum TokKind {

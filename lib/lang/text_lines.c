@@ -437,8 +437,13 @@ const LineFunction *text_lines_callee(const Compiler *c, const Ast *e) {
 
 bool text_lines_call(Compiler *c, const LineFunction *f, const Ast *e, Node *out) {
     Node arg[3];
-    if (e->nkid != count_params(f))
-        bug("%s takes %zu arguments in lines", f->name, count_params(f));
+    bool in_order = e->nkid == count_params(f);
+    for (size_t i = 0; i < e->nkid; i++)
+        in_order &= e->kid[i]->kind != AST_KEYWORD;
+    if (!in_order)
+        bug("in lines of derivatives %s is a function of text_lines.c, whose %zu "
+            "arguments have no names",
+            f->name, count_params(f));
     for (size_t i = 0; i < e->nkid; i++)
         if (!compile(c, e->kid[i], DT_NONE, &arg[i])) return false;
     return apply_line_function(c, f, arg, e->at, out);

@@ -1,0 +1,39 @@
+/* A call of an op, between the matching of its arguments and the op's Apply: shared by
+ * the files call_*.c and compile_call.c. */
+#ifndef LANG_CALL_IMPL_H
+#define LANG_CALL_IMPL_H
+
+#include "lang/compile_impl.h"
+
+/* The arguments of a call, in the order of the signature. */
+typedef struct CallArgs {
+    const Op *op;
+    const Signature *sig;
+    Node *in; /* sig->nin of them; those of rest parameters are also in `rest` */
+    bool *has_in;
+    Node *prop;
+    bool *has_prop;
+    size_t nrest;
+    const Node *rest;
+    Span at;
+} CallArgs;
+
+/* Always false: "sum got ... `name`; its signature is ...". */
+bool call_args_fail(Compiler *c, const CallArgs *a, Span at, DiagCode code,
+                    const char *what, const char *name);
+
+/* call_arguments.c: fills *a, whose op, sig and arrays are set; self: of a method */
+bool call_args_match(Compiler *c, const Ast *e, const Node *self, CallArgs *a);
+/* call_props.c. Sets *creates to the dtype of values created from nothing: given, or
+ * the receiver's. */
+bool call_args_props(Compiler *c, const CallArgs *a, DType want, const Props **props,
+                     DType *creates);
+/* call_inputs.c. Fills inputs that are given, or that have a default and precede one
+ * that is given; *n: how many. */
+bool call_args_fill(Compiler *c, CallArgs *a, size_t *n);
+/* Gives literals the dtype of what they meet. The rest parameters' values come after
+ * nfixed others. */
+bool call_args_coerce(Compiler *c, CallArgs *a, DType creates, size_t nfixed,
+                      size_t nin, Var *in);
+
+#endif
