@@ -7,6 +7,7 @@
 #include "tools/tools.h"
 #include "userop/userop.h"
 #include "value/object.h"
+#include "value/rng.h"
 
 typedef struct Plugin {
     Session *s;
@@ -57,6 +58,10 @@ TlHost plugin_host(Session *s, const Op *op, const Props *props, Span at);
 /* Judges the result of a plugin's function: a failure must have been reported, and one
  * that reported something has failed. `of` names the function. */
 bool plugin_verdict(TlHost *h, bool ok, const char *of);
+
+/* plugin_hooks.c: makes p->op, without thunk, of p->def; of p->tl_thunk its thunk */
+void plugin_hook_members(struct PluginOp *p);
+void plugin_hook_thunk(struct PluginOp *p);
 
 /* init: false: diagnosed */
 bool plugin_add_op(TlHost *h, const TlOpDef *def);

@@ -244,7 +244,8 @@ typedef struct TlGrad {
     /* Fill in: a variable, api->undefined, or TL_DISCONNECTED, which is an error if it
      * contradicts the op's own connection pattern and a warning if there is none.
      * Leaving a wanted one out is an error, too; but for an op without a pattern it
-     * means disconnected while one of several outputs is so. */
+     * means disconnected while one of several outputs is so. For an input that the
+     * pattern connects to no output, a variable is an error. */
     TlVar *grad;
 } TlGrad;
 /* R_op: builds the tangent of each output, of its shape and a float or complex

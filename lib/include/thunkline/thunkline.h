@@ -83,8 +83,8 @@ TL_API bool tl_ops_load(TlSession *s, const char *path);
  * text reads below the file's folder. */
 TL_API TlGraph *tl_graph_read(TlSession *s, const char *path);
 TL_API TlGraph *tl_graph_read_memory(TlSession *s, const void *data, size_t size);
-/* format is "yaml", "json", "tlg", "dot", "tree" or "math"; NULL: by the suffix. A
- * regular file appears whole or not at all. */
+/* format is "yaml", "json", "tlg", "onnx", "dot", "tree" or "math"; NULL: by the
+ * suffix. A regular file appears whole or not at all. */
 TL_API bool tl_graph_write(TlGraph *g, const char *path, const char *format);
 TL_API void tl_graph_free(TlGraph *g); /* NULL is allowed */
 
@@ -169,7 +169,7 @@ typedef struct TlRewriteOptions {
 TL_API TlGraph *tl_graph_rewrite_with(TlGraph *g, const TlRewriteOptions *how);
 
 /* Sets each shared variable that has the name of an array in the file (npz,
- * safetensors, a state dict of PyTorch). What has no partner on either side is a
+ * safetensors, GGUF, a state dict of PyTorch). What has no partner on either side is a
  * warning; if nothing has, that is an error. */
 TL_API bool tl_graph_load_shared(TlGraph *g, const char *path);
 /* Writes g with the current values of its shared variables, in the format of the
