@@ -71,6 +71,12 @@ static bool charge_account(Session *s, size_t size) {
     return true;
 }
 
+bool buffer_fits(Session *s, size_t size) {
+    uint64_t limit = session_max_memory(s), used = buffer_bytes_used(s);
+    return (size <= limit && used <= limit - size) ||
+           fail_no_memory(s, size, used, limit);
+}
+
 void buffer_count_extra(Session *s, uint64_t was, uint64_t now) {
     MemoryAccount *a = memory_account(s);
     raise_peak(a, atomic_fetch_add(&a->used, now - was) + now - was);

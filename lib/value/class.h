@@ -18,8 +18,10 @@
 #ifndef VALUE_CLASS_H
 #define VALUE_CLASS_H
 
-#include "base/json.h"
-#include "value/rng.h"
+#include "value/value.h"
+
+typedef struct JsonWriter JsonWriter; /* base/json.h */
+typedef struct Rng Rng;               /* value/rng.h */
 
 /* The parts of a value, for operations on all kinds: constants in files, merging,
  * sharing, sizes. Borrowed. */

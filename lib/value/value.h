@@ -22,6 +22,9 @@ typedef struct Buffer {
 /* NULL: E_MEM, diagnosed with the size (the limit is options.max_memory). Uses huge
  * pages from 4 MiB on. Not cleared. */
 Buffer *buffer_new(Session *s, size_t size);
+/* Would so many bytes beside the arrays exceed the limit? False: they would, diagnosed.
+ * Nothing is counted. */
+bool buffer_fits(Session *s, size_t size);
 Buffer *buffer_wrap(Session *s, void *data, size_t size, void (*release)(Buffer *),
                     void *ctx);
 Buffer *buffer_ref(Buffer *b); /* NULL is fine */

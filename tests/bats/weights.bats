@@ -67,14 +67,14 @@ setup() {
 @test "the suffix decides in every tool; one of no format is an error, unless -O says" {
     local tool
     for tool in gload ggrad 'grewrite --mode NONE' grun gprof; do
-        bad 2 E_USAGE 'o.onnx: no format has the suffix .onnx' "$tool m.tlg -o o.onnx" || return
-        [ ! -e o.onnx ] || complain 'should write nothing' "$tool" || return
+        bad 2 E_USAGE 'o.pkl: no format has the suffix .pkl' "$tool m.tlg -o o.pkl" || return
+        [ ! -e o.pkl ] || complain 'should write nothing' "$tool" || return
     done 2>&1
-    bad 2 E_USAGE 'to .yaml .yml .json .tlg .dot, also with .zst; .*\.npz \.safetensors' 'gload m.tlg -o o.onnx'
+    bad 2 E_USAGE 'to .yaml .yml .json .tlg .*\.dot, also with .zst; .*\.npz \.safetensors' 'gload m.tlg -o o.pkl'
     bad 2 E_USAGE 'use one of .txt .json .npy .tsv' 'grun m.tlg -o o.csv'
-    bad 2 E_USAGE 'o.onnx: no format has the suffix' 'grun m.tlg --save o.onnx'
+    bad 2 E_USAGE 'o.pkl: no format has the suffix' 'grun m.tlg --save o.pkl'
     bad 2 E_USAGE 'o.gz.zst: no format has the suffix .gz' 'gload m.tlg -o o.gz.zst'
-    ok 'gload m.tlg -O tlg -o o.onnx && grun o.onnx' 'y = 12.0'
+    ok 'gload m.tlg -O tlg -o o.pkl && grun o.pkl' 'y = 12.0'
     ok 'gload m.tlg -o plain && gload m.tlg -o .hidden && cmp <(head -c 3 plain) <(head -c 3 m.tlg)'
     ok 'gload m.tlg -o a.d.yml; head -c 9 a.d.yml' thunkline
     ok 'grun m.tlg -o o.json; cat o.json' '{"name": "y", "dtype": "float64", "shape": [], "data": 12.0}'
@@ -128,4 +128,20 @@ setup() {
     like 'gload --info e.safetensors' 'w +F8_E5M2\[4\], 4 bytes'
     st '{"w":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}' '\200\077' >t.safetensors
     bad 4 E_TRUNCATED '8 bytes of data are wanted, 2 are there' 'grun f.tlg x=@t.safetensors'
+}
+
+@test "GGUF: each type has the values that its own tools give, and metadata is listed" {
+    local k data=$ROOT/tests/data/gguf/model
+    for k in F32 F16 F64 BF16 I8 I16 I32 I64 blk.Q4_0 blk.Q4_1 blk.Q5_0 blk.Q5_1 blk.Q8_0 blk.Q2_K blk.Q3_K blk.Q4_K blk.Q5_K blk.Q6_K; do
+        ok "gload -e \"x = load('$data.gguf', '$k')\" -e \"y = load('$data.safetensors', '$k')\" -e 'same = array_equal(x, y) & (x.dtype == y.dtype)' --outputs same | grun" \
+            'same = True' || return
+    done
+    like "gload --info $data.gguf" '^file .*gguf, 10 entries of metadata$' '^metadata +general.architecture none$' ' none.scale +0.1$' ' none.shift +-3$' \
+        ' none.causal +True$' ' tokenizer.tokens text.2.$' ' none.deep +array.1.$' ' none.wide +-1e.300$' ' none.small +-9223372036854775808$' \
+        ' general.description €{20}...$' '^arrays +blk.Q4_0 +float32.2, 32., 256 bytes, Q4_0$' ' F16 +float16.2, 3., 12 bytes$' ' BF16 +float32.2, 3., 24 bytes, BF16$'
+    ok "gload --info $data.gguf -O json | head -n 2" $'[\n  {"section": "metadata", "name": "general.architecture", "text": "none"},'
+    # dots stand for underscores; float16 becomes what the variable has
+    gload --new --shared 'blk_Q4_K: float32[2, 256]' --shared 'F16: float32[2, 3]' -e 'y = blk_Q4_K[0, 0] + F16[0, 0]' -o q.tlg
+    ok "gload q.tlg --set @$data.gguf 2>/dev/null | grun -r y=y.npy && gload -e \"e = load('y.npy') - load('$data.safetensors', 'blk.Q4_K')[0, 0] - load('$data.safetensors', 'F16')[0, 0]\" | grun" 'e = 0.0'
+    bad 3 E_FORMAT "it holds arrays: gload --info .*model.gguf lists them" "gload $data.gguf"
 }

@@ -1,14 +1,15 @@
-/* Values in files: npy, npz, safetensors, csv, tsv, json. Readers trust nothing: they
- * check sizes against the available bytes before they allocate. */
+/* Values in files: npy, npz, safetensors, GGUF, csv, tsv, json. Readers trust nothing:
+ * they check sizes against the available bytes before they allocate. */
 #ifndef VALUE_FILE_H
 #define VALUE_FILE_H
 
+#include "base/fs.h"
 #include "value/class.h"
 
 /* What is read of a file. */
 typedef struct Selection {
-    const char *key; /* a member of npz, safetensors or JSON, columns of a table as
-                      * "a,b"; NULL: all there is */
+    const char *key; /* a member of npz, safetensors, GGUF or JSON, columns of a table
+                      * as "a,b"; NULL: all there is */
     DType want;      /* what numbers in texts become, exactly; DT_NONE: float64, or as
                       * JSON writes them. Other formats have dtypes of their own */
     Span at;
@@ -40,10 +41,15 @@ typedef struct ValueInfo {
     int64_t shape[MAX_NDIM];
     uint64_t bytes; /* once it is read */
 } ValueInfo;
+/* What a file tells besides its arrays. */
+typedef struct ValueNote {
+    const char *name, *text;
+} ValueNote;
 typedef struct ValueList {
     Arena *a;
     const char *form; /* "npz" */
     Vec(ValueInfo) info;
+    Vec(ValueNote) notes;
 } ValueList;
 bool value_list(Session *s, const char *path, Span at, ValueList *out);
 void value_list_free(ValueList *l); /* also after a failure */

@@ -42,6 +42,7 @@ bool safetensors_list(const ArrayFile *f, ValueList *l);
 bool table_list(const ArrayFile *f, ValueList *l);
 bool json_array_list(const ArrayFile *f, ValueList *l);
 bool torch_list(const ArrayFile *f, ValueList *l);
+bool gguf_list(const ArrayFile *f, ValueList *l);
 
 /* The layout of elements in a file. */
 typedef struct ArrayLayout {
@@ -68,6 +69,8 @@ bool npz_read(const ArrayFile *f, const char *key, Tensor *out);
 /* *is: is the archive a sparse matrix, as written by scipy.sparse.save_npz? */
 bool npz_read_sparse(const ArrayFile *f, bool *is, Value *out);
 bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out);
+bool gguf_is(const ArrayFile *f);
+bool gguf_read(const ArrayFile *f, const char *key, Tensor *out);
 bool table_read(const ArrayFile *f, const char *key, Tensor *out);
 bool json_array_read(const ArrayFile *f, const char *key, Tensor *out);
 bool torch_is(const ArrayFile *f); /* is a zip archive one of PyTorch's? */

@@ -39,28 +39,28 @@ typedef struct OnnxDType {
     bool finite;        /* float8: without infinities */
 } OnnxDType;
 static const OnnxDType dtypes[] = {
-    [1] = {"float32", DT_FLOAT32},
-    [2] = {"uint8", DT_UINT8},
-    [3] = {"int8", DT_INT8},
-    [4] = {"uint16", DT_UINT16},
-    [5] = {"int16", DT_INT16},
-    [6] = {"int32", DT_INT32},
-    [7] = {"int64", DT_INT64},
-    [8] = {"string", DT_NONE},
-    [9] = {"bool", DT_BOOL},
-    [10] = {"float16", DT_FLOAT16},
-    [11] = {"float64", DT_FLOAT64},
-    [12] = {"uint32", DT_UINT32},
-    [13] = {"uint64", DT_UINT64},
-    [14] = {"complex64", DT_COMPLEX64},
-    [15] = {"complex128", DT_COMPLEX128},
-    [16] = {"bfloat16", DT_FLOAT32, BFLOAT16},
+    [1] = {.name = "float32", .dtype = DT_FLOAT32},
+    [2] = {.name = "uint8", .dtype = DT_UINT8},
+    [3] = {.name = "int8", .dtype = DT_INT8},
+    [4] = {.name = "uint16", .dtype = DT_UINT16},
+    [5] = {.name = "int16", .dtype = DT_INT16},
+    [6] = {.name = "int32", .dtype = DT_INT32},
+    [7] = {.name = "int64", .dtype = DT_INT64},
+    [8] = {.name = "string", .dtype = DT_NONE},
+    [9] = {.name = "bool", .dtype = DT_BOOL},
+    [10] = {.name = "float16", .dtype = DT_FLOAT16},
+    [11] = {.name = "float64", .dtype = DT_FLOAT64},
+    [12] = {.name = "uint32", .dtype = DT_UINT32},
+    [13] = {.name = "uint64", .dtype = DT_UINT64},
+    [14] = {.name = "complex64", .dtype = DT_COMPLEX64},
+    [15] = {.name = "complex128", .dtype = DT_COMPLEX128},
+    [16] = {.name = "bfloat16", .dtype = DT_FLOAT32, .packing = BFLOAT16},
     [17] = {"float8e4m3fn", DT_FLOAT32, FLOAT8, 4, 7, true},
-    [18] = {"float8e4m3fnuz", DT_NONE},
+    [18] = {.name = "float8e4m3fnuz", .dtype = DT_NONE},
     [19] = {"float8e5m2", DT_FLOAT32, FLOAT8, 5, 15, false},
-    [20] = {"float8e5m2fnuz", DT_NONE},
-    [21] = {"uint4", DT_NONE},
-    [22] = {"int4", DT_NONE}};
+    [20] = {.name = "float8e5m2fnuz", .dtype = DT_NONE},
+    [21] = {.name = "uint4", .dtype = DT_NONE},
+    [22] = {.name = "int4", .dtype = DT_NONE}};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 DType onnx_dtype(int64_t code, const char **name) {
@@ -137,8 +137,8 @@ static bool small_float_from_bits(const OnnxDType *d, int64_t bits, double *v) {
     uint32_t wide = (uint32_t)bits << 16;
     float f;
     memcpy(&f, &wide, sizeof f);
-    if (d->packing == BFLOAT16) *v = f;
-    if (d->packing == FLOAT8) *v = float8(d, (unsigned char)bits);
+    if (d->packing == BFLOAT16) *v = (double)f;
+    if (d->packing == FLOAT8) *v = (double)float8(d, (unsigned char)bits);
     if (d->dtype == DT_FLOAT16) *v = half_to_double((uint16_t)bits);
     return d->packing != PLAIN || d->dtype == DT_FLOAT16;
 }

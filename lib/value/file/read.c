@@ -107,10 +107,11 @@ static bool read_npy(const ArrayFile *f, const char *key, Tensor *out) {
 }
 
 static bool fail_no_array_file(const ArrayFile *f) {
-    return array_fail(f, E_FORMAT,
-                      "this is not a file of arrays: npy, npz, safetensors, PyTorch's "
-                      "state dicts, JSON arrays and tables of numbers (csv, tsv) can "
-                      "be read");
+    return array_fail(
+        f, E_FORMAT,
+        "this is not a file of arrays: npy, npz, safetensors, GGUF, "
+        "PyTorch's state dicts, JSON arrays and tables of numbers (csv, tsv) can "
+        "be read");
 }
 
 /* Text of any kind is tried as a table; a line of words is none. */
@@ -145,6 +146,7 @@ static const FileFormat formats[] = {
     {"npy", is_npy, read_npy, npy_list},
     {"torch", is_torch, torch_read, torch_list},
     {"npz", is_zip, npz_read, npz_list},
+    {"gguf", gguf_is, gguf_read, gguf_list},
     {"table", is_table_by_name, table_read, table_list},
     {"onnx", onnx_tensor_is, onnx_tensor_file_read, onnx_tensor_file_list},
     {"safetensors", is_safetensors, safetensors_read, safetensors_list},
@@ -408,6 +410,7 @@ bool value_list(Session *s, const char *path, Span at, ValueList *out) {
 
 void value_list_free(ValueList *l) {
     vec_free(&l->info);
+    vec_free(&l->notes);
     arena_free(l->a);
 }
 
@@ -429,8 +432,8 @@ bool value_is_file(Session *s, const char *path) {
         !S_ISREG(st.st_mode))
         return false;
     if (!open_bytes(path, &f, &b)) return diag_rewind(s, mark), false;
-    bool is = is_npy(&f) || is_zip(&f) || torch_is_pickle(&f) || is_table_by_name(&f) ||
-              is_safetensors(&f) || is_array_by_name(&f) ||
+    bool is = is_npy(&f) || is_zip(&f) || gguf_is(&f) || torch_is_pickle(&f) ||
+              is_table_by_name(&f) || is_safetensors(&f) || is_array_by_name(&f) ||
               (is_json(&f) && !is_graph_json(&f)) ||
               value_is_named(&f, ".txt .dat .data");
     close_bytes(&b);
