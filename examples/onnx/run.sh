@@ -30,3 +30,10 @@ held_out "$dir/train.tlg"
 grun "$dir/train.tlg" "$(images :1500)" y=@$digits/y.npy[:1500] --each image,y --batch 50 --epochs 10 --shuffle 1 \
     --save "$dir/trained.tlg" >/dev/null
 held_out "$dir/trained.tlg"
+
+# Back to ONNX: the same file holds the network and its step of training, whose new weights are outputs such as
+# v9_bias_new.
+gload "$dir/trained.tlg" -o "$dir/trained.onnx"
+echo 'the trained network as a model of ONNX:'
+held_out "$dir/trained.onnx"
+gload --info "$dir/trained.onnx" | grep -E 'v9_bias(_new)? '

@@ -5,7 +5,9 @@
 #ifndef IO_IO_H
 #define IO_IO_H
 
-#include "lang/expr.h"
+#include "graph/graph.h"
+
+typedef struct Compiler Compiler; /* lang/expr.h */
 
 /* FORM(ID, name, suffixes, writer): a view is only written, by a function of io_impl.h;
  * the others have NULL and are read too. -O offers this list, in its order. */
@@ -13,6 +15,7 @@
     FORM(YAML, "yaml", ".yaml .yml", NULL)                                             \
     FORM(JSON, "json", ".json", NULL)                                                  \
     FORM(TLG, "tlg", ".tlg", NULL)                                                     \
+    FORM(ONNX, "onnx", ".onnx", NULL)                                                  \
     FORM(DOT, "dot", ".dot", dot_write) /* graphviz */                                 \
     FORM(TREE, "tree", "", tree_write)  /* a debugprint */                             \
     FORM(MATH, "math", "", math_write)  /* an infix listing */
@@ -104,6 +107,7 @@ typedef struct WriteOptions {
      * must lie below the text's folder. NULL: next to a written file, inline on
      * stdout. */
     const char *refs;
+    int64_t opset;      /* ONNX: of the model; 0: 17 */
     int64_t inline_max; /* elements; 0: 64 */
     int depth;   /* tree: levels shown; dot: levels of names and functions that are
                   * opened, what is deeper is collapsed; 0: all */

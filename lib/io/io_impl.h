@@ -3,7 +3,9 @@
 #ifndef IO_IO_IMPL_H
 #define IO_IO_IMPL_H
 
+#include "base/fs.h"
 #include "io/io.h"
+#include "lang/expr.h"
 #include "type/word.h"
 
 /* ---- input: all bytes of a file, unpacked; constants that point into them keep them
@@ -130,6 +132,7 @@ Graph *text_read(Session *s, Input *in, const char *folder, const ReadOptions *o
 /* io/onnx */
 bool onnx_is_model(const unsigned char *p, size_t n);
 Graph *onnx_read(Session *s, Input *in, const char *folder, const ReadOptions *o);
+bool onnx_write(Graph *g, Sink *k, const WriteOptions *o);
 /* Large constants of a text are files next to it, which change atomically with it
  * (io/refs.c, io/refs_store.c). */
 enum { REF_DIGEST = 16 }; /* hexadecimal digits */

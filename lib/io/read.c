@@ -1,4 +1,5 @@
 /* Reads a graph in any form; the first bytes decide which. */
+#include "base/embedded.h"
 #include "io/io_impl.h"
 #include "optim/optim.h"
 
@@ -76,7 +77,7 @@ bool io_read_shipped_optimizers(Session *s) {
     if (optim_count(s)) return true;
     bool ok = true;
     for (size_t i = 0; ok && optim_texts[i].file; i++) {
-        const OptimText *t = &optim_texts[i];
+        const EmbeddedText *t = &optim_texts[i];
         Arena *a = arena_new(s);
         const Doc *root =
             yaml_read(s, a, source_add(s, t->file, t->text, strlen(t->text)));

@@ -1,5 +1,6 @@
 #include "io/text_ops.h"
 
+#include "base/embedded.h"
 #include "io/io_impl.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ static bool defines(const char *text, const char *name) {
 }
 
 /* One op of a file; all if name is NULL. False: there is no memory for it. */
-static bool add_text_ops(Session *s, const TextOps *of, const char *name) {
+static bool add_text_ops(Session *s, const EmbeddedText *of, const char *name) {
     Arena *a = arena_new(s);
     size_t mark = diag_count(s);
     const Doc *root =
@@ -29,9 +30,9 @@ static bool add_text_ops(Session *s, const TextOps *of, const char *name) {
 
 bool io_text_op(Session *s, const char *name, const Op **op) {
     *op = NULL;
-    for (size_t i = 0; text_ops[i].file && !*op; i++) {
-        if (name && !defines(text_ops[i].text, name)) continue;
-        if (!add_text_ops(s, &text_ops[i], name)) return false;
+    for (size_t i = 0; op_texts[i].file && !*op; i++) {
+        if (name && !defines(op_texts[i].text, name)) continue;
+        if (!add_text_ops(s, &op_texts[i], name)) return false;
         if (name) *op = op_find(s, name, strlen(name));
     }
     return true;

@@ -7,11 +7,6 @@
 
 #include "op/op.h"
 
-typedef struct TextOps {
-    const char *file, *text;
-} TextOps;
-extern const TextOps text_ops[]; /* ended by a NULL file */
-
 /* *op: the op of that name, added to the session's; NULL: there is none. With name
  * NULL, all are added, for lists, and *op is NULL. False: E_MEM. */
 bool io_text_op(Session *s, const char *name, const Op **op);

@@ -32,6 +32,7 @@ static bool is_text_format(IoFormat f) {
 
 static bool write_as(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o) {
     bool ok = f == IO_TLG         ? tlg_write(g, k, o)
+              : f == IO_ONNX      ? onnx_write(g, k, o)
               : is_text_format(f) ? text_write(g, f, refs, k, o)
                                   : write_view(g, f, k, o);
     return sink_close(k) && ok;

@@ -44,6 +44,21 @@ z = [4.0, 8.0]"
 z = [1.0, 2.0]"
 }
 
+@test "lists whose items are known, and optional values" {
+    ok 'gload $DATA/lists.onnx | grun x=[2,3]' "counts = [0, 1, 2]
+sums = [[6.0, 12.0], [6.0, 12.0]]
+got = [12.0, 12.0]
+has = True
+none = []"
+}
+
+@test "Expand broadcasts both ways; what does not fit is one error" {
+    ok 'gload $DATA/expand.onnx | grun x=[[1,2,3]]' "y = [[[1.0, 2.0, 3.0]],
+     [[1.0, 2.0, 3.0]]]"
+    bad 3 E_SHAPE "what is float32\[1, 3\] can't be expanded to float32\[2, 4\]" 'gload $DATA/misfit.onnx'
+    grep -q "in the node 'wider' (Expand)" .err
+}
+
 @test "a model's own functions see the attributes of their call" {
     ok 'gload $DATA/functions.onnx | grun x=[1,1,9]' 'layer_1_out_0 = [0.0, -0.5, 6.0]'
 }
@@ -99,6 +114,68 @@ y = [1.0, 2.5, -5.0, 122.5]"
     like 'gload --info t.pb' 'onnx' 'float32\[3\], 12 bytes'
     printf '\10\4\20\1\42\14\0\0\200\77\0\0\0\100\0\0\100\100' >t.pb
     bad 3 E_FORMAT 'has another number of elements than its shape' 'gload --new -i "x: float32[3]" -e "y = 2 * x" | grun x=@t.pb'
+}
+
+# MODEL INPUTS RESULTS of ml.py; the input `some` is x of many.
+golden() {
+    local words=() name values=$DATA/ml/ml.npz
+    for name in $2; do words+=("${name/some/x}=@$values:$([ "$name" = some ] || echo "$1.")$name"); done
+    for name in $3; do words+=(--expect "$name=@$values:$1.$name"); done
+    ok "gload $DATA/ml/$1.onnx.zst 2>.warned | grun ${words[*]} --rtol 5e-4 --atol 2e-5 >.got"
+}
+
+@test "estimators of scikit-learn give its results" {
+    local line
+    while read -r line; do
+        eval "golden $line" || return
+    done <<'END'
+before 'h w' 'i l1 l2 max b hot name part both v code'
+binary some 'label p'
+boosted some 'label p'
+boosted3 some 'label p'
+forest some 'label p'
+least x 'y z'
+linear some y
+logistic some 'label scores p'
+modes x y
+one_class some y
+post_logistic x 'label p label3 p3 y'
+post_none x 'label p label3 p3 y'
+post_probit x 'label3 p3 y'
+post_softmax x 'label p label3 p3 y'
+post_softmax_zero x 'label p label3 p3 y'
+regression some y
+steps some y
+svc some 'label p'
+svc_proba some 'label p'
+svc_two some 'label p'
+svc_two_proba some 'label p'
+svr some y
+svr_poly some y
+END
+    like 'gload $DATA/ml/logistic.onnx.zst 2>&1 >/dev/null' "labels are texts.*their indices stand for them, 0 for 'red', 1 for 'green', 2 for 'blue'" 'ZipMap is left out'
+    ok 'gload $DATA/ml/forest.onnx.zst | grun --mode DEBUG x=@$DATA/ml/ml.npz:some --expect p=@$DATA/ml/ml.npz:forest.p --rtol 1e-4 >.got'
+}
+
+# All results of a model, by name, in one vector.
+results() {
+    local names
+    names=$(gload --info -O json "$1" 2>/dev/null | sed -n 's/.*"section": "outputs", "name": "\([^"]*\)".*/\1/p' | LC_ALL=C sort)
+    echo "concatenate([$(sed 's/.*/ravel(float64(&))/' <<<"$names" | paste -sd,)])"
+}
+
+@test "ops of newer opsets and of ONNX Runtime give its results" {
+    local m
+    for m in 18 19 20 21 22 ms; do
+        ok "gload \$DATA/ops/opset$m.onnx.zst -e 'all = $(results "$DATA/ops/opset$m.onnx.zst")' --outputs all | grun --expect all=@\$DATA/ops/ops.npz:$m --rtol 5e-4 --atol 2e-5 >.got" || return
+    done
+}
+
+@test "trees that are none are errors" {
+    bad 3 E_ARG 'a node of a tree that two nodes lead to' 'gload $DATA/ml/diamond.onnx.zst'
+    bad 3 E_ARG 'tree 0 has no node 5' 'gload $DATA/ml/nowhere.onnx.zst'
+    bad 3 E_ARG "a node of a tree of the mode 'BRANCH_MEMBER'" 'gload $DATA/ml/member.onnx.zst'
+    bad 5 E_INDEX 'the feature of node 0 is 3, which is not in' 'gload $DATA/ml/feature.onnx.zst | grun x=[[1]]'
 }
 
 # The node cases of Debian's libonnx-testdata. Those that are left out are listed with the reason.

@@ -10,6 +10,7 @@
 #define FUZZ_H
 
 #include "base/base.h"
+#include "base/fs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,11 +6,12 @@
 static Seed seed(size_t i) {
     static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': "
                                  "(2, 3), }                                         \n";
+    static const char json[] = "{\"name\": \"x\", \"dtype\": \"complex64\", "
+                               "\"shape\": [1], \"data\": [[1, \"NaN\"]]}";
     static const char *const texts[] = {"1,2,3\n4,5,6.5\n", "a\tb\n1\tnan\n-inf\t2e3\n",
                                         "a;\"x \"\"y\"\"\";x\n1;NA;true\n\n2;;\"3\"\n",
                                         "{\"x\": [[1, 2], [null, -1e3]], \"y\": 1}\n",
-                                        "{\"name\": \"x\", \"dtype\": \"complex64\", "
-                                        "\"shape\": [1], \"data\": [[1, \"NaN\"]]}"};
+                                        json};
     if (i > 5) return (Seed){NULL, 0};
     if (i > 0) return seed_text(texts[i - 1]);
     size_t n = 10 + sizeof header - 1 + 24;

@@ -1,14 +1,40 @@
 /* Any bytes as an npz, with the checksums of its members put right so that they are
- * looked at, and as safetensors. */
+ * looked at, as safetensors, and as GGUF. */
 #include "fuzz_file.h"
 #include "value/file/file.h"
+
+#define KEY(n, text) n "\0\0\0\0\0\0\0" text
+#define TENSOR(name, size, type, at)                                                   \
+    KEY("\1", name) "\1\0\0\0" size "\0\0\0\0\0\0\0" type "\0\0\0" at "\0\0\0\0\0\0\0"
+
+/* A number, an array, an alignment; 64 bytes of float32 and of Q4_0. */
+static Seed gguf_seed(void) {
+    static const char head[] = "GGUF\3\0\0\0\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0" KEY(
+        "\1",
+        "n") "\5\0\0\0\7\0\0\0" KEY("\1",
+                                    "a") "\x9\0\0\0\x8\0\0\0"
+                                         "\1\0\0\0\0\0\0\0" KEY("\2", "hi") KEY(
+                                             "\x11",
+                                             "general.alignment") "\4\0\0\0\x20\0\0"
+                                                                  "\0" TENSOR("x", "\4",
+                                                                              "\0",
+                                                                              "\0")
+                                                                      TENSOR(
+                                                                          "y", "\x20",
+                                                                          "\2", "\x20");
+    size_t n = (sizeof head - 1 + 31) / 32 * 32 + 64;
+    Seed x = {calloc(1, n), n};
+    if (x.p) memcpy(x.p, head, sizeof head - 1);
+    return x;
+}
 
 static Seed seed(size_t i) {
     static const char *const names[] = {"/tmp/fuzz-XXXXXX.npz",
                                         "/tmp/fuzz-XXXXXX.safetensors"};
     static const int suffix[] = {4, 12};
     char path[64];
-    if (i > 1) return (Seed){NULL, 0};
+    if (i == 2) return gguf_seed();
+    if (i > 2) return (Seed){NULL, 0};
     strcpy(path, names[i]);
     int fd = mkstemps(path, suffix[i]);
     Session *s = session_new(NULL, NULL);

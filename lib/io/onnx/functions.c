@@ -28,8 +28,7 @@ static bool node_of_tensor(Compiler *c, const Tensor *t, Node *out) {
     return node_tree(c, (size_t)n, item, NULL, NOWHERE, out);
 }
 
-/* Integers that types tell, such as parts of shapes. */
-static bool known_by_types(Compiler *c, Var v, bool *known, Node *out) {
+bool onnx_known_by_types(Compiler *c, Var v, bool *known, Node *out) {
     Graph *g = c->b->g;
     const Type *t = var_type(g, v);
     int64_t raw[MAX_NDIM];
@@ -56,7 +55,7 @@ bool onnx_make_known(Compiler *c, Node *n, bool *known) {
         return true;
     int64_t size = type_size(t);
     if (size > ELEMENTS) return true;
-    if (!known_by_types(c, n->var, known, n) || *known) return true;
+    if (!onnx_known_by_types(c, n->var, known, n) || *known) return true;
     if (size < 0) return true;
     if (!compiler_constant(c, n->var, known, &v)) return false;
     bool ok = !*known || node_of_tensor(c, &v.t, n);
@@ -76,13 +75,14 @@ static Node int_node(int64_t v) {
     return node_literal(literal_int(v), NOWHERE);
 }
 
-static bool fail_call(Compiler *c, const char *why) {
+bool onnx_fail_call(Compiler *c, const char *why) {
     return fail(c->s, NOWHERE, E_ARG, "%s", why);
 }
 
-static bool int_of(Compiler *c, const Node *n, int64_t *v) {
+bool onnx_int_of(Compiler *c, const Node *n, int64_t *v) {
     return (n->kind == NODE_LITERAL && literal_i64(&n->lit, v)) ||
-           fail_call(c, "an integer that is known when the graph is read is expected");
+           onnx_fail_call(
+               c, "an integer that is known when the graph is read is expected");
 }
 
 static bool make_list(Compiler *c, size_t n, Node *item, Node *out) {
@@ -119,9 +119,10 @@ static bool f_count(Compiler *c, const Node *f, const Arguments *a, Node *out) {
 static bool f_span(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
     int64_t from, to;
-    if (!int_of(c, &a->arg[0], &from) || !int_of(c, &a->arg[1], &to)) return false;
+    if (!onnx_int_of(c, &a->arg[0], &from) || !onnx_int_of(c, &a->arg[1], &to))
+        return false;
     size_t n = to > from ? (size_t)(to - from) : 0;
-    if (n > LONGEST) return fail_call(c, "a list of more than 65536 numbers");
+    if (n > LONGEST) return onnx_fail_call(c, "a list of more than 65536 numbers");
     Node *item = NEW_N(compiler_arena(c), n + 1, Node);
     for (size_t i = 0; i < n; i++)
         item[i] = int_node(from + (int64_t)i);
@@ -132,8 +133,8 @@ static bool f_span(Compiler *c, const Node *f, const Arguments *a, Node *out) {
 static bool f_times(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
     int64_t n;
-    if (!int_of(c, &a->arg[1], &n)) return false;
-    if (n > LONGEST) return fail_call(c, "a list of more than 65536 parts");
+    if (!onnx_int_of(c, &a->arg[1], &n)) return false;
+    if (n > LONGEST) return onnx_fail_call(c, "a list of more than 65536 parts");
     Node *item = NEW_N(compiler_arena(c), (size_t)(n > 0 ? n : 0) + 1, Node);
     for (int64_t i = 0; i < n; i++)
         item[i] = a->arg[0];
@@ -157,7 +158,8 @@ static bool f_join(Compiler *c, const Node *f, const Arguments *a, Node *out) {
 static bool f_part(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
     int64_t from, to, n = (int64_t)count_of(&a->arg[0]);
-    if (!int_of(c, &a->arg[1], &from) || !int_of(c, &a->arg[2], &to)) return false;
+    if (!onnx_int_of(c, &a->arg[1], &from) || !onnx_int_of(c, &a->arg[2], &to))
+        return false;
     if (from < 0) from += n;
     if (to < 0) to += n;
     if (to > n) to = n;
@@ -175,7 +177,7 @@ static bool f_pairs(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     const Node *x = &a->arg[0];
     size_t n = count_of(x) / 2;
     if (x->kind != NODE_LIST || x->n % 2)
-        return fail_call(c, "pads must be an even number of integers");
+        return onnx_fail_call(c, "pads must be an even number of integers");
     Node *item = NEW_N(compiler_arena(c), n + 1, Node);
     for (size_t i = 0; i < n; i++) {
         Node *pair = NEW_N(compiler_arena(c), 2, Node);
@@ -195,7 +197,7 @@ static bool f_each(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 1; k < a->n; k++) {
             if (count_of(&a->arg[k]) != n)
-                return fail_call(c, "lists of different lengths");
+                return onnx_fail_call(c, "lists of different lengths");
             arg[k - 1] = *item_of(&a->arg[k], i);
         }
         if (!compiler_apply(c, &a->arg[0], &(Arguments){a->n - 1, arg, NULL, NOWHERE},
@@ -209,7 +211,7 @@ static bool f_each(Compiler *c, const Node *f, const Arguments *a, Node *out) {
 static bool f_fold(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
     size_t n = count_of(&a->arg[1]);
-    if (n == 0) return fail_call(c, "at least one input is needed");
+    if (n == 0) return onnx_fail_call(c, "at least one input is needed");
     *out = *item_of(&a->arg[1], 0);
     for (size_t i = 1; i < n; i++) {
         Node arg[2] = {*out, *item_of(&a->arg[1], i)};
@@ -224,7 +226,7 @@ static bool f_dtype(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
     int64_t code;
     const char *name;
-    if (!int_of(c, &a->arg[0], &code)) return false;
+    if (!onnx_int_of(c, &a->arg[0], &code)) return false;
     DType d = onnx_dtype(code, &name);
     if (d == DT_NONE)
         return fail(c->s, NOWHERE, E_DTYPE,
@@ -250,25 +252,16 @@ static bool f_refuse(Compiler *c, const Node *f, const Arguments *a, Node *out) 
                 a->arg[0].kind == NODE_STRING ? sym_text(c->s, a->arg[0].sym) : "this");
 }
 
-/* list_value([a, b]): a value of type list */
-static bool f_list_value(Compiler *c, const Node *f, const Arguments *a, Node *out) {
-    (void)f;
-    Var v;
-    if (a->arg[0].kind != NODE_LIST) return *out = a->arg[0], true;
-    if (!node_list(c, &a->arg[0], NULL, DT_NONE, &v)) return false;
-    return *out = node_var(v, NOWHERE), true;
-}
-
 /* first(x): the item of a list, or x itself */
 static bool f_first(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
     if (count_of(&a->arg[0]) == 0)
-        return fail_call(c, "an empty list where a value is expected");
+        return onnx_fail_call(c, "an empty list where a value is expected");
     return *out = *item_of(&a->arg[0], 0), true;
 }
 
 static bool axis_of(Compiler *c, const Node *n, int ndim, int64_t *axis) {
-    if (!int_of(c, n, axis)) return false;
+    if (!onnx_int_of(c, n, axis)) return false;
     if (*axis < 0) *axis += ndim;
     return (*axis >= 0 && *axis < ndim) ||
            fail(c->s, NOWHERE, E_SHAPE, "there is no axis %lld among %d dims",
@@ -279,9 +272,9 @@ static bool axis_of(Compiler *c, const Node *n, int ndim, int64_t *axis) {
 static bool f_spread(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
     int64_t n, axis;
-    if (!int_of(c, &a->arg[2], &n)) return false;
+    if (!onnx_int_of(c, &a->arg[2], &n)) return false;
     if (n < 0 || n > MAX_NDIM || count_of(&a->arg[0]) != count_of(&a->arg[1]))
-        return fail_call(c, "there are not as many values as axes");
+        return onnx_fail_call(c, "there are not as many values as axes");
     Node *item = NEW_N(compiler_arena(c), (size_t)n + 1, Node);
     for (int64_t i = 0; i < n; i++)
         item[i] = a->arg[3];
@@ -338,18 +331,19 @@ static bool f_split_sizes(Compiler *c, const Node *f, const Arguments *a, Node *
     Var x;
     if (!compiler_var(c, &a->arg[0], DT_NONE, &x)) return false;
     const Type *t = var_type(c->b->g, x);
-    if (!axis_of(c, &a->arg[1], t->ndim, &axis) || !int_of(c, &a->arg[3], &n))
+    if (!axis_of(c, &a->arg[1], t->ndim, &axis) || !onnx_int_of(c, &a->arg[3], &n))
         return false;
     bool given = a->arg[2].kind != NODE_NONE;
     if (given) n = (int64_t)count_of(&a->arg[2]);
     if (!given && !dim_is_known(t->dim[axis]))
-        return fail_call(c,
-                         "an axis of unknown length can't be split into equal parts");
+        return onnx_fail_call(
+            c, "an axis of unknown length can't be split into equal parts");
     if (n < 1 || n > OUT_MAX)
-        return fail_call(c, "a number of parts that is no number from 1 on");
+        return onnx_fail_call(c, "a number of parts that is no number from 1 on");
     Node *item = NEW_N(compiler_arena(c), (size_t)n + 1, Node), from, to;
     for (int64_t i = 0; i < n; i++, at += size) {
-        if (given && !int_of(c, item_of(&a->arg[2], (size_t)i), &size)) return false;
+        if (given && !onnx_int_of(c, item_of(&a->arg[2], (size_t)i), &size))
+            return false;
         if (!given) size = (t->dim[axis] + n - 1) / n;
         from = int_node(at);
         to = int_node(at + size);
@@ -357,6 +351,28 @@ static bool f_split_sizes(Compiler *c, const Node *f, const Arguments *a, Node *
         if (!slice_along(c, x, axis, bound, &item[i])) return false;
     }
     return make_list(c, (size_t)n, item, out);
+}
+
+static bool fail_expand(Compiler *c, const Type *t, int n, const Dim *dim) {
+    const Type *to = type_tensor(c->s, t->dtype, n, dim);
+    return fail(c->s, NOWHERE, E_SHAPE,
+                "what is %s can't be expanded to %s: dims from the last one on must be "
+                "equal, or one of them 1",
+                type_str(c->s, t), type_str(c->s, to));
+}
+
+/* The size of a dim of x (j < 0: none) beside one of a shape (k < 0: none). Where both
+ * are named or one is open, broadcast_to checks them in each run. */
+static Var broadcast_dim(Builder *b, Var x, int j, Var shape, int k, const Dim *dim) {
+    bool wide = j >= 0 && var_type(b->g, x)->dim[j] != 1; /* else it is the shape's */
+    bool size = k >= 0 && dim_is_known(dim[k]) && dim[k] != 1;
+    if (k < 0) return shape_of(b, x, j);
+    if (wide && !size && dim[k] != DIM_UNKNOWN) return shape_of(b, x, j);
+    if (dim_is_known(dim[k])) return const_int(b, dim[k]);
+    Var own = op_call2(b, "take", shape, const_int(b, k));
+    if (wide && !size && own != VAR_NONE) /* 1, or the size of x */
+        own = op_call2(b, "maximum", own, shape_of(b, x, j));
+    return own;
 }
 
 /* broadcast_with(x, shape): to the shape that both have together; shape may be known */
@@ -373,19 +389,14 @@ static bool f_broadcast_with(Compiler *c, const Node *f, const Arguments *a,
     in.type = &st;
     Dim dim[MAX_NDIM];
     int n = infer_dims(&in, 0, dim, NULL), most = n > t->ndim ? n : t->ndim;
-    if (n < 0 || n > MAX_NDIM) return fail_call(c, "a shape of unknown length");
+    if (n < 0 || n > MAX_NDIM) return onnx_fail_call(c, "a shape of unknown length");
     Var *item = NEW_N(compiler_arena(c), (size_t)most + 1, Var);
     for (int i = 0; i < most; i++) {
         int k = i - (most - n), j = i - (most - t->ndim);
-        bool wide = j >= 0 && t->dim[j] != 1; /* else its size is the shape's */
-        bool one = k < 0 || dim[k] == 1;
-        Var pick[2] = {shape, VAR_NONE};
-        if (k >= 0) pick[1] = const_int(c->b, k);
-        item[i] = k < 0 || (wide && (one || dim[k] != DIM_UNKNOWN))
-                      ? shape_of(c->b, x, j)
-                      : op_call2(c->b, "take", pick[0], pick[1]);
-        if (wide && k >= 0 && dim[k] == DIM_UNKNOWN) /* 1, or the size of x */
-            item[i] = op_call2(c->b, "maximum", item[i], shape_of(c->b, x, j));
+        bool both = j >= 0 && k >= 0 && dim_is_known(t->dim[j]) && dim_is_known(dim[k]);
+        if (both && t->dim[j] != dim[k] && t->dim[j] != 1 && dim[k] != 1)
+            return fail_expand(c, t, n, dim);
+        item[i] = broadcast_dim(c->b, x, j, shape, k, dim);
         if (item[i] == VAR_NONE) return false;
     }
     Var to = ints_stack(c->b, (size_t)most, item);
@@ -417,7 +428,8 @@ static bool f_along(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
     int64_t n, axis;
     Var in[2];
-    if (!compiler_var(c, &a->arg[0], DT_NONE, &in[0]) || !int_of(c, &a->arg[2], &n))
+    if (!compiler_var(c, &a->arg[0], DT_NONE, &in[0]) ||
+        !onnx_int_of(c, &a->arg[2], &n))
         return false;
     const Type *t = var_type(c->b->g, in[0]);
     *out = node_var(in[0], NOWHERE);
@@ -438,7 +450,7 @@ static bool f_saturate(Compiler *c, const Node *f, const Arguments *a, Node *out
     uint64_t high;
     Var x;
     if (a->arg[1].kind != NODE_DTYPE || !dtype_is_integer(a->arg[1].dtype))
-        return fail_call(c, "quantised numbers that are no integers");
+        return onnx_fail_call(c, "quantised numbers that are no integers");
     if (!compiler_var(c, &a->arg[0], DT_NONE, &x)) return false;
     DType d = var_type(c->b->g, x)->dtype;
     dtype_int_range(a->arg[1].dtype, &low, &high);
@@ -463,7 +475,7 @@ static bool list_of_results(Compiler *c, const Node *body, const Arguments *args
                             Node *out) {
     return compiler_apply(c, body, args, out) &&
            (out->kind == NODE_LIST ||
-            fail_call(c, "a graph without results as the body of a loop"));
+            onnx_fail_call(c, "a graph without results as the body of a loop"));
 }
 
 /* Calls the body of Loop, (i, cond, v...) -> (cond, v..., rows...), as a step of scan,
@@ -474,6 +486,7 @@ static bool apply_loop_step(Compiler *c, const Node *f, const Arguments *a, Node
     Var one = const_int(c->b, 1), next;
     arg[0] = a->arg[0];
     arg[1] = node_var(const_number(c->b, DT_BOOL, 1), NOWHERE);
+    if (one == VAR_NONE || arg[1].var == VAR_NONE) return false;
     for (size_t i = 1; i < a->n; i++)
         arg[i + 1] = a->arg[i];
     if (!list_of_results(c, body, &(Arguments){a->n + 1, arg, NULL, NOWHERE}, &r))
@@ -487,11 +500,10 @@ static bool apply_loop_step(Compiler *c, const Node *f, const Arguments *a, Node
         item[i] = r.item[i];
     size_t n = r.n;
     if (body->weak) { /* it has a condition */
-        Var go, zero[2] = {VAR_NONE, const_ints(c->b, 0, NULL)};
-        if (!compiler_var(c, &r.item[0], DT_BOOL, &zero[0])) return false;
-        go = var_type(c->b->g, zero[0])->ndim
-                 ? op_call2(c->b, "reshape", zero[0], zero[1])
-                 : zero[0];
+        Var go;
+        if (!compiler_var(c, &r.item[0], DT_BOOL, &go)) return false;
+        if (var_type(c->b->g, go)->ndim)
+            go = op_call2(c->b, "reshape", go, const_ints(c->b, 0, NULL));
         if (go == VAR_NONE) return false;
         *stop = node_var(op_call1(c->b, "logical_not", go), NOWHERE);
         Sym *key = NEW(compiler_arena(c), Sym);
@@ -513,7 +525,7 @@ static bool apply_scan_step(Compiler *c, const Node *f, const Arguments *a, Node
 }
 
 static bool make_step(Compiler *c, const Node *body, NodeApply *apply, Node *out) {
-    if (body->kind != NODE_FUNCTION) return fail_call(c, "a loop without a body");
+    if (body->kind != NODE_FUNCTION) return onnx_fail_call(c, "a loop without a body");
     *out = (Node){.kind = NODE_FUNCTION,
                   .var = VAR_NONE,
                   .apply = apply,
@@ -534,7 +546,7 @@ static bool f_scan_step(Compiler *c, const Node *f, const Arguments *a, Node *ou
     (void)f;
     Node body = a->arg[0];
     int64_t n;
-    if (!int_of(c, &a->arg[1], &n)) return false;
+    if (!onnx_int_of(c, &a->arg[1], &n)) return false;
     body.n = (size_t)n;
     return make_step(c, &body, apply_scan_step, out);
 }
@@ -565,7 +577,7 @@ static bool f_activation(Compiler *c, const Node *f, const Arguments *a, Node *o
                                            {"Softsign", "softsign"},
                                            {"Softplus", "softplus"}};
     int64_t i;
-    if (!int_of(c, &a->arg[1], &i)) return false;
+    if (!onnx_int_of(c, &a->arg[1], &i)) return false;
     const Node *name = a->arg[0].kind == NODE_LIST && (size_t)i < a->arg[0].n
                            ? &a->arg[0].item[i]
                            : &a->arg[2];
@@ -586,52 +598,56 @@ static bool f_activation(Compiler *c, const Node *f, const Arguments *a, Node *o
                 text);
 }
 
-static const struct RowFunction {
-    const char *name;
-    NodeApply *apply;
-    size_t least; /* arguments */
-} row_functions[] = {{"given", f_given, 1},
-                     {"is_known", f_is_known, 1},
-                     {"count", f_count, 1},
-                     {"span", f_span, 2},
-                     {"times", f_times, 2},
-                     {"join", f_join, 0},
-                     {"part", f_part, 3},
-                     {"pairs", f_pairs, 1},
-                     {"each", f_each, 2},
-                     {"fold", f_fold, 2},
-                     {"dtype_of", f_dtype, 1},
-                     {"list_value", f_list_value, 1},
-                     {"first", f_first, 1},
-                     {"spread", f_spread, 4},
-                     {"slice_axis", f_slice_axis, 5},
-                     {"split_sizes", f_split_sizes, 4},
-                     {"broadcast_with", f_broadcast_with, 2},
-                     {"padding_of", f_padding_of, 2},
-                     {"along", f_along, 3},
-                     {"saturated", f_saturate, 2},
-                     {"seed_of", f_seed_of, 1},
-                     {"loop_step", f_loop_step, 2},
-                     {"scan_step", f_scan_step, 2},
-                     {"activation", f_activation, 4},
-                     {"is_float", f_is_float, 1},
-                     {"refuse", f_refuse, 1}};
+static const OnnxRowFunction row_functions[] = {{"given", f_given, 1},
+                                                {"is_known", f_is_known, 1},
+                                                {"count", f_count, 1},
+                                                {"span", f_span, 2},
+                                                {"times", f_times, 2},
+                                                {"join", f_join, 0},
+                                                {"part", f_part, 3},
+                                                {"pairs", f_pairs, 1},
+                                                {"each", f_each, 2},
+                                                {"fold", f_fold, 2},
+                                                {"dtype_of", f_dtype, 1},
+                                                {"first", f_first, 1},
+                                                {"spread", f_spread, 4},
+                                                {"slice_axis", f_slice_axis, 5},
+                                                {"split_sizes", f_split_sizes, 4},
+                                                {"broadcast_with", f_broadcast_with, 2},
+                                                {"padding_of", f_padding_of, 2},
+                                                {"along", f_along, 3},
+                                                {"saturated", f_saturate, 2},
+                                                {"seed_of", f_seed_of, 1},
+                                                {"loop_step", f_loop_step, 2},
+                                                {"scan_step", f_scan_step, 2},
+                                                {"activation", f_activation, 4},
+                                                {"is_float", f_is_float, 1},
+                                                {"refuse", f_refuse, 1}};
 enum { ROW_FUNCTIONS = sizeof row_functions / sizeof *row_functions };
 
 static bool call_row_function(Compiler *c, const Node *f, const Arguments *args,
                               Node *out) {
-    const struct RowFunction *r = f->data;
+    const OnnxRowFunction *r = f->data;
     if (args->n < r->least)
         bug("a row of an ONNX op calls %s without all arguments", r->name);
     return r->apply(c, f, args, out);
 }
 
-void onnx_bind_functions(OnnxReading *r) {
-    bound_names_open(r->c, r->a, &r->helpers, ROW_FUNCTIONS, NULL);
-    for (size_t i = 0; i < ROW_FUNCTIONS; i++)
-        bound_names_add(r->a, &r->helpers, sym(r->s, row_functions[i].name),
+static void bind_table(Compiler *c, Arena *a, BoundNames *names,
+                       const OnnxRowFunction *table, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        bound_names_add(a, names, sym(c->s, table[i].name),
                         (Node){.kind = NODE_FUNCTION,
                                .var = VAR_NONE,
                                .apply = call_row_function,
-                               .data = &row_functions[i]});
+                               .data = &table[i]});
+}
+
+void onnx_bind_functions(Compiler *c, Arena *a, BoundNames *names) {
+    bound_names_open(c, a, names,
+                     ROW_FUNCTIONS + onnx_list_function_count + onnx_ml_function_count,
+                     NULL);
+    bind_table(c, a, names, row_functions, ROW_FUNCTIONS);
+    bind_table(c, a, names, onnx_list_functions, onnx_list_function_count);
+    bind_table(c, a, names, onnx_ml_functions, onnx_ml_function_count);
 }

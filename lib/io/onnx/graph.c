@@ -106,16 +106,17 @@ static const Type *read_tensor_type(OnnxReading *r, const OnnxTensorType *t,
 
 const Type *onnx_type(OnnxReading *r, const OnnxType *t, const char *what) {
     if (t && t->tensor) return read_tensor_type(r, t->tensor, what);
+    if (t && t->optional && t->optional->elem)
+        return onnx_type(r, t->optional->elem, what);
     const Type *elem = t && t->sequence && t->sequence->elem
                            ? onnx_type(r, t->sequence->elem, what)
                            : NULL;
     if (elem) return type_list(r->s, elem);
     if (t && t->sequence && t->sequence->elem) return NULL;
     return fail_type(r, what,
-                     !t            ? "has no type"
-                     : t->map      ? "is a map, which thunkline does not have"
-                     : t->optional ? "is optional, which thunkline does not have"
-                                   : "has a type that thunkline does not have"),
+                     !t       ? "has no type"
+                     : t->map ? "is a map, which thunkline does not have"
+                              : "has a type that thunkline does not have"),
            NULL;
 }
 
@@ -198,8 +199,27 @@ static Node text_node(OnnxReading *r, ProtoText t) {
     return (Node){.kind = NODE_STRING, .var = VAR_NONE, .sym = onnx_sym(r, t)};
 }
 
+/* Long lists of numbers are constants: as nodes they would take much more room. */
+static bool constant_of(OnnxReading *r, const OnnxAttribute *a, size_t n, int64_t type,
+                        Node *out) {
+    Tensor t;
+    int64_t shape = (int64_t)n;
+    DType d = type == ONNX_FLOATS ? DT_FLOAT32 : DT_INT64;
+    if (!tensor_new(r->s, d, 1, &shape, &t)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (type == ONNX_FLOATS)
+            ((float *)t.data)[i] = a->floats.p[i];
+        else
+            ((int64_t *)t.data)[i] = a->ints.p[i];
+    *out = node_var(graph_const(r->c->b->g, &t, false), NOWHERE);
+    tensor_unref(&t);
+    return true;
+}
+
 static bool list_of(OnnxReading *r, const OnnxAttribute *a, size_t n, int64_t type,
                     Node *out) {
+    enum { LONG = 1 << 12 };
+    if (n > LONG && type != ONNX_STRINGS) return constant_of(r, a, n, type, out);
     Node *item = NEW_N(compiler_arena(r->c), n + 1, Node);
     for (size_t i = 0; i < n; i++)
         item[i] = type == ONNX_FLOATS ? float_node(a->floats.p[i])
@@ -251,6 +271,8 @@ bool onnx_attribute_node(OnnxReading *r, const OnnxScope *x, const OnnxAttribute
     case ONNX_GRAPH:
         if (a->g) return *out = onnx_graph_function(r, x, a->g), true;
         break;
+    case ONNX_TYPE: /* what the values around it tell as well */
+        return *out = (Node){.kind = NODE_NONE, .var = VAR_NONE}, true;
     default:
         break;
     }
@@ -314,10 +336,46 @@ static void mark_structural(OnnxReading *r, const OnnxScope *x, const OnnxGraph 
 
 /* ---- the interface ---- */
 
+static const OnnxTensorType *declared_tensor(const OnnxGraph *g, ProtoText name) {
+    const OnnxType *t = NULL;
+    for (size_t i = 0; i < g->info.n; i++)
+        if (onnx_text_equal(g->info.p[i].name, name)) t = g->info.p[i].type;
+    for (size_t i = 0; i < g->input.n; i++)
+        if (onnx_text_equal(g->input.p[i].name, name)) t = g->input.p[i].type;
+    return t && t->tensor && t->tensor->shape ? t->tensor : NULL;
+}
+
+/* A list whose items are of any shape has items of as many dims as what is inserted. */
+static const Type *type_by_insertion(OnnxReading *r, const OnnxGraph *g,
+                                     const OnnxValue *v, const char *what) {
+    const OnnxType *item =
+        v->type && v->type->sequence ? v->type->sequence->elem : NULL;
+    if (!item || !item->tensor || item->tensor->shape) return NULL;
+    for (size_t i = 0; i < g->node.n; i++) {
+        const OnnxNode *n = &g->node.p[i];
+        if (!proto_text_is(n->op, "SequenceInsert") || n->input.n < 2 ||
+            !onnx_text_equal(n->input.p[0], v->name))
+            continue;
+        const OnnxTensorType *one = declared_tensor(g, n->input.p[1]);
+        if (!one) continue;
+        OnnxDim *open = NEW_N(r->a, one->shape->dim.n + 1, OnnxDim);
+        OnnxShape shape = {.dim = {.p = open, .n = one->shape->dim.n}};
+        OnnxTensorType t = {item->tensor->elem, &shape};
+        const Type *elem = read_tensor_type(r, &t, what);
+        return elem ? type_list(r->s, elem) : NULL;
+    }
+    return NULL;
+}
+
 static bool add_input(OnnxReading *r, OnnxScope *x, const OnnxValue *v) {
     const char *what = arena_printf(r->a, "the input '%s'", onnx_text(r, v->name));
-    const Type *t = onnx_type(r, v->type, what);
+    const Type *t = type_by_insertion(r, x->graph, v, what);
+    if (!t) t = onnx_type(r, v->type, what);
     if (!t) return false;
+    if (v->type->optional)
+        warn(r->s, NOWHERE, E_TYPE,
+             "%s: %s is optional; it is read as one that is always there", r->in->name,
+             what);
     Graph *g = r->c->b->g;
     Sym name = onnx_free_name(r, v->name, "x");
     bool fixed = false;
@@ -328,7 +386,10 @@ static bool add_input(OnnxReading *r, OnnxScope *x, const OnnxValue *v) {
             return false;
         if (fixed)
             onnx_bind(r, x, v->name,
-                      node_var(graph_const_value(g, t, &value), NOWHERE));
+                      node_var(value.kind == TYPE_TENSOR
+                                   ? graph_const(g, &value.t, false)
+                                   : graph_const_value(g, t, &value),
+                               NOWHERE));
         value_unref(&value);
         if (fixed) return true;
     }
@@ -354,7 +415,8 @@ static bool check_declared(OnnxReading *r, const OnnxValue *v, Var out) {
     const char *name;
     DType d = onnx_dtype(t->elem, &name);
     bool rank = !t->shape || t->shape->dim.n == (size_t)have->ndim;
-    if ((d == have->dtype || t->elem == 0) && rank) return true;
+    bool texts = name && strcmp(name, "string") == 0; /* said where they are made */
+    if ((d == have->dtype || t->elem == 0 || texts) && rank) return true;
     warn(r->s, NOWHERE, E_TYPE,
          "%s: the file says that the output '%s' is %s of %zu dims, but its "
          "nodes make %s",
@@ -369,12 +431,23 @@ static Sym output_label(OnnxReading *r, ProtoText name, Var v) {
     return own ? own : onnx_free_name(r, name, "output");
 }
 
+/* An empty list has the items that the file says. */
+static bool output_variable(OnnxReading *r, const OnnxValue *v, const Node *n,
+                            Var *out) {
+    const Type *t = NULL;
+    if (onnx_is_list(n) && n->n == 0) {
+        const char *what = arena_printf(r->a, "the output '%s'", onnx_text(r, v->name));
+        if (!(t = onnx_type(r, v->type, what))) return false;
+    }
+    return onnx_variable(r->c, n, t && t->kind == TYPE_LIST ? t->elem : NULL, out);
+}
+
 static bool add_outputs(OnnxReading *r, OnnxScope *x) {
     for (size_t i = 0; i < x->graph->output.n; i++) {
         const OnnxValue *v = &x->graph->output.p[i];
         Node n;
         Var var;
-        if (!onnx_lookup(r, x, v->name, &n) || !compiler_var(r->c, &n, DT_NONE, &var) ||
+        if (!onnx_lookup(r, x, v->name, &n) || !output_variable(r, v, &n, &var) ||
             !check_declared(r, v, var))
             return false;
         vec_push(r->s, &r->g->outputs, ((Output){output_label(r, v->name, var), var}));
@@ -441,7 +514,7 @@ Node onnx_graph_function(OnnxReading *r, const OnnxScope *x, const OnnxGraph *g)
 /* ---- the whole ---- */
 
 static bool check_versions(OnnxReading *r) {
-    enum { NEWEST_IR = 10, NEWEST_OPSET = 22, OLDEST_OPSET = 1 };
+    enum { NEWEST_IR = 10 };
     const OnnxModel *m = &r->model;
     if (!m->graph)
         return fail(r->s, NOWHERE, E_FORMAT, "%s: the model has no graph", r->in->name);
@@ -450,10 +523,10 @@ static bool check_versions(OnnxReading *r) {
              "%s is of ONNX's ir_version %lld; thunkline knows up to %d", r->in->name,
              (long long)m->ir_version, NEWEST_IR);
     for (size_t i = 0; i < m->opset.n; i++)
-        if (m->opset.p[i].domain.n == 0 && m->opset.p[i].version > NEWEST_OPSET)
+        if (m->opset.p[i].domain.n == 0 && m->opset.p[i].version > ONNX_NEWEST_OPSET)
             warn(r->s, NOWHERE, E_VERSION,
                  "%s is of ONNX's opset %lld; thunkline knows up to %d", r->in->name,
-                 (long long)m->opset.p[i].version, NEWEST_OPSET);
+                 (long long)m->opset.p[i].version, ONNX_NEWEST_OPSET);
     return true;
 }
 
@@ -502,9 +575,9 @@ Graph *onnx_read(Session *s, Input *in, const char *folder, const ReadOptions *o
     OnnxReading r = {.s = s, .in = in, .folder = folder, .o = o, .g = g};
     r.a = arena_new(s);
     r.c = compiler_new(&b);
-    r.rows = onnx_rows_new(s, r.a);
+    r.rows = onnx_rows_new(s, r.a, onnx_texts);
     r.functions = r.structural = MAP(s);
-    onnx_bind_functions(&r);
+    onnx_bind_functions(r.c, r.a, &r.helpers);
     bool ok = fill(&r);
     onnx_close_files(&r);
     onnx_rows_free(r.rows);

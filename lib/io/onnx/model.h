@@ -54,7 +54,8 @@ enum {
     ONNX_GRAPH,
     ONNX_FLOATS,
     ONNX_INTS,
-    ONNX_STRINGS
+    ONNX_STRINGS,
+    ONNX_TYPE = 13
 };
 typedef struct OnnxNode {
     ProtoList(ProtoText) input, output;

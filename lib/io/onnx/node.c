@@ -26,6 +26,10 @@ static bool bind_input(OnnxReading *r, OnnxScope *x, const OnnxRow *row,
                     r->in->name, sym_text(r->s, p->name), row->op);
     }
     if (!onnx_lookup(r, x, name, out)) return false;
+    if (onnx_is_nothing(out) && !p->optional)
+        return fail(r->s, NOWHERE, E_ARG,
+                    "%s: the input %s of %s is an optional value that isn't there",
+                    r->in->name, sym_text(r->s, p->name), row->op);
     if (!p->known && !p->maybe) return true;
     return onnx_make_known(r->c, out, &known) &&
            (known || !p->known || fail_unknown_value(r, row, p));
@@ -90,33 +94,28 @@ static bool bind_attributes(OnnxReading *r, OnnxScope *x, const OnnxNode *n,
     return true;
 }
 
-/* `a, b = f(x)` takes the parts of a list. */
-static bool define_line(OnnxReading *r, const Ast *line, BoundNames *names) {
+bool onnx_define_line(Compiler *c, Arena *a, const Ast *line, BoundNames *names) {
     size_t targets = line->nkid - 1;
     Node v;
-    if (!bound_names_compile(r->c, line->kid[targets], names, true, &v)) return false;
+    if (!bound_names_compile(c, line->kid[targets], names, true, &v)) return false;
     if (targets == 1) {
-        bound_names_add(r->a, names, line->kid[0]->sym, v);
+        bound_names_add(a, names, line->kid[0]->sym, v);
         return true;
     }
     if (v.kind != NODE_LIST || v.n < targets)
-        return fail(r->s, line->at, E_ARITY,
+        return fail(c->s, line->at, E_ARITY,
                     "the right side has fewer parts than the left");
     for (size_t i = 0; i < targets; i++)
-        bound_names_add(r->a, names, line->kid[i]->sym, v.item[i]);
+        bound_names_add(a, names, line->kid[i]->sym, v.item[i]);
     return true;
-}
-
-static const Node *bound_value(const BoundNames *names, Sym name) {
-    for (size_t i = names->n; i-- > 0;)
-        if (names->kid[i]->sym == name) return &names->value[i];
-    return NULL;
 }
 
 static bool bind_output(OnnxReading *r, OnnxScope *x, const OnnxNode *n, size_t i,
                         const Node *v) {
     Var var;
     if (n->output.p[i].n == 0) return true;
+    if (v && (onnx_is_list(v) || onnx_is_nothing(v)))
+        return onnx_bind(r, x, n->output.p[i], *v), true;
     if (!v || v->kind == NODE_NONE)
         return fail(r->s, NOWHERE, E_ARG,
                     "%s: thunkline does not make output %zu of %s", r->in->name, i + 1,
@@ -130,9 +129,9 @@ static bool bind_outputs(OnnxReading *r, OnnxScope *x, const OnnxNode *n,
                          const OnnxRow *row, const BoundNames *names) {
     size_t plain = row->nout - row->rest_out;
     for (size_t i = 0; i < n->output.n; i++) {
-        const Node *v = i < plain ? bound_value(names, row->out[i]) : NULL;
+        const Node *v = i < plain ? bound_names_find(names, row->out[i]) : NULL;
         if (i >= plain && row->rest_out) {
-            v = bound_value(names, row->out[plain]);
+            v = bound_names_find(names, row->out[plain]);
             bool has = v && v->kind == NODE_LIST && i - plain < v->n;
             v = has                                      ? &v->item[i - plain]
                 : v && v->kind == NODE_VAR && i == plain ? v
@@ -164,7 +163,7 @@ bool onnx_apply_row(OnnxReading *r, OnnxScope *x, const OnnxNode *n,
     bool ok =
         bind_inputs(r, x, n, row, &names) && bind_attributes(r, x, n, row, &names);
     for (size_t i = 0; ok && i < row->nline; i++)
-        ok = define_line(r, row->line[i], &names);
+        ok = onnx_define_line(r->c, r->a, row->line[i], &names);
     return ok && bind_outputs(r, x, n, row, &names);
 }
 

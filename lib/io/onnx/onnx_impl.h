@@ -1,13 +1,12 @@
-/* Shared by the files that read ONNX. A model becomes a graph node by node: rows of
- * text
+/* Reads models of ONNX (onnx.ai). A model becomes a graph node by node: rows of text
  * (*.rows) say what an op means in the expression language, with its inputs, attributes
  * and a few functions (functions.c) as names. */
 #ifndef IO_ONNX_ONNX_IMPL_H
 #define IO_ONNX_ONNX_IMPL_H
 
+#include "base/embedded.h"
 #include "io/io_impl.h"
 #include "io/onnx/model.h"
-#include "io/onnx/onnx.h"
 #include "lang/bound_names.h"
 #include "type/word.h"
 
@@ -33,12 +32,14 @@ typedef struct OnnxRow {
     const Sym *out;
     bool rest_out; /* the last output is a list of any number */
     const Ast **line;
-    struct OnnxRow *next; /* of the same op */
+    size_t ncall; /* names with a capital that the lines call */
+    const Sym *call;
+    struct OnnxRow *next, *after; /* of the same op; in the texts */
 } OnnxRow;
 typedef struct OnnxRows OnnxRows;
 /* The same for ONNX's own domain by both of its names. */
 Sym onnx_op_key(Session *s, ProtoText domain, ProtoText op);
-OnnxRows *onnx_rows_new(Session *s, Arena *a);
+OnnxRows *onnx_rows_new(Session *s, Arena *a, const EmbeddedText *texts);
 void onnx_rows_free(OnnxRows *rows);
 /* The row for an op of that version of its domain; its head is parsed. NULL: none. */
 const OnnxRow *onnx_row(OnnxRows *rows, ProtoText domain, ProtoText op, int64_t opset);
@@ -46,6 +47,13 @@ const OnnxRow *onnx_row(OnnxRows *rows, ProtoText domain, ProtoText op, int64_t 
  * the message. */
 bool onnx_row_versions(OnnxRows *rows, ProtoText domain, ProtoText op, int64_t *from,
                        int64_t *to);
+
+/* One after the other, those of ONNX's own domain that hold for the opset; NULL: the
+ * first. */
+OnnxRow *onnx_rows_next(OnnxRows *rows, const OnnxRow *after, int64_t opset);
+/* Lines `accepts DTYPES: OPS` of the texts: op name -> a bit for each dtype. */
+void onnx_rows_accepts(OnnxRows *rows, Map *accepts);
+enum { ONNX_OPSET = 17, ONNX_OLDEST_WRITTEN = 13, ONNX_NEWEST_OPSET = 22 };
 
 /* ---- reading a graph ---- */
 typedef struct OnnxDataFile {
@@ -118,9 +126,35 @@ bool onnx_attribute_node(OnnxReading *r, const OnnxScope *x, const OnnxAttribute
                          Node *out);
 
 /* ---- functions.c ---- */
-/* Binds the functions that rows may call. */
-void onnx_bind_functions(OnnxReading *r);
+/* Names of the functions that rows may call. */
+void onnx_bind_functions(Compiler *c, Arena *a, BoundNames *names);
+/* A line `a, b = f(x)` of a row takes the parts of a list. */
+bool onnx_define_line(Compiler *c, Arena *a, const Ast *line, BoundNames *names);
+typedef struct OnnxRowFunction {
+    const char *name;
+    NodeApply *apply;
+    size_t least; /* arguments */
+} OnnxRowFunction;
+bool onnx_fail_call(Compiler *c, const char *why);
+bool onnx_int_of(Compiler *c, const Node *n, int64_t *v);
+/* Integers that types tell, such as parts of shapes, as a number or a list. */
+bool onnx_known_by_types(Compiler *c, Var v, bool *known, Node *out);
 /* Replaces a variable whose value is known by a number or a list of numbers. */
 bool onnx_make_known(Compiler *c, Node *n, bool *known);
+
+/* ---- ml.c ---- */
+extern const OnnxRowFunction onnx_ml_functions[];
+extern const size_t onnx_ml_function_count;
+
+/* ---- lists.c ---- */
+extern const OnnxRowFunction onnx_list_functions[];
+extern const size_t onnx_list_function_count;
+/* A list whose items are known one by one while a model is read, and an optional value
+ * that isn't there, stand for themselves; other nodes become variables. */
+bool onnx_is_list(const Node *n);
+bool onnx_is_nothing(const Node *n);
+/* A variable; a list of known items becomes a value. `elem` may be NULL: the items
+ * tell. */
+bool onnx_variable(Compiler *c, const Node *n, const Type *elem, Var *out);
 
 #endif

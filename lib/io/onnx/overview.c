@@ -1,5 +1,6 @@
 /* Counts the nodes of a model by op, with those of graphs in attributes. */
 #include "io/onnx/onnx_impl.h"
+#include "value/file/file.h"
 
 typedef struct Counting {
     Session *s;
@@ -61,7 +62,8 @@ static void count_weights(const OnnxGraph *g, ModelOverview *out) {
 }
 
 static bool look_at(Session *s, Input *in, ModelOverview *out) {
-    Counting k = {.s = s, .rows = onnx_rows_new(s, out->a), .at = MAP(s), .out = out};
+    Counting k = {
+        .s = s, .rows = onnx_rows_new(s, out->a, onnx_texts), .at = MAP(s), .out = out};
     bool ok = onnx_read_model(s, out->a, in->name, in->p, in->n, &k.m) &&
               (k.m.graph ||
                fail(s, NOWHERE, E_FORMAT, "%s: the model has no graph", in->name));

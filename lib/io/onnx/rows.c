@@ -7,7 +7,9 @@
  * The head has the inputs, then the attributes with their defaults, the outputs, and
  * the opsets (`since`, `until`, both included). An input is [optional], (of any
  * number,), known(when the graph is made), maybe(known); [known(k)] is both. A line
- * `domain NAME` says whose ops follow. */
+ * `domain NAME` says whose ops follow. Rows of *.to say what an op of ours becomes:
+ * their heads have only its name and the opsets. */
+#include "base/embedded.h"
 #include "io/onnx/onnx_impl.h"
 
 #include <stdlib.h>
@@ -16,6 +18,8 @@ struct OnnxRows {
     Session *s;
     Arena *a;  /* of the syntax trees */
     Map first; /* sym of "domain:op" -> OnnxRow */
+    const EmbeddedText *texts;
+    OnnxRow *begin, *end; /* in the order of the texts */
 };
 
 Sym onnx_op_key(Session *s, ProtoText domain, ProtoText op) {
@@ -48,7 +52,7 @@ static size_t body_length(const char *p) {
 
 static void add_row(OnnxRows *rows, uint32_t source, const char *text, const char *line,
                     const char *domain) {
-    size_t n = strcspn(line, "\n"), name = strcspn(line, "("),
+    size_t n = strcspn(line, "\n"), name = strcspn(line, "( \n"),
            at = (size_t)(line - text);
     OnnxRow *row = NEW(rows->a, OnnxRow);
     row->op = arena_str(rows->a, line, name);
@@ -64,26 +68,31 @@ static void add_row(OnnxRows *rows, uint32_t source, const char *text, const cha
     uint64_t have;
     row->next = map_get(&rows->first, key, &have) ? (OnnxRow *)(uintptr_t)have : NULL;
     map_put(&rows->first, key, (uintptr_t)row);
+    if (rows->end) rows->end->after = row;
+    if (!rows->begin) rows->begin = row;
+    rows->end = row;
 }
 
-static void add_rows(OnnxRows *rows, const OnnxRowText *of) {
+#define ACCEPTS "accepts "
+
+static void add_rows(OnnxRows *rows, const EmbeddedText *of) {
     uint32_t source = source_add(rows->s, of->file, of->text, strlen(of->text));
     const char *text = source_get(rows->s, source)->text, *domain = "";
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, "\n");
         if (strncmp(p, "domain ", 7) == 0)
             domain = arena_str(rows->a, p + 7, n - 7);
-        else if (ascii_is_letter(*p))
+        else if (ascii_is_letter(*p) && strncmp(p, ACCEPTS, strlen(ACCEPTS)) != 0)
             add_row(rows, source, text, p, domain);
         p += n + (p[n] == '\n');
     }
 }
 
-OnnxRows *onnx_rows_new(Session *s, Arena *a) {
+OnnxRows *onnx_rows_new(Session *s, Arena *a, const EmbeddedText *texts) {
     OnnxRows *rows = NEW(a, OnnxRows);
-    *rows = (OnnxRows){s, a, MAP(s)};
-    for (size_t i = 0; onnx_row_texts[i].file; i++)
-        add_rows(rows, &onnx_row_texts[i]);
+    *rows = (OnnxRows){.s = s, .a = a, .first = MAP(s), .texts = texts};
+    for (size_t i = 0; texts[i].file; i++)
+        add_rows(rows, &texts[i]);
     return rows;
 }
 
@@ -144,7 +153,7 @@ static void parse_outputs(OnnxRows *rows, OnnxRow *row, const char *p,
     row->out = out;
 }
 
-static void parse_row(OnnxRows *rows, OnnxRow *row) {
+static void parse_head(OnnxRows *rows, OnnxRow *row) {
     const char *text = source_get(rows->s, row->head.source)->text;
     const char *p = text + row->head.begin, *end = text + row->head.end;
     const char *arrow = strstr(p, " -> ");
@@ -154,8 +163,34 @@ static void parse_row(OnnxRows *rows, OnnxRow *row) {
     if (!e || e->kind != AST_CALL) bad_row(row, "its head is no call");
     parse_call(rows, row, e);
     parse_outputs(rows, row, arrow + 4, end);
+}
+
+static bool has_call(const OnnxRow *row, Sym name) {
+    for (size_t i = 0; i < row->ncall; i++)
+        if (row->call[i] == name) return true;
+    return false;
+}
+
+/* Names with a capital that are called: nodes of ONNX. */
+static void collect_calls(OnnxRows *rows, OnnxRow *row, const Ast *e) {
+    for (size_t i = 0; e && i < e->nkid; i++)
+        collect_calls(rows, row, e->kid[i]);
+    if (!e || e->kind != AST_CALL || has_call(row, e->sym)) return;
+    char first = sym_text(rows->s, e->sym)[0];
+    if (first < 'A' || first > 'Z') return;
+    Sym *call = NEW_N(rows->a, row->ncall + 1, Sym);
+    if (row->ncall) memcpy(call, row->call, row->ncall * sizeof *call);
+    call[row->ncall++] = e->sym;
+    row->call = call;
+}
+
+/* A row of the reader has a head; one of the writer takes the names from the op. */
+static void parse_row(OnnxRows *rows, OnnxRow *row) {
+    if (rows->texts == onnx_texts) parse_head(rows, row);
     if (!ast_parse_block(rows->s, rows->a, row->body, &row->line, &row->nline))
         bad_row(row, diag_get(rows->s, diag_count(rows->s) - 1)->text);
+    for (size_t i = 0; rows->texts != onnx_texts && i < row->nline; i++)
+        collect_calls(rows, row, row->line[i]);
     row->parsed = true;
 }
 
@@ -168,6 +203,48 @@ const OnnxRow *onnx_row(OnnxRows *rows, ProtoText domain, ProtoText op, int64_t 
     if (row && !row->parsed) parse_row(rows, row);
     return row;
 }
+
+OnnxRow *onnx_rows_next(OnnxRows *rows, const OnnxRow *after, int64_t opset) {
+    OnnxRow *row = after ? after->after : rows->begin;
+    while (row && (*row->domain || opset < row->since || opset > row->until))
+        row = row->after;
+    if (row && !row->parsed) parse_row(rows, row);
+    return row;
+}
+
+/* ---- dtypes ---- */
+
+static uint64_t read_dtypes(const char **p) {
+    uint64_t all = 0;
+    while (**p && **p != ':' && **p != '\n') {
+        size_t n = strcspn(*p, " :\n");
+        DType d = dtype_find(*p, n);
+        if (d == DT_NONE) bug("the dtype %.*s of a row", (int)n, *p);
+        all |= UINT64_C(1) << d;
+        *p += n + strspn(*p + n, " ");
+    }
+    *p += **p == ':';
+    return all;
+}
+
+void onnx_rows_accepts(OnnxRows *rows, Map *accepts) {
+    for (const EmbeddedText *t = rows->texts; t->file; t++)
+        for (const char *p = t->text; *p; p += *p == '\n') {
+            if (strncmp(p, ACCEPTS, strlen(ACCEPTS)) != 0) {
+                p += strcspn(p, "\n");
+                continue;
+            }
+            p += strlen(ACCEPTS);
+            uint64_t dtypes = read_dtypes(&p);
+            for (p += strspn(p, " "); *p && *p != '\n'; p += strspn(p, " ")) {
+                size_t n = strcspn(p, " \n");
+                map_put(accepts, sym_n(rows->s, p, n), dtypes);
+                p += n;
+            }
+        }
+}
+
+/* ---- versions ---- */
 
 bool onnx_row_versions(OnnxRows *rows, ProtoText domain, ProtoText op, int64_t *from,
                        int64_t *to) {

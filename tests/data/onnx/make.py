@@ -112,3 +112,23 @@ model("unknown", [h.make_node("Frobnicate", ["x"], ["a"], domain="own"), h.make_
 model("quantised", [h.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), h.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])],
       [value("x", T.FLOAT, [4])], [value("q", T.UINT8, [4]), value("y", T.FLOAT, [4])],
       {"s": np.float32(0.5), "z": np.uint8(10)})
+# Expand to what does not fit
+for name, to in {"expand": [2, 1, 3], "misfit": [2, 4]}.items():
+    model(name, [h.make_node("Expand", ["x", "to"], ["y"], name="wider")], [value("x", T.FLOAT, [1, 3])], [value("y", T.FLOAT, None)],
+          {"to": np.int64(to)})
+# lists: a Loop that appends to one that begins empty, SequenceMap, parts, an optional value
+seq = lambda name, *dims: h.make_tensor_sequence_value_info(name, T.FLOAT, list(dims))
+more = h.make_graph([h.make_node("Mul", ["x", "x"], ["s"]), h.make_node("SequenceInsert", ["l", "s"], ["m"]),
+                     h.make_node("SequenceLength", ["l"], ["k"]), h.make_node("Identity", ["c"], ["go"])], "more",
+                    [value("i", T.INT64, []), value("c", T.BOOL, []), seq("l", 2)],
+                    [value("go", T.BOOL, []), seq("m", 2), value("k", T.INT64, [])])
+twice_ = h.make_graph([h.make_node("Add", ["a", "b"], ["d"]), h.make_node("Shape", ["a"], ["t"])], "map",
+                      [value("a", T.FLOAT, None), value("b", T.FLOAT, [2])], [value("d", T.FLOAT, None), value("t", T.INT64, [1])])
+model("lists", [h.make_node("SequenceEmpty", [], ["none"]), h.make_node("Loop", ["three", "", "none"], ["all", "counts"], body=more),
+                h.make_node("SequenceErase", ["all", "one"], ["two"]), h.make_node("SequenceMap", ["two", "x"], ["sums", "sizes"], body=twice_),
+                h.make_node("ConcatFromSequence", ["sums"], ["y"], axis=0, new_axis=1),
+                h.make_node("SplitToSequence", ["y"], ["rows"], axis=1, keepdims=0), h.make_node("SequenceAt", ["rows", "last"], ["column"]),
+                h.make_node("Optional", ["column"], ["there"]), h.make_node("OptionalHasElement", ["there"], ["has"]),
+                h.make_node("OptionalGetElement", ["there"], ["got"])],
+      [value("x", T.FLOAT, [2])], [value("counts", T.INT64, [3]), seq("sums", 2), value("got", T.FLOAT, [2]), value("has", T.BOOL, []), seq("none", 2)],
+      {"three": np.int64(3), "one": np.int64(1), "last": np.int64(-1)}, opset=18)
