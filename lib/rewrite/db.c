@@ -1,9 +1,9 @@
 /* The rewrite database: built-in rules, the user's rules and the C passes in one list
  * ordered by position, and the selection that a query makes from it. The headers of the
  * built-in rules are parsed once per session. */
+#include "base/embedded.h"
 #include "base/fs.h"
 #include "rewrite/rewrite_impl.h"
-#include "rewrite/rules_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static BuiltinRules *builtin_rules(Session *s) {
     h = mem_zalloc(s, 1, sizeof *h);
     h->arena = arena_new(s);
     session_set_slot(s, SLOT_RULES, h, builtin_rules_free);
-    for (const RulesText *t = rules_text; t->file; t++) {
+    for (const EmbeddedText *t = rule_texts; t->file; t++) {
         uint32_t source = source_add(s, t->file, t->text, strlen(t->text));
         if (!rules_read(s, h->arena, source, &h->rules))
             bug("%s can't be read: %s", t->file, diag_get(s, diag_count(s) - 1)->text);

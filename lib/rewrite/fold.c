@@ -110,6 +110,23 @@ static bool op_agrees(Rewriter *r, ApplyId id) {
     return view && op->fold_if(view, id);
 }
 
+Var rewriter_evaluate(Rewriter *r, Var v) {
+    ApplyId id = var_owner(r->g, v);
+    if (id == APPLY_NONE || !services(r->s)->eval) return VAR_NONE;
+    const Apply own = r->g->apply[id];
+    Value *value = mem_zalloc(r->s, own.nout, sizeof *value);
+    Var *out = mem_alloc(r->s, own.nout * sizeof *out), result = VAR_NONE;
+    size_t mark = diag_count(r->s);
+    if (!evaluate_apply(r, id, value))
+        rewriter_forget(r, mark);
+    else if (results_to_constants(r, &own, value, out))
+        result = out[v - own.out];
+    rewriter_grow(r);
+    mem_free(value);
+    mem_free(out);
+    return result;
+}
+
 bool rewrite_fold_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     int64_t bytes;

@@ -93,6 +93,7 @@ static Bucket *bucket_for_op(Rewriter *r, const Op *op) {
 
 static void bucket_pass(Rewriter *r, const Pass *p, uint16_t i) {
     Try t = {0, i};
+    r->uses_matter |= p->uses;
     if (!p->ops) vec_push(r->s, &r->general, t);
     for (size_t k = 0; p->ops && p->ops[k]; k++) {
         const Op *op = op_find(r->s, p->ops[k], strlen(p->ops[k]));

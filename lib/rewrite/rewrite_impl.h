@@ -94,6 +94,7 @@ typedef struct Pass {
     NodePass *node;
     GraphPass *graph;
     const char *const *ops; /* names of the ops that `node` handles; NULL: all */
+    bool uses;              /* reads r->uses */
 } Pass;
 extern const Pass rewrite_passes[];
 extern const size_t rewrite_npasses;
@@ -102,7 +103,8 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
     rewrite_cast_pass, rewrite_reshape_pass, rewrite_transpose_pass,
     rewrite_broadcast_pass, rewrite_reduce_pass, rewrite_slice_pass,
     rewrite_concat_pass, shape_pass, shape_read_pass, sink_pass, scatter_pass,
-    scatter_value_pass, scatter_scaled_pass, ifelse_pass;
+    scatter_value_pass, scatter_scaled_pass, ifelse_pass, conv_scale_pass,
+    conv_shift_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass;
 GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,
     scan_truncate_pass, scan_hoist_pass, scan_pushout_pass, scan_sum_pass,
@@ -257,6 +259,9 @@ bool rewriter_is_number(Rewriter *r, Var v,
 bool type_keeps(const Type *old, const Type *new);
 /* x cast and broadcast to t; VAR_NONE if the types can't prove that it fits. */
 Var rewriter_fit(Rewriter *r, Var x, const Type *t);
+/* The value of v, whose Apply has constant inputs, as a constant of whatever size;
+ * VAR_NONE without a diagnostic if it fails. */
+Var rewriter_evaluate(Rewriter *r, Var v);
 /* Can an operand of type t be broadcast to `to` without a check at run time? */
 bool rewrite_dims_fit(const Type *t, const Type *to);
 /* A 0-d or one-element integer constant. */

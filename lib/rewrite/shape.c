@@ -209,20 +209,23 @@ static Var size_by_function(Rewriter *r, Var v, int axis) {
     const Op *op = r->g->apply[id].op;
     if (!op->infer_shape) return VAR_NONE;
     Arena *tmp = arena_new(r->s);
-    size_t mark = diag_count(r->s), ndim = (size_t)var_type(r->g, v)->ndim, told = 0;
+    size_t mark = diag_count(r->s), ndim = (size_t)var_type(r->g, v)->ndim,
+           known_dims = 0;
     ShapeOf q = ask_shape(r, tmp, id);
     bool ok = !diag_failed(r->s, mark) && op->infer_shape(&q), sizes = true;
     rewriter_grow(r);
     const Var *dim = q.out_shape[r->g->var[v].index];
     for (size_t i = 0; ok && i <= ndim; i++)
         if (dim[i] != VAR_NONE) {
-            told++;
+            known_dims++;
             sizes &= is_size_scalar(r, rewriter_resolve(r, dim[i]));
         }
-    Var size = ok && told ? dim[axis] : VAR_NONE;
+    Var size = ok && known_dims ? dim[axis] : VAR_NONE;
     if (!ok && diag_failed(r->s, mark)) r->failed = true;
-    if (told && told != ndim) size = wrong_shape(r, v, "has another number of dims");
-    if (told == ndim && !sizes) size = wrong_shape(r, v, "is not made of integers");
+    if (known_dims && known_dims != ndim)
+        size = wrong_shape(r, v, "has another number of dims");
+    if (known_dims == ndim && !sizes)
+        size = wrong_shape(r, v, "is not made of integers");
     arena_free(tmp);
     return size;
 }

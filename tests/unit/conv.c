@@ -4,7 +4,7 @@
 #include "harness.h"
 #include "value/class.h"
 
-enum { RUNS = 250, AXES = 3 };
+enum { RUNS = 400, AXES = 3 };
 
 static uint64_t state = 88172645463325252u;
 static int64_t rnd(int64_t n) {
@@ -21,19 +21,19 @@ typedef struct Some {
 } Some;
 
 static Some some_conv(void) {
-    static const int64_t counts[] = {1, 2, 3, 4, 7, 8, 13, 16, 35, 70};
+    static const int64_t counts[] = {1, 2, 3, 4, 7, 8, 13, 16, 24, 32, 35, 62, 70};
     Some c = {.ndim = 1 + (int)rnd(AXES), .groups = rnd(3) ? 1 : 1 + rnd(5)};
-    bool depthwise = rnd(5) == 0;
+    bool depthwise = rnd(5) == 0, pointwise = rnd(6) == 0;
     c.x[0] = 1 + rnd(2);
     c.w[1] = depthwise ? 1 : 1 + rnd(6);
-    c.w[0] = c.groups * (depthwise ? 1 + rnd(2) : counts[rnd(10)]);
+    c.w[0] = c.groups * (depthwise ? 1 + rnd(2) : counts[rnd(13)]);
     c.x[1] = c.w[1] * c.groups;
     for (int k = 0; k < c.ndim; k++) {
-        c.w[2 + k] = 1 + rnd(4);
-        c.stride[k] = rnd(2) ? 1 : 1 + rnd(3);
+        c.w[2 + k] = pointwise ? 1 : 1 + rnd(4);
+        c.stride[k] = pointwise || rnd(2) ? 1 : 1 + rnd(3);
         c.dilation[k] = rnd(2) ? 1 : 1 + rnd(3);
-        c.pads[2 * k] = rnd(2) ? 0 : rnd(5) - 1;
-        c.pads[2 * k + 1] = rnd(2) ? 0 : rnd(5) - 1;
+        c.pads[2 * k] = pointwise || rnd(2) ? 0 : rnd(5) - 1;
+        c.pads[2 * k + 1] = pointwise || rnd(2) ? 0 : rnd(5) - 1;
         int64_t least =
             c.dilation[k] * (c.w[2 + k] - 1) + 1 - c.pads[2 * k] - c.pads[2 * k + 1];
         bool row = k == c.ndim - 1;
@@ -53,7 +53,7 @@ static Value run(Lab *l, ApplyId id, bool reference) {
     const Value *in[3];
     Value out = {.kind = TYPE_TENSOR};
     const Type *type = var_type(l->g, a->out);
-    CallHost host = {lab_alloc, lab_scratch, session_pool(l->s)};
+    CallHost host = {lab_alloc, lab_scratch, session_pool(l->s), NULL};
     for (size_t i = 0; i < a->nin; i++)
         in[i] = &l->val[apply_in(l->g, id)[i]];
     Call c = {.s = l->s,

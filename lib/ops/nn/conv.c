@@ -177,7 +177,7 @@ static bool infer_x(Infer *in, const ConvDims *d, int k, Dim *x) {
     return true;
 }
 
-/* The sizes that a gradient is told. */
+/* The sizes that the op of a gradient is given. */
 static bool infer_given_sizes(Infer *in, const ConvForm *f, ConvDims *d) {
     Dim size[MAX_NDIM];
     int64_t raw[MAX_NDIM];

@@ -172,6 +172,119 @@ const ConvTiles LEVEL(conv_tiles) = {
     {copy_4, copy_8},
     {WIDEST, ENTRY(2, 2), ENTRY(2, 5), ENTRY(1, 2), ENTRY(1, 8)}};
 
+/* ---- tiles of many filters ---- */
+/* `places` and `n` are constants where this is used. */
+#define BROAD(T, ctype)                                                                \
+    static inline __attribute__((always_inline)) void broad_##T(                       \
+        const ConvBroad *a, size_t places, size_t n) {                                 \
+        enum { LANES = BYTES / sizeof(ctype), ROW = CONV_BROAD * LANES };              \
+        V_##T sum[2][8][CONV_BROAD] = {{{{0}}}};                                       \
+        const ctype *w = a->w, *x[2] = {a->x[0], a->x[1]};                             \
+        for (int64_t c = 0; c < a->channels; c++) {                                    \
+            for (int64_t t = 0; t < a->taps; t++, w += ROW) {                          \
+                V_##T v[CONV_BROAD];                                                   \
+                for (size_t i = 0; i < CONV_BROAD; i++)                                \
+                    v[i] = *(const U_##T *)(const void *)(w + i * LANES);              \
+                for (size_t p = 0; p < places; p++)                                    \
+                    for (size_t k = 0; k < n; k++) {                                   \
+                        V_##T each = x[p][a->offset[t] + (int64_t)k] - (V_##T){0};     \
+                        for (size_t i = 0; i < CONV_BROAD; i++)                        \
+                            sum[p][k][i] = FMA_##T(v[i], each, sum[p][k][i]);          \
+                    }                                                                  \
+            }                                                                          \
+            x[0] += a->plane;                                                          \
+            if (places > 1) x[1] += a->plane;                                          \
+        }                                                                              \
+        for (size_t p = 0; p < places; p++)                                            \
+            for (size_t k = 0; k < n; k++)                                             \
+                for (size_t i = 0; i < CONV_BROAD; i++)                                \
+                    *(U_##T *)(void *)((ctype *)a->out[p] + k * ROW + i * LANES) =     \
+                        sum[p][k][i];                                                  \
+    }
+BROAD(f32, float)
+BROAD(f64, double)
+BROAD(i32, uint32_t)
+
+#define BROAD_OF(T, places, n)                                                         \
+    static void broad_##T##_##places##_##n(const ConvBroad *a) {                       \
+        broad_##T(a, places, n);                                                       \
+    }
+#define BROAD_SHAPE(n)                                                                 \
+    BROAD_OF(f32, 1, n)                                                                \
+    BROAD_OF(f64, 1, n)                                                                \
+    BROAD_OF(i32, 1, n)                                                                \
+    BROAD_OF(f32, 2, n)                                                                \
+    BROAD_OF(f64, 2, n)                                                                \
+    BROAD_OF(i32, 2, n)
+#define BROAD_ENTRY(n)                                                                 \
+    {                                                                                  \
+        n, {                                                                           \
+            {broad_f32_1_##n, broad_f64_1_##n, broad_i32_1_##n}, {                     \
+                broad_f32_2_##n, broad_f64_2_##n, broad_i32_2_##n                      \
+            }                                                                          \
+        }                                                                              \
+    }
+#if TL_LEVEL == 2
+BROAD_SHAPE(4)
+BROAD_SHAPE(5)
+BROAD_SHAPE(6)
+BROAD_SHAPE(7)
+
+/* v[i] has element i of each of 16 filters' results; then all results of filter i. */
+static inline __attribute__((always_inline)) void transpose_16(__m512i v[16]) {
+    __m512i t[16];
+    for (size_t i = 0; i < 16; i += 2) {
+        t[i] = _mm512_unpacklo_epi32(v[i], v[i + 1]);
+        t[i + 1] = _mm512_unpackhi_epi32(v[i], v[i + 1]);
+    }
+    for (size_t i = 0; i < 16; i += 4)
+        for (size_t k = 0; k < 2; k++) {
+            v[i + 2 * k] = _mm512_unpacklo_epi64(t[i + k], t[i + 2 + k]);
+            v[i + 2 * k + 1] = _mm512_unpackhi_epi64(t[i + k], t[i + 2 + k]);
+        }
+    /* v[4 * i + k]: of each 128 bits j, elements 4 * i ... of filter 4 * j + k */
+    for (size_t k = 0; k < 4; k++) {
+        t[k] = _mm512_shuffle_i32x4(v[k], v[4 + k], 0x88);
+        t[4 + k] = _mm512_shuffle_i32x4(v[k], v[4 + k], 0xdd);
+        t[8 + k] = _mm512_shuffle_i32x4(v[8 + k], v[12 + k], 0x88);
+        t[12 + k] = _mm512_shuffle_i32x4(v[8 + k], v[12 + k], 0xdd);
+    }
+    for (size_t k = 0; k < 4; k++) {
+        v[k] = _mm512_shuffle_i32x4(t[k], t[8 + k], 0x88);
+        v[4 + k] = _mm512_shuffle_i32x4(t[4 + k], t[12 + k], 0x88);
+        v[8 + k] = _mm512_shuffle_i32x4(t[k], t[8 + k], 0xdd);
+        v[12 + k] = _mm512_shuffle_i32x4(t[4 + k], t[12 + k], 0xdd);
+    }
+}
+
+static void store_4(void *out, ptrdiff_t out_row, const void *from, int64_t n,
+                    int64_t filters) {
+    enum { LANES = BYTES / 4, ROW = CONV_BROAD * BYTES };
+    for (int64_t at = 0; at < n; at += LANES) {
+        int64_t have = n - at < LANES ? n - at : LANES;
+        __mmask16 mask = (__mmask16)((1U << have) - 1);
+        for (int64_t f = 0; f < filters; f += LANES) {
+            const char *in = (const char *)from + at * ROW + f * 4;
+            char *to = (char *)out + f * out_row + at * 4;
+            __m512i v[LANES];
+            for (int64_t i = 0; i < LANES; i++)
+                v[i] = i < have ? _mm512_loadu_si512(in + i * ROW)
+                                : _mm512_setzero_si512();
+            transpose_16(v);
+            int64_t rows = filters - f < LANES ? filters - f : LANES;
+            for (int64_t i = 0; i < rows; i++, to += out_row)
+                _mm512_mask_storeu_epi32(to, mask, v[i]);
+        }
+    }
+}
+const ConvBroads LEVEL(conv_broads) = {
+    store_4, {BROAD_ENTRY(4), BROAD_ENTRY(5), BROAD_ENTRY(6), BROAD_ENTRY(7)}};
+#else
+BROAD_SHAPE(2)
+BROAD_SHAPE(3)
+const ConvBroads LEVEL(conv_broads) = {NULL, {BROAD_ENTRY(2), BROAD_ENTRY(3)}};
+#endif
+
 /* ---- the gradient of weights ---- */
 #define ALONG(T, ctype)                                                                \
     static inline __attribute__((always_inline)) void along_##T(const ConvSum *a,      \
@@ -266,3 +379,118 @@ const ConvSums LEVEL(conv_sums) = {BYTES,
                                     {along_f32_2, along_f64_2, along_i32_2},
                                     ALONG_MOST},
                                    {across_f32, across_f64, across_i32}};
+
+/* ---- one channel by its own filter ---- */
+#if TL_LEVEL == 2
+enum { EACH = 16 };
+
+/* Which of the elements from `at` on there are in a row of n. */
+static __mmask16 mask_of(int64_t at, int64_t n) {
+    int64_t from = at < 0 ? -at : 0, to = n - at < EACH ? n - at : EACH;
+    if (from >= to) return 0;
+    return (__mmask16)((0xffffU << from) & (0xffffU >> (EACH - to)));
+}
+
+/* What a tap takes for 16 results of a row: the elements of one or two vectors that
+ * there are. */
+typedef struct TapPart {
+    int64_t at;
+    __mmask16 mask[2];
+} TapPart;
+
+static void find_parts(const ConvEach *a, int64_t i, TapPart *part) {
+    for (int64_t t = 0; t < a->column_taps; t++) {
+        int64_t at = i * a->column_step + a->column[t];
+        part[t] = (TapPart){
+            at, {mask_of(at, a->x_columns), mask_of(at + EACH, a->x_columns)}};
+    }
+}
+
+static inline __attribute__((always_inline)) void
+load_taps(const ConvEach *a, int64_t row, const TapPart *part, size_t taps,
+          int64_t step, __m512 *v) {
+    const __m512i even =
+        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const float *x = a->x + row * a->x_row;
+    bool has = row >= 0 && row < a->x_rows;
+    for (size_t t = 0; t < taps; t++) {
+        v[t] = has ? _mm512_maskz_loadu_ps(part[t].mask[0], x + part[t].at)
+                   : _mm512_setzero_ps();
+        if (step == 2 && has)
+            v[t] = _mm512_permutex2var_ps(
+                v[t], even,
+                _mm512_maskz_loadu_ps(part[t].mask[1], x + part[t].at + EACH));
+    }
+}
+
+/* Three rows of three taps, side by side: the rows that the next results take, too, are
+ * not loaded again. */
+static inline __attribute__((always_inline)) void each_3x3(const ConvEach *a,
+                                                           int64_t step) {
+    __m512 w[3][3], v[3][3];
+    size_t old = 3 - (size_t)step;
+    for (size_t j = 0; j < 3; j++)
+        for (size_t i = 0; i < 3; i++)
+            w[j][i] = _mm512_set1_ps(a->w[3 * j + i]);
+    for (int64_t i = 0; i < a->columns; i += EACH) {
+        TapPart part[CONV_EACH_TAPS];
+        __mmask16 mask = mask_of(i, a->columns);
+        int64_t row = a->row[0];
+        float *out = a->out + i;
+        find_parts(a, i, part);
+        for (size_t k = 0; k < old; k++)
+            load_taps(a, row + (int64_t)k, part, 3, step, v[k]);
+        for (int64_t j = 0; j < a->rows; j++, row += step, out += a->out_row) {
+            for (size_t k = old; k < 3; k++)
+                load_taps(a, row + (int64_t)k, part, 3, step, v[k]);
+            __m512 sum[3];
+            for (size_t k = 0; k < 3; k++) {
+                sum[k] = _mm512_mul_ps(v[k][0], w[k][0]);
+                sum[k] = _mm512_fmadd_ps(v[k][1], w[k][1], sum[k]);
+                sum[k] = _mm512_fmadd_ps(v[k][2], w[k][2], sum[k]);
+            }
+            _mm512_mask_storeu_ps(out, mask,
+                                  _mm512_add_ps(_mm512_add_ps(sum[0], sum[1]), sum[2]));
+            for (size_t k = 0; k < old; k++)
+                for (size_t t = 0; t < 3; t++)
+                    v[k][t] = v[k + (size_t)step][t];
+        }
+    }
+}
+
+static void each_any(const ConvEach *a) {
+    for (int64_t i = 0; i < a->columns; i += EACH) {
+        TapPart part[CONV_EACH_TAPS];
+        __mmask16 mask = mask_of(i, a->columns);
+        find_parts(a, i, part);
+        for (int64_t j = 0; j < a->rows; j++) {
+            const float *w = a->w;
+            __m512 sum = _mm512_setzero_ps(), v[CONV_EACH_TAPS];
+            for (int64_t t = 0; t < a->row_taps; t++) {
+                load_taps(a, j * a->row_step + a->row[t], part, (size_t)a->column_taps,
+                          a->column_step, v);
+                for (int64_t k = 0; k < a->column_taps; k++)
+                    sum = _mm512_fmadd_ps(v[k], _mm512_set1_ps(*w++), sum);
+            }
+            _mm512_mask_storeu_ps(a->out + j * a->out_row + i, mask, sum);
+        }
+    }
+}
+
+static bool are_neighbours(const int64_t *at, int64_t n) {
+    for (int64_t k = 1; k < n; k++)
+        if (at[k] != at[0] + k) return false;
+    return true;
+}
+
+void conv_each2(const ConvEach *a) {
+    bool three = a->row_taps == 3 && a->column_taps == 3 && are_neighbours(a->row, 3) &&
+                 are_neighbours(a->column, 3) && a->row_step == a->column_step;
+    if (three && a->row_step == 1)
+        each_3x3(a, 1);
+    else if (three)
+        each_3x3(a, 2);
+    else
+        each_any(a);
+}
+#endif

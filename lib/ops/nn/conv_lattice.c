@@ -17,7 +17,10 @@ enum {
     CHUNK_MADDS = 1 << 19,   /* at least, if there is as much */
     SHARED_CHANNELS = 32,    /* packed at a time */
     CHUNKS = 16,             /* if there are as many strips, or filters */
-    WEIGHT_CHANNELS = 16     /* whose weights are packed at a time */
+    WEIGHT_CHANNELS = 16,    /* whose weights are packed at a time */
+    LEAST_CHANNELS = 3,      /* of blocks of many filters */
+    DIRECT_COLUMNS = 7,  /* of a source that serves as a strip: a place's positions */
+    NEAR_POSITIONS = 112 /* whose results are transposed at a time, at least */
 };
 
 typedef struct Lattice {
@@ -31,9 +34,14 @@ typedef struct Lattice {
     int64_t w_stride[CONV_AXES];          /* bytes */
     int64_t out_stride[2 + CONV_AXES];    /* elements */
     int64_t row_strips, column_strips, filter_parts, part, units, each;
-    char *packed; /* the weights, filter block by block */
-    char *strip;  /* of the first worker */
-    size_t strip_bytes;
+    bool alone;               /* the only lattice of this run */
+    bool direct;              /* the source itself serves as a strip */
+    const ConvBroads *broads; /* NULL: tiles */
+    int64_t broad;            /* filters of a block, the last one padded */
+    char *packed;             /* the weights, filter block by block */
+    char *strip;              /* of the first worker */
+    char *near;               /* results of the first worker */
+    size_t strip_bytes, near_bytes;
 } Lattice;
 
 /* Are the filters divided, too? Then their parts share the strips, which are few. */
@@ -62,16 +70,29 @@ static bool backward_axis(const ConvAxis *a, int64_t first, LatticeAxis *l) {
 /* The filters from f on that one tile computes. */
 static int64_t block_at(const Lattice *q, int64_t f) {
     int64_t left = q->filters - f;
+    if (q->broads) return conv_least(left, q->broad);
     for (int k = 0; k < CONV_TILE_SHAPES; k++)
         if (q->tiles->shape[k].filters && q->tiles->shape[k].filters <= left)
             return q->tiles->shape[k].filters;
     return 1;
 }
 
+/* The most filters of a block, and the filters of a group as they are packed. */
+static int64_t most_filters(const Lattice *q) {
+    return q->broads ? q->broad : q->tiles->shape[0].filters;
+}
+static int64_t packed_filters(const Lattice *q) {
+    return q->broads ? conv_parts(q->filters, q->broad) * q->broad : q->filters;
+}
+/* Those of a block of n. */
+static int64_t packed_block(const Lattice *q, int64_t n) {
+    return q->broads ? q->broad : n;
+}
+
 /* One channel of a block of filters. */
 static inline __attribute__((always_inline)) void
 pack_elements(const LatticeAxis *a, const int64_t stride[CONV_AXES], const char *w,
-              int64_t filter, int64_t filters, size_t size, char *to) {
+              int64_t filter, int64_t filters, size_t size, char *to, size_t skip) {
     for (int64_t d = 0; d < a[0].taps; d++)
         for (int64_t j = 0; j < a[1].taps; j++)
             for (int64_t i = 0; i < a[2].taps; i++) {
@@ -80,6 +101,8 @@ pack_elements(const LatticeAxis *a, const int64_t stride[CONV_AXES], const char 
                                    a[2].index[i] * stride[2];
                 for (int64_t f = 0; f < filters; f++, from += filter, to += size)
                     memcpy(to, from, size);
+                memset(to, 0, skip);
+                to += skip;
             }
 }
 
@@ -92,16 +115,19 @@ static void pack_channels(const Lattice *q, int64_t g, int64_t begin, int64_t en
     for (int64_t f = 0, n; f < q->filters; f += n) {
         n = block_at(q, f);
         const char *w = q->w + g * q->w_group + f * step + begin * q->w_channel;
-        int64_t at = ((g * q->filters + f) * q->s.channels + begin * n) * q->s.taps;
+        int64_t room = packed_block(q, n),
+                at = ((g * packed_filters(q) + f) * q->s.channels + begin * room) *
+                     q->s.taps;
         char *to = q->packed + (size_t)at * size;
+        size_t skip = (size_t)(room - n) * size;
         for (int64_t c = begin; c < end; c++, w += q->w_channel) {
-            if (size == 4 && n == 8)
-                pack_elements(a, q->w_stride, w, step, 8, 4, to);
+            if (size == 4 && n == 32)
+                pack_elements(a, q->w_stride, w, step, 32, 4, to, skip);
             else if (size == 4)
-                pack_elements(a, q->w_stride, w, step, n, 4, to);
+                pack_elements(a, q->w_stride, w, step, n, 4, to, skip);
             else
-                pack_elements(a, q->w_stride, w, step, n, 8, to);
-            to += (size_t)(n * q->s.taps) * size;
+                pack_elements(a, q->w_stride, w, step, n, 8, to, skip);
+            to += (size_t)(room * q->s.taps) * size;
         }
     }
 }
@@ -118,16 +144,18 @@ static bool is_dense_filter(const Lattice *q) {
 
 static void transpose_chunk(void *ctx, size_t chunk, unsigned worker) {
     const Lattice *q = ctx;
-    int64_t most = q->tiles->shape[0].filters, parts = conv_parts(q->filters, most);
+    int64_t most = most_filters(q), parts = conv_parts(q->filters, most);
     int64_t g = (int64_t)chunk / parts, f = (int64_t)chunk % parts * most;
     int64_t all = q->s.channels * q->s.taps, end = conv_least(f + most, q->filters);
     size_t size = q->s.size;
     (void)worker;
     for (int64_t n; f < end; f += n) {
         n = block_at(q, f);
-        Transposition t = {.dst =
-                               q->packed + (size_t)((g * q->filters + f) * all) * size,
-                           .dst_row = (ptrdiff_t)((size_t)n * size),
+        size_t row = (size_t)packed_block(q, n) * size;
+        char *to = q->packed + (size_t)((g * packed_filters(q) + f) * all) * size;
+        if (n < packed_block(q, n)) memset(to, 0, (size_t)all * row);
+        Transposition t = {.dst = to,
+                           .dst_row = (ptrdiff_t)row,
                            .src = q->w + g * q->w_group + f * q->w_filter,
                            .src_column = q->w_filter,
                            .rows = (size_t)all,
@@ -148,10 +176,8 @@ static void pack_weights_chunk(void *ctx, size_t chunk, unsigned worker) {
 
 static void pack_weights(Pool *pool, Lattice *q) {
     if (is_dense_filter(q))
-        pool_run(
-            pool,
-            (size_t)(q->groups * conv_parts(q->filters, q->tiles->shape[0].filters)),
-            transpose_chunk, q);
+        pool_run(pool, (size_t)(q->groups * conv_parts(q->filters, most_filters(q))),
+                 transpose_chunk, q);
     else
         pool_run(pool, (size_t)(q->groups * conv_parts(q->s.channels, WEIGHT_CHANNELS)),
                  pack_weights_chunk, q);
@@ -239,6 +265,109 @@ static void run_filters(const Lattice *q, const StripAt *at, const StripOut *s,
     }
 }
 
+/* ---- by blocks of many filters ---- */
+/* How many neighbouring positions of a row of `columns` one place of a tile takes: as
+ * few as give the same number of places. */
+static int broad_shape(const Lattice *q, int64_t columns) {
+    int most = CONV_BROAD_SHAPES - 1, k = 0;
+    while (!q->broads->shape[most].n)
+        most--;
+    int64_t each = q->broads->shape[most].n;
+    each = conv_parts(columns, conv_parts(columns, each));
+    while (q->broads->shape[k].n < each)
+        k++;
+    return k;
+}
+
+static int64_t near_row(const Lattice *q, int64_t columns) {
+    int64_t n = q->broads->shape[broad_shape(q, columns)].n;
+    return columns > n ? columns : n;
+}
+
+/* Results of a block, [rows][near_row][broad]: places that would end after their row
+ * begin earlier, and those of a short row also find what is beyond it. */
+static void run_rows(const Lattice *q, const char *strip, int64_t rows, int64_t columns,
+                     ConvBroad *t, char *near) {
+    int k = broad_shape(q, columns);
+    int64_t n = q->broads->shape[k].n, places = conv_parts(columns, n),
+            row = near_row(q, columns);
+    size_t size = q->s.size, block = (size_t)q->broad * size;
+    for (int64_t p = 0; p < rows * places; p += 2) {
+        int64_t have = conv_least(2, rows * places - p);
+        for (int64_t i = 0; i < have; i++) {
+            int64_t r = (p + i) / places,
+                    at = conv_least((p + i) % places * n, row - n);
+            t->x[i] = strip + (size_t)(r * q->s.strip_row + at) * size;
+            t->out[i] = near + (size_t)(r * row + at) * block;
+        }
+        q->broads->shape[k].run[have - 1][q->element](t);
+    }
+}
+
+static void store_column(const Lattice *q, char *out, const char *near, int64_t n) {
+    size_t size = q->s.size, to = (size_t)q->out_stride[4] * size,
+           from = (size_t)q->broad * size;
+    for (int64_t i = 0; i < n; i++)
+        if (size == 4)
+            memcpy(out + (size_t)i * to, near + (size_t)i * from, 4);
+        else
+            memcpy(out + (size_t)i * to, near + (size_t)i * from, 8);
+}
+
+/* From [position][filter] to the result. */
+static void store_near(const Lattice *q, char *out, int64_t filters, int64_t rows,
+                       int64_t columns, const char *near) {
+    size_t size = q->s.size, block = (size_t)q->broad * size;
+    int64_t row = near_row(q, columns);
+    bool whole = q->out_stride[3] == columns && row == columns;
+    for (int64_t r = 0; r < rows; r += whole ? rows : 1) {
+        char *to = out + (size_t)(r * q->out_stride[3]) * size;
+        const char *from = near + (size_t)(r * row) * block;
+        if (q->out_stride[4] == 1 && size == 4 && q->broads->store_4)
+            q->broads->store_4(to, q->out_stride[1] * 4, from,
+                               whole ? rows * columns : columns, filters);
+        else if (q->out_stride[4] == 1)
+            transpose_in_cache(
+                &(Transposition){.dst = to,
+                                 .dst_row = q->out_stride[1] * (ptrdiff_t)size,
+                                 .src = from,
+                                 .src_column = (ptrdiff_t)block,
+                                 .rows = (size_t)filters,
+                                 .columns = (size_t)(whole ? rows * columns : columns),
+                                 .size = size});
+        else
+            for (int64_t f = 0; f < filters; f++)
+                store_column(q, to + (size_t)(f * q->out_stride[1]) * size,
+                             from + (size_t)f * size, columns);
+    }
+}
+
+static int64_t near_rows(int64_t columns) {
+    return conv_parts(NEAR_POSITIONS, columns);
+}
+
+static void run_blocks(const Lattice *q, const StripAt *at, const StripOut *s,
+                       const char *strip, int64_t f, int64_t end, char *near) {
+    int64_t all = q->s.channels * q->s.taps, each = near_rows(s->columns);
+    size_t size = q->s.size;
+    ConvBroad t = {.channels = q->s.channels,
+                   .taps = q->s.taps,
+                   .plane = q->s.plane,
+                   .offset = q->s.offset};
+    for (int64_t n; f < end; f += n) {
+        n = block_at(q, f);
+        t.w = q->packed + (size_t)((at->g * packed_filters(q) + f) * all) * size;
+        char *out = s->out + (size_t)(f * q->out_stride[1]) * size;
+        for (int64_t r = 0; r < s->rows; r += each) {
+            int64_t rows = conv_least(each, s->rows - r);
+            run_rows(q, strip + (size_t)(r * q->s.strip_row) * size, rows, s->columns,
+                     &t, near);
+            store_near(q, out + (size_t)(r * q->out_stride[3]) * size, n, rows,
+                       s->columns, near);
+        }
+    }
+}
+
 static StripAt strip_at(const Lattice *q, int64_t strip) {
     StripAt s;
     s.i = strip % q->column_strips * q->s.columns, strip /= q->column_strips;
@@ -260,11 +389,15 @@ static void pack_shared_chunk(void *ctx, size_t chunk, unsigned worker) {
                     q->strip + (size_t)strip * q->strip_bytes);
 }
 
-static void run_unit(const Lattice *q, int64_t unit, char *own) {
+static void run_unit(const Lattice *q, int64_t unit, char *own, char *near) {
     int64_t part = unit % q->filter_parts, strip = unit / q->filter_parts;
     StripAt s = strip_at(q, strip);
-    char *room = own;
-    if (is_shared(q))
+    const char *room = own;
+    if (q->direct)
+        room = q->s.x + s.n * q->s.x_stride[0] +
+               s.g * q->s.channels * q->s.x_stride[1] + s.j * q->s.x_stride[3] +
+               s.i * q->s.x_stride[4];
+    else if (is_shared(q))
         room = q->strip + (size_t)strip * q->strip_bytes;
     else
         conv_strip_pack(&q->s, &s, 0, q->s.channels, own);
@@ -277,15 +410,19 @@ static void run_unit(const Lattice *q, int64_t unit, char *own) {
     StripOut out = {.out = q->out + (size_t)first * q->s.size,
                     .rows = conv_least(q->s.rows, a[1].count - s.j),
                     .columns = conv_least(q->s.columns, a[2].count - s.i)};
-    run_filters(q, &s, &out, room, part * q->part,
-                conv_least((part + 1) * q->part, q->filters));
+    int64_t from = part * q->part, end = conv_least(from + q->part, q->filters);
+    if (q->broads)
+        run_blocks(q, &s, &out, room, from, end, near);
+    else
+        run_filters(q, &s, &out, room, from, end);
 }
 
 static void run_lattice_chunk(void *ctx, size_t chunk, unsigned worker) {
     const Lattice *q = ctx;
     int64_t from = (int64_t)chunk * q->each;
     for (int64_t u = from; u < from + q->each && u < q->units; u++)
-        run_unit(q, u, q->strip + worker * q->strip_bytes);
+        run_unit(q, u, q->strip + worker * q->strip_bytes,
+                 q->near + worker * q->near_bytes);
 }
 
 /* ---- sizes ---- */
@@ -299,7 +436,7 @@ static bool divide_work(Lattice *q) {
     q->row_strips = conv_parts(a[1].count, rows);
     q->column_strips = conv_parts(a[2].count, columns);
     int64_t strips = q->n * q->groups * a[0].count * q->row_strips * q->column_strips,
-            most = q->tiles->shape[0].filters, least;
+            most = most_filters(q), least;
     double madds = (double)rows * (double)columns * (double)q->s.channels *
                    (double)q->s.taps * (double)q->filters;
     int64_t parts = strips < CHUNKS ? conv_parts(CHUNKS, strips) : 1;
@@ -315,41 +452,74 @@ static bool divide_work(Lattice *q) {
     return true;
 }
 
-/* Room for the offsets, the packed weights and the strips. */
-static bool lattice_room(Call *c, Lattice *q) {
+/* Room for the results of a block by every worker. */
+static bool near_room(const Lattice *q, size_t workers, size_t *each, size_t *all) {
+    size_t positions = 4 * NEAR_POSITIONS + (size_t)q->s.columns;
+    *each = *all = 0;
+    return !q->broads || (size_mul(positions, (size_t)q->broad * q->s.size, each) &&
+                          size_mul(*each, workers, all));
+}
+
+/* Room for the offsets, the strips and near results, and for the packed weights: those
+ * of constants are packed once. */
+static bool lattice_room(Call *c, Lattice *q, bool *packed) {
     size_t count = is_shared(q) ? (size_t)(q->units / q->filter_parts)
                                 : pool_threads(c->host->pool);
-    size_t weights, strips, all, slack = q->tiles->bytes * 8;
+    size_t weights, strips, near, all, sum, slack = q->tiles->bytes * 8;
     int64_t elements, strip;
     if (!conv_strip_size(&q->s, q->s.rows, q->s.columns, &strip) ||
-        !conv_product(q->s.channels, q->s.taps, q->filters, &elements) ||
+        !conv_product(q->s.channels, q->s.taps, packed_filters(q), &elements) ||
         !i64_mul(elements, q->groups, &elements) ||
         !size_mul((size_t)elements, q->s.size, &weights) ||
         !size_add((size_t)strip, slack + 63, &q->strip_bytes) ||
         !size_mul(q->strip_bytes &= ~(size_t)63, count, &strips) ||
         !size_mul((size_t)q->s.taps, sizeof *q->s.offset, &all) ||
-        !size_add(all, 127, &all) || !size_add(all, weights, &all) ||
-        !size_add(all, strips, &all))
+        !size_add(all, 127, &all) ||
+        !near_room(q, pool_threads(c->host->pool), &q->near_bytes, &near) ||
+        !size_add(all, near, &all) || !size_add(all, strips, &all) ||
+        !size_add(all, weights, &sum))
         return call_fail(c, E_LIMIT, "%s is too large for this machine", c->op->name);
-    char *room = call_scratch(c, all);
+    *packed = false;
+    q->packed = q->alone ? call_keep(c, 1, weights, packed) : NULL;
+    char *room = call_scratch(c, q->packed ? all : sum);
     if (!room) return false;
+    if (!q->packed) q->packed = room + (all & ~(size_t)63);
     q->strip = room;
     for (size_t i = 0; i < count; i++)
         memset(room + (i + 1) * q->strip_bytes - slack, 0, slack);
-    q->packed = room + strips;
-    q->s.offset = (int64_t *)(void *)(q->packed + ((weights + 63) & ~(size_t)63));
+    q->near = room + strips;
+    q->s.offset = (int64_t *)(void *)(q->near + near);
     return true;
+}
+
+/* Kernels of one element, without padding and strides. */
+static bool is_direct(const Lattice *q) {
+    bool is = q->broads && q->s.x_stride[4] == (int64_t)q->s.size &&
+              q->s.axis[2].count >= DIRECT_COLUMNS;
+    for (int k = 0; k < CONV_AXES; k++) {
+        const LatticeAxis *a = &q->s.axis[k];
+        is = is && a->taps == 1 && a->stride == 1 && a->low == 0 &&
+             a->count == a->source;
+    }
+    return is && q->s.axis[0].count == 1;
 }
 
 static bool run_lattice(Call *c, Lattice *q) {
     const LatticeAxis *a = q->s.axis;
     if (a[0].count == 0 || a[1].count == 0 || a[2].count == 0) return true;
+    q->direct = is_direct(q);
+    if (q->direct && a[1].count == 1) q->s.most_columns = NEAR_POSITIONS;
     if (!conv_product(a[0].taps, a[1].taps, a[2].taps, &q->s.taps) || !divide_work(q))
         return call_fail(c, E_LIMIT, "%s is too large for this machine", c->op->name);
-    if (!lattice_room(c, q)) return false;
+    bool packed;
+    if (!lattice_room(c, q, &packed)) return false;
     conv_strip_offsets(&q->s);
-    pack_weights(c->host->pool, q);
-    if (is_shared(q))
+    if (q->direct) {
+        q->s.plane = q->s.x_stride[1] / (int64_t)q->s.size;
+        q->s.strip_row = q->s.x_stride[3] / (int64_t)q->s.size;
+    }
+    if (!packed) pack_weights(c->host->pool, q);
+    if (is_shared(q) && !q->direct)
         pool_run(c->host->pool,
                  (size_t)(q->units / q->filter_parts *
                           conv_parts(q->s.channels, SHARED_CHANNELS)),
@@ -376,6 +546,25 @@ bool conv_has_vectors(DType d) {
 
 ConvElement conv_element(DType d) {
     return d == DT_FLOAT32 ? CONV_F32 : d == DT_FLOAT64 ? CONV_F64 : CONV_I32;
+}
+
+static const ConvBroads *broads_for(Session *s) {
+#if defined(__x86_64__)
+    int level = session_cpu_level(s);
+    return level == 2 ? &conv_broads2 : level == 1 ? &conv_broads1 : &conv_broads0;
+#else
+    (void)s;
+    return &conv_broads0;
+#endif
+}
+
+/* Blocks are quicker where they are nearly full, and sums long enough to be worth a
+ * transposition of the results. */
+static void choose_blocks(Lattice *q, const ConvBroads *broads) {
+    q->broad = CONV_BROAD * (int64_t)(q->tiles->bytes / q->s.size);
+    int64_t padded = conv_parts(q->filters, q->broad) * q->broad;
+    if (q->filters * 4 >= padded * 3 && q->s.channels >= LEAST_CHANNELS)
+        q->broads = broads;
 }
 
 static void open_lattice(const Conv *v, const ConvTiles *tiles, Lattice *q) {
@@ -428,6 +617,7 @@ static bool run_backward(Call *c, const Conv *v, Lattice *q) {
         n[k] = list_rests(conv_axis_of(v, k), q->s.axis[k].rest);
         whole = whole && n[k] == conv_axis_of(v, k)->stride;
     }
+    q->alone = n[0] * n[1] * n[2] == 1;
     if (!whole) memset(q->out, 0, tensor_bytes(v->part[CONV_X]));
     for (int64_t d = 0; d < n[0]; d++)
         for (int64_t j = 0; j < n[1]; j++)
@@ -446,11 +636,13 @@ bool conv_run_lattice(Call *c, const Conv *v) {
     int64_t *room = conv_axes_room(c->s, v, q.s.axis);
     if (!room) return conv_reference(c, v);
     open_lattice(v, conv_tiles_for(c->s), &q);
+    choose_blocks(&q, broads_for(c->s));
     bool ok;
     if (v->result == CONV_Y) {
         for (int k = 0; k < CONV_AXES; k++)
             conv_forward_axis(conv_axis_of(v, k), &q.s.axis[k]);
         set_out_strides(v, &q);
+        q.alone = true;
         ok = run_lattice(c, &q);
     } else {
         ok = run_backward(c, v, &q);

@@ -54,6 +54,31 @@ static int64_t positions_of(const Conv *q) {
     return n;
 }
 
+/* By vectors, with all positions along one axis. */
+static bool run_flat(Call *c, const Conv *q) {
+    int64_t n = positions_of(q);
+    Conv flat = {.result = q->result,
+                 .ndim = 1,
+                 .n = q->n,
+                 .c = q->c,
+                 .o = q->o,
+                 .groups = q->groups,
+                 .axis = {{n, 1, n, 1, 1, 0}}};
+    Tensor part[3];
+    for (ConvPart i = CONV_X; i <= CONV_Y; i++) {
+        const Tensor *t = q->part[i];
+        part[i] = (Tensor){.dtype = t->dtype, .ndim = 3, .data = t->data};
+        for (int k = 0; k < 2; k++) {
+            part[i].shape[k] = t->shape[k];
+            part[i].stride[k] = t->stride[k];
+        }
+        part[i].shape[2] = i == CONV_W ? 1 : n;
+        part[i].stride[2] = t->stride[t->ndim - 1];
+        flat.part[i] = &part[i];
+    }
+    return conv_run_lattice(c, &flat);
+}
+
 static bool run_pointwise(Call *c, const Conv *q) {
     bool forward = q->result == CONV_Y;
     const Tensor *x = q->part[forward ? CONV_X : CONV_Y], *w = q->part[CONV_W];
@@ -108,8 +133,10 @@ static bool run_wide(Call *c, const Conv *q) {
 bool conv_run(Call *c, const Conv *q) {
     const Tensor *r = q->part[q->result];
     if (!has_terms(q)) return memset(r->data, 0, tensor_bytes(r)), true;
-    if (is_pointwise(q))
-        return q->result == CONV_W ? run_pointwise_grad(c, q) : run_pointwise(c, q);
+    if (is_pointwise(q) && q->result == CONV_W) return run_pointwise_grad(c, q);
+    if (is_pointwise(q) && conv_has_vectors(r->dtype)) return run_flat(c, q);
+    if (is_pointwise(q)) return run_pointwise(c, q);
+    if (conv_run_each(c, q)) return true;
     if (r->dtype == DT_FLOAT16) return run_wide(c, q);
     if (!conv_has_vectors(r->dtype)) return conv_reference(c, q);
     return q->result == CONV_W ? conv_run_weights_grad(c, q) : conv_run_lattice(c, q);

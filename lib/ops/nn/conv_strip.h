@@ -21,7 +21,8 @@ typedef struct ConvStrips {
     size_t size; /* bytes of an element */
     ConvCopyFn *copy;
     LatticeAxis axis[CONV_AXES];
-    int64_t channels; /* of a group */
+    int64_t channels;     /* of a group */
+    int64_t most_columns; /* results in a row of a strip; 0: the default */
     const char *x;
     int64_t x_stride[2 + CONV_AXES];      /* bytes */
     int64_t taps, *offset;                /* of all axes, into a strip */

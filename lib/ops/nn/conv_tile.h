@@ -46,6 +46,42 @@ typedef struct ConvSums {
     int vectors[CONV_WIDTHS];
     ConvSumFn *along[CONV_WIDTHS][CONV_ELEMENTS], *across[CONV_ELEMENTS];
 } ConvSums;
+/* The same sums as a ConvTile's, for filters that fill CONV_BROAD vectors and `n`
+ * neighbouring positions from each of two places on: a vector holds filters, and w is
+ * [channels][taps][filters]; out[i] is [n][filters]. */
+enum { CONV_BROAD = 2, CONV_BROAD_SHAPES = 4 };
+typedef struct ConvBroad {
+    int64_t channels, taps, plane;
+    const int64_t *offset;
+    const void *x[2], *w;
+    void *out[2];
+} ConvBroad;
+typedef void ConvBroadFn(const ConvBroad *t);
+/* From [n][CONV_BROAD vectors] to `filters` rows of n elements of 4 bytes. */
+typedef void ConvBroadStoreFn(void *out, ptrdiff_t out_row, const void *from, int64_t n,
+                              int64_t filters);
+typedef struct ConvBroads {
+    ConvBroadStoreFn *store_4; /* NULL: there is none */
+    struct {
+        int n;                              /* few positions first */
+        ConvBroadFn *run[2][CONV_ELEMENTS]; /* at one place, at two */
+    } shape[CONV_BROAD_SHAPES];
+} ConvBroads;
+/* One channel by filters of its own: out[j][i] is the sum over taps of w[tap] and the
+ * element of x in row j * row_step + row[tap's row] and column i * column_step +
+ * column[...], if there is one. Steps are 1 or 2; distances in elements. */
+enum { CONV_EACH_TAPS = 16 };
+typedef struct ConvEach {
+    int64_t rows, columns, x_rows, x_columns, x_row, out_row;
+    int64_t row_step, column_step, row_taps, column_taps;
+    int64_t row[CONV_EACH_TAPS], column[CONV_EACH_TAPS];
+    float w[CONV_EACH_TAPS * CONV_EACH_TAPS];
+    const float *x;
+    float *out;
+} ConvEach;
+typedef void ConvEachFn(const ConvEach *a);
+ConvEachFn conv_each2; /* AVX-512 */
+extern const ConvBroads conv_broads0, conv_broads1, conv_broads2;
 extern const ConvSums conv_sums0, conv_sums1, conv_sums2;
 
 extern const ConvTiles conv_tiles0, conv_tiles1, conv_tiles2;

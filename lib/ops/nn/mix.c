@@ -202,23 +202,21 @@ static void weights_chunk(void *ctx, size_t chunk, unsigned worker) {
     }
 }
 
-static size_t rounded_up(size_t n) {
-    return (n + 63) / 64 * 64;
-}
-
 /* Scratch for all parts in the loops' dtype, and the positions. */
 static bool open_job(Call *c, const MixForm *f, MixJob *j, DType work,
                      const Tensor *out) {
-    size_t bytes = rounded_up((size_t)tensor_size(out) * j->item), at[MIX_PARTS];
-    for (int part = 0; part < MIX_PARTS; part++) {
-        at[part] = bytes;
+    size_t bytes = 0, at[MIX_PARTS] = {0};
+    size_append(&bytes, (size_t)tensor_size(out), j->item);
+    for (int part = 0; part < MIX_PARTS; part++)
         if (f->input[part] >= 0)
-            bytes += rounded_up(
-                (size_t)tensor_size(call_in(c, (size_t)f->input[part])) * j->item);
-    }
-    size_t rows = rounded_up((size_t)j->m * 8);
-    size_t all = rounded_up((size_t)(j->m * j->k * j->p) * 8);
-    char *mem = call_scratch(c, bytes + rows + all + all / 2);
+            at[part] = size_append(
+                &bytes, (size_t)tensor_size(call_in(c, (size_t)f->input[part])),
+                j->item);
+    size_t places = (size_t)tensor_size(call_in(c, AT));
+    size_t at_rows = size_append(&bytes, (size_t)j->m, sizeof(int64_t));
+    size_t at_wide = size_append(&bytes, places, sizeof(int64_t));
+    size_t at_narrow = size_append(&bytes, places, sizeof(int32_t));
+    char *mem = call_scratch(c, bytes);
     if (!mem) return false;
     for (int part = 0; part < MIX_PARTS; part++)
         if (f->input[part] >= 0)
@@ -226,9 +224,9 @@ static bool open_job(Call *c, const MixForm *f, MixJob *j, DType work,
                 open_part(call_in(c, (size_t)f->input[part]), work, mem + at[part]);
     j->part[f->result] = out->dtype == work ? out->data : mem;
     memset(j->part[f->result], 0, (size_t)tensor_size(out) * j->item);
-    int64_t *row = (int64_t *)(void *)(mem + bytes);
-    int64_t *wide = (int64_t *)(void *)(mem + bytes + rows);
-    int32_t *narrow = (int32_t *)(void *)(mem + bytes + rows + all);
+    int64_t *row = (int64_t *)(void *)(mem + at_rows);
+    int64_t *wide = (int64_t *)(void *)(mem + at_wide);
+    int32_t *narrow = (int32_t *)(void *)(mem + at_narrow);
     j->rows = row;
     j->at = narrow;
     if (!read_positions(c, ROWS, 0, j->n, row) ||

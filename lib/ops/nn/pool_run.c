@@ -255,22 +255,22 @@ static bool job_room(Call *c, PoolJob *j, const Tensor *x, const Tensor *v,
                      size_t per_worker) {
     Pool *pool = move_pool(c);
     size_t workers = pool ? pool_threads(pool) : 1;
-    size_t copies[2] = {0, 0};
+    size_t bytes = 0, at[2];
     const Tensor *t[2] = {x, v};
     for (int i = 0; i < 2; i++)
-        if (t[i] && !tensor_is_contiguous(t[i]))
-            copies[i] = (tensor_bytes(t[i]) + 63) / 64 * 64;
-    size_t widths = ((size_t)j->p.out[2] * sizeof(double) + 63) / 64 * 64;
+        at[i] = size_append(
+            &bytes, t[i] && !tensor_is_contiguous(t[i]) ? tensor_bytes(t[i]) : 0, 1);
+    size_t at_divisor = size_append(&bytes, (size_t)j->p.out[2], sizeof(double));
     j->room_size = (per_worker + 63) / 64 * 64;
-    char *mem =
-        call_scratch(c, copies[0] + copies[1] + widths + workers * j->room_size);
+    size_t at_room = size_append(&bytes, workers, j->room_size);
+    char *mem = call_scratch(c, bytes);
     if (!mem) return false;
-    if (x) j->x = move_contiguous(pool, x, mem).data;
-    if (v) j->values = move_contiguous(pool, v, mem + copies[0]).data;
-    j->divisor = (double *)(void *)(mem + copies[0] + copies[1]);
+    if (x) j->x = move_contiguous(pool, x, mem + at[0]).data;
+    if (v) j->values = move_contiguous(pool, v, mem + at[1]).data;
+    j->divisor = (double *)(void *)(mem + at_divisor);
     for (int64_t i = 0; j->divide && i < j->p.out[2]; i++)
         j->divisor[i] = (double)pool_divisor(&j->p, 2, i, j->padding);
-    j->room = (char *)j->divisor + widths;
+    j->room = mem + at_room;
     return true;
 }
 

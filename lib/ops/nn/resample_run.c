@@ -406,14 +406,18 @@ static void resample_chunk(void *ctx, size_t chunk, unsigned worker) {
 /* Scratch: a copy of a strided x, the tables, two buffers for each worker. */
 static bool open_room(Call *c, ResampleJob *j, const Tensor *x) {
     Pool *pool = move_pool(c);
-    size_t copy = tensor_is_contiguous(x) ? 0 : rounded_up(tensor_bytes(x)), tables = 0;
+    size_t copy = tensor_is_contiguous(x) ? 0 : rounded_up(tensor_bytes(x)), tables = 0,
+           bytes = copy;
     for (int p = 0; p < j->passes; p++)
         if (!table_bytes(&j->pass[p], &tables))
             return call_fail(c, E_LIMIT,
                              "the weights of an axis have too many elements");
-    j->room_size = 2 * rounded_up((size_t)j->most * dtype_size(j->work));
-    char *mem =
-        call_scratch(c, copy + tables + (pool ? pool_threads(pool) : 1) * j->room_size);
+    j->room_size = 0;
+    for (int i = 0; i < 2; i++)
+        size_append(&j->room_size, (size_t)j->most, dtype_size(j->work));
+    size_append(&bytes, tables, 1);
+    size_append(&bytes, pool ? pool_threads(pool) : 1, j->room_size);
+    char *mem = call_scratch(c, bytes);
     if (!mem) return false;
     j->x = move_contiguous(pool, x, mem).data;
     mem += copy;

@@ -108,8 +108,9 @@ static bool suppress_perform(Call *c) {
                      .overlap = c->nin > 3 ? tensor_f64(call_in(c, 3), 0) : 0,
                      .score = c->nin > 4 ? tensor_f64(call_in(c, 4), 0) : -HUGE_VAL,
                      .centers = prop_bool(c->s, c->op, c->props, "centers")};
-    size_t n = (size_t)s.boxes;
-    char *room = call_scratch(c, n * (sizeof *s.box + sizeof *s.rank + sizeof *s.kept));
+    size_t n = (size_t)s.boxes, bytes = 0;
+    size_append(&bytes, n, sizeof *s.box + sizeof *s.rank + sizeof *s.kept);
+    char *room = call_scratch(c, bytes);
     if (!room) return false;
     s.box = (Box *)(void *)room;
     s.rank = (Candidate *)(void *)(s.box + n);

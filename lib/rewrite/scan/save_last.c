@@ -152,10 +152,9 @@ static Var first_step_input(Scan *l, size_t k) {
 }
 
 static bool unroll_one_step(Scan *l, bool *ok) {
-    const Tensor *c;
     scan_take_apart(l);
     const Graph *fn = l->part.f.fn;
-    c = var_const(l->r->g, l->part.arg[0]);
+    const Tensor *c = var_const(l->r->g, l->part.arg[0]);
     if (!c || tensor_i64(c, 0) != 1 || fn->effects.n || scan_is_opaque(fn))
         return false;
     Outside out = outside_new(l);

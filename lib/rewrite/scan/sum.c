@@ -143,8 +143,8 @@ static bool replace_by_total(StepSum *x) {
     Var sum = scan_build_expr(l, "x + y", init, total, VAR_NONE);
     if (sum == VAR_NONE) return false;
     const Type *want = var_type(l->r->g, scan_output(l, x->o));
-    bool told = rewrite_dims_fit(var_type(l->r->g, total), var_type(l->r->g, init));
-    if (!told && !scan_takes_steps(l)) sum = scan_or_initial(l, sum, init);
+    bool fits = rewrite_dims_fit(var_type(l->r->g, total), var_type(l->r->g, init));
+    if (!fits && !scan_takes_steps(l)) sum = scan_or_initial(l, sum, init);
     if (sum == VAR_NONE) return false;
     return scan_replace_output(l, x->o, scan_fit_arg(&l->r->b, sum, want, 0));
 }
