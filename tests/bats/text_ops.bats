@@ -101,7 +101,11 @@ let: |
   z = complex(x, far)
   waves = sum(abs(fft(z, 6) * rfft(x[:1], 10)) ** 2) + sum(irfft(z, 5, axis=0) ** 3) + sum(abs(ifft(z, norm='ortho')) ** 3) + sum(hfft(z) ** 2)
   waves2 = sum(dct(x, norm='ortho') ** 3) + sum(idct(x, type=3, axis=0) ** 3) + sum(abs(stft(far, slope[:3], step=1)) ** 2) + sum(irfftn(rfftn(x) ** 2))
-  cost = waves + waves2 + orders + steps + parts + made + solved + control + draws + counts + vectors + activations + statistics + rest + sum(prelu(x, slope) * glu(x, axis=1)[:, :1]) + normal + normals + losses + more
+  put_in = sum(insert(x, [0, 2], slope, axis=0) ** 2) + sum(append(x, slope) ** 3) + sum(delete(x, 1, axis=1) ** 2) + sum(place(x, x > 0, slope) ** 2)
+  polynomials = sum(polyval(slope, x) ** 2) + sum(polyfit(points, slope, 1) ** 2) + sum(poly(slope) ** 2) + sum(polyint(slope) * kaiser(5, 2 + slope[0]))
+  methods = sum(quantile(far, 0.3, axis=1, method='hazen') ** 2) + sum(percentile(far, 40, method='midpoint')) + sum(cummax(far, axis=0) * x)
+  scaled = sum(ldexp(x, [1, -2, 3, 0]) ** 2) + sum(huber(0.6, x) + pseudo_huber(0.6, x) + boxcox(exp(x), slope)) + sum(cummin(x, reverse=True) ** 2)
+  cost = put_in + polynomials + methods + scaled + waves + waves2 + orders + steps + parts + made + solved + control + draws + counts + vectors + activations + statistics + rest + sum(prelu(x, slope) * glu(x, axis=1)[:, :1]) + normal + normals + losses + more
 outputs: [cost]
 Y
     ok 'ggrad g.yaml --cost cost --wrt x,slope --check'

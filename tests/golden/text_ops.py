@@ -152,6 +152,17 @@ def numpys(family, call, f, *arrays, names="xyzw"):
         row(family, call, np.asarray(f(*[x.astype(f8) for x in a])).astype(t), **dict(zip(names, a)))
 
 
+N = "elemwise/special"
+for name in ("boxcox", "inv_boxcox"):
+    numpys(N, name + "({x}, {y})", getattr(scipy.special, name), [0.5, 2.0, 7.0, 2.0, 1.0, nan], [1.5, -0.4, 0.3, 0.0, 1.0, 1.0])
+numpys(N, "boxcox({x}, {y})", scipy.special.boxcox, [0.0, 0.0, -1.0, inf], [0.0, 1.0, 1.0, 2.0])
+for name in ("huber", "pseudo_huber"):
+    numpys(N, name + "({x}, {y})", getattr(scipy.special, name), [1.0, 1.0, 2.5, 0.0, -1.0, 1.0, nan], [0.5, -3.0, 2.0, 2.0, 1.0, nan, 1.0])
+numpys(N, "pseudo_huber({x}, {y})", scipy.special.pseudo_huber, 2.0, [1e-9, 1e9])
+for p in (1, 2, 5):
+    numpys(N, "multigammaln({x}, %d)" % p, lambda x: np.vectorize(lambda a: scipy.special.multigammaln(a, p))(x), [2.5, 3.0, 40.25])
+
+
 A, H = some(4, 5), some(2, 3, 4)
 HOLES = H.copy()
 HOLES[0, 1, 2] = HOLES[1, 0, 0] = HOLES[1, 2, 3] = HOLES[0, 0, 0] = nan
@@ -357,7 +368,14 @@ TURN = np.array([[0.0, 3.0, 6.5, -6.0, 3.2, 6.4, 2.0], [1.0, 8.0, 1.0, nan, 2.0,
 numpys(N, "unwrap({x})", np.unwrap, TURN)
 numpys(N, "unwrap({x}, discont=5, axis=0)", lambda x: np.unwrap(x, discont=5, axis=0), TURN)
 numpys(N, "unwrap({x}, period=4)", lambda x: np.unwrap(x, period=4), TURN)
+for t in (f8, f4):
+    x = np.array([1.5, -3, 0, inf, 1e30], t)
+    row(N, "ldexp({x}, {y})", np.ldexp(x, np.array([2, -140, 9, 1, 20])), x=x, y=np.array([2, -140, 9, 1, 20]))
+row(N, "ldexp({x}, {y})", np.ldexp(np.array([1.5, 5e-324]), [-1074, 2000]), x=np.array([1.5, 5e-324]), y=np.array([-1074, 2000]))
+row(N, "ldexp({x}, {y})", np.array([6.0, -8.0]), x=np.array([3, -1], i4), y=np.array([1, 3], np.int8))
 for k in (0, 1):
+    numpys(N, "frexp({x})[%d]" % k, lambda x: np.frexp(x)[k], [-2.5, 3.75, 0.0, 4.0, inf, nan, 1e20, 2.0**-140]) if k == 0 else \
+        row(N, "frexp({x})[1]", np.frexp(np.array([-2.5, 0, inf, 5e-324]))[1], x=np.array([-2.5, 0, inf, 5e-324]))
     numpys(N, "modf({x})[%d]" % k, lambda x: np.modf(x)[k], [-2.5, 3.75, 0.0, 4.0, inf, nan, 1e20])
 numpys(N, "fmax({x}, {y})", np.fmax, [1.0, nan, nan, inf, -1.0], [2.0, 3.0, nan, 1.0, -inf])
 numpys(N, "fmin({x}, {y})", np.fmin, [1.0, nan, nan, inf, -1.0], [2.0, 3.0, nan, 1.0, -inf])
@@ -428,3 +446,87 @@ numpys(N, "cov({x}, {y})", np.cov, A2, A2[1:3] ** 2)
 numpys(N, "cov({x}, {y})", np.cov, A2[0], A2[1])
 numpys(N, "cov({x}, {y}, rowvar=False)", lambda x, y: np.cov(x, y, rowvar=False), A2, A2[:, :2] ** 2)
 numpys(N, "corrcoef({x}, {y})", np.corrcoef, A2[0], A2[1])
+
+# ---- parts put in and taken out, polynomials, methods of quantiles ----
+N = "shape/edits"
+G, K = np.array([[1.5, 2.0, 0.0], [4.0, 5.0, -6.0]]), np.array([[7.0, 8.0, 9.0]])
+numpys(N, "append({x}, {y})", np.append, G, K)
+numpys(N, "append({x}, {y}, axis=0)", lambda x, y: np.append(x, y, 0), G, K)
+for at in ("1", "-1", "3", "[2]", "[1, 3, 1]", "[0, -2]"):
+    numpys(N, "insert({x}, %s, {y})" % at, lambda x, y: np.insert(x, eval(at), y), G, 9.0)
+    numpys(N, "insert({x}, %s, 5, axis=1)" % at, lambda x: np.insert(x, eval(at), 5, axis=1), G)
+    numpys(N, "delete({x}, %s)" % at, lambda x: np.delete(x, eval(at)), G)
+numpys(N, "insert({x}, [1, 3, 1], {y})", lambda x, y: np.insert(x, [1, 3, 1], y), G, K[0])
+numpys(N, "insert({x}, 1, {y}, axis=1)", lambda x, y: np.insert(x, 1, y, axis=1), G, [7.0, 8.0])
+numpys(N, "insert({x}, [1], {y}, axis=1)", lambda x, y: np.insert(x, [1], y, axis=1), G, [[7.0], [8.0]])
+numpys(N, "insert({x}, [2, 0], {y}, axis=-2)", lambda x, y: np.insert(x, [2, 0], y, axis=-2), G, K)
+numpys(N, "insert({x}, [2, 0], {y}, axis=0)", lambda x, y: np.insert(x, [2, 0], y, axis=0), H, H[0])
+numpys(N, "delete({x}, [0, 2], axis=-1)", lambda x: np.delete(x, [0, 2], axis=-1), H)
+numpys(N, "delete({x}, -1, axis=1)", lambda x: np.delete(x, -1, axis=1), H)
+for v in ([0, 1, 0, 2, 0, 0], [0, 0], [3], []):
+    for trim in ("fb", "f", "b"):
+        numpys(N, "trim_zeros({x}, trim='%s')" % trim, lambda x: np.trim_zeros(x, trim), np.array(v, f8))
+MASK = np.array([[True, False, True], [False, True, True]])
+
+
+def written(f, *args):
+    def g(x, *more):
+        x = x.copy()
+        f(x, *args, *more)
+        return x
+    return g
+
+
+numpys(N, "put({x}, [0, -1, 2], {y})", written(np.put, [0, -1, 2]), G, [7.0, 8.0])
+numpys(N, "place({x}, [[True, False, True], [False, True, True]], {y})", written(np.place, MASK), G, [7.0, 8.0, 9.0])
+numpys(N, "putmask({x}, {x} > 1.8, {y})", lambda x, y: written(np.putmask, x > 1.8)(x, y), G, [7.0, 8.0, 9.0, 10.0])
+numpys(N, "diagflat({x})", np.diagflat, G)
+numpys(N, "diagflat({x}, k=-1)", lambda x: np.diagflat(x, -1), G[0])
+N = "index/positions"
+for shape in ((2, 3), (4,), (2, 1, 3), (0, 2)):
+    row(N, "indices((%s,))" % ", ".join(map(str, shape)), np.indices(shape))
+row(N, "diag_indices(3)[0]", np.diag_indices(3)[0])
+N = "creation/windows"
+for n, b in ((1, 5.0), (5, 14.0), (6, 0.0), (7, 700.0)):
+    row(N, "kaiser(%d, %s)" % (n, b), np.kaiser(n, b))
+row(N, "kaiser(5, 3., periodic=True)", scipy.signal.get_window(("kaiser", 3.0), 5))
+N = "linalg/polynomials"
+P5, P3 = [1.0, -3.0, 2.5, 0.5, -1.25], [2.0, 0.0, -1.0]
+numpys(N, "polyval({x}, {y})", np.polyval, P5, G)
+numpys(N, "polyval({x}, 2.)", lambda x: np.polyval(x, 2.0), P5)
+numpys(N, "polyval({x}, {y})", np.polyval, [], [1.0, 2.0])
+row(N, "polyval({x}, {y})", np.array([7, -1]), x=np.array([1, 0, -2]), y=np.array([3, 1]))
+row(N, "polyval({x}, {y})", np.polyval([1 + 2j, 3], [1j, 2]), x=np.array([1 + 2j, 3]), y=np.array([1j, 2]))
+numpys(N, "polyder({x})", np.polyder, P5)
+numpys(N, "polyint({x})", np.polyint, P5)
+numpys(N, "polyint({x}, k=2.5)", lambda x: np.polyint(x, k=2.5), P5)
+numpys(N, "poly({x})", np.poly, P3)
+XS = np.array([-1.0, -0.25, 0.5, 1.0, 2.0, 3.5])
+for deg in (0, 1, 3):
+    row(N, "polyfit({x}, {y}, %d) + 1" % deg, np.polyfit(XS, np.exp(XS / 3), deg) + 1, x=XS, y=np.exp(XS / 3))
+row(N, "polyfit({x}, {y}, 2, {z}) + 1", np.polyfit(XS, np.exp(XS / 3), 2, w=np.arange(1, 7.0)) + 1, x=XS, y=np.exp(XS / 3), z=np.arange(1, 7.0))
+row(N, "polyfit({x}, {y}, 1) + 1", np.polyfit(XS, np.stack([XS**2, XS], 1), 1) + 1, x=XS, y=np.stack([XS**2, XS], 1))
+row(N, "sort(real(roots({x})))", np.sort(np.roots([2.0, -3, -11, 6]).real), x=np.array([2.0, -3, -11, 6]))
+N = "elemwise/arith"
+for d in (0, 1, 3, -1):
+    numpys(N, "around({x}, %d)" % d, lambda x: np.around(x, d), [2.5678, -0.07, 1250.0, inf, nan, -1e20])
+row(N, "around({x}, -2)", np.around(np.array([1250, 1350, -149]), -2), x=np.array([1250, 1350, -149]))
+row(N, "around({x}, 2)", np.array([1250.0, 1350]), x=np.array([1250, 1350]))
+N = "elemwise/compare"
+for name in ("isreal", "iscomplex"):
+    row(N, name + "({x})", getattr(np, name)([1, 2j, nan]), x=np.array([1, 2j, nan]))
+    row(N, name + "({x})", getattr(np, name)([1.0, nan]), x=np.array([1.0, nan]))
+N = "reduce/counts"
+PX, PY = R.uniform(-2, 3, 20).round(2), R.uniform(0, 5, 20).round(2)
+for k in range(3):
+    row(N, "float64(histogram2d({x}, {y})[%d])" % k, np.histogram2d(PX, PY)[k], x=PX, y=PY)
+    row(N, "float64(histogram2d({x}, {y}, [3, 4], range=[[-1, 2], [0, 4]])[%d])" % k, np.histogram2d(PX, PY, [3, 4], range=[[-1, 2], [0, 4]])[k], x=PX, y=PY)
+row(N, "histogram2d({x}, {y}, 3, weights={y})[0]", np.histogram2d(PX, PY, 3, weights=PY)[0], x=PX, y=PY)
+row(N, "histogram2d({x}, {y}, 3, density=True)[0]", np.histogram2d(PX, PY, 3, density=True)[0], x=PX, y=PY)
+row(N, "float64(histogram2d({x}, {x}, 2)[0])", np.histogram2d([1.0, 1], [1.0, 1], 2)[0], x=np.array([1.0, 1]))
+N = "reduce/statistics"
+for method in ("inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "linear", "median_unbiased",
+               "normal_unbiased", "lower", "higher", "midpoint", "nearest"):
+    numpys(N, "quantile({x}, [0, 0.125, 0.3, 0.5, 0.75, 0.9, 1], axis=1, method='%s')" % method,
+           lambda x: np.quantile(x, [0, 0.125, 0.3, 0.5, 0.75, 0.9, 1], axis=1, method=method), H[0].repeat(2, 1))
+    numpys(N, "percentile({x}, 37.5, method='%s')" % method, lambda x: np.percentile(x, 37.5, method=method), G)

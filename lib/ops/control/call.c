@@ -159,11 +159,11 @@ static bool call_pull(Pull *p) {
 static Var rows_for_argument(Vmap *q, size_t i, const Type *input) {
     Builder *b = q->b;
     const Type *have = var_type(b->g, q->in[i]), *row = var_type(q->g, q->was[i]);
-    bool told = true;
+    bool known = true;
     for (int k = 0; k < row->ndim; k++)
-        told &=
+        known &=
             !dim_is_known(input->dim[k + 1]) || input->dim[k + 1] == have->dim[k + 1];
-    if (told) return q->in[i];
+    if (known) return q->in[i];
     Var shape = shape_vector(b, q->was[i]);
     return shape == VAR_NONE
                ? VAR_NONE

@@ -156,16 +156,16 @@ static int64_t body_dim_size(const ScanRun *r, Dim d) {
  * else the type's, with unknown dims from a step on zeros. */
 static int row_shape(ScanRun *r, size_t o, int64_t *shape) {
     const Type *t = var_type(r->f->fn, r->f->fn->outputs.p[o].var);
-    bool some = r->row[o].n || r->f->out[o].ntap, told = true;
+    bool some = r->row[o].n || r->f->out[o].ntap, known = true;
     Value v = {0};
     if (some) v = r->row[o].n ? r->row[o].p[0] : past_value(r, o, 0, -1);
     some = some && (r->done > 0 || scan_row_fits(r->f, o, v.t.shape));
     for (int k = 0; k < t->ndim; k++) {
         shape[k] = some ? v.t.shape[k] : body_dim_size(r, t->dim[k]);
-        told &= shape[k] >= 0;
+        known &= shape[k] >= 0;
     }
-    bool tried = !told && try_zero_step(r, o, shape, t->ndim);
-    for (int k = 0; !told && !tried && k < t->ndim; k++)
+    bool tried = !known && try_zero_step(r, o, shape, t->ndim);
+    for (int k = 0; !known && !tried && k < t->ndim; k++)
         if (shape[k] < 0) shape[k] = 0;
     return t->ndim;
 }

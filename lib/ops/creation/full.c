@@ -53,10 +53,10 @@ static bool full_perform(Call *c) {
 /* Fails unless every size is a number or a dim: those are never negative. */
 static bool full_fails(const Graph *g, ApplyId a) {
     const Type *t = var_type(g, g->apply[a].out);
-    bool told = true;
+    bool known = true;
     for (int k = 0; k < t->ndim; k++)
-        told &= t->dim[k] != DIM_UNKNOWN;
-    return !told;
+        known &= t->dim[k] != DIM_UNKNOWN;
+    return !known;
 }
 
 /* Every element is the value, so its gradient is the sum of all. */

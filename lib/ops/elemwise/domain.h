@@ -4,7 +4,7 @@
  *
  * A row of a .def file is
  *     ROW(inputs, OUT, name, DOMAIN, (kernels), facts...)
- * with one kernel, a C expression in x (y, z), for each letter of DOMAIN:
+ * with one kernel, a C expression in x (y, z, w), for each letter of DOMAIN:
  * - B: bool; x is unsigned, 0 or 1
  * - W: all integers, by wrapping; x is unsigned, of at least 32 bits; the result is cut
  *   to size

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-enum { HALF_BLOCK = 256, HALF_INPUTS = 3 };
+enum { HALF_BLOCK = 256, HALF_INPUTS = 4 };
 
 static inline float bits_f32(uint32_t u) {
     float f;
@@ -78,7 +78,7 @@ static inline unsigned half_loop(Loop *loop, size_t nin, size_t size, size_t n,
                                  const void *const *in, void *const *out) {
     _Alignas(64) float wide[HALF_INPUTS][HALF_BLOCK];
     _Alignas(64) float result[HALF_BLOCK];
-    const void *arg[HALF_INPUTS] = {wide[0], wide[1], wide[2]};
+    const void *arg[HALF_INPUTS] = {wide[0], wide[1], wide[2], wide[3]};
     unsigned fault = 0;
     for (size_t at = 0, m; at < n; at += m) {
         m = n - at < HALF_BLOCK ? n - at : HALF_BLOCK;

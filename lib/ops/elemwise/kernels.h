@@ -18,6 +18,9 @@
 /* nan wins; of equal arguments the first. For integers the second test is constant. */
 #define MAXIMUM(x, y) ((((x) >= (y)) | ((x) != (x))) ? (x) : (y))
 #define MINIMUM(x, y) ((((x) <= (y)) | ((x) != (x))) ? (x) : (y))
+/* MINIMUM(MAXIMUM(x, y), z), with the choice outside: gcc makes vectors of no
+ * comparison of a choice. */
+#define CLIP(x, y, z) ((((x) >= (y)) | ((x) != (x))) ? MINIMUM(x, z) : MINIMUM(y, z))
 /* An unsigned type that holds the absolute value of the lowest integer. */
 #define UNSIGNED(x) _Generic((x), int64_t : (uint64_t)(x), default : (uint32_t)(x))
 
@@ -141,6 +144,25 @@ VINLINE double bfloat_f64(double x) {
     return x != x ? x : (double)bfloat_f32(f);
 }
 #define BFLOAT(x) _Generic((x), float : bfloat_f32, double : bfloat_f64)(x)
+/* x * 2**y for whole y, and the exponent e of x = m * 2**e with m from 1/2 up to 1. */
+VINLINE double scale_f64(double x, double y) {
+    if (y != y) return y;
+    return ldexp(x, y > 5000 ? 5000 : y < -5000 ? -5000 : (int)y);
+}
+VINLINE float scale_f32(float x, float y) {
+    if (y != y) return y;
+    return ldexpf(x, y > 5000 ? 5000 : y < -5000 ? -5000 : (int)y);
+}
+VINLINE double exponent_f64(double x) {
+    int e = 0;
+    if (x - x == 0) (void)frexp(x, &e);
+    return e;
+}
+VINLINE float exponent_f32(float x) {
+    return (float)exponent_f64((double)x);
+}
+#define SCALE(x, y) _Generic((x), float : scale_f32, double : scale_f64)(x, y)
+#define EXPONENT(x) _Generic((x), float : exponent_f32, double : exponent_f64)(x)
 #define SIGNBIT(x)                                                                     \
     _Generic((x), float : __builtin_signbitf, double : __builtin_signbit)(x) != 0
 #define FDIV(x, y)  _Generic((x), float : fdiv_f32, double : fdiv_f64)(x, y)

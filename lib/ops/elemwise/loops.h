@@ -32,6 +32,7 @@
 #define PTR1(X) const X *px = in[0];
 #define PTR2(X) PTR1(X) const X *py = in[1];
 #define PTR3(X) PTR2(X) const X *pz = in[2];
+#define PTR4(X) PTR3(X) const X *pw = in[3];
 #define PTRCOND(X)                                                                     \
     const uint8_t *px = in[0];                                                         \
     const X *py = in[1], *pz = in[2];
@@ -41,6 +42,7 @@
 #define GET1(W) const W x = (W)px[i];
 #define GET2(W) GET1(W) const W y = (W)py[i];
 #define GET3(W) GET2(W) const W z = (W)pz[i];
+#define GET4(W) GET3(W) const W w = (W)pw[i];
 
 /* X is the element's storage type, W the type the kernel sees, R the result's storage
  * type. */

@@ -36,6 +36,21 @@ static const Op table[] = {
          .doc = "-x log(x), the part of a probability in the entropy: 0 at 0, -inf "
                 "below.",
          .example = "entr([0., 1., -1.]) -> [0.0, 0.0, -inf]"),
+    TEXT(factorial, .in = "n", .promote = PROMOTE_INEXACT,
+         .def = "where(n < 0, 0, gamma(where(n < 0, 0, n) + 1))",
+         .doc = "1 * 2 * ... * n; of any n from 0 on gamma(n + 1), below 0.",
+         .example = "factorial([0, 4]) -> [1.0, 24.0]"),
+    TEXT(chi2sf, .in = "x, k", .promote = PROMOTE_INEXACT,
+         .def = "gammaincc(k / 2, x / 2)",
+         .doc = "The probability that a chi-squared number with k degrees of freedom "
+                "is above x.",
+         .example = "chi2sf(0., 3.) -> 1.0"),
+    TEXT(rel_entr, XY, .promote = PROMOTE_INEXACT,
+         .def = "where((x > 0) & (y > 0), x * log(where((x > 0) & (y > 0), x / y, 1)), "
+                "where((x == 0) & (y >= 0), 0, where(isnan(x) | isnan(y), nan, inf)))",
+         .doc = "x log(x / y), the part of two probabilities in the relative entropy: "
+                "0 where x is 0, inf where y or both are not positive.",
+         .example = "rel_entr([0., 1.], [1., 0.]) -> [0.0, inf]"),
     TEXT(ndtri, X, .promote = PROMOTE_INEXACT,
          .def = "-1.4142135623730951 * erfcinv(2 * x)",
          .doc = "Inverse of ndtr, the normal distribution's quantile.",

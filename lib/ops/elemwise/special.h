@@ -10,6 +10,7 @@ double elemwise_erfcinv(double y);
 double elemwise_erfcx(double x);
 double elemwise_ndtr(double x);
 double elemwise_log_ndtr(double x);
+double elemwise_ndtri_exp(double y);
 double elemwise_owens_t(double h, double a);
 double elemwise_zeta(double s, double q);
 double elemwise_expn(double n, double x);
@@ -23,6 +24,11 @@ double elemwise_beta(double a, double b);
 double elemwise_betaln(double a, double b);
 double elemwise_betainc(double a, double b, double x);
 double elemwise_betaincinv(double a, double b, double p);
+
+/* special_hyper.c */
+double elemwise_hyp2f1(double a, double b, double c, double z); /* inf for z > 1 */
+double elemwise_poch(double x, double n);
+double elemwise_binom(double n, double k);
 
 /* special_bessel.c: nan for orders above 1e5, and above sqrt(10 x) where x is above 1e5
  */

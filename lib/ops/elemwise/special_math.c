@@ -137,6 +137,23 @@ double elemwise_log_ndtr(double x) {
     return (double)(logl(scaled_erfc(-z) / 2) - z * z);
 }
 
+/* By Newton's method, for which log_ndtr is concave, from its leading term; near 0 from
+ * the probability on the other side. */
+double elemwise_ndtri_exp(double y) {
+    if (!(y < 0)) return y == 0 ? (double)INFINITY : (double)NAN;
+    if (isinf(y)) return y;
+    if (y > -0.1) return 1.4142135623730951 * elemwise_erfcinv(-2 * expm1(y));
+    double x = y < -1e15 ? -sqrt(-2 * y)
+                         : -sqrt(fmax(-2 * y - log(6.283185307179586 - 2 * y), 0));
+    for (int i = 0; i < 50; i++) {
+        double slope = 0.7978845608028654 / elemwise_erfcx(-0.7071067811865476 * x),
+               step = (elemwise_log_ndtr(x) - y) / slope;
+        x -= step;
+        if (!(fabs(step) > 1e-16 * fabs(x))) break;
+    }
+    return x;
+}
+
 /* The integral of e^(-h^2 (1 + t^2) / 2) / (1 + t^2) from 0 to a <= 1, divided by 2 pi,
  * by Gauss and Legendre's rule of 10 points, where the exponential is not negligible.
  */

@@ -39,6 +39,7 @@
 #define REUSE_1    1
 #define REUSE_2    3
 #define REUSE_3    7
+#define REUSE_4    15
 #define REUSE_COND 7
 #define OUT_PAIR   OUT_SAME /* with a typing rule */
 

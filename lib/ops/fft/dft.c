@@ -45,7 +45,7 @@ static bool real_dft_type(Infer *in) {
     const Type *x = in->type[0];
     Dim dim[MAX_NDIM];
     if (!dft_axis(in, &axis)) return false;
-    memcpy(dim, x->dim, sizeof dim);
+    memcpy(dim, x->dim, (size_t)x->ndim * sizeof *dim);
     if (dim[axis] != 1)
         dim[axis] = dim_is_known(dim[axis]) ? dim[axis] / 2 + 1 : DIM_UNKNOWN;
     return infer_out_tensor(in, 0, complex_of(x->dtype), x->ndim, dim);
@@ -56,7 +56,7 @@ static bool back_to_real_type(Infer *in) {
     const Type *x = in->type[0];
     Dim dim[MAX_NDIM];
     if (!dft_axis(in, &axis)) return false;
-    memcpy(dim, x->dim, sizeof dim);
+    memcpy(dim, x->dim, (size_t)x->ndim * sizeof *dim);
     dim[axis] = infer_length(in, 1);
     if (dim[axis] == 0)
         return infer_fail(in, E_VALUE, 1, "there is no transform of no numbers");
@@ -260,6 +260,7 @@ static bool run_dft(Call *c, DftKind kind) {
     j.inverse = kind == COMPLEX_DFT && prop_bool(c->s, c->op, c->props, "inverse");
     j.loops = fft_loops(c->s, j.part);
     j.plan = fft_plan(c->s, j.pairs ? j.n / 2 : j.n, j.part, j.pairs);
+    if (!j.plan) return false;
     Pool *pool = move_pool(c);
     unsigned threads = pool && j.lines * j.n > 2 * CHUNK ? pool_threads(pool) : 1;
     j.line_bytes = fft_line_bytes(j.part, j.n);
@@ -369,7 +370,7 @@ static bool fit_axis_type(Infer *in) {
     if (!infer_want_rank(in, 0, 1, -1) ||
         !infer_axis(in, infer_prop(in, "axis")->i, x->ndim, &axis))
         return false;
-    memcpy(dim, x->dim, sizeof dim);
+    memcpy(dim, x->dim, (size_t)x->ndim * sizeof *dim);
     dim[axis] = infer_length(in, 1);
     return infer_out_tensor(in, 0, x->dtype, x->ndim, dim);
 }

@@ -253,6 +253,14 @@ static void lay_out(FftPlan *p, bool pairs, int nradix, const int *radix,
     }
 }
 
+/* The plan, and the room in which it is made. */
+static bool plan_fits(Session *s, const FftPlan *p) {
+    const FftPlan *q = p->longer;
+    size_t room = q ? fft_line_bytes(p->dtype, q->n) + fft_room(q) : 0;
+    return buffer_fits(s, p->bytes + room);
+}
+
+/* NULL: diagnosed */
 static FftKept *make_plan(Session *s, int64_t n, DType part, bool pairs) {
     int radix[FFT_PASSES], nradix = factors(n, radix);
     FftKept *k = mem_zalloc(s, 1, sizeof *k);
@@ -260,9 +268,11 @@ static FftKept *make_plan(Session *s, int64_t n, DType part, bool pairs) {
     *p = (FftPlan){.n = n, .dtype = part};
     if (nradix == 0 && n > 1) {
         k->longer = make_plan(s, good_length(2 * n - 1), part, false);
+        if (!k->longer) return forget_plan(k), NULL;
         p->longer = &k->longer->plan;
     }
     lay_out(p, pairs, nradix, radix, NULL);
+    if (!plan_fits(s, p)) return forget_plan(k), NULL;
     p->memory = mem_alloc(s, p->bytes);
     RootTable t;
     open_roots(s, 2 * n, &t);
@@ -308,6 +318,7 @@ const FftPlan *fft_plan(Session *s, int64_t n, DType part, bool pairs) {
         return &k->plan;
     }
     FftKept **place = place_for_plan(all), *k = make_plan(s, n, part, pairs);
+    if (!k) return NULL;
     k->used = all->clock;
     *place = k;
     return &k->plan;

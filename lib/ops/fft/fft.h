@@ -56,7 +56,8 @@ typedef struct FftPlan {
 } FftPlan;
 
 /* The plan for lines of n numbers, which the session keeps until others need its place.
- * pairs: for 2 n real numbers in pairs. Not for several threads at a time. */
+ * pairs: for 2 n real numbers in pairs. Not for several threads at a time. NULL: it
+ * does not fit into memory, diagnosed. */
 const FftPlan *fft_plan(Session *s, int64_t n, DType part, bool pairs);
 /* A line for n numbers in the memory at base, which takes fft_line_bytes. */
 FftLine fft_line(void *base, DType part, int64_t n);

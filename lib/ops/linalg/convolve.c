@@ -17,11 +17,13 @@ static int convolve_mode(Session *s, const Op *op, const Props *p) {
     return -1;
 }
 
-/* Of the n + m - 1 results, the first that the mode keeps, and how many. */
+/* Of the n + m - 1 results, the first that the mode keeps, and how many; -1 if they are
+ * too many to count. */
 static int64_t kept_results(int mode, int64_t n, int64_t m, int64_t *first) {
-    int64_t most = n > m ? n : m, least = n < m ? n : m;
+    int64_t most = n > m ? n : m, least = n < m ? n : m, all;
     *first = mode == FULL ? 0 : mode == SAME ? (least - 1) / 2 : least - 1;
-    return mode == FULL ? n + m - 1 : mode == SAME ? most : most - least + 1;
+    if (mode == FULL) return dim_add(n - 1, m, &all) ? all : -1;
+    return mode == SAME ? most : most - least + 1;
 }
 
 static bool convolve_type(Infer *in) {
@@ -37,12 +39,15 @@ static bool convolve_type(Infer *in) {
             return infer_fail(in, E_SHAPE, i, "it has no elements");
     }
     Dim n = infer_in_dim(in, 0, 0), m = infer_in_dim(in, 1, 0), r = DIM_UNKNOWN;
-    if (dim_is_known(n) && dim_is_known(m))
+    if (dim_is_known(n) && dim_is_known(m)) {
         r = (Dim)kept_results(mode, (int64_t)n, (int64_t)m, &first);
-    else if (m == 1)
+        if (r < 0)
+            return infer_fail(in, E_VALUE, in->nin, "the result has too many elements");
+    } else if (m == 1) {
         r = n;
-    else if (n == 1)
+    } else if (n == 1) {
         r = m;
+    }
     return infer_out_tensor(in, 0, in->type[0]->dtype, 1, &r);
 }
 
@@ -76,10 +81,6 @@ static DType sum_dtype(DType d) {
                                               : DT_UINT64;
 }
 
-static size_t packed_bytes(DType d, int64_t n) {
-    return ((size_t)n * dtype_size(d) + 63) & ~(size_t)63;
-}
-
 static void *pack(DType d, const Tensor *x, void *to) {
     tensor_cast_elements(d, to, x->dtype, x->data, (size_t)x->shape[0],
                          (ptrdiff_t)dtype_size(d), (ptrdiff_t)x->stride[0]);
@@ -92,13 +93,16 @@ static bool convolve_perform(Call *c) {
     if (n == 0 || m == 0)
         return call_fail(c, E_RUN_SHAPE, "%s has no elements", n ? "y" : "x");
     count = kept_results(convolve_mode(c->s, c->op, c->props), n, m, &first);
+    if (count < 0) return call_fail(c, E_LIMIT, "the result has too many elements");
     DType d = sum_dtype(x.dtype);
-    char *room = call_scratch(c, packed_bytes(d, n) + packed_bytes(d, m) +
-                                     packed_bytes(d, count));
+    size_t bytes = 0, wide = dtype_size(d);
+    size_append(&bytes, (size_t)n, wide);
+    size_t at_y = size_append(&bytes, (size_t)m, wide);
+    size_t at_r = size_append(&bytes, (size_t)count, wide);
+    char *room = call_scratch(c, bytes);
     Tensor *out = room ? call_out(c, 0, 1, &count) : NULL;
     if (!out) return false;
-    void *a = pack(d, &x, room), *b = pack(d, &y, room + packed_bytes(d, n)),
-         *r = room + packed_bytes(d, n) + packed_bytes(d, m);
+    void *a = pack(d, &x, room), *b = pack(d, &y, room + at_y), *r = room + at_r;
     void *longer = n < m ? b : a, *shorter = n < m ? a : b;
     int64_t l = n < m ? m : n, s = n < m ? n : m;
     if (d == DT_FLOAT32)

@@ -15,9 +15,21 @@ static bool slogdet_type(Infer *in) {
     return core_type(in, "(n,n)->(),()", (DType[]){d, dtype_real(d)});
 }
 
+/* nan; as with inv, because of an inf or a nan in the matrix elimination would depend
+ * on its order. */
+static bool is_undefined(const Item *it, Scaled *out) {
+    const Gufunc *q = it->q;
+    if (factor_finite(q->dtype, it->in[0], q->dim['n'] * q->dim['n'])) return false;
+    *out =
+        (Scaled){.re = (double)NAN, .im = dtype_is_complex(q->dtype) ? (double)NAN : 0};
+    return true;
+}
+
 /* The transpose has the same determinant. */
 static Scaled det_of(const Item *it) {
     int n = gufunc_dim(it->q, 'n'), *pivot = (int *)(void *)it->room;
+    Scaled none;
+    if (is_undefined(it, &none)) return none;
     factor_lu(it->q->fn[0], n, it->in[0], pivot);
     return factor_det(it->q->dtype, n, it->in[0], pivot);
 }
@@ -58,6 +70,8 @@ static bool slogdet_perform(Call *c) {
 }
 
 static Scaled slow_det(const Item *it) {
+    Scaled none;
+    if (is_undefined(it, &none)) return none;
     Wide *a = (Wide *)(void *)it->room;
     wide_read(it->q, 0, it->in[0], a);
     return wide_solve(gufunc_dim(it->q, 'n'), a, 0, NULL);
@@ -109,7 +123,8 @@ static const Op table[] = {
     {.name = OP_ROW("det"),
      .doc = "The determinant of a square matrix. Its derivatives are those of a "
             "polynomial: they are also right for singular matrices, the third and "
-            "higher ones if the singular values are distinct.",
+            "higher ones if the singular values are distinct. If an element is inf or "
+            "nan, it is nan.",
      .in = "a",
      .promote = PROMOTE_INEXACT,
      .kinds = KIND_FLOAT | KIND_COMPLEX,
@@ -121,10 +136,12 @@ static const Op table[] = {
      .pushforward = det_pushforward,
      .example = "det([[2.0, 1.0], [4.0, 5.0]]) -> 6.0"},
     {.name = OP_ROW("slogdet"),
-     .doc = "Sign and logarithm of the absolute value of the determinant, which itself "
-            "may be too large or too small for a number. For a singular matrix they "
-            "are 0 and -inf, and the gradient is an error; for complex matrices the "
-            "sign is a number of absolute value 1.",
+     .doc =
+         "Sign and logarithm of the absolute value of the determinant, which itself "
+         "may be too large or too small for a number. For a singular matrix they "
+         "are 0 and -inf, and the gradient is an error; if an element is inf or nan, "
+         "they are nan; for complex matrices the "
+         "sign is a number of absolute value 1.",
      .in = "a",
      .out = "sign, logabsdet",
      .promote = PROMOTE_INEXACT,

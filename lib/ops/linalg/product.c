@@ -323,7 +323,7 @@ static bool multiply_integers(Call *c, const Tensor *a, const Tensor *b, int nba
     if (bytes && !room) return false;
     Tensor copy[2];
     IntegerProducts j = {.size = size, .out = result ? room : out};
-    room += result;
+    if (result) room += result;
     if (copy_a) a = copy_for_blas(a, d, &copy[0], &room);
     if (copy_b) b = copy_for_blas(b, d, &copy[1], &room);
     matrix_batch_set(&j.q, a, b, nbatch, batch);

@@ -51,22 +51,34 @@ typedef struct RiccatiRoom {
     char *m, *n, *v, *value[3], *rwork, *work;
     int *ints;
     int lwork;
-    size_t bytes;
 } RiccatiRoom;
+/* Of its parts, in bytes; lwork: in elements. */
+typedef struct RiccatiSizes {
+    size_t square, line, pivots, rwork, lwork, bytes;
+} RiccatiSizes;
+
+static RiccatiSizes riccati_sizes(int64_t n, DType d) {
+    size_t size = dtype_size(d);
+    RiccatiSizes z = {.square = lapack_round((size_t)(4 * n * n) * size),
+                      .line = lapack_round((size_t)(2 * n + 1) * size),
+                      .pivots = lapack_pivot_bytes(2 * n),
+                      .rwork = lapack_round((size_t)(16 * n + 1) * size),
+                      .lwork = (size_t)(128 * n + 16)};
+    z.bytes = 3 * z.square + 3 * z.line + z.pivots + z.rwork + z.lwork * size;
+    return z;
+}
 
 static RiccatiRoom riccati_room(char *base, int64_t n, DType d) {
-    size_t size = dtype_size(d), square = lapack_round((size_t)(4 * n * n) * size),
-           line = lapack_round((size_t)(2 * n + 1) * size);
-    RiccatiRoom r = {.m = base, .lwork = (int)(128 * n + 16)};
-    r.n = base + square;
-    r.v = r.n + square;
-    char *next = r.v + square;
-    for (int i = 0; i < 3; i++, next += line)
+    RiccatiSizes z = riccati_sizes(n, d);
+    RiccatiRoom r = {.m = base, .lwork = (int)z.lwork};
+    r.n = base + z.square;
+    r.v = r.n + z.square;
+    char *next = r.v + z.square;
+    for (int i = 0; i < 3; i++, next += z.line)
         r.value[i] = next;
     r.ints = (int *)(void *)next;
-    r.rwork = next + lapack_pivot_bytes(2 * n);
-    r.work = r.rwork + lapack_round((size_t)(16 * n + 1) * size);
-    r.bytes = (size_t)(r.work - base) + (size_t)r.lwork * size;
+    r.rwork = next + z.pivots;
+    r.work = r.rwork + z.rwork;
     return r;
 }
 
@@ -160,7 +172,7 @@ static bool riccati_perform(Call *c) {
         !lapack_get(&q, GGES, "gges") || !lapack_get(&q, GETRF, "getrf") ||
         !lapack_get(&q, GETRS, "getrs"))
         return false;
-    if (!gufunc_run(&q, riccati_one, riccati_room(NULL, q.dim['n'], q.dtype).bytes))
+    if (!gufunc_run(&q, riccati_one, riccati_sizes(q.dim['n'], q.dtype).bytes))
         return false;
     if (q.bad == BAD_SPLIT)
         return call_fail(c, E_SINGULAR,

@@ -12,12 +12,27 @@
 enum { BLOCK = 2048, STRIP = 4096, STRIP_SHARED = 1024, CHUNK = 1 << 16, ROWS = 16 };
 enum { NARROW = 32, NARROW_STRIP = 64 }; /* longest such run; number of runs per tile */
 
+/* Several axes are merged into one, the last. */
+static bool arg_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                       const Var *in, Var *out) {
+    (void)nin;
+    const Prop *axis = op_prop(b->s, op, p, "axis");
+    if (axis->kind == P_NONE || axis->ints.n == 1) return true;
+    PropArg how[2] = {{"axis", *axis}, {"keepdims", *op_prop(b->s, op, p, "keepdims")}};
+    Var x = apply_named(b, "merge_axes", 1, in, 2, how);
+    PropArg last = {"axis", PROP_INT(-1)};
+    *out = x == VAR_NONE ? VAR_NONE : apply_named(b, op->name, 1, &x, 1, &last);
+    return *out != VAR_NONE;
+}
+
 static bool arg_type(Infer *in) {
     const Type *x = in->type[0];
     const Prop *axis = infer_prop(in, "axis");
     bool keep = infer_prop(in, "keepdims")->i, all = axis->kind == P_NONE;
     int at = -1, n = 0;
-    if (!all && !infer_axis(in, axis->i, x->ndim, &at)) return false;
+    if (!all && axis->ints.n != 1)
+        return infer_fail(in, E_ARG, in->nin, "%s: one axis at a time", in->op->name);
+    if (!all && !infer_axis(in, axis->ints.p[0], x->ndim, &at)) return false;
     Dim dim[MAX_NDIM];
     for (int k = 0; k < x->ndim; k++) {
         bool gone = all || k == at;
@@ -188,7 +203,7 @@ static bool arg_perform(Call *c, bool less) {
     const Prop *prop = op_prop(c->s, c->op, c->props, "axis");
     bool keep = prop_bool(c->s, c->op, c->props, "keepdims"),
          all = prop->kind == P_NONE;
-    int axis = all ? -1 : shape_axis_index(prop->i, x.ndim), n = 0;
+    int axis = all ? -1 : shape_axis_index(prop->ints.p[0], x.ndim), n = 0;
     int64_t shape[MAX_NDIM];
     for (int k = 0; k < x.ndim; k++) {
         bool gone = all || k == axis;
@@ -250,12 +265,12 @@ static bool arg_vmap(Vmap *q) {
     {                                                                                  \
         .name = OP_ROW(NAME),                                                          \
         .doc =                                                                         \
-            "Position of the first " WHAT " element along axis (None: in all of x, "   \
-            "row-major), as int64; the first nan if there is one.",                    \
-        .in = "x", .props = "axis: axis? = None, keepdims: bool = False",              \
-        .kinds = KIND_BOOL | KIND_REAL, .type = arg_type, .perform = KERNEL,           \
-        .flops = "x.size", .pull = arg_pull, .push = push_none, .vmap = arg_vmap,      \
-        .example = EXAMPLE                                                             \
+            "Position of the first " WHAT " element along axis (None: in all of x; "   \
+            "several: in those, row-major), as int64; the first nan if there is one.", \
+        .in = "x", .props = "axis: axes = None, keepdims: bool = False",               \
+        .expand = arg_expand, .kinds = KIND_BOOL | KIND_REAL, .type = arg_type,        \
+        .perform = KERNEL, .flops = "x.size", .pull = arg_pull, .push = push_none,     \
+        .vmap = arg_vmap, .example = EXAMPLE                                           \
     }
 static const Op table[] = {
     ARG("argmax", "largest", argmax_perform,

@@ -1,11 +1,12 @@
-/* Running sums and products, and recurrence, s[i] = a[i] s[i - 1] + b[i]. With it the
- * derivatives of cumprod (and so of prod) need no division: they are correct where
- * elements are zero, and can be differentiated again. */
+/* Running sums, products and extremes, and recurrence, s[i] = a[i] s[i - 1] + b[i].
+ * With it the derivatives of cumprod (and so of prod) need no division: they are
+ * correct where elements are zero, and can be differentiated again. */
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "vmap/kit.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { COLUMNS = 64, NARROW = 8, SHORT = 16, BLOCK = 256, CHUNK = 1 << 15 };
@@ -19,7 +20,7 @@ typedef struct CumLines {
     int64_t n, x_step, y_step, out_step; /* along the axis; negative if reversed */
 } CumLines;
 
-typedef enum CumKind { RUN_SUM, RUN_PROD, RUN_RECURRENCE } CumKind;
+typedef enum CumKind { RUN_SUM, RUN_PROD, RUN_RECURRENCE, RUN_MAX, RUN_MIN } CumKind;
 typedef struct Cumulation {
     CumKind what;
     DType acc, load, store; /* dtype of the state, of x and y, and of the output */
@@ -44,15 +45,40 @@ STEP(u64, uint64_t, TIMES)
 STEP(f64, double, TIMES)
 STEP(c128, c128, c128_mul)
 
+/* nan wins, and stays. */
+#define BEYOND(what, x, s) ((what) == RUN_MAX ? (x) > (s) : (x) < (s))
+#define EXTREME(NAME, T)                                                               \
+    static void extreme_##NAME(CumKind what, T *s, const T *x, int64_t k) {            \
+        for (int64_t i = 0; i < k; i++)                                                \
+            if (BEYOND(what, x[i], s[i]) || x[i] != x[i]) s[i] = x[i];                 \
+    }                                                                                  \
+    static void extreme_along_##NAME(CumKind what, T *state, T *x, int64_t n) {        \
+        T s = *state;                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                \
+            x[i] = s = BEYOND(what, x[i], s) || x[i] != x[i] ? x[i] : s;               \
+        *state = s;                                                                    \
+    }
+EXTREME(u64, uint64_t)
+EXTREME(i64, int64_t)
+EXTREME(f64, double)
+
 typedef union CumRow {
     uint64_t u[COLUMNS];
+    int64_t i[COLUMNS];
     double f[COLUMNS];
     c128 c[COLUMNS];
 } CumRow;
 
 static void step_row(const Cumulation *j, CumRow *s, const CumRow *x, const CumRow *y,
                      int64_t k) {
-    if (j->acc == DT_FLOAT64)
+    bool extreme = j->what == RUN_MAX || j->what == RUN_MIN;
+    if (extreme && j->acc == DT_FLOAT64)
+        extreme_f64(j->what, s->f, x->f, k);
+    else if (extreme && j->acc == DT_INT64)
+        extreme_i64(j->what, s->i, x->i, k);
+    else if (extreme)
+        extreme_u64(j->what, s->u, x->u, k);
+    else if (j->acc == DT_FLOAT64)
         step_f64(j->what, s->f, x->f, y->f, k);
     else if (j->acc == DT_COMPLEX128)
         step_c128(j->what, s->c, x->c, y->c, k);
@@ -61,8 +87,15 @@ static void step_row(const Cumulation *j, CumRow *s, const CumRow *x, const CumR
 }
 
 static void start_row(const Cumulation *j, CumRow *s, int64_t k) {
-    double v = j->what == RUN_PROD;
-    tensor_cast_elements(j->acc, s, DT_FLOAT64, &v, (size_t)k,
+    double v = j->what == RUN_PROD  ? 1
+               : j->what == RUN_MAX ? -(double)INFINITY
+               : j->what == RUN_MIN ? (double)INFINITY
+                                    : 0;
+    int64_t lowest = j->what == RUN_MAX ? INT64_MIN : INT64_MAX;
+    bool whole = j->what >= RUN_MAX && j->acc != DT_FLOAT64;
+    if (whole && j->acc == DT_UINT64) lowest = j->what == RUN_MAX ? 0 : -1;
+    tensor_cast_elements(j->acc, s, whole ? j->acc : DT_FLOAT64,
+                         whole ? (void *)&lowest : (void *)&v, (size_t)k,
                          (ptrdiff_t)dtype_size(j->acc), 0);
 }
 
@@ -119,6 +152,9 @@ static void cumulate_lines(const Cumulation *j, const LineGroup *g) {
         case RUN_RECURRENCE:                                                           \
             if (first) x[i] = s = y[i], i++;                                           \
             EACH(MUL(x[i], s) + y[i]);                                                 \
+        case RUN_MAX:                                                                  \
+        case RUN_MIN:                                                                  \
+            break;                                                                     \
         }                                                                              \
         *state = s;                                                                    \
     }
@@ -128,9 +164,27 @@ ALONG(c128, c128, c128_mul)
 
 typedef union CumBlock {
     uint64_t u[BLOCK];
+    int64_t i[BLOCK];
     double f[BLOCK];
     c128 c[BLOCK];
 } CumBlock;
+
+static void along_block(const Cumulation *j, bool first, CumRow *s, CumBlock *x,
+                        const CumBlock *y, int64_t n) {
+    bool extreme = j->what == RUN_MAX || j->what == RUN_MIN;
+    if (extreme && j->acc == DT_FLOAT64)
+        extreme_along_f64(j->what, s->f, x->f, n);
+    else if (extreme && j->acc == DT_INT64)
+        extreme_along_i64(j->what, s->i, x->i, n);
+    else if (extreme)
+        extreme_along_u64(j->what, s->u, x->u, n);
+    else if (j->acc == DT_FLOAT64)
+        along_f64(j->what, j->exclusive, first, s->f, x->f, y->f, n);
+    else if (j->acc == DT_COMPLEX128)
+        along_c128(j->what, j->exclusive, first, s->c, x->c, y->c, n);
+    else
+        along_u64(j->what, j->exclusive, first, s->u, x->u, y->u, n);
+}
 
 static void cumulate_line(const Cumulation *j, const char *x, const char *y,
                           char *out) {
@@ -145,12 +199,7 @@ static void cumulate_line(const Cumulation *j, const char *x, const char *y,
         if (j->what == RUN_RECURRENCE)
             tensor_cast_elements(j->acc, &yv, j->load, y + at * j->l.y_step, (size_t)n,
                                  size, j->l.y_step);
-        if (j->acc == DT_FLOAT64)
-            along_f64(j->what, j->exclusive, at == 0, state.f, xv.f, yv.f, n);
-        else if (j->acc == DT_COMPLEX128)
-            along_c128(j->what, j->exclusive, at == 0, state.c, xv.c, yv.c, n);
-        else
-            along_u64(j->what, j->exclusive, at == 0, state.u, xv.u, yv.u, n);
+        along_block(j, at == 0, &state, &xv, &yv, n);
         tensor_cast_elements(j->store, out + at * j->l.out_step, j->acc, &xv, (size_t)n,
                              j->l.out_step, size);
     }
@@ -313,6 +362,76 @@ static const char *const running_prod_pullback = OTHER_WAY NEIGHBOURS
     "v = ahead(g) when exclusive\n"
     "v = g";
 
+/* The result one step before. */
+#define PREVIOUS                                                                       \
+    "previous = shift(r, -1, axis=axis) when reverse\n"                                \
+    "previous = shift(r, 1, axis=axis)\n"
+
+/* ---- cummax, cummin ---- */
+static bool cum_extreme_expand(Builder *b, const char *name, const Op *op,
+                               const Props *p, const Var *in, Var *out) {
+    const Prop *axis = op_prop(b->s, op, p, "axis");
+    Var x = axis->kind == P_NONE ? op_call1(b, "ravel", in[0]) : in[0];
+    PropArg arg[2] = {{"axis", axis->kind == P_NONE ? PROP_INT(0) : *axis},
+                      {"reverse", *op_prop(b->s, op, p, "reverse")}};
+    if (x != VAR_NONE) x = apply_named(b, name, 1, &x, 2, arg);
+    return (*out = x) != VAR_NONE;
+}
+static bool cummax_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                          const Var *in, Var *out) {
+    (void)nin;
+    return cum_extreme_expand(b, "running_max", op, p, in, out);
+}
+static bool cummin_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                          const Var *in, Var *out) {
+    (void)nin;
+    return cum_extreme_expand(b, "running_min", op, p, in, out);
+}
+
+static bool running_extreme_type(Infer *in) {
+    const Type *x = in->type[0];
+    int axis;
+    return infer_want_rank(in, 0, 1, -1) &&
+           infer_axis(in, infer_prop(in, "axis")->i, x->ndim, &axis) &&
+           infer_out_tensor(in, 0, x->dtype, x->ndim, x->dim);
+}
+
+static bool run_extreme(Call *c, CumKind what) {
+    Tensor x = *call_in(c, 0);
+    int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    Tensor *out = call_out(c, 0, x.ndim, x.shape);
+    if (!out) return false;
+    if (tensor_size(out) == 0) return true;
+    Cumulation j = {.what = what, .load = x.dtype, .store = x.dtype};
+    j.acc = dtype_is_float(x.dtype)        ? DT_FLOAT64
+            : dtype_kind(x.dtype) == K_INT ? DT_INT64
+                                           : DT_UINT64;
+    j.reverse = prop_bool(c->s, c->op, c->props, "reverse");
+    run_cumulation(c, &j, &x, &x, out, axis);
+    return true;
+}
+static bool running_max_perform(Call *c) {
+    return run_extreme(c, RUN_MAX);
+}
+static bool running_min_perform(Call *c) {
+    return run_extreme(c, RUN_MIN);
+}
+
+/* The gradient goes to where each extreme was met first: `steps` counts along the way
+ * of the loop. */
+#define FIRST_MET                                                                      \
+    "index = shape_i(r, axis=axis) - 1 - start when reverse\n"                         \
+    "index = start\n"                                                                  \
+    "start = running_max(where((steps == 0) | (r != previous), steps, 0), axis=axis, " \
+    "reverse=reverse)\n"                                                               \
+    "steps = running_sum(ones_like(cast(r, 'int64')), axis=axis, exclusive=True, "     \
+    "reverse=reverse)\n"
+static const char *const running_extreme_pullback =
+    "g_x = scatter_elements(zeros_like(g), index, g, axis=axis, "
+    "reduction='add')\n" FIRST_MET PREVIOUS;
+static const char *const running_extreme_pushforward =
+    "t_r = take_along_axis(t_x, index, axis=axis)\n" FIRST_MET PREVIOUS;
+
 /* ---- recurrence ---- */
 static bool recurrence_type(Infer *in) {
     const Type *a = in->type[0], *x = in->type[1];
@@ -345,9 +464,6 @@ static bool recurrence_perform(Call *c) {
 
 /* b's gradient is the recurrence from the other end with a shifted by one; a's is that
  * times the previous state. */
-#define PREVIOUS                                                                       \
-    "previous = shift(r, -1, axis=axis) when reverse\n"                                \
-    "previous = shift(r, 1, axis=axis)\n"
 static const char *const recurrence_pullback = OTHER_WAY NEIGHBOURS PREVIOUS
     "g_a = g_b * cj(previous)\n"
     "g_b = recurrence(cj(ahead(a)), g, axis=axis, reverse=back)";
@@ -356,6 +472,14 @@ static const char *const recurrence_pullback = OTHER_WAY NEIGHBOURS PREVIOUS
 static const char *const recurrence_pushforward =
     PREVIOUS "t_r = recurrence(a, t_b + t_a * previous, axis=axis, reverse=reverse)";
 
+#define EXTREMES                                                                       \
+    .in = "x", .kinds = KIND_BOOL | KIND_REAL,                                         \
+    .props = "axis: axis? = None, reverse: bool = False"
+#define RUNNING_EXTREMES                                                               \
+    .internal = true, .in = "x", .kinds = KIND_BOOL | KIND_REAL,                       \
+    .props = "axis: axis = 0, reverse: bool = False", .type = running_extreme_type,    \
+    .fails = op_never_fails, .flops = "x.size", .pullback = running_extreme_pullback,  \
+    .pushforward = running_extreme_pushforward, .vmap = vmap_axes
 #define CUM_PROPS                                                                      \
     "axis: axis? = None, dtype: dtype? = None, exclusive: bool = False, "              \
     "reverse: bool = False"
@@ -378,6 +502,31 @@ static const Op table[] = {
      .props = CUM_PROPS,
      .expand = cum_expand,
      .example = "cumprod([1, 2, 3, 4]) -> [1, 2, 6, 24]"},
+    {.name = OP_ROW("cummax"),
+     EXTREMES,
+     .doc =
+         "The largest of the elements up to each one along axis (None: of x "
+         "flattened), NumPy's maximum.accumulate; nan from the first nan on. reverse "
+         "starts at the end. The derivative is that of the first of equal ones.",
+     .expand = cummax_expand,
+     .example = "cummax([1, 3, 2]) -> [1, 3, 3]\ncummax([1, 3, 2], reverse=True) -> "
+                "[3, 3, 2]"},
+    {.name = OP_ROW("cummin"),
+     EXTREMES,
+     .doc = "The smallest of the elements up to each one along axis, otherwise as "
+            "cummax.",
+     .expand = cummin_expand,
+     .example = "cummin([2, 1, 3]) -> [2, 1, 1]"},
+    {.name = OP_ROW("running_max"),
+     RUNNING_EXTREMES,
+     .doc = "cummax along an axis; cummax expands to this.",
+     .perform = running_max_perform,
+     .example = "running_max([1, 3, 2]) -> [1, 3, 3]"},
+    {.name = OP_ROW("running_min"),
+     RUNNING_EXTREMES,
+     .doc = "cummin along an axis; cummin expands to this.",
+     .perform = running_min_perform,
+     .example = "running_min([2, 1, 3]) -> [2, 1, 1]"},
     {.name = OP_ROW("running_sum"),
      .internal = true,
      .doc = "cumsum along an axis; cumsum expands to this.",

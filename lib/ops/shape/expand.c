@@ -124,12 +124,12 @@ static bool broadcast_to_type(Infer *in) {
 /* A single element broadcasts to any shape whose sizes are numbers or dims. */
 static bool broadcast_to_fails(const Graph *g, ApplyId a) {
     const Type *x = var_type(g, apply_in(g, a)[0]), *t = var_type(g, g->apply[a].out);
-    bool told = true;
+    bool known = true;
     for (int k = 0; k < x->ndim; k++)
-        told &= x->dim[k] == 1;
+        known &= x->dim[k] == 1;
     for (int k = 0; k < t->ndim; k++)
-        told &= t->dim[k] != DIM_UNKNOWN;
-    return !told;
+        known &= t->dim[k] != DIM_UNKNOWN;
+    return !known;
 }
 
 static bool broadcast_to_perform(Call *c) {

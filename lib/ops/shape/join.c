@@ -148,12 +148,12 @@ static bool stack_type(Infer *in) {
 
 static bool stack_fails(const Graph *g, ApplyId a) {
     const Type *x = var_type(g, apply_in(g, a)[0]);
-    bool told = true;
+    bool known = true;
     for (int k = 0; k < x->ndim; k++)
         for (size_t i = 0; i < g->apply[a].nin; i++)
-            told &= x->dim[k] != DIM_UNKNOWN &&
-                    var_type(g, apply_in(g, a)[i])->dim[k] == x->dim[k];
-    return !told;
+            known &= x->dim[k] != DIM_UNKNOWN &&
+                     var_type(g, apply_in(g, a)[i])->dim[k] == x->dim[k];
+    return !known;
 }
 
 static bool stack_perform(Call *c) {

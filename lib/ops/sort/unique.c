@@ -184,22 +184,21 @@ static bool unique_perform(Call *c) {
     Tensor x = *call_in(c, 0);
     int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
     Groups g = {.n = x.shape[axis]};
-    size_t n = (size_t)g.n + 1, pairs = 2 * n * sizeof(SortPair), bytes = 0;
-    size_t keys = x.ndim == 1 ? 0 : tensor_bytes(&x);
-    if (!size_add(pairs, 4 * n * sizeof *g.order, &bytes) ||
-        !size_add(bytes, keys, &bytes))
-        return call_fail(c, E_LIMIT, "x has too many elements");
+    size_t n = (size_t)g.n + 1, bytes = 0;
+    size_append(&bytes, n, 2 * sizeof(SortPair));
+    size_t at_order = size_append(&bytes, n, 4 * sizeof *g.order);
+    size_t at_keys = size_append(&bytes, x.ndim == 1 ? 0 : tensor_bytes(&x), 1);
     char *mem = call_scratch(c, bytes);
     if (!mem) return false;
     SortPair *p = (SortPair *)(void *)mem;
-    g.order = (int64_t *)(void *)(mem + pairs);
+    g.order = (int64_t *)(void *)(mem + at_order);
     g.start = g.order + n;
     g.rank = g.start + n;
     g.place = g.rank + n;
     if (x.ndim == 1)
         group_vector(c, &x, p, &g);
     else
-        group_parts(c, &x, axis, (char *)(g.place + n), &g);
+        group_parts(c, &x, axis, mem + at_keys, &g);
     rank_groups(&g, prop_bool(c->s, c->op, c->props, "sorted"), p);
     return store_groups(c, &x, axis, &g);
 }
