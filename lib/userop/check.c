@@ -1,6 +1,7 @@
 /* Checks the texts of a file's ops before any graph uses them. Every name must have a
  * meaning, and definitions must not be circular. An op made of elementwise ops only is
- * elementwise, and is tried on scalars; every op is tried on its example. */
+ * elementwise. The texts are read, not compiled: a definition is for all ranks and
+ * dtypes, and what its inputs may be nothing but an example says (trial.c). */
 #include "base/toposort.h"
 #include "op/infer.h"
 #include "op/services.h"
@@ -483,137 +484,12 @@ static bool decide_elementwise(UserOpCheck *k) {
                 "write `adjoint` (the op is linear in that input) or `pullback`, in g");
 }
 
-/* ---- trials ---- */
-
-typedef struct UserOpTrial {
-    UserOpCheck *k;
-    Builder b;
-    ApplyId id;
-    Var cotangent[OUT_MAX];
-} UserOpTrial;
-
-static bool try_term(UserOpTrial *t, const UserOpText *f, Var like, Var g) {
-    UserOpCheck *k = t->k;
-    bool ok = true;
-    Var v = template_build_apply(&t->b, f->text, t->b.g, t->id, g, &ok);
-    if (!ok || v == GRAD_DISCONNECTED || var_is_null(t->b.g, v)) return ok;
-    const Type *have = var_type(t->b.g, v), *want = var_type(t->b.g, like);
-    bool partial = k->b->decl->partials.n > 0; /* is broadcast to the result */
-    if (have->kind == TYPE_TENSOR &&
-        (have->ndim == want->ndim || (partial && have->ndim < want->ndim)))
-        return true;
-    fail(k->s, f->at, have->kind == TYPE_TENSOR ? E_SHAPE : E_TYPE,
-         "the op %s: this is %s, but it must have the shape of %s, %s", k->b->op.name,
-         type_str(k->s, have), partial ? "the result" : sym_text(k->s, f->name),
-         type_str(k->s, want));
-    return note(k->s, NOWHERE, "as tried on %s",
-                type_str(k->s, var_type(t->b.g, apply_in(t->b.g, t->id)[0])));
-}
-
-static Var trial_input(UserOpTrial *t, Sym name) {
-    for (size_t i = 0; i < t->k->sig->nin && i < t->b.g->apply[t->id].nin; i++)
-        if (t->k->sig->in[i].name == name) return apply_in(t->b.g, t->id)[i];
-    return VAR_NONE;
-}
-
-static bool try_gradient(UserOpTrial *t) {
-    const UserOp *d = t->k->b->decl;
-    Var out = t->b.g->apply[t->id].out, g;
-    const Type *to = var_type(t->b.g, out);
-    if (to->kind != TYPE_TENSOR || dtype_is_discrete(to->dtype)) return true;
-    g = graph_input(t->b.g, sym(t->k->s, "g"), to);
-    for (size_t i = 0; i < d->partials.n; i++)
-        if (!try_term(t, &d->partials.p[i], out, VAR_NONE)) return false;
-    for (size_t i = 0; i < d->adjoint.n; i++) {
-        Var x = trial_input(t, d->adjoint.p[i].name);
-        if (x != VAR_NONE && !try_term(t, &d->adjoint.p[i], x, g)) return false;
-    }
-    for (size_t i = 0; t->k->sig->nout == 1 && i < d->pullback.n; i++) {
-        Var x = trial_input(t, d->pullback.p[i].name);
-        if (x != VAR_NONE && !try_term(t, &d->pullback.p[i], x, g)) return false;
-    }
-    return true;
-}
-
-static const Props *sample_props(UserOpCheck *k) {
-    Prop *p = mem_zalloc(k->s, k->sig->nprop, sizeof *p);
-    for (size_t i = 0; i < k->sig->nprop; i++) {
-        p[i] = k->sig->prop[i].value;
-        if (!k->sig->prop[i].required) continue;
-        PropType t = k->sig->prop[i].type;
-        p[i] = t == T_BOOL                 ? PROP_BOOL(false)
-               : t == T_FLOAT              ? (Prop){.kind = P_FLOAT, .f = 1}
-               : t == T_DTYPE              ? PROP_DTYPE(DT_FLOAT64)
-               : t == T_STR                ? PROP_STR(sym(k->s, ""))
-               : t == T_INT || t == T_AXIS ? PROP_INT(1)
-                                           : PROP_INTS(NULL, 0);
-    }
-    const Props *props = props_intern(k->s, k->sig->nprop, p);
-    mem_free(p);
-    return props;
-}
-
-static bool try_dtype(UserOpCheck *k, DType d, bool gradient) {
-    Graph *g = graph_new(k->s);
-    UserOpTrial t = {.k = k, .b = builder(g, false)};
-    Var in[UINT8_MAX], out[OUT_MAX];
-    for (size_t i = 0; i < k->sig->nin; i++)
-        in[i] = graph_input(g, k->sig->in[i].name, type_scalar(k->s, d));
-    bool ok = op_apply(&t.b, &k->b->op, sample_props(k), k->sig->nin, in, out);
-    if (ok && gradient && !k->b->decl->replace) {
-        t.id = var_owner(g, out[0]);
-        ok = try_gradient(&t);
-    }
-    graph_free(g);
-    return ok;
-}
-
-/* Tries the first kind of number that the op takes; if it takes none, reports the error
- * for floats. */
-static bool try_numbers(UserOpCheck *k) {
-    static const DType all[] = {DT_FLOAT64, DT_COMPLEX128, DT_INT64, DT_BOOL};
-    size_t mark = diag_count(k->s), first = 0;
-    if (k->sig->nin > UINT8_MAX) return true;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (k->b->op.kinds && !(k->b->op.kinds >> dtype_kind(all[i]) & 1U)) continue;
-        if (try_dtype(k, all[i], false)) {
-            diag_rewind(k->s, mark);
-            return try_dtype(k, all[i], true);
-        }
-        if (first) diag_rewind(k->s, first);
-        first = diag_count(k->s);
-    }
-    return !first;
-}
-
-static bool try_example(UserOpCheck *k) {
-    const UserOpText *x = &k->b->decl->example;
-    if (!x->text) return true;
-    Graph *g = graph_new(k->s);
-    UserOpTrial t = {.k = k, .b = builder(g, false), .id = APPLY_NONE};
-    Compiler *c = compiler_new(&t.b);
-    const char *arrow = strstr(x->text, "->");
-    Span at = x->at;
-    Var v;
-    if (arrow) at.end = at.begin + (uint32_t)(arrow - x->text);
-    bool ok = arrow ||
-              fail(k->s, at, E_PLUGIN, "the op %s: an example is `%s(...) -> result`",
-                   k->b->op.name, k->b->op.name);
-    ok = ok && compiler_expr(c, at, NULL, &v);
-    for (ApplyId a = 0; ok && a < g->napply; a++)
-        if (g->apply[a].op == &k->b->op) t.id = a;
-    if (ok && t.id != APPLY_NONE) ok = try_gradient(&t);
-    compiler_free(c);
-    graph_free(g);
-    return ok;
-}
-
 static bool check_file_ops(UserOpCheck *k, uint32_t *order) {
     if (!order_ops(k, order)) return false;
     for (size_t i = 0; i < k->n; i++) {
         set_current_op(k, &k->all[order[i]]);
         if (!check_all_texts(k) || !decide_elementwise(k) ||
-            (k->elementwise && !try_numbers(k)) || !try_example(k))
+            !userop_try(k->s, k->b, k->elementwise))
             return false;
     }
     return true;

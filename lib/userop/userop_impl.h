@@ -35,5 +35,7 @@ bool userop_expand(Builder *b, const Op *op, const Props *p, size_t nin, const V
 
 /* Checks the texts of one file's ops (check.c). */
 bool userop_check(Session *s, size_t n, struct OpBody *body);
+/* Builds the op, on numbers and as its example says, and its derivatives (trial.c). */
+bool userop_try(Session *s, const struct OpBody *op, bool on_numbers);
 
 #endif
