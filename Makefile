@@ -54,7 +54,8 @@ LIB_C   := $(filter-out %.simd.c,$(shell find lib -name "*.c" | sort))
 SIMD_C  := $(filter %.simd.c,$(shell find lib -name "*.c" | sort))
 TOOLS   := gload ggrad grewrite grun gprof
 CMD_C   := $(wildcard cmd/*/*.c)
-GEN_C   := $(B)/gen/catalogue.c $(B)/gen/rules_text.c $(B)/gen/optim_texts.c $(B)/gen/text_ops.c $(B)/gen/onnx_rows.c
+EMBEDDED_C := $(patsubst %,$(B)/gen/%.c,rule_texts optim_texts op_texts onnx_texts onnx_write_texts)
+GEN_C   := $(B)/gen/catalogue.c $(EMBEDDED_C)
 ARCH    := $(shell uname -m)
 # Loops are compiled once per level of CPU; only x86-64 has more than the baseline.
 ifeq ($(ARCH),x86_64)
@@ -100,21 +101,15 @@ CATALOGUE_C := $(shell grep -lE "^const (OpList ops|MacroList macros)_" -r lib -
 $(B)/gen/catalogue.c: $(CATALOGUE_C) lib/gen/catalogue.awk $(B)/sources Makefile
 	@mkdir -p $(@D)
 	$(Q)awk -f lib/gen/catalogue.awk $(CATALOGUE_C) > $@
-$(B)/gen/rules_text.c: $(wildcard lib/rewrite/rules/*.rules) lib/gen/embed.awk
+# Texts that the programs carry: each table of base/embedded.h, made of these files.
+rule_texts := $(wildcard lib/rewrite/rules/*.rules)
+optim_texts := $(wildcard lib/optim/*.yaml)
+op_texts := $(wildcard lib/ops/*/*.ops.yaml)
+onnx_texts := $(wildcard lib/io/onnx/*.rows)
+onnx_write_texts := $(wildcard lib/io/onnx/*.to)
+$(EMBEDDED_C): $(B)/gen/%.c: $$($$*) lib/gen/embed.awk Makefile
 	@mkdir -p $(@D)
-	$(Q)awk -v header=rewrite/rules_text.h -v table='RulesText rules_text' -f lib/gen/embed.awk $(sort $(wildcard lib/rewrite/rules/*.rules)) > $@
-$(B)/gen/optim_texts.c: $(wildcard lib/optim/*.yaml) lib/gen/embed.awk
-	@mkdir -p $(@D)
-	$(Q)awk -v header=optim/optim.h -v table='OptimText optim_texts' -f lib/gen/embed.awk $(sort $(wildcard lib/optim/*.yaml)) > $@
-
-ONNX_ROWS := $(sort $(wildcard lib/io/onnx/*.rows))
-$(B)/gen/onnx_rows.c: $(ONNX_ROWS) lib/gen/embed.awk
-	@mkdir -p $(@D)
-	$(Q)awk -v header=io/onnx/onnx.h -v table='OnnxRowText onnx_row_texts' -f lib/gen/embed.awk $(ONNX_ROWS) > $@
-TEXT_OPS := $(sort $(wildcard lib/ops/*/*.ops.yaml))
-$(B)/gen/text_ops.c: $(TEXT_OPS) lib/gen/embed.awk
-	@mkdir -p $(@D)
-	$(Q)awk -v header=io/text_ops.h -v table='TextOps text_ops' -f lib/gen/embed.awk $(TEXT_OPS) > $@
+	$(Q)awk -v table=$* -f lib/gen/embed.awk $(sort $($*)) > $@
 
 $(B)/libthunkline-all.a: $(LIB_O) $(B)/sources
 	$(call say,AR,$@)

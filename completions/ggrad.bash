@@ -25,8 +25,9 @@ _ggrad() {
     --return-disconnected) mapfile -t COMPREPLY < <(compgen -W 'zero none' -- "$cur"); return ;;
     --null) mapfile -t COMPREPLY < <(compgen -W 'raise return' -- "$cur"); return ;;
     --seed) COMPREPLY=(); return ;;
+    --opset) COMPREPLY=(); return ;;
     --output|-o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    --format|-O) mapfile -t COMPREPLY < <(compgen -W 'yaml json tlg dot tree math' -- "$cur"); return ;;
+    --format|-O) mapfile -t COMPREPLY < <(compgen -W 'yaml json tlg onnx dot tree math' -- "$cur"); return ;;
     --ops) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --plugin) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --floatX) mapfile -t COMPREPLY < <(compgen -W 'float32 float64' -- "$cur"); return ;;
@@ -36,7 +37,7 @@ _ggrad() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--cost --wrt --optimizer --vjp --cotangent --jvp --tangents --jacobian --hessian --mixed --hvp --vector --by-pullback --checkpoint --name --consider-constant --known-grads --disconnected --return-disconnected --null --only --check --seed --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--cost --wrt --optimizer --vjp --cotangent --jvp --tangents --jacobian --hessian --mixed --hvp --vector --by-pullback --checkpoint --name --consider-constant --known-grads --disconnected --return-disconnected --null --only --check --seed --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

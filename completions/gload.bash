@@ -24,8 +24,9 @@ _gload() {
     --around) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$(_gload_names)" -- "${cur##*,}"); return ;;
     --list-ops) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$("${1%gload}"gload --list-ops "*" 2>/dev/null | cut -d" " -f1)" -- "${cur##*,}"); return ;;
     --op) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$("${1%gload}"gload --list-ops "*" 2>/dev/null | cut -d" " -f1)" -- "${cur##*,}"); return ;;
+    --opset) COMPREPLY=(); return ;;
     --output|-o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    --format|-O) mapfile -t COMPREPLY < <(compgen -W 'yaml json tlg dot tree math' -- "$cur"); return ;;
+    --format|-O) mapfile -t COMPREPLY < <(compgen -W 'yaml json tlg onnx dot tree math' -- "$cur"); return ;;
     --ops) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --plugin) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --floatX) mapfile -t COMPREPLY < <(compgen -W 'float32 float64' -- "$cur"); return ;;
@@ -35,7 +36,7 @@ _gload() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--expr -e --input -i --shared --new --outputs --update --set --freeze --rename --prefix --dim --narrow --compare --pack --refs --on-unused-input --check --info --nodes --simple --depth --around --list-ops --all --op --list-optimizers --list-types --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--expr -e --input -i --shared --new --outputs --update --set --freeze --rename --prefix --dim --narrow --compare --pack --refs --on-unused-input --check --info --nodes --simple --depth --around --list-ops --all --op --list-optimizers --list-types --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

@@ -21,8 +21,9 @@ _grewrite() {
     --harvest) COMPREPLY=(); return ;;
     --allow) COMPREPLY=(); return ;;
     --block) COMPREPLY=(); return ;;
+    --opset) COMPREPLY=(); return ;;
     --output|-o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    --format|-O) mapfile -t COMPREPLY < <(compgen -W 'yaml json tlg dot tree math' -- "$cur"); return ;;
+    --format|-O) mapfile -t COMPREPLY < <(compgen -W 'yaml json tlg onnx dot tree math' -- "$cur"); return ;;
     --ops) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --plugin) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --floatX) mapfile -t COMPREPLY < <(compgen -W 'float32 float64' -- "$cur"); return ;;
@@ -32,7 +33,7 @@ _grewrite() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--mode --include --exclude --require --rules --list --explain --profile --verify --bisect --diff --replace --keep --reap --plant --harvest --allow --block --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--mode --include --exclude --require --rules --list --explain --profile --verify --bisect --diff --replace --keep --reap --plant --harvest --allow --block --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

@@ -82,6 +82,7 @@ static const Opt options[] = {
      NULL, GROUP_OUTPUT},
     {"seed", 0, OPT_INT, AT(seed), "N", "Seed for the random inputs of --check.", NULL,
      GROUP_OUTPUT},
+    OPSET_OPTION(Ggrad),
 };
 
 static bool ggrad_run(Run *r) {

@@ -106,6 +106,7 @@ static const Opt options[] = {
      "List the types: how each is written, what its filter accepts, how its values are "
      "compared, and their size.",
      NULL, GROUP_OUTPUT},
+    OPSET_OPTION(Gload),
 };
 
 static Edit collect_edits(const Gload *o, Arena *a) {

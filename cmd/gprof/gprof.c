@@ -1,6 +1,7 @@
 /* gprof: where a graph's time, flops and memory go. */
 #include "tools/gprof.h"
 
+#include "base/fs.h"
 #include "cli/cli.h"
 
 #include <string.h>

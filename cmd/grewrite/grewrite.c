@@ -66,6 +66,7 @@ static const Opt options[] = {
      "Reap and plant only these names or scopes.", NULL, GROUP_WORK},
     {"block", 0, OPT_LIST, AT(block), "NAMES",
      "Don't reap or plant these names or scopes.", NULL, GROUP_WORK},
+    OPSET_OPTION(Grewrite),
 };
 
 static bool print_replacement(void *ctx, const RewriteEvent *e) {

@@ -77,22 +77,22 @@ static Zeroness const_zeroness(const Tensor *t, bool summed) {
 }
 
 /* Ops that map zero to zero and nonzero to nonzero, a sum unless terms cancel. */
-static bool keeps_zero(const char *op) {
-    static const char *const all[] = {"cast",
-                                      "broadcast_to",
-                                      "reshape",
-                                      "transpose",
-                                      "expand_dims",
-                                      "squeeze",
-                                      "negative",
-                                      "conj",
-                                      "specify_shape",
-                                      "full",
-                                      "full_like",
-                                      "sum",
-                                      "check_derivative"};
+static bool keeps_zero(Session *s, const Op *op) {
+    static const KnownOp all[] = {OP_CAST,
+                                  OP_BROADCAST_TO,
+                                  OP_RESHAPE,
+                                  OP_TRANSPOSE,
+                                  OP_EXPAND_DIMS,
+                                  OP_SQUEEZE,
+                                  OP_NEGATIVE,
+                                  OP_CONJ,
+                                  OP_FULL,
+                                  OP_FULL_LIKE,
+                                  OP_SPECIFY_SHAPE,
+                                  OP_SUM,
+                                  OP_CHECK_DERIVATIVE};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strcmp(all[i], op) == 0) return true;
+        if (op_is(s, op, all[i])) return true;
     return false;
 }
 
@@ -104,18 +104,19 @@ static Zeroness infer_zeroness(const Graph *g, Var v) {
         if (t) return const_zeroness(t, summed);
         ApplyId a = var_owner(g, v);
         if (a == APPLY_NONE) return UNKNOWN;
-        const char *op = g->apply[a].op->name;
+        Session *s = g->s;
+        const Op *op = g->apply[a].op;
         const Graph *fn = op_called_function(g, &g->apply[a]);
         if (fn) {
             v = fn->outputs.p[v - g->apply[a].out].var;
             g = fn;
             continue;
         }
-        if (strcmp(op, "zeros_like") == 0 || strcmp(op, "zeros") == 0) return ZERO;
-        if (strcmp(op, "ones_like") == 0 || strcmp(op, "ones") == 0) return NONZERO;
-        if (!keeps_zero(op)) return UNKNOWN;
-        summed |= strcmp(op, "sum") == 0;
-        v = apply_in(g, a)[strcmp(op, "full_like") == 0 || strcmp(op, "full") == 0];
+        if (op_is(s, op, OP_ZEROS_LIKE) || op_is(s, op, OP_ZEROS)) return ZERO;
+        if (op_is(s, op, OP_ONES_LIKE) || op_is(s, op, OP_ONES)) return NONZERO;
+        if (!keeps_zero(s, op)) return UNKNOWN;
+        summed |= op_is(s, op, OP_SUM);
+        v = apply_in(g, a)[op_is(s, op, OP_FULL_LIKE) || op_is(s, op, OP_FULL)];
     }
     return UNKNOWN;
 }

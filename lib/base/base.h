@@ -4,10 +4,8 @@
 #define BASE_BASE_H
 
 #include "base/diag.h"
-#include "base/fs.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/num.h"
 #include "base/pool.h"
 #include "base/session.h"
 #include "base/str.h"

@@ -85,6 +85,14 @@ bool file_check_start(Session *s, const char *name, const unsigned char *p, size
                 "%s begins with zeros: it is neither a graph nor an array", name);
 }
 
+/* A file has an end; what else begins with zeros may go on with them for ever. */
+static bool check_endless(Session *s, int fd, const char *name, const unsigned char *p,
+                          size_t n) {
+    struct stat st;
+    return (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) ||
+           file_check_start(s, name, p, n);
+}
+
 static bool read_fd_to_end(Session *s, int fd, const char *name, uint64_t limit,
                            FileData *out) {
     Vec(unsigned char) v = {0};
@@ -93,7 +101,8 @@ static bool read_fd_to_end(Session *s, int fd, const char *name, uint64_t limit,
         vec_reserve(s, &v, FIRST_READ);
         got = file_read_some(fd, v.p + v.n, v.cap - v.n);
         if (got > 0) v.n += (size_t)got;
-        if (got < 0 || (limit && v.n > limit) || !file_check_start(s, name, v.p, v.n)) {
+        if (got < 0 || (limit && v.n > limit) ||
+            !check_endless(s, fd, name, v.p, v.n)) {
             int error = errno;
             bool large = limit && v.n > limit;
             vec_free(&v);

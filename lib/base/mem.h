@@ -29,6 +29,16 @@ static inline bool size_add(size_t a, size_t b, size_t *r) {
     size_t t;
     return !__builtin_add_overflow(a, b, &t) && (*r = t, true);
 }
+/* Adds n items of `each` bytes, in whole cache lines, to what a buffer has to hold, and
+ * returns where they begin. *all becomes SIZE_MAX, for which there is never room, if
+ * that is more than can be addressed. */
+static inline size_t size_append(size_t *all, size_t n, size_t each) {
+    size_t at = *all, bytes;
+    if (!size_mul(n, each, &bytes) || !size_add(bytes, 63, &bytes) ||
+        !size_add(at, bytes & ~(size_t)63, all))
+        *all = SIZE_MAX;
+    return at;
+}
 static inline bool i64_mul(int64_t a, int64_t b, int64_t *r) {
     int64_t t;
     return !__builtin_mul_overflow(a, b, &t) && (*r = t, true);

@@ -73,7 +73,7 @@ void svg_widen(SvgScale *s) {
     if (s->hi < 0 && s->hi > s->lo / 2) s->hi = 0;
     double least = fmax(fabs(s->lo), fabs(s->hi)) * 1e-12;
     if (s->hi - s->lo > least) return;
-    double more = s->hi ? fmax(fabs(s->hi) / 10, 1e-300) : 1;
+    double more = s->hi != 0 ? fmax(fabs(s->hi) / 10, 1e-300) : 1;
     s->lo -= more;
     s->hi += more;
 }

@@ -8,7 +8,7 @@ Check *check_new(Graph *g, const CheckOptions *o) {
     Session *s = g->s;
     Arena *a = arena_new(s);
     Check *c = NEW(a, Check);
-    *c = (Check){.s = s, .a = a, .o = *o, .log_of = MAP(s), .told = MAP(s)};
+    *c = (Check){.s = s, .a = a, .o = *o, .log_of = MAP(s), .reported = MAP(s)};
     c->body_of = MAP(s);
     c->often = MAP(s);
     c->last = &c->first;
@@ -37,7 +37,7 @@ void check_free(Check *c) {
     graph_free(c->ready);
     vec_free(&c->log);
     vec_free(&c->dim);
-    map_free(&c->told);
+    map_free(&c->reported);
     map_free(&c->often);
     arena_free(c->a);
 }

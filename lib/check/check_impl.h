@@ -106,7 +106,7 @@ struct Check {
     Finding *first, **last, *newest;
     size_t found, hidden, warned;
     Services real; /* the services without DebugMode */
-    Map told;      /* findings already reported */
+    Map reported;  /* findings already reported */
     Map often;     /* by signature: number of checks */
     Past past;
     ReferenceRun main;

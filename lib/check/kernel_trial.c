@@ -273,7 +273,7 @@ static bool make_thunk(KernelTrial *x, const Call *c, bool reference) {
 
 static bool run_kernel(KernelTrial *x, OpRun *r) {
     int16_t *reuse = NEW_N(x->a, x->nout, int16_t);
-    Host h = {{host_alloc, host_scratch, session_pool(x->s)}, x, r};
+    Host h = {{host_alloc, host_scratch, session_pool(x->s), NULL}, x, r};
     Call c = {.s = x->s,
               .g = x->g,
               .id = x->id,

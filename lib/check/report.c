@@ -28,11 +28,11 @@ static bool add_finding(Check *c, Diag d, uint64_t key, const char *fmt, va_list
 static bool add_finding(Check *c, Diag d, uint64_t key, const char *fmt, va_list ap) {
     size_t *count = d.severity == DIAG_ERROR ? &c->found : &c->warned;
     if (c->limit) return false;
-    if (map_get(&c->told, key, NULL) || *count >= c->o.most) {
+    if (map_get(&c->reported, key, NULL) || *count >= c->o.most) {
         c->hidden += d.severity == DIAG_ERROR;
         return false;
     }
-    map_put(&c->told, key, 1);
+    map_put(&c->reported, key, 1);
     ++*count;
     Finding *f = NEW(c->a, Finding);
     f->d = d;

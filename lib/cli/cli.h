@@ -60,6 +60,7 @@ typedef struct Common {
     const char *output; /* -o */
     int format;         /* -O: index into Tool.formats, -1 unset */
     int zstd;
+    int64_t opset; /* OPSET_OPTION; 0: unset */
     bool no_provenance, force, verbose, help, version;
     int floatX; /* 0 unset, 1 float32, 2 float64 */
     int errors; /* 0 text, 1 json */
@@ -70,6 +71,14 @@ typedef struct Common {
     const char *dump;   /* hidden: options (completions), man, ops, rules */
     Texts operands;     /* arguments that are not options */
 } Common;
+
+/* A row for the table of a tool that writes graphs. */
+#define OPSET_OPTION(settings)                                                         \
+    {                                                                                  \
+        "opset", 0, OPT_INT, offsetof(settings, common.opset), "N",                    \
+            "With -O onnx: write for version N of ONNX's ops, 13 to 22 (default 17).", \
+            NULL, GROUP_OUTPUT                                                         \
+    }
 
 typedef struct Tool Tool;
 /* One invocation: the state that main works with. */

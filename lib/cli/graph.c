@@ -143,11 +143,13 @@ bool run_binary(Run *r) {
 bool run_write(Run *r, Graph *g) {
     const Common *c = r->common;
     const char *path = c->output ? c->output : "-";
-    WriteOptions how = {.zstd = c->zstd, .no_provenance = c->no_provenance};
+    WriteOptions how = {
+        .zstd = c->zstd, .no_provenance = c->no_provenance, .opset = c->opset};
     bool values;
     if (!pick_format(r, path, &how.format, &values)) return false;
     if (values) return graph_write_shared(g, path);
-    if ((how.format == IO_TLG || how.zstd) && !run_binary(r)) return false;
+    bool binary = how.format == IO_TLG || how.format == IO_ONNX || how.zstd;
+    if (binary && !run_binary(r)) return false;
     if (!c->no_provenance) add_step(r, g);
     if (r->write) r->write(r, &how);
     session_set_doing(r->s, "writing the graph");

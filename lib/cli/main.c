@@ -1,4 +1,5 @@
 /* A tool from start to exit: session, options, work, report. */
+#include "base/fs.h"
 #include "cli/watch.h"
 #include "tools/tools.h"
 
@@ -42,7 +43,7 @@ static bool stdout_is_pipe(void) {
 static bool takes_failure(const Common *c, bool begun) {
     IoFormat format =
         c && c->format >= 0 ? (IoFormat)(IO_AUTO + 1 + c->format) : IO_TLG;
-    return format == IO_TLG || (format == IO_YAML && !begun);
+    return format == IO_TLG || ((format == IO_YAML || format == IO_ONNX) && !begun);
 }
 
 /* On failure, leaves a word in the pipe that makes the next tool end, too. */

@@ -2,6 +2,8 @@
  * that lasts too long after a signal, even one that is deep in a library. */
 #include "cli/watch.h"
 
+#include "base/fs.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -176,7 +178,7 @@ static _Noreturn void die_of(int sig) {
     _exit(128 + sig);
 }
 
-/* The call is deep in code that can't be told to end: a copy of the process, in which
+/* The call is deep in code that nothing can stop: a copy of the process, in which
  * nothing runs, keeps what there is. */
 static _Noreturn void keep_in_copy(Watch *w) {
     int sig = atomic_load(&w->signal), status;

@@ -159,7 +159,7 @@ static bool adopt_collected_out(Scanned *p, const SowEntry *e) {
 }
 
 /* ---- the walk ---- */
-/* What stands for the leaves of the old body in the new one. */
+/* Maps the leaves of the old body to those of the new one. */
 static void bind_body_leaves(Scanned *p) {
     const Graph *old = p->part.f.fn;
     Var *map = p->part.map;

@@ -9,8 +9,8 @@ static const Prop *sow_prop(const Graph *g, ApplyId a, const char *name) {
 }
 
 bool harvest_is_sow(const Graph *g, ApplyId a) {
-    const char *name = g->apply[a].op->name;
-    return strcmp(name, "sow") == 0 || strcmp(name, "sow_cond") == 0;
+    const Op *op = g->apply[a].op;
+    return op_is(g->s, op, OP_SOW) || op_is(g->s, op, OP_SOW_COND);
 }
 
 Sym sow_tag(const Graph *g, ApplyId a) {

@@ -166,7 +166,7 @@ Var zeros_like(Builder *b, Var x, DType d) {
     return apply_prop(b, "zeros_like", x, "dtype", PROP_DTYPE(d));
 }
 
-/* x times one, which no equal Apply stands for. */
+/* x times one, as an Apply that is not merged with an equal one. */
 static Var copy_tensor(Builder *b, Var x) {
     const Type *t = var_type(b->g, x);
     const Op *multiply = op_known(b->s, OP_MULTIPLY);

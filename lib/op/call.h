@@ -55,6 +55,7 @@ typedef struct CallHost {
         Call *c,
         size_t bytes); /* kept between calls; 64-byte aligned; NULL: E_MEM, diagnosed */
     Pool *pool;
+    void *(*keep)(Call *c, size_t bytes, bool *filled); /* NULL: it keeps nothing */
 } CallHost;
 /* Contiguous, uninitialised storage of the type's dtype for output i: the old storage,
  * or that of an input that may be overwritten, if it fits. NULL: diagnosed. */
@@ -71,6 +72,11 @@ static inline const Tensor *call_in(const Call *c, size_t i) {
     return &c->in[i]->t;
 }
 void *call_scratch(Call *c, size_t bytes); /* bytes may be 0; NULL: diagnosed */
+/* Memory for what a kernel makes of input i, if that is constant: it belongs to this
+ * Apply alone and keeps its content from run to run. Asked for once a run, always for
+ * as much. *filled: an earlier run did, and succeeded; else this one has to.
+ * 64-byte aligned. NULL: nothing can be kept, scratch will do. */
+void *call_keep(Call *c, size_t i, size_t bytes, bool *filled);
 /* Reports an error of this Apply, with its op, position, input types, shapes, strides
  * and small values as notes. */
 bool call_fail(Call *c, DiagCode code, const char *fmt, ...)

@@ -52,6 +52,13 @@ void *call_scratch(Call *c, size_t bytes) {
     return c->host->scratch(c, bytes);
 }
 
+void *call_keep(Call *c, size_t i, size_t bytes, bool *filled) {
+    *filled = false;
+    return c->host->keep && var_const(c->g, apply_in(c->g, c->id)[i])
+               ? c->host->keep(c, bytes, filled)
+               : NULL;
+}
+
 /* ---- errors ---- */
 
 static void note_tensor(Call *c, size_t i, const Tensor *t) {

@@ -211,14 +211,16 @@ struct Op {
     bool uneven; /* comm, but of equal inputs the first is the result: -0 and 0 are
                     equal */
     bool assoc;
-    bool elemwise; /* set by the rows: fusible */
-    bool effect;   /* a root even if nothing reads it; never merged */
-    bool identity; /* output 0 is input 0 (assert, print, specify_shape) */
-    bool promise;  /* checks another op, which DebugMode blames if the check fails */
-    bool creates;  /* creates values from nothing (zeros, normal): without dtype= they
-                      take the receiver's */
-    bool bounds;   /* with creates: integer literals may be out of the dtype's range */
-    bool by_macro; /* in the language its name calls a macro */
+    bool elemwise;  /* set by the rows: fusible */
+    bool effect;    /* a root even if nothing reads it; never merged */
+    bool identity;  /* output 0 is input 0 (assert, print, specify_shape) */
+    bool promise;   /* checks another op, which DebugMode blames if the check fails */
+    bool creates;   /* creates values from nothing (zeros, normal): without dtype= they
+                       take the receiver's */
+    bool bounds;    /* with creates: integer literals may be out of the dtype's range */
+    uint8_t digits; /* significant bits of float results, if they are fewer than the
+                       dtype's (round_bfloat16: 8) */
+    bool by_macro;  /* in the language its name calls a macro */
     bool internal; /* made by rewriting, derivatives and macros, not written by users */
     bool constant; /* applied to constants, it is a constant, made at build time
                       (make_slice, make_list, csr) */

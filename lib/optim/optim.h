@@ -55,12 +55,6 @@ const OptimRow *optim_find(Session *s, const char *name, bool schedule);
 /* "adam(rate = 1e-3, beta1 = 0.9)" */
 void optim_signature(Session *s, const OptimRow *row, Str *out);
 
-/* The shipped files, for the reader of files; ended by a NULL file. */
-typedef struct OptimText {
-    const char *file, *text;
-} OptimText;
-extern const OptimText optim_texts[];
-
 /* What --optimizer asks for. */
 typedef struct OptimRequest {
     Span chain;       /* "clip_norm(1.0), adam(1e-3)" */

@@ -140,7 +140,7 @@ bool optim_reads_step(Session *s, const Ast *e) {
 
 /* ---- checking a row ---- */
 
-/* What a name in a row's lines stands for. */
+/* What a name in a row's lines means. */
 typedef enum NameUse {
     USE_PROP = 1,
     USE_STEP = 2,

@@ -146,8 +146,8 @@ static const Ast *parse_flops(Costing *k, const char *text) {
 
 /* Once for each formula: its count is then unknown. */
 static void warn_negative(Costing *k, const Op *op, const Ast *e) {
-    uint64_t told;
-    if (map_get(&k->negative, (uintptr_t)op->flops, &told)) return;
+    uint64_t warned;
+    if (map_get(&k->negative, (uintptr_t)op->flops, &warned)) return;
     map_put(&k->negative, (uintptr_t)op->flops, 1);
     warn(k->s, e->at, E_VALUE, "%s: a number of operations can't be negative",
          op->name);

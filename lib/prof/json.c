@@ -120,7 +120,7 @@ static void put_timeline(Profile *p, JsonWriter *w) {
 static void put_holders(Profile *p, JsonWriter *w) {
     Arena *a = arena_new(p->s);
     Timeline m = timeline_new(p, a);
-    Holders h = peak_holders(p, &m, a);
+    Holders h = memory_peak_holders(p, &m, a);
     json_line(w, "  ");
     json_put_key(w, "at_peak");
     json_open(w, '[');

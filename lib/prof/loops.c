@@ -20,31 +20,32 @@ const Poly *value_of_leaf(Arena *a, const Graph *g, Var v, const Map *dims,
     return symbols ? poly_dim(a, name) : NULL;
 }
 
-static const Poly *numbers_result(Arena *a, const char *op, double x, double y) {
+static const Poly *numbers_result(Arena *a, Session *s, const Op *op, double x,
+                                  double y) {
     const struct {
-        const char *op;
+        KnownOp op;
         double r;
-    } r[] = {{"floor_divide", floor(x / y)},
-             {"remainder", x - y * floor(x / y)},
-             {"minimum", x < y ? x : y},
-             {"maximum", x > y ? x : y},
-             {"sqrt", sqrt(x)},
-             {"ceil", ceil(x)},
-             {"floor", floor(x)}};
+    } r[] = {{OP_FLOOR_DIVIDE, floor(x / y)},
+             {OP_REMAINDER, x - y * floor(x / y)},
+             {OP_MINIMUM, x < y ? x : y},
+             {OP_MAXIMUM, x > y ? x : y},
+             {OP_SQRT, sqrt(x)},
+             {OP_CEIL, ceil(x)},
+             {OP_FLOOR, floor(x)}};
     for (size_t i = 0; i < sizeof r / sizeof *r; i++)
-        if (strcmp(r[i].op, op) == 0 && isfinite(r[i].r)) return poly_number(a, r[i].r);
+        if (op_is(s, op, r[i].op) && isfinite(r[i].r)) return poly_number(a, r[i].r);
     return NULL;
 }
 
-static const Poly *polys_result(Arena *a, const char *op, const Poly *x,
+static const Poly *polys_result(Arena *a, Session *s, const Op *op, const Poly *x,
                                 const Poly *y) {
     double v, w = 1;
-    if (strcmp(op, "add") == 0) return poly_add(a, x, y);
-    if (strcmp(op, "multiply") == 0) return poly_mul(a, x, y);
-    if (strcmp(op, "subtract") == 0)
+    if (op_is(s, op, OP_ADD)) return poly_add(a, x, y);
+    if (op_is(s, op, OP_MULTIPLY)) return poly_mul(a, x, y);
+    if (op_is(s, op, OP_SUBTRACT))
         return poly_add(a, x, poly_mul(a, poly_number(a, -1), y));
     bool numbers = x && poly_is_number(x, &v) && (!y || poly_is_number(y, &w));
-    return numbers ? numbers_result(a, op, v, w) : NULL;
+    return numbers ? numbers_result(a, s, op, v, w) : NULL;
 }
 
 static const Poly *truncate_number(Arena *a, const Poly *x) {
@@ -65,19 +66,19 @@ static const Poly *fused_value(Arena *a, const Graph *g, ApplyId id, const Shape
 const Poly *value_of_result(Arena *a, const Graph *g, ApplyId id, const Shape *in) {
     const Apply *ap = &g->apply[id];
     const Type *t = var_type(g, ap->out);
-    const char *op = ap->op->name;
+    Session *s = g->s;
     if (ap->nout != 1 || t->kind != TYPE_TENSOR || t->ndim != 0 || ap->nin == 0)
         return NULL;
-    if (strcmp(op, "shape_i") == 0) {
+    if (op_is(s, ap->op, OP_SHAPE_I)) {
         int64_t k = op_prop(g->s, ap->op, ap->props, "axis")->i;
         return k >= 0 && k < in[0].ndim ? in[0].dim[k] : NULL;
     }
-    if (strcmp(op, "call") == 0) return fused_value(a, g, id, in);
+    if (op_is(s, ap->op, OP_CALL)) return fused_value(a, g, id, in);
     if (!in[0].value || ap->nin > 2 || (ap->nin == 2 && !in[1].value)) return NULL;
-    if (strcmp(op, "cast") == 0)
+    if (op_is(s, ap->op, OP_CAST))
         return dtype_is_discrete(t->dtype) ? truncate_number(a, in[0].value)
                                            : in[0].value;
-    return polys_result(a, op, in[0].value, ap->nin == 2 ? in[1].value : NULL);
+    return polys_result(a, s, ap->op, in[0].value, ap->nin == 2 ? in[1].value : NULL);
 }
 
 /* ---- a step ---- */

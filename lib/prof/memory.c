@@ -72,7 +72,7 @@ static int larger_holder(const void *a, const void *b) {
 }
 
 /* A store holds the last of its values that was born by then. */
-Holders peak_holders(Profile *p, const Timeline *t, Arena *a) {
+Holders memory_peak_holders(Profile *p, const Timeline *t, Arena *a) {
     Var *value = NEW_N(a, t->nstore, Var);
     size_t vars = plan_vars(p->plan), n = 0;
     Holder *h = NEW_N(a, t->nstore + vars + p->functions.n, Holder);

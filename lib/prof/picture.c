@@ -26,18 +26,18 @@ enum { CLASSES = sizeof palette / sizeof *palette };
 _Static_assert((int)CLASSES <= (int)CLASSES_MAX,
                "room for the classes that a legend shows");
 
-size_t class_number(const char *family) {
+size_t picture_class_number(const char *family) {
     size_t i = 0;
     while (i + 1 < CLASSES && strcmp(palette[i].family, family) != 0)
         i++;
     return i;
 }
 
-const char *class_colour(size_t number) {
+const char *picture_class_colour(size_t number) {
     return palette[number].colour;
 }
 
-void class_legend(const bool *used, double left, double top, Str *out) {
+void picture_class_legend(const bool *used, double left, double top, Str *out) {
     size_t shown = 0;
     for (size_t k = 0; k < CLASSES; k++) {
         if (!used[k]) continue;
@@ -64,7 +64,7 @@ typedef struct Chart {
 } Chart;
 
 static size_t use_class(Chart *c, Sym y) {
-    size_t i = class_number(sym_text(c->p->s, y));
+    size_t i = picture_class_number(sym_text(c->p->s, y));
     c->used[i] = true;
     return i;
 }
@@ -150,7 +150,7 @@ static void svg_titles(const Chart *c, Str *out) {
 /* A line at the peak, and below the picture who is alive there. */
 static size_t svg_holders(const Chart *c, Arena *a, Str *out) {
     Profile *p = c->p;
-    Holders h = peak_holders(p, &c->m, a);
+    Holders h = memory_peak_holders(p, &c->m, a);
     double x = LEFT + ((double)c->m.peak_at + 0.5) * WIDTH / (double)c->m.nstep;
     size_t n = h.n < HOLDERS_SHOWN ? h.n : HOLDERS_SHOWN;
     Str b = STR(p->s);
@@ -200,7 +200,7 @@ static void svg_axes(const Chart *c, Str *out) {
                c->m.peak_at);
     prof_count_text(c->most, "B", &b);
     svg_label(out, LEFT, TOP - 16, "start", str_text(&b));
-    class_legend(c->used, LEFT, TOP + HEIGHT + 44, out);
+    picture_class_legend(c->used, LEFT, TOP + HEIGHT + 44, out);
     str_free(&b);
 }
 

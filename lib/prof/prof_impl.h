@@ -197,7 +197,7 @@ typedef struct Holders {
     size_t n;
 } Holders;
 /* The largest first. */
-Holders peak_holders(Profile *p, const Timeline *t, Arena *a);
+Holders memory_peak_holders(Profile *p, const Timeline *t, Arena *a);
 int64_t var_bytes(const Profile *p, Var v);
 /* "c", "i" or "v" for each output. */
 void step_codes(const Profile *p, const Map *vars, const PlanStep *st, Str *out);
@@ -236,10 +236,10 @@ void profile_compare_json(Profile *p, const Compared *c, double limit, JsonWrite
 
 /* ---- picture.c: each family of ops has its colour in every picture ---- */
 enum { CLASSES_MAX = 32 };
-size_t class_number(const char *family); /* an unknown one is "other" */
-const char *class_colour(size_t number);
+size_t picture_class_number(const char *family); /* an unknown one is "other" */
+const char *picture_class_colour(size_t number);
 /* The families that are used, by number, in rows of 7. */
-void class_legend(const bool *used, double left, double top, Str *out);
+void picture_class_legend(const bool *used, double left, double top, Str *out);
 
 void report_text(Profile *p, const ReportOptions *how, const Compared *c, Str *out);
 void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *out);

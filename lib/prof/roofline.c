@@ -196,7 +196,7 @@ static void put_points(Roofline *f, Str *out) {
     rows_sort(p, &by_time, SORT_TIME);
     for (size_t i = 0; i < by_time.n; i++) {
         const Row *r = &by_time.p[i];
-        size_t k = class_number(sym_text(p->s, r->cls));
+        size_t k = picture_class_number(sym_text(p->s, r->cls));
         double x = svg_place(&f->x, intensity(p, r)),
                y = svg_place(&f->y, r->flops.v / r->time_s),
                radius = SMALLEST * (1 + TIMES * sqrt(r->time_s / f->longest_s));
@@ -204,7 +204,7 @@ static void put_points(Roofline *f, Str *out) {
         str_printf(out,
                    "<circle class=\"point\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" "
                    "fill=\"%s\" fill-opacity=\"0.75\" stroke=\"white\">",
-                   x, y, radius, class_colour(k));
+                   x, y, radius, picture_class_colour(k));
         put_hover(f, r, out);
         str_puts(out, "</circle>\n");
     }
@@ -293,7 +293,7 @@ void report_roofline(Profile *p, const ReportOptions *how, Str *out) {
     put_roofs(&f, &body);
     str_puts(&body, "</g>\n");
     put_heading(&f, &body);
-    class_legend(f.used, ROOF_LEFT, f.y.from + 66, &body);
+    picture_class_legend(f.used, ROOF_LEFT, f.y.from + 66, &body);
     double top = f.y.from + ROOF_BELOW + 20;
     put_list(&f, top, &body);
     size_t n = f.rows.n < NUMBERED ? f.rows.n : NUMBERED;

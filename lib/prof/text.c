@@ -224,10 +224,10 @@ static void add_heading(Table *t, const Profile *p, ProfileBy by) {
     static const char *const timed[] = {"% time",   "sum",     "time",
                                         "per call", "calls",   "applies",
                                         "flops",    "GFLOP/s", "moved"},
-                             *const told[] = {"% flops", "sum",   "calls",
-                                              "applies", "flops", "math calls",
-                                              "moved"};
-    const char *const *names = p->is_static ? told : timed;
+                             *const counted[] = {"% flops", "sum",   "calls",
+                                                 "applies", "flops", "math calls",
+                                                 "moved"};
+    const char *const *names = p->is_static ? counted : timed;
     t->cols = p->is_static ? 8 : 10;
     for (size_t i = 0; i + 1 < t->cols; i++)
         add_cell_text(t, names[i]);
@@ -337,7 +337,7 @@ static void print_holders(Profile *p, const ReportOptions *how, Str *out) {
                                           "held at the peak"};
     Arena *a = arena_new(p->s);
     Timeline m = timeline_new(p, a);
-    Holders h = peak_holders(p, &m, a);
+    Holders h = memory_peak_holders(p, &m, a);
     Table t = {.s = p->s, .a = a, .cols = 5};
     Sum sum = {0};
     size_t top = how->top < 0 ? PEAK_TOP : (size_t)how->top;

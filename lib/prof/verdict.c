@@ -105,10 +105,10 @@ static bool find_total(void *ctx, Arena *a, Sym name, FormulaValue *v) {
     *v = formula_number(a, x);
     if (f < 0 && !q->unknown) q->unknown = name;
     if (f < 0 || !q->p) return f >= 0;
-    bool told = profile_field_number(q->p, (ProfileField)f, &x);
+    bool known = profile_field_number(q->p, (ProfileField)f, &x);
     *v = formula_number(a, x);
-    if (!told && q->missing < 0) q->missing = f;
-    return told;
+    if (!known && q->missing < 0) q->missing = f;
+    return known;
 }
 
 static bool unknown_field(Session *s, Span at, const char *name) {

@@ -84,7 +84,8 @@ bool scan_check_object(Call *c, const ScanForm *f, size_t o, int64_t step,
                        const Value *v);
 /* Could a step give output o this shape? */
 bool scan_row_fits(const ScanForm *f, size_t o, const int64_t *shape);
-/* The initial value that stands for the last one has another. Returns false. */
+/* Reports an initial value of another shape than this one, which the result must have
+ * if no step runs. Returns false. */
 bool scan_fail_initial(Call *c, const ScanForm *f, size_t o, const int64_t *shape);
 /* Is a state's initial value a single row, without an axis for steps? */
 static inline bool scan_one_row(const ScanOut *o) {

@@ -1,9 +1,9 @@
-/* ggrad --check: derivatives against finite differences. The least precise float dtype
- * involved determines the step and the tolerance. Most elements agree at once with a
- * single central difference. The rest get many steps and an extrapolation, and an
- * element is wrong only if it is off by more than the tolerance plus the uncertainty of
- * the differences themselves. A second derivative is compared with differences of the
- * first. */
+/* ggrad --check: derivatives against finite differences. The least precise float
+ * involved (its dtype, or the digits of its op) determines the step and the tolerance.
+ * Most elements agree at once with a single central difference. The rest get many steps
+ * and an extrapolation, and an element is wrong only if it is off by more than the
+ * tolerance plus the uncertainty of the differences themselves. A second derivative is
+ * compared with differences of the first. */
 #include "op/services.h"
 #include "tools/ggrad_difference.h"
 #include "tools/random_inputs.h"
@@ -15,7 +15,8 @@ typedef struct Precision {
     double eps, step, tolerance; /* step: of the first difference */
 } Precision;
 
-static Precision precision_of(DType d) {
+static Precision precision_of(DType d, int digits) {
+    if (digits && digits <= 8) return (Precision){0x1p-7, 0x1p-3, 0.2};
     switch (dtype_size(dtype_real(d))) {
     case 2:
         return (Precision){0x1p-10, 0x1p-4, 5e-2};
@@ -518,7 +519,9 @@ static bool run_point(GradCheck *c, const Values *given, uint64_t seed) {
 static void widen_precision(GradCheck *c, Var v) {
     const Type *t = var_type(c->g, v);
     if (t->kind != TYPE_TENSOR || !dtype_is_inexact(t->dtype)) return;
-    Precision p = precision_of(t->dtype);
+    ApplyId a = var_owner(c->g, v);
+    Precision p =
+        precision_of(t->dtype, a == APPLY_NONE ? 0 : c->g->apply[a].op->digits);
     c->p.step = fmax(c->p.step, p.step);
     c->p.eps = fmax(c->p.eps, p.eps);
     c->p.tolerance = fmax(c->p.tolerance, p.tolerance);

@@ -2,8 +2,10 @@
  * only add are appended to the graph; after a leaf's type changes, every type is
  * inferred again (retype.h). */
 #include "lang/approx.h"
+#include "lang/expr.h"
 #include "op/rowwise.h"
 #include "tools/retype.h"
+#include "value/class.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* gload --info: the contents of a graph or of a file of arrays, as a table or as
  * JSON. */
+#include "base/json.h"
 #include "lang/print.h"
 #include "tools/tools.h"
 #include "value/class.h"
@@ -221,12 +222,22 @@ static void put_array_row(InfoTable *f, const ValueInfo *v) {
     str_free(&text);
 }
 
+static void put_file_row(InfoTable *f, const char *path, const ValueList *l) {
+    if (l->notes.n)
+        put_info_row(f, "file", path, "%s, %s of metadata", l->form,
+                     str_counted(f->s, l->notes.n, "entry"));
+    else
+        put_info_row(f, "file", path, "%s", l->form);
+}
+
 bool values_info(Session *s, const char *path, bool json, Str *out) {
     InfoTable f = {.s = s, .json = json, .out = out, .w = {.out = out}};
     ValueList l;
     bool ok = value_list(s, path, NOWHERE, &l);
     if (ok && json) json_open(&f.w, '[');
-    if (ok && !json) put_info_row(&f, "file", path, "%s", l.form);
+    if (ok && !json) put_file_row(&f, path, &l);
+    for (size_t i = 0; ok && i < l.notes.n; i++)
+        put_info_row(&f, "metadata", l.notes.p[i].name, "%s", l.notes.p[i].text);
     for (size_t i = 0; ok && i < l.info.n; i++)
         (json ? put_array_json : put_array_row)(&f, &l.info.p[i]);
     if (ok && json) json_close(&f.w, "\n]\n");

@@ -232,8 +232,7 @@ static void show_props(OpFacts *f, const Op *op, const Signature *sig) {
         [T_AXIS] = "an axis",
         [T_GRAPH] = "a function of the graph",
         [T_KEY] = "a number or a text",
-        [T_SIDES] = "a number, a list of numbers or of pairs, "
-                    "or a text"};
+        [T_SIDES] = "a number, a list of numbers or pairs, or a text"};
     for (size_t i = 0; i < sig->nprop; i++) {
         const PropDef *d = &sig->prop[i];
         Str b = STR(f->s);

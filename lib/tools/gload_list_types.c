@@ -1,4 +1,5 @@
 /* The table of type classes as text or JSON: --list-types. */
+#include "base/json.h"
 #include "tools/tools.h"
 #include "value/class.h"
 

@@ -1,5 +1,6 @@
 /* gload --nodes: a graph as data for jq and the like. Nodes are Applies, in the order
  * of the file; inputs and outputs are ids of variables. */
+#include "base/json.h"
 #include "lang/print.h"
 #include "tools/tools.h"
 

@@ -76,7 +76,7 @@ static void drop_plan(Profiling *f) {
     f->r.ready = NULL;
 }
 
-/* Does an input or a shared variable have a size that only a dim's name stands for? */
+/* Does an input or a shared variable have a size that is known by a dim's name only? */
 static bool has_open_dims(const Graph *g) {
     for (uint32_t i = 0; i < g->nleaf; i++) {
         const Type *t = var_type(g, g->leaf[i].var);
@@ -146,14 +146,14 @@ static void ask_all_dims(AskedDims *a, const Graph *from) {
 
 /* Bytes of v, whose unknown dims are given by the outputs from *i on; -1: they are
  * not. */
-static int64_t known_bytes(const AskedDims *a, const Graph *told, const Type *t,
+static int64_t known_bytes(const AskedDims *a, const Graph *shapes, const Type *t,
                            size_t *i) {
     Var v = a->what.p[*i].var;
     int64_t n = (int64_t)dtype_size(t->dtype), size;
     for (int k = 0; k < t->ndim; k++) {
         size = t->dim[k];
         if (*i < a->what.n && a->what.p[*i].var == v && a->what.p[*i].axis == k) {
-            const Tensor *c = var_const(told, told->outputs.p[(*i)++].var);
+            const Tensor *c = var_const(shapes, shapes->outputs.p[(*i)++].var);
             size = c ? tensor_i64(c, 0) : -1;
         }
         if (n >= 0 && (size < 0 || !i64_mul(n, size, &n))) n = -1;
@@ -170,14 +170,14 @@ static void derive_shapes(Profiling *f) {
     size_t mark = diag_count(g->s);
     AskedDims a = {0};
     ask_all_dims(&a, g);
-    Graph *told = a.what.n ? rewrite_run(a.g, &how, NULL) : NULL;
-    for (size_t i = 0; told && i < a.what.n;) {
+    Graph *shapes = a.what.n ? rewrite_run(a.g, &how, NULL) : NULL;
+    for (size_t i = 0; shapes && i < a.what.n;) {
         Var v = a.what.p[i].var;
-        int64_t n = known_bytes(&a, told, var_type(g, v), &i);
+        int64_t n = known_bytes(&a, shapes, var_type(g, v), &i);
         if (n >= 0) profile_size(f->p, v, n);
     }
     diag_rewind(g->s, mark);
-    graph_free(told);
+    graph_free(shapes);
     graph_free(a.g);
     mem_free(a.map);
     vec_free(&a.what);

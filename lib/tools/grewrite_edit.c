@@ -1,5 +1,6 @@
 /* grewrite's work around the rewriter: replacing and pruning before it, bisecting and
  * comparing after it. */
+#include "lang/expr.h"
 #include "lang/print.h"
 #include "op/convert.h"
 #include "op/rowwise.h"

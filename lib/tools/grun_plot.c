@@ -80,7 +80,8 @@ void grun_plot_call(GraphRun *r, int64_t call) {
 /* Of all values that are finite; logarithmic if they are positive and span more than
  * two powers of ten. */
 static SvgScale value_scale(const Plot *p, double height) {
-    SvgScale y = {INFINITY, -INFINITY, false, PLOT_TOP + height, PLOT_TOP};
+    SvgScale y = {(double)INFINITY, (double)-INFINITY, false, PLOT_TOP + height,
+                  PLOT_TOP};
     for (size_t i = 0; i < p->n; i++)
         for (size_t k = 0; k < p->call.n; k++) {
             double v = p->curve[i].value.p[k];

@@ -1,5 +1,6 @@
 /* Writes outputs to files (-r) and to standard output, as text, JSON lines, npy or
  * TSV. */
+#include "base/json.h"
 #include "tools/run_impl.h"
 #include "value/class.h"
 #include "value/file/file.h"

@@ -2,6 +2,7 @@
 #ifndef TOOLS_RUN_IMPL_H
 #define TOOLS_RUN_IMPL_H
 
+#include "base/fs.h"
 #include "check/check.h"
 #include "tools/run.h"
 

@@ -22,6 +22,7 @@
 #define TYPE_TYPE_H
 
 #include "base/base.h"
+#include "base/num.h"
 
 typedef enum DType {
 #define DTYPE(NAME, name, ctype, kind, size, npy) DT_##NAME,

@@ -45,6 +45,17 @@ static void contiguous_strides(DType d, int ndim, const int64_t *shape,
     }
 }
 
+/* SIZE_MAX if they can't be addressed. */
+static size_t layout_bytes(const Key *k) {
+    size_t bytes = dtype_size(k->dtype);
+    bool fits = true;
+    for (int i = 0; i < k->ndim; i++) {
+        if (k->shape[i] == 0) return 0;
+        fits = fits && size_mul(bytes, (size_t)k->shape[i], &bytes);
+    }
+    return fits && bytes < PTRDIFF_MAX ? bytes : SIZE_MAX;
+}
+
 static Layout *layout_add(Layouts *l, const Key *k) {
     size_t n = (size_t)k->ndim;
     Layout *out = NEW(l->arena, Layout);
@@ -57,8 +68,9 @@ static Layout *layout_add(Layouts *l, const Key *k) {
     if (n) memcpy(t.shape, k->shape, n * sizeof *dims);
     if (n) memcpy(t.stride, k->stride, n * sizeof *dims);
     out->contiguous = tensor_is_contiguous(&t);
-    out->size = tensor_size(&t);
-    out->bytes = tensor_bytes(&t);
+    out->bytes = layout_bytes(k);
+    out->size = out->bytes == SIZE_MAX ? INT64_MAX
+                                       : (int64_t)(out->bytes / dtype_size(t.dtype));
     return out;
 }
 

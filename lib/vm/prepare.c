@@ -152,15 +152,25 @@ static bool take_layouts(Ready *r) {
     return true;
 }
 
+static void fail_uncountable(const Ready *r, const Layout *l) {
+    Str shape = STR(r->m->s);
+    layout_shape_text(l, &shape);
+    fail(r->m->s, r->m->p->g->origin[r->in->apply].at, E_LIMIT,
+         "a result of the shape %s has more elements than can be addressed",
+         str_text(&shape));
+    str_free(&shape);
+}
+
 static bool take_output_places(Ready *r) {
     const BlockProgram *b = r->b;
     const Shape *shape = &r->shape[b->out_value[0]];
     for (uint32_t j = 0; j < b->nout; j++) {
         DType d = var_type(b->g, b->var[b->out_value[j]])->dtype;
         const Layout *l = layout_get(&r->m->layouts, d, shape->ndim, shape->dim, NULL);
-        r->p->layout[b->nin + j] = l;
-        if (j >= b->nplaced) break;
         uint32_t cell = r->m->p->arg[r->in->arg + r->in->nin + j];
+        r->p->layout[b->nin + j] = l;
+        if (l->bytes == SIZE_MAX) return fail_uncountable(r, l), false;
+        if (j >= b->nplaced) break;
         place_fit(r->m, cell, l);
         if (!place_get(r->m, r->m->place_of[cell], l->bytes))
             return step_no_memory(r->m, cell), false;
@@ -197,9 +207,8 @@ static void join_dims(Ready *r) {
     const Shape *shape = &r->shape[r->b->out_value[0]];
     for (int d = 0; d < shape->ndim; d++) {
         if (shape->dim[d] == 1) continue;
-        if (p->ndim > 0 && can_join(r, d, shape->dim[d]))
-            p->ext[p->ndim - 1] *= shape->dim[d];
-        else
+        if (p->ndim == 0 || !can_join(r, d, shape->dim[d]) ||
+            !i64_mul(p->ext[p->ndim - 1], shape->dim[d], &p->ext[p->ndim - 1]))
             p->ext[p->ndim++] = shape->dim[d];
         for (uint32_t i = 0; i < r->b->nin; i++)
             if (p->access[i] != ACC_UNUSED)

@@ -72,7 +72,8 @@ Machine *machine_new(const Plan *p, unsigned depth, Machine *outer) {
     m->dim_cell = mem_zalloc(s, p->nleaf, sizeof *m->dim_cell);
     m->fast = mem_zalloc(s, p->nins, sizeof *m->fast);
     m->prep = mem_zalloc(s, p->nins, sizeof(Prep *));
-    m->host = (VmHost){.host = {vm_kernel_out, vm_kernel_scratch, m->pool}, .m = m};
+    m->host = (VmHost){
+        .host = {vm_kernel_out, vm_kernel_scratch, m->pool, vm_kernel_keep}, .m = m};
     m->leaves_changed = true;
     make_frames(m);
     make_lazy(m);
@@ -154,6 +155,8 @@ void vm_free(Machine *m) {
         prep_free(m->prep[i]);
     place_free_all(m);
     pool_free(m->own_pool);
+    for (uint32_t i = 0; m->kept && i < m->p->nins; i++)
+        buffer_unref(m->kept[i].buf);
     buffer_unref(m->scratch);
     buffer_unref(m->block);
     layouts_free(&m->layouts);
@@ -161,6 +164,7 @@ void vm_free(Machine *m) {
     vec_free(&m->dim);
     vec_free(&m->fixed_dim);
     void *own[] = {m->cell,
+                   m->kept,
                    (void *)m->box,
                    m->place_of,
                    m->dim_cell,
@@ -359,6 +363,8 @@ VmMemory vm_memory(const Machine *m) {
     for (size_t i = 0; i < m->nplace; i++)
         if (m->place[i].own && m->place[i].buf) r.grown += m->place[i].buf->size;
     r.scratch = (m->scratch ? m->scratch->size : 0) + (m->block ? m->block->size : 0);
+    for (uint32_t i = 0; m->kept && i < m->p->nins; i++)
+        r.scratch += m->kept[i].buf ? m->kept[i].buf->size : 0;
     for (size_t i = 0; i < m->inners.n; i++)
         add_memory(&r, vm_memory(m->inners.p[i]));
     for (uint32_t i = 0; m->scan && i < m->p->nins; i++)

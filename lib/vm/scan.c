@@ -506,13 +506,13 @@ static bool try_step(ScanRun *l) {
 static const Layout *absent_row(ScanRun *l, size_t i) {
     const Type *t = var_type(l->f.fn, l->f.fn->outputs.p[i].var);
     int64_t shape[MAX_NDIM];
-    bool told = true;
+    bool known = true;
     for (int k = 0; k < t->ndim; k++) {
         shape[k] = dim_of_body(l, t->dim[k]);
-        told &= shape[k] >= 0;
+        known &= shape[k] >= 0;
         if (shape[k] < 0) shape[k] = 0;
     }
-    if (!told && try_step(l)) {
+    if (!known && try_step(l)) {
         const Layout *made = l->body->cell[l->row[i].cell].layout;
         memcpy(shape, made->shape, (size_t)t->ndim * sizeof *shape);
     }

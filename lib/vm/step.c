@@ -256,6 +256,7 @@ ThunkResult step_perform(Machine *m, uint32_t step) {
         else if (!keep_output(m, in, cell, &c.out[j]))
             r = THUNK_FAILED;
     }
+    if (m->kept) m->kept[step].filled = m->kept[step].buf && r == THUNK_DONE;
     if (m->retired.n) place_free_retired(m);
     return r;
 }
@@ -504,4 +505,16 @@ void *vm_kernel_scratch(Call *c, size_t bytes) {
     }
     m->scratch_used = need;
     return (char *)m->scratch->data + at;
+}
+
+/* Much of what may be used at all is not kept. */
+void *vm_kernel_keep(Call *c, size_t bytes, bool *filled) {
+    const VmHost *h = (const VmHost *)c->host;
+    Machine *m = h->m;
+    uint64_t most = session_max_memory(m->s) / 2, used = buffer_bytes_used(m->s);
+    if (!m->kept) m->kept = mem_zalloc(m->s, m->p->nins, sizeof *m->kept);
+    Kept *k = &m->kept[h->step];
+    *filled = k->filled;
+    if (!k->buf && used < most && bytes < most - used) k->buf = buffer_new(m->s, bytes);
+    return k->buf ? k->buf->data : NULL;
 }

@@ -40,8 +40,8 @@ typedef struct PlanOptions {
     bool no_reuse;    /* --no-gc: every value keeps its storage to the end of the run */
     bool keep_all;    /* no_reuse and no_inplace, and vm_value works for every planned
                        * variable */
-    Impl impl;        /* IMPL_DEBUG: ops with a debug kernel use it; thunks are told
-                       * so */
+    Impl impl;        /* IMPL_DEBUG: ops with a debug kernel use it; thunks get it
+                       * too */
     bool debugging;   /* DebugMode: ops that request it run their debug kernel */
     unsigned threads; /* 0: the session's pool; 1: the caller's thread only */
 } PlanOptions;

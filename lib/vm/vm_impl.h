@@ -17,7 +17,7 @@ typedef struct Layout {
     int ndim;
     bool contiguous;
     int64_t size; /* elements */
-    size_t bytes; /* of the elements */
+    size_t bytes; /* of the elements; SIZE_MAX: more than can be addressed */
     uint64_t hash;
     const int64_t *shape, *stride;
 } Layout;
@@ -311,6 +311,10 @@ typedef struct VmHost {
     uint32_t step;
     uint32_t first; /* the step's result that is output 0 of the current Call */
 } VmHost;
+typedef struct Kept {
+    Buffer *buf;
+    bool filled;
+} Kept;
 /* One run of a plan with lazy Applys. */
 enum { RUN_WANTED = 1, RUN_DONE = 2, RUN_ASKED = 4 };
 typedef struct Lazy {
@@ -365,6 +369,7 @@ struct Machine {
     int16_t *frame_reuse;
     Buffer *scratch, *block;
     size_t scratch_used;
+    Kept *kept; /* by instruction; NULL until a kernel keeps something */
     VmHost host;
     VmHooks hooks;
     bool hooked;
@@ -434,6 +439,7 @@ bool step_run(Machine *m, uint32_t step); /* any instruction that isn't lazy */
 void step_end(Machine *m, uint32_t step); /* ends lives */
 bool vm_kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
 void *vm_kernel_scratch(Call *c, size_t bytes);
+void *vm_kernel_keep(Call *c, size_t bytes, bool *filled);
 void step_call(Machine *m, uint32_t step, Call *c); /* with its inputs */
 /* The same for an error in one op of a block program (NULL: in all of it). */
 void step_call_op(Machine *m, uint32_t step, const BlockOp *op, Call *c);

@@ -58,7 +58,7 @@ static Var add_grad_input(CustomGrad *o, size_t i) {
 static Var fit_result(CustomGrad *o, size_t k, Var x, Var size) {
     const Type *t = var_type(o->made, x),
                *row = var_type(o->by, o->by->outputs.p[k].var);
-    if (t->kind != TYPE_TENSOR || x == VAR_NONE) return x;
+    if (t->kind != TYPE_TENSOR) return x;
     bool has = t->ndim > row->ndim, wanted = !o->pull || o->rows[k];
     if (has && !wanted) {
         int64_t first = 0;

@@ -30,18 +30,16 @@ static Var stretch_list(Vmap *q, size_t i) {
 }
 
 static bool is_index_input(const Vmap *q, size_t i) {
-    const char *name = q->op->name;
-    return i == 1 &&
-           (strcmp(name, "list_get") == 0 || strcmp(name, "list_insert") == 0);
+    Session *s = q->b->s;
+    return i == 1 && (op_is(s, q->op, OP_LIST_GET) || op_is(s, q->op, OP_LIST_INSERT));
 }
 
 bool vmap_lists(Vmap *q) {
-    static const char *const equals[] = {"list_remove", "list_index", "list_count"};
-    const char *name = q->op->name;
-    for (size_t k = 0; k < sizeof equals / sizeof *equals; k++)
-        if (strcmp(name, equals[k]) == 0)
-            return vmap_refuse(q, "which items are equal differs from row to row");
-    Var *in = mem_alloc(q->b->s, (q->nin + 1) * sizeof *in);
+    Session *s = q->b->s;
+    if (op_is(s, q->op, OP_LIST_REMOVE) || op_is(s, q->op, OP_LIST_INDEX) ||
+        op_is(s, q->op, OP_LIST_COUNT))
+        return vmap_refuse(q, "which items are equal differs from row to row");
+    Var *in = mem_alloc(s, (q->nin + 1) * sizeof *in);
     bool ok = true;
     for (size_t i = 0; ok && i < q->nin; i++) {
         TypeKind kind = var_type(q->g, q->was[i])->kind;
@@ -57,7 +55,7 @@ bool vmap_lists(Vmap *q) {
         else if (kind != TYPE_LIST && kind != TYPE_TENSOR)
             ok = vmap_refuse(q, "a list of sparse matrices has no rows");
     }
-    if (ok && strcmp(name, "list_length") == 0) q->out_rows[0] = false;
+    if (ok && op_is(s, q->op, OP_LIST_LENGTH)) q->out_rows[0] = false;
     ok = ok && vmap_apply(q, q->props, in);
     mem_free(in);
     return ok;

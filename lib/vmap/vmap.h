@@ -6,7 +6,7 @@
 #include "op/services.h"
 #include "vmap/kit.h"
 
-/* Variables that stand for one row, and what takes their place: with[i] has an
+/* Variables of one row, and what replaces them: with[i] has an
  * additional leading dim of `size` (int64, 0-d) where has[i] is true (NULL:
  * everywhere). */
 typedef struct VmapRows {

@@ -84,7 +84,7 @@ refused() { # expression, regex
     done <all
 }
 
-@test "an argument that can't be made is told once, at its place, whichever it is" {
+@test "a bad argument is reported once, at its place, whichever it is" {
     local at e
     spoilt 'nope(1)' >all
     [ "$(wc -l <all)" -gt 150 ]
@@ -93,7 +93,7 @@ refused() { # expression, regex
     done <all
 }
 
-@test "a text in the place of what an argument should be is refused, once" {
+@test "a text in the place of another argument is refused, once" {
     local at e
     spoilt "'zz'" >all
     while read -r at e; do

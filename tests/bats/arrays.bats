@@ -122,7 +122,7 @@ ONE='\0\0\0\0\0\0\0360\077' # 1.0 as float64
     says E_NAME 'n[0-9]+, \.\.\.' 'grun v.tlg x=@t.safetensors:a'
 }
 
-@test "safetensors: what a header may not be" {
+@test "safetensors: malformed headers are refused" {
     local o='"data_offsets":[0,8]' d='"dtype":"F64"' code want header
     while IFS='|' read -r code want header; do
         st "$header" "$ONE"
@@ -181,13 +181,92 @@ END
     says E_FORMAT 'header is over 100 MB' 'grun v.tlg x=@t.safetensors'
 }
 
+text() { le 8 ${#1} && printf %s "$1"; }
+# A GGUF file of version 3 to t.gguf.
+gguf() { # tensors, entries, the rest from standard input
+    { printf 'GGUF' && le 4 3 && le 8 "$1" && le 8 "$2" && cat; } >t.gguf
+}
+# What says where a float32 vector called a lies.
+place() { # size, type, offset
+    text a && le 4 1 && le 8 "$1" && le 4 "$2" && le 8 "$3"
+}
+
+@test "GGUF: what a file may not be" {
+    local i
+    grun_it() { says "$1" "$2" 'grun v.tlg x=@t.gguf:a'; }
+    { place 1 28 0 && le 7 0 && printf '\0\0\0\0\0\0\360\077'; } | gguf 1 0 # 24 + 33 + 7 = 64
+    ok 'grun v.tlg x=@t.gguf' 'y = [1.0]'
+    ok 'grun v.tlg x=@t.gguf:a' 'y = [1.0]'
+    says E_NAME "there is no array 'b' in it; it holds a" 'grun v.tlg x=@t.gguf:b'
+    printf 'GGUF' >t.gguf
+    grun_it E_TRUNCATED 'the file ends within the GGUF header'
+    { printf 'GGUF' && le 4 1 && le 16 0; } >t.gguf
+    grun_it E_FORMAT 'GGUF of version 1 is not known, only 2 and 3'
+    printf 'GGUF\0\0\0\3\0\0\0\0' >t.gguf
+    grun_it E_FORMAT 'its numbers are big-endian'
+    gguf 1152921504606846976 0 </dev/null
+    grun_it E_TRUNCATED '1152921504606846976 tensors are wanted, 8 bytes are left'
+    gguf 0 -1 </dev/null
+    grun_it E_TRUNCATED '18446744073709551615 entries of metadata are wanted'
+    le 8 -1 | cat - /dev/null | gguf 0 0
+    grun_it E_NAME "it holds nothing"
+    { le 8 -1 && le 8 0; } | gguf 0 1 # a key's length
+    grun_it E_TRUNCATED 'ends within'
+    { text k && le 4 13 && le 8 0; } | gguf 0 1
+    grun_it E_FORMAT 'an entry of metadata has a type that is not known'
+    { text k && le 4 9 && le 4 10 && le 8 2305843009213693952; } | gguf 0 1
+    grun_it E_TRUNCATED '2305843009213693952 items of an array are wanted'
+    { text k && le 4 9 && le 4 8 && le 8 1 && le 8 99; } | gguf 0 1
+    grun_it E_TRUNCATED 'ends within'
+    { text k && le 4 9 && for i in 1 2 3 4 5 6 7 8; do le 4 9 && le 8 1; done && le 4 0 && le 8 0; } | gguf 0 1
+    grun_it E_FORMAT 'its arrays hold arrays that are too deep'
+    { text general.alignment && le 4 4 && le 4 3 && place 1 28 0 && le 40 0; } | gguf 1 1
+    grun_it E_FORMAT 'general.alignment must be a power of two'
+    { text general.alignment && le 4 10 && le 8 32; } | gguf 0 1
+    grun_it E_FORMAT 'general.alignment must be'
+    { text general.alignment && le 4 4 && le 4 4294967295; } | gguf 0 1
+    grun_it E_FORMAT 'general.alignment must be'
+    { text general.alignment && le 4 4 && le 4 2147483648 && place 1 28 0; } | gguf 1 1
+    grun_it E_TRUNCATED "tensor 'a' lies beyond the end of the file"
+    { text general.alignment && le 4 4 && le 4 1 && place 1 28 0 && printf '\0\0\0\0\0\0\0\100'; } | gguf 1 1
+    ok 'grun v.tlg x=@t.gguf' 'y = [2.0]' # not aligned, so copied
+    { place 1 28 8 && le 7 0 && le 16 0; } | gguf 1 0
+    grun_it E_FORMAT "tensor 'a' is not aligned"
+    { place 1 28 32 && le 7 0 && le 16 0; } | gguf 1 0
+    grun_it E_TRUNCATED "tensor 'a' lies beyond"
+    { place 1 28 -32 && le 7 0 && le 16 0; } | gguf 1 0
+    grun_it E_TRUNCATED "tensor 'a' lies beyond"
+    { place -1 28 0 && le 7 0 && le 16 0; } | gguf 1 0
+    grun_it E_FORMAT "tensor 'a' is too large"
+    { place 2305843009213693952 28 0 && le 7 0 && le 16 0; } | gguf 1 0
+    grun_it E_FORMAT "tensor 'a' is too large"
+    { place 33 8 0 && le 7 0 && le 99 0; } | gguf 1 0
+    grun_it E_FORMAT "has rows that don't fill its blocks"
+    { place 256 19 0 && le 7 0 && le 50 0; } | gguf 1 0
+    grun_it E_DTYPE "holds IQ1_S, which thunkline does not have"
+    like 'gload --info t.gguf' ' a +IQ1_S.256., 50 bytes$'
+    { place 5 77 0 && le 7 0; } | gguf 1 0
+    grun_it E_DTYPE "holds type 77, which"
+    like 'gload --info t.gguf' ' a +type 77.5.$'
+    { text a && le 4 4294967295; le 99 0; } | gguf 1 0
+    grun_it E_LIMIT 'at most'
+    { place 1 28 0 && place 1 28 32 && le 64 0; } | gguf 2 0
+    grun_it E_DUPLICATE "tensor 'a' occurs twice"
+    { place 5 28 0 && text b && le 4 1 && le 8 1 && le 4 28 && le 8 32 && le 99 0; } | gguf 2 0
+    grun_it E_FORMAT "tensor 'b' overlaps another"
+    { le 8 1 && printf '\377' && le 4 0 && le 4 0 && le 8 0; } | gguf 1 0
+    grun_it E_FORMAT "a tensor's name is not text"
+    { place 0 28 0; } | gguf 1 0
+    ok 'grun v.tlg x=@t.gguf' 'y = []'
+}
+
 @test "safetensors cannot hold every dtype, and says what can" {
     gload -e 'y = complex(1.0, 2.0)' >c.tlg
     says E_DTYPE "can't hold complex128; write .npz" 'grun c.tlg -r y=o.safetensors'
     [ ! -e o.safetensors ]
 }
 
-@test "npy: what a header may be, and what not" {
+@test "npy: valid and malformed headers" {
     local h code want
     npy "{\"shape\": (1L,), 'fortran_order': False, 'descr': '=f8'}" "$ONE" >a.npy
     ok 'grun v.tlg x=@a.npy' 'y = [1.0]'
@@ -274,7 +353,7 @@ END
     says E_FORMAT 'the npy header' 'gload --info bad.npy'
 }
 
-@test "npz: damage is told from what is only unknown" {
+@test "npz: damaged files and unknown kinds have different errors" {
     array '<f8' '(1,)' "$ONE" >a.npy
     FLAGS=1 zipped t.npz a.npy
     says E_FORMAT 'encrypted' 'grun v.tlg x=@t.npz'
@@ -407,7 +486,7 @@ END
     ok 'grun s.tlg "s=[[1]]" --strict' 'y = csr([1.0], [0], [0, 1], (1, 1))'
 }
 
-@test "tables: blanks, quotes, a title; and what is no table" {
+@test "tables: blanks, quotes, a title; malformed tables are refused" {
     gload -i 'x: float64[?, ?]' -e 'y = x' >m.tlg
     printf 'a,b\r\n 1 ,"2"\t\r\n\r\n\n"3",4' >a.csv
     ok 'grun m.tlg x=@a.csv' $'y = [[1.0, 2.0],\n     [3.0, 4.0]]'

@@ -40,7 +40,7 @@ whole() { # TEXT...
     whole ckpt.100.yaml ckpt.200.yaml ckpt.json ckpt.yaml ckpt.yaml.zst copy.yaml ckpt.yml
 }
 
-@test "what only the old text named goes, in every form and folder" {
+@test "files that only the old text named are removed, in every form and folder" {
     two 200 m.tlg
     local f
     for f in s.yaml s.json s.yml.zst 'an old'\''s "text".yaml' .hidden.yaml é.yaml "$(printf '%0200d' 1).yaml"; do
@@ -159,6 +159,22 @@ whole() { # TEXT...
     bad 4 E_IO 'ermission' 'grun s.yaml --save s.yaml >/dev/null'
     chmod u+w .
     whole s.yaml
+}
+
+@test "what is saved is on the disk before it gets its name" {
+    strace -o calls true 2>/dev/null || skip 'no strace'
+    local form
+    two 20000 m.tlg
+    for form in yaml tlg json yaml.zst; do
+        ok "strace -f -y -e trace=fsync,rename,renameat,renameat2 -o calls grun m.tlg --save s.$form >/dev/null"
+        # each file that is renamed was synced before, as was its folder after
+        awk -v form="$form" '
+            /fsync\(/ { sub(/.*</, ""); sub(/>.*/, ""); sub(/.*\//, ""); synced[$0] = 1; last = "sync" }
+            /rename/ { n++; split($0, name, "\""); sub(/.*\//, "", name[2]); last = "rename"
+                if (!(name[2] in synced)) { print "not synced: " name[2]; bad = 1 } }
+            END { exit bad || n != (form == "tlg" ? 1 : 3) || last != "sync" }' calls || fail "$(cat calls)"
+        rm s.*
+    done
 }
 
 @test "many writers of one text: one of their states, whole" {

@@ -64,7 +64,7 @@ complete() { # carrier, line, want
     [ "$n" -gt 120 ] && [ "$n" = "$(count SHELL)" ]
 }
 
-@test "clauses of the contracts: what must be refused" {
+@test "clauses of the contracts: refusals" {
     local n=0 documents clause carrier line status code want
     while IFS=$'\x01' read -r documents clause carrier line status code want; do
         complete "$carrier" "$line" && bad "$status" "$code" "$want" "$line" || { echo "$documents: $clause ($carrier)"; return 1; }

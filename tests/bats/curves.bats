@@ -42,7 +42,7 @@ counter() {
     assert_equal "$(points until.svg)" '7 7 '
 }
 
-@test "--plot: a logarithmic scale for what is positive and spans more than two powers of ten" {
+@test "--plot: a logarithmic scale for positive values that span more than two powers of ten" {
     for how in '2.0 ** c' '100.0 ** (c / 20.)' '-(2.0 ** c)' '1e300 * 10. ** c' '5 + 0.0 * c' '1e9 + 1e-3 * c' '10. ** (30. * c - 300)' '(c - 10.) * 1.7e307' '5e-324 * (c < 99)'; do
         gload --new --shared 'c: int64 = 0' -e "v = $how" --outputs v --update 'c = c + 1' | grun --steps 21 --plot v.svg >/dev/null
         well_formed v.svg

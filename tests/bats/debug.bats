@@ -152,7 +152,7 @@ same_as_plain() {
     same_as_plain 'cat f.yaml | grun --exclude inline x=[1,2]'
 }
 
-@test "what a branch that is not taken holds is nobody's business" {
+@test "DEBUG doesn't inspect the branch that is not taken" {
     gload --new -i 'x: float64[n]' -i 'c: bool' -e 'z = ifelse(c, sum(log(x)), sum(x))' --outputs z -o g.tlg
     ok 'grun g.tlg --mode DEBUG x=[1,0,2] c=False' 'z = 3.0'
     bad 1 InvalidValueError 'log is not finite: 0 nan, 1 inf' 'grun g.tlg --mode DEBUG x=[1,0,2] c=True'

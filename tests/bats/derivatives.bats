@@ -97,7 +97,7 @@ END
     bad 3 '' '' 'gload g.yaml'
 }
 
-@test "known_grads override what would be collected" {
+@test "known_grads override gradients that would be computed" {
     gload --new -i 'x: float64' -e 'y = x * x' -e 'z = 3.0 * y' -i 'g_y: float64' --outputs z -o k.tlg
     ok 'ggrad k.tlg --cost z --wrt x --known-grads y=g_y --only | grun x=2 g_y=10' 'd_z_d_x = 40.0'
 }
@@ -199,7 +199,7 @@ Y
     bad 3 E_ARITY 'pushforward sq_pull of function sq must take' 'ggrad f.yaml --jvp a --wrt x'
 }
 
-@test "what a called function prints and asserts happens once, in the call itself" {
+@test "prints and asserts of a called function run once, in the call itself" {
     cat >once.yaml <<'Y'
 thunkline: 1
 functions:
@@ -222,7 +222,7 @@ Y
     ok 'ggrad once.yaml --cost r --wrt x -O yaml | grep -c print' 1
 }
 
-@test "what was stretched before it was joined gets its gradient in every mode" {
+@test "values that broadcast before they are joined get their gradient in every mode" {
     local f m t
     for t in 'n, 3' '2, 3'; do
         for f in sum mean max prod var; do

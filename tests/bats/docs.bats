@@ -102,7 +102,7 @@ long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-
     done
 }
 
-@test "--optimizer completes with what gload lists, beside ggrad" {
+@test "--optimizer completes with the names that gload lists, beside ggrad" {
     [ -e "$BUILD/completions/ggrad.bash" ] || skip 'make generated first'
     ok "source '$BUILD/completions/ggrad.bash'; COMP_WORDS=(ggrad --optimizer adam); COMP_CWORD=2; _ggrad ggrad adam --optimizer; echo \${COMPREPLY[@]}" 'adam adamw'
 }

@@ -10,7 +10,7 @@ each() { # line of the shell that reads g.yaml
     done
 }
 
-@test "graph files: what the keys of the head hold" {
+@test "graph files: wrong values of the keys at the head" {
     each 'gload g.yaml -o /dev/null' <<'END'
 E_VERSION|format version \?|thunkline: [1]
 E_FORMAT|"name" must be a text|thunkline: 1\nname: [a]
@@ -39,7 +39,7 @@ END
     ok 'grun g.yaml --floatX float64 x=[1,2] -O json' '{"name": "y", "dtype": "float32", "shape": [2], "data": [2.0, 3.0]}'
 }
 
-@test "graph files: what the sections hold" {
+@test "graph files: wrong values in sections" {
     each 'gload g.yaml -o /dev/null' <<'END'
 E_SYNTAX|"x" needs a type|thunkline: 1\ninputs:\n  x: ""\n
 E_FORMAT|.|thunkline: 1\ninputs:\n  x: [float64]\n
@@ -61,7 +61,7 @@ E_|rtoll|thunkline: 1\nlet:\n  a: 1.0\noutputs: [a]\ncompare:\n  a: rtoll=1\n
 END
 }
 
-@test "graph files: what a function holds" {
+@test "graph files: wrong values in functions" {
     each 'gload g.yaml -o /dev/null' <<'END'
 E_FORMAT|"doc" must be a text|thunkline: 1\nfunctions:\n  f:\n    doc: [a]\n    inputs: {x: float64}\n    outputs: [x]\n
 E_FORMAT|the name of a function|thunkline: 1\nfunctions:\n  f:\n    pullback: [a]\n    inputs: {x: float64}\n    outputs: [x]\n
@@ -78,7 +78,7 @@ END
     ok 'grun g.yaml' 'a = 2.0'
 }
 
-@test "op files: what their keys hold" {
+@test "op files: wrong values of their keys" {
     local head='thunkline: 1\nops:\n  f:\n    inputs: x\n    def: x\n    '
     each 'gload --ops g.yaml -e 1 -o /dev/null' <<END
 E_FORMAT|no key "ops"|thunkline: 1\n
@@ -117,7 +117,7 @@ END
     like 'gload --ops o.yaml --op f' 'Twice\.$'
 }
 
-@test "JSON: what RFC 8259 allows is read" {
+@test "JSON: all that RFC 8259 allows is read" {
     printf '{"thunkline"\t:\r\n1 ,"doc":"\\u0041\\u00e9\\u20Ac\\ud83d\\uDE00\\/\\b\\f\\r\\"\\\\","let":{"a":"1 + 1", "b":-0.5e+1,"c":1E2,"d":2e-1,"e":true,"f":false},"outputs":["a","b","c","d","e","f"]}' >g.json
     like 'grun g.json' '^a = 2$' '^b = -5\.0$' '^c = 100\.0$' '^d = 0\.2$' '^e = True$' '^f = False$'
     gload g.json --no-provenance -O json -o h.json
@@ -125,7 +125,7 @@ END
     ok "grep -ac \"\$(printf 'A\\303\\251\\342\\202\\254\\360\\237\\230\\200')\" h.json" 1
 }
 
-@test "JSON: what RFC 8259 forbids is told" {
+@test "JSON: all that RFC 8259 forbids is an error" {
     local deep
     deep=$(printf '[%.0s' {1..100})
     each 'gload g.yaml -o /dev/null' <<END
@@ -249,7 +249,7 @@ NAMES
     bad 4 E_IO "can't make the folder no/such" 'gload w.tlg --refs no/such -o g.yaml'
 }
 
-@test "zstd: what is cut off, followed by other bytes, or none at all" {
+@test "zstd: truncated input, trailing bytes, and empty input" {
     gload -e 'y = 1 + 1' -o g.yaml.zst
     head -c 20 g.yaml.zst >h.zst
     bad 4 E_TRUNCATED 'compressed data ends too early' 'grun h.zst'

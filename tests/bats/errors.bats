@@ -18,7 +18,7 @@ load common
     ! grep 'not declared' .err || false
 }
 
-@test "expressions: what is wrong, where, and what was meant" {
+@test "expressions: errors say what is wrong, where, and what was probably meant" {
     local expr code place want
     while IFS='|' read -r expr code place want; do
         bad 3 "$code" "$want" "gload -i 'weight: float64[3]' -i 'm: float64[2, 3]' -i 'k: int64' -i 'flag: bool' -e '$expr' -o o.tlg"
@@ -102,7 +102,7 @@ END
     bad 2 E_USAGE 'no values|takes no' 'gload -e 1 | ggrad x=1'
 }
 
-@test "values of options: numbers, names, words, texts, each refused with what was expected" {
+@test "values of options: wrong numbers, names, words and texts; the errors say what was expected" {
     bad 2 E_USAGE '--steps takes an integer, not .99999999999999999999' 'grun --steps 99999999999999999999'
     bad 2 E_USAGE '--steps takes an integer, not .3x' 'grun --steps 3x'
     bad 2 E_USAGE '--rtol takes a number, not .1x' 'grun --rtol 1x'
@@ -221,7 +221,7 @@ END
     [ ! -s f ]
 }
 
-@test "the first error decides, and it is told once" {
+@test "the first error decides, and it is reported once" {
     shell 'gload -e "a = sni(1)" -e "b = cso(1)"'
     [ "$status" = 3 ]
     [ "$(grep -c 'error\[' .err)" -ge 1 ]
@@ -367,7 +367,7 @@ constant('float64[2]', [1, 2]) => 10 E_TYPE constant() is for types of plugins; 
 END
 }
 
-@test "errors name the function that was called, not what it is made of" {
+@test "errors name the function that was called, not its parts" {
     refusals <<'END'
 cumsum(k, axis=0) => 1 E_SHAPE cumsum: x must have at least 1 dim, not 0
 cumprod(x, axis=3) => 1 E_VALUE cumprod: axis 3 is out of range for 1 dim
@@ -385,7 +385,7 @@ categorical(sum(x, axis=4), seed=1) => 13 E_VALUE sum: axis 4 is out of range fo
 END
 }
 
-@test "indices of tensors, lists, dicts and shapes: what can stand in them" {
+@test "indices of tensors, lists, dicts and shapes: wrong ones are refused" {
     refusals <<'END'
 m[..., make_slice(0, 2, 1)] => 8 E_TYPE a slice that is a value can't follow `...`
 m[0, 1, make_slice(0, 2, 1)] => 9 E_TYPE there are more indices than dims (2)
@@ -449,7 +449,7 @@ x[...] + ... => 10 E_SYNTAX `...` is only for an index, as in x[..., 0]
 END
 }
 
-@test "arithmetic of literals: what has no result" {
+@test "arithmetic of literals: operations without a result are errors" {
     refusals <<'END'
 o = (1+2j) / 0 => 5 E_VALUE a division of literals by zero
 o = (1+2j) / (0j) => 5 E_VALUE a division of literals by zero
@@ -508,7 +508,7 @@ o = [1, 'a'] => 9 E_TYPE a string where a tensor is expected
 END
 }
 
-@test "texts, lambdas and calls: what is no expression or no argument" {
+@test "texts, lambdas and calls in places where they can't be are errors" {
     refusals <<'END'
 x.rng_state() => 1 E_NAME there is no function `rng_state`
 x.dtype => 1 E_TYPE a dtype where a tensor is expected
@@ -653,7 +653,7 @@ shared: {W: float64 = 1}\nupdates: {W: "[1, 2]"}\n#E_SHAPE#3:15#W is float64
 shared: {W: float64 = x}\ninputs: {x: float64}\n#E_VALUE#2:23#depends on an input
 shared: {W: "float64[2] = 3"}\n#E_SHAPE#2:27#but its initial value is float64
 END
-    # a long cycle is told by its ends
+    # a long cycle is shown by its ends
     text "let: |\\n$(for i in {0..9}; do printf '  a%d = a%d + 1\\n' $i $(((i + 1) % 10)); done)\\noutputs: [a0]\\n"
     bad 3 E_CYCLE 'in a cycle: a0 -> a1 -> a2 -> a3 -> \.\.\. -> a6 -> a7 -> a8 -> a9 -> a0$' 'gload g.yaml -o g.tlg'
     text 'inputs: {x: float64}\nlet: |\n  d = {"a": x, "b": [x, {"c": x}]}\noutputs: [d]\n'
@@ -727,7 +727,7 @@ END
     done
 }
 
-@test "a function that has the name of one of the language is told to take another" {
+@test "a function that has the name of one of the language is an error that asks for another name" {
     printf 'thunkline: 1\nfunctions:\n  draw:\n    inputs: {x: float64}\n    outputs: {y: x}\n' >g.yaml
     bad 3 E_NAME '"draw" is a function of the language already' 'gload g.yaml'
     like 'gload g.yaml 2>&1 || true' 'give it another name, such as draw_1'

@@ -35,6 +35,11 @@ load common
     assert_output --partial 'math calls: 0; moved: 1.18 MB'
     assert_output --partial 'accuracy = 0.346801346801'
     assert_output --regexp 'accuracy = 0\.(8[5-9]|9)[0-9]+'
+    # the written model classifies as the graph does
+    mapfile -t accuracy < <(numbers accuracy)
+    [ "${#accuracy[@]}" = 3 ] && [ "${accuracy[2]}" = "${accuracy[1]}" ]
+    assert_output --regexp 'v9_bias +float32\[10\], value'
+    assert_output --regexp 'v9_bias_new +float32\[10\]'
 }
 
 # numbers NAME: the lines `NAME = value` of $output, in order, without brackets and commas.

@@ -27,7 +27,7 @@ has() { # TEXT...: each stands in the last command's diagnostics
         'gload -i "x: float64[n]" -e "v = x[7]" -e "a = v + x" -e "b = v * x" -e "c = exp(v)" -e "d = sin(v)" -e "e = cos(v)" | grun --exclude fusion x=[1]'
 }
 
-@test "which rewrite or derivation made what fails, and how to go round it" {
+@test "a failure names the rewrite or derivation that made the Apply, and how to avoid it" {
     gload --new -i 'x: float64[?, ?]' -i 'y: float64[?, ?]' -e 'z = inv(x) @ y' -o g.yaml
     bad 5 E_SINGULAR 'solve: the matrix is singular' 'grun g.yaml x=[[1,2],[2,4]] y=[[1],[0]]'
     has 'the rewrite inv-matmul created it' 'hint: --mode FAST_COMPILE, or --exclude inv-matmul'
@@ -95,7 +95,7 @@ Y
     has 'it is needed for output d_l_d_x'
 }
 
-@test "in a fused group: the op at fault, where it stands; what was overwritten is not shown" {
+@test "in a fused group: the op at fault and its place; overwritten inputs are not shown" {
     gload --new -i 'x: int64[?]' -i 'y: int64[?]' -e 'z = (x + 1) // y * 2' --outputs z -o g.yaml
     bad 5 E_ARITHMETIC 'g.yaml:[0-9]+:8: error.*floor_divide: integer division by zero' 'grun g.yaml x=[1,2] y=[1,0]'
     has '_1 // y' 'it is needed for output z'

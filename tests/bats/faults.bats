@@ -235,7 +235,7 @@ changes() {
     bad 4 E_IO "$1 was changed while it was read" "CHANGEMAP=$1 LD_PRELOAD=$BATS_FILE_TMPDIR/changemap.so $2"
 }
 
-@test "what is copied from a file that changes meanwhile is an error, too" {
+@test "copying from a file that changes meanwhile is an error, too" {
     need_preload changemap
     mkdir sub
     printf 'thunkline: 1\nshared: {w: "float64[3] = load(\x27x.npy\x27)"}\nlet: {y: "w * 2"}\noutputs: [y]\n' >sub/g.yaml
@@ -243,6 +243,8 @@ changes() {
     printf 'twice @canonicalize: x + x => 2 * x # a' >x.rules
     gload -e 'float32([1., 2., 3.])' | grun -r out=x.safetensors
     gload -e 'arange(3.)' | grun -r out=sub/x.npy
+    cp "$ROOT/tests/data/gguf/model.gguf" x.gguf
+    gload --new -i 'x: float32[2, 3]' -e 'y = x + x' --outputs y -o f.tlg
     gload --new -i 'x: float64[3]' -e 'y = x + x' --outputs y -o x.tlg
     gload --new -i 'm: float64[2, 2]' -e 'y = m + m' --outputs y -o m.tlg
     changes sub/x.npy 'gload sub/g.yaml -o o.tlg'
@@ -250,6 +252,7 @@ changes() {
     changes sub/x.npy 'gload -e "y = load(\"sub/x.npy\")" -o o.tlg'
     changes sub/x.npy 'grun x.tlg x=@sub/x.npy'
     changes x.safetensors 'grun x.tlg x=@x.safetensors'
+    changes x.gguf 'grun f.tlg x=@x.gguf:BF16'
     changes x.csv 'grun m.tlg m=@x.csv'
     changes x.rules 'grewrite x.tlg --rules x.rules -o o.tlg'
 }

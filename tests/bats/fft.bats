@@ -8,7 +8,7 @@ load values
     families "$ROOT/tests/bats/fft.tsv" --mode DEBUG --allow-nonfinite
 }
 
-@test "Fourier transforms: what they refuse, lengths that only a run knows, many lines and threads" {
+@test "Fourier transforms: refusals, lengths that only a run knows, many lines and threads" {
     bad 3 E_ARG "norm must be 'backward', 'ortho' or 'forward', not 'unit'" 'gload -e "y = fft([1., 2.], norm='"'unit'"')"'
     bad 3 E_ARG 'fft: axis 1 is out of range for a tensor of 1 dim' 'gload -e "y = fft([1., 2.], axis=1)"'
     bad 3 E_SHAPE 'no transform of no numbers' 'gload -e "y = fft(zeros(0))"'
@@ -37,4 +37,9 @@ load values
     for n in $(seq 1 40); do lines+=(-e "y$n = abs(fft(ones($n))[0])"); done
     gload --new "${lines[@]}" -e "n = stack([$(seq -s, -f 'y%g' 1 40)])" --outputs n -o g.tlg
     grun g.tlg --expect 'n=1.0 * arange(1, 41)' --rtol 1e-14 >/dev/null
+}
+
+@test "what a transform prepares counts as memory, too" {
+    bad 6 E_MEM 'max-memory' "gload -i 'x: complex128[n]' -e 'y = sum(abs(fft(x)))' | grun 'x=ones(999983,dtype=complex128)' --max-memory 60M"
+    ok "gload -i 'x: complex128[n]' -e 'y = abs(fft(x))[0]' | grun 'x=ones(999983,dtype=complex128)' --max-memory 400M" 'y = 999983.0'
 }

@@ -264,7 +264,7 @@ END
     done
 }
 
-@test "what floatX makes is said in the graph, and no other floatX changes it" {
+@test "a graph keeps the floatX that it was made with" {
     local e x f
     for e in 'normal(0, 1, (2,), seed=1)' 'uniform(seed=1)' 'normal(0, i, seed=1)' 'normal(0, 1, (2,), rng=rng(1))[1]' 'eye(2)' 'mean(i)' 'var(i, axis=0)' 'std(i)' 'i / 2' 'inv(eye(2))' 'map(lambda a: mean(i) / 2, i)'; do
         for x in 32 64; do
@@ -353,7 +353,7 @@ END
     done
 }
 
-@test "tree, dot and math show a loop's end, what only has an effect, and quoted text" {
+@test "tree, dot and math show a loop's end, effects, and quoted text" {
     cat >t.yaml <<'Y'
 thunkline: 1
 inputs: {x: "float64[n]"}

@@ -124,7 +124,7 @@ END
     done
 }
 
-@test "what was changed is written anew, the rest stays" {
+@test "changed parts are written anew, the rest stays as the author wrote it" {
     author
     formatted >b.yaml
     # an output and a name more

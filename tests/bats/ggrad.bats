@@ -351,7 +351,7 @@ Y
     bad 2 E_USAGE 'use --cost' 'ggrad g.tlg'
 }
 
-@test "what depends on nothing: refused with what it would depend on, or zeros when asked" {
+@test "a cost that doesn't depend on wrt is an error that names its inputs, or zeros when asked" {
     gload -i 'x: float64[n]' -i 'k: int64' -e 'y = (x ** 2).sum()' -e 'z = x * 2' -e 'c = 3.0' -o g.tlg
     bad 3 E_DISCONNECTED 'c depends on no float input or shared variable' 'ggrad g.tlg --cost c'
     bad 3 E_DISCONNECTED 'c depends on no float input or shared variable' 'ggrad g.tlg --jvp c'
@@ -405,6 +405,8 @@ Y
 
 @test "--check takes no rounding for a slope, and no step out of the domain for an error" {
     ok "gload --new -i 'a: float64[2, 3]' -e 'y = det(concatenate([a, a[:1] + a[1:2]]))' --outputs y | ggrad --check"
+    ok "gload --new -i 'x: float64[3]' -e 'y = sum(round_bfloat16(x) * [1, 2, 3])' --outputs y | ggrad --check x=[0.3,1.7,100.3]"
+    ok "gload --new -i 'x: float32[3]' -e 'y = sum(sin(float16(x)))' --outputs y | ggrad --check x=[0.3,1.7,4.3]"
     ok "gload --new -i 'x: float64' -e 'y = assert_op(x, x > 0) * x' --outputs y | ggrad --check x=1e-3"
     bad 5 E_ASSERT 'does not hold' "gload --new -i 'x: float64' -e 'y = assert_op(x, x > 0) * x' --outputs y | ggrad --check x=-1"
 }

@@ -67,7 +67,7 @@ total() { jq -r ".total.$1" "$2"; }
     assert_line --index 0 --partial 'n=1500'
 }
 
-@test "what can't be told is a question mark, never an error" {
+@test "unknown figures are a question mark, never an error" {
     echo 'thunkline: 1
 inputs: {x: "float32[?]"}
 outputs: {o: exp(x) @ x}' >g.yaml
@@ -144,7 +144,7 @@ True|3|n
 END
 }
 
-@test "numbers beyond those of floats are not told" {
+@test "counts beyond the range of floats are unknown" {
     gload -i 'x: float64[n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n]' -e 'exp(x)' -o o.tlg
     like 'gprof --static --dim n=9000000000000000000 o.tlg' '^flops: \?, math calls: \?; moved: \?'
     ! grep -E 'inf|nan' .out || false
@@ -172,7 +172,7 @@ outputs: {o: f(f(x))}' >g.yaml
     jq -e '.total.peak_bytes >= 3 * 7 * 6 * 8' told.json
 }
 
-@test "the body of a loop is counted as often as it runs, and what it holds" {
+@test "the body of a loop is counted as often as it runs, with its inner calls" {
     cat >g.yaml <<'Y'
 thunkline: 1
 inputs: {x: "float64[t, 3, 8]", W: "float64[8, 8]"}
@@ -217,7 +217,7 @@ Y
     sed '/last = /d; s/last, es/es/' g.yaml | gprof --static --dim t=0 --assert 'math_calls == 0' >/dev/null
 }
 
-@test "sizes that follow from dims by computation are told" {
+@test "sizes that are computed from dims are known" {
     echo 'thunkline: 1
 inputs: {x: "float64[n, 4]"}
 outputs: {o: "concatenate([x[:n // 3], x @ ones((4, 4))])"}' >g.yaml
@@ -394,7 +394,7 @@ updates: {w: v}' >g.yaml
     assert_failure 2
 }
 
-@test "what is reduced as it is made takes no memory, and costs what it did" {
+@test "a fused reduction needs no memory for its input, and costs the same" {
     local z='z = sum((x - y)**2)' g="gload --new -i 'x: float32[n, 500]' -i 'y: float32[n, 500]'"
     eval "$g -e '$z' --outputs z -o one.tlg"
     gprof one.tlg --static --dim n=1000 -O json -o fused.json
@@ -430,7 +430,7 @@ solve(k + eye(40), k)[0]
 T
 }
 
-@test "what a run takes for results is what was planned; the rest has names" {
+@test "results take as much memory as planned; other memory has names" {
     local e
     while IFS= read -r e; do
         gload --new -i 'x: float64[n]' -i 'k: float64[m, m]' --shared 's: float64[500] = ones(500)' -e "y = $e" -e 'z = sum(y) * s' \
@@ -444,7 +444,7 @@ T
     like "gprof g.tlg 'x=ones(1000)'" 'planned 16.0 kB, measured .*results 16.0 kB, workspace .* kB, other 0 B'
 }
 
-@test "what is no report of a profile is refused, whatever is wrong with it" {
+@test "a malformed report of a profile is refused" {
     gload -i 'x: float64[n]' -e 'y = (x ** 2).sum()' -e 'z = x * 2' -o g.tlg
     local G='gprof g.tlg --static --dim n=9 --compare c.json' text
     while IFS= read -r text; do
@@ -555,7 +555,7 @@ Y
     like "gprof g.tlg 'x=ones(10000)'" '^[0-9.]+ kB of results are beyond the plan: storage of unknown size \(\?\) is taken on demand'
 }
 
-@test "texts of ops in reports for other programs, and what is cut of a long one" {
+@test "texts of ops in reports for other programs; long ones are cut" {
     gload -i 'x: float64[n]' -e 'y = print(x, "a;b\"c\\d") + 1' -o p.tlg
     like 'gprof --static --dim n=5 p.tlg -O dot' "tooltip=\"_1 = print\\(x, msg='a;b\\\\\"c\\\\\\\\\\\\\\\\d'\\)\"\\];\$" 'label="print.*[n]0.0%, ' 'label="add.*[n]100.0%, '
     ok 'gprof --static --dim n=5 p.tlg -O folded | grep -c "^graph;[a-z]*;[a-z]*;[^;]* [05]$"' 2
@@ -587,7 +587,7 @@ Y
 }
 
 # STEPS of x: float64[n]|with n = 9|without: the calls of tanh in a loop of so many steps.
-@test "the steps of a loop are told as far as sizes tell them" {
+@test "the steps of a loop are known if they follow from sizes" {
     local e told symbol
     while IFS='|' read -r e told symbol; do
         gload --new -i 'x: float64[n]' -i 'u: uint64' -e "out = scan(lambda h: tanh(h), outputs_info=[x[0]], n_steps=$e, keep='last')" -o o.tlg

@@ -81,7 +81,7 @@ END
     like 'grewrite s.tlg --rules r.rules --mode NONE --verify 3 --no-provenance -O math' '^a = sign' '^b = log'
 }
 
-@test "rules that go round in a circle are named" {
+@test "rules that undo each other without end are named" {
     softplus
     printf 'there: exp(x) => cosh(x) + sinh(x)\nback: cosh(x) + sinh(x) => exp(x)\n' >c.rules
     bad 3 E_REWRITE 'there.*back|back.*there' 'grewrite s.tlg --rules c.rules --mode NONE --include there,back'
@@ -157,7 +157,7 @@ END
     like 'grewrite e.tlg -O yaml' 'assert_op'
 }
 
-@test "what a rule asks of clients holds in the sweep in which it comes to hold" {
+@test "a guard on clients fires in the sweep in which it becomes true" {
     local n sweeps=
     for n in 5 50; do
         {
@@ -285,7 +285,7 @@ END
 }
 
 # Column, class, what is said, and the rule.
-@test "a rule that can't be read is told at the part that is wrong" {
+@test "a malformed rule is an error at the part that is wrong" {
     softplus
     local at code says rule
     while IFS='|' read -r at code says rule; do
@@ -391,7 +391,7 @@ x:float64[2,2]|exp(slogdet(x)[0])|exp(slogdet(x)[1]) => abs(det(x))|exp\(_1\)
 END
 }
 
-@test "--diff tells in what two graphs differ" {
+@test "--diff shows how two graphs differ" {
     local says a b
     while IFS='|' read -r says a b; do
         eval "gload --new $a -o a.tlg; gload --new $b -o b.tlg"

@@ -70,7 +70,7 @@ counter() { # a shared counter that a call adds x to
     ok 'grun g.tlg x=[[1,2]] -r y=deep.npy --threads 1 && test -f deep.npy' 'i = [1]'
 }
 
-@test "what numpy wrote is read, what grun wrote numpy reads" {
+@test "grun reads files of numpy, and numpy those of grun" {
     python_with numpy
     "$PYTHON" -c 'import numpy as n
 a=n.arange(12.).reshape(3,4)
@@ -128,7 +128,7 @@ END
     bad 2 E_ 'x' 'grun f.tlg x=[1,2] x=[3,4]'
 }
 
-@test "--dim gives what no input tells" {
+@test "--dim gives sizes that no input has" {
     gload --new -i 'v: float64[k]' -e 'y = v.sum() * k' --outputs y -o k.tlg
     ok 'grun k.tlg v=[1,2] --dim k=2' 'y = 6.0'
     bad 3 E_ 'k' 'grun k.tlg v=[1,2] --dim k=3'
@@ -316,7 +316,7 @@ END
     ok 'grun g.tlg x=[1,2,3] -r y=o.npz -r z=o.npz'
 }
 
-@test "rows of a printed array stand under each other" {
+@test "rows of a printed array are aligned" {
     ok "gload --new -i 'x: float64[a, b]' -e 'z = x + 1' --outputs z | grun 'x=[[0, 1], [2, 3]]'" $'z = [[1.0, 2.0],\n     [3.0, 4.0]]'
     ok "gload -e 'reshape(arange(4), (2, 2, 1))' | grun" $'out = [[[0],\n        [1]],\n       [[2],\n        [3]]]'
 }
@@ -343,7 +343,7 @@ Y
     cmp 1.json 5.json
 }
 
-@test "--each and --steps together, their ends, and what can't be walked or appended" {
+@test "--each and --steps together, their ends, and values that can't be walked or appended" {
     gload -i 'a: float64' -i 'b: float64' -e 'a + b' -o p.tlg
     gload --shared 'w: float64 = 1' -i 'x: float64' -e 'y = x * w' --update 'w = w + x' -o w.tlg
     gload -i 'x: float64[n]' -e 'y = x[x > 1]' -o r.tlg
@@ -395,7 +395,7 @@ Y
         $'out = 1.5\nout = 2.5'
 }
 
-@test "--expect shows what differs: all of what is short, the worst of much, values that are no arrays" {
+@test "--expect shows differences: all of a few, the worst of many, values that are no arrays" {
     bad 1 E_VERDICT 'note: got \[1.0, 2.0\], expected \[1.0, 3.0\]' 'gload -i "x: float64[n]" -e "y = x" | grun x=[1,2] --expect "y=[1,3]"'
     bad 1 E_VERDICT 'the worst difference is at flat index 7: got 7, expected 8' 'gload -e "y = arange(200)" | grun --expect "y=arange(200)+(arange(200)==7)"'
     bad 1 E_VERDICT 'got slice\(1, 2, 3\), expected slice\(1, 2, 4\)' 'gload -e "y = slice(1,2,3)" | grun --expect "y=slice(1,2,4)"'
@@ -405,7 +405,7 @@ Y
     [ "$(grep 'note: ' .err | wc -c)" -lt 1000 ]
 }
 
-@test "an error in what is reduced names the element, one of the reduction the dim" {
+@test "an error before a fused reduction names the element, one of the reduction the dim" {
     bad 5 E_ARITHMETIC 'floor_divide: integer division by zero at .1.' 'gload -i "x: int64[n]" -i "y: int64[n]" -e "sum(x // y + 1)" | grun x=[1,2,3] y=[1,0,1]'
     bad 5 E_RUN_SHAPE 'dim 0 is empty: no elements have no max' 'gload -i "x: float64[n, 3]" -e "max(x * 2, axis=0)" | grun "x=zeros((0, 3))"'
     ok 'gload -i "x: float64[n, 3]" -e "sum(x * 2, axis=0)" | grun "x=zeros((0, 3))"' 'out = [0.0, 0.0, 0.0]'
@@ -441,7 +441,7 @@ Y
     ok 'gload --new -i "x: float64[n]" -i "z: float64[m, 3, ?]" -e "n * m" --on-unused-input raise | grun --on-unused-input raise x=[1,2] z="ones((5,3,1))"' 'out = 10'
 }
 
-@test "what goes to a file is printed in no format, and arrays alone grow call by call" {
+@test "results in files are not printed, in any format; files get a row or an element a call" {
     gload --new -i 'x: float64[n]' -e 'a = x * 2' -e 'b = sum(x)' --outputs a,b -o two.tlg
     ok 'grun two.tlg x=[1,2] -r a=a.npy' 'b = 3.0'
     ok 'grun two.tlg x=[1,2] -r a=a.npy -O json' '{"name": "b", "dtype": "float64", "shape": [], "data": 3.0}'

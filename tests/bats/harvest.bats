@@ -55,7 +55,7 @@ T
     bad 2 E_UNKNOWN 'no sow' 'grewrite plain.yaml --harvest intermediate | grewrite --harvest intermediate'
 }
 
-@test "harvest: planted values replace what is sown, the rest is reaped" {
+@test "harvest: planted values replace sown ones, the rest is reaped" {
     contract "r = harvest(f, tag='intermediate')({'y': 0.}, x)"
     ok 'grun f.yaml x=1' $'r/0 = 1.0\nr/1 = {}'
     ok 'grun f.yaml x=5' $'r/0 = 1.0\nr/1 = {}'
@@ -118,7 +118,7 @@ T
     bad 3 E_ARG 'cond_clobber' 'gload f.yaml'
 }
 
-@test "what is planted has the kind, rows and types of what is sown; so have appended rows among each other" {
+@test "planted values must have the kind, rows and types of sown ones; appended rows must agree" {
     local name="tag='t', name='k'" append="tag='t', name='k', mode='append'"
     contract "r = plant(f, tag='intermediate')({'y': {'a': 1.}}, x)"
     bad 3 E_TYPE 'y is sown as a value, but a dict is planted' 'gload f.yaml'
@@ -304,7 +304,7 @@ Y
     ok 'grewrite p.yaml --plant act="[2.]" -O math | grep -c "w \*"; true' 0 # what only it needed is gone
 }
 
-@test "grun: the same on the way; what is saved keeps its sows" {
+@test "grun: the same on the way; a saved graph keeps its sows" {
     probe
     ok 'grun p.yaml --reap probe --plant act="[5.,6.]" x=[1.,2.] --save s.yaml' $'c = 61.0\nprobe/hidden = [2.0, 4.0]'
     ok 'grun s.yaml x=[1.,2.] --reap probe' $'c = 65.0\nprobe/hidden = [3.0, 6.0]\nprobe/act = [4.0, 7.0]'
@@ -386,7 +386,7 @@ loop() { # mode
     bad 3 E_DUPLICATE "scope s inside a scan" 'gload f.yaml'
 }
 
-@test "through ifelse: what the taken branch sows is reaped; both branches must agree" {
+@test "through ifelse: sows of the taken branch are reaped; both branches must agree" {
     contract "f2 = lambda v: ifelse(v > 0, sow(v * 2., tag='t', name='k') + 1., sow(v * 3., tag='t', name='k') - 1.)" \
         "r = call_and_reap(f2, tag='t')(x)"
     ok 'grun f.yaml x=1' $'r/0 = 3.0\nr/1/k = 2.0'
@@ -482,7 +482,7 @@ reaps() {
     done
 }
 
-@test "sow_cond after an ifelse falls back on what that gives" {
+@test "sow_cond after an ifelse falls back on the ifelse's value" {
     local clobber="tag='t', name='k', mode='clobber'" name="tag='t', name='k'"
     contract "r = sow_cond(ifelse(x > 1, sow(x, $clobber), sow(-x, $clobber)) * 10, x > 2, $name)"
     reaps 0=-0.0 2=2.0 3=30.0
@@ -542,7 +542,7 @@ reaps() {
     bad 3 E_DUPLICATE 'f.yaml:12:' 'grun f.yaml x=0 --reap t' # at the line of the graph
 }
 
-@test "sows are kept where what they are in is not read" {
+@test "sows are kept where nothing reads the function or loop that they are in" {
     contract 'a = f(x)' "s = scan((lambda v: [sow(v * x, tag='t', name='k', mode='append'), v]), sequences=[array([1., 2.])])" 'r = x * 2.'
     for keep in '' '--keep r'; do
         ok "grewrite f.yaml $keep | grun x=3 --reap intermediate,t" $'r = 6.0\nintermediate/y = 4.0\nt/k = [3.0, 6.0]'
@@ -570,7 +570,7 @@ reaps() {
     ok "grun many.yaml x=0 --plant k='arange(70000.)'" 'r = 69999.0'
 }
 
-@test "what a derivative was made of can't be planted after it" {
+@test "values can't be planted after a derivative was made from them" {
     local why='can.t be planted any more: f_pullback is a derivative of f, which sows it'
     contract 'r = f(x) * x'
     bad 3 E_ARG "y $why" 'ggrad f.yaml | grun x=3 --plant y=5'
@@ -683,7 +683,7 @@ END
     bad 3 E_SHAPE 'pred must be a scalar, or have an element for each row' "$new -e \"sow_cond(x, xs > 1, tag='t', name='y')\""
 }
 
-@test "vectorize and loops: what each row sows has its rows" {
+@test "vectorize and loops: sown values have a row for each row" {
     local mode line
     for mode in append clobber; do
         line="gload --new -i 'xs: float64[n, 3]' -e \"c = vectorize(lambda v: scan(lambda a, h: sow(h * a, tag='t', name='y', mode='$mode') + 1, sequences=[v], outputs_info=[1.])[-1])(xs)\" | gload -O yaml | grun 'xs=[[1,2,3],[3,4,5]]'"
@@ -706,7 +706,7 @@ END
         "gload --new -i 'q: int64[m, n]' -e \"c = map(lambda xs: vectorize(lambda v: sum(arange(sow(v * 2, tag='t', name='y'))))(xs), q)\" | grun 'q=[[1,2,3]]' --reap t"
 }
 
-@test "what vectorize did for all rows is no effect for one of them, unless something reads that" {
+@test "an effect that vectorize made for all rows isn't one of a single row, unless something reads that" {
     local new="gload --new -i 'x: float64' -i 'xs: float64[n]'"
     ok "$new -e \"y = print(x * x, 'm')\" -e 'c = vectorize(y, x, xs)' --outputs c | grun xs=[1,2]" $'c = [1.0, 4.0]' || [ "$(cat .err)" = 'm = [1.0, 4.0]' ]
     ok "$new -e 'y = assert_op(x, x > 0)' -e 'z = y + 1' -e 'c = vectorize(z, x, xs)' --outputs c | gload --outputs c,z | grun x=-1 xs=[1,2]" \
@@ -775,7 +775,7 @@ Y
     ok 'grewrite g.tlg | gload -O yaml --no-provenance | grep -c "^modes"' 1
 }
 
-@test "what --reap, --plant, --allow and --block name must be sown, and under one tag" {
+@test "names of --reap, --plant, --allow and --block must be sown, under one tag" {
     gload -i 'x: float64' -e 'h = sow(x * 2, tag="t", name="h")' -e 'k = sow(h + 1, tag="u", name="k")' -e 'y = k * 3' -o s.tlg
     gload -i 'x: float64' -e 'a = sow(x, tag="t", name="h")' -e 'b = sow(a + 1, tag="u", name="h")' -o two.tlg
     local o
@@ -804,7 +804,7 @@ Y
         'y = 9.0'
 }
 
-@test "scopes of what is sown: named in full, allowed as a whole, planted by their names" {
+@test "scopes of sown values: named in full, allowed as a whole, planted by their names" {
     contract 'a = nest(f, scope="a")(x)' 'r = nest(f, scope="b")(a)'
     ok 'grewrite f.yaml --reap intermediate | grun x=1' $'r = 5.0\nintermediate/a/y = 2.0\nintermediate/b/y = 4.0'
     local o
@@ -833,7 +833,7 @@ Y
 }
 
 # What is said, and the expression. l is a list, x a number, v a vector.
-@test "arguments of sow, reap, plant and nest that can't be are told, each at its place" {
+@test "wrong arguments of sow, reap, plant and nest are reported, each at its place" {
     local code says e
     export e f='lambda a: sow(a * 2, tag="t", name="y")' append='lambda a: sow(sow(a, tag="t", name="y", mode="append") * 2, tag="t", name="y", mode="append")'
     export each='lambda b: scan((lambda a: sow(a * 2, tag="t", name="y", mode="append")), sequences=[b])'

@@ -2,7 +2,7 @@
 load common
 
 # Rows with HOLE for the expression that is wrong: here a function that does not exist.
-@test "wherever a wrong expression stands, its error is the one that is said, where it is" {
+@test "an error in an expression is reported at its place, wherever the expression is" {
     local row before
     while IFS= read -r row; do
         before=${row%%HOLE*}

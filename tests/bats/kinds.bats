@@ -152,7 +152,7 @@ END
     ok 'gload g.yaml -e "z = sparse_sum(w)" --outputs z | grun' 'z = 200.0'
 }
 
-@test "what damages a binary constant is said" {
+@test "a damaged binary constant is an error that says why" {
     gload --new -e 'y = make_list([1.0, 2.0], [3.0])' -e 's = csr([1.0], [0], [0, 1], (1, 1))' >g.tlg
     size=$(stat -c %s g.tlg)
     for at in $(seq 100 40 "$size"); do
@@ -195,7 +195,7 @@ END
     ok 'grun m.yaml x=1 --expect y=2.9 >/dev/null'
 }
 
-@test "what a fast rewrite does to infinities and nans is allowed for where it was done" {
+@test "differences in inf and nan that a fast rewrite makes are allowed where it was applied" {
     gload -i 'x: float64' -e 'y = x * 0' >g.tlg
     like 'grewrite g.tlg --include fast -O yaml' '"y": remove_inf=True, remove_nan=True'
     ok 'grewrite g.tlg --include fast --verify 2 x=inf >/dev/null'
@@ -251,7 +251,7 @@ rtol=1; |9|unexpected character
 END
 }
 
-@test "what a sparse matrix can't be made of, turned to or take its places from" {
+@test "sparse matrices: arguments that they can't be made of, converted to or indexed by are refused" {
     local line code want in
     in="-i 'd: float64[3]' -i 'c: complex128[3]' -i 'i: int64[3]' -i 's: int64[3]' -i 'x: float64[2, 2]' -i \"m: sparse('csr', float64[2, 2])\""
     while IFS='|' read -r line code want; do

@@ -114,7 +114,7 @@ True or 1 // 0#True
 END
 }
 
-@test "choices are made with what is known when the graph is made: dims, dtypes, constants, never inputs" {
+@test "choices depend on what is known when the graph is made: dims, dtypes, constants, never inputs" {
     local expr want code
     cat >c.yaml <<'END'
 thunkline: 1

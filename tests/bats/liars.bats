@@ -74,7 +74,7 @@ T
     done < <(lies)
 }
 
-@test "a constant that is another each time: what rewriting then does differently is told" {
+@test "a constant that differs each time: the different rewriting is reported" {
     local expr first second
     while IFS='|' read -r expr first second; do
         gload $P --new -i 'x: float64[3]' -e "r = $expr" --outputs r -o g.tlg
@@ -281,6 +281,18 @@ T
     bad 3 E_DISCONNECTED 'does not depend on y' "ggrad $P --wrt y g.tlg"
     bad 3 E_DISCONNECTED 'does not depend on y' "ggrad $P --jvp c --wrt y g.tlg"
     ok "ggrad $P --wrt x,y --disconnected ignore --only g.tlg | grun $P x=[1,2] y=[3,4]" $'d_c_d_x = [2.0, 2.0]\nd_c_d_y = [0.0, 0.0]'
+}
+
+@test "a gradient of an input that the op's own pattern cuts off is refused, used or not" {
+    local wrt
+    gload $P --new -i 'x: float64[n]' -i 'y: float64[n]' -e 'c = sum(cut_denied(x, y) * y)' --outputs c -o g.tlg
+    for wrt in x x,y; do
+        bad 3 E_GRADIENT 'cut_denied: grad gives a gradient of its input y, which the op declares to be disconnected' "ggrad $P --wrt $wrt g.tlg"
+    done
+    for op in cut_kept cut_undefined; do
+        gload $P --new -i 'x: float64[n]' -i 'y: float64[n]' -e "c = sum($op(x, y) * y)" --outputs c -o g.tlg
+        ok "ggrad $P --wrt x,y --only g.tlg | grun $P x=[1,2] y=[3,4]" $'d_c_d_x = [3.0, 4.0]\nd_c_d_y = [2.0, 4.0]'
+    done
 }
 
 @test "an op of several outputs may be silent on inputs of unused ones; with a pattern it is known, without a warning" {

@@ -383,6 +383,15 @@ static bool own_output(const TlApply *a, size_t in, size_t out) {
     (void)a;
     return in == out;
 }
+static bool of_both(TlGrad *g) {
+    g->grad[0] = g->g[0];
+    g->grad[1] = g->user ? g->api->text(g->host, g->user) : TL_DISCONNECTED;
+    return true;
+}
+static bool first_input(const TlApply *a, size_t in, size_t out) {
+    (void)a, (void)out;
+    return in == 0;
+}
 /* It forgets y even where q is used. */
 static bool only_first(TlGrad *g) {
     if (g->wanted[0]) g->grad[0] = g->api->text(g->host, "2 * g_p");
@@ -604,6 +613,29 @@ static const TlOpDef ops[] = {
      .make_node = two_nodes,
      .perform = doubles_both,
      .grad = only_first},
+    {.size = sizeof(TlOpDef),
+     .name = "cut_denied",
+     .in = "x, y",
+     .make_node = same,
+     .perform = honest,
+     .grad = of_both,
+     .user = "7 * g",
+     .connected = first_input},
+    {.size = sizeof(TlOpDef),
+     .name = "cut_kept",
+     .in = "x, y",
+     .make_node = same,
+     .perform = honest,
+     .grad = of_both,
+     .connected = first_input},
+    {.size = sizeof(TlOpDef),
+     .name = "cut_undefined",
+     .in = "x, y",
+     .make_node = same,
+     .perform = honest,
+     .grad = of_both,
+     .user = "undefined('y only counts')",
+     .connected = first_input},
     OP("tall_partial", total, .itypes = "float64[?]", .otypes = "float64",
        .partials = "1"),
     OP("wide_partial", total, .itypes = "float64[?]", .otypes = "float64",

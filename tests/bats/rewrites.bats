@@ -13,7 +13,7 @@ pass_makes() {
     done
 }
 
-@test "what changes nothing goes, and two of one op become one where that is exact" {
+@test "ops that change nothing are removed, and two of one op become one where that is exact" {
     pass_makes '--verify 2' <<'END'
 x: int8[n]|int8(int16(x))|useless-cast|x
 x: int8[n]|float32(int16(x))|useless-cast|float32(x)
@@ -209,6 +209,26 @@ END
         bad 5 E_RUN_SHAPE 'negative: -3' "grun z.tlg --mode $m k=-3"
         bad 6 E_LIMIT 'more bytes than can be addressed' "grun s.tlg --mode $m k=4611686018427387904"
     done
+}
+
+@test "a convolution by constants takes the constants that scale and shift it" {
+    local w="[[[1., 2.]], [[3., 4.]]]"
+    pass_makes '--verify 2' <<END
+x: float64[n, 1, 5]|conv(x, $w) * [[2.], [0.5]]|conv-scale|conv(x, array([[[2.0, 4.0]], [[1.5, 2.0]]], dtype='float64'))
+x: float64[n, 1, 5]|[[[2.], [0.5]]] * conv(x, $w)|conv-scale|conv(x, array([[[2.0, 4.0]], [[1.5, 2.0]]], dtype='float64'))
+x: float64[n, 1, 5]|conv(x, $w, strides=2) / [[2.], [0.5]]|conv-scale|conv(x, array([[[0.5, 1.0]], [[6.0, 8.0]]], dtype='float64'), strides=[2])
+x: float64[n, 1, 5]|conv(x, $w) * 2.|conv-scale|conv(x, array([[[2.0, 4.0]], [[6.0, 8.0]]], dtype='float64'))
+x: float64[n, 1, 5]|(conv(x, $w) - 3.) * 2.|conv-scale|conv(x, array([[[2.0, 4.0]], [[6.0, 8.0]]], dtype='float64')) - 6.0
+x: float64[n, 1, 5]|(3. + conv(x, $w)) * 2.|conv-scale|conv(x, array([[[2.0, 4.0]], [[6.0, 8.0]]], dtype='float64')) + 6.0
+x: float64[n, 1, 5]|(conv(x, $w) + 3.) + 2.|conv-shift|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) + 5.0
+x: float64[n, 1, 5]|(conv(x, $w) - 3.) + 2.|conv-shift|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) - 1.0
+x: float64[n, 1, 5]|(conv(x, $w) - 3.) - 2.|conv-shift|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) - 5.0
+x: float64[n, 1, 5]|(conv(x, $w) + 3.) - 2.|conv-shift|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) + 1.0
+x: float64[n, 1, 5]; s: float64|conv(x, $w) * s|conv-scale|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) * s
+x: float64[n, 1, 3]|conv(x, $w) * [1., 2.]|conv-scale|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) * array([1.0, 2.0], dtype='float64')
+x: float64[n, 1, 5]; w: float64[2, 1, 2]|conv(x, w) * 2.|conv-scale|conv(x, w) * 2.0
+x: int64[n, 1, 5]|conv(x, [[[1, 2]]]) * 2|conv-scale|conv(x, array([[[1, 2]]])) * 2
+END
 }
 
 @test "what the types leave open stays" {

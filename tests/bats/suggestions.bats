@@ -56,7 +56,7 @@ tensor([1, 2])|1|here it is `array`
 m.masked_fill(m > 0, 1)|1|write where\(mask, value, x\)
 reduce_sum(m)|1|here it is `sum`
 m.real|1|write real\(x\)
-conv2d(m, m)|1|einsum
+conv2d(m, m)|1|here it is `conv`
 m^2|1|a power is `a \*\* b`
 k ^ 2.5|1|a power is `a \*\* b`
 sum(m, dim=0)|8|here it is `axis=`

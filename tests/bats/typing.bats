@@ -167,11 +167,11 @@ Y
 @test "sizes that no dim can have are an error where they arise, in types and in a run" {
     local e big='-i "x: float64[9223372036854775807]" -i "m: float64[6000000000000000000, 2]" -i "z: float64[4611686018427387904, 0]" -i "u: float64[n]"'
     for e in 'concatenate([x, x])' 'concatenate([x, x, x])' 'concatenate([z, z, z, z])' 'block_diag(m, m)' 'block_diag(m, m, m)' 'block_diag(m.T, m.T)' \
-        'pad(x, 1)' 'pad(x, (0, 2305843009213693951))' 'repeat(x, 2)' 'repeat(z, 4, axis=0)' 'diag(x, 1)' 'kron(m, m)' 'tile(x, 2)' 'arange(9223372036854775807)'; do
+        'pad(x, 1)' 'pad(x, (0, 2305843009213693951))' 'convolve(x, x)' 'convolve(x, [1., 2.])' 'repeat(x, 2)' 'repeat(z, 4, axis=0)' 'diag(x, 1)' 'kron(m, m)' 'tile(x, 2)' 'arange(9223372036854775807)'; do
         bad 3 E_VALUE 'too (large|many)' "gload --new $big -e '$e'"
     done
     # what fits is typed, and every tool can read what gload wrote
-    for e in 'pad(z, 1)' 'stack([x, x])' 'outer(x, x)' 'm.ravel()' 'x[::-9223372036854775808]' \
+    for e in 'pad(z, 1)' 'convolve(x, x, mode="same")' 'convolve(x, x, mode="valid")' 'stack([x, x])' 'outer(x, x)' 'm.ravel()' 'x[::-9223372036854775808]' \
         'split(u, [-9223372036854775808])[0]' 'split(x, [9223372036854775807, 1])[1]' 'eye(3, 3, -9223372036854775808)'; do
         ok "gload --new $big -e '$e' | grewrite | gload -O yaml | gload --info >/dev/null"
     done
@@ -179,6 +179,19 @@ Y
     bad 6 E_LIMIT 'dim 1 of the result is too large' 'gload --new -i "i: int64" -e "z = zeros((0, i), dtype=int8)" -e "concatenate([z, z], axis=1)" | grun --mode FAST_COMPILE i=4611686018427387904'
     ok 'gload -e "eye(2, 2, -9223372036854775808)" | grun' 'out = [[0.0, 0.0],
        [0.0, 0.0]]'
+}
+
+@test "what no memory holds is an error, also of views that take none" {
+    local e m
+    for e in 'x[:, None] * x' 'sum(x[:, None] + x)' 'argmax(x[:, None] + x)' 'mean(float64(x)[:, None] + x)' 'any(x[:, None] < x)' 'kron(x, x)' 'x[:, None] @ x[None]' \
+        'complex128(x)' 'abs(fft(x))' 'convolve(x, x)' 'convolve(x, x, mode="valid")' 'unique(x)' 'sum(exp(x[:, None]) * x, axis=0)' 'vectorize(lambda v: v * x)(x)'; do
+        gload --new -i 'y: int8' -i 'n: int64' -e 'x = broadcast_to(y, (n,))' -e "r = $e" --outputs r -o g.tlg
+        for m in FAST_RUN FAST_COMPILE DEBUG; do
+            for n in 1152921504606846976 4611686018427387904; do
+                bad 6 E_ 'more elements than can be addressed|EiB of memory|too many elements|beyond what can be addressed|more bytes than' "grun --mode $m g.tlg y=1 n=$n"
+            done
+        done
+    done
 }
 
 @test "pad mirrors, repeats and wraps as NumPy's, in both modes, with gradients" {
@@ -337,13 +350,17 @@ b = [(nan+nanj), (nan+nanj), (1.0+0.0j), (0.0+0.0j), (nan+nanj)]'
     ok 'gload --new -i "x: float64[2, 3, 4, 3, 50, 3]" -e "m = abs(max(maximum(x, 0.), axis=(3, 5)) - max(max(maximum(x, 0.), axis=5), axis=3)).max()" | grun "x=normal(0, 1, (2, 3, 4, 3, 50, 3), seed=2)"' 'm = 0.0'
 }
 
-@test "inv and solve of what is not finite are nan, whatever the way, and DEBUG agrees" {
+@test "inv, solve and det of what is not finite are nan, whatever the way, and DEBUG agrees" {
     local e
     for e in 'inv([[nan, 1.], [2., 3.]])' 'inv([[inf, 1], [2, 3]])' 'solve([[1., nan], [1., 4.]], b)' 'solve([[3., nan], [1., 4.]], b, assume_a="sym")' \
         'solve([[nan, 0], [1., 4.]], b, assume_a="pos", lower=True)' 'solve([[1., 2.], [3., 4.]], [[nan, inf], [1., 1.]])'; do
         like "gload -e 'b = eye(2)' -e 'r = $e' --outputs r | grun --mode DEBUG --allow-nonfinite" 'r = \[\[nan, nan\],' ' \[nan, nan\]\]'
     done
-    like 'gload -e "solve([[3., nan], [1., 2.]], [3., 5.], assume_a=\"pos\", lower=True)" | grun --mode DEBUG' 'out = \[0\.2.*, 2\.4'
+    for e in '[[1, 2, 0], [3, 4, 1], [0, 1, inf]]' '[[1, inf], [0, 1]]' '[[0, 0], [-inf, 1]]' '[[nan, 1], [2, 3]]'; do
+        ok "gload -e 'r = det($e)' -e 's, t = slogdet($e)' --outputs r,s,t | grun --mode DEBUG --allow-nonfinite" $'r = nan\ns = nan\nt = nan'
+    done
+    ok 'gload -e "det([[inf, 1j], [2, 3]])" | grun --mode DEBUG --allow-nonfinite' 'out = (nan+nanj)'
+    ok 'gload -e "round(solve([[3., nan], [1., 2.]], [3., 5.], assume_a=\"pos\", lower=True), 12)" | grun --mode DEBUG' 'out = [0.2, 2.4]'
     ok 'gload -e "solve([[1., 0.], [0., 2.]], [[nan, 1.], [1., 4.]])" | grun --mode DEBUG --allow-nonfinite' 'out = [[nan, 1.0],
        [nan, 2.0]]'
 }

@@ -108,7 +108,7 @@ static int split(char *line, char **argv, const char **in) {
     return argc;
 }
 
-static int out_fd, err_fd, own_out, own_err;
+static int out_fd, err_fd, own_out, own_err, home_fd;
 static bool ended, left_open; /* by _exit; a file */
 
 static void capture(int fd, int to) {
@@ -291,7 +291,7 @@ static const char *file_wrong(const Files *now) {
 
 /* ---- the table ---- */
 
-typedef enum RowKind { TEXT, MAKE, LINE } RowKind;
+typedef enum RowKind { TEXT, COPY, MAKE, LINE } RowKind;
 typedef struct Row {
     RowKind kind;
     int status;
@@ -300,6 +300,7 @@ typedef struct Row {
 } Row;
 static const Row rows[] = {
 #define FILE(name, text)  {TEXT, 0, false, name, text},
+#define COPY(name, path)  {COPY, 0, false, name, path},
 #define MAKE(text)        {MAKE, 0, false, NULL, text},
 #define RUN(status, text) {LINE, status, false, NULL, text},
 #define VARIES(text)      {LINE, 0, true, NULL, text},
@@ -374,7 +375,19 @@ static void try_how(const Row *r, How how, size_t n, size_t most) {
         if (!try_once(r, how, at, false)) break;
 }
 
+/* The file of a path from the folder that the program began in. */
+static void copy(const Row *r) {
+    int fd = openat(home_fd, r->text, O_RDONLY);
+    if (fd < 0) die(r->text);
+    File x = {.is = file_read_fd(fd)};
+    snprintf(x.name, sizeof x.name, "%s", r->name);
+    put_back(&x);
+    close(fd);
+    free(x.is.p);
+}
+
 static bool prepare(const Row *r) {
+    if (r->kind == COPY) copy(r);
     if (r->kind == TEXT) {
         File x = {.is = {(char *)(uintptr_t)r->text, strlen(r->text)}};
         snprintf(x.name, sizeof x.name, "%s", r->name);
@@ -499,8 +512,8 @@ static void begin(void) {
     dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     blocks.slot = calloc(SLOTS, sizeof *blocks.slot);
     out_fd = memfd_create("out", 0), err_fd = memfd_create("err", 0);
-    own_out = dup(1), own_err = dup(2);
-    if (!blocks.slot || out_fd < 0 || err_fd < 0) die("begin");
+    own_out = dup(1), own_err = dup(2), home_fd = open(".", O_RDONLY);
+    if (!blocks.slot || out_fd < 0 || err_fd < 0 || home_fd < 0) die("begin");
     tries_max = number("TRIES", TRIES), seed = number("SEED", 1);
     learn();
     catch_crashes();

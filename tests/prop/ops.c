@@ -56,7 +56,7 @@ static void check_views(const Watch *w, const Call *c, size_t out) {
 
 /* The op's own kernel, or its slow reference, once more into other memory. */
 static void check_again(const Watch *w, const Call *c, bool (*perform)(Call *)) {
-    Host h = {.host = {host_alloc, host_scratch, session_pool(c->s)}};
+    Host h = {.host = {host_alloc, host_scratch, session_pool(c->s), NULL}};
     Value out[8] = {{0}};
     Call d = *c;
     if (c->nout > 8 || c->op->effect) return;

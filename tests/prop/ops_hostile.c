@@ -32,12 +32,17 @@ static bool one_error(bool ok, const char *op, const char *doing) {
 }
 
 /* ---- types ---- */
+static bool vast; /* are there sizes that no array can have? */
+
 static const Type *some_tensor(int ndim, DType d) {
     static const Dim sizes[] = {DIM_UNKNOWN, DIM_UNKNOWN, 0, 1, 2, 2, 3};
+    static const Dim most[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX / 2 + 1,
+                               (INT64_C(1) << 31) - 1};
     Dim dim[4];
     for (int i = 0; i < ndim; i++) {
         uint32_t k = rnd(8);
         dim[i] = k == 7 ? DIM_NAMED(sym(s, "n")) : sizes[k];
+        if (vast && rnd(2)) dim[i] = most[rnd(4)];
     }
     return type_tensor(s, d, ndim, dim);
 }
@@ -178,6 +183,7 @@ static Hostile make(const Op *op, const Signature *sig, bool constants) {
     if (h.nin > 8) h.nin = 8;
     DType usual = rnd(3) ? DT_FLOAT64 : (DType)rnd(DT_N);
     add_functions(h.g);
+    vast = !constants && rnd(6) == 0;
     for (size_t i = 0; i < h.nin; i++) {
         ParamKind k = sig->in[i < sig->nin ? i : sig->nin - 1].kind;
         const Type *t =

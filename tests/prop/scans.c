@@ -294,7 +294,7 @@ static bool check_plain(void *ctx, size_t step, const Call *c, double seconds) {
     const Case *k = ctx;
     (void)step, (void)seconds;
     if (!op_is(s, c->op, OP_SCAN)) return true;
-    CallHost host = {host_alloc, NULL, session_pool(s)};
+    CallHost host = {host_alloc, NULL, session_pool(s), NULL};
     Value out[OUT_MAX] = {{0}};
     Call d = *c;
     d.host = &host;

@@ -138,7 +138,7 @@ allocations_one() {
     local commands=('gload graph.yaml -o a.tlg' 'gload graph.yaml -O yaml -o a.yaml' 'grewrite g.tlg -o a.tlg' 'grun g.tlg "${values[@]}" -O json -o a.json'
         'grun --mode DEBUG g.tlg "${values[@]}" -o a.txt' 'grun g.tlg "${values[@]}" --save a.yaml -o a.txt' 'gprof --static g.tlg -o a.txt'
         'ggrad g.tlg --cost "$(gload --info -O json g.tlg | jq -r "map(select(.section==\"outputs\"))[0].name")" -o a.tlg' 'gload -z g.tlg -o a.tlg.zst' 'grun --errors json --mode FAST_COMPILE g.tlg "${values[@]}" -o a.txt')
-    line 0 "TRIES=300 $B/tests/prop/allocations $((1 + RANDOM % 800))"
+    line 0 "cd \"$PWD\" && TRIES=300 $B/tests/prop/allocations $((1 + RANDOM % 800))"
     line 0 'gload graph.yaml -o g.tlg' || return
     for command in "${commands[@]}"; do
         line '0 1 2 3 5' "FAILALLOC_LOG=\$PWD/count LD_PRELOAD=\$FAILALLOC $command 2>/dev/null"

@@ -610,7 +610,7 @@ static void test_inputs(void) {
     first = 1;
 }
 
-/* All that is found is told, up to a limit. */
+/* All findings are reported, up to a limit. */
 static void test_limit(void) {
     const char *const lies[] = {"hidden_view", "hidden_write", "impure", "bad_static"};
     CheckOptions o = none;

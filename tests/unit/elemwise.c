@@ -3,6 +3,8 @@
  * double. */
 #include "elemwise.h"
 
+#include <time.h>
+
 /* ---- what a row promises ---- */
 
 static void rows(void) {
@@ -461,6 +463,56 @@ static void halves(void) {
     }
 }
 
+/* ---- limits ---- */
+
+/* minimum(maximum(x, low), high), by their own loops. */
+static void limits_of(DType d, size_t n, const void *const *in, void *r, int level) {
+    static double held[8192];
+    loop_at(op("maximum"), d, level)(n, in, (void *[]){held});
+    loop_at(op("minimum"), d, level)(n, (const void *[]){held, in[2]}, (void *[]){r});
+}
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+static void limits(void) {
+    static const double some[] = {NOT, -NOT, -INF, -1, -0.0, 0, 0.5, 3, INF};
+    enum { K = sizeof some / sizeof *some, N = K * K * K, LONG = 8192 };
+    static float x[3][LONG], r[LONG], want[LONG];
+    static double y[3][N], s[N], wanted[N];
+    const void *in[] = {x[0], x[1], x[2]}, *in64[] = {y[0], y[1], y[2]};
+    for (size_t i = 0; i < N; i++)
+        for (size_t k = 0, at = i; k < 3; k++, at /= K)
+            y[k][i] = some[at % K], x[k][i] = (float)y[k][i];
+    for (int level = 0; level <= cpu_level; level++) {
+        loop_at(op("clip"), DT_FLOAT32, level)(N, in, (void *[]){r});
+        loop_at(op("clip"), DT_FLOAT64, level)(N, in64, (void *[]){s});
+        limits_of(DT_FLOAT32, N, in, want, level);
+        limits_of(DT_FLOAT64, N, in64, wanted, level);
+        CHECK(memcmp(r, want, N * sizeof *r) == 0, "clip of float32, level %d", level);
+        CHECK(memcmp(s, wanted, N * sizeof *s) == 0, "clip of float64, level %d",
+              level);
+    }
+    for (size_t i = 0; i < LONG; i++)
+        x[1][i] = 0.25F, x[2][i] = 0.75F;
+    double best[2] = {1, 1};
+    for (int k = 0; k < 100; k++) {
+        for (size_t i = 0; i < LONG; i++) /* others each time: no branch is foreseen */
+            x[0][i] = (float)random_unit();
+        double from = seconds(), middle;
+        limits_of(DT_FLOAT32, LONG, in, want, cpu_level);
+        middle = seconds();
+        loop_of("clip", DT_FLOAT32)(LONG, in, (void *[]){r});
+        best[0] = fmin(best[0], middle - from);
+        best[1] = fmin(best[1], seconds() - middle);
+    }
+    CHECK(memcmp(r, want, sizeof r) == 0, "clip of random numbers");
+    /* a loop that branches on each element takes 30 times as long */
+    CHECK(best[1] < 8 * best[0], "clip takes %.3g s, minimum of maximum %.3g s",
+          best[1], best[0]);
+}
+
 int main(void) {
     start();
     rows();
@@ -469,5 +521,6 @@ int main(void) {
     floats();
     accuracy();
     halves();
+    limits();
     return TEST_END("elemwise");
 }

@@ -261,6 +261,32 @@ static void large(void) {
             }
 }
 
+/* Axes that aren't neighbours, cut up: each piece begins at some place of several dims.
+ */
+static void apart(void) {
+    static const int64_t shape[5] = {7, 2, 300, 3, 500}, axes[3] = {0, 2, 4};
+    for (unsigned threads = 1; threads <= 3; threads += 2) {
+        Lab l = lab_new(threads);
+        Tensor t;
+        int64_t expected[6] = {0};
+        tensor_new(l.s, DT_INT64, 5, shape, &t);
+        int64_t *p = t.data, n = tensor_size(&t);
+        for (int64_t i = 0; i < n; i++) {
+            p[i] = i * i % 100003;
+            expected[i / 450000 % 2 * 3 + i / 500 % 3] += p[i];
+        }
+        Var x = lab_input(&l, t, false);
+        PropArg prop = {"axis", PROP_INTS(axes, 3)};
+        const Tensor *r = lab_run(&l, lab_apply(&l, "sum", 1, &x, 1, &prop));
+        CHECK(r != NULL);
+        for (int64_t i = 0; r && i < 6; i++)
+            CHECK(tensor_i64(r, i) == expected[i],
+                  "%u threads, sum %lld is %lld, not %lld", threads, (long long)i,
+                  (long long)tensor_i64(r, i), (long long)expected[i]);
+        lab_free(&l);
+    }
+}
+
 /* Every seventh is a zero of either sign, every `rare`-th nan. */
 static Tensor rough(Lab *l, DType d, const int64_t shape[2], int rare) {
     Tensor t;
@@ -423,6 +449,7 @@ int main(void) {
     narrow(&l);
     lab_free(&l);
     large();
+    apart();
     levels();
     return TEST_END("ops_reduce");
 }
