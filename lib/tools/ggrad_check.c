@@ -13,17 +13,18 @@
 
 typedef struct Precision {
     double eps, step, tolerance; /* step: of the first difference */
+    double normal; /* the smallest with all its digits: below it none is counted on */
 } Precision;
 
 static Precision precision_of(DType d, int digits) {
-    if (digits && digits <= 8) return (Precision){0x1p-7, 0x1p-3, 0.2};
+    if (digits && digits <= 8) return (Precision){0x1p-7, 0x1p-3, 0.2, 0x1p-126};
     switch (dtype_size(dtype_real(d))) {
     case 2:
-        return (Precision){0x1p-10, 0x1p-4, 5e-2};
+        return (Precision){0x1p-10, 0x1p-4, 5e-2, 0x1p-14};
     case 4:
-        return (Precision){0x1p-23, 0x1p-7, 5e-4};
+        return (Precision){0x1p-23, 0x1p-7, 5e-4, 0x1p-126};
     default:
-        return (Precision){0x1p-52, 0x1p-17, 1e-4};
+        return (Precision){0x1p-52, 0x1p-17, 1e-4, 0x1p-1022};
     }
 }
 
@@ -244,9 +245,9 @@ static size_t choose_steps(const MoveLine *l, double *step) {
     double least = l->here != 0 || l->along ? 8 * l->ulp : 0x1p-60;
     size_t n = 0;
     /* not a power of 2, which a period might match */
-    for (double h = 0.2371 * l->scale; n < DIFFERENCE_STEPS && h >= least; h /= 4) {
+    for (double h = 0.2371 * l->scale; n < DIFFERENCE_STEPS && h >= least; h /= 2) {
         double whole = whole_step(l, h);
-        if (n == 0 || whole < step[n - 1] / 2) step[n++] = whole;
+        if (n == 0 || whole < 0.75 * step[n - 1]) step[n++] = whole;
     }
     return n;
 }
@@ -367,7 +368,7 @@ static bool judge_suspects(const MoveLine *l, Suspects *all) {
                      c->p.eps,
                      l->here != 0 ? l->ulp : 0};
         Slope want;
-        double slack = q->slack + claim_rounding(c, q);
+        double slack = q->slack + claim_rounding(c, q) + c->p.normal;
         if (l->along) slack += 4 * c->p.eps * fabs(q->have);
         if (!slope_agrees(&s, q->have, c->p.tolerance, slack, &want))
             return fail_mismatch(c, q, want);
@@ -525,6 +526,7 @@ static void widen_precision(GradCheck *c, Var v) {
     c->p.step = fmax(c->p.step, p.step);
     c->p.eps = fmax(c->p.eps, p.eps);
     c->p.tolerance = fmax(c->p.tolerance, p.tolerance);
+    c->p.normal = fmax(c->p.normal, p.normal);
 }
 
 /* Considers everything between the wrt and the differentiated value. */
@@ -561,7 +563,7 @@ static void choose_values(GradCheck *c) {
 bool graph_check_grad(Graph *g, const Derive *d, const Values *given, uint64_t seed) {
     Derive how = *d;
     Derived made = {0};
-    GradCheck c = {.g = g, .s = g->s, .d = &made, .p = {0, 0, 0}};
+    GradCheck c = {.g = g, .s = g->s, .d = &made};
     how.only = true;
     how.made = &made;
     bool *watch = &services(g->s)->check_derivatives, was = *watch;

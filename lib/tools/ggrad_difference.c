@@ -15,7 +15,7 @@ enum { COLUMNS = 4 };
 static double noise_of_differences(const Samples *s, const double *d,
                                    const double *even) {
     double n = s->eps * fabs(s->here);
-    size_t few = s->n / 4 > 2 ? s->n / 4 : 2;
+    size_t few = s->n / 6 > 2 ? s->n / 6 : 2;
     for (size_t j = s->n > few ? s->n - few : 1; j < s->n; j++) {
         double ratio = s->step[j] / s->step[j - 1],
                odd = s->step[j] * (d[j] - d[j - 1]),

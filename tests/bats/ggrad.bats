@@ -271,6 +271,12 @@ END
 2|floor(x) * x
 0|sin(1e6*x)
 T
+    # results below the smallest normal number keep few digits; waves a few thousand roundings long
+    for d in 'float32 exp(-x) 100' 'float32 exp(-x*x) 10' 'float64 exp(-x) 742' 'float16 exp(-x) 14' 'float32 chi2sf(x,3.) 203'; do
+        read -r d e x <<<"$d"
+        ok "gload --new -i 'x: $d' -e 'c = $e' --outputs c | ggrad --cost c --check x=$x"
+    done
+    ok "gload --new -i 'x: float32[40]' -e 'c = sum(sin(10000 * x))' --outputs c | ggrad --cost c --check 'x=normal(0, 1, 40, seed=1)'"
 }
 
 @test "--check finds derivatives that are a little wrong, at every scale" {

@@ -327,11 +327,15 @@ END
     tty() { script -qec "$1" /dev/null </dev/null; }
     line_model
     counting_model
-    tty 'grun count.yaml --steps 20000 --every 10000 -O tsv --progress' >seen
-    grep -aEq '[0-9]+% [0-9]+/20000 calls, [0-9.e+]+/s, [0-9.]+ s left, y = [0-9]+' seen
+    local half
+    for half in 10000 100000 1000000; do # until the run lasts long enough for a line
+        tty "grun count.yaml --steps $((2 * half)) --every $half -O tsv --progress" >seen
+        ! grep -aEq "[0-9]+% [0-9]+/$((2 * half)) calls, [0-9.e+]+/s, [0-9.]+ s left, y = [0-9]+" seen || break
+    done
+    grep -aEq ' s left, y = ' seen
     # what stays on the screen: each line's last state
     sed -e 's/\r$//' -e 's/.*\r\x1b\[K//' seen >screen
-    [ "$(cat screen)" = $'call\ty\n10000\t10000\n20000\t20000' ]
+    [ "$(cat screen)" = $'call\ty\n'"$half"$'\t'"$half"$'\n'"$((2 * half))"$'\t'"$((2 * half))" ]
     tty 'gload -i "x: int64" -e "6 // x" | grun "x=concatenate([ones(20000, dtype=\"int64\"), [0]])" --each x --progress' >seen || [ $? = 5 ]
     sed -e 's/\r$//' -e 's/.*\r\x1b\[K//' seen | head -n 1 | grep -aq '^grun: .*error\[E_ARITHMETIC\]'
     tty 'grun count.yaml --steps 20000 --no-progress --progress' >seen

@@ -360,7 +360,7 @@ b = [(nan+nanj), (nan+nanj), (1.0+0.0j), (0.0+0.0j), (nan+nanj)]'
         ok "gload -e 'r = det($e)' -e 's, t = slogdet($e)' --outputs r,s,t | grun --mode DEBUG --allow-nonfinite" $'r = nan\ns = nan\nt = nan'
     done
     ok 'gload -e "det([[inf, 1j], [2, 3]])" | grun --mode DEBUG --allow-nonfinite' 'out = (nan+nanj)'
-    ok 'gload -e "round(solve([[3., nan], [1., 2.]], [3., 5.], assume_a=\"pos\", lower=True), 12)" | grun --mode DEBUG' 'out = [0.2, 2.4]'
+    ok 'gload -e "around(solve([[3., nan], [1., 2.]], [3., 5.], assume_a=\"pos\", lower=True), 12)" | grun --mode DEBUG' 'out = [0.2, 2.4]'
     ok 'gload -e "solve([[1., 0.], [0., 2.]], [[nan, 1.], [1., 4.]])" | grun --mode DEBUG --allow-nonfinite' 'out = [[nan, 1.0],
        [nan, 2.0]]'
 }

@@ -49,8 +49,8 @@ static bool compile_text(Making *m, const char *text, Var *v) {
     return compiler_expr(m->c, span, NULL, v);
 }
 
-/* A name for values that were given one by one takes literal indices only, where the
- * variable made of them here would take any. */
+/* A name for values that were given one by one (a tree, meshgrid(3) too) takes literal
+ * indices only, where the variable made of them here would take any. */
 static bool takes_any_index(Making *m, const char *text) {
     Str indexed = STR(m->s);
     Var v;
@@ -63,7 +63,8 @@ static bool takes_any_index(Making *m, const char *text) {
 static bool compile(Making *m, const char *text, Var *v) {
     if (!compile_text(m, text, v)) return false;
     const Type *t = var_type(m->g, *v);
-    if (t->kind == TYPE_LIST && !takes_any_index(m, text)) return false;
+    bool indexed = t->kind == TYPE_LIST || (t->kind == TYPE_TENSOR && t->ndim > 0);
+    if (indexed && !takes_any_index(m, text)) return false;
     return t->kind != TYPE_NULL && t->kind != TYPE_DISCONNECTED &&
            t->kind != TYPE_SLICE && t->kind != TYPE_NONE && t->ndim <= 5;
 }
