@@ -128,7 +128,7 @@ Y
 full([n, n, n], 1.0)|6 E_LIMIT|full: the requested shape has more bytes than can be addressed
 full([n, 0, n], 1.0)|6 E_LIMIT|full: the requested shape has more bytes than can be addressed
 eye(n)|6 E_LIMIT|eye: the requested shape has more bytes than can be addressed
-arange(n)|5 E_RUN_SHAPE|arange: there are too many elements
+arange(n)|6 E_LIMIT|arange: there are too many elements
 END
     bad 6 E_MEM '74.5 GiB of memory are needed' 'gload --new -i "n: int64" -e "y = sum(eye(n))" --outputs y | grun n=100000 --max-memory 1M'
     has 'for the result of eye' 'its result is read by sum' 'it is needed for output y'

@@ -206,10 +206,10 @@ reshape(x, [u])|E_RUN_SHAPE
 reshape(x, w)|E_RUN_SHAPE
 specify_shape(x, [u])|E_RUN_SHAPE
 eye(u)|E_LIMIT
-arange(u)|E_RUN_SHAPE
-arange(3, u)|E_RUN_SHAPE
+arange(u)|E_LIMIT
+arange(3, u)|E_LIMIT
 arange(u - 2, u)|o = \[18446744073709551613, 18446744073709551614\]
-repeat(x, u)|E_RUN_SHAPE
+repeat(x, u)|E_LIMIT
 tile(x, u)|E_LIMIT
 split(x, w)[0]|o = \[1.0, 2.0, 3.0\]
 roll(x, u)|E_RUN_SHAPE

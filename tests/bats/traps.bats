@@ -263,11 +263,11 @@ E
     done <<'E'
 x: float64|arange(x)|x=nan i=[]|E_RUN_SHAPE|arange: the step is 0, or a bound is not a finite number
 x: float64|arange(x, 3.0)|x=inf i=[]|0|[]
-x: float64|arange(0.0, 3.0, x)|x=0 i=[]|E_RUN_SHAPE|arange: there are too many elements
+x: float64|arange(0.0, 3.0, x)|x=0 i=[]|E_RUN_SHAPE|arange: the step is 0, or a bound is not a finite number
 x: int64|eye(x)|x=-1 i=[]|E_RUN_SHAPE|eye: a size can't be negative
 x: float64[n]|x[i[0]:i[1]:i[2]]|x=[1,2] i=[0,1,0]|E_INDEX|the step of a slice can't be 0
-x: float64[n]|repeat(x, i)|x=[1,2] i=[1,-1]|E_RUN_SHAPE|a count can't be negative or too large, got -1
-x: float64[n]|repeat(x, i)|x=[1,2] i=[9223372036854775807,9223372036854775807]|E_RUN_SHAPE|a count can't be negative or too large
+x: float64[n]|repeat(x, i)|x=[1,2] i=[1,-1]|E_RUN_SHAPE|a count can't be negative, got -1
+x: float64[n]|repeat(x, i)|x=[1,2] i=[9223372036854775807,9223372036854775807]|E_LIMIT|the result has too many elements
 x: float64[n]|repeat(x, i)|x=[1,2] i=[1,2,3]|E_RUN_SHAPE|there are 3 counts for 2 elements
 x: float64[n]|repeat(x, i[0])|x=[1,2] i=[9223372036854775807]|E_RUN_SHAPE|too large
 x: float64[?, ?]|x[i, [0, 1]]|x=[[1,2]] i=[0,0,0]|E_RUN_SHAPE|index arrays have different sizes: 3 and 2

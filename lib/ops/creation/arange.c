@@ -34,20 +34,29 @@ static uint64_t int_length(int64_t start, int64_t stop, int64_t step, bool negat
     return ((up ? to - from : from - to) - 1) / by + 1;
 }
 
-/* The length, or -1 with the reason. */
-static int64_t range_length(Bounds b, bool whole, const char **why) {
+/* n < 0: there is none, with the reason. */
+typedef struct RangeLength {
+    int64_t n;
+    DiagCode code;
+    const char *why;
+} RangeLength;
+
+static const RangeLength TOO_LONG = {-1, E_LIMIT, "there are too many elements"};
+
+static RangeLength range_length(Bounds b, bool whole) {
     if (whole) {
         int64_t step = int_or(b.step, 1);
-        if (step == 0) return *why = "the step is 0", -1;
+        if (step == 0) return (RangeLength){-1, E_RUN_SHAPE, "the step is 0"};
         bool negative = b.stop->dtype != DT_UINT64;
         uint64_t n = int_length(int_or(b.start, 0), int_or(b.stop, 0), step, negative);
-        return n < (uint64_t)1 << 48 ? (int64_t)n
-                                     : (*why = "there are too many elements", -1);
+        return n < (uint64_t)1 << 48 ? (RangeLength){.n = (int64_t)n} : TOO_LONG;
     }
     double n = ceil((float_or(b.stop, 0) - float_or(b.start, 0)) / float_or(b.step, 1));
-    if (isnan(n)) return *why = "the step is 0, or a bound is not a finite number", -1;
-    if (n <= 0) return 0;
-    return n < 0x1p48 ? (int64_t)n : (*why = "there are too many elements", -1);
+    if (isnan(n) || n == (double)INFINITY)
+        return (RangeLength){-1, E_RUN_SHAPE,
+                             "the step is 0, or a bound is not a finite number"};
+    if (n <= 0) return (RangeLength){0};
+    return n < 0x1p48 ? (RangeLength){.n = (int64_t)n} : TOO_LONG;
 }
 
 static DType range_dtype(Infer *in) {
@@ -78,10 +87,10 @@ static bool arange_type(Infer *in) {
     }
     Dim len = DIM_UNKNOWN;
     if (all) {
-        const char *why = "";
-        len = range_length(bounds_of(in->nin, known),
-                           dtype_is_discrete(in->type[0]->dtype), &why);
-        if (len < 0) return infer_fail(in, E_VALUE, in->nin, "%s", why);
+        RangeLength n = range_length(bounds_of(in->nin, known),
+                                     dtype_is_discrete(in->type[0]->dtype));
+        if (n.n < 0) return infer_fail(in, E_VALUE, in->nin, "%s", n.why);
+        len = n.n;
     } else if (!dim_alone(in, &len)) {
         len = DIM_UNKNOWN;
     }
@@ -131,10 +140,9 @@ static bool arange_perform(Call *c) {
         t[i] = call_in(c, i);
     Bounds b = bounds_of(c->nin, t);
     bool whole = dtype_is_discrete(t[0]->dtype);
-    const char *why = "";
-    int64_t n = range_length(b, whole, &why);
-    if (n < 0) return call_fail(c, E_RUN_SHAPE, "%s", why);
-    Tensor *out = call_out(c, 0, 1, &n);
+    RangeLength n = range_length(b, whole);
+    if (n.n < 0) return call_fail(c, n.code, "%s", n.why);
+    Tensor *out = call_out(c, 0, 1, &n.n);
     if (!out) return false;
     fill_range(out, b, whole);
     return true;

@@ -61,11 +61,12 @@ static bool repeat_perform(Call *c) {
         return call_fail(c, E_RUN_SHAPE, "there are %lld counts for %lld elements",
                          (long long)m, (long long)n);
     for (int64_t i = 0; i < n; i++) {
-        int64_t v = tensor_i64(&t, m == 1 ? 0 : i);
-        if (v < 0 || __builtin_add_overflow(total, v, &total))
-            return call_fail(c, E_RUN_SHAPE,
-                             "a count can't be negative or too large, got %lld",
+        int64_t v = tensor_index(&t, m == 1 ? 0 : i);
+        if (v < 0)
+            return call_fail(c, E_RUN_SHAPE, "a count can't be negative, got %lld",
                              (long long)v);
+        if (__builtin_add_overflow(total, v, &total))
+            return call_fail(c, E_LIMIT, "the result has too many elements");
     }
     memcpy(shape, x.shape, sizeof shape);
     shape[k] = total;
