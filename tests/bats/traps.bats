@@ -258,7 +258,7 @@ E
         if [ "$status" = 0 ]; then
             ok "grun g.tlg '${v% i=*}' 'i=${v##* i=}'" "out = $says"
         else
-            bad 5 "$status" "$says" "grun g.tlg '${v% i=*}' 'i=${v##* i=}'"
+            bad "$([ "$status" = E_LIMIT ] && echo 6 || echo 5)" "$status" "$says" "grun g.tlg '${v% i=*}' 'i=${v##* i=}'"
         fi
     done <<'E'
 x: float64|arange(x)|x=nan i=[]|E_RUN_SHAPE|arange: the step is 0, or a bound is not a finite number
@@ -269,7 +269,7 @@ x: float64[n]|x[i[0]:i[1]:i[2]]|x=[1,2] i=[0,1,0]|E_INDEX|the step of a slice ca
 x: float64[n]|repeat(x, i)|x=[1,2] i=[1,-1]|E_RUN_SHAPE|a count can't be negative, got -1
 x: float64[n]|repeat(x, i)|x=[1,2] i=[9223372036854775807,9223372036854775807]|E_LIMIT|the result has too many elements
 x: float64[n]|repeat(x, i)|x=[1,2] i=[1,2,3]|E_RUN_SHAPE|there are 3 counts for 2 elements
-x: float64[n]|repeat(x, i[0])|x=[1,2] i=[9223372036854775807]|E_RUN_SHAPE|too large
+x: float64[n]|repeat(x, i[0])|x=[1,2] i=[9223372036854775807]|E_LIMIT|the result has too many elements
 x: float64[?, ?]|x[i, [0, 1]]|x=[[1,2]] i=[0,0,0]|E_RUN_SHAPE|index arrays have different sizes: 3 and 2
 x: float64[?, ?]|inc_subtensor(x[i], i)|x=[[1,2]] i=[4]|E_INDEX|index 4 is out of range for axis 0 of size 1
 x: float64[?, ?]|einsum('ii', x)|x=[[1,2]] i=[]|E_ASSERT|the sizes of label i differ
