@@ -175,7 +175,23 @@ static bool write_journal(Refs *r) {
     return ok && writer_seal(r->journal);
 }
 
+/* The text goes where a link leads, and load() looks beside the text: through a link
+ * into another folder, one of the two ways to open it would miss the arrays. */
+static bool is_beside_text(Refs *r) {
+    struct stat text, arrays;
+    if (!r->text || !r->folder) return true;
+    if (stat(refs_folder_of(r->a, r->text), &text) != 0 ||
+        stat(r->folder, &arrays) != 0 ||
+        (text.st_dev == arrays.st_dev && text.st_ino == arrays.st_ino))
+        return true;
+    return fail(r->s, NOWHERE, E_IO,
+                "the file is a symbolic link to %s, in another folder, and its arrays "
+                "would not be found from both: name that file instead",
+                r->text);
+}
+
 bool refs_store(Refs *r) {
+    if (r->arrays.n && !is_beside_text(r)) return false;
     if (r->text && (r->old.n || r->arrays.n) && !write_journal(r)) return false;
     for (size_t i = 0; i < r->arrays.n; i++) {
         RefArray *f = &r->arrays.p[i];

@@ -92,6 +92,14 @@ whole() { # TEXT...
     mkdir real && ln -s real link
     bad 4 E_IO 'link is a symbolic link' 'gload m.tlg --set "W = ones(200)" --refs link -o q.yaml'
     [ ! -e q.yaml ]
+    # a text that a link leads to lies in its own folder, with its arrays
+    ok 'grun m.tlg --save real/q.yaml >/dev/null && cp real/q.yaml was'
+    ln -s real/q.yaml q.yaml
+    bad 4 E_IO 'a symbolic link to real/q.yaml, in another folder' 'grun m.tlg --save q.yaml'
+    cmp real/q.yaml was
+    ln -s q.yaml real/r.yaml
+    ok 'grun m.tlg --save real/r.yaml >/dev/null && grun real/q.yaml' $'w = 1.0\ntorn = False'
+    rm q.yaml
     # a copy of the text names the same arrays, whatever it is called
     ok 'grun m.tlg --save q.yaml >/dev/null && cp q.yaml best.yaml && gload q.yaml -O yaml >kept && zstd -q q.yaml -o z.yaml.zst'
     ok 'grun q.yaml --save q.yaml >/dev/null && grun best.yaml && gload -O json kept | grun && grun z.yaml.zst' \
