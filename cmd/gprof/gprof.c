@@ -1,8 +1,8 @@
 /* gprof: where a graph's time, flops and memory go. */
-#include "tools/gprof.h"
+#include "tools/gprof/gprof.h"
 
-#include "base/fs.h"
 #include "cli/cli.h"
+#include "os/file.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* grewrite: simplify, stabilise, fuse. */
 #include "cli/cli.h"
-#include "lang/print.h"
+#include "lang/print/print.h"
 #include "tools/tools.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Types of plugins: a def becomes a row in the table of classes. A value is an object
  * that holds the plugin's bytes; once made, it is shared and immutable. */
 #include "api/plugin_impl.h"
-#include "base/json.h"
+#include "format/json.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The public interface of profiles: a machine's calls, measured or estimated, as data.
  */
 #include "api/api_impl.h"
-#include "tools/gprof.h"
+#include "tools/gprof/gprof.h"
 #include "value/class.h"
 
 struct TlProfile {

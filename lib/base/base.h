@@ -1,5 +1,6 @@
-/* The bottom row: memory, strings, maps, numbers as text, diagnostics, files,
- * threads. Everything mutable hangs off a Session; nothing here prints or exits. */
+/* The bottom row: memory, strings, maps, numbers as text, diagnostics, threads. It
+ * knows neither files nor tensors. Everything mutable hangs off a Session; nothing here
+ * prints or exits. */
 #ifndef BASE_BASE_H
 #define BASE_BASE_H
 

@@ -24,8 +24,10 @@ void session_free(Session *s) {
     if (!s) return;
     while (s->nslots > 0) {
         SlotUse *u = &s->slot[s->slot_order[--s->nslots]];
-        if (u->free && u->p) u->free(u->p);
-        *u = (SlotUse){NULL, NULL};
+        void *p = atomic_load(&u->p);
+        if (u->free && p) u->free(p);
+        atomic_store(&u->p, NULL);
+        u->free = NULL;
     }
     pool_free(s->pool);
     diag_clear(s);
@@ -76,10 +78,6 @@ void session_expire(Session *s) {
     atomic_store(&s->expired, true);
 }
 
-bool session_has_printed(const Session *s) {
-    return atomic_load(&s->printed);
-}
-
 void session_continue(Session *s) {
     atomic_store(&s->expired, false);
 }
@@ -124,7 +122,7 @@ void session_log(Session *s, const char *format, ...) {
 }
 
 void *session_slot(Session *s, Slot slot) {
-    return s->slot[slot].p;
+    return atomic_load(&s->slot[slot].p);
 }
 
 static bool is_slot_known(const Session *s, Slot slot) {
@@ -134,25 +132,10 @@ static bool is_slot_known(const Session *s, Slot slot) {
 }
 
 void session_set_slot(Session *s, Slot slot, void *p, void (*free_fn)(void *)) {
-    SlotUse old = s->slot[slot];
+    SlotUse *u = &s->slot[slot];
+    void (*free_old)(void *) = u->free;
     if (!is_slot_known(s, slot)) s->slot_order[s->nslots++] = (unsigned char)slot;
-    s->slot[slot] = (SlotUse){p, free_fn};
-    if (old.p && old.p != p && old.free) old.free(old.p);
-}
-
-void temp_register(Session *s, char *path) {
-    TempFile *t = atomic_load(&s->temps);
-    while (t && atomic_load(&t->path))
-        t = t->next;
-    if (!t) {
-        t = NEW(s->arena, TempFile);
-        t->next = atomic_load(&s->temps);
-        atomic_store(&s->temps, t);
-    }
-    atomic_store(&t->path, path);
-}
-
-void temp_forget(Session *s, const char *path) {
-    for (TempFile *t = atomic_load(&s->temps); t; t = t->next)
-        if (atomic_load(&t->path) == path) atomic_store(&t->path, NULL);
+    u->free = free_fn;
+    void *old = atomic_exchange(&u->p, p);
+    if (old && old != p && free_old) free_old(old);
 }

@@ -15,6 +15,7 @@ typedef void PanicFn(void *ctx, DiagCode code, const char *message);
 
 /* What rows above base keep in a session. Freed in reverse order of first use. */
 typedef enum Slot {
+    SLOT_FILES,    /* os: what signal handlers know of open files */
     SLOT_TYPES,    /* type: interned types */
     SLOT_VALUE,    /* value: memory accounting */
     SLOT_TRANSFER, /* value: transfer hooks */
@@ -73,8 +74,6 @@ bool session_too_deep(Session *s, Span at); /* E_LIMIT; false */
 void session_expire(Session *s);
 void session_continue(Session *s); /* work goes on although the time had expired */
 const atomic_bool *session_expired(const Session *s);
-/* Has a Writer sent anything to stdout? For signal handlers, too. */
-bool session_has_printed(const Session *s);
 bool session_fail_expired(Session *s, Span at); /* E_LIMIT; false */
 /* The current activity, "rewriting", for the message if no loop notices that the time
  * has expired. The text must stay valid; returns the previous one. */

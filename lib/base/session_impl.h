@@ -7,33 +7,15 @@
 
 #include <stdatomic.h>
 
-/* A file that a signal handler removes. Nodes are reused, never freed before the
- * session. */
-typedef struct TempFile {
-    _Atomic(char *) path; /* NULL: unused */
-    struct TempFile *next;
-} TempFile;
-
 typedef struct SymText {
     const char *p;
     size_t n;
 } SymText;
 
 typedef struct SlotUse {
-    void *p;
+    _Atomic(void *) p; /* signal handlers look at it */
     void (*free)(void *);
 } SlotUse;
-
-/* A mapped file, for a signal handler and for writers. Nodes are reused, never freed
- * before the session. */
-typedef struct Mapping {
-    _Atomic(const char *) p; /* NULL: unused */
-    size_t n;
-    char *name;
-    uint64_t device, inode;
-    int64_t seconds, nanoseconds; /* time of its last change */
-    struct Mapping *next;
-} Mapping;
 
 /* Where span_place stopped last: usually the next span is further on in the same
  * source. */
@@ -48,7 +30,6 @@ struct TlSession {
     void *log_ctx;
     unsigned depth; /* of nested calls being processed */
     atomic_bool expired;
-    atomic_bool printed; /* something went to stdout */
     LoopProgress loop;
     _Atomic(const char *) doing;
     Arena *arena;
@@ -65,11 +46,6 @@ struct TlSession {
     PlaceCache place;
     Vec(Diag *) diags;
     Str message;
-    _Atomic(TempFile *) temps;
-    _Atomic(Mapping *) mappings;
 };
-
-void temp_register(Session *s, char *path);
-void temp_forget(Session *s, const char *path);
 
 #endif

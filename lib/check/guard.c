@@ -1,6 +1,6 @@
 /* NAN_GUARD: the first nan, inf or huge number stops the run. */
 #include "check/check.h"
-#include "lang/print.h"
+#include "lang/print/print.h"
 
 static bool is_exempt(const Guard *w, const Graph *g, Var v) {
     if (w->nexempt == 0) return false;

@@ -2,8 +2,8 @@
  * later run shows it. So before its first run here it runs in a copy of the process, on
  * other values and then on these; its results there must be the same. Constant folding,
  * which comes before, happens in a copy, too. */
-#include "base/child.h"
 #include "check/check_impl.h"
+#include "os/child.h"
 
 #include <string.h>
 

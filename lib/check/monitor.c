@@ -1,6 +1,6 @@
 /* MONITOR: one line per instruction. */
 #include "check/check.h"
-#include "lang/print.h"
+#include "lang/print/print.h"
 #include "value/class.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Checks that rewriting is deterministic, and that equal ops have equal maps. */
 #include "check/check_impl.h"
-#include "lang/print.h"
+#include "lang/print/print.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * are dropped, findings stay. */
 #include "check/check_impl.h"
 #include "io/io.h"
-#include "lang/print.h"
+#include "lang/print/print.h"
 
 #include <math.h>
 #include <string.h>

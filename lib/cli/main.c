@@ -1,6 +1,6 @@
 /* A tool from start to exit: session, options, work, report. */
-#include "base/fs.h"
 #include "cli/watch.h"
+#include "os/file.h"
 #include "tools/tools.h"
 
 #include <signal.h>
@@ -50,7 +50,7 @@ static bool takes_failure(const Common *c, bool begun) {
 static void write_failure(const Run *r, int status) {
     const Common *c = r->common;
     bool elsewhere = c && c->output && strcmp(c->output, "-") != 0;
-    bool begun = r->s && session_has_printed(r->s);
+    bool begun = r->s && writer_has_printed(r->s);
     if (!r->tool->writes_graph || r->no_graph || elsewhere ||
         !takes_failure(c, begun) || !stdout_is_pipe())
         return;

@@ -1,7 +1,7 @@
 /* Diagnostics for people and programs: "tool: file:line:col: error[E_SHAPE]: message",
  * the line, a caret, notes; or one JSON record per line (schemas/diag.schema.json). */
-#include "base/json.h"
 #include "cli/cli.h"
+#include "format/json.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
  * that lasts too long after a signal, even one that is deep in a library. */
 #include "cli/watch.h"
 
-#include "base/fs.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
 #define CLI_WATCH_H
 
 #include "cli/cli.h"
-#include "tools/run.h"
+#include "tools/grun/run.h"
 
 typedef struct Watch Watch;
 typedef struct WatchOptions {

@@ -3,7 +3,7 @@
  * are groups of Applies. Orange ones are derivatives. A blue edge is an input that the
  * output may view; a dashed edge is an update. */
 #include "io/dot_impl.h"
-#include "lang/print.h"
+#include "lang/print/print.h"
 
 #include <string.h>
 

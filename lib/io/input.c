@@ -1,7 +1,7 @@
 /* Reads all bytes of an input at once and unpacks them. A regular file is mapped; large
  * constants of a tlg keep pointing into the mapping, so the input lives as long as the
  * last of them. */
-#include "base/unpack.h"
+#include "format/unpack.h"
 #include "io/io_impl.h"
 
 #include <string.h>

@@ -3,9 +3,9 @@
 #ifndef IO_IO_IMPL_H
 #define IO_IO_IMPL_H
 
-#include "base/fs.h"
 #include "io/io.h"
 #include "lang/expr.h"
+#include "os/file.h"
 #include "type/word.h"
 
 /* ---- input: all bytes of a file, unpacked; constants that point into them keep them

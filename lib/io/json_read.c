@@ -1,6 +1,6 @@
 /* JSON documents: no duplicate keys. Numbers and words stay text, like every leaf of a
  * document. */
-#include "base/json.h"
+#include "format/json.h"
 #include "io/io_impl.h"
 
 typedef struct JsonDocument {

@@ -1,7 +1,7 @@
 /* A graph as formulas for people: infix, with each expression that is used once written
  * in place. */
 #include "io/io_impl.h"
-#include "lang/print.h"
+#include "lang/print/print.h"
 
 static void write_declaration(const Graph *g, Var v, const char *what,
                               const char *indent, Str *out) {

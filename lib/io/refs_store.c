@@ -157,7 +157,7 @@ static bool store_array(Refs *r, RefArray *f) {
     if (named)
         f->state = REF_MADE;
     else
-        file_keep_temp(r->s, f->path);
+        file_untrack_temp(r->s, f->path);
     return ok;
 }
 
@@ -201,7 +201,7 @@ bool refs_store(Refs *r) {
      * arrays. */
     if (r->journal) writer_leave(r->journal);
     for (size_t i = 0; i < r->arrays.n; i++)
-        file_keep_temp(r->s, r->arrays.p[i].path);
+        file_untrack_temp(r->s, r->arrays.p[i].path);
     return true;
 }
 
@@ -307,7 +307,7 @@ static void remove_made(Refs *r) {
         RefArray *f = &r->arrays.p[i];
         if (f->state != REF_MADE) continue;
         unlink(f->path);
-        file_keep_temp(r->s, f->path);
+        file_untrack_temp(r->s, f->path);
     }
 }
 

@@ -3,7 +3,7 @@
 #include "base/toposort.h"
 #include "io/text.h"
 #include "lang/approx.h"
-#include "lang/print.h"
+#include "lang/print/print.h"
 #include "userop/userop.h"
 #include "value/class.h"
 

@@ -2,7 +2,7 @@
  * already shown gets only its line. Indentation stops growing at some depth, which
  * keeps the listing linear in the size of the graph. */
 #include "io/io_impl.h"
-#include "lang/print.h"
+#include "lang/print/print.h"
 
 #include <string.h>
 

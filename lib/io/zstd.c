@@ -1,4 +1,4 @@
-/* Writes zstd, piece by piece; base/unpack.h reads it. */
+/* Writes zstd, piece by piece; format/unpack.h reads it. */
 #include "io/io_impl.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * parsed once per session and its calls cache their ops, so building it again costs
  * little more than the Applies. */
 #include "lang/compile_impl.h"
-#include "lang/print.h"
+#include "lang/print/print.h"
 #include "op/services.h"
 
 #include <string.h>

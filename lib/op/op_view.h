@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 
 typedef struct Builder Builder;
-typedef struct Printer Printer; /* lang/print.h */
+typedef struct Printer Printer; /* lang/print/print.h */
 
 /* The graph around an Apply, for decisions about it. */
 typedef struct GraphView {

@@ -1,6 +1,6 @@
 /* Comparison with an earlier report: the totals, and by op every cost that got worse.
  */
-#include "base/fs.h"
+#include "os/file.h"
 #include "prof/prof_impl.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Pictures: live memory by instruction as SVG, stacked by op class; the graph for
  * Graphviz, redder where it is hotter. */
-#include "base/svg.h"
+#include "format/svg.h"
 #include "prof/prof_impl.h"
 
 #include <string.h>

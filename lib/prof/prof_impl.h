@@ -2,9 +2,9 @@
 #ifndef PROF_PROF_IMPL_H
 #define PROF_PROF_IMPL_H
 
-#include "base/json.h"
-#include "lang/formula.h"
-#include "lang/print.h"
+#include "format/json.h"
+#include "lang/formula/formula.h"
+#include "lang/print/print.h"
 #include "prof/prof.h"
 
 /* ---- cost.c: the cost of one run of an Apply ---- */

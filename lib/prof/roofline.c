@@ -1,6 +1,6 @@
 /* A roofline: how fast each Apply computes for the bytes that it moves, below what this
  * machine can do at best. */
-#include "base/svg.h"
+#include "format/svg.h"
 #include "prof/prof_impl.h"
 
 #include <math.h>

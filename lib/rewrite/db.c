@@ -2,7 +2,7 @@
  * ordered by position, and the selection that a query makes from it. The headers of the
  * built-in rules are parsed once per session. */
 #include "base/embedded.h"
-#include "base/fs.h"
+#include "os/file.h"
 #include "rewrite/rewrite_impl.h"
 
 #include <stdlib.h>

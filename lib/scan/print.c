@@ -1,6 +1,6 @@
 /* Prints a scan as the call that makes it: scan(step, sequences=[taps(x, [-1, 0])],
  * outputs_info=[h0, None], non_sequences=[W], n_steps=n). */
-#include "lang/print_impl.h"
+#include "lang/print/print_impl.h"
 #include "scan/scan.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef TOOLS_RANDOM_INPUTS_H
 #define TOOLS_RANDOM_INPUTS_H
 
-#include "tools/run.h"
+#include "tools/grun/run.h"
 #include "value/rng.h"
 
 /* Does the type alone say how large a value is? */

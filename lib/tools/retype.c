@@ -3,7 +3,7 @@
 #include "tools/retype.h"
 
 #include "op/convert.h"
-#include "tools/run.h"
+#include "tools/grun/run.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* VALUEs of a command line: texts in the language, compiled for the receiving variable
  * in a small graph of their own, run, and passed through the type's filter. */
-#include "base/fs.h"
 #include "lang/expr.h"
+#include "os/file.h"
 #include "tools/tools.h"
 #include "value/transfer.h"
 

@@ -1,7 +1,7 @@
 /* Bodies of user ops: graphs made for an Apply's types and props, kept for the session.
  * Integers that decide shapes, which types don't show, become constants in the body if
  * the call has them as constants. */
-#include "lang/print.h"
+#include "lang/print/print.h"
 #include "op/infer.h"
 #include "userop/userop_impl.h"
 

@@ -3,7 +3,7 @@
 #define USEROP_USEROP_IMPL_H
 
 #include "lang/compile_impl.h"
-#include "lang/formula.h"
+#include "lang/formula/formula.h"
 #include "op/op_impl.h"
 #include "userop/userop.h"
 

@@ -20,7 +20,7 @@
 
 #include "value/value.h"
 
-typedef struct JsonWriter JsonWriter; /* base/json.h */
+typedef struct JsonWriter JsonWriter; /* format/json.h */
 typedef struct Rng Rng;               /* value/rng.h */
 
 /* The parts of a value, for operations on all kinds: constants in files, merging,

@@ -2,7 +2,7 @@
 #ifndef VALUE_VALUE_IMPL_H
 #define VALUE_VALUE_IMPL_H
 
-#include "base/json.h"
+#include "format/json.h"
 #include "value/value.h"
 
 /* Contiguous conversion loops, compiled once per CPU level (cast.simd.c). */

@@ -14,7 +14,7 @@
  *   - the destroyer reads an alias of it as another input.
  * The result of a destroyer uses its input's memory but is a separate variable: readers
  * of the result don't count as readers of the input, and it may be destroyed again. */
-#include "lang/print.h"
+#include "lang/print/print.h"
 #include "vm/vm_impl.h"
 
 #include <string.h>

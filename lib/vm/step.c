@@ -1,6 +1,6 @@
 /* Runs one instruction. Most are loops whose operands have the same layouts as last
  * time; those cost one comparison per operand and the loop itself. */
-#include "lang/print.h"
+#include "lang/print/print.h"
 #include "vm/vm_impl.h"
 
 #include <string.h>

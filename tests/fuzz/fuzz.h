@@ -10,7 +10,7 @@
 #define FUZZ_H
 
 #include "base/base.h"
-#include "base/fs.h"
+#include "os/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

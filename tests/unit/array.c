@@ -1,5 +1,5 @@
 /* Array files: what others wrote, what is broken, and our own back again. */
-#include "base/json.h"
+#include "format/json.h"
 #include "test.h"
 #include "value/class.h"
 #include "value/file/file.h"

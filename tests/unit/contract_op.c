@@ -2,7 +2,7 @@
  * ops added to the session: each member does what its clause says. */
 #define CLAUSE_op CLAUSE_RUN
 #include "contract_graph.h"
-#include "lang/print.h"
+#include "lang/print/print.h"
 
 static int runs;
 

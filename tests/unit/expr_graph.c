@@ -1,7 +1,7 @@
 /* The expression language inside graphs: texts of rows, functions, updates, formulas.
  */
 #include "expr_test.h"
-#include "lang/formula.h"
+#include "lang/formula/formula.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #define EXPR_TEST_H
 
 #include "lang/expr.h"
-#include "lang/print.h"
+#include "lang/print/print.h"
 #include "test.h"
 
 static Session *s;

@@ -2,8 +2,8 @@
  * and with tokens changed, are taken by the one exactly if they are sentences of the
  * other. The grammar is read as text; its characters are left to the lexer, so that
  * names, numbers and strings are single tokens here. */
-#include "base/fs.h"
 #include "lang/lex.h"
+#include "os/file.h"
 #include "test.h"
 #include "type/word.h"
 

@@ -3,7 +3,7 @@
  * other kinds and sizes, dropped, doubled and swapped with the next. What can't be read
  * is refused in one error for bad input; what can be is a graph that graph_check has a
  * word on, and one that passes writes and reads back the same. */
-#include "io/tlg.h"
+#include "io/tlg/tlg.h"
 #include "op/build.h"
 #include "test.h"
 #include "value/object.h"

@@ -1,8 +1,8 @@
 /* The text forms: every sentence of the design's page on them, as a file that is read
  * or refused, and the canonical form as a fixed point. */
-#include "base/fs.h"
 #include "graph/graph.h"
 #include "io/io.h"
+#include "os/file.h"
 #include "test.h"
 
 #include <stdlib.h>

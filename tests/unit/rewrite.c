@@ -1,7 +1,7 @@
 /* lib/rewrite: matching, the driver, what may not change. */
 #include "rewrite/rewrite.h"
 
-#include "lang/print.h"
+#include "lang/print/print.h"
 #include "op/build.h"
 #include "test.h"
 #include "vm/vm.h"

@@ -7,7 +7,7 @@
 #ifndef IO_ONNX_WRITE_IMPL_H
 #define IO_ONNX_WRITE_IMPL_H
 
-#include "base/proto_write.h"
+#include "format/proto_write.h"
 #include "io/onnx/onnx_impl.h"
 
 /* ---- what is written ---- */

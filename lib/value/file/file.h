@@ -3,7 +3,7 @@
 #ifndef VALUE_FILE_H
 #define VALUE_FILE_H
 
-#include "base/fs.h"
+#include "os/file.h"
 #include "value/class.h"
 
 /* What is read of a file. */

@@ -2,7 +2,7 @@
 #ifndef VALUE_FILE_ONNX_TENSOR_H
 #define VALUE_FILE_ONNX_TENSOR_H
 
-#include "base/proto.h"
+#include "format/proto.h"
 #include "value/value.h"
 
 typedef struct OnnxEntry {

@@ -1,7 +1,7 @@
 /* Reads values from files: the content decides the format, and the suffix what it
  * leaves open. A file's bytes are wrapped as a buffer, so that data which already has
  * the right layout is used in place. */
-#include "base/unpack.h"
+#include "format/unpack.h"
 #include "value/file/file_impl.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* safetensors: a length, a JSON header with each tensor's dtype, shape and byte range,
  * then the bytes. As strict as the format's specification: no unknown or duplicate
  * keys, every size right, the bytes covered without gaps or overlaps. */
-#include "base/json.h"
+#include "format/json.h"
 #include "value/file/file_impl.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * that it can be mapped. */
 #include "value/file/zip.h"
 
-#include "base/unpack.h"
+#include "format/unpack.h"
 
 #include <string.h>
 

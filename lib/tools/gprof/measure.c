@@ -1,0 +1,258 @@
+/* A graph's profile: prepares what runs, finds the sizes, and either measures calls or
+ * estimates from the types. */
+#include "op/build.h"
+#include "tools/gprof/gprof.h"
+#include "tools/grun/grun_impl.h"
+#include "tools/retype.h"
+#include "value/class.h"
+
+typedef struct Profiling {
+    GraphRun r;
+    const ProfileSpec *q;
+    Profile *p;
+    Vec(DimValue) dims;
+    double rewrite_s, plan_s;
+} Profiling;
+
+/* ---- dims ---- */
+/* Dims are numbers from here on, so that the sizes which follow from them are known
+ * when the graph is rewritten and planned. */
+static bool bind_dims(Profiling *f) {
+    for (size_t i = 0; i < f->dims.n; i++)
+        if (!graph_bind_dim(f->r.g, f->dims.p[i].name, f->dims.p[i].value))
+            return false;
+    return !f->dims.n || graph_reinfer(f->r.g);
+}
+
+static bool given_dims(Profiling *f) {
+    for (size_t i = 0; i < f->r.spec->ndim; i++) {
+        DimValue d;
+        if (!dim_option(f->r.g, f->r.spec->dim[i], &d.name, &d.value)) return false;
+        vec_push(f->r.s, &f->dims, d);
+    }
+    return bind_dims(f);
+}
+
+/* A value's size of a dim; the same dim of an earlier value has the same. */
+static bool add_dim(Profiling *f, Map *by, DimValue d, Var input) {
+    uint64_t i;
+    if (!map_get(by, d.name, &i)) {
+        map_put(by, d.name, (uint64_t)f->dims.n << 32 | input);
+        vec_push(f->r.s, &f->dims, d);
+        return true;
+    }
+    const DimValue *was = &f->dims.p[i >> 32];
+    return was->value == d.value ||
+           fail(f->r.s, NOWHERE, E_SHAPE, "the dim %s is %lld by %s and %lld by %s",
+                sym_text(f->r.s, d.name), (long long)was->value,
+                sym_text(f->r.s, var_name(f->r.g, (Var)i)), (long long)d.value,
+                sym_text(f->r.s, var_name(f->r.g, input)));
+}
+
+/* Given values determine the dims of their inputs. */
+static bool dims_of_values(Profiling *f) {
+    Map by = MAP(f->r.s);
+    bool ok = true;
+    for (size_t i = 0; i < f->r.g->inputs.n; i++) {
+        Var input = f->r.g->inputs.p[i];
+        const Type *t = var_type(f->r.g, input);
+        const Value *v = &f->r.feed[i].value;
+        const int64_t *shape = f->r.feed[i].given ? value_sizes(v) : NULL;
+        for (int k = 0; ok && shape && k < t->ndim; k++)
+            if (dim_is_named(t->dim[k]))
+                ok = add_dim(f, &by, (DimValue){dim_sym(t->dim[k]), shape[k]}, input);
+    }
+    map_free(&by);
+    return ok;
+}
+
+/* ---- sizes that types leave unknown ---- */
+static void drop_plan(Profiling *f) {
+    vm_free(f->r.m);
+    plan_free(f->r.plan);
+    if (f->r.ready != f->r.g) graph_free(f->r.ready);
+    f->r.m = NULL;
+    f->r.plan = NULL;
+    f->r.ready = NULL;
+}
+
+/* Does an input or a shared variable have a size that is known by a dim's name only? */
+static bool has_open_dims(const Graph *g) {
+    for (uint32_t i = 0; i < g->nleaf; i++) {
+        const Type *t = var_type(g, g->leaf[i].var);
+        for (int k = 0; k < t->ndim; k++)
+            if (!var_is_const(g, g->leaf[i].var) && !dim_is_known(t->dim[k]))
+                return true;
+    }
+    return false;
+}
+
+/* Sizes that no dim names, such as those of concatenated rows, follow from constant
+ * folding once the dims are known, also in a graph that was rewritten before. */
+static void derive_sizes(Profiling *f) {
+    static const char *const fold[] = {"constant-folding", "lift-shape", "read-shape",
+                                       "useless-specify-shape"};
+    RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 4, .include = fold}};
+    PlanMemory m = plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL);
+    if (!m.unknown || (!f->dims.n && has_open_dims(f->r.ready))) return;
+    size_t mark = diag_count(f->r.s);
+    Graph *g = rewrite_run(f->r.ready, &how, NULL);
+    Plan *p = g ? plan_new(g, &f->r.how) : NULL;
+    diag_rewind(f->r.s, mark);
+    if (!p) {
+        graph_free(g);
+        return;
+    }
+    drop_plan(f);
+    f->r.plan = p;
+    f->r.ready = g;
+}
+
+/* A dim of a variable, requested as an output of a copy of the graph. */
+typedef struct AskedDim {
+    Var var;
+    int axis;
+} AskedDim;
+typedef struct AskedDims {
+    Graph *g; /* the copy */
+    Var *map;
+    Vec(AskedDim) what;
+} AskedDims;
+
+static void ask_dims(AskedDims *a, Builder *b, Var v, const Type *t) {
+    for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim; k++) {
+        if (dim_is_known(t->dim[k]) || a->map[v] == VAR_NONE) continue;
+        Var dim = shape_of(b, a->map[v], k);
+        if (dim == VAR_NONE) continue;
+        Sym label = sym(b->s, arena_printf(session_arena(b->s), "%zu", a->what.n));
+        vec_push(b->s, &a->g->outputs, ((Output){label, dim}));
+        vec_push(b->s, &a->what, ((AskedDim){v, k}));
+    }
+}
+
+static void ask_all_dims(AskedDims *a, const Graph *from) {
+    a->map = mem_alloc(from->s, from->nvar * sizeof *a->map);
+    a->g = graph_copy(from, ROOTS_RUN, NULL, false, a->map);
+    a->g->outputs.n = a->g->updates.n = a->g->effects.n = 0;
+    graph_outputs_changed(a->g);
+    graph_updates_changed(a->g);
+    Builder b = builder(a->g, true);
+    for (ApplyId id = 0; id < from->napply; id++)
+        for (Var k = 0; k < from->apply[id].nout; k++) {
+            Var v = from->apply[id].out + k;
+            ask_dims(a, &b, v, var_type(from, v));
+        }
+}
+
+/* Bytes of v, whose unknown dims are given by the outputs from *i on; -1: they are
+ * not. */
+static int64_t known_bytes(const AskedDims *a, const Graph *shapes, const Type *t,
+                           size_t *i) {
+    Var v = a->what.p[*i].var;
+    int64_t n = (int64_t)dtype_size(t->dtype), size;
+    for (int k = 0; k < t->ndim; k++) {
+        size = t->dim[k];
+        if (*i < a->what.n && a->what.p[*i].var == v && a->what.p[*i].axis == k) {
+            const Tensor *c = var_const(shapes, shapes->outputs.p[(*i)++].var);
+            size = c ? tensor_i64(c, 0) : -1;
+        }
+        if (n >= 0 && (size < 0 || !i64_mul(n, size, &n))) n = -1;
+    }
+    return n;
+}
+
+/* Derives sizes from the ops' shape formulas where types leave them unknown. */
+static void derive_shapes(Profiling *f) {
+    static const char *const lift[] = {"lift-shape", "read-shape", "constant-folding"};
+    RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 3, .include = lift}};
+    const Graph *g = f->r.ready;
+    if (!plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL).unknown) return;
+    size_t mark = diag_count(g->s);
+    AskedDims a = {0};
+    ask_all_dims(&a, g);
+    Graph *shapes = a.what.n ? rewrite_run(a.g, &how, NULL) : NULL;
+    for (size_t i = 0; shapes && i < a.what.n;) {
+        Var v = a.what.p[i].var;
+        int64_t n = known_bytes(&a, shapes, var_type(g, v), &i);
+        if (n >= 0) profile_size(f->p, v, n);
+    }
+    diag_rewind(g->s, mark);
+    graph_free(shapes);
+    graph_free(a.g);
+    mem_free(a.map);
+    vec_free(&a.what);
+}
+
+/* ---- measuring ---- */
+static bool measure_calls(Profiling *f) {
+    if (!grun_values(&f->r)) return false;
+    for (size_t i = 0; i < f->r.ready->inputs.n; i++)
+        if (f->r.feed[i].drawn) profile_drawn(f->p, f->r.ready->inputs.p[i]);
+    return profile_measure(f->p, f->r.ready, f->r.m, &f->q->calls);
+}
+
+/* ---- all ---- */
+static bool prepare_plan(Profiling *f) {
+    double start = clock_seconds();
+    if (!grun_ready(&f->r)) return false;
+    double ready = clock_seconds();
+    if (!grun_plan(&f->r)) return false;
+    f->rewrite_s = ready - start;
+    f->plan_s = clock_seconds() - ready;
+    return true;
+}
+
+/* Values are read into a machine, and tell dims of a graph that is then planned anew.
+ */
+static bool plan_for_values(Profiling *f) {
+    size_t given = f->dims.n;
+    if (!grun_given(&f->r)) return false;
+    if (!dims_of_values(f)) return false;
+    if (f->dims.n == given) return true;
+    drop_plan(f);
+    return bind_dims(f) && prepare_plan(f);
+}
+
+static bool measure_peaks(Profiling *f) {
+    Peaks peaks;
+    if (f->q->report.format != PROFILE_ROOFLINE) return true;
+    if (!profile_measure_peaks(f->r.s, f->q->run.threads, &peaks)) return false;
+    profile_set_peaks(f->p, &peaks);
+    return true;
+}
+
+static bool collect_profile(Profiling *f) {
+    if (f->q->is_static && !plan_for_values(f)) return false;
+    if (f->q->is_static) derive_sizes(f);
+    f->p = profile_new(f->r.plan, &f->r.how, f->dims.n, f->dims.p);
+    profile_set(f->p, PF_rewrite_time_s, f->rewrite_s);
+    profile_set(f->p, PF_plan_time_s, f->plan_s);
+    if (f->q->is_static) {
+        derive_shapes(f);
+        profile_static(f->p);
+    } else if (!measure_calls(f) || !measure_peaks(f)) {
+        return false;
+    }
+    profile_finish(f->p);
+    return true;
+}
+
+static bool report_profile(Profiling *f, Str *out) {
+    bool ok = profile_report(f->p, &f->q->report, out);
+    for (size_t i = 0; i < f->q->nassert; i++)
+        ok = profile_assert(f->p, f->q->assertion[i]) && ok;
+    return ok;
+}
+
+bool graph_profile(Graph *g, const ProfileSpec *q, Str *out) {
+    Profiling f = {.q = q};
+    for (size_t i = 0; i < q->nassert; i++)
+        if (!profile_assert_check(g->s, q->assertion[i])) return false;
+    grun_begin(&f.r, g, &q->run);
+    bool ok = given_dims(&f) && prepare_plan(&f) && collect_profile(&f) &&
+              report_profile(&f, out);
+    profile_free(f.p);
+    vec_free(&f.dims);
+    grun_end(&f.r);
+    return ok;
+}

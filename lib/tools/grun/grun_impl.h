@@ -1,0 +1,115 @@
+/* Shared by the parts of a run. */
+#ifndef TOOLS_GRUN_GRUN_IMPL_H
+#define TOOLS_GRUN_GRUN_IMPL_H
+
+#include "check/check.h"
+#include "os/file.h"
+#include "tools/grun/run.h"
+
+/* One input: its value, and whether calls iterate over its rows. */
+typedef struct Feed {
+    Value value;
+    bool given, each;
+    bool drawn; /* at random: no value was given */
+} Feed;
+/* An output written to a file. */
+typedef struct Result {
+    Sym label;
+    const char *path;
+    size_t output;
+} Result;
+/* What several calls gave for an output. */
+typedef struct Collected {
+    bool any, along_batch;
+    Tensor all; /* with room for more rows */
+    int64_t rows;
+    Vec(Value) item; /* values other than arrays */
+    Value value;     /* as a whole */
+} Collected;
+/* Numbers to plot, call by call. */
+typedef struct Curve {
+    size_t output;
+    Vec(double) value;
+} Curve;
+typedef struct Plot {
+    Curve *curve;
+    size_t n; /* 0: nothing is plotted */
+    Vec(double) call;
+    uint64_t seen, every; /* reported calls; every so many are kept */
+    bool passing;         /* the last point isn't one of these */
+} Plot;
+typedef struct GraphRun GraphRun;
+struct GraphRun {
+    Graph *g;     /* as read */
+    Graph *ready; /* as run: rewritten, or g itself */
+    Session *s;
+    Arena *a;
+    const RunSpec *spec;
+    PlanOptions how;
+    Plan *plan;
+    Machine *m;
+    Feed *feed; /* by input */
+    Vec(Result) result;
+    Collected *collected; /* by output */
+    Plot plot;
+    int64_t rows;             /* of the iterated values */
+    int64_t per_epoch, calls; /* calls per epoch, and in total */
+    int64_t *order;           /* of the rows, shuffled; NULL: in order */
+    Tensor *row;              /* by input: the rows of this call */
+    RunState now;
+    size_t number;     /* the output of now.name */
+    int64_t odd_since; /* the call since which it is nan or infinite; 0: it is not */
+    bool collect;      /* results are those of all calls together */
+    Writer *out;       /* opened by the first report */
+    bool header;       /* tsv: the header has been written */
+    Check *check;      /* of DEBUG, which then owns `ready` */
+    Guard guard;
+    Monitor monitor;
+};
+
+/* run.c: the parts of a run, in this order; call grun_end even after a failure. */
+void grun_begin(GraphRun *r, Graph *g, const RunSpec *spec);
+bool grun_ready(GraphRun *r); /* rewrites if not done yet */
+bool grun_plan(GraphRun *r);
+bool grun_check(GraphRun *r); /* mode.c: rewrites under DebugMode */
+bool grun_watch(GraphRun *r); /* mode.c: hooks of modes that inspect each instruction */
+bool grun_call(GraphRun *r);  /* mode.c: one call of the machine, and the mode's
+                               * follow-up */
+/* mode.c: after a failed call, notes what to try next. Returns false. */
+bool grun_hint(GraphRun *r);
+bool grun_bind_dims(GraphRun *r); /* binds the command line's dims for the machine */
+void grun_end(GraphRun *r);
+bool grun_given(GraphRun *r);  /* feed.c: compiles the given values */
+bool grun_values(GraphRun *r); /* feed.c: given values, filters, missing ones */
+bool grun_series(GraphRun *r); /* batches.c: the calls */
+bool grun_save(GraphRun *r);   /* run.c: saves the values of the last call */
+/* state.c: calls of RunSpec.watch */
+void grun_state_begin(GraphRun *r);
+void grun_state_value(GraphRun *r); /* after each call */
+void grun_state_call(GraphRun *r);  /* after each but the last */
+void grun_warn_of_nan(GraphRun *r); /* of a training run that went astray */
+bool grun_stopped(const GraphRun *r);
+void grun_screen(const GraphRun *r, bool taken);
+/* outputs.c: splits -r's "NAME=FILE" and --expect's "NAME=VALUE". */
+bool grun_split_result(Session *s, Span text, Span *name, Span *file);
+bool grun_split_expected(Session *s, Span text, Span *name, Span *value);
+bool grun_open_results(GraphRun *r); /* results.c */
+size_t grun_output(const GraphRun *r, Sym label);
+bool grun_goes_to_file(const GraphRun *r, size_t output);
+/* Prints the outputs that no file gets. */
+bool grun_report_results(GraphRun *r, int64_t call);
+bool grun_write_results(GraphRun *r);   /* writes files, at the end */
+bool grun_collect_results(GraphRun *r); /* collect.c: after a call */
+/* What was collected of an output, else its value in the last call. */
+const Value *grun_collected(GraphRun *r, size_t output);
+/* What a run returns: of all calls, or of the last one. */
+const Value *grun_result(GraphRun *r, size_t output);
+void grun_free_collected(GraphRun *r);
+bool grun_check_expected(GraphRun *r); /* expect.c */
+/* plot.c: finds what there is to plot; after a call; at the end */
+bool grun_open_plot(GraphRun *r);
+void grun_plot_call(GraphRun *r, int64_t call);
+bool grun_write_plot(GraphRun *r);
+void grun_free_plot(GraphRun *r);
+
+#endif

@@ -1,0 +1,393 @@
+/* A system that refuses calls, as an old kernel, a sandbox or a network file system
+ * does, and calls that are interrupted or not ready. Each refusal holds in a process of
+ * its own, in a folder of its own. */
+#include "base/pool.h"
+#include "base/session.h"
+#include "os/file.h"
+#include "os/os_impl.h"
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *last_error(Session *s) {
+    size_t n = diag_count(s);
+    return n ? diag_get(s, n - 1)->text : "";
+}
+
+static void put_file(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0, "%s", path);
+}
+
+static const char *content(Session *s, const char *path) {
+    FileData d;
+    if (!file_read(s, path, 0, &d)) return "(error)";
+    const char *t = arena_str(session_arena(s), (const char *)d.p, d.n);
+    file_close(&d);
+    return t;
+}
+
+/* From now on these system calls fail. False if this system has no such filters. */
+static bool deny(int error, const long *call, size_t n) {
+    struct sock_filter f[16];
+    size_t k = 0;
+    f[k++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                          offsetof(struct seccomp_data, nr));
+    for (size_t i = 0; i < n; i++) {
+        f[k++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+                                              (uint32_t)call[i], 0, 1);
+        f[k++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+                                              SECCOMP_RET_ERRNO | (uint32_t)error);
+    }
+    f[k++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {(unsigned short)k, f};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* ---- what is refused ---- */
+
+/* File by file instead of openat2: what lies below is read, links are not followed. */
+static void test_no_openat2(Session *s) {
+    FileData d;
+    static const char *const good[] = {"sub/f", "./sub//f", "top"};
+    for (size_t i = 0; i < 3; i++) {
+        CHECK(file_read_below(s, ".", good[i], 0, &d) && d.n == 6, "%s", good[i]);
+        file_close(&d);
+    }
+    CHECK(diag_count(s) == 0);
+    char longer[300];
+    memset(longer, 'n', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    const struct {
+        const char *path, *why;
+    } bad[] = {
+        {"link", "a symbolic link"},
+        {"dirlink/f", "irectory"}, /* O_PATH | O_NOFOLLOW takes the link itself */
+        {"../sub/f", "must lead to a file below"},
+        {"none", "No such file"},
+        {"sub/none", "No such file"},
+        {"top/f", "Not a directory"},
+        {"sub", "not a regular file"},
+        {longer, "File name too long"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        CHECK(!file_read_below(s, ".", bad[i].path, 0, &d), "%s", bad[i].path);
+        CHECK(strstr(last_error(s), bad[i].why), "%s", last_error(s));
+    }
+}
+
+/* A file system without RENAME_NOREPLACE: a new file still replaces nothing. */
+static void test_no_renameat2(Session *s) {
+    Writer *w = writer_open_new(s, "fresh");
+    CHECK(w && writer_add(w, "one", 3) && writer_commit(w), "%s", last_error(s));
+    CHECK_STR(content(s, "fresh"), "one");
+    w = writer_open_new(s, "fresh");
+    CHECK(w && writer_add(w, "two", 3) && !writer_commit(w));
+    CHECK_STR(last_error(s), "can't write fresh: File exists");
+    CHECK_STR(content(s, "fresh"), "one");
+}
+
+/* Without randomness the temporary names are counted, until there are none. */
+static void test_no_getrandom(Session *s) {
+    enum { NAMES = 36 };
+    Writer *w[NAMES];
+    for (int i = 0; i < NAMES; i++) {
+        w[i] = writer_open(s, "out");
+        CHECK(w[i] && writer_add(w[i], "x", 1), "%d: %s", i, last_error(s));
+    }
+    CHECK(!writer_open(s, "out"));
+    CHECK_STR(last_error(s), "can't write out: File exists");
+    for (int i = 0; i < NAMES; i++)
+        CHECK(writer_commit(w[i]));
+    CHECK_STR(content(s, "out"), "x");
+}
+
+static void count_one(void *ctx, const char *target, const char *path) {
+    (void)target, (void)path;
+    ++*(int *)ctx;
+}
+
+/* Without locks one writes all the same, but takes nothing for a leftover. */
+static void test_no_flock(Session *s) {
+    int n = 0;
+    CHECK(file_lock_folder(".") < 0);
+    file_unlock_folder(-1);
+    file_each_leftover(s, ".", count_one, &n);
+    CHECK(n == 0);
+    Writer *w = writer_open(s, "out");
+    CHECK(w && writer_add(w, "x", 1) && writer_commit(w), "%s", last_error(s));
+    CHECK_STR(content(s, "out"), "x");
+}
+
+static void test_no_fstat(Session *s) {
+    int n = 0;
+    FileData d;
+    CHECK(!file_read_below(s, ".", "sub/f", 0, &d));
+    CHECK_STR(last_error(s), "can't read sub/f: Input/output error");
+    CHECK(file_read(s, "top", 0, &d) && d.n == 6 && !d.mapped);
+    file_close(&d);
+    file_each_leftover(s, ".", count_one, &n);
+    CHECK(n == 0);
+    Writer *w = writer_open(s, "out");
+    CHECK(w && writer_add(w, "x", 1) && writer_commit(w), "%s", last_error(s));
+}
+
+/* What can't be positioned is read, not mapped. */
+static void test_no_lseek(Session *s) {
+    FileData d;
+    CHECK(file_read(s, "top", 0, &d) && d.n == 6 && !d.mapped &&
+          memcmp(d.p, "inside", 6) == 0);
+    file_close(&d);
+}
+
+static void test_no_fsync(Session *s) {
+    Writer *w = writer_open(s, "top");
+    writer_make_durable(w);
+    CHECK(writer_add(w, "x", 1) && !writer_commit(w));
+    CHECK_STR(last_error(s), "can't write top: Input/output error");
+    CHECK_STR(content(s, "top"), "inside");
+    CHECK(!file_sync_folder(s, "sub/f"));
+    CHECK_STR(last_error(s), "can't sync the folder of sub/f: Input/output error");
+}
+
+static void test_no_folder_sync(Session *s) {
+    CHECK(file_sync_folder(s, "sub/f") && !diag_count(s));
+}
+
+static void test_no_affinity(Session *s) {
+    Pool *p = pool_new(s, 0);
+    CHECK(pool_threads(p) >= 1);
+    pool_free(p);
+}
+
+static void test_no_sysinfo(Session *s) {
+    /* 4 GiB are assumed; a cgroup may allow less; a tenth is left. */
+    CHECK(session_max_memory(s) <= (UINT64_C(4) << 30) / 10 * 9 + 10);
+    CHECK(session_max_memory(s) > 0);
+}
+
+static void test_no_mprotect(Session *s) {
+    (void)s;
+    CHECK(!cpu_map_code("\xC3", 1));
+    cpu_unmap_code(NULL, 1);
+}
+
+static const struct {
+    void (*test)(Session *s);
+    const char *name;
+    int error;
+    long call[3];
+} refusals[] = {{test_no_openat2, "openat2 is unknown", ENOSYS, {SYS_openat2}},
+                {test_no_openat2, "openat2 is forbidden", EPERM, {SYS_openat2}},
+                {test_no_renameat2, "renameat2 without flags", EINVAL, {SYS_renameat2}},
+                {test_no_renameat2, "renameat2 is unknown", ENOSYS, {SYS_renameat2}},
+                {test_no_getrandom, "getrandom", ENOSYS, {SYS_getrandom}},
+                {test_no_flock, "flock", ENOLCK, {SYS_flock}},
+                {test_no_fstat, "fstat", EIO, {SYS_fstat, SYS_newfstatat, SYS_statx}},
+                {test_no_lseek, "lseek", ESPIPE, {SYS_lseek}},
+                {test_no_fsync, "fsync", EIO, {SYS_fsync, SYS_fdatasync}},
+                {test_no_folder_sync, "fsync of a folder", EINVAL, {SYS_fsync}},
+                {test_no_affinity, "sched_getaffinity", EPERM, {SYS_sched_getaffinity}},
+                {test_no_sysinfo, "sysinfo", EPERM, {SYS_sysinfo}},
+                {test_no_mprotect, "mprotect", EACCES, {SYS_mprotect}}};
+
+static void make_files(void) {
+    mkdir("sub", 0755);
+    put_file("sub/f", "inside");
+    put_file("top", "inside");
+    put_file(".gone.thunkline.abcdef", "");
+    CHECK(symlink("top", "link") == 0 && symlink("sub", "dirlink") == 0);
+}
+
+static void refused(size_t i) {
+    char folder[16];
+    int status = -1;
+    snprintf(folder, sizeof folder, "d%zu", i);
+    mkdir(folder, 0755);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        size_t n = 1;
+        if (chdir(folder) != 0) exit(1);
+        test_failed = 0;
+        make_files();
+        while (n < 3 && refusals[i].call[n])
+            n++;
+        Session *s = session_new(NULL, NULL);
+        if (deny(refusals[i].error, refusals[i].call, n))
+            refusals[i].test(s);
+        else
+            printf("os_denied: no system call filters here\n");
+        session_free(s);
+        fflush(stdout);
+        _exit(test_failed != 0); /* what looks for leaks at exit needs these calls */
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0, "%s: status %d",
+          refusals[i].name, status);
+}
+
+/* ---- what is not ready, or interrupted ---- */
+static void nap(long milliseconds) {
+    struct timespec t = {0, milliseconds * 1000000};
+    nanosleep(&t, NULL);
+}
+
+enum { LARGE = 300000 }; /* more than a pipe holds */
+static unsigned char block[LARGE];
+
+/* A child that drains the pipe, slowly at first; ends with 0 if it got all. */
+static pid_t drain(int fd, int other) {
+    pid_t child = fork();
+    if (child) return child;
+    static unsigned char got[4096];
+    size_t all = 0;
+    close(other);
+    fcntl(fd, F_SETFL, 0);
+    for (nap(20);;) {
+        ssize_t n = read(fd, got, sizeof got);
+        if (n <= 0) _exit(all != LARGE);
+        all += (size_t)n;
+    }
+}
+
+static void test_not_ready(void) {
+    int p[2], status = -1;
+    char got[8] = "";
+    CHECK(pipe2(p, O_NONBLOCK | O_CLOEXEC) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        nap(20);
+        _exit(write(p[1], "hello", 5) != 5);
+    }
+    CHECK(file_read_some(p[0], got, 8) == 5 && memcmp(got, "hello", 5) == 0);
+    waitpid(child, NULL, 0);
+    child = drain(p[0], p[1]);
+    close(p[0]);
+    CHECK(file_write_all(p[1], block, LARGE));
+    close(p[1]);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static volatile sig_atomic_t ticks;
+static void on_tick(int n) {
+    (void)n;
+    ticks++;
+}
+
+/* A timer interrupts every call that waits. */
+static void interrupt(long microseconds) {
+    struct sigaction a = {.sa_handler = on_tick};
+    struct itimerval t = {{0, microseconds}, {0, microseconds}};
+    sigaction(SIGALRM, &a, NULL);
+    CHECK(setitimer(ITIMER_REAL, &t, NULL) == 0);
+}
+
+static void test_interrupted(Session *s) {
+    int status = -1;
+    mkfifo("pipe", 0600);
+    pid_t child = fork();
+    if (child == 0) {
+        nap(30);
+        int fd = open("pipe", O_WRONLY);
+        nap(30);
+        _exit(write(fd, "hello", 5) != 5);
+    }
+    interrupt(5000);
+    CHECK_STR(content(s, "pipe"), "hello");
+    CHECK(ticks > 3, "%d", (int)ticks);
+    interrupt(0);
+    waitpid(child, NULL, 0);
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        nap(30);
+        int fd = open("pipe", O_RDONLY);
+        drain(fd, -1);
+        close(fd);
+        wait(&status);
+        _exit(status != 0);
+    }
+    ticks = 0;
+    interrupt(5000);
+    Writer *w = writer_open(s, "pipe");
+    CHECK(w && writer_add(w, block, LARGE) && writer_commit(w), "%s", last_error(s));
+    interrupt(0);
+    CHECK(ticks > 3 && waitpid(child, &status, 0) == child && status == 0);
+    child = fork();
+    if (child == 0) {
+        int lock = file_lock_folder(".");
+        put_file("locked", "");
+        nap(60);
+        _exit(lock < 0);
+    }
+    while (!file_exists("locked"))
+        nap(1);
+    ticks = 0;
+    interrupt(5000);
+    int lock = file_lock_folder(".");
+    interrupt(0);
+    CHECK(lock >= 0 && ticks > 1);
+    file_unlock_folder(lock);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+/* Descriptors by name: of this process, so that nothing is opened or closed. */
+static void test_by_number(Session *s) {
+    char path[64];
+    static const char *const folder[] = {"/dev/fd", "/proc/self/fd"};
+    for (size_t i = 0; i < 2; i++) {
+        int fd = open("numbered", O_RDWR | O_CREAT | O_TRUNC, 0600);
+        snprintf(path, sizeof path, "%s/%d", folder[i], fd);
+        Writer *w = writer_open(s, path);
+        CHECK(w && writer_add(w, "text", 4) && writer_commit(w), "%s", last_error(s));
+        CHECK(fcntl(fd, F_GETFD) >= 0 && close(fd) == 0);
+        CHECK_STR(content(s, "numbered"), "text");
+    }
+    CHECK(diag_count(s) == 0);
+    static const char *const none[] = {"/dev/fd/", "/dev/fd/77", "/dev/fd/7x",
+                                       "/dev/fd/99999999999", "/proc/self/fd/77"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        CHECK(!writer_open(s, none[i]), "%s", none[i]);
+        CHECK(strncmp(last_error(s), "can't write /", 13) == 0 &&
+                  diag_count(s) == i + 1,
+              "%s", last_error(s));
+    }
+    CHECK(!writer_open(s, "missing/"));
+    CHECK_STR(last_error(s), "can't write missing/: Is a directory");
+    CHECK(mkdir("real", 0755) == 0);
+    char *here = realpath(".", NULL);
+    snprintf(path, sizeof path, "%s/real/file", here);
+    CHECK(symlink(path, "absolute") == 0);
+    Writer *w = writer_open(s, "absolute"); /* made where the link leads */
+    CHECK(w && writer_add(w, "there", 5) && writer_commit(w));
+    CHECK_STR(content(s, "real/file"), "there");
+    free(here);
+}
+
+int main(void) {
+    char folder[] = "/tmp/os_denied.XXXXXX", command[64];
+    if (!mkdtemp(folder) || chdir(folder) != 0) return 1;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        refused(i);
+    Session *s = session_new(NULL, NULL);
+    test_not_ready();
+    test_interrupted(s);
+    test_by_number(s);
+    session_free(s);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    CHECK(system(command) == 0);
+    return TEST_END("os_denied");
+}
