@@ -160,7 +160,7 @@ static bool check_grun_files(Run *r, const Grun *o) {
     if (o->plot && !str_has_suffix(o->plot, strlen(o->plot), ".svg"))
         return fail(r->s, NOWHERE, E_USAGE, "%s: --plot writes files named .svg",
                     o->plot);
-    if (o->save && !save_form(r->s, o->save, &graph, &values)) return false;
+    if (o->save && !graph_save_form(r->s, o->save, &graph, &values)) return false;
     if (wants_shared(r->common) || run_pick_format(r)) return true;
     return note(r->s, NOWHERE,
                 "--save writes the graph; -o FILE.npz or FILE.safetensors has the "

@@ -18,7 +18,7 @@ static Var broadcast_tangent(Builder *b, Var t, Var out) {
     bool same = have->ndim == want->ndim;
     for (int i = 0; same && i < want->ndim; i++)
         same = have->dim[i] == want->dim[i];
-    return same ? t : op_call2(b, "add", t, zeros_like(b, out, have->dtype));
+    return same ? t : op_call2(b, "add", t, op_zeros_like(b, out, have->dtype));
 }
 
 static bool add_tangent(Builder *b, Var term, Var *sum) {

@@ -46,7 +46,8 @@ static bool expand_jvp(Compiler *c, const Ast *call, const Ast *const *arg, Node
     for (size_t i = 0; ok && i < f.v.n; i++) /* independence means a zero tangent */
         if (result[i] == GRAD_DISCONNECTED) {
             Var like = f.v.p[i];
-            ok = (result[i] = zeros_like(e.b, like, ad_dtype(e.b, like))) != VAR_NONE;
+            ok =
+                (result[i] = op_zeros_like(e.b, like, ad_dtype(e.b, like))) != VAR_NONE;
         }
     expansion_end(&e);
     return ok && result_like(c, &f, result, out->at, out);

@@ -33,7 +33,7 @@ DType ad_dtype(const Builder *b, Var x) {
 }
 
 Var ad_zero(Builder *b, Var x) {
-    return zeros_like(b, x, ad_dtype(b, x));
+    return op_zeros_like(b, x, ad_dtype(b, x));
 }
 
 /* Casts a term to the dtype of x's gradient; a real input takes the real part. */
@@ -68,7 +68,7 @@ static bool partial_term(Builder *b, ApplyId a, const char *text, Var g, Var x,
         d = template_build_apply(b, text, b->g, a, g, &ok);
         if (!ok) return false;
         if (d == GRAD_DISCONNECTED || var_is_null(b->g, d)) return *out = d, true;
-        if ((d = conj_of_complex(b, d)) == VAR_NONE) return false;
+        if ((d = op_conj_of_complex(b, d)) == VAR_NONE) return false;
         term = op_call2(b, "multiply", g, op_cast_to(b, d, var_type(b->g, g)->dtype));
     }
     if (term == VAR_NONE) return false;

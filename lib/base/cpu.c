@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
-#include <time.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -132,10 +131,4 @@ uint64_t session_max_memory(Session *s) {
         s->max_memory = least - least / 10;
     }
     return s->max_memory;
-}
-
-double clock_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

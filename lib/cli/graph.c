@@ -91,7 +91,7 @@ static bool pick_format(Run *r, const char *path, IoFormat *format, bool *values
         *format = (IoFormat)(IO_AUTO + 1 + r->common->format);
         return true;
     }
-    if (!save_form(r->s, path, format, values))
+    if (!graph_save_form(r->s, path, format, values))
         return note(r->s, NOWHERE, "-O chooses a format whatever the name");
     if (*format == IO_AUTO)
         *format = strcmp(path, "-") == 0 && isatty(STDOUT_FILENO) ? IO_YAML : IO_TLG;

@@ -24,11 +24,7 @@ bool unpack_is_packed(const void *p, size_t n) {
 /* What is being unpacked, and what came out so far. */
 typedef struct Unpacking {
     Session *s;
-    const char *name;
-    Span at;
-    const unsigned char *p;
-    size_t n;
-    uint64_t max;
+    Packed from;
     Unpacked to;
     size_t cap;
 } Unpacking;
@@ -38,8 +34,9 @@ static bool fail_damaged(Session *s, const char *name, Span at) {
 }
 
 static bool fail_cut_off(const Unpacking *u) {
-    return fail(u->s, u->at, E_TRUNCATED,
-                "%s: truncated input: the compressed data ends too early", u->name);
+    return fail(u->s, u->from.at, E_TRUNCATED,
+                "%s: truncated input: the compressed data ends too early",
+                u->from.name);
 }
 
 /* Makes room for some more bytes; the place they go to, and how many there may be. */
@@ -53,8 +50,8 @@ static unsigned char *make_room(Unpacking *u, size_t *room) {
 
 static bool count_unpacked(Unpacking *u, size_t n) {
     u->to.n += n;
-    return u->to.n <= u->max ||
-           file_fail_too_large(u->s, u->name, "unpacks to more", u->max);
+    return u->to.n <= u->from.max ||
+           file_fail_too_large(u->s, u->from.name, "unpacks to more", u->from.max);
 }
 
 /* ---- zlib's inflate ---- */
@@ -131,12 +128,12 @@ bool unpack_deflated(Session *s, const char *name, Span at, const Deflated *d) {
     return (ok || (d->part && r == Z_END)) || fail_inflate(s, name, at, r);
 }
 
-/* One member of a gzip file, from u->p on. */
+/* One member of a gzip file, from u->from.p on. */
 static bool inflate_gzip_member(Unpacking *u, const Zlib *z) {
-    ZStream st = {.next_in = u->p};
-    const unsigned char *end = u->p + u->n;
+    ZStream st = {.next_in = u->from.p};
+    const unsigned char *end = u->from.p + u->from.n;
     int r = zlib_begin(z, &st, BITS_GZIP);
-    if (r != Z_OK_) return fail_inflate(u->s, u->name, u->at, r);
+    if (r != Z_OK_) return fail_inflate(u->s, u->from.name, u->from.at, r);
     bool ok = true;
     while (ok && r == Z_OK_) {
         size_t room;
@@ -151,9 +148,9 @@ static bool inflate_gzip_member(Unpacking *u, const Zlib *z) {
             ok = fail_cut_off(u);
     }
     z->end(&st);
-    u->n = (size_t)(end - st.next_in);
-    u->p = st.next_in;
-    return ok && (r == Z_END || fail_inflate(u->s, u->name, u->at, r));
+    u->from.n = (size_t)(end - st.next_in);
+    u->from.p = st.next_in;
+    return ok && (r == Z_END || fail_inflate(u->s, u->from.name, u->from.at, r));
 }
 
 static bool is_zeros(const unsigned char *p, size_t n) {
@@ -165,11 +162,12 @@ static bool is_zeros(const unsigned char *p, size_t n) {
 /* Members one after the other, and zeros that a tape may have added. */
 static bool unpack_gzip(Unpacking *u) {
     Zlib z;
-    if (!zlib_open(u->s, u->name, u->at, &z)) return false;
+    if (!zlib_open(u->s, u->from.name, u->from.at, &z)) return false;
     bool ok = true;
-    while (ok && u->n > 0 && !is_zeros(u->p, u->n))
-        ok = packing_of(u->p, u->n) == PACKED_GZIP ? inflate_gzip_member(u, &z)
-                                                   : fail_damaged(u->s, u->name, u->at);
+    while (ok && u->from.n > 0 && !is_zeros(u->from.p, u->from.n))
+        ok = packing_of(u->from.p, u->from.n) == PACKED_GZIP
+                 ? inflate_gzip_member(u, &z)
+                 : fail_damaged(u->s, u->from.name, u->from.at);
     dlclose(z.lib);
     return ok;
 }
@@ -184,19 +182,20 @@ static const char *zstd_error_of(Session *s, size_t result) {
 }
 
 static bool unpack_zstd_stream(Unpacking *u, ZSTD_DCtx *d) {
-    ZSTD_inBuffer in = {u->p, u->n, 0};
+    ZSTD_inBuffer in = {u->from.p, u->from.n, 0};
     for (;;) {
         ZSTD_outBuffer out = {.pos = 0};
         out.dst = make_room(u, &out.size);
         size_t before = in.pos, left = ZSTD_decompressStream(d, &out, &in);
         const char *why = zstd_error_of(u->s, left);
         if (why)
-            return fail(u->s, u->at, E_FORMAT, "%s: can't unpack: %s", u->name, why);
+            return fail(u->s, u->from.at, E_FORMAT, "%s: can't unpack: %s",
+                        u->from.name, why);
         if (!count_unpacked(u, out.pos)) return false;
         if (out.pos < out.size && in.pos == in.size)
             return left == 0 || fail_cut_off(u);
         if (out.pos == 0 && in.pos == before)
-            return fail(u->s, u->at, E_FORMAT, "%s: can't unpack", u->name);
+            return fail(u->s, u->from.at, E_FORMAT, "%s: can't unpack", u->from.name);
     }
 }
 
@@ -209,22 +208,22 @@ static bool unpack_zstd(Unpacking *u) {
     return ok;
 }
 
-bool unpack_all(Session *s, const char *name, Span at, const void *p, size_t n,
-                uint64_t max, Unpacked *out) {
-    Unpacking u = {.s = s, .name = name, .at = at, .p = p, .n = n, .max = max};
+bool unpack_all(Session *s, const Packed *from, Unpacked *out) {
+    Unpacking u = {.s = s, .from = *from};
     void *before = NULL;
     bool ok = true;
-    for (int depth = 0; ok && packing_of(u.p, u.n) != PACKED_NOT; depth++) {
+    for (int depth = 0; ok && packing_of(u.from.p, u.from.n) != PACKED_NOT; depth++) {
         u.to = (Unpacked){NULL, 0};
         u.cap = 0;
         ok = depth < NESTED_MAX
-                 ? (packing_of(u.p, u.n) == PACKED_GZIP ? unpack_gzip : unpack_zstd)(&u)
-                 : fail(s, at, E_LIMIT, "%s is compressed more than %d times", name,
-                        NESTED_MAX);
+                 ? (packing_of(u.from.p, u.from.n) == PACKED_GZIP ? unpack_gzip
+                                                                  : unpack_zstd)(&u)
+                 : fail(s, from->at, E_LIMIT, "%s is compressed more than %d times",
+                        from->name, NESTED_MAX);
         mem_free(before);
         before = u.to.p;
-        u.p = u.to.p;
-        u.n = u.to.n;
+        u.from.p = u.to.p;
+        u.from.n = u.to.n;
     }
     if (!ok) return mem_free(u.to.p), false;
     *out = u.to;

@@ -13,10 +13,16 @@ typedef struct Unpacked {
     unsigned char *p; /* the caller frees it */
     size_t n;
 } Unpacked;
-/* Undoes gzip or zstd, as often as one lies within the other; `name` is for messages.
- * More than `max` bytes are E_LIMIT. False: diagnosed, and nothing to free. */
-bool unpack_all(Session *s, const char *name, Span at, const void *p, size_t n,
-                uint64_t max, Unpacked *out);
+typedef struct Packed {
+    const char *name; /* for messages */
+    Span at;
+    const unsigned char *p;
+    size_t n;
+    uint64_t max; /* more bytes than these are E_LIMIT */
+} Packed;
+/* Undoes gzip or zstd, as often as one lies within the other. False: diagnosed, and
+ * nothing to free. */
+bool unpack_all(Session *s, const Packed *from, Unpacked *out);
 
 /* The bytes of a deflate stream, without a header. `part`: only its beginning. */
 typedef struct Deflated {

@@ -300,24 +300,30 @@ static void copy_graph_facts(Graph *d, const Graph *g) {
         vec_push(d->s, &d->modes, g->modes.p[i]);
 }
 
-static void copy_graph_body(Graph *dst, const Graph *src, unsigned roots,
-                            const Var *forward, bool intern, Var *map,
+typedef struct CopyHow {
+    unsigned roots;
+    const Var *forward; /* NULL: each variable is its own replacement */
+    bool intern;
+    Var *map; /* filled in with each variable's copy; may be NULL */
+} CopyHow;
+
+static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
                             WantedFunctions *w) {
     Arena *a = arena_new(src->s);
-    GraphCopy c = {.dst = dst, .src = src, .wanted = w, .intern = intern};
+    GraphCopy c = {.dst = dst, .src = src, .wanted = w, .intern = how->intern};
     size_t n = src->nvar;
-    if (forward) c.to = arena_copy(a, forward, n * sizeof *forward);
+    if (how->forward) c.to = arena_copy(a, how->forward, n * sizeof *how->forward);
     c.id = NEW_N(a, n, Var);
     memset(c.id, 0xFF, n * sizeof *c.id);
     c.need = NEW_N(a, n, uint8_t);
     c.need_apply = NEW_N(a, src->napply, uint8_t);
     c.open = NEW_N(a, src->napply, uint8_t);
     copy_graph_facts(dst, src);
-    need_roots(&c, a, roots);
+    need_roots(&c, a, how->roots);
     emit_needed(&c);
-    copy_interface(&c, roots);
-    for (Var v = 0; map && v < src->nvar; v++)
-        map[v] = copied_id(&c, v);
+    copy_interface(&c, how->roots);
+    for (Var v = 0; how->map && v < src->nvar; v++)
+        how->map[v] = copied_id(&c, v);
     if (w) {
         wanted_add_function(w, src->pullback);
         wanted_add_function(w, src->pushforward);
@@ -330,7 +336,8 @@ static void copy_graph_body(Graph *dst, const Graph *src, unsigned roots,
 void graph_copy_function(Graph *dst, WantedFunctions *w, Sym name, unsigned roots,
                          bool intern) {
     Graph *f = graph_function_new(dst->main, name);
-    copy_graph_body(f, graph_function(w->src, name), roots, NULL, intern, NULL, w);
+    copy_graph_body(f, graph_function(w->src, name),
+                    &(CopyHow){roots, NULL, intern, NULL}, w);
 }
 
 /* Puts functions in the original's order, whatever order they were found in. */
@@ -350,7 +357,7 @@ Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool inter
                   Var *map) {
     Graph *d = graph_new(g->s);
     WantedFunctions w = {.src = g->main, .seen = MAP(g->s)};
-    copy_graph_body(d, g, roots, forward, intern, map, &w);
+    copy_graph_body(d, g, &(CopyHow){roots, forward, intern, map}, &w);
     for (size_t i = 0; roots & ROOTS_NAMED && i < g->functions.n; i++)
         wanted_add_function(&w, g->functions.p[i]->name);
     for (size_t i = 0; i < w.todo.n; i++)
@@ -399,7 +406,7 @@ void graph_keep_called(Graph *g) {
  * main graph. */
 void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern) {
     Graph *d = graph_blank(g->s), old;
-    copy_graph_body(d, g, roots, forward, intern, NULL, NULL);
+    copy_graph_body(d, g, &(CopyHow){roots, forward, intern, NULL}, NULL);
     old = *g;
     *g = *d;
     *d = old;

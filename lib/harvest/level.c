@@ -111,12 +111,12 @@ static SowPart *put_part(HarvestWalk *w, SowEntry *e, SowMode mode, SowPart p) {
 /* Enters a sow at level l. In a branch it also takes a slot at each enclosing level, up
  * to one where the other branch has taken it already. NULL: diagnosed. */
 static SowPart *take_entry_slot(HarvestWalk *w, Level *l, const SowPart *part, Sym name,
-                                SowMode mode, Span at, const char *done) {
+                                SowMode mode, const char *done) {
     Vec(Level *) path = {0};
     SowPart *put = NULL;
     bool ok = true, more = true;
     for (Level *k = l; ok && more; k = k->up) {
-        ok = open_entry(w, k, name, mode, at, done);
+        ok = open_entry(w, k, name, mode, part->at, done);
         more = ok && k->twin && !same_in_twin(k, name, mode);
         vec_push(w->b->s, &path, k);
     }
@@ -128,7 +128,7 @@ static SowPart *take_entry_slot(HarvestWalk *w, Level *l, const SowPart *part, S
             p.branch = path.p[i - 1];
         else
             p = *part;
-        p.at = at;
+        p.at = part->at;
         p.row = next_part(e, mode);
         if (k->twin) {
             const SowPart *same = same_in_twin(k, name, mode);
@@ -256,9 +256,8 @@ static Var planted_row(HarvestWalk *w, Level *l, size_t k, size_t row, const Typ
 
 static Var plant_sow(HarvestWalk *w, Level *l, const SowCall *q, Sym name, size_t k) {
     const Type *t = var_type(w->b->g, q->value);
-    const SowPart part = {.var = VAR_NONE, .was = VAR_NONE};
-    const SowPart *place =
-        take_entry_slot(w, l, &part, name, q->mode, q->at, "planted");
+    const SowPart part = {.var = VAR_NONE, .was = VAR_NONE, .at = q->at};
+    const SowPart *place = take_entry_slot(w, l, &part, name, q->mode, "planted");
     if (!place) return VAR_NONE;
     if (w->h->used) w->h->used[k] = true;
     Var v = q->mode == SOW_APPEND ? planted_row(w, l, k, place->row, t, q->name)
@@ -268,7 +267,7 @@ static Var plant_sow(HarvestWalk *w, Level *l, const SowCall *q, Sym name, size_
 
 /* ---- reaping ---- */
 static Var zeros_as_sown(HarvestWalk *w, Var v) {
-    return zeros_like(w->b, v, var_type(w->b->g, v)->dtype);
+    return op_zeros_like(w->b, v, var_type(w->b->g, v)->dtype);
 }
 
 /* Sets *v to the value last sown under the name on the path through the branches to
@@ -320,12 +319,8 @@ static Var conditional_value(HarvestWalk *w, Level *l, const SowCall *q, Sym nam
         return VAR_NONE;
     }
     Var before = fallback_value(w, l, q, name), pred = q->pred;
-    int64_t ones[MAX_NDIM];
-    int n = var_type(w->b->g, pred)->ndim, more = n ? t->ndim - n : 0;
-    for (int i = 0; i < more; i++)
-        ones[i] = n + i;
-    PropArg axis = {"axis", PROP_INTS(ones, (size_t)more)};
-    if (more > 0) pred = apply_named(w->b, "expand_dims", 1, &pred, 1, &axis);
+    int n = var_type(w->b->g, pred)->ndim;
+    if (n > 0) pred = op_insert_axes(w->b, pred, n, t->ndim - n);
     return before == VAR_NONE || pred == VAR_NONE
                ? VAR_NONE
                : op_call3(w->b, "where", pred, q->value, before);
@@ -338,13 +333,14 @@ static bool collect_sow(HarvestWalk *w, Level *l, const SowCall *q, Sym name) {
     if (q->mode == SOW_COND && fits &&
         (v = conditional_value(w, l, q, name)) == VAR_NONE)
         return false;
-    return level_adopt(w, l, name, q->mode, v, false, q->at);
+    return level_adopt(w, l, name, q->mode, &(SowPart){.var = v, .at = q->at});
 }
 
-bool level_adopt(HarvestWalk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
-                 Span at) {
-    const SowPart part = {.var = var, .array = array, .was = VAR_NONE};
-    return take_entry_slot(w, l, &part, name, mode, at, "reaped") != NULL;
+bool level_adopt(HarvestWalk *w, Level *l, Sym name, SowMode mode,
+                 const SowPart *from) {
+    const SowPart part = {
+        .var = from->var, .array = from->array, .was = VAR_NONE, .at = from->at};
+    return take_entry_slot(w, l, &part, name, mode, "reaped") != NULL;
 }
 
 /* Are we inside the steps of a scan? Loops that are rows of a vectorize don't count,
@@ -403,8 +399,7 @@ bool level_leave(HarvestWalk *w, Level *scope, bool ok, Level *l) {
     for (size_t i = 0; i < scope->entry.n; i++) {
         SowEntry *e = &scope->entry.p[i];
         for (size_t k = 0; ok && k < e->part.n; k++)
-            ok = level_adopt(w, l, e->name, e->mode, e->part.p[k].var,
-                             e->part.p[k].array, e->part.p[k].at);
+            ok = level_adopt(w, l, e->name, e->mode, &e->part.p[k]);
         if (ok && e->part.n && e->rows) note_planted_rows(l, e->name, e->rows);
     }
     level_free(scope);

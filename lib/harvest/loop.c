@@ -155,7 +155,8 @@ static bool adopt_collected_out(Scanned *p, const SowEntry *e) {
     Var v = find_or_add_out(p, e->name)->result;
     if (p->part.f.rows && append) v = swap_leading_axes(p->outer->b, v);
     return v != VAR_NONE &&
-           level_adopt(p->outer, p->level, e->name, e->mode, v, append, e->at);
+           level_adopt(p->outer, p->level, e->name, e->mode,
+                       &(SowPart){.var = v, .array = append, .at = e->at});
 }
 
 /* ---- the walk ---- */

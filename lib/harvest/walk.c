@@ -48,7 +48,7 @@ static bool walk_sow(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
 /* The value of a function's dim name: a size of one of the arguments. */
 static Var call_dim_value(HarvestWalk *w, const Graph *fn, Sym name, const Var *arg) {
     for (size_t i = 0; i < fn->inputs.n; i++) {
-        Var v = size_of_dim(w->b, var_type(fn, fn->inputs.p[i]), arg[i], name);
+        Var v = shape_of_dim(w->b, var_type(fn, fn->inputs.p[i]), arg[i], name);
         if (v != VAR_NONE) return v;
     }
     fail(w->b->s, w->b->from.at, E_NAME, "no argument of %s determines its dim %s",
@@ -73,8 +73,9 @@ static bool bind_call_leaves(HarvestWalk *w, const Graph *fn, const Var *arg,
 
 /* Inlines the body of a called function at the call. */
 static bool walk_call(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
-                      const Graph *fn, const Var *in, Var *map) {
+                      const Var *in, Var *map) {
     Session *s = w->b->s;
+    const Graph *fn = called_function(src, a);
     Sym scope = call_scope(src, a);
     Span at = src->origin[a].at;
     if (w->depth >= CALLS_DEPTH)
@@ -114,7 +115,7 @@ static bool walk_apply(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
     Graph *fn = called_function(src, a);
     if (fn && is_harvested(w, fn)) {
         note_moved(w, src, a, APPLY_NONE);
-        if (op_is(w->b->s, r->op, OP_CALL)) return walk_call(w, l, src, a, fn, in, map);
+        if (op_is(w->b->s, r->op, OP_CALL)) return walk_call(w, l, src, a, in, map);
         if (op_is(w->b->s, r->op, OP_SCAN)) return walk_scan(w, l, src, a, in, map);
         return fail(w->b->s, w->b->from.at, E_TYPE, "can't harvest through %s",
                     r->op->name);

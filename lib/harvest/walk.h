@@ -101,8 +101,7 @@ bool level_leave(HarvestWalk *w, Level *scope, bool ok, Level *l);
 bool level_close(HarvestWalk *w, Level *l, bool ok, Reaps *out);
 void level_free(Level *l); /* its entries */
 /* Enters a value that an inner loop or scope has collected. */
-bool level_adopt(HarvestWalk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
-                 Span at);
+bool level_adopt(HarvestWalk *w, Level *l, Sym name, SowMode mode, const SowPart *from);
 SowEntry *level_find(const Level *l, Sym name);
 /* Is the part a slot of the ifelse of which l is a branch? */
 static inline bool sow_is_of_branch(const SowPart *p, const Level *l) {

@@ -9,9 +9,10 @@
 #include <sys/stat.h>
 
 static bool unpack_input(Input *in, uint64_t max) {
+    Packed from = {in->name, NOWHERE, in->p, in->n, max};
     Unpacked out;
     if (!unpack_is_packed(in->p, in->n)) return true;
-    if (!unpack_all(in->s, in->name, NOWHERE, in->p, in->n, max, &out)) return false;
+    if (!unpack_all(in->s, &from, &out)) return false;
     in->p = in->own = out.p;
     in->n = out.n;
     return true;

@@ -61,7 +61,7 @@ static void close_grad_text(GradText *t) {
 /* Zeros of x's shape. */
 static Var grad_zeros(Builder *b, Var x) {
     DType d = var_type(b->g, x)->dtype;
-    return zeros_like(b, x, dtype_is_inexact(d) ? d : b->floatX);
+    return op_zeros_like(b, x, dtype_is_inexact(d) ? d : b->floatX);
 }
 
 /* v, or zeros of x's shape. */

@@ -180,7 +180,7 @@ Var op_call1(Builder *b, const char *op, Var x) {
     return op_apply1(b, op_named(b->s, op), NULL, 1, &x);
 }
 
-Var conj_of_complex(Builder *b, Var x) {
+Var op_conj_of_complex(Builder *b, Var x) {
     bool is = x != VAR_NONE && dtype_is_complex(var_type(b->g, x)->dtype);
     return is ? op_call1(b, "conj", x) : x;
 }

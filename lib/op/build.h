@@ -71,23 +71,25 @@ Var op_cast_to_index(Builder *b, Var x);
 Var shape_of(Builder *b, Var x, int axis);
 /* The size of the dim `name` of a parameter of type t, as its argument x shows it,
  * which may have leading axes of its own. VAR_NONE: t doesn't have the dim. */
-Var size_of_dim(Builder *b, const Type *t, Var x, Sym name);
+Var shape_of_dim(Builder *b, const Type *t, Var x, Sym name);
 Var shape_vector(Builder *b, Var x); /* int64 [ndim] */
 /* Writes the sizes of x's dims from `first` on to item[n..]; returns the new n. */
 size_t shape_items(Builder *b, Var x, int first, size_t n, Var *item);
 /* The product of x's first ndim dims, int64 0-d. */
 Var shape_leading_size(Builder *b, int ndim, Var x);
 Var op_first_row(Builder *b, Var x); /* x[0] */
+/* x with n axes of size 1 from axis `first` of the result on; n <= 0: x itself. */
+Var op_insert_axes(Builder *b, Var x, int first, int n);
 /* A vector of 0-d int64 variables: a constant if all of them are. */
 Var ints_stack(Builder *b, size_t n, const Var *v);
 /* Sums g to the shape of `like`, over the dims along which `like` was broadcast (static
  * ones and missing dims). */
 Var sum_to_shape(Builder *b, Var g, Var like);
-Var zeros_like(Builder *b, Var x, DType d); /* d: ignored for plugin types */
+Var op_zeros_like(Builder *b, Var x, DType d); /* d: ignored for plugin types */
 /* Of the inputs of an Apply like a of g, those that its op overwrites become copies
  * that nothing else reads: in[i] may be the caller's, or another such op's too. */
 bool op_copy_destroyed(Builder *b, const Graph *g, ApplyId a, Var *in);
-Var conj_of_complex(Builder *b, Var x); /* itself where it is real or VAR_NONE */
+Var op_conj_of_complex(Builder *b, Var x); /* itself where it is real or VAR_NONE */
 /* A number as a value of a plugin's type, if its values have derivatives. */
 Var op_plugin_number(Builder *b, const Type *t, double v);
 bool op_fail_no_derivatives(Builder *b, const Type *t); /* always false */

@@ -82,7 +82,7 @@ Var shape_of(Builder *b, Var x, int axis) {
     return apply_prop(b, "shape_i", x, "axis", PROP_INT(axis));
 }
 
-Var size_of_dim(Builder *b, const Type *t, Var x, Sym name) {
+Var shape_of_dim(Builder *b, const Type *t, Var x, Sym name) {
     for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
         if (t->dim[i] == DIM_NAMED(name))
             return shape_of(b, x, i + var_type(b->g, x)->ndim - t->ndim);
@@ -113,6 +113,15 @@ Var ints_stack(Builder *b, size_t n, const Var *v) {
         if (all) known[i] = tensor_i64(t, 0);
     }
     return all ? const_ints(b, n, known) : apply_named(b, "stack", n, v, 0, NULL);
+}
+
+Var op_insert_axes(Builder *b, Var x, int first, int n) {
+    int64_t axes[MAX_NDIM];
+    if (n <= 0) return x;
+    for (int k = 0; k < n; k++)
+        axes[k] = first + k;
+    PropArg arg = {"axis", PROP_INTS(axes, (size_t)n)};
+    return apply_named(b, "expand_dims", 1, &x, 1, &arg);
 }
 
 static Var sum_over(Builder *b, Var g, size_t n, const int64_t *axis, bool keepdims) {
@@ -159,7 +168,7 @@ Var op_plugin_number(Builder *b, const Type *t, double v) {
     return c;
 }
 
-Var zeros_like(Builder *b, Var x, DType d) {
+Var op_zeros_like(Builder *b, Var x, DType d) {
     const Type *t = var_type(b->g, x);
     if (t->kind == TYPE_PLUGIN) return op_plugin_number(b, t, 0);
     if (t->ndim == 0) return const_number(b, d, 0);

@@ -253,20 +253,19 @@ static void add_times(Profile *p, const Walk *w, Amount *to, const Poly *cost) {
 
 static void cost_all_applies(Profile *p, const Walk *w);
 
-/* Walks a function with these inputs, run `times` per run of its caller. */
-static void walk_function(Profile *p, const Walk *w, const Graph *fn, size_t nin,
-                          const Shape *in, const Poly *times, Rec *r) {
+/* Walks a function that each run of its caller runs l->steps times. */
+static void walk_function(Profile *p, const Walk *w, const LoopStep *l, Rec *r) {
     double n = 1;
-    if (times && poly_is_number(times, &n) && n < 1) return;
+    if (l->steps && poly_is_number(l->steps, &n) && n < 1) return;
     if (w->depth >= DEEP || p->visits > VISITS_MAX) {
         r->flops.unknown++, r->read.unknown++;
         return;
     }
     Map dims = MAP(p->s);
-    bind_inputs(fn, &dims, nin, in);
+    bind_inputs(l->fn, &dims, l->nin, l->in);
     Arena *a = arena_new(p->s);
-    Walk inner = {fn, cost_shapes(a, fn, &dims, false, nin, in),
-                  poly_mul(a, w->times, times),
+    Walk inner = {l->fn, cost_shapes(a, l->fn, &dims, false, l->nin, l->in),
+                  poly_mul(a, w->times, l->steps),
                   n < 0x1p40 ? (uint64_t)n * w->calls : w->calls, w->depth + 1};
     cost_all_applies(p, &inner);
     arena_free(a);
@@ -281,10 +280,11 @@ static void visit_function(Profile *p, const Walk *w, const Costed *c, Rec *r) {
     if (!call && !op_is(c->g->s, c->g->apply[c->id].op, OP_SCAN)) return;
     Arena *a = arena_new(p->s);
     Costed kept = *c;
-    kept.in = arena_copy(a, c->in, c->nin * sizeof *c->in);
-    LoopStep l = {.fn = fn, .nin = c->nin, .steps = poly_number(a, 1)};
-    if (!call) l = loop_step(a, &kept);
-    walk_function(p, w, l.fn, l.nin, call ? kept.in : l.in, l.steps, r);
+    Shape *in = arena_copy(a, c->in, c->nin * sizeof *c->in);
+    kept.in = in;
+    LoopStep once = {.fn = fn, .nin = c->nin, .in = in, .steps = poly_number(a, 1)};
+    LoopStep l = call ? once : loop_step(a, &kept);
+    walk_function(p, w, &l, r);
     arena_free(a);
 }
 

@@ -213,8 +213,8 @@ Var scan_fit_arg(Builder *b, Var x, const Type *want, int rows) {
 
 Var scan_dim_outside(Builder *b, const ScanForm *f, const Var *arg, Sym name) {
     for (size_t k = 0; k < f->nin; k++) {
-        Var v = size_of_dim(b, var_type(f->fn, f->fn->inputs.p[k]), arg[scan_arg(f, k)],
-                            name);
+        Var v = shape_of_dim(b, var_type(f->fn, f->fn->inputs.p[k]),
+                             arg[scan_arg(f, k)], name);
         if (v != VAR_NONE) return v;
     }
     return VAR_NONE;

@@ -114,7 +114,7 @@ static const char *graph_suffix(Session *s, const char *path) {
     return str_suffix(arena_str(session_arena(s), path, n));
 }
 
-bool save_form(Session *s, const char *path, IoFormat *graph, bool *values) {
+bool graph_save_form(Session *s, const char *path, IoFormat *graph, bool *values) {
     *graph = io_format_of(path, NULL);
     *values = *graph == IO_AUTO && value_form_of(path) != VALUE_FORMLESS;
     const char *suffix = graph_suffix(s, path);
@@ -133,7 +133,7 @@ bool save_form(Session *s, const char *path, IoFormat *graph, bool *values) {
 bool graph_save(Graph *g, const char *path, const WriteOptions *how) {
     WriteOptions w = *how;
     bool values;
-    if (!save_form(g->s, path, &w.format, &values)) return false;
+    if (!graph_save_form(g->s, path, &w.format, &values)) return false;
     if (values) return graph_write_shared(g, path);
     if (w.format == IO_AUTO) w.format = IO_TLG;
     w.durable = true;

@@ -85,7 +85,7 @@ void graph_take_shared(Graph *to, const Graph *from);
 /* What a name's suffix says: a form of graphs (IO_AUTO: nothing), or a format of
  * values, for those of the shared variables. False: it is a suffix of neither;
  * diagnosed. */
-bool save_form(Session *s, const char *path, IoFormat *graph, bool *values);
+bool graph_save_form(Session *s, const char *path, IoFormat *graph, bool *values);
 /* Writes g with its current values so that it survives a power failure: in the format
  * of the path's suffix, tlg without one; to a .npz or .safetensors, the values of the
  * shared variables alone. Drops what computed initial values from g: ids change. */

@@ -58,11 +58,7 @@ Var vmap_prepend_size(Vmap *q, Var ints) {
 Var vmap_pad_rank(Vmap *q, size_t i, int ndim) {
     int have = vmap_ndim(q, i);
     if (!q->rows[i] || have >= ndim) return q->in[i];
-    int64_t ones[MAX_NDIM];
-    for (int k = 0; k < ndim - have; k++)
-        ones[k] = 1 + k;
-    PropArg axis = {"axis", PROP_INTS(ones, (size_t)(ndim - have))};
-    return apply_named(q->b, "expand_dims", 1, &q->in[i], 1, &axis);
+    return op_insert_axes(q->b, q->in[i], 1, ndim - have);
 }
 
 Var vmap_broadcast(Builder *b, Var x, Var size) {

@@ -142,13 +142,20 @@ static bool place_node(Forest *f, int32_t at) {
     return true;
 }
 
-static void put_node(Forest *f, int64_t i, int64_t feature, double threshold,
-                     int64_t yes, int64_t no, bool missing) {
-    f->feature[i] = feature;
-    f->threshold[i] = threshold;
-    f->yes[i] = yes;
-    f->no[i] = no;
-    f->missing[i] = missing;
+/* x[feature] <= threshold? nan goes to yes if `missing`. */
+typedef struct TreeNode {
+    int64_t feature;
+    double threshold;
+    int64_t yes, no;
+    bool missing;
+} TreeNode;
+
+static void put_tree_node(Forest *f, int64_t i, TreeNode n) {
+    f->feature[i] = n.feature;
+    f->threshold[i] = n.threshold;
+    f->yes[i] = n.yes;
+    f->no[i] = n.no;
+    f->missing[i] = n.missing;
 }
 
 /* All modes by `at most`: below v is at most the number before v. */
@@ -158,28 +165,28 @@ static void write_node(Forest *f, int32_t at, int64_t yes, int64_t no) {
     bool missing = f->of[MISSING].n && f->of[MISSING].v[at] != 0;
     switch ((Mode)f->mode[at]) {
     case LEQ:
-        put_node(f, i, feature, v, yes, no, missing);
+        put_tree_node(f, i, (TreeNode){feature, v, yes, no, missing});
         break;
     case LT:
-        put_node(f, i, feature, before, yes, no, missing);
+        put_tree_node(f, i, (TreeNode){feature, before, yes, no, missing});
         break;
     case GTE:
-        put_node(f, i, feature, before, no, yes, !missing);
+        put_tree_node(f, i, (TreeNode){feature, before, no, yes, !missing});
         break;
     case GT:
-        put_node(f, i, feature, v, no, yes, !missing);
+        put_tree_node(f, i, (TreeNode){feature, v, no, yes, !missing});
         break;
     case EQ:
-        put_node(f, i, feature, v, i + 1, no, missing);
-        put_node(f, i + 1, feature, before, no, yes, false);
+        put_tree_node(f, i, (TreeNode){feature, v, i + 1, no, missing});
+        put_tree_node(f, i + 1, (TreeNode){feature, before, no, yes, false});
         break;
     case NEQ: /* nan is not equal either */
-        put_node(f, i, feature, v, i + 1, yes, false);
-        put_node(f, i + 1, feature, before, yes, no, false);
+        put_tree_node(f, i, (TreeNode){feature, v, i + 1, yes, false});
+        put_tree_node(f, i + 1, (TreeNode){feature, before, yes, no, false});
         break;
     case LEAF:
     case MODES:
-        put_node(f, i, -1, 0, 0, 0, false);
+        put_tree_node(f, i, (TreeNode){-1, 0, 0, 0, false});
     }
 }
 

@@ -132,7 +132,7 @@ static Var branch_gradient(Pull *p, size_t i, bool then) {
     size_t n = p->nout, k = then ? 1 + i : 1 + n + i;
     Var g = p->cotangent[i];
     DType d = var_type(p->b->g, g)->dtype;
-    Var zero = zeros_like(p->b, p->in[k], d);
+    Var zero = op_zeros_like(p->b, p->in[k], d);
     if (zero == VAR_NONE) return VAR_NONE;
     return then ? op_call3(p->b, "ifelse", p->in[0], g, zero)
                 : op_call3(p->b, "ifelse", p->in[0], zero, g);
@@ -141,7 +141,7 @@ static Var branch_gradient(Pull *p, size_t i, bool then) {
 static bool condition_grad(Pull *p) {
     const Type *t = var_type(p->b->g, p->in[0]);
     DType d = dtype_is_inexact(t->dtype) ? t->dtype : p->b->floatX;
-    return !p->wanted[0] || (p->grad[0] = zeros_like(p->b, p->in[0], d)) != VAR_NONE;
+    return !p->wanted[0] || (p->grad[0] = op_zeros_like(p->b, p->in[0], d)) != VAR_NONE;
 }
 
 static bool ifelse_pull(Pull *p) {
@@ -157,7 +157,7 @@ static bool ifelse_pull(Pull *p) {
 /* The tangent of a value; a missing one becomes zeros, computed only if taken. */
 static Var branch_tangent(Push *p, size_t k, DType d) {
     Var t = p->tangent[k];
-    return t == VAR_NONE ? zeros_like(p->b, p->in[k], d) : op_cast_to(p->b, t, d);
+    return t == VAR_NONE ? op_zeros_like(p->b, p->in[k], d) : op_cast_to(p->b, t, d);
 }
 
 static bool ifelse_push(Push *p) {

@@ -185,7 +185,7 @@ static Var seed_once(ScanPull *k, size_t o, const Type *t) {
     size_t at;
     Var g = add_state(k, derived_name(k, "g_", k->fn->outputs.p[o].label),
                       k->p->cotangent[o], t, &at);
-    k->m.out.p[at].made = zeros_like(&k->m.in, g, t->dtype);
+    k->m.out.p[at].made = op_zeros_like(&k->m.in, g, t->dtype);
     return k->m.out.p[at].made == VAR_NONE ? VAR_NONE : g;
 }
 
@@ -199,7 +199,7 @@ static Var add_waiting(ScanPull *k, size_t o, const Type *t) {
     for (int64_t m = 1; m <= out->depth; m++) {
         size_t at;
         bool given = m == 1 && out->keep == SCAN_LAST && k->p->cotangent[o] != VAR_NONE;
-        Var begin = given ? k->p->cotangent[o] : zeros_like(k->b, init, t->dtype);
+        Var begin = given ? k->p->cotangent[o] : op_zeros_like(k->b, init, t->dtype);
         if (begin == VAR_NONE) return begin;
         Var in = add_state(k, derived_name(k, "d_", k->fn->outputs.p[o].label), begin,
                            t, &at);
@@ -293,8 +293,8 @@ static bool carry_waiting(ScanPull *k, size_t o) {
             if (sum == VAR_NONE) return false;
         }
         if (sum == VAR_NONE)
-            sum = zeros_like(&k->m.in, p->tap.p[0].in,
-                             var_type(k->m.body, p->tap.p[0].in)->dtype);
+            sum = op_zeros_like(&k->m.in, p->tap.p[0].in,
+                                var_type(k->m.body, p->tap.p[0].in)->dtype);
         if ((p->made = sum) == VAR_NONE) return false;
     }
     return true;
@@ -312,7 +312,7 @@ static bool collect_term(ScanPull *k, size_t i) {
         k->result[i] = scan_builder_add_out(&k->m, name, SCAN_ALL);
         k->m.out.p[k->result[i]].made = term;
     } else {
-        Var x = k->p->in[scan_arg(&k->f, i)], zero = zeros_like(k->b, x, d);
+        Var x = k->p->in[scan_arg(&k->f, i)], zero = op_zeros_like(k->b, x, d);
         const Type *t = type_with_dtype(k->s, var_type(k->fn, k->fn->inputs.p[i]), d);
         if (zero == VAR_NONE) return false;
         Var sum = add_state(k, name, zero, t, &k->result[i]);
@@ -498,7 +498,7 @@ static bool sequence_term(ScanPull *k, const ScanSeq *q, int64_t tap, Var rows) 
     Var x = k->p->in[q->arg];
     if (q->low == 0 && q->high == 0 && !k->cut && has_row_per_step(k, x))
         return add_gradient_term(k, q->arg, say(k, "x[::-1]", rows, rows, rows));
-    Var zero = zeros_like(k->b, x, var_type(k->b->g, rows)->dtype);
+    Var zero = op_zeros_like(k->b, x, var_type(k->b->g, rows)->dtype);
     Var from = const_int(k->b, tap - q->low);
     if (zero == VAR_NONE) return false;
     if (k->cut) from = say(k, "x + y - n", from, k->rows, k->steps);
@@ -592,7 +592,7 @@ static bool fill_missing_gradients(ScanPull *k, const char *why) {
             p->grad[a] = grad_undefined(k->b, why ? why : SCAN_LOST);
         } else if (p->grad[a] == GRAD_DISCONNECTED) {
             DType d = dtype_is_inexact(t->dtype) ? t->dtype : k->b->floatX;
-            p->grad[a] = zeros_like(k->b, p->in[a], d);
+            p->grad[a] = op_zeros_like(k->b, p->in[a], d);
         }
         if (p->grad[a] == VAR_NONE) return false;
     }

@@ -130,7 +130,7 @@ static bool add_tangent_state(ScanPush *k, size_t o) {
     const Type *t = tangent_type(k, out->in);
     Var x = tangent_of(k, out->arg, t, !scan_one_row(out));
     if (x == VAR_NONE && k->p->tangent[out->arg] == VAR_NONE)
-        x = zeros_like(k->b, k->p->in[out->arg], t->dtype);
+        x = op_zeros_like(k->b, k->p->in[out->arg], t->dtype);
     if (x == VAR_NONE) return false;
     k->m.out.p[k->dot[o]].x = x;
     for (size_t i = 0; i < out->ntap; i++)
@@ -192,11 +192,11 @@ static bool push_step(ScanPush *k) {
         if (!k->moves[o]) continue;
         Var d = dot[n++];
         if (d == VAR_NONE)
-            d = zeros_like(&k->m.in, y[o], var_type(k->m.body, y[o])->dtype);
+            d = op_zeros_like(&k->m.in, y[o], var_type(k->m.body, y[o])->dtype);
         if (d == VAR_NONE) return false;
         if (var_is_null(k->m.body, d)) {
             k->p->result[o] = grad_undefined(k->b, var_type(k->m.body, d)->why);
-            d = zeros_like(&k->m.in, y[o], var_type(k->m.body, y[o])->dtype);
+            d = op_zeros_like(&k->m.in, y[o], var_type(k->m.body, y[o])->dtype);
         }
         k->m.out.p[k->dot[o]].made =
             op_cast_to(&k->m.in, d, var_type(k->m.body, y[o])->dtype);

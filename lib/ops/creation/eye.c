@@ -46,9 +46,7 @@ static bool eye_perform(Call *c) {
 static bool tri_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                        const Var *in, Var *out) {
     Var i = op_call1(b, "arange", in[0]), j = op_call1(b, "arange", in[nin - 1]);
-    static const int64_t one[1] = {1};
-    PropArg arg = {"axis", PROP_INTS(one, 1)};
-    Var column = apply_named(b, "expand_dims", 1, &i, 1, &arg);
+    Var column = op_insert_axes(b, i, 1, 1);
     int64_t k = prop_int(b->s, op, p, "k");
     if (column == VAR_NONE || j == VAR_NONE) return false;
     if (k) column = op_call2(b, "add", column, const_int(b, k));
@@ -73,9 +71,7 @@ static bool one_hot_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     if (axis < 0) axis += ndim + 1;
     for (int k = 0; k <= ndim; k++)
         shape[k] = k == axis ? -1 : 1;
-    PropArg arg = {"axis", PROP_INTS(&axis, 1)};
-    Var x = apply_named(b, "expand_dims", 1, in, 1, &arg),
-        j = op_call1(b, "arange", in[1]);
+    Var x = op_insert_axes(b, in[0], (int)axis, 1), j = op_call1(b, "arange", in[1]);
     if (j != VAR_NONE && axis < ndim)
         j = op_call2(b, "reshape", j,
                      const_ints(b, (size_t)ndim - (size_t)axis + 1, shape + axis));

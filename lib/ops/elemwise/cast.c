@@ -69,7 +69,7 @@ static bool cast_pull(Pull *p) {
     Var g = p->cotangent[0];
     if (!dtype_is_inexact(from)) from = p->b->floatX;
     if (dtype_is_discrete(to))
-        g = zeros_like(p->b, p->in[0], from);
+        g = op_zeros_like(p->b, p->in[0], from);
     else if (dtype_is_complex(to) && !dtype_is_complex(from))
         g = op_call1(p->b, "real", g);
     if (g != VAR_NONE) g = op_cast_to(p->b, g, from);

@@ -8,7 +8,7 @@
 static inline Var push_tangent(Push *p, size_t i) {
     if (p->tangent[i] != VAR_NONE) return p->tangent[i];
     DType d = var_type(p->g, p->in[i])->dtype;
-    return zeros_like(p->b, p->in[i], dtype_is_inexact(d) ? d : p->b->floatX);
+    return op_zeros_like(p->b, p->in[i], dtype_is_inexact(d) ? d : p->b->floatX);
 }
 
 #endif

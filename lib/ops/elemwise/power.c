@@ -39,7 +39,7 @@ static Var by_base(const PowerSlope *w, bool *zero, bool *one) {
 
 /* d times v in dtype d; d is conjugated for a pullback. */
 static Var slope_times(const PowerSlope *w, Var d, Var v, bool pull) {
-    if (pull) d = conj_of_complex(w->b, d);
+    if (pull) d = op_conj_of_complex(w->b, d);
     if (d == VAR_NONE) return d;
     return pull ? op_call2(w->b, "multiply", v, d) : op_call2(w->b, "multiply", d, v);
 }
@@ -47,7 +47,7 @@ static Var slope_times(const PowerSlope *w, Var d, Var v, bool pull) {
 static Var gradient_term(const PowerSlope *w, size_t i, Var v, bool pull) {
     bool zero = false, one = false;
     Var d = i == 0 ? by_base(w, &zero, &one) : build_slope_text(w, BY_EXPONENT, w->y);
-    if (zero) return zeros_like(w->b, w->r, w->d);
+    if (zero) return op_zeros_like(w->b, w->r, w->d);
     return one ? v : slope_times(w, d, v, pull);
 }
 
@@ -56,7 +56,7 @@ bool power_pull(Pull *p) {
     PowerSlope w = {p->b, p->in[0], p->in[1], p->out[0], d};
     for (size_t i = 0; i < 2; i++) {
         if (!p->wanted[i]) continue;
-        Var v = dtype_is_discrete(d) ? zeros_like(p->b, p->out[0], p->b->floatX)
+        Var v = dtype_is_discrete(d) ? op_zeros_like(p->b, p->out[0], p->b->floatX)
                                      : gradient_term(&w, i, p->cotangent[0], true);
         if (v == VAR_NONE) return false;
         p->grad[i] = sum_to_shape(p->b, v, p->in[i]);

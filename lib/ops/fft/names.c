@@ -169,11 +169,11 @@ static bool fft_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     const FftName *name = q.name;
     if (name->real != FROM_REAL)
         x = op_cast_to(b, x, with_imaginary(var_type(b->g, x)->dtype));
-    if (name->hermitian && name->real == TO_REAL) x = conj_of_complex(b, x);
+    if (name->hermitian && name->real == TO_REAL) x = op_conj_of_complex(b, x);
     if (name->real == FROM_REAL) x = from_real(&q, x, q.n - 1);
     x = x == VAR_NONE ? x : other_axes(&q, x, name->inverse && !name->hermitian);
     if (name->real == TO_REAL) x = to_real(&q, x, q.n - 1);
-    if (name->hermitian && name->real == FROM_REAL) x = conj_of_complex(b, x);
+    if (name->hermitian && name->real == FROM_REAL) x = op_conj_of_complex(b, x);
     return (*out = x) != VAR_NONE;
 }
 

@@ -81,13 +81,7 @@ static bool rows_by_number(const RowIndex *r) {
 
 /* The row numbers, with dims of 1 for the arrays' dims. */
 static Var row_numbers(Vmap *q, const RowIndex *r) {
-    Builder *b = q->b;
-    int64_t ones[MAX_NDIM];
-    for (int k = 0; k < r->adv; k++)
-        ones[k] = 1 + k;
-    PropArg axis = {"axis", PROP_INTS(ones, (size_t)r->adv)};
-    Var n = op_call1(b, "arange", q->size);
-    return r->adv == 0 ? n : apply_named(b, "expand_dims", 1, &n, 1, &axis);
+    return op_insert_axes(q->b, op_call1(q->b, "arange", q->size), 1, r->adv);
 }
 
 /* Applies the op to n leading inputs and the transformed index inputs; `item`, unless
@@ -148,13 +142,7 @@ static Var expand_y_dims(Vmap *q, const RowIndex *r) {
     Var y = vmap_pad_rank(q, 1, n);
     if (!rows_by_number(r) || front == 0 || r->adv == 0) return y;
     int have = vmap_ndim(q, 1);
-    int64_t ones[MAX_NDIM];
-    if (!q->rows[1]) {
-        for (int k = 0; k <= n - have; k++)
-            ones[k] = k;
-        PropArg axis = {"axis", PROP_INTS(ones, (size_t)(n - have + 1))};
-        y = apply_named(q->b, "expand_dims", 1, &y, 1, &axis);
-    }
+    if (!q->rows[1]) y = op_insert_axes(q->b, y, 0, n - have + 1);
     return move_dims(q->b, y, 1 + front, r->adv, 1);
 }
 

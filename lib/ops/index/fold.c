@@ -89,7 +89,7 @@ static Var factor_of_y(Factors *f, IndexFold how) {
         return template_build(b, "cast(y == part, y.dtype)", &f->env, &ok);
     f->env.n = 5; /* without those of x */
     Var zero = template_build(b, "cast(y == 0, int64)", &f->env, &ok),
-        none = zeros_like(b, f->x, DT_INT64),
+        none = op_zeros_like(b, f->x, DT_INT64),
         zeros = factors_apply(f, "inc_subtensor", 2, none, zero);
     factors_let(f, "zeros", factors_apply(f, "subtensor", 1, zeros, zeros));
     if (!factors_text(f, "alone", "(y == 0) & (zeros == 1)")) return VAR_NONE;
@@ -114,13 +114,13 @@ static bool fold_subtensor_pull(Pull *p) {
     if (p->wanted[0]) {
         Var k = factor_of_x(&f, how);
         if (k == VAR_NONE) return false;
-        p->grad[0] = op_call2(b, "multiply", g, conj_of_complex(b, k));
+        p->grad[0] = op_call2(b, "multiply", g, op_conj_of_complex(b, k));
         if (p->grad[0] == VAR_NONE) return false;
     }
     if (!p->wanted[1]) return true;
     Var k = factor_of_y(&f, how), part = factors_apply(&f, "subtensor", 1, g, g);
     if (k == VAR_NONE || part == VAR_NONE) return false;
-    part = op_call2(b, "multiply", part, conj_of_complex(b, k));
+    part = op_call2(b, "multiply", part, op_conj_of_complex(b, k));
     return part != VAR_NONE &&
            (p->grad[1] = sum_to_shape(b, part, p->in[1])) != VAR_NONE;
 }

@@ -231,7 +231,7 @@ static Var mask_overwritten(Pull *p, Var g) {
     Env env = {.n = 1, .bind = bind};
     bool ok = true;
     Var number = template_build(b, "reshape(arange(g.size), shape(g))", &env, &ok);
-    Var lead[2] = {ok ? zeros_like(b, p->in[0], DT_INT64) : VAR_NONE, number};
+    Var lead[2] = {ok ? op_zeros_like(b, p->in[0], DT_INT64) : VAR_NONE, number};
     if (lead[0] == VAR_NONE || number == VAR_NONE) return VAR_NONE;
     Var place = apply_same_index(p, "set_subtensor", 2, lead);
     if (place == VAR_NONE) return VAR_NONE;

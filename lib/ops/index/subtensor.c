@@ -138,7 +138,7 @@ static bool subtensor_pull(Pull *p) {
     Builder *b = p->b;
     size_t n = p->nin + 1;
     Var *in = mem_alloc(b->s, n * sizeof *in);
-    in[0] = zeros_like(b, p->in[0], var_type(b->g, p->cotangent[0])->dtype);
+    in[0] = op_zeros_like(b, p->in[0], var_type(b->g, p->cotangent[0])->dtype);
     in[1] = p->cotangent[0];
     memcpy(in + 2, p->in + 1, (p->nin - 1) * sizeof *in);
     PropArg arg = {"index", *op_prop(b->s, p->op, p->props, "index")};

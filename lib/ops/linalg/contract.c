@@ -67,10 +67,12 @@ static bool drop_ones(Builder *b, Term *t, const Term *other) {
     return reduce_labels(b, t, "squeeze", off);
 }
 
+typedef struct LabelGroup {
+    int n, label[MAX_NDIM];
+} LabelGroup;
 /* Labels in groups: of both and kept, of both and summed, of x alone, of y alone. */
 typedef struct LabelGroups {
-    int nboth, ninner, nleft, nright;
-    int both[MAX_NDIM], inner[MAX_NDIM], left[MAX_NDIM], right[MAX_NDIM];
+    LabelGroup both, inner, left, right;
 } LabelGroups;
 
 static LabelGroups group_labels(const Term *x, const Term *y, const bool *keep) {
@@ -78,23 +80,25 @@ static LabelGroups group_labels(const Term *x, const Term *y, const bool *keep) 
     for (int k = 0; k < x->n; k++) {
         int l = x->label[k];
         if (term_axis(y, l) < 0)
-            q.left[q.nleft++] = l;
+            q.left.label[q.left.n++] = l;
         else if (keep[l])
-            q.both[q.nboth++] = l;
+            q.both.label[q.both.n++] = l;
         else
-            q.inner[q.ninner++] = l;
+            q.inner.label[q.inner.n++] = l;
     }
     for (int k = 0; k < y->n; k++)
-        if (term_axis(x, y->label[k]) < 0) q.right[q.nright++] = y->label[k];
+        if (term_axis(x, y->label[k]) < 0) q.right.label[q.right.n++] = y->label[k];
     return q;
 }
 
-static bool arrange_axes(Builder *b, Term *t, int nboth, const int *both, int n1,
-                         const int *first, int n2, const int *second) {
+/* Labels of both terms first, then those of the groups `first` and `second`. */
+static bool arrange_axes(Builder *b, Term *t, const LabelGroup *both,
+                         const LabelGroup *first, const LabelGroup *second) {
     int order[MAX_NDIM];
-    memcpy(order, both, (size_t)nboth * sizeof *both);
-    memcpy(order + nboth, first, (size_t)n1 * sizeof *first);
-    memcpy(order + nboth + n1, second, (size_t)n2 * sizeof *second);
+    memcpy(order, both->label, (size_t)both->n * sizeof *order);
+    memcpy(order + both->n, first->label, (size_t)first->n * sizeof *order);
+    memcpy(order + both->n + first->n, second->label,
+           (size_t)second->n * sizeof *order);
     return term_permute(b, t, t->n, order);
 }
 
@@ -113,20 +117,11 @@ static Var merge_axes(Builder *b, Var v, int nboth, int n1, int n2) {
     return apply_named(b, "reshape", 2, in, 0, NULL);
 }
 
-static Var insert_ones(Builder *b, Var v, int first, int n) {
-    int64_t axes[MAX_NDIM];
-    if (n == 0) return v;
-    for (int k = 0; k < n; k++)
-        axes[k] = first + k;
-    PropArg arg = {"axis", PROP_INTS(axes, (size_t)n)};
-    return apply_named(b, "expand_dims", 1, &v, 1, &arg);
-}
-
 /* Nothing is summed: a product that broadcasts. */
 static Var outer_product(Builder *b, const Term *x, const Term *y,
                          const LabelGroups *q) {
-    Var in[2] = {insert_ones(b, x->v, x->n, q->nright),
-                 insert_ones(b, y->v, q->nboth, q->nleft)};
+    Var in[2] = {op_insert_axes(b, x->v, x->n, q->right.n),
+                 op_insert_axes(b, y->v, q->both.n, q->left.n)};
     return apply_named(b, "multiply", 2, in, 0, NULL);
 }
 
@@ -134,14 +129,14 @@ static Var matrix_product(Builder *b, const Term *x, const Term *y,
                           const LabelGroups *q) {
     Var size[MAX_NDIM];
     int n = 0;
-    Var in[2] = {merge_axes(b, x->v, q->nboth, q->nleft, q->ninner),
-                 merge_axes(b, y->v, q->nboth, q->ninner, q->nright)};
+    Var in[2] = {merge_axes(b, x->v, q->both.n, q->left.n, q->inner.n),
+                 merge_axes(b, y->v, q->both.n, q->inner.n, q->right.n)};
     Var r = apply_named(b, "matmul", 2, in, 0, NULL);
-    if (r == VAR_NONE || (q->nleft == 1 && q->nright == 1)) return r;
-    for (int k = 0; k < q->nboth + q->nleft; k++)
+    if (r == VAR_NONE || (q->left.n == 1 && q->right.n == 1)) return r;
+    for (int k = 0; k < q->both.n + q->left.n; k++)
         size[n++] = shape_of(b, x->v, k);
-    for (int k = 0; k < q->nright; k++)
-        size[n++] = shape_of(b, y->v, q->nboth + q->ninner + k);
+    for (int k = 0; k < q->right.n; k++)
+        size[n++] = shape_of(b, y->v, q->both.n + q->inner.n + k);
     Var as[2] = {r, n ? ints_stack(b, (size_t)n, size) : const_ints(b, 0, NULL)};
     return apply_named(b, "reshape", 2, as, 0, NULL);
 }
@@ -160,21 +155,23 @@ bool term_product(Builder *b, Term *x, Term *y, const bool keep[LABEL_N], Term *
         !sum_alone(b, y, x, keep))
         return false;
     LabelGroups q = group_labels(x, y, keep);
-    int rank = q.nboth + q.nleft + q.nright, most = MAX_NDIM - 2;
-    if (rank > most || q.nboth + q.ninner + q.nright > most) {
+    int rank = q.both.n + q.left.n + q.right.n, most = MAX_NDIM - 2;
+    if (rank > most || q.both.n + q.inner.n + q.right.n > most) {
         type_ndim_fits(b->s, b->from.at, NULL, MAX_NDIM + 1);
         return note(b->s, NOWHERE,
                     "for the product of tensors with %d and %d axes, which takes two "
                     "more on the way",
                     x->n, y->n);
     }
-    if (!arrange_axes(b, x, q.nboth, q.both, q.nleft, q.left, q.ninner, q.inner) ||
-        !arrange_axes(b, y, q.nboth, q.both, q.ninner, q.inner, q.nright, q.right))
+    if (!arrange_axes(b, x, &q.both, &q.left, &q.inner) ||
+        !arrange_axes(b, y, &q.both, &q.inner, &q.right))
         return false;
-    out->v = q.ninner ? matrix_product(b, x, y, &q) : outer_product(b, x, y, &q);
+    out->v = q.inner.n ? matrix_product(b, x, y, &q) : outer_product(b, x, y, &q);
     out->n = rank;
-    memcpy(out->label, q.both, sizeof q.both);
-    memcpy(out->label + q.nboth, q.left, (size_t)q.nleft * sizeof *q.left);
-    memcpy(out->label + q.nboth + q.nleft, q.right, (size_t)q.nright * sizeof *q.right);
+    memcpy(out->label, q.both.label, sizeof q.both.label);
+    memcpy(out->label + q.both.n, q.left.label,
+           (size_t)q.left.n * sizeof *q.left.label);
+    memcpy(out->label + q.both.n + q.left.n, q.right.label,
+           (size_t)q.right.n * sizeof *q.right.label);
     return out->v != VAR_NONE;
 }

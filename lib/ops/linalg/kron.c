@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-static Var with_axis(Builder *b, const char *op, size_t nin, const Var *in,
-                     const char *prop, size_t n, const int64_t *axes) {
-    PropArg arg = {prop, PROP_INTS(axes, n)};
-    return apply_named(b, op, nin, in, 1, &arg);
-}
-
 /* ---- kron ---- */
 /* x with dims of 1 prepended up to n, and another one before or after each dim. */
 static Var interleave_ones(Builder *b, Var x, int n, bool behind) {
@@ -22,7 +16,8 @@ static Var interleave_ones(Builder *b, Var x, int n, bool behind) {
             axes[k++] = behind ? 2 * i + 1 : 2 * i;
         }
     }
-    return k ? with_axis(b, "expand_dims", 1, &x, "axis", (size_t)k, axes) : x;
+    PropArg arg = {"axis", PROP_INTS(axes, (size_t)k)};
+    return k ? apply_named(b, "expand_dims", 1, &x, 1, &arg) : x;
 }
 
 static Var product_dim(Builder *b, Var x, Var y, int from_right) {
@@ -91,7 +86,6 @@ static Var block_row(Builder *b, size_t nin, const Var *in, size_t i, DType d) {
 static bool block_diag_expand(Builder *b, const Op *op, const Props *props, size_t nin,
                               const Var *in, Var *out) {
     (void)props;
-    static const int64_t front[2] = {0, 1};
     if (nin == 0)
         return fail(b->s, b->from.at, E_ARITY, "%s needs at least one matrix",
                     op->name);
@@ -104,8 +98,7 @@ static bool block_diag_expand(Builder *b, const Op *op, const Props *props, size
             ok = fail(b->s, b->from.at, E_SHAPE, "%s takes matrices, not %s", op->name,
                       type_str(b->s, t));
         else if (t->ndim < 2)
-            ok = (m[i] = with_axis(b, "expand_dims", 1, &in[i], "axis",
-                                   (size_t)(2 - t->ndim), front)) != VAR_NONE;
+            ok = (m[i] = op_insert_axes(b, in[i], 0, 2 - t->ndim)) != VAR_NONE;
     }
     for (size_t i = 0; ok && i < nin; i++)
         ok =

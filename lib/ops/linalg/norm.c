@@ -62,10 +62,9 @@ static Var spectral_norm(const Norm *m, Var x, const int64_t axis[2]) {
                                             : m->ord > 0 ? "max"
                                                          : "min",
                                             s, 1, last + 1);
-    PropArg wide = {"axis", PROP_INTS(last + 1, 1)};
     PropArg back[2] = {{"source", PROP_INTS(last, 2)},
                        {"destination", PROP_INTS(axis, 2)}};
-    r = apply_named(m->b, "expand_dims", 1, &r, 1, &wide);
+    r = op_insert_axes(m->b, r, (int)last[1], 1);
     return apply_named(m->b, "moveaxis", 1, &r, 2, back);
 }
 

@@ -168,7 +168,7 @@ static bool vecdot_expand(Builder *b, const Op *op, const Props *props, size_t n
             return fail(b->s, b->from.at, E_ARG,
                         "vecdot: axis %lld is out of range for %s", (long long)axis,
                         type_str(b->s, var_type(b->g, in[i])));
-        m[i] = with_axis_last(b, i == 0 ? conj_of_complex(b, in[i]) : in[i], axis);
+        m[i] = with_axis_last(b, i == 0 ? op_conj_of_complex(b, in[i]) : in[i], axis);
         m[i] = with_one(b, m[i], "expand_dims", i == 0 ? -2 : -1);
     }
     Var r = apply_named(b, "matmul", 2, m, 0, NULL);
@@ -179,7 +179,7 @@ static bool vecdot_expand(Builder *b, const Op *op, const Props *props, size_t n
 static bool vdot_expand(Builder *b, const Op *op, const Props *props, size_t nin,
                         const Var *in, Var *out) {
     (void)op, (void)props, (void)nin;
-    Var flat[2] = {conj_of_complex(b, op_call1(b, "ravel", in[0])),
+    Var flat[2] = {op_conj_of_complex(b, op_call1(b, "ravel", in[0])),
                    op_call1(b, "ravel", in[1])};
     return (*out = apply_named(b, "matmul", 2, flat, 0, NULL)) != VAR_NONE;
 }

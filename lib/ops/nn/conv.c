@@ -418,7 +418,7 @@ static bool transpose_pull(Pull *p) {
                                       ? PROP_INTS(pair, 2 * (size_t)v.ndim)
                                       : *op_prop(b->s, p->op, p->props, "padding")};
     if (p->wanted[0]) {
-        Var in[2] = {g, conj_of_complex(b, p->in[1])};
+        Var in[2] = {g, op_conj_of_complex(b, p->in[1])};
         p->grad[0] = apply_named(b, "conv", 2, in, 4, arg);
         if (p->grad[0] == VAR_NONE) return false;
     }
@@ -426,7 +426,7 @@ static bool transpose_pull(Pull *p) {
         Var size[CONV_AXES];
         for (int k = 0; k < v.ndim; k++)
             size[k] = shape_of(b, p->in[1], 2 + k);
-        Var in[3] = {g, conj_of_complex(b, p->in[0]),
+        Var in[3] = {g, op_conj_of_complex(b, p->in[0]),
                      ints_stack(b, (size_t)v.ndim, size)};
         p->grad[1] = apply_named(b, "conv_weights_grad", 3, in, 4, arg);
         if (p->grad[1] == VAR_NONE) return false;

@@ -251,13 +251,7 @@ static bool arg_vmap(Vmap *q) {
     int ndim = vmap_ndim(q, 0);
     PropArg one = {"axis", PROP_INT(1)};
     Var x = vmap_flatten(q, 0), r = apply_named(b, q->op->name, 1, &x, 1, &one);
-    if (keep && ndim) {
-        int64_t ones[MAX_NDIM];
-        for (int k = 0; k < ndim; k++)
-            ones[k] = 1 + k;
-        PropArg more = {"axis", PROP_INTS(ones, (size_t)ndim)};
-        r = apply_named(b, "expand_dims", 1, &r, 1, &more);
-    }
+    if (keep) r = op_insert_axes(b, r, 1, ndim);
     return (q->out[0] = r) != VAR_NONE;
 }
 

@@ -162,7 +162,7 @@ static bool prod_pull(Pull *p) {
         others = shape == VAR_NONE ? VAR_NONE : op_call2(b, "reshape", others, shape);
     }
     others = others == VAR_NONE ? VAR_NONE : permute_axes(b, others, t.inverse, t.ndim);
-    others = conj_of_complex(b, others);
+    others = op_conj_of_complex(b, others);
     return others != VAR_NONE &&
            (p->grad[0] = op_call2(b, "multiply", g, others)) != VAR_NONE;
 }

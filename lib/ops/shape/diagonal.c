@@ -148,9 +148,7 @@ static bool mask_triangle(Builder *b, const Op *op, const Props *p, Var x, bool 
     Var rows = shape_of(b, x, -2), cols = shape_of(b, x, -1);
     Var i = rows == VAR_NONE ? VAR_NONE : op_call1(b, "arange", rows),
         j = cols == VAR_NONE || i == VAR_NONE ? VAR_NONE : op_call1(b, "arange", cols);
-    static const int64_t one[1] = {1};
-    PropArg arg = {"axis", PROP_INTS(one, 1)};
-    Var column = apply_named(b, "expand_dims", 1, &i, 1, &arg);
+    Var column = op_insert_axes(b, i, 1, 1);
     int64_t k = prop_int(b->s, op, p, "k");
     if (column == VAR_NONE || j == VAR_NONE) return false;
     if (k) column = op_call2(b, "add", column, const_int(b, k));

@@ -167,11 +167,8 @@ static bool broadcast_to_vmap(Vmap *q) {
 
 /* ---- atleast_1d, atleast_2d ---- */
 static bool prepend_dims(Builder *b, Var x, int least, Var *out) {
-    static const int64_t front[2] = {0, 1};
-    int missing = least - var_type(b->g, x)->ndim;
-    if (missing <= 0) return *out = x, true;
-    PropArg arg = {"axis", PROP_INTS(front, (size_t)missing)};
-    return (*out = apply_named(b, "expand_dims", 1, &x, 1, &arg)) != VAR_NONE;
+    *out = op_insert_axes(b, x, 0, least - var_type(b->g, x)->ndim);
+    return *out != VAR_NONE;
 }
 
 static bool atleast_1d_expand(Builder *b, const Op *op, const Props *p, size_t nin,

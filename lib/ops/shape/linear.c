@@ -43,7 +43,7 @@ bool push_tangent_through(Push *p) {
 }
 
 Var float_zeros(Builder *b, Var v) {
-    return zeros_like(b, v, dtype_inexact(var_type(b->g, v)->dtype, b->floatX));
+    return op_zeros_like(b, v, dtype_inexact(var_type(b->g, v)->dtype, b->floatX));
 }
 
 bool pull_discrete(Pull *p) {

@@ -39,13 +39,13 @@ uint64_t sort_key_at(size_t item, const void *key, int64_t i) {
 }
 
 void sort_make_pairs(const SortLoops *l, const SortForm *f, const char *x, int64_t step,
-                     int64_t first, int64_t n, SortPair *p) {
+                     int64_t n, SortPair *p) {
     uint64_t key[BLOCK];
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t m = n - i < BLOCK ? n - i : BLOCK;
         l->keys(f, x + i * step, step, m, key);
         for (int64_t k = 0; k < m; k++)
-            p[i + k] = (SortPair){sort_key_at(f->item, key, k), first + i + k};
+            p[i + k] = (SortPair){sort_key_at(f->item, key, k), i + k};
     }
 }
 

@@ -28,7 +28,7 @@ typedef struct SortPair {
 } SortPair;
 /* The keys of n elements and their positions, which start at `first`. */
 void sort_make_pairs(const SortLoops *l, const SortForm *f, const char *x, int64_t step,
-                     int64_t first, int64_t n, SortPair *p);
+                     int64_t n, SortPair *p);
 uint64_t sort_key_at(size_t item, const void *key, int64_t i);
 /* Sorts by key, stably. `room` holds n pairs, too. */
 void sort_pairs(SortPair *p, SortPair *room, int64_t n);

@@ -114,7 +114,7 @@ static bool elements_line(const SortJob *j, const char *x, char *r, void *room) 
 static void sort_line(const SortJob *j, const char *x, char *r, SortPair *p) {
     size_t item = dtype_size(j->dtype);
     if (!j->positions && elements_line(j, x, r, p)) return;
-    sort_make_pairs(j->loops, &j->form, x, j->in_step, 0, j->n, p);
+    sort_make_pairs(j->loops, &j->form, x, j->in_step, j->n, p);
     sort_pairs(p, p + j->n, j->n);
     for (int64_t i = 0; i < j->n; i++)
         if (j->positions)

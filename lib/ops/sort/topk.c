@@ -261,13 +261,13 @@ static bool argpartition_type(Infer *in) {
 static void partition_line(const TopLines *t, const char *x, SortPair *p, int64_t to) {
     int64_t kth = t->k;
     SortPair *room = p + t->n;
-    sort_make_pairs(t->loops, &t->form, x, t->step, 0, t->n, p);
+    sort_make_pairs(t->loops, &t->form, x, t->step, t->n, p);
     sort_select(p, room, t->n, kth + 1);
     SortPair last = p[0];
     for (int64_t i = 1; i <= kth; i++)
         if (p[i].key > last.key || (p[i].key == last.key && p[i].at > last.at))
             last = p[i];
-    sort_make_pairs(t->loops, &t->form, x, t->step, 0, t->n, p);
+    sort_make_pairs(t->loops, &t->form, x, t->step, t->n, p);
     int64_t low = 0, high = kth + 1;
     for (int64_t i = 0; i < t->n; i++) {
         bool before = p[i].key < last.key || (p[i].key == last.key && i < last.at);

@@ -42,7 +42,7 @@ typedef struct Groups {
 /* ---- vectors ---- */
 static void group_vector(Call *c, const Tensor *x, SortPair *p, Groups *g) {
     SortForm f = sort_form(x->dtype, false);
-    sort_make_pairs(sort_loops(c->s, x->dtype), &f, x->data, x->stride[0], 0, g->n, p);
+    sort_make_pairs(sort_loops(c->s, x->dtype), &f, x->data, x->stride[0], g->n, p);
     sort_pairs(p, p + g->n, g->n);
     for (int64_t i = 0; i < g->n; i++) {
         g->order[i] = p[i].at;

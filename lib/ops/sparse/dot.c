@@ -183,8 +183,8 @@ static const char *const sparse_right[2][2] = {
 /* Builds the gradient terms of a product's two operands. */
 static bool pull_operand_texts(Pull *p, const char *const text[2]) {
     Builder *b = p->b;
-    Bind bind[] = {{sym(b->s, "a"), conj_of_complex(b, p->in[0])},
-                   {sym(b->s, "b"), conj_of_complex(b, p->in[1])},
+    Bind bind[] = {{sym(b->s, "a"), op_conj_of_complex(b, p->in[0])},
+                   {sym(b->s, "b"), op_conj_of_complex(b, p->in[1])},
                    {sym(b->s, "x"), p->in[0]},
                    {sym(b->s, "y"), p->in[1]},
                    {sym(b->s, "g"), p->cotangent[0]}};
@@ -331,10 +331,7 @@ static bool sparse_sum_pull(Pull *p) {
     const Prop *axis = op_prop(b->s, p->op, p->props, "axis");
     bool keep = prop_bool(b->s, p->op, p->props, "keepdims"), flag[MAX_NDIM];
     shape_axes_flags(axis, 2, flag);
-    if (!keep && flag[1] && !flag[0]) {
-        PropArg prop = {"axis", PROP_INTS((const int64_t[]){1}, 1)};
-        g = apply_named(b, "expand_dims", 1, &g, 1, &prop);
-    }
+    if (!keep && flag[1] && !flag[0]) g = op_insert_axes(b, g, 1, 1);
     if (g == VAR_NONE) return false;
     return (p->grad[0] = op_call2(b, "sparse_like", g, p->in[0])) != VAR_NONE;
 }

@@ -347,7 +347,7 @@ static bool no_tangent(Derivation *d, Var f, Var *result) {
         warn(d->s, d->d->at, E_DISCONNECTED, "%s", str_text(&text));
     str_free(&text);
     if (ok && d->d->how.return_disconnected == GRAD_ZERO)
-        ok = (*result = zeros_like(&d->b, f, d->b.floatX)) != VAR_NONE;
+        ok = (*result = op_zeros_like(&d->b, f, d->b.floatX)) != VAR_NONE;
     return ok;
 }
 

@@ -22,15 +22,15 @@ typedef struct OpFacts {
 
 /* In text, kinds other than "op" are shown. */
 void list_put_entry(OpFacts *f, const ListEntry *e);
-void facts_put_head(OpFacts *f, const char *name, const char *signature,
-                    const char *doc);
+void list_put_head(OpFacts *f, const char *name, const char *signature,
+                   const char *doc);
 /* Skips a NULL or empty text. */
-void facts_put(OpFacts *f, const char *name, const char *text);
-void facts_put_of(OpFacts *f, const char *name, const char *of, const char *text);
-void facts_close_list(OpFacts *f);
+void list_put_fact(OpFacts *f, const char *name, const char *text);
+void list_put_fact_of(OpFacts *f, const char *name, const char *of, const char *text);
+void list_close_list(OpFacts *f);
 /* For manuals: a row of fields between tabs. */
-void dump_put_function(Str *out, const char *family, const char *signature,
-                       const ListEntry *e, const char *example);
+void list_dump_function(Str *out, const char *family, const char *signature,
+                        const ListEntry *e, const char *example);
 
 /* The sheets of the optimizer and the schedule of that name. *any: there is one. */
 bool gload_list_optimizer(OpFacts *f, const char *name, bool *any);

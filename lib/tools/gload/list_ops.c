@@ -19,7 +19,7 @@ static void put_padded(Str *out, const char *p, size_t width) {
     str_putc(out, ' ');
 }
 
-void facts_close_list(OpFacts *f) {
+void list_close_list(OpFacts *f) {
     if (f->json && f->open) json_close(&f->w, "}");
     f->open = false;
 }
@@ -33,9 +33,9 @@ static void put_lines(Str *out, const char *p, size_t indent) {
     str_putc(out, '\n');
 }
 
-void facts_put(OpFacts *f, const char *name, const char *text) {
+void list_put_fact(OpFacts *f, const char *name, const char *text) {
     if (!text || !*text) return;
-    facts_close_list(f);
+    list_close_list(f);
     f->name = name;
     if (f->json) {
         json_line(&f->w, "  ");
@@ -46,9 +46,9 @@ void facts_put(OpFacts *f, const char *name, const char *text) {
     }
 }
 
-void facts_put_of(OpFacts *f, const char *name, const char *of, const char *text) {
+void list_put_fact_of(OpFacts *f, const char *name, const char *of, const char *text) {
     bool more = f->open && strcmp(f->name, name) == 0;
-    if (!more) facts_close_list(f);
+    if (!more) list_close_list(f);
     if (f->json) {
         if (!more) {
             json_line(&f->w, "  ");
@@ -163,8 +163,8 @@ static void put_field(Str *out, const char *p, const char *stop) {
         str_putc(out, *p == '\n' || *p == '\t' ? ' ' : *p);
 }
 
-void dump_put_function(Str *out, const char *family, const char *signature,
-                       const ListEntry *e, const char *example) {
+void list_dump_function(Str *out, const char *family, const char *signature,
+                        const ListEntry *e, const char *example) {
     str_printf(out, "%s\t%s\t", family, signature);
     put_field(out, e->doc, "");
     str_putc(out, '\t');
@@ -196,8 +196,8 @@ bool gload_dump_ops(Session *s, Str *out) {
         Str signature = STR(s);
         put_signature(s, op, &signature);
         if (!op->internal && !macro_says_more(op))
-            dump_put_function(out, family_of(s, op), str_text(&signature), &e,
-                              op->example);
+            list_dump_function(out, family_of(s, op), str_text(&signature), &e,
+                               op->example);
         str_free(&signature);
     }
     for (size_t l = 0; catalogue_macros[l]; l++)
@@ -205,14 +205,14 @@ bool gload_dump_ops(Session *s, Str *out) {
             const Macro *m = &catalogue_macros[l]->macro[i];
             ListEntry e = {m->name, NULL, m->doc, "macro"};
             if (macro_is_listed(s, m))
-                dump_put_function(out, catalogue_macro_folders[l],
-                                  arena_printf(a, "%s(%s)", m->name, m->signature), &e,
-                                  m->example);
+                list_dump_function(out, catalogue_macro_folders[l],
+                                   arena_printf(a, "%s(%s)", m->name, m->signature), &e,
+                                   m->example);
         }
     for (size_t i = 0; (b = builtin_at(i)); i++) {
         ListEntry e = {b->name, NULL, b->doc, "language"};
         if (!op_find(s, b->name, strlen(b->name)))
-            dump_put_function(out, "lang", b->signature, &e, b->example);
+            list_dump_function(out, "lang", b->signature, &e, b->example);
     }
     gload_dump_optimizers(s, out);
     return true;
@@ -241,7 +241,7 @@ static void show_props(OpFacts *f, const Op *op, const Signature *sig) {
         str_puts(&b, d->required ? "; must be given" : "; ");
         if (!d->required) print_prop(f->s, d, &d->value, &b);
         if (!d->required) str_puts(&b, " if left out");
-        facts_put_of(f, "props", sym_text(f->s, d->name), str_text(&b));
+        list_put_fact_of(f, "props", sym_text(f->s, d->name), str_text(&b));
         str_free(&b);
     }
     (void)op;
@@ -275,18 +275,18 @@ static void show_typing(OpFacts *f, const Op *op) {
     Str b = STR(f->s);
     if (op->itypes) {
         str_printf(&b, "(%s) -> (%s)", op->itypes, op->otypes ? op->otypes : "");
-        facts_put(f, "types", str_text(&b));
+        list_put_fact(f, "types", str_text(&b));
     } else {
         str_puts(&b, op->plugin ? "decided in C" : rules[op->promote]);
         if (op->elemwise && !op->body)
             str_printf(&b, "; the result is %s", results[op->out_dtype]);
         put_kinds(op->kinds, &b);
-        facts_put(f, "dtypes", str_text(&b));
+        list_put_fact(f, "dtypes", str_text(&b));
     }
     str_free(&b);
-    if (op->body) facts_put(f, "typing", "of its definition");
+    if (op->body) list_put_fact(f, "typing", "of its definition");
     if (op->default_output)
-        facts_put(
+        list_put_fact(
             f, "a call gives",
             arena_printf(session_arena(f->s), "output %d", op->default_output - 1));
 }
@@ -303,13 +303,13 @@ static void show_cost(OpFacts *f, const Op *op) {
                         : op->body && !op->math ? "of its definition"
                         : op->math              ? "of its math calls"
                                                 : "0";
-    facts_put(f, "flops",
-              op->elemwise && op->flops
-                  ? arena_printf(session_arena(f->s), "%s an element", flops)
-                  : flops);
+    list_put_fact(f, "flops",
+                  op->elemwise && op->flops
+                      ? arena_printf(session_arena(f->s), "%s an element", flops)
+                      : flops);
     if (op->math)
-        facts_put(f, "math calls",
-                  arena_printf(session_arena(f->s), "%d an element", op->math));
+        list_put_fact(f, "math calls",
+                      arena_printf(session_arena(f->s), "%d an element", op->math));
 }
 
 /* Does the comma-separated list have the name? */
@@ -349,29 +349,30 @@ static void show_gradient(OpFacts *f, const Op *op, const Signature *sig) {
         const char *name = sym_text(f->s, sig->in[i].name);
         const char *of =
             op->partial ? arena_printf(session_arena(f->s), "d/d%s", name) : name;
-        facts_put_of(f, what, of, gradient_of(op, own, &sig->in[i], name, i));
+        list_put_fact_of(f, what, of, gradient_of(op, own, &sig->in[i], name, i));
     }
     for (size_t k = 0; own && k < own->pushforward.n; k++)
-        facts_put_of(f, "pushforward", sym_text(f->s, own->pushforward.p[k].name),
-                     own->pushforward.p[k].text);
-    facts_put(f, "pullback", op->pullback);
-    facts_put(f, "pushforward", op->pushforward);
-    if (op->push && !(own && own->pushforward.n)) facts_put(f, "pushforward", "in C");
-    if (op->connect && !own) facts_put(f, "connection", "in C");
+        list_put_fact_of(f, "pushforward", sym_text(f->s, own->pushforward.p[k].name),
+                         own->pushforward.p[k].text);
+    list_put_fact(f, "pullback", op->pullback);
+    list_put_fact(f, "pushforward", op->pushforward);
+    if (op->push && !(own && own->pushforward.n))
+        list_put_fact(f, "pushforward", "in C");
+    if (op->connect && !own) list_put_fact(f, "connection", "in C");
 }
 
 static void show_memory(OpFacts *f, const Op *op, const Signature *sig) {
     Str b = STR(f->s);
     if (op->view)
-        facts_put_of(f, "view_map", sym_text(f->s, sig->out[0]),
-                     sym_text(f->s, sig->in[op->view - 1].name));
+        list_put_fact_of(f, "view_map", sym_text(f->s, sig->out[0]),
+                         sym_text(f->s, sig->in[op->view - 1].name));
     else if (op->views)
-        facts_put(f, "view_map", "in C");
-    if (op->destroys) facts_put(f, "destroy_map", "in C");
+        list_put_fact(f, "view_map", "in C");
+    if (op->destroys) list_put_fact(f, "destroy_map", "in C");
     for (size_t i = 0; i < sig->nin && i < 32; i++)
         if (op->reuse >> i & 1U)
             str_printf(&b, "%s%s", b.n ? ", " : "", sym_text(f->s, sig->in[i].name));
-    if (b.n) facts_put(f, "may overwrite", str_text(&b));
+    if (b.n) list_put_fact(f, "may overwrite", str_text(&b));
     str_free(&b);
 }
 
@@ -387,7 +388,7 @@ static const char *runs_by(const Op *op) {
 static void show_draw(OpFacts *f, const char *name) {
     const Macro *m = macro_find(name, strlen(name));
     if (!m || !strstr(m->signature, "rng=")) return;
-    facts_put(
+    list_put_fact(
         f, "with a state",
         arena_printf(session_arena(f->s),
                      "next, y = %s(..., rng=r): the state after the draw, and the "
@@ -399,34 +400,36 @@ static void show_draw(OpFacts *f, const char *name) {
 static void show_op_facts(OpFacts *f, const Op *op) {
     const Signature *sig = op_signature(f->s, op);
     if (f->json) show_draw(f, op->name); /* in text, the macro below shows it */
-    facts_put(f, "alias", op->alias);
-    facts_put(f, "operator", op->infix);
-    facts_put(f, "definition", op->body ? userop_declaration(op)->def.text : op->def);
+    list_put_fact(f, "alias", op->alias);
+    list_put_fact(f, "operator", op->infix);
+    list_put_fact(f, "definition",
+                  op->body ? userop_declaration(op)->def.text : op->def);
     show_props(f, op, sig);
     show_typing(f, op);
-    facts_put(f, "shape", shape_text_of(op));
+    list_put_fact(f, "shape", shape_text_of(op));
     show_cost(f, op);
     show_gradient(f, op, sig);
     show_memory(f, op, sig);
-    facts_put(f, "runs by", runs_by(op));
+    list_put_fact(f, "runs by", runs_by(op));
     if (op->debug)
-        facts_put(f, "debug",
-                  op->debug_instead ? "a kernel of its own" : "a reference kernel");
-    if (op->comm) facts_put(f, "commutative", "its two inputs may be swapped");
-    facts_put(f, "effect", op->effect ? "kept even when nothing reads it" : NULL);
-    facts_put(f, "folding",
-              op->fold == FOLD_NEVER ? "never"
-              : op->fold_if          ? "when all inputs are constant, by case"
-                                     : "when all inputs are constant");
+        list_put_fact(f, "debug",
+                      op->debug_instead ? "a kernel of its own" : "a reference kernel");
+    if (op->comm) list_put_fact(f, "commutative", "its two inputs may be swapped");
+    list_put_fact(f, "effect", op->effect ? "kept even when nothing reads it" : NULL);
+    list_put_fact(f, "folding",
+                  op->fold == FOLD_NEVER ? "never"
+                  : op->fold_if          ? "when all inputs are constant, by case"
+                                         : "when all inputs are constant");
     if (op->version > 1)
-        facts_put(f, "version", arena_printf(session_arena(f->s), "%d", op->version));
-    facts_put(f, "from", op->from);
-    facts_put(f, "example", op->example);
-    facts_close_list(f);
+        list_put_fact(f, "version",
+                      arena_printf(session_arena(f->s), "%d", op->version));
+    list_put_fact(f, "from", op->from);
+    list_put_fact(f, "example", op->example);
+    list_close_list(f);
 }
 
-void facts_put_head(OpFacts *f, const char *name, const char *signature,
-                    const char *doc) {
+void list_put_head(OpFacts *f, const char *name, const char *signature,
+                   const char *doc) {
     if (f->json) {
         json_open(&f->w, '{');
         json_member(&f->w, "name", name);
@@ -444,12 +447,12 @@ void facts_put_head(OpFacts *f, const char *name, const char *signature,
 static bool show_macro(OpFacts *f, const char *name) {
     const Macro *m = macro_find(name, strlen(name));
     if (!m) return false;
-    facts_put_head(f, m->name,
-                   arena_printf(session_arena(f->s), "%s(%s)", m->name, m->signature),
-                   m->doc);
-    facts_put(f, "kind", "macro: expands while a graph is built");
+    list_put_head(f, m->name,
+                  arena_printf(session_arena(f->s), "%s(%s)", m->name, m->signature),
+                  m->doc);
+    list_put_fact(f, "kind", "macro: expands while a graph is built");
     show_draw(f, name);
-    facts_put(f, "example", m->example);
+    list_put_fact(f, "example", m->example);
     if (f->json) json_close(&f->w, "}\n");
     return true;
 }
@@ -457,9 +460,9 @@ static bool show_macro(OpFacts *f, const char *name) {
 static bool show_builtin(OpFacts *f, const char *name) {
     const Builtin *b = builtin_find(name);
     if (!b) return false;
-    facts_put_head(f, b->name, b->signature, b->doc);
-    facts_put(f, "kind", "part of the language: read while a graph is built");
-    facts_put(f, "example", b->example);
+    list_put_head(f, b->name, b->signature, b->doc);
+    list_put_fact(f, "kind", "part of the language: read while a graph is built");
+    list_put_fact(f, "example", b->example);
     if (f->json) json_close(&f->w, "}\n");
     return true;
 }
@@ -467,7 +470,7 @@ static bool show_builtin(OpFacts *f, const char *name) {
 static bool show_op(OpFacts *f, const Op *op) {
     Str signature = STR(f->s);
     put_signature(f->s, op, &signature);
-    facts_put_head(f, op->name, str_text(&signature), op->doc);
+    list_put_head(f, op->name, str_text(&signature), op->doc);
     str_free(&signature);
     show_op_facts(f, op);
     if (f->json) json_close(&f->w, "}\n");

@@ -30,7 +30,7 @@ static void show_lines(OpFacts *f, const char *name, const OptimLines *l) {
         if (i) str_putc(&text, '\n');
         put_line(f->s, &l->line[i], &text);
     }
-    facts_put(f, name, str_text(&text));
+    list_put_fact(f, name, str_text(&text));
     str_free(&text);
 }
 
@@ -38,22 +38,23 @@ static void show_row(OpFacts *f, const OptimRow *row) {
     Session *s = f->s;
     Str signature = STR(s);
     optim_signature(s, row, &signature);
-    facts_put_head(f, row->name, str_text(&signature), row->doc);
+    list_put_head(f, row->name, str_text(&signature), row->doc);
     str_free(&signature);
-    facts_put(f, "kind", optim_kind_text(row->kind));
+    list_put_fact(f, "kind", optim_kind_text(row->kind));
     show_lines(f, "state", &row->state);
     show_lines(f, "common", &row->common);
     show_lines(f, "sums", &row->sums);
     show_lines(f, "let", &row->let);
     show_lines(f, "updates", &row->updates);
     if (row->schedule)
-        facts_put(f, "value",
-                  arena_str(session_arena(s),
-                            source_get(s, row->value.source)->text + row->value.begin,
-                            row->value.end - row->value.begin));
-    facts_put(f, "from", row->file);
-    facts_put(f, "example", row->example);
-    facts_close_list(f);
+        list_put_fact(
+            f, "value",
+            arena_str(session_arena(s),
+                      source_get(s, row->value.source)->text + row->value.begin,
+                      row->value.end - row->value.begin));
+    list_put_fact(f, "from", row->file);
+    list_put_fact(f, "example", row->example);
+    list_close_list(f);
     if (f->json) json_close(&f->w, "}\n");
 }
 
@@ -77,8 +78,8 @@ void gload_dump_optimizers(Session *s, Str *out) {
         ListEntry e = {row->name, NULL, row->doc, optim_kind_text(row->kind)};
         Str signature = STR(s);
         optim_signature(s, row, &signature);
-        dump_put_function(out, family[row->kind], str_text(&signature), &e,
-                          row->example);
+        list_dump_function(out, family[row->kind], str_text(&signature), &e,
+                           row->example);
         str_free(&signature);
     }
 }

@@ -34,15 +34,11 @@ static bool shortest_run(Machine *m, double *seconds) {
     return true;
 }
 
-/* op(x, y) for two arrays of ones. */
-static bool time_op(Session *s, const char *op, DType dtype, int ndim,
-                    const int64_t *shape, unsigned threads, double *seconds) {
+/* op(x, y) for two arrays of ones; t has no unknown dims. */
+static bool time_op(Session *s, const char *op, const Type *t, unsigned threads,
+                    double *seconds) {
     Graph *g = graph_new(s);
     Builder b = builder(g, false);
-    Dim dim[MAX_NDIM];
-    for (int k = 0; k < ndim; k++)
-        dim[k] = shape[k];
-    const Type *t = type_tensor(s, dtype, ndim, dim);
     Var x = graph_input(g, sym(s, "x"), t), y = graph_input(g, sym(s, "y"), t);
     Var z = op_call2(&b, op, x, y);
     vec_push(s, &g->outputs, ((Output){sym(s, "z"), z}));
@@ -52,7 +48,7 @@ static bool time_op(Session *s, const char *op, DType dtype, int ndim,
     Value in[2] = {{.kind = TYPE_TENSOR}, {.kind = TYPE_TENSOR}};
     bool ok = m != NULL;
     for (size_t i = 0; i < 2 && ok; i++) {
-        ok = tensor_new(s, dtype, ndim, shape, &in[i].t);
+        ok = tensor_new(s, t->dtype, t->ndim, t->dim, &in[i].t);
         if (ok) fill_ones(&in[i].t);
         ok = ok && vm_set_input(m, i, &in[i]);
     }
@@ -68,16 +64,18 @@ static bool time_op(Session *s, const char *op, DType dtype, int ndim,
 static bool measure_bandwidth(Session *s, uint64_t bytes, unsigned threads,
                               double *out) {
     double seconds;
-    int64_t n = (int64_t)(bytes / sizeof(double));
-    if (!time_op(s, "add", DT_FLOAT64, 1, &n, threads, &seconds)) return false;
+    Dim n = (Dim)(bytes / sizeof(double));
+    const Type *vector = type_tensor(s, DT_FLOAT64, 1, &n);
+    if (!time_op(s, "add", vector, threads, &seconds)) return false;
     *out = 3 * (double)bytes / seconds;
     return true;
 }
 
 static bool measure_flops(Session *s, DType dtype, unsigned threads, double *out) {
-    static const int64_t shape[] = {PRODUCT, PRODUCT};
+    static const Dim square[] = {PRODUCT, PRODUCT};
+    const Type *matrix = type_tensor(s, dtype, 2, square);
     double seconds;
-    if (!time_op(s, "matmul", dtype, 2, shape, threads, &seconds)) return false;
+    if (!time_op(s, "matmul", matrix, threads, &seconds)) return false;
     *out = 2.0 * PRODUCT * PRODUCT * PRODUCT / seconds;
     return true;
 }

@@ -226,10 +226,14 @@ static void close_bytes(ArrayBytes *b) {
         file_close(&b->file);
 }
 
+static bool unpack_file(const ArrayFile *f, Unpacked *out) {
+    Packed from = {f->name, f->at, f->p, f->n, session_max_memory(f->s)};
+    return unpack_all(f->s, &from, out);
+}
+
 static bool unpack_bytes(ArrayFile *f, ArrayBytes *b) {
     Unpacked u;
-    if (!unpack_all(f->s, f->name, f->at, f->p, f->n, session_max_memory(f->s), &u))
-        return false;
+    if (!unpack_file(f, &u)) return false;
     bool ok = file_unchanged(&b->file);
     file_close(&b->file);
     b->buf = buffer_wrap(f->s, u.p, u.n, release_unpacked, NULL);
@@ -339,7 +343,7 @@ bool value_read_mem(Session *s, const char *name, const void *p, size_t n,
     *out = (Value){.kind = TYPE_NONE};
     if (!unpack_is_packed(p, n)) return read_value(&f, what->key, out);
     Unpacked u;
-    if (!unpack_all(s, name, f.at, p, n, session_max_memory(s), &u)) return false;
+    if (!unpack_file(&f, &u)) return false;
     f.p = u.p;
     f.n = u.n;
     f.buf = buffer_wrap(s, u.p, u.n, release_unpacked, NULL);
