@@ -4,6 +4,7 @@
 #include "value/file/file.h"
 
 #include <string.h>
+#include <unistd.h>
 
 typedef struct Gload {
     Common common;
@@ -336,6 +337,17 @@ static bool check_each(Run *r, const Gload *o) {
     return ok;
 }
 
+/* Of a graph that is not edited. Texts write numbers; other forms copy large values, or
+ * leave them out. */
+static ElementUse use_of_values(const Run *r, const Gload *o) {
+    static const IoFormat copying[] = {IO_TLG, IO_ONNX, IO_DOT, IO_TREE, IO_MATH};
+    if (o->info) return ELEMENTS_IGNORED;
+    bool copies = !o->common.output && o->common.format < 0 && !isatty(STDOUT_FILENO);
+    for (size_t i = 0; i < sizeof copying / sizeof *copying; i++)
+        copies |= wants_format(r->common, copying[i]);
+    return copies ? ELEMENTS_COPIED : ELEMENTS_COMPUTED;
+}
+
 static bool gload_run(Run *r) {
     Gload *o = (Gload *)r->common;
     Edit e = collect_edits(o, session_arena(r->s));
@@ -352,7 +364,7 @@ static bool gload_run(Run *r) {
     if (!print_arrays(r, o, &done) || done) return done && !diag_first_error(r->s);
     if (!print_model(r, o, &done) || done) return done && !diag_first_error(r->s);
     bool alone = !count_added(&e) && !changes_graph(o, &e);
-    r->look = o->info && alone;
+    r->use = alone ? use_of_values(r, o) : ELEMENTS_COMPUTED;
     if (o->check && o->common.operands.n > 1 && alone) return check_each(r, o);
     Graph *g = make_graph(r, o, &e);
     if (!g) return false;

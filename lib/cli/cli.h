@@ -92,8 +92,8 @@ struct Run {
     char **argv;
     double start;              /* clock_seconds() */
     const struct ReadFix *fix; /* values for inputs while a model is read; NULL: none */
-    bool look;     /* only types and sizes of the graph's values are of interest */
-    bool no_graph; /* writes something other than a graph */
+    ElementUse use;            /* of the graph's large values */
+    bool no_graph;             /* writes something other than a graph */
     void (*write)(const Run *r,
                   WriteOptions *how); /* a tool's own writing options, or NULL */
     struct Watch *watch;              /* looks after a run: cli/watch.h; NULL: none */

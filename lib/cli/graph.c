@@ -33,7 +33,7 @@ static void log_graph(const Graph *g) {
 Graph *run_read(Run *r, const char *path) {
     ReadOptions how = READ_DEFAULT;
     how.fix = r->fix;
-    how.look = r->look;
+    how.use = r->use;
     if (!path) path = "-";
     if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO)) {
         fail(r->s, NOWHERE, E_USAGE, "no graph: standard input is a terminal");

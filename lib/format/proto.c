@@ -1,6 +1,7 @@
 #include "format/proto.h"
 
 #include "base/mem.h"
+#include "os/file.h"
 
 typedef enum Wire { WIRE_VARINT, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 } Wire;
 
@@ -176,6 +177,8 @@ static bool store_field(ProtoReader *r, const ProtoField *f, const ProtoItem *it
         return true;
     }
     if (f->kind == PROTO_TEXT) {
+        enum { LARGE = 1 << 17 };
+        if (item->n >= LARGE) file_mapped_pass(r->s, item->p, item->n);
         *(ProtoText *)into = (ProtoText){(const char *)item->p, item->n};
         return true;
     }

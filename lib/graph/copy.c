@@ -252,6 +252,17 @@ static void copy_approx(GraphCopy *c) {
     }
 }
 
+/* As for names, a leaf's mark is its own, not its replacement's. */
+static void copy_marks(GraphCopy *c) {
+    const Graph *g = c->src;
+    if (g->aliases.n == 0 && g->statistics.n == 0) return;
+    Var *map = mem_zalloc(g->s, g->nvar, sizeof *map);
+    for (Var v = 0; v < g->nvar; v++)
+        map[v] = var_leaf(g, v) == LEAF_NOT ? copied_id(c, v) : c->id[v];
+    graph_copy_marks(c->dst, g, map);
+    mem_free(map);
+}
+
 static void copy_interface(GraphCopy *c, unsigned roots) {
     Graph *d = c->dst;
     const Graph *g = c->src;
@@ -261,6 +272,7 @@ static void copy_interface(GraphCopy *c, unsigned roots) {
         var_leafrec(d, c->id[v])->init = copied_id(c, var_leafrec(g, v)->init);
     }
     copy_names(c);
+    copy_marks(c);
     if (!(roots & ROOTS_RUN)) return;
     for (size_t i = 0; i < g->outputs.n; i++)
         vec_push(d->s, &d->outputs,

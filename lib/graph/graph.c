@@ -47,6 +47,7 @@ Graph *graph_blank(Session *s) {
     p->spent = MAP(s);
     p->counted = MAP(s);
     p->approx = MAP(s);
+    p->alias = MAP(s);
     p->label = MAP(s);
     p->update = MAP(s);
     p->apply_index = INDEX(s);
@@ -107,6 +108,7 @@ static void free_graph_priv(struct GraphPriv *p) {
     map_free(&p->spent);
     map_free(&p->counted);
     map_free(&p->approx);
+    map_free(&p->alias);
     map_free(&p->label);
     map_free(&p->update);
     index_free(&p->apply_index);
@@ -130,6 +132,8 @@ void graph_free_one(Graph *g) {
     vec_free(&g->names);
     vec_free(&g->trees);
     vec_free(&g->approx);
+    vec_free(&g->aliases);
+    vec_free(&g->statistics);
     vec_free(&g->kept);
     vec_free(&g->rowwise);
     vec_free(&g->functions);

@@ -104,8 +104,11 @@ struct TlGraph {
     Vec(VarName) trees;   /* "r/y", "r/0": leaves of trees named by definitions; for
                              command lines only, not written to files */
     Vec(VarApprox) approx;
-    Vec(Var) rowwise; /* effects replaced by one for all rows: op/rowwise.h */
-    Vec(Var) kept;    /* copied although nothing reads them: lang/lazy_scope.h */
+    Vec(VarName) aliases; /* names of a model that it was read from, any text: at most
+                             one for a variable */
+    Vec(Var) statistics;  /* shared variables that are measured, not learned */
+    Vec(Var) rowwise;     /* effects replaced by one for all rows: op/rowwise.h */
+    Vec(Var) kept;        /* copied although nothing reads them: lang/lazy_scope.h */
     /* main graph only; functions reach these through `main` */
     Vec(Graph *) functions;
     Graph *main; /* itself for a main graph */
@@ -232,6 +235,19 @@ const Approx *graph_approx(const Graph *g, Var v);
 void graph_set_approx(Graph *g, Var v, Approx how);
 void graph_loosen_approx(Graph *g, Var v,
                          Approx how); /* on top of what is allowed already */
+
+/* A variable's name in the model that it was read from, which need not be one in the
+ * language. The first of a variable stays. 0, VAR_NONE: none. */
+void graph_alias(Graph *g, Var v, Sym text);
+void graph_unalias(Graph *g, Var v);
+Sym graph_alias_of(const Graph *g, Var v);
+Var graph_find_alias(const Graph *g, Sym text);
+/* Such as running means: state, but no parameter. Leaves that are not shared don't
+ * count. */
+void graph_mark_statistic(Graph *g, Var v);
+bool graph_is_statistic(const Graph *g, Var v);
+/* Adds both tables of src; map[v] is the copy of v, or VAR_NONE. */
+void graph_copy_marks(Graph *dst, const Graph *src, const Var *map);
 
 /* What a graph is for. */
 typedef enum RootsOf {

@@ -16,6 +16,7 @@ struct GraphPriv {
     Map spent;    /* main: names of removed functions */
     Map counted;  /* main: sym -> the last number appended to it for a name */
     Map approx;   /* variable -> index into approx */
+    Map alias;    /* variable -> its alias */
     Map label;    /* label -> index into outputs, of the first `labelled` ones */
     size_t labelled;
     Map update; /* shared variable -> index into updates, of the first `updated` ones */

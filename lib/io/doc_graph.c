@@ -8,8 +8,9 @@
 #include <string.h>
 
 static const char *const keys[] = {
-    "thunkline", "name",    "doc",       "dims",   "inputs", "shared", "let", "outputs",
-    "updates",   "compare", "functions", "floatX", "modes",  "steps",  "uses"};
+    "thunkline", "name",    "doc",     "dims",    "inputs",    "shared",
+    "let",       "outputs", "updates", "compare", "functions", "floatX",
+    "modes",     "steps",   "uses",    "aliases", "statistics"};
 
 static bool text_equals(const Doc *d, const char *text) {
     return d && d->kind == DOC_TEXT && strcmp(d->p, text) == 0;
@@ -117,7 +118,9 @@ static bool compile_graph_body(Section *x, const Doc *root) {
            compiler_run(x->c) && section_inits(x) &&
            section_outputs(x, doc_get(root, s, "outputs")) &&
            section_updates(x, doc_get(root, s, "updates")) &&
-           section_compare(x, doc_get(root, s, "compare"));
+           section_compare(x, doc_get(root, s, "compare")) &&
+           section_aliases(x, doc_get(root, s, "aliases")) &&
+           section_statistics(x, doc_get(root, s, "statistics"));
 }
 
 static bool fill_graph(Graph *g, const Doc *root, const char *folder,

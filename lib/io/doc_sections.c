@@ -459,7 +459,13 @@ bool section_updates(Section *x, const Doc *d) {
     return true;
 }
 
-/* ---- compare ---- */
+/* ---- about variables ---- */
+
+static bool find_named(Section *x, Sym name, Span at, Var *v) {
+    *v = graph_find(x->g, name);
+    return *v != VAR_NONE ||
+           fail(x->s, at, E_NAME, "there is no variable \"%s\"", sym_text(x->s, name));
+}
 
 bool section_compare(Section *x, const Doc *d) {
     if (!d || doc_is_nothing(d)) return true;
@@ -467,14 +473,46 @@ bool section_compare(Section *x, const Doc *d) {
         return fail(x->s, d->at, E_FORMAT, "\"compare\" must be a mapping (name: how)");
     for (const Doc *k = d->first; k; k = k->next) {
         Approx how;
-        Var v = graph_find(x->g, k->key);
-        if (v == VAR_NONE)
-            return fail(x->s, k->key_at, E_NAME, "there is no variable \"%s\"",
-                        sym_text(x->s, k->key));
-        if (!doc_want_text(x->s, k, "a comparison") ||
+        Var v;
+        if (!find_named(x, k->key, k->key_at, &v) ||
+            !doc_want_text(x->s, k, "a comparison") ||
             !approx_read(x->s, doc_span(x->s, k), &how))
             return false;
         graph_set_approx(x->g, v, how);
+    }
+    return true;
+}
+
+bool section_aliases(Section *x, const Doc *d) {
+    if (!d || doc_is_nothing(d)) return true;
+    if (d->kind != DOC_MAP)
+        return fail(x->s, d->at, E_FORMAT,
+                    "\"aliases\" must be a mapping (name: text)");
+    for (const Doc *k = d->first; k; k = k->next) {
+        Var v;
+        if (!find_named(x, k->key, k->key_at, &v) ||
+            !doc_want_text(x->s, k, "a name in another model"))
+            return false;
+        if (!io_is_label(k->p, k->n))
+            return fail(x->s, k->at, E_NAME,
+                        "a name can't be empty or contain control characters");
+        graph_alias(x->g, v, sym_n(x->s, k->p, k->n));
+    }
+    return true;
+}
+
+bool section_statistics(Section *x, const Doc *d) {
+    if (!d || doc_is_nothing(d)) return true;
+    if (d->kind != DOC_LIST)
+        return fail(x->s, d->at, E_FORMAT, "\"statistics\" must be a list of names");
+    for (const Doc *k = d->first; k; k = k->next) {
+        Var v;
+        if (!doc_want_text(x->s, k, "a name") ||
+            !find_named(x, sym_n(x->s, k->p, k->n), k->at, &v))
+            return false;
+        if (var_leaf(x->g, v) != LEAF_SHARED)
+            return fail(x->s, k->at, E_TYPE, "%s is no shared variable", k->p);
+        graph_mark_statistic(x->g, v);
     }
     return true;
 }

@@ -5,7 +5,6 @@
 #include "io/io_impl.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 static bool unpack_input(Input *in, uint64_t max) {
@@ -97,8 +96,7 @@ Buffer *input_share(Input *in) {
     } u = {.in = in->p};
     if (in->shared) return buffer_ref(in->shared);
     /* The mapping is private: writes stay in this process. */
-    if (!in->own && reader_is_mapped(&in->r) &&
-        mprotect(u.out, in->n, PROT_READ | PROT_WRITE) != 0)
+    if (!in->own && reader_is_mapped(&in->r) && !file_mapped_write(in->s, u.out, in->n))
         return NULL;
     in->shared = buffer_wrap(in->s, u.out, in->n, release_input, in);
     return buffer_ref(in->shared);

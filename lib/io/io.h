@@ -6,6 +6,7 @@
 #define IO_IO_H
 
 #include "graph/graph.h"
+#include "value/file/file.h"
 
 typedef struct Compiler Compiler; /* lang/expr.h */
 
@@ -48,8 +49,8 @@ typedef struct ReadOptions {
     uint64_t max_bytes; /* of the decompressed input; 0: session_max_memory */
     const struct Refs *pending; /* arrays that load() finds though they are yet to be
                                  * written; NULL: none */
-    bool look; /* ONNX: nobody will look at large values, only at types and sizes */
-    const ReadFix *fix; /* ONNX: inputs that become constants; NULL: none */
+    ElementUse use;             /* ONNX: of large weights */
+    const ReadFix *fix;         /* ONNX: inputs that become constants; NULL: none */
 } ReadOptions;
 #define READ_DEFAULT ((ReadOptions){.floatX = DT_NONE})
 

@@ -117,6 +117,8 @@ void section_free(Section *x);
 bool section_outputs(Section *x, const Doc *d);
 bool section_updates(Section *x, const Doc *d);
 bool section_compare(Section *x, const Doc *d); /* call once all names are defined */
+bool section_aliases(Section *x, const Doc *d); /* the same */
+bool section_statistics(Section *x, const Doc *d);
 bool section_inits(Section *x);
 struct Refs;
 /* folder NULL: load() is refused but for what is pending. */

@@ -254,6 +254,36 @@ static void put_compare(TextWriter *e, const GraphPrinter *gp) {
     str_free(&how);
 }
 
+/* Of variables that are named in the text. */
+static void put_aliases(TextWriter *e, const GraphPrinter *gp) {
+    const Graph *g = gp->g;
+    Str name = STR(e->s);
+    bool open = false;
+    for (size_t i = 0; i < g->aliases.n; i++) {
+        const char *text = sym_text(e->s, g->aliases.p[i].name);
+        Var v = g->aliases.p[i].var;
+        str_clear(&name);
+        if (var_owner(g, v) == APPLY_NONE || gp->live[v])
+            print_expression(gp->p, v, &name);
+        if (!word_is_name(str_text(&name), name.n)) continue;
+        if (!open) text_open(e, "aliases");
+        open = true;
+        text_member(e, name.p, text, strlen(text));
+    }
+    if (open) text_close(e);
+    str_free(&name);
+}
+
+static void put_statistics(TextWriter *e, const GraphPrinter *gp) {
+    const Graph *g = gp->g;
+    const char **name = NEW_N(e->a, g->statistics.n + 1, const char *);
+    size_t n = 0;
+    for (size_t i = 0; i < g->statistics.n; i++)
+        if (graph_is_statistic(g, g->statistics.p[i]))
+            name[n++] = sym_text(e->s, var_leafrec(g, g->statistics.p[i])->name);
+    if (n) text_list(e, "statistics", n, name);
+}
+
 /* Names that the author's variables got later. */
 static void add_new_names(const TextWriter *e, const GraphPrinter *gp, Str *out) {
     const Graph *g = gp->g;
@@ -289,10 +319,17 @@ typedef struct TextSection {
     const char *key;
     void (*put)(TextWriter *e, const GraphPrinter *gp);
 } TextSection;
-static const TextSection sections[] = {
-    {"functions", put_functions}, {"dims", put_dims},   {"inputs", put_inputs},
-    {"shared", put_shared},       {"let", put_let},     {"outputs", put_graph_outputs},
-    {"updates", put_updates},     {"until", put_until}, {"compare", put_compare}};
+static const TextSection sections[] = {{"functions", put_functions},
+                                       {"dims", put_dims},
+                                       {"inputs", put_inputs},
+                                       {"shared", put_shared},
+                                       {"let", put_let},
+                                       {"outputs", put_graph_outputs},
+                                       {"updates", put_updates},
+                                       {"until", put_until},
+                                       {"compare", put_compare},
+                                       {"aliases", put_aliases},
+                                       {"statistics", put_statistics}};
 enum { NSECTIONS = sizeof sections / sizeof *sections };
 
 /* The sections in the author's order; one that the author does not have follows the one

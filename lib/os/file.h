@@ -33,6 +33,12 @@ bool file_check_start(Session *s, const char *name, const unsigned char *p, size
 /* The name of the mapped file that contains an address, or NULL: for a handler of
  * SIGBUS, which is raised if a file has become shorter (async-signal-safe). */
 const char *file_mapped_at(Session *s, const void *address);
+/* Makes a mapped file's memory writable; what is written stays in this process. */
+bool file_mapped_write(Session *s, void *p, size_t n);
+/* These bytes were passed and need not stay in memory: a page that was touched brings
+ * its neighbours along. Nothing happens unless they are of a mapped file that is only
+ * read. */
+void file_mapped_pass(Session *s, const void *p, size_t n);
 /* Opens `rel` strictly below folder `base` (no "..", no absolute path, no symlink out
  * of it, a regular file with a single link). For references inside graph files. */
 bool file_read_below(Session *s, const char *base, const char *rel, uint64_t limit,

@@ -31,6 +31,7 @@ static void record_mapping(Session *s, const char *p, const char *name,
                            const struct stat *st) {
     Mapping *m = unused_mapping(s);
     m->n = (size_t)st->st_size;
+    m->written = false;
     m->name = mem_strdup(s, name);
     m->device = (uint64_t)st->st_dev;
     m->inode = (uint64_t)st->st_ino;
@@ -67,6 +68,33 @@ const char *file_mapped_at(Session *s, const void *address) {
         if (begin && at >= begin && at - begin < pages) return m->name;
     }
     return NULL;
+}
+
+static Mapping *mapping_of(Session *s, const void *address) {
+    uintptr_t at = (uintptr_t)address;
+    for (Mapping *m = first_mapping(s); m; m = m->next) {
+        uintptr_t begin = (uintptr_t)atomic_load(&m->p);
+        if (begin && at >= begin && at - begin < m->n) return m;
+    }
+    return NULL;
+}
+
+bool file_mapped_write(Session *s, void *p, size_t n) {
+    Mapping *m = mapping_of(s, p);
+    if (m) m->written = true;
+    return mprotect(p, n, PROT_READ | PROT_WRITE) == 0;
+}
+
+void file_mapped_pass(Session *s, const void *p, size_t n) {
+    enum { AROUND = 1 << 16 }; /* what Linux maps at once */
+    const Mapping *m = mapping_of(s, p);
+    if (!m || m->written) return;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *begin = (char *)(uintptr_t)atomic_load(&m->p);
+    size_t from = (size_t)((const char *)p - begin), to = from + n;
+    if (to > m->n) to = m->n;
+    from = from > AROUND ? (from - AROUND) / page * page : 0;
+    madvise(begin + from, (to - from) / page * page, MADV_DONTNEED);
 }
 
 /* A different file under the same name doesn't matter: the mapped one is unchanged. */

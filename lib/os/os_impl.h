@@ -22,6 +22,7 @@ typedef struct TempFile {
 typedef struct Mapping {
     _Atomic(const char *) p; /* NULL: unused */
     size_t n;
+    bool written; /* its memory may be written to */
     char *name;
     uint64_t device, inode;
     int64_t seconds, nanoseconds; /* time of its last change */

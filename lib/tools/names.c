@@ -9,6 +9,8 @@ static bool fail_no_such_name(Graph *g, const char *word, Span at) {
     Vec(const char *) names = {0};
     for (size_t i = 0; i < g->names.n; i++)
         vec_push(s, &names, sym_text(s, g->names.p[i].name));
+    for (size_t i = 0; i < g->aliases.n; i++)
+        vec_push(s, &names, sym_text(s, g->aliases.p[i].name));
     for (size_t i = 0; i < g->outputs.n;
          i++) /* a label is usually its variable's name */
         if (graph_find(g, g->outputs.p[i].label) == VAR_NONE)
@@ -34,6 +36,7 @@ static bool fail_no_such_name(Graph *g, const char *word, Span at) {
 static bool find_one_var(const Graph *g, const char *name, size_t n, Var *v) {
     Sym y = sym_find(g->s, name, n);
     *v = y ? graph_find(g, y) : VAR_NONE;
+    if (*v == VAR_NONE && y) *v = graph_find_alias(g, y);
     if (*v == VAR_NONE && y) *v = graph_output(g, y);
     if (*v == VAR_NONE && y) *v = graph_tree_leaf(g, y);
     return *v != VAR_NONE;

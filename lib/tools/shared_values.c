@@ -68,7 +68,9 @@ static void choose_shared(SharedValues *w, const char *path) {
     Session *s = w->g->s;
     for (size_t i = 0; i < w->g->shared.n; i++) {
         const Value *v = &w->value[i];
-        const char *name = sym_text(s, var_name(w->g, w->g->shared.p[i]));
+        Sym alias = graph_alias_of(w->g, w->g->shared.p[i]);
+        const char *name =
+            sym_text(s, alias ? alias : var_name(w->g, w->g->shared.p[i]));
         if (v->kind == TYPE_TENSOR || value_form_of(path) == VALUE_JSON) {
             w->named[w->n++] = (NamedValue){name, v};
             continue;
@@ -153,17 +155,14 @@ static bool is_name_of(const char *variable, const char *array) {
     return *variable == *array;
 }
 
-static bool is_taken(const Graph *g, const char *array) {
-    for (size_t i = 0; i < g->shared.n; i++)
-        if (is_name_of(sym_text(g->s, var_name(g, g->shared.p[i])), array)) return true;
-    return false;
-}
-
-/* The array with the variable's name, or with dots for its underscores. */
-static const char *array_for(const ValueList *l, const char *variable) {
-    const char *found = NULL;
+/* The array with the variable's name in the model that it was read from, or with its
+ * own name, or with dots for its underscores. */
+static const char *array_for(const ValueList *l, const Graph *g, Var v) {
+    const char *found = NULL, *variable = sym_text(g->s, var_name(g, v));
+    Sym alias = graph_alias_of(g, v);
     for (size_t i = 0; i < l->info.n; i++) {
         const char *name = l->info.p[i].name;
+        if (name && alias && strcmp(sym_text(g->s, alias), name) == 0) return name;
         if (!name || !is_name_of(variable, name)) continue;
         if (!found || strcmp(variable, name) == 0) found = name;
     }
@@ -180,18 +179,29 @@ static void add_name(Str *list, size_t *n, const char *name) {
         str_visible(list, name, strlen(name));
 }
 
+/* Has a variable taken the array, or another of the same name? key: of each shared
+ * variable's array, from the list; NULL: it has none. */
+static bool is_taken(const Graph *g, const char *const *key, const char *array) {
+    for (size_t i = 0; i < g->shared.n; i++)
+        if (key[i] == array ||
+            is_name_of(sym_text(g->s, var_name(g, g->shared.p[i])), array))
+            return true;
+    return false;
+}
+
 /* Says what stays as it was, and what in the file has no place. */
-static void warn_of_rest(const Graph *g, const ValueList *l, Span at) {
+static void warn_of_rest(const Graph *g, const ValueList *l, const char *const *key,
+                         Span at) {
     Session *s = g->s;
     Str kept = STR(s), unused = STR(s);
     size_t nkept = 0, nunused = 0;
     for (size_t i = 0; i < g->shared.n; i++) {
-        const char *name = sym_text(s, var_name(g, g->shared.p[i]));
-        bool array = var_type(g, g->shared.p[i])->kind == TYPE_TENSOR;
-        if (array && !array_for(l, name)) add_name(&kept, &nkept, name);
+        Var v = g->shared.p[i];
+        bool array = var_type(g, v)->kind == TYPE_TENSOR;
+        if (array && !key[i]) add_name(&kept, &nkept, sym_text(s, var_name(g, v)));
     }
     for (size_t i = 0; i < l->info.n; i++)
-        if (!is_taken(g, l->info.p[i].name))
+        if (!is_taken(g, key, l->info.p[i].name))
             add_name(&unused, &nunused, l->info.p[i].name);
     if (nkept)
         warn(s, at, E_NAME, "the file has no value for %s: %s", str_text(&kept),
@@ -203,12 +213,12 @@ static void warn_of_rest(const Graph *g, const ValueList *l, Span at) {
     str_free(&unused);
 }
 
-static bool set_from_file(Graph *g, Var v, const char *path, const char *key, Span at) {
+static bool set_from_file(Graph *g, Var v, ValueFile *file, const char *key, Span at) {
     Session *s = g->s;
     const Type *t = var_type(g, v);
     Value read, fits = {0};
     Selection what = {.key = key, .want = t->dtype, .at = at};
-    if (!value_read(s, path, &what, &read)) return false;
+    if (!value_file_read(file, &what, &read)) return false;
     Receiver to = {{.allow_downcast = -1}, sym_text(s, var_name(g, v)), at};
     bool ok = value_bind(s, t, &read, &to, &fits);
     value_unref(&read);
@@ -233,23 +243,27 @@ static bool fail_no_match(Graph *g, const char *path, const ValueList *l, Span a
     return false;
 }
 
-static bool set_listed(Graph *g, const char *path, const ValueList *l, Span at) {
+static bool set_listed(Graph *g, const char *path, ValueFile *file, const ValueList *l,
+                       Span at) {
     size_t set = 0;
+    const char **key = NEW_N(l->a, g->shared.n + 1, const char *);
     for (size_t i = 0; i < g->shared.n; i++) {
-        Var v = g->shared.p[i];
-        const char *key = array_for(l, sym_text(g->s, var_name(g, v)));
-        if (!key) continue;
-        if (!set_from_file(g, v, path, key, at)) return false;
+        key[i] = array_for(l, g, g->shared.p[i]);
+        if (!key[i]) continue;
+        if (!set_from_file(g, g->shared.p[i], file, key[i], at)) return false;
         set++;
     }
     if (!set) return fail_no_match(g, path, l, at);
-    warn_of_rest(g, l, at);
+    warn_of_rest(g, l, key, at);
     return true;
 }
 
 bool graph_set_shared(Graph *g, const char *path, Span at) {
     ValueList l;
-    bool ok = value_list(g->s, path, at, &l) && set_listed(g, path, &l, at);
+    bool ok = value_list(g->s, path, at, &l);
+    ValueFile *file = ok ? value_file_open(g->s, path, at) : NULL;
+    ok = file && set_listed(g, path, file, &l, at);
+    value_file_close(file);
     value_list_free(&l);
     return ok;
 }

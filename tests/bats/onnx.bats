@@ -33,6 +33,37 @@ setup() {
     like 'gload --info $DATA/functions.onnx' 'layer_1_out_0 +float32\[3\]'
 }
 
+@test "names of the model stay beside ours, in every form, and come back" {
+    local form
+    for form in tlg yaml json; do
+        gload "$DATA/norm.onnx" -o "n.$form" && gload "n.$form" -o back.onnx
+        LC_ALL=C grep -qa 'bn.running_mean' back.onnx && LC_ALL=C grep -qa /bn/out back.onnx && LC_ALL=C grep -qa 'y:0' back.onnx || return
+        ok "gload n.$form --set 'bn.weight=[2, 3]' | gload --rename 'bn.weight=w' --outputs w,/bn/out | grun x=[[1,2]] --expect /bn/out=[[1,4.5]] --rtol 1e-4 | head -1" 'w = [2.0, 3.0]' || return
+    done
+    gload n.tlg -o w.safetensors
+    like 'gload --info w.safetensors' 'arrays +bn.weight +float32' ' 2.weight +float32' 'bn.running_mean'
+    ok 'gload n.tlg --set @w.safetensors | gload --no-provenance | cmp - <(gload n.tlg --no-provenance)'
+    ok "gload n.tlg --rename bn.weight=w -O onnx | gload --info | grep -o 'w  *float32.2., value'" 'w                float32[2], value'
+    bad 2 E_UNKNOWN 'bn.wieght' 'gload n.tlg --freeze bn.wieght'
+    grep -q 'did you mean bn.weight' .err
+}
+
+@test "what was measured is not differentiated by, unless --wrt names it" {
+    local form
+    for form in tlg yaml json; do
+        gload "$DATA/norm.onnx" -e 'c = sum(y_0)' --outputs c -o "n.$form"
+        ok "ggrad n.$form --cost c | gload --info | grep -o 'd_c_d_[a-z0-9_]*' | sort -u | tr '\n' ' '" 'd_c_d_bn_bias d_c_d_bn_weight d_c_d_v2_weight ' || return
+        ok "gload n.$form --prefix p_ | gload - n.$form | ggrad --cost p_c | gload --info | grep -o 'd_p_c_d_[a-z0-9_]*' | sort -u | tr '\n' ' '" \
+            'd_p_c_d_p_bn_bias d_p_c_d_p_bn_weight d_p_c_d_p_v2_weight ' || return
+    done
+    ok "ggrad n.tlg --cost c --wrt bn.running_mean | grun --outputs d_c_d_bn_running_mean x=[[1,2]]" 'd_c_d_bn_running_mean = [-2.99997, -0.4999988]'
+    ok "gload n.yaml --freeze '*' | ggrad --cost c | gload --info | grep -o 'd_c_d_[a-z0-9_]*' | sort -u" d_c_d_x
+    printf 'thunkline: 1\nshared: {w: float64}\nlet: {y: w + 1}\nstatistics: [y]\n' >s.yaml
+    bad 3 E_TYPE 'y is no shared variable' 'gload s.yaml'
+    printf 'thunkline: 1\nshared: {w: float64}\naliases: {v: a.b}\n' >s.yaml
+    bad 3 E_NAME 'there is no variable "v"' 'gload s.yaml'
+}
+
 @test "loops end by their condition or count; conditions choose a graph" {
     ok 'gload $DATA/control.onnx | grun M=10 x=[1,2] flag=True' "last = [64.0, 128.0]
 sums = [6.0, 12.0, 24.0, 48.0, 96.0, 192.0]

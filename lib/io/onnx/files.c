@@ -53,7 +53,8 @@ static bool read_entry_number(OnnxReading *r, const OnnxTensor *t, const OnnxEnt
            fail_data(r, t, E_FORMAT, "has an offset or a length that is no number");
 }
 
-static bool external_bytes(OnnxReading *r, const OnnxTensor *t, OnnxBytes *out) {
+static bool external_bytes(OnnxReading *r, const OnnxTensor *t, ElementUse use,
+                           OnnxBytes *out) {
     const char *path = NULL;
     uint64_t offset = 0, length = UINT64_MAX;
     for (size_t i = 0; i < t->external.n; i++) {
@@ -76,15 +77,16 @@ static bool external_bytes(OnnxReading *r, const OnnxTensor *t, OnnxBytes *out) 
         return fail_data(r, t, E_TRUNCATED, "lies beyond the end of its file");
     *out = (OnnxBytes){.file = r->in->name, .p = f->data.p + offset};
     out->n = length == UINT64_MAX ? f->data.n - (size_t)offset : (size_t)length;
-    out->unread = r->o->look;
-    if (out->unread)
+    out->use = use;
+    if (use != ELEMENTS_COMPUTED)
         out->buf = buffer_ref(f->buf); /* else it is copied: others may
                                         * write to the array */
     return true;
 }
 
 /* In place if its layout allows; what is small is copied, to let the file go. */
-static bool model_bytes(OnnxReading *r, const OnnxTensor *t, OnnxBytes *out) {
+static bool model_bytes(OnnxReading *r, const OnnxTensor *t, ElementUse use,
+                        OnnxBytes *out) {
     enum { SHARE_FROM = 1 << 16 };
     *out = (OnnxBytes){.file = r->in->name};
     if (!t->has_raw) return true;
@@ -92,15 +94,15 @@ static bool model_bytes(OnnxReading *r, const OnnxTensor *t, OnnxBytes *out) {
     out->n = t->raw.n;
     bool share = out->n >= SHARE_FROM && input_is_shareable(r->in);
     out->buf = share ? input_share(r->in) : NULL;
-    out->unread = r->o->look;
+    out->use = use;
     return true;
 }
 
-bool onnx_value(OnnxReading *r, const OnnxTensor *t, Tensor *out) {
+bool onnx_value(OnnxReading *r, const OnnxTensor *t, ElementUse use, Tensor *out) {
     enum { OUTSIDE = 1 };
     OnnxBytes from;
-    if (!(t->location == OUTSIDE ? external_bytes(r, t, &from)
-                                 : model_bytes(r, t, &from)))
+    if (!(t->location == OUTSIDE ? external_bytes(r, t, use, &from)
+                                 : model_bytes(r, t, use, &from)))
         return false;
     bool ok = onnx_tensor_value(r->s, t, &from, out);
     buffer_unref(from.buf);

@@ -128,9 +128,12 @@ void onnx_bind(OnnxReading *r, OnnxScope *x, ProtoText name, Node value) {
     map_put(&x->value, onnx_sym(r, name), (uintptr_t)own);
     if (!x->named || value.kind != NODE_VAR) return;
     Graph *g = r->g;
-    if (var_leaf(g, value.var) == LEAF_NOT || var_is_const(g, value.var))
-        if (!var_name(g, value.var))
-            graph_name(g, value.var, onnx_free_name(r, name, "v"));
+    bool leaf = var_leaf(g, value.var) != LEAF_NOT && !var_is_const(g, value.var);
+    if (!leaf && !var_name(g, value.var))
+        graph_name(g, value.var, onnx_free_name(r, name, "v"));
+    Sym text = onnx_sym(r, name);
+    if (var_name(g, value.var) != text && io_is_label(name.p ? name.p : "", name.n))
+        graph_alias(g, value.var, text);
 }
 
 bool onnx_lookup(OnnxReading *r, const OnnxScope *x, ProtoText name, Node *out) {
@@ -230,7 +233,7 @@ static bool list_of(OnnxReading *r, const OnnxAttribute *a, size_t n, int64_t ty
 
 bool onnx_constant(OnnxReading *r, const OnnxTensor *t, Node *out) {
     Tensor v;
-    if (!onnx_value(r, t, &v)) return false;
+    if (!onnx_value(r, t, ELEMENTS_COMPUTED, &v)) return false;
     *out = node_var(graph_const(r->c->b->g, &v, false), NOWHERE);
     tensor_unref(&v);
     return true;
@@ -285,17 +288,29 @@ bool onnx_attribute_node(OnnxReading *r, const OnnxScope *x, const OnnxAttribute
 /* ---- weights ---- */
 
 /* A float is a weight, which may be trained; what decides shapes is a constant. */
+static bool is_weight(const OnnxScope *x, const OnnxTensor *t, uint64_t uses) {
+    const char *name;
+    DType d = onnx_dtype(t->dtype, &name);
+    return x->named && d != DT_NONE && dtype_is_float(d) && !(uses & ONNX_USE_KNOWN);
+}
+
 static bool add_initializer(OnnxReading *r, OnnxScope *x, const OnnxTensor *t) {
     Tensor v;
-    if (!onnx_value(r, t, &v)) return false;
+    uint64_t uses = 0;
     Graph *g = r->c->b->g;
-    bool weight = x->named && dtype_is_float(v.dtype) &&
-                  !map_get(&r->structural, onnx_sym(r, t->name), NULL);
-    Var var = graph_const(g, &v, false);
+    map_get(&r->uses, onnx_sym(r, t->name), &uses);
+    bool weight = is_weight(x, t, uses), ignored = r->o->use == ELEMENTS_IGNORED;
+    ElementUse use = weight || ignored ? r->o->use : ELEMENTS_COMPUTED;
+    if (!onnx_value(r, t, use, &v)) return false;
+    Var var;
     if (weight) {
-        Var shared = graph_shared(g, onnx_free_name(r, t->name, "w"), var_type(g, var));
-        graph_init_shared(g, shared, var);
-        var = shared;
+        const Type *type = type_tensor(r->s, v.dtype, v.ndim, v.shape);
+        Value value = {.kind = TYPE_TENSOR, .t = v};
+        var = graph_shared(g, onnx_free_name(r, t->name, "w"), type);
+        value_copy_view(var_leafrec(g, var)->value, &value);
+        if (uses == ONNX_USE_STATISTIC) graph_mark_statistic(g, var);
+    } else {
+        var = graph_const(g, &v, false);
     }
     tensor_unref(&v);
     onnx_bind(r, x, t->name, node_var(var, NOWHERE));
@@ -319,18 +334,34 @@ static bool is_initializer(const OnnxGraph *g, ProtoText name) {
     return false;
 }
 
-static void mark_structural(OnnxReading *r, const OnnxScope *x, const OnnxGraph *g,
-                            int depth) {
-    for (size_t i = 0; i < g->node.n; i++) {
+/* What a node reads an input for; Identity, for what its output is read. */
+static uint64_t uses_of_input(OnnxReading *r, const OnnxNode *n, const OnnxRow *row,
+                              size_t k) {
+    uint64_t uses = ONNX_USE_OTHER;
+    if (proto_text_is(n->op, "Identity") && n->domain.n == 0 && n->output.n)
+        map_get(&r->uses, onnx_sym(r, n->output.p[0]), &uses);
+    else if (row && k < row->nparam)
+        uses = row->param[k].known || row->param[k].maybe ? ONNX_USE_KNOWN
+               : row->param[k].statistic                  ? ONNX_USE_STATISTIC
+                                                          : ONNX_USE_OTHER;
+    return uses;
+}
+
+/* Readers come after what they read, so the nodes are walked from the last one. */
+static void mark_uses(OnnxReading *r, const OnnxScope *x, const OnnxGraph *g,
+                      int depth) {
+    for (size_t i = g->node.n; i-- > 0;) {
         const OnnxNode *n = &g->node.p[i];
         const OnnxRow *row =
             onnx_row(r->rows, n->domain, n->op, onnx_opset(x, n->domain));
-        for (size_t k = 0; row && k < n->input.n && k < row->nparam; k++)
-            if (row->param[k].known || row->param[k].maybe)
-                map_put(&r->structural, onnx_sym(r, n->input.p[k]), 1);
+        for (size_t k = 0; k < n->input.n; k++) {
+            Sym name = onnx_sym(r, n->input.p[k]);
+            uint64_t uses = 0;
+            map_get(&r->uses, name, &uses);
+            map_put(&r->uses, name, uses | uses_of_input(r, n, row, k));
+        }
         for (size_t k = 0; k < n->attribute.n && depth < ONNX_DEPTH; k++)
-            if (n->attribute.p[k].g)
-                mark_structural(r, x, n->attribute.p[k].g, depth + 1);
+            if (n->attribute.p[k].g) mark_uses(r, x, n->attribute.p[k].g, depth + 1);
     }
 }
 
@@ -558,7 +589,7 @@ static bool fill(OnnxReading *r) {
                    .value = MAP(r->s)};
     read_head(r);
     add_functions(r);
-    mark_structural(r, &x, x.graph, 0);
+    mark_uses(r, &x, x.graph, 0);
     bool ok = add_inputs(r, &x) && add_initializers(r, &x) &&
               onnx_read_nodes(r, &x, x.graph->node.p, x.graph->node.n) &&
               add_outputs(r, &x);
@@ -576,13 +607,13 @@ Graph *onnx_read(Session *s, Input *in, const char *folder, const ReadOptions *o
     r.a = arena_new(s);
     r.c = compiler_new(&b);
     r.rows = onnx_rows_new(s, r.a, onnx_texts);
-    r.functions = r.structural = MAP(s);
+    r.functions = r.uses = MAP(s);
     onnx_bind_functions(r.c, r.a, &r.helpers);
     bool ok = fill(&r);
     onnx_close_files(&r);
     onnx_rows_free(r.rows);
     map_free(&r.functions);
-    map_free(&r.structural);
+    map_free(&r.uses);
     compiler_free(r.c);
     arena_free(r.a);
     if (ok) return g;

@@ -14,8 +14,9 @@
 typedef struct OnnxParam {
     Sym name;
     bool optional, rest;
-    bool known; /* must be known when the graph is made */
-    bool maybe; /* is a number or a list where it is known, else a variable */
+    bool known;     /* must be known when the graph is made */
+    bool maybe;     /* is a number or a list where it is known, else a variable */
+    bool statistic; /* was measured, not learned */
 } OnnxParam;
 typedef struct OnnxDefault {
     Sym name;
@@ -61,6 +62,11 @@ typedef struct OnnxDataFile {
     FileData data;
     Buffer *buf;
 } OnnxDataFile;
+typedef enum OnnxUse {
+    ONNX_USE_KNOWN = 1, /* it must be known when the graph is made */
+    ONNX_USE_STATISTIC = 2,
+    ONNX_USE_OTHER = 4
+} OnnxUse;
 typedef struct OnnxReading {
     Session *s;
     Arena *a;
@@ -71,8 +77,8 @@ typedef struct OnnxReading {
     OnnxRows *rows;
     Graph *g;
     Compiler *c;
-    Map functions;  /* name -> OnnxFunction */
-    Map structural; /* initializers that must be known when the graph is made */
+    Map functions; /* name -> OnnxFunction */
+    Map uses;      /* name -> what its readers read it for, a set of OnnxUse */
     Vec(OnnxDataFile) files; /* data outside of the model */
     BoundNames helpers;      /* the functions that rows may call */
     int depth;               /* of local functions and graphs in attributes */
@@ -104,7 +110,7 @@ Sym onnx_free_name(OnnxReading *r, ProtoText t, const char *otherwise);
 /* The type as ours. NULL: diagnosed, with `what`. */
 const Type *onnx_type(OnnxReading *r, const OnnxType *t, const char *what);
 /* The array of a tensor, wherever its bytes are. */
-bool onnx_value(OnnxReading *r, const OnnxTensor *t, Tensor *out);
+bool onnx_value(OnnxReading *r, const OnnxTensor *t, ElementUse use, Tensor *out);
 void onnx_close_files(OnnxReading *r);
 bool onnx_constant(OnnxReading *r, const OnnxTensor *t, Node *out);
 int64_t onnx_opset(const OnnxScope *x, ProtoText domain); /* 0: not imported */

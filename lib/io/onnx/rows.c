@@ -6,7 +6,8 @@
  *
  * The head has the inputs, then the attributes with their defaults, the outputs, and
  * the opsets (`since`, `until`, both included). An input is [optional], (of any
- * number,), known(when the graph is made), maybe(known); [known(k)] is both. A line
+ * number,), known(when the graph is made), maybe(known), statistic(measured, so that it
+ * is no weight to be learned); [known(k)] is both. A line
  * `domain NAME` says whose ops follow. Rows of *.to say what an op of ours becomes:
  * their heads have only its name and the opsets. */
 #include "base/embedded.h"
@@ -119,6 +120,7 @@ static OnnxParam read_param(const OnnxRow *row, Session *s, const Ast *e) {
         p.rest |= e->kind == AST_TUPLE;
         p.known |= strcmp(f, "known") == 0;
         p.maybe |= strcmp(f, "maybe") == 0;
+        p.statistic |= strcmp(f, "statistic") == 0;
     }
     p.name = e->sym;
     return p;

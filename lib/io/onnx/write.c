@@ -33,10 +33,18 @@ static bool is_main(const OnnxWriting *w) {
     return !w->frame->up;
 }
 
+/* The name in the model that the graph was read from, else its own; 0: none. */
+static Sym model_name(const OnnxWriting *w, const Graph *g, Var v, Sym own) {
+    Sym alias = graph_alias_of(g, v);
+    return alias && !map_get(&w->taken, alias, NULL) ? alias : own;
+}
+
 /* A name of the graph's own, unless another value of the model has it. */
 static void name_value(OnnxWriting *w, Var v, OutName *n) {
     uint64_t label;
-    Sym name = map_get(&w->label, v, &label) ? (Sym)label : var_name(w->frame->g, v);
+    const Graph *g = w->frame->g;
+    Sym name = map_get(&w->label, v, &label) ? (Sym)label
+                                             : model_name(w, g, v, var_name(g, v));
     if (n->name || !name) return;
     if (!map_get(&w->label, v, NULL) && map_get(&w->taken, name, NULL)) return;
     map_put(&w->taken, name, 1);
@@ -485,7 +493,7 @@ OutName *onnx_write_var(OnnxWriting *w, Var want) {
 /* ---- the interface of the model ---- */
 
 static void take_name(OnnxWriting *w, Var v, OutName *n) {
-    Sym name = var_leafrec(w->g, v)->name;
+    Sym name = model_name(w, w->g, v, var_leafrec(w->g, v)->name);
     n->name = sym_text(w->s, name);
     n->fixed = true;
     map_put(&w->taken, name, 1);
@@ -584,11 +592,17 @@ static bool add_result(OnnxWriting *w, OutGraph *out, const Result *r) {
 static bool add_results(OnnxWriting *w, OutGraph *out) {
     size_t n = w->g->outputs.n, nup = w->g->updates.n;
     Result *r = NEW_N(w->a, n + nup + 1, Result);
-    for (size_t i = 0; i < n; i++)
-        r[i] = (Result){w->g->outputs.p[i].label, w->g->outputs.p[i].var};
+    for (size_t i = 0; i < n; i++) {
+        Output o = w->g->outputs.p[i];
+        bool own =
+            o.label == var_name(w->g, o.var) && var_owner(w->g, o.var) != APPLY_NONE;
+        r[i] = (Result){own ? model_name(w, w->g, o.var, o.label) : o.label, o.var};
+    }
     for (size_t i = 0; i < nup; i++) {
         const Update *u = &w->g->updates.p[i];
-        const char *name = sym_text(w->s, var_leafrec(w->g, u->shared)->name);
+        uint64_t p = 0;
+        map_get(&w->frame->root->name, u->shared, &p);
+        const char *name = ((const OutName *)(uintptr_t)p)->name;
         r[n + i] = (Result){sym(w->s, arena_printf(w->a, "%s_new", name)), u->value};
     }
     for (size_t i = 0; i < n + nup; i++) {

@@ -359,13 +359,75 @@ static bool read_compare(TlgReader *t, void *into) {
     return true;
 }
 
+/* [var, text] for each variable that has one. */
+static bool write_aliases(TlgWriter *w, const void *from) {
+    const Graph *g = w->n->g;
+    size_t count = 0;
+    (void)from;
+    for (size_t i = 0; i < g->aliases.n; i++)
+        count += w->n->to[g->aliases.p[i].var] != VAR_NONE;
+    if (count == 0) return false;
+    cbor_put_head(&w->b, CB_ARRAY, count);
+    for (size_t i = 0; i < g->aliases.n; i++) {
+        if (w->n->to[g->aliases.p[i].var] == VAR_NONE) continue;
+        cbor_put_head(&w->b, CB_ARRAY, 2);
+        cbor_put_int(&w->b, w->n->to[g->aliases.p[i].var]);
+        cbor_put_text(&w->b, sym_text(g->s, g->aliases.p[i].name));
+    }
+    return true;
+}
+
+static bool read_aliases(TlgReader *t, void *into) {
+    size_t n;
+    (void)into;
+    if (!cbor_array(&t->c, &n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        Var v;
+        Sym y;
+        if (!expect_pair(t) || !read_var(t, &v) || !cbor_sym(&t->c, &y)) return false;
+        const char *text = sym_text(t->s, y);
+        if (!io_is_label(text, strlen(text)) || graph_alias_of(t->g, v))
+            return cbor_fail(&t->c, "the name \"%.60s\" can't be a model's", text);
+        graph_alias(t->g, v, y);
+    }
+    return true;
+}
+
+static bool write_statistics(TlgWriter *w, const void *from) {
+    const Graph *g = w->n->g;
+    (void)from;
+    w->col.n = 0;
+    for (size_t i = 0; i < g->statistics.n; i++)
+        if (graph_is_statistic(g, g->statistics.p[i]))
+            vec_push(w->s, &w->col, w->n->to[g->statistics.p[i]]);
+    if (w->col.n) cbor_put_column(&w->b, w->col.p, w->col.n);
+    return w->col.n > 0;
+}
+
+static bool read_statistics(TlgReader *t, void *into) {
+    (void)into;
+    Column c;
+    const uint32_t *id;
+    if (!cbor_column(&t->c, &c) ||
+        !column_u32(&t->c, &c, t->tmp, t->g->nvar, "variable", &id))
+        return false;
+    for (size_t i = 0; i < c.n; i++) {
+        if (var_leaf(t->g, id[i]) != LEAF_SHARED || graph_is_statistic(t->g, id[i]))
+            return cbor_fail(&t->c, "variable %u can't be a statistic", id[i]);
+        graph_mark_statistic(t->g, id[i]);
+    }
+    return true;
+}
+
 static const TlgField interface_fields[] = {
     {"outputs", read_outputs, write_outputs, 0},
     {"updates", read_updates, write_updates, 0},
     {"effects", read_effects, write_effects, 0},
     {"init", read_init, write_init, 0},
     {"until", read_until, write_until, 0},
-    {"compare", read_compare, write_compare, 0}};
+    {"compare", read_compare, write_compare, 0},
+    {"aliases", read_aliases, write_aliases, 0},
+    {"statistics", read_statistics, write_statistics, 0}};
 
 void tlg_write_interface(TlgWriter *w) {
     tlg_write_section(w, "interface", TLG_FIELDS(interface_fields), NULL);

@@ -121,6 +121,7 @@ static void take_reaching(Derivation *d, size_t n, const Var *from,
     for (size_t i = 0; i < n; i++) {
         Var v = from[i];
         if (!reach[v] || !is_differentiable(d->g, v)) continue;
+        if (graph_is_statistic(d->g, v)) continue;
         if (!d->d->made || is_movable(d, v))
             wrt[d->wrt.n++] = v;
         else
@@ -129,8 +130,8 @@ static void take_reaching(Derivation *d, size_t n, const Var *from,
     }
 }
 
-/* The shared variables that reach the cost through connected paths; without any, the
- * float inputs. */
+/* The shared variables that reach the cost through connected paths, statistics left
+ * out; without any, the float inputs. */
 static bool default_wrt(Derivation *d, Var cost) {
     const Graph *g = d->g;
     const uint8_t *reach = mark_reaching(d, cost);

@@ -184,6 +184,8 @@ static bool rename_one(Graph *g, Span text) {
     if (!find_span(g, old, &v)) return false;
     Sym from = sym_n(s, at_text(s, old), old.end - old.begin),
         to = sym_n(s, at_text(s, new), new.end - new.begin);
+    if (graph_find(g, from) != v && graph_find_alias(g, from) == v)
+        from = var_name(g, v);
     if (from == to) return true;
     if (var_leaf(g, v) == LEAF_DIM)
         return fail(s, old, E_USAGE,
@@ -200,6 +202,7 @@ static bool rename_one(Graph *g, Span text) {
     for (size_t i = 0; i < g->outputs.n; i++)
         if (g->outputs.p[i].label == from) g->outputs.p[i].label = to;
     graph_outputs_changed(g);
+    graph_unalias(g, v);
     return true;
 }
 
@@ -327,12 +330,11 @@ static bool check_freezable(Graph *g, Var v, Span at) {
                     "--freeze takes shared variables, but %s is not one",
                     sym_text(g->s, var_name(g, v)));
     const Leaf *leaf = var_leafrec(g, v);
-    const char *why =
-        graph_update(g, v) != VAR_NONE ? "has an update, so it is no constant"
-        : leaf->init != VAR_NONE
-            ? "has an expression as its initial value: --set gives it a value"
-        : value_has_data(leaf->value) ? NULL
-                                      : "has no value: --set gives it one";
+    const char *why = graph_update(g, v) != VAR_NONE
+                          ? "has an update, so it is no constant"
+                      : leaf->init != VAR_NONE || value_has_data(leaf->value)
+                          ? NULL
+                          : "has no value: --set gives it one";
     return !why ||
            fail(g->s, at, E_USAGE, "--freeze: %s %s", sym_text(g->s, leaf->name), why);
 }
@@ -352,15 +354,31 @@ static void freeze_leaf(Graph *g, Var v) {
     g->shared.n = kept;
 }
 
+/* An initial value that is an expression is computed. */
+static bool compute_initial(Graph *g, Var v) {
+    Value value;
+    Var init = var_leafrec(g, v)->init;
+    if (init == VAR_NONE) return true;
+    if (!services(g->s)->eval(g, 1, &init, &value)) return false;
+    graph_give_shared(g, v, &value);
+    return true;
+}
+
 static bool freeze(Graph *g, const Edit *e) {
     Arena *a = arena_new(g->s);
+    bool computed = false;
     VarList all = {g->shared.n, arena_copy(a, g->shared.p, g->shared.n * sizeof(Var))};
     bool ok = strcmp(e->freeze, "*") == 0 || names_find_vars(g, a, e->freeze_at, &all);
     for (size_t i = 0; ok && i < all.n; i++) {
         ok = check_freezable(g, all.p[i], e->freeze_at);
-        if (ok) freeze_leaf(g, all.p[i]);
+        computed |= ok && var_leafrec(g, all.p[i])->init != VAR_NONE;
+        ok = ok && compute_initial(g, all.p[i]);
     }
+    for (size_t i = 0; ok && i < all.n; i++)
+        freeze_leaf(g, all.p[i]);
     arena_free(a);
+    if (ok && computed)
+        graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
     return ok && graph_reinfer(g);
 }
 

@@ -69,6 +69,7 @@ static bool join_tables(GraphJoin *j) {
         Var v = j->map[from->approx.p[i].var];
         if (v != VAR_NONE) graph_set_approx(j->to, v, from->approx.p[i].how);
     }
+    graph_copy_marks(j->to, from, j->map);
     for (size_t i = 0; i < from->outputs.n; i++) {
         Output o = from->outputs.p[i];
         if (graph_output(j->to, o.label) != VAR_NONE)

@@ -33,8 +33,9 @@ static bool is_usable_in_place(const ArrayFile *f, size_t offset,
                                const ArrayLayout *lay, size_t bytes) {
     size_t width = dtype_size(dtype_real(lay->dtype));
     const unsigned char *p = f->p + offset;
-    if (f->unread) return f->buf && bytes > 0;
-    return f->buf && bytes > 0 && (uintptr_t)p % width == 0 &&
+    if (f->use == ELEMENTS_IGNORED) return f->buf && bytes > 0;
+    bool aligned = (uintptr_t)p % width == 0 || f->use == ELEMENTS_COPIED;
+    return f->buf && bytes > 0 && aligned &&
            (width == 1 || lay->big_endian == HOST_IS_BIG) &&
            (lay->dtype != DT_BOOL || is_clean_bool(p, bytes));
 }

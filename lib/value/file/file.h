@@ -6,6 +6,12 @@
 #include "os/file.h"
 #include "value/class.h"
 
+/* What becomes of the elements of a large array. */
+typedef enum ElementUse {
+    ELEMENTS_COMPUTED,
+    ELEMENTS_COPIED, /* only: they need not be aligned */
+    ELEMENTS_IGNORED /* they may be anywhere and in any order */
+} ElementUse;
 /* What is read of a file. */
 typedef struct Selection {
     const char *key; /* a member of npz, safetensors, GGUF or JSON, columns of a table
@@ -26,6 +32,12 @@ bool value_read(Session *s, const char *path, Selection *what, Value *out);
  * and the suffix. */
 bool value_read_mem(Session *s, const char *name, const void *p, size_t n,
                     Selection *what, Value *out);
+/* A file of which several arrays are read: opened once, and its header read once. NULL:
+ * diagnosed. */
+typedef struct ValueFile ValueFile;
+ValueFile *value_file_open(Session *s, const char *path, Span at);
+bool value_file_read(ValueFile *f, Selection *what, Value *out);
+void value_file_close(ValueFile *f); /* also NULL */
 /* The same for an array of whatever dtype. */
 bool array_read(Session *s, const char *path, const char *key, Span at, Tensor *out);
 bool array_read_mem(Session *s, const char *name, const void *p, size_t n,

@@ -14,9 +14,15 @@ typedef struct ArrayFile {
     const unsigned char *p;
     size_t n;
     Buffer *buf; /* keeps p alive, so that tensors may use it in place; NULL: copy */
-    bool unread; /* nobody will look at the elements: they may be anywhere */
+    ElementUse use;
     Selection *what;
+    struct FileHeader *header; /* keeps it for the next array; NULL: there is none */
 } ArrayFile;
+/* What a format has read of a file before its arrays. */
+typedef struct FileHeader {
+    void *p; /* NULL: not read yet */
+    void (*free)(void *p);
+} FileHeader;
 /* Does it have one of these suffixes, before .gz or .zst? */
 bool value_is_named(const ArrayFile *f, const char *suffixes);
 

@@ -412,10 +412,22 @@ static bool pick_gguf_tensor(const GgufHeader *h, const char *key, Tensor *out) 
     return t ? gguf_value(h, t, out) : fail_no_gguf_tensor(h, key);
 }
 
+static void free_gguf(void *p) {
+    close_gguf(p);
+    mem_free(p);
+}
+
 bool gguf_read(const ArrayFile *f, const char *key, Tensor *out) {
-    GgufHeader h;
-    bool ok = open_gguf(f, NULL, &h) && pick_gguf_tensor(&h, key, out);
-    close_gguf(&h);
+    GgufHeader *h = f->header ? f->header->p : NULL;
+    bool ok = true, keep = h != NULL;
+    if (!h) {
+        h = mem_alloc(f->s, sizeof *h);
+        ok = open_gguf(f, NULL, h);
+        keep = ok && f->header;
+        if (keep) *f->header = (FileHeader){h, free_gguf};
+    }
+    ok = ok && pick_gguf_tensor(h, key, out);
+    if (!keep) free_gguf(h);
     return ok;
 }
 

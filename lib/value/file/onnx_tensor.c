@@ -121,7 +121,7 @@ static bool from_raw(Session *s, const OnnxDType *d, const OnnxBytes *raw,
                    .p = raw->p,
                    .n = raw->n,
                    .buf = raw->buf,
-                   .unread = raw->unread};
+                   .use = raw->use};
     if (d->packing == FLOAT8) return from_float8(&f, d, lay, out);
     return (d->packing == BFLOAT16 ? array_from_bfloat16 : array_from_bytes)(&f, 0, lay,
                                                                              out);

@@ -3,7 +3,7 @@
 #define VALUE_FILE_ONNX_TENSOR_H
 
 #include "format/proto.h"
-#include "value/value.h"
+#include "value/file/file.h"
 
 typedef struct OnnxEntry {
     ProtoText key, value;
@@ -32,7 +32,7 @@ typedef struct OnnxBytes {
     size_t n;
     Buffer
         *buf; /* keeps them alive, so that a tensor may use them in place; NULL: copy */
-    bool unread; /* nobody will look at the elements */
+    ElementUse use;
 } OnnxBytes;
 /* The array; raw: its bytes where they are not in the message's other fields. Sizes are
  * checked. False: diagnosed. */

@@ -5,7 +5,6 @@
 #include "value/file/file_impl.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 bool array_fail(const ArrayFile *f, DiagCode code, const char *fmt, ...) {
@@ -199,7 +198,7 @@ static Buffer *wrap_file(Session *s, const FileData *d) {
         const unsigned char *in;
         void *out;
     } u = {.in = d->p};
-    if (d->mapped && mprotect(u.out, d->n, PROT_READ | PROT_WRITE) != 0) return NULL;
+    if (d->mapped && !file_mapped_write(s, u.out, d->n)) return NULL;
     FileData *own = mem_alloc(s, sizeof *own);
     *own = *d;
     return buffer_wrap(s, u.out, d->n, release_file, own);
@@ -333,6 +332,51 @@ bool value_read(Session *s, const char *path, Selection *what, Value *out) {
     }
     close_bytes(&b);
     return ok;
+}
+
+/* GGUF is opened once, since its header is long and its arrays don't overlap. Arrays of
+ * other formats may share memory in the file, and so each gets a mapping of its own. */
+struct ValueFile {
+    ArrayFile file; /* p NULL: each array opens it */
+    ArrayBytes bytes;
+    FileHeader header;
+    char *path;
+};
+
+ValueFile *value_file_open(Session *s, const char *path, Span at) {
+    ValueFile *f = mem_zalloc(s, 1, sizeof *f);
+    f->path = mem_strdup(s, path);
+    f->file = (ArrayFile){.s = s, .name = f->path, .at = at, .header = &f->header};
+    if (value_is_stdin(path, strlen(path))) return f;
+    if (!open_bytes(path, &f->file, &f->bytes)) {
+        value_file_close(f);
+        return NULL;
+    }
+    f->file.buf = f->bytes.buf;
+    if (gguf_is(&f->file)) return f;
+    close_bytes(&f->bytes);
+    f->file.p = NULL;
+    return f;
+}
+
+bool value_file_read(ValueFile *f, Selection *what, Value *out) {
+    if (!f->file.p) return value_read(f->file.s, f->path, what, out);
+    *out = (Value){.kind = TYPE_NONE};
+    what->converted = false;
+    f->file.what = what;
+    f->file.at = what->at;
+    if (!read_value(&f->file, what->key, out)) return false;
+    if (file_unchanged(&f->bytes.file)) return true;
+    value_unref(out);
+    return false;
+}
+
+void value_file_close(ValueFile *f) {
+    if (!f) return;
+    if (f->header.p) f->header.free(f->header.p);
+    if (f->file.p) close_bytes(&f->bytes);
+    mem_free(f->path);
+    mem_free(f);
 }
 
 bool value_read_mem(Session *s, const char *name, const void *p, size_t n,

@@ -116,6 +116,13 @@ model("quantised", [h.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), h.mak
 for name, to in {"expand": [2, 1, 3], "misfit": [2, 4]}.items():
     model(name, [h.make_node("Expand", ["x", "to"], ["y"], name="wider")], [value("x", T.FLOAT, [1, 3])], [value("y", T.FLOAT, None)],
           {"to": np.int64(to)})
+# normalised: its mean and variance are statistics; the zeros of two biases and of a mean are one array, as PyTorch writes them
+model("norm", [h.make_node("Identity", ["bn.bias"], ["/zeros"]), h.make_node("Identity", ["bn.running_var"], ["/ones"]),
+               h.make_node("BatchNormalization", ["x", "bn.weight", "bn.bias", "bn.running_mean", "/ones"], ["/bn/out"]),
+               h.make_node("BatchNormalization", ["/bn/out", "2.weight", "/zeros", "/zeros", "bn.running_var"], ["y:0"])],
+      [value("x", T.FLOAT, ["n", 2])], [value("y:0", T.FLOAT, ["n", 2])],
+      {"bn.weight": np.float32([1, 2]), "bn.bias": np.float32([0, 0]), "bn.running_mean": np.float32([.5, -1]),
+       "bn.running_var": np.float32([1, 4]), "2.weight": np.float32([3, 1])})
 # lists: a Loop that appends to one that begins empty, SequenceMap, parts, an optional value
 seq = lambda name, *dims: h.make_tensor_sequence_value_info(name, T.FLOAT, list(dims))
 more = h.make_graph([h.make_node("Mul", ["x", "x"], ["s"]), h.make_node("SequenceInsert", ["l", "s"], ["m"]),

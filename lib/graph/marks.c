@@ -1,0 +1,50 @@
+/* What a graph knows of variables beside what they compute: names in the model that it
+ * was read from, and which shared variables are statistics. */
+#include "graph/graph_impl.h"
+
+void graph_alias(Graph *g, Var v, Sym text) {
+    if (graph_alias_of(g, v)) return;
+    map_put(&g->priv->alias, v, text);
+    vec_push(g->s, &g->aliases, ((VarName){v, text}));
+}
+
+void graph_unalias(Graph *g, Var v) {
+    size_t kept = 0;
+    for (size_t i = 0; i < g->aliases.n; i++)
+        if (g->aliases.p[i].var != v) g->aliases.p[kept++] = g->aliases.p[i];
+    g->aliases.n = kept;
+    map_put(&g->priv->alias, v, 0);
+}
+
+Sym graph_alias_of(const Graph *g, Var v) {
+    uint64_t text;
+    return map_get(&g->priv->alias, v, &text) ? (Sym)text : 0;
+}
+
+Var graph_find_alias(const Graph *g, Sym text) {
+    for (size_t i = 0; i < g->aliases.n; i++)
+        if (g->aliases.p[i].name == text) return g->aliases.p[i].var;
+    return VAR_NONE;
+}
+
+void graph_mark_statistic(Graph *g, Var v) {
+    if (var_leaf(g, v) == LEAF_SHARED && !graph_is_statistic(g, v))
+        vec_push(g->s, &g->statistics, v);
+}
+
+bool graph_is_statistic(const Graph *g, Var v) {
+    for (size_t i = 0; i < g->statistics.n; i++)
+        if (g->statistics.p[i] == v) return var_leaf(g, v) == LEAF_SHARED;
+    return false;
+}
+
+void graph_copy_marks(Graph *dst, const Graph *src, const Var *map) {
+    for (size_t i = 0; i < src->aliases.n; i++) {
+        Var v = map[src->aliases.p[i].var];
+        if (v != VAR_NONE) graph_alias(dst, v, src->aliases.p[i].name);
+    }
+    for (size_t i = 0; i < src->statistics.n; i++) {
+        Var v = map[src->statistics.p[i]];
+        if (v != VAR_NONE) graph_mark_statistic(dst, v);
+    }
+}
