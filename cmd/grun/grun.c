@@ -11,7 +11,9 @@ typedef struct Grun {
     Texts result, expect, dim, include, exclude, rules, reap, plant;
     int mode, unused;
     int64_t sloppy, threads, seed, steps, batch, epochs, shuffle, every, save_every;
-    const char *outputs, *each, *until, *save, *guard, *unguarded, *plot;
+    const char *outputs, *each, *until, *save, *guard, *unguarded, *plot, *trace,
+        *against;
+    int64_t trace_samples;
     double rtol, atol;
     bool no_gc, time, drop_last, progress, no_progress, no_updates, strict,
         allow_downcast, allow_nonfinite;
@@ -97,9 +99,19 @@ static const Opt options[] = {
     {"expect", 0, OPT_LIST, AT(expect), "NAME=VALUE",
      "Exit 1 unless an output is approximately equal to VALUE.", "graph", GROUP_OUTPUT},
     {"rtol", 0, OPT_FLOAT, AT(rtol), "R",
-     "Relative tolerance of --expect (default: by dtype).", NULL, GROUP_OUTPUT},
+     "Relative tolerance of --expect and --against (default: by dtype).", NULL,
+     GROUP_OUTPUT},
     {"atol", 0, OPT_FLOAT, AT(atol), "A",
-     "Absolute tolerance of --expect (default: by dtype).", NULL, GROUP_OUTPUT},
+     "Absolute tolerance of --expect and --against (default: by dtype).", NULL,
+     GROUP_OUTPUT},
+    {"trace", 0, OPT_FILE, AT(trace), "FILE",
+     "Write a digest of every value to FILE: its shape, hash, range and mean.", NULL,
+     GROUP_OUTPUT},
+    {"trace-sample", 0, OPT_INT, AT(trace_samples), "N",
+     "With --trace: keep N elements of every value, too.", NULL, GROUP_OUTPUT},
+    {"against", 0, OPT_FILE, AT(against), "FILE",
+     "Compare every value with a trace, and exit 1 at the first that differs.", NULL,
+     GROUP_OUTPUT},
     {"strict", 0, OPT_FLAG, AT(strict), NULL,
      "Accept only values of the input's dtype.", NULL, GROUP_INPUT},
     {"allow-downcast", 0, OPT_FLAG, AT(allow_downcast), NULL,
@@ -213,7 +225,10 @@ static RunSpec run_spec(Run *r, const Grun *o) {
                  .plot = o->plot,
                  .seed = o->seed,
                  .threads = (unsigned)o->threads,
-                 .no_gc = o->no_gc};
+                 .no_gc = o->no_gc,
+                 .trace = o->trace,
+                 .trace_samples = o->trace_samples,
+                 .against = o->against};
     if (o->guard) q.guard_at = run_text(r, "--guard", o->guard);
     if (o->unguarded) q.unguarded_at = run_text(r, "--unguarded", o->unguarded);
     if (o->outputs) q.outputs_at = run_text(r, "--outputs", o->outputs);

@@ -3,6 +3,7 @@
 #define TOOLS_GRUN_GRUN_IMPL_H
 
 #include "check/check.h"
+#include "check/trace.h"
 #include "os/file.h"
 #include "tools/grun/run.h"
 
@@ -65,6 +66,7 @@ struct GraphRun {
     Check *check;      /* of DEBUG, which then owns `ready` */
     Guard guard;
     Monitor monitor;
+    Trace *trace;
 };
 
 /* run.c: the parts of a run, in this order; call grun_end even after a failure. */
@@ -75,6 +77,10 @@ bool grun_check(GraphRun *r); /* mode.c: rewrites under DebugMode */
 bool grun_watch(GraphRun *r); /* mode.c: hooks of modes that inspect each instruction */
 bool grun_call(GraphRun *r);  /* mode.c: one call of the machine, and the mode's
                                * follow-up */
+/* trace.c */
+bool grun_is_traced(const RunSpec *q);
+bool grun_trace_ready(GraphRun *r); /* rewrites for a run with a trace */
+bool grun_trace_open(GraphRun *r);
 /* mode.c: after a failed call, notes what to try next. Returns false. */
 bool grun_hint(GraphRun *r);
 bool grun_bind_dims(GraphRun *r); /* binds the command line's dims for the machine */

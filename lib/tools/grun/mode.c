@@ -27,7 +27,8 @@ static bool mode_query(const Graph *g, const RunSpec *spec, Arena *a, RewriteQue
     q->mode = row->rewrites ? row->rewrites : "FAST_RUN";
     const char **exclude = NEW_N(a, q->nexclude + 1, const char *);
     if (q->nexclude) memcpy(exclude, q->exclude, q->nexclude * sizeof *exclude);
-    if (row->without) exclude[q->nexclude++] = row->without;
+    if (row->without || grun_is_traced(spec))
+        exclude[q->nexclude++] = row->without ? row->without : "fusion";
     q->exclude = exclude;
     return true;
 }
@@ -117,6 +118,10 @@ bool grun_watch(GraphRun *r) {
     if (r->spec->mode == RUN_NAN_GUARD) h = guard_hooks(&r->guard);
     if (r->spec->mode == RUN_MONITOR) h = monitor_hooks(r->s, &r->monitor);
     if (r->check) h = check_hooks(r->check);
+    if (grun_is_traced(r->spec)) {
+        if (!grun_trace_open(r)) return false;
+        h = trace_hooks(r->trace);
+    }
     if (h.ctx) vm_set_hooks(r->m, &h);
     return true;
 }
@@ -148,7 +153,9 @@ bool grun_hint(GraphRun *r) {
 
 bool grun_call(GraphRun *r) {
     if (r->check && !check_begin(r->check, r->m)) return false;
+    if (r->trace) trace_begin(r->trace);
     if (!vm_run(r->m)) return false;
+    if (r->trace) return trace_end(r->trace, r->m);
     if (r->check) return check_end(r->check, r->m);
     return r->spec->mode != RUN_NAN_GUARD || guard_outputs(&r->guard, r->ready, r->m);
 }

@@ -22,8 +22,8 @@ static bool commit_output(GraphRun *r) {
 }
 
 static bool finish_run(GraphRun *r) {
-    return grun_check_expected(r) && grun_write_results(r) && grun_write_plot(r) &&
-           commit_output(r);
+    return grun_check_expected(r) && (!r->trace || trace_finish(r->trace)) &&
+           grun_write_results(r) && grun_write_plot(r) && commit_output(r);
 }
 
 bool grun_save(GraphRun *r) {
@@ -47,6 +47,7 @@ bool graph_run_keep(GraphRun *r) {
 }
 
 bool grun_ready(GraphRun *r) {
+    if (grun_is_traced(r->spec) || r->spec->trace_samples) return grun_trace_ready(r);
     if (r->spec->mode == RUN_DEBUG) return grun_check(r);
     r->ready = graph_ready(r->g, r->spec);
     return r->ready != NULL;
@@ -79,12 +80,13 @@ static void log_plan(const GraphRun *r) {
 }
 
 bool grun_plan(GraphRun *r) {
-    r->how = (PlanOptions){.no_reuse = r->spec->no_gc,
-                           .no_fuse = r->spec->mode == RUN_NAN_GUARD,
-                           .keep_shared = r->spec->save && (r->spec->series.steps > 1 ||
-                                                            r->spec->series.each),
-                           .debugging = r->spec->mode == RUN_DEBUG,
-                           .threads = r->spec->threads};
+    r->how = (PlanOptions){
+        .no_reuse = r->spec->no_gc,
+        .no_fuse = r->spec->mode == RUN_NAN_GUARD || grun_is_traced(r->spec),
+        .keep_shared =
+            r->spec->save && (r->spec->series.steps > 1 || r->spec->series.each),
+        .debugging = r->spec->mode == RUN_DEBUG,
+        .threads = r->spec->threads};
     r->plan = plan_new(r->ready, &r->how);
     if (!r->plan) return false;
     log_plan(r);
@@ -142,6 +144,7 @@ void grun_end(GraphRun *r) {
     grun_free_collected(r);
     grun_free_plot(r);
     vec_free(&r->result);
+    trace_close(r->trace);
     vm_free(r->m);
     plan_free(r->plan);
     if (r->ready != r->g && !r->check) graph_free(r->ready);

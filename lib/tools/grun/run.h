@@ -77,7 +77,7 @@ typedef struct RunSpec {
     const Span *result; /* "NAME=FILE" */
     const Span *expect; /* "NAME=VALUE" */
     const Span *dim;    /* "n=128" */
-    double rtol, atol;  /* negative: the dtype's */
+    double rtol, atol;  /* of `expect` and `against`; negative: the dtype's */
     ResultFormat format;
     const char *output; /* for printed text; "-" */
     const char *plot;   /* SVG file for curves of the outputs that are numbers, of the
@@ -87,6 +87,8 @@ typedef struct RunSpec {
                 * their sizes */
     unsigned threads;
     bool no_gc;
+    const char *trace, *against; /* files of traces: written, compared with; NULL */
+    int64_t trace_samples;       /* elements of each value that a trace keeps */
     size_t nhidden;        /* graph_chosen: the last outputs, which are not printed */
     size_t until_output;   /* graph_chosen: the value of `until` */
     const RunWatch *watch; /* NULL: nobody */

@@ -1,0 +1,83 @@
+/* Traces of runs: a digest of each value, in a file, and a run compared with such a
+ * file value by value. A value is known by its name; one without a name by the
+ * expression that computes it from named ones, so that it is found again in a graph
+ * that was rewritten, or read by another version. */
+#ifndef CHECK_TRACE_H
+#define CHECK_TRACE_H
+
+#include "vm/vm.h"
+
+/* What a trace keeps of a value: of complex numbers both parts count, of infinite ones
+ * and nans the number; min and max are without nans, mean and the rest without
+ * infinite ones too. */
+typedef struct Digest {
+    uint64_t hash; /* xxh64 of the elements in C order */
+    double min, max, mean, rms;
+    double mix; /* mean with weights that depend on the place: tells elements that
+                 * changed places */
+    uint32_t nans, infs; /* UINT32_MAX: so many or more */
+} Digest;
+enum { DIGEST_BLOCK = 256 };
+struct DigestSums;
+typedef struct Digester {
+    double weight[DIGEST_BLOCK];
+    bool (*loop)(struct DigestSums *q, const double *x, const double *weight, size_t n);
+} Digester;
+void digester_init(Digester *d, Session *s);
+Digest tensor_digest(const Digester *d, const Tensor *t);
+
+/* ---- files ---- */
+enum { TRACE_VERSION = 1, TRACE_SAMPLES_MAX = 1 << 16, TRACE_RECORD = 64 };
+typedef struct TraceRecord {
+    uint32_t name, layout; /* numbers in the file's tables */
+    Digest d;
+    const unsigned char *sample; /* read: this many float64 of the file, little-endian;
+                                  * written: of the machine */
+} TraceRecord;
+typedef struct TraceLayout {
+    DType dtype;
+    int ndim;
+    int64_t shape[MAX_NDIM];
+} TraceLayout;
+
+typedef struct TraceWriter TraceWriter;
+TraceWriter *trace_writer_open(Session *s, const char *path, uint32_t samples);
+uint32_t trace_writer_name(TraceWriter *w, const char *p, size_t n); /* its number */
+uint32_t trace_writer_layout(TraceWriter *w, const TraceLayout *t);
+void trace_writer_add(TraceWriter *w, const TraceRecord *r);
+bool trace_writer_call(TraceWriter *w);   /* writes what was added since the last one */
+bool trace_writer_commit(TraceWriter *w); /* frees it */
+void trace_writer_abort(TraceWriter *w);  /* NULL is allowed */
+
+typedef struct TraceFile TraceFile;
+/* NULL: diagnosed. Nothing in the file is trusted: whatever it holds, the functions
+ * below stay within it. */
+TraceFile *trace_file_open(Session *s, const char *path);
+void trace_file_close(TraceFile *f); /* NULL is allowed */
+uint32_t trace_file_samples(const TraceFile *f);
+size_t trace_file_calls(const TraceFile *f);
+size_t trace_file_count(const TraceFile *f, size_t call);
+TraceRecord trace_file_record(const TraceFile *f, size_t call, size_t i);
+Sym trace_file_name(const TraceFile *f, uint32_t name);
+const TraceLayout *trace_file_layout(const TraceFile *f, uint32_t layout);
+double trace_sample(const TraceRecord *r, size_t i); /* of a record that was read */
+
+/* ---- runs ---- */
+typedef struct TraceSpec {
+    const char *path;
+    bool against;      /* compare with the file instead of writing it */
+    uint32_t samples;  /* written: elements to keep of each value */
+    double rtol, atol; /* negative: the dtype's */
+} TraceSpec;
+typedef struct Trace Trace;
+/* Of runs of `ran`, a graph without fused functions. NULL: diagnosed. */
+Trace *trace_open(const Graph *ran, const TraceSpec *spec);
+void trace_close(Trace *t); /* NULL is allowed; a file that isn't complete goes */
+VmHooks trace_hooks(Trace *t);
+/* Around each call of the machine. A difference from the trace is E_VERDICT. */
+void trace_begin(Trace *t);
+bool trace_end(Trace *t, const Machine *m); /* false: diagnosed */
+/* After the last call: completes the file, or says what wasn't compared. */
+bool trace_finish(Trace *t);
+
+#endif

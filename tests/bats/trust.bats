@@ -1,0 +1,147 @@
+# Which value, which rewrite, why: traces of runs.
+load common
+
+model() {
+    cat >m.yaml <<'END'
+thunkline: 1
+inputs: {x: 'float64[n, 3]'}
+shared: {w: 'float64[3] = [1., 2., 3.]'}
+let: |
+  u = 1 + x @ w
+  y = log(u)
+  z = y * 2 + sum(exp(y) * x[:, 0])
+  loss = sum(z ** 2)
+outputs: [loss]
+updates: {w: w - 0.1 * w}
+END
+}
+
+@test "--trace and --against: the same run agrees, rewritten or not, in any number of threads" {
+    model
+    grun m.yaml 'x=ones((4, 3))' --steps 3 --trace t.trc -o /dev/null
+    for how in '--mode FAST_RUN' '--mode FAST_COMPILE' '--threads 1' '--exclude log1p'; do
+        # shellcheck disable=SC2086
+        grun m.yaml 'x=ones((4, 3))' --steps 3 --against t.trc $how -o /dev/null -v 2>log
+        grep -q 'compared 4[0-9] values in 3 of the 3 calls of t.trc' log
+    done
+    # a graph that was rewritten and saved keeps the values that have names
+    grewrite m.yaml -o fast.tlg
+    grun fast.tlg 'x=ones((4, 3))' --steps 3 --against t.trc -o /dev/null
+    # so does one in another precision, within that one's tolerance
+    sed 's/float64/float32/' m.yaml >m32.yaml
+    grun m32.yaml 'x=float32(ones((4, 3)))' --steps 3 --against t.trc -o /dev/null
+}
+
+@test "--against names the first value that differs, what its inputs did and what made it" {
+    model
+    grun m.yaml 'x=ones((4, 3))' --trace t.trc -o /dev/null
+    sed 's/log(u)/log(u) + 0.01 * u/' m.yaml >other.yaml
+    run grun other.yaml 'x=ones((4, 3))' --against t.trc -o /dev/null
+    assert_failure 1
+    assert_output --partial 'other.yaml:6:7: error[E_VERDICT]: y is the first value that differs from the trace, by 0.0347 of its size'
+    assert_output --partial 'in the trace: float64(4,) min=1.94591015 max=1.94591015 mean=1.94591015 rms=1.94591015 hash='
+    assert_output --partial 'min=2.01591015'
+    # a wrong rule is named, and so is what it amplified
+    echo 'wrong: sum(exp(a) * b) => 1.001 * sum(b * exp(a))' >wrong.rules
+    sed 's/exp(y) \* x/exp(y) * x/' m.yaml >same.yaml
+    run grun same.yaml 'x=ones((4, 3))' --rules wrong.rules --exclude wrong --against t.trc -o /dev/null
+    assert_success
+    gload --new -i 'a: float64[3]' -e 's = sqrt(a)' -e 't = s - 1' -o amp.tlg
+    grun amp.tlg 'a=[1.0001, 1.0002, 1.0003]' --trace a.trc -o /dev/null
+    run grun amp.tlg 'a=[1.0001000001, 1.0002, 1.0003]' --against a.trc --rtol 1e-8 --atol 0 -o /dev/null
+    assert_failure 1
+    assert_output --partial 't is the first value that differs'
+    assert_output --partial 'deviation of its inputs: s: '
+    assert_output --partial ', amplified '
+    run grun amp.tlg 'a=[2, 1.0002, 1.0003]' --against a.trc -o /dev/null
+    assert_failure 1
+    assert_output --partial 'the input a is the first value that differs'
+}
+
+@test "--against: elements that changed places differ, and nan and inf are counted" {
+    gload --new -i 'a: float64[4]' -e 'b = a + 1' -o m.tlg
+    grun m.tlg 'a=[1, 2, 3, 4]' --trace t.trc -o /dev/null
+    run grun m.tlg 'a=[1, 3, 2, 4]' --against t.trc -o /dev/null
+    assert_failure 1
+    run grun m.tlg 'a=[1, 2, nan, 4]' --against t.trc -o /dev/null
+    assert_failure 1
+    assert_output --partial 'nan=1'
+    grun m.tlg 'a=[nan, 2, inf, 4]' --trace n.trc -o /dev/null
+    grun m.tlg 'a=[nan, 2, inf, 4]' --against n.trc -o /dev/null
+    run grun m.tlg 'a=[nan, 2, -inf, 4]' --against n.trc -o /dev/null
+    assert_failure 1
+    # integers are compared exactly; strided and empty values have digests, too
+    gload --new -i 'k: int64[n, m]' -e 'kt = k.T' -e 'r = kt[::2]' -e 's = sum(r)' --outputs s,r -o k.tlg
+    grun k.tlg 'k=[[1, 2, 3], [4, 5, 6]]' --trace k.trc -o /dev/null
+    grun k.tlg 'k=[[1, 2, 3], [4, 5, 6]]' --against k.trc --mode FAST_COMPILE -o /dev/null
+    run grun k.tlg 'k=[[1, 2, 3], [4, 6, 5]]' --against k.trc -o /dev/null
+    assert_failure 1
+    grun k.tlg 'k=zeros((0, 3), dtype="int64")' --trace e.trc -o /dev/null
+    grun k.tlg 'k=zeros((0, 3), dtype="int64")' --against e.trc -o /dev/null
+    # a leaf that is passed on, too
+    gload --new -i 'a: float64[n]' -e 'b = a * 1' -o p.tlg
+    grun p.tlg 'a=[1, 2]' --trace p.trc -o /dev/null
+    run grun p.tlg 'a=[1, 3]' --against p.trc -o /dev/null
+    assert_failure 1
+    # elements of --trace-sample tell what the digest of a large value hides
+    gload --new -i 'a: float64[n]' -e 'b = a * 2' -o l.tlg
+    grun l.tlg 'a=ones(100000)' --trace l.trc -o /dev/null
+    grun l.tlg 'a=ones(100000)' --trace ls.trc --trace-sample 10 -o /dev/null
+    [ "$(wc -c <ls.trc)" -eq "$(($(wc -c <l.trc) + 2 * 80))" ]
+    grun l.tlg 'a=ones(100000)' --against ls.trc -o /dev/null
+}
+
+@test "--against: a trace of another graph says where names or shapes part" {
+    model
+    grun m.yaml 'x=ones((4, 3))' --trace t.trc -o /dev/null
+    run grun m.yaml 'x=ones((5, 3))' --against t.trc -o /dev/null
+    assert_failure 1
+    assert_output --partial 'x is float64(5, 3), but float64(4, 3) in the trace'
+    sed 's/\bu\b/v/' m.yaml | sed 's/log(u)/log(v)/' >renamed.yaml
+    run grun renamed.yaml 'x=ones((4, 3))' --against t.trc -o /dev/null
+    assert_success
+    assert_output --partial 'warning[E_VERDICT]: t.trc is a trace of another graph: only it has u, and only this one has v'
+    gload --new -e 'q = ones(3)' -o q.tlg
+    run grun q.tlg --against t.trc -o /dev/null
+    assert_failure 1
+    assert_output --partial 't.trc is a trace of another graph'
+    # what only a branch needs stays with its branch
+    gload --new -i 'p: bool' -i 'v: float64' -e 'bad = assert_op(v, v > 0)' -e 'r = ifelse(p, bad, v)' --outputs r -o i.tlg
+    grun i.tlg p=False v=-1 --trace i.trc -o /dev/null
+    grun i.tlg p=False v=-1 --against i.trc -o /dev/null
+}
+
+@test "traces: bad files and bad uses are errors, and no file is left behind" {
+    model
+    grun m.yaml 'x=ones((4, 3))' --trace t.trc -o /dev/null
+    size=$(wc -c <t.trc)
+    head -c $((size - 9)) t.trc >short.trc
+    run grun m.yaml 'x=ones((4, 3))' --against short.trc
+    assert_failure 4
+    assert_output --partial 'E_TRUNCATED'
+    { head -c 300 t.trc; printf x; tail -c +302 t.trc; } >bits.trc
+    run grun m.yaml 'x=ones((4, 3))' --against bits.trc
+    assert_failure 4
+    assert_output --partial 'E_CHECKSUM'
+    run grun m.yaml 'x=ones((4, 3))' --against m.yaml
+    assert_failure 3
+    assert_output --partial 'm.yaml: this is no trace of a run'
+    { head -c 8 t.trc; printf '\2'; tail -c +10 t.trc; } >new.trc
+    run grun m.yaml 'x=ones((4, 3))' --against new.trc
+    assert_failure 3
+    assert_output --partial 'E_VERSION'
+    run grun m.yaml 'x=ones((4, 3))' --against none.trc
+    assert_failure 4
+    run grun m.yaml 'x=ones((4, 3))' --trace a.trc --against t.trc
+    assert_failure 2
+    run grun m.yaml 'x=ones((4, 3))' --trace a.trc --mode DEBUG
+    assert_failure 2
+    run grun m.yaml 'x=ones((4, 3))' --trace-sample 3
+    assert_failure 2
+    run grun m.yaml 'x=ones((4, 4))' --trace a.trc
+    assert_failure 3
+    [ ! -e a.trc ]
+    run grun --errors json m.yaml 'x=ones((4, 3)) * 2' --against t.trc
+    assert_failure 1
+    assert_output --partial '"code": "E_VERDICT"'
+}
