@@ -231,6 +231,7 @@ static bool print_information(Run *r, const Gload *o, Graph *g, bool *done) {
 static void set_write_options(const Run *r, WriteOptions *how) {
     const Gload *o = (const Gload *)r->common;
     how->pack = o->pack;
+    how->by_reference = r->use == ELEMENTS_COPIED;
     how->refs = o->refs;
     how->simple = o->simple;
     how->depth = o->depth == UNSET ? 0 : (int)o->depth;
@@ -337,8 +338,8 @@ static bool check_each(Run *r, const Gload *o) {
     return ok;
 }
 
-/* Of a graph that is not edited. Texts write numbers; other forms copy large values, or
- * leave them out. */
+/* Of a graph of which no edit looks at values. Texts write numbers; other forms copy
+ * large values, or leave them out. */
 static ElementUse use_of_values(const Run *r, const Gload *o) {
     static const IoFormat copying[] = {IO_TLG, IO_ONNX, IO_DOT, IO_TREE, IO_MATH};
     if (o->info) return ELEMENTS_IGNORED;
@@ -364,7 +365,8 @@ static bool gload_run(Run *r) {
     if (!print_arrays(r, o, &done) || done) return done && !diag_first_error(r->s);
     if (!print_model(r, o, &done) || done) return done && !diag_first_error(r->s);
     bool alone = !count_added(&e) && !changes_graph(o, &e);
-    r->use = alone ? use_of_values(r, o) : ELEMENTS_COMPUTED;
+    bool looked_at = e.nset + e.nshared + e.ndim + e.nnarrow > 0 || o->freeze;
+    r->use = looked_at || (o->info && !alone) ? ELEMENTS_COMPUTED : use_of_values(r, o);
     if (o->check && o->common.operands.n > 1 && alone) return check_each(r, o);
     Graph *g = make_graph(r, o, &e);
     if (!g) return false;

@@ -89,15 +89,16 @@ bool input_is_shareable(const Input *in) {
     return in->own || in->r.impl;
 }
 
-Buffer *input_share(Input *in) {
+Buffer *input_share(Input *in, ElementUse use) {
     union {
         const unsigned char *in;
         void *out;
     } u = {.in = in->p};
-    if (in->shared) return buffer_ref(in->shared);
     /* The mapping is private: writes stay in this process. */
-    if (!in->own && reader_is_mapped(&in->r) && !file_mapped_write(in->s, u.out, in->n))
+    if (use == ELEMENTS_COMPUTED && !in->own && reader_is_mapped(&in->r) &&
+        !file_mapped_write(in->s, u.out, in->n))
         return NULL;
+    if (in->shared) return buffer_ref(in->shared);
     in->shared = buffer_wrap(in->s, u.out, in->n, release_input, in);
     return buffer_ref(in->shared);
 }

@@ -102,6 +102,9 @@ typedef struct WriteOptions {
     int zstd;           /* compression level; 0: only for a .zst name (level 1) */
     bool no_provenance; /* leave out g->steps and positions in texts */
     bool pack;          /* no references to files: everything is embedded */
+    bool by_reference;  /* tlg: large values that lie unchanged in a model of ONNX below
+                         * the written file's folder stay there */
+    const char *beside, *replaced; /* set by io_write: that folder, and what is there */
     bool durable; /* the file survives a power failure: for state that took long to
                    * compute */
     /* Text: the folder for constants larger than inline_max, created if missing; it

@@ -23,9 +23,9 @@ typedef struct Input {
  * diagnosed. */
 Input *input_open(Session *s, const char *path, const void *p, size_t n,
                   uint64_t max_bytes);
-/* Returns a new reference to a buffer that keeps the bytes alive; its users may write
- * to it (a private copy). */
-Buffer *input_share(Input *in);
+/* Returns a new reference to a buffer that keeps the bytes alive; those who compute may
+ * write to it (a private copy). NULL: it can't be made writable. */
+Buffer *input_share(Input *in, ElementUse use);
 bool input_is_shareable(const Input *in);
 void input_close(Input *in);
 
@@ -128,7 +128,7 @@ bool doc_functions(Graph *main, const Doc *functions, const char *folder,
                    const struct Refs *pending);
 
 /* ---- formats ---- */
-Graph *tlg_read(Session *s, Input *in, const ReadOptions *o);
+Graph *tlg_read(Session *s, Input *in, const char *folder, const ReadOptions *o);
 bool tlg_write(const Graph *g, Sink *k, const WriteOptions *o);
 Graph *text_read(Session *s, Input *in, const char *folder, const ReadOptions *o);
 /* io/onnx */
@@ -191,6 +191,20 @@ uint64_t refs_mix(const Refs *r, const char *head, size_t nhead, uint64_t conten
                   unsigned attempt);
 /* The folder part of a path: "." if there is none. */
 const char *refs_folder_of(Arena *a, const char *path);
+
+/* Files that the one being read refers to, each opened once; mapped privately. */
+typedef struct DataFile {
+    char *path;
+    FileData data;
+    Buffer *buf; /* of the whole file, which may not be written to */
+} DataFile;
+typedef struct DataFiles {
+    Session *s;
+    const char *folder;
+    Vec(DataFile) file;
+} DataFiles;
+const DataFile *data_file(DataFiles *all, const char *path); /* NULL: diagnosed */
+void data_files_close(DataFiles *all);
 bool text_write(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o);
 typedef void (*ViewWriter)(const Graph *g, const WriteOptions *o, Str *out);
 void dot_write(const Graph *g, const WriteOptions *o, Str *out);

@@ -98,7 +98,7 @@ static Graph *read_input(Session *s, Input *in, const char *folder,
                 : onnx ? "ONNX"
                        : "text",
                 in->n);
-    Graph *g = tlg    ? tlg_read(s, in, o)
+    Graph *g = tlg    ? tlg_read(s, in, folder, o)
                : onnx ? onnx_read(s, in, folder, o)
                       : text_read(s, in, folder, o);
     input_close(in);

@@ -1,6 +1,7 @@
 /* Writing a graph in any form: to a path, a Writer or memory. */
 #include "io/io_impl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static IoFormat format_for(const char *path, const WriteOptions *o) {
@@ -38,6 +39,18 @@ static bool write_as(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptio
     return sink_close(k) && ok;
 }
 
+/* Absolute names without links. */
+static void find_beside(Arena *a, const Writer *w, WriteOptions *o) {
+    const char *target = w && o->by_reference && !o->pack ? writer_target(w) : NULL;
+    if (!target) return;
+    char *folder = realpath(refs_folder_of(a, target), NULL),
+         *there = realpath(target, NULL);
+    if (folder) o->beside = arena_str(a, folder, strlen(folder));
+    if (there) o->replaced = arena_str(a, there, strlen(there));
+    free(folder);
+    free(there);
+}
+
 /* Writes through a sink, into memory without w; the files next to a text are written
  * once it is complete. */
 static bool write_through(Graph *g, const char *path, Writer *w, Sink *k,
@@ -47,7 +60,9 @@ static bool write_through(Graph *g, const char *path, Writer *w, Sink *k,
     if (!is_text_format(f)) how.pack = true;
     Refs refs;
     bool opened = refs_open(&refs, g->s, path, w, &how);
-    bool ok = opened && write_as(g, f, &refs, k, o);
+    how = *o;
+    if (opened) find_beside(refs.a, w, &how);
+    bool ok = opened && write_as(g, f, &refs, k, &how);
     if (!opened) sink_close(k);
     if (w && refs.text) ok = ok && writer_seal(w) && refs_store(&refs);
     bool named = ok;

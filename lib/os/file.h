@@ -39,6 +39,17 @@ bool file_mapped_write(Session *s, void *p, size_t n);
  * its neighbours along. Nothing happens unless they are of a mapped file that is only
  * read. */
 void file_mapped_pass(Session *s, const void *p, size_t n);
+/* Where bytes of a mapped file lie, for a graph that refers to them. */
+typedef struct FilePlace {
+    const char *name;             /* as it was opened */
+    uint64_t offset, size;        /* size: of the file */
+    int64_t seconds, nanoseconds; /* of its last change */
+} FilePlace;
+/* Lets file_place find the mapped file that has this address. */
+void file_mapped_lend(Session *s, const void *p);
+/* False: no file that was lent has the address, or its memory may have been written
+ * to. */
+bool file_place(Session *s, const void *p, FilePlace *out);
 /* Opens `rel` strictly below folder `base` (no "..", no absolute path, no symlink out
  * of it, a regular file with a single link). For references inside graph files. */
 bool file_read_below(Session *s, const char *base, const char *rel, uint64_t limit,

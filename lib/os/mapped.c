@@ -31,7 +31,7 @@ static void record_mapping(Session *s, const char *p, const char *name,
                            const struct stat *st) {
     Mapping *m = unused_mapping(s);
     m->n = (size_t)st->st_size;
-    m->written = false;
+    m->written = m->lent = false;
     m->name = mem_strdup(s, name);
     m->device = (uint64_t)st->st_dev;
     m->inode = (uint64_t)st->st_ino;
@@ -95,6 +95,22 @@ void file_mapped_pass(Session *s, const void *p, size_t n) {
     if (to > m->n) to = m->n;
     from = from > AROUND ? (from - AROUND) / page * page : 0;
     madvise(begin + from, (to - from) / page * page, MADV_DONTNEED);
+}
+
+void file_mapped_lend(Session *s, const void *p) {
+    Mapping *m = mapping_of(s, p);
+    if (m) m->lent = true;
+}
+
+bool file_place(Session *s, const void *p, FilePlace *out) {
+    const Mapping *m = mapping_of(s, p);
+    if (!m || !m->lent || m->written) return false;
+    *out = (FilePlace){.name = m->name,
+                       .offset = (uint64_t)((const char *)p - atomic_load(&m->p)),
+                       .size = m->n,
+                       .seconds = m->seconds,
+                       .nanoseconds = m->nanoseconds};
+    return true;
 }
 
 /* A different file under the same name doesn't matter: the mapped one is unchanged. */

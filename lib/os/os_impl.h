@@ -23,6 +23,7 @@ typedef struct Mapping {
     _Atomic(const char *) p; /* NULL: unused */
     size_t n;
     bool written; /* its memory may be written to */
+    bool lent;    /* others may refer to its bytes */
     char *name;
     uint64_t device, inode;
     int64_t seconds, nanoseconds; /* time of its last change */

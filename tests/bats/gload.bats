@@ -295,7 +295,7 @@ Y
     ok "gload v.tlg --freeze a | gload -O math --no-provenance | head -2" 'x: float64[n]
 b: float64 (shared)'
     ok "gload v.tlg --freeze a,b -O yaml | grewrite | gload -O math | grep -c exp || :" 0
-    gload --new -i 'x: float64[n]' --shared 'a: float64[2] = log2(4.0 * ones(2))' --shared 'b: float64' -e 'y = x * a' --outputs y -o i.tlg
+    gload --new -i 'x: float64[n]' --shared 'a: float64[2] = log2(4.0 * ones(2))' --shared 'b: float64 = 1' -e 'y = x * a' --outputs y -o i.tlg
     ok "gload i.tlg --freeze a -O yaml --no-provenance | grep 'a ='" "  a = array([2.0, 2.0], dtype='float64')"
     ok "gload i.tlg --freeze a | grun x=[3,4]" 'y = [6.0, 8.0]'
     bad 2 E_USAGE 'b has no value: --set gives it one' 'gload s.tlg --freeze b'

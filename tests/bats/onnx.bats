@@ -111,6 +111,34 @@ none = []"
     bad 3 E_VALUE 'side.bin' 'gload up.onnx'
 }
 
+@test "a tlg beside a model refers to its large weights; what has changed is an error" {
+    mkdir -p in/side
+    gload --new -i 'x: float32[200]' --shared 'w: float32[200, 100] = cast(reshape(arange(20000), (200, 100)), float32)' -e 'y = x @ w' --outputs y -o in/m.onnx
+    ones="x='ones(200)' --outputs s"
+    (cd in && gload m.onnx -e 's = sum(y)' -o g.tlg && gload g.tlg -o side/h.tlg && gload g.tlg -o g2.tlg && gload --pack g.tlg -o p.tlg && gload m.onnx -O onnx -o side/m.onnx)
+    [ "$(stat -c %s in/g.tlg)" -lt 5000 ] && [ "$(stat -c %s in/g2.tlg)" -lt 5000 ]
+    [ "$(stat -c %s in/p.tlg)" -gt 80000 ] && [ "$(stat -c %s in/side/h.tlg)" -gt 80000 ]
+    local f
+    for f in in/g.tlg in/g2.tlg in/p.tlg in/side/h.tlg '<(gload in/g.tlg)'; do
+        ok "grun $f $ones" 's = 199990000.0' || return
+    done
+    ok 'gload in/g.tlg -O onnx | cmp - <(gload in/p.tlg -O onnx)'
+    ok 'gload in/g.tlg --set "w=ones((200, 100))" -o in/g2.tlg; grun in/g2.tlg x="ones(200)" --outputs y | head -c 12' 'y = [200.0, '
+    # the model in place of which it is written, and one behind a link, are no place for values
+    gload in/m.onnx -O tlg -o in/self.tlg && cp in/m.onnx in/n.onnx && gload in/n.onnx -O tlg -o in/n.onnx
+    ok 'gload --info in/n.onnx | grep -c "float32.200, 100., value"' 1
+    ln -s ../m.onnx in/side/l.onnx && gload in/side/l.onnx -o in/side/l.tlg
+    [ "$(stat -c %s in/side/l.tlg)" -gt 80000 ]
+    bad 4 E_IO "<stdin>: its values are in m.onnx, but a graph that comes through a pipe can't name files" 'grun - x="ones(200)" <in/g.tlg'
+    mkdir alone && cp in/g.tlg alone
+    bad 4 E_IO "can't read m.onnx|can't open m.onnx" 'gload --info alone/g.tlg'
+    cp in/m.onnx kept
+    touch -d 2001-01-01 in/m.onnx
+    bad 4 E_IO 'its values are in m.onnx, which has changed since' 'gload --info in/g.tlg'
+    head -c 9000 kept >in/m.onnx
+    bad 4 E_IO 'its values are in m.onnx, which has changed since' 'grun in/g.tlg x="ones(200)"'
+}
+
 @test "quantised numbers stay within their dtype" {
     ok 'gload $DATA/quantised.onnx | grun x=[1,2.3,-9,1000]' "q = [12, 15, 0, 255]
 y = [1.0, 2.5, -5.0, 122.5]"

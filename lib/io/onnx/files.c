@@ -13,38 +13,6 @@ static bool fail_data(OnnxReading *r, const OnnxTensor *t, DiagCode code,
     return false;
 }
 
-static void release_data_file(Buffer *b) {
-    FileData *d = b->ctx;
-    file_close(d);
-    mem_free(d);
-    mem_free(b);
-}
-
-/* Opened once; mapped privately, and copied where a tensor needs another layout. */
-static const OnnxDataFile *open_data_file(OnnxReading *r, const char *path) {
-    for (size_t i = 0; i < r->files.n; i++)
-        if (strcmp(r->files.p[i].path, path) == 0) return &r->files.p[i];
-    FileData *own = mem_alloc(r->s, sizeof *own);
-    if (!file_read_below(r->s, r->folder, path, 0, own)) {
-        mem_free(own);
-        return NULL;
-    }
-    union {
-        const unsigned char *in;
-        void *out;
-    } u = {.in = own->p};
-    OnnxDataFile f = {path, *own,
-                      buffer_wrap(r->s, u.out, own->n, release_data_file, own)};
-    vec_push(r->s, &r->files, f);
-    return &r->files.p[r->files.n - 1];
-}
-
-void onnx_close_files(OnnxReading *r) {
-    for (size_t i = 0; i < r->files.n; i++)
-        buffer_unref(r->files.p[i].buf);
-    vec_free(&r->files);
-}
-
 static bool read_entry_number(OnnxReading *r, const OnnxTensor *t, const OnnxEntry *e,
                               uint64_t *v) {
     bool overflow = false;
@@ -67,11 +35,11 @@ static bool external_bytes(OnnxReading *r, const OnnxTensor *t, ElementUse use,
     }
     if (!path)
         return fail_data(r, t, E_FORMAT, "is in another file, but no file is named");
-    if (!r->folder)
+    if (!r->files.folder)
         return fail_data(r, t, E_IO,
                          "is in another file: a model that comes through a pipe can't "
                          "name files");
-    const OnnxDataFile *f = open_data_file(r, path);
+    const DataFile *f = data_file(&r->files, path);
     if (!f) return false;
     if (offset > f->data.n || (length != UINT64_MAX && length > f->data.n - offset))
         return fail_data(r, t, E_TRUNCATED, "lies beyond the end of its file");
@@ -93,7 +61,7 @@ static bool model_bytes(OnnxReading *r, const OnnxTensor *t, ElementUse use,
     out->p = (const unsigned char *)t->raw.p;
     out->n = t->raw.n;
     bool share = out->n >= SHARE_FROM && input_is_shareable(r->in);
-    out->buf = share ? input_share(r->in) : NULL;
+    out->buf = share ? input_share(r->in, use) : NULL;
     out->use = use;
     return true;
 }

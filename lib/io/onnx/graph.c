@@ -603,14 +603,16 @@ static bool fill(OnnxReading *r) {
 Graph *onnx_read(Session *s, Input *in, const char *folder, const ReadOptions *o) {
     Graph *g = graph_new(s);
     Builder b = builder(g, false);
-    OnnxReading r = {.s = s, .in = in, .folder = folder, .o = o, .g = g};
+    OnnxReading r = {.s = s, .in = in, .o = o, .g = g};
+    r.files = (DataFiles){.s = s, .folder = folder};
     r.a = arena_new(s);
+    file_mapped_lend(s, in->p);
     r.c = compiler_new(&b);
     r.rows = onnx_rows_new(s, r.a, onnx_texts);
     r.functions = r.uses = MAP(s);
     onnx_bind_functions(r.c, r.a, &r.helpers);
     bool ok = fill(&r);
-    onnx_close_files(&r);
+    data_files_close(&r.files);
     onnx_rows_free(r.rows);
     map_free(&r.functions);
     map_free(&r.uses);

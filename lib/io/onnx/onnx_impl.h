@@ -57,11 +57,6 @@ void onnx_rows_accepts(OnnxRows *rows, Map *accepts);
 enum { ONNX_OPSET = 17, ONNX_OLDEST_WRITTEN = 13, ONNX_NEWEST_OPSET = 22 };
 
 /* ---- reading a graph ---- */
-typedef struct OnnxDataFile {
-    const char *path; /* as the model names it */
-    FileData data;
-    Buffer *buf;
-} OnnxDataFile;
 typedef enum OnnxUse {
     ONNX_USE_KNOWN = 1, /* it must be known when the graph is made */
     ONNX_USE_STATISTIC = 2,
@@ -71,18 +66,17 @@ typedef struct OnnxReading {
     Session *s;
     Arena *a;
     Input *in;
-    const char *folder; /* for data in other files; NULL: refused */
     const ReadOptions *o;
     OnnxModel model;
     OnnxRows *rows;
     Graph *g;
     Compiler *c;
-    Map functions; /* name -> OnnxFunction */
-    Map uses;      /* name -> what its readers read it for, a set of OnnxUse */
-    Vec(OnnxDataFile) files; /* data outside of the model */
-    BoundNames helpers;      /* the functions that rows may call */
-    int depth;               /* of local functions and graphs in attributes */
-    size_t inner;            /* nodes read in these so far */
+    Map functions;      /* name -> OnnxFunction */
+    Map uses;           /* name -> what its readers read it for, a set of OnnxUse */
+    DataFiles files;    /* data outside of the model; no folder: refused */
+    BoundNames helpers; /* the functions that rows may call */
+    int depth;          /* of local functions and graphs in attributes */
+    size_t inner;       /* nodes read in these so far */
 } OnnxReading;
 /* The values of a graph, a graph in an attribute, or a function's body. */
 typedef struct OnnxScope {
@@ -111,7 +105,6 @@ Sym onnx_free_name(OnnxReading *r, ProtoText t, const char *otherwise);
 const Type *onnx_type(OnnxReading *r, const OnnxType *t, const char *what);
 /* The array of a tensor, wherever its bytes are. */
 bool onnx_value(OnnxReading *r, const OnnxTensor *t, ElementUse use, Tensor *out);
-void onnx_close_files(OnnxReading *r);
 bool onnx_constant(OnnxReading *r, const OnnxTensor *t, Node *out);
 int64_t onnx_opset(const OnnxScope *x, ProtoText domain); /* 0: not imported */
 

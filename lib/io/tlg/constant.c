@@ -3,6 +3,7 @@
 #include "io/tlg/tlg.h"
 #include "value/class.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct ConstFields {
@@ -15,6 +16,8 @@ typedef struct ConstFields {
     uint64_t tag; /* 0: none */
     const unsigned char *data;
     size_t ndata;
+    Sym file; /* that has the elements, from `place` on; 0: they are here */
+    FilePlace place;
 } ConstFields;
 
 static bool write_const_value(TlgWriter *w, const void *from) {
@@ -48,7 +51,7 @@ static size_t head_size(uint64_t n) {
 static bool write_pad(TlgWriter *w, const void *from) {
     static const char zeros[64];
     const ConstFields *f = from;
-    if (f->other) return false;
+    if (f->other || f->file) return false;
     size_t until_data = 2 + 5 + (f->tag ? 2U : 0) + head_size(f->ndata);
     size_t pad = (size_t)(-(w->sink->offset + w->b.n + until_data) & 63);
     str_putc(&w->b, (char)0x58);
@@ -60,7 +63,7 @@ static bool write_pad(TlgWriter *w, const void *from) {
 /* The bytes themselves follow when the section is complete. */
 static bool write_data_head(TlgWriter *w, const void *from) {
     const ConstFields *f = from;
-    if (f->other) return false;
+    if (f->other || f->file) return false;
     if (f->tag) cbor_put_head(&w->b, CB_TAG, f->tag);
     cbor_put_head(&w->b, CB_BYTES, f->ndata);
     return true;
@@ -72,6 +75,28 @@ static bool read_data(TlgReader *t, void *into) {
     return cbor_bytes(&t->c, &f->data, &f->ndata);
 }
 
+/* [path, offset, size of the file, seconds, nanoseconds] */
+static bool write_place(TlgWriter *w, const void *from) {
+    const ConstFields *f = from;
+    if (!f->file) return false;
+    cbor_put_head(&w->b, CB_ARRAY, 5);
+    cbor_put_text(&w->b, sym_text(w->s, f->file));
+    cbor_put_int(&w->b, (int64_t)f->place.offset);
+    cbor_put_int(&w->b, (int64_t)f->place.size);
+    cbor_put_int(&w->b, f->place.seconds);
+    cbor_put_int(&w->b, f->place.nanoseconds);
+    return true;
+}
+static bool read_place(TlgReader *t, void *into) {
+    ConstFields *f = into;
+    size_t n;
+    if (!cbor_array(&t->c, &n)) return false;
+    if (n != 5) return cbor_fail(&t->c, "a place in a file has five parts");
+    return cbor_sym(&t->c, &f->file) && cbor_uint(&t->c, INT64_MAX, &f->place.offset) &&
+           cbor_uint(&t->c, INT64_MAX, &f->place.size) &&
+           cbor_int(&t->c, &f->place.seconds) && cbor_int(&t->c, &f->place.nanoseconds);
+}
+
 static const TlgField const_fields[] = {
     {"leaf", tlg_read_uint, tlg_write_uint, offsetof(ConstFields, leaf)},
     {"ref", tlg_read_sym, tlg_write_sym, offsetof(ConstFields, ref)},
@@ -79,8 +104,10 @@ static const TlgField const_fields[] = {
     {"value", skip_value, write_const_value, 0},
     {"shape", read_shape, write_shape, 0},
     {"pad", NULL, write_pad, 0},
-    {"data", read_data, write_data_head, 0}};
-enum { HAS_LEAF = 1 << 0, HAS_ARRAY = 1 << 4 | 1 << 6 }; /* shape and data */
+    {"data", read_data, write_data_head, 0},
+    {"file", read_place, write_place, 0}};
+enum { HAS_LEAF = 1 << 0, HAS_SHAPE = 1 << 4, HAS_DATA = 1 << 6, HAS_FILE = 1 << 7 };
+enum { SHARE_FROM = 1 << 16 }; /* bytes */
 
 /* ---- writing ---- */
 
@@ -96,11 +123,48 @@ bool tlg_file_order(Session *s, const Tensor *t, Tensor *out) {
     return true;
 }
 
+/* The name of a file as one below the written file's folder, by which it can be opened
+ * again; 0: there is none. */
+static Sym name_below(TlgWriter *w, const FilePlace *at) {
+    const char *folder = w->options->beside, *replaced = w->options->replaced;
+    size_t n = strlen(folder), mark = diag_count(w->s);
+    char *path = realpath(at->name, NULL);
+    FileData d;
+    Sym y = 0;
+    if (n == 1) n = 0; /* "/" */
+    if (path && strncmp(path, folder, n) == 0 && path[n] == '/' &&
+        !(replaced && strcmp(path, replaced) == 0) &&
+        file_read_below(w->s, folder, path + n + 1, 0, &d)) {
+        if (d.n == at->size) y = sym(w->s, path + n + 1);
+        file_close(&d);
+    }
+    diag_rewind(w->s, mark);
+    free(path);
+    return y;
+}
+
+/* May the elements stay in the file where they are? */
+static bool find_place(TlgWriter *w, const Tensor *t, ConstFields *f) {
+    bool native = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    if (!w->options->beside || !native || !tensor_is_contiguous(t) ||
+        tensor_bytes(t) < SHARE_FROM || !file_place(w->s, t->data, &f->place))
+        return false;
+    if (w->placed != f->place.name) w->placed_as = name_below(w, &f->place);
+    w->placed = f->place.name;
+    f->file = w->placed_as;
+    return f->file != 0;
+}
+
 static bool write_const_array(TlgWriter *w, ConstFields *f, const Tensor *t) {
     Tensor c = {0};
-    if (!tlg_file_order(w->s, t, &c)) return false;
     f->ndim = t->ndim;
     memcpy(f->shape, t->shape, sizeof f->shape);
+    if (find_place(w, t, f)) {
+        tlg_write_section(w, "constant", TLG_FIELDS(const_fields), f);
+        tlg_flush(w);
+        return true;
+    }
+    if (!tlg_file_order(w->s, t, &c)) return false;
     f->tag = cbor_dtype_tag(t->dtype);
     f->ndata = tensor_bytes(t);
     tlg_write_section(w, "constant", TLG_FIELDS(const_fields), f);
@@ -146,7 +210,8 @@ void tlg_shape_from(const Type *type, Tensor *v) {
 
 /* Checks the declared type against the tensor's dtype and shape; a shared variable's
  * value may be more specific. */
-static bool check_const(TlgReader *t, const Type *type, const ConstFields *f) {
+static bool check_const(TlgReader *t, const Type *type, const ConstFields *f,
+                        size_t *size) {
     bool random = type->kind == TYPE_RANDOM;
     DType d = random ? DT_UINT64 : type->dtype;
     bool ok = random ? f->ndim == 1 && f->shape[0] == 4
@@ -161,6 +226,8 @@ static bool check_const(TlgReader *t, const Type *type, const ConstFields *f) {
     if (!ok)
         return cbor_fail(&t->c, "a constant whose shape is not that of %s",
                          type_str(t->s, type));
+    *size = (size_t)bytes;
+    if (f->file) return true;
     if ((uint64_t)bytes != f->ndata)
         return cbor_fail(&t->c, "a constant of %lld bytes has %zu", (long long)bytes,
                          f->ndata);
@@ -169,28 +236,23 @@ static bool check_const(TlgReader *t, const Type *type, const ConstFields *f) {
     return tlg_check_bools(t, d, f->data, f->ndata);
 }
 
-enum { SHARE_FROM = 1 << 16 };
+static bool copy_const(TlgReader *t, DType d, const ConstFields *f, Tensor *out) {
+    size_t width = dtype_size(dtype_real(d));
+    if (!tensor_new(t->s, d, f->ndim, f->shape, out)) return false;
+    if (f->ndata) memcpy(out->data, f->data, f->ndata);
+    cbor_little_endian(out->data, f->ndata / width, width);
+    return true;
+}
 
 /* A large constant stays in the input; a small one is copied so that it doesn't keep
  * the input alive. */
 static bool const_tensor(TlgReader *t, DType d, const ConstFields *f, Tensor *out) {
-    size_t width = dtype_size(dtype_real(d));
     bool aligned = ((uintptr_t)f->data & 15) == 0;
     bool native = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     Buffer *b = t->share && aligned && native && f->ndata >= SHARE_FROM
-                    ? input_share(t->in)
+                    ? input_share(t->in, ELEMENTS_COMPUTED)
                     : NULL;
-    if (!tensor_new(t->s, d, f->ndim, b ? (const int64_t[MAX_NDIM]){0} : f->shape,
-                    out)) {
-        buffer_unref(b);
-        return false;
-    }
-    if (!b) {
-        if (f->ndata) memcpy(out->data, f->data, f->ndata);
-        cbor_little_endian(out->data, f->ndata / width, width);
-        return true;
-    }
-    tensor_unref(out);
+    if (!b) return copy_const(t, d, f, out);
     Dim dim[MAX_NDIM];
     memcpy(dim, f->shape, sizeof dim);
     tlg_shape_from(&(Type){.dtype = d, .ndim = f->ndim, .dim = dim}, out);
@@ -199,10 +261,68 @@ static bool const_tensor(TlgReader *t, DType d, const ConstFields *f, Tensor *ou
     return true;
 }
 
+static bool fail_file(TlgReader *t, const ConstFields *f, DiagCode code,
+                      const char *what) {
+    fail(t->s, NOWHERE, code, "%s: its values are in %s, %s", t->c.name,
+         sym_text(t->s, f->file), what);
+    return note(t->s, NOWHERE, "write %s again from the model", t->c.name);
+}
+
+/* The bytes in another file; NULL: diagnosed. */
+static const DataFile *open_const_file(TlgReader *t, const ConstFields *f,
+                                       size_t size) {
+    FilePlace now;
+    if (!t->files.folder) {
+        fail(t->s, NOWHERE, E_IO,
+             "%s: its values are in %s, but a graph that comes through a pipe can't "
+             "name files",
+             t->c.name, sym_text(t->s, f->file));
+        return hint(t->s, HINT_PACK), NULL;
+    }
+    const DataFile *d = data_file(&t->files, sym_text(t->s, f->file));
+    if (!d) return NULL;
+    bool same = d->data.n == f->place.size;
+    if (same && file_place(t->s, d->data.p, &now))
+        same =
+            now.seconds == f->place.seconds && now.nanoseconds == f->place.nanoseconds;
+    if (!same) return fail_file(t, f, E_IO, "which has changed since"), NULL;
+    if (f->place.offset > d->data.n || size > d->data.n - f->place.offset)
+        return fail_file(t, f, E_TRUNCATED, "beyond its end"), NULL;
+    return d;
+}
+
+static bool const_in_file(TlgReader *t, const Type *type, const ConstFields *f,
+                          size_t size, Tensor *out) {
+    const DataFile *d = open_const_file(t, f, size);
+    if (!d) return false;
+    const unsigned char *p = d->data.p + f->place.offset;
+    if (!tlg_check_bools(t, type->dtype, p, size)) return false;
+    bool native = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    bool shared =
+        t->use != ELEMENTS_COMPUTED ||
+        (((uintptr_t)p & 15) == 0 && file_mapped_write(t->s, d->buf->data, d->data.n));
+    if (!shared || !native) {
+        ConstFields here = *f;
+        here.data = p;
+        here.ndata = size;
+        return copy_const(t, type->dtype, &here, out);
+    }
+    Dim dim[MAX_NDIM];
+    memcpy(dim, f->shape, sizeof dim);
+    tlg_shape_from(&(Type){.dtype = type->dtype, .ndim = f->ndim, .dim = dim}, out);
+    out->buf = buffer_ref(d->buf);
+    out->data = (char *)d->buf->data + f->place.offset;
+    return true;
+}
+
 static bool const_array(TlgReader *t, const Type *type, const ConstFields *f,
                         Value *out) {
-    if (!check_const(t, type, f)) return false;
+    size_t size;
+    if (!check_const(t, type, f, &size)) return false;
     out->kind = type->kind;
+    if (f->file && type->kind == TYPE_TENSOR)
+        return const_in_file(t, type, f, size, &out->t);
+    if (f->file) return cbor_fail(&t->c, "a random state in another file");
     return const_tensor(t, type->kind == TYPE_RANDOM ? DT_UINT64 : type->dtype, f,
                         &out->t);
 }
@@ -235,7 +355,8 @@ bool tlg_read_constant(TlgReader *t) {
     Leaf *l = &t->g->leaf[f.leaf];
     const Type *type = var_type(t->g, l->var);
     bool array = type->kind == TYPE_TENSOR || type->kind == TYPE_RANDOM;
-    if (array ? ~seen & HAS_ARRAY : !f.value.p)
+    bool one = !(seen & HAS_DATA) != !(seen & HAS_FILE);
+    if (array ? !(seen & HAS_SHAPE) || !one : !f.value.p)
         return cbor_fail(&t->c, "an incomplete constant");
     if (!(array ? const_array : const_object)(t, type, &f, l->value)) return false;
     t->leaf_code.p[f.leaf] = TLG_BARE_CONST;

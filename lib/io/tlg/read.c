@@ -89,16 +89,18 @@ static bool read_section(TlgReader *t) {
     return ok;
 }
 
-Graph *tlg_read(Session *s, Input *in, const ReadOptions *o) {
-    (void)o;
+Graph *tlg_read(Session *s, Input *in, const char *folder, const ReadOptions *o) {
     if (!tlg_verify(in)) return NULL;
     TlgReader t = {.s = s, .in = in, .a = arena_new(s), .tmp = arena_new(s)};
     t.c = (Cbor){s, in->name, in->p, in->p + 3, in->p + in->n};
     t.share = input_is_shareable(in);
+    t.use = o->use;
+    t.files = (DataFiles){.s = s, .folder = folder};
     t.main = graph_new(s);
     bool ok = true;
     while (ok && t.c.p < t.c.end)
         ok = read_section(&t);
+    data_files_close(&t.files);
     arena_free(t.a);
     arena_free(t.tmp);
     vec_free(&t.leaf_code);

@@ -110,6 +110,8 @@ typedef struct TlgWriter {
     Sink *sink;
     const Numbering *n; /* of the graph that is being written */
     uint32_t from, to;  /* the chunk of it: leaves, Applies or names */
+    const char *placed; /* the mapped file that was looked for last; */
+    Sym placed_as;      /* its name below the written file's folder; 0: it has none */
     bool origins;       /* is the origin of an Apply of the chunk known? */
     Vec(uint32_t) col;  /* scratch */
     bool failed;
@@ -135,6 +137,8 @@ typedef struct TlgReader {
     Input *in;
     Arena *a, *tmp; /* for the whole file; for one section */
     bool share;     /* large constants stay in the input */
+    ElementUse use;
+    DataFiles files; /* of constants; no folder: refused */
     size_t ntype, nop, nprops, nsource, nrule;
     const Type **type;
     const Op **op;
