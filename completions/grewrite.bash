@@ -13,6 +13,8 @@ _grewrite() {
     --rules) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --verify) COMPREPLY=(); return ;;
     --bisect) COMPREPLY=(); return ;;
+    --reduce) COMPREPLY=(); return ;;
+    --cmd-timeout) COMPREPLY=(); return ;;
     --diff) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --replace) mapfile -t COMPREPLY < <(compgen -P "$head" -S "=" -W "$(_grewrite_names)" -- "${cur##*,}"); compopt -o nospace 2>/dev/null; return ;;
     --keep) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$(_grewrite_names)" -- "${cur##*,}"); return ;;
@@ -33,7 +35,7 @@ _grewrite() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--mode --include --exclude --require --rules --list --explain --profile --verify --bisect --diff --replace --keep --reap --plant --harvest --allow --block --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--mode --include --exclude --require --rules --list --explain --profile --verify --bisect --reduce --cmd-timeout --diff --replace --keep --reap --plant --harvest --allow --block --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

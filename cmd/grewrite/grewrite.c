@@ -11,7 +11,8 @@ typedef struct Grewrite {
     int mode;
     bool list, explain, profile;
     int64_t verify;
-    const char *bisect, *diff, *keep;
+    const char *bisect, *diff, *keep, *reduce;
+    double cmd_timeout;
 } Grewrite;
 #define AT(field) offsetof(Grewrite, field)
 
@@ -45,6 +46,13 @@ static const Opt options[] = {
      "Find the first replacement after which CMD fails; CMD gets the graph on standard "
      "input.",
      NULL, GROUP_OUTPUT},
+    {"reduce", 0, OPT_STR, AT(reduce), "CMD",
+     "Write the smallest graph found for which CMD fails as it does for this one; CMD "
+     "gets the graph on standard input.",
+     NULL, GROUP_WORK},
+    {"cmd-timeout", 0, OPT_FLOAT, AT(cmd_timeout), "S",
+     "With --reduce: kill CMD after S seconds, which is then no failure.", NULL,
+     GROUP_WORK},
     {"diff", 0, OPT_FILE, AT(diff), "FILE",
      "Only compare with another graph, ignoring names; exit 1 at the first Apply that "
      "differs.",
@@ -141,6 +149,17 @@ static bool bisect_rewrites(Run *r, Graph *g, const Rewriting *w) {
     return ok;
 }
 
+/* A signal ends the search, not the program: what was found so far is written. */
+static bool reduce_and_write(Run *r, const Grewrite *o, Graph **g) {
+    atomic_int stop = 0;
+    Reducing how = {.command = o->reduce, .seconds = o->cmd_timeout, .stop = &stop};
+    r->stop = &stop;
+    bool ok = graph_reduce(g, &how);
+    r->stop = NULL;
+    r->stopped_by = atomic_load(&stop);
+    return ok && run_write(r, *g);
+}
+
 static bool rewrite_and_write(Run *r, const Grewrite *o, Graph *g, const Rewriting *w,
                               const Values *given) {
     RewriteResult result;
@@ -178,7 +197,8 @@ static bool only_transforms(const Grewrite *o) {
     bool transforms =
         o->replace.n || o->keep || o->reap.n || o->plant.n || o->harvest.n;
     bool rewrites = o->mode || o->include.n || o->exclude.n || o->require.n ||
-                    o->rules.n || o->explain || o->profile || o->verify || o->bisect;
+                    o->rules.n || o->explain || o->profile || o->verify || o->bisect ||
+                    o->reduce;
     return transforms && !rewrites;
 }
 
@@ -196,6 +216,13 @@ static bool grewrite_run(Run *r) {
         at[i] = o->replace.p[i].at;
     w.replace = at;
     if (o->keep) w.keep_at = run_text(r, "--keep", o->keep);
+    if (o->cmd_timeout != 0 && !o->reduce)
+        return fail(r->s, NOWHERE, E_USAGE, "--cmd-timeout needs --reduce CMD");
+    if (!(o->cmd_timeout >= 0))
+        return fail(r->s, NOWHERE, E_USAGE, "--cmd-timeout can't be negative");
+    if (o->reduce && o->bisect)
+        return fail(r->s, NOWHERE, E_USAGE,
+                    "--reduce and --bisect can't be given together");
     if (o->verify < 0)
         return fail(r->s, NOWHERE, E_USAGE, "--verify can't be negative");
     r->no_graph = o->list || o->diff || o->bisect;
@@ -211,6 +238,7 @@ static bool grewrite_run(Run *r) {
     else if (ok)
         ok = graph_prepare(&g, &w) &&
              (only_transforms(o) ? run_write(r, g)
+              : o->reduce        ? reduce_and_write(r, o, &g)
               : o->bisect        ? bisect_rewrites(r, g, &w)
                                  : rewrite_and_write(r, o, g, &w, &given));
     graph_free(g);

@@ -98,6 +98,8 @@ struct Run {
                   WriteOptions *how); /* a tool's own writing options, or NULL */
     struct Watch *watch;              /* looks after a run: cli/watch.h; NULL: none */
     int stopped_by;                   /* the signal that a run obeyed; 0: none */
+    atomic_int *stop; /* where the first SIGINT or SIGTERM goes, for work that ends in
+                       * order; NULL: it ends the program */
     atomic_bool panicking; /* a thread reports why the program ends: the only one */
 };
 struct Tool {

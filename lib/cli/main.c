@@ -24,6 +24,10 @@ static void on_signal(int sig) {
 
 /* A run that has something to keep ends in order, at the first request. */
 static void on_stop_signal(int sig) {
+    int none = 0;
+    if (interrupted && interrupted->stop &&
+        atomic_compare_exchange_strong(interrupted->stop, &none, sig))
+        return;
     if (!interrupted || !watch_stop(interrupted->watch, sig)) on_signal(sig);
 }
 

@@ -6,7 +6,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Handlers would tidy up what belongs to the parent. */
@@ -70,4 +73,81 @@ bool child_run(void (*work)(void *ctx, Str *out), void *ctx, double seconds, Str
     }
     if (!ok && out->p) out->p[out->n = before] = 0;
     return ok;
+}
+
+/* ---- commands ---- */
+
+/* An unnamed file rather than a pipe, so that a command that doesn't read all of it
+ * causes no error. */
+static FILE *file_with(const void *p, size_t n) {
+    FILE *f = tmpfile();
+    if (!f) return NULL;
+    if (fwrite(p, 1, n, f) == n && fflush(f) == 0 && fseek(f, 0, SEEK_SET) == 0)
+        return f;
+    fclose(f);
+    return NULL;
+}
+
+/* Signals that this process ignores would stay ignored. */
+static bool set_command_signals(posix_spawnattr_t *how) {
+    sigset_t plain;
+    sigemptyset(&plain);
+    sigaddset(&plain, SIGPIPE);
+    sigaddset(&plain, SIGXFSZ);
+    return posix_spawnattr_setsigdefault(how, &plain) == 0 &&
+           posix_spawnattr_setpgroup(how, 0) == 0 &&
+           posix_spawnattr_setflags(how,
+                                    POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF) == 0;
+}
+
+static bool spawn_shell(const Command *c, char *text, int in, pid_t *child) {
+    char shell[] = "sh", option[] = "-c";
+    char *const argv[] = {shell, option, text, NULL};
+    posix_spawn_file_actions_t to;
+    posix_spawnattr_t how;
+    if (posix_spawn_file_actions_init(&to) != 0) return false;
+    bool ok = posix_spawn_file_actions_adddup2(&to, in, STDIN_FILENO) == 0;
+    for (int fd = STDOUT_FILENO; ok && c->silent && fd <= STDERR_FILENO; fd++)
+        ok = posix_spawn_file_actions_addopen(&to, fd, "/dev/null", O_WRONLY, 0) == 0;
+    if (ok && posix_spawnattr_init(&how) == 0) {
+        ok = set_command_signals(&how) &&
+             posix_spawn(child, "/bin/sh", &to, &how, argv, environ) == 0;
+        posix_spawnattr_destroy(&how);
+    }
+    posix_spawn_file_actions_destroy(&to);
+    return ok;
+}
+
+static CommandResult wait_for_command(const Command *c, pid_t child) {
+    double start = clock_seconds();
+    struct timespec nap = {0, 100000};
+    CommandResult r = {COMMAND_EXITED, 0};
+    int status;
+    pid_t ended;
+    while ((ended = waitpid(child, &status, WNOHANG)) == 0 ||
+           (ended < 0 && errno == EINTR)) {
+        bool late = c->seconds > 0 && clock_seconds() - start > c->seconds;
+        bool stop = c->stop && atomic_load(c->stop);
+        if ((late || stop) && r.end == COMMAND_EXITED) {
+            r.end = stop ? COMMAND_STOPPED : COMMAND_LATE;
+            kill(-child, SIGKILL);
+        }
+        nanosleep(&nap, NULL);
+        if (nap.tv_nsec < 3200000) nap.tv_nsec *= 2;
+    }
+    if (r.end != COMMAND_EXITED) return r;
+    if (ended == child && WIFSIGNALED(status))
+        return (CommandResult){COMMAND_DIED, WTERMSIG(status)};
+    return (CommandResult){COMMAND_EXITED, ended == child ? WEXITSTATUS(status) : 127};
+}
+
+bool command_run(Session *s, const Command *c, CommandResult *r) {
+    FILE *in = file_with(c->in, c->nin);
+    char *text = mem_strdup(s, c->text);
+    pid_t child;
+    bool ok = in && spawn_shell(c, text, fileno(in), &child);
+    if (ok) *r = wait_for_command(c, child);
+    if (in) fclose(in);
+    mem_free(text);
+    return ok || fail(s, NOWHERE, E_IO, "can't run %s", c->text);
 }

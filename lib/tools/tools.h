@@ -9,6 +9,8 @@
 #include "rewrite/rewrite.h"
 #include "vm/vm.h"
 
+#include <stdatomic.h>
+
 /* A session with the services of every row registered. */
 Session *tools_session(PanicFn *panic, void *ctx);
 
@@ -184,6 +186,14 @@ bool graph_prepare(Graph **g, const Rewriting *r);
 /* The number of the first replacement after which CMD fails, given the graph on its
  * standard input; 0: it never does. */
 bool graph_bisect(Graph *g, const Rewriting *r, Str *report);
+/* What CMD still fails with as it did, made as small as it goes. */
+typedef struct Reducing {
+    const char *command;
+    double seconds;         /* for each run of it; 0: no limit */
+    const atomic_int *stop; /* not 0: the smallest so far will do; NULL: never */
+} Reducing;
+/* *g becomes the smallest graph found. False: diagnosed. */
+bool graph_reduce(Graph **g, const Reducing *how);
 /* Equal up to names, or E_VERDICT with the first differing Apply. */
 bool graph_diff(Graph *a, Graph *b);
 

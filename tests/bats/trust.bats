@@ -145,3 +145,109 @@ END
     assert_failure 1
     assert_output --partial '"code": "E_VERDICT"'
 }
+
+@test "--reduce: a graph of 2000 nodes comes down to the op that fails, still well typed" {
+    {
+        printf 'thunkline: 1\ninputs: {x: "float64[4]", y: "float64[4]"}\nlet: |\n'
+        awk 'BEGIN { print "  v0 = x + y"
+            for (i = 1; i < 1000; i++)
+                print "  v" i " = " (i == 600 ? "arctan(v" i - 1 ") + y" : "tanh(v" i - 1 ") * 0.5 + " (i % 3 ? "y" : "sin(v" int(i / 2) ")")) }'
+        printf 'outputs: [v999, v500]\n'
+    } >big.yaml
+    gload big.yaml -o big.tlg
+    grewrite big.tlg --reduce 'grewrite --mode NONE -O math | grep -q arctan && exit 7' -O yaml -o small.yaml
+    assert_equal "$(grep -c ' = ' small.yaml)" 1
+    grep -q arctan small.yaml
+    gload --check small.yaml
+    # a wrong rule: found by --against, reduced, named by --bisect
+    echo 'wrong: arctan(a) => 1.1 * tanh(a)' >wrong.rules
+    export values='x=[1,2,3,4]/4 y=[4,3,2,1]/5'
+    cat >differs <<'END'
+cat >g.tlg
+grun g.tlg $values --mode FAST_COMPILE --trace g.trc -o /dev/null || exit 3
+grun g.tlg $values --rules wrong.rules --against g.trc -o /dev/null
+END
+    # shellcheck disable=SC2086
+    grun big.tlg $values --mode FAST_COMPILE --trace big.trc -o /dev/null
+    # shellcheck disable=SC2086
+    run grun big.tlg $values --rules wrong.rules --against big.trc -o /dev/null
+    assert_failure 1
+    assert_output --partial 'v600 is the first value that differs'
+    grewrite big.tlg --reduce 'sh differs' -O yaml -o wrong.yaml
+    [ "$(grep -c ' = ' wrong.yaml)" -le 3 ]
+    run grewrite big.tlg --rules wrong.rules --exclude fusion --bisect 'grun $values --against big.trc -o /dev/null 2>/dev/null'
+    assert_failure 1
+    assert_output --partial ', wrong: arctan('
+}
+
+@test "--reduce: outputs, updates, effects, functions, steps of loops and sizes" {
+    cat >loop.yaml <<'END'
+thunkline: 1
+inputs: {x: 'float64[6]'}
+shared: {w: 'float64[6] = [1., 2., 3., 4., 5., 6.]'}
+functions:
+  step:
+    inputs: {h: 'float64[6]', k: 'float64[6]'}
+    let: |
+      a = sin(h) + 1
+      r = cosh(a) * k
+    outputs: [r]
+let: |
+  hs = scan(step, sequences=[], outputs_info=[x], non_sequences=[w], n_steps=40)
+  s = sow(x * 3, tag='t', name='n')
+  z = hs[-1] + w
+  other = exp(x)
+outputs: [z, other]
+updates: {w: w * 2}
+END
+    gload loop.yaml -o loop.tlg
+    grewrite loop.tlg --reduce 'grewrite --mode NONE -O yaml | grep -q cosh && exit 3' -O yaml -o a.yaml
+    run cat a.yaml
+    refute_output --partial exp
+    refute_output --partial sow
+    refute_output --partial sin
+    refute_output --partial updates
+    assert_output --partial cosh
+    refute_output --partial '40'
+    refute_output --partial '[6]'
+    gload --check a.yaml
+}
+
+@test "--reduce: what CMD must do at the start, time limits, signals" {
+    gload --new -i 'x: float64[3]' -e 'y = exp(x) + 1' -o m.tlg
+    run grewrite m.tlg --reduce true -o a.tlg
+    assert_failure 3
+    assert_output --partial 'the command is fine with the whole graph'
+    run grewrite m.tlg --reduce 'exit 126' -o a.tlg
+    assert_failure 3
+    assert_output --partial 'it ends with status 126'
+    run grewrite m.tlg --reduce no-such-command -o a.tlg
+    assert_failure 3
+    assert_output --partial 'it ends with status 127'
+    run grewrite m.tlg --reduce 'kill -9 $$' -o a.tlg
+    assert_failure 3
+    assert_output --partial 'dies of signal 9'
+    run grewrite m.tlg --reduce 'sleep 60; false' --cmd-timeout 0.2 -o a.tlg
+    assert_failure 6
+    run grewrite m.tlg --cmd-timeout 3
+    assert_failure 2
+    run grewrite m.tlg --reduce false --cmd-timeout -1
+    assert_failure 2
+    run grewrite m.tlg --reduce false --bisect false
+    assert_failure 2
+    [ ! -e a.tlg ]
+    # its input may stay unread, and what it prints isn't part of the graph
+    grewrite m.tlg --reduce 'echo hello; exit 1' -O yaml >b.yaml
+    gload --check b.yaml
+    # a candidate that takes too long is no failure
+    grewrite m.tlg --reduce 'grewrite --mode NONE -O math | grep -q exp || sleep 60; exit 1' --cmd-timeout 0.5 -O yaml -o c.yaml
+    grep -q exp c.yaml
+    # SIGTERM: the smallest so far is written
+    grewrite m.tlg --reduce 'if [ -e begun ]; then sleep 60; fi; touch begun; exit 1' -o d.tlg &
+    while [ ! -e begun ]; do sleep 0.05; done
+    kill -TERM $!
+    status=0
+    wait $! || status=$?
+    assert_equal "$status" 143
+    gload --check d.tlg
+}

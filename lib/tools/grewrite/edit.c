@@ -4,13 +4,10 @@
 #include "lang/print/print.h"
 #include "op/convert.h"
 #include "op/rowwise.h"
+#include "tools/grewrite/command.h"
 #include "tools/tools.h"
 
-#include <spawn.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* ---- --replace, --keep ---- */
 static bool depends_on(const Graph *g, Var v, Var on) {
@@ -175,28 +172,16 @@ bool graph_diff(Graph *a, Graph *b) {
 }
 
 /* ---- --bisect ---- */
-/* Runs CMD with `graph` on its standard input: an unnamed file rather than a pipe, so
- * that a CMD that doesn't read all of it causes no error. */
-static bool try_command(Session *s, const char *command, const Str *graph,
-                        bool *passes) {
-    char shell[] = "sh", option[] = "-c";
-    char *text = arena_str(session_arena(s), command, strlen(command));
-    char *const argv[] = {shell, option, text, NULL};
-    posix_spawn_file_actions_t to;
-    FILE *file = tmpfile();
-    bool ok = file && fwrite(graph->p, 1, graph->n, file) == graph->n &&
-              fflush(file) == 0 && fseek(file, 0, SEEK_SET) == 0;
-    int status = 0;
-    pid_t child;
-    if (ok && posix_spawn_file_actions_init(&to) == 0) {
-        ok = posix_spawn_file_actions_adddup2(&to, fileno(file), 0) == 0 &&
-             posix_spawn(&child, "/bin/sh", &to, NULL, argv, environ) == 0 &&
-             waitpid(child, &status, 0) == child;
-        posix_spawn_file_actions_destroy(&to);
-    }
-    if (file) fclose(file);
-    *passes = ok && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    return ok || fail(s, NOWHERE, E_IO, "can't run %s", command);
+bool graph_try_command(Graph *g, const Command *c, CommandResult *end) {
+    Str text = STR(g->s);
+    WriteOptions form = {.format = IO_TLG, .no_provenance = true, .pack = true};
+    Command with = *c;
+    bool ok = io_text(g, &form, &text);
+    with.in = str_text(&text);
+    with.nin = text.n;
+    ok = ok && command_run(g->s, &with, end);
+    str_free(&text);
+    return ok;
 }
 
 /* The verdict of CMD on the graph after `limit` replacements. */
@@ -208,11 +193,9 @@ static bool try_limit(Graph *g, const Rewriting *r, uint32_t limit, bool *passes
     Graph *after = limit ? rewrite_run(g, &how, &result) : g;
     if (!after) return false;
     *fired = limit ? result.fired : 0;
-    Str text = STR(g->s);
-    WriteOptions form = {.format = IO_TLG, .no_provenance = true, .pack = true};
-    bool ok =
-        io_text(after, &form, &text) && try_command(g->s, r->bisect, &text, passes);
-    str_free(&text);
+    CommandResult end;
+    bool ok = graph_try_command(after, &(Command){.text = r->bisect}, &end);
+    *passes = ok && end.end == COMMAND_EXITED && end.status == 0;
     if (after != g) graph_free(after);
     return ok;
 }
