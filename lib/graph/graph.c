@@ -48,6 +48,8 @@ Graph *graph_blank(Session *s) {
     p->counted = MAP(s);
     p->approx = MAP(s);
     p->alias = MAP(s);
+    p->aliased = MAP(s);
+    p->statistic = MAP(s);
     p->label = MAP(s);
     p->update = MAP(s);
     p->apply_index = INDEX(s);
@@ -109,6 +111,8 @@ static void free_graph_priv(struct GraphPriv *p) {
     map_free(&p->counted);
     map_free(&p->approx);
     map_free(&p->alias);
+    map_free(&p->aliased);
+    map_free(&p->statistic);
     map_free(&p->label);
     map_free(&p->update);
     index_free(&p->apply_index);

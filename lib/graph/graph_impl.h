@@ -11,13 +11,15 @@ struct GraphPriv {
     size_t nname, name_mask;
     Sym *preferred; /* by variable, as far as preferred_cap; 0: anonymous */
     size_t preferred_cap;
-    Map dim;      /* sym -> the dim's leaf */
-    Map function; /* main: sym -> Graph *, 0 once dropped */
-    Map spent;    /* main: names of removed functions */
-    Map counted;  /* main: sym -> the last number appended to it for a name */
-    Map approx;   /* variable -> index into approx */
-    Map alias;    /* variable -> its alias */
-    Map label;    /* label -> index into outputs, of the first `labelled` ones */
+    Map dim;       /* sym -> the dim's leaf */
+    Map function;  /* main: sym -> Graph *, 0 once dropped */
+    Map spent;     /* main: names of removed functions */
+    Map counted;   /* main: sym -> the last number appended to it for a name */
+    Map approx;    /* variable -> index into approx */
+    Map alias;     /* variable -> its alias */
+    Map aliased;   /* alias -> the first variable that has it */
+    Map statistic; /* shared variable -> 1 */
+    Map label;     /* label -> index into outputs, of the first `labelled` ones */
     size_t labelled;
     Map update; /* shared variable -> index into updates, of the first `updated` ones */
     size_t updated;

@@ -5,15 +5,24 @@
 void graph_alias(Graph *g, Var v, Sym text) {
     if (graph_alias_of(g, v)) return;
     map_put(&g->priv->alias, v, text);
+    if (!map_get(&g->priv->aliased, text, NULL)) map_put(&g->priv->aliased, text, v);
     vec_push(g->s, &g->aliases, ((VarName){v, text}));
 }
 
 void graph_unalias(Graph *g, Var v) {
+    Sym text = graph_alias_of(g, v);
+    if (!text) return;
     size_t kept = 0;
-    for (size_t i = 0; i < g->aliases.n; i++)
-        if (g->aliases.p[i].var != v) g->aliases.p[kept++] = g->aliases.p[i];
+    Var other = VAR_NONE;
+    for (size_t i = 0; i < g->aliases.n; i++) {
+        VarName a = g->aliases.p[i];
+        if (a.var == v) continue;
+        if (a.name == text && other == VAR_NONE) other = a.var;
+        g->aliases.p[kept++] = a;
+    }
     g->aliases.n = kept;
     map_put(&g->priv->alias, v, 0);
+    map_put(&g->priv->aliased, text, other);
 }
 
 Sym graph_alias_of(const Graph *g, Var v) {
@@ -22,20 +31,18 @@ Sym graph_alias_of(const Graph *g, Var v) {
 }
 
 Var graph_find_alias(const Graph *g, Sym text) {
-    for (size_t i = 0; i < g->aliases.n; i++)
-        if (g->aliases.p[i].name == text) return g->aliases.p[i].var;
-    return VAR_NONE;
+    uint64_t v;
+    return map_get(&g->priv->aliased, text, &v) ? (Var)v : VAR_NONE;
 }
 
 void graph_mark_statistic(Graph *g, Var v) {
-    if (var_leaf(g, v) == LEAF_SHARED && !graph_is_statistic(g, v))
-        vec_push(g->s, &g->statistics, v);
+    if (var_leaf(g, v) != LEAF_SHARED || graph_is_statistic(g, v)) return;
+    map_put(&g->priv->statistic, v, 1);
+    vec_push(g->s, &g->statistics, v);
 }
 
 bool graph_is_statistic(const Graph *g, Var v) {
-    for (size_t i = 0; i < g->statistics.n; i++)
-        if (g->statistics.p[i] == v) return var_leaf(g, v) == LEAF_SHARED;
-    return false;
+    return map_get(&g->priv->statistic, v, NULL) && var_leaf(g, v) == LEAF_SHARED;
 }
 
 void graph_copy_marks(Graph *dst, const Graph *src, const Var *map) {
