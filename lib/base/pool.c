@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 1024, SPINS = 300 };
+enum { THREADS_MAX = 1024, SPINS = 1500 };
 
 typedef struct PoolJob {
     ChunkFn *fn;

@@ -25,6 +25,16 @@ typedef struct Pieces {
 typedef bool Streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
                      const int64_t *dim);
 
+/* What will happen to the elements of output 0 next: element by element, y = op(y,
+ * operand), one after the other. An op with takes_after may do it as it writes them;
+ * the operands are of y's dtype, and broadcast as those of any elementwise op. */
+typedef enum AfterOp { AFTER_ADD, AFTER_MAXIMUM, AFTER_MINIMUM } AfterOp;
+typedef struct After {
+    AfterOp op;
+    Tensor operand;
+} After;
+enum { AFTER_MOST = 4 };
+
 /* One run of one Apply. Inputs are borrowed and must not be written. An output cell may
  * hold an old value of the right dtype with any shape and strides: call_out provides
  * storage. */
@@ -42,6 +52,9 @@ struct Call {
     const int16_t
         *reuse; /* by output: input that it may overwrite, or -1; NULL: none */
     const Pieces *pieces; /* streaming ops: input 0, without data; else NULL */
+    const After *after;   /* ops with takes_after */
+    size_t nafter;
+    bool after_done; /* set by the op: it did all of that */
     Span at;
     struct CallHost *host; /* the VM's: storage, scratch, threads */
     /* thunks only; else NULL */

@@ -5,7 +5,8 @@
  *   make_node, itypes/otypes   in, props, promote, kinds, out_dtype, type; itypes, otypes
  *   default_output, __call__   default_output; op_apply, op_apply1 (op/build.h); def, expand
  *   __props__, __eq__, __hash__, __str__   props; str
- *   perform                    loops (elementwise), pick or perform; keeps_storage
+ *   perform                    loops (elementwise), pick or perform; keeps_storage,
+ *                              takes_after
  *   make_thunk                 thunk (op/call.h)
  *   debug_perform              debug; debug_instead
  *   infer_shape                type (static dims), shape or infer_shape (symbolic)
@@ -166,6 +167,7 @@ struct Op {
     bool (*fails)(const Graph *g, ApplyId a);
     bool keeps_storage; /* run after run, its perform gets back the very storage that it
                            left; others may find anything of the right dtype */
+    bool takes_after;   /* its perform may do what comes after it (op/call.h, After) */
     /* costs: per Apply, a text over inputs, outputs and props; for elementwise rows, a
      * number per element of the output */
     const char *flops;

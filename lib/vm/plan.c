@@ -222,6 +222,7 @@ static bool build_plan(Plan *p) {
     destroy_keep_late(p);
     alias_share(p, p->arena, !p->o.no_inplace, &p->sharing);
     alias_kills(p);
+    after_find(p);
     return true;
 }
 
@@ -280,7 +281,8 @@ PlanStep plan_step(const Plan *p, size_t i) {
                       .nout = in->nout,
                       .in = p->arg_var + in->arg,
                       .out = p->arg_var + in->arg + in->nin,
-                      .fn = in->fn};
+                      .fn = in->fn,
+                      .after = in->after ? in->after->step : SIZE_MAX};
 }
 
 size_t plan_vars(const Plan *p) {

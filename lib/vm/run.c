@@ -72,6 +72,7 @@ Machine *machine_new(const Plan *p, unsigned depth, Machine *outer) {
     m->dim_cell = mem_zalloc(s, p->nleaf, sizeof *m->dim_cell);
     m->fast = mem_zalloc(s, p->nins, sizeof *m->fast);
     m->prep = mem_zalloc(s, p->nins, sizeof(Prep *));
+    m->done = p->has_after ? mem_zalloc(s, p->nins, sizeof *m->done) : NULL;
     m->host = (VmHost){
         .host = {vm_kernel_out, vm_kernel_scratch, m->pool, vm_kernel_keep}, .m = m};
     m->leaves_changed = true;
@@ -187,7 +188,8 @@ void vm_free(Machine *m) {
                    m->made,
                    m->computed,
                    m->need,
-                   m->no_recycling};
+                   m->no_recycling,
+                   m->done};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         mem_free(own[i]);
     mem_free(m);

@@ -244,6 +244,8 @@ ThunkResult step_perform(Machine *m, uint32_t step) {
     if (c.op->keeps_storage) give_kept_outputs(m, in, &c);
     c.reuse = reusable_inputs(m, in);
     m->scratch_used = 0;
+    After after[AFTER_MOST];
+    if (in->after && !m->hooked) after_offer(m, step, after, &c);
     ThunkResult r = THUNK_FAILED;
     if (!c.op->destroys || give_copies(m, in)) r = run_step_kernel(m, step, &c);
     for (uint32_t j = 0; j < in->nout; j++) {
@@ -256,6 +258,7 @@ ThunkResult step_perform(Machine *m, uint32_t step) {
         else if (!keep_output(m, in, cell, &c.out[j]))
             r = THUNK_FAILED;
     }
+    if (c.after_done && r == THUNK_DONE) after_pass_on(m, step);
     if (m->kept) m->kept[step].filled = m->kept[step].buf && r == THUNK_DONE;
     if (m->retired.n) place_free_retired(m);
     return r;
@@ -420,6 +423,15 @@ static bool steps_plain(Machine *m) {
     return true;
 }
 
+static bool steps_joined(Machine *m) {
+    memset(m->done, 0, m->p->nins * sizeof *m->done);
+    for (uint32_t i = 0; i < m->p->nins; i++) {
+        if (!m->done[i] && !run_one(m, i)) return step_failed(m, i);
+        step_end(m, i);
+    }
+    return true;
+}
+
 static bool run_watched(Machine *m, uint32_t step) {
     const VmHooks *h = &m->hooks;
     Call c;
@@ -451,7 +463,7 @@ bool step_run(Machine *m, uint32_t step) {
 
 bool steps_run(Machine *m) {
     if (m->p->lazy) return lazy_run_steps(m);
-    return m->hooked ? steps_watched(m) : steps_plain(m);
+    return m->hooked ? steps_watched(m) : m->done ? steps_joined(m) : steps_plain(m);
 }
 
 /* ---- requests of kernels ---- */

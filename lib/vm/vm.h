@@ -67,6 +67,8 @@ typedef struct PlanStep {
     size_t nin, nout;
     const Var *in, *out;
     const Graph *fn; /* PLAN_FUSED, PLAN_CALL, PLAN_SCAN: the function */
+    size_t after;    /* a later instruction whose work this one's kernel may do, too: a
+                      * sum with what a convolution gives; SIZE_MAX: none */
 } PlanStep;
 /* May a run that fails have overwritten shared variables? */
 bool plan_overwrites_shared(const Plan *p);
@@ -160,7 +162,8 @@ vm_until(const Machine *m); /* the loop condition of a function; NULL if it has 
  * wasn't needed in that run. Borrowed until the next call. */
 const Value *vm_value(Machine *m, Var v);
 
-/* Called around each executed instruction. `c` shows the Apply with its inputs and
+/* Called around each executed instruction, none of which does another one's work then.
+ * `c` shows the Apply with its inputs and
  * (after) outputs; in functions c->g is the function. Inputs that a lazy Apply doesn't
  * need have kind TYPE_NONE; `after` with nout 0 means that it requests more and will
  * run again. A callback that returns false has diagnosed an error and stops the run.

@@ -83,6 +83,14 @@ void plan_build_code(struct Plan *p);
 bool program_may_overwrite(const BlockProgram *b, uint32_t out, uint32_t in);
 
 /* ---- plans ---- */
+/* A later instruction that only changes the elements of this one's output, in place
+ * (after.c). */
+typedef struct PlanAfter {
+    uint32_t step; /* that instruction */
+    uint32_t n;
+    AfterOp op[AFTER_MOST];
+    uint32_t input[AFTER_MOST]; /* of its program: the operands */
+} PlanAfter;
 typedef struct Ins {
     PlanKind kind;
     ApplyId apply;
@@ -92,6 +100,8 @@ typedef struct Ins {
     const Graph *fn;
     BlockProgram *prog;
     const Thunk *thunk; /* PLAN_PERFORM: replaces the kernel */
+    const PlanAfter
+        *after; /* PLAN_PERFORM: what its kernel may do, too; NULL: nothing */
 } Ins;
 enum {
     CELL_BOXED = 1,     /* not a tensor */
@@ -167,7 +177,7 @@ struct Plan {
     Var *want;                      /* noutput */
     Update *updates;
     Var until;
-    bool has_boxes, has_thunks, has_destroyers;
+    bool has_boxes, has_thunks, has_destroyers, has_after;
     bool *conditional; /* by effect of g: needed only conditionally; NULL: none */
     LazyPlan *lazy;    /* NULL: everything runs */
     Map cell_of; /* variable to cell; `flat` instead where the whole graph is planned */
@@ -200,6 +210,9 @@ int ins_copies(const Plan *p, const Ins *in, uint32_t out);
 bool destroy_order(Plan *p); /* false: refused, diagnosed */
 /* Once the order is final: keeps what a branch may read after it would be destroyed. */
 void destroy_keep_late(Plan *p);
+/* after.c: finds instructions whose work kernels may do, once the order and the sharing
+ * are final. */
+void after_find(Plan *p);
 /* lazy_order.c: instructions, smallest first */
 typedef Vec(uint32_t) Heap;
 void heap_push(Session *s, Heap *h, uint32_t step);
@@ -370,6 +383,7 @@ struct Machine {
     Buffer *scratch, *block;
     size_t scratch_used;
     Kept *kept; /* by instruction; NULL until a kernel keeps something */
+    bool *done; /* by instruction: an earlier one did its work; NULL: none can */
     VmHost host;
     VmHooks hooks;
     bool hooked;
@@ -422,6 +436,10 @@ void block_settle_quick(const BlockProgram *b, Prep *p);
 /* Runs a quick step. False: its operands are not those it was prepared for. */
 bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault);
 bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault);
+/* after.c: gives the kernel of a step what comes after it */
+void after_offer(Machine *m, uint32_t step, After room[AFTER_MOST], Call *c);
+/* and its result to the instruction whose work it was. */
+void after_pass_on(Machine *m, uint32_t step);
 /* lazy.c */
 bool lazy_run_steps(Machine *m);
 /* Was the cell computed in this run? */

@@ -48,7 +48,9 @@ static Some some_conv(void) {
 }
 
 /* ---- running ---- */
-static Value run(Lab *l, ApplyId id, bool reference) {
+/* With what comes after it, which the kernel must do; NULL: nothing. */
+static Value run_after(Lab *l, ApplyId id, bool reference, const After *after,
+                       size_t nafter) {
     const Apply *a = &l->g->apply[id];
     const Value *in[3];
     Value out = {.kind = TYPE_TENSOR};
@@ -66,11 +68,18 @@ static Value run(Lab *l, ApplyId id, bool reference) {
               .in = in,
               .out = &out,
               .out_type = &type,
+              .after = after,
+              .nafter = nafter,
               .host = &host};
     CHECK(reference ? a->op->debug(&c) : a->op->perform(&c), "%s fails", a->op->name);
+    CHECK(!nafter || c.after_done, "%s leaves what comes after it", a->op->name);
     free(lab_scratch_mem);
     lab_scratch_mem = NULL;
     return out;
+}
+
+static Value run(Lab *l, ApplyId id, bool reference) {
+    return run_after(l, id, reference, NULL, 0);
 }
 
 static bool is_same(const Value *a, const Value *b) {
@@ -86,6 +95,41 @@ static void compare_levels(Lab *l, ApplyId id, const Some *c, DType d) {
         Value have = run(l, id, false);
         CHECK(is_same(&want, &have), "%s of %s, level %d: %s", l->g->apply[id].op->name,
               dtype_name(d), level, c->text);
+        value_unref(&have);
+    }
+    value_unref(&want);
+}
+
+/* y = min(max(y + by channel + by element, 0), 6), or some of that. */
+static void compare_after(Lab *l, ApplyId id, const Some *c) {
+    Value want = run(l, id, true);
+    const Tensor *y = &want.t;
+    int64_t channels[1 + AXES] = {y->shape[1], 1, 1, 1};
+    float low = 0, high = 6;
+    After all[] = {{AFTER_ADD, lab_tensor(l, DT_FLOAT32, 1 + c->ndim, channels, 0)},
+                   {AFTER_ADD, lab_tensor(l, DT_FLOAT32, y->ndim, y->shape, 0)},
+                   {AFTER_MAXIMUM, {.dtype = DT_FLOAT32, .data = &low}},
+                   {AFTER_MINIMUM, {.dtype = DT_FLOAT32, .data = &high}}},
+          some[4];
+    for (int k = 0; k < 2; k++)
+        for (int64_t i = 0; i < tensor_size(&all[k].operand); i++)
+            lab_put(&all[k].operand, i, (double)rnd(9) - 4);
+    size_t n = 0;
+    int64_t inner = tensor_size(y) / (y->shape[0] * y->shape[1] + !y->shape[1]);
+    for (size_t k = 0; k < 4; k++) {
+        if (rnd(3) == 0) continue;
+        some[n++] = all[k];
+        float *at = y->data;
+        for (int64_t i = 0; i < tensor_size(y); i++) {
+            const float *p = all[k].operand.data;
+            float v = k == 0 ? p[i / inner % y->shape[1]] : k == 1 ? p[i] : *p;
+            at[i] = k < 2 ? at[i] + v : (k == 2) == (at[i] < v) ? v : at[i];
+        }
+    }
+    for (int level = 0; level <= 2; level++) {
+        session_options(l->s)->cpu_level = level;
+        Value have = run_after(l, id, false, some, n);
+        CHECK(is_same(&want, &have), "%zu after conv, level %d: %s", n, level, c->text);
         value_unref(&have);
     }
     value_unref(&want);
@@ -120,6 +164,7 @@ static void test_random(Lab *l) {
         const Type *t = var_type(l->g, l->g->apply[y].out);
         Var g = lab_input(l, lab_filled(l, d, n, t->dim, (int)rnd(LAYOUTS)), true);
         compare_levels(l, y, &c, d);
+        if (d == DT_FLOAT32) compare_after(l, y, &c);
         compare_levels(l, apply(l, "conv_input_grad", g, w, c.x + 2, &c), &c, d);
         compare_levels(l, apply(l, "conv_weights_grad", x, g, c.w + 2, &c), &c, d);
         lab_reset(l);

@@ -547,7 +547,7 @@ static bool conv_vmap(Vmap *q) {
 #define COMMON                                                                         \
     .promote = PROMOTE_SAME, .type = conv_type, .infer_shape = conv_shape,             \
     .perform = conv_perform, .debug = conv_debug, .fails = conv_fails,                 \
-    .vmap = conv_vmap
+    .vmap = conv_vmap, .takes_after = true
 static const Op table[] = {
     {.name = OP_ROW("conv"),
      .doc =

@@ -40,7 +40,8 @@ typedef struct Conv {
     int ndim;
     int64_t n, c, o, groups;
     ConvAxis axis[CONV_AXES];
-    const Tensor *part[3]; /* by ConvPart */
+    const Tensor *part[3];         /* by ConvPart */
+    const struct ConvAfter *after; /* of the result, NULL: nothing (conv_tile.h) */
 } Conv;
 bool conv_run(Call *c, const Conv *q);
 bool conv_reference(Call *c, const Conv *q);

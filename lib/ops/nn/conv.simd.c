@@ -104,6 +104,20 @@ static void copy_8(void *to, const void *from, ptrdiff_t step, int64_t n) {
         memcpy(out + k * 8, in + k * step, 8);
 }
 
+/* ---- what comes after ---- */
+/* Of nan and a limit nan is the larger and the smaller one, and of equal numbers y. */
+static void after_row(const ConvAfter *a, int64_t channel, float *row, int64_t n) {
+    float sum = a->sum[channel * a->sum_step], low = a->low, high = a->high;
+    for (int64_t k = 0; k < n; k++)
+        row[k] = row[k] + sum;
+    for (int64_t k = 0; a->more && k < n; k++)
+        row[k] = row[k] + (a->more + (row - a->out))[k];
+    for (int64_t k = 0; k < n; k++) {
+        float y = row[k] < low ? low : row[k];
+        row[k] = y > high ? high : y;
+    }
+}
+
 /* ---- tiles ---- */
 /* `filters` and `vectors` are constants where this is used. */
 #define TILE(T, ctype)                                                                 \
@@ -170,6 +184,7 @@ SHAPE(1, 8)
 const ConvTiles LEVEL(conv_tiles) = {
     BYTES,
     {copy_4, copy_8},
+    after_row,
     {WIDEST, ENTRY(2, 2), ENTRY(2, 5), ENTRY(1, 2), ENTRY(1, 8)}};
 
 /* ---- tiles of many filters ---- */
@@ -257,13 +272,37 @@ static inline __attribute__((always_inline)) void transpose_16(__m512i v[16]) {
     }
 }
 
+/* What comes after 16 rows, of which there are `rows`: v[i] goes to `to` + i * out_row.
+ */
+static inline __attribute__((always_inline)) void
+after_rows(const ConvAfter *a, const float sum[16], const char *to, ptrdiff_t out_row,
+           __mmask16 mask, int64_t rows, __m512i v[16]) {
+    __m512 low = _mm512_set1_ps(a->low), high = _mm512_set1_ps(a->high);
+    for (size_t i = 0; i < 16; i++)
+        v[i] = (__m512i)_mm512_add_ps((__m512)v[i], _mm512_set1_ps(sum[i]));
+    if (a->more) {
+        const char *at = (const char *)a->more + (to - (const char *)a->out);
+        for (int64_t i = 0; i < 16; i++) {
+            __m512 more = _mm512_maskz_loadu_ps(i < rows ? mask : 0, at);
+            v[i] = (__m512i)_mm512_add_ps((__m512)v[i], more);
+            if (i + 1 < rows) at += out_row;
+        }
+    }
+    for (size_t i = 0; i < 16; i++)
+        v[i] = (__m512i)_mm512_min_ps(high, _mm512_max_ps(low, (__m512)v[i]));
+}
+
 static void store_4(void *out, ptrdiff_t out_row, const void *from, int64_t n,
-                    int64_t filters) {
+                    int64_t filters, const ConvAfter *a, int64_t channel) {
     enum { LANES = BYTES / 4, ROW = CONV_BROAD * BYTES };
-    for (int64_t at = 0; at < n; at += LANES) {
-        int64_t have = n - at < LANES ? n - at : LANES;
-        __mmask16 mask = (__mmask16)((1U << have) - 1);
-        for (int64_t f = 0; f < filters; f += LANES) {
+    for (int64_t f = 0; f < filters; f += LANES) {
+        int64_t rows = filters - f < LANES ? filters - f : LANES;
+        float sum[LANES] = {0};
+        for (int64_t i = 0; a && i < rows; i++)
+            sum[i] = a->sum[(channel + f + i) * a->sum_step];
+        for (int64_t at = 0; at < n; at += LANES) {
+            int64_t have = n - at < LANES ? n - at : LANES;
+            __mmask16 mask = (__mmask16)((1U << have) - 1);
             const char *in = (const char *)from + at * ROW + f * 4;
             char *to = (char *)out + f * out_row + at * 4;
             __m512i v[LANES];
@@ -271,8 +310,8 @@ static void store_4(void *out, ptrdiff_t out_row, const void *from, int64_t n,
                 v[i] = i < have ? _mm512_loadu_si512(in + i * ROW)
                                 : _mm512_setzero_si512();
             transpose_16(v);
-            int64_t rows = filters - f < LANES ? filters - f : LANES;
-            for (int64_t i = 0; i < rows; i++, to += out_row)
+            if (a) after_rows(a, sum, to, out_row, mask, rows, v);
+            for (int64_t i = 0; i < LANES && i < rows; i++, to += out_row)
                 _mm512_mask_storeu_epi32(to, mask, v[i]);
         }
     }
@@ -423,57 +462,71 @@ load_taps(const ConvEach *a, int64_t row, const TapPart *part, size_t taps,
     }
 }
 
+/* What comes after a row's vector at `out`, in registers. */
+typedef struct EachAfter {
+    const ConvAfter *a;
+    __m512 sum, low, high;
+} EachAfter;
+
+static EachAfter each_after(const ConvEach *a, int64_t channel) {
+    const ConvAfter *f = a->after;
+    return (EachAfter){f, _mm512_set1_ps(f->sum[(a->channel + channel) * f->sum_step]),
+                       _mm512_set1_ps(f->low), _mm512_set1_ps(f->high)};
+}
+
+static inline __attribute__((always_inline)) void
+each_store(const EachAfter *f, float *out, __mmask16 mask, __m512 y) {
+    y = _mm512_add_ps(y, f->sum);
+    if (f->a->more)
+        y = _mm512_add_ps(y,
+                          _mm512_maskz_loadu_ps(mask, f->a->more + (out - f->a->out)));
+    _mm512_mask_storeu_ps(out, mask, _mm512_min_ps(f->high, _mm512_max_ps(f->low, y)));
+}
+
 /* Three rows of three taps, side by side: the rows that the next results take, too, are
  * not loaded again. */
-static inline __attribute__((always_inline)) void each_3x3(const ConvEach *a,
-                                                           int64_t step) {
+static inline __attribute__((always_inline)) void
+each_3x3(const ConvEach *a, int64_t step, const float *taps, int64_t i,
+         const TapPart *part, const EachAfter *f) {
     __m512 w[3][3], v[3][3];
     size_t old = 3 - (size_t)step;
     for (size_t j = 0; j < 3; j++)
-        for (size_t i = 0; i < 3; i++)
-            w[j][i] = _mm512_set1_ps(a->w[3 * j + i]);
-    for (int64_t i = 0; i < a->columns; i += EACH) {
-        TapPart part[CONV_EACH_TAPS];
-        __mmask16 mask = mask_of(i, a->columns);
-        int64_t row = a->row[0];
-        float *out = a->out + i;
-        find_parts(a, i, part);
-        for (size_t k = 0; k < old; k++)
+        for (size_t k = 0; k < 3; k++)
+            w[j][k] = _mm512_set1_ps(taps[3 * j + k]);
+    __mmask16 mask = mask_of(i, a->columns);
+    int64_t row = a->row[0];
+    float *out = a->out + i;
+    for (size_t k = 0; k < old; k++)
+        load_taps(a, row + (int64_t)k, part, 3, step, v[k]);
+    for (int64_t j = 0; j < a->rows; j++, row += step, out += a->out_row) {
+        for (size_t k = old; k < 3; k++)
             load_taps(a, row + (int64_t)k, part, 3, step, v[k]);
-        for (int64_t j = 0; j < a->rows; j++, row += step, out += a->out_row) {
-            for (size_t k = old; k < 3; k++)
-                load_taps(a, row + (int64_t)k, part, 3, step, v[k]);
-            __m512 sum[3];
-            for (size_t k = 0; k < 3; k++) {
-                sum[k] = _mm512_mul_ps(v[k][0], w[k][0]);
-                sum[k] = _mm512_fmadd_ps(v[k][1], w[k][1], sum[k]);
-                sum[k] = _mm512_fmadd_ps(v[k][2], w[k][2], sum[k]);
-            }
-            _mm512_mask_storeu_ps(out, mask,
-                                  _mm512_add_ps(_mm512_add_ps(sum[0], sum[1]), sum[2]));
-            for (size_t k = 0; k < old; k++)
-                for (size_t t = 0; t < 3; t++)
-                    v[k][t] = v[k + (size_t)step][t];
+        __m512 sum[3];
+        for (size_t k = 0; k < 3; k++) {
+            sum[k] = _mm512_mul_ps(v[k][0], w[k][0]);
+            sum[k] = _mm512_fmadd_ps(v[k][1], w[k][1], sum[k]);
+            sum[k] = _mm512_fmadd_ps(v[k][2], w[k][2], sum[k]);
         }
+        each_store(f, out, mask, _mm512_add_ps(_mm512_add_ps(sum[0], sum[1]), sum[2]));
+        for (size_t k = 0; k < old; k++)
+            for (size_t t = 0; t < 3; t++)
+                v[k][t] = v[k + (size_t)step][t];
     }
 }
 
-static void each_any(const ConvEach *a) {
-    for (int64_t i = 0; i < a->columns; i += EACH) {
-        TapPart part[CONV_EACH_TAPS];
-        __mmask16 mask = mask_of(i, a->columns);
-        find_parts(a, i, part);
-        for (int64_t j = 0; j < a->rows; j++) {
-            const float *w = a->w;
-            __m512 sum = _mm512_setzero_ps(), v[CONV_EACH_TAPS];
-            for (int64_t t = 0; t < a->row_taps; t++) {
-                load_taps(a, j * a->row_step + a->row[t], part, (size_t)a->column_taps,
-                          a->column_step, v);
-                for (int64_t k = 0; k < a->column_taps; k++)
-                    sum = _mm512_fmadd_ps(v[k], _mm512_set1_ps(*w++), sum);
-            }
-            _mm512_mask_storeu_ps(a->out + j * a->out_row + i, mask, sum);
+static void each_any(const ConvEach *a, const float *taps, int64_t i,
+                     const TapPart *part, const EachAfter *f) {
+    __mmask16 mask = mask_of(i, a->columns);
+    for (int64_t j = 0; j < a->rows; j++) {
+        const float *w = taps;
+        __m512 sum = _mm512_setzero_ps(), v[CONV_EACH_TAPS];
+        for (int64_t t = 0; t < a->row_taps; t++) {
+            load_taps(a, j * a->row_step + a->row[t], part, (size_t)a->column_taps,
+                      a->column_step, v);
+            for (int64_t k = 0; k < a->column_taps; k++)
+                sum = _mm512_fmadd_ps(v[k], _mm512_set1_ps(*w++), sum);
         }
+        each_store(f, a->out + j * a->out_row + i, mask, sum);
     }
 }
 
@@ -483,14 +536,92 @@ static bool are_neighbours(const int64_t *at, int64_t n) {
     return true;
 }
 
-void conv_each2(const ConvEach *a) {
-    bool three = a->row_taps == 3 && a->column_taps == 3 && are_neighbours(a->row, 3) &&
-                 are_neighbours(a->column, 3) && a->row_step == a->column_step;
-    if (three && a->row_step == 1)
-        each_3x3(a, 1);
-    else if (three)
-        each_3x3(a, 2);
-    else
-        each_any(a);
+static bool is_3x3(const ConvEach *a) {
+    return a->row_taps == 3 && a->column_taps == 3 && are_neighbours(a->row, 3) &&
+           are_neighbours(a->column, 3) && a->row_step == a->column_step;
+}
+
+void conv_each2(const ConvEach *all) {
+    ConvEach a = *all;
+    TapPart part[CONV_EACH_TAPS];
+    bool three = is_3x3(&a);
+    for (int64_t c = 0; c < a.channels; c++) {
+        EachAfter f = each_after(&a, c);
+        for (int64_t i = 0; i < a.columns; i += EACH) {
+            if (c == 0 || a.columns > EACH) find_parts(&a, i, part);
+            if (three && a.row_step == 1)
+                each_3x3(&a, 1, a.w, i, part, &f);
+            else if (three)
+                each_3x3(&a, 2, a.w, i, part, &f);
+            else
+                each_any(&a, a.w, i, part, &f);
+        }
+        a.x += a.x_channel, a.out += a.out_channel;
+        a.w += a.row_taps * a.column_taps;
+    }
+}
+
+/* Only where dy has elements: what x has beyond its columns is no part of the sum. */
+static inline __attribute__((always_inline)) void
+sums_3x3(const ConvEach *a, int64_t step, const float *dy, int64_t i,
+         const TapPart *part, __m512 sum[9]) {
+    __m512 v[3][3];
+    size_t old = 3 - (size_t)step;
+    __mmask16 mask = mask_of(i, a->columns);
+    int64_t row = a->row[0];
+    dy += i;
+    for (size_t k = 0; k < old; k++)
+        load_taps(a, row + (int64_t)k, part, 3, step, v[k]);
+    for (int64_t j = 0; j < a->rows; j++, row += step, dy += a->out_row) {
+        __m512 g = _mm512_maskz_loadu_ps(mask, dy);
+        for (size_t k = old; k < 3; k++)
+            load_taps(a, row + (int64_t)k, part, 3, step, v[k]);
+        for (size_t k = 0; k < 9; k++)
+            sum[k] = _mm512_mask3_fmadd_ps(v[k / 3][k % 3], g, sum[k], mask);
+        for (size_t k = 0; k < old; k++)
+            for (size_t t = 0; t < 3; t++)
+                v[k][t] = v[k + (size_t)step][t];
+    }
+}
+
+/* For the taps of one row of a filter. */
+static void sums_any(const ConvEach *a, int64_t tap, const float *dy, int64_t i,
+                     const TapPart *part, __m512 *sum) {
+    __mmask16 mask = mask_of(i, a->columns);
+    __m512 v[CONV_EACH_TAPS];
+    for (int64_t j = 0; j < a->rows; j++) {
+        __m512 g = _mm512_maskz_loadu_ps(mask, dy + j * a->out_row + i);
+        load_taps(a, j * a->row_step + a->row[tap], part, (size_t)a->column_taps,
+                  a->column_step, v);
+        for (int64_t k = 0; k < a->column_taps; k++)
+            sum[k] = _mm512_mask3_fmadd_ps(v[k], g, sum[k], mask);
+    }
+}
+
+static void add_sums(const __m512 *sum, int64_t n, float *to) {
+    for (int64_t k = 0; k < n; k++)
+        to[k] += _mm512_reduce_add_ps(sum[k]);
+}
+
+void conv_each_sums2(const ConvEach *all, const float *dy, float *sums) {
+    ConvEach a = *all;
+    TapPart part[CONV_EACH_TAPS];
+    bool three = is_3x3(&a);
+    for (int64_t c = 0; c < a.channels; c++, a.x += a.x_channel, dy += a.out_channel) {
+        int64_t rows = three ? 1 : a.row_taps, taps = three ? 9 : a.column_taps;
+        for (int64_t tap = 0; tap < rows; tap++, sums += taps) {
+            __m512 sum[CONV_EACH_TAPS] = {{0}};
+            for (int64_t i = 0; i < a.columns; i += EACH) {
+                if ((c == 0 && tap == 0) || a.columns > EACH) find_parts(&a, i, part);
+                if (three && a.row_step == 1)
+                    sums_3x3(&a, 1, dy, i, part, sum);
+                else if (three)
+                    sums_3x3(&a, 2, dy, i, part, sum);
+                else
+                    sums_any(&a, tap, dy, i, part, sum);
+            }
+            add_sums(sum, taps, sums);
+        }
+    }
 }
 #endif

@@ -1,16 +1,17 @@
-/* conv and conv_input_grad where every channel has one filter of its own, for float32
- * and AVX-512: right from the source, without strips. */
+/* Convolutions and their gradients where every channel has one filter of its own, for
+ * float32 and AVX-512: right from the source, without strips. */
 #include "ops/nn/conv_run.h"
 #include "ops/nn/conv_strip.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { CHUNK_MADDS = 1 << 19 }; /* at least, if there is as much */
+enum { CHUNK_MADDS = 1 << 16 }; /* at least, if there is as much: some microseconds */
 
 typedef struct Each {
     ConvEach form; /* all but the channel's own */
     const char *x, *w;
-    char *out;
+    char *out, *result;
     int64_t n, channels, depth, chunk;
     int64_t x_stride[2], w_stride[1 + CONV_AXES], out_stride[2]; /* bytes */
 } Each;
@@ -27,16 +28,25 @@ static bool open_axis(const ConvAxis *a, bool forward, int64_t *step, int64_t *t
     return true;
 }
 
-/* The weights by tap, in the order of the places that they take. */
-static void gather_weights(const Each *q, int64_t channel, bool forward, ConvEach *e) {
-    const char *w = q->w + channel * q->w_stride[0];
-    for (int64_t j = 0; j < e->row_taps; j++)
-        for (int64_t i = 0; i < e->column_taps; i++) {
-            int64_t r = forward ? j : e->row_taps - 1 - j,
-                    c = forward ? i : e->column_taps - 1 - i;
-            memcpy(&e->w[j * e->column_taps + i],
-                   w + r * q->w_stride[2] + c * q->w_stride[3], sizeof e->w[0]);
-        }
+/* The weights of some channels by tap, in the order of the places that they take. */
+static void gather_weights(const Each *q, int64_t channel, int64_t n, bool forward,
+                           float *to) {
+    const ConvEach *e = &q->form;
+    for (int64_t k = channel; k < channel + n; k++)
+        for (int64_t j = 0; j < e->row_taps; j++)
+            for (int64_t i = 0; i < e->column_taps; i++, to++) {
+                int64_t r = forward ? j : e->row_taps - 1 - j,
+                        c = forward ? i : e->column_taps - 1 - i;
+                memcpy(to,
+                       q->w + k * q->w_stride[0] + r * q->w_stride[2] +
+                           c * q->w_stride[3],
+                       sizeof *to);
+            }
+}
+
+static bool is_dense(const Each *q) {
+    return q->w_stride[3] == 4 && q->w_stride[2] == 4 * q->form.column_taps &&
+           q->w_stride[0] == 4 * q->form.column_taps * q->form.row_taps;
 }
 
 typedef struct EachJob {
@@ -44,19 +54,55 @@ typedef struct EachJob {
     bool forward;
 } EachJob;
 
-static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
-    const EachJob *job = ctx;
+/* Neighbouring channels of one image. */
+static void run_channels(const EachJob *job, int64_t n, int64_t c, int64_t channels) {
     const Each *q = job->q;
     ConvEach e = q->form;
-    int64_t from = (int64_t)chunk * q->chunk;
-    (void)worker;
-    for (int64_t k = from; k < conv_least(from + q->chunk, q->n * q->channels); k++) {
-        int64_t n = k / q->channels, c = k % q->channels;
-        gather_weights(q, c, job->forward, &e);
+    float own[CONV_EACH_TAPS * CONV_EACH_TAPS];
+    bool dense = job->forward && is_dense(q);
+    int64_t taps = e.row_taps * e.column_taps,
+            each = dense ? channels : (int64_t)(sizeof own / sizeof *own) / taps;
+    for (int64_t end = c + channels; c < end; c += each) {
+        e.channels = conv_least(each, end - c);
+        e.channel = c;
         e.x = (const float *)(const void *)(q->x + n * q->x_stride[0] +
                                             c * q->x_stride[1]);
         e.out = (float *)(void *)(q->out + n * q->out_stride[0] + c * q->out_stride[1]);
+        e.w = own;
+        if (dense)
+            e.w = (const float *)(const void *)(q->w + c * q->w_stride[0]);
+        else
+            gather_weights(q, c, e.channels, job->forward, own);
         conv_each2(&e);
+    }
+}
+
+static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const EachJob *job = ctx;
+    const Each *q = job->q;
+    int64_t k = (int64_t)chunk * q->chunk,
+            end = conv_least(k + q->chunk, q->n * q->channels);
+    (void)worker;
+    for (int64_t n; k < end; k += n) {
+        n = conv_least(end - k, q->channels - k % q->channels);
+        run_channels(job, k / q->channels, k % q->channels, n);
+    }
+}
+
+/* The gradient of neighbouring channels' weights, over all images. */
+static void sum_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const Each *q = ctx;
+    ConvEach e = q->form;
+    int64_t c = (int64_t)chunk * q->chunk, taps = e.row_taps * e.column_taps;
+    float *sums = (float *)(void *)q->result + c * taps;
+    (void)worker;
+    e.channels = conv_least(q->chunk, q->channels - c);
+    memset(sums, 0, (size_t)(e.channels * taps) * sizeof *sums);
+    for (int64_t n = 0; n < q->n; n++) {
+        const char *dy = q->out + n * q->out_stride[0] + c * q->out_stride[1];
+        e.x = (const float *)(const void *)(q->x + n * q->x_stride[0] +
+                                            c * q->x_stride[1]);
+        conv_each_sums2(&e, (const float *)(const void *)dy, sums);
     }
 }
 
@@ -71,31 +117,48 @@ static bool is_each(Call *c, const Conv *v, const Tensor *x, const Tensor *out) 
 #endif
 }
 
-bool conv_run_each(Call *c, const Conv *v) {
-    bool forward = v->result == CONV_Y;
-    const Tensor *x = v->part[forward ? CONV_X : CONV_Y], *w = v->part[CONV_W],
-                 *out = v->part[v->result];
+/* x, w and what lies as the result does: dy for the gradient of weights. */
+static void open_each(const Conv *v, const Tensor *x, const Tensor *w,
+                      const Tensor *out, bool forward, Each *q) {
+    ConvEach *e = &q->form;
     const ConvAxis *rows = conv_axis_of(v, 1), *columns = conv_axis_of(v, 2);
-    Each q = {
-        .x = x->data, .w = w->data, .out = out->data, .n = v->n, .channels = v->c};
-    ConvEach *e = &q.form;
-    if (v->result == CONV_W || !is_each(c, v, x, out) ||
-        !open_axis(rows, forward, &e->row_step, &e->row_taps, e->row) ||
-        !open_axis(columns, forward, &e->column_step, &e->column_taps, e->column))
-        return false;
+    q->x = x->data, q->w = w->data, q->out = out->data;
+    q->n = v->n, q->channels = v->c;
     e->rows = forward ? rows->y : rows->x, e->x_rows = forward ? rows->x : rows->y;
     e->columns = forward ? columns->y : columns->x;
     e->x_columns = forward ? columns->x : columns->y;
     e->x_row = conv_stride_of(x, 1) / 4, e->out_row = conv_stride_of(out, 1) / 4;
     for (int k = 0; k < 2; k++)
-        q.x_stride[k] = x->stride[k], q.out_stride[k] = out->stride[k];
-    q.w_stride[0] = w->stride[0];
+        q->x_stride[k] = x->stride[k], q->out_stride[k] = out->stride[k];
+    e->x_channel = x->stride[1] / 4, e->out_channel = out->stride[1] / 4;
+    q->w_stride[0] = w->stride[0];
     for (int k = 0; k < CONV_AXES; k++)
-        q.w_stride[1 + k] = conv_stride_of(w, k);
+        q->w_stride[1 + k] = conv_stride_of(w, k);
     double madds =
         (double)e->rows * (double)e->columns * (double)(e->row_taps * e->column_taps);
-    q.chunk = madds < CHUNK_MADDS ? (int64_t)(CHUNK_MADDS / (madds + 1)) + 1 : 1;
-    pool_run(c->host->pool, (size_t)conv_parts(q.n * q.channels, q.chunk), run_chunk,
-             &(EachJob){&q, forward});
+    if (v->result == CONV_W) madds *= (double)v->n;
+    q->chunk = madds < CHUNK_MADDS ? (int64_t)(CHUNK_MADDS / (madds + 1)) + 1 : 1;
+}
+
+bool conv_run_each(Call *c, const Conv *v) {
+    static const float none = -0.0F;
+    ConvAfter nothing = {&none, 0, NULL, NULL, -INFINITY, INFINITY};
+    bool forward = v->result != CONV_X;
+    const Tensor *x = v->part[forward ? CONV_X : CONV_Y],
+                 *out = v->part[forward ? CONV_Y : CONV_X];
+    const ConvAxis *rows = conv_axis_of(v, 1), *columns = conv_axis_of(v, 2);
+    Each q = {.form = {.after = v->after ? v->after : &nothing},
+              .result = v->part[v->result]->data};
+    ConvEach *e = &q.form;
+    if (!is_each(c, v, x, out) ||
+        !open_axis(rows, forward, &e->row_step, &e->row_taps, e->row) ||
+        !open_axis(columns, forward, &e->column_step, &e->column_taps, e->column))
+        return false;
+    open_each(v, x, v->part[CONV_W], out, forward, &q);
+    if (v->result == CONV_W)
+        pool_run(c->host->pool, (size_t)conv_parts(q.channels, q.chunk), sum_chunk, &q);
+    else
+        pool_run(c->host->pool, (size_t)conv_parts(q.n * q.channels, q.chunk),
+                 run_chunk, &(EachJob){&q, forward});
     return true;
 }

@@ -34,6 +34,7 @@ typedef struct Lattice {
     int64_t w_stride[CONV_AXES];          /* bytes */
     int64_t out_stride[2 + CONV_AXES];    /* elements */
     int64_t row_strips, column_strips, filter_parts, part, units, each;
+    const ConvAfter *after;   /* NULL: nothing */
     bool alone;               /* the only lattice of this run */
     bool direct;              /* the source itself serves as a strip */
     const ConvBroads *broads; /* NULL: tiles */
@@ -186,9 +187,21 @@ static void pack_weights(Pool *pool, Lattice *q) {
 /* ---- running ---- */
 /* The rows of results of a strip, and what a tile has of them. */
 typedef struct StripOut {
-    char *out; /* the first result of the first filter */
+    char *out;       /* the first result of the first filter */
+    int64_t channel; /* of that filter */
     int64_t rows, columns;
 } StripOut;
+
+/* What comes after n neighbouring results of a channel. */
+static void do_after(const Lattice *q, int64_t channel, char *row, int64_t n) {
+    int64_t step = q->out_stride[4];
+    float *at = (float *)(void *)row;
+    if (step == 1)
+        q->tiles->after(q->after, channel, at, n);
+    else
+        for (int64_t i = 0; i < n; i++)
+            q->tiles->after(q->after, channel, at + i * step, 1);
+}
 
 /* Stores `n` results of a tile from position p on. */
 static void store_tile(const Lattice *q, const StripOut *s, const char *tile,
@@ -214,6 +227,7 @@ static void store_tile(const Lattice *q, const StripOut *s, const char *tile,
             else
                 for (size_t k = 0; k < count; k++)
                     memcpy(out + k * (size_t)step * 8, have + k * 8, 8);
+            if (q->after) do_after(q, s->channel + f, out, to - from);
             have += (size_t)each * size;
             out += (size_t)q->out_stride[1] * size;
         }
@@ -247,6 +261,7 @@ static void run_filters(const Lattice *q, const StripAt *at, const StripOut *s,
         n = block_at(q, f);
         t.w = q->packed + (size_t)((at->g * q->filters + f) * all) * q->s.size;
         out.out = s->out + (size_t)(f * q->out_stride[1]) * q->s.size;
+        out.channel = s->channel + f;
         for (int64_t p = 0, each; p < positions; p += each) {
             int k = tile_shape(q, n, positions - p);
             each = q->tiles->shape[k].vectors * lanes;
@@ -259,6 +274,9 @@ static void run_filters(const Lattice *q, const StripAt *at, const StripOut *s,
                            : tile;
             t.out_row = direct ? q->out_stride[1] : each;
             q->tiles->shape[k].run[q->element](&t);
+            for (int64_t i = 0; direct && q->after && i < n; i++)
+                do_after(q, out.channel + i,
+                         (char *)t.out + (size_t)(i * t.out_row) * q->s.size, each);
             if (!direct)
                 store_tile(q, &out, tile, n, each, p, conv_least(each, positions - p));
         }
@@ -315,30 +333,35 @@ static void store_column(const Lattice *q, char *out, const char *near, int64_t 
 }
 
 /* From [position][filter] to the result. */
-static void store_near(const Lattice *q, char *out, int64_t filters, int64_t rows,
-                       int64_t columns, const char *near) {
+static void store_near(const Lattice *q, char *out, int64_t channel, int64_t filters,
+                       int64_t rows, int64_t columns, const char *near) {
     size_t size = q->s.size, block = (size_t)q->broad * size;
     int64_t row = near_row(q, columns);
     bool whole = q->out_stride[3] == columns && row == columns;
     for (int64_t r = 0; r < rows; r += whole ? rows : 1) {
         char *to = out + (size_t)(r * q->out_stride[3]) * size;
         const char *from = near + (size_t)(r * row) * block;
-        if (q->out_stride[4] == 1 && size == 4 && q->broads->store_4)
-            q->broads->store_4(to, q->out_stride[1] * 4, from,
-                               whole ? rows * columns : columns, filters);
-        else if (q->out_stride[4] == 1)
+        int64_t n = whole ? rows * columns : columns;
+        if (q->out_stride[4] == 1 && size == 4 && q->broads->store_4) {
+            q->broads->store_4(to, q->out_stride[1] * 4, from, n, filters, q->after,
+                               channel);
+            continue;
+        }
+        if (q->out_stride[4] == 1)
             transpose_in_cache(
                 &(Transposition){.dst = to,
                                  .dst_row = q->out_stride[1] * (ptrdiff_t)size,
                                  .src = from,
                                  .src_column = (ptrdiff_t)block,
                                  .rows = (size_t)filters,
-                                 .columns = (size_t)(whole ? rows * columns : columns),
+                                 .columns = (size_t)n,
                                  .size = size});
         else
             for (int64_t f = 0; f < filters; f++)
                 store_column(q, to + (size_t)(f * q->out_stride[1]) * size,
                              from + (size_t)f * size, columns);
+        for (int64_t f = 0; q->after && f < filters; f++)
+            do_after(q, channel + f, to + (size_t)(f * q->out_stride[1]) * size, n);
     }
 }
 
@@ -362,8 +385,8 @@ static void run_blocks(const Lattice *q, const StripAt *at, const StripOut *s,
             int64_t rows = conv_least(each, s->rows - r);
             run_rows(q, strip + (size_t)(r * q->s.strip_row) * size, rows, s->columns,
                      &t, near);
-            store_near(q, out + (size_t)(r * q->out_stride[3]) * size, n, rows,
-                       s->columns, near);
+            store_near(q, out + (size_t)(r * q->out_stride[3]) * size, s->channel + f,
+                       n, rows, s->columns, near);
         }
     }
 }
@@ -408,6 +431,7 @@ static void run_unit(const Lattice *q, int64_t unit, char *own, char *near) {
         a[1].first * (q->out_stride[3] / a[1].step) + s.j * q->out_stride[3] +
         a[2].first * (q->out_stride[4] / a[2].step) + s.i * q->out_stride[4];
     StripOut out = {.out = q->out + (size_t)first * q->s.size,
+                    .channel = s.g * q->filters,
                     .rows = conv_least(q->s.rows, a[1].count - s.j),
                     .columns = conv_least(q->s.columns, a[2].count - s.i)};
     int64_t from = part * q->part, end = conv_least(from + q->part, q->filters);
@@ -575,6 +599,7 @@ static void open_lattice(const Conv *v, const ConvTiles *tiles, Lattice *q) {
     q->s.size = dtype_size(x->dtype);
     q->element = conv_element(x->dtype);
     q->n = v->n, q->groups = v->groups;
+    q->after = v->after;
     q->s.channels = (forward ? v->c : v->o) / v->groups;
     q->filters = (forward ? v->o : v->c) / v->groups;
     conv_strip_source(&q->s, x, tiles);
@@ -634,7 +659,7 @@ static bool run_backward(Call *c, const Conv *v, Lattice *q) {
 bool conv_run_lattice(Call *c, const Conv *v) {
     Lattice q = {0};
     int64_t *room = conv_axes_room(c->s, v, q.s.axis);
-    if (!room) return conv_reference(c, v);
+    if (!room) return c->after_done = false, conv_reference(c, v);
     open_lattice(v, conv_tiles_for(c->s), &q);
     choose_blocks(&q, broads_for(c->s));
     bool ok;

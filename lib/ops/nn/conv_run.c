@@ -2,7 +2,9 @@
 #include "ops/nn/conv_run.h"
 
 #include "ops/linalg/product.h"
+#include "ops/nn/conv_tile.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Has a sum any terms? */
@@ -63,7 +65,8 @@ static bool run_flat(Call *c, const Conv *q) {
                  .c = q->c,
                  .o = q->o,
                  .groups = q->groups,
-                 .axis = {{n, 1, n, 1, 1, 0}}};
+                 .axis = {{n, 1, n, 1, 1, 0}},
+                 .after = q->after};
     Tensor part[3];
     for (ConvPart i = CONV_X; i <= CONV_Y; i++) {
         const Tensor *t = q->part[i];
@@ -109,6 +112,35 @@ static bool run_pointwise_grad(Call *c, const Conv *q) {
                        q->part[CONV_W]->data);
 }
 
+/* The same with strides: of the elements of x that there are. */
+static bool is_spread(const Conv *q) {
+    bool is = dtype_is_inexact(q->part[q->result]->dtype) &&
+              conv_has_vectors(q->part[q->result]->dtype) && q->n == 1 &&
+              q->result == CONV_W && is_flat(q->part[CONV_Y]);
+    for (int k = 0; k < q->ndim; k++)
+        is = is && q->axis[k].w == 1 && q->axis[k].before == 0 &&
+             (q->axis[k].y - 1) * q->axis[k].stride < q->axis[k].x;
+    return is;
+}
+
+static bool run_spread_grad(Call *c, const Conv *q) {
+    Conv v = *q;
+    Tensor from = *q->part[CONV_X], x = from;
+    int64_t step = (int64_t)dtype_size(from.dtype);
+    for (int k = from.ndim; k-- > 0; step *= x.shape[k]) {
+        if (k >= 2) {
+            from.stride[k] *= q->axis[k - 2].stride;
+            v.axis[k - 2].x = x.shape[k] = from.shape[k] = q->axis[k - 2].y;
+        }
+        x.stride[k] = step;
+    }
+    x.buf = NULL;
+    if (!(x.data = call_scratch(c, (size_t)step))) return false;
+    tensor_assign(&x, &from);
+    v.part[CONV_X] = &x;
+    return run_pointwise_grad(c, &v);
+}
+
 /* float16, by way of float32. */
 static bool run_wide(Call *c, const Conv *q) {
     const Tensor *r = q->part[q->result];
@@ -130,14 +162,78 @@ static bool run_wide(Call *c, const Conv *q) {
     return ok;
 }
 
+/* ---- what comes after ---- */
+/* Numbers for each channel of r, or one for all. */
+static bool is_by_channel(const Tensor *t, const Tensor *r) {
+    int64_t n = tensor_size(t);
+    int axis = 1 - (r->ndim - t->ndim);
+    return n == 1 || (axis >= 0 && n == r->shape[1] && t->shape[axis] == n &&
+                      t->stride[axis] % 4 == 0);
+}
+
+static void set_sum(ConvAfter *a, const Tensor *t, const Tensor *r) {
+    int64_t n = tensor_size(t);
+    a->sum = t->data;
+    a->sum_step = n == 1 ? 0 : t->stride[1 - (r->ndim - t->ndim)] / 4;
+}
+
+/* One number that is no nan. */
+static bool take_limit(const Tensor *t, float *limit) {
+    if (tensor_size(t) != 1) return false;
+    memcpy(limit, t->data, sizeof *limit);
+    return *limit == *limit;
+}
+
+/* May kernels do what comes after this? Only in the order that ConvAfter has. Elements
+ * that no tap reaches are set elsewhere. */
+static bool open_after(const Call *c, const Conv *q, ConvAfter *a) {
+    static const float none = -0.0F;
+    const Tensor *r = q->part[q->result];
+    int stage = 0;
+    if (!c->nafter || r->dtype != DT_FLOAT32 || q->result == CONV_W) return false;
+    for (int k = 0; k < q->ndim && q->result == CONV_X; k++)
+        if (q->axis[k].stride > 1) return false;
+    *a = (ConvAfter){&none, 0, NULL, r->data, -INFINITY, INFINITY};
+    for (size_t i = 0; i < c->nafter; i++) {
+        const Tensor *t = &c->after[i].operand;
+        AfterOp op = c->after[i].op;
+        bool limits = op != AFTER_ADD, by_channel = !limits && is_by_channel(t, r);
+        int want = by_channel ? 1 : !limits ? 2 : op == AFTER_MAXIMUM ? 3 : 4;
+        if (t->dtype != DT_FLOAT32 || t->ndim > r->ndim || stage >= want) return false;
+        stage = want;
+        if (by_channel)
+            set_sum(a, t, r);
+        else if (limits && !take_limit(t, op == AFTER_MAXIMUM ? &a->low : &a->high))
+            return false;
+        else if (!limits && (!tensor_same_shape(t, r) || !tensor_is_contiguous(t)))
+            return false;
+        else if (!limits)
+            a->more = t->data;
+    }
+    return true;
+}
+
+/* ---- which of them ---- */
+static bool run_vectors(Call *c, const Conv *q) {
+    if (is_pointwise(q)) return run_flat(c, q);
+    return conv_run_each(c, q) || conv_run_lattice(c, q);
+}
+
 bool conv_run(Call *c, const Conv *q) {
     const Tensor *r = q->part[q->result];
     if (!has_terms(q)) return memset(r->data, 0, tensor_bytes(r)), true;
     if (is_pointwise(q) && q->result == CONV_W) return run_pointwise_grad(c, q);
-    if (is_pointwise(q) && conv_has_vectors(r->dtype)) return run_flat(c, q);
+    if (is_spread(q)) return run_spread_grad(c, q);
+    if (conv_has_vectors(r->dtype) && q->result != CONV_W) {
+        ConvAfter after;
+        Conv v = *q;
+        c->after_done = open_after(c, q, &after);
+        v.after = c->after_done ? &after : NULL;
+        return run_vectors(c, &v);
+    }
     if (is_pointwise(q)) return run_pointwise(c, q);
     if (conv_run_each(c, q)) return true;
     if (r->dtype == DT_FLOAT16) return run_wide(c, q);
-    if (!conv_has_vectors(r->dtype)) return conv_reference(c, q);
-    return q->result == CONV_W ? conv_run_weights_grad(c, q) : conv_run_lattice(c, q);
+    return conv_has_vectors(r->dtype) ? conv_run_weights_grad(c, q)
+                                      : conv_reference(c, q);
 }

@@ -7,8 +7,8 @@
 /* Of operands and a result that have elements, in dtypes that have vectors. */
 bool conv_has_vectors(DType d);
 bool conv_run_lattice(Call *c, const Conv *q); /* conv and conv_input_grad */
-/* The same, if it is for channels with one filter each that this CPU can do at once;
- * else false, and nothing is done. */
+/* Any of the three, if it is for channels with one filter each that this CPU can do at
+ * once; else false, and nothing is done. */
 bool conv_run_each(Call *c, const Conv *q);
 bool conv_run_weights_grad(Call *c, const Conv *q);
 

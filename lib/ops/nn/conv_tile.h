@@ -4,6 +4,19 @@
 
 #include "op/op.h"
 
+/* What comes after a convolution (op/call.h) of float32: y = min(max(y + sum + more,
+ * low), high), where `sum` is of the channel, `more` of the element and the limits are
+ * no nan. What there is none of leaves y as it is: -0, an infinity. */
+typedef struct ConvAfter {
+    const float *sum; /* of channel c at c * sum_step */
+    int64_t sum_step;
+    const float *more; /* lies as the result does; NULL: none */
+    const float *out;  /* the result */
+    float low, high;
+} ConvAfter;
+/* Does it to n neighbouring elements of a channel. */
+typedef void ConvAfterFn(const ConvAfter *a, int64_t channel, float *row, int64_t n);
+
 /* Results for some filters at neighbouring positions: out[f][p] is the sum over
  * channels c and taps t of w[(c * taps + t) * filters + f] * x[c * plane + offset[t] +
  * p]. Distances are in elements. */
@@ -24,6 +37,7 @@ typedef void ConvCopyFn(void *to, const void *from, ptrdiff_t step, int64_t n);
 typedef struct ConvTiles {
     size_t bytes;        /* of a vector */
     ConvCopyFn *copy[2]; /* for elements of 4 and 8 bytes */
+    ConvAfterFn *after;
     struct {
         int filters, vectors; /* many filters first, few vectors first */
         ConvTileFn *run[CONV_ELEMENTS];
@@ -57,9 +71,10 @@ typedef struct ConvBroad {
     void *out[2];
 } ConvBroad;
 typedef void ConvBroadFn(const ConvBroad *t);
-/* From [n][CONV_BROAD vectors] to `filters` rows of n elements of 4 bytes. */
+/* From [n][CONV_BROAD vectors] to `filters` rows of n elements of 4 bytes, those of
+ * channels from `channel` on, with what comes after them (NULL: nothing). */
 typedef void ConvBroadStoreFn(void *out, ptrdiff_t out_row, const void *from, int64_t n,
-                              int64_t filters);
+                              int64_t filters, const ConvAfter *a, int64_t channel);
 typedef struct ConvBroads {
     ConvBroadStoreFn *store_4; /* NULL: there is none */
     struct {
@@ -67,7 +82,7 @@ typedef struct ConvBroads {
         ConvBroadFn *run[2][CONV_ELEMENTS]; /* at one place, at two */
     } shape[CONV_BROAD_SHAPES];
 } ConvBroads;
-/* One channel by filters of its own: out[j][i] is the sum over taps of w[tap] and the
+/* Channels by filters of their own: out[j][i] is the sum over taps of w[tap] and the
  * element of x in row j * row_step + row[tap's row] and column i * column_step +
  * column[...], if there is one. Steps are 1 or 2; distances in elements. */
 enum { CONV_EACH_TAPS = 16 };
@@ -75,12 +90,17 @@ typedef struct ConvEach {
     int64_t rows, columns, x_rows, x_columns, x_row, out_row;
     int64_t row_step, column_step, row_taps, column_taps;
     int64_t row[CONV_EACH_TAPS], column[CONV_EACH_TAPS];
-    float w[CONV_EACH_TAPS * CONV_EACH_TAPS];
-    const float *x;
+    int64_t channels, x_channel, out_channel; /* neighbouring ones */
+    const float *x, *w;                       /* w: [channels][taps] */
     float *out;
+    const ConvAfter *after;
+    int64_t channel; /* the first one */
 } ConvEach;
 typedef void ConvEachFn(const ConvEach *a);
+/* Adds to sums [channels][taps] the gradient of w, where dy lies as out would. */
+typedef void ConvEachSumFn(const ConvEach *a, const float *dy, float *sums);
 ConvEachFn conv_each2; /* AVX-512 */
+ConvEachSumFn conv_each_sums2;
 extern const ConvBroads conv_broads0, conv_broads1, conv_broads2;
 extern const ConvSums conv_sums0, conv_sums1, conv_sums2;
 
