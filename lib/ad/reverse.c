@@ -301,7 +301,7 @@ static bool finish_wrt_gradient(Reverse *r, Var wrt, Var *grad) {
 
 /* What is differentiated: the cost, or the f with cotangents, and what has a known
  * gradient. */
-static VarList differentiated(const Reverse *r) {
+static VarList list_differentiated(const Reverse *r) {
     const GradTarget *of = r->target;
     Var *v = NEW_N(r->tmp, of->f.n + r->how->nknown + 1, Var);
     size_t n = 0;
@@ -319,7 +319,7 @@ static bool has_gradient(const Graph *g, Var v) {
 
 static bool run_backprop(Reverse *r, VarList wrt, Var *grad) {
     VarList part = wrt;
-    if (r->how->parts) wrt.p = ad_whole(r->b, r->tmp, differentiated(r), wrt);
+    if (r->how->parts) wrt.p = ad_whole(r->b, r->tmp, list_differentiated(r), wrt);
     bool *asked = NEW_N(r->tmp, r->n, bool);
     for (size_t i = 0; i < r->how->constant.n; i++)
         r->constant[r->how->constant.p[i]] = 1;

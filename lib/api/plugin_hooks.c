@@ -195,9 +195,15 @@ static bool take_gradient(Pull *p, size_t i) {
                 "TL_DISCONNECTED and declare it in `connected` or `disconnected`");
 }
 
+/* For hooks that add to a graph. */
+static TlHost building_host(Builder *b, const Op *op, const Props *props) {
+    TlHost h = plugin_host(b->s, op, props, b->from.at);
+    h.b = b;
+    return h;
+}
+
 static bool plugin_pull(Pull *p) {
-    TlHost h = plugin_host(p->b->s, p->op, p->props, p->b->from.at);
-    h.b = p->b;
+    TlHost h = building_host(p->b, p->op, p->props);
     h.pull = p;
     for (size_t i = 0; i < p->nin; i++)
         p->grad[i] = TL_FORGOTTEN;
@@ -244,8 +250,7 @@ static bool take_tangent(Push *p, size_t k) {
 }
 
 static bool plugin_push(Push *p) {
-    TlHost h = plugin_host(p->b->s, p->op, p->props, p->b->from.at);
-    h.b = p->b;
+    TlHost h = building_host(p->b, p->op, p->props);
     h.push = p;
     for (size_t k = 0; k < p->nout; k++)
         p->result[k] = TL_FORGOTTEN;
@@ -280,8 +285,7 @@ static bool take_shape(const ShapeOf *q, size_t i, Var v) {
 
 static bool plugin_shape(ShapeOf *q) {
     Var shape[OUT_MAX];
-    TlHost h = plugin_host(q->b->s, q->op, q->props, q->b->from.at);
-    h.b = q->b;
+    TlHost h = building_host(q->b, q->op, q->props);
     h.shape = q;
     h.id = q->id;
     for (size_t i = 0; i < q->nout; i++)

@@ -30,7 +30,7 @@ static void add_dims_of_inputs(TlMachine *m) {
     }
 }
 
-static void estimate(TlProfile *p, TlMachine *m) {
+static void estimate_profile(TlProfile *p, TlMachine *m) {
     size_t own = m->dim.n;
     add_dims_of_inputs(m);
     p->p = profile_new(m->plan, &m->how, m->dim.n, m->dim.p);
@@ -49,7 +49,8 @@ static bool hold_shared(const TlMachine *m, Value *held) {
 }
 
 /* The updates of measured calls are undone. */
-static bool measure(TlProfile *p, const TlMachine *m, const MeasuredCalls *calls) {
+static bool measure_profile(TlProfile *p, const TlMachine *m,
+                            const MeasuredCalls *calls) {
     Session *s = p->s;
     size_t n = m->g->shared.n;
     Value *held = mem_zalloc(s, n + 1, sizeof *held);
@@ -77,9 +78,9 @@ TlProfile *tl_machine_profile(TlMachine *m, const TlProfileOptions *how) {
     *p = (TlProfile){.s = s, .is_static = o.is_static, .by = -1, .text = STR(s)};
     bool ok = true;
     if (o.is_static)
-        estimate(p, m);
+        estimate_profile(p, m);
     else
-        ok = measure(p, m, &calls);
+        ok = measure_profile(p, m, &calls);
     if (ok) return profile_finish(p->p), p;
     tl_profile_free(p);
     return NULL;

@@ -76,19 +76,20 @@ bool tl_ops_load(TlSession *s, const char *path) {
 
 /* ---- reading and writing ---- */
 /* A graph from outside is not trusted. */
-static Graph *checked(Graph *g) {
+static Graph *check_or_free(Graph *g) {
     if (!g || graph_check(g)) return g;
     graph_free(g);
     return NULL;
 }
 
 TlGraph *tl_graph_read(TlSession *s, const char *path) {
-    return api_given(s, "the path", path) ? checked(io_read(s, path, NULL)) : NULL;
+    return api_given(s, "the path", path) ? check_or_free(io_read(s, path, NULL))
+                                          : NULL;
 }
 
 TlGraph *tl_graph_read_memory(TlSession *s, const void *data, size_t size) {
     return api_given(s, "the data", data)
-               ? checked(io_read_mem(s, "memory", data, size, NULL))
+               ? check_or_free(io_read_mem(s, "memory", data, size, NULL))
                : NULL;
 }
 
@@ -133,7 +134,7 @@ bool tl_graph_grad(TlGraph *g, const char *cost, const char *wrt) {
     return tl_graph_derive(g, &how);
 }
 
-static Derive derivative(const TlGradOptions *o) {
+static Derive derive_from_options(const TlGradOptions *o) {
     return (Derive){.cost = o->cost,
                     .vjp = o->vjp,
                     .jvp = o->jvp,
@@ -158,7 +159,7 @@ bool tl_graph_derive(TlGraph *g, const TlGradOptions *how) {
     TlGradOptions o;
     int disconnected, zero, null;
     if (!api_take(g->s, "TlGradOptions", &o, sizeof o, how)) return false;
-    Derive d = derivative(&o);
+    Derive d = derive_from_options(&o);
     if (!api_word(g->s, "disconnected", "raise|warn|ignore", o.disconnected,
                   &disconnected) ||
         !api_word(g->s, "return_disconnected", "zero|none", o.return_disconnected,

@@ -14,7 +14,7 @@
  * kernel may lose in all. */
 enum { MOVED_RUNS = 4, LAST_DIGITS = 16 };
 
-static double epsilon(DType d) {
+static double dtype_epsilon(DType d) {
     DType real = dtype_real(d);
     return real == DT_FLOAT16   ? 0x1p-10
            : real == DT_FLOAT32 ? (double)FLT_EPSILON
@@ -23,7 +23,7 @@ static double epsilon(DType d) {
 
 /* Moves each element up or down by a last digit, zeros excepted. */
 void rounding_move(Tensor *t, int run) {
-    double by = epsilon(t->dtype), z[2];
+    double by = dtype_epsilon(t->dtype), z[2];
     size_t size = dtype_size(t->dtype);
     char *p = t->data;
     for (int64_t i = 0; i < tensor_size(t); i++, p += size) {
@@ -41,7 +41,7 @@ static bool is_alike(const Tensor *a, const Value *v) {
 }
 
 /* How far each element of output i of `still` goes in any of the runs. */
-static void measure(KernelTrial *x, const OpRun *still, size_t i, double *far) {
+static void measure_drift(KernelTrial *x, const OpRun *still, size_t i, double *far) {
     const Tensor *a = &still->out_value[i].t;
     int64_t index[MAX_NDIM];
     for (int run = 1; run <= MOVED_RUNS; run++) {
@@ -82,7 +82,7 @@ bool rounding_explains(KernelTrial *x, size_t i, const Value *got, Approx how) {
     OpRun still = {.kind = KIND_REFERENCE, .impl = RUN_REFERENCE, .how = ""};
     double *far = NEW_N(x->a, (size_t)tensor_size(a), double);
     bool ok = trial_run(x, &still) && is_alike(a, &still.out_value[i]);
-    if (ok) measure(x, &still, i, far);
+    if (ok) measure_drift(x, &still, i, far);
     trial_end(x, &still);
     return ok && is_within(a, &got->t, far, how);
 }

@@ -31,7 +31,7 @@ static void open_tail(ProtoOut *m, size_t n) {
     add_piece(m, m->tail, 0);
 }
 
-static void put(ProtoOut *m, const void *p, size_t n) {
+static void put_bytes(ProtoOut *m, const void *p, size_t n) {
     if (n == 0) return;
     if (m->left < n) open_tail(m, n);
     memcpy(m->tail, p, n);
@@ -47,7 +47,7 @@ static void put_varint(ProtoOut *m, uint64_t v) {
     for (; v >= 0x80; v >>= 7)
         b[n++] = (unsigned char)(v | 0x80);
     b[n++] = (unsigned char)v;
-    put(m, b, n);
+    put_bytes(m, b, n);
 }
 
 static void put_key(ProtoOut *m, uint32_t number, Wire wire) {
@@ -66,19 +66,19 @@ void proto_put_float(ProtoOut *m, uint32_t number, float v) {
     for (unsigned i = 0; i < 4; i++)
         b[i] = (unsigned char)(bits >> 8 * i);
     put_key(m, number, WIRE_32);
-    put(m, b, sizeof b);
+    put_bytes(m, b, sizeof b);
 }
 
 void proto_put_text(ProtoOut *m, uint32_t number, const char *text) {
     size_t n = strlen(text);
     put_key(m, number, WIRE_BYTES);
     put_varint(m, n);
-    put(m, text, n);
+    put_bytes(m, text, n);
 }
 
 static void put_piece(ProtoOut *m, const unsigned char *p, size_t n) {
     if (n <= FEW_BYTES) {
-        put(m, p, n);
+        put_bytes(m, p, n);
         return;
     }
     add_piece(m, p, n);

@@ -82,7 +82,7 @@ static void read_comments(AuthorReader *r, size_t end, size_t inside, Str *below
     r->last = NO_ENTRY;
 }
 
-static const char *taken(AuthorReader *r, Str *lines) {
+static const char *take_lines(AuthorReader *r, Str *lines) {
     const char *p = lines->n ? arena_str(r->au->a, lines->p, lines->n) : NULL;
     str_clear(lines);
     return p;
@@ -95,11 +95,11 @@ static uint32_t add_entry(AuthorReader *r, uint32_t up, Sym key) {
     uint32_t id = (uint32_t)au->entry.n;
     vec_push(r->s, &au->entry, ((Entry){.up = up, .key = key}));
     map_put(&au->by_key, (uint64_t)(up + 1) << 32 | key, id);
-    au->entry.p[id].above = taken(r, &r->above);
+    au->entry.p[id].above = take_lines(r, &r->above);
     return id;
 }
 
-static const char *slice(AuthorReader *r, size_t from, size_t to) {
+static const char *text_between(AuthorReader *r, size_t from, size_t to) {
     return arena_str(r->au->a, r->text + from, to - from);
 }
 
@@ -107,7 +107,7 @@ static const char *slice(AuthorReader *r, size_t from, size_t to) {
 static void read_comments_between(AuthorReader *r, size_t end, size_t column) {
     Str below = STR(r->s);
     read_comments(r, end, column, r->closed == NO_ENTRY ? NULL : &below);
-    if (below.n) r->au->entry.p[r->closed].below = taken(r, &below);
+    if (below.n) r->au->entry.p[r->closed].below = take_lines(r, &below);
     str_free(&below);
     r->closed = NO_ENTRY;
 }
@@ -120,7 +120,7 @@ static uint32_t read_key(AuthorReader *r, uint32_t up, const Doc *d) {
     to += quoted;
     read_comments_between(r, from, from - start_of_line(r, from));
     uint32_t id = add_entry(r, up, d->key);
-    r->au->entry.p[id].word = slice(r, from, to);
+    r->au->entry.p[id].word = text_between(r, from, to);
     r->pos = to;
     r->last = id;
     return id;
@@ -147,7 +147,7 @@ static void read_scalar_text(AuthorReader *r, uint32_t id, const Doc *d) {
     to += quoted;
     trim_end(r, from, &to);
     if (from >= to || to < r->pos) return;
-    if (is_even(r, from, to)) r->au->entry.p[id].text = slice(r, from, to);
+    if (is_even(r, from, to)) r->au->entry.p[id].text = text_between(r, from, to);
     r->pos = to;
     r->last = id;
 }
@@ -166,7 +166,7 @@ static void read_literal_text(AuthorReader *r, uint32_t id, const Doc *d) {
     size_t eol = end_of_line(r, from);
     if (!is_blank(r, from, find_comment(r, from, eol)) || !is_even(r, bar, d->at.end))
         return;
-    r->au->entry.p[id].text = slice(r, bar, d->at.end);
+    r->au->entry.p[id].text = text_between(r, bar, d->at.end);
     r->pos = eol;
 }
 
@@ -249,7 +249,7 @@ static void read_block(AuthorReader *r, uint32_t section, const Doc *d, bool dec
     }
     read_comments(r, d->at.end, 0, &below);
     r->pos += r->pos < r->len && r->text[r->pos] == '\n';
-    r->au->entry.p[section].below = taken(r, &below);
+    r->au->entry.p[section].below = take_lines(r, &below);
     str_free(&below);
 }
 
@@ -296,9 +296,10 @@ static const char *list_text(const AuthorReader *r, const Doc *d) {
 static void read_list(AuthorReader *r, uint32_t id, const Doc *d) {
     size_t eol = end_of_line(r, d->at.begin);
     const char *stop = memchr(r->text + d->at.begin, ']', eol - d->at.begin);
-    r->au->entry.p[id].text = r->text[d->at.begin] == '[' && stop
-                                  ? slice(r, d->at.begin, (size_t)(stop - r->text) + 1)
-                                  : list_text(r, d);
+    r->au->entry.p[id].text =
+        r->text[d->at.begin] == '[' && stop
+            ? text_between(r, d->at.begin, (size_t)(stop - r->text) + 1)
+            : list_text(r, d);
     for (const Doc *k = d->first; k; k = k->next) {
         read_comments(r, k->at.begin, 0, NULL);
         r->pos = end_of_doc(k);
@@ -309,7 +310,7 @@ static void read_list(AuthorReader *r, uint32_t id, const Doc *d) {
     Str all = STR(r->s);
     str_puts(&all, e->above ? e->above : "");
     str_puts(&all, str_text(&r->above));
-    e->above = taken(r, &all);
+    e->above = take_lines(r, &all);
     str_clear(&r->above);
     str_free(&all);
 }
@@ -385,7 +386,7 @@ Author *author_read(Session *s, const Doc *root, uint32_t source) {
                       .ok = root->kind == DOC_MAP};
     read_map(&r, NO_ENTRY, root, ENTRY_GRAPH);
     if (r.ok) read_comments_between(&r, r.len, 0);
-    au->below = taken(&r, &r.above);
+    au->below = take_lines(&r, &r.above);
     str_free(&r.above);
     if (r.ok) return au;
     author_free(au);

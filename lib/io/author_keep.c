@@ -16,7 +16,7 @@ typedef struct Keeper {
     Vec(ApplyId) printed; /* those that are to be looked at */
 } Keeper;
 
-static uint32_t section(const Keeper *k, const char *key) {
+static uint32_t find_section(const Keeper *k, const char *key) {
     Sym y = sym_find(k->au->s, key, strlen(key));
     return y ? author_find(k->au, NO_ENTRY, y) : NO_ENTRY;
 }
@@ -48,7 +48,7 @@ static void own_one(Keeper *k, Var v, uint32_t id) {
 }
 
 /* With all results of its Apply, of which the expression may use one only. */
-static void own(Keeper *k, Var v, uint32_t id) {
+static void own_var(Keeper *k, Var v, uint32_t id) {
     ApplyId a = var_owner(k->now, v);
     if (a == APPLY_NONE)
         own_one(k, v, id);
@@ -57,11 +57,11 @@ static void own(Keeper *k, Var v, uint32_t id) {
             own_one(k, k->now->apply[a].out + i, id);
 }
 
-static bool match(Keeper *k, uint32_t id, Sym name, Var was, Var now) {
+static bool match_values(Keeper *k, uint32_t id, Sym name, Var was, Var now) {
     VarList walked;
     if (!graph_pairs_match(k->pairs, name, was, now, &walked)) return false;
     for (size_t i = 0; i < walked.n; i++)
-        own(k, walked.p[i], id);
+        own_var(k, walked.p[i], id);
     return true;
 }
 
@@ -72,9 +72,9 @@ static bool statement_holds(Keeper *k, uint32_t id) {
         map_put(&k->au->defined, name, id);
         Var was = graph_find(k->was, name), now = graph_find(k->now, name);
         if (was == VAR_NONE && now == VAR_NONE) continue; /* a tree, or a function */
-        if (was == VAR_NONE || now == VAR_NONE || !match(k, id, name, was, now))
+        if (was == VAR_NONE || now == VAR_NONE || !match_values(k, id, name, was, now))
             return false;
-        own(k, now, id);
+        own_var(k, now, id);
     }
     return true;
 }
@@ -91,7 +91,7 @@ static bool shared_holds(Keeper *k, uint32_t id, Var was, Var now) {
     bool known = value_has_data(a->value);
     if (known != value_has_data(b->value)) return false;
     return known ? value_identical(a->value, b->value)
-                 : match(k, id, 0, a->init, b->init);
+                 : match_values(k, id, 0, a->init, b->init);
 }
 
 static bool entry_holds(Keeper *k, const char *in, uint32_t id) {
@@ -107,7 +107,8 @@ static bool entry_holds(Keeper *k, const char *in, uint32_t id) {
         was = was == VAR_NONE ? VAR_NONE : graph_update(k->was, was);
         now = now == VAR_NONE ? VAR_NONE : graph_update(k->now, now);
     }
-    return e->text && was != VAR_NONE && now != VAR_NONE && match(k, id, 0, was, now);
+    return e->text && was != VAR_NONE && now != VAR_NONE &&
+           match_values(k, id, 0, was, now);
 }
 
 /* All outputs, those of trees among them, which no single entry says. */
@@ -116,7 +117,7 @@ static bool outputs_hold(Keeper *k, uint32_t id) {
     bool same = a->outputs.n == b->outputs.n;
     for (size_t i = 0; same && i < a->outputs.n; i++)
         same = a->outputs.p[i].label == b->outputs.p[i].label &&
-               match(k, id, 0, a->outputs.p[i].var, b->outputs.p[i].var);
+               match_values(k, id, 0, a->outputs.p[i].var, b->outputs.p[i].var);
     for (size_t i = id + 1; same && i < end_of_section(k->au, id); i++)
         same = k->au->entry.p[i].text;
     return same;
@@ -124,7 +125,7 @@ static bool outputs_hold(Keeper *k, uint32_t id) {
 
 /* Then the whole section is kept; without comments, if it is a list. */
 static void compare_outputs(Keeper *k) {
-    uint32_t id = section(k, "outputs");
+    uint32_t id = find_section(k, "outputs");
     if (id == NO_ENTRY) return;
     bool same = outputs_hold(k, id);
     k->au->entry.p[id].kept = same;
@@ -145,14 +146,14 @@ enum { NCOMPARED = sizeof compared / sizeof *compared };
 
 static void compare_entries(Keeper *k) {
     for (size_t i = 0; i < NCOMPARED; i++) {
-        uint32_t up = section(k, compared[i]);
+        uint32_t up = find_section(k, compared[i]);
         for (size_t id = up + 1, end = end_of_section(k->au, up); id < end; id++)
             k->au->entry.p[id].kept = entry_holds(k, compared[i], (uint32_t)id);
     }
 }
 
 static void keep_if(Keeper *k, const char *key, bool same) {
-    uint32_t id = section(k, key);
+    uint32_t id = find_section(k, key);
     if (id != NO_ENTRY) k->au->entry.p[id].kept = same;
 }
 
@@ -165,7 +166,7 @@ static void compare_head(Keeper *k) {
 
 /* A function's entries are kept together. */
 static void compare_functions(Keeper *k) {
-    uint32_t up = section(k, "functions");
+    uint32_t up = find_section(k, "functions");
     for (size_t id = up + 1; up != NO_ENTRY && id < k->au->entry.n; id++) {
         Entry *e = &k->au->entry.p[id];
         if (e->up == NO_ENTRY) break;
@@ -188,13 +189,13 @@ static void need_name(Keeper *k, Var v) {
 }
 
 static bool is_kept(const Keeper *k, const char *in, Sym key) {
-    uint32_t up = section(k, in);
+    uint32_t up = find_section(k, in);
     uint32_t id = up == NO_ENTRY ? NO_ENTRY : author_find(k->au, up, key);
     return id != NO_ENTRY && k->au->entry.p[id].kept;
 }
 
 static bool keeps_outputs(const Keeper *k) {
-    uint32_t id = section(k, "outputs");
+    uint32_t id = find_section(k, "outputs");
     return id != NO_ENTRY && k->au->entry.p[id].kept;
 }
 
@@ -224,7 +225,7 @@ static void need_inputs(Keeper *k) {
 
 /* `b = a` says nothing where a is written anew, with all its names. */
 static void drop_aliases(Keeper *k) {
-    uint32_t up = section(k, "let");
+    uint32_t up = find_section(k, "let");
     for (size_t id = up + 1, end = end_of_section(k->au, up); id < end; id++) {
         Entry *e = &k->au->entry.p[id];
         for (size_t i = 0; i < e->ntarget; i++) {
@@ -252,7 +253,7 @@ static void call_all(const Keeper *k, const Graph *g, bool anew, Map *called) {
 /* Those that only the author's statements call: reading these makes them again. */
 static void omit_functions(Keeper *k) {
     const Graph *g = k->now;
-    uint32_t up = section(k, "functions");
+    uint32_t up = find_section(k, "functions");
     Map called = MAP(g->s), needed = MAP(g->s);
     call_all(k, g, false, &called);
     call_all(k, g, true, &needed);
@@ -293,7 +294,7 @@ static bool is_same(const Graph *a, const Graph *b) {
     return has_names(b, a) && graph_equal(a, b, &at_a, &at_b, NULL);
 }
 
-static void keep(Author *au, const Graph *g) {
+static void keep_entries(Author *au, const Graph *g) {
     Keeper k = {
         .au = au, .was = au->was, .now = g, .pairs = graph_pairs_new(au->was, g)};
     au->owner = NEW_N(au->a, g->nvar + 1, uint32_t);
@@ -327,7 +328,7 @@ Author *author_open(const Graph *g) {
     Author *au = root ? author_read(g->s, root, g->source) : NULL;
     if (au) au->was = doc_graph(g->s, root, g->folder, &o);
     if (au && au->was) {
-        keep(au, g);
+        keep_entries(au, g);
     } else {
         author_free(au);
         au = NULL;

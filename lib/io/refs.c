@@ -161,7 +161,7 @@ static const char *name_part(Refs *r, const Graph *g, Var v) {
 
 /* ---- one constant ---- */
 
-static const char *quoted(Arena *a, const char *text) {
+static const char *quote_text(Arena *a, const char *text) {
     size_t n = strlen(text), k = 0;
     char *out = arena_alloc(a, 2 * n + 3);
     out[k++] = '\'';
@@ -195,16 +195,16 @@ bool refs_stay(const Refs *r, const Graph *g) {
 }
 
 static const char *old_ref(Refs *r, const Leaf *l) {
-    if (!l->ref_key) return arena_printf(r->a, "load(%s)", quoted(r->a, l->ref));
-    return arena_printf(r->a, "load(%s, %s)", quoted(r->a, l->ref),
-                        quoted(r->a, l->ref_key));
+    if (!l->ref_key) return arena_printf(r->a, "load(%s)", quote_text(r->a, l->ref));
+    return arena_printf(r->a, "load(%s, %s)", quote_text(r->a, l->ref),
+                        quote_text(r->a, l->ref_key));
 }
 
 static const char *new_ref(Refs *r, const Graph *g, Var named, const Value *value) {
     bool sparse = value->kind == TYPE_SPARSE;
     const char *head = arena_printf(r->a, "%s%s.", r->prefix, name_part(r, g, named));
     const char *file = refs_add(r, head, sparse ? ".npz" : ".npy", value);
-    return file ? arena_printf(r->a, "load(%s)", quoted(r->a, file)) : NULL;
+    return file ? arena_printf(r->a, "load(%s)", quote_text(r->a, file)) : NULL;
 }
 
 const char *refs_text(Refs *r, const Graph *g, Var v, Var named) {

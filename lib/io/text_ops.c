@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Does the text define the op, in a line of its own below `ops:`? */
-static bool defines(const char *text, const char *name) {
+static bool text_defines(const char *text, const char *name) {
     size_t n = strlen(name);
     for (const char *p = text; (p = strstr(p, name)); p += n)
         if (p - text > 3 && memcmp(p - 3, "\n  ", 3) == 0 && p[n] == ':' &&
@@ -31,7 +31,7 @@ static bool add_text_ops(Session *s, const EmbeddedText *of, const char *name) {
 bool io_text_op(Session *s, const char *name, const Op **op) {
     *op = NULL;
     for (size_t i = 0; op_texts[i].file && !*op; i++) {
-        if (name && !defines(op_texts[i].text, name)) continue;
+        if (name && !text_defines(op_texts[i].text, name)) continue;
         if (!add_text_ops(s, &op_texts[i], name)) return false;
         if (name) *op = op_find(s, name, strlen(name));
     }

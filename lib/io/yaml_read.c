@@ -123,7 +123,7 @@ static bool fail_bracket(const YamlReader *y, Span at) {
 /* ---- events ---- */
 
 /* The characters that a line begins with, of these. */
-static size_t leading(const YamlReader *y, size_t line, const char *of) {
+static size_t count_leading(const YamlReader *y, size_t line, const char *of) {
     size_t at = y->line.p[line], n = 0;
     while (at + n < y->len && y->text[at + n] && strchr(of, y->text[at + n]))
         n++;
@@ -131,13 +131,13 @@ static size_t leading(const YamlReader *y, size_t line, const char *of) {
 }
 
 static bool is_blank_line(const YamlReader *y, size_t line) {
-    size_t at = y->line.p[line] + leading(y, line, " \t\r");
+    size_t at = y->line.p[line] + count_leading(y, line, " \t\r");
     return at >= y->len || y->text[at] == '\n' || y->text[at] == '#';
 }
 
 /* Is the colon at byte `at` the first one of its line, after a key? */
 static bool ends_key(const YamlReader *y, size_t line, size_t at) {
-    size_t i = y->line.p[line] + leading(y, line, " ");
+    size_t i = y->line.p[line] + count_leading(y, line, " ");
     while (i < at && ascii_is_word(y->text[i]))
         i++;
     return i == at;
@@ -148,9 +148,9 @@ static bool ends_key(const YamlReader *y, size_t line, size_t at) {
 static bool fail_indentation(YamlReader *y, Span at) {
     size_t line = y->parser.problem_mark.line, above = line;
     if (line >= y->line.n) return false;
-    size_t begin = y->line.p[line], blanks = leading(y, line, " ");
+    size_t begin = y->line.p[line], blanks = count_leading(y, line, " ");
     if (begin + blanks < y->len && y->text[begin + blanks] == '\t' &&
-        at.begin <= begin + leading(y, line, " \t")) {
+        at.begin <= begin + count_leading(y, line, " \t")) {
         at.begin = (uint32_t)(begin + blanks);
         at.end = at.begin + 1;
         fail(y->s, at, E_FORMAT,
@@ -160,7 +160,7 @@ static bool fail_indentation(YamlReader *y, Span at) {
     }
     while (above > 0 && (above == line || is_blank_line(y, above)))
         above--;
-    size_t want = leading(y, above, " ");
+    size_t want = count_leading(y, above, " ");
     bool starts = at.begin == begin + blanks, key = ends_key(y, line, at.begin);
     if (above == line || want == blanks || (!starts && !key)) return false;
     at.begin = (uint32_t)begin;

@@ -322,13 +322,13 @@ static bool fail_misplaced(Compiler *c, const Ast *e) {
     return fail(c->s, e->at, E_SYNTAX, "a slice is only for an index, as in x[1:]");
 }
 
-static bool vanishes(Compiler *c, const Ast *e) {
+static bool expr_vanishes(Compiler *c, const Ast *e) {
     return c->env && c->env->lines && text_lines_vanish(c, e);
 }
 
 static bool compile_leaf(Compiler *c, const Ast *e, DType want, Node *out) {
     Literal l;
-    if (vanishes(c, e)) {
+    if (expr_vanishes(c, e)) {
         *out = node_disconnected(e->at);
         return true;
     }
@@ -502,7 +502,7 @@ bool compile(Compiler *c, const Ast *e, DType want, Node *out) {
     if (c->depth > 0 && ++c->work > WORK_MAX)
         return fail(c->s, e->at, E_LIMIT,
                     "lambdas expand to too many expressions: use named functions");
-    for (; is_chain_link(bottom) && !vanishes(c, bottom); bottom = bottom->kid[0])
+    for (; is_chain_link(bottom) && !expr_vanishes(c, bottom); bottom = bottom->kid[0])
         n++;
     if (n >= CHAIN) chain = mem_alloc(c->s, (n + 1) * sizeof *chain);
     bottom = e;

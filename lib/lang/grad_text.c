@@ -58,15 +58,9 @@ static void close_grad_text(GradText *t) {
 
 /* ---- one result ---- */
 
-/* Zeros of x's shape. */
-static Var grad_zeros(Builder *b, Var x) {
-    DType d = var_type(b->g, x)->dtype;
-    return op_zeros_like(b, x, dtype_is_inexact(d) ? d : b->floatX);
-}
-
 /* v, or zeros of x's shape. */
 static bool bind_or_zeros(GradText *t, Sym name, Var v, Var x) {
-    if (v == VAR_NONE) v = grad_zeros(t->b, x);
+    if (v == VAR_NONE) v = op_float_zeros(t->b, x);
     bind_grad_name(t, name, v);
     return v != VAR_NONE;
 }
@@ -124,7 +118,7 @@ static bool pull_by_lines(Compiler *c, Pull *p, size_t i, Sym name) {
     if (v != VAR_NONE)
         v = var_is_null(p->g, v) ? v : sum_to_shape(p->b, v, p->in[i]);
     else if (reaches_cotangent(p, i))
-        v = grad_zeros(p->b, p->in[i]);
+        v = op_float_zeros(p->b, p->in[i]);
     else
         return true;
     return (p->grad[i] = v) != VAR_NONE;

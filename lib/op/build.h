@@ -86,6 +86,7 @@ Var ints_stack(Builder *b, size_t n, const Var *v);
  * ones and missing dims). */
 Var sum_to_shape(Builder *b, Var g, Var like);
 Var op_zeros_like(Builder *b, Var x, DType d); /* d: ignored for plugin types */
+Var op_float_zeros(Builder *b, Var x); /* in x's dtype if that is float or complex */
 /* Of the inputs of an Apply like a of g, those that its op overwrites become copies
  * that nothing else reads: in[i] may be the caller's, or another such op's too. */
 bool op_copy_destroyed(Builder *b, const Graph *g, ApplyId a, Var *in);

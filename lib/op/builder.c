@@ -175,6 +175,10 @@ Var op_zeros_like(Builder *b, Var x, DType d) {
     return apply_prop(b, "zeros_like", x, "dtype", PROP_DTYPE(d));
 }
 
+Var op_float_zeros(Builder *b, Var x) {
+    return op_zeros_like(b, x, dtype_inexact(var_type(b->g, x)->dtype, b->floatX));
+}
+
 /* x times one, as an Apply that is not merged with an equal one. */
 static Var copy_tensor(Builder *b, Var x) {
     const Type *t = var_type(b->g, x);

@@ -356,16 +356,16 @@ static bool check_rule(RowCheck *k) {
     return check_updates(k);
 }
 
-static bool mentions(const Ast *e, Sym name) {
+static bool expr_mentions(const Ast *e, Sym name) {
     if (e->kind == AST_NAME && e->sym == name) return true;
     for (size_t i = 0; i < e->nkid; i++)
-        if (e->kid[i] && mentions(e->kid[i], name)) return true;
+        if (e->kid[i] && expr_mentions(e->kid[i], name)) return true;
     return false;
 }
 
 static bool reads_gradient(const OptimLines *l, Sym g) {
     for (size_t i = 0; i < l->n; i++)
-        if (mentions(l->line[i].line->kid[1], g)) return true;
+        if (expr_mentions(l->line[i].line->kid[1], g)) return true;
     return false;
 }
 

@@ -123,7 +123,7 @@ static bool is_file_changed(const Mapping *m) {
            (int64_t)st.st_mtim.tv_nsec != m->nanoseconds;
 }
 
-static bool check(Session *s, const Mapping *m) {
+static bool check_mapping(Session *s, const Mapping *m) {
     if (!is_file_changed(m)) return true;
     fail(s, NOWHERE, E_IO, "%s was changed while it was read", m->name);
     return note(s, NOWHERE, "replace a file by renaming a new one, or read a copy");
@@ -131,13 +131,13 @@ static bool check(Session *s, const Mapping *m) {
 
 bool mapped_unchanged(Session *s) {
     for (const Mapping *m = first_mapping(s); m; m = m->next)
-        if (atomic_load(&m->p) && !check(s, m)) return false;
+        if (atomic_load(&m->p) && !check_mapping(s, m)) return false;
     return true;
 }
 
 bool file_unchanged(const FileData *d) {
     if (!d->mapped) return true;
     for (const Mapping *m = first_mapping(d->s); m; m = m->next)
-        if (atomic_load(&m->p) == (const char *)d->p) return check(d->s, m);
+        if (atomic_load(&m->p) == (const char *)d->p) return check_mapping(d->s, m);
     return true;
 }

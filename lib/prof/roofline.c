@@ -69,7 +69,7 @@ static void set_roofs(Roofline *f) {
 }
 
 /* ---- points and scales ---- */
-static double intensity(const Profile *p, const Row *r) {
+static double flops_per_byte(const Profile *p, const Row *r) {
     return r->flops.v / row_bytes(p, r).v;
 }
 
@@ -107,7 +107,7 @@ static void choose_scales(Roofline *f) {
     f->y = (SvgScale){peak / 100, peak, true, ROOF_TOP + ROOF_HEIGHT, ROOF_TOP};
     for (size_t i = 0; i < f->rows.n; i++) {
         const Row *r = &f->rows.p[i];
-        double x = intensity(p, r), y = r->flops.v / r->time_s;
+        double x = flops_per_byte(p, r), y = r->flops.v / r->time_s;
         f->x.lo = fmin(f->x.lo, x), f->x.hi = fmax(f->x.hi, x);
         f->y.lo = fmin(f->y.lo, y), f->y.hi = fmax(f->y.hi, y);
     }
@@ -176,7 +176,7 @@ static void put_hover(const Roofline *f, const Row *r, Str *out) {
     prof_count_text(r->flops.v, "FLOP", &text);
     str_puts(&text, ", ");
     prof_count_text(row_bytes(p, r).v, "B", &text);
-    str_printf(&text, ", %.3g FLOP/B\n", intensity(p, r));
+    str_printf(&text, ", %.3g FLOP/B\n", flops_per_byte(p, r));
     profile_time_text(r->time_s, &text);
     str_printf(&text, ", %.1f%% of the time\n", 100 * r->time_s / f->all_s);
     put_rate(r, &text);
@@ -197,7 +197,7 @@ static void put_points(Roofline *f, Str *out) {
     for (size_t i = 0; i < by_time.n; i++) {
         const Row *r = &by_time.p[i];
         size_t k = picture_class_number(sym_text(p->s, r->cls));
-        double x = svg_place(&f->x, intensity(p, r)),
+        double x = svg_place(&f->x, flops_per_byte(p, r)),
                y = svg_place(&f->y, r->flops.v / r->time_s),
                radius = SMALLEST * (1 + TIMES * sqrt(r->time_s / f->longest_s));
         f->used[k] = true;
@@ -219,7 +219,7 @@ static void put_numbers(const Roofline *f, Str *out) {
     for (size_t i = 0; i < f->rows.n && i < NUMBERED; i++) {
         const Row *r = &f->rows.p[i];
         bool free = true;
-        x[i] = svg_place(&f->x, intensity(f->p, r));
+        x[i] = svg_place(&f->x, flops_per_byte(f->p, r));
         y[i] = svg_place(&f->y, r->flops.v / r->time_s);
         for (size_t k = 0; k < i; k++)
             free = free && hypot(x[i] - x[k], y[i] - y[k]) > NUMBER_WIDTH;

@@ -5,13 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    NAME_MAX_SHOWN = 100,
-    TOP = 20,
-    PEAK_TOP = 10,
-    HIDDEN_BELOW = 1024,
-    SYMBOLS_MAX = 60
-};
+enum { NAME_MAX_SHOWN = 100, TOP = 20, PEAK_TOP = 10, HIDDEN_BELOW = 1024 };
 
 /* ---- numbers ---- */
 /* Three digits and a unit: 1.23, 45.6, 789. */

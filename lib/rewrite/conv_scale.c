@@ -82,7 +82,7 @@ static Var scale_conv(Rewriter *r, const Apply *conv, const Op *by, Var scale) {
     return in[1] == VAR_NONE ? VAR_NONE : rewriter_apply(r, op, props, 2, in);
 }
 
-static bool replace(Rewriter *r, ApplyId id, Var by, Var *out) {
+static bool replace_if_typed(Rewriter *r, ApplyId id, Var by, Var *out) {
     out[0] = by;
     return by != VAR_NONE &&
            type_keeps(var_type(r->g, r->g->apply[id].out), var_type(r->g, by));
@@ -100,10 +100,10 @@ bool conv_scale_pass(Rewriter *r, ApplyId id, Var *out) {
         !match_scaled(r, in[swapped], &m))
         return false;
     Var conv = scale_conv(r, m.conv, a.op, scale);
-    if (m.shift == VAR_NONE) return replace(r, id, conv, out);
+    if (m.shift == VAR_NONE) return replace_if_typed(r, id, conv, out);
     Var shift = constant_pair(r, a.op, m.shift, scale);
     const Op *sum = op_known(r->s, m.minus ? OP_SUBTRACT : OP_ADD);
-    return replace(r, id, apply_pair(r, sum, conv, shift), out);
+    return replace_if_typed(r, id, apply_pair(r, sum, conv, shift), out);
 }
 
 /* (conv(x, w) + a) + b is conv(x, w) + (a + b), and so with differences. */
@@ -122,5 +122,5 @@ bool conv_shift_pass(Rewriter *r, ApplyId id, Var *out) {
     const Op *both = op_known(r->s, m.minus == minus ? OP_ADD : OP_SUBTRACT),
              *sum = op_known(r->s, m.minus ? OP_SUBTRACT : OP_ADD);
     Var conv = m.conv->out, shift = constant_pair(r, both, m.shift, other);
-    return replace(r, id, apply_pair(r, sum, conv, shift), out);
+    return replace_if_typed(r, id, apply_pair(r, sum, conv, shift), out);
 }

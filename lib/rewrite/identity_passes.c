@@ -26,10 +26,6 @@ bool rewriter_int_const(Rewriter *r, Var v, int64_t *i) {
     return true;
 }
 
-static bool is_tensor_type(const Type *t) {
-    return t->kind == TYPE_TENSOR;
-}
-
 static bool has_known_dims(const Type *t) {
     for (int i = 0; i < t->ndim; i++)
         if (t->dim[i] == DIM_UNKNOWN) return false;
@@ -38,7 +34,7 @@ static bool has_known_dims(const Type *t) {
 
 /* The types guarantee the same shape at every run. */
 static bool is_same_known_type(const Type *a, const Type *b) {
-    return a == b && is_tensor_type(a) && has_known_dims(a);
+    return a == b && a->kind == TYPE_TENSOR && has_known_dims(a);
 }
 
 /* Replaces the Apply, given by number, by v: building v may have moved the Applies. */

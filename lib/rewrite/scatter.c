@@ -121,7 +121,7 @@ bool scatter_value_pass(Rewriter *r, ApplyId id, Var *out) {
 /* ---- scatter(zeros, s) - x * s is scatter(x, -1) * -s ---- */
 
 /* x of the product x * s. */
-static Var cofactor(Rewriter *r, Var product, Var s) {
+static Var other_factor(Rewriter *r, Var product, Var s) {
     const Apply *a = owner_apply(r, product);
     if (!rw_is(r, a, OP_MULTIPLY)) return VAR_NONE;
     Var x = rewriter_resolve(r, r->g->in[a->in]),
@@ -138,7 +138,7 @@ bool scatter_scaled_pass(Rewriter *r, ApplyId id, Var *out) {
         return false;
     Var s = rewriter_resolve(r, r->g->in[scatter->in + 1]), in[16];
     if (var_type(r->g, s)->ndim != 0 || var_is_const(r->g, s)) return false;
-    Var x = cofactor(r, rewriter_input(r, id, 1), s);
+    Var x = other_factor(r, rewriter_input(r, id, 1), s);
     if (x == VAR_NONE || !type_keeps(t, var_type(r->g, x)) ||
         !is_all_zeros(r, rewriter_resolve(r, r->g->in[scatter->in])))
         return false;

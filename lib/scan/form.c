@@ -237,3 +237,8 @@ bool scan_fail_initial(Call *c, const ScanForm *f, size_t o, const int64_t *shap
     str_free(&has);
     return false;
 }
+
+bool scan_has_same_steps(const Graph *g, Var x, Var y) {
+    const Tensor *a = var_const(g, x), *b = var_const(g, y);
+    return x == y || (a && b && tensor_i64(a, 0) == tensor_i64(b, 0));
+}

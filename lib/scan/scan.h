@@ -65,6 +65,8 @@ ScanForm scan_form_of(const Graph *g, ApplyId id, Arena *a);
 size_t scan_arg(const ScanForm *f, size_t k);
 /* Does any of n inputs of the body, from `first` on, influence its output `out`? */
 bool scan_reads(Graph *fn, size_t first, size_t n, size_t out);
+/* Are two numbers of steps known to be equal? */
+bool scan_has_same_steps(const Graph *g, Var x, Var y);
 /* Have the sequences and initial values the rows that this many steps need? False:
  * diagnosed. */
 bool scan_check_rows(Call *c, const ScanForm *f, int64_t steps);

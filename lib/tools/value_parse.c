@@ -26,7 +26,7 @@ bool value_split_name(Session *s, Span text, Span *name, Span *value) {
 }
 
 /* ---- @FILE ---- */
-static void quote(Str *out, const char *p, size_t n) {
+static void add_quoted(Str *out, const char *p, size_t n) {
     str_putc(out, '\'');
     for (size_t i = 0; i < n; i++) {
         if (p[i] == '\'' || p[i] == '\\') str_putc(out, '\\');
@@ -60,13 +60,13 @@ static bool expand_at(Session *s, Span text, Span *out) {
     }
     Str load = STR(s);
     str_puts(&load, "load(");
-    quote(&load, p, len);
+    add_quoted(&load, p, len);
     if (len < n && p[len] == ':') {
         size_t key = ++len;
         while (len < n && p[len] != '[')
             len++;
         str_puts(&load, ", ");
-        quote(&load, p + key, len - key);
+        add_quoted(&load, p + key, len - key);
     }
     str_putc(&load, ')');
     str_add(&load, p + len, n - len);

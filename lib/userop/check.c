@@ -433,6 +433,13 @@ static bool check_all_texts(UserOpCheck *k) {
            check_member_texts(k, OWN_PUSHFORWARD, &d->pushforward);
 }
 
+static void end_check(UserOpCheck *k) {
+    map_free(&k->names);
+    vec_free(&k->listed);
+    vec_free(&k->need);
+    vec_free(&k->calls);
+}
+
 bool userop_check_text(Session *s, const Op *op, UserOpMember of, Span text) {
     UserOpCheck k = {.s = s, .op = op, .sig = op_signature(s, op), .names = MAP(s)};
     Arena *tmp = arena_new(s);
@@ -442,10 +449,7 @@ bool userop_check_text(Session *s, const Op *op, UserOpMember of, Span text) {
     bool ok = e && check_expr(&k, e) &&
               (of != OWN_FLOPS || formula_span(s, text, dummy_formula_value, &k, &v));
     arena_free(tmp);
-    map_free(&k.names);
-    vec_free(&k.listed);
-    vec_free(&k.need);
-    vec_free(&k.calls);
+    end_check(&k);
     return ok;
 }
 
@@ -502,9 +506,6 @@ bool userop_check(Session *s, size_t n, struct OpBody *body) {
     for (size_t i = 0; i < n; i++)
         body[i].broken = !ok;
     mem_free(order);
-    map_free(&k.names);
-    vec_free(&k.listed);
-    vec_free(&k.need);
-    vec_free(&k.calls);
+    end_check(&k);
     return ok;
 }

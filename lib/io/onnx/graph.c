@@ -577,7 +577,7 @@ static void read_head(OnnxReading *r) {
     g->floatX = r->o->floatX;
 }
 
-static bool fill(OnnxReading *r) {
+static bool read_into_graph(OnnxReading *r) {
     if (!onnx_read_model(r->s, r->a, r->in->name, r->in->p, r->in->n, &r->model) ||
         !check_versions(r))
         return false;
@@ -611,7 +611,7 @@ Graph *onnx_read(Session *s, Input *in, const char *folder, const ReadOptions *o
     r.rows = onnx_rows_new(s, r.a, onnx_texts);
     r.functions = r.uses = MAP(s);
     onnx_bind_functions(r.c, r.a, &r.helpers);
-    bool ok = fill(&r);
+    bool ok = read_into_graph(&r);
     data_files_close(&r.files);
     onnx_rows_free(r.rows);
     map_free(&r.functions);

@@ -136,6 +136,12 @@ typedef struct OnnxRowFunction {
 } OnnxRowFunction;
 bool onnx_fail_call(Compiler *c, const char *why);
 bool onnx_int_of(Compiler *c, const Node *n, int64_t *v);
+
+/* ---- bodies.c ---- */
+extern const OnnxRowFunction onnx_body_functions[];
+extern const size_t onnx_body_function_count;
+
+/* ---- known.c ---- */
 /* Integers that types tell, such as parts of shapes, as a number or a list. */
 bool onnx_known_by_types(Compiler *c, Var v, bool *known, Node *out);
 /* Replaces a variable whose value is known by a number or a list of numbers. */

@@ -82,7 +82,7 @@ static bool write_branch(OnnxWriting *w, OutRegion *branch, ApplyId a, size_t fr
     return ok;
 }
 
-static Var truth(Builder *b, Var x) {
+static Var as_bool(Builder *b, Var x) {
     DType d = var_type(b->g, x)->dtype;
     return d == DT_BOOL ? x : op_call2(b, "not_equal", x, const_number(b, d, 0));
 }
@@ -92,7 +92,7 @@ bool onnx_write_ifelse(OnnxWriting *w, ApplyId a) {
     size_t nout = f->g->apply[a].nout;
     OutBranches b = a < f->napply ? f->branches[a] : (OutBranches){NULL, NULL};
     if (!b.then || b.then->up != f->region) b = open_branches(w, f->region);
-    Var condition = truth(&f->b, apply_in(f->g, a)[0]);
+    Var condition = as_bool(&f->b, apply_in(f->g, a)[0]);
     OutName *c = condition == VAR_NONE ? NULL : onnx_write_var(w, condition);
     if (!c || !write_branch(w, b.then, a, 1) ||
         !write_branch(w, b.otherwise, a, 1 + nout))
@@ -137,7 +137,7 @@ static OutName *row_at(OnnxWriting *w, OutName *x, OutName *at) {
     return out_call(w, "Gather", 2, (OutName *[]){x, at});
 }
 
-static size_t carried(const ScanOut *o) {
+static size_t count_carried(const ScanOut *o) {
     return o->ntap ? (size_t)o->depth : 0;
 }
 
@@ -145,7 +145,7 @@ static size_t carried(const ScanOut *o) {
 static void write_initial(LoopWriting *q) {
     for (size_t o = 0; o < q->form.nout; o++) {
         const ScanOut *s = &q->form.out[o];
-        for (size_t k = 0; k < carried(s); k++) {
+        for (size_t k = 0; k < count_carried(s); k++) {
             OutName *x = q->arg[s->arg];
             if (!scan_one_row(s))
                 x = row_at(q->w, x, out_ints(q->w, 0, 1, &(int64_t){(int64_t)k}));
@@ -180,8 +180,8 @@ static void open_body(LoopWriting *q) {
     q->carry = NEW_N(w->a, q->form.nout + 1, OutName **);
     for (size_t o = 0; o < q->form.nout; o++) {
         const ScanOut *s = &q->form.out[o];
-        q->carry[o] = NEW_N(w->a, carried(s) + 1, OutName *);
-        for (size_t k = 0; k < carried(s); k++)
+        q->carry[o] = NEW_N(w->a, count_carried(s) + 1, OutName *);
+        for (size_t k = 0; k < count_carried(s); k++)
             q->carry[o][k] =
                 body_input(q, var_type(q->form.fn, q->form.fn->inputs.p[s->in]));
     }
@@ -229,7 +229,7 @@ static bool write_results(LoopWriting *q) {
     OutName *go = q->go, **value = NEW_N(w->a, f->nout + 1, OutName *);
     size_t n = 0;
     if (f->fn->until != VAR_NONE) {
-        Var stop = truth(&w->frame->b, f->fn->until);
+        Var stop = as_bool(&w->frame->b, f->fn->until);
         if (stop == VAR_NONE || !(go = onnx_write_var(w, stop))) return false;
         go = out_call(w, "Not", 1, &go);
     }
@@ -238,9 +238,10 @@ static bool write_results(LoopWriting *q) {
     body_output(q, go, type_scalar(w->s, DT_BOOL));
     for (size_t o = 0; o < f->nout; o++) {
         const Type *t = var_type(f->fn, f->fn->outputs.p[o].var);
-        for (size_t k = 0; k < carried(&f->out[o]); k++, n++)
-            body_output(q, k + 1 < carried(&f->out[o]) ? q->carry[o][k + 1] : value[o],
-                        t);
+        for (size_t k = 0; k < count_carried(&f->out[o]); k++, n++)
+            body_output(
+                q, k + 1 < count_carried(&f->out[o]) ? q->carry[o][k + 1] : value[o],
+                t);
         q->result[o] = n - 1;
     }
     for (size_t o = 0; o < f->nout; o++) {

@@ -102,6 +102,11 @@ bool out_check_type(OnnxWriting *w, const Type *t, const char *what);
 /* Gives names to all values, leaves out what nothing needs, and writes the bytes. */
 void out_model(OnnxWriting *w, OutGraph *g, ProtoOut *out);
 
+/* ---- write_applies.c ---- */
+/* Finds the rows of the reader that hold from right to left, too. */
+void onnx_turn_rows(OnnxWriting *w);
+/* The name in the model that the graph was read from, else its own; 0: none. */
+Sym onnx_model_name(const OnnxWriting *w, const Graph *g, Var v, Sym own);
 /* The value of a variable of the frame's graph, in the current region. NULL:
  * diagnosed. */
 OutName *onnx_write_var(OnnxWriting *w, Var v);

@@ -28,7 +28,7 @@ static bool next_input(IndexText *q, Var *v) {
     return true;
 }
 
-static int consumed(const IndexText *q) {
+static int count_consumed(const IndexText *q) {
     int n = 0;
     for (int i = 0; i < q->n; i++)
         n += q->item[i].kind != ITEM_NEW;
@@ -95,7 +95,7 @@ static bool add_items(IndexText *q, const char *text) {
         if (!ok) return false;
         p += n + strspn(p + n, ", ");
     }
-    int more = q->ndim - consumed(q);
+    int more = q->ndim - count_consumed(q);
     if (gap < 0) gap = q->n;
     for (int i = q->n - 1; i >= gap && more > 0; i--)
         q->item[i + more] = q->item[i];
@@ -153,7 +153,7 @@ static bool write_slices(IndexText *q, OutName **x) {
     return true;
 }
 
-static OutName *gather(OnnxWriting *w, OutName *x, OutName *at, int axis) {
+static OutName *write_gather(OnnxWriting *w, OutName *x, OutName *at, int axis) {
     OutNode *n = out_node(w, "Gather", 2, 1);
     n->in[0] = x;
     n->in[1] = at;
@@ -162,7 +162,8 @@ static OutName *gather(OnnxWriting *w, OutName *x, OutName *at, int axis) {
     return n->out[0];
 }
 
-static OutName *unsqueeze(OnnxWriting *w, OutName *x, size_t n, const int64_t *axis) {
+static OutName *write_unsqueeze(OnnxWriting *w, OutName *x, size_t n,
+                                const int64_t *axis) {
     if (n == 0) return x;
     return out_call(w, "Unsqueeze", 2, (OutName *[]){x, out_ints(w, 1, n, axis)});
 }
@@ -176,7 +177,7 @@ static bool write_gathers(IndexText *q, OutName **x) {
         if (it->kind != ITEM_INT && it->kind != ITEM_ARRAY) continue;
         OutName *at = onnx_write_var(q->w, it->at);
         if (!at) return false;
-        *x = gather(q->w, *x, at, k);
+        *x = write_gather(q->w, *x, at, k);
     }
     return true;
 }
@@ -191,12 +192,13 @@ static OutName *write_new_axes(IndexText *q, OutName *x) {
               : it->kind == ITEM_ARRAY ? var_type(q->b->g, it->at)->ndim
                                        : 1;
     }
-    return unsqueeze(q->w, x, n, axis);
+    return write_unsqueeze(q->w, x, n, axis);
 }
 
 /* ---- several arrays ---- */
 
-static OutName *transpose(OnnxWriting *w, OutName *x, int n, const int64_t *perm) {
+static OutName *write_transpose(OnnxWriting *w, OutName *x, int n,
+                                const int64_t *perm) {
     bool same = true;
     for (int i = 0; i < n; i++)
         same &= perm[i] == i;
@@ -249,7 +251,7 @@ static OutName *write_block(IndexText *q, OutName *x) {
             if (q->item[i].kind != ITEM_NEW && is_place(&q->item[i]) == !pass)
                 perm[n++] = k;
     Var at = stack_places(q, &block);
-    OutName *in[2] = {transpose(q->w, x, q->ndim, perm),
+    OutName *in[2] = {write_transpose(q->w, x, q->ndim, perm),
                       at == VAR_NONE ? NULL : onnx_write_var(q->w, at)};
     if (!in[1]) return NULL;
     OutName *r = out_call(q->w, "GatherND", 2, in);
@@ -265,7 +267,7 @@ static OutName *write_block(IndexText *q, OutName *x) {
         back[total++] = i;
     for (int i = before; i < rest; i++)
         back[total++] = block + i;
-    r = transpose(q->w, r, total, back);
+    r = write_transpose(q->w, r, total, back);
     int64_t to = one ? 0 : block;
     for (int i = 0; i < q->n; i++) {
         const Item *it = &q->item[i];
@@ -273,7 +275,7 @@ static OutName *write_block(IndexText *q, OutName *x) {
         if (is_place(it) && one && !seen) to += block, seen = true;
         to += it->kind == ITEM_NEW || it->kind == ITEM_SLICE;
     }
-    return unsqueeze(q->w, r, fresh, axis);
+    return write_unsqueeze(q->w, r, fresh, axis);
 }
 
 /* at(x, index, inputs): x[index] */

@@ -60,7 +60,7 @@ enum {
     ATTRIBUTE_TYPE = 20
 };
 
-static ProtoOut attribute(const OutNode *n, const char *name, int64_t type) {
+static ProtoOut open_attribute(const OutNode *n, const char *name, int64_t type) {
     ProtoOut m = proto_out(n->attribute.a);
     proto_put_text(&m, 1, name);
     proto_put_int(&m, ATTRIBUTE_TYPE, type);
@@ -68,32 +68,32 @@ static ProtoOut attribute(const OutNode *n, const char *name, int64_t type) {
 }
 
 void out_attribute_int(OutNode *n, const char *name, int64_t v) {
-    ProtoOut m = attribute(n, name, ONNX_INT);
+    ProtoOut m = open_attribute(n, name, ONNX_INT);
     proto_put_int(&m, ATTRIBUTE_I, v);
     proto_put_message(&n->attribute, NODE_ATTRIBUTE, &m);
 }
 
 void out_attribute_float(OutNode *n, const char *name, double v) {
-    ProtoOut m = attribute(n, name, ONNX_FLOAT);
+    ProtoOut m = open_attribute(n, name, ONNX_FLOAT);
     proto_put_float(&m, ATTRIBUTE_F, (float)v);
     proto_put_message(&n->attribute, NODE_ATTRIBUTE, &m);
 }
 
 void out_attribute_text(OutNode *n, const char *name, const char *text) {
-    ProtoOut m = attribute(n, name, ONNX_STRING);
+    ProtoOut m = open_attribute(n, name, ONNX_STRING);
     proto_put_text(&m, ATTRIBUTE_S, text);
     proto_put_message(&n->attribute, NODE_ATTRIBUTE, &m);
 }
 
 void out_attribute_ints(OutNode *n, const char *name, size_t count, const int64_t *v) {
-    ProtoOut m = attribute(n, name, ONNX_INTS);
+    ProtoOut m = open_attribute(n, name, ONNX_INTS);
     for (size_t i = 0; i < count; i++)
         proto_put_int(&m, ATTRIBUTE_INTS, v[i]);
     proto_put_message(&n->attribute, NODE_ATTRIBUTE, &m);
 }
 
 void out_attribute_floats(OutNode *n, const char *name, size_t count, const double *v) {
-    ProtoOut m = attribute(n, name, ONNX_FLOATS);
+    ProtoOut m = open_attribute(n, name, ONNX_FLOATS);
     for (size_t i = 0; i < count; i++)
         proto_put_float(&m, ATTRIBUTE_FLOATS, (float)v[i]);
     proto_put_message(&n->attribute, NODE_ATTRIBUTE, &m);
@@ -135,7 +135,7 @@ OutName *out_constant(OnnxWriting *w, const Tensor *t) {
     if (!in_order(w, t, &v)) return NULL;
     OutRegion *at = w->frame->region;
     OutNode *n = out_node(w, "Constant", 0, 1);
-    ProtoOut m = attribute(n, "value", ONNX_TENSOR),
+    ProtoOut m = open_attribute(n, "value", ONNX_TENSOR),
              value = tensor_message(w, NULL, &v);
     proto_put_message(&m, ATTRIBUTE_T, &value);
     proto_put_message(&n->attribute, NODE_ATTRIBUTE, &m);
@@ -259,7 +259,7 @@ static void put_node(OnnxWriting *w, ProtoOut *m, const OutNode *n) {
     proto_put_text(&node, 4, n->op);
     proto_append(&node, &n->attribute);
     for (size_t i = 0; i < n->nsub; i++) {
-        ProtoOut a = attribute(n, n->sub[i].attribute, ONNX_GRAPH),
+        ProtoOut a = open_attribute(n, n->sub[i].attribute, ONNX_GRAPH),
                  inner = graph_message(w, n->sub[i].graph);
         proto_put_message(&a, ATTRIBUTE_G, &inner);
         proto_put_message(&node, NODE_ATTRIBUTE, &a);

@@ -101,7 +101,8 @@ static const Poly *poly_operator(Arena *a, Infix k, const Poly *x, const Poly *y
 }
 
 /* False: there is no such operator in formulas. */
-static bool combine(Arena *a, Infix k, const Poly *x, const Poly *y, const Poly **v) {
+static bool combine_numbers(Arena *a, Infix k, const Poly *x, const Poly *y,
+                            const Poly **v) {
     double u = 0, w = 0, r;
     bool x_known = poly_is_number(x, &u), y_known = poly_is_number(y, &w);
     if (!apply_operator(k, u, w, &r)) return false;
@@ -125,7 +126,8 @@ static bool eval_unary(Formula *f, const Ast *e, FormulaValue *v) {
 static bool eval_binary(Formula *f, const Ast *e, FormulaValue *v) {
     FormulaValue y;
     return want_number(f, e->kid[0], v) && eval_number(f, e->kid[1], &y) &&
-           (combine(f->a, infix_of(e->op, false), v->number, y.number, &v->number) ||
+           (combine_numbers(f->a, infix_of(e->op, false), v->number, y.number,
+                            &v->number) ||
             no_value(f, v) ||
             fail(f->s, e->at, E_SYNTAX, "`%s` can't be in a formula", e->op));
 }
@@ -165,7 +167,7 @@ static double apply_fn1(FormulaFn k, double x) {
 static const Poly *apply_fn2(Arena *a, FormulaFn k, const Poly *x, const Poly *y) {
     double u, v;
     if (k == FN_PROD || k == FN_SUM) {
-        combine(a, k == FN_PROD ? IN_MUL : IN_ADD, x, y, &x);
+        combine_numbers(a, k == FN_PROD ? IN_MUL : IN_ADD, x, y, &x);
         return x;
     }
     if (!poly_is_number(x, &u) || !poly_is_number(y, &v)) return NULL;
@@ -218,7 +220,7 @@ static bool eval_call(Formula *f, const Ast *e, FormulaValue *v) {
 static const Poly *shape_product(Arena *a, const FormulaValue *v) {
     const Poly *n = poly_number(a, 1);
     for (int i = 0; i < v->ndim; i++)
-        combine(a, IN_MUL, n, v->shape[i], &n);
+        combine_numbers(a, IN_MUL, n, v->shape[i], &n);
     return n;
 }
 
@@ -341,8 +343,8 @@ static bool eval_comparisons(Formula *f, const Ast *e, FormulaValue *v) {
         const Ast *link = e->kid[i];
         *v = left;
         if (!eval_number(f, link->kid[0], &right) ||
-            !combine(f->a, infix_of(link->op, false), left.number, right.number,
-                     &v->number))
+            !combine_numbers(f->a, infix_of(link->op, false), left.number, right.number,
+                             &v->number))
             return false;
         if (!poly_is_number(v->number, &holds)) return true;
     }

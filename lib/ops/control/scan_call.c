@@ -219,11 +219,6 @@ static Var steps_of(ScanWords *w, const ScanCallArg *t) {
     return n == VAR_NONE ? n : op_call2(w->b, "maximum", n, const_int(w->b, 0));
 }
 
-static bool same_step_count(const ScanWords *w, Var a, Var b) {
-    const Tensor *x = var_const(w->b->g, a), *y = var_const(w->b->g, b);
-    return a == b || (x && y && tensor_i64(x, 0) == tensor_i64(y, 0));
-}
-
 static bool take_shortest_steps(ScanWords *w) {
     w->steps = VAR_NONE;
     for (size_t i = 0; i < w->nseq; i++) {
@@ -231,7 +226,7 @@ static bool take_shortest_steps(ScanWords *w) {
         if (n == VAR_NONE) return false;
         if (w->steps == VAR_NONE)
             w->steps = n;
-        else if (!same_step_count(w, w->steps, n))
+        else if (!scan_has_same_steps(w->b->g, w->steps, n))
             w->steps = op_call2(w->b, "minimum", w->steps, n);
         if (w->steps == VAR_NONE) return false;
     }

@@ -48,7 +48,7 @@ typedef struct ScanPull {
 } ScanPull;
 #define NOWHERE_YET SIZE_MAX
 
-static Var say(ScanPull *k, const char *text, Var x, Var y, Var n) {
+static Var build_text(ScanPull *k, const char *text, Var x, Var y, Var n) {
     if (x == VAR_NONE) return x;
     Bind bind[] = {{sym(k->s, "x"), x}, {sym(k->s, "y"), y}, {sym(k->s, "n"), n}};
     Env env = {.n = 3, .bind = bind};
@@ -194,7 +194,7 @@ static Var add_waiting(ScanPull *k, size_t o, const Type *t) {
     const ScanOut *out = &k->f.out[o];
     Var first = VAR_NONE, init = k->p->in[out->arg];
     bool wanted = k->p->wanted[out->arg];
-    if (!scan_one_row(out)) init = say(k, "x[0]", init, init, init);
+    if (!scan_one_row(out)) init = build_text(k, "x[0]", init, init, init);
     if (init == VAR_NONE) return init;
     for (int64_t m = 1; m <= out->depth; m++) {
         size_t at;
@@ -391,31 +391,33 @@ static Var of_all_steps(ScanPull *k, Var x) {
 static Var saved_sequence(ScanPull *k, const ScanSeq *q, int64_t tap) {
     Var x = k->p->in[q->arg];
     if (q->low == 0 && q->high == 0 && has_row_per_step(k, x))
-        return say(k, "x[::-1]", x, x, x);
+        return build_text(k, "x[::-1]", x, x, x);
     Var from = const_int(k->b, tap - q->low);
-    return say(k, "x[y:y + n][::-1]", x, from, k->rows);
+    return build_text(k, "x[y:y + n][::-1]", x, from, k->rows);
 }
 
 /* Rows of a state as seen by a tap, in reverse order of the steps. */
 static Var saved_state(ScanPull *k, const ScanOut *o, int64_t tap, Var trace) {
     Var init = k->p->in[o->arg];
-    if (scan_one_row(o)) init = say(k, "x[None]", init, init, init);
+    if (scan_one_row(o)) init = build_text(k, "x[None]", init, init, init);
     if (init == VAR_NONE) return init;
-    Var all = say(k, "concatenate([x, y])", init, trace, trace);
+    Var all = build_text(k, "concatenate([x, y])", init, trace, trace);
     if (all == VAR_NONE) return all;
     /* rows depth + tap .. end + tap */
-    all = say(k, "x[y:n]", all, const_int(k->b, o->depth + tap), const_int(k->b, tap));
+    all = build_text(k, "x[y:n]", all, const_int(k->b, o->depth + tap),
+                     const_int(k->b, tap));
     all = all == VAR_NONE || has_row_per_step(k, all) ? all : of_all_steps(k, all);
-    return say(k, "x[::-1]", all, all, all);
+    return build_text(k, "x[::-1]", all, all, all);
 }
 
 /* Binds the list of the initial value and the values of all steps, and its indices in
  * reverse. */
 static bool bind_object(ScanPull *k, size_t i, const ScanOut *o, Var trace) {
     Var init = k->p->in[o->arg],
-        all = say(k, "list_insert(y, 0, x)", init, trace, init);
+        all = build_text(k, "list_insert(y, 0, x)", init, trace, init);
     k->m.other.p[k->list[i]].x = all;
-    k->m.seq.p[k->saved[i]].x = say(k, "arange(n)[::-1]", k->rows, k->rows, k->rows);
+    k->m.seq.p[k->saved[i]].x =
+        build_text(k, "arange(n)[::-1]", k->rows, k->rows, k->rows);
     return all != VAR_NONE && k->m.seq.p[k->saved[i]].x != VAR_NONE;
 }
 
@@ -450,9 +452,9 @@ static bool bind_seeds(ScanPull *k) {
         ScanBuilderArg *q = &k->m.seq.p[k->seed[o]];
         if (!q->live) continue;
         Var g = k->p->cotangent[o];
-        q->x = say(k, "x[::-1]", g, g, g);
+        q->x = build_text(k, "x[::-1]", g, g, g);
         if (q->x != VAR_NONE && k->f.out[o].keep != SCAN_ALL)
-            q->x = say(
+            q->x = build_text(
                 k, "concatenate([x, full(concatenate([stack([n]), shape(x)[1:]]), y)])",
                 q->x, const_number(k->b, var_type(k->b->g, g)->dtype, 0), k->rows);
         q->x = scan_fit_arg(k->b, q->x, var_type(k->m.body, q->tap.p[0].in), 1);
@@ -497,13 +499,13 @@ static bool add_gradient_term(ScanPull *k, size_t arg, Var term) {
 static bool sequence_term(ScanPull *k, const ScanSeq *q, int64_t tap, Var rows) {
     Var x = k->p->in[q->arg];
     if (q->low == 0 && q->high == 0 && !k->cut && has_row_per_step(k, x))
-        return add_gradient_term(k, q->arg, say(k, "x[::-1]", rows, rows, rows));
+        return add_gradient_term(k, q->arg, build_text(k, "x[::-1]", rows, rows, rows));
     Var zero = op_zeros_like(k->b, x, var_type(k->b->g, rows)->dtype);
     Var from = const_int(k->b, tap - q->low);
     if (zero == VAR_NONE) return false;
-    if (k->cut) from = say(k, "x + y - n", from, k->rows, k->steps);
+    if (k->cut) from = build_text(k, "x + y - n", from, k->rows, k->steps);
     if (from == VAR_NONE) return false;
-    Var part = say(k, "y[::-1]", rows, rows, rows);
+    Var part = build_text(k, "y[::-1]", rows, rows, rows);
     Bind bind[] = {{sym(k->s, "x"), zero},
                    {sym(k->s, "y"), from},
                    {sym(k->s, "n"), k->steps},
@@ -528,15 +530,16 @@ static bool initial_term(ScanPull *k, size_t o) {
     Var all = op_apply1(k->b, op_known(k->s, OP_STACK), NULL, d, row);
     if (all == VAR_NONE) return false;
     if (k->cut) {
-        Var skip =
-            say(k, "minimum(x - y, n)", k->rows, k->steps, const_int(k->b, out->depth));
+        Var skip = build_text(k, "minimum(x - y, n)", k->rows, k->steps,
+                              const_int(k->b, out->depth));
         if (skip == VAR_NONE) return false;
-        all = say(k, "concatenate([x, zeros_like(x)])[y:y + n]", all, skip,
-                  const_int(k->b, out->depth));
+        all = build_text(k, "concatenate([x, zeros_like(x)])[y:y + n]", all, skip,
+                         const_int(k->b, out->depth));
         if (all == VAR_NONE) return false;
     }
     return add_gradient_term(
-        k, out->arg, say(k, scan_one_row(out) ? "x[0]" : "x[::-1]", all, all, all));
+        k, out->arg,
+        build_text(k, scan_one_row(out) ? "x[0]" : "x[::-1]", all, all, all));
 }
 
 static bool give_terms(ScanPull *k) {

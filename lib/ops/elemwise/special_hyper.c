@@ -172,7 +172,7 @@ static bool is_polynomial(Gauss *f) {
     return first || other;
 }
 
-static long double gauss(Gauss f, long double z) {
+static long double gauss_hypergeometric(Gauss f, long double z) {
     if (!isfinite(f.a + f.b + f.c) || isnan(z)) return (long double)NAN;
     if (z == 0) return is_pole(f.c) && !is_polynomial(&f) ? (long double)NAN : 1;
     if ((f.a == f.c || f.b == f.c) && z < 1)
@@ -191,13 +191,13 @@ static long double gauss(Gauss f, long double z) {
 double elemwise_hyp2f1(double a, double b, double c, double z) {
     int left = ALL_TERMS;
     Gauss f = {(long double)a, (long double)b, (long double)c, &left};
-    return (double)gauss(f, (long double)z);
+    return (double)gauss_hypergeometric(f, (long double)z);
 }
 
 /* ---- quotients of gamma functions ---- */
 
 /* a (a + 1) ... (a + n - 1) */
-static long double rising(long double a, int n) {
+static long double rising_factorial(long double a, int n) {
     long double r = 1;
     for (int i = 0; i < n; i++)
         r *= a + i;
@@ -208,8 +208,9 @@ double elemwise_poch(double x, double n) {
     enum { MANY = 200 };
     long double a = (long double)x, m = (long double)n;
     if (isnan(x) || isnan(n)) return (double)NAN;
-    if (is_whole(m) && m >= 0 && m <= MANY) return (double)rising(a, (int)m);
-    if (is_whole(m) && m < 0 && m >= -MANY) return (double)(1 / rising(a + m, (int)-m));
+    if (is_whole(m) && m >= 0 && m <= MANY) return (double)rising_factorial(a, (int)m);
+    if (is_whole(m) && m < 0 && m >= -MANY)
+        return (double)(1 / rising_factorial(a + m, (int)-m));
     GammaProduct p = {.sign = 1};
     if (is_pole(a) && is_pole(a + m)) { /* both gamma functions by reflection */
         times_gamma(&p, 1 - a, 1);

@@ -104,8 +104,8 @@ static DftWorker worker_room(const DftJob *j, unsigned worker) {
 }
 
 /* n elements of x as neighbours of dtype d: x itself, or a copy in tmp. */
-static const void *neighbours(const DftJob *j, DType d, const char *x, int64_t n,
-                              char *tmp) {
+static const void *side_by_side(const DftJob *j, DType d, const char *x, int64_t n,
+                                char *tmp) {
     int64_t step = j->x->stride[j->axis];
     ptrdiff_t size = (ptrdiff_t)dtype_size(d);
     if (j->x->dtype == d && (step == size || n == 1)) return x;
@@ -127,20 +127,15 @@ static void move_result(const DftJob *j, DType d, const void *from, ptrdiff_t st
                          (ptrdiff_t)j->out->stride[j->axis], step);
 }
 
-/* With real and imaginary parts changing places, a transform is an inverse one. */
-static FftLine turned(FftLine x, bool inverse) {
-    return inverse ? (FftLine){x.im, x.re} : x;
-}
-
-static FftLine transform(const DftJob *j, const DftWorker *w, bool inverse) {
-    return turned(fft_run(j->plan, j->loops, turned(w->line, inverse), w->room),
-                  inverse);
+static FftLine transform_line(const DftJob *j, const DftWorker *w, bool inverse) {
+    if (!inverse) return fft_run(j->plan, j->loops, w->line, w->room);
+    return fft_swap_parts(fft_run(j->plan, j->loops, fft_swap_parts(w->line), w->room));
 }
 
 static void complex_line(const DftJob *j, const DftWorker *w, const char *x,
                          char *out) {
-    j->loops->split(neighbours(j, j->whole, x, j->n, w->tmp), j->n, &w->line);
-    FftLine r = transform(j, w, j->inverse);
+    j->loops->split(side_by_side(j, j->whole, x, j->n, w->tmp), j->n, &w->line);
+    FftLine r = transform_line(j, w, j->inverse);
     void *to = result_place(j, j->whole, out, w->tmp);
     j->loops->join(&r, j->n, j->scale, to);
     move_result(j, j->whole, to, (ptrdiff_t)dtype_size(j->whole), out);
@@ -150,14 +145,14 @@ static void real_line(const DftJob *j, const DftWorker *w, const char *x, char *
     void *to = result_place(j, j->whole, out, w->tmp);
     size_t size = dtype_size(j->part);
     if (j->pairs) {
-        j->loops->split(neighbours(j, j->part, x, j->n, w->tmp), j->n / 2, &w->line);
-        FftLine z = transform(j, w, false);
+        j->loops->split(side_by_side(j, j->part, x, j->n, w->tmp), j->n / 2, &w->line);
+        FftLine z = transform_line(j, w, false);
         j->loops->from_pairs(&z, &j->plan->half, j->n, j->scale, to);
     } else {
-        memcpy(w->line.re, neighbours(j, j->part, x, j->n, w->tmp),
+        memcpy(w->line.re, side_by_side(j, j->part, x, j->n, w->tmp),
                (size_t)j->n * size);
         memset(w->line.im, 0, (size_t)j->n * size);
-        FftLine z = transform(j, w, false);
+        FftLine z = transform_line(j, w, false);
         j->loops->join(&z, j->n / 2 + 1, j->scale, to);
         memset((char *)to + size, 0, size); /* as with pairs: exactly real */
     }
@@ -178,18 +173,18 @@ static void mirror_line(const DftJob *j, const FftLine *z) {
 }
 
 static void back_line(const DftJob *j, const DftWorker *w, const char *x, char *out) {
-    const void *from = neighbours(j, j->whole, x, j->n / 2 + 1, w->tmp);
+    const void *from = side_by_side(j, j->whole, x, j->n / 2 + 1, w->tmp);
     if (j->pairs) {
         void *to = result_place(j, j->part, out, w->tmp);
         j->loops->to_pairs(from, &j->plan->half, j->n, &w->line);
-        FftLine r = transform(j, w, true);
+        FftLine r = transform_line(j, w, true);
         j->loops->join(&r, j->n / 2, j->scale, to);
         move_result(j, j->part, to, (ptrdiff_t)dtype_size(j->part), out);
         return;
     }
     j->loops->split(from, j->n / 2 + 1, &w->line);
     mirror_line(j, &w->line);
-    FftLine r = transform(j, w, true);
+    FftLine r = transform_line(j, w, true);
     j->loops->join(&r, j->n, j->scale, w->tmp);
     move_result(j, j->part, w->tmp, (ptrdiff_t)dtype_size(j->whole), out);
 }

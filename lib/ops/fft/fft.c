@@ -63,7 +63,7 @@ static void set_element(DType d, const FftLine *x, int64_t i, const long double 
 
 /* ---- passes ---- */
 /* The factors of n, 8 and 4 first; 0: one of them is too large. */
-static int factors(int64_t n, int radix[FFT_PASSES]) {
+static int factorize(int64_t n, int radix[FFT_PASSES]) {
     static const int known[] = {8,  4,  2,  5,  3,  7,  11, 13, 17,
                                 19, 23, 29, 31, 37, 41, 43, 47};
     int k = 0;
@@ -262,7 +262,7 @@ static bool plan_fits(Session *s, const FftPlan *p) {
 
 /* NULL: diagnosed */
 static FftKept *make_plan(Session *s, int64_t n, DType part, bool pairs) {
-    int radix[FFT_PASSES], nradix = factors(n, radix);
+    int radix[FFT_PASSES], nradix = factorize(n, radix);
     FftKept *k = mem_zalloc(s, 1, sizeof *k);
     FftPlan *p = &k->plan;
     *p = (FftPlan){.n = n, .dtype = part};
@@ -341,10 +341,6 @@ static FftLine run_passes(const FftPlan *p, const FftLoops *loops, FftLine x,
     return x;
 }
 
-static FftLine swapped(FftLine x) {
-    return (FftLine){x.im, x.re};
-}
-
 /* x times the conjugate chirp, convolved with the chirp, times the conjugate chirp. */
 static FftLine run_chirp(const FftPlan *p, const FftLoops *loops, FftLine x,
                          void *room) {
@@ -357,7 +353,7 @@ static FftLine run_chirp(const FftPlan *p, const FftLoops *loops, FftLine x,
     FftLine z = fft_run(p->longer, loops, y, rest);
     loops->multiply(&z, &p->spectrum, l, false);
     void *free_room = z.re == y.re ? (void *)rest : y.re;
-    FftLine r = swapped(fft_run(p->longer, loops, swapped(z), free_room));
+    FftLine r = fft_swap_parts(fft_run(p->longer, loops, fft_swap_parts(z), free_room));
     copy_line(p->dtype, &x, 0, &r, 0, p->n);
     loops->multiply(&x, &p->chirp, p->n, true);
     return x;

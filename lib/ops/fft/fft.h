@@ -59,6 +59,10 @@ typedef struct FftPlan {
  * pairs: for 2 n real numbers in pairs. Not for several threads at a time. NULL: it
  * does not fit into memory, diagnosed. */
 const FftPlan *fft_plan(Session *s, int64_t n, DType part, bool pairs);
+/* With real and imaginary parts changing places, a transform is an inverse one. */
+static inline FftLine fft_swap_parts(FftLine x) {
+    return (FftLine){x.im, x.re};
+}
 /* A line for n numbers in the memory at base, which takes fft_line_bytes. */
 FftLine fft_line(void *base, DType part, int64_t n);
 size_t fft_line_bytes(DType part, int64_t n);

@@ -99,7 +99,7 @@ static bool read_axes(FftCall *q, const Props *p, size_t nin, const Var *in) {
     return nin < 2 || read_sizes(q, in[1], given);
 }
 
-static Var fit(FftCall *q, Var x, int i, Var size) {
+static Var fit_length(FftCall *q, Var x, int i, Var size) {
     if (x == VAR_NONE || size == VAR_NONE) return x;
     Dim have = var_type(q->b->g, x)->dim[q->axis[i]];
     const Tensor *want = var_const(q->b->g, size);
@@ -109,7 +109,7 @@ static Var fit(FftCall *q, Var x, int i, Var size) {
     return apply_named(q->b, "fit_axis", 2, in, 1, &arg);
 }
 
-static Var transform(FftCall *q, Var x, int i, bool inverse) {
+static Var transform_axis(FftCall *q, Var x, int i, bool inverse) {
     if (x == VAR_NONE) return x;
     PropArg arg[] = {{"axis", PROP_INT(q->axis[i])},
                      {"scale", PROP_STR(sym(q->b->s, q->scale))},
@@ -128,7 +128,7 @@ static Var from_real(FftCall *q, Var x, int i) {
              q->op->name);
         return VAR_NONE;
     }
-    x = fit(q, x, i, q->size[i]);
+    x = fit_length(q, x, i, q->size[i]);
     PropArg arg[] = {{"axis", PROP_INT(q->axis[i])},
                      {"scale", PROP_STR(sym(q->b->s, q->scale))}};
     return x == VAR_NONE ? x : apply_named(q->b, "real_dft", 1, &x, 2, arg);
@@ -146,7 +146,7 @@ static Var to_real(FftCall *q, Var x, int i) {
     bind = (Bind){sym(q->b->s, "n"), n};
     Var half = template_build(q->b, "n // 2 + 1", &(Env){.n = 1, .bind = &bind}, &ok);
     if (half == VAR_NONE) return half;
-    Var in[2] = {fit(q, x, i, half), n};
+    Var in[2] = {fit_length(q, x, i, half), n};
     PropArg arg[] = {{"axis", PROP_INT(q->axis[i])},
                      {"scale", PROP_STR(sym(q->b->s, q->scale))}};
     return in[0] == VAR_NONE ? VAR_NONE
@@ -156,7 +156,7 @@ static Var to_real(FftCall *q, Var x, int i) {
 static Var other_axes(FftCall *q, Var x, bool inverse) {
     int last = q->n - 1;
     for (int i = q->name->real == NONE ? last : last - 1; i >= 0; i--)
-        x = transform(q, fit(q, x, i, q->size[i]), i, inverse);
+        x = transform_axis(q, fit_length(q, x, i, q->size[i]), i, inverse);
     return x;
 }
 

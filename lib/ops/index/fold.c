@@ -143,7 +143,7 @@ static bool fold_subtensor_push(Push *p) {
         if (t == VAR_NONE) return false;
     }
     if (ty != VAR_NONE) {
-        if (t == VAR_NONE) t = float_zeros(b, f.x);
+        if (t == VAR_NONE) t = op_float_zeros(b, f.x);
         Var k = factor_of_y(&f, how);
         Var part = k == VAR_NONE ? VAR_NONE : op_call2(b, "multiply", ty, k);
         t = factors_apply(&f, "inc_subtensor", 2, t, part);

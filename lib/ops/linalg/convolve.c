@@ -81,7 +81,7 @@ static DType sum_dtype(DType d) {
                                               : DT_UINT64;
 }
 
-static void *pack(DType d, const Tensor *x, void *to) {
+static void *pack_vector(DType d, const Tensor *x, void *to) {
     tensor_cast_elements(d, to, x->dtype, x->data, (size_t)x->shape[0],
                          (ptrdiff_t)dtype_size(d), (ptrdiff_t)x->stride[0]);
     return to;
@@ -102,7 +102,8 @@ static bool convolve_perform(Call *c) {
     char *room = call_scratch(c, bytes);
     Tensor *out = room ? call_out(c, 0, 1, &count) : NULL;
     if (!out) return false;
-    void *a = pack(d, &x, room), *b = pack(d, &y, room + at_y), *r = room + at_r;
+    void *a = pack_vector(d, &x, room), *b = pack_vector(d, &y, room + at_y),
+         *r = room + at_r;
     void *longer = n < m ? b : a, *shorter = n < m ? a : b;
     int64_t l = n < m ? m : n, s = n < m ? n : m;
     if (d == DT_FLOAT32)

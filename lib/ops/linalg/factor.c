@@ -49,6 +49,14 @@ const char *factor_solve_signature(int b_ndim) {
     return b_ndim == 1 ? "(n,n),(n)->(n)" : "(n,n),(n,k)->(n,k)";
 }
 
+bool factor_want_trans(Infer *in) {
+    int64_t trans = infer_prop(in, "trans")->i;
+    return (trans >= 0 && trans <= 2) ||
+           infer_fail(in, E_ARG, in->nin,
+                      "trans must be 0 (a @ x), 1 (a.T @ x) or 2 (a^H @ x), not %lld",
+                      (long long)trans);
+}
+
 int64_t factor_lu(BlasFn *getrf, int n, void *a, int *pivot) {
     int info = 0, ld = n ? n : 1;
     if (n > 0) ((Getrf *)getrf)(&n, &n, a, &ld, pivot, &info);

@@ -12,6 +12,8 @@ int64_t factor_cholesky(const Gufunc *q, BlasFn *potrf, bool upper, int n, void 
 int64_t factor_lu(BlasFn *getrf, int n, void *a, int *pivot);
 /* Of a x = b, by whether b is a vector or a matrix of columns. */
 const char *factor_solve_signature(int b_ndim);
+/* Is the prop `trans` 0, 1 or 2? */
+bool factor_want_trans(Infer *in);
 
 /* A number as m 2^e, so that long products neither overflow nor underflow on the
  * way. */

@@ -162,13 +162,9 @@ static const char *solve_signature(int b_ndim) {
 }
 
 static bool lu_solve_type(Infer *in) {
-    int64_t trans = infer_prop(in, "trans")->i;
-    if (trans < 0 || trans > 2)
-        return infer_fail(
-            in, E_ARG, in->nin,
-            "trans must be 0 (a @ x), 1 (a.T @ x) or 2 (a^H @ x), not %lld",
-            (long long)trans);
-    if (!infer_want_rank(in, 1, 1, -1) || !infer_want_rank(in, 2, 1, -1)) return false;
+    if (!factor_want_trans(in) || !infer_want_rank(in, 1, 1, -1) ||
+        !infer_want_rank(in, 2, 1, -1))
+        return false;
     if (!infer_want_kinds(in, 0, KIND_FLOAT | KIND_COMPLEX)) return false;
     if (in->type[1]->dtype != DT_INT64)
         return infer_fail(in, E_DTYPE, 1, "piv must be int64, as lu_factor returns it");

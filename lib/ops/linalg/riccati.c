@@ -82,7 +82,7 @@ static RiccatiRoom riccati_room(char *base, int64_t n, DType d) {
     return r;
 }
 
-static int gges(const Gufunc *q, int n, const RiccatiRoom *r, int *inside) {
+static int call_gges(const Gufunc *q, int n, const RiccatiRoom *r, int *inside) {
     int info = 0, one = 1;
     bool narrow = dtype_real(q->dtype) == DT_FLOAT32;
     if (dtype_is_complex(q->dtype))
@@ -99,17 +99,17 @@ static int gges(const Gufunc *q, int n, const RiccatiRoom *r, int *inside) {
 }
 
 /* Element (i, j) of a column-major matrix of `lead` rows. */
-static void *element(DType d, void *a, int64_t lead, int64_t i, int64_t j) {
+static void *element_at(DType d, void *a, int64_t lead, int64_t i, int64_t j) {
     return (char *)a + (size_t)(j * lead + i) * dtype_size(d);
 }
 
-static void put(DType d, void *to, double re, double im) {
+static void put_element(DType d, void *to, double re, double im) {
     double z[2] = {re, im};
     tensor_cast_elements(d, to, dtype_is_complex(d) ? DT_COMPLEX128 : DT_FLOAT64, z, 1,
                          0, 0);
 }
 
-static void get(DType d, const void *from, double z[2]) {
+static void get_element(DType d, const void *from, double z[2]) {
     z[1] = 0;
     tensor_cast_elements(dtype_is_complex(d) ? DT_COMPLEX128 : DT_FLOAT64, z, d, from,
                          1, 0, 0);
@@ -121,17 +121,17 @@ static void fill_pencil(DType d, int64_t n, void *const *in, const RiccatiRoom *
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < n; i++) {
             double a[2], g[2], q[2];
-            get(d, element(d, in[0], n, i, j), a);
-            get(d, element(d, in[1], n, i, j), g);
-            get(d, element(d, in[2], n, i, j), q);
-            put(d, element(d, r->m, 2 * n, i, j), a[0], a[1]);
-            put(d, element(d, r->m, 2 * n, n + i, j), -q[0], -q[1]);
-            put(d, element(d, r->n, 2 * n, i, n + j), g[0], g[1]);
-            put(d, element(d, r->n, 2 * n, n + j, n + i), a[0], -a[1]);
+            get_element(d, element_at(d, in[0], n, i, j), a);
+            get_element(d, element_at(d, in[1], n, i, j), g);
+            get_element(d, element_at(d, in[2], n, i, j), q);
+            put_element(d, element_at(d, r->m, 2 * n, i, j), a[0], a[1]);
+            put_element(d, element_at(d, r->m, 2 * n, n + i, j), -q[0], -q[1]);
+            put_element(d, element_at(d, r->n, 2 * n, i, n + j), g[0], g[1]);
+            put_element(d, element_at(d, r->n, 2 * n, n + j, n + i), a[0], -a[1]);
         }
     for (int64_t i = 0; i < n; i++) {
-        put(d, element(d, r->m, 2 * n, n + i, n + i), 1, 0);
-        put(d, element(d, r->n, 2 * n, i, i), 1, 0);
+        put_element(d, element_at(d, r->m, 2 * n, n + i, n + i), 1, 0);
+        put_element(d, element_at(d, r->n, 2 * n, i, i), 1, 0);
     }
 }
 
@@ -143,10 +143,10 @@ static int64_t solution_from_subspace(const Gufunc *q, int n, const RiccatiRoom 
     int info = 0;
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < n; i++) {
-            memcpy(element(q->dtype, r->m, n, i, j),
-                   element(q->dtype, r->v, 2 * n, i, j), size);
-            memcpy(element(q->dtype, x, n, j, i),
-                   element(q->dtype, r->v, 2 * n, n + i, j), size);
+            memcpy(element_at(q->dtype, r->m, n, i, j),
+                   element_at(q->dtype, r->v, 2 * n, i, j), size);
+            memcpy(element_at(q->dtype, x, n, j, i),
+                   element_at(q->dtype, r->v, 2 * n, n + i, j), size);
         }
     if (factor_lu(q->fn[GETRF], n, r->m, r->ints)) return BAD_SPLIT;
     ((Getrs *)q->fn[GETRS])("T", &n, &n, r->m, &n, r->ints, x, &n, &info, 1);
@@ -161,7 +161,7 @@ static int64_t riccati_one(const Item *it) {
         if (!factor_finite(q->dtype, it->in[i], (int64_t)n * n)) return BAD_VALUE;
     if (n == 0) return 0;
     fill_pencil(q->dtype, n, it->in, &r);
-    int info = gges(q, 2 * n, &r, &inside);
+    int info = call_gges(q, 2 * n, &r, &inside);
     if (info > 0 && info <= 2 * n + 1) return BAD_END;
     return inside == n ? solution_from_subspace(q, n, &r, it->out[0]) : BAD_SPLIT;
 }

@@ -23,8 +23,8 @@ enum { BAD_SHARED = 1 }; /* result of an item: a and -b share an eigenvalue */
 
 /* a becomes its Schur form, vs its vectors. The room: eigenvalues, rwork and bwork,
  * then lwork elements. */
-static int gees(const Gufunc *q, int n, void *a, void *vs, char *room, void *work,
-                int lwork) {
+static int call_gees(const Gufunc *q, int n, void *a, void *vs, char *room, void *work,
+                     int lwork) {
     size_t part = lapack_round((size_t)(2 * n) * 16);
     int ld = n ? n : 1, sdim = 0, info = 0, *bwork = (int *)(void *)(room + 2 * part);
     if (dtype_is_complex(q->dtype))
@@ -70,8 +70,8 @@ static int64_t schur_one(const Item *it) {
     int n = gufunc_dim(q, 'n');
     if (!factor_finite(q->dtype, it->out[0], (int64_t)n * n)) return BAD_VALUE;
     if (n == 0) return 0;
-    return gees(q, n, it->out[0], it->out[1], it->room, it->room + gees_room(n),
-                (int)q->option[WORK])
+    return call_gees(q, n, it->out[0], it->out[1], it->room, it->room + gees_room(n),
+                     (int)q->option[WORK])
                ? BAD_END
                : 0;
 }
@@ -99,7 +99,7 @@ static bool sylvester_type(Infer *in) {
     return core_type(in, sylvester_signature, NULL);
 }
 
-static void divide(DType d, void *x, int64_t n, const void *scale) {
+static void divide_by_scale(DType d, void *x, int64_t n, const void *scale) {
     double f = dtype_real(d) == DT_FLOAT32 ? (double)*(const float *)scale
                                            : *(const double *)scale;
     if (f == 1) return;
@@ -128,8 +128,8 @@ static int64_t sylvester_one(const Item *it) {
         !factor_finite(q->dtype, x, (int64_t)m * n))
         return BAD_VALUE;
     if (m == 0 || n == 0) return 0;
-    if (gees(q, m, it->in[0], u, room, work, lwork) ||
-        gees(q, n, it->in[1], v, room, work, lwork))
+    if (call_gees(q, m, it->in[0], u, room, work, lwork) ||
+        call_gees(q, n, it->in[1], v, room, work, lwork))
         return BAD_END;
     lapack_gemm(q->dtype, q->fn[GEMM], turn, m, n, m, u, m, x, m, t);
     lapack_gemm(q->dtype, q->fn[GEMM], "NN", m, n, n, t, m, v, n, x);
@@ -138,7 +138,7 @@ static int64_t sylvester_one(const Item *it) {
     if (info) return BAD_SHARED;
     lapack_gemm(q->dtype, q->fn[GEMM], "NN", m, n, m, u, m, x, m, t);
     lapack_gemm(q->dtype, q->fn[GEMM], back, m, n, n, t, m, v, n, x);
-    divide(q->dtype, x, (int64_t)m * n, scale);
+    divide_by_scale(q->dtype, x, (int64_t)m * n, scale);
     return 0;
 }
 

@@ -5,13 +5,8 @@
 #include <string.h>
 
 static bool solve_triangular_type(Infer *in) {
-    int64_t trans = infer_prop(in, "trans")->i;
-    if (trans < 0 || trans > 2)
-        return infer_fail(
-            in, E_ARG, in->nin,
-            "trans must be 0 (a @ x), 1 (a.T @ x) or 2 (a^H @ x), not %lld",
-            (long long)trans);
-    return infer_want_rank(in, 1, 1, -1) && infer_want_same_dtype(in) &&
+    return factor_want_trans(in) && infer_want_rank(in, 1, 1, -1) &&
+           infer_want_same_dtype(in) &&
            core_type(in, factor_solve_signature(in->type[1]->ndim), NULL);
 }
 

@@ -452,7 +452,7 @@ static char own_axis(const ConvForm *f, int i) {
     return mine[axis_named(f->in[1 - i], mine[0]) >= 0];
 }
 
-static Var times(Builder *b, Var x, Var y) {
+static Var multiply_sizes(Builder *b, Var x, Var y) {
     if (x == VAR_NONE || y == VAR_NONE) return VAR_NONE;
     const Tensor *s = var_const(b->g, x), *t = var_const(b->g, y);
     int64_t n;
@@ -478,7 +478,7 @@ static Var reshape_to(Builder *b, Var x, size_t n, const Var *dim) {
 static Var fold_rows(Vmap *q, Var x, int axis) {
     Var dim[MAX_NDIM + 1];
     size_t n = shape_items(q->b, x, 1, 0, dim);
-    dim[axis] = times(q->b, q->size, dim[axis]);
+    dim[axis] = multiply_sizes(q->b, q->size, dim[axis]);
     return reshape_to(q->b, move_axis(q->b, x, 0, axis), n, dim);
 }
 
@@ -490,7 +490,7 @@ static Var result_size(Vmap *q, const ConvForm *f, char name, int64_t groups) {
         Var n = shape_of(q->b, q->in[i], k + q->rows[i]);
         bool whole = name != 'C' || f->in[i] != CONV_W, want = f->result != CONV_W;
         if (n == VAR_NONE || name != 'C' || whole == want) return n;
-        return want ? times(q->b, n, const_int(q->b, groups))
+        return want ? multiply_sizes(q->b, n, const_int(q->b, groups))
                     : op_call2(q->b, "floor_divide", n, const_int(q->b, groups));
     }
     return VAR_NONE;

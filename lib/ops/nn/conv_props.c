@@ -89,8 +89,8 @@ static const char *too_large(Session *s, int k) {
 }
 
 /* How many elements the kernel covers. */
-static const char *covered(Session *s, const ConvProps *p, int k, int64_t w,
-                           int64_t *n) {
+static const char *kernel_extent(Session *s, const ConvProps *p, int k, int64_t w,
+                                 int64_t *n) {
     if (w < 1)
         return arena_printf(session_arena(s), "w has no elements along axis %d", k + 2);
     return i64_mul(p->dilation[k], w - 1, n) && !__builtin_add_overflow(*n, 1, n)
@@ -115,7 +115,7 @@ const char *conv_axis(Session *s, const ConvProps *p, int k, int64_t x, int64_t 
                       ConvAxis *a) {
     int64_t window = 0, all;
     *a = (ConvAxis){x, w, 0, p->stride[k], p->dilation[k], p->before[k]};
-    const char *why = covered(s, p, k, w, &window);
+    const char *why = kernel_extent(s, p, k, w, &window);
     if (why) return why;
     if (p->padding != CONV_GIVEN)
         return same_axis(p, window, a) ? NULL : too_large(s, k);
@@ -135,7 +135,7 @@ const char *conv_axis_transposed(Session *s, const ConvProps *p, int k, int64_t 
                                  int64_t w, ConvAxis *a) {
     int64_t window = 0, last, more = p->extra[k] - p->before[k] - p->after[k];
     *a = (ConvAxis){0, w, y, p->stride[k], p->dilation[k], p->before[k]};
-    const char *why = covered(s, p, k, w, &window);
+    const char *why = kernel_extent(s, p, k, w, &window);
     if (why) return why;
     if (p->padding != CONV_GIVEN)
         return i64_mul(y, a->stride, &a->x) && same_axis(p, window, a)

@@ -54,7 +54,7 @@ static void gather_axes(Gather *t, int k, const char *a, const char *b) {
                         b + pb * t->b->stride[2 + k]);
 }
 
-static const char *element(const Tensor *t, int64_t i, int64_t j) {
+static const char *element_of(const Tensor *t, int64_t i, int64_t j) {
     return (const char *)t->data + i * t->stride[0] + j * t->stride[1];
 }
 
@@ -65,14 +65,16 @@ static void gather_terms(Gather *t) {
     t->terms = 0;
     if (q->result == CONV_Y)
         for (int64_t k = 0; k < c; k++)
-            gather_axes(t, 0, element(t->a, i, j / o * c + k), element(t->b, j, k));
+            gather_axes(t, 0, element_of(t->a, i, j / o * c + k),
+                        element_of(t->b, j, k));
     else if (q->result == CONV_X)
         for (int64_t k = 0; k < o; k++)
-            gather_axes(t, 0, element(t->a, i, j / c * o + k),
-                        element(t->b, j / c * o + k, j % c));
+            gather_axes(t, 0, element_of(t->a, i, j / c * o + k),
+                        element_of(t->b, j / c * o + k, j % c));
     else
         for (int64_t k = 0; k < q->n; k++)
-            gather_axes(t, 0, element(t->a, k, i / o * c + j), element(t->b, k, i));
+            gather_axes(t, 0, element_of(t->a, k, i / o * c + j),
+                        element_of(t->b, k, i));
 }
 
 static int64_t most_terms(const Conv *q) {

@@ -39,7 +39,7 @@ typedef struct Best {
     int64_t at; /* -1: none yet */
 } Best;
 
-static bool beats(const Tensor *x, int64_t a, int64_t b) {
+static bool is_better(const Tensor *x, int64_t a, int64_t b) {
     if (dtype_is_float(x->dtype)) {
         double u = tensor_f64(x, a), v = tensor_f64(x, b);
         return u > v || (u != u && v == v);
@@ -50,7 +50,7 @@ static bool beats(const Tensor *x, int64_t a, int64_t b) {
 
 static void visit_best(void *ctx, int64_t element) {
     Best *b = ctx;
-    if (b->at < 0 || beats(b->x, element, b->at)) b->at = element;
+    if (b->at < 0 || is_better(b->x, element, b->at)) b->at = element;
 }
 
 /* Of x's elements in row-major order. */

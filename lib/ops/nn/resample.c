@@ -34,8 +34,8 @@ static const char *text_prop(Session *s, const Op *op, const Props *p,
 }
 
 /* The choice that a text prop names, among n; n: none, diagnosed. */
-static size_t choose(Builder *b, const Op *op, const Props *p, const char *prop,
-                     size_t n, const char *const *choice) {
+static size_t choice_of_prop(Builder *b, const Op *op, const Props *p, const char *prop,
+                             size_t n, const char *const *choice) {
     size_t i = 0;
     const char *text = text_prop(b->s, op, p, prop);
     while (i < n && strcmp(choice[i], text) != 0)
@@ -203,10 +203,12 @@ static bool expand_resize(Resize *r, Var *out) {
     const char *names[COORDINATES];
     for (size_t i = 0; i < COORDINATES; i++)
         names[i] = coordinates[i].name;
-    size_t mode = choose(b, r->op, r->props, "mode", 3, modes);
-    size_t c = mode < 3 ? choose(b, r->op, r->props, "coordinates", COORDINATES, names)
-                        : COORDINATES;
-    if (c == COORDINATES || choose(b, r->op, r->props, "nearest", 4, rounds) == 4)
+    size_t mode = choice_of_prop(b, r->op, r->props, "mode", 3, modes);
+    size_t c =
+        mode < 3 ? choice_of_prop(b, r->op, r->props, "coordinates", COORDINATES, names)
+                 : COORDINATES;
+    if (c == COORDINATES ||
+        choice_of_prop(b, r->op, r->props, "nearest", 4, rounds) == 4)
         return false;
     r->coordinates = &coordinates[c];
     bool cut = c == COORDINATES - 1;

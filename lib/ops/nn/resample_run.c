@@ -46,7 +46,7 @@ int64_t resample_taps(const ResampleFilter *f, const double place[RESAMPLE_PLACE
     return 2 * (int64_t)ceil(reach);
 }
 
-static double kernel(const ResampleFilter *f, double x) {
+static double kernel_value(const ResampleFilter *f, double x) {
     double a = f->cubic;
     x = fabs(x);
     if (f->mode == RESAMPLE_LINEAR) return x < 1 ? 1 - x : 0;
@@ -86,8 +86,9 @@ void resample_tap_weights(const ResampleFilter *f, const double place[RESAMPLE_P
     for (int64_t t = 0; t < taps; t++) {
         double at = first + (double)t;
         bool outside = !(at >= 0 && at <= (double)(n - 1));
-        double w =
-            none || (f->exclude_outside && outside) ? 0 : kernel(f, (at - x) / width);
+        double w = none || (f->exclude_outside && outside)
+                       ? 0
+                       : kernel_value(f, (at - x) / width);
         index[t * stride] = clamp_index(at, n);
         weight[t * stride] = w;
         sum += w;

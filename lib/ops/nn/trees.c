@@ -122,7 +122,7 @@ static bool same_length(Call *c, Trees *t) {
 
 /* ---- walking ---- */
 
-static inline int32_t step(const Trees *t, int32_t at, const double *x) {
+static inline int32_t next_node(const Trees *t, int32_t at, const double *x) {
     const TreeNode *n = &t->node[at];
     double v = x[n->feature];
     int32_t yes = (v <= n->threshold) | (n->missing & (v != v));
@@ -130,8 +130,8 @@ static inline int32_t step(const Trees *t, int32_t at, const double *x) {
 }
 
 /* Rows walk side by side: one's memory is awaited while others compare. */
-static void walk(const Trees *t, int64_t tree, const double *x, int64_t rows,
-                 int64_t *out) {
+static void walk_tree(const Trees *t, int64_t tree, const double *x, int64_t rows,
+                      int64_t *out) {
     enum { SIDE = 8 };
     int64_t i = 0, f = t->features;
     int32_t root = t->root[tree], height = t->height[root];
@@ -143,7 +143,7 @@ static void walk(const Trees *t, int64_t tree, const double *x, int64_t rows,
             moved = 0;
 #pragma GCC unroll 8
             for (int k = 0; k < SIDE; k++) {
-                int32_t next = step(t, at[k], x + (i + k) * f);
+                int32_t next = next_node(t, at[k], x + (i + k) * f);
                 moved |= next ^ at[k];
                 at[k] = next;
             }
@@ -154,7 +154,7 @@ static void walk(const Trees *t, int64_t tree, const double *x, int64_t rows,
     for (; i < rows; i++) {
         int32_t at = root;
         for (int32_t h = 0; h < height; h++)
-            at = step(t, at, x + i * f);
+            at = next_node(t, at, x + i * f);
         out[i * t->ntree + tree] = at;
     }
 }
@@ -167,7 +167,7 @@ static void walk_block(void *ctx, size_t block, unsigned worker) {
     for (int64_t i = 0; i < rows * f; i++)
         x[i] = tensor_f64(t->x, from * f + i);
     for (int64_t i = 0; i < t->ntree; i++)
-        walk(t, i, x, rows, t->out + from * t->ntree);
+        walk_tree(t, i, x, rows, t->out + from * t->ntree);
 }
 
 static bool leaves_open(Call *c, Trees *t) {

@@ -297,11 +297,11 @@ static bool cum_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                        const Var *in, Var *out) {
     (void)nin;
     bool product = op_is(b->s, op, OP_CUMPROD);
-    const Prop *axis = op_prop(b->s, op, p, "axis");
     const Prop *dtype = op_prop(b->s, op, p, "dtype");
-    Var x = axis->kind == P_NONE ? op_call1(b, "ravel", in[0]) : in[0];
+    Var x = in[0];
+    PropArg axis = shape_ravel_without_axis(b, op, p, &x);
     if (dtype->kind != P_NONE && x != VAR_NONE) x = op_cast_to(b, x, (DType)dtype->i);
-    PropArg arg[3] = {{"axis", axis->kind == P_NONE ? PROP_INT(0) : *axis},
+    PropArg arg[3] = {axis,
                       {"exclusive", *op_prop(b->s, op, p, "exclusive")},
                       {"reverse", *op_prop(b->s, op, p, "reverse")}};
     *out = apply_named(b, product ? "running_prod" : "running_sum", 1, &x, 3, arg);
@@ -319,28 +319,32 @@ static bool running_type(Infer *in) {
     return infer_out_tensor(in, 0, reduce_dtype(x->dtype), x->ndim, x->dim);
 }
 
-static bool run_running_op(Call *c, CumKind what) {
+/* A running sum, product or extreme of the input; acc is the dtype of its state. */
+static bool run_running_op(Call *c, CumKind what, DType acc, bool exclusive) {
     Tensor x = *call_in(c, 0);
     int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
     Tensor *out = call_out(c, 0, x.ndim, x.shape);
     if (!out) return false;
     if (tensor_size(out) == 0) return true;
     Cumulation j = {.what = what,
-                    .acc = state_dtype(x.dtype),
+                    .acc = acc,
                     .load = x.dtype,
-                    .store = out->dtype};
-    j.exclusive = prop_bool(c->s, c->op, c->props, "exclusive");
+                    .store = out->dtype,
+                    .exclusive = exclusive};
     j.reverse = prop_bool(c->s, c->op, c->props, "reverse");
     run_cumulation(c, &j, &x, &x, out, axis);
     return true;
 }
 
-static bool running_sum_perform(Call *c) {
-    return run_running_op(c, RUN_SUM);
+static bool run_running_total(Call *c, CumKind what) {
+    return run_running_op(c, what, state_dtype(call_in(c, 0)->dtype),
+                          prop_bool(c->s, c->op, c->props, "exclusive"));
 }
-
+static bool running_sum_perform(Call *c) {
+    return run_running_total(c, RUN_SUM);
+}
 static bool running_prod_perform(Call *c) {
-    return run_running_op(c, RUN_PROD);
+    return run_running_total(c, RUN_PROD);
 }
 
 /* The other way of the loop; what the loop meets next in x, at each place. */
@@ -370,10 +374,9 @@ static const char *const running_prod_pullback = OTHER_WAY NEIGHBOURS
 /* ---- cummax, cummin ---- */
 static bool cum_extreme_expand(Builder *b, const char *name, const Op *op,
                                const Props *p, const Var *in, Var *out) {
-    const Prop *axis = op_prop(b->s, op, p, "axis");
-    Var x = axis->kind == P_NONE ? op_call1(b, "ravel", in[0]) : in[0];
-    PropArg arg[2] = {{"axis", axis->kind == P_NONE ? PROP_INT(0) : *axis},
-                      {"reverse", *op_prop(b->s, op, p, "reverse")}};
+    Var x = in[0];
+    PropArg axis = shape_ravel_without_axis(b, op, p, &x);
+    PropArg arg[2] = {axis, {"reverse", *op_prop(b->s, op, p, "reverse")}};
     if (x != VAR_NONE) x = apply_named(b, name, 1, &x, 2, arg);
     return (*out = x) != VAR_NONE;
 }
@@ -397,18 +400,12 @@ static bool running_extreme_type(Infer *in) {
 }
 
 static bool run_extreme(Call *c, CumKind what) {
-    Tensor x = *call_in(c, 0);
-    int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
-    Tensor *out = call_out(c, 0, x.ndim, x.shape);
-    if (!out) return false;
-    if (tensor_size(out) == 0) return true;
-    Cumulation j = {.what = what, .load = x.dtype, .store = x.dtype};
-    j.acc = dtype_is_float(x.dtype)        ? DT_FLOAT64
-            : dtype_kind(x.dtype) == K_INT ? DT_INT64
-                                           : DT_UINT64;
-    j.reverse = prop_bool(c->s, c->op, c->props, "reverse");
-    run_cumulation(c, &j, &x, &x, out, axis);
-    return true;
+    DType d = call_in(c, 0)->dtype;
+    return run_running_op(c, what,
+                          dtype_is_float(d)        ? DT_FLOAT64
+                          : dtype_kind(d) == K_INT ? DT_INT64
+                                                   : DT_UINT64,
+                          false);
 }
 static bool running_max_perform(Call *c) {
     return run_extreme(c, RUN_MAX);

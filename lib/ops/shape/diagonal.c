@@ -97,7 +97,7 @@ static bool diagonal_pull(Pull *p) {
     static const int64_t front[2] = {0, 1}, last[1] = {-1};
     int64_t axes[2] = {prop_int(b->s, p->op, p->props, "axis1"),
                        prop_int(b->s, p->op, p->props, "axis2")};
-    Var zeros = float_zeros(b, p->in[0]), g = p->cotangent[0];
+    Var zeros = op_float_zeros(b, p->in[0]), g = p->cotangent[0];
     Var z = zeros == VAR_NONE ? VAR_NONE : move_axes(b, zeros, 2, axes, front),
         h = move_axes(b, g, 1, last, front);
     if (z == VAR_NONE || h == VAR_NONE) return false;

@@ -355,7 +355,7 @@ static bool split_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Var *part = mem_alloc(p->b->s, p->nout * sizeof *part);
     for (size_t i = 0; i < p->nout; i++)
-        part[i] = p->cotangent[i] == VAR_NONE ? float_zeros(p->b, p->out[i])
+        part[i] = p->cotangent[i] == VAR_NONE ? op_float_zeros(p->b, p->out[i])
                                               : p->cotangent[i];
     int axis = shape_axis_index(prop_int(p->b->s, p->op, p->props, "axis"),
                                 var_type(p->g, p->in[0])->ndim);

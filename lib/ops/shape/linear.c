@@ -15,7 +15,7 @@ bool push_linear(Push *p, size_t linear) {
     bool ok = true;
     for (size_t i = 0; i < p->nin && ok; i++) {
         in[i] = i < linear ? p->tangent[i] : p->in[i];
-        if (in[i] == VAR_NONE) in[i] = float_zeros(p->b, p->in[i]);
+        if (in[i] == VAR_NONE) in[i] = op_float_zeros(p->b, p->in[i]);
         ok = in[i] != VAR_NONE;
     }
     ok = ok && op_apply(p->b, p->op, p->props, p->nin, in, p->result);
@@ -42,8 +42,11 @@ bool push_tangent_through(Push *p) {
     return true;
 }
 
-Var float_zeros(Builder *b, Var v) {
-    return op_zeros_like(b, v, dtype_inexact(var_type(b->g, v)->dtype, b->floatX));
+PropArg shape_ravel_without_axis(Builder *b, const Op *op, const Props *p, Var *x) {
+    const Prop *axis = op_prop(b->s, op, p, "axis");
+    if (axis->kind != P_NONE) return (PropArg){"axis", *axis};
+    *x = op_call1(b, "ravel", *x);
+    return (PropArg){"axis", PROP_INT(0)};
 }
 
 bool pull_discrete(Pull *p) {
@@ -56,8 +59,9 @@ bool pull_discrete(Pull *p) {
         for (size_t o = 0; o < p->nout; o++)
             connected |= op_connected(p->g, p->id, i, o);
         bool tensor = var_type(p->g, p->in[i])->kind == TYPE_TENSOR;
-        p->grad[i] = connected && tensor && p->wanted[i] ? float_zeros(p->b, p->in[i])
-                                                         : GRAD_DISCONNECTED;
+        p->grad[i] = connected && tensor && p->wanted[i]
+                         ? op_float_zeros(p->b, p->in[i])
+                         : GRAD_DISCONNECTED;
     }
     return true;
 }

@@ -20,8 +20,9 @@ bool pull_discrete(Pull *p);
 /* Disconnects all inputs from `first` on. */
 void pull_disconnect(Pull *p, size_t first);
 bool pull_nothing(Pull *p); /* all inputs; true */
-/* Zeros with v's shape, in its float dtype. */
-Var float_zeros(Builder *b, Var v);
+/* The prop `axis` of an op that takes *x as a vector if it is None, as NumPy does: *x
+ * is raveled then, and the axis is 0. */
+PropArg shape_ravel_without_axis(Builder *b, const Op *op, const Props *p, Var *x);
 
 /* The dim given by a 0-d or one-element int input; a negative constant is unknown. */
 Dim infer_length(const Infer *in, size_t arg);

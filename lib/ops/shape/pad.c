@@ -135,7 +135,7 @@ static const PadMode modes[] = {
 
 /* Elements of x along dim k, which is kept. `at`: a formula in n, the size of the
  * dim. */
-static Var along(Builder *b, Var x, int k, const char *at) {
+static Var elements_along(Builder *b, Var x, int k, const char *at) {
     Bind n[] = {{sym(b->s, "n"), shape_of(b, x, k)}};
     bool ok = n[0].var != VAR_NONE;
     Var in[2] = {x,
@@ -144,13 +144,13 @@ static Var along(Builder *b, Var x, int k, const char *at) {
     return ok ? apply_named(b, "subtensor", 2, in, 1, &index) : VAR_NONE;
 }
 
-static Var median(Builder *b, Var x, int k) {
+static Var median_along(Builder *b, Var x, int k) {
     PropArg axis = {"axis", PROP_INT(k)};
     Var s = apply_named(b, "sort", 1, &x, 1, &axis);
     if (s == VAR_NONE) return s;
-    Bind bind[] = {{sym(b->s, "lo"), along(b, s, k, "[(n - 1) // 2]")},
-                   {sym(b->s, "hi"), along(b, s, k, "[n // 2]")},
-                   {sym(b->s, "last"), along(b, s, k, "[n - 1]")}};
+    Bind bind[] = {{sym(b->s, "lo"), elements_along(b, s, k, "[(n - 1) // 2]")},
+                   {sym(b->s, "hi"), elements_along(b, s, k, "[n // 2]")},
+                   {sym(b->s, "last"), elements_along(b, s, k, "[n - 1]")}};
     bool ok = true;
     for (int i = 0; i < 3; i++)
         if (bind[i].var == VAR_NONE) return VAR_NONE;
@@ -168,7 +168,8 @@ static Var pad_statistic(Builder *b, const char *op, Var x, int k) {
     bool middle = strcmp(op, "median") == 0;
     bool wide = dtype_is_discrete(d) && (middle || strcmp(op, "mean") == 0);
     Var v = wide ? op_cast_to(b, x, DT_FLOAT64) : x;
-    if (v != VAR_NONE) v = middle ? median(b, v, k) : apply_named(b, op, 1, &v, 2, arg);
+    if (v != VAR_NONE)
+        v = middle ? median_along(b, v, k) : apply_named(b, op, 1, &v, 2, arg);
     if (v != VAR_NONE && wide && d != DT_BOOL) v = op_call1(b, "rint", v);
     return v == VAR_NONE ? VAR_NONE : op_cast_to(b, v, d);
 }
@@ -212,7 +213,8 @@ static Var end_value(Builder *b, Var v, int k, int side) {
 
 /* The border before (side 0) or after x. As in NumPy, computed in float64 and rounded
  * down for integers. */
-static Var ramp(Builder *b, const PadMode *mode, Var x, const PadDim *dim, int side) {
+static Var build_ramp(Builder *b, const PadMode *mode, Var x, const PadDim *dim,
+                      int side) {
     int k = dim->k;
     int64_t w = dim->width[side].n;
     const Type *t = var_type(b->g, x);
@@ -225,7 +227,7 @@ static Var ramp(Builder *b, const PadMode *mode, Var x, const PadDim *dim, int s
         shape[i] = i == k ? w : 1;
     if (j != VAR_NONE)
         j = op_call2(b, "reshape", j, const_ints(b, (size_t)t->ndim, shape));
-    Var edge = along(b, x, k, side == 0 ? "[0]" : "[n - 1]");
+    Var edge = elements_along(b, x, k, side == 0 ? "[0]" : "[n - 1]");
     if (j == VAR_NONE || edge == VAR_NONE) return VAR_NONE;
     Bind bind[] = {{sym(b->s, "j"), op_cast_to(b, j, DT_FLOAT64)},
                    {sym(b->s, "w"), const_number(b, DT_FLOAT64, (double)w)},
@@ -242,9 +244,9 @@ static Var pad_sides(Builder *b, const PadMode *mode, Var x, const PadDim *d) {
     Var in[3];
     size_t n = 0;
     PropArg axis = {"axis", PROP_INT(d->k)};
-    if (d->width[0].n) in[n++] = ramp(b, mode, x, d, 0);
+    if (d->width[0].n) in[n++] = build_ramp(b, mode, x, d, 0);
     in[n++] = x;
-    if (d->width[1].n) in[n++] = ramp(b, mode, x, d, 1);
+    if (d->width[1].n) in[n++] = build_ramp(b, mode, x, d, 1);
     return apply_named(b, "concatenate", n, in, 1, &axis);
 }
 

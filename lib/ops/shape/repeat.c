@@ -100,7 +100,7 @@ static bool repeat_pull(Pull *p) {
     Var in[2] = {source, p->in[1]};
     PropArg first = {"axis", PROP_INT(0)};
     PropArg index = index_at_axis(b->s, k);
-    Var to[3] = {float_zeros(b, p->in[0]), p->cotangent[0],
+    Var to[3] = {op_float_zeros(b, p->in[0]), p->cotangent[0],
                  apply_named(b, "repeat_axis", 2, in, 1, &first)};
     return (p->grad[0] = apply_named(b, "inc_subtensor", 3, to, 1, &index)) != VAR_NONE;
 }
@@ -108,16 +108,14 @@ static bool repeat_pull(Pull *p) {
 static bool repeat_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                           const Var *in, Var *out) {
     (void)nin;
-    const Prop *axis = op_prop(b->s, op, p, "axis");
-    bool flat = axis->kind == P_NONE;
-    Var args[2] = {flat ? op_call1(b, "ravel", in[0]) : in[0], in[1]};
-    PropArg arg = {"axis", flat ? PROP_INT(0) : *axis};
+    Var args[2] = {in[0], in[1]};
+    PropArg arg = shape_ravel_without_axis(b, op, p, &args[0]);
     return (*out = apply_named(b, "repeat_axis", 2, args, 1, &arg)) != VAR_NONE;
 }
 
 /* ---- tile ---- */
 /* How often dim r of the list repeats; 1 for dims before its first. */
-static Var repetitions(Builder *b, Var list, int r) {
+static Var count_repetitions(Builder *b, Var list, int r) {
     const Tensor *known = var_const(b->g, list);
     if (r < 0 || known) return const_int(b, r < 0 ? 1 : tensor_i64(known, r));
     Var at[2] = {list, const_int(b, r)};
@@ -141,7 +139,7 @@ static bool tile_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     Var apart[2 * MAX_NDIM], wide[2 * MAX_NDIM], whole[MAX_NDIM];
     for (int k = 0; k < n; k++) {
         Var size = k < lead ? const_int(b, 1) : shape_of(b, in[0], k - lead),
-            rep = repetitions(b, in[1], k - (n - nrep));
+            rep = count_repetitions(b, in[1], k - (n - nrep));
         apart[2 * k] = const_int(b, 1);
         apart[2 * k + 1] = wide[2 * k + 1] = size;
         wide[2 * k] = rep;

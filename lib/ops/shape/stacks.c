@@ -44,8 +44,8 @@ static Var at_least_2d(Builder *b, Var x) {
 }
 
 /* Each input made by `prepare`, then joined along an axis: -1 is 0 for vectors. */
-static bool join(Builder *b, size_t nin, const Var *in, Var (*prepare)(Builder *, Var),
-                 int64_t axis, Var *out) {
+static bool prepare_and_join(Builder *b, size_t nin, const Var *in,
+                             Var (*prepare)(Builder *, Var), int64_t axis, Var *out) {
     Var *part = mem_alloc(b->s, (nin + 1) * sizeof *part);
     bool ok = true;
     for (size_t i = 0; ok && i < nin; i++)
@@ -60,25 +60,25 @@ static bool join(Builder *b, size_t nin, const Var *in, Var (*prepare)(Builder *
 static bool hstack_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                           const Var *in, Var *out) {
     (void)op, (void)p;
-    return join(b, nin, in, at_least_1d, -1, out);
+    return prepare_and_join(b, nin, in, at_least_1d, -1, out);
 }
 
 static bool vstack_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                           const Var *in, Var *out) {
     (void)op, (void)p;
-    return join(b, nin, in, at_least_2d, 0, out);
+    return prepare_and_join(b, nin, in, at_least_2d, 0, out);
 }
 
 static bool dstack_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                           const Var *in, Var *out) {
     (void)op, (void)p;
-    return join(b, nin, in, at_least_3d, 2, out);
+    return prepare_and_join(b, nin, in, at_least_3d, 2, out);
 }
 
 static bool column_stack_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                                 const Var *in, Var *out) {
     (void)op, (void)p;
-    return join(b, nin, in, as_columns, 1, out);
+    return prepare_and_join(b, nin, in, as_columns, 1, out);
 }
 
 static bool atleast_3d_expand(Builder *b, const Op *op, const Props *p, size_t nin,

@@ -55,7 +55,7 @@ static void choose_few(const TopLines *t, const char *x, SortPair *p) {
 }
 
 /* The k smallest pairs of a line. */
-static void choose(const TopLines *t, const char *x, SortPair *p) {
+static void choose_smallest(const TopLines *t, const char *x, SortPair *p) {
     SortPair *room = p + t->cap;
     uint64_t key[BLOCK], limit = 0;
     int64_t n = 0;
@@ -84,7 +84,7 @@ static void swap_keys(SortPair *p, int64_t n) {
 }
 
 /* Best first, or in the order in which they are in x. */
-static void arrange(const TopLines *t, SortPair *p) {
+static void arrange_chosen(const TopLines *t, SortPair *p) {
     if (t->sorted && t->k <= FEW) return; /* they are */
     if (!t->sorted) swap_keys(p, t->k);
     sort_pairs(p, p + t->cap, t->k);
@@ -108,8 +108,8 @@ static void topk_chunk(void *ctx, size_t chunk, unsigned worker) {
     int64_t at = (int64_t)chunk * t->per_chunk, end = at + t->per_chunk;
     for (; at < end && at < t->lines; at++) {
         const char *x = t->x + move_offset(t->ndim, t->shape, t->stride, at);
-        (t->k <= FEW ? choose_few : choose)(t, x, p);
-        arrange(t, p);
+        (t->k <= FEW ? choose_few : choose_smallest)(t, x, p);
+        arrange_chosen(t, p);
         store_line(t, x, p, move_offset(t->ndim, t->shape, t->out_stride, at));
     }
 }
@@ -230,7 +230,7 @@ static bool topk_debug(Call *c) {
         sort_ranked(v, t.n);
         for (int64_t i = 0; i < t.k; i++)
             p[i] = (SortPair){(uint64_t)i, v[i].at};
-        arrange(&t, p);
+        arrange_chosen(&t, p);
         store_line(&t, x, p, move_offset(t.ndim, t.shape, t.out_stride, at));
     }
     mem_free(p);
@@ -309,10 +309,8 @@ static bool argpartition_pull(Pull *p) {
 static bool partition_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                              const Var *in, Var *out) {
     (void)nin;
-    const Prop *axis = op_prop(b->s, op, p, "axis");
-    bool flat = axis->kind == P_NONE;
-    Var args[2] = {flat ? op_call1(b, "ravel", in[0]) : in[0], in[1]};
-    PropArg arg = {"axis", flat ? PROP_INT(0) : *axis};
+    Var args[2] = {in[0], in[1]};
+    PropArg arg = shape_ravel_without_axis(b, op, p, &args[0]);
     args[1] = args[0] == VAR_NONE ? VAR_NONE
                                   : apply_named(b, "argpartition", 2, args, 1, &arg);
     *out = args[1] == VAR_NONE ? VAR_NONE

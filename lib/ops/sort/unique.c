@@ -221,7 +221,7 @@ static PropArg index_of_axis(Builder *b, const Op *op, const Props *props, Var x
 static bool unique_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Builder *b = p->b;
-    p->grad[0] = float_zeros(b, p->in[0]);
+    p->grad[0] = op_float_zeros(b, p->in[0]);
     if (p->cotangent[0] == VAR_NONE || p->grad[0] == VAR_NONE)
         return p->grad[0] != VAR_NONE;
     PropArg index = index_of_axis(b, p->op, p->props, p->in[0]);

@@ -256,21 +256,9 @@ static bool sampled_perform(Call *c) {
 
 /* As in the sum of a tensor: small integers widen, floats are summed in float64. */
 static DType wide_dtype(DType d) {
-    switch (dtype_kind(d)) {
-    case K_BOOL:
-    case K_INT:
-        return DT_INT64;
-    case K_UINT:
-        return DT_UINT64;
-    case K_FLOAT:
-        return DT_FLOAT64;
-    case K_COMPLEX:
-        break;
-    }
-    return DT_COMPLEX128;
-}
-static DType sum_dtype(DType d) {
-    return dtype_is_inexact(d) ? d : wide_dtype(d);
+    return dtype_is_float(d)     ? DT_FLOAT64
+           : dtype_is_complex(d) ? DT_COMPLEX128
+                                 : reduce_dtype(d);
 }
 
 static bool sparse_sum_type(Infer *in) {
@@ -282,7 +270,7 @@ static bool sparse_sum_type(Infer *in) {
         return false;
     for (int i = 0; i < 2; i++)
         if (!flag[i] || keep) dim[n++] = flag[i] ? 1 : x->dim[i];
-    return infer_out_tensor(in, 0, sum_dtype(x->dtype), n, dim);
+    return infer_out_tensor(in, 0, reduce_dtype(x->dtype), n, dim);
 }
 
 /* Adds element k of the data, widened, to to[at]. */

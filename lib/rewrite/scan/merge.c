@@ -48,17 +48,12 @@ static uint64_t inputs_need_scans(const ScanMerge *m, ApplyId id) {
     return bits;
 }
 
-static bool has_same_step_count(const Graph *g, Var x, Var y) {
-    const Tensor *a = var_const(g, x), *b = var_const(g, y);
-    return x == y || (a && b && tensor_i64(a, 0) == tensor_i64(b, 0));
-}
-
 static bool may_merge_scans(const ScanMerge *m, size_t x, size_t y) {
     const Graph *g = m->r->g;
     ScanForm f = scan_form_of(g, m->loop[x], m->a),
              h = scan_form_of(g, m->loop[y], m->a);
     return m->scope[x] == m->scope[y] &&
-           has_same_step_count(g, apply_in(g, m->loop[x])[0],
+           scan_has_same_steps(g, apply_in(g, m->loop[x])[0],
                                apply_in(g, m->loop[y])[0]) &&
            f.fn->until == VAR_NONE && h.fn->until == VAR_NONE &&
            f.truncate == h.truncate && f.checkpoint == h.checkpoint &&

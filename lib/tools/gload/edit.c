@@ -364,7 +364,7 @@ static bool compute_initial(Graph *g, Var v) {
     return true;
 }
 
-static bool freeze(Graph *g, const Edit *e) {
+static bool freeze_shared(Graph *g, const Edit *e) {
     Arena *a = arena_new(g->s);
     bool computed = false;
     VarList all = {g->shared.n, arena_copy(a, g->shared.p, g->shared.n * sizeof(Var))};
@@ -389,7 +389,7 @@ static bool simple_edits(Graph *g, const Edit *e) {
         if (!(e->is_set && e->is_set[i]) && !set_value(g, e->set[i])) return false;
     /* drop what only computed the replaced values */
     if (e->nset) graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
-    if (e->freeze && !freeze(g, e)) return false;
+    if (e->freeze && !freeze_shared(g, e)) return false;
     return !e->outputs || choose_outputs(g, e->outputs_at);
 }
 

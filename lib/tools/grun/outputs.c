@@ -111,7 +111,7 @@ static bool choose_until(Graph *g, RunSpec *q) {
     return true;
 }
 
-static bool choose(Graph *g, RunSpec *q) {
+static bool choose_run_outputs(Graph *g, RunSpec *q) {
     if (q->outputs && !choose_listed(g, q->outputs_at, q->nreaped)) return false;
     Span name, rest;
     for (size_t i = 0; i < q->nresult; i++)
@@ -145,7 +145,7 @@ Graph *graph_chosen(Graph *g, RunSpec *q) {
         graph_copy(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false, NULL);
     if (q->no_updates) made->updates.n = 0;
     graph_updates_changed(made);
-    if (choose(made, q)) return made;
+    if (choose_run_outputs(made, q)) return made;
     graph_free(made);
     return NULL;
 }

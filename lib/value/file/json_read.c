@@ -166,7 +166,7 @@ static void classify_element(const JsonElement *e, JsonShape *m) {
     m->words |= e->text && number_store(DT_FLOAT64, e->p, e->n, &f) != NUMBER_STORED;
 }
 
-static bool measure(JsonReader *j, int depth, JsonShape *m) {
+static bool measure_lists(JsonReader *j, int depth, JsonShape *m) {
     JsonElement e;
     if (!json_take(j, '[')) {
         if (depth != m->lists + 1)
@@ -181,7 +181,7 @@ static bool measure(JsonReader *j, int depth, JsonShape *m) {
     if (depth > m->lists) m->lists = depth;
     size_t n = 0;
     while (json_item(j, ']', &n))
-        if (!measure(j, depth + 1, m)) return false;
+        if (!measure_lists(j, depth + 1, m)) return false;
     if (j->wrong) return false;
     if (m->length[depth] < 0) m->length[depth] = (int64_t)n;
     return m->length[depth] == (int64_t)n ||
@@ -196,11 +196,11 @@ static DType natural_dtype(const JsonShape *m) {
 }
 
 /* The elements in order; the lists were measured. */
-static bool fill(const JsonFile *h, JsonReader *j, DType d, char **dst) {
+static bool fill_elements(const JsonFile *h, JsonReader *j, DType d, char **dst) {
     JsonElement e;
     if (json_take(j, '[')) {
         for (size_t n = 0; json_item(j, ']', &n);)
-            if (!fill(h, j, d, dst)) return false;
+            if (!fill_elements(h, j, d, dst)) return false;
         return true;
     }
     if (!read_element(j, &e)) return fail_json_at(h, j, j->wrong);
@@ -236,7 +236,7 @@ static bool find_form(JsonFile *h, const JsonEntry *e, JsonShape *m, JsonForm *o
     *m = (JsonShape){.lists = -1, .leaf = -1};
     for (int i = 0; i < MAX_NDIM + 2; i++)
         m->length[i] = -1;
-    if (!measure(&j, 0, m)) return fail_json_at(h, &j, j.wrong);
+    if (!measure_lists(&j, 0, m)) return fail_json_at(h, &j, j.wrong);
     if (d == DT_NONE) {
         d = natural_dtype(m);
         bool takes = want != DT_NONE && d != dtype_real(want);
@@ -265,7 +265,7 @@ static bool read_entry(JsonFile *h, const JsonEntry *e, Tensor *out) {
         !tensor_new(h->f->s, form.dtype, form.ndim, form.shape, out))
         return false;
     char *dst = out->data;
-    if (m.leaf < 0 || fill(h, &j, dtype_real(form.dtype), &dst)) return true;
+    if (m.leaf < 0 || fill_elements(h, &j, dtype_real(form.dtype), &dst)) return true;
     tensor_unref(out);
     return false;
 }

@@ -88,7 +88,7 @@ static bool fail_tensor(const OnnxBytes *from, const OnnxTensor *t, Session *s,
 }
 
 /* A float8 of 1 sign, `exponent` and 7 - exponent bits (arXiv:2209.05433). */
-static float float8(const OnnxDType *d, unsigned char c) {
+static float read_float8(const OnnxDType *d, unsigned char c) {
     int bits = 7 - d->exponent, e = (c & 0x7F) >> bits, top = (1 << d->exponent) - 1;
     unsigned m = c & ((1u << bits) - 1), all = (1u << bits) - 1;
     bool nan = d->finite ? e == top && m == all : e == top && m;
@@ -109,7 +109,7 @@ static bool from_float8(const ArrayFile *f, const OnnxDType *d, const ArrayLayou
                           (long long)n, f->n);
     }
     for (int64_t i = 0; i < n; i++)
-        ((float *)out->data)[i] = float8(d, f->p[i]);
+        ((float *)out->data)[i] = read_float8(d, f->p[i]);
     return true;
 }
 
@@ -138,7 +138,7 @@ static bool small_float_from_bits(const OnnxDType *d, int64_t bits, double *v) {
     float f;
     memcpy(&f, &wide, sizeof f);
     if (d->packing == BFLOAT16) *v = (double)f;
-    if (d->packing == FLOAT8) *v = (double)float8(d, (unsigned char)bits);
+    if (d->packing == FLOAT8) *v = (double)read_float8(d, (unsigned char)bits);
     if (d->dtype == DT_FLOAT16) *v = half_to_double((uint16_t)bits);
     return d->packing != PLAIN || d->dtype == DT_FLOAT16;
 }

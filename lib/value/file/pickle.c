@@ -32,7 +32,7 @@ static bool fail_pickle(const PickleMachine *m, const char *what) {
 
 /* ---- the stack ---- */
 
-static bool push(PickleMachine *m, Pickle *o) {
+static bool push_object(PickleMachine *m, Pickle *o) {
     if (!o) return false;
     if (m->objects++ == OBJECTS_MAX)
         return array_fail(m->f, E_LIMIT, "the pickle holds more than %d objects",
@@ -44,11 +44,11 @@ static bool push(PickleMachine *m, Pickle *o) {
 static bool push_new(PickleMachine *m, PickleKind kind, int64_t i) {
     Pickle *o = pickle_new(m->a, kind);
     o->i = i;
-    return push(m, o);
+    return push_object(m, o);
 }
 
 /* NULL: diagnosed */
-static Pickle *pop(PickleMachine *m) {
+static Pickle *pop_object(PickleMachine *m) {
     bool there = m->stack.n > 0 && m->stack.p[m->stack.n - 1]->kind != PICKLE_MARK;
     if (!there) return fail_pickle(m, "its stack is empty"), NULL;
     return m->stack.p[--m->stack.n];
@@ -79,7 +79,7 @@ static bool find_mark(const PickleMachine *m, size_t *first) {
 }
 
 /* What lies above the mark becomes a collection, or goes to the one below it. */
-static bool gather(PickleMachine *m, PickleKind kind, bool below) {
+static bool gather_above_mark(PickleMachine *m, PickleKind kind, bool below) {
     size_t first;
     if (!find_mark(m, &first)) return false;
     size_t n = m->stack.n - first;
@@ -90,21 +90,21 @@ static bool gather(PickleMachine *m, PickleKind kind, bool below) {
     if (kind == PICKLE_DICT && n % 2 != 0) return fail_pickle(m, "a key has no value");
     for (size_t i = 0; i < n; i++)
         add_item(m, to, from[i]);
-    return below || push(m, to);
+    return below || push_object(m, to);
 }
 
 static bool make_tuple(PickleMachine *m, size_t n) {
     Pickle *t = pickle_new(m->a, PICKLE_TUPLE), *item[3];
     for (size_t i = n; i-- > 0;)
-        if (!(item[i] = pop(m))) return false;
+        if (!(item[i] = pop_object(m))) return false;
     for (size_t i = 0; i < n; i++)
         add_item(m, t, item[i]);
-    return push(m, t);
+    return push_object(m, t);
 }
 
 /* ---- operands ---- */
 
-static const unsigned char *take(PickleMachine *m, uint64_t n) {
+static const unsigned char *take_operand(PickleMachine *m, uint64_t n) {
     const unsigned char *p = m->p;
     if ((uint64_t)(m->end - p) < n) {
         array_fail(m->f, E_TRUNCATED, "the pickle is cut off");
@@ -115,7 +115,7 @@ static const unsigned char *take(PickleMachine *m, uint64_t n) {
 }
 
 static bool take_number(PickleMachine *m, int bytes, uint64_t *v) {
-    const unsigned char *p = take(m, (uint64_t)bytes);
+    const unsigned char *p = take_operand(m, (uint64_t)bytes);
     if (p) *v = read_le(p, bytes);
     return p != NULL;
 }
@@ -123,17 +123,17 @@ static bool take_number(PickleMachine *m, int bytes, uint64_t *v) {
 static bool push_text(PickleMachine *m, int length_bytes) {
     uint64_t n;
     const unsigned char *p = NULL;
-    if (!take_number(m, length_bytes, &n) || !(p = take(m, n))) return false;
+    if (!take_number(m, length_bytes, &n) || !(p = take_operand(m, n))) return false;
     if (memchr(p, 0, n)) return fail_pickle(m, "a text with a zero character");
     Pickle *o = pickle_new(m->a, PICKLE_TEXT);
     o->text = arena_str(m->a, (const char *)p, n);
-    return push(m, o);
+    return push_object(m, o);
 }
 
 static bool push_long(PickleMachine *m) {
     uint64_t n, v = 0;
     const unsigned char *p = NULL;
-    if (!take_number(m, 1, &n) || !(p = take(m, n))) return false;
+    if (!take_number(m, 1, &n) || !(p = take_operand(m, n))) return false;
     if (n > 8) return fail_pickle(m, "an integer does not fit in 64 bits");
     if (n) v = read_le(p, (int)n);
     if (n && n < 8 && p[n - 1] & 0x80) v |= UINT64_MAX << 8 * n;
@@ -154,28 +154,28 @@ static const char *take_line(PickleMachine *m) {
 
 static bool push_global(PickleMachine *m) {
     const char *module = take_line(m), *name = module ? take_line(m) : NULL;
-    return name && push(m, m->rules->global(m->f, m->a, module, name));
+    return name && push_object(m, m->rules->global(m->f, m->a, module, name));
 }
 
 static bool push_stack_global(PickleMachine *m) {
-    Pickle *name = pop(m), *module = name ? pop(m) : NULL;
+    Pickle *name = pop_object(m), *module = name ? pop_object(m) : NULL;
     if (!module) return false;
     if (name->kind != PICKLE_TEXT || module->kind != PICKLE_TEXT)
         return fail_pickle(m, "a name is no text");
-    return push(m, m->rules->global(m->f, m->a, module->text, name->text));
+    return push_object(m, m->rules->global(m->f, m->a, module->text, name->text));
 }
 
 static bool call_global(PickleMachine *m) {
-    Pickle *args = pop(m), *what = args ? pop(m) : NULL;
+    Pickle *args = pop_object(m), *what = args ? pop_object(m) : NULL;
     if (!what) return false;
     if (args->kind != PICKLE_TUPLE || what->kind != PICKLE_OTHER)
         return fail_pickle(m, "a call of what is no function");
-    return push(m, m->rules->call(m->f, m->a, what, args));
+    return push_object(m, m->rules->call(m->f, m->a, what, args));
 }
 
 static bool push_outside(PickleMachine *m) {
-    Pickle *id = pop(m);
-    return id && push(m, m->rules->outside(m->f, m->a, id));
+    Pickle *id = pop_object(m);
+    return id && push_object(m, m->rules->outside(m->f, m->a, id));
 }
 
 /* ---- the memo ---- */
@@ -191,7 +191,7 @@ static bool memo_put(PickleMachine *m, uint64_t number) {
 static bool memo_get(PickleMachine *m, uint64_t number) {
     uint64_t v;
     if (!map_get(&m->memo, number, &v)) return fail_pickle(m, "a memo is missing");
-    return push(m, (Pickle *)(uintptr_t)v);
+    return push_object(m, (Pickle *)(uintptr_t)v);
 }
 
 static bool memo_at(PickleMachine *m, int bytes,
@@ -203,7 +203,7 @@ static bool memo_at(PickleMachine *m, int bytes,
 /* ---- instructions ---- */
 
 static bool skip_bytes(PickleMachine *m, uint64_t n) {
-    return take(m, n) != NULL;
+    return take_operand(m, n) != NULL;
 }
 
 static bool push_int(PickleMachine *m, int bytes) {
@@ -215,7 +215,7 @@ static bool push_int(PickleMachine *m, int bytes) {
 static bool add_below(PickleMachine *m, PickleKind kind, size_t n) {
     Pickle *item[2] = {NULL, NULL};
     for (size_t i = n; i-- > 0;)
-        if (!(item[i] = pop(m))) return false;
+        if (!(item[i] = pop_object(m))) return false;
     Pickle *to = top_of_kind(m, kind);
     for (size_t i = 0; to && i < n; i++)
         add_item(m, to, item[i]);
@@ -224,11 +224,11 @@ static bool add_below(PickleMachine *m, PickleKind kind, size_t n) {
 
 /* The attributes of an object say nothing about its values. */
 static bool drop_state(PickleMachine *m) {
-    return pop(m) && (m->stack.n > 0 || fail_pickle(m, "its stack is empty"));
+    return pop_object(m) && (m->stack.n > 0 || fail_pickle(m, "its stack is empty"));
 }
 
-static bool step(PickleMachine *m) {
-    const unsigned char *op = take(m, 1);
+static bool run_opcode(PickleMachine *m) {
+    const unsigned char *op = take_operand(m, 1);
     if (!op) return false;
     switch (*op) {
     case 0x80: /* PROTO */
@@ -271,15 +271,15 @@ static bool step(PickleMachine *m) {
     case 0x87:
         return make_tuple(m, *op - 0x84U);
     case 't':
-        return gather(m, PICKLE_TUPLE, false);
+        return gather_above_mark(m, PICKLE_TUPLE, false);
     case 'l':
-        return gather(m, PICKLE_LIST, false);
+        return gather_above_mark(m, PICKLE_LIST, false);
     case 'd':
-        return gather(m, PICKLE_DICT, false);
+        return gather_above_mark(m, PICKLE_DICT, false);
     case 'e':
-        return gather(m, PICKLE_LIST, true);
+        return gather_above_mark(m, PICKLE_LIST, true);
     case 'u':
-        return gather(m, PICKLE_DICT, true);
+        return gather_above_mark(m, PICKLE_DICT, true);
     case 'a':
         return add_below(m, PICKLE_LIST, 1);
     case 's':
@@ -316,9 +316,9 @@ Pickle *pickle_read(const ArrayFile *f, Arena *a, const PickleRules *rules) {
     PickleMachine m = {.f = f, .a = a, .rules = rules, .p = f->p, .memo = MAP(f->s)};
     Pickle *root = NULL;
     m.end = f->p + f->n;
-    while (!m.stopped && step(&m))
+    while (!m.stopped && run_opcode(&m))
         ;
-    if (m.stopped) root = pop(&m);
+    if (m.stopped) root = pop_object(&m);
     vec_free(&m.stack);
     map_free(&m.memo);
     return root;

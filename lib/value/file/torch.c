@@ -221,7 +221,7 @@ static bool run_pickle(const ArrayFile *member, void *out) {
     return t->root != NULL;
 }
 
-static bool collect(TorchFile *t, const char *name, const Pickle *o, int depth);
+static bool collect_tensors(TorchFile *t, const char *name, const Pickle *o, int depth);
 
 static bool collect_item(TorchFile *t, const char *name, const Pickle *key, size_t i,
                          const Pickle *item, int depth) {
@@ -234,11 +234,12 @@ static bool collect_item(TorchFile *t, const char *name, const Pickle *key, size
                             key ? (long long)key->i : (long long)i);
     else
         return true;
-    return collect(t, name, item, depth + 1);
+    return collect_tensors(t, name, item, depth + 1);
 }
 
 /* Tensors in dicts, lists and tuples get the keys on the way to them, with dots. */
-static bool collect(TorchFile *t, const char *name, const Pickle *o, int depth) {
+static bool collect_tensors(TorchFile *t, const char *name, const Pickle *o,
+                            int depth) {
     if (depth > DEPTH_MAX)
         return array_fail(t->f, E_LIMIT, "its dicts are nested too deeply");
     if (++t->visits > VISITS_MAX || arena_bytes(t->a) > NAMES_MAX)
@@ -263,7 +264,8 @@ static bool open_torch(const ArrayFile *f, TorchFile *t) {
         if (!zip_next(f, &d, &m)) return false;
     while (!is_data_pickle(&m, &folder));
     t->folder = arena_str(t->a, m.name, folder);
-    return zip_read(f, &m, ZIP_WHOLE, run_pickle, t) && collect(t, NULL, t->root, 0);
+    return zip_read(f, &m, ZIP_WHOLE, run_pickle, t) &&
+           collect_tensors(t, NULL, t->root, 0);
 }
 
 static void close_torch(TorchFile *t) {
