@@ -4,6 +4,7 @@
 #include "tools/tools.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef struct Grewrite {
     Common common;
@@ -11,7 +12,7 @@ typedef struct Grewrite {
     int mode;
     bool list, explain, profile;
     int64_t verify;
-    const char *bisect, *diff, *keep, *reduce;
+    const char *bisect, *diff, *keep, *reduce, *why;
     double cmd_timeout;
 } Grewrite;
 #define AT(field) offsetof(Grewrite, field)
@@ -46,6 +47,10 @@ static const Opt options[] = {
      "Find the first replacement after which CMD fails; CMD gets the graph on standard "
      "input.",
      NULL, GROUP_OUTPUT},
+    {"why", 0, OPT_STR, AT(why), "RULE[@NAME]",
+     "Print why a rule did not fire at the variable NAME, or anywhere: how much of its "
+     "left side matched, what stood in its way.",
+     "rules", GROUP_OUTPUT},
     {"reduce", 0, OPT_STR, AT(reduce), "CMD",
      "Write the smallest graph found for which CMD fails as it does for this one; CMD "
      "gets the graph on standard input.",
@@ -141,6 +146,26 @@ static bool compare_with_file(Run *r, Graph *g, const char *path) {
     return same;
 }
 
+static bool print_why(Run *r, Graph *g, const Grewrite *o, const Rewriting *w) {
+    const char *at = strchr(o->why, '@');
+    size_t n = at ? (size_t)(at - o->why) : strlen(o->why);
+    Str text = STR(r->s);
+    RewriteWhy why = {.rule = arena_str(session_arena(r->s), o->why, n),
+                      .report = &text};
+    RewriteOptions how = w->how;
+    Var v;
+    if (at &&
+        !names_find_var(g, at + 1, strlen(at + 1), run_text(r, "--why", o->why), &v))
+        return false;
+    if (at) why.at = sym(r->s, at + 1);
+    how.why = &why;
+    Graph *after = rewrite_run(g, &how, NULL);
+    bool ok = after && run_print(r, &text);
+    graph_free(after);
+    str_free(&text);
+    return ok;
+}
+
 static bool bisect_rewrites(Run *r, Graph *g, const Rewriting *w) {
     Str text = STR(r->s);
     bool ok = graph_bisect(g, w, &text);
@@ -198,7 +223,7 @@ static bool only_transforms(const Grewrite *o) {
         o->replace.n || o->keep || o->reap.n || o->plant.n || o->harvest.n;
     bool rewrites = o->mode || o->include.n || o->exclude.n || o->require.n ||
                     o->rules.n || o->explain || o->profile || o->verify || o->bisect ||
-                    o->reduce;
+                    o->reduce || o->why;
     return transforms && !rewrites;
 }
 
@@ -225,7 +250,8 @@ static bool grewrite_run(Run *r) {
                     "--reduce and --bisect can't be given together");
     if (o->verify < 0)
         return fail(r->s, NOWHERE, E_USAGE, "--verify can't be negative");
-    r->no_graph = o->list || o->diff || o->bisect;
+    r->no_graph = o->list || o->diff || o->bisect || o->why;
+    if (!rewrite_warn_of_hidden(r->s, &w.how.query)) return false;
     if (o->list) return list_rewrites(r, &w.how.query);
     const char *path;
     Values given;
@@ -238,6 +264,7 @@ static bool grewrite_run(Run *r) {
     else if (ok)
         ok = graph_prepare(&g, &w) &&
              (only_transforms(o) ? run_write(r, g)
+              : o->why           ? print_why(r, g, o, &w)
               : o->reduce        ? reduce_and_write(r, o, &g)
               : o->bisect        ? bisect_rewrites(r, g, &w)
                                  : rewrite_and_write(r, o, g, &w, &given));

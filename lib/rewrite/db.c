@@ -42,7 +42,7 @@ static BuiltinRules *builtin_rules(Session *s) {
 
 /* ---- tags ---- */
 
-static bool has_word(const char *list, const char *word) {
+bool tags_have(const char *list, const char *word) {
     size_t n = strlen(word);
     for (const char *p = n ? strstr(list, word) : NULL; p; p = strstr(p + 1, word))
         if ((p == list || p[-1] == ' ') && (p[n] == ' ' || p[n] == 0)) return true;
@@ -50,7 +50,7 @@ static bool has_word(const char *list, const char *word) {
 }
 
 static bool has_name_or_tag(const RewriteEntry *e, const char *word) {
-    return strcmp(e->name, word) == 0 || has_word(e->tags, word);
+    return strcmp(e->name, word) == 0 || tags_have(e->tags, word);
 }
 
 static bool is_asked_by_any(const RewriteEntry *e, size_t n, const char *const *words) {
@@ -69,9 +69,9 @@ static bool is_asked_by_all(const RewriteEntry *e, size_t n, const char *const *
 static const char *add_mode_tags(Database *db, const char *tags, double position) {
     static const char *const only_asked[] = {"fast", "unsafe", "inline"};
     for (size_t i = 0; i < sizeof only_asked / sizeof *only_asked; i++)
-        if (has_word(tags, only_asked[i])) return tags;
-    bool clean = has_word(tags, "merge") || has_word(tags, "expand") ||
-                 has_word(tags, "fold") || has_word(tags, "useless");
+        if (tags_have(tags, only_asked[i])) return tags;
+    bool clean = tags_have(tags, "merge") || tags_have(tags, "expand") ||
+                 tags_have(tags, "fold") || tags_have(tags, "useless");
     return arena_printf(db->arena, "%s%sfast_run%s", tags, *tags ? " " : "",
                         clean            ? " fast_compile"
                         : position > 1.5 ? ""
@@ -80,10 +80,10 @@ static const char *add_mode_tags(Database *db, const char *tags, double position
 
 static bool mode_includes(const RewriteEntry *e, const char *mode) {
     if (strcmp(mode, "NONE") == 0) return false;
-    if (strcmp(mode, "FAST_COMPILE") == 0) return has_word(e->tags, "fast_compile");
+    if (strcmp(mode, "FAST_COMPILE") == 0) return tags_have(e->tags, "fast_compile");
     if (strcmp(mode, "STABILIZE") == 0)
-        return has_word(e->tags, "fast_compile") || has_word(e->tags, "stable");
-    return has_word(e->tags, "fast_run");
+        return tags_have(e->tags, "fast_compile") || tags_have(e->tags, "stable");
+    return tags_have(e->tags, "fast_run");
 }
 
 /* ---- building the database ---- */
@@ -215,9 +215,9 @@ static bool check_words(Database *db, size_t n, const char *const *words) {
 static void select_entries(Database *db, const RewriteQuery *q, const char *mode) {
     for (size_t i = 0; i < db->entry.n; i++) {
         DatabaseEntry *e = &db->entry.p[i];
-        bool in = mode_includes(&e->pub, mode) || has_word(e->pub.tags, "user") ||
+        bool in = mode_includes(&e->pub, mode) || tags_have(e->pub.tags, "user") ||
                   is_asked_by_any(&e->pub, q->ninclude, q->include);
-        e->fast = has_word(e->pub.tags, "fast");
+        e->fast = tags_have(e->pub.tags, "fast");
         e->selected = in && is_asked_by_all(&e->pub, q->nrequire, q->require) &&
                       !is_asked_by_any(&e->pub, q->nexclude, q->exclude);
     }
@@ -227,7 +227,7 @@ static bool compile_selected(Database *db) {
     for (size_t i = 0; i < db->entry.n; i++) {
         DatabaseEntry *e = &db->entry.p[i];
         if (!e->selected || !e->rule) continue;
-        bool user = has_word(e->rule->tags, "user");
+        bool user = tags_have(e->rule->tags, "user");
         Arena *a = user ? db->arena : builtin_rules(db->s)->arena;
         if (!rule_compile(e->rule, a, !user)) return false;
     }

@@ -304,7 +304,7 @@ static bool try_bucket(Rewriter *r, ApplyId a, Kinds kinds, const Bucket *b) {
     return hit;
 }
 
-static bool try_apply(Rewriter *r, ApplyId a) {
+static bool try_entries(Rewriter *r, ApplyId a) {
     if (atomic_load_explicit(session_expired(r->s), memory_order_relaxed) && !r->failed)
         return r->failed = true, session_fail_expired(r->s, NOWHERE);
     if (r->g->apply[a].serial || r->state[a] & FROZEN || rewriter_limit_reached(r))
@@ -316,6 +316,15 @@ static bool try_apply(Rewriter *r, ApplyId a) {
         !map_get(&r->bucket_of, (uint64_t)(uintptr_t)r->g->apply[a].op, &k))
         return false;
     return try_bucket(r, a, kinds, &r->bucket.p[k]);
+}
+
+static bool try_apply(Rewriter *r, ApplyId a) {
+    bool matched = r->why && why_look(r, a);
+    bool hit = try_entries(r, a);
+    if (hit && matched)
+        why_replaced(
+            r, a, r->recent[(r->fired - 1) % (sizeof r->recent / sizeof *r->recent)]);
+    return hit;
 }
 
 /* ---- the walk ---- */

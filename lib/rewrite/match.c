@@ -187,9 +187,19 @@ static void unmark_props(MatchSearch *s, uint32_t set) {
 
 static bool solve_goals(MatchSearch *s, const MatchGoal *g);
 
+/* Returns false. */
+static bool goal_failed(const MatchSearch *s, const MatchGoal *g, const char *what) {
+    if (s->r->asked) why_node_failed(s->r, g->p, g->v, what);
+    return false;
+}
+
 static bool solve_hole(MatchSearch *s, const MatchGoal *g) {
     uint16_t h = g->p->hole;
-    if (s->m->bound[h]) return s->m->var[h] == g->v && solve_goals(s, g->next);
+    if (s->m->bound[h])
+        return s->m->var[h] == g->v
+                   ? solve_goals(s, g->next)
+                   : goal_failed(s, g,
+                                 "the name stands for another expression already");
     s->m->var[h] = g->v;
     s->m->bound[h] = true;
     if (solve_goals(s, g->next)) return true;
@@ -227,10 +237,13 @@ static bool is_pattern_op(const Pat *p, const Apply *a, Var v) {
 
 static bool solve_apply(MatchSearch *s, const MatchGoal *g) {
     ApplyId id = var_owner(s->r->g, g->v);
-    if (id == APPLY_NONE) return false;
+    if (id == APPLY_NONE) return goal_failed(s, g, "it wants the result of an op");
     const Apply *a = &s->r->g->apply[id];
-    if (!is_pattern_op(g->p, a, g->v) || a->nin > 8) return false;
-    if (!match_props(s, g->p, a) || !bind_rest(s, g->p, a)) return false;
+    if (a->op != g->p->op) return goal_failed(s, g, "it wants another op");
+    if (!is_pattern_op(g->p, a, g->v) || a->nin > 8)
+        return goal_failed(s, g, "the op has other inputs or outputs than it wants");
+    if (!match_props(s, g->p, a) || !bind_rest(s, g->p, a))
+        return goal_failed(s, g, "it wants other properties");
     for (size_t i = 0; i < s->rule->nguard; i++)
         if (s->rule->guard[i].arg[0] == g->p) s->m->part[i] = g->v;
     uint32_t set = mark_bound_props(s, g->p);
@@ -247,14 +260,19 @@ static bool rule_guard_holds(const MatchSearch *s, size_t i) {
 static bool solve_goals(MatchSearch *s, const MatchGoal *g) {
     if (!g) {
         for (size_t i = 0; i < s->rule->nguard; i++)
-            if (!rule_guard_holds(s, i)) return false;
+            if (!rule_guard_holds(s, i)) {
+                if (s->r->asked) why_guard_failed(s->r, i, s->m);
+                return false;
+            }
         return true;
     }
     switch (g->p->kind) {
     case PAT_HOLE:
         return solve_hole(s, g);
     case PAT_LITERAL:
-        return literal_matches(s->r, g->p, g->v) && solve_goals(s, g->next);
+        return literal_matches(s->r, g->p, g->v)
+                   ? solve_goals(s, g->next)
+                   : goal_failed(s, g, "it wants a constant with this value");
     case PAT_APPLY:
         return solve_apply(s, g);
     }
@@ -294,7 +312,8 @@ static bool match_is_possible(const MatchSearch *s, const Pat *p, Var v) {
 
 bool rule_match(Rewriter *r, const Rule *rule, Var v, Match *m) {
     MatchSearch s = {r, rule, m};
-    if (rule->broken || !match_is_possible(&s, rule->lhs, v)) return false;
+    if (rule->broken) return false;
+    if (!r->asked && !match_is_possible(&s, rule->lhs, v)) return false;
     memset(m->bound, 0, sizeof m->bound);
     MatchGoal root = {rule->lhs, v, NULL};
     return solve_goals(&s, &root);

@@ -133,6 +133,8 @@ void overlay_entries(Rewriter *r, double from, double to) {
     free_buckets(r);
     r->bucket_of = MAP(r->s);
     r->uses_matter = false;
+    r->from = from;
+    r->to = to;
     for (int rules = 0; rules < 2; rules++) {
         for (size_t i = 0; i < r->db->entry.n; i++) {
             const DatabaseEntry *e = &r->db->entry.p[i];

@@ -245,11 +245,20 @@ Var rule_fire(Rewriter *r, const Rule *rule, Var v) {
     if (!rule_match(r, rule, v, &m)) return VAR_NONE;
     const Type *t = var_type(r->g, v);
     if (t->kind != TYPE_TENSOR && t->kind != TYPE_PLUGIN) return VAR_NONE;
-    if (!drops_safely(r, rule, &m, t)) return VAR_NONE;
+    if (!drops_safely(r, rule, &m, t)) {
+        if (r->why)
+            why_types_failed(r, rule,
+                             "what its right side drops may have decided the shape");
+        return VAR_NONE;
+    }
     size_t mark = diag_count(r->s);
     Var x = rule_build(r, rule, rule->rhs, &m, t->dtype);
     if (x != VAR_NONE) x = rewriter_fit(r, x, t);
     rewriter_grow(r);
-    if (x == VAR_NONE) rewriter_forget(r, mark);
+    if (x == VAR_NONE) {
+        rewriter_forget(r, mark);
+        if (r->why)
+            why_types_failed(r, rule, "its right side does not have the type here");
+    }
     return x == v ? VAR_NONE : x;
 }

@@ -33,6 +33,10 @@ typedef struct RewriteQuery {
 bool rewrite_list(Session *s, const RewriteQuery *q, const RewriteEntry **entries,
                   size_t *n);
 
+/* Warns of the user's rules that no graph lets fire, since what the query selects
+ * changes their left sides first. False: diagnosed. */
+bool rewrite_warn_of_hidden(Session *s, const RewriteQuery *q);
+
 /* ---- running ---- */
 /* One replacement, for --explain, --bisect and DebugMode. The graph is the overlay at
  * that moment; within an epoch it only grows, and a new epoch renumbers it. */
@@ -51,12 +55,21 @@ typedef struct RewriteProfile {
     uint64_t tried, fired;
     int64_t nodes; /* Applies added minus Applies removed */
 } RewriteProfile;
+/* Why a rule did not fire: `report` gets the deepest partial match, what was wanted and
+ * found there, the guard that said no, or the rewrite that came first. */
+typedef struct RewriteWhy {
+    const char *rule;
+    Sym at; /* the variable asked about; 0: anywhere */
+    Str *report;
+} RewriteWhy;
 typedef struct RewriteOptions {
     RewriteQuery query;
     uint32_t limit; /* stop after this many replacements; 0: no limit (--bisect) */
     bool (*explain)(void *ctx, const RewriteEvent *e);
     void *ctx;
     bool profile;
+    bool trial;             /* -v has nothing to say of it */
+    const RewriteWhy *why;  /* NULL: nobody asks */
     double sweeps_per_node; /* budget: replacements by one rule per node of the graph;
                              * 0: 8 */
 } RewriteOptions;

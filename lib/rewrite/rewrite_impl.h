@@ -141,6 +141,7 @@ void database_free(Database *db);
 /* The selected entries by position; session memory of the last call. */
 const RewriteProfile *database_profile(Database *db, size_t *n);
 
+bool tags_have(const char *tags, const char *tag);
 /* Parses the headers of all rules in a text. */
 typedef Vec(Rule *) RuleVec;
 bool rules_read(Session *s, Arena *a, uint32_t source, RuleVec *out);
@@ -201,6 +202,9 @@ struct Rewriter {
     uint32_t *number; /* replacements so far, over all graphs of a run */
     uint32_t epoch;   /* how often g was compacted */
     size_t current;   /* the graph pass being run */
+    double from, to;  /* positions of the stage */
+    struct Why *why;  /* --why; NULL: nobody asks */
+    bool asked;       /* the matcher is to tell `why` where it fails */
     bool failed;
     bool dirty;           /* something was replaced since the graph was compacted */
     bool uses_matter;     /* an entry of the stage asks for clients */
@@ -284,6 +288,21 @@ size_t guard_arity(int test);
 bool guard_holds(Rewriter *r, const Guard *g, const Match *m, Var part);
 bool guard_counts_uses(int test);
 const char *guard_name(size_t i); /* NULL after the last */
+
+/* ---- why.c: how far a rule got, if somebody asks ---- */
+typedef struct Why Why;
+Why *why_new(Session *s, const Database *db,
+             const RewriteWhy *asked); /* NULL: diagnosed */
+void why_report(const Why *w, const Database *db);
+void why_free(Why *w); /* NULL is allowed */
+/* Told by the matcher: */
+void why_node_failed(Rewriter *r, const Pat *p, Var v, const char *what);
+void why_guard_failed(Rewriter *r, size_t guard, const Match *m);
+void why_types_failed(Rewriter *r, const Rule *rule, const char *what);
+/* Asked by the driver before it tries an Apply: does the rule match there, in one of
+ * its stages? And after something replaced it, where it does. */
+bool why_look(Rewriter *r, ApplyId a);
+void why_replaced(Rewriter *r, ApplyId a, size_t by);
 
 /* ---- the driver ---- */
 void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,

@@ -16,6 +16,7 @@ typedef struct RewriteRun {
     Database *db;
     const RewriteOptions *o;
     uint32_t number, fired, sweeps, epoch; /* epoch: the next one to use */
+    Why *why;
 } RewriteRun;
 
 static bool entry_takes_part(const DatabaseEntry *e, bool graph_pass) {
@@ -99,6 +100,7 @@ static bool rewrite_one_graph(RewriteRun *run, Graph *g, double from, double to)
     Rewriter r;
     rewriter_open(&r, g, run->db, run->o, &run->number);
     r.epoch = run->epoch;
+    r.why = run->why;
     bool ok = run_stages(&r, from, to);
     if (ok) compact_overlay(&r);
     graph_trim(g);
@@ -204,6 +206,17 @@ static int compare_fired(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
+/* A user's rule that never fired is a mistake more often than not. */
+static void log_unused_rules(const RewriteRun *run) {
+    for (size_t i = 0; i < run->db->entry.n; i++) {
+        const DatabaseEntry *e = &run->db->entry.p[i];
+        if (e->rule && e->profile.fired == 0 && tags_have(e->pub.tags, "user"))
+            session_log(run->s, "the rule %s never fired, at position %.2f%s",
+                        e->pub.name, e->pub.position,
+                        e->selected ? "" : ", since it isn't selected");
+    }
+}
+
 static void log_rewriting(const RewriteRun *run, uint32_t before, uint32_t after) {
     Session *s = run->s;
     Arena *a = arena_new(s);
@@ -229,11 +242,17 @@ static void log_rewriting(const RewriteRun *run, uint32_t before, uint32_t after
 Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r) {
     RewriteRun run = {.s = g->s, .o = o, .db = database_open(g->s, &o->query)};
     if (!run.db) return NULL;
+    if (o->why && !(run.why = why_new(g->s, run.db, o->why)))
+        return database_free(run.db), NULL;
     const char *before = session_set_doing(g->s, "rewriting the graph");
     Graph *done = run_copy(&run, g);
     session_set_doing(g->s, before);
-    if (done && session_is_logged(g->s))
+    if (done && !o->trial && session_is_logged(g->s)) {
         log_rewriting(&run, count_applies(g), count_applies(done));
+        log_unused_rules(&run);
+    }
+    if (done && run.why) why_report(run.why, run.db);
+    why_free(run.why);
     if (r) {
         *r = (RewriteResult){.fired = run.fired, .sweeps = run.sweeps};
         r->before = count_applies(g);

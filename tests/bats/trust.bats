@@ -251,3 +251,71 @@ END
     assert_equal "$status" 143
     gload --check d.tlg
 }
+
+@test "--why: the deepest match, what was wanted and found, guards, rules that came first" {
+    cat >w.yaml <<'END'
+thunkline: 1
+inputs: {x: 'float64[3]', k: 'int64[3]'}
+let: |
+  a = log(1 + x)
+  b = log(2 + x)
+  c = log(x)
+  d = sum(exp(x) * 2, axis=0)
+  e = max(x, axis=0)
+outputs: [a, b, c, d, e]
+END
+    run grewrite w.yaml --why log1p@a
+    assert_success
+    assert_line 'log1p: log(1 + x) => log1p(x) when float(x)'
+    assert_line 'it fired'
+    assert_line '  at: a = log(1.0 + x), float64[3]'
+    run grewrite w.yaml --why log1p@b
+    assert_line 'of its left side, 1 failed: it wants a constant with this value'
+    assert_line '  found: 2.0, float64'
+    run grewrite w.yaml --why log1p@c
+    assert_line 'of its left side, 1 + x failed: it wants the result of an op'
+    run grewrite w.yaml --why log1p@e
+    assert_line 'of its left side, log(1 + x) failed: it wants another op'
+    # a guard, a name used twice, properties, a rule that came first, one that isn't selected
+    cat >my.rules <<'END'
+guarded: log(p + q) => log(q + p) + 0 * p when integer(q)
+twice: log(p + p) => log(2 * p)
+props: max(p, axis=1) => max(p, axis=1) + 0
+slow: log(1 + z) => log(z + 3)
+END
+    echo 'second @stabilize: log(1 + z) => log(z + 2)' >second.rules
+    run --separate-stderr grewrite w.yaml --rules my.rules --why guarded@b
+    assert_line 'its left side matched, but its guard integer(q) said no'
+    run --separate-stderr grewrite w.yaml --rules my.rules --why twice@b
+    assert_line --partial 'p failed: the name stands for another expression already'
+    run --separate-stderr grewrite w.yaml --rules my.rules --why props@e
+    assert_line --partial 'failed: it wants other properties'
+    run --separate-stderr grewrite w.yaml --rules second.rules --why second@a
+    assert_line 'it matched, but log1p came first'
+    run --separate-stderr grewrite w.yaml --rules my.rules --exclude slow --why slow@a
+    assert_line --partial "it isn't selected"
+    run grewrite w.yaml --why log1q
+    assert_failure 2
+    assert_output --partial 'did you mean log1p?'
+    run grewrite w.yaml --why log1p@zz
+    assert_failure 2
+    run grewrite w.yaml --why fuse-elementwise
+    assert_failure 2
+    assert_output --partial 'fuse-elementwise is a pass, which has no pattern'
+}
+
+@test "--rules: a rule that never fired is said by -v, one that no graph lets fire at once" {
+    gload --new -i 'x: float64[3]' -e 'y = arctan(x) + 1' -o m.tlg
+    printf 'hidden: log(1 + exp(a) * 1) => a + 1\nidle: sinh(a) => tanh(a)\nused: arctan(a) => tanh(a)\n' >r.rules
+    run grewrite m.tlg --rules r.rules -v -o /dev/null
+    assert_success
+    assert_output --partial 'r.rules:1:1: warning[E_REWRITE]: hidden: other rewrites change its left side before its turn'
+    refute_output --partial 'warning[E_REWRITE]: idle'
+    refute_output --partial 'warning[E_REWRITE]: used'
+    assert_output --partial 'the rule idle never fired, at position 1.00'
+    refute_output --partial 'the rule used never fired'
+    printf 'loud: log(1 + exp(a) * 1) => a + 1\n' >l.rules
+    run grewrite m.tlg --rules l.rules --mode NONE --include loud -o /dev/null
+    assert_success
+    refute_output --partial warning
+}
