@@ -1,7 +1,7 @@
 /* Derivatives by a named part of a variable, such as `part = W[:2]`, that the cost does
- * not use itself: the cost is then taken as a function of that part of W. So the
- * gradient is that part of W's gradient, and a tangent is one of W that is zero
- * elsewhere. If the cost does use the part, that is an ordinary variable. */
+ * not use itself: the cost is then differentiated as a function of that part of W. The
+ * gradient is the same part of W's gradient, and a tangent becomes one of W that is
+ * zero elsewhere. A part that the cost does use is a variable like any other. */
 #include "ad/term.h"
 
 /* What v is a part of by integers, slices, None and `...`, which take each element at

@@ -29,8 +29,8 @@ bool ad_is_plugin_value(const Graph *g, Var v);
 Var ad_number(Builder *b, Var like, double v);
 Var ad_add(Builder *b, Var x, Var y); /* two gradients of one variable */
 
-/* For each wrt itself, or, if `of` does not use it, what is used and it is a slice
- * of. */
+/* For each wrt: itself or, if `of` does not use it, the variable that `of` uses and of
+ * which it is a slice. */
 const Var *ad_whole(Builder *b, Arena *a, VarList of, VarList wrt);
 bool ad_has_parts(Builder *b, VarList of, VarList wrt); /* are they different? */
 /* That part of the gradient of the whole. VAR_NONE: diagnosed. */

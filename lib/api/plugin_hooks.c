@@ -1,5 +1,5 @@
-/* Ops of plugins, asked: wraps each of a plugin's functions, with its context, as a
- * hook of the op contract. */
+/* Makes hooks of the op contract of a plugin's functions: each gives its function the
+ * context that thunkline/plugin.h promises, and judges what comes back. */
 #include "api/plugin_impl.h"
 
 #include <string.h>

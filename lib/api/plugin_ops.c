@@ -1,4 +1,4 @@
-/* Ops of plugins, added: checks all that a def says. */
+/* Adds the ops of plugins, after checking all that their defs say. */
 #include "api/plugin_impl.h"
 #include "lang/expr.h"
 #include "type/word.h"

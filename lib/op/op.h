@@ -1,6 +1,6 @@
 // clang-format off
-/* The Op contract. An op is data: a row of lib/ops or a file there, found by name,
- * included by nobody. Which member carries which clause of the contract:
+/* The Op contract. An op is data, a row of a table in lib/ops that is found by name; no
+ * file includes it. Which member carries which clause of the contract:
  *
  *   make_node, itypes/otypes   in, props, promote, kinds, out_dtype, type; itypes, otypes
  *   default_output, __call__   default_output; op_apply, op_apply1 (op/build.h); def, expand
@@ -76,7 +76,7 @@ typedef struct Infer {
 } Infer;
 enum { OUT_MAX = 1024 }; /* outputs of one Apply */
 
-/* ---- derivatives in C (tier 3), written with the same expressions: see op/build.h
+/* ---- derivatives in C, written with the same expressions: see op/build.h
  * ---- */
 typedef struct Pull {
     Builder *b;
@@ -156,11 +156,12 @@ struct Op {
     /* replaces loops if the output's dtype matters (cast) */
     Loop *(*pick)(DType from, DType to, int level);
     bool (*perform)(Call *c);
-    bool (*debug)(Call *c); /* slow and obviously right; where terms cancel, it also
-                               tells what rounding may do: check/rounding.c */
-    bool debug_instead;     /* DebugMode runs it instead of perform (AllocEmpty) */
-    Streams *streams;       /* perform can take its only input as Pieces */
-    const Thunk *thunk;     /* replaces perform */
+    bool (*debug)(
+        Call *c); /* slow and obviously right; where terms cancel, check/rounding.c
+                     learns from it how far rounding may take a result */
+    bool debug_instead; /* DebugMode runs it instead of perform (AllocEmpty) */
+    Streams *streams;   /* perform can take its only input as Pieces */
+    const Thunk *thunk; /* replaces perform */
     /* May a run fail although its inputs have valid types? NULL: an elementwise op may
      * fail unless its types guarantee that shapes agree; any other op may fail. What
      * may fail is never moved to where it might run unnecessarily. */
@@ -210,8 +211,8 @@ struct Op {
     bool (*fold_if)(const GraphView *v, ApplyId a); /* FOLD_ALWAYS: asked first */
     bool comm;                                      /* the two inputs may be swapped */
     bool varies; /* the number of outputs depends on the inputs or props */
-    bool uneven; /* comm, but of equal inputs the first is the result: -0 and 0 are
-                    equal */
+    bool uneven; /* comm, except that the first of two equal inputs is the result, and
+                    -0 equals 0 */
     bool assoc;
     bool elemwise;  /* set by the rows: fusible */
     bool effect;    /* a root even if nothing reads it; never merged */

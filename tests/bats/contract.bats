@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The clauses of the contract documents that a line for the shell shows: rows SHELL, SHELL_BAD and TEST of
-# tests/unit/contract.def, where the other clauses are, too, and of tests/bats/yardstick.def.
+# tests/unit/contract.def, where the other clauses are, too, and of tests/bats/behaviour.def.
 load common
 
 setup_file() {
@@ -12,7 +12,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || exit 1
     command -v cc gcc >/dev/null || skip 'no C compiler'
     command -v jq >/dev/null || skip 'no jq'
-    TABLES=("$ROOT/tests/unit/contract.def" "$ROOT/tests/bats/yardstick.def")
+    TABLES=("$ROOT/tests/unit/contract.def" "$ROOT/tests/bats/behaviour.def")
     export D="--plugin $BATS_FILE_TMPDIR/double.so"
     export F="f = lambda x: sow(x + 1., tag='intermediate', name='y') + 1."
     export -f e h

@@ -22,8 +22,9 @@
  *
  *     cc -std=c11 -shared -fPIC -o mine.so mine.c
  *
- * Rules. A function that fails has reported the reason once, with api->fail, and
- * returns false (or NULL, or TL_NONE): return that on. Structs that you receive belong
+ * Rules. A function of the api that fails has reported the reason and returns false (or
+ * NULL, or TL_NONE): return the same. A function of yours that fails reports the reason
+ * once, with api->fail. Structs that you receive belong
  * to the library and are valid during the call. Those that you provide (defs, texts,
  * tables) must remain unchanged while the plugin is loaded. Their first member is their
  * size, so that a plugin keeps working when later versions add members: a missing
@@ -111,8 +112,8 @@ typedef struct TlFilter {
     const TlType *type;
     const TlValue *value; /* of this type, of another, or an array: numbers and lists of
                            * numbers written by the user arrive as arrays */
-    bool strict;          /* accept only values that already have the type, for which
-                           * filter is not called: refuse */
+    bool strict;          /* convert nothing: refuse. Values that already have the type
+                           * are accepted without a call */
     int allow_downcast;   /* 1: any loss is allowed; 0, -1 (not given): none is */
 } TlFilter;
 
@@ -129,9 +130,9 @@ typedef struct TlTypeDef {
     /* Required. Fills in *out. */
     bool (*filter)(const TlFilter *f, void *out);
     void (*clear)(void *value);
-    /* values_eq and values_eq_approx; if absent: equal to_bytes, or equal bytes of the
-     * value itself, and for approx, equal. Required with clear, unless there is
-     * to_bytes. A negative tolerance was not given. */
+    /* values_eq and values_eq_approx. Without `equal`, values are compared by to_bytes,
+     * else by their own bytes, so a type with clear needs `equal` or to_bytes. Without
+     * `approx`, `equal` is asked. A negative tolerance: the user gave none. */
     bool (*equal)(const TlType *t, const void *a, const void *b);
     bool (*approx)(const TlType *t, const void *a, const void *b, double rtol,
                    double atol);
@@ -197,7 +198,7 @@ typedef TlTransferResult TlTransferFn(TlTransfer *t);
     size_t nin, nout
 
 /* make_node: infers the outputs' types from the inputs'. It is called again with the
- * inputs that it produced, and must then return the same types. */
+ * inputs as it has left them, and must then return the same types. */
 typedef struct TlNode {
     TL_CONTEXT;
     const TlType *const *in;
@@ -241,15 +242,15 @@ typedef struct TlGrad {
     const TlVar *g;     /* by output; TL_NONE: disconnected from the cost. In formulas,
                          * g_NAME of such an output is zeros */
     const bool *wanted; /* others may be left out */
-    /* Fill in: a variable, api->undefined, or TL_DISCONNECTED, which is an error if it
-     * contradicts the op's own connection pattern and a warning if there is none.
-     * Leaving a wanted one out is an error, too; but for an op without a pattern it
-     * means disconnected while one of several outputs is so. For an input that the
-     * pattern connects to no output, a variable is an error. */
+    /* Fill in: a variable, api->undefined, or TL_DISCONNECTED. The latter is an error
+     * if the op's connection pattern says otherwise, and a warning if the op has none;
+     * a variable is an error for an input that the pattern connects to no output. To
+     * leave out a wanted gradient is an error, too, unless the op has no pattern and
+     * one of its outputs is disconnected: then the input counts as disconnected. */
     TlVar *grad;
 } TlGrad;
-/* R_op: builds the tangent of each output, of its shape and a float or complex
- * dtype. */
+/* R_op: builds the tangent of each output, with the output's shape and a float or
+ * complex dtype. */
 typedef struct TlPush {
     TL_CONTEXT;
     const TlVar *in, *out;
@@ -297,8 +298,8 @@ typedef struct TlOpDef {
      * debug_is_reference. */
     bool (*debug_perform)(TlCall *c);
     const TlThunk *thunk;
-    bool keeps_storage; /* an output's storage is its content from this op's last run,
-                         * or new */
+    bool keeps_storage; /* an output gets the storage that this op's last run left,
+                         * content and all, or new storage */
     /* Derivatives: one of these texts, or C. A text has one expression per input,
      * separated by semicolons, in inputs, props, the result r and its gradient g; for
      * several outputs, in these and g_NAME of each, which is zeros if the cost doesn't
@@ -320,8 +321,8 @@ typedef struct TlOpDef {
     const char *flops; /* "2 * x.size" */
     /* Memory: the input that an output may view, and the input that computing an output
      * overwrites (perform then changes the input, a tensor, and passes it on): "r: x",
-     * "q: x, p: y". Others read such an input before; where they can't, as where it is
-     * an output of the graph, perform gets a copy. */
+     * "q: x, p: y". All other readers of such an input run first; where they can't,
+     * because it is an output of the graph, say, perform gets a copy. */
     const char *view_map, *destroy_map;
     int (*view)(const TlApply *a, size_t out); /* by case; -1: none */
     int (*destroy)(const TlApply *a, size_t out);
@@ -333,9 +334,9 @@ typedef struct TlOpDef {
                 const TlApi *api); /* __str__, with api->put; if absent: name(props) */
     const char *example;           /* "twice(1.5) -> 3.0" */
     /* debug_perform is slow and obviously correct: DebugMode runs perform as usual and
-     * compares both. Where they differ because large terms cancel, it also runs
-     * debug_perform on inputs that are off by their last digit: perform may differ as
-     * far as a few of those take the result. */
+     * compares both. Where they differ because large terms cancel, it runs
+     * debug_perform a few times more, on inputs that are off by their last digit:
+     * perform may be off by as much as those results are. */
     bool debug_is_reference;
 } TlOpDef;
 
@@ -364,10 +365,10 @@ struct TlApi {
     const char *(*type_text)(TlHost *h, const TlType *t);
     bool (*type_is)(const TlType *t, const TlTypeDef *def); /* with any parameters */
     size_t (*type_params)(const TlType *t, const TlParam **param);
-    /* Dims are sizes; -1: unknown; other negative numbers are names, to be passed on:
-     * equal numbers are the same name within a session, and different ones (or -1) may
-     * still turn out to be equal sizes. Don't store them, order them or compute with
-     * them. */
+    /* Dims are sizes; -1: unknown; other negative numbers stand for names. Within a
+     * session equal numbers are the same name; different ones, or -1, may still turn
+     * out to be equal sizes. Pass names on, but don't store them, order them or compute
+     * with them. */
     bool (*tensor_type)(const TlType *t, TlDType *d, int *ndim, const int64_t **dim);
     const TlType *(*make_tensor)(TlHost *h, TlDType d, int ndim, const int64_t *dim);
 
@@ -381,8 +382,9 @@ struct TlApi {
     bool (*prop_is_none)(TlHost *h, const char *name);
 
     /* -- make_node -- */
-    /* Is the input a literal: a number as 2 in mul(x, 2), a list of numbers as in
-     * scale(x, [1, 2]), or for an input `x: any` a text as in label_cat(a, 'b')? */
+    /* Is the input a literal: a number such as the 2 of mul(x, 2), a list of numbers as
+     * in scale(x, [1, 2]), or, where the input is `x: any`, a text as in
+     * label_cat(a, 'b')? */
     bool (*is_literal)(TlNode *n, size_t i);
     /* Turns it into a constant of type t, through the type's filter, or through
      * from_text for a text; n->in[i] is then t. A text must be wrapped. With itypes
@@ -400,7 +402,8 @@ struct TlApi {
     const char *(*describe)(TlHost *h, const TlValue *v); /* "an array float64[3]" */
 
     /* -- perform, thunks -- */
-    /* An input known to be a tensor or of the plugin's type by the op's typing. */
+    /* An input of which the op's typing guarantees that it is a tensor, or of the
+     * plugin's type. */
     bool (*input)(const TlCall *c, size_t i, TlTensor *t);
     const void *(*input_object)(const TlCall *c, size_t i);
     /* Storage for output i: row-major, of its type's dtype, uninitialised. It belongs

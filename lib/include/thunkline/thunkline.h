@@ -10,11 +10,11 @@
  * and tl_error says why. Nothing prints or exits; if a small allocation fails, the
  * library calls abort(). Free profiles before their machine, machines before their
  * graph, and everything before the session; each once. A NULL handle may only be freed;
- * any other NULL is an error like others, unless the function says what it means.
+ * any other NULL is reported as an error unless the function says what it means.
  *
  * Structs that begin with `size` may get members in later versions, and programs that
- * were compiled before keep working. Set it to the struct's size; members that are zero
- * have their defaults, and so has all if a NULL is given for options:
+ * were compiled before keep working. Set it to the struct's size. A member that is zero
+ * has its default, and options that are NULL have all defaults:
  *
  *     TlGradOptions how = {.size = sizeof how, .jvp = "y"};   in C
  *     TlGradOptions how{}; how.size = sizeof how;             in C++
@@ -93,7 +93,7 @@ typedef enum TlRole {
     TL_INPUT,
     TL_SHARED,
     TL_OUTPUT,
-    TL_DIM /* names of sizes, as n in float64[n, 3] */
+    TL_DIM /* names of sizes, such as n in float64[n, 3] */
 } TlRole;
 typedef struct TlVariable {
     size_t size;
@@ -169,8 +169,8 @@ typedef struct TlRewriteOptions {
 TL_API TlGraph *tl_graph_rewrite_with(TlGraph *g, const TlRewriteOptions *how);
 
 /* Sets each shared variable that has the name of an array in the file (npz,
- * safetensors, GGUF, a state dict of PyTorch). What has no partner on either side is a
- * warning; if nothing has, that is an error. */
+ * safetensors, GGUF, a state dict of PyTorch). Warns of arrays and of variables
+ * that have no partner; if none has one, that is an error. */
 TL_API bool tl_graph_load_shared(TlGraph *g, const char *path);
 /* Writes g with the current values of its shared variables, in the format of the
  * suffix, tlg without one; a .npz or .safetensors gets these values alone. The file
@@ -244,8 +244,9 @@ typedef struct TlProfileOptions {
     int64_t repeat; /* calls to measure, and then to observe; 0: until 0.2 s or 10 calls
                      * have passed */
 } TlProfileOptions;
-/* Runs m, whose inputs are set, and measures it; shared variables have their values
- * again afterwards, outputs those of the last call. m must outlive the profile. */
+/* Runs m, whose inputs are set, and measures it. Afterwards shared variables have the
+ * values that they had before, and outputs those of the last call. m must outlive the
+ * profile. */
 TL_API TlProfile *tl_machine_profile(TlMachine *m, const TlProfileOptions *how);
 TL_API void tl_profile_free(TlProfile *p); /* NULL is allowed */
 /* A total of gprof(1) by its name, for one call: "time_s", "flops", "peak_bytes". NAN

@@ -1,11 +1,12 @@
-/* conv and conv_input_grad by vectors. Results that use the same taps, a fixed distance
- * apart, form a lattice: all of y; or, of the gradient of a convolution with strides,
- * the elements that leave one rest when divided by the strides. A lattice is computed
- * like a convolution with padding. For some rows of results, the rows of the source
- * that they need go to a strip, which stays in the cache, with the padding as zeros and
- * strides taken out: what neighbouring results need from one tap lies side by side in
- * it, also from the end of a row to the start of the next, where the results between
- * the two are thrown away. */
+/* conv and conv_input_grad with vector instructions. A lattice is a set of results that
+ * lie a fixed distance apart and use the same taps: all of y or, in the gradient of a
+ * convolution with strides, the elements whose indices have the same remainder when
+ * divided by the strides. It is computed like a convolution with padding. For a few
+ * rows of results at a time, the rows of the source that they need are copied to a
+ * strip, which stays in the cache. Padding becomes zeros there and strides disappear,
+ * so that what neighbouring results need from one tap lies side by side. The end of a
+ * row and the start of the next one are neighbours, too; results between them are
+ * thrown away. */
 #include "ops/nn/conv_run.h"
 #include "ops/nn/conv_strip.h"
 #include "ops/nn/conv_tile.h"
@@ -13,14 +14,14 @@
 #include <string.h>
 
 enum {
-    STRIP_BYTES = 256 << 10, /* at most, if a row is not more */
-    CHUNK_MADDS = 1 << 19,   /* at least, if there is as much */
-    SHARED_CHANNELS = 32,    /* packed at a time */
-    CHUNKS = 16,             /* if there are as many strips, or filters */
+    STRIP_BYTES = 256 << 10, /* of a strip at most, unless one row takes more */
+    CHUNK_MADDS = 1 << 19,   /* of a thread's chunk at least, if there are so many */
+    SHARED_CHANNELS = 32,    /* of a shared strip that are packed at a time */
+    CHUNKS = 16,             /* at least, if there are as many strips or filters */
     WEIGHT_CHANNELS = 16,    /* whose weights are packed at a time */
-    LEAST_CHANNELS = 3,      /* of blocks of many filters */
-    DIRECT_COLUMNS = 7,  /* of a source that serves as a strip: a place's positions */
-    NEAR_POSITIONS = 112 /* whose results are transposed at a time, at least */
+    LEAST_CHANNELS = 3,      /* for blocks of many filters */
+    DIRECT_COLUMNS = 7,      /* for a source that serves as a strip */
+    NEAR_POSITIONS = 112     /* at least, whose results are transposed at a time */
 };
 
 typedef struct Lattice {
@@ -51,7 +52,8 @@ static bool is_shared(const Lattice *q) {
 }
 
 /* ---- lattices ---- */
-/* The elements of x that leave the rest `first`; false: they take no taps. */
+/* The elements of x whose index has the remainder `first`; false: no tap reaches
+ * them. */
 static bool backward_axis(const ConvAxis *a, int64_t first, LatticeAxis *l) {
     l->first = first, l->step = a->stride;
     l->count = a->x > first ? (a->x - first - 1) / a->stride + 1 : 0;
