@@ -72,7 +72,7 @@ static uint32_t capped(int64_t n) {
 }
 
 static Digest sum_up(const Sums *q, int64_t numbers) {
-    Digest r = {.min = INFINITY, .max = -INFINITY};
+    Digest r = {.min = (double)INFINITY, .max = -(double)INFINITY};
     double sum = 0, square = 0, finite = (double)(numbers - q->nans - q->infs);
     for (int k = 0; k < DIGEST_LANES; k++) {
         r.min = fmin(r.min, q->lane.min[k]);
@@ -152,8 +152,8 @@ Digest tensor_digest(const Digester *d, const Tensor *t) {
     Pass s = {
         .d = d, .dtype = t->dtype, .parts = parts, .at_once = DIGEST_BLOCK / parts};
     for (int k = 0; k < DIGEST_LANES; k++) {
-        s.q.lane.min[k] = INFINITY;
-        s.q.lane.max[k] = -INFINITY;
+        s.q.lane.min[k] = (double)INFINITY;
+        s.q.lane.max[k] = -(double)INFINITY;
     }
     hash_xxh64_init(&s.hash, 0);
     if (tensor_is_contiguous(t))

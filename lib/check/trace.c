@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NO_RECORD = UINT32_MAX };
+#define NO_RECORD UINT32_MAX
 
 /* A name of a variable; variables that were merged have several. */
 typedef struct Traced {

@@ -114,13 +114,14 @@ static bool is_layout(const void *ctx, uint32_t id) {
 }
 
 uint32_t trace_writer_layout(TraceWriter *w, const TraceLayout *t) {
-    uint64_t h = hash_bytes(t->shape, sizeof *t->shape * (size_t)t->ndim, t->dtype);
+    uint64_t h =
+        hash_bytes(t->shape, sizeof *t->shape * (size_t)t->ndim, (uint64_t)t->dtype);
     h = hash_mix(h, (uint64_t)t->ndim);
     uint32_t id = index_find(&w->layout_of, h, is_layout, &(Wanted){w, t});
     if (id != UINT32_MAX) return id;
     vec_push(w->s, &w->layouts, *t);
     index_add(&w->layout_of, h, w->nlayout);
-    put_number(&w->layout, t->dtype, 4);
+    put_number(&w->layout, (uint64_t)t->dtype, 4);
     put_number(&w->layout, (uint64_t)t->ndim, 4);
     for (int k = 0; k < t->ndim; k++)
         put_number(&w->layout, (uint64_t)t->shape[k], 8);
