@@ -1,5 +1,6 @@
 /* grun: run a graph, once or many times. */
 #include "cli/watch.h"
+#include "tools/grun/receipt.h"
 #include "value/file/file.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@ typedef struct Grun {
     int mode, unused;
     int64_t sloppy, threads, seed, steps, batch, epochs, shuffle, every, save_every;
     const char *outputs, *each, *until, *save, *guard, *unguarded, *plot, *trace,
-        *against;
+        *against, *receipt, *verify;
     int64_t trace_samples;
     double rtol, atol;
     bool no_gc, time, drop_last, progress, no_progress, no_updates, strict,
@@ -104,6 +105,13 @@ static const Opt options[] = {
     {"atol", 0, OPT_FLOAT, AT(atol), "A",
      "Absolute tolerance of --expect and --against (default: by dtype).", NULL,
      GROUP_OUTPUT},
+    {"receipt", 0, OPT_FILE, AT(receipt), "FILE",
+     "Write digests of the graph, its data and its results, and how it ran.", NULL,
+     GROUP_OUTPUT},
+    {"verify-receipt", 0, OPT_FILE, AT(verify), "FILE",
+     "Run as a receipt says, with the graph and data given here, and exit 1 unless the "
+     "results are the same bits.",
+     NULL, GROUP_WORK},
     {"trace", 0, OPT_FILE, AT(trace), "FILE",
      "Write a digest of every value to FILE: its shape, hash, range and mean.", NULL,
      GROUP_OUTPUT},
@@ -191,6 +199,32 @@ static RewriteQuery extra_rewrites(Run *r, const Grun *o) {
     return q;
 }
 
+/* How a receipt says that the graph ran, instead of the command line. */
+static bool take_receipt(Run *r, Grun *o, Receipt *from) {
+    int64_t drop = 0;
+    RunMode mode;
+    if (!receipt_read(r->s, o->verify, from)) return false;
+    const struct {
+        const char *key;
+        int64_t *value;
+    } rows[] = {{"seed", &o->seed},     {"steps", &o->steps},     {"batch", &o->batch},
+                {"epochs", &o->epochs}, {"shuffle", &o->shuffle}, {"drop_last", &drop}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!receipt_int(from, rows[i].key, rows[i].value))
+            return fail(r->s, NOWHERE, E_FORMAT, "%s: no number for %s", o->verify,
+                        rows[i].key);
+    if (o->steps < 0 || o->batch < 0 || o->epochs < 0 ||
+        !receipt_mode(from, session_arena(r->s), &mode))
+        return fail(r->s, NOWHERE, E_FORMAT, "%s: its mode, or a number, is none",
+                    o->verify);
+    o->mode = (int)mode;
+    o->drop_last = drop != 0;
+    o->each = receipt_get(from, "each");
+    o->until = receipt_get(from, "until");
+    o->outputs = receipt_get(from, "outputs");
+    return true;
+}
+
 static RunSpec run_spec(Run *r, const Grun *o) {
     RunSpec q = {.mode = (RunMode)o->mode,
                  .rewrites = extra_rewrites(r, o),
@@ -228,7 +262,8 @@ static RunSpec run_spec(Run *r, const Grun *o) {
                  .no_gc = o->no_gc,
                  .trace = o->trace,
                  .trace_samples = o->trace_samples,
-                 .against = o->against};
+                 .against = o->against,
+                 .receipt = o->receipt};
     if (o->guard) q.guard_at = run_text(r, "--guard", o->guard);
     if (o->unguarded) q.unguarded_at = run_text(r, "--unguarded", o->unguarded);
     if (o->outputs) q.outputs_at = run_text(r, "--outputs", o->outputs);
@@ -302,7 +337,10 @@ static bool grun_run(Run *r) {
     Grun *o = (Grun *)r->common;
     const char *path;
     if (!check_grun_counts(r, o) || !check_grun_files(r, o)) return false;
+    Receipt verify;
+    if (o->verify && !take_receipt(r, o, &verify)) return false;
     RunSpec q = run_spec(r, o);
+    q.verify = o->verify ? &verify : NULL;
     if (!run_operands(r, true, &path, &q.values)) return false;
     if (q.format == RESULT_NPY && !run_binary(r)) return false;
     session_options(r->s)->threads = q.threads;

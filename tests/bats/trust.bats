@@ -319,3 +319,71 @@ END
     assert_success
     refute_output --partial warning
 }
+
+@test "--receipt and --verify-receipt: digests that sha256sum gives, and every difference" {
+    model
+    grun m.yaml 'x=ones((4, 3))' --steps 3 --save s.tlg --receipt r.json -o /dev/null
+    graph=$(gload --no-provenance --pack -O tlg m.yaml | sha256sum | cut -d' ' -f1)
+    grep -q "\"graph\": \"sha256:$graph\"" r.json
+    # twelve times the double 1.0; the new state as an array file has it
+    x=$(for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '\0\0\0\0\0\0\360\77'; done | sha256sum | cut -d' ' -f1)
+    grep -q "\"x\": \"float64(4, 3) sha256:$x\"" r.json
+    gload s.tlg -o s.npz
+    w=$(unzip -p s.npz w.npy | tail -c 24 | sha256sum | cut -d' ' -f1)
+    grep -q "\"w\": \"float64(3,) sha256:$w\"" r.json
+    # the steps are the receipt's; the binary form and threads don't matter
+    gload m.yaml -o m.tlg
+    grun m.tlg 'x=ones((4, 3))' --verify-receipt r.json --threads 1 -o /dev/null
+    run grun m.yaml 'x=2 * ones((4, 3))' --verify-receipt r.json -o /dev/null
+    assert_failure 1
+    assert_output --partial 'inputs/x is float64(4, 3) sha256:'
+    sed 's/0.1 \* w/0.2 * w/' m.yaml >other.yaml
+    run grun other.yaml 'x=ones((4, 3))' --verify-receipt r.json -o /dev/null
+    assert_failure 1
+    assert_output --partial 'r.json: graph is sha256:'
+    sed 's/"loss": "float64() sha256:./"loss": "float64() sha256:x/' r.json >wrong.json
+    run grun m.yaml 'x=ones((4, 3))' --verify-receipt wrong.json -o /dev/null
+    assert_failure 1
+    assert_output --partial 'results/loss'
+    sed '/"loss"/d; s/"results": {/"results": {"gone": "1"/' r.json >gone.json
+    run grun m.yaml 'x=ones((4, 3))' --verify-receipt gone.json -o /dev/null
+    assert_failure 1
+    assert_output --partial 'missing'
+    sed 's/"cpu_level": "[^"]*"/"cpu_level": "other"/; s/sha256:./sha256:x/' r.json >cpu.json
+    run grun m.yaml 'x=ones((4, 3))' --verify-receipt cpu.json -o /dev/null
+    assert_failure 1
+    assert_output --partial 'and other in the receipt'
+}
+
+@test "receipts: calls by rows, modes; bad files, and what is no path" {
+    gload --new -i 'a: float32[2]' -e 'y = exp(a)' -o e.tlg
+    grun e.tlg 'a=ones((7, 2))' --each a --mode FAST_COMPILE --receipt r.json -o /dev/null
+    grep -q '"mode": "FAST_COMPILE"' r.json
+    grun e.tlg 'a=ones((7, 2))' --verify-receipt r.json -o /dev/null
+    run grun e.tlg 'a=[1, 2]' --verify-receipt e.tlg
+    assert_failure 3
+    assert_output --partial 'this is no receipt of a run'
+    run grun e.tlg 'a=[1, 2]' --verify-receipt none.json
+    assert_failure 4
+    sed 's/"thunkline_receipt": "1"/"thunkline_receipt": "2"/' r.json >new.json
+    run grun e.tlg 'a=[1, 2]' --verify-receipt new.json
+    assert_failure 3
+    assert_output --partial 'E_VERSION'
+    sed 's/"mode": "[^"]*"/"mode": "no"/' r.json >mode.json
+    run grun e.tlg 'a=[1, 2]' --verify-receipt mode.json
+    assert_failure 3
+    sed 's/"steps": "[^"]*"/"steps": "many"/' r.json >steps.json
+    run grun e.tlg 'a=[1, 2]' --verify-receipt steps.json
+    assert_failure 3
+    printf '{"thunkline_receipt": "1", "a": {"b": {"c": 1}}}' >deep.json
+    run grun e.tlg 'a=[1, 2]' --verify-receipt deep.json
+    assert_failure 3
+    # an expression of a receipt reads no file
+    gload --new -i 'a: float64' -e 'y = a + 1' -o u.tlg
+    gload --new -e '1.0' -o one.tlg && grun one.tlg -r out=one.npy -o /dev/null
+    grun u.tlg a=1 --steps 2 --until 'y > 1' --receipt u.json -o /dev/null
+    grun u.tlg a=1 --verify-receipt u.json -o /dev/null
+    sed "s/y > 1/load('one.npy') > 0/" u.json >load.json
+    run grun u.tlg a=1 --verify-receipt load.json -o /dev/null
+    assert_failure 3
+}

@@ -77,6 +77,8 @@ bool grun_check(GraphRun *r); /* mode.c: rewrites under DebugMode */
 bool grun_watch(GraphRun *r); /* mode.c: hooks of modes that inspect each instruction */
 bool grun_call(GraphRun *r);  /* mode.c: one call of the machine, and the mode's
                                * follow-up */
+/* receipt.c: after the last call, writes the receipt, or compares with one */
+bool grun_receipt(GraphRun *r);
 /* trace.c */
 bool grun_is_traced(const RunSpec *q);
 bool grun_trace_ready(GraphRun *r); /* rewrites for a run with a trace */

@@ -23,7 +23,8 @@ static bool commit_output(GraphRun *r) {
 
 static bool finish_run(GraphRun *r) {
     return grun_check_expected(r) && (!r->trace || trace_finish(r->trace)) &&
-           grun_write_results(r) && grun_write_plot(r) && commit_output(r);
+           grun_receipt(r) && grun_write_results(r) && grun_write_plot(r) &&
+           commit_output(r);
 }
 
 bool grun_save(GraphRun *r) {

@@ -87,8 +87,10 @@ typedef struct RunSpec {
                 * their sizes */
     unsigned threads;
     bool no_gc;
-    const char *trace, *against; /* files of traces: written, compared with; NULL */
-    int64_t trace_samples;       /* elements of each value that a trace keeps */
+    const char *trace, *against;  /* files of traces: written, compared with; NULL */
+    int64_t trace_samples;        /* elements of each value that a trace keeps */
+    const char *receipt;          /* file for the run's receipt; NULL: none */
+    const struct Receipt *verify; /* receipt.h: what the run must give; NULL: nothing */
     size_t nhidden;        /* graph_chosen: the last outputs, which are not printed */
     size_t until_output;   /* graph_chosen: the value of `until` */
     const RunWatch *watch; /* NULL: nobody */
