@@ -4,6 +4,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 B=${1:-build}
 failed=0
+mkdir -p "$B/lint"
 sources=$(find lib cmd tests -name "*.[ch]" | sort)
 verdict() { # name passed failed
     echo "lint $1: $2 passed, $3 failed"
@@ -84,26 +85,38 @@ words_of_options() {
     verdict words_of_options "$(echo "$f" | wc -l)" "$bad"
 }
 
+# Lines "digest  path" of the files that a lint has to look at: those that didn't pass before as they are now. What they
+# are judged by comes first; if it is newer, all are looked at.
+unseen() { # name, "what they are judged by", files
+    seen=$B/lint/$1
+    [ -z "$(find $2 -newer "$seen" 2>&1)" ] || rm -f "$seen"
+    touch "$seen"
+    shift 2
+    sha1sum "$@" | grep -vxFf "$seen"
+}
+
 format() {
     command -v clang-format >/dev/null || { echo "lint format: skipped, there is no clang-format"; return; }
     case $(clang-format --version) in *"version 14."*) ;; *) echo "lint format: skipped, clang-format is not 14"; return ;; esac
-    bad=0 n=0
-    for f in $sources; do
-        n=$((n + 1))
-        clang-format --dry-run -Werror "$f" 2>/dev/null || { echo "$f: run clang-format -i"; bad=$((bad + 1)); }
-    done
-    verdict format $((n - bad)) $bad
+    bad=0
+    unseen format .clang-format $sources >"$B/lint/unseen"
+    while read -r digest f; do
+        if clang-format --dry-run -Werror "$f" 2>/dev/null; then echo "$digest  $f" >>"$B/lint/format"
+        else echo "$f: run clang-format -i"; bad=$((bad + 1)); fi
+    done <"$B/lint/unseen"
+    verdict format $(($(echo "$sources" | wc -l) - bad)) $bad
 }
 
 scripts() {
     command -v shellcheck >/dev/null || { echo "lint scripts: skipped, there is no shellcheck"; return; }
-    bad=0 n=0
-    for f in tests/*.sh tests/*/*.sh tests/*/*.bats examples/*/*.sh lib/bats/*.bash .ci/run .ci/*/*.sh; do
-        [ -f "$f" ] || continue
-        n=$((n + 1))
-        shellcheck -x -S warning -e SC2154 "$f" || bad=$((bad + 1))
-    done
-    verdict scripts $((n - bad)) $bad
+    bad=0
+    list=$(ls tests/*.sh tests/*/*.sh tests/*/*.bats examples/*/*.sh lib/bats/*.bash .ci/run .ci/*/*.sh 2>/dev/null)
+    unseen scripts "tests/lint/run.sh $(ls tests/*/*.bash lib/bats/*.bash)" $list >"$B/lint/unseen"
+    while read -r digest f; do
+        if shellcheck -x -S warning -e SC2154 "$f"; then echo "$digest  $f" >>"$B/lint/scripts"
+        else bad=$((bad + 1)); fi
+    done <"$B/lint/unseen"
+    verdict scripts $(($(echo "$list" | wc -l) - bad)) $bad
 }
 
 # Committed files that are generated are as the generator makes them now.
