@@ -271,7 +271,7 @@ static void test_refusals(Session *s) {
         "t_add would overwrite w, a shared variable whose update is not the result");
 
     c = case_open(s);
-    Var k = zeros_like(&c.b, c.x, DT_FLOAT64), one;
+    Var k = op_zeros_like(&c.b, c.x, DT_FLOAT64), one;
     Tensor t;
     int64_t shape[2] = {N, N};
     tensor_zeros(s, DT_FLOAT64, 2, shape, &t);
