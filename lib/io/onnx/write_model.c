@@ -148,7 +148,7 @@ OutName *out_constant(OnnxWriting *w, const Tensor *t) {
 OutName *out_ints(OnnxWriting *w, int ndim, size_t n, const int64_t *v) {
     Tensor t = {.dtype = DT_INT64,
                 .ndim = ndim,
-                .data = arena_copy(w->a, v, n * sizeof *v + 1),
+                .data = arena_copy(w->a, v, n * sizeof *v),
                 .shape = {(int64_t)n},
                 .stride = {sizeof *v}};
     return out_constant(w, &t);

@@ -55,6 +55,12 @@ static void read_padding(Session *s, const Prop *p, Window *w) {
 
 static bool infer_padding(Infer *in, Window *w) {
     const Prop *p = infer_prop(in, "padding");
+    size_t n = p->ints.n, axes = (size_t)w->axes;
+    if (p->kind == P_INTS && n != 1 && n != axes && n != 2 * axes)
+        return infer_fail(in, E_ARG, 0,
+                          "padding must be one integer, or an integer or a pair for "
+                          "each of %zu spatial axes, not %zu integers",
+                          axes, n);
     read_padding(in->s, p, w);
     if (p->kind == P_STR)
         return strcmp(sym_text(in->s, p->sym), fits[w->fit]) == 0 ||
@@ -62,12 +68,6 @@ static bool infer_padding(Infer *in, Window *w) {
                           "padding must be 'valid', 'same_upper' or 'same_lower', or "
                           "integers, not '%s'",
                           sym_text(in->s, p->sym));
-    size_t n = p->ints.n, axes = (size_t)w->axes;
-    if (n != 1 && n != axes && n != 2 * axes)
-        return infer_fail(in, E_ARG, 0,
-                          "padding must be one integer, or an integer or a pair for "
-                          "each of %zu spatial axes, not %zu integers",
-                          axes, n);
     for (size_t i = 0; i < n; i++)
         if (p->ints.p[i] < 0 || p->ints.p[i] >= limit)
             return infer_fail(in, E_VALUE, in->nin,

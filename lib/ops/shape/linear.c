@@ -180,15 +180,22 @@ void shape_axes_flags(const Prop *axes, int ndim, bool flag[MAX_NDIM]) {
 Var shape_axes_count(Builder *b, Var x, const bool flag[MAX_NDIM]) {
     const Type *t = var_type(b->g, x);
     int64_t known = 1;
+    bool empty = false, fits = true;
     Var n = VAR_NONE;
     for (int k = 0; k < t->ndim; k++) {
         if (!flag[k]) continue;
         if (dim_is_known(t->dim[k])) {
-            known *= t->dim[k];
+            empty |= t->dim[k] == 0;
+            fits &= i64_mul(known, t->dim[k], &known);
             continue;
         }
         Var d = shape_of(b, x, k);
         n = n == VAR_NONE ? d : op_call2(b, "multiply", n, d);
+    }
+    if (empty) known = 0;
+    if (!empty && !fits) {
+        fail(b->s, NOWHERE, E_LIMIT, "a tensor has too many elements to count");
+        return VAR_NONE;
     }
     if (n == VAR_NONE) return const_int(b, known);
     return known == 1 ? n : op_call2(b, "multiply", n, const_int(b, known));
