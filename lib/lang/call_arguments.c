@@ -53,6 +53,8 @@ static bool put_keyword(Compiler *c, CallArgs *a, Sym name, const Node *n) {
     const char *ours = word_synonym(WORD_ARGUMENT, sym_text(c->s, name));
     if (ours && signature_has_name(a->sig, sym(c->s, ours)))
         note(c->s, NOWHERE, "here it is `%s=`", ours);
+    else if (ours && strchr(ours, '('))
+        note(c->s, NOWHERE, "do it in the expression, as in `%s`", ours);
     return false;
 }
 

@@ -145,7 +145,7 @@ END
     like 'gload --list-ops TANGENT' '^tan ' '^tanh ' '^arctan '
     like 'gload --list-ops expit' '^sigmoid '
     like 'gload --list-ops load' '^load .*\(language\)$'
-    ok 'gload --list-ops "running_*" --all | cut -d" " -f1' $'running_max\nrunning_min\nrunning_prod\nrunning_sum'
+    ok 'gload --list-ops "running_*" --all | cut -d" " -f1' $'running_logsumexp\nrunning_max\nrunning_min\nrunning_prod\nrunning_sum'
     bad 2 E_UNKNOWN 'there is no op called running' 'gload --list-ops "running_*"'
     bad 2 E_UNKNOWN 'no op has nosuchword in its name or text' 'gload --list-ops nosuchword'
     ok 'gload --list-ops "*" | cut -d" " -f1 | sort | uniq -d' $'beta\ngamma\npower' # a function, and a distribution

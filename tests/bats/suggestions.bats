@@ -45,6 +45,8 @@ END
 @test "names of other systems" {
     said <<'END'
 cat([m, m])|1|here it is `concatenate`
+sum(m, where=m > 0)|8|do it in the expression, as in `sum.where.mask, x, 0..`
+diff(m, prepend=0)|9|as in `diff.concatenate..y, x...`
 concat([m, m], 1)|1|here it is `concatenate`
 m.permute(1, 0)|1|here it is `transpose`
 m.view(3, 2)|1|here it is `reshape`
@@ -93,7 +95,9 @@ END
 cdist|a = [[0., 0.]]; b = [[3., 4.], [0., 1.]]|[[5, 1]]
 cosine_similarity|a = [1., 0.]; b = [1., 1.]|sqrt(0.5)
 kl_div|p = [0.5, 0.5]; q = [0.25, 0.75]|0.5 * log(2) + 0.5 * log(2 / 3)
-logcumsumexp|x = [0., 0., 0.]|log([1, 2, 3])
+nanptp|x = [1., nan, 4.]|3
+perm|n = 5.; k = 2.|20
+exp1|x = 1.0|0.21938393439552029
 msort|x = [[2, 1], [1, 3]]|[[1, 1], [2, 3]]
 normalize|x = [[3., 4.]]|[[0.6, 0.8]]
 END

@@ -189,6 +189,10 @@ for t in (f8, f4, i4):
         f = a.T.copy()
         np.fill_diagonal(f, v)
         row(N, "fill_diagonal({a}.T, {v})", f, a=a, v=v)
+    for shape in [(7, 2), (2, 5), (4, 1), (0, 3), (3, 3)]:
+        f = np.zeros(shape, t)
+        np.fill_diagonal(f, 4, wrap=True)
+        row(N, "fill_diagonal({f}, 4, wrap=True)", f, f=np.zeros(shape, t))
     f = np.zeros((3, 3, 3), t)
     np.fill_diagonal(f, b)
     row(N, "fill_diagonal({f}, {b})", f, f=np.zeros((3, 3, 3), t), b=b)

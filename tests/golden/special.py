@@ -118,6 +118,10 @@ check("hyp2f1", F, R.randint(-40, 0, 14), uniform(0, 30), uniform(0, 20), unifor
 check("hyp2f1", F, uniform(1, 2), R.randint(-9, 0, 14), uniform(0, 3), uniform(-30, 30))
 check("hyp2f1", F, uniform(-1, 1), uniform(-1, 1), uniform(2.1, 4), np.ones(14))
 check("hyp2f1", lambda a, b, c, z: (1 - z) ** -b, [0.7, 2.0], [1.5, -0.3], [0.7, 2.0], [0.9, -7.0])
+# large parameters: series of positive terms, by Euler's and Pfaff's transformations
+check("hyp2f1", lambda *v: mp.hyp2f1(*v, maxterms=10**6), [1e5, 1e5, 300.0, 2e4, 0.5, 1e3, 250.0, 500.0], [2, 2, 0.25, 1e4, 1e5, 1e3, -0.5, 300.5],
+      [3e5, 1e5 + 1, 1000.0, 1e5, 1e5 + 0.5, 2e3, 251.5, 1000.25], [0.5, 0.5, 0.875, 0.0625, 0.75, -0.25, 0.75, -1.5])
+row(N, "hyp2f1({x}, 1, 2, 0.9999)", np.array([inf, inf]), x=np.array([1e5, 1e300]))
 edges("hyp2f1", S.hyp2f1, [1, 1, 1, -2, -4, 1, nan, 1, 1, 1, -2, 0, inf, 1], [2, 2, 2, 1, 1, 2, 1, nan, 1, 1, 3, 1, 1, 2], [3, 3, -3, -3, -3, 3, 1, 1, nan, 1, 4, 5, 2, 3],
       [1.5, 1, 0.5, 0.5, 0.5, 0, 0.5, 0.5, 0.5, nan, 3, 0.7, 0.5, -inf])
 check("poch", mp.rf, uniform(-9, 9), uniform(-9, 9))

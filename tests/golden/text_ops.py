@@ -347,6 +347,16 @@ for name in ("nanargmax", "nanargmin", "nancumsum", "nancumprod"):
             value = np.asarray(f(x.astype(f8), axis=axis))
             row(N, "%s({x}, axis=%s)" % (name, axis), value if "arg" in name else value.astype(t), x=x)
     row(N, name + "({x})", f(np.array([3, 1, 4])), x=np.array([3, 1, 4]))
+LOW = np.array([[-900.0, 700.0, 0.5], [3.0, -inf, -2.0], [-1.5, 2.0, 800.0]])
+for axis in (0, 1):
+    both(N, "logcumsumexp({x}, axis=%d)" % axis, lambda x: torch.logcumsumexp(x, axis), A2, grad=True)
+    both(N, "logcumsumexp({x}, axis=%d)" % axis, lambda x: torch.logcumsumexp(x, axis), LOW)
+    both(N, "logcumsumexp({x}, axis=%d, reverse=True)" % axis, lambda x: torch.logcumsumexp(x.flip(axis), axis).flip(axis), A2, grad=True)
+both(N, "logcumsumexp({x}) ** 2", lambda x: torch.logcumsumexp(x.ravel(), 0) ** 2, A2, grad=True)
+both(N, "logcumsumexp({x}.T[::2])", lambda x: torch.logcumsumexp(x.T[::2].ravel(), 0), A2)
+row(N, "logcumsumexp({x})", np.log([1.0, 2.0, 3.0]), x=np.zeros(3, i4))
+row(N, "logcumsumexp({x})", np.array([-inf, 0.0, inf, nan, nan]), x=np.array([-inf, 0.0, inf, nan, 1.0]))
+row(N, "logcumsumexp({x})", np.zeros(0), x=np.zeros((0, 3)))
 for t in (f8, f4, i4):
     x = (A2 * 10).astype(t)
     for n, axis in [(1, -1), (2, 0), (0, 1), (4, -1), (3, -2)]:

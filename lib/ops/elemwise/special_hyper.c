@@ -122,6 +122,60 @@ static long double gauss_between(const Gauss *f, long double z, long double rest
     return p.rest > rest ? (long double)NAN : p.value;
 }
 
+/* ---- large parameters ---- */
+
+static bool is_positive(const Gauss *f) {
+    return f->a > 0 && f->b > 0 && f->c > 0;
+}
+
+/* Nothing cancels in a series of positive terms, however large they are: 0 < z < 1.
+ * Times exp(factor). False: it would take too long. */
+static bool gauss_positive(const Gauss *f, long double z, long double factor,
+                           long double *out) {
+    enum { MOST = 100000, TOO_LARGE = 12000 };
+    const long double huge = 0x1p8000L;
+    long double term = 1, sum = 1, scale = factor;
+    if (!is_positive(f)) return false;
+    for (int k = 0; k < MOST; k++) {
+        long double n = k, ratio = (f->a + n) * (f->b + n) / ((f->c + n) * (n + 1)) * z;
+        term *= ratio;
+        sum += term;
+        if (!isfinite(sum)) return false;
+        if (sum > huge) {
+            sum /= huge;
+            term /= huge;
+            scale += logl(huge);
+        }
+        if (scale > TOO_LARGE) return *out = (long double)INFINITY, true;
+        long double most = fmaxl(ratio, z); /* of the ratios from here on */
+        if (most >= 1 || term > EPS * (1 - most) * sum) continue;
+        *out = scale == 0 ? sum : expl(logl(sum) + scale);
+        return true;
+    }
+    return false;
+}
+
+static bool is_large(const Gauss *f) {
+    enum { LARGE = 200 };
+    return fmaxl(fmaxl(fabsl(f->a), fabsl(f->b)), fabsl(f->c)) > LARGE;
+}
+
+/* Of the forms that Euler's and Pfaff's transformations give, one with positive
+ * terms. */
+static bool gauss_large(const Gauss *f, long double z, long double *out) {
+    long double rest = log1pl(-z), w = z / (z - 1), s = f->c - f->a - f->b;
+    Gauss euler = {f->c - f->a, f->c - f->b, f->c, f->left};
+    Gauss pfaff = {f->a, f->c - f->b, f->c, f->left},
+          other = {f->b, f->c - f->a, f->c, f->left};
+    if (!is_large(f)) return false;
+    if (z < 0)
+        return gauss_positive(&pfaff, w, -f->a * rest, out) ||
+               gauss_positive(&other, w, -f->b * rest, out);
+    bool shorter = is_positive(&euler) && euler.a * euler.b < f->a * f->b;
+    return (shorter && gauss_positive(&euler, z, s * rest, out)) ||
+           gauss_positive(f, z, 0, out) || gauss_positive(&euler, z, s * rest, out);
+}
+
 /* Gauss' theorem. */
 static long double gauss_at_one(const Gauss *f) {
     long double s = f->c - f->a - f->b;
@@ -181,6 +235,8 @@ static long double gauss_hypergeometric(Gauss f, long double z) {
     if (is_pole(f.c) || z > 1) return (long double)INFINITY;
     if (z == 1) return gauss_at_one(&f);
     if (isinf(z)) return (long double)NAN;
+    long double large;
+    if (gauss_large(&f, z, &large)) return large;
     if (z < 0) return gauss_below(f, z);
     long double s = f.c - f.a - f.b;
     Gauss euler = {f.c - f.a, f.c - f.b, f.c, f.left};

@@ -71,10 +71,29 @@ static bool choose_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     return (*out = r) != VAR_NONE;
 }
 
+/* Of a matrix, each shape[1] + 1 elements, as if the rows were one line. */
+static bool fill_wrapped(Builder *b, const Op *op, const Props *p, const Var *in,
+                         Var *out) {
+    static const char *const text[] = {
+        "arange((x.size + x.shape[1]) // (x.shape[1] + 1)) * (x.shape[1] + 1)",
+        "a // x.shape[1]", "a % x.shape[1]"};
+    Var v[3] = {in[0], in[0], in[0]}, at[3];
+    for (size_t i = 0; i < 3; i++) {
+        at[i] = chain_text(b, op, p, text[i], v);
+        if (at[i] == VAR_NONE) return false;
+        if (i == 0) v[0] = at[0];
+    }
+    Var args[4] = {in[0], in[1], at[1], at[2]};
+    PropArg arg = {"index", PROP_STR(sym(b->s, "$, $"))};
+    return (*out = apply_named(b, "set_subtensor", 4, args, 1, &arg)) != VAR_NONE;
+}
+
 static bool fill_diagonal_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                                  const Var *in, Var *out) {
-    (void)p, (void)nin;
+    (void)nin;
     const Type *x = var_type(b->g, in[0]);
+    if (x->ndim == 2 && prop_bool(b->s, op, p, "wrap"))
+        return fill_wrapped(b, op, p, in, out);
     if (x->ndim < 2)
         return fail(b->s, b->from.at, E_SHAPE,
                     "%s: x must have at least 2 dims, not %d", op->name, x->ndim);
@@ -158,8 +177,10 @@ static const Op table[] = {
     {.name = OP_ROW("fill_diagonal"),
      .doc = "x with value on its main diagonal, a number or a vector as long; NumPy's, "
             "but "
-            "x itself is not changed. More than two dims must be equal.",
+            "x itself is not changed. More than two dims must be equal. wrap begins "
+            "anew below a tall matrix's diagonal, after a row without.",
      .in = "x, value",
+     .props = "wrap: bool = False",
      .expand = fill_diagonal_expand,
      .example =
          "fill_diagonal([[1, 2], [3, 4], [5, 6]], 0) -> [[0, 2], [3, 0], [5, 6]]"},

@@ -20,7 +20,14 @@ typedef struct CumLines {
     int64_t n, x_step, y_step, out_step; /* along the axis; negative if reversed */
 } CumLines;
 
-typedef enum CumKind { RUN_SUM, RUN_PROD, RUN_RECURRENCE, RUN_MAX, RUN_MIN } CumKind;
+typedef enum CumKind {
+    RUN_SUM,
+    RUN_PROD,
+    RUN_RECURRENCE,
+    RUN_LOGSUMEXP, /* of floats only */
+    RUN_MAX,
+    RUN_MIN
+} CumKind;
 typedef struct Cumulation {
     CumKind what;
     DType acc, load, store; /* dtype of the state, of x and y, and of the output */
@@ -62,6 +69,18 @@ EXTREME(u64, uint64_t)
 EXTREME(i64, int64_t)
 EXTREME(f64, double)
 
+/* log(exp(s) + exp(x)) */
+static double add_exponents(double s, double x) {
+    double most = s > x ? s : x, least = s > x ? x : s;
+    if (isnan(s) || isnan(x)) return s + x;
+    return isinf(most) ? most : most + log1p(exp(least - most));
+}
+
+static void add_exponents_along(double *state, double *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        x[i] = *state = add_exponents(*state, x[i]);
+}
+
 typedef union CumRow {
     uint64_t u[COLUMNS];
     int64_t i[COLUMNS];
@@ -72,7 +91,10 @@ typedef union CumRow {
 static void step_row(const Cumulation *j, CumRow *s, const CumRow *x, const CumRow *y,
                      int64_t k) {
     bool extreme = j->what == RUN_MAX || j->what == RUN_MIN;
-    if (extreme && j->acc == DT_FLOAT64)
+    if (j->what == RUN_LOGSUMEXP)
+        for (int64_t i = 0; i < k; i++)
+            s->f[i] = add_exponents(s->f[i], x->f[i]);
+    else if (extreme && j->acc == DT_FLOAT64)
         extreme_f64(j->what, s->f, x->f, k);
     else if (extreme && j->acc == DT_INT64)
         extreme_i64(j->what, s->i, x->i, k);
@@ -87,10 +109,11 @@ static void step_row(const Cumulation *j, CumRow *s, const CumRow *x, const CumR
 }
 
 static void start_row(const Cumulation *j, CumRow *s, int64_t k) {
-    double v = j->what == RUN_PROD  ? 1
-               : j->what == RUN_MAX ? -(double)INFINITY
-               : j->what == RUN_MIN ? (double)INFINITY
-                                    : 0;
+    double v = j->what == RUN_PROD        ? 1
+               : j->what == RUN_MAX       ? -(double)INFINITY
+               : j->what == RUN_LOGSUMEXP ? -(double)INFINITY
+               : j->what == RUN_MIN       ? (double)INFINITY
+                                          : 0;
     int64_t lowest = j->what == RUN_MAX ? INT64_MIN : INT64_MAX;
     bool whole = j->what >= RUN_MAX && j->acc != DT_FLOAT64;
     if (whole && j->acc == DT_UINT64) lowest = j->what == RUN_MAX ? 0 : -1;
@@ -152,6 +175,7 @@ static void cumulate_lines(const Cumulation *j, const LineGroup *g) {
         case RUN_RECURRENCE:                                                           \
             if (first) x[i] = s = y[i], i++;                                           \
             EACH(MUL(x[i], s) + y[i]);                                                 \
+        case RUN_LOGSUMEXP:                                                            \
         case RUN_MAX:                                                                  \
         case RUN_MIN:                                                                  \
             break;                                                                     \
@@ -172,7 +196,9 @@ typedef union CumBlock {
 static void along_block(const Cumulation *j, bool first, CumRow *s, CumBlock *x,
                         const CumBlock *y, int64_t n) {
     bool extreme = j->what == RUN_MAX || j->what == RUN_MIN;
-    if (extreme && j->acc == DT_FLOAT64)
+    if (j->what == RUN_LOGSUMEXP)
+        add_exponents_along(s->f, x->f, n);
+    else if (extreme && j->acc == DT_FLOAT64)
         extreme_along_f64(j->what, s->f, x->f, n);
     else if (extreme && j->acc == DT_INT64)
         extreme_along_i64(j->what, s->i, x->i, n);
@@ -391,6 +417,12 @@ static bool cummin_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     return cum_extreme_expand(b, "running_min", op, p, in, out);
 }
 
+static bool logcumsumexp_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                                const Var *in, Var *out) {
+    (void)nin;
+    return cum_extreme_expand(b, "running_logsumexp", op, p, in, out);
+}
+
 static bool running_extreme_type(Infer *in) {
     const Type *x = in->type[0];
     int axis;
@@ -413,6 +445,22 @@ static bool running_max_perform(Call *c) {
 static bool running_min_perform(Call *c) {
     return run_extreme(c, RUN_MIN);
 }
+
+static bool running_logsumexp_perform(Call *c) {
+    return run_extreme(c, RUN_LOGSUMEXP);
+}
+
+/* Sums of exp(x[j] - r[i]) times a gradient or a tangent, as recurrences whose factors
+ * are at most 1: no exponential overflows, and where it underflows nothing is lost. At
+ * the ends of a line, where there is no neighbour, the factor does not count. */
+static const char *const running_logsumexp_pullback = OTHER_WAY NEIGHBOURS
+    "g_x = exp(x - r) * recurrence(exp(where(d > 0, 0, d)), g, axis=axis, "
+    "reverse=back)\n"
+    "d = r - ahead(r)";
+static const char *const running_logsumexp_pushforward =
+    PREVIOUS "t_r = recurrence(exp(where(d > 0, 0, d)), exp(x - r) * t_x, axis=axis, "
+             "reverse=reverse)\n"
+             "d = previous - r";
 
 /* The gradient goes to where each extreme was met first: `steps` counts along the way
  * of the loop. */
@@ -514,6 +562,30 @@ static const Op table[] = {
             "cummax.",
      .expand = cummin_expand,
      .example = "cummin([2, 1, 3]) -> [2, 1, 1]"},
+    {.name = OP_ROW("logcumsumexp"),
+     .in = "x",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_BOOL | KIND_REAL,
+     .props = "axis: axis? = None, reverse: bool = False",
+     .doc = "log(cumsum(exp(x))) along axis (None: of x flattened), without overflow. "
+            "reverse starts at the end.",
+     .expand = logcumsumexp_expand,
+     .example = "logcumsumexp([-1000., -1000.]) -> [-1000.0, -999.3068528194401]"},
+    {.name = OP_ROW("running_logsumexp"),
+     .internal = true,
+     .in = "x",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_BOOL | KIND_REAL,
+     .props = "axis: axis = 0, reverse: bool = False",
+     .type = running_extreme_type,
+     .fails = op_never_fails,
+     .flops = "4 * x.size",
+     .pullback = running_logsumexp_pullback,
+     .pushforward = running_logsumexp_pushforward,
+     .vmap = vmap_axes,
+     .doc = "logcumsumexp along an axis; logcumsumexp expands to this.",
+     .perform = running_logsumexp_perform,
+     .example = "running_logsumexp([0., 0.]) -> [0.0, 0.6931471805599453]"},
     {.name = OP_ROW("running_max"),
      RUNNING_EXTREMES,
      .doc = "cummax along an axis; cummax expands to this.",
