@@ -419,22 +419,88 @@ const ConvSums LEVEL(conv_sums) = {BYTES,
                                     ALONG_MOST},
                                    {across_f32, across_f64, across_i32}};
 
-/* ---- one channel by its own filter ---- */
+/* ---- channels by filters of their own ---- */
 #if TL_LEVEL == 2
+typedef __m512 EachVec;
+typedef __mmask16 Mask;
 enum { EACH = 16 };
+#define each_set1                       _mm512_set1_ps
+#define each_zero                       _mm512_setzero_ps
+#define each_add                        _mm512_add_ps
+#define each_mul                        _mm512_mul_ps
+#define each_fma                        _mm512_fmadd_ps
+#define each_sum                        _mm512_reduce_add_ps
+#define each_max                        _mm512_max_ps
+#define each_min                        _mm512_min_ps
+#define each_load(mask, p)              _mm512_maskz_loadu_ps(mask, p)
+#define each_put(p, mask, v)            _mm512_mask_storeu_ps(p, mask, v)
+#define each_fma_where(mask, v, g, sum) _mm512_mask3_fmadd_ps(v, g, sum, mask)
 
-/* Which of the elements from `at` on there are in a row of n. */
-static __mmask16 mask_of(int64_t at, int64_t n) {
+/* Those of the elements from `at` on that there are in a row of n. */
+static Mask mask_of(int64_t at, int64_t n) {
     int64_t from = at < 0 ? -at : 0, to = n - at < EACH ? n - at : EACH;
     if (from >= to) return 0;
-    return (__mmask16)((0xffffU << from) & (0xffffU >> (EACH - to)));
+    return (Mask)((0xffffU << from) & (0xffffU >> (EACH - to)));
 }
 
-/* What a tap takes for 16 results of a row: the elements of one or two vectors that
- * there are. */
+/* Every other element of two vectors. */
+static inline EachVec each_even(EachVec a, EachVec b) {
+    const __m512i even =
+        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    return _mm512_permutex2var_ps(a, even, b);
+}
+#elif TL_LEVEL == 1
+typedef __m256 EachVec;
+typedef __m256i Mask;
+enum { EACH = 8 };
+#define each_set1          _mm256_set1_ps
+#define each_zero          _mm256_setzero_ps
+#define each_add           _mm256_add_ps
+#define each_mul           _mm256_mul_ps
+#define each_fma           _mm256_fmadd_ps
+#define each_max           _mm256_max_ps
+#define each_min           _mm256_min_ps
+#define each_load(mask, p) _mm256_maskload_ps(p, mask)
+#define each_fma_where(mask, v, g, sum)                                                \
+    _mm256_fmadd_ps(_mm256_and_ps(v, _mm256_castsi256_ps(mask)), g, sum)
+
+/* Those of the elements from `at` on that there are in a row of n. */
+static Mask mask_of(int64_t at, int64_t n) {
+    int64_t from = at < 0 ? -at : 0, to = n - at < EACH ? n - at : EACH;
+    int32_t m[EACH];
+    Mask r;
+    for (int64_t i = 0; i < EACH; i++)
+        m[i] = i >= from && i < to ? -1 : 0;
+    memcpy(&r, m, sizeof r);
+    return r;
+}
+
+/* Every other element of two vectors. */
+static inline EachVec each_even(EachVec a, EachVec b) {
+    __m256d mixed = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88));
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(mixed, 0xd8));
+}
+
+static inline void each_put(float *p, Mask mask, EachVec v) {
+    if (_mm256_testc_si256(mask, _mm256_set1_epi32(-1)))
+        _mm256_storeu_ps(p, v);
+    else
+        _mm256_maskstore_ps(p, mask, v);
+}
+
+static inline float each_sum(EachVec v) {
+    __m128 half = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    half = _mm_add_ps(half, _mm_movehl_ps(half, half));
+    return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
+}
+#endif
+
+#if TL_LEVEL > 0
+/* What a tap takes for a vector of results of a row: the elements of one or two vectors
+ * that there are. */
 typedef struct TapPart {
     int64_t at;
-    __mmask16 mask[2];
+    Mask mask[2];
 } TapPart;
 
 static void find_parts(const ConvEach *a, int64_t i, TapPart *part) {
@@ -447,40 +513,33 @@ static void find_parts(const ConvEach *a, int64_t i, TapPart *part) {
 
 static inline __attribute__((always_inline)) void
 load_taps(const ConvEach *a, int64_t row, const TapPart *part, size_t taps,
-          int64_t step, __m512 *v) {
-    const __m512i even =
-        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+          int64_t step, EachVec *v) {
     const float *x = a->x + row * a->x_row;
     bool has = row >= 0 && row < a->x_rows;
     for (size_t t = 0; t < taps; t++) {
-        v[t] = has ? _mm512_maskz_loadu_ps(part[t].mask[0], x + part[t].at)
-                   : _mm512_setzero_ps();
+        v[t] = has ? each_load(part[t].mask[0], x + part[t].at) : each_zero();
         if (step == 2 && has)
-            v[t] = _mm512_permutex2var_ps(
-                v[t], even,
-                _mm512_maskz_loadu_ps(part[t].mask[1], x + part[t].at + EACH));
+            v[t] = each_even(v[t], each_load(part[t].mask[1], x + part[t].at + EACH));
     }
 }
 
 /* What comes after a row's vector at `out`, in registers. */
 typedef struct EachAfter {
     const ConvAfter *a;
-    __m512 sum, low, high;
+    EachVec sum, low, high;
 } EachAfter;
 
 static EachAfter each_after(const ConvEach *a, int64_t channel) {
     const ConvAfter *f = a->after;
-    return (EachAfter){f, _mm512_set1_ps(f->sum[(a->channel + channel) * f->sum_step]),
-                       _mm512_set1_ps(f->low), _mm512_set1_ps(f->high)};
+    return (EachAfter){f, each_set1(f->sum[(a->channel + channel) * f->sum_step]),
+                       each_set1(f->low), each_set1(f->high)};
 }
 
 static inline __attribute__((always_inline)) void
-each_store(const EachAfter *f, float *out, __mmask16 mask, __m512 y) {
-    y = _mm512_add_ps(y, f->sum);
-    if (f->a->more)
-        y = _mm512_add_ps(y,
-                          _mm512_maskz_loadu_ps(mask, f->a->more + (out - f->a->out)));
-    _mm512_mask_storeu_ps(out, mask, _mm512_min_ps(f->high, _mm512_max_ps(f->low, y)));
+each_store(const EachAfter *f, float *out, Mask mask, EachVec y) {
+    y = each_add(y, f->sum);
+    if (f->a->more) y = each_add(y, each_load(mask, f->a->more + (out - f->a->out)));
+    each_put(out, mask, each_min(f->high, each_max(f->low, y)));
 }
 
 /* Three rows of three taps, side by side: the rows that the next results take, too, are
@@ -488,12 +547,12 @@ each_store(const EachAfter *f, float *out, __mmask16 mask, __m512 y) {
 static inline __attribute__((always_inline)) void
 each_3x3(const ConvEach *a, int64_t step, const float *taps, int64_t i,
          const TapPart *part, const EachAfter *f) {
-    __m512 w[3][3], v[3][3];
+    EachVec w[3][3], v[3][3];
     size_t old = 3 - (size_t)step;
     for (size_t j = 0; j < 3; j++)
         for (size_t k = 0; k < 3; k++)
-            w[j][k] = _mm512_set1_ps(taps[3 * j + k]);
-    __mmask16 mask = mask_of(i, a->columns);
+            w[j][k] = each_set1(taps[3 * j + k]);
+    Mask mask = mask_of(i, a->columns);
     int64_t row = a->row[0];
     float *out = a->out + i;
     for (size_t k = 0; k < old; k++)
@@ -501,13 +560,13 @@ each_3x3(const ConvEach *a, int64_t step, const float *taps, int64_t i,
     for (int64_t j = 0; j < a->rows; j++, row += step, out += a->out_row) {
         for (size_t k = old; k < 3; k++)
             load_taps(a, row + (int64_t)k, part, 3, step, v[k]);
-        __m512 sum[3];
+        EachVec sum[3];
         for (size_t k = 0; k < 3; k++) {
-            sum[k] = _mm512_mul_ps(v[k][0], w[k][0]);
-            sum[k] = _mm512_fmadd_ps(v[k][1], w[k][1], sum[k]);
-            sum[k] = _mm512_fmadd_ps(v[k][2], w[k][2], sum[k]);
+            sum[k] = each_mul(v[k][0], w[k][0]);
+            sum[k] = each_fma(v[k][1], w[k][1], sum[k]);
+            sum[k] = each_fma(v[k][2], w[k][2], sum[k]);
         }
-        each_store(f, out, mask, _mm512_add_ps(_mm512_add_ps(sum[0], sum[1]), sum[2]));
+        each_store(f, out, mask, each_add(each_add(sum[0], sum[1]), sum[2]));
         for (size_t k = 0; k < old; k++)
             for (size_t t = 0; t < 3; t++)
                 v[k][t] = v[k + (size_t)step][t];
@@ -516,15 +575,15 @@ each_3x3(const ConvEach *a, int64_t step, const float *taps, int64_t i,
 
 static void each_any(const ConvEach *a, const float *taps, int64_t i,
                      const TapPart *part, const EachAfter *f) {
-    __mmask16 mask = mask_of(i, a->columns);
+    Mask mask = mask_of(i, a->columns);
     for (int64_t j = 0; j < a->rows; j++) {
         const float *w = taps;
-        __m512 sum = _mm512_setzero_ps(), v[CONV_EACH_TAPS];
+        EachVec sum = each_zero(), v[CONV_EACH_TAPS];
         for (int64_t t = 0; t < a->row_taps; t++) {
             load_taps(a, j * a->row_step + a->row[t], part, (size_t)a->column_taps,
                       a->column_step, v);
             for (int64_t k = 0; k < a->column_taps; k++)
-                sum = _mm512_fmadd_ps(v[k], _mm512_set1_ps(*w++), sum);
+                sum = each_fma(v[k], each_set1(*w++), sum);
         }
         each_store(f, a->out + j * a->out_row + i, mask, sum);
     }
@@ -541,7 +600,7 @@ static bool is_3x3(const ConvEach *a) {
            are_neighbours(a->column, 3) && a->row_step == a->column_step;
 }
 
-void conv_each2(const ConvEach *all) {
+void LEVEL(conv_each)(const ConvEach *all) {
     ConvEach a = *all;
     TapPart part[CONV_EACH_TAPS];
     bool three = is_3x3(&a);
@@ -564,20 +623,20 @@ void conv_each2(const ConvEach *all) {
 /* Only where dy has elements: what x has beyond its columns is no part of the sum. */
 static inline __attribute__((always_inline)) void
 sums_3x3(const ConvEach *a, int64_t step, const float *dy, int64_t i,
-         const TapPart *part, __m512 sum[9]) {
-    __m512 v[3][3];
+         const TapPart *part, EachVec sum[9]) {
+    EachVec v[3][3];
     size_t old = 3 - (size_t)step;
-    __mmask16 mask = mask_of(i, a->columns);
+    Mask mask = mask_of(i, a->columns);
     int64_t row = a->row[0];
     dy += i;
     for (size_t k = 0; k < old; k++)
         load_taps(a, row + (int64_t)k, part, 3, step, v[k]);
     for (int64_t j = 0; j < a->rows; j++, row += step, dy += a->out_row) {
-        __m512 g = _mm512_maskz_loadu_ps(mask, dy);
+        EachVec g = each_load(mask, dy);
         for (size_t k = old; k < 3; k++)
             load_taps(a, row + (int64_t)k, part, 3, step, v[k]);
         for (size_t k = 0; k < 9; k++)
-            sum[k] = _mm512_mask3_fmadd_ps(v[k / 3][k % 3], g, sum[k], mask);
+            sum[k] = each_fma_where(mask, v[k / 3][k % 3], g, sum[k]);
         for (size_t k = 0; k < old; k++)
             for (size_t t = 0; t < 3; t++)
                 v[k][t] = v[k + (size_t)step][t];
@@ -586,31 +645,31 @@ sums_3x3(const ConvEach *a, int64_t step, const float *dy, int64_t i,
 
 /* For the taps of one row of a filter. */
 static void sums_any(const ConvEach *a, int64_t tap, const float *dy, int64_t i,
-                     const TapPart *part, __m512 *sum) {
-    __mmask16 mask = mask_of(i, a->columns);
-    __m512 v[CONV_EACH_TAPS];
+                     const TapPart *part, EachVec *sum) {
+    Mask mask = mask_of(i, a->columns);
+    EachVec v[CONV_EACH_TAPS];
     for (int64_t j = 0; j < a->rows; j++) {
-        __m512 g = _mm512_maskz_loadu_ps(mask, dy + j * a->out_row + i);
+        EachVec g = each_load(mask, dy + j * a->out_row + i);
         load_taps(a, j * a->row_step + a->row[tap], part, (size_t)a->column_taps,
                   a->column_step, v);
         for (int64_t k = 0; k < a->column_taps; k++)
-            sum[k] = _mm512_mask3_fmadd_ps(v[k], g, sum[k], mask);
+            sum[k] = each_fma_where(mask, v[k], g, sum[k]);
     }
 }
 
-static void add_sums(const __m512 *sum, int64_t n, float *to) {
+static void add_sums(const EachVec *sum, int64_t n, float *to) {
     for (int64_t k = 0; k < n; k++)
-        to[k] += _mm512_reduce_add_ps(sum[k]);
+        to[k] += each_sum(sum[k]);
 }
 
-void conv_each_sums2(const ConvEach *all, const float *dy, float *sums) {
+void LEVEL(conv_each_sums)(const ConvEach *all, const float *dy, float *sums) {
     ConvEach a = *all;
     TapPart part[CONV_EACH_TAPS];
     bool three = is_3x3(&a);
     for (int64_t c = 0; c < a.channels; c++, a.x += a.x_channel, dy += a.out_channel) {
         int64_t rows = three ? 1 : a.row_taps, taps = three ? 9 : a.column_taps;
         for (int64_t tap = 0; tap < rows; tap++, sums += taps) {
-            __m512 sum[CONV_EACH_TAPS] = {{0}};
+            EachVec sum[CONV_EACH_TAPS] = {{0}};
             for (int64_t i = 0; i < a.columns; i += EACH) {
                 if ((c == 0 && tap == 0) || a.columns > EACH) find_parts(&a, i, part);
                 if (three && a.row_step == 1)

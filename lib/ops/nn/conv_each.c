@@ -1,5 +1,5 @@
 /* Convolutions and their gradients where every channel has one filter of its own, for
- * float32 and AVX-512: right from the source, without strips. */
+ * float32 and AVX2 or AVX-512: right from the source, without strips. */
 #include "ops/nn/conv_run.h"
 #include "ops/nn/conv_strip.h"
 
@@ -10,6 +10,8 @@ enum { CHUNK_MADDS = 1 << 16 }; /* at least, if there is as much: some microseco
 
 typedef struct Each {
     ConvEach form; /* all but the channel's own */
+    ConvEachFn *run;
+    ConvEachSumFn *sum;
     const char *x, *w;
     char *out, *result;
     int64_t n, channels, depth, chunk;
@@ -73,7 +75,7 @@ static void run_channels(const EachJob *job, int64_t n, int64_t c, int64_t chann
             e.w = (const float *)(const void *)(q->w + c * q->w_stride[0]);
         else
             gather_weights(q, c, e.channels, job->forward, own);
-        conv_each2(&e);
+        q->run(&e);
     }
 }
 
@@ -102,17 +104,24 @@ static void sum_chunk(void *ctx, size_t chunk, unsigned worker) {
         const char *dy = q->out + n * q->out_stride[0] + c * q->out_stride[1];
         e.x = (const float *)(const void *)(q->x + n * q->x_stride[0] +
                                             c * q->x_stride[1]);
-        conv_each_sums2(&e, (const float *)(const void *)dy, sums);
+        q->sum(&e, (const float *)(const void *)dy, sums);
     }
 }
 
-static bool is_each(Call *c, const Conv *v, const Tensor *x, const Tensor *out) {
+static bool is_each(const Conv *v, const Tensor *x, const Tensor *out) {
+    return x->dtype == DT_FLOAT32 && v->ndim <= 2 && v->groups == v->c &&
+           v->c == v->o && conv_stride_of(x, 2) == 4 && conv_stride_of(out, 2) == 4;
+}
+
+/* False: there are no loops for this CPU. */
+static bool find_loops(Session *s, Each *q) {
 #if defined(__x86_64__)
-    return x->dtype == DT_FLOAT32 && session_cpu_level(c->s) == 2 && v->ndim <= 2 &&
-           v->groups == v->c && v->c == v->o && conv_stride_of(x, 2) == 4 &&
-           conv_stride_of(out, 2) == 4;
+    int level = session_cpu_level(s);
+    q->run = level == 2 ? conv_each2 : conv_each1;
+    q->sum = level == 2 ? conv_each_sums2 : conv_each_sums1;
+    return level > 0;
 #else
-    (void)c, (void)v, (void)x, (void)out;
+    (void)s, (void)q;
     return false;
 #endif
 }
@@ -150,7 +159,7 @@ bool conv_run_each(Call *c, const Conv *v) {
     Each q = {.form = {.after = v->after ? v->after : &nothing},
               .result = v->part[v->result]->data};
     ConvEach *e = &q.form;
-    if (!is_each(c, v, x, out) ||
+    if (!is_each(v, x, out) || !find_loops(c->s, &q) ||
         !open_axis(rows, forward, &e->row_step, &e->row_taps, e->row) ||
         !open_axis(columns, forward, &e->column_step, &e->column_taps, e->column))
         return false;

@@ -99,8 +99,8 @@ typedef struct ConvEach {
 typedef void ConvEachFn(const ConvEach *a);
 /* Adds to sums [channels][taps] the gradient of w, where dy lies as out would. */
 typedef void ConvEachSumFn(const ConvEach *a, const float *dy, float *sums);
-ConvEachFn conv_each2; /* AVX-512 */
-ConvEachSumFn conv_each_sums2;
+extern ConvEachFn conv_each1, conv_each2; /* not for any CPU */
+extern ConvEachSumFn conv_each_sums1, conv_each_sums2;
 extern const ConvBroads conv_broads0, conv_broads1, conv_broads2;
 extern const ConvSums conv_sums0, conv_sums1, conv_sums2;
 
