@@ -82,6 +82,16 @@ static Var scale_conv(Rewriter *r, const Apply *conv, const Op *by, Var scale) {
     return in[1] == VAR_NONE ? VAR_NONE : rewriter_apply(r, op, props, 2, in);
 }
 
+/* conv + shift or conv - shift, always as a sum: what kernels of convolutions do
+ * themselves. */
+static Var add_shift(Rewriter *r, Var conv, Var shift, bool minus) {
+    if (minus && shift != VAR_NONE) {
+        shift = rewriter_apply(r, op_known(r->s, OP_NEGATIVE), NULL, 1, &shift);
+        if (shift != VAR_NONE) shift = rewriter_evaluate(r, shift);
+    }
+    return apply_pair(r, op_known(r->s, OP_ADD), conv, shift);
+}
+
 static bool replace_if_typed(Rewriter *r, ApplyId id, Var by, Var *out) {
     out[0] = by;
     return by != VAR_NONE &&
@@ -102,11 +112,11 @@ bool conv_scale_pass(Rewriter *r, ApplyId id, Var *out) {
     Var conv = scale_conv(r, m.conv, a.op, scale);
     if (m.shift == VAR_NONE) return replace_if_typed(r, id, conv, out);
     Var shift = constant_pair(r, a.op, m.shift, scale);
-    const Op *sum = op_known(r->s, m.minus ? OP_SUBTRACT : OP_ADD);
-    return replace_if_typed(r, id, apply_pair(r, sum, conv, shift), out);
+    return replace_if_typed(r, id, add_shift(r, conv, shift, m.minus), out);
 }
 
-/* (conv(x, w) + a) + b is conv(x, w) + (a + b), and so with differences. */
+/* (conv(x, w) + a) + b is conv(x, w) + (a + b), and so with differences; conv(x, w) - a
+ * is conv(x, w) + -a. */
 bool conv_shift_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply a = r->g->apply[id];
     const Type *y = var_type(r->g, a.out);
@@ -116,11 +126,12 @@ bool conv_shift_pass(Rewriter *r, ApplyId id, Var *out) {
     Var other = in[!swapped];
     Scaled m;
     if (!dtype_is_inexact(y->dtype) || !is_by_channel(r, other, y) ||
-        !match_scaled(r, in[swapped], &m) || m.shift == VAR_NONE)
+        !match_scaled(r, in[swapped], &m) || (m.shift == VAR_NONE && !minus))
         return false;
+    if (m.shift == VAR_NONE)
+        return replace_if_typed(r, id, add_shift(r, m.conv->out, other, true), out);
     /* conv - a + b: conv - (a - b), conv + a - b: conv + (a - b) */
-    const Op *both = op_known(r->s, m.minus == minus ? OP_ADD : OP_SUBTRACT),
-             *sum = op_known(r->s, m.minus ? OP_SUBTRACT : OP_ADD);
+    const Op *both = op_known(r->s, m.minus == minus ? OP_ADD : OP_SUBTRACT);
     Var conv = m.conv->out, shift = constant_pair(r, both, m.shift, other);
-    return replace_if_typed(r, id, apply_pair(r, sum, conv, shift), out);
+    return replace_if_typed(r, id, add_shift(r, conv, shift, m.minus), out);
 }

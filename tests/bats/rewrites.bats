@@ -218,12 +218,13 @@ x: float64[n, 1, 5]|conv(x, $w) * [[2.], [0.5]]|conv-scale|conv(x, array([[[2.0,
 x: float64[n, 1, 5]|[[[2.], [0.5]]] * conv(x, $w)|conv-scale|conv(x, array([[[2.0, 4.0]], [[1.5, 2.0]]], dtype='float64'))
 x: float64[n, 1, 5]|conv(x, $w, strides=2) / [[2.], [0.5]]|conv-scale|conv(x, array([[[0.5, 1.0]], [[6.0, 8.0]]], dtype='float64'), strides=[2])
 x: float64[n, 1, 5]|conv(x, $w) * 2.|conv-scale|conv(x, array([[[2.0, 4.0]], [[6.0, 8.0]]], dtype='float64'))
-x: float64[n, 1, 5]|(conv(x, $w) - 3.) * 2.|conv-scale|conv(x, array([[[2.0, 4.0]], [[6.0, 8.0]]], dtype='float64')) - 6.0
+x: float64[n, 1, 5]|(conv(x, $w) - 3.) * 2.|conv-scale|conv(x, array([[[2.0, 4.0]], [[6.0, 8.0]]], dtype='float64')) + -6.0
 x: float64[n, 1, 5]|(3. + conv(x, $w)) * 2.|conv-scale|conv(x, array([[[2.0, 4.0]], [[6.0, 8.0]]], dtype='float64')) + 6.0
 x: float64[n, 1, 5]|(conv(x, $w) + 3.) + 2.|conv-shift|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) + 5.0
-x: float64[n, 1, 5]|(conv(x, $w) - 3.) + 2.|conv-shift|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) - 1.0
-x: float64[n, 1, 5]|(conv(x, $w) - 3.) - 2.|conv-shift|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) - 5.0
+x: float64[n, 1, 5]|(conv(x, $w) - 3.) + 2.|conv-shift|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) + -1.0
+x: float64[n, 1, 5]|(conv(x, $w) - 3.) - 2.|conv-shift|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) + -5.0
 x: float64[n, 1, 5]|(conv(x, $w) + 3.) - 2.|conv-shift|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) + 1.0
+x: float64[n, 1, 5]|conv(x, $w) - 2.|conv-shift|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) + -2.0
 x: float64[n, 1, 5]; s: float64|conv(x, $w) * s|conv-scale|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) * s
 x: float64[n, 1, 3]|conv(x, $w) * [1., 2.]|conv-scale|conv(x, array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype='float64')) * array([1.0, 2.0], dtype='float64')
 x: float64[n, 1, 5]; w: float64[2, 1, 2]|conv(x, w) * 2.|conv-scale|conv(x, w) * 2.0
