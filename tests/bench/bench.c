@@ -144,10 +144,7 @@ static void fill_inputs(Rig *r) {
     }
 }
 
-void rig_open_on(Rig *r, const char *text, bool rewrite, unsigned threads) {
-    r->s = tools_session(NULL, NULL);
-    session_options(r->s)->threads = threads;
-    r->g = io_read_mem(r->s, "bench", text, strlen(text), NULL);
+static void open_graph(Rig *r, bool rewrite, unsigned threads) {
     if (!r->g) bench_fail(r->s, "reading");
     if (rewrite) {
         Graph *g = rewrite_run(r->g, &(RewriteOptions){.query.mode = "FAST_RUN"},
@@ -161,6 +158,20 @@ void rig_open_on(Rig *r, const char *text, bool rewrite, unsigned threads) {
     r->m = vm_new(r->plan);
     fill_inputs(r);
     if (!vm_run(r->m)) bench_fail(r->s, "running");
+}
+
+void rig_open_on(Rig *r, const char *text, bool rewrite, unsigned threads) {
+    r->s = tools_session(NULL, NULL);
+    session_options(r->s)->threads = threads;
+    r->g = io_read_mem(r->s, "bench", text, strlen(text), NULL);
+    open_graph(r, rewrite, threads);
+}
+
+void rig_open_file(Rig *r, const char *path, unsigned threads) {
+    r->s = tools_session(NULL, NULL);
+    session_options(r->s)->threads = threads;
+    r->g = io_read(r->s, path, NULL);
+    open_graph(r, true, threads);
 }
 
 void rig_open(Rig *r, const char *text, bool rewrite) {

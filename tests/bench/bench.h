@@ -68,6 +68,7 @@ typedef struct Rig {
 /* `text` is a graph file; on one thread. Ends the program when something fails. */
 void rig_open(Rig *r, const char *text, bool rewrite);
 void rig_open_on(Rig *r, const char *text, bool rewrite, unsigned threads);
+void rig_open_file(Rig *r, const char *path, unsigned threads); /* rewritten */
 void rig_close(Rig *r);
 void rig_run(void *rig);
 _Noreturn void bench_fail(Session *s, const char *what);

@@ -20,7 +20,7 @@ for n in 1000 10000 100000; do
 done
 "$build/tests/bench/gen" chain 1000000 >"$work/chain-1000000.yaml"
 
-# NumPy's column, where there is NumPy, and PyTorch's convolutions; OpenBLAS is told the CPU as our tools tell it.
+# NumPy's column, where there is NumPy, and PyTorch's layers; OpenBLAS is told the CPU as our tools tell it.
 export BENCH_NUMPY="$work/numpy.tsv"
 rm -f "$BENCH_NUMPY"
 python=$(command -v /usr/bin/python3 || command -v python3 || true)
@@ -36,9 +36,24 @@ if [ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null; then
     "$python" "$here/yard_torch.py" >>"$BENCH_NUMPY"
 fi
 
+# Networks: models of torchvision, by ONNX Runtime where NODE_PATH has it.
+if [ -n "$python" ] && "$python" -c 'import torchvision, onnx' 2>/dev/null; then
+    "$python" "$here/yard_networks.py" "$work" >>"$BENCH_NUMPY"
+    for net in resnet18 mobilenet_v2; do
+        "$build/bin/gload" --freeze '*' "$work/$net.onnx" -o "$work/$net-forward.tlg"
+        "$build/bin/gload" -e 'cost = sum(y * y)' --outputs cost "$work/$net.onnx" |
+            "$build/bin/ggrad" --only -o "$work/$net-gradient.tlg"
+        node -e 'require("onnxruntime-node")' 2>/dev/null || continue
+        for n in 1 2; do
+            node "$here/yard_ort.js" "$work/$net.onnx" $n "$net-forward-$n" >>"$BENCH_NUMPY"
+        done
+    done
+fi
+
 "$build/tests/bench/start" "$build/bin" "$work/empty" "$here/../../examples/digits"
 "$build/tests/bench/size" "$work"
 "$build/tests/bench/overhead"
 "$build/tests/bench/kernels"
 "$build/tests/bench/loops"
 "$build/tests/bench/convolutions"
+"$build/tests/bench/networks" "$work"

@@ -65,3 +65,8 @@ def scatter():
 
 
 show("scatter", scatter, 0.05)
+for name, shape, f in (("rfft_1024", (256, 1024), np.fft.rfft), ("rfft_65536", (65536,), np.fft.rfft),
+                       ("rfft_1000", (256, 1000), np.fft.rfft), ("fft_1009", (64, 1009), np.fft.fft),
+                       ("irfft_1024", (256, 1024), lambda x: np.fft.irfft(np.fft.rfft(x)))):
+    wave = rng.uniform(-1, 1, shape)
+    show(f"layer_{name}", lambda: f(wave))
