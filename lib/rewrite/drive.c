@@ -393,7 +393,6 @@ static void sweep_apply(Rewriter *r, ApplyId a) {
 static void sweep_var(Rewriter *r, Var v) {
     if (v == VAR_NONE || r->failed) return;
     v = rewriter_resolve(r, v);
-    r->uses[v]++;
     sweep_apply(r, var_owner(r->g, v));
 }
 
@@ -419,16 +418,23 @@ static void need_uses_of(Rewriter *r, Var v) {
     vec_push(r->s, &r->stack, ((Visit){.a = a}));
 }
 
+/* A result is one use more. */
+static void need_result(Rewriter *r, Var v) {
+    if (v == VAR_NONE) return;
+    r->uses[rewriter_resolve(r, v)]++;
+    need_uses_of(r, v);
+}
+
 static void count_all_uses(Rewriter *r) {
     const Graph *g = r->g;
     if (r->nvar) memset(r->uses, 0, r->nvar * sizeof *r->uses);
     for (size_t i = 0; i < g->effects.n; i++)
         need_uses_of(r, g->apply[g->effects.p[i]].out);
     for (size_t i = 0; i < g->outputs.n; i++)
-        need_uses_of(r, g->outputs.p[i].var);
+        need_result(r, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
-        need_uses_of(r, g->updates.p[i].value);
-    need_uses_of(r, g->until);
+        need_result(r, g->updates.p[i].value);
+    need_result(r, g->until);
     while (r->stack.n > 0) {
         ApplyId a = r->stack.p[--r->stack.n].a;
         for (size_t i = 0; i < g->apply[a].nin; i++)

@@ -71,13 +71,28 @@ static bool is_static(Rewriter *r, Var x) {
 static bool has_one_client(Rewriter *r, Var x) {
     return r->uses[x] <= 1;
 }
+static bool is_known_equal(Dim a, Dim b) {
+    return a == b && a != DIM_UNKNOWN;
+}
 static bool has_same_known_shape(Rewriter *r, Var x, Var y) {
     const Type *a = var_type(r->g, x), *b = var_type(r->g, y);
     if (a->kind != TYPE_TENSOR || b->kind != TYPE_TENSOR || a->ndim != b->ndim)
         return false;
     for (int i = 0; i < a->ndim; i++)
-        if (a->dim[i] != b->dim[i] || a->dim[i] == DIM_UNKNOWN) return false;
+        if (!is_known_equal(a->dim[i], b->dim[i])) return false;
     return true;
+}
+static bool is_square(Rewriter *r, Var x) {
+    const Type *t = var_type(r->g, x);
+    return t->kind == TYPE_TENSOR && t->ndim == 2 &&
+           is_known_equal(t->dim[0], t->dim[1]);
+}
+/* Two stacks of matrices that are multiplied one by one. */
+static bool are_batched(Rewriter *r, Var x, Var y) {
+    const Type *a = var_type(r->g, x), *b = var_type(r->g, y);
+    return a->kind == TYPE_TENSOR && b->kind == TYPE_TENSOR && a->ndim == 3 &&
+           b->ndim == 3 && is_known_equal(a->dim[0], b->dim[0]) &&
+           is_known_equal(a->dim[2], b->dim[1]);
 }
 static bool has_same_dtype(Rewriter *r, Var x, Var y) {
     return tensor_dtype_of(r, x) == tensor_dtype_of(r, y);
@@ -223,6 +238,7 @@ static const GuardTest tests[] = {
     {"scalar", is_scalar, NULL},
     {"vector", is_vector, NULL},
     {"matrix", is_matrix, NULL},
+    {"square", is_square, NULL},
     {"static_shape", is_static, NULL},
     {"single_use", has_one_client, NULL},
     {"float", is_float_tensor, NULL},
@@ -239,6 +255,7 @@ static const GuardTest tests[] = {
     {"finite", is_finite_const, NULL},
     {"same_shape", NULL, has_same_known_shape},
     {"same_dtype", NULL, has_same_dtype},
+    {"batched", NULL, are_batched},
     {"differs", NULL, vars_differ},
     {"gathers", NULL, factors_gather},
     {"multiplies", NULL, product_is_safe},

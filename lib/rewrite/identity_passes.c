@@ -19,6 +19,20 @@ Var rewriter_apply(Rewriter *r, const Op *op, const Props *props, size_t nin,
     return v;
 }
 
+Var rewriter_with_prop(Rewriter *r, const Apply *a, const char *name, Prop value,
+                       size_t nin, const Var *in) {
+    const Signature *sig = op_signature(r->s, a->op);
+    Sym y = sym(r->s, name);
+    const Op *op = a->op;
+    const Props *props = a->props;
+    Prop *p = mem_alloc(r->s, (sig->nprop + 1) * sizeof *p);
+    for (size_t i = 0; i < sig->nprop; i++)
+        p[i] = sig->prop[i].name == y ? value : props->p[i];
+    props = props_intern(r->s, sig->nprop, p);
+    mem_free(p);
+    return rewriter_apply(r, op, props, nin, in);
+}
+
 bool rewriter_int_const(Rewriter *r, Var v, int64_t *i) {
     const Tensor *t = var_const(r->g, v);
     if (!t || !dtype_is_integer(t->dtype) || tensor_size(t) != 1) return false;
@@ -188,7 +202,7 @@ bool rewrite_reshape_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* ---- transpose ---- */
 
-static void transpose_axes(Rewriter *r, const Apply *a, int ndim, int64_t *axes) {
+void rewriter_transpose_axes(Rewriter *r, const Apply *a, int ndim, int64_t *axes) {
     const Prop *p = rewriter_prop(r, a, "axes");
     for (int i = 0; i < ndim; i++) {
         int64_t k = p->kind == P_INTS && p->ints.n == (size_t)ndim ? p->ints.p[i]
@@ -208,11 +222,11 @@ bool rewrite_transpose_pass(Rewriter *r, ApplyId id, Var *out) {
     Var x = rewriter_input(r, id, 0);
     int ndim = var_type(r->g, x)->ndim;
     int64_t outer[MAX_NDIM], inner[MAX_NDIM], both[MAX_NDIM];
-    transpose_axes(r, a, ndim, outer);
+    rewriter_transpose_axes(r, a, ndim, outer);
     if (is_identity_axes(ndim, outer)) return replace_by(r, x, id, out);
     const Apply *b = rewriter_owner(r, x, a->op);
     if (!b) return false;
-    transpose_axes(r, b, ndim, inner);
+    rewriter_transpose_axes(r, b, ndim, inner);
     for (int i = 0; i < ndim; i++)
         both[i] = inner[outer[i]];
     Var y = rewriter_resolve(r, r->g->in[b->in]);

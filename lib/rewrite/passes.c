@@ -16,6 +16,9 @@ static const char *const scatters[] = {"inc_subtensor", "set_subtensor", NULL};
 static const char *const differences[] = {"subtract", NULL};
 static const char *const shapes[] = {"shape", "shape_i", NULL};
 
+static const char *const products[] = {"matmul", NULL};
+static const char *const totals[] = {"sum", "max", "min", NULL};
+static const char *const repeats[] = {"sum", "max", "min", "mean", "any", "all", NULL};
 static const char *const scales[] = {"multiply", "true_divide", NULL};
 static const char *const shifts[] = {"add", "subtract", NULL};
 
@@ -85,6 +88,37 @@ const Pass rewrite_passes[] = {
     {"scatter-value", "canonicalize",
      "Lets inc_subtensor and set_subtensor broadcast their value themselves.", 1,
      scatter_value_pass, NULL, scatters, false},
+    {"merge-reads", "reads",
+     "Merges an index with another, and reads what set_subtensor or inc_subtensor "
+     "wrote.",
+     ALGEBRA, read_merge_pass, NULL, slices, true},
+    {"read-exactly", "reads",
+     "Computes of an elementwise op, a transpose, a concatenate, a broadcast or an "
+     "extreme only what is read.",
+     ALGEBRA, read_exact_pass, NULL, slices, true},
+    {"read-product", "algebra",
+     "Computes of a product, a sum or a softmax only what is read.", ALGEBRA,
+     read_rounded_pass, NULL, slices, true},
+    {"new-dims", "reads",
+     "Replaces an index of None alone, x[:, None], by expand_dims.", ALGEBRA,
+     read_none_pass, NULL, slices, false},
+    {"product-by-diagonal", "algebra",
+     "Replaces a product by an identity or a diagonal matrix by its other operand, "
+     "scaled.",
+     ALGEBRA, chain_diagonal_pass, NULL, products, false},
+    {"product-order", "algebra",
+     "Multiplies several matrices in the order that costs least, vectors first.",
+     ALGEBRA, chain_order_pass, NULL, products, true},
+    {"share-product", "algebra", "Computes b.T @ a as the transpose of a.T @ b.",
+     ALGEBRA, chain_share_pass, NULL, products, false},
+    {"reduce-all", "reads", "Replaces a list of all axes of a reduction by None.",
+     ALGEBRA, reduce_all_pass, NULL, reductions, false},
+    {"reduce-parts", "algebra",
+     "Sums a concatenate or stack part by part, and so with its extremes.", ALGEBRA,
+     reduce_parts_pass, NULL, totals, true},
+    {"reduce-repeated", "algebra",
+     "Sums a repeated value (broadcast_to, ones_like, full, ...) as a multiple.",
+     ALGEBRA, reduce_repeated_pass, NULL, repeats, false},
     {"scan-merge", "scan",
      "Merges loops with the same steps that need nothing of each other.", LOOPS, NULL,
      scan_merge_pass, NULL, false},

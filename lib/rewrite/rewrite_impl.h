@@ -104,7 +104,9 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
     rewrite_broadcast_pass, rewrite_reduce_pass, rewrite_slice_pass,
     rewrite_concat_pass, shape_pass, shape_read_pass, sink_pass, scatter_pass,
     scatter_value_pass, scatter_scaled_pass, ifelse_pass, conv_scale_pass,
-    conv_shift_pass;
+    conv_shift_pass, read_exact_pass, read_rounded_pass, read_merge_pass,
+    chain_order_pass, chain_share_pass, chain_diagonal_pass, reduce_parts_pass,
+    reduce_repeated_pass, reduce_all_pass, read_none_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass;
 GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,
     scan_truncate_pass, scan_hoist_pass, scan_pushout_pass, scan_sum_pass,
@@ -112,6 +114,8 @@ GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_p
 
 /* Node entries up to this position clean up after all others. */
 #define CLEANING 0.6
+/* Between the stages "stabilize" and loops. */
+#define ALGEBRA 1.55
 /* Passes over loops have positions between these: loop bodies have been through the
  * earlier stages but are not fused yet. */
 #define LOOPS     1.6
@@ -259,6 +263,9 @@ static inline bool rw_is(Rewriter *r, const Apply *a, KnownOp op) {
 const void *rewriter_uniform(Rewriter *r, Var v);
 bool rewriter_is_number(Rewriter *r, Var v,
                         double x); /* a uniform constant of that value; -0 is not 0 */
+bool rewriter_is_zeros(Rewriter *r, Var v); /* certainly, whatever its shape */
+/* A variable that broadcasts to v; VAR_NONE if v isn't such a broadcast. */
+Var rewriter_repeated_value(Rewriter *r, Var v);
 /* Does `new` guarantee everything that `old` does? */
 bool type_keeps(const Type *old, const Type *new);
 /* x cast and broadcast to t; VAR_NONE if the types can't prove that it fits. */
@@ -270,12 +277,19 @@ Var rewriter_evaluate(Rewriter *r, Var v);
 bool rewrite_dims_fit(const Type *t, const Type *to);
 /* A 0-d or one-element integer constant. */
 bool rewriter_int_const(Rewriter *r, Var v, int64_t *i);
+/* The input axis of each axis of a transpose of ndim dims. */
+void rewriter_transpose_axes(Rewriter *r, const Apply *a, int ndim, int64_t *axes);
+/* A pass replaces the only client of `a`: what `a` reads has a client less. */
+void rewriter_release(Rewriter *r, ApplyId a);
 /* A value prop of the Apply. */
 const Prop *rewriter_prop(Rewriter *r, const Apply *a, const char *name);
 /* op(x, y, ...) with these props; VAR_NONE without a diagnostic if it doesn't
  * type-check. */
 Var rewriter_apply(Rewriter *r, const Op *op, const Props *props, size_t nin,
                    const Var *in);
+/* The op of an Apply with one prop changed. */
+Var rewriter_with_prop(Rewriter *r, const Apply *a, const char *name, Prop value,
+                       size_t nin, const Var *in);
 
 /* ---- matching and building ---- */
 bool rule_match(Rewriter *r, const Rule *rule, Var v, Match *m);

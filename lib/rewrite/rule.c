@@ -60,11 +60,8 @@ static double default_position(const char *tags) {
     static const struct {
         const char *tag;
         double position;
-    } stage[] = {{"useless", 0.6},
-                 {"canonicalize", 1},
-                 {"stabilize", 1.5},
-                 {"specialize", 2},
-                 {"fusion", 49}};
+    } stage[] = {{"useless", 0.6},     {"canonicalize", 1}, {"stabilize", 1.5},
+                 {"algebra", ALGEBRA}, {"specialize", 2},   {"fusion", 49}};
     for (size_t i = 0; i < sizeof stage / sizeof *stage; i++) {
         const char *at = strstr(tags, stage[i].tag);
         size_t n = strlen(stage[i].tag);

@@ -11,7 +11,7 @@ static const Apply *owner_apply(Rewriter *r, Var v) {
     return a == APPLY_NONE ? NULL : &r->g->apply[a];
 }
 
-static bool is_all_zeros(Rewriter *r, Var v) {
+bool rewriter_is_zeros(Rewriter *r, Var v) {
     const Apply *a = owner_apply(r, v);
     if (!a) return rewriter_is_number(r, v, 0);
     if (rw_is(r, a, OP_ZEROS_LIKE)) return true;
@@ -42,7 +42,7 @@ static const Apply *row_scatter(Rewriter *r, Var v) {
     bool one_each = ct->ndim == 0 ||
                     (ct->ndim == 1 && ct->dim[0] == t->dim[0] && ct->dtype != DT_BOOL);
     if (!one_each || !is_all_rows(r, rows, t) ||
-        !is_all_zeros(r, rewriter_resolve(r, r->g->in[a->in])))
+        !rewriter_is_zeros(r, rewriter_resolve(r, r->g->in[a->in])))
         return NULL;
     return a;
 }
@@ -140,7 +140,7 @@ bool scatter_scaled_pass(Rewriter *r, ApplyId id, Var *out) {
     if (var_type(r->g, s)->ndim != 0 || var_is_const(r->g, s)) return false;
     Var x = other_factor(r, rewriter_input(r, id, 1), s);
     if (x == VAR_NONE || !type_keeps(t, var_type(r->g, x)) ||
-        !is_all_zeros(r, rewriter_resolve(r, r->g->in[scatter->in])))
+        !rewriter_is_zeros(r, rewriter_resolve(r, r->g->in[scatter->in])))
         return false;
     const Op *inc = scatter->op;
     const Props *props = scatter->props;

@@ -320,8 +320,7 @@ static Var first_element_const(Rewriter *r, Var v) {
     return graph_const(r->g, &one, true);
 }
 
-/* A variable that broadcasts to v; VAR_NONE if v isn't such a broadcast. */
-static Var repeated_value(Rewriter *r, Var v) {
+Var rewriter_repeated_value(Rewriter *r, Var v) {
     ApplyId id = var_owner(r->g, v);
     DType d = var_type(r->g, v)->dtype;
     if (rewriter_uniform(r, v) && var_type(r->g, v)->ndim > 0)
@@ -344,7 +343,7 @@ static bool sink_operand(Rewriter *r, ApplyId id, size_t i, Var *out) {
     const Type *to = var_type(r->g, a.out);
     Var x = rewriter_input(r, id, i);
     if (!rewrite_dims_fit(var_type(r->g, x), to)) return false;
-    Var y = repeated_value(r, x), in[8];
+    Var y = rewriter_repeated_value(r, x), in[8];
     rewriter_grow(r);
     if (y == VAR_NONE || y == x) return false;
     for (size_t k = 0; k < a.nin; k++)

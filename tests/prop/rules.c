@@ -4,7 +4,7 @@
  *   plain rules       the same nan, inf and value up to rounding, everywhere
  *   @stabilize        the same up to absolute rounding; the right side may be finite
  * where the left one overflows, never the other way round
- *   @fast, @reassociate   at ordinary points
+ *   @fast, @reassociate, @algebra   at ordinary points
  * Complex numbers are compared at finite points: products of infinities have no agreed
  * parts. */
 #include "../unit/test.h"
@@ -33,7 +33,7 @@ typedef struct RuleCase {
     size_t nhole;
     bool stable, ordinary; /* how it is compared */
     bool whole;            /* reductions, products: small arrays, many times */
-    bool matrix, vector;
+    bool matrix, vector, stack;
     bool regular; /* square matrices with a large diagonal, as inverses need them */
     unsigned instances;
 } RuleCase;
@@ -219,8 +219,9 @@ typedef struct Instance {
 
 static const Type *hole_type(const Instance *x, Stand st) {
     DType d = st == TRUTH ? DT_BOOL : x->dtype;
-    Dim dim[2] = {count_points(x->c, x->vars), SIDE};
-    return type_tensor(s, d, x->c->matrix && st != VECTOR ? 2 : 1, dim);
+    Dim dim[3] = {count_points(x->c, x->vars), SIDE, SIDE};
+    int ndim = x->c->stack ? 3 : x->c->matrix && st != VECTOR ? 2 : 1;
+    return type_tensor(s, d, ndim, dim);
 }
 
 static double constant_of(const Instance *x, size_t k) {
@@ -365,14 +366,18 @@ static void test_entry(const RewriteEntry *e) {
     c.nhole = rule_holes(c.rule, names, HOLES);
     CHECK(c.nhole <= HOLES);
     c.stable = has_tag(e, "stabilize");
-    c.ordinary = has_tag(e, "fast") || has_tag(e, "reassociate");
+    c.ordinary =
+        has_tag(e, "fast") || has_tag(e, "reassociate") || has_tag(e, "algebra");
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         c.whole |= strstr(e->text, arrays[i]) != NULL;
     for (size_t i = 0; i < sizeof square / sizeof *square; i++)
         c.regular |= strstr(e->text, square[i]) != NULL;
     c.vector = strstr(e->text, "vector(") != NULL;
+    c.stack = strstr(e->text, "batched(") != NULL;
     c.whole |= c.regular || c.vector;
-    c.matrix = c.regular || c.vector || strstr(e->text, "matmul(") != NULL;
+    c.matrix = c.regular || c.vector || strstr(e->text, "matmul(") != NULL ||
+               strstr(e->text, "matrix(") != NULL;
+    c.whole |= c.matrix;
     test_rule(&c);
 }
 

@@ -1,5 +1,5 @@
 /* Parses the text of an index, and resolves slices. */
-#include "ops/index/index.h"
+#include "op/index_text.h"
 
 #include <string.h>
 
