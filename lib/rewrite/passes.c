@@ -17,7 +17,7 @@ static const char *const differences[] = {"subtract", NULL};
 static const char *const shapes[] = {"shape", "shape_i", NULL};
 
 static const char *const products[] = {"matmul", NULL};
-static const char *const totals[] = {"sum", "max", "min", NULL};
+static const char *const totals[] = {"sum", "prod", "max", "min", NULL};
 static const char *const repeats[] = {"sum", "max", "min", "mean", "any", "all", NULL};
 static const char *const scales[] = {"multiply", "true_divide", NULL};
 static const char *const shifts[] = {"add", "subtract", NULL};

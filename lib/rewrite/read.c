@@ -198,6 +198,32 @@ static Var read_elemwise(Read *q) {
     return rewriter_apply(q->r, a.op, a.props, a.nin, in);
 }
 
+/* Index arrays and masks as they are, where all but one operand are numbers and no more
+ * is read than there is. */
+static Var read_by_arrays(Rewriter *r, ApplyId id, ApplyId of) {
+    const Apply a = r->g->apply[of], read = r->g->apply[id];
+    const Type *out = var_type(r->g, read.out), *t = var_type(r->g, a.out);
+    Var in[ELEMWISE_INPUTS], index[INDEX_INPUTS + 1];
+    int array = -1;
+    if (a.nin > ELEMWISE_INPUTS || read.nin > INDEX_INPUTS || op_may_fail(r->g, of))
+        return VAR_NONE;
+    for (size_t i = 0; i < a.nin; i++) {
+        in[i] = rewriter_input(r, of, i);
+        if (var_type(r->g, in[i])->ndim == 0) continue;
+        if (array >= 0) return VAR_NONE;
+        array = (int)i;
+    }
+    for (size_t i = 1; i < read.nin; i++)
+        index[i] = rewriter_input(r, id, i);
+    bool mask = read.nin == 2 && var_type(r->g, index[1])->dtype == DT_BOOL,
+         fewer = type_size(out) >= 0 && type_size(out) <= type_size(t);
+    if (array < 0 || (!mask && !fewer)) return VAR_NONE;
+    index[0] = in[array];
+    in[array] = rewriter_apply(r, read.op, read.props, read.nin, index);
+    return in[array] == VAR_NONE ? VAR_NONE
+                                 : rewriter_apply(r, a.op, a.props, a.nin, in);
+}
+
 /* ---- ops that arrange elements ---- */
 
 static Var read_transpose(Read *q) {
@@ -413,6 +439,24 @@ static Var read_repeated(Read *q) {
     if (!rewrite_dims_fit(var_type(r->g, value), q->t)) return VAR_NONE;
     value = read_operand(q, value);
     return value == VAR_NONE ? VAR_NONE : rewriter_fit(r, value, t);
+}
+
+/* An element of start, start + step, .. by its number. */
+static Var read_counting(Read *q) {
+    Rewriter *r = q->r;
+    const Apply *a = &r->g->apply[q->of];
+    int64_t at, to, start = 0, step = 1;
+    static const int64_t most = INT64_MAX / 2;
+    if (!q->item[0].is_at || !dtype_is_integer(q->t->dtype) ||
+        !constant_rows(q, 0, &at, &to) ||
+        (a->nin > 1 && !rewriter_int_const(r, input_of_read(q, 0), &start)) ||
+        (a->nin > 2 && !rewriter_int_const(r, input_of_read(q, 2), &step)) ||
+        !i64_mul(at, step, &at) || at > most || at < -most || start > most ||
+        start < -most)
+        return VAR_NONE;
+    Var v = op_cast_to(&r->b, const_int(&r->b, start + at), q->t->dtype);
+    rewriter_grow(r);
+    return v;
 }
 
 /* ---- what works along one axis, or sums over some ---- */
@@ -682,11 +726,10 @@ bool read_none_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* In the body of a loop the index may change from step to step, while what is read is
  * computed once, before the loop. */
-static bool index_stays(const Read *q) {
-    if (q->r->g == q->r->g->main) return true;
-    const Apply *a = &q->r->g->apply[q->id];
-    for (size_t i = 1; i < a->nin; i++)
-        if (!var_is_const(q->r->g, rewriter_input(q->r, q->id, i))) return false;
+static bool index_stays(Rewriter *r, ApplyId id) {
+    if (r->g == r->g->main) return true;
+    for (size_t i = 1; i < r->g->apply[id].nin; i++)
+        if (!var_is_const(r->g, rewriter_input(r, id, i))) return false;
     return true;
 }
 
@@ -715,8 +758,12 @@ static bool push_read(Rewriter *r, ApplyId id, size_t n, const ReadRow *row,
     if (a->op->elemwise && !shared) way = read_elemwise;
     for (size_t i = 0; i < n; i++)
         if (rw_is(r, a, row[i].op)) way = row[i].way;
-    if (!way || !read_parse(r, id, 1, &q) || !index_stays(&q)) return false;
-    Var v = add_new_dims(&q, way(&q));
+    if (!way || !index_stays(r, id)) return false;
+    Var v = VAR_NONE;
+    if (read_parse(r, id, 1, &q))
+        v = add_new_dims(&q, way(&q));
+    else if (way == read_elemwise)
+        v = read_by_arrays(r, id, of);
     if (v == VAR_NONE ||
         !type_keeps(var_type(r->g, r->g->apply[id].out), var_type(r->g, v)))
         return false;
@@ -726,14 +773,21 @@ static bool push_read(Rewriter *r, ApplyId id, size_t n, const ReadRow *row,
 }
 
 bool read_exact_pass(Rewriter *r, ApplyId id, Var *out) {
-    static const ReadRow row[] = {
-        {OP_TRANSPOSE, read_transpose}, {OP_EXPAND_DIMS, read_expanded},
-        {OP_SQUEEZE, read_squeezed},    {OP_CONCATENATE, read_concatenated},
-        {OP_STACK, read_stacked},       {OP_BROADCAST_TO, read_repeated},
-        {OP_FULL, read_repeated},       {OP_FULL_LIKE, read_repeated},
-        {OP_ZEROS_LIKE, read_repeated}, {OP_ONES_LIKE, read_repeated},
-        {OP_MAX, read_reduced},         {OP_MIN, read_reduced},
-        {OP_ANY, read_reduced},         {OP_ALL, read_reduced}};
+    static const ReadRow row[] = {{OP_TRANSPOSE, read_transpose},
+                                  {OP_EXPAND_DIMS, read_expanded},
+                                  {OP_SQUEEZE, read_squeezed},
+                                  {OP_CONCATENATE, read_concatenated},
+                                  {OP_STACK, read_stacked},
+                                  {OP_ARANGE, read_counting},
+                                  {OP_BROADCAST_TO, read_repeated},
+                                  {OP_FULL, read_repeated},
+                                  {OP_FULL_LIKE, read_repeated},
+                                  {OP_ZEROS_LIKE, read_repeated},
+                                  {OP_ONES_LIKE, read_repeated},
+                                  {OP_MAX, read_reduced},
+                                  {OP_MIN, read_reduced},
+                                  {OP_ANY, read_reduced},
+                                  {OP_ALL, read_reduced}};
     return push_read(r, id, sizeof row / sizeof *row, row, false, out);
 }
 

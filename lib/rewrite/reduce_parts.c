@@ -56,9 +56,10 @@ static bool parts_fit(Rewriter *r, const Apply *a, int axis, bool nonempty) {
 }
 
 static const Op *combining_op(Rewriter *r, const Apply *a) {
-    return rw_is(r, a, OP_SUM)   ? op_known(r->s, OP_ADD)
-           : rw_is(r, a, OP_MAX) ? op_known(r->s, OP_MAXIMUM)
-                                 : op_known(r->s, OP_MINIMUM);
+    return rw_is(r, a, OP_SUM)    ? op_known(r->s, OP_ADD)
+           : rw_is(r, a, OP_PROD) ? op_known(r->s, OP_MULTIPLY)
+           : rw_is(r, a, OP_MAX)  ? op_known(r->s, OP_MAXIMUM)
+                                  : op_known(r->s, OP_MINIMUM);
 }
 
 bool reduce_parts_pass(Rewriter *r, ApplyId id, Var *out) {
@@ -82,8 +83,10 @@ bool reduce_parts_pass(Rewriter *r, ApplyId id, Var *out) {
     ndim -= stacked;
     for (int k = 0; k < ndim; k++)
         one &= !flag[k];
-    if ((!one && size >= 0 && size < SMALL) ||
-        !parts_fit(r, &joined, stacked ? -1 : axis, !rw_is(r, &a, OP_SUM)))
+    bool sum = rw_is(r, &a, OP_SUM), prod = rw_is(r, &a, OP_PROD);
+    /* products of parts may overflow where the whole doesn't */
+    if ((!one && (prod || (size >= 0 && size < SMALL))) ||
+        !parts_fit(r, &joined, stacked ? -1 : axis, !sum && !prod))
         return false;
     const Op *op = combining_op(r, &a);
     for (size_t i = 0; i < joined.nin; i++) {

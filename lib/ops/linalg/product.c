@@ -210,6 +210,29 @@ static Gemm gemm_of(const Tensor *a, const Tensor *b) {
                   .ldc = b->shape[b->ndim - 1]};
 }
 
+/* Many matrices by one: where the rows of all follow each other at one distance, they
+ * are the rows of a single product. */
+static void join_rows(BlasProducts *j) {
+    MatrixBatch *q = &j->q;
+    const int64_t size = (int64_t)dtype_size(j->g.dtype);
+    int64_t rows = j->g.m, step = j->g.a_row * size, last = 0;
+    if (q->count < 2 || j->g.a_col != 1) return;
+    for (int d = q->n; d-- > 0;) {
+        if (q->shape[d] == 1) continue;
+        if (q->sb[d] != 0) return;
+        if (rows == 1) step = q->sa[d];
+        if (q->sa[d] != rows * step || !i64_mul(rows, q->shape[d], &rows)) return;
+        last = step;
+    }
+    if (rows > INT32_MAX || last % size || last < j->g.k * size ||
+        last > INT32_MAX * size)
+        return;
+    j->g.m = rows;
+    j->g.a_row = last / size;
+    q->n = 0;
+    q->count = 1;
+}
+
 /* A single product is split; several are distributed whole, in chunks large enough to
  * pay. */
 static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
@@ -220,6 +243,7 @@ static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     j.g = gemm_of(a, b);
     j.g.c = out;
     matrix_batch_set(&j.q, a, b, nbatch, batch);
+    join_rows(&j);
     double madds = (double)j.g.m * (double)j.g.n * (double)j.g.k;
     if (j.q.count == 1 && madds >= BLAS_SPLIT_LEAST) {
         size_t bytes = blas_room(&j.g);
