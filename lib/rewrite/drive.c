@@ -208,10 +208,10 @@ static bool fail_on_undo_circle(Rewriter *r, size_t entry, Var result, Var v) {
 
 /* A @fast rule may change results at infinities and nans, so comparisons of this
  * variable must tolerate that from now on. */
-static void loosen_comparison(Rewriter *r, size_t entry, Var v) {
+void rewriter_loosen(Rewriter *r, Var v) {
     Approx how = APPROX_DEFAULT;
     how.allow_remove_inf = how.allow_remove_nan = true;
-    if (r->db->entry.p[entry].fast) graph_loosen_approx(r->g, v, how);
+    graph_loosen_approx(r->g, v, how);
 }
 
 /* Replaces the outputs of a by out[k]. False when nothing changes. */
@@ -225,7 +225,7 @@ static bool install_replacement(Rewriter *r, ApplyId a, size_t entry, const Var 
             if (fail_on_undo_circle(r, entry, out[k], v)) return false;
             continue;
         }
-        loosen_comparison(r, entry, v);
+        if (r->db->entry.p[entry].fast) rewriter_loosen(r, v);
         r->forward[v] = x;
         r->direct[v] = out[k];
         r->by[v] = (uint16_t)(entry + 1);

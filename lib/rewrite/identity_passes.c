@@ -375,3 +375,39 @@ bool rewrite_concat_pass(Rewriter *r, ApplyId id, Var *out) {
     mem_free(in);
     return hit;
 }
+
+/* ---- assertions ---- */
+
+/* Is every element of a constant condition true? */
+static bool is_true_const(Rewriter *r, Var v) {
+    const Tensor *t = var_const(r->g, v);
+    if (!t || dtype_is_complex(t->dtype)) return false;
+    if (rewriter_uniform(r, v)) return tensor_f64(t, 0) != 0;
+    int64_t n = tensor_size(t);
+    for (int64_t i = 0; i < n; i++)
+        if (tensor_f64(t, i) == 0) return false;
+    return true;
+}
+
+/* An assertion has an effect, so nothing else may remove it. */
+bool assert_true_pass(Rewriter *r) {
+    Graph *g = r->g;
+    const Op *op = op_named(r->s, "assert_op");
+    size_t n = 0, all = g->effects.n;
+    for (size_t i = 0; i < all; i++) {
+        ApplyId id = g->effects.p[i];
+        const Apply *a = &g->apply[id];
+        bool holds = a->op == op && !rewriter_limit_reached(r);
+        for (size_t k = 1; holds && k < a->nin; k++)
+            holds = is_true_const(r, apply_in(g, id)[k]);
+        g->effects.p[n++] = id;
+        if (!holds) continue;
+        n--;
+        Var was = a->out, x = apply_in(g, id)[0];
+        r->forward[was] = x;
+        if (!rewriter_fired(r, r->current, 1, &was, &x)) return false;
+    }
+    g->effects.n = n;
+    if (n < all && r->conditional) ifelse_note_effects(r);
+    return true;
+}

@@ -227,7 +227,7 @@ static bool read_guard_arg(Rule *r, Arena *a, Guard *g, const Ast *e) {
         p = g->narg == 0 && r->nguard < PART_MAX ? find_pattern_part(r->lhs, p) : NULL;
         g->part = true;
     }
-    if (!p || (g->part && p->kind != PAT_APPLY))
+    if (!p || (g->narg == 0 && g->part && p->kind != PAT_APPLY))
         return fail(
             r->s, e->at, E_REWRITE,
             "the argument of a guard must be a name in the pattern, or a part of it");

@@ -77,7 +77,7 @@ foldl(lambda r, s: s + expand_dims(r, 1) @ expand_dims(r, 0), M, zeros((2, 2)))|
 foldl(lambda r, s: s + expand_dims(r, -1) @ expand_dims(r, -2), M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
 foldl(lambda r, s: s + reshape(r, [2, 1]) * reshape(r, [1, 2]), M, zeros((2, 2)))||[[35.0,44.0],[44.0,56.0]]
 foldl(lambda r, s: s + transpose(expand_dims(r, 0)) @ expand_dims(r, 0), M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
-foldl(lambda r, s: s + r[:, None] * r[None, :], M, zeros((2, 2)))|scan-rows-out|[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + r[:, None] * r[None, :], M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
 foldl(lambda r, s: s + r, M, zeros(2))|scan-sums-out|[9.0,12.0]
 foldl(lambda r, s: r + s + r, M, zeros(2))||[18.0,24.0]
 foldl(lambda a, s: s + a, x, 1.)|scan-sums-out|7.0

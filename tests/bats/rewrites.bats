@@ -232,6 +232,41 @@ x: int64[n, 1, 5]|conv(x, [[[1, 2]]]) * 2|conv-scale|conv(x, array([[[1, 2]]])) 
 END
 }
 
+@test "terms of whole sums and factors of whole products are collected" {
+    pass_makes '--verify 2' <<'END'
+x: int64[n]; y: int64[n]; z: int64[n]|x + y + z - y - x|collect-terms|z
+x: int64[n]; y: int64[n]|x - (y + x)|collect-terms|-y
+x: int64[n]; y: int64[n]|x + y + x|collect-terms|x * 2 + y
+x: int64[n]; y: int64[n]|2 * x + y - 3 * x|collect-terms|y - x
+x: int8[n]; y: int8[n]|x - y - (x - y)|collect-terms|broadcast_to(0, stack(n))
+x: uint8[n]; y: uint8[n]|x + y - x|collect-terms|y
+x: int64[n]; y: int64[m, n]|x + y - x|collect-terms|y
+x: int64[m, n]; y: int64[n]|x + y - x|collect-terms|broadcast_to(y, stack(m, n))
+x: int64[n]; y: int64[n]|(x + y - x) * (x + y)|collect-terms|y * (x + y)
+x: bool[n]; y: bool[n]|x + y + x|collect-terms|x + y + x
+x: float64[n]; y: float64[n]|x + y - x|collect-terms|x + y - x
+x: float64[n]; y: float64[n]|x + y - x|collect-terms-fast|y
+x: float64[n]|x * 0.5 + x|collect-terms-fast|x * 0.5 + x
+x: float64[n]; y: float64[n]|x * y / x|collect-factors-fast|y
+x: float64[n]|x * 3 / x|collect-factors-fast|broadcast_to(3.0, stack(n))
+x: float64[n]; y: float64[n]|x * y * x|collect-factors-fast|x ** 2.0 * y
+x: float64[n]; y: float64[n]|x / (y * x)|collect-factors-fast|1.0 / y
+x: float64[n]; y: float64[n]; z: float64[n]|x * y / (x * z) * z|collect-factors-fast|y
+END
+    pass_makes '' <<'END'
+x: int64[?]; y: int64[?]|x + y - x|collect-terms|x + y - x
+END
+}
+
+@test "assertions that are known to hold go, others stay and are checked" {
+    gload -i 'x: float64[3]' -e 'a = assert_op(2., True)' -e 'b = assert_op(x, x.shape[0] == 3, [True, True])' -e 'c = assert_op(x, x > 0)' -e 'd = assert_op(x, [True, False])' -o m.tlg
+    ok 'grewrite m.tlg --exclude fusion --no-provenance -O math' $'x: float64[3]\na = float64(2.0)\nc = assert_op(x, x > 0.0)\nd = assert_op(x, True, False)\nb = x'
+    bad 5 E_ASSERT 'does not hold' 'grun m.tlg x=[1,2,3]'
+    gload -i 'c: bool' -i 'x: float64' -e 'y = ifelse(c, assert_op(x, True), assert_op(x, x > 0) * 2)' -o i.tlg
+    ok 'grun i.tlg c=True x=-1' 'y = -1.0'
+    bad 5 E_ASSERT 'does not hold' 'grun i.tlg c=False x=-1'
+}
+
 @test "what the types leave open stays" {
     pass_makes '' <<'END'
 x: float64[n, m]|specify_shape(x, [n, 3])|useless-specify-shape|specify_shape(x, stack(n, 3))

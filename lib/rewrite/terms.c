@@ -1,0 +1,225 @@
+/* Whole sums and products: terms that occur several times are collected, x + y - x is
+ * y. A walk from results to inputs meets the outermost sum of each tree first, and
+ * takes the sums within it that nothing else reads along; so each node is looked at
+ * once. */
+#include "rewrite/rewrite_impl.h"
+
+#include <string.h>
+
+typedef struct Term {
+    Var v;
+    int64_t times; /* or the power */
+} Term;
+typedef struct Terms {
+    Rewriter *r;
+    Arena *a;
+    bool product, fast;
+    const Op *divide, *power;
+    Clients clients;
+    const uint8_t *root;
+    uint8_t *within; /* by Apply: part of a tree that was met */
+    Map at;          /* variable -> index in term */
+    Vec(Term) term, todo;
+    size_t met;
+    bool exact; /* no power or multiple became too large to count */
+} Terms;
+
+enum { MOST_TIMES = 1 << 20 };
+
+/* ---- the tree ---- */
+
+/* What an Apply does with its inputs. */
+static bool splits(const Terms *t, const Apply *a, int *second) {
+    Rewriter *r = t->r;
+    *second = 1;
+    if (t->product) {
+        if (a->op == t->divide) *second = -1;
+        return *second < 0 || rw_is(r, a, OP_MULTIPLY);
+    }
+    if (rw_is(r, a, OP_SUBTRACT)) *second = -1;
+    return *second < 0 || rw_is(r, a, OP_ADD) || rw_is(r, a, OP_NEGATIVE);
+}
+
+static bool suits(const Terms *t, const Type *type) {
+    if (type->kind != TYPE_TENSOR) return false;
+    return t->fast ? dtype_is_float(type->dtype) : dtype_is_integer(type->dtype);
+}
+
+/* A sum of the same type that only this tree reads. */
+static ApplyId inner_sum(const Terms *t, Var v, const Type *type) {
+    const Graph *g = t->r->g;
+    ApplyId a = var_owner(g, v);
+    int second;
+    bool once = t->clients.first[v + 1] - t->clients.first[v] == 1 && !t->root[v];
+    return a != APPLY_NONE && once && var_type(g, v) == type && !g->apply[a].serial &&
+                   splits(t, &g->apply[a], &second)
+               ? a
+               : APPLY_NONE;
+}
+
+/* A constant whole number that a term is multiplied by: its other factor. */
+static Var whole_multiple(const Terms *t, Var v, int64_t *times) {
+    Rewriter *r = t->r;
+    ApplyId id = var_owner(r->g, v);
+    const Apply *a = rewriter_known_owner(r, v, OP_MULTIPLY);
+    for (size_t k = 0; a && !t->product && k < 2; k++) {
+        Var c = apply_in(r->g, id)[k], x = apply_in(r->g, id)[!k];
+        if (!rewriter_uniform(r, c) || var_type(r->g, x) != var_type(r->g, v)) continue;
+        double d = tensor_f64(var_const(r->g, c), 0);
+        if (d < -MOST_TIMES || d > MOST_TIMES || d != (double)(int64_t)d) continue;
+        *times = (int64_t)d;
+        return x;
+    }
+    *times = 1;
+    return v;
+}
+
+static void add_term(Terms *t, Var v, int64_t times) {
+    uint64_t k;
+    if (!map_get(&t->at, v, &k)) {
+        map_put(&t->at, v, t->term.n);
+        vec_push(t->r->s, &t->term, ((Term){v, times}));
+        return;
+    }
+    Term *term = &t->term.p[k];
+    term->times += times;
+    t->exact &= term->times >= -MOST_TIMES && term->times <= MOST_TIMES;
+}
+
+static void collect_terms(Terms *t, ApplyId top) {
+    const Graph *g = t->r->g;
+    const Type *type = var_type(g, g->apply[top].out);
+    vec_push(t->r->s, &t->todo, ((Term){g->apply[top].out, 1}));
+    while (t->todo.n) {
+        Term x = t->todo.p[--t->todo.n];
+        ApplyId a = var_owner(g, x.v);
+        const Apply *p = &g->apply[a];
+        int second;
+        splits(t, p, &second);
+        bool minus = !t->product && rw_is(t->r, p, OP_NEGATIVE);
+        t->within[a] = 1;
+        for (size_t i = p->nin; i-- > 0;) {
+            Var v = apply_in(g, a)[i];
+            int64_t times = minus || (i == 1 && second < 0) ? -x.times : x.times, n;
+            if (inner_sum(t, v, type) != APPLY_NONE) {
+                vec_push(t->r->s, &t->todo, ((Term){v, times}));
+                continue;
+            }
+            Var of = whole_multiple(t, v, &n);
+            t->met++;
+            add_term(t, of, times * n);
+        }
+    }
+}
+
+/* ---- what is left ---- */
+
+/* Do the types prove that leaving out v loses no check of shapes? */
+static bool leaves_no_check(const Terms *t, Var v, const Type *type) {
+    return rewrite_dims_fit(var_type(t->r->g, v), type);
+}
+
+static Var build_term(const Terms *t, Term x, DType d) {
+    Rewriter *r = t->r;
+    if (x.times < 0) x.times = -x.times;
+    if (x.times == 1) return x.v;
+    Var pair[2] = {x.v, const_number(&r->b, d, (double)x.times)};
+    rewriter_grow(r);
+    return rewriter_apply(r, t->product ? t->power : op_known(r->s, OP_MULTIPLY), NULL,
+                          2, pair);
+}
+
+/* The terms of one sign together; VAR_NONE: there are none, or *ok is false. */
+static Var build_side(const Terms *t, bool positive, DType d, bool *ok) {
+    Rewriter *r = t->r;
+    Var all = VAR_NONE;
+    for (size_t i = 0; i < t->term.n && *ok; i++) {
+        if (t->term.p[i].times == 0 || (t->term.p[i].times > 0) != positive) continue;
+        Var pair[2] = {all, build_term(t, t->term.p[i], d)};
+        all = all == VAR_NONE
+                  ? pair[1]
+                  : rewriter_apply(r, op_known(r->s, t->product ? OP_MULTIPLY : OP_ADD),
+                                   NULL, 2, pair);
+        *ok = all != VAR_NONE;
+    }
+    return all;
+}
+
+static Var build_terms(const Terms *t, const Type *type) {
+    Rewriter *r = t->r;
+    bool ok = true;
+    Var pair[2] = {build_side(t, true, type->dtype, &ok), VAR_NONE};
+    pair[1] = build_side(t, false, type->dtype, &ok);
+    if (!ok) return VAR_NONE;
+    if (pair[0] == VAR_NONE && pair[1] != VAR_NONE && !t->product)
+        return rewriter_apply(r, op_known(r->s, OP_NEGATIVE), NULL, 1, &pair[1]);
+    if (pair[0] == VAR_NONE) pair[0] = const_number(&r->b, type->dtype, t->product);
+    rewriter_grow(r);
+    if (pair[1] == VAR_NONE) return pair[0];
+    return rewriter_apply(r, t->product ? t->divide : op_known(r->s, OP_SUBTRACT), NULL,
+                          2, pair);
+}
+
+static bool replace_tree(Terms *t, ApplyId top) {
+    Rewriter *r = t->r;
+    Var was = r->g->apply[top].out;
+    const Type *type = var_type(r->g, was);
+    for (size_t i = 0; i < t->term.n; i++)
+        if (t->term.p[i].times == 0 && !leaves_no_check(t, t->term.p[i].v, type))
+            return true;
+    r->b.from = (Origin){r->g->origin[top].at, r->db->entry.p[r->current].name};
+    Var v = build_terms(t, type);
+    if (v != VAR_NONE) v = rewriter_fit(r, v, type);
+    rewriter_grow(r);
+    if (v == VAR_NONE || v == was) return true;
+    if (t->fast) rewriter_loosen(r, was);
+    r->forward[was] = v;
+    return rewriter_fired(r, r->current, 1, &was, &v);
+}
+
+static bool look_at_tree(Terms *t, ApplyId top) {
+    t->met = t->term.n = 0;
+    t->exact = true;
+    t->at = MAP(t->r->s);
+    collect_terms(t, top);
+    map_free(&t->at);
+    return t->term.n == t->met || !t->exact || replace_tree(t, top);
+}
+
+static bool is_tree(const Terms *t, ApplyId a) {
+    const Apply *p = &t->r->g->apply[a];
+    int second;
+    return suits(t, var_type(t->r->g, p->out)) && splits(t, p, &second) && !p->serial &&
+           p->nout == 1;
+}
+
+static bool collect_all(Rewriter *r, bool product, bool fast) {
+    Terms t = {.r = r, .product = product, .fast = fast};
+    t.divide = op_named(r->s, "true_divide");
+    t.power = op_named(r->s, "power");
+    ApplyId end = r->g->napply;
+    while (end > 0 && !is_tree(&t, end - 1))
+        end--;
+    if (end == 0) return true;
+    t.a = arena_new(r->s);
+    t.clients = graph_clients(r->g, t.a, NULL);
+    t.root = graph_root_marks(r->g, t.a, ROOTS_RUN | ROOTS_INIT);
+    t.within = NEW_N(t.a, r->g->napply, uint8_t);
+    bool ok = true;
+    for (ApplyId a = end; a-- > 0 && ok && !rewriter_limit_reached(r);)
+        if (!t.within[a] && is_tree(&t, a)) ok = look_at_tree(&t, a);
+    vec_free(&t.term);
+    vec_free(&t.todo);
+    arena_free(t.a);
+    return ok;
+}
+
+bool terms_pass(Rewriter *r) {
+    return collect_all(r, false, false);
+}
+bool terms_fast_pass(Rewriter *r) {
+    return collect_all(r, false, true);
+}
+bool factors_fast_pass(Rewriter *r) {
+    return collect_all(r, true, true);
+}
