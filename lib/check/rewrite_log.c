@@ -137,13 +137,14 @@ static bool has_tag(const char *tags, const char *word) {
     return false;
 }
 
-/* Stabilising rules exist to change nan and inf, and fast ones may. */
+/* Stabilising rules exist to change nan and inf, fast ones may, and algebra no longer
+ * multiplies them by zeros. */
 static Approx rule_tolerance(const Check *c, const char *tags) {
     Approx how = APPROX_DEFAULT;
     how.sloppy = has_tag(tags, "sloppy2") ? 2 : has_tag(tags, "sloppy1") ? 1 : 0;
     if (how.sloppy < c->o.sloppy) how.sloppy = c->o.sloppy;
     how.allow_remove_inf = how.allow_remove_nan =
-        has_tag(tags, "stabilize") || has_tag(tags, "fast");
+        has_tag(tags, "stabilize") || has_tag(tags, "algebra") || has_tag(tags, "fast");
     return how;
 }
 

@@ -6,6 +6,17 @@
 
 #include <string.h>
 
+/* Every character of every rule is asked at each start of a tool. */
+static inline bool is_blank(char ch) {
+    return ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n';
+}
+/* 1 for an opening bracket, -1 for a closing one. */
+static inline int bracket_step(char ch) {
+    bool opens = ch == '(' || ch == '[' || ch == '{',
+         closes = ch == ')' || ch == ']' || ch == '}';
+    return opens - closes;
+}
+
 /* Cursor over a rule's text: [p, end) in its source. */
 typedef struct RuleCut {
     Session *s;
@@ -14,9 +25,9 @@ typedef struct RuleCut {
 } RuleCut;
 
 static Span cut_span(const RuleCut *c, uint32_t begin, uint32_t end) {
-    while (begin < end && strchr(" \t\r\n", c->text[begin]))
+    while (begin < end && is_blank(c->text[begin]))
         begin++;
-    while (end > begin && strchr(" \t\r\n", c->text[end - 1]))
+    while (end > begin && is_blank(c->text[end - 1]))
         end--;
     return (Span){c->source, begin, end};
 }
@@ -36,10 +47,11 @@ static uint32_t find_outside(const RuleCut *c, const char *word) {
             if (ch == quote) quote = 0;
             continue;
         }
-        if (depth == 0 && i + n <= c->end && memcmp(c->text + i, word, n) == 0)
+        if (depth == 0 && ch == *word && i + n <= c->end &&
+            memcmp(c->text + i, word, n) == 0)
             return i;
         if (ch == '\'' || ch == '"') quote = ch;
-        depth += (strchr("([{", ch) != NULL) - (strchr(")]}", ch) != NULL);
+        depth += bracket_step(ch);
     }
     return c->end;
 }
@@ -127,7 +139,7 @@ static bool read_rule_sides(Rule *r, RuleCut *c) {
 static const char *rule_on_one_line(Session *s, Arena *a, const char *p, size_t n) {
     Str out = STR(s);
     for (size_t i = 0; i < n; i++) {
-        bool blank = strchr(" \t\r\n", p[i]) != NULL;
+        bool blank = is_blank(p[i]);
         if (p[i] == '#') {
             while (i + 1 < n && p[i + 1] != '\n')
                 i++;
@@ -170,10 +182,10 @@ static size_t logical_line_end(const char *text, size_t p, size_t n) {
                 p++;
         else if (ch == '\n' && depth <= 0)
             return last;
-        else if (!strchr(" \t\r\n", ch))
+        else if (!is_blank(ch))
             last = p + 1;
         if (ch == '#') continue;
-        depth += (strchr("([{", ch) != NULL) - (strchr(")]}", ch) != NULL);
+        depth += bracket_step(ch);
     }
     return last;
 }

@@ -87,3 +87,9 @@ check_rows() { # section
     gload --new -i 'x: float64[?]' -i 'i: int64' -e 'set_subtensor(x[i], 5.)[i]' -o w.tlg
     bad 5 E_INDEX 'out of range' 'grun w.tlg x=[1,2] i=2'
 }
+
+@test "zeros of an identity no longer meet inf and nan, which DEBUG accepts" {
+    gload --new -i 'A: float64[3, 2]' -e 'eye(3) @ A' -o m.tlg
+    ok 'grun m.tlg --mode DEBUG --allow-nonfinite A=[[1,inf],[2,nan],[3,4]]' $'out = [[1.0, inf],\n       [2.0, nan],\n       [3.0, 4.0]]'
+    ok 'grun m.tlg --exclude algebra A=[[1,inf],[2,0],[3,4]]' $'out = [[1.0, inf],\n       [2.0, nan],\n       [3.0, nan]]'
+}

@@ -246,7 +246,7 @@ Y
     done
     bad 5 E_INDEX 'index 7 is out of range' 'grun g.tlg y=[1,0,6] k=7'
     # what every step needs is still made before
-    like 'gload --new -i "y: float64[n]" -i "w: float64[3, 3]" -e "s = scan(lambda a, h: ifelse(a > 0., sum(w @ w) * a, 0.) + sum(w @ w) + h, sequences=[y], outputs_info=[0.])" --outputs s | grewrite -O math' 'non_sequences=\[sum\(w @ w\)\]'
+    like 'gload --new -i "y: float64[n]" -i "w: float64[3, 3]" -e "s = scan(lambda a, h: ifelse(a > 0., sum(w @ w) * a, 0.) + sum(w @ w) + h, sequences=[y], outputs_info=[0.])" --outputs s | grewrite -O math' 'non_sequences=\[sum\(w, axis=0\) @ sum\(w, axis=1\)\]'
 }
 
 @test "DEBUG writes a result over a branch only where that was computed" {
