@@ -177,8 +177,7 @@ static bool store_field(ProtoReader *r, const ProtoField *f, const ProtoItem *it
         return true;
     }
     if (f->kind == PROTO_TEXT) {
-        enum { LARGE = 1 << 17 };
-        if (item->n >= LARGE) file_mapped_pass(r->s, item->p, item->n);
+        file_mapped_pass(r->s, item->p, item->n);
         *(ProtoText *)into = (ProtoText){(const char *)item->p, item->n};
         return true;
     }

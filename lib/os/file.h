@@ -36,8 +36,8 @@ const char *file_mapped_at(Session *s, const void *address);
 /* Makes a mapped file's memory writable; what is written stays in this process. */
 bool file_mapped_write(Session *s, void *p, size_t n);
 /* These bytes were passed and need not stay in memory: a page that was touched brings
- * its neighbours along. Nothing happens unless they are of a mapped file that is only
- * read. */
+ * its neighbours along. Nothing happens unless they are many, and of a mapped file that
+ * is only read. */
 void file_mapped_pass(Session *s, const void *p, size_t n);
 /* Where bytes of a mapped file lie, for a graph that refers to them. */
 typedef struct FilePlace {

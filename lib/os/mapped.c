@@ -86,8 +86,8 @@ bool file_mapped_write(Session *s, void *p, size_t n) {
 }
 
 void file_mapped_pass(Session *s, const void *p, size_t n) {
-    enum { AROUND = 1 << 16 }; /* what Linux maps at once */
-    const Mapping *m = mapping_of(s, p);
+    enum { AROUND = 1 << 16, LARGE = 1 << 17 }; /* AROUND: what Linux maps at once */
+    const Mapping *m = n >= LARGE ? mapping_of(s, p) : NULL;
     if (!m || m->written) return;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *begin = (char *)(uintptr_t)atomic_load(&m->p);

@@ -314,6 +314,7 @@ static bool add_initializer(OnnxReading *r, OnnxScope *x, const OnnxTensor *t) {
     }
     tensor_unref(&v);
     onnx_bind(r, x, t->name, node_var(var, NOWHERE));
+    file_mapped_pass(r->s, t->raw.p, t->raw.n); /* its name lies before it */
     return true;
 }
 
