@@ -1,7 +1,7 @@
 #!/bin/bash
 # Campaigns against the tools, bounded in time. usage: run.sh BUILD_DIR SECONDS SEED [CAMPAIGN...]
 # Each prints "torture NAME: N tries, N failed". What fails stays in BUILD_DIR/torture/NAME-SEED-N: the files and again.sh,
-# which does it once more and says what was expected.
+# which does it once more and says what was expected; of a graph also reduced.yaml, the smallest for which fails.sh fails alike.
 cd "$(dirname "$0")/../.." || exit 1
 B=$PWD/$1
 seconds=$2
@@ -30,6 +30,22 @@ keep() { # why, line
     printf 'export FAILALLOC=%q FAILWRITE=%q near=%q\n' "$FAILALLOC" "$FAILWRITE" "$near" >>"$to/again.sh"
     printf 'mapfile -t values <values\n%s\n' "$2" >>"$to/again.sh"
     [ "$failed" -gt 5 ] || echo "  $to: ${1%%$'\n'*}"
+    [ "$campaign" != graphs ] || [ "$failed" -gt 5 ] || reduce "$to" "$2"
+}
+
+# The smallest graph with which the line fails as it did: reduced.yaml beside the whole. fails.sh takes a graph on its
+# standard input; one that doesn't run at all is none.
+reduce() { # folder, line
+    {
+        printf '#!/bin/bash\nPATH=%q:$PATH\nexport near=%q\n' "$B/bin" "$near"
+        printf 'd=$(mktemp -d)\ntrap '\''rm -rf "$d"'\'' EXIT\ncp values "$d" && cat >"$d/g.tlg" && cd "$d" || exit 0\n'
+        printf 'mapfile -t values <values\ngload g.tlg -O yaml -o graph.yaml && cp graph.yaml a.yaml || exit 0\n'
+        printf 'grun g.tlg "${values[@]}" --threads 1 -O json >ref 2>/dev/null || exit 0\nset -o pipefail\n%s\n' "$2"
+    } >"$1/fails.sh"
+    (
+        cd "$1" && gload graph.yaml -o whole.tlg &&
+            timeout 120 grewrite whole.tlg --reduce 'exec bash fails.sh' --cmd-timeout 20 -O yaml -o reduced.yaml
+    ) >/dev/null 2>&1 || return 0
 }
 
 # line STATUSES LINE: a shell line in the folder of the case ends with one of the statuses.
