@@ -106,12 +106,13 @@ static bool spawn_shell(const Command *c, char *text, int in, pid_t *child) {
     posix_spawn_file_actions_t to;
     posix_spawnattr_t how;
     if (posix_spawn_file_actions_init(&to) != 0) return false;
-    bool ok = posix_spawn_file_actions_adddup2(&to, in, STDIN_FILENO) == 0;
+    bool ok = (errno = posix_spawn_file_actions_adddup2(&to, in, STDIN_FILENO)) == 0;
     for (int fd = STDOUT_FILENO; ok && c->silent && fd <= STDERR_FILENO; fd++)
-        ok = posix_spawn_file_actions_addopen(&to, fd, "/dev/null", O_WRONLY, 0) == 0;
+        ok = (errno = posix_spawn_file_actions_addopen(&to, fd, "/dev/null", O_WRONLY,
+                                                       0)) == 0;
     if (ok && posix_spawnattr_init(&how) == 0) {
         ok = set_command_signals(&how) &&
-             posix_spawn(child, "/bin/sh", &to, &how, argv, environ) == 0;
+             (errno = posix_spawn(child, "/bin/sh", &to, &how, argv, environ)) == 0;
         posix_spawnattr_destroy(&how);
     }
     posix_spawn_file_actions_destroy(&to);
@@ -142,12 +143,17 @@ static CommandResult wait_for_command(const Command *c, pid_t child) {
 }
 
 bool command_run(Session *s, const Command *c, CommandResult *r) {
+    errno = 0;
     FILE *in = file_with(c->in, c->nin);
     char *text = mem_strdup(s, c->text);
     pid_t child;
     bool ok = in && spawn_shell(c, text, fileno(in), &child);
+    int why = errno;
     if (ok) *r = wait_for_command(c, child);
     if (in) fclose(in);
+    errno = why;
     mem_free(text);
-    return ok || fail(s, NOWHERE, E_IO, "can't run %s", c->text);
+    if (ok) return true;
+    return errno == ENOMEM ? fail(s, NOWHERE, E_MEM, "out of memory to run %s", c->text)
+                           : fail(s, NOWHERE, E_IO, "can't run %s", c->text);
 }

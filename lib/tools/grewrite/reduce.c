@@ -36,6 +36,14 @@ static uint32_t count_applies(const Graph *g) {
     return n;
 }
 
+/* A candidate that can't be made or isn't well typed is no error; want of memory is. */
+static void forget_trial(Reduction *r, size_t mark) {
+    if (diag_hit_limit(r->s, mark))
+        r->over = r->failed = true;
+    else
+        diag_rewind(r->s, mark);
+}
+
 /* ---- the command's word ---- */
 static bool still_fails(Reduction *r, Graph *g) {
     CommandResult end;
@@ -58,8 +66,8 @@ static bool try_candidate(Reduction *r, Graph *c) {
     size_t mark = diag_count(r->s);
     graph_keep_called(c);
     bool ok = !r->over && graph_check(c);
-    diag_rewind(r->s, mark);
-    ok = ok && still_fails(r, c);
+    forget_trial(r, mark);
+    ok = ok && !r->over && still_fails(r, c);
     if (!ok) {
         graph_free(c);
         return false;
@@ -281,7 +289,9 @@ static Graph *without_applies(Graph *g, Sym part, ApplyId from, ApplyId to, CutB
 
 static bool cut_stretch(Reduction *r, Sym part, ApplyId from, ApplyId to) {
     for (int by = 0; by < CUTS && !r->over; by++) {
+        size_t mark = diag_count(r->s);
         Graph *c = without_applies(r->g, part, from, to, (CutBy)by);
+        forget_trial(r, mark);
         if (c && count_applies(c) >= count_applies(r->g)) {
             graph_free(c);
             continue;
@@ -336,7 +346,7 @@ static bool reduce_steps_of(Reduction *r, Sym part, ApplyId a) {
     for (int64_t n = 1; n < now && !r->over; n *= 2) {
         size_t mark = diag_count(r->s);
         Graph *c = with_steps(r->g, part, a, n);
-        diag_rewind(r->s, mark);
+        forget_trial(r, mark);
         if (c && try_candidate(r, c)) return true;
     }
     return false;
@@ -424,7 +434,7 @@ static bool reduce_sizes(Reduction *r) {
         for (int64_t n = 1; !ok && n < was && !r->over; n *= 2) {
             size_t mark = diag_count(r->s);
             Graph *c = with_size(r->g, was, n);
-            diag_rewind(r->s, mark);
+            forget_trial(r, mark);
             ok = c && try_candidate(r, c);
         }
         any |= ok;
