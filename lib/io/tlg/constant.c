@@ -317,7 +317,7 @@ static bool const_in_file(TlgReader *t, const Type *type, const ConstFields *f,
 
 static bool const_array(TlgReader *t, const Type *type, const ConstFields *f,
                         Value *out) {
-    size_t size;
+    size_t size = 0;
     if (!check_const(t, type, f, &size)) return false;
     out->kind = type->kind;
     if (f->file && type->kind == TYPE_TENSOR)

@@ -382,7 +382,7 @@ static bool read_aliases(TlgReader *t, void *into) {
     (void)into;
     if (!cbor_array(&t->c, &n)) return false;
     for (size_t i = 0; i < n; i++) {
-        Var v;
+        Var v = VAR_NONE;
         Sym y;
         if (!expect_pair(t) || !read_var(t, &v) || !cbor_sym(&t->c, &y)) return false;
         const char *text = sym_text(t->s, y);
