@@ -11,7 +11,7 @@ plain_build() {
     plain_build
     gload --new -i 'a: float64[n, m]' -e 'b = a @ a' --outputs b -o mm.tlg
     gload --new -i 'a: float64[n, m]' -e 'b = inv(a)' --outputs b -o inv.tlg
-    for kb in 20000 50000 100000 150000 180000 250000 400000; do
+    for kb in 25000 50000 100000 150000 180000 250000 400000; do
         ok "(ulimit -v $kb; timeout 20 grun mm.tlg 'a=ones((64,64))')"
         ok "(ulimit -v $kb; timeout 20 grun mm.tlg 'a=ones((150,150))' --threads 3)"
         shell "(ulimit -v $kb; timeout 20 grun inv.tlg 'a=eye(64)')"

@@ -150,6 +150,7 @@ typedef struct Suspect {
     int64_t o, flat;
     int part, said; /* parts of the value, and of the claimed slope */
     double have, slack;
+    double noise; /* of the value, as far as the rounding of its arguments makes it */
     double plus[DIFFERENCE_STEPS], minus[DIFFERENCE_STEPS];
 } Suspect;
 typedef Vec(Suspect) Suspects;
@@ -285,13 +286,15 @@ static bool sample_slopes(const MoveLine *l, size_t n, const double *step,
     return true;
 }
 
-/* Moves every number of a variable up or down by a few units in the last place. */
+/* Moves every number of a variable up or down by a few units in the last place: so many
+ * times what rounding does to it. */
+enum { SHAKEN = 4 };
 static void shake_variable(const GradCheck *c, const Tensor *was, Tensor *now,
                            int pattern) {
     for (int64_t i = 0, n = real_numbers(was).shape[0]; i < n; i++) {
         double sign = ((i + 1) * (pattern + 2) * 7919 >> 3) & 1 ? 1 : -1;
         double x = real_number_at(was, i);
-        put_number(now, i, x + sign * 2 * c->p.eps * fabs(x));
+        put_number(now, i, x + sign * SHAKEN / 2 * c->p.eps * fabs(x));
     }
 }
 
@@ -310,7 +313,10 @@ static bool sample_shaken(const MoveLine *l, Suspects *all, double *low, double 
     for (size_t i = 0; i < all->n; i++) {
         Suspect *q = &all->p[i];
         q->plus[0] = outside ? (double)NAN : value_now(c, q);
-        if (!outside) q->slack = claim_slack(c, q, q->slack);
+        if (outside) continue;
+        q->slack = claim_slack(c, q, q->slack);
+        double moved = fabs(q->plus[0] - value_here(c, q));
+        if (isfinite(moved)) q->noise = fmax(q->noise, moved / SHAKEN);
     }
     if (l->along || outside) return true;
     put_number(moved_tensor(l, l->by), l->at,
@@ -365,7 +371,7 @@ static bool judge_suspects(const MoveLine *l, Suspects *all) {
                      q->plus,
                      q->minus,
                      value_here(c, q),
-                     c->p.eps,
+                     fmax(c->p.eps * fabs(value_here(c, q)), q->noise),
                      l->here != 0 ? l->ulp : 0};
         Slope want;
         double slack = q->slack + claim_rounding(c, q) + c->p.normal;

@@ -14,7 +14,7 @@ enum { COLUMNS = 4 };
  * step. */
 static double noise_of_differences(const Samples *s, const double *d,
                                    const double *even) {
-    double n = s->eps * fabs(s->here);
+    double n = s->noise;
     size_t few = s->n / 6 > 2 ? s->n / 6 : 2;
     for (size_t j = s->n > few ? s->n - few : 1; j < s->n; j++) {
         double ratio = s->step[j] / s->step[j - 1],

@@ -14,7 +14,7 @@ typedef struct Samples {
     const double *step;         /* positive and decreasing */
     const double *plus, *minus; /* the values at + and - step */
     double here;                /* the value at the point */
-    double eps;                 /* relative rounding error of the values */
+    double noise;               /* absolute rounding error of the values, at least */
     double ulp;                 /* absolute rounding error of the moving number */
 } Samples;
 typedef struct Slope {
