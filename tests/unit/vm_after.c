@@ -73,7 +73,8 @@ static int offers(const Plan *p) {
 /* Numbers of both signs, zeros among them; floats also nan and infinities, few so that
  * they don't spread over all sums. */
 static Tensor some(Session *s, DType d, const Type *type) {
-    static const double special[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, -0.0};
+    static const double special[] = {(double)NAN, (double)INFINITY, -(double)INFINITY,
+                                     -0.0};
     Tensor t = random_tensor(s, d, type->ndim, type->dim);
     for (int64_t i = 0, n = tensor_size(&t); d == DT_FLOAT32 && i < n; i += 331)
         ((float *)t.data)[rnd((uint32_t)n)] = (float)special[rnd(4)];
