@@ -69,6 +69,18 @@ static bool compile(Making *m, const char *text, Var *v) {
            t->kind != TYPE_SLICE && t->kind != TYPE_NONE && t->ndim <= 5;
 }
 
+/* The rows of a loop that took no step, of a size that only a step tells: it is 0, or
+ * what rewriting finds. */
+static bool is_guessed(const Making *m, Var v, const Value *x) {
+    ApplyId a = var_owner(m->g, v);
+    if (x->kind != TYPE_TENSOR || a == APPLY_NONE) return false;
+    const Type *t = var_type(m->g, v);
+    for (int k = 1; k < t->ndim && x->t.shape[0] == 0; k++)
+        if (t->dim[k] == DIM_UNKNOWN && op_is(m->s, m->g->apply[a].op, OP_SCAN))
+            return true;
+    return false;
+}
+
 /* Takes the text as the next definition if it holds what is asked. */
 static bool take(Making *m, const char *text) {
     size_t diags = diag_count(m->s), effects = m->g->effects.n;
@@ -76,7 +88,7 @@ static bool take(Making *m, const char *text) {
     Var v;
     bool typed = compile(m, text, &v);
     bool ok = typed && run_at(m, v, &m->at, &a) && run_at(m, v, &m->near, &b) &&
-              is_calm(m, &a, &b);
+              is_calm(m, &a, &b) && !is_guessed(m, v, &a);
     value_unref(&a);
     value_unref(&b);
     if (!ok) {

@@ -132,6 +132,8 @@ static void compare_after(Lab *l, ApplyId id, const Some *c) {
         CHECK(is_same(&want, &have), "%zu after conv, level %d: %s", n, level, c->text);
         value_unref(&have);
     }
+    for (int k = 0; k < 2; k++)
+        tensor_unref(&all[k].operand);
     value_unref(&want);
 }
 

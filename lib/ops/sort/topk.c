@@ -193,17 +193,18 @@ static bool topk_shape(ShapeOf *q) {
 static bool topk_open(Call *c, TopLines *t) {
     const Tensor *x = call_in(c, 0);
     int64_t k = tensor_i64(call_in(c, 1), 0), shape[MAX_NDIM];
-    open_lines(c, t, prop_bool(c->s, c->op, c->props, "largest"), k);
     int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x->ndim);
-    if (k < 0 || k > t->n)
+    if (k < 0 || k > x->shape[axis])
         return call_fail(c, E_RUN_SHAPE, "k is %lld, but dim %d of x has size %lld",
-                         (long long)k, axis, (long long)t->n);
+                         (long long)k, axis, (long long)x->shape[axis]);
     memcpy(shape, x->shape, sizeof shape);
     shape[axis] = k;
     Tensor *values = call_out(c, 0, x->ndim, shape);
     Tensor *indices = values ? call_out(c, 1, x->ndim, shape) : NULL;
     if (!indices) return false;
-    if (tensor_size(indices) == 0) t->lines = 0;
+    *t = (TopLines){0};
+    if (tensor_size(indices) == 0) return true;
+    open_lines(c, t, prop_bool(c->s, c->op, c->props, "largest"), k);
     t->sorted = prop_bool(c->s, c->op, c->props, "sorted");
     t->values = values->data;
     t->indices = indices->data;
@@ -289,13 +290,14 @@ static bool argpartition_perform(Call *c) {
     const Tensor *x = call_in(c, 0);
     int64_t k = tensor_i64(call_in(c, 1), 0);
     int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x->ndim);
+    int64_t n = x->shape[axis];
     TopLines t;
-    open_lines(c, &t, false, x->shape[axis]);
-    if (k < -t.n || k >= t.n)
+    if (k < -n || k >= n)
         return call_fail(c, E_RUN_SHAPE, "kth is %lld, but dim %d of x has size %lld",
-                         (long long)k, axis, (long long)t.n);
+                         (long long)k, axis, (long long)n);
     Tensor *out = call_out(c, 0, x->ndim, x->shape);
     if (!out || tensor_size(out) == 0) return out != NULL;
+    open_lines(c, &t, false, n);
     t.k = k < 0 ? k + t.n : k;
     t.cap = t.n;
     t.indices = out->data;
