@@ -103,7 +103,8 @@ bool tensor_is_contiguous(const Tensor *t) {
     for (int i = t->ndim; i-- > 0;) {
         if (t->shape[i] == 1) continue;
         if (t->stride[i] != step) return false;
-        step *= t->shape[i];
+        /* a view of more bytes than there are addresses */
+        if (!i64_mul(step, t->shape[i], &step)) return false;
     }
     return true;
 }
