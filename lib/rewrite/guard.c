@@ -98,6 +98,10 @@ static bool has_same_dtype(Rewriter *r, Var x, Var y) {
     return tensor_dtype_of(r, x) == tensor_dtype_of(r, y);
 }
 
+static bool has_same_rank(Rewriter *r, Var x, Var y) {
+    return var_type(r->g, x)->ndim == var_type(r->g, y)->ndim;
+}
+
 /* ---- elements of constants ---- */
 
 /* Does `ok` hold for every element of a real constant? Large constants count as no. */
@@ -255,6 +259,7 @@ static const GuardTest tests[] = {
     {"finite", is_finite_const, NULL},
     {"same_shape", NULL, has_same_known_shape},
     {"same_dtype", NULL, has_same_dtype},
+    {"same_rank", NULL, has_same_rank},
     {"batched", NULL, are_batched},
     {"differs", NULL, vars_differ},
     {"gathers", NULL, factors_gather},

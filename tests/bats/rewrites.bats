@@ -286,3 +286,12 @@ x: float64; y: float64[?]; k: int64|broadcast_to(x, [k]) * y|sink-broadcast|broa
 x: float64[n, 3]; k: int64; z: float64|inc_subtensor(x[k:], broadcast_to(z, [k, 3]))|scatter-value|inc_subtensor(x[k:], broadcast_to(z, stack(k, 3)))
 END
 }
+
+@test "a factor that makes a matrix of a vector is not taken out of a product" {
+    local e
+    for e in 'F @ (array([2.])[:, None] * v)' 'F @ (v / array([[2.]]))' '(array([[2.]]) * v) @ F.T' '(v / array([[2.]])) @ G'; do
+        gload --new -i 'F: float64[?, 1]' -i 'v: float64[?]' -i 'G: float64[?, ?]' -e "y = $e" --outputs y -o g.tlg --on-unused-input ignore || fail "$e does not type"
+        shell "grun --mode FAST_COMPILE g.tlg F='[[1.],[3.]]' v=[5.] G=[[7.,8.]] --on-unused-input ignore"
+        ok "grun g.tlg F='[[1.],[3.]]' v=[5.] G=[[7.,8.]] --on-unused-input ignore" "$(cat .out)"
+    done
+}
