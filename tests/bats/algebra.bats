@@ -86,6 +86,8 @@ check_rows() { # section
     bad 5 E_RUN_SHAPE 'inner sizes' 'grun p.tlg "x=[[1,2]]" "y=[[1],[2]]" v=[1,2]'
     gload --new -i 'x: float64[?]' -i 'i: int64' -e 'set_subtensor(x[i], 5.)[i]' -o w.tlg
     bad 5 E_INDEX 'out of range' 'grun w.tlg x=[1,2] i=2'
+    gload --new -i 'x: float64[?]' -i 'y: float64[?]' -e 'tanh(stack([x, y])[1])' -o k.tlg
+    bad 5 E_RUN_SHAPE 'stack: tensor 1' 'grun k.tlg x=[1,2] y=[1,2,3]'
 }
 
 @test "zeros of an identity no longer meet inf and nan, which DEBUG accepts" {
