@@ -303,7 +303,9 @@ static bool compile_items(Compiler *c, const Ast *e, DType want, Node *out) {
         if (!compile(c, key ? e->kid[i]->kid[0] : e->kid[i], want, &item[i]))
             return false;
     }
-    return node_tree(c, e->nkid, item, key, e->at, out);
+    if (!node_tree(c, e->nkid, item, key, e->at, out)) return false;
+    out->tuple = e->kind == AST_TUPLE;
+    return true;
 }
 
 static bool compile_unary(Compiler *c, const Ast *e, DType want, Node *out) {

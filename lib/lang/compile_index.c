@@ -57,6 +57,7 @@ static bool add_slice_value(IndexSpec *sp, const Node *n) {
 /* The number of axes that a part takes. */
 static int count_index_axes(const IndexSpec *sp, const Node *n) {
     const Type *t = n->kind == NODE_VAR ? var_type(sp->c->b->g, n->var) : NULL;
+    if (n->kind == NODE_NONE) return 0;
     return t && t->kind == TYPE_TENSOR && t->dtype == DT_BOOL ? t->ndim : 1;
 }
 
@@ -64,6 +65,10 @@ static int count_index_axes(const IndexSpec *sp, const Node *n) {
 static bool add_index_part(IndexSpec *sp, const Node *n) {
     Compiler *c = sp->c;
     Var v;
+    if (n->kind == NODE_NONE) {
+        str_puts(&sp->text, "None");
+        return true;
+    }
     if (n->kind == NODE_LITERAL) {
         if (n->lit.kind != K_INT)
             return fail_index(c, n,
@@ -102,30 +107,37 @@ static bool add_slice_part(IndexSpec *sp, const Ast *e) {
     return compiler_var(sp->c, &n, DT_NONE, &v) && add_index_input(sp, v);
 }
 
-static bool add_subscript(IndexSpec *sp, const Ast *e) {
-    Node n;
+static bool add_node(IndexSpec *sp, const Node *n) {
     if (sp->text.n) str_puts(&sp->text, ", ");
-    switch ((int)e->kind) {
-    case AST_ELLIPSIS:
+    if (!add_index_part(sp, n)) return false;
+    if (sp->axis >= 0) sp->axis += count_index_axes(sp, n);
+    return true;
+}
+
+static bool add_slice(IndexSpec *sp, const Ast *e) {
+    sp->axis += sp->axis >= 0;
+    if (!add_slice_part(sp, e->kid[0])) return false;
+    str_putc(&sp->text, ':');
+    if (!add_slice_part(sp, e->kid[1])) return false;
+    if (!e->kid[2] || e->kid[2]->kind == AST_NONE) return true;
+    str_putc(&sp->text, ':');
+    return add_slice_part(sp, e->kid[2]);
+}
+
+static bool add_subscript(IndexSpec *sp, const Ast *e, bool alone) {
+    Node n;
+    if (e->kind == AST_ELLIPSIS || e->kind == AST_SLICE) {
+        if (sp->text.n) str_puts(&sp->text, ", ");
+        if (e->kind == AST_SLICE) return add_slice(sp, e);
         str_puts(&sp->text, "...");
         sp->axis = -1;
         return true;
-    case AST_NONE:
-        str_puts(&sp->text, "None");
-        return true;
-    case AST_SLICE:
-        sp->axis += sp->axis >= 0;
-        if (!add_slice_part(sp, e->kid[0])) return false;
-        str_putc(&sp->text, ':');
-        if (!add_slice_part(sp, e->kid[1])) return false;
-        if (!e->kid[2] || e->kid[2]->kind == AST_NONE) return true;
-        str_putc(&sp->text, ':');
-        return add_slice_part(sp, e->kid[2]);
-    default:
-        if (!compile(sp->c, e, DT_NONE, &n) || !add_index_part(sp, &n)) return false;
-        if (sp->axis >= 0) sp->axis += count_index_axes(sp, &n);
-        return true;
     }
+    if (!compile(sp->c, e, DT_NONE, &n)) return false;
+    if (!alone || !n.tuple) return add_node(sp, &n);
+    for (size_t i = 0; i < n.n; i++)
+        if (!add_node(sp, &n.item[i])) return false;
+    return true;
 }
 
 /* x[(a, b)] is x[a, b]. */
@@ -145,7 +157,7 @@ bool index_spec(Compiler *c, const Ast *e, Var of, Sym *spec, size_t *n, Var **i
     bool ok = true;
     get_subscripts(e, &nkid, &kid);
     for (size_t i = 0; i < nkid && ok; i++)
-        ok = add_subscript(&sp, kid[i]);
+        ok = add_subscript(&sp, kid[i], nkid == 1 && kid == e->kid + 1);
     *spec = sym_n(c->s, str_text(&sp.text), sp.text.n);
     *n = sp.in.n;
     *in = arena_copy(c->tmp, sp.in.p, sp.in.n * sizeof(Var));

@@ -129,6 +129,7 @@ struct Node {
     Node *item;
     Sym *key;
     uint32_t leaves, depth; /* of a tree */
+    bool tuple; /* as an index it stands for its items, as a list does not */
     /* NODE_FUNCTION is one of: a lambda with its scope; a function of the graph; the
      * result of a macro, which has its own way to be applied. */
     const Ast *lambda;
@@ -179,6 +180,8 @@ Node node_var(Var v, Span at);
  * E_LIMIT beyond 2^22 leaves. */
 bool compiler_tree(Compiler *c, size_t n, const Node *item, const Sym *key, Span at,
                    Node *out);
+/* The same for a tuple, which as an index stands for its items. */
+bool compiler_tuple(Compiler *c, size_t n, const Node *item, Span at, Node *out);
 /* f(args): a lambda is compiled in place, a function of the graph becomes a call. */
 bool compiler_apply(Compiler *c, const Node *f, const Arguments *args, Node *out);
 /* Makes f->fn, a function of the graph for arguments of these types, from a lambda: it

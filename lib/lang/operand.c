@@ -82,6 +82,12 @@ bool compiler_tree(Compiler *c, size_t n, const Node *item, const Sym *key, Span
     return node_tree(c, n, items, keys, at, out);
 }
 
+bool compiler_tuple(Compiler *c, size_t n, const Node *item, Span at, Node *out) {
+    if (!compiler_tree(c, n, item, NULL, at, out)) return false;
+    out->tuple = true;
+    return true;
+}
+
 /* ---- dtypes ---- */
 
 static bool fail_many_outputs(Compiler *c, const Node *n) {

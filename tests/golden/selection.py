@@ -299,3 +299,22 @@ v = np.concatenate([bits.view(f4)[np.isfinite(bits.view(f4))], np.array([1.00390
 row(N, "round_bfloat16({x})", T(v).bfloat16().float().numpy(), x=v)
 row(N, "round_bfloat16({x})", T(v).bfloat16().double().numpy(), x=v.astype(f8))
 row(N, "round_bfloat16({x})", np.array([1.0078125, 1.0, -1.0078125, inf]), x=np.array([1.00390625 + 1e-12, 1.00390625 - 1e-12, -1.00390625 - 1e-14, 1e300]))
+
+# ---- a tuple as an index ----
+N = "index/tuple"
+x = some(3, 4, 2)
+i, j, k = np.array([2, 0, 2]), np.array([[1, -1]])[0], np.array([1, 0], np.uint8)
+rows, columns = np.array([True, False, True]), np.array([False, False, True, True])
+for given in ((i,), (i, j), (i, j, k), (rows, j), (i, columns, k), (rows, columns), (i[:0], j)):
+    at = np.ix_(*given)
+    names = "abc"[: len(given)]
+    call = "ix_(%s)" % ", ".join("{%s}" % n for n in names)
+    row(N, "{x}[%s]" % call, x[at], x=x, **dict(zip(names, given)))
+    y = x.copy()
+    y[at] = 7
+    row(N, "set_subtensor({x}[%s], 7)" % call, y, x=x, **dict(zip(names, given)))
+row(N, "{x}[meshgrid({i}, {j}, indexing='ij')]", x[tuple(np.meshgrid(i, j, indexing="ij"))], x=x, i=i, j=j)
+row(N, "(lambda t: {x}[t])(({i}, 1))", x[(i, 1)], x=x, i=i)
+row(N, "(lambda t: {x}[t])((None, {i}))", x[(None, i)], x=x, i=i)
+row(N, "(lambda t: {x}[t])([0, 2])", x[[0, 2]], x=x)
+row(N, "{x}[((0, 2), 1)]", x[((0, 2), 1)], x=x)

@@ -154,7 +154,47 @@ static bool meshgrid_expand(Compiler *c, const Ast *call, const Ast *const *arg,
         if (!read_grid_vector(&q, i, &xs.item[i])) return false;
     for (size_t i = 0; i < q.n; i++)
         if (!spread_grid_vector(&q, i, &result[i])) return false;
-    return compiler_tree(c, q.n, result, NULL, call->at, out);
+    return compiler_tuple(c, q.n, result, call->at, out);
+}
+
+/* ---- ix_ ---- */
+
+static Var positions_of_true(Builder *b, Var mask) {
+    static const int64_t first = 0;
+    PropArg arg = {"axis", PROP_INTS(&first, 1)};
+    Var rows = apply_named(b, "nonzero", 1, &mask, 0, NULL);
+    return rows == VAR_NONE ? rows : apply_named(b, "squeeze", 1, &rows, 1, &arg);
+}
+
+/* Index vector i of n, along dim i; a mask stands for the positions where it holds. */
+static bool spread_index(Compiler *c, const Node *x, size_t i, size_t n, Node *out) {
+    Builder *b = compiler_builder(c);
+    int64_t at[MAX_NDIM];
+    Var v;
+    bool empty = x->kind == NODE_LIST && x->n == 0;
+    if (!compiler_var(c, x, empty ? DT_INT64 : DT_NONE, &v)) return false;
+    const Type *t = var_type(b->g, v);
+    if (t->kind != TYPE_TENSOR || t->ndim != 1 || !dtype_is_discrete(t->dtype))
+        return fail(b->s, x->at, E_TYPE,
+                    "ix_ takes vectors of integers or bools, one for each dim, not %s",
+                    type_str(b->s, t));
+    for (size_t k = 0, m = 0; k < n; k++)
+        if (k != i) at[m++] = (int64_t)k;
+    if (t->dtype == DT_BOOL) v = positions_of_true(b, v);
+    if (v == VAR_NONE) return false;
+    *out = node_var(with_new_dims(b, v, n - 1, at), x->at);
+    return out->var != VAR_NONE;
+}
+
+static bool ix_expand(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
+    Node xs, result[MAX_NDIM];
+    if (!compiler_ast(c, arg[0], &xs)) return false;
+    if (xs.n == 0 || xs.n > MAX_NDIM)
+        return fail(compiler_builder(c)->s, call->at, E_ARITY,
+                    "ix_ takes 1 to %d vectors, not %zu", MAX_NDIM, xs.n);
+    for (size_t i = 0; i < xs.n; i++)
+        if (!spread_index(c, &xs.item[i], i, xs.n, &result[i])) return false;
+    return compiler_tuple(c, xs.n, result, call->at, out);
 }
 
 /* ---- block ---- */
@@ -249,12 +289,21 @@ const OpList ops_shape_stacks = LIST_OF(table);
 
 static const Macro macros[] = {
     {.name = "meshgrid",
-     .doc = "A list of the coordinates of the points of a grid, of vectors with the "
+     .doc = "A tuple of the coordinates of the points of a grid, of vectors with the "
             "coordinates along each dim. With indexing='xy' the first vector runs "
             "along the second dim, as on a page; with 'ij' along the first. Views.",
      .signature = "*xs, indexing='xy'",
      .expand = meshgrid_expand,
      .example = "meshgrid([1, 2], [3, 4])[1] -> [[3, 3], [4, 4]]"},
+    {.name = "ix_",
+     .doc =
+         "A tuple of index arrays that broadcast together, of a vector for each dim: "
+         "x[ix_(i, j)] is the matrix of the elements of x in the rows i and the "
+         "columns "
+         "j. A vector of bools stands for the positions where it is true.",
+     .signature = "*xs",
+     .expand = ix_expand,
+     .example = "[[1, 2, 3], [4, 5, 6]][ix_([1, 0], [0, 2])] -> [[4, 6], [1, 3]]"},
     {.name = "block",
      .doc = "A tensor of blocks in nested lists: the innermost lists are joined along "
             "the last dim, those around them along the dim before.",
