@@ -305,7 +305,8 @@ bool shape_read_pass(Rewriter *r, ApplyId id, Var *out) {
     int64_t n = stack ? stack->nin : shape ? var_type(r->g, of)->ndim : 0;
     if (k < 0) k += n;
     if (k < 0 || k >= n) return false;
-    if (stack && var_type(r->g, x)->ndim != 1) return false; /* rows may differ in shape */
+    if (stack && var_type(r->g, x)->ndim != 1)
+        return false; /* rows may differ in shape */
     out[0] = stack ? rewriter_resolve(r, r->g->in[stack->in + (size_t)k])
                    : shape_of(&r->b, of, (int)k);
     rewriter_grow(r);
