@@ -244,6 +244,8 @@ END1
     bad 5 E_SINGULAR 'no stabilising solution' 'gload -e "y = solve_discrete_are([[2.]], [[0.]], [[1.]], [[1.]])" | grun'
     bad 5 E_SINGULAR 'pivot' 'gload -e "y = solve_tridiagonal([0., 1.], [0., 0.], [0., 0.], [1., 1.])" | grun'
     bad 5 E_NAN 'nan' 'gload -i "a: float64[n, n]" -e "t, z = schur(a)" | grun a=[[nan]]'
+    bad 5 E_NAN 'nan' 'gload -i "a: float64[n, n]" -e "s, t, q, z = qz(eye(1), a)" | grun a=[[nan]]'
+    bad 3 E_ 'qz has no derivative' 'gload -i "a: float64[2, 2]" -e "y = sum(qz(a, eye(2))[0])" | ggrad'
     bad 3 E_ 'schur has no derivative' 'gload -i "a: float64[2, 2]" -e "y = sum(schur(a)[0])" | ggrad'
 }
 

@@ -540,3 +540,12 @@ for method in ("inverted_cdf", "averaged_inverted_cdf", "closest_observation", "
     numpys(N, "quantile({x}, [0, 0.125, 0.3, 0.5, 0.75, 0.9, 1], axis=1, method='%s')" % method,
            lambda x: np.quantile(x, [0, 0.125, 0.3, 0.5, 0.75, 0.9, 1], axis=1, method=method), H[0].repeat(2, 1))
     numpys(N, "percentile({x}, 37.5, method='%s')" % method, lambda x: np.percentile(x, 37.5, method=method), G)
+N = "linalg/qz"
+for dtype in ("float64", "complex128"):
+    a, b = (some(4, 4) + (1j * some(4, 4) if dtype == "complex128" else 0) for _ in "ab")
+    for k, x in enumerate((a, b)):
+        row(N, "qz({a}, {b})[2] @ qz({a}, {b})[%d] @ conj(qz({a}, {b})[3]).T" % k, x, a=a, b=b)
+    row(N, "max(abs(tril(qz({a}, {b})[1], -1)))", 0.0, a=a, b=b)
+    row(N, "conj(qz({a}, {b})[3]).T @ qz({a}, {b})[3] + 1", 1 + np.eye(4, dtype=dtype), a=a, b=b)
+a = np.triu(some(3, 3)) + np.diag([3.0, 5, 7])
+row(N, "sort(diag(qz({a}, {b})[0]) / diag(qz({a}, {b})[1]))", np.sort(L.eigvals(a, 2 * np.eye(3)).real), a=a, b=2 * np.eye(3))
