@@ -1,6 +1,15 @@
 # Sizes that the typing rules know before a run: arithmetic on integers is followed backwards.
 load common
 
+# One, though each of two dims is too long.
+@test "sizes beyond all arrays are one error" {
+    local n=9223372036854775807
+    for e in "tri($n, $n)" "take_along_axis(x, i, axis=0)" "scatter_elements(x, i, 1., axis=0)"; do
+        bad 3 E_VALUE 'too many elements' "gload --new -i 'x: float64[$n, $n, $n]' -i 'i: int64[$n, $n, $n]' -e 'y = $e'"
+        [ "$(grep -c 'error\[' "$BATS_TEST_TMPDIR/.err")" = 1 ]
+    done
+}
+
 @test "a dim that no input has is declared, keeps its name in every form, and gets its size from --dim" {
     local form
     cat >g.yaml <<'END'

@@ -45,10 +45,11 @@ static bool eye_perform(Call *c) {
 /* ---- tri: 1 where column <= row + k ---- */
 static bool tri_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                        const Var *in, Var *out) {
-    Var i = op_call1(b, "arange", in[0]), j = op_call1(b, "arange", in[nin - 1]);
-    Var column = op_insert_axes(b, i, 1, 1);
+    Var i = op_call1(b, "arange", in[0]),
+        j = i == VAR_NONE ? VAR_NONE : op_call1(b, "arange", in[nin - 1]),
+        column = j == VAR_NONE ? VAR_NONE : op_insert_axes(b, i, 1, 1);
     int64_t k = prop_int(b->s, op, p, "k");
-    if (column == VAR_NONE || j == VAR_NONE) return false;
+    if (column == VAR_NONE) return false;
     if (k) column = op_call2(b, "add", column, const_int(b, k));
     Var is = column == VAR_NONE ? VAR_NONE : op_call2(b, "greater_equal", column, j);
     return is != VAR_NONE &&

@@ -45,15 +45,18 @@ static Var apply_along(Builder *b, const Op *op, const Props *p, size_t n,
     Var args[2 + MAX_NDIM];
     memcpy(args, lead, n * sizeof *args);
     Str text = STR(b->s);
-    for (int k = 0; k < x->ndim; k++) {
+    bool ok = true;
+    for (int k = 0; k < x->ndim && ok; k++) {
         bool taken = k == (axis < 0 ? axis + x->ndim : axis);
         str_puts(&text, k ? ", $" : "$");
         args[n + (size_t)k] =
             taken ? indices : own_positions(b, shape_of(b, indices, k), k, x->ndim);
+        ok = args[n + (size_t)k] != VAR_NONE;
     }
     PropArg arg[2] = {{"index", PROP_STR(sym(b->s, str_text(&text)))}};
     if (reduction) arg[1] = (PropArg){"reduction", PROP_STR(sym(b->s, reduction))};
     str_free(&text);
+    if (!ok) return VAR_NONE;
     return apply_named(b, name, n + (size_t)x->ndim, args, reduction ? 2 : 1, arg);
 }
 
