@@ -75,6 +75,11 @@ g() {
     ok 'gload g.tlg --outputs c | ggrad --wrt x,y --consider-constant y --disconnected ignore --only | grun x=2' $'d_c_d_x = 0.0\nd_c_d_y = 3.0'
     g 'x: float64' 'k: float64' 'y = x ** 2' 'z = 3 * y'
     ok 'gload g.tlg --outputs z | ggrad --wrt x --known-grads y=k --only | grun x=2 k=10' 'd_z_d_x = 40.0'
+    # piece by piece: what comes after an end, then what comes before it
+    gload --new -i 'x: float64' -i 'w: float64' -i 'v: float64' -e 'h = sin(w * x)' -e 'c = exp(v * h)' --outputs c -o p.tlg
+    ggrad p.tlg --wrt w,v --only | grun x=2 w=0.3 v=0.7 >whole
+    ok 'ggrad p.tlg --cost c --wrt v,h --consider-constant h --only | grun x=2 w=0.3 v=0.7 --on-unused-input ignore -r d_c_d_h=h.npy >last; tail -n 1 whole | diff - <(head -n 1 last)'
+    ok 'gload p.tlg -i "g: float64" --outputs c | ggrad --wrt w --known-grads h=g --only | grun x=2 w=0.3 v=0.7 g=@h.npy --on-unused-input ignore' "$(head -n 1 whole)"
     bad 2 E_UNKNOWN 'nope' 'gload g.tlg --outputs z | ggrad --wrt x --known-grads nope=k'
     bad 2 E_UNKNOWN 'nope' 'gload g.tlg --outputs z | ggrad --wrt x --consider-constant nope'
 }

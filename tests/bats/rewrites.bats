@@ -137,7 +137,7 @@ x: float64[?, ?]|shape(x)[:1]|read-shape|shape(x)[:1]
 x: float64; y: float64|stack(x, y)[1]|read-shape|y
 x: float64; y: float64|stack(x, y)[-1]|read-shape|y
 x: float64[3]; y: float64[3]|stack(x, y, axis=1)[1]|read-shape|stack(x, y, axis=1)[1]
-x: float64[3]; y: float64[3]|stack(x, y)[1]|read-shape|y
+x: float64[3]; y: float64[3]|stack(x, y)[1]|read-shape|stack(x, y)[1]
 x: float64[3]; y: float64[3]|stack(x, y)[1, 0]|read-shape|stack(x, y)[1, 0]
 x: float64[3]; y: float32|stack(x[0], y)[1]|read-shape|float64(y)
 x: float64[n]|x + broadcast_to(2., [n])|sink-broadcast|x + 2.0
