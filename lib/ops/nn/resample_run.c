@@ -308,6 +308,20 @@ static bool can_join(const ResampleJob *j, const ResampleTable *rows,
            rows->inner == elements->n && (!j->copies || dtype_size(j->work) <= 8);
 }
 
+/* Result row i of a block, whose index the row before may share: that one is then
+ * still in the cache, and copied. */
+static void pick_row(const ResampleJob *j, const ResampleTable *rows,
+                     const ResampleTable *elements, const char *x, int64_t i,
+                     char *to) {
+    size_t item = dtype_size(j->work), m = (size_t)elements->m;
+    int log = item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : 3;
+    if (i > 0 && rows->index[i] == rows->index[i - 1])
+        memcpy(to, to - m * item, m * item);
+    else
+        j->loops->pick[log](to, x + (size_t)(rows->index[i] * rows->inner) * item,
+                            elements->index, m);
+}
+
 /* A pass over rows, then one along them, without the tensor between: each row stays in
  * the cache. */
 static void joined_pass(const ResampleJob *j, const ResampleTable *rows,
@@ -315,13 +329,11 @@ static void joined_pass(const ResampleJob *j, const ResampleTable *rows,
                         char *to) {
     size_t item = dtype_size(j->work), run = (size_t)rows->inner * item;
     ResampleTable along = *elements;
-    int log = item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : 3;
     along.outer = 1;
     for (int64_t o = 0; o < rows->outer; o++, x += (size_t)rows->n * run)
         for (int64_t i = 0; i < rows->m; i++, to += (size_t)elements->m * item) {
             if (j->copies) {
-                j->loops->pick[log](to, x + (size_t)rows->index[i] * run,
-                                    elements->index, (size_t)elements->m);
+                pick_row(j, rows, elements, x, i, to);
                 continue;
             }
             sum_row(j, rows, x, i, row);
