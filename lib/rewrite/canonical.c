@@ -28,7 +28,7 @@ static Var constant_hole(Graph *g, DType d) {
 static bool make_holes(Graph *g, const Rule *rule, const Type *t, Var *hole) {
     size_t n = 0;
     for (size_t i = 0; i < rule->nhole; i++) {
-        char name[24];
+        char name[32];
         if (rule->prop_hole[i] || rule->rest_hole[i]) continue;
         snprintf(name, sizeof name, "hole_%zu", i);
         hole[n] = rule->const_hole[i] ? constant_hole(g, t->dtype)
