@@ -173,14 +173,26 @@ EXTREME(min_f64, double, pd, min, LESS_F)
 /* ---- sums of float32 in float64: converted on load ---- */
 #if TL_LEVEL == 2
 #define WIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
+/* t and, in its first lanes, the n floats at p, or as many as fit. */
+static VEC_pd add_some(VEC_pd t, const float *p, size_t n) {
+    __mmask8 some = (__mmask8)(n < 8 ? (1U << n) - 1 : 0xFF);
+    return _mm512_mask_add_pd(t, some, t,
+                              _mm512_cvtps_pd(_mm256_maskz_loadu_ps(some, p)));
+}
 #else
 #define WIDEN(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
+static VEC_pd add_some(VEC_pd t, const float *p, size_t n) {
+    __m128i some =
+        _mm_cmpgt_epi32(_mm_set1_epi32(n < 4 ? (int)n : 4), _mm_setr_epi32(0, 1, 2, 3));
+    VEC_pd sum = _mm256_add_pd(t, _mm256_cvtps_pd(_mm_maskload_ps(p, some)));
+    return _mm256_blendv_pd(t, sum, _mm256_castsi256_pd(_mm256_cvtepi32_epi64(some)));
+}
 #endif
 #define FLOATS(p) WIDEN((const float *)(const void *)(p))
 static double sum_f32_quick(const float *x, size_t n) {
     enum { W = sizeof(VEC_pd) / sizeof(double), U = LANES / W };
     VEC_pd t[U];
-    double lane[LANES];
+    double sum;
     size_t i = LANES;
     for (size_t u = 0; u < U; u++)
         t[u] = WIDEN(x + u * W);
@@ -189,14 +201,13 @@ static double sum_f32_quick(const float *x, size_t n) {
         for (size_t u = 0; u < U; u++)
             t[u] = VI(add, pd)(t[u], WIDEN(x + i + u * W));
     }
-    for (size_t u = 0; u < U; u++)
-        VI(storeu, pd)(lane + u * W, t[u]);
-    for (size_t l = 0; i + l < n; l++)
-        lane[l] += (double)x[i + l];
-    for (size_t live = LANES / 2; live; live /= 2)
-        for (size_t l = 0; l < live; l++)
-            lane[l] += lane[l + live];
-    return lane[0];
+    for (size_t u = 0; i < n; i += W, u++)
+        t[u] = add_some(t[u], x + i, n - i);
+    for (size_t live = U / 2; live; live /= 2)
+        for (size_t u = 0; u < live; u++)
+            t[u] = VI(add, pd)(t[u], t[u + live]);
+    HALVES_pd(add, t[0], sum);
+    return sum;
 }
 static void sum_f32_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,
                                void *acc) {
