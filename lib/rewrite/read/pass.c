@@ -1,0 +1,97 @@
+/* Reads are pushed to what is read: exp(x)[3] is exp(x[3]), (a @ b)[i] is a[i] @ b, and
+ * x[2:][1:] is x[3:]. What is read is then computed no more than it is needed. It
+ * happens only where nothing else uses the whole value, and where an index out of range
+ * or shapes that don't fit are still errors. */
+#include "rewrite/read/read.h"
+
+/* ---- x[:, None] ---- */
+
+bool read_none_pass(Rewriter *r, ApplyId id, Var *out) {
+    Read q;
+    int64_t axes[ITEMS_MAX];
+    if (r->g->apply[id].nin != 1 || !read_parse(r, id, 1, &q) || q.nadd == 0)
+        return false;
+    for (int k = 0; k < q.nadd; k++)
+        axes[k] = q.add[k] + k;
+    const Op *op = op_known(r->s, OP_EXPAND_DIMS);
+    PropArg arg = {"axis", PROP_INTS(axes, (size_t)q.nadd)};
+    out[0] = rewriter_apply(r, op, props_make(r->s, op, 1, &arg), 1, &q.x);
+    return out[0] != VAR_NONE &&
+           type_keeps(var_type(r->g, r->g->apply[id].out), var_type(r->g, out[0]));
+}
+
+/* ---- the passes ---- */
+
+/* In the body of a loop the index may change from step to step, while what is read is
+ * computed once, before the loop. */
+static bool index_stays(Rewriter *r, ApplyId id) {
+    if (r->g == r->g->main) return true;
+    for (size_t i = 1; i < r->g->apply[id].nin; i++)
+        if (!var_is_const(r->g, rewriter_input(r, id, i))) return false;
+    return true;
+}
+
+typedef struct ReadRow {
+    KnownOp op;
+    ReadWay *way;
+} ReadRow;
+
+static bool push_read(Rewriter *r, ApplyId id, size_t n, const ReadRow *row,
+                      bool shared, Var *out) {
+    Read q;
+    Var x = rewriter_input(r, id, 0);
+    ApplyId of = var_owner(r->g, x);
+    ReadWay *way = NULL;
+    if (of == APPLY_NONE || (!shared && r->uses[x] > 1)) return false;
+    const Apply *a = &r->g->apply[of];
+    if (a->serial || a->nout != 1) return false;
+    if (a->op->elemwise && !shared) way = read_elemwise;
+    for (size_t i = 0; i < n; i++)
+        if (rw_is(r, a, row[i].op)) way = row[i].way;
+    if (!way || !index_stays(r, id)) return false;
+    Var v = VAR_NONE;
+    if (read_parse(r, id, 1, &q))
+        v = read_add_dims(&q, way(&q));
+    else if (way == read_elemwise)
+        v = read_by_arrays(r, id, of);
+    if (v == VAR_NONE ||
+        !type_keeps(var_type(r->g, r->g->apply[id].out), var_type(r->g, v)))
+        return false;
+    if (r->uses[x] <= 1) rewriter_release(r, of);
+    out[0] = v;
+    return true;
+}
+
+bool read_exact_pass(Rewriter *r, ApplyId id, Var *out) {
+    static const ReadRow row[] = {{OP_TRANSPOSE, read_transpose},
+                                  {OP_EXPAND_DIMS, read_expanded},
+                                  {OP_SQUEEZE, read_squeezed},
+                                  {OP_CONCATENATE, read_concatenated},
+                                  {OP_STACK, read_stacked},
+                                  {OP_ARANGE, read_counting},
+                                  {OP_BROADCAST_TO, read_repeated},
+                                  {OP_FULL, read_repeated},
+                                  {OP_FULL_LIKE, read_repeated},
+                                  {OP_ZEROS_LIKE, read_repeated},
+                                  {OP_ONES_LIKE, read_repeated},
+                                  {OP_MAX, read_reduced},
+                                  {OP_MIN, read_reduced},
+                                  {OP_ANY, read_reduced},
+                                  {OP_ALL, read_reduced}};
+    return push_read(r, id, sizeof row / sizeof *row, row, false, out);
+}
+
+bool read_rounded_pass(Rewriter *r, ApplyId id, Var *out) {
+    static const ReadRow row[] = {
+        {OP_MATMUL, read_product},  {OP_SUM, read_reduced},
+        {OP_PROD, read_reduced},    {OP_MEAN, read_reduced},
+        {OP_SOFTMAX, read_softmax}, {OP_LOG_SOFTMAX, read_softmax}};
+    return push_read(r, id, sizeof row / sizeof *row, row, false, out);
+}
+
+bool read_merge_pass(Rewriter *r, ApplyId id, Var *out) {
+    static const ReadRow row[] = {{OP_SUBTENSOR, read_read},
+                                  {OP_SET_SUBTENSOR, read_written},
+                                  {OP_INC_SUBTENSOR, read_written}};
+    return push_read(r, id, sizeof row / sizeof *row, row, true, out);
+}

@@ -1,0 +1,55 @@
+/* Reads, x[2:, i], axis by axis, and the ways they take through ops. */
+#ifndef REWRITE_READ_READ_H
+#define REWRITE_READ_READ_H
+
+#include "op/index_text.h"
+#include "rewrite/rewrite_impl.h"
+
+typedef struct ReadItem {
+    bool is_at; /* an integer, else a slice */
+    Var at;
+    Var start, stop, step; /* VAR_NONE: left out */
+} ReadItem;
+typedef struct Read {
+    Rewriter *r;
+    ApplyId id; /* the Apply with the index */
+    Var x;      /* its tensor */
+    const Type *t;
+    ApplyId of; /* what makes x; APPLY_NONE: it is a leaf */
+    ReadItem item[MAX_NDIM];
+    int nleft, nadd;        /* axes that the index leaves; None items */
+    uint8_t add[ITEMS_MAX]; /* each None precedes this axis of those left */
+} Read;
+enum { READ_INPUTS = 16 }; /* most parts of an index */
+
+/* ---- index.c ---- */
+/* The index inputs begin at input `first`. False: there are arrays or masks. */
+bool read_parse(Rewriter *r, ApplyId id, size_t first, Read *q);
+/* y with an index for each of its n axes; y itself where that takes all. */
+Var read_of(Rewriter *r, Var y, int n, const ReadItem *item);
+/* With the None items of the read, for which the ways through an op need not care. */
+Var read_add_dims(const Read *q, Var v);
+extern const ReadItem read_all; /* : */
+bool read_takes_all(const ReadItem *it);
+ReadItem read_item_at(Rewriter *r, int64_t i);
+/* start:stop of a dim of this size. */
+ReadItem read_item_slice(Rewriter *r, int64_t start, int64_t stop, int64_t size);
+/* How many axes before `axis` are left after the read. */
+int read_axes_before(const ReadItem *item, int axis);
+/* Rows [from, to) of the axis as constants; a single one for an integer. False: not
+ * known, or none. */
+bool read_constant_rows(const Read *q, int axis, int64_t *from, int64_t *to);
+/* Can the read of a tensor of type t not fail, whatever its named dims are? */
+bool read_is_safe(const Read *q);
+/* Input i of what is read. */
+Var read_input(const Read *q, size_t i);
+
+/* ---- through.c, slices.c: the read of what an op makes, or VAR_NONE ---- */
+typedef Var ReadWay(Read *q);
+ReadWay read_elemwise, read_transpose, read_expanded, read_squeezed, read_concatenated,
+    read_stacked, read_repeated, read_counting, read_softmax, read_reduced,
+    read_product, read_read, read_written;
+/* The same by index arrays or a mask, through an elementwise op. */
+Var read_by_arrays(Rewriter *r, ApplyId id, ApplyId of);
+
+#endif

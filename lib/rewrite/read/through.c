@@ -1,0 +1,337 @@
+/* The read of what an op makes, as that op of reads of its inputs. */
+#include "rewrite/read/read.h"
+
+/* ---- elementwise ops ---- */
+
+enum { ELEMWISE_INPUTS = 8, TINY = 64 };
+
+/* The read of an operand that broadcasts to the result. */
+static Var read_operand(const Read *q, Var v) {
+    const Type *t = var_type(q->r->g, v);
+    ReadItem item[MAX_NDIM];
+    int lead = q->t->ndim - t->ndim;
+    for (int k = 0; k < t->ndim; k++) {
+        const ReadItem *it = &q->item[lead + k];
+        bool stretched = t->dim[k] == 1 && q->t->dim[lead + k] != 1;
+        item[k] = !stretched ? *it : it->is_at ? read_item_at(q->r, 0) : read_all;
+    }
+    return read_of(q->r, v, t->ndim, item);
+}
+
+Var read_elemwise(Read *q) {
+    const Apply a = q->r->g->apply[q->of];
+    Var in[ELEMWISE_INPUTS];
+    size_t arrays = 0;
+    if (a.nin > ELEMWISE_INPUTS || a.nout != 1 || op_may_fail(q->r->g, q->of))
+        return VAR_NONE;
+    for (size_t i = 0; i < a.nin; i++)
+        arrays += var_type(q->r->g, read_input(q, i))->ndim > 0;
+    int64_t size = type_size(q->t);
+    if (arrays > 1 && size >= 0 && size < TINY) return VAR_NONE; /* reads cost too */
+    for (size_t i = 0; i < a.nin; i++) {
+        in[i] = read_operand(q, read_input(q, i));
+        if (in[i] == VAR_NONE) return VAR_NONE;
+    }
+    return rewriter_apply(q->r, a.op, a.props, a.nin, in);
+}
+
+/* Index arrays and masks as they are, where all but one operand are numbers and no more
+ * is read than there is. */
+Var read_by_arrays(Rewriter *r, ApplyId id, ApplyId of) {
+    const Apply a = r->g->apply[of], read = r->g->apply[id];
+    const Type *out = var_type(r->g, read.out), *t = var_type(r->g, a.out);
+    Var in[ELEMWISE_INPUTS], index[READ_INPUTS + 1];
+    int array = -1;
+    if (a.nin > ELEMWISE_INPUTS || read.nin > READ_INPUTS || op_may_fail(r->g, of))
+        return VAR_NONE;
+    for (size_t i = 0; i < a.nin; i++) {
+        in[i] = rewriter_input(r, of, i);
+        if (var_type(r->g, in[i])->ndim == 0) continue;
+        if (array >= 0) return VAR_NONE;
+        array = (int)i;
+    }
+    for (size_t i = 1; i < read.nin; i++)
+        index[i] = rewriter_input(r, id, i);
+    bool mask = read.nin == 2 && var_type(r->g, index[1])->dtype == DT_BOOL,
+         fewer = type_size(out) >= 0 && type_size(out) <= type_size(t);
+    if (array < 0 || (!mask && !fewer)) return VAR_NONE;
+    index[0] = in[array];
+    in[array] = rewriter_apply(r, read.op, read.props, read.nin, index);
+    return in[array] == VAR_NONE ? VAR_NONE
+                                 : rewriter_apply(r, a.op, a.props, a.nin, in);
+}
+
+/* ---- ops that arrange elements ---- */
+
+Var read_transpose(Read *q) {
+    Rewriter *r = q->r;
+    int n = q->t->ndim, left = 0;
+    int64_t from[MAX_NDIM], axes[MAX_NDIM];
+    ReadItem item[MAX_NDIM];
+    rewriter_transpose_axes(r, &r->g->apply[q->of], n, from);
+    for (int k = 0; k < n; k++)
+        item[from[k]] = q->item[k];
+    for (int k = 0; k < n; k++)
+        if (!q->item[k].is_at) axes[left++] = read_axes_before(item, (int)from[k]);
+    bool same = true, reverse = true;
+    for (int k = 0; k < left; k++) {
+        same &= axes[k] == k;
+        reverse &= axes[k] == left - 1 - k;
+    }
+    Var y = read_of(r, read_input(q, 0), n, item);
+    if (y == VAR_NONE || same) return y;
+    Prop order = reverse ? (Prop){.kind = P_NONE} : PROP_INTS(axes, (size_t)left);
+    return rewriter_with_prop(r, &r->g->apply[q->of], "axes", order, 1, &y);
+}
+
+static void mark_axes(const Prop *p, int ndim, bool *flag) {
+    for (size_t i = 0; p->kind == P_INTS && i < p->ints.n; i++)
+        flag[p->ints.p[i] < 0 ? p->ints.p[i] + ndim : p->ints.p[i]] = true;
+}
+
+/* An item for an axis of size 1 that selects all of it. */
+static bool keeps_single(const Read *q, const ReadItem *it) {
+    int64_t i;
+    if (!it->is_at) return read_takes_all(it);
+    return rewriter_int_const(q->r, it->at, &i) && (i == 0 || i == -1);
+}
+
+Var read_expanded(Read *q) {
+    Rewriter *r = q->r;
+    bool added[MAX_NDIM] = {false};
+    ReadItem item[MAX_NDIM];
+    int64_t axes[MAX_NDIM];
+    int n = 0, left = 0;
+    mark_axes(rewriter_prop(r, &r->g->apply[q->of], "axis"), q->t->ndim, added);
+    for (int k = 0; k < q->t->ndim; k++) {
+        if (!added[k])
+            item[n++] = q->item[k];
+        else if (!keeps_single(q, &q->item[k]))
+            return VAR_NONE;
+        else if (!q->item[k].is_at)
+            axes[left++] = read_axes_before(q->item, k);
+    }
+    Var y = read_of(r, read_input(q, 0), n, item);
+    if (y == VAR_NONE || left == 0) return y;
+    return rewriter_with_prop(r, &r->g->apply[q->of], "axis",
+                              PROP_INTS(axes, (size_t)left), 1, &y);
+}
+
+Var read_squeezed(Read *q) {
+    Rewriter *r = q->r;
+    const Prop *p = rewriter_prop(r, &r->g->apply[q->of], "axis");
+    int ndim = var_type(r->g, read_input(q, 0))->ndim, n = 0;
+    size_t left = 0;
+    bool gone[MAX_NDIM] = {false};
+    ReadItem item[MAX_NDIM];
+    int64_t axes[MAX_NDIM];
+    if (p->kind != P_INTS) return VAR_NONE;
+    mark_axes(p, ndim, gone);
+    for (int k = 0; k < ndim; k++)
+        item[k] = gone[k] ? read_all : q->item[n++];
+    for (int k = 0; k < ndim; k++)
+        if (gone[k]) axes[left++] = read_axes_before(item, k);
+    Var y = read_of(r, read_input(q, 0), ndim, item);
+    if (y == VAR_NONE) return VAR_NONE;
+    return rewriter_with_prop(r, &r->g->apply[q->of], "axis", PROP_INTS(axes, left), 1,
+                              &y);
+}
+
+/* ---- joined tensors ---- */
+
+/* Do the types prove that all parts have the same other dims? */
+static bool parts_agree(const Read *q, int axis) {
+    const Apply *a = &q->r->g->apply[q->of];
+    const Type *first = var_type(q->r->g, read_input(q, 0));
+    for (size_t i = 0; i < a->nin; i++) {
+        const Type *t = var_type(q->r->g, read_input(q, i));
+        for (int k = 0; k < t->ndim; k++)
+            if (k != axis && (t->dim[k] != first->dim[k] || t->dim[k] == DIM_UNKNOWN))
+                return false;
+    }
+    return true;
+}
+
+enum { JOINED_PARTS = 8 };
+
+static Var read_each_part(Read *q, int axis, int lead) {
+    Rewriter *r = q->r;
+    const Apply a = r->g->apply[q->of];
+    ReadItem item[MAX_NDIM];
+    Var in[JOINED_PARTS];
+    if (a.nin > JOINED_PARTS) return VAR_NONE;
+    for (int k = 0, n = 0; k < q->t->ndim; k++)
+        if (k != axis || lead == 0) item[n++] = q->item[k];
+    for (size_t i = 0; i < a.nin; i++) {
+        in[i] = read_of(r, read_input(q, i), q->t->ndim - lead, item);
+        if (in[i] == VAR_NONE) return VAR_NONE;
+    }
+    return rewriter_with_prop(r, &a, "axis", PROP_INT(read_axes_before(q->item, axis)),
+                              a.nin, in);
+}
+
+Var read_concatenated(Read *q) {
+    Rewriter *r = q->r;
+    const Apply *a = &r->g->apply[q->of];
+    const Prop *p = rewriter_prop(r, a, "axis");
+    int axis = (int)(p->i < 0 ? p->i + q->t->ndim : p->i);
+    int64_t from, to, at = 0;
+    if (!parts_agree(q, axis)) return VAR_NONE;
+    if (read_takes_all(&q->item[axis])) return read_each_part(q, axis, 0);
+    if (!read_constant_rows(q, axis, &from, &to)) return VAR_NONE;
+    for (size_t i = 0; i < a->nin; i++) {
+        Var part = read_input(q, i);
+        Dim size = var_type(r->g, part)->dim[axis];
+        if (!dim_is_known(size) || from < at) return VAR_NONE;
+        if (from >= at + size) {
+            at += size;
+            continue;
+        }
+        if (to > at + size) return VAR_NONE;
+        ReadItem *it = &q->item[axis];
+        *it = it->is_at ? read_item_at(r, from - at)
+                        : read_item_slice(r, from - at, to - at, size);
+        return read_of(r, part, q->t->ndim, q->item);
+    }
+    return VAR_NONE;
+}
+
+Var read_stacked(Read *q) {
+    Rewriter *r = q->r;
+    const Apply *a = &r->g->apply[q->of];
+    const Prop *p = rewriter_prop(r, a, "axis");
+    int axis = (int)(p->i < 0 ? p->i + q->t->ndim : p->i), n = 0;
+    ReadItem item[MAX_NDIM];
+    int64_t from, to;
+    if (!parts_agree(q, -1)) return VAR_NONE;
+    if (read_takes_all(&q->item[axis])) return read_each_part(q, axis, 1);
+    if (!q->item[axis].is_at || !read_constant_rows(q, axis, &from, &to))
+        return VAR_NONE;
+    for (int k = 0; k < q->t->ndim; k++)
+        if (k != axis) item[n++] = q->item[k];
+    return read_of(r, read_input(q, (size_t)from), n, item);
+}
+
+/* ---- repeated values ---- */
+
+static bool has_all_dims(const Type *t) {
+    for (int k = 0; k < t->ndim; k++)
+        if (t->dim[k] == DIM_UNKNOWN) return false;
+    return true;
+}
+
+/* broadcast_to, full, full_like, zeros_like, ones_like. */
+Var read_repeated(Read *q) {
+    Rewriter *r = q->r;
+    const Apply *a = &r->g->apply[q->of];
+    const Type *t = var_type(r->g, r->g->apply[q->id].out);
+    bool zeros = rw_is(r, a, OP_ZEROS_LIKE), ones = rw_is(r, a, OP_ONES_LIKE);
+    if (q->nadd || !read_is_safe(q) || !has_all_dims(q->t) || !has_all_dims(t))
+        return VAR_NONE;
+    if (zeros || ones) {
+        Var v = const_number(&r->b, t->dtype, ones);
+        rewriter_grow(r);
+        return rewriter_fit(r, v, t);
+    }
+    Var value =
+        read_input(q, rw_is(r, a, OP_FULL) || rw_is(r, a, OP_FULL_LIKE) ? 1 : 0);
+    if (!rewrite_dims_fit(var_type(r->g, value), q->t)) return VAR_NONE;
+    value = read_operand(q, value);
+    return value == VAR_NONE ? VAR_NONE : rewriter_fit(r, value, t);
+}
+
+/* An element of start, start + step, .. by its number. */
+Var read_counting(Read *q) {
+    Rewriter *r = q->r;
+    const Apply *a = &r->g->apply[q->of];
+    int64_t at, to, start = 0, step = 1;
+    static const int64_t most = INT64_MAX / 2;
+    if (!q->item[0].is_at || !dtype_is_integer(q->t->dtype) ||
+        !read_constant_rows(q, 0, &at, &to) ||
+        (a->nin > 1 && !rewriter_int_const(r, read_input(q, 0), &start)) ||
+        (a->nin > 2 && !rewriter_int_const(r, read_input(q, 2), &step)) ||
+        !i64_mul(at, step, &at) || at > most || at < -most || start > most ||
+        start < -most)
+        return VAR_NONE;
+    Var v = op_cast_to(&r->b, const_int(&r->b, start + at), q->t->dtype);
+    rewriter_grow(r);
+    return v;
+}
+
+/* ---- what works along one axis, or sums over some ---- */
+
+Var read_softmax(Read *q) {
+    Rewriter *r = q->r;
+    const Prop *p = rewriter_prop(r, &r->g->apply[q->of], "axis");
+    if (p->kind != P_INT) return VAR_NONE;
+    int axis = (int)(p->i < 0 ? p->i + q->t->ndim : p->i);
+    if (!read_takes_all(&q->item[axis])) return VAR_NONE;
+    Var y = read_of(r, read_input(q, 0), q->t->ndim, q->item);
+    if (y == VAR_NONE) return VAR_NONE;
+    return rewriter_with_prop(r, &r->g->apply[q->of], "axis",
+                              PROP_INT(read_axes_before(q->item, axis)), 1, &y);
+}
+
+/* What fails on an empty tensor must not become a reduction of fewer elements, except
+ * where it surely has some. */
+static bool may_lose_failure(const Read *q, const Type *t, const bool *gone) {
+    bool parts = false, some = true;
+    for (int k = 0; k < q->t->ndim; k++)
+        parts |= !q->item[k].is_at && !read_takes_all(&q->item[k]);
+    for (int k = 0; k < t->ndim; k++)
+        some &= !gone[k] || (dim_is_known(t->dim[k]) && t->dim[k] > 0);
+    return parts && !some && op_may_fail(q->r->g, q->of);
+}
+
+Var read_reduced(Read *q) {
+    Rewriter *r = q->r;
+    const Apply *a = &r->g->apply[q->of];
+    const Prop *p = rewriter_prop(r, a, "axis");
+    Var x = read_input(q, 0);
+    int ndim = var_type(r->g, x)->ndim, at = 0;
+    size_t n = 0;
+    bool kept = ndim == q->t->ndim, gone[MAX_NDIM] = {false};
+    ReadItem item[MAX_NDIM];
+    int64_t axes[MAX_NDIM];
+    if (p->kind != P_INTS) return VAR_NONE;
+    mark_axes(p, ndim, gone);
+    if (may_lose_failure(q, var_type(r->g, x), gone)) return VAR_NONE;
+    for (int k = 0; k < ndim; k++) {
+        if (gone[k] && kept && !read_takes_all(&q->item[at])) return VAR_NONE;
+        item[k] = gone[k] ? read_all : q->item[at];
+        at += !gone[k] || kept;
+    }
+    for (int k = 0; k < ndim; k++)
+        if (gone[k]) axes[n++] = read_axes_before(item, k);
+    Var y = read_of(r, x, ndim, item);
+    if (y == VAR_NONE) return VAR_NONE;
+    return rewriter_with_prop(r, &r->g->apply[q->of], "axis", PROP_INTS(axes, n), 1,
+                              &y);
+}
+
+/* ---- products ---- */
+
+/* (a @ b)[i, j] is a[i] @ b[:, j]; the read of a batch is that of its operand. */
+Var read_product(Read *q) {
+    Rewriter *r = q->r;
+    const Apply a = r->g->apply[q->of];
+    Var in[2] = {read_input(q, 0), read_input(q, 1)};
+    int na = var_type(r->g, in[0])->ndim, nb = var_type(r->g, in[1])->ndim,
+        nbatch = q->t->ndim - (na > 1) - (nb > 1), open = 0;
+    ReadItem left[MAX_NDIM], right[MAX_NDIM], *batch = na > 2 ? left : right;
+    if (na > 2 && nb > 2) return VAR_NONE;
+    for (int k = 0; k < nbatch; k++) {
+        batch[k] = q->item[k];
+        open += !q->item[k].is_at;
+    }
+    left[na - 1] = read_all;
+    right[nb > 1 ? nb - 2 : 0] = read_all;
+    if (na > 1) left[na - 2] = q->item[nbatch];
+    if (nb > 1) right[nb - 1] = q->item[nbatch + (na > 1)];
+    /* a batch of vectors on the right is no operand of matmul */
+    if (nb > 2 && open > 0 && right[nb - 1].is_at) return VAR_NONE;
+    in[0] = read_of(r, in[0], na, left);
+    in[1] = read_of(r, in[1], nb, right);
+    if (in[0] == VAR_NONE || in[1] == VAR_NONE) return VAR_NONE;
+    return rewriter_apply(r, a.op, a.props, 2, in);
+}
