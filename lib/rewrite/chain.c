@@ -34,7 +34,7 @@ static bool is_dense_factor(const Type *t) {
 static const Apply *inner_product(const Chain *c, Var v, bool left) {
     Rewriter *r = c->r;
     const Apply *a = rewriter_owner(r, v, c->top->op);
-    if (!a || r->uses[v] > 1 || a->serial) return NULL;
+    if (!a || !rewriter_single_use(r, v) || a->serial) return NULL;
     ApplyId id = var_owner(r->g, v);
     const Type *x = var_type(r->g, rewriter_input(r, id, 0)),
                *y = var_type(r->g, rewriter_input(r, id, 1));

@@ -22,30 +22,20 @@ static void set_seen(Rewriter *r, ApplyId a, unsigned s) {
     r->state[a] = (uint8_t)((r->state[a] & ~(unsigned)SEEN) | s);
 }
 
-/* Counts the Apply as a client of its inputs, at most once per sweep. */
-static void count_uses(Rewriter *r, ApplyId a) {
-    if (!r->uses_matter || r->state[a] & COUNTED) return;
-    r->state[a] |= COUNTED;
-    for (size_t i = 0; i < r->g->apply[a].nin; i++)
-        r->uses[rewriter_input(r, a, i)]++;
-}
-
 /* b replaces a, with a's current inputs: the uses counted for a move to b, once. */
 static void inherit_uses(Rewriter *r, ApplyId a, ApplyId b) {
     if (!r->uses_matter || !(r->state[a] & COUNTED)) {
-        count_uses(r, b);
+        rewriter_count(r, b);
         return;
     }
+    if (r->state[b] & COUNTED) rewriter_release(r, a);
     r->state[a] &= (uint8_t)~COUNTED;
-    if (r->state[b] & COUNTED)
-        for (size_t i = 0; i < r->g->apply[a].nin; i++)
-            r->uses[rewriter_input(r, a, i)]--;
     r->state[b] |= COUNTED;
 }
 
 static void push_visit(Rewriter *r, ApplyId a) {
     set_seen(r, a, SEEN_OPEN);
-    count_uses(r, a);
+    rewriter_count(r, a);
     vec_push(r->s, &r->stack, ((Visit){.a = a}));
 }
 
@@ -106,6 +96,7 @@ static void note_reinterned(Rewriter *r, Var from, Var to) {
     r->forward[from] = r->direct[from] = to;
     r->by[from] = 0;
     r->uses[to] += r->uses[from];
+    r->parts[to] += r->parts[from];
 }
 
 /* The Apply with its inputs resolved, or the Apply itself if none changed. Effects are
@@ -230,6 +221,7 @@ static bool install_replacement(Rewriter *r, ApplyId a, size_t entry, const Var 
         r->direct[v] = out[k];
         r->by[v] = (uint16_t)(entry + 1);
         r->uses[x] += r->uses[v];
+        r->parts[x] += r->parts[v];
         if (!rewriter_fired(r, entry, 1, &v, &x)) return r->failed = true, false;
         changed = r->dirty = true;
     }
@@ -414,7 +406,7 @@ static void need_uses_of(Rewriter *r, Var v) {
     v = rewriter_resolve(r, v);
     ApplyId a = var_owner(r->g, v);
     if (a == APPLY_NONE || r->state[a] & COUNTED) return;
-    count_uses(r, a);
+    rewriter_count(r, a);
     vec_push(r->s, &r->stack, ((Visit){.a = a}));
 }
 
@@ -428,6 +420,7 @@ static void need_result(Rewriter *r, Var v) {
 static void count_all_uses(Rewriter *r) {
     const Graph *g = r->g;
     if (r->nvar) memset(r->uses, 0, r->nvar * sizeof *r->uses);
+    if (r->nvar) memset(r->parts, 0, r->nvar * sizeof *r->parts);
     for (size_t i = 0; i < g->effects.n; i++)
         need_uses_of(r, g->apply[g->effects.p[i]].out);
     for (size_t i = 0; i < g->outputs.n; i++)

@@ -68,9 +68,6 @@ static bool is_vector(Rewriter *r, Var x) {
 static bool is_static(Rewriter *r, Var x) {
     return type_size(var_type(r->g, x)) >= 0;
 }
-static bool has_one_client(Rewriter *r, Var x) {
-    return r->uses[x] <= 1;
-}
 static bool is_known_equal(Dim a, Dim b) {
     return a == b && a != DIM_UNKNOWN;
 }
@@ -244,7 +241,7 @@ static const GuardTest tests[] = {
     {"matrix", is_matrix, NULL},
     {"square", is_square, NULL},
     {"static_shape", is_static, NULL},
-    {"single_use", has_one_client, NULL},
+    {"single_use", rewriter_single_use, NULL},
     {"float", is_float_tensor, NULL},
     {"real", is_real_tensor, NULL},
     {"integer", is_integer, NULL},
@@ -278,7 +275,7 @@ int guard_find(Session *s, Sym name) {
 }
 
 bool guard_counts_uses(int test) {
-    return tests[test].one == has_one_client;
+    return tests[test].one == rewriter_single_use;
 }
 
 size_t guard_arity(int test) {

@@ -10,6 +10,7 @@ static void grow_var_arrays(Rewriter *r) {
     r->direct = mem_realloc(r->s, r->direct, cap, sizeof *r->direct);
     r->by = mem_realloc(r->s, r->by, cap, sizeof *r->by);
     r->uses = mem_realloc(r->s, r->uses, cap, sizeof *r->uses);
+    r->parts = mem_realloc(r->s, r->parts, cap, sizeof *r->parts);
     r->uniform = mem_realloc(r->s, r->uniform, cap, sizeof *r->uniform);
     r->cap_var = cap;
 }
@@ -28,7 +29,7 @@ void rewriter_grow(Rewriter *r) {
         Var v = r->nvar;
         r->forward[v] = r->direct[v] = v;
         r->by[v] = 0;
-        r->uses[v] = 0;
+        r->uses[v] = r->parts[v] = 0;
         r->uniform[v] = 0;
     }
     for (; r->napply < r->g->napply; r->napply++)
@@ -69,6 +70,7 @@ void rewriter_close(Rewriter *r) {
     mem_free(r->direct);
     mem_free(r->by);
     mem_free(r->uses);
+    mem_free(r->parts);
     mem_free(r->uniform);
     mem_free(r->state);
     mem_free(r->nofold);

@@ -262,10 +262,3 @@ Var rule_fire(Rewriter *r, const Rule *rule, Var v) {
     }
     return x == v ? VAR_NONE : x;
 }
-
-void rewriter_release(Rewriter *r, ApplyId a) {
-    if (!r->uses_matter || !(r->state[a] & COUNTED)) return;
-    r->state[a] &= (uint8_t)~COUNTED;
-    for (size_t i = 0; i < r->g->apply[a].nin; i++)
-        r->uses[rewriter_input(r, a, i)]--;
-}

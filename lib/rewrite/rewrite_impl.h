@@ -191,6 +191,7 @@ struct Rewriter {
     Var *direct;      /* the replacement as the rule returned it */
     uint16_t *by;     /* 1 + the entry that replaced it; 0: only its inputs changed */
     uint32_t *uses;   /* number of clients, a lower bound */
+    uint32_t *parts;  /* of these, the ones that need little of a product */
     uint8_t *uniform; /* of constants: 0 unknown, 1 no, 2 all elements are equal */
     uint8_t *state;   /* by Apply: SEEN_* */
     uint8_t *nofold;  /* by Apply: folding failed */
@@ -280,8 +281,12 @@ bool rewrite_dims_fit(const Type *t, const Type *to);
 bool rewriter_int_const(Rewriter *r, Var v, int64_t *i);
 /* The input axis of each axis of a transpose of ndim dims. */
 void rewriter_transpose_axes(Rewriter *r, const Apply *a, int ndim, int64_t *axes);
+/* Counts the Apply as a client of its inputs, at most once per sweep. */
+void rewriter_count(Rewriter *r, ApplyId a);
 /* A pass replaces the only client of `a`: what `a` reads has a client less. */
 void rewriter_release(Rewriter *r, ApplyId a);
+/* Will nothing need x once this client does without it? */
+bool rewriter_single_use(Rewriter *r, Var x);
 /* A value prop of the Apply. */
 const Prop *rewriter_prop(Rewriter *r, const Apply *a, const char *name);
 /* op(x, y, ...) with these props; VAR_NONE without a diagnostic if it doesn't

@@ -42,7 +42,7 @@ static bool push_read(Rewriter *r, ApplyId id, size_t n, const ReadRow *row,
     Var x = rewriter_input(r, id, 0);
     ApplyId of = var_owner(r->g, x);
     ReadWay *way = NULL;
-    if (of == APPLY_NONE || (!shared && r->uses[x] > 1)) return false;
+    if (of == APPLY_NONE || (!shared && !rewriter_single_use(r, x))) return false;
     const Apply *a = &r->g->apply[of];
     if (a->serial || a->nout != 1) return false;
     if (a->op->elemwise && !shared) way = read_elemwise;

@@ -1,0 +1,60 @@
+/* The clients of values, from which a rule or a pass sees that a value is no longer
+ * needed when one client does without it. A product of matrices is not needed either
+ * if all of its clients, but few, take so little of it that they cost far less without
+ * it: a row, its sum, its trace, its product with a vector. */
+#include "op/index_text.h"
+#include "rewrite/rewrite_impl.h"
+
+enum { FEW = 4 };
+
+static bool is_matrix_product(Rewriter *r, Var x) {
+    return rewriter_known_owner(r, x, OP_MATMUL) && var_type(r->g, x)->ndim == 2;
+}
+
+static bool takes_row(Rewriter *r, const Apply *a) {
+    IndexItems ix;
+    if (!index_parse(sym_text(r->s, rewriter_prop(r, a, "index")->sym), &ix))
+        return false;
+    for (int i = 0; i < ix.n; i++)
+        if (ix.item[i].kind == IX_INPUT &&
+            var_type(r->g, r->g->in[a->in + 1 + (uint32_t)ix.item[i].input])->ndim == 0)
+            return true;
+    return false;
+}
+
+/* Does the Apply need little of the product that is its input i? */
+static bool takes_part(Rewriter *r, ApplyId id, size_t i) {
+    const Apply *a = &r->g->apply[id];
+    if (rw_is(r, a, OP_MATMUL))
+        return var_type(r->g, rewriter_input(r, id, 1 - i))->ndim == 1 &&
+               is_matrix_product(r, rewriter_input(r, id, i));
+    bool part = i == 0 && (rw_is(r, a, OP_SUM) || rw_is(r, a, OP_MEAN) ||
+                           rw_is(r, a, OP_DIAGONAL) || rw_is(r, a, OP_SUBTENSOR));
+    return part && is_matrix_product(r, rewriter_input(r, id, 0)) &&
+           (!rw_is(r, a, OP_SUBTENSOR) || takes_row(r, a));
+}
+
+void rewriter_count(Rewriter *r, ApplyId a) {
+    if (!r->uses_matter || r->state[a] & COUNTED) return;
+    r->state[a] |= COUNTED;
+    for (size_t i = 0; i < r->g->apply[a].nin; i++) {
+        Var x = rewriter_input(r, a, i);
+        r->uses[x]++;
+        r->parts[x] += takes_part(r, a, i);
+    }
+}
+
+void rewriter_release(Rewriter *r, ApplyId a) {
+    if (!r->uses_matter || !(r->state[a] & COUNTED)) return;
+    r->state[a] &= (uint8_t)~COUNTED;
+    for (size_t i = 0; i < r->g->apply[a].nin; i++) {
+        Var x = rewriter_input(r, a, i);
+        r->uses[x]--;
+        if (r->parts[x]) r->parts[x] -= takes_part(r, a, i);
+    }
+}
+
+bool rewriter_single_use(Rewriter *r, Var x) {
+    return r->uses[x] <= 1 ||
+           (r->uses[x] <= FEW && r->uses[x] == r->parts[x] && is_matrix_product(r, x));
+}
