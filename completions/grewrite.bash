@@ -11,6 +11,9 @@ _grewrite() {
     --exclude) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$("${1%grewrite}"grewrite --list 2>/dev/null | awk "{ print \$2 }")" -- "${cur##*,}"); return ;;
     --require) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$("${1%grewrite}"grewrite --list 2>/dev/null | awk "{ print \$2 }")" -- "${cur##*,}"); return ;;
     --rules) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --search) COMPREPLY=(); return ;;
+    --search-nodes) COMPREPLY=(); return ;;
+    --dim) COMPREPLY=(); return ;;
     --verify) COMPREPLY=(); return ;;
     --bisect) COMPREPLY=(); return ;;
     --why) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$("${1%grewrite}"grewrite --list 2>/dev/null | awk "{ print \$2 }")" -- "${cur##*,}"); return ;;
@@ -36,7 +39,7 @@ _grewrite() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--mode --include --exclude --require --rules --list --explain --profile --verify --bisect --why --reduce --cmd-timeout --diff --replace --keep --reap --plant --harvest --allow --block --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--mode --include --exclude --require --rules --search --search-nodes --dim --list --explain --profile --verify --bisect --why --reduce --cmd-timeout --diff --replace --keep --reap --plant --harvest --allow --block --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

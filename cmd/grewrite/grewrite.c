@@ -9,11 +9,13 @@
 typedef struct Grewrite {
     Common common;
     Texts include, exclude, require, rules, replace, reap, plant, harvest, allow, block;
+    Texts dim;
     int mode;
     bool list, explain, profile;
     int64_t verify;
     const char *bisect, *diff, *keep, *reduce, *why;
-    double cmd_timeout;
+    double cmd_timeout, search;
+    int64_t search_nodes;
 } Grewrite;
 #define AT(field) offsetof(Grewrite, field)
 
@@ -31,6 +33,16 @@ static const Opt options[] = {
      "Apply only the rewrites with this tag.", "rules", GROUP_WORK},
     {"rules", 0, OPT_FILES, AT(rules), "FILE", "Add the rewrite rules of a file.", NULL,
      GROUP_INPUT},
+    {"search", 0, OPT_TIME, AT(search), "SECONDS",
+     "First search for a cheaper form among all that rules reach, also in other orders "
+     "of sums and products, for so long at most.",
+     NULL, GROUP_WORK},
+    {"search-nodes", 0, OPT_INT, AT(search_nodes), "N",
+     "With --search: stop when the search has N terms (default 200000).", NULL,
+     GROUP_WORK},
+    {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
+     "With --search: the size of a named dim, for the costs (default 1000).", NULL,
+     GROUP_WORK},
     {"list", 0, OPT_FLAG, AT(list), NULL,
      "List the rules and passes with their positions and tags.", NULL, GROUP_OUTPUT},
     {"explain", 0, OPT_FLAG, AT(explain), NULL,
@@ -185,10 +197,29 @@ static bool reduce_and_write(Run *r, const Grewrite *o, Graph **g) {
     return ok && run_write(r, *g);
 }
 
+static Graph *search_and_rewrite(Run *r, const Grewrite *o, Graph *g,
+                                 const Rewriting *w, RewriteResult *result) {
+    enum { NODES = 200000 };
+    Str report = STR(r->s);
+    Span *dim = NEW_N(session_arena(r->s), o->dim.n, Span);
+    for (size_t i = 0; i < o->dim.n; i++)
+        dim[i] = o->dim.p[i].at;
+    Searching how = {.seconds = o->search,
+                     .nodes = o->search_nodes ? (uint32_t)o->search_nodes : NODES,
+                     .ndim = o->dim.n,
+                     .dim = dim,
+                     .report = o->explain || o->profile ? &report : NULL};
+    Graph *after = graph_search(g, &w->how, &how, result);
+    if (after) fputs(str_text(&report), stderr);
+    str_free(&report);
+    return after;
+}
+
 static bool rewrite_and_write(Run *r, const Grewrite *o, Graph *g, const Rewriting *w,
                               const Values *given) {
     RewriteResult result;
-    Graph *after = rewrite_run(g, &w->how, &result);
+    Graph *after = o->search > 0 ? search_and_rewrite(r, o, g, w, &result)
+                                 : rewrite_run(g, &w->how, &result);
     if (!after) return false;
     if (o->profile) show_profile(r->s, &result);
     bool ok = !o->verify || graph_verify(g, after, given, (uint64_t)o->verify);
@@ -223,8 +254,25 @@ static bool only_transforms(const Grewrite *o) {
         o->replace.n || o->keep || o->reap.n || o->plant.n || o->harvest.n;
     bool rewrites = o->mode || o->include.n || o->exclude.n || o->require.n ||
                     o->rules.n || o->explain || o->profile || o->verify || o->bisect ||
-                    o->reduce || o->why;
+                    o->reduce || o->why || o->search > 0;
     return transforms && !rewrites;
+}
+
+static bool search_agrees(Run *r, const Grewrite *o) {
+    Session *s = r->s;
+    if (!(o->search >= 0))
+        return fail(s, NOWHERE, E_USAGE, "--search can't be negative");
+    if (o->search_nodes < 0 || o->search_nodes > UINT32_MAX / 2)
+        return fail(s, NOWHERE, E_USAGE, "--search-nodes must be from 1 to %u",
+                    UINT32_MAX / 2);
+    if (o->search > 0 && (o->bisect || o->reduce || o->why || o->diff || o->list))
+        return fail(s, NOWHERE, E_USAGE,
+                    "--search doesn't go with --bisect, --reduce, --why, --diff and "
+                    "--list");
+    if (!(o->search > 0) && (o->search_nodes || o->dim.n))
+        return fail(s, NOWHERE, E_USAGE, "%s needs --search SECONDS",
+                    o->dim.n ? "--dim" : "--search-nodes");
+    return true;
 }
 
 static bool grewrite_run(Run *r) {
@@ -250,6 +298,7 @@ static bool grewrite_run(Run *r) {
                     "--reduce and --bisect can't be given together");
     if (o->verify < 0)
         return fail(r->s, NOWHERE, E_USAGE, "--verify can't be negative");
+    if (!search_agrees(r, o)) return false;
     r->no_graph = o->list || o->diff || o->bisect || o->why;
     if (!rewrite_warn_of_hidden(r->s, &w.how.query)) return false;
     if (o->list) return list_rewrites(r, &w.how.query);

@@ -53,6 +53,16 @@ void profile_finish(Profile *p);
  * diagnosed. */
 bool profile_total(const Profile *p, const char *field, double *v);
 
+/* ---- one number, for choosing between equal graphs (model.c) ---- */
+typedef struct CostModel CostModel;
+/* With these sizes of dims; others count as large. */
+CostModel *cost_model_new(Session *s, size_t ndim, const DimValue *dim);
+void cost_model_free(CostModel *m); /* NULL is allowed */
+/* An Apply by its types alone. model: a CostModel. */
+double cost_model_apply(void *model, const Graph *g, ApplyId id);
+/* A graph as it runs, as profile_static counts it. Infinite: it can't be planned. */
+double cost_model_graph(CostModel *m, Graph *g);
+
 #define PROFILE_TABLES "class|op|apply|rule|function|prefix|line"
 #define PROFILE_BY     "all|" PROFILE_TABLES
 typedef enum ProfileBy {

@@ -101,7 +101,8 @@ bool rewrite_warn_of_hidden(Session *s, const RewriteQuery *q) {
     if (!rewrite_list(s, q, &e, &n)) return false;
     Vec(Span) user = {0}; /* the list is of the last call only */
     for (size_t i = 0; i < n; i++)
-        if (!e[i].is_pass && tags_have(e[i].tags, "user") && !is_excluded(q, &e[i]))
+        if (!e[i].is_pass && tags_have(e[i].tags, "user") &&
+            !tags_have(e[i].tags, "search") && !is_excluded(q, &e[i]))
             vec_push(s, &user, e[i].at);
     bool ok = true;
     for (size_t i = 0; ok && i < user.n; i++) {

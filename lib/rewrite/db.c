@@ -218,15 +218,17 @@ static void select_entries(Database *db, const RewriteQuery *q, const char *mode
         bool in = mode_includes(&e->pub, mode) || tags_have(e->pub.tags, "user") ||
                   is_asked_by_any(&e->pub, q->ninclude, q->include);
         e->fast = tags_have(e->pub.tags, "fast");
-        e->selected = in && is_asked_by_all(&e->pub, q->nrequire, q->require) &&
-                      !is_asked_by_any(&e->pub, q->nexclude, q->exclude);
+        in = in && is_asked_by_all(&e->pub, q->nrequire, q->require) &&
+             !is_asked_by_any(&e->pub, q->nexclude, q->exclude);
+        e->searched = in && tags_have(e->pub.tags, "search");
+        e->selected = in && !e->searched;
     }
 }
 
-static bool compile_selected(Database *db) {
+static bool compile_selected(Database *db, bool search) {
     for (size_t i = 0; i < db->entry.n; i++) {
         DatabaseEntry *e = &db->entry.p[i];
-        if (!e->selected || !e->rule) continue;
+        if (!(e->selected || (e->searched && search)) || !e->rule) continue;
         bool user = tags_have(e->rule->tags, "user");
         Arena *a = user ? db->arena : builtin_rules(db->s)->arena;
         if (!rule_compile(e->rule, a, !user)) return false;
@@ -242,7 +244,7 @@ static bool open_database(Database *db, const RewriteQuery *q) {
         !check_words(db, q->nrequire, q->require))
         return false;
     select_entries(db, q, mode);
-    return compile_selected(db);
+    return compile_selected(db, q->search);
 }
 
 Database *database_open(Session *s, const RewriteQuery *q) {

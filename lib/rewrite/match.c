@@ -11,12 +11,6 @@ typedef struct MatchGoal {
     const struct MatchGoal *next;
 } MatchGoal;
 
-typedef struct MatchSearch {
-    Rewriter *r;
-    const Rule *rule;
-    Match *m;
-} MatchSearch;
-
 /* ---- constants ---- */
 
 /* Are all n elements of `size` bytes identical? */
@@ -87,7 +81,7 @@ static bool is_same_integer(const Tensor *t, const Pat *p) {
     return (uint64_t)tensor_i64(t, 0) == u;
 }
 
-static bool literal_matches(Rewriter *r, const Pat *p, Var v) {
+bool match_literal(Rewriter *r, const Pat *p, Var v) {
     if (!rewriter_uniform(r, v)) return false;
     const Tensor *t = var_const(r->g, v);
     if (p->lit == K_BOOL && t->dtype != DT_BOOL) return false;
@@ -139,7 +133,7 @@ static const PatProp *find_pattern_prop(const Pat *p, size_t index) {
 /* Binds the props that the pattern mentions. Props are matched before inputs and are no
  * choice points, so their bindings need undoing only when the match as a whole
  * fails. */
-static bool match_props(MatchSearch *s, const Pat *p, const Apply *a) {
+bool match_props(MatchSearch *s, const Pat *p, const Apply *a) {
     if (p->defaults && p->rest < 0) return a->props == p->defaults;
     const Signature *sig = op_signature(s->r->s, p->op);
     const Type *t = a->nin ? var_type(s->r->g, s->r->g->in[a->in]) : NULL;
@@ -156,7 +150,7 @@ static bool match_props(MatchSearch *s, const Pat *p, const Apply *a) {
 }
 
 /* A **p used twice must bind equal props. */
-static bool bind_rest(MatchSearch *s, const Pat *p, const Apply *a) {
+bool match_bind_rest(MatchSearch *s, const Pat *p, const Apply *a) {
     if (p->rest < 0) return true;
     Match *m = s->m;
     if (m->bound[p->rest])
@@ -167,7 +161,7 @@ static bool bind_rest(MatchSearch *s, const Pat *p, const Apply *a) {
 }
 
 /* Sets or clears the prop holes that this pattern is the first to bind. */
-static uint32_t mark_bound_props(MatchSearch *s, const Pat *p) {
+uint32_t match_mark_props(MatchSearch *s, const Pat *p) {
     uint32_t set = 0;
     for (size_t i = 0; i < p->nprop; i++)
         if (p->prop[i].is_hole && !s->m->bound[p->prop[i].hole])
@@ -178,7 +172,7 @@ static uint32_t mark_bound_props(MatchSearch *s, const Pat *p) {
     return set;
 }
 
-static void unmark_props(MatchSearch *s, uint32_t set) {
+void match_unmark_props(MatchSearch *s, uint32_t set) {
     for (size_t i = 0; i < HOLE_MAX; i++)
         if (set >> i & 1) s->m->bound[i] = false;
 }
@@ -230,7 +224,7 @@ static bool solve_orders(MatchSearch *s, const MatchGoal *g, const Apply *a) {
 }
 
 /* Is v the result of an Apply with the pattern's op and arity? */
-static bool is_pattern_op(const Pat *p, const Apply *a, Var v) {
+bool match_op(const Pat *p, const Apply *a, Var v) {
     return a->op == p->op && a->nin == p->nin && !a->serial &&
            (p->picks ? v == a->out + p->out : a->nout == 1);
 }
@@ -240,15 +234,15 @@ static bool solve_apply(MatchSearch *s, const MatchGoal *g) {
     if (id == APPLY_NONE) return goal_failed(s, g, "it wants the result of an op");
     const Apply *a = &s->r->g->apply[id];
     if (a->op != g->p->op) return goal_failed(s, g, "it wants another op");
-    if (!is_pattern_op(g->p, a, g->v) || a->nin > 8)
+    if (!match_op(g->p, a, g->v) || a->nin > 8)
         return goal_failed(s, g, "the op has other inputs or outputs than it wants");
-    if (!match_props(s, g->p, a) || !bind_rest(s, g->p, a))
+    if (!match_props(s, g->p, a) || !match_bind_rest(s, g->p, a))
         return goal_failed(s, g, "it wants other properties");
     for (size_t i = 0; i < s->rule->nguard; i++)
         if (s->rule->guard[i].arg[0] == g->p) s->m->part[i] = g->v;
-    uint32_t set = mark_bound_props(s, g->p);
+    uint32_t set = match_mark_props(s, g->p);
     if (solve_orders(s, g, a)) return true;
-    unmark_props(s, set);
+    match_unmark_props(s, set);
     return false;
 }
 
@@ -270,7 +264,7 @@ static bool solve_goals(MatchSearch *s, const MatchGoal *g) {
     case PAT_HOLE:
         return solve_hole(s, g);
     case PAT_LITERAL:
-        return literal_matches(s->r, g->p, g->v)
+        return match_literal(s->r, g->p, g->v)
                    ? solve_goals(s, g->next)
                    : goal_failed(s, g, "it wants a constant with this value");
     case PAT_APPLY:
@@ -302,9 +296,9 @@ static bool match_is_possible(const MatchSearch *s, const Pat *p, Var v) {
     case PAT_HOLE:
         return !s->rule->const_hole[p->hole] || var_const(g, v) != NULL;
     case PAT_LITERAL:
-        return id == APPLY_NONE && literal_matches(s->r, p, v);
+        return id == APPLY_NONE && match_literal(s->r, p, v);
     case PAT_APPLY:
-        return id != APPLY_NONE && is_pattern_op(p, &g->apply[id], v) &&
+        return id != APPLY_NONE && match_op(p, &g->apply[id], v) &&
                inputs_are_possible(s, p, id);
     }
     return false;

@@ -240,19 +240,17 @@ static bool drops_safely(Rewriter *r, const Rule *rule, const Match *m,
     return true;
 }
 
-Var rule_fire(Rewriter *r, const Rule *rule, Var v) {
-    Match m;
-    if (!rule_match(r, rule, v, &m)) return VAR_NONE;
+Var rule_replace(Rewriter *r, const Rule *rule, const Match *m, Var v) {
     const Type *t = var_type(r->g, v);
     if (t->kind != TYPE_TENSOR && t->kind != TYPE_PLUGIN) return VAR_NONE;
-    if (!drops_safely(r, rule, &m, t)) {
+    if (!drops_safely(r, rule, m, t)) {
         if (r->why)
             why_types_failed(r, rule,
                              "what its right side drops may have decided the shape");
         return VAR_NONE;
     }
     size_t mark = diag_count(r->s);
-    Var x = rule_build(r, rule, rule->rhs, &m, t->dtype);
+    Var x = rule_build(r, rule, rule->rhs, m, t->dtype);
     if (x != VAR_NONE) x = rewriter_fit(r, x, t);
     rewriter_grow(r);
     if (x == VAR_NONE) {
@@ -261,4 +259,9 @@ Var rule_fire(Rewriter *r, const Rule *rule, Var v) {
             why_types_failed(r, rule, "its right side does not have the type here");
     }
     return x == v ? VAR_NONE : x;
+}
+
+Var rule_fire(Rewriter *r, const Rule *rule, Var v) {
+    Match m;
+    return rule_match(r, rule, v, &m) ? rule_replace(r, rule, &m, v) : VAR_NONE;
 }

@@ -27,6 +27,7 @@ typedef struct RewriteQuery {
     const char *const *include, *const *exclude, *const *require;
     size_t nrules;
     const char *const *rules; /* the user's files */
+    bool search;              /* the rules @search are needed too */
 } RewriteQuery;
 /* Every entry of the database and of the user's files, by position, then name. False:
  * diagnosed (a rule that can't be parsed, or an unknown name, with suggestions). */
@@ -82,6 +83,24 @@ typedef struct RewriteResult {
 /* Returns a new graph; g is unchanged. Called functions are rewritten too. NULL:
  * diagnosed; an exhausted budget names the rules that undo each other (E_LIMIT). */
 Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r);
+/* Equality saturation: the cheapest form of the main graph that the query's rules
+ * reach, with those @search. */
+typedef struct RewriteSearch {
+    double seconds; /* at most */
+    uint32_t nodes; /* stop when there are so many terms */
+    /* What an Apply costs: a number > 0 that depends on its op, props and types. */
+    double (*cost)(void *ctx, const Graph *g, ApplyId a);
+    void *ctx;
+    Str *chain; /* receives a line for each rule on the way to what was chosen; NULL:
+                 * nobody asks */
+    /* filled in: */
+    uint32_t terms, classes, rounds;
+    double before, after; /* costs of the graph */
+    const char *ended;    /* "saturated", "out of nodes", "out of time" */
+} RewriteSearch;
+/* Returns a new graph, which rewrite_run makes the most of; g is unchanged. NULL:
+ * diagnosed. */
+Graph *rewrite_search(Graph *g, const RewriteQuery *q, RewriteSearch *x);
 /* Only merges equal expressions and removes what no root needs. */
 Graph *rewrite_merge(Graph *g);
 

@@ -67,6 +67,8 @@ struct Rule {
     bool in_rhs[HOLE_MAX];
     bool const_hole[HOLE_MAX]; /* a guard requires const() of it */
     bool shape_unsafe;
+    bool both;       /* lhs <=> rhs */
+    Rule *reverse;   /* of such a rule, once it is compiled: from right to left */
     unsigned weight; /* nodes of lhs: rules with more are tried first */
 };
 
@@ -129,6 +131,7 @@ typedef struct DatabaseEntry {
     const Pass *pass;
     Sym name; /* recorded as the origin of the nodes that it builds */
     bool selected;
+    bool searched;  /* @search: for equality saturation only, not for sweeps */
     bool fast;      /* @fast: changes results at inf, nan */
     uint64_t spent; /* replacements so far in this stage */
     /* of this run */
@@ -212,6 +215,7 @@ struct Rewriter {
     struct Why *why;  /* --why; NULL: nobody asks */
     bool asked;       /* the matcher is to tell `why` where it fails */
     bool failed;
+    bool searching;       /* costs decide how often a value is used: single_use holds */
     bool dirty;           /* something was replaced since the graph was compacted */
     bool uses_matter;     /* an entry of the stage asks for clients */
     uint8_t *conditional; /* by effect: only a branch needed it when the graph was
@@ -299,7 +303,24 @@ Var rewriter_with_prop(Rewriter *r, const Apply *a, const char *name, Prop value
 
 /* ---- matching and building ---- */
 bool rule_match(Rewriter *r, const Rule *rule, Var v, Match *m);
+/* Its steps, for matching over the classes of an e-graph (search/). */
+typedef struct MatchSearch {
+    Rewriter *r;
+    const Rule *rule;
+    Match *m;
+} MatchSearch;
+bool match_literal(Rewriter *r, const Pat *p, Var v);
+/* Is v the result of an Apply with the pattern's op and arity? */
+bool match_op(const Pat *p, const Apply *a, Var v);
+bool match_props(MatchSearch *s, const Pat *p, const Apply *a);
+bool match_bind_rest(MatchSearch *s, const Pat *p, const Apply *a);
+/* Marks the holes of props that this pattern is the first to bind, and returns them. */
+uint32_t match_mark_props(MatchSearch *s, const Pat *p);
+void match_unmark_props(MatchSearch *s, uint32_t set);
 Var rule_build(Rewriter *r, const Rule *rule, const Pat *p, const Match *m, DType like);
+/* The right side in the type of v, at which the rule matched; VAR_NONE: the types don't
+ * prove that it fits. */
+Var rule_replace(Rewriter *r, const Rule *rule, const Match *m, Var v);
 /* Matches and builds: VAR_NONE when the rule does not fire at v. */
 Var rule_fire(Rewriter *r, const Rule *rule, Var v);
 int guard_find(Session *s, Sym name);

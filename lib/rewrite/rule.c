@@ -126,7 +126,12 @@ static bool read_rule_sides(Rule *r, RuleCut *c) {
     if (arrow == c->end)
         return fail(r->s, cut_span(c, begin, c->end), E_REWRITE,
                     "rule %s has no `=>` between its sides", r->name);
-    r->lhs_at = cut_span(c, begin, arrow);
+    r->both = arrow > begin && c->text[arrow - 1] == '<';
+    if (r->both && !tags_have(r->tags, "search"))
+        return fail(r->s, cut_span(c, arrow - 1, arrow + 2), E_REWRITE,
+                    "rule %s must have the tag @search to hold in both directions",
+                    r->name);
+    r->lhs_at = cut_span(c, begin, arrow - r->both);
     c->p = arrow + 2;
     uint32_t when = find_outside(c, " when ");
     r->rhs_at = cut_span(c, arrow + 2, when);
@@ -324,6 +329,24 @@ static bool compile_sides(Rule *r, Arena *a) {
     return read_guards(r, a);
 }
 
+/* A rule for both directions is two rules of one name. */
+static bool compile_reverse(Rule *r, Arena *a) {
+    Rule *back = NEW(a, Rule);
+    *back = (Rule){.s = r->s,
+                   .name = r->name,
+                   .tags = r->tags,
+                   .text = r->text,
+                   .position = r->position,
+                   .at = r->at,
+                   .lhs_at = r->rhs_at,
+                   .rhs_at = r->lhs_at,
+                   .guard_at = r->guard_at,
+                   .shape_unsafe = r->shape_unsafe,
+                   .compiled = true};
+    r->reverse = back;
+    return compile_sides(back, a);
+}
+
 bool rule_compile(Rule *r, Arena *a, bool lenient) {
     if (r->compiled) return true;
     size_t mark = diag_count(r->s);
@@ -333,6 +356,7 @@ bool rule_compile(Rule *r, Arena *a, bool lenient) {
         diag_rewind(r->s, mark);
         r->broken = ok = true;
     }
+    if (ok && r->both && !r->broken) ok = compile_reverse(r, a);
     if (!ok) return note(r->s, r->at, "in rule %s", r->name);
     r->compiled = true;
     return true;

@@ -3,6 +3,7 @@
  * removed at the end. */
 #include "rewrite/rewrite_impl.h"
 #include "rewrite/scan/pass.h"
+#include "rewrite/search/search.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -210,7 +211,8 @@ static int compare_fired(const void *a, const void *b) {
 static void log_unused_rules(const RewriteRun *run) {
     for (size_t i = 0; i < run->db->entry.n; i++) {
         const DatabaseEntry *e = &run->db->entry.p[i];
-        if (e->rule && e->profile.fired == 0 && tags_have(e->pub.tags, "user"))
+        if (e->rule && e->profile.fired == 0 && !e->searched &&
+            tags_have(e->pub.tags, "user"))
             session_log(run->s, "the rule %s never fired, at position %.2f%s",
                         e->pub.name, e->pub.position,
                         e->selected ? "" : ", since it isn't selected");
@@ -261,6 +263,23 @@ Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r) {
     }
     database_free(run.db);
     return done;
+}
+
+Graph *rewrite_search(Graph *g, const RewriteQuery *q, RewriteSearch *x) {
+    RewriteOptions o = {.query = *q};
+    o.query.search = true;
+    Database *db = database_open(g->s, &o.query);
+    if (!db) return NULL;
+    const char *before = session_set_doing(g->s, "searching for a cheaper graph");
+    bool apart = pin_destroyed_needed(g);
+    Graph *work = private_copy(g, true, apart);
+    search_run(work, db, &o, x);
+    if (apart) pin_destroyed_unmark(work);
+    for (size_t i = 0; apart && i < work->functions.n; i++)
+        pin_destroyed_unmark(work->functions.p[i]);
+    session_set_doing(g->s, before);
+    database_free(db);
+    return work;
 }
 
 Graph *rewrite_merge(Graph *g) {

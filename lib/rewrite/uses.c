@@ -55,6 +55,6 @@ void rewriter_release(Rewriter *r, ApplyId a) {
 }
 
 bool rewriter_single_use(Rewriter *r, Var x) {
-    return r->uses[x] <= 1 ||
+    return r->searching || r->uses[x] <= 1 ||
            (r->uses[x] <= FEW && r->uses[x] == r->parts[x] && is_matrix_product(r, x));
 }

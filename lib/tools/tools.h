@@ -194,6 +194,19 @@ typedef struct Reducing {
 } Reducing;
 /* *g becomes the smallest graph found. False: diagnosed. */
 bool graph_reduce(Graph **g, const Reducing *how);
+/* --search: equality saturation before the other rewrites. */
+typedef struct Searching {
+    double seconds;
+    uint32_t nodes; /* terms at most */
+    size_t ndim;
+    const Span *dim; /* "n=1000": sizes for the costs */
+    Str *report;     /* the rules on the way to what was found, a line each, and one
+                      * about the search; NULL: nobody asks */
+} Searching;
+/* The graph as `how` rewrites it, after a search or, where that costs no less, without
+ * one. NULL: diagnosed. */
+Graph *graph_search(Graph *g, const RewriteOptions *how, const Searching *search,
+                    RewriteResult *result);
 /* Equal up to names, or E_VERDICT with the first differing Apply. */
 bool graph_diff(Graph *a, Graph *b);
 

@@ -376,7 +376,7 @@ static void test_entry(const RewriteEntry *e) {
     c.stack = strstr(e->text, "batched(") != NULL;
     c.whole |= c.regular || c.vector;
     c.matrix = c.regular || c.vector || strstr(e->text, "matmul(") != NULL ||
-               strstr(e->text, "matrix(") != NULL;
+               strstr(e->text, " @ ") != NULL || strstr(e->text, "matrix(") != NULL;
     c.whole |= c.matrix;
     test_rule(&c);
 }

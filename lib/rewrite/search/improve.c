@@ -1,0 +1,112 @@
+/* Improves a choice of terms where classes are shared. Another term of a class costs
+ * what it needs and nothing else uses yet; it saves what only the present one needs.
+ * Both follow from counting uses, without looking at the rest of the graph. */
+#include "rewrite/search/search_impl.h"
+
+/* Steps from class to class, so that large graphs end. */
+static const uint64_t most_steps = 20000000;
+
+typedef struct Improve {
+    Extract *x;
+    uint32_t *mark; /* by class: the last walk that came by */
+    uint32_t walk;
+    uint64_t steps;
+} Improve;
+
+static VarList inputs_of(const Extract *x, Var v) {
+    const Graph *g = x->e->g;
+    return g->var[v].leaf ? (VarList){0} : apply_ins(g, g->var[v].owner);
+}
+
+/* The cost of all that only v, a chosen term, uses; its uses are taken away. */
+static double release_inputs(Improve *m, Var v) {
+    Extract *x = m->x;
+    double sum = 0;
+    x->stack.n = 0;
+    vec_push(x->s->s, &x->stack, v);
+    while (x->stack.n) {
+        VarList in = inputs_of(x, x->stack.p[--x->stack.n]);
+        m->steps += in.n;
+        for (size_t i = 0; i < in.n; i++) {
+            Var class = egraph_find(x->e, in.p[i]);
+            if (--x->readers[class]) continue;
+            sum += x->own[x->choice[class]];
+            vec_push(x->s->s, &x->stack, x->choice[class]);
+        }
+    }
+    return sum;
+}
+
+/* The cost of all that v needs and nothing used; its uses are added. */
+static double request_inputs(Improve *m, Var v) {
+    Extract *x = m->x;
+    double sum = 0;
+    x->stack.n = 0;
+    vec_push(x->s->s, &x->stack, v);
+    while (x->stack.n) {
+        VarList in = inputs_of(x, x->stack.p[--x->stack.n]);
+        m->steps += in.n;
+        for (size_t i = 0; i < in.n; i++) {
+            Var class = egraph_find(x->e, in.p[i]);
+            if (x->readers[class]++) continue;
+            sum += x->own[x->choice[class]];
+            vec_push(x->s->s, &x->stack, x->choice[class]);
+        }
+    }
+    return sum;
+}
+
+/* Does the term v need the class? */
+static bool needs_class(Improve *m, Var v, Var wanted) {
+    Extract *x = m->x;
+    m->walk++;
+    x->stack.n = 0;
+    vec_push(x->s->s, &x->stack, v);
+    while (x->stack.n) {
+        VarList in = inputs_of(x, x->stack.p[--x->stack.n]);
+        m->steps += in.n;
+        for (size_t i = 0; i < in.n; i++) {
+            Var class = egraph_find(x->e, in.p[i]);
+            if (class == wanted) return true;
+            if (m->mark[class] == m->walk) continue;
+            m->mark[class] = m->walk;
+            vec_push(x->s->s, &x->stack, x->choice[class]);
+        }
+    }
+    return false;
+}
+
+static bool try_term(Improve *m, Var class, Var v) {
+    Extract *x = m->x;
+    Var old = x->choice[class];
+    double saved = x->own[old] + release_inputs(m, old);
+    double added = x->own[v] + request_inputs(m, v);
+    /* the bound excludes what only rounding makes cheaper */
+    if (added < saved * (1 - 1e-12) && !needs_class(m, v, class)) {
+        x->choice[class] = v;
+        return true;
+    }
+    release_inputs(m, v);
+    request_inputs(m, old);
+    return false;
+}
+
+static bool improve_class(Improve *m, Var class) {
+    const EGraph *e = m->x->e;
+    bool better = false;
+    Var v = class;
+    do {
+        if (!e->dead[v] && v != m->x->choice[class]) better |= try_term(m, class, v);
+        v = e->next[v];
+    } while (v != class && m->steps < most_steps);
+    return better;
+}
+
+void extract_improve(Extract *x) {
+    Improve m = {.x = x, .mark = NEW_N(x->a, x->e->n + (size_t)1, uint32_t)};
+    for (bool better = true; better && m.steps < most_steps;) {
+        better = false;
+        for (Var v = 0; v < x->e->n && m.steps < most_steps; v++)
+            if (x->e->parent[v] == v && x->readers[v]) better |= improve_class(&m, v);
+    }
+}
