@@ -208,6 +208,7 @@ static Graph *search_and_rewrite(Run *r, const Grewrite *o, Graph *g,
                      .nodes = o->search_nodes ? (uint32_t)o->search_nodes : NODES,
                      .ndim = o->dim.n,
                      .dim = dim,
+                     .explain = o->explain,
                      .report = o->explain || o->profile ? &report : NULL};
     Graph *after = graph_search(g, &w->how, &how, result);
     if (after) fputs(str_text(&report), stderr);

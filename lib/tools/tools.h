@@ -200,8 +200,8 @@ typedef struct Searching {
     uint32_t nodes; /* terms at most */
     size_t ndim;
     const Span *dim; /* "n=1000": sizes for the costs */
-    Str *report;     /* the rules on the way to what was found, a line each, and one
-                      * about the search; NULL: nobody asks */
+    bool explain;    /* report the unions on the way to what was found, too */
+    Str *report;     /* a line about the search; NULL: nobody asks */
 } Searching;
 /* The graph as `how` rewrites it, after a search or, where that costs no less, without
  * one. NULL: diagnosed. */

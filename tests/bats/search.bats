@@ -138,6 +138,18 @@ END
     ok 'grewrite m.tlg --search 60 --dim n=3 --dim m=2000 --verify 2 -o found.tlg'
 }
 
+@test "--explain prints the rules between the old and the new form, each once" {
+    model 'x: float64[n];y: float64[n];z: float64[n];w: float64[n]' 'x * y + x * z + w * y + w * z'
+    grewrite m.tlg --search 60 --exclude fusion --explain -o found.tlg 2>err
+    [ "$(grep '^search ' err)" = 'search add-associates: x * y + x * z + w * y + w * z  =>  x * y + x * z + (w * y + w * z)
+search distributes: x * y + x * z + (w * y + w * z)  =>  (y + z) * (x + w)' ]
+    model 'X: float64[20, 30];U: float64[20, 2];V: float64[30, 2]' 'sum((X - U @ V.T)**2)'
+    grewrite m.tlg --search 60 --explain -o found.tlg 2>err
+    grep '^search [a-z-]*: ' err >lines
+    grep -q '^search inner-of-product: sum(X \* (U @ transpose(V)))  =>' lines
+    [ "$(sort lines | uniq -d)" = '' ]
+}
+
 @test "--exclude leaves out rules of the search, --explain says how it ended" {
     model 'x: float64[n];y: float64[n];z: float64[n]' 'x * y + x * z'
     ok 'grewrite m.tlg --search 60 --exclude fusion --no-provenance -O math | tail -n 1' 'out = x * (y + z)'
@@ -145,6 +157,7 @@ END
     ok 'grewrite m.tlg --search 60 --exclude fusion,algebra --no-provenance -O math | tail -n 1' 'out = x * y + x * z'
     ok 'grewrite m.tlg --search 60 --mode STABILIZE --no-provenance -O math | tail -n 1' 'out = x * y + x * z'
     grewrite m.tlg --search 60 --explain -o found.tlg 2>err
+    [ "$(grep -c '^search ' err)" = 1 ]
     grep -Eq '^search: [0-9]+ terms in [0-9]+ classes after [0-9]+ rounds, saturated; cost' err
 }
 

@@ -3,13 +3,13 @@
  * reached. */
 #include "rewrite/search/search_impl.h"
 
-enum { CLOCK_EVERY = 256, PER_RULE_LEAST = 1000 };
+enum { CLOCK_EVERY = 256, PER_RULE_LEAST = 1000, TERM_BYTES = 512 };
 
 /* ---- limits ---- */
 
 bool search_is_over(Search *s) {
     if (s->out_of_time || s->out_of_nodes) return true;
-    s->out_of_nodes = s->r.g->nvar >= s->o->nodes;
+    s->out_of_nodes = s->r.g->nvar >= s->most;
     if (++s->steps % CLOCK_EVERY == 0)
         s->out_of_time = clock_seconds() - s->start > s->o->seconds;
     return s->out_of_time || s->out_of_nodes;
@@ -123,6 +123,8 @@ void search_run(Graph *g, Database *db, const RewriteOptions *o, RewriteSearch *
     uint32_t number = 0;
     Search s = {.s = g->s, .o = x, .start = clock_seconds()};
     s.rules_of = s.tried = MAP(g->s);
+    uint64_t room = session_max_memory(g->s) / TERM_BYTES;
+    s.most = room < x->nodes ? (uint32_t)room : x->nodes;
     s.per_rule = PER_RULE_LEAST + g->napply;
     rewriter_open(&s.r, g, db, o, &number);
     s.r.searching = true;
@@ -133,7 +135,9 @@ void search_run(Graph *g, Database *db, const RewriteOptions *o, RewriteSearch *
     }
     count_classes(&s);
     Arena *a = arena_new(g->s);
-    install_choice(&s, extract_cheapest(&s, a));
+    const Var *choice = extract_cheapest(&s, a);
+    if (x->chain) search_explain(&s, a, choice);
+    install_choice(&s, choice);
     arena_free(a);
     close_search(&s);
     graph_trim(g);

@@ -27,6 +27,7 @@ typedef struct Search {
     Map tried;          /* hashes of matches that were built already */
     Vec(Found) found;   /* by this round, to be joined at its end */
     double start;
+    uint32_t most;     /* terms, as asked for and as memory allows */
     uint32_t steps;    /* since the clock was read */
     uint32_t per_rule; /* new matches of a rule in a round, at most */
     bool out_of_time, out_of_nodes;
@@ -65,6 +66,10 @@ Var *extract_cheapest(Search *s, Arena *a);
 /* ---- cheapest.c ---- */
 /* The cheapest term of each class if nothing is shared. */
 void extract_choose(Extract *x);
+
+/* ---- explain.c ---- */
+/* Tells s->o->chain of the unions between the roots and what was chosen for them. */
+void search_explain(Search *s, Arena *a, const Var *choice);
 
 /* ---- improve.c ---- */
 /* Makes the choice that was priced cheaper, class by class. */

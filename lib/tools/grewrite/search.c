@@ -50,7 +50,7 @@ Graph *graph_search(Graph *g, const RewriteOptions *how, const Searching *o,
                        .nodes = o->nodes,
                        .cost = cost_model_apply,
                        .ctx = m,
-                       .chain = o->report};
+                       .chain = o->explain ? o->report : NULL};
     Graph *form = rewrite_search(g, &how->query, &x);
     Graph *after =
         form ? rewrite_cheaper(g, form, how, &x, m, result, o->report) : NULL;
