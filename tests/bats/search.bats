@@ -125,7 +125,7 @@ END
 @test "a search without room or time ends with the graph as it is rewritten without one" {
     model 'x: float64[n];y: float64[n];z: float64[n];w: float64[n]' 'x * y + x * z + w * y + w * z'
     grewrite m.tlg --no-provenance -o plain.tlg
-    for o in '--search 1ms --search-nodes 1' '--search 60 --search-nodes 1' '--search 60 --search-nodes 8'; do
+    for o in '--search 1ms --search-nodes 1' '--search 60 --search-nodes 1' '--search 60 --search-nodes 8' '--search 60 --max-memory 4K'; do
         ok "grewrite m.tlg $o --no-provenance -o found.tlg"
         ok 'grewrite plain.tlg --diff found.tlg' || return
     done
