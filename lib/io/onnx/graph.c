@@ -457,10 +457,35 @@ static bool check_declared(OnnxReading *r, const OnnxValue *v, Var out) {
     return true;
 }
 
+static bool is_free_label(OnnxReading *r, Sym label) {
+    return label && graph_output(r->g, label) == VAR_NONE;
+}
+
+/* Names that are no identifiers may become what another output is called. */
 static Sym output_label(OnnxReading *r, ProtoText name, Var v) {
-    if (name.n && word_is_name(name.p, name.n)) return onnx_sym(r, name);
-    Sym own = var_name(r->g, v);
-    return own ? own : onnx_free_name(r, name, "output");
+    Sym given = word_is_name(name.p, name.n) ? onnx_sym(r, name) : 0,
+        own = var_name(r->g, v);
+    if (is_free_label(r, given)) return given;
+    return is_free_label(r, own) ? own : onnx_free_name(r, name, "output");
+}
+
+static bool is_listed_before(const OnnxGraph *g, size_t i) {
+    for (size_t k = 0; k < i; k++)
+        if (onnx_text_equal(g->output.p[k].name, g->output.p[i].name)) return true;
+    return false;
+}
+
+static bool add_output(OnnxReading *r, const OnnxScope *x, size_t i, Var v) {
+    ProtoText name = x->graph->output.p[i].name;
+    Sym own = var_name(r->g, v), given = onnx_sym(r, name);
+    bool taken = graph_output(r->g, given) != VAR_NONE ||
+                 (own && graph_output(r->g, own) != VAR_NONE);
+    if (taken && is_listed_before(x->graph, i))
+        return fail(r->s, NOWHERE, E_FORMAT, "%s: the output '%s' is listed twice",
+                    r->in->name, onnx_text(r, name));
+    Output o = {output_label(r, name, v), v};
+    vec_push(r->s, &r->g->outputs, o);
+    return true;
 }
 
 /* An empty list has the items that the file says. */
@@ -480,9 +505,8 @@ static bool add_outputs(OnnxReading *r, OnnxScope *x) {
         Node n;
         Var var;
         if (!onnx_lookup(r, x, v->name, &n) || !output_variable(r, v, &n, &var) ||
-            !check_declared(r, v, var))
+            !check_declared(r, v, var) || !add_output(r, x, i, var))
             return false;
-        vec_push(r->s, &r->g->outputs, ((Output){output_label(r, v->name, var), var}));
     }
     return true;
 }

@@ -111,7 +111,7 @@ static const ProtoField model_fields[] = {
     PROTO_ONE_OF(7, OnnxModel, graph, graph_message),
     PROTO_MANY_OF(8, OnnxModel, opset, opset_message),
     PROTO_MANY_OF(25, OnnxModel, function, function_message)};
-static const ProtoMessage model_message =
+const ProtoMessage onnx_model_message =
     PROTO_TABLE(OnnxModel, "a model", model_fields);
 
 /* Only the outermost fields are read. */
@@ -121,12 +121,12 @@ bool onnx_is_model(const unsigned char *p, size_t n) {
     /* ir_version comes first in what writers write: then even a broken file is one */
     if (n >= 3 && p[0] == IR_VERSION && p[1] > 0 && p[1] < 0x20 && (p[2] & 7) == BYTES)
         return true;
-    return proto_looks_like(&model_message, p, n, &seen) && (seen >> 7 & 1) &&
+    return proto_looks_like(&onnx_model_message, p, n, &seen) && (seen >> 7 & 1) &&
            (seen >> 1 & 1);
 }
 
 bool onnx_read_model(Session *s, Arena *a, const char *name, const unsigned char *p,
                      size_t n, OnnxModel *out) {
     *out = (OnnxModel){0};
-    return proto_read(s, a, name, &model_message, p, n, out);
+    return proto_read(s, a, name, &onnx_model_message, p, n, out);
 }

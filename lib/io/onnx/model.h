@@ -88,6 +88,8 @@ typedef struct OnnxModel {
     ProtoList(OnnxFunction) function;
 } OnnxModel;
 
+/* The outermost message, with all that it contains. */
+extern const ProtoMessage onnx_model_message;
 /* `name` is the file's, for messages. False: diagnosed. */
 bool onnx_read_model(Session *s, Arena *a, const char *name, const unsigned char *p,
                      size_t n, OnnxModel *out);
