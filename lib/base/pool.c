@@ -1,4 +1,6 @@
-/* A pool of threads. The caller takes chunks like any worker. Workers that wake up too
+/* A pool of threads. The caller takes chunks like any worker, from the front; workers
+ * take them from the back, so that in job after job a part of a tensor mostly stays
+ * with one core and in its cache. Workers that wake up too
  * late for a job find it closed and go back to sleep, so even on a busy machine the
  * caller never waits for a thread that has done nothing. Both sides spin for some
  * microseconds before they sleep. */
@@ -20,6 +22,14 @@ typedef struct PoolJob {
     size_t n;
 } PoolJob;
 
+/* Chunks of a job that were taken. */
+typedef union Taken {
+    struct {
+        uint32_t front, back;
+    };
+    uint64_t both;
+} Taken;
+
 struct Pool {
     Session *s;
     unsigned threads, started; /* started: workers besides the caller */
@@ -32,7 +42,7 @@ struct Pool {
     bool open, stop;
     /* also read while spinning: */
     atomic_uint generation, active;
-    atomic_size_t next;
+    _Atomic uint64_t taken; /* Taken */
 };
 
 static unsigned core_count(void) {
@@ -71,12 +81,22 @@ static void spin_while(atomic_uint *v, unsigned old) {
     }
 }
 
+/* False: there is none left. */
+static bool take_chunk(Pool *p, size_t n, bool front, size_t *i) {
+    Taken taken = {.both = atomic_load_explicit(&p->taken, memory_order_relaxed)}, now;
+    do {
+        if ((size_t)taken.front + taken.back >= n) return false;
+        now = taken;
+        *i = front ? now.front++ : n - ++now.back;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &p->taken, &taken.both, now.both, memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
 static void run_chunks(Pool *p, PoolJob job, unsigned worker) {
-    for (;;) {
-        size_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
-        if (i >= job.n) return;
+    size_t i;
+    while (take_chunk(p, job.n, worker == 0, &i))
         job.fn(job.ctx, i, worker);
-    }
 }
 
 /* The calling thread's number: workers are 1.., any other thread counts as the caller,
@@ -135,7 +155,7 @@ static void open_job(Pool *p, PoolJob job) {
     pthread_mutex_lock(&p->lock);
     p->job = job;
     p->open = true;
-    atomic_store(&p->next, 0);
+    atomic_store(&p->taken, 0);
     atomic_fetch_add(&p->generation, 1);
     if (job.n > p->started)
         pthread_cond_broadcast(&p->wake);
@@ -168,7 +188,7 @@ void pool_run(Pool *p, size_t n, ChunkFn *fn, void *ctx) {
         run_chunks_inline(n, fn, ctx, me);
         return;
     }
-    if (!p || n <= 1 || p->threads == 1 || p->running) {
+    if (!p || n <= 1 || n > UINT32_MAX || p->threads == 1 || p->running) {
         run_chunks_inline(n, fn, ctx, 0);
         return;
     }
