@@ -111,8 +111,7 @@ static const ProtoField model_fields[] = {
     PROTO_ONE_OF(7, OnnxModel, graph, graph_message),
     PROTO_MANY_OF(8, OnnxModel, opset, opset_message),
     PROTO_MANY_OF(25, OnnxModel, function, function_message)};
-const ProtoMessage onnx_model_message =
-    PROTO_TABLE(OnnxModel, "a model", model_fields);
+const ProtoMessage onnx_model_message = PROTO_TABLE(OnnxModel, "a model", model_fields);
 
 /* Only the outermost fields are read. */
 bool onnx_is_model(const unsigned char *p, size_t n) {
