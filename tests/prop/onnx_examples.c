@@ -3,8 +3,8 @@
  * the argument `list`, it prints what belongs there. */
 #include "../unit/test.h"
 #include "ad/ad.h"
+#include "example.h"
 #include "io/io.h"
-#include "lang/expr.h"
 #include "op/services.h"
 #include "vm/vm.h"
 
@@ -23,20 +23,6 @@ static bool is_listed(const char *name) {
 static const char *why(Session *s) {
     const Diag *d = diag_first_error(s);
     return d ? d->text : "no error";
-}
-
-/* A graph with the example's values as outputs. */
-static Graph *build(Session *s, const char *text) {
-    Graph *g = graph_new(s);
-    Builder b = builder(g, false);
-    Compiler *c = compiler_new(&b);
-    size_t n = strlen(text);
-    Span at = {source_add(s, "example", text, n), 0, (uint32_t)n};
-    bool ok = compiler_output(c, sym(s, "out"), at);
-    compiler_free(c);
-    if (ok) return g;
-    graph_free(g);
-    return NULL;
 }
 
 static bool is_like(const Value *a, const Value *b) {
@@ -90,7 +76,8 @@ static bool example_lacks(Session *s, const Op *op, const char *line, size_t n) 
                *arrow = strstr(text, " -> "), *said = "it can't be built";
     bool lacking = false, ok;
     if (!arrow) return false;
-    Graph *g = build(s, arena_str(session_arena(s), text, (size_t)(arrow - text)));
+    Graph *g =
+        example_graph(s, arena_str(session_arena(s), text, (size_t)(arrow - text)));
     ok = g && comes_back(s, g, &lacking, &said);
     CHECK(ok || lacking, "%s: `%s` as a model: %s", op->name, text, said);
     CHECK(!lacking || is_listed(op->name), "%s: `%s` can't be written: %s", op->name,

@@ -4,10 +4,10 @@
  * The models are the examples of all ops and those of tests/data/onnx. */
 #include "../unit/test.h"
 #include "ad/ad.h"
+#include "example.h"
 #include "format/unpack.h"
 #include "io/io.h"
 #include "io/onnx/model.h"
-#include "lang/expr.h"
 #include "os/file.h"
 #include "vm/vm.h"
 
@@ -215,25 +215,11 @@ static void change_model(const char *name, const uint8_t *p, size_t n) {
     }
 }
 
-/* ---- models ---- */
-static Graph *build(const char *text) {
-    Graph *g = graph_new(s);
-    Builder b = builder(g, false);
-    Compiler *c = compiler_new(&b);
-    size_t n = strlen(text);
-    Span at = {source_add(s, "example", text, n), 0, (uint32_t)n};
-    bool ok = compiler_output(c, sym(s, "out"), at);
-    compiler_free(c);
-    if (ok) return g;
-    graph_free(g);
-    return NULL;
-}
-
 static void change_example(const Op *op) {
     const char *arrow = op->example ? strstr(op->example, " -> ") : NULL;
     if (!arrow) return;
-    Graph *g =
-        build(arena_str(session_arena(s), op->example, (size_t)(arrow - op->example)));
+    Graph *g = example_graph(
+        s, arena_str(session_arena(s), op->example, (size_t)(arrow - op->example)));
     Str bytes = STR(s);
     bool written = g && io_text(g, &(WriteOptions){.format = IO_ONNX}, &bytes);
     graph_free(g);
