@@ -18,8 +18,9 @@ static VarList inputs_of(const Extract *x, Var v) {
     return g->var[v].leaf ? (VarList){0} : apply_ins(g, g->var[v].owner);
 }
 
-/* The cost of all that only v, a chosen term, uses; its uses are taken away. */
-static double release_inputs(Improve *m, Var v) {
+/* The cost of all that v needs and nothing else uses; its uses are added, or taken
+ * away. */
+static double count_inputs(Improve *m, Var v, bool add) {
     Extract *x = m->x;
     double sum = 0;
     x->stack.n = 0;
@@ -29,26 +30,8 @@ static double release_inputs(Improve *m, Var v) {
         m->steps += in.n;
         for (size_t i = 0; i < in.n; i++) {
             Var class = egraph_find(x->e, in.p[i]);
-            if (--x->readers[class]) continue;
-            sum += x->own[x->choice[class]];
-            vec_push(x->s->s, &x->stack, x->choice[class]);
-        }
-    }
-    return sum;
-}
-
-/* The cost of all that v needs and nothing used; its uses are added. */
-static double request_inputs(Improve *m, Var v) {
-    Extract *x = m->x;
-    double sum = 0;
-    x->stack.n = 0;
-    vec_push(x->s->s, &x->stack, v);
-    while (x->stack.n) {
-        VarList in = inputs_of(x, x->stack.p[--x->stack.n]);
-        m->steps += in.n;
-        for (size_t i = 0; i < in.n; i++) {
-            Var class = egraph_find(x->e, in.p[i]);
-            if (x->readers[class]++) continue;
+            bool used = add ? x->readers[class]++ : --x->readers[class];
+            if (used) continue;
             sum += x->own[x->choice[class]];
             vec_push(x->s->s, &x->stack, x->choice[class]);
         }
@@ -79,15 +62,15 @@ static bool needs_class(Improve *m, Var v, Var wanted) {
 static bool try_term(Improve *m, Var class, Var v) {
     Extract *x = m->x;
     Var old = x->choice[class];
-    double saved = x->own[old] + release_inputs(m, old);
-    double added = x->own[v] + request_inputs(m, v);
+    double saved = x->own[old] + count_inputs(m, old, false);
+    double added = x->own[v] + count_inputs(m, v, true);
     /* the bound excludes what only rounding makes cheaper */
     if (added < saved * (1 - 1e-12) && !needs_class(m, v, class)) {
         x->choice[class] = v;
         return true;
     }
-    release_inputs(m, v);
-    request_inputs(m, old);
+    count_inputs(m, v, false);
+    count_inputs(m, old, true);
     return false;
 }
 
