@@ -183,6 +183,34 @@ static bool is_finite_const(Rewriter *r, Var x) {
     return is_discrete(r, x) || holds_for_all_elements(r, x, is_finite);
 }
 
+/* ---- factors of sums that may have no elements ---- */
+
+/* Are the sums over x, or over its last axis, surely of one element at least? */
+static bool has_elements(Rewriter *r, Var x) {
+    const Type *t = var_type(r->g, x);
+    for (int k = 0; k < t->ndim; k++)
+        if (!dim_is_known(t->dim[k]) || t->dim[k] == 0) return false;
+    return true;
+}
+static bool has_columns(Rewriter *r, Var x) {
+    const Type *t = var_type(r->g, x);
+    Dim d = t->ndim ? t->dim[t->ndim - 1] : 1;
+    return dim_is_known(d) && d > 0;
+}
+/* A sum of no elements is 0; nan * 0, inf * 0 and 0 / 0 aren't. */
+static bool sum_scales(Rewriter *r, Var c, Var x) {
+    return is_finite_const(r, c) || has_elements(r, x);
+}
+static bool sum_divides(Rewriter *r, Var x, Var c) {
+    return is_nonzero(r, c) || has_elements(r, x);
+}
+static bool product_scales(Rewriter *r, Var c, Var a) {
+    return is_finite_const(r, c) || has_columns(r, a);
+}
+static bool product_divides(Rewriter *r, Var a, Var c) {
+    return is_nonzero(r, c) || has_columns(r, a);
+}
+
 /* ---- pairs of constants that may be combined ---- */
 
 static bool pair_values(Rewriter *r, Var x, Var y, double *a, double *b) {
@@ -259,6 +287,10 @@ static const GuardTest tests[] = {
     {"same_rank", NULL, has_same_rank},
     {"batched", NULL, are_batched},
     {"differs", NULL, vars_differ},
+    {"sum_scales", NULL, sum_scales},
+    {"sum_divides", NULL, sum_divides},
+    {"product_scales", NULL, product_scales},
+    {"product_divides", NULL, product_divides},
     {"gathers", NULL, factors_gather},
     {"multiplies", NULL, product_is_safe},
     {"same_sign", NULL, has_same_sign},

@@ -18,6 +18,7 @@ static const char *const shapes[] = {"shape", "shape_i", NULL};
 
 static const char *const products[] = {"matmul", NULL};
 static const char *const totals[] = {"sum", "prod", "max", "min", NULL};
+static const char *const empties[] = {"sum", "prod", "matmul", NULL};
 static const char *const repeats[] = {"sum", "max", "min", "mean", "any", "all", NULL};
 static const char *const scales[] = {"multiply", "true_divide", NULL};
 static const char *const shifts[] = {"add", "subtract", NULL};
@@ -88,6 +89,9 @@ const Pass rewrite_passes[] = {
     {"scatter-value", "canonicalize",
      "Lets inc_subtensor and set_subtensor broadcast their value themselves.", 1,
      scatter_value_pass, NULL, scatters, false},
+    {"reduce-empty", "canonicalize",
+     "Replaces a sum or product of no elements by 0 or 1.", 1, reduce_empty_pass, NULL,
+     empties, false},
     {"assert-true", "canonicalize", "Removes assertions that are known to hold.", 1.05,
      NULL, assert_true_pass, NULL, false},
     {"collect-terms", "canonicalize",

@@ -1,5 +1,5 @@
 /* Sums and extremes of tensors that are put together: of joined parts, part by part; of
- * a repeated value, without repeating it. */
+ * a repeated value, without repeating it; of nothing. */
 #include "rewrite/rewrite_impl.h"
 
 static void find_reduced(Rewriter *r, const Apply *a, int ndim, bool *flag) {
@@ -29,6 +29,32 @@ bool reduce_all_pass(Rewriter *r, ApplyId id, Var *out) {
         p->ints.n != (size_t)var_type(r->g, x)->ndim || var_type(r->g, a.out)->ndim > 0)
         return false;
     out[0] = rewriter_with_prop(r, &a, "axis", (Prop){.kind = P_NONE}, 1, &x);
+    return out[0] != VAR_NONE;
+}
+
+/* ---- of no elements ---- */
+
+static bool sums_nothing(Rewriter *r, const Apply *a, const Type *t) {
+    bool flag[MAX_NDIM], empty = false;
+    if (rw_is(r, a, OP_MATMUL)) { /* and the right operand agrees */
+        const Type *b = var_type(r->g, rewriter_resolve(r, r->g->in[a->in + 1]));
+        return t->dim[t->ndim - 1] == 0 && b->dim[b->ndim > 1 ? b->ndim - 2 : 0] == 0;
+    }
+    find_reduced(r, a, t->ndim, flag);
+    for (int k = 0; k < t->ndim; k++)
+        empty |= flag[k] && t->dim[k] == 0;
+    return empty;
+}
+
+/* Rules may then take factors out of sums: nan * 0 isn't the sum of nothing. */
+bool reduce_empty_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    const Type *to = var_type(r->g, a.out);
+    if (!sums_nothing(r, &a, var_type(r->g, rewriter_input(r, id, 0)))) return false;
+    Var v = const_number(&r->b, to->dtype, rw_is(r, &a, OP_PROD) ? 1 : 0);
+    rewriter_grow(r);
+    out[0] = rewriter_fit(r, v, to);
+    rewriter_grow(r);
     return out[0] != VAR_NONE;
 }
 

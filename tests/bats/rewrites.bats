@@ -295,3 +295,27 @@ END
         ok "grun g.tlg F='[[1.],[3.]]' v=[5.] G=[[7.,8.]] --on-unused-input ignore" "$(cat .out)"
     done
 }
+
+@test "no factor leaves a sum or product that may have no elements, unless 0 times it is 0" {
+    local e m
+    for e in 'sum(a * e)' 'sum(log2(a) * e, axis=0)' 'sum(e / (a + 1))' 'sum(a * x)' 'sum(x / n, axis=0)' 'sum(x / n)' 'x.T @ (x / n)' \
+        '(x.T / n) @ x' 'x.T @ (a * x)' '(a * x.T) @ x' 'e.T @ (log2(a) * e)' 'prod(a * e)' 'e.T @ x[:0]'; do
+        gload --new -i 'e: float64[0, 3]' -i 'x: float64[n, 2]' -i 'a: float64' -e "y = $e" --outputs y -o g.tlg --on-unused-input ignore || fail "$e does not type"
+        for m in inf nan -1; do
+            shell "grun --mode FAST_COMPILE g.tlg e='zeros([0, 3])' x='zeros([0, 2])' a=$m --on-unused-input ignore"
+            ok "grun g.tlg e='zeros([0, 3])' x='zeros([0, 2])' a=$m --on-unused-input ignore" "$(cat .out)"
+        done
+    done
+    # where it can't be wrong, it does
+    pass_makes '' <<'END'
+x: float64[n]|sum(2.5 * x)|sum-scale|2.5 * sum(x)
+x: float64[n]; a: float64|sum(a * x)|sum-scale|sum(a * x)
+x: float64[4]; a: float64|sum(a * x)|sum-scale|a * sum(x)
+x: float64[n]|sum(x / 3)|sum-divide|sum(x) / 3.0
+x: float64[n]|sum(x / 0)|sum-divide|sum(x / 0.0)
+x: float64[n, 4]; y: float64[4, m]; a: float64|(a * x) @ y|matmul-scale|a * (x @ y)
+x: float64[n, m]; y: float64[m, 4]; a: float64|(x / a) @ y|matmul-divide|x / a @ y
+x: float64[n, 0]; y: float64[0, n]|x @ y|reduce-empty|broadcast_to(0.0, stack(n, n))
+x: float64[0, n]|prod(x, axis=0)|reduce-empty|broadcast_to(1.0, stack(n))
+END
+}
