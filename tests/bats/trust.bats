@@ -252,6 +252,65 @@ END
     gload --check d.tlg
 }
 
+# A graph with values of every kind, loops of known and of unknown length, effects and results in pairs.
+mixed() {
+    cat >mixed.yaml <<'END'
+thunkline: 1
+inputs: {x: 'float64[6]', m: 'float64[n, 6]', l: 'list(float64[6])', big: 'float64[300, 300]', k: int64}
+shared: {w: 'float64[6] = [1., 2., 3., 4., 5., 6.]', s: 'list(float64[6]) = [[1., 2., 3., 4., 5., 6.]]', c: 'int64 = 0'}
+functions:
+  step:
+    inputs: {h: 'float64[6]', k: 'float64[6]'}
+    let: |
+      a = sin(h) + 1
+      r = cosh(a) * k
+    outputs: [r]
+let: |
+  hs = scan(step, sequences=[], outputs_info=[x], non_sequences=[w], n_steps=40)
+  hk = scan(step, sequences=[], outputs_info=[x], non_sequences=[w], n_steps=k)
+  p = print(x * 3, 'p')
+  t = sow(x * 5, tag='t', name='n')
+  q, r = qr(big @ big)
+  z = hs[-1] + w + hk[-1] + p
+  other = exp(x) + sum(m, axis=0) + sum(q * r) + l[0]
+  e = list_append(l, other)
+outputs: [z, other, e]
+updates: {w: w * 2, s: 'list_append(s, z)', c: c + 1}
+END
+    gload mixed.yaml -o mixed.tlg
+}
+
+@test "--reduce: lists, effects, pairs of results, sizes that only a run tells" {
+    mixed
+    grewrite mixed.tlg --reduce 'grewrite --mode NONE -O yaml | grep -q "print(" && exit 3' -O yaml -o a.yaml
+    [ "$(grep -c ' = .*(' a.yaml)" = 1 ]
+    grep -q 'print(' a.yaml
+    gload --check a.yaml
+    grewrite mixed.tlg --reduce 'grewrite --mode NONE -O yaml | grep -q "qr(" && exit 3' -O yaml -o b.yaml
+    run grep ' = .*(' b.yaml
+    assert_output --regexp '^  [a-z_0-9]+, [a-z_0-9]+ = qr\(big\)$'
+    gload --check b.yaml
+    grewrite mixed.tlg --reduce 'grewrite --mode NONE -O yaml | grep -q "list_append(" && exit 3' -O yaml -o c.yaml
+    [ "$(grep -c ' = .*(' c.yaml)" -le 2 ]
+    gload --check c.yaml
+}
+
+@test "--reduce: a signal at any run of the command leaves the smallest graph so far" {
+    mixed
+    local n last=100
+    for n in 1 2 3 4 6 9 13 17 22 27 32 37 42 47 52 57; do
+        rm -f count
+        run grewrite mixed.tlg -o small.tlg --no-provenance \
+            --reduce "echo >>count; [ \$(wc -l <count) -lt $n ] || kill -TERM \$PPID; grewrite --mode NONE -O yaml | grep -q cosh && exit 3"
+        assert_equal "$status" 143
+        gload small.tlg -O yaml -o small.yaml
+        grep -q cosh small.yaml
+        [ "$(grep -c ' = .*(' small.yaml)" -le "$last" ]
+        last=$(grep -c ' = .*(' small.yaml)
+    done
+    [ "$last" -le 4 ]
+}
+
 @test "--why: the deepest match, what was wanted and found, guards, rules that came first" {
     cat >w.yaml <<'END'
 thunkline: 1
