@@ -98,9 +98,10 @@ bool check_begin(Check *c, Machine *m) {
     if (c->open) reference_close(&c->main);
     reference_open(&c->main, c, c->logs.p[0]);
     c->open = true;
+    size_t mark = diag_count(c->s);
     if (!set_leaves(c, m)) return false;
     reference_run(&c->main, true);
-    return check_tell(c);
+    return !diag_hit_limit(c->s, mark) && check_tell(c);
 }
 
 /* ---- while the machine runs ---- */
