@@ -97,6 +97,9 @@ X
     bad 3 E_ARG 'strides has 2 numbers for 1 axis' 'gload -e "y = conv(zeros([1, 3, 8]), zeros([4, 3, 3]), strides=(1, 2))"'
     bad 3 E_ARG 'dilations is 0: it must be 1 to' 'gload -e "y = conv(zeros([1, 3, 8]), zeros([4, 3, 3]), dilations=0)"'
     bad 3 E_ARG 'groups is 0' 'gload -e "y = conv(zeros([1, 3, 8]), zeros([4, 3, 3]), groups=0)"'
+    bad 3 E_ARG 'groups is 4611686018427387904: it must be 1 to 2147483647' 'gload -e "y = conv(zeros([1, 3, 8]), zeros([4, 3, 3]), groups=4611686018427387904)"'
+    gload -i 'y: float64[?, ?, ?]' -i 'w: float64[?, ?, ?]' -i 'n: int64[?]' -e 'x = conv_input_grad(y, w, n)' -o s.tlg
+    bad 5 E_RUN_SHAPE 'size has 3 numbers for 1 spatial axes' 'grun s.tlg "y=[[[1]]]" "w=[[[1]]]" n=[1,2,3]'
     bad 3 E_SHAPE 'with these sizes dy has 8 along axis 2, not 9' 'gload -e "y = conv_input_grad(zeros([1, 3, 9]), zeros([3, 3, 2]), [9])"'
     bad 3 E_SHAPE 'size has 2 numbers for 1 spatial axis' 'gload -e "y = conv_weights_grad(zeros([1, 3, 9]), zeros([1, 3, 8]), [2, 2])"'
     bad 3 E_SHAPE 'the padding takes more along axis 2 than the result has .13.' 'gload -e "y = conv_transpose(zeros([1, 3, 9]), zeros([3, 3, 5]), padding=7)"'

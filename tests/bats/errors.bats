@@ -51,6 +51,9 @@ k << 1.5|E_|1|.
 eye(1.5)|E_TYPE|5|.
 reshape(m, (4, 2))|E_SHAPE|1|.
 concatenate([m, weight])|E_|1|.
+select([], [], 1.)|E_ARITY|1|no conditions
+sum(m, for=2)|E_SYNTAX|8|.for. is a Python keyword
+map(3, [m])|E_TYPE|5|must be a function
 END
 }
 

@@ -195,7 +195,13 @@ static void open_session(void) {
     ad_open(s);
 }
 
-/* Every field of the model, and each EVERY'th pair of field and change. */
+/* Each EVERY'th pair of field and change, or as the environment says. */
+static unsigned pairs_apart(void) {
+    const char *text = getenv("EVERY");
+    unsigned n = text ? (unsigned)strtoul(text, NULL, 10) : EVERY;
+    return n ? n : 1;
+}
+
 static void change_model(const char *name, const uint8_t *p, size_t n) {
     static unsigned turn;
     Copy c = {.s = s, .field = SIZE_MAX};
@@ -204,8 +210,9 @@ static void change_model(const char *name, const uint8_t *p, size_t n) {
     size_t fields = c.seen < FIELD_MOST ? c.seen : FIELD_MOST;
     CHECK(all.n == n && memcmp(all.p, p, n) == 0, "%s: is not what it was", name);
     str_free(&all);
+    unsigned every = pairs_apart();
     for (size_t k = 0; k < fields * CHANGES; k++) {
-        if (turn++ % EVERY != 0) continue;
+        if (turn++ % every != 0) continue;
         Copy change = {.s = s, .field = k / CHANGES, .change = (Change)(k % CHANGES)};
         Str bytes = STR(s);
         copy_message(&change, &onnx_model_message, p, n, &bytes);

@@ -71,8 +71,8 @@ const char *conv_props(Session *s, const Op *op, const Props *props, int ndim,
                            p->dilation);
     if (!why) why = read_padding(s, op_prop(s, op, props, "padding"), p);
     if (!why && (p->groups < 1 || p->groups > LARGEST))
-        why = arena_printf(session_arena(s), "groups is %lld: it must be at least 1",
-                           (long long)p->groups);
+        why = arena_printf(session_arena(s), "groups is %lld: it must be 1 to %d",
+                           (long long)p->groups, LARGEST);
     if (why || !transposed) return why;
     why = read_numbers(s, "output_padding", op_prop(s, op, props, "output_padding"),
                        ndim, 0, p->extra);
