@@ -197,6 +197,7 @@ static bool reduce_and_write(Run *r, const Grewrite *o, Graph **g) {
     return ok && run_write(r, *g);
 }
 
+/* A signal ends this search, too. */
 static Graph *search_and_rewrite(Run *r, const Grewrite *o, Graph *g,
                                  const Rewriting *w, RewriteResult *result) {
     enum { NODES = 200000 };
@@ -204,13 +205,18 @@ static Graph *search_and_rewrite(Run *r, const Grewrite *o, Graph *g,
     Span *dim = NEW_N(session_arena(r->s), o->dim.n, Span);
     for (size_t i = 0; i < o->dim.n; i++)
         dim[i] = o->dim.p[i].at;
+    atomic_int stop = 0;
     Searching how = {.seconds = o->search,
+                     .stop = &stop,
                      .nodes = o->search_nodes ? (uint32_t)o->search_nodes : NODES,
                      .ndim = o->dim.n,
                      .dim = dim,
                      .explain = o->explain,
                      .report = o->explain || o->profile ? &report : NULL};
+    r->stop = &stop;
     Graph *after = graph_search(g, &w->how, &how, result);
+    r->stop = NULL;
+    r->stopped_by = atomic_load(&stop);
     if (after) fputs(str_text(&report), stderr);
     str_free(&report);
     return after;

@@ -5,9 +5,9 @@
 
 #include "graph/graph.h"
 
-/* graph_apply without `intern` and `serial`, for a graph in which nothing has been
- * interned: graph_reserve has made room, inputs are variables of g, and there is at
- * least one output. */
+/* graph_apply without `intern` and `serial`; what is interned later does not find it
+ * if something was interned before: graph_reserve has made room, inputs are variables
+ * of g, and there is at least one output. */
 static inline void graph_append(Graph *g, const Op *op, const Props *props,
                                 uint32_t nin, const Var *in, uint32_t nout,
                                 const Type *const *out, Origin from) {

@@ -241,6 +241,18 @@ void graph_trim(Graph *g) {
     g->origin = shrink_to_fit(g->s, g->origin, &cap, g->napply, sizeof *g->origin);
 }
 
+static size_t index_bytes(const Index *x) {
+    return x->slot ? (x->mask + 1) * sizeof *x->slot : 0;
+}
+
+size_t graph_bytes(const Graph *g) {
+    const struct GraphPriv *p = g->priv;
+    return p->var_cap * sizeof *g->var + p->in_cap * sizeof *g->in +
+           p->leaf_cap * sizeof *g->leaf +
+           p->apply_cap * (sizeof *g->apply + sizeof *g->origin) +
+           index_bytes(&p->apply_index) + index_bytes(&p->const_index);
+}
+
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin) {
     reserve_applies(g, napply);
     reserve_vars(g, nvar);

@@ -36,6 +36,12 @@ void rewriter_grow(Rewriter *r) {
         r->state[r->napply] = r->nofold[r->napply] = 0;
 }
 
+size_t rewriter_bytes(const Rewriter *r) {
+    size_t var = sizeof *r->forward + sizeof *r->direct + sizeof *r->by +
+                 sizeof *r->uses + sizeof *r->parts + sizeof *r->uniform;
+    return r->cap_var * var + r->cap_apply * (sizeof *r->state + sizeof *r->nofold);
+}
+
 void rewriter_reset(Rewriter *r) {
     r->nvar = r->napply = 0;
     r->dirty = false;
@@ -51,6 +57,7 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
     r->arena = arena_new(g->s);
     r->b = builder(g, true);
     r->bucket_of = MAP(g->s);
+    r->literals = MAP(g->s);
     r->compacted = g->napply;
     ifelse_note_effects(r);
     rewriter_grow(r);
@@ -66,6 +73,7 @@ static void free_buckets(Rewriter *r) {
 
 void rewriter_close(Rewriter *r) {
     free_buckets(r);
+    map_free(&r->literals);
     mem_free(r->forward);
     mem_free(r->direct);
     mem_free(r->by);

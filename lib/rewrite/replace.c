@@ -76,6 +76,15 @@ static Var build_literal(Rewriter *r, const Pat *p, DType like) {
     return v;
 }
 
+/* While nothing is compacted, a constant stays where it is. */
+static Var known_literal(Rewriter *r, const Pat *p, DType like) {
+    uint64_t key = (uint64_t)(uintptr_t)p << 8 | ((unsigned)like & 255), v;
+    if (map_get(&r->literals, key, &v)) return (Var)v;
+    v = build_literal(r, p, like);
+    if (v != VAR_NONE) map_put(&r->literals, key, v);
+    return (Var)v;
+}
+
 /* ---- Applies ---- */
 
 static const Prop *rest_prop_value(Rewriter *r, const Match *m, const Pat *p,
@@ -195,7 +204,9 @@ static Var build_apply(Rewriter *r, const Rule *rule, const Pat *p, const Match 
             return VAR_NONE;
     const Props *props = build_props(r, p, m);
     if (!props) return VAR_NONE;
-    bool ok = op_apply(&r->b, p->op, props, p->nin, in, out);
+    VarList ins = {p->nin, in};
+    bool ok = r->apply ? r->apply(r->apply_ctx, p->op, props, ins, out)
+                       : op_apply(&r->b, p->op, props, p->nin, in, out);
     rewriter_grow(r);
     if (!ok || !p->picks) return ok ? out[0] : VAR_NONE;
     ApplyId made = var_owner(r->g, out[0]);
@@ -210,7 +221,7 @@ Var rule_build(Rewriter *r, const Rule *rule, const Pat *p, const Match *m,
     case PAT_HOLE:
         return m->var[p->hole];
     case PAT_LITERAL:
-        v = build_literal(r, p, like);
+        v = r->searching ? known_literal(r, p, like) : build_literal(r, p, like);
         break;
     case PAT_APPLY:
         v = build_apply(r, rule, p, m, like);

@@ -10,6 +10,8 @@
 
 #include "op/services.h"
 
+#include <stdatomic.h>
+
 /* ---- the database ---- */
 typedef struct RewriteEntry {
     const char *name;
@@ -91,12 +93,15 @@ typedef struct RewriteSearch {
     /* What an Apply costs: a number > 0 that depends on its op, props and types. */
     double (*cost)(void *ctx, const Graph *g, ApplyId a);
     void *ctx;
+    const atomic_int *stop; /* not 0: what was found so far will do; NULL: never */
     Str *chain; /* receives a line for each rule on the way to what was chosen; NULL:
                  * nobody asks */
     /* filled in: */
     uint32_t terms, classes, rounds;
-    double before, after; /* costs of the graph */
-    const char *ended;    /* "saturated", "out of nodes", "out of time" */
+    double before, after;     /* costs of the graph */
+    double finding, choosing; /* seconds */
+    const char *ended; /* "saturated", "out of nodes", "out of memory", "out of time",
+                        * "stopped" */
 } RewriteSearch;
 /* Returns a new graph, which rewrite_run makes the most of; g is unchanged. NULL:
  * diagnosed. */

@@ -215,6 +215,10 @@ struct Rewriter {
     struct Why *why;  /* --why; NULL: nobody asks */
     bool asked;       /* the matcher is to tell `why` where it fails */
     bool failed;
+    /* Of a search: applies the ops of right sides in place of op_apply; NULL: none. */
+    bool (*apply)(void *ctx, const Op *op, const Props *props, VarList in, Var *out);
+    void *apply_ctx;
+    Map literals;         /* of a search: pattern and dtype -> constant */
     bool searching;       /* costs decide how often a value is used: single_use holds */
     bool dirty;           /* something was replaced since the graph was compacted */
     bool uses_matter;     /* an entry of the stage asks for clients */
@@ -250,7 +254,8 @@ static inline Var rewriter_resolve(Rewriter *r, Var v) {
     }
     return v;
 }
-void rewriter_grow(Rewriter *r); /* call after appending nodes */
+void rewriter_grow(Rewriter *r);          /* call after appending nodes */
+size_t rewriter_bytes(const Rewriter *r); /* of its arrays by variable and Apply */
 /* Drops the diagnostics since `mark`: they explain why an optional result is
  * unavailable, which is no error. Out of memory is kept, because it would make the
  * rewriting non-deterministic. */

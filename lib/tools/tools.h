@@ -197,7 +197,8 @@ bool graph_reduce(Graph **g, const Reducing *how);
 /* --search: equality saturation before the other rewrites. */
 typedef struct Searching {
     double seconds;
-    uint32_t nodes; /* terms at most */
+    uint32_t nodes;         /* terms at most */
+    const atomic_int *stop; /* not 0: what was found so far will do; NULL: never */
     size_t ndim;
     const Span *dim; /* "n=1000": sizes for the costs */
     bool explain;    /* report the unions on the way to what was found, too */

@@ -138,16 +138,58 @@ END
     ok 'grewrite m.tlg --search 60 --dim n=3 --dim m=2000 --verify 2 -o found.tlg'
 }
 
-@test "--explain prints the rules between the old and the new form, each once" {
+# steps INPUTS: err has the steps of an explanation of m.tlg; each becomes two outputs of a graph, whose values must agree.
+steps() {
+    local type arg=() n=0 line before after
+    IFS=';' read -ra type <<<"$1"
+    for t in "${type[@]}"; do arg+=(-i "$t"); done
+    while IFS= read -r line; do
+        line=${line#search *: }
+        before=${line%%  [<=][=>]  *}
+        after=${line##*  [<=][=>]  }
+        [ "$before" != "$after" ] || fail "nothing changes: $line" || return
+        ok "gload --new ${arg[*]@Q} -e 'off = sum(abs(($before) - ($after))) / sum(abs($before))' --outputs off -o step.tlg" || return
+        awk '{ exit !(NF == 1 && $1 + 0 < 1e-9) }' <<<"$(eval "grun step.tlg $(values "$1")" | grep -Eo '[-+.0-9e]+$')" || fail "$line" || return
+        n=$((n + 1))
+    done < <(grep '^search [a-z-]*: ' err)
+    [ "$n" -ge "$2" ] || fail "$n steps"
+}
+
+@test "--explain prints the rules between the old and the new form in their order, also inside subterms, each once" {
     model 'x: float64[n];y: float64[n];z: float64[n];w: float64[n]' 'x * y + x * z + w * y + w * z'
     grewrite m.tlg --search 60 --exclude fusion --explain -o found.tlg 2>err
     [ "$(grep '^search ' err)" = 'search add-associates: x * y + x * z + w * y + w * z  =>  x * y + x * z + (w * y + w * z)
-search distributes: x * y + x * z + (w * y + w * z)  =>  (y + z) * (x + w)' ]
+search distributes: x * y + x * z  =>  x * (y + z)
+search distributes: w * y + w * z  =>  w * (y + z)
+search distributes: (y + z) * x + (y + z) * w  =>  (y + z) * (x + w)' ]
     model 'X: float64[20, 30];U: float64[20, 2];V: float64[30, 2]' 'sum((X - U @ V.T)**2)'
     grewrite m.tlg --search 60 --explain -o found.tlg 2>err
     grep '^search [a-z-]*: ' err >lines
     grep -q '^search inner-of-product: sum(X \* (U @ transpose(V)))  =>' lines
     [ "$(sort lines | uniq -d)" = '' ]
+}
+
+@test "each step of an explanation can be checked by itself" {
+    while IFS='|' read -r inputs expr least; do
+        model "$inputs" "$expr"
+        grewrite m.tlg --search 60 --explain -o found.tlg 2>err
+        steps "$inputs" "$least" || return
+    done <<'END'
+x: float64[5];y: float64[5];z: float64[5];w: float64[5]|x * y + x * z + w * y + w * z|4
+x: float64[5];a: float64[5];b: float64[5];c: float64[5]|a*x*x*x + b*x*x + c*x|3
+X: float64[20, 30];U: float64[20, 2];V: float64[30, 2]|sum((X - U @ V.T)**2)|9
+A: float64[20, 20];B: float64[20, 20];C: float64[20, 20];D: float64[20, 20]|A@C + A@D + B@C + B@D|3
+END
+}
+
+@test "what is too long for a line of an explanation has a name, which is explained" {
+    local big=x i
+    for i in 1 2 3 4 5 6 7 8 9; do big="exp($big * y + $i.25)"; done
+    model 'x: float64[n];y: float64[n]' "$big * x + $big * y"
+    grewrite m.tlg --search 60 --exclude fusion --explain -o found.tlg 2>err
+    line=$(grep -E '^search distributes: .*=>' err)
+    name=$(grep -o '_[0-9]*' <<<"$line" | head -n 1)
+    grep -Fq "search where $name = exp(" err
 }
 
 @test "--exclude leaves out rules of the search, --explain says how it ended" {
@@ -201,4 +243,42 @@ END
     }' >m.yaml
     grewrite m.yaml --search 60 --search-nodes 60000 --explain -o found.tlg 2>err
     grep -Eq '^search: 6[0-9]{4} terms .* out of nodes' err
+}
+
+# sums N: m.yaml with N Applies, of which there are more forms than any search finds.
+sums() {
+    awk -v n="$1" 'BEGIN {
+        srand(7); print "thunkline: 1\ninputs:\n  t0: float64[n]\n  t1: float64[n]\nlet: |"
+        split("+ * -", op, " ")
+        for (i = 2; i < n + 2; i++) {
+            far = i < 40 ? i : 40
+            print "  t" i " = t" (i - 1 - int(rand() * far)) " " op[1 + int(rand() * 3)] " t" (i - 1 - int(rand() * far))
+        }
+        print "outputs: [t" n + 1 "]"
+    }' >m.yaml
+}
+
+@test "a search that would go on is ended by its time, its memory or a signal, and what was found is written" {
+    sums 300
+    grewrite m.yaml --search 300ms --search-nodes 100000000 --explain -o found.tlg 2>err
+    grep -q '^search: .*, out of time; cost' err
+    ok 'grewrite found.tlg --verify 2 -o /dev/null'
+    grewrite m.yaml --search 600 --search-nodes 100000000 --max-memory 20M --profile -o found.tlg 2>err
+    grep -q '^search: .*, out of memory; cost' err
+    for signal in INT TERM; do
+        rm -f found.tlg
+        env --default-signal=INT grewrite m.yaml --search 600 --search-nodes 100000000 --profile -o found.tlg 2>err &
+        sleep 1
+        kill -s "$signal" $!
+        wait $! || [ $? = $((128 + $(kill -l "$signal"))) ]
+        grep -q '^search: .*, stopped; cost' err
+        ok 'grewrite found.tlg --verify 2 -o /dev/null'
+    done
+}
+
+@test "what --explain asks for does not change what is found" {
+    sums 300
+    grewrite m.yaml --search 600 --search-nodes 3000 --no-provenance -o plain.tlg
+    grewrite m.yaml --search 600 --search-nodes 3000 --no-provenance --explain -o found.tlg 2>err
+    cmp plain.tlg found.tlg
 }

@@ -1,90 +1,141 @@
 /* The cheapest term of each class, counting shared classes as often as they are read:
- * Knuth's generalisation of Dijkstra's algorithm. A term costs no less than any of its
- * inputs, so the cheapest offer of all is final for its class; a choice only needs
- * classes that were chosen before it, and so is never circular. */
+ * terms are priced inputs first, then again where an input became cheaper, until none
+ * does. A class changes its choice only for one that costs less, and a term costs no
+ * less than any of its inputs. So no choice is circular, not even before the end: of
+ * the classes on a circle, the one that changed last would cost no less than it did
+ * before that. */
 #include "rewrite/search/search_impl.h"
+
+#include <math.h>
+#include <string.h>
 
 /* Without sharing, costs grow exponentially with depth. */
 static const double beyond = 1e300;
+enum { WORD = 64, ASK_EVERY = 4096, PRICED_PER_TERM = 32 };
 
-/* ---- a heap of offers ---- */
+/* ---- the order ---- */
 
-static bool is_before(const Offer *a, const Offer *b) {
-    return a->cost != b->cost ? a->cost < b->cost : a->term < b->term;
-}
-
-static void swap_offers(Offer *a, Offer *b) {
-    Offer t = *a;
-    *a = *b;
-    *b = t;
-}
-
-static void push_offer(Extract *x, Offer o) {
-    vec_push(x->s->s, &x->heap, o);
-    Offer *p = x->heap.p;
-    for (size_t i = x->heap.n - 1; i && is_before(&p[i], &p[(i - 1) / 2]);
-         i = (i - 1) / 2)
-        swap_offers(&p[i], &p[(i - 1) / 2]);
-}
-
-static Offer pop_offer(Extract *x) {
-    Offer *p = x->heap.p, top = p[0];
-    size_t n = --x->heap.n;
-    p[0] = p[n];
-    for (size_t i = 0, kid = 1; kid < n; i = kid, kid = 2 * i + 1) {
-        if (kid + 1 < n && is_before(&p[kid + 1], &p[kid])) kid++;
-        if (!is_before(&p[kid], &p[i])) break;
-        swap_offers(&p[kid], &p[i]);
+/* A term that was found has the rank of the last of its inputs in the graph as it was:
+ * forms of one class are near each other then, before what uses them. */
+static uint32_t *rank_terms(const Extract *x) {
+    const Graph *g = x->e->g;
+    uint32_t *rank = NEW_N(x->a, x->e->n + (size_t)1, uint32_t);
+    for (Var v = 0; v < x->e->n; v++) {
+        rank[v] = v < x->s->given ? v : 0;
+        if (v < x->s->given || g->var[v].leaf) continue;
+        VarList in = apply_ins(g, g->var[v].owner);
+        for (size_t i = 0; i < in.n; i++)
+            if (rank[in.p[i]] > rank[v]) rank[v] = rank[in.p[i]];
     }
-    return top;
+    return rank;
 }
 
-/* ---- offers ---- */
-
-static double term_cost(const Extract *x, Var v) {
+static void put_place(Extract *x, Var v, uint32_t at) {
     const Graph *g = x->e->g;
-    if (g->var[v].leaf) return 0;
-    double sum = x->own[v] / (1 + x->discount * x->readers[egraph_find(x->e, v)]);
-    VarList in = apply_ins(g, g->var[v].owner);
-    for (size_t i = 0; i < in.n; i++)
-        sum += x->best[egraph_find(x->e, in.p[i])];
-    return sum < beyond ? sum : beyond;
+    x->at[v] = at;
+    x->place[at] = (Place){.own = x->own[v], .term = v, .class = egraph_find(x->e, v)};
+    x->place[at].first = g->var[v].leaf ? 0 : g->apply[g->var[v].owner].nin;
 }
 
-static void offer_term(Extract *x, Var v) {
-    if (x->choice[egraph_find(x->e, v)] != VAR_NONE) return;
-    Offer o = {term_cost(x, v), v};
-    push_offer(x, o);
-}
-
-static void open_offers(Extract *x) {
+/* Counts become positions. */
+static void put_inputs(Extract *x) {
     const Graph *g = x->e->g;
-    x->heap.n = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->places; i++) {
+        Place *p = &x->place[i];
+        p->first = n;
+        if (g->var[p->term].leaf) continue;
+        VarList in = apply_ins(g, g->var[p->term].owner);
+        for (size_t k = 0; k < in.n; k++)
+            x->inputs[n++] = egraph_find(x->e, in.p[k]);
+    }
+    x->place[x->places].first = n;
+}
+
+void extract_order(Extract *x) {
+    uint32_t *rank = rank_terms(x), n = x->e->n;
+    uint32_t *end = NEW_N(x->a, x->s->given + (size_t)2, uint32_t);
+    for (Var v = 0; v < n; v++)
+        if (!x->e->dead[v]) end[rank[v] + 1]++, x->places++;
+    for (uint32_t k = 0; k < x->s->given; k++)
+        end[k + 1] += end[k];
+    x->place = arena_alloc(x->a, (x->places + (size_t)1) * sizeof *x->place);
+    x->inputs = arena_alloc(x->a, (x->e->g->nin + (size_t)1) * sizeof *x->inputs);
+    x->read = NEW_N(x->a, n / WORD + (size_t)1, uint64_t);
+    x->dirty = NEW_N(x->a, x->places / WORD + (size_t)1, uint64_t);
+    x->at = rank; /* each is read once more, then written */
+    for (Var v = 0; v < n; v++)
+        if (x->e->dead[v])
+            x->at[v] = UINT32_MAX;
+        else
+            put_place(x, v, end[rank[v]]++);
+    put_inputs(x);
+}
+
+/* ---- prices ---- */
+
+static void set_bit(uint64_t *bits, uint32_t i) {
+    bits[i / WORD] |= (uint64_t)1 << i % WORD;
+}
+
+static bool has_bit(const uint64_t *bits, uint32_t i) {
+    return bits[i / WORD] >> i % WORD & 1;
+}
+
+static double term_cost(const Extract *x, const Place *p) {
+    double sum = p->own / (1 + x->discount * x->readers[p->class]);
+    for (uint32_t i = p->first; i < p[1].first; i++) {
+        Var class = x->inputs[i];
+        sum += x->best[class];
+        set_bit(x->read, class);
+    }
+    return sum < beyond || sum == HUGE_VAL ? sum : beyond;
+}
+
+/* Returns the first word with a user, if it is before `word`. Users that were never
+ * priced are dirty. */
+static uint32_t mark_users(Extract *x, Var class, uint32_t word) {
+    const EGraph *e = x->e;
+    if (!has_bit(x->read, class)) return word;
+    for (uint32_t at = e->first[class]; at != UINT32_MAX; at = e->uses.p[at].next) {
+        uint32_t place = x->at[e->uses.p[at].term];
+        if (place == UINT32_MAX) continue;
+        set_bit(x->dirty, place);
+        if (place / WORD < word) word = place / WORD;
+    }
+    return word;
+}
+
+/* Prices the first dirty term of the word. Returns the word where to go on. */
+static uint32_t price_next(Extract *x, uint32_t word) {
+    const Place *p = &x->place[word * WORD + (uint32_t)__builtin_ctzll(x->dirty[word])];
+    x->dirty[word] &= x->dirty[word] - 1;
+    double cost = term_cost(x, p);
+    if (!(cost < x->best[p->class])) return word;
+    x->choice[p->class] = p->term;
+    x->best[p->class] = cost;
+    return mark_users(x, p->class, word);
+}
+
+static void open_prices(Extract *x) {
     for (Var v = 0; v < x->e->n; v++) {
         x->choice[v] = VAR_NONE;
-        x->open[v] = g->var[v].leaf ? 0 : g->apply[g->var[v].owner].nin;
+        x->best[v] = HUGE_VAL;
     }
-    for (Var v = 0; v < x->e->n; v++)
-        if (!x->open[v] && !x->e->dead[v]) offer_term(x, v);
-}
-
-/* Each input of a term is one use of a class. */
-static void offer_users(Extract *x, Var class) {
-    const EGraph *e = x->e;
-    for (uint32_t at = e->first[class]; at != UINT32_MAX; at = e->uses.p[at].next) {
-        Var v = e->uses.p[at].term;
-        if (--x->open[v] == 0 && !e->dead[v]) offer_term(x, v);
-    }
+    memset(x->read, 0, (x->e->n / WORD + (size_t)1) * sizeof *x->read);
+    for (uint32_t i = 0; i < x->places; i++)
+        set_bit(x->dirty, i);
 }
 
 void extract_choose(Extract *x) {
-    open_offers(x);
-    while (x->heap.n) {
-        Offer o = pop_offer(x);
-        Var class = egraph_find(x->e, o.term);
-        if (x->choice[class] != VAR_NONE) continue;
-        x->choice[class] = o.term;
-        x->best[class] = o.cost;
-        offer_users(x, class);
+    uint64_t priced = 0, most = (uint64_t)PRICED_PER_TERM * x->places;
+    open_prices(x);
+    for (uint32_t word = 0; word <= x->places / WORD && priced < most;) {
+        if (!x->dirty[word]) {
+            word++;
+            continue;
+        }
+        word = price_next(x, word);
+        if (++priced % ASK_EVERY == 0 && search_is_late(x->s, 0)) return;
     }
 }

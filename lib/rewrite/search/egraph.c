@@ -12,7 +12,8 @@ static const uint32_t none = UINT32_MAX;
 
 typedef struct Term {
     const EGraph *e;
-    const Apply *a;
+    const Op *op;
+    const Props *props;
     uint16_t out; /* which of its outputs */
     uint32_t nin;
     const Var *in; /* of the graph */
@@ -21,7 +22,7 @@ typedef struct Term {
 static Term term_of(const EGraph *e, Var v) {
     const VarRec *r = &e->g->var[v];
     const Apply *a = &e->g->apply[r->owner];
-    return (Term){e, a, r->index, a->nin, e->g->in + a->in};
+    return (Term){e, a->op, a->props, r->index, a->nin, e->g->in + a->in};
 }
 
 /* The two inputs of a commutative op in a fixed order. */
@@ -32,16 +33,15 @@ static void ordered_pair(const Term *t, Var pair[2]) {
 }
 
 static bool swaps(const Term *t) {
-    return t->a->op->comm && !t->a->op->uneven && t->nin == 2;
+    return t->nin == 2 && t->op->comm && !t->op->uneven;
 }
 
 static uint64_t hash_of_term(const Term *t) {
-    uint64_t h = hash_mix((uint64_t)(uintptr_t)t->a->op, t->a->props->hash);
-    h = hash_mix(h, t->out);
+    uint64_t h = hash_mix((uint64_t)(uintptr_t)t->op, t->props->hash + t->out);
     Var pair[2];
     if (swaps(t)) {
         ordered_pair(t, pair);
-        return hash_mix(hash_mix(h, pair[0]), pair[1]);
+        return hash_mix(h, (uint64_t)pair[0] << 32 | pair[1]);
     }
     for (uint32_t i = 0; i < t->nin; i++)
         h = hash_mix(h, egraph_find(t->e, t->in[i]));
@@ -51,8 +51,7 @@ static uint64_t hash_of_term(const Term *t) {
 static bool is_same_term(const void *ctx, uint32_t id) {
     const Term *t = ctx;
     Term u = term_of(t->e, id);
-    if (t->a->op != u.a->op || t->a->props != u.a->props || t->nin != u.nin ||
-        t->out != u.out)
+    if (t->op != u.op || t->props != u.props || t->nin != u.nin || t->out != u.out)
         return false;
     if (swaps(t)) {
         Var x[2], y[2];
@@ -80,12 +79,18 @@ static Var enter_term(EGraph *e, Var v) {
     return v;
 }
 
+Var egraph_lookup(const EGraph *e, const Op *op, const Props *props, VarList in) {
+    Term t = {e, op, props, 0, (uint32_t)in.n, in.p};
+    return index_find(&e->terms, hash_of_term(&t), is_same_term, &t);
+}
+
 /* ---- opening and growing ---- */
 
-void egraph_open(EGraph *e, Graph *g) {
+void egraph_open(EGraph *e, Graph *g, bool proves) {
     *e = (EGraph){.s = g->s, .g = g, .terms = INDEX(g->s)};
+    if (proves) e->because = mem_alloc(g->s, sizeof *e->because);
     egraph_grow(e);
-    egraph_rebuild(e);
+    egraph_rebuild(e, NULL, NULL);
 }
 
 void egraph_close(EGraph *e) {
@@ -94,10 +99,23 @@ void egraph_close(EGraph *e) {
     mem_free(e->first);
     mem_free(e->last);
     mem_free(e->dead);
+    mem_free(e->kinds);
+    mem_free(e->since);
+    mem_free(e->fresh);
     mem_free(e->because);
     vec_free(&e->uses);
     vec_free(&e->todo);
     index_free(&e->terms);
+}
+
+size_t egraph_bytes(const EGraph *e) {
+    size_t each = sizeof *e->parent + sizeof *e->next + sizeof *e->first +
+                  sizeof *e->last + sizeof *e->dead + sizeof *e->kinds +
+                  sizeof *e->since + sizeof *e->fresh +
+                  (e->because ? sizeof *e->because : 0);
+    return e->cap * each + e->uses.cap * sizeof *e->uses.p +
+           e->todo.cap * sizeof *e->todo.p +
+           (e->terms.slot ? (e->terms.mask + 1) * sizeof *e->terms.slot : 0);
 }
 
 static void reserve_terms(EGraph *e) {
@@ -108,7 +126,11 @@ static void reserve_terms(EGraph *e) {
     e->first = mem_realloc(e->s, e->first, e->cap, sizeof *e->first);
     e->last = mem_realloc(e->s, e->last, e->cap, sizeof *e->last);
     e->dead = mem_realloc(e->s, e->dead, e->cap, sizeof *e->dead);
-    e->because = mem_realloc(e->s, e->because, e->cap, sizeof *e->because);
+    e->kinds = mem_realloc(e->s, e->kinds, e->cap, sizeof *e->kinds);
+    e->since = mem_realloc(e->s, e->since, e->cap, sizeof *e->since);
+    e->fresh = mem_realloc(e->s, e->fresh, e->cap, sizeof *e->fresh);
+    if (e->because)
+        e->because = mem_realloc(e->s, e->because, e->cap, sizeof *e->because);
 }
 
 static void add_use(EGraph *e, Var class, Var term) {
@@ -128,18 +150,36 @@ static void add_uses(EGraph *e, Var v) {
         add_use(e, egraph_find(e, t.in[i]), v);
 }
 
+/* A class of its own. */
+static void open_class(EGraph *e, Var v) {
+    const VarRec *r = &e->g->var[v];
+    e->parent[v] = e->next[v] = v;
+    e->first[v] = e->last[v] = none;
+    e->dead[v] = false;
+    e->kinds[v] = r->leaf ? 0 : egraph_kind(e->g->apply[r->owner].op);
+    e->since[v] = e->fresh[v] = e->now;
+    if (e->because) e->because[v] = (Because){VAR_NONE, 0, false};
+}
+
+/* v has nothing to add to the class of `have`, which says the same: not a member, not a
+ * user of its inputs. */
+static void make_alias(EGraph *e, Var v, Var have) {
+    e->parent[v] = egraph_find(e, have);
+    e->dead[v] = true;
+    if (e->because) e->because[v] = (Because){have, 0, false};
+    e->aliases++;
+}
+
 void egraph_grow(EGraph *e) {
     reserve_terms(e);
     while (e->n < e->g->nvar) {
         Var v = e->n++;
-        e->parent[v] = e->next[v] = v;
-        e->first[v] = e->last[v] = none;
-        e->dead[v] = false;
-        e->because[v] = (Because){VAR_NONE, 0};
-        if (!e->g->var[v].leaf) add_uses(e, v);
-        if (!has_content(e, v)) continue;
-        Var have = enter_term(e, v);
-        if (have != v && egraph_union(e, have, v, 0)) e->dead[v] = true;
+        open_class(e, v);
+        Var have = has_content(e, v) ? enter_term(e, v) : v;
+        if (have != v && var_type(e->g, have) == var_type(e->g, v))
+            make_alias(e, v, have);
+        else if (!e->g->var[v].leaf)
+            add_uses(e, v);
     }
 }
 
@@ -147,23 +187,56 @@ void egraph_grow(EGraph *e) {
 
 /* Makes v the root of its tree of proofs. */
 static void turn_proofs(EGraph *e, Var v) {
-    Because up = {VAR_NONE, 0};
+    Because up = {VAR_NONE, 0, false};
     for (Var at = v; at != VAR_NONE;) {
         Because old = e->because[at];
         e->because[at] = up;
-        up = (Because){at, old.rule};
+        up = (Because){at, old.rule, !old.back};
         at = old.other;
     }
 }
 
-static void join_uses(EGraph *e, Var to, Var from) {
-    if (e->first[from] == none) return;
-    if (e->first[to] == none)
-        e->first[to] = e->first[from];
-    else
-        e->uses.p[e->last[to]].next = e->first[from];
-    e->last[to] = e->last[from];
+static void touch(EGraph *e, Var v) {
+    e->since[v] = e->now;
+    e->fresh[egraph_find(e, v)] = e->now;
+}
+
+/* Patterns see new pairs of the members of one class and the users of the other: the
+ * users and members of `from`, usually the smaller one, cover both kinds. Its users
+ * must be entered anew. */
+static void move_users(EGraph *e, Var to, Var from) {
+    uint32_t first = e->first[from], last = none, *link = &first;
+    while (*link != none) {
+        Var v = e->uses.p[*link].term;
+        if (e->dead[v]) {
+            *link = e->uses.p[*link].next;
+            continue;
+        }
+        touch(e, v);
+        vec_push(e->s, &e->todo, v);
+        last = *link;
+        link = &e->uses.p[*link].next;
+    }
     e->first[from] = e->last[from] = none;
+    if (first == none) return;
+    if (e->first[to] == none)
+        e->first[to] = first;
+    else
+        e->uses.p[e->last[to]].next = first;
+    e->last[to] = last;
+}
+
+static void move_members(EGraph *e, Var to, Var from) {
+    Var v = from;
+    do {
+        e->since[v] = e->now;
+        v = e->next[v];
+    } while (v != from);
+    e->fresh[to] = e->now;
+    e->kinds[to] |= e->kinds[from];
+    Var ring = e->next[to];
+    e->next[to] = e->next[from];
+    e->next[from] = ring;
 }
 
 bool egraph_union(EGraph *e, Var a, Var b, Sym rule) {
@@ -172,14 +245,13 @@ bool egraph_union(EGraph *e, Var a, Var b, Sym rule) {
     bool y_first = y < x;
     if (var_is_const(e->g, x) != var_is_const(e->g, y)) y_first = var_is_const(e->g, y);
     Var root = y_first ? y : x, other = y_first ? x : y;
-    turn_proofs(e, a);
-    e->because[a] = (Because){b, rule};
+    if (e->because) {
+        turn_proofs(e, a);
+        e->because[a] = (Because){b, rule, false};
+    }
     e->parent[other] = root;
-    Var ring = e->next[root];
-    e->next[root] = e->next[other];
-    e->next[other] = ring;
-    join_uses(e, root, other);
-    vec_push(e->s, &e->todo, root);
+    move_users(e, root, other);
+    move_members(e, root, other);
     e->unions++;
     return true;
 }
@@ -195,36 +267,13 @@ static void renew_term(EGraph *e, Var v) {
     e->dead[v] = egraph_find(e, have) == egraph_find(e, v);
 }
 
-/* Dead terms need not be looked at again. */
-static void drop_dead_uses(EGraph *e, Var class) {
-    uint32_t *link = &e->first[class], last = none;
-    while (*link != none) {
-        Use *u = &e->uses.p[*link];
-        if (e->dead[u->term]) {
-            *link = u->next;
-        } else {
-            last = *link;
-            link = &u->next;
-        }
+bool egraph_rebuild(EGraph *e, EGraphStop *stop, void *ctx) {
+    enum { ASK_EVERY = 1024 };
+    for (uint32_t n = 1; e->todo.n; n++) {
+        renew_term(e, e->todo.p[--e->todo.n]);
+        if (stop && n % ASK_EVERY == 0 && stop(ctx)) return false;
     }
-    e->last[class] = last;
-}
-
-static void renew_users(EGraph *e, Var class) {
-    Vec(Var) users = {0};
-    drop_dead_uses(e, class);
-    for (uint32_t at = e->first[class]; at != none; at = e->uses.p[at].next)
-        vec_push(e->s, &users, e->uses.p[at].term);
-    for (size_t i = 0; i < users.n; i++)
-        renew_term(e, users.p[i]);
-    vec_free(&users);
-}
-
-void egraph_rebuild(EGraph *e) {
-    while (e->todo.n) {
-        Var class = egraph_find(e, e->todo.p[--e->todo.n]);
-        renew_users(e, class);
-    }
+    return true;
 }
 
 /* ---- proofs ---- */
@@ -236,29 +285,30 @@ static size_t depth_of(const EGraph *e, Var v) {
     return n;
 }
 
-size_t egraph_explain(const EGraph *e, Arena *a, Var from, Var to, Var **path,
-                      Sym **rule) {
-    size_t up = depth_of(e, from), down = depth_of(e, to), n = 0;
-    *path = NEW_N(a, up + down + 1, Var);
-    *rule = NEW_N(a, up + down + 1, Sym);
-    Var *right = NEW_N(a, down + 1, Var), x = from, y = to;
-    size_t nright = 0, dx = up, dy = down;
-    (*path)[0] = x;
-    while (x != y) {
+static Var step_up(const EGraph *e, Var v, ProofStep *step) {
+    Because b = e->because[v];
+    *step = (ProofStep){v, b.other, b.rule, b.back};
+    return b.other;
+}
+
+static ProofStep turned(ProofStep s) {
+    return (ProofStep){s.to, s.from, s.rule, !s.back};
+}
+
+size_t egraph_explain(const EGraph *e, Arena *a, Var from, Var to, ProofStep **step) {
+    size_t dx = depth_of(e, from), dy = depth_of(e, to), n = 0, nright = 0;
+    *step = NEW_N(a, dx + dy + 1, ProofStep);
+    ProofStep *right = NEW_N(a, dy + 1, ProofStep);
+    for (Var x = from, y = to; x != y;) {
         if (dx >= dy) {
-            (*rule)[n++] = e->because[x].rule;
-            (*path)[n] = x = e->because[x].other;
+            x = step_up(e, x, &(*step)[n++]);
             dx--;
         } else {
-            right[nright++] = y;
-            y = e->because[y].other;
+            y = step_up(e, y, &right[nright++]);
             dy--;
         }
     }
-    while (nright) {
-        y = right[--nright];
-        (*rule)[n++] = e->because[y].rule;
-        (*path)[n] = y;
-    }
+    while (nright)
+        (*step)[n++] = turned(right[--nright]);
     return n;
 }

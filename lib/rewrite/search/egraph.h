@@ -13,7 +13,13 @@
 typedef struct Because {
     Var other; /* VAR_NONE: the root of its tree */
     Sym rule;  /* 0: their inputs are equal */
+    bool back; /* the rule makes this of the other */
 } Because;
+typedef struct ProofStep {
+    Var from, to;
+    Sym rule;  /* 0: their inputs are equal */
+    bool back; /* the rule makes `from` of `to` */
+} ProofStep;
 typedef struct Use {
     Var term;      /* an Apply's output that reads the class */
     uint32_t next; /* index of the next, UINT32_MAX: none */
@@ -21,21 +27,36 @@ typedef struct Use {
 typedef struct EGraph {
     Session *s;
     Graph *g;
-    uint32_t n, cap;        /* terms, the first variables of g */
-    Var *parent;            /* union-find */
-    Var *next;              /* the members of a class as a ring */
+    uint32_t n, cap;  /* terms, the first variables of g */
+    uint32_t aliases; /* terms that say what an older one says, letter for letter */
+    Var *parent;      /* union-find */
+    Var *next;        /* the members of a class as a ring */
     uint32_t *first, *last; /* by class: its uses */
     uint8_t *dead;          /* by term: another member of its class says the same */
-    Because *because;       /* by term */
+    uint64_t *kinds;  /* by class: the ops of its members as a set (egraph_kind) */
+    uint32_t *since;  /* by term: when a pattern could last see something new in
+                       * it, as its place or its inputs' classes changed */
+    uint32_t *fresh;  /* by class: the latest of its members */
+    uint32_t now;     /* the time, set by the user */
+    Because *because; /* by term; NULL: nobody asks for proofs */
     Vec(Use) uses;
-    Vec(Var) todo; /* classes that were joined since the last rebuilding */
+    Vec(Var) todo; /* terms whose inputs have other classes since the last rebuilding */
     Index terms;   /* Applies by op, props and classes of inputs */
     uint32_t unions;
 } EGraph;
-void egraph_open(EGraph *e, Graph *g);
+/* With `proves`, unions are kept for egraph_explain. */
+void egraph_open(EGraph *e, Graph *g, bool proves);
 void egraph_close(EGraph *e);
 /* Enters the variables that g has got since the last time. */
 void egraph_grow(EGraph *e);
+/* The term op(in), whose inputs are names of classes; VAR_NONE: there is none. */
+Var egraph_lookup(const EGraph *e, const Op *op, const Props *props, VarList in);
+/* The memory held now. */
+size_t egraph_bytes(const EGraph *e);
+/* Of the 64 kinds of ops, the one of this. */
+static inline uint64_t egraph_kind(const Op *op) {
+    return (uint64_t)1 << ((uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15) >> 58);
+}
 static inline Var egraph_find(const EGraph *e, Var v) {
     while (e->parent[v] != v) {
         e->parent[v] = e->parent[e->parent[v]];
@@ -43,14 +64,18 @@ static inline Var egraph_find(const EGraph *e, Var v) {
     }
     return v;
 }
-/* Says that a and b are equal. False: their Types differ, or it is known. The class
- * goes by the name of a constant if it has one, else of its oldest member. */
+/* Says that a and b are equal, as the rule makes b of a. False: their Types differ, or
+ * it is known. The class goes by the name of a constant if it has one, else of its
+ * oldest member. */
 bool egraph_union(EGraph *e, Var a, Var b, Sym rule);
-/* Joins what has become congruent. */
-void egraph_rebuild(EGraph *e);
-/* The steps of a proof that a and b, of one class, are equal: path[i] and path[i + 1]
- * are, by rule[i]. Returns the number of steps; arena memory. */
-size_t egraph_explain(const EGraph *e, Arena *a, Var from, Var to, Var **path,
-                      Sym **rule);
+/* Joins what has become congruent. False: `stop` became true, which it is asked now and
+ * then; the rest is joined by the next call. NULL: to the end. */
+typedef bool EGraphStop(void *ctx);
+bool egraph_rebuild(EGraph *e, EGraphStop *stop, void *ctx);
+/* Of an e-graph that proves: the steps that lead from one term of a class to another.
+ * Returns their number; arena memory. Between two terms there is one way, which later
+ * unions don't change: equal inputs were so before, and a proof by proofs of theirs
+ * ends (Nieuwenhuis and Oliveras 2005; Flatt et al. 2022). */
+size_t egraph_explain(const EGraph *e, Arena *a, Var from, Var to, ProofStep **step);
 
 #endif

@@ -1,6 +1,7 @@
 /* Matches a rule's left side over the classes of an e-graph. As in lib/rewrite/match.c
  * a list of goals is solved from left to right, but a goal is a class, each of whose
- * members is tried, and every match is wanted. */
+ * members is tried, and every match is wanted: every one that has a term which is new
+ * to the rule, since it found the others before. */
 #include "rewrite/search/search_impl.h"
 
 #include <string.h>
@@ -8,32 +9,20 @@
 typedef struct Goal {
     const Pat *p;
     Var class;
+    bool last; /* no later goal is an Apply, as far as the pattern tells */
     const struct Goal *next;
 } Goal;
 typedef struct Matcher {
     Search *s;
     MatchSearch m;
-    uint32_t rule;
+    uint32_t rule, since;
     Var at;
+    bool is_new; /* a term of the match is */
 } Matcher;
 
 static void solve(Matcher *t, const Goal *g);
 
 /* ---- a match ---- */
-
-static uint64_t hash_match(const Matcher *t) {
-    const Rule *rule = t->m.rule;
-    uint64_t h = hash_mix(t->rule, egraph_find(&t->s->e, t->at));
-    for (size_t i = 0; i < rule->nhole; i++) {
-        if (rule->rest_hole[i])
-            h = hash_mix(h, (uint64_t)(uintptr_t)t->m.m->rest[i]);
-        else if (rule->prop_hole[i])
-            h = hash_mix(h, props_intern(t->s->s, 1, &t->m.m->prop[i])->id);
-        else
-            h = hash_mix(h, t->m.m->var[i]);
-    }
-    return h;
-}
 
 static bool guards_hold(const Matcher *t) {
     const Rule *rule = t->m.rule;
@@ -44,23 +33,39 @@ static bool guards_hold(const Matcher *t) {
     return true;
 }
 
-/* The same match is found in every round, but built once. */
 static void build_match(Matcher *t) {
     Search *s = t->s;
     SearchRule *rule = &s->rules.p[t->rule];
-    uint64_t key = hash_match(t);
-    if (map_get(&s->tried, key, NULL) || !guards_hold(t)) return;
-    map_put(&s->tried, key, 1);
+    if (!guards_hold(t)) return;
     Rewriter *r = t->m.r;
     r->b.from = (Origin){r->g->origin[r->g->var[t->at].owner].at, rule->name};
+    Var left = s->e.because ? search_build_left(s, rule->rule->lhs, t->m.m) : t->at;
     Var x = rule_replace(r, t->m.rule, t->m.m, t->at);
+    egraph_grow(&s->e);
     rule->fired++;
-    if (x == VAR_NONE) return;
-    Found f = {t->at, x, t->rule};
+    if (x == VAR_NONE || egraph_find(&s->e, x) == egraph_find(&s->e, t->at)) return;
+    Found f = {left, x, t->rule};
     vec_push(s->s, &s->found, f);
 }
 
 /* ---- goals ---- */
+
+/* Only proofs ask for it. */
+static void put_picked(Matcher *t, const Pat *p, Var v) {
+    Picked x = {p, v};
+    if (t->s->e.because) vec_push(t->s->s, &t->s->picked, x);
+}
+
+static void drop_picked(Matcher *t) {
+    if (t->s->e.because) t->s->picked.n--;
+}
+
+static void solve_literal(Matcher *t, const Goal *g) {
+    if (!match_literal(t->m.r, g->p, g->class)) return;
+    put_picked(t, g->p, g->class);
+    solve(t, g->next);
+    drop_picked(t);
+}
 
 static void solve_hole(Matcher *t, const Goal *g) {
     Match *m = t->m.m;
@@ -79,65 +84,111 @@ static void solve_hole(Matcher *t, const Goal *g) {
 static void solve_inputs(Matcher *t, const Goal *g, const Var *in) {
     Goal goals[8];
     const Goal *next = g->next;
+    bool last = g->last;
     for (size_t k = g->p->nin; k-- > 0;) {
-        goals[k] = (Goal){g->p->in[k], in[k], next};
+        const Pat *p = g->p->in[k];
+        goals[k] = (Goal){p, in[k], last, next};
         next = &goals[k];
+        last &= p->kind != PAT_APPLY;
     }
     solve(t, next);
+}
+
+static bool has_apply(const Pat *p) {
+    for (size_t i = 0; i < p->nin; i++)
+        if (p->in[i]->kind == PAT_APPLY) return true;
+    return false;
+}
+
+/* The classes of the inputs can't all have what the pattern wants there. */
+static bool is_impossible(const Matcher *t, const Pat *p, const Var *in) {
+    const uint64_t *kinds = t->s->e.kinds;
+    for (size_t i = 0; i < p->nin; i++)
+        if (p->in[i]->kind == PAT_APPLY && !(kinds[in[i]] & egraph_kind(p->in[i]->op)))
+            return true;
+    return false;
+}
+
+static void solve_orders(Matcher *t, const Goal *g, const Apply *a, const Var *in,
+                         const Var *swapped) {
+    if (!match_props(&t->m, g->p, a) || !match_bind_rest(&t->m, g->p, a)) return;
+    bool binds = g->p->nprop || g->p->rest >= 0;
+    uint32_t set = binds ? match_mark_props(&t->m, g->p) : 0;
+    if (in) solve_inputs(t, g, in);
+    if (swapped) solve_inputs(t, g, swapped);
+    if (set) match_unmark_props(&t->m, set);
+}
+
+static void note_parts(Matcher *t, const Pat *p, Var v) {
+    const Rule *rule = t->m.rule;
+    for (size_t i = 0; i < rule->nguard; i++)
+        if (rule->guard[i].arg[0] == p) t->m.m->part[i] = egraph_find(&t->s->e, v);
 }
 
 /* One member of a class. */
 static void solve_term(Matcher *t, const Goal *g, Var v) {
     const Graph *graph = t->m.r->g;
-    if (graph->var[v].leaf || t->s->e.dead[v]) return;
+    const EGraph *e = &t->s->e;
+    const VarRec *r = &graph->var[v];
+    if (r->leaf || graph->apply[r->owner].op != g->p->op || e->dead[v]) return;
     /* a copy: building appends Applies */
-    const Apply a = graph->apply[graph->var[v].owner];
+    const Apply a = graph->apply[r->owner];
     if (!match_op(g->p, &a, v) || a.nin > 8) return;
-    if (!match_props(&t->m, g->p, &a) || !match_bind_rest(&t->m, g->p, &a)) return;
-    const Rule *rule = t->m.rule;
-    for (size_t i = 0; i < rule->nguard; i++)
-        if (rule->guard[i].arg[0] == g->p) t->m.m->part[i] = egraph_find(&t->s->e, v);
-    uint32_t set = match_mark_props(&t->m, g->p);
-    Var in[8];
+    Var in[8] = {0};
     for (size_t i = 0; i < a.nin; i++)
-        in[i] = egraph_find(&t->s->e, graph->in[a.in + i]);
-    solve_inputs(t, g, in);
-    if (a.op->comm && a.nin == 2 && in[0] != in[1]) {
-        Var swapped[2] = {in[1], in[0]};
-        solve_inputs(t, g, swapped);
-    }
-    match_unmark_props(&t->m, set);
+        in[i] = egraph_find(e, graph->in[a.in + i]);
+    Var swapped[2] = {in[1], in[0]};
+    bool plain = !is_impossible(t, g->p, in), swaps = a.op->comm && a.nin == 2 &&
+                                                      in[0] != in[1] &&
+                                                      !is_impossible(t, g->p, swapped);
+    if (!plain && !swaps) return;
+    bool was_new = t->is_new;
+    t->is_new |= e->since[v] >= t->since;
+    note_parts(t, g->p, v);
+    put_picked(t, g->p, v);
+    solve_orders(t, g, &a, plain ? in : NULL, swaps ? swapped : NULL);
+    drop_picked(t);
+    t->is_new = was_new;
 }
 
 static bool is_done(const Matcher *t) {
     return search_is_over(t->s) || t->s->rules.p[t->rule].fired >= t->s->per_rule;
 }
 
+/* Nothing new so far, and nothing but this may be. */
+static bool must_be_new(const Matcher *t, const Goal *g) {
+    return !t->is_new && g->last && !has_apply(g->p);
+}
+
 static void solve_apply(Matcher *t, const Goal *g) {
+    const EGraph *e = &t->s->e;
+    bool only_new = must_be_new(t, g);
+    if (!(e->kinds[g->class] & egraph_kind(g->p->op)) ||
+        (only_new && e->fresh[g->class] < t->since))
+        return;
     Var v = g->class;
     do {
-        solve_term(t, g, v);
-        v = t->s->e.next[v];
+        if (!only_new || e->since[v] >= t->since) solve_term(t, g, v);
+        v = e->next[v];
     } while (v != g->class && !is_done(t));
 }
 
 static void solve(Matcher *t, const Goal *g) {
-    if (is_done(t)) return;
     if (!g)
         build_match(t);
     else if (g->p->kind == PAT_HOLE)
         solve_hole(t, g);
     else if (g->p->kind == PAT_APPLY)
         solve_apply(t, g);
-    else if (match_literal(t->m.r, g->p, g->class))
-        solve(t, g->next);
+    else
+        solve_literal(t, g);
 }
 
-void ematch_term(Search *s, uint32_t rule, Var v) {
+void ematch_term(Search *s, uint32_t rule, Var v, uint32_t since) {
     Match m;
     const Rule *what = s->rules.p[rule].rule;
     memset(m.bound, 0, sizeof m.bound);
-    Matcher t = {s, {&s->r, what, &m}, rule, v};
-    Goal root = {what->lhs, egraph_find(&s->e, v), NULL};
-    solve_term(&t, &root, v);
+    Matcher t = {.s = s, .m = {&s->r, what, &m}, .rule = rule, .since = since, .at = v};
+    Goal root = {what->lhs, egraph_find(&s->e, v), true, NULL};
+    if (!must_be_new(&t, &root) || s->e.since[v] >= since) solve_term(&t, &root, v);
 }

@@ -1,20 +1,27 @@
-/* How a search got from what a graph computed to what was chosen: the unions on the way
- * between two terms of a class, those that made the inputs of congruent terms equal,
- * and in turn those between the chosen term's inputs and what was chosen for them. */
+/* How a search got from what a graph computed to what was chosen: the uses of rules
+ * between two terms of a class, in their order, and where terms are equal because their
+ * inputs are, those between the inputs; in the end those between the chosen term's
+ * inputs and what was chosen for them. Each rule is shown with the two terms that it
+ * made equal, to which its sides apply letter for letter. */
 #include "lang/print/print.h"
 #include "rewrite/search/search_impl.h"
 
-typedef struct Pair {
-    Var from, to;
-} Pair;
+#include <stdio.h>
+
+typedef struct Work {
+    ProofStep step;
+    bool pair;   /* the way between the two is not known yet */
+    bool chosen; /* the second was chosen: what was chosen for its inputs? */
+} Work;
 typedef struct Explain {
     Search *s;
     Arena *a;
     const Var *choice;
-    Printer *printer;
     Map seen;       /* pairs that were asked about */
-    Map told;       /* unions */
-    Vec(Pair) todo; /* the next one last */
+    Map told;       /* uses of rules */
+    Map named;      /* terms that a text calls by number, and that are defined */
+    Vec(Work) todo; /* the next one last */
+    Vec(Var) names; /* to be defined */
 } Explain;
 
 static bool is_new(Map *seen, Var from, Var to) {
@@ -24,42 +31,125 @@ static bool is_new(Map *seen, Var from, Var to) {
     return true;
 }
 
-static void ask(Explain *x, Var from, Var to) {
-    Pair p = {from, to};
-    if (from != to && is_new(&x->seen, from, to)) vec_push(x->s->s, &x->todo, p);
+/* ---- terms as text ---- */
+
+/* A term, down to some depth, in a graph of its own, where nothing is shared, so that
+ * all of it is printed in its place; what is deeper is an input. */
+typedef struct Sketch {
+    Explain *x;
+    Graph *g;
+    uint32_t nodes;
+    Vec(Var) cut; /* terms that became inputs without having a name */
+} Sketch;
+enum { LONG = 120, DEPTH_MOST = 16, NODES_MOST = 40 };
+
+static bool has_function(const Apply *a) {
+    for (size_t i = 0; i < a->props->n; i++)
+        if (a->props->p[i].kind == P_GRAPH) return true;
+    return false;
 }
 
-/* The whole expression, as if the e-graph had nothing else; of a long one, and where
- * there are many terms, the last op. */
-static void tell_term(Explain *x, Var v) {
-    enum { LONG = 120, MANY = 50000 };
-    const Graph *g = x->s->e.g;
-    Arena *a = arena_new(x->s->s);
-    Str text = STR(x->s->s);
-    uint8_t *need = NEW_N(a, g->nvar, uint8_t);
-    need[v] = true;
-    if (g->nvar < MANY) {
-        graph_spread_needs(g, 0, need);
-        print_definition(printer_new(g, PRINT_MATH, need, a), v, &text);
+static Sym numbered(Session *s, Var v) {
+    char text[16];
+    snprintf(text, sizeof text, "_%u", v);
+    return sym(s, text);
+}
+
+static Var sketch_input(Sketch *k, Var v) {
+    const Graph *g = k->x->s->e.g;
+    Sym name = var_name(g, v);
+    if (!name && var_leaf(g, v) != LEAF_NOT) name = var_leafrec(g, v)->name;
+    if (!name) {
+        name = numbered(g->s, v);
+        vec_push(g->s, &k->cut, v);
     }
-    if (text.n == 0 || text.n > LONG) {
-        str_clear(&text);
-        print_definition(x->printer, v, &text);
-    }
-    str_puts(x->s->o->chain, str_text(&text));
+    Var have = graph_find(k->g, name);
+    return have != VAR_NONE ? have : graph_input(k->g, name, var_type(g, v));
+}
+
+static Var sketch(Sketch *k, Var v, int depth, bool top);
+
+/* Recursion is as deep as the sketch. */
+static Var sketch_apply(Sketch *k, Var v, int depth) {
+    const Graph *g = k->x->s->e.g;
+    const Apply *a = &g->apply[g->var[v].owner];
+    Var *in = mem_alloc(g->s, (a->nin + (size_t)1) * sizeof *in);
+    k->nodes++;
+    for (size_t i = 0; i < a->nin; i++)
+        in[i] = sketch(k, g->in[a->in + i], depth - 1, false);
+    Var out = graph_copy_apply(k->g, g, g->var[v].owner, in, false) + g->var[v].index;
+    mem_free(in);
+    return out;
+}
+
+static Var sketch(Sketch *k, Var v, int depth, bool top) {
+    const Graph *g = k->x->s->e.g;
+    if (var_is_const(g, v)) return graph_share_const(k->g, g, v, true);
+    bool deep = depth <= 0 || k->nodes >= NODES_MOST;
+    if (var_leaf(g, v) != LEAF_NOT || has_function(&g->apply[g->var[v].owner]) ||
+        (!top && (var_name(g, v) || deep)))
+        return sketch_input(k, v);
+    return sketch_apply(k, v, depth);
+}
+
+/* Writes v, a term of depth 1 at least, if that is not too long or may not be less. */
+static bool write_sketch(Explain *x, Var v, int depth, Str *out) {
+    Session *s = x->s->s;
+    Sketch k = {.x = x, .g = graph_new(s)};
+    Arena *a = arena_new(s);
+    Str text = STR(s);
+    Var top = sketch(&k, v, depth, true);
+    uint8_t *live = graph_root_marks(k.g, a, 0);
+    live[top] = true;
+    graph_spread_needs(k.g, 0, live);
+    print_definition(printer_new(k.g, PRINT_MATH, live, a), top, &text);
+    bool fits = (text.n <= LONG && k.nodes < NODES_MOST) || depth == 1;
+    if (fits) str_puts(out, str_text(&text));
+    for (size_t i = 0; fits && i < k.cut.n; i++)
+        vec_push(s, &x->names, k.cut.p[i]);
     str_free(&text);
+    vec_free(&k.cut);
+    graph_free(k.g);
     arena_free(a);
+    return fits;
 }
 
-/* A rule joins two terms once, whichever way the proof goes. */
-static void tell_union(Explain *x, Var from, Var to, Sym rule) {
-    if (!is_new(&x->told, from < to ? from : to, from < to ? to : from)) return;
+static void tell_term(Explain *x, Var v) {
+    int depth = DEPTH_MOST;
+    while (!write_sketch(x, v, depth, x->s->o->chain))
+        depth = depth > 4 ? 4 : depth - 1;
+}
+
+static void define_names(Explain *x) {
     Str *out = x->s->o->chain;
-    str_printf(out, "search %s: ", sym_text(x->s->s, rule));
-    tell_term(x, from);
-    str_puts(out, "  =>  ");
-    tell_term(x, to);
+    for (size_t i = 0; i < x->names.n; i++) {
+        Var v = x->names.p[i];
+        if (!is_new(&x->named, v, v)) continue;
+        str_printf(out, "search where _%u = ", v);
+        tell_term(x, v);
+        str_putc(out, '\n');
+    }
+    x->names.n = 0;
+}
+
+/* ---- the way ---- */
+
+/* A rule made two terms equal once, wherever a proof comes by. */
+static void tell_step(Explain *x, const ProofStep *p) {
+    Var low = p->from < p->to ? p->from : p->to, high = p->from ^ p->to ^ low;
+    if (!is_new(&x->told, low, high)) return;
+    Str *out = x->s->o->chain;
+    str_printf(out, "search %s: ", sym_text(x->s->s, p->rule));
+    tell_term(x, p->from);
+    str_puts(out, p->back ? "  <=  " : "  =>  ");
+    tell_term(x, p->to);
     str_putc(out, '\n');
+    define_names(x);
+}
+
+static void ask(Explain *x, Var from, Var to, bool chosen) {
+    Work w = {.step = {.from = from, .to = to}, .pair = true, .chosen = chosen};
+    vec_push(x->s->s, &x->todo, w);
 }
 
 /* Two Applies whose inputs are equal, of a commutative op perhaps in the other order.
@@ -68,49 +158,55 @@ static void ask_inputs(Explain *x, Var from, Var to) {
     const EGraph *e = &x->s->e;
     VarList a = apply_ins(e->g, e->g->var[from].owner),
             b = apply_ins(e->g, e->g->var[to].owner);
-    bool swapped = a.n == 2 && egraph_find(e, a.p[0]) != egraph_find(e, b.p[0]);
-    for (size_t i = a.n; i-- > 0;)
-        ask(x, a.p[i], b.p[swapped ? 1 - i : i]);
-}
-
-static void explain_pair(Explain *x, Pair p) {
-    Var *path;
-    Sym *rule;
-    size_t n = egraph_explain(&x->s->e, x->a, p.from, p.to, &path, &rule);
-    for (size_t i = 0; i < n; i++)
-        if (rule[i])
-            tell_union(x, path[i], path[i + 1], rule[i]);
-        else
-            ask_inputs(x, path[i], path[i + 1]);
+    bool swapped = a.n == 2 && (egraph_find(e, a.p[0]) != egraph_find(e, b.p[0]) ||
+                                egraph_find(e, a.p[1]) != egraph_find(e, b.p[1]));
+    for (size_t i = a.n; i-- > 0;) {
+        Var other = b.p[swapped ? 1 - i : i];
+        if (a.p[i] != other && is_new(&x->seen, a.p[i], other))
+            ask(x, a.p[i], other, false);
+    }
 }
 
 /* v was chosen: what was chosen for its inputs? */
-static void explain_choice(Explain *x, Var v) {
+static void ask_choices(Explain *x, Var v) {
     const EGraph *e = &x->s->e;
     if (e->g->var[v].leaf || !is_new(&x->seen, v, v)) return;
     VarList in = apply_ins(e->g, e->g->var[v].owner);
-    for (size_t i = in.n; i-- > 0;) {
-        Pair p = {in.p[i], x->choice[egraph_find(e, in.p[i])]};
-        vec_push(x->s->s, &x->todo, p);
+    for (size_t i = in.n; i-- > 0;)
+        ask(x, in.p[i], x->choice[egraph_find(e, in.p[i])], true);
+}
+
+/* The first step is to come first. */
+static void explain_pair(Explain *x, const Work *w) {
+    ProofStep *step;
+    Arena *a = arena_new(x->s->s);
+    if (w->chosen) ask_choices(x, w->step.to);
+    size_t n = egraph_explain(&x->s->e, a, w->step.from, w->step.to, &step);
+    while (n-- > 0) {
+        Work next = {.step = step[n]};
+        vec_push(x->s->s, &x->todo, next);
     }
+    arena_free(a);
 }
 
 void search_explain(Search *s, Arena *a, const Var *choice) {
-    const Graph *g = s->e.g;
-    Explain x = {
-        .s = s, .a = a, .choice = choice, .seen = MAP(s->s), .told = MAP(s->s)};
-    x.printer = printer_new(g, PRINT_MATH, NULL, a);
-    VarList roots = graph_roots(g, a, ROOTS_RUN | ROOTS_INIT);
-    for (size_t i = roots.n; i-- > 0;) {
-        Pair p = {roots.p[i], choice[egraph_find(&s->e, roots.p[i])]};
-        vec_push(s->s, &x.todo, p);
-    }
+    Explain x = {.s = s, .a = a, .choice = choice};
+    x.seen = x.told = x.named = MAP(s->s);
+    VarList roots = graph_roots(s->e.g, a, ROOTS_RUN | ROOTS_INIT);
+    for (size_t i = roots.n; i-- > 0;)
+        ask(&x, roots.p[i], choice[egraph_find(&s->e, roots.p[i])], true);
     while (x.todo.n) {
-        Pair p = x.todo.p[--x.todo.n];
-        explain_pair(&x, p);
-        if (p.to == choice[egraph_find(&s->e, p.to)]) explain_choice(&x, p.to);
+        Work w = x.todo.p[--x.todo.n];
+        if (w.pair)
+            explain_pair(&x, &w);
+        else if (w.step.rule)
+            tell_step(&x, &w.step);
+        else
+            ask_inputs(&x, w.step.from, w.step.to);
     }
     map_free(&x.seen);
     map_free(&x.told);
+    map_free(&x.named);
     vec_free(&x.todo);
+    vec_free(&x.names);
 }

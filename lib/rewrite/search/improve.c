@@ -4,14 +4,20 @@
 #include "rewrite/search/search_impl.h"
 
 /* Steps from class to class, so that large graphs end. */
-static const uint64_t most_steps = 20000000;
+enum { STEPS_PER_TERM = 8, STEPS_AT_LEAST = 20000000, ASK_EVERY = 64 };
 
 typedef struct Improve {
     Extract *x;
     uint32_t *mark; /* by class: the last walk that came by */
     uint32_t walk;
-    uint64_t steps;
+    uint64_t steps, most;
+    uint32_t asked;
 } Improve;
+
+static bool is_over(Improve *m) {
+    return m->steps >= m->most ||
+           (++m->asked % ASK_EVERY == 0 && search_is_late(m->x->s, 0));
+}
 
 static VarList inputs_of(const Extract *x, Var v) {
     const Graph *g = x->e->g;
@@ -81,15 +87,17 @@ static bool improve_class(Improve *m, Var class) {
     do {
         if (!e->dead[v] && v != m->x->choice[class]) better |= try_term(m, class, v);
         v = e->next[v];
-    } while (v != class && m->steps < most_steps);
+    } while (v != class && !is_over(m));
     return better;
 }
 
 void extract_improve(Extract *x) {
-    Improve m = {.x = x, .mark = NEW_N(x->a, x->e->n + (size_t)1, uint32_t)};
-    for (bool better = true; better && m.steps < most_steps;) {
+    Improve m = {.x = x,
+                 .mark = NEW_N(x->a, x->e->n + (size_t)1, uint32_t),
+                 .most = STEPS_AT_LEAST + (uint64_t)STEPS_PER_TERM * x->e->n};
+    for (bool better = true; better && !is_over(&m);) {
         better = false;
-        for (Var v = 0; v < x->e->n && m.steps < most_steps; v++)
+        for (Var v = 0; v < x->e->n && m.steps < m.most; v++)
             if (x->e->parent[v] == v && x->readers[v]) better |= improve_class(&m, v);
     }
 }

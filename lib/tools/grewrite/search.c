@@ -26,9 +26,9 @@ static void report_search(const RewriteSearch *x, double plain, double searched,
                           Str *out) {
     str_printf(out,
                "search: %u terms in %u classes after %u rounds, %s; cost %.6g, "
-               "%.6g without it%s\n",
+               "%.6g without it%s; %.3f s to find them, %.3f s to choose\n",
                x->terms, x->classes, x->rounds, x->ended, searched, plain,
-               searched < plain ? "" : ": not used");
+               searched < plain ? "" : ": not used", x->finding, x->choosing);
 }
 
 static Graph *rewrite_cheaper(Graph *g, Graph *form, const RewriteOptions *how,
@@ -50,6 +50,7 @@ Graph *graph_search(Graph *g, const RewriteOptions *how, const Searching *o,
                        .nodes = o->nodes,
                        .cost = cost_model_apply,
                        .ctx = m,
+                       .stop = o->stop,
                        .chain = o->explain ? o->report : NULL};
     Graph *form = rewrite_search(g, &how->query, &x);
     Graph *after =
