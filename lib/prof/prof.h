@@ -55,6 +55,12 @@ bool profile_total(const Profile *p, const char *field, double *v);
 
 /* ---- one number, for choosing between equal graphs (model.c) ---- */
 typedef struct CostModel CostModel;
+/* What an Apply, a call of a mathematical function and a byte that moves cost, in
+ * flops. */
+typedef struct CostWeights {
+    double apply, math, byte;
+} CostWeights;
+extern const CostWeights cost_weights;
 /* With these sizes of dims; others count as large. */
 CostModel *cost_model_new(Session *s, size_t ndim, const DimValue *dim);
 void cost_model_free(CostModel *m); /* NULL is allowed */

@@ -162,7 +162,7 @@ steps() {
 search distributes: x * y + x * z  =>  x * (y + z)
 search distributes: w * y + w * z  =>  w * (y + z)
 search distributes: (y + z) * x + (y + z) * w  =>  (y + z) * (x + w)' ]
-    model 'X: float64[20, 30];U: float64[20, 2];V: float64[30, 2]' 'sum((X - U @ V.T)**2)'
+    model 'X: float64[200, 300];U: float64[200, 2];V: float64[300, 2]' 'sum((X - U @ V.T)**2)'
     grewrite m.tlg --search 60 --explain -o found.tlg 2>err
     grep '^search [a-z-]*: ' err >lines
     grep -q '^search inner-of-product: sum(X \* (U @ transpose(V)))  =>' lines

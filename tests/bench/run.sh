@@ -53,6 +53,7 @@ fi
 "$build/tests/bench/start" "$build/bin" "$work/empty" "$here/../../examples/digits"
 "$build/tests/bench/size" "$work"
 "$build/tests/bench/overhead"
+"$build/tests/bench/weights"
 "$build/tests/bench/kernels"
 "$build/tests/bench/loops"
 "$build/tests/bench/convolutions"
