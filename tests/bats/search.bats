@@ -69,7 +69,15 @@ A: float64[20, 20];B: float64[20, 20];C: float64[20, 20]|(A @ B).T + C @ A.T|out
 END
 }
 
-# Wang et al. 2020 (SPORES)
+# Jia et al. 2019 (TASO): two products that share an operand become one of joined matrices
+@test "joined products become one product" {
+    finds <<'END'
+A: float64[100, 100];B: float64[100, 100];C: float64[100, 100];D: float64[100, 100]|concatenate([A @ B + A @ D, A @ C], axis=1)|out = concatenate(A @ (B + D), A @ C, axis=1)|out = A @ concatenate(B + D, C, axis=1)|4010000|4010000
+A: float64[100, 100];B: float64[100, 100];C: float64[100, 100]|concatenate([A @ B, C @ B]) - 1|out = concatenate(A @ B, C @ B) - 1.0|out = concatenate(A, C) @ B - 1.0|4020000|4020000
+END
+}
+
+# Wang et al. 2020 (SPORES): sums over products, and the loss of a factorisation, whose product is never formed
 @test "sums over products of matrices don't form the product" {
     finds <<'END'
 A: float64[100, 2];B: float64[2, 100]|sum((A @ B)**2)|out = sum(square(A @ B))|out = sum(transpose(A) @ A * (B @ transpose(B)))|60000|1608

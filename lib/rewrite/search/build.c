@@ -68,6 +68,7 @@ bool search_apply(void *ctx, const Op *op, const Props *props, VarList in, Var *
     Search *s = ctx;
     Var class[TYPING_IN];
     Typing key;
+    egraph_grow(&s->e); /* literals are built elsewhere */
     bool plain = !s->e.because && typing_open(s->e.g, op, props, in, &key);
     const Typing *t = plain ? find_typing(s, &key) : NULL;
     if (!t) {
