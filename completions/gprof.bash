@@ -30,7 +30,7 @@ _gprof() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--static --dim --seed --outputs --no-updates --mode --warmup --repeat --threads --no-gc --by --sort --top --memory --assert --compare --fail-above --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--static --ulp --dim --seed --outputs --no-updates --mode --warmup --repeat --threads --no-gc --by --sort --top --memory --assert --compare --fail-above --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

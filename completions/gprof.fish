@@ -3,6 +3,7 @@ function __gprof_graph
     gload (commandline -opc | string match -r '.*[.](?:yaml|yml|json|tlg)(?:[.]zst)?$')[-1] --info -O json </dev/null 2>/dev/null | grep -E "section....(inputs|shared|outputs)" | cut -d\" -f8 | sort -u
 end
 complete -c gprof -l static -d 'Run nothing; compute flops, bytes and the planned peak of memory from the types. Both branches of an ifelse count, and all steps of a loop that may end early.'
+complete -c gprof -l ulp -d 'Print the rounding errors of results instead: each op\'s own and what it inherits from its inputs, in units in the last place, against the same graph in a wider dtype. A graph of float64 alone is run in float32.'
 complete -c gprof -l dim -x -d 'Replace a named dim by a number. With --static, dims that are not set stay symbols; without, inputs whose sizes are then known and that have no value are drawn at random.'
 complete -c gprof -l seed -x -d 'Seed for the random inputs (default 0).'
 complete -c gprof -l outputs -x -a '(__fish_complete_list , __gprof_graph)'

@@ -13,7 +13,7 @@ typedef struct Gprof {
     int64_t repeat, warmup, top, threads, seed;
     const char *outputs, *compare;
     double fail_above;
-    bool is_static, no_updates, memory, no_gc;
+    bool is_static, ulp, no_updates, memory, no_gc;
 } Gprof;
 #define AT(field) offsetof(Gprof, field)
 
@@ -21,6 +21,11 @@ static const Opt options[] = {
     {"static", 0, OPT_FLAG, AT(is_static), NULL,
      "Run nothing; compute flops, bytes and the planned peak of memory from the types. "
      "Both branches of an ifelse count, and all steps of a loop that may end early.",
+     NULL, GROUP_WORK},
+    {"ulp", 0, OPT_FLAG, AT(ulp), NULL,
+     "Print the rounding errors of results instead: each op's own and what it inherits "
+     "from its inputs, in units in the last place, against the same graph in a wider "
+     "dtype. A graph of float64 alone is run in float32.",
      NULL, GROUP_WORK},
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
      "Replace a named dim by a number. With --static, dims that are not set stay "
@@ -116,6 +121,24 @@ static bool check_gprof_format(Run *r, const Gprof *o) {
     return true;
 }
 
+static bool check_gprof_ulp(Run *r, const Gprof *o) {
+    const struct {
+        bool set;
+        const char *name;
+    } rows[] = {
+        {o->is_static, "--static"},        {o->memory, "--memory"},
+        {o->compare != NULL, "--compare"}, {o->assertion.n > 0, "--assert"},
+        {o->by != BY_ALL, "--by"},         {o->repeat != REPEAT_UNSET, "--repeat"}};
+    if (!o->ulp) return true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].set)
+            return fail(r->s, NOWHERE, E_USAGE,
+                        "--ulp measures errors in one run: leave %s out", rows[i].name);
+    int f = o->common.format;
+    return f < 0 || f == PROFILE_TEXT || f == PROFILE_JSON || f == PROFILE_TSV ||
+           fail(r->s, NOWHERE, E_USAGE, "--ulp prints text, json or tsv");
+}
+
 /* GNU's gprof takes a program and gmon.out; tell a user who passes one to ours. */
 static bool is_gnu_input(Run *r, const char *path) {
     Reader in;
@@ -182,7 +205,8 @@ static bool gprof_run(Run *r) {
     if (!run_pick_format(r)) return false;
     ProfileSpec q = profile_spec(r, o);
     if (!refuse_programs(r) || !check_gprof_counts(r, o) || !check_gprof_mode(r, o) ||
-        !check_gprof_format(r, o) || !run_operands(r, true, &path, &q.run.values))
+        !check_gprof_format(r, o) || !check_gprof_ulp(r, o) ||
+        !run_operands(r, true, &path, &q.run.values))
         return false;
     session_options(r->s)->threads = q.run.threads;
     if (o->outputs) q.run.outputs_at = run_text(r, "--outputs", o->outputs);
@@ -190,7 +214,7 @@ static bool gprof_run(Run *r) {
     if (!g) return false;
     Str out = STR(r->s);
     Graph *run = graph_check(g) ? graph_chosen(g, &q.run) : NULL;
-    bool ok = run && graph_profile(run, &q, &out);
+    bool ok = run && (o->ulp ? graph_ulp : graph_profile)(run, &q, &out);
     if (out.n) ok = run_print(r, &out) && ok;
     str_free(&out);
     if (run != g) graph_free(run);

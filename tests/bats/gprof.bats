@@ -620,3 +620,92 @@ b = sum(x)\t1\t1\tn\t0\t8*n\t8'
     ok 'gprof --static named.tlg -O tsv --mode FAST_COMPILE --top 0 | wc -l' 1
     ok 'gprof --static named.tlg -O tsv --mode FAST_COMPILE --by op --dim n=4 | tail -n +2 | cut -f1,4-' $'multiply\t4\t0\t40\t32\nsum\t4\t0\t32\t8'
 }
+
+# The row of an op in a report of --ulp -O tsv: lost own mean inherited total dtype op.
+ulp_of() { awk -F'\t' -v op="$2" '$7 == op { printf "%.3g %.3g %.3g %.3g %.3g %s %s\n", $1, $2, $3, $4, $5, $6, $7 }' "$1"; }
+
+@test "--ulp: own and inherited errors by hand, and which op loses the digits" {
+    cat >u.yaml <<'END'
+thunkline: 1
+inputs: {x: 'float32[n]'}
+let: |
+  third = 1 / x
+  big = x + 1e6
+  back = big - 1e6
+  twice = back * 2
+  half = float16(x)
+outputs: [third, twice, half]
+END
+    # 1000003.1 has steps of 1/16: it is 0.4 of one off
+    gprof --ulp u.yaml 'x=[3, 3.1]' --mode FAST_COMPILE -O tsv -o u.tsv
+    assert_equal "$(head -n 1 u.tsv)" "$(printf 'lost\town\tmean\tinherited\ttotal\tdtype\top\tresult\tline')"
+    assert_equal "$(ulp_of u.tsv add)" '0.4 0.4 0.2 0 0.4 float32 add'
+    # 0.4 / 16 of 3.1, whose last place is 2^-22: 1.05e5; the subtraction itself is exact
+    assert_equal "$(ulp_of u.tsv subtract)" '1.05e+05 0 0 1.05e+05 1.05e+05 float32 subtract'
+    assert_equal "$(ulp_of u.tsv multiply)" '0 0 0 1.05e+05 1.05e+05 float32 multiply'
+    assert_equal "$(ulp_of u.tsv cast)" '0.2 0.2 0.1 0 0.2 float16 cast'
+    assert_equal "$(ulp_of u.tsv true_divide)" '0.344 0.344 0.339 0 0.344 float32 true_divide' # 1/3 and, by NumPy, 1/3.1
+    sed -n 2p u.tsv | grep -q "subtract.back.u.yaml:6$"
+    run gprof --ulp u.yaml 'x=[3, 3.1]' --top 1
+    assert_success
+    assert_line --index 1 --regexp '^  1.05e\+05 +0 +0 +1.05e\+05 +1.05e\+05  float32    subtract          back, u.yaml:6$'
+    # in float64 alone: its float32 form
+    sed 's/float32/float64/; /half/d' u.yaml >w.yaml
+    echo 'outputs: [third, twice]' >>w.yaml
+    gprof --ulp w.yaml 'x=[3, 3.1]' --mode FAST_COMPILE -O tsv -o w.tsv
+    assert_equal "$(ulp_of w.tsv subtract)" '1.05e+05 0 0 1.05e+05 1.05e+05 float32 subtract'
+    run gprof --ulp w.yaml 'x=[3, 3.1]'
+    assert_line --index 0 --partial 'of the graph in float32'
+    python_with jsonschema
+    gprof --ulp u.yaml 'x=[3, 3.1]' -O json -o u.json
+    "$PYTHON" -c 'import json, jsonschema, sys
+jsonschema.validate(json.load(open("u.json")), json.load(open(sys.argv[1])))' "$ROOT/schemas/ulp.schema.json"
+}
+
+@test "--ulp: loops, lists, draws, indices, overflow, no elements" {
+    cat >k.yaml <<'END'
+thunkline: 1
+inputs: {x: 'float32[n]'}
+shared: {w: 'float32 = 2.'}
+functions:
+  step:
+    inputs: {h: 'float32', k: 'float32'}
+    let: |
+      r = h * 1.1 + k
+    outputs: [r]
+  ends:
+    inputs: {h: 'float32'}
+    let: |
+      r = h * 0.3
+    outputs: [r]
+    until: r < 0.01
+let: |
+  hs = scan(step, sequences=[x], outputs_info=[w])
+  until = scan(ends, outputs_info=[w], n_steps=30)
+  kept = x[x > 0.25]
+  some = unique(x)
+  items = list_append([x], x * 2)
+  third = items[1] / 3
+  seen = print(exp(x * 1000), 'seen')
+  z = abs(fft(complex64(x)))
+  top = argmax(x)
+  none = sum(x[:0] / 3)
+outputs: [hs, until, kept, some, third, seen, z, top, none]
+updates: {w: w * 2}
+END
+    gprof --ulp k.yaml 'x=[0.1, 0.2, 0.3, 0.2]' -O tsv -o k.tsv 2>.err
+    run cut -f 7 k.tsv
+    assert_output --partial scan
+    refute_output --partial unique
+    refute_output --partial print
+    refute_output --partial argmax
+    assert_equal "$(ulp_of k.tsv exp)" 'inf inf inf inf inf float32 exp'
+    # as often as the run prints it, not once more for each form
+    [ "$(gprof --ulp k.yaml 'x=[0.1, 0.2, 0.3, 0.2]' 2>&1 | grep -c '^seen')" = 1 ]
+    gprof --ulp k.yaml 'x=[]' --outputs third,none >/dev/null
+    bad 3 E_VALUE 'computes no floats' 'gload -e "y = 3" | gprof --ulp'
+    bad 2 E_USAGE 'leave --static out' 'gprof --ulp --static k.yaml'
+    bad 2 E_USAGE 'leave --by out' 'gprof --ulp --by op k.yaml'
+    bad 2 E_USAGE 'text, json or tsv' 'gprof --ulp -O svg k.yaml'
+    bad 2 E_MISSING 'missing input x' 'gprof --ulp k.yaml'
+}

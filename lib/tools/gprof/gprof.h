@@ -25,5 +25,8 @@ bool profile_measure(Profile *p, const Graph *g, Machine *m, const MeasuredCalls
 bool profile_measure_peaks(Session *s, unsigned threads, Peaks *out);
 /* `out` has the report even if a verdict fails. False: diagnosed. */
 bool graph_profile(Graph *g, const ProfileSpec *q, Str *out);
+/* Runs g once for its rounding errors (ulp.h), of q's run and report alone; format
+ * text, tsv or json. False: diagnosed. */
+bool graph_ulp(Graph *g, const ProfileSpec *q, Str *out);
 
 #endif
