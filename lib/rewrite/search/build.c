@@ -20,15 +20,16 @@ static bool is_same_typing(const Typing *a, const Typing *b) {
            memcmp(a->in, b->in, a->nin * sizeof *a->in) == 0;
 }
 
-/* The types of numbers that are not counted with say nothing of shapes: what an op
- * makes of them depends on their types alone. */
+/* What an op makes of floats depends on their types alone, unless it takes sizes from
+ * constants, as arange does. */
 static bool typing_open(const Graph *g, const Op *op, const Props *given, VarList in,
                         Typing *t) {
     *t = (Typing){.op = op, .given = given, .nin = in.n};
     if (in.n == 0 || in.n > TYPING_IN || op->effect) return false;
     for (size_t i = 0; i < in.n; i++) {
         t->in[i] = var_type(g, in.p[i]);
-        if (t->in[i]->kind != TYPE_TENSOR || !dtype_is_inexact(t->in[i]->dtype))
+        if (t->in[i]->kind != TYPE_TENSOR || !dtype_is_inexact(t->in[i]->dtype) ||
+            (op->type && var_is_const(g, in.p[i])))
             return false;
     }
     return true;

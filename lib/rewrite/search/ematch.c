@@ -42,8 +42,8 @@ static void build_match(Matcher *t) {
     Var left = s->e.because ? search_build_left(s, rule->rule->lhs, t->m.m) : t->at;
     Var x = rule_replace(r, t->m.rule, t->m.m, t->at);
     egraph_grow(&s->e);
-    rule->fired++;
     if (x == VAR_NONE || egraph_find(&s->e, x) == egraph_find(&s->e, t->at)) return;
+    rule->fired++; /* what was known doesn't count: the next pass begins with it */
     Found f = {left, x, t->rule};
     vec_push(s->s, &s->found, f);
 }
@@ -103,9 +103,14 @@ static bool has_apply(const Pat *p) {
 /* The classes of the inputs can't all have what the pattern wants there. */
 static bool is_impossible(const Matcher *t, const Pat *p, const Var *in) {
     const uint64_t *kinds = t->s->e.kinds;
-    for (size_t i = 0; i < p->nin; i++)
-        if (p->in[i]->kind == PAT_APPLY && !(kinds[in[i]] & egraph_kind(p->in[i]->op)))
+    const Match *m = t->m.m;
+    for (size_t i = 0; i < p->nin; i++) {
+        const Pat *q = p->in[i];
+        if (q->kind == PAT_APPLY
+                ? !(kinds[in[i]] & egraph_kind(q->op))
+                : q->kind == PAT_HOLE && m->bound[q->hole] && m->var[q->hole] != in[i])
             return true;
+    }
     return false;
 }
 
