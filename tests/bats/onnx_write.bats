@@ -69,6 +69,26 @@ values="'x=reshape(arange(24),(2,3,4))/8-1' k=1 c=False"
     [ "$(gload --info model.onnx | grep -c Loop)" = 0 ]
 }
 
+@test "networks: padding by words and by numbers, pools, dtypes that ONNX's ops don't take" {
+    local w='float32(reshape(sin(arange(18.)), (2, 3, 3)))'
+    again "$values" "conv(x, $w, padding='same')" "conv(x, $w, padding='same_lower', strides=2)" "conv(x, $w, padding='valid')" "conv(x, $w, padding=[-1, 2])" \
+        "conv(x[:, :, :3], $w, padding='same', strides=2, dilations=2)" "conv_transpose(x, float32(ones((3, 2, 2))), padding='same', strides=2)"
+    again "$values" "max_pool(x, 3, padding='same_lower', strides=2)" "max_pool(x, 2, padding='same_upper')" "max_pool(x, 2, padding=[1, 0], ceil=True)" \
+        'sum_pool(x, 2, padding=1)' 'max_pool(x, 2, dilations=2)' 'max_pool(int8(8 * x), 2)' 'max_pool(int32(8 * x), 2)' 'max_pool_positions(x, 2)' 'avg_pool(x, 2, padding=1, include_pad=True)'
+    again "$values" 'int16(x * 3) * int16(2)' 'uint32(x + 3) + uint32(1)' 'int16(x * 9) // int16(2)' 'uint16(x + 5) % uint16(3)' 'maximum(int16(x * 3), int16(1))' 'sum(int16(x * 3))' \
+        'erf(float16(x))' 'sort(int32(x * 8), axis=1, descending=True)' 'topk(x, k + 1)[1]' 'bool(k)' 'where(c, x, 0)'
+    again "$values" 'scan(lambda a, b: a + b, outputs_info=[{"initial": [1, 1, 2], "taps": [-3, -1]}], n_steps=8)' \
+        'scan(lambda a, b, s: s + a * b, sequences=[{"input": x, "taps": [0, 1]}], outputs_info=[x[0]])' 'scan(lambda a, s: s * 0.5 + a, sequences=[x], outputs_info=[x[0] * 0], go_backwards=True)' \
+        'scan(lambda s: s * 2, outputs_info=[x[0]], n_steps=3, keep=[2])' 'ifelse(c, [x, x], [x, -x])[1]' 'list_append([x], x * 2)[1]'
+    local e
+    for e in 'avg_pool(x, 2, dilations=2)|avg_pool with dilations' 'x[:, :, ::k]|no open slice whose step is known only in a run' 'scan(lambda s: print(s * 2, "s"), outputs_info=[x[0]], n_steps=3)|ONNX has no effects' \
+        'resize(x, [n, 3, 8])|ONNX has no resample at such places' 'erfinv(x)|ONNX has no op for erfinv'; do
+        gload --new -i 'x: float32[n, 3, 4]' -i 'k: int64' -e "r = ${e%|*}" --outputs r --on-unused-input ignore -o e.tlg
+        shell 'gload e.tlg -o e.onnx'
+        [ "$status" = 3 ] && [ ! -e e.onnx ] && grep -qF "${e#*|}" .err || { cat .err; false; }
+    done
+}
+
 @test "a long chain of conditions is not nested without end" {
     {
         printf 'thunkline: 1\ninputs: {x: float64, c: bool}\nlet: |\n  y0 = x\n'

@@ -568,7 +568,7 @@ END
 @test "a prop of sides takes no single pair in a list" {
     ops "  f:\n    inputs: x\n    props: \"m: sides = 'same'\"\n    def: x\n    example: f(1) -> 1\n"
     ok 'gload --ops o.yaml --op f | grep ^props' "props         m: a number, a list of numbers or pairs, or a text; 'same' if left out"
-    bad 3 E_ARG "f: m must be an integer, a list of integers or pairs, or a string" "gload --ops o.yaml --new -i x:float64 -e 'f(x, m=[[1, 2]])'"
+    bad 3 E_ARG "f: m must be an integer, a list of integers, of pairs for several axes, or a string" "gload --ops o.yaml --new -i x:float64 -e 'f(x, m=[[1, 2]])'"
     bad 3 E_ARG "f: m must be an integer" "gload --ops o.yaml --new -i x:float64 -e 'f(x, m=[[1, 2, 3], [1, 2, 3]])'"
     bad 3 E_ARG "f: m must be an integer" "gload --ops o.yaml --new -i x:float64 -e 'f(x, m=1.5)'"
 }
