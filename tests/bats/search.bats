@@ -121,6 +121,21 @@ END
     like 'grewrite found.tlg --mode NONE -O math' 'total' 'sow'
 }
 
+@test "a search that ends by itself has found all: a class for each set of the terms of a sum" {
+    local n inputs sum classes
+    for n in 3 6 8; do
+        inputs='x1: float64[n]' sum=x1
+        for ((i = 2; i <= n; i++)); do
+            inputs+=";x$i: float64[n]"
+            sum+=" + x$i"
+        done
+        model "$inputs" "$sum"
+        grewrite m.tlg --mode NONE --include add-associates --search 600 --search-nodes 1000000 --profile -o found.tlg 2>err
+        classes=$((2 ** n - 1))
+        grep -Eq "^search: [0-9]+ terms in $classes classes after [0-9]+ rounds, saturated" err || fail "$(cat err)" || return
+    done
+}
+
 @test "a search that the time doesn't end gives the same graph every time" {
     model 'X: float64[20, 30];U: float64[20, 2];V: float64[30, 2]' 'sum((X - U @ V.T)**2)'
     grewrite m.tlg --search 60 --search-nodes 700 --no-provenance -o first.tlg

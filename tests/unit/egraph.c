@@ -70,6 +70,9 @@ static void test_congruence(void) {
     egraph_rebuild(&e, NULL, NULL);
     CHECK(same(&e, a, b) && same(&e, aa, bb) && !same(&e, a, aa));
     CHECK(e.dead[a] + e.dead[b] == 1, "one of two congruent terms is enough");
+    CHECK(e.kind[a] == KIND_NONE || e.kind[b] == KIND_NONE);
+    Var class = egraph_find(&e, a);
+    CHECK(egraph_next(&e, class, class) == class || e.dead[class]);
     egraph_close(&e);
     graph_free(g);
 }
@@ -182,7 +185,7 @@ static void test_what_is_new(void) {
     CHECK(e.since[ny] == 3 && e.since[y] == 3 && e.since[nz] == 0);
     CHECK(e.fresh[egraph_find(&e, x)] == 3 && e.fresh[egraph_find(&e, nx)] == 3 &&
           e.fresh[nz] == 0);
-    CHECK(e.kinds[egraph_find(&e, nx)] == egraph_kind(&neg) && e.kinds[x] == 0);
+    CHECK(e.kinds[egraph_find(&e, nx)] == egraph_kind_set(&neg) && e.kinds[x] == 0);
     egraph_close(&e);
     graph_free(g);
 }

@@ -99,6 +99,7 @@ void egraph_close(EGraph *e) {
     mem_free(e->first);
     mem_free(e->last);
     mem_free(e->dead);
+    mem_free(e->kind);
     mem_free(e->kinds);
     mem_free(e->since);
     mem_free(e->fresh);
@@ -110,8 +111,8 @@ void egraph_close(EGraph *e) {
 
 size_t egraph_bytes(const EGraph *e) {
     size_t each = sizeof *e->parent + sizeof *e->next + sizeof *e->first +
-                  sizeof *e->last + sizeof *e->dead + sizeof *e->kinds +
-                  sizeof *e->since + sizeof *e->fresh +
+                  sizeof *e->last + sizeof *e->dead + sizeof *e->kind +
+                  sizeof *e->kinds + sizeof *e->since + sizeof *e->fresh +
                   (e->because ? sizeof *e->because : 0);
     return e->cap * each + e->uses.cap * sizeof *e->uses.p +
            e->todo.cap * sizeof *e->todo.p +
@@ -126,6 +127,7 @@ static void reserve_terms(EGraph *e) {
     e->first = mem_realloc(e->s, e->first, e->cap, sizeof *e->first);
     e->last = mem_realloc(e->s, e->last, e->cap, sizeof *e->last);
     e->dead = mem_realloc(e->s, e->dead, e->cap, sizeof *e->dead);
+    e->kind = mem_realloc(e->s, e->kind, e->cap, sizeof *e->kind);
     e->kinds = mem_realloc(e->s, e->kinds, e->cap, sizeof *e->kinds);
     e->since = mem_realloc(e->s, e->since, e->cap, sizeof *e->since);
     e->fresh = mem_realloc(e->s, e->fresh, e->cap, sizeof *e->fresh);
@@ -156,16 +158,22 @@ static void open_class(EGraph *e, Var v) {
     e->parent[v] = e->next[v] = v;
     e->first[v] = e->last[v] = none;
     e->dead[v] = false;
-    e->kinds[v] = r->leaf ? 0 : egraph_kind(e->g->apply[r->owner].op);
+    e->kind[v] = r->leaf ? KIND_NONE : egraph_kind(e->g->apply[r->owner].op);
+    e->kinds[v] = r->leaf ? 0 : egraph_kind_set(e->g->apply[r->owner].op);
     e->since[v] = e->fresh[v] = e->now;
     if (e->because) e->because[v] = (Because){VAR_NONE, 0, false};
+}
+
+static void bury(EGraph *e, Var v) {
+    e->dead[v] = true;
+    e->kind[v] = KIND_NONE;
 }
 
 /* v has nothing to add to the class of `have`, which says the same: not a member, not a
  * user of its inputs. */
 static void make_alias(EGraph *e, Var v, Var have) {
     e->parent[v] = egraph_find(e, have);
-    e->dead[v] = true;
+    bury(e, v);
     if (e->because) e->because[v] = (Because){have, 0, false};
     e->aliases++;
 }
@@ -264,7 +272,7 @@ static void renew_term(EGraph *e, Var v) {
     Var have = enter_term(e, v);
     if (have == v) return;
     egraph_union(e, have, v, 0);
-    e->dead[v] = egraph_find(e, have) == egraph_find(e, v);
+    if (egraph_find(e, have) == egraph_find(e, v)) bury(e, v);
 }
 
 bool egraph_rebuild(EGraph *e, EGraphStop *stop, void *ctx) {

@@ -33,12 +33,13 @@ typedef struct EGraph {
     Var *next;        /* the members of a class as a ring */
     uint32_t *first, *last; /* by class: its uses */
     uint8_t *dead;          /* by term: another member of its class says the same */
-    uint64_t *kinds;  /* by class: the ops of its members as a set (egraph_kind) */
-    uint32_t *since;  /* by term: when a pattern could last see something new in
-                       * it, as its place or its inputs' classes changed */
-    uint32_t *fresh;  /* by class: the latest of its members */
-    uint32_t now;     /* the time, set by the user */
-    Because *because; /* by term; NULL: nobody asks for proofs */
+    uint8_t *kind;          /* by term: of its op, KIND_NONE if it is dead or a leaf */
+    uint64_t *kinds;        /* by class: the ops of its members as a set */
+    uint32_t *since;        /* by term: when a pattern could last see something new in
+                             * it, as its place or its inputs' classes changed */
+    uint32_t *fresh;        /* by class: the latest of its members */
+    uint32_t now;           /* the time, set by the user */
+    Because *because;       /* by term; NULL: nobody asks for proofs */
     Vec(Use) uses;
     Vec(Var) todo; /* terms whose inputs have other classes since the last rebuilding */
     Index terms;   /* Applies by op, props and classes of inputs */
@@ -53,9 +54,13 @@ void egraph_grow(EGraph *e);
 Var egraph_lookup(const EGraph *e, const Op *op, const Props *props, VarList in);
 /* The memory held now. */
 size_t egraph_bytes(const EGraph *e);
-/* Of the 64 kinds of ops, the one of this. */
-static inline uint64_t egraph_kind(const Op *op) {
-    return (uint64_t)1 << ((uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15) >> 58);
+/* Ops are of 64 kinds, so that a set of them is a number. */
+enum { KIND_NONE = 64 };
+static inline uint8_t egraph_kind(const Op *op) {
+    return (uint8_t)((uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15) >> 58);
+}
+static inline uint64_t egraph_kind_set(const Op *op) {
+    return (uint64_t)1 << egraph_kind(op);
 }
 static inline Var egraph_find(const EGraph *e, Var v) {
     while (e->parent[v] != v) {
@@ -63,6 +68,12 @@ static inline Var egraph_find(const EGraph *e, Var v) {
         v = e->parent[v];
     }
     return v;
+}
+/* The member of the class after v. Dead ones are left out from now on. */
+static inline Var egraph_next(EGraph *e, Var class, Var v) {
+    while (e->dead[e->next[v]] && e->next[v] != class)
+        e->next[v] = e->next[e->next[v]];
+    return e->next[v];
 }
 /* Says that a and b are equal, as the rule makes b of a. False: their Types differ, or
  * it is known. The class goes by the name of a constant if it has one, else of its

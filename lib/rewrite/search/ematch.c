@@ -107,7 +107,7 @@ static bool is_impossible(const Matcher *t, const Pat *p, const Var *in) {
     for (size_t i = 0; i < p->nin; i++) {
         const Pat *q = p->in[i];
         if (q->kind == PAT_APPLY
-                ? !(kinds[in[i]] & egraph_kind(q->op))
+                ? !(kinds[in[i]] & egraph_kind_set(q->op))
                 : q->kind == PAT_HOLE && m->bound[q->hole] && m->var[q->hole] != in[i])
             return true;
     }
@@ -166,15 +166,17 @@ static bool must_be_new(const Matcher *t, const Goal *g) {
 }
 
 static void solve_apply(Matcher *t, const Goal *g) {
-    const EGraph *e = &t->s->e;
+    EGraph *e = &t->s->e;
     bool only_new = must_be_new(t, g);
-    if (!(e->kinds[g->class] & egraph_kind(g->p->op)) ||
+    uint8_t kind = egraph_kind(g->p->op);
+    if (!(e->kinds[g->class] & egraph_kind_set(g->p->op)) ||
         (only_new && e->fresh[g->class] < t->since))
         return;
     Var v = g->class;
     do {
-        if (!only_new || e->since[v] >= t->since) solve_term(t, g, v);
-        v = e->next[v];
+        if (e->kind[v] == kind && (!only_new || e->since[v] >= t->since))
+            solve_term(t, g, v);
+        v = egraph_next(e, g->class, v);
     } while (v != g->class && !is_done(t));
 }
 
