@@ -54,6 +54,7 @@ fi
 "$build/tests/bench/size" "$work"
 "$build/tests/bench/overhead"
 "$build/tests/bench/weights"
+"$build/tests/bench/search"
 "$build/tests/bench/kernels"
 "$build/tests/bench/loops"
 "$build/tests/bench/convolutions"

@@ -4,7 +4,7 @@
 #include "rewrite/search/search_impl.h"
 
 /* Steps from class to class, so that large graphs end. */
-enum { STEPS_PER_TERM = 8, STEPS_AT_LEAST = 20000000, ASK_EVERY = 64 };
+enum { STEPS_PER_TERM = 8, STEPS_AT_LEAST = 5000000, ASK_EVERY = 64 };
 
 typedef struct Improve {
     Extract *x;
