@@ -205,6 +205,13 @@ A: float64[20, 20];B: float64[20, 20];C: float64[20, 20];D: float64[20, 20]|A@C 
 END
 }
 
+@test "names don't hide what a rule read" {
+    printf '%s\n' 'thunkline: 1' 'inputs:' '  x: float64[n]' '  y: float64[n]' '  z: float64[n]' 'let: |' '  first = x * y' \
+        '  second = x * z' '  both = first + second' '  out = exp(both)' 'outputs: [out]' >m.yaml
+    grewrite m.yaml --search 60 --exclude fusion --explain -o found.tlg 2>err
+    [ "$(grep '^search ' err)" = 'search distributes: x * y + x * z  =>  x * (y + z)' ]
+}
+
 @test "what is too long for a line of an explanation has a name, which is explained" {
     local big=x i
     for i in 1 2 3 4 5 6 7 8 9; do big="exp($big * y + $i.25)"; done
@@ -301,7 +308,10 @@ sums() {
 
 @test "what --explain asks for does not change what is found" {
     sums 300
-    grewrite m.yaml --search 600 --search-nodes 3000 --no-provenance -o plain.tlg
-    grewrite m.yaml --search 600 --search-nodes 3000 --no-provenance --explain -o found.tlg 2>err
-    cmp plain.tlg found.tlg
+    for n in 3000 20000; do
+        grewrite m.yaml --search 600 --search-nodes $n --no-provenance --profile -o plain.tlg 2>profile
+        grewrite m.yaml --search 600 --search-nodes $n --no-provenance --explain -o found.tlg 2>err
+        [ "$(grep '^search:' profile | cut -d ';' -f 1)" = "$(grep '^search:' err | cut -d ';' -f 1)" ]
+        cmp plain.tlg found.tlg
+    done
 }

@@ -39,6 +39,7 @@ typedef struct Sketch {
     Explain *x;
     Graph *g;
     uint32_t nodes;
+    int names;    /* the depth from which names stand for what they name */
     Vec(Var) cut; /* terms that became inputs without having a name */
 } Sketch;
 enum { LONG = 120, DEPTH_MOST = 16, NODES_MOST = 40 };
@@ -67,43 +68,44 @@ static Var sketch_input(Sketch *k, Var v) {
     return have != VAR_NONE ? have : graph_input(k->g, name, var_type(g, v));
 }
 
-static Var sketch(Sketch *k, Var v, int depth, bool top);
+static Var sketch(Sketch *k, Var v, int depth, int at);
 
 /* Recursion is as deep as the sketch. */
-static Var sketch_apply(Sketch *k, Var v, int depth) {
+static Var sketch_apply(Sketch *k, Var v, int depth, int at) {
     const Graph *g = k->x->s->e.g;
     const Apply *a = &g->apply[g->var[v].owner];
     Var *in = mem_alloc(g->s, (a->nin + (size_t)1) * sizeof *in);
     k->nodes++;
     for (size_t i = 0; i < a->nin; i++)
-        in[i] = sketch(k, g->in[a->in + i], depth - 1, false);
+        in[i] = sketch(k, g->in[a->in + i], depth, at + 1);
     Var out = graph_copy_apply(k->g, g, g->var[v].owner, in, false) + g->var[v].index;
     mem_free(in);
     return out;
 }
 
-static Var sketch(Sketch *k, Var v, int depth, bool top) {
+static Var sketch(Sketch *k, Var v, int depth, int at) {
     const Graph *g = k->x->s->e.g;
     if (var_is_const(g, v)) return graph_share_const(k->g, g, v, true);
-    bool deep = depth <= 0 || k->nodes >= NODES_MOST;
-    if (var_leaf(g, v) != LEAF_NOT || has_function(&g->apply[g->var[v].owner]) ||
-        (!top && (var_name(g, v) || deep)))
+    bool cut = (at >= k->names && var_name(g, v)) || at >= depth ||
+               (at >= k->names && k->nodes >= NODES_MOST);
+    if (var_leaf(g, v) != LEAF_NOT || has_function(&g->apply[g->var[v].owner]) || cut)
         return sketch_input(k, v);
-    return sketch_apply(k, v, depth);
+    return sketch_apply(k, v, depth, at);
 }
 
-/* Writes v, a term of depth 1 at least, if that is not too long or may not be less. */
-static bool write_sketch(Explain *x, Var v, int depth, Str *out) {
+/* Writes v, to a depth of `least` and at most `depth`, if that is not too long or may
+ * not be less. */
+static bool write_sketch(Explain *x, Var v, int least, int depth, Str *out) {
     Session *s = x->s->s;
-    Sketch k = {.x = x, .g = graph_new(s)};
+    Sketch k = {.x = x, .g = graph_new(s), .names = least};
     Arena *a = arena_new(s);
     Str text = STR(s);
-    Var top = sketch(&k, v, depth, true);
+    Var top = sketch(&k, v, depth, 0);
     uint8_t *live = graph_root_marks(k.g, a, 0);
     live[top] = true;
     graph_spread_needs(k.g, 0, live);
     print_definition(printer_new(k.g, PRINT_MATH, live, a), top, &text);
-    bool fits = (text.n <= LONG && k.nodes < NODES_MOST) || depth == 1;
+    bool fits = (text.n <= LONG && k.nodes < NODES_MOST) || depth == least;
     if (fits) str_puts(out, str_text(&text));
     for (size_t i = 0; fits && i < k.cut.n; i++)
         vec_push(s, &x->names, k.cut.p[i]);
@@ -114,10 +116,10 @@ static bool write_sketch(Explain *x, Var v, int depth, Str *out) {
     return fits;
 }
 
-static void tell_term(Explain *x, Var v) {
-    int depth = DEPTH_MOST;
-    while (!write_sketch(x, v, depth, x->s->o->chain))
-        depth = depth > 4 ? 4 : depth - 1;
+static void tell_term(Explain *x, Var v, int least) {
+    int depth = DEPTH_MOST > least ? DEPTH_MOST : least;
+    while (!write_sketch(x, v, least, depth, x->s->o->chain))
+        depth = depth > least + 4 ? least + 4 : depth - 1;
 }
 
 static void define_names(Explain *x) {
@@ -126,7 +128,7 @@ static void define_names(Explain *x) {
         Var v = x->names.p[i];
         if (!is_new(&x->named, v, v)) continue;
         str_printf(out, "search where _%u = ", v);
-        tell_term(x, v);
+        tell_term(x, v, 1);
         str_putc(out, '\n');
     }
     x->names.n = 0;
@@ -134,15 +136,29 @@ static void define_names(Explain *x) {
 
 /* ---- the way ---- */
 
+/* As deep as the sides of a rule are, from left to right or the other way round: what
+ * they name must be seen. */
+static int depth_of_rule(const Explain *x, Sym name) {
+    uint32_t most = 1;
+    for (size_t i = 0; i < x->s->rules.n; i++) {
+        const SearchRule *r = &x->s->rules.p[i];
+        if (r->name != name) continue;
+        most = r->depth > most ? r->depth : most;
+        most = r->made > most ? r->made : most;
+    }
+    return (int)most;
+}
+
 /* A rule made two terms equal once, wherever a proof comes by. */
 static void tell_step(Explain *x, const ProofStep *p) {
     Var low = p->from < p->to ? p->from : p->to, high = p->from ^ p->to ^ low;
     if (!is_new(&x->told, low, high)) return;
     Str *out = x->s->o->chain;
     str_printf(out, "search %s: ", sym_text(x->s->s, p->rule));
-    tell_term(x, p->from);
+    int least = depth_of_rule(x, p->rule);
+    tell_term(x, p->from, least);
     str_puts(out, p->back ? "  <=  " : "  =>  ");
-    tell_term(x, p->to);
+    tell_term(x, p->to, least);
     str_putc(out, '\n');
     define_names(x);
 }

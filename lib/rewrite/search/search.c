@@ -51,9 +51,13 @@ static uint32_t terms_that_fit(const Search *s) {
 
 /* Terms that only proofs need don't count: the result must not depend on whether they
  * are asked for. */
+static uint32_t count_terms(const Search *s) {
+    return s->e.n - s->e.aliases;
+}
+
 static bool is_full(Search *s) {
     if (s->e.n < s->most) return false;
-    uint32_t n = s->e.n - (s->e.because ? s->e.aliases : 0);
+    uint32_t n = count_terms(s);
     if (n >= s->o->nodes) return s->out_of_nodes = true;
     uint32_t fit = terms_that_fit(s);
     if (fit <= n) return s->out_of_memory = true;
@@ -97,7 +101,8 @@ static void add_rule(Search *s, const DatabaseEntry *e, const Rule *rule) {
     SearchRule x = {.rule = rule,
                     .name = e->name,
                     .fast = e->fast,
-                    .deep = depth_of_pattern(rule->lhs) > 2};
+                    .depth = depth_of_pattern(rule->lhs),
+                    .made = depth_of_pattern(rule->rhs)};
     OpTerms *of = terms_of_op(s, rule->lhs->op);
     vec_push(s->s, &of->rule, (uint32_t)s->rules.n);
     vec_push(s->s, &s->rules, x);
@@ -137,7 +142,9 @@ static void drop_dead_terms(const EGraph *e, OpTerms *of) {
     of->term.n = n;
 }
 
-/* The last time that something changed in v or in the classes of its inputs. */
+/* The last time that something changed in v or in the classes of its inputs, which is
+ * all that patterns of SEEN_DEPTH ask about. */
+enum { SEEN_DEPTH = 2 };
 static uint32_t newest_at(const EGraph *e, Var v) {
     uint32_t newest = e->since[v];
     VarList in = apply_ins(e->g, e->g->var[v].owner);
@@ -153,7 +160,7 @@ static void match_term(Search *s, const OpTerms *of, Var v) {
     for (size_t i = 0; i < of->rule.n; i++) {
         SearchRule *rule = &s->rules.p[of->rule.p[i]];
         if (v < rule->cursor || rule->fired >= s->per_rule ||
-            (newest < rule->since && !rule->deep))
+            (newest < rule->since && rule->depth <= SEEN_DEPTH))
             continue;
         ematch_term(s, of->rule.p[i], v, rule->since);
         if (rule->fired >= s->per_rule) rule->cursor = v;
@@ -161,7 +168,7 @@ static void match_term(Search *s, const OpTerms *of, Var v) {
 }
 
 static void begin_passes(Search *s) {
-    s->per_rule = PER_RULE_LEAST + s->e.n / PER_RULE_SHARE;
+    s->per_rule = PER_RULE_LEAST + count_terms(s) / PER_RULE_SHARE;
     for (size_t i = 0; i < s->rules.n; i++) {
         SearchRule *rule = &s->rules.p[i];
         rule->fired = 0;
@@ -206,7 +213,7 @@ static void join_found(Search *s) {
 
 /* False: nothing new. */
 static bool go_round(Search *s) {
-    uint32_t n = s->e.n - s->e.aliases, unions = s->e.unions;
+    uint32_t n = count_terms(s), unions = s->e.unions;
     s->e.now++;
     list_terms(s);
     begin_passes(s);
@@ -214,7 +221,7 @@ static bool go_round(Search *s) {
     bool all = end_passes(s);
     join_found(s);
     s->o->rounds++;
-    return !all || s->e.n - s->e.aliases != n || s->e.unions != unions;
+    return !all || count_terms(s) != n || s->e.unions != unions;
 }
 
 /* ---- the result ---- */
@@ -231,7 +238,7 @@ static void install_choice(Search *s, const Var *choice) {
 }
 
 static void count_classes(Search *s) {
-    s->o->terms = s->e.n - s->e.aliases;
+    s->o->terms = count_terms(s);
     for (Var v = 0; v < s->e.n; v++)
         s->o->classes += s->e.parent[v] == v;
     s->o->ended = s->stopped         ? "stopped"

@@ -11,7 +11,8 @@ typedef struct SearchRule {
     const Rule *rule;
     Sym name;
     bool fast;      /* comparisons must tolerate that inf and nan are gone */
-    bool deep;      /* it looks further than to the inputs of inputs */
+    uint32_t depth; /* Applies one below the other in its left side */
+    uint32_t made;  /* and in its right side */
     uint32_t fired; /* new matches in this round */
     Var cursor;     /* where the pass goes on */
     uint32_t began; /* the round in which the pass began */
