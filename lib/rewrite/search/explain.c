@@ -68,39 +68,43 @@ static Var sketch_input(Sketch *k, Var v) {
     return have != VAR_NONE ? have : graph_input(k->g, name, var_type(g, v));
 }
 
-static Var sketch(Sketch *k, Var v, int depth, int at);
+static Var sketch(Sketch *k, Var v, const Pat *p, int depth, int at);
 
 /* Recursion is as deep as the sketch. */
-static Var sketch_apply(Sketch *k, Var v, int depth, int at) {
+static Var sketch_apply(Sketch *k, Var v, const Pat *p, int depth, int at) {
     const Graph *g = k->x->s->e.g;
     const Apply *a = &g->apply[g->var[v].owner];
     Var *in = mem_alloc(g->s, (a->nin + (size_t)1) * sizeof *in);
     k->nodes++;
     for (size_t i = 0; i < a->nin; i++)
-        in[i] = sketch(k, g->in[a->in + i], depth, at + 1);
+        in[i] = sketch(k, g->in[a->in + i], p ? p->in[i] : NULL, depth, at + 1);
     Var out = graph_copy_apply(k->g, g, g->var[v].owner, in, false) + g->var[v].index;
     mem_free(in);
     return out;
 }
 
-static Var sketch(Sketch *k, Var v, int depth, int at) {
+/* What p has an Apply for is not cut. */
+static Var sketch(Sketch *k, Var v, const Pat *p, int depth, int at) {
     const Graph *g = k->x->s->e.g;
     if (var_is_const(g, v)) return graph_share_const(k->g, g, v, true);
-    bool cut = (at >= k->names && var_name(g, v)) || at >= depth ||
-               (at >= k->names && k->nodes >= NODES_MOST);
-    if (var_leaf(g, v) != LEAF_NOT || has_function(&g->apply[g->var[v].owner]) || cut)
+    bool read = p && p->kind == PAT_APPLY;
+    bool cut =
+        (at >= k->names && (var_name(g, v) || k->nodes >= NODES_MOST)) || at >= depth;
+    if (var_leaf(g, v) != LEAF_NOT || has_function(&g->apply[g->var[v].owner]) ||
+        (cut && !read))
         return sketch_input(k, v);
-    return sketch_apply(k, v, depth, at);
+    return sketch_apply(k, v, read ? p : NULL, depth, at);
 }
 
-/* Writes v, to a depth of `least` and at most `depth`, if that is not too long or may
- * not be less. */
-static bool write_sketch(Explain *x, Var v, int least, int depth, Str *out) {
+/* Writes v, an instance of p if that is known, to a depth of `least` and at most
+ * `depth`, if that is not too long or may not be less. */
+static bool write_sketch(Explain *x, Var v, const Pat *p, int least, int depth,
+                         Str *out) {
     Session *s = x->s->s;
     Sketch k = {.x = x, .g = graph_new(s), .names = least};
     Arena *a = arena_new(s);
     Str text = STR(s);
-    Var top = sketch(&k, v, depth, 0);
+    Var top = sketch(&k, v, p, depth, 0);
     uint8_t *live = graph_root_marks(k.g, a, 0);
     live[top] = true;
     graph_spread_needs(k.g, 0, live);
@@ -116,9 +120,9 @@ static bool write_sketch(Explain *x, Var v, int least, int depth, Str *out) {
     return fits;
 }
 
-static void tell_term(Explain *x, Var v, int least) {
+static void tell_term(Explain *x, Var v, const Pat *p, int least) {
     int depth = DEPTH_MOST > least ? DEPTH_MOST : least;
-    while (!write_sketch(x, v, least, depth, x->s->o->chain))
+    while (!write_sketch(x, v, p, least, depth, x->s->o->chain))
         depth = depth > least + 4 ? least + 4 : depth - 1;
 }
 
@@ -128,7 +132,7 @@ static void define_names(Explain *x) {
         Var v = x->names.p[i];
         if (!is_new(&x->named, v, v)) continue;
         str_printf(out, "search where _%u = ", v);
-        tell_term(x, v, 1);
+        tell_term(x, v, NULL, 1);
         str_putc(out, '\n');
     }
     x->names.n = 0;
@@ -136,8 +140,30 @@ static void define_names(Explain *x) {
 
 /* ---- the way ---- */
 
-/* As deep as the sides of a rule are, from left to right or the other way round: what
- * they name must be seen. */
+static bool is_instance(const Graph *g, const Pat *p, Var v) {
+    if (p->kind != PAT_APPLY) return true;
+    if (g->var[v].leaf) return false;
+    const Apply *a = &g->apply[g->var[v].owner];
+    if (a->op != p->op || a->nin != p->nin) return false;
+    for (size_t i = 0; i < p->nin; i++)
+        if (!is_instance(g, p->in[i], g->in[a->in + i])) return false;
+    return true;
+}
+
+/* The rule in the direction that made `right` of `left`, unless its right side became
+ * another one when it was built. */
+static const Rule *rule_between(const Explain *x, Sym name, Var left, Var right) {
+    const Graph *g = x->s->e.g;
+    for (size_t i = 0; i < x->s->rules.n; i++) {
+        const Rule *r = x->s->rules.p[i].rule;
+        if (x->s->rules.p[i].name == name && is_instance(g, r->lhs, left) &&
+            is_instance(g, r->rhs, right))
+            return r;
+    }
+    return NULL;
+}
+
+/* As deep as the sides of the rule are: what they name must be seen. */
 static int depth_of_rule(const Explain *x, Sym name) {
     uint32_t most = 1;
     for (size_t i = 0; i < x->s->rules.n; i++) {
@@ -155,10 +181,13 @@ static void tell_step(Explain *x, const ProofStep *p) {
     if (!is_new(&x->told, low, high)) return;
     Str *out = x->s->o->chain;
     str_printf(out, "search %s: ", sym_text(x->s->s, p->rule));
-    int least = depth_of_rule(x, p->rule);
-    tell_term(x, p->from, least);
+    const Rule *rule =
+        rule_between(x, p->rule, p->back ? p->to : p->from, p->back ? p->from : p->to);
+    int least = rule ? 0 : depth_of_rule(x, p->rule);
+    const Pat *left = rule ? rule->lhs : NULL, *right = rule ? rule->rhs : NULL;
+    tell_term(x, p->from, p->back ? right : left, least);
     str_puts(out, p->back ? "  <=  " : "  =>  ");
-    tell_term(x, p->to, least);
+    tell_term(x, p->to, p->back ? left : right, least);
     str_putc(out, '\n');
     define_names(x);
 }
