@@ -340,7 +340,7 @@ $(B)/libfuzzer/%: tests/fuzz/%.c $(B)/libthunkline-all.a
 # What is inlined into several places counts once, as it is written.
 COV := $(B)-cov
 COV_FLUSH := $(COV)/tests/coverage/flush.o
-COV_MAKE = $(MAKE) --no-print-directory B=$(COV) OPT=-O0 SIMD_OPT=-O0 CFLAGS='-g1 --coverage -fprofile-update=atomic -Wno-sign-conversion -Dalways_inline=noinline' LINK=-no-pie
+COV_MAKE = $(MAKE) --no-print-directory B=$(COV) OPT=-O0 SIMD_OPT=-O0 CFLAGS='-g1 --coverage -fprofile-update=atomic -Wno-sign-conversion -Wno-attributes -Dalways_inline=noinline' LINK=-no-pie
 COV_LINK := --coverage -Wl,--wrap=_exit,--wrap=abort,--wrap=raise $(abspath $(COV_FLUSH))
 coverage: setup-test
 	+@find $(COV) -name '*.gcda' -delete 2>/dev/null; $(COV_MAKE) $(COV_FLUSH)
