@@ -11,6 +11,7 @@ static const char *const reductions[] = {"sum", "prod", "max",  "min",
 static const char *const slices[] = {"subtensor", NULL};
 static const char *const branches[] = {"ifelse", NULL};
 static const char *const joins[] = {"concatenate", NULL};
+static const char *const splits[] = {"split", NULL};
 static const char *const sums[] = {"sum", NULL};
 static const char *const scatters[] = {"inc_subtensor", "set_subtensor", NULL};
 static const char *const differences[] = {"subtract", NULL};
@@ -107,12 +108,16 @@ const Pass rewrite_passes[] = {
      "wrote.",
      ALGEBRA, read_merge_pass, NULL, slices, true},
     {"read-exactly", "reads",
-     "Computes of an elementwise op, a transpose, a concatenate, a broadcast or an "
-     "extreme only what is read.",
+     "Computes of an elementwise op, a transpose, a reshape, a concatenate, a "
+     "broadcast "
+     "or an extreme only what is read.",
      ALGEBRA, read_exact_pass, NULL, slices, true},
     {"read-product", "algebra",
      "Computes of a product, a sum or a softmax only what is read.", ALGEBRA,
      read_rounded_pass, NULL, slices, true},
+    {"split-slices", "reads",
+     "Replaces a split by slices where not all parts are read.", ALGEBRA,
+     read_split_pass, NULL, splits, true},
     {"new-dims", "reads",
      "Replaces an index of None alone, x[:, None], by expand_dims.", ALGEBRA,
      read_none_pass, NULL, slices, false},

@@ -108,7 +108,8 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
     scatter_value_pass, scatter_scaled_pass, ifelse_pass, conv_scale_pass,
     conv_shift_pass, read_exact_pass, read_rounded_pass, read_merge_pass,
     chain_order_pass, chain_share_pass, chain_diagonal_pass, reduce_parts_pass,
-    reduce_repeated_pass, reduce_all_pass, reduce_empty_pass, read_none_pass;
+    reduce_repeated_pass, reduce_all_pass, reduce_empty_pass, read_none_pass,
+    read_split_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass, terms_pass,
     terms_fast_pass, factors_fast_pass, assert_true_pass;
 GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,

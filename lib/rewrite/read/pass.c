@@ -66,6 +66,7 @@ bool read_exact_pass(Rewriter *r, ApplyId id, Var *out) {
     static const ReadRow row[] = {{OP_TRANSPOSE, read_transpose},
                                   {OP_EXPAND_DIMS, read_expanded},
                                   {OP_SQUEEZE, read_squeezed},
+                                  {OP_RESHAPE, read_reshaped},
                                   {OP_CONCATENATE, read_concatenated},
                                   {OP_STACK, read_stacked},
                                   {OP_ARANGE, read_counting},
@@ -94,4 +95,36 @@ bool read_merge_pass(Rewriter *r, ApplyId id, Var *out) {
                                   {OP_SET_SUBTENSOR, read_written},
                                   {OP_INC_SUBTENSOR, read_written}};
     return push_read(r, id, sizeof row / sizeof *row, row, true, out);
+}
+
+/* ---- split(x, 3)[0] ---- */
+
+/* Slices of x, where not all parts are read: what isn't need not be computed. */
+bool read_split_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    const Prop *p = rewriter_prop(r, &a, "axis");
+    Var x = rewriter_input(r, id, 0);
+    const Type *t = var_type(r->g, x);
+    int axis = (int)(p->i < 0 ? p->i + t->ndim : p->i);
+    bool all = true;
+    int64_t at = 0, size = t->dim[axis];
+    ReadItem item[MAX_NDIM];
+    for (int k = 0; k < t->ndim; k++)
+        item[k] = read_all;
+    for (Var i = 0; i < a.nout; i++) {
+        all &= r->uses[a.out + i] > 0;
+        if (!dim_is_known(var_type(r->g, a.out + i)->dim[axis])) return false;
+    }
+    if (all || !dim_is_known(size)) return false;
+    for (Var i = 0; i < a.nout; i++) {
+        const Type *part = var_type(r->g, a.out + i);
+        int64_t to = at + part->dim[axis];
+        if (to > size) return false;
+        item[axis] = read_item_slice(r, at, to, size);
+        out[i] = read_of(r, x, t->ndim, item);
+        if (out[i] == VAR_NONE || !type_keeps(part, var_type(r->g, out[i])))
+            return false;
+        at = to;
+    }
+    return true;
 }

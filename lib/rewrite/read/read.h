@@ -44,11 +44,12 @@ bool read_is_safe(const Read *q);
 /* Input i of what is read. */
 Var read_input(const Read *q, size_t i);
 
-/* ---- through.c, slices.c: the read of what an op makes, or VAR_NONE ---- */
+/* ---- through.c, reshape.c, slices.c: the read of what an op makes, or VAR_NONE ----
+ */
 typedef Var ReadWay(Read *q);
 ReadWay read_elemwise, read_transpose, read_expanded, read_squeezed, read_concatenated,
     read_stacked, read_repeated, read_counting, read_softmax, read_reduced,
-    read_product, read_read, read_written;
+    read_product, read_read, read_written, read_reshaped;
 /* The same by index arrays or a mask, through an elementwise op. */
 Var read_by_arrays(Rewriter *r, ApplyId id, ApplyId of);
 
