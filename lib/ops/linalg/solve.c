@@ -6,15 +6,16 @@
 #include <string.h>
 
 /* ---- solve ---- */
-/* The assumption about the matrix: general, or determined by one triangle. */
-typedef enum Assume { GENERAL, SYMMETRIC, HERMITIAN, POSITIVE, ASSUME_N } Assume;
+/* The assumption about the matrix: general; probably positive definite, but read as a
+ * whole; or determined by one triangle. */
+typedef enum Assume { GENERAL, SEMI, SYMMETRIC, HERMITIAN, POSITIVE, ASSUME_N } Assume;
 
 static bool scaled_is_zero(Scaled d) {
     return d.re == 0 && d.im == 0;
 }
 
 static int assume_of(Session *s, const Op *op, const Props *props) {
-    static const char *const names[ASSUME_N] = {"gen", "sym", "her", "pos"};
+    static const char *const names[ASSUME_N] = {"gen", "semi", "sym", "her", "pos"};
     const char *text = sym_text(s, op_prop(s, op, props, "assume_a")->sym);
     for (int i = 0; i < ASSUME_N; i++)
         if (strcmp(text, names[i]) == 0) return i;
@@ -24,7 +25,7 @@ static int assume_of(Session *s, const Op *op, const Props *props) {
 static bool solve_type(Infer *in) {
     if (assume_of(in->s, in->op, in->props) < 0)
         return infer_fail(in, E_ARG, in->nin,
-                          "assume_a is 'gen', 'sym', 'her' or 'pos', not '%s'",
+                          "assume_a is 'gen', 'semi', 'sym', 'her' or 'pos', not '%s'",
                           sym_text(in->s, infer_prop(in, "assume_a")->sym));
     return infer_want_rank(in, 1, 1, -1) && infer_want_same_dtype(in) &&
            core_type(in, factor_solve_signature(in->type[1]->ndim), NULL);
@@ -45,8 +46,8 @@ static void fill_nan(DType d, void *p, int64_t n) {
 static bool matrix_finite(const Gufunc *q, const void *a, int n, Assume assume) {
     size_t size = dtype_size(q->dtype);
     for (int j = 0; j < n; j++) {
-        bool below = assume != GENERAL && q->option[LOWER];
-        int first = below ? j : 0, end = assume == GENERAL || below ? n : j + 1;
+        bool below = assume > SEMI && q->option[LOWER];
+        int first = below ? j : 0, end = assume <= SEMI || below ? n : j + 1;
         const char *from =
             (const char *)a + ((size_t)j * (size_t)n + (size_t)first) * size;
         if (!factor_finite(q->dtype, from, end - first)) return false;
@@ -90,6 +91,26 @@ static int64_t positive_one(const Item *it) {
     return info;
 }
 
+/* Cholesky's factorisation where it succeeds, else elimination. */
+static int64_t semidefinite_one(const Item *it) {
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k'), ld = gufunc_lead(q, 'n'),
+        info = 0, *pivot = (int *)(void *)it->room;
+    size_t bytes = q->arg[0].bytes;
+    char *kept = it->room + lapack_pivot_bytes(n);
+    if (n == 0 || k == 0 || !worth_solving(it, n, k, GENERAL)) return 0;
+    memcpy(kept, it->in[0], bytes);
+    if (factor_cholesky(q, q->fn[2], false, n, it->in[0]) == 0) {
+        ((Potrs *)q->fn[3])("L", &n, &k, it->in[0], &ld, it->out[0], &ld, &info, 1);
+        return info;
+    }
+    memcpy(it->in[0], kept, bytes);
+    int64_t bad = factor_lu(q->fn[0], n, it->in[0], pivot);
+    if (bad) return bad;
+    ((Getrs *)q->fn[1])("N", &n, &k, it->in[0], &ld, pivot, it->out[0], &ld, &info, 1);
+    return info;
+}
+
 static int64_t symmetric_one(const Item *it) {
     const Gufunc *q = it->q;
     int n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k'), ld = gufunc_lead(q, 'n'),
@@ -120,6 +141,11 @@ static bool solve_perform(Call *c) {
     if (assume == GENERAL)
         ok = lapack_get(&q, 0, "getrf") && lapack_get(&q, 1, "getrs") &&
              gufunc_run(&q, general_one, lapack_pivot_bytes(q.dim['n']));
+    else if (assume == SEMI)
+        ok = lapack_get(&q, 0, "getrf") && lapack_get(&q, 1, "getrs") &&
+             lapack_get(&q, 2, "potrf") && lapack_get(&q, 3, "potrs") &&
+             gufunc_run(&q, semidefinite_one,
+                        lapack_pivot_bytes(q.dim['n']) + q.arg[0].bytes);
     else if (assume == POSITIVE)
         ok = lapack_get(&q, 0, "potrf") && lapack_get(&q, 1, "potrs") &&
              gufunc_run(&q, positive_one, 0);
@@ -133,7 +159,7 @@ static bool solve_perform(Call *c) {
 /* ---- reference: elimination on the whole matrix ---- */
 static Wide whole_element(const Wide *a, int n, int i, int j, Assume assume,
                           bool lower) {
-    bool given = assume == GENERAL || (lower ? i >= j : i <= j);
+    bool given = assume <= SEMI || (lower ? i >= j : i <= j);
     Wide v = given ? a[i * n + j] : a[j * n + i];
     if (assume >= HERMITIAN && i == j) return creal(v);
     return given || assume == SYMMETRIC ? v : conj(v);
@@ -156,8 +182,8 @@ static bool wide_worth_solving(const Wide *a, int n, Assume assume, bool lower, 
                                Wide *b) {
     bool finite = true;
     for (int i = 0; i < n; i++) {
-        int first = assume == GENERAL || lower ? 0 : i,
-            end = assume != GENERAL && lower ? i + 1 : n;
+        int first = assume <= SEMI || lower ? 0 : i,
+            end = assume > SEMI && lower ? i + 1 : n;
         finite = finite && wide_finite(a + i * n + first, end - first, 1);
     }
     for (int j = 0; j < k; j++)
@@ -199,10 +225,12 @@ static const char *const solve_pullback =
     "g_b = uncolumn(y, b)\n"
     "v = column(g, b)\n"
     "y = solve(mH(a), v) when assume_a == 'gen'\n"
+    "y = solve(mH(a), v, assume_a=assume_a) when assume_a == 'semi'\n"
     "y = solve(cj(a), v, lower=lower, assume_a=assume_a) when assume_a == 'sym'\n"
     "y = solve(a, v, lower=lower, assume_a=assume_a)\n"
     "whole = -(y @ mH(column(r, b)))\n"
     "g_a = whole when assume_a == 'gen'\n"
+    "g_a = whole when assume_a == 'semi'\n"
     "g_a = half(whole + mT(whole), lower) when assume_a == 'sym'\n"
     "g_a = fold(whole, lower)";
 /* dx = A^-1 (db - dA x) */
@@ -210,6 +238,7 @@ static const char *const solve_pushforward =
     "v = column(t_b, b) - whole @ column(r, b)\n"
     "t_r = uncolumn(solve(a, v, lower=lower, assume_a=assume_a), b)\n"
     "whole = t_a when assume_a == 'gen'\n"
+    "whole = t_a when assume_a == 'semi'\n"
     "whole = half(t_a, lower) + mT(half(t_a, lower)) when assume_a == 'sym'\n"
     "whole = mirror(t_a, lower)";
 
@@ -277,10 +306,12 @@ static const Op table[] = {
     {.name = OP_ROW("solve"),
      .doc =
          "x with a @ x = b. A one-dim b is a vector, otherwise its last two dims are a "
-         "matrix. assume_a is 'gen' for any matrix, 'sym' for symmetric, 'her' for "
-         "Hermitian, 'pos' for Hermitian positive definite ones; except for 'gen', "
-         "only the upper triangle of a is read, with lower=True the lower one, and "
-         "only that triangle of its gradient is nonzero. A singular matrix is an "
+         "matrix. assume_a is 'gen' for any matrix, 'semi' for Hermitian ones that are "
+         "probably positive definite (it is solved as 'gen' where it isn't), 'sym' for "
+         "symmetric, 'her' for Hermitian, 'pos' for Hermitian positive definite ones; "
+         "except for 'gen' and 'semi', only the upper triangle of a is read, with "
+         "lower=True the lower one, and only that triangle of its gradient is nonzero. "
+         "A singular matrix is an "
          "error. If a or a column of b has an inf or a nan, what depends on it is nan.",
      .in = "a, b",
      .props = "lower: bool = False, assume_a: str = 'gen'",
@@ -289,7 +320,8 @@ static const Op table[] = {
      .type = solve_type,
      .perform = solve_perform,
      .debug = solve_debug,
-     .flops = BATCH "((assume_a == 'gen') * " LU " + (assume_a == 'pos') * " CHOL
+     .flops = BATCH "((assume_a == 'gen') * " LU " + ((assume_a == 'pos') + "
+                    "(assume_a == 'semi')) * " CHOL
                     " + ((assume_a == 'sym') + (assume_a == 'her')) * " LDL
                     ") + r.size * (2 * " N " - (assume_a == 'gen'))",
      .pullback = solve_pullback,
