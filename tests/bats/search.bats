@@ -296,9 +296,9 @@ sums() {
     grewrite m.yaml --search 600 --search-nodes 100000000 --max-memory 20M --profile -o found.tlg 2>err
     grep -q '^search: .*, out of memory; cost' err
     for signal in INT TERM; do
-        rm -f found.tlg
-        env --default-signal=INT grewrite m.yaml --search 600 --search-nodes 100000000 --profile -o found.tlg 2>err &
-        sleep 1
+        rm -f found.tlg err
+        env --default-signal=INT grewrite m.yaml --search 600 --search-nodes 100000000 --profile -v -o found.tlg 2>err &
+        until grep -q 'the graph has' err; do sleep 0.05; done
         kill -s "$signal" $!
         wait $! || [ $? = $((128 + $(kill -l "$signal"))) ]
         grep -q '^search: .*, stopped; cost' err
