@@ -270,23 +270,9 @@ static Var diagonal_of(Rewriter *r, Var v) {
     return d;
 }
 
-enum { IDENTITY_MAX = 64 };
-
-static bool is_identity_const(const Tensor *t) {
-    if (!t || t->ndim != 2 || t->shape[0] != t->shape[1] || t->shape[0] == 0 ||
-        t->shape[0] > IDENTITY_MAX || dtype_is_complex(t->dtype))
-        return false;
-    for (int64_t i = 0; i < t->shape[0] * t->shape[1]; i++)
-        if (tensor_f64(t, i) != (i % (t->shape[0] + 1) == 0)) return false;
-    return true;
-}
-
 static bool is_identity(Rewriter *r, Var v) {
     const Type *t = var_type(r->g, v);
-    if (t->ndim != 2 || t->dim[0] != t->dim[1] || t->dim[0] == DIM_UNKNOWN)
-        return false;
-    const Apply *a = rewriter_known_owner(r, v, OP_EYE);
-    return a ? rewriter_prop(r, a, "k")->i == 0 : is_identity_const(var_const(r->g, v));
+    return t->ndim == 2 && t->dim[0] != 0 && rewriter_has_facts(r, v, FACT_IDENTITY);
 }
 
 /* The same dims, which no product needs to check. */
@@ -322,4 +308,20 @@ bool chain_diagonal_pass(Rewriter *r, ApplyId id, Var *out) {
         return out[0] != VAR_NONE && type_keeps(t, var_type(r->g, out[0]));
     }
     return false;
+}
+
+/* The diagonal of a matrix that is made of it, or of ones. */
+bool chain_read_diagonal_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    const Type *t = var_type(r->g, a.out);
+    Var x = rewriter_input(r, id, 0);
+    if (var_type(r->g, x)->ndim != 2 || rewriter_prop(r, &a, "offset")->i) return false;
+    out[0] = diagonal_of(r, x);
+    if (out[0] == VAR_NONE && rewriter_has_facts(r, x, FACT_UNIT)) {
+        Var one = const_number(&r->b, t->dtype, 1);
+        rewriter_grow(r);
+        out[0] = rewriter_fit(r, one, t);
+        rewriter_grow(r);
+    }
+    return out[0] != VAR_NONE && type_keeps(t, var_type(r->g, out[0]));
 }

@@ -91,6 +91,13 @@ static bool are_batched(Rewriter *r, Var x, Var y) {
            b->ndim == 3 && is_known_equal(a->dim[0], b->dim[0]) &&
            is_known_equal(a->dim[2], b->dim[1]);
 }
+/* The product x @ y has no sizes to check. */
+static bool do_fit(Rewriter *r, Var x, Var y) {
+    const Type *a = var_type(r->g, x), *b = var_type(r->g, y);
+    return a->kind == TYPE_TENSOR && b->kind == TYPE_TENSOR && a->ndim >= 1 &&
+           b->ndim >= 1 &&
+           is_known_equal(a->dim[a->ndim - 1], b->dim[b->ndim > 1 ? b->ndim - 2 : 0]);
+}
 static bool has_same_dtype(Rewriter *r, Var x, Var y) {
     return tensor_dtype_of(r, x) == tensor_dtype_of(r, y);
 }
@@ -169,11 +176,11 @@ static bool is_nonnegative_at(Rewriter *r, Var x, int depth) {
            is_nonnegative_op(r, &r->g->apply[a], depth);
 }
 
-static bool is_nonnegative(Rewriter *r, Var x) {
+bool rewriter_is_nonnegative(Rewriter *r, Var x) {
     return is_nonnegative_at(r, x, 0);
 }
 /* exp underflows to 0, so only constants are certain to be positive. */
-static bool is_positive(Rewriter *r, Var x) {
+bool rewriter_is_positive(Rewriter *r, Var x) {
     return holds_for_all_elements(r, x, above_zero);
 }
 static bool is_nonzero(Rewriter *r, Var x) {
@@ -250,6 +257,28 @@ static bool has_same_sign(Rewriter *r, Var x, Var y) {
     return isfinite(a) && isfinite(b) && a * b > 0 && fabs(a) <= 1e4 && fabs(b) <= 1e4;
 }
 
+/* ---- structure of matrices ---- */
+
+#define FACTS_GUARD(NAME, FACTS)                                                       \
+    static bool NAME(Rewriter *r, Var x) {                                             \
+        return rewriter_has_facts(r, x, FACTS);                                        \
+    }
+FACTS_GUARD(is_lower, FACT_LOWER)
+FACTS_GUARD(is_upper, FACT_UPPER)
+FACTS_GUARD(is_diagonal_matrix, FACT_DIAGONAL | FACT_SQUARE)
+FACTS_GUARD(is_identity_matrix, FACT_IDENTITY)
+FACTS_GUARD(is_symmetric, FACT_SYMMETRIC)
+FACTS_GUARD(is_hermitian, FACT_HERMITIAN)
+FACTS_GUARD(is_orthogonal, FACT_ORTHOGONAL)
+FACTS_GUARD(is_orthonormal, FACT_COLUMNS)
+FACTS_GUARD(has_positive_diagonal, FACT_POSITIVE)
+FACTS_GUARD(is_posdef, FACT_POSDEF)
+FACTS_GUARD(is_semidefinite, FACT_SEMIDEFINITE)
+
+static bool is_triangular(Rewriter *r, Var x) {
+    return is_lower(r, x) || is_upper(r, x);
+}
+
 static bool vars_differ(Rewriter *r, Var x, Var y) {
     (void)r;
     return x != y;
@@ -278,14 +307,27 @@ static const GuardTest tests[] = {
     {"signed", is_signed, NULL},
     {"sum_keeps", sum_keeps_dtype, NULL},
     {"bool", is_bool, NULL},
-    {"positive", is_positive, NULL},
-    {"nonnegative", is_nonnegative, NULL},
+    {"positive", rewriter_is_positive, NULL},
+    {"nonnegative", rewriter_is_nonnegative, NULL},
     {"nonzero", is_nonzero, NULL},
     {"finite", is_finite_const, NULL},
+    {"lower", is_lower, NULL},
+    {"upper", is_upper, NULL},
+    {"triangular", is_triangular, NULL},
+    {"diagonal_matrix", is_diagonal_matrix, NULL},
+    {"identity_matrix", is_identity_matrix, NULL},
+    {"symmetric", is_symmetric, NULL},
+    {"hermitian", is_hermitian, NULL},
+    {"orthogonal", is_orthogonal, NULL},
+    {"orthonormal", is_orthonormal, NULL},
+    {"positive_diagonal", has_positive_diagonal, NULL},
+    {"posdef", is_posdef, NULL},
+    {"semidefinite", is_semidefinite, NULL},
     {"same_shape", NULL, has_same_known_shape},
     {"same_dtype", NULL, has_same_dtype},
     {"same_rank", NULL, has_same_rank},
     {"batched", NULL, are_batched},
+    {"fits", NULL, do_fit},
     {"differs", NULL, vars_differ},
     {"sum_scales", NULL, sum_scales},
     {"sum_divides", NULL, sum_divides},

@@ -112,6 +112,10 @@ bool rewrite_specify_pass(Rewriter *r, ApplyId id, Var *out) {
            replace_by(r, x, id, out);
 }
 
+bool rewrite_claim_pass(Rewriter *r, ApplyId id, Var *out) {
+    return replace_by(r, rewriter_input(r, id, 0), id, out);
+}
+
 bool rewrite_slice_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     const char *index = sym_text(r->s, rewriter_prop(r, a, "index")->sym);
@@ -138,12 +142,25 @@ static bool cast_is_lossless(DType a, DType b) {
     return dtype_size(a) <= exact_bytes(real);
 }
 
+/* An identity is exact in every dtype. */
+static bool make_eye(Rewriter *r, const Apply *eye, ApplyId id, Var *out) {
+    Var in[2] = {rewriter_resolve(r, r->g->in[eye->in]),
+                 rewriter_resolve(r, r->g->in[eye->in + eye->nin - 1])};
+    Prop dtype = *rewriter_prop(r, eye, "dtype");
+    dtype.kind = P_DTYPE;
+    dtype.i = var_type(r->g, r->g->apply[id].out)->dtype;
+    return replace_by(r, rewriter_with_prop(r, eye, "dtype", dtype, eye->nin, in), id,
+                      out);
+}
+
 bool rewrite_cast_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     const Type *to = var_type(r->g, a->out);
     Var x = rewriter_input(r, id, 0);
     if (var_type(r->g, x)->dtype == to->dtype) return replace_by(r, x, id, out);
-    const Apply *inner = rewriter_owner(r, x, a->op);
+    const Apply *inner = rewriter_owner(r, x, a->op),
+                *ones = rewriter_known_owner(r, x, OP_EYE);
+    if (ones) return make_eye(r, ones, id, out);
     if (!inner) return false;
     Var y = rewriter_resolve(r, r->g->in[inner->in]);
     DType from = var_type(r->g, y)->dtype, mid = var_type(r->g, x)->dtype;

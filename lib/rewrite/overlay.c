@@ -12,6 +12,7 @@ static void grow_var_arrays(Rewriter *r) {
     r->uses = mem_realloc(r->s, r->uses, cap, sizeof *r->uses);
     r->parts = mem_realloc(r->s, r->parts, cap, sizeof *r->parts);
     r->uniform = mem_realloc(r->s, r->uniform, cap, sizeof *r->uniform);
+    r->facts = mem_realloc(r->s, r->facts, cap, sizeof *r->facts);
     r->cap_var = cap;
 }
 
@@ -31,6 +32,7 @@ void rewriter_grow(Rewriter *r) {
         r->by[v] = 0;
         r->uses[v] = r->parts[v] = 0;
         r->uniform[v] = 0;
+        r->facts[v] = 0;
     }
     for (; r->napply < r->g->napply; r->napply++)
         r->state[r->napply] = r->nofold[r->napply] = 0;
@@ -80,11 +82,13 @@ void rewriter_close(Rewriter *r) {
     mem_free(r->uses);
     mem_free(r->parts);
     mem_free(r->uniform);
+    mem_free(r->facts);
     mem_free(r->state);
     mem_free(r->nofold);
     mem_free(r->conditional);
     view_free(r);
     vec_free(&r->stack);
+    vec_free(&r->asking);
     arena_free(r->arena);
 }
 

@@ -17,6 +17,8 @@ static const char *const scatters[] = {"inc_subtensor", "set_subtensor", NULL};
 static const char *const differences[] = {"subtract", NULL};
 static const char *const shapes[] = {"shape", "shape_i", NULL};
 
+static const char *const claims[] = {"assert_structure", NULL};
+static const char *const diagonals[] = {"diagonal", NULL};
 static const char *const products[] = {"matmul", NULL};
 static const char *const totals[] = {"sum", "prod", "max", "min", NULL};
 static const char *const empties[] = {"sum", "prod", "matmul", NULL};
@@ -121,10 +123,16 @@ const Pass rewrite_passes[] = {
     {"new-dims", "reads",
      "Replaces an index of None alone, x[:, None], by expand_dims.", ALGEBRA,
      read_none_pass, NULL, slices, false},
+    {"lift-late-shape", "reads", "lift-shape, of what these rewrites have made.",
+     ALGEBRA, shape_pass, NULL, shapes, false},
     {"product-by-diagonal", "algebra",
      "Replaces a product by an identity or a diagonal matrix by its other operand, "
      "scaled.",
      ALGEBRA, chain_diagonal_pass, NULL, products, false},
+    {"read-diagonal", "algebra",
+     "Replaces the diagonal of a matrix that is made of it by what it is made of, and "
+     "the diagonal of a matrix with ones there by ones.",
+     ALGEBRA, chain_read_diagonal_pass, NULL, diagonals, false},
     {"product-order", "algebra",
      "Multiplies several matrices in the order that costs least, vectors first.",
      ALGEBRA, chain_order_pass, NULL, products, true},
@@ -138,6 +146,9 @@ const Pass rewrite_passes[] = {
     {"reduce-repeated", "algebra",
      "Sums a repeated value (broadcast_to, ones_like, full, ...) as a multiple.",
      ALGEBRA, reduce_repeated_pass, NULL, repeats, false},
+    {"drop-structure", "useless",
+     "Removes assert_structure once no other rewrite asks for it.", 1.58,
+     rewrite_claim_pass, NULL, claims, false},
     {"scan-merge", "scan",
      "Merges loops with the same steps that need nothing of each other.", LOOPS, NULL,
      scan_merge_pass, NULL, false},

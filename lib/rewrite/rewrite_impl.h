@@ -102,14 +102,14 @@ extern const Pass rewrite_passes[];
 extern const size_t rewrite_npasses;
 
 NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
-    rewrite_cast_pass, rewrite_reshape_pass, rewrite_transpose_pass,
+    rewrite_claim_pass, rewrite_cast_pass, rewrite_reshape_pass, rewrite_transpose_pass,
     rewrite_broadcast_pass, rewrite_reduce_pass, rewrite_slice_pass,
     rewrite_concat_pass, shape_pass, shape_read_pass, sink_pass, scatter_pass,
     scatter_value_pass, scatter_scaled_pass, ifelse_pass, conv_scale_pass,
     conv_shift_pass, read_exact_pass, read_rounded_pass, read_merge_pass,
-    chain_order_pass, chain_share_pass, chain_diagonal_pass, reduce_parts_pass,
-    reduce_repeated_pass, reduce_all_pass, reduce_empty_pass, read_none_pass,
-    read_split_pass;
+    chain_order_pass, chain_share_pass, chain_diagonal_pass, chain_read_diagonal_pass,
+    reduce_parts_pass, reduce_repeated_pass, reduce_all_pass, reduce_empty_pass,
+    read_none_pass, read_split_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass, terms_pass,
     terms_fast_pass, factors_fast_pass, assert_true_pass;
 GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,
@@ -174,6 +174,30 @@ typedef struct Try {
 typedef Vec(Try) Bucket; /* in the order to try */
 enum { SEEN_NOT, SEEN_OPEN, SEEN_DONE, SEEN = 3, COUNTED = 4, FROZEN = 8 };
 typedef struct Visit Visit;
+/* structure.c: what is known of all matrices in the last two dims of a variable, as if
+ * nothing were rounded. A fact says nothing of matrices with inf or nan. */
+typedef uint16_t Facts;
+enum {
+    FACT_LOWER = 1 << 0, /* zeros above the diagonal */
+    FACT_UPPER = 1 << 1,
+    FACT_ZERO = 1 << 2,
+    FACT_SQUARE = 1 << 3,
+    FACT_SYMMETRIC = 1 << 4,
+    FACT_HERMITIAN = 1 << 5,
+    FACT_COLUMNS = 1 << 6,       /* orthonormal columns */
+    FACT_ROWS = 1 << 7,          /* orthonormal rows */
+    FACT_UNIT = 1 << 8,          /* ones on the diagonal */
+    FACT_POSITIVE = 1 << 9,      /* positive numbers on the diagonal */
+    FACT_SEMIDEFINITE = 1 << 10, /* Hermitian, positive semidefinite: rounding may make
+                                    it slightly indefinite */
+    FACT_POSDEF = 1 << 11, /* positive definite: declared, or certain after rounding */
+    FACT_DIAGONAL = FACT_LOWER | FACT_UPPER,
+    FACT_ORTHOGONAL = FACT_COLUMNS | FACT_ROWS | FACT_SQUARE,
+    FACT_IDENTITY = FACT_DIAGONAL | FACT_UNIT | FACT_SQUARE,
+    FACTS_ALL = (1 << 12) - 1,
+    FACTS_OPEN = 1 << 12, /* being found */
+    FACTS_DONE = 1 << 13
+};
 
 struct Visit {
     ApplyId a;
@@ -197,6 +221,7 @@ struct Rewriter {
     uint32_t *uses;   /* number of clients, a lower bound */
     uint32_t *parts;  /* of these, the ones that need little of a product */
     uint8_t *uniform; /* of constants: 0 unknown, 1 no, 2 all elements are equal */
+    Facts *facts;     /* of matrices, once they are asked for */
     uint8_t *state;   /* by Apply: SEEN_* */
     uint8_t *nofold;  /* by Apply: folding failed */
     uint32_t nvar, napply; /* the filled length of the arrays */
@@ -206,7 +231,8 @@ struct Rewriter {
     Vec(Bucket) bucket;
     Bucket general; /* node passes for every op */
     Vec(Visit) stack;
-    uint64_t budget;     /* replacements allowed per entry and stage */
+    Vec(Var) asking; /* the variables whose facts are being found, outermost first */
+    uint64_t budget; /* replacements allowed per entry and stage */
     uint16_t recent[64]; /* ring buffer of the entries that fired last */
     uint32_t fired, sweeps;
     uint32_t *number; /* replacements so far, over all graphs of a run */
@@ -243,6 +269,14 @@ const GraphView *view_now(Rewriter *r);
 void view_free(Rewriter *r);
 /* shape.c: v.shape[axis] computed without v, or VAR_NONE */
 Var rewriter_lift_shape(Rewriter *r, Var v, int axis);
+/* structure.c: are all of these facts known of v? */
+bool rewriter_has_facts(Rewriter *r, Var v, Facts facts);
+/* structure_ops.c: the facts of output `out` of an Apply that follow from those of its
+ * inputs, which are known. */
+typedef Facts FactsOf(Rewriter *r, ApplyId id, size_t out);
+FactsOf *facts_of_op(const Op *op); /* NULL: nothing follows */
+/* Of input i, as far as they are known. */
+Facts facts_of_input(Rewriter *r, ApplyId id, size_t i);
 /* ifelse.c */
 void ifelse_note_effects(Rewriter *r);
 void ifelse_drop_effects(Rewriter *r);
@@ -276,6 +310,10 @@ const void *rewriter_uniform(Rewriter *r, Var v);
 bool rewriter_is_number(Rewriter *r, Var v,
                         double x); /* a uniform constant of that value; -0 is not 0 */
 bool rewriter_is_zeros(Rewriter *r, Var v); /* certainly, whatever its shape */
+/* Is no element negative, by its dtype, value or op? Is every element of a constant
+ * positive? (guard.c) */
+bool rewriter_is_nonnegative(Rewriter *r, Var v);
+bool rewriter_is_positive(Rewriter *r, Var v);
 /* A variable that broadcasts to v; VAR_NONE if v isn't such a broadcast. */
 Var rewriter_repeated_value(Rewriter *r, Var v);
 /* Does `new` guarantee everything that `old` does? */

@@ -68,6 +68,9 @@ check_rows() { # section
 @test "sums and extremes of what is put together" { check_rows reductions; }
 @test "products in the order that costs least, each once" { check_rows products; }
 
+@test "what is known of matrices saves work" { check_rows structure; }
+@test "what isn't known of matrices changes nothing" { check_rows 'structure that is not there'; }
+
 @test "without algebra sums and products keep their order" {
     local m
     gload --new -i 'A: float64[2, 3]' -i 'B: float64[3, 4]' -i 'v: float64[4]' -e 'out = sum(A @ B @ v) + (A @ B)[0, 1]' --outputs out -o m.tlg
@@ -94,4 +97,57 @@ check_rows() { # section
     gload --new -i 'A: float64[3, 2]' -e 'eye(3) @ A' -o m.tlg
     ok 'grun m.tlg --mode DEBUG --allow-nonfinite A=[[1,inf],[2,nan],[3,4]]' $'out = [[1.0, inf],\n       [2.0, nan],\n       [3.0, 4.0]]'
     ok 'grun m.tlg --exclude algebra A=[[1,inf],[2,0],[3,4]]' $'out = [[1.0, inf],\n       [2.0, nan],\n       [3.0, nan]]'
+}
+
+@test "claims about matrices are trusted, and checked in DEBUG" {
+    local kind good wrong why
+    gload --new -i 'A: float64[?, ?]' -i 'v: float64[?]' -e "out = solve(assert_structure(A, kind='lower'), v)" --outputs out -o m.tlg
+    ok 'grun m.tlg A=[[2,9],[1,4]] v=[2,9]' 'out = [1.0, 2.0]'
+    ok 'grun m.tlg --mode DEBUG A=[[2,0],[1,4]] v=[2,9]' 'out = [1.0, 2.0]'
+    bad 5 E_ASSERT 'assert_structure: x is declared to be lower, but x\[0, 1\] is 9.0: it must be 0' 'grun m.tlg --mode DEBUG A=[[2,9],[1,4]] v=[2,9]'
+    while IFS='|' read -r kind good wrong why; do
+        gload --new -i 'A: complex128[?, ?]' -e "out = real(assert_structure(A, kind='$kind'))[0, 0]" --outputs out -o k.tlg
+        ok "grun k.tlg --mode DEBUG 'A=$good' | grep -c out" 1
+        bad 5 E_ASSERT "declared to be $kind, but x\\[$why" "grun k.tlg --mode DEBUG 'A=$wrong'"
+        ok "grun k.tlg 'A=$wrong' | grep -c out" 1
+    done <<'E'
+lower|[[1,0],[2,3]]|[[1,2],[2,3]]|0, 1\] is .*must be 0
+upper|[[1,2],[0,3]]|[[1,2],[1,3]]|1, 0\] is .*must be 0
+diagonal|[[1,0],[0,3]]|[[1,0],[0.5,3]]|1, 0\] is .*must be 0
+symmetric|[[1,2j],[2j,3]]|[[1,2j],[-2j,3]]|1, 0\] is .*equal its mirror image
+hermitian|[[1,2j],[-2j,3]]|[[1,2j],[2j,3]]|1, 0\] is .*conjugate of its mirror image
+hermitian|[[1]]|[[1j]]|0, 0\] is .*conjugate of its mirror image
+orthogonal|[[0,1j],[1,0]]|[[1,1],[0,1]]|0, 1\] is .*orthogonal to the others
+orthonormal|[[0],[1j]]|[[0,0],[1,2]]|0, 1\] is .*orthogonal to the others
+orthonormal|[[0],[1j]]|[[0],[2]]|0, 0\] is .*length 1
+posdef|[[2,1j],[-1j,2]]|[[1,2],[2,1]]|1, 1\] is .*not positive definite
+posdef|[[1]]|[[0]]|0, 0\] is .*not positive definite
+semidefinite|[[1,1],[1,1]]|[[1,2],[2,1]]|1, 1\] is .*not positive semidefinite
+E
+    bad 3 E_ARG "there is no structure 'lowr': did you mean 'lower'" "gload -i 'A: float64[2, 2]' -e \"assert_structure(A, kind='lowr')\""
+    bad 3 E_SHAPE 'assert_structure' "gload -i 'A: float64[2, 3]' -e \"assert_structure(A, kind='symmetric')\""
+    bad 5 E_RUN_SHAPE 'declared to be symmetric, but its matrices have 1 rows and 2 columns' "gload -i 'A: float64[?, ?]' -e \"assert_structure(A, kind='symmetric')\" | grun --mode DEBUG A=[[1,2]]"
+}
+
+@test "claims go, and stay until nothing needs them" {
+    gload --new -i 'A: float64[n, n]' -e "out = sin(assert_structure(A, kind='upper')) + 1" --outputs out -o m.tlg
+    ok 'grewrite m.tlg --exclude fusion -O math | tail -n 1' 'out = sin(A) + 1.0'
+    ok 'grewrite m.tlg --mode FAST_COMPILE -O math | tail -n 1' 'out = sin(A) + 1.0'
+    ok 'grewrite m.tlg --mode NONE -O math | tail -n 1' "out = sin(assert_structure(A, kind='upper')) + 1.0"
+    # no random matrix is what is claimed of it: nothing is compared
+    bad 3 E_VALUE 'none of the 2 random runs' 'grewrite m.tlg --verify 2'
+    ok 'grewrite m.tlg --verify 2 A=[[1,2],[0,3]] -O math --exclude fusion | tail -n 1' 'out = sin(A) + 1.0'
+}
+
+@test "singular matrices stay errors where structure is known" {
+    local e
+    for e in 'solve(tril(A), v)' 'solve(diag(v), v)' 'solve(diag(v), A)' 'inv(diag(v))' 'inv(triu(A))' 'solve(A @ A.T, v)' 'inv(A @ A.T) @ v'; do
+        gload --new -i 'A: float64[n, n]' -i 'v: float64[n]' -e "out = $e + sum(A) + sum(v)" --outputs out -o s.tlg
+        bad 5 E_ singular 'grun s.tlg A=[[1,2],[0,0]] v=[1,0]'
+        bad 5 E_SINGULAR singular 'grun s.tlg --mode FAST_COMPILE A=[[1,2],[0,0]] v=[1,0]'
+    done
+    # what rounding has made indefinite is solved as any other matrix
+    gload --new -i 'A: float64[n, n]' -i 'v: float64[n]' -e 's = solve(assert_structure(A, kind="semidefinite"), v)' --outputs s -o i.tlg
+    ok 'grun i.tlg A=[[1,2],[2,1]] v=[3,3]' 's = [1.0, 1.0]'
+    like 'grewrite i.tlg -O math' "assume_a='semi'"
 }

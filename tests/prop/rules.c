@@ -34,6 +34,7 @@ typedef struct RuleCase {
     bool stable, ordinary; /* how it is compared */
     bool whole;            /* reductions, products: small arrays, many times */
     bool matrix, vector, stack;
+    bool complex; /* it is about complex numbers */
     bool regular; /* square matrices with a large diagonal, as inverses need them */
     unsigned instances;
 } RuleCase;
@@ -205,6 +206,62 @@ static bool compare(const RuleCase *c, const Tensor *in, size_t n, const Tensor 
     return true;
 }
 
+/* ---- matrices of which something is known ---- */
+
+/* What stands for a name of which guards ask these, from any matrix. */
+static const struct {
+    const char *guard, *also, *text;
+} structured[] = {
+    {"positive_diagonal", "lower", "cholesky(x @ transpose(x))"},
+    {"positive_diagonal", "upper", "cholesky(x @ transpose(x), lower=False)"},
+    {"positive_diagonal", "triangular", "cholesky(x @ transpose(x))"},
+    {"posdef", "diagonal_matrix", "assert_structure(tril(triu(x)), kind='posdef')"},
+    {"posdef", "", "assert_structure(x @ conj(transpose(x)), kind='posdef')"},
+    {"semidefinite", "", "x @ conj(transpose(x))"},
+    {"diagonal_matrix", "", "tril(triu(x))"},
+    {"lower", "", "tril(x)"},
+    {"upper", "", "triu(x)"},
+    {"triangular", "", "tril(x)"},
+    {"symmetric", "", "x + transpose(x)"},
+    {"hermitian", "", "x + conj(transpose(x))"},
+    {"orthogonal", "", "qr(x)[0]"},
+    {"orthonormal", "", "qr(x)[0]"}};
+enum { NSTRUCTURED = sizeof structured / sizeof *structured };
+
+static bool asks(const RewriteEntry *e, const char *guard, const char *name) {
+    char text[64];
+    snprintf(text, sizeof text, " %s(%s)", guard, name);
+    return !*guard || strstr(e->text, text) != NULL;
+}
+
+static const char *structure_asked(const RewriteEntry *e, const char *name) {
+    for (size_t k = 0; k < NSTRUCTURED; k++)
+        if (asks(e, structured[k].guard, name) && asks(e, structured[k].also, name))
+            return structured[k].text;
+    return NULL;
+}
+
+static bool asks_structure(const RuleCase *c) {
+    Sym names[HOLES];
+    size_t n = rule_holes(c->rule, names, HOLES);
+    for (size_t i = 0; i < n; i++)
+        if (structure_asked(c->e, sym_text(s, names[i]))) return true;
+    return false;
+}
+
+/* VAR_NONE: this variable can't be made so. */
+static Var with_structure(const RuleCase *c, Builder *b, size_t hole, Var x) {
+    Sym names[HOLES];
+    bool ok = true;
+    rule_holes(c->rule, names, HOLES);
+    const char *text = structure_asked(c->e, sym_text(s, names[hole]));
+    if (!text || x == VAR_NONE) return x;
+    if (!dtype_is_inexact(var_type(b->g, x)->dtype)) return VAR_NONE;
+    Bind bind = {sym(s, "x"), x};
+    x = template_build(b, text, &(Env){.n = 1, .bind = &bind}, &ok);
+    return ok ? x : VAR_NONE;
+}
+
 /* ---- one instance ---- */
 
 typedef struct Instance {
@@ -230,9 +287,10 @@ static double constant_of(const Instance *x, size_t k) {
     return calm ? tame[k % NTAME] : constants[k];
 }
 
-static void build_holes(Instance *x) {
+static bool build_holes(Instance *x) {
     Builder b = builder(x->g, true);
     size_t digit = x->constant;
+    bool ok = true;
     for (size_t i = 0; i < x->n; i++) {
         char name[24];
         snprintf(name, sizeof name, "in%zu", i);
@@ -240,9 +298,12 @@ static void build_holes(Instance *x) {
             x->hole[i] = const_number(&b, x->dtype, constant_of(x, digit % NCONST));
             digit /= NCONST;
         } else {
-            x->hole[i] = graph_input(x->g, sym(s, name), hole_type(x, x->stand[i]));
+            Var in = graph_input(x->g, sym(s, name), hole_type(x, x->stand[i]));
+            x->hole[i] = with_structure(x->c, &b, i, in);
+            ok &= x->hole[i] != VAR_NONE;
         }
     }
+    return ok;
 }
 
 static bool run_once(const Instance *x, Machine *m) {
@@ -253,7 +314,7 @@ static bool run_once(const Instance *x, Machine *m) {
         const Type *t = var_type(x->g, x->g->inputs.p[i]);
         ok &= tensor_new(s, t->dtype, t->ndim, t->dim, &in[i]);
         fill_hole(x->c, &in[i], i, x->vars);
-        if (x->c->regular) raise_diagonal(&in[i]);
+        if (x->c->regular && in[i].ndim == 2) raise_diagonal(&in[i]);
         Value v = {.kind = TYPE_TENSOR, .t = in[i]};
         ok &= vm_set_input(m, i, &v);
     }
@@ -298,9 +359,8 @@ static bool try_instance(RuleCase *c, DType d, const Stand *stand, size_t consta
         x.stand[i] = stand[i];
         x.vars += stand[i] != CONSTANT;
     }
-    build_holes(&x);
     Var lhs, rhs;
-    bool typed = rule_sides(c->rule, x.g, x.n, x.hole, &lhs, &rhs);
+    bool typed = build_holes(&x) && rule_sides(c->rule, x.g, x.n, x.hole, &lhs, &rhs);
     if (typed) {
         c->instances++;
         *ok = run_instance(&x, lhs, rhs);
@@ -341,7 +401,8 @@ static void test_rule(RuleCase *c) {
                                    DT_UINT8,   DT_BOOL,    DT_COMPLEX128};
     for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++) {
         bool ok = true;
-        if (c->ordinary && dtype_is_complex(dtypes[k])) continue; /* branch cuts */
+        if (c->ordinary && dtype_is_complex(dtypes[k]) && !c->complex)
+            continue; /* branch cuts */
         for (size_t code = 0; ok && code < power(STAND_N, c->nhole); code++)
             ok = test_stands(c, dtypes[k], code);
     }
@@ -357,7 +418,7 @@ static bool has_tag(const RewriteEntry *e, const char *tag) {
 
 static void test_entry(const RewriteEntry *e) {
     static const char *const arrays[] = {"sum(", "max(", "min(", "matmul(", "softmax("},
-                             *const square[] = {"inv(", "det(", "cholesky("};
+                             *const square[] = {"inv(", "det(", "cholesky(", "eye("};
     RuleCase c = {.e = e, .rule = rule_parse(s, e->at)};
     CHECK(c.rule != NULL, "rule %s: %s", e->name,
           diag_count(s) ? diag_get(s, 0)->text : "can't be read");
@@ -372,6 +433,8 @@ static void test_entry(const RewriteEntry *e) {
         c.whole |= strstr(e->text, arrays[i]) != NULL;
     for (size_t i = 0; i < sizeof square / sizeof *square; i++)
         c.regular |= strstr(e->text, square[i]) != NULL;
+    c.regular |= asks_structure(&c);
+    c.complex = strstr(e->text, "complex(") != NULL;
     c.vector = strstr(e->text, "vector(") != NULL;
     c.stack = strstr(e->text, "batched(") != NULL;
     c.whole |= c.regular || c.vector;

@@ -11,7 +11,11 @@ typedef struct MachinePair {
 } MachinePair;
 
 static bool machine_pair_open(MachinePair *p) {
-    PlanOptions plain = {.no_fuse = true, .no_inplace = true, .no_reuse = true},
+    /* what the graph claims is checked before, and trusted after */
+    PlanOptions plain = {.no_fuse = true,
+                         .no_inplace = true,
+                         .no_reuse = true,
+                         .debugging = true},
                 usual = {0};
     p->plan[0] = plan_new(p->before, &plain);
     p->plan[1] = p->plan[0] ? plan_new(p->after, &usual) : NULL;
