@@ -17,6 +17,7 @@ _grewrite() {
     --verify) COMPREPLY=(); return ;;
     --bisect) COMPREPLY=(); return ;;
     --why) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$("${1%grewrite}"grewrite --list 2>/dev/null | awk "{ print \$2 }")" -- "${cur##*,}"); return ;;
+    --prove) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$("${1%grewrite}"grewrite --list 2>/dev/null | awk "{ print \$2 }")" -- "${cur##*,}"); return ;;
     --reduce) COMPREPLY=(); return ;;
     --cmd-timeout) COMPREPLY=(); return ;;
     --diff) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
@@ -39,7 +40,7 @@ _grewrite() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--mode --include --exclude --require --rules --search --search-nodes --dim --list --explain --profile --verify --bisect --why --reduce --cmd-timeout --diff --replace --keep --reap --plant --harvest --allow --block --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--mode --include --exclude --require --rules --search --search-nodes --dim --list --explain --profile --verify --bisect --why --prove --reduce --cmd-timeout --diff --replace --keep --reap --plant --harvest --allow --block --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

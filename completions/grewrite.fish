@@ -24,6 +24,8 @@ complete -c grewrite -l verify -x -d 'Compare the graphs before and after in N r
 complete -c grewrite -l bisect -x -d 'Find the first replacement after which CMD fails; CMD gets the graph on standard input.'
 complete -c grewrite -l why -x -a '(__fish_complete_list , __grewrite_rules)'
 complete -c grewrite -l why -x -d 'Print why a rule did not fire at the variable NAME, or anywhere: how much of its left side matched, what stood in its way.'
+complete -c grewrite -l prove -x -a '(__fish_complete_list , __grewrite_rules)'
+complete -c grewrite -l prove -x -d 'Read no graph, but decide whether a rule, those with a tag, those of --rules, or all of the library are true: a certificate or a counter-example each.'
 complete -c grewrite -l reduce -x -d 'Write the smallest graph found for which CMD fails as it does for this one; CMD gets the graph on standard input.'
 complete -c grewrite -l cmd-timeout -x -d 'With --reduce: kill CMD after S seconds, which is then no failure.'
 complete -c grewrite -l diff -r -F -d 'Only compare with another graph, ignoring names; exit 1 at the first Apply that differs.'

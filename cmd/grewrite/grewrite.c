@@ -13,7 +13,7 @@ typedef struct Grewrite {
     int mode;
     bool list, explain, profile;
     int64_t verify;
-    const char *bisect, *diff, *keep, *reduce, *why;
+    const char *bisect, *diff, *keep, *prove, *reduce, *why;
     double cmd_timeout, search;
     int64_t search_nodes;
 } Grewrite;
@@ -62,6 +62,10 @@ static const Opt options[] = {
     {"why", 0, OPT_STR, AT(why), "RULE[@NAME]",
      "Print why a rule did not fire at the variable NAME, or anywhere: how much of its "
      "left side matched, what stood in its way.",
+     "rules", GROUP_OUTPUT},
+    {"prove", 0, OPT_MAYBE, AT(prove), "RULE",
+     "Read no graph, but decide whether a rule, those with a tag, those of --rules, or "
+     "all of the library are true: a certificate or a counter-example each.",
      "rules", GROUP_OUTPUT},
     {"reduce", 0, OPT_STR, AT(reduce), "CMD",
      "Write the smallest graph found for which CMD fails as it does for this one; CMD "
@@ -174,6 +178,17 @@ static bool print_why(Run *r, Graph *g, const Grewrite *o, const Rewriting *w) {
     Graph *after = rewrite_run(g, &how, NULL);
     bool ok = after && run_print(r, &text);
     graph_free(after);
+    str_free(&text);
+    return ok;
+}
+
+static bool prove_rules(Run *r, const Grewrite *o, const RewriteQuery *q) {
+    Str text = STR(r->s);
+    if (o->common.operands.n)
+        return fail(r->s, o->common.operands.p[0].at, E_USAGE,
+                    "--prove reads no graph and takes no values");
+    bool ok = rules_prove(r->s, q, o->prove, &text);
+    if (text.n) ok = run_print(r, &text) && ok;
     str_free(&text);
     return ok;
 }
@@ -306,7 +321,8 @@ static bool grewrite_run(Run *r) {
     if (o->verify < 0)
         return fail(r->s, NOWHERE, E_USAGE, "--verify can't be negative");
     if (!search_agrees(r, o)) return false;
-    r->no_graph = o->list || o->diff || o->bisect || o->why;
+    r->no_graph = o->list || o->diff || o->bisect || o->why || o->prove;
+    if (o->prove) return prove_rules(r, o, &w.how.query);
     if (!rewrite_warn_of_hidden(r->s, &w.how.query)) return false;
     if (o->list) return list_rewrites(r, &w.how.query);
     const char *path;

@@ -49,7 +49,7 @@ static Shown try_type(const Rule *rule, const RewriteQuery *q, const Type *t) {
     Instance x = {.rule = rule->name};
     RewriteOptions how = {.query = *q, .explain = note_fired, .ctx = &x, .trial = true};
     Shown shown = SHOWN_NO_INSTANCE;
-    if (make_holes(g, rule, t, hole) && rule_sides(rule, g, n, hole, &lhs, &rhs)) {
+    if (make_holes(g, rule, t, hole) && rule_sides(rule, g, n, hole, 0, &lhs, &rhs)) {
         vec_push(s, &g->outputs, ((Output){sym(s, "out"), lhs}));
         graph_outputs_changed(g);
         Graph *after = rewrite_run(g, &how, NULL);

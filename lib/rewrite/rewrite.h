@@ -109,12 +109,31 @@ Graph *rewrite_search(Graph *g, const RewriteQuery *q, RewriteSearch *x);
 /* Only merges equal expressions and removes what no root needs. */
 Graph *rewrite_merge(Graph *g);
 
-/* ---- single steps, for tests and property tests of rules ---- */
+/* ---- single rules, for proofs and tests ---- */
 typedef struct Rule Rule;
 const Rule *rule_parse(Session *s, Span text); /* "name @tags: lhs => rhs when guard" */
-/* The pattern's variables, and both sides built over inputs of given types: false when
- * the rule does not type-check for them (not diagnosed). */
-size_t rule_holes(const Rule *r, Sym *names, size_t max);
-bool rule_sides(const Rule *r, Graph *g, size_t n, const Var *hole, Var *lhs, Var *rhs);
+/* A rule for both directions from right to left; NULL: it has one direction. */
+const Rule *rule_reverse(const Rule *r);
+/* A name of the left side that stands for a variable. */
+typedef struct RuleHole {
+    Sym name;
+    bool constant; /* a guard wants a constant */
+    bool sizes;    /* an op takes it for a shape */
+    int ndim;      /* what guards want; -1: any */
+    /* A text in x: what guards ask for, made of any matrix; NULL: they ask for none. */
+    const char *made;
+    bool tall; /* x may have more rows than columns */
+} RuleHole;
+/* Writes at most max of them and returns how many there are. */
+size_t rule_holes(const Rule *r, RuleHole *hole, size_t max);
+/* Are both sides made of elementwise ops, zeros_like and ones_like alone? */
+bool rule_is_elementwise(const Rule *r);
+/* In how many ways are the props tried that the rule leaves open? Way 0: all have their
+ * defaults. */
+size_t rule_forms(const Rule *r);
+/* Both sides built over these variables: false where the rule doesn't fire for them
+ * (not diagnosed). */
+bool rule_sides(const Rule *r, Graph *g, size_t n, const Var *hole, size_t form,
+                Var *lhs, Var *rhs);
 
 #endif

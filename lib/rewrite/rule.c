@@ -366,13 +366,3 @@ const Rule *rule_parse(Session *s, Span text) {
     Rule *r = read_rule(s, session_arena(s), text);
     return r && rule_compile(r, session_arena(s), false) ? r : NULL;
 }
-
-size_t rule_holes(const Rule *r, Sym *names, size_t max) {
-    size_t n = 0;
-    for (size_t i = 0; i < r->nhole; i++) {
-        if (r->prop_hole[i] || r->rest_hole[i]) continue;
-        if (n < max) names[n] = r->hole[i];
-        n++;
-    }
-    return n;
-}

@@ -1,0 +1,161 @@
+# grewrite --prove: certificates for true rules, counter-examples for false ones.
+load common
+
+# proves FILE: each rule of the file is true, as its line NAME|PATTERN on standard input says.
+proves() {
+    ok "grewrite --rules $1 --prove >proofs" || return
+    local name pattern
+    while IFS='|' read -r name pattern; do
+        grep -Eq "^$name +$pattern" proofs || { cat proofs >&2 && fail "$name: $pattern"; } || return
+    done
+}
+
+# refutes: each line RULE|PATTERN on standard input is a rule that is false, with its counter-example.
+refutes() {
+    local rule pattern
+    while IFS='|' read -r rule pattern; do
+        echo "$rule" >false.rules
+        bad 1 E_VERDICT "false.rules:1:1: .*rule ${rule%%[ :]*} is false" 'grewrite --rules false.rules --prove' || return
+        grep -Eq -- "counter-example: $pattern.*\(false.rules:1\)" .out || complain "should have: $pattern" "$rule" || return
+    done
+}
+
+@test "rational identities are certified in every dtype and shape, for open props and both directions" {
+    cat >true.rules <<'END'
+horner @reassociate: a * square(x) + b * x => x * (a * x + b)
+third: x / 4 => 0.25 * x when float(x)
+reshapes: reshape(reshape(x, s), t) => reshape(x, t)
+rows @search @algebra: sum(x + y, **p) <=> sum(x, **p) + sum(y, **p) when same_shape(x, y), same_dtype(x, y), sum_keeps(x)
+last @reassociate: mean(x * y, axis=a) => mean(y * x, axis=a)
+inner @algebra: sum(x * (a @ b)) => sum((x @ b.T) * a) when same_shape(a @ b, x), matrix(a), matrix(b), same_dtype(a, b), same_dtype(x, a), sum_keeps(x)
+END
+    proves true.rules <<'END'
+horner|rounded  proved: rational identity; .* for finite a, x, b
+third|exact    proved: rational identity; .* worst 0 ulp, everywhere; .*float16 float32 float64$
+reshapes|exact    proved: rational identity; .* everywhere; bool int8 .* complex128$
+rows|algebra  proved: rational identity
+last|rounded  proved: rational identity
+inner|algebra  proved: rational identity
+END
+}
+
+@test "other rules hold in a dense search, with the domain in which they do" {
+    cat >true.rules <<'END'
+and-commutes: x & y => y & x
+twice @reassociate: 2 * sin(x) * cos(x) => sin(2 * x)
+halves @search @algebra: sigmoid(x) <=> (1 + tanh(0.5 * x)) / 2
+root @fast: square(sqrt(x)) => x when real(x)
+tanh @stabilize: 2 * sigmoid(2 * x) - 1 => tanh(x)
+extremes: max(-x, **p) => -min(x, **p) when float(x)
+known: x ** 0.5 => sqrt(x) when nonnegative(x), float(x)
+END
+    proves true.rules <<'END'
+and-commutes|exact    holds: [0-9]+ points, worst 0 ulp, everywhere; bool int8 .* uint64$
+twice|rounded  holds: .* for finite x
+halves|algebra  holds:
+root|fast     holds: .* for x >= 0
+tanh|stable   holds:
+extremes|exact    holds: .* everywhere; float16 float32 float64$
+known|exact    holds: .* everywhere
+END
+}
+
+@test "a false rule has a counter-example" {
+    refutes <<'END'
+sign: x - (y - z) => x - y - z|x = 1.0 \(float64\), y = 1.0 \(float64\), z = 1.0 \(float64\), left = 1.0, right = -1.0
+domain: sqrt(x) ** 2 => x|x = -1.0 \(float64\), left = nan, right = -1.0
+positive @fast: sqrt(square(x)) => x|x = -1.0 \(float64\), left = 1.0, right = -1.0
+overflow: x * y // y => x when integer(x)|x = 100 \(int8\), y = 2, left = -28, right = 100
+greater: x < x + 1 => ones_like(x, dtype=bool) when integer(x)|x = 9223372036854775807 \(int64\), left = False, right = True
+product: log(a * b) => log(a) + log(b)|a = -1.0 \(float64\), b = -1.0 \(float64\), left = 0.0, right = nan
+nan: x == x => ones_like(x, dtype=bool)|x = nan \(float64\), left = False, right = True
+zero: x + 0 => x|x = -0.0 \(float64\), left = 0.0, right = -0.0
+size: mean(x) => sum(x) / 4 when vector(x)|x = .* \(float64\[3\]\), left
+empty @reassociate: sum(c * x) => c * sum(x) when scalar(c), float(x)|c = .*, x = zeros\(\(0
+branch @algebra: log(square(x)) => 2 * log(abs(x))|x = \(1.0\+1.0j\) \(complex128\), left
+branch @fast: log(exp(x)) => x|x = .*j\) \(complex128\), left
+limit @stabilize: log(1 + exp(x)) => x when float(x)|x = 1.0 \(float64\), left = 1.31[0-9]*, right = 1.0
+inner @reassociate: sum(x * (a @ b)) => sum((x @ b.T) * a) when same_shape(a @ b, x), matrix(a), matrix(b), same_dtype(a, b), same_dtype(x, a), sum_keeps(x)|.*, left = 0.0, right = nan
+rough @reassociate: x + 1e-9 => x|x = 1.0 \(float64\), left = 1.000000001, right = 1.0
+transposed @algebra: transpose(a @ b) => transpose(a) @ transpose(b) when matrix(a), matrix(b)|a = .*float64
+axis @algebra: sum(x, axis=a) => sum(x) / 4 when vector(x)|x = 
+both @search @algebra: x * x <=> 2 * x|x = 1.0 \(float64\), left = 1.0, right = 2.0
+END
+}
+
+@test "several false rules are one error, and the others are still decided" {
+    printf '%s\n' 'a: x + y => y + x' 'b: x - y => y - x' 'c: x * 2 => x' 'd: x // y => y' >some.rules
+    bad 1 E_VERDICT 'some.rules:2:1: .*rule b is false, and so are 2 others' 'grewrite --rules some.rules --prove'
+    [ "$(cut -d' ' -f1 .out | tr '\n' ' ')" = 'a b c d ' ]
+    ok 'grewrite --rules some.rules --prove a'
+    bad 1 E_VERDICT 'rule b is false' 'grewrite --rules some.rules --prove b'
+}
+
+@test "rules of the library by name and tag, the same points every time, to a file" {
+    like 'grewrite --prove log1p' '^log1p +stable +holds: .*; float16 float32 float64$'
+    like 'grewrite --prove sum-neg' 'proved: rational identity; .*, everywhere but for the sign of 0'
+    ok 'grewrite --prove linear -o proofs' '' || bad 2 E_UNKNOWN 'no rule and no tag' 'grewrite --prove linear'
+    ok 'grewrite --prove softplus -o first && grewrite --prove softplus -o second && cmp first second'
+    bad 2 E_UNKNOWN 'did you mean log1p' 'grewrite --prove log1q'
+    bad 2 E_USAGE 'reads no graph' 'grewrite --prove log1p m.tlg'
+    bad 4 E_IO 'none.rules' 'grewrite --rules none.rules --prove'
+    echo 'a: x + y y' >bad.rules
+    bad 3 E_REWRITE 'has no' 'grewrite --rules bad.rules --prove'
+    echo 'a: nothing(x) => x' >bad.rules
+    bad 3 E_NAME 'there is no op nothing' 'grewrite --rules bad.rules --prove'
+}
+
+# Jia et al. 2019, table 2
+@test "TASO's equations are decided, and so are their broken forms" {
+    cat >taso.rules <<'END'
+ewadd-associative @reassociate: x + (y + z) => (x + y) + z when same_dtype(x, y), same_dtype(y, z)
+ewadd-commutative: x + y => y + x
+ewmul-associative @reassociate: x * (y * z) => (x * y) * z when same_dtype(x, y), same_dtype(y, z)
+ewmul-commutative: x * y => y * x
+ewmul-distributive @reassociate: (x + y) * z => x * z + y * z when same_dtype(x, y), same_dtype(y, z), real(x)
+smul-associative @reassociate: (x * v) * w => x * (v * w) when scalar(v), scalar(w), same_dtype(x, v), same_dtype(v, w)
+smul-ewadd @reassociate: (x + y) * w => x * w + y * w when scalar(w), same_dtype(x, y), same_dtype(y, w), real(x)
+smul-ewmul @reassociate: (x * y) * w => x * (y * w) when scalar(w), same_dtype(x, y), same_dtype(y, w)
+transpose-inverse: transpose(transpose(x)) => x
+transpose-ewadd: transpose(x + y) => transpose(x) + transpose(y) when same_shape(x, y)
+transpose-ewmul: transpose(x * y) => transpose(x) * transpose(y) when same_shape(x, y)
+transpose-smul: transpose(x * w) => transpose(x) * w when scalar(w)
+transpose-relu: transpose(maximum(x, 0)) => maximum(transpose(x), 0)
+matmul-associative @reassociate: x @ (y @ z) => (x @ y) @ z when matrix(x), matrix(y), matrix(z), same_dtype(x, y), same_dtype(y, z)
+matmul-smul @reassociate: (x @ y) * w => x @ (y * w) when matrix(x), matrix(y), scalar(w), same_dtype(x, y), same_dtype(y, w)
+matmul-ewadd @reassociate: x @ (y + z) => x @ y + x @ z when matrix(x), same_shape(y, z), same_dtype(x, y), same_dtype(y, z)
+matmul-transpose @reassociate: transpose(x @ y) => transpose(y) @ transpose(x) when matrix(x), matrix(y)
+conv-smul @reassociate: conv(x, y, **p) * w => conv(x * w, y, **p) when scalar(w), same_dtype(x, w), same_dtype(x, y)
+# of x * nan the padding is no part
+conv-smul-filters @algebra: conv(x * w, y, **p) => conv(x, y * w, **p) when scalar(w), same_dtype(x, w), same_dtype(x, y)
+conv-ewadd @reassociate: conv(x + y, z, **p) => conv(x, z, **p) + conv(y, z, **p) when same_shape(x, y), same_dtype(x, y), same_dtype(x, z)
+conv-ewadd-filters @reassociate: conv(x, y + z, **p) => conv(x, y, **p) + conv(x, z, **p) when same_shape(y, z), same_dtype(x, y), same_dtype(x, z)
+split-first: split(concatenate(x, y, axis=0), 2, axis=0)[0] => x when same_shape(x, y), same_dtype(x, y)
+split-second: split(concatenate(x, y, axis=1), 2, axis=1)[1] => y when same_shape(x, y), same_dtype(x, y)
+concat-geometry: concatenate(concatenate(x, y, axis=0), concatenate(z, w, axis=0), axis=1) => concatenate(concatenate(x, z, axis=1), concatenate(y, w, axis=1), axis=0) when same_shape(x, y), same_shape(z, w), same_shape(x, z)
+concat-smul: concatenate(x * w, y * w, axis=0) => concatenate(x, y, axis=0) * w when scalar(w), same_dtype(x, y), same_dtype(x, w)
+concat-ewadd: concatenate(x + y, z + w, axis=0) => concatenate(x, z, axis=0) + concatenate(y, w, axis=0) when same_shape(x, y), same_shape(z, w), same_dtype(x, y), same_dtype(y, z), same_dtype(z, w)
+concat-ewmul: concatenate(x * y, z * w, axis=0) => concatenate(x, z, axis=0) * concatenate(y, w, axis=0) when same_shape(x, y), same_shape(z, w), same_dtype(x, y), same_dtype(y, z), same_dtype(z, w)
+concat-relu: concatenate(maximum(x, 0), maximum(y, 0), axis=0) => maximum(concatenate(x, y, axis=0), 0) when same_dtype(x, y)
+concat-transpose: concatenate(transpose(x), transpose(y), axis=1) => transpose(concatenate(x, y, axis=0)) when matrix(x), matrix(y)
+concat-matmul @reassociate: concatenate(x @ y, x @ z, axis=1) => x @ concatenate(y, z, axis=1) when matrix(x), matrix(y), matrix(z), same_dtype(x, y), same_dtype(y, z)
+concat-inner @reassociate: x @ y + z @ w => concatenate(x, z, axis=1) @ concatenate(y, w, axis=0) when matrix(x), matrix(y), matrix(z), matrix(w), same_dtype(x, y), same_dtype(y, z), same_dtype(z, w)
+concat-conv-batch @reassociate: concatenate(conv(x, z, **p), conv(y, z, **p), axis=0) => conv(concatenate(x, y, axis=0), z, **p) when same_dtype(x, y), same_dtype(y, z)
+concat-conv-filters @reassociate: concatenate(conv(x, y), conv(x, z), axis=1) => conv(x, concatenate(y, z, axis=0)) when same_dtype(x, y), same_dtype(y, z)
+concat-conv-inner @reassociate: conv(x, y) + conv(z, w) => conv(concatenate(x, z, axis=1), concatenate(y, w, axis=1)) when same_dtype(x, y), same_dtype(y, z), same_dtype(z, w)
+END
+    ok 'grewrite --rules taso.rules --prove >proofs'
+    [ "$(grep -c 'proved: rational identity' proofs)" = 32 ]
+    [ "$(grep -c 'relu .*holds: .* worst 0 ulp, everywhere' proofs)" = 2 ]
+    refutes <<'END'
+matmul-commutative @reassociate: x @ y => y @ x when matrix(x), matrix(y)|x = .*float64
+matmul-transpose @reassociate: transpose(x @ y) => transpose(x) @ y when matrix(x), matrix(y)|x = .*float64
+split-swapped: split(concatenate(x, y, axis=0), 2, axis=0)[0] => y when same_shape(x, y), same_dtype(x, y)|x = .*, left
+concat-geometry: concatenate(concatenate(x, y, axis=0), concatenate(z, w, axis=0), axis=1) => concatenate(concatenate(x, y, axis=1), concatenate(z, w, axis=1), axis=0) when same_shape(x, y), same_shape(z, w), same_shape(x, z)|x = .*, left
+concat-relu: concatenate(maximum(x, 0), y, axis=0) => maximum(concatenate(x, y, axis=0), 0) when same_dtype(x, y)|x = .*, left
+relu-ewadd @reassociate: maximum(x + y, 0) => maximum(x, 0) + maximum(y, 0) when same_dtype(x, y)|x = .*, left
+conv-swapped @reassociate: conv(x, y) => conv(y, x)|x = .*, left
+concat-conv @reassociate: concatenate(conv(x, y), conv(x, z), axis=1) => conv(x, concatenate(z, y, axis=0)) when same_shape(y, z), same_dtype(x, y), same_dtype(y, z)|x = .*, left
+conv-inner @reassociate: conv(x, y) + conv(z, w) => conv(concatenate(x, z, axis=1), concatenate(w, y, axis=1)) when same_dtype(x, y), same_dtype(y, z), same_dtype(z, w)|x = .*, left
+END
+}
