@@ -89,6 +89,14 @@ check_rows() { # section
     bad 5 E_RUN_SHAPE 'inner sizes' 'grun p.tlg "x=[[1,2]]" "y=[[1],[2]]" v=[1,2]'
     gload --new -i 'x: float64[?]' -i 'i: int64' -e 'set_subtensor(x[i], 5.)[i]' -o w.tlg
     bad 5 E_INDEX 'out of range' 'grun w.tlg x=[1,2] i=2'
+    # also where nothing is read with it
+    gload --new -i 'x: float64[?, ?]' -i 'i: int64[?]' -e 'a = exp(x)[i]' -e 'b = x[i]' -e 'c = x[:, i]' -o e.tlg
+    for y in a b; do
+        bad 5 E_INDEX 'index -5 is out of range for axis 0 of size 3' "grun e.tlg --outputs $y 'x=zeros((3, 0))' i=[-2,-5]"
+        bad 5 E_INDEX 'index -5 is out of range for axis 0 of size 3' "grun e.tlg --mode FAST_COMPILE --outputs $y 'x=zeros((3, 0))' i=[-2,-5]"
+    done
+    bad 5 E_INDEX 'index 3 is out of range for axis 1 of size 3' "grun e.tlg --outputs c 'x=zeros((0, 3))' i=[2,3]"
+    ok "grun e.tlg --outputs c 'x=zeros((0, 3))' i=[2,-3]" "c = zeros((0, 2), dtype='float64')"
     gload --new -i 'x: float64[?]' -i 'y: float64[?]' -e 'tanh(stack([x, y])[1])' -o k.tlg
     bad 5 E_RUN_SHAPE 'stack: tensor 1' 'grun k.tlg x=[1,2] y=[1,2,3]'
 }
