@@ -167,7 +167,7 @@ static void put_element(Session *s, const Tensor *t, int64_t i, Str *out) {
                         out);
 }
 
-enum { SHOWN = 24 }; /* elements of an array */
+enum { SHOWN = 64 }; /* elements of an array */
 
 static void put_input(const Trial *q, size_t i, int64_t at, Str *out) {
     Session *s = q->x->p->s;

@@ -110,10 +110,13 @@ Judgement judge_bounds(const Prover *p, const Pair *v, PointKind k, const Bound 
     long double error = l->error + r->error;
     long double far = hypot(v->l[0] - v->r[0], v->l[1] - v->r[1]);
     if (far <= slack * error + dtype_smallest(v->dtype)) {
-        /* ulp of the terms that cancel, if some do */
+        /* ulp of the terms that cancel, if some do; digits lost to denormals don't
+         * count
+         */
         long double u = 2 * unit_roundoff(v->dtype);
         long double size = fmaxl(fmax(hypot_of(v->l), hypot_of(v->r)), error / u);
-        *ulps = (double)(far / (u * size));
+        bool underflows = far <= dtype_smallest(v->dtype);
+        *ulps = underflows ? 0 : (double)(far / (u * size));
         return AGREES;
     }
     if (p->promise == PROMISE_STABLE)

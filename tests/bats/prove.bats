@@ -105,6 +105,20 @@ END
     bad 3 E_NAME 'there is no op nothing' 'grewrite --rules bad.rules --prove'
 }
 
+# What --prove found in the library: branches of the complex logarithm, the sign of a sum of zeros.
+@test "logarithms of complex exponentials stay, also with --include fast" {
+    for e in 'log(exp(z))' 'log(z * exp(z))'; do
+        gload --new -i 'z: complex128[2]' -e "w = $e" --outputs w -o m.tlg
+        ok 'grewrite m.tlg --include fast --exclude fusion --no-provenance -O math | tail -n 1' "w = $e"
+    done
+    gload --new -i 'z: float64[2]' -e 'w = log(z * exp(z))' --outputs w -o m.tlg
+    ok 'grewrite m.tlg --include fast --exclude fusion --no-provenance -O math | tail -n 1' 'w = log(z) + z'
+    like 'grewrite --prove log-exp' '^log-exp +fast +holds: .* for finite x'
+    for r in sum-neg matmul-neg matmul-neg-right; do
+        like "grewrite --prove $r" "^$r +rounded +proved: .* but for the sign of 0"
+    done
+}
+
 # Jia et al. 2019, table 2
 @test "TASO's equations are decided, and so are their broken forms" {
     cat >taso.rules <<'END'
@@ -143,10 +157,12 @@ concat-inner @reassociate: x @ y + z @ w => concatenate(x, z, axis=1) @ concaten
 concat-conv-batch @reassociate: concatenate(conv(x, z, **p), conv(y, z, **p), axis=0) => conv(concatenate(x, y, axis=0), z, **p) when same_dtype(x, y), same_dtype(y, z)
 concat-conv-filters @reassociate: concatenate(conv(x, y), conv(x, z), axis=1) => conv(x, concatenate(y, z, axis=0)) when same_dtype(x, y), same_dtype(y, z)
 concat-conv-inner @reassociate: conv(x, y) + conv(z, w) => conv(concatenate(x, z, axis=1), concatenate(y, w, axis=1)) when same_dtype(x, y), same_dtype(y, z), same_dtype(z, w)
+concat-pool-sum: concatenate(sum_pool(x, size=[2], **p), sum_pool(y, size=[2], **p), axis=0) => sum_pool(concatenate(x, y, axis=0), size=[2], **p) when same_dtype(x, y)
+concat-pool-max: concatenate(max_pool(x, size=[2]), max_pool(y, size=[2]), axis=1) => max_pool(concatenate(x, y, axis=1), size=[2]) when same_dtype(x, y)
 END
     ok 'grewrite --rules taso.rules --prove >proofs'
-    [ "$(grep -c 'proved: rational identity' proofs)" = 32 ]
-    [ "$(grep -c 'relu .*holds: .* worst 0 ulp, everywhere' proofs)" = 2 ]
+    [ "$(grep -c 'proved: rational identity' proofs)" = 33 ]
+    [ "$(grep -Ec '(relu|max) .*holds: .* worst 0 ulp, everywhere' proofs)" = 3 ]
     refutes <<'END'
 matmul-commutative @reassociate: x @ y => y @ x when matrix(x), matrix(y)|x = .*float64
 matmul-transpose @reassociate: transpose(x @ y) => transpose(x) @ y when matrix(x), matrix(y)|x = .*float64
