@@ -370,7 +370,88 @@ static void test_threads(void) {
     check_cut(DT_INT32, each);
 }
 
+/* ---- triangles ---- */
+/* Products that are computed by half, in x [m, n] and y [n, k], with the sum that each
+ * is. */
+static const struct {
+    const char *text, *sum;
+    bool gram;
+} halves[] = {
+    {"transpose(x) @ x", "sum(expand_dims(x, 2) * expand_dims(x, 1), axis=0)", true},
+    {"x @ transpose(x)", "sum(expand_dims(x, 1) * expand_dims(x, 0), axis=2)", true},
+    {"triangular_matmul(tril(y @ y.T), y, lower=True)",
+     "sum(expand_dims(tril(y @ y.T), 2) * expand_dims(y, 0), axis=1)", false},
+    {"triangular_matmul(triu(y @ y.T), y)",
+     "sum(expand_dims(triu(y @ y.T), 2) * expand_dims(y, 0), axis=1)", false},
+    {"triangular_matmul(x, tril(y @ y.T), lower=True, right=True)",
+     "sum(expand_dims(x, 2) * expand_dims(tril(y @ y.T), 0), axis=1)", false},
+    {"triangular_matmul(x, triu(y @ y.T), right=True)",
+     "sum(expand_dims(x, 2) * expand_dims(triu(y @ y.T), 0), axis=1)", false},
+    {"triangular_matmul(transpose(triu(y @ y.T)), y, lower=True)",
+     "sum(expand_dims(transpose(triu(y @ y.T)), 2) * expand_dims(y, 0), axis=1)",
+     false}};
+
+static Var random_matrix(Lab *l, DType d, int64_t rows, int64_t cols) {
+    int64_t shape[2] = {rows, cols};
+    Tensor t = lab_tensor(l, d, 2, shape, 0);
+    for (int64_t e = 0; e < tensor_size(&t); e++)
+        lab_put(&t, e, lab_number(d, e) / 7);
+    return lab_input(l, t, true);
+}
+
+static const Tensor *text_of(Lab *l, const char *text, Var x, Var y) {
+    Env env = {.n = 2, .bind = (Bind[]){{sym(l->s, "x"), x}, {sym(l->s, "y"), y}}};
+    bool ok = true;
+    Var v = template_build(&l->b, text, &env, &ok);
+    return ok ? lab_run(l, v) : NULL;
+}
+
+/* The result, and its transpose or the sum itself, on a number of threads. */
+static const Tensor *half_of(Lab *l, unsigned threads, size_t i, bool other, DType d,
+                             const int64_t size[3]) {
+    *l = lab_new(threads);
+    Var x = random_matrix(l, d, size[0], size[1]),
+        y = random_matrix(l, d, size[1], size[2]);
+    return text_of(l, other ? halves[i].sum : halves[i].text, x, y);
+}
+
+static void check_half(size_t i, DType d, const int64_t size[3]) {
+    Lab one, two, sum;
+    const Tensor *a = half_of(&one, 1, i, false, d, size),
+                 *b = half_of(&two, 3, i, false, d, size),
+                 *c = half_of(&sum, 1, i, true, d, size);
+    Approx how = {.rtol = 1e-4, .atol = dtype_real(d) == DT_FLOAT64 ? 1e-9 : 1e-2};
+    const char *text = halves[i].text;
+    CHECK(a && b && tensor_identical(a, b), "%s, %s: threads", text, dtype_name(d));
+    CHECK(a && c && tensor_approx(a, c, how, NULL), "%s, %s, %lldx%lldx%lld", text,
+          dtype_name(d), (long long)size[0], (long long)size[1], (long long)size[2]);
+    for (int64_t k = 0; a && halves[i].gram && k < tensor_size(a); k++) {
+        double z[2], t[2];
+        int64_t n = a->shape[0];
+        tensor_c128(a, k, z);
+        tensor_c128(a, k % n * n + k / n, t);
+        CHECK(z[0] == t[0] && z[1] == t[1], "%s isn't symmetric", text);
+    }
+    lab_free(&one);
+    lab_free(&two);
+    lab_free(&sum);
+}
+
+static void test_triangles(void) {
+    static const DType dtypes[] = {DT_FLOAT32,    DT_FLOAT64, DT_COMPLEX64,
+                                   DT_COMPLEX128, DT_FLOAT16, DT_INT32};
+    static const int64_t sizes[][3] = {
+        {33, 96, 32}, {97, 143, 40}, {40, 257, 35}, {5, 95, 31}, {145, 32, 3}};
+    for (size_t i = 0; i < sizeof halves / sizeof *halves; i++)
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            check_half(i, DT_FLOAT64, sizes[k]);
+            if (k == 0 || k == 3) continue;
+            check_half(i, dtypes[(i + k) % 3], sizes[k]);
+        }
+}
+
 int main(void) {
+    test_triangles();
     test_cases();
     test_texts();
     test_label_is_named();

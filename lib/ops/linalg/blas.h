@@ -50,6 +50,19 @@ void blas_gemm(const Blas *lib, const Gemm *g);
 enum { BLAS_SPLIT_LEAST = 1 << 17 };
 size_t blas_room(const Gemm *g);
 void blas_gemm_split(Session *s, const Gemm *g, Pool *pool, void *room);
+/* Half of a product, in blocks over the pool: of a matrix and its transpose, the lower
+ * half, which is mirrored; by a square triangular matrix on either side, what isn't
+ * 0. */
+typedef enum BlasTriangle {
+    TRIANGLE_GRAM,
+    TRIANGLE_LEFT_LOWER,
+    TRIANGLE_LEFT_UPPER,
+    TRIANGLE_RIGHT_LOWER,
+    TRIANGLE_RIGHT_UPPER
+} BlasTriangle;
+/* Can it be computed so, and is it large enough to gain by that? */
+bool blas_pays_triangle(const Gemm *g, BlasTriangle kind);
+void blas_triangle(Session *s, const Gemm *g, BlasTriangle kind, Pool *pool);
 /* Turns a row times a matrix into the matrix's transpose times a column. */
 Gemm blas_turned(const Gemm *g);
 

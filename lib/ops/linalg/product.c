@@ -245,6 +245,10 @@ static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     matrix_batch_set(&j.q, a, b, nbatch, batch);
     join_rows(&j);
     double madds = (double)j.g.m * (double)j.g.n * (double)j.g.k;
+    if (j.q.count == 1 && blas_pays_triangle(&j.g, TRIANGLE_GRAM)) {
+        blas_triangle(c->s, &j.g, TRIANGLE_GRAM, c->host->pool);
+        return true;
+    }
     if (j.q.count == 1 && madds >= BLAS_SPLIT_LEAST) {
         size_t bytes = blas_room(&j.g);
         void *room = bytes ? call_scratch(c, bytes) : NULL;
@@ -379,6 +383,22 @@ static bool multiply_integers(Call *c, const Tensor *a, const Tensor *b, int nba
 static bool fills_panels(const Tensor *a, const Tensor *b) {
     return a->shape[a->ndim - 2] > 1 && b->shape[b->ndim - 1] > 3 &&
            a->shape[a->ndim - 1] > 3;
+}
+
+/* Where half of the work pays, and the operands need no copies. */
+bool product_run_triangular(Call *c, const Tensor *a, const Tensor *b, bool right,
+                            bool lower, void *out) {
+    static const BlasTriangle kinds[2][2] = {
+        {TRIANGLE_LEFT_UPPER, TRIANGLE_LEFT_LOWER},
+        {TRIANGLE_RIGHT_UPPER, TRIANGLE_RIGHT_LOWER}};
+    bool packed = dtype_is_inexact(a->dtype) && a->dtype != DT_FLOAT16 &&
+                  fits_blas(a) && fits_blas(b) && blas_get(c->s)->library;
+    Gemm g = gemm_of(a, b);
+    g.c = out;
+    if (!packed || !blas_pays_triangle(&g, kinds[right][lower]))
+        return product_run(c, a, b, 0, NULL, out);
+    blas_triangle(c->s, &g, kinds[right][lower], c->host->pool);
+    return true;
 }
 
 bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,

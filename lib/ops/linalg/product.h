@@ -9,7 +9,11 @@
  * OpenBLAS for dtypes that it has; float16 is computed in float32. */
 bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
                  const int64_t *batch, void *out);
-/* The same with three loops. */
+/* Of two matrices, of which a or (right) b has zeros above (lower) or below its
+ * diagonal. */
+bool product_run_triangular(Call *c, const Tensor *a, const Tensor *b, bool right,
+                            bool lower, void *out);
+/* product_run with three loops. */
 void product_reference(const Tensor *a, const Tensor *b, int nbatch,
                        const int64_t *batch, void *out);
 /* The inner product of k elements, as the reference computes it; strides in bytes. */
