@@ -309,6 +309,20 @@ static Facts of_divide(Rewriter *r, ApplyId id, size_t out) {
 
 enum { COUNT_MAX = 1 << 30 };
 
+/* The same of a constant, which arange becomes where the size is known. */
+static bool is_constant_count(const Tensor *t, bool *down, int64_t *plus) {
+    if (!dtype_is_integer(t->dtype) || t->ndim < 1 || t->ndim > 2) return false;
+    int64_t n = tensor_size(t), first = n ? tensor_i64(t, 0) : 0;
+    bool column = t->ndim == 2 && t->shape[1] == 1;
+    if (n == 0 || (t->ndim == 2 && !column && t->shape[0] != 1)) return false;
+    if (n > COUNT_MAX || first > COUNT_MAX || first < -COUNT_MAX) return false;
+    for (int64_t i = 1; i < n; i++)
+        if (tensor_i64(t, i) != first + i) return false;
+    *down |= column;
+    *plus += first;
+    return true;
+}
+
 /* Numbers 0, 1, ... down the rows or along the columns, plus a constant. */
 static bool is_count(Rewriter *r, Var v, bool *down, int64_t *plus) {
     *down = false;
@@ -332,7 +346,8 @@ static bool is_count(Rewriter *r, Var v, bool *down, int64_t *plus) {
                 return false;
             *down |= axis->ints.p[0] == 1;
         } else {
-            return false;
+            const Tensor *t = var_const(r->g, v);
+            return t && is_constant_count(t, down, plus);
         }
         v = rewriter_input(r, id, rest);
     }

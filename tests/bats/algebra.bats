@@ -159,3 +159,22 @@ E
     ok 'grun i.tlg A=[[1,2],[2,1]] v=[3,3]' 's = [1.0, 1.0]'
     like 'grewrite i.tlg -O math' "assume_a='semi'"
 }
+
+@test "masks of triangles whose sizes are known, too" {
+    local e want
+    while IFS='|' read -r e want; do
+        gload --new -i 'A: float64[120, 120]' -i 'B: float64[120, 120]' -e "r = $e" --outputs r -o t.tlg
+        ok "grewrite t.tlg --verify 2 --exclude fusion -O math" >/dev/null
+        assert_equal "$(grep -o 'triangular_matmul(.*' .out | grep -o 'lower=True\|right=True' | paste -sd ' ')" "${want#no}"
+        assert_equal "$(grep -c triangular_matmul .out)" "$([ "$want" = no ] && echo 0 || echo 1)"
+    done <<'END'
+tril(A) @ B|lower=True
+tril(A, k=-1) @ B|lower=True
+triu(A) @ B|
+B @ triu(A, k=2)|right=True
+B @ tril(A)|lower=True right=True
+tril(A, k=1) @ B|no
+where(arange(120)[:, None] < arange(1, 121), B, 0.) @ A|
+where(arange(120)[:, None] < arange(2, 122), B, 0.) @ A|no
+END
+}
