@@ -132,6 +132,12 @@ posdef|[[2,1j],[-1j,2]]|[[1,2],[2,1]]|1, 1\] is .*not positive definite
 posdef|[[1]]|[[0]]|0, 0\] is .*not positive definite
 semidefinite|[[1,1],[1,1]]|[[1,2],[2,1]]|1, 1\] is .*not positive semidefinite
 E
+    # of a stack, the first that contradicts; integers exactly, floats up to rounding
+    gload --new -i 'A: int64[?, 2, 2]' -e "out = assert_structure(A, kind='symmetric')" --outputs out -o i.tlg
+    bad 5 E_ASSERT 'x\[1, 1, 0\] is 4: it must equal its mirror image' 'grun i.tlg --mode DEBUG "A=[[[1,2],[2,1]],[[1,3],[4,1]],[[1,5],[6,1]]]"'
+    gload --new -i 'A: float32[50, 40]' -e "out = sum(assert_structure(inv(A.T @ A + float32(1) * eye(40, dtype=float32)), kind='symmetric'))" --outputs out -o f.tlg
+    gload -e 'A = float32(reshape(sin(arange(2000.) ** 2), [50, 40]))' | grun - -r A=f.npy
+    ok 'grun f.tlg --mode DEBUG A=@f.npy | grep -c out' 1
     bad 3 E_ARG "there is no structure 'lowr': did you mean 'lower'" "gload -i 'A: float64[2, 2]' -e \"assert_structure(A, kind='lowr')\""
     bad 3 E_SHAPE 'assert_structure' "gload -i 'A: float64[2, 3]' -e \"assert_structure(A, kind='symmetric')\""
     bad 5 E_RUN_SHAPE 'declared to be symmetric, but its matrices have 1 rows and 2 columns' "gload -i 'A: float64[?, ?]' -e \"assert_structure(A, kind='symmetric')\" | grun --mode DEBUG A=[[1,2]]"
