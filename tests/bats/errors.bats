@@ -54,6 +54,7 @@ concatenate([m, weight])|E_|1|.
 select([], [], 1.)|E_ARITY|1|no conditions
 sum(m, for=2)|E_SYNTAX|8|.for. is a Python keyword
 map(3, [m])|E_TYPE|5|must be a function
+expand_dims(m, axis=None)|E_ARG|1|axis must say where
 END
 }
 

@@ -17,6 +17,8 @@ static int new_dims(const Prop *axis, int ndim, bool flag[MAX_NDIM]) {
 static bool expand_dims_type(Infer *in) {
     const Type *x = in->type[0];
     const Prop *axis = infer_prop(in, "axis");
+    if (axis->kind == P_NONE)
+        return infer_fail(in, E_ARG, in->nin, "axis must say where the dims are added");
     int n = x->ndim + (axis->kind == P_INT ? 1 : (int)axis->ints.n);
     if (!infer_ndim(in, n)) return false;
     bool flag[MAX_NDIM];
