@@ -1,7 +1,6 @@
 /* A process that ends by _exit, by a signal that it raises or by abort counts, too:
  * linked with
  * --wrap into the programs of `make coverage`. */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
