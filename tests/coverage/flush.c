@@ -1,6 +1,5 @@
 /* A process that ends by _exit, by a signal that it raises or by abort counts, too:
- * linked with
- * --wrap into the programs of `make coverage`. */
+ * linked with --wrap into the programs of `make coverage`. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
