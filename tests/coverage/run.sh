@@ -7,7 +7,7 @@ shift
 export GCOV_ERROR_FILE=/dev/null TL_BIN="$PWD/$B/bin"
 [ -n "${KEEP:-}" ] || find "$B" -name '*.gcda' -delete
 # Some tests measure time or memory, which these programs take more of: what fails here is counted, not judged.
-export TRIES=60 # of allocations that fail (tests/prop/allocations.c)
+export TRIES=60 DEPTH=16 # of allocations that fail (tests/prop/allocations.c)
 export EVERY=5  # of the changed fields of models (tests/prop/onnx_fields.c)
 program() {
     timeout 1800 "$1" >/dev/null 2>&1 || echo "$1: failed here"

@@ -4,7 +4,9 @@
  * does with what it usually says; no block of memory, no mapping, no open file and no
  * part of a file is left.
  *
- *     allocations                    all lines; TRIES=n of each, 0 for all; SEED
+ *     allocations                    all lines; TRIES=n of each, 0 for all; SEED;
+ *                                    DEPTH=n: also each to which no line came yet by
+ *                                    the same n innermost calls
  *     allocations LINE               one of the table
  *     allocations LINE HOW NUMBER    one try, what it says, where its leaks come from
  *
@@ -406,8 +408,11 @@ static bool usual_run(const Row *r, size_t *soft, size_t *all) {
     walk(&before);
     free(usual_out.p);
     usual_out.p = NULL;
+    ways.nfresh = 0;
     for (int i = 0; i < 2; i++) {
+        ways.noting = i == 1 && ways.depth;
         int status = run(r->text, NEVER, 0);
+        ways.noting = false;
         bool leaks = give_back(false);
         CHECK(status == r->status, "%s: status %d", r->text, status);
         CHECK(i == 0 || !leaks, "%s: blocks or mappings are left", r->text);
@@ -419,6 +424,12 @@ static bool usual_run(const Row *r, size_t *soft, size_t *all) {
     }
     *soft = plan.soft, *all = plan.all;
     return true;
+}
+
+static void try_ways(const Row *r) {
+    int failures = test_failed;
+    for (size_t i = 0; i < ways.nfresh && test_failed < failures + 20; i++)
+        try_once(r, ONCE, ways.fresh[i], false);
 }
 
 static double now(void) {
@@ -442,6 +453,7 @@ static void line(const Row *r) {
     try_how(r, ONCE, soft, tries_max);
     try_how(r, ON, soft, (tries_max + 1) / 2);
     try_how(r, ALL, all, tries_max ? (tries_max + 7) / 8 : ENDS);
+    try_ways(r);
     if (getenv("VERBOSE"))
         printf("%zu: %zu, %zu of them soft; %d tries, %.2f s: %s\n", lines, all, soft,
                test_passed - done, now() - start, r->text);
@@ -511,10 +523,13 @@ static void begin(void) {
     tool_environment();
     dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     blocks.slot = calloc(SLOTS, sizeof *blocks.slot);
+    ways.slot = calloc(WAY_SLOTS, sizeof *ways.slot);
     out_fd = memfd_create("out", 0), err_fd = memfd_create("err", 0);
     own_out = dup(1), own_err = dup(2), home_fd = open(".", O_RDONLY);
-    if (!blocks.slot || out_fd < 0 || err_fd < 0 || home_fd < 0) die("begin");
+    if (!blocks.slot || !ways.slot || out_fd < 0 || err_fd < 0 || home_fd < 0)
+        die("begin");
     tries_max = number("TRIES", TRIES), seed = number("SEED", 1);
+    ways.depth = number("DEPTH", 0);
     learn();
     catch_crashes();
 }
