@@ -184,6 +184,7 @@ static bool push_apply(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     Arena *tmp = arena_new(b->s);
     Var *in = arena_copy(tmp, apply_in(b->g, a), ap.nin * sizeof *in),
         *out = NEW_N(tmp, ap.nout, Var);
+    size_t mark = diag_count(b->s);
     bool ok;
     for (size_t k = 0; k < ap.nout; k++)
         out[k] = ap.out + (Var)k, result[k] = VAR_NONE;
@@ -208,6 +209,7 @@ static bool push_apply(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     } else {
         ok = push_by_terms(b, a, tangent, result);
     }
+    ok = ok && !diag_failed(b->s, mark);
     for (size_t k = 0; ok && k < ap.nout; k++)
         ok = ad_claim_pushforward(b, a, k, &result[k]);
     arena_free(tmp);

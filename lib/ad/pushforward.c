@@ -175,9 +175,7 @@ static bool call_pushforward(Builder *b, ApplyId a, const Graph *made,
     for (size_t i = 0; ok && i < ap.nin; i++) {
         if (tangent[i] == VAR_NONE) continue;
         const Type *want = var_type(made, made->inputs.p[n]);
-        arg[n] = op_cast_to(b, tangent[i], want->dtype);
-        if (!type_is_super(want, var_type(b->g, arg[n])))
-            arg[n] = op_call2(b, "specify_shape", arg[n], shape_vector(b, arg[i]));
+        arg[n] = shape_as(b, op_cast_to(b, tangent[i], want->dtype), want, arg[i]);
         ok = arg[n++] != VAR_NONE;
     }
     PropArg which = {"fn", {.kind = P_GRAPH, .sym = made->name}};

@@ -194,7 +194,7 @@ bool ad_terms(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
     Arena *tmp = arena_new(b->s);
     Var *in = arena_copy(tmp, apply_in(b->g, a), ap.nin * sizeof *in);
     Var *cot = NEW_N(tmp, ap.nout, Var), *term = NEW_N(tmp, ap.nin, Var);
-    size_t nulls, live = 0;
+    size_t nulls, live = 0, mark = diag_count(b->s);
     bool ok = true;
     for (size_t i = 0; i < ap.nin; i++)
         grad[i] = term[i] = GRAD_DISCONNECTED;
@@ -205,7 +205,9 @@ bool ad_terms(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
                      : cast_cotangent(b, ap.out + (Var)k, cotangent[k]);
         live += cot[k] != GRAD_DISCONNECTED;
     }
-    if (live) {
+    if (diag_failed(b->s, mark)) {
+        ok = false;
+    } else if (live) {
         if (ap.op->partial || ap.op->adjoint)
             ok = terms_by_text(b, a, cot, wanted, term);
         else if (ap.op->pullback || ap.op->pull)
@@ -213,6 +215,7 @@ bool ad_terms(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
         else
             ok = fail_no_gradient(b, a, 0);
     }
+    ok = ok && !diag_failed(b->s, mark); /* what failed may look disconnected */
     for (size_t i = 0; ok && i < ap.nin; i++) {
         if (!wanted[i]) continue;
         ok = !live || ad_claim_gradient(b, a, i, cot, in[i], &term[i]);

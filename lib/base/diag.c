@@ -175,6 +175,13 @@ void diag_rewind(Session *s, size_t mark) {
         free_diag(s->diags.p[--s->diags.n]);
 }
 
+void diag_remove(Session *s, size_t from, size_t to) {
+    for (size_t i = from; i < to; i++)
+        free_diag(s->diags.p[i]);
+    memmove(s->diags.p + from, s->diags.p + to, (s->diags.n - to) * sizeof *s->diags.p);
+    s->diags.n -= to - from;
+}
+
 void diag_clear(Session *s) {
     diag_rewind(s, 0);
 }

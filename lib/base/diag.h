@@ -96,6 +96,8 @@ void diag_clear(Session *s);
 /* Removes what was added after `mark` (an earlier diag_count), for trying
  * alternatives. */
 void diag_rewind(Session *s, size_t mark);
+/* Removes what was added between two marks. */
+void diag_remove(Session *s, size_t from, size_t to);
 void diag_set_exit(Session *s, int exit); /* of the newest diagnostic */
 
 #endif

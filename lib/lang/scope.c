@@ -476,7 +476,7 @@ static bool take_until(Compiler *c, Node *body) {
                     type_str(c->s, t));
     c->b->g->until = op_cast_to(c->b, v, DT_BOOL);
     body->n--;
-    return true;
+    return c->b->g->until != VAR_NONE;
 }
 
 static bool compile_body(Compiler *c, const Node *f, size_t n, const Type *const *arg) {

@@ -1,5 +1,6 @@
 /* Building graphs: applying ops (make_node), constants, and whole expressions as text.
- */
+ * What is built of VAR_NONE is VAR_NONE: the error was reported where that was made, so
+ * that calls can be nested, and the last result tells. */
 #ifndef OP_BUILD_H
 #define OP_BUILD_H
 
@@ -20,7 +21,7 @@ Builder builder(Graph *g, bool intern); /* floatX: the graph's or session's */
  * defaults. out gets every output. */
 bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in,
               Var *out);
-/* Returns the default output, else the first. VAR_NONE: diagnosed. */
+/* Returns the default output, else the first. */
 Var op_apply1(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in);
 /* By name; the op must exist. */
 Var op_call1(Builder *b, const char *op, Var x);
@@ -56,8 +57,7 @@ const Props *props_make(Session *s, const Op *op, size_t n, const PropArg *arg);
 #define PROP_DTYPE(d)         ((Prop){.kind = P_DTYPE, .i = (d)})
 #define PROP_STR(y)           ((Prop){.kind = P_STR, .sym = (y)})
 
-/* Applies a named op with props given as pairs. VAR_NONE: diagnosed, possibly when an
- * input was made. */
+/* Applies a named op with props given as pairs. */
 Var apply_named(Builder *b, const char *op, size_t nin, const Var *in, size_t nprop,
                 const PropArg *prop);
 
@@ -90,7 +90,7 @@ Var op_float_zeros(Builder *b, Var x); /* in x's dtype if that is float or compl
 /* Of the inputs of an Apply like a of g, those that its op overwrites become copies
  * that nothing else reads: in[i] may be the caller's, or another such op's too. */
 bool op_copy_destroyed(Builder *b, const Graph *g, ApplyId a, Var *in);
-Var op_conj_of_complex(Builder *b, Var x); /* itself where it is real or VAR_NONE */
+Var op_conj_of_complex(Builder *b, Var x); /* itself where it is real */
 /* A number as a value of a plugin's type, if its values have derivatives. */
 Var op_plugin_number(Builder *b, const Type *t, double v);
 bool op_fail_no_derivatives(Builder *b, const Type *t); /* always false */

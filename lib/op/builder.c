@@ -41,6 +41,7 @@ static Var apply_prop(Builder *b, const char *name, Var x, const char *prop,
 enum { CAST_BY_VALUE = 1 << 20 };
 
 Var op_cast_to(Builder *b, Var x, DType d) {
+    if (x == VAR_NONE) return VAR_NONE;
     if (var_type(b->g, x)->dtype == d) return x;
     const Tensor *c = var_const(b->g, x);
     bool drops = c && dtype_is_complex(c->dtype) && !dtype_is_complex(d);
@@ -61,6 +62,7 @@ static Var const_as_index(Builder *b, const Tensor *c) {
 }
 
 Var op_cast_to_index(Builder *b, Var x) {
+    if (x == VAR_NONE) return VAR_NONE;
     const Tensor *c = var_const(b->g, x);
     if (var_type(b->g, x)->dtype != DT_UINT64) return op_cast_to(b, x, DT_INT64);
     if (c) return const_as_index(b, c);
@@ -73,6 +75,7 @@ Var op_cast_to_index(Builder *b, Var x) {
 /* ---- shapes ---- */
 
 Var shape_of(Builder *b, Var x, int axis) {
+    if (x == VAR_NONE) return VAR_NONE;
     const Type *t = var_type(b->g, x);
     if (axis < 0) axis += t->ndim;
     if (axis < 0 || axis >= t->ndim) bug("axis %d of %s", axis, type_str(b->s, t));
@@ -90,6 +93,7 @@ Var shape_of_dim(Builder *b, const Type *t, Var x, Sym name) {
 }
 
 Var shape_vector(Builder *b, Var x) {
+    if (x == VAR_NONE) return VAR_NONE;
     const Type *t = var_type(b->g, x);
     for (int i = 0; i < t->ndim; i++)
         if (!dim_is_known(t->dim[i])) return op_call1(b, "shape", x);
@@ -98,8 +102,6 @@ Var shape_vector(Builder *b, Var x) {
 
 Var apply_named(Builder *b, const char *op, size_t nin, const Var *in, size_t nprop,
                 const PropArg *prop) {
-    for (size_t i = 0; i < nin; i++)
-        if (in[i] == VAR_NONE) return VAR_NONE;
     const Op *found = op_named(b->s, op);
     return op_apply1(b, found, props_make(b->s, found, nprop, prop), nin, in);
 }
@@ -131,6 +133,7 @@ static Var sum_over(Builder *b, Var g, size_t n, const int64_t *axis, bool keepd
 }
 
 Var sum_to_shape(Builder *b, Var g, Var like) {
+    if (g == VAR_NONE) return VAR_NONE;
     const Type *from = var_type(b->g, g), *to = var_type(b->g, like);
     int64_t lead[MAX_NDIM], ones[MAX_NDIM];
     size_t nlead = 0, nones = 0;
@@ -143,8 +146,7 @@ Var sum_to_shape(Builder *b, Var g, Var like) {
         else if (to->dim[i - extra] == 1 && from->dim[i] != 1)
             ones[nones++] = i - extra;
     }
-    Var r = sum_over(b, g, nlead, lead, false);
-    return r == VAR_NONE ? VAR_NONE : sum_over(b, r, nones, ones, true);
+    return sum_over(b, sum_over(b, g, nlead, lead, false), nones, ones, true);
 }
 
 bool op_fail_no_derivatives(Builder *b, const Type *t) {
@@ -169,6 +171,7 @@ Var op_plugin_number(Builder *b, const Type *t, double v) {
 }
 
 Var op_zeros_like(Builder *b, Var x, DType d) {
+    if (x == VAR_NONE) return VAR_NONE;
     const Type *t = var_type(b->g, x);
     if (t->kind == TYPE_PLUGIN) return op_plugin_number(b, t, 0);
     if (t->ndim == 0) return const_number(b, d, 0);
@@ -176,6 +179,7 @@ Var op_zeros_like(Builder *b, Var x, DType d) {
 }
 
 Var op_float_zeros(Builder *b, Var x) {
+    if (x == VAR_NONE) return VAR_NONE;
     return op_zeros_like(b, x, dtype_inexact(var_type(b->g, x)->dtype, b->floatX));
 }
 
@@ -200,6 +204,7 @@ bool op_copy_destroyed(Builder *b, const Graph *g, ApplyId a, Var *in) {
 }
 
 Var shape_as(Builder *b, Var g, const Type *t, Var like) {
+    if (g == VAR_NONE) return VAR_NONE;
     if (type_is_super(t, var_type(b->g, g))) return g;
     return op_call2(b, "specify_shape", g, shape_vector(b, like));
 }
@@ -222,7 +227,7 @@ Var shape_leading_size(Builder *b, int ndim, Var x) {
         Dim d = var_type(b->g, x)->dim[k];
         if (dim_is_known(d) && i64_mul(known, d, &known)) continue;
         Var size = shape_of(b, x, k);
-        n = n == VAR_NONE || size == VAR_NONE ? size : op_call2(b, "multiply", n, size);
+        n = n == VAR_NONE ? size : op_call2(b, "multiply", n, size);
         if (n == VAR_NONE) return n;
     }
     if (n == VAR_NONE) return const_int(b, known);

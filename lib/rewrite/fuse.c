@@ -389,7 +389,7 @@ static bool call_fused(Fuse *f, Graph *fn, size_t narg, const Var *arg, size_t n
     r->b.from = (Origin){f->g->origin[var_owner(f->g, result[0])].at,
                          r->db->entry.p[r->current].name};
     if (!op_apply(&r->b, call, props_make(r->s, call, 1, &prop), narg, arg, out))
-        return diag_rewind(r->s, mark), true;
+        return rewriter_forget(r, mark), true;
     rewriter_grow(r);
     for (size_t k = 0; k < nres; k++)
         if (var_type(f->g, out[k]) != var_type(f->g, result[k])) return true;

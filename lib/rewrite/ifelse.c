@@ -39,7 +39,7 @@ static bool simplify_branches(Rewriter *r, ApplyId id, Var *out) {
     }
     size_t mark = diag_count(r->s);
     bool ok = changed && typed && op_apply(&r->b, a.op, a.props, a.nin, in, out);
-    diag_rewind(r->s, mark);
+    rewriter_forget(r, mark);
     rewriter_grow(r);
     if (in != few) mem_free(in);
     return ok;
@@ -74,7 +74,7 @@ static bool drop_unused_results(Rewriter *r, ApplyId id, const uint8_t *live,
     size_t mark = diag_count(r->s);
     r->b.from = (Origin){r->g->origin[id].at, r->db->entry.p[r->current].name};
     bool ok = n == 1 + 2 * (size_t)used && op_apply(&r->b, a.op, a.props, n, in, out);
-    diag_rewind(r->s, mark);
+    rewriter_forget(r, mark);
     rewriter_grow(r);
     for (Var k = 0, j = 0; ok && k < a.nout; k++) {
         if (!live[a.out + k]) continue;

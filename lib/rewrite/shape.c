@@ -310,7 +310,8 @@ bool shape_read_pass(Rewriter *r, ApplyId id, Var *out) {
     out[0] = stack ? rewriter_resolve(r, r->g->in[stack->in + (size_t)k])
                    : shape_of(&r->b, of, (int)k);
     rewriter_grow(r);
-    return type_keeps(var_type(r->g, r->g->apply[id].out), var_type(r->g, out[0]));
+    return out[0] != VAR_NONE &&
+           type_keeps(var_type(r->g, r->g->apply[id].out), var_type(r->g, out[0]));
 }
 
 /* ---- broadcast operands ---- */

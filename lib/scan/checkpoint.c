@@ -231,7 +231,9 @@ static bool add_segment_sequences(ScanSegments *q) {
                                              scan_fit_arg(q->b, x, type, 1), 0, type);
             Var row = q->make.seq.p[at].tap.p[0].in;
             if (q->make.seq.p[at].x == VAR_NONE) return false;
-            if (q->steps == VAR_NONE) q->steps = shape_of(&q->make.in, row, 0);
+            if (q->steps == VAR_NONE &&
+                (q->steps = shape_of(&q->make.in, row, 0)) == VAR_NONE)
+                return false;
             add_inner_input(q, row);
         }
     if (q->steps != VAR_NONE) return true;

@@ -68,8 +68,9 @@ static bool check_takes_rows(Vmap *q) {
 
 static bool apply_vmap_rule(Vmap *q) {
     const Op *op = q->op;
+    size_t mark = diag_count(q->b->s);
     if (!check_takes_rows(q)) return false;
-    if (op->vmap) return op->vmap(q);
+    if (op->vmap) return op->vmap(q) && !diag_failed(q->b->s, mark);
     if (op->elemwise) return vmap_elementwise(q);
     return op->identity ? vmap_pass_first(q) : vmap_by_scan(q);
 }
@@ -305,13 +306,16 @@ bool vmap_graph(Builder *b, const VmapRows *given, const VmapWant *want, Var *re
         result[k] = replacement_of(&r, want->var.p[k]);
         rows[k] = var_has_rows(&r, want->var.p[k]);
     }
-    if (!ok && r.no_form) {
+    if (!ok && r.no_form && !diag_hit_limit(b->s, mark)) {
         size_t failed = diag_count(b->s);
         b->from = from;
         b->g->effects.n = effects;
         b->g->rowwise.n = rowwise;
         ok = row_by_row(&r, given, want, result, rows);
-        diag_rewind(b->s, ok ? mark : failed);
+        if (!ok && diag_hit_limit(b->s, failed))
+            diag_remove(b->s, mark, failed);
+        else
+            diag_rewind(b->s, ok ? mark : failed);
     }
     arena_free(r.tmp);
     arena_free(r.scratch);

@@ -98,6 +98,7 @@ counter() {
     assert_equal "$status" 130
     well_formed c.svg
     assert [ "$(points c.svg | cut -d' ' -f1)" = "$(($(wc -l <rows) - 1))" ]
+    rm rows
     # without --save, too
     env --default-signal=INT grun c.tlg --steps 1000000000 --every 1000 -O tsv --plot d.svg >rows 2>err &
     pid=$!

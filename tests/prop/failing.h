@@ -3,6 +3,7 @@
 #ifndef FAILING_H
 #define FAILING_H
 
+#include "failing_build.h"
 #include "value/value.h"
 
 #include <errno.h>
@@ -249,6 +250,10 @@ Buffer *__wrap_buffer_new(Session *s, size_t size) {
     if (!strikes(true)) return __real_buffer_new(s, size);
     fail(s, NOWHERE, E_MEM, "no memory for an array of %zu bytes", size);
     return NULL;
+}
+
+static bool build_fails(void) {
+    return strikes(true);
 }
 
 static void learn(void) {

@@ -20,7 +20,7 @@ static bool apply_loop_step(Compiler *c, const Node *f, const Arguments *a, Node
     Var one = const_int(c->b, 1), next;
     arg[0] = a->arg[0];
     arg[1] = node_var(const_number(c->b, DT_BOOL, 1), NOWHERE);
-    if (one == VAR_NONE || arg[1].var == VAR_NONE) return false;
+    if (arg[1].var == VAR_NONE) return false;
     for (size_t i = 1; i < a->n; i++)
         arg[i + 1] = a->arg[i];
     if (!list_of_results(c, body, &(Arguments){a->n + 1, arg, NULL, NOWHERE}, &r))
@@ -38,8 +38,9 @@ static bool apply_loop_step(Compiler *c, const Node *f, const Arguments *a, Node
         if (!compiler_var(c, &r.item[0], DT_BOOL, &go)) return false;
         if (var_type(c->b->g, go)->ndim)
             go = op_call2(c->b, "reshape", go, const_ints(c->b, 0, NULL));
+        go = op_call1(c->b, "logical_not", go);
         if (go == VAR_NONE) return false;
-        *stop = node_var(op_call1(c->b, "logical_not", go), NOWHERE);
+        *stop = node_var(go, NOWHERE);
         Sym *key = NEW(compiler_arena(c), Sym);
         *key = sym(c->s, "until");
         if (!node_tree(c, 1, stop, key, NOWHERE, &item[n++])) return false;

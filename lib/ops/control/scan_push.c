@@ -193,13 +193,13 @@ static bool push_step(ScanPush *k) {
         Var d = dot[n++];
         if (d == VAR_NONE)
             d = op_zeros_like(&k->m.in, y[o], var_type(k->m.body, y[o])->dtype);
-        if (d == VAR_NONE) return false;
         if (var_is_null(k->m.body, d)) {
             k->p->result[o] = grad_undefined(k->b, var_type(k->m.body, d)->why);
             d = op_zeros_like(&k->m.in, y[o], var_type(k->m.body, y[o])->dtype);
         }
-        k->m.out.p[k->dot[o]].made =
-            op_cast_to(&k->m.in, d, var_type(k->m.body, y[o])->dtype);
+        d = op_cast_to(&k->m.in, d, var_type(k->m.body, y[o])->dtype);
+        if (d == VAR_NONE) return false;
+        k->m.out.p[k->dot[o]].made = d;
     }
     return true;
 }

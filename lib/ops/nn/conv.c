@@ -464,19 +464,18 @@ static Var multiply_sizes(Builder *b, Var x, Var y) {
 static Var move_axis(Builder *b, Var x, int64_t from, int64_t to) {
     PropArg arg[] = {{"source", PROP_INTS(&from, 1)},
                      {"destination", PROP_INTS(&to, 1)}};
-    return x == VAR_NONE || from == to ? x : apply_named(b, "moveaxis", 1, &x, 2, arg);
+    return from == to ? x : apply_named(b, "moveaxis", 1, &x, 2, arg);
 }
 
 static Var reshape_to(Builder *b, Var x, size_t n, const Var *dim) {
     Var in[2] = {x, ints_stack(b, n, dim)};
-    return x == VAR_NONE || in[1] == VAR_NONE
-               ? VAR_NONE
-               : apply_named(b, "reshape", 2, in, 0, NULL);
+    return apply_named(b, "reshape", 2, in, 0, NULL);
 }
 
 /* x [rows, ...] with the rows before what lies along an axis of a row. */
 static Var fold_rows(Vmap *q, Var x, int axis) {
     Var dim[MAX_NDIM + 1];
+    if (x == VAR_NONE) return VAR_NONE;
     size_t n = shape_items(q->b, x, 1, 0, dim);
     dim[axis] = multiply_sizes(q->b, q->size, dim[axis]);
     return reshape_to(q->b, move_axis(q->b, x, 0, axis), n, dim);

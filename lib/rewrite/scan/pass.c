@@ -157,7 +157,7 @@ Var scan_build_expr(Scan *l, const char *text, Var x, Var y, Var n) {
     Var v = template_build(&l->r->b, text, &env, &ok);
     rewriter_grow(l->r);
     if (ok) return v;
-    diag_rewind(s, mark);
+    rewriter_forget(l->r, mark);
     return VAR_NONE;
 }
 
