@@ -171,7 +171,7 @@ static Var fit_planted(HarvestWalk *w, Var v, const Type *t, Sym name) {
                                            : shape_of(w->b, v, i);
     const Op *stack = op_known(s, OP_STACK);
     Var shape = op_apply1(w->b, stack, NULL, (size_t)t->ndim, dim);
-    return shape == VAR_NONE ? VAR_NONE : op_call2(w->b, "specify_shape", v, shape);
+    return op_call2(w->b, "specify_shape", v, shape);
 }
 
 Var level_plant_value(HarvestWalk *w, Level *l, size_t k, const Type *t, bool append) {
@@ -321,9 +321,7 @@ static Var conditional_value(HarvestWalk *w, Level *l, const SowCall *q, Sym nam
     Var before = fallback_value(w, l, q, name), pred = q->pred;
     int n = var_type(w->b->g, pred)->ndim;
     if (n > 0) pred = op_insert_axes(w->b, pred, n, t->ndim - n);
-    return before == VAR_NONE || pred == VAR_NONE
-               ? VAR_NONE
-               : op_call3(w->b, "where", pred, q->value, before);
+    return op_call3(w->b, "where", pred, q->value, before);
 }
 
 static bool collect_sow(HarvestWalk *w, Level *l, const SowCall *q, Sym name) {

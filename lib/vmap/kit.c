@@ -45,6 +45,7 @@ Var vmap_ints_item(Builder *b, Var ints, int64_t k) {
 }
 
 Var vmap_prepend_size(Vmap *q, Var ints) {
+    if (ints == VAR_NONE) return VAR_NONE;
     Var item[MAX_NDIM + 1] = {q->size};
     Dim n = var_type(q->b->g, ints)->dim[0];
     if (!type_ndim_fits(q->b->s, q->b->from.at, NULL,
@@ -71,7 +72,6 @@ Var vmap_with_rows(Vmap *q, size_t i) {
     if (q->rows[i]) return q->in[i];
     const Type *t = var_type(q->b->g, q->in[i]);
     Var shape = shape_vector(q->b, q->in[i]);
-    if (shape == VAR_NONE) return VAR_NONE;
     Var in[2] = {q->in[i],
                  t->ndim ? vmap_prepend_size(q, shape) : ints_stack(q->b, 1, &q->size)};
     return apply_named(q->b, "broadcast_to", 2, in, 0, NULL);
@@ -95,7 +95,7 @@ Var vmap_flatten(Vmap *q, size_t i) {
         Var d = shape_of(b, x, k + 1);
         const Tensor *t = d == VAR_NONE ? NULL : var_const(b->g, d);
         if (t && i64_mul(known, tensor_i64(t, 0), &known)) continue;
-        n = d == VAR_NONE || n == VAR_NONE ? VAR_NONE : op_call2(b, "multiply", n, d);
+        n = op_call2(b, "multiply", n, d);
     }
     if (n != VAR_NONE && var_is_const(b->g, n))
         n = const_int(b, known);

@@ -165,9 +165,7 @@ static Var rows_for_argument(Vmap *q, size_t i, const Type *input) {
             !dim_is_known(input->dim[k + 1]) || input->dim[k + 1] == have->dim[k + 1];
     if (known) return q->in[i];
     Var shape = shape_vector(b, q->was[i]);
-    return shape == VAR_NONE
-               ? VAR_NONE
-               : op_call2(b, "specify_shape", q->in[i], vmap_prepend_size(q, shape));
+    return op_call2(b, "specify_shape", q->in[i], vmap_prepend_size(q, shape));
 }
 
 static bool call_vmap(Vmap *q) {

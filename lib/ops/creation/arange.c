@@ -158,8 +158,8 @@ static bool arange_pull(Pull *p) {
         return false;
     if (p->nin < 3 || !p->wanted[2]) return true;
     Var len = shape_of(b, g, 0), i = apply_named(b, "arange", 1, &len, 0, NULL);
-    Var w = i == VAR_NONE ? VAR_NONE : op_cast_to(b, i, var_type(b->g, g)->dtype);
-    Var t = w == VAR_NONE ? VAR_NONE : op_call2(b, "multiply", g, w);
+    Var w = op_cast_to(b, i, var_type(b->g, g)->dtype);
+    Var t = op_call2(b, "multiply", g, w);
     return t != VAR_NONE && (p->grad[2] = op_call1(b, "sum", t)) != VAR_NONE;
 }
 

@@ -51,7 +51,7 @@ static bool tri_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     int64_t k = prop_int(b->s, op, p, "k");
     if (column == VAR_NONE) return false;
     if (k) column = op_call2(b, "add", column, const_int(b, k));
-    Var is = column == VAR_NONE ? VAR_NONE : op_call2(b, "greater_equal", column, j);
+    Var is = op_call2(b, "greater_equal", column, j);
     return is != VAR_NONE &&
            (*out = op_cast_to(b, is, dtype_or_float(b->s, op, p, b->floatX))) !=
                VAR_NONE;
@@ -76,7 +76,7 @@ static bool one_hot_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     if (j != VAR_NONE && axis < ndim)
         j = op_call2(b, "reshape", j,
                      const_ints(b, (size_t)ndim - (size_t)axis + 1, shape + axis));
-    Var is = x == VAR_NONE || j == VAR_NONE ? VAR_NONE : op_call2(b, "equal", x, j);
+    Var is = op_call2(b, "equal", x, j);
     return is != VAR_NONE &&
            (*out = op_cast_to(b, is, dtype_or_float(b->s, op, p, b->floatX))) !=
                VAR_NONE;

@@ -149,8 +149,7 @@ static Var to_real(FftCall *q, Var x, int i) {
     Var in[2] = {fit_length(q, x, i, half), n};
     PropArg arg[] = {{"axis", PROP_INT(q->axis[i])},
                      {"scale", PROP_STR(sym(q->b->s, q->scale))}};
-    return in[0] == VAR_NONE ? VAR_NONE
-                             : apply_named(q->b, "real_from_dft", 2, in, 2, arg);
+    return apply_named(q->b, "real_from_dft", 2, in, 2, arg);
 }
 
 static Var other_axes(FftCall *q, Var x, bool inverse) {
@@ -201,7 +200,7 @@ static bool shift_expand(Builder *b, const Op *op, const Props *p, size_t nin,
         Bind bind = {sym(b->s, "n"), shape_of(b, *out, k)};
         Var to[2] = {*out, template_build(b, by, &(Env){.n = 1, .bind = &bind}, &ok)};
         PropArg arg = {"axis", PROP_INT(k)};
-        *out = to[1] == VAR_NONE ? VAR_NONE : apply_named(b, "roll", 2, to, 1, &arg);
+        *out = apply_named(b, "roll", 2, to, 1, &arg);
     }
     return *out != VAR_NONE;
 }

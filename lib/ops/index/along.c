@@ -13,7 +13,7 @@ static Var own_positions(Builder *b, Var length, int k, int n) {
     for (int d = 0; d < n; d++)
         if (d != k) ones[others++] = d;
     PropArg arg = {"axis", PROP_INTS(ones, others)};
-    Var row = length == VAR_NONE ? VAR_NONE : op_call1(b, "arange", length);
+    Var row = op_call1(b, "arange", length);
     return others ? apply_named(b, "expand_dims", 1, &row, 1, &arg) : row;
 }
 

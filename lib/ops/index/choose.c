@@ -66,7 +66,7 @@ static bool choose_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     r = chain_text(b, op, p, "where(a == a, x, r)", whole);
     for (size_t i = nin - 2; i > 0 && r != VAR_NONE; i--) {
         Var is = op_call2(b, "equal", a, const_int(b, (int64_t)i - 1));
-        r = is == VAR_NONE ? VAR_NONE : op_call3(b, "where", is, in[i], r);
+        r = op_call3(b, "where", is, in[i], r);
     }
     return (*out = r) != VAR_NONE;
 }
@@ -114,7 +114,7 @@ static bool fill_diagonal_expand(Builder *b, const Op *op, const Props *p, size_
     Str text = STR(b->s);
     for (int k = 0; k < x->ndim; k++) {
         str_puts(&text, k ? ", $" : "$");
-        args[2 + k] = k ? args[2] : n == VAR_NONE ? VAR_NONE : op_call1(b, "arange", n);
+        args[2 + k] = k ? args[2] : op_call1(b, "arange", n);
     }
     PropArg arg = {"index", PROP_STR(sym(b->s, str_text(&text)))};
     str_free(&text);

@@ -139,13 +139,13 @@ static bool fold_subtensor_push(Push *p) {
         return false;
     if (tx != VAR_NONE) {
         Var k = factor_of_x(&f, how);
-        t = k == VAR_NONE ? VAR_NONE : op_call2(b, "multiply", tx, k);
+        t = op_call2(b, "multiply", tx, k);
         if (t == VAR_NONE) return false;
     }
     if (ty != VAR_NONE) {
         if (t == VAR_NONE) t = op_float_zeros(b, f.x);
         Var k = factor_of_y(&f, how);
-        Var part = k == VAR_NONE ? VAR_NONE : op_call2(b, "multiply", ty, k);
+        Var part = op_call2(b, "multiply", ty, k);
         t = factors_apply(&f, "inc_subtensor", 2, t, part);
     }
     return (p->result[0] = t) != VAR_NONE;

@@ -25,7 +25,7 @@ static Var power_of(const Norm *m, Var v, double p) {
 }
 
 static Var call_unary(const Norm *m, const char *op, Var v) {
-    return v == VAR_NONE ? VAR_NONE : op_call1(m->b, op, v);
+    return op_call1(m->b, op, v);
 }
 
 /* The root of the sum of squares of absolute values a. */
@@ -40,10 +40,9 @@ static Var vector_norm(const Norm *m, Var a, size_t n, const int64_t *axis) {
         return reduce_keepdims(m, m->ord > 0 ? "max" : "min", a, n, axis);
     if (m->ord == 1) return reduce_keepdims(m, "sum", a, n, axis);
     if (m->ord == 0) {
-        Var nz =
-            a == VAR_NONE ? VAR_NONE : reduce_keepdims(m, "count_nonzero", a, n, axis);
-        return nz == VAR_NONE ? VAR_NONE
-                              : op_cast_to(m->b, nz, var_type(m->b->g, a)->dtype);
+        if (a == VAR_NONE) return VAR_NONE;
+        Var nz = reduce_keepdims(m, "count_nonzero", a, n, axis);
+        return op_cast_to(m->b, nz, var_type(m->b->g, a)->dtype);
     }
     return power_of(m, reduce_keepdims(m, "sum", power_of(m, a, m->ord), n, axis),
                     1 / m->ord);

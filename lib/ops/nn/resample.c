@@ -244,9 +244,7 @@ static bool expand_resize(Resize *r, Var *out) {
     if (!cut || beyond == 0 || *out == VAR_NONE) return *out != VAR_NONE;
     /* what is outside is 0: of ones it shows */
     in[0] = apply_named(b, "ones_like", 1, in, 0, NULL);
-    Var inside = in[0] == VAR_NONE
-                     ? VAR_NONE
-                     : apply_named(b, "resample", 3, in, sizeof arg / sizeof *arg, arg);
+    Var inside = apply_named(b, "resample", 3, in, sizeof arg / sizeof *arg, arg);
     bool ok = inside != VAR_NONE;
     Bind bind[] = {
         {sym(b->s, "r"), *out},

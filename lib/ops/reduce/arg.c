@@ -21,7 +21,7 @@ static bool arg_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     PropArg how[2] = {{"axis", *axis}, {"keepdims", *op_prop(b->s, op, p, "keepdims")}};
     Var x = apply_named(b, "merge_axes", 1, in, 2, how);
     PropArg last = {"axis", PROP_INT(-1)};
-    *out = x == VAR_NONE ? VAR_NONE : apply_named(b, op->name, 1, &x, 1, &last);
+    *out = apply_named(b, op->name, 1, &x, 1, &last);
     return *out != VAR_NONE;
 }
 

@@ -43,8 +43,8 @@ static bool min_debug(Call *c) {
 /* 1 wherever x equals the extreme of its group (all ties), in x's dtype. */
 static Var tie_mask(Builder *b, const Op *op, const Props *props, Var x, Var r) {
     Var wide = reduce_spread(b, r, op, props, x);
-    Var is = wide == VAR_NONE ? VAR_NONE : op_call2(b, "equal", x, wide);
-    return is == VAR_NONE ? VAR_NONE : op_cast_to(b, is, var_type(b->g, x)->dtype);
+    Var is = op_call2(b, "equal", x, wide);
+    return op_cast_to(b, is, var_type(b->g, x)->dtype);
 }
 
 static bool extreme_pull(Pull *p) {
@@ -62,7 +62,7 @@ static bool extreme_push(Push *p) {
         dtype_is_discrete(var_type(p->g, p->out[0])->dtype))
         return true;
     Var is = tie_mask(p->b, p->op, p->props, p->in[0], p->out[0]);
-    Var t = is == VAR_NONE ? VAR_NONE : op_call2(p->b, "multiply", is, p->tangent[0]);
+    Var t = op_call2(p->b, "multiply", is, p->tangent[0]);
     if (t == VAR_NONE) return false;
     PropArg arg[2] = {{"axis", *op_prop(p->b->s, p->op, p->props, "axis")},
                       {"keepdims", *op_prop(p->b->s, p->op, p->props, "keepdims")}};

@@ -198,8 +198,7 @@ static bool logsumexp_pull(Pull *p) {
     Builder *b = p->b;
     Var g = reduce_spread(b, p->cotangent[0], p->op, p->props, p->in[0]);
     Var r = reduce_spread(b, p->out[0], p->op, p->props, p->in[0]);
-    Var d = r == VAR_NONE ? VAR_NONE : op_call2(b, "subtract", p->in[0], r),
-        e = d == VAR_NONE ? VAR_NONE : op_call1(b, "exp", d);
+    Var d = op_call2(b, "subtract", p->in[0], r), e = op_call1(b, "exp", d);
     return e != VAR_NONE && g != VAR_NONE &&
            (p->grad[0] = op_call2(b, "multiply", g, e)) != VAR_NONE;
 }

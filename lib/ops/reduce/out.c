@@ -25,7 +25,7 @@ bool reduce_expand(Builder *b, const Op *op, const Props *p, size_t nin, const V
     PropArg arg[2] = {{"axis", *op_prop(b->s, op, p, "axis")},
                       {"keepdims", *op_prop(b->s, op, p, "keepdims")}};
     Var x = op_cast_to(b, in[0], (DType)dtype->i),
-        r = x == VAR_NONE ? VAR_NONE : apply_named(b, op->name, 1, &x, 2, arg);
+        r = apply_named(b, op->name, 1, &x, 2, arg);
     return r != VAR_NONE && (*out = op_cast_to(b, r, (DType)dtype->i)) != VAR_NONE;
 }
 

@@ -42,7 +42,7 @@ static Var spread_over(Pull *p, Var g) {
     Var wide = reduce_spread(p->b, g, p->op, p->props, p->in[0]);
     if (wide == VAR_NONE) return VAR_NONE;
     Var shape = shape_vector(p->b, p->in[0]);
-    return shape == VAR_NONE ? VAR_NONE : op_call2(p->b, "broadcast_to", wide, shape);
+    return op_call2(p->b, "broadcast_to", wide, shape);
 }
 
 static bool sum_pull(Pull *p) {
@@ -86,7 +86,7 @@ static bool mean_pull(Pull *p) {
     Var g = p->cotangent[0], n = shape_axes_count(b, p->in[0], flag);
     if (n == VAR_NONE) return false;
     Var w = op_cast_to(b, n, dtype_real(var_type(b->g, g)->dtype));
-    Var each = w == VAR_NONE ? VAR_NONE : op_call2(b, "true_divide", g, w);
+    Var each = op_call2(b, "true_divide", g, w);
     return each != VAR_NONE && (p->grad[0] = spread_over(p, each)) != VAR_NONE;
 }
 
@@ -124,7 +124,7 @@ static Var bring_together(Builder *b, Var x, const bool *flag, Together *t) {
         size[k] = shape_of(b, y, k);
     size[t->nkept] = const_int(b, -1);
     Var shape = ints_stack(b, (size_t)t->nkept + 1, size);
-    return shape == VAR_NONE ? VAR_NONE : op_call2(b, "reshape", y, shape);
+    return op_call2(b, "reshape", y, shape);
 }
 
 static Var cumprod_others(Builder *b, Var x, int axis, bool reverse) {
@@ -158,8 +158,8 @@ static bool prod_pull(Pull *p) {
     if (others == VAR_NONE || g == VAR_NONE) return false;
     if (t.nkept != t.ndim - 1) {
         Var like = permute_axes(b, x, t.axes, t.ndim);
-        Var shape = like == VAR_NONE ? VAR_NONE : shape_vector(b, like);
-        others = shape == VAR_NONE ? VAR_NONE : op_call2(b, "reshape", others, shape);
+        Var shape = shape_vector(b, like);
+        others = op_call2(b, "reshape", others, shape);
     }
     others = others == VAR_NONE ? VAR_NONE : permute_axes(b, others, t.inverse, t.ndim);
     others = op_conj_of_complex(b, others);

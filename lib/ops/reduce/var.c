@@ -58,8 +58,7 @@ static Var variance_divisor(Builder *b, const Op *op, const Props *props, Var x,
                             DType d) {
     bool flag[MAX_NDIM];
     shape_axes_flags(op_prop(b->s, op, props, "axis"), var_type(b->g, x)->ndim, flag);
-    Var n = shape_axes_count(b, x, flag),
-        w = n == VAR_NONE ? VAR_NONE : op_cast_to(b, n, d);
+    Var n = shape_axes_count(b, x, flag), w = op_cast_to(b, n, d);
     double ddof = ddof_of(b->s, op, props);
     if (w == VAR_NONE || ddof == 0) return w;
     return op_call2(b, "subtract", w, const_number(b, d, ddof));
@@ -80,10 +79,9 @@ static Var variance_gradient(Pull *p, Var g, bool root) {
     if (root && g != VAR_NONE) g = op_call2(b, "true_divide", g, p->out[0]);
     if (!root && g != VAR_NONE)
         g = op_call2(b, "multiply", g, const_number(b, dtype_real(d), 2));
-    Var each = g == VAR_NONE ? VAR_NONE : op_call2(b, "true_divide", g, n);
+    Var each = op_call2(b, "true_divide", g, n);
     Var wide = each == VAR_NONE ? VAR_NONE : reduce_spread(b, each, p->op, p->props, x);
-    return wide == VAR_NONE || away == VAR_NONE ? VAR_NONE
-                                                : op_call2(b, "multiply", away, wide);
+    return op_call2(b, "multiply", away, wide);
 }
 
 static bool var_pull(Pull *p) {

@@ -73,8 +73,7 @@ static Var move_axes(Builder *b, Var x, int64_t n, const int64_t *from,
 /* The positions 0, 1, ... along a diagonal of `like`'s last dim, starting at
  * `first`. */
 static Var diagonal_positions(Builder *b, Var like, int64_t first) {
-    Var len = shape_of(b, like, -1),
-        at = len == VAR_NONE ? VAR_NONE : op_call1(b, "arange", len);
+    Var len = shape_of(b, like, -1), at = op_call1(b, "arange", len);
     return at == VAR_NONE || first == 0 ? at
                                         : op_call2(b, "add", at, const_int(b, first));
 }
@@ -146,15 +145,13 @@ static bool mask_triangle(Builder *b, const Op *op, const Props *p, Var x, bool 
         return fail(b->s, b->from.at, E_SHAPE, "%s takes a matrix, not %s", op->name,
                     type_str(b->s, t));
     Var rows = shape_of(b, x, -2), cols = shape_of(b, x, -1);
-    Var i = rows == VAR_NONE ? VAR_NONE : op_call1(b, "arange", rows),
+    Var i = op_call1(b, "arange", rows),
         j = cols == VAR_NONE || i == VAR_NONE ? VAR_NONE : op_call1(b, "arange", cols);
     Var column = op_insert_axes(b, i, 1, 1);
     int64_t k = prop_int(b->s, op, p, "k");
     if (column == VAR_NONE || j == VAR_NONE) return false;
     if (k) column = op_call2(b, "add", column, const_int(b, k));
-    Var keep = column == VAR_NONE
-                   ? VAR_NONE
-                   : op_call2(b, lower ? "greater_equal" : "less_equal", column, j);
+    Var keep = op_call2(b, lower ? "greater_equal" : "less_equal", column, j);
     return keep != VAR_NONE &&
            (*out = op_call3(b, "where", keep, x, const_number(b, t->dtype, 0))) !=
                VAR_NONE;

@@ -114,7 +114,7 @@ static bool concatenate_pull(Pull *p) {
         else if (have && more)
             at = const_int(b, tensor_i64(have, 0) + tensor_i64(more, 0));
         else
-            at = n == VAR_NONE ? VAR_NONE : op_call2(b, "add", at, n);
+            at = op_call2(b, "add", at, n);
         cut[i] = at;
         ok = at != VAR_NONE;
     }

@@ -171,7 +171,7 @@ static Var pad_statistic(Builder *b, const char *op, Var x, int k) {
     if (v != VAR_NONE)
         v = middle ? median_along(b, v, k) : apply_named(b, op, 1, &v, 2, arg);
     if (v != VAR_NONE && wide && d != DT_BOOL) v = op_call1(b, "rint", v);
-    return v == VAR_NONE ? VAR_NONE : op_cast_to(b, v, d);
+    return op_cast_to(b, v, d);
 }
 
 /* What to add along dim k: how much before and after, and linear_ramp's end values. */

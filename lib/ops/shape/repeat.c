@@ -95,8 +95,7 @@ static bool repeat_pull(Pull *p) {
     Builder *b = p->b;
     Prop axis = *op_prop(b->s, p->op, p->props, "axis");
     int k = shape_axis_index(axis.i, var_type(p->g, p->in[0])->ndim);
-    Var n = shape_of(b, p->in[0], k),
-        source = n == VAR_NONE ? VAR_NONE : op_call1(b, "arange", n);
+    Var n = shape_of(b, p->in[0], k), source = op_call1(b, "arange", n);
     Var in[2] = {source, p->in[1]};
     PropArg first = {"axis", PROP_INT(0)};
     PropArg index = index_at_axis(b->s, k);

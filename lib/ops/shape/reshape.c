@@ -199,8 +199,7 @@ static bool reshape_vmap(Vmap *q) {
                   : dim_is_named(r->dim[k]) ? graph_dim(b->g, dim_sym(r->dim[k]))
                                             : rest_of_row(q, n, k);
     }
-    Var shape = ints_stack(b, (size_t)n, item);
-    Var in[2] = {q->in[0], shape == VAR_NONE ? VAR_NONE : vmap_prepend_size(q, shape)};
+    Var in[2] = {q->in[0], vmap_prepend_size(q, ints_stack(b, (size_t)n, item))};
     return vmap_apply(q, q->props, in);
 }
 

@@ -86,7 +86,7 @@ static bool roll_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     Var r = apply_named(b, "roll_axes", 2, args, 1, &arg);
     if (flat && r != VAR_NONE) {
         Var shape = shape_vector(b, in[0]);
-        r = shape == VAR_NONE ? VAR_NONE : op_call2(b, "reshape", r, shape);
+        r = op_call2(b, "reshape", r, shape);
     }
     return (*out = r) != VAR_NONE;
 }

@@ -313,10 +313,8 @@ static bool partition_expand(Builder *b, const Op *op, const Props *p, size_t ni
     (void)nin;
     Var args[2] = {in[0], in[1]};
     PropArg arg = shape_ravel_without_axis(b, op, p, &args[0]);
-    args[1] = args[0] == VAR_NONE ? VAR_NONE
-                                  : apply_named(b, "argpartition", 2, args, 1, &arg);
-    *out = args[1] == VAR_NONE ? VAR_NONE
-                               : apply_named(b, "take_along_axis", 2, args, 1, &arg);
+    args[1] = apply_named(b, "argpartition", 2, args, 1, &arg);
+    *out = apply_named(b, "take_along_axis", 2, args, 1, &arg);
     return *out != VAR_NONE;
 }
 
