@@ -143,13 +143,13 @@ $(B)/tests/%: $(B)/tests/%.o $(B)/libthunkline-all.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
 # Calls that build graphs, which fail in tests/prop/building and tests/prop/allocations.
-BUILD_WRAP := op_apply op_apply1 op_call1 op_call2 op_call3 apply_named op_cast_to shape_of shape_vector ints_stack sum_to_shape op_zeros_like const_int const_number
+BUILD_WRAP := op_apply op_apply1 op_call1 op_call2 op_call3 apply_named op_cast_to shape_of shape_vector ints_stack sum_to_shape op_zeros_like const_int const_number compiler_var compiler_ints compiler_tree compiler_constant tensor_new tensor_clone tensor_cast
 # Makes allocations fail in the tools themselves: their objects, and calls that come to the program first. It counts for
 # `make coverage` when it ends, not each time when a tool would.
 ALLOC_WRAP := malloc calloc realloc aligned_alloc free mmap munmap pthread_create buffer_new _exit $(BUILD_WRAP)
 $(B)/tests/prop/allocations: $$(FUZZ_CMD)
 $(B)/tests/prop/allocations: private override LDFLAGS := $(filter-out %flush.o -Wl$(comma)--wrap=%,$(LDFLAGS)) $(ALLOC_WRAP:%=-Wl,--wrap=%)
-$(B)/tests/prop/building: private override LDFLAGS += $(BUILD_WRAP:%=-Wl,--wrap=%)
+$(B)/tests/prop/building $(B)/tests/prop/onnx_building: private override LDFLAGS += $(BUILD_WRAP:%=-Wl,--wrap=%)
 ## demo: build the tools and train the digits model
 ## test: all tests and lints
 # Installs what is missing, and says so.

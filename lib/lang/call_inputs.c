@@ -73,7 +73,7 @@ bool compiler_coerce(Compiler *c, Promote promote, DType creates, size_t n,
 }
 
 static bool input_default(Compiler *c, const Param *p, Node *out) {
-    Texts *t = texts(c->s);
+    TextCache *t = text_cache(c->s);
     const Ast *e = text_ast(c->s, t, p->value, NULL);
     return e && compile(c, e, DT_NONE, out);
 }

@@ -27,7 +27,7 @@ Infix infix_of(const char *op, bool unary) {
 }
 
 /* Scans the catalogue once per session. */
-static void find_infixes(Session *s, Texts *t) {
+static void find_infixes(Session *s, TextCache *t) {
     for (size_t i = 0; i < op_count(s); i++) {
         const Op *op = op_get(s, i);
         if (!op->infix) continue;
@@ -39,7 +39,7 @@ static void find_infixes(Session *s, Texts *t) {
 }
 
 const Op *infix_op(Session *s, Infix k) {
-    Texts *t = texts(s);
+    TextCache *t = text_cache(s);
     if (!t->looked) find_infixes(s, t);
     return t->infix[k];
 }

@@ -63,7 +63,7 @@ static inline bool infix_is_arithmetic(Infix k) {
 const char *infix_text(Infix k);
 
 /* Kept in the session: the parsed texts of rows, and the ops of operators. */
-typedef struct Texts {
+typedef struct TextCache {
     Map ast;   /* text pointer -> Ast */
     Map block; /* the same for lines: text_lines.c */
     Arena *arena, *tmp;
@@ -71,13 +71,13 @@ typedef struct Texts {
     const Op *infix[INFIX_N];
     bool looked;
     Sym g, r, call;
-} Texts;
-Texts *texts(Session *s);
+} TextCache;
+TextCache *text_cache(Session *s);
 /* The expression of a text, parsed once; `op` identifies the row in messages. NULL:
  * diagnosed. */
-const Ast *text_ast(Session *s, Texts *t, const char *text, const Op *op);
+const Ast *text_ast(Session *s, TextCache *t, const char *text, const Op *op);
 /* The same for a text on a line of a source called `name`. */
-const Ast *text_ast_in(Session *s, Texts *t, const char *text, const char *name,
+const Ast *text_ast_in(Session *s, TextCache *t, const char *text, const char *name,
                        uint32_t line);
 /* A compiler for texts of rows, which sees only the names of env. */
 void text_compiler_open(Compiler *c, Builder *b, const Env *env);

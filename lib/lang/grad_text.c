@@ -28,7 +28,7 @@ static Sym grad_name(GradText *t, const char *prefix, Sym name) {
 
 /* A single output is called r, whatever others the op can have. */
 static Sym output_name(const GradText *t, size_t k) {
-    return t->nout == 1 && t->sig->nout > 1 ? texts(t->b->s)->r : t->sig->out[k];
+    return t->nout == 1 && t->sig->nout > 1 ? text_cache(t->b->s)->r : t->sig->out[k];
 }
 
 static Sym cotangent_name(GradText *t, size_t k) {
@@ -181,7 +181,7 @@ static bool read_prop_keyword(Compiler *c, const Op *op, const Ast *e, Prop *val
 }
 
 bool props_from_text(Builder *b, const Op *op, const char *text, const Props **out) {
-    Texts *t = texts(b->s);
+    TextCache *t = text_cache(b->s);
     const Signature *sig = op_signature(b->s, op);
     Arena *tmp = arena_new(b->s);
     const char *call = arena_printf(tmp, "%s(%s)", op->name, text);

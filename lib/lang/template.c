@@ -8,7 +8,7 @@
 #include <string.h>
 
 static void free_texts(void *p) {
-    Texts *t = p;
+    TextCache *t = p;
     arena_free(t->arena);
     arena_free(t->tmp);
     map_free(&t->ast);
@@ -16,8 +16,8 @@ static void free_texts(void *p) {
     mem_free(t);
 }
 
-Texts *texts(Session *s) {
-    Texts *t = session_slot(s, SLOT_TEXTS);
+TextCache *text_cache(Session *s) {
+    TextCache *t = session_slot(s, SLOT_TEXTS);
     if (t) return t;
     t = mem_zalloc(s, 1, sizeof *t);
     t->ast = t->block = MAP(s);
@@ -29,12 +29,12 @@ Texts *texts(Session *s) {
     return t;
 }
 
-const Ast *text_ast(Session *s, Texts *t, const char *text, const Op *op) {
+const Ast *text_ast(Session *s, TextCache *t, const char *text, const Op *op) {
     return text_ast_in(s, t, text, op && op->file ? op->file : "<text>",
                        op && op->line > 0 ? (uint32_t)op->line : 1);
 }
 
-const Ast *text_ast_in(Session *s, Texts *t, const char *text, const char *name,
+const Ast *text_ast_in(Session *s, TextCache *t, const char *text, const char *name,
                        uint32_t line) {
     uint64_t have;
     if (map_get(&t->ast, (uintptr_t)text, &have)) return (const Ast *)(uintptr_t)have;
@@ -48,7 +48,7 @@ const Ast *text_ast_in(Session *s, Texts *t, const char *text, const char *name,
 /* The dtype for bare numbers: that of the cotangent, else of the result, if the text
  * has one. */
 static DType cotangent_dtype(const Builder *b, const Env *env) {
-    const Texts *t = texts(b->s);
+    const TextCache *t = text_cache(b->s);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < env->n; i++) {
             if (env->bind[i].name != (pass ? t->r : t->g) ||
@@ -61,7 +61,7 @@ static DType cotangent_dtype(const Builder *b, const Env *env) {
 }
 
 void text_compiler_open(Compiler *c, Builder *b, const Env *env) {
-    Texts *t = texts(b->s);
+    TextCache *t = text_cache(b->s);
     if (t->depth++ == 0) arena_reset(t->tmp);
     *c = (Compiler){
         .s = b->s, .b = b, .arena = t->tmp, .tmp = t->tmp, .env = env, .busy = 1};
@@ -72,7 +72,7 @@ void text_compiler_open(Compiler *c, Builder *b, const Env *env) {
 }
 
 void text_compiler_close(Session *s) {
-    texts(s)->depth--;
+    text_cache(s)->depth--;
 }
 
 bool text_node_var(Compiler *c, const Node *n, Node *out) {
@@ -86,7 +86,7 @@ bool text_node_var(Compiler *c, const Node *n, Node *out) {
 }
 
 Var template_build(Builder *b, const char *text, const Env *env, bool *ok) {
-    const Ast *e = text_ast(b->s, texts(b->s), text, env->op);
+    const Ast *e = text_ast(b->s, text_cache(b->s), text, env->op);
     Node n;
     *ok = e != NULL;
     for (size_t i = 0; i < env->n; i++) /* already diagnosed */
@@ -108,7 +108,7 @@ enum { FEW = 16 };
  * r or their names, the cotangent to g. */
 static size_t bind_signature_names(Session *s, const Graph *g, ApplyId a, Var cotangent,
                                    Bind *bind) {
-    const Texts *t = texts(s);
+    const TextCache *t = text_cache(s);
     const Apply *ap = &g->apply[a];
     const Signature *sig = op_signature(s, ap->op);
     size_t n = 0;

@@ -1,5 +1,5 @@
-/* Texts of rows that are several lines, "name = formula when condition, ...", and read
- * like equations in papers. A row's `pullback` defines g_NAME for inputs, from the
+/* TextCache of rows that are several lines, "name = formula when condition, ...", and
+ * read like equations in papers. A row's `pullback` defines g_NAME for inputs, from the
  * cotangents g (g_NAME of several outputs); its `pushforward` defines t_NAME for
  * outputs (t_r of a single one), from the inputs' tangents t_NAME; a `def` defines r.
  * Inputs, outputs and props have their own names.
@@ -160,7 +160,7 @@ static bool is_partial(const TextBlock *b) {
 }
 
 static const TextBlock *text_block(Session *s, const char *text, const Op *op) {
-    Texts *t = texts(s);
+    TextCache *t = text_cache(s);
     uint64_t have;
     if (map_get(&t->block, (uintptr_t)text, &have))
         return (const TextBlock *)(uintptr_t)have;
@@ -422,7 +422,7 @@ static bool apply_line_function(Compiler *c, const LineFunction *f, const Node *
     Env inner = {.lines = &l};
     bool is, ok = open_lines(c, &l, f->text, NULL);
     c->env = &inner;
-    ok = ok && text_lines_name(c, texts(c->s)->r, &is, out);
+    ok = ok && text_lines_name(c, text_cache(c->s)->r, &is, out);
     c->env = env;
     return ok;
 }
@@ -507,7 +507,7 @@ Var definition_build(Builder *b, const char *text, const Env *env, bool *ok) {
     Env with = *env;
     Var v = VAR_NONE;
     *ok = text_lines_open(&c, b, &with, text) &&
-          text_lines_result(&c, texts(b->s)->r, &v);
+          text_lines_result(&c, text_cache(b->s)->r, &v);
     text_compiler_close(b->s);
     return v;
 }

@@ -344,7 +344,7 @@ static bool order_ops(UserOpCheck *k, uint32_t *order) {
 
 /* Stores the parsed text where template_build looks for it. */
 static bool check_formula_text(UserOpCheck *k, const UserOpText *t) {
-    Texts *all = texts(k->s);
+    TextCache *all = text_cache(k->s);
     const Ast *e = ast_parse(k->s, all->arena, t->at);
     if (!e) return false;
     map_put(&all->ast, (uintptr_t)t->text, (uintptr_t)e);

@@ -523,13 +523,11 @@ static void begin(void) {
     tool_environment();
     dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     blocks.slot = calloc(SLOTS, sizeof *blocks.slot);
-    ways.slot = calloc(WAY_SLOTS, sizeof *ways.slot);
     out_fd = memfd_create("out", 0), err_fd = memfd_create("err", 0);
     own_out = dup(1), own_err = dup(2), home_fd = open(".", O_RDONLY);
-    if (!blocks.slot || !ways.slot || out_fd < 0 || err_fd < 0 || home_fd < 0)
-        die("begin");
+    if (!blocks.slot || out_fd < 0 || err_fd < 0 || home_fd < 0) die("begin");
     tries_max = number("TRIES", TRIES), seed = number("SEED", 1);
-    ways.depth = number("DEPTH", 0);
+    ways_open(number("DEPTH", 0));
     learn();
     catch_crashes();
 }

@@ -10,57 +10,27 @@
 #include "gen.h"
 #include "rewrite/rewrite.h"
 #include "vmap/vmap.h"
+#include "ways.h"
 
-#include <execinfo.h>
 #include <setjmp.h>
 #include <signal.h>
 
-enum { DEPTH = 6, DEEPEST = 30, ROWS_N = 3, WAY_SLOTS = 1 << 20 };
+enum { DEPTH = 6, ROWS_N = 3 };
 
 /* ---- what fails ---- */
 
 static struct {
-    bool running, noting;
-    size_t at, n; /* 0: none; so far */
-    int depth;
-    const Op *op;  /* whose calls they are */
-    uint64_t *way; /* hashes of what was seen; 0: free */
-    size_t nway;
-    size_t *fresh; /* numbers of calls that new ways led to, in this run */
-    size_t nfresh, cap;
-    void *from[DEEPEST]; /* where it struck */
+    bool running;
+    size_t at, n;            /* 0: none; so far */
+    void *from[WAY_DEEPEST]; /* where it struck */
     int nfrom;
 } plan;
 
-static bool way_is_new(void) {
-    void *from[DEEPEST];
-    int n = backtrace(from, plan.depth);
-    uint64_t h = (uintptr_t)plan.op;
-    for (int i = 0; i < n; i++)
-        h = mix(h ^ (uintptr_t)from[i]);
-    size_t i = (size_t)(h >> 44) % WAY_SLOTS;
-    for (; plan.way[i]; i = (i + 1) % WAY_SLOTS)
-        if (plan.way[i] == h) return false;
-    plan.way[i] = h;
-    return ++plan.nway < WAY_SLOTS / 2;
-}
-
-static void note_way(void) {
-    if (!way_is_new()) return;
-    if (plan.nfresh == plan.cap) {
-        plan.cap = plan.cap ? 2 * plan.cap : 256;
-        plan.fresh = realloc(plan.fresh, plan.cap * sizeof *plan.fresh);
-        if (!plan.fresh) abort();
-    }
-    plan.fresh[plan.nfresh++] = plan.n;
-}
-
 static bool build_fails(void) {
     if (!plan.running) return false;
-    plan.n++;
-    if (plan.noting) note_way();
+    way_note(++plan.n);
     if (plan.n != plan.at) return false;
-    plan.nfrom = backtrace(plan.from, DEEPEST);
+    plan.nfrom = backtrace(plan.from, WAY_DEEPEST);
     return true;
 }
 
@@ -103,7 +73,7 @@ static bool differentiate(Case *c, Stage stage, Var grad[INPUTS]) {
         grad[i] = VAR_NONE;
         tangent[i] = wrt[i];
     }
-    plan.running = plan.at || plan.noting;
+    plan.running = plan.at || ways.noting;
     return stage == REVERSE ? ad_grad(&c->b, cost, (VarList){n, wrt}, &how, grad)
                             : ad_jvp(&c->b, (VarList){1, &cost}, (VarList){n, wrt},
                                      tangent, stage == FORWARD_BY_PULLBACKS, grad);
@@ -125,7 +95,7 @@ static bool batch(Case *c, unsigned mask) {
             graph_input(c->g, name, type_tensor(c->s, t->dtype, t->ndim + 1, dim));
     }
     Var size = shape_of(&c->b, with[0], 0);
-    plan.running = plan.at || plan.noting;
+    plan.running = plan.at || ways.noting;
     return vmap_graph(&c->b, &(VmapRows){{n, var}, with, NULL, size},
                       &(VmapWant){{1, &c->out}, 1}, &out, &rows);
 }
@@ -139,16 +109,16 @@ static void add_output(Case *c, const char *label, Var v) {
 static bool rewrite(Case *c) {
     static const char *const label[] = {"grad_a", "grad_b", "grad_c"};
     Var grad[INPUTS] = {VAR_NONE, VAR_NONE, VAR_NONE};
-    bool was = plan.noting;
+    bool was = ways.noting;
     size_t at = plan.at;
-    plan.noting = false, plan.at = 0;
+    ways.noting = false, plan.at = 0;
     bool ok = differentiate(c, REVERSE, grad);
-    plan.noting = was, plan.at = at;
+    ways.noting = was, plan.at = at;
     add_output(c, "call", c->out);
     for (size_t i = 0; ok && i < INPUTS; i++)
         add_output(c, label[i], grad[i]);
     diag_clear(c->s);
-    plan.running = plan.at || plan.noting;
+    plan.running = plan.at || ways.noting;
     Graph *h = rewrite_run(c->g, &(RewriteOptions){.query = {.mode = "FAST_RUN"}},
                            &(RewriteResult){0});
     if (h) graph_free(h);
@@ -173,16 +143,6 @@ static bool work(Case *c, const Kind *k) {
 /* ---- one try ---- */
 
 static const char *program;
-extern const char __executable_start[];
-static const char *places(void) {
-    static char text[2000];
-    size_t n = (size_t)snprintf(text, sizeof text, "addr2line -fspe %s", program);
-    for (int i = 1; i < plan.nfrom && n < sizeof text; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, " %#tx",
-                              (const char *)plan.from[i] - __executable_start);
-    return text;
-}
-
 static sigjmp_buf back;
 static void on_crash(int sig) {
     if (plan.running) siglongjmp(back, sig);
@@ -207,25 +167,25 @@ static void attempt(Session *s, const Sample *row, const Kind *k, size_t at) {
                   crashed ? "crashes"
                   : ok    ? "works"
                           : "fails",
-                  places());
+                  way_names(program, plan.nfrom, plan.from));
         plan.at = 0;
     }
     case_close(&c);
 }
 
 static void test_kind(Session *s, const Sample *row, const Kind *k) {
-    plan.nfresh = 0;
+    ways.nfresh = 0;
     attempt(s, row, k, 0); /* fills what lasts as long as the session */
-    plan.noting = true;
+    ways.noting = true;
     attempt(s, row, k, 0);
-    plan.noting = false;
-    for (size_t i = 0; i < plan.nfresh; i++)
-        attempt(s, row, k, plan.fresh[i]);
+    ways.noting = false;
+    for (size_t i = 0; i < ways.nfresh; i++)
+        attempt(s, row, k, ways.fresh[i]);
 }
 
 static void test_row(Session *s, const Sample *row) {
     static const DType dtypes[] = {DT_FLOAT64, DT_COMPLEX128};
-    plan.op = op_find(s, row->op, strlen(row->op));
+    ways.of = op_find(s, row->op, strlen(row->op));
     Spec spec[INPUTS];
     size_t nin = read_specs(row->in, spec);
     for (int i = 0; i < 4; i++) {
@@ -241,12 +201,9 @@ static void test_row(Session *s, const Sample *row) {
 
 int main(int argc, char **argv) {
     const char *depth = getenv("DEPTH");
+    ways_open(depth ? strtoul(depth, NULL, 10) : DEPTH);
     program = argv[0];
     signal(SIGSEGV, on_crash);
     signal(SIGABRT, on_crash);
-    plan.depth = depth ? atoi(depth) : DEPTH;
-    if (plan.depth < 1 || plan.depth > DEEPEST) plan.depth = DEPTH;
-    plan.way = calloc(WAY_SLOTS, sizeof *plan.way);
-    if (!plan.way) abort();
     return rows_test(argc, argv, 1, test_row, "prop building");
 }

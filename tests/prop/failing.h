@@ -5,6 +5,7 @@
 
 #include "failing_build.h"
 #include "value/value.h"
+#include "ways.h"
 
 #include <errno.h>
 #include <execinfo.h>
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { PLACES = 16, WAY_SLOTS = 1 << 20 };
+enum { PLACES = 16 };
 
 typedef enum How { NEVER, ONCE, ON, ALL, HOW_N } How; /* ON: none that can go on */
 static const char *const how_names[] = {"never", "once", "on", "all"};
@@ -37,49 +38,6 @@ static struct {
     size_t nhard;
     bool learning;
 } plan;
-
-/* ---- ways: the innermost calls that lead to an allocation ---- */
-
-/* Of all runs that were noted. */
-static struct {
-    size_t depth; /* calls of a way; 0: nobody asks */
-    bool noting;
-    uint64_t *slot; /* hashes of what was seen; 0: free */
-    size_t n;
-    size_t *fresh; /* numbers of soft allocations that new ways led to, in this run */
-    size_t nfresh, cap;
-} ways;
-
-static uint64_t way_hash(void) {
-    void *from[2 * PLACES];
-    size_t most = ways.depth < 2 * PLACES ? ways.depth : 2 * PLACES;
-    int n = backtrace(from, (int)most);
-    uint64_t h = 14695981039346656037u;
-    for (int i = 0; i < n; i++)
-        h = (h ^ (uintptr_t)from[i]) * 1099511628211u;
-    return h ? h : 1;
-}
-
-static bool way_is_new(void) {
-    uint64_t h = way_hash();
-    size_t i = (size_t)(h >> 44) % WAY_SLOTS;
-    for (; ways.slot[i]; i = (i + 1) % WAY_SLOTS)
-        if (ways.slot[i] == h) return false;
-    if (++ways.n > WAY_SLOTS / 2) die("too many ways");
-    ways.slot[i] = h;
-    return true;
-}
-
-void *__real_realloc(void *p, size_t n);
-static void way_note(size_t number) {
-    if (!ways.noting || !way_is_new()) return;
-    if (ways.nfresh == ways.cap) {
-        ways.cap = ways.cap ? 2 * ways.cap : 4096;
-        ways.fresh = __real_realloc(ways.fresh, ways.cap * sizeof *ways.fresh);
-        if (!ways.fresh) die("realloc");
-    }
-    ways.fresh[ways.nfresh++] = number;
-}
 
 /* ---- blocks, by address ---- */
 
@@ -110,6 +68,7 @@ static Block *block_find(const void *p) {
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
 void *__real_aligned_alloc(size_t align, size_t n);
 void __real_free(void *p);
 

@@ -2,19 +2,10 @@
  * number, an empty or a longer text, a message without fields. Each is read as a graph
  * that passes graph_check, and can be written again or is refused, or it is one error.
  * The models are the examples of all ops and those of tests/data/onnx. */
-#include "../unit/test.h"
-#include "ad/ad.h"
-#include "example.h"
-#include "format/unpack.h"
-#include "io/io.h"
 #include "io/onnx/model.h"
-#include "os/file.h"
-#include "vm/vm.h"
+#include "models.h"
 
-#include <glob.h>
-#include <stdlib.h>
-
-enum { EVERY = 29, RENEW = 400, MODEL_MOST = 1 << 15, FIELD_MOST = 1 << 12 };
+enum { EVERY = 29, FIELD_MOST = 1 << 12 };
 
 typedef enum Change {
     LEAVE_OUT,
@@ -86,7 +77,7 @@ static bool change_number(Change how, uint64_t *v) {
 }
 
 /* The bytes of a text or of a number of fixed size. */
-static bool change_bytes(Session *s, Change how, Wire *w) {
+static bool change_bytes(Change how, Wire *w) {
     static const uint8_t nan[8] = {0, 0, 0xC0, 0x7F, 0, 0, 0xF8, 0x7F}, zero[8];
     if ((w->tag & 7) != 2) {
         w->p = how == ZERO ? zero : w->n == 8 ? nan : how == HUGE ? nan : zero + 4;
@@ -105,7 +96,7 @@ static bool change_bytes(Session *s, Change how, Wire *w) {
     return true;
 }
 
-static bool change_field(Session *s, Change how, bool message, Wire *w, Str *out) {
+static bool change_field(Change how, bool message, Wire *w, Str *out) {
     if (how == LEAVE_OUT) return true;
     if (how == REPEAT) {
         put_wire(out, w);
@@ -117,8 +108,8 @@ static bool change_field(Session *s, Change how, bool message, Wire *w, Str *out
         changed = how == ZERO && w->n > 0;
         w->n = 0;
     } else {
-        changed = (w->tag & 7) == 0 ? change_number(how, &w->number)
-                                    : change_bytes(s, how, w);
+        changed =
+            (w->tag & 7) == 0 ? change_number(how, &w->number) : change_bytes(how, w);
     }
     put_wire(out, w);
     return changed;
@@ -145,7 +136,7 @@ static void copy_message(Copy *c, const ProtoMessage *m, const uint8_t *p, size_
             w.n = inner.n;
         }
         if (here)
-            c->changed = change_field(c->s, c->change, message, &w, out);
+            c->changed = change_field(c->change, message, &w, out);
         else
             put_wire(out, &w);
         str_free(&inner);
@@ -153,22 +144,14 @@ static void copy_message(Copy *c, const ProtoMessage *m, const uint8_t *p, size_
 }
 
 /* ---- what is read ---- */
-static size_t errors_of(Session *s) {
-    size_t n = 0;
-    for (size_t i = 0; i < diag_count(s); i++)
-        n += diag_get(s, i)->severity == DIAG_ERROR;
-    return n;
-}
-
-static void write_again(Session *s, Graph *g, const char *model) {
+static void write_again(Graph *g, const char *model) {
     Str out = STR(s);
     bool written = io_text(g, &(WriteOptions){.format = IO_ONNX}, &out);
     CHECK(errors_of(s) == !written, "%s: written with %zu errors", model, errors_of(s));
     str_free(&out);
 }
 
-static void read_changed(Session *s, const char *model, const Copy *c,
-                         const Str *bytes) {
+static void read_changed(const char *model, const Copy *c, const Str *bytes) {
     Graph *g = io_read_mem(s, "changed", bytes->p, bytes->n, NULL);
     size_t errors = errors_of(s);
     const Diag *d = diag_first_error(s);
@@ -179,20 +162,9 @@ static void read_changed(Session *s, const char *model, const Copy *c,
     CHECK(graph_check(g), "%s, field %zu, change %d: %s", model, c->field,
           (int)c->change, diag_first_error(s) ? diag_first_error(s)->text : "");
     diag_clear(s);
-    write_again(s, g, model);
+    write_again(g, model);
     diag_clear(s);
     graph_free(g);
-}
-
-static Session *s;
-static size_t trials;
-
-static void open_session(void) {
-    s = session_new(NULL, NULL);
-    session_options(s)->threads = 1;
-    session_options(s)->max_memory = 1 << 28;
-    vm_open(s);
-    ad_open(s);
 }
 
 /* Each EVERY'th pair of field and change, or as the environment says. */
@@ -216,65 +188,14 @@ static void change_model(const char *name, const uint8_t *p, size_t n) {
         Copy change = {.s = s, .field = k / CHANGES, .change = (Change)(k % CHANGES)};
         Str bytes = STR(s);
         copy_message(&change, &onnx_model_message, p, n, &bytes);
-        if (change.changed) read_changed(s, name, &change, &bytes);
+        if (change.changed) read_changed(name, &change, &bytes);
         str_free(&bytes);
         trials++;
     }
 }
 
-static void change_example(const Op *op) {
-    const char *arrow = op->example ? strstr(op->example, " -> ") : NULL;
-    if (!arrow) return;
-    Graph *g = example_graph(
-        s, arena_str(session_arena(s), op->example, (size_t)(arrow - op->example)));
-    Str bytes = STR(s);
-    bool written = g && io_text(g, &(WriteOptions){.format = IO_ONNX}, &bytes);
-    graph_free(g);
-    diag_clear(s);
-    if (written && bytes.n < MODEL_MOST)
-        change_model(op->name, (const uint8_t *)bytes.p, bytes.n);
-    str_free(&bytes);
-}
-
-static void change_file(const char *path) {
-    FileData d;
-    Unpacked u = {NULL, 0};
-    bool there = file_read(s, path, 0, &d);
-    CHECK(there, "%s can't be read", path);
-    if (!there) return;
-    bool packed = unpack_is_packed(d.p, d.n),
-         ok = !packed || unpack_all(s, &(Packed){path, NOWHERE, d.p, d.n, 1 << 24}, &u);
-    CHECK(ok, "%s can't be unpacked", path);
-    size_t n = packed ? u.n : d.n;
-    if (ok && n < MODEL_MOST) change_model(path, packed ? u.p : d.p, n);
-    if (u.p) free(u.p);
-    file_close(&d);
-}
-
 int main(void) {
-    static const char *const folders[] = {"tests/data/onnx/*.onnx",
-                                          "tests/data/onnx/ml/*.onnx.zst"};
-    open_session();
-    size_t nop = op_count(s), since = 0;
-    for (size_t i = 0; i < nop; i++) {
-        if (trials - since > RENEW) {
-            session_free(s);
-            open_session();
-            since = trials;
-        }
-        change_example(op_get(s, i));
-    }
-    for (size_t k = 0; k < sizeof folders / sizeof *folders; k++) {
-        glob_t found;
-        CHECK(glob(folders[k], 0, NULL, &found) == 0, "%s: no such files", folders[k]);
-        for (size_t i = 0; i < found.gl_pathc; i++) {
-            session_free(s);
-            open_session();
-            change_file(found.gl_pathv[i]);
-        }
-        globfree(&found);
-    }
+    models_each(change_model);
     CHECK(trials > 1000, "only %zu changes were tried", trials);
-    session_free(s);
     return TEST_END("prop onnx_fields");
 }
