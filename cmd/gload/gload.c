@@ -153,14 +153,8 @@ static Graph *load_operands(Run *r, const Gload *o, bool fresh) {
     return n > 1 ? graph_join(r->s, n, part) : part[0];
 }
 
-/* Do -O or the output's name ask for this format? */
-static bool wants_format(const Common *c, IoFormat f) {
-    if (c->format >= 0) return c->format + IO_AUTO + 1 == (int)f;
-    return c->output && io_format_of(c->output, NULL) == f;
-}
-
 static bool wants_json(const Common *c) {
-    return wants_format(c, IO_JSON);
+    return run_wants_format(c, IO_JSON);
 }
 
 /* --info of files of arrays; *are: the first FILE is one. */
@@ -242,10 +236,10 @@ static void set_write_options(const Run *r, WriteOptions *how) {
 
 /* Pictures of a part need the formats that show parts. */
 static bool check_view(Run *r, const Gload *o) {
-    bool dot = wants_format(r->common, IO_DOT);
+    bool dot = run_wants_format(r->common, IO_DOT);
     if (o->depth != UNSET && (o->depth < 1 || o->depth > INT32_MAX))
         return fail(r->s, NOWHERE, E_USAGE, "--depth must be at least 1");
-    if (o->depth != UNSET && !dot && !wants_format(r->common, IO_TREE))
+    if (o->depth != UNSET && !dot && !run_wants_format(r->common, IO_TREE))
         return fail(r->s, NOWHERE, E_USAGE, "--depth needs -O dot or -O tree");
     if (o->around && !dot) return fail(r->s, NOWHERE, E_USAGE, "--around needs -O dot");
     return true;
@@ -345,7 +339,7 @@ static ElementUse use_of_values(const Run *r, const Gload *o) {
     if (o->info) return ELEMENTS_IGNORED;
     bool copies = !o->common.output && o->common.format < 0 && !isatty(STDOUT_FILENO);
     for (size_t i = 0; i < sizeof copying / sizeof *copying; i++)
-        copies |= wants_format(r->common, copying[i]);
+        copies |= run_wants_format(r->common, copying[i]);
     return copies ? ELEMENTS_COPIED : ELEMENTS_COMPUTED;
 }
 

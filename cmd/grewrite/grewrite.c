@@ -187,7 +187,11 @@ static bool prove_rules(Run *r, const Grewrite *o, const RewriteQuery *q) {
     if (o->common.operands.n)
         return fail(r->s, o->common.operands.p[0].at, E_USAGE,
                     "--prove reads no graph and takes no values");
-    bool ok = rules_prove(r->s, q, o->prove, &text);
+    bool json = run_wants_format(r->common, IO_JSON);
+    if (o->common.format >= 0 && !json)
+        return fail(r->s, NOWHERE, E_USAGE,
+                    "--prove prints text, or json with -O json");
+    bool ok = rules_prove(r->s, q, o->prove, json, &text);
     if (text.n) ok = run_print(r, &text) && ok;
     str_free(&text);
     return ok;

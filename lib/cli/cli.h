@@ -139,6 +139,8 @@ Graph *run_read(Run *r, const char *path);
 /* Writes g as directed by -o, -O, -z and the terminal, with a provenance record of this
  * command. */
 bool run_write(Run *r, Graph *g);
+/* Do -O or the output's name ask for this format? */
+bool run_wants_format(const Common *c, IoFormat f);
 /* In tools that write no graph: sets the format by the suffix of -o, unless -O has. */
 bool run_pick_format(Run *r);
 /* Can standard input carry a graph? A terminal and /dev/null can't. */

@@ -98,6 +98,11 @@ static bool pick_format(Run *r, const char *path, IoFormat *format, bool *values
     return true;
 }
 
+bool run_wants_format(const Common *c, IoFormat f) {
+    if (c->format >= 0) return c->format + IO_AUTO + 1 == (int)f;
+    return c->output && io_format_of(c->output, NULL) == f;
+}
+
 /* Is `suffix`, with its dot, one of the words "text|json|..."? text is .txt. */
 static bool find_word(const char *words, const char *suffix, int *index) {
     *index = 0;

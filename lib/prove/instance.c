@@ -169,51 +169,65 @@ static void put_element(Session *s, const Tensor *t, int64_t i, Str *out) {
 
 enum { SHOWN = 64 }; /* elements of an array */
 
-static void put_input(const Trial *q, size_t i, int64_t at, Str *out) {
+static const char *kept_text(Session *s, Str *text) {
+    const char *kept = arena_str(session_arena(s), str_text(text), text->n);
+    str_free(text);
+    return kept;
+}
+
+static CounterInput describe_input(const Trial *q, size_t i, int64_t at) {
     Session *s = q->x->p->s;
     const Tensor *c = var_const(q->x->g, q->x->hole[i]), *t = &q->in[i];
+    Str value = STR(s);
     if (c)
-        tensor_text(s, c, -1, out);
+        tensor_text(s, c, -1, &value);
     else if (q->x->t->dense)
-        put_element(s, t, at, out);
+        put_element(s, t, at, &value);
     else if (tensor_size(t) <= SHOWN)
-        tensor_text(s, t, -1, out);
+        tensor_text(s, t, -1, &value);
     else
-        str_puts(out, "random");
-    if (q->x->t->dense && !c)
-        str_printf(out, " (%s)", dtype_name(t->dtype));
-    else if (!c)
-        str_printf(out, " (%s)", type_str(s, type_of_hole(q->x, i)));
+        str_puts(&value, "random");
+    const char *type = c                ? ""
+                       : q->x->t->dense ? dtype_name(t->dtype)
+                                        : type_str(s, type_of_hole(q->x, i));
+    return (CounterInput){.name = sym_text(s, q->x->p->hole[i].name),
+                          .value = kept_text(s, &value),
+                          .type = arena_str(session_arena(s), type, strlen(type))};
 }
 
-static void put_inputs(const Trial *q, int64_t at, Str *out) {
+static CounterExample *describe_point(const Trial *q, int64_t at) {
     Prover *p = q->x->p;
-    for (size_t i = 0; i < p->nhole; i++) {
-        str_printf(out, "%s%s = ", i ? ", " : "", sym_text(p->s, p->hole[i].name));
-        put_input(q, i, at, out);
-    }
+    Arena *a = session_arena(p->s);
+    CounterInput *input = NEW_N(a, p->nhole, CounterInput);
+    CounterExample *c = NEW(a, CounterExample);
+    for (size_t i = 0; i < p->nhole; i++)
+        input[i] = describe_input(q, i, at);
+    *c = (CounterExample){.ninput = p->nhole, .input = input, .at = -1};
+    return c;
 }
 
-/* Both sides whole, or one element that differs. */
-static void put_sides(const Trial *q, int64_t at, Str *out) {
-    bool whole = !q->x->t->dense;
-    for (size_t k = 0; k < 2; k++)
-        whole &= tensor_size(&q->side[k]) <= SHOWN;
-    for (size_t k = 0; k < 2; k++) {
-        str_puts(out, k ? ", right = " : ", left = ");
-        if (whole)
-            tensor_text(q->x->p->s, &q->side[k], -1, out);
-        else
-            put_element(q->x->p->s, &q->side[k], at, out);
-    }
-    if (!whole && !q->x->t->dense) str_printf(out, " at element %lld", (long long)at);
+static const char *side_text(const Trial *q, size_t k, bool whole, int64_t at) {
+    Session *s = q->x->p->s;
+    Str text = STR(s);
+    if (whole)
+        tensor_text(s, &q->side[k], -1, &text);
+    else
+        put_element(s, &q->side[k], at, &text);
+    return kept_text(s, &text);
 }
 
+/* Shows both sides whole, or one element that differs. */
 static void refute(Trial *q, int64_t at) {
     Prover *p = q->x->p;
     if (prover_done(p)) return;
-    put_inputs(q, at, &p->counter);
-    put_sides(q, at, &p->counter);
+    bool whole = !q->x->t->dense;
+    for (size_t k = 0; k < 2; k++)
+        whole &= tensor_size(&q->side[k]) <= SHOWN;
+    CounterExample *c = describe_point(q, at);
+    c->left = side_text(q, 0, whole, at);
+    c->right = side_text(q, 1, whole, at);
+    if (!whole && !q->x->t->dense) c->at = at;
+    p->counter = c;
 }
 
 /* ---- comparing ---- */
@@ -333,8 +347,9 @@ static void judge_failure(Trial *q, size_t mark) {
         diag_count(p->s) > mark ? diag_get(p->s, mark)->text : "it fails";
     text = arena_str(session_arena(p->s), text, strlen(text));
     if (left_runs(q)) {
-        put_inputs(q, 0, &p->counter);
-        str_printf(&p->counter, ", right fails: %s", text);
+        CounterExample *c = describe_point(q, 0);
+        c->failure = text;
+        p->counter = c;
     }
     diag_rewind(p->s, mark);
 }

@@ -34,11 +34,28 @@ static void finish_proof(Prover *p, RuleProof *out) {
     out->worst = p->worst;
     out->dtypes = dtype_names(p);
     out->domain = domain_text(p);
-    out->counter = arena_str(session_arena(p->s), str_text(&p->counter), p->counter.n);
-    out->verdict = p->counter.n                  ? VERDICT_FALSE
+    out->counter = p->counter;
+    out->verdict = p->counter                    ? VERDICT_FALSE
                    : p->typings == 0             ? VERDICT_UNTYPED
                    : p->certain && !p->uncertain ? VERDICT_PROVED
                                                  : VERDICT_HOLDS;
+}
+
+const char *counter_text(Session *s, const CounterExample *c) {
+    Str out = STR(s);
+    for (size_t i = 0; i < c->ninput; i++) {
+        const CounterInput *x = &c->input[i];
+        str_printf(&out, "%s = %s", x->name, x->value);
+        str_printf(&out, *x->type ? " (%s), " : "%s, ", x->type);
+    }
+    if (c->failure)
+        str_printf(&out, "right fails: %s", c->failure);
+    else
+        str_printf(&out, "left = %s, right = %s", c->left, c->right);
+    if (c->at >= 0) str_printf(&out, " at element %lld", (long long)c->at);
+    const char *text = arena_str(session_arena(s), str_text(&out), out.n);
+    str_free(&out);
+    return text;
 }
 
 static void prove_direction(Prover *p, const Rule *r) {
@@ -52,8 +69,7 @@ bool rule_prove(Session *s, const RewriteEntry *e, uint64_t seed, RuleProof *out
     Prover p = {.s = s,
                 .promise = promise_of(e->tags),
                 .random = hash_mix(seed, 0x9E3779B97F4A7C15),
-                .domains = domain_all(),
-                .counter = STR(s)};
+                .domains = domain_all()};
     *out = (RuleProof){.rule = e, .promise = p.promise};
     const Rule *r = rule_parse(s, e->at);
     if (!r) return false;
@@ -61,6 +77,5 @@ bool rule_prove(Session *s, const RewriteEntry *e, uint64_t seed, RuleProof *out
     if (rule_reverse(r) && !prover_done(&p)) prove_direction(&p, rule_reverse(r));
     if (!p.failed) finish_proof(&p, out);
     structures_free(&p);
-    str_free(&p.counter);
     return !p.failed;
 }

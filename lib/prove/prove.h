@@ -32,16 +32,31 @@ typedef enum Verdict {
     VERDICT_PROVED, /* it is a rational identity */
     VERDICT_FALSE
 } Verdict;
+/* A point at which the sides differ. */
+typedef struct CounterInput {
+    const char *name, *value,
+        *type; /* "x", "-1.0", "float64"; a constant's type is "" */
+} CounterInput;
+typedef struct CounterExample {
+    size_t ninput;
+    const CounterInput *input;
+    const char *left, *right; /* values of the sides; NULL: the right one fails */
+    int64_t at;               /* the element that they show; -1: they are whole */
+    const char *failure;      /* of the right side; NULL: it doesn't fail */
+} CounterExample;
+/* "x = -1.0 (float64), left = 1.0, right = -1.0", in session memory. */
+const char *counter_text(Session *s, const CounterExample *c);
+
 /* Session memory. */
 typedef struct RuleProof {
     const RewriteEntry *rule;
     Promise promise; /* of its tags */
     Verdict verdict;
-    uint64_t typings, points; /* that were compared */
-    double worst;             /* distance of two sides that hold, in ulp */
-    const char *domain;       /* where it holds: "for finite x" */
-    const char *dtypes;       /* that fit: "float16 float32 float64" */
-    const char *counter;      /* "x = -1.0, left = 1.0, right = -1.0" */
+    uint64_t typings, points;      /* that were compared */
+    double worst;                  /* distance of two sides that hold, in ulp */
+    const char *domain;            /* where it holds: "for finite x" */
+    const char *dtypes;            /* that fit: "float16 float32 float64" */
+    const CounterExample *counter; /* NULL: none was found */
 } RuleProof;
 /* Decides a rule; the same seed gives the same points. False: diagnosed. */
 bool rule_prove(Session *s, const RewriteEntry *e, uint64_t seed, RuleProof *out);

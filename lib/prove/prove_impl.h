@@ -48,12 +48,12 @@ typedef struct Prover {
     bool sign_of_zero; /* it may differ */
     uint64_t typings, points;
     double worst;
-    unsigned certain, uncertain; /* inexact or integer typings that are identities */
-    bool failed;                 /* diagnosed */
-    Str counter;                 /* not empty: the rule is false */
+    unsigned certain, uncertain;   /* inexact or integer typings that are identities */
+    bool failed;                   /* diagnosed */
+    const CounterExample *counter; /* NULL: the rule isn't false so far */
 } Prover;
 static inline bool prover_done(const Prover *p) {
-    return p->failed || p->counter.n;
+    return p->failed || p->counter;
 }
 uint64_t prover_random(Prover *p);
 double prover_uniform(Prover *p); /* [0, 1) */

@@ -105,6 +105,52 @@ END
     bad 3 E_NAME 'there is no op nothing' 'grewrite --rules bad.rules --prove'
 }
 
+@test "-O json: certificates and counter-examples as the schema says" {
+    cat >some.rules <<'END'
+third: x / 4 => 0.25 * x when float(x)
+and-commutes: x & y => y & x
+sign @fast: x - y => y - x
+fails: x + 0 => x + 0 * cholesky(x) when matrix(x), float(x)
+size: mean(x) => sum(x) / 4 when vector(x)
+never: log(x) => x when integer(x), float(x)
+END
+    bad 1 E_VERDICT 'some.rules:3:1: .*rule sign is false, and so are 2 others' 'grewrite --rules some.rules --prove -O json'
+    cp .out p.json
+    python_with jsonschema
+    "$PYTHON" - "$ROOT/schemas/proof.schema.json" <<'END'
+import json, jsonschema, sys
+proof, schema = json.load(open("p.json")), json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator(schema).validate(proof)
+of = {r["rule"]: r for r in proof["rules"]}
+assert [r["rule"] for r in proof["rules"]] == ["third", "and-commutes", "sign", "fails", "size", "never"]
+assert [r["verdict"] for r in proof["rules"]] == ["proved", "holds", "false", "false", "false", "undecided"]
+third, sign = of["third"], of["sign"]
+assert third["text"] == "x / 4 => 0.25 * x when float(x)" and third["line"] == "some.rules:1"
+assert (third["promise"], third["worst"], third["domain"]) == ("exact", 0, "everywhere")
+assert third["dtypes"][-3:] == ["float16", "float32", "float64"] and third["points"] > 65536
+assert sign["promise"] == "fast" and "fast" in sign["tags"]
+one = {x["name"]: x for x in sign["counter"]["inputs"]}
+assert set(one) == {"x", "y"} and all(x["type"] for x in one.values())
+assert sign["counter"]["left"] != sign["counter"]["right"]
+assert "failure" in of["fails"]["counter"] and "right" not in of["fails"]["counter"]
+assert of["size"]["counter"]["inputs"][0]["type"].startswith("float64[")
+# the schema tells a certificate from a counter-example
+for wrong in ({**third, "verdict": "false"}, {**sign, "verdict": "holds"}, {**third, "worst": -1}):
+    try:
+        jsonschema.Draft202012Validator(schema).validate({"proof": 1, "rules": [wrong]})
+    except jsonschema.ValidationError:
+        continue
+    raise SystemExit("passes: %s" % wrong)
+END
+    # a name that ends in .json asks for it, too; no other form goes
+    ok 'grewrite --prove log1p -o one.json && grep -q "\"rule\": \"log1p\"" one.json'
+    bad 2 E_USAGE 'prints text, or json' 'grewrite --prove log1p -O dot'
+    # a rule that can't be decided: no half of a report
+    printf '%s\n' 'a: x + y => y + x' 'b: nothing(x) => x' >bad.rules
+    bad 3 E_NAME 'there is no op nothing' 'grewrite --rules bad.rules --prove -O json'
+    [ ! -s .out ]
+}
+
 # What --prove found in the library: branches of the complex logarithm, the sign of a sum of zeros.
 @test "logarithms of complex exponentials stay, also with --include fast" {
     for e in 'log(exp(z))' 'log(z * exp(z))'; do

@@ -14,7 +14,8 @@ static void test_rule(Session *s, const RewriteEntry *e) {
     if (!ok) return;
     CHECK(p.verdict != VERDICT_UNTYPED, "rule %s: %s: no types that it fits", e->name,
           e->text);
-    CHECK(p.verdict != VERDICT_FALSE, "rule %s: %s: %s", e->name, e->text, p.counter);
+    CHECK(p.verdict != VERDICT_FALSE, "rule %s: %s: %s", e->name, e->text,
+          p.counter ? counter_text(s, p.counter) : "");
 }
 
 int main(int argc, char **argv) {
