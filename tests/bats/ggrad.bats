@@ -282,6 +282,11 @@ T
         ok "gload --new -i 'x: $d' -e 'c = $e' --outputs c | ggrad --cost c --check x=$x"
     done
     ok "gload --new -i 'x: float32[40]' -e 'c = sum(sin(10000 * x))' --outputs c | ggrad --cost c --check 'x=normal(0, 1, 40, seed=1)'"
+    # waves of a few hundred roundings
+    gload --new -i 'x: float32' -e 'y = sin(100000 * x) + x' --outputs y -o waves.tlg
+    for seed in 1 2 3 4 5 6 7 8; do
+        ok "ggrad waves.tlg --cost y --check --seed $seed"
+    done
 }
 
 @test "--check finds derivatives that are a little wrong, at every scale" {

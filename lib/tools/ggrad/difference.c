@@ -27,13 +27,18 @@ static double noise_of_differences(const Samples *s, const double *d,
     return n;
 }
 
-/* Differences at steps smaller than number j approach the slope with each step, up to
- * rounding. */
+/* Differences at steps smaller than number j approach the slope, each change smaller
+ * than the one before, up to rounding. Where a wave is a few steps long the scatter of
+ * the smallest is the wave's own, so that no more rounding counts than what shaking the
+ * arguments explains. */
 static bool fits_smaller(const Samples *s, const double *d, size_t j, double v,
                          double rounding) {
-    for (size_t i = j + 1; i < s->n; i++)
-        if (fabs(v - d[i]) > fabs(d[i] - d[i - 1]) + 4 * rounding / s->step[i])
-            return false;
+    rounding = fmin(rounding, 2 * s->noise);
+    for (size_t i = j + 1; i < s->n; i++) {
+        double change = fabs(d[i] - d[i - 1]), noise = 4 * rounding / s->step[i];
+        if (fabs(v - d[i]) > change + noise) return false;
+        if (i > j + 1 && change > 0.8 * fabs(d[i - 1] - d[i - 2]) + noise) return false;
+    }
     return true;
 }
 
