@@ -171,7 +171,8 @@ static bool check_step_outputs(void *ctx, size_t step, const Call *call,
 }
 
 VmHooks check_hooks(Check *c) {
-    return (VmHooks){c, check_step_inputs, check_step_outputs};
+    return (VmHooks){
+        .ctx = c, .before = check_step_inputs, .after = check_step_outputs};
 }
 
 /* ---- after a call ---- */

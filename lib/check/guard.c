@@ -114,7 +114,9 @@ static bool guard_step_inputs(void *ctx, size_t step, const Call *c) {
 }
 
 VmHooks guard_hooks(const Guard *g) {
-    return (VmHooks){(void *)(uintptr_t)g, guard_step_inputs, guard_step_outputs};
+    return (VmHooks){.ctx = (void *)(uintptr_t)g,
+                     .before = guard_step_inputs,
+                     .after = guard_step_outputs};
 }
 
 bool guard_outputs(const Guard *w, const Graph *ran, const Machine *m) {

@@ -1,7 +1,7 @@
 /* Traces of runs: a digest of each value, in a file, and a run compared with such a
- * file value by value. A value is known by its name; one without a name by the
- * expression that computes it from named ones, so that it is found again in a graph
- * that was rewritten, or read by another version. */
+ * file value by value, also within functions and steps of loops. A value is known by
+ * its name; one without a name by the expression that computes it from named ones, so
+ * that it is found again in a graph that was rewritten, or read by another version. */
 #ifndef CHECK_TRACE_H
 #define CHECK_TRACE_H
 
@@ -41,10 +41,21 @@ typedef struct TraceLayout {
 } TraceLayout;
 
 typedef struct TraceWriter TraceWriter;
+/* One run of a function within a call: a step of a loop, or a call of the function. */
+typedef struct TraceFrame {
+    uint32_t id, parent; /* from 1; the parent's is less; 0: the call itself */
+    uint32_t label, fn;  /* names of the Apply that runs the function, and of that */
+    int64_t step;        /* -1: it is no loop's */
+} TraceFrame;
 TraceWriter *trace_writer_open(Session *s, const char *path, uint32_t samples);
 uint32_t trace_writer_name(TraceWriter *w, const char *p, size_t n); /* its number */
-uint32_t trace_writer_layout(TraceWriter *w, const TraceLayout *t);
+uint32_t trace_writer_layout(TraceWriter *w, const Tensor *t);
+bool trace_writer_has(const TraceWriter *w, uint32_t layout, const Tensor *t);
+/* To the call, or to the frame entered last. */
 void trace_writer_add(TraceWriter *w, const TraceRecord *r);
+/* The parent is the frame entered before, and not left. Ids count within the call. */
+void trace_writer_enter(TraceWriter *w, uint32_t label, uint32_t fn, int64_t step);
+bool trace_writer_leave(TraceWriter *w);
 bool trace_writer_call(TraceWriter *w);   /* writes what was added since the last one */
 bool trace_writer_commit(TraceWriter *w); /* frees it */
 void trace_writer_abort(TraceWriter *w);  /* NULL is allowed */
@@ -56,8 +67,16 @@ TraceFile *trace_file_open(Session *s, const char *path);
 void trace_file_close(TraceFile *f); /* NULL is allowed */
 uint32_t trace_file_samples(const TraceFile *f);
 size_t trace_file_calls(const TraceFile *f);
-size_t trace_file_count(const TraceFile *f, size_t call);
-TraceRecord trace_file_record(const TraceFile *f, size_t call, size_t i);
+/* Records of a call or a frame. */
+typedef struct TraceBatch {
+    const unsigned char *p;
+    size_t n;
+} TraceBatch;
+TraceBatch trace_file_call(const TraceFile *f, size_t call);
+size_t trace_file_frames(const TraceFile *f, size_t call);
+TraceFrame trace_file_frame(const TraceFile *f, size_t call, size_t i, TraceBatch *b);
+TraceRecord trace_file_record(const TraceFile *f, const TraceBatch *b, size_t i);
+size_t trace_file_names(const TraceFile *f);
 Sym trace_file_name(const TraceFile *f, uint32_t name);
 const TraceLayout *trace_file_layout(const TraceFile *f, uint32_t layout);
 double trace_sample(const TraceRecord *r, size_t i); /* of a record that was read */

@@ -212,7 +212,7 @@ static bool record_step(void *ctx, size_t step, const Call *c, double seconds) {
 
 VmHooks profile_hooks(Profile *p) {
     p->events.n = p->frames.n = 0;
-    return (VmHooks){p, open_step, record_step};
+    return (VmHooks){.ctx = p, .before = open_step, .after = record_step};
 }
 
 /* Times come from the fastest call: they are consistent with each other, and

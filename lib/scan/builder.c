@@ -357,6 +357,7 @@ static Sym fresh_input_name(ScanFinish *f, Sym hint) {
     const char *base = clean_name(f, hint);
     snprintf(text, sizeof text, "%s", base);
     for (unsigned i = 1; graph_find(f->fn, sym(f->s, text)) != VAR_NONE ||
+                         graph_find(f->m->body, sym(f->s, text)) != VAR_NONE ||
                          map_get(&f->dims, sym(f->s, text), NULL);
          i++)
         snprintf(text, sizeof text, "%s_%u", base, i);
@@ -453,6 +454,15 @@ static Sym fresh_label(ScanFinish *f, Sym hint) {
     return sym(f->s, text);
 }
 
+void scan_carry_names(Graph *to, const Graph *from, const Var *map) {
+    for (size_t i = 0; i < from->names.n; i++) {
+        VarName n = from->names.p[i];
+        Var v = map[n.var];
+        if (v != VAR_NONE && !var_leaf(to, v) && !graph_has_dim(to, n.name))
+            graph_try_name(to, v, n.name);
+    }
+}
+
 static bool import_scan_body(ScanFinish *f) {
     ScanBuilder *m = f->m;
     const Graph *g = m->body;
@@ -464,6 +474,7 @@ static bool import_scan_body(ScanFinish *f) {
     if (m->until != VAR_NONE) vec_push(f->s, &want, m->until);
     bool ok = graph_import(f->fn, g, (VarList){want.n, want.p}, true, f->map);
     vec_free(&want);
+    if (ok) scan_carry_names(f->fn, g, f->map);
     for (size_t i = 0; ok && i < m->out.n; i++) {
         if (!m->out.p[i].live) continue;
         Output out = {fresh_label(f, m->out.p[i].hint), f->map[m->out.p[i].made]};

@@ -67,6 +67,9 @@ typedef struct ScanBuilderPart {
  * body. A body with custom derivatives is called, not copied. */
 ScanBuilderPart scan_part(ScanBuilder *m, Arena *a, ScanForm f, const Var *arg);
 bool scan_part_body(ScanBuilder *m, ScanBuilderPart *p);
+/* Values that were computed in `from` and are in `to` keep their names, as far as these
+ * are free: of a body that was copied alone, not of several in one. */
+void scan_carry_names(Graph *to, const Graph *from, const Var *map);
 /* Has the function custom derivatives? Then nobody may look into it. */
 bool scan_is_opaque(const Graph *fn);
 /* Adds the body of another scan: in[k] replaces its input k, y[k] is set to its output

@@ -55,6 +55,17 @@ static bool take_result(Machine *m, uint32_t cell, const Value *v) {
     return true;
 }
 
+bool run_inside(Machine *m, uint32_t ins, Machine *sub, int64_t step,
+                bool (*run)(Machine *sub)) {
+    const VmHooks *h = &m->hooks;
+    sub->hooked =
+        m->hooked &&
+        (!h->enter || h->enter(h->ctx, m->p->g, m->p->ins[ins].apply, sub->p->g, step));
+    bool ok = run(sub);
+    if (sub->hooked && h->leave) h->leave(h->ctx);
+    return ok;
+}
+
 bool run_function(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
     const uint32_t *arg = m->p->arg + in->arg;
@@ -68,7 +79,7 @@ bool run_function(Machine *m, uint32_t step) {
                          * reused */
         if (!vm_set_input(sub, k, &v)) return false;
     }
-    bool ok = vm_run(sub);
+    bool ok = run_inside(m, step, sub, -1, vm_run);
     if (!ok) note(m->s, m->p->g->origin[in->apply].at, "called here");
     for (uint32_t j = 0; ok && j < in->nout; j++)
         ok = take_result(m, arg[in->nin + j], vm_output(sub, j));

@@ -65,7 +65,7 @@ static void mark_done(Machine *m, uint32_t step) {
 /* ---- lazy instructions ---- */
 static bool call_after_hook(Machine *m, uint32_t step, bool asks, double seconds) {
     Call c;
-    if (!m->hooks.after) return true;
+    if (!m->hooked || !m->hooks.after) return true;
     step_call(m, step, &c);
     if (asks)
         c.nout = 0;
@@ -76,7 +76,7 @@ static bool call_after_hook(Machine *m, uint32_t step, bool asks, double seconds
 
 static bool call_before_hook(Machine *m, uint32_t step) {
     Call c;
-    if (!m->hooks.before) return true;
+    if (!m->hooked || !m->hooks.before) return true;
     step_call(m, step, &c);
     return m->hooks.before(m->hooks.ctx, step, &c);
 }

@@ -424,7 +424,8 @@ static LoopProgress *show_loop(const ScanRun *l) {
 static bool run_shown_steps(ScanRun *l, LoopProgress *shown) {
     bool first = true;
     for (;;) {
-        if (!steps_run(l->body)) return note_step(l);
+        if (!run_inside(l->m, l->step, l->body, l->done, steps_run))
+            return note_step(l);
         if (!take_results(l)) return false;
         l->done++;
         if (shown) atomic_store_explicit(&shown->done, l->done, memory_order_relaxed);

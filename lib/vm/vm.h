@@ -167,11 +167,16 @@ const Value *vm_value(Machine *m, Var v);
  * (after) outputs; in functions c->g is the function. Inputs that a lazy Apply doesn't
  * need have kind TYPE_NONE; `after` with nout 0 means that it requests more and will
  * run again. A callback that returns false has diagnosed an error and stops the run.
- * NULL members are skipped. */
+ * NULL members are skipped.
+ * `enter` is called before the Apply `id` of g runs its function, and before each step
+ * if that is a loop: steps count from 0, a call is step -1. False: the instructions
+ * inside run without callbacks; otherwise `leave` follows them. */
 typedef struct VmHooks {
     void *ctx;
     bool (*before)(void *ctx, size_t step, const Call *c);
     bool (*after)(void *ctx, size_t step, const Call *c, double seconds);
+    bool (*enter)(void *ctx, const Graph *g, ApplyId id, const Graph *fn, int64_t step);
+    void (*leave)(void *ctx);
 } VmHooks;
 void vm_set_hooks(Machine *m, const VmHooks *h); /* NULL: none; the struct is copied */
 

@@ -386,7 +386,8 @@ struct Machine {
     bool *done; /* by instruction: an earlier one did its work; NULL: none can */
     VmHost host;
     VmHooks hooks;
-    bool hooked;
+    bool hooked;    /* they are called; inside an Apply that `enter` leaves out they are
+                     * not */
     Machine *outer; /* the machine that calls this one's function */
     Map inner;      /* outermost machine: function to its machine */
     Vec(Machine *) inners;
@@ -394,6 +395,10 @@ struct Machine {
     Sym blame; /* outermost machine: the rewrite behind the Apply that stopped the last
                 * run */
 };
+/* inner.c: a function's machine, or a step of a loop, runs with the hooks of the
+ * machine around it if these want that. */
+bool run_inside(Machine *m, uint32_t ins, Machine *sub, int64_t step,
+                bool (*run)(Machine *sub));
 /* bind.c: leaves */
 bool bind_leaves(Machine *m);
 bool bind_shared(Machine *m, uint32_t i);

@@ -146,6 +146,126 @@ END
     assert_output --partial '"code": "E_VERDICT"'
 }
 
+# A loop over rows and a function that is called, with names inside both.
+loops() {
+    cat >loops.yaml <<'END'
+thunkline: 1
+inputs: {x: 'float64[6]', xs: 'float64[t, 6]'}
+shared: {w: 'float64[6] = [1., 2., 3., 4., 5., 6.]'}
+functions:
+  step:
+    inputs: {s: 'float64[6]', h: 'float64[6]', k: 'float64[6]'}
+    let: |
+      u = s * exp(k) * 0.01
+      a = sin(h) + 1 + u
+      r = tanh(a * k / 10)
+    outputs: [r]
+  twice:
+    inputs: {q: 'float64[6]'}
+    let: |
+      m = q * 2 + 1
+      n = log(1 + m * m)
+    outputs: [n]
+let: |
+  hs = scan(step, sequences=[xs], outputs_info=[x], non_sequences=[w])
+  hk = scan(step, sequences=[xs], outputs_info=[w], non_sequences=[x])
+  z = hs[-1] + w + twice(hk[-1])
+  p = ifelse(z[0] > 0, sum(exp(z) * 2), sum(z))
+outputs: [z, p]
+END
+    export rows='xs=reshape(float64(arange(240)), (40, 6)) * 0.01'
+}
+
+@test "--against looks into functions and loops, whatever rewriting made of them" {
+    loops
+    grun loops.yaml 'x=ones(6)' "$rows" --mode FAST_COMPILE --trace t.trc -o /dev/null
+    grun loops.yaml 'x=ones(6)' "$rows" --mode FAST_COMPILE --threads 1 --against t.trc -o /dev/null -v 2>log
+    # 40 steps of each loop, with as many values as there are Applies, and the function
+    [ "$(sed -n 's/.*compared \([0-9]*\) values.*/\1/p' log)" -gt 700 ]
+    # rewriting moves u out of the loop; a and r stay
+    grun loops.yaml 'x=ones(6)' "$rows" --mode FAST_RUN --against t.trc -o /dev/null -v 2>log
+    [ "$(sed -n 's/.*compared \([0-9]*\) values.*/\1/p' log)" -ge 160 ]
+    sed 's/sin(h) + 1 + u/sin(h) + 1 + u + ifelse(s[0] > 1, 0.01, 0.0)/' loops.yaml >other.yaml
+    for mode in FAST_COMPILE FAST_RUN; do
+        run grun other.yaml 'x=ones(6)' "$rows" --mode $mode --against t.trc -o /dev/null
+        assert_failure 1
+        assert_output --partial 'other.yaml:9:11: error[E_VERDICT]: a in step 17 of hs is the first value that differs from the trace, by 0.00162 of its size'
+        assert_output --partial 'note: in step 17 of 40 of the loop here, which runs step'
+    done
+    # a function, and one within a branch that this run takes
+    sed 's/1 + m \* m)/1 + m * m) * 1.001/' loops.yaml >other.yaml
+    run grun other.yaml 'x=ones(6)' "$rows" --against t.trc -o /dev/null
+    assert_failure 1
+    assert_output --partial 'n in a call of twice is the first value that differs'
+    # what a loop is fed differs where it is made
+    run grun loops.yaml 'x=ones(6) * 1.001' "$rows" --against t.trc -o /dev/null
+    assert_failure 1
+    assert_output --partial 'the input x is the first value that differs'
+    # another loop over the same function isn't taken for it
+    sed 's/hs = /tmp = /; s/hk = /hs = /; s/tmp = /hk = /; s/hs\[-1\] + w + twice(hk/hk[-1] + w + twice(hs/' loops.yaml >swapped.yaml
+    run grun swapped.yaml 'x=ones(6)' "$rows" --against t.trc -o /dev/null
+    assert_failure 1
+    assert_output --partial 'in step 0 of hk is the first value that differs'
+}
+
+@test "--trace: loops within loops, loops that end early, calls, and a million steps in little space" {
+    cat >nested.yaml <<'END'
+thunkline: 1
+inputs: {v: 'float64[3]', k: int64}
+functions:
+  small:
+    inputs: {g: 'float64[3]'}
+    let: |
+      d = cos(g) * 0.5 + g
+    outputs: [d]
+  large:
+    inputs: {h: 'float64[3]'}
+    let: |
+      e = scan(small, outputs_info=[h], n_steps=4)
+      f = e[-1] * 0.9
+    outputs: [f]
+let: |
+  hs = scan(large, outputs_info=[v], n_steps=k)
+  z = sum(hs)
+outputs: [z]
+END
+    for mode in FAST_COMPILE FAST_RUN; do
+        grun nested.yaml 'v=ones(3)' k=5 --steps 2 --trace n.trc --trace-sample 2 --mode $mode -o /dev/null
+        grun nested.yaml 'v=ones(3)' k=5 --steps 2 --against n.trc -o /dev/null -v 2>log
+        [ "$(sed -n 's/.*compared \([0-9]*\) values.*/\1/p' log)" -ge 50 ]
+    done
+    sed 's/cos(g) \* 0.5/cos(g) * ifelse(g[0] < 1.45, 0.51, 0.5)/' nested.yaml >other.yaml
+    run grun other.yaml 'v=ones(3) * 2' k=5 --trace o.trc --mode FAST_COMPILE -o /dev/null
+    assert_success
+    run grun nested.yaml 'v=ones(3) * 2' k=5 --against o.trc --mode FAST_COMPILE -o /dev/null
+    assert_failure 1
+    assert_output --regexp 'd in step 0 of e in step 1 of hs is the first value that differs'
+    cat >long.yaml <<'END'
+thunkline: 1
+inputs: {k: int64}
+functions:
+  step:
+    inputs: {i: int64, h: float64}
+    let: |
+      a = sin(h) + 1
+      b = a * 0.5 + h * 0.1
+    outputs: [b]
+let: |
+  r = scan(step, sequences=[arange(k)], outputs_info=[1.0], n_steps=k)[-1]
+outputs: [r]
+END
+    # of the first 256 steps all, then of each doubling 128
+    grun long.yaml k=1000000 --trace long.trc -o /dev/null
+    [ "$(wc -c <long.trc)" -lt 1500000 ]
+    grun long.yaml k=1000000 --against long.trc --mode FAST_COMPILE -o /dev/null -v 2>log
+    [ "$(sed -n 's/.*compared \([0-9]*\) values.*/\1/p' log)" -gt 3400 ]
+    sed 's/+ h \* 0.1/+ h * ifelse(i > 5000, 0.2, 0.1)/' long.yaml >other.yaml
+    run grun other.yaml k=1000000 --against long.trc -o /dev/null
+    assert_failure 1
+    assert_output --partial 'a in step 5024 of the loop over step is the first value that differs'
+    assert_output --partial 'the trace has one step in 32 here: it may begin after step 4992'
+}
+
 @test "--reduce: a graph of 2000 nodes comes down to the op that fails, still well typed" {
     {
         printf 'thunkline: 1\ninputs: {x: "float64[4]", y: "float64[4]"}\nlet: |\n'

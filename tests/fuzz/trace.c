@@ -5,8 +5,11 @@
 #include "tools/grun/run.h"
 
 static const char graph[] =
-    "thunkline: 1\ninputs: {x: 'float64[3]'}\nlet: |\n  u = 1 + x\n  y = log(u) * "
-    "sum(u)\n  k = argmax(y)\noutputs: [y, k]\n";
+    "thunkline: 1\ninputs: {x: 'float64[3]'}\nfunctions:\n  step:\n    inputs: {h: "
+    "'float64[3]'}\n    let: |\n      a = sin(h)\n      b = a + 1\n    outputs: "
+    "[b]\nlet: "
+    "|\n  u = 1 + x\n  y = log(u) * sum(u)\n  k = argmax(y)\n  hs = scan(step, "
+    "outputs_info=[x], n_steps=3)\noutputs: [y, k, hs]\n";
 
 /* Runs the graph twice, with a trace. */
 static bool run_graph(const char *trace, const char *against) {

@@ -350,7 +350,8 @@ static void test_calls(Session *s) {
     CHECK(plan_step(p, 0).kind == PLAN_CALL && plan_step(p, 0).fn == fn);
     Machine *m = vm_new(p);
     Watch w = {0};
-    vm_set_hooks(m, &(VmHooks){&w, watch_before, watch_after});
+    vm_set_hooks(m,
+                 &(VmHooks){.ctx = &w, .before = watch_before, .after = watch_after});
     Value v = vec(s, 2, (double[]){1, 3});
     vm_set_input(m, 0, &v);
     CHECK(vm_run(m));

@@ -70,6 +70,7 @@ void scan_take_apart(Scan *l) {
 
 bool scan_copy_body(Scan *l) {
     bool ok = scan_part_body(&l->m, &l->part);
+    if (ok) scan_carry_names(l->m.body, l->part.f.fn, l->part.map);
     rewriter_grow(l->r);
     return ok;
 }

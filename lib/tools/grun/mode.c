@@ -25,10 +25,12 @@ static bool mode_query(const Graph *g, const RunSpec *spec, Arena *a, RewriteQue
     bool more = q->nrules || q->ninclude || q->nexclude;
     if (!row->rewrites && !more && g->modes.n) return false;
     q->mode = row->rewrites ? row->rewrites : "FAST_RUN";
-    const char **exclude = NEW_N(a, q->nexclude + 1, const char *);
+    const char **exclude = NEW_N(a, q->nexclude + 2, const char *);
     if (q->nexclude) memcpy(exclude, q->exclude, q->nexclude * sizeof *exclude);
     if (row->without || grun_is_traced(spec))
         exclude[q->nexclude++] = row->without ? row->without : "fusion";
+    /* two loops in one would mix up the names of their values */
+    if (grun_is_traced(spec)) exclude[q->nexclude++] = "scan-merge";
     q->exclude = exclude;
     return true;
 }
