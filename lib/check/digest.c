@@ -16,8 +16,10 @@ static double spread(double i) {
 void digester_init(Digester *d, Session *s) {
     int level = session_cpu_level(s);
     d->loop = digest_sums_0;
+    d->hash = digest_hash_0;
 #ifdef __x86_64__
     if (level > 0) d->loop = level == 1 ? digest_sums_1 : digest_sums_2;
+    if (level > 0) d->hash = level == 1 ? digest_hash_1 : digest_hash_2;
 #endif
     (void)level;
     for (int i = 0; i < DIGEST_BLOCK; i++)
@@ -30,35 +32,29 @@ typedef struct Sums {
     double mixed;
 } Sums;
 
-static void count_odd(Sums *q, const double *x, size_t n) {
+/* One by one: what fills no group of lanes, and blocks with numbers that aren't finite,
+ * which are no part of the sums. */
+static void count_each(Sums *s, const double *x, const double *weight, size_t n) {
+    DigestSums *q = &s->lane;
     for (size_t i = 0; i < n; i++) {
-        q->nans += isnan(x[i]);
-        q->infs += isinf(x[i]) != 0;
-    }
-}
-
-/* The rest of a block, which fills no group of lanes. */
-static bool count_rest(DigestSums *q, const double *x, const double *weight, size_t n) {
-    bool finite = true;
-    for (size_t i = 0; i < n; i++) {
+        size_t k = i % DIGEST_LANES;
         bool ok = isfinite(x[i]);
         double v = ok ? x[i] : 0;
-        finite &= ok;
-        q->min[i] = x[i] < q->min[i] ? x[i] : q->min[i];
-        q->max[i] = x[i] > q->max[i] ? x[i] : q->max[i];
-        q->sum[i] += v;
-        q->square[i] += v * v;
-        q->mix[i] += v * weight[i];
+        s->nans += isnan(x[i]);
+        s->infs += isinf(x[i]) != 0;
+        q->min[k] = x[i] < q->min[k] ? x[i] : q->min[k];
+        q->max[k] = x[i] > q->max[k] ? x[i] : q->max[k];
+        q->sum[k] += v;
+        q->square[k] += v * v;
+        q->mix[k] += v * weight[i];
     }
-    return finite;
 }
 
 static void count_block(const Digester *d, Sums *q, const double *x, size_t n,
                         uint64_t block) {
     size_t whole = n / DIGEST_LANES * DIGEST_LANES;
-    bool finite = d->loop(&q->lane, x, d->weight, n);
-    finite &= count_rest(&q->lane, x + whole, d->weight + whole, n - whole);
-    if (!finite) count_odd(q, x, n);
+    if (whole && !d->loop(&q->lane, x, d->weight, whole)) whole = 0;
+    count_each(q, x + whole, d->weight + whole, n - whole);
     double mix = 0;
     for (int k = 0; k < DIGEST_LANES; k++) {
         mix += q->lane.mix[k];
@@ -75,8 +71,8 @@ static Digest sum_up(const Sums *q, int64_t numbers) {
     Digest r = {.min = (double)INFINITY, .max = -(double)INFINITY};
     double sum = 0, square = 0, finite = (double)(numbers - q->nans - q->infs);
     for (int k = 0; k < DIGEST_LANES; k++) {
-        r.min = fmin(r.min, q->lane.min[k]);
-        r.max = fmax(r.max, q->lane.max[k]);
+        r.min = q->lane.min[k] < r.min ? q->lane.min[k] : r.min;
+        r.max = q->lane.max[k] > r.max ? q->lane.max[k] : r.max;
         sum += q->lane.sum[k];
         square += q->lane.square[k];
     }
@@ -92,14 +88,34 @@ static Digest sum_up(const Sums *q, int64_t numbers) {
 typedef struct Pass {
     const Digester *d;
     Sums q;
-    Xxh64 hash;
+    DigestHash hash;
     DType dtype;
     size_t parts, at_once; /* numbers of an element; elements of a block */
     uint64_t block;
 } Pass;
 
-/* At most a block of elements, packed: hashed as they are, counted as numbers. */
+/* What fills no stripe counts as one that ends in zeros; digest_end adds how many bytes
+ * there are. */
+static void hash_block(Pass *s, const void *p, size_t bytes) {
+    size_t stripes = bytes / DIGEST_STRIPE, rest = bytes % DIGEST_STRIPE;
+    if (stripes) s->d->hash(&s->hash, p, stripes);
+    if (!rest) return;
+    char last[DIGEST_STRIPE] = {0};
+    memcpy(last, (const char *)p + bytes - rest, rest);
+    s->d->hash(&s->hash, last, 1);
+}
+
+static uint64_t hash_end(const DigestHash *h, uint64_t bytes) {
+    uint64_t all = bytes;
+    for (int k = 0; k < DIGEST_LANES; k++)
+        all = hash_mix(hash_mix(all, h->a[k]), h->b[k]);
+    return all;
+}
+
+/* At most a block of elements, packed: hashed as they are, counted as numbers while
+ * they are in the cache. */
 static void digest_block(Pass *s, const void *p, size_t n) {
+    hash_block(s, p, n * dtype_size(s->dtype));
     DType wide = s->parts == 2 ? DT_COMPLEX128 : DT_FLOAT64;
     double number[DIGEST_BLOCK];
     const double *x = p;
@@ -113,7 +129,6 @@ static void digest_block(Pass *s, const void *p, size_t n) {
 
 static void digest_packed(Pass *s, const char *p, size_t n) {
     size_t size = dtype_size(s->dtype);
-    hash_xxh64_add(&s->hash, p, n * size);
     for (size_t i = 0; i < n; i += s->at_once)
         digest_block(s, p + i * size, n - i < s->at_once ? n - i : s->at_once);
 }
@@ -155,12 +170,11 @@ Digest tensor_digest(const Digester *d, const Tensor *t) {
         s.q.lane.min[k] = (double)INFINITY;
         s.q.lane.max[k] = -(double)INFINITY;
     }
-    hash_xxh64_init(&s.hash, 0);
     if (tensor_is_contiguous(t))
         digest_packed(&s, t->data, (size_t)tensor_size(t));
     else
         digest_strided(&s, t);
     Digest r = sum_up(&s.q, tensor_size(t) * (int64_t)parts);
-    r.hash = hash_xxh64_end(&s.hash);
+    r.hash = hash_end(&s.hash, (uint64_t)tensor_size(t) * dtype_size(t->dtype));
     return r;
 }

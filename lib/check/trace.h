@@ -11,7 +11,7 @@
  * and nans the number; min and max are without nans, mean and the rest without
  * infinite ones too. */
 typedef struct Digest {
-    uint64_t hash; /* xxh64 of the elements in C order */
+    uint64_t hash; /* of the bytes of the elements in C order */
     double min, max, mean, rms;
     double mix; /* mean with weights that depend on the place: tells elements that
                  * changed places */
@@ -19,15 +19,17 @@ typedef struct Digest {
 } Digest;
 enum { DIGEST_BLOCK = 256 };
 struct DigestSums;
+struct DigestHash;
 typedef struct Digester {
     double weight[DIGEST_BLOCK];
     bool (*loop)(struct DigestSums *q, const double *x, const double *weight, size_t n);
+    void (*hash)(struct DigestHash *h, const void *p, size_t stripes);
 } Digester;
 void digester_init(Digester *d, Session *s);
 Digest tensor_digest(const Digester *d, const Tensor *t);
 
 /* ---- files ---- */
-enum { TRACE_VERSION = 1, TRACE_SAMPLES_MAX = 1 << 16, TRACE_RECORD = 64 };
+enum { TRACE_VERSION = 2, TRACE_SAMPLES_MAX = 1 << 16, TRACE_RECORD = 64 };
 typedef struct TraceRecord {
     uint32_t name, layout; /* numbers in the file's tables */
     Digest d;

@@ -363,10 +363,11 @@ static bool read_trace(TraceFile *f) {
     if (n < MAGIC || memcmp(p, magic, MAGIC) != 0)
         return fail_format(f, "this is no trace of a run");
     if (n < HEAD) return fail(f->s, NOWHERE, E_TRUNCATED, "%s ends too early", f->path);
-    if (number_at(p + MAGIC, 4) > TRACE_VERSION)
-        return fail(f->s, NOWHERE, E_VERSION, "%s: version %llu of traces; this is %d",
-                    f->path, (unsigned long long)number_at(p + MAGIC, 4),
-                    TRACE_VERSION);
+    if (number_at(p + MAGIC, 4) != TRACE_VERSION) {
+        fail(f->s, NOWHERE, E_VERSION, "%s: version %llu of traces; this reads %d",
+             f->path, (unsigned long long)number_at(p + MAGIC, 4), TRACE_VERSION);
+        return note(f->s, NOWHERE, "write it again with --trace, by this version");
+    }
     f->samples = (uint32_t)number_at(p + MAGIC + 4, 4);
     if (f->samples > TRACE_SAMPLES_MAX) return fail_format(f, "too many samples");
     f->record = TRACE_RECORD + 8 * (size_t)f->samples;

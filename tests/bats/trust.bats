@@ -126,10 +126,12 @@ END
     run grun m.yaml 'x=ones((4, 3))' --against m.yaml
     assert_failure 3
     assert_output --partial 'm.yaml: this is no trace of a run'
-    { head -c 8 t.trc; printf '\2'; tail -c +10 t.trc; } >new.trc
-    run grun m.yaml 'x=ones((4, 3))' --against new.trc
-    assert_failure 3
-    assert_output --partial 'E_VERSION'
+    for version in 1 3; do
+        { head -c 8 t.trc; printf "\\$version"; tail -c +10 t.trc; } >other.trc
+        run grun m.yaml 'x=ones((4, 3))' --against other.trc
+        assert_failure 3
+        assert_output --partial "E_VERSION]: other.trc: version $version of traces; this reads 2"
+    done
     run grun m.yaml 'x=ones((4, 3))' --against none.trc
     assert_failure 4
     run grun m.yaml 'x=ones((4, 3))' --trace a.trc --against t.trc
