@@ -366,7 +366,7 @@ static bool read_trace(TraceFile *f) {
     if (number_at(p + MAGIC, 4) != TRACE_VERSION) {
         fail(f->s, NOWHERE, E_VERSION, "%s: version %llu of traces; this reads %d",
              f->path, (unsigned long long)number_at(p + MAGIC, 4), TRACE_VERSION);
-        return note(f->s, NOWHERE, "write it again with --trace, by this version");
+        return note(f->s, NOWHERE, "write it again by this version");
     }
     f->samples = (uint32_t)number_at(p + MAGIC + 4, 4);
     if (f->samples > TRACE_SAMPLES_MAX) return fail_format(f, "too many samples");

@@ -325,7 +325,7 @@ static bool run(const Case *c, Graph *g, size_t n, const Var *want, Tensor *out,
     Plan *p = plan_new(g, &(PlanOptions){.nwant = n, .want = want, .threads = 1});
     if (!p) return false;
     Machine *m = vm_new(p);
-    VmHooks hooks = {(void *)(uintptr_t)c, NULL, check_plain};
+    VmHooks hooks = {.ctx = (void *)(uintptr_t)c, .after = check_plain};
     if (watch) vm_set_hooks(m, &hooks);
     bool ok = set_inputs(m, c) && vm_run(m);
     vm_set_hooks(m, NULL);
