@@ -105,11 +105,18 @@ static void hash_block(Pass *s, const void *p, size_t bytes) {
     s->d->hash(&s->hash, last, 1);
 }
 
+static inline uint64_t fold(uint64_t h, uint64_t v) {
+    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
+}
+
 static uint64_t hash_end(const DigestHash *h, uint64_t bytes) {
-    uint64_t all = bytes;
-    for (int k = 0; k < DIGEST_LANES; k++)
-        all = hash_mix(hash_mix(all, h->a[k]), h->b[k]);
-    return all;
+    uint64_t a = bytes, b = 0;
+    for (int k = 0; k < DIGEST_LANES; k++) {
+        a = fold(a, h->a[k]);
+        b = fold(b, h->b[k]);
+    }
+    return fold(a, b);
 }
 
 /* At most a block of elements, packed: hashed as they are, counted as numbers while

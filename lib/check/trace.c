@@ -21,9 +21,9 @@ static void take_samples(Trace *t, const Tensor *v) {
 }
 
 static uint32_t number_of(Trace *t, Traced *x) {
+    if (x->no != NO_NUMBER) return x->no;
     const char *name = sym_text(t->s, x->name);
-    if (x->no == NO_NUMBER) x->no = trace_writer_name(t->out, name, strlen(name));
-    return x->no;
+    return x->no = trace_writer_name(t->out, name, strlen(name));
 }
 
 static void write_value(Trace *t, Traced *x, const Tensor *v, const Digest *d) {
@@ -51,13 +51,26 @@ static bool record_value(Trace *t, const Call *c, Var v, const Value *value) {
     return ok;
 }
 
-static bool record_leaves(void *ctx, size_t step, const Call *c) {
-    Trace *t = ctx;
-    (void)step;
-    if (c->g != t->g) return true;
-    for (size_t i = 0; i < c->nin; i++) {
-        Var v = apply_in(c->g, c->id)[i];
-        if (var_leaf(c->g, v) && !record_value(t, c, v, c->in[i])) return false;
+static bool record_leaf(Trace *t, Var v, const Value *value) {
+    Call c = {.s = t->s, .g = t->g};
+    return !t->needed[v] || !value || record_value(t, &c, v, value);
+}
+
+/* Before the call, which may overwrite shared variables. */
+static bool record_leaves(Trace *t, Machine *m) {
+    const Graph *g = t->g;
+    for (size_t i = 0; i < g->inputs.n; i++)
+        if (!record_leaf(t, g->inputs.p[i], vm_input(m, i))) return false;
+    for (size_t i = 0; i < g->shared.n; i++) {
+        if (!t->needed[g->shared.p[i]]) continue;
+        const Value *now = vm_shared(m, i);
+        if (!now || !record_leaf(t, g->shared.p[i], now)) return false;
+    }
+    for (size_t i = 0; i < g->names.n; i++) {
+        Var v = g->names.p[i].var;
+        const Tensor *x = var_const(g, v);
+        if (x && !record_leaf(t, v, &(Value){.kind = TYPE_TENSOR, .t = *x}))
+            return false;
     }
     return true;
 }
@@ -120,16 +133,21 @@ static void leave_function(void *ctx) {
 }
 
 VmHooks trace_hooks(Trace *t) {
-    return (VmHooks){t, record_leaves, record_results, enter_function, leave_function};
+    return (VmHooks){.ctx = t,
+                     .after = record_results,
+                     .enter = enter_function,
+                     .leave = leave_function,
+                     .untimed = true};
 }
 
 /* ---- calls ---- */
-void trace_begin(Trace *t) {
+bool trace_begin(Trace *t, Machine *m) {
     while (t->frame.n)
         end_frame(t);
     begin_frame(t, (Frame){.scope = trace_scope(t, t->g), .step = -1});
     t->inner = 0;
     if (t->in) trace_index_call(t);
+    return record_leaves(t, m);
 }
 
 /* The first named value of the trace that the run doesn't have; 0: none. */
@@ -161,18 +179,8 @@ static bool check_names(Trace *t) {
     return true;
 }
 
-/* Outputs that no instruction reads: leaves passed on. */
-static bool record_passed_on(Trace *t, const Machine *m) {
-    Call c = {.s = t->s, .g = t->g};
-    for (size_t i = 0; i < t->g->outputs.n; i++) {
-        Var v = t->g->outputs.p[i].var;
-        if (var_leaf(t->g, v) && !record_value(t, &c, v, vm_output(m, i))) return false;
-    }
-    return true;
-}
-
-bool trace_end(Trace *t, const Machine *m) {
-    if (t->stopped || !record_passed_on(t, m)) return false;
+bool trace_end(Trace *t) {
+    if (t->stopped) return false;
     bool ok = t->out ? trace_writer_call(t->out) : t->call || check_names(t);
     t->call++;
     return ok;
@@ -200,6 +208,7 @@ Trace *trace_open(const Graph *ran, const TraceSpec *spec) {
     Arena *a = arena_new(s);
     Trace *t = NEW(a, Trace);
     *t = (Trace){.s = s, .g = ran, .spec = *spec, .a = a, .in = in, .out = out};
+    t->needed = graph_live(ran, a, ROOTS_RUN);
     t->scope_of = MAP(s);
     t->number = MAP(s);
     t->frame_at = INDEX(s);

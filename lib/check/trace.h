@@ -96,8 +96,8 @@ Trace *trace_open(const Graph *ran, const TraceSpec *spec);
 void trace_close(Trace *t); /* NULL is allowed; a file that isn't complete goes */
 VmHooks trace_hooks(Trace *t);
 /* Around each call of the machine. A difference from the trace is E_VERDICT. */
-void trace_begin(Trace *t);
-bool trace_end(Trace *t, const Machine *m); /* false: diagnosed */
+bool trace_begin(Trace *t, Machine *m); /* false: diagnosed */
+bool trace_end(Trace *t);               /* false: diagnosed */
 /* After the last call: completes the file, or says what wasn't compared. */
 bool trace_finish(Trace *t);
 

@@ -41,7 +41,8 @@ struct Trace {
     TraceSpec spec;
     Arena *a;
     Digester digester;
-    Map scope_of; /* graph -> index into scope */
+    uint8_t *needed; /* by variable of g */
+    Map scope_of;    /* graph -> index into scope */
     Vec(Scope *) scope;
     Vec(Frame) frame; /* the first is the call */
     size_t call;

@@ -177,6 +177,7 @@ typedef struct VmHooks {
     bool (*after)(void *ctx, size_t step, const Call *c, double seconds);
     bool (*enter)(void *ctx, const Graph *g, ApplyId id, const Graph *fn, int64_t step);
     void (*leave)(void *ctx);
+    bool untimed; /* `after` doesn't ask how long it took */
 } VmHooks;
 void vm_set_hooks(Machine *m, const VmHooks *h); /* NULL: none; the struct is copied */
 

@@ -155,9 +155,9 @@ bool grun_hint(GraphRun *r) {
 
 bool grun_call(GraphRun *r) {
     if (r->check && !check_begin(r->check, r->m)) return false;
-    if (r->trace) trace_begin(r->trace);
+    if (r->trace && !trace_begin(r->trace, r->m)) return false;
     if (!vm_run(r->m)) return false;
-    if (r->trace) return trace_end(r->trace, r->m);
+    if (r->trace) return trace_end(r->trace);
     if (r->check) return check_end(r->check, r->m);
     return r->spec->mode != RUN_NAN_GUARD || guard_outputs(&r->guard, r->ready, r->m);
 }
