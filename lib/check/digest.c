@@ -1,5 +1,5 @@
 /* Digests of tensors, block by block. */
-#include "base/map.h"
+#include "base/pool.h"
 #include "check/digest_impl.h"
 #include "check/trace.h"
 
@@ -13,8 +13,9 @@ static double spread(double i) {
     return i * GOLDEN - floor(i * GOLDEN);
 }
 
-void digester_init(Digester *d, Session *s) {
+void digester_init(Digester *d, Session *s, unsigned threads) {
     int level = session_cpu_level(s);
+    d->pool = threads == 1 ? NULL : session_pool(s);
     d->loop = digest_sums_0;
     d->hash = digest_hash_0;
 #ifdef __x86_64__
@@ -85,24 +86,37 @@ static Digest sum_up(const Sums *q, int64_t numbers) {
     return r;
 }
 
-typedef struct Pass {
-    const Digester *d;
+/* Consecutive blocks, digested by one thread. */
+typedef struct Section {
     Sums q;
     DigestHash hash;
+} Section;
+enum { SECTIONS = 64, SECTION_BLOCKS = 256 };
+
+typedef struct Pass {
+    const Digester *d;
     DType dtype;
     size_t parts, at_once; /* numbers of an element; elements of a block */
-    uint64_t block;
+    size_t nblock, per;    /* blocks, and those of a section */
 } Pass;
 
-/* What fills no stripe counts as one that ends in zeros; digest_end adds how many bytes
- * there are. */
-static void hash_block(Pass *s, const void *p, size_t bytes) {
+static void section_clear(Section *x) {
+    *x = (Section){0};
+    for (int k = 0; k < DIGEST_LANES; k++) {
+        x->q.lane.min[k] = (double)INFINITY;
+        x->q.lane.max[k] = -(double)INFINITY;
+    }
+}
+
+/* What fills no stripe counts as one that ends in zeros; tensor_digest adds how many
+ * bytes there are. */
+static void hash_block(const Pass *s, DigestHash *h, const void *p, size_t bytes) {
     size_t stripes = bytes / DIGEST_STRIPE, rest = bytes % DIGEST_STRIPE;
-    if (stripes) s->d->hash(&s->hash, p, stripes);
+    if (stripes) s->d->hash(h, p, stripes);
     if (!rest) return;
     char last[DIGEST_STRIPE] = {0};
     memcpy(last, (const char *)p + bytes - rest, rest);
-    s->d->hash(&s->hash, last, 1);
+    s->d->hash(h, last, 1);
 }
 
 static inline uint64_t fold(uint64_t h, uint64_t v) {
@@ -110,8 +124,8 @@ static inline uint64_t fold(uint64_t h, uint64_t v) {
     return h ^ h >> 32;
 }
 
-static uint64_t hash_end(const DigestHash *h, uint64_t bytes) {
-    uint64_t a = bytes, b = 0;
+static uint64_t hash_end(const DigestHash *h) {
+    uint64_t a = 0, b = 0;
     for (int k = 0; k < DIGEST_LANES; k++) {
         a = fold(a, h->a[k]);
         b = fold(b, h->b[k]);
@@ -121,8 +135,9 @@ static uint64_t hash_end(const DigestHash *h, uint64_t bytes) {
 
 /* At most a block of elements, packed: hashed as they are, counted as numbers while
  * they are in the cache. */
-static void digest_block(Pass *s, const void *p, size_t n) {
-    hash_block(s, p, n * dtype_size(s->dtype));
+static void digest_block(const Pass *s, Section *to, const void *p, size_t n,
+                         size_t block) {
+    hash_block(s, &to->hash, p, n * dtype_size(s->dtype));
     DType wide = s->parts == 2 ? DT_COMPLEX128 : DT_FLOAT64;
     double number[DIGEST_BLOCK];
     const double *x = p;
@@ -131,34 +146,108 @@ static void digest_block(Pass *s, const void *p, size_t n) {
                              (ptrdiff_t)dtype_size(s->dtype));
         x = number;
     }
-    count_block(s->d, &s->q, x, n * s->parts, s->block++);
+    count_block(s->d, &to->q, x, n * s->parts, block);
 }
 
-static void digest_packed(Pass *s, const char *p, size_t n) {
-    size_t size = dtype_size(s->dtype);
-    for (size_t i = 0; i < n; i += s->at_once)
-        digest_block(s, p + i * size, n - i < s->at_once ? n - i : s->at_once);
+/* In the order of sections, whoever was ready first. */
+static void add_section(Sums *all, uint64_t *hash, const Section *x) {
+    *hash = fold(*hash, hash_end(&x->hash));
+    for (int k = 0; k < DIGEST_LANES; k++) {
+        const DigestSums *q = &x->q.lane;
+        all->lane.min[k] = q->min[k] < all->lane.min[k] ? q->min[k] : all->lane.min[k];
+        all->lane.max[k] = q->max[k] > all->lane.max[k] ? q->max[k] : all->lane.max[k];
+        all->lane.sum[k] += q->sum[k];
+        all->lane.square[k] += q->square[k];
+    }
+    all->mixed += x->q.mixed;
+    all->nans += x->q.nans;
+    all->infs += x->q.infs;
+}
+
+typedef struct Job {
+    const Pass *s;
+    const char *p;
+    size_t n; /* elements */
+    Section *section;
+} Job;
+
+static void digest_section(void *ctx, size_t i, unsigned worker) {
+    const Job *q = ctx;
+    const Pass *s = q->s;
+    size_t size = dtype_size(s->dtype), end = (i + 1) * s->per;
+    (void)worker;
+    section_clear(&q->section[i]);
+    for (size_t b = i * s->per; b < end && b < s->nblock; b++) {
+        size_t at = b * s->at_once, left = q->n - at;
+        digest_block(s, &q->section[i], q->p + at * size,
+                     left < s->at_once ? left : s->at_once, b);
+    }
+}
+
+static void digest_large(Job *q, Sums *all, uint64_t *hash) {
+    Section section[SECTIONS];
+    size_t n = (q->s->nblock + q->s->per - 1) / q->s->per;
+    q->section = section;
+    pool_run(q->s->d->pool, n, digest_section, q);
+    for (size_t i = 0; i < n; i++)
+        add_section(all, hash, &section[i]);
+}
+
+static void digest_packed(const Pass *s, const Tensor *t, Sums *all, uint64_t *hash) {
+    Job q = {.s = s, .p = t->data, .n = (size_t)tensor_size(t)};
+    if (s->nblock > s->per) {
+        digest_large(&q, all, hash);
+        return;
+    }
+    Section one;
+    q.section = &one;
+    digest_section(&q, 0, 0);
+    *all = one.q;
+    *hash = fold(*hash, hash_end(&one.hash));
+}
+
+/* Elements on their way from rows to blocks, and from these to sections. */
+typedef struct Packing {
+    const Pass *s;
+    Sums *all;
+    uint64_t *hash;
+    Section section;
+    size_t held, block;
+    _Alignas(16) char packed[DIGEST_BLOCK * 16];
+} Packing;
+
+static void end_block(Packing *q) {
+    digest_block(q->s, &q->section, q->packed, q->held, q->block++);
+    q->held = 0;
+    if (q->block % q->s->per && q->block < q->s->nblock) return;
+    add_section(q->all, q->hash, &q->section);
+    section_clear(&q->section);
+}
+
+static void pack_row(Packing *q, const Tensor *t, const char *p) {
+    size_t size = dtype_size(t->dtype);
+    int64_t n = t->shape[t->ndim - 1], step = t->stride[t->ndim - 1];
+    for (int64_t i = 0; i < n;) {
+        size_t room = q->s->at_once - q->held, left = (size_t)(n - i);
+        size_t m = left < room ? left : room;
+        tensor_cast_elements(t->dtype, q->packed + q->held * size, t->dtype,
+                             p + i * step, m, (ptrdiff_t)size, (ptrdiff_t)step);
+        i += (int64_t)m;
+        q->held += m;
+        if (q->held == q->s->at_once) end_block(q);
+    }
 }
 
 /* Blocks are the same as of a packed tensor, whatever the rows. */
-static void digest_strided(Pass *s, const Tensor *t) {
-    enum { BYTES = 16 };
-    _Alignas(16) char packed[DIGEST_BLOCK * BYTES];
+static void digest_strided(const Pass *s, const Tensor *t, Sums *all, uint64_t *hash) {
+    Section none;
+    section_clear(&none);
+    Packing q = {.s = s, .all = all, .hash = hash, .section = none};
     int last = t->ndim - 1;
-    int64_t index[MAX_NDIM] = {0}, n = t->shape[last];
-    size_t size = dtype_size(t->dtype), held = 0;
+    int64_t index[MAX_NDIM] = {0};
     const char *p = t->data;
-    for (int64_t done = 0; done < tensor_size(t); done += n) {
-        for (int64_t i = 0; i < n;) {
-            size_t room = s->at_once - held, left = (size_t)(n - i);
-            size_t m = left < room ? left : room;
-            tensor_cast_elements(t->dtype, packed + held * size, t->dtype,
-                                 p + i * t->stride[last], m, (ptrdiff_t)size,
-                                 (ptrdiff_t)t->stride[last]);
-            i += (int64_t)m;
-            held += m;
-            if (held == s->at_once) digest_packed(s, packed, held), held = 0;
-        }
+    for (int64_t done = 0; done < tensor_size(t); done += t->shape[last]) {
+        pack_row(&q, t, p);
         for (int k = last - 1; k >= 0; k--) {
             p += t->stride[k];
             if (++index[k] < t->shape[k]) break;
@@ -166,22 +255,27 @@ static void digest_strided(Pass *s, const Tensor *t) {
             index[k] = 0;
         }
     }
-    digest_packed(s, packed, held);
+    if (q.held) end_block(&q);
 }
 
 Digest tensor_digest(const Digester *d, const Tensor *t) {
-    size_t parts = dtype_is_complex(t->dtype) ? 2 : 1;
+    size_t parts = dtype_is_complex(t->dtype) ? 2 : 1, n = (size_t)tensor_size(t);
     Pass s = {
         .d = d, .dtype = t->dtype, .parts = parts, .at_once = DIGEST_BLOCK / parts};
+    s.nblock = (n + s.at_once - 1) / s.at_once;
+    s.per = (s.nblock + SECTIONS - 1) / SECTIONS;
+    if (s.per < SECTION_BLOCKS) s.per = SECTION_BLOCKS;
+    Sums all = {0};
+    uint64_t hash = n * dtype_size(t->dtype);
     for (int k = 0; k < DIGEST_LANES; k++) {
-        s.q.lane.min[k] = (double)INFINITY;
-        s.q.lane.max[k] = -(double)INFINITY;
+        all.lane.min[k] = (double)INFINITY;
+        all.lane.max[k] = -(double)INFINITY;
     }
     if (tensor_is_contiguous(t))
-        digest_packed(&s, t->data, (size_t)tensor_size(t));
+        digest_packed(&s, t, &all, &hash);
     else
-        digest_strided(&s, t);
-    Digest r = sum_up(&s.q, tensor_size(t) * (int64_t)parts);
-    r.hash = hash_end(&s.hash, (uint64_t)tensor_size(t) * dtype_size(t->dtype));
+        digest_strided(&s, t, &all, &hash);
+    Digest r = sum_up(&all, (int64_t)(n * parts));
+    r.hash = hash;
     return r;
 }

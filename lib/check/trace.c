@@ -216,7 +216,7 @@ Trace *trace_open(const Graph *ran, const TraceSpec *spec) {
     for (uint32_t i = 0; in && i < trace_file_names(in); i++)
         map_put(&t->number, trace_file_name(in, i), i);
     t->sample = NEW_N(a, spec->samples, double);
-    digester_init(&t->digester, s);
+    digester_init(&t->digester, s, spec->threads);
     return t;
 }
 

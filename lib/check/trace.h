@@ -21,11 +21,12 @@ enum { DIGEST_BLOCK = 256 };
 struct DigestSums;
 struct DigestHash;
 typedef struct Digester {
+    struct Pool *pool; /* for large tensors; NULL: one thread */
     double weight[DIGEST_BLOCK];
     bool (*loop)(struct DigestSums *q, const double *x, const double *weight, size_t n);
     void (*hash)(struct DigestHash *h, const void *p, size_t stripes);
 } Digester;
-void digester_init(Digester *d, Session *s);
+void digester_init(Digester *d, Session *s, unsigned threads); /* as PlanOptions */
 Digest tensor_digest(const Digester *d, const Tensor *t);
 
 /* ---- files ---- */
@@ -89,6 +90,7 @@ typedef struct TraceSpec {
     bool against;      /* compare with the file instead of writing it */
     uint32_t samples;  /* written: elements to keep of each value */
     double rtol, atol; /* negative: the dtype's */
+    unsigned threads;  /* as of the plan */
 } TraceSpec;
 typedef struct Trace Trace;
 /* Of runs of `ran`, a graph without fused functions. NULL: diagnosed. */

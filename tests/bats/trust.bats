@@ -78,6 +78,17 @@ END
     assert_failure 1
     grun k.tlg 'k=zeros((0, 3), dtype="int64")' --trace e.trc -o /dev/null
     grun k.tlg 'k=zeros((0, 3), dtype="int64")' --against e.trc -o /dev/null
+    # a large value has the same one whatever its layout and the number of threads
+    gload --new -i 'k: int64[n, m]' -i 'u: int64' -e 'b = k.T' --outputs b -o view.tlg
+    gload --new -i 'k: int64[n, m]' -i 'u: int64' -e 'b = k.T * u' --outputs b -o packed.tlg
+    big='k=reshape(arange(210001 * 3), (3, 210001))'
+    grun view.tlg "$big" u=1 --trace v.trc -o /dev/null
+    grun packed.tlg "$big" u=1 --against v.trc -o /dev/null
+    grun packed.tlg "$big" u=1 --against v.trc --threads 1 -o /dev/null
+    gload --new -i 'k: int64[n, m]' -i 'u: int64' -e 'b = k.T * u + (k.T == 400000)' --outputs b -o one.tlg
+    run grun one.tlg "$big" u=1 --against v.trc -o /dev/null
+    assert_failure 1
+    assert_output --partial 'b is the first value that differs'
     # a leaf that is passed on, too
     gload --new -i 'a: float64[n]' -e 'b = a * 1' -o p.tlg
     grun p.tlg 'a=[1, 2]' --trace p.trc -o /dev/null

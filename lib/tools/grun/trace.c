@@ -67,6 +67,7 @@ bool grun_trace_open(GraphRun *r) {
                                           .against = q->against != NULL,
                                           .samples = (uint32_t)q->trace_samples,
                                           .rtol = q->rtol,
-                                          .atol = q->atol});
+                                          .atol = q->atol,
+                                          .threads = q->threads});
     return r->trace != NULL;
 }
