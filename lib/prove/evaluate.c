@@ -333,8 +333,7 @@ static bool find_structure(Prover *p, Structure *x, StructureKind kind) {
                                                                  : probe_linear(&q, a));
     probe_close(&q);
     arena_free(a);
-    diag_rewind(p->s, mark);
-    return ok;
+    return prover_forget(p, mark) && ok;
 }
 
 static bool is_same_structure(const Structure *x, const Graph *g, ApplyId id) {

@@ -70,7 +70,6 @@ bool instance_open(Prover *p, const Typing *t, Instance *x) {
     size_t mark = diag_count(p->s);
     for (size_t i = 0; ok && i < p->nhole; i++)
         ok = (x->hole[i] = build_hole(x, &b, i)) != VAR_NONE;
-    diag_rewind(p->s, mark);
     ok = ok && rule_sides(p->rule, x->g, p->nhole, x->hole, t->form, &x->side[0],
                           &x->side[1]);
     for (size_t k = 0; ok && k < 2; k++) {
@@ -78,6 +77,7 @@ bool instance_open(Prover *p, const Typing *t, Instance *x) {
                  ((Output){sym(p->s, k ? "right" : "left"), x->side[k]}));
         ok = var_type(x->g, x->side[k])->kind == TYPE_TENSOR;
     }
+    ok = prover_forget(p, mark) && ok;
     if (!ok) instance_close(x);
     return ok;
 }
@@ -346,12 +346,13 @@ static void judge_failure(Trial *q, size_t mark) {
     const char *text =
         diag_count(p->s) > mark ? diag_get(p->s, mark)->text : "it fails";
     text = arena_str(session_arena(p->s), text, strlen(text));
+    if (!prover_forget(p, mark)) return;
     if (left_runs(q)) {
         CounterExample *c = describe_point(q, 0);
         c->failure = text;
         p->counter = c;
     }
-    diag_rewind(p->s, mark);
+    prover_forget(p, mark);
 }
 
 static void try_round(Instance *x, Machine *m, int round) {
@@ -428,7 +429,8 @@ void instance_try(Instance *x) {
     DType d = var_type(x->g, x->side[0])->dtype;
     x->ordinary = p->promise != PROMISE_EXACT && dtype_is_inexact(d) &&
                   (needs_regular(p) || !has_bounds(x));
-    if (p->uncertain == 0) note_identity(x);
+    if (p->uncertain == 0 && !p->failed) note_identity(x);
+    if (p->failed) return;
     int64_t size = type_size(var_type(x->g, x->side[0]));
     int rounds = x->t->dense ? 1 : size >= FEW ? ROUNDS : ROUNDS_OF_FEW;
     Plan *plan = plan_new(x->g, &(PlanOptions){.threads = 1, .no_fuse = true});
@@ -442,5 +444,5 @@ void instance_try(Instance *x) {
     for (size_t i = 0; i < p->nhole; i++)
         if (x->t->hole[i].stand != STAND_SIZES)
             p->dtypes |= UINT64_C(1) << x->t->hole[i].dtype;
-    if (!p->failed) diag_rewind(p->s, mark);
+    if (!p->failed) prover_forget(p, mark);
 }

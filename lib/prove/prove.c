@@ -28,6 +28,17 @@ static const char *dtype_names(const Prover *p) {
     return text;
 }
 
+bool prover_forget(Prover *p, size_t mark) {
+    for (size_t i = mark; i < diag_count(p->s); i++)
+        if (diag_get(p->s, i)->code == E_MEM) {
+            diag_rewind(p->s, i + 1);
+            diag_remove(p->s, mark, i);
+            return !(p->failed = true);
+        }
+    diag_rewind(p->s, mark);
+    return true;
+}
+
 static void finish_proof(Prover *p, RuleProof *out) {
     out->typings = p->typings;
     out->points = p->points;

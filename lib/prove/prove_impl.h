@@ -55,6 +55,9 @@ typedef struct Prover {
 static inline bool prover_done(const Prover *p) {
     return p->failed || p->counter;
 }
+/* Ends a trial: forgets its errors, since `mark`. False: memory was short, which
+ * decides nothing; the prover has failed, with that error alone. */
+bool prover_forget(Prover *p, size_t mark);
 uint64_t prover_random(Prover *p);
 double prover_uniform(Prover *p); /* [0, 1) */
 

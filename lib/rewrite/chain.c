@@ -176,7 +176,6 @@ static Var build_product(Chain *c, int i, int k) {
     if (i == k) return c->node[c->factor[i]].v;
     int m = c->split[i][k];
     Var in[2] = {build_product(c, i, m), build_product(c, m + 1, k)};
-    if (in[0] == VAR_NONE || in[1] == VAR_NONE) return VAR_NONE;
     return rewriter_apply(c->r, op_known(c->r->s, OP_MATMUL), NULL, 2, in);
 }
 

@@ -79,7 +79,7 @@ static Var scale_conv(Rewriter *r, const Apply *conv, const Op *by, Var scale) {
     const Tensor *w = var_const(r->g, in[1]);
     if (!w) return VAR_NONE;
     in[1] = constant_pair(r, by, in[1], for_filters(r, scale, w->ndim));
-    return in[1] == VAR_NONE ? VAR_NONE : rewriter_apply(r, op, props, 2, in);
+    return rewriter_apply(r, op, props, 2, in);
 }
 
 /* conv + shift or conv - shift, always as a sum: what kernels of convolutions do

@@ -45,15 +45,14 @@ static Var shape_of_type(Rewriter *r, const Type *t) {
 }
 
 Var rewriter_fit(Rewriter *r, Var x, const Type *t) {
+    if (x == VAR_NONE) return VAR_NONE;
     const Type *have = var_type(r->g, x);
     if (type_keeps(t, have)) return x;
     if (have->kind != TYPE_TENSOR || t->kind != TYPE_TENSOR) return VAR_NONE;
     if (have->dtype != t->dtype) x = op_cast_to(&r->b, x, t->dtype);
     if (x == VAR_NONE || type_keeps(t, var_type(r->g, x))) return x;
     if (!rewrite_dims_fit(have, t)) return VAR_NONE;
-    Var shape = shape_of_type(r, t);
-    if (shape == VAR_NONE) return VAR_NONE;
-    Var in[] = {x, shape};
+    Var in[] = {x, shape_of_type(r, t)};
     x = op_apply1(&r->b, op_known(r->s, OP_BROADCAST_TO), NULL, 2, in);
     return x != VAR_NONE && type_keeps(t, var_type(r->g, x)) ? x : VAR_NONE;
 }
@@ -262,7 +261,7 @@ Var rule_replace(Rewriter *r, const Rule *rule, const Match *m, Var v) {
     }
     size_t mark = diag_count(r->s);
     Var x = rule_build(r, rule, rule->rhs, m, t->dtype);
-    if (x != VAR_NONE) x = rewriter_fit(r, x, t);
+    x = rewriter_fit(r, x, t);
     rewriter_grow(r);
     if (x == VAR_NONE) {
         rewriter_forget(r, mark);

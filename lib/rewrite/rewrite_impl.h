@@ -318,7 +318,9 @@ bool rewriter_is_positive(Rewriter *r, Var v);
 Var rewriter_repeated_value(Rewriter *r, Var v);
 /* Does `new` guarantee everything that `old` does? */
 bool type_keeps(const Type *old, const Type *new);
-/* x cast and broadcast to t; VAR_NONE if the types can't prove that it fits. */
+/* x cast and broadcast to t; VAR_NONE if x is, or if the types can't prove that it
+ * fits.
+ */
 Var rewriter_fit(Rewriter *r, Var x, const Type *t);
 /* The value of v, whose Apply has constant inputs, as a constant of whatever size;
  * VAR_NONE without a diagnostic if it fails. */

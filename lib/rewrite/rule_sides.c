@@ -241,7 +241,7 @@ bool rule_sides(const Rule *rule, Graph *g, size_t n, const Var *hole, size_t fo
     DType like = var_type(g, hole[0])->dtype;
     *lhs = rule_build(&r, rule, rule->lhs, &m, like);
     *rhs = *lhs == VAR_NONE ? VAR_NONE : rule_fire(&r, rule, *lhs);
+    rewriter_forget(&r, mark);
     rewriter_close(&r);
-    diag_rewind(g->s, mark);
     return *rhs != VAR_NONE;
 }

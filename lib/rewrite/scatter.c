@@ -58,7 +58,7 @@ static Var values_as_sum(Rewriter *r, Var y, const Type *t) {
         PropArg arg = {"axis", PROP_INTS(&one, 1)};
         y = rewriter_apply(r, expand, props_make(r->s, expand, 1, &arg), 1, &y);
     }
-    return y == VAR_NONE ? VAR_NONE : rewriter_fit(r, y, t);
+    return rewriter_fit(r, y, t);
 }
 
 bool scatter_pass(Rewriter *r, ApplyId id, Var *out) {

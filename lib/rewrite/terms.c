@@ -169,7 +169,7 @@ static bool replace_tree(Terms *t, ApplyId top) {
             return true;
     r->b.from = (Origin){r->g->origin[top].at, r->db->entry.p[r->current].name};
     Var v = build_terms(t, type);
-    if (v != VAR_NONE) v = rewriter_fit(r, v, type);
+    v = rewriter_fit(r, v, type);
     rewriter_grow(r);
     if (v == VAR_NONE || v == was) return true;
     if (t->fast) rewriter_loosen(r, was);

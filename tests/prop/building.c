@@ -46,6 +46,89 @@ typedef struct Kind {
     unsigned mask; /* inputs with rows */
 } Kind;
 
+/* ---- expressions with declarations ---- */
+
+/* Loops that passes change; algebra.tsv has the rest. */
+static const Sample loops[] = {
+    {NULL, "sum(scan(lambda r: r * sum(w ** 2), sequences=[x]))",
+     "x: float64[n, 3]; w: float64[3]", 0},
+    {NULL, "scan(lambda r, a: a + r @ w, sequences=[x], outputs_info=[y])[-1]",
+     "x: float64[n, 3, 3]; w: float64[3, 3]; y: float64[3, 3]", 0},
+    {NULL, "sum(scan(lambda r, a: a * 0.5 + exp(r), sequences=[x], outputs_info=[y]))",
+     "x: float64[4, 3]; y: float64[3]", 0},
+    {NULL, "scan(lambda r: sin(r) @ w, sequences=[x])[2]",
+     "x: float64[n, 3]; w: float64[3, 2]", 0},
+    {NULL,
+     "scan(lambda r, a: [a + r, r * 2.], sequences=[x], outputs_info=[y, None])[1]",
+     "x: float64[n, 3]; y: float64[3]", 0},
+    {NULL, "scan(lambda a: [a * 2., until(sum(a) > 9)], outputs_info=[y], n_steps=7)",
+     "y: float64[3]", 0},
+    {NULL, "scan(lambda p, q: p + q, sequences=[taps(x, [-1, 0])])[1:]",
+     "x: float64[n]", 0},
+    {NULL,
+     "scan(lambda a, b: a * b + x[0], outputs_info=[taps(x, [-2, -1])], n_steps=5)",
+     "x: float64[2]", 0},
+    {NULL, "sum(map(lambda r: r * 2., x)) + sum(map(lambda r: r + 1., x))",
+     "x: float64[n, 3]", 0},
+    {NULL, "foldl(lambda r, a: a + outer(r, r), x, zeros((3, 3)))", "x: float64[n, 3]",
+     0},
+    {NULL,
+     "reduce(lambda r, a: a * sum(r), x, 1.) + foldr(lambda r, a: a * r[0], x, 1.)",
+     "x: float64[n, 3]", 0},
+    {NULL,
+     "map(lambda r: scan(lambda e, q: q + e * w, sequences=[r], "
+     "outputs_info=[w])[-1], x)",
+     "x: float64[n, 3]; w: float64[2]", 0},
+    {NULL, "scan(lambda a: a @ w, outputs_info=[y], n_steps=0)[:1]",
+     "y: float64[2]; w: float64[2, 2]", 0},
+    {NULL, "ifelse(sum(x) > 0, exp(x) * 2., x * sum(w))",
+     "x: float64[n]; w: float64[n]", 0},
+    {NULL, "ifelse(sum(x) > 0, [x, w], [w, x])[0] + vectorize(lambda e: e * sum(w))(x)",
+     "x: float64[n]; w: float64[n]", 0},
+    {NULL, "jacobian(sin(x) * sum(w), x) @ w", "x: float64[3]; w: float64[3]", 0},
+    {NULL,
+     "grad(sum(scan(lambda r, a: tanh(a @ w + r), sequences=[x], "
+     "outputs_info=[y])), w)",
+     "x: float64[n, 3]; y: float64[3]; w: float64[3, 3]", 0},
+    {NULL, "reap(lambda v: sow(v * w, tag='t', name='k'), tag='t')(x)['k']",
+     "x: float64[n]; w: float64", 0},
+    {NULL, "csr_from_dense(x) @ w", "x: float64[n, 3]; w: float64[3, 2]", 0},
+    {NULL, "list_stack(list_append(make_list(x, w), x * 2.))",
+     "x: float64[3]; w: float64[3]", 0}};
+
+/* "x: float64[n]; w: int64": false: there are more inputs than there is room for. */
+static bool declare(Case *c) {
+    const char *p = c->row->in;
+    for (c->nin = 0; *p; c->nin++) {
+        size_t end = strcspn(p, ";"), name = strcspn(p, ":");
+        if (c->nin == INPUTS) return false;
+        const Type *t = type_parse(c->s, p + name + 1, end - name - 1, NOWHERE);
+        CHECK(t != NULL, "%s: %s", c->row->in, why(c->s));
+        if (!t) return false;
+        Sym y = sym_n(c->s, p, name);
+        c->in[c->nin] = graph_input(c->g, y, t);
+        c->spec[c->nin].kind = dtype_is_inexact(t->dtype) ? 'r' : 'i';
+        p += end;
+        p += strspn(p, "; ");
+    }
+    return true;
+}
+
+static bool expression_build(Case *c) {
+    c->g = graph_new(c->s);
+    c->b = builder(c->g, true);
+    if (!declare(c)) return c->nin = 0, false;
+    Compiler *k = compiler_new(&c->b);
+    size_t n = strlen(c->row->text);
+    Span at = {source_add(c->s, "row", c->row->text, n), 0, (uint32_t)n};
+    bool ok = compiler_expr(k, at, NULL, &c->out);
+    compiler_free(k);
+    CHECK(ok, "%s: %s", c->row->text, why(c->s));
+    return ok;
+}
+
+/* ---- derivatives, rows, rewriting ---- */
+
 static Var cost_of(Case *c, Var f) {
     bool complex = dtype_is_complex(var_type(c->g, f)->dtype), ok = true;
     Bind bind = {sym(c->s, "f"), f};
@@ -68,7 +151,7 @@ static bool differentiate(Case *c, Stage stage, Var grad[INPUTS]) {
                                     .null = NULL_RETURN};
     Var wrt[INPUTS], tangent[INPUTS], cost = cost_of(c, c->out);
     size_t n = varying(c, wrt);
-    if (cost == VAR_NONE || n == 0) return true; /* nothing to do */
+    if (cost == VAR_NONE || n == 0) return diag_clear(c->s), true; /* nothing to do */
     for (size_t i = 0; i < n; i++) {
         grad[i] = VAR_NONE;
         tangent[i] = wrt[i];
@@ -151,8 +234,8 @@ static void on_crash(int sig) {
 }
 
 static void attempt(Session *s, const Sample *row, const Kind *k, size_t at) {
-    Case c = case_of(s, row, k->dtype);
-    if (case_build(&c, k->known)) {
+    Case c = row->op ? case_of(s, row, k->dtype) : (Case){.row = row, .s = s};
+    if (row->op ? case_build(&c, k->known) : expression_build(&c)) {
         diag_clear(s);
         plan.at = at, plan.n = 0;
         bool crashed = sigsetjmp(back, 1) != 0, ok = !crashed && work(&c, k);
@@ -199,11 +282,49 @@ static void test_row(Session *s, const Sample *row) {
     }
 }
 
+static void test_expression(Session *s, const Sample *row) {
+    ways.of = row->text;
+    for (Stage t = REVERSE; t <= FORWARD_BY_PULLBACKS; t++)
+        test_kind(s, row, &(Kind){t, DT_FLOAT64, true, 0});
+    test_kind(s, row, &(Kind){REWRITE, DT_FLOAT64, true, 0});
+}
+
+/* inputs|expression|... */
+static void test_table(Session *s, const char *path) {
+    FILE *f = fopen(path, "r");
+    char line[2000];
+    size_t n = 0;
+    CHECK(f != NULL, "%s can't be read", path);
+    while (f && fgets(line, sizeof line, f)) {
+        char *text = strchr(line, '|'), *end = text ? strchr(text + 1, '|') : NULL;
+        if (*line == '#' || !end) continue;
+        *text = *end = '\0';
+        Sample row = {NULL, arena_str(session_arena(s), text + 1, strlen(text + 1)),
+                      arena_str(session_arena(s), line, strlen(line)), 0};
+        test_expression(s, &row);
+        n++;
+    }
+    CHECK(n > 100, "%s has %zu rows", path, n);
+    if (f) fclose(f);
+}
+
+static void test_expressions(void) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->threads = 1;
+    vm_open(s);
+    ad_open(s);
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
+        test_expression(s, &loops[i]);
+    test_table(s, "tests/bats/algebra.tsv");
+    session_free(s);
+}
+
 int main(int argc, char **argv) {
     const char *depth = getenv("DEPTH");
     ways_open(depth ? strtoul(depth, NULL, 10) : DEPTH);
     program = argv[0];
     signal(SIGSEGV, on_crash);
     signal(SIGABRT, on_crash);
+    if (argc < 2) test_expressions();
     return rows_test(argc, argv, 1, test_row, "prop building");
 }

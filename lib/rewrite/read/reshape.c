@@ -97,6 +97,5 @@ Var read_reshaped(Read *q) {
     Var part = read_of(r, x, s.from->ndim, item);
     if (part == VAR_NONE || type_keeps(out, var_type(r->g, part))) return part;
     Var in[2] = {part, shape_of_type(r, out)};
-    if (in[1] == VAR_NONE) return VAR_NONE;
     return rewriter_apply(r, op_known(r->s, OP_RESHAPE), NULL, 2, in);
 }

@@ -237,7 +237,7 @@ Var read_repeated(Read *q) {
         read_input(q, rw_is(r, a, OP_FULL) || rw_is(r, a, OP_FULL_LIKE) ? 1 : 0);
     if (!rewrite_dims_fit(var_type(r->g, value), q->t)) return VAR_NONE;
     value = read_operand(q, value);
-    return value == VAR_NONE ? VAR_NONE : rewriter_fit(r, value, t);
+    return rewriter_fit(r, value, t);
 }
 
 /* An element of start, start + step, .. by its number. */
@@ -332,6 +332,5 @@ Var read_product(Read *q) {
     if (nb > 2 && open > 0 && right[nb - 1].is_at) return VAR_NONE;
     in[0] = read_of(r, in[0], na, left);
     in[1] = read_of(r, in[1], nb, right);
-    if (in[0] == VAR_NONE || in[1] == VAR_NONE) return VAR_NONE;
     return rewriter_apply(r, a.op, a.props, 2, in);
 }

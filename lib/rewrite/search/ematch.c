@@ -38,10 +38,16 @@ static void build_match(Matcher *t) {
     SearchRule *rule = &s->rules.p[t->rule];
     if (!guards_hold(t)) return;
     Rewriter *r = t->m.r;
+    size_t mark = diag_count(r->s);
     r->b.from = (Origin){r->g->origin[r->g->var[t->at].owner].at, rule->name};
     Var left = s->e.because ? search_build_left(s, rule->rule->lhs, t->m.m) : t->at;
     Var x = rule_replace(r, t->m.rule, t->m.m, t->at);
     egraph_grow(&s->e);
+    if (diag_count(r->s) > mark) { /* what was found so far still counts */
+        diag_rewind(r->s, mark);
+        s->out_of_memory = true;
+        return;
+    }
     if (x == VAR_NONE || egraph_find(&s->e, x) == egraph_find(&s->e, t->at)) return;
     rule->fired++; /* what was known doesn't count: the next pass begins with it */
     Found f = {left, x, t->rule};

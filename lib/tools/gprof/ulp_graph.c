@@ -35,6 +35,7 @@ static bool is_inexact(const Type *t) {
 }
 
 static Var cast_in(Builder *b, Version v, Var x) {
+    if (x == VAR_NONE) return VAR_NONE;
     const Type *t = var_type(b->g, x);
     return is_inexact(t) ? op_cast_to(b, x, dtype_in(v, t->dtype)) : x;
 }
@@ -105,7 +106,7 @@ static bool apply_in_dtype(Ulp *u, Version v, Builder *b, const Graph *from,
                                        : got[k];
         ok = ok && out[k] != VAR_NONE;
     }
-    if (!ok) diag_rewind(u->s, mark);
+    if (!ok && !diag_hit_limit(u->s, mark)) diag_rewind(u->s, mark);
     return ok;
 }
 
@@ -297,10 +298,13 @@ Graph *ulp_graph(const Graph *g, UlpRows *rows, bool *narrowed) {
             u.at[v][x] = VAR_NONE;
     }
     Builder b = builder(u.g, true);
-    bool ok = true;
+    size_t mark = diag_count(g->s);
     leaf_versions(&u, &b, copy);
+    bool ok = !diag_failed(g->s, mark);
     for (ApplyId id = 0; ok && id < g->napply; id++)
-        if (is_live(g, id, copy)) ok = apply_versions(&u, &b, id, copy);
+        if (is_live(g, id, copy))
+            ok = apply_versions(&u, &b, id, copy) && !diag_failed(g->s, mark);
+    if (!ok) diag_rewind(g->s, mark + 1); /* what failed later failed for the first */
     graph_outputs_changed(u.g);
     graph_updates_changed(u.g);
     for (int v = 0; v < VERSIONS; v++)
