@@ -191,7 +191,7 @@ static bool prove_rules(Run *r, const Grewrite *o, const RewriteQuery *q) {
     if (o->common.format >= 0 && !json)
         return fail(r->s, NOWHERE, E_USAGE,
                     "--prove prints text, or json with -O json");
-    bool ok = rules_prove(r->s, q, o->prove, json, &text);
+    bool ok = grewrite_prove(r->s, q, o->prove, json, &text);
     if (text.n) ok = run_print(r, &text) && ok;
     str_free(&text);
     return ok;

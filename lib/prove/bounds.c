@@ -257,8 +257,8 @@ static bool is_special(Complex v) {
 /* Does it overflow or underflow, now or once it is rounded? */
 static bool is_extreme(DType d, Complex r, Real error) {
     Real size = cabsl(r), may_be = 4 * (error + unit_roundoff(d) * size);
-    return !(size + may_be <= dtype_largest(d)) ||
-           (size != 0 && size < dtype_smallest(d));
+    return !(size + may_be <= points_largest(d)) ||
+           (size != 0 && size < points_smallest(d));
 }
 
 /* Adds what a dtype's rounding, and that of long doubles, make of a result. `special`:
@@ -272,7 +272,7 @@ static void round_bound(BoundContext *c, DType d, int units, bool special, Bound
     c->extreme |= b->extreme;
     if (units == 0) return;
     b->error += units * unit_roundoff(d) * (dtype_is_complex(d) ? 3 : 1) * size +
-                units * unit_roundoff(d) * dtype_smallest(d);
+                units * unit_roundoff(d) * points_smallest(d);
     b->fine += 2 * tiny * size + LDBL_MIN;
 }
 
@@ -351,39 +351,38 @@ static void add_bound(BoundContext *c, DType d, const Bound *x, int32_t coef,
     round_bound(c, d, 1, special, sum);
 }
 
-static bool bound_sum(void *ctx, DType out, size_t n, const Summand *t, const void *x,
-                      const void *y, int64_t divisor, void *result) {
-    const Bound *a = x, *b = y;
+static bool bound_sum(void *ctx, const Element *e, int64_t divisor) {
+    const Bound *a = e->x, *b = e->y;
+    const Summand *t = e->t;
     Bound sum = {0};
-    if (n == 1 && t->coef == 1 && !b && divisor == 1)
-        return *(Bound *)result = a[t->i], true;
-    if (dtype_is_integer(out)) return false;
-    for (size_t k = 0; k < n; k++) {
+    if (e->n == 1 && t->coef == 1 && !b && divisor == 1)
+        return *(Bound *)e->r = a[t->i], true;
+    if (dtype_is_integer(e->dtype)) return false;
+    for (size_t k = 0; k < e->n; k++) {
         Bound term = a[t[k].i];
-        if (b) term = bound_product(ctx, out, &a[t[k].i], &b[t[k].j]);
-        add_bound(ctx, out, &term, t[k].coef, &sum);
+        if (b) term = bound_product(ctx, e->dtype, &a[t[k].i], &b[t[k].j]);
+        add_bound(ctx, e->dtype, &term, t[k].coef, &sum);
     }
     bool special = is_special(sum.value);
     sum.value /= divisor;
     sum.error /= divisor;
     sum.fine /= divisor;
-    round_bound(ctx, out, divisor == 1 ? 0 : 1, special, &sum);
-    *(Bound *)result = sum;
+    round_bound(ctx, e->dtype, divisor == 1 ? 0 : 1, special, &sum);
+    *(Bound *)e->r = sum;
     return true;
 }
 
-static bool bound_fold(void *ctx, Folding how, DType out, size_t n, const Summand *t,
-                       const void *x, void *result) {
-    const Bound *a = x;
-    if (dtype_is_integer(out)) return false;
+static bool bound_fold(void *ctx, Folding how, const Element *e) {
+    const Bound *a = e->x;
+    if (dtype_is_integer(e->dtype)) return false;
     Bound r = {.value = how == FOLD_PRODUCT   ? 1
                         : how == FOLD_MAXIMUM ? -HUGE_VALL
                                               : HUGE_VALL};
-    for (size_t k = 0; k < n; k++) {
-        const Bound *b = &a[t[k].i];
+    for (size_t k = 0; k < e->n; k++) {
+        const Bound *b = &a[e->t[k].i];
         Real v = creall(b->value), best = creall(r.value);
         if (how == FOLD_PRODUCT) {
-            r = bound_product(ctx, out, &r, b);
+            r = bound_product(ctx, e->dtype, &r, b);
             continue;
         }
         if (isnan(v) || (how == FOLD_MAXIMUM ? v > best : v < best)) r.value = b->value;
@@ -391,17 +390,19 @@ static bool bound_fold(void *ctx, Folding how, DType out, size_t n, const Summan
         r.fine = fmaxl(r.fine, b->fine);
         r.extreme |= b->extreme;
     }
-    *(Bound *)result = r;
+    *(Bound *)e->r = r;
     return true;
 }
 
 /* log(sum(exp(x))), from which a softmax follows. Its derivatives are at most 1. */
-static Bound log_of_sum(DType d, size_t n, const Summand *t, const Bound *a) {
+static Bound log_of_sum(const Element *e) {
+    const Bound *a = e->x;
+    const Summand *t = e->t;
     Real most = -HUGE_VALL, sum = 0;
     Bound r = {0};
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < e->n; k++)
         most = fmaxl(most, creall(a[t[k].i].value));
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < e->n; k++) {
         const Bound *b = &a[t[k].i];
         sum += isinf(most) ? 1 : expl(creall(b->value) - most);
         r.error = fmaxl(r.error, b->error);
@@ -409,19 +410,17 @@ static Bound log_of_sum(DType d, size_t n, const Summand *t, const Bound *a) {
         r.extreme |= b->extreme;
     }
     r.value = most + logl(sum);
-    r.error += (Real)(n + 4) * unit_roundoff(d) * (1 + fabsl(most));
+    r.error += (Real)(e->n + 4) * unit_roundoff(e->dtype) * (1 + fabsl(most));
     r.fine += 0x1p-60L * (1 + fabsl(most));
     return r;
 }
 
-static bool bound_softmax(void *ctx, bool logarithm, DType out, size_t n,
-                          const Summand *t, const void *group, const void *x,
-                          void *result) {
+static bool bound_softmax(void *ctx, bool logarithm, const Element *e, const void *x) {
     const Bound *own = x;
-    Bound r = log_of_sum(out, n, t, group);
+    Bound r = log_of_sum(e);
     if (own) {
         r.value = own->value - r.value;
-        r.error += own->error + 2 * unit_roundoff(out) * cabsl(own->value);
+        r.error += own->error + 2 * unit_roundoff(e->dtype) * cabsl(own->value);
         r.fine += own->fine;
     }
     if (own && !logarithm) {
@@ -429,8 +428,8 @@ static bool bound_softmax(void *ctx, bool logarithm, DType out, size_t n,
         r = (Bound){
             .value = v, .error = r.error * v, .fine = r.fine * v, .extreme = r.extreme};
     }
-    round_bound(ctx, out, 2, own && is_special(own->value), &r);
-    *(Bound *)result = r;
+    round_bound(ctx, e->dtype, 2, own && is_special(own->value), &r);
+    *(Bound *)e->r = r;
     return true;
 }
 

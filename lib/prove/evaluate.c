@@ -97,7 +97,7 @@ struct StructureCache {
     Vec(Structure *) all;
 };
 
-void structures_free(Prover *p) {
+void evaluate_free_structures(Prover *p) {
     StructureCache *c = p->structures;
     if (!c) return;
     for (size_t i = 0; i < c->all.n; i++) {
@@ -502,48 +502,36 @@ static const char *join_inputs(Evaluation *e, ApplyId id, unsigned data, int64_t
 static bool evaluate_softmax(Evaluation *e, ApplyId id, const Structure *x, bool log) {
     const Apply *a = &e->x->g->apply[id];
     Var v = apply_in(e->x->g, id)[0];
-    DType d = var_type(e->x->g, a->out)->dtype;
+    Element o = {.dtype = var_type(e->x->g, a->out)->dtype, .x = e->value[v]};
     new_result(e, a->out, e->n[v]);
     bool ok = e->alg->softmax != NULL;
-    for (size_t o = 0; ok && o + 1 < x->start.n; o++) {
-        const Summand *t = x->summand.p + x->start.p[o];
-        size_t n = x->start.p[o + 1] - x->start.p[o];
-        for (size_t k = 0; ok && k < n; k++)
-            ok = e->alg->softmax(e->ctx, log, d, n, t, e->value[v],
-                                 number_at(e, v, t[k].i),
-                                 e->value[a->out] + (size_t)t[k].i * e->alg->size);
+    for (size_t i = 0; ok && i + 1 < x->start.n; i++) {
+        o.t = x->summand.p + x->start.p[i];
+        o.n = x->start.p[i + 1] - x->start.p[i];
+        for (size_t k = 0; ok && k < o.n; k++) {
+            o.r = e->value[a->out] + (size_t)o.t[k].i * e->alg->size;
+            ok = e->alg->softmax(e->ctx, log, &o, number_at(e, v, o.t[k].i));
+        }
     }
     return ok;
 }
 
-typedef struct Element {
-    DType dtype;
-    size_t n;
-    const Summand *t;
-    const char *x, *y;
-    char *r;
-} Element;
-
-static bool evaluate_element(Evaluation *e, StructureKind kind, const Element *o) {
+static bool evaluate_element(Evaluation *e, StructureKind kind, Element *o) {
     switch (kind) {
     case MOVES:
-        return e->alg->sum(e->ctx, o->dtype, o->t->i < 0 ? 0 : 1, o->t, o->x, NULL, 1,
-                           o->r);
+        if (o->t->i < 0) o->n = 0;
+        return e->alg->sum(e->ctx, o, 1);
     case SUMS:
-        return e->alg->sum(e->ctx, o->dtype, o->n, o->t, o->x, NULL, 1, o->r);
-    case MEANS:
-        return e->alg->sum(e->ctx, o->dtype, o->n, o->t, o->x, NULL, (int64_t)o->n,
-                           o->r);
     case MULTIPLIES:
-        return e->alg->sum(e->ctx, o->dtype, o->n, o->t, o->x, o->y, 1, o->r);
+        return e->alg->sum(e->ctx, o, 1);
+    case MEANS:
+        return e->alg->sum(e->ctx, o, (int64_t)o->n);
     case FOLDS_PRODUCT:
     case FOLDS_MAXIMUM:
     case FOLDS_MINIMUM:
-        return e->alg->fold(e->ctx, (Folding)(kind - FOLDS_PRODUCT), o->dtype, o->n,
-                            o->t, o->x, o->r);
+        return e->alg->fold(e->ctx, (Folding)(kind - FOLDS_PRODUCT), o);
     case LOG_SUMS:
-        return e->alg->softmax &&
-               e->alg->softmax(e->ctx, true, o->dtype, o->n, o->t, o->x, NULL, o->r);
+        return e->alg->softmax && e->alg->softmax(e->ctx, true, o, NULL);
     case SOFTMAXES:
     case LOG_SOFTMAXES:
         break; /* evaluated by groups */

@@ -201,39 +201,37 @@ static bool rational_apply(void *ctx, const void *op, DType out, const void *con
 
 /* ---- the rest ---- */
 
-static bool rational_sum(void *ctx, DType out, size_t n, const Summand *t,
-                         const void *x, const void *y, int64_t divisor, void *r) {
-    const Rational *a = x, *b = y;
+static bool rational_sum(void *ctx, const Element *e, int64_t divisor) {
+    const Rational *a = e->x, *b = e->y;
+    const Summand *t = e->t;
     const Field *f = ctx;
-    Rational sum = {.literal = n == 0};
-    for (size_t k = 0; k < n; k++) {
+    Rational sum = {.literal = e->n == 0};
+    for (size_t k = 0; k < e->n; k++) {
         Rational term = a[t[k].i];
-        if (n == 1 && t[k].coef == 1 && !b) sum = term;
-        if (n == 1 && t[k].coef == 1 && !b) break;
+        if (e->n == 1 && t[k].coef == 1 && !b) sum = term;
+        if (e->n == 1 && t[k].coef == 1 && !b) break;
         if (b) rational_multiply(f, &a[t[k].i], &b[t[k].j], &term);
         sum.v = plus(sum.v, times(from_integer(t[k].coef), term.v));
         sum.degree = add_degrees(sum.degree, term.degree);
     }
-    (void)out;
     if (divisor != 1) {
         if (divisor == 0 || f->integers) return false;
         sum.v = times(sum.v, power_of(from_integer(divisor), PRIME - 2));
         sum.literal = false;
     }
-    *(Rational *)r = sum;
+    *(Rational *)e->r = sum;
     return true;
 }
 
-static bool rational_fold(void *ctx, Folding how, DType out, size_t n, const Summand *t,
-                          const void *x, void *r) {
-    const Rational *a = x;
+static bool rational_fold(void *ctx, Folding how, const Element *e) {
+    const Rational *a = e->x;
     Rational product = {.v = 1};
-    (void)ctx, (void)out;
-    for (size_t k = 0; k < n; k++) {
-        product.v = times(product.v, a[t[k].i].v);
-        product.degree = add_degrees(product.degree, a[t[k].i].degree);
+    (void)ctx;
+    for (size_t k = 0; k < e->n; k++) {
+        product.v = times(product.v, a[e->t[k].i].v);
+        product.degree = add_degrees(product.degree, a[e->t[k].i].degree);
     }
-    *(Rational *)r = product;
+    *(Rational *)e->r = product;
     return how == FOLD_PRODUCT;
 }
 
@@ -273,7 +271,7 @@ static Identity decide_at_point(const Instance *x, Field *f, Arena *a) {
     return IDENTICAL;
 }
 
-Identity decide_identity(const Instance *x) {
+Identity exact_decide(const Instance *x) {
     DType d = var_type(x->g, x->side[0])->dtype;
     Field f = {.integers = dtype_is_discrete(d)};
     Identity found = d == DT_BOOL ? NOT_RATIONAL : IDENTICAL;

@@ -56,7 +56,7 @@ static Var build_hole(Instance *x, Builder *b, size_t i) {
             size[k] = size_of_dim(x->t, h->dim[k]);
         return const_ints(b, (size_t)h->ndim, size);
     }
-    if (!constant_value(h->dtype, h->constant, &t, s)) return VAR_NONE;
+    if (!points_constant(h->dtype, h->constant, &t, s)) return VAR_NONE;
     Var v = graph_const(x->g, &t, true);
     tensor_unref(&t);
     x->input[i] = v;
@@ -121,7 +121,7 @@ static bool make_inputs(Trial *q) {
         if (x->t->hole[i].stand != STAND_VARIABLE) continue;
         const Type *t = type_of_hole(x, i);
         ok = tensor_zeros(x->p->s, t->dtype, t->ndim, t->dim, &q->in[i]);
-        if (ok) fill_points(x, i, &q->in[i], q->round);
+        if (ok) points_fill(x, i, &q->in[i], q->round);
     }
     return ok;
 }
@@ -409,7 +409,7 @@ static void note_identity(Instance *x) {
             if (size_of_dim(x->t, h->dim[k]) == 0) return;
     }
     if (!free) return;
-    Identity found = decide_identity(x);
+    Identity found = exact_decide(x);
     p->certain += found == IDENTICAL;
     p->uncertain += found != IDENTICAL && generic;
 }

@@ -19,7 +19,7 @@ static bool is_finite_value(const double z[2]) {
 static double ulps_between(const Pair *v) {
     double d[2] = {v->l[0] - v->r[0], v->l[1] - v->r[1]};
     double size = fmax(hypot_of(v->l), hypot_of(v->r));
-    long double least = dtype_smallest(v->dtype), at = size > least ? size : least;
+    long double least = points_smallest(v->dtype), at = size > least ? size : least;
     return (double)(hypot_of(d) / (2 * unit_roundoff(v->dtype) * at));
 }
 
@@ -36,7 +36,7 @@ static bool is_last_digit_of_overflow(const Pair *v) {
     double inf = isinf(v->l[0]) ? v->l[0] : v->r[0];
     double other = isinf(v->l[0]) ? v->r[0] : v->l[0];
     double least =
-        (double)(dtype_largest(v->dtype) * (1 - 8 * unit_roundoff(v->dtype)));
+        (double)(points_largest(v->dtype) * (1 - 8 * unit_roundoff(v->dtype)));
     return isinf(inf) && isfinite(other) && fabs(other) >= least &&
            signbit(inf) == signbit(other);
 }
@@ -87,7 +87,7 @@ static long double distance(long double _Complex a, const double z[2]) {
 
 /* Is the right side as near to the true value as rounding of its own lets it be? */
 static bool is_as_good(const Pair *v, const Bound *l, const Bound *r) {
-    long double error = slack * (r->error + l->fine) + dtype_smallest(v->dtype);
+    long double error = slack * (r->error + l->fine) + points_smallest(v->dtype);
     return distance(l->value, v->r) <= error;
 }
 
@@ -109,13 +109,13 @@ Judgement judge_bounds(const Prover *p, const Pair *v, PointKind k, const Bound 
     if (!is_finite_value(v->l) || !is_finite_value(v->r)) return judge_lost(p, v, l, r);
     long double error = l->error + r->error;
     long double far = hypot(v->l[0] - v->r[0], v->l[1] - v->r[1]);
-    if (far <= slack * error + dtype_smallest(v->dtype)) {
+    if (far <= slack * error + points_smallest(v->dtype)) {
         /* ulp of the terms that cancel, if some do; digits lost to denormals don't
          * count
          */
         long double u = 2 * unit_roundoff(v->dtype);
         long double size = fmaxl(fmax(hypot_of(v->l), hypot_of(v->r)), error / u);
-        bool underflows = far <= dtype_smallest(v->dtype);
+        bool underflows = far <= points_smallest(v->dtype);
         *ulps = underflows ? 0 : (double)(far / (u * size));
         return AGREES;
     }

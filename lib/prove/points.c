@@ -51,13 +51,13 @@ long double unit_roundoff(DType d) {
     DType real = dtype_real(d);
     return real == DT_FLOAT16 ? 0x1p-11L : real == DT_FLOAT32 ? 0x1p-24L : 0x1p-53L;
 }
-long double dtype_largest(DType d) {
+long double points_largest(DType d) {
     DType real = dtype_real(d);
     return real == DT_FLOAT16   ? 65504.0L
            : real == DT_FLOAT32 ? (long double)FLT_MAX
                                 : (long double)DBL_MAX;
 }
-long double dtype_smallest(DType d) {
+long double points_smallest(DType d) {
     DType real = dtype_real(d);
     return real == DT_FLOAT16   ? 0x1p-14L
            : real == DT_FLOAT32 ? (long double)FLT_MIN
@@ -67,7 +67,7 @@ long double dtype_smallest(DType d) {
 /* Values at the limits of a dtype: the largest and smallest, neighbours of 1, and where
  * exp and square overflow and vanish. */
 static double limit_value(DType d, size_t k) {
-    double big = (double)dtype_largest(d), least = (double)dtype_smallest(d),
+    double big = (double)points_largest(d), least = (double)points_smallest(d),
            u = 2 * (double)unit_roundoff(d);
     const double list[NLIMIT] = {
         big,        -big,          least * u,       -least * u,  least,
@@ -212,7 +212,7 @@ static bool is_exhausted(const Prover *p, const Typing *t) {
            t->hole[0].stand == STAND_VARIABLE;
 }
 
-int64_t count_points(const Prover *p, const Typing *t) {
+int64_t points_count(const Prover *p, const Typing *t) {
     size_t n = count_variables(p, t);
     int64_t all = 1;
     if (n == 0) return 1;
@@ -300,7 +300,7 @@ static void raise_diagonals(Tensor *t) {
     }
 }
 
-void fill_points(Instance *x, size_t hole, Tensor *t, int round) {
+void points_fill(Instance *x, size_t hole, Tensor *t, int round) {
     if (x->ordinary) {
         for (int64_t i = 0; i < tensor_size(t); i++)
             put_ordinary(x->p, t, i);
@@ -326,11 +326,11 @@ enum {
     NINT_CONST = sizeof integer_constants / sizeof *integer_constants
 };
 
-size_t count_constants(void) {
+size_t points_constant_count(void) {
     return NCONST;
 }
 
-bool constant_value(DType d, size_t k, Tensor *t, Session *s) {
+bool points_constant(DType d, size_t k, Tensor *t, Session *s) {
     if (dtype_is_float(d)) return tensor_scalar(s, d, constants[k % NCONST], 0, t);
     if (dtype_is_complex(d)) {
         const double *z = complex_constants[k % NCOMPLEX_CONST];

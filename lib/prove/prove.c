@@ -87,6 +87,6 @@ bool rule_prove(Session *s, const RewriteEntry *e, uint64_t seed, RuleProof *out
     prove_direction(&p, r);
     if (rule_reverse(r) && !prover_done(&p)) prove_direction(&p, rule_reverse(r));
     if (!p.failed) finish_proof(&p, out);
-    structures_free(&p);
+    evaluate_free_structures(&p);
     return !p.failed;
 }

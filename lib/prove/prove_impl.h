@@ -83,10 +83,10 @@ void instance_close(Instance *x);
 void instance_try(Instance *x);
 
 /* ---- points.c ---- */
-int64_t count_points(const Prover *p, const Typing *t); /* of a dense typing */
-void fill_points(Instance *x, size_t hole, Tensor *t, int round);
-bool constant_value(DType d, size_t k, Tensor *t, Session *s);
-size_t count_constants(void);
+int64_t points_count(const Prover *p, const Typing *t); /* of a dense typing */
+void points_fill(Instance *x, size_t hole, Tensor *t, int round);
+bool points_constant(DType d, size_t k, Tensor *t, Session *s);
+size_t points_constant_count(void);
 
 /* ---- judge.c: do two values agree as the class of the rule wants? ---- */
 typedef struct Bound {
@@ -106,8 +106,8 @@ Judgement judge_bounds(const Prover *p, const Pair *v, PointKind k, const Bound 
                        const Bound *r, double *ulps);
 Judgement judge_ordinary(const Pair *v, PointKind k, double *ulps);
 long double unit_roundoff(DType d);
-long double dtype_largest(DType d);
-long double dtype_smallest(DType d); /* normal */
+long double points_largest(DType d);
+long double points_smallest(DType d); /* normal */
 
 /* ---- domain.c ---- */
 uint32_t domain_all(void);
@@ -120,6 +120,14 @@ const char *domain_text(const Prover *p);
 typedef struct Summand {
     int32_t coef, i, j;
 } Summand;
+/* An element of a result: a sum, or a fold, of n summands. */
+typedef struct Element {
+    DType dtype;
+    size_t n;
+    const Summand *t;
+    const void *x, *y; /* y NULL: the summands have one factor */
+    void *r;           /* its number */
+} Element;
 typedef enum Folding { FOLD_PRODUCT, FOLD_MAXIMUM, FOLD_MINIMUM } Folding;
 /* The numbers. A function that returns false doesn't know the op or the constant. */
 typedef struct Algebra {
@@ -128,26 +136,23 @@ typedef struct Algebra {
     /* What apply needs to know of an elementwise op; NULL: unknown. */
     const void *(*find)(void *ctx, const Graph *g, ApplyId a);
     bool (*apply)(void *ctx, const void *op, DType out, const void *const *in, void *r);
-    bool (*sum)(void *ctx, DType out, size_t n, const Summand *t, const void *x,
-                const void *y, int64_t divisor, void *r);
-    bool (*fold)(void *ctx, Folding how, DType out, size_t n, const Summand *t,
-                 const void *x, void *r);
-    /* x, and the group of which it is one, to its softmax (or the logarithm of that);
-     * x NULL: logsumexp. NULL: unknown. */
-    bool (*softmax)(void *ctx, bool logarithm, DType out, size_t n, const Summand *t,
-                    const void *group, const void *x, void *r);
+    bool (*sum)(void *ctx, const Element *e, int64_t divisor);
+    bool (*fold)(void *ctx, Folding how, const Element *e);
+    /* own, a number of the element's group, to its softmax (or the logarithm of that);
+     * own NULL: logsumexp. softmax NULL: unknown. */
+    bool (*softmax)(void *ctx, bool logarithm, const Element *e, const void *own);
 } Algebra;
 /* input: by name of the rule, arrays of numbers. dense: how many elements each input
  * has, in place of what its type says; 0: as in the type. side[k] gets an array in the
  * arena. False: something is unknown. */
 bool evaluate_sides(const Instance *x, const Algebra *alg, void *ctx, Arena *a,
                     const void *const *input, int64_t dense, void *side[2]);
-void structures_free(Prover *p);
+void evaluate_free_structures(Prover *p);
 
 /* ---- exact.c ---- */
 /* Are both sides the same rational functions of their inputs? */
 typedef enum Identity { NOT_RATIONAL, NOT_IDENTICAL, IDENTICAL } Identity;
-Identity decide_identity(const Instance *x);
+Identity exact_decide(const Instance *x);
 
 /* ---- bounds.c ---- */
 /* Both sides, with bounds for errors, at the elements `at` of dense inputs (n of them),

@@ -37,7 +37,7 @@ static bool typing_fits(Prover *p, const Typing *t) {
 
 static void try_dense(Prover *p, Typing *t) {
     t->dense = true;
-    t->size[0] = count_points(p, t);
+    t->size[0] = points_count(p, t);
     try_typing(p, t);
 }
 
@@ -79,7 +79,7 @@ static size_t constants_each(const Prover *p, const Typing *t, size_t *n) {
         wanted &= p->hole[i].constant;
     }
     enum { SOME = 6, FEW = 4, FEWEST = 2 };
-    return *n <= 1 && wanted ? count_constants()
+    return *n <= 1 && wanted ? points_constant_count()
            : wanted          ? SOME
            : *n == 1         ? FEW
                              : FEWEST;

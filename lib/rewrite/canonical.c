@@ -63,7 +63,8 @@ static Shown try_type(const Rule *rule, const RewriteQuery *q, const Type *t) {
 
 static bool is_excluded(const RewriteQuery *q, const RewriteEntry *e) {
     for (size_t i = 0; i < q->nexclude; i++)
-        if (strcmp(q->exclude[i], e->name) == 0 || tags_have(e->tags, q->exclude[i]))
+        if (strcmp(q->exclude[i], e->name) == 0 ||
+            rewrite_tags_have(e->tags, q->exclude[i]))
             return true;
     return false;
 }
@@ -101,8 +102,8 @@ bool rewrite_warn_of_hidden(Session *s, const RewriteQuery *q) {
     if (!rewrite_list(s, q, &e, &n)) return false;
     Vec(Span) user = {0}; /* the list is of the last call only */
     for (size_t i = 0; i < n; i++)
-        if (!e[i].is_pass && tags_have(e[i].tags, "user") &&
-            !tags_have(e[i].tags, "search") && !is_excluded(q, &e[i]))
+        if (!e[i].is_pass && rewrite_tags_have(e[i].tags, "user") &&
+            !rewrite_tags_have(e[i].tags, "search") && !is_excluded(q, &e[i]))
             vec_push(s, &user, e[i].at);
     bool ok = true;
     for (size_t i = 0; ok && i < user.n; i++) {

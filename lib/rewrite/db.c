@@ -42,7 +42,7 @@ static BuiltinRules *builtin_rules(Session *s) {
 
 /* ---- tags ---- */
 
-bool tags_have(const char *list, const char *word) {
+bool rewrite_tags_have(const char *list, const char *word) {
     size_t n = strlen(word);
     for (const char *p = n ? strstr(list, word) : NULL; p; p = strstr(p + 1, word))
         if ((p == list || p[-1] == ' ') && (p[n] == ' ' || p[n] == 0)) return true;
@@ -50,7 +50,7 @@ bool tags_have(const char *list, const char *word) {
 }
 
 static bool has_name_or_tag(const RewriteEntry *e, const char *word) {
-    return strcmp(e->name, word) == 0 || tags_have(e->tags, word);
+    return strcmp(e->name, word) == 0 || rewrite_tags_have(e->tags, word);
 }
 
 static bool is_asked_by_any(const RewriteEntry *e, size_t n, const char *const *words) {
@@ -69,9 +69,10 @@ static bool is_asked_by_all(const RewriteEntry *e, size_t n, const char *const *
 static const char *add_mode_tags(Database *db, const char *tags, double position) {
     static const char *const only_asked[] = {"fast", "unsafe", "inline"};
     for (size_t i = 0; i < sizeof only_asked / sizeof *only_asked; i++)
-        if (tags_have(tags, only_asked[i])) return tags;
-    bool clean = tags_have(tags, "merge") || tags_have(tags, "expand") ||
-                 tags_have(tags, "fold") || tags_have(tags, "useless");
+        if (rewrite_tags_have(tags, only_asked[i])) return tags;
+    bool clean = rewrite_tags_have(tags, "merge") ||
+                 rewrite_tags_have(tags, "expand") || rewrite_tags_have(tags, "fold") ||
+                 rewrite_tags_have(tags, "useless");
     return arena_printf(db->arena, "%s%sfast_run%s", tags, *tags ? " " : "",
                         clean            ? " fast_compile"
                         : position > 1.5 ? ""
@@ -80,10 +81,12 @@ static const char *add_mode_tags(Database *db, const char *tags, double position
 
 static bool mode_includes(const RewriteEntry *e, const char *mode) {
     if (strcmp(mode, "NONE") == 0) return false;
-    if (strcmp(mode, "FAST_COMPILE") == 0) return tags_have(e->tags, "fast_compile");
+    if (strcmp(mode, "FAST_COMPILE") == 0)
+        return rewrite_tags_have(e->tags, "fast_compile");
     if (strcmp(mode, "STABILIZE") == 0)
-        return tags_have(e->tags, "fast_compile") || tags_have(e->tags, "stable");
-    return tags_have(e->tags, "fast_run");
+        return rewrite_tags_have(e->tags, "fast_compile") ||
+               rewrite_tags_have(e->tags, "stable");
+    return rewrite_tags_have(e->tags, "fast_run");
 }
 
 /* ---- building the database ---- */
@@ -215,12 +218,13 @@ static bool check_words(Database *db, size_t n, const char *const *words) {
 static void select_entries(Database *db, const RewriteQuery *q, const char *mode) {
     for (size_t i = 0; i < db->entry.n; i++) {
         DatabaseEntry *e = &db->entry.p[i];
-        bool in = mode_includes(&e->pub, mode) || tags_have(e->pub.tags, "user") ||
+        bool in = mode_includes(&e->pub, mode) ||
+                  rewrite_tags_have(e->pub.tags, "user") ||
                   is_asked_by_any(&e->pub, q->ninclude, q->include);
-        e->fast = tags_have(e->pub.tags, "fast");
+        e->fast = rewrite_tags_have(e->pub.tags, "fast");
         in = in && is_asked_by_all(&e->pub, q->nrequire, q->require) &&
              !is_asked_by_any(&e->pub, q->nexclude, q->exclude);
-        e->searched = in && tags_have(e->pub.tags, "search");
+        e->searched = in && rewrite_tags_have(e->pub.tags, "search");
         e->selected = in && !e->searched;
     }
 }
@@ -229,7 +233,7 @@ static bool compile_selected(Database *db, bool search) {
     for (size_t i = 0; i < db->entry.n; i++) {
         DatabaseEntry *e = &db->entry.p[i];
         if (!(e->selected || (e->searched && search)) || !e->rule) continue;
-        bool user = tags_have(e->rule->tags, "user");
+        bool user = rewrite_tags_have(e->rule->tags, "user");
         Arena *a = user ? db->arena : builtin_rules(db->s)->arena;
         if (!rule_compile(e->rule, a, !user)) return false;
     }

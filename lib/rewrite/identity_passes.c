@@ -407,7 +407,7 @@ static bool is_true_const(Rewriter *r, Var v) {
 }
 
 /* An assertion has an effect, so nothing else may remove it. */
-bool assert_true_pass(Rewriter *r) {
+bool rewrite_true_pass(Rewriter *r) {
     Graph *g = r->g;
     const Op *op = op_named(r->s, "assert_op");
     size_t n = 0, all = g->effects.n;

@@ -96,7 +96,7 @@ const Pass rewrite_passes[] = {
      "Replaces a sum or product of no elements by 0 or 1.", 1, reduce_empty_pass, NULL,
      empties, false},
     {"assert-true", "canonicalize", "Removes assertions that are known to hold.", 1.05,
-     NULL, assert_true_pass, NULL, false},
+     NULL, rewrite_true_pass, NULL, false},
     {"collect-terms", "canonicalize",
      "Collects the terms of whole sums of integers: x + y - x is y.", 1.1, NULL,
      terms_pass, NULL, false},

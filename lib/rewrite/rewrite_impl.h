@@ -111,7 +111,7 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
     reduce_parts_pass, reduce_repeated_pass, reduce_all_pass, reduce_empty_pass,
     read_none_pass, read_split_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass, terms_pass,
-    terms_fast_pass, factors_fast_pass, assert_true_pass;
+    terms_fast_pass, factors_fast_pass, rewrite_true_pass;
 GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,
     scan_truncate_pass, scan_hoist_pass, scan_pushout_pass, scan_sum_pass,
     scan_unroll_pass;
@@ -150,7 +150,7 @@ void database_free(Database *db);
 /* The selected entries by position; session memory of the last call. */
 const RewriteProfile *database_profile(Database *db, size_t *n);
 
-bool tags_have(const char *tags, const char *tag);
+bool rewrite_tags_have(const char *tags, const char *tag);
 /* Parses the headers of all rules in a text. */
 typedef Vec(Rule *) RuleVec;
 bool rules_read(Session *s, Arena *a, uint32_t source, RuleVec *out);

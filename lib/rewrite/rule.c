@@ -127,7 +127,7 @@ static bool read_rule_sides(Rule *r, RuleCut *c) {
         return fail(r->s, cut_span(c, begin, c->end), E_REWRITE,
                     "rule %s has no `=>` between its sides", r->name);
     r->both = arrow > begin && c->text[arrow - 1] == '<';
-    if (r->both && !tags_have(r->tags, "search"))
+    if (r->both && !rewrite_tags_have(r->tags, "search"))
         return fail(r->s, cut_span(c, arrow - 1, arrow + 2), E_REWRITE,
                     "rule %s must have the tag @search to hold in both directions",
                     r->name);

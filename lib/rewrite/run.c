@@ -212,7 +212,7 @@ static void log_unused_rules(const RewriteRun *run) {
     for (size_t i = 0; i < run->db->entry.n; i++) {
         const DatabaseEntry *e = &run->db->entry.p[i];
         if (e->rule && e->profile.fired == 0 && !e->searched &&
-            tags_have(e->pub.tags, "user"))
+            rewrite_tags_have(e->pub.tags, "user"))
             session_log(run->s, "the rule %s never fired, at position %.2f%s",
                         e->pub.name, e->pub.position,
                         e->selected ? "" : ", since it isn't selected");

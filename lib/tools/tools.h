@@ -197,8 +197,8 @@ bool graph_reduce(Graph **g, const Reducing *how);
 /* --prove: a line for each rule that has the name or tag `what`, or JSON; "": for all
  * rules of the query's files, or of the library if it has none. False: diagnosed, with
  * E_VERDICT if a rule is false. */
-bool rules_prove(Session *s, const RewriteQuery *q, const char *what, bool json,
-                 Str *out);
+bool grewrite_prove(Session *s, const RewriteQuery *q, const char *what, bool json,
+                    Str *out);
 /* --search: equality saturation before the other rewrites. */
 typedef struct Searching {
     double seconds;

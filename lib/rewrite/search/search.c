@@ -113,7 +113,7 @@ static void collect_rules(Search *s, const Database *db) {
     for (size_t i = 0; i < db->entry.n; i++) {
         const DatabaseEntry *e = &db->entry.p[i];
         if (!(e->selected || e->searched) || !e->rule || e->rule->broken ||
-            tags_have(e->pub.tags, "stabilize"))
+            rewrite_tags_have(e->pub.tags, "stabilize"))
             continue;
         add_rule(s, e, e->rule);
         if (e->rule->reverse) add_rule(s, e, e->rule->reverse);

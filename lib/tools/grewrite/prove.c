@@ -209,8 +209,8 @@ static bool prove_as_json(Session *s, const RewriteEntry *e, size_t n, Proofs *a
     return true;
 }
 
-bool rules_prove(Session *s, const RewriteQuery *q, const char *what, bool json,
-                 Str *out) {
+bool grewrite_prove(Session *s, const RewriteQuery *q, const char *what, bool json,
+                    Str *out) {
     const RewriteEntry *e;
     size_t n, count;
     Proofs all = {0};
