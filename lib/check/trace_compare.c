@@ -255,9 +255,16 @@ static void note_stride(Trace *t) {
     }
 }
 
-static bool fail_value(Trace *t, const Call *c, const Traced *x, const TraceRecord *was,
-                       const TraceLayout *l, const Tensor *v, const Digest *now,
-                       double own) {
+/* What the trace has of a value, and what the value is here. */
+typedef struct Divergence {
+    const TraceRecord *was;
+    const TraceLayout *layout; /* of was */
+    const Tensor *v;
+    const Digest *now;
+    double far; /* by how much of its size they differ */
+} Divergence;
+
+static bool fail_value(Trace *t, const Call *c, const Traced *x, const Divergence *d) {
     const Graph *g = trace_here(t)->scope->g;
     Str text = STR(t->s);
     put_label(t, x, &text);
@@ -271,22 +278,22 @@ static bool fail_value(Trace *t, const Call *c, const Traced *x, const TraceReco
     put_frames(t, &text);
     fail(t->s, place_of(t, c, x), E_VERDICT,
          "%s%s is the first value that differs from the trace, by %.3g of its size",
-         kind[var_leaf(g, x->var)], str_text(&text), own);
+         kind[var_leaf(g, x->var)], str_text(&text), d->far);
     str_clear(&text);
     if (!leaf) {
         print_apply(g, c->id, &text);
         note(t->s, NOWHERE, "it is %s%s%s", str_text(&text), rule ? ", made by " : "",
              sym_text(t->s, rule));
-        note_inputs(t, c, own);
+        note_inputs(t, c, d->far);
     }
     note_stride(t);
     str_clear(&text);
-    put_digest(t->s, l, &was->d, &text);
+    put_digest(t->s, d->layout, &d->was->d, &text);
     note(t->s, NOWHERE, "in the trace: %s", str_text(&text));
     str_clear(&text);
-    TraceLayout here = {.dtype = v->dtype, .ndim = v->ndim};
-    memcpy(here.shape, v->shape, sizeof *v->shape * (size_t)v->ndim);
-    put_digest(t->s, &here, now, &text);
+    TraceLayout here = {.dtype = d->v->dtype, .ndim = d->v->ndim};
+    memcpy(here.shape, d->v->shape, sizeof *d->v->shape * (size_t)d->v->ndim);
+    put_digest(t->s, &here, d->now, &text);
     note(t->s, NOWHERE, "here:         %s", str_text(&text));
     str_free(&text);
     return false;
@@ -313,5 +320,5 @@ bool trace_compare_value(Trace *t, const Call *c, const Traced *x, const Tensor 
     double size = fmax(extent(&was.d), extent(now));
     if (same_bytes || (!discrete && far <= tolerance(t, l->dtype, v->dtype, size)))
         return true;
-    return fail_value(t, c, x, &was, l, v, now, far);
+    return fail_value(t, c, x, &(Divergence){&was, l, v, now, far});
 }

@@ -109,10 +109,10 @@ void branches_wake(const Graph *g, Arena *arena, ApplyId from, uint8_t *live) {
 }
 
 /* Finds the branch of each Apply that `live` needs. NULL: no ifelse, so no branches. */
-static Branches *find_branches(Session *s, Arena *arena, const Graph *src, ApplyId from,
-                               const uint8_t *live, VarList root) {
+static Branches *find_branches(Session *s, Arena *arena, const Graph *src,
+                               const HarvestRange *r) {
     bool any = false;
-    for (ApplyId a = from; a < src->napply && !any; a++)
+    for (ApplyId a = r->from; a < src->napply && !any; a++)
         any = is_ifelse(src, a);
     if (!any) return NULL;
     Branches *b = NEW(arena, Branches);
@@ -121,20 +121,20 @@ static Branches *find_branches(Session *s, Arena *arena, const Graph *src, Apply
     vec_push(s, &b->node, ((BranchNode){.up = TOP, .jump = TOP}));
     uint32_t *at = NEW_N(arena, src->nvar, uint32_t);
     memset(at, 0xFF, src->nvar * sizeof *at);
-    for (size_t i = 0; i < root.n; i++)
-        at[root.p[i]] = TOP;
-    for (ApplyId a = src->napply; a-- > from;) {
+    for (size_t i = 0; i < r->root.n; i++)
+        at[r->root.p[i]] = TOP;
+    for (ApplyId a = src->napply; a-- > r->from;) {
         bool needed = false;
         for (Var k = 0; k < src->apply[a].nout; k++)
-            needed |= live[src->apply[a].out + k];
+            needed |= r->live[src->apply[a].out + k];
         if (needed) assign_branch(b, a, at);
     }
     return b;
 }
 
-Branches *branches_new(HarvestWalk *w, Level *top, const Graph *src, ApplyId from,
-                       const uint8_t *live, VarList root) {
-    Branches *b = find_branches(w->b->s, w->arena, src, from, live, root);
+Branches *branches_new(HarvestWalk *w, Level *top, const Graph *src,
+                       const HarvestRange *r) {
+    Branches *b = find_branches(w->b->s, w->arena, src, r);
     if (!b) return NULL;
     b->w = w;
     b->ahead = b->node.n;
@@ -144,8 +144,8 @@ Branches *branches_new(HarvestWalk *w, Level *top, const Graph *src, ApplyId fro
 
 size_t branches_most(const Graph *fn, const uint8_t *live, const size_t *times) {
     Arena *arena = arena_new(fn->s);
-    VarList root = graph_roots(fn, arena, HARVEST_ROOTS);
-    Branches *b = find_branches(fn->s, arena, fn, 0, live, root);
+    HarvestRange all = {0, live, graph_roots(fn, arena, HARVEST_ROOTS)};
+    Branches *b = find_branches(fn->s, arena, fn, &all);
     size_t most = 0;
     for (ApplyId a = 0; a < fn->napply && !b; a++)
         most += times[a];

@@ -12,8 +12,8 @@ enum { HARVEST_ROOTS = ROOTS_RESULTS | ROOTS_INIT };
 void branches_wake(const Graph *g, Arena *arena, ApplyId from, uint8_t *live);
 /* Covers the live Applies of src from `from` on. root: variables needed whichever
  * branch is taken. NULL: no ifelse, so no branches. */
-Branches *branches_new(HarvestWalk *w, Level *top, const Graph *src, ApplyId from,
-                       const uint8_t *live, VarList root);
+Branches *branches_new(HarvestWalk *w, Level *top, const Graph *src,
+                       const HarvestRange *r);
 /* The most that times[a] can add up to in one run of a function: each ifelse counts its
  * larger branch. */
 size_t branches_most(const Graph *fn, const uint8_t *live, const size_t *times);

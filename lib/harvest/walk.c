@@ -124,14 +124,14 @@ static bool walk_apply(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
     return !changed || reapply_op(w, src, a, in, map);
 }
 
-static bool walk_range(HarvestWalk *w, Level *l, const Graph *src, ApplyId from,
-                       const uint8_t *live, VarList root, Var *map) {
-    Branches *b = branches_new(w, l, src, from, live, root);
+static bool walk_range(HarvestWalk *w, Level *l, const Graph *src,
+                       const HarvestRange *r, Var *map) {
+    Branches *b = branches_new(w, l, src, r);
     bool ok = true;
-    for (ApplyId a = from, n = src->napply; ok && a < n; a++) {
+    for (ApplyId a = r->from, n = src->napply; ok && a < n; a++) {
         bool any = false;
         for (Var k = 0; k < src->apply[a].nout; k++)
-            any |= live[src->apply[a].out + k];
+            any |= r->live[src->apply[a].out + k];
         if (any)
             ok = walk_apply(w, branches_level(b, l, a), src, a, map) &&
                  branches_pass(b, a, map);
@@ -142,7 +142,8 @@ static bool walk_range(HarvestWalk *w, Level *l, const Graph *src, ApplyId from,
 
 bool walk_all(HarvestWalk *w, Level *l, const Graph *fn, const uint8_t *live,
               Var *map) {
-    return walk_range(w, l, fn, 0, live, graph_roots(fn, w->arena, HARVEST_ROOTS), map);
+    HarvestRange all = {0, live, graph_roots(fn, w->arena, HARVEST_ROOTS)};
+    return walk_range(w, l, fn, &all, map);
 }
 
 /* ---- ranges and graphs ---- */
@@ -180,8 +181,8 @@ static uint8_t *mark_needed_vars(Arena *a, const Graph *g, ApplyId from, VarList
     return live;
 }
 
-static bool harvest_live(Builder *b, const HarvestSpec *h, ApplyId from,
-                         const uint8_t *live, VarList root, Var *map, Reaps *reaps) {
+static bool harvest_live(Builder *b, const HarvestSpec *h, const HarvestRange *r,
+                         Var *map, Reaps *reaps) {
     Session *s = b->s;
     size_t calls = 0;
     HarvestWalk w = {.b = b,
@@ -193,7 +194,7 @@ static bool harvest_live(Builder *b, const HarvestSpec *h, ApplyId from,
     Origin was = b->from;
     size_t before = b->g->effects.n;
     Level top = {0};
-    bool ok = walk_range(&w, &top, b->g, from, live, root, map);
+    bool ok = walk_range(&w, &top, b->g, r, map);
     ok = level_close(&w, &top, ok, reaps);
     if (ok) settle_effects(&w, before);
     b->from = was;
@@ -208,8 +209,8 @@ static bool harvest_live(Builder *b, const HarvestSpec *h, ApplyId from,
 bool harvest_range(Builder *b, const HarvestSpec *h, ApplyId from, VarList root,
                    Var *map, Reaps *reaps) {
     Arena *a = arena_new(b->s);
-    const uint8_t *live = mark_needed_vars(a, b->g, from, root);
-    bool ok = harvest_live(b, h, from, live, root, map, reaps);
+    HarvestRange r = {from, mark_needed_vars(a, b->g, from, root), root};
+    bool ok = harvest_live(b, h, &r, map, reaps);
     b->g->litter = true;
     arena_free(a);
     return ok;
@@ -242,8 +243,8 @@ bool harvest_graph(Graph *g, const HarvestSpec *h, bool reap) {
     Arena *a = arena_new(s);
     uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED);
     branches_wake(g, a, 0, live);
-    VarList root = graph_roots(g, a, HARVEST_ROOTS);
-    bool ok = harvest_live(&b, h, 0, live, root, map, &reaps) &&
+    HarvestRange all = {0, live, graph_roots(g, a, HARVEST_ROOTS)};
+    bool ok = harvest_live(&b, h, &all, map, &reaps) &&
               (!reap || add_reap_outputs(g, h->tag, &reaps));
     if (ok) {
         map = mem_realloc(s, map, (size_t)g->nvar + 1, sizeof *map);

@@ -121,6 +121,12 @@ Var level_plant_value(HarvestWalk *w, Level *l, size_t k, const Type *t, bool ap
 Var level_concatenate(HarvestWalk *w, const SowEntry *e);
 
 /* walk.c */
+/* What is walked of a graph: from an Apply on, what is live; the roots need it. */
+typedef struct HarvestRange {
+    ApplyId from;
+    const uint8_t *live; /* by variable */
+    VarList root;
+} HarvestRange;
 bool walk_all(HarvestWalk *w, Level *l, const Graph *fn, const uint8_t *live, Var *map);
 
 /* loop.c */

@@ -56,10 +56,15 @@ extern const ResampleLoops resample_loops0, resample_loops1, resample_loops2;
 ResampleFilter resample_filter(Session *s, const Op *op, const Props *props);
 /* The taps of one result. */
 int64_t resample_taps(const ResampleFilter *f, const double place[RESAMPLE_PLACE]);
-/* Writes them, as far apart as stride says. */
+/* Where the taps of one result are written: so many, so far apart. */
+typedef struct ResampleTaps {
+    int64_t count, stride;
+    int32_t *index;
+    double *weight;
+} ResampleTaps;
+/* Writes those of result i, along an axis of n elements. */
 void resample_tap_weights(const ResampleFilter *f, const double place[RESAMPLE_PLACE],
-                          int64_t n, int64_t i, int64_t taps, int32_t *index,
-                          double *weight, int64_t stride);
+                          int64_t n, int64_t i, const ResampleTaps *to);
 
 bool resample_perform(Call *c);
 bool resample_back_perform(Call *c);

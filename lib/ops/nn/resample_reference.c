@@ -60,8 +60,9 @@ static void open_axes(Call *c, Resampling *r) {
         a->index = mem_zalloc(c->s, n + 1, sizeof *a->index);
         a->weight = mem_zalloc(c->s, n + 1, sizeof *a->weight);
         for (int64_t i = 0; r->n[k] && i < r->m[k]; i++)
-            resample_tap_weights(&f, place, r->n[k], i, a->taps, a->index + i * a->taps,
-                                 a->weight + i * a->taps, 1);
+            resample_tap_weights(&f, place, r->n[k], i,
+                                 &(ResampleTaps){a->taps, 1, a->index + i * a->taps,
+                                                 a->weight + i * a->taps});
     }
 }
 

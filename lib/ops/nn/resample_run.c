@@ -73,29 +73,29 @@ static int32_t clamp_index(double x, int64_t n) {
 }
 
 void resample_tap_weights(const ResampleFilter *f, const double place[RESAMPLE_PLACE],
-                          int64_t n, int64_t i, int64_t taps, int32_t *index,
-                          double *weight, int64_t stride) {
+                          int64_t n, int64_t i, const ResampleTaps *to) {
     double x = ((double)i + place[0]) * place[1] / place[2] + place[3], sum = 0;
     bool none = f->cut && !(x >= 0 && x <= (double)(n - 1));
     if (f->mode == RESAMPLE_NEAREST) {
-        *index = clamp_index(round_place(f->round, x), n);
-        *weight = !none;
+        *to->index = clamp_index(round_place(f->round, x), n);
+        *to->weight = !none;
         return;
     }
-    double width = kernel_width(f, place), first = floor(x) - (double)(taps / 2 - 1);
-    for (int64_t t = 0; t < taps; t++) {
+    double width = kernel_width(f, place),
+           first = floor(x) - (double)(to->count / 2 - 1);
+    for (int64_t t = 0; t < to->count; t++) {
         double at = first + (double)t;
         bool outside = !(at >= 0 && at <= (double)(n - 1));
         double w = none || (f->exclude_outside && outside)
                        ? 0
                        : kernel_value(f, (at - x) / width);
-        index[t * stride] = clamp_index(at, n);
-        weight[t * stride] = w;
+        to->index[t * to->stride] = clamp_index(at, n);
+        to->weight[t * to->stride] = w;
         sum += w;
     }
     bool divide = (f->exclude_outside || f->antialias) && sum != 0;
-    for (int64_t t = 0; divide && t < taps; t++)
-        weight[t * stride] /= sum;
+    for (int64_t t = 0; divide && t < to->count; t++)
+        to->weight[t * to->stride] /= sum;
 }
 
 /* ---- plans ---- */
@@ -175,16 +175,22 @@ static bool is_identity(const ResampleFilter *f, int64_t n, int64_t m,
     return n == m && place[1] == place[2] && place[0] + place[3] == 0 && !f->cut;
 }
 
+/* From a tensor of shape n to one of shape m, which differ from axis `first` on. */
+typedef struct ResampleShape {
+    int ndim, first;
+    const int64_t *n, *m;
+} ResampleShape;
+
 /* Which axes change, from the one that shrinks most to the one that grows most; of
  * equal ones, rows shrink before their elements do, and grow after them. */
-static int order_axes(const ResampleJob *j, const Call *c, int ndim, int first,
-                      const int64_t *n, const int64_t *m, int axis[MAX_NDIM]) {
+static int order_axes(const ResampleJob *j, const Call *c, const ResampleShape *r,
+                      int axis[MAX_NDIM]) {
     double place[RESAMPLE_PLACE], ratio[MAX_NDIM];
     int count = 0;
-    for (int k = first; k < ndim; k++) {
-        read_place(c, k - first, place);
-        if (is_identity(&j->f, n[k], m[k], place)) continue;
-        ratio[k] = (double)m[k] / (double)n[k];
+    for (int k = r->first; k < r->ndim; k++) {
+        read_place(c, k - r->first, place);
+        if (is_identity(&j->f, r->n[k], r->m[k], place)) continue;
+        ratio[k] = (double)r->m[k] / (double)r->n[k];
         int at = count++;
         for (; at > 0; at--) {
             double before = ratio[axis[at - 1]];
@@ -196,26 +202,24 @@ static int order_axes(const ResampleJob *j, const Call *c, int ndim, int first,
     return count;
 }
 
-/* Plans the passes from a tensor of shape n to one of shape m. */
-static void plan_passes(ResampleJob *j, const Call *c, int ndim, int first,
-                        const int64_t *n, const int64_t *m) {
-    int axis[MAX_NDIM], lead = ndim;
+static void plan_passes(ResampleJob *j, const Call *c, const ResampleShape *r) {
+    int axis[MAX_NDIM], ndim = r->ndim, lead = ndim;
     int64_t now[MAX_NDIM];
-    j->passes = order_axes(j, c, ndim, first, n, m, axis);
+    j->passes = order_axes(j, c, r, axis);
     for (int p = 0; p < j->passes; p++)
         lead = axis[p] < lead ? axis[p] : lead;
-    memcpy(now, n, (size_t)ndim * sizeof *n);
-    j->outer = move_count(lead, n);
-    j->from = j->to = j->most = move_count(ndim - lead, n + lead);
+    memcpy(now, r->n, (size_t)ndim * sizeof *now);
+    j->outer = move_count(lead, r->n);
+    j->from = j->to = j->most = move_count(ndim - lead, r->n + lead);
     for (int p = 0; p < j->passes; p++) {
         ResampleTable *t = &j->pass[p];
         int k = axis[p];
-        *t = (ResampleTable){.n = n[k], .m = m[k]};
-        read_place(c, k - first, t->place);
+        *t = (ResampleTable){.n = r->n[k], .m = r->m[k]};
+        read_place(c, k - r->first, t->place);
         t->taps = resample_taps(&j->f, t->place);
         t->outer = move_count(k - lead, now + lead);
         t->inner = move_count(ndim - k - 1, now + k + 1);
-        now[k] = m[k];
+        now[k] = r->m[k];
         j->to = move_count(ndim - lead, now + lead);
         if (j->to > j->most) j->most = j->to;
     }
@@ -242,8 +246,9 @@ static char *fill_table(const ResampleFilter *f, ResampleTable *t, char *mem) {
     t->weight32 = (float *)(void *)(mem += rounded_up(n * sizeof(double)));
     t->index = (int32_t *)(void *)(mem += rounded_up(n * sizeof(float)));
     for (int64_t i = 0; i < t->m; i++)
-        resample_tap_weights(f, t->place, t->n, i, t->taps, t->index + i, t->weight + i,
-                             t->m);
+        resample_tap_weights(
+            f, t->place, t->n, i,
+            &(ResampleTaps){t->taps, t->m, t->index + i, t->weight + i});
     for (size_t i = 0; i < n; i++)
         t->weight32[i] = (float)t->weight[i];
     return mem + rounded_up(n * sizeof(int32_t));
@@ -456,8 +461,9 @@ static bool run_resample(Call *c, bool back) {
         if (tensor_size(out)) memset(out->data, 0, tensor_bytes(out));
         return true;
     }
-    plan_passes(&j, c, x->ndim, first, back ? shape : x->shape,
-                back ? x->shape : shape);
+    plan_passes(&j, c,
+                &(ResampleShape){x->ndim, first, back ? shape : x->shape,
+                                 back ? x->shape : shape});
     if (j.passes == 0) return tensor_assign(out, x), true;
     j.copies = !back && j.f.mode == RESAMPLE_NEAREST;
     j.work = x->dtype == DT_FLOAT16 && !j.copies ? DT_FLOAT32 : x->dtype;
