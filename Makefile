@@ -54,7 +54,7 @@ LIB_C   := $(filter-out %.simd.c,$(shell find lib -name "*.c" | sort))
 SIMD_C  := $(filter %.simd.c,$(shell find lib -name "*.c" | sort))
 TOOLS   := gload ggrad grewrite grun gprof
 CMD_C   := $(wildcard cmd/*/*.c)
-EMBEDDED_C := $(patsubst %,$(B)/gen/%.c,rule_texts optim_texts op_texts onnx_texts onnx_write_texts)
+EMBEDDED_C := $(patsubst %,$(B)/gen/%.c,rule_texts optim_texts op_texts onnx_texts onnx_write_texts page_texts)
 GEN_C   := $(B)/gen/catalogue.c $(EMBEDDED_C)
 ARCH    := $(shell uname -m)
 # Loops are compiled once per level of CPU; only x86-64 has more than the baseline.
@@ -107,9 +107,18 @@ optim_texts := $(wildcard lib/optim/*.yaml)
 op_texts := $(wildcard lib/ops/*/*.ops.yaml)
 onnx_texts := $(wildcard lib/io/onnx/*.rows)
 onnx_write_texts := $(wildcard lib/io/onnx/*.to)
+# A page has no modules: what it imports becomes one script, and what runs beside it another.
+page_texts := $(addprefix $(B)/gen/page/,page.css page.html main.js worker.js)
+PAGE_JS := $(wildcard lib/page/*.js)
+$(B)/gen/page/%.js: $(PAGE_JS) lib/gen/bundle.awk
+	@mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f lib/gen/bundle.awk lib/page/$*.js > $@
+$(B)/gen/page/page.%: lib/page/page.%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 $(EMBEDDED_C): $(B)/gen/%.c: $$($$*) lib/gen/embed.awk Makefile
 	@mkdir -p $(@D)
-	$(Q)awk -v table=$* -f lib/gen/embed.awk $(sort $($*)) > $@
+	$(Q)LC_ALL=C awk -v table=$* -f lib/gen/embed.awk $(sort $($*)) > $@
 
 $(B)/libthunkline-all.a: $(LIB_O) $(B)/sources
 	$(call say,AR,$@)

@@ -83,7 +83,9 @@ static const Opt options[] = {
     {"depth", 0, OPT_INT, AT(depth), "N",
      "With -O dot: draw names with a common beginning (enc_0 of enc_0_q), and "
      "functions, "
-     "N levels deep; what is deeper is one node. With -O tree: show N levels.",
+     "N levels deep; what is deeper is one node. With -O svg: open all boxes that are "
+     "at "
+     "most N levels deep. With -O tree: show N levels.",
      NULL, GROUP_OUTPUT},
     {"around", 0, OPT_STR, AT(around), "NAME[:K]",
      "With -O dot: draw only what is at most K steps (default 2) from the variable "
@@ -236,11 +238,12 @@ static void set_write_options(const Run *r, WriteOptions *how) {
 
 /* Pictures of a part need the formats that show parts. */
 static bool check_view(Run *r, const Gload *o) {
-    bool dot = run_wants_format(r->common, IO_DOT);
+    bool dot = run_wants_format(r->common, IO_DOT),
+         picture = dot || run_wants_format(r->common, IO_SVG);
     if (o->depth != UNSET && (o->depth < 1 || o->depth > INT32_MAX))
         return fail(r->s, NOWHERE, E_USAGE, "--depth must be at least 1");
-    if (o->depth != UNSET && !dot && !run_wants_format(r->common, IO_TREE))
-        return fail(r->s, NOWHERE, E_USAGE, "--depth needs -O dot or -O tree");
+    if (o->depth != UNSET && !picture && !run_wants_format(r->common, IO_TREE))
+        return fail(r->s, NOWHERE, E_USAGE, "--depth needs -O svg, dot or tree");
     if (o->around && !dot) return fail(r->s, NOWHERE, E_USAGE, "--around needs -O dot");
     return true;
 }
@@ -335,7 +338,8 @@ static bool check_each(Run *r, const Gload *o) {
 /* Of a graph of which no edit looks at values. Texts write numbers; other forms copy
  * large values, or leave them out. */
 static ElementUse use_of_values(const Run *r, const Gload *o) {
-    static const IoFormat copying[] = {IO_TLG, IO_ONNX, IO_DOT, IO_TREE, IO_MATH};
+    static const IoFormat copying[] = {IO_TLG,  IO_ONNX, IO_DOT, IO_SVG,
+                                       IO_HTML, IO_TREE, IO_MATH};
     if (o->info) return ELEMENTS_IGNORED;
     bool copies = !o->common.output && o->common.format < 0 && !isatty(STDOUT_FILENO);
     for (size_t i = 0; i < sizeof copying / sizeof *copying; i++)

@@ -82,6 +82,8 @@ static const char *const hint_words[HINT_N] = {
     [HINT_COTANGENT] =
         "take its sum or mean, or use a pullback with a cotangent (--vjp)",
     [HINT_DEBUG_MEMORY] = "--mode DEBUG keeps a copy of each value of the graph",
+    [HINT_DEPTH] = "a smaller --depth, or none, closes boxes; -O html draws what is "
+                   "opened in a browser",
     [HINT_DISCONNECTED] = "for a gradient of zeros use --disconnected ignore (in "
                           "expressions: disconnected_inputs='ignore')",
     [HINT_EXCLUDE] = "--exclude, with the name of the rewrite, leaves it out",
@@ -99,6 +101,8 @@ static const char *const hint_words[HINT_N] = {
     [HINT_OWN_TYPES] = "--plugin FILE adds types of your own",
     [HINT_PACK] = "read the graph from its file rather than from stdin, or pack its "
                   "arrays (gload --pack)",
+    [HINT_PAGE] = "gload --outputs NAMES leaves what these need; gload -O json "
+                  "--nodes prints all as data",
     [HINT_PLANT_FIRST] = "plant first, then differentiate: grewrite --plant ... | "
                          "ggrad; or leave the derivative out: grewrite --keep",
     [HINT_PLUGIN] = "a plugin is given by --plugin",

@@ -12,37 +12,6 @@ enum { CONST_TEXT = 24 }; /* characters of a constant to show */
 enum { LARGE = 150, LARGE_IN_BOXES = 50 };
 enum { MANY = 8 }; /* readers */
 
-/* What is read from outside is no detail. */
-static void show_through_casts(const Graph *g, Var v, uint8_t *hidden) {
-    hidden[v] = 0;
-    while (var_owner(g, v) != APPLY_NONE &&
-           op_is(g->s, g->apply[var_owner(g, v)].op, OP_CAST)) {
-        v = apply_in(g, var_owner(g, v))[0];
-        hidden[v] = 0;
-    }
-}
-
-/* The details that --simple leaves out: constants, dims, and what is computed from
- * these and from shapes alone. */
-static uint8_t *find_details(const Graph *g, Arena *a) {
-    uint8_t *hidden = NEW_N(a, (size_t)g->nvar + 1, uint8_t);
-    for (Var v = 0; v < g->nvar; v++)
-        hidden[v] = var_leaf(g, v) == LEAF_CONST || var_leaf(g, v) == LEAF_DIM;
-    for (ApplyId id = 0; id < g->napply; id++) {
-        const Apply *ap = &g->apply[id];
-        bool detail = ap->nin > 0 && !ap->op->effect;
-        for (size_t i = 0; i < ap->nin && !ap->op->shape_only; i++)
-            detail = detail && hidden[apply_in(g, id)[i]];
-        for (Var k = 0; k < ap->nout; k++)
-            hidden[ap->out + k] = detail;
-    }
-    for (size_t i = 0; i < g->outputs.n; i++)
-        show_through_casts(g, g->outputs.p[i].var, hidden);
-    for (size_t i = 0; i < g->updates.n; i++)
-        show_through_casts(g, g->updates.p[i].value, hidden);
-    return hidden;
-}
-
 /* Text inside a quoted label. */
 static void write_escaped(Dot *d, const char *text) {
     for (; *text; text++) {
@@ -128,8 +97,8 @@ static void write_node_name(Dot *d, DotNode n) {
 }
 
 static bool is_gradient(const Dot *d, DotNode n) {
-    if (dot_is_group(d, n)) return dot_group_of(d, n)->kind == DOT_GRADIENT;
-    return !dot_is_leaf(d, n) && dot_is_gradient(d, dot_apply_of(d, n));
+    if (dot_is_group(d, n)) return dot_group_of(d, n)->kind == FOR_GRADIENTS;
+    return !dot_is_leaf(d, n) && apply_is_gradient(d->g, dot_apply_of(d, n));
 }
 
 /* Long edges take a large graph apart: leaves, and what derivatives read of the rest,
@@ -205,7 +174,8 @@ static void write_dot_apply(Dot *d, ApplyId a) {
         write_escaped(d, type_str(d->s, var_type(d->g, r->out)));
     }
     str_printf(d->out, "\"%s%s%s];\n", r->op->effect ? ", peripheries=2" : "",
-               dot_is_gradient(d, a) ? ", style=filled, fillcolor=navajowhite" : "",
+               apply_is_gradient(d->g, a) ? ", style=filled, fillcolor=navajowhite"
+                                          : "",
                dot_node_of_apply(d, a) == d->centre ? ", penwidth=3" : "");
 }
 
@@ -315,7 +285,7 @@ static GroupTree group_tree(const Dot *d) {
         t.first[i] += t.first[i - 1];
     for (DotNode k = 0; k < nodes; k++)
         if (has_node(d, box, k)) t.node[t.first[group_around(d, k) + 1]++] = k;
-    for (uint32_t i = d->ngroup; i-- > DOT_KINDS;) {
+    for (uint32_t i = d->ngroup; i-- > PURPOSES;) {
         uint32_t up = d->group[i].parent;
         t.drawn[up] += t.drawn[i];
         t.sibling[i] = t.child[up];
@@ -336,7 +306,7 @@ static void open_group(Dot *d, const GroupTree *t, uint32_t group) {
     dot_group_title(d, &d->group[group], &title);
     str_printf(d->out,
                "  subgraph cluster_%u_%u {\n  style=rounded; color=%s; label=\"", d->no,
-               group, d->group[group].kind == DOT_GRADIENT ? "orange" : "grey60");
+               group, d->group[group].kind == FOR_GRADIENTS ? "orange" : "grey60");
     write_escaped(d, str_text(&title));
     str_puts(d->out, "\";\n");
     str_free(&title);
@@ -466,7 +436,7 @@ static void write_dot_output(Dot *d, uint32_t i) {
 static void write_dot_graph(Dot *d) {
     GroupTree t = group_tree(d);
     DotEnds reads = dot_ends(d, d->a, false), readers = dot_ends(d, d->a, true);
-    for (uint32_t root = 0; root < DOT_KINDS; root++)
+    for (uint32_t root = 0; root < PURPOSES; root++)
         write_groups(d, &t, root, &reads);
     for (uint32_t i = 0; i < d->edges.n; i++)
         write_dot_edge(d, i);
@@ -557,7 +527,7 @@ static void write_picture(Dot *d) {
     if (d->no) str_puts(d->out, "  }\n");
 }
 
-void dot_write(const Graph *main, const WriteOptions *o, Str *out) {
+bool dot_write(const Graph *main, const WriteOptions *o, Str *out) {
     Session *s = main->s;
     Arena *a = arena_new(s);
     Pictures all = {.empty = {.s = s, .a = a, .o = o, .out = out},
@@ -590,4 +560,5 @@ void dot_write(const Graph *main, const WriteOptions *o, Str *out) {
     str_puts(out, "}\n");
     map_free(&all.number);
     arena_free(a);
+    return true;
 }

@@ -4,27 +4,25 @@
 #define IO_DOT_IMPL_H
 
 #include "io/io_impl.h"
+#include "page/family.h"
 
 /* What the picture shows: a leaf has its variable's number, an Apply nvar + its id, a
  * group nvar + napply + its number. */
 typedef uint32_t DotNode;
 #define DOT_NONE UINT32_MAX
 
-/* What an Apply is for; groups never mix these. */
-typedef enum DotKind { DOT_FORWARD, DOT_GRADIENT, DOT_UPDATE, DOT_KINDS } DotKind;
-
 /* Names with a common beginning: layer1_W and layer1_h, or d/x and d/y. */
 typedef struct DotGroup {
     Sym name; /* the group's name is the first `len` bytes of this one */
     uint32_t len;
-    uint32_t parent; /* a smaller number; DOT_KINDS roots are their own parents */
+    uint32_t parent; /* a smaller number; PURPOSES roots are their own parents */
     uint32_t members, children;
     uint32_t applies, shared; /* with those of the groups inside */
     uint32_t twin;            /* the forward group of the same name; DOT_NONE */
     ApplyId last;             /* one of its Applies */
     uint32_t within; /* the collapsed group that shows it; DOT_NONE: it is open */
     int level;       /* from 1 on; the roots have 0 */
-    DotKind kind;
+    Purpose kind;
     bool effect;
     bool sole;      /* all that goes forward is in it */
     bool pass;      /* it only holds another group, which stands for it */
@@ -85,7 +83,6 @@ static inline size_t dot_node_count(const Dot *d) {
 /* ---- dot_group.c ---- */
 /* Needs live and hidden; only the roots if depth is 0. */
 void dot_make_groups(Dot *d);
-bool dot_is_gradient(const Dot *d, ApplyId a);
 void dot_group_title(const Dot *d, const DotGroup *k, Str *out);
 
 /* The node of what a gradient or an update belongs to, to stand beside it; DOT_NONE. */

@@ -17,9 +17,11 @@ typedef struct Compiler Compiler; /* lang/expr.h */
     FORM(JSON, "json", ".json", NULL)                                                  \
     FORM(TLG, "tlg", ".tlg", NULL)                                                     \
     FORM(ONNX, "onnx", ".onnx", NULL)                                                  \
-    FORM(DOT, "dot", ".dot", dot_write) /* graphviz */                                 \
-    FORM(TREE, "tree", "", tree_write)  /* a debugprint */                             \
-    FORM(MATH, "math", "", math_write)  /* an infix listing */
+    FORM(DOT, "dot", ".dot", dot_write)          /* graphviz */                        \
+    FORM(SVG, "svg", ".svg", svg_write)          /* a picture */                       \
+    FORM(HTML, "html", ".html .htm", html_write) /* a page to look at */               \
+    FORM(TREE, "tree", "", tree_write)           /* a debugprint */                    \
+    FORM(MATH, "math", "", math_write)           /* an infix listing */
 #define IO_FORM_ID(id, name, suffixes, writer) IO_##id,
 typedef enum IoFormat {
     IO_AUTO, /* writing: by the path's suffix, else YAML */

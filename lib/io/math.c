@@ -40,11 +40,12 @@ static void write_formulas(const Graph *g, const char *indent, Str *out) {
     arena_free(a);
 }
 
-void math_write(const Graph *main, const WriteOptions *o, Str *out) {
+bool math_write(const Graph *main, const WriteOptions *o, Str *out) {
     (void)o;
     for (size_t i = 0; i < main->functions.n; i++) {
         str_printf(out, "%s:\n", sym_text(main->s, main->functions.p[i]->name));
         write_formulas(main->functions.p[i], "    ", out);
     }
     write_formulas(main, "", out);
+    return true;
 }

@@ -152,7 +152,7 @@ static void write_tree_graph(Tree *t, const Graph *g) {
     }
 }
 
-void tree_write(const Graph *main, const WriteOptions *o, Str *out) {
+bool tree_write(const Graph *main, const WriteOptions *o, Str *out) {
     Tree t = {.s = main->s, .out = out, .a = arena_new(main->s), .o = o};
     write_tree_graph(&t, main);
     for (size_t i = 0; i < main->functions.n; i++) {
@@ -162,6 +162,7 @@ void tree_write(const Graph *main, const WriteOptions *o, Str *out) {
     }
     vec_free(&t.stack);
     arena_free(t.a);
+    return true;
 }
 
 void tree_of_var(const Graph *g, Var v, int depth, Str *out) {

@@ -17,14 +17,14 @@ static int level_for(const char *path, const WriteOptions *o) {
 }
 
 #define VIEW_WRITER(id, name, suffixes, writer) writer,
-static const ViewWriter view_writers[IO_FORMATS] = {NULL, IO_FORMS(VIEW_WRITER)};
+static ViewWriter *const view_writers[IO_FORMATS] = {NULL, IO_FORMS(VIEW_WRITER)};
 
 static bool write_view(Graph *g, IoFormat f, Sink *k, const WriteOptions *o) {
     Str b = STR(g->s);
-    view_writers[f](g, o, &b);
-    sink_add(k, str_text(&b), b.n);
+    bool ok = view_writers[f](g, o, &b);
+    if (ok) sink_add(k, str_text(&b), b.n);
     str_free(&b);
-    return true;
+    return ok;
 }
 
 static bool is_text_format(IoFormat f) {

@@ -14,28 +14,7 @@ enum {
     NAMED_MAX = 2000
 };
 
-/* Each family of ops has its colour in every picture. */
-static const struct {
-    const char *family, *colour;
-} palette[] = {{"elemwise", "#4e79a7"}, {"linalg", "#f28e2b"}, {"reduce", "#59a14f"},
-               {"index", "#e15759"},    {"shape", "#76b7b2"},  {"control", "#edc948"},
-               {"nn", "#b07aa1"},       {"sort", "#9c755f"},   {"random", "#ff9da7"},
-               {"creation", "#5b5ea6"}, {"sparse", "#d37295"}, {"list", "#a0cbe8"},
-               {"other", "#bab0ac"}};
-enum { CLASSES = sizeof palette / sizeof *palette };
-_Static_assert((int)CLASSES <= (int)CLASSES_MAX,
-               "room for the classes that a legend shows");
-
-size_t picture_class_number(const char *family) {
-    size_t i = 0;
-    while (i + 1 < CLASSES && strcmp(palette[i].family, family) != 0)
-        i++;
-    return i;
-}
-
-const char *picture_class_colour(size_t number) {
-    return palette[number].colour;
-}
+enum { CLASSES = FAMILIES };
 
 void picture_class_legend(const bool *used, double left, double top, Str *out) {
     size_t shown = 0;
@@ -47,8 +26,8 @@ void picture_class_legend(const bool *used, double left, double top, Str *out) {
         str_printf(out,
                    "<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" "
                    "fill=\"%s\"/>\n",
-                   x, y - 10, palette[k].colour);
-        svg_label(out, x + 18, y, "start", palette[k].family);
+                   x, y - 10, family_colour(k));
+        svg_label(out, x + 18, y, "start", family_name(k));
     }
 }
 
@@ -64,7 +43,7 @@ typedef struct Chart {
 } Chart;
 
 static size_t use_class(Chart *c, Sym y) {
-    size_t i = picture_class_number(sym_text(c->p->s, y));
+    size_t i = family_number(sym_text(c->p->s, y));
     c->used[i] = true;
     return i;
 }
@@ -110,7 +89,7 @@ static void svg_areas(const Chart *c, Str *out) {
     double w = (double)WIDTH / (double)c->columns;
     for (size_t k = 0; k < CLASSES; k++) {
         if (!c->used[k]) continue;
-        str_printf(out, "<path fill=\"%s\" d=\"", palette[k].colour);
+        str_printf(out, "<path fill=\"%s\" d=\"", family_colour(k));
         for (size_t i = 0; i < c->columns; i++) {
             const double *b = c->bytes + i * CLASSES;
             double below = 0;
@@ -122,7 +101,7 @@ static void svg_areas(const Chart *c, Str *out) {
             str_printf(out, "M%.2f %.2fv%.2fh%.2fv%.2fz", LEFT + (double)i * w, y, -h,
                        w, h);
         }
-        str_printf(out, "\"><title>%s</title></path>\n", palette[k].family);
+        str_printf(out, "\"><title>%s</title></path>\n", family_name(k));
     }
 }
 

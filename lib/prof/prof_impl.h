@@ -5,6 +5,7 @@
 #include "format/json.h"
 #include "lang/formula/formula.h"
 #include "lang/print/print.h"
+#include "page/page.h"
 #include "prof/prof.h"
 
 /* ---- cost.c: the cost of one run of an Apply ---- */
@@ -234,10 +235,7 @@ bool profile_compare_verdict(Profile *p, const Compared *c, double limit);
 void profile_compare_text(Profile *p, const Compared *c, double limit, Str *out);
 void profile_compare_json(Profile *p, const Compared *c, double limit, JsonWriter *w);
 
-/* ---- picture.c: each family of ops has its colour in every picture ---- */
-enum { CLASSES_MAX = 32 };
-size_t picture_class_number(const char *family); /* an unknown one is "other" */
-const char *picture_class_colour(size_t number);
+/* ---- picture.c ---- */
 /* The families that are used, by number, in rows of 7. */
 void picture_class_legend(const bool *used, double left, double top, Str *out);
 

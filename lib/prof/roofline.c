@@ -26,7 +26,7 @@ typedef struct Roofline {
     double other_s, all_s, longest_s;
     size_t others;
     bool wide, narrow; /* is there any such arithmetic? */
-    bool used[CLASSES_MAX];
+    bool used[FAMILIES];
     SvgScale x, y;
 } Roofline;
 
@@ -196,7 +196,7 @@ static void put_points(Roofline *f, Str *out) {
     rows_sort(p, &by_time, SORT_TIME);
     for (size_t i = 0; i < by_time.n; i++) {
         const Row *r = &by_time.p[i];
-        size_t k = picture_class_number(sym_text(p->s, r->cls));
+        size_t k = family_number(sym_text(p->s, r->cls));
         double x = svg_place(&f->x, flops_per_byte(p, r)),
                y = svg_place(&f->y, r->flops.v / r->time_s),
                radius = SMALLEST * (1 + TIMES * sqrt(r->time_s / f->longest_s));
@@ -204,7 +204,7 @@ static void put_points(Roofline *f, Str *out) {
         str_printf(out,
                    "<circle class=\"point\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" "
                    "fill=\"%s\" fill-opacity=\"0.75\" stroke=\"white\">",
-                   x, y, radius, picture_class_colour(k));
+                   x, y, radius, family_colour(k));
         put_hover(f, r, out);
         str_puts(out, "</circle>\n");
     }

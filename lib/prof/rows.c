@@ -5,48 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FUSED_NAMES = 6 };
-
 /* ---- names of rows ---- */
-/* The folder in lib/ops that defines the op. */
-static Sym class_of(Session *s, const Op *op) {
-    const char *p = op->file ? strstr(op->file, "ops/") : NULL, *end;
-    if (!p || !(end = strchr(p + 4, '/'))) return sym(s, "other");
-    return sym_n(s, p + 4, (size_t)(end - p - 4));
-}
-
-static const Graph *fused_of(const Graph *g, ApplyId id) {
-    const Apply *ap = &g->apply[id];
-    for (uint32_t i = 0; ap->props && i < ap->props->n; i++) {
-        if (ap->props->p[i].kind != P_GRAPH) continue;
-        const Graph *fn = graph_function(g, ap->props->p[i].sym);
-        if (fn && fn->fused) return fn;
-    }
-    return NULL;
-}
-
-/* "fused(mul, add, tanh)" */
-static Sym fused_name(Session *s, const Graph *fn) {
-    Str b = STR(s);
-    str_puts(&b, "fused(");
-    for (ApplyId i = 0; i < fn->napply && i < FUSED_NAMES; i++)
-        str_printf(&b, "%s%s", i ? ", " : "", fn->apply[i].op->name);
-    if (fn->napply > FUSED_NAMES) str_printf(&b, ", %u more", fn->napply - FUSED_NAMES);
-    str_putc(&b, ')');
-    Sym y = sym(s, str_text(&b));
-    str_free(&b);
-    return y;
-}
-
-static Sym op_row_name(Session *s, const Apply *a) {
-    if (!a->op->str) return sym(s, a->op->name);
-    Str b = STR(s);
-    a->op->str(s, a->op, a->props, &b);
-    Sym y = sym_n(s, str_text(&b), b.n);
-    str_free(&b);
-    return y;
-}
-
 static const char *constant_text(void *ctx, const Graph *g, Var v) {
     (void)ctx, (void)g, (void)v;
     return "...";
@@ -68,8 +27,8 @@ Sym value_name(Profile *p, Var v) {
 }
 
 Sym op_name_of(Profile *p, const Graph *g, ApplyId id) {
-    const Graph *fn = fused_of(g, id);
-    return fn ? fused_name(p->s, fn) : op_row_name(p->s, &g->apply[id]);
+    (void)p;
+    return apply_label(g, id);
 }
 
 /* "y = x @ W"; "f: y = x @ W" in a function. */
@@ -78,7 +37,7 @@ Sym row_name(Profile *p, const Row *r) {
     Str b = STR(p->s);
     if (r->g != p->g) str_printf(&b, "%s: ", sym_text(p->s, r->g->name));
     print_statement(printer_for(p, r->g), r->id, &b);
-    if (fused_of(r->g, r->id))
+    if (apply_fused_function(r->g, r->id))
         str_printf(&b, "  # %s", sym_text(p->s, op_name_of(p, r->g, r->id)));
     Sym y = sym_n(p->s, str_text(&b), b.n);
     str_free(&b);
@@ -93,11 +52,11 @@ static void divide_amount(Amount *x, double n) {
 
 static Row row_of(Profile *p, const Graph *g, ApplyId id, const Rec *rec) {
     const Op *op = g->apply[id].op;
-    const Graph *fn = fused_of(g, id);
+    const Graph *fn = apply_fused_function(g, id);
     double n = p->watched ? (double)p->watched : 1;
     Row r = {.g = g,
              .id = id,
-             .cls = fn ? sym(p->s, "elemwise") : class_of(p->s, op),
+             .cls = fn ? sym(p->s, "elemwise") : op_family(p->s, op),
              .op = op_name_of(p, g, id),
              .rule = g->origin[id].rule,
              .applies = 1,

@@ -1,0 +1,3 @@
+// @ts-check
+// Beside the page.
+self.onmessage = () => self.postMessage(null);
