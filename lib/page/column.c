@@ -79,28 +79,13 @@ void page_put_f64(Page *p, const char *key, size_t n, const double *v) {
 }
 
 /* ---- escapes: outside of strings JSON has none of these characters ---- */
-static bool needs_escape(uint32_t c) {
-    static const uint32_t rows[][2] = {
-        {'&', '&'},       {'<', '<'},       {'>', '>'},
-        {0x7f, 0x9f},     {0x61c, 0x61c},   {0x200b, 0x200f},
-        {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (c >= rows[i][0] && c <= rows[i][1]) return true;
-    return false;
-}
-
 void page_escape_json(const char *p, size_t n, Str *out) {
-    size_t from = 0, len;
-    for (size_t i = 0; i < n; i += len) {
-        unsigned char c = (unsigned char)p[i];
-        uint32_t cp = c;
-        len = c < 0x80 ? 1 : str_utf8_next(p + i, n - i, &cp);
-        if (!len) len = 1; /* str_json leaves none */
-        if (c > '>' && c < 0x7f) continue;
-        if (!needs_escape(cp)) continue;
+    size_t from = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] != '<' && p[i] != '>' && p[i] != '&') continue;
         str_add(out, p + from, i - from);
-        str_printf(out, "\\u%04x", (unsigned)cp);
-        from = i + len;
+        str_printf(out, "\\u%04x", (unsigned)p[i]);
+        from = i + 1;
     }
     str_add(out, p + from, n - from);
 }

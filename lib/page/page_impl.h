@@ -42,8 +42,8 @@ void page_put_html(Page *p, Str *out);
 
 /* ---- column.c ---- */
 void page_base64(const void *p, size_t n, Str *out);
-/* Escapes in JSON what would end a script of HTML, or change how its surroundings look.
- */
+/* Escapes in JSON what could end a script of HTML. What could change how its
+ * surroundings look has been escaped before. */
 void page_escape_json(const char *p, size_t n, Str *out);
 
 #endif

@@ -77,15 +77,18 @@ static Paint paint_of(const View *v, const ViewNode *n) {
                    family_colour(family_number(sym_text(v->s, family))), true};
 }
 
-static void put_rect(const View *v, const ViewNode *n, bool open, Str *out) {
+static void put_rect(const View *v, uint32_t node, Str *out) {
+    const ViewNode *n = &v->node.p[node];
     Paint p = paint_of(v, n);
     const Graph *g = v->page->tables->graph.p[n->graph].g;
+    str_puts(out, "<rect data-path=\"");
+    page_view_path(v, node, out);
     str_printf(out,
-               "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%d\" "
+               "\" x=\"%.10g\" y=\"%.10g\" width=\"%.10g\" height=\"%.10g\" rx=\"%d\" "
                "fill=\"%s\" stroke=\"%s\" stroke-width=\"%s\"%s/>\n",
                n->x + MARGIN, n->y + MARGIN, n->w, n->h, p.round ? 5 : 0, p.fill,
                p.edge, is_result(g, n) ? "3" : "1.5",
-               open ? " fill-opacity=\"0.5\"" : "");
+               n->container == VIEW_NONE ? "" : " fill-opacity=\"0.5\"");
 }
 
 static void put_words(double x, double y, const char *anchor, const char *style,
@@ -96,10 +99,11 @@ static void put_words(double x, double y, const char *anchor, const char *style,
     str_puts(out, "</text>\n");
 }
 
-static void put_node(const View *v, const ViewNode *n, Str *out) {
+static void put_node(const View *v, uint32_t node, Str *out) {
+    const ViewNode *n = &v->node.p[node];
     bool open = n->container != VIEW_NONE;
     double x = n->x + MARGIN, y = n->y + MARGIN;
-    put_rect(v, n, open, out);
+    put_rect(v, node, out);
     if (open) {
         put_words(x + 10, y + TITLE_AT, "start", " font-weight=\"bold\"", &n->line[0],
                   out);
@@ -121,19 +125,19 @@ static void put_line(const Container *c, const LayoutLine *line, Str *out) {
     const double *p = line->point;
     bool arrow = target >= l->nin && target < l->nin + l->nitem;
     double x = c->x + MARGIN, y = c->y + MARGIN;
-    str_printf(out, "<path d=\"M%.1f %.1f", x + p[0],
+    str_printf(out, "<path d=\"M%.10g %.10g", x + p[0],
                y + p[1] - (from_border ? VIEW_HEAD : 0));
-    if (from_border) str_printf(out, "V%.1f", y + p[1]);
+    if (from_border) str_printf(out, "V%.10g", y + p[1]);
     for (uint32_t i = 1; i < line->npoint; i++) {
         const double *a = p + 2 * (i - 1), *b = a + 2;
         if (a[0] == b[0])
-            str_printf(out, "V%.1f", y + b[1]);
+            str_printf(out, "V%.10g", y + b[1]);
         else
-            str_printf(out, "C%.1f %.1f %.1f %.1f %.1f %.1f", x + a[0],
+            str_printf(out, "C%.10g %.10g %.10g %.10g %.10g %.10g", x + a[0],
                        y + (a[1] + b[1]) / 2, x + b[0], y + (a[1] + b[1]) / 2, x + b[0],
                        y + b[1]);
     }
-    if (to_border) str_printf(out, "V%.1f", y + l->height + VIEW_PAD);
+    if (to_border) str_printf(out, "V%.10g", y + l->height + VIEW_PAD);
     str_printf(out, "\"%s/>\n", arrow ? " marker-end=\"url(#arrow)\"" : "");
 }
 
@@ -156,7 +160,7 @@ static void draw_view(const View *v, Str *out) {
     for (uint32_t i = 0; i < v->container.n; i++) {
         const Container *c = &v->container.p[i];
         for (uint32_t k = 0; k < c->n; k++)
-            put_node(v, &v->node.p[c->first + k], out);
+            put_node(v, c->first + k, out);
         str_puts(out, "<g fill=\"none\" stroke=\"#666\">\n");
         for (uint32_t k = 0; k < c->layout.ntarget; k++)
             put_line(c, &c->layout.line[k], out);

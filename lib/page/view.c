@@ -246,25 +246,27 @@ void page_view_free(View *v) {
     arena_free(v->a);
 }
 
-/* ---- names of containers ---- */
-void page_view_path(const View *v, uint32_t container, Str *out) {
-    uint32_t node = v->container.p[container].node, call = container;
-    if (node == VIEW_NONE) return;
+/* ---- names of nodes ---- */
+/* Does the container hold a graph rather than one of its boxes? */
+static bool begins_graph(const View *v, uint32_t container) {
+    const Container *c = &v->container.p[container];
+    return c->node == VIEW_NONE || v->node.p[c->node].function ||
+           v->node.p[c->node].item.sort != ITEM_BOX;
+}
+
+void page_view_path(const View *v, uint32_t node, Str *out) {
     const ViewNode *n = &v->node.p[node];
-    /* the calls around it */
-    do {
-        uint32_t around = v->container.p[call].node;
-        call = around == VIEW_NONE ? VIEW_NONE : v->node.p[around].parent;
-    } while (call != VIEW_NONE && v->container.p[call].node != VIEW_NONE &&
-             !v->node.p[v->container.p[call].node].function &&
-             v->node.p[v->container.p[call].node].item.sort == ITEM_BOX);
-    if (call != VIEW_NONE && v->container.p[call].node != VIEW_NONE) {
-        page_view_path(v, call, out);
+    uint32_t call = n->parent;
+    while (!begins_graph(v, call))
+        call = v->node.p[v->container.p[call].node].parent;
+    if (v->container.p[call].node != VIEW_NONE) {
+        page_view_path(v, v->container.p[call].node, out);
         str_putc(out, '/');
     }
     str_printf(out, "%c%u",
                n->function                  ? 'f'
                : n->item.sort == ITEM_APPLY ? 'a'
+               : n->item.sort == ITEM_LEAF  ? 'v'
                                             : 'b',
                n->item.id);
 }
@@ -277,7 +279,7 @@ void page_put_open(Page *p, const char *key, const Graph *main) {
     json_open(&p->w, '[');
     for (uint32_t i = 1; i < v->container.n; i++) {
         str_clear(&path);
-        page_view_path(v, i, &path);
+        page_view_path(v, v->container.p[i].node, &path);
         json_put(&p->w, str_text(&path));
     }
     json_close(&p->w, "]");

@@ -46,7 +46,7 @@ typedef struct View {
 View *page_view_open(Page *p, uint32_t graph, int levels);
 void page_view_free(View *v);
 void page_view_places(View *v);
-/* "a12/b3" */
-void page_view_path(const View *v, uint32_t container, Str *out);
+/* "a12/b3": the calls around a node, and itself. */
+void page_view_path(const View *v, uint32_t node, Str *out);
 
 #endif
