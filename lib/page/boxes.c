@@ -520,6 +520,7 @@ static void count_members(Maker *m) {
         bool shared = x.sort == ITEM_LEAF && var_leaf(m->g, x.id) == LEAF_SHARED;
         for (uint32_t b = m->inside[i]; b != BOX_NONE; b = m->box.p[b].parent) {
             m->box.p[b].applies += x.sort == ITEM_APPLY;
+            m->box.p[b].leaves += x.sort == ITEM_LEAF;
             m->box.p[b].shared += shared;
         }
     }

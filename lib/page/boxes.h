@@ -19,8 +19,8 @@ typedef enum BoxKind {
 typedef struct Box {
     Sym title;
     BoxKind kind;
-    uint32_t parent;          /* BOX_NONE: the root */
-    uint32_t applies, shared; /* that are shown, with those inside */
+    uint32_t parent;                  /* BOX_NONE: the root */
+    uint32_t applies, shared, leaves; /* that are shown, with those inside */
 } Box;
 
 /* What a view hides until it is asked for. */

@@ -323,7 +323,7 @@ static void put_boxes(Page *p, const Boxes *b) {
     size_t n = b->n, items = b->first[b->n];
     uint32_t *title = NEW_N(p->a, n, uint32_t), *kind = NEW_N(p->a, n, uint32_t),
              *parent = NEW_N(p->a, n, uint32_t), *applies = NEW_N(p->a, n, uint32_t),
-             *shared = NEW_N(p->a, n, uint32_t),
+             *shared = NEW_N(p->a, n, uint32_t), *leaves = NEW_N(p->a, n, uint32_t),
              *item = NEW_N(p->a, items + 1, uint32_t);
     for (size_t i = 0; i < n; i++) {
         title[i] = page_text(p, b->box[i].title);
@@ -331,6 +331,7 @@ static void put_boxes(Page *p, const Boxes *b) {
         parent[i] = i ? b->box[i].parent : 0;
         applies[i] = b->box[i].applies;
         shared[i] = b->box[i].shared;
+        leaves[i] = b->box[i].leaves;
     }
     for (size_t i = 0; i < items; i++)
         item[i] = b->item[i].id << 2 | (uint32_t)b->item[i].sort;
@@ -342,6 +343,7 @@ static void put_boxes(Page *p, const Boxes *b) {
     page_put_u32(p, "parent", n, parent);
     page_put_u32(p, "applies", n, applies);
     page_put_u32(p, "shared", n, shared);
+    page_put_u32(p, "leaves", n, leaves);
     page_put_u32(p, "first", n + 1, b->first);
     page_put_u32(p, "item", items, item);
     json_close(&p->w, "}");

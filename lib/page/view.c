@@ -68,9 +68,10 @@ static void label_leaf(const Graph *g, Var v, Str *line) {
     str_puts(&line[1], type_str(g->s, var_type(g, v)));
 }
 
-static void label_box(Session *s, Sym title, uint32_t applies, Str *line) {
+static void label_box(Session *s, Sym title, const Box *box, Str *line) {
     str_puts(&line[0], sym_text(s, title));
-    str_puts(&line[1], str_counted(s, applies, "Apply"));
+    str_puts(&line[1], box->applies ? str_counted(s, box->applies, "Apply")
+                                    : str_counted(s, box->leaves, "variable"));
 }
 
 static void label_node(const View *v, ViewNode *n) {
@@ -78,13 +79,13 @@ static void label_node(const View *v, ViewNode *n) {
     const Boxes *b = boxes_of(v, n->graph);
     n->line[0] = n->line[1] = STR(v->s);
     if (n->function)
-        label_box(v->s, g->name, b->box[0].applies, n->line);
+        label_box(v->s, g->name, &b->box[0], n->line);
     else if (n->item.sort == ITEM_APPLY)
         label_apply(g, n->item.id, n->line);
     else if (n->item.sort == ITEM_LEAF)
         label_leaf(g, n->item.id, n->line);
     else
-        label_box(v->s, b->box[n->item.id].title, b->box[n->item.id].applies, n->line);
+        label_box(v->s, b->box[n->item.id].title, &b->box[n->item.id], n->line);
     size_t longest = 0;
     for (int k = 0; k < 2; k++) {
         cut_label(&n->line[k]);

@@ -30,8 +30,8 @@ static bool read_total(JsonReader *j, const char *name, Compared *c) {
     return f < 0 ? json_skip(j) : read_number(j, &c->v[f], &c->has[f]);
 }
 
-static bool read_op(JsonReader *j, Compared *c) {
-    ComparedOp op = {0};
+static bool read_op(JsonReader *j, ComparedOp *op) {
+    *op = (ComparedOp){0};
     JsonText key, name;
     if (!json_want(j, '{', "expected an object")) return false;
     for (size_t n = 0; json_item(j, '}', &n);) {
@@ -41,20 +41,24 @@ static bool read_op(JsonReader *j, Compared *c) {
             k++;
         bool named = strcmp(key.p, "name") == 0 && json_next_is(j, '"');
         if (!(named                ? json_string(j, &name)
-              : k < COMPARED_COSTS ? read_number(j, &op.v[k], &op.has[k])
+              : k < COMPARED_COSTS ? read_number(j, &op->v[k], &op->has[k])
                                    : json_skip(j)))
             return false;
-        if (named) op.name = sym_n(j->s, name.p, name.n);
+        if (named) op->name = sym_n(j->s, name.p, name.n);
     }
-    if (op.name) vec_push(j->s, &c->ops, op);
     return !j->wrong;
 }
 
-static bool read_ops(JsonReader *j, Compared *c) {
+static bool read_ops(JsonReader *j, Compared *c, bool applies) {
+    ComparedOp op;
     if (!json_next_is(j, '[')) return json_skip(j);
     json_take(j, '[');
-    for (size_t n = 0; json_item(j, ']', &n);)
-        if (!(json_next_is(j, '{') ? read_op(j, c) : json_skip(j))) return false;
+    for (size_t n = 0; json_item(j, ']', &n);) {
+        bool row = json_next_is(j, '{');
+        if (!(row ? read_op(j, &op) : json_skip(j))) return false;
+        if (row && op.name && applies) vec_push(j->s, &c->applies, op);
+        if (row && op.name && !applies) vec_push(j->s, &c->ops, op);
+    }
     return !j->wrong;
 }
 
@@ -66,7 +70,8 @@ static bool read_members(JsonReader *j, Compared *c, bool total) {
         if (!json_key(j, &key)) return false;
         if (!(total                         ? read_total(j, key.p, c)
               : strcmp(key.p, "total") == 0 ? read_members(j, c, true)
-              : strcmp(key.p, "op") == 0    ? read_ops(j, c)
+              : strcmp(key.p, "op") == 0    ? read_ops(j, c, false)
+              : strcmp(key.p, "apply") == 0 ? read_ops(j, c, true)
                                             : json_skip(j)))
             return false;
     }
@@ -277,4 +282,108 @@ void profile_compare_json(Profile *p, const Compared *c, double limit, JsonWrite
     }
     json_close(w, worse.n ? "\n  ]" : "]");
     vec_free(&worse);
+}
+
+/* ---- for a page ---- */
+static double cost_now(const Profile *p, const Row *r, int k) {
+    Amount bytes = row_bytes(p, r);
+    const Amount *now[COMPARED_COSTS] = {NULL, &r->flops, &r->math, &bytes};
+    if (!k) return p->is_static ? (double)NAN : r->time_s;
+    return now[k]->sym || now[k]->unknown ? (double)NAN : now[k]->v;
+}
+
+static void open_compared(Page *pg, const char *name, const char *cost, double was,
+                          double now) {
+    json_open(&pg->w, '[');
+    json_put(&pg->w, name);
+    if (cost) json_put(&pg->w, cost);
+    json_put_number(&pg->w, was);
+    json_put_number(&pg->w, now);
+}
+
+static void put_compared_totals(Profile *p, const Compared *c, Page *pg) {
+    Growth g;
+    json_put_key(&pg->w, "total");
+    json_open(&pg->w, '[');
+    for (int f = 0; f < PF_N; f++) {
+        if (!both_totals(p, c, f, &g)) continue;
+        bool worse = profile_field_is_worse((ProfileField)f);
+        open_compared(pg, g.cost, NULL, g.was, g.now);
+        json_put_word(&pg->w, worse ? "true" : "false");
+        json_close(&pg->w, "]");
+    }
+    json_close(&pg->w, "]");
+}
+
+static void put_compared_ops(Profile *p, const Compared *c, Page *pg) {
+    Map old = MAP(p->s);
+    Rows rows = rows_by(p, BY_OP, SORT_TIME);
+    for (size_t i = 0; i < c->ops.n; i++)
+        map_put(&old, c->ops.p[i].name, i);
+    json_put_key(&pg->w, "ops");
+    json_open(&pg->w, '[');
+    for (size_t i = 0; i < rows.n; i++) {
+        uint64_t at;
+        bool found = map_get(&old, rows.p[i].name, &at);
+        for (int k = p->is_static; k < COMPARED_COSTS; k++) {
+            bool has = found && c->ops.p[at].has[k];
+            open_compared(pg, sym_text(p->s, rows.p[i].name), op_costs[k],
+                          has ? c->ops.p[at].v[k] : (double)NAN,
+                          cost_now(p, &rows.p[i], k));
+            json_close(&pg->w, "]");
+        }
+    }
+    json_close(&pg->w, "]");
+    vec_free(&rows);
+    map_free(&old);
+}
+
+/* What the rows of the same statements had before, by Apply of a graph. */
+static void put_compared_applies(Profile *p, const Compared *c, const Map *old,
+                                 const Graph *g, Page *pg) {
+    double *v[COMPARED_COSTS];
+    bool any = false;
+    for (int k = 0; k < COMPARED_COSTS; k++) {
+        v[k] = NEW_N(pg->a, (size_t)g->napply + 1, double);
+        for (ApplyId id = 0; id < g->napply; id++)
+            v[k][id] = (double)NAN;
+    }
+    for (size_t i = 0; i < p->rows.n; i++) {
+        const Row *r = &p->rows.p[i];
+        uint64_t at;
+        if (r->g != g || !map_get(old, row_name(p, r), &at)) continue;
+        any = true;
+        for (int k = 0; k < COMPARED_COSTS; k++)
+            if (c->applies.p[at].has[k]) v[k][r->id] = c->applies.p[at].v[k];
+    }
+    if (!any) {
+        json_put_word(&pg->w, "null");
+        return;
+    }
+    json_open(&pg->w, '{');
+    for (int k = 0; k < COMPARED_COSTS; k++)
+        page_put_f64(pg, op_costs[k], g->napply, v[k]);
+    json_close(&pg->w, "}");
+}
+
+void profile_compare_page(Profile *p, const Compared *c, const ReportOptions *how,
+                          Page *pg) {
+    Map old = MAP(p->s);
+    for (size_t i = c->applies.n; i-- > 0;)
+        map_put(&old, c->applies.p[i].name, i);
+    json_line(&pg->w, "");
+    json_put_key(&pg->w, "compare");
+    json_open(&pg->w, '{');
+    json_member(&pg->w, "file", how->compare);
+    json_member_number(&pg->w, "limit", worse_limit(how));
+    put_compared_totals(p, c, pg);
+    put_compared_ops(p, c, pg);
+    json_put_key(&pg->w, "applies");
+    json_open(&pg->w, '[');
+    put_compared_applies(p, c, &old, p->g, pg);
+    for (size_t i = 0; i < p->g->functions.n; i++)
+        put_compared_applies(p, c, &old, p->g->functions.p[i], pg);
+    json_close(&pg->w, "]");
+    json_close(&pg->w, "}");
+    map_free(&old);
 }

@@ -163,6 +163,12 @@ static void put_drawn(const Profile *p, JsonWriter *w) {
     json_close(w, "]");
 }
 
+void report_put_setting(const Profile *p, JsonWriter *w) {
+    put_dims(p, w);
+    if (p->drawn.n) put_drawn(p, w);
+    put_total(p, w);
+}
+
 void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *out) {
     static const ProfileBy all[] = {BY_CLASS, BY_OP, BY_APPLY, BY_RULE};
     JsonWriter w = {.out = out};
@@ -174,9 +180,7 @@ void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *o
     json_line(&w, "  ");
     json_put_key(&w, "static");
     json_put_word(&w, p->is_static ? "true" : "false");
-    put_dims(p, &w);
-    if (p->drawn.n) put_drawn(p, &w);
-    put_total(p, &w);
+    report_put_setting(p, &w);
     for (size_t i = 0; how->by == BY_ALL && i < sizeof all / sizeof *all; i++)
         put_table(p, how, all[i], &w);
     if (how->by != BY_ALL) put_table(p, how, how->by, &w);

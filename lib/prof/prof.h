@@ -97,16 +97,18 @@ typedef struct ProfileCost {
 /* Free the n rows with mem_free. */
 ProfileCost *profile_costs(Profile *p, ProfileBy by, ProfileSort sort, size_t *n);
 
-#define PROFILE_FORMATS "text|json|tsv|trace|folded|svg|dot|roofline"
+#define PROFILE_FORMATS "text|json|tsv|trace|folded|svg|dot|roofline|html"
 typedef enum ProfileFormat {
     PROFILE_TEXT,
     PROFILE_JSON,
     PROFILE_TSV,
-    PROFILE_TRACE,   /* Chrome trace events of the last profiled call */
-    PROFILE_FOLDED,  /* folded stacks, in ns; static reports: in flops */
-    PROFILE_SVG,     /* live bytes by instruction */
-    PROFILE_DOT,     /* the graph, coloured by time */
-    PROFILE_ROOFLINE /* speed by flops for each byte, as SVG; needs profile_set_peaks */
+    PROFILE_TRACE,    /* Chrome trace events of the last profiled call */
+    PROFILE_FOLDED,   /* folded stacks, in ns; static reports: in flops */
+    PROFILE_SVG,      /* live bytes by instruction */
+    PROFILE_DOT,      /* the graph, coloured by time */
+    PROFILE_ROOFLINE, /* speed by flops for each byte, as SVG; needs profile_set_peaks
+                       */
+    PROFILE_PAGE      /* all of it, to look at in a browser: page/page.h */
 } ProfileFormat;
 typedef struct ReportOptions {
     ProfileFormat format;

@@ -227,12 +227,14 @@ typedef struct ComparedOp {
 typedef struct Compared { /* an earlier report */
     bool has[PF_N];
     double v[PF_N];
-    Vec(ComparedOp) ops;
+    Vec(ComparedOp) ops, applies;
 } Compared;
 bool profile_compare_read(Session *s, const char *path, Compared *c);
 /* Costs of ops that grew by more than the limit got worse. */
 bool profile_compare_verdict(Profile *p, const Compared *c, double limit);
 void profile_compare_text(Profile *p, const Compared *c, double limit, Str *out);
+void profile_compare_page(Profile *p, const Compared *c, const ReportOptions *how,
+                          Page *pg);
 void profile_compare_json(Profile *p, const Compared *c, double limit, JsonWriter *w);
 
 /* ---- picture.c ---- */
@@ -240,12 +242,16 @@ void profile_compare_json(Profile *p, const Compared *c, double limit, JsonWrite
 void picture_class_legend(const bool *used, double left, double top, Str *out);
 
 void report_text(Profile *p, const ReportOptions *how, const Compared *c, Str *out);
+/* Dims, inputs that were drawn, totals. */
+void report_put_setting(const Profile *p, JsonWriter *w);
 void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *out);
 void report_tsv(Profile *p, const ReportOptions *how, Str *out);
 void report_trace(Profile *p, Str *out);
 void report_folded(Profile *p, Str *out);
 void report_svg(Profile *p, Str *out);
 void report_dot(Profile *p, Str *out);
+/* False: there is too much of it; diagnosed. */
+bool report_page(Profile *p, const ReportOptions *how, const Compared *c, Str *out);
 void report_roofline(Profile *p, const ReportOptions *how, Str *out);
 
 #endif

@@ -164,7 +164,7 @@ bool profile_field_number(const Profile *p, ProfileField f, double *v) {
 }
 
 /* ---- reports ---- */
-static void report_in_format(Profile *p, const ReportOptions *how, const Compared *with,
+static bool report_in_format(Profile *p, const ReportOptions *how, const Compared *with,
                              Str *out) {
     switch (how->format) {
     case PROFILE_TEXT:
@@ -191,15 +191,19 @@ static void report_in_format(Profile *p, const ReportOptions *how, const Compare
     case PROFILE_ROOFLINE:
         report_roofline(p, how, out);
         break;
+    case PROFILE_PAGE:
+        return report_page(p, how, with, out);
     }
+    return true;
 }
 
 bool profile_report(Profile *p, const ReportOptions *how, Str *out) {
     Compared c = {0};
     bool ok = !how->compare || profile_compare_read(p->s, how->compare, &c);
-    if (ok) report_in_format(p, how, how->compare ? &c : NULL, out);
+    ok = ok && report_in_format(p, how, how->compare ? &c : NULL, out);
     if (ok && how->compare && how->fail_above > 0)
         ok = profile_compare_verdict(p, &c, how->fail_above);
     vec_free(&c.ops);
+    vec_free(&c.applies);
     return ok;
 }

@@ -215,7 +215,8 @@ static bool plan_for_values(Profiling *f) {
 
 static bool measure_peaks(Profiling *f) {
     Peaks peaks;
-    if (f->q->report.format != PROFILE_ROOFLINE) return true;
+    ProfileFormat how = f->q->report.format;
+    if (how != PROFILE_ROOFLINE && how != PROFILE_PAGE) return true;
     if (!profile_measure_peaks(f->r.s, f->q->run.threads, &peaks)) return false;
     profile_set_peaks(f->p, &peaks);
     return true;
