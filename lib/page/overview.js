@@ -1,0 +1,102 @@
+// @ts-check
+// What counts in the whole: size, outputs, what is slow, what memory is full of. Shown while nothing is chosen.
+import {button, el} from './dom.js';
+import {nameOfVar, typeOf, lineOf, bytesOf} from './model.js';
+import {bytesText, countText, countedText, percentText, secondsText} from './format.js';
+import {heldByFunctions} from './memorydata.js';
+import {facts, linkTo, linkToVar, section, shortList} from './parts.js';
+import {costText} from './graphpane.js';
+
+/** @typedef {import('./app.js').App} App */
+/** @typedef {import('./memorydata.js').Memory} Memory */
+/** @typedef {{graph: number, a: number, cost: number}} Cost */
+
+const TOP = 6;
+
+/** The Applies that cost most. @param {App} app @param {import('./costs.js').Measure} measure @param {number} most @returns {Cost[]} */
+export function costliest(app, measure, most) {
+    /** @type {Cost[]} */
+    const all = [];
+    app.m.graphs.forEach((g, graph) => {
+        if (!app.costs.graphs[graph]) return;
+        for (let a = 0; a < g.n; a++) {
+            const cost = app.costs.ofApply(measure, graph, a);
+            if (cost > 0) all.push({graph, a, cost});
+        }
+    });
+    return all.sort((x, y) => y.cost - x.cost).slice(0, most);
+}
+
+/** @param {App} app @param {number} graph @param {number} a */
+function placeText(app, graph, a) {
+    const place = lineOf(app.m, app.m.graphs[graph], a);
+    return place ? 'line ' + place.line : '';
+}
+
+/** @param {App} app */
+function slowest(app) {
+    const measure = app.costs.hasTime() ? 'time' : 'flops';
+    const total = app.costs.total(measure);
+    const rows = costliest(app, measure, TOP).map(r => {
+        const c = app.choice(r.graph, 'apply', r.a);
+        return el('span', {class: 'row'}, linkTo(app, c), el('span', {class: 'type'}, app.typeOf(c)), el('span', {class: 'amount'}, costText(measure, r.cost) + ' · ' + percentText(r.cost, total)), el('span', {class: 'soft'}, placeText(app, r.graph, r.a)));
+    });
+    if (!rows.length) return null;
+    return section(measure === 'time' ? 'Slowest' : 'Most flops', shortList(rows), button('All costs', () => app.store.set({tab: 'tables', table: 'applies'}), {class: 'link'}));
+}
+
+/** @param {App} app @param {Memory|null} mem */
+function fullest(app, mem) {
+    if (!mem || !mem.bytes.length) return null;
+    const g = app.m.graphs[0];
+    const rows = mem.holders.slice(0, 40).map(([v, name, bytes]) => el('span', {class: 'row'},
+        v >= 0 ? linkToVar(app, 0, v) : el('b', {}, name), el('span', {class: 'type'}, v >= 0 ? typeOf(app.m, g, v) : ''), el('span', {class: 'amount'}, bytesText(bytes))));
+    const peak = mem.live[mem.peakAt] + heldByFunctions(mem);
+    return section('Largest at the peak of memory', el('p', {}, el('b', {}, bytesText(peak)), ' at instruction ' + mem.peakAt + ' of ' + mem.step.length, ', ', mem.peakAt < mem.step.length ? linkTo(app, app.choice(0, 'apply', mem.step[mem.peakAt])) : 'the end'),
+        shortList(rows, TOP), button('Memory over time', () => app.store.set({tab: 'memory'}), {class: 'link'}));
+}
+
+/** @param {App} app */
+function totals(app) {
+    const {m, costs} = app;
+    const g = m.graphs[app.root];
+    const functions = m.graphs.filter(f => f.what === 'function').length;
+    const parameters = g.shared.reduce((sum, v) => sum + (bytesOf(m, g, v) || 0), 0);
+    return facts([
+        ['graph', [g.name || m.title, ' · ' + countedText(g.n, 'Apply', 'Applies') + (functions ? ', ' + countedText(functions, 'function') : '')]],
+        ['shared', g.shared.length ? countedText(g.shared.length, 'variable') + (parameters ? ', ' + bytesText(parameters) : '') : ''],
+        ['time', costs.hasTime() ? secondsText(costs.total('time')) + ' in Applies' : ''], ['flops', costs.has ? countText(costs.total('flops')) : ''],
+        ['moved', costs.has ? bytesText(costs.total('bytes')) : ''], ['made by', m.raw.command || m.raw.made_by || ''],
+        ['dims', m.raw.profile && m.raw.profile.dims ? Object.entries(m.raw.profile.dims).map(([k, v]) => k + '=' + v).join(', ') : ''],
+    ]);
+}
+
+/** @param {App} app */
+function interfaceOf(app) {
+    const {m} = app;
+    const g = m.graphs[app.root];
+    const line = (/** @type {number} */ v, /** @type {string} */ text) => el('span', {class: 'row'}, linkTo(app, app.choiceOfVar(app.root, v), text || nameOfVar(m, g, v)), el('span', {class: 'type'}, typeOf(m, g, v)));
+    return [
+        g.outputs.length ? section('Outputs', shortList(g.outputs.map(([label, v]) => line(v, m.strings[label])), TOP)) : null,
+        g.updates.length ? section('Updates', shortList(g.updates.map(([s]) => line(s, '')), TOP)) : null,
+        g.inputs.length ? section('Inputs', shortList(g.inputs.map(v => line(v, '')), TOP)) : null,
+        g.shared.length && !g.updates.length ? section('Shared variables', shortList(g.shared.map(v => line(v, '')), TOP)) : null,
+    ];
+}
+
+/** The commands that made the graph. @param {App} app */
+export function provenance(app) {
+    const steps = app.m.raw.steps || [];
+    if (!steps.length) return null;
+    return section('Made by', el('ol', {class: 'steps'}, steps.map((/** @type {any} */ s) => el('li', {}, el('code', {}, s.tool + ' ' + (s.args || '')), s.version ? el('span', {class: 'soft'}, ' ' + s.version) : null))));
+}
+
+/** @param {App} app @param {Memory|null} mem */
+export function overview(app, mem) {
+    const g = app.m.graphs[app.root];
+    if (!g) return [];
+    return [
+        el('div', {class: 'heading'}, el('h2', {}, g.name || app.m.title)), g.doc ? el('p', {class: 'doc'}, g.doc) : null, slowest(app), fullest(app, mem), totals(app), interfaceOf(app), provenance(app),
+        el('p', {class: 'soft hint'}, 'Click a node for what it is and costs; double click, or its +, opens a box. / finds, ? lists all keys.'),
+    ];
+}
