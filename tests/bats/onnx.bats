@@ -223,9 +223,9 @@ results() {
     echo "concatenate([$(sed 's/.*/ravel(float64(&))/' <<<"$names" | paste -sd,)])"
 }
 
-@test "ops of newer opsets and of ONNX Runtime give its results" {
+@test "ops of older and newer opsets and of ONNX Runtime give its results" {
     local m
-    for m in 18 19 20 21 22 ms; do
+    for m in 5 6 7 12 18 19 20 21 22 ms; do
         ok "gload \$DATA/ops/opset$m.onnx.zst -e 'all = $(results "$DATA/ops/opset$m.onnx.zst")' --outputs all | grun --expect all=@\$DATA/ops/ops.npz:$m --rtol 5e-4 --atol 2e-5 >.got" || return
     done
 }
@@ -237,11 +237,14 @@ results() {
     bad 5 E_INDEX 'the feature of node 0 is 3, which is not in' 'gload $DATA/ml/feature.onnx.zst | grun x=[[1]]'
 }
 
-# The node cases of Debian's libonnx-testdata. Those that are left out are listed with the reason.
-@test "ONNX's own cases of single nodes" {
-    local cases=/usr/share/libonnx-testdata/data/node
-    [ -d $cases ] || skip 'no libonnx-testdata'
+# The cases of Debian's libonnx-testdata: single nodes, and models that PyTorch wrote long ago. Those that are left out are listed
+# with the reason.
+@test "ONNX's own cases of single nodes, and models of opset 6" {
+    local cases=/usr/share/libonnx-testdata/data kind
+    [ -d $cases/node ] || skip 'no libonnx-testdata'
     python_with onnx
-    "$PYTHON" "$DATA/nodes.py" $cases >failed
+    for kind in node pytorch-converted pytorch-operator simple; do
+        "$PYTHON" "$DATA/nodes.py" $cases/$kind
+    done | LC_ALL=C sort >failed
     diff <(cut -d' ' -f1 failed) <(sed '/^#/d; s/ .*//' "$DATA/left_out.txt") >&2
 }

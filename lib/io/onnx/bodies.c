@@ -88,53 +88,94 @@ static bool f_scan_step(Compiler *c, const Node *f, const Arguments *a, Node *ou
 
 /* ---- activations of recurrent layers ---- */
 
-static bool apply_activation(Compiler *c, const Node *f, const Arguments *a,
+typedef struct Activation {
+    const char *name, *text; /* of x, alpha a and beta b */
+    double a, b;             /* if the model doesn't say */
+    bool takes_a, takes_b;
+} Activation;
+static const Activation activations[] = {
+    {"Tanh", "tanh(x)", 0, 0, false, false},
+    {"Sigmoid", "sigmoid(x)", 0, 0, false, false},
+    {"Relu", "relu(x)", 0, 0, false, false},
+    {"Softsign", "x / (1 + abs(x))", 0, 0, false, false},
+    {"Softplus", "softplus(x)", 0, 0, false, false},
+    {"Affine", "a * x + b", 1, 0, true, true},
+    {"Elu", "where(x < 0, a * expm1(x), x)", 1, 0, true, false},
+    {"HardSigmoid", "maximum(0, minimum(1, a * x + b))", 0.2, 0.5, true, true},
+    {"LeakyRelu", "where(x < 0, a * x, x)", 0.01, 0, true, false},
+    {"ScaledTanh", "a * tanh(b * x)", 1, 1, true, true},
+    {"ThresholdedRelu", "where(x < a, 0, x)", 1, 0, true, false}};
+
+/* One of a layer's activations, with its numbers. */
+typedef struct Activated {
+    const Activation *f;
+    double clip, a, b;
+} Activated;
+
+static bool apply_activation(Compiler *c, const Node *f, const Arguments *args,
                              Node *out) {
-    const char *op = f->data;
+    const Activated *k = f->data;
+    Bind bind[3] = {{sym(c->s, "x"), VAR_NONE},
+                    {sym(c->s, "a"), VAR_NONE},
+                    {sym(c->s, "b"), VAR_NONE}};
     Var x;
-    if (!compiler_var(c, &a->arg[0], DT_NONE, &x)) return false;
+    bool ok = true;
+    if (!compiler_var(c, &args->arg[0], DT_NONE, &x)) return false;
     DType d = var_type(c->b->g, x)->dtype;
-    if (f->lit.re != 0)
-        x = op_call3(c->b, "clip", x, const_number(c->b, d, -f->lit.re),
-                     const_number(c->b, d, f->lit.re));
-    if (x == VAR_NONE) return false;
-    *out = node_var(op_call1(c->b, op, x), NOWHERE);
-    return out->var != VAR_NONE;
+    if (k->clip != 0)
+        x = op_call3(c->b, "clip", x, const_number(c->b, d, -k->clip),
+                     const_number(c->b, d, k->clip));
+    bind[0].var = x;
+    bind[1].var = const_number(c->b, d, k->a);
+    bind[2].var = const_number(c->b, d, k->b);
+    for (size_t i = 0; i < 3; i++)
+        if (bind[i].var == VAR_NONE) return false;
+    Var r = template_build(c->b, k->f->text, &(Env){.n = 3, .bind = bind}, &ok);
+    *out = node_var(r, NOWHERE);
+    return ok && r != VAR_NONE;
 }
 
-/* activation(names, i, 'Tanh', clip): the i-th named function, of numbers between -clip
- * and clip; both directions have the same. */
+static const Activation *find_activation(Compiler *c, const Node *name) {
+    const char *text = name->kind == NODE_STRING ? sym_text(c->s, name->sym) : "";
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (strcmp(text, activations[i].name) == 0) return &activations[i];
+    fail(c->s, NOWHERE, E_ARG,
+         "thunkline does not have the activation '%s' of recurrent layers", text);
+    return NULL;
+}
+
+static void take_number(const Node *list, size_t *at, double *v) {
+    if (list->kind == NODE_LIST && *at < list->n && node_is_literal(&list->item[*at]))
+        *v = literal_f64(&list->item[(*at)++].lit);
+}
+
+/* activation(names, i, 'Tanh', clip, alphas, betas): the i-th named function, of
+ * numbers between -clip and clip. Those that take an alpha or a beta have the next
+ * ones, in the order of the names. Where a layer names those of one direction, both
+ * have them. */
 static bool f_activation(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
-    static const char *const names[][2] = {{"Tanh", "tanh"},
-                                           {"Sigmoid", "sigmoid"},
-                                           {"Relu", "relu"},
-                                           {"Softsign", "softsign"},
-                                           {"Softplus", "softplus"}};
+    const Node *names = &a->arg[0];
+    size_t na = 0, nb = 0, n = names->kind == NODE_LIST ? names->n : 0;
     int64_t i;
     if (!onnx_int_of(c, &a->arg[1], &i)) return false;
-    const Node *name = a->arg[0].kind == NODE_LIST && (size_t)i < a->arg[0].n
-                           ? &a->arg[0].item[i]
-                           : &a->arg[2];
-    const char *text = name->kind == NODE_STRING ? sym_text(c->s, name->sym) : "";
-    Literal clip =
-        a->arg[3].kind == NODE_LITERAL ? a->arg[3].lit : (Literal){.kind = K_FLOAT};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        if (strcmp(text, names[k][0]) != 0) continue;
-        *out = (Node){.kind = NODE_FUNCTION,
-                      .var = VAR_NONE,
-                      .apply = apply_activation,
-                      .data = names[k][1]};
-        out->lit.re = literal_f64(&clip);
-        return true;
+    Activated *k = NEW(compiler_arena(c), Activated);
+    for (size_t j = 0, at = n ? (size_t)i % n : 0; j <= at; j++) {
+        k->f = find_activation(c, n ? &names->item[j] : &a->arg[2]);
+        if (!k->f) return false;
+        k->a = k->f->a;
+        k->b = k->f->b;
+        if (k->f->takes_a) take_number(&a->arg[4], &na, &k->a);
+        if (k->f->takes_b) take_number(&a->arg[5], &nb, &k->b);
     }
-    return fail(c->s, NOWHERE, E_ARG,
-                "thunkline does not have the activation '%s' of recurrent layers",
-                text);
+    k->clip = a->arg[3].kind == NODE_LITERAL ? literal_f64(&a->arg[3].lit) : 0;
+    *out = (Node){
+        .kind = NODE_FUNCTION, .var = VAR_NONE, .apply = apply_activation, .data = k};
+    return true;
 }
 
 const OnnxRowFunction onnx_body_functions[] = {{"loop_step", f_loop_step, 2},
                                                {"scan_step", f_scan_step, 2},
-                                               {"activation", f_activation, 4}};
+                                               {"activation", f_activation, 6}};
 const size_t onnx_body_function_count =
     sizeof onnx_body_functions / sizeof *onnx_body_functions;

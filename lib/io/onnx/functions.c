@@ -383,6 +383,22 @@ static bool f_along(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     return out->var != VAR_NONE;
 }
 
+/* beside(a, b, axis): b with its first dim at that axis of a; no axis: as it is */
+static bool f_beside(Compiler *c, const Node *f, const Arguments *a, Node *out) {
+    (void)f;
+    int64_t axis;
+    Var x, y;
+    *out = a->arg[1];
+    if (a->arg[2].kind == NODE_NONE) return true;
+    if (!compiler_var(c, &a->arg[0], DT_NONE, &x) ||
+        !compiler_var(c, &a->arg[1], DT_NONE, &y))
+        return false;
+    int n = var_type(c->b->g, x)->ndim, k = var_type(c->b->g, y)->ndim;
+    if (!axis_of(c, &a->arg[2], n, &axis)) return false;
+    *out = node_var(op_insert_axes(c->b, y, k, n - k - (int)axis), NOWHERE);
+    return out->var != VAR_NONE;
+}
+
 /* saturated(x, dtype): cast to an integer, at its ends where x is beyond them */
 static bool f_saturate(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
@@ -427,6 +443,7 @@ static const OnnxRowFunction row_functions[] = {{"given", f_given, 1},
                                                 {"broadcast_with", f_broadcast_with, 2},
                                                 {"padding_of", f_padding_of, 2},
                                                 {"along", f_along, 3},
+                                                {"beside", f_beside, 3},
                                                 {"saturated", f_saturate, 2},
                                                 {"seed_of", f_seed_of, 1},
                                                 {"is_float", f_is_float, 1},

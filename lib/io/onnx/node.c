@@ -64,11 +64,14 @@ static bool bind_inputs(OnnxReading *r, OnnxScope *x, const OnnxNode *n,
     return true;
 }
 
-/* An attribute that the row doesn't know would be ignored without a word. */
-static bool check_attributes(OnnxReading *r, const OnnxNode *n, const OnnxRow *row) {
+/* An attribute that the row doesn't know would be ignored without a word. Up to opset
+ * 5, consumed_inputs said what might be overwritten. */
+static bool check_attributes(OnnxReading *r, const OnnxScope *x, const OnnxNode *n,
+                             const OnnxRow *row) {
     for (size_t i = 0; i < n->attribute.n; i++) {
         Sym name = onnx_sym(r, n->attribute.p[i].name);
-        bool known = false;
+        bool known = onnx_opset(x, n->domain) < 6 &&
+                     proto_text_is(n->attribute.p[i].name, "consumed_inputs");
         for (size_t k = 0; k < row->nattribute; k++)
             known |= row->attribute[k].name == name;
         if (!known)
@@ -81,7 +84,7 @@ static bool check_attributes(OnnxReading *r, const OnnxNode *n, const OnnxRow *r
 
 static bool bind_attributes(OnnxReading *r, OnnxScope *x, const OnnxNode *n,
                             const OnnxRow *row, BoundNames *names) {
-    if (!check_attributes(r, n, row)) return false;
+    if (!check_attributes(r, x, n, row)) return false;
     for (size_t i = 0; i < row->nattribute; i++) {
         const OnnxDefault *d = &row->attribute[i];
         const OnnxAttribute *a = onnx_attribute(x, n, sym_text(r->s, d->name));
