@@ -6,7 +6,7 @@ function __grun_rules
     grewrite --list 2>/dev/null | awk "{ print \$2 }"
 end
 complete -c grun -s r -l result -x -a '(__grun_graph)'
-complete -c grun -s r -l result -x -d 'Write an output, or the values of a tree, to FILE (.npy .npz .csv .tsv .json .safetensors) instead of standard output.'
+complete -c grun -s r -l result -x -d 'Write an output, the values of a tree, or with * all outputs, to FILE (.npy .npz .csv .tsv .json .safetensors) instead of standard output.'
 complete -c grun -l outputs -x -a '(__fish_complete_list , __grun_graph)'
 complete -c grun -l outputs -x -d 'Compute these variables or trees instead of the graph\'s outputs.'
 complete -c grun -l no-updates -d 'Leave the shared variables as they are, and the inputs that only their updates need.'
@@ -35,6 +35,8 @@ complete -c grun -l batch -x -d 'With --each: B rows at each call.'
 complete -c grun -l drop-last -d 'With --batch: skip the last batch if it is not full.'
 complete -c grun -l epochs -x -d 'With --each: go through the rows E times.'
 complete -c grun -l shuffle -x -d 'With --each: take the rows in random order, a new one for each epoch.'
+complete -c grun -l part -x -d 'Run on the K-th of N parts of the rows of the inputs; DIM=K/N cuts the rows of this dim.'
+complete -c grun -l merge -d 'Put together what the parts of a run have written: FILE is the graph, all other FILEs are theirs.'
 complete -c grun -l every -x -d 'Print the outputs of every K-th call, too.'
 complete -c grun -l save -r -F -d 'Write the graph as it was read, with the new values of its shared variables; to a .npz or .safetensors, these values alone.'
 complete -c grun -l save-every -x -d 'With --save: write FILE after every K-th call, too.'

@@ -13,17 +13,18 @@ typedef struct Grun {
     int mode, unused;
     int64_t sloppy, threads, seed, steps, batch, epochs, shuffle, every, save_every;
     const char *outputs, *each, *until, *save, *guard, *unguarded, *plot, *trace,
-        *against, *receipt, *verify;
+        *against, *receipt, *verify, *part;
     int64_t trace_samples;
     double rtol, atol;
     bool no_gc, time, drop_last, progress, no_progress, no_updates, strict,
-        allow_downcast, allow_nonfinite;
+        allow_downcast, allow_nonfinite, merge;
 } Grun;
 #define AT(field) offsetof(Grun, field)
 
 static const Opt options[] = {
     {"result", 'r', OPT_LIST, AT(result), "NAME=FILE",
-     "Write an output, or the values of a tree, to FILE (.npy .npz .csv .tsv .json "
+     "Write an output, the values of a tree, or with * all outputs, to FILE (.npy .npz "
+     ".csv .tsv .json "
      ".safetensors) instead of standard output.",
      "graph", GROUP_OUTPUT},
     {"outputs", 0, OPT_NAMES, AT(outputs), "NAMES",
@@ -80,6 +81,14 @@ static const Opt options[] = {
     {"shuffle", 0, OPT_INT, AT(shuffle), "SEED",
      "With --each: take the rows in random order, a new one for each epoch.", NULL,
      GROUP_INPUT},
+    {"part", 0, OPT_STR, AT(part), "K/N",
+     "Run on the K-th of N parts of the rows of the inputs; DIM=K/N cuts the rows of "
+     "this dim.",
+     NULL, GROUP_INPUT},
+    {"merge", 0, OPT_FLAG, AT(merge), NULL,
+     "Put together what the parts of a run have written: FILE is the graph, all other "
+     "FILEs are theirs.",
+     NULL, GROUP_WORK},
     {"every", 0, OPT_INT, AT(every), "K", "Print the outputs of every K-th call, too.",
      NULL, GROUP_OUTPUT},
     {"save", 0, OPT_FILE, AT(save), "FILE",
@@ -263,12 +272,14 @@ static RunSpec run_spec(Run *r, const Grun *o) {
                  .trace = o->trace,
                  .trace_samples = o->trace_samples,
                  .against = o->against,
-                 .receipt = o->receipt};
+                 .receipt = o->receipt,
+                 .part = o->part};
     if (o->guard) q.guard_at = run_text(r, "--guard", o->guard);
     if (o->unguarded) q.unguarded_at = run_text(r, "--unguarded", o->unguarded);
     if (o->outputs) q.outputs_at = run_text(r, "--outputs", o->outputs);
     if (o->until) q.until_at = run_text(r, "--until", o->until);
     if (o->each) q.series.each_at = run_text(r, "--each", o->each);
+    if (o->part) q.part_at = run_text(r, "--part", o->part);
     return q;
 }
 
@@ -292,7 +303,7 @@ static Graph *graph_to_run(Run *r, const Grun *o, Graph *g, RunSpec *q) {
         if (!reaped) return NULL;
         q->nreaped = reaped->outputs.n - g->outputs.n;
     }
-    Graph *chosen = graph_chosen(reaped, q);
+    Graph *chosen = q->parts ? graph_merged(reaped, q) : graph_chosen(reaped, q);
     if (reaped != g && chosen != reaped) graph_free(reaped);
     return chosen;
 }
@@ -305,6 +316,15 @@ typedef struct SavedTo {
 static bool save_now(void *ctx, Graph *g) {
     const SavedTo *to = ctx;
     return save_graph(to->run, g, to->path);
+}
+
+/* Puts the files of parts together as a run of g would have made them. */
+static bool merge_parts(Run *r, const Grun *o, Graph *g, RunSpec *q) {
+    q->saved = g;
+    Graph *run = graph_to_run(r, o, g, q);
+    bool ok = run && graph_merge(run, q);
+    if (run && run != g) graph_free(run);
+    return ok;
 }
 
 /* Runs g, or what is chosen of it, with somebody watching. False in *whole: a signal
@@ -333,6 +353,57 @@ static bool run_graph(Run *r, const Grun *o, Graph *g, RunSpec *q, bool *whole) 
     return ok;
 }
 
+/* What a part can't do as all rows would, and what isn't part of putting together. */
+static bool check_parts(Run *r, const Grun *o) {
+    const char *option = o->merge ? "--merge" : "--part";
+    const struct {
+        bool given;
+        const char *name;
+    } rows[] = {{o->steps, "steps"},
+                {o->epochs, "epochs"},
+                {o->shuffle >= 0, "shuffle"},
+                {o->until, "until"},
+                {o->every, "every"},
+                {o->save, "save"},
+                {o->plot, "plot"},
+                {o->receipt, "receipt"},
+                {o->verify, "verify-receipt"},
+                {o->trace, "trace"},
+                {o->against, "against"},
+                {wants_shared(&o->common), "output FILE.npz"},
+                {!o->merge && o->expect.n, "expect"},
+                {o->merge && o->part, "part"},
+                {o->merge && o->each, "each"},
+                {o->merge && o->batch, "batch"}};
+    if (!o->part && !o->merge) return true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].given)
+            return fail(r->s, NOWHERE, E_USAGE, "--%s doesn't go with %s", rows[i].name,
+                        option);
+    return true;
+}
+
+/* With --merge, the first operand is the graph, all others are parts. */
+static bool take_parts(Run *r, const char **path, RunSpec *q) {
+    const Texts *t = &r->common->operands;
+    const char **file = NEW_N(session_arena(r->s), t->n + 1, const char *);
+    for (size_t i = 0; i < t->n; i++)
+        file[i] = t->p[i].p;
+    *path = t->n ? file[0] : NULL;
+    if (t->n < 2) {
+        fail(r->s, NOWHERE, E_USAGE,
+             "--merge takes the graph, then the files of parts");
+        return note(r->s, NOWHERE, "grun --merge g.tlg part.*.npz -r '*=all.npz'");
+    }
+    q->parts = run_parts_open(r->s, t->n - 1, file + 1);
+    return q->parts != NULL;
+}
+
+static bool take_operands(Run *r, const Grun *o, const char **path, RunSpec *q) {
+    if (!check_parts(r, o)) return false;
+    return o->merge ? take_parts(r, path, q) : run_operands(r, true, path, &q->values);
+}
+
 static bool grun_run(Run *r) {
     Grun *o = (Grun *)r->common;
     const char *path;
@@ -341,15 +412,16 @@ static bool grun_run(Run *r) {
     if (o->verify && !take_receipt(r, o, &verify)) return false;
     RunSpec q = run_spec(r, o);
     q.verify = o->verify ? &verify : NULL;
-    if (!run_operands(r, true, &path, &q.values)) return false;
+    if (!take_operands(r, o, &path, &q)) return false;
     if (q.format == RESULT_NPY && !run_binary(r)) return false;
     session_options(r->s)->threads = q.threads;
     Graph *g = run_read(r, path);
-    if (!g) return false;
+    if (!g) return run_parts_close(q.parts), false;
     double start = clock_seconds();
     bool whole = true;
     bool ok = graph_check(g) && graph_unused_inputs(g, (UnusedInput)o->unused) &&
-              run_graph(r, o, g, &q, &whole);
+              (o->merge ? merge_parts(r, o, g, &q) : run_graph(r, o, g, &q, &whole));
+    run_parts_close(q.parts);
     if (ok && o->time)
         fprintf(stderr, "%s: %.6f s\n", r->program, clock_seconds() - start);
     if (ok && whole && o->save) ok = save_graph(r, g, o->save);

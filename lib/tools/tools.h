@@ -109,6 +109,18 @@ bool gload_dump_ops(Session *s, Str *out);
  * of t bind when the graph runs. */
 bool value_compile(Session *s, Span text, const Type *t, Filter how, const char *what,
                    Value *out);
+/* Rows of a value along its leading axis: those of part `part` (from 0) of `of`. Parts
+ * have whole units of so many rows; with `full`, rows beyond the last full unit belong
+ * to none. */
+typedef struct ValueRows {
+    int64_t part, of, unit;
+    bool full;
+    int64_t rows, begin, end; /* filled in: of all, and of the part */
+    int64_t units;            /* of all */
+} ValueRows;
+/* The same for these rows alone: of a mapped file, nothing else is read. */
+bool value_compile_rows(Session *s, Span text, const Type *t, Filter how,
+                        const char *what, ValueRows *rows, Value *out);
 /* Splits "name=VALUE"; false if it isn't one but a file's path, with a `/` before any
  * `=`. */
 bool value_split_name(Session *s, Span text, Span *name, Span *value);

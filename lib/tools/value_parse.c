@@ -106,8 +106,29 @@ static bool compile_value(Session *s, Span text, const Type *t, Filter how,
     return ok;
 }
 
-bool value_compile(Session *s, Span text, const Type *t, Filter how, const char *what,
-                   Value *out) {
+/* Of n things in `of` parts, those of part i begin here. */
+static int64_t part_bound(int64_t n, int64_t i, int64_t of) {
+    return n / of * i + n % of * i / of;
+}
+
+static bool cut_rows(Session *s, const Value *v, Span at, const char *what,
+                     ValueRows *q) {
+    if (v->kind != TYPE_TENSOR || !v->t.ndim)
+        return fail(s, at, v->kind == TYPE_TENSOR ? E_SHAPE : E_TYPE,
+                    "%s is %s: it has no rows to cut", what,
+                    v->kind == TYPE_TENSOR ? "0-d" : "no dense array");
+    q->rows = v->t.shape[0];
+    int64_t n = q->rows / q->unit + (!q->full && q->rows % q->unit);
+    q->units = n;
+    q->begin = part_bound(n, q->part, q->of) * q->unit;
+    q->end = part_bound(n, q->part + 1, q->of) * q->unit;
+    if (q->end > q->rows) q->end = q->rows;
+    if (q->begin > q->end) q->begin = q->end;
+    return true;
+}
+
+static bool compile_part(Session *s, Span text, const Type *t, Filter how,
+                         const char *what, ValueRows *rows, Value *out) {
     const Source *src = source_get(s, text.source);
     while (text.begin < text.end && src->text[text.begin] == ' ')
         text.begin++;
@@ -117,8 +138,23 @@ bool value_compile(Session *s, Span text, const Type *t, Filter how, const char 
         return false;
     Value v = {0};
     if (!compile_value(s, text, t, how, what, &v)) return false;
+    if (rows) {
+        if (!cut_rows(s, &v, place, what, rows)) return value_unref(&v), false;
+        v.t.shape[0] = rows->end - rows->begin;
+        if (v.t.shape[0]) v.t.data = (char *)v.t.data + rows->begin * v.t.stride[0];
+    }
     if (!t) return *out = v, true;
     bool ok = value_bind(s, t, &v, &(Receiver){how, what, place}, out);
     value_unref(&v);
     return ok;
+}
+
+bool value_compile(Session *s, Span text, const Type *t, Filter how, const char *what,
+                   Value *out) {
+    return compile_part(s, text, t, how, what, NULL, out);
+}
+
+bool value_compile_rows(Session *s, Span text, const Type *t, Filter how,
+                        const char *what, ValueRows *rows, Value *out) {
+    return compile_part(s, text, t, how, what, rows, out);
 }

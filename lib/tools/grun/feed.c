@@ -43,15 +43,20 @@ static bool feed_one_value(GraphRun *r, Span text) {
         if (var_leafrec(g, g->inputs.p[i])->name != y) continue;
         if (r->feed[i].given) return fail(r->s, name, E_USAGE, "%s is given twice", p);
         r->feed[i].given = true;
-        return value_compile(r->s, value, feed_type(r, i), r->spec->filter, p,
-                             &r->feed[i].value);
+        if (!r->part.on || !r->part.cut[i])
+            return value_compile(r->s, value, feed_type(r, i), r->spec->filter, p,
+                                 &r->feed[i].value);
+        ValueRows rows = grun_part_rows(r);
+        return value_compile_rows(r->s, value, feed_type(r, i), r->spec->filter, p,
+                                  &rows, &r->feed[i].value) &&
+               grun_note_rows(r, i, &rows);
     }
     for (size_t i = 0; y && i < g->shared.n; i++) {
         if (var_leafrec(g, g->shared.p[i])->name != y) continue;
         Value v = {0};
         bool ok = value_compile(r->s, value, var_type(g, g->shared.p[i]),
                                 r->spec->filter, p, &v) &&
-                  vm_set_shared(r->m, i, &v);
+                  grun_note_shared(r, p, &v) && vm_set_shared(r->m, i, &v);
         value_unref(&v);
         return ok;
     }
@@ -178,7 +183,10 @@ bool grun_given(GraphRun *r) {
 }
 
 bool grun_values(GraphRun *r) {
-    if (!mark_each(r) || !grun_given(r) || !seed_inputs(r)) return false;
+    if (!mark_each(r)) return false;
+    for (size_t i = 0; r->part.on && i < r->g->inputs.n; i++)
+        r->part.cut[i] |= r->feed[i].each;
+    if (!grun_given(r) || !seed_inputs(r)) return false;
     const uint8_t *live = graph_live(r->ready, r->a, ROOTS_RUN);
     if (!draw_inputs(r, live) || !all_given(r, live)) return false;
     for (size_t i = 0; i < r->g->inputs.n; i++)

@@ -39,6 +39,16 @@ typedef struct Plot {
     uint64_t seen, every; /* reported calls; every so many are kept */
     bool passing;         /* the last point isn't one of these */
 } Plot;
+/* The part of the rows that --part chooses. */
+typedef struct RunPart {
+    bool on;
+    int64_t number, of;
+    bool *cut;                /* by input */
+    int64_t rows, begin, end; /* of all, -1: not known yet; this part's */
+    bool empty;               /* it has none, but others have */
+    const char *first;        /* an input with so many */
+    uint64_t shared;          /* hash of the values that shared variables are given */
+} RunPart;
 typedef struct GraphRun GraphRun;
 struct GraphRun {
     Graph *g;     /* as read */
@@ -67,6 +77,7 @@ struct GraphRun {
     Guard guard;
     Monitor monitor;
     Trace *trace;
+    RunPart part;
 };
 
 /* run.c: the parts of a run, in this order; call grun_end even after a failure. */
@@ -87,9 +98,20 @@ bool grun_trace_open(GraphRun *r);
 bool grun_hint(GraphRun *r);
 bool grun_bind_dims(GraphRun *r); /* binds the command line's dims for the machine */
 void grun_end(GraphRun *r);
+/* part.c: what --part cuts, and whether the outputs can be put together; the rows of
+ * an input, and what is given to a shared variable; the array that says which part a
+ * file holds. */
+bool grun_open_part(GraphRun *r);
+ValueRows grun_part_rows(const GraphRun *r);
+bool grun_note_rows(GraphRun *r, size_t i, const ValueRows *rows);
+bool grun_note_shared(GraphRun *r, const char *name, const Value *v);
+bool grun_part_head(GraphRun *r, Value *out);
+/* outputs.c: is this name of -r `*`, all outputs? */
+bool grun_is_all(Session *s, Span name);
 bool grun_given(GraphRun *r);  /* feed.c: compiles the given values */
 bool grun_values(GraphRun *r); /* feed.c: given values, filters, missing ones */
 bool grun_series(GraphRun *r); /* batches.c: the calls */
+bool grun_commit(GraphRun *r); /* run.c: completes what is printed */
 bool grun_save(GraphRun *r);   /* run.c: saves the values of the last call */
 /* state.c: calls of RunSpec.watch */
 void grun_state_begin(GraphRun *r);

@@ -17,6 +17,11 @@ bool grun_split_expected(Session *s, Span text, Span *name, Span *value) {
            fail(s, text, E_USAGE, "--expect takes NAME=VALUE");
 }
 
+bool grun_is_all(Session *s, Span name) {
+    return name.end == name.begin + 1 &&
+           source_get(s, name.source)->text[name.begin] == '*';
+}
+
 static Sym sym_of_span(Session *s, Span at) {
     return sym_n(s, source_get(s, at.source)->text + at.begin, at.end - at.begin);
 }
@@ -69,6 +74,7 @@ static void add_hidden(Graph *g, RunSpec *q, Sym label, Var v) {
 static bool choose_result(Graph *g, RunSpec *q, Span name) {
     const char *p = source_get(g->s, name.source)->text + name.begin;
     Outputs found = {0};
+    if (grun_is_all(g->s, name)) return true;
     bool ok = names_find_outputs(g, p, name.end - name.begin, name, &found);
     for (size_t i = 0; ok && i < found.n; i++)
         if (graph_output(g, found.p[i].label) == VAR_NONE)
@@ -132,9 +138,9 @@ static bool names_are_outputs(Graph *g, const RunSpec *q) {
     Span name, rest;
     for (size_t i = 0; i < q->nresult + q->nexpect; i++) {
         Span at = i < q->nresult ? q->result[i] : q->expect[i - q->nresult];
-        if (!value_split_label(g->s, at, &name, &rest) ||
-            graph_output(g, sym_of_span(g->s, name)) == VAR_NONE)
-            return false;
+        if (!value_split_label(g->s, at, &name, &rest)) return false;
+        if (i < q->nresult && grun_is_all(g->s, name)) continue;
+        if (graph_output(g, sym_of_span(g->s, name)) == VAR_NONE) return false;
     }
     return true;
 }

@@ -1,10 +1,9 @@
 #include "tools/grun/receipt.h"
 
-#include "base/sha256.h"
 #include "format/json.h"
 #include "os/file.h"
+#include "tools/grun/digest.h"
 #include "tools/grun/grun_impl.h"
-#include "value/class.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,50 +80,6 @@ bool receipt_mode(const Receipt *r, Arena *a, RunMode *out) {
     return false;
 }
 
-/* ---- digests ---- */
-/* dtype, shape and the elements in C order; other values by their text. */
-static const char *value_digest(GraphRun *r, const Value *v) {
-    Sha256 x;
-    char hex[SHA256_HEX + 1];
-    Str head = STR(r->s);
-    sha256_init(&x);
-    if (v->kind == TYPE_TENSOR) {
-        Tensor packed;
-        if (!tensor_clone(r->s, &v->t, &packed)) return NULL;
-        str_puts(&head, dtype_name(v->t.dtype));
-        shape_text(r->s, v->t.ndim, v->t.shape, &head);
-        sha256_add(&x, packed.data, tensor_bytes(&packed));
-        tensor_unref(&packed);
-    } else {
-        Str text = STR(r->s);
-        str_puts(&head, "value");
-        value_text(r->s, v, -1, &text);
-        sha256_add(&x, str_text(&text), text.n);
-        str_free(&text);
-    }
-    sha256_end(&x, hex);
-    const char *made = arena_printf(r->a, "%s sha256:%s", str_text(&head), hex);
-    str_free(&head);
-    return made;
-}
-
-/* The graph as it was read, in the binary form without provenance. */
-static const char *graph_digest(GraphRun *r) {
-    Sha256 x;
-    char hex[SHA256_HEX + 1];
-    Str text = STR(r->s);
-    WriteOptions form = {.format = IO_TLG, .no_provenance = true, .pack = true};
-    Graph *g = graph_copy(r->spec->saved ? r->spec->saved : r->g,
-                          ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false, NULL);
-    bool ok = io_text(g, &form, &text);
-    sha256_init(&x);
-    sha256_add(&x, str_text(&text), text.n);
-    sha256_end(&x, hex);
-    str_free(&text);
-    graph_free(g);
-    return ok ? arena_printf(r->a, "sha256:%s", hex) : NULL;
-}
-
 /* ---- lines of this run ---- */
 static void add_text(GraphRun *r, Lines *out, const char *key, const char *value) {
     if (value) vec_push(r->s, out, ((ReceiptLine){key, value}));
@@ -136,7 +91,7 @@ static void add_int(GraphRun *r, Lines *out, const char *key, int64_t v) {
 
 static bool add_value(GraphRun *r, Lines *out, const char *of, Sym name,
                       const Value *v) {
-    const char *digest = v ? value_digest(r, v) : NULL;
+    const char *digest = v ? digest_value(r->s, r->a, v) : NULL;
     add_text(r, out, arena_printf(r->a, "%s/%s", of, sym_text(r->s, name)), digest);
     return digest || !v;
 }
@@ -268,8 +223,10 @@ bool grun_receipt(GraphRun *r) {
     if (!r->spec->receipt && !r->spec->verify) return true;
     Lines lines = {0};
     add_settings(r, &lines);
-    const char *graph = graph_digest(r);
-    add_text(r, &lines, "graph", graph);
+    Sha256 x;
+    char hex[SHA256_HEX + 1];
+    bool graph = digest_graph(r->spec->saved ? r->spec->saved : r->g, &x, hex);
+    add_text(r, &lines, "graph", graph ? arena_printf(r->a, "sha256:%s", hex) : NULL);
     bool ok = graph && add_values(r, &lines) &&
               (!r->spec->receipt || write_receipt(r, &lines)) &&
               (!r->spec->verify || compare_lines(r, &lines));

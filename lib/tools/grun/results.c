@@ -1,7 +1,7 @@
 /* Writes outputs to files (-r) and to standard output, as text, JSON lines, npy or
  * TSV. */
 #include "format/json.h"
-#include "tools/grun/grun_impl.h"
+#include "tools/grun/part.h"
 #include "value/class.h"
 #include "value/file/file.h"
 
@@ -51,8 +51,18 @@ static bool check_paths(GraphRun *r) {
         size_t n = 0;
         for (size_t k = 0; k < r->result.n; k++)
             n += strcmp(r->result.p[k].path, r->result.p[i].path) == 0;
+        n += r->part.on;
         if (!values_check_path(r->s, r->result.p[i].path, n)) return false;
     }
+    return true;
+}
+
+/* The outputs that a name of -r means. `*` is those that would be printed. */
+static bool find_results(GraphRun *r, const char *text, Span name, Outputs *found) {
+    if (!grun_is_all(r->s, name))
+        return names_find_outputs(r->g, text, name.end - name.begin, name, found);
+    for (size_t i = 0; i + r->spec->nhidden < r->g->outputs.n; i++)
+        vec_push(r->s, found, r->g->outputs.p[i]);
     return true;
 }
 
@@ -63,8 +73,7 @@ bool grun_open_results(GraphRun *r) {
         const char *text = source_get(r->s, at.source)->text;
         const char *path = arena_str(r->a, text + file.begin, file.end - file.begin);
         Outputs found = {0};
-        bool ok = names_find_outputs(r->g, text + name.begin, name.end - name.begin,
-                                     name, &found);
+        bool ok = find_results(r, text + name.begin, name, &found);
         for (size_t k = 0; k < found.n; k++) {
             Sym label = found.p[k].label;
             vec_push(r->s, &r->result, ((Result){label, path, grun_output(r, label)}));
@@ -75,9 +84,11 @@ bool grun_open_results(GraphRun *r) {
     return check_paths(r) && check_format(r);
 }
 
-/* Results that name the same file share it. */
-bool grun_write_results(GraphRun *r) {
-    NamedValue *part = NEW_N(r->a, r->result.n, NamedValue);
+/* Results that name the same file share it. A part of a run says so; without rows, that
+ * is all. */
+static bool write_files(GraphRun *r, const Value *head) {
+    NamedValue *part = NEW_N(r->a, r->result.n + 1, NamedValue);
+    bool empty = r->part.on && r->part.empty;
     for (size_t i = 0; i < r->result.n; i++) {
         size_t n = 0;
         bool earlier = false;
@@ -85,12 +96,22 @@ bool grun_write_results(GraphRun *r) {
             const Result *x = &r->result.p[k];
             if (strcmp(x->path, r->result.p[i].path) != 0) continue;
             earlier |= k < i;
-            part[n++] =
-                (NamedValue){sym_text(r->s, x->label), grun_collected(r, x->output)};
+            if (!empty)
+                part[n++] = (NamedValue){sym_text(r->s, x->label),
+                                         grun_collected(r, x->output)};
         }
+        if (r->part.on) part[n++] = (NamedValue){PART_NAME, head};
         if (!earlier && !values_write(r->s, r->result.p[i].path, n, part)) return false;
     }
     return true;
+}
+
+bool grun_write_results(GraphRun *r) {
+    Value head = {0};
+    if (r->part.on && r->result.n && !grun_part_head(r, &head)) return false;
+    bool ok = write_files(r, &head);
+    value_unref(&head);
+    return ok;
 }
 
 /* ---- printing ---- */

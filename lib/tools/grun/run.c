@@ -15,7 +15,7 @@ bool grun_bind_dims(GraphRun *r) {
     return true;
 }
 
-static bool commit_output(GraphRun *r) {
+bool grun_commit(GraphRun *r) {
     Writer *out = r->out;
     r->out = NULL; /* committing frees it, even on failure */
     return !out || writer_commit(out);
@@ -24,7 +24,7 @@ static bool commit_output(GraphRun *r) {
 static bool finish_run(GraphRun *r) {
     return grun_check_expected(r) && (!r->trace || trace_finish(r->trace)) &&
            grun_receipt(r) && grun_write_results(r) && grun_write_plot(r) &&
-           commit_output(r);
+           grun_commit(r);
 }
 
 bool grun_save(GraphRun *r) {
@@ -39,7 +39,7 @@ bool grun_save(GraphRun *r) {
 bool graph_run_keep(GraphRun *r) {
     bool whole = r->now.done && !(r->now.left && plan_overwrites_shared(r->plan));
     if (r->spec->series.every && r->now.done)
-        if (!grun_write_results(r) || !commit_output(r)) return false;
+        if (!grun_write_results(r) || !grun_commit(r)) return false;
     if (!grun_write_plot(r)) return false;
     if (r->spec->save && whole && !grun_save(r)) return false;
     r->now.kept = whole;
@@ -114,10 +114,13 @@ static bool outputs_have_values(GraphRun *r) {
 
 static bool run_to_end(GraphRun *r) {
     graph_warn_idle(r->g, NULL);
-    if (!outputs_have_values(r) || !grun_ready(r) || !grun_plan(r)) return false;
+    if (!outputs_have_values(r) || !grun_open_part(r) || !grun_ready(r) ||
+        !grun_plan(r))
+        return false;
     if (!grun_values(r) || !grun_bind_dims(r) || !grun_watch(r) ||
         !grun_open_results(r) || !grun_open_plot(r))
         return false;
+    if (r->part.on && r->part.empty) return grun_write_results(r);
     session_set_doing(r->s, "running the graph");
     if (!grun_series(r)) return false;
     grun_warn_of_nan(r);

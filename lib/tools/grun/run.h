@@ -77,7 +77,10 @@ typedef struct RunSpec {
     const Span *result; /* "NAME=FILE" */
     const Span *expect; /* "NAME=VALUE" */
     const Span *dim;    /* "n=128" */
-    double rtol, atol;  /* of `expect` and `against`; negative: the dtype's */
+    const char *part; /* "3/16", "n=3/16": run on this part of the rows; NULL: on all */
+    Span part_at;
+    struct RunParts *parts; /* put these together instead; NULL: run */
+    double rtol, atol;      /* of `expect` and `against`; negative: the dtype's */
     ResultFormat format;
     const char *output; /* for printed text; "-" */
     const char *plot;   /* SVG file for curves of the outputs that are numbers, of the
@@ -113,6 +116,14 @@ bool graph_run_keep(struct GraphRun *r);
 /* The graph as the mode rewrites it; g itself if it was rewritten before and the mode
  * asks for no more. NULL: diagnosed. */
 Graph *graph_ready(Graph *g, const RunSpec *spec);
+/* Files of parts of a run, opened to be put together. NULL: diagnosed. */
+struct RunParts *run_parts_open(Session *s, size_t n, const char *const *path);
+void run_parts_close(struct RunParts *p);
+/* graph_chosen for graph_merge: the outputs are those that the parts have. */
+Graph *graph_merged(Graph *g, RunSpec *q);
+/* Puts q->parts together as what graph_run would have given, and prints, writes and
+ * compares that. */
+bool graph_merge(Graph *g, const RunSpec *q);
 /* "n=128" of --dim. */
 bool dim_option(Graph *g, Span text, Sym *name, int64_t *n);
 

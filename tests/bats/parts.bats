@@ -1,0 +1,221 @@
+#!/usr/bin/env bats
+# grun --part runs a part of the rows, grun --merge puts the results together: the whole run's, to the bit where rows are independent.
+load common
+
+# parts GRAPH N 'ARGS': all parts, in files p.K.npz.
+parts() {
+    local k
+    rm -f p.*.npz
+    for ((k = 1; k <= $2; k++)); do
+        ok "grun $1 $3 --part $k/$2 -r '*=p.$k.npz'" || return
+    done
+}
+
+# same GRAPH N 'ARGS' LABELS...: in N parts as in one. A label with ~ is equal up to the order of summation (of a product of matrices, too, whose
+# kernels depend on the number of rows), any other one bit by bit.
+same() {
+    local g=$1 n=$2 args=$3 label exact
+    shift 3
+    ok "grun $g $args -r '*=whole.npz'" && parts "$g" "$n" "$args" && ok "grun --merge $g p.*.npz -r '*=all.npz'" || return
+    for label; do
+        exact='--rtol 0 --atol 0'
+        [[ $label == *~ ]] && exact=''
+        label=${label%\~}
+        ok "grun --merge $g p.*.npz --outputs $label --expect '$label=@whole.npz:$label' $exact >/dev/null" || return
+    done
+}
+
+digits() {
+    ggrad "$DIGITS/model.yaml" --cost loss --wrt W,b -o digits.tlg
+    DATA="x=\"float32(load('$DIGITS/x.npy')) / 16\" y=@$DIGITS/y.npy"
+}
+
+@test "rows, means and the gradients of a mean: digits in 1, 2, 3, 7 and 16 parts" {
+    digits
+    for n in 1 2 3 7 16; do
+        same digits.tlg $n "$DATA --outputs logits,loss,accuracy,d_loss_d_W,d_loss_d_b" logits loss~ accuracy~ d_loss_d_W~ d_loss_d_b~
+    done
+    run gload --info all.npz
+    refute_output --partial thunkline_part
+}
+
+@test "rows are cut as evenly as they can be, and parts without rows only say so" {
+    gload --new -i 'x: int32[n]' -e 'y = x * 2' -e 'm = max(x)' -e 's = sum(x)' -e 'k = n' --outputs y,m,s,k -o g.yaml
+    ok "for k in 1 2 3; do grun g.yaml 'x=arange(8)' --part \$k/3 --outputs y; done" $'y = [0, 2]\ny = [4, 6, 8]\ny = [10, 12, 14]'
+    same g.yaml 11 "'x=[5, 3, 8, 1]'" y m s k
+    like 'gload --info p.1.npz' '^arrays +thunkline_part +int64'
+    ok 'grun g.yaml "x=[5, 3, 8, 1]" --part 1/11' ''
+    same g.yaml 3 "'x=[7]'" y m s k
+    gload --new -i 'x: int32[n]' -e 'y = x * 2' -e 's = sum(x)' -e 'm = mean(x)' --outputs y,s,m -o g.yaml
+    for k in 1 2; do grun g.yaml 'x=[]' --part $k/2 -r "*=e.$k.npz"; done
+    ok 'grun --merge g.yaml e.*.npz' $'y = []\ns = 0\nm = nan'
+}
+
+@test "all dtypes: rows bit by bit, sums, products, extremes, all, any" {
+    for d in bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128; do
+        v="[0, 1, 1, 0, 1]"
+        [ $d = bool ] && v='[False, True, True, False, True]'
+        more='' labels=''
+        case $d in complex*) ;; *) more="-e 'hi = max(x)' -e 'lo = min(x)'" labels='hi lo' ;; esac
+        eval "gload --new -i 'x: ${d}[n]' -e 'r = where(x == 0, x, x)' -e 's = sum(x)' -e 'p = prod(x)' -e 'm = mean(x)' -e 'q = all(x == 0)' -e 'e = any(x == 1)' $more -o g.yaml"
+        # shellcheck disable=SC2086
+        same g.yaml 3 "'x=$v'" r s~ p~ m~ q e $labels
+    done
+}
+
+@test "rows along another axis, several adjacent elements a row, counts, and what doesn't depend on the rows" {
+    gload --new -i 'x: float64[n, 3, 2]' -e 't = transpose(x, (2, 0, 1))' -e 'f = reshape(x, (-1, 2)) * 2' -e 'g = reshape(f, (n, 3, 2))' -e 'c = 3 * n' \
+        -e 'w = ones((2, 2)) * 3' -e 'u = x @ w' -e 'a = einsum("nij,ik->nk", x, ones((3, 4)))' --outputs t,f,g,c,w,u,a -o g.yaml
+    same g.yaml 4 "x='normal(0, 1, (7, 3, 2), seed=1)'" t f g c w u a
+}
+
+@test "loops over steps, maps over rows, calls, branches, lookups and their gradients" {
+    cat >g.yaml <<'END'
+thunkline: 1
+functions:
+  twice:
+    inputs:
+      v: float64[m, 8]
+    let: |
+      out = v * 2
+    outputs: [out]
+inputs:
+  x: float64[n, t, 4]
+  y: int64[n]
+shared:
+  W: float64[4, 8] = normal(0, 1, (4, 8), seed=1)
+  V: float64[8, 8] = normal(0, 0.3, (8, 8), seed=2)
+  E: float64[10, 8] = normal(0, 1, (10, 8), seed=3)
+let: |
+  xs = transpose(x, (1, 0, 2))
+  hs = scan(lambda xt, h: tanh(xt @ W + h @ V), sequences=[xs], outputs_info=[zeros((n, 8))])
+  last = twice(hs[-1] + E[y])
+  loss = mean(log_softmax(last, axis=1)[arange(n), y % 8])
+  picked = take_along_axis(last, y[:, None] % 8, axis=1)
+  squares = map(lambda r: sum(r ** 2), x)
+  chosen = ifelse(t > 3, last, -last)
+outputs: [hs, loss, picked, squares, chosen]
+END
+    ggrad g.yaml --cost loss --wrt W,V,E -o g.tlg
+    for n in 2 3 9; do
+        same g.tlg $n "x='normal(0, 1, (7, 5, 4), seed=1)' y='[1, 2, 3, 4, 5, 6, 7]'" hs~ loss~ picked~ squares chosen~ d_loss_d_W~ d_loss_d_V~ d_loss_d_E~
+    done
+}
+
+@test "convolutions and pools with the gradients of their weights" {
+    gload --new -i 'x: float64[n, 1, 8, 8]' --shared 'K: float64[4, 1, 3, 3] = normal(0, 1, (4, 1, 3, 3), seed=1)' -e 'z = reshape(max_pool(relu(conv(x, K)), 2), (n, 36))' \
+        -e 'loss = mean(logsumexp(z, axis=1))' --outputs z,loss -o g.yaml
+    ggrad g.yaml --cost loss --wrt K -o g.tlg
+    same g.tlg 3 "x='normal(0, 1, (7, 1, 8, 8), seed=1)'" z loss~ d_loss_d_K~
+}
+
+@test "what needs all rows is one error with the op and the line, before anything runs" {
+    gload --new -i 'x: float64[n, 4]' -e 's = (x - mean(x, axis=0)) ** 2' -e 'c = cumsum(x, axis=0)' -e 'r = sqrt(sum(x))' -e 'u = sort(x, axis=0)' -e 'i = x[:, 0] * arange(n)' -e 'h = x[0]' \
+        -e 'f = flip(x, axis=0)' -e 'z = x[:, 0] * normal(0, 1, (n,), seed=1)' -e 'v = var(x, axis=0)' -e 'g = x @ x.T' -e 'y = 1 / n' -e 'ok = sort(x, axis=1)' --outputs s,c,r,u,i,h,f,z,v,g,y,ok -o g.yaml
+    for o in 's:subtract takes a mean over the rows' 'c:running_sum needs all rows' 'r:sqrt takes the sum over the rows' 'u:sort needs all rows' 'i:cast takes the numbers of the rows' 'h:subtensor needs all rows' \
+        'z:[a-z]+ draws numbers for all rows' 'g:matmul needs all rows'; do
+        bad 3 E_SHAPE "g.yaml:[0-9]+:[0-9]+.*${o%%:*} can't be put together from parts: ${o#*:}" "grun g.yaml 'x=ones((5, 4))' --part 2/3 --outputs ${o%%:*} -r '*=p.npz'"
+        assert_not_exist p.npz
+    done
+    for o in f v; do bad 3 E_SHAPE "$o can't be put together" "grun g.yaml 'x=ones((5, 4))' --part 2/3 --outputs $o"; done
+    bad 3 E_SHAPE 'y can.t be put together.*a number divided by one of rows' "grun g.yaml 'x=ones((5, 4))' --part 2/3 --outputs y"
+    ok "grun g.yaml 'x=ones((2, 4))' --part 2/2 --outputs ok" 'ok = [[1.0, 1.0, 1.0, 1.0]]'
+    gload --new -i 'x: float64[n]' -e 'y = assert_op(x, sum(x) > 0)' -e 'z = assert_op(x, x > 0)' --outputs y -o a.yaml
+    bad 3 E_SHAPE 'greater takes the sum over the rows|assert_op' "grun a.yaml 'x=ones(5)' --part 1/2"
+    ok "grun a.yaml 'x=ones(2)' --part 1/2 --outputs z" 'z = [1.0]'
+}
+
+@test "which inputs are cut: those with values along the only leading dim, the one that is named, or those of --each" {
+    gload --new -i 'x: float64[n, 2]' -i 'z: float64[m, 2]' -e 'a = x * 2' -e 'b = z @ ones((2,))' -e 'c = x @ z.T' --outputs a,b,c -o g.yaml
+    bad 2 E_USAGE 'rows of several dims: x along n, z along m' "grun g.yaml 'x=ones((4, 2))' 'z=ones((6, 2))' --part 1/2"
+    ok "grun g.yaml 'x=ones((2, 2))' 'z=ones((4, 2))' --part n=1/2 --outputs a,c" $'a = [[2.0, 2.0]]\nc = [[2.0, 2.0, 2.0, 2.0]]'
+    ok "grun g.yaml 'x=ones((2, 2))' 'z=ones((4, 2))' --part m=1/2 --outputs b,c" $'b = [2.0, 2.0]\nc = [[2.0, 2.0],\n     [2.0, 2.0]]'
+    for k in 1 2 3; do grun g.yaml 'x=normal(0, 1, (2, 2), seed=1)' 'z=normal(0, 1, (4, 2), seed=2)' --part m=$k/3 --outputs b,c -r "*=p.$k.npz"; done
+    grun g.yaml 'x=normal(0, 1, (2, 2), seed=1)' 'z=normal(0, 1, (4, 2), seed=2)' --outputs c -r c=whole.npy
+    ok 'grun --merge g.yaml p.*.npz --outputs c --expect c=@whole.npy >/dev/null'
+    ok "grun g.yaml 'x=ones((2, 2))' --part 1/2 --outputs a" 'a = [[2.0, 2.0]]'
+    bad 2 E_UNKNOWN 'no input with a value has the leading dim k' "grun g.yaml 'x=ones((4, 2))' 'z=ones((6, 2))' --part k=1/2"
+    bad 3 E_SHAPE 'x has 4 rows, but y has 5' "gload --new -i 'x: float64[n]' -i 'y: float64[n]' -e 'x + y' | grun 'x=ones(4)' 'y=ones(5)' --part 1/2"
+    bad 3 E_SHAPE "can.t cut n: it is also axis 1 of A" "gload --new -i 'x: float64[n]' -i 'A: float64[n, n]' -e 'A @ x' | grun 'x=ones(4)' 'A=eye(4)' --part 1/2"
+    bad 2 E_USAGE 'finds no rows' "gload --new -i 'x: float64[4]' -e 'x + 1' | grun 'x=ones(4)' --part 1/2"
+    bad 2 E_USAGE 'gives the size of n' "gload --new -i 'x: float64[n]' -e 'x + 1' | grun 'x=ones(4)' --dim n=4 --part 1/2"
+    bad 3 E_TYPE 'x is sparse, but' "gload --new -i 'x: sparse(\"csr\", float64[n, 2])' -e 'sparse_dot(x, ones((2, 2)))' | grun 'x=ones((4, 2))' --part 1/2"
+}
+
+@test "--each cuts at whole calls: means of batches and all, bit by bit" {
+    gload --new -i 'x: float64[n, 3]' -e 'y = x - mean(x, axis=0)' -e 'm = mean(x)' -e 'v = var(x, axis=0)' --outputs y,m,v -o g.yaml
+    for n in 1 2 3 5; do same g.yaml $n "x='normal(0, 1, (10, 3), seed=1)' --each x --batch 4" y m v; done
+    same g.yaml 2 "x='normal(0, 1, (10, 3), seed=1)' --each x --batch 4 --drop-last" y m v
+    gload --new -i 'x: float64[3]' -e 'y = sort(x)' -e 's = sum(x)' --outputs y,s -o h.yaml
+    same h.yaml 4 "x='normal(0, 1, (10, 3), seed=1)' --each x" y s
+    bad 2 E_USAGE 'each says already' "grun h.yaml 'x=ones((4, 3))' --each x --part n=1/2"
+}
+
+@test "a missing, doubled or foreign part is one error" {
+    digits
+    parts digits.tlg 5 "$DATA"
+    bad 2 E_MISSING 'parts 2, 4, 5 of 5 are missing' 'grun --merge digits.tlg p.1.npz p.3.npz'
+    bad 2 E_MISSING 'part 3 of 5 is missing' 'grun --merge digits.tlg p.[1245].npz'
+    cp p.3.npz again.npz
+    bad 3 E_DUPLICATE 'p.3.npz and again.npz are both part 3 of 5' 'grun --merge digits.tlg p.*.npz again.npz'
+    bad 3 E_VALUE 'p.1.npz is a part of a run of another graph' "grun --merge $DIGITS/model.yaml p.*.npz"
+    eval "grun digits.tlg $DATA --part 2/4 -r '*=q.2.npz'"
+    bad 3 E_VALUE 'q.2.npz is one of 4 parts, but p.1.npz one of 5' 'grun --merge digits.tlg p.1.npz q.2.npz p.[345].npz'
+    eval "grun digits.tlg ${DATA//\/ 16/[:1000] \/ 16} --part 2/5 -r '*=q.2.npz'" 2>/dev/null || true
+    eval "grun digits.tlg $DATA W='ones((64, 10))' --part 2/5 -r '*=q.2.npz'"
+    bad 3 E_VALUE 'q.2.npz is a part of another run than p.1.npz' 'grun --merge digits.tlg p.1.npz q.2.npz p.[345].npz'
+    grun "$DIGITS/model.yaml" "x=ones((9, 64))" 'y=zeros(9)' --part 2/5 -r '*=q.2.npz'
+    bad 3 E_VALUE 'another graph than p.1.npz' 'grun --merge digits.tlg p.1.npz q.2.npz p.[345].npz'
+    eval "grun digits.tlg x='ones((9, 64))' y='zeros(9)' --part 2/5 -r '*=q.2.npz'"
+    bad 3 E_VALUE 'a part of 9 rows, but p.1.npz of 1797' 'grun --merge digits.tlg p.1.npz q.2.npz p.[345].npz'
+    grun "$DIGITS/model.yaml" "x=ones((9, 64))" 'y=zeros(9)' -r '*=none.npz'
+    bad 3 E_FORMAT 'none.npz: this is no part of a run' 'grun --merge digits.tlg none.npz'
+    bad 2 E_USAGE 'takes the graph, then the files' 'grun --merge digits.tlg'
+    bad 4 E_IO 'nowhere.npz' 'grun --merge digits.tlg nowhere.npz'
+    bad 2 E_UNKNOWN 'the parts have no result logits' 'grun --merge digits.tlg p.*.npz --outputs logits'
+}
+
+@test "files of some parts may hold some of the results, in npz, safetensors and JSON" {
+    digits
+    for k in 1 2 3; do eval "grun digits.tlg $DATA --part $k/3 -r loss=l.$k.safetensors -r accuracy=a.$k.json -r d_loss_d_W=w.$k.npz -r d_loss_d_b=w.$k.npz"; done
+    eval "grun digits.tlg $DATA -r '*=whole.npz'"
+    for o in loss accuracy d_loss_d_W d_loss_d_b; do
+        ok "grun --merge digits.tlg l.* a.* w.* --outputs $o --expect $o=@whole.npz:$o --rtol 1e-6 >/dev/null"
+    done
+    bad 2 E_MISSING 'a.2.json.*|part 2 of 3, has no loss' 'grun --merge digits.tlg l.[13].* a.* w.*'
+    bad 2 E_USAGE 'l.npy can.t say which part' "grun digits.tlg $DATA --part 1/3 -r loss=l.npy"
+    ok "grun --merge digits.tlg l.* a.* w.* --outputs loss -O json | grep -c float32" 1
+}
+
+@test "options that have no meaning for a part are refused, and so are updates" {
+    gload --new -i 'x: float64[n]' --shared 'w: float64 = 1.0' -e 'y = x * w' --update 'w = w + sum(x)' --outputs y -o g.yaml
+    bad 2 E_USAGE 'the graph has updates' "grun g.yaml 'x=ones(4)' --part 1/2"
+    ok "grun g.yaml 'x=ones(2)' --part 1/2 --no-updates" 'y = [1.0]'
+    for o in '--steps 2' '--epochs 2' '--shuffle 1' '--every 1' '--until "w > 3"' '--save s.tlg' '--receipt r.json' '--expect y=1'; do
+        bad 2 E_USAGE "${o%% *} doesn't go with --part" "grun g.yaml 'x=ones(4)' --no-updates --each x --batch 2 --part 1/2 $o"
+    done
+    for v in 0/3 4/3 3 a/b 1/ =1/2 1/2/3 1.5/2 99999999999/99999999999; do bad 2 E_USAGE 'part' "grun g.yaml 'x=ones(4)' --no-updates --part $v"; done
+}
+
+@test "a part reads its rows of a mapped file, and nothing else" {
+    # 3.2 GB of holes in a file: a thousandth of it is 3.2 MB
+    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (50000000, 16), }" >big.npy
+    truncate -s 3200000128 big.npy
+    gload --new -i 'x: float32[n, 16]' -e 'm = mean(exp(x), axis=0)' -e 'n' --outputs m,n -o g.yaml
+    like "grun g.yaml x=@big.npy --part 700/1000 --max-memory 40M -O json" '"n".*50000'
+    bad 6 E_MEM '' "grun g.yaml x=@big.npy --max-memory 40M --mode NAN_GUARD"
+}
+
+@test "heads that were damaged are refused" {
+    gload --new -i 'x: float64[n]' -e 'y = x * 2' --outputs y -o g.yaml
+    gload --new -e 'y = ones(2)' -e 'thunkline_part = array([1, 1, 1])' --outputs y,thunkline_part -o f.yaml
+    grun f.yaml -r '*=short.npz'
+    bad 3 E_FORMAT 'short.npz: its thunkline_part says nothing' 'grun --merge g.yaml short.npz'
+    gload --new -e 'y = ones(2)' -e 'thunkline_part = concatenate([[9], zeros(20, dtype="int64")])' --outputs y,thunkline_part -o f.yaml
+    grun f.yaml -r '*=new.npz'
+    bad 3 E_VERSION 'new.npz: a newer form' 'grun --merge g.yaml new.npz'
+    gload --new -e 'y = ones(2)' -e 'thunkline_part = concatenate([[1, 5, 4], zeros(20, dtype="int64")])' --outputs y,thunkline_part -o f.yaml
+    grun f.yaml -r '*=odd.npz'
+    bad 3 E_FORMAT 'odd.npz: its thunkline_part says nothing' 'grun --merge g.yaml odd.npz'
+    bad 3 E_DUPLICATE 'thunkline_part' "gload --new -i 'x: float64[n]' -e 'thunkline_part = x + 1' --outputs thunkline_part | grun 'x=ones(2)' --part 1/2"
+}
