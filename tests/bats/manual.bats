@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# thunkline(7) and thunkline-bats(7) are true: each of their examples runs as it is printed.
+# thunkline(7), thunkline-bats(7) and thunkline-parallel(7) are true: each of their examples runs as it is printed.
 load common
 
 # The statements of the manual in which its own names stand.
@@ -54,13 +54,12 @@ types() {
 }
 
 examples() { # MANUAL, the kinds of examples that it has
-    local f kinds='' kind bad=0
+    local f kinds='' kind bad=0 name
     mkdir blocks
     awk -v folder=blocks -f "$BATS_TEST_DIRNAME/manual.awk" "$1"
     for f in blocks/*; do
         case $f in
         *.file)
-            local name
             name=$(head -n 1 "$f")
             tail -n +2 "$f" >"$name"
             grep -qE '^(ops|optimizers):' "$name" || ok "gload --check $name"
@@ -68,6 +67,11 @@ examples() { # MANUAL, the kinds of examples that it has
         *.part)
             cp "$f" part.yaml
             ok 'gload --check part.yaml'
+            ;;
+        *.script)
+            name=$(head -n 1 "$f")
+            tail -n +2 "$f" >"$name"
+            chmod +x "$name"
             ;;
         *.session) session "$f" ;;
         *.values) values "$f" ;;
@@ -119,3 +123,42 @@ recipes() { # make's variables
 
 @test "every recipe of thunkline-bats(7) holds with the library that is installed" { recipes PROGRAM_PREFIX=; }
 @test "and with one that is installed with a prefix" { recipes PROGRAM_PREFIX=tl_; }
+
+# A stand-in for Slurm's: runs a script's body at once, for each number of its array.
+slurm() {
+    mkdir bin
+    cat >bin/sbatch <<'END'
+#!/bin/bash -e
+while [[ $1 == --* ]]; do
+    case $1 in
+    --parsable) ;;
+    --dependency=afterok:*) grep -qx "${1#*:}" done.jobs ;; # nothing of it is still to come
+    *) exit 2 ;;
+    esac
+    shift
+done
+option() { sed -n "s/^#SBATCH --$1=//p" "$script"; }
+script=$1
+export SLURM_CPUS_PER_TASK
+SLURM_CPUS_PER_TASK=$(option cpus-per-task)
+array=$(option array)
+if [ -n "$array" ]; then
+    export SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_COUNT=$((${array#*-} - ${array%-*} + 1))
+    for SLURM_ARRAY_TASK_ID in $(seq "${array%-*}" "${array#*-}"); do ./"$script" >"slurm-$SLURM_ARRAY_TASK_ID.out"; done
+else
+    ./"$script" >slurm.out
+fi
+echo $$ | tee -a done.jobs
+END
+    chmod +x bin/sbatch
+    PATH=$PWD/bin:$PATH
+}
+
+@test "every recipe of thunkline-parallel(7) does what the page says, with GNU parallel and as Slurm would run it" {
+    command -v parallel >/dev/null || skip 'no GNU parallel'
+    slurm
+    examples "$ROOT/lib/man/thunkline-parallel.md" 'session script'
+    assert_exist job.16.npz
+    grun model.tlg x=@x.npy y=@y.npy -r '*=whole.npz'
+    ok "grun --merge model.tlg job.*.npz --outputs loss --expect loss=@whole.npz:loss >/dev/null"
+}
