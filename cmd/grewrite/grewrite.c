@@ -155,9 +155,21 @@ static RewriteQuery rewrite_query(Run *r, const Grewrite *o) {
     return q;
 }
 
-static bool compare_with_file(Run *r, Graph *g, const char *path) {
-    Graph *other = run_read(r, path);
-    bool same = other && graph_diff(g, other);
+/* The page is of use above all where the verdict is no. */
+static bool print_diff(Run *r, const Graph *g, const Graph *other, const char *path,
+                       const char *with) {
+    if (!run_wants_format(r->common, IO_HTML)) return true;
+    Str page = STR(r->s);
+    const char *const names[2] = {path ? path : "standard input", with};
+    bool ok = graph_diff_page(g, other, names, &page) && run_print(r, &page);
+    str_free(&page);
+    return ok;
+}
+
+static bool compare_with_file(Run *r, Graph *g, const char *path, const char *with) {
+    Graph *other = run_read(r, with);
+    bool same = other && graph_check(other) && print_diff(r, g, other, path, with) &&
+                graph_diff(g, other);
     graph_free(other);
     return same;
 }
@@ -241,6 +253,20 @@ static Graph *search_and_rewrite(Run *r, const Grewrite *o, Graph *g,
     return after;
 }
 
+/* --explain -O html: the steps instead of the result. */
+static bool rewrite_and_show(Run *r, Graph *g, Rewriting *w) {
+    StepsPage *x = steps_page_new(r->s, g->name ? sym_text(r->s, g->name) : "graph");
+    Str page = STR(r->s);
+    w->how.explain = steps_page_event;
+    w->how.ctx = x;
+    Graph *after = rewrite_run(g, &w->how, NULL);
+    bool ok = after && steps_page_finish(x, after, &page) && run_print(r, &page);
+    graph_free(after);
+    steps_page_free(x);
+    str_free(&page);
+    return ok;
+}
+
 static bool rewrite_and_write(Run *r, const Grewrite *o, Graph *g, const Rewriting *w,
                               const Values *given) {
     RewriteResult result;
@@ -284,6 +310,11 @@ static bool only_transforms(const Grewrite *o) {
     return transforms && !rewrites;
 }
 
+static bool shows_steps(const Run *r) {
+    const Grewrite *o = (const Grewrite *)r->common;
+    return o->explain && run_wants_format(r->common, IO_HTML);
+}
+
 static bool search_agrees(Run *r, const Grewrite *o) {
     Session *s = r->s;
     if (!(o->search >= 0))
@@ -295,6 +326,10 @@ static bool search_agrees(Run *r, const Grewrite *o) {
         return fail(s, NOWHERE, E_USAGE,
                     "--search doesn't go with --bisect, --reduce, --why, --diff and "
                     "--list");
+    if (o->search > 0 && shows_steps(r))
+        return fail(s, NOWHERE, E_USAGE,
+                    "--explain -O html shows the steps of rules and passes: leave "
+                    "--search out");
     if (!(o->search > 0) && (o->search_nodes || o->dim.n))
         return fail(s, NOWHERE, E_USAGE, "%s needs --search SECONDS",
                     o->dim.n ? "--dim" : "--search-nodes");
@@ -336,13 +371,14 @@ static bool grewrite_run(Run *r) {
     if (!g) return false;
     bool ok = graph_check(g);
     if (ok && o->diff)
-        ok = compare_with_file(r, g, o->diff);
+        ok = compare_with_file(r, g, path, o->diff);
     else if (ok)
         ok = graph_prepare(&g, &w) &&
              (only_transforms(o) ? run_write(r, g)
               : o->why           ? print_why(r, g, o, &w)
               : o->reduce        ? reduce_and_write(r, o, &g)
               : o->bisect        ? bisect_rewrites(r, g, &w)
+              : shows_steps(r)   ? rewrite_and_show(r, g, &w)
                                  : rewrite_and_write(r, o, g, &w, &given));
     graph_free(g);
     return ok;

@@ -63,19 +63,19 @@ static bool any_marked(const Apply *ap, const uint8_t *mark) {
     return false;
 }
 
-static void mark_all(Boxes *b, Arena *a) {
+static void mark_all(Boxes *b, bool all, Arena *a) {
     const Graph *g = b->g;
     const uint8_t *live = graph_live(g, a, ROOTS_RUN), *detail = find_details(g, a);
     for (Var v = 0; v < g->nvar; v++)
         b->var_marks[v] =
-            (uint8_t)((detail[v] ? MARK_DETAIL : 0) | (live[v] ? 0 : MARK_IDLE));
+            (uint8_t)((detail[v] ? MARK_DETAIL : 0) | (all || live[v] ? 0 : MARK_IDLE));
     for (ApplyId id = 0; id < g->napply; id++) {
         const Apply *ap = &g->apply[id];
         b->apply_marks[id] = (uint8_t)((detail[ap->out] ? MARK_DETAIL : 0) |
                                        (op_is(g->s, ap->op, OP_CAST) ? MARK_CAST : 0) |
                                        (ap->op->effect ? MARK_EFFECT : 0) |
                                        (apply_is_gradient(g, id) ? MARK_GRADIENT : 0) |
-                                       (any_marked(ap, live) ? 0 : MARK_IDLE) |
+                                       (all || any_marked(ap, live) ? 0 : MARK_IDLE) |
                                        (apply_is_wide(g, id) ? MARK_WIDE : 0));
     }
 }
@@ -566,14 +566,14 @@ static void make_room(Maker *m, size_t boxes) {
     m->inside = room;
 }
 
-Boxes *boxes_new(const Graph *g, Arena *a) {
+Boxes *boxes_new(const Graph *g, bool all, Arena *a) {
     Boxes *b = NEW(a, Boxes);
     uint32_t base[PURPOSES];
     Maker m = {.s = g->s, .g = g, .a = a, .out = b, .child = MAP(g->s), .base = base};
     b->g = g;
     b->apply_marks = NEW_N(a, (size_t)g->napply + 1, uint8_t);
     b->var_marks = NEW_N(a, (size_t)g->nvar + 1, uint8_t);
-    mark_all(b, a);
+    mark_all(b, all, a);
     make_room(&m, 0);
     place_all(&m);
     make_room(&m, m.box.n);

@@ -52,7 +52,8 @@ typedef struct Boxes {
     Item *item;
     uint32_t *apply_box, *leaf_box;
 } Boxes;
-Boxes *boxes_new(const Graph *g, Arena *a);
+/* all: nothing is idle. */
+Boxes *boxes_new(const Graph *g, bool all, Arena *a);
 bool box_shows(const Boxes *b, Item i); /* or is it hidden at first? */
 
 #endif

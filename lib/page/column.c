@@ -34,18 +34,18 @@ static void put_bytes(unsigned char *to, uint64_t v, size_t n) {
 
 static void put_column(Page *p, const char *key, const char *kind,
                        const unsigned char *bytes, size_t n) {
-    json_put_key(&p->w, key);
+    if (key) json_put_key(&p->w, key);
+    json_put_word(&p->w, "");
     str_printf(&p->json, "\"%s:", kind);
     page_base64(bytes, n, &p->json);
     str_putc(&p->json, '"');
-    p->w.more = true;
 }
 
 void page_put_u32(Page *p, const char *key, size_t n, const uint32_t *v) {
     uint32_t most = 0;
     for (size_t i = 0; i < n; i++)
         most |= v[i];
-    if (!most) return;
+    if (!most && key) return;
     size_t size = most < 1 << 8 ? 1 : most < 1 << 16 ? 2 : 4;
     unsigned char *bytes = mem_zalloc(p->s, n, size);
     for (size_t i = 0; i < n; i++)
@@ -69,7 +69,7 @@ void page_put_f64(Page *p, const char *key, size_t n, const double *v) {
         narrow &= v[i] != v[i] || (double)(float)v[i] == v[i];
         any |= !(v[i] == 0);
     }
-    if (!any) return;
+    if (!any && key) return;
     size_t size = narrow ? 4 : 8;
     unsigned char *bytes = mem_zalloc(p->s, n, size);
     for (size_t i = 0; i < n; i++)

@@ -145,18 +145,23 @@ void page_steps(Page *p, const Graph *g) {
 }
 
 /* ---- graphs ---- */
-static void add_graph(Page *p, const Graph *g) {
-    PageGraph new = {g, boxes_new(g, p->a)};
+static void add_graph(Page *p, const Graph *g, const uint32_t *born) {
+    PageGraph new = {g, boxes_new(g, born != NULL, p->a), born};
     map_put(&p->tables->graph_number, (uintptr_t)g, p->tables->graph.n);
     vec_push(p->s, &p->tables->graph, new);
 }
 
 uint32_t page_add_graph(Page *p, const Graph *main) {
     uint32_t number = (uint32_t)p->tables->graph.n;
-    add_graph(p, main);
+    add_graph(p, main, NULL);
     for (size_t i = 0; i < main->functions.n; i++)
-        add_graph(p, main->functions.p[i]);
+        add_graph(p, main->functions.p[i], NULL);
     return number;
+}
+
+uint32_t page_add_overlay(Page *p, const Graph *g, const uint32_t *born) {
+    add_graph(p, g, born);
+    return (uint32_t)p->tables->graph.n - 1;
 }
 
 uint32_t page_graph_number(const Page *p, const Graph *g) {
@@ -374,6 +379,7 @@ static void put_graph(Page *p, const PageGraph *x) {
     json_member(&p->w, "what", g->main == g ? "main" : g->fused ? "fused" : "function");
     put_interface(p, g);
     json_member_number(&p->w, "n", g->napply);
+    if (x->born) page_put_u32(p, "born", g->napply, x->born);
     json_member_number(&p->w, "nvar", g->nvar);
     put_applies(p, x);
     put_variables(p, x);

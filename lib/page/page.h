@@ -26,6 +26,9 @@ void page_free(Page *p); /* NULL is allowed */
 void page_steps(Page *p, const Graph *g);
 /* Adds a main graph and its functions; returns the number of the main graph. */
 uint32_t page_add_graph(Page *p, const Graph *main);
+/* The same of a graph that grew while it was rewritten: any of its Applies may be
+ * needed after some step; born: by Apply, the number of the step that it came with. */
+uint32_t page_add_overlay(Page *p, const Graph *g, const uint32_t *born);
 uint32_t page_graph_number(const Page *p, const Graph *g); /* UINT32_MAX: it has none */
 /* Writes the graphs that were added, and what is open at first in the graph `main`;
  * `key`, for example "open", is that list's name. */
@@ -38,7 +41,8 @@ bool page_finish(Page *p, Str *out);
 uint32_t page_text(Page *p, Sym text);
 uint32_t page_string(Page *p, const char *text);
 /* Columns of numbers, as `key: "u16:BASE64"` in the narrowest form that holds them all;
- * nothing is written if all are zero. */
+ * nothing is written if all are zero. Without a key, it is an item of a list, and is
+ * always written. */
 void page_put_u32(Page *p, const char *key, size_t n, const uint32_t *v);
 void page_put_f64(Page *p, const char *key, size_t n, const double *v);
 

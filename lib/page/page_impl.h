@@ -9,6 +9,7 @@
 typedef struct PageGraph {
     const Graph *g;
     Boxes *boxes;
+    const uint32_t *born; /* NULL: it is no overlay */
 } PageGraph;
 typedef struct SourceLines { /* of the files of one name */
     Sym name;

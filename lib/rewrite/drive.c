@@ -144,7 +144,9 @@ bool rewriter_fired(Rewriter *r, size_t entry, size_t n, const Var *before,
                       .after = after[0],
                       .nmore = n - 1,
                       .more_before = before + 1,
-                      .more_after = after + 1};
+                      .more_after = after + 1,
+                      .forward = r->forward,
+                      .nforward = r->nvar};
     return !r->o->explain || r->o->explain(r->o->ctx, &e);
 }
 

@@ -51,6 +51,8 @@ typedef struct RewriteEvent {
     Var before, after;
     size_t nmore; /* replaced along with it (fused groups, calls) */
     const Var *more_before, *more_after;
+    const Var *forward; /* by variable: what stands for it now; itself if none does */
+    uint32_t nforward;
 } RewriteEvent;
 typedef struct RewriteProfile {
     const char *name;

@@ -227,5 +227,15 @@ Graph *graph_search(Graph *g, const RewriteOptions *how, const Searching *search
                     RewriteResult *result);
 /* Equal up to names, or E_VERDICT with the first differing Apply. */
 bool graph_diff(Graph *a, Graph *b);
+/* Both side by side, as a page. */
+bool graph_diff_page(const Graph *a, const Graph *b, const char *const names[2],
+                     Str *out);
+/* The replacements of a rewriting as a page: steps_page_event is a
+ * RewriteOptions.explain, with the page as its context. */
+typedef struct StepsPage StepsPage;
+StepsPage *steps_page_new(Session *s, const char *title);
+bool steps_page_event(void *ctx, const RewriteEvent *ev);
+bool steps_page_finish(StepsPage *x, const Graph *result, Str *out);
+void steps_page_free(StepsPage *x); /* NULL is allowed */
 
 #endif
