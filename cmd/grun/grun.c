@@ -12,8 +12,8 @@ typedef struct Grun {
     Texts result, expect, dim, include, exclude, rules, reap, plant;
     int mode, unused;
     int64_t sloppy, threads, seed, steps, batch, epochs, shuffle, every, save_every;
-    const char *outputs, *each, *until, *save, *guard, *unguarded, *plot, *trace,
-        *against, *receipt, *verify, *part;
+    const char *outputs, *each, *until, *save, *guard, *unguarded, *plot, *report,
+        *trace, *against, *receipt, *verify, *part;
     int64_t trace_samples;
     double rtol, atol;
     bool no_gc, time, drop_last, progress, no_progress, no_updates, strict,
@@ -100,6 +100,11 @@ static const Opt options[] = {
     {"plot", 0, OPT_FILE, AT(plot), "FILE.svg",
      "Draw the outputs that are numbers as curves over the calls, those of --every if "
      "it is given.",
+     NULL, GROUP_OUTPUT},
+    {"report", 0, OPT_FILE, AT(report), "FILE.html",
+     "Write a page for a browser: the curves of --plot, also over time, the results, "
+     "how "
+     "it ran, and the graph.",
      NULL, GROUP_OUTPUT},
     {"reap", 0, OPT_LIST, AT(reap), "TAG",
      "Turn the values sown under a tag into outputs TAG/NAME; TAG/NAME selects one.",
@@ -189,6 +194,9 @@ static bool check_grun_files(Run *r, const Grun *o) {
     if (o->plot && !str_has_suffix(o->plot, strlen(o->plot), ".svg"))
         return fail(r->s, NOWHERE, E_USAGE, "%s: --plot writes files named .svg",
                     o->plot);
+    if (o->report && !str_has_suffix(o->report, strlen(o->report), ".html .htm"))
+        return fail(r->s, NOWHERE, E_USAGE, "%s: --report writes files named .html",
+                    o->report);
     if (o->save && !graph_save_form(r->s, o->save, &graph, &values)) return false;
     if (wants_shared(r->common) || run_pick_format(r)) return true;
     return note(r->s, NOWHERE,
@@ -266,6 +274,7 @@ static RunSpec run_spec(Run *r, const Grun *o) {
                  .format = o->common.format < 0 ? RESULT_TEXT
                                                 : (ResultFormat)o->common.format,
                  .plot = o->plot,
+                 .report = o->report,
                  .seed = o->seed,
                  .threads = (unsigned)o->threads,
                  .no_gc = o->no_gc,
@@ -334,7 +343,7 @@ static bool run_graph(Run *r, const Grun *o, Graph *g, RunSpec *q, bool *whole) 
     bool rows = o->every && (o->result.n || (out && strcmp(out, "-") != 0));
     WatchOptions how = {.line = !o->no_progress && isatty(STDERR_FILENO),
                         .at_once = o->progress,
-                        .keeps = o->save || o->plot || rows,
+                        .keeps = o->save || o->plot || o->report || rows,
                         .save = o->save};
     SavedTo to = {r, o->save};
     RunWatch calls;
@@ -366,6 +375,7 @@ static bool check_parts(Run *r, const Grun *o) {
                 {o->every, "every"},
                 {o->save, "save"},
                 {o->plot, "plot"},
+                {o->report, "report"},
                 {o->receipt, "receipt"},
                 {o->verify, "verify-receipt"},
                 {o->trace, "trace"},

@@ -219,7 +219,7 @@ EOF
 @test "wrong uses of --depth and --around" {
     gload --new -i 'x: float64' -e 'y = sin(x)' -o g.tlg
     bad 2 E_USAGE 'must be at least 1' 'gload g.tlg -O dot --depth 0'
-    bad 2 E_USAGE 'needs -O dot or -O tree' 'gload g.tlg -O json --depth 1'
+    bad 2 E_USAGE 'needs -O svg, dot or tree' 'gload g.tlg -O json --depth 1'
     bad 2 E_USAGE 'needs -O dot' 'gload g.tlg -O tree --around y'
     bad 2 E_USAGE 'NAME or NAME:K' 'gload g.tlg -O dot --around y:'
     bad 2 E_USAGE 'NAME or NAME:K' 'gload g.tlg -O dot --around y:-1'

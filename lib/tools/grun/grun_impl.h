@@ -34,8 +34,10 @@ typedef struct Curve {
 } Curve;
 typedef struct Plot {
     Curve *curve;
-    size_t n; /* 0: nothing is plotted */
-    Vec(double) call;
+    size_t n;         /* 0: nothing is plotted */
+    Vec(double) call; /* numbers from 1 on */
+    Vec(double) time; /* in seconds since the first began */
+    double start;
     uint64_t seen, every; /* reported calls; every so many are kept */
     bool passing;         /* the last point isn't one of these */
 } Plot;
@@ -141,5 +143,6 @@ bool grun_open_plot(GraphRun *r);
 void grun_plot_call(GraphRun *r, int64_t call);
 bool grun_write_plot(GraphRun *r);
 void grun_free_plot(GraphRun *r);
+bool grun_write_report(GraphRun *r); /* report.c */
 
 #endif

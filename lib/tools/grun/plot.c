@@ -31,7 +31,8 @@ static const char *curve_colour(size_t i) {
 
 bool grun_open_plot(GraphRun *r) {
     Plot *p = &r->plot;
-    if (!r->spec->plot) return true;
+    p->start = clock_seconds();
+    if (!r->spec->plot && !r->spec->report) return true;
     p->curve = NEW_N(r->a, r->g->outputs.n + 1, Curve);
     for (size_t i = 0; i < r->g->outputs.n; i++) {
         const Type *t = var_type(r->g, r->g->outputs.p[i].var);
@@ -40,7 +41,7 @@ bool grun_open_plot(GraphRun *r) {
             p->curve[p->n++].output = i;
     }
     p->every = 1;
-    if (p->n) return true;
+    if (p->n || !r->spec->plot) return true;
     fail(r->s, NOWHERE, E_USAGE, "--plot draws outputs that are numbers, and none is");
     return note(r->s, NOWHERE, "--outputs chooses other outputs");
 }
@@ -49,10 +50,11 @@ bool grun_open_plot(GraphRun *r) {
 static void thin_points(Plot *p) {
     for (size_t k = 0; 2 * k < p->call.n; k++) {
         p->call.p[k] = p->call.p[2 * k];
+        p->time.p[k] = p->time.p[2 * k];
         for (size_t i = 0; i < p->n; i++)
             p->curve[i].value.p[k] = p->curve[i].value.p[2 * k];
     }
-    p->call.n = (p->call.n + 1) / 2;
+    p->time.n = p->call.n = (p->call.n + 1) / 2;
     for (size_t i = 0; i < p->n; i++)
         p->curve[i].value.n = p->call.n;
     p->every *= 2;
@@ -61,9 +63,10 @@ static void thin_points(Plot *p) {
 /* The point of the last call is there, too, whether it is kept or not. */
 void grun_plot_call(GraphRun *r, int64_t call) {
     Plot *p = &r->plot;
-    if (!p->n) return;
+    if (!p->curve) return;
     if (p->passing) {
         p->call.n--;
+        p->time.n--;
         for (size_t i = 0; i < p->n; i++)
             p->curve[i].value.n--;
     }
@@ -72,6 +75,7 @@ void grun_plot_call(GraphRun *r, int64_t call) {
         vec_push(r->s, &p->curve[i].value, v);
     }
     vec_push(r->s, &p->call, (double)call + 1);
+    vec_push(r->s, &p->time, clock_seconds() - p->start);
     p->passing = p->seen++ % p->every != 0;
     if (!p->passing && p->call.n == PLOT_POINTS) thin_points(p);
 }
@@ -218,7 +222,7 @@ static void draw_plot(const GraphRun *r, Str *out) {
 }
 
 bool grun_write_plot(GraphRun *r) {
-    if (!r->plot.n || !r->plot.call.n) return true;
+    if (!r->spec->plot || !r->plot.n || !r->plot.call.n) return true;
     Writer *w = writer_open(r->s, r->spec->plot);
     if (!w) return false;
     Str text = STR(r->s);
@@ -234,4 +238,5 @@ void grun_free_plot(GraphRun *r) {
     for (size_t i = 0; i < r->plot.n; i++)
         vec_free(&r->plot.curve[i].value);
     vec_free(&r->plot.call);
+    vec_free(&r->plot.time);
 }

@@ -85,6 +85,7 @@ typedef struct RunSpec {
     const char *output; /* for printed text; "-" */
     const char *plot;   /* SVG file for curves of the outputs that are numbers, of the
                          * calls that `every` reports, else of all; NULL: none */
+    const char *report; /* page of the same curves, the results and the graph; NULL */
     int64_t seed;       /* for random inputs without a value; -1: they need one */
     bool draw; /* from `seed`, also the other inputs without a value, if their types fix
                 * their sizes */
