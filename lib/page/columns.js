@@ -40,6 +40,11 @@ export function column(text, n) {
     return arrayOfKind(kind, /** @type {ArrayBuffer} */ (bytes.buffer), Math.floor(bytes.length / (BYTES.get(kind) || 1)));
 }
 
+/** How many rows a table has: it says so, or its key column does. @param {any} table @param {string} key */
+export function rowsOf(table, key) {
+    return table.n !== undefined ? table.n : freeColumn(table[key]).length;
+}
+
 /** The length that a column has by itself. @param {string|null|undefined} text */
 export function freeColumn(text) {
     return column(text, 0);

@@ -25,8 +25,8 @@ export class Costs {
         const cost = (profile && profile.cost) || [];
         /** @type {(GraphCosts|null)[]} */
         this.graphs = m.graphs.map((g, i) => cost[i] ? readCosts(cost[i], g.n) : null);
-        /** @type {any[]} */
-        this.symbolic = m.graphs.map((g, i) => (cost[i] && cost[i].sym && (cost[i].sym.apply || cost[i].sym)) || {});
+        /** @type {Map<string, string>[]} */
+        this.symbolic = m.graphs.map((g, i) => new Map(((cost[i] && cost[i].sym) || []).map((/** @type {any} */ s) => [s[0] + ' ' + s[1], s[2]])));
         const before = (m.raw.compare && m.raw.compare.applies) || [];
         this.before = m.graphs.map((g, i) => before[i] ? {
             time: column(before[i].time_s, g.n), flops: column(before[i].flops, g.n), bytes: column(before[i].bytes, g.n),
@@ -101,8 +101,7 @@ export class Costs {
 
     /** An amount that depends on open dims, as a text. @param {number} graph @param {number} a @param {string} field */
     formula(graph, a, field) {
-        const s = this.symbolic[graph][a];
-        return s && s[field] ? String(s[field]) : '';
+        return this.symbolic[graph].get(a + ' ' + field) || '';
     }
 
     /** The sum over all Applies. @param {'time'|'flops'|'bytes'} what */

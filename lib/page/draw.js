@@ -75,7 +75,7 @@ function drawWires(ctx, scene, bounds, looks, p, at, view) {
     const {strong} = looks;
     ctx.lineWidth = Math.max(1, 0.6 / at.k);
     ctx.strokeStyle = p.wire;
-    ctx.globalAlpha = strong ? 0.3 : at.k < PLAIN_SCALE ? 0.5 : 0.9;
+    ctx.globalAlpha = strong ? 0.45 : at.k < PLAIN_SCALE ? 0.5 : 0.9;
     strokeWires(ctx, scene, bounds, at, view, i => !strong || !strong[i]);
     ctx.globalAlpha = 1;
     if (!strong) return;

@@ -2,45 +2,78 @@
 // Where time (or, without a run, flops) goes: by function and loop as a flame chart, and in the order in which it went.
 import {button, el} from './dom.js';
 import {Chart, fitted, roundTicks} from './chart.js';
-import {NONE, column, freeColumn} from './columns.js';
+import {NONE, column, rowsOf} from './columns.js';
 import {countText, countedText, percentText, secondsText, visibleLine} from './format.js';
 import {labelOf, nameOfApply} from './model.js';
 
 /** @typedef {import('./app.js').App} App */
-/** A bar of the chart: x and w in the chart's own unit. @typedef {{x: number, w: number, depth: number, graph: number, apply: number, calls: number, frame: number}} Bar */
+/** A bar of the chart: x and w in the chart's own unit. @typedef {{x: number, w: number, depth: number, graph: number, apply: number, calls: number, box: number}} Bar */
 
 const BAR_H = 20;
 const AXIS_H = 22;
 
-/** @param {any} t @returns {Bar[]} */
-export function flameBars(t) {
-    const parent = freeColumn(t.parent);
-    const n = parent.length;
-    const graph = column(t.graph, n);
-    const apply = column(t.apply, n);
-    const value = column(t.value, n);
-    const calls = column(t.calls, n);
-    const next = new Float64Array(n);
-    /** @type {Bar[]} */
-    const bars = [];
-    for (let i = 0; i < n; i++) {
-        const p = i === 0 ? -1 : parent[i];
-        const x = p < 0 ? 0 : bars[p].x + next[p];
-        if (p >= 0) next[p] += value[i];
-        bars.push({x, w: value[i], depth: p < 0 ? 0 : bars[p].depth + 1, graph: graph[i], apply: apply[i], calls: calls[i], frame: i});
-    }
+/** Bars of a tree, the largest child first. @param {Bar[]} bars whose parents come before them @param {ArrayLike<number>} parent */
+function placeBars(bars, parent) {
+    /** @type {number[][]} */
+    const children = bars.map(() => []);
+    bars.forEach((b, i) => { if (i > 0) children[parent[i]].push(i); });
+    bars.forEach((b, i) => {
+        let x = b.x;
+        for (const k of children[i].sort((p, q) => bars[q].w - bars[p].w || p - q)) {
+            bars[k].x = x;
+            bars[k].depth = b.depth + 1;
+            x += bars[k].w;
+        }
+    });
     return bars;
 }
 
 /** @param {any} t @returns {Bar[]} */
+export function flameBars(t) {
+    const n = rowsOf(t, 'value');
+    const graph = column(t.graph, n);
+    const apply = column(t.apply, n);
+    const value = column(t.value, n);
+    const calls = column(t.calls, n);
+    const bars = Array.from({length: n}, (_, i) => ({x: 0, w: value[i], depth: 0, graph: graph[i], apply: apply[i], calls: calls[i], box: NONE}));
+    return placeBars(bars, column(t.parent, n));
+}
+
+/** The same by the boxes of the graph: forward and gradient, names. @param {App} app @returns {Bar[]} */
+function partBars(app) {
+    const measure = app.costs.hasTime() ? 'time' : 'flops';
+    const g = app.m.graphs[0];
+    const sums = app.costs.boxSums(measure, 0);
+    /** @type {Bar[]} */
+    const bars = [];
+    /** @type {number[]} */
+    const parent = [];
+    const add = (/** @type {number} */ b, /** @type {number} */ above) => {
+        const me = bars.length;
+        bars.push({x: 0, w: sums[b], depth: 0, graph: 0, apply: NONE, calls: 0, box: b});
+        parent.push(above);
+        for (let i = g.itemFirst[b]; i < g.itemFirst[b + 1]; i++) {
+            const id = g.item[i] >>> 2;
+            if ((g.item[i] & 3) === 2) add(id, me);
+            else if ((g.item[i] & 3) === 0 && app.costs.add(measure, 0, id) > 0) {
+                bars.push({x: 0, w: app.costs.add(measure, 0, id), depth: 0, graph: 0, apply: id, calls: 0, box: NONE});
+                parent.push(me);
+            }
+        }
+    };
+    add(0, 0);
+    return placeBars(bars, parent);
+}
+
+/** @param {any} t @returns {Bar[]} */
 function eventBars(t) {
-    const start = freeColumn(t.start);
-    const n = start.length;
+    const n = rowsOf(t, 'start');
+    const start = column(t.start, n);
     const dur = column(t.dur, n);
     const depth = column(t.depth, n);
     const graph = column(t.graph, n);
     const apply = column(t.apply, n);
-    return Array.from(start, (x, i) => ({x, w: dur[i], depth: depth[i], graph: graph[i], apply: apply[i], calls: 1, frame: i}));
+    return Array.from(start, (x, i) => ({x, w: dur[i], depth: depth[i], graph: graph[i], apply: apply[i], calls: 1, box: NONE}));
 }
 
 export class FlameTab {
@@ -54,9 +87,12 @@ export class FlameTab {
         this.bars = this.flame;
         this.isTime = app.costs.hasTime();
         const chart = el('div', {class: 'chart-host'});
-        this.which = el('select', {'aria-label': 'Which chart', onchange: () => this.choose(this.which.value === 'order')}, el('option', {value: 'sum'}, 'summed up, by function and loop'), el('option', {value: 'order'}, 'the last call, in order'));
+        const choices = [['parts', 'by part of the graph'], ['sum', 'by function and loop'], ['order', 'the last call, in order']];
+        if (app.m.graphs[0].boxTitle.length < 2) choices.shift();
+        if (!this.events.length) choices.pop();
+        this.which = el('select', {'aria-label': 'Which chart', onchange: () => this.choose(this.which.value)}, choices.map(([value, text]) => el('option', {value}, text)));
         this.note = el('span', {class: 'soft'});
-        host.append(el('div', {class: 'tools'}, this.events.length ? this.which : null, button('All', () => this.show(0, this.whole)), this.note), chart);
+        host.append(el('div', {class: 'tools'}, this.which, button('All', () => this.show(0, this.whole)), this.note), chart);
         this.from = 0;
         this.span = 1;
         this.whole = 1;
@@ -65,14 +101,15 @@ export class FlameTab {
             drag: dx => this.show(this.from - dx / this.chart.canvas.clientWidth * this.span, this.span), zoom: (f, x) => this.zoom(f, x),
         });
         app.store.watch(['chosen', 'theme', 'tab'], () => this.chart.redraw());
-        this.choose(false);
+        this.choose(app.m.graphs.length > 1 && app.m.graphs.some(g => g.what === 'function') ? 'sum' : choices[0][0]);
     }
 
-    /** @param {boolean} inOrder */
-    choose(inOrder) {
-        this.bars = inOrder ? this.events : this.flame;
+    /** @param {string} which */
+    choose(which) {
+        this.which.value = which;
+        this.bars = which === 'order' ? this.events : which === 'parts' ? partBars(this.app) : this.flame;
         this.whole = this.bars.reduce((most, b) => Math.max(most, b.x + b.w), 0) || 1;
-        this.note.textContent = (inOrder && this.leftOut ? countedText(this.leftOut, 'event') + ' left out. ' : '') + 'The wheel zooms, a drag moves; a click chooses, and brings a bar to full width.';
+        this.note.textContent = (which === 'order' && this.leftOut ? countedText(this.leftOut, 'event') + ' left out. ' : '') + 'The wheel zooms, a drag moves; a click chooses, and brings a bar to full width.';
         this.show(0, this.whole);
     }
 
@@ -98,6 +135,7 @@ export class FlameTab {
         const {m} = this.app;
         const g = m.graphs[b.graph];
         if (!g) return '';
+        if (b.box !== NONE) return m.strings[g.boxTitle[b.box]] || g.name || 'the call';
         if (b.apply === NONE || b.apply >= g.n) return g.name || (b.graph ? 'function ' + b.graph : 'the call');
         const name = nameOfApply(m, g, b.apply);
         return (name ? name + ' = ' : '') + labelOf(m, g, b.apply);
@@ -169,6 +207,7 @@ export class FlameTab {
         const b = this.barAt(x, y);
         if (!b) return;
         this.show(b.x, b.w || this.span);
-        if (b.apply !== NONE && this.app.m.graphs[b.graph]) this.app.choose(this.app.choice(b.graph, 'apply', b.apply));
+        if (b.box !== NONE && b.box !== 0) this.app.choose(this.app.choice(b.graph, 'box', b.box));
+        else if (b.apply !== NONE && this.app.m.graphs[b.graph]) this.app.choose(this.app.choice(b.graph, 'apply', b.apply));
     }
 }

@@ -5,7 +5,7 @@ import {Chart, fitted, roundTicks} from './chart.js';
 import {bytesText, countedText, percentText, visibleLine} from './format.js';
 import {NONE} from './columns.js';
 import {labelOf, nameOfVar, typeOf} from './model.js';
-import {aliveAt, heldByFunctions, stepOfApply} from './memorydata.js';
+import {aliveAt, heldByFunctions, stepOfApply, valueInStore} from './memorydata.js';
 import {linkTo, linkToVar} from './parts.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -172,7 +172,7 @@ export class MemoryTab {
         ctx.fillStyle = '#ffffff';
         ctx.strokeStyle = '#00000088';
         ctx.lineWidth = 2;
-        const text = fitted(ctx, visibleLine(this.nameOfStore(band.store)), room);
+        const text = fitted(ctx, visibleLine(this.bandName(band.store)), room);
         const y = h - ROOM.bottom - (band.low[from] + band.high[from]) / 2 * this.scaleY(h) + 4;
         ctx.strokeText(text, ROOM.left + this.mem.born[band.store] * this.scaleX(w) + 3, y);
         ctx.fillText(text, ROOM.left + this.mem.born[band.store] * this.scaleX(w) + 3, y);
@@ -213,9 +213,16 @@ export class MemoryTab {
         return band ? band.store : -1;
     }
 
-    /** @param {number} store */
-    nameOfStore(store) {
-        const v = this.mem.var[store];
+    /** What a storage is called over its life: a name that one of its values has, else what makes the first. @param {number} store */
+    bandName(store) {
+        const {m} = this.app;
+        const named = (this.mem.valuesOfStore.get(store) || []).find(v => m.graphs[0].varName[v.var]);
+        return named ? nameOfVar(m, m.graphs[0], named.var) : this.nameOfStore(store, this.mem.born[store]);
+    }
+
+    /** @param {number} store @param {number} at */
+    nameOfStore(store, at) {
+        const v = valueInStore(this.mem, store, at);
         return v === NONE ? 'room for work' : nameOfVar(this.app.m, this.app.m.graphs[0], v);
     }
 
@@ -227,8 +234,8 @@ export class MemoryTab {
         /** @type {globalThis.Node[]} */
         const out = [el('div', {}, this.stepTitle(at))];
         if (store >= 0) {
-            const v = this.mem.var[store];
-            out.unshift(el('b', {}, this.nameOfStore(store)), el('div', {class: 'type'}, v === NONE ? '' : typeOf(this.app.m, this.app.m.graphs[0], v)),
+            const v = valueInStore(this.mem, store, at);
+            out.unshift(el('b', {}, this.nameOfStore(store, at)), el('div', {class: 'type'}, v === NONE ? '' : typeOf(this.app.m, this.app.m.graphs[0], v)),
                 el('div', {}, bytesText(this.mem.bytes[store]) + ', from ' + this.mem.born[store] + ' to ' + this.mem.dies[store]));
         }
         return out;
@@ -247,7 +254,8 @@ export class MemoryTab {
         if (at < 0) return;
         this.pin(at);
         const store = this.storeAt(x, y);
-        if (store >= 0 && this.mem.var[store] !== NONE) this.app.choose(this.app.choiceOfVar(0, this.mem.var[store]));
+        const v = store < 0 ? NONE : valueInStore(this.mem, store, at);
+        if (v !== NONE) this.app.choose(this.app.choiceOfVar(0, v));
     }
 
     chosenStore() {
@@ -266,7 +274,7 @@ export class MemoryTab {
         const alive = aliveAt(mem, at);
         const whole = mem.live[at] + this.held;
         const rows = alive.slice(0, LISTED).map(s => {
-            const v = mem.var[s];
+            const v = valueInStore(mem, s, at);
             return el('tr', {}, el('td', {class: 'number'}, bytesText(mem.bytes[s])), el('td', {class: 'number'}, percentText(mem.bytes[s], whole)), el('td', {}, v === NONE ? 'room for work' : linkToVar(app, 0, v)),
                 el('td', {class: 'type'}, v === NONE ? '' : typeOf(app.m, g, v)), el('td', {class: 'soft'}, mem.born[s] + ' – ' + mem.dies[s]));
         });

@@ -41,6 +41,7 @@ import {NONE, column, freeColumn, listOrColumn, prefixSums} from './columns.js';
  * @property {Column} boxParent
  * @property {Column} boxApplies
  * @property {Column} boxShared
+ * @property {Column} boxLeaves
  * @property {Column} itemFirst
  * @property {Column} item
  * @property {Map<number, {graphs: number[]}>} calls   functions that an Apply opens into
@@ -124,7 +125,7 @@ function readGraph(g, index, strings) {
         out, nout, varOwner: ownersOf(out, nout, g.nvar), inFirst: prefixSums(column(t.nin, g.n)), input: freeColumn(t.in),
         ...columnsOf(g.var, ['name', 'alias', 'type', 'kind', 'text', 'box', 'flags'], g.nvar, 'var'),
         outputOf: outputMarks(g), boxTitle: titles,
-        ...columnsOf(b, ['kind', 'parent', 'applies', 'shared'], titles.length, 'box'),
+        ...columnsOf(b, ['kind', 'parent', 'applies', 'shared', 'leaves'], titles.length, 'box'),
         itemFirst: freeColumn(b.first), item: freeColumn(b.item), calls: new Map(),
         born: g.born || t.born ? column(g.born || t.born, g.n) : null,
     };

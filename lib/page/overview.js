@@ -57,6 +57,13 @@ function fullest(app, mem) {
 }
 
 /** @param {App} app */
+function timeText(app) {
+    const total = app.m.raw.profile.total || {};
+    const inside = secondsText(app.costs.total('time')) + ' in Applies';
+    return total.time_s ? [el('b', {}, secondsText(total.time_s)), ' a call, ' + inside + (total.runs ? ', ' + countedText(total.runs, 'run') : '')] : inside;
+}
+
+/** @param {App} app */
 function totals(app) {
     const {m, costs} = app;
     const g = m.graphs[app.root];
@@ -65,7 +72,7 @@ function totals(app) {
     return facts([
         ['graph', [g.name || m.title, ' · ' + countedText(g.n, 'Apply', 'Applies') + (functions ? ', ' + countedText(functions, 'function') : '')]],
         ['shared', g.shared.length ? countedText(g.shared.length, 'variable') + (parameters ? ', ' + bytesText(parameters) : '') : ''],
-        ['time', costs.hasTime() ? secondsText(costs.total('time')) + ' in Applies' : ''], ['flops', costs.has ? countText(costs.total('flops')) : ''],
+        ['time', costs.hasTime() ? timeText(app) : ''], ['flops', costs.has ? countText(costs.total('flops')) : ''],
         ['moved', costs.has ? bytesText(costs.total('bytes')) : ''], ['made by', m.raw.command || m.raw.made_by || ''],
         ['dims', m.raw.profile && m.raw.profile.dims ? Object.entries(m.raw.profile.dims).map(([k, v]) => k + '=' + v).join(', ') : ''],
     ]);

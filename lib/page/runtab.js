@@ -1,7 +1,7 @@
 // @ts-check
 // A run: curves of what it reported, its results, settings and time.
 import {el, replace, svg} from './dom.js';
-import {column, freeColumn} from './columns.js';
+import {column, rowsOf} from './columns.js';
 import {powersOfTen, roundTicks} from './chart.js';
 import {countText, secondsText, valueText} from './format.js';
 import {section} from './parts.js';
@@ -71,7 +71,7 @@ export class RunTab {
     constructor(app, host) {
         this.app = app;
         const run = app.m.raw.run;
-        this.calls = freeColumn(run.calls);
+        this.calls = column(run.calls, rowsOf(run, 'calls'));
         this.time = column(run.time_s, this.calls.length);
         this.series = (run.series || []).map((/** @type {any} */ s) => ({name: textOf(app, s.name), type: textOf(app, s.type), value: column(s.value, this.calls.length)}));
         this.curves = el('div', {class: 'curves'});

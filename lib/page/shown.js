@@ -83,9 +83,11 @@ function addNode(all, home, kind, path, graph, id, lines) {
     return node;
 }
 
-/** @param {number} n */
-export function appliesText(n) {
-    return n === 1 ? '1 Apply' : n + ' Applies';
+/** What a box holds, in a few words. @param {Graph} g @param {number} b */
+function boxText(g, b) {
+    const n = g.boxApplies[b];
+    if (n) return n === 1 ? '1 Apply' : n + ' Applies';
+    return g.boxLeaves[b] === 1 ? '1 variable' : g.boxLeaves[b] + ' variables';
 }
 
 /** @param {Model} m @param {Graph} g @param {number} a */
@@ -188,7 +190,7 @@ function showBox(walk, home, b) {
 function showInnerBox(walk, home, b) {
     const g = walk.inst.g;
     const path = walk.prefix + 'b' + b;
-    const lines = [walk.m.strings[g.boxTitle[b]], appliesText(g.boxApplies[b])];
+    const lines = [walk.m.strings[g.boxTitle[b]], boxText(g, b)];
     const node = addNode(walk.all, home, 'box', path, g.index, b, lines);
     if (walk.open.has(path)) {
         node.inner = newContainer(node, home);
@@ -226,7 +228,7 @@ function showCall(walk, node, call) {
     if (call.graphs.length === 1) return showGraph(m, view, open, all, inner, call.graphs[0], node.path + '/');
     call.graphs.forEach((gi, k) => {
         const path = node.path + '/f' + k;
-        const part = addNode(all, inner, 'part', path, gi, k, [m.graphs[gi].name, appliesText(m.graphs[gi].boxApplies[0])]);
+        const part = addNode(all, inner, 'part', path, gi, k, [m.graphs[gi].name, boxText(m.graphs[gi], 0)]);
         if (!open.has(path)) return;
         part.inner = newContainer(part, inner);
         showGraph(m, view, open, all, part.inner, gi, path + '/');

@@ -19,8 +19,8 @@ const SPARE = 12;
 
 /** @template R */
 export class DataTable {
-    /** @param {HTMLElement} host @param {string} caption @param {TableColumn<R>[]} columns @param {{choose: (r: R) => void, isChosen: (r: R) => boolean}} hooks */
-    constructor(host, caption, columns, hooks) {
+    /** @param {HTMLElement} host @param {string} caption @param {TableColumn<R>[]} columns @param {{choose: (r: R) => void, isChosen: (r: R) => boolean}} hooks @param {HTMLElement[]} [tools] */
+    constructor(host, caption, columns, hooks, tools) {
         this.columns = columns;
         this.hooks = hooks;
         /** @type {R[]} */
@@ -36,7 +36,7 @@ export class DataTable {
         this.body = el('tbody', {});
         this.table = el('table', {}, el('caption', {class: 'unseen'}, caption), el('thead', {}, this.head), this.body);
         this.scroller = el('div', {class: 'scroller', tabindex: '0', onscroll: () => this.draw(), onkeydown: (/** @type {KeyboardEvent} */ e) => this.key(e)}, this.table);
-        host.append(el('div', {class: 'tools'}, this.filter, this.count), this.scroller);
+        host.append(el('div', {class: 'tools'}, tools, this.filter, this.count), this.scroller);
         new ResizeObserver(() => this.draw()).observe(this.scroller);
         this.drawHead();
     }

@@ -14,16 +14,15 @@ import {itemOfVar} from './paths.js';
 function costColumns(app, time, flops, bytes) {
     const {costs} = app;
     if (!costs.has) return [];
-    const total = {time: costs.total('time'), flops: costs.total('flops'), bytes: costs.total('bytes')};
+    const total = {time: costs.total('time'), flops: costs.total('flops')};
     /** @type {import('./table.js').TableColumn<any>[]} */
     const out = [];
     if (costs.hasTime()) {
-        out.push({title: 'time', number: true, value: time, text: r => secondsText(time(r)), bar: r => time(r) / total.time},
-            {title: '% time', number: true, value: time, text: r => percentText(time(r), total.time)});
+        out.push({title: 'time', number: true, value: time, text: r => secondsText(time(r))}, {title: '%', note: 'of the time', number: true, value: time, text: r => percentText(time(r), total.time), bar: r => time(r) / total.time});
     }
-    out.push({title: 'flops', number: true, value: flops, text: r => countText(flops(r)), bar: r => flops(r) / total.flops});
-    if (!costs.hasTime()) out.push({title: '% flops', number: true, value: flops, text: r => percentText(flops(r), total.flops)});
-    out.push({title: 'moved', note: 'bytes read and written', number: true, value: bytes, text: r => bytesText(bytes(r)), bar: r => bytes(r) / total.bytes},
+    out.push({title: 'flops', number: true, value: flops, text: r => countText(flops(r)), bar: r => costs.hasTime() ? 0 : flops(r) / total.flops});
+    if (!costs.hasTime()) out.push({title: '%', note: 'of the flops', number: true, value: flops, text: r => percentText(flops(r), total.flops)});
+    out.push({title: 'moved', note: 'bytes read and written', number: true, value: bytes, text: r => bytesText(bytes(r))},
         {title: 'flops/byte', number: true, value: r => flops(r) / bytes(r), text: r => Number.isNaN(flops(r) / bytes(r)) ? '' : (flops(r) / bytes(r)).toPrecision(2)});
     return out;
 }
@@ -35,13 +34,12 @@ function applyColumns(app) {
     const cost = (/** @type {import('./costs.js').Measure} */ k) => (/** @type {NodeRow} */ r) => costs.ofApply(k, r.graph, r.id);
     const inFunction = m.graphs.length > 1;
     return [
-        {title: '#', value: r => r.graph * 1e7 + r.id, text: r => String(r.id)}, {title: 'name', value: r => nameOfApply(m, g(r), r.id)}, {title: 'op', value: r => labelOf(m, g(r), r.id)},
-        {title: 'type', value: r => g(r).nout[r.id] ? typeOf(m, g(r), g(r).out[r.id]) : ''},
+        {title: 'op', value: r => labelOf(m, g(r), r.id)}, {title: 'name', value: r => nameOfApply(m, g(r), r.id)}, {title: 'type', value: r => g(r).nout[r.id] ? typeOf(m, g(r), g(r).out[r.id]) : ''},
+        {title: 'line', note: 'of the graph file', value: r => (lineOf(m, g(r), r.id) || {line: 0}).line, text: r => String((lineOf(m, g(r), r.id) || {line: ''}).line)},
         ...costColumns(app, cost('time'), cost('flops'), cost('bytes')),
         ...(costs.measures().includes('change') ? [{title: 'now/before', number: true, value: cost('change'), text: (/** @type {NodeRow} */ r) => Number.isNaN(cost('change')(r)) ? '' : cost('change')(r).toPrecision(3)}] : []),
         {title: 'output', note: 'bytes of the outputs', number: true, value: r => outputBytes(m, g(r), r.id), text: r => Number.isNaN(outputBytes(m, g(r), r.id)) ? '' : bytesText(outputBytes(m, g(r), r.id))},
-        {title: 'line', note: 'of the graph file', value: r => (lineOf(m, g(r), r.id) || {line: 0}).line, text: r => String((lineOf(m, g(r), r.id) || {line: ''}).line)},
-        {title: 'made by', value: r => m.strings[g(r).rule[r.id]]},
+        {title: 'made by', value: r => m.strings[g(r).rule[r.id]]}, {title: 'number', value: r => r.graph * 1e7 + r.id, text: r => String(r.id)},
         ...(inFunction ? [{title: 'in', value: (/** @type {NodeRow} */ r) => r.graph ? g(r).name || 'function ' + r.graph : ''}] : []),
     ];
 }
@@ -107,9 +105,11 @@ export class TablesTab {
     constructor(app, host) {
         this.app = app;
         this.host = el('div', {class: 'table-host'});
+        /** @type {HTMLElement[]} */
+        this.tools = [];
         this.select = el('select', {'aria-label': 'Which table', onchange: () => app.store.set({table: this.select.value})},
             [['applies', 'Applies, one by one'], ['ops', 'by op'], ['lines', 'by line of the file'], ['parts', 'by part'], ['functions', 'by function'], ['values', 'values, by size']].map(([value, text]) => el('option', {value}, text)));
-        host.append(el('div', {class: 'tools'}, el('label', {}, 'Table: ', this.select)), this.host);
+        host.append(this.host);
         app.store.watch(['table'], () => this.show());
         app.store.watch(['chosen'], () => { if (this.table) this.table.draw(); });
         this.show();
@@ -119,6 +119,7 @@ export class TablesTab {
         const {app} = this;
         const {m} = app;
         replace(this.host);
+        this.tools = [el('label', {}, 'Table: ', this.select)];
         this.select.value = app.state.table;
         switch (app.state.table) {
         case 'ops': return this.groups('op', 'kind', r => [labelOf(m, m.graphs[r.graph], r.id), m.ops[m.graphs[r.graph].op[r.id]].family]);
@@ -145,7 +146,7 @@ export class TablesTab {
                 const c = this.app.state.chosen;
                 return !!c && c.graph === r.graph && c.kind === item(r).kind && c.id === item(r).id;
             },
-        });
+        }, this.tools);
         this.table = table;
         table.setRows(rows);
     }
@@ -158,7 +159,7 @@ export class TablesTab {
                 const c = this.app.state.chosen;
                 return !!c && c.kind === 'apply' && keyOf({graph: c.graph, kind: 'apply', id: c.id})[0] === r.key;
             },
-        });
+        }, this.tools);
         this.table = table;
         table.setRows(groupRows(this.app, keyOf));
     }
