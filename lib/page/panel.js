@@ -35,12 +35,14 @@ export class Panel {
         const {chosen} = this.app.state;
         if (!chosen) {
             replace(this.host, overview(this.app, this.memory));
+            this.host.dataset.shows = '';
             return;
         }
         const top = this.host.scrollTop;
         replace(this.host, this.heading(chosen), this.buttons(chosen), this.reachNote(chosen), this.body(chosen), this.more.map(f => f(chosen)));
         this.host.scrollTop = this.lastPath === chosen.path ? top : 0;
         this.lastPath = chosen.path;
+        this.host.dataset.shows = chosen.path;
     }
 
     /** @param {Choice} c */

@@ -1,51 +1,44 @@
-// The page's layout beside that of -O svg: all nodes have the same places, all wires the same ends and bends.
-// usage: node layout.mjs PAGE.html PICTURE.svg
+// The layout in C and the one in the page are the same: every node of `gload -O svg` stands where the page puts it, and
+// every wire ends where the page's does. usage: node layout.mjs PAGE.html PICTURE.svg
+import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
-
-import {readModel} from '../../lib/page/model.js';
-import {makeScene} from '../../lib/page/scene.js';
+import {pageData, pageModule} from './modules.mjs';
 
 const MARGIN = 20;
-const [page, picture] = process.argv.slice(2).map(f => readFileSync(f, 'utf8'));
-const data = JSON.parse(/<script type="application\/json" id="data">([^]*?)<\/script>/.exec(page)[1]);
+const {readModel, makeScene} = pageModule('scene.js', ['readModel', 'makeScene']);
+const [, , page, picture] = process.argv;
+const data = pageData(page);
 const scene = makeScene(readModel(data), {graph: 0, open: data.open});
+const svg = readFileSync(picture, 'utf8');
 
-function sameLists(what, a, b) {
-    a.sort();
-    b.sort();
-    const at = a.findIndex((x, i) => x !== b[i]);
-    if (a.length === b.length && at < 0) return;
-    console.log(`${what}: ${a.length} in the page, ${b.length} in the picture; the first that differs: ${a[at]} and ${b[at]}`);
-    process.exitCode = 1;
+/** @type {Map<string, number[]>} */
+const rects = new Map();
+for (const [, attributes] of svg.matchAll(/<rect ([^>]*data-path=[^>]*)>/g)) {
+    const get = name => attributes.match(new RegExp('(?:^| )' + name + '="([^"]*)"'))[1];
+    rects.set(get('data-path'), ['x', 'y', 'width', 'height'].map(k => Number(get(k))));
 }
+assert.equal(scene.nodes.length, rects.size, 'as many nodes');
+assert.ok(rects.size > 0);
+for (const v of scene.nodes) assert.deepEqual([v.path, ...(rects.get(v.path) || [])], [v.path, v.x + MARGIN, v.y + MARGIN, v.w, v.h]);
 
-const nodes = scene.nodes.map(n => [n.path, n.x, n.y, n.w, n.h].join(' '));
-const rect = /data-path="([^"]*)" x="([^"]*)" y="([^"]*)" width="([^"]*)" height="([^"]*)"/g;
-sameLists('nodes', nodes, Array.from(picture.matchAll(rect), m => [m[1], m[2] - MARGIN, m[3] - MARGIN, +m[4], +m[5]].join(' ')));
-
-// M x y, V y, C x y x y x y
+/** The points of a path of M, C and V, in the page's coordinates. @param {string} d */
 function pointsOf(d) {
     const points = [];
-    for (const [, kind, rest] of d.matchAll(/([MVC])([^MVC]*)/g)) {
-        const n = rest.trim().split(/\s+/).map(Number);
-        const x = kind === 'V' ? points[points.length - 1][0] : n[n.length - 2] - MARGIN;
-        points.push([x, n[n.length - 1] - MARGIN]);
+    for (const [, command, rest] of d.matchAll(/([MCV])([^MCV]*)/g)) {
+        const n = rest.trim().split(/[\s,]+/).map(Number);
+        points.push(command === 'V' ? [points[points.length - 1][0], n[0] - MARGIN] : n.slice(-2).map(x => x - MARGIN));
     }
-    return points;
+    return points.map(p => p.map(x => x.toFixed(2)).join(' '));
 }
 
-const drawn = Array.from(picture.matchAll(/<path d="(M[^"]*)"/g), m => m[1]).filter(d => d !== 'M0 0L8 4L0 8z').map(pointsOf);
-const bends = new Set(drawn.flat().map(String));
+const drawn = Array.from(svg.matchAll(/<path (?![^>]*fill="#)[^>]*\bd="([^"]*)"/g), ([, d]) => d).filter(d => !d.endsWith('z')).map(pointsOf);
+const bends = new Set(drawn.flat());
 const {first, point} = scene.wire;
-const ends = [];
-for (let w = 0; w + 1 < first.length; w++) {
-    const p = Array.from(point.slice(first[w], first[w + 1]));
-    ends.push([p[0], p[1], p[p.length - 2], p[p.length - 1]].join(' '));
-    for (let i = 0; i < p.length; i += 2) {
-        if (bends.has(p[i] + ',' + p[i + 1])) continue;
-        console.log(`no wire of the picture passes ${p[i]}, ${p[i + 1]}`);
-        process.exitCode = 1;
-    }
-}
-sameLists('wires', ends, drawn.map(p => [...p[0], ...p[p.length - 1]].join(' ')));
-console.log(`${nodes.length} nodes, ${ends.length} wires`);
+const wires = Array.from({length: first.length - 1}, (_, i) => {
+    const points = [];
+    for (let j = first[i]; j < first[i + 1]; j += 2) points.push(point[j].toFixed(2) + ' ' + point[j + 1].toFixed(2));
+    for (const p of points) assert.ok(bends.has(p), 'no wire of the picture passes ' + p);
+    return points[0] + ' ' + points[points.length - 1];
+});
+assert.deepEqual(wires.sort(), drawn.map(p => p[0] + ' ' + p[p.length - 1]).sort());
+console.log(rects.size + ' nodes and ' + wires.length + ' wires agree');
