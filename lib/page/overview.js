@@ -33,6 +33,13 @@ function placeText(app, graph, a) {
     return place ? 'line ' + place.line : '';
 }
 
+/** Applies whose flops depend on open dims. @param {App} app */
+function openAmounts(app) {
+    let n = 0;
+    app.costs.graphs.forEach((c, i) => { for (let a = 0; c && a < app.m.graphs[i].n; a++) if (app.costs.formula(i, a, 'flops')) n++; });
+    return n;
+}
+
 /** @param {App} app */
 function slowest(app) {
     const measure = app.costs.hasTime() ? 'time' : 'flops';
@@ -41,8 +48,9 @@ function slowest(app) {
         const c = app.choice(r.graph, 'apply', r.a);
         return el('span', {class: 'row'}, linkTo(app, c), el('span', {class: 'type'}, app.typeOf(c)), el('span', {class: 'amount'}, costText(measure, r.cost) + ' · ' + percentText(r.cost, total)), el('span', {class: 'soft'}, placeText(app, r.graph, r.a)));
     });
-    if (!rows.length) return null;
-    return section(measure === 'time' ? 'Slowest' : 'Most flops', shortList(rows), button('All costs', () => app.store.set({tab: 'tables', table: 'applies'}), {class: 'link'}));
+    const open = openAmounts(app);
+    if (!rows.length && !open) return null;
+    return section(measure === 'time' ? 'Slowest' : 'Most flops', shortList(rows), open ? el('p', {class: 'note'}, countedText(open, 'Apply', 'Applies') + ' left out: what they cost depends on dims that are open. gprof --dim NAME=SIZE gives them a size.') : null, button('All costs', () => app.store.set({tab: 'tables', table: 'applies'}), {class: 'link'}));
 }
 
 /** @param {App} app @param {Memory|null} mem */

@@ -10,8 +10,8 @@ import {itemOfVar} from './paths.js';
 /** @typedef {{graph: number, kind: string, id: number}} NodeRow */
 /** Applies that have something in common. @typedef {{key: string, note: string, sample: NodeRow, n: number, time: number, flops: number, bytes: number, calls: number}} GroupRow */
 
-/** @param {App} app @param {(r: any) => number} time @param {(r: any) => number} flops @param {(r: any) => number} bytes @returns {import('./table.js').TableColumn<any>[]} */
-function costColumns(app, time, flops, bytes) {
+/** Columns of costs; `formula` says what an amount is that depends on open dims. @param {App} app @param {(r: any) => number} time @param {(r: any) => number} flops @param {(r: any) => number} bytes @param {(r: any, field: string) => string} formula @returns {import('./table.js').TableColumn<any>[]} */
+function costColumns(app, time, flops, bytes, formula) {
     const {costs} = app;
     if (!costs.has) return [];
     const total = {time: costs.total('time'), flops: costs.total('flops')};
@@ -20,9 +20,9 @@ function costColumns(app, time, flops, bytes) {
     if (costs.hasTime()) {
         out.push({title: 'time', number: true, value: time, text: r => secondsText(time(r))}, {title: '%', note: 'of the time', number: true, value: time, text: r => percentText(time(r), total.time), bar: r => time(r) / total.time});
     }
-    out.push({title: 'flops', number: true, value: flops, text: r => countText(flops(r)), bar: r => costs.hasTime() ? 0 : flops(r) / total.flops});
+    out.push({title: 'flops', number: true, value: flops, text: r => Number.isNaN(flops(r)) ? formula(r, 'flops') : countText(flops(r)), bar: r => costs.hasTime() ? 0 : flops(r) / total.flops});
     if (!costs.hasTime()) out.push({title: '%', note: 'of the flops', number: true, value: flops, text: r => percentText(flops(r), total.flops)});
-    out.push({title: 'moved', note: 'bytes read and written', number: true, value: bytes, text: r => bytesText(bytes(r))},
+    out.push({title: 'moved', note: 'bytes read and written', number: true, value: bytes, text: r => Number.isNaN(bytes(r)) ? formula(r, 'read') : bytesText(bytes(r))},
         {title: 'flops/byte', number: true, value: r => flops(r) / bytes(r), text: r => Number.isNaN(flops(r) / bytes(r)) ? '' : (flops(r) / bytes(r)).toPrecision(2)});
     return out;
 }
@@ -36,7 +36,7 @@ function applyColumns(app) {
     return [
         {title: 'op', value: r => labelOf(m, g(r), r.id)}, {title: 'name', value: r => nameOfApply(m, g(r), r.id)}, {title: 'type', value: r => g(r).nout[r.id] ? typeOf(m, g(r), g(r).out[r.id]) : ''},
         {title: 'line', note: 'of the graph file', value: r => (lineOf(m, g(r), r.id) || {line: 0}).line, text: r => String((lineOf(m, g(r), r.id) || {line: ''}).line)},
-        ...costColumns(app, cost('time'), cost('flops'), cost('bytes')),
+        ...costColumns(app, cost('time'), cost('flops'), cost('bytes'), (r, field) => costs.formula(r.graph, r.id, field)),
         ...(costs.measures().includes('change') ? [{title: 'now/before', number: true, value: cost('change'), text: (/** @type {NodeRow} */ r) => Number.isNaN(cost('change')(r)) ? '' : cost('change')(r).toPrecision(3)}] : []),
         {title: 'output', note: 'bytes of the outputs', number: true, value: r => outputBytes(m, g(r), r.id), text: r => Number.isNaN(outputBytes(m, g(r), r.id)) ? '' : bytesText(outputBytes(m, g(r), r.id))},
         {title: 'made by', value: r => m.strings[g(r).rule[r.id]]}, {title: 'number', value: r => r.graph * 1e7 + r.id, text: r => String(r.id)},
@@ -75,7 +75,7 @@ function groupRows(app, keyOf) {
 /** @param {App} app @param {string} first @param {string} second @returns {import('./table.js').TableColumn<GroupRow>[]} */
 function groupColumns(app, first, second) {
     return [
-        {title: first, value: r => r.key}, {title: 'Applies', number: !app.costs.has, value: r => r.n}, ...costColumns(app, r => r.time, r => r.flops, r => r.bytes),
+        {title: first, value: r => r.key}, {title: 'Applies', number: !app.costs.has, value: r => r.n}, ...costColumns(app, r => r.time, r => r.flops, r => r.bytes, () => '?'),
         ...(second ? [{title: second, value: (/** @type {GroupRow} */ r) => r.note}] : []),
     ];
 }

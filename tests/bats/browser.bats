@@ -1,0 +1,116 @@
+# The pages of -O html in a real browser, by tests/page/*.mjs: node and Chromium, skipped by name where one isn't there.
+load common
+
+need_node() { command -v node >/dev/null || skip 'there is no node'; }
+need_browser() {
+    need_node
+    command -v "${CHROMIUM:-chromium}" >/dev/null || skip 'there is no chromium'
+}
+# Runs a program of tests/page, which says on stdout what it found.
+page() { node "$ROOT/tests/page/$1.mjs" "${@:2}"; }
+
+# A chain of N Applies, a name for each tenth.
+chain() { # N
+    printf 'thunkline: 1\nname: chain\ninputs: {x: "float64[n]"}\nlet: |\n'
+    awk -v n="$1" 'BEGIN { p = "x"; for (i = 0; i < n / 2; i++) { v = "block" int(i / 50) "_h" i; print "  " v " = tanh(" p ") * 2"; p = v } print "outputs: [" p "]" }'
+}
+
+# Tokens in, a loss, and adam's updates: about 500 Applies.
+transformer() {
+    cat <<'EOF'
+thunkline: 1
+name: transformer
+doc: Two layers of attention that predict the next token.
+inputs: {tokens: "int64[b, t]", next: "int64[b, t]"}
+shared:
+  embed: float32[50, 32] = zeros((50, 32))
+EOF
+    local l n
+    for l in 0 1; do
+        for n in q k v o; do printf '  layer%s_%s: float32[32, 32] = eye(32)\n' $l $n; done
+        printf '  layer%s_up: float32[32, 128] = zeros((32, 128))\n  layer%s_down: float32[128, 32] = zeros((128, 32))\n' $l $l
+    done
+    printf 'let: |\n  x0 = embed[tokens]\n'
+    for l in 0 1; do
+        sed "s/@/layer${l}_/g; s/IN/x$l/g; s/OUT/x$((l + 1))/g" <<'EOF'
+  @n = (IN - mean(IN, axis=2, keepdims=True)) / sqrt(var(IN, axis=2, keepdims=True) + float32(0.1))
+  @att = softmax((@n @ @q) @ transpose(@n @ @k, (0, 2, 1)) / float32(5.6), axis=2)
+  @mix = IN + @att @ (@n @ @v) @ @o
+  OUT = @mix + tanh(@mix @ @up) @ @down
+EOF
+    done | sed 's/layer\([01]\)_ layer/@ layer/g; s/layer\([01]\)_ (/@ (/g'
+    printf '  logp = log_softmax(x2 @ transpose(embed), axis=2)\n  loss = -mean(sum(where(next[:, :, None] == arange(50), logp, float32(0)), axis=2))\noutputs: [loss]\n'
+}
+
+@test "the layout in C and the one in the page agree in every digit" {
+    need_node
+    local e
+    for e in "$ROOT"/examples/*/model.yaml "$ROOT"/tests/data/onnx/lstm.onnx; do
+        gload "$e" -O html -o page.html
+        gload "$e" -O svg -o page.svg
+        page layout page.html page.svg
+    done
+}
+
+@test "every example's page loads in silence and asks nothing of a network" {
+    need_browser
+    local e n=0 pages=()
+    for e in "$ROOT"/examples/*/model.yaml; do
+        n=$((n + 1))
+        gload "$e" -O html -o $n.html
+        pages+=("$n.html")
+    done
+    page pages "${pages[@]}"
+}
+
+@test "clicks choose, boxes open and close, search and links find, ancestors are marked, dark follows the system" {
+    need_browser
+    gload "$ROOT/examples/mlp/model.yaml" -O html -o page.html
+    page touch page.html hidden
+}
+
+@test "panels say what -O json --nodes says" {
+    need_browser
+    local e
+    for e in rnn metropolis; do
+        gload "$ROOT/examples/$e/model.yaml" -O html -o page.html
+        gload "$ROOT/examples/$e/model.yaml" -O json --nodes >nodes.json
+        page panels page.html nodes.json
+    done
+}
+
+@test "a transformer's step: the page has the report's peak, largest tensor and costliest Apply" {
+    need_browser
+    transformer >t.yaml
+    ggrad t.yaml --cost loss --optimizer 'adam(0.01)' | grewrite -o step.tlg
+    gprof step.tlg --static --dim b=8 --dim t=16 -O html -o page.html
+    gprof step.tlg --static --dim b=8 --dim t=16 -O json >report.json
+    page profile page.html report.json
+    page pages page.html
+}
+
+@test "a hostile graph does nothing" {
+    need_browser
+    cat >'"><script>window.harm=3<.yaml' <<'EOF'
+thunkline: 1
+name: hostile
+doc: "</script><script>window.harm=1</script> \u202Eevil\u202C <img src=x onerror=window.harm=1>"
+inputs: {x: "float64[n]"}
+let: |
+  y = x + 1  # </script><script>window.harm = 2</script> "quoted' <b>
+  z = y * 2 # <!-- ‮txet‬ -->
+outputs: [z]
+EOF
+    gload '"><script>window.harm=3<.yaml' -O html -o page.html
+    page hostile page.html '</script><script>window.harm=1</script>' '<img src=x onerror=window.harm=1>' "\"quoted' <b>" '"><script>window.harm=3<.yaml'
+}
+
+@test "how long a page takes: printed, not judged" {
+    need_browser
+    local n
+    for n in 1000 10000; do
+        chain $n >chain.yaml
+        gload chain.yaml -O html -o $n.html
+        page pages $n.html | sed 's/^/# /' >&3
+    done
+}
