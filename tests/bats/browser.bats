@@ -32,13 +32,13 @@ EOF
     done
     printf 'let: |\n  x0 = embed[tokens]\n'
     for l in 0 1; do
-        sed "s/@/layer${l}_/g; s/IN/x$l/g; s/OUT/x$((l + 1))/g" <<'EOF'
-  @n = (IN - mean(IN, axis=2, keepdims=True)) / sqrt(var(IN, axis=2, keepdims=True) + float32(0.1))
-  @att = softmax((@n @ @q) @ transpose(@n @ @k, (0, 2, 1)) / float32(5.6), axis=2)
-  @mix = IN + @att @ (@n @ @v) @ @o
-  OUT = @mix + tanh(@mix @ @up) @ @down
+        sed "s/L_/layer${l}_/g; s/IN/x$l/g; s/OUT/x$((l + 1))/g" <<'EOF'
+  L_n = (IN - mean(IN, axis=2, keepdims=True)) / sqrt(var(IN, axis=2, keepdims=True) + float32(0.1))
+  L_att = softmax((L_n @ L_q) @ transpose(L_n @ L_k, (0, 2, 1)) / float32(5.6), axis=2)
+  L_mix = IN + L_att @ (L_n @ L_v) @ L_o
+  OUT = L_mix + tanh(L_mix @ L_up) @ L_down
 EOF
-    done | sed 's/layer\([01]\)_ layer/@ layer/g; s/layer\([01]\)_ (/@ (/g'
+    done
     printf '  logp = log_softmax(x2 @ transpose(embed), axis=2)\n  loss = -mean(sum(where(next[:, :, None] == arange(50), logp, float32(0)), axis=2))\noutputs: [loss]\n'
 }
 
