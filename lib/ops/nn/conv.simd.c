@@ -449,6 +449,16 @@ static inline EachVec each_even(EachVec a, EachVec b) {
         _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     return _mm512_permutex2var_ps(a, even, b);
 }
+
+/* a0, b0, a1, b1, ... */
+static inline void each_mix(EachVec a, EachVec b, EachVec to[2]) {
+    const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17,
+                                         1, 16, 0),
+                  high = _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26,
+                                          10, 25, 9, 24, 8);
+    to[0] = _mm512_permutex2var_ps(a, low, b);
+    to[1] = _mm512_permutex2var_ps(a, high, b);
+}
 #elif TL_LEVEL == 1
 typedef __m256 EachVec;
 typedef __m256i Mask;
@@ -479,6 +489,13 @@ static Mask mask_of(int64_t at, int64_t n) {
 static inline EachVec each_even(EachVec a, EachVec b) {
     __m256d mixed = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88));
     return _mm256_castpd_ps(_mm256_permute4x64_pd(mixed, 0xd8));
+}
+
+/* a0, b0, a1, b1, ... */
+static inline void each_mix(EachVec a, EachVec b, EachVec to[2]) {
+    EachVec low = _mm256_unpacklo_ps(a, b), high = _mm256_unpackhi_ps(a, b);
+    to[0] = _mm256_permute2f128_ps(low, high, 0x20);
+    to[1] = _mm256_permute2f128_ps(low, high, 0x31);
 }
 
 static inline void each_put(float *p, Mask mask, EachVec v) {
@@ -589,6 +606,90 @@ static void each_any(const ConvEach *a, const float *taps, int64_t i,
     }
 }
 
+/* The gradient of a convolution with strides: every other column takes the same taps,
+ * the first `even` ones, and the columns between them the next `odd` ones. */
+typedef struct EachUp {
+    struct {
+        int64_t at, tap;
+        Mask mask;
+    } part[CONV_EACH_TAPS];
+    int64_t even, odd;
+} EachUp;
+
+static void find_up(const ConvEach *a, int64_t i, EachUp *u) {
+    int64_t n[2] = {0}, all = 0;
+    for (int64_t p = 0; p < a->column_up; p++)
+        for (int64_t t = 0; t < a->column_taps; t++) {
+            int64_t at = p + a->column[t];
+            if (at & (a->column_up - 1)) continue;
+            at = i + at / a->column_up;
+            u->part[all].at = at;
+            u->part[all].tap = t;
+            u->part[all++].mask = mask_of(at, a->x_columns);
+            n[p]++;
+        }
+    u->even = n[0];
+    u->odd = n[1];
+}
+
+/* The sum over n taps of a row, from part k on. */
+static inline __attribute__((always_inline)) EachVec sum_up(const EachUp *u,
+                                                            const float *x,
+                                                            const float *w, int64_t k,
+                                                            int64_t n, EachVec sum) {
+    for (int64_t end = k + n; k < end; k++)
+        sum = each_fma(each_load(u->part[k].mask, x + u->part[k].at),
+                       each_set1(w[u->part[k].tap]), sum);
+    return sum;
+}
+
+/* Neighbouring results of all rows: each vector of x's columns gives column_up vectors
+ * of them. `even` and `odd`, the numbers of taps, are constants where it matters. */
+static inline __attribute__((always_inline)) void each_up(const ConvEach *a,
+                                                          const float *taps, int64_t i,
+                                                          const EachUp *u, int64_t even,
+                                                          int64_t odd) {
+    Mask mask[2] = {mask_of(i * a->column_up, a->columns),
+                    mask_of(i * a->column_up + EACH, a->columns)};
+    int64_t shift = a->row_up - 1;
+    float *out = a->out + i * a->column_up;
+    for (int64_t j = 0; j < a->rows; j++, out += a->out_row) {
+        EachVec sum = each_zero(), between = each_zero(), mixed[2];
+        for (int64_t t = 0; t < a->row_taps; t++) {
+            int64_t row = j + a->row[t];
+            if (row < 0 || (row & shift) || row >> shift >= a->x_rows) continue;
+            const float *x = a->x + (row >> shift) * a->x_row,
+                        *w = taps + t * a->column_taps;
+            sum = sum_up(u, x, w, 0, even, sum);
+            between = sum_up(u, x, w, even, odd, between);
+        }
+        if (a->column_up == 2) {
+            each_mix(sum, between, mixed);
+            each_put(out, mask[0], mixed[0]);
+            each_put(out + EACH, mask[1], mixed[1]);
+        } else {
+            each_put(out, mask[0], sum);
+        }
+    }
+}
+
+static void each_ups(ConvEach a) {
+    EachUp u = {.even = 0};
+    for (int64_t c = 0; c < a.channels; c++) {
+        for (int64_t i = 0; i * a.column_up < a.columns; i += EACH) {
+            if (c == 0 || a.columns > EACH * a.column_up) find_up(&a, i, &u);
+            if (u.even == 1 && u.odd == 2)
+                each_up(&a, a.w, i, &u, 1, 2);
+            else if (u.even == 2 && u.odd == 1)
+                each_up(&a, a.w, i, &u, 2, 1);
+            else
+                each_up(&a, a.w, i, &u, u.even, u.odd);
+        }
+        a.x += a.x_channel, a.out += a.out_channel;
+        a.w += a.row_taps * a.column_taps;
+    }
+}
+
 static bool are_neighbours(const int64_t *at, int64_t n) {
     for (int64_t k = 1; k < n; k++)
         if (at[k] != at[0] + k) return false;
@@ -604,6 +705,10 @@ void LEVEL(conv_each)(const ConvEach *all) {
     ConvEach a = *all;
     TapPart part[CONV_EACH_TAPS];
     bool three = is_3x3(&a);
+    if (a.row_up > 1 || a.column_up > 1) {
+        each_ups(a);
+        return;
+    }
     for (int64_t c = 0; c < a.channels; c++) {
         EachAfter f = each_after(&a, c);
         for (int64_t i = 0; i < a.columns; i += EACH) {

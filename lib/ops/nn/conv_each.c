@@ -18,12 +18,14 @@ typedef struct Each {
     int64_t x_stride[2], w_stride[1 + CONV_AXES], out_stride[2]; /* bytes */
 } Each;
 
-/* Results i, or elements i of x, take source elements i * step + at[t]. */
-static bool open_axis(const ConvAxis *a, bool forward, int64_t *step, int64_t *taps,
-                      int64_t at[CONV_EACH_TAPS]) {
+/* Results i take source elements i * step + at[t], elements i of x those of (i + at[t])
+ * / up. */
+static bool open_axis(const ConvAxis *a, bool forward, int64_t *step, int64_t *up,
+                      int64_t *taps, int64_t at[CONV_EACH_TAPS]) {
     *step = forward ? a->stride : 1;
+    *up = forward ? 1 : a->stride;
     *taps = a->w;
-    if (a->w > CONV_EACH_TAPS || a->stride > (forward ? 2 : 1)) return false;
+    if (a->w > CONV_EACH_TAPS || a->stride > 2) return false;
     for (int64_t k = 0; k < a->w; k++)
         at[k] = forward ? k * a->dilation - a->before
                         : a->before - (a->w - 1 - k) * a->dilation;
@@ -160,8 +162,9 @@ bool conv_run_each(Call *c, const Conv *v) {
               .result = v->part[v->result]->data};
     ConvEach *e = &q.form;
     if (!is_each(v, x, out) || !find_loops(c->s, &q) ||
-        !open_axis(rows, forward, &e->row_step, &e->row_taps, e->row) ||
-        !open_axis(columns, forward, &e->column_step, &e->column_taps, e->column))
+        !open_axis(rows, forward, &e->row_step, &e->row_up, &e->row_taps, e->row) ||
+        !open_axis(columns, forward, &e->column_step, &e->column_up, &e->column_taps,
+                   e->column))
         return false;
     open_each(v, x, v->part[CONV_W], out, forward, &q);
     if (v->result == CONV_W)

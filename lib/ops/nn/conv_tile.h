@@ -83,12 +83,13 @@ typedef struct ConvBroads {
     } shape[CONV_BROAD_SHAPES];
 } ConvBroads;
 /* Channels by filters of their own: out[j][i] is the sum over taps of w[tap] and the
- * element of x in row j * row_step + row[tap's row] and column i * column_step +
- * column[...], if there is one. Steps are 1 or 2; distances in elements. */
+ * element of x in row (j * row_step + row[tap's row]) / row_up and column (i *
+ * column_step + column[...]) / column_up, if these are whole and there is one. Steps
+ * and ups are 1 or 2, those of an axis not both 2; distances in elements. */
 enum { CONV_EACH_TAPS = 16 };
 typedef struct ConvEach {
     int64_t rows, columns, x_rows, x_columns, x_row, out_row;
-    int64_t row_step, column_step, row_taps, column_taps;
+    int64_t row_step, column_step, row_up, column_up, row_taps, column_taps;
     int64_t row[CONV_EACH_TAPS], column[CONV_EACH_TAPS];
     int64_t channels, x_channel, out_channel; /* neighbouring ones */
     const float *x, *w;                       /* w: [channels][taps] */
