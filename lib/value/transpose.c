@@ -50,11 +50,14 @@ static void transpose_scalars(const Transposition *t, size_t r0, size_t c0,
 /* 4 by 4 elements of 4 bytes. */
 static inline void transpose_4x4(char *d, ptrdiff_t dst_row, const char *s,
                                  ptrdiff_t src_column) {
-    __m128i x[4];
-    for (int c = 0; c < 4; c++)
-        x[c] = _mm_loadu_si128((const __m128i *)(const void *)(s + c * src_column));
-    __m128i a = _mm_unpacklo_epi32(x[0], x[1]), b = _mm_unpacklo_epi32(x[2], x[3]),
-            e = _mm_unpackhi_epi32(x[0], x[1]), f = _mm_unpackhi_epi32(x[2], x[3]);
+    const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)s),
+                  y = _mm_loadu_si128((const __m128i *)(const void *)(s + src_column)),
+                  z = _mm_loadu_si128(
+                      (const __m128i *)(const void *)(s + 2 * src_column)),
+                  w = _mm_loadu_si128(
+                      (const __m128i *)(const void *)(s + 3 * src_column));
+    __m128i a = _mm_unpacklo_epi32(x, y), b = _mm_unpacklo_epi32(z, w),
+            e = _mm_unpackhi_epi32(x, y), f = _mm_unpackhi_epi32(z, w);
     _mm_storeu_si128((__m128i *)(void *)d, _mm_unpacklo_epi64(a, b));
     _mm_storeu_si128((__m128i *)(void *)(d + dst_row), _mm_unpackhi_epi64(a, b));
     _mm_storeu_si128((__m128i *)(void *)(d + 2 * dst_row), _mm_unpacklo_epi64(e, f));

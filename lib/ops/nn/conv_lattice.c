@@ -92,7 +92,31 @@ static int64_t packed_block(const Lattice *q, int64_t n) {
     return q->broads ? q->broad : n;
 }
 
-/* One channel of a block of filters. */
+/* Do the taps of a filter's channel lie side by side, and are they all there? */
+static bool has_dense_taps(const Lattice *q) {
+    int64_t step = (int64_t)q->s.size;
+    for (int k = CONV_AXES; k-- > 0; step *= q->s.axis[k].taps)
+        if ((q->w_stride[k] != step && q->s.axis[k].taps > 1) ||
+            q->s.axis[k].index[q->s.axis[k].taps - 1] != q->s.axis[k].taps - 1)
+            return false;
+    return true;
+}
+
+/* One channel of a block of filters, to `room` of them: a small transposition, or
+ * element by element. */
+static void transpose_taps(const Lattice *q, const char *w, int64_t filters,
+                           int64_t room, char *to) {
+    size_t size = q->s.size;
+    if (filters < room) memset(to, 0, (size_t)(room * q->s.taps) * size);
+    transpose_in_cache(&(Transposition){.dst = to,
+                                        .dst_row = (ptrdiff_t)((size_t)room * size),
+                                        .src = w,
+                                        .src_column = q->w_filter,
+                                        .rows = (size_t)q->s.taps,
+                                        .columns = (size_t)filters,
+                                        .size = size});
+}
+
 static inline __attribute__((always_inline)) void
 pack_elements(const LatticeAxis *a, const int64_t stride[CONV_AXES], const char *w,
               int64_t filter, int64_t filters, size_t size, char *to, size_t skip) {
@@ -115,6 +139,7 @@ static void pack_channels(const Lattice *q, int64_t g, int64_t begin, int64_t en
     const LatticeAxis *a = q->s.axis;
     size_t size = q->s.size;
     int64_t step = q->w_filter;
+    bool dense = q->s.taps > 1 && has_dense_taps(q);
     for (int64_t f = 0, n; f < q->filters; f += n) {
         n = block_at(q, f);
         const char *w = q->w + g * q->w_group + f * step + begin * q->w_channel;
@@ -124,7 +149,9 @@ static void pack_channels(const Lattice *q, int64_t g, int64_t begin, int64_t en
         char *to = q->packed + (size_t)at * size;
         size_t skip = (size_t)(room - n) * size;
         for (int64_t c = begin; c < end; c++, w += q->w_channel) {
-            if (size == 4 && n == 32)
+            if (dense)
+                transpose_taps(q, w, n, room, to);
+            else if (size == 4 && n == 32)
                 pack_elements(a, q->w_stride, w, step, 32, 4, to, skip);
             else if (size == 4)
                 pack_elements(a, q->w_stride, w, step, n, 4, to, skip);
@@ -137,12 +164,8 @@ static void pack_channels(const Lattice *q, int64_t g, int64_t begin, int64_t en
 
 /* Filters of whole convolutions lie as their channels and taps do: a transposition. */
 static bool is_dense_filter(const Lattice *q) {
-    int64_t step = (int64_t)q->s.size;
-    for (int k = CONV_AXES; k-- > 0; step *= q->s.axis[k].taps)
-        if ((q->w_stride[k] != step && q->s.axis[k].taps > 1) ||
-            q->s.axis[k].index[q->s.axis[k].taps - 1] != q->s.axis[k].taps - 1)
-            return false;
-    return q->w_channel == step || q->s.channels == 1;
+    return has_dense_taps(q) &&
+           (q->w_channel == q->s.taps * (int64_t)q->s.size || q->s.channels == 1);
 }
 
 static void transpose_chunk(void *ctx, size_t chunk, unsigned worker) {
