@@ -92,6 +92,23 @@ static void copy_4(void *to, const void *from, ptrdiff_t step, int64_t n) {
         _mm512_storeu_si512(
             out + k, _mm512_permutex2var_epi32(_mm512_loadu_si512(in + k * 8), even,
                                                _mm512_loadu_si512(in + k * 8 + BYTES)));
+    if (step == 8 && k < n) {
+        uint32_t read = (1u << (2 * (n - k) - 1)) - 1;
+        __m512i low = _mm512_maskz_loadu_epi32((__mmask16)read, in + k * 8),
+                high = _mm512_maskz_loadu_epi32((__mmask16)(read >> 16),
+                                                in + k * 8 + BYTES);
+        _mm512_mask_storeu_epi32(out + k, (__mmask16)((1u << (n - k)) - 1),
+                                 _mm512_permutex2var_epi32(low, even, high));
+        return;
+    }
+#elif TL_LEVEL == 1
+    for (; step == 8 && k + LANES < n; k += LANES) {
+        __m256 a = _mm256_loadu_ps((const float *)(const void *)(in + k * 8)),
+               b = _mm256_loadu_ps((const float *)(const void *)(in + k * 8 + BYTES));
+        __m256d mixed = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88));
+        _mm256_storeu_ps((float *)(void *)(out + k),
+                         _mm256_castpd_ps(_mm256_permute4x64_pd(mixed, 0xd8)));
+    }
 #endif
     for (; k < n; k++)
         memcpy(out + k, in + k * step, 4);

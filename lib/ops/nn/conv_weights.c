@@ -171,14 +171,15 @@ static void store_sums(const WeightsGrad *q, const GradChunk *k) {
         memcpy(out + (size_t)f * out_row, k->sum + (size_t)(f * places) * size,
                (size_t)(k->channels * taps) * size);
     if (!q->across)
-        transpose_in_cache(
+        transpose_by_tiles(
             &(Transposition){.dst = out,
                              .dst_row = (ptrdiff_t)out_row,
                              .src = k->sum,
                              .src_column = (ptrdiff_t)((size_t)q->block * size),
                              .rows = (size_t)k->filters,
                              .columns = (size_t)(k->channels * taps),
-                             .size = size});
+                             .size = size},
+            false);
 }
 
 static void weights_grad_chunk(void *ctx, size_t chunk, unsigned worker) {
