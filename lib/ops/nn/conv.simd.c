@@ -441,17 +441,16 @@ const ConvSums LEVEL(conv_sums) = {BYTES,
 typedef __m512 EachVec;
 typedef __mmask16 Mask;
 enum { EACH = 16 };
-#define each_set1                       _mm512_set1_ps
-#define each_zero                       _mm512_setzero_ps
-#define each_add                        _mm512_add_ps
-#define each_mul                        _mm512_mul_ps
-#define each_fma                        _mm512_fmadd_ps
-#define each_sum                        _mm512_reduce_add_ps
-#define each_max                        _mm512_max_ps
-#define each_min                        _mm512_min_ps
-#define each_load(mask, p)              _mm512_maskz_loadu_ps(mask, p)
-#define each_put(p, mask, v)            _mm512_mask_storeu_ps(p, mask, v)
-#define each_fma_where(mask, v, g, sum) _mm512_mask3_fmadd_ps(v, g, sum, mask)
+#define each_set1            _mm512_set1_ps
+#define each_zero            _mm512_setzero_ps
+#define each_add             _mm512_add_ps
+#define each_mul             _mm512_mul_ps
+#define each_fma             _mm512_fmadd_ps
+#define each_sum             _mm512_reduce_add_ps
+#define each_max             _mm512_max_ps
+#define each_min             _mm512_min_ps
+#define each_load(mask, p)   _mm512_maskz_loadu_ps(mask, p)
+#define each_put(p, mask, v) _mm512_mask_storeu_ps(p, mask, v)
 
 /* Those of the elements from `at` on that there are in a row of n. */
 static Mask mask_of(int64_t at, int64_t n) {
@@ -488,18 +487,14 @@ enum { EACH = 8 };
 #define each_max           _mm256_max_ps
 #define each_min           _mm256_min_ps
 #define each_load(mask, p) _mm256_maskload_ps(p, mask)
-#define each_fma_where(mask, v, g, sum)                                                \
-    _mm256_fmadd_ps(_mm256_and_ps(v, _mm256_castsi256_ps(mask)), g, sum)
 
 /* Those of the elements from `at` on that there are in a row of n. */
 static Mask mask_of(int64_t at, int64_t n) {
     int64_t from = at < 0 ? -at : 0, to = n - at < EACH ? n - at : EACH;
-    int32_t m[EACH];
-    Mask r;
-    for (int64_t i = 0; i < EACH; i++)
-        m[i] = i >= from && i < to ? -1 : 0;
-    memcpy(&r, m, sizeof r);
-    return r;
+    if (from >= to) return _mm256_setzero_si256();
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32((int)from), lane),
+                               _mm256_cmpgt_epi32(_mm256_set1_epi32((int)to), lane));
 }
 
 /* Every other element of two vectors. */
@@ -531,7 +526,7 @@ static inline float each_sum(EachVec v) {
 
 #if TL_LEVEL > 0
 /* What a tap takes for a vector of results of a row: the elements of one or two vectors
- * that there are. */
+ * that there are, and none for results beyond the row's end. */
 typedef struct TapPart {
     int64_t at;
     Mask mask[2];
@@ -539,9 +534,10 @@ typedef struct TapPart {
 
 static void find_parts(const ConvEach *a, int64_t i, TapPart *part) {
     for (int64_t t = 0; t < a->column_taps; t++) {
-        int64_t at = i * a->column_step + a->column[t];
-        part[t] = (TapPart){
-            at, {mask_of(at, a->x_columns), mask_of(at + EACH, a->x_columns)}};
+        int64_t at = i * a->column_step + a->column[t],
+                end = (a->columns - 1) * a->column_step + a->column[t] + 1;
+        if (end > a->x_columns) end = a->x_columns;
+        part[t] = (TapPart){at, {mask_of(at, end), mask_of(at + EACH, end)}};
     }
 }
 
@@ -742,7 +738,6 @@ void LEVEL(conv_each)(const ConvEach *all) {
     }
 }
 
-/* Only where dy has elements: what x has beyond its columns is no part of the sum. */
 static inline __attribute__((always_inline)) void
 sums_3x3(const ConvEach *a, int64_t step, const float *dy, int64_t i,
          const TapPart *part, EachVec sum[9]) {
@@ -758,7 +753,7 @@ sums_3x3(const ConvEach *a, int64_t step, const float *dy, int64_t i,
         for (size_t k = old; k < 3; k++)
             load_taps(a, row + (int64_t)k, part, 3, step, v[k]);
         for (size_t k = 0; k < 9; k++)
-            sum[k] = each_fma_where(mask, v[k / 3][k % 3], g, sum[k]);
+            sum[k] = each_fma(v[k / 3][k % 3], g, sum[k]);
         for (size_t k = 0; k < old; k++)
             for (size_t t = 0; t < 3; t++)
                 v[k][t] = v[k + (size_t)step][t];
@@ -775,7 +770,7 @@ static void sums_any(const ConvEach *a, int64_t tap, const float *dy, int64_t i,
         load_taps(a, j * a->row_step + a->row[tap], part, (size_t)a->column_taps,
                   a->column_step, v);
         for (int64_t k = 0; k < a->column_taps; k++)
-            sum[k] = each_fma_where(mask, v[k], g, sum[k]);
+            sum[k] = each_fma(v[k], g, sum[k]);
     }
 }
 
