@@ -14,6 +14,8 @@ typedef struct Gprof {
     const char *outputs, *compare;
     double fail_above;
     bool is_static, ulp, no_updates, memory, no_gc;
+    const char *pack, *solve;
+    uint64_t capacity;
 } Gprof;
 #define AT(field) offsetof(Gprof, field)
 
@@ -27,6 +29,17 @@ static const Opt options[] = {
      "from its inputs, in units in the last place, against the same graph in a wider "
      "dtype. A graph of float64 alone is run in float32.",
      NULL, GROUP_WORK},
+    {"solve", 0, OPT_STR, AT(solve), "NAME: FORMULA",
+     "Print the largest size of the dim NAME for which FORMULA holds with --static, "
+     "such as 'n: peak_bytes <= 16 GB'.",
+     NULL, GROUP_WORK},
+    {"pack", 0, OPT_FILE, AT(pack), "FILE",
+     "Read no graph, but a table of buffers with the columns id, lower, upper and size "
+     "(CSV), and give each an offset so that they take little memory.",
+     NULL, GROUP_WORK},
+    {"capacity", 0, OPT_SIZE, AT(capacity), "SIZE",
+     "With --pack: as little as this is enough; exit 1 if they take more.", NULL,
+     GROUP_WORK},
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
      "Replace a named dim by a number. With --static, dims that are not set stay "
      "symbols; without, inputs whose sizes are then known and that have no value are "
@@ -139,6 +152,22 @@ static bool check_gprof_ulp(Run *r, const Gprof *o) {
            fail(r->s, NOWHERE, E_USAGE, "--ulp prints text, json or tsv");
 }
 
+static bool pack_buffers(Run *r, const Gprof *o) {
+    if (r->common->operands.n)
+        return fail(r->s, r->common->operands.p[0].at, E_USAGE,
+                    "--pack reads no graph and takes no values");
+    if (r->common->format > PROFILE_TEXT)
+        return fail(r->s, NOWHERE, E_USAGE, "--pack writes CSV: leave -O out");
+    Str out = STR(r->s), verdict = STR(r->s);
+    PackSpec q = {o->pack, o->capacity};
+    bool ok = gprof_pack(r->s, &q, &out, &verdict);
+    if (out.n) ok = run_print(r, &out) && ok;
+    if (verdict.n) run_say(r, str_text(&verdict));
+    str_free(&out);
+    str_free(&verdict);
+    return ok;
+}
+
 /* GNU's gprof takes a program and gmon.out; tell a user who passes one to ours. */
 static bool is_gnu_input(Run *r, const char *path) {
     Reader in;
@@ -202,6 +231,8 @@ static ProfileSpec profile_spec(Run *r, const Gprof *o) {
 static bool gprof_run(Run *r) {
     const Gprof *o = (const Gprof *)r->common;
     const char *path;
+    if (o->pack) return pack_buffers(r, o);
+    if (o->capacity) return fail(r->s, NOWHERE, E_USAGE, "--capacity needs --pack");
     if (!run_pick_format(r)) return false;
     ProfileSpec q = profile_spec(r, o);
     if (!refuse_programs(r) || !check_gprof_counts(r, o) || !check_gprof_mode(r, o) ||
@@ -214,7 +245,10 @@ static bool gprof_run(Run *r) {
     if (!g) return false;
     Str out = STR(r->s);
     Graph *run = graph_check(g) ? graph_chosen(g, &q.run) : NULL;
-    bool ok = run && (o->ulp ? graph_ulp : graph_profile)(run, &q, &out);
+    bool ok =
+        run && (o->solve ? graph_solve(run, &q, run_text(r, "--solve", o->solve), &out)
+                : o->ulp ? graph_ulp(run, &q, &out)
+                         : graph_profile(run, &q, &out));
     if (out.n) ok = run_print(r, &out) && ok;
     str_free(&out);
     if (run != g) graph_free(run);

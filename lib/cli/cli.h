@@ -149,6 +149,8 @@ bool run_is_piped(void);
 bool run_binary(Run *r);
 /* Plain text to stdout or -o. */
 bool run_print(Run *r, const Str *text);
+/* A line about the result to stderr, in the form that --errors asks for. */
+void run_say(const Run *r, const char *line);
 /* Registers an option's text as a source, so that errors can point into it. */
 Span run_text(Run *r, const char *label, const char *text);
 /* Joins the comma-separated names of a repeated option into one list. */

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "format/json.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -195,9 +196,11 @@ static void put_diag_json(Session *s, const Diag *d, const char *program, Str *o
     json_close(&w, "]}\n");
 }
 
-void report_log(const Run *r, double seconds, const char *line, Str *out) {
+/* seconds < 0: not a matter of time. */
+static void put_info(const Run *r, double seconds, const char *line, Str *out) {
     if (r->common->errors != 1) {
-        str_printf(out, "%s: %.4f s: ", r->program, seconds);
+        str_printf(out, "%s: ", r->program);
+        if (seconds >= 0) str_printf(out, "%.4f s: ", seconds);
         str_visible(out, line, strlen(line));
         str_putc(out, '\n');
         return;
@@ -207,9 +210,22 @@ void report_log(const Run *r, double seconds, const char *line, Str *out) {
     json_member(&w, "tool", r->program);
     json_member(&w, "severity", "info");
     json_member(&w, "message", line);
-    json_put_key(&w, "seconds");
-    str_printf(out, "%.6f", seconds);
+    if (seconds >= 0) {
+        json_put_key(&w, "seconds");
+        str_printf(out, "%.6f", seconds);
+    }
     json_close(&w, "}\n");
+}
+
+void report_log(const Run *r, double seconds, const char *line, Str *out) {
+    put_info(r, seconds, line, out);
+}
+
+void run_say(const Run *r, const char *line) {
+    Str out = STR(r->s);
+    put_info(r, -1, line, &out);
+    fputs(str_text(&out), stderr);
+    str_free(&out);
 }
 
 void report_one(Session *s, const Diag *d, const char *program, bool json, bool color,

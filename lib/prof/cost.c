@@ -85,7 +85,7 @@ static const Poly *size_of(Arena *a, const Shape *h) {
     return h->is_tensor ? n : NULL;
 }
 
-static const Poly *bytes_of(Arena *a, const Shape *h) {
+const Poly *bytes_of_shape(Arena *a, const Shape *h) {
     if (!h->is_tensor) return poly_number(a, 0); /* None, slices, random states */
     return poly_mul(a, poly_number(a, (double)dtype_size(h->dtype)), size_of(a, h));
 }
@@ -194,7 +194,7 @@ static const Poly *read_of(Arena *a, const Costed *c) {
         bool again = false;
         for (size_t k = 0; k < i && k < 16; k++)
             again |= in[k] == in[i];
-        if (!again) sum = poly_add(a, sum, bytes_of(a, &c->in[i]));
+        if (!again) sum = poly_add(a, sum, bytes_of_shape(a, &c->in[i]));
     }
     return sum;
 }
@@ -202,7 +202,7 @@ static const Poly *read_of(Arena *a, const Costed *c) {
 static const Poly *written_of(Arena *a, const Costed *c) {
     const Poly *sum = poly_number(a, 0);
     for (size_t k = 0; k < c->nout; k++)
-        if (!c->view[k]) sum = poly_add(a, sum, bytes_of(a, &c->out[k]));
+        if (!c->view[k]) sum = poly_add(a, sum, bytes_of_shape(a, &c->out[k]));
     return sum;
 }
 
@@ -225,7 +225,7 @@ static const Poly *changed_bytes(Costing *k, Arena *a, const Costed *c) {
     if (op_infer(c->g, op_named(k->s, ap->op->changes), ap->props, (VarList){n, in},
                  NOWHERE, out) == 1) {
         Shape h = shape_of_type(a, out[0], &dims, false);
-        bytes = bytes_of(a, &h);
+        bytes = bytes_of_shape(a, &h);
     }
     diag_rewind(k->s, mark);
     map_free(&dims);
@@ -239,7 +239,7 @@ static Cost cost_in_place(Costing *k, Arena *a, const Costed *c) {
     bool adds = !poly_is_number(cost.flops, &none) || none != 0;
     cost.read = adds ? cost.written : poly_number(a, 0);
     for (size_t i = 1; i < c->nin; i++)
-        cost.read = poly_add(a, cost.read, bytes_of(a, &c->in[i]));
+        cost.read = poly_add(a, cost.read, bytes_of_shape(a, &c->in[i]));
     return cost;
 }
 

@@ -20,29 +20,75 @@ static size_t bound_dims(const Graph *fn, size_t nin, const Shape *in, DimValue 
     return n;
 }
 
+/* A copy in p->a, as the shapes of a call live only as long as its cost. */
+static const Shape *keep_shapes(Profile *p, size_t nin, const Shape *in) {
+    Shape *kept = arena_copy(p->a, in, nin * sizeof *in);
+    for (size_t i = 0; i < nin; i++) {
+        const Poly **dim = NEW_N(p->a, (size_t)in[i].ndim, const Poly *);
+        for (int k = 0; k < in[i].ndim; k++)
+            dim[k] = poly_copy(p->a, in[i].dim[k]);
+        kept[i].dim = dim;
+        kept[i].value = poly_copy(p->a, in[i].value);
+    }
+    return kept;
+}
+
+/* Do they depend on dims? */
+static bool are_open(size_t nin, const Shape *in) {
+    double v;
+    for (size_t i = 0; i < nin; i++)
+        for (int k = 0; k < in[i].ndim; k++)
+            if (!poly_is_number(in[i].dim[k], &v)) return true;
+    return false;
+}
+
+static uint64_t hash_shapes(const Profile *p, uint64_t key, size_t nin,
+                            const Shape *in) {
+    Str text = STR(p->s);
+    for (size_t i = 0; i < nin; i++)
+        for (int k = 0; k < in[i].ndim; k++) {
+            poly_text(p->s, in[i].dim[k], &text);
+            str_putc(&text, ',');
+        }
+    key = hash_bytes(str_text(&text), text.n, key);
+    str_free(&text);
+    return key;
+}
+
 static void add_called(Profile *p, Called c, size_t nin, const Shape *in) {
+    bool open = p->is_static && are_open(nin, in);
     size_t n = bound_dims(c.fn, nin, in, NULL);
     DimValue *dim = mem_alloc(p->s, (n + 1) * sizeof *dim);
     bound_dims(c.fn, nin, in, dim);
     uint64_t key = hash_mix(hash_mix(hash_mix(1, (uintptr_t)c.fn), c.site), c.more);
     for (size_t i = 0; i < n; i++)
         key = hash_mix(hash_mix(key, dim[i].name), (uint64_t)dim[i].value);
+    if (open) key = hash_shapes(p, key, nin, in);
     if (!map_get(&p->called_keys, key, NULL) && p->called.n < CALLED_MAX) {
         map_put(&p->called_keys, key, 0);
         c.ndim = n;
         c.dim = arena_copy(p->a, dim, n * sizeof *dim);
+        c.nin = nin;
+        c.in = p->is_static ? keep_shapes(p, nin, in) : NULL;
+        c.rings = poly_copy(p->a, c.rings);
         vec_push(p->s, &p->called, c);
     }
     mem_free(dim);
 }
 
 void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in) {
-    add_called(p, (Called){.fn = fn}, nin, in);
+    add_called(p, (Called){.fn = fn, .rings = poly_number(p->tmp, 0)}, nin, in);
 }
 
 void called_add_loop(Profile *p, const Costed *c, const LoopStep *l) {
     uint64_t site = hash_mix(hash_mix(2, (uintptr_t)c->g), c->id);
-    add_called(p, (Called){.fn = l->fn, .site = site ? site : 1, .more = l->rings},
+    double rings = 0;
+    bool known = poly_is_number(l->rings, &rings) && rings < 0x1p60;
+    add_called(p,
+               (Called){.fn = l->fn,
+                        .site = site ? site : 1,
+                        .more = known ? (uint64_t)rings : 0,
+                        .rings = l->rings},
                l->nin, l->in);
 }
 
@@ -96,7 +142,9 @@ static PlanMemory function_memory(Profile *p, size_t i) {
     uint64_t site = p->called.p[i].site;
     PlanMemory most = {0};
     size_t mark = diag_count(p->s);
-    Plan *plan = plan_new((Graph *)(uintptr_t)fn, &p->how); /* planning only reads */
+    PlanOptions how = p->how;
+    how.own_results = site != 0;                         /* as the machine plans them */
+    Plan *plan = plan_new((Graph *)(uintptr_t)fn, &how); /* planning only reads */
     diag_rewind(p->s, mark);
     if (!plan) return (PlanMemory){.unknown = 1};
     for (; i < p->called.n; i++) {
@@ -104,6 +152,7 @@ static PlanMemory function_memory(Profile *p, size_t i) {
         if (c->fn != fn || c->site != site) continue;
         PlanMemory m = memory_in_call(p->s, plan, c);
         take_larger(&most.peak, m.peak + c->more);
+        take_larger(&most.least, m.least + c->more);
         take_larger(&most.peak_no_inplace, m.peak_no_inplace + c->more);
         take_larger(&most.peak_no_reuse, m.peak_no_reuse + c->more);
         if (m.unknown > most.unknown) most.unknown = m.unknown;
@@ -124,6 +173,7 @@ PlanMemory called_memory(Profile *p) {
         Holder h = {VAR_NONE, p->called.p[i].fn->name, (double)m.peak};
         if (m.peak) vec_push(p->s, &p->functions, h);
         sum.peak += m.peak;
+        sum.least += m.least;
         sum.peak_no_inplace += m.peak_no_inplace;
         sum.peak_no_reuse += m.peak_no_reuse;
         sum.unknown += m.unknown;

@@ -14,7 +14,9 @@ static void put_symbols(const Profile *p, const Amount *x, Str *out) {
 static void put_amount(const Profile *p, const char *name, const Amount *x,
                        JsonWriter *w) {
     json_put_key(w, name);
-    if (x->sym) {
+    if (x->text) {
+        json_put(w, x->text);
+    } else if (x->sym) {
         Str text = STR(p->s);
         put_symbols(p, x, &text);
         json_put(w, str_text(&text));
@@ -36,7 +38,8 @@ static void put_total(const Profile *p, JsonWriter *w) {
     for (int f = 0; f < PF_N; f++) {
         double v;
         if (!p->has[f]) continue;
-        bool known = p->total[f].sym || profile_field_number(p, (ProfileField)f, &v);
+        bool known = p->total[f].sym || p->total[f].text ||
+                     profile_field_number(p, (ProfileField)f, &v);
         json_line(w, "    ");
         put_amount(p, profile_field_name((ProfileField)f),
                    known ? &p->total[f] : &nothing, w);

@@ -92,23 +92,19 @@ static Shape without_rows(Shape x) {
 }
 
 /* Bytes of one row of an output; 0: unknown. */
-static uint64_t row_bytes_of(const ScanOut *o, const Shape *out) {
+static const Poly *row_bytes_of(Arena *a, const ScanOut *o, const Shape *out) {
     Shape row = o->keep == SCAN_LAST ? *out : without_rows(*out);
-    double n = (double)dtype_size(row.dtype), d;
-    if (!row.is_tensor) return 0;
-    for (int i = 0; i < row.ndim; i++) {
-        if (!row.dim[i] || !poly_is_number(row.dim[i], &d)) return 0;
-        n *= d;
-    }
-    return n < 0x1p60 ? (uint64_t)n : 0;
+    const Poly *n = bytes_of_shape(a, &row);
+    return n ? n : poly_number(a, 0);
 }
 
 /* Bytes of rows that a loop keeps in a ring, as vm/scan.c does, for outputs that are
  * not returned whole. */
-static uint64_t ring_bytes(const ScanOut *o, const Shape *out) {
+static const Poly *ring_bytes(Arena *a, const ScanOut *o, const Shape *out) {
     int64_t kept = o->keep > 0 ? o->keep : 1, read = o->depth + 1;
-    if (o->keep == SCAN_ALL) return 0;
-    return (uint64_t)(o->ntap && read > kept ? read : kept) * row_bytes_of(o, out);
+    if (o->keep == SCAN_ALL) return poly_number(a, 0);
+    double rows = (double)(o->ntap && read > kept ? read : kept);
+    return poly_mul(a, poly_number(a, rows), row_bytes_of(a, o, out));
 }
 
 LoopStep loop_step(Arena *a, const Costed *c) {
@@ -122,7 +118,8 @@ LoopStep loop_step(Arena *a, const Costed *c) {
             if (k - f.out[o].in < f.out[o].ntap) rows = !scan_one_row(&f.out[o]);
         if (rows) l.in[k] = without_rows(l.in[k]);
     }
+    l.rings = poly_number(a, 0);
     for (size_t o = 0; o < f.nout; o++)
-        l.rings += ring_bytes(&f.out[o], &c->out[o]);
+        l.rings = poly_add(a, l.rings, ring_bytes(a, &f.out[o], &c->out[o]));
     return l;
 }

@@ -127,5 +127,7 @@ bool profile_report(Profile *p, const ReportOptions *how, Str *out);
  * hold. */
 bool profile_assert_check(Session *s, Span text);
 bool profile_assert(const Profile *p, Span text);
+/* The same as an answer. False: the formula has no value; diagnosed. */
+bool profile_holds(const Profile *p, Span text, bool *yes);
 
 #endif

@@ -36,6 +36,7 @@ Cost cost_apply(Costing *k, Arena *a, const Costed *c);
 /* For a fused group: the flops of its inner ops, the bytes of its inputs and
  * outputs. */
 Cost cost_fused(Costing *k, Arena *a, const Graph *fn, const Costed *c);
+const Poly *bytes_of_shape(Arena *a, const Shape *h); /* NULL: unknown */
 Shape shape_of_type(Arena *a, const Type *t, const Map *dims, bool symbols);
 Shape shape_of_tensor(Arena *a, const Tensor *t);
 /* Completes an elementwise result's shape where its type leaves it open. */
@@ -60,7 +61,7 @@ typedef struct LoopStep {
     size_t nin;
     Shape *in;
     const Poly *steps;
-    uint64_t rings; /* bytes of rows kept besides the results */
+    const Poly *rings; /* bytes of rows kept besides the results, as far as known */
 } LoopStep;
 LoopStep loop_step(Arena *a, const Costed *c);
 
@@ -69,6 +70,7 @@ typedef struct Amount { /* v + sym, plus `unknown` parts of unknown size */
     double v;
     const Poly *sym; /* NULL: none */
     uint64_t unknown;
+    const char *text; /* what there is no single polynomial for; NULL: the above */
 } Amount;
 void amount_add(Arena *a, Amount *x, const Poly *p);
 void amount_sum(Arena *a, Amount *x, const Amount *y);
@@ -98,6 +100,9 @@ typedef struct Called { /* a function with the sizes of its arguments */
     uint64_t more; /* bytes in addition to the function's own */
     size_t ndim;
     const DimValue *dim;
+    size_t nin; /* static profiles: the arguments' shapes, and `more` */
+    const Shape *in;
+    const Poly *rings;
 } Called;
 typedef struct OpenApply { /* a running Apply */
     double start, inner;
@@ -146,6 +151,7 @@ struct Profile {
     uint64_t watched, visits;
     double fastest; /* sum of the instructions' times, over profiled calls */
     bool is_static;
+    const Shape *shape; /* by variable, of a static profile; NULL */
     Rows rows;
     Peaks peaks;
     Amount total[PF_N];
@@ -174,6 +180,11 @@ const char *by_name(ProfileBy by);
 void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in);
 void called_add_loop(Profile *p, const Costed *c, const LoopStep *l);
 PlanMemory called_memory(Profile *p);
+
+/* ---- peak.c: static profiles with open dims ---- */
+/* "max(8*n + 64, 4*n**2)": the planned peak, under changed options. NULL: unknown. */
+const char *peak_text(Profile *p, const PlanOptions *change);
+const Poly *leaves_poly(const Profile *p);
 
 /* ---- memory.c ---- */
 typedef struct Live { /* live storage at one instruction */

@@ -133,6 +133,7 @@ static void total_memory(Profile *p) {
     PlanMemory m = plan_memory(p->plan, p->dims.n, p->dims.p, p->bytes),
                f = called_memory(p);
     m.peak += f.peak;
+    m.least += f.least;
     m.peak_no_inplace += f.peak_no_inplace;
     m.peak_no_reuse += f.peak_no_reuse;
     m.unknown += f.unknown;
@@ -149,18 +150,38 @@ static void total_memory(Profile *p) {
         p->total[planned[i]].unknown = m.unknown;
 }
 
+/* Where dims are open, the planned figures are polynomials in them. */
+static void total_open_memory(Profile *p) {
+    static const struct {
+        ProfileField field;
+        PlanOptions change;
+    } row[] = {{PF_peak_bytes, {0}},
+               {PF_least_bytes, {0}},
+               {PF_peak_no_inplace_bytes, {.no_inplace = true}},
+               {PF_peak_no_reuse_bytes, {.no_inplace = true, .no_reuse = true}}};
+    if (!p->is_static || !p->total[PF_peak_bytes].unknown) return;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const char *text = peak_text(p, &row[i].change);
+        if (text) p->total[row[i].field] = (Amount){.text = text};
+    }
+    const Poly *leaves = leaves_poly(p);
+    if (leaves) p->total[PF_leaves_bytes] = (Amount){.sym = leaves};
+}
+
 void profile_finish(Profile *p) {
     rows_make(p);
     total_times(p);
     total_costs(p);
     total_memory(p);
+    total_open_memory(p);
 }
 
 /* A sum of flops without its unknown parts is still useful; a peak of memory is not. */
 bool profile_field_number(const Profile *p, ProfileField f, double *v) {
     bool planned = f >= PF_peak_bytes && f <= PF_leaves_bytes;
     *v = p->total[f].v;
-    return p->has[f] && !p->total[f].sym && !(planned && p->total[f].unknown);
+    return p->has[f] && !p->total[f].sym && !p->total[f].text &&
+           !(planned && p->total[f].unknown);
 }
 
 /* ---- reports ---- */

@@ -323,6 +323,7 @@ void profile_static(Profile *p) {
         map_put(&dims, p->dims.p[i].name,
                 (uintptr_t)poly_number(p->a, (double)p->dims.p[i].value));
     Shape *h = cost_shapes(p->a, p->g, &dims, true, 0, NULL);
+    p->shape = h;
     Walk w = {.g = p->g, .h = h, .times = poly_number(p->a, 1), .calls = 1};
     for (size_t i = 0; i < plan_steps(p->plan); i++)
         cost_static_apply(p, &w, plan_step(p->plan, i).apply);

@@ -35,7 +35,10 @@ void profile_time_text(double s, Str *out) {
 }
 
 void amount_text(const Profile *p, const Amount *x, const char *unit, Str *out) {
-    if (x->sym) {
+    if (x->text) {
+        str_puts(out, x->text);
+        if (*unit) str_printf(out, " %s", unit);
+    } else if (x->sym) {
         Amount all = {.sym = poly_add(p->a, x->sym, poly_number(p->a, x->v))};
         poly_text(p->s, all.sym, out);
         if (*unit) str_printf(out, " %s", unit);
@@ -361,7 +364,8 @@ static void print_footer(const Profile *p, Str *out) {
                    "\n? the flops of %.0f runs of Applies are unknown: their op gives "
                    "no count, or a size is not known\n",
                    n);
-    if (profile_field_number(p, PF_unknown_sizes, &n) && n > 0)
+    if (profile_field_number(p, PF_unknown_sizes, &n) && n > 0 &&
+        !p->total[PF_peak_bytes].text)
         str_printf(out,
                    "\n? %.0f values are in no planned figure of memory, because their "
                    "size is not known%s\n",

@@ -148,7 +148,7 @@ static bool fail_untold(Session *s, const Profile *p, Span at, ProfileField f) {
     else
         fail(s, at, E_MISSING, "%s is unknown: it depends on sizes that are not known",
              name);
-    if (p->has[f] && p->total[f].sym) {
+    if (p->has[f] && (p->total[f].sym || p->total[f].text)) {
         Str b = STR(s);
         amount_text(p, &p->total[f], "", &b);
         note(s, NOWHERE, "%s is %s", name, str_text(&b));
@@ -209,6 +209,13 @@ static void note_sides(Session *s, const Profile *p, Span text) {
     const Ast *e = ast_parse(s, a, text);
     if (e) note_compared(s, p, e);
     arena_free(a);
+}
+
+bool profile_holds(const Profile *p, Span text, bool *yes) {
+    double v;
+    if (!value_of(p->s, p, without_units(p->s, text), &v)) return false;
+    *yes = v != 0;
+    return true;
 }
 
 bool profile_assert(const Profile *p, Span text) {

@@ -10,9 +10,9 @@
  * conditions: all readers of the old value and of its views have run, and no output is
  * one. An instruction that only computes a new value is moved to the end if that lets
  * it work in place; nothing depends on it, so the order stays topological.
- *   - Outputs and new values have storage of their own. One that is a leaf, a view of
- * one, or shares storage with an earlier output is copied when the run ends, before any
- * shared variable changes. */
+ *   - New values have storage of their own, outputs storage that nothing else takes
+ * before the run ends. One that is a leaf, a view of one, or shares storage with an
+ * earlier output is copied when the run ends, before any shared variable changes. */
 #include "vm/vm_impl.h"
 
 /* ---- order ---- */
@@ -356,24 +356,26 @@ static void overwrite_shared(const Plan *p, Sharing *h) {
 }
 
 /* ---- results ---- */
-/* Claims the storage behind a cell, with every view on the way, for one output or new
- * value; false: already claimed, or a leaf's. */
-static bool claim_storage(const Plan *p, Sharing *h, uint32_t cell) {
+/* Claims the storage behind a cell, with every view on the way, for one output
+ * (STORE_OUT, or STORE_OWN) or new value (STORE_OWN); false: already claimed, or a
+ * leaf's. */
+static bool claim_storage(const Plan *p, Sharing *h, uint32_t cell, StoreClass cls) {
     if (h->cell[cell].root < p->nleaf) return false;
     for (uint32_t c = cell;; c = h->cell[c].of) {
         if (h->cell[c].flags & CELL_BOXED)
             return false; /* an item: others refer to it too */
-        if (h->store.p[h->cell[c].store].cls >= STORE_OWN) return false;
+        if (h->store.p[h->cell[c].store].cls >= STORE_OUT) return false;
         if (h->cell[c].how != PLAN_VIEW) break;
     }
     for (uint32_t c = cell;; c = h->cell[c].of) {
-        h->store.p[h->cell[c].store].cls = STORE_OWN;
-        if (h->cell[c].how != PLAN_VIEW) return true;
+        bool view = h->cell[c].how == PLAN_VIEW; /* needs room only if it is none */
+        h->store.p[h->cell[c].store].cls = view ? STORE_OWN : cls;
+        if (!view) return true;
     }
 }
 
-static void add_result_copy(const Plan *p, Sharing *h, Result *r) {
-    Store s = {STORE_OWN, p->nins, p->nins, NONE, r->cell};
+static void add_result_copy(const Plan *p, Sharing *h, Result *r, StoreClass cls) {
+    Store s = {cls, p->nins, p->nins, NONE, r->cell};
     r->copy = (uint32_t)h->store.n;
     h->cell[r->cell].flags |= CELL_COPIED;
     vec_push(p->s, &h->store, s);
@@ -384,20 +386,23 @@ static bool is_counted(const Sharing *h, const Result *r) {
     return h->cell[r->cell].flags & CELL_BOXED;
 }
 
+static void place_output(const Plan *p, Sharing *h, Result *r) {
+    StoreClass cls = p->o.own_results ? STORE_OWN : STORE_OUT;
+    if (!claim_storage(p, h, r->cell, cls)) add_result_copy(p, h, r, cls);
+}
+
 static void place_results(const Plan *p, Sharing *h) {
     for (uint32_t i = 0; i < p->noutput; i++)
-        if (!is_counted(h, &h->output[i]) && !claim_storage(p, h, h->output[i].cell))
-            add_result_copy(p, h, &h->output[i]);
-    if (h->until.cell != NONE && !claim_storage(p, h, h->until.cell))
-        add_result_copy(p, h, &h->until);
+        if (!is_counted(h, &h->output[i])) place_output(p, h, &h->output[i]);
+    if (h->until.cell != NONE) place_output(p, h, &h->until);
     for (uint32_t u = 0; u < p->nupdate; u++) {
         Result *r = &h->update[u];
         const CellInfo *c = &h->cell[r->cell];
         bool over = c->store != NONE && h->store.p[c->store].cls == STORE_SHARED &&
                     h->store.p[c->store].shared == r->shared && c->how == PLAN_INPLACE;
         if (over || is_counted(h, r)) continue;
-        if (c->how == PLAN_VIEW || !claim_storage(p, h, r->cell))
-            add_result_copy(p, h, r);
+        if (c->how == PLAN_VIEW || !claim_storage(p, h, r->cell, STORE_OWN))
+            add_result_copy(p, h, r, STORE_OWN);
     }
 }
 

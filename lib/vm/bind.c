@@ -157,7 +157,9 @@ static bool run_inits(Machine *m, size_t n, const uint32_t *which) {
     Var *init = mem_alloc(m->s, n * sizeof *init);
     for (size_t k = 0; k < n; k++)
         init[k] = var_leafrec(g, g->shared.p[which[k]])->init;
-    Plan *p = plan_new(g, &(PlanOptions){.nwant = n, .want = init, .only_want = true});
+    Plan *p = plan_new(
+        g, &(PlanOptions){
+               .nwant = n, .want = init, .only_want = true, .own_results = true});
     Machine *sub = p ? machine_new(p, m->depth + 1, NULL) : NULL;
     bool ok = p && lend_shared(m, sub) && vm_run(sub);
     for (size_t k = 0; ok && k < n; k++) {

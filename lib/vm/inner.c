@@ -12,8 +12,9 @@ static Machine *outermost_machine(Machine *m) {
     return m;
 }
 
-Plan *plan_function(const Machine *m, const Graph *fn) {
+Plan *plan_function(const Machine *m, const Graph *fn, bool own_results) {
     PlanOptions o = m->p->o;
+    o.own_results = own_results;
     o.nwant = 0;
     o.want = NULL;
     o.only_want = false;
@@ -29,7 +30,7 @@ static Machine *function_machine(Machine *m, const Ins *in) {
         session_too_deep(m->s, m->p->g->origin[in->apply].at);
         return NULL;
     }
-    Plan *p = plan_function(m, fn);
+    Plan *p = plan_function(m, fn, false);
     if (!p) return NULL;
     Machine *sub = machine_new(p, m->depth + 1, m);
     map_put(&top->inner, (uintptr_t)fn, top->inners.n);
@@ -91,6 +92,7 @@ static bool eval_graph(Graph *g, size_t n, const Var *want, Value *out) {
     Plan *p = plan_new(g, &(PlanOptions){.nwant = n,
                                          .want = want,
                                          .only_want = true,
+                                         .own_results = true,
                                          .debugging = services(g->s)->debugging});
     if (!p) return false;
     Machine *m = vm_new(p);
@@ -110,7 +112,7 @@ struct Inner {
 };
 
 static struct Inner *inner_new(Session *s, const Graph *fn) {
-    PlanOptions how = {.debugging = services(s)->debugging};
+    PlanOptions how = {.own_results = true, .debugging = services(s)->debugging};
     Plan *p = plan_new((Graph *)(uintptr_t)fn, &how); /* planning only reads */
     if (!p) return NULL;
     struct Inner *r = mem_zalloc(s, 1, sizeof *r);

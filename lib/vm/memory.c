@@ -1,12 +1,13 @@
-/* Assigns offsets by lifetime with two methods and uses the better result.
+/* Assigns offsets by lifetime.
  *   - For any number of values: visits the steps in order. A new value takes the
  * smallest hole that fits, a dead one is merged with the holes next to it, and the
  * arena grows if no hole fits. Holes are kept in lists by size (four for each power of
  * two), so a step costs the same however many there are; among the first few of a list
  * the best fit is taken.
- *   - For a few: places the largest value first, each in the smallest gap between
- * values that live at the same time. This is quadratic, and usually within a few
- * percent of the bytes alive at the worst step. */
+ *   - For a few, if that takes more than the bytes alive at the worst step: the largest
+ * value first, each in the smallest gap between values that live at the same time, and
+ * then a search (pack.h) within a fixed number of tries, so that a plan is the same
+ * each time. */
 #include "value/class.h"
 #include "vm/vm_impl.h"
 
@@ -174,8 +175,7 @@ static uint64_t by_walk(Session *s, uint32_t steps, size_t n, Span64 *span) {
         for (uint32_t k = born.first[t]; k < born.first[t + 1]; k++) {
             Span64 *x = &span[born.list[k]];
             if (x->bytes < 0) continue;
-            taken[born.list[k]] =
-                hole_take(&h, x->bytes ? round_up((size_t)x->bytes) : ALIGNMENT);
+            taken[born.list[k]] = hole_take(&h, (uint64_t)x->bytes);
             x->offset = h.block.p[taken[born.list[k]]].offset;
         }
         for (uint32_t k = dies.first[t]; k < dies.first[t + 1]; k++)
@@ -189,68 +189,60 @@ static uint64_t by_walk(Session *s, uint32_t steps, size_t n, Span64 *span) {
     return h.overflow ? UINT64_MAX : h.end;
 }
 
-/* ---- largest first ---- */
-enum { FEW = 512 };
+/* ---- both ---- */
+enum { FEW = 512, SEARCH_TRIES = 4000 };
 
-static int larger_first(const void *a, const void *b) {
-    const Span64 *x = *(const Span64 *const *)a, *y = *(const Span64 *const *)b;
-    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
-    if (x->born != y->born) return x->born < y->born ? -1 : 1;
-    return x < y ? -1 : x > y;
+/* Of zero bytes a value has no hole, so it is left out. */
+static void leave_out_empty(size_t n, Span64 *span, int64_t from, int64_t to) {
+    for (size_t i = 0; i < n; i++)
+        if (span[i].bytes == from) span[i].bytes = to;
 }
 
-static bool lives_overlap(const Span64 *x, const Span64 *y) {
-    return x->born <= y->dies && y->born <= x->dies;
+uint64_t pack_quickly(Session *s, size_t n, Span64 *span) {
+    enum { EMPTY = -2 };
+    uint32_t last = 0;
+    for (size_t i = 0; i < n; i++)
+        if (span[i].dies > last) last = span[i].dies;
+    leave_out_empty(n, span, 0, EMPTY);
+    uint64_t walk = by_walk(s, last + 1, n, span);
+    if (n <= FEW && walk > pack_bound(s, n, span)) {
+        Span64 *other = mem_alloc(s, n * sizeof *other);
+        memcpy(other, span, n * sizeof *other);
+        uint64_t sized = pack_by_size(s, n, other);
+        if (sized < walk) memcpy(span, other, n * sizeof *other);
+        if (sized < walk) walk = sized;
+        mem_free(other);
+    }
+    leave_out_empty(n, span, EMPTY, 0);
+    return walk;
 }
 
-/* placed: sorted by offset. Returns x's position in that order. */
-static size_t find_gap(Span64 *const *placed, size_t n, Span64 *x) {
-    uint64_t need = round_up((size_t)x->bytes), end = 0, best = UINT64_MAX, at = 0;
+/* Sizes in whole cache lines, at least one: empty arrays need an address, too. */
+static bool round_sizes(size_t n, const Span64 *span, Span64 *to) {
+    int64_t all = 0;
+    memcpy(to, span, n * sizeof *to);
     for (size_t i = 0; i < n; i++) {
-        const Span64 *y = placed[i];
-        if (!lives_overlap(x, y)) continue;
-        if (y->offset > end && y->offset - end >= need && y->offset - end < best)
-            best = y->offset - (at = end);
-        uint64_t after = y->offset + round_up((size_t)y->bytes);
-        if (after > end) end = after;
+        if (span[i].bytes < 0) continue;
+        to[i].bytes = span[i].bytes ? (int64_t)round_up((size_t)span[i].bytes)
+                                    : (int64_t)ALIGNMENT;
+        if (__builtin_add_overflow(all, to[i].bytes, &all)) return false;
     }
-    x->offset = best == UINT64_MAX ? end : at;
-    size_t k = 0;
-    while (k < n && placed[k]->offset <= x->offset)
-        k++;
-    return k;
+    return true;
 }
 
-static uint64_t by_size(Session *s, size_t n, Span64 *span) {
-    Span64 **order = mem_zalloc(s, 2 * n, sizeof(Span64 *)), **placed = order + n;
-    size_t few = 0;
-    uint64_t end = 0;
-    for (size_t i = 0; i < n; i++)
-        if (span[i].bytes >= 0) order[few++] = &span[i];
-    qsort(order, few, sizeof *order, larger_first);
-    for (size_t i = 0; i < few; i++) {
-        size_t k = find_gap(placed, i, order[i]);
-        memmove(placed + k + 1, placed + k, (i - k) * sizeof *placed);
-        placed[k] = order[i];
-        uint64_t after = order[i]->offset + round_up((size_t)order[i]->bytes);
-        if (after > end) end = after;
+uint64_t arena_layout(Session *s, size_t n, Span64 *span) {
+    Span64 *round = mem_alloc(s, (n + 1) * sizeof *round);
+    uint64_t height = UINT64_MAX;
+    if (round_sizes(n, span, round)) {
+        height = pack_quickly(s, n, round);
+        uint64_t bound = n <= FEW ? pack_bound(s, n, round) : height;
+        PackLimits limits = {.tries = SEARCH_TRIES};
+        if (height > bound) height = pack_lowest(s, n, round, bound, &limits, &bound);
+        for (size_t i = 0; i < n; i++)
+            span[i].offset = round[i].offset;
     }
-    mem_free(order);
-    return end;
-}
-
-uint64_t arena_layout(Session *s, uint32_t steps, size_t n, Span64 *span) {
-    uint64_t walk = by_walk(s, steps, n, span);
-    if (n > FEW || n < 3 || walk >= UINT64_MAX / 4) return walk;
-    Span64 *other = mem_alloc(s, n * sizeof *other);
-    memcpy(other, span, n * sizeof *other);
-    for (size_t i = 0; i < n; i++)
-        if (other[i].bytes == 0) other[i].bytes = ALIGNMENT;
-    uint64_t sized = by_size(s, n, other);
-    for (size_t i = 0; i < n && sized < walk; i++)
-        span[i].offset = other[i].offset;
-    mem_free(other);
-    return sized < walk ? sized : walk;
+    mem_free(round);
+    return height;
 }
 
 /* ---- sizes ---- */

@@ -35,9 +35,9 @@ static Sizes sizes_of_stores(const Plan *p, const Sharing *h, const Known *k) {
         if (n > x->bytes) x->bytes = n;
     }
     for (size_t i = 0; i < z.n; i++) {
-        StoreClass cls = h->store.p[i].cls;
-        if (cls == STORE_SHARED || cls == STORE_LAZY || z.span[i].bytes < 0)
-            z.span[i].bytes = -1;
+        const Store *s = &h->store.p[i];
+        bool view = s->born < p->nins && h->cell[s->cell].how == PLAN_VIEW;
+        if (s->cls == STORE_SHARED || view || z.span[i].bytes < 0) z.span[i].bytes = -1;
     }
     return z;
 }
@@ -58,7 +58,7 @@ static uint64_t least_alive_bytes(const Plan *p, const Sizes *z, uint32_t *at) {
     return (uint64_t)worst;
 }
 
-/* Results have separate buffers for the whole run; everything else is packed. */
+/* Some results have separate buffers for the whole run; everything else is packed. */
 static uint64_t planned_peak_bytes(const Plan *p, const Sharing *h, Sizes *z) {
     uint64_t own = 0;
     for (size_t i = 0; i < z->n; i++) {
@@ -67,7 +67,7 @@ static uint64_t planned_peak_bytes(const Plan *p, const Sharing *h, Sizes *z) {
         own += round_up((size_t)z->span[i].bytes);
         z->span[i].bytes = -1;
     }
-    uint64_t arena = arena_layout(p->s, p->nins + 1, z->n, z->span);
+    uint64_t arena = arena_layout(p->s, z->n, z->span);
     return arena > UINT64_MAX - own ? UINT64_MAX : own + arena;
 }
 

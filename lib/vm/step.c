@@ -177,8 +177,8 @@ static void fill_thunk_call(Machine *m, const Ins *in, Call *c) {
         m->computed[k] = (uint8_t)cell_computed(m, arg[k]);
     for (uint32_t j = 0; j < in->nout; j++) {
         uint32_t store = m->p->sharing.cell[arg[in->nin + j]].store;
-        m->no_recycling[j] =
-            store != NONE && m->p->sharing.store.p[store].cls == STORE_OWN;
+        StoreClass cls = store == NONE ? STORE_POOL : m->p->sharing.store.p[store].cls;
+        m->no_recycling[j] = cls == STORE_OUT || cls == STORE_OWN;
     }
     if (!in->thunk->lazy) return;
     c->need = m->need;

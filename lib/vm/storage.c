@@ -1,7 +1,8 @@
 /* Storage. Values whose sizes follow from types and dims share an arena, at offsets
  * decided by lifetimes; others live in slots that grow on demand and persist. Outputs
- * and new values of shared variables have separate buffers that a caller can keep: a
- * buffer held by anybody else is left to the holder and replaced. */
+ * lie in the arena, too, unless the plan has own_results: then they, and new values of
+ * shared variables always, have separate buffers. A buffer, or an arena, that anybody
+ * else holds when a run begins is left to the holder and replaced. */
 #include "vm/vm_impl.h"
 
 void place_free_retired(Machine *m) {
@@ -41,9 +42,13 @@ static uint32_t place_new(Machine *m, bool result) {
     return (uint32_t)m->nplace++;
 }
 
+static bool is_result(StoreClass cls) {
+    return cls == STORE_OUT || cls == STORE_OWN;
+}
+
 static void place_apart(Machine *m, uint32_t cell) {
     StoreClass cls = m->p->sharing.store.p[m->p->sharing.cell[cell].store].cls;
-    m->place_of[cell] = place_new(m, cls == STORE_OWN || cls == STORE_SHARED);
+    m->place_of[cell] = place_new(m, is_result(cls) || cls == STORE_SHARED);
 }
 
 /* A result computed before its turn can't use the storage reserved for its lifetime. */
@@ -83,8 +88,12 @@ static void measure_stores(const Machine *m, const Map *dims, Span64 *span) {
         else if (n > x->bytes)
             x->bytes = n;
     }
-    for (size_t i = 0; i < h->store.n; i++)
-        if (h->store.p[i].cls != STORE_POOL) span[i].bytes = -1;
+    for (size_t i = 0; i < h->store.n; i++) {
+        const Store *x = &h->store.p[i];
+        if (x->cls == STORE_OUT && x->born == m->p->nins)
+            span[i].bytes = type_bytes(h->cell[x->cell].type, dims); /* a copy */
+        if (x->cls != STORE_POOL && x->cls != STORE_OUT) span[i].bytes = -1;
+    }
 }
 
 static bool take_arena(Machine *m, uint64_t bytes) {
@@ -92,10 +101,9 @@ static bool take_arena(Machine *m, uint64_t bytes) {
     buffer_unref(m->arena);
     m->arena = buffer_new(m->s, bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes);
     if (m->arena) return true;
-    return note(
-        m->s, NOWHERE,
-        "for the intermediate values of %u instructions, packed by their lifetimes",
-        m->p->nins);
+    return note(m->s, NOWHERE,
+                "for the results of %u instructions, packed by their lifetimes",
+                m->p->nins);
 }
 
 /* Stores outside the arena share slots, assigned by the same method with size one. */
@@ -105,7 +113,7 @@ static void assign_slots(Machine *m, Span64 *span, uint32_t *slot) {
     for (size_t i = 0; i < n; i++)
         span[i].bytes =
             h->store.p[i].cls <= STORE_LAZY && span[i].bytes < 0 ? ALIGNMENT : -1;
-    uint64_t end = arena_layout(m->s, m->p->nins + 1, n, span);
+    uint64_t end = arena_layout(m->s, n, span);
     for (uint64_t k = 0; k < end / ALIGNMENT; k++)
         place_new(m, false);
     for (size_t i = 0; i < n; i++)
@@ -126,14 +134,14 @@ static void begin_layout(Machine *m) {
     const Sharing *h = &m->p->sharing;
     size_t n = h->store.n;
     for (size_t i = 0; i < m->nplace; i++)
-        if (i >= n || !(m->place[i].result || m->place[i].kept))
+        if (i >= n || !(h->store.p[i].cls == STORE_OWN || m->place[i].kept))
             place_drop(m, &m->place[i]);
     place_free_retired(m);
     bool first = m->nplace == 0;
     m->results.n = 0;
     if (!first) m->nplace = n;
     for (size_t i = 0; i < n; i++) {
-        bool result = h->store.p[i].cls == STORE_OWN;
+        bool result = is_result(h->store.p[i].cls);
         if (first)
             place_new(m, result);
         else if (result)
@@ -153,13 +161,14 @@ bool place_lay_out(Machine *m) {
     uint32_t *slot = mem_zalloc(m->s, n, sizeof *slot);
     measure_stores(m, &dims, span);
     map_free(&dims);
-    bool ok = take_arena(m, arena_layout(m->s, m->p->nins + 1, n, span));
+    bool ok = take_arena(m, arena_layout(m->s, n, span));
     for (size_t i = 0; ok && i < n; i++)
         if (span[i].bytes >= 0) {
             size_t cap = span[i].bytes ? round_up((size_t)span[i].bytes) : ALIGNMENT;
             m->place[i] = (Place){.ptr = (char *)m->arena->data + span[i].offset,
                                   .cap = cap,
-                                  .buf = m->arena};
+                                  .buf = m->arena,
+                                  .result = is_result(h->store.p[i].cls)};
         }
     if (ok) assign_slots(m, span, slot);
     for (uint32_t c = m->p->nleaf; ok && c < m->p->ncell; c++) {
@@ -174,6 +183,22 @@ bool place_lay_out(Machine *m) {
 /* ---- before each run ---- */
 static bool is_shared_elsewhere(const Buffer *b) {
     return atomic_load_explicit(&b->refs, memory_order_acquire) > 1;
+}
+
+/* Somebody keeps an output of the last run: this one writes to another arena. */
+static bool refresh_arena(Machine *m) {
+    Buffer *old = m->arena;
+    if (!old || !is_shared_elsewhere(old)) return true;
+    m->arena = NULL;
+    if (!take_arena(m, old->size)) return m->arena = old, false;
+    for (size_t i = 0; i < m->nplace; i++) {
+        Place *p = &m->place[i];
+        if (p->own || p->buf != old) continue;
+        p->ptr = (char *)m->arena->data + (p->ptr - (char *)old->data);
+        p->buf = m->arena;
+    }
+    buffer_unref(old);
+    return true;
 }
 
 static bool refresh_results(Machine *m) {
@@ -205,7 +230,7 @@ static bool make_writable(Machine *m, uint32_t i) {
 }
 
 bool place_refresh_all(Machine *m) {
-    if (!refresh_results(m)) return false;
+    if (!refresh_arena(m) || !refresh_results(m)) return false;
     const Plan *p = m->p;
     for (uint32_t u = 0; u < p->nupdate; u++) {
         const Result *r = &p->sharing.update[u];

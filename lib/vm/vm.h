@@ -38,6 +38,9 @@ typedef struct PlanOptions {
     bool no_code;     /* no machine code for elementwise arithmetic */
     bool no_inplace;  /* no result overwrites an input */
     bool no_reuse;    /* --no-gc: every value keeps its storage to the end of the run */
+    bool own_results; /* each output has a buffer of its own; else they lie in one with
+                       * the intermediate values, and a caller that keeps a reference
+                       * keeps all of it */
     bool keep_all;    /* no_reuse and no_inplace, and vm_value works for every planned
                        * variable */
     Impl impl;        /* IMPL_DEBUG: ops with a debug kernel use it; thunks get it
@@ -150,8 +153,8 @@ const char *vm_blamed(const Machine *m);
 
 /* Borrowed; valid until the next run. To keep it longer, take a reference
  * (value_copy_view): the next run then leaves that buffer alone and writes to a fresh
- * one. Outputs never share memory with each other or with inputs, shared variables and
- * constants. */
+ * one (own_results says how much the buffer holds). Outputs never share memory with
+ * each other or with inputs, shared variables and constants. */
 const Value *vm_output(const Machine *m, size_t i); /* graph's outputs, or `want` */
 const Value *vm_shared(Machine *m,
                        size_t i); /* the current value, also before the first run; NULL:
@@ -183,9 +186,9 @@ void vm_set_hooks(Machine *m, const VmHooks *h); /* NULL: none; the struct is co
 
 /* Memory that the machine currently holds, by purpose. */
 typedef struct VmMemory {
-    uint64_t arena; /* planned storage */
-    uint64_t grown; /* storage that grew on demand, where shapes were not known; outputs
-                       and new values of shared variables */
+    uint64_t arena;   /* planned storage, outputs included unless own_results */
+    uint64_t grown;   /* storage that grew on demand, where shapes were not known; new
+                         values of shared variables, and outputs with own_results */
     uint64_t scratch; /* kernels' and block registers */
 } VmMemory;
 VmMemory vm_memory(const Machine *m);

@@ -4,6 +4,7 @@
 #ifndef VM_VM_IMPL_H
 #define VM_VM_IMPL_H
 
+#include "vm/pack.h"
 #include "vm/vm.h"
 
 #define NONE UINT32_MAX
@@ -122,10 +123,12 @@ typedef struct CellInfo {
     uint8_t flags;
 } CellInfo;
 typedef enum StoreClass {
-    STORE_POOL,   /* shares the arena, or a growing slot if the size is unknown */
-    STORE_LAZY,   /* for a result that may be a view: allocated only if the kernel
-                   * copies */
-    STORE_OWN,    /* a buffer of its own: outputs, new values of shared variables */
+    STORE_POOL, /* shares the arena, or a growing slot if the size is unknown */
+    STORE_LAZY, /* for a result that may be a view: allocated only if the kernel
+                 * copies */
+    STORE_OUT,  /* an output that lies in the arena, if its size is known */
+    STORE_OWN,  /* a buffer of its own, which a caller may keep: outputs of a plan with
+                 * own_results, new values of shared variables */
     STORE_SHARED, /* the storage of shared variable `shared`, overwritten by its update
                    */
     STORE_KEPT    /* a buffer of its own, kept from run to run */
@@ -227,14 +230,8 @@ void alias_share(const Plan *p, Arena *a, bool inplace, Sharing *out);
 void alias_kills(Plan *p);
 
 /* ---- memory.c: offsets in one arena by lifetimes ---- */
-typedef struct Span64 {
-    uint32_t born, dies; /* inclusive; the space is free again after `dies` */
-    int64_t bytes;       /* < 0: not placed */
-    uint64_t offset;     /* result */
-} Span64;
-/* Spans in any order; steps is one more than the largest `dies`. Returns the bytes
- * needed. */
-uint64_t arena_layout(Session *s, uint32_t steps, size_t n, Span64 *span);
+/* Spans in any order. Returns the bytes needed; UINT64_MAX: too many. */
+uint64_t arena_layout(Session *s, size_t n, Span64 *span);
 int64_t type_bytes(const Type *t, const Map *dims); /* -1: unknown dim */
 Map dim_value_map(Session *s, size_t n, const DimValue *dim);
 static inline size_t round_up(size_t n) {
@@ -476,7 +473,8 @@ bool step_failed(Machine *m, uint32_t step);
 /* run.c, inner.c */
 Machine *machine_new(const Plan *p, unsigned depth, Machine *outer);
 bool run_function(Machine *m, uint32_t step);
-Plan *plan_function(const Machine *m, const Graph *fn); /* NULL: diagnosed */
+/* NULL: diagnosed */
+Plan *plan_function(const Machine *m, const Graph *fn, bool own_results);
 /* scan.c */
 typedef struct ScanRun ScanRun;
 bool run_scan(Machine *m, uint32_t step);

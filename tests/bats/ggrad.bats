@@ -233,7 +233,7 @@ END
     ggrad deep.tlg --cost loss --wrt "$wrt" | grewrite -o full.tlg
     ggrad deep.tlg --cost loss --wrt "$wrt" --checkpoint sqrt | grewrite -o sqrt.tlg
     ggrad deep.tlg --cost loss --wrt "$wrt" --checkpoint h4,h8 | grewrite -o named.tlg
-    gprof --static full.tlg --assert 'peak_bytes > 14e6' --assert 'flops < 1.5e9' >/dev/null
+    gprof --static full.tlg --assert 'peak_bytes > 10.5e6' --assert 'flops < 1.5e9' >/dev/null
     gprof --static sqrt.tlg --assert 'peak_bytes < 10e6' --assert 'flops < 2e9' >/dev/null
     gprof --static named.tlg --assert 'peak_bytes < 11e6' >/dev/null
     for i in full sqrt named; do

@@ -55,10 +55,10 @@ total() { jq -r ".total.$1" "$2"; }
     assert_success
     assert_output --partial 'flops: 1354*n, math calls: 10*n;'
     assert_line --regexp ' 1280\*n .* matmul$'
-    assert_output --partial '? 4 values are in no planned figure of memory'
+    assert_output --partial 'peak of memory: planned 44*n B; inputs, shared, constants: 256*n + 2560 B'
     small --static -O json -o r.json
     assert_equal "$(total flops r.json)" '1354*n'
-    assert_equal "$(total peak_bytes r.json)" null
+    assert_equal "$(total peak_bytes r.json)" '44*n'
 }
 
 @test "values tell dims to a static report" {

@@ -111,6 +111,23 @@ bool poly_is_number(const Poly *p, double *v) {
     return true;
 }
 
+/* Sizes from 1 on are 1 + m with m >= 0: in m, the difference must have no negative
+ * coefficient. */
+bool poly_at_most(Arena *a, const Poly *x, const Poly *y) {
+    const Poly *d = poly_add(a, y, poly_mul(a, poly_number(a, -1), x)), *sum;
+    if (!d) return false;
+    sum = poly_number(a, 0);
+    for (size_t i = 0; sum && i < d->n; i++) {
+        const Poly *part = poly_number(a, d->term[i].c), *one = poly_number(a, 1);
+        for (int k = 0; k < d->term[i].degree; k++)
+            part = poly_mul(a, part, poly_add(a, poly_dim(a, d->term[i].dim[k]), one));
+        sum = poly_add(a, sum, part);
+    }
+    for (size_t i = 0; sum && i < sum->n; i++)
+        if (sum->term[i].c < 0) return false;
+    return sum != NULL;
+}
+
 double poly_at(const Poly *p, double n) {
     double sum = 0;
     for (size_t i = 0; p && i < p->n; i++)

@@ -17,6 +17,8 @@ const Poly *poly_copy(Arena *a, const Poly *p);
 /* True if it contains no dim. */
 bool poly_is_number(const Poly *p, double *v);
 bool poly_is_negative(const Poly *p); /* for all sizes */
+/* x <= y for all sizes from 1 on, as far as the coefficients show. */
+bool poly_at_most(Arena *a, const Poly *x, const Poly *y);
 /* The value with every dim set to n: used to order symbolic costs. */
 double poly_at(const Poly *p, double n);
 /* "1280*n + 64", highest powers first; "?" for NULL. */

@@ -25,8 +25,23 @@ bool profile_measure(Profile *p, const Graph *g, Machine *m, const MeasuredCalls
 bool profile_measure_peaks(Session *s, unsigned threads, Peaks *out);
 /* `out` has the report even if a verdict fails. False: diagnosed. */
 bool graph_profile(Graph *g, const ProfileSpec *q, Str *out);
+/* Does a formula in the totals hold? False: diagnosed. */
+bool graph_profile_holds(Graph *g, const ProfileSpec *q, Span formula, bool *yes);
+/* gprof --solve: text is "n: peak_bytes <= 16e9", out the largest size of that dim for
+ * which it holds, "n=4000000". E_VERDICT if it holds for none, or always. */
+bool graph_solve(Graph *g, const ProfileSpec *q, Span text, Str *out);
 /* Runs g once for its rounding errors (ulp.h), of q's run and report alone; format
  * text, tsv or json. False: diagnosed. */
 bool graph_ulp(Graph *g, const ProfileSpec *q, Str *out);
+
+/* gprof --pack: a table of buffers as CSV with columns id, lower, upper (exclusive) and
+ * size. */
+typedef struct PackSpec {
+    const char *file;
+    uint64_t capacity; /* 0: none; else E_VERDICT if they take more */
+} PackSpec;
+/* out: the rows with a column `offset`; verdict: a line about them. False:
+ * diagnosed. */
+bool gprof_pack(Session *s, const PackSpec *q, Str *out, Str *verdict);
 
 #endif

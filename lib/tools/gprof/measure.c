@@ -238,22 +238,48 @@ static bool collect_profile(Profiling *f) {
     return true;
 }
 
-static bool report_profile(Profiling *f, Str *out) {
-    bool ok = profile_report(f->p, &f->q->report, out);
-    for (size_t i = 0; i < f->q->nassert; i++)
-        ok = profile_assert(f->p, f->q->assertion[i]) && ok;
-    return ok;
-}
-
-bool graph_profile(Graph *g, const ProfileSpec *q, Str *out) {
+/* Makes a static profile of g or a measured one, for `use`. */
+static bool with_profile(Graph *g, const ProfileSpec *q,
+                         bool (*use)(Profile *p, void *ctx), void *ctx) {
     Profiling f = {.q = q};
-    for (size_t i = 0; i < q->nassert; i++)
-        if (!profile_assert_check(g->s, q->assertion[i])) return false;
     grun_begin(&f.r, g, &q->run);
-    bool ok = given_dims(&f) && prepare_plan(&f) && collect_profile(&f) &&
-              report_profile(&f, out);
+    bool ok =
+        given_dims(&f) && prepare_plan(&f) && collect_profile(&f) && use(f.p, ctx);
     profile_free(f.p);
     vec_free(&f.dims);
     grun_end(&f.r);
     return ok;
+}
+
+typedef struct Reporting {
+    const ProfileSpec *q;
+    Str *out;
+} Reporting;
+
+static bool report_profile(Profile *p, void *ctx) {
+    const Reporting *r = ctx;
+    bool ok = profile_report(p, &r->q->report, r->out);
+    for (size_t i = 0; i < r->q->nassert; i++)
+        ok = profile_assert(p, r->q->assertion[i]) && ok;
+    return ok;
+}
+
+bool graph_profile(Graph *g, const ProfileSpec *q, Str *out) {
+    for (size_t i = 0; i < q->nassert; i++)
+        if (!profile_assert_check(g->s, q->assertion[i])) return false;
+    return with_profile(g, q, report_profile, &(Reporting){q, out});
+}
+
+typedef struct Asking {
+    Span formula;
+    bool *yes;
+} Asking;
+
+static bool ask_profile(Profile *p, void *ctx) {
+    const Asking *a = ctx;
+    return profile_holds(p, a->formula, a->yes);
+}
+
+bool graph_profile_holds(Graph *g, const ProfileSpec *q, Span formula, bool *yes) {
+    return with_profile(g, q, ask_profile, &(Asking){formula, yes});
 }

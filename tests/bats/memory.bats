@@ -1,0 +1,152 @@
+# Memory: plans at their bound, packing, the largest size that fits, polynomials.
+load common
+
+# An MLP's gradient: the outputs are born while temporaries die.
+mlp() {
+    cat >mlp.yaml <<'Y'
+thunkline: 1
+inputs:
+  x: float32[n, 784]
+  y: int64[n]
+shared:
+  W1: float32[784, 256] = normal(0, 0.05, (784, 256), seed=1)
+  W2: float32[256, 10] = normal(0, 0.05, (256, 10), seed=2)
+let: |
+  h = tanh(x @ W1)
+  z = h @ W2
+  loss = -mean(log_softmax(z, axis=1)[arange(n), y])
+outputs: [loss]
+Y
+    ggrad mlp.yaml --cost loss | grewrite -o mlp.tlg
+}
+
+@test "a plan takes what is alive at the worst instruction, outputs included" {
+    local n
+    mlp
+    for n in 1 7 128 1000; do
+        gprof mlp.tlg --static --dim n=$n -O json |
+            jq -e '.total | .peak_bytes - .least_bytes | . >= 0 and . < 64 * 20'
+    done
+    # a run takes what is planned, and gives the same bits as without sharing
+    gprof mlp.tlg x='normal(0, 1, (128, 784), seed=3)' y='zeros((128,))' --repeat 1 -O json |
+        jq -e '.total | .measured_results_bytes == .peak_bytes'
+    local a=(x='normal(0, 1, (50, 784), seed=3)' y='arange(50) % 10')
+    grun mlp.tlg "${a[@]}" -r d_loss_d_W1=shared.npy -r d_loss_d_W2=shared2.npy >/dev/null
+    grun mlp.tlg "${a[@]}" -r d_loss_d_W1=apart.npy -r d_loss_d_W2=apart2.npy --no-gc >/dev/null
+    cmp shared.npy apart.npy
+    cmp shared2.npy apart2.npy
+    grun mlp.tlg "${a[@]}" --mode DEBUG >/dev/null
+}
+
+@test "outputs that are inputs, constants, views or each other stay apart" {
+    gload --new -i 'x: float64[4]' -e 'a = x * 2' -e 'b = a[1:3]' -e 'c = a' -e 'd = x' -e 'e = exp(a)' --outputs a,b,c,d,e -o o.tlg
+    ok "grun o.tlg x='[1, 2, 3, 4]' -O json | jq -s -c 'map(.data)[:4]'" '[[2,4,6,8],[4,6],[2,4,6,8],[1,2,3,4]]'
+    # calls after each other, of other sizes, too
+    gload --new -i 'x: float64[n]' -e 'y = cumsum(exp(x) + 1)' -e 's = sum(y)' --outputs y,s -o c.tlg
+    grun c.tlg x='arange(10.)' --each x --batch 4 --every 1 -O json >calls.json
+    assert [ "$(jq -s 'length' calls.json)" -ge 1 ]
+}
+
+@test "--pack gives buffers offsets" {
+    cat >b.csv <<'C'
+id,lower,upper,size
+b1,0,3,4
+b2,3,9,4
+b3,0,9,4
+b4,9,21,4
+b5,0,21,4
+C
+    run --separate-stderr gprof --pack b.csv
+    assert_success
+    assert_line --index 0 'id,lower,upper,size,offset'
+    assert_equal "${#lines[@]}" 6
+    assert_equal "$stderr" 'gprof: 5 buffers in 12 bytes: optimal'
+    # nothing that lives together overlaps, at any order of rows and columns
+    local seed
+    for seed in 1 2 3; do
+        awk -v seed=$seed 'BEGIN { srand(seed); print "size,note,upper,id,lower"; for (i = 0; i < 60; i++) { a = int(rand() * 40); print 1 + int(rand() * 99) ",\"a, b\"," a + 1 + int(rand() * 9) ",i" i "," a } }' >r.csv
+        gprof --pack r.csv -o p.csv 2>verdict
+        grep -q 'optimal$' verdict
+        sed 's/"a, b"/-/' p.csv | awk -F, 'NR > 1 { for (k in lo) if ($5 < hi[k] && lo[k] < $3 && $6 < top[k] && at[k] < $6 + $1) exit bad = 1; lo[NR] = $5; hi[NR] = $3; at[NR] = $6; top[NR] = $6 + $1; if (top[NR] > most) most = top[NR] } END { print most; exit bad }' >most
+        grep -q " $(cat most) bytes" verdict
+    done
+    gprof --pack - <b.csv 2>/dev/null | diff - <(gprof --pack b.csv 2>/dev/null)
+    printf 'id,lower,upper,size\r\n1,0,2,3\r\n' | gprof --pack - 2>/dev/null | diff - <(printf 'id,lower,upper,size,offset\n1,0,2,3,0\n')
+    # one that has a hole at its bound: 2 and 2 around 3 can't be in 5
+    ok 'gprof --pack b.csv --capacity 20 2>&1 >/dev/null' 'gprof: 5 buffers in 12 bytes: optimal'
+    bad 1 E_VERDICT 'at least 12 are needed' 'gprof --pack b.csv --capacity 11'
+    ok "echo id,lower,upper,size | gprof --pack - 2>/dev/null" 'id,lower,upper,size,offset'
+    ok "printf 'id,lower,upper,size\nz,0,1,0\n' | gprof --pack - 2>/dev/null | tail -1" 'z,0,1,0,0'
+}
+
+@test "--pack says what is wrong with a table" {
+    printf 'id,lower,size\n' >no.csv
+    printf 'id,lower,upper,size\na,3,3,1\n' >empty.csv
+    printf 'id,lower,upper,size\na,0,1,x\n' >word.csv
+    printf 'id,lower,upper,size\na,0,1\n' >short.csv
+    printf 'id,lower,upper,size\na,0,1,1152921504606846976\n' >large.csv
+    : >nothing.csv
+    bad 3 E_FORMAT 'no column upper' 'gprof --pack no.csv'
+    bad 3 E_VALUE 'empty.csv:2:1' 'gprof --pack empty.csv'
+    bad 3 E_FORMAT 'word.csv:2:7' 'gprof --pack word.csv'
+    bad 3 E_FORMAT 'size must be' 'gprof --pack short.csv'
+    bad 3 E_VALUE 'too large' 'gprof --pack large.csv'
+    bad 3 E_FORMAT 'empty' 'gprof --pack nothing.csv'
+    bad 4 E_IO 'missing.csv' 'gprof --pack missing.csv'
+    bad 2 E_USAGE 'reads no graph' 'gprof --pack no.csv g.yaml'
+    bad 2 E_USAGE 'needs --pack' 'gprof --capacity 3 b.yaml'
+}
+
+@test "--solve finds the largest size that fits" {
+    local limit n least
+    mlp
+    for limit in 900e3 2e6 4e6; do
+        n=$(gprof mlp.tlg --solve "n: peak_bytes <= $limit")
+        gprof mlp.tlg --static --dim "$n" --assert "peak_bytes <= $limit" >/dev/null
+        run gprof mlp.tlg --static --dim "n=$((${n#n=} + 1))" --assert "peak_bytes <= $limit"
+        assert_equal $status 1
+    done
+    # by trying all of them
+    least=0
+    for n in {1..64}; do
+        gprof mlp.tlg --static --dim n=$n --assert 'flops < 30e6 and peak_bytes < 870 kB' >/dev/null 2>&1 && least=$n
+    done
+    ok "gprof mlp.tlg --solve 'n: flops < 30e6 and peak_bytes < 870 kB'" "n=$least"
+    # another dim is given
+    gload --new -i 'a: float64[n, k]' -e 'r = sum(exp(a) @ transpose(exp(a)), axis=0)' -o two.tlg
+    ok "gprof two.tlg --dim k=8 --solve 'n: peak_bytes <= 1MB'" "$(gload two.tlg --dim k=8 | gprof --solve 'n: peak_bytes <= 1MB')"
+    bad 1 E_VERDICT 'does not hold for n=1' "gprof mlp.tlg --solve 'n: peak_bytes < 1'"
+    bad 1 E_VERDICT 'and larger ones' "gprof mlp.tlg --solve 'n: peak_bytes > 1'"
+    bad 2 E_USAGE 'NAME: FORMULA' "gprof mlp.tlg --solve 'peak_bytes < 1'"
+    bad 2 E_UNKNOWN 'no dim k' "gprof mlp.tlg --solve 'k: peak_bytes < 1'"
+    bad 2 E_UNKNOWN 'did you mean peak_bytes' "gprof mlp.tlg --solve 'n: peakbytes < 1'"
+}
+
+@test "where dims are open the peak is the largest of some polynomials" {
+    local n at
+    mlp
+    gprof mlp.tlg --static -O json -o open.json
+    jq -e '.total | [.peak_bytes, .peak_no_inplace_bytes, .peak_no_reuse_bytes, .least_bytes, .leaves_bytes] | all(type == "string")' open.json
+    jq -e '.total.peak_bytes == .total.least_bytes' open.json
+    # it says what a plan for that size takes
+    for n in 1 100 763 764 5000; do
+        at=$(jq -r .total.peak_bytes open.json | sed "s/\*n/*$n/g; s/max(\(.*\), \(.*\))/a = \1; b = \2; if (a > b) a else b/" | bc)
+        gprof mlp.tlg --static --dim n=$n --assert "least_bytes == $at" >/dev/null
+    done
+    # loops and functions
+    cat >f.yaml <<'Y'
+thunkline: 1
+functions:
+  f:
+    inputs: {x: "float64[n]"}
+    let: r = sort(cumsum(sort(x)))
+    outputs: [r]
+inputs: {x: "float64[n]", U: "float64[n, n]", s: "float64[t, n]"}
+let: |
+  h = scan(lambda s, h: tanh(s + h @ U), sequences=[s], outputs_info=[zeros(n)])
+  o = f(x)
+outputs: [h, o]
+Y
+    gprof f.yaml --static -O json | jq -e '.total.peak_bytes | test("8\\*n\\*t")'
+    bad 2 E_MISSING 'least_bytes is max' "gprof mlp.tlg --static --assert 'least_bytes < 1'"
+}
