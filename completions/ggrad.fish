@@ -47,7 +47,7 @@ complete -c ggrad -l check -d 'Compare the derivatives with finite differences a
 complete -c ggrad -l seed -x -d 'Seed for the random inputs of --check.'
 complete -c ggrad -l opset -x -d 'With -O onnx: write for version N of ONNX\'s ops, 13 to 22 (default 17).'
 complete -c ggrad -s o -l output -r -F -d 'Write to FILE instead of standard output.'
-complete -c ggrad -s O -l format -x -a 'yaml json tlg onnx dot tree math'
+complete -c ggrad -s O -l format -x -a 'yaml json tlg onnx dot svg html tree math'
 complete -c ggrad -s O -l format -x -d 'Format of the output.'
 complete -c ggrad -s z -l zstd -d 'Compress the output with zstd at level N (default 1).'
 complete -c ggrad -s f -l force -d 'Write binary output even to a terminal.'

@@ -6,6 +6,9 @@ _gprof() {
     _gprof_names() { [[ $graph ]] && "${cmd%gprof}"gload "$graph" --info -O json </dev/null 2>/dev/null | grep -E "section....(inputs|shared|outputs)" | cut -d\" -f8 | sort -u; }
     local cmd=$1
     case $prev in
+    --solve) COMPREPLY=(); return ;;
+    --pack) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --capacity) COMPREPLY=(); return ;;
     --dim) COMPREPLY=(); return ;;
     --seed) COMPREPLY=(); return ;;
     --outputs) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$(_gprof_names)" -- "${cur##*,}"); return ;;
@@ -20,7 +23,7 @@ _gprof() {
     --compare) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --fail-above) COMPREPLY=(); return ;;
     --output|-o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    --format|-O) mapfile -t COMPREPLY < <(compgen -W 'text json tsv trace folded svg dot roofline' -- "$cur"); return ;;
+    --format|-O) mapfile -t COMPREPLY < <(compgen -W 'text json tsv trace folded svg dot roofline html' -- "$cur"); return ;;
     --ops) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --plugin) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --floatX) mapfile -t COMPREPLY < <(compgen -W 'float32 float64' -- "$cur"); return ;;
@@ -30,7 +33,7 @@ _gprof() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--static --ulp --dim --seed --outputs --no-updates --mode --warmup --repeat --threads --no-gc --by --sort --top --memory --assert --compare --fail-above --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--static --ulp --solve --pack --capacity --dim --seed --outputs --no-updates --mode --warmup --repeat --threads --no-gc --by --sort --top --memory --assert --compare --fail-above --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

@@ -4,6 +4,9 @@ function __gprof_graph
 end
 complete -c gprof -l static -d 'Run nothing; compute flops, bytes and the planned peak of memory from the types. Both branches of an ifelse count, and all steps of a loop that may end early.'
 complete -c gprof -l ulp -d 'Print the rounding errors of results instead: each op\'s own and what it inherits from its inputs, in units in the last place, against the same graph in a wider dtype. A graph of float64 alone is run in float32.'
+complete -c gprof -l solve -x -d 'Print the largest size of the dim NAME for which FORMULA holds with --static, such as \'n: peak_bytes <= 16 GB\'.'
+complete -c gprof -l pack -r -F -d 'Read no graph, but a table of buffers with the columns id, lower, upper and size (CSV), and give each an offset so that they take little memory.'
+complete -c gprof -l capacity -x -d 'With --pack: as little as this is enough; exit 1 if they take more.'
 complete -c gprof -l dim -x -d 'Replace a named dim by a number. With --static, dims that are not set stay symbols; without, inputs whose sizes are then known and that have no value are drawn at random.'
 complete -c gprof -l seed -x -d 'Seed for the random inputs (default 0).'
 complete -c gprof -l outputs -x -a '(__fish_complete_list , __gprof_graph)'
@@ -25,7 +28,7 @@ complete -c gprof -l assert -x -d 'Exit 1 unless FORMULA holds for the totals, s
 complete -c gprof -l compare -r -F -d 'Compare the totals with an earlier report (-O json).'
 complete -c gprof -l fail-above -x -d 'With --compare: exit 1 if a cost is more than R times the earlier one, such as 1.05.'
 complete -c gprof -s o -l output -r -F -d 'Write to FILE instead of standard output.'
-complete -c gprof -s O -l format -x -a 'text json tsv trace folded svg dot roofline'
+complete -c gprof -s O -l format -x -a 'text json tsv trace folded svg dot roofline html'
 complete -c gprof -s O -l format -x -d 'Format of the output.'
 complete -c gprof -s z -l zstd -d 'Compress the output with zstd at level N (default 1).'
 complete -c gprof -s f -l force -d 'Write binary output even to a terminal.'

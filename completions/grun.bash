@@ -29,6 +29,7 @@ _grun() {
     --save) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --save-every) COMPREPLY=(); return ;;
     --plot) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --report) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --reap) COMPREPLY=(); return ;;
     --plant) COMPREPLY=(); return ;;
     --expect) mapfile -t COMPREPLY < <(compgen -P "$head" -S "=" -W "$(_grun_names)" -- "${cur##*,}"); compopt -o nospace 2>/dev/null; return ;;
@@ -51,7 +52,7 @@ _grun() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--result -r --outputs --no-updates --mode --sloppy --allow-nonfinite --guard --unguarded --include --exclude --rules --dim --threads --seed --no-gc --time --steps --until --each --batch --drop-last --epochs --shuffle --part --merge --every --save --save-every --plot --reap --plant --expect --rtol --atol --receipt --verify-receipt --trace --trace-sample --against --strict --allow-downcast --on-unused-input --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--result -r --outputs --no-updates --mode --sloppy --allow-nonfinite --guard --unguarded --include --exclude --rules --dim --threads --seed --no-gc --time --steps --until --each --batch --drop-last --epochs --shuffle --part --merge --every --save --save-every --plot --report --reap --plant --expect --rtol --atol --receipt --verify-receipt --trace --trace-sample --against --strict --allow-downcast --on-unused-input --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")
