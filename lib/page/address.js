@@ -1,6 +1,6 @@
 // @ts-check
 // The address holds the view, so that a link to a node can be sent: #tab=graph&at=a12&open=b3,a5/f0&...
-import {choiceOfPath} from './paths.js';
+import {choiceOfPath, opensFor} from './paths.js';
 
 /** @typedef {import('./app.js').App} App */
 
@@ -67,10 +67,13 @@ export function stateOfAddress(app, hash, tabs) {
     const reach = v.get('reach');
     /** @type {Partial<import('./store.js').State>} */
     const state = {
-        tab: tabs.includes(v.get('tab') || '') ? v.get('tab') : tabs[0], chosen, open: paths('open', raw.open || []), openRight: paths('openright', (raw.diff && raw.diff.open_right) || []),
+        tab: tabs.includes(v.get('tab') || '') ? v.get('tab') : tabs[0], chosen, open: paths('open', raw.open || []),
         heat: /** @type {string[]} */ (app.costs.measures()).includes(v.get('heat') || '') ? v.get('heat') : 'family', table: v.get('table') || 'applies', step: Math.max(0, Number(v.get('step')) || 0),
         reach: to ? {kind: 'path', to} : reach === 'up' || reach === 'down' || reach === 'both' ? {kind: reach} : null,
     };
+    if (raw.diff) state.openRight = paths('openright', raw.diff.open_right || []);
+    const around = chosen ? state[app.openKey(chosen.root)] : null;
+    if (chosen && around) for (const p of opensFor(app.m, chosen.root, chosen.path)) around.add(p);
     for (const k of SWITCHES) state[k] = shown.includes(k);
     return state;
 }

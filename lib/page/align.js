@@ -83,8 +83,25 @@ function moveBands(s, bands, shift) {
     s.height += shift[shift.length - 1] || 0;
 }
 
+/** Brings the middles of both to the same place. @param {Scene} s @param {number} width */
+function centreIn(s, width) {
+    const dx = (width - s.width) / 2;
+    for (const v of s.nodes) v.x += dx;
+    const {point} = s.wire;
+    for (let i = 0; i < point.length; i += 2) point[i] += dx;
+    s.width = width;
+}
+
 /** @param {Scene} l @param {Scene} r @param {Pairs} pairs */
 export function alignScenes(l, r, pairs) {
+    const width = Math.max(l.width, r.width);
+    centreIn(l, width);
+    centreIn(r, width);
+    alignRows(l, r, pairs);
+}
+
+/** @param {Scene} l @param {Scene} r @param {Pairs} pairs */
+function alignRows(l, r, pairs) {
     const lb = bandsOf(l);
     const rb = bandsOf(r);
     if (!lb.length || !rb.length || lb.length > MOST_ROWS || rb.length > MOST_ROWS) return;

@@ -9,6 +9,7 @@ import {bytesText, countText, secondsText} from './format.js';
 /** An amount, by what its name says it is. @param {string} name @param {number|null} x */
 function amountText(name, x) {
     if (x === null || x === undefined || Number.isNaN(x)) return '?';
+    if (/per_s$/.test(name)) return countText(x);
     if (/time|seconds|_s$/.test(name)) return secondsText(x);
     return /bytes|memory|peak|read|written|moved/.test(name) ? bytesText(x) : countText(x);
 }
@@ -17,20 +18,29 @@ function amountText(name, x) {
 function ratioText(before, now) {
     if (before === null || now === null) return '';
     if (before === now) return 'same';
-    return before > 0 ? (now / before).toPrecision(3) + ' ×' : 'new';
+    if (!(before > 0)) return 'new';
+    return now / before < 0.001 ? '< 0.001 ×' : (now / before).toPrecision(3) + ' ×';
+}
+
+/** @param {any} compare @param {any[]} t a total: its name, before, now, whether more is worse */
+function totalRow(compare, t) {
+    const [name, before, now, worseIfLarger] = t;
+    const worse = worseIfLarger && before !== null && now > before * (compare.limit || 1);
+    return el('tr', {}, el('th', {scope: 'row'}, name), el('td', {class: 'number'}, amountText(name, before)), el('td', {class: 'number'}, amountText(name, now)), el('td', {class: worse ? 'number worse' : 'number'}, ratioText(before, now) + (worse ? ', worse' : '')));
+}
+
+/** @param {any} compare @param {any[]} totals */
+function totalTable(compare, totals) {
+    return el('table', {class: 'plain'}, el('thead', {}, el('tr', {}, ['', 'before', 'now', 'now/before'].map(t => el('th', {scope: 'col'}, t)))), el('tbody', {}, totals.map(t => totalRow(compare, t))));
 }
 
 export class CompareTab {
     /** @param {App} app @param {HTMLElement} host */
     constructor(app, host) {
         const compare = app.m.raw.compare;
-        const rows = (compare.total || []).map((/** @type {any} */ t) => {
-            const [name, before, now, worseIfLarger] = t;
-            const worse = worseIfLarger && before !== null && now > before * (compare.limit || 1);
-            return el('tr', {}, el('th', {scope: 'row'}, name), el('td', {class: 'number'}, amountText(name, before)), el('td', {class: 'number'}, amountText(name, now)), el('td', {class: worse ? 'number worse' : 'number'}, ratioText(before, now) + (worse ? ' worse' : '')));
-        });
-        host.append(el('div', {class: 'tools'}, el('span', {}, 'Before: ', el('b', {}, compare.file || 'the other profile'), '. The graph is coloured by what changed: blue is less than before, orange is more.')),
-            el('div', {class: 'tools'}, el('table', {class: 'plain'}, el('thead', {}, el('tr', {}, ['', 'before', 'now', 'now/before'].map(t => el('th', {scope: 'col'}, t)))), el('tbody', {}, rows))));
+        const totals = compare.total || [];
+        host.append(el('div', {class: 'tools'}, el('span', {}, 'Before: ', el('b', {}, compare.file || 'the other profile'), '. In the graph, “colour: change” shows where it is less (blue) or more (orange) than before.')),
+            el('div', {class: 'totals'}, totalTable(compare, totals.filter((/** @type {any} */ t) => t[3])), el('details', {}, el('summary', {}, 'All totals'), totalTable(compare, totals.filter((/** @type {any} */ t) => !t[3])))));
         const s = app.m.strings;
         const opRows = (compare.ops || []).map((/** @type {any} */ o) => ({op: typeof o[0] === 'number' ? s[o[0]] : o[0], cost: o[1], before: o[2], now: o[3]}));
         const holder = el('div', {class: 'table-host'});

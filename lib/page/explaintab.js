@@ -5,6 +5,7 @@ import {GraphPane} from './graphpane.js';
 import {APPLY, isResult} from './model.js';
 import {NONE} from './columns.js';
 import {viewSwitch} from './graphtab.js';
+import {eachInBox} from './reach.js';
 import {opensFor} from './paths.js';
 import {countedText} from './format.js';
 
@@ -137,9 +138,15 @@ export class ExplainTab {
 
     /** @param {import('./scene.js').SceneNode} v */
     mark(v) {
-        if (v.graph !== this.pane.root || v.kind !== 'apply') return null;
-        if (this.changed.made.has(v.id)) return {border: '#009e73', badge: 'new'};
-        return this.changed.next.has(v.id) ? {border: '#d55e00', badge: 'next'} : null;
+        if (v.graph !== this.pane.root || v.path.includes('/') || v.open) return null;
+        const has = (/** @type {Set<number>} */ set) => {
+            if (v.kind === 'apply') return set.has(v.id);
+            let any = false;
+            if (v.kind === 'box' && set.size) eachInBox(this.app.m.graphs[v.graph], v.id, a => { any = any || set.has(a); });
+            return any;
+        };
+        if (has(this.changed.made)) return {border: '#009e73', badge: 'new'};
+        return has(this.changed.next) ? {border: '#d55e00', badge: 'next'} : null;
     }
 
     async layout() {
@@ -162,7 +169,7 @@ export class ExplainTab {
     listSteps() {
         const word = this.filter.value.toLowerCase();
         const items = this.steps.map((s, i) => ({s, i})).filter(({s}) => (s.rule + ' ' + s.textBefore + ' ' + s.textAfter).toLowerCase().includes(word)).slice(0, LISTED_STEPS);
-        replace(this.list, items.map(({s, i}) => el('li', {'data-step': i + 1, onclick: () => this.go(i + 1)}, el('span', {class: 'soft'}, (i + 1) + ' '), el('b', {}, s.rule), el('div', {class: 'type'}, s.textBefore + ' ⇒ ' + s.textAfter))));
+        replace(this.list, items.map(({s, i}) => el('li', {'data-step': i + 1, onclick: () => this.go(i + 1)}, el('span', {class: 'soft'}, (i + 1) + ' '), el('b', {}, s.rule), el('div', {class: 'type clamped'}, s.textBefore + ' ⇒ ' + s.textAfter))));
         this.markList(this.at);
     }
 

@@ -95,7 +95,7 @@ function isMarked(q, v) {
     if (v.kind === 'apply') return !!marks.apply[v.id];
     if (v.kind === 'leaf') return !!marks.leaf[v.id];
     let any = false;
-    if (v.kind === 'box') eachInBox(q.m.graphs[v.graph], v.id, a => { any = any || !!marks.apply[a]; });
+    if (v.kind === 'box') eachInBox(q.m.graphs[v.graph], v.id, a => { any = any || !!marks.apply[a]; }, u => { any = any || !!marks.leaf[u]; });
     return any;
 }
 
@@ -132,12 +132,28 @@ function wiresOfNode(scene, chosen) {
     return strong;
 }
 
-/** @param {Scene} scene @param {Uint8Array} dim @returns {Uint8Array} */
+/** Pieces of the wires between marked nodes: those that end at one, and those on the way to it. @param {Scene} scene @param {Uint8Array} dim @returns {Uint8Array} */
 function wiresOfMarks(scene, dim) {
-    const {from, to} = scene.wire;
+    const {from, to, via} = scene.wire;
     const strong = new Uint8Array(from.length);
-    for (let e = 0; e < from.length; e++) strong[e] = !dim[from[e]] && (to[e] < 0 || !dim[to[e]]) ? 1 : 0;
+    /** @type {Map<number, Set<number>[]>} by source, what is around each marked target */
+    const targets = new Map();
+    for (let e = 0; e < from.length; e++) {
+        if (to[e] < 0 || scene.nodes[to[e]].open && holdsInside(scene, to[e]) || dim[from[e]] || dim[to[e]]) continue;
+        strong[e] = 1;
+        targets.set(from[e], [...(targets.get(from[e]) || []), around(scene, to[e])]);
+    }
+    for (let e = 0; e < from.length; e++) {
+        if (strong[e]) continue;
+        const reached = targets.get(from[e]) || [];
+        strong[e] = reached.some(a => to[e] < 0 ? !a.has(via[e]) : a.has(to[e])) ? 1 : 0;
+    }
     return strong;
+}
+
+/** Do wires go on inside an open node? Those of a call end at its border. @param {Scene} scene @param {number} i */
+function holdsInside(scene, i) {
+    return scene.nodes[i].kind === 'box';
 }
 
 /** @param {Scene} scene @param {LookInputs} q @param {Looks} out */

@@ -10,12 +10,14 @@ function noMarks(g) {
     return {apply: new Uint8Array(g.n), leaf: new Uint8Array(g.nvar), count: 0};
 }
 
-/** Applies in a box, with those in boxes of it. @param {Graph} g @param {number} b @param {(a: number) => void} act */
-export function eachInBox(g, b, act) {
+/** Applies and leaves in a box, with those in boxes of it. @param {Graph} g @param {number} b @param {(a: number) => void} act @param {(v: number) => void} [leaf] */
+export function eachInBox(g, b, act, leaf) {
     for (let i = g.itemFirst[b]; i < g.itemFirst[b + 1]; i++) {
         const id = g.item[i] >>> 2;
-        if ((g.item[i] & 3) === 2) eachInBox(g, id, act);
-        else if ((g.item[i] & 3) === 0) act(id);
+        const sort = g.item[i] & 3;
+        if (sort === 2) eachInBox(g, id, act, leaf);
+        else if (sort === 0) act(id);
+        else if (leaf) leaf(id);
     }
 }
 
@@ -24,7 +26,7 @@ export function marksOfNode(g, kind, id) {
     const m = noMarks(g);
     if (kind === 'apply') m.apply[id] = 1;
     else if (kind === 'leaf') m.leaf[id] = 1;
-    else if (kind === 'box') eachInBox(g, id, a => { m.apply[a] = 1; });
+    else if (kind === 'box') eachInBox(g, id, a => { m.apply[a] = 1; }, v => { m.leaf[v] = 1; });
     return m;
 }
 

@@ -25,8 +25,8 @@ function ticksBetween(lo, hi, log) {
     return out;
 }
 
-/** A curve as an image. @param {Series} s @param {Column} x @param {string} xTitle @param {boolean} log */
-function curveImage(s, x, xTitle, log) {
+/** A curve as an image; what it has under the pointer goes to `said`. @param {Series} s @param {Column} x @param {string} xTitle @param {boolean} log @param {HTMLElement} said */
+function curveImage(s, x, xTitle, log, said) {
     const points = Array.from(x, (at, i) => [at, s.value[i]]).filter(([, y]) => Number.isFinite(y) && (!log || y > 0));
     if (!points.length) return el('p', {class: 'soft'}, 'nothing to draw');
     const xs = points.map(p => p[0]);
@@ -43,20 +43,19 @@ function curveImage(s, x, xTitle, log) {
     }
     for (const t of ticksBetween(x0, x1, false)) image.append(svg('text', {class: 'tick', x: px(t), y: H - 7, 'text-anchor': 'middle'}, xTitle === 'calls' ? countText(t) : secondsText(t)));
     image.append(svg('path', {class: 'curve-line', d: points.map((p, i) => (i ? 'L' : 'M') + px(p[0]).toFixed(1) + ' ' + py(p[1]).toFixed(1)).join('')}));
-    addReading(image, points, px, py, xTitle);
+    addReading(image, said, points, px, py, xTitle);
     return image;
 }
 
-/** Says what a curve has where the pointer is. @param {SVGElement} image @param {number[][]} points @param {(v: number) => number} px @param {(v: number) => number} py @param {string} xTitle */
-function addReading(image, points, px, py, xTitle) {
+/** Says what a curve has where the pointer is, and at its end otherwise. @param {SVGElement} image @param {HTMLElement} said @param {number[][]} points @param {(v: number) => number} px @param {(v: number) => number} py @param {string} xTitle */
+function addReading(image, said, points, px, py, xTitle) {
     const dot = svg('circle', {class: 'curve-point', r: 3.5, cx: px(points[points.length - 1][0]), cy: py(points[points.length - 1][1])});
-    const said = svg('text', {class: 'tick', x: W - PLOT.right, y: PLOT.top + 4, 'text-anchor': 'end'});
     const read = (/** @type {number[]} */ p) => {
         dot.setAttribute('cx', String(px(p[0])));
         dot.setAttribute('cy', String(py(p[1])));
         said.textContent = (xTitle === 'calls' ? 'call ' + valueText(p[0]) : secondsText(p[0])) + ': ' + valueText(p[1]);
     };
-    image.append(dot, said);
+    image.append(dot);
     read(points[points.length - 1]);
     image.addEventListener('pointermove', e => {
         const box = image.getBoundingClientRect();
@@ -90,7 +89,10 @@ export class RunTab {
     show() {
         const x = this.byTime.checked ? this.time : this.calls;
         const title = this.byTime.checked ? 'seconds' : 'calls';
-        replace(this.curves, this.series.map((/** @type {Series} */ s) => el('figure', {class: 'curve'}, el('figcaption', {}, el('b', {}, s.name), ' ', el('span', {class: 'type'}, s.type)), curveImage(s, x, title, this.log.checked))));
+        replace(this.curves, this.series.map((/** @type {Series} */ s) => {
+            const said = el('span', {class: 'said'});
+            return el('figure', {class: 'curve'}, el('figcaption', {class: 'row'}, el('b', {}, s.name), el('span', {class: 'type'}, s.type), said), curveImage(s, x, title, this.log.checked, said));
+        }));
     }
 
     /** @param {any} run */

@@ -93,10 +93,10 @@ function collectWires(placed, at) {
         if (!base) continue;
         p.nets.forEach((net, k) => net.targets.forEach((t, i) => {
             const line = p.lines[k][i];
+            // The content begins a little below the border and ends a little above it: wires go on to the border.
+            if (net.source.kind === 'port') point.push(base.x + line[0], base.y - HEAD);
             for (let j = 0; j < line.length; j += 2) point.push(base.x + line[j], base.y + line[j + 1]);
-            // The content ends a little above the border, and begins a little below it: the wire goes on to the border.
-            if (t.kind === 'port') point[point.length - 1] += PAD;
-            if (net.source.kind === 'port') point[first[first.length - 1] + 1] -= HEAD;
+            if (t.kind === 'port') point.push(point[point.length - 2], point[point.length - 1] + PAD);
             from.push(net.of.index);
             to.push(t.index);
             via.push(base.node);

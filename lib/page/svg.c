@@ -126,7 +126,7 @@ static void put_line(const Container *c, const LayoutLine *line, Str *out) {
     bool arrow = target >= l->nin && target < l->nin + l->nitem;
     double x = c->x + MARGIN, y = c->y + MARGIN;
     str_printf(out, "<path d=\"M%.10g %.10g", x + p[0],
-               y + p[1] - (from_border ? VIEW_HEAD : 0));
+               y + (from_border ? -VIEW_HEAD : p[1]));
     if (from_border) str_printf(out, "V%.10g", y + p[1]);
     for (uint32_t i = 1; i < line->npoint; i++) {
         const double *a = p + 2 * (i - 1), *b = a + 2;
