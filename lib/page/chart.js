@@ -27,6 +27,7 @@ export function powersOfTen(from, to) {
  * @property {(ctx: CanvasRenderingContext2D, w: number, h: number) => void} draw
  * @property {(x: number, y: number) => (globalThis.Node|string)[]|null} hover   what to say of a point; null: nothing
  * @property {(x: number, y: number) => void} click
+ * @property {() => void} [leave]
  * @property {(dx: number, x: number) => void} [drag]
  * @property {(factor: number, x: number) => void} [zoom]
  */
@@ -66,7 +67,10 @@ export class Chart {
             this.point(e.offsetX, e.offsetY);
         });
         c.addEventListener('pointerup', e => { from = -1; if (moved < 5) this.hooks.click(e.offsetX, e.offsetY); });
-        c.addEventListener('pointerleave', () => this.point(-1, -1));
+        c.addEventListener('pointerleave', () => {
+            this.point(-1, -1);
+            if (this.hooks.leave) this.hooks.leave();
+        });
         c.addEventListener('wheel', e => {
             if (!this.hooks.zoom) return;
             e.preventDefault();

@@ -15,6 +15,7 @@ import {linkTo, linkToVar} from './parts.js';
 const MOST_BANDS = 240;
 const MOST_SAMPLES = 1600;
 const LISTED = 400;
+const LISTED_HOVERING = 40;
 const ROOM = {left: 62, bottom: 24, top: 14};
 
 /** Instructions at which the chart looks: all, or some of them with the peak among them. @param {Memory} mem */
@@ -53,12 +54,13 @@ export class MemoryTab {
         this.held = heldByFunctions(memory);
         this.most = Array.from(memory.live).reduce((a, b) => Math.max(a, b), 0) + this.held;
         this.at = memory.peakAt;
+        this.listed = '';
         this.list = el('div', {class: 'alive'});
         const chart = el('div', {class: 'chart-host'});
         host.append(el('div', {class: 'tools'}, button('Peak', () => this.pin(memory.peakAt), {title: 'What is alive at the peak'}),
-            el('span', {class: 'soft'}, 'Bytes that are alive while each instruction runs. Point at it for what they are; click to keep the list below, or to choose a tensor.')), chart, this.list);
+            el('span', {class: 'soft'}, 'Bytes that are alive while each instruction runs. Point at the chart: the list below says what they are; a click keeps the list and chooses the tensor.')), chart, this.list);
         this.chart = new Chart(chart, 'Memory over the instructions of a call; the list below says what is alive', {
-            draw: (ctx, w, h) => this.draw(ctx, w, h), hover: (x, y) => this.hover(x, y), click: (x, y) => this.click(x, y),
+            draw: (ctx, w, h) => this.draw(ctx, w, h), hover: (x, y) => this.hover(x, y), leave: () => this.list && this.listAlive(this.at, LISTED), click: (x, y) => this.click(x, y),
         });
         app.store.watch(['chosen', 'theme', 'tab'], () => this.follow());
         this.pin(this.at);
@@ -75,7 +77,7 @@ export class MemoryTab {
     /** @param {number} at */
     pin(at) {
         this.at = at;
-        this.listAlive(at);
+        this.listAlive(at, LISTED);
         this.chart.redraw();
     }
 
@@ -230,6 +232,7 @@ export class MemoryTab {
     hover(x, y) {
         const at = this.stepAt(x, this.chart.canvas.clientWidth);
         if (at < 0) return null;
+        this.listAlive(at, LISTED_HOVERING);
         const store = this.storeAt(x, y);
         /** @type {globalThis.Node[]} */
         const out = [el('div', {}, this.stepTitle(at))];
@@ -267,13 +270,15 @@ export class MemoryTab {
         return s === undefined ? -1 : s;
     }
 
-    /** @param {number} at */
-    listAlive(at) {
+    /** @param {number} at @param {number} most */
+    listAlive(at, most) {
         const {app, mem} = this;
+        if (this.listed === at + ' ' + most) return;
+        this.listed = at + ' ' + most;
         const g = app.m.graphs[0];
         const alive = aliveAt(mem, at);
         const whole = mem.live[at] + this.held;
-        const rows = alive.slice(0, LISTED).map(s => {
+        const rows = alive.slice(0, most).map(s => {
             const v = valueInStore(mem, s, at);
             return el('tr', {}, el('td', {class: 'number'}, bytesText(mem.bytes[s])), el('td', {class: 'number'}, percentText(mem.bytes[s], whole)), el('td', {}, v === NONE ? 'room for work' : linkToVar(app, 0, v)),
                 el('td', {class: 'type'}, v === NONE ? '' : typeOf(app.m, g, v)), el('td', {class: 'soft'}, mem.born[s] + ' – ' + mem.dies[s]));
@@ -282,7 +287,7 @@ export class MemoryTab {
         replace(this.list, el('h3', {}, (at === mem.peakAt ? 'At the peak, ' : 'At ') + 'instruction ' + at + ': ' + bytesText(whole) + ' in ' + countedText(alive.length, 'storage')),
             at < mem.step.length ? el('p', {}, 'It runs ', linkTo(app, app.choice(0, 'apply', mem.step[at])), '.') : null,
             el('table', {class: 'plain'}, el('thead', {}, el('tr', {}, ['size', '', 'tensor', 'type', 'alive'].map(t => el('th', {scope: 'col'}, t)))), el('tbody', {}, held, rows)),
-            alive.length > LISTED ? el('p', {class: 'soft'}, countedText(alive.length - LISTED, 'smaller one')) : null,
+            alive.length > most ? el('p', {class: 'soft'}, countedText(alive.length - most, 'smaller one')) : null,
             mem.unknown ? el('p', {class: 'soft'}, countedText(mem.unknown, 'value') + ' of unknown size not counted') : null);
     }
 }

@@ -36,7 +36,7 @@ function placeText(app, graph, a) {
 /** Applies whose flops depend on open dims. @param {App} app */
 function openAmounts(app) {
     let n = 0;
-    app.costs.graphs.forEach((c, i) => { for (let a = 0; c && a < app.m.graphs[i].n; a++) if (app.costs.formula(i, a, 'flops')) n++; });
+    app.costs.graphs.forEach((c, i) => { for (let a = 0; c && app.costs.symbolic[i].size && a < app.m.graphs[i].n; a++) if (app.costs.formula(i, a, 'flops')) n++; });
     return n;
 }
 
