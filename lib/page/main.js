@@ -8,10 +8,10 @@ import {byId, button, el} from './dom.js';
 import {Panel, spoken} from './panel.js';
 import {SearchBox} from './searchbox.js';
 import {GraphTab} from './graphtab.js';
-import {TablesTab} from './tables.js';
+import {TablesTab} from './tablestab.js';
 import {readMemory} from './memorydata.js';
 import {MemoryTab} from './memorytab.js';
-import {FlameTab} from './flame.js';
+import {FlameTab} from './flametab.js';
 import {RooflineTab, rooflinePoints} from './rooflinetab.js';
 import {CompareTab} from './comparetab.js';
 import {DiffTab} from './difftab.js';
@@ -95,6 +95,10 @@ function makeCorner() {
     DARK_WISH.addEventListener('change', () => { if (!own) app.store.set({theme: DARK_WISH.matches ? 'dark' : 'light'}); });
     app.store.watch(['theme'], dress);
     dress();
+    // Paper is white.
+    let screen = app.state.theme;
+    window.addEventListener('beforeprint', () => { screen = app.state.theme; app.store.set({theme: 'light'}); });
+    window.addEventListener('afterprint', () => app.store.set({theme: screen}));
     byId('corner').append(button('◐', turn, {title: 'Dark or light', 'aria-label': 'Dark or light'}), button('?', showHelp, {title: 'Keys (?)', 'aria-label': 'Keys'}));
 }
 

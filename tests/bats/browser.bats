@@ -89,6 +89,38 @@ EOF
     page pages page.html
 }
 
+@test "two profiles compared, two graphs side by side" {
+    need_browser
+    transformer >t.yaml
+    ggrad t.yaml --cost loss --optimizer 'adam(0.01)' -o step.tlg
+    grewrite step.tlg -o fast.tlg
+    gprof step.tlg --static --dim b=8 --dim t=16 --mode FAST_COMPILE -O json >old.json
+    gprof fast.tlg --static --dim b=8 --dim t=16 --compare old.json -O html -o compare.html
+    page pages compare.html
+    run grewrite step.tlg --diff fast.tlg -O html -o differ.html
+    [ "$status" = 1 ]
+    page diff differ.html differ
+    grewrite step.tlg --diff step.tlg -O html -o equal.html
+    page diff equal.html equal
+}
+
+@test "a rewriting step by step ends at the graph that came out" {
+    need_browser
+    transformer >t.yaml
+    ggrad t.yaml --cost loss --wrt layer0_up -o g.tlg
+    grewrite g.tlg --explain -O html -o page.html 2>/dev/null
+    grewrite g.tlg --explain -o /dev/null 2>steps.txt
+    page explain page.html steps.txt
+}
+
+@test "the report of a run has what the run printed" {
+    need_browser
+    ggrad "$DIGITS/model.yaml" --cost loss --wrt W,b --optimizer 'sgd(0.5)' | grewrite -o step.tlg
+    cp "$DIGITS"/*.npy .
+    grun step.tlg x='float32(load("x.npy")[:1500]) / 16' y=@y.npy[:1500] --steps 60 --every 5 -O tsv --report page.html >table.tsv
+    page run page.html table.tsv
+}
+
 @test "a hostile graph does nothing" {
     need_browser
     cat >'"><script>window.harm=3<.yaml' <<'EOF'

@@ -119,6 +119,14 @@ scripts() {
     verdict scripts $(($(echo "$list" | wc -l) - bad)) $bad
 }
 
+# The page's modules: types by JSDoc, as TypeScript's compiler checks them.
+page() {
+    command -v tsc >/dev/null || { echo "lint page: skipped, there is no tsc (npm install -g typescript)"; return; }
+    n=$(ls lib/page/*.js | wc -l)
+    bad=$(tsc --noEmit -p lib/page | tee /dev/stderr | grep -c '^[^ ]')
+    verdict page "$((n > bad ? n - bad : 0))" "$bad"
+}
+
 # Committed files that are generated are as the generator makes them now.
 generated() {
     bad=0 n=0
@@ -138,5 +146,6 @@ ops_by_name
 words_of_options
 format
 scripts
+page
 generated
 exit $failed
