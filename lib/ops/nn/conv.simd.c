@@ -30,6 +30,10 @@ enum { BYTES = 16 };
 #endif
 #define FMA_i32(a, b, c) ((a) * (b) + (c))
 
+/* A loop over registers: an array of them stays in registers only if each loop over it
+ * is unrolled. */
+#define UNROLLED(i, n) _Pragma("GCC unroll 8") for (size_t i = 0; i < (n); i++)
+
 #define VECTORS(T, ctype)                                                              \
     typedef ctype V_##T __attribute__((vector_size(BYTES)));                           \
     typedef ctype U_##T                                                                \
@@ -141,24 +145,28 @@ static void after_row(const ConvAfter *a, int64_t channel, float *row, int64_t n
     static inline __attribute__((always_inline)) void tile_##T(                        \
         const ConvTile *a, size_t filters, size_t vectors) {                           \
         enum { LANES = BYTES / sizeof(ctype) };                                        \
-        V_##T sum[8][8] = {{{0}}};                                                     \
+        V_##T sum[8][8];                                                               \
         const ctype *w = a->w, *x = a->x;                                              \
+        ctype *out = a->out;                                                           \
+        UNROLLED (f, filters)                                                          \
+            UNROLLED (k, vectors)                                                      \
+                sum[f][k] = (V_##T){0};                                                \
         for (int64_t c = 0; c < a->channels; c++, x += a->plane)                       \
             for (int64_t t = 0; t < a->taps; t++, w += filters) {                      \
                 const ctype *p = x + a->offset[t];                                     \
                 V_##T v[8];                                                            \
-                for (size_t k = 0; k < vectors; k++)                                   \
+                UNROLLED (k, vectors)                                                  \
                     v[k] = *(const U_##T *)(const void *)(p + k * LANES);              \
-                for (size_t f = 0; f < filters; f++) {                                 \
+                UNROLLED (f, filters) {                                                \
                     V_##T each = w[f] - (V_##T){0};                                    \
-                    for (size_t k = 0; k < vectors; k++)                               \
+                    UNROLLED (k, vectors)                                              \
                         sum[f][k] = FMA_##T(v[k], each, sum[f][k]);                    \
                 }                                                                      \
             }                                                                          \
-        for (size_t f = 0; f < filters; f++)                                           \
-            for (size_t k = 0; k < vectors; k++)                                       \
-                *(U_##T *)(void *)((ctype *)a->out + (ptrdiff_t)f * a->out_row +       \
-                                   k * LANES) = sum[f][k];                             \
+        UNROLLED (f, filters)                                                          \
+            UNROLLED (k, vectors)                                                      \
+                *(U_##T *)(void *)(out + (ptrdiff_t)f * a->out_row + k * LANES) =      \
+                    sum[f][k];                                                         \
     }
 TILE(f32, float)
 TILE(f64, double)
@@ -210,28 +218,33 @@ const ConvTiles LEVEL(conv_tiles) = {
     static inline __attribute__((always_inline)) void broad_##T(                       \
         const ConvBroad *a, size_t places, size_t n) {                                 \
         enum { LANES = BYTES / sizeof(ctype), ROW = CONV_BROAD * LANES };              \
-        V_##T sum[2][8][CONV_BROAD] = {{{{0}}}};                                       \
+        V_##T sum[2][8][CONV_BROAD];                                                   \
         const ctype *w = a->w, *x[2] = {a->x[0], a->x[1]};                             \
+        UNROLLED (p, places)                                                           \
+            UNROLLED (k, n)                                                            \
+                UNROLLED (i, CONV_BROAD)                                               \
+                    sum[p][k][i] = (V_##T){0};                                         \
         for (int64_t c = 0; c < a->channels; c++) {                                    \
             for (int64_t t = 0; t < a->taps; t++, w += ROW) {                          \
                 V_##T v[CONV_BROAD];                                                   \
-                for (size_t i = 0; i < CONV_BROAD; i++)                                \
+                UNROLLED (i, CONV_BROAD)                                               \
                     v[i] = *(const U_##T *)(const void *)(w + i * LANES);              \
-                for (size_t p = 0; p < places; p++)                                    \
-                    for (size_t k = 0; k < n; k++) {                                   \
+                UNROLLED (p, places)                                                   \
+                    UNROLLED (k, n) {                                                  \
                         V_##T each = x[p][a->offset[t] + (int64_t)k] - (V_##T){0};     \
-                        for (size_t i = 0; i < CONV_BROAD; i++)                        \
+                        UNROLLED (i, CONV_BROAD)                                       \
                             sum[p][k][i] = FMA_##T(v[i], each, sum[p][k][i]);          \
                     }                                                                  \
             }                                                                          \
             x[0] += a->plane;                                                          \
             if (places > 1) x[1] += a->plane;                                          \
         }                                                                              \
-        for (size_t p = 0; p < places; p++)                                            \
-            for (size_t k = 0; k < n; k++)                                             \
-                for (size_t i = 0; i < CONV_BROAD; i++)                                \
-                    *(U_##T *)(void *)((ctype *)a->out[p] + k * ROW + i * LANES) =     \
-                        sum[p][k][i];                                                  \
+        UNROLLED (p, places) {                                                         \
+            ctype *out = a->out[p];                                                    \
+            UNROLLED (k, n)                                                            \
+                UNROLLED (i, CONV_BROAD)                                               \
+                    *(U_##T *)(void *)(out + k * ROW + i * LANES) = sum[p][k][i];      \
+        }                                                                              \
     }
 BROAD(f32, float)
 BROAD(f64, double)
@@ -349,24 +362,25 @@ const ConvBroads LEVEL(conv_broads) = {NULL, {BROAD_ENTRY(2), BROAD_ENTRY(3)}};
         V_##T sum[CONV_ALONG][4];                                                      \
         ctype *out = a->out;                                                           \
         const ctype *y = a->y, *x[CONV_ALONG];                                         \
-        for (size_t k = 0; k < CONV_ALONG; k++) {                                      \
+        UNROLLED (k, CONV_ALONG) {                                                     \
             x[k] = a->x[k];                                                            \
-            for (size_t v = 0; v < vectors; v++)                                       \
+            UNROLLED (v, vectors)                                                      \
                 sum[k][v] = *(const U_##T *)(void *)(out + (k * vectors + v) * LANES); \
         }                                                                              \
         for (int64_t j = 0; j < a->rows; j++)                                          \
             for (int64_t i = j * a->x_row, n = i + a->columns; i < n; i++) {           \
                 V_##T g[4];                                                            \
-                for (size_t v = 0; v < vectors; v++, y += LANES)                       \
-                    g[v] = *(const U_##T *)(const void *)y;                            \
-                for (size_t k = 0; k < CONV_ALONG; k++) {                              \
+                UNROLLED (v, vectors)                                                  \
+                    g[v] = *(const U_##T *)(const void *)(y + v * LANES);              \
+                y += vectors * LANES;                                                  \
+                UNROLLED (k, CONV_ALONG) {                                             \
                     V_##T each = x[k][i] - (V_##T){0};                                 \
-                    for (size_t v = 0; v < vectors; v++)                               \
+                    UNROLLED (v, vectors)                                              \
                         sum[k][v] = FMA_##T(g[v], each, sum[k][v]);                    \
                 }                                                                      \
             }                                                                          \
-        for (size_t k = 0; k < CONV_ALONG; k++)                                        \
-            for (size_t v = 0; v < vectors; v++)                                       \
+        UNROLLED (k, CONV_ALONG)                                                       \
+            UNROLLED (v, vectors)                                                      \
                 *(U_##T *)(void *)(out + (k * vectors + v) * LANES) = sum[k][v];       \
     }                                                                                  \
     static void along_##T##_1(const ConvSum *a) {                                      \
