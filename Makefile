@@ -315,6 +315,9 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/tests/bench/bench.o $(B)/tests/ben
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
 $(B)/tests/bench/yard.o: CFLAGS += -O3 -march=native
 $(B)/tests/bench/overhead.o: CFLAGS += -fno-builtin
+## ulp: the largest error of each vectorised function, in units of the last place, by level of CPU
+ulp: $(B)/tests/unit/vmath
+	@$< table | grep level
 ## bench: measure beside yardsticks
 bench: all $(BENCH)
 	@CC="$(CC)" tests/bench/run.sh $(abspath $(B))
@@ -388,5 +391,5 @@ metrics:
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: FORCE dist deb setup-deb metrics mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install uninstall lib tools unit clean demo test test-programs setup-build setup-test check-san
+.PHONY: FORCE ulp dist deb setup-deb metrics mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install uninstall lib tools unit clean demo test test-programs setup-build setup-test check-san
 .SECONDARY:

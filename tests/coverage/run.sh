@@ -10,7 +10,7 @@ export GCOV_ERROR_FILE=/dev/null TL_BIN="$PWD/$B/bin"
 export TRIES=60 DEPTH=16 # of allocations that fail (tests/prop/allocations.c)
 export EVERY=5  # of the changed fields of models (tests/prop/onnx_fields.c)
 program() {
-    timeout 1800 "$1" >/dev/null 2>&1 || echo "$1: failed here"
+    timeout "${TEST_SECONDS:-5400}" "$1" >/dev/null 2>&1 || echo "$1: failed here"
 }
 export -f program
 printf '%s\n' "$@" | xargs -P "$(nproc)" -I '{}' bash -c 'program {}' >"$B/log"

@@ -11,6 +11,8 @@
  * - I: all integers; x has the dtype's own type
  * - S: signed integers, U: unsigned ones, where they differ
  * - F: float32 and float64; float16 is computed in float32 and rounded once
+ * - P: as F, with three expressions: the kernel, the arguments for which it doesn't
+ *   hold, and the kernel for those
  * - V: as F, and by wide_NAME of vmath512.h where the CPU has AVX-512
  * - C: complex64 and complex128
  *
@@ -60,6 +62,8 @@
 #define EACH_WFC(P, n, l)  EACH_W(P, n, l) EACH_FC(P, n, l)
 #define EACH_SUF(P, n, l)  EACH_SU(P, n, l) EACH_F(P, n, l)
 #define EACH_SUFC(P, n, l) EACH_SUF(P, n, l) EACH_C(P, n, l)
+#define EACH_SUP(P, n, l)  EACH_SUF(P, n, l)
+#define EACH_SUPC(P, n, l) EACH_SUFC(P, n, l)
 #define EACH_BIF(P, n, l)  EACH_BI(P, n, l) EACH_F(P, n, l)
 #define EACH_BIFC(P, n, l) EACH_BIF(P, n, l) EACH_C(P, n, l)
 #define EACH_BWFC(P, n, l) EACH_BW(P, n, l) EACH_FC(P, n, l)

@@ -124,6 +124,35 @@ VINLINE float fdiv_f32(float x, float y) {
     if (r != 0 && (r < 0) != (y < 0)) q -= 1;
     return q == 0 ? copysignf(0, x / y) : rintf(q);
 }
+/* The same without a loop, where the quotient has few enough bits and a fused
+ * multiply-add makes the rest exact: the quotient is right or, rounded up to a whole
+ * number, one too large, which the sign of the rest tells. */
+VINLINE double quick_rest_f64(double x, double y) {
+    double r = MADD64(-floor(x / y), y, x);
+    r += (r != 0) & ((r < 0) != (y < 0)) ? y : 0;
+    return r == 0 ? copysign(0, y) : r;
+}
+VINLINE float quick_rest_f32(float x, float y) {
+    float r = MADD32(-floorf(x / y), y, x);
+    r += (r != 0) & ((r < 0) != (y < 0)) ? y : 0;
+    return r == 0 ? copysignf(0, y) : r;
+}
+VINLINE double quick_div_f64(double x, double y) {
+    double q = floor(x / y), r = MADD64(-q, y, x);
+    q -= (r != 0) & ((r < 0) != (y < 0)) ? 1 : 0;
+    return q == 0 ? copysign(0, x / y) : q;
+}
+VINLINE float quick_div_f32(float x, float y) {
+    float q = floorf(x / y), r = MADD32(-q, y, x);
+    q -= (r != 0) & ((r < 0) != (y < 0)) ? 1 : 0;
+    return q == 0 ? copysignf(0, x / y) : q;
+}
+#if TL_LEVEL > 0
+#define REST_MOST(x)    _Generic((x), float : 0x1p22F, double : 0x1p51)
+#define REST_RARE(x, y) (!(ABS((x) / (y)) < REST_MOST(x)) | !((y) - (y) == 0))
+#else
+#define REST_RARE(x, y) true
+#endif
 /* The nearest bfloat16, the upper half of a float32. */
 VINLINE float bfloat_f32(float x) {
     uint32_t u;

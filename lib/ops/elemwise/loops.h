@@ -129,35 +129,42 @@
 #define LOOPS_V(k, o, name, e) LOOPS_F(k, o, name, e)
 #endif
 
-/* In blocks: after each block, rare arguments are computed again. */
-#define LOOP_MOST(name, sfx, X, kernel, rare, other)                                   \
+/* In blocks: after each block, rare arguments are computed again. An output may be the
+ * same block as an input, so those are kept. */
+#define MOST_PTR1(X) const X *px = (const X *)in[0] + at;
+#define MOST_PTR2(X) MOST_PTR1(X) const X *py = (const X *)in[1] + at;
+#define MOST_GET1(X)                                                                   \
+    const X x = px[i];                                                                 \
+    keep[0][i] = x;
+#define MOST_GET2(X)                                                                   \
+    MOST_GET1(X) const X y = py[i];                                                    \
+    keep[1][i] = y;
+#define MOST_KEPT1(X) const X x = keep[0][i];
+#define MOST_KEPT2(X) MOST_KEPT1(X) const X y = keep[1][i];
+#define LOOP_MOST(k, name, sfx, X, kernel, rare, other)                                \
     Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
     unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
                                             void *const *out) {                        \
-        typedef X T;                                                                   \
+        typedef X T __attribute__((unused));                                           \
         enum { BLOCK = 256 };                                                          \
-        _Alignas(64) X keep[BLOCK];                                                    \
+        _Alignas(64) X keep[k][BLOCK];                                                 \
         for (size_t at = 0, m; at < n; at += m) {                                      \
-            const X *px = (const X *)in[0] + at;                                       \
-            X *pr = (X *)out[0] + at;                                                  \
+            MOST_PTR##k(X) X *pr = (X *)out[0] + at;                                   \
             int any = 0;                                                               \
             m = n - at < BLOCK ? n - at : BLOCK;                                       \
             VECTOR_LOOP for (size_t i = 0; i < m; i++) {                               \
-                const X x = px[i];                                                     \
-                keep[i] = x;                                                           \
-                any |= rare;                                                           \
+                MOST_GET##k(X) any |= rare;                                            \
                 pr[i] = kernel;                                                        \
             }                                                                          \
             for (size_t i = 0; any && i < m; i++) {                                    \
-                const X x = keep[i];                                                   \
-                if (rare) pr[i] = other;                                               \
+                MOST_KEPT##k(X) if (rare) pr[i] = other;                               \
             }                                                                          \
         }                                                                              \
         return 0;                                                                      \
     }
 #define LOOPS_P(k, o, name, e, rare, other)                                            \
-    LOOP_MOST(name, f32, float, e, rare, other)                                        \
-    LOOP_MOST(name, f64, double, e, rare, other)                                       \
+    LOOP_MOST(k, name, f32, float, e, rare, other)                                     \
+    LOOP_MOST(k, name, f64, double, e, rare, other)                                    \
     LOOP_HALF(k, o, name)
 #define LOOPS_M(k, o, name, e)                                                         \
     LOOPS_B(k, o, name, e)                                                             \
@@ -179,6 +186,10 @@
 #define LOOPS_WFC(k, o, n, w, f, c)     LOOPS_W(k, o, n, w) LOOPS_FC(k, o, n, f, c)
 #define LOOPS_SUF(k, o, n, s, u, f)     LOOPS_SU(k, o, n, s, u) LOOPS_F(k, o, n, f)
 #define LOOPS_SUFC(k, o, n, s, u, f, c) LOOPS_SUF(k, o, n, s, u, f) LOOPS_C(k, o, n, c)
+#define LOOPS_SUP(k, o, n, s, u, p, rare, other)                                       \
+    LOOPS_SU(k, o, n, s, u) LOOPS_P(k, o, n, p, rare, other)
+#define LOOPS_SUPC(k, o, n, s, u, p, rare, other, c)                                   \
+    LOOPS_SUP(k, o, n, s, u, p, rare, other) LOOPS_C(k, o, n, c)
 #define LOOPS_BIF(k, o, n, b, i, f)     LOOPS_BI(k, o, n, b, i) LOOPS_F(k, o, n, f)
 #define LOOPS_BIFC(k, o, n, b, i, f, c) LOOPS_BIF(k, o, n, b, i, f) LOOPS_C(k, o, n, c)
 #define LOOPS_BWFC(k, o, n, b, w, f, c) LOOPS_BW(k, o, n, b, w) LOOPS_FC(k, o, n, f, c)

@@ -132,6 +132,7 @@ VINLINE __m512d wide_pick_f64(const double *table, __m512d m) {
 #define MASK       __mmask16
 #define EXP_LO     (-104)
 #define EXP_HI     88.9
+#define EXPM1_SAME 0x1p-100F
 #define TANH_ONE   10
 #define SIXTEENTHS 0x1.8p+19F
 #define WHOLE      ROUND32
@@ -147,6 +148,7 @@ VINLINE __m512d wide_pick_f64(const double *table, __m512d m) {
 #define MASK       __mmask8
 #define EXP_LO     (-746)
 #define EXP_HI     709.9
+#define EXPM1_SAME 0x1p-500
 #define TANH_ONE   22
 #define SIXTEENTHS 0x1.8p+48
 #define WHOLE      ROUND64

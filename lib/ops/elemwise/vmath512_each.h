@@ -72,7 +72,8 @@ VINLINE VEC CALL(expm1)(VEC x) {
     VEC scale = P(scalef)(ALL(0.5), k), one = P(sub)(scale, ALL(0.5));
     VEC sum = P(fmadd)(scale, r, one), lost = P(fmadd)(scale, r, P(sub)(one, sum));
     VEC half = P(add)(sum, P(fmadd)(scale, rest, lost));
-    return CALL(sign_of)(x, P(add)(half, half));
+    MASK small = M(cmp)(P(abs)(x), ALL(EXPM1_SAME), _CMP_LE_OQ); /* half may be 0 */
+    return P(mask_mov)(CALL(sign_of)(x, P(add)(half, half)), small, x);
 }
 
 /* x = 2^k m; the result is c m - 1, where c is about 1 / m. */
@@ -143,6 +144,7 @@ VINLINE VEC CALL(softplus)(VEC x) {
 #undef MASK
 #undef EXP_LO
 #undef EXP_HI
+#undef EXPM1_SAME
 #undef TANH_ONE
 #undef SIXTEENTHS
 #undef WHOLE

@@ -1,0 +1,74 @@
+/* x^y, by the methods and for the uses of vmath.h. float64: e^(y log x), the logarithm
+ * in two parts of 64 bits together; that takes a fused multiply-add, so level 0 calls
+ * the C library. float32: in float64. Arguments of POWER_RARE are left to the C
+ * library, too: zeros, infinities and nans, and roots of negative numbers. */
+#ifndef OPS_ELEMWISE_VMATH_POWER_H
+#define OPS_ELEMWISE_VMATH_POWER_H
+
+#include "ops/elemwise/vmath.h"
+
+VINLINE bool is_whole_f64(double y) {
+    return floor(y) == y;
+}
+VINLINE bool is_whole_f32(float y) {
+    return floorf(y) == y;
+}
+VINLINE double negated_if_odd_f64(double r, double x, double y) {
+    return (x < 0) & !is_whole_f64(0.5 * y) ? -r : r;
+}
+VINLINE float negated_if_odd_f32(float r, float x, float y) {
+    return (x < 0) & !is_whole_f32(0.5F * y) ? -r : r;
+}
+#define POWER_RARE(x, y)                                                               \
+    (!((x) - (x) == 0) | ((x) == 0) | !((y) - (y) == 0) | (((x) < 0) & !V(is_whole, y)))
+
+#if TL_LEVEL > 0
+/* log(1 + f) = 2 s (1 + z/3 + z^2/5 + ...) with s = f / (2 + f), z = s^2; all but the
+ * series from z^2 on is in two parts. */
+VINLINE double log_parts64(double f, double *lo) {
+    double d = 2 + f, lost = (2 - d) + f, inverse = 1 / d;
+    double s = f * inverse, s_lo = (MADD64(-s, d, f) - s * lost) * inverse;
+    double z = s * s, z_lo = MADD64(s, s, -z) + 2 * s * s_lo;
+    double q = 0x1.da90000729459p-5;
+    q = MADD64(q, z, 0x1.e01b9e2a1cd4cp-5);
+    q = MADD64(q, z, 0x1.11154601f4abdp-4);
+    q = MADD64(q, z, 0x1.3b13aa0342a95p-4);
+    q = MADD64(q, z, 0x1.745d173c57417p-4);
+    q = MADD64(q, z, 0x1.c71c71c74d1cp-4);
+    q = MADD64(q, z, 0x1.24924924922fcp-3);
+    q = MADD64(q, z, 0x1.999999999999ap-3);
+    q *= z * z;
+    double third = z * 0x1.5555555555555p-2;
+    double third_lo = MADD64(z, 0x1.5555555555555p-2, -third) +
+                      MADD64(z, 0x1.5555555555555p-56, z_lo * 0x1.5555555555555p-2);
+    double u = third + q, u_lo = (third - u) + q + third_lo;
+    double top = s + s, p = top * u, p_lo = MADD64(top, u, -p) + top * u_lo;
+    double sum = top + p;
+    *lo = (top - sum) + p + (p_lo + 2 * s_lo * (1 + u));
+    return sum;
+}
+VINLINE double power_f64(double x, double y) {
+    double shift, k, lo, f = log_reduce64(log_normal64(fabs(x), &shift), &k);
+    double hi = log_parts64(f, &lo), top = (k - shift) * LN2_HI64, l = top + hi;
+    double l_lo = (top - l) + hi + MADD64(k - shift, LN2_LO64, lo);
+    double p = y * l, m, c = clamp64(p, -746, 710);
+    double lost = c == p ? MADD64(y, l, -p) + y * l_lo : 0;
+    m = MADD64(c, LOG2E, ROUND64);
+    double n = m - ROUND64, a = MADD64(n, -LN2_HI64, c);
+    lost = MADD64(n, -LN2_LO64, lost);
+    double r = a + lost, sum = 1 + r;
+    double rest = ((1 - sum) + r) + MADD64(r * r, exp_series64(r), (a - r) + lost);
+    return negated_if_odd_f64(scale64(sum + rest, m), x, y);
+}
+#else
+VINLINE double power_f64(double x, double y) {
+    return pow(x, y);
+}
+#endif
+VINLINE float power_f32(float x, float y) {
+    double l = (double)y * log_short64(fabs((double)x));
+    float r = (float)exp_short64(clamp64(l, -160, 130));
+    return negated_if_odd_f32(r, x, y);
+}
+
+#endif
