@@ -387,7 +387,7 @@ static const Tool tool = {.name = "gload",
                           .examples =
                               "gload -e 'sin(x)**2' | ggrad | grun x=1.0\n"
                               "gload model.yaml --dim n=100 -O json -o model.json\n"
-                              "gload model.yaml -O dot | dot -Tsvg -o model.svg\n",
+                              "gload model.yaml -o model.html\n",
                           .formats = IO_FORMAT_NAMES,
                           .opt = options,
                           .nopt = sizeof options / sizeof *options,

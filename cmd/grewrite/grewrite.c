@@ -46,8 +46,10 @@ static const Opt options[] = {
     {"list", 0, OPT_FLAG, AT(list), NULL,
      "List the rules and passes with their positions and tags.", NULL, GROUP_OUTPUT},
     {"explain", 0, OPT_FLAG, AT(explain), NULL,
-     "Print each replacement to standard error: rule, before, after.", NULL,
-     GROUP_OUTPUT},
+     "Print each replacement to standard error: rule, before, after; with -O html, "
+     "write "
+     "a page that shows the graph after each.",
+     NULL, GROUP_OUTPUT},
     {"profile", 0, OPT_FLAG, AT(profile), NULL,
      "Print to standard error the time, the uses and the nodes of each rule.", NULL,
      GROUP_OUTPUT},
@@ -76,7 +78,7 @@ static const Opt options[] = {
      GROUP_WORK},
     {"diff", 0, OPT_FILE, AT(diff), "FILE",
      "Only compare with another graph, ignoring names; exit 1 at the first Apply that "
-     "differs.",
+     "differs. With -O html, write a page that shows both.",
      NULL, GROUP_OUTPUT},
     {"replace", 0, OPT_LIST, AT(replace), "NAME=EXPR",
      "Replace a variable by an expression of the same type.", "graph", GROUP_WORK},

@@ -128,12 +128,13 @@ bool tl_profile_cost(TlProfile *p, const char *by, size_t i, TlCost *cost) {
 /* Pictures of speed need a run, and a roofline needs what the machine can do. */
 static bool can_report(TlProfile *p, ProfileFormat format) {
     Peaks peaks;
-    bool roofline = format == PROFILE_ROOFLINE;
-    if (!roofline && format != PROFILE_TRACE) return true;
+    bool roofline = format == PROFILE_ROOFLINE,
+         page = format == PROFILE_PAGE && !p->is_static;
+    if (!roofline && !page && format != PROFILE_TRACE) return true;
     if (p->is_static)
         return fail(p->s, NOWHERE, E_USAGE, "a %s needs a run",
                     roofline ? "roofline" : "trace");
-    if (!roofline) return true;
+    if (!roofline && !page) return true;
     if (!profile_measure_peaks(p->s, 0, &peaks)) return false;
     profile_set_peaks(p->p, &peaks);
     return true;

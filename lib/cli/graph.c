@@ -137,6 +137,20 @@ bool run_pick_format(Run *r) {
     return false;
 }
 
+/* -O html to a terminal: it is text, but who wants to read it? */
+static void warn_of_page(Run *r) {
+    const Common *c = r->common;
+    const char *word = r->tool->formats;
+    if (c->format < 0 || (c->output && strcmp(c->output, "-") != 0) || c->force ||
+        !isatty(STDOUT_FILENO))
+        return;
+    for (int i = 0; i < c->format; i++)
+        word = strchr(word, '|') + 1;
+    if (strncmp(word, "html", strcspn(word, "|")) == 0)
+        warn(r->s, NOWHERE, E_USAGE,
+             "a page is for a browser: -o FILE.html keeps it; -f says nothing");
+}
+
 bool run_binary(Run *r) {
     const char *path = r->common->output;
     if ((path && strcmp(path, "-") != 0) || r->common->force || !isatty(STDOUT_FILENO))
@@ -155,6 +169,7 @@ bool run_write(Run *r, Graph *g) {
     if (values) return graph_write_shared(g, path);
     bool binary = how.format == IO_TLG || how.format == IO_ONNX || how.zstd;
     if (binary && !run_binary(r)) return false;
+    warn_of_page(r);
     if (!c->no_provenance) add_step(r, g);
     if (r->write) r->write(r, &how);
     session_set_doing(r->s, "writing the graph");
@@ -166,6 +181,7 @@ bool run_write(Run *r, Graph *g) {
 }
 
 bool run_print(Run *r, const Str *text) {
+    warn_of_page(r);
     Writer *w = writer_open(r->s, r->common->output ? r->common->output : "-");
     if (!w) return false;
     if (writer_add(w, str_text(text), text->n)) return writer_commit(w);

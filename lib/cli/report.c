@@ -102,7 +102,8 @@ static const char *const hint_words[HINT_N] = {
     [HINT_OWN_TYPES] = "--plugin FILE adds types of your own",
     [HINT_PACK] = "read the graph from its file rather than from stdin, or pack its "
                   "arrays (gload --pack)",
-    [HINT_PAGE] = "gload --outputs NAMES leaves what these need; gload -O json "
+    [HINT_PAGE] = "gload --outputs NAMES | grewrite --mode NONE leaves what these "
+                  "need; gload -O json "
                   "--nodes prints all as data",
     [HINT_PLANT_FIRST] = "plant first, then differentiate: grewrite --plant ... | "
                          "ggrad; or leave the derivative out: grewrite --keep",

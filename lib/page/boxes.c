@@ -215,9 +215,12 @@ static uint32_t box_of_branch(Maker *m, Branches *b, uint32_t branch) {
 static void place_applies(Maker *m, Branches *b, const Family *family) {
     const uint32_t *branch = find_branches(m, b);
     for (ApplyId id = m->g->napply; id-- > 0;) {
-        uint32_t at =
-            branch[id] ? box_of_branch(m, b, branch[id]) : m->base[family[id].purpose];
-        m->inside[id] = box_of_name(m, at, family[id].name);
+        uint32_t in = branch[id];
+        Sym name = family[id].name;
+        /* in a branch, the name of its ifelse says nothing */
+        if (in && name == family[b->p[in].of].name) name = 0;
+        m->inside[id] = box_of_name(
+            m, in ? box_of_branch(m, b, in) : m->base[family[id].purpose], name);
     }
 }
 
