@@ -9,7 +9,7 @@ typedef struct EmbeddedText {
 
 extern const EmbeddedText rule_texts[]; /* lib/rewrite/rules */
 extern const EmbeddedText optim_texts[];
-extern const EmbeddedText op_texts[]; /* lib/ops/FAMILY/NAME.ops.yaml */
+extern const EmbeddedText op_texts[];   /* lib/ops/FAMILY/NAME.ops.yaml */
 extern const EmbeddedText page_texts[]; /* of pages: HTML, CSS, JavaScript */
 extern const EmbeddedText onnx_texts[], onnx_write_texts[]; /* the rows of ONNX ops */
 

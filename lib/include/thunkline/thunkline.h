@@ -270,7 +270,8 @@ typedef struct TlCost {
  * without an error if there are no more. */
 TL_API bool tl_profile_cost(TlProfile *p, const char *by, size_t i, TlCost *cost);
 /* The report as gprof prints it: format is "text", "json", "tsv", "trace", "folded",
- * "svg", "dot", "roofline" or "html" (a page for a browser). Valid until the next call of this function. */
+ * "svg", "dot", "roofline" or "html" (a page for a browser). Valid until the next call
+ * of this function. */
 TL_API const char *tl_profile_text(TlProfile *p, const char *format);
 
 #ifdef __cplusplus

@@ -55,15 +55,30 @@ static void copy_interface(const Epoch *e, const Graph *g) {
     graph_updates_changed(e->g);
 }
 
-static void copy_new_nodes(StepsPage *x, Epoch *e, const Graph *g) {
-    uint32_t applies = e->g->napply, was = e->g->nvar;
-    for (Var v = e->g->nvar; v < g->nvar; v = e->g->nvar) {
+/* Variables of `to` have the numbers that they have in g. */
+static void copy_nodes(Graph *to, const Graph *g) {
+    for (Var v = to->nvar; v < g->nvar; v = to->nvar) {
         ApplyId id = var_owner(g, v);
-        Var w = id == APPLY_NONE
-                    ? graph_copy_leaf(e->g, g, v, false)
-                    : graph_copy_apply(e->g, g, id, apply_in(g, id), false);
+        Var w = id == APPLY_NONE ? graph_copy_leaf(to, g, v, false)
+                                 : graph_copy_apply(to, g, id, apply_in(g, id), false);
         if (w != v) bug("a copy has other numbers");
     }
+}
+
+/* An Apply is called after the fused function that it calls. */
+static void copy_fused(Graph *to, const Graph *g, ApplyId id) {
+    const Graph *fn = apply_fused_function(g, id);
+    if (!fn || graph_function(to, fn->name)) return;
+    Graph *copy = graph_function_new(to, fn->name);
+    copy->fused = true;
+    copy_nodes(copy, fn);
+}
+
+static void copy_new_nodes(StepsPage *x, Epoch *e, const Graph *g) {
+    uint32_t applies = e->g->napply, was = e->g->nvar;
+    copy_nodes(e->g, g);
+    for (ApplyId id = applies; id < e->g->napply; id++)
+        copy_fused(e->g, g, id);
     if (e->g->nvar == was) return;
     copy_new_names(e, g);
     e->to = mem_realloc(x->s, e->to, (size_t)e->g->nvar + 1, sizeof *e->to);
