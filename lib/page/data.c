@@ -151,17 +151,25 @@ static void add_graph(Page *p, const Graph *g, const uint32_t *born) {
     vec_push(p->s, &p->tables->graph, new);
 }
 
+static bool has_room(const Page *p) {
+    return p->tables->applies <= APPLIES_MAX;
+}
+
 uint32_t page_add_graph(Page *p, const Graph *main) {
     uint32_t number = (uint32_t)p->tables->graph.n;
+    p->tables->applies += main->napply;
+    for (size_t i = 0; i < main->functions.n; i++)
+        p->tables->applies += main->functions.p[i]->napply;
+    if (!has_room(p)) return number;
     add_graph(p, main, NULL);
     for (size_t i = 0; i < main->functions.n; i++)
         add_graph(p, main->functions.p[i], NULL);
     return number;
 }
 
-uint32_t page_add_overlay(Page *p, const Graph *g, const uint32_t *born) {
-    add_graph(p, g, born);
-    return (uint32_t)p->tables->graph.n - 1;
+void page_add_overlay(Page *p, const Graph *g, const uint32_t *born) {
+    p->tables->applies += g->napply;
+    if (has_room(p)) add_graph(p, g, born);
 }
 
 uint32_t page_graph_number(const Page *p, const Graph *g) {
@@ -398,19 +406,16 @@ void page_put_graphs(Page *p) {
 }
 
 /* ---- the end ---- */
-static bool check_size(Page *p) {
-    size_t n = 0;
-    for (size_t i = 0; i < p->tables->graph.n; i++)
-        n += p->tables->graph.p[i].g->napply;
-    if (n <= APPLIES_MAX) return true;
+bool page_has_room(Page *p) {
+    if (has_room(p)) return true;
     fail(p->s, NOWHERE, E_LIMIT,
          "the page would hold %s, and no browser shows more than %d in good time",
-         str_counted(p->s, n, "Apply"), APPLIES_MAX);
+         str_counted(p->s, p->tables->applies, "Apply"), APPLIES_MAX);
     return hint(p->s, HINT_PAGE);
 }
 
 bool page_finish(Page *p, Str *out) {
-    if (!check_size(p)) return false;
+    if (!page_has_room(p)) return false;
     json_line(&p->w, "");
     put_ops(p);
     json_line(&p->w, "");

@@ -24,11 +24,12 @@ Page *page_new(Session *s, const char *kind, const char *title);
 void page_free(Page *p); /* NULL is allowed */
 /* The tools that made a graph. */
 void page_steps(Page *p, const Graph *g);
-/* Adds a main graph and its functions; returns the number of the main graph. */
+/* Adds a main graph and its functions; returns the number of the main graph. What is
+ * too large for a page is left out, and page_finish says so. */
 uint32_t page_add_graph(Page *p, const Graph *main);
 /* The same of a graph that grew while it was rewritten: any of its Applies may be
  * needed after some step; born: by Apply, the number of the step that it came with. */
-uint32_t page_add_overlay(Page *p, const Graph *g, const uint32_t *born);
+void page_add_overlay(Page *p, const Graph *g, const uint32_t *born);
 uint32_t page_graph_number(const Page *p, const Graph *g); /* UINT32_MAX: it has none */
 /* Writes the graphs that were added, and what is open at first in the graph `main`;
  * `key`, for example "open", is that list's name. */

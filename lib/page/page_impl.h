@@ -16,6 +16,7 @@ typedef struct SourceLines { /* of the files of one name */
     Map line; /* its number -> that of its text */
 } SourceLines;
 typedef struct PageTables {
+    size_t applies; /* of all graphs, also where they are too many to be added */
     Vec(PageGraph) graph;
     Map graph_number;
     Vec(Sym) text;
@@ -29,6 +30,9 @@ typedef struct PageTables {
     struct LineIndex *index; /* by number of the session's source */
     size_t nindex;
 } PageTables;
+
+/* False: a graph was too large to be added; diagnosed. */
+bool page_has_room(Page *p);
 
 /* ---- lines.c ---- */
 /* The line that an Apply comes from: a number in the table of sources, and the line's;

@@ -173,8 +173,9 @@ static void draw_view(const View *v, Str *out) {
 bool page_draw(const Graph *g, int levels, Str *out) {
     Page *p = page_new(g->s, "graph", "");
     page_add_graph(p, g);
-    View *v = page_view_open(p, 0, levels);
-    bool ok = check_nodes(v);
+    bool ok = page_has_room(p);
+    View *v = ok ? page_view_open(p, 0, levels) : NULL;
+    ok = ok && check_nodes(v);
     if (ok) page_view_places(v);
     if (ok) draw_view(v, out);
     page_view_free(v);

@@ -238,6 +238,7 @@ View *page_view_open(Page *p, uint32_t graph, int levels) {
 }
 
 void page_view_free(View *v) {
+    if (!v) return;
     for (size_t i = 0; i < v->node.n; i++) {
         str_free(&v->node.p[i].line[0]);
         str_free(&v->node.p[i].line[1]);
@@ -273,7 +274,9 @@ void page_view_path(const View *v, uint32_t node, Str *out) {
 }
 
 void page_put_open(Page *p, const char *key, const Graph *main) {
-    View *v = page_view_open(p, page_graph_number(p, main), 0);
+    uint32_t graph = page_graph_number(p, main);
+    if (graph == UINT32_MAX) return; /* too large */
+    View *v = page_view_open(p, graph, 0);
     Str path = STR(p->s);
     json_line(&p->w, "");
     json_put_key(&p->w, key);

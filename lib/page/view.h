@@ -44,7 +44,7 @@ typedef struct View {
 /* The view with which a page opens: at most VIEW_MAX nodes, or with `levels` > 0 all
  * boxes that are at most so deep. */
 View *page_view_open(Page *p, uint32_t graph, int levels);
-void page_view_free(View *v);
+void page_view_free(View *v); /* NULL is allowed */
 void page_view_places(View *v);
 /* "a12/b3": the calls around a node, and itself. */
 void page_view_path(const View *v, uint32_t node, Str *out);

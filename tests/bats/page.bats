@@ -151,7 +151,7 @@ P
     ok 'gload m.yaml -O html | grep -c application/json' 1
 }
 
-@test "-O svg: well-formed, every box open that is asked for, the same as the page's layout" {
+@test "-O svg: well-formed, every box open that is asked for, nothing on top of anything else" {
     model
     for f in m.yaml m.tlg; do
         gload $f -O svg -o a.svg
@@ -271,6 +271,11 @@ P
         grep -qF "['all calls', 40, '10', ['loss', 'float32'], 'run']"
     page ask run.html '[v for k, v in d["run"]["settings"] if k == "value"]' | grep -qF "['x=ones((5, 3))', 'y=ones(5)']"
     page ask run.html 'd["steps"][-1]["tool"]' | grep -q ggrad
+    # what a trace says of the values
+    ok 'grun m.tlg x="[[1,2,3],[4,5,6]]" y="ones(2)" --steps 2 --trace t.trace --report t.html >/dev/null'
+    valid t.html
+    page ask t.html '(lambda g, v: [[column(v, k, g["nvar"])[i] for k in ("min", "max", "mean", "nan", "inf")] for i, n in enumerate(column(g["var"], "name", g["nvar"])) if d["strings"][n] == "x"])(d["graphs"][0], d["values"][0])' |
+        grep -qF '[[1.0, 6.0, 3.5, 0.0, 0.0]]'
     # a run that ends early; one without numbers among its outputs; one that fails
     ok 'grun m.tlg x="ones((5, 3))" y="ones(5)" --steps 40 --until "loss < 1e9" --report u.html >/dev/null'
     page ask u.html '[d["run"]["ended"], d["run"]["done"]]' | grep -qF "['until', 1]"

@@ -344,6 +344,7 @@ static void test_profile(TlSession *s) {
     CHECK(text && strstr(text, "matmul") != NULL);
     CHECK((text = tl_profile_text(p, "trace")) && strstr(text, "traceEvents"));
     CHECK((text = tl_profile_text(p, "roofline")) && strstr(text, "memory: "));
+    CHECK((text = tl_profile_text(p, "html")) && strstr(text, "\"peaks\":"));
     REFUSED(s, tl_profile_text(p, "xml"), 2, "format is one of text|json|");
     TlCost c = {.size = sizeof c};
     REFUSED(s, tl_profile_cost(p, "all", 0, &c), 2, "by is one of class|op|");

@@ -143,6 +143,7 @@ bool grun_open_plot(GraphRun *r);
 void grun_plot_call(GraphRun *r, int64_t call);
 bool grun_write_plot(GraphRun *r);
 void grun_free_plot(GraphRun *r);
-bool grun_write_report(GraphRun *r); /* report.c */
+/* report.c; whole: the run has come to its end, and so has its trace */
+bool grun_write_report(GraphRun *r, bool whole);
 
 #endif

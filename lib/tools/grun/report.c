@@ -4,6 +4,7 @@
 #include "tools/grun/grun_impl.h"
 #include "value/class.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { VALUE_SHOWN = 1000 /* bytes of a value's text */ };
@@ -111,7 +112,53 @@ static bool write_report(GraphRun *r, const Str *text) {
     return false;
 }
 
-bool grun_write_report(GraphRun *r) {
+/* ---- what a trace says of the values of the last call ---- */
+enum { STATISTICS = 5 };
+typedef struct Statistics {
+    double *of[STATISTICS]; /* by variable; NAN: not traced */
+} Statistics;
+static const char *const statistics[STATISTICS] = {"min", "max", "mean", "nan", "inf"};
+
+static void take_record(const GraphRun *r, const TraceFile *f, const TraceRecord *k,
+                        Statistics *to) {
+    Var v = graph_find(r->g, trace_file_name(f, k->name));
+    if (v == VAR_NONE) return;
+    const double values[STATISTICS] = {k->d.min, k->d.max, k->d.mean, k->d.nans,
+                                       k->d.infs};
+    for (int i = 0; i < STATISTICS; i++)
+        to->of[i][v] = values[i];
+}
+
+static bool put_statistics(const GraphRun *r, Page *p) {
+    TraceFile *f = trace_file_open(r->s, r->spec->trace);
+    if (!f) return false;
+    Statistics all;
+    for (int i = 0; i < STATISTICS; i++) {
+        all.of[i] = NEW_N(p->a, (size_t)r->g->nvar + 1, double);
+        for (Var v = 0; v < r->g->nvar; v++)
+            all.of[i][v] = (double)NAN;
+    }
+    size_t calls = trace_file_calls(f);
+    TraceBatch batch = calls ? trace_file_call(f, calls - 1) : (TraceBatch){0};
+    for (size_t i = 0; i < batch.n; i++) {
+        TraceRecord k = trace_file_record(f, &batch, i);
+        take_record(r, f, &k, &all);
+    }
+    trace_file_close(f);
+    json_line(&p->w, "");
+    json_put_key(&p->w, "values");
+    json_open(&p->w, '[');
+    json_open(&p->w, '{');
+    for (int i = 0; i < STATISTICS; i++)
+        page_put_f64(p, statistics[i], r->g->nvar, all.of[i]);
+    json_close(&p->w, "}");
+    for (size_t i = 0; i < r->g->functions.n; i++)
+        json_put_word(&p->w, "null");
+    json_close(&p->w, "]");
+    return true;
+}
+
+bool grun_write_report(GraphRun *r, bool whole) {
     if (!r->spec->report) return true;
     Page *p = page_new(r->s, "run", r->g->name ? sym_text(r->s, r->g->name) : "graph");
     Str text = STR(r->s);
@@ -132,7 +179,9 @@ bool grun_write_report(GraphRun *r) {
                                              : "all calls");
     json_member_number(&p->w, "done", (double)r->now.done);
     json_close(&p->w, "}");
-    bool ok = page_finish(p, &text) && write_report(r, &text);
+    bool traced = whole && r->spec->trace;
+    bool ok = (!traced || put_statistics(r, p)) && page_finish(p, &text) &&
+              write_report(r, &text);
     page_free(p);
     str_free(&text);
     return ok;

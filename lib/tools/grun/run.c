@@ -24,7 +24,7 @@ bool grun_commit(GraphRun *r) {
 static bool finish_run(GraphRun *r) {
     return grun_check_expected(r) && (!r->trace || trace_finish(r->trace)) &&
            grun_receipt(r) && grun_write_results(r) && grun_write_plot(r) &&
-           grun_write_report(r) && grun_commit(r);
+           grun_write_report(r, true) && grun_commit(r);
 }
 
 bool grun_save(GraphRun *r) {
@@ -40,7 +40,7 @@ bool graph_run_keep(GraphRun *r) {
     bool whole = r->now.done && !(r->now.left && plan_overwrites_shared(r->plan));
     if (r->spec->series.every && r->now.done)
         if (!grun_write_results(r) || !grun_commit(r)) return false;
-    if (!grun_write_plot(r) || !grun_write_report(r)) return false;
+    if (!grun_write_plot(r) || !grun_write_report(r, false)) return false;
     if (r->spec->save && whole && !grun_save(r)) return false;
     r->now.kept = whole;
     if (r->spec->watch) r->spec->watch->ended(r->spec->watch->ctx, &r->now);
