@@ -4,7 +4,7 @@ import {button, el} from './dom.js';
 import {nameOfVar, typeOf, lineOf, bytesOf} from './model.js';
 import {bytesText, countText, countedText, percentText, secondsText} from './format.js';
 import {heldByFunctions} from './memorydata.js';
-import {facts, linkTo, linkToVar, section, shortList} from './parts.js';
+import {facts, linkTo, section, shortList} from './parts.js';
 import {costText} from './graphpane.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -12,6 +12,7 @@ import {costText} from './graphpane.js';
 /** @typedef {{graph: number, a: number, cost: number}} Cost */
 
 const TOP = 6;
+const HOLDERS_SHOWN = 40;
 
 /** The Applies that cost most. @param {App} app @param {import('./costs.js').Measure} measure @param {number} most @returns {Cost[]} */
 export function costliest(app, measure, most) {
@@ -27,10 +28,12 @@ export function costliest(app, measure, most) {
     return all.sort((x, y) => y.cost - x.cost).slice(0, most);
 }
 
-/** @param {App} app @param {number} graph @param {number} a */
-function placeText(app, graph, a) {
-    const place = lineOf(app.m, app.m.graphs[graph], a);
-    return place ? 'line ' + place.line : '';
+/** Two lines of a list: a node and an amount, its type and the line that it comes from. @param {App} app @param {import('./store.js').Choice} c @param {string} name @param {string} amount */
+function amountRow(app, c, name, amount) {
+    const g = app.m.graphs[c.graph];
+    const place = c.kind === 'apply' ? lineOf(app.m, g, c.id) : null;
+    return el('div', {class: 'entry'}, el('div', {class: 'row'}, linkTo(app, c, name), el('span', {class: 'amount'}, amount)),
+        el('div', {class: 'row'}, el('span', {class: 'type'}, app.typeOf(c)), place ? el('span', {class: 'amount soft', title: place.text.trim()}, 'line ' + place.line) : null));
 }
 
 /** Applies whose flops depend on open dims. @param {App} app */
@@ -46,7 +49,7 @@ function slowest(app) {
     const total = app.costs.total(measure);
     const rows = costliest(app, measure, TOP).map(r => {
         const c = app.choice(r.graph, 'apply', r.a);
-        return el('span', {class: 'row'}, linkTo(app, c), el('span', {class: 'type'}, app.typeOf(c)), el('span', {class: 'amount'}, costText(measure, r.cost) + ' · ' + percentText(r.cost, total)), el('span', {class: 'soft'}, placeText(app, r.graph, r.a)));
+        return amountRow(app, c, app.titleOf(c), costText(measure, r.cost) + ' · ' + percentText(r.cost, total));
     });
     const open = openAmounts(app);
     if (!rows.length && !open) return null;
@@ -57,8 +60,8 @@ function slowest(app) {
 function fullest(app, mem) {
     if (!mem || !mem.bytes.length) return null;
     const g = app.m.graphs[0];
-    const rows = mem.holders.slice(0, 40).map(([v, name, bytes]) => el('span', {class: 'row'},
-        v >= 0 ? linkToVar(app, 0, v) : el('b', {}, name), el('span', {class: 'type'}, v >= 0 ? typeOf(app.m, g, v) : ''), el('span', {class: 'amount'}, bytesText(bytes))));
+    const rows = mem.holders.slice(0, HOLDERS_SHOWN).map(([v, name, bytes]) => v >= 0 ? amountRow(app, app.choiceOfVar(0, v), nameOfVar(app.m, g, v), bytesText(bytes))
+        : el('div', {class: 'row'}, el('b', {}, name), el('span', {class: 'amount'}, bytesText(bytes))));
     const peak = mem.live[mem.peakAt] + heldByFunctions(mem);
     return section('Largest at the peak of memory', el('p', {}, el('b', {}, bytesText(peak)), ' at instruction ' + mem.peakAt + ' of ' + mem.step.length, ', ', mem.peakAt < mem.step.length ? linkTo(app, app.choice(0, 'apply', mem.step[mem.peakAt])) : 'the end'),
         shortList(rows, TOP), button('Memory over time', () => app.store.set({tab: 'memory'}), {class: 'link'}));

@@ -29,6 +29,16 @@ load common
     assert_output --regexp 'accuracy = 0\.(8[89]|9)[0-9]+'
 }
 
+@test "examples: a transformer trains, and pages show how" {
+    run "$ROOT/examples/transformer/run.sh"
+    assert_success
+    assert_output --regexp '60	0\.[0-9]+'
+    assert_output --partial './before.html
+./rewriting.html
+./run.html
+./step.html'
+}
+
 @test "examples: a network from ONNX is profiled, differentiated, fine-tuned" {
     run "$ROOT/examples/onnx/run.sh"
     assert_success
