@@ -62,9 +62,9 @@ bool part_axes(PartCall *c) {
     }
     if (x->kind != PART_ROWS || flag[x->axis] || !inputs_go_along(c))
         return part_refuse_rows(c);
-    return part_set(c, *x);
     for (size_t k = 0; k < c->ap->nout; k++)
         if (part_out_type(c, k)->ndim != ndim) return part_refuse_rows(c);
+    return part_set(c, *x);
 }
 
 /* ---- reductions ---- */
