@@ -33,6 +33,7 @@ void session_free(Session *s) {
     diag_clear(s);
     vec_free(&s->diags);
     vec_free(&s->sources);
+    vec_free(&s->place_mark);
     vec_free(&s->syms);
     index_free(&s->sym_index);
     str_free(&s->message);

@@ -22,6 +22,7 @@ typedef struct SlotUse {
 typedef struct PlaceCache {
     uint32_t source, byte, line, col;
 } PlaceCache;
+enum { PLACE_STRIDE = 4096 };
 
 struct TlSession {
     PanicFn *panic;
@@ -44,6 +45,7 @@ struct TlSession {
     Index sym_index;
     Vec(Source *) sources;
     PlaceCache place;
+    Vec(PlaceCache) place_mark; /* of its source: every PLACE_STRIDE bytes */
     Vec(Diag *) diags;
     Str message;
 };

@@ -27,8 +27,11 @@ size_t source_count(Session *s) {
     return s->sources.n;
 }
 
-static void advance_place(const Source *src, PlaceCache *at, uint32_t to) {
+static void advance_place(Session *s, const Source *src, uint32_t to) {
+    PlaceCache *at = &s->place;
     for (; at->byte < to; at->byte++) {
+        if (at->byte % PLACE_STRIDE == 0 && at->byte / PLACE_STRIDE == s->place_mark.n)
+            vec_push(s, &s->place_mark, *at);
         unsigned char c = (unsigned char)src->text[at->byte];
         if (c == '\n') {
             at->line++;
@@ -44,9 +47,12 @@ void span_place(Session *s, Span at, uint32_t *line, uint32_t *col) {
     *line = *col = 1;
     if (!src) return;
     uint32_t to = at.begin < src->len ? at.begin : (uint32_t)src->len;
-    if (s->place.source != at.source || s->place.byte > to)
+    if (s->place.source != at.source) {
         s->place = (PlaceCache){at.source, 0, src->first_line, src->first_col};
-    advance_place(src, &s->place, to);
+        s->place_mark.n = 0;
+    }
+    if (s->place.byte > to) s->place = s->place_mark.p[to / PLACE_STRIDE];
+    advance_place(s, src, to);
     *line = s->place.line;
     *col = s->place.col;
 }

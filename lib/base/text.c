@@ -65,10 +65,23 @@ static void add_json_control(Str *b, uint32_t c) {
         str_printf(b, "\\u%04x", (unsigned)c);
 }
 
+/* How many bytes come first that JSON has as they are? Others may be so, too. */
+static size_t count_verbatim(const char *p, size_t n) {
+    size_t i = 0;
+    while (i < n && p[i] >= ' ' && p[i] < 0x7f && p[i] != '"' && p[i] != '\\')
+        i++;
+    return i;
+}
+
 void str_json(Str *b, const char *p, size_t n) {
     str_putc(b, '"');
     for (size_t i = 0, len; i < n; i += len) {
         uint32_t c = 0;
+        len = count_verbatim(p + i, n - i);
+        if (len > 0) {
+            str_add(b, p + i, len);
+            continue;
+        }
         len = str_utf8_next(p + i, n - i, &c);
         if (len == 0) {
             str_puts(b, "\\ufffd"); /* JSON can't represent a stray byte */

@@ -79,11 +79,32 @@ static void test_places(Session *s) {
     check_place(s, ((Span){b, 1, 1}), 10, 6);
 }
 
+/* Places of a long text in any order: lines of 7 bytes, some with a character of two.
+ */
+static void test_far_places(Session *s) {
+    enum { LINES = 5000 };
+    Str text = STR(s);
+    for (int i = 0; i < LINES; i++)
+        str_puts(&text, i % 3 ? "abcdef\n"
+                              : "a\xc3\xa4"
+                                "def\n");
+    uint32_t a = source_add(s, "long.yaml", str_text(&text), text.n),
+             b = source_add(s, "other.yaml", "x\ny", 3);
+    for (uint32_t i = 0, k = 1; i < 2 * LINES; i++) {
+        k = (k * 2953 + 11) % LINES;
+        check_place(s, ((Span){a, 7 * k + 5, 7 * k + 6}), k + 1, k % 3 ? 6 : 5);
+        check_place(s, ((Span){a, 7 * k, 7 * k}), k + 1, 1);
+        if (i % 100 == 0) check_place(s, ((Span){b, 2, 3}), 2, 1);
+    }
+    str_free(&text);
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_diags(s);
     test_rewind_is_free(s);
     test_places(s);
+    test_far_places(s);
     session_free(s);
     return TEST_END("base_diag");
 }
