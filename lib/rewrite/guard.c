@@ -279,6 +279,37 @@ static bool is_triangular(Rewriter *r, Var x) {
     return is_lower(r, x) || is_upper(r, x);
 }
 
+/* A product of a matrix and its transpose takes half the work. */
+static bool are_no_transposes(Rewriter *r, Var x, Var y) {
+    Var pair[2] = {x, y};
+    for (size_t i = 0; i < 2; i++)
+        if (rewriter_known_owner(r, pair[i], OP_TRANSPOSE) &&
+            rewriter_input(r, var_owner(r->g, pair[i]), 0) == pair[!i])
+            return false;
+    return true;
+}
+
+/* Does anything but a result need what a sum makes of c? */
+static bool is_result(Rewriter *r, Var x) {
+    const Graph *g = r->g;
+    if (g->outputs.n + g->updates.n == 0) return true; /* a proof has no graph around */
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (rewriter_resolve(r, g->outputs.p[i].var) == x) return r->uses[x] <= 1;
+    for (size_t i = 0; i < g->updates.n; i++)
+        if (rewriter_resolve(r, g->updates.p[i].value) == x) return r->uses[x] <= 1;
+    return false;
+}
+static bool has_update(const Graph *g, Var x) {
+    for (size_t i = 0; var_leaf(g, x) == LEAF_SHARED && i < g->updates.n; i++)
+        if (g->updates.p[i].shared == x) return true;
+    return false;
+}
+static bool may_accumulate(Rewriter *r, Var sum, Var c) {
+    if (r->searching) return false;
+    bool temporary = var_owner(r->g, c) != APPLY_NONE && r->uses[c] <= 1;
+    return temporary || has_update(r->g, c) || is_result(r, sum);
+}
+
 static bool vars_differ(Rewriter *r, Var x, Var y) {
     (void)r;
     return x != y;
@@ -323,6 +354,8 @@ static const GuardTest tests[] = {
     {"positive_diagonal", has_positive_diagonal, NULL},
     {"posdef", is_posdef, NULL},
     {"semidefinite", is_semidefinite, NULL},
+    {"accumulates", NULL, may_accumulate},
+    {"no_transposes", NULL, are_no_transposes},
     {"same_shape", NULL, has_same_known_shape},
     {"same_dtype", NULL, has_same_dtype},
     {"same_rank", NULL, has_same_rank},
@@ -349,7 +382,7 @@ int guard_find(Session *s, Sym name) {
 }
 
 bool guard_counts_uses(int test) {
-    return tests[test].one == rewriter_single_use;
+    return tests[test].one == rewriter_single_use || tests[test].two == may_accumulate;
 }
 
 size_t guard_arity(int test) {

@@ -162,9 +162,6 @@ static int blas_kind(DType d) {
     return d == DT_FLOAT32 ? 0 : d == DT_FLOAT64 ? 1 : d == DT_COMPLEX64 ? 2 : 3;
 }
 
-static const double zone[2] = {1, 0}, zzero[2] = {0, 0};
-static const float cone[2] = {1, 0}, czero[2] = {0, 0};
-
 /* Row-major leading dim and transposition of a matrix with strides (row, col). */
 static int gemm_layout(int64_t row, int64_t col, int64_t rows, int64_t cols, int *ld) {
     bool trans = col != 1 && !(cols == 1 && row >= 1);
@@ -173,21 +170,37 @@ static int gemm_layout(int64_t row, int64_t col, int64_t rows, int64_t cols, int
     return trans ? TRANS : NO_TRANS;
 }
 
+/* The factors in the form that calls take them. */
+typedef struct Factors {
+    double d[4];
+    float f[4];
+} Factors;
+
+static Factors factors_of(const Gemm *g) {
+    static const GemmScale plain = {{1, 0}, {0, 0}};
+    const GemmScale *x = g->scale ? g->scale : &plain;
+    Factors q = {.d = {x->alpha[0], x->alpha[1], x->beta[0], x->beta[1]}};
+    for (int i = 0; i < 4; i++)
+        q.f[i] = (float)q.d[i];
+    return q;
+}
+
 static void call_gemv(const Blas *lib, const Gemm *g) {
     int d = blas_kind(g->dtype), ld,
         t = gemm_layout(g->a_row, g->a_col, g->m, g->k, &ld);
     int rows = (int)(t == TRANS ? g->k : g->m), cols = (int)(t == TRANS ? g->m : g->k);
     int step = (int)(g->b_row ? g->b_row : 1), out = (int)(g->ldc > 0 ? g->ldc : 1);
     BlasFn *fn = lib->fn[BLAS_GEMV][d];
+    Factors q = factors_of(g);
     if (d == 0)
-        ((GemvF32 *)fn)(ROW_MAJOR, t, rows, cols, 1, g->a, ld, g->b, step, 0, g->c,
-                        out);
+        ((GemvF32 *)fn)(ROW_MAJOR, t, rows, cols, q.f[0], g->a, ld, g->b, step, q.f[2],
+                        g->c, out);
     else if (d == 1)
-        ((GemvF64 *)fn)(ROW_MAJOR, t, rows, cols, 1, g->a, ld, g->b, step, 0, g->c,
-                        out);
+        ((GemvF64 *)fn)(ROW_MAJOR, t, rows, cols, q.d[0], g->a, ld, g->b, step, q.d[2],
+                        g->c, out);
     else
-        ((GemvC *)fn)(ROW_MAJOR, t, rows, cols, d == 2 ? (const void *)cone : zone,
-                      g->a, ld, g->b, step, d == 2 ? (const void *)czero : zzero, g->c,
+        ((GemvC *)fn)(ROW_MAJOR, t, rows, cols, d == 2 ? (const void *)q.f : q.d, g->a,
+                      ld, g->b, step, d == 2 ? (const void *)&q.f[2] : &q.d[2], g->c,
                       out);
 }
 
@@ -197,16 +210,17 @@ static void call_gemm(const Blas *lib, const Gemm *g) {
     int ta = gemm_layout(g->a_row, g->a_col, g->m, g->k, &lda),
         tb = gemm_layout(g->b_row, g->b_col, g->k, g->n, &ldb);
     BlasFn *fn = lib->fn[BLAS_GEMM][d];
+    Factors q = factors_of(g);
     if (d == 0)
-        ((GemmF32 *)fn)(ROW_MAJOR, ta, tb, m, n, k, 1, g->a, lda, g->b, ldb, 0, g->c,
-                        ldc);
+        ((GemmF32 *)fn)(ROW_MAJOR, ta, tb, m, n, k, q.f[0], g->a, lda, g->b, ldb,
+                        q.f[2], g->c, ldc);
     else if (d == 1)
-        ((GemmF64 *)fn)(ROW_MAJOR, ta, tb, m, n, k, 1, g->a, lda, g->b, ldb, 0, g->c,
-                        ldc);
+        ((GemmF64 *)fn)(ROW_MAJOR, ta, tb, m, n, k, q.d[0], g->a, lda, g->b, ldb,
+                        q.d[2], g->c, ldc);
     else
-        ((GemmC *)fn)(ROW_MAJOR, ta, tb, m, n, k, d == 2 ? (const void *)cone : zone,
-                      g->a, lda, g->b, ldb, d == 2 ? (const void *)czero : zzero, g->c,
-                      ldc);
+        ((GemmC *)fn)(ROW_MAJOR, ta, tb, m, n, k, d == 2 ? (const void *)q.f : q.d,
+                      g->a, lda, g->b, ldb, d == 2 ? (const void *)&q.f[2] : &q.d[2],
+                      g->c, ldc);
 }
 
 Gemm blas_turned(const Gemm *g) {

@@ -32,6 +32,10 @@ Pool *blas_pool(Session *s, Pool *pool, size_t chunks);
 /* A function of the library by its symbol; NULL: none. */
 BlasFn *blas_find(const Blas *lib, const char *symbol);
 
+/* Factors of a product that is added: real and imaginary parts. */
+typedef struct GemmScale {
+    double alpha[2], beta[2];
+} GemmScale;
 /* c[m, n] = a[m, k] b[k, n], all of one inexact dtype other than float16. Strides are
  * in elements; one of a matrix's two is 1, the other at least that dim's length; c is
  * row-major with row stride ldc. */
@@ -42,6 +46,7 @@ typedef struct Gemm {
     int64_t a_row, a_col, b_row, b_col;
     void *c;
     int64_t ldc;
+    const GemmScale *scale; /* c = alpha a b + beta c; NULL: c = a b */
 } Gemm;
 /* As one call. */
 void blas_gemm(const Blas *lib, const Gemm *g);

@@ -3,9 +3,9 @@
  * wrap as in NumPy; for bool the sum is "or". */
 #include "ops/linalg/product.h"
 
-#include "ops/linalg/blas.h"
 #include "ops/linalg/integers.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- the reference: one element of the result at a time ---- */
@@ -233,6 +233,17 @@ static void join_rows(BlasProducts *j) {
     q->count = 1;
 }
 
+/* In pieces, if it is large enough. */
+static bool run_single_blas(Call *c, const Gemm *g) {
+    double madds = (double)g->m * (double)g->n * (double)g->k;
+    if (madds < BLAS_SPLIT_LEAST) return blas_gemm(blas_get(c->s), g), true;
+    size_t bytes = blas_room(g);
+    void *room = bytes ? call_scratch(c, bytes) : NULL;
+    if (bytes && !room) return false;
+    blas_gemm_split(c->s, g, c->host->pool, room);
+    return true;
+}
+
 /* A single product is split; several are distributed whole, in chunks large enough to
  * pay. */
 static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
@@ -249,13 +260,7 @@ static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
         blas_triangle(c->s, &j.g, TRIANGLE_GRAM, c->host->pool);
         return true;
     }
-    if (j.q.count == 1 && madds >= BLAS_SPLIT_LEAST) {
-        size_t bytes = blas_room(&j.g);
-        void *room = bytes ? call_scratch(c, bytes) : NULL;
-        if (bytes && !room) return false;
-        blas_gemm_split(c->s, &j.g, c->host->pool, room);
-        return true;
-    }
+    if (j.q.count == 1 && madds >= BLAS_SPLIT_LEAST) return run_single_blas(c, &j.g);
     j.chunk = madds < CHUNK_MADDS ? (int64_t)(CHUNK_MADDS / madds) : 1;
     j.out_bytes = (size_t)(j.g.m * j.g.n) * dtype_size(a->dtype);
     size_t chunks = (size_t)((j.q.count + j.chunk - 1) / j.chunk);
@@ -398,6 +403,83 @@ bool product_run_triangular(Call *c, const Tensor *a, const Tensor *b, bool righ
     if (!packed || !blas_pays_triangle(&g, kinds[right][lower]))
         return product_run(c, a, b, 0, NULL, out);
     blas_triangle(c->s, &g, kinds[right][lower], c->host->pool);
+    return true;
+}
+
+/* ---- products that are added ---- */
+
+#define COMBINE(NAME, T, A)                                                            \
+    static void combine_##NAME(const GemmScale *x, size_t n, const void *product,      \
+                               void *out) {                                            \
+        const T *p = product;                                                          \
+        T *to = out;                                                                   \
+        A alpha, beta;                                                                 \
+        memcpy(&alpha, x->alpha, sizeof alpha);                                        \
+        memcpy(&beta, x->beta, sizeof beta);                                           \
+        for (size_t i = 0; i < n; i++)                                                 \
+            to[i] = (T)(beta * (A)to[i] + alpha * (A)p[i]);                            \
+    }
+COMBINE(float32, float, double)
+COMBINE(float64, double, double)
+COMBINE(complex64, float _Complex, double _Complex)
+COMBINE(complex128, double _Complex, double _Complex)
+
+static void combine_float16(const GemmScale *x, size_t n, const void *product,
+                            void *out) {
+    const uint16_t *p = product;
+    uint16_t *to = out;
+    for (size_t i = 0; i < n; i++)
+        to[i] = half_from_double(x->beta[0] * half_to_double(to[i]) +
+                                 x->alpha[0] * half_to_double(p[i]));
+}
+
+static void combine(DType d, const GemmScale *x, size_t n, const void *product,
+                    void *out) {
+    if (d == DT_FLOAT16) combine_float16(x, n, product, out);
+    if (d == DT_FLOAT32) combine_float32(x, n, product, out);
+    if (d == DT_FLOAT64) combine_float64(x, n, product, out);
+    if (d == DT_COMPLEX64) combine_complex64(x, n, product, out);
+    if (d == DT_COMPLEX128) combine_complex128(x, n, product, out);
+}
+
+/* For 0 the library leaves out what nan or inf would show in. */
+static bool is_plain_factor(const double z[2]) {
+    return isfinite(z[0]) && isfinite(z[1]) && (z[0] != 0 || z[1] != 0);
+}
+
+/* Can the library add to the result as it computes it? */
+static bool adds_by_blas(Call *c, const Tensor *a, const Tensor *b,
+                         const GemmScale *scale) {
+    const int64_t most = INT32_MAX;
+    return a->dtype != DT_FLOAT16 && a->shape[1] > 0 && a->shape[0] <= most &&
+           a->shape[1] <= most && b->shape[1] <= most && fits_blas(a) && fits_blas(b) &&
+           is_plain_factor(scale->alpha) && is_plain_factor(scale->beta) &&
+           blas_get(c->s)->library;
+}
+
+bool product_run_added(Call *c, const Tensor *a, const Tensor *b,
+                       const GemmScale *scale, void *out) {
+    size_t n = (size_t)tensor_size(&c->out[0].t);
+    if (n == 0) return true;
+    if (adds_by_blas(c, a, b, scale)) {
+        Gemm g = gemm_of(a, b);
+        g.c = out;
+        g.scale = scale;
+        return run_single_blas(c, &g);
+    }
+    void *product = call_scratch(c, n * dtype_size(a->dtype));
+    if (!product || !product_run(c, a, b, 0, NULL, product)) return false;
+    combine(a->dtype, scale, n, product, out);
+    return true;
+}
+
+bool product_reference_added(Call *c, const Tensor *a, const Tensor *b,
+                             const GemmScale *scale, void *out) {
+    size_t n = (size_t)tensor_size(&c->out[0].t);
+    void *product = call_scratch(c, n * dtype_size(a->dtype));
+    if (!product) return false;
+    product_reference(a, b, 0, NULL, product);
+    combine(a->dtype, scale, n, product, out);
     return true;
 }
 

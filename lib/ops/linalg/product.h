@@ -2,7 +2,7 @@
 #ifndef OPS_LINALG_PRODUCT_H
 #define OPS_LINALG_PRODUCT_H
 
-#include "op/op.h"
+#include "ops/linalg/blas.h"
 
 /* out[batch..., m, n] = a[..., m, k] b[..., k, n]; a and b have at least two dims,
  * whose leading ones broadcast to batch (missing, or size 1); out is contiguous. Uses
@@ -13,6 +13,11 @@ bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
  * diagonal. */
 bool product_run_triangular(Call *c, const Tensor *a, const Tensor *b, bool right,
                             bool lower, void *out);
+/* out = alpha a b + beta out, of two matrices. */
+bool product_run_added(Call *c, const Tensor *a, const Tensor *b,
+                       const GemmScale *scale, void *out);
+bool product_reference_added(Call *c, const Tensor *a, const Tensor *b,
+                             const GemmScale *scale, void *out);
 /* product_run with three loops. */
 void product_reference(const Tensor *a, const Tensor *b, int nbatch,
                        const int64_t *batch, void *out);

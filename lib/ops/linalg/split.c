@@ -92,7 +92,14 @@ static void run_piece(void *ctx, size_t i, unsigned worker) {
         b += from * g.b_col * size, c += from * size;
     else
         a += from * g.a_col * size, b += from * g.b_row * size;
-    if (sp->axis == AXIS_INNER && i > 0) c = sp->room + (i - 1) * part_bytes(&sp->g);
+    GemmScale apart;
+    if (sp->axis == AXIS_INNER && i > 0) {
+        c = sp->room + (i - 1) * part_bytes(&sp->g);
+        if (g.scale) { /* only the first part adds to what is there */
+            apart = (GemmScale){{g.scale->alpha[0], g.scale->alpha[1]}, {0, 0}};
+            g.scale = &apart;
+        }
+    }
     g.a = a, g.b = b, g.c = c;
     blas_gemm(sp->lib, &g);
 }
