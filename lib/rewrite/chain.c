@@ -252,8 +252,7 @@ static bool is_counting(Rewriter *r, Var v, Dim n) {
     return true;
 }
 
-/* The diagonal of a matrix made of it; VAR_NONE: not such a matrix. */
-static Var diagonal_of(Rewriter *r, Var v) {
+Var chain_diagonal_of(Rewriter *r, Var v) {
     const Apply *a = rewriter_known_owner(r, v, OP_SET_SUBTENSOR);
     const Type *t = var_type(r->g, v);
     if (!a || a->nin != 4 || t->ndim != 2 || t->dim[0] != t->dim[1] ||
@@ -298,7 +297,8 @@ bool chain_diagonal_pass(Rewriter *r, ApplyId id, Var *out) {
             out[0] = other;
             return type_keeps(t, var_type(r->g, other));
         }
-        Var d = var_type(r->g, other)->ndim <= 2 ? diagonal_of(r, in[k]) : VAR_NONE;
+        Var d =
+            var_type(r->g, other)->ndim <= 2 ? chain_diagonal_of(r, in[k]) : VAR_NONE;
         if (d == VAR_NONE) continue;
         if (k == 0 && var_type(r->g, other)->ndim == 2) d = raised(r, d, 1);
         Var pair[2] = {k == 0 ? d : other, k == 0 ? other : d};
@@ -315,7 +315,7 @@ bool chain_read_diagonal_pass(Rewriter *r, ApplyId id, Var *out) {
     const Type *t = var_type(r->g, a.out);
     Var x = rewriter_input(r, id, 0);
     if (var_type(r->g, x)->ndim != 2 || rewriter_prop(r, &a, "offset")->i) return false;
-    out[0] = diagonal_of(r, x);
+    out[0] = chain_diagonal_of(r, x);
     if (out[0] == VAR_NONE && rewriter_has_facts(r, x, FACT_UNIT)) {
         Var one = const_number(&r->b, t->dtype, 1);
         rewriter_grow(r);

@@ -23,6 +23,7 @@ static const char *const products[] = {"matmul", NULL};
 static const char *const totals[] = {"sum", "prod", "max", "min", NULL};
 static const char *const empties[] = {"sum", "prod", "matmul", NULL};
 static const char *const repeats[] = {"sum", "max", "min", "mean", "any", "all", NULL};
+static const char *const powers[] = {"power", NULL};
 static const char *const scales[] = {"multiply", "true_divide", NULL};
 static const char *const shifts[] = {"add", "subtract", NULL};
 
@@ -98,8 +99,8 @@ const Pass rewrite_passes[] = {
     {"assert-true", "canonicalize", "Removes assertions that are known to hold.", 1.05,
      NULL, rewrite_true_pass, NULL, false},
     {"collect-terms", "canonicalize",
-     "Collects the terms of whole sums of integers: x + y - x is y.", 1.1, NULL,
-     terms_pass, NULL, false},
+     "Collects the terms and constants of whole sums of integers: x + y - x is y.", 1.1,
+     NULL, terms_pass, NULL, false},
     {"collect-terms-fast", "fast", "Collects the terms of whole sums of floats.", 1.2,
      NULL, terms_fast_pass, NULL, false},
     {"collect-factors-fast", "fast",
@@ -109,10 +110,12 @@ const Pass rewrite_passes[] = {
      "Merges an index with another, and reads what set_subtensor or inc_subtensor "
      "wrote.",
      ALGEBRA, read_merge_pass, NULL, slices, true},
+    {"useless-write", "reads",
+     "Removes a write of what is there, and one that another overwrites.", ALGEBRA,
+     read_write_pass, NULL, scatters, true},
     {"read-exactly", "reads",
      "Computes of an elementwise op, a transpose, a reshape, a concatenate, a "
-     "broadcast "
-     "or an extreme only what is read.",
+     "broadcast, a diagonal, an identity or an extreme only what is read.",
      ALGEBRA, read_exact_pass, NULL, slices, true},
     {"read-product", "algebra",
      "Computes of a product, a sum or a softmax only what is read.", ALGEBRA,
@@ -146,6 +149,14 @@ const Pass rewrite_passes[] = {
     {"reduce-repeated", "algebra",
      "Sums a repeated value (broadcast_to, ones_like, full, ...) as a multiple.",
      ALGEBRA, reduce_repeated_pass, NULL, repeats, false},
+    {"collect-multiples", "algebra",
+     "Collects the terms of whole sums of floats, those of one sign: x + y + x + x is "
+     "3 * x + y.",
+     1.56, NULL, terms_float_pass, NULL, false},
+    {"collect-powers", "algebra",
+     "Collects the factors of whole products of floats that are powers of one base: x "
+     "** 2 * x ** 3 is x ** 5.",
+     1.57, NULL, factors_float_pass, NULL, false},
     {"scan-merge", "scan",
      "Merges loops with the same steps that need nothing of each other.", LOOPS, NULL,
      scan_merge_pass, NULL, false},
@@ -174,6 +185,9 @@ const Pass rewrite_passes[] = {
      "Turns a value v added to zeros at an index, minus x * v, into one scaling: adds "
      "-1 to x at the index and multiplies by -v.",
      2, scatter_scaled_pass, NULL, differences, false},
+    {"integer-power", "specialize reassociate",
+     "Computes a power by a constant whole number, up to 512, as products of squares.",
+     2, terms_power_pass, NULL, powers, false},
     {"conv-scale", "specialize reassociate",
      "Multiplies constant filters of a convolution by a constant that scales the "
      "result, as a whole or by channel.",

@@ -109,9 +109,10 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
     conv_shift_pass, read_exact_pass, read_rounded_pass, read_merge_pass,
     chain_order_pass, chain_share_pass, chain_diagonal_pass, chain_read_diagonal_pass,
     reduce_parts_pass, reduce_repeated_pass, reduce_all_pass, reduce_empty_pass,
-    read_none_pass, read_split_pass;
+    read_none_pass, read_split_pass, read_write_pass, terms_power_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass, terms_pass,
-    terms_fast_pass, factors_fast_pass, rewrite_true_pass;
+    terms_float_pass, factors_float_pass, terms_fast_pass, factors_fast_pass,
+    rewrite_true_pass;
 GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,
     scan_truncate_pass, scan_hoist_pass, scan_pushout_pass, scan_sum_pass,
     scan_unroll_pass;
@@ -271,6 +272,9 @@ void view_free(Rewriter *r);
 Var rewriter_lift_shape(Rewriter *r, Var v, int axis);
 /* structure.c: are all of these facts known of v? */
 bool rewriter_has_facts(Rewriter *r, Var v, Facts facts);
+/* chain.c: the diagonal of a matrix made of it, with zeros elsewhere; VAR_NONE: not
+ * such a matrix. */
+Var chain_diagonal_of(Rewriter *r, Var v);
 /* structure_ops.c: the facts of output `out` of an Apply that follow from those of its
  * inputs, which are known. */
 typedef Facts FactsOf(Rewriter *r, ApplyId id, size_t out);

@@ -1,7 +1,9 @@
 /* Whole sums and products: terms that occur several times are collected, x + y - x is
- * y. A walk from results to inputs meets the outermost sum of each tree first, and
- * takes the sums within it that nothing else reads along; so each node is looked at
- * once. */
+ * y, and so are constants. Of floats only those of one sign are, where that saves work:
+ * 0 would hide what inf and nan do; and only the powers of one base, as in other orders
+ * more would overflow. A walk from results to inputs meets the outermost sum of each
+ * tree first, and takes the sums within it that nothing else reads along; so each node
+ * is looked at once. */
 #include "rewrite/rewrite_impl.h"
 
 #include <string.h>
@@ -10,17 +12,25 @@ typedef struct Term {
     Var v;
     int64_t times; /* or the power */
 } Term;
+typedef enum TermsClass {
+    TERMS_INTEGER, /* nothing changes */
+    TERMS_FLOAT,   /* rounding, and overflow of sums */
+    TERMS_FAST     /* what cancels may have been inf or nan */
+} TermsClass;
 typedef struct Terms {
     Rewriter *r;
     Arena *a;
-    bool product, fast;
-    const Op *divide, *power;
+    bool product;
+    TermsClass class;
+    const Op *divide, *power, *square;
     Clients clients;
     const uint8_t *root;
     uint8_t *within; /* by Apply: part of a tree that was met */
-    Map at;          /* variable -> index in term */
+    Map at[2];       /* variable -> index in term; by sign, where that matters */
     Vec(Term) term, todo;
-    size_t met;
+    size_t met, work; /* terms, and the operations that their factors or powers take */
+    size_t constants; /* integers that were added up */
+    uint64_t constant;
     bool exact; /* no power or multiple became too large to count */
 } Terms;
 
@@ -33,7 +43,7 @@ static bool splits(const Terms *t, const Apply *a, int *second) {
     Rewriter *r = t->r;
     *second = 1;
     if (t->product) {
-        if (a->op == t->divide) *second = -1;
+        if (a->op == t->divide && t->class == TERMS_FAST) *second = -1;
         return *second < 0 || rw_is(r, a, OP_MULTIPLY);
     }
     if (rw_is(r, a, OP_SUBTRACT)) *second = -1;
@@ -42,7 +52,8 @@ static bool splits(const Terms *t, const Apply *a, int *second) {
 
 static bool suits(const Terms *t, const Type *type) {
     if (type->kind != TYPE_TENSOR) return false;
-    return t->fast ? dtype_is_float(type->dtype) : dtype_is_integer(type->dtype);
+    return t->class == TERMS_INTEGER ? dtype_is_integer(type->dtype)
+                                     : dtype_is_float(type->dtype);
 }
 
 /* A sum of the same type that only this tree reads. */
@@ -57,33 +68,64 @@ static ApplyId inner_sum(const Terms *t, Var v, const Type *type) {
                : APPLY_NONE;
 }
 
-/* A constant whole number that a term is multiplied by: its other factor. */
+static bool whole_constant(const Terms *t, Var v, int64_t *i) {
+    if (!rewriter_uniform(t->r, v)) return false;
+    double d = tensor_f64(var_const(t->r->g, v), 0);
+    if (!(d >= -MOST_TIMES && d <= MOST_TIMES) || d != (double)(int64_t)d) return false;
+    *i = (int64_t)d;
+    return true;
+}
+
+/* A term without the constant whole number that it is multiplied by, or raised to. */
 static Var whole_multiple(const Terms *t, Var v, int64_t *times) {
     Rewriter *r = t->r;
     ApplyId id = var_owner(r->g, v);
-    const Apply *a = rewriter_known_owner(r, v, OP_MULTIPLY);
-    for (size_t k = 0; a && !t->product && k < 2; k++) {
+    const Apply *a = id == APPLY_NONE ? NULL : &r->g->apply[id];
+    bool power = a && t->product && t->class == TERMS_FLOAT && a->op == t->power,
+         multiple = a && !t->product && rw_is(r, a, OP_MULTIPLY);
+    if (a && t->product && t->class == TERMS_FLOAT && a->op == t->square)
+        return *times = 2, apply_in(r->g, id)[0];
+    for (size_t k = power ? 1 : 0; (power || multiple) && k < 2; k++) {
         Var c = apply_in(r->g, id)[k], x = apply_in(r->g, id)[!k];
-        if (!rewriter_uniform(r, c) || var_type(r->g, x) != var_type(r->g, v)) continue;
-        double d = tensor_f64(var_const(r->g, c), 0);
-        if (d < -MOST_TIMES || d > MOST_TIMES || d != (double)(int64_t)d) continue;
-        *times = (int64_t)d;
-        return x;
+        if (var_type(r->g, x) == var_type(r->g, v) && whole_constant(t, c, times) &&
+            (multiple || *times > 0))
+            return x;
     }
     *times = 1;
     return v;
 }
 
+/* A product for a multiple, squares and products for a power. */
+static size_t work_of(const Terms *t, int64_t times) {
+    uint64_t n = (uint64_t)(times < 0 ? -times : times);
+    if (!t->product) return n > 1;
+    size_t work = 0;
+    for (; n > 1; n >>= 1)
+        work += 1 + (n & 1);
+    return work;
+}
+
 static void add_term(Terms *t, Var v, int64_t times) {
     uint64_t k;
-    if (!map_get(&t->at, v, &k)) {
-        map_put(&t->at, v, t->term.n);
+    Map *at = &t->at[t->class == TERMS_FLOAT && times < 0];
+    if (!map_get(at, v, &k)) {
+        map_put(at, v, t->term.n);
         vec_push(t->r->s, &t->term, ((Term){v, times}));
         return;
     }
     Term *term = &t->term.p[k];
     term->times += times;
     t->exact &= term->times >= -MOST_TIMES && term->times <= MOST_TIMES;
+}
+
+/* Integer constants of sums wrap as their sums do. */
+static bool add_constant(Terms *t, Var v, int64_t times) {
+    const Type *type = var_type(t->r->g, v);
+    if (t->class != TERMS_INTEGER || type->ndim > 0 || !var_is_const(t->r->g, v))
+        return false;
+    t->constant += (uint64_t)tensor_i64(var_const(t->r->g, v), 0) * (uint64_t)times;
+    t->constants++;
+    return true;
 }
 
 static void collect_terms(Terms *t, ApplyId top) {
@@ -105,8 +147,10 @@ static void collect_terms(Terms *t, ApplyId top) {
                 vec_push(t->r->s, &t->todo, ((Term){v, times}));
                 continue;
             }
-            Var of = whole_multiple(t, v, &n);
             t->met++;
+            if (add_constant(t, v, times)) continue;
+            Var of = whole_multiple(t, v, &n);
+            t->work += work_of(t, n);
             add_term(t, of, times * n);
         }
     }
@@ -145,9 +189,21 @@ static Var build_side(const Terms *t, bool positive, DType d, bool *ok) {
     return all;
 }
 
-static Var build_terms(const Terms *t, const Type *type) {
+/* The constant as a last term; a shape that only it had is given back at the end. */
+static void add_built_constant(Terms *t, DType d) {
+    Rewriter *r = t->r;
+    if (t->constants == 0 || (t->constant == 0 && t->term.n > 0)) return;
+    bool minus = dtype_kind(d) != K_UINT && (int64_t)t->constant < 0;
+    uint64_t size = minus ? 0 - t->constant : t->constant;
+    Var v = op_cast_to(&r->b, const_int(&r->b, (int64_t)size), d);
+    rewriter_grow(r);
+    vec_push(r->s, &t->term, ((Term){v, minus ? -1 : 1}));
+}
+
+static Var build_terms(Terms *t, const Type *type) {
     Rewriter *r = t->r;
     bool ok = true;
+    add_built_constant(t, type->dtype);
     Var pair[2] = {build_side(t, true, type->dtype, &ok), VAR_NONE};
     pair[1] = build_side(t, false, type->dtype, &ok);
     if (!ok) return VAR_NONE;
@@ -172,18 +228,31 @@ static bool replace_tree(Terms *t, ApplyId top) {
     v = rewriter_fit(r, v, type);
     rewriter_grow(r);
     if (v == VAR_NONE || v == was) return true;
-    if (t->fast) rewriter_loosen(r, was);
+    if (t->class == TERMS_FAST) rewriter_loosen(r, was);
     r->forward[was] = v;
     return rewriter_fired(r, r->current, 1, &was, &v);
 }
 
+/* Fewer operations than there were; of a product only if it is a power of one base. */
+static bool saves_work(const Terms *t) {
+    size_t work = 0;
+    for (size_t i = 0; i < t->term.n; i++)
+        work += work_of(t, t->term.p[i].times);
+    return (!t->product || t->term.n == 1) && t->term.n + work < t->met + t->work;
+}
+
 static bool look_at_tree(Terms *t, ApplyId top) {
-    t->met = t->term.n = 0;
+    t->met = t->term.n = t->work = t->constants = 0;
+    t->constant = 0;
     t->exact = true;
-    t->at = MAP(t->r->s);
+    for (size_t i = 0; i < 2; i++)
+        t->at[i] = MAP(t->r->s);
     collect_terms(t, top);
-    map_free(&t->at);
-    return t->term.n == t->met || !t->exact || replace_tree(t, top);
+    for (size_t i = 0; i < 2; i++)
+        map_free(&t->at[i]);
+    bool gathers = t->term.n + (t->constants > 0) < t->met;
+    return !gathers || !t->exact || (t->class == TERMS_FLOAT && !saves_work(t)) ||
+           replace_tree(t, top);
 }
 
 static bool is_tree(const Terms *t, ApplyId a) {
@@ -193,10 +262,11 @@ static bool is_tree(const Terms *t, ApplyId a) {
            p->nout == 1;
 }
 
-static bool collect_all(Rewriter *r, bool product, bool fast) {
-    Terms t = {.r = r, .product = product, .fast = fast};
+static bool collect_all(Rewriter *r, bool product, TermsClass class) {
+    Terms t = {.r = r, .product = product, .class = class};
     t.divide = op_named(r->s, "true_divide");
     t.power = op_named(r->s, "power");
+    t.square = op_named(r->s, "square");
     ApplyId end = r->g->napply;
     while (end > 0 && !is_tree(&t, end - 1))
         end--;
@@ -215,11 +285,49 @@ static bool collect_all(Rewriter *r, bool product, bool fast) {
 }
 
 bool terms_pass(Rewriter *r) {
-    return collect_all(r, false, false);
+    return collect_all(r, false, TERMS_INTEGER);
+}
+bool terms_float_pass(Rewriter *r) {
+    return collect_all(r, false, TERMS_FLOAT);
+}
+bool factors_float_pass(Rewriter *r) {
+    return collect_all(r, true, TERMS_FLOAT);
 }
 bool terms_fast_pass(Rewriter *r) {
-    return collect_all(r, false, true);
+    return collect_all(r, false, TERMS_FAST);
 }
 bool factors_fast_pass(Rewriter *r) {
-    return collect_all(r, true, true);
+    return collect_all(r, true, TERMS_FAST);
+}
+
+/* ---- powers ---- */
+
+/* x ** n as products of squares: a power costs as much as a hundred products. */
+bool terms_power_pass(Rewriter *r, ApplyId id, Var *out) {
+    enum { MOST_POWER = 512 };
+    Terms t = {.r = r};
+    int64_t n;
+    Var x = rewriter_input(r, id, 0), all = VAR_NONE;
+    const Type *type = var_type(r->g, r->g->apply[id].out);
+    bool whole = dtype_is_float(type->dtype) || dtype_is_integer(type->dtype);
+    if (var_type(r->g, x) != type || !whole ||
+        !whole_constant(&t, rewriter_input(r, id, 1), &n))
+        return false;
+    bool under = n < 0;
+    if (under) n = -n;
+    if (n < (under ? 2 : 4) || n > MOST_POWER ||
+        (under && !dtype_is_float(type->dtype)))
+        return false;
+    for (; n > 0; n >>= 1) {
+        Var pair[2] = {x, all};
+        if (n & 1)
+            all = all == VAR_NONE
+                      ? x
+                      : rewriter_apply(r, op_known(r->s, OP_MULTIPLY), NULL, 2, pair);
+        if (n > 1) x = rewriter_apply(r, op_named(r->s, "square"), NULL, 1, &x);
+        if (x == VAR_NONE || ((n & 1) && all == VAR_NONE)) return false;
+    }
+    out[0] =
+        under ? rewriter_apply(r, op_named(r->s, "reciprocal"), NULL, 1, &all) : all;
+    return out[0] != VAR_NONE && type_keeps(type, var_type(r->g, out[0]));
 }

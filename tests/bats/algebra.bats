@@ -64,9 +64,12 @@ check_rows() { # section
 @test "expressions whose best form is known" { check_rows 'best forms'; }
 @test "reads are pushed to what is read" { check_rows reads; }
 @test "what a read must still check, or others need, stays" { check_rows 'reads that stay'; }
-@test "slices of slices" { check_rows slices; }
+@test "slices of slices" { check_rows slices && check_rows 'slices that stay'; }
 @test "sums and extremes of what is put together" { check_rows reductions; }
 @test "products in the order that costs least, each once" { check_rows products; }
+
+@test "a product is added in the same call, where that pays" { check_rows 'products that are added'; }
+@test "whole sums and products" { check_rows 'sums and products' && check_rows 'sums and products that stay'; }
 
 @test "what is known of matrices saves work" { check_rows structure; }
 @test "what isn't known of matrices changes nothing" { check_rows 'structure that is not there'; }

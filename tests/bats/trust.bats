@@ -579,3 +579,42 @@ END
     run grun u.tlg a=1 --verify-receipt load.json -o /dev/null
     assert_failure 3
 }
+
+@test "a rule that is wrong in one place of 16,000 nodes: found, reduced, named, refuted" {
+    {
+        printf 'thunkline: 1\ninputs: {x: "float64[6]", y: "float64[6]"}\nlet: |\n'
+        awk 'BEGIN { print "  v0 = x + y"
+            for (i = 1; i < 5000; i++) {
+                j = int(i / 2)
+                e = i == 3217 ? "maximum(v" i - 1 ", y) - minimum(v" j ", x)" :
+                    i % 7 == 0 ? "sqrt(1 + v" i - 1 " ** 2) - 0.5 * v" j :
+                    i % 5 == 0 ? "sin(v" i - 1 ") * cos(v" j ")" : "tanh(v" i - 1 ") * 0.5 + " (i % 3 ? "y" : "v" j)
+                print "  v" i " = " e
+            } }'
+        printf 'outputs: [v4999]\n'
+    } >big.yaml
+    gload big.yaml -o big.tlg
+    [ "$(gload --info big.tlg | awk '/applies/ { print $NF }')" -gt 10000 ]
+    echo 'planted: maximum(a, b) - minimum(c, d) => maximum(a - c, b - d) when same_shape(a, b), same_shape(c, d)' >planted.rules
+    export values='x=[1,2,3,4,5,6]/6 y=[4,3,2,1,0,-1]/5'
+    cat >differs <<'END'
+cat >g.tlg
+grun g.tlg $values --mode FAST_COMPILE --trace g.trc -o /dev/null || exit 3
+grun g.tlg $values --rules planted.rules --against g.trc -o /dev/null
+END
+    # shellcheck disable=SC2086
+    grun big.tlg $values --mode FAST_COMPILE --trace big.trc -o /dev/null
+    # shellcheck disable=SC2086
+    run grun big.tlg $values --rules planted.rules --against big.trc -o /dev/null
+    assert_failure 1
+    assert_output --partial 'v3217 is the first value that differs'
+    assert_output --partial 'the rewrite planted created it'
+    grewrite big.tlg --reduce 'sh differs' -O yaml -o small.yaml
+    [ "$(grep -c ' = ' small.yaml)" -lt 10 ]
+    run grewrite big.tlg --rules planted.rules --exclude fusion --bisect 'grun $values --against big.trc -o /dev/null 2>/dev/null'
+    assert_failure 1
+    assert_output --partial ', planted: maximum(v3216, y) - minimum(v1608, x)'
+    run grewrite --rules planted.rules --prove planted
+    assert_failure 1
+    assert_output --partial 'counter-example: a = '
+}

@@ -4,14 +4,29 @@
 
 bool read_takes_all(const ReadItem *it) {
     return !it->is_at && it->start == VAR_NONE && it->stop == VAR_NONE &&
-           it->step == VAR_NONE;
+           it->step == VAR_NONE && it->array == VAR_NONE;
 }
 
-const ReadItem read_all = {false, VAR_NONE, VAR_NONE, VAR_NONE, VAR_NONE};
+const ReadItem read_all = {false, VAR_NONE, VAR_NONE, VAR_NONE, VAR_NONE, VAR_NONE};
+
+int read_array_axis(const Read *q) {
+    for (int k = 0; k < q->t->ndim; k++)
+        if (q->item[k].array != VAR_NONE) return k;
+    return -1;
+}
 
 static bool is_index_number(Rewriter *r, Var v) {
     const Type *t = var_type(r->g, v);
     return t->kind == TYPE_TENSOR && t->ndim == 0 && dtype_is_integer(t->dtype);
+}
+
+/* The only input of an index without other parts than `:`. */
+static bool is_only_array(Rewriter *r, const IndexItems *ix, Var v) {
+    const Type *t = var_type(r->g, v);
+    for (int i = 0; i < ix->n; i++)
+        if (ix->item[i].kind == IX_NEW) return false;
+    return ix->inputs == 1 && t->kind == TYPE_TENSOR && t->ndim == 1 &&
+           dtype_is_discrete(t->dtype);
 }
 
 static Var part_of_read(const Var *in, int i) {
@@ -27,7 +42,7 @@ static bool spread_items(Rewriter *r, const IndexItems *ix, const Var *in, int n
         named += ix->item[i].kind == IX_SLICE || ix->item[i].kind == IX_INPUT;
     if (named > ndim) return false;
     for (int i = 0; i < ix->inputs; i++)
-        if (!is_index_number(r, in[i])) return false;
+        if (!is_index_number(r, in[i]) && !is_only_array(r, ix, in[i])) return false;
     for (int i = 0; i < ix->n; i++) {
         const IndexItem *it = &ix->item[i];
         if (it->kind == IX_NEW) {
@@ -39,9 +54,14 @@ static bool spread_items(Rewriter *r, const IndexItems *ix, const Var *in, int n
         if (it->kind == IX_ELLIPSIS) continue;
         ReadItem *to = &q->item[axis++];
         *to = read_all;
-        to->is_at = it->kind == IX_INPUT;
+        to->is_at = it->kind == IX_INPUT && is_index_number(r, in[it->input]);
         if (to->is_at) {
             to->at = in[it->input];
+            continue;
+        }
+        if (it->kind == IX_INPUT) {
+            to->array = in[it->input];
+            q->nleft++;
             continue;
         }
         to->start = part_of_read(in, it->start);
@@ -90,24 +110,47 @@ static Var apply_read(Rewriter *r, const char *index, size_t nin, const Var *in)
     return rewriter_apply(r, op, props_make(r->s, op, 1, &arg), nin, in);
 }
 
+static void put_item(Str *text, const ReadItem *it, Var *in, size_t *n) {
+    if (it->is_at || it->array != VAR_NONE) {
+        put_part(text, it->is_at ? it->at : it->array, in, n);
+        return;
+    }
+    put_part(text, it->start, in, n);
+    str_putc(text, ':');
+    put_part(text, it->stop, in, n);
+    if (it->step != VAR_NONE) str_putc(text, ':');
+    put_part(text, it->step, in, n);
+}
+
+/* An array is the only part of its index: beside integers it would mean another order
+ * of the axes, and after them it has less to gather. */
+static Var read_array_last(Rewriter *r, Var y, int n, const ReadItem *item, int axis) {
+    ReadItem first[MAX_NDIM], last[MAX_NDIM];
+    int left = 0;
+    for (int i = 0; i < n; i++) {
+        first[i] = i == axis ? read_all : item[i];
+        if (!first[i].is_at) last[left++] = i == axis ? item[i] : read_all;
+    }
+    y = read_of(r, y, n, first);
+    return read_of(r, y, left, last);
+}
+
 Var read_of(Rewriter *r, Var y, int n, const ReadItem *item) {
+    int axis = -1, parts = 0;
     while (n > 0 && read_takes_all(&item[n - 1]))
         n--;
     if (n == 0 || y == VAR_NONE) return y;
+    for (int i = 0; i < n; i++) {
+        parts += !read_takes_all(&item[i]);
+        if (item[i].array != VAR_NONE) axis = i;
+    }
+    if (axis >= 0 && parts > 1) return read_array_last(r, y, n, item, axis);
     Var in[1 + 3 * MAX_NDIM] = {y};
     size_t nin = 1;
     Str text = STR(r->s);
     for (int i = 0; i < n; i++) {
         if (i) str_puts(&text, ", ");
-        if (item[i].is_at) {
-            put_part(&text, item[i].at, in, &nin);
-            continue;
-        }
-        put_part(&text, item[i].start, in, &nin);
-        str_putc(&text, ':');
-        put_part(&text, item[i].stop, in, &nin);
-        if (item[i].step != VAR_NONE) str_putc(&text, ':');
-        put_part(&text, item[i].step, in, &nin);
+        put_item(&text, &item[i], in, &nin);
     }
     Var v = apply_read(r, str_text(&text), nin, in);
     str_free(&text);
@@ -152,7 +195,7 @@ Var read_input(const Read *q, size_t i) {
 bool read_constant_rows(const Read *q, int axis, int64_t *from, int64_t *to) {
     const ReadItem *it = &q->item[axis];
     int64_t size = q->t->dim[axis], start = 0, stop = size, step = 1;
-    if (!dim_is_known(q->t->dim[axis])) return false;
+    if (!dim_is_known(q->t->dim[axis]) || it->array != VAR_NONE) return false;
     if (it->is_at) {
         if (!rewriter_int_const(q->r, it->at, from)) return false;
         if (*from < 0) *from += size;
@@ -189,6 +232,7 @@ bool read_is_safe(const Read *q) {
             return false;
         if (it->step != VAR_NONE && (!rewriter_int_const(q->r, it->step, &i) || i == 0))
             return false;
+        if (it->array != VAR_NONE) return false;
     }
     return true;
 }

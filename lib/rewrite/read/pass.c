@@ -36,6 +36,22 @@ typedef struct ReadRow {
     ReadWay *way;
 } ReadRow;
 
+/* Are fewer elements computed of the rows that an array takes, although one may be
+ * taken twice and each operand is gathered apart? Of a mask that isn't known. */
+static bool array_pays(const Read *q, bool elemwise) {
+    const Rewriter *r = q->r;
+    int axis = read_array_axis(q);
+    int64_t operands = 0;
+    if (axis < 0) return true;
+    for (size_t i = 0; i < r->g->apply[q->of].nin; i++)
+        operands += var_type(r->g, read_input(q, i))->ndim > 0;
+    if (!elemwise) operands = 1;
+    const Type *t = var_type(r->g, q->item[axis].array);
+    if (t->dtype == DT_BOOL) return operands == 1;
+    return dim_is_known(t->dim[0]) && dim_is_known(q->t->dim[axis]) &&
+           t->dim[0] <= q->t->dim[axis] / (operands ? operands : 1);
+}
+
 static bool push_read(Rewriter *r, ApplyId id, size_t n, const ReadRow *row,
                       bool shared, Var *out) {
     Read q;
@@ -51,7 +67,8 @@ static bool push_read(Rewriter *r, ApplyId id, size_t n, const ReadRow *row,
     if (!way || !index_stays(r, id)) return false;
     Var v = VAR_NONE;
     if (read_parse(r, id, 1, &q))
-        v = read_add_dims(&q, way(&q));
+        v = array_pays(&q, way == read_elemwise) ? read_add_dims(&q, way(&q))
+                                                 : VAR_NONE;
     else if (way == read_elemwise)
         v = read_by_arrays(r, id, of);
     if (v == VAR_NONE ||
@@ -70,6 +87,8 @@ bool read_exact_pass(Rewriter *r, ApplyId id, Var *out) {
                                   {OP_CONCATENATE, read_concatenated},
                                   {OP_STACK, read_stacked},
                                   {OP_ARANGE, read_counting},
+                                  {OP_DIAGONAL, read_diagonal},
+                                  {OP_EYE, read_eye},
                                   {OP_BROADCAST_TO, read_repeated},
                                   {OP_FULL, read_repeated},
                                   {OP_FULL_LIKE, read_repeated},

@@ -6,9 +6,11 @@
 #include "rewrite/rewrite_impl.h"
 
 typedef struct ReadItem {
-    bool is_at; /* an integer, else a slice */
+    bool is_at; /* an integer, else a slice or an array */
     Var at;
     Var start, stop, step; /* VAR_NONE: left out */
+    Var array; /* an index array or a mask of one dim, in a read that takes all of the
+                  other axes; VAR_NONE: none */
 } ReadItem;
 typedef struct Read {
     Rewriter *r;
@@ -23,7 +25,8 @@ typedef struct Read {
 enum { READ_INPUTS = 16 }; /* most parts of an index */
 
 /* ---- index.c ---- */
-/* The index inputs begin at input `first`. False: there are arrays or masks. */
+/* The index inputs begin at input `first`. False: there are arrays or masks other than
+ * one of one dim. */
 bool read_parse(Rewriter *r, ApplyId id, size_t first, Read *q);
 /* y with an index for each of its n axes; y itself where that takes all. */
 Var read_of(Rewriter *r, Var y, int n, const ReadItem *item);
@@ -31,6 +34,8 @@ Var read_of(Rewriter *r, Var y, int n, const ReadItem *item);
 Var read_add_dims(const Read *q, Var v);
 extern const ReadItem read_all; /* : */
 bool read_takes_all(const ReadItem *it);
+/* The axis with an index array, or -1. */
+int read_array_axis(const Read *q);
 ReadItem read_item_at(Rewriter *r, int64_t i);
 /* start:stop of a dim of this size. */
 ReadItem read_item_slice(Rewriter *r, int64_t start, int64_t stop, int64_t size);
@@ -44,12 +49,16 @@ bool read_is_safe(const Read *q);
 /* Input i of what is read. */
 Var read_input(const Read *q, size_t i);
 
-/* ---- through.c, reshape.c, slices.c: the read of what an op makes, or VAR_NONE ----
- */
+/* ---- through.c, reshape.c, slices.c, write.c, made.c: the read of what an op makes,
+ * or VAR_NONE ---- */
 typedef Var ReadWay(Read *q);
 ReadWay read_elemwise, read_transpose, read_expanded, read_squeezed, read_concatenated,
     read_stacked, read_repeated, read_counting, read_softmax, read_reduced,
-    read_product, read_read, read_written, read_reshaped;
+    read_product, read_read, read_written, read_reshaped, read_diagonal, read_eye;
+/* The read of an operand that broadcasts to the result. */
+Var read_operand(const Read *q, Var v);
+/* Of set_subtensor by two index arrays, if that makes a diagonal matrix. */
+Var read_diagonal_matrix(Read *q);
 /* The same by index arrays or a mask, through an elementwise op. */
 Var read_by_arrays(Rewriter *r, ApplyId id, ApplyId of);
 

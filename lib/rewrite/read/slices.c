@@ -1,4 +1,4 @@
-/* Slices of slices, and reads of what was written. */
+/* Slices of slices. */
 #include "rewrite/read/read.h"
 
 /* ---- slices of slices ---- */
@@ -60,46 +60,153 @@ static bool merge_sized(const Read *q, int64_t size, const ReadItem *inner,
     return true;
 }
 
+/* A slice of a dim whose size n only a run knows, from its first element on or, turned,
+ * from its last one back: elements start, start + step, .. before `stop`, which if it
+ * is negative counts from n. */
+typedef struct OpenSlice {
+    bool turned;
+    int64_t start, stop, step; /* start >= 0, step > 0; INT64_MAX: no stop */
+} OpenSlice;
+
 enum { LARGE_PART = 1 << 30 };
 
-static bool in_order(int64_t low, int64_t high) {
-    return low >= 0 && low < LARGE_PART && (high == INT64_MAX || high < LARGE_PART);
+static bool is_small(int64_t i) {
+    return i > -LARGE_PART && i < LARGE_PART;
 }
 
-/* The same of a dim whose size only a run knows: x[a:b] with a and b from 0 on, or to
- * the end, or x[::-1]. */
-static bool merge_open(const Read *q, const ReadItem *inner, ReadItem *item) {
-    ConstSlice a, b;
-    int64_t i = 0;
-    if (!constant_slice(q, inner, &a)) return false;
-    bool turned = a.step == -1 && inner->start == VAR_NONE && inner->stop == VAR_NONE;
-    if (item->is_at && !rewriter_int_const(q->r, item->at, &i)) return false;
-    if (turned && item->is_at) {
-        *item = read_item_at(q->r, -1 - i);
-        return true;
-    }
-    if (!constant_slice(q, item, &b)) return false;
-    if (turned && b.step == -1 && item->start == VAR_NONE && item->stop == VAR_NONE) {
-        *item = read_all;
-        return true;
-    }
-    if (a.step != 1 || !in_order(a.start, a.stop) || a.stop < 0) return false;
-    if (item->is_at) {
-        if (!in_order(i, 0) || a.start + i >= a.stop) return false;
-        *item = read_item_at(q->r, a.start + i);
-        return true;
-    }
-    if (b.step < 1 || !in_order(b.start, b.stop) || b.stop < 0) return false;
-    ReadItem merged = read_all;
-    int64_t start = a.start + b.start,
-            stop = b.stop == INT64_MAX ? a.stop : a.start + b.stop;
-    if (stop > a.stop) stop = a.stop;
-    if (start) merged.start = const_int(&q->r->b, start);
-    if (stop != INT64_MAX) merged.stop = const_int(&q->r->b, stop);
-    merged.step = item->step;
-    rewriter_grow(q->r);
-    *item = merged;
+static bool open_slice(const Read *q, const ReadItem *it, OpenSlice *o) {
+    ConstSlice c;
+    if (it->array != VAR_NONE || !constant_slice(q, it, &c)) return false;
+    bool ends = it->stop != VAR_NONE;
+    *o = (OpenSlice){.turned = c.step < 0, .stop = INT64_MAX};
+    if (!is_small(c.start) || !is_small(c.step) || (ends && !is_small(c.stop)))
+        return false;
+    o->step = o->turned ? -c.step : c.step;
+    o->start = o->turned && it->start != VAR_NONE ? -1 - c.start : c.start;
+    if (ends) o->stop = o->turned ? -1 - c.stop : c.stop;
+    return o->start >= 0;
+}
+
+/* The same elements from the last one back. It must be known which that is. */
+static bool turn_slice(OpenSlice *o) {
+    if (o->step != 1 || (o->stop >= 0 && o->stop != INT64_MAX)) return false;
+    int64_t start = o->stop == INT64_MAX ? 0 : -o->stop;
+    o->stop = o->start ? -o->start : INT64_MAX;
+    o->start = start;
+    o->turned = !o->turned;
     return true;
+}
+
+/* `outer` of what `o` takes. */
+static bool cut_slice(OpenSlice *o, const OpenSlice *outer) {
+    if (outer->turned && !turn_slice(o)) return false;
+    bool ends = outer->stop != INT64_MAX;
+    int64_t stop = o->stop;
+    if (ends && outer->stop < 0) {
+        if (o->step != 1 || (stop >= 0 && stop != INT64_MAX)) return false;
+        stop = outer->stop + (stop == INT64_MAX ? 0 : stop);
+    } else if (ends) {
+        if (stop < 0) return false;
+        int64_t to = o->start + o->step * outer->stop;
+        stop = to < stop ? to : stop;
+    }
+    o->start += o->step * outer->start;
+    o->step *= outer->step;
+    o->stop = stop;
+    return is_small(o->start) && is_small(o->step) &&
+           (stop == INT64_MAX || is_small(stop));
+}
+
+/* Element i of what it takes, if no other check of i is lost. */
+static bool open_element(const OpenSlice *o, int64_t i, int64_t *at) {
+    bool ends = o->stop != INT64_MAX;
+    if (!is_small(i)) return false;
+    if (i < 0) {
+        if (ends || o->start > 0 || o->step > 1) return false;
+        *at = o->turned ? -1 - i : i;
+        return true;
+    }
+    int64_t k = o->start + o->step * i;
+    if (!is_small(k) || (ends && k >= o->stop)) return false;
+    *at = o->turned ? -1 - k : k;
+    return true;
+}
+
+static ReadItem open_item(Rewriter *r, const OpenSlice *o) {
+    ReadItem it = read_all;
+    if (o->start) it.start = const_int(&r->b, o->turned ? -1 - o->start : o->start);
+    if (o->stop != INT64_MAX)
+        it.stop = const_int(&r->b, o->turned ? -1 - o->stop : o->stop);
+    if (o->turned || o->step > 1)
+        it.step = const_int(&r->b, o->turned ? -o->step : o->step);
+    rewriter_grow(r);
+    return it;
+}
+
+static bool merge_open(const Read *q, const ReadItem *inner, ReadItem *item) {
+    OpenSlice o, outer;
+    int64_t i;
+    if (!open_slice(q, inner, &o)) return false;
+    if (item->is_at) {
+        if (!rewriter_int_const(q->r, item->at, &i) || !open_element(&o, i, &i))
+            return false;
+        *item = read_item_at(q->r, i);
+        return true;
+    }
+    if (!open_slice(q, item, &outer) || !cut_slice(&o, &outer)) return false;
+    *item = open_item(q->r, &o);
+    return true;
+}
+
+/* ---- bounds that a run computes ---- */
+
+/* Sizes and parts of them, such as n // 2: neither negative nor so large that sums of
+ * two could wrap. */
+static bool is_size(Rewriter *r, Var v, int depth) {
+    enum { DEPTH = 4 };
+    int64_t i;
+    if (rewriter_int_const(r, v, &i)) return i >= 0 && is_small(i);
+    if (var_type(r->g, v)->dtype != DT_INT64 || depth > DEPTH) return false;
+    if (var_leaf(r->g, v) == LEAF_DIM) return true;
+    ApplyId id = var_owner(r->g, v);
+    if (rewriter_known_owner(r, v, OP_SHAPE_I)) return true;
+    if (rewriter_known_owner(r, v, OP_MINIMUM))
+        return is_size(r, rewriter_input(r, id, 0), depth + 1) &&
+               is_size(r, rewriter_input(r, id, 1), depth + 1);
+    return rewriter_known_owner(r, v, OP_FLOOR_DIVIDE) &&
+           rewriter_int_const(r, rewriter_input(r, id, 1), &i) && i > 0 &&
+           is_size(r, rewriter_input(r, id, 0), depth + 1);
+}
+
+static Var sum_of_sizes(Rewriter *r, Var a, Var b) {
+    Var pair[2] = {a, b};
+    return rewriter_apply(r, op_known(r->s, OP_ADD), NULL, 2, pair);
+}
+
+/* x[a:][b:] and x[a:][b]. */
+static bool merge_sizes(const Read *q, const ReadItem *inner, ReadItem *item) {
+    Rewriter *r = q->r;
+    if (inner->start == VAR_NONE || inner->stop != VAR_NONE ||
+        inner->step != VAR_NONE || item->array != VAR_NONE || item->step != VAR_NONE ||
+        !is_size(r, inner->start, 0))
+        return false;
+    Var *part[] = {&item->at, &item->start, &item->stop};
+    for (size_t k = 0; k < 3; k++)
+        if (*part[k] != VAR_NONE && !is_size(r, *part[k], 0)) return false;
+    for (size_t k = 0; k < 3; k++)
+        if (*part[k] != VAR_NONE) *part[k] = sum_of_sizes(r, inner->start, *part[k]);
+    if (!item->is_at && item->start == VAR_NONE) item->start = inner->start;
+    return true;
+}
+
+/* `item` of what `inner` takes of a dim of this size. */
+static bool merge_items(const Read *q, Dim size, const ReadItem *inner,
+                        ReadItem *item) {
+    if (read_takes_all(inner)) return true;
+    if (inner->array != VAR_NONE || item->array != VAR_NONE) return false;
+    if (dim_is_known(size) && merge_sized(q, size, inner, item)) return true;
+    return (!dim_is_known(size) && merge_open(q, inner, item)) ||
+           merge_sizes(q, inner, item);
 }
 
 Var read_read(Read *q) {
@@ -110,62 +217,8 @@ Var read_read(Read *q) {
         if (inner->is_at) continue;
         ReadItem *item = &q->item[at++];
         if (read_takes_all(item)) continue;
-        bool merged =
-            read_takes_all(inner) ||
-            (dim_is_known(in.t->dim[k]) ? merge_sized(q, in.t->dim[k], inner, item)
-                                        : merge_open(q, inner, item));
-        if (!merged) return VAR_NONE;
+        if (!merge_items(q, in.t->dim[k], inner, item)) return VAR_NONE;
         *inner = *item;
     }
     return read_of(q->r, in.x, in.t->ndim, in.item);
-}
-
-/* ---- reads of what was written ---- */
-
-static bool is_same_item(const ReadItem *a, const ReadItem *b) {
-    return a->is_at == b->is_at && a->at == b->at && a->start == b->start &&
-           a->stop == b->stop && a->step == b->step;
-}
-
-/* Do two reads of the same tensor take different rows of some axis? */
-static bool is_apart(const Read *a, const Read *b) {
-    int64_t from[2], to[2];
-    for (int k = 0; k < a->t->ndim; k++)
-        if (read_constant_rows(a, k, &from[0], &to[0]) &&
-            read_constant_rows(b, k, &from[1], &to[1]) &&
-            (to[0] <= from[1] || to[1] <= from[0]))
-            return true;
-    return false;
-}
-
-/* The type of what is written, before y is broadcast to it. */
-static const Type *type_of_read(const Read *q, int n, const ReadItem *item) {
-    Var v = read_of(q->r, q->x, n, item);
-    return v == VAR_NONE ? NULL : var_type(q->r->g, v);
-}
-
-Var read_written(Read *q) {
-    Rewriter *r = q->r;
-    const Apply a = r->g->apply[q->of];
-    const Type *t = var_type(r->g, r->g->apply[q->id].out);
-    Var y = read_input(q, 1);
-    Read w;
-    if (q->nadd || !read_parse(r, q->of, 2, &w) || w.nadd) return VAR_NONE;
-    bool same = true, set = rw_is(r, &a, OP_SET_SUBTENSOR);
-    for (int k = 0; k < q->t->ndim; k++)
-        same &= is_same_item(&q->item[k], &w.item[k]);
-    if (same && !set) {
-        if (!rewrite_dims_fit(var_type(r->g, y), t)) return VAR_NONE;
-        Var in[2] = {read_of(r, w.x, w.t->ndim, w.item), y};
-        return in[0] == VAR_NONE
-                   ? VAR_NONE
-                   : rewriter_apply(r, op_known(r->s, OP_ADD), NULL, 2, in);
-    }
-    if (!read_is_safe(&w)) return VAR_NONE;
-    if (same)
-        return rewrite_dims_fit(var_type(r->g, y), t) ? rewriter_fit(r, y, t)
-                                                      : VAR_NONE;
-    const Type *written = is_apart(q, &w) ? type_of_read(&w, w.t->ndim, w.item) : NULL;
-    if (!written || !rewrite_dims_fit(var_type(r->g, y), written)) return VAR_NONE;
-    return read_of(r, w.x, q->t->ndim, q->item);
 }

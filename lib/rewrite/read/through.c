@@ -5,8 +5,7 @@
 
 enum { ELEMWISE_INPUTS = 8, TINY = 64 };
 
-/* The read of an operand that broadcasts to the result. */
-static Var read_operand(const Read *q, Var v) {
+Var read_operand(const Read *q, Var v) {
     const Type *t = var_type(q->r->g, v);
     ReadItem item[MAX_NDIM];
     int lead = q->t->ndim - t->ndim;
@@ -210,52 +209,6 @@ Var read_stacked(Read *q) {
     for (int k = 0; k < q->t->ndim; k++)
         if (k != axis) item[n++] = q->item[k];
     return read_of(r, read_input(q, (size_t)from), n, item);
-}
-
-/* ---- repeated values ---- */
-
-static bool has_all_dims(const Type *t) {
-    for (int k = 0; k < t->ndim; k++)
-        if (t->dim[k] == DIM_UNKNOWN) return false;
-    return true;
-}
-
-/* broadcast_to, full, full_like, zeros_like, ones_like. */
-Var read_repeated(Read *q) {
-    Rewriter *r = q->r;
-    const Apply *a = &r->g->apply[q->of];
-    const Type *t = var_type(r->g, r->g->apply[q->id].out);
-    bool zeros = rw_is(r, a, OP_ZEROS_LIKE), ones = rw_is(r, a, OP_ONES_LIKE);
-    if (q->nadd || !read_is_safe(q) || !has_all_dims(q->t) || !has_all_dims(t))
-        return VAR_NONE;
-    if (zeros || ones) {
-        Var v = const_number(&r->b, t->dtype, ones);
-        rewriter_grow(r);
-        return rewriter_fit(r, v, t);
-    }
-    Var value =
-        read_input(q, rw_is(r, a, OP_FULL) || rw_is(r, a, OP_FULL_LIKE) ? 1 : 0);
-    if (!rewrite_dims_fit(var_type(r->g, value), q->t)) return VAR_NONE;
-    value = read_operand(q, value);
-    return rewriter_fit(r, value, t);
-}
-
-/* An element of start, start + step, .. by its number. */
-Var read_counting(Read *q) {
-    Rewriter *r = q->r;
-    const Apply *a = &r->g->apply[q->of];
-    int64_t at, to, start = 0, step = 1;
-    static const int64_t most = INT64_MAX / 2;
-    if (!q->item[0].is_at || !dtype_is_integer(q->t->dtype) ||
-        !read_constant_rows(q, 0, &at, &to) ||
-        (a->nin > 1 && !rewriter_int_const(r, read_input(q, 0), &start)) ||
-        (a->nin > 2 && !rewriter_int_const(r, read_input(q, 2), &step)) ||
-        !i64_mul(at, step, &at) || at > most || at < -most || start > most ||
-        start < -most)
-        return VAR_NONE;
-    Var v = op_cast_to(&r->b, const_int(&r->b, start + at), q->t->dtype);
-    rewriter_grow(r);
-    return v;
 }
 
 /* ---- what works along one axis, or sums over some ---- */
