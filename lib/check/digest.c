@@ -18,9 +18,11 @@ void digester_init(Digester *d, Session *s, unsigned threads) {
     d->pool = threads == 1 ? NULL : session_pool(s);
     d->loop = digest_sums_0;
     d->hash = digest_hash_0;
+    d->both = digest_both_0;
 #ifdef __x86_64__
     if (level > 0) d->loop = level == 1 ? digest_sums_1 : digest_sums_2;
     if (level > 0) d->hash = level == 1 ? digest_hash_1 : digest_hash_2;
+    if (level > 0) d->both = level == 1 ? digest_both_1 : digest_both_2;
 #endif
     (void)level;
     for (int i = 0; i < DIGEST_BLOCK; i++)
@@ -51,10 +53,13 @@ static void count_each(Sums *s, const double *x, const double *weight, size_t n)
     }
 }
 
-static void count_block(const Digester *d, Sums *q, const double *x, size_t n,
-                        uint64_t block) {
+/* hash: NULL, or that of the whole groups of lanes is to be added, too. */
+static void count_block(const Digester *d, Sums *q, DigestHash *hash, const double *x,
+                        size_t n, uint64_t block) {
     size_t whole = n / DIGEST_LANES * DIGEST_LANES;
-    if (whole && !d->loop(&q->lane, x, d->weight, whole)) whole = 0;
+    bool finite = !whole || (hash ? d->both(&q->lane, hash, x, d->weight, whole)
+                                  : d->loop(&q->lane, x, d->weight, whole));
+    if (!finite) whole = 0;
     count_each(q, x + whole, d->weight + whole, n - whole);
     double mix = 0;
     for (int k = 0; k < DIGEST_LANES; k++) {
@@ -110,9 +115,8 @@ static void section_clear(Section *x) {
 
 /* What fills no stripe counts as one that ends in zeros; tensor_digest adds how many
  * bytes there are. */
-static void hash_block(const Pass *s, DigestHash *h, const void *p, size_t bytes) {
-    size_t stripes = bytes / DIGEST_STRIPE, rest = bytes % DIGEST_STRIPE;
-    if (stripes) s->d->hash(h, p, stripes);
+static void hash_rest(const Pass *s, DigestHash *h, const void *p, size_t bytes) {
+    size_t rest = bytes % DIGEST_STRIPE;
     if (!rest) return;
     char last[DIGEST_STRIPE] = {0};
     memcpy(last, (const char *)p + bytes - rest, rest);
@@ -137,16 +141,19 @@ static uint64_t hash_end(const DigestHash *h) {
  * they are in the cache. */
 static void digest_block(const Pass *s, Section *to, const void *p, size_t n,
                          size_t block) {
-    hash_block(s, &to->hash, p, n * dtype_size(s->dtype));
     DType wide = s->parts == 2 ? DT_COMPLEX128 : DT_FLOAT64;
     double number[DIGEST_BLOCK];
     const double *x = p;
-    if (s->dtype != wide) {
+    size_t bytes = n * dtype_size(s->dtype), stripes = bytes / DIGEST_STRIPE;
+    bool both = s->dtype == wide;
+    if (!both) {
+        if (stripes) s->d->hash(&to->hash, p, stripes);
         tensor_cast_elements(wide, number, s->dtype, p, n, 8 * (ptrdiff_t)s->parts,
                              (ptrdiff_t)dtype_size(s->dtype));
         x = number;
     }
-    count_block(s->d, &to->q, x, n * s->parts, block);
+    count_block(s->d, &to->q, both ? &to->hash : NULL, x, n * s->parts, block);
+    hash_rest(s, &to->hash, p, bytes);
 }
 
 /* In the order of sections, whoever was ready first. */

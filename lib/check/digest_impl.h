@@ -22,8 +22,12 @@ typedef bool DigestLoop(DigestSums *q, const double *x, const double *weight, si
 /* Adds whole stripes. Each word is turned by how far it is from the end, so that words
  * that change places are seen. */
 typedef void DigestHashLoop(DigestHash *h, const void *p, size_t stripes);
+/* Both, of numbers that are hashed as they are; the hash, whatever the sums are. */
+typedef bool DigestBothLoop(DigestSums *q, DigestHash *h, const double *x,
+                            const double *weight, size_t n);
 /* One for each CPU level. */
 DigestLoop digest_sums_0, digest_sums_1, digest_sums_2;
 DigestHashLoop digest_hash_0, digest_hash_1, digest_hash_2;
+DigestBothLoop digest_both_0, digest_both_1, digest_both_2;
 
 #endif

@@ -25,6 +25,8 @@ typedef struct Digester {
     double weight[DIGEST_BLOCK];
     bool (*loop)(struct DigestSums *q, const double *x, const double *weight, size_t n);
     void (*hash)(struct DigestHash *h, const void *p, size_t stripes);
+    bool (*both)(struct DigestSums *q, struct DigestHash *h, const double *x,
+                 const double *weight, size_t n);
 } Digester;
 void digester_init(Digester *d, Session *s, unsigned threads); /* as PlanOptions */
 Digest tensor_digest(const Digester *d, const Tensor *t);
