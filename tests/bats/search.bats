@@ -64,8 +64,8 @@ END
 # Jia et al. 2019 (TASO), Yang et al. 2021 (TENSAT)
 @test "products of matrices share a factor in both directions, and transposes move" {
     finds <<'END'
-A: float64[20, 20];B: float64[20, 20];C: float64[20, 20];D: float64[20, 20]|A@C + A@D + B@C + B@D|out = A @ (C + D) + B @ C + B @ D|out = (A + B) @ (C + D)|49200|16800
-A: float64[20, 20];B: float64[20, 20];C: float64[20, 20]|(A @ B).T + C @ A.T|out = transpose(A @ B) + C @ transpose(A)|out = (transpose(B) + C) @ transpose(A)|32400|16400
+A: float64[20, 20];B: float64[20, 20];C: float64[20, 20];D: float64[20, 20]|A@C + A@D + B@C + B@D|out = gemm(gemm(A @ (C + D), B, C, 1.0, 1.0), B, D, 1.0, 1.0)|out = (A + B) @ (C + D)|50000|16800
+A: float64[20, 20];B: float64[20, 20];C: float64[20, 20]|(A @ B).T + C @ A.T|out = gemm(transpose(A @ B), C, transpose(A), 1.0, 1.0)|out = (transpose(B) + C) @ transpose(A)|32800|16400
 END
 }
 
