@@ -586,9 +586,10 @@ END
         awk 'BEGIN { print "  v0 = x + y"
             for (i = 1; i < 5000; i++) {
                 j = int(i / 2)
-                e = i == 3217 ? "maximum(v" i - 1 ", y) - minimum(v" j ", x)" :
-                    i % 7 == 0 ? "sqrt(1 + v" i - 1 " ** 2) - 0.5 * v" j :
-                    i % 5 == 0 ? "sin(v" i - 1 ") * cos(v" j ")" : "tanh(v" i - 1 ") * 0.5 + " (i % 3 ? "y" : "v" j)
+                e = "tanh(v" i - 1 ") * 0.5 + " (i % 3 ? "y" : "v" j)
+                if (i % 5 == 0) e = "sin(v" i - 1 ") * cos(v" j ")"
+                if (i % 7 == 0) e = "sqrt(1 + v" i - 1 " ** 2) - 0.5 * v" j
+                if (i == 3217) e = "maximum(v" i - 1 ", y) - minimum(v" j ", x)"
                 print "  v" i " = " e
             } }'
         printf 'outputs: [v4999]\n'
