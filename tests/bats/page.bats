@@ -161,6 +161,8 @@ P
         "$PYTHON" -c 'import sys, xml.etree.ElementTree as x; x.parse(sys.argv[1])' a.svg
     done
     grep -q 'layer1_h = call' a.svg
+    # the picture of the README
+    ok 'gload "$DIGITS/model.yaml" -O svg | cmp - "$DIGITS/model.svg"'
     # depth 1: closed boxes alone; then what is in them; then all
     gload m.tlg -O svg --depth 1 -o 1.svg
     gload m.tlg -O svg --depth 2 -o 2.svg
