@@ -16,7 +16,7 @@ next="next=reshape(int64(load('$out/text.tsv'))[1:961], (20, 48))"
 ggrad model.yaml --cost loss --optimizer 'adam(0.002)' -o "$out/plain.tlg"
 grewrite "$out/plain.tlg" --explain -O html -o "$pages/rewriting.html" 2>"$out/steps.txt"
 grewrite "$out/plain.tlg" -o "$out/step.tlg"
-grewrite "$out/plain.tlg" --diff "$out/step.tlg" -O html -o "$pages/before.html" 2>"$out/differ.txt" || [ $? = 1 ] # they differ
+(cd "$out" && grewrite plain.tlg --diff step.tlg -O html -o "$pages/before.html" 2>differ.txt) || [ $? = 1 ] # they differ
 
 echo '# training: nats a letter'
 grun "$out/step.tlg" "$letters" "$next" --steps 60 --every 20 -O tsv --report "$pages/run.html"

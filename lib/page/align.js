@@ -83,20 +83,33 @@ function moveBands(s, bands, shift) {
     s.height += shift[shift.length - 1] || 0;
 }
 
-/** Brings the middles of both to the same place. @param {Scene} s @param {number} width */
-function centreIn(s, width) {
-    const dx = (width - s.width) / 2;
+/** @param {Scene} s @param {number} dx */
+function moveRight(s, dx) {
     for (const v of s.nodes) v.x += dx;
     const {point} = s.wire;
     for (let i = 0; i < point.length; i += 2) point[i] += dx;
-    s.width = width;
+    s.width += dx;
+}
+
+/** Brings partners to the same place from left to right, in the mean; without any, the middles. @param {Scene} l @param {Scene} r @param {Pairs} pairs */
+function alignColumns(l, r, pairs) {
+    const middle = new Map(r.nodes.map(v => [v.path, v.x + v.w / 2]));
+    let sum = 0;
+    let n = 0;
+    for (const v of l.nodes) {
+        const x = v.parent < 0 ? middle.get(pairs[v.path]) : undefined;
+        if (x === undefined) continue;
+        sum += v.x + v.w / 2 - x;
+        n++;
+    }
+    const dx = Math.round(n ? sum / n : (l.width - r.width) / 2);
+    if (dx > 0) moveRight(r, dx); else moveRight(l, -dx);
+    l.width = r.width = Math.max(l.width, r.width);
 }
 
 /** @param {Scene} l @param {Scene} r @param {Pairs} pairs */
 export function alignScenes(l, r, pairs) {
-    const width = Math.max(l.width, r.width);
-    centreIn(l, width);
-    centreIn(r, width);
+    alignColumns(l, r, pairs);
     alignRows(l, r, pairs);
 }
 

@@ -34,6 +34,43 @@ function outermost(g, a) {
     return 'b' + b;
 }
 
+/** How many Applies boxes of the two sides have in common, `left * boxes + right`. @param {import('./model.js').Graph} l @param {import('./model.js').Graph} r @param {Column} pair */
+function sharedByBoxes(l, r, pair) {
+    /** @type {Map<number, number>} */
+    const shared = new Map();
+    const n = r.boxTitle.length;
+    for (let a = 0; a < l.n; a++) {
+        if (pair[a] === NONE) continue;
+        for (let b = l.box[a]; b !== 0; b = l.boxParent[b]) {
+            for (let c = r.box[pair[a]]; c !== 0; c = r.boxParent[c]) shared.set(b * n + c, (shared.get(b * n + c) || 0) + 1);
+        }
+    }
+    return shared;
+}
+
+/** By box of the left, the one of the right that is most like it. @param {import('./model.js').Graph} l @param {import('./model.js').Graph} r @param {Column} pair @returns {Map<number, number>} */
+export function boxPartners(l, r, pair) {
+    const n = r.boxTitle.length;
+    /** @type {[number, number, number][]} */
+    const likeness = [];
+    for (const [key, count] of sharedByBoxes(l, r, pair)) {
+        const b = Math.floor(key / n);
+        const c = key % n;
+        const sameTitle = l.boxTitle[b] === r.boxTitle[c] ? 1 : 0;
+        likeness.push([b, c, sameTitle + count / (l.boxApplies[b] + r.boxApplies[c])]);
+    }
+    likeness.sort((x, y) => y[2] - x[2]);
+    /** @type {Map<number, number>} */
+    const partner = new Map();
+    const taken = new Set();
+    for (const [b, c] of likeness) {
+        if (partner.has(b) || taken.has(c)) continue;
+        partner.set(b, c);
+        taken.add(c);
+    }
+    return partner;
+}
+
 /** The state of what holds several Applies: the gravest, as a change. @param {Set<number>} states */
 function stateOfMany(states) {
     if (states.has(STATE.changed)) return STATE.changed;
@@ -63,7 +100,13 @@ export class DiffTab {
             });
             return pane;
         });
-        app.store.watch(['open', 'openRight', 'details', 'casts', 'idle'], () => this.layout());
+        const main = this.tables.find(t => t.left === app.roots[0] && t.right === app.roots[1]);
+        const boxes = main ? boxPartners(app.m.graphs[main.left], app.m.graphs[main.right], main.pair) : new Map();
+        // What opens on one side opens on the other: by box of a side, its partner.
+        this.partnerBox = [boxes, new Map(Array.from(boxes, ([b, c]) => [c, b]))];
+        this.openBoth();
+        this.wasOpen = [app.state.open, app.state.openRight];
+        app.store.watch(['open', 'openRight', 'details', 'casts', 'idle'], () => { if (!this.mirror()) this.layout(); });
         this.asked = 0;
         this.following = false;
         this.ready = this.layout();
@@ -75,6 +118,38 @@ export class DiffTab {
             swatch.style.background = DIFF_COLOURS[k];
             return el('span', {class: 'key'}, swatch, DIFF_WORDS[k]);
         });
+    }
+
+    /** The partner of a box, by path; empty: none. @param {number} side @param {string} path */
+    otherBox(side, path) {
+        const b = /^b\d+$/.test(path) ? this.partnerBox[side].get(Number(path.slice(1))) : undefined;
+        return b === undefined ? '' : 'b' + b;
+    }
+
+    /** At first each side has open what either should have. */
+    openBoth() {
+        const {raw} = this.app.m;
+        const first = [raw.open || [], raw.diff.open_right || []];
+        const both = first.map((own, k) => Array.from(new Set([...own, ...first[1 - k].map((/** @type {string} */ p) => this.otherBox(1 - k, p)).filter(Boolean)])));
+        const isFirst = [this.app.state.open, this.app.state.openRight].every((s, k) => s.size === first[k].length && first[k].every((/** @type {string} */ p) => s.has(p)));
+        [raw.open, raw.diff.open_right] = both;
+        if (isFirst) this.app.store.set({open: new Set(both[0]), openRight: new Set(both[1])});
+    }
+
+    /** Opens and closes on each side what was opened or closed on the other. @returns {boolean} whether anything changed */
+    mirror() {
+        const {store} = this.app;
+        const open = [store.state.open, store.state.openRight];
+        const now = open.map(s => new Set(s));
+        const sizes = now.map(s => s.size);
+        [0, 1].forEach(k => {
+            for (const p of open[k]) if (!this.wasOpen[k].has(p) && this.otherBox(k, p)) now[1 - k].add(this.otherBox(k, p));
+            for (const p of this.wasOpen[k]) if (!open[k].has(p)) now[1 - k].delete(this.otherBox(k, p));
+        });
+        this.wasOpen = now;
+        const changed = now.some((s, k) => s.size !== sizes[k]);
+        if (changed) store.set({open: now[0], openRight: now[1]});
+        return changed;
     }
 
     async layout() {
@@ -95,8 +170,8 @@ export class DiffTab {
         l.camera.fit({x: 0, y: 0, w: width, h: height}, w, h);
         if (l.camera.k < 0.4) {
             l.camera.k = Math.max(Math.min(0.7, (w - 40) / width), 0.4);
-            l.camera.x = (w - l.scene.width * l.camera.k) / 2;
             l.camera.y = 16;
+            l.showTop();
         }
         l.moved();
     }
