@@ -141,12 +141,25 @@ static uint32_t children_of(const View *v, const Container *c, uint32_t nfn) {
     return n;
 }
 
-static uint32_t weight_of(const View *v, const Container *c, const uint32_t *fn,
+/* Who opens a graph wants to see what it computes, then how it learns. */
+static uint32_t interest_in(const View *v, const ViewNode *n) {
+    const Boxes *b = boxes_of(v, n->graph);
+    uint32_t box = n->function                ? 0
+                   : n->item.sort == ITEM_BOX ? n->item.id
+                                              : b->apply_box[n->item.id];
+    for (; box != BOX_NONE; box = b->box[box].parent) {
+        if (b->box[box].kind == BOX_GRADIENTS) return 2;
+        if (b->box[box].kind == BOX_UPDATES) return 1;
+    }
+    return 8;
+}
+
+static uint64_t weight_of(const View *v, const Container *c, const uint32_t *fn,
                           uint32_t nfn) {
-    uint32_t n = c->functions ? 0 : boxes_of(v, c->graph)->box[c->box].applies;
+    uint64_t n = c->functions ? 0 : boxes_of(v, c->graph)->box[c->box].applies;
     for (uint32_t i = 0; c->functions && i < nfn; i++)
         n += boxes_of(v, fn[i])->box[0].applies;
-    return n;
+    return n * interest_in(v, &v->node.p[c->node]);
 }
 
 /* Opens a node, whose children come at the end. False: nothing is in it. */
@@ -171,13 +184,15 @@ static bool open_node(View *v, uint32_t node) {
 static void open_some(View *v) {
     uint32_t shown = v->container.p[0].n;
     for (;;) {
-        uint32_t best = VIEW_NONE, most = 0, more = 0;
+        uint32_t best = VIEW_NONE, more = 0;
+        uint64_t most = 0;
         for (uint32_t i = 0; i < v->node.n; i++) {
             uint32_t fn[FUNCTIONS_MAX], nfn;
             Container c;
             if (v->node.p[i].container != VIEW_NONE || !inside_of(v, i, &c, fn, &nfn))
                 continue;
-            uint32_t n = children_of(v, &c, nfn), weight = weight_of(v, &c, fn, nfn);
+            uint32_t n = children_of(v, &c, nfn);
+            uint64_t weight = weight_of(v, &c, fn, nfn);
             if (!n || shown + n - 1 > VIEW_MAX || weight <= most) continue;
             best = i;
             most = weight;
