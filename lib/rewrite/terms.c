@@ -34,7 +34,7 @@ typedef struct Terms {
     bool exact; /* no power or multiple became too large to count */
 } Terms;
 
-enum { MOST_TIMES = 1 << 20 };
+enum { MOST_TIMES = 1 << 20, FEW_TERMS = 12 };
 
 /* ---- the tree ---- */
 
@@ -105,11 +105,28 @@ static size_t work_of(const Terms *t, int64_t times) {
     return work;
 }
 
+/* Terms of the other sign are others, where cancelling would hide inf and nan. */
+static int sign_of(const Terms *t, int64_t times) {
+    return t->class == TERMS_FLOAT && times < 0;
+}
+
+/* Few terms are looked through; when there are more, they get an index. */
+static bool find_term(Terms *t, Var v, int64_t times, uint64_t *k) {
+    size_t n = t->term.n;
+    if (n > FEW_TERMS) return map_get(&t->at[sign_of(t, times)], v, k);
+    for (*k = 0; *k < n; ++*k)
+        if (t->term.p[*k].v == v &&
+            sign_of(t, t->term.p[*k].times) == sign_of(t, times))
+            return true;
+    for (size_t i = 0; n == FEW_TERMS && i < n; i++)
+        map_put(&t->at[sign_of(t, t->term.p[i].times)], t->term.p[i].v, i);
+    return false;
+}
+
 static void add_term(Terms *t, Var v, int64_t times) {
     uint64_t k;
-    Map *at = &t->at[t->class == TERMS_FLOAT && times < 0];
-    if (!map_get(at, v, &k)) {
-        map_put(at, v, t->term.n);
+    if (!find_term(t, v, times, &k)) {
+        if (t->term.n >= FEW_TERMS) map_put(&t->at[sign_of(t, times)], v, t->term.n);
         vec_push(t->r->s, &t->term, ((Term){v, times}));
         return;
     }
@@ -262,13 +279,30 @@ static bool is_tree(const Terms *t, ApplyId a) {
            p->nout == 1;
 }
 
+/* Two terms that are floats have rules, so a tree has three, or powers. */
+static bool may_gather(const Terms *t, ApplyId a) {
+    const Graph *g = t->r->g;
+    const Apply *p = &g->apply[a];
+    int second;
+    if (!is_tree(t, a)) return false;
+    if (t->class != TERMS_FLOAT) return true;
+    for (size_t i = 0; i < p->nin; i++) {
+        ApplyId of = var_owner(g, apply_in(g, a)[i]);
+        if (of == APPLY_NONE) continue;
+        const Apply *q = &g->apply[of];
+        if (splits(t, q, &second)) return true;
+        if (t->product && (q->op == t->power || q->op == t->square)) return true;
+    }
+    return false;
+}
+
 static bool collect_all(Rewriter *r, bool product, TermsClass class) {
     Terms t = {.r = r, .product = product, .class = class};
     t.divide = op_named(r->s, "true_divide");
     t.power = op_named(r->s, "power");
     t.square = op_named(r->s, "square");
     ApplyId end = r->g->napply;
-    while (end > 0 && !is_tree(&t, end - 1))
+    while (end > 0 && !may_gather(&t, end - 1))
         end--;
     if (end == 0) return true;
     t.a = arena_new(r->s);
@@ -277,7 +311,7 @@ static bool collect_all(Rewriter *r, bool product, TermsClass class) {
     t.within = NEW_N(t.a, r->g->napply, uint8_t);
     bool ok = true;
     for (ApplyId a = end; a-- > 0 && ok && !rewriter_limit_reached(r);)
-        if (!t.within[a] && is_tree(&t, a)) ok = look_at_tree(&t, a);
+        if (!t.within[a] && may_gather(&t, a)) ok = look_at_tree(&t, a);
     vec_free(&t.term);
     vec_free(&t.todo);
     arena_free(t.a);

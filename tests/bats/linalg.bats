@@ -270,3 +270,41 @@ END
     ok 'grun g.yaml x="integers(-90, 90, (600, 600), seed=3)" --threads 1' 'same = True'
     ok 'grun g.yaml x="integers(-90, 90, (600, 600), seed=4)" --threads 2' 'same = True'
 }
+
+# What FAST_RUN makes of a product that is added: in any layout, in one piece or several, and where OpenBLAS would leave
+# out what nan and inf show in.
+@test "gemm: beta * c + alpha * a @ b of every dtype, and for alpha and beta of 0, inf and nan" {
+    local d size m k n scale
+    for d in float64 float32 complex128 complex64 float16; do
+        gload --new -i "c: ${d}[m, n]" -i "b: ${d}[k, n]" -i "at: ${d}[k, m]" -i "alpha: $d" -i "beta: $d" -e 'o = gemm(c, at.T, b, alpha, beta)' \
+            -e 'r = beta * c + alpha * (at.T @ b)' -e 'e = sum(where(abs(o - r) > 4e-3 * (1 + abs(r)), 1, 0)) + sum(isfinite(o) != isfinite(r))' \
+            --outputs e -o g.tlg
+        for size in '3 4 5' '1 90000 1' '1 3000 1000' '700 300 70' '0 3 4' '3 0 4'; do
+            read -r m k n <<<"$size"
+            for scale in '-0.5 1' '0 1' '2 0' 'inf 1' 'nan -2'; do
+                ok "grun g.tlg --mode FAST_COMPILE 'c=$d(normal(0, 1, ($m, $n), seed=1))' 'b=$d(normal(0, 1, ($k, $n), seed=2))' \
+                    'at=$d(normal(0, 1, ($k, $m), seed=3) / (1 + $k) ** 0.5)' alpha=${scale% *} beta=${scale#* }" 'e = 0' || return
+            done
+        done
+    done
+}
+
+@test "gemm overwrites what it is added to, unless something else reads that" {
+    gload --new -i 'x: float64[20, 300]' --shared 'W: float64[300, 200] = ones((300, 200))' --update 'W = W - 0.1 * (x.T @ (x @ W))' \
+        -e 'r = sum(W)' --outputs r -o m.tlg
+    ok 'grewrite m.tlg --exclude fusion -O math | grep "^W <-"' 'W <- gemm(W, transpose(x), x @ W, -0.1, 1.0)'
+    # the new W needs no memory beside W's own and x @ W
+    ok "gprof m.tlg --static --mode FAST_RUN --assert 'peak_bytes < 100e3' -o /dev/null"
+    x='x=normal(0, 0.1, (20, 300), seed=1)'
+    for steps in 1 4; do
+        want=$(grun m.tlg "$x" --steps $steps --mode FAST_COMPILE)
+        ok "grun m.tlg '$x' --steps $steps --expect '${want/ = /=}' -o /dev/null"
+        ok "grun m.tlg '$x' --steps $steps --mode DEBUG --expect '${want/ = /=}' -o /dev/null"
+    done
+    # an operand that is the accumulator, too
+    gload --new -i 'h: float64[5, 5]' -e 'c = exp(h)' -e 'p = tanh(h)' -e 'o = c - c @ h' -e 'q = p + h @ p' --outputs o,q -o s.tlg
+    ok "grewrite s.tlg --exclude fusion -O math | grep -E '^[oq]'" $'o = gemm(c, c, h, -1.0, 1.0)\nq = gemm(p, h, p, 1.0, 1.0)'
+    x='h=reshape(sin(arange(25.)), (5, 5))'
+    grun s.tlg --mode FAST_COMPILE "$x" -r o=o.npy -r q=q.npy
+    ok "grun s.tlg '$x' --expect o=@o.npy --expect q=@q.npy -o /dev/null"
+}
