@@ -256,13 +256,18 @@ static Graph *search_and_rewrite(Run *r, const Grewrite *o, Graph *g,
 }
 
 /* --explain -O html: the steps instead of the result. */
-static bool rewrite_and_show(Run *r, Graph *g, Rewriting *w) {
+static bool rewrite_and_show(Run *r, const Grewrite *o, Graph *g, Rewriting *w,
+                             const Values *given) {
+    RewriteResult result;
     StepsPage *x = steps_page_new(r->s, g->name ? sym_text(r->s, g->name) : "graph");
     Str page = STR(r->s);
     w->how.explain = steps_page_event;
     w->how.ctx = x;
-    Graph *after = rewrite_run(g, &w->how, NULL);
-    bool ok = after && steps_page_finish(x, after, &page) && run_print(r, &page);
+    Graph *after = rewrite_run(g, &w->how, &result);
+    if (after && o->profile) show_profile(r->s, &result);
+    bool ok = after &&
+              (!o->verify || graph_verify(g, after, given, (uint64_t)o->verify)) &&
+              steps_page_finish(x, after, &page) && run_print(r, &page);
     graph_free(after);
     steps_page_free(x);
     str_free(&page);
@@ -380,7 +385,7 @@ static bool grewrite_run(Run *r) {
               : o->why           ? print_why(r, g, o, &w)
               : o->reduce        ? reduce_and_write(r, o, &g)
               : o->bisect        ? bisect_rewrites(r, g, &w)
-              : shows_steps(r)   ? rewrite_and_show(r, g, &w)
+              : shows_steps(r)   ? rewrite_and_show(r, o, g, &w, &given)
                                  : rewrite_and_write(r, o, g, &w, &given));
     graph_free(g);
     return ok;

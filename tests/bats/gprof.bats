@@ -350,7 +350,7 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
     echo 'thunkline: 1
 inputs: {x: "float32[3]"}
 outputs: [x]' >g.yaml
-    for f in text json tsv trace folded svg dot roofline; do
+    for f in text json tsv trace folded svg dot roofline html; do
         run gprof g.yaml x=[1,2,3] --memory -O $f
         assert_success
     done

@@ -255,6 +255,11 @@ P
     ok 'gload --new -i "x: float64" -e "y = sin(x)" --outputs y | grewrite --explain -O html -o z.html'
     page ask z.html '[d["explain"], len(d["graphs"])]' | grep -qF "[{'epochs': [], 'steps': []}, 1]"
     valid z.html
+    # with --verify and --profile, as without a page
+    shell 'grewrite m.yaml --explain -O html --verify 2 --profile -o v.html'
+    [ "$status" = 0 ]
+    grep -q 'replacements in' .err
+    page check_steps v.html
     bad 2 E_USAGE 'leave --search out' 'grewrite m.yaml --explain -O html --search 1'
     # -O html alone is the result
     ok 'grewrite m.yaml -O html -o w.html'
