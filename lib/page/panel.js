@@ -16,6 +16,9 @@ import {facts, linkTo, linkToVar, section, shortList} from './parts.js';
 /** @typedef {import('./store.js').Choice} Choice */
 /** @typedef {import('./model.js').Graph} Graph */
 
+// What a trace counts in a value: said only where there is any.
+const COUNTS = new Set(['nan', 'inf']);
+
 export class Panel {
     /** @param {App} app @param {HTMLElement} host @param {import('./memorydata.js').Memory|null} memory */
     constructor(app, host, memory) {
@@ -206,8 +209,8 @@ export class Panel {
         const {m} = this.app;
         const table = m.raw.values && m.raw.values[graph];
         if (!table) return null;
-        const rows = Object.keys(table).map(k => /** @type {[string, string]} */ ([k, valueText(column(table[k], m.graphs[graph].nvar)[v])])).filter(r => r[1] !== 'NaN');
-        return rows.length ? section('Values', facts(rows)) : null;
+        const rows = Object.keys(table).map(k => /** @type {[string, string]} */ ([k, valueText(column(table[k], m.graphs[graph].nvar)[v])])).filter(r => r[1] !== 'NaN' && !(r[1] === '0' && COUNTS.has(r[0])));
+        return rows.length ? section('Values in the run', facts(rows)) : null;
     }
 
     /** @param {Choice} c */

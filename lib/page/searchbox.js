@@ -52,6 +52,7 @@ export class SearchBox {
             e.preventDefault();
         } else if (e.key === 'Enter') this.take(this.at);
         else if (e.key === 'Escape') {
+            e.preventDefault();
             this.close();
             this.input.blur();
         }

@@ -5,7 +5,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 
-const PATIENCE_MS = 60000;
+const PATIENCE_MS = 120000;
 
 export class Browser {
     /** @param {{width?: number, height?: number, dark?: boolean}} options */
