@@ -60,8 +60,13 @@ export class App {
         return this.choice(graph, item.kind, item.id);
     }
 
-    /** Chooses and opens what is around it. @param {Choice|null} c @param {string} [tab] */
+    /** Chooses and opens what is around it; where the other end of a path is asked for, it is that. @param {Choice|null} c @param {string} [tab] */
     choose(c, tab) {
+        const {chosen, reach} = this.state;
+        if (c && chosen && reach && reach.kind === 'path' && !reach.to && c.path !== chosen.path) {
+            this.store.set({reach: {kind: 'path', to: c}, ...this.opened(c), ...(tab ? {tab} : {})});
+            return;
+        }
         /** @type {Partial<import('./store.js').State>} */
         const patch = {chosen: c, reach: null};
         if (tab) patch.tab = tab;

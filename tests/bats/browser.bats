@@ -63,10 +63,10 @@ EOF
     page pages "${pages[@]}"
 }
 
-@test "clicks choose, boxes open and close, search and links find, ancestors are marked, dark follows the system" {
+@test "clicks choose, boxes open and close, search and links find, ancestors and paths are marked, dark follows the system" {
     need_browser
     gload "$ROOT/examples/mlp/model.yaml" -O html -o page.html
-    page touch page.html hidden
+    page touch page.html hidden loss
 }
 
 @test "panels say what -O json --nodes says" {

@@ -1,10 +1,10 @@
 // A page under the hand: clicks choose what the layout says stands there, boxes open and close, search finds, the address
-// brings a view back, keys work. usage: node touch.mjs PAGE.html NAME (of a node in a closed box)
+// brings a view back, keys work. usage: node touch.mjs PAGE.html NAME OTHER (two nodes, one leads to the other)
 import assert from 'node:assert/strict';
 import {Browser} from './browser.mjs';
 import {pageData, pageModule} from './modules.mjs';
 
-const [, , file, name] = process.argv;
+const [, , file, name, other] = process.argv;
 const {readModel, makeScene} = pageModule('scene.js', ['readModel', 'makeScene']);
 const data = pageData(file);
 const model = readModel(data);
@@ -89,24 +89,54 @@ async function marks() {
     const text = await b.run(() => document.querySelector('#panel .note').textContent);
     const path = (await hash()).match(/at=([^&]*)/)[1];
     assert.match(path, /^a\d+$/);
-    // All that it needs, counted here by other means.
-    const g = data.graphs[0];
-    const {column} = pageModule('columns.js', ['column']);
-    const [input, nin, out, nout] = ['in', 'nin', 'out', 'nout'].map(k => k === 'in' ? column(g.apply.in, 0) : column(g.apply[k], g.n));
-    const owner = new Map();
-    const first = [0];
-    for (let a = 0; a < g.n; a++) {
-        for (let k = 0; k < nout[a]; k++) owner.set(out[a] + k, a);
-        first.push(first[a] + nin[a]);
-    }
-    const needed = new Set([Number(path.slice(1))]);
-    for (const a of needed) for (let i = first[a]; i < first[a + 1]; i++) if (owner.has(input[i])) needed.add(owner.get(input[i]));
-    assert.ok(text.startsWith(needed.size + ' Appl'), text + ' is ' + needed.size);
+    const count = needed(Number(path.slice(1))).size;
+    assert.ok(text.startsWith(count + ' Appl'), text + ' is ' + count);
     await b.key('Escape');
     await b.until(() => !document.querySelector('#panel .note'));
     await b.key('Escape');
     await b.until(() => !document.querySelector('#panel .close'));
     console.log('ancestors: ' + text);
+}
+
+const g = data.graphs[0];
+const {column} = pageModule('columns.js', ['column']);
+const [nin, out, nout] = ['nin', 'out', 'nout'].map(k => column(g.apply[k], g.n));
+const input = column(g.apply.in, 0);
+const owner = new Map();
+const first = [0];
+for (let a = 0; a < g.n; a++) {
+    for (let k = 0; k < nout[a]; k++) owner.set(out[a] + k, a);
+    first.push(first[a] + nin[a]);
+}
+
+/** All that an Apply needs, with it: found here by other means than in the page. */
+function needed(of) {
+    const set = new Set([of]);
+    for (const a of set) for (let i = first[a]; i < first[a + 1]; i++) if (owner.has(input[i])) set.add(owner.get(input[i]));
+    return set;
+}
+
+async function paths() {
+    const find = async what => {
+        await b.key('/');
+        await b.run(() => { document.querySelector('#search').value = ''; });
+        await b.type('name:' + what);
+        await b.until(() => document.querySelectorAll('#found li').length > 0);
+        await b.key('Enter');
+        await b.run(() => document.querySelector('#search').blur());
+    };
+    await find(name);
+    await b.until(text => document.querySelector('#panel h2').textContent.startsWith(text), name);
+    const from = Number((await b.run(() => document.querySelector('#panel').dataset.shows)).slice(1));
+    await b.key('p');
+    await b.until(() => /Choose the other/.test(document.querySelector('#panel .note')?.textContent));
+    await find(other);
+    await b.until(() => /shortest way/.test(document.querySelector('#panel .note')?.textContent));
+    const to = Number((await b.run(() => decodeURIComponent(location.hash).match(/to=a(\d+)/)?.[1] || new Promise(done => setTimeout(() => done(decodeURIComponent(location.hash).match(/to=a(\d+)/)[1]), 400)))));
+    const between = Array.from(needed(to)).filter(a => needed(a).has(from));
+    const text = await b.run(() => document.querySelector('#panel .note').textContent);
+    assert.ok(text.startsWith(between.length + ' Appl'), text + ' is ' + between.length);
+    console.log('paths from ' + name + ' to ' + other + ': ' + between.length + ' Applies');
 }
 
 async function dress() {
@@ -123,6 +153,7 @@ try {
     await boxesOpenAndClose();
     await searchFinds();
     await marks();
+    await paths();
     await dress();
     assert.deepEqual(b.messages, []);
 } finally {
