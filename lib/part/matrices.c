@@ -10,14 +10,28 @@ typedef enum Place {
     PLACE_NO
 } Place;
 
+/* A product of inputs `first` and first + 1 of an Apply. */
+typedef struct Product {
+    const PartCall *c;
+    size_t first;
+} Product;
+
+static const Part *operand(const Product *q, size_t i) {
+    return &q->c->x[q->first + i];
+}
+static const Type *operand_type(const Product *q, size_t i) {
+    return part_type(q->c, q->first + i);
+}
+
 /* *from_right: of the batch axes, 1 is the last. */
-static Place place_of(const PartCall *c, size_t i, int *from_right) {
-    int ndim = part_type(c, i)->ndim, axis = c->x[i].axis, core = ndim < 2 ? ndim : 2;
-    if (c->x[i].kind == PART_SAME) return PLACE_SAME;
-    if (c->x[i].kind != PART_ROWS) return PLACE_NO;
-    *from_right = ndim - core - axis;
-    if (axis < ndim - core) return PLACE_BATCH;
-    bool summed = core == 1 || (i == 0 ? axis == ndim - 1 : axis == ndim - 2);
+static Place place_of(const Product *q, size_t i, int *from_right) {
+    const Part *x = operand(q, i);
+    int ndim = operand_type(q, i)->ndim, core = ndim < 2 ? ndim : 2;
+    if (x->kind == PART_SAME) return PLACE_SAME;
+    if (x->kind != PART_ROWS) return PLACE_NO;
+    *from_right = ndim - core - x->axis;
+    if (x->axis < ndim - core) return PLACE_BATCH;
+    bool summed = core == 1 || (i == 0 ? x->axis == ndim - 1 : x->axis == ndim - 2);
     return summed ? PLACE_SUMMED : PLACE_FREE;
 }
 
@@ -28,48 +42,77 @@ static bool broadcasts(const PartCall *c, size_t i, int from_right) {
     return k < 0 || t->dim[k] == 1;
 }
 
-static int batch_axis(const PartCall *c, int from_right) {
-    int core = (part_type(c, 0)->ndim > 1) + (part_type(c, 1)->ndim > 1);
-    return part_out_type(c, 0)->ndim - core - from_right;
+static int batch_axis(const Product *q, int from_right) {
+    int core = (operand_type(q, 0)->ndim > 1) + (operand_type(q, 1)->ndim > 1);
+    return part_out_type(q->c, 0)->ndim - core - from_right;
 }
 
 /* Operand i, with a free axis: rows of a, columns of b. */
-static int free_axis(const PartCall *c, size_t i) {
-    int last = part_out_type(c, 0)->ndim - 1;
-    return i == 1 || part_type(c, 1)->ndim < 2 ? last : last - 1;
+static int free_axis(const Product *q, size_t i) {
+    int last = part_out_type(q->c, 0)->ndim - 1;
+    return i == 1 || operand_type(q, 1)->ndim < 2 ? last : last - 1;
+}
+
+/* A sum times what is the same everywhere. */
+static bool product_of_terms(const Product *q, Part *p) {
+    const Part *a = operand(q, 0), *b = operand(q, 1);
+    const Part *sum = a->kind == PART_TERM ? a : b, *other = sum == a ? b : a;
+    p->kind = PART_TERM;
+    return sum->term == TERM_SUM && other->kind == PART_SAME &&
+           part_out_type(q->c, 0)->dtype != DT_BOOL;
+}
+
+static bool product_part(const Product *q, Part *p) {
+    const Part *x = operand(q, 0), *y = operand(q, 1);
+    int at[2] = {0};
+    Place a = place_of(q, 0, &at[0]), b = place_of(q, 1, &at[1]);
+    size_t cut = a == PLACE_SAME; /* the operand with rows, if only one has them */
+    bool one = a == PLACE_SAME || b == PLACE_SAME, like = x->each == y->each;
+    *p = (Part){.kind = PART_ROWS, .power = x->power + y->power};
+    p->each = operand(q, cut)->each;
+    if (x->kind == PART_TERM || y->kind == PART_TERM) return product_of_terms(q, p);
+    if (a == PLACE_SAME && b == PLACE_SAME) {
+        p->kind = PART_SAME;
+        p->each = 0;
+        return true;
+    }
+    if (a == PLACE_SUMMED && b == PLACE_SUMMED && like) {
+        p->kind = PART_TERM;
+        p->term = part_out_type(q->c, 0)->dtype == DT_BOOL ? TERM_ANY : TERM_SUM;
+        return true;
+    }
+    if (a == PLACE_BATCH && b == PLACE_BATCH)
+        return p->axis = batch_axis(q, at[0]), at[0] == at[1] && like;
+    if (one && (a == PLACE_BATCH || b == PLACE_BATCH))
+        return p->axis = batch_axis(q, at[cut]),
+               broadcasts(q->c, q->first + !cut, at[cut]);
+    p->axis = free_axis(q, cut);
+    return one && (a == PLACE_FREE || b == PLACE_FREE);
 }
 
 bool part_matmul(PartCall *c) {
-    const Part *x = c->x;
-    int at[2] = {0};
-    Place a = place_of(c, 0, &at[0]), b = place_of(c, 1, &at[1]);
-    Part p = {.kind = PART_ROWS, .power = x[0].power + x[1].power};
-    size_t cut = a == PLACE_SAME;
-    p.each = x[cut].each;
-    bool truth = part_out_type(c, 0)->dtype == DT_BOOL;
-    if ((x[0].kind == PART_TERM) != (x[1].kind == PART_TERM) &&
-        (a == PLACE_SAME || b == PLACE_SAME) && !truth) {
-        p.kind = PART_TERM;
-        if (x[a == PLACE_SAME].term != TERM_SUM) return part_refuse_rows(c);
-    } else if (a == PLACE_SAME && b == PLACE_SAME) {
-        p.kind = PART_SAME;
-        p.each = 0;
-    } else if (a == PLACE_SUMMED && b == PLACE_SUMMED && x[0].each == x[1].each) {
-        p.kind = PART_TERM;
-        p.term = truth ? TERM_ANY : TERM_SUM;
-    } else if (a == PLACE_BATCH && b == PLACE_BATCH && at[0] == at[1] &&
-               x[0].each == x[1].each) {
-        p.axis = batch_axis(c, at[0]);
-    } else if ((a == PLACE_SAME || b == PLACE_SAME) &&
-               (a == PLACE_BATCH || b == PLACE_BATCH) && broadcasts(c, !cut, at[cut])) {
-        p.axis = batch_axis(c, at[cut]);
-    } else if ((a == PLACE_SAME && b == PLACE_FREE) ||
-               (a == PLACE_FREE && b == PLACE_SAME)) {
-        p.axis = free_axis(c, cut);
-    } else {
-        return part_refuse_rows(c);
-    }
+    Part p;
+    if (!product_part(&(Product){c, 0}, &p)) return part_refuse_rows(c);
     return part_set(c, p);
+}
+
+/* beta * c + alpha * a @ b, of equal shapes. */
+bool part_gemm(PartCall *c) {
+    Part p, z = c->x[0];
+    const Part *alpha = &c->x[3], *beta = &c->x[4];
+    if (alpha->kind != PART_SAME || beta->kind != PART_SAME ||
+        !product_part(&(Product){c, 1}, &p))
+        return part_refuse_rows(c);
+    p.power += alpha->power;
+    z.power += beta->power;
+    z.zero |= beta->zero;
+    bool sums = p.kind == PART_TERM && p.term == TERM_SUM;
+    bool same = z.kind == p.kind && z.power == p.power;
+    if (p.kind == PART_ROWS) same = same && z.axis == p.axis && z.each == p.each;
+    if (sums) /* c is added once, as its share in each part */
+        same = (same && z.term == TERM_SUM) ||
+               (z.kind == PART_SAME && (z.zero || z.power == p.power + 1));
+    return same ? part_set(c, p) : part_refuse_rows(c);
 }
 
 /* Each matrix, or pair of them, apart: rows along a leading dim of all inputs. */

@@ -45,6 +45,7 @@ static const PartRow rows[] = {
     {"fit_axis", part_axes, 0, POWER_KEEPS},
     {"full", part_fill, 0, POWER_NONE},
     {"full_like", part_like, 0, POWER_NONE},
+    {"gemm", part_gemm, 0, POWER_NONE},
     {"ifelse", part_ifelse, 0, POWER_NONE},
     {"imag", part_elementwise, TERMS_LINEAR, POWER_KEEPS},
     {"inc_subtensor", part_write, 1, POWER_SUM},
