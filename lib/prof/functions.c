@@ -1,7 +1,9 @@
-/* The memory that functions hold while the graph runs: each called function keeps a
- * machine whose storage fits its largest call; each loop keeps one for its body. */
+/* The memory that functions hold while the graph runs: all that are called at one depth
+ * of calls share storage that fits the largest call; each loop keeps one for its body.
+ */
 #include "op/build.h"
 #include "prof/prof_impl.h"
+#include "userop/userop.h"
 
 enum { CALLED_MAX = 1000 };
 
@@ -135,49 +137,156 @@ static PlanMemory memory_in_call(Session *s, const Plan *plan, const Called *c) 
     return m;
 }
 
-/* The largest call of the function behind call number i; a loop's machine is its
- * own. */
-static PlanMemory function_memory(Profile *p, size_t i) {
-    const Graph *fn = p->called.p[i].fn;
-    uint64_t site = p->called.p[i].site;
-    PlanMemory most = {0};
-    size_t mark = diag_count(p->s);
-    PlanOptions how = p->how;
-    how.own_results = site != 0;                         /* as the machine plans them */
-    Plan *plan = plan_new((Graph *)(uintptr_t)fn, &how); /* planning only reads */
-    diag_rewind(p->s, mark);
-    if (!plan) return (PlanMemory){.unknown = 1};
-    for (; i < p->called.n; i++) {
-        const Called *c = &p->called.p[i];
-        if (c->fn != fn || c->site != site) continue;
-        PlanMemory m = memory_in_call(p->s, plan, c);
-        take_larger(&most.peak, m.peak + c->more);
-        take_larger(&most.least, m.least + c->more);
-        take_larger(&most.peak_no_inplace, m.peak_no_inplace + c->more);
-        take_larger(&most.peak_no_reuse, m.peak_no_reuse + c->more);
-        if (m.unknown > most.unknown) most.unknown = m.unknown;
+/* ---- who shares storage ---- */
+typedef struct Levels {
+    Profile *p;
+    Arena *a;
+    Map met; /* graph and level */
+    Vec(const Graph *) fn;
+    Vec(uint32_t) level; /* of each fn: how deep a call of it may be */
+} Levels;
+
+enum { LEVELS_MAX = 256 };
+
+/* The function that an Apply calls as a machine of its own, or runs as a loop. */
+static const Graph *runs_function(const Graph *g, ApplyId id, bool *loop) {
+    const Apply *ap = &g->apply[id];
+    *loop = op_is(g->s, ap->op, OP_SCAN);
+    if (ap->op->body) return ap->op->elemwise ? NULL : userop_body(g, id);
+    if (!*loop && !op_is(g->s, ap->op, OP_CALL)) return NULL;
+    const Graph *fn = graph_function(g, op_prop(g->s, ap->op, ap->props, "fn")->sym);
+    return fn && fn->fused ? NULL : fn;
+}
+
+static void find_levels(Levels *l, const Graph *g, uint32_t level) {
+    uint64_t key = hash_mix((uintptr_t)g, level);
+    if (level >= LEVELS_MAX || map_get(&l->met, key, NULL)) return;
+    map_put(&l->met, key, 0);
+    for (ApplyId id = 0; id < g->napply; id++) {
+        bool loop;
+        const Graph *fn = runs_function(g, id, &loop);
+        if (!fn) continue;
+        if (!loop) {
+            vec_push(l->p->s, &l->fn, fn);
+            vec_push(l->p->s, &l->level, level);
+        }
+        find_levels(l, fn, loop ? level : level + 1);
     }
-    plan_free(plan);
+}
+
+static bool is_in_group(const Levels *l, const Called *c, const Called *first,
+                        uint32_t level) {
+    if (first) return c->fn == first->fn && c->site == first->site;
+    for (size_t i = 0; !c->site && i < l->fn.n; i++)
+        if (l->fn.p[i] == c->fn && l->level.p[i] == level) return true;
+    return false;
+}
+
+static void add_group(const Levels *l, CallGroups *to, const Called *first,
+                      uint32_t level) {
+    CallGroup g = {.call = NEW_N(l->a, l->p->called.n, uint32_t)};
+    for (size_t i = 0; i < l->p->called.n; i++)
+        if (is_in_group(l, &l->p->called.p[i], first, level))
+            g.call[g.n++] = (uint32_t)i;
+    if (g.n) to->p[to->n++] = g;
+}
+
+CallGroups called_groups(Profile *p, Arena *a) {
+    Levels l = {.p = p, .a = a, .met = MAP(p->s)};
+    CallGroups r = {NEW_N(a, p->called.n + LEVELS_MAX, CallGroup), 0};
+    Map done = MAP(p->s);
+    if (p->called.n) find_levels(&l, p->g, 0);
+    for (uint32_t level = 0, last = 1; last && level < LEVELS_MAX; level++) {
+        size_t before = r.n;
+        add_group(&l, &r, NULL, level);
+        last = r.n > before;
+    }
+    for (size_t i = 0; i < p->called.n; i++) {
+        const Called *c = &p->called.p[i];
+        uint64_t key = hash_mix((uintptr_t)c->fn, c->site);
+        if (!c->site || map_get(&done, key, NULL)) continue;
+        map_put(&done, key, 0);
+        add_group(&l, &r, c, 0);
+    }
+    map_free(&done);
+    map_free(&l.met);
+    vec_free(&l.fn);
+    vec_free(&l.level);
+    return r;
+}
+
+/* ---- how much ---- */
+/* A call, in the storage of its group. */
+static PlanMemory memory_of_call(Profile *p, const Called *c, const Plan *plan) {
+    PlanMemory m = memory_in_call(p->s, plan, c);
+    m.peak += c->more;
+    m.least += c->more;
+    m.peak_no_inplace += c->more;
+    m.peak_no_reuse += c->more;
+    return m;
+}
+
+static Plan *plan_called(Profile *p, const Called *c) {
+    PlanOptions how = p->how;
+    how.own_results = c->site != 0; /* as the machine plans them */
+    size_t mark = diag_count(p->s);
+    Plan *plan = plan_new((Graph *)(uintptr_t)c->fn, &how); /* planning only reads */
+    diag_rewind(p->s, mark);
+    return plan;
+}
+
+/* Memory of each call, planning each function once. */
+static PlanMemory *memory_of_calls(Profile *p, Arena *a) {
+    PlanMemory *m = NEW_N(a, p->called.n, PlanMemory);
+    bool *done = NEW_N(a, p->called.n, bool);
+    for (size_t i = 0; i < p->called.n; i++) {
+        if (done[i]) continue;
+        const Called *c = &p->called.p[i];
+        Plan *plan = plan_called(p, c);
+        for (size_t k = i; k < p->called.n; k++) {
+            const Called *d = &p->called.p[k];
+            if (d->fn != c->fn || !d->site != !c->site) continue;
+            m[k] = plan ? memory_of_call(p, d, plan) : (PlanMemory){.unknown = 1};
+            done[k] = true;
+        }
+        plan_free(plan);
+    }
+    return m;
+}
+
+/* The largest call of a group. */
+static PlanMemory group_memory(const Profile *p, const CallGroup *g,
+                               const PlanMemory *m, Sym *name) {
+    PlanMemory most = {0};
+    for (size_t i = 0; i < g->n; i++) {
+        const PlanMemory *x = &m[g->call[i]];
+        if (x->peak >= most.peak) *name = p->called.p[g->call[i]].fn->name;
+        take_larger(&most.peak, x->peak);
+        take_larger(&most.least, x->least);
+        take_larger(&most.peak_no_inplace, x->peak_no_inplace);
+        take_larger(&most.peak_no_reuse, x->peak_no_reuse);
+        if (x->unknown > most.unknown) most.unknown = x->unknown;
+    }
     return most;
 }
 
 PlanMemory called_memory(Profile *p) {
     PlanMemory sum = {0};
-    Map done = MAP(p->s);
+    Arena *a = arena_new(p->s);
+    CallGroups groups = called_groups(p, a);
+    PlanMemory *each = memory_of_calls(p, a);
     p->functions.n = 0;
-    for (size_t i = 0; i < p->called.n; i++) {
-        uint64_t key = hash_mix((uintptr_t)p->called.p[i].fn, p->called.p[i].site);
-        if (map_get(&done, key, NULL)) continue;
-        map_put(&done, key, 0);
-        PlanMemory m = function_memory(p, i);
-        Holder h = {VAR_NONE, p->called.p[i].fn->name, (double)m.peak};
-        if (m.peak) vec_push(p->s, &p->functions, h);
+    for (size_t i = 0; i < groups.n; i++) {
+        Sym name = 0;
+        PlanMemory m = group_memory(p, &groups.p[i], each, &name);
+        if (m.peak)
+            vec_push(p->s, &p->functions, ((Holder){VAR_NONE, name, (double)m.peak}));
         sum.peak += m.peak;
         sum.least += m.least;
         sum.peak_no_inplace += m.peak_no_inplace;
         sum.peak_no_reuse += m.peak_no_reuse;
         sum.unknown += m.unknown;
     }
-    map_free(&done);
+    arena_free(a);
     return sum;
 }

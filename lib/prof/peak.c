@@ -113,32 +113,27 @@ static void put_pieces(const Profile *p, const PeakPieces *x, Str *out) {
     if (x->n > 1) str_putc(out, ')');
 }
 
-/* Each function keeps the storage of its largest call, so the peaks add up. */
+/* Each group keeps the storage of its largest call, so the peaks add up. */
 static bool put_functions(Profile *p, Arena *a, const PlanOptions *how,
                           PeakPieces *main, Str *out) {
-    Map done = MAP(p->s);
-    bool ok = true;
-    for (size_t i = 0; ok && i < p->called.n; i++) {
-        const Called *c = &p->called.p[i];
-        uint64_t key = hash_mix((uintptr_t)c->fn, c->site);
-        if (map_get(&done, key, NULL)) continue;
-        map_put(&done, key, 0);
+    CallGroups groups = called_groups(p, a);
+    for (size_t i = 0; i < groups.n; i++) {
         PeakPieces x = {0};
-        PlanOptions own = *how;
-        own.own_results = c->site != 0;
-        for (size_t k = i; k < p->called.n; k++)
-            if (p->called.p[k].fn == c->fn && p->called.p[k].site == c->site)
-                add_pieces_of_call(p, a, &p->called.p[k], &own, &x);
-        ok = !x.unknown;
-        if (ok && x.n > 1) {
+        for (size_t k = 0; k < groups.p[i].n; k++) {
+            const Called *c = &p->called.p[groups.p[i].call[k]];
+            PlanOptions own = *how;
+            own.own_results = c->site != 0;
+            add_pieces_of_call(p, a, c, &own, &x);
+        }
+        if (x.unknown) return false;
+        if (x.n > 1) {
             str_puts(out, " + ");
             put_pieces(p, &x, out);
         }
-        for (size_t m = 0; ok && x.n == 1 && m < main->n; m++)
+        for (size_t m = 0; x.n == 1 && m < main->n; m++)
             main->p[m] = poly_add(a, main->p[m], x.p[0]);
     }
-    map_free(&done);
-    return ok;
+    return true;
 }
 
 const char *peak_text(Profile *p, const PlanOptions *change) {

@@ -180,6 +180,16 @@ const char *by_name(ProfileBy by);
 void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in);
 void called_add_loop(Profile *p, const Costed *c, const LoopStep *l);
 PlanMemory called_memory(Profile *p);
+/* Calls that share storage, by their number in p->called. */
+typedef struct CallGroup {
+    uint32_t *call;
+    size_t n;
+} CallGroup;
+typedef struct CallGroups {
+    CallGroup *p;
+    size_t n;
+} CallGroups;
+CallGroups called_groups(Profile *p, Arena *a);
 
 /* ---- peak.c: static profiles with open dims ---- */
 /* "max(8*n + 64, 4*n**2)": the planned peak, under changed options. NULL: unknown. */

@@ -356,7 +356,8 @@ static void print_holders(Profile *p, const ReportOptions *how, Str *out) {
 }
 
 /* ---- all ---- */
-static void print_footer(const Profile *p, Str *out) {
+/* `rows`: those of --memory show such values as ?. */
+static void print_footer(const Profile *p, bool rows, Str *out) {
     enum { ROUNDING = 4096 };
     double n, peak;
     if (profile_field_number(p, PF_unknown_flops, &n) && n > 0)
@@ -365,7 +366,7 @@ static void print_footer(const Profile *p, Str *out) {
                    "no count, or a size is not known\n",
                    n);
     if (profile_field_number(p, PF_unknown_sizes, &n) && n > 0 &&
-        !p->total[PF_peak_bytes].text)
+        (rows || !p->total[PF_peak_bytes].text))
         str_printf(out,
                    "\n? %.0f values are in no planned figure of memory, because their "
                    "size is not known%s\n",
@@ -388,5 +389,5 @@ void report_text(Profile *p, const ReportOptions *how, const Compared *c, Str *o
     if (how->by != BY_ALL) print_table(p, how, how->by, out);
     if (how->memory || (!c && how->by == BY_ALL)) print_holders(p, how, out);
     if (how->memory) print_memory(p, how, out);
-    print_footer(p, out);
+    print_footer(p, how->memory, out);
 }

@@ -1,17 +1,12 @@
 /* Machines within machines: calls of functions, and the services for ops and lower
  * rows. All calls of a function under one outermost machine share a machine: functions
- * are not recursive, so it is never active twice. */
+ * are not recursive, so it is never active twice. What it computes is copied to the
+ * caller, so all functions that are called at one depth share an arena. */
 #include "vm/vm_impl.h"
 
 #include <string.h>
 
 /* ---- calls ---- */
-static Machine *outermost_machine(Machine *m) {
-    while (m->outer)
-        m = m->outer;
-    return m;
-}
-
 Plan *plan_function(const Machine *m, const Graph *fn, bool own_results) {
     PlanOptions o = m->p->o;
     o.own_results = own_results;
@@ -33,6 +28,7 @@ static Machine *function_machine(Machine *m, const Ins *in) {
     Plan *p = plan_function(m, fn, false);
     if (!p) return NULL;
     Machine *sub = machine_new(p, m->depth + 1, m);
+    sub->borrows = true;
     map_put(&top->inner, (uintptr_t)fn, top->inners.n);
     vec_push(m->s, &top->inners, sub);
     vm_set_hooks(sub, &m->hooks);
@@ -73,6 +69,7 @@ bool run_function(Machine *m, uint32_t step) {
     Machine *sub = function_machine(m, in);
     if (!sub) return false;
     if (sub->running) return vm_run(sub); /* reports the recursion */
+    sub->level = m->level + 1;
     for (uint32_t k = 0; k < in->nin; k++) {
         Value v;
         cell_value(m, arg[k], &v);

@@ -361,7 +361,9 @@ static void add_memory(VmMemory *r, VmMemory x) {
 }
 
 VmMemory vm_memory(const Machine *m) {
-    VmMemory r = {.arena = m->arena ? m->arena->size : 0};
+    VmMemory r = {.arena = m->arena && !m->borrows ? m->arena->size : 0};
+    for (size_t i = 0; i < m->levels.n; i++)
+        r.arena += m->levels.p[i] ? m->levels.p[i]->size : 0;
     for (size_t i = 0; i < m->nplace; i++)
         if (m->place[i].own && m->place[i].buf) r.grown += m->place[i].buf->size;
     r.scratch = (m->scratch ? m->scratch->size : 0) + (m->block ? m->block->size : 0);

@@ -590,6 +590,7 @@ bool run_scan(Machine *m, uint32_t step) {
     if (!m->scan) m->scan = mem_zalloc(m->s, m->p->nins, sizeof *m->scan);
     if (!m->scan[step] && !(m->scan[step] = scan_run_new(m, step))) return false;
     ScanRun *l = m->scan[step];
+    l->body->level = m->level;
     const Cell *n = &m->cell[l->arg[0]];
     memcpy(&l->steps, n->data, sizeof l->steps);
     l->done = 0;

@@ -96,11 +96,36 @@ static void measure_stores(const Machine *m, const Map *dims, Span64 *span) {
     }
 }
 
-static bool take_arena(Machine *m, uint64_t bytes) {
-    if (bytes == 0 || (m->arena && m->arena->size >= bytes)) return true;
+/* The arena of this depth of calls, as large as its functions needed so far. */
+static bool borrow_arena(Machine *m) {
+    Machine *top = outermost_machine(m);
+    while (top->levels.n <= m->level)
+        vec_push(m->s, &top->levels, NULL);
+    Buffer **b = &top->levels.p[m->level];
+    m->arena = NULL;
+    if (!*b || (*b)->size < m->arena_need) {
+        buffer_unref(*b);
+        *b = buffer_new(m->s, m->arena_need);
+    }
+    if (!*b) return false;
+    m->arena = *b;
+    return true;
+}
+
+static bool take_own_arena(Machine *m, uint64_t bytes) {
+    if (m->arena && m->arena->size >= bytes) return true;
     buffer_unref(m->arena);
     m->arena = buffer_new(m->s, bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes);
-    if (m->arena) return true;
+    return m->arena != NULL;
+}
+
+static bool take_arena(Machine *m, uint64_t bytes) {
+    m->arena_need = bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
+    if (bytes == 0) return true;
+    if (m->borrows ? borrow_arena(m) : take_own_arena(m, bytes)) {
+        m->arena_at = m->arena->data;
+        return true;
+    }
     return note(m->s, NOWHERE,
                 "for the results of %u instructions, packed by their lifetimes",
                 m->p->nins);
@@ -168,6 +193,7 @@ bool place_lay_out(Machine *m) {
             m->place[i] = (Place){.ptr = (char *)m->arena->data + span[i].offset,
                                   .cap = cap,
                                   .buf = m->arena,
+                                  .pooled = true,
                                   .result = is_result(h->store.p[i].cls)};
         }
     if (ok) assign_slots(m, span, slot);
@@ -185,19 +211,22 @@ static bool is_shared_elsewhere(const Buffer *b) {
     return atomic_load_explicit(&b->refs, memory_order_acquire) > 1;
 }
 
-/* Somebody keeps an output of the last run: this one writes to another arena. */
+/* Another function has used the arena, which may have moved, or somebody keeps an
+ * output of the last run: then this one writes to another arena. */
 static bool refresh_arena(Machine *m) {
     Buffer *old = m->arena;
-    if (!old || !is_shared_elsewhere(old)) return true;
-    m->arena = NULL;
-    if (!take_arena(m, old->size)) return m->arena = old, false;
+    const char *was = m->arena_at;
+    if (!m->arena_need || (!m->borrows && !is_shared_elsewhere(old))) return true;
+    if (!m->borrows) m->arena = NULL;
+    if (!take_arena(m, m->arena_need)) return m->arena = m->borrows ? NULL : old, false;
+    if (m->arena == old && m->arena_at == was) return true;
     for (size_t i = 0; i < m->nplace; i++) {
         Place *p = &m->place[i];
-        if (p->own || p->buf != old) continue;
-        p->ptr = (char *)m->arena->data + (p->ptr - (char *)old->data);
+        if (p->own || !p->pooled || !p->ptr) continue;
+        p->ptr = (char *)m->arena->data + (p->ptr - was);
         p->buf = m->arena;
     }
-    buffer_unref(old);
+    if (!m->borrows) buffer_unref(old);
     return true;
 }
 
@@ -253,7 +282,10 @@ void place_free_all(Machine *m) {
     for (size_t i = 0; i < m->nplace; i++)
         place_drop(m, &m->place[i]);
     place_free_retired(m);
-    buffer_unref(m->arena);
+    if (!m->borrows) buffer_unref(m->arena);
+    for (size_t i = 0; i < m->levels.n; i++)
+        buffer_unref(m->levels.p[i]);
+    vec_free(&m->levels);
     mem_free(m->place);
     vec_free(&m->results);
     vec_free(&m->retired);

@@ -253,6 +253,7 @@ typedef struct Place {
     bool own;    /* buf belongs to this place alone, not to the arena */
     bool result; /* callers may keep its buffer: checked before each run */
     bool kept;   /* STORE_KEPT */
+    bool pooled; /* unless `own`, it lies in the machine's arena */
 } Place;
 /* How an input of a block program is read. */
 typedef enum Access {
@@ -353,6 +354,12 @@ struct Machine {
     uint32_t *place_of;    /* by cell */
     Vec(uint32_t) results; /* places with `result` */
     Buffer *arena;
+    bool borrows;   /* a function's: the arena belongs to the outermost machine, for all
+                     * functions that run at this depth of calls */
+    unsigned level; /* that depth */
+    size_t arena_need;    /* bytes of the arena that it uses */
+    const char *arena_at; /* where its places believe the arena to be */
+    Vec(Buffer *) levels; /* outermost machine: arenas of functions by depth */
     bool laid_out;
     Vec(Buffer *) retired; /* replaced while something may still read them: freed after
                             * the step */
@@ -392,6 +399,11 @@ struct Machine {
     Sym blame; /* outermost machine: the rewrite behind the Apply that stopped the last
                 * run */
 };
+static inline Machine *outermost_machine(Machine *m) {
+    while (m->outer)
+        m = m->outer;
+    return m;
+}
 /* inner.c: a function's machine, or a step of a loop, runs with the hooks of the
  * machine around it if these want that. */
 bool run_inside(Machine *m, uint32_t ins, Machine *sub, int64_t step,
