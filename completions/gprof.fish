@@ -7,7 +7,7 @@ complete -c gprof -l ulp -d 'Print the rounding errors of results instead: each 
 complete -c gprof -l solve -x -d 'Print the largest size of the dim NAME for which FORMULA holds with --static, such as \'n: peak_bytes <= 16 GB\'.'
 complete -c gprof -l pack -r -F -d 'Read no graph, but a table of buffers with the columns id, lower, upper and size (CSV), and give each an offset so that they take little memory.'
 complete -c gprof -l capacity -x -d 'With --pack: as little as this is enough; exit 1 if they take more.'
-complete -c gprof -l dim -x -d 'Replace a named dim by a number. With --static, dims that are not set stay symbols; without, inputs whose sizes are then known and that have no value are drawn at random.'
+complete -c gprof -l dim -x -d 'Replace a named dim, or an input that is an integer, by a number. With --static, dims that are not set stay symbols; without, inputs whose sizes are then known and that have no value are drawn at random.'
 complete -c gprof -l seed -x -d 'Seed for the random inputs (default 0).'
 complete -c gprof -l outputs -x -a '(__fish_complete_list , __gprof_graph)'
 complete -c gprof -l outputs -x -d 'Compute these variables or trees instead of the graph\'s outputs.'

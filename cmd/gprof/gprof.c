@@ -41,7 +41,8 @@ static const Opt options[] = {
      "With --pack: as little as this is enough; exit 1 if they take more.", NULL,
      GROUP_WORK},
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
-     "Replace a named dim by a number. With --static, dims that are not set stay "
+     "Replace a named dim, or an input that is an integer, by a number. With --static, "
+     "dims that are not set stay "
      "symbols; without, inputs whose sizes are then known and that have no value are "
      "drawn at random.",
      NULL, GROUP_INPUT},

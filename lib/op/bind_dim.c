@@ -1,6 +1,6 @@
 /* Dims become numbers: leaves get their narrower types, a dim's leaf becomes a
  * constant, and one pass in topological order infers all other types again. */
-#include "op/build.h"
+#include "op/bind_input.h"
 
 /* Replaces dim `name` by n in a type. */
 static const Type *bind_type(Session *s, const Type *t, Sym name, int64_t n) {
@@ -30,6 +30,19 @@ bool graph_bind_dim(Graph *g, Sym name, int64_t n) {
             graph_retype_leaf(g, leaf->var, bind_type(g->s, rec->type, name, n));
         }
     }
+    return true;
+}
+
+bool graph_bind_input(Graph *g, Var input, int64_t n) {
+    VarRec *rec = &g->var[input];
+    Value *value = leaf_value_new(g, var_leafrec(g, input));
+    size_t kept = 0;
+    if (!tensor_scalar_int(g->s, rec->type->dtype, n, &value->t)) return false;
+    value->kind = TYPE_TENSOR;
+    rec->leaf = LEAF_CONST;
+    for (size_t i = 0; i < g->inputs.n; i++)
+        if (g->inputs.p[i] != input) g->inputs.p[kept++] = g->inputs.p[i];
+    g->inputs.n = kept;
     return true;
 }
 

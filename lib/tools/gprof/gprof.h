@@ -27,6 +27,10 @@ bool profile_measure_peaks(Session *s, unsigned threads, Peaks *out);
 bool graph_profile(Graph *g, const ProfileSpec *q, Str *out);
 /* Does a formula in the totals hold? False: diagnosed. */
 bool graph_profile_holds(Graph *g, const ProfileSpec *q, Span formula, bool *yes);
+/* The values of totals by name, NAN for what is unknown or depends on dims. False:
+ * diagnosed. */
+bool graph_profile_totals(Graph *g, const ProfileSpec *q, size_t n,
+                          const char *const *field, double *v);
 /* gprof --solve: text is "n: peak_bytes <= 16e9", out the largest size of that dim for
  * which it holds, "n=4000000". E_VERDICT if it holds for none, or always. */
 bool graph_solve(Graph *g, const ProfileSpec *q, Span text, Str *out);

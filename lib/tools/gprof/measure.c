@@ -1,10 +1,13 @@
 /* A graph's profile: prepares what runs, finds the sizes, and either measures calls or
  * estimates from the types. */
-#include "op/build.h"
+#include "base/num.h"
+#include "op/bind_input.h"
 #include "tools/gprof/gprof.h"
 #include "tools/grun/grun_impl.h"
 #include "tools/retype.h"
 #include "value/class.h"
+
+#include <string.h>
 
 typedef struct Profiling {
     GraphRun r;
@@ -238,11 +241,56 @@ static bool collect_profile(Profiling *f) {
     return true;
 }
 
+/* The input that "pos=7" sets: an integer without dims; VAR_NONE: it means a dim. */
+static Var find_scalar_input(const Graph *g, Span text) {
+    const char *p = source_get(g->s, text.source)->text + text.begin,
+               *eq = memchr(p, '=', text.end - text.begin);
+    Sym name = eq ? sym_find(g->s, p, (size_t)(eq - p)) : 0;
+    if (!name || graph_has_dim(g, name)) return VAR_NONE;
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        const Type *t = var_type(g, g->inputs.p[i]);
+        bool scalar = t->kind == TYPE_TENSOR && t->ndim == 0 &&
+                      dtype_is_discrete(t->dtype) && t->dtype != DT_BOOL;
+        if (scalar && var_name(g, g->inputs.p[i]) == name) return g->inputs.p[i];
+    }
+    return VAR_NONE;
+}
+
+static bool bind_scalar(Graph *g, Var input, Span text) {
+    const char *p = source_get(g->s, text.source)->text + text.begin,
+               *eq = strchr(p, '=');
+    uint64_t n;
+    bool overflow = false;
+    size_t len = num_read_uint(eq + 1, strlen(eq + 1), &n, &overflow);
+    if (len && !eq[1 + len] && !overflow && n <= INT64_MAX)
+        return graph_bind_input(g, input, (int64_t)n);
+    return fail(g->s, text, E_USAGE, "--dim takes NAME=SIZE, as in --dim n=128");
+}
+
+/* Sizes may depend on numbers that are inputs: x[:pos + 1]. These become constants;
+ * `to` has the dims that are left. */
+static bool bind_scalars(Graph *g, const ProfileSpec *q, ProfileSpec *to) {
+    Span *rest = NEW_N(session_arena(g->s), q->run.ndim, Span);
+    *to = *q;
+    to->run.dim = rest;
+    to->run.ndim = 0;
+    for (size_t i = 0; i < q->run.ndim; i++) {
+        Var input = find_scalar_input(g, q->run.dim[i]);
+        if (input == VAR_NONE)
+            rest[to->run.ndim++] = q->run.dim[i];
+        else if (!bind_scalar(g, input, q->run.dim[i]))
+            return false;
+    }
+    return to->run.ndim == q->run.ndim || graph_reinfer(g);
+}
+
 /* Makes a static profile of g or a measured one, for `use`. */
-static bool with_profile(Graph *g, const ProfileSpec *q,
+static bool with_profile(Graph *g, const ProfileSpec *spec,
                          bool (*use)(Profile *p, void *ctx), void *ctx) {
-    Profiling f = {.q = q};
-    grun_begin(&f.r, g, &q->run);
+    ProfileSpec q;
+    if (!bind_scalars(g, spec, &q)) return false;
+    Profiling f = {.q = &q};
+    grun_begin(&f.r, g, &q.run);
     bool ok =
         given_dims(&f) && prepare_plan(&f) && collect_profile(&f) && use(f.p, ctx);
     profile_free(f.p);
@@ -282,4 +330,22 @@ static bool ask_profile(Profile *p, void *ctx) {
 
 bool graph_profile_holds(Graph *g, const ProfileSpec *q, Span formula, bool *yes) {
     return with_profile(g, q, ask_profile, &(Asking){formula, yes});
+}
+
+typedef struct Totals {
+    size_t n;
+    const char *const *field;
+    double *v;
+} Totals;
+
+static bool take_totals(Profile *p, void *ctx) {
+    const Totals *t = ctx;
+    for (size_t i = 0; i < t->n; i++)
+        if (!profile_total(p, t->field[i], &t->v[i])) return false;
+    return true;
+}
+
+bool graph_profile_totals(Graph *g, const ProfileSpec *q, size_t n,
+                          const char *const *field, double *v) {
+    return with_profile(g, q, take_totals, &(Totals){n, field, v});
 }
