@@ -18,6 +18,8 @@ _ggrad() {
     --hvp) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$(_ggrad_names)" -- "${cur##*,}"); return ;;
     --vector) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$(_ggrad_names)" -- "${cur##*,}"); return ;;
     --checkpoint) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$(_ggrad_names)" -- "${cur##*,}"); return ;;
+    --memory-budget) COMPREPLY=(); return ;;
+    --dim) COMPREPLY=(); return ;;
     --name) COMPREPLY=(); return ;;
     --consider-constant) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$(_ggrad_names)" -- "${cur##*,}"); return ;;
     --known-grads) mapfile -t COMPREPLY < <(compgen -P "$head" -S "=" -W "$(_ggrad_names)" -- "${cur##*,}"); compopt -o nospace 2>/dev/null; return ;;
@@ -37,7 +39,7 @@ _ggrad() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--cost --wrt --optimizer --vjp --cotangent --jvp --tangents --jacobian --hessian --mixed --hvp --vector --by-pullback --checkpoint --name --consider-constant --known-grads --disconnected --return-disconnected --null --only --check --seed --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--cost --wrt --optimizer --vjp --cotangent --jvp --tangents --jacobian --hessian --mixed --hvp --vector --by-pullback --checkpoint --memory-budget --dim --name --consider-constant --known-grads --disconnected --return-disconnected --null --only --check --seed --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

@@ -31,6 +31,8 @@ complete -c ggrad -l vector -x -d 'Vectors of --hvp, one for each --wrt: names o
 complete -c ggrad -l by-pullback -d 'Build --jvp from two pullbacks.'
 complete -c ggrad -l checkpoint -x -a '(__fish_complete_list , __ggrad_graph)'
 complete -c ggrad -l checkpoint -x -d 'Keep only these variables for the gradient and recompute the others; sqrt chooses variables, and states of loops, so as to save memory.'
+complete -c ggrad -l memory-budget -x -d 'Recompute as little as keeps the planned peak of memory within SIZE, such as 200MB; list prints what the gradient can take, bytes and flops, instead.'
+complete -c ggrad -l dim -x -d 'With --memory-budget: the size of a dim, for the comparison alone.'
 complete -c ggrad -l name -x -d 'Pattern for the names of the results (default d_{cost}_d_{wrt}, jvp_{cost}, jacobian_{cost}_{wrt}, hessian_{cost}_{wrt} or hvp_{cost}_{wrt}).'
 complete -c ggrad -l consider-constant -x -a '(__fish_complete_list , __ggrad_graph)'
 complete -c ggrad -l consider-constant -x -d 'Variables that gradients do not pass through.'

@@ -2,12 +2,15 @@
 #include "cli/cli.h"
 #include "tools/tools.h"
 
+#include <string.h>
+
 typedef struct Ggrad {
     Common common;
     Derive d;
     int disconnected, return_disconnected, null;
     bool check;
     int64_t seed;
+    Texts dim;
 } Ggrad;
 #define AT(field) offsetof(Ggrad, field)
 
@@ -58,6 +61,13 @@ static const Opt options[] = {
      "chooses "
      "variables, and states of loops, so as to save memory.",
      "graph", GROUP_WORK},
+    {"memory-budget", 0, OPT_STR, AT(d.budget), "SIZE|list",
+     "Recompute as little as keeps the planned peak of memory within SIZE, such as "
+     "200MB; list prints what the gradient can take, bytes and flops, instead.",
+     NULL, GROUP_WORK},
+    {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
+     "With --memory-budget: the size of a dim, for the comparison alone.", NULL,
+     GROUP_WORK},
     {"name", 0, OPT_STR, AT(d.name), "PATTERN",
      "Pattern for the names of the results (default d_{cost}_d_{wrt}, jvp_{cost}, "
      "jacobian_{cost}_{wrt}, hessian_{cost}_{wrt} or hvp_{cost}_{wrt}).",
@@ -85,9 +95,26 @@ static const Opt options[] = {
     OPSET_OPTION(Ggrad),
 };
 
+static void take_dims(Run *r, Ggrad *o) {
+    Span *dim = NEW_N(session_arena(r->s), o->dim.n, Span);
+    for (size_t i = 0; i < o->dim.n; i++)
+        dim[i] = o->dim.p[i].at;
+    o->d.ndim = o->dim.n;
+    o->d.dim = dim;
+}
+
+static bool derive_within(Run *r, Graph *g, const Ggrad *o) {
+    Str list = STR(r->s);
+    bool ok = graph_derive_within(g, &o->d, &list) &&
+              (list.n ? run_print(r, &list) : run_write(r, g));
+    str_free(&list);
+    return ok;
+}
+
 static bool ggrad_run(Run *r) {
     Ggrad *o = (Ggrad *)r->common;
     const char *path;
+    take_dims(r, o);
     if (!derive_agrees(r->s, &o->d)) return false;
     o->d.how.disconnected = (OnDisconnected)o->disconnected;
     o->d.how.return_disconnected = (ReturnDisconnected)o->return_disconnected;
@@ -96,13 +123,17 @@ static bool ggrad_run(Run *r) {
     if (o->d.optimizer && o->check)
         return fail(r->s, NOWHERE, E_USAGE,
                     "--optimizer writes updates, so it excludes --check");
-    r->no_graph = o->check;
+    if (o->d.budget && o->check)
+        return fail(r->s, NOWHERE, E_USAGE,
+                    "--memory-budget writes a graph, so it excludes --check");
+    r->no_graph = o->check || (o->d.budget && strcmp(o->d.budget, "list") == 0);
     if (!run_operands(r, o->check, &path, &given)) return false;
     Graph *g = run_read(r, path);
     if (!g) return false;
     bool ok = graph_check(g) &&
-              (o->check ? graph_check_grad(g, &o->d, &given, (uint64_t)o->seed)
-                        : graph_derive(g, &o->d) && run_write(r, g));
+              (o->check      ? graph_check_grad(g, &o->d, &given, (uint64_t)o->seed)
+               : o->d.budget ? derive_within(r, g, o)
+                             : graph_derive(g, &o->d) && run_write(r, g));
     graph_free(g);
     return ok;
 }

@@ -235,7 +235,7 @@ static void mark_kept(Recompute *c, const Checkpoint *how) {
     if (how->automatic) {
         uint8_t *needed = NEW_N(c->tmp, c->t->nvar, uint8_t);
         mark_gradient_reads(g, c->t, needed);
-        ad_choose_kept(c->b, c->t, needed, c->keep);
+        ad_choose_kept(c->b, c->t, how, needed, c->keep);
     }
     for (size_t i = 0; i < how->keep.n; i++)
         c->keep[how->keep.p[i]] = var_leaf(g, how->keep.p[i]) == LEAF_NOT;

@@ -14,10 +14,10 @@ typedef struct ForwardLine {
     const GradTrace *t;
     size_t n; /* Applies between leaves and cost */
     ApplyId *apply;
-    double *needs;    /* by place: bytes made there that the gradient reads */
-    double *crossing; /* by place: bytes made up to there and used later */
-    uint32_t *last;   /* by variable: the last place that uses it */
-    double all;
+    double *needs;     /* by place: bytes made there that the gradient reads */
+    double *crossing;  /* by place: bytes made up to there and used later */
+    uint32_t *last;    /* by variable: the last place that uses it */
+    double all, share; /* share: of `all`, before the last cut */
 } ForwardLine;
 
 static double estimate_bytes(const Graph *g, Var v) {
@@ -79,13 +79,15 @@ static void measure_line(ForwardLine *l, Arena *tmp, const uint8_t *needed) {
  * half of them. Sets place[] to the cuts; returns kept bytes plus the largest
  * segment. */
 static double cut_line(const ForwardLine *l, double each, size_t *place, size_t *n) {
-    double kept = 0, largest = 0, sum = 0, since = 0;
+    double kept = 0, largest = 0, sum = 0, since = 0, done = 0;
     size_t best = 0;
     bool open = false;
     *n = 0;
     for (size_t p = 0; p + 1 < l->n; p++) {
         sum += l->needs[p];
         since += l->needs[p];
+        done += l->needs[p];
+        if (done > l->share * l->all) continue;
         if (sum < each / 2 || l->crossing[p] <= 0) continue;
         if (!open || l->crossing[p] <= l->crossing[best]) {
             best = p;
@@ -117,16 +119,17 @@ static void keep_across_cuts(const ForwardLine *l, const size_t *place, size_t n
     }
 }
 
-void ad_choose_kept(Builder *b, const GradTrace *t, const uint8_t *needed,
-                    uint8_t *keep) {
+void ad_choose_kept(Builder *b, const GradTrace *t, const Checkpoint *how,
+                    const uint8_t *needed, uint8_t *keep) {
     Arena *tmp = arena_new(b->s);
-    ForwardLine l = {.g = b->g, .t = t};
+    size_t parts = how->parts;
+    ForwardLine l = {.g = b->g, .t = t, .share = how->share > 0 ? how->share : 1};
     find_forward_line(&l, tmp, needed);
     measure_line(&l, tmp, needed);
     size_t *place = NEW_N(tmp, l.n, size_t), n,
            most = 2 * (size_t)sqrt((double)l.n) + 2;
-    double least = l.all, each = 0;
-    for (size_t m = 2; m <= most; m += 1 + m / 16) {
+    double least = l.all, each = parts ? l.share * l.all / (double)parts : 0;
+    for (size_t m = 2; !parts && m <= most; m += 1 + m / 16) {
         double bytes = cut_line(&l, l.all / (double)m, place, &n);
         if (bytes >= least) continue;
         least = bytes;

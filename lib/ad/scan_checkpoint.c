@@ -1,7 +1,7 @@
 /* Recomputing inside of loops: turns long scans into scans over segments of their steps
  * (scan/checkpoint.h) before their gradient is taken. */
 #include "ad/checkpoint.h"
-#include "scan/checkpoint.h"
+#include "scan/revolve.h"
 
 #include <string.h>
 
@@ -14,6 +14,7 @@ typedef struct LongScans {
     Clients clients; /* of the original Applies */
     uint8_t *root;   /* by variable: an output, or a shared variable's new value */
     Var *forward;    /* by variable: its replacement */
+    int64_t every;
 } LongScans;
 
 /* Does the Apply compute x[-1], and only that? */
@@ -78,6 +79,29 @@ static bool has_many_steps(const Graph *g, Var steps) {
     return !n || tensor_i64(n, 0) >= FEW_STEPS;
 }
 
+/* Do others read at most the last rows? */
+static bool revolve_fits(const LongScans *l, ApplyId id, const ScanForm *f,
+                         int64_t *keep) {
+    if (revolve_why_not(l->g, id, f)) return false;
+    for (size_t o = 0; o < f->nout; o++) {
+        Var v = l->g->apply[id].out + (Var)o;
+        if (keep[o] != SCAN_LAST && keep[o] != 1 && rows_read_elsewhere(l, v) > 0)
+            return false;
+    }
+    for (size_t o = 0; o < f->nout; o++)
+        if (keep[o] != SCAN_LAST) keep[o] = 1;
+    return true;
+}
+
+static bool revolve_states(LongScans *l, ApplyId id, const ScanForm *f,
+                           const int64_t *keep, Var *out) {
+    bool ok = scan_revolve(&l->b, id, -l->every, out);
+    for (size_t o = 0; ok && o < f->nout; o++)
+        if (keep[o] == 1)
+            ok = (out[o] = op_insert_axes(&l->b, out[o], 0, 1)) != VAR_NONE;
+    return ok;
+}
+
 static bool segment_scan(LongScans *l, ApplyId id) {
     Var *out = NEW_N(l->tmp, OUT_MAX, Var);
     int64_t *keep = NEW_N(l->tmp, OUT_MAX, int64_t);
@@ -87,7 +111,10 @@ static bool segment_scan(LongScans *l, ApplyId id) {
         !choose_kept_rows(l, id, &f, keep))
         return true;
     Origin was = ad_origin(&l->b, id, "recomputation");
-    bool ok = scan_in_segments(&l->b, id, STRETCH_SQRT, keep, out);
+    bool calls = l->every < 0 && revolve_fits(l, id, &f, keep),
+         ok = calls ? revolve_states(l, id, &f, keep, out)
+                    : scan_in_segments(
+                          &l->b, id, l->every < 0 ? STRETCH_SQRT : l->every, keep, out);
     for (size_t o = 0; ok && o < f.nout; o++) {
         if (keep[o] != f.out[o].keep)
             ok = reread_last_row(l, first + (Var)o, out[o]);
@@ -102,8 +129,9 @@ static void mark_scan_reader_root(LongScans *l, Var v) {
     if (v != VAR_NONE) l->root[v] = 1;
 }
 
-bool ad_segment_scans(Graph *g) {
-    LongScans l = {.b = builder(g, true), .g = g, .tmp = arena_new(g->s)};
+bool ad_segment_scans(Graph *g, int64_t every) {
+    LongScans l = {
+        .b = builder(g, true), .g = g, .tmp = arena_new(g->s), .every = every};
     ApplyId n = g->napply;
     Var nvar = g->nvar;
     l.clients = graph_clients(g, l.tmp, NULL);

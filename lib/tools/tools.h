@@ -146,13 +146,25 @@ typedef struct Derived {
     Var *wrt, *along; /* along: NULL without directions */
     Claim *claim;
 } Derived;
+/* How much a gradient recomputes. */
+typedef struct Recomputation {
+    size_t parts;  /* of the forward part, between kept values; 0: it keeps all */
+    bool loops;    /* loops recompute, too, in segments of */
+    int64_t steps; /* so many steps; 0: the square root of all; < 0: by calls that keep
+                    * so many states */
+    double share;  /* of the forward part, by bytes, that is cut; 0: all */
+} Recomputation;
 typedef struct Derive {
     const char *cost, *vjp, *jvp, *jacobian, *hessian, *hvp; /* at most one */
     const char *wrt, *cotangent, *tangents, *vector, *known, *constant, *name;
-    const char *checkpoint; /* names of variables to keep, or "sqrt" */
-    const char *optimizer;  /* a chain of rules, which make updates of the gradients */
-    Span at;                /* position of the deciding option, for errors: set by
-                             * derive_agrees */
+    const char *checkpoint;         /* names of variables to keep, or "sqrt" */
+    const Recomputation *recompute; /* in place of checkpoint; NULL: none */
+    const char *budget;             /* for graph_derive_within: "200MB", or "list" */
+    size_t ndim;
+    const Span *dim;       /* sizes for its comparison: "n=128" */
+    const char *optimizer; /* a chain of rules, which make updates of the gradients */
+    Span at;               /* position of the deciding option, for errors: set by
+                            * derive_agrees */
     bool by_pullback, mixed, only;
     GradOptions how;
     Derived *made; /* filled in when not NULL; session memory */
@@ -160,6 +172,10 @@ typedef struct Derive {
 /* Is one derivative asked for, with options that go with it? False: diagnosed. */
 bool derive_agrees(Session *s, Derive *d);
 bool graph_derive(Graph *g, const Derive *d);
+/* Adds the derivative that takes the fewest flops of those whose planned peak is at
+ * most d->budget; for "list" puts the ways that none other beats into `list`, as TSV,
+ * and leaves g as it is. False: diagnosed; E_VERDICT if none fits. */
+bool graph_derive_within(Graph *g, const Derive *d, Str *list);
 /* verify_grad: compares derivatives with finite differences at the given values, with
  * random ones for the rest. False with E_VERDICT on a mismatch, which names output,
  * position and both values, or with E_DERIVATIVE, which names an op and its input. */

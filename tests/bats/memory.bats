@@ -150,3 +150,117 @@ Y
     gprof f.yaml --static -O json | jq -e '.total.peak_bytes | test("8\\*n\\*t")'
     bad 2 E_MISSING 'least_bytes is max' "gprof mlp.tlg --static --assert 'least_bytes < 1'"
 }
+
+# A chain of products, and a loop over a large state.
+deep() {
+    local a=(--new -i 'x: float64[100, 40]') p=x i
+    for i in {1..12}; do
+        a+=(--shared "W$i: float64[40, 40] = normal(0, 0.1, (40, 40), seed=$i)" -e "h$i = tanh($p @ W$i)")
+        p=h$i
+    done
+    gload "${a[@]}" -e "loss = sum($p ** 2)" --outputs loss -o deep.tlg
+}
+
+loop() {
+    cat >loop.yaml <<'Y'
+thunkline: 1
+inputs: {k: float64, u: "float64[n]", q: "float64[t, n]"}
+let: |
+  v = scan(lambda q, u, k: u + k * sin(u) * (q - u), sequences=[q], outputs_info=[u], non_sequences=[k], n_steps=300, keep=['last'])
+  loss = sum(v ** 2)
+outputs: [loss]
+Y
+}
+
+@test "--memory-budget takes the cheapest recomputation that fits" {
+    local bytes flops rest last=1e30 b
+    deep
+    ggrad deep.tlg --cost loss --memory-budget list >list
+    assert [ "$(wc -l <list)" -ge 4 ]
+    assert_equal "$(head -1 list)" $'bytes\tflops\tparts\tof\tloops'
+    # more bytes never cost more flops; each line is what its budget gives
+    while IFS=$'\t' read -r bytes flops rest; do
+        awk "BEGIN { exit !($flops < $last) }"
+        last=$flops
+        ggrad deep.tlg --cost loss --memory-budget "$bytes" -o b.tlg
+        gprof --static b.tlg --assert "peak_bytes == $bytes and flops == $flops" >/dev/null
+    done < <(tail -n +2 list)
+    # the same bits
+    ggrad deep.tlg --cost loss -o all.tlg
+    bytes=$(sed -n 2p list | cut -f1)
+    ggrad deep.tlg --cost loss --memory-budget "$bytes" -o least.tlg
+    for b in all least; do
+        grun $b.tlg x='normal(0, 1, (100, 40), seed=5)' -r d_loss_d_W1=$b.1.npy -r d_loss_d_W12=$b.12.npy >/dev/null
+    done
+    cmp all.1.npy least.1.npy
+    cmp all.12.npy least.12.npy
+    # a run takes what was planned
+    gprof least.tlg x='normal(0, 1, (100, 40), seed=5)' --repeat 1 -O json | jq -e ".total | .measured_results_bytes <= $bytes"
+    bad 1 E_VERDICT 'the least is [0-9]+ bytes' 'ggrad deep.tlg --cost loss --memory-budget 1kB'
+}
+
+@test "--memory-budget recomputes steps of loops, as few as its states allow" {
+    local b v=(k=0.1 u='normal(0, 1, (2000,), seed=1)' q='normal(0, 1, (300, 2000), seed=2)') d=(--dim n=2000 --dim t=300)
+    loop
+    ggrad loop.yaml --cost loss --wrt k,u "${d[@]}" --memory-budget list >list
+    grep -q 'states$' list
+    grep -q 'steps$' list
+    ggrad loop.yaml --cost loss --wrt k,u -o all.tlg
+    grun all.tlg "${v[@]}" >all
+    for b in $(tail -n +2 list | cut -f1); do
+        ggrad loop.yaml --cost loss --wrt k,u "${d[@]}" --memory-budget "$b" -o b.tlg
+        gprof b.tlg "${v[@]}" --repeat 1 --warmup 0 -O json | jq -e ".total | .peak_bytes <= $b and .measured_results_bytes <= $b"
+        grun b.tlg "${v[@]}" --expect d_loss_d_k="$(sed -n 's/^d_loss_d_k = //p' all)" >/dev/null
+    done
+    ggrad loop.yaml --cost loss --wrt k,u "${d[@]}" --memory-budget "$(sed -n 2p list | cut -f1)" | grun --mode DEBUG "${v[@]}" >/dev/null
+    # the graph keeps its dims, whatever was compared
+    ggrad loop.yaml --cost loss --wrt u "${d[@]}" --memory-budget 100MB | gload -O yaml | grep -q 'u: float64\[n\]'
+    bad 2 E_MISSING '--dim n=1000' 'ggrad loop.yaml --cost loss --memory-budget 1MB'
+    bad 2 E_USAGE 'is for --memory-budget' 'ggrad loop.yaml --cost loss --dim n=3'
+    bad 2 E_USAGE 'a size such as' 'ggrad loop.yaml --cost loss --memory-budget much'
+    bad 2 E_USAGE 'give one' 'ggrad loop.yaml --cost loss --memory-budget 1MB --checkpoint sqrt'
+    bad 2 E_USAGE 'excludes --check' 'ggrad loop.yaml --cost loss --memory-budget 1MB --check'
+    bad 2 E_USAGE 'memory-budget is for --cost' 'ggrad loop.yaml --jvp loss --memory-budget 1MB'
+}
+
+@test "functions that are called at one depth share storage" {
+    cat >f.yaml <<'Y'
+thunkline: 1
+functions:
+  f:
+    inputs: {x: "float64[n]"}
+    let: r = sort(cumsum(sort(x)))
+    outputs: [r]
+  g:
+    inputs: {x: "float64[n]"}
+    let: r = sort(cumprod(sort(x)))
+    outputs: [r]
+  both:
+    inputs: {x: "float64[n]"}
+    let: r = f(x) + g(x)
+    outputs: [r]
+inputs: {x: "float64[n]"}
+let: |
+  a = f(x)
+  b = g(both(x))
+  s = scan(lambda h: f(h) * 0.5 + g(h), outputs_info=[x], n_steps=3, keep=['last'])
+outputs: [a, b, s]
+Y
+    gprof f.yaml x='arange(1000.)' --repeat 1 -O json -o r.json
+    jq -e '.total | .measured_results_bytes == .peak_bytes and .peak_bytes < 100e3' r.json
+    grun f.yaml x='arange(7.) / 7' >shared
+    grun f.yaml x='arange(7.) / 7' --no-gc | diff shared -
+    grewrite --include inline f.yaml | grun x='arange(7.) / 7' | diff shared -
+    grun f.yaml x='arange(7.) / 7' --mode DEBUG | diff shared -
+    # of other sizes, one after the other
+    ok "grun f.yaml --each x --batch 4 x='arange(10.) / 10' --every 1 | grep -c '^a = '" "$(grun f.yaml --each x --batch 4 --no-gc x='arange(10.) / 10' --every 1 | grep -c '^a = ')"
+}
+
+@test "integers on which sizes depend are given like dims" {
+    gload --new -i 'x: float64[n, 8]' -i 'pos: int64' -e 'y = sum(exp(x[:pos + 1]), axis=1)' -o pos.tlg
+    gprof pos.tlg --static --dim n=100 --dim pos=9 -O json | jq -e '.total | .unknown_sizes == 0 and .unknown_flops == 0 and .math_calls == 80'
+    gprof pos.tlg --dim pos=9 'x=ones((100, 8))' --repeat 1 -O json | jq -e '.total.math_calls == 80'
+    ok "gprof pos.tlg --dim n=1000 --solve 'pos: math_calls <= 800'" pos=99
+    bad 2 E_USAGE 'NAME=SIZE' 'gprof pos.tlg --static --dim pos=x'
+    bad 2 E_UNKNOWN 'no dim x' 'gprof pos.tlg --static --dim x=3'
+}

@@ -1,6 +1,7 @@
 /* ggrad --checkpoint. */
 #include "ad/checkpoint.h"
 
+#include "scan/checkpoint.h"
 #include "tools/ggrad/ggrad_impl.h"
 
 #include <string.h>
@@ -17,15 +18,19 @@ static void find_alive(Derivation *d, Checkpoint *how) {
 }
 
 bool derive_loops(Graph *g, const Derive *how) {
+    const Recomputation *r = how->recompute;
+    if (r) return !r->loops || ad_segment_scans(g, r->steps);
     bool automatic = how->checkpoint && strcmp(how->checkpoint, "sqrt") == 0;
-    return !automatic || ad_segment_scans(g);
+    return !automatic || ad_segment_scans(g, STRETCH_SQRT);
 }
 
 static bool find_kept(Derivation *d, Checkpoint *how) {
-    Span at = derive_span(d, "--checkpoint", d->d->checkpoint);
-    how->automatic = strcmp(d->d->checkpoint, "sqrt") == 0;
     find_alive(d, how);
+    how->automatic = d->d->recompute || strcmp(d->d->checkpoint, "sqrt") == 0;
+    if (d->d->recompute)
+        how->parts = d->d->recompute->parts, how->share = d->d->recompute->share;
     if (how->automatic) return true;
+    Span at = derive_span(d, "--checkpoint", d->d->checkpoint);
     if (!*d->d->checkpoint)
         return fail(d->s, NOWHERE, E_USAGE, "--checkpoint needs names, or sqrt");
     return names_find_vars(d->g, d->a, at, &how->keep);
@@ -35,7 +40,8 @@ bool derive_gradients(Derivation *d, const GradTarget *of, const GradOptions *ho
                       Var *grad) {
     Checkpoint keep = {0};
     GradTrace t = {.arena = d->a};
-    if (!d->d->checkpoint) return ad_grad_traced(&d->b, of, d->wrt, how, grad, NULL);
+    bool all = d->d->recompute ? d->d->recompute->parts == 0 : !d->d->checkpoint;
+    if (all) return ad_grad_traced(&d->b, of, d->wrt, how, grad, NULL);
     bool ok = find_kept(d, &keep) && ad_grad_traced(&d->b, of, d->wrt, how, grad, &t) &&
               ad_checkpoint(&d->b, &t, &keep, d->wrt.n, grad);
     vec_free(&t.source);

@@ -36,6 +36,8 @@ static bool options_agree(Session *s, const Derive *d) {
                 {d->vector, d->hvp, "vector", "hvp"},
                 {d->checkpoint, !d->jvp && !d->jacobian && !d->hessian && !d->hvp,
                  "checkpoint", "cost"},
+                {d->budget, !d->jvp && !d->jacobian && !d->hessian && !d->hvp,
+                 "memory-budget", "cost"},
                 {d->mixed, d->hessian, "mixed", "hessian"},
                 {d->known, !d->jvp && !d->jacobian, "known-grads", "cost"},
                 {d->optimizer,
@@ -46,6 +48,12 @@ static bool options_agree(Session *s, const Derive *d) {
         if (pair[i].given && !pair[i].fits)
             return fail(s, NOWHERE, E_USAGE, "--%s is for --%s", pair[i].option,
                         pair[i].with);
+    if (d->budget && d->checkpoint)
+        return fail(s, NOWHERE, E_USAGE,
+                    "--memory-budget chooses what --checkpoint says: give one of them");
+    if (d->ndim && !d->budget)
+        return fail(s, NOWHERE, E_USAGE,
+                    "--dim is for --memory-budget: gload --dim changes a graph");
     if (d->optimizer && d->only)
         return fail(s, NOWHERE, E_USAGE,
                     "--optimizer writes updates, so it excludes --only");
