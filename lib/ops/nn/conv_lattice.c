@@ -18,6 +18,7 @@ enum {
     CHUNK_MADDS = 1 << 19,   /* of a thread's chunk at least, if there are so many */
     SHARED_CHANNELS = 32,    /* of a shared strip that are packed at a time */
     CHUNKS = 16,             /* at least, if there are as many strips or filters */
+    FEW_CHUNKS = 8,          /* of which a thread may get one more than another */
     WEIGHT_CHANNELS = 16,    /* whose weights are packed at a time */
     LEAST_CHANNELS = 3,      /* for blocks of many filters */
     DIRECT_COLUMNS = 7,      /* for a source that serves as a strip */
@@ -475,12 +476,31 @@ static void run_lattice_chunk(void *ctx, size_t chunk, unsigned worker) {
 }
 
 /* ---- sizes ---- */
+/* For several threads: fewer rows in a strip where there are few strips and blocks of
+ * filters, but enough work in each. */
+static bool divide_rows(Lattice *q) {
+    const LatticeAxis *a = q->s.axis;
+    double madds = (double)q->s.columns * (double)q->s.channels * (double)q->s.taps *
+                   (double)q->filters;
+    int64_t enough = (int64_t)(CHUNK_MADDS / (madds + 1)) + 1, bytes,
+            others = conv_parts(a[2].count, q->s.columns) *
+                     conv_parts(q->filters, most_filters(q)),
+            strips = conv_parts(a[1].count, q->s.rows);
+    if (!conv_product(others, q->n, q->groups, &others) || others >= FEW_CHUNKS ||
+        others * strips >= FEW_CHUNKS)
+        return true;
+    int64_t rows = conv_parts(a[1].count, conv_parts(CHUNKS, others));
+    if (rows < enough) rows = enough;
+    return rows >= q->s.rows || conv_strip_size(&q->s, rows, q->s.columns, &bytes);
+}
+
 /* Rows and columns of a strip, and how the work is divided. The sums are the same in
  * any division. */
-static bool divide_work(Lattice *q) {
+static bool divide_work(Lattice *q, unsigned threads) {
     const LatticeAxis *a = q->s.axis;
     int64_t bytes;
     if (!conv_strip_divide(&q->s, STRIP_BYTES, &bytes)) return false;
+    if (threads > 1 && !divide_rows(q)) return false;
     int64_t rows = q->s.rows, columns = q->s.columns;
     q->row_strips = conv_parts(a[1].count, rows);
     q->column_strips = conv_parts(a[2].count, columns);
@@ -558,7 +578,8 @@ static bool run_lattice(Call *c, Lattice *q) {
     if (a[0].count == 0 || a[1].count == 0 || a[2].count == 0) return true;
     q->direct = is_direct(q);
     if (q->direct && a[1].count == 1) q->s.most_columns = NEAR_POSITIONS;
-    if (!conv_product(a[0].taps, a[1].taps, a[2].taps, &q->s.taps) || !divide_work(q))
+    if (!conv_product(a[0].taps, a[1].taps, a[2].taps, &q->s.taps) ||
+        !divide_work(q, pool_threads(c->host->pool)))
         return call_fail(c, E_LIMIT, "%s is too large for this machine", c->op->name);
     bool packed;
     if (!lattice_room(c, q, &packed)) return false;
