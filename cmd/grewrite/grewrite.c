@@ -274,14 +274,18 @@ static bool rewrite_and_show(Run *r, const Grewrite *o, Graph *g, Rewriting *w,
     return ok;
 }
 
-static bool rewrite_and_write(Run *r, const Grewrite *o, Graph *g, const Rewriting *w,
+/* Keeps only one graph where no option compares the two. */
+static bool rewrite_and_write(Run *r, const Grewrite *o, Graph **g, const Rewriting *w,
                               const Values *given) {
     RewriteResult result;
-    Graph *after = o->search > 0 ? search_and_rewrite(r, o, g, w, &result)
-                                 : rewrite_run(g, &w->how, &result);
+    RewriteOptions how = w->how;
+    how.takes_graph = !o->verify;
+    Graph *after = o->search > 0 ? search_and_rewrite(r, o, *g, w, &result)
+                                 : rewrite_run(*g, &how, &result);
+    if (how.takes_graph && !(o->search > 0)) *g = NULL;
     if (!after) return false;
     if (o->profile) show_profile(r->s, &result);
-    bool ok = !o->verify || graph_verify(g, after, given, (uint64_t)o->verify);
+    bool ok = !o->verify || graph_verify(*g, after, given, (uint64_t)o->verify);
     ok = ok && run_write(r, after);
     graph_free(after);
     return ok;
@@ -386,7 +390,7 @@ static bool grewrite_run(Run *r) {
               : o->reduce        ? reduce_and_write(r, o, &g)
               : o->bisect        ? bisect_rewrites(r, g, &w)
               : shows_steps(r)   ? rewrite_and_show(r, o, g, &w, &given)
-                                 : rewrite_and_write(r, o, g, &w, &given));
+                                 : rewrite_and_write(r, o, &g, &w, &given));
     graph_free(g);
     return ok;
 }

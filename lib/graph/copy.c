@@ -150,6 +150,19 @@ static void need_free_dims(GraphCopy *c, Arena *a) {
         need_var(c, dim.p[i]);
 }
 
+/* Room for what is needed, so that nothing grows step by step. */
+static void reserve_needed(GraphCopy *c) {
+    uint32_t napply = 0, nvar = c->src->nleaf, nin = 0;
+    for (ApplyId a = 0; a < c->src->napply; a++) {
+        if (!c->need_apply[a]) continue;
+        napply++;
+        nvar += c->src->apply[a].nout;
+        nin += c->src->apply[a].nin;
+    }
+    graph_reserve(c->dst, napply, nvar, nin);
+    if (c->intern) apply_index_reserve(&c->dst->priv->apply_index, c->dst, napply);
+}
+
 static void need_roots(GraphCopy *c, Arena *a, unsigned roots) {
     need_free_dims(c, a);
     VarList root = graph_roots(c->src, a, roots & ~(unsigned)ROOTS_EFFECTS);
@@ -332,6 +345,7 @@ static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
     c.open = NEW_N(a, src->napply, uint8_t);
     copy_graph_facts(dst, src);
     need_roots(&c, a, how->roots);
+    reserve_needed(&c);
     emit_needed(&c);
     copy_interface(&c, how->roots);
     for (Var v = 0; how->map && v < src->nvar; v++)

@@ -2,6 +2,7 @@
  * changes or gets another number. */
 #include "graph/append.h"
 #include "graph/graph_impl.h"
+#include "graph/replace.h"
 #include "value/class.h"
 
 #include <inttypes.h>
@@ -46,13 +47,13 @@ Graph *graph_blank(Session *s) {
     p->function = MAP(s);
     p->spent = MAP(s);
     p->counted = MAP(s);
+    p->carried = MAP(s);
     p->approx = MAP(s);
     p->alias = MAP(s);
     p->aliased = MAP(s);
     p->statistic = MAP(s);
     p->label = MAP(s);
     p->update = MAP(s);
-    p->apply_index = INDEX(s);
     p->const_index = INDEX(s);
     g->s = s;
     g->arena = arena_new(s);
@@ -109,13 +110,14 @@ static void free_graph_priv(struct GraphPriv *p) {
     map_free(&p->function);
     map_free(&p->spent);
     map_free(&p->counted);
+    map_free(&p->carried);
     map_free(&p->approx);
     map_free(&p->alias);
     map_free(&p->aliased);
     map_free(&p->statistic);
     map_free(&p->label);
     map_free(&p->update);
-    index_free(&p->apply_index);
+    apply_index_free(&p->apply_index);
     index_free(&p->const_index);
     mem_free(p);
 }
@@ -230,7 +232,7 @@ static void *shrink_to_fit(Session *s, void *p, uint32_t *cap, uint32_t n,
 void graph_trim(Graph *g) {
     struct GraphPriv *p = g->priv;
     uint32_t cap = p->apply_cap;
-    index_free(&p->apply_index);
+    apply_index_free(&p->apply_index);
     index_free(&p->const_index);
     p->interning = false;
     g->var = shrink_to_fit(g->s, g->var, &p->var_cap, g->nvar, sizeof *g->var);
@@ -241,16 +243,18 @@ void graph_trim(Graph *g) {
     g->origin = shrink_to_fit(g->s, g->origin, &cap, g->napply, sizeof *g->origin);
 }
 
-static size_t index_bytes(const Index *x) {
-    return x->slot ? (x->mask + 1) * sizeof *x->slot : 0;
+static size_t index_bytes(const struct GraphPriv *p) {
+    const Index *c = &p->const_index;
+    const ApplyIndex *a = &p->apply_index;
+    return (c->slot ? (c->mask + 1) * sizeof *c->slot : 0) +
+           (a->slot ? (a->mask + 1) * sizeof *a->slot : 0);
 }
 
 size_t graph_bytes(const Graph *g) {
     const struct GraphPriv *p = g->priv;
     return p->var_cap * sizeof *g->var + p->in_cap * sizeof *g->in +
            p->leaf_cap * sizeof *g->leaf +
-           p->apply_cap * (sizeof *g->apply + sizeof *g->origin) +
-           index_bytes(&p->apply_index) + index_bytes(&p->const_index);
+           p->apply_cap * (sizeof *g->apply + sizeof *g->origin) + index_bytes(p);
 }
 
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin) {
@@ -312,6 +316,8 @@ Var graph_dim(Graph *g, Sym name) {
 void graph_retype_leaf(Graph *g, Var leaf, const Type *t) {
     if (var_leaf(g, leaf) == LEAF_NOT) bug("variable %u is not a leaf", leaf);
     g->var[leaf].type = t;
+    map_free(&g->priv->carried);
+    g->priv->ncarried = 0;
 }
 
 const Tensor *var_const(const Graph *g, Var v) {
@@ -339,34 +345,6 @@ static uint64_t const_hash(const Type *t, const Value *v) {
     return hash_mix(t->id, value_hash(v));
 }
 
-typedef struct ApplyKey {
-    const Graph *g;
-    const Op *op;
-    const Props *props;
-    size_t nin;
-    const Var *in;
-} ApplyKey;
-
-static bool is_same_apply(const void *ctx, uint32_t id) {
-    const ApplyKey *k = ctx;
-    const Apply *a = &k->g->apply[id];
-    return a->op == k->op && a->props == k->props && a->nin == k->nin &&
-           (k->nin == 0 ||
-            memcmp(apply_in(k->g, id), k->in, k->nin * sizeof *k->in) == 0);
-}
-
-static uint64_t apply_hash(const ApplyKey *k) {
-    uint64_t h = hash_mix((uint64_t)(uintptr_t)k->op, k->props->id);
-    for (size_t i = 0; i < k->nin; i++)
-        h = hash_mix(h, k->in[i]);
-    return h;
-}
-
-static ApplyKey apply_key(const Graph *g, ApplyId a) {
-    const Apply *r = &g->apply[a];
-    return (ApplyKey){g, r->op, r->props, r->nin, apply_in(g, a)};
-}
-
 /* Of equal constants only the first is indexed: many entries with one hash would make
  * every search long. */
 static void index_const_leaf(Graph *g, uint32_t leaf) {
@@ -382,9 +360,8 @@ static void index_const_leaf(Graph *g, uint32_t leaf) {
 static void index_new_apply(Graph *g, ApplyId a) {
     if (g->apply[a].serial) return;
     ApplyKey k = apply_key(g, a);
-    uint64_t hash = apply_hash(&k);
-    if (index_find(&g->priv->apply_index, hash, is_same_apply, &k) == UINT32_MAX)
-        index_add(&g->priv->apply_index, hash, a);
+    if (apply_index_find(&g->priv->apply_index, &k) == APPLY_NONE)
+        apply_index_add(&g->priv->apply_index, g, a);
 }
 
 static void start_interning(Graph *g) {
@@ -392,6 +369,7 @@ static void start_interning(Graph *g) {
     g->priv->interning = true;
     for (uint32_t i = 0; i < g->nleaf; i++)
         index_const_leaf(g, i);
+    apply_index_reserve(&g->priv->apply_index, g, g->napply);
     for (ApplyId a = 0; a < g->napply; a++)
         index_new_apply(g, a);
 }
@@ -444,21 +422,16 @@ ApplyId graph_equal_apply(Graph *g, const Op *op, const Props *props, size_t nin
                           const Var *in) {
     ApplyKey k = {g, op, props, nin, in};
     start_interning(g);
-    ApplyId have = index_find(&g->priv->apply_index, apply_hash(&k), is_same_apply, &k);
-    return have == UINT32_MAX ? APPLY_NONE : have;
+    return apply_index_find(&g->priv->apply_index, &k);
 }
 
 Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Var *in,
                 size_t nout, const Type *const *out, bool intern, bool serial,
                 Origin from) {
     assert_apply_ids(g, nin, in, nout);
-    uint64_t hash = 0;
     if (intern && !serial) {
-        ApplyKey k = {g, op, props, nin, in};
-        start_interning(g);
-        hash = apply_hash(&k);
-        ApplyId have = index_find(&g->priv->apply_index, hash, is_same_apply, &k);
-        if (have != UINT32_MAX) return g->apply[have].out;
+        ApplyId have = graph_equal_apply(g, op, props, nin, in);
+        if (have != APPLY_NONE) return g->apply[have].out;
     }
     graph_reserve(g, 1, (uint32_t)nout, (uint32_t)nin);
     graph_append(g, op, props, (uint32_t)nin, in, (uint32_t)nout, out, from);
@@ -466,10 +439,18 @@ Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Va
     if (serial)
         g->apply[a].serial = ++g->priv->serial;
     else if (intern)
-        index_add(&g->priv->apply_index, hash, a);
+        apply_index_add(&g->priv->apply_index, g, a);
     else if (g->priv->interning)
         index_new_apply(g, a);
     return g->apply[a].out;
+}
+
+/* The index keeps the Apply in its old place too, where nothing equals it any more. */
+void graph_replace_inputs(Graph *g, ApplyId a, const Var *in) {
+    const Apply *p = &g->apply[a];
+    for (uint32_t i = 0; i < p->nin; i++)
+        g->in[p->in + i] = in[i];
+    if (g->priv->interning && !p->serial) index_new_apply(g, a);
 }
 
 /* ---- interface ---- */

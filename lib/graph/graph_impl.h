@@ -4,6 +4,24 @@
 
 #include "graph/graph.h"
 
+/* apply_index.c: Applies by op, props and inputs. */
+typedef struct ApplyIndex {
+    ApplyId *slot;
+    size_t n, mask;
+} ApplyIndex;
+typedef struct ApplyKey {
+    const Graph *g;
+    const Op *op;
+    const Props *props;
+    size_t nin;
+    const Var *in;
+} ApplyKey;
+ApplyKey apply_key(const Graph *g, ApplyId a);
+ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k); /* APPLY_NONE */
+void apply_index_add(ApplyIndex *x, const Graph *g, ApplyId a);
+void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n); /* for n in all */
+void apply_index_free(ApplyIndex *x);
+
 struct GraphPriv {
     uint32_t var_cap, apply_cap, in_cap, leaf_cap;
     uint32_t serial; /* the last one used */
@@ -11,7 +29,9 @@ struct GraphPriv {
     size_t nname, name_mask;
     Sym *preferred; /* by variable, as far as preferred_cap; 0: anonymous */
     size_t preferred_cap;
-    Map dim;       /* sym -> the dim's leaf */
+    Map dim;     /* sym -> the dim's leaf */
+    Map carried; /* dims in the types of the first ncarried leaves */
+    uint32_t ncarried;
     Map function;  /* main: sym -> Graph *, 0 once dropped */
     Map spent;     /* main: names of removed functions */
     Map counted;   /* main: sym -> the last number appended to it for a name */
@@ -23,9 +43,9 @@ struct GraphPriv {
     size_t labelled;
     Map update; /* shared variable -> index into updates, of the first `updated` ones */
     size_t updated;
-    bool interning;    /* the tables below cover all nodes */
-    Index apply_index; /* Applies without serial */
-    Index const_index; /* numbers of constant leaves */
+    bool interning;         /* the tables below cover all nodes */
+    ApplyIndex apply_index; /* Applies without serial */
+    Index const_index;      /* numbers of constant leaves */
 };
 
 /* A graph without any owner, and how to free one. */

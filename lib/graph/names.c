@@ -92,15 +92,15 @@ static const Type *leaf_type(const Graph *g, uint32_t leaf) {
     return t;
 }
 
+/* Types of leaves change only with graph_retype_leaf, which forgets this. */
 bool graph_has_dim(const Graph *g, Sym name) {
-    for (uint32_t i = 0; i < g->nleaf; i++) {
-        const Leaf *leaf = &g->leaf[i];
-        if (var_leaf(g, leaf->var) == LEAF_DIM && leaf->name == name) return true;
-        const Type *t = leaf_type(g, i);
+    struct GraphPriv *p = g->priv;
+    for (; p->ncarried < g->nleaf; p->ncarried++) {
+        const Type *t = leaf_type(g, p->ncarried);
         for (int k = 0; k < t->ndim; k++)
-            if (t->dim[k] == DIM_NAMED(name)) return true;
+            if (dim_is_named(t->dim[k])) map_put(&p->carried, dim_sym(t->dim[k]), 1);
     }
-    return false;
+    return map_get(&p->dim, name, NULL) || map_get(&p->carried, name, NULL);
 }
 
 VarList graph_free_dims(const Graph *g, Arena *a) {

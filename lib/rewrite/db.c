@@ -229,13 +229,18 @@ static void select_entries(Database *db, const RewriteQuery *q, const char *mode
     }
 }
 
+bool database_compile(Database *db, Rule *rule) {
+    bool user = rewrite_tags_have(rule->tags, "user");
+    return rule_compile(rule, user ? db->arena : builtin_rules(db->s)->arena, !user);
+}
+
+/* A search needs all of the library's rules, a run those whose ops it meets. */
 static bool compile_selected(Database *db, bool search) {
     for (size_t i = 0; i < db->entry.n; i++) {
         DatabaseEntry *e = &db->entry.p[i];
         if (!(e->selected || (e->searched && search)) || !e->rule) continue;
-        bool user = rewrite_tags_have(e->rule->tags, "user");
-        Arena *a = user ? db->arena : builtin_rules(db->s)->arena;
-        if (!rule_compile(e->rule, a, !user)) return false;
+        if (!search && !rewrite_tags_have(e->rule->tags, "user")) continue;
+        if (!database_compile(db, e->rule)) return false;
     }
     return true;
 }

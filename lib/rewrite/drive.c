@@ -1,11 +1,12 @@
-/* The driver. A sweep walks everything the roots need, inputs first, using an explicit
- * stack. Once an Apply's inputs are done, it is re-interned if any of them was
- * replaced, then the entries for its op are tried; a replacement is walked in the same
- * way before it counts as done. One sweep therefore reaches the fixed point of every
- * rule that looks only at inputs; only rules that ask about clients need another sweep.
- * A replacement that would make a variable depend on itself shows up when the walk
- * returns to an Apply that is still open: the newest replacement on the stack is then
- * undone. */
+/* The driver. A sweep visits everything the roots need, inputs first, in the order in
+ * which the last sweep left it. Once an Apply's inputs are done, it is re-interned if
+ * any of them was replaced, then the entries for its op are tried; a replacement is
+ * walked, with an explicit stack, before it counts as done. One sweep therefore reaches
+ * the fixed point of every rule that looks only at inputs; only rules that ask about
+ * clients need another sweep. A replacement that would make a variable depend on itself
+ * shows up when the walk returns to an Apply that is still open: the newest replacement
+ * on the stack is then undone. */
+#include "graph/replace.h"
 #include "rewrite/rewrite_impl.h"
 
 #include <string.h>
@@ -20,6 +21,11 @@ static unsigned seen_state(const Rewriter *r, ApplyId a) {
 
 static void set_seen(Rewriter *r, ApplyId a, unsigned s) {
     r->state[a] = (uint8_t)((r->state[a] & ~(unsigned)SEEN) | s);
+}
+
+static void set_done(Rewriter *r, ApplyId a) {
+    set_seen(r, a, SEEN_DONE);
+    vec_push(r->s, &r->order, a);
 }
 
 /* b replaces a, with a's current inputs: the uses counted for a move to b, once. */
@@ -58,7 +64,8 @@ static void take_back_newest(Rewriter *r) {
         r->by[v] = 0;
     }
     r->state[a] |= FROZEN;
-    set_seen(r, a, SEEN_DONE);
+    r->loose = true;
+    set_done(r, a);
 }
 
 /* ---- re-interning ---- */
@@ -99,27 +106,74 @@ static void note_reinterned(Rewriter *r, Var from, Var to) {
     r->parts[to] += r->parts[from];
 }
 
-/* The Apply with its inputs resolved, or the Apply itself if none changed. Effects are
- * never duplicated: the final copy forwards their inputs. */
-static ApplyId reintern_apply(Rewriter *r, ApplyId a) {
+static bool has_new_inputs(Rewriter *r, ApplyId a) {
+    const Var *in = apply_in(r->g, a);
+    for (size_t i = 0; i < r->g->apply[a].nin; i++)
+        if (r->forward[in[i]] != in[i]) return true;
+    return false;
+}
+
+static bool has_changed_inputs(Rewriter *r, ApplyId a) {
+    const Var *in = apply_in(r->g, a);
+    for (size_t i = 0; i < r->g->apply[a].nin; i++) {
+        ApplyId maker = var_owner(r->g, in[i]);
+        if (maker != APPLY_NONE && r->state[maker] & CHANGED) return true;
+    }
+    return false;
+}
+
+/* What was found out about the Apply need no longer hold. */
+static void note_changed(Rewriter *r, ApplyId a) {
+    const Apply *p = &r->g->apply[a];
+    r->state[a] = (uint8_t)((r->state[a] & ~(SETTLED | TRIED | NOFOLD)) | CHANGED);
+    for (Var v = p->out; v < p->out + p->nout; v++)
+        r->facts[v] = 0;
+}
+
+/* May other inputs be put in? Results of the same types, that no typing rule of a
+ * client looks at again. */
+static bool keeps_types(Rewriter *r, const Apply *p, const Type *const *type) {
+    for (Var k = 0; k < p->nout; k++)
+        if (type[k] != var_type(r->g, p->out + k) || may_decide_types(type[k]))
+            return false;
+    return true;
+}
+
+/* The Apply with its inputs resolved: an equal one that is there, itself, or a new
+ * one. */
+static ApplyId with_inputs(Rewriter *r, ApplyId a, const Var *in) {
     Apply p = r->g->apply[a];
-    bool changed = false;
-    Var small[16], *in = p.nin <= 16 ? small : mem_alloc(r->s, p.nin * sizeof *in);
-    for (size_t i = 0; i < p.nin; i++) {
+    const Type *type[OUT_MAX];
+    infer_types_again(r, a, in, type);
+    ApplyId b = graph_equal_apply(r->g, p.op, p.props, p.nin, in);
+    if (b == APPLY_NONE && keeps_types(r, &p, type)) {
+        graph_replace_inputs(r->g, a, in);
+        note_changed(r, a);
+        r->dirty = true;
+        r->view_napply = 0; /* the view is out of date */
+        return a;
+    }
+    Var first = graph_apply(r->g, p.op, p.props, p.nin, in, p.nout, type, true, false,
+                            r->g->origin[a]);
+    rewriter_grow(r);
+    b = var_owner(r->g, first);
+    for (Var k = 0; b != a && k < p.nout; k++)
+        note_reinterned(r, p.out + k, first + k);
+    return b;
+}
+
+/* Effects are never duplicated: the final copy forwards their inputs. */
+static ApplyId reintern_apply(Rewriter *r, ApplyId a) {
+    const Apply *p = &r->g->apply[a];
+    if (p->serial) return a;
+    if (!has_new_inputs(r, a)) {
+        if (has_changed_inputs(r, a)) note_changed(r, a);
+        return a;
+    }
+    Var small[16], *in = p->nin <= 16 ? small : mem_alloc(r->s, p->nin * sizeof *in);
+    for (size_t i = 0; i < r->g->apply[a].nin; i++)
         in[i] = rewriter_input(r, a, i);
-        changed |= in[i] != apply_in(r->g, a)[i];
-    }
-    ApplyId b = a;
-    if (changed && !p.serial) {
-        const Type *type[OUT_MAX];
-        infer_types_again(r, a, in, type);
-        Var first = graph_apply(r->g, p.op, p.props, p.nin, in, p.nout, type, true,
-                                false, r->g->origin[a]);
-        rewriter_grow(r);
-        b = var_owner(r->g, first);
-        for (Var k = 0; b != a && k < p.nout; k++)
-            note_reinterned(r, p.out + k, first + k);
-    }
+    ApplyId b = with_inputs(r, a, in);
     if (in != small) mem_free(in);
     return b;
 }
@@ -232,15 +286,23 @@ static bool install_replacement(Rewriter *r, ApplyId a, size_t entry, const Var 
     return changed;
 }
 
-/* A rule replaces one output: the one that it picks, or the only one. */
-static bool try_rule(Rewriter *r, ApplyId a, const Rule *rule, Var *out) {
-    Apply p = r->g->apply[a];
-    size_t k = rule->lhs && rule->lhs->picks ? rule->lhs->out : 0;
-    for (Var i = 0; i < p.nout; i++)
-        out[i] = p.out + i;
-    if (k >= p.nout || rewriter_resolve(r, out[k]) != out[k]) return false;
-    Var x = rule_fire(r, rule, out[k]);
-    if (x != VAR_NONE) out[k] = x;
+/* The output that a rule replaces: the one that it picks, or the only one. VAR_NONE:
+ * the Apply has no such output, or it is replaced already. */
+static Var output_of_rule(Rewriter *r, ApplyId a, const Rule *rule) {
+    const Apply *p = &r->g->apply[a];
+    size_t k = rule->lhs->picks ? rule->lhs->out : 0;
+    Var v = p->out + (Var)k;
+    return k < p->nout && rewriter_resolve(r, v) == v ? v : VAR_NONE;
+}
+
+static bool fire_rule(Rewriter *r, ApplyId a, const Rule *rule, const Match *m, Var v,
+                      Var *out) {
+    const Apply *p = &r->g->apply[a];
+    Var first = p->out;
+    for (Var i = 0; i < p->nout; i++)
+        out[i] = first + i;
+    Var x = rule_replace(r, rule, m, v);
+    if (x != VAR_NONE) out[v - first] = x;
     return x != VAR_NONE;
 }
 
@@ -250,52 +312,61 @@ void rewriter_forget(Rewriter *r, size_t mark) {
     diag_rewind(r->s, mark);
 }
 
-static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
+/* Of a rule that has matched, or of a pass. */
+static bool fire_entry(Rewriter *r, ApplyId a, size_t i, const Match *m, Var v) {
     DatabaseEntry *e = &r->db->entry.p[i];
-    double start = r->o->profile ? clock_seconds() : 0;
     uint32_t before = r->g->napply;
     size_t mark = diag_count(r->s);
     Var out[OUT_MAX];
     r->b.from = (Origin){r->g->origin[a].at, e->name};
-    bool hit;
-    if (e->rule) {
-        hit = try_rule(r, a, e->rule, out);
-    } else {
-        hit = e->pass->node(r, a, out);
-        rewriter_grow(r);
-    }
+    bool hit = e->rule ? fire_rule(r, a, e->rule, m, v, out) : e->pass->node(r, a, out);
+    rewriter_grow(r);
     if (diag_failed(r->s, mark)) return r->failed = true, false;
     hit = hit && install_replacement(r, a, i, out);
     if (hit) r->db->entry.p[i].profile.nodes += (int64_t)(r->g->napply - before) - 1;
+    return hit;
+}
+
+static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
+    DatabaseEntry *e = &r->db->entry.p[i];
+    double start = r->o->profile ? clock_seconds() : 0;
+    Match m;
+    Var v = e->rule ? output_of_rule(r, a, e->rule) : VAR_NONE;
+    bool may = !e->rule || (v != VAR_NONE && rule_match(r, e->rule, v, &m));
+    bool hit = may && fire_entry(r, a, i, &m, v);
     if (r->o->profile) e->profile.seconds += clock_seconds() - start;
     return hit;
 }
 
-static Kinds kinds_at(Rewriter *r, ApplyId a) {
-    Kinds kinds = 0;
-    for (size_t i = 0; i < r->g->apply[a].nin; i++) {
-        Var v = rewriter_input(r, a, i);
-        ApplyId owner = var_owner(r->g, v);
-        kinds |= owner != APPLY_NONE     ? kind_of_op(r->g->apply[owner].op)
-                 : var_is_const(r->g, v) ? KIND_CONST
-                                         : 0;
-    }
-    return kinds;
-}
-
 /* Tries entries until the Apply is replaced. A rule may replace one output of several;
  * later rules then handle the others. */
-static bool try_bucket(Rewriter *r, ApplyId a, Kinds kinds, const Bucket *b) {
+static bool try_list(Rewriter *r, ApplyId a, TryLevel level) {
+    const Bucket *b = &r->tries.p[r->op_at[a]].level[level];
+    const Try *t = b->p, *end = t + b->n;
+    if (t == end) return false;
+    InputKinds kinds = stage_input_kinds(r, a);
     bool hit = false;
-    for (size_t i = 0; i < b->n && !r->failed; i++) {
-        DatabaseEntry *e = &r->db->entry.p[b->p[i].entry];
+    for (; t < end && !r->failed; t++) {
+        if (!stage_may_fire(r, t, &kinds)) continue;
+        DatabaseEntry *e = &r->db->entry.p[t->entry];
         if (hit && !e->rule) continue;
         e->profile.tried++;
-        if (b->p[i].needs & ~kinds || !try_entry(r, a, b->p[i].entry)) continue;
+        if (!try_entry(r, a, t->entry)) continue;
         hit = true;
         if (!e->rule || r->g->apply[a].nout == 1) break;
     }
     return hit;
+}
+
+static TryLevel level_at(const Rewriter *r, ApplyId a) {
+    unsigned state = r->state[a];
+    return !(state & SETTLED) || r->why ? TRY_ALL
+           : state & TRIED              ? TRY_AGAIN
+                                        : TRY_SETTLED;
+}
+
+static void note_nothing_fired(Rewriter *r, ApplyId a) {
+    if (!r->g->apply[a].op->fold_if) r->state[a] |= SETTLED | TRIED;
 }
 
 static bool try_entries(Rewriter *r, ApplyId a) {
@@ -303,13 +374,13 @@ static bool try_entries(Rewriter *r, ApplyId a) {
         return r->failed = true, session_fail_expired(r->s, NOWHERE);
     if (r->g->apply[a].serial || r->state[a] & FROZEN || rewriter_limit_reached(r))
         return false;
-    Kinds kinds = kinds_at(r, a);
-    if (try_bucket(r, a, kinds, &r->general)) return true;
-    uint64_t k;
-    if (r->failed ||
-        !map_get(&r->bucket_of, (uint64_t)(uintptr_t)r->g->apply[a].op, &k))
-        return false;
-    return try_bucket(r, a, kinds, &r->bucket.p[k]);
+    if (r->new_op) stage_sort_entries(r);
+    bool hit = try_list(r, a, level_at(r, a));
+    if (!hit)
+        note_nothing_fired(r, a);
+    else if (r->g->apply[a].nout > 1)
+        r->loose = true;
+    return hit;
 }
 
 static bool try_apply(Rewriter *r, ApplyId a) {
@@ -335,7 +406,7 @@ static bool visit_maker(Rewriter *r, Var v, ApplyId self) {
 }
 
 static void finish_visit(Rewriter *r) {
-    set_seen(r, r->stack.p[--r->stack.n].a, SEEN_DONE);
+    set_done(r, r->stack.p[--r->stack.n].a);
 }
 
 /* The inputs are done: re-interns the Apply and tries the entries. */
@@ -377,86 +448,110 @@ static void step_visit(Rewriter *r) {
     settle_visit(r);
 }
 
-static void sweep_apply(Rewriter *r, ApplyId a) {
-    if (a == APPLY_NONE || seen_state(r, a) != SEEN_NOT) return;
+static void visit(Rewriter *r, ApplyId a) {
     push_visit(r, a);
     while (r->stack.n > 0 && !r->failed)
         step_visit(r);
 }
 
-static void sweep_var(Rewriter *r, Var v) {
-    if (v == VAR_NONE || r->failed) return;
-    v = rewriter_resolve(r, v);
-    sweep_apply(r, var_owner(r->g, v));
+/* Is there nothing to do at an Apply whose inputs are done? */
+static bool is_quiet(Rewriter *r, ApplyId a) {
+    return !r->why && !r->new_op && !has_new_inputs(r, a) &&
+           !has_changed_inputs(r, a) &&
+           r->tries.p[r->op_at[a]].level[level_at(r, a)].n == 0;
 }
 
-static void sweep_roots(Rewriter *r) {
-    const Graph *g = r->g;
-    for (size_t i = 0; i < g->effects.n; i++)
-        if (!r->failed) sweep_apply(r, g->effects.p[i]);
-    for (size_t i = 0; i < g->outputs.n; i++)
-        sweep_var(r, g->outputs.p[i].var);
-    for (size_t i = 0; i < g->updates.n; i++)
-        sweep_var(r, g->updates.p[i].value);
-    sweep_var(r, g->until);
+/* The order of the last sweep holds: what was replaced since then is no longer needed,
+ * and what replaced it has been put in. */
+static void sweep(Rewriter *r) {
+    Vec(ApplyId) last;
+    memcpy(&last, &r->order, sizeof last);
+    memset(&r->order, 0, sizeof r->order);
+    size_t n = last.n ? last.n : r->compacted;
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        ApplyId a = last.n ? last.p[i] : (ApplyId)i;
+        if (!(r->state[a] & COUNTED) || seen_state(r, a) != SEEN_NOT) continue;
+        if (is_quiet(r, a))
+            set_done(r, a);
+        else
+            visit(r, a);
+    }
+    vec_free(&last);
 }
 
-/* ---- uses, before a sweep ---- */
+/* ---- needs, before a sweep ---- */
 
-static void need_uses_of(Rewriter *r, Var v) {
-    if (v == VAR_NONE) return;
-    v = rewriter_resolve(r, v);
-    ApplyId a = var_owner(r->g, v);
-    if (a == APPLY_NONE || r->state[a] & COUNTED) return;
-    rewriter_count(r, a);
-    vec_push(r->s, &r->stack, ((Visit){.a = a}));
+static void need_maker(Rewriter *r, Var v) {
+    ApplyId a = var_owner(r->g, rewriter_resolve(r, v));
+    if (a != APPLY_NONE) r->state[a] |= COUNTED;
 }
 
 /* A result is one use more. */
 static void need_result(Rewriter *r, Var v) {
     if (v == VAR_NONE) return;
-    r->uses[rewriter_resolve(r, v)]++;
-    need_uses_of(r, v);
+    if (r->uses_matter) r->uses[rewriter_resolve(r, v)]++;
+    need_maker(r, v);
 }
 
-static void count_all_uses(Rewriter *r) {
+static void need_roots(Rewriter *r) {
     const Graph *g = r->g;
-    if (r->nvar) memset(r->uses, 0, r->nvar * sizeof *r->uses);
-    if (r->nvar) memset(r->parts, 0, r->nvar * sizeof *r->parts);
     for (size_t i = 0; i < g->effects.n; i++)
-        need_uses_of(r, g->apply[g->effects.p[i]].out);
+        r->state[g->effects.p[i]] |= COUNTED;
     for (size_t i = 0; i < g->outputs.n; i++)
         need_result(r, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
         need_result(r, g->updates.p[i].value);
     need_result(r, g->until);
-    while (r->stack.n > 0) {
-        ApplyId a = r->stack.p[--r->stack.n].a;
-        for (size_t i = 0; i < g->apply[a].nin; i++)
-            need_uses_of(r, rewriter_input(r, a, i));
+}
+
+static void count_all_needs(Rewriter *r) {
+    for (ApplyId a = 0; a < r->napply; a++)
+        r->state[a] &= FROZEN | SETTLED | TRIED | NOFOLD;
+    if (r->uses_matter && r->nvar) memset(r->uses, 0, r->nvar * sizeof *r->uses);
+    if (r->uses_matter && r->nvar) memset(r->parts, 0, r->nvar * sizeof *r->parts);
+    need_roots(r);
+    for (size_t i = r->order.n ? r->order.n : r->compacted; i-- > 0;) {
+        ApplyId a = r->order.n ? r->order.p[i] : (ApplyId)i;
+        if (!(r->state[a] & COUNTED)) continue;
+        r->state[a] &= (uint8_t)~COUNTED;
+        rewriter_count(r, a);
+        for (size_t k = 0; k < r->g->apply[a].nin; k++)
+            need_maker(r, rewriter_input(r, a, k));
     }
 }
 
-static void begin_sweep(Rewriter *r) {
+/* What the sweep doesn't visit will not be told if what it is made of changes. */
+static void forget_unneeded(Rewriter *r) {
     for (ApplyId a = 0; a < r->napply; a++)
-        r->state[a] &= FROZEN;
-    if (r->uses_matter) count_all_uses(r);
-    r->sweeps++;
+        if (!(r->state[a] & COUNTED))
+            r->state[a] &= (uint8_t) ~(SETTLED | TRIED | NOFOLD);
+}
+
+static bool stage_ends(Rewriter *r) {
+    for (ApplyId a = 0; a < r->napply; a++)
+        r->state[a] &= SETTLED | NOFOLD;
+    r->settled = !r->loose && !rewriter_limit_reached(r);
+    return true;
 }
 
 bool drive_stage(Rewriter *r, double from, double to) {
     double per_node = r->o->sweeps_per_node > 0 ? r->o->sweeps_per_node : PER_NODE;
-    overlay_entries(r, from, to);
+    r->from = from;
+    r->to = to;
+    stage_sort_entries(r);
+    if (r->settled && !r->works && !r->why) return true;
     r->budget = (uint64_t)(per_node * r->g->napply) + SLACK;
     for (size_t i = 0; i < r->db->entry.n; i++)
         r->db->entry.p[i].spent = 0;
+    r->loose = false;
     uint32_t fired;
     do {
         fired = r->fired;
-        begin_sweep(r);
-        sweep_roots(r);
+        count_all_needs(r);
+        forget_unneeded(r);
+        sweep(r);
+        r->sweeps++;
         if (r->failed) return r->stack.n = 0, false;
     } while (r->uses_matter && r->fired != fired && !rewriter_limit_reached(r));
-    if (r->napply) memset(r->state, 0, r->napply);
-    return true;
+    return stage_ends(r);
 }

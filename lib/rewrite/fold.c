@@ -130,11 +130,11 @@ Var rewriter_evaluate(Rewriter *r, Var v) {
 bool rewrite_fold_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     int64_t bytes;
-    if (a->op->fold == FOLD_NEVER || a->op->effect || r->nofold[id] ||
+    if (a->op->fold == FOLD_NEVER || a->op->effect || r->state[id] & NOFOLD ||
         !inputs_const(r, a, &bytes) || !op_agrees(r, id))
         return false;
     a = &r->g->apply[id];
-    r->nofold[id] = 1; /* folded or not, it is not tried again */
+    r->state[id] |= NOFOLD; /* folded or not, it is not tried again */
     const Graph *called = called_function(r, a);
     if (!folded_results_fit(r, a, bytes) || (called && !called->fused) ||
         !services(r->s)->eval)

@@ -11,33 +11,12 @@
  * lifted in the same way. Finally a group absorbs one reduction of a value it computes,
  * preferably of a value with no other client, which is then never stored. The whole
  * pass is linear. */
+#include "rewrite/fuse.h"
+
 #include "lang/lazy_scope.h"
-#include "rewrite/rewrite_impl.h"
 
-#include <stdio.h>
-
-enum { MOST_OPS = 64, MOST_INPUTS = 16, MOST_OUTPUTS = 8, SHAPE_VECTOR = 64 };
+enum { MOST_OPS = 64, SHAPE_VECTOR = 64 };
 #define NONE UINT32_MAX
-
-typedef struct Fuse {
-    Rewriter *r;
-    Graph *g;
-    Arena *a;
-    uint8_t *live; /* by variable */
-    uint8_t *init; /* by variable: an initial value needs it, which must not come to
-                      depend on inputs by being in a group with what does */
-    Clients clients;
-    uint8_t *root;   /* by variable: an output, update, ... */
-    uint64_t *shape; /* by variable: equal numbers mean equal shapes */
-    uint8_t *can;    /* by Apply: may be fused */
-    uint32_t *scope; /* by Apply: groups stay within a branch; NULL: no branches */
-    uint32_t *rank;  /* by Apply */
-    uint32_t *set;   /* by Apply: union-find of groups */
-    uint32_t *mark;  /* by Apply: 1 + the number of its chunk */
-    uint32_t *seen;  /* by variable: the chunk whose inputs include it */
-    Var *inner;      /* by variable: its counterpart in the function being built */
-    uint32_t chunk;
-} Fuse;
 
 /* ---- shapes ---- */
 
@@ -284,15 +263,6 @@ static void lift_groups(Fuse *f, const FuseGroups *groups) {
         lift_group(f, groups, order[i]);
 }
 
-/* ---- chunks: the limits of one function ---- */
-
-static bool is_chunk_output(const Fuse *f, Var v) {
-    if (f->root[v]) return true;
-    for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++)
-        if (f->mark[f->clients.client[k]] != f->chunk) return true;
-    return false;
-}
-
 /* ---- reductions ---- */
 
 /* Can the reduction `id`, which reads v, end the function that computes v? */
@@ -322,10 +292,7 @@ static ApplyId reduction_of(const Fuse *f, const ApplyId *member, uint32_t n) {
     return found;
 }
 
-static bool is_inner_const(const Fuse *f, Var v) {
-    const Tensor *t = var_const(f->g, v);
-    return t && t->ndim == 0;
-}
+/* ---- chunks: the limits of one function ---- */
 
 /* Do n members, in order, fit in one function? */
 static bool chunk_fits(Fuse *f, const ApplyId *member, uint32_t n) {
@@ -339,89 +306,16 @@ static bool chunk_fits(Fuse *f, const ApplyId *member, uint32_t n) {
             Var v = f->g->in[a->in + k];
             ApplyId maker = var_owner(f->g, v);
             if (maker != APPLY_NONE && f->mark[maker] == f->chunk) continue;
-            if (f->seen[v] == f->chunk || is_inner_const(f, v)) continue;
+            if (f->seen[v] == f->chunk || fuse_is_constant(f, v)) continue;
             f->seen[v] = f->chunk;
             nin++;
         }
-        nout += is_chunk_output(f, a->out);
+        nout += fuse_is_output(f, a->out);
     }
     return nin <= MOST_INPUTS && nout < MOST_OUTPUTS;
 }
 
-/* ---- the function ---- */
-
-static Sym numbered_name(Fuse *f, char letter, size_t k) {
-    char text[NUM_MAX + 1] = {letter};
-    size_t n = num_write_uint(text + 1, k);
-    return sym_n(f->g->s, text, n + 1);
-}
-
-/* v inside fn; on first use it becomes an input or a constant there. */
-static Var var_inside(Fuse *f, Graph *fn, Var v, Var *arg, size_t *narg) {
-    if (f->seen[v] == f->chunk) return f->inner[v];
-    f->seen[v] = f->chunk;
-    if (is_inner_const(f, v)) {
-        f->inner[v] = graph_share_const(fn, f->g, v, true);
-    } else {
-        f->inner[v] = graph_input(fn, numbered_name(f, 'x', *narg), var_type(f->g, v));
-        arg[(*narg)++] = v;
-    }
-    return f->inner[v];
-}
-
-static void copy_member(Fuse *f, Graph *fn, ApplyId id, Var *arg, size_t *narg) {
-    const Apply *a = &f->g->apply[id];
-    Var in[MOST_INPUTS];
-    for (size_t i = 0; i < a->nin; i++)
-        in[i] = var_inside(f, fn, apply_in(f->g, id)[i], arg, narg);
-    f->inner[a->out] = graph_copy_apply(fn, f->g, id, in, true);
-    f->seen[a->out] = f->chunk;
-}
-
-/* Replaces the members' results by the call. */
-static bool call_fused(Fuse *f, Graph *fn, size_t narg, const Var *arg, size_t nres,
-                       const Var *result) {
-    Rewriter *r = f->r;
-    Var out[OUT_MAX];
-    const Op *call = op_known(r->s, OP_CALL);
-    PropArg prop = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
-    size_t mark = diag_count(r->s);
-    r->b.from = (Origin){f->g->origin[var_owner(f->g, result[0])].at,
-                         r->db->entry.p[r->current].name};
-    if (!op_apply(&r->b, call, props_make(r->s, call, 1, &prop), narg, arg, out))
-        return rewriter_forget(r, mark), true;
-    rewriter_grow(r);
-    for (size_t k = 0; k < nres; k++)
-        if (var_type(f->g, out[k]) != var_type(f->g, result[k])) return true;
-    for (size_t k = 0; k < nres; k++)
-        r->forward[result[k]] = out[k];
-    return rewriter_fired(r, r->current, nres, result, out);
-}
-
-static bool make_fused_function(Fuse *f, const ApplyId *member, uint32_t n,
-                                ApplyId end) {
-    Var arg[MOST_INPUTS], result[MOST_OUTPUTS];
-    size_t narg = 0, nres = 0;
-    Graph *fn = graph_function_new(f->g->main, graph_function_name(f->g, "fused"));
-    fn->fused = true;
-    f->chunk++;
-    for (uint32_t i = 0; i < n; i++)
-        f->mark[member[i]] = f->chunk;
-    if (end != APPLY_NONE) f->mark[end] = f->chunk;
-    for (uint32_t i = 0; i < n; i++)
-        copy_member(f, fn, member[i], arg, &narg);
-    if (end != APPLY_NONE) copy_member(f, fn, end, arg, &narg);
-    for (uint32_t i = 0; i <= n; i++) {
-        if (i == n && end == APPLY_NONE) break;
-        Var v = f->g->apply[i < n ? member[i] : end].out;
-        if (!is_chunk_output(f, v)) continue;
-        vec_push(fn->s, &fn->outputs,
-                 ((Output){numbered_name(f, 'y', nres), f->inner[v]}));
-        result[nres++] = v;
-    }
-    graph_trim(fn);
-    return call_fused(f, fn, narg, arg, nres, result);
-}
+/* ---- groups to functions ---- */
 
 /* Cuts a group, in order, into functions as large as the limits allow. */
 static bool cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
@@ -430,8 +324,7 @@ static bool cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
         while (k > 1 && !chunk_fits(f, member + at, k))
             k = k * 3 / 4;
         ApplyId end = reduction_of(f, member + at, k);
-        if ((k > 1 || end != APPLY_NONE) &&
-            !make_fused_function(f, member + at, k, end))
+        if ((k > 1 || end != APPLY_NONE) && !fuse_call_function(f, member + at, k, end))
             return false;
         at += k;
     }
@@ -443,6 +336,7 @@ static bool cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
 static void fuse_open(Fuse *f, Rewriter *r) {
     Graph *g = r->g;
     *f = (Fuse){.r = r, .g = g, .a = arena_new(r->s)};
+    f->made_index = INDEX(r->s);
     f->live = graph_live(g, f->a, ROOTS_RUN);
     f->init = NEW_N(f->a, (size_t)g->nvar + 1, uint8_t);
     for (size_t i = 0; i < g->shared.n; i++) {
@@ -478,6 +372,9 @@ bool fuse_pass(Rewriter *r) {
     for (uint32_t k = 0; ok && k < groups.n; k++)
         ok = cut_group(&f, groups.member + groups.first[k],
                        groups.first[k + 1] - groups.first[k]);
+    vec_free(&f.made);
+    vec_free(&f.key);
+    index_free(&f.made_index);
     arena_free(f.a);
     return ok;
 }

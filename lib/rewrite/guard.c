@@ -259,24 +259,8 @@ static bool has_same_sign(Rewriter *r, Var x, Var y) {
 
 /* ---- structure of matrices ---- */
 
-#define FACTS_GUARD(NAME, FACTS)                                                       \
-    static bool NAME(Rewriter *r, Var x) {                                             \
-        return rewriter_has_facts(r, x, FACTS);                                        \
-    }
-FACTS_GUARD(is_lower, FACT_LOWER)
-FACTS_GUARD(is_upper, FACT_UPPER)
-FACTS_GUARD(is_diagonal_matrix, FACT_DIAGONAL | FACT_SQUARE)
-FACTS_GUARD(is_identity_matrix, FACT_IDENTITY)
-FACTS_GUARD(is_symmetric, FACT_SYMMETRIC)
-FACTS_GUARD(is_hermitian, FACT_HERMITIAN)
-FACTS_GUARD(is_orthogonal, FACT_ORTHOGONAL)
-FACTS_GUARD(is_orthonormal, FACT_COLUMNS)
-FACTS_GUARD(has_positive_diagonal, FACT_POSITIVE)
-FACTS_GUARD(is_posdef, FACT_POSDEF)
-FACTS_GUARD(is_semidefinite, FACT_SEMIDEFINITE)
-
 static bool is_triangular(Rewriter *r, Var x) {
-    return is_lower(r, x) || is_upper(r, x);
+    return rewriter_has_facts(r, x, FACT_LOWER) || rewriter_has_facts(r, x, FACT_UPPER);
 }
 
 /* A product of a matrix and its transpose takes half the work. */
@@ -321,54 +305,55 @@ typedef struct GuardTest {
     const char *name;
     Test1 *one;
     Test2 *two;
+    Facts facts; /* of a matrix; neither function then */
 } GuardTest;
 static const GuardTest tests[] = {
-    {"const", is_tensor_const, NULL},
-    {"scalar", is_scalar, NULL},
-    {"vector", is_vector, NULL},
-    {"matrix", is_matrix, NULL},
-    {"square", is_square, NULL},
-    {"static_shape", is_static, NULL},
-    {"single_use", rewriter_single_use, NULL},
-    {"float", is_float_tensor, NULL},
-    {"real", is_real_tensor, NULL},
-    {"integer", is_integer, NULL},
-    {"discrete", is_discrete, NULL},
-    {"complex", is_complex, NULL},
-    {"signed", is_signed, NULL},
-    {"sum_keeps", sum_keeps_dtype, NULL},
-    {"bool", is_bool, NULL},
-    {"positive", rewriter_is_positive, NULL},
-    {"nonnegative", rewriter_is_nonnegative, NULL},
-    {"nonzero", is_nonzero, NULL},
-    {"finite", is_finite_const, NULL},
-    {"lower", is_lower, NULL},
-    {"upper", is_upper, NULL},
-    {"triangular", is_triangular, NULL},
-    {"diagonal_matrix", is_diagonal_matrix, NULL},
-    {"identity_matrix", is_identity_matrix, NULL},
-    {"symmetric", is_symmetric, NULL},
-    {"hermitian", is_hermitian, NULL},
-    {"orthogonal", is_orthogonal, NULL},
-    {"orthonormal", is_orthonormal, NULL},
-    {"positive_diagonal", has_positive_diagonal, NULL},
-    {"posdef", is_posdef, NULL},
-    {"semidefinite", is_semidefinite, NULL},
-    {"accumulates", NULL, may_accumulate},
-    {"no_transposes", NULL, are_no_transposes},
-    {"same_shape", NULL, has_same_known_shape},
-    {"same_dtype", NULL, has_same_dtype},
-    {"same_rank", NULL, has_same_rank},
-    {"batched", NULL, are_batched},
-    {"fits", NULL, do_fit},
-    {"differs", NULL, vars_differ},
-    {"sum_scales", NULL, sum_scales},
-    {"sum_divides", NULL, sum_divides},
-    {"product_scales", NULL, product_scales},
-    {"product_divides", NULL, product_divides},
-    {"gathers", NULL, factors_gather},
-    {"multiplies", NULL, product_is_safe},
-    {"same_sign", NULL, has_same_sign},
+    {"const", is_tensor_const, NULL, 0},
+    {"scalar", is_scalar, NULL, 0},
+    {"vector", is_vector, NULL, 0},
+    {"matrix", is_matrix, NULL, 0},
+    {"square", is_square, NULL, 0},
+    {"static_shape", is_static, NULL, 0},
+    {"single_use", rewriter_single_use, NULL, 0},
+    {"float", is_float_tensor, NULL, 0},
+    {"real", is_real_tensor, NULL, 0},
+    {"integer", is_integer, NULL, 0},
+    {"discrete", is_discrete, NULL, 0},
+    {"complex", is_complex, NULL, 0},
+    {"signed", is_signed, NULL, 0},
+    {"sum_keeps", sum_keeps_dtype, NULL, 0},
+    {"bool", is_bool, NULL, 0},
+    {"positive", rewriter_is_positive, NULL, 0},
+    {"nonnegative", rewriter_is_nonnegative, NULL, 0},
+    {"nonzero", is_nonzero, NULL, 0},
+    {"finite", is_finite_const, NULL, 0},
+    {"lower", NULL, NULL, FACT_LOWER},
+    {"upper", NULL, NULL, FACT_UPPER},
+    {"triangular", is_triangular, NULL, 0},
+    {"diagonal_matrix", NULL, NULL, FACT_DIAGONAL | FACT_SQUARE},
+    {"identity_matrix", NULL, NULL, FACT_IDENTITY},
+    {"symmetric", NULL, NULL, FACT_SYMMETRIC},
+    {"hermitian", NULL, NULL, FACT_HERMITIAN},
+    {"orthogonal", NULL, NULL, FACT_ORTHOGONAL},
+    {"orthonormal", NULL, NULL, FACT_COLUMNS},
+    {"positive_diagonal", NULL, NULL, FACT_POSITIVE},
+    {"posdef", NULL, NULL, FACT_POSDEF},
+    {"semidefinite", NULL, NULL, FACT_SEMIDEFINITE},
+    {"accumulates", NULL, may_accumulate, 0},
+    {"no_transposes", NULL, are_no_transposes, 0},
+    {"same_shape", NULL, has_same_known_shape, 0},
+    {"same_dtype", NULL, has_same_dtype, 0},
+    {"same_rank", NULL, has_same_rank, 0},
+    {"batched", NULL, are_batched, 0},
+    {"fits", NULL, do_fit, 0},
+    {"differs", NULL, vars_differ, 0},
+    {"sum_scales", NULL, sum_scales, 0},
+    {"sum_divides", NULL, sum_divides, 0},
+    {"product_scales", NULL, product_scales, 0},
+    {"product_divides", NULL, product_divides, 0},
+    {"gathers", NULL, factors_gather, 0},
+    {"multiplies", NULL, product_is_safe, 0},
+    {"same_sign", NULL, has_same_sign, 0},
 };
 enum { NTESTS = sizeof tests / sizeof *tests };
 const char *guard_name(size_t i) {
@@ -381,16 +366,18 @@ int guard_find(Session *s, Sym name) {
     return -1;
 }
 
-bool guard_counts_uses(int test) {
-    return tests[test].one == rewriter_single_use || tests[test].two == may_accumulate;
-}
-
 size_t guard_arity(int test) {
     return tests[test].two ? 2 : 1;
+}
+
+bool guard_holds_of(Rewriter *r, int test, Var x) {
+    const GuardTest *t = &tests[test];
+    return t->facts ? rewriter_has_facts(r, x, t->facts) : t->one(r, x);
 }
 
 bool guard_holds(Rewriter *r, const Guard *g, const Match *m, Var part) {
     const GuardTest *t = &tests[g->test];
     Var x = part != VAR_NONE ? part : m->var[g->arg[0]->hole];
-    return t->two ? t->two(r, x, m->var[g->arg[1]->hole]) : t->one(r, x);
+    if (t->two) return t->two(r, x, m->var[g->arg[1]->hole]);
+    return guard_holds_of(r, g->test, x);
 }

@@ -29,13 +29,6 @@ static bool tensor_is_uniform(const Tensor *t) {
            bytes_repeat(t->data, (size_t)n, dtype_size(t->dtype));
 }
 
-const void *rewriter_uniform(Rewriter *r, Var v) {
-    const Tensor *t = var_const(r->g, v);
-    if (!t || r->uniform[v] == 1) return NULL;
-    if (r->uniform[v] == 0) r->uniform[v] = tensor_is_uniform(t) ? 2 : 1;
-    return r->uniform[v] == 2 ? t->data : NULL;
-}
-
 /* The first element as a complex number; integers beyond 2^53 are compared
  * elsewhere. */
 static void first_element_complex(const Tensor *t, double *re, double *im) {
@@ -51,6 +44,32 @@ static void first_element_complex(const Tensor *t, double *re, double *im) {
 static bool is_same_number(double a, double b) {
     if (a != a || b != b) return a != a && b != b;
     return a == b && __builtin_signbit(a) == __builtin_signbit(b);
+}
+
+static const double often[] = {0, -0.0, 1, -1, 2, 3, 0.5};
+
+unsigned match_number_class(double re, double im) {
+    for (unsigned i = 0; im == 0 && i < sizeof often / sizeof *often; i++)
+        if (is_same_number(re, often[i])) return i + 1;
+    return 0;
+}
+
+static uint8_t class_of_first_element(const Tensor *t) {
+    double re, im;
+    first_element_complex(t, &re, &im);
+    return (uint8_t)match_number_class(re, im);
+}
+
+const void *rewriter_uniform(Rewriter *r, Var v) {
+    const Tensor *t = var_const(r->g, v);
+    if (!t || r->uniform[v] == 1) return NULL;
+    if (r->uniform[v] == 0)
+        r->uniform[v] = tensor_is_uniform(t) ? 2 + class_of_first_element(t) : 1;
+    return r->uniform[v] > 1 ? t->data : NULL;
+}
+
+unsigned match_class_of(Rewriter *r, Var v) {
+    return rewriter_uniform(r, v) ? r->uniform[v] - 2U : 0;
 }
 
 bool rewriter_is_number(Rewriter *r, Var v, double x) {
@@ -79,6 +98,12 @@ static bool is_same_integer(const Tensor *t, const Pat *p) {
     if (p->negative && p->u && dtype_kind(t->dtype) == K_UINT) return false;
     if (p->u > INT64_MAX && dtype_kind(t->dtype) != K_UINT) return false;
     return (uint64_t)tensor_i64(t, 0) == u;
+}
+
+/* Numbers that occur often are the same in each dtype, but 0 of integers is both of
+ * floats' zeros. */
+unsigned match_literal_class(const Pat *p) {
+    return p->negative && p->re == 0 ? 0 : match_number_class(p->re, p->im);
 }
 
 bool match_literal(Rewriter *r, const Pat *p, Var v) {

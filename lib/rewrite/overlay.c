@@ -19,7 +19,7 @@ static void grow_var_arrays(Rewriter *r) {
 static void grow_apply_arrays(Rewriter *r) {
     uint32_t cap = r->g->napply + r->g->napply / 2 + 64;
     r->state = mem_realloc(r->s, r->state, cap, sizeof *r->state);
-    r->nofold = mem_realloc(r->s, r->nofold, cap, sizeof *r->nofold);
+    r->op_at = mem_realloc(r->s, r->op_at, cap, sizeof *r->op_at);
     r->cap_apply = cap;
 }
 
@@ -34,14 +34,17 @@ void rewriter_grow(Rewriter *r) {
         r->uniform[v] = 0;
         r->facts[v] = 0;
     }
-    for (; r->napply < r->g->napply; r->napply++)
-        r->state[r->napply] = r->nofold[r->napply] = 0;
+    for (; r->napply < r->g->napply; r->napply++) {
+        const Op *op = r->g->apply[r->napply].op;
+        r->state[r->napply] = 0;
+        r->op_at[r->napply] = stage_number_op(r, op);
+    }
 }
 
 size_t rewriter_bytes(const Rewriter *r) {
     size_t var = sizeof *r->forward + sizeof *r->direct + sizeof *r->by +
                  sizeof *r->uses + sizeof *r->parts + sizeof *r->uniform;
-    return r->cap_var * var + r->cap_apply * (sizeof *r->state + sizeof *r->nofold);
+    return r->cap_var * var + r->cap_apply * (sizeof *r->state + sizeof *r->op_at);
 }
 
 void rewriter_reset(Rewriter *r) {
@@ -49,8 +52,11 @@ void rewriter_reset(Rewriter *r) {
     r->dirty = false;
     r->epoch++;
     r->compacted = r->g->napply;
+    r->order.n = 0;
     ifelse_note_effects(r);
     rewriter_grow(r);
+    for (ApplyId a = 0; r->settled && a < r->napply; a++)
+        r->state[a] = r->g->apply[a].op->fold_if ? 0 : SETTLED;
 }
 
 void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
@@ -58,23 +64,15 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
     *r = (Rewriter){.s = g->s, .g = g, .db = db, .o = o, .number = number};
     r->arena = arena_new(g->s);
     r->b = builder(g, true);
-    r->bucket_of = MAP(g->s);
+    r->op_number = MAP(g->s);
     r->literals = MAP(g->s);
     r->compacted = g->napply;
     ifelse_note_effects(r);
     rewriter_grow(r);
 }
 
-static void free_buckets(Rewriter *r) {
-    for (size_t i = 0; i < r->bucket.n; i++)
-        vec_free(&r->bucket.p[i]);
-    vec_free(&r->bucket);
-    vec_free(&r->general);
-    map_free(&r->bucket_of);
-}
-
 void rewriter_close(Rewriter *r) {
-    free_buckets(r);
+    stage_free(r);
     map_free(&r->literals);
     mem_free(r->forward);
     mem_free(r->direct);
@@ -84,81 +82,13 @@ void rewriter_close(Rewriter *r) {
     mem_free(r->uniform);
     mem_free(r->facts);
     mem_free(r->state);
-    mem_free(r->nofold);
+    mem_free(r->op_at);
     mem_free(r->conditional);
     view_free(r);
     vec_free(&r->stack);
+    vec_free(&r->order);
     vec_free(&r->asking);
     arena_free(r->arena);
-}
-
-/* ---- entries by op ---- */
-
-static Bucket *bucket_for_op(Rewriter *r, const Op *op) {
-    uint64_t i;
-    if (!map_get(&r->bucket_of, (uint64_t)(uintptr_t)op, &i)) {
-        i = r->bucket.n;
-        map_put(&r->bucket_of, (uint64_t)(uintptr_t)op, i);
-        Bucket none = {0};
-        vec_push(r->s, &r->bucket, none);
-    }
-    return &r->bucket.p[i];
-}
-
-static void bucket_pass(Rewriter *r, const Pass *p, uint16_t i) {
-    Try t = {0, i};
-    r->uses_matter |= p->uses;
-    if (!p->ops) vec_push(r->s, &r->general, t);
-    for (size_t k = 0; p->ops && p->ops[k]; k++) {
-        const Op *op = op_find(r->s, p->ops[k], strlen(p->ops[k]));
-        if (op) vec_push(r->s, bucket_for_op(r, op), t);
-    }
-}
-
-static Kinds rule_input_kinds(const Rule *rule) {
-    Kinds needs = 0;
-    for (size_t i = 0; i < rule->lhs->nin; i++) {
-        const Pat *p = rule->lhs->in[i];
-        if (p->kind == PAT_APPLY)
-            needs |= kind_of_op(p->op);
-        else if (p->kind == PAT_LITERAL || rule->const_hole[p->hole])
-            needs |= KIND_CONST;
-    }
-    return needs;
-}
-
-/* Specific rules precede general ones; passes, added first, precede all rules. */
-static void bucket_rule(Rewriter *r, const Rule *rule, uint16_t i) {
-    if (rule->broken) return;
-    Bucket *b = bucket_for_op(r, rule->lhs->op);
-    for (size_t k = 0; k < rule->nguard; k++)
-        r->uses_matter |= guard_counts_uses(rule->guard[k].test);
-    Try t = {rule_input_kinds(rule), i};
-    vec_push(r->s, b, t);
-    for (size_t k = b->n - 1; k > 0; k--) {
-        const Rule *before = r->db->entry.p[b->p[k - 1].entry].rule;
-        if (!before || before->weight >= rule->weight) break;
-        b->p[k] = b->p[k - 1];
-        b->p[k - 1] = t;
-    }
-}
-
-void overlay_entries(Rewriter *r, double from, double to) {
-    free_buckets(r);
-    r->bucket_of = MAP(r->s);
-    r->uses_matter = false;
-    r->from = from;
-    r->to = to;
-    for (int rules = 0; rules < 2; rules++) {
-        for (size_t i = 0; i < r->db->entry.n; i++) {
-            const DatabaseEntry *e = &r->db->entry.p[i];
-            bool cleaning = e->pub.position <= CLEANING;
-            bool here = (e->pub.position >= from && e->pub.position <= to) || cleaning;
-            if (!e->selected || !here || (e->rule != NULL) != (rules == 1)) continue;
-            if (e->rule) bucket_rule(r, e->rule, (uint16_t)i);
-            if (e->pass && e->pass->node) bucket_pass(r, e->pass, (uint16_t)i);
-        }
-    }
 }
 
 /* ---- reading ---- */

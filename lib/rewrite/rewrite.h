@@ -74,6 +74,7 @@ typedef struct RewriteOptions {
     void *ctx;
     bool profile;
     bool trial;             /* -v has nothing to say of it */
+    bool takes_graph;       /* g is freed as soon as it was copied */
     const RewriteWhy *why;  /* NULL: nobody asks */
     double sweeps_per_node; /* budget: replacements by one rule per node of the graph;
                              * 0: 8 */
@@ -84,8 +85,9 @@ typedef struct RewriteResult {
     size_t nprofile;
     const RewriteProfile *profile; /* session memory of the last call */
 } RewriteResult;
-/* Returns a new graph; g is unchanged. Called functions are rewritten too. NULL:
- * diagnosed; an exhausted budget names the rules that undo each other (E_LIMIT). */
+/* Returns a new graph; g is unchanged, unless the options take it. Called functions are
+ * rewritten too. NULL: diagnosed; an exhausted budget names the rules that undo each
+ * other (E_LIMIT). */
 Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r);
 /* Equality saturation: the cheapest form of the main graph that the query's rules
  * reach, with those @search. */

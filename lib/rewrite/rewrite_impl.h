@@ -95,8 +95,17 @@ typedef struct Pass {
     double position;
     NodePass *node;
     GraphPass *graph;
-    const char *const *ops; /* names of the ops that `node` handles; NULL: all */
-    bool uses;              /* reads r->uses */
+    const char *const *ops; /* names of the ops that `node` handles, or that a graph
+                             * must     have for `graph` to be worth while; NULL: all */
+    const char *const *of;  /* ops one of which must make an input of the Apply, if it
+                             * isn't  a constant; NULL: no matter */
+    const char *const
+        *among; /* ops one of which the graph must have; NULL: no matter */
+    bool (*takes)(const Op *op); /* may `node` handle Applies of the op? NULL: yes */
+    bool all_const;              /* all inputs must be constants */
+    bool uses;                   /* reads r->uses */
+    bool (*worth)(Rewriter *r);  /* may `graph` find something? Asked of a graph with
+                                  * forwards; NULL: yes */
 } Pass;
 extern const Pass rewrite_passes[];
 extern const size_t rewrite_npasses;
@@ -113,6 +122,9 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass, terms_pass,
     terms_float_pass, factors_float_pass, terms_fast_pass, factors_fast_pass,
     rewrite_true_pass;
+bool terms_worth(Rewriter *r), terms_float_worth(Rewriter *r),
+    factors_float_worth(Rewriter *r), terms_fast_worth(Rewriter *r),
+    factors_fast_worth(Rewriter *r);
 GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,
     scan_truncate_pass, scan_hoist_pass, scan_pushout_pass, scan_sum_pass,
     scan_unroll_pass;
@@ -148,6 +160,8 @@ typedef struct Database {
 /* All entries, with those selected by the query marked. NULL: diagnosed. */
 Database *database_open(Session *s, const RewriteQuery *q);
 void database_free(Database *db);
+/* Of an entry: those of the library are compiled when a graph has their ops. */
+bool database_compile(Database *db, Rule *rule);
 /* The selected entries by position; session memory of the last call. */
 const RewriteProfile *database_profile(Database *db, size_t *n);
 
@@ -158,23 +172,14 @@ bool rules_read(Session *s, Arena *a, uint32_t source, RuleVec *out);
 /* Compiles lhs, rhs and guards. False: diagnosed. `lenient`: an unknown op marks the
  * rule as broken instead. */
 bool rule_compile(Rule *r, Arena *a, bool lenient);
+/* Of a rule that needn't be compiled: does a guard ask about clients? Calls `see` with
+ * each op that the left side names as a function; false as soon as it says so. */
+bool rule_counts_uses(const Rule *r);
+bool rule_names_ops(const Rule *r, bool (*see)(const void *ctx, const Op *op),
+                    const void *ctx);
 const Pat *pattern_compile(Rule *r, Arena *a, const Ast *e, bool rhs);
 
 /* ---- a run over one graph ---- */
-/* The inputs of an Apply as a set: one hash bit per op that makes one, and a bit for
- * constants. A rule is tried only where every bit that its left side needs is set. */
-typedef uint64_t Kinds;
-#define KIND_CONST ((Kinds)1 << 63)
-static inline Kinds kind_of_op(const Op *op) {
-    return (Kinds)1 << ((uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15) >> 58) % 63;
-}
-typedef struct Try {
-    Kinds needs;
-    uint16_t entry; /* in the database */
-} Try;
-typedef Vec(Try) Bucket; /* in the order to try */
-enum { SEEN_NOT, SEEN_OPEN, SEEN_DONE, SEEN = 3, COUNTED = 4, FROZEN = 8 };
-typedef struct Visit Visit;
 /* structure.c: what is known of all matrices in the last two dims of a variable, as if
  * nothing were rounded. A fact says nothing of matrices with inf or nan. */
 typedef uint16_t Facts;
@@ -200,6 +205,61 @@ enum {
     FACTS_DONE = 1 << 13
 };
 
+/* structure_ops.c: the facts of output `out` of an Apply that follow from those of its
+ * inputs, which are known. */
+typedef Facts FactsOf(Rewriter *r, ApplyId id, size_t out);
+FactsOf *facts_of_op(const Op *op); /* NULL: nothing follows */
+
+/* What makes a variable, as a set of bits: one by hash for its op, or for constants one
+ * and another by value. */
+typedef uint64_t Kinds;
+enum { OP_KINDS = 54, KIND_CONST_AT = 63, FEW_INPUTS = 2 };
+#define KIND_CONST ((Kinds)1 << KIND_CONST_AT)
+static inline Kinds kind_of_op(const Op *op) {
+    return (Kinds)1 << ((uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15) >> 58) % OP_KINDS;
+}
+/* An entry to try, and what it needs, to rule out most without a closer look: kinds of
+ * the first inputs (in either order if it swaps them), of one of the rest, of any; and
+ * a guard that each of the first must pass, or -1. */
+typedef struct Try {
+    Kinds in[FEW_INPUTS], rest, any;
+    int guard[FEW_INPUTS];
+    uint16_t entry;   /* in the database */
+    bool swaps, same; /* same: the first two inputs are one variable */
+} Try;
+typedef struct InputKinds {
+    Kinds in[FEW_INPUTS], rest, all;
+    Var v[FEW_INPUTS];
+    size_t n;
+} InputKinds;
+typedef Vec(Try) Bucket; /* in the order to try */
+/* What is tried at an Apply: everything; what the stage adds, where the cleaning
+ * entries found nothing to do; where those of the stage found nothing either, what may
+ * fire since something has a client less. */
+typedef enum TryLevel { TRY_ALL, TRY_SETTLED, TRY_AGAIN, TRY_LEVELS } TryLevel;
+typedef struct OpTries {
+    const Op *op;
+    Kinds kind;
+    FactsOf *facts; /* NULL: nothing follows for what the op makes */
+    Bucket level[TRY_LEVELS];
+} OpTries;
+/* States of an Apply. Counted: the sweep needs it, so it is a client of its inputs.
+ * Frozen: left as it is in this stage. Settled and tried: see TryLevel. No fold: folded
+ * already, or folding failed. Changed: something that it is made of was replaced in
+ * this sweep. */
+enum {
+    SEEN_NOT,
+    SEEN_OPEN,
+    SEEN_DONE,
+    SEEN = 3,
+    COUNTED = 4,
+    FROZEN = 8,
+    SETTLED = 16,
+    TRIED = 32,
+    NOFOLD = 64,
+    CHANGED = 128
+};
+typedef struct Visit Visit;
 struct Visit {
     ApplyId a;
     uint32_t next; /* the next input, or output of a replaced one, to visit */
@@ -221,19 +281,25 @@ struct Rewriter {
     uint16_t *by;     /* 1 + the entry that replaced it; 0: only its inputs changed */
     uint32_t *uses;   /* number of clients, a lower bound */
     uint32_t *parts;  /* of these, the ones that need little of a product */
-    uint8_t *uniform; /* of constants: 0 unknown, 1 no, 2 all elements are equal */
+    uint8_t *uniform; /* of constants: 0 unknown, 1 no, else all elements are equal: 2 +
+                         match_number_class */
     Facts *facts;     /* of matrices, once they are asked for */
-    uint8_t *state;   /* by Apply: SEEN_* */
-    uint8_t *nofold;  /* by Apply: folding failed */
+    uint8_t *state;   /* by Apply: SEEN_* and others */
+    uint16_t *op_at;  /* by Apply: the number of its op, in tries */
     uint32_t nvar, napply; /* the filled length of the arrays */
     uint32_t compacted;    /* Applies when the graph was last compacted */
     /* state of a stage */
-    Map bucket_of; /* Op * -> index + 1 */
-    Vec(Bucket) bucket;
-    Bucket general; /* node passes for every op */
+    Map op_number;      /* Op * -> its number in this run */
+    Vec(OpTries) tries; /* by that number */
+    bool new_op;        /* since the entries were sorted, the graph got an op */
+    bool works;         /* entries besides the cleaning ones may fire */
+    bool loose;         /* an Apply is left that did not settle */
+    bool settled;       /* all are, if nothing has changed since the last stage */
     Vec(Visit) stack;
-    Vec(Var) asking; /* the variables whose facts are being found, outermost first */
-    uint64_t budget; /* replacements allowed per entry and stage */
+    Vec(ApplyId) order; /* what the last sweep needed, inputs first; empty: all, as
+                           numbered */
+    Vec(Var) asking;    /* the variables whose facts are being found, outermost first */
+    uint64_t budget;    /* replacements allowed per entry and stage */
     uint16_t recent[64]; /* ring buffer of the entries that fired last */
     uint32_t fired, sweeps;
     uint32_t *number; /* replacements so far, over all graphs of a run */
@@ -275,10 +341,6 @@ bool rewriter_has_facts(Rewriter *r, Var v, Facts facts);
 /* chain.c: the diagonal of a matrix made of it, with zeros elsewhere; VAR_NONE: not
  * such a matrix. */
 Var chain_diagonal_of(Rewriter *r, Var v);
-/* structure_ops.c: the facts of output `out` of an Apply that follow from those of its
- * inputs, which are known. */
-typedef Facts FactsOf(Rewriter *r, ApplyId id, size_t out);
-FactsOf *facts_of_op(const Op *op); /* NULL: nothing follows */
 /* Of input i, as far as they are known. */
 Facts facts_of_input(Rewriter *r, ApplyId id, size_t i);
 /* ifelse.c */
@@ -360,6 +422,13 @@ typedef struct MatchSearch {
     Match *m;
 } MatchSearch;
 bool match_literal(Rewriter *r, const Pat *p, Var v);
+/* The place of a number among those that literals of rules are most often, from 1 on;
+ * 0: another number. */
+unsigned match_number_class(double re, double im);
+/* Of a constant tensor with equal elements; of a literal that only constants of its own
+ * class match. 0: any. */
+unsigned match_class_of(Rewriter *r, Var v);
+unsigned match_literal_class(const Pat *p);
 /* Is v the result of an Apply with the pattern's op and arity? */
 bool match_op(const Pat *p, const Apply *a, Var v);
 bool match_props(MatchSearch *s, const Pat *p, const Apply *a);
@@ -377,13 +446,12 @@ int guard_find(Session *s, Sym name);
 size_t guard_arity(int test);
 /* part: the part of the pattern that the guard asks about, or VAR_NONE. */
 bool guard_holds(Rewriter *r, const Guard *g, const Match *m, Var part);
-bool guard_counts_uses(int test);
-const char *guard_name(size_t i); /* NULL after the last */
+bool guard_holds_of(Rewriter *r, int test, Var x); /* of one argument */
+const char *guard_name(size_t i);                  /* NULL after the last */
 
 /* ---- why.c: how far a rule got, if somebody asks ---- */
 typedef struct Why Why;
-Why *why_new(Session *s, const Database *db,
-             const RewriteWhy *asked); /* NULL: diagnosed */
+Why *why_new(Session *s, Database *db, const RewriteWhy *asked); /* NULL: diagnosed */
 void why_report(const Why *w, const Database *db);
 void why_free(Why *w); /* NULL is allowed */
 /* Told by the matcher: */
@@ -400,8 +468,15 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
                    uint32_t *number);
 void rewriter_reset(Rewriter *r); /* call after compacting g: clears the forwards */
 void rewriter_close(Rewriter *r);
-/* Sorts a stage's selected node entries into buckets by op. */
-void overlay_entries(Rewriter *r, double from, double to);
+/* stage.c: sorts the entries of positions r->from..r->to by op. */
+void stage_sort_entries(Rewriter *r);
+/* The kinds of an Apply's inputs; may the entry fire there? */
+InputKinds stage_input_kinds(Rewriter *r, ApplyId a);
+bool stage_may_fire(Rewriter *r, const Try *t, const InputKinds *x);
+uint16_t stage_number_op(Rewriter *r, const Op *op);
+/* Has the graph one of the ops that the pass is for? */
+bool stage_has_ops_of(const Rewriter *r, const Pass *p);
+void stage_free(Rewriter *r);
 /* One stage: sweeps with the selected entries of positions from..to and the cleaning
  * entries until nothing fires. False: diagnosed. */
 bool drive_stage(Rewriter *r, double from, double to);

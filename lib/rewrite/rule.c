@@ -366,3 +366,32 @@ const Rule *rule_parse(Session *s, Span text) {
     Rule *r = read_rule(s, session_arena(s), text);
     return r && rule_compile(r, session_arena(s), false) ? r : NULL;
 }
+
+/* ---- before a rule is compiled ---- */
+
+bool rule_counts_uses(const Rule *r) {
+    return strstr(r->text, "single_use") || strstr(r->text, "accumulates");
+}
+
+static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_';
+}
+
+bool rule_names_ops(const Rule *r, bool (*see)(const void *ctx, const Op *op),
+                    const void *ctx) {
+    const char *text = source_get(r->s, r->lhs_at.source)->text;
+    const char *p = text + r->lhs_at.begin, *end = text + r->lhs_at.end;
+    while (p < end) {
+        const char *word = p;
+        while (p < end && is_word(*p))
+            p++;
+        const Op *op = p > word && p < end && *p == '('
+                           ? op_find(r->s, word, (size_t)(p - word))
+                           : NULL;
+        bool stands = op && !op->def && (op->perform || !op->expand);
+        if (stands && !see(ctx, op)) return false;
+        if (p == word) p++;
+    }
+    return true;
+}

@@ -55,6 +55,8 @@ static void compact_overlay(Rewriter *r) {
 
 static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e) {
     double start = clock_seconds();
+    if (!stage_has_ops_of(r, e->pass) || (e->pass->worth && !e->pass->worth(r)))
+        return true;
     compact_overlay(r);
     uint32_t before = r->g->napply, fired = *r->number;
     size_t mark = diag_count(r->s);
@@ -63,6 +65,7 @@ static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e) {
     bool ok = e->pass->graph(r) && !diag_failed(r->s, mark);
     r->b.intern = true;
     r->dirty |= r->g->napply != before || *r->number != fired;
+    r->settled &= !r->dirty;
     compact_overlay(r);
     RewriteProfile *p = &r->db->entry.p[r->current].profile;
     p->tried++;
@@ -191,6 +194,7 @@ static Graph *private_copy(Graph *g, bool merge, bool apart) {
 static Graph *run_copy(RewriteRun *run, Graph *g) {
     bool apart = pin_destroyed_needed(g);
     Graph *work = private_copy(g, merge_is_selected(run->db), apart);
+    if (run->o->takes_graph) graph_free(g);
     if (!run_all_stages(run, work)) return graph_free(work), NULL;
     for (size_t i = 0; apart && i <= work->functions.n; i++)
         pin_destroyed_unmark(i ? work->functions.p[i - 1] : work);
@@ -241,27 +245,43 @@ static void log_rewriting(const RewriteRun *run, uint32_t before, uint32_t after
     arena_free(a);
 }
 
+static void open_run(RewriteRun *run, Session *s, const RewriteOptions *o) {
+    *run = (RewriteRun){.s = s, .o = o, .db = database_open(s, &o->query)};
+    if (!run->db || !o->why || (run->why = why_new(s, run->db, o->why))) return;
+    database_free(run->db);
+    run->db = NULL;
+}
+
+static void close_run(RewriteRun *run, RewriteResult *r, uint32_t before,
+                      const Graph *done) {
+    if (r) {
+        *r = (RewriteResult){.fired = run->fired, .sweeps = run->sweeps};
+        r->before = before;
+        r->after = done ? count_applies(done) : 0;
+        r->profile = database_profile(run->db, &r->nprofile);
+    }
+    why_free(run->why);
+    database_free(run->db);
+}
+
 Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r) {
-    RewriteRun run = {.s = g->s, .o = o, .db = database_open(g->s, &o->query)};
-    if (!run.db) return NULL;
-    if (o->why && !(run.why = why_new(g->s, run.db, o->why)))
-        return database_free(run.db), NULL;
-    const char *before = session_set_doing(g->s, "rewriting the graph");
+    Session *s = g->s;
+    uint32_t before = count_applies(g);
+    RewriteRun run;
+    open_run(&run, s, o);
+    if (!run.db) {
+        if (o->takes_graph) graph_free(g);
+        return NULL;
+    }
+    const char *was = session_set_doing(s, "rewriting the graph");
     Graph *done = run_copy(&run, g);
-    session_set_doing(g->s, before);
-    if (done && !o->trial && session_is_logged(g->s)) {
-        log_rewriting(&run, count_applies(g), count_applies(done));
+    session_set_doing(s, was);
+    if (done && !o->trial && session_is_logged(s)) {
+        log_rewriting(&run, before, count_applies(done));
         log_unused_rules(&run);
     }
     if (done && run.why) why_report(run.why, run.db);
-    why_free(run.why);
-    if (r) {
-        *r = (RewriteResult){.fired = run.fired, .sweeps = run.sweeps};
-        r->before = count_applies(g);
-        r->after = done ? count_applies(done) : 0;
-        r->profile = database_profile(run.db, &r->nprofile);
-    }
-    database_free(run.db);
+    close_run(&run, r, before, done);
     return done;
 }
 

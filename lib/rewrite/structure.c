@@ -33,6 +33,7 @@ static Facts implied_once(Facts f, bool real) {
 
 static Facts implied(Facts f, bool real) {
     Facts before;
+    if (!(f & ~FACT_SQUARE)) return f; /* most often */
     do {
         before = f;
         f = implied_once(f, real);
@@ -168,7 +169,7 @@ static Facts facts_of(Rewriter *r, Var v) {
     while (r->asking.n) {
         Var u = r->asking.p[r->asking.n - 1];
         ApplyId id = var_owner(r->g, u);
-        FactsOf *of = id == APPLY_NONE ? NULL : facts_of_op(r->g->apply[id].op);
+        FactsOf *of = id == APPLY_NONE ? NULL : r->tries.p[r->op_at[id]].facts;
         bool open = r->facts[u] & FACTS_OPEN;
         if (!(r->facts[u] & FACTS_DONE)) {
             r->facts[u] = FACTS_OPEN;

@@ -287,7 +287,7 @@ static bool may_gather(const Terms *t, ApplyId a) {
     if (!is_tree(t, a)) return false;
     if (t->class != TERMS_FLOAT) return true;
     for (size_t i = 0; i < p->nin; i++) {
-        ApplyId of = var_owner(g, apply_in(g, a)[i]);
+        ApplyId of = var_owner(g, rewriter_input(t->r, a, i));
         if (of == APPLY_NONE) continue;
         const Apply *q = &g->apply[of];
         if (splits(t, q, &second)) return true;
@@ -296,14 +296,31 @@ static bool may_gather(const Terms *t, ApplyId a) {
     return false;
 }
 
-static bool collect_all(Rewriter *r, bool product, TermsClass class) {
-    Terms t = {.r = r, .product = product, .class = class};
-    t.divide = op_named(r->s, "true_divide");
-    t.power = op_named(r->s, "power");
-    t.square = op_named(r->s, "square");
-    ApplyId end = r->g->napply;
-    while (end > 0 && !may_gather(&t, end - 1))
+static Terms terms_of(Rewriter *r, bool product, TermsClass class) {
+    return (Terms){.r = r,
+                   .product = product,
+                   .class = class,
+                   .divide = op_named(r->s, "true_divide"),
+                   .power = op_named(r->s, "power"),
+                   .square = op_named(r->s, "square")};
+}
+
+/* 1 + the number of the last tree; 0: there is none. */
+static ApplyId end_of_trees(const Terms *t) {
+    ApplyId end = t->r->g->napply;
+    while (end > 0 && !may_gather(t, end - 1))
         end--;
+    return end;
+}
+
+static bool any_tree(Rewriter *r, bool product, TermsClass class) {
+    Terms t = terms_of(r, product, class);
+    return end_of_trees(&t) > 0;
+}
+
+static bool collect_all(Rewriter *r, bool product, TermsClass class) {
+    Terms t = terms_of(r, product, class);
+    ApplyId end = end_of_trees(&t);
     if (end == 0) return true;
     t.a = arena_new(r->s);
     t.clients = graph_clients(r->g, t.a, NULL);
@@ -318,6 +335,21 @@ static bool collect_all(Rewriter *r, bool product, TermsClass class) {
     return ok;
 }
 
+bool terms_worth(Rewriter *r) {
+    return any_tree(r, false, TERMS_INTEGER);
+}
+bool terms_float_worth(Rewriter *r) {
+    return any_tree(r, false, TERMS_FLOAT);
+}
+bool factors_float_worth(Rewriter *r) {
+    return any_tree(r, true, TERMS_FLOAT);
+}
+bool terms_fast_worth(Rewriter *r) {
+    return any_tree(r, false, TERMS_FAST);
+}
+bool factors_fast_worth(Rewriter *r) {
+    return any_tree(r, true, TERMS_FAST);
+}
 bool terms_pass(Rewriter *r) {
     return collect_all(r, false, TERMS_INTEGER);
 }

@@ -35,9 +35,9 @@ static bool takes_part(Rewriter *r, ApplyId id, size_t i) {
 }
 
 void rewriter_count(Rewriter *r, ApplyId a) {
-    if (!r->uses_matter || r->state[a] & COUNTED) return;
+    if (r->state[a] & COUNTED) return;
     r->state[a] |= COUNTED;
-    for (size_t i = 0; i < r->g->apply[a].nin; i++) {
+    for (size_t i = 0; r->uses_matter && i < r->g->apply[a].nin; i++) {
         Var x = rewriter_input(r, a, i);
         r->uses[x]++;
         r->parts[x] += takes_part(r, a, i);

@@ -138,11 +138,11 @@ void why_replaced(Rewriter *r, ApplyId a, size_t by) {
 }
 
 /* ---- the question ---- */
-Why *why_new(Session *s, const Database *db, const RewriteWhy *asked) {
+Why *why_new(Session *s, Database *db, const RewriteWhy *asked) {
     for (size_t i = 0; i < db->entry.n; i++) {
         const DatabaseEntry *e = &db->entry.p[i];
         if (strcmp(e->pub.name, asked->rule) != 0 || !e->rule) continue;
-        if (!rule_compile(e->rule, db->arena, true)) return NULL;
+        if (!database_compile(db, e->rule)) return NULL;
         Why *w = mem_zalloc(s, 1, sizeof *w);
         *w = (Why){.s = s,
                    .asked = asked,

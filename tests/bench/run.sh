@@ -14,11 +14,11 @@ int main(int argc, char **argv) {
 }
 END
 ${CC:-cc} -O2 -o "$work/empty" "$work/empty.c"
-for n in 1000 10000 100000; do
-    "$build/tests/bench/gen" chain $n >"$work/chain-$n.yaml"
-    "$build/tests/bench/gen" tree $n >"$work/tree-$n.yaml"
+for kind in chain tree rnn mlp transformer; do
+    for n in 1000 10000 100000 1000000; do
+        "$build/tests/bench/gen" $kind $n >"$work/$kind-$n.yaml"
+    done
 done
-"$build/tests/bench/gen" chain 1000000 >"$work/chain-1000000.yaml"
 
 # NumPy's column, where there is NumPy, and PyTorch's layers; OpenBLAS is told the CPU as our tools tell it.
 export BENCH_NUMPY="$work/numpy.tsv"

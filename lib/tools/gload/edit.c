@@ -346,7 +346,7 @@ static void freeze_leaf(Graph *g, Var v) {
     if (leaf->value->kind == TYPE_TENSOR && t->kind == TYPE_TENSOR)
         t = type_tensor(g->s, t->dtype, t->ndim, leaf->value->t.shape);
     g->var[v].leaf = LEAF_CONST;
-    g->var[v].type = t;
+    graph_retype_leaf(g, v, t);
     leaf->name = 0;
     size_t kept = 0;
     for (size_t i = 0; i < g->shared.n; i++)

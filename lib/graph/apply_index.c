@@ -1,0 +1,88 @@
+/* Finds equal Applies. An open table of their numbers: each is kept near where the
+ * newest of its inputs says, so that building and walking a graph in its order reads
+ * the table in order too. Many Applies may share their newest input; when the slots
+ * near it are taken, the rest is scattered by hash. */
+#include "graph/graph_impl.h"
+
+#include <string.h>
+
+enum { NEAR = 8, PER_VAR = 2, FIRST_SLOTS = 16 };
+#define FREE UINT32_MAX
+
+typedef struct Place {
+    uint64_t near, hash;
+} Place;
+
+static Place place_of(const ApplyKey *k) {
+    uint64_t h = hash_mix((uint64_t)(uintptr_t)k->op, k->props->id);
+    Var newest = 0;
+    for (size_t i = 0; i < k->nin; i++) {
+        h = hash_mix(h, k->in[i]);
+        if (k->in[i] > newest) newest = k->in[i];
+    }
+    return (Place){k->nin ? (uint64_t)newest * PER_VAR : h, h};
+}
+
+/* The slot to look at in step i of a search. */
+static size_t slot_at(const ApplyIndex *x, Place p, size_t i) {
+    if (i < NEAR) return (p.near + i) & x->mask;
+    return (p.hash + (i - NEAR) * (p.hash >> 32 | 1)) & x->mask;
+}
+
+static bool is_same_apply(const ApplyKey *k, ApplyId id) {
+    const Apply *a = &k->g->apply[id];
+    return a->op == k->op && a->props == k->props && a->nin == k->nin &&
+           (k->nin == 0 ||
+            memcmp(apply_in(k->g, id), k->in, k->nin * sizeof *k->in) == 0);
+}
+
+ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k) {
+    if (x->n == 0) return APPLY_NONE;
+    Place p = place_of(k);
+    for (size_t i = 0;; i++) {
+        ApplyId id = x->slot[slot_at(x, p, i)];
+        if (id == FREE || is_same_apply(k, id)) return id;
+    }
+}
+
+static void put_apply(ApplyIndex *x, const ApplyKey *k, ApplyId id) {
+    Place p = place_of(k);
+    size_t i = 0;
+    while (x->slot[slot_at(x, p, i)] != FREE)
+        i++;
+    x->slot[slot_at(x, p, i)] = id;
+    x->n++;
+}
+
+ApplyKey apply_key(const Graph *g, ApplyId a) {
+    const Apply *r = &g->apply[a];
+    return (ApplyKey){g, r->op, r->props, r->nin, apply_in(g, a)};
+}
+
+void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n) {
+    size_t size = x->slot ? x->mask + 1 : FIRST_SLOTS;
+    while (size / 2 < n)
+        size *= 2;
+    if (x->slot && size == x->mask + 1) return;
+    ApplyIndex big = {.mask = size - 1};
+    big.slot = mem_realloc(g->s, NULL, size, sizeof *big.slot);
+    memset(big.slot, 0xFF, size * sizeof *big.slot);
+    for (size_t i = 0; x->slot && i <= x->mask; i++) {
+        if (x->slot[i] == FREE) continue;
+        ApplyKey k = apply_key(g, x->slot[i]);
+        put_apply(&big, &k, x->slot[i]);
+    }
+    apply_index_free(x);
+    *x = big;
+}
+
+void apply_index_add(ApplyIndex *x, const Graph *g, ApplyId a) {
+    ApplyKey k = apply_key(g, a);
+    apply_index_reserve(x, g, x->n + 1);
+    put_apply(x, &k, a);
+}
+
+void apply_index_free(ApplyIndex *x) {
+    mem_free(x->slot);
+    *x = (ApplyIndex){0};
+}

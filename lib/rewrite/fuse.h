@@ -1,0 +1,47 @@
+/* Fusion in two files: fuse.c finds groups of Applies, fuse_function.c makes calls of
+ * functions of them. */
+#ifndef REWRITE_FUSE_H
+#define REWRITE_FUSE_H
+
+#include "rewrite/rewrite_impl.h"
+
+enum { MOST_INPUTS = 16, MOST_OUTPUTS = 8 };
+
+/* A function that was made, and what it computes. */
+typedef struct FusedFunction {
+    const Graph *fn;
+    const uint64_t *key;
+    size_t n;
+} FusedFunction;
+
+typedef struct Fuse {
+    Rewriter *r;
+    Graph *g;
+    Arena *a;
+    uint8_t *live; /* by variable */
+    uint8_t *init; /* by variable: an initial value needs it, which must not come to
+                      depend on inputs by being in a group with what does */
+    Clients clients;
+    uint8_t *root;   /* by variable: an output, update, ... */
+    uint64_t *shape; /* by variable: equal numbers mean equal shapes */
+    uint8_t *can;    /* by Apply: may be fused */
+    uint32_t *scope; /* by Apply: groups stay within a branch; NULL: no branches */
+    uint32_t *rank;  /* by Apply */
+    uint32_t *set;   /* by Apply: union-find of groups */
+    uint32_t *mark;  /* by Apply: 1 + the number of its chunk */
+    uint32_t *seen;  /* by variable: the chunk whose inputs include it */
+    Var *inner;      /* by variable: its counterpart in the function being built */
+    uint32_t chunk;
+    Vec(FusedFunction) made;
+    Index made_index;  /* by key */
+    Vec(uint64_t) key; /* of the group that is being described */
+} Fuse;
+
+/* Does anything read v besides the current chunk, whose members are marked? */
+bool fuse_is_output(const Fuse *f, Var v);
+/* A number that functions hold themselves. */
+bool fuse_is_constant(const Fuse *f, Var v);
+/* Replaces n members and, if there is one, the reduction at their end by a call. */
+bool fuse_call_function(Fuse *f, const ApplyId *member, uint32_t n, ApplyId end);
+
+#endif
