@@ -1,6 +1,7 @@
 # Makes one script of an ES module and all that it imports, each after what it needs. usage: awk -f bundle.awk DIR/main.js
 # A module has its imports on lines of their own, `import {a, b} from './x.js';`, and exports only where it declares. All share
-# one scope, so that no name may be declared twice. Lines that are comments stay out.
+# one scope, so that no name may be declared twice. Comments on lines of their own stay out,
+# and so does indentation: no text of a module goes over several lines.
 function fail(text) { print text > "/dev/stderr"; failed = 1; exit 1 }
 function declare(file, line,    name) {
     if (line !~ /^(async )?(function\*?|const|let|class) +[A-Za-z_$]/) return
@@ -33,6 +34,7 @@ function module(file,    n, i, line, from, text, comment) {
         if (line ~ /^export +[*{d]/) fail(file ": exports only where it declares: " line)
         sub(/^export /, "", line)
         declare(file, line)
+        sub(/^ +/, "", line)
         print line
     }
 }

@@ -24,10 +24,12 @@ export function addressOf(app, first, place) {
     /** @type {[string, string][]} */
     const parts = [];
     if (s.tab !== first) parts.push(['tab', s.tab]);
-    if (s.chosen && s.chosen.path && (s.chosen.root === app.root || app.m.raw.diff)) parts.push([s.chosen.root === app.root ? 'at' : 'right', s.chosen.path]);
+    if (s.chosen && s.chosen.path && (s.chosen.root === app.root || app.m.raw.diff))
+        parts.push([s.chosen.root === app.root ? 'at' : 'right', s.chosen.path]);
     const raw = app.m.raw;
     if (!sameSet(s.open, raw.open || [])) parts.push(['open', Array.from(s.open).join(',')]);
-    if (raw.diff && !sameSet(s.openRight, raw.diff.open_right || [])) parts.push(['openright', Array.from(s.openRight).join(',')]);
+    if (raw.diff && !sameSet(s.openRight, raw.diff.open_right || []))
+        parts.push(['openright', Array.from(s.openRight).join(',')]);
     const on = SWITCHES.filter(k => s[k]);
     if (on.length) parts.push(['show', on.join(',')]);
     if (s.heat !== 'family') parts.push(['heat', s.heat]);
@@ -37,7 +39,12 @@ export function addressOf(app, first, place) {
     if (s.tab === 'tables') parts.push(['table', s.table]);
     if (place) parts.push(['view', [place.x.toFixed(0), place.y.toFixed(0), place.k.toPrecision(3)].join(',')]);
     const text = parts.map(([k, v]) => k + '=' + escaped(v)).join('&');
-    return text.length > LONGEST ? parts.filter(p => !p[0].startsWith('open')).map(([k, v]) => k + '=' + escaped(v)).join('&') : text;
+    return text.length > LONGEST
+        ? parts
+              .filter(p => !p[0].startsWith('open'))
+              .map(([k, v]) => k + '=' + escaped(v))
+              .join('&')
+        : text;
 }
 
 /** @param {string} hash @returns {Map<string, string>} */
@@ -60,15 +67,25 @@ function valuesOf(hash) {
 export function stateOfAddress(app, hash, tabs) {
     const v = valuesOf(hash);
     const raw = app.m.raw;
-    const paths = (/** @type {string} */ key, /** @type {string[]} */ first) => new Set(v.has(key) ? (v.get(key) || '').split(',').filter(Boolean) : first);
-    const chosen = v.has('right') && app.m.raw.diff ? choiceOfPath(app.m, app.roots[1], v.get('right') || '') : v.has('at') ? choiceOfPath(app.m, app.root, v.get('at') || '') : null;
+    const paths = (/** @type {string} */ key, /** @type {string[]} */ first) =>
+        new Set(v.has(key) ? (v.get(key) || '').split(',').filter(Boolean) : first);
+    const chosen =
+        v.has('right') && app.m.raw.diff
+            ? choiceOfPath(app.m, app.roots[1], v.get('right') || '')
+            : v.has('at')
+              ? choiceOfPath(app.m, app.root, v.get('at') || '')
+              : null;
     const shown = (v.get('show') || '').split(',');
     const to = chosen && v.has('to') ? choiceOfPath(app.m, chosen.root, v.get('to') || '') : null;
     const reach = v.get('reach');
     /** @type {Partial<import('./store.js').State>} */
     const state = {
-        tab: tabs.includes(v.get('tab') || '') ? v.get('tab') : tabs[0], chosen, open: paths('open', raw.open || []),
-        heat: /** @type {string[]} */ (app.costs.measures()).includes(v.get('heat') || '') ? v.get('heat') : 'family', table: v.get('table') || 'applies', step: Math.max(0, Number(v.get('step')) || 0),
+        tab: tabs.includes(v.get('tab') || '') ? v.get('tab') : tabs[0],
+        chosen,
+        open: paths('open', raw.open || []),
+        heat: /** @type {string[]} */ (app.costs.measures()).includes(v.get('heat') || '') ? v.get('heat') : 'family',
+        table: v.get('table') || 'applies',
+        step: Math.max(0, Number(v.get('step')) || 0),
         reach: to ? {kind: 'path', to} : reach === 'up' || reach === 'down' || reach === 'both' ? {kind: reach} : null,
     };
     if (raw.diff) state.openRight = paths('openright', raw.diff.open_right || []);

@@ -12,7 +12,9 @@ const MOST_ROWS = 3000;
 function bandsOf(s) {
     /** @type {number[]} */
     const outer = [];
-    s.nodes.forEach((v, i) => { if (v.parent < 0) outer.push(i); });
+    s.nodes.forEach((v, i) => {
+        if (v.parent < 0) outer.push(i);
+    });
     outer.sort((a, b) => s.nodes[a].y - s.nodes[b].y);
     /** @type {Band[]} */
     const bands = [];
@@ -31,7 +33,9 @@ function bandsOf(s) {
 function partnersOf(l, r, lb, rb, pairs) {
     /** @type {Map<string, number>} */
     const bandOfPath = new Map();
-    rb.forEach((b, k) => { for (const i of b.nodes) bandOfPath.set(r.nodes[i].path, k); });
+    rb.forEach((b, k) => {
+        for (const i of b.nodes) bandOfPath.set(r.nodes[i].path, k);
+    });
     /** @type {Map<number, number>} */
     const count = new Map();
     lb.forEach((b, k) => {
@@ -73,7 +77,8 @@ function moveBands(s, bands, shift) {
         let hi = bands.length - 1;
         while (lo < hi) {
             const mid = (lo + hi + 1) >> 1;
-            if (bands[mid].top <= y) lo = mid; else hi = mid - 1;
+            if (bands[mid].top <= y) lo = mid;
+            else hi = mid - 1;
         }
         return shift[lo];
     };
@@ -103,7 +108,8 @@ function alignColumns(l, r, pairs) {
         n++;
     }
     const dx = Math.round(n ? sum / n : (l.width - r.width) / 2);
-    if (dx > 0) moveRight(r, dx); else moveRight(l, -dx);
+    if (dx > 0) moveRight(r, dx);
+    else moveRight(l, -dx);
     l.width = r.width = Math.max(l.width, r.width);
 }
 
@@ -129,7 +135,8 @@ function alignRows(l, r, pairs) {
         for (; li < i; li++) ls[li] = left;
         for (; ri < j; ri++) rs[ri] = right;
         const ahead = lb[i].top + left - rb[j].top - right;
-        if (ahead > 0) right += ahead; else left -= ahead;
+        if (ahead > 0) right += ahead;
+        else left -= ahead;
     }
     for (; li < lb.length; li++) ls[li] = left;
     for (; ri < rb.length; ri++) rs[ri] = right;

@@ -34,17 +34,27 @@ export class App {
         this.root = m.raw.explain ? this.roots[this.roots.length - 1] : 0;
     }
 
-    get state() { return this.store.state; }
+    get state() {
+        return this.store.state;
+    }
 
-    palette() { return paletteOf(this.state.theme); }
+    palette() {
+        return paletteOf(this.state.theme);
+    }
 
-    dark() { return isDark(this.state.theme); }
+    dark() {
+        return isDark(this.state.theme);
+    }
 
     /** @param {number} graph */
-    rootOf(graph) { return this.roots.reduce((found, r) => r <= graph ? r : found, 0); }
+    rootOf(graph) {
+        return this.roots.reduce((found, r) => (r <= graph ? r : found), 0);
+    }
 
     /** Which set has what is open of a root. @param {number} root @returns {'open'|'openRight'} */
-    openKey(root) { return root === this.root ? 'open' : 'openRight'; }
+    openKey(root) {
+        return root === this.root ? 'open' : 'openRight';
+    }
 
     /** What is in a graph, as a choice: with its path, if the picture can show it. @param {number} graph @param {string} kind @param {number} id @returns {Choice} */
     choice(graph, kind, id) {
@@ -105,7 +115,9 @@ export class App {
 
     /** What closes with a node: what is open in it. @param {Choice} c @param {Set<string>} open */
     openWithin(c, open) {
-        return Array.from(open).filter(p => p === c.path || (p.startsWith(c.path + '/') && c.path) || opensFor(this.m, c.root, p).includes(c.path));
+        return Array.from(open).filter(
+            p => p === c.path || (p.startsWith(c.path + '/') && c.path) || opensFor(this.m, c.root, p).includes(c.path),
+        );
     }
 
     /** @param {Choice} c */

@@ -19,15 +19,18 @@ export class Camera {
     /** Zooms so that what is under a point stays there. @param {number} factor @param {number} sx @param {number} sy */
     zoomAt(factor, sx, sy) {
         const k = Math.min(Math.max(this.k * factor, MIN_SCALE), MAX_SCALE);
-        this.x = sx - (sx - this.x) * k / this.k;
-        this.y = sy - (sy - this.y) * k / this.k;
+        this.x = sx - ((sx - this.x) * k) / this.k;
+        this.y = sy - ((sy - this.y) * k) / this.k;
         this.k = k;
     }
 
     /** Shows a part of the picture whole, at most at `most`. @param {{x: number, y: number, w: number, h: number}} r @param {number} w @param {number} h @param {number} [most] */
     fit(r, w, h, most = 1) {
         const room = 24;
-        this.k = Math.max(Math.min((w - 2 * room) / Math.max(r.w, 1), (h - 2 * room) / Math.max(r.h, 1), most), MIN_SCALE);
+        this.k = Math.max(
+            Math.min((w - 2 * room) / Math.max(r.w, 1), (h - 2 * room) / Math.max(r.h, 1), most),
+            MIN_SCALE,
+        );
         this.x = (w - r.w * this.k) / 2 - r.x * this.k;
         this.y = (h - r.h * this.k) / 2 - r.y * this.k;
     }

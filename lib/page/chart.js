@@ -57,7 +57,11 @@ export class Chart {
         const c = this.canvas;
         let from = -1;
         let moved = 0;
-        c.addEventListener('pointerdown', e => { from = e.offsetX; moved = 0; c.setPointerCapture(e.pointerId); });
+        c.addEventListener('pointerdown', e => {
+            from = e.offsetX;
+            moved = 0;
+            c.setPointerCapture(e.pointerId);
+        });
         c.addEventListener('pointermove', e => {
             if (e.buttons && from >= 0 && this.hooks.drag) {
                 moved += Math.abs(e.offsetX - from);
@@ -66,16 +70,23 @@ export class Chart {
             }
             this.point(e.offsetX, e.offsetY);
         });
-        c.addEventListener('pointerup', e => { from = -1; if (moved < 5) this.hooks.click(e.offsetX, e.offsetY); });
+        c.addEventListener('pointerup', e => {
+            from = -1;
+            if (moved < 5) this.hooks.click(e.offsetX, e.offsetY);
+        });
         c.addEventListener('pointerleave', () => {
             this.point(-1, -1);
             if (this.hooks.leave) this.hooks.leave();
         });
-        c.addEventListener('wheel', e => {
-            if (!this.hooks.zoom) return;
-            e.preventDefault();
-            this.hooks.zoom(Math.exp(-e.deltaY * 0.0015), e.offsetX);
-        }, {passive: false});
+        c.addEventListener(
+            'wheel',
+            e => {
+                if (!this.hooks.zoom) return;
+                e.preventDefault();
+                this.hooks.zoom(Math.exp(-e.deltaY * 0.0015), e.offsetX);
+            },
+            {passive: false},
+        );
     }
 
     /** @param {number} x @param {number} y */
@@ -86,8 +97,10 @@ export class Chart {
         this.tip.hidden = !said;
         if (said) {
             this.tip.replaceChildren(...said);
-            this.tip.style.left = Math.max(0, Math.min(x + 14, this.canvas.clientWidth - this.tip.offsetWidth - 4)) + 'px';
-            this.tip.style.top = Math.max(0, Math.min(y + 16, this.canvas.clientHeight - this.tip.offsetHeight - 4)) + 'px';
+            this.tip.style.left =
+                Math.max(0, Math.min(x + 14, this.canvas.clientWidth - this.tip.offsetWidth - 4)) + 'px';
+            this.tip.style.top =
+                Math.max(0, Math.min(y + 16, this.canvas.clientHeight - this.tip.offsetHeight - 4)) + 'px';
         }
         this.redraw();
     }
@@ -96,6 +109,6 @@ export class Chart {
 /** A text no wider than there is room. @param {CanvasRenderingContext2D} ctx @param {string} text @param {number} room */
 export function fitted(ctx, text, room) {
     if (ctx.measureText(text).width <= room) return text;
-    const keep = Math.floor(text.length * room / ctx.measureText(text).width) - 1;
+    const keep = Math.floor((text.length * room) / ctx.measureText(text).width) - 1;
     return keep > 1 ? text.slice(0, keep) + '…' : '';
 }

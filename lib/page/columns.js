@@ -19,17 +19,30 @@ function bytesOfBase64(text) {
 /** @param {string} kind @param {ArrayBuffer} b @param {number} n @returns {Column} */
 function arrayOfKind(kind, b, n) {
     switch (kind) {
-    case 'u8': return new Uint8Array(b, 0, n);
-    case 'u16': return new Uint16Array(b, 0, n);
-    case 'u32': return new Uint32Array(b, 0, n);
-    case 'i32': return new Int32Array(b, 0, n);
-    case 'f32': return new Float32Array(b, 0, n);
-    case 'f64': return new Float64Array(b, 0, n);
+        case 'u8':
+            return new Uint8Array(b, 0, n);
+        case 'u16':
+            return new Uint16Array(b, 0, n);
+        case 'u32':
+            return new Uint32Array(b, 0, n);
+        case 'i32':
+            return new Int32Array(b, 0, n);
+        case 'f32':
+            return new Float32Array(b, 0, n);
+        case 'f64':
+            return new Float64Array(b, 0, n);
     }
     throw new Error('a column of kind ' + kind + ' is not known to this page');
 }
 
-const BYTES = new Map([['u8', 1], ['u16', 2], ['u32', 4], ['i32', 4], ['f32', 4], ['f64', 8]]);
+const BYTES = new Map([
+    ['u8', 1],
+    ['u16', 2],
+    ['u32', 4],
+    ['i32', 4],
+    ['f32', 4],
+    ['f64', 8],
+]);
 
 /** @param {string|null|undefined} text @param {number} n @returns {Column} */
 export function column(text, n) {
@@ -37,7 +50,11 @@ export function column(text, n) {
     const at = text.indexOf(':');
     const kind = text.slice(0, at);
     const bytes = bytesOfBase64(text.slice(at + 1));
-    return arrayOfKind(kind, /** @type {ArrayBuffer} */ (bytes.buffer), Math.floor(bytes.length / (BYTES.get(kind) || 1)));
+    return arrayOfKind(
+        kind,
+        /** @type {ArrayBuffer} */ (bytes.buffer),
+        Math.floor(bytes.length / (BYTES.get(kind) || 1)),
+    );
 }
 
 /** How many rows a table has: it says so, or its key column does. @param {any} table @param {string} key */

@@ -26,12 +26,36 @@ function ratioText(before, now) {
 function totalRow(compare, t) {
     const [name, before, now, worseIfLarger] = t;
     const worse = worseIfLarger && before !== null && now > before * (compare.limit || 1);
-    return el('tr', {}, el('th', {scope: 'row'}, name), el('td', {class: 'number'}, amountText(name, before)), el('td', {class: 'number'}, amountText(name, now)), el('td', {class: worse ? 'number worse' : 'number'}, ratioText(before, now) + (worse ? ', worse' : '')));
+    return el(
+        'tr',
+        {},
+        el('th', {scope: 'row'}, name),
+        el('td', {class: 'number'}, amountText(name, before)),
+        el('td', {class: 'number'}, amountText(name, now)),
+        el('td', {class: worse ? 'number worse' : 'number'}, ratioText(before, now) + (worse ? ', worse' : '')),
+    );
 }
 
 /** @param {any} compare @param {any[]} totals */
 function totalTable(compare, totals) {
-    return el('table', {class: 'plain'}, el('thead', {}, el('tr', {}, ['', 'before', 'now', 'now/before'].map(t => el('th', {scope: 'col'}, t)))), el('tbody', {}, totals.map(t => totalRow(compare, t))));
+    return el(
+        'table',
+        {class: 'plain'},
+        el(
+            'thead',
+            {},
+            el(
+                'tr',
+                {},
+                ['', 'before', 'now', 'now/before'].map(t => el('th', {scope: 'col'}, t)),
+            ),
+        ),
+        el(
+            'tbody',
+            {},
+            totals.map(t => totalRow(compare, t)),
+        ),
+    );
 }
 
 export class CompareTab {
@@ -39,18 +63,72 @@ export class CompareTab {
     constructor(app, host) {
         const compare = app.m.raw.compare;
         const totals = compare.total || [];
-        host.append(el('div', {class: 'tools'}, el('span', {}, 'Before: ', el('b', {}, compare.file || 'the other profile'), '. In the graph, “colour: change” shows where it is less (blue) or more (orange) than before.')),
-            el('div', {class: 'totals'}, totalTable(compare, totals.filter((/** @type {any} */ t) => t[3])), el('details', {}, el('summary', {}, 'All totals'), totalTable(compare, totals.filter((/** @type {any} */ t) => !t[3])))));
+        host.append(
+            el(
+                'div',
+                {class: 'tools'},
+                el(
+                    'span',
+                    {},
+                    'Before: ',
+                    el('b', {}, compare.file || 'the other profile'),
+                    '. In the graph, “colour: change” shows where it is less (blue) or more (orange) than before.',
+                ),
+            ),
+            el(
+                'div',
+                {class: 'totals'},
+                totalTable(
+                    compare,
+                    totals.filter((/** @type {any} */ t) => t[3]),
+                ),
+                el(
+                    'details',
+                    {},
+                    el('summary', {}, 'All totals'),
+                    totalTable(
+                        compare,
+                        totals.filter((/** @type {any} */ t) => !t[3]),
+                    ),
+                ),
+            ),
+        );
         const s = app.m.strings;
-        const opRows = (compare.ops || []).map((/** @type {any} */ o) => ({op: typeof o[0] === 'number' ? s[o[0]] : o[0], cost: o[1], before: o[2], now: o[3]}));
+        const opRows = (compare.ops || []).map((/** @type {any} */ o) => ({
+            op: typeof o[0] === 'number' ? s[o[0]] : o[0],
+            cost: o[1],
+            before: o[2],
+            now: o[3],
+        }));
         const holder = el('div', {class: 'table-host'});
         host.append(holder);
         const difference = (/** @type {any} */ r) => (r.now || 0) - (r.before || 0);
-        const table = new DataTable(holder, 'Ops before and now', [
-            {title: 'op', value: r => r.op}, {title: 'cost', value: r => r.cost}, {title: 'before', number: true, value: r => r.before ?? NaN, text: r => amountText(r.cost, r.before)},
-            {title: 'now', number: true, value: r => r.now ?? NaN, text: r => amountText(r.cost, r.now)}, {title: 'now/before', number: true, value: r => r.now / r.before, text: r => ratioText(r.before, r.now)},
-            {title: 'difference', number: true, value: r => Math.abs(difference(r)), text: r => (difference(r) > 0 ? '+' : '') + amountText(r.cost, difference(r))},
-        ], {choose: r => app.store.set({tab: 'tables', table: 'ops', chosen: firstOfOp(app, r.op)}), isChosen: () => false});
+        const table = new DataTable(
+            holder,
+            'Ops before and now',
+            [
+                {title: 'op', value: r => r.op},
+                {title: 'cost', value: r => r.cost},
+                {title: 'before', number: true, value: r => r.before ?? NaN, text: r => amountText(r.cost, r.before)},
+                {title: 'now', number: true, value: r => r.now ?? NaN, text: r => amountText(r.cost, r.now)},
+                {
+                    title: 'now/before',
+                    number: true,
+                    value: r => r.now / r.before,
+                    text: r => ratioText(r.before, r.now),
+                },
+                {
+                    title: 'difference',
+                    number: true,
+                    value: r => Math.abs(difference(r)),
+                    text: r => (difference(r) > 0 ? '+' : '') + amountText(r.cost, difference(r)),
+                },
+            ],
+            {
+                choose: r => app.store.set({tab: 'tables', table: 'ops', chosen: firstOfOp(app, r.op)}),
+                isChosen: () => false,
+            },
+        );
         table.sortBy = 5;
         table.setRows(opRows);
     }
@@ -58,6 +136,7 @@ export class CompareTab {
 
 /** @param {App} app @param {string} op */
 function firstOfOp(app, op) {
-    for (const g of app.m.graphs) for (let a = 0; a < g.n; a++) if (app.m.ops[g.op[a]].name === op) return app.choice(g.index, 'apply', a);
+    for (const g of app.m.graphs)
+        for (let a = 0; a < g.n; a++) if (app.m.ops[g.op[a]].name === op) return app.choice(g.index, 'apply', a);
     return null;
 }

@@ -10,8 +10,12 @@ import {column} from './columns.js';
 /** @param {any} c @param {number} n @returns {GraphCosts} */
 function readCosts(c, n) {
     return {
-        time: c.time_s ? column(c.time_s, n) : null, calls: column(c.calls, n), flops: column(c.flops, n), math: column(c.math, n),
-        read: column(c.read, n), written: column(c.written, n),
+        time: c.time_s ? column(c.time_s, n) : null,
+        calls: column(c.calls, n),
+        flops: column(c.flops, n),
+        math: column(c.math, n),
+        read: column(c.read, n),
+        written: column(c.written, n),
     };
 }
 
@@ -24,18 +28,29 @@ export class Costs {
         this.isStatic = !!(profile && profile.static);
         const cost = (profile && profile.cost) || [];
         /** @type {(GraphCosts|null)[]} */
-        this.graphs = m.graphs.map((g, i) => cost[i] ? readCosts(cost[i], g.n) : null);
+        this.graphs = m.graphs.map((g, i) => (cost[i] ? readCosts(cost[i], g.n) : null));
         /** @type {Map<string, string>[]} */
-        this.symbolic = m.graphs.map((g, i) => new Map(((cost[i] && cost[i].sym) || []).map((/** @type {any} */ s) => [s[0] + ' ' + s[1], s[2]])));
+        this.symbolic = m.graphs.map(
+            (g, i) =>
+                new Map(((cost[i] && cost[i].sym) || []).map((/** @type {any} */ s) => [s[0] + ' ' + s[1], s[2]])),
+        );
         const before = (m.raw.compare && m.raw.compare.applies) || [];
-        this.before = m.graphs.map((g, i) => before[i] ? {
-            time: column(before[i].time_s, g.n), flops: column(before[i].flops, g.n), bytes: column(before[i].bytes, g.n),
-        } : null);
+        this.before = m.graphs.map((g, i) =>
+            before[i]
+                ? {
+                      time: column(before[i].time_s, g.n),
+                      flops: column(before[i].flops, g.n),
+                      bytes: column(before[i].bytes, g.n),
+                  }
+                : null,
+        );
         /** @type {Map<string, Float64Array>} */
         this.sums = new Map();
     }
 
-    hasTime() { return this.has && this.graphs.some(c => c && c.time); }
+    hasTime() {
+        return this.has && this.graphs.some(c => c && c.time);
+    }
 
     /** @returns {Measure[]} */
     measures() {
@@ -115,4 +130,10 @@ export class Costs {
     }
 }
 
-export const MEASURE_WORDS = {time: 'time', flops: 'flops', bytes: 'bytes moved', intensity: 'flops per byte', change: 'change'};
+export const MEASURE_WORDS = {
+    time: 'time',
+    flops: 'flops',
+    bytes: 'bytes moved',
+    intensity: 'flops per byte',
+    change: 'change',
+};

@@ -21,8 +21,17 @@ export function readPairs(m) {
         const [left, right] = p;
         const pair = p[2] ? column(p[2], m.graphs[left].n) : new Uint32Array(m.graphs[left].n).fill(NONE);
         const back = new Uint32Array(m.graphs[right].n).fill(NONE);
-        pair.forEach((/** @type {number} */ r, /** @type {number} */ l) => { if (r !== NONE && r < back.length) back[r] = l; });
-        return {left, right, pair, state: column(p[3], m.graphs[left].n), stateRight: column(p[4], m.graphs[right].n), back};
+        pair.forEach((/** @type {number} */ r, /** @type {number} */ l) => {
+            if (r !== NONE && r < back.length) back[r] = l;
+        });
+        return {
+            left,
+            right,
+            pair,
+            state: column(p[3], m.graphs[left].n),
+            stateRight: column(p[4], m.graphs[right].n),
+            back,
+        };
     });
 }
 
@@ -42,7 +51,8 @@ function sharedByBoxes(l, r, pair) {
     for (let a = 0; a < l.n; a++) {
         if (pair[a] === NONE) continue;
         for (let b = l.box[a]; b !== 0; b = l.boxParent[b]) {
-            for (let c = r.box[pair[a]]; c !== 0; c = r.boxParent[c]) shared.set(b * n + c, (shared.get(b * n + c) || 0) + 1);
+            for (let c = r.box[pair[a]]; c !== 0; c = r.boxParent[c])
+                shared.set(b * n + c, (shared.get(b * n + c) || 0) + 1);
         }
     }
     return shared;
@@ -89,14 +99,36 @@ export class DiffTab {
         this.at = -1;
         this.where = el('span', {class: 'soft'});
         const sides = el('div', {class: 'sides'});
-        host.append(el('div', {class: 'tools'}, el('b', {}, diff.equal ? 'The graphs are equal.' : diff.why || 'The graphs differ.'), this.legend()),
-            el('div', {class: 'tools'}, button('Previous difference', () => this.go(-1)), button('Next difference', () => this.go(1)), this.where, button('Fit', () => this.fit()),
-                viewSwitch(app, 'details', 'details', 'Constants, dims, shapes'), viewSwitch(app, 'casts', 'casts', 'Changes of dtype'), viewSwitch(app, 'idle', 'idle', 'What no output needs')), sides);
+        host.append(
+            el(
+                'div',
+                {class: 'tools'},
+                el('b', {}, diff.equal ? 'The graphs are equal.' : diff.why || 'The graphs differ.'),
+                this.legend(),
+            ),
+            el(
+                'div',
+                {class: 'tools'},
+                button('Previous difference', () => this.go(-1)),
+                button('Next difference', () => this.go(1)),
+                this.where,
+                button('Fit', () => this.fit()),
+                viewSwitch(app, 'details', 'details', 'Constants, dims, shapes'),
+                viewSwitch(app, 'casts', 'casts', 'Changes of dtype'),
+                viewSwitch(app, 'idle', 'idle', 'What no output needs'),
+            ),
+            sides,
+        );
         this.panes = [0, 1].map(k => {
             const canvas = el('div', {class: 'canvas-host'});
             sides.append(el('div', {class: 'side'}, el('h2', {}, names[k]), canvas));
             const pane = new GraphPane(app, canvas, {
-                root: app.roots[k], openKey: k ? 'openRight' : 'open', title: names[k], stateOf: v => this.stateOf(v), extra: v => this.partnerMark(v, k), moved: () => this.follow(k),
+                root: app.roots[k],
+                openKey: k ? 'openRight' : 'open',
+                title: names[k],
+                stateOf: v => this.stateOf(v),
+                extra: v => this.partnerMark(v, k),
+                moved: () => this.follow(k),
             });
             return pane;
         });
@@ -106,7 +138,9 @@ export class DiffTab {
         this.partnerBox = [boxes, new Map(Array.from(boxes, ([b, c]) => [c, b]))];
         this.openBoth();
         this.wasOpen = [app.state.open, app.state.openRight];
-        app.store.watch(['open', 'openRight', 'details', 'casts', 'idle'], () => { if (!this.mirror()) this.layout(); });
+        app.store.watch(['open', 'openRight', 'details', 'casts', 'idle'], () => {
+            if (!this.mirror()) this.layout();
+        });
         this.asked = 0;
         this.following = false;
         this.ready = this.layout();
@@ -130,8 +164,17 @@ export class DiffTab {
     openBoth() {
         const {raw} = this.app.m;
         const first = [raw.open || [], raw.diff.open_right || []];
-        const both = first.map((own, k) => Array.from(new Set([...own, ...first[1 - k].map((/** @type {string} */ p) => this.otherBox(1 - k, p)).filter(Boolean)])));
-        const isFirst = [this.app.state.open, this.app.state.openRight].every((s, k) => s.size === first[k].length && first[k].every((/** @type {string} */ p) => s.has(p)));
+        const both = first.map((own, k) =>
+            Array.from(
+                new Set([
+                    ...own,
+                    ...first[1 - k].map((/** @type {string} */ p) => this.otherBox(1 - k, p)).filter(Boolean),
+                ]),
+            ),
+        );
+        const isFirst = [this.app.state.open, this.app.state.openRight].every(
+            (s, k) => s.size === first[k].length && first[k].every((/** @type {string} */ p) => s.has(p)),
+        );
         [raw.open, raw.diff.open_right] = both;
         if (isFirst) this.app.store.set({open: new Set(both[0]), openRight: new Set(both[1])});
     }
@@ -143,7 +186,8 @@ export class DiffTab {
         const now = open.map(s => new Set(s));
         const sizes = now.map(s => s.size);
         [0, 1].forEach(k => {
-            for (const p of open[k]) if (!this.wasOpen[k].has(p) && this.otherBox(k, p)) now[1 - k].add(this.otherBox(k, p));
+            for (const p of open[k])
+                if (!this.wasOpen[k].has(p) && this.otherBox(k, p)) now[1 - k].add(this.otherBox(k, p));
             for (const p of this.wasOpen[k]) if (!open[k].has(p)) now[1 - k].delete(this.otherBox(k, p));
         });
         this.wasOpen = now;
@@ -155,7 +199,10 @@ export class DiffTab {
     async layout() {
         const ask = ++this.asked;
         for (const p of this.panes) p.waiting = true;
-        const scenes = await this.app.layouts.ask(this.panes.map(p => p.view()), this.alignment());
+        const scenes = await this.app.layouts.ask(
+            this.panes.map(p => p.view()),
+            this.alignment(),
+        );
         if (ask !== this.asked) return;
         const first = !this.panes[0].picture.scene.nodes.length;
         this.panes.forEach((p, k) => p.setScene(scenes[k]));
@@ -213,7 +260,9 @@ export class DiffTab {
         const found = c.kind === 'apply' ? this.tableOf(c.graph) : null;
         if (!found) return null;
         const other = (found.right ? found.table.back : found.table.pair)[c.id];
-        return other === NONE || other === undefined ? null : this.app.choice(found.right ? found.table.left : found.table.right, 'apply', other);
+        return other === NONE || other === undefined
+            ? null
+            : this.app.choice(found.right ? found.table.left : found.table.right, 'apply', other);
     }
 
     /** @param {import('./scene.js').SceneNode} v @param {number} k */
@@ -240,19 +289,23 @@ export class DiffTab {
             const count = votes.get(from) || new Map();
             votes.set(from, count.set(to, (count.get(to) || 0) + 1));
         });
-        for (const [from, count] of votes) out[from] = Array.from(count).reduce((best, x) => x[1] > best[1] ? x : best)[0];
+        for (const [from, count] of votes)
+            out[from] = Array.from(count).reduce((best, x) => (x[1] > best[1] ? x : best))[0];
         return out;
     }
 
     listDifferences() {
         /** @type {import('./store.js').Choice[]} */
         const out = [];
-        const add = (/** @type {number} */ graph, /** @type {Column} */ states) => states.forEach((/** @type {number} */ s, /** @type {number} */ a) => {
-            if (s === STATE.changed || s === STATE.alone) out.push(this.app.choice(graph, 'apply', a));
-        });
+        const add = (/** @type {number} */ graph, /** @type {Column} */ states) =>
+            states.forEach((/** @type {number} */ s, /** @type {number} */ a) => {
+                if (s === STATE.changed || s === STATE.alone) out.push(this.app.choice(graph, 'apply', a));
+            });
         for (const t of this.tables) {
             add(t.left, t.state);
-            t.stateRight.forEach((/** @type {number} */ s, /** @type {number} */ a) => { if (s === STATE.alone) out.push(this.app.choice(t.right, 'apply', a)); });
+            t.stateRight.forEach((/** @type {number} */ s, /** @type {number} */ a) => {
+                if (s === STATE.alone) out.push(this.app.choice(t.right, 'apply', a));
+            });
         }
         return out;
     }
@@ -262,7 +315,7 @@ export class DiffTab {
         const n = this.differences.length;
         if (!n) return;
         this.at = this.at < 0 ? (step > 0 ? 0 : n - 1) : (this.at + step + n) % n;
-        this.where.textContent = (this.at + 1) + ' of ' + countedText(n, 'difference');
+        this.where.textContent = this.at + 1 + ' of ' + countedText(n, 'difference');
         this.app.choose(this.differences[this.at]);
     }
 
@@ -272,6 +325,10 @@ export class DiffTab {
         if (!found) return null;
         const state = (found.right ? found.table.stateRight : found.table.state)[c.id];
         const partner = this.partner(c);
-        return section('On the other side', el('p', {}, DIFF_WORDS[state]), partner ? linkTo(this.app, partner) : el('p', {class: 'soft'}, 'nothing like it'));
+        return section(
+            'On the other side',
+            el('p', {}, DIFF_WORDS[state]),
+            partner ? linkTo(this.app, partner) : el('p', {class: 'soft'}, 'nothing like it'),
+        );
     }
 }

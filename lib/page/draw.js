@@ -62,7 +62,13 @@ function strokeWires(ctx, scene, bounds, at, view, which) {
     const arrows = at.k > 0.5;
     ctx.beginPath();
     for (let i = 0; i < first.length - 1; i++) {
-        if (bounds[4 * i] > view[2] || bounds[4 * i + 2] < view[0] || bounds[4 * i + 1] > view[3] || bounds[4 * i + 3] < view[1]) continue;
+        if (
+            bounds[4 * i] > view[2] ||
+            bounds[4 * i + 2] < view[0] ||
+            bounds[4 * i + 1] > view[3] ||
+            bounds[4 * i + 3] < view[1]
+        )
+            continue;
         if (!which(i)) continue;
         traceWire(ctx, point, first[i], first[i + 1], curved);
         if (arrows && to[i] >= 0) traceArrow(ctx, point, first[i + 1]);
@@ -185,14 +191,18 @@ export function drawScene(ctx, scene, bounds, looks, p, at, w, h, holds) {
     ctx.translate(at.x, at.y);
     ctx.scale(at.k, at.k);
     const view = [-at.x / at.k, -at.y / at.k, (w - at.x) / at.k, (h - at.y) / at.k];
-    const seen = (/** @type {SceneNode} */ v) => v.x <= view[2] && v.x + v.w >= view[0] && v.y <= view[3] && v.y + v.h >= view[1];
+    const seen = (/** @type {SceneNode} */ v) =>
+        v.x <= view[2] && v.x + v.w >= view[0] && v.y <= view[3] && v.y + v.h >= view[1];
     const {nodes} = scene;
-    for (let i = 0; i < nodes.length; i++) if (nodes[i].open && seen(nodes[i])) drawOpenNode(ctx, nodes[i], looks, i, p, at.k);
+    for (let i = 0; i < nodes.length; i++)
+        if (nodes[i].open && seen(nodes[i])) drawOpenNode(ctx, nodes[i], looks, i, p, at.k);
     drawWires(ctx, scene, bounds, looks, p, at, view);
     if (at.k < PLAIN_SCALE) drawPlain(ctx, scene, looks, p, seen);
     else drawNodes(ctx, scene, looks, p, at, seen, holds);
-    if (looks.hovered >= 0 && nodes[looks.hovered]) drawOutline(ctx, nodes[looks.hovered], p.soft, Math.max(1.5, 1 / at.k));
-    if (looks.chosen >= 0 && nodes[looks.chosen]) drawOutline(ctx, nodes[looks.chosen], p.accent, Math.max(3, 3 / at.k));
+    if (looks.hovered >= 0 && nodes[looks.hovered])
+        drawOutline(ctx, nodes[looks.hovered], p.soft, Math.max(1.5, 1 / at.k));
+    if (looks.chosen >= 0 && nodes[looks.chosen])
+        drawOutline(ctx, nodes[looks.chosen], p.accent, Math.max(3, 3 / at.k));
     ctx.restore();
 }
 
@@ -218,9 +228,13 @@ function drawPlain(ctx, scene, looks, p, seen) {
     const byColour = new Map();
     scene.nodes.forEach((v, i) => {
         if (v.open || !seen(v)) return;
-        const colour = looks.dim && looks.dim[i] ? p.box[2] : looks.border[i] || looks.fill[i] || looks.strip[i] || (v.kind === 'leaf' ? p.soft : p.line);
+        const colour =
+            looks.dim && looks.dim[i]
+                ? p.box[2]
+                : looks.border[i] || looks.fill[i] || looks.strip[i] || (v.kind === 'leaf' ? p.soft : p.line);
         const list = byColour.get(colour);
-        if (list) list.push(i); else byColour.set(colour, [i]);
+        if (list) list.push(i);
+        else byColour.set(colour, [i]);
     });
     for (const [colour, list] of byColour) {
         ctx.fillStyle = colour;

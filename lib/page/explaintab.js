@@ -17,9 +17,14 @@ const LISTED_STEPS = 3000;
 
 /** @param {import('./model.js').Model} m @returns {RewriteStep[]} */
 export function readSteps(m) {
-    const text = (/** @type {number|string|null} */ s) => typeof s === 'number' ? m.strings[s] : s || '';
+    const text = (/** @type {number|string|null} */ s) => (typeof s === 'number' ? m.strings[s] : s || '');
     return (m.raw.explain.steps || []).map((/** @type {any} */ s) => ({
-        epoch: s[0], rule: text(s[1]), before: [s[2], ...(s[4] || [])], after: [s[3], ...(s[5] || [])], textBefore: text(s[6]), textAfter: text(s[7]),
+        epoch: s[0],
+        rule: text(s[1]),
+        before: [s[2], ...(s[4] || [])],
+        after: [s[3], ...(s[5] || [])],
+        textBefore: text(s[6]),
+        textAfter: text(s[7]),
     }));
 }
 
@@ -28,7 +33,10 @@ export function substitution(steps, epoch, done, nvar) {
     const to = Uint32Array.from({length: nvar}, (_, v) => v);
     for (let k = 0; k < done; k++) {
         const s = steps[k];
-        if (s.epoch === epoch) s.before.forEach((v, i) => { if (v < nvar && s.after[i] !== undefined && s.after[i] !== NONE) to[v] = s.after[i]; });
+        if (s.epoch === epoch)
+            s.before.forEach((v, i) => {
+                if (v < nvar && s.after[i] !== undefined && s.after[i] !== NONE) to[v] = s.after[i];
+            });
     }
     for (let v = 0; v < nvar; v++) {
         let w = to[v];
@@ -51,7 +59,9 @@ export function neededApplies(g, instead, done) {
     };
     for (const [, v] of g.outputs) need(v);
     for (const [, v] of g.updates) need(v);
-    for (let a = 0; a < g.n; a++) if (g.flags[a] & APPLY.effect && (!g.born || g.born[a] <= done) && instead[g.out[a]] === g.out[a]) need(g.out[a]);
+    for (let a = 0; a < g.n; a++)
+        if (g.flags[a] & APPLY.effect && (!g.born || g.born[a] <= done) && instead[g.out[a]] === g.out[a])
+            need(g.out[a]);
     while (todo.length) {
         const a = /** @type {number} */ (todo.pop());
         for (let i = g.inFirst[a]; i < g.inFirst[a + 1]; i++) need(g.input[i]);
@@ -65,19 +75,59 @@ export class ExplainTab {
         this.app = app;
         this.steps = readSteps(app.m);
         this.epochs = app.m.raw.explain.epochs || [];
-        this.slider = el('input', {type: 'range', min: '0', max: String(this.steps.length), 'aria-label': 'Step', oninput: () => this.go(Number(this.slider.value))});
+        this.slider = el('input', {
+            type: 'range',
+            min: '0',
+            max: String(this.steps.length),
+            'aria-label': 'Step',
+            oninput: () => this.go(Number(this.slider.value)),
+        });
         this.count = el('span', {class: 'soft', role: 'status'});
-        this.filter = el('input', {type: 'search', placeholder: 'Filter rules', 'aria-label': 'Filter the steps by rule', oninput: () => this.listSteps()});
+        this.filter = el('input', {
+            type: 'search',
+            placeholder: 'Filter rules',
+            'aria-label': 'Filter the steps by rule',
+            oninput: () => this.listSteps(),
+        });
         this.list = el('ol', {});
         this.change = el('div', {class: 'change'});
         const canvas = el('div', {class: 'canvas-host'});
-        host.append(el('div', {class: 'tools'}, button('|◂', () => this.go(0), {title: 'Before all steps', 'aria-label': 'Before all steps'}), button('◂', () => this.go(this.at - 1), {title: 'One step back ([)', 'aria-label': 'One step back'}),
-            button('▸', () => this.go(this.at + 1), {title: 'One step forward (])', 'aria-label': 'One step forward'}), button('▸|', () => this.go(this.steps.length), {title: 'After all steps', 'aria-label': 'After all steps'}), this.slider, this.count,
-            button('Fit', () => this.pane.picture.fit()), viewSwitch(app, 'details', 'details', 'Constants, dims, shapes'), viewSwitch(app, 'casts', 'casts', 'Changes of dtype')),
-        el('div', {class: 'split'}, el('div', {class: 'list'}, el('div', {class: 'tools'}, this.filter), this.list), el('div', {class: 'rest'}, this.change, canvas)));
+        host.append(
+            el(
+                'div',
+                {class: 'tools'},
+                button('|◂', () => this.go(0), {title: 'Before all steps', 'aria-label': 'Before all steps'}),
+                button('◂', () => this.go(this.at - 1), {title: 'One step back ([)', 'aria-label': 'One step back'}),
+                button('▸', () => this.go(this.at + 1), {
+                    title: 'One step forward (])',
+                    'aria-label': 'One step forward',
+                }),
+                button('▸|', () => this.go(this.steps.length), {
+                    title: 'After all steps',
+                    'aria-label': 'After all steps',
+                }),
+                this.slider,
+                this.count,
+                button('Fit', () => this.pane.picture.fit()),
+                viewSwitch(app, 'details', 'details', 'Constants, dims, shapes'),
+                viewSwitch(app, 'casts', 'casts', 'Changes of dtype'),
+            ),
+            el(
+                'div',
+                {class: 'split'},
+                el('div', {class: 'list'}, el('div', {class: 'tools'}, this.filter), this.list),
+                el('div', {class: 'rest'}, this.change, canvas),
+            ),
+        );
         /** @type {{made: Set<number>, next: Set<number>}} */
         this.changed = {made: new Set(), next: new Set()};
-        this.pane = new GraphPane(app, canvas, {root: this.epochs[0] || 0, openKey: 'openRight', title: 'The graph after the step', filter: () => this.state, extra: v => this.mark(v)});
+        this.pane = new GraphPane(app, canvas, {
+            root: this.epochs[0] || 0,
+            openKey: 'openRight',
+            title: 'The graph after the step',
+            filter: () => this.state,
+            extra: v => this.mark(v),
+        });
         /** @type {{alive: Uint8Array|null, instead: Uint32Array|null}} */
         this.state = {alive: null, instead: null};
         this.asked = 0;
@@ -88,13 +138,19 @@ export class ExplainTab {
         this.ready = this.show();
     }
 
-    get at() { return Math.min(this.app.state.step, this.steps.length); }
+    get at() {
+        return Math.min(this.app.state.step, this.steps.length);
+    }
 
     /** @param {number} k */
-    go(k) { this.app.store.set({step: Math.min(Math.max(k, 0), this.steps.length)}); }
+    go(k) {
+        this.app.store.set({step: Math.min(Math.max(k, 0), this.steps.length)});
+    }
 
     /** The epoch that holds after k steps. @param {number} k */
-    epochAt(k) { return k > 0 ? this.steps[k - 1].epoch : this.steps.length ? this.steps[0].epoch : 0; }
+    epochAt(k) {
+        return k > 0 ? this.steps[k - 1].epoch : this.steps.length ? this.steps[0].epoch : 0;
+    }
 
     async show() {
         if (this.app.state.step > this.steps.length) return this.go(this.steps.length);
@@ -128,11 +184,17 @@ export class ExplainTab {
 
     /** Applies that the step made, and that the next one replaces. @param {number} k @param {import('./model.js').Graph} g @param {Uint32Array} instead */
     changedApplies(k, g, instead) {
-        const owners = (/** @type {number[]} */ vars) => vars.map(v => instead[v]).filter(v => v !== undefined && isResult(g, v)).map(v => g.varOwner[v]);
+        const owners = (/** @type {number[]} */ vars) =>
+            vars
+                .map(v => instead[v])
+                .filter(v => v !== undefined && isResult(g, v))
+                .map(v => g.varOwner[v]);
         const step = k > 0 ? this.steps[k - 1] : null;
         const next = this.steps[k];
         const made = new Set(step ? owners(step.after) : []);
-        if (g.born && step) for (let a = 0; a < g.n; a++) if (g.born[a] === k && /** @type {Uint8Array} */ (this.state.alive)[a]) made.add(a);
+        if (g.born && step)
+            for (let a = 0; a < g.n; a++)
+                if (g.born[a] === k && /** @type {Uint8Array} */ (this.state.alive)[a]) made.add(a);
         return {made, next: new Set(next && next.epoch === this.epochAt(k) ? owners(next.before) : [])};
     }
 
@@ -142,7 +204,10 @@ export class ExplainTab {
         const has = (/** @type {Set<number>} */ set) => {
             if (v.kind === 'apply') return set.has(v.id);
             let any = false;
-            if (v.kind === 'box' && set.size) eachInBox(this.app.m.graphs[v.graph], v.id, a => { any = any || set.has(a); });
+            if (v.kind === 'box' && set.size)
+                eachInBox(this.app.m.graphs[v.graph], v.id, a => {
+                    any = any || set.has(a);
+                });
             return any;
         };
         if (has(this.changed.made)) return {border: '#009e73', badge: 'new'};
@@ -162,14 +227,42 @@ export class ExplainTab {
     /** @param {number} k */
     describe(k) {
         const s = k > 0 ? this.steps[k - 1] : null;
-        if (!s) replace(this.change, el('span', {class: 'soft'}, 'start'), el('span', {}, 'The graph as it was given. Orange: what the next step replaces.'));
-        else replace(this.change, el('span', {class: 'soft'}, 'rule'), el('b', {}, s.rule), el('span', {class: 'soft'}, 'before'), el('pre', {}, s.textBefore), el('span', {class: 'soft'}, 'after'), el('pre', {}, s.textAfter));
+        if (!s)
+            replace(
+                this.change,
+                el('span', {class: 'soft'}, 'start'),
+                el('span', {}, 'The graph as it was given. Orange: what the next step replaces.'),
+            );
+        else
+            replace(
+                this.change,
+                el('span', {class: 'soft'}, 'rule'),
+                el('b', {}, s.rule),
+                el('span', {class: 'soft'}, 'before'),
+                el('pre', {}, s.textBefore),
+                el('span', {class: 'soft'}, 'after'),
+                el('pre', {}, s.textAfter),
+            );
     }
 
     listSteps() {
         const word = this.filter.value.toLowerCase();
-        const items = this.steps.map((s, i) => ({s, i})).filter(({s}) => (s.rule + ' ' + s.textBefore + ' ' + s.textAfter).toLowerCase().includes(word)).slice(0, LISTED_STEPS);
-        replace(this.list, items.map(({s, i}) => el('li', {'data-step': i + 1, onclick: () => this.go(i + 1)}, el('span', {class: 'soft'}, (i + 1) + ' '), el('b', {}, s.rule), el('div', {class: 'type clamped'}, s.textBefore + ' ⇒ ' + s.textAfter))));
+        const items = this.steps
+            .map((s, i) => ({s, i}))
+            .filter(({s}) => (s.rule + ' ' + s.textBefore + ' ' + s.textAfter).toLowerCase().includes(word))
+            .slice(0, LISTED_STEPS);
+        replace(
+            this.list,
+            items.map(({s, i}) =>
+                el(
+                    'li',
+                    {'data-step': i + 1, onclick: () => this.go(i + 1)},
+                    el('span', {class: 'soft'}, i + 1 + ' '),
+                    el('b', {}, s.rule),
+                    el('div', {class: 'type clamped'}, s.textBefore + ' ⇒ ' + s.textAfter),
+                ),
+            ),
+        );
         this.markList(this.at);
     }
 

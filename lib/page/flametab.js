@@ -16,7 +16,9 @@ const AXIS_H = 22;
 function placeBars(bars, parent) {
     /** @type {number[][]} */
     const children = bars.map(() => []);
-    bars.forEach((b, i) => { if (i > 0) children[parent[i]].push(i); });
+    bars.forEach((b, i) => {
+        if (i > 0) children[parent[i]].push(i);
+    });
     bars.forEach((b, i) => {
         let x = b.x;
         for (const k of children[i].sort((p, q) => bars[q].w - bars[p].w || p - q)) {
@@ -35,7 +37,15 @@ export function flameBars(t) {
     const apply = column(t.apply, n);
     const value = column(t.value, n);
     const calls = column(t.calls, n);
-    const bars = Array.from({length: n}, (_, i) => ({x: 0, w: value[i], depth: 0, graph: graph[i], apply: apply[i], calls: calls[i], box: NONE}));
+    const bars = Array.from({length: n}, (_, i) => ({
+        x: 0,
+        w: value[i],
+        depth: 0,
+        graph: graph[i],
+        apply: apply[i],
+        calls: calls[i],
+        box: NONE,
+    }));
     return placeBars(bars, column(t.parent, n));
 }
 
@@ -73,7 +83,15 @@ function eventBars(t) {
     const depth = column(t.depth, n);
     const graph = column(t.graph, n);
     const apply = column(t.apply, n);
-    return Array.from(start, (x, i) => ({x, w: dur[i], depth: depth[i], graph: graph[i], apply: apply[i], calls: 1, box: NONE}));
+    return Array.from(start, (x, i) => ({
+        x,
+        w: dur[i],
+        depth: depth[i],
+        graph: graph[i],
+        apply: apply[i],
+        calls: 1,
+        box: NONE,
+    }));
 }
 
 export class FlameTab {
@@ -87,18 +105,38 @@ export class FlameTab {
         this.bars = this.flame;
         this.isTime = app.costs.hasTime();
         const chart = el('div', {class: 'chart-host'});
-        const choices = [['parts', 'by part of the graph'], ['sum', 'by function and loop'], ['order', 'the last call, in order']];
+        const choices = [
+            ['parts', 'by part of the graph'],
+            ['sum', 'by function and loop'],
+            ['order', 'the last call, in order'],
+        ];
         if (app.m.graphs[0].boxTitle.length < 2) choices.shift();
         if (!this.events.length) choices.pop();
-        this.which = el('select', {'aria-label': 'Which chart', onchange: () => this.choose(this.which.value)}, choices.map(([value, text]) => el('option', {value}, text)));
+        this.which = el(
+            'select',
+            {'aria-label': 'Which chart', onchange: () => this.choose(this.which.value)},
+            choices.map(([value, text]) => el('option', {value}, text)),
+        );
         this.note = el('span', {class: 'soft'});
-        host.append(el('div', {class: 'tools'}, this.which, button('All', () => this.show(0, this.whole)), this.note), chart);
+        host.append(
+            el(
+                'div',
+                {class: 'tools'},
+                this.which,
+                button('All', () => this.show(0, this.whole)),
+                this.note,
+            ),
+            chart,
+        );
         this.from = 0;
         this.span = 1;
         this.whole = 1;
         this.chart = new Chart(chart, 'Time by function and loop; the table of costs has the same as text', {
-            draw: (ctx, w, h) => this.draw(ctx, w, h), hover: (x, y) => this.hover(x, y), click: (x, y) => this.click(x, y),
-            drag: dx => this.show(this.from - dx / this.chart.canvas.clientWidth * this.span, this.span), zoom: (f, x) => this.zoom(f, x),
+            draw: (ctx, w, h) => this.draw(ctx, w, h),
+            hover: (x, y) => this.hover(x, y),
+            click: (x, y) => this.click(x, y),
+            drag: dx => this.show(this.from - (dx / this.chart.canvas.clientWidth) * this.span, this.span),
+            zoom: (f, x) => this.zoom(f, x),
         });
         app.store.watch(['chosen', 'theme', 'tab'], () => this.chart.redraw());
         this.choose(app.m.graphs.length > 1 && app.m.graphs.some(g => g.what === 'function') ? 'sum' : choices[0][0]);
@@ -109,7 +147,9 @@ export class FlameTab {
         this.which.value = which;
         this.bars = which === 'order' ? this.events : which === 'parts' ? partBars(this.app) : this.flame;
         this.whole = this.bars.reduce((most, b) => Math.max(most, b.x + b.w), 0) || 1;
-        this.note.textContent = (which === 'order' && this.leftOut ? countedText(this.leftOut, 'event') + ' left out. ' : '') + 'The wheel zooms, a drag moves; a click chooses, and brings a bar to full width.';
+        this.note.textContent =
+            (which === 'order' && this.leftOut ? countedText(this.leftOut, 'event') + ' left out. ' : '') +
+            'The wheel zooms, a drag moves; a click chooses, and brings a bar to full width.';
         this.show(0, this.whole);
     }
 
@@ -122,13 +162,15 @@ export class FlameTab {
 
     /** @param {number} factor @param {number} x */
     zoom(factor, x) {
-        const at = this.from + x / this.chart.canvas.clientWidth * this.span;
+        const at = this.from + (x / this.chart.canvas.clientWidth) * this.span;
         const span = this.span / factor;
-        this.show(at - (at - this.from) * span / this.span, span);
+        this.show(at - ((at - this.from) * span) / this.span, span);
     }
 
     /** @param {number} x */
-    amount(x) { return this.isTime ? secondsText(x) : countText(x) + ' flops'; }
+    amount(x) {
+        return this.isTime ? secondsText(x) : countText(x) + ' flops';
+    }
 
     /** @param {Bar} b */
     title(b) {
@@ -175,7 +217,8 @@ export class FlameTab {
     drawAxis(ctx, w, p, k) {
         ctx.fillStyle = p.soft;
         ctx.textAlign = 'center';
-        for (const t of roundTicks(this.span, 8)) ctx.fillText(this.amount(this.from + t), Math.min(Math.max(t * k, 24), w - 30), 14);
+        for (const t of roundTicks(this.span, 8))
+            ctx.fillText(this.amount(this.from + t), Math.min(Math.max(t * k, 24), w - 30), 14);
         ctx.textAlign = 'left';
     }
 
@@ -189,7 +232,7 @@ export class FlameTab {
     /** @param {number} x @param {number} y @returns {Bar|null} */
     barAt(x, y) {
         const depth = Math.floor((y - AXIS_H) / BAR_H);
-        const at = this.from + x / this.chart.canvas.clientWidth * this.span;
+        const at = this.from + (x / this.chart.canvas.clientWidth) * this.span;
         return this.bars.find(b => b.depth === depth && b.x <= at && at < b.x + b.w) || null;
     }
 
@@ -197,8 +240,14 @@ export class FlameTab {
     hover(x, y) {
         const b = this.barAt(x, y);
         if (!b) return null;
-        const rows = [el('b', {}, this.title(b)), el('div', {}, this.amount(b.w) + ' · ' + percentText(b.w, this.whole))];
-        if (b.calls > 1) rows.push(el('div', {class: 'soft'}, countedText(b.calls, 'call') + ', ' + this.amount(b.w / b.calls) + ' each'));
+        const rows = [
+            el('b', {}, this.title(b)),
+            el('div', {}, this.amount(b.w) + ' · ' + percentText(b.w, this.whole)),
+        ];
+        if (b.calls > 1)
+            rows.push(
+                el('div', {class: 'soft'}, countedText(b.calls, 'call') + ', ' + this.amount(b.w / b.calls) + ' each'),
+            );
         return rows;
     }
 
@@ -208,6 +257,7 @@ export class FlameTab {
         if (!b) return;
         this.show(b.x, b.w || this.span);
         if (b.box !== NONE && b.box !== 0) this.app.choose(this.app.choice(b.graph, 'box', b.box));
-        else if (b.apply !== NONE && this.app.m.graphs[b.graph]) this.app.choose(this.app.choice(b.graph, 'apply', b.apply));
+        else if (b.apply !== NONE && this.app.m.graphs[b.graph])
+            this.app.choose(this.app.choice(b.graph, 'apply', b.apply));
     }
 }

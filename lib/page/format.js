@@ -46,7 +46,7 @@ export function secondsText(s) {
 /** @param {number} part @param {number} whole */
 export function percentText(part, whole) {
     if (!(whole > 0) || Number.isNaN(part)) return '';
-    return (100 * part / whole).toFixed(1) + ' %';
+    return ((100 * part) / whole).toFixed(1) + ' %';
 }
 
 /** A value of a result, with the digits that tell it from others. @param {number} x */
@@ -62,7 +62,8 @@ export function countedText(n, one, many) {
 
 // Controls that turn the direction of what follows, or can't be seen, would let a name show what it is not.
 // eslint-disable-next-line no-control-regex
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const UNSEEN =
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 /** A text of which each character can be seen. @param {string} s */
 export function visible(s) {

@@ -37,8 +37,12 @@ export class GraphPane {
         this.options = options;
         this.root = options.root;
         this.picture = new Picture(host, options.title, {
-            choose: (v, e) => this.choose(v, e), toggle: v => this.toggle(v), holds: v => app.holds(v), tip: v => this.tip(v),
-            palette: () => app.palette(), moved: options.moved,
+            choose: (v, e) => this.choose(v, e),
+            toggle: v => this.toggle(v),
+            holds: v => app.holds(v),
+            tip: v => this.tip(v),
+            palette: () => app.palette(),
+            moved: options.moved,
         });
         app.store.watch(['chosen', 'reach', 'heat', 'theme', 'casts', 'tab'], () => this.refresh());
         /** @type {string|undefined} */
@@ -49,7 +53,14 @@ export class GraphPane {
     /** @returns {import('./shown.js').View} */
     view() {
         const {details, casts, idle} = this.app.state;
-        return {graph: this.root, open: Array.from(this.app.state[this.options.openKey]), details, casts, idle, ...(this.options.filter ? this.options.filter() : {})};
+        return {
+            graph: this.root,
+            open: Array.from(this.app.state[this.options.openKey]),
+            details,
+            casts,
+            idle,
+            ...(this.options.filter ? this.options.filter() : {}),
+        };
     }
 
     /** @param {SceneNode} v */
@@ -94,11 +105,26 @@ export class GraphPane {
         const {app} = this;
         const {chosen} = app.state;
         const mine = chosen && chosen.root === this.root ? chosen : null;
-        this.picture.setLooks(makeLooks(this.picture.scene, {
-            m: app.m, costs: app.costs, families: app.families, heat: app.state.heat, dark: app.dark(), casts: app.state.casts,
-            chosen: mine ? mine.path : '', marks: mine ? app.marks() : null, marksGraph: mine ? mine.graph : -1,
-            marksPrefix: mine ? mine.path.slice(0, mine.path.lastIndexOf('/') + 1) : '', stateOf: this.options.stateOf, extra: this.options.extra,
-        }, this.picture.looks.hovered));
+        this.picture.setLooks(
+            makeLooks(
+                this.picture.scene,
+                {
+                    m: app.m,
+                    costs: app.costs,
+                    families: app.families,
+                    heat: app.state.heat,
+                    dark: app.dark(),
+                    casts: app.state.casts,
+                    chosen: mine ? mine.path : '',
+                    marks: mine ? app.marks() : null,
+                    marksGraph: mine ? mine.graph : -1,
+                    marksPrefix: mine ? mine.path.slice(0, mine.path.lastIndexOf('/') + 1) : '',
+                    stateOf: this.options.stateOf,
+                    extra: this.options.extra,
+                },
+                this.picture.looks.hovered,
+            ),
+        );
         if (mine && !this.waiting) this.picture.show(mine.path);
     }
 

@@ -22,8 +22,36 @@ export function listenToKeys(keys) {
 
 /** @param {HTMLDialogElement} dialog @param {Key[]} keys */
 export function fillHelp(dialog, keys) {
-    const rows = keys.map(k => el('tr', {}, el('td', {}, k.shown.split(' ').map(x => [el('kbd', {}, x), ' '])), el('td', {}, k.text)));
-    replace(dialog, el('form', {method: 'dialog'}, el('h2', {}, 'Keys'), el('table', {class: 'plain'}, el('tbody', {}, rows)),
-        el('p', {}, 'Drag moves the picture, the wheel zooms, a click chooses, a double click opens and closes. Shift and a click on a second node marks the paths between the two.'),
-        el('p', {}, 'Boxes hold several Applies (op calls). Details (constants, dims, shapes), casts and idle parts are hidden until asked for.'), el('button', {}, 'Close')));
+    const rows = keys.map(k =>
+        el(
+            'tr',
+            {},
+            el(
+                'td',
+                {},
+                k.shown.split(' ').map(x => [el('kbd', {}, x), ' ']),
+            ),
+            el('td', {}, k.text),
+        ),
+    );
+    replace(
+        dialog,
+        el(
+            'form',
+            {method: 'dialog'},
+            el('h2', {}, 'Keys'),
+            el('table', {class: 'plain'}, el('tbody', {}, rows)),
+            el(
+                'p',
+                {},
+                'Drag moves the picture, the wheel zooms, a click chooses, a double click opens and closes. Shift and a click on a second node marks the paths between the two.',
+            ),
+            el(
+                'p',
+                {},
+                'Boxes hold several Applies (op calls). Details (constants, dims, shapes), casts and idle parts are hidden until asked for.',
+            ),
+            el('button', {}, 'Close'),
+        ),
+    );
 }

@@ -67,18 +67,32 @@ class Finding {
     }
 
     /** @param {number} v */
-    width(v) { return v < this.n ? this.task.w[v] : 0; }
+    width(v) {
+        return v < this.n ? this.task.w[v] : 0;
+    }
 
     /** @param {number} a @param {number} b */
-    gap(a, b) { return (this.width(a) + this.width(b)) / 2 + (a < this.n && b < this.n ? GAP_X : GAP_DUMMY); }
+    gap(a, b) {
+        return (this.width(a) + this.width(b)) / 2 + (a < this.n && b < this.n ? GAP_X : GAP_DUMMY);
+    }
 }
 
 /** @param {Finding} f */
 function findEdges(f) {
-    f.task.nets.forEach((net, k) => net.targets.forEach((t, i) => {
-        const back = t < net.source;
-        f.edges.push({upper: back ? t : net.source, lower: back ? net.source : t, net: k, target: i, back, far: false, chain: -1});
-    }));
+    f.task.nets.forEach((net, k) =>
+        net.targets.forEach((t, i) => {
+            const back = t < net.source;
+            f.edges.push({
+                upper: back ? t : net.source,
+                lower: back ? net.source : t,
+                net: k,
+                target: i,
+                back,
+                far: false,
+                chain: -1,
+            });
+        }),
+    );
 }
 
 /** Ranks by longest paths; what nothing leads to comes down to those that it leads to. @param {Finding} f */
@@ -100,7 +114,8 @@ function findRanks(f) {
     f.nrank = last + 1 + (nout > 0 ? 1 : 0);
     for (let v = nin + nitem - 1; v >= nin; v--) {
         let least = Infinity;
-        for (let i = below.first[v]; i < below.first[v + 1]; i++) least = Math.min(least, rank[edges[below.list[i]].lower]);
+        for (let i = below.first[v]; i < below.first[v + 1]; i++)
+            least = Math.min(least, rank[edges[below.list[i]].lower]);
         if (!above[v]) rank[v] = least === Infinity ? LOOSE : least - 1;
     }
 }
@@ -157,7 +172,11 @@ function addDummies(f) {
         const edges = f.edges.slice(at, at + net.targets.length);
         at += net.targets.length;
         for (const e of edges) e.far = f.rank[e.lower] - f.rank[e.upper] > LONG;
-        addForward(f, net, edges.filter(e => !e.far && !e.back));
+        addForward(
+            f,
+            net,
+            edges.filter(e => !e.far && !e.back),
+        );
         for (const e of edges) if (!e.far && e.back) addBack(f, net, e);
     }
     f.above = groupBy(f.total, f.pieceLower.length, i => f.pieceLower[i]);
@@ -272,7 +291,7 @@ function mergeBlocks(block, nblock) {
 /** @param {Finding} f */
 function placeInX(f) {
     const block = {sum: new Float64Array(f.total), weight: new Float64Array(f.total), n: new Uint32Array(f.total)};
-    const x = f.x = new Float64Array(f.total);
+    const x = (f.x = new Float64Array(f.total));
     for (let r = 0; r < f.nrank; r++) {
         for (let i = f.first[r]; i < f.first[r + 1]; i++) {
             const v = f.order[i];
@@ -361,7 +380,13 @@ function lineOfEdge(f, e, out) {
 export function findLayout(task) {
     const f = new Finding(task);
     /** @type {LayoutResult} */
-    const out = {x: new Float64Array(f.n), y: new Float64Array(f.n), width: 0, height: 0, lines: task.nets.map(() => [])};
+    const out = {
+        x: new Float64Array(f.n),
+        y: new Float64Array(f.n),
+        width: 0,
+        height: 0,
+        lines: task.nets.map(() => []),
+    };
     findEdges(f);
     findRanks(f);
     addDummies(f);

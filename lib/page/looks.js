@@ -42,7 +42,7 @@ export function heatOf(measure, x, most) {
 /** @param {Scene} scene @param {LookInputs} q @param {Looks} out */
 function paintHeat(scene, q, out) {
     const measure = /** @type {import('./costs.js').Measure} */ (q.heat);
-    const cost = scene.nodes.map(v => v.open ? NaN : costOfNode(q.costs, measure, v));
+    const cost = scene.nodes.map(v => (v.open ? NaN : costOfNode(q.costs, measure, v)));
     let most = 0;
     for (const c of cost) if (c > most && Number.isFinite(c)) most = c;
     cost.forEach((c, i) => {
@@ -71,7 +71,10 @@ function addBadges(scene, q, out) {
     if (!g) return;
     const add = (/** @type {number} */ v, /** @type {string} */ text) => {
         let a = g.varOwner[v];
-        while (!q.casts && a < g.n && g.flags[a] & APPLY.cast) { v = g.input[g.inFirst[a]]; a = g.varOwner[v]; }
+        while (!q.casts && a < g.n && g.flags[a] & APPLY.cast) {
+            v = g.input[g.inFirst[a]];
+            a = g.varOwner[v];
+        }
         const path = a < g.n ? 'a' + a : 'v' + v;
         labels.set(path, [...(labels.get(path) || []), text]);
     };
@@ -95,7 +98,17 @@ function isMarked(q, v) {
     if (v.kind === 'apply') return !!marks.apply[v.id];
     if (v.kind === 'leaf') return !!marks.leaf[v.id];
     let any = false;
-    if (v.kind === 'box') eachInBox(q.m.graphs[v.graph], v.id, a => { any = any || !!marks.apply[a]; }, u => { any = any || !!marks.leaf[u]; });
+    if (v.kind === 'box')
+        eachInBox(
+            q.m.graphs[v.graph],
+            v.id,
+            a => {
+                any = any || !!marks.apply[a];
+            },
+            u => {
+                any = any || !!marks.leaf[u];
+            },
+        );
     return any;
 }
 
@@ -103,7 +116,10 @@ function isMarked(q, v) {
 function dimmed(scene, q) {
     const dim = new Uint8Array(scene.nodes.length);
     scene.nodes.forEach((v, i) => {
-        const own = v.graph === q.marksGraph && v.path.startsWith(q.marksPrefix) && !v.path.slice(q.marksPrefix.length).includes('/');
+        const own =
+            v.graph === q.marksGraph &&
+            v.path.startsWith(q.marksPrefix) &&
+            !v.path.slice(q.marksPrefix.length).includes('/');
         if (own && v.kind !== 'part') dim[i] = isMarked(q, v) ? 0 : 1;
         else dim[i] = v.parent >= 0 ? dim[v.parent] : 1;
         if (!own && q.marksPrefix.startsWith(v.path)) dim[i] = 0;
@@ -126,7 +142,8 @@ function wiresOfNode(scene, chosen) {
     const sources = new Set();
     for (let e = 0; e < from.length; e++) if (to[e] === chosen) sources.add(from[e]);
     for (let e = 0; e < from.length; e++) {
-        const comes = sources.has(from[e]) && (to[e] === chosen || outer.has(to[e]) || (to[e] < 0 && !outer.has(via[e])));
+        const comes =
+            sources.has(from[e]) && (to[e] === chosen || outer.has(to[e]) || (to[e] < 0 && !outer.has(via[e])));
         strong[e] = from[e] === chosen || comes ? 1 : 0;
     }
     return strong;
@@ -139,14 +156,14 @@ function wiresOfMarks(scene, dim) {
     /** @type {Map<number, Set<number>[]>} by source, what is around each marked target */
     const targets = new Map();
     for (let e = 0; e < from.length; e++) {
-        if (to[e] < 0 || scene.nodes[to[e]].open && holdsInside(scene, to[e]) || dim[from[e]] || dim[to[e]]) continue;
+        if (to[e] < 0 || (scene.nodes[to[e]].open && holdsInside(scene, to[e])) || dim[from[e]] || dim[to[e]]) continue;
         strong[e] = 1;
         targets.set(from[e], [...(targets.get(from[e]) || []), around(scene, to[e])]);
     }
     for (let e = 0; e < from.length; e++) {
         if (strong[e]) continue;
         const reached = targets.get(from[e]) || [];
-        strong[e] = reached.some(a => to[e] < 0 ? !a.has(via[e]) : a.has(to[e])) ? 1 : 0;
+        strong[e] = reached.some(a => (to[e] < 0 ? !a.has(via[e]) : a.has(to[e]))) ? 1 : 0;
     }
     return strong;
 }
@@ -173,9 +190,15 @@ export function makeLooks(scene, q, hovered) {
     const n = scene.nodes.length;
     /** @type {Looks} */
     const out = {
-        fill: new Array(n).fill(''), heat: new Float32Array(n).fill(NaN), strip: scene.nodes.map(v => q.families.get(familyOf(q.m, v)) || ''),
-        badge: new Array(n).fill(''), border: new Array(n).fill(''), dim: null, strong: null,
-        chosen: q.chosen ? scene.nodes.findIndex(v => v.path === q.chosen) : -1, hovered,
+        fill: new Array(n).fill(''),
+        heat: new Float32Array(n).fill(NaN),
+        strip: scene.nodes.map(v => q.families.get(familyOf(q.m, v)) || ''),
+        badge: new Array(n).fill(''),
+        border: new Array(n).fill(''),
+        dim: null,
+        strong: null,
+        chosen: q.chosen ? scene.nodes.findIndex(v => v.path === q.chosen) : -1,
+        hovered,
     };
     if (q.heat !== 'family' && q.costs.has) paintHeat(scene, q, out);
     addBadges(scene, q, out);

@@ -29,8 +29,18 @@ byId('data').textContent = '';
 /** @returns {import('./store.js').State} */
 function firstState() {
     return {
-        tab: '', chosen: null, open: new Set(model.raw.open || []), openRight: new Set((model.raw.diff && model.raw.diff.open_right) || []), details: false, casts: false,
-        idle: false, heat: 'family', reach: null, step: 0, table: 'applies', theme: 'light',
+        tab: '',
+        chosen: null,
+        open: new Set(model.raw.open || []),
+        openRight: new Set((model.raw.diff && model.raw.diff.open_right) || []),
+        details: false,
+        casts: false,
+        idle: false,
+        heat: 'family',
+        reach: null,
+        step: 0,
+        table: 'applies',
+        theme: 'light',
     };
 }
 
@@ -45,13 +55,28 @@ function tabsOfData() {
     const mem = memory;
     /** @type {Tab[]} */
     const all = [];
-    const add = (/** @type {any} */ there, /** @type {string} */ id, /** @type {string} */ title, /** @type {(host: HTMLElement) => any} */ make) => { if (there) all.push({id, title, make}); };
+    const add = (
+        /** @type {any} */ there,
+        /** @type {string} */ id,
+        /** @type {string} */ title,
+        /** @type {(host: HTMLElement) => any} */ make,
+    ) => {
+        if (there) all.push({id, title, make});
+    };
     add(run, 'run', 'Run', host => new RunTab(app, host));
     add(diff, 'diff', 'Side by side', makeDiff);
     add(explain, 'explain', 'Steps', host => new ExplainTab(app, host));
-    add(model.graphs.length && !diff, 'graph', explain ? 'Result' : 'Graph', host => { graphTab = new GraphTab(app, host); return graphTab; });
+    add(model.graphs.length && !diff, 'graph', explain ? 'Result' : 'Graph', host => {
+        graphTab = new GraphTab(app, host);
+        return graphTab;
+    });
     add(model.graphs.length, 'tables', profile ? 'Costs' : 'Table', host => new TablesTab(app, host));
-    add(mem && mem.live.length, 'memory', 'Memory', host => new MemoryTab(app, host, /** @type {import('./memorydata.js').Memory} */ (mem)));
+    add(
+        mem && mem.live.length,
+        'memory',
+        'Memory',
+        host => new MemoryTab(app, host, /** @type {import('./memorydata.js').Memory} */ (mem)),
+    );
     add(profile && profile.flame, 'flame', 'Flame', host => new FlameTab(app, host));
     add(app.costs.hasTime() && rooflinePoints(app).length, 'roofline', 'Roofline', host => new RooflineTab(app, host));
     add(compare, 'compare', 'Compare', host => new CompareTab(app, host));
@@ -90,16 +115,29 @@ const DARK_WISH = matchMedia('(prefers-color-scheme: dark)');
 
 function makeCorner() {
     let own = false;
-    const turn = () => { own = true; app.store.set({theme: app.dark() ? 'light' : 'dark'}); };
-    const dress = () => { document.documentElement.classList.toggle('dark', app.dark()); };
-    DARK_WISH.addEventListener('change', () => { if (!own) app.store.set({theme: DARK_WISH.matches ? 'dark' : 'light'}); });
+    const turn = () => {
+        own = true;
+        app.store.set({theme: app.dark() ? 'light' : 'dark'});
+    };
+    const dress = () => {
+        document.documentElement.classList.toggle('dark', app.dark());
+    };
+    DARK_WISH.addEventListener('change', () => {
+        if (!own) app.store.set({theme: DARK_WISH.matches ? 'dark' : 'light'});
+    });
     app.store.watch(['theme'], dress);
     dress();
     // Paper is white.
     let screen = app.state.theme;
-    window.addEventListener('beforeprint', () => { screen = app.state.theme; app.store.set({theme: 'light'}); });
+    window.addEventListener('beforeprint', () => {
+        screen = app.state.theme;
+        app.store.set({theme: 'light'});
+    });
     window.addEventListener('afterprint', () => app.store.set({theme: screen}));
-    byId('corner').append(button('◐', turn, {title: 'Dark or light', 'aria-label': 'Dark or light'}), button('?', showHelp, {title: 'Keys (?)', 'aria-label': 'Keys'}));
+    byId('corner').append(
+        button('◐', turn, {title: 'Dark or light', 'aria-label': 'Dark or light'}),
+        button('?', showHelp, {title: 'Keys (?)', 'aria-label': 'Keys'}),
+    );
 }
 
 function showHelp() {
@@ -112,12 +150,19 @@ function showHelp() {
 function makeDivider() {
     const divider = byId('divider');
     const panel = byId('panel');
-    const setWidth = (/** @type {number} */ w) => { panel.style.width = Math.min(Math.max(w, 200), window.innerWidth - 200) + 'px'; };
+    const setWidth = (/** @type {number} */ w) => {
+        panel.style.width = Math.min(Math.max(w, 200), window.innerWidth - 200) + 'px';
+    };
     divider.addEventListener('pointerdown', e => divider.setPointerCapture(e.pointerId));
-    divider.addEventListener('pointermove', e => { if (e.buttons) setWidth(window.innerWidth - e.clientX); });
+    divider.addEventListener('pointermove', e => {
+        if (e.buttons) setWidth(window.innerWidth - e.clientX);
+    });
     divider.addEventListener('keydown', e => {
         const step = e.key === 'ArrowLeft' ? 20 : e.key === 'ArrowRight' ? -20 : 0;
-        if (step) { setWidth(panel.offsetWidth + step); e.preventDefault(); }
+        if (step) {
+            setWidth(panel.offsetWidth + step);
+            e.preventDefault();
+        }
     });
 }
 
@@ -155,11 +200,39 @@ function inGraph(act) {
 /** @type {import('./keys.js').Key[]} */
 const keys = [
     {keys: ['/'], shown: '/', text: 'find a node by name, op, dtype or [shape]', act: () => searchBox.focus()},
-    {keys: ['ArrowUp'], shown: '↑', text: 'the node that the chosen one reads', act: () => step((p, path) => p.along(path, 'up'))},
-    {keys: ['ArrowDown'], shown: '↓', text: 'a node that reads the chosen one', act: () => step((p, path) => p.along(path, 'down'))},
-    {keys: ['ArrowLeft'], shown: '←', text: 'the node to the left', act: () => step((p, path) => p.beside(path, 'left'))},
-    {keys: ['ArrowRight'], shown: '→', text: 'the node to the right', act: () => step((p, path) => p.beside(path, 'right'))},
-    {keys: ['Enter'], shown: 'Enter', text: 'open or close the chosen box', act: () => { const c = app.state.chosen; if (c && app.holds(c) && c.path) app.toggle(c); }},
+    {
+        keys: ['ArrowUp'],
+        shown: '↑',
+        text: 'the node that the chosen one reads',
+        act: () => step((p, path) => p.along(path, 'up')),
+    },
+    {
+        keys: ['ArrowDown'],
+        shown: '↓',
+        text: 'a node that reads the chosen one',
+        act: () => step((p, path) => p.along(path, 'down')),
+    },
+    {
+        keys: ['ArrowLeft'],
+        shown: '←',
+        text: 'the node to the left',
+        act: () => step((p, path) => p.beside(path, 'left')),
+    },
+    {
+        keys: ['ArrowRight'],
+        shown: '→',
+        text: 'the node to the right',
+        act: () => step((p, path) => p.beside(path, 'right')),
+    },
+    {
+        keys: ['Enter'],
+        shown: 'Enter',
+        text: 'open or close the chosen box',
+        act: () => {
+            const c = app.state.chosen;
+            if (c && app.holds(c) && c.path) app.toggle(c);
+        },
+    },
     {keys: ['a'], shown: 'a', text: 'mark all that the chosen node needs', act: () => mark('up')},
     {keys: ['d'], shown: 'd', text: 'mark all that needs the chosen node', act: () => mark('down')},
     {keys: ['b'], shown: 'b', text: 'mark both', act: () => mark('both')},
@@ -170,9 +243,19 @@ const keys = [
     {keys: ['o'], shown: 'o', text: 'open the outermost closed boxes', act: () => inGraph(t => t.openMore())},
     {keys: ['c'], shown: 'c', text: 'close all boxes', act: () => app.store.set({open: new Set()})},
     {keys: ['h'], shown: 'h', text: 'colour by the next measure of cost', act: nextHeat},
-    {keys: ['['], shown: '[', text: 'one rewriting step back', act: () => app.store.set({step: Math.max(0, app.state.step - 1)})},
+    {
+        keys: ['['],
+        shown: '[',
+        text: 'one rewriting step back',
+        act: () => app.store.set({step: Math.max(0, app.state.step - 1)}),
+    },
     {keys: [']'], shown: ']', text: 'one rewriting step forward', act: () => app.store.set({step: app.state.step + 1})},
-    {keys: tabs.map((_, i) => String(i + 1)), shown: '1 2 …', text: 'the views', act: e => app.store.set({tab: tabs[Number(e.key) - 1].id})},
+    {
+        keys: tabs.map((_, i) => String(i + 1)),
+        shown: '1 2 …',
+        text: 'the views',
+        act: e => app.store.set({tab: tabs[Number(e.key) - 1].id}),
+    },
     {keys: ['Escape'], shown: 'Esc', text: 'unmark; choose nothing', act: escape},
     {keys: ['?'], shown: '?', text: 'this list', act: showHelp},
 ];
@@ -195,7 +278,8 @@ function writeAddress() {
     clearTimeout(writing);
     writing = window.setTimeout(() => {
         const text = addressOf(app, tabs[0].id, placeOfPicture());
-        if (text !== location.hash.slice(1)) history.replaceState(null, '', text ? '#' + text : location.pathname + location.search);
+        if (text !== location.hash.slice(1))
+            history.replaceState(null, '', text ? '#' + text : location.pathname + location.search);
     }, 250);
 }
 
@@ -210,7 +294,13 @@ function placeFromAddress(tab) {
 }
 
 async function readAddress() {
-    app.store.set(stateOfAddress(app, location.hash, tabs.map(t => t.id)));
+    app.store.set(
+        stateOfAddress(
+            app,
+            location.hash,
+            tabs.map(t => t.id),
+        ),
+    );
     const tab = graphTab;
     await shown;
     if (!tab) return;
@@ -221,21 +311,43 @@ async function readAddress() {
 function begin() {
     byId('title').textContent = document.title;
     byId('title').title = model.raw.command || '';
-    byId('tabs').append(...tabs.map(t => button(t.title, () => app.store.set({tab: t.id}), {id: 'tab-' + t.id, role: 'tab', 'aria-selected': 'false'})));
+    byId('tabs').append(
+        ...tabs.map(t =>
+            button(t.title, () => app.store.set({tab: t.id}), {
+                id: 'tab-' + t.id,
+                role: 'tab',
+                'aria-selected': 'false',
+            }),
+        ),
+    );
     app.store.state.theme = DARK_WISH.matches ? 'dark' : 'light';
     makeCorner();
     makeDivider();
     searchBox = new SearchBox(app, byId('find'));
-    app.store.state = {...app.store.state, ...stateOfAddress(app, location.hash, tabs.map(t => t.id))};
+    app.store.state = {
+        ...app.store.state,
+        ...stateOfAddress(
+            app,
+            location.hash,
+            tabs.map(t => t.id),
+        ),
+    };
     app.store.watch(['tab'], showTab);
-    app.store.watch(['chosen'], () => { byId('spoken').textContent = spoken(app, app.state.chosen); });
+    app.store.watch(['chosen'], () => {
+        byId('spoken').textContent = spoken(app, app.state.chosen);
+    });
     panel = new Panel(app, byId('panel'), memory);
     showTab();
-    app.store.watch(['tab', 'chosen', 'open', 'openRight', 'details', 'casts', 'idle', 'heat', 'reach', 'step', 'table'], writeAddress);
+    app.store.watch(
+        ['tab', 'chosen', 'open', 'openRight', 'details', 'casts', 'idle', 'heat', 'reach', 'step', 'table'],
+        writeAddress,
+    );
     window.addEventListener('hashchange', readAddress);
     listenToKeys(keys);
     // For tests, and for those who want to know: what the page took until its first picture was drawn.
-    const drawn = () => { document.documentElement.dataset.ready = performance.now().toFixed(0); };
+    const drawn = () => {
+        document.documentElement.dataset.ready = performance.now().toFixed(0);
+    };
     readAddress().then(() => requestAnimationFrame(() => requestAnimationFrame(drawn)));
 }
 

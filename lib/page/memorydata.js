@@ -63,18 +63,27 @@ export function readMemory(m) {
     const store = t.store || {};
     const bytes = column(store.bytes, rowsOf(store, 'bytes'));
     const step = column(t.step, rowsOf(t, 'step'));
-    const name = (/** @type {number|string} */ s) => typeof s === 'number' ? m.strings[s] : s;
+    const name = (/** @type {number|string} */ s) => (typeof s === 'number' ? m.strings[s] : s);
     return {
-        step, live: column(t.live, step.length + 1), peakAt: t.peak_at || 0, unknown: t.unknown || 0, born: column(store.born, bytes.length),
-        dies: column(store.dies, bytes.length), bytes, var: column(store.var, bytes.length), ...readValues(t.value || {}),
-        functions: (t.functions || []).map((/** @type {any} */ f) => [name(f[0]), f[1]]), holders: (t.holders || []).map((/** @type {any} */ h) => [h[0], name(h[1]), h[2]]),
+        step,
+        live: column(t.live, step.length + 1),
+        peakAt: t.peak_at || 0,
+        unknown: t.unknown || 0,
+        born: column(store.born, bytes.length),
+        dies: column(store.dies, bytes.length),
+        bytes,
+        var: column(store.var, bytes.length),
+        ...readValues(t.value || {}),
+        functions: (t.functions || []).map((/** @type {any} */ f) => [name(f[0]), f[1]]),
+        holders: (t.holders || []).map((/** @type {any} */ h) => [h[0], name(h[1]), h[2]]),
     };
 }
 
 /** Storages that are alive at an instruction, the largest first. @param {Memory} mem @param {number} at @returns {number[]} */
 export function aliveAt(mem, at) {
     const out = [];
-    for (let s = 0; s < mem.bytes.length; s++) if (mem.born[s] <= at && at <= mem.dies[s] && mem.bytes[s] > 0) out.push(s);
+    for (let s = 0; s < mem.bytes.length; s++)
+        if (mem.born[s] <= at && at <= mem.dies[s] && mem.bytes[s] > 0) out.push(s);
     return out.sort((a, b) => mem.bytes[b] - mem.bytes[a] || a - b);
 }
 

@@ -23,24 +23,38 @@ export function samplesOf(mem) {
     const n = mem.live.length;
     if (n <= MOST_SAMPLES) return Array.from({length: n}, (_, i) => i);
     const out = new Set([mem.peakAt]);
-    for (let k = 0; k < MOST_SAMPLES; k++) out.add(Math.floor(k * n / MOST_SAMPLES));
+    for (let k = 0; k < MOST_SAMPLES; k++) out.add(Math.floor((k * n) / MOST_SAMPLES));
     return Array.from(out).sort((a, b) => a - b);
 }
 
 /** Bands of the storages that take most room, long-lived ones below; the rest is one band. @param {Memory} mem @param {number[]} samples @returns {StackBand[]} */
 export function stackBands(mem, samples) {
     const area = (/** @type {number} */ s) => mem.bytes[s] * (mem.dies[s] - mem.born[s] + 1);
-    const stores = Array.from(mem.bytes, (_, s) => s).filter(s => mem.bytes[s] > 0).sort((a, b) => area(b) - area(a)).slice(0, MOST_BANDS);
+    const stores = Array.from(mem.bytes, (_, s) => s)
+        .filter(s => mem.bytes[s] > 0)
+        .sort((a, b) => area(b) - area(a))
+        .slice(0, MOST_BANDS);
     const span = (/** @type {number} */ s) => mem.dies[s] - mem.born[s];
-    stores.sort((a, b) => Number(span(b) > mem.step.length * 0.9) - Number(span(a) > mem.step.length * 0.9) || mem.born[a] - mem.born[b] || a - b);
+    stores.sort(
+        (a, b) =>
+            Number(span(b) > mem.step.length * 0.9) - Number(span(a) > mem.step.length * 0.9) ||
+            mem.born[a] - mem.born[b] ||
+            a - b,
+    );
     const held = heldByFunctions(mem);
     const base = Float64Array.from(samples, () => held);
     const bands = stores.map(store => {
         const low = base.slice();
-        samples.forEach((at, i) => { if (mem.born[store] <= at && at <= mem.dies[store]) base[i] += mem.bytes[store]; });
+        samples.forEach((at, i) => {
+            if (mem.born[store] <= at && at <= mem.dies[store]) base[i] += mem.bytes[store];
+        });
         return {store, low, high: base.slice()};
     });
-    const rest = {store: -1, low: base.slice(), high: Float64Array.from(samples, (at, i) => Math.max(base[i], mem.live[at] + held))};
+    const rest = {
+        store: -1,
+        low: base.slice(),
+        high: Float64Array.from(samples, (at, i) => Math.max(base[i], mem.live[at] + held)),
+    };
     return [...bands, rest];
 }
 
@@ -57,10 +71,25 @@ export class MemoryTab {
         this.listed = '';
         this.list = el('div', {class: 'alive'});
         const chart = el('div', {class: 'chart-host'});
-        host.append(el('div', {class: 'tools'}, button('Peak', () => this.pin(memory.peakAt), {title: 'What is alive at the peak'}),
-            el('span', {class: 'soft'}, 'Bytes that are alive while each instruction runs. Point at the chart: the list below says what they are; a click keeps the list and chooses the tensor.')), chart, this.list);
+        host.append(
+            el(
+                'div',
+                {class: 'tools'},
+                button('Peak', () => this.pin(memory.peakAt), {title: 'What is alive at the peak'}),
+                el(
+                    'span',
+                    {class: 'soft'},
+                    'Bytes that are alive while each instruction runs. Point at the chart: the list below says what they are; a click keeps the list and chooses the tensor.',
+                ),
+            ),
+            chart,
+            this.list,
+        );
         this.chart = new Chart(chart, 'Memory over the instructions of a call; the list below says what is alive', {
-            draw: (ctx, w, h) => this.draw(ctx, w, h), hover: (x, y) => this.hover(x, y), leave: () => this.list && this.listAlive(this.at, LISTED), click: (x, y) => this.click(x, y),
+            draw: (ctx, w, h) => this.draw(ctx, w, h),
+            hover: (x, y) => this.hover(x, y),
+            leave: () => this.list && this.listAlive(this.at, LISTED),
+            click: (x, y) => this.click(x, y),
         });
         app.store.watch(['chosen', 'theme', 'tab'], () => this.follow());
         this.pin(this.at);
@@ -82,10 +111,14 @@ export class MemoryTab {
     }
 
     /** @param {number} w */
-    scaleX(w) { return (w - ROOM.left - 10) / Math.max(this.mem.live.length, 1); }
+    scaleX(w) {
+        return (w - ROOM.left - 10) / Math.max(this.mem.live.length, 1);
+    }
 
     /** @param {number} h */
-    scaleY(h) { return (h - ROOM.bottom - ROOM.top) / Math.max(this.most, 1); }
+    scaleY(h) {
+        return (h - ROOM.bottom - ROOM.top) / Math.max(this.most, 1);
+    }
 
     /** @param {CanvasRenderingContext2D} ctx @param {number} w @param {number} h */
     draw(ctx, w, h) {
@@ -119,7 +152,8 @@ export class MemoryTab {
             ctx.fillText(bytesText(t), ROOM.left - 6, y + 4);
         }
         ctx.textAlign = 'center';
-        for (const t of roundTicks(this.mem.live.length, 8)) if (Number.isInteger(t)) ctx.fillText(String(t), ROOM.left + t * this.scaleX(w), h - 8);
+        for (const t of roundTicks(this.mem.live.length, 8))
+            if (Number.isInteger(t)) ctx.fillText(String(t), ROOM.left + t * this.scaleX(w), h - 8);
         ctx.textAlign = 'left';
     }
 
@@ -137,7 +171,8 @@ export class MemoryTab {
     drawBand(ctx, w, h, band, p, chosen) {
         const sx = this.scaleX(w);
         const sy = this.scaleY(h);
-        const x = (/** @type {number} */ i) => ROOM.left + (i < this.samples.length ? this.samples[i] : this.mem.live.length) * sx;
+        const x = (/** @type {number} */ i) =>
+            ROOM.left + (i < this.samples.length ? this.samples[i] : this.mem.live.length) * sx;
         ctx.beginPath();
         for (let i = 0; i < this.samples.length; i++) {
             if (band.high[i] <= band.low[i]) continue;
@@ -169,13 +204,16 @@ export class MemoryTab {
         if (band.store < 0) return;
         const from = this.samples.findIndex(s => s >= this.mem.born[band.store]);
         const height = (band.high[from] - band.low[from]) * this.scaleY(h);
-        const room = (Math.min(this.mem.dies[band.store] + 1, this.mem.live.length) - this.mem.born[band.store]) * this.scaleX(w) - 6;
+        const room =
+            (Math.min(this.mem.dies[band.store] + 1, this.mem.live.length) - this.mem.born[band.store]) *
+                this.scaleX(w) -
+            6;
         if (from < 0 || height < 12 || room < 30) return;
         ctx.fillStyle = '#ffffff';
         ctx.strokeStyle = '#00000088';
         ctx.lineWidth = 2;
         const text = fitted(ctx, visibleLine(this.bandName(band.store)), room);
-        const y = h - ROOM.bottom - (band.low[from] + band.high[from]) / 2 * this.scaleY(h) + 4;
+        const y = h - ROOM.bottom - ((band.low[from] + band.high[from]) / 2) * this.scaleY(h) + 4;
         ctx.strokeText(text, ROOM.left + this.mem.born[band.store] * this.scaleX(w) + 3, y);
         ctx.fillText(text, ROOM.left + this.mem.born[band.store] * this.scaleX(w) + 3, y);
     }
@@ -238,8 +276,15 @@ export class MemoryTab {
         const out = [el('div', {}, this.stepTitle(at))];
         if (store >= 0) {
             const v = valueInStore(this.mem, store, at);
-            out.unshift(el('b', {}, this.nameOfStore(store, at)), el('div', {class: 'type'}, v === NONE ? '' : typeOf(this.app.m, this.app.m.graphs[0], v)),
-                el('div', {}, bytesText(this.mem.bytes[store]) + ', from ' + this.mem.born[store] + ' to ' + this.mem.dies[store]));
+            out.unshift(
+                el('b', {}, this.nameOfStore(store, at)),
+                el('div', {class: 'type'}, v === NONE ? '' : typeOf(this.app.m, this.app.m.graphs[0], v)),
+                el(
+                    'div',
+                    {},
+                    bytesText(this.mem.bytes[store]) + ', from ' + this.mem.born[store] + ' to ' + this.mem.dies[store],
+                ),
+            );
         }
         return out;
     }
@@ -280,14 +325,61 @@ export class MemoryTab {
         const whole = mem.live[at] + this.held;
         const rows = alive.slice(0, most).map(s => {
             const v = valueInStore(mem, s, at);
-            return el('tr', {}, el('td', {class: 'number'}, bytesText(mem.bytes[s])), el('td', {class: 'number'}, percentText(mem.bytes[s], whole)), el('td', {}, v === NONE ? 'room for work' : linkToVar(app, 0, v)),
-                el('td', {class: 'type'}, v === NONE ? '' : typeOf(app.m, g, v)), el('td', {class: 'soft'}, mem.born[s] + ' – ' + mem.dies[s]));
+            return el(
+                'tr',
+                {},
+                el('td', {class: 'number'}, bytesText(mem.bytes[s])),
+                el('td', {class: 'number'}, percentText(mem.bytes[s], whole)),
+                el('td', {}, v === NONE ? 'room for work' : linkToVar(app, 0, v)),
+                el('td', {class: 'type'}, v === NONE ? '' : typeOf(app.m, g, v)),
+                el('td', {class: 'soft'}, mem.born[s] + ' – ' + mem.dies[s]),
+            );
         });
-        const held = mem.functions.map(([name, bytes]) => el('tr', {}, el('td', {class: 'number'}, bytesText(bytes)), el('td', {class: 'number'}, percentText(bytes, whole)), el('td', {}, name), el('td', {class: 'soft'}, 'held during the call'), el('td', {})));
-        replace(this.list, el('h3', {}, (at === mem.peakAt ? 'At the peak, ' : 'At ') + 'instruction ' + at + ': ' + bytesText(whole) + ' in ' + countedText(alive.length, 'storage')),
-            at < mem.step.length ? el('p', {}, 'It runs ', linkTo(app, app.choice(0, 'apply', mem.step[at])), '.') : null,
-            el('table', {class: 'plain'}, el('thead', {}, el('tr', {}, ['size', '', 'tensor', 'type', 'alive'].map(t => el('th', {scope: 'col'}, t)))), el('tbody', {}, held, rows)),
+        const held = mem.functions.map(([name, bytes]) =>
+            el(
+                'tr',
+                {},
+                el('td', {class: 'number'}, bytesText(bytes)),
+                el('td', {class: 'number'}, percentText(bytes, whole)),
+                el('td', {}, name),
+                el('td', {class: 'soft'}, 'held during the call'),
+                el('td', {}),
+            ),
+        );
+        replace(
+            this.list,
+            el(
+                'h3',
+                {},
+                (at === mem.peakAt ? 'At the peak, ' : 'At ') +
+                    'instruction ' +
+                    at +
+                    ': ' +
+                    bytesText(whole) +
+                    ' in ' +
+                    countedText(alive.length, 'storage'),
+            ),
+            at < mem.step.length
+                ? el('p', {}, 'It runs ', linkTo(app, app.choice(0, 'apply', mem.step[at])), '.')
+                : null,
+            el(
+                'table',
+                {class: 'plain'},
+                el(
+                    'thead',
+                    {},
+                    el(
+                        'tr',
+                        {},
+                        ['size', '', 'tensor', 'type', 'alive'].map(t => el('th', {scope: 'col'}, t)),
+                    ),
+                ),
+                el('tbody', {}, held, rows),
+            ),
             alive.length > most ? el('p', {class: 'soft'}, countedText(alive.length - most, 'smaller one')) : null,
-            mem.unknown ? el('p', {class: 'soft'}, countedText(mem.unknown, 'value') + ' of unknown size not counted') : null);
+            mem.unknown
+                ? el('p', {class: 'soft'}, countedText(mem.unknown, 'value') + ' of unknown size not counted')
+                : null,
+        );
     }
 }

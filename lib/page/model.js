@@ -119,14 +119,29 @@ function readGraph(g, index, strings) {
     const out = column(t.out, g.n);
     const nout = column(t.nout, g.n);
     return {
-        index, name: strings[g.name] || '', doc: strings[g.doc] || '', what: g.what || 'function',
-        inputs: g.inputs || [], shared: g.shared || [], outputs: g.outputs || [], updates: g.updates || [], n: g.n, nvar: g.nvar,
+        index,
+        name: strings[g.name] || '',
+        doc: strings[g.doc] || '',
+        what: g.what || 'function',
+        inputs: g.inputs || [],
+        shared: g.shared || [],
+        outputs: g.outputs || [],
+        updates: g.updates || [],
+        n: g.n,
+        nvar: g.nvar,
         ...columnsOf(t, ['op', 'label', 'props', 'line', 'source', 'rule', 'flags', 'box'], g.n, ''),
-        out, nout, varOwner: ownersOf(out, nout, g.nvar), inFirst: prefixSums(column(t.nin, g.n)), input: freeColumn(t.in),
+        out,
+        nout,
+        varOwner: ownersOf(out, nout, g.nvar),
+        inFirst: prefixSums(column(t.nin, g.n)),
+        input: freeColumn(t.in),
         ...columnsOf(g.var, ['name', 'alias', 'type', 'kind', 'text', 'box', 'flags'], g.nvar, 'var'),
-        outputOf: outputMarks(g), boxTitle: titles,
+        outputOf: outputMarks(g),
+        boxTitle: titles,
         ...columnsOf(b, ['kind', 'parent', 'applies', 'shared', 'leaves'], titles.length, 'box'),
-        itemFirst: freeColumn(b.first), item: freeColumn(b.item), calls: new Map(),
+        itemFirst: freeColumn(b.first),
+        item: freeColumn(b.item),
+        calls: new Map(),
         born: g.born || t.born ? column(g.born || t.born, g.n) : null,
     };
 }
@@ -139,7 +154,15 @@ export function readModel(raw) {
     const graphs = (raw.graphs || []).map((/** @type {any} */ g, /** @type {number} */ i) => readGraph(g, i, strings));
     linkCalls(raw.graphs || [], graphs);
     return {
-        raw, kind: raw.kind, title: raw.title || '', strings, typeText, typeBytes: column(types.bytes, typeText.length), ops: raw.ops || [], sources: (raw.sources || []).map(readSource), graphs,
+        raw,
+        kind: raw.kind,
+        title: raw.title || '',
+        strings,
+        typeText,
+        typeBytes: column(types.bytes, typeText.length),
+        ops: raw.ops || [],
+        sources: (raw.sources || []).map(readSource),
+        graphs,
     };
 }
 

@@ -32,14 +32,26 @@ export function costliest(app, measure, most) {
 function amountRow(app, c, name, amount) {
     const g = app.m.graphs[c.graph];
     const place = c.kind === 'apply' ? lineOf(app.m, g, c.id) : null;
-    return el('div', {class: 'entry'}, el('div', {class: 'row'}, linkTo(app, c, name), el('span', {class: 'amount'}, amount)),
-        el('div', {class: 'row'}, el('span', {class: 'type'}, app.typeOf(c)), place ? el('span', {class: 'amount soft', title: place.text.trim()}, 'line ' + place.line) : null));
+    return el(
+        'div',
+        {class: 'entry'},
+        el('div', {class: 'row'}, linkTo(app, c, name), el('span', {class: 'amount'}, amount)),
+        el(
+            'div',
+            {class: 'row'},
+            el('span', {class: 'type'}, app.typeOf(c)),
+            place ? el('span', {class: 'amount soft', title: place.text.trim()}, 'line ' + place.line) : null,
+        ),
+    );
 }
 
 /** Applies whose flops depend on open dims. @param {App} app */
 function openAmounts(app) {
     let n = 0;
-    app.costs.graphs.forEach((c, i) => { for (let a = 0; c && app.costs.symbolic[i].size && a < app.m.graphs[i].n; a++) if (app.costs.formula(i, a, 'flops')) n++; });
+    app.costs.graphs.forEach((c, i) => {
+        for (let a = 0; c && app.costs.symbolic[i].size && a < app.m.graphs[i].n; a++)
+            if (app.costs.formula(i, a, 'flops')) n++;
+    });
     return n;
 }
 
@@ -53,25 +65,58 @@ function slowest(app) {
     });
     const open = openAmounts(app);
     if (!rows.length && !open) return null;
-    return section(measure === 'time' ? 'Slowest' : 'Most flops', shortList(rows), open ? el('p', {class: 'note'}, countedText(open, 'Apply', 'Applies') + ' left out: what they cost depends on dims that are open. gprof --dim NAME=SIZE gives them a size.') : null, button('All costs', () => app.store.set({tab: 'tables', table: 'applies'}), {class: 'link'}));
+    return section(
+        measure === 'time' ? 'Slowest' : 'Most flops',
+        shortList(rows),
+        open
+            ? el(
+                  'p',
+                  {class: 'note'},
+                  countedText(open, 'Apply', 'Applies') +
+                      ' left out: what they cost depends on dims that are open. gprof --dim NAME=SIZE gives them a size.',
+              )
+            : null,
+        button('All costs', () => app.store.set({tab: 'tables', table: 'applies'}), {class: 'link'}),
+    );
 }
 
 /** @param {App} app @param {Memory|null} mem */
 function fullest(app, mem) {
     if (!mem || !mem.bytes.length) return null;
     const g = app.m.graphs[0];
-    const rows = mem.holders.slice(0, HOLDERS_SHOWN).map(([v, name, bytes]) => v >= 0 ? amountRow(app, app.choiceOfVar(0, v), nameOfVar(app.m, g, v), bytesText(bytes))
-        : el('div', {class: 'row'}, el('b', {}, name), el('span', {class: 'amount'}, bytesText(bytes))));
+    const rows = mem.holders
+        .slice(0, HOLDERS_SHOWN)
+        .map(([v, name, bytes]) =>
+            v >= 0
+                ? amountRow(app, app.choiceOfVar(0, v), nameOfVar(app.m, g, v), bytesText(bytes))
+                : el('div', {class: 'row'}, el('b', {}, name), el('span', {class: 'amount'}, bytesText(bytes))),
+        );
     const peak = mem.live[mem.peakAt] + heldByFunctions(mem);
-    return section('Largest at the peak of memory', el('p', {}, el('b', {}, bytesText(peak)), ' at instruction ' + mem.peakAt + ' of ' + mem.step.length, ', ', mem.peakAt < mem.step.length ? linkTo(app, app.choice(0, 'apply', mem.step[mem.peakAt])) : 'the end'),
-        shortList(rows, TOP), button('Memory over time', () => app.store.set({tab: 'memory'}), {class: 'link'}));
+    return section(
+        'Largest at the peak of memory',
+        el(
+            'p',
+            {},
+            el('b', {}, bytesText(peak)),
+            ' at instruction ' + mem.peakAt + ' of ' + mem.step.length,
+            ', ',
+            mem.peakAt < mem.step.length ? linkTo(app, app.choice(0, 'apply', mem.step[mem.peakAt])) : 'the end',
+        ),
+        shortList(rows, TOP),
+        button('Memory over time', () => app.store.set({tab: 'memory'}), {class: 'link'}),
+    );
 }
 
 /** @param {App} app */
 function timeText(app) {
     const total = app.m.raw.profile.total || {};
     const inside = secondsText(app.costs.total('time')) + ' in Applies';
-    return total.time_s ? [el('b', {}, secondsText(total.time_s)), ' a call, ' + inside + (total.runs ? ', ' + countedText(total.runs, 'run') : '')] : inside;
+    return total.time_s
+        ? [
+              el('b', {}, secondsText(total.time_s)),
+              ' a call, ' + inside + (total.runs ? ', ' + countedText(total.runs, 'run') : ''),
+          ]
+        : inside;
 }
 
 /** @param {App} app */
@@ -81,11 +126,33 @@ function totals(app) {
     const functions = m.graphs.filter(f => f.what === 'function').length;
     const parameters = g.shared.reduce((sum, v) => sum + (bytesOf(m, g, v) || 0), 0);
     return facts([
-        ['graph', [g.name || m.title, ' · ' + countedText(g.n, 'Apply', 'Applies') + (functions ? ', ' + countedText(functions, 'function') : '')]],
-        ['shared', g.shared.length ? countedText(g.shared.length, 'variable') + (parameters ? ', ' + bytesText(parameters) : '') : ''],
-        ['time', costs.hasTime() ? timeText(app) : ''], ['flops', costs.has ? countText(costs.total('flops')) : ''],
-        ['moved', costs.has ? bytesText(costs.total('bytes')) : ''], ['made by', m.raw.command || m.raw.made_by || ''],
-        ['dims', m.raw.profile && m.raw.profile.dims ? Object.entries(m.raw.profile.dims).map(([k, v]) => k + '=' + v).join(', ') : ''],
+        [
+            'graph',
+            [
+                g.name || m.title,
+                ' · ' +
+                    countedText(g.n, 'Apply', 'Applies') +
+                    (functions ? ', ' + countedText(functions, 'function') : ''),
+            ],
+        ],
+        [
+            'shared',
+            g.shared.length
+                ? countedText(g.shared.length, 'variable') + (parameters ? ', ' + bytesText(parameters) : '')
+                : '',
+        ],
+        ['time', costs.hasTime() ? timeText(app) : ''],
+        ['flops', costs.has ? countText(costs.total('flops')) : ''],
+        ['moved', costs.has ? bytesText(costs.total('bytes')) : ''],
+        ['made by', m.raw.command || m.raw.made_by || ''],
+        [
+            'dims',
+            m.raw.profile && m.raw.profile.dims
+                ? Object.entries(m.raw.profile.dims)
+                      .map(([k, v]) => k + '=' + v)
+                      .join(', ')
+                : '',
+        ],
     ]);
 }
 
@@ -93,12 +160,50 @@ function totals(app) {
 function interfaceOf(app) {
     const {m} = app;
     const g = m.graphs[app.root];
-    const line = (/** @type {number} */ v, /** @type {string} */ text) => el('span', {class: 'row'}, linkTo(app, app.choiceOfVar(app.root, v), text || nameOfVar(m, g, v)), el('span', {class: 'type'}, typeOf(m, g, v)));
+    const line = (/** @type {number} */ v, /** @type {string} */ text) =>
+        el(
+            'span',
+            {class: 'row'},
+            linkTo(app, app.choiceOfVar(app.root, v), text || nameOfVar(m, g, v)),
+            el('span', {class: 'type'}, typeOf(m, g, v)),
+        );
     return [
-        g.outputs.length ? section('Outputs', shortList(g.outputs.map(([label, v]) => line(v, m.strings[label])), TOP)) : null,
-        g.updates.length ? section('Updates', shortList(g.updates.map(([s]) => line(s, '')), TOP)) : null,
-        g.inputs.length ? section('Inputs', shortList(g.inputs.map(v => line(v, '')), TOP)) : null,
-        g.shared.length && !g.updates.length ? section('Shared variables', shortList(g.shared.map(v => line(v, '')), TOP)) : null,
+        g.outputs.length
+            ? section(
+                  'Outputs',
+                  shortList(
+                      g.outputs.map(([label, v]) => line(v, m.strings[label])),
+                      TOP,
+                  ),
+              )
+            : null,
+        g.updates.length
+            ? section(
+                  'Updates',
+                  shortList(
+                      g.updates.map(([s]) => line(s, '')),
+                      TOP,
+                  ),
+              )
+            : null,
+        g.inputs.length
+            ? section(
+                  'Inputs',
+                  shortList(
+                      g.inputs.map(v => line(v, '')),
+                      TOP,
+                  ),
+              )
+            : null,
+        g.shared.length && !g.updates.length
+            ? section(
+                  'Shared variables',
+                  shortList(
+                      g.shared.map(v => line(v, '')),
+                      TOP,
+                  ),
+              )
+            : null,
     ];
 }
 
@@ -106,7 +211,21 @@ function interfaceOf(app) {
 export function provenance(app) {
     const steps = app.m.raw.steps || [];
     if (!steps.length) return null;
-    return section('Made by', el('ol', {class: 'steps'}, steps.map((/** @type {any} */ s) => el('li', {}, el('code', {}, s.tool + ' ' + (s.args || '')), s.version ? el('span', {class: 'soft'}, ' ' + s.version) : null))));
+    return section(
+        'Made by',
+        el(
+            'ol',
+            {class: 'steps'},
+            steps.map((/** @type {any} */ s) =>
+                el(
+                    'li',
+                    {},
+                    el('code', {}, s.tool + ' ' + (s.args || '')),
+                    s.version ? el('span', {class: 'soft'}, ' ' + s.version) : null,
+                ),
+            ),
+        ),
+    );
 }
 
 /** @param {App} app @param {Memory|null} mem */
@@ -114,7 +233,17 @@ export function overview(app, mem) {
     const g = app.m.graphs[app.root];
     if (!g) return [];
     return [
-        el('div', {class: 'heading'}, el('h2', {}, g.name || app.m.title)), g.doc ? el('p', {class: 'doc'}, g.doc) : null, slowest(app), fullest(app, mem), totals(app), interfaceOf(app), provenance(app),
-        el('p', {class: 'soft hint'}, 'Click a node for what it is and costs; double click, or its +, opens a box. / finds, ? lists all keys.'),
+        el('div', {class: 'heading'}, el('h2', {}, g.name || app.m.title)),
+        g.doc ? el('p', {class: 'doc'}, g.doc) : null,
+        slowest(app),
+        fullest(app, mem),
+        totals(app),
+        interfaceOf(app),
+        provenance(app),
+        el(
+            'p',
+            {class: 'soft hint'},
+            'Click a node for what it is and costs; double click, or its +, opens a box. / finds, ? lists all keys.',
+        ),
     ];
 }

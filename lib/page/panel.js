@@ -42,7 +42,14 @@ export class Panel {
             return;
         }
         const top = this.host.scrollTop;
-        replace(this.host, this.heading(chosen), this.buttons(chosen), this.reachNote(chosen), this.body(chosen), this.more.map(f => f(chosen)));
+        replace(
+            this.host,
+            this.heading(chosen),
+            this.buttons(chosen),
+            this.reachNote(chosen),
+            this.body(chosen),
+            this.more.map(f => f(chosen)),
+        );
         this.host.scrollTop = this.lastPath === chosen.path ? top : 0;
         this.lastPath = chosen.path;
         this.host.dataset.shows = chosen.path;
@@ -50,22 +57,62 @@ export class Panel {
 
     /** @param {Choice} c */
     heading(c) {
-        const around = this.app.around(c).map(a => [linkTo(this.app, a), ' › ']).flat();
-        return el('div', {class: 'heading'}, around.length ? el('div', {class: 'trail'}, ...around) : null,
-            el('h2', {}, this.app.titleOf(c)), el('button', {type: 'button', class: 'close', title: 'Choose nothing (Esc)', 'aria-label': 'Choose nothing', onclick: () => this.app.choose(null)}, '×'));
+        const around = this.app
+            .around(c)
+            .map(a => [linkTo(this.app, a), ' › '])
+            .flat();
+        return el(
+            'div',
+            {class: 'heading'},
+            around.length ? el('div', {class: 'trail'}, ...around) : null,
+            el('h2', {}, this.app.titleOf(c)),
+            el(
+                'button',
+                {
+                    type: 'button',
+                    class: 'close',
+                    title: 'Choose nothing (Esc)',
+                    'aria-label': 'Choose nothing',
+                    onclick: () => this.app.choose(null),
+                },
+                '×',
+            ),
+        );
     }
 
     /** @param {Choice} c */
     buttons(c) {
         const {app} = this;
         const reach = app.state.reach;
-        const mark = (/** @type {'up'|'down'|'both'|'path'} */ kind, /** @type {string} */ text, /** @type {string} */ title) => button(text, () => {
-            app.store.set({reach: app.state.reach && app.state.reach.kind === kind ? null : {kind}});
-        }, {title, 'aria-pressed': String(!!reach && reach.kind === kind)});
-        return el('div', {class: 'tools'}, c.path && app.state.tab !== 'graph' && c.root === app.root && !app.m.raw.diff ? button('Show in graph', () => app.choose(c, 'graph')) : null,
-            app.holds(c) && c.path ? button(app.isOpen(c) ? 'Close' : 'Open', () => app.toggle(c), {title: 'Enter'}) : null,
-            c.kind === 'part' ? null : [mark('up', 'Ancestors', 'All that it needs (a)'), mark('down', 'Descendants', 'All that needs it (d)'),
-                mark('path', 'Path to …', 'Then choose the other node, or hold Shift (p)')]);
+        const mark = (
+            /** @type {'up'|'down'|'both'|'path'} */ kind,
+            /** @type {string} */ text,
+            /** @type {string} */ title,
+        ) =>
+            button(
+                text,
+                () => {
+                    app.store.set({reach: app.state.reach && app.state.reach.kind === kind ? null : {kind}});
+                },
+                {title, 'aria-pressed': String(!!reach && reach.kind === kind)},
+            );
+        return el(
+            'div',
+            {class: 'tools'},
+            c.path && app.state.tab !== 'graph' && c.root === app.root && !app.m.raw.diff
+                ? button('Show in graph', () => app.choose(c, 'graph'))
+                : null,
+            app.holds(c) && c.path
+                ? button(app.isOpen(c) ? 'Close' : 'Open', () => app.toggle(c), {title: 'Enter'})
+                : null,
+            c.kind === 'part'
+                ? null
+                : [
+                      mark('up', 'Ancestors', 'All that it needs (a)'),
+                      mark('down', 'Descendants', 'All that needs it (d)'),
+                      mark('path', 'Path to …', 'Then choose the other node, or hold Shift (p)'),
+                  ],
+        );
     }
 
     /** @param {Choice} c */
@@ -74,23 +121,43 @@ export class Panel {
         if (!reach) return null;
         if (reach.kind === 'path' && !reach.to) return el('p', {class: 'note'}, 'Choose the other node.');
         const marks = this.app.marks();
-        if (!marks) return el('p', {class: 'note'}, reach.to && reach.to.graph !== c.graph ? 'The two are in different graphs.' : 'There is no path between the two.');
+        if (!marks)
+            return el(
+                'p',
+                {class: 'note'},
+                reach.to && reach.to.graph !== c.graph
+                    ? 'The two are in different graphs.'
+                    : 'There is no path between the two.',
+            );
         const g = this.app.m.graphs[c.graph];
         let n = 0;
         for (const x of marks.apply) n += x;
-        const cost = this.app.costs.measures().filter(k => k === 'time' || k === 'flops' || k === 'bytes').map(k => {
-            let sum = 0;
-            for (let a = 0; a < g.n; a++) if (marks.apply[a]) sum += this.app.costs.ofApply(k, c.graph, a) || 0;
-            return costText(k, sum);
-        });
-        return el('div', {class: 'note'}, countedText(n, 'Apply', 'Applies') + ' marked' + (cost.length ? ': ' + cost.join(', ') : ''), this.way(c, reach));
+        const cost = this.app.costs
+            .measures()
+            .filter(k => k === 'time' || k === 'flops' || k === 'bytes')
+            .map(k => {
+                let sum = 0;
+                for (let a = 0; a < g.n; a++) if (marks.apply[a]) sum += this.app.costs.ofApply(k, c.graph, a) || 0;
+                return costText(k, sum);
+            });
+        return el(
+            'div',
+            {class: 'note'},
+            countedText(n, 'Apply', 'Applies') + ' marked' + (cost.length ? ': ' + cost.join(', ') : ''),
+            this.way(c, reach),
+        );
     }
 
     /** @param {Choice} c @param {import('./store.js').Reach} reach */
     way(c, reach) {
         if (reach.kind !== 'path' || !reach.to || c.kind !== 'apply' || reach.to.kind !== 'apply') return null;
         const way = shortestWay(this.app.m.graphs[c.graph], c.id, reach.to.id);
-        return el('div', {}, 'The shortest way:', shortList(way.map(a => linkTo(this.app, this.app.choice(c.graph, 'apply', a)))));
+        return el(
+            'div',
+            {},
+            'The shortest way:',
+            shortList(way.map(a => linkTo(this.app, this.app.choice(c.graph, 'apply', a)))),
+        );
     }
 
     /** @param {Choice} c */
@@ -113,13 +180,26 @@ export class Panel {
         return [
             place ? section('From', this.sourceLine(place)) : null,
             facts([
-                ['op', [el('b', {}, op.name), op.family ? ' · ' + op.family : '']], ['props', m.strings[g.props[a]]], ['number', c.graph ? a + ' of ' + (g.name || 'function ' + c.graph) : String(a)],
-                ['made by', m.strings[g.rule[a]]], ['in the model', outs.map(v => m.strings[g.varAlias[v]]).filter(Boolean).join(', ')], ['part', this.app.partOf(c.graph, 'apply', a)],
+                ['op', [el('b', {}, op.name), op.family ? ' · ' + op.family : '']],
+                ['props', m.strings[g.props[a]]],
+                ['number', c.graph ? a + ' of ' + (g.name || 'function ' + c.graph) : String(a)],
+                ['made by', m.strings[g.rule[a]]],
+                [
+                    'in the model',
+                    outs
+                        .map(v => m.strings[g.varAlias[v]])
+                        .filter(Boolean)
+                        .join(', '),
+                ],
+                ['part', this.app.partOf(c.graph, 'apply', a)],
                 ['calls', call ? call.graphs.map(f => el('div', {}, m.graphs[f].name || 'function ' + f)) : ''],
             ]),
             this.costSection(c),
             this.memorySection(c, outs),
-            section(ins.length === 1 ? 'Input' : 'Inputs', ins.length ? shortList(ins.map(v => this.varLine(c.graph, v))) : el('p', {class: 'soft'}, 'none')),
+            section(
+                ins.length === 1 ? 'Input' : 'Inputs',
+                ins.length ? shortList(ins.map(v => this.varLine(c.graph, v))) : el('p', {class: 'soft'}, 'none'),
+            ),
             section(outs.length === 1 ? 'Output' : 'Outputs', shortList(outs.map(v => this.outputLine(c.graph, v)))),
             this.readersSection(c.graph, outs),
             outs.map(v => this.valuesSection(c.graph, v)),
@@ -129,13 +209,22 @@ export class Panel {
 
     /** @param {{file: string, line: number, text: string}} place */
     sourceLine(place) {
-        return [el('div', {class: 'soft'}, place.file + ', line ' + place.line), place.text ? el('pre', {}, place.text.trim()) : null];
+        return [
+            el('div', {class: 'soft'}, place.file + ', line ' + place.line),
+            place.text ? el('pre', {}, place.text.trim()) : null,
+        ];
     }
 
     /** @param {number} graph @param {number} v */
     varLine(graph, v) {
         const g = this.app.m.graphs[graph];
-        return el('span', {}, linkToVar(this.app, graph, v), ' ', el('span', {class: 'type'}, typeOf(this.app.m, g, v)));
+        return el(
+            'span',
+            {},
+            linkToVar(this.app, graph, v),
+            ' ',
+            el('span', {class: 'type'}, typeOf(this.app.m, g, v)),
+        );
     }
 
     /** @param {number} graph @param {number} v */
@@ -143,10 +232,19 @@ export class Panel {
         const {m} = this.app;
         const g = m.graphs[graph];
         const name = m.strings[g.varName[v]];
-        const labels = [...g.outputs.filter(o => o[1] === v).map(o => 'output ' + m.strings[o[0]]), ...g.updates.filter(u => u[1] === v).map(u => 'new value of ' + nameOfVar(m, g, u[0]))];
+        const labels = [
+            ...g.outputs.filter(o => o[1] === v).map(o => 'output ' + m.strings[o[0]]),
+            ...g.updates.filter(u => u[1] === v).map(u => 'new value of ' + nameOfVar(m, g, u[0])),
+        ];
         const bytes = bytesOf(m, g, v);
-        return el('span', {}, name ? name + ' ' : '', el('span', {class: 'type'}, typeOf(m, g, v)), Number.isNaN(bytes) ? '' : ', ' + bytesText(bytes),
-            labels.length ? el('b', {}, ' ' + labels.join(', ')) : null);
+        return el(
+            'span',
+            {},
+            name ? name + ' ' : '',
+            el('span', {class: 'type'}, typeOf(m, g, v)),
+            Number.isNaN(bytes) ? '' : ', ' + bytesText(bytes),
+            labels.length ? el('b', {}, ' ' + labels.join(', ')) : null,
+        );
     }
 
     /** @param {number} graph @param {number[]} vars */
@@ -155,7 +253,15 @@ export class Panel {
         if (!this.readers || this.readers.graph !== graph) this.readers = {graph, rows: readersOf(g)};
         const {first, apply} = this.readers.rows;
         const readers = new Set(vars.flatMap(v => Array.from(apply.subarray(first[v], first[v + 1]))));
-        const links = Array.from(readers, a => el('span', {}, linkTo(this.app, this.app.choice(graph, 'apply', a)), ' ', el('span', {class: 'type'}, this.app.m.graphs[graph].nout[a] ? typeOf(this.app.m, g, g.out[a]) : '')));
+        const links = Array.from(readers, a =>
+            el(
+                'span',
+                {},
+                linkTo(this.app, this.app.choice(graph, 'apply', a)),
+                ' ',
+                el('span', {class: 'type'}, this.app.m.graphs[graph].nout[a] ? typeOf(this.app.m, g, g.out[a]) : ''),
+            ),
+        );
         return section('Read by', links.length ? shortList(links) : el('p', {class: 'soft'}, 'nothing'));
     }
 
@@ -169,14 +275,42 @@ export class Panel {
         const time = get('time');
         const flops = get('flops');
         const bytes = get('bytes');
-        const or = (/** @type {string} */ field, /** @type {string} */ text) => costs.formula(c.graph, a, field) || text;
-        return section('Cost', facts([
-            ['time', costs.hasTime() ? [el('b', {}, secondsText(time)), ' ' + percentText(time, costs.total('time'))] : ''], ['calls', costs.hasTime() || table.calls[a] !== 1 ? valueText(table.calls[a]) : ''],
-            ['flops', [or('flops', countText(flops)), costs.hasTime() && flops / time > 0 ? ', ' + countText(flops / time) + ' per second' : '']],
-            ['math calls', table.math[a] ? or('math', countText(table.math[a])) : ''],
-            ['moved', [or('bytes', bytesText(bytes)) + ' (read ' + or('read', bytesText(table.read[a])) + ', written ' + or('written', bytesText(table.written[a])) + ')', costs.hasTime() && bytes / time > 0 ? ', ' + bytesText(bytes / time) + ' per second' : '']],
-            ['intensity', Number.isNaN(get('intensity')) ? '' : costText('intensity', get('intensity'))], ['before', this.beforeText(c)],
-        ]));
+        const or = (/** @type {string} */ field, /** @type {string} */ text) =>
+            costs.formula(c.graph, a, field) || text;
+        return section(
+            'Cost',
+            facts([
+                [
+                    'time',
+                    costs.hasTime()
+                        ? [el('b', {}, secondsText(time)), ' ' + percentText(time, costs.total('time'))]
+                        : '',
+                ],
+                ['calls', costs.hasTime() || table.calls[a] !== 1 ? valueText(table.calls[a]) : ''],
+                [
+                    'flops',
+                    [
+                        or('flops', countText(flops)),
+                        costs.hasTime() && flops / time > 0 ? ', ' + countText(flops / time) + ' per second' : '',
+                    ],
+                ],
+                ['math calls', table.math[a] ? or('math', countText(table.math[a])) : ''],
+                [
+                    'moved',
+                    [
+                        or('bytes', bytesText(bytes)) +
+                            ' (read ' +
+                            or('read', bytesText(table.read[a])) +
+                            ', written ' +
+                            or('written', bytesText(table.written[a])) +
+                            ')',
+                        costs.hasTime() && bytes / time > 0 ? ', ' + bytesText(bytes / time) + ' per second' : '',
+                    ],
+                ],
+                ['intensity', Number.isNaN(get('intensity')) ? '' : costText('intensity', get('intensity'))],
+                ['before', this.beforeText(c)],
+            ]),
+        );
     }
 
     /** @param {Choice} c */
@@ -185,7 +319,13 @@ export class Panel {
         if (!before) return '';
         if (Number.isNaN(before.time[c.id]) && Number.isNaN(before.flops[c.id])) return 'not in the other profile';
         const ratio = costText('change', this.app.costs.ofApply('change', c.graph, c.id));
-        return [this.app.costs.hasTime() ? secondsText(before.time[c.id]) : '', countText(before.flops[c.id]) + ' flops', ratio].filter(Boolean).join(', ');
+        return [
+            this.app.costs.hasTime() ? secondsText(before.time[c.id]) : '',
+            countText(before.flops[c.id]) + ' flops',
+            ratio,
+        ]
+            .filter(Boolean)
+            .join(', ');
     }
 
     /** @param {Choice} c @param {number[]} outs */
@@ -197,9 +337,30 @@ export class Panel {
             const s = mem.storeOfVar.get(v);
             if (s === undefined) return null;
             const peak = mem.born[s] <= mem.peakAt && mem.peakAt <= mem.dies[s];
-            return el('li', {}, nameOfVar(this.app.m, this.app.m.graphs[0], v) + ': ' + bytesText(mem.bytes[s]) + ', ' + mem.howOfVar.get(v) + ', alive from instruction ' + mem.born[s] + ' to ' + mem.dies[s], peak ? el('b', {}, ', at the peak') : null);
+            return el(
+                'li',
+                {},
+                nameOfVar(this.app.m, this.app.m.graphs[0], v) +
+                    ': ' +
+                    bytesText(mem.bytes[s]) +
+                    ', ' +
+                    mem.howOfVar.get(v) +
+                    ', alive from instruction ' +
+                    mem.born[s] +
+                    ' to ' +
+                    mem.dies[s],
+                peak ? el('b', {}, ', at the peak') : null,
+            );
         });
-        const live = step >= 0 ? 'Runs as instruction ' + step + ', with ' + bytesText(mem.live[step]) + ' alive in ' + countedText(aliveAt(mem, step).length, 'storage') : '';
+        const live =
+            step >= 0
+                ? 'Runs as instruction ' +
+                  step +
+                  ', with ' +
+                  bytesText(mem.live[step]) +
+                  ' alive in ' +
+                  countedText(aliveAt(mem, step).length, 'storage')
+                : '';
         if (!live && !lines.some(Boolean)) return null;
         return section('Memory', live ? el('p', {}, live) : null, el('ul', {class: 'links'}, lines));
     }
@@ -209,7 +370,9 @@ export class Panel {
         const {m} = this.app;
         const table = m.raw.values && m.raw.values[graph];
         if (!table) return null;
-        const rows = Object.keys(table).map(k => /** @type {[string, string]} */ ([k, valueText(column(table[k], m.graphs[graph].nvar)[v])])).filter(r => r[1] !== 'NaN' && !(r[1] === '0' && COUNTS.has(r[0])));
+        const rows = Object.keys(table)
+            .map(k => /** @type {[string, string]} */ ([k, valueText(column(table[k], m.graphs[graph].nvar)[v])]))
+            .filter(r => r[1] !== 'NaN' && !(r[1] === '0' && COUNTS.has(r[0])));
         return rows.length ? section('Values in the run', facts(rows)) : null;
     }
 
@@ -221,9 +384,19 @@ export class Panel {
         const update = g.updates.find(u => u[0] === v);
         return [
             facts([
-                ['kind', leafWord(g.varKind[v])], ['type', typeOf(m, g, v)], ['size', Number.isNaN(bytesOf(m, g, v)) ? '' : bytesText(bytesOf(m, g, v))],
-                ['value', m.strings[g.varText[v]]], ['in the model', m.strings[g.varAlias[v]]], ['new value', update ? [this.varLine(c.graph, update[1])] : ''],
-                ['output', g.outputs.filter(o => o[1] === v).map(o => m.strings[o[0]]).join(', ')],
+                ['kind', leafWord(g.varKind[v])],
+                ['type', typeOf(m, g, v)],
+                ['size', Number.isNaN(bytesOf(m, g, v)) ? '' : bytesText(bytesOf(m, g, v))],
+                ['value', m.strings[g.varText[v]]],
+                ['in the model', m.strings[g.varAlias[v]]],
+                ['new value', update ? [this.varLine(c.graph, update[1])] : ''],
+                [
+                    'output',
+                    g.outputs
+                        .filter(o => o[1] === v)
+                        .map(o => m.strings[o[0]])
+                        .join(', '),
+                ],
             ]),
             this.memorySection(c, [v]),
             this.readersSection(c.graph, [v]),
@@ -240,12 +413,41 @@ export class Panel {
         eachInBox(g, b, a => inside.push(a));
         const measures = costs.measures().filter(k => k !== 'change');
         const rank = measures[0];
-        if (rank) inside.sort((x, y) => (costs.ofApply(rank, c.graph, y) || 0) - (costs.ofApply(rank, c.graph, x) || 0));
-        const note = (/** @type {number} */ a) => rank ? costText(rank, costs.ofApply(rank, c.graph, a)) : g.nout[a] ? typeOf(m, g, g.out[a]) : '';
+        if (rank)
+            inside.sort((x, y) => (costs.ofApply(rank, c.graph, y) || 0) - (costs.ofApply(rank, c.graph, x) || 0));
+        const note = (/** @type {number} */ a) =>
+            rank ? costText(rank, costs.ofApply(rank, c.graph, a)) : g.nout[a] ? typeOf(m, g, g.out[a]) : '';
         return [
-            facts([['holds', countedText(g.boxApplies[b], 'Apply', 'Applies')], ['parameters', g.boxShared[b] ? countedText(g.boxShared[b], 'shared variable') : ''], ['doc', c.kind === 'part' ? g.doc : '']]),
-            measures.length ? section('Cost of all in it', facts(measures.map(k => [MEASURE_WORDS[k], costText(k, costs.ofBox(k, c.graph, b)) + share(costs, k, c.graph, b)]))) : null,
-            section(rank ? 'What costs most' : 'Holds', shortList(inside.map(a => el('span', {}, linkTo(this.app, this.app.choice(c.graph, 'apply', a)), ' ', el('span', {class: 'type'}, note(a)))))),
+            facts([
+                ['holds', countedText(g.boxApplies[b], 'Apply', 'Applies')],
+                ['parameters', g.boxShared[b] ? countedText(g.boxShared[b], 'shared variable') : ''],
+                ['doc', c.kind === 'part' ? g.doc : ''],
+            ]),
+            measures.length
+                ? section(
+                      'Cost of all in it',
+                      facts(
+                          measures.map(k => [
+                              MEASURE_WORDS[k],
+                              costText(k, costs.ofBox(k, c.graph, b)) + share(costs, k, c.graph, b),
+                          ]),
+                      ),
+                  )
+                : null,
+            section(
+                rank ? 'What costs most' : 'Holds',
+                shortList(
+                    inside.map(a =>
+                        el(
+                            'span',
+                            {},
+                            linkTo(this.app, this.app.choice(c.graph, 'apply', a)),
+                            ' ',
+                            el('span', {class: 'type'}, note(a)),
+                        ),
+                    ),
+                ),
+            ),
         ];
     }
 }
@@ -261,7 +463,8 @@ export function spoken(app, c) {
     if (!c) return 'nothing chosen';
     const g = app.m.graphs[c.graph];
     if (c.kind === 'leaf') return app.titleOf(c) + ', ' + leafWord(g.varKind[c.id]) + ' ' + app.typeOf(c);
-    if (c.kind !== 'apply') return app.titleOf(c) + ', ' + countedText(c.kind === 'box' ? g.boxApplies[c.id] : g.n, 'Apply', 'Applies');
+    if (c.kind !== 'apply')
+        return app.titleOf(c) + ', ' + countedText(c.kind === 'box' ? g.boxApplies[c.id] : g.n, 'Apply', 'Applies');
     const ins = Array.from(g.input.subarray(g.inFirst[c.id], g.inFirst[c.id + 1]), v => nameOfVar(app.m, g, v));
     return app.titleOf(c) + ' of ' + ins.join(', ') + ', ' + app.typeOf(c);
 }

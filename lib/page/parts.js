@@ -37,12 +37,24 @@ export function facts(rows) {
 
 /** A list that says how much it leaves out, and shows it when asked. @param {any[]} items @param {number} [shown] */
 export function shortList(items, shown = SHOWN) {
-    const ul = el('ul', {class: 'links'}, items.slice(0, shown).map(i => el('li', {}, i)));
+    const ul = el(
+        'ul',
+        {class: 'links'},
+        items.slice(0, shown).map(i => el('li', {}, i)),
+    );
     if (items.length > shown) {
-        const more = el('li', {}, button(countedText(items.length - shown, 'more', 'more'), () => {
-            more.remove();
-            for (const i of items.slice(shown, MOST)) ul.append(el('li', {}, i));
-        }, {class: 'link soft'}));
+        const more = el(
+            'li',
+            {},
+            button(
+                countedText(items.length - shown, 'more', 'more'),
+                () => {
+                    more.remove();
+                    for (const i of items.slice(shown, MOST)) ul.append(el('li', {}, i));
+                },
+                {class: 'link soft'},
+            ),
+        );
         ul.append(more);
     }
     return ul;

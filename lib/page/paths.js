@@ -8,7 +8,12 @@ import {isResult} from './model.js';
 /** @typedef {import('./model.js').Graph} Graph */
 /** @typedef {import('./store.js').Choice} Choice */
 
-const KIND_OF_LETTER = new Map([['a', 'apply'], ['v', 'leaf'], ['b', 'box'], ['f', 'part']]);
+const KIND_OF_LETTER = new Map([
+    ['a', 'apply'],
+    ['v', 'leaf'],
+    ['b', 'box'],
+    ['f', 'part'],
+]);
 
 /** What a path says; null: nothing of this graph. @param {Model} m @param {number} root @param {string} path @returns {Choice|null} */
 export function choiceOfPath(m, root, path) {
@@ -51,8 +56,15 @@ export function opensFor(m, root, path) {
         const here = choiceOfPath(m, root, parts.slice(0, k + 1).join('/'));
         if (!here) return out;
         if (here.kind !== 'part') {
-            const prefix = parts.slice(0, k).map(p => p + '/').join('');
-            for (let b = boxOfItem(m.graphs[here.graph], here.kind, here.id); b !== NONE && b !== 0; b = m.graphs[here.graph].boxParent[b]) {
+            const prefix = parts
+                .slice(0, k)
+                .map(p => p + '/')
+                .join('');
+            for (
+                let b = boxOfItem(m.graphs[here.graph], here.kind, here.id);
+                b !== NONE && b !== 0;
+                b = m.graphs[here.graph].boxParent[b]
+            ) {
                 out.push(prefix + 'b' + b);
             }
         }
@@ -67,7 +79,9 @@ export function callersOf(m) {
     const out = m.graphs.map(() => null);
     m.graphs.forEach((g, gi) => {
         for (const [apply, call] of g.calls) {
-            call.graphs.forEach((f, k) => { if (!out[f] && f !== gi) out[f] = {graph: gi, apply, part: call.graphs.length > 1 ? k : -1}; });
+            call.graphs.forEach((f, k) => {
+                if (!out[f] && f !== gi) out[f] = {graph: gi, apply, part: call.graphs.length > 1 ? k : -1};
+            });
         }
     });
     return out;

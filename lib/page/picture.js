@@ -29,11 +29,32 @@ export class Picture {
         this.hooks = hooks;
         this.camera = new Camera();
         /** @type {Scene} */
-        this.scene = {nodes: [], width: 0, height: 0, wire: {from: new Int32Array(0), to: new Int32Array(0), via: new Int32Array(0), first: new Uint32Array(1), point: new Float32Array(0)}};
+        this.scene = {
+            nodes: [],
+            width: 0,
+            height: 0,
+            wire: {
+                from: new Int32Array(0),
+                to: new Int32Array(0),
+                via: new Int32Array(0),
+                first: new Uint32Array(1),
+                point: new Float32Array(0),
+            },
+        };
         /** @type {Float32Array} */
         this.bounds = new Float32Array(0);
         /** @type {Looks} */
-        this.looks = {fill: [], heat: new Float32Array(0), strip: [], badge: [], border: [], dim: null, strong: null, chosen: -1, hovered: -1};
+        this.looks = {
+            fill: [],
+            heat: new Float32Array(0),
+            strip: [],
+            badge: [],
+            border: [],
+            dim: null,
+            strong: null,
+            chosen: -1,
+            hovered: -1,
+        };
         /** @type {Map<string, number>} */
         this.byPath = new Map();
         this.canvas = el('canvas', {class: 'picture', tabindex: '0', role: 'application', 'aria-label': title});
@@ -51,10 +72,15 @@ export class Picture {
         this.redraw = oncePerFrame(() => this.draw());
         this.refine = 0;
         this.listen();
-        new ResizeObserver(() => { this.bufferAt = null; this.redraw(); }).observe(this.canvas);
+        new ResizeObserver(() => {
+            this.bufferAt = null;
+            this.redraw();
+        }).observe(this.canvas);
     }
 
-    get size() { return {w: this.canvas.clientWidth, h: this.canvas.clientHeight}; }
+    get size() {
+        return {w: this.canvas.clientWidth, h: this.canvas.clientHeight};
+    }
 
     /** Takes a new layout; what stood at `anchor` stays there on the screen. @param {Scene} scene @param {string} [anchor] */
     setScene(scene, anchor) {
@@ -148,7 +174,17 @@ export class Picture {
         if (this.lastMs > SLOW_MS) this.drawBuffered(ctx, w, h);
         else {
             const start = performance.now();
-            drawScene(ctx, this.scene, this.bounds, this.looks, this.hooks.palette(), this.camera, w, h, this.hooks.holds);
+            drawScene(
+                ctx,
+                this.scene,
+                this.bounds,
+                this.looks,
+                this.hooks.palette(),
+                this.camera,
+                w,
+                h,
+                this.hooks.holds,
+            );
             this.lastMs = performance.now() - start;
             this.bufferAt = null;
         }
@@ -161,13 +197,24 @@ export class Picture {
         const mx = Math.round(w * MARGIN);
         const my = Math.round(h * MARGIN);
         const at = this.bufferAt;
-        const outside = !at || Math.abs(camera.x - at.x * camera.k / at.k) > 1e7 || at.k !== camera.k || Math.abs(camera.x - at.x) > mx || Math.abs(camera.y - at.y) > my;
+        const outside =
+            !at ||
+            Math.abs(camera.x - (at.x * camera.k) / at.k) > 1e7 ||
+            at.k !== camera.k ||
+            Math.abs(camera.x - at.x) > mx ||
+            Math.abs(camera.y - at.y) > my;
         if (outside && (!at || at.k === camera.k || this.refine === 0)) this.paintBuffer(w, h, mx, my);
         const from = /** @type {{x: number, y: number, k: number}} */ (this.bufferAt);
         const scale = camera.k / from.k;
         ctx.fillStyle = this.hooks.palette().back;
         ctx.fillRect(0, 0, w, h);
-        ctx.drawImage(this.buffer, camera.x - (from.x + mx) * scale, camera.y - (from.y + my) * scale, (w + 2 * mx) * scale, (h + 2 * my) * scale);
+        ctx.drawImage(
+            this.buffer,
+            camera.x - (from.x + mx) * scale,
+            camera.y - (from.y + my) * scale,
+            (w + 2 * mx) * scale,
+            (h + 2 * my) * scale,
+        );
     }
 
     /** @param {number} w @param {number} h @param {number} mx @param {number} my */
@@ -179,8 +226,18 @@ export class Picture {
         ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
         const {x, y, k} = this.camera;
         const start = performance.now();
-        drawScene(ctx, this.scene, this.bounds, this.looks, this.hooks.palette(), {x: x + mx, y: y + my, k}, w + 2 * mx, h + 2 * my, this.hooks.holds);
-        this.lastMs = (performance.now() - start) / ((1 + 2 * MARGIN) ** 2);
+        drawScene(
+            ctx,
+            this.scene,
+            this.bounds,
+            this.looks,
+            this.hooks.palette(),
+            {x: x + mx, y: y + my, k},
+            w + 2 * mx,
+            h + 2 * my,
+            this.hooks.holds,
+        );
+        this.lastMs = (performance.now() - start) / (1 + 2 * MARGIN) ** 2;
         this.bufferAt = {x, y, k};
     }
 
@@ -197,7 +254,11 @@ export class Picture {
     /** @param {number} w @param {number} h */
     drawMap(w, h) {
         const {camera, scene} = this;
-        const whole = camera.x >= 0 && camera.y >= 0 && scene.width * camera.k + camera.x <= w && scene.height * camera.k + camera.y <= h;
+        const whole =
+            camera.x >= 0 &&
+            camera.y >= 0 &&
+            scene.width * camera.k + camera.x <= w &&
+            scene.height * camera.k + camera.y <= h;
         this.map.hidden = whole || !scene.nodes.length || w < 3 * MAP_W;
         if (this.map.hidden) return;
         const k = Math.min(MAP_W / scene.width, MAP_H / scene.height);
@@ -214,10 +275,10 @@ export class Picture {
     drawMapFrame(ctx, k, w, h) {
         const {camera} = this;
         const [mw, mh] = [this.map.clientWidth, this.map.clientHeight];
-        const left = Math.max(-camera.x / camera.k * k, 1);
-        const top = Math.max(-camera.y / camera.k * k, 1);
-        const right = Math.min((w - camera.x) / camera.k * k, mw - 1);
-        const bottom = Math.min((h - camera.y) / camera.k * k, mh - 1);
+        const left = Math.max((-camera.x / camera.k) * k, 1);
+        const top = Math.max((-camera.y / camera.k) * k, 1);
+        const right = Math.min(((w - camera.x) / camera.k) * k, mw - 1);
+        const bottom = Math.min(((h - camera.y) / camera.k) * k, mh - 1);
         const p = this.hooks.palette();
         ctx.fillStyle = p.dark ? '#00000070' : '#ffffff90';
         ctx.beginPath();
@@ -240,7 +301,11 @@ export class Picture {
         const p = this.hooks.palette();
         const {looks} = this;
         this.scene.nodes.forEach((v, i) => {
-            ctx.fillStyle = v.open ? p.box[Math.min(v.depth, 2)] : looks.dim && looks.dim[i] ? p.box[2] : looks.border[i] || looks.fill[i] || looks.strip[i] || p.line;
+            ctx.fillStyle = v.open
+                ? p.box[Math.min(v.depth, 2)]
+                : looks.dim && looks.dim[i]
+                  ? p.box[2]
+                  : looks.border[i] || looks.fill[i] || looks.strip[i] || p.line;
             ctx.fillRect(v.x, v.y, Math.max(v.w, 1 / k), Math.max(v.h, 1 / k));
         });
         return image;
@@ -269,15 +334,22 @@ export class Picture {
             down.delete(e.pointerId);
             if (single && moved < 5) this.click(e);
         });
-        c.addEventListener('pointercancel', e => { down.delete(e.pointerId); });
+        c.addEventListener('pointercancel', e => {
+            down.delete(e.pointerId);
+        });
         c.addEventListener('pointerleave', () => this.hover(-1, -1));
         c.addEventListener('dblclick', e => {
             const v = this.scene.nodes[this.hit(e.offsetX, e.offsetY)];
             if (v && this.hooks.holds(v)) this.hooks.toggle(v);
         });
         c.addEventListener('wheel', e => this.wheel(e), {passive: false});
-        this.map.addEventListener('pointerdown', e => { this.map.setPointerCapture(e.pointerId); this.mapTo(e); });
-        this.map.addEventListener('pointermove', e => { if (e.buttons) this.mapTo(e); });
+        this.map.addEventListener('pointerdown', e => {
+            this.map.setPointerCapture(e.pointerId);
+            this.mapTo(e);
+        });
+        this.map.addEventListener('pointermove', e => {
+            if (e.buttons) this.mapTo(e);
+        });
     }
 
     /** @param {Map<number, {x: number, y: number}>} down @param {PointerEvent} e @param {{x: number, y: number}} from */
@@ -330,7 +402,12 @@ export class Picture {
         e.preventDefault();
         if (e.shiftKey) this.camera.x -= e.deltaY + e.deltaX;
         else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) this.camera.x -= e.deltaX;
-        else this.camera.zoomAt(Math.exp(-e.deltaY * (e.deltaMode === 1 ? 0.05 : e.ctrlKey ? 0.01 : 0.0015)), e.offsetX, e.offsetY);
+        else
+            this.camera.zoomAt(
+                Math.exp(-e.deltaY * (e.deltaMode === 1 ? 0.05 : e.ctrlKey ? 0.01 : 0.0015)),
+                e.offsetX,
+                e.offsetY,
+            );
         this.settleSoon();
         this.moved();
     }

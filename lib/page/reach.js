@@ -26,7 +26,17 @@ export function marksOfNode(g, kind, id) {
     const m = noMarks(g);
     if (kind === 'apply') m.apply[id] = 1;
     else if (kind === 'leaf') m.leaf[id] = 1;
-    else if (kind === 'box') eachInBox(g, id, a => { m.apply[a] = 1; }, v => { m.leaf[v] = 1; });
+    else if (kind === 'box')
+        eachInBox(
+            g,
+            id,
+            a => {
+                m.apply[a] = 1;
+            },
+            v => {
+                m.leaf[v] = 1;
+            },
+        );
     return m;
 }
 
@@ -66,7 +76,10 @@ export function union(g, a, b) {
 
 /** All that lies on a way from one to the other, whichever comes first; null: there is none. @param {Graph} g @param {Marks} a @param {Marks} b @returns {Marks|null} */
 export function between(g, a, b) {
-    for (const [from, to] of [[a, b], [b, a]]) {
+    for (const [from, to] of [
+        [a, b],
+        [b, a],
+    ]) {
         const down = descendants(g, from);
         const up = ancestors(g, to);
         const m = noMarks(g);

@@ -20,7 +20,8 @@ export function rooflinePoints(app) {
             const time = app.costs.ofApply('time', graph, a);
             const flops = app.costs.ofApply('flops', graph, a);
             const bytes = app.costs.ofApply('bytes', graph, a);
-            if (time > 0 && flops > 0 && bytes > 0) out.push({graph, a, x: flops / bytes, y: flops / time, time, wide: !!(g.flags[a] & APPLY.wide)});
+            if (time > 0 && flops > 0 && bytes > 0)
+                out.push({graph, a, x: flops / bytes, y: flops / time, time, wide: !!(g.flags[a] & APPLY.wide)});
         }
     });
     return out.sort((p, q) => q.time - p.time);
@@ -33,11 +34,35 @@ export class RooflineTab {
         this.points = rooflinePoints(app);
         this.peaks = app.m.raw.profile.peaks || {};
         const chart = el('div', {class: 'chart-host'});
-        const says = this.peaks.memory ? ['Peaks of this machine: ' + bytesText(this.peaks.memory) + '/s from memory', this.peaks.cache ? bytesText(this.peaks.cache) + '/s from the cache' : '',
-            this.peaks.flops32 ? countText(this.peaks.flops32) + ' flops/s in float32' : '', this.peaks.flops64 ? countText(this.peaks.flops64) + ' in float64' : ''].filter(Boolean).join(', ') + '.' : 'The peaks of the machine were not measured.';
-        host.append(el('div', {class: 'tools'}, el('span', {class: 'soft'}, says + ' A point is an Apply, as large as its share of the time; below the slope it waits for memory, below the flat part it computes.')), chart);
+        const says = this.peaks.memory
+            ? [
+                  'Peaks of this machine: ' + bytesText(this.peaks.memory) + '/s from memory',
+                  this.peaks.cache ? bytesText(this.peaks.cache) + '/s from the cache' : '',
+                  this.peaks.flops32 ? countText(this.peaks.flops32) + ' flops/s in float32' : '',
+                  this.peaks.flops64 ? countText(this.peaks.flops64) + ' in float64' : '',
+              ]
+                  .filter(Boolean)
+                  .join(', ') + '.'
+            : 'The peaks of the machine were not measured.';
+        host.append(
+            el(
+                'div',
+                {class: 'tools'},
+                el(
+                    'span',
+                    {class: 'soft'},
+                    says +
+                        ' A point is an Apply, as large as its share of the time; below the slope it waits for memory, below the flat part it computes.',
+                ),
+            ),
+            chart,
+        );
         this.range();
-        this.chart = new Chart(chart, 'Roofline; the table of costs has the same as text', {draw: (ctx, w, h) => this.draw(ctx, w, h), hover: (x, y) => this.hover(x, y), click: (x, y) => this.click(x, y)});
+        this.chart = new Chart(chart, 'Roofline; the table of costs has the same as text', {
+            draw: (ctx, w, h) => this.draw(ctx, w, h),
+            hover: (x, y) => this.hover(x, y),
+            click: (x, y) => this.click(x, y),
+        });
         app.store.watch(['chosen', 'theme', 'tab'], () => this.chart.redraw());
     }
 
@@ -54,13 +79,28 @@ export class RooflineTab {
     }
 
     /** @param {number} x @param {number} w */
-    px(x, w) { return ROOF.left + Math.log10(x / (this.x0 || 1)) / Math.log10((this.x1 || 1) / (this.x0 || 1)) * (w - ROOF.left - ROOF.right); }
+    px(x, w) {
+        return (
+            ROOF.left +
+            (Math.log10(x / (this.x0 || 1)) / Math.log10((this.x1 || 1) / (this.x0 || 1))) *
+                (w - ROOF.left - ROOF.right)
+        );
+    }
 
     /** @param {number} y @param {number} h */
-    py(y, h) { return h - ROOF.bottom - Math.log10(y / (this.y0 || 1)) / Math.log10((this.y1 || 1) / (this.y0 || 1)) * (h - ROOF.bottom - ROOF.top); }
+    py(y, h) {
+        return (
+            h -
+            ROOF.bottom -
+            (Math.log10(y / (this.y0 || 1)) / Math.log10((this.y1 || 1) / (this.y0 || 1))) *
+                (h - ROOF.bottom - ROOF.top)
+        );
+    }
 
     /** @param {Point} p */
-    radius(p) { return 3 + 22 * Math.sqrt(p.time / (this.total || 1)); }
+    radius(p) {
+        return 3 + 22 * Math.sqrt(p.time / (this.total || 1));
+    }
 
     /** @param {CanvasRenderingContext2D} ctx @param {number} w @param {number} h */
     draw(ctx, w, h) {
@@ -162,9 +202,16 @@ export class RooflineTab {
     hover(x, y) {
         const p = this.pointAt(x, y);
         if (!p) return null;
-        const roof = Math.min((p.wide ? this.peaks.flops64 : this.peaks.flops32) || Infinity, (this.peaks.memory || Infinity) * p.x);
-        return [el('b', {}, this.app.titleOf(this.app.choice(p.graph, 'apply', p.a))), el('div', {}, secondsText(p.time)), el('div', {}, countText(p.y) + ' flops per second, ' + p.x.toPrecision(2) + ' per byte'),
-            el('div', {class: 'soft'}, Number.isFinite(roof) ? (100 * p.y / roof).toFixed(0) + ' % of the roof' : '')];
+        const roof = Math.min(
+            (p.wide ? this.peaks.flops64 : this.peaks.flops32) || Infinity,
+            (this.peaks.memory || Infinity) * p.x,
+        );
+        return [
+            el('b', {}, this.app.titleOf(this.app.choice(p.graph, 'apply', p.a))),
+            el('div', {}, secondsText(p.time)),
+            el('div', {}, countText(p.y) + ' flops per second, ' + p.x.toPrecision(2) + ' per byte'),
+            el('div', {class: 'soft'}, Number.isFinite(roof) ? ((100 * p.y) / roof).toFixed(0) + ' % of the roof' : ''),
+        ];
     }
 
     /** @param {number} x @param {number} y */

@@ -33,13 +33,21 @@ function borderOffset(node, source, input) {
 function placeContainer(c, placed) {
     for (const node of c.items) if (node.inner) placeContainer(node.inner, placed);
     const order = [...c.ports.filter(p => p.input), ...c.items, ...c.ports.filter(p => !p.input)];
-    order.forEach((v, i) => { v.place = i; });
+    order.forEach((v, i) => {
+        v.place = i;
+    });
     const nets = Array.from(c.nets.values());
     const nin = c.inPorts.size;
     const result = findLayout({
-        nin, nitem: c.items.length, nout: c.outPorts.size, w: order.map(v => v.w), h: order.map(v => v.h),
+        nin,
+        nitem: c.items.length,
+        nout: c.outPorts.size,
+        w: order.map(v => v.w),
+        h: order.map(v => v.h),
         nets: nets.map(net => ({
-            source: net.source.place, targets: net.targets.map(t => t.place), out: borderOffset(net.source, net.of, false),
+            source: net.source.place,
+            targets: net.targets.map(t => t.place),
+            out: borderOffset(net.source, net.of, false),
             into: net.targets.map(t => borderOffset(t, net.of, true)),
         })),
     });
@@ -68,7 +76,17 @@ function flatten(c, x, y, parent, out, at) {
     for (const v of c.items) {
         const number = out.length;
         out.push({
-            path: v.path, kind: v.kind, graph: v.graph, id: v.id, lines: v.lines, x: x + v.x, y: y + v.y, w: v.w, h: v.h, open: !!v.inner, parent,
+            path: v.path,
+            kind: v.kind,
+            graph: v.graph,
+            id: v.id,
+            lines: v.lines,
+            x: x + v.x,
+            y: y + v.y,
+            w: v.w,
+            h: v.h,
+            open: !!v.inner,
+            parent,
             depth: c.depth,
         });
         v.index = number;
@@ -91,19 +109,27 @@ function collectWires(placed, at) {
     for (const p of placed) {
         const base = at.get(p.c);
         if (!base) continue;
-        p.nets.forEach((net, k) => net.targets.forEach((t, i) => {
-            const line = p.lines[k][i];
-            // The content begins a little below the border and ends a little above it: wires go on to the border.
-            if (net.source.kind === 'port') point.push(base.x + line[0], base.y - HEAD);
-            for (let j = 0; j < line.length; j += 2) point.push(base.x + line[j], base.y + line[j + 1]);
-            if (t.kind === 'port') point.push(point[point.length - 2], point[point.length - 1] + PAD);
-            from.push(net.of.index);
-            to.push(t.index);
-            via.push(base.node);
-            first.push(point.length);
-        }));
+        p.nets.forEach((net, k) =>
+            net.targets.forEach((t, i) => {
+                const line = p.lines[k][i];
+                // The content begins a little below the border and ends a little above it: wires go on to the border.
+                if (net.source.kind === 'port') point.push(base.x + line[0], base.y - HEAD);
+                for (let j = 0; j < line.length; j += 2) point.push(base.x + line[j], base.y + line[j + 1]);
+                if (t.kind === 'port') point.push(point[point.length - 2], point[point.length - 1] + PAD);
+                from.push(net.of.index);
+                to.push(t.index);
+                via.push(base.node);
+                first.push(point.length);
+            }),
+        );
     }
-    return {from: Int32Array.from(from), to: Int32Array.from(to), via: Int32Array.from(via), first: Uint32Array.from(first), point: Float32Array.from(point)};
+    return {
+        from: Int32Array.from(from),
+        to: Int32Array.from(to),
+        via: Int32Array.from(via),
+        first: Uint32Array.from(first),
+        point: Float32Array.from(point),
+    };
 }
 
 /** @param {import('./model.js').Model} m @param {View} view @returns {Scene} */

@@ -33,7 +33,7 @@ class TermTable {
         const word = term.word.replace(/\s+/g, '');
         this.term = term;
         this.text = Uint8Array.from(lower, s => fit(s, term.word));
-        this.type = Uint8Array.from(m.typeText, t => fit(lower[t].replace(/\s+/g, ''), word) ? 1 : 0);
+        this.type = Uint8Array.from(m.typeText, t => (fit(lower[t].replace(/\s+/g, ''), word) ? 1 : 0));
         this.op = Uint8Array.from(m.ops, o => fit(o.name, term.word));
         this.line = /^\d+$/.test(term.word) ? Number(term.word) : -1;
     }
@@ -81,7 +81,8 @@ export class Search {
         this.m.graphs.forEach((g, graph) => {
             if (!within(graph)) return;
             for (let a = 0; a < g.n; a++) addHit(hits, tables, graph, 'apply', a, t => t.ofApply(g, a));
-            for (let v = 0; v < g.nvar; v++) if (!isResult(g, v)) addHit(hits, tables, graph, 'leaf', v, t => t.ofLeaf(g, v));
+            for (let v = 0; v < g.nvar; v++)
+                if (!isResult(g, v)) addHit(hits, tables, graph, 'leaf', v, t => t.ofLeaf(g, v));
         });
         hits.sort((a, b) => b.score - a.score || a.graph - b.graph || a.id - b.id);
         const best = hits.slice(0, most);
@@ -95,12 +96,19 @@ export class Search {
         const where = h.graph && g.name ? ' in ' + g.name : '';
         if (h.kind === 'leaf') {
             h.title = nameOfVar(this.m, g, h.id);
-            h.note = ['result', 'input', 'shared', 'constant', 'dim'][g.varKind[h.id]] + ' ' + typeOf(this.m, g, h.id) + where;
+            h.note =
+                ['result', 'input', 'shared', 'constant', 'dim'][g.varKind[h.id]] +
+                ' ' +
+                typeOf(this.m, g, h.id) +
+                where;
             return;
         }
         const name = g.nout[h.id] ? this.m.strings[g.varName[g.out[h.id]]] : '';
         h.title = (name ? name + ' = ' : '') + labelOf(this.m, g, h.id);
-        h.note = (g.nout[h.id] ? typeOf(this.m, g, g.out[h.id]) : '') + where + (g.line[h.id] ? ', line ' + g.line[h.id] : '');
+        h.note =
+            (g.nout[h.id] ? typeOf(this.m, g, g.out[h.id]) : '') +
+            where +
+            (g.line[h.id] ? ', line ' + g.line[h.id] : '');
     }
 }
 
@@ -117,5 +125,13 @@ function addHit(hits, tables, graph, kind, id, scoreOf) {
 
 /** @param {number} kind */
 export function leafWord(kind) {
-    return kind === KIND.input ? 'input' : kind === KIND.shared ? 'shared variable' : kind === KIND.constant ? 'constant' : kind === KIND.dim ? 'dim' : 'variable';
+    return kind === KIND.input
+        ? 'input'
+        : kind === KIND.shared
+          ? 'shared variable'
+          : kind === KIND.constant
+            ? 'constant'
+            : kind === KIND.dim
+              ? 'dim'
+              : 'variable';
 }

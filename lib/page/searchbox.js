@@ -13,13 +13,27 @@ export class SearchBox {
         this.hits = [];
         this.at = 0;
         this.input = el('input', {
-            type: 'search', id: 'search', placeholder: 'Find: name, op, dtype, [shape]  (/)', 'aria-label': 'Find nodes by name, op, dtype or shape',
-            role: 'combobox', 'aria-expanded': 'false', 'aria-controls': 'found', autocomplete: 'off', spellcheck: 'false',
+            type: 'search',
+            id: 'search',
+            placeholder: 'Find: name, op, dtype, [shape]  (/)',
+            'aria-label': 'Find nodes by name, op, dtype or shape',
+            role: 'combobox',
+            'aria-expanded': 'false',
+            'aria-controls': 'found',
+            autocomplete: 'off',
+            spellcheck: 'false',
             title: 'Words that a node must have; name:, op:, type:, rule: and line: look in one place only',
-            oninput: () => this.find(), onkeydown: (/** @type {KeyboardEvent} */ e) => this.key(e), onfocus: () => this.find(),
+            oninput: () => this.find(),
+            onkeydown: (/** @type {KeyboardEvent} */ e) => this.key(e),
+            onfocus: () => this.find(),
             onblur: () => setTimeout(() => this.close(), 150),
         });
-        this.list = el('ul', {id: 'found', role: 'listbox', hidden: true, onmousedown: (/** @type {Event} */ e) => e.preventDefault()});
+        this.list = el('ul', {
+            id: 'found',
+            role: 'listbox',
+            hidden: true,
+            onmousedown: (/** @type {Event} */ e) => e.preventDefault(),
+        });
         host.append(this.input, this.list);
     }
 
@@ -27,9 +41,18 @@ export class SearchBox {
         const {hits, count} = this.app.search.find(this.input.value, HITS_SHOWN, () => true);
         this.hits = hits;
         this.at = 0;
-        const items = hits.map((h, i) => el('li', {role: 'option', id: 'found' + i, onclick: () => this.take(i)}, el('b', {}, h.title), el('span', {}, h.note)));
-        const more = count > hits.length ? el('li', {class: 'soft'}, countedText(count - hits.length, 'more', 'more')) : null;
-        const none = this.input.value.trim() && !count ? el('li', {class: 'soft'}, 'nothing has all these words') : null;
+        const items = hits.map((h, i) =>
+            el(
+                'li',
+                {role: 'option', id: 'found' + i, onclick: () => this.take(i)},
+                el('b', {}, h.title),
+                el('span', {}, h.note),
+            ),
+        );
+        const more =
+            count > hits.length ? el('li', {class: 'soft'}, countedText(count - hits.length, 'more', 'more')) : null;
+        const none =
+            this.input.value.trim() && !count ? el('li', {class: 'soft'}, 'nothing has all these words') : null;
         replace(this.list, items, more, none);
         this.list.hidden = !this.input.value.trim();
         this.input.setAttribute('aria-expanded', String(!this.list.hidden));

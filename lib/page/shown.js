@@ -64,12 +64,27 @@ export function codePoints(s) {
 /** A label's line: cut where it is long. @param {string} s */
 export function cutLabel(s) {
     if (s.length <= LABEL_LIMIT || codePoints(s) <= LABEL_LIMIT) return s;
-    return Array.from(s).slice(0, LABEL_LIMIT - 1).join('') + '…';
+    return (
+        Array.from(s)
+            .slice(0, LABEL_LIMIT - 1)
+            .join('') + '…'
+    );
 }
 
 /** @param {Node|null} node @param {Container|null} home @returns {Container} */
 function newContainer(node, home) {
-    return {node, home, depth: home ? home.depth + 1 : 0, items: [], ports: [], nets: new Map(), inPorts: new Map(), outPorts: new Map(), w: 0, h: 0};
+    return {
+        node,
+        home,
+        depth: home ? home.depth + 1 : 0,
+        items: [],
+        ports: [],
+        nets: new Map(),
+        inPorts: new Map(),
+        outPorts: new Map(),
+        w: 0,
+        h: 0,
+    };
 }
 
 /** @param {Shown} all @param {Container} home @param {Node['kind']} kind @param {string} path @param {number} graph @param {number} id @param {string[]} lines @returns {Node} */
@@ -77,7 +92,23 @@ function addNode(all, home, kind, path, graph, id, lines) {
     const cut = lines.map(cutLabel);
     const w = Math.max(40, 7 * Math.max(...cut.map(codePoints)) + 16);
     /** @type {Node} */
-    const node = {index: all.nodes.length, path, kind, graph, id, lines: cut, w, h: 38, home, inner: null, input: false, source: null, x: 0, y: 0, place: 0};
+    const node = {
+        index: all.nodes.length,
+        path,
+        kind,
+        graph,
+        id,
+        lines: cut,
+        w,
+        h: 38,
+        home,
+        inner: null,
+        input: false,
+        source: null,
+        x: 0,
+        y: 0,
+        place: 0,
+    };
     all.nodes.push(node);
     home.items.push(node);
     return node;
@@ -107,7 +138,11 @@ function leafLines(m, g, v) {
 function applyShown(g, view, a, isMain) {
     const f = g.flags[a];
     if (isMain && view.alive && !view.alive[a]) return false;
-    return (!(f & APPLY.detail) || !!view.details) && (!(f & APPLY.cast) || !!view.casts) && (!(f & APPLY.idle) || !!view.idle);
+    return (
+        (!(f & APPLY.detail) || !!view.details) &&
+        (!(f & APPLY.cast) || !!view.casts) &&
+        (!(f & APPLY.idle) || !!view.idle)
+    );
 }
 
 /** @param {Graph} g @param {View} view @param {number} v @param {Set<number>|null} read */
@@ -123,8 +158,12 @@ function leavesRead(g, view) {
     if (!view.alive) return null;
     const read = new Set();
     const instead = view.instead;
-    const add = (/** @type {number} */ v) => { const w = instead ? instead[v] : v; if (!isResult(g, w)) read.add(w); };
-    for (let a = 0; a < g.n; a++) if (view.alive[a]) for (let i = g.inFirst[a]; i < g.inFirst[a + 1]; i++) add(g.input[i]);
+    const add = (/** @type {number} */ v) => {
+        const w = instead ? instead[v] : v;
+        if (!isResult(g, w)) read.add(w);
+    };
+    for (let a = 0; a < g.n; a++)
+        if (view.alive[a]) for (let i = g.inFirst[a]; i < g.inFirst[a + 1]; i++) add(g.input[i]);
     for (const [, v] of g.outputs) add(v);
     for (const [, v] of g.updates) add(v);
     return read;
@@ -135,7 +174,8 @@ function shownCounts(g, isShown) {
     const nbox = g.boxTitle.length;
     const count = new Uint32Array(nbox);
     for (let b = nbox - 1; b >= 0; b--) {
-        for (let i = g.itemFirst[b]; i < g.itemFirst[b + 1]; i++) if ((g.item[i] & 3) !== 2 && isShown(g.item[i])) count[b]++;
+        for (let i = g.itemFirst[b]; i < g.itemFirst[b + 1]; i++)
+            if ((g.item[i] & 3) !== 2 && isShown(g.item[i])) count[b]++;
     }
     addInner(g, count, 0);
     return count;
@@ -167,7 +207,8 @@ function showGraph(m, view, open, all, home, gi, prefix) {
     /** @type {Instance} */
     const inst = {g, nodeOfApply: new Array(g.n).fill(null), nodeOfLeaf: new Map()};
     all.instances.push(inst);
-    const isShown = (/** @type {number} */ item) => (item & 3) === 0 ? applyShown(g, view, item >>> 2, isMain) : leafShown(g, view, item >>> 2, read);
+    const isShown = (/** @type {number} */ item) =>
+        (item & 3) === 0 ? applyShown(g, view, item >>> 2, isMain) : leafShown(g, view, item >>> 2, read);
     const count = shownCounts(g, isShown);
     const walk = {m, view, open, all, inst, prefix, isShown, count};
     showBox(walk, home, 0);
@@ -181,8 +222,12 @@ function showBox(walk, home, b) {
     for (let i = g.itemFirst[b]; i < g.itemFirst[b + 1]; i++) {
         const sort = g.item[i] & 3;
         const id = g.item[i] >>> 2;
-        if (sort === 2) { if (walk.count[id]) showInnerBox(walk, home, id); }
-        else if (walk.isShown(g.item[i])) { if (sort === 0) showApply(walk, home, id); else showLeaf(walk, home, id); }
+        if (sort === 2) {
+            if (walk.count[id]) showInnerBox(walk, home, id);
+        } else if (walk.isShown(g.item[i])) {
+            if (sort === 0) showApply(walk, home, id);
+            else showLeaf(walk, home, id);
+        }
     }
 }
 
@@ -224,7 +269,7 @@ function showApply(walk, home, a) {
 /** @param {BoxWalk} walk @param {Node} node @param {{graphs: number[]}} call */
 function showCall(walk, node, call) {
     const {m, view, open, all} = walk;
-    const inner = node.inner = newContainer(node, node.home);
+    const inner = (node.inner = newContainer(node, node.home));
     if (call.graphs.length === 1) return showGraph(m, view, open, all, inner, call.graphs[0], node.path + '/');
     call.graphs.forEach((gi, k) => {
         const path = node.path + '/f' + k;
@@ -238,7 +283,10 @@ function showCall(walk, node, call) {
 /** @param {BoxWalk} walk @param {Container} home @param {number} v */
 function showLeaf(walk, home, v) {
     const g = walk.inst.g;
-    walk.inst.nodeOfLeaf.set(v, addNode(walk.all, home, 'leaf', walk.prefix + 'v' + v, g.index, v, leafLines(walk.m, g, v)));
+    walk.inst.nodeOfLeaf.set(
+        v,
+        addNode(walk.all, home, 'leaf', walk.prefix + 'v' + v, g.index, v, leafLines(walk.m, g, v)),
+    );
 }
 
 /** The node that shows a variable, through casts that are hidden. @param {View} view @param {Instance} inst @param {number} v @param {boolean} isMain @returns {Node|null} */

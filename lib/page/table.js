@@ -30,12 +30,26 @@ export class DataTable {
         const first = columns.findIndex(c => c.number);
         this.sortBy = Math.max(first, 0);
         this.down = first >= 0;
-        this.filter = el('input', {type: 'search', placeholder: 'Filter', 'aria-label': 'Filter the rows: ' + caption, oninput: () => this.arrange()});
+        this.filter = el('input', {
+            type: 'search',
+            placeholder: 'Filter',
+            'aria-label': 'Filter the rows: ' + caption,
+            oninput: () => this.arrange(),
+        });
         this.count = el('span', {class: 'soft', role: 'status'});
         this.head = el('tr', {'aria-rowindex': '1'});
         this.body = el('tbody', {});
         this.table = el('table', {}, el('caption', {class: 'unseen'}, caption), el('thead', {}, this.head), this.body);
-        this.scroller = el('div', {class: 'scroller', tabindex: '0', onscroll: () => this.draw(), onkeydown: (/** @type {KeyboardEvent} */ e) => this.key(e)}, this.table);
+        this.scroller = el(
+            'div',
+            {
+                class: 'scroller',
+                tabindex: '0',
+                onscroll: () => this.draw(),
+                onkeydown: (/** @type {KeyboardEvent} */ e) => this.key(e),
+            },
+            this.table,
+        );
         host.append(el('div', {class: 'tools'}, tools, this.filter, this.count), this.scroller);
         new ResizeObserver(() => this.draw()).observe(this.scroller);
         this.drawHead();
@@ -48,12 +62,17 @@ export class DataTable {
     }
 
     /** @param {TableColumn<R>} c @param {R} r */
-    cell(c, r) { return c.text ? c.text(r) : String(c.value(r)); }
+    cell(c, r) {
+        return c.text ? c.text(r) : String(c.value(r));
+    }
 
     arrange() {
         const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
         const fits = (/** @type {R} */ r) => {
-            const text = this.columns.map(c => this.cell(c, r)).join(' ').toLowerCase();
+            const text = this.columns
+                .map(c => this.cell(c, r))
+                .join(' ')
+                .toLowerCase();
             return words.every(w => text.includes(w));
         };
         this.seen = words.length ? this.rows.filter(fits) : this.rows.slice();
@@ -61,7 +80,8 @@ export class DataTable {
         const key = new Map(this.seen.map(r => [r, value(r)]));
         const sign = this.down ? -1 : 1;
         this.seen.sort((a, b) => compareKeys(key.get(a), key.get(b), sign));
-        this.count.textContent = (words.length ? this.seen.length.toLocaleString('en') + ' of ' : '') + countedText(this.rows.length, 'row');
+        this.count.textContent =
+            (words.length ? this.seen.length.toLocaleString('en') + ' of ' : '') + countedText(this.rows.length, 'row');
         this.scroller.scrollTop = 0;
         this.table.setAttribute('aria-rowcount', String(this.seen.length + 1));
         this.drawHead();
@@ -69,9 +89,25 @@ export class DataTable {
     }
 
     drawHead() {
-        replace(this.head, this.columns.map((c, i) => el('th', {
-            scope: 'col', class: c.number ? 'number' : '', 'aria-sort': i !== this.sortBy ? 'none' : this.down ? 'descending' : 'ascending', title: c.note || '',
-        }, el('button', {type: 'button', onclick: () => this.sort(i)}, c.title + (i !== this.sortBy ? '' : this.down ? ' ▾' : ' ▴')))));
+        replace(
+            this.head,
+            this.columns.map((c, i) =>
+                el(
+                    'th',
+                    {
+                        scope: 'col',
+                        class: c.number ? 'number' : '',
+                        'aria-sort': i !== this.sortBy ? 'none' : this.down ? 'descending' : 'ascending',
+                        title: c.note || '',
+                    },
+                    el(
+                        'button',
+                        {type: 'button', onclick: () => this.sort(i)},
+                        c.title + (i !== this.sortBy ? '' : this.down ? ' ▾' : ' ▴'),
+                    ),
+                ),
+            ),
+        );
     }
 
     /** @param {number} i */
@@ -87,7 +123,12 @@ export class DataTable {
     draw() {
         const from = Math.max(0, Math.floor(this.scroller.scrollTop / ROW) - SPARE);
         const end = Math.min(this.seen.length, from + Math.ceil((this.scroller.clientHeight || 600) / ROW) + 2 * SPARE);
-        replace(this.body, this.space(from), this.seen.slice(from, end).map((r, i) => this.drawRow(r, from + i)), this.space(this.seen.length - end));
+        replace(
+            this.body,
+            this.space(from),
+            this.seen.slice(from, end).map((r, i) => this.drawRow(r, from + i)),
+            this.space(this.seen.length - end),
+        );
     }
 
     /** @param {number} rows */
@@ -101,13 +142,21 @@ export class DataTable {
     /** @param {R} r @param {number} i */
     drawRow(r, i) {
         const chosen = this.hooks.isChosen(r);
-        return el('tr', {'aria-rowindex': String(i + 2), 'aria-selected': String(chosen), class: chosen ? 'chosen' : '', onclick: () => this.hooks.choose(r)},
+        return el(
+            'tr',
+            {
+                'aria-rowindex': String(i + 2),
+                'aria-selected': String(chosen),
+                class: chosen ? 'chosen' : '',
+                onclick: () => this.hooks.choose(r),
+            },
             this.columns.map(c => {
                 const text = this.cell(c, r);
                 const td = el('td', {class: c.number ? 'number' : '', title: text.length > 30 ? text : null}, text);
                 if (c.bar) td.style.setProperty('--part', String(Math.round(100 * c.bar(r)) || 0) + '%');
                 return td;
-            }));
+            }),
+        );
     }
 
     /** @param {KeyboardEvent} e */
@@ -120,7 +169,8 @@ export class DataTable {
         this.hooks.choose(this.seen[next]);
         const top = next * ROW;
         if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
-        if (top + 3 * ROW > this.scroller.scrollTop + this.scroller.clientHeight) this.scroller.scrollTop = top + 3 * ROW - this.scroller.clientHeight;
+        if (top + 3 * ROW > this.scroller.scrollTop + this.scroller.clientHeight)
+            this.scroller.scrollTop = top + 3 * ROW - this.scroller.clientHeight;
         this.draw();
     }
 }

@@ -6,16 +6,49 @@
 
 /** @type {Palette} */
 const LIGHT = {
-    dark: false, back: '#fbfbfa', node: '#ffffff', text: '#1b1f24', soft: '#5d6570', line: '#8a929c', wire: '#9aa2ac', wireStrong: '#0b62c4',
-    box: ['#f1f3f5', '#e9edf1', '#e1e6ec'], accent: '#0b62c4', leaf: '#eef3fa', shared: '#fdf3dc', warn: '#b3261e',
+    dark: false,
+    back: '#fbfbfa',
+    node: '#ffffff',
+    text: '#1b1f24',
+    soft: '#5d6570',
+    line: '#8a929c',
+    wire: '#9aa2ac',
+    wireStrong: '#0b62c4',
+    box: ['#f1f3f5', '#e9edf1', '#e1e6ec'],
+    accent: '#0b62c4',
+    leaf: '#eef3fa',
+    shared: '#fdf3dc',
+    warn: '#b3261e',
 };
 /** @type {Palette} */
 const DARK = {
-    dark: true, back: '#14171a', node: '#22272c', text: '#e8eaed', soft: '#a2abb5', line: '#6b7580', wire: '#5f6973', wireStrong: '#6db3ff',
-    box: ['#1b1f23', '#21262b', '#282e34'], accent: '#6db3ff', leaf: '#1d2a3a', shared: '#3a3018', warn: '#ff8a80',
+    dark: true,
+    back: '#14171a',
+    node: '#22272c',
+    text: '#e8eaed',
+    soft: '#a2abb5',
+    line: '#6b7580',
+    wire: '#5f6973',
+    wireStrong: '#6db3ff',
+    box: ['#1b1f23', '#21262b', '#282e34'],
+    accent: '#6db3ff',
+    leaf: '#1d2a3a',
+    shared: '#3a3018',
+    warn: '#ff8a80',
 };
 
-const FAMILY_COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#8c7a00', '#7b5cc4', '#5d6570', '#a0522d'];
+const FAMILY_COLOURS = [
+    '#0072b2',
+    '#e69f00',
+    '#009e73',
+    '#cc79a7',
+    '#56b4e9',
+    '#d55e00',
+    '#8c7a00',
+    '#7b5cc4',
+    '#5d6570',
+    '#a0522d',
+];
 const HEAT_LIGHT = ['#ffffe5', '#fee391', '#fe9929', '#cc4c02', '#662506'];
 const HEAT_DARK = ['#1d2330', '#3d3d6e', '#8c4a77', '#dd7a52', '#ffe08a'];
 /** By state of a comparison: equal, changed, only its inputs, no partner. */
@@ -36,7 +69,11 @@ export function paletteOf(choice) {
 export function familyColours(m) {
     /** @type {Map<string, number>} */
     const uses = new Map();
-    for (const g of m.graphs) for (let a = 0; a < g.n; a++) { const f = m.ops[g.op[a]].family; uses.set(f, (uses.get(f) || 0) + 1); }
+    for (const g of m.graphs)
+        for (let a = 0; a < g.n; a++) {
+            const f = m.ops[g.op[a]].family;
+            uses.set(f, (uses.get(f) || 0) + 1);
+        }
     const sorted = Array.from(uses.keys()).sort();
     return new Map(sorted.map((f, i) => [f, FAMILY_COLOURS[i % FAMILY_COLOURS.length]]));
 }

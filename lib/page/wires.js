@@ -12,7 +12,23 @@ function portOf(c, source, input) {
     const ports = input ? c.inPorts : c.outPorts;
     let port = ports.get(source);
     if (!port) {
-        port = {index: -1, path: '', kind: 'port', graph: -1, id: -1, lines: [], w: 8, h: 0, home: c, inner: null, input, source, x: 0, y: 0, place: 0};
+        port = {
+            index: -1,
+            path: '',
+            kind: 'port',
+            graph: -1,
+            id: -1,
+            lines: [],
+            w: 8,
+            h: 0,
+            home: c,
+            inner: null,
+            input,
+            source,
+            x: 0,
+            y: 0,
+            place: 0,
+        };
         ports.set(source, port);
         c.ports.push(port);
     }
@@ -22,7 +38,7 @@ function portOf(c, source, input) {
 /** @param {Container} c @param {Node} of @param {Node} source @param {Node} target */
 function connect(c, of, source, target) {
     let net = c.nets.get(of);
-    if (!net) c.nets.set(of, net = {source, of, targets: [], seen: new Set()});
+    if (!net) c.nets.set(of, (net = {source, of, targets: [], seen: new Set()}));
     if (net.seen.has(target)) return;
     net.seen.add(target);
     net.targets.push(target);
@@ -53,7 +69,7 @@ function addWire(s, t) {
     const down = [];
     for (let y = t.home; y !== top; y = /** @type {Container} */ (y.home)) down.push(y);
     down.reverse();
-    const around = (/** @type {number} */ k) => k < down.length ? /** @type {Node} */ (down[k].node) : t;
+    const around = (/** @type {number} */ k) => (k < down.length ? /** @type {Node} */ (down[k].node) : t);
     connect(top, s, child, around(0));
     down.forEach((y, k) => connect(y, s, portOf(y, s, true), around(k + 1)));
 }
