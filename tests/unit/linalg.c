@@ -425,7 +425,10 @@ static void check_half(size_t i, DType d, const int64_t size[3]) {
     CHECK(a && b && tensor_identical(a, b), "%s, %s: threads", text, dtype_name(d));
     CHECK(a && c && tensor_approx(a, c, how, NULL), "%s, %s, %lldx%lldx%lld", text,
           dtype_name(d), (long long)size[0], (long long)size[1], (long long)size[2]);
-    for (int64_t k = 0; a && halves[i].gram && k < tensor_size(a); k++) {
+    /* Smaller products are the BLAS's own, whose kernels may sum both halves in other
+     * orders. */
+    bool mirrored = halves[i].gram && size[0] >= 96;
+    for (int64_t k = 0; a && mirrored && k < tensor_size(a); k++) {
         double z[2], t[2];
         int64_t n = a->shape[0];
         tensor_c128(a, k, z);
