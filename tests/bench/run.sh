@@ -33,12 +33,13 @@ if [ -n "$python" ] && "$python" -c 'import numpy' 2>/dev/null; then
 fi
 
 if [ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null; then
-    "$python" "$here/yard_torch.py" >>"$BENCH_NUMPY"
+    # PyTorch's own count of threads is not that of its OpenBLAS.
+    OPENBLAS_NUM_THREADS=1 "$python" "$here/yard_torch.py" >>"$BENCH_NUMPY"
 fi
 
 # Networks: models of torchvision, by ONNX Runtime where NODE_PATH has it.
 if [ -n "$python" ] && "$python" -c 'import torchvision, onnx' 2>/dev/null; then
-    "$python" "$here/yard_networks.py" "$work" >>"$BENCH_NUMPY"
+    OPENBLAS_NUM_THREADS=1 "$python" "$here/yard_networks.py" "$work" >>"$BENCH_NUMPY"
     for net in resnet18 mobilenet_v2; do
         "$build/bin/gload" --freeze '*' "$work/$net.onnx" -o "$work/$net-forward.tlg"
         "$build/bin/gload" -e 'cost = sum(y * y)' --outputs cost "$work/$net.onnx" |
