@@ -98,12 +98,17 @@ static void infer_types_again(Rewriter *r, ApplyId a, const Var *in, const Type 
         out[k] = found[k];
 }
 
+static void move_uses(Rewriter *r, Var from, Var to) {
+    r->uses[to] += r->uses[from];
+    r->parts[to] += r->parts[from];
+    if (map_get(&r->results, from, NULL)) map_put(&r->results, to, 1);
+}
+
 static void note_reinterned(Rewriter *r, Var from, Var to) {
     r->dirty = true;
     r->forward[from] = r->direct[from] = to;
     r->by[from] = 0;
-    r->uses[to] += r->uses[from];
-    r->parts[to] += r->parts[from];
+    move_uses(r, from, to);
 }
 
 static bool has_new_inputs(Rewriter *r, ApplyId a) {
@@ -276,8 +281,7 @@ static bool install_replacement(Rewriter *r, ApplyId a, size_t entry, const Var 
         r->forward[v] = x;
         r->direct[v] = out[k];
         r->by[v] = (uint16_t)(entry + 1);
-        r->uses[x] += r->uses[v];
-        r->parts[x] += r->parts[v];
+        move_uses(r, v, x);
         if (!rewriter_fired(r, entry, 1, &v, &x)) return r->failed = true, false;
         changed = r->dirty = true;
     }
@@ -493,14 +497,20 @@ static void need_result(Rewriter *r, Var v) {
     need_maker(r, v);
 }
 
+static void need_named_result(Rewriter *r, Var v) {
+    need_result(r, v);
+    if (r->uses_matter && v != VAR_NONE)
+        map_put(&r->results, rewriter_resolve(r, v), 1);
+}
+
 static void need_roots(Rewriter *r) {
     const Graph *g = r->g;
     for (size_t i = 0; i < g->effects.n; i++)
         r->state[g->effects.p[i]] |= COUNTED;
     for (size_t i = 0; i < g->outputs.n; i++)
-        need_result(r, g->outputs.p[i].var);
+        need_named_result(r, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
-        need_result(r, g->updates.p[i].value);
+        need_named_result(r, g->updates.p[i].value);
     need_result(r, g->until);
 }
 
@@ -509,6 +519,7 @@ static void count_all_needs(Rewriter *r) {
         r->state[a] &= FROZEN | SETTLED | TRIED | NOFOLD;
     if (r->uses_matter && r->nvar) memset(r->uses, 0, r->nvar * sizeof *r->uses);
     if (r->uses_matter && r->nvar) memset(r->parts, 0, r->nvar * sizeof *r->parts);
+    map_free(&r->results);
     need_roots(r);
     for (size_t i = r->order.n ? r->order.n : r->compacted; i-- > 0;) {
         ApplyId a = r->order.n ? r->order.p[i] : (ApplyId)i;

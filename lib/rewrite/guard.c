@@ -275,18 +275,12 @@ static bool are_no_transposes(Rewriter *r, Var x, Var y) {
 
 /* Does anything but a result need what a sum makes of c? */
 static bool is_result(Rewriter *r, Var x) {
-    const Graph *g = r->g;
-    if (g->outputs.n + g->updates.n == 0) return true; /* a proof has no graph around */
-    for (size_t i = 0; i < g->outputs.n; i++)
-        if (rewriter_resolve(r, g->outputs.p[i].var) == x) return r->uses[x] <= 1;
-    for (size_t i = 0; i < g->updates.n; i++)
-        if (rewriter_resolve(r, g->updates.p[i].value) == x) return r->uses[x] <= 1;
-    return false;
+    if (r->g->outputs.n + r->g->updates.n == 0)
+        return true; /* a proof has no graph around */
+    return map_get(&r->results, x, NULL) && r->uses[x] <= 1;
 }
 static bool has_update(const Graph *g, Var x) {
-    for (size_t i = 0; var_leaf(g, x) == LEAF_SHARED && i < g->updates.n; i++)
-        if (g->updates.p[i].shared == x) return true;
-    return false;
+    return var_leaf(g, x) == LEAF_SHARED && graph_update(g, x) != VAR_NONE;
 }
 static bool may_accumulate(Rewriter *r, Var sum, Var c) {
     if (r->searching) return false;

@@ -66,6 +66,7 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
     r->b = builder(g, true);
     r->op_number = MAP(g->s);
     r->literals = MAP(g->s);
+    r->results = MAP(g->s);
     r->compacted = g->napply;
     ifelse_note_effects(r);
     rewriter_grow(r);
@@ -74,6 +75,7 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
 void rewriter_close(Rewriter *r) {
     stage_free(r);
     map_free(&r->literals);
+    map_free(&r->results);
     mem_free(r->forward);
     mem_free(r->direct);
     mem_free(r->by);

@@ -295,6 +295,7 @@ struct Rewriter {
     bool works;         /* entries besides the cleaning ones may fire */
     bool loose;         /* an Apply is left that did not settle */
     bool settled;       /* all are, if nothing has changed since the last stage */
+    Map results;        /* what outputs and updates are in this sweep */
     Vec(Visit) stack;
     Vec(ApplyId) order; /* what the last sweep needed, inputs first; empty: all, as
                            numbered */
