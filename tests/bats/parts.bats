@@ -217,5 +217,8 @@ END
     gload --new -e 'y = ones(2)' -e 'thunkline_part = concatenate([[1, 5, 4], zeros(20, dtype="int64")])' --outputs y,thunkline_part -o f.yaml
     grun f.yaml -r '*=odd.npz'
     bad 3 E_FORMAT 'odd.npz: its thunkline_part says nothing' 'grun --merge g.yaml odd.npz'
+    gload --new -e 'y = ones(2)' -e 'thunkline_part = concatenate([[1, 1, 2147483647], zeros(20, dtype="int64")])' --outputs y,thunkline_part -o f.yaml
+    grun f.yaml -r '*=many.npz'
+    bad 3 E_FORMAT 'many.npz: its thunkline_part says nothing' 'grun --merge g.yaml many.npz'
     bad 3 E_DUPLICATE 'thunkline_part' "gload --new -i 'x: float64[n]' -e 'thunkline_part = x + 1' --outputs thunkline_part | grun 'x=ones(2)' --part 1/2"
 }

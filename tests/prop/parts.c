@@ -4,8 +4,6 @@
 #include "gen.h"
 #include "part/part.h"
 
-enum { OUTPUTS = 16, CUTS = 4 };
-
 static unsigned long long merged;
 
 static void add_output(Case *c, const char *label, Var v) {

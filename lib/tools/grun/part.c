@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { HEAD_VERSION = 1, HEAD_FIXED = 18 };
+enum { HEAD_VERSION = 1, HEAD_FIXED = 18, PARTS_MOST = 1 << 20 };
 
 /* ---- the option ---- */
 
@@ -33,10 +33,12 @@ bool grun_part_option(Session *s, Span text, Span *dim, int64_t *number, int64_t
     if (!ok)
         return fail(s, text, E_USAGE,
                     "--part takes K/N, the K-th of N parts, or DIM=K/N");
-    if (*number >= 1 && *number <= *of) return true;
-    return fail(s, text, E_USAGE,
-                "there is no part %lld of %lld: parts have numbers "
-                "from 1 to their number",
+    if (*of > PARTS_MOST)
+        return fail(s, text, E_USAGE, "there may be %d parts at most", PARTS_MOST);
+    return (*number >= 1 && *number <= *of) ||
+           fail(s, text, E_USAGE,
+                "there is no part %lld of %lld: parts have numbers from 1 to their "
+                "number",
                 (long long)*number, (long long)*of);
 }
 
@@ -353,7 +355,7 @@ bool grun_part_head_tensor(GraphRun *r, const PartHead *h, Tensor *out) {
 }
 
 static bool head_is_sound(const PartHead *h) {
-    return h->of >= 1 && h->of <= INT32_MAX && h->number >= 1 && h->number <= h->of &&
+    return h->of >= 1 && h->of <= PARTS_MOST && h->number >= 1 && h->number <= h->of &&
            h->begin >= 0 && h->begin <= h->end && h->end <= h->rows;
 }
 
