@@ -454,8 +454,9 @@ static void write_dot_graph(Dot *d) {
 static void plan_picture(Dot *d) {
     bool around = d->o->around && !d->no;
     d->live = graph_live(d->g, d->a, around ? ROOTS_RUN | ROOTS_NAMED : ROOTS_RUN);
-    d->hidden = d->o->simple ? find_details(d->g, d->a) : NULL;
-    if (around && d->hidden) show_through_casts(d->g, d->o->around_var, d->hidden);
+    d->hidden = d->o->simple ? family_details(d->g, d->a) : NULL;
+    if (around && d->hidden)
+        family_show_through_casts(d->g, d->o->around_var, d->hidden);
     dot_make_groups(d);
     dot_make_edges(d);
     d->centre = around ? dot_node_of_var(d, d->o->around_var) : DOT_NONE;

@@ -54,7 +54,7 @@ static uint32_t group_of_name(Grouping *k, Purpose kind, Sym name) {
 
 static void group_applies(Grouping *k) {
     Dot *d = k->d;
-    const Family *family = families_of(d->g, d->a);
+    const Family *family = family_of_applies(d->g, d->a);
     for (ApplyId id = 0; id < d->g->napply; id++) {
         if (!family[id].name || !dot_draws_apply(d, id)) continue;
         d->apply_group[id] = group_of_name(k, family[id].purpose, family[id].name);

@@ -65,7 +65,7 @@ static bool any_marked(const Apply *ap, const uint8_t *mark) {
 
 static void mark_all(Boxes *b, bool all, Arena *a) {
     const Graph *g = b->g;
-    const uint8_t *live = graph_live(g, a, ROOTS_RUN), *detail = find_details(g, a);
+    const uint8_t *live = graph_live(g, a, ROOTS_RUN), *detail = family_details(g, a);
     for (Var v = 0; v < g->nvar; v++)
         b->var_marks[v] =
             (uint8_t)((detail[v] ? MARK_DETAIL : 0) | (all || live[v] ? 0 : MARK_IDLE));
@@ -551,7 +551,7 @@ bool box_shows(const Boxes *b, Item i) {
 }
 
 static void place_all(Maker *m) {
-    const Family *family = families_of(m->g, m->a);
+    const Family *family = family_of_applies(m->g, m->a);
     Branches branches = {0};
     add_box(m, 0, BOX_ROOT, BOX_NONE);
     make_purposes(m, family);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void show_through_casts(const Graph *g, Var v, uint8_t *hidden) {
+void family_show_through_casts(const Graph *g, Var v, uint8_t *hidden) {
     hidden[v] = 0;
     while (var_owner(g, v) != APPLY_NONE &&
            op_is(g->s, g->apply[var_owner(g, v)].op, OP_CAST)) {
@@ -12,7 +12,7 @@ void show_through_casts(const Graph *g, Var v, uint8_t *hidden) {
     }
 }
 
-uint8_t *find_details(const Graph *g, Arena *a) {
+uint8_t *family_details(const Graph *g, Arena *a) {
     uint8_t *hidden = NEW_N(a, (size_t)g->nvar + 1, uint8_t);
     for (Var v = 0; v < g->nvar; v++)
         hidden[v] = var_leaf(g, v) == LEAF_CONST || var_leaf(g, v) == LEAF_DIM;
@@ -25,9 +25,9 @@ uint8_t *find_details(const Graph *g, Arena *a) {
             hidden[ap->out + k] = detail;
     }
     for (size_t i = 0; i < g->outputs.n; i++)
-        show_through_casts(g, g->outputs.p[i].var, hidden);
+        family_show_through_casts(g, g->outputs.p[i].var, hidden);
     for (size_t i = 0; i < g->updates.n; i++)
-        show_through_casts(g, g->updates.p[i].value, hidden);
+        family_show_through_casts(g, g->updates.p[i].value, hidden);
     return hidden;
 }
 
@@ -100,7 +100,7 @@ static uint64_t key_of_place(const Origin *o) {
 }
 
 /* A derivative has the place of the Apply that it was derived from. */
-Family *families_of(const Graph *g, Arena *a) {
+Family *family_of_applies(const Graph *g, Arena *a) {
     uint8_t *kind = NEW_N(a, (size_t)g->nvar + 1, uint8_t);
     Sym *name = find_names(g, a, kind);
     Family *family = NEW_N(a, (size_t)g->napply + 1, Family);

@@ -16,7 +16,7 @@ typedef struct Family {
 /* By Apply. A value without a name belongs to the first named one that needs it, a
  * derivative to the family of the Apply that it was derived from, and what only updates
  * need to the update of their variables. */
-Family *families_of(const Graph *g, Arena *a);
+Family *family_of_applies(const Graph *g, Arena *a);
 /* The end of the part of a name that begins at `from`: separators at the beginning or
  * at the end of a name, and repeated ones, belong to a part. */
 size_t family_part_end(const char *name, size_t from);
@@ -24,8 +24,8 @@ bool apply_is_gradient(const Graph *g, ApplyId a);
 
 /* By variable: constants, dims, and what is computed from these and from shapes alone,
  * unless an output or update shows it. */
-uint8_t *find_details(const Graph *g, Arena *a);
+uint8_t *family_details(const Graph *g, Arena *a);
 /* What is read from outside is no detail, nor what it is a cast of. */
-void show_through_casts(const Graph *g, Var v, uint8_t *hidden);
+void family_show_through_casts(const Graph *g, Var v, uint8_t *hidden);
 
 #endif
