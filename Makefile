@@ -50,7 +50,7 @@ LINK   ?= -pie $(NOW)
 LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
 
 # ---- sources: found, never listed -----------------------------------------------------------
-LIB_C   := $(filter-out %.simd.c,$(shell find lib -name "*.c" | sort))
+LIB_C   := $(filter-out %.simd.c lib/mpi/%,$(shell find lib -name "*.c" | sort))
 SIMD_C  := $(filter %.simd.c,$(shell find lib -name "*.c" | sort))
 TOOLS   := gload ggrad grewrite grun gprof
 CMD_C   := $(wildcard cmd/*/*.c)
@@ -85,6 +85,9 @@ $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+# Where Debian installs libraries.
+MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
+$(B)/lib/cli/ranks.o: CFLAGS += $(if $(MULTIARCH),-DTL_MULTIARCH='"$(MULTIARCH)"')
 $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
@@ -135,6 +138,14 @@ $(B)/libthunkline.so: $(LIB_O) $(B)/sources
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared $(NOW) -Wl,-soname,$(SONAME) $(if $(SAN),,-Wl,--no-undefined) $(LDFLAGS) -o $@ $(filter %.o,$^) $(SHARED_LIBS)
 
+# Messages between ranks, where there is an MPI; without mpirun nothing needs it.
+MPICC ?= mpicc
+MPI_LIB := $(if $(shell command -v $(MPICC) 2>/dev/null),$(B)/tl_mpi.so)
+$(B)/tl_mpi.so: lib/mpi/tl_mpi.c $(B)/flags
+	$(call say,MPI,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(addprefix -isystem ,$(shell $(MPICC) --showme:incdirs)) -shared $(NOW) $(LDFLAGS) -o $@ $< \
+	  $(shell $(MPICC) --showme:link)
+
 # A distribution mends libraries in one place: its packages have them shared.
 $(TOOLS:%=$(B)/shared/%): private LDLIBS = $(SHARED_LIBS)
 define TOOL_RULE
@@ -162,7 +173,7 @@ $(B)/tests/prop/building $(B)/tests/prop/onnx_building: private override LDFLAGS
 ## demo: build the tools and train the digits model
 ## test: all tests and lints
 # Installs what is missing, and says so.
-setup-build setup-deb setup-test: setup-%:
+setup-build setup-deb setup-test setup-mpi: setup-%:
 	@CC="$(CC)" tests/setup.sh $*
 demo: setup-build
 	@echo "building the tools"
@@ -171,9 +182,13 @@ demo: setup-build
 test: setup-test
 	@$(MAKE) --no-print-directory test-programs
 	@tests/run.sh $(B) $(UNIT_BIN) $(FUZZ_C:%.c=$(B)/%)
+## mpi: install Open MPI, build tl_mpi.so for it, and run its tests with 1, 2 and 4 ranks
+mpi: setup-build setup-mpi
+	@$(MAKE) --no-print-directory tools $(B)/tl_mpi.so $(B)/tests/unit/ranks $(B)/tests/prop/sharded
+	@$(B)/tests/unit/ranks && $(B)/tests/prop/sharded && TL_BIN=$(abspath $(B))/bin bats tests/bats/ranks.bats
 ## tools: only the five tools
 tools: $(TOOL_BIN)
-test-programs: all man generated $(UNIT_BIN) fuzz-programs
+test-programs: all $(MPI_LIB) man generated $(UNIT_BIN) fuzz-programs
 ## check-san: all tests under AddressSanitizer and UBSan
 check-san:
 	@TEST_SECONDS=3600 $(MAKE) --no-print-directory B=$(B)-san SAN=address,undefined OPT=-O1 test
@@ -247,7 +262,7 @@ PC := prefix=$(PREFIX)\nlibdir=$(LIBDIR)\nName: thunkline\nDescription: tensor g
 # Examples go as they are in the repository, without what their Makefiles build.
 EXAMPLES := $(shell find examples -type f ! -name '*.so' ! -name '*.o' ! -name '*.tlg')
 ## install: PREFIX=/usr/local DESTDIR= PROGRAM_PREFIX= STRIP=-s (empty: with what debuggers read)
-install: all man generated
+install: all $(MPI_LIB) man generated
 	install -d $(bindir) $(libdir)/pkgconfig $(DESTDIR)$(PREFIX)/include/thunkline \
 	  $(datadir)/man/man1 $(datadir)/man/man3 $(datadir)/man/man7 \
 	  $(datadir)/thunkline/bats $(datadir)/thunkline/schemas \
@@ -265,6 +280,7 @@ install: all man generated
 	install $(STRIP) -m 755 $(B)/libthunkline.so $(libdir)/$(SONAME)
 	$(if $(STRIP),strip --strip-debug $(libdir)/libthunkline.a)
 	ln -sf $(SONAME) $(libdir)/libthunkline.so
+	$(if $(MPI_LIB),install -d $(libdir)/thunkline && install $(STRIP) -m 755 $(MPI_LIB) $(libdir)/thunkline/)
 	printf '$(PC)' > $(libdir)/pkgconfig/thunkline.pc
 	for f in $(wildcard lib/bats/*.bash); do $(RENAME) $$f > $(datadir)/thunkline/bats/$${f##*/}; done
 	for f in $(MAN3) $(MAN7); do $(RENAME) $$f > $(datadir)/man/man$${f##*.}/$${f##*/}; done
@@ -299,7 +315,8 @@ dist:
 	@rm $(OUT)/dist/files
 
 ## deb: PROGRAM_PREFIX=t packages for Debian in build/deb; DEBFULLNAME and DEBEMAIL say who packs them
-DEB_INSTALL = DESTDIR=$(abspath $(OUT)/deb/tree/root) PREFIX=/usr LIBDIR=/usr/lib/$(shell dpkg-architecture -qDEB_HOST_MULTIARCH)
+# A package that needs no MPI.
+DEB_INSTALL = MPI_LIB= DESTDIR=$(abspath $(OUT)/deb/tree/root) PREFIX=/usr LIBDIR=/usr/lib/$(shell dpkg-architecture -qDEB_HOST_MULTIARCH)
 deb: DEB_PREFIX = $(or $(PROGRAM_PREFIX),t)
 deb: setup-deb
 	@$(MAKE) --no-print-directory AS_BUILT=$(AS_BUILT) all man generated $(TOOLS:%=$(B)/shared/%)
@@ -391,5 +408,5 @@ metrics:
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: FORCE ulp dist deb setup-deb metrics mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install uninstall lib tools unit clean demo test test-programs setup-build setup-test check-san
+.PHONY: FORCE mpi setup-mpi ulp dist deb setup-deb metrics mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install uninstall lib tools unit clean demo test test-programs setup-build setup-test check-san
 .SECONDARY:

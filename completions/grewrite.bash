@@ -13,6 +13,8 @@ _grewrite() {
     --rules) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --search) COMPREPLY=(); return ;;
     --search-nodes) COMPREPLY=(); return ;;
+    --parallel) mapfile -t COMPREPLY < <(compgen -P "$head" -S "" -W "$(_grewrite_names)" -- "${cur##*,}"); return ;;
+    --shards) COMPREPLY=(); return ;;
     --dim) COMPREPLY=(); return ;;
     --verify) COMPREPLY=(); return ;;
     --bisect) COMPREPLY=(); return ;;
@@ -40,7 +42,7 @@ _grewrite() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--mode --include --exclude --require --rules --search --search-nodes --dim --list --explain --profile --verify --bisect --why --prove --reduce --cmd-timeout --diff --replace --keep --reap --plant --harvest --allow --block --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--mode --include --exclude --require --rules --search --search-nodes --parallel --shards --dim --list --explain --profile --verify --bisect --why --prove --reduce --cmd-timeout --diff --replace --keep --reap --plant --harvest --allow --block --opset --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

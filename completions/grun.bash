@@ -24,7 +24,6 @@ _grun() {
     --batch) COMPREPLY=(); return ;;
     --epochs) COMPREPLY=(); return ;;
     --shuffle) COMPREPLY=(); return ;;
-    --part) COMPREPLY=(); return ;;
     --every) COMPREPLY=(); return ;;
     --save) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --save-every) COMPREPLY=(); return ;;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what is missing to build and test, through the system's package manager, and says so.
-# usage: setup.sh [build|deb|test]
+# usage: setup.sh [build|deb|test|mpi]
 need() { # command-or-header-check, package
     eval "$1" >/dev/null 2>&1 || missing="$missing $2"
 }
@@ -32,6 +32,14 @@ if [ "$1" = test ]; then
     need 'python3 -c "import jsonschema" || /usr/bin/python3 -c "import jsonschema"' python3-jsonschema
     need 'command -v zsh' zsh
     need 'command -v fish' fish
+fi
+if [ "$1" = mpi ]; then
+    need 'command -v mpirun' openmpi-bin
+    need 'command -v mpicc' libopenmpi-dev
+    need 'command -v bats' bats
+    need 'test -d /usr/lib/bats/bats-assert' bats-assert
+    need 'test -d /usr/lib/bats/bats-support' bats-support
+    need 'test -d /usr/lib/bats/bats-file' bats-file
 fi
 [ -z "$missing" ] && exit 0
 if ! command -v apt-get >/dev/null; then

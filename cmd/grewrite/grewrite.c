@@ -16,6 +16,8 @@ typedef struct Grewrite {
     const char *bisect, *diff, *keep, *prove, *reduce, *why;
     double cmd_timeout, search;
     int64_t search_nodes;
+    const char *parallel;
+    int64_t shards;
 } Grewrite;
 #define AT(field) offsetof(Grewrite, field)
 
@@ -40,6 +42,16 @@ static const Opt options[] = {
     {"search-nodes", 0, OPT_INT, AT(search_nodes), "N",
      "With --search: stop when the search has N terms (default 200000).", NULL,
      GROUP_WORK},
+    {"parallel", 0, OPT_NAMES, AT(parallel), "NAMES",
+     "Split the leading axis of these inputs into shards, for the ranks of mpirun: "
+     "sums "
+     "over rows become sums of shards and ranks.",
+     "graph", GROUP_WORK},
+    {"shards", 0, OPT_INT, AT(shards), "N",
+     "With --parallel: the number of shards, a power of two (default 64); results "
+     "don't "
+     "depend on how many ranks share them.",
+     NULL, GROUP_WORK},
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
      "With --search: the size of a named dim, for the costs (default 1000).", NULL,
      GROUP_WORK},
@@ -274,15 +286,39 @@ static bool rewrite_and_show(Run *r, const Grewrite *o, Graph *g, Rewriting *w,
     return ok;
 }
 
+/* Simplified, then split, then simplified again and fused: what is fused before can't
+ * be split. */
+static Graph *split_and_rewrite(Run *r, const Grewrite *o, Graph *g, const Rewriting *w,
+                                RewriteResult *result) {
+    Arena *a = session_arena(r->s);
+    ParallelOptions how = {.shards = o->shards ? o->shards : 64};
+    RewriteOptions first = w->how;
+    const char **exclude = NEW_N(a, first.query.nexclude + 1, const char *);
+    for (size_t i = 0; i < first.query.nexclude; i++)
+        exclude[i] = first.query.exclude[i];
+    exclude[first.query.nexclude++] = "fusion";
+    first.query.exclude = exclude;
+    Graph *plain = rewrite_run(g, &first, NULL);
+    if (!plain) return NULL;
+    Span at = run_text(r, "--parallel", o->parallel);
+    bool ok = names_find_vars(plain, a, at, &how.inputs);
+    Graph *split = ok ? rewrite_parallel(plain, &how) : NULL;
+    graph_free(plain);
+    Graph *after = split ? rewrite_run(split, &w->how, result) : NULL;
+    graph_free(split);
+    return after;
+}
+
 /* Keeps only one graph where no option compares the two. */
 static bool rewrite_and_write(Run *r, const Grewrite *o, Graph **g, const Rewriting *w,
                               const Values *given) {
     RewriteResult result;
     RewriteOptions how = w->how;
-    how.takes_graph = !o->verify;
+    how.takes_graph = !o->verify && !o->parallel && !(o->search > 0);
     Graph *after = o->search > 0 ? search_and_rewrite(r, o, *g, w, &result)
+                   : o->parallel ? split_and_rewrite(r, o, *g, w, &result)
                                  : rewrite_run(*g, &how, &result);
-    if (how.takes_graph && !(o->search > 0)) *g = NULL;
+    if (how.takes_graph) *g = NULL;
     if (!after) return false;
     if (o->profile) show_profile(r->s, &result);
     bool ok = !o->verify || graph_verify(*g, after, given, (uint64_t)o->verify);
@@ -317,7 +353,7 @@ static bool only_transforms(const Grewrite *o) {
         o->replace.n || o->keep || o->reap.n || o->plant.n || o->harvest.n;
     bool rewrites = o->mode || o->include.n || o->exclude.n || o->require.n ||
                     o->rules.n || o->explain || o->profile || o->verify || o->bisect ||
-                    o->reduce || o->why || o->search > 0;
+                    o->reduce || o->why || o->search > 0 || o->parallel;
     return transforms && !rewrites;
 }
 
@@ -347,6 +383,21 @@ static bool search_agrees(Run *r, const Grewrite *o) {
     return true;
 }
 
+static bool parallel_agrees(Run *r, const Grewrite *o) {
+    if (o->shards && !o->parallel)
+        return fail(r->s, NOWHERE, E_USAGE, "--shards needs --parallel NAMES");
+    if (o->shards < 0 || o->shards > REWRITE_SHARDS || (o->shards & (o->shards - 1)))
+        return fail(r->s, NOWHERE, E_USAGE,
+                    "--shards must be a power of two, up to %d, not %lld",
+                    REWRITE_SHARDS, (long long)o->shards);
+    if (o->parallel && (o->search > 0 || o->bisect || o->reduce || o->why || o->diff))
+        return fail(
+            r->s, NOWHERE, E_USAGE,
+            "--parallel doesn't go with --search, --bisect, --reduce, --why and "
+            "--diff");
+    return true;
+}
+
 static bool grewrite_run(Run *r) {
     const Grewrite *o = (const Grewrite *)r->common;
     Rewriting w = {.how = {.query = rewrite_query(r, o),
@@ -370,7 +421,7 @@ static bool grewrite_run(Run *r) {
                     "--reduce and --bisect can't be given together");
     if (o->verify < 0)
         return fail(r->s, NOWHERE, E_USAGE, "--verify can't be negative");
-    if (!search_agrees(r, o)) return false;
+    if (!search_agrees(r, o) || !parallel_agrees(r, o)) return false;
     r->no_graph = o->list || o->diff || o->bisect || o->why || o->prove;
     if (o->prove) return prove_rules(r, o, &w.how.query);
     if (!rewrite_warn_of_hidden(r->s, &w.how.query)) return false;

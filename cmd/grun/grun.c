@@ -1,4 +1,5 @@
 /* grun: run a graph, once or many times. */
+#include "cli/ranks.h"
 #include "cli/watch.h"
 #include "tools/grun/receipt.h"
 #include "value/file/file.h"
@@ -17,7 +18,7 @@ typedef struct Grun {
     int64_t trace_samples;
     double rtol, atol;
     bool no_gc, time, drop_last, progress, no_progress, no_updates, strict,
-        allow_downcast, allow_nonfinite, merge;
+        allow_downcast, allow_nonfinite, merge, all_ranks, own_rows;
 } Grun;
 #define AT(field) offsetof(Grun, field)
 
@@ -140,6 +141,13 @@ static const Opt options[] = {
      "Convert values even if that loses precision.", NULL, GROUP_INPUT},
     {"on-unused-input", 0, OPT_ENUM, AT(unused), UNUSED_INPUTS,
      "What to do about an input that no output, update or effect needs.", NULL,
+     GROUP_INPUT},
+    {"all-ranks", 0, OPT_FLAG, AT(all_ranks), NULL,
+     "Under mpirun, print the outputs of each rank, and write those of rank 2 to "
+     "FILE.2.npy, not only those of rank 0.",
+     NULL, GROUP_OUTPUT},
+    {"own-rows", 0, OPT_FLAG, AT(own_rows), NULL,
+     "Under mpirun, what is given for split inputs are this rank's rows already.", NULL,
      GROUP_INPUT},
     {"progress", 0, OPT_FLAG, AT(progress), NULL,
      "Show the line of progress on a terminal at once, not after a second.", NULL,
@@ -322,9 +330,10 @@ typedef struct SavedTo {
     const char *path;
 } SavedTo;
 
+/* All ranks have the same values: the first one saves them. */
 static bool save_now(void *ctx, Graph *g) {
     const SavedTo *to = ctx;
-    return save_graph(to->run, g, to->path);
+    return !rank_is_first(to->run) || save_graph(to->run, g, to->path);
 }
 
 /* Puts the files of parts together as a run of g would have made them. */
@@ -341,7 +350,10 @@ static bool merge_parts(Run *r, const Grun *o, Graph *g, RunSpec *q) {
 static bool run_graph(Run *r, const Grun *o, Graph *g, RunSpec *q, bool *whole) {
     const char *out = o->common.output;
     bool rows = o->every && (o->result.n || (out && strcmp(out, "-") != 0));
-    WatchOptions how = {.line = !o->no_progress && isatty(STDERR_FILENO),
+    WatchOptions how = {.line = !o->no_progress && isatty(STDERR_FILENO) &&
+                                rank_is_first(r),
+                        .quiet = !rank_is_first(r),
+                        .ranks = ranks_count(r->s) > 1,
                         .at_once = o->progress,
                         .keeps = o->save || o->plot || o->report || rows,
                         .save = o->save};
@@ -414,6 +426,27 @@ static bool take_operands(Run *r, const Grun *o, const char **path, RunSpec *q) 
     return o->merge ? take_parts(r, path, q) : run_operands(r, true, path, &q->values);
 }
 
+/* What a rank does differently than a process alone. */
+static bool take_rank(Run *r, const Grun *o, const char *path, RunSpec *q) {
+    Ranks *ranks = services(r->s)->ranks;
+    if (!ranks || ranks->n == 1) return true;
+    ranks->own_rows = o->own_rows;
+    q->quiet = !rank_is_first(r) && !o->all_ranks;
+    if (q->quiet) services(r->s)->print = NULL;
+    if (o->part || o->merge)
+        return fail(r->s, NOWHERE, E_USAGE,
+                    "--part and --merge need no ranks: run them without mpirun");
+    if (o->receipt || o->verify)
+        return fail(
+            r->s, NOWHERE, E_USAGE,
+            "a receipt is that of a run on one rank, whose results are the same");
+    if (path && strcmp(path, "-") != 0) return true;
+    fail(r->s, NOWHERE, E_USAGE,
+         "of several ranks only the first has standard input: name the graph's file");
+    return note(r->s, NOWHERE, "mpirun -n %u %s step.tlg x=@x.npy ...", ranks->n,
+                r->program);
+}
+
 static bool grun_run(Run *r) {
     Grun *o = (Grun *)r->common;
     const char *path;
@@ -424,7 +457,9 @@ static bool grun_run(Run *r) {
     q.verify = o->verify ? &verify : NULL;
     if (!take_operands(r, o, &path, &q)) return false;
     if (q.format == RESULT_NPY && !run_binary(r)) return false;
+    if (!q.threads) q.threads = rank_threads(r);
     session_options(r->s)->threads = q.threads;
+    if (!take_rank(r, o, path, &q)) return false;
     Graph *g = run_read(r, path);
     if (!g) return run_parts_close(q.parts), false;
     double start = clock_seconds();
@@ -432,10 +467,10 @@ static bool grun_run(Run *r) {
     bool ok = graph_check(g) && graph_unused_inputs(g, (UnusedInput)o->unused) &&
               (o->merge ? merge_parts(r, o, g, &q) : run_graph(r, o, g, &q, &whole));
     run_parts_close(q.parts);
-    if (ok && o->time)
+    if (ok && o->time && rank_is_first(r))
         fprintf(stderr, "%s: %.6f s\n", r->program, clock_seconds() - start);
-    if (ok && whole && o->save) ok = save_graph(r, g, o->save);
-    if (ok && whole && wants_shared(r->common))
+    if (ok && whole && o->save && rank_is_first(r)) ok = save_graph(r, g, o->save);
+    if (ok && whole && wants_shared(r->common) && rank_is_first(r))
         ok = graph_write_shared(g, r->common->output);
     graph_free(g);
     return ok;
@@ -461,6 +496,7 @@ static const Tool tool = {
     .opt = options,
     .nopt = sizeof options / sizeof *options,
     .settings = sizeof(Grun),
+    .ranked = true,
     .watched = true,
     .preset = preset_grun,
     .run = grun_run};

@@ -106,16 +106,22 @@ bool plugin_add(Session *s, const char *path, const TlPlugin *p) {
            plugin_check_texts(&h);
 }
 
-bool plugin_load(Session *s, const char *path) {
+void *plugin_open(Session *s, const char *path) {
     char *real = realpath(path, NULL);
-    if (!real) return no_plugin(s, path, E_IO, "can't be found");
     void *handle = NULL;
-    bool ok = check_owner(s, path, real);
-    if (ok && !(handle = dlopen(real, RTLD_NOW | RTLD_LOCAL)))
-        ok = no_plugin(s, path, E_IO, "can't be loaded: %s", dlerror());
+    if (!real)
+        no_plugin(s, path, E_IO, "can't be found");
+    else if (check_owner(s, path, real) &&
+             !(handle = dlopen(real, RTLD_NOW | RTLD_LOCAL)))
+        no_plugin(s, path, E_IO, "can't be loaded: %s", dlerror());
     free(real);
-    if (!ok) return false;
-    keep_open(s, handle);
+    if (handle) keep_open(s, handle);
+    return handle;
+}
+
+bool plugin_load(Session *s, const char *path) {
+    void *handle = plugin_open(s, path);
+    if (!handle) return false;
     session_log(s, "loaded the plugin %s", path);
     return plugin_add(s, path, dlsym(handle, "tl_plugin"));
 }

@@ -96,6 +96,7 @@ struct Run {
     bool no_graph;             /* writes something other than a graph */
     void (*write)(const Run *r,
                   WriteOptions *how); /* a tool's own writing options, or NULL */
+    struct RunRanks *ranks;           /* cli/ranks.h; NULL: this process is alone */
     struct Watch *watch;              /* looks after a run: cli/watch.h; NULL: none */
     int stopped_by;                   /* the signal that a run obeyed; 0: none */
     atomic_int *stop; /* where the first SIGINT or SIGTERM goes, for work that ends in
@@ -111,6 +112,7 @@ struct Tool {
     const Opt *opt;       /* without the common ones */
     size_t nopt;
     size_t settings;   /* bytes; its first member is Common */
+    bool ranked;       /* mpirun may start several that run one graph together */
     bool watched;      /* its runs are watched: SIGUSR1 shows progress */
     bool writes_graph; /* stdout carries a graph: failing leaves a word in it, if it is
                         * a pipe */

@@ -1,4 +1,5 @@
 /* A tool from start to exit: session, options, work, report. */
+#include "cli/ranks.h"
 #include "cli/watch.h"
 #include "os/file.h"
 #include "tools/tools.h"
@@ -25,6 +26,7 @@ static void on_signal(int sig) {
 /* A run that has something to keep ends in order, at the first request. */
 static void on_stop_signal(int sig) {
     int none = 0;
+    if (interrupted && sig == SIGTERM) rank_note_gone(interrupted);
     if (interrupted && interrupted->stop &&
         atomic_compare_exchange_strong(interrupted->stop, &none, sig))
         return;
@@ -224,10 +226,13 @@ static int report_failure(Run *r) {
         diag_clear(r->s); /* code stopped by the limit reports something else */
         session_fail_expired(r->s, NOWHERE);
     }
+    bool reports;
     const Diag *first = diag_first_error(r->s);
-    int status = first ? first->exit : 70;
-    report_all(r->s, r->program, r->common->errors == 1, want_color(r->common),
-               STDERR_FILENO);
+    rank_settle(r, false, &reports);
+    int status = rank_status(r, first ? first->exit : 70);
+    if (reports)
+        report_all(r->s, r->program, r->common->errors == 1, want_color(r->common),
+                   STDERR_FILENO);
     write_failure(r, status);
     return status;
 }
@@ -237,6 +242,7 @@ static bool print_help_or_version(Run *r, bool *done) {
     Str out = STR(r->s);
     *done = c->help || c->version || c->dump;
     bool ok = true;
+    if (*done && !rank_is_first(r)) return true;
     if (c->help)
         tool_help(r->tool, r->program, &out);
     else if (c->version)
@@ -312,7 +318,8 @@ static bool load_user_ops(Run *r) {
 
 static bool parse_and_run(Run *r, int argc, char **argv) {
     bool done;
-    if (!tool_parse(r, argc, argv) || !print_help_or_version(r, &done)) return false;
+    if (!rank_open(r) || !tool_parse(r, argc, argv) || !print_help_or_version(r, &done))
+        return false;
     if (done) return true;
     return apply_common_options(r) && load_user_ops(r) && r->tool->run(r);
 }
@@ -356,11 +363,12 @@ int tool_main(const Tool *t, int argc, char **argv) {
     catch_signals(&r);
     catch_bus_errors();
     tool_environment();
-    bool ok = parse_and_run(&r, argc, argv);
+    bool reports, ok = parse_and_run(&r, argc, argv) && rank_settle(&r, true, &reports);
     int status = ok ? 0 : report_failure(&r);
-    if (ok && diag_count(r.s))
+    if (ok && reports && diag_count(r.s))
         report_all(r.s, r.program, r.common->errors == 1, want_color(r.common),
                    STDERR_FILENO);
+    rank_close(&r, status);
     interrupted = NULL;
     session_free(r.s);
     free_settings(&r);

@@ -18,6 +18,7 @@
 
 static const double DRAW = 0.1;    /* seconds between two drawings of the line */
 static const double GRACE = 2;     /* for a call to end after a signal */
+static const double RANKS = 0.25;  /* the same where mpirun kills a second later */
 static const double LEAVING = 0.5; /* for a call to notice that it shall be left */
 /* timeout(1) sends its signal twice, to the program and to the group: a user's second
  * request comes later. */
@@ -198,7 +199,7 @@ static _Noreturn void keep_in_copy(Watch *w) {
 
 /* True: the run has ended. */
 static bool end_call(Watch *w) {
-    double when = atomic_load(&w->signalled) + GRACE;
+    double when = atomic_load(&w->signalled) + (w->how.ranks ? RANKS : GRACE);
     while (atomic_load(&w->running) && wait_until(w, when)) {
     }
     if (!atomic_load(&w->running)) return true;
@@ -278,7 +279,7 @@ static void report_end(void *ctx, const RunState *at) {
     char why[40] = "--until holds", file[300] = "", text[600];
     int sig = atomic_load(&w->signal);
     w->ended_early = !at->until;
-    if (at->until && !w->run->common->verbose) return;
+    if (w->how.quiet || (at->until && !w->run->common->verbose)) return;
     if (!at->until) name_of_signal(sig, why, sizeof why);
     if (w->how.save && at->kept)
         snprintf(file, sizeof file, "; %.250s has their values", w->how.save);

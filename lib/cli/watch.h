@@ -11,6 +11,8 @@ typedef struct WatchOptions {
     bool line, at_once; /* a progress line; not only after a second */
     bool keeps;         /* SIGINT and SIGTERM end the run in order, since it has
                          * something to keep */
+    bool quiet;         /* another rank says how the run ended */
+    bool ranks;         /* there are others, who soon kill what doesn't end */
     const char *save;   /* the file for that; NULL: none */
 } WatchOptions;
 /* Fills in the callbacks; close it after the run. */

@@ -11,7 +11,7 @@ BEGIN {
         "elemwise/complex=Complex numbers;elemwise/cast=Dtypes;lang=Part of the language;creation=Creating arrays;creation/windows=Windows of signals;shape=Shapes;index=Indexing;" \
         "reduce=Reductions;reduce/statistics=Statistics;sort=Sorting and searching;linalg=Linear algebra;fft=Fourier transforms;nn=Networks;nn/activations=Activation functions;" \
         "nn/normalisations=Normalisation;nn/losses=Losses;random=Random values;random/logpdf=Logarithms of densities;control=Loops, choices, effects;ad=Derivatives;" \
-        "harvest=Sow, reap, plant;list=Lists and slices;sparse=Sparse matrices;" \
+        "harvest=Sow, reap, plant;list=Lists and slices;ranks=Ranks and shards;sparse=Sparse matrices;" \
         "optimizers=Optimizers;wrappers=Wrappers of optimizers;schedules=Schedules", pair, ";")
     for (i = 1; i <= n; i++) { split(pair[i], p, "="); title[p[1]] = p[2]; if (!(p[2] in seen)) { seen[p[2]] = 1; order[++norder] = p[2] } }
 }

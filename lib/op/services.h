@@ -58,6 +58,8 @@ typedef struct Services {
     /* io: an op that the library defines as text; NULL: it has none of that name. All
      * are added if name is NULL. False: E_MEM. */
     bool (*text_op)(Session *s, const char *name, const Op **op);
+    struct Ranks *ranks; /* cli: the processes that run the graph together (op/ranks.h);
+                          * NULL: this one alone */
     bool debugging; /* runs are for DebugMode (PlanOptions.debugging) */
 } Services;
 Services *services(Session *s); /* never NULL; members may be, below a tool */

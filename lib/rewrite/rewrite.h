@@ -110,6 +110,16 @@ typedef struct RewriteSearch {
 /* Returns a new graph, which rewrite_run makes the most of; g is unchanged. NULL:
  * diagnosed. */
 Graph *rewrite_search(Graph *g, const RewriteQuery *q, RewriteSearch *x);
+/* For several processes: inputs cut along their leading axis into shards, a power of
+ * two, with collectives where results cross them. */
+enum { REWRITE_SHARDS = 1 << 16 };
+typedef struct ParallelOptions {
+    VarList inputs;
+    int64_t shards;
+} ParallelOptions;
+/* Returns a new graph; g is unchanged. NULL: diagnosed, naming an op that takes rows of
+ * several shards. */
+Graph *rewrite_parallel(Graph *g, const ParallelOptions *o);
 /* Only merges equal expressions and removes what no root needs. */
 Graph *rewrite_merge(Graph *g);
 

@@ -16,7 +16,7 @@ Plan *plan_function(const Machine *m, const Graph *fn, bool own_results) {
     return plan_new((Graph *)(uintptr_t)fn, &o); /* planning only reads */
 }
 
-static Machine *function_machine(Machine *m, const Ins *in) {
+Machine *function_machine(Machine *m, const Ins *in) {
     const Graph *fn = in->fn;
     Machine *top = outermost_machine(m);
     uint64_t found;
@@ -35,7 +35,7 @@ static Machine *function_machine(Machine *m, const Ins *in) {
     return sub;
 }
 
-static bool take_result(Machine *m, uint32_t cell, const Value *v) {
+bool function_result(Machine *m, uint32_t cell, const Value *v) {
     if (m->p->sharing.cell[cell].flags & CELL_BOXED) {
         Value copy = {0};
         value_copy_view(&copy, v);
@@ -80,7 +80,7 @@ bool run_function(Machine *m, uint32_t step) {
     bool ok = run_inside(m, step, sub, -1, vm_run);
     if (!ok) note(m->s, m->p->g->origin[in->apply].at, "called here");
     for (uint32_t j = 0; ok && j < in->nout; j++)
-        ok = take_result(m, arg[in->nin + j], vm_output(sub, j));
+        ok = function_result(m, arg[in->nin + j], vm_output(sub, j));
     return ok;
 }
 

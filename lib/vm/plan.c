@@ -150,7 +150,8 @@ static bool choose_kind(Plan *p, Ins *in) {
     if (in->fn) return choose_call(p, in);
     if (op->body) return false;
     bool debug = plan_runs_debug(p, op);
-    if (op_is(p->s, op, OP_SCAN) && !debug) {
+    in->shards = op_is(p->s, op, OP_EACH_SHARD);
+    if (in->shards || (op_is(p->s, op, OP_SCAN) && !debug)) {
         in->kind = PLAN_SCAN;
         in->fn = graph_function(
             p->g, op_prop(p->s, op, p->g->apply[in->apply].props, "fn")->sym);

@@ -393,7 +393,7 @@ static bool run_slowly(Machine *m, uint32_t step) {
     else if (in->kind == PLAN_CALL)
         ok = run_function(m, step);
     else if (in->kind == PLAN_SCAN)
-        ok = run_scan(m, step);
+        ok = in->shards ? run_shards(m, step) : run_scan(m, step);
     else
         ok = run_block(m, step);
     if (m->retired.n) place_free_retired(m);

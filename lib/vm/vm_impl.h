@@ -99,6 +99,7 @@ typedef struct Ins {
     uint16_t nin, nout;
     uint32_t kill, nkill; /* cells whose last use this is */
     const Graph *fn;
+    bool shards; /* PLAN_SCAN: over shards */
     BlockProgram *prog;
     const Thunk *thunk; /* PLAN_PERFORM: replaces the kernel */
     const PlanAfter
@@ -485,6 +486,9 @@ bool step_failed(Machine *m, uint32_t step);
 /* run.c, inner.c */
 Machine *machine_new(const Plan *p, unsigned depth, Machine *outer);
 bool run_function(Machine *m, uint32_t step);
+Machine *function_machine(Machine *m, const Ins *in); /* NULL: diagnosed */
+bool function_result(Machine *m, uint32_t cell, const Value *v); /* copies v */
+bool run_shards(Machine *m, uint32_t step); /* shards.c */
 /* NULL: diagnosed */
 Plan *plan_function(const Machine *m, const Graph *fn, bool own_results);
 /* scan.c */

@@ -1,4 +1,5 @@
 /* Repeated calls: steps, rows or batches of data, epochs in shuffled order. */
+#include "op/ranks.h"
 #include "tools/grun/grun_impl.h"
 #include "value/rng.h"
 
@@ -69,8 +70,11 @@ static bool feed_input_rows(GraphRun *r, size_t i, int64_t from, int64_t n) {
     const Tensor *all = &r->feed[i].value.t;
     Tensor *row = &r->row[i], part = *all;
     part.shape[0] = n;
+    part.data = (char *)all->data + from * all->stride[0];
+    if (r->spec->series.batch) grun_ranks_rows(r, i, &part);
+    if (all->stride[0]) from = ((char *)part.data - (char *)all->data) / all->stride[0];
+    n = part.shape[0];
     if (!r->order) {
-        part.data = (char *)all->data + from * all->stride[0];
         tensor_unref(row);
         tensor_copy_view(row, &part);
     } else {
@@ -122,6 +126,7 @@ static void note_failed_call(GraphRun *r, int64_t call) {
 /* Reports what a stopped run can't pass on any more, to a pipe that was closed by the
  * same signal, are no error. */
 static bool report_call(GraphRun *r, int64_t call) {
+    if (r->spec->quiet) return true;
     size_t mark = diag_count(r->s);
     grun_screen(r, true);
     bool ok = grun_report_results(r, call);
@@ -135,6 +140,7 @@ static bool report_call(GraphRun *r, int64_t call) {
 
 /* A call that failed since it was to be left: the run ends in order. */
 static bool was_left(GraphRun *r, size_t mark) {
+    if (ranks_count(r->s) > 1) return false; /* the others wait for it */
     if (!grun_stopped(r) || !atomic_load(session_expired(r->s))) return false;
     diag_rewind(r->s, mark);
     return r->now.left = true;
@@ -163,11 +169,13 @@ static bool run_calls(GraphRun *r) {
             return false;
         if (shown || !q->every) grun_plot_call(r, call);
         if (shown && !report_call(r, call)) return false;
+        r->stopped = grun_stopped(r) && !last;
+        if (!grun_ranks_agree(r, &r->stopped)) return false;
         if (last) return true;
         if (q->save_every && (call + 1) % q->save_every == 0 && !grun_save(r))
             return false;
         grun_state_call(r);
-        if (grun_stopped(r)) return true;
+        if (r->stopped) return true;
     }
     return true;
 }
@@ -177,7 +185,7 @@ bool grun_series(GraphRun *r) {
     r->collect = r->rows >= 0 && r->g->updates.n == 0 && !r->spec->series.every;
     r->now.calls = r->calls;
     grun_state_begin(r);
-    bool ok = run_calls(r);
+    bool ok = grun_ranks_begin(r) && run_calls(r);
     if (r->spec->watch) r->spec->watch->end(r->spec->watch->ctx);
     if (grun_stopped(r)) session_continue(r->s);
     return ok;

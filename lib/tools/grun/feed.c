@@ -188,7 +188,8 @@ bool grun_values(GraphRun *r) {
         r->part.cut[i] |= r->feed[i].each;
     if (!grun_given(r) || !seed_inputs(r)) return false;
     const uint8_t *live = graph_live(r->ready, r->a, ROOTS_RUN);
-    if (!draw_inputs(r, live) || !all_given(r, live)) return false;
+    if (!draw_inputs(r, live) || !all_given(r, live) || !grun_ranks_inputs(r))
+        return false;
     for (size_t i = 0; i < r->g->inputs.n; i++)
         if (r->feed[i].given && !r->feed[i].each &&
             !vm_set_input(r->m, i, &r->feed[i].value))

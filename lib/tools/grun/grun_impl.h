@@ -80,6 +80,8 @@ struct GraphRun {
     Monitor monitor;
     Trace *trace;
     RunPart part;
+    bool *split;  /* by input: its rows are divided among ranks */
+    bool stopped; /* some rank was told to end the run */
 };
 
 /* run.c: the parts of a run, in this order; call grun_end even after a failure. */
@@ -90,6 +92,14 @@ bool grun_check(GraphRun *r); /* mode.c: rewrites under DebugMode */
 bool grun_watch(GraphRun *r); /* mode.c: hooks of modes that inspect each instruction */
 bool grun_call(GraphRun *r);  /* mode.c: one call of the machine, and the mode's
                                * follow-up */
+/* ranks.c: before the first call: do all ranks do the same? */
+bool grun_ranks_begin(GraphRun *r);
+bool grun_ranks_inputs(GraphRun *r); /* this rank's rows of what is given */
+/* This rank's rows of those of a call. */
+void grun_ranks_rows(const GraphRun *r, size_t i, Tensor *t);
+/* The file of this rank: "out.2.npy" for out.npy; rank 0 has the name itself. */
+const char *grun_ranks_path(const GraphRun *r, const char *path);
+bool grun_ranks_agree(GraphRun *r, bool *stop); /* after each call */
 /* receipt.c: after the last call, writes the receipt, or compares with one */
 bool grun_receipt(GraphRun *r);
 /* trace.c */

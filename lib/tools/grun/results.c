@@ -71,7 +71,8 @@ bool grun_open_results(GraphRun *r) {
         Span name, file, at = r->spec->result[i];
         if (!grun_split_result(r->s, at, &name, &file)) return false;
         const char *text = source_get(r->s, at.source)->text;
-        const char *path = arena_str(r->a, text + file.begin, file.end - file.begin);
+        const char *path = grun_ranks_path(
+            r, arena_str(r->a, text + file.begin, file.end - file.begin));
         Outputs found = {0};
         bool ok = find_results(r, text + name.begin, name, &found);
         for (size_t k = 0; k < found.n; k++) {
@@ -176,7 +177,8 @@ bool grun_report_results(GraphRun *r, int64_t call) {
     Str text = STR(r->s);
     if (!outputs_have_text(r)) return false;
     if (!r->out) {
-        r->out = writer_open(r->s, r->spec->output ? r->spec->output : "-");
+        r->out = writer_open(r->s, r->spec->output ? grun_ranks_path(r, r->spec->output)
+                                                   : "-");
         if (!r->out) return false;
     }
     switch (r->spec->format) {

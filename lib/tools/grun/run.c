@@ -1,5 +1,6 @@
 /* A run from start to end: rewrite if not done yet, plan, feed, call, collect,
  * compare. */
+#include "op/ranks.h"
 #include "tools/grun/grun_impl.h"
 #include "tools/retype.h"
 #include "value/class.h"
@@ -22,9 +23,11 @@ bool grun_commit(GraphRun *r) {
 }
 
 static bool finish_run(GraphRun *r) {
-    return grun_check_expected(r) && (!r->trace || trace_finish(r->trace)) &&
-           grun_receipt(r) && grun_write_results(r) && grun_write_plot(r) &&
-           grun_write_report(r, true) && grun_commit(r);
+    if (!grun_check_expected(r) || (r->trace && !trace_finish(r->trace))) return false;
+    if (ranks_rank(r->s) == 0 &&
+        (!grun_receipt(r) || !grun_write_plot(r) || !grun_write_report(r, true)))
+        return false;
+    return r->spec->quiet || (grun_write_results(r) && grun_commit(r));
 }
 
 bool grun_save(GraphRun *r) {
@@ -38,6 +41,10 @@ bool grun_save(GraphRun *r) {
 /* Values of a call that was left may be half overwritten. */
 bool graph_run_keep(GraphRun *r) {
     bool whole = r->now.done && !(r->now.left && plan_overwrites_shared(r->plan));
+    if (r->spec->quiet) {
+        if (r->spec->watch) r->spec->watch->ended(r->spec->watch->ctx, &r->now);
+        return true;
+    }
     if (r->spec->series.every && r->now.done)
         if (!grun_write_results(r) || !grun_commit(r)) return false;
     if (!grun_write_plot(r) || !grun_write_report(r, false)) return false;

@@ -97,6 +97,7 @@ typedef struct RunSpec {
     const struct Receipt *verify; /* receipt.h: what the run must give; NULL: nothing */
     size_t nhidden;        /* graph_chosen: the last outputs, which are not printed */
     size_t until_output;   /* graph_chosen: the value of `until` */
+    bool quiet;            /* another rank prints and writes */
     const RunWatch *watch; /* NULL: nobody */
     const Graph *saved;    /* g as it is saved, with other outputs and updates, maybe */
     bool (*save)(void *ctx, Graph *g); /* writes it; NULL: don't */

@@ -62,12 +62,13 @@ bool grun_trace_ready(GraphRun *r) {
 
 bool grun_trace_open(GraphRun *r) {
     const RunSpec *q = r->spec;
-    r->trace =
-        trace_open(r->ready, &(TraceSpec){.path = q->trace ? q->trace : q->against,
-                                          .against = q->against != NULL,
-                                          .samples = (uint32_t)q->trace_samples,
-                                          .rtol = q->rtol,
-                                          .atol = q->atol,
-                                          .threads = q->threads});
+    r->trace = trace_open(
+        r->ready,
+        &(TraceSpec){.path = grun_ranks_path(r, q->trace ? q->trace : q->against),
+                     .against = q->against != NULL,
+                     .samples = (uint32_t)q->trace_samples,
+                     .rtol = q->rtol,
+                     .atol = q->atol,
+                     .threads = q->threads});
     return r->trace != NULL;
 }

@@ -1,0 +1,24 @@
+/* A tool as one of several ranks that mpirun has started: opens the messages between
+ * them, and decides which rank says what. */
+#ifndef CLI_RANKS_H
+#define CLI_RANKS_H
+
+#include "cli/cli.h"
+#include "op/ranks.h"
+
+/* Does nothing unless the environment is that of a rank. False: diagnosed. */
+bool rank_open(Run *r);
+/* Before the end: have all ranks succeeded? *reports: this rank says why not. */
+bool rank_settle(Run *r, bool ok, bool *reports);
+/* The exit status on which the ranks agreed; else `status`. */
+int rank_status(const Run *r, int status);
+void rank_close(Run *r, int status);
+/* In signal handlers: one line, if a rank of this machine is gone and no other says
+ * so. */
+void rank_note_gone(const Run *r);
+/* Is this rank 0, or alone? */
+bool rank_is_first(const Run *r);
+/* Threads for each rank on this machine, if --threads doesn't say. */
+unsigned rank_threads(const Run *r);
+
+#endif

@@ -1,0 +1,61 @@
+#include "mpi/tl_mpi.h"
+
+#include <mpi.h>
+
+enum { CHUNK = 1 << 30, TAG = 7 };
+
+static size_t chunks_of(size_t n) {
+    return n / CHUNK + (n % CHUNK != 0 || n == 0);
+}
+
+static int chunk_at(size_t n, size_t i) {
+    size_t left = n - i * CHUNK;
+    return left < CHUNK ? (int)left : CHUNK;
+}
+
+/* MPI counts in int: more goes in several messages. */
+static bool mpi_swap(void *ctx, unsigned peer, const void *send, size_t n,
+                     void *receive, size_t room, size_t *got) {
+    size_t out = chunks_of(n), in = chunks_of(room);
+    (void)ctx;
+    *got = 0;
+    for (size_t i = 0; i < out || i < in; i++) {
+        bool sends = i < out, receives = i < in;
+        MPI_Status status;
+        int some = 0, to = sends ? (int)peer : MPI_PROC_NULL,
+            from = receives ? (int)peer : MPI_PROC_NULL;
+        if (MPI_Sendrecv((const char *)send + i * (sends ? CHUNK : 0),
+                         sends ? chunk_at(n, i) : 0, MPI_BYTE, to, TAG,
+                         (char *)receive + i * (receives ? CHUNK : 0),
+                         receives ? chunk_at(room, i) : 0, MPI_BYTE, from, TAG,
+                         MPI_COMM_WORLD, &status) != MPI_SUCCESS)
+            return false;
+        if (receives) MPI_Get_count(&status, MPI_BYTE, &some);
+        *got += (size_t)some;
+    }
+    return true;
+}
+
+static bool mpi_open(Ranks *r, const char **why) {
+    int level, rank, n;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+        return *why = "MPI_Init_thread failed", false;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    r->rank = (unsigned)rank;
+    r->n = (unsigned)n;
+    r->swap = mpi_swap;
+    return true;
+}
+
+static void mpi_close(bool whole, int status) {
+    if (whole)
+        MPI_Finalize();
+    else
+        MPI_Abort(MPI_COMM_WORLD, status);
+}
+
+extern const TlMpi tl_mpi;
+__attribute__((visibility("default")))
+const TlMpi tl_mpi = {.version = TL_VERSION, .open = mpi_open, .close = mpi_close};

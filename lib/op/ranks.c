@@ -1,0 +1,293 @@
+/* The exchange between ranks: recursive doubling for what is short, else recursive
+ * halving with distance doubling and the way back. Both combine the data of ranks 2k
+ * and 2k + 1 first, then those of such pairs: the tree of ranks.h. */
+#include "op/ranks.h"
+
+#include "op/services.h"
+
+#include <string.h>
+
+enum { WHAT = 48, SHORT_BYTES = 16384, MARK_FAILED = 1 };
+
+/* Begins each message. */
+typedef struct Head {
+    uint64_t mark, bytes;
+    uint32_t failed; /* 0, or MARK_FAILED */
+    uint32_t rank;   /* if failed: the one that reports it */
+    int64_t status;
+    char what[WHAT];
+} Head;
+enum { MESSAGE = sizeof(Head) + SHORT_BYTES };
+
+unsigned ranks_count(Session *s) {
+    const Ranks *r = services(s)->ranks;
+    return r ? r->n : 1;
+}
+
+unsigned ranks_rank(Session *s) {
+    const Ranks *r = services(s)->ranks;
+    return r ? r->rank : 0;
+}
+
+/* floor(n part / parts), without an overflow. */
+int64_t ranks_bound(int64_t n, int64_t part, int64_t parts) {
+    return n / parts * part + n % parts * part / parts;
+}
+
+/* ---- one exchange ---- */
+typedef struct Exchange {
+    Session *s;
+    Ranks *r;
+    const RankDoing *doing;
+    Head own;
+    bool apart; /* ranks do different things: this one reports it */
+} Exchange;
+
+static Exchange exchange_begin(Session *s, const RankDoing *doing, size_t bytes) {
+    Exchange x = {.s = s, .r = services(s)->ranks, .doing = doing};
+    x.own = (Head){.mark = doing->mark, .bytes = bytes};
+    strncpy(x.own.what, doing->what, WHAT - 1);
+    return x;
+}
+
+/* Of two failures, all ranks keep the one of the smaller rank. */
+static void take_failure(Exchange *x, const Head *h) {
+    if (x->own.failed && x->own.rank <= h->rank) return;
+    x->own.failed = MARK_FAILED;
+    x->own.rank = h->rank;
+    x->own.status = h->status;
+    x->apart = false;
+}
+
+static void fail_apart(Exchange *x, unsigned peer, const Head *h) {
+    bool same = x->own.mark == h->mark && strcmp(x->own.what, h->what) == 0;
+    if (same)
+        fail(x->s, x->doing->at, E_RUN_SHAPE,
+             "rank %u has %llu bytes for %s, but rank %u has %llu", x->r->rank,
+             (unsigned long long)x->own.bytes, x->own.what, peer,
+             (unsigned long long)h->bytes);
+    else
+        fail(x->s, x->doing->at, E_RUN,
+             "the ranks do different things: rank %u is at %s, rank %u at %s",
+             x->r->rank, x->own.what, peer, h->what);
+    note(x->s, NOWHERE,
+         "all ranks must run the same graph in the same way, with arrays of the same "
+         "shapes");
+}
+
+/* Compares what both are about to do. The first rank of the two groups that meet here
+ * reports a difference: all their members see it. */
+static void compare_heads(Exchange *x, unsigned peer, const Head *h) {
+    if (h->failed) {
+        take_failure(x, h);
+    } else if (!x->own.failed && (x->own.mark != h->mark || x->own.bytes != h->bytes)) {
+        unsigned group = (x->r->rank ^ peer) * 2;
+        x->own.failed = MARK_FAILED;
+        x->own.rank = x->r->rank & ~(group - 1);
+        x->own.status = diag_exit(E_RUN);
+        x->apart = x->own.rank == x->r->rank;
+        if (x->apart) fail_apart(x, peer, h);
+    }
+}
+
+static bool fail_lost(Exchange *x, unsigned peer) {
+    x->r->end = (RanksEnd){true, x->r->rank, diag_exit(E_RUN)};
+    x->r->lost = true;
+    return fail(x->s, x->doing->at, E_RUN,
+                "rank %u can't reach rank %u any more, at %s", x->r->rank, peer,
+                x->own.what);
+}
+
+static bool swap_bytes(Exchange *x, unsigned peer, const void *send, size_t n,
+                       void *receive, size_t room) {
+    size_t got = 0;
+    return (x->r->swap(x->r->ctx, peer, send, n, receive, room, &got) && got == room) ||
+           fail_lost(x, peer);
+}
+
+/* Sends n bytes that begin with this rank's head. A peer that does something else may
+ * send as much as any short message has. */
+static bool swap_heads(Exchange *x, unsigned peer, const void *send, size_t n,
+                       char receive[MESSAGE]) {
+    Head other;
+    size_t got = 0;
+    if (!x->r->swap(x->r->ctx, peer, send, n, receive, MESSAGE, &got) ||
+        got < sizeof other)
+        return fail_lost(x, peer);
+    memcpy(&other, receive, sizeof other);
+    compare_heads(x, peer, &other);
+    return true;
+}
+
+static bool swap_only_heads(Exchange *x, unsigned peer) {
+    _Alignas(16) char receive[MESSAGE];
+    return swap_heads(x, peer, &x->own, sizeof x->own, receive);
+}
+
+/* After the last step: did all ranks do the same? */
+static bool exchange_end(Exchange *x) {
+    if (!x->own.failed) return true;
+    x->r->end = (RanksEnd){true, x->own.rank, (int)x->own.status};
+    if (!x->apart && x->own.rank != x->r->rank)
+        fail(x->s, x->doing->at, E_RUN, "rank %u has failed", x->own.rank);
+    return false;
+}
+
+/* ---- gathering ---- */
+/* Steps from which on all have failed exchange heads only. */
+static bool swap_blocks(Exchange *x, unsigned step, char *all, const size_t *from) {
+    unsigned peer = x->r->rank ^ step, mine = x->r->rank & ~(step - 1),
+             other = peer & ~(step - 1);
+    if (!swap_only_heads(x, peer)) return false;
+    return x->own.failed ||
+           swap_bytes(x, peer, all + from[mine], from[mine + step] - from[mine],
+                      all + from[other], from[other + step] - from[other]);
+}
+
+bool ranks_gather_parts(Session *s, const RankDoing *doing, void *all,
+                        const size_t *from) {
+    if (ranks_count(s) == 1) return true;
+    Exchange x = exchange_begin(s, doing, from[ranks_count(s)]);
+    for (unsigned step = 1; step < x.r->n; step *= 2)
+        if (!swap_blocks(&x, step, all, from)) return false;
+    return exchange_end(&x);
+}
+
+bool ranks_gather(Session *s, const RankDoing *doing, const void *own, size_t size,
+                  void *all) {
+    unsigned n = ranks_count(s);
+    size_t *from = mem_alloc(s, (n + 1) * sizeof *from);
+    for (unsigned i = 0; i <= n; i++)
+        from[i] = i * size;
+    memmove((char *)all + ranks_rank(s) * size, own, size);
+    bool ok = ranks_gather_parts(s, doing, all, from);
+    mem_free(from);
+    return ok;
+}
+
+/* ---- reductions ---- */
+void ranks_combine(Session *s, KnownOp op, DType d, size_t n, const void *low,
+                   const void *high, void *out) {
+    enum { MOST = 1 << 20 };
+    Loop *loop = op_loop(s, op_known(s, op), d, d);
+    size_t size = dtype_size(d);
+    for (size_t at = 0; at < n; at += MOST) {
+        size_t some = n - at < MOST ? n - at : MOST, offset = at * size;
+        const void *in[] = {(const char *)low + offset, (const char *)high + offset};
+        loop(some, in, &(void *){(char *)out + offset});
+    }
+}
+
+typedef struct Reduction {
+    Exchange x;
+    KnownOp op;
+    size_t nseg;
+    const RankSegment *seg;
+    char *data, *room;
+} Reduction;
+
+/* Elements are numbered through all segments. */
+static size_t byte_of(const Reduction *w, size_t element) {
+    size_t at = 0;
+    for (size_t i = 0; i < w->nseg; i++) {
+        size_t size = dtype_size(w->seg[i].dtype);
+        if (element <= w->seg[i].n) return at + element * size;
+        element -= w->seg[i].n;
+        at += w->seg[i].n * size;
+    }
+    return at;
+}
+
+/* data[from..to) with the peer's elements at `theirs`; the lower rank's come first. */
+static void combine_range(Reduction *w, size_t from, size_t to, unsigned peer,
+                          const char *theirs) {
+    size_t first = 0, at = byte_of(w, from);
+    const char *other = theirs;
+    for (size_t i = 0; i < w->nseg; first += w->seg[i++].n) {
+        size_t lo = from > first ? from : first, end = first + w->seg[i].n,
+               hi = to < end ? to : end;
+        if (lo >= hi) continue;
+        char *own = w->data + at;
+        bool low = w->x.r->rank < peer;
+        ranks_combine(w->x.s, w->op, w->seg[i].dtype, hi - lo, low ? own : other,
+                      low ? other : own, own);
+        at += (hi - lo) * dtype_size(w->seg[i].dtype);
+        other += (hi - lo) * dtype_size(w->seg[i].dtype);
+    }
+}
+
+/* Everything to everybody, with the head in the same message. */
+static bool reduce_short(Reduction *w, size_t n, size_t bytes) {
+    Exchange *x = &w->x;
+    _Alignas(16) char send[MESSAGE], receive[MESSAGE];
+    for (unsigned step = 1; step < x->r->n; step *= 2) {
+        unsigned peer = x->r->rank ^ step;
+        memcpy(send, &x->own, sizeof x->own);
+        memcpy(send + sizeof(Head), w->data, bytes);
+        if (!swap_heads(x, peer, send, sizeof(Head) + (x->own.failed ? 0 : bytes),
+                        receive))
+            return false;
+        if (!x->own.failed) combine_range(w, 0, n, peer, receive + sizeof(Head));
+    }
+    return exchange_end(x);
+}
+
+/* Halves the range with each step, to what this rank alone sums up; then back. */
+static bool reduce_long(Reduction *w, size_t n) {
+    Exchange *x = &w->x;
+    size_t from[32], to[32];
+    unsigned k = 0;
+    for (unsigned step = 1; step < x->r->n; step *= 2)
+        if (!swap_only_heads(x, x->r->rank ^ step)) return false;
+    if (!exchange_end(x)) return false;
+    from[0] = 0, to[0] = n;
+    for (unsigned step = 1; step < x->r->n; step *= 2, k++) {
+        unsigned peer = x->r->rank ^ step;
+        size_t middle = from[k] + (to[k] - from[k]) / 2;
+        bool low = x->r->rank < peer;
+        from[k + 1] = low ? from[k] : middle;
+        to[k + 1] = low ? middle : to[k];
+        size_t own = byte_of(w, from[k + 1]), mine = byte_of(w, to[k + 1]) - own,
+               other = byte_of(w, low ? middle : from[k]),
+               theirs = byte_of(w, low ? to[k] : middle) - other;
+        if (!swap_bytes(x, peer, w->data + other, theirs, w->room, mine)) return false;
+        combine_range(w, from[k + 1], to[k + 1], peer, w->room);
+    }
+    while (k > 0) {
+        unsigned peer = x->r->rank ^ 1U << --k;
+        bool low = x->r->rank < peer;
+        size_t own = byte_of(w, from[k + 1]), mine = byte_of(w, to[k + 1]) - own,
+               other = byte_of(w, low ? to[k + 1] : from[k]),
+               theirs = byte_of(w, low ? to[k] : from[k + 1]) - other;
+        if (!swap_bytes(x, peer, w->data + own, mine, w->data + other, theirs))
+            return false;
+    }
+    return true;
+}
+
+bool ranks_reduce(Session *s, const RankDoing *doing, KnownOp op, size_t nseg,
+                  const RankSegment *seg, void *data, void *room) {
+    if (ranks_count(s) == 1) return true;
+    size_t n = 0;
+    Reduction w = {.op = op, .nseg = nseg, .seg = seg, .data = data, .room = room};
+    for (size_t i = 0; i < nseg; i++)
+        n += seg[i].n;
+    size_t bytes = byte_of(&w, n);
+    w.x = exchange_begin(s, doing, bytes);
+    return bytes <= SHORT_BYTES ? reduce_short(&w, n, bytes) : reduce_long(&w, n);
+}
+
+/* ---- failing ---- */
+void ranks_fail(Session *s, int status) {
+    Ranks *r = services(s)->ranks;
+    if (!r || r->n == 1 || r->end.known) return;
+    RankDoing doing = {.what = "its end"};
+    Exchange x = exchange_begin(s, &doing, 0);
+    x.own.failed = MARK_FAILED;
+    x.own.rank = r->rank;
+    x.own.status = status;
+    for (unsigned step = 1; step < r->n; step *= 2) {
+        if (!swap_only_heads(&x, r->rank ^ step)) return;
+    }
+    r->end = (RanksEnd){true, x.own.rank, (int)x.own.status};
+}

@@ -1,0 +1,748 @@
+/* The functions of the shards, their calls, and what follows from sums over shards. All
+ * is appended to the graph; what it replaces is then left out. */
+#include "rewrite/parallel/parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A result of a function that leaves it. */
+typedef struct Leaving {
+    Var of;   /* in the main graph: with rows, or what a crossing makes */
+    Var part; /* in the function */
+    ShardResult how;
+    Var value; /* in the main graph, once the function is called */
+} Leaving;
+typedef struct Phase {
+    Graph *fn;
+    Builder b;
+    Var number;  /* of the shard: its first input */
+    Var *map;    /* by variable of the main graph: its copy, with this shard's rows */
+    Var *local;  /* of what counts rows: with the shard's number of them */
+    Var *offset; /* of positions: the same from the first row of all shards on */
+    Var rows;    /* of all ranks, as an input; VAR_NONE so far */
+    Vec(Var) arg;
+    Vec(int64_t) split;
+    Vec(Leaving) out;
+} Phase;
+typedef struct Build {
+    Split *w;
+    Builder b;
+    Var rows;    /* of all ranks */
+    Var *main;   /* by variable: the whole value that replaces it */
+    Var *joined; /* by variable with rows: this rank's, rows first */
+    bool
+        *leaves; /* by variable with rows: something outside of its function needs it */
+    uint8_t *dropped; /* by Apply: an effect that was made anew */
+} Build;
+
+static Var main_of(Build *q, Var v);
+static Var copy_in(Build *q, Phase *f, Var v);
+
+static SplitApply apply_at(Build *q, ApplyId id) {
+    const Apply *r = &q->w->g->apply[id];
+    return (SplitApply){
+        q->w, id, r->op, r->props, r->nin, r->nout, apply_in(q->w->g, id), r->out};
+}
+
+static bool is_live(const Build *q, const SplitApply *p) {
+    for (Var k = 0; k < p->nout; k++)
+        if (q->w->live[p->out + k]) return true;
+    return false;
+}
+
+static Var transposed(Builder *b, Var x, int ndim, int from, int to) {
+    int64_t axes[MAX_NDIM];
+    int n = 0;
+    if (from == to) return x;
+    for (int k = 0; k < ndim; k++)
+        if (k != from) axes[n++] = k;
+    memmove(axes + to + 1, axes + to, (size_t)(n - to) * sizeof *axes);
+    axes[to] = from;
+    PropArg arg = {"axes", PROP_INTS(axes, (size_t)ndim)};
+    return apply_named(b, "transpose", 1, &x, 1, &arg);
+}
+
+/* ---- inputs of a function ---- */
+
+static Var add_input(Build *q, Phase *f, Var of, const Type *t, const char *otherwise) {
+    Session *s = q->w->s;
+    Sym name = of == VAR_NONE ? 0 : var_name(q->w->g, of);
+    if (!name || graph_find(f->fn, name) != VAR_NONE || graph_has_dim(f->fn, name) ||
+        graph_has_dim(q->w->g, name)) {
+        Str text = STR(s);
+        for (size_t i = f->fn->inputs.n;; i++) {
+            text.n = 0;
+            str_printf(&text, "%s%zu", otherwise, i);
+            name = sym(s, str_text(&text));
+            if (graph_find(f->fn, name) == VAR_NONE && !graph_has_dim(f->fn, name))
+                break;
+        }
+        str_free(&text);
+    }
+    return graph_input(f->fn, name, t);
+}
+
+/* A whole value, computed outside. */
+static Var whole_in(Build *q, Phase *f, Var v) {
+    Graph *g = q->w->g;
+    if (var_is_const(g, v)) return graph_share_const(f->fn, g, v, true);
+    Var from = main_of(q, v);
+    if (from == VAR_NONE) return VAR_NONE;
+    vec_push(q->w->s, &f->arg, from);
+    return add_input(q, f, v, var_type(g, v), "v");
+}
+
+/* Rows that come from outside: an input's, or another function's. */
+static Var rows_in(Build *q, Phase *f, Var v) {
+    Session *s = q->w->s;
+    const Type *t = var_type(q->w->g, v);
+    int axis = q->w->spread[v].axis;
+    Var from = q->joined[v];
+    if (from == VAR_NONE) bug("rows of variable %u are not there", v);
+    Dim dim[MAX_NDIM];
+    int n = 0;
+    dim[n++] = t->dim[axis];
+    for (int k = 0; k < t->ndim; k++)
+        if (k != axis) dim[n++] = t->dim[k];
+    vec_push(s, &f->split, (int64_t)f->arg.n);
+    vec_push(s, &f->arg, from);
+    Var x = add_input(q, f, v, type_tensor(s, t->dtype, n, dim), "x");
+    return transposed(&f->b, x, n, 0, axis);
+}
+
+/* Positions of rows count from the first of all, except where they are an index. */
+static Var whole_position(Build *q, Phase *f, Var v, Var local) {
+    Session *s = q->w->s;
+    if (f->offset[v] != VAR_NONE) return f->offset[v];
+    if (f->rows == VAR_NONE) {
+        vec_push(s, &f->arg, q->rows);
+        f->rows = add_input(q, f, VAR_NONE, type_tensor(s, DT_INT64, 0, NULL), "rows");
+    }
+    Bind bind[] = {{sym(s, "x"), local},
+                   {sym(s, "n"), f->rows},
+                   {sym(s, "i"), f->number},
+                   {sym(s, "s"), const_int(&f->b, q->w->o->shards)}};
+    Env env = {.n = 4, .bind = bind};
+    bool ok = true;
+    return f->offset[v] = template_build(
+               &f->b, "x + cast(n // s * i + n % s * i // s, 'int64')", &env, &ok);
+}
+
+/* ---- the number of rows as a shape ---- */
+
+/* A dim of the function needs an input that has it. */
+static Var local_dim(Build *q, Phase *f, Var v) {
+    Sym name = var_leafrec(q->w->g, v)->name;
+    if (!graph_has_dim(f->fn, name))
+        for (size_t i = 0; i < q->w->o->inputs.n; i++) {
+            Var x = q->w->o->inputs.p[i];
+            if (var_type(q->w->g, x)->dim[0] == DIM_NAMED(name) &&
+                copy_in(q, f, x) == VAR_NONE)
+                return VAR_NONE;
+        }
+    return graph_dim(f->fn, name);
+}
+
+static Var local_in(Build *q, Phase *f, Var v) {
+    Graph *g = q->w->g;
+    if (f->local[v] != VAR_NONE) return f->local[v];
+    if (!q->w->spread[v].counts) return copy_in(q, f, v);
+    if (var_leaf(g, v) == LEAF_DIM) return f->local[v] = local_dim(q, f, v);
+    ApplyId id = var_owner(g, v);
+    SplitApply p = apply_at(q, id);
+    Var *in = NEW_N(q->w->a, p.nin, Var);
+    for (size_t i = 0; i < p.nin; i++)
+        if ((in[i] = local_in(q, f, p.in[i])) == VAR_NONE) return VAR_NONE;
+    Var out = graph_copy_apply(f->fn, g, id, in, true);
+    for (Var k = 0; k < p.nout; k++)
+        f->local[p.out + k] = out + k;
+    return f->local[v];
+}
+
+/* ---- a function's Applies ---- */
+
+static Var copy_in(Build *q, Phase *f, Var v) {
+    if (f->map[v] == VAR_NONE)
+        f->map[v] = q->w->spread[v].rows ? rows_in(q, f, v) : whole_in(q, f, v);
+    return f->map[v];
+}
+
+static bool is_index_op(Session *s, const Op *op) {
+    return op_is(s, op, OP_SUBTENSOR) || op_is(s, op, OP_INC_SUBTENSOR) ||
+           op_is(s, op, OP_SET_SUBTENSOR);
+}
+
+/* An index that counts rows is one of the shard if it reads rows. */
+static bool input_in(Build *q, Phase *f, const SplitApply *p, size_t i, Var *out) {
+    const Spread *x = split_of(p, i);
+    if (x->counts && split_gives_shape(q->w->s, p->op, p->nin, i))
+        return (*out = local_in(q, f, p->in[i])) != VAR_NONE;
+    *out = copy_in(q, f, p->in[i]);
+    bool local = is_index_op(q->w->s, p->op) && i > 0 && split_of(p, 0)->rows;
+    if (x->position && !local && *out != VAR_NONE)
+        *out = whole_position(q, f, p->in[i], *out);
+    return *out != VAR_NONE;
+}
+
+static bool inputs_in(Build *q, Phase *f, const SplitApply *p, Var *in) {
+    for (size_t i = 0; i < p->nin; i++)
+        if (!input_in(q, f, p, i, &in[i])) return false;
+    return true;
+}
+
+static void name_copies(Build *q, Phase *f, const SplitApply *p, Var out) {
+    for (Var k = 0; k < p->nout; k++) {
+        Sym name = var_name(q->w->g, p->out + k);
+        f->map[p->out + k] = out + k;
+        if (name && !graph_has_dim(f->fn, name)) graph_try_name(f->fn, out + k, name);
+    }
+}
+
+/* Each shard draws from a stream of its own. */
+static bool fork_stream(Phase *f, Var *state) {
+    Var in[2] = {*state, f->number};
+    return (*state = apply_named(&f->b, "rng_fork", 2, in, 0, NULL)) != VAR_NONE;
+}
+
+static bool rows_apply(Build *q, Phase *f, const SplitApply *p) {
+    Session *s = q->w->s;
+    Var *in = NEW_N(q->w->a, p->nin + 1, Var);
+    if (!inputs_in(q, f, p, in)) return false;
+    if (op_is(s, p->op, OP_SOW) || op_is(s, p->op, OP_SOW_COND)) {
+        f->map[p->out] = in[0];
+        return true;
+    }
+    if (op_is(s, p->op, OP_DRAW) && !fork_stream(f, &in[0])) return false;
+    f->b.from = q->w->g->origin[p->id];
+    name_copies(q, f, p, graph_copy_apply(f->fn, q->w->g, p->id, in, true));
+    return true;
+}
+
+/* ---- crossings: the part of a shard ---- */
+
+static PropArg same_prop(const SplitApply *p, const char *name) {
+    return (PropArg){name, *op_prop(p->w->s, p->op, p->props, name)};
+}
+
+static Var reduced(Phase *f, const SplitApply *p, const char *op, Var x) {
+    PropArg arg[] = {same_prop(p, "axis"), same_prop(p, "keepdims")};
+    return apply_named(&f->b, op, 1, &x, 2, arg);
+}
+
+static Var lowest(Builder *b, DType d) {
+    int64_t low = 0;
+    uint64_t high;
+    if (dtype_is_float(d)) return const_number(b, d, -INFINITY);
+    if (d != DT_BOOL) dtype_int_range(d, &low, &high);
+    return op_cast_to(b, const_int(b, low), d);
+}
+
+/* A shard without rows has no largest element: the least there is does for it. */
+static Var largest(Phase *f, const SplitApply *p, Var x) {
+    Session *s = f->b.s;
+    const Type *t = var_type(f->fn, x);
+    Var some = reduced(f, p, "sum", op_cast_to(&f->b, x, DT_FLOAT64)),
+        low = lowest(&f->b, t->dtype), shape = VAR_NONE;
+    if (some == VAR_NONE || low == VAR_NONE) return VAR_NONE;
+    if ((shape = shape_vector(&f->b, some)) == VAR_NONE) return VAR_NONE;
+    Var in[] = {low, shape};
+    low = apply_named(&f->b, "broadcast_to", 2, in, 0, NULL);
+    Var most = reduced(f, p, "max", x), n = shape_of(&f->b, x, split_of(p, 0)->axis);
+    if (low == VAR_NONE || most == VAR_NONE || n == VAR_NONE) return VAR_NONE;
+    Var any = op_call2(&f->b, "greater", n, const_int(&f->b, 0)),
+        choose[] = {any, most, low};
+    (void)s;
+    return any == VAR_NONE
+               ? VAR_NONE
+               : op_apply1(&f->b, op_known(f->b.s, OP_IFELSE), NULL, 3, choose);
+}
+
+static Var part_of(Build *q, Phase *f, const SplitApply *p, const Var *in) {
+    const Type *t = var_type(q->w->g, p->out);
+    Builder *b = &f->b;
+    switch (q->w->crossing[p->id]) {
+    case CROSS_SUM:
+        return graph_copy_apply(f->fn, q->w->g, p->id, in, true);
+    case CROSS_MEAN: {
+        Var x = op_cast_to(b, in[0], t->dtype);
+        return x == VAR_NONE ? x : reduced(f, p, "sum", x);
+    }
+    case CROSS_MAX:
+        return largest(f, p, in[0]);
+    case CROSS_MIN: {
+        Var x = op_call1(b, "negative", in[0]);
+        return x == VAR_NONE ? x : largest(f, p, x);
+    }
+    case CROSS_ANY:
+        return reduced(f, p, "any", in[0]);
+    case CROSS_ALL: {
+        Var all = reduced(f, p, "all", in[0]);
+        return all == VAR_NONE ? all : op_call1(b, "logical_not", all);
+    }
+    case CROSS_INC: {
+        Var *into = NEW_N(q->w->a, p->nin, Var);
+        memcpy(into, in, p->nin * sizeof *in);
+        into[0] = op_zeros_like(b, in[0], var_type(f->fn, in[0])->dtype);
+        return into[0] == VAR_NONE
+                   ? VAR_NONE
+                   : graph_copy_apply(f->fn, q->w->g, p->id, into, true);
+    }
+    case CROSS_NONE:
+        break;
+    }
+    return VAR_NONE;
+}
+
+static bool cross_rows(Build *q, Phase *f, const SplitApply *p) {
+    Crossing how = q->w->crossing[p->id];
+    Var *in = NEW_N(q->w->a, p->nin, Var);
+    if (how == CROSS_MIN && dtype_kind(split_type(p, 0)->dtype) != K_INT &&
+        !dtype_is_float(split_type(p, 0)->dtype))
+        return split_fail(p, "the least of unsigned numbers is not exchanged: take the "
+                             "largest of what they lack");
+    if (!inputs_in(q, f, p, in)) return false;
+    f->b.from = q->w->g->origin[p->id];
+    Var part = part_of(q, f, p, in);
+    bool sum = how == CROSS_SUM || how == CROSS_MEAN || how == CROSS_INC;
+    vec_push(q->w->s, &f->out,
+             ((Leaving){p->out, part, sum ? SHARD_SUM : SHARD_STACK, VAR_NONE}));
+    return part != VAR_NONE;
+}
+
+/* ---- a function and its call ---- */
+
+/* Is the variable computed in the function of this level, from rows? */
+static bool emit_apply(Build *q, Phase *f, const SplitApply *p, uint32_t level) {
+    const Spread *x = &q->w->spread[p->out + (p->nout > 1)];
+    if (q->w->crossing[p->id] != CROSS_NONE)
+        return x->level != level + 1 || cross_rows(q, f, p);
+    if (!x->rows || x->level != level) return true;
+    if (!rows_apply(q, f, p)) return false;
+    for (Var v = p->out; v < p->out + p->nout; v++) {
+        if (!q->leaves[v]) continue;
+        const Spread *r = &q->w->spread[v];
+        Var out = f->map[v];
+        if (r->position) out = whole_position(q, f, v, out);
+        if (out != VAR_NONE)
+            out = transposed(&f->b, out, var_type(q->w->g, v)->ndim, r->axis, 0);
+        if (out == VAR_NONE) return false;
+        vec_push(q->w->s, &f->out, ((Leaving){v, out, SHARD_ROWS, VAR_NONE}));
+    }
+    return true;
+}
+
+static bool call_function(Build *q, Phase *f) {
+    Session *s = q->w->s;
+    Vec(int64_t) sum = {0}, stack = {0};
+    Vec(Var) in = {0};
+    Var *out = NEW_N(q->w->a, f->out.n, Var);
+    vec_push(s, &in, q->rows);
+    for (size_t i = 0; i < f->arg.n; i++)
+        vec_push(s, &in, f->arg.p[i]);
+    for (size_t k = 0; k < f->out.n; k++) {
+        Str label = STR(s);
+        Sym name = var_name(f->fn, f->out.p[k].part);
+        if (!name) str_printf(&label, "r%zu", k);
+        if (!name) name = sym(s, str_text(&label));
+        str_free(&label);
+        vec_push(s, &f->fn->outputs, ((Output){name, f->out.p[k].part}));
+        if (f->out.p[k].how == SHARD_SUM) vec_push(s, &sum, (int64_t)k);
+        if (f->out.p[k].how == SHARD_STACK) vec_push(s, &stack, (int64_t)k);
+    }
+    graph_outputs_changed(f->fn);
+    const Op *op = op_known(s, OP_EACH_SHARD);
+    PropArg prop[] = {{"fn", {.kind = P_GRAPH, .sym = f->fn->name}},
+                      {"shards", PROP_INT(q->w->o->shards)},
+                      {"split", PROP_INTS(f->split.p, f->split.n)},
+                      {"sum", PROP_INTS(sum.p, sum.n)},
+                      {"stack", PROP_INTS(stack.p, stack.n)}};
+    bool ok = op_apply(&q->b, op, props_make(s, op, 5, prop), in.n, in.p, out);
+    for (size_t k = 0; ok && k < f->out.n; k++)
+        f->out.p[k].value = out[k];
+    vec_free(&sum);
+    vec_free(&stack);
+    vec_free(&in);
+    return ok;
+}
+
+/* All sums of a function in one exchange. */
+static bool sum_over_ranks(Build *q, Phase *f) {
+    Var *in = NEW_N(q->w->a, f->out.n, Var), *out = NEW_N(q->w->a, f->out.n, Var);
+    size_t n = 0, k = 0;
+    for (size_t i = 0; i < f->out.n; i++)
+        if (f->out.p[i].how == SHARD_SUM) in[n++] = f->out.p[i].value;
+    const Op *op = op_known(q->w->s, OP_ALL_SUM);
+    if (n && !op_apply(&q->b, op, props_make(q->w->s, op, 0, NULL), n, in, out))
+        return false;
+    for (size_t i = 0; i < f->out.n; i++)
+        if (f->out.p[i].how == SHARD_SUM) f->out.p[i].value = out[k++];
+    return true;
+}
+
+/* ---- the main graph ---- */
+
+/* A size that the type gives, in the main graph. */
+static Var size_in_main(Build *q, const SplitApply *p, const Type *t, int axis) {
+    if (dim_is_known(t->dim[axis])) return const_int(&q->b, t->dim[axis]);
+    if (split_is_row_dim(q->w, t->dim[axis])) return q->rows;
+    if (dim_is_named(t->dim[axis])) return graph_dim(q->w->g, dim_sym(t->dim[axis]));
+    split_fail(p, "axis %d of %s is not known", axis, type_str(q->w->s, t));
+    return VAR_NONE;
+}
+
+/* The mean's divisor: how many elements all shards have along its axes. */
+static Var count_elements(Build *q, const SplitApply *p) {
+    const Type *t = split_type(p, 0);
+    bool flag[MAX_NDIM];
+    const Prop *axis = op_prop(q->w->s, p->op, p->props, "axis");
+    Var n = q->rows;
+    for (int k = 0; k < t->ndim; k++) {
+        flag[k] = axis->kind == P_NONE || (axis->kind == P_INT && axis->i == k);
+        for (size_t j = 0; axis->kind == P_INTS && j < axis->ints.n; j++)
+            flag[k] |= axis->ints.p[j] == k;
+        if (!flag[k] || k == split_of(p, 0)->axis) continue;
+        Var size = size_in_main(q, p, t, k);
+        if (size == VAR_NONE || (n = op_call2(&q->b, "multiply", n, size)) == VAR_NONE)
+            return VAR_NONE;
+    }
+    return op_cast_to(&q->b, n, dtype_real(var_type(q->w->g, p->out)->dtype));
+}
+
+static Var over_shards(Build *q, const char *op, Var x) {
+    PropArg first = {"axis", PROP_INT(0)};
+    Var r = apply_named(&q->b, op, 1, &x, 1, &first);
+    return r == VAR_NONE ? r : op_call1(&q->b, "all_max", r);
+}
+
+static Var finish_crossing(Build *q, const SplitApply *p, Var v) {
+    Builder *b = &q->b;
+    switch (q->w->crossing[p->id]) {
+    case CROSS_MEAN: {
+        Var n = count_elements(q, p);
+        return n == VAR_NONE ? n : op_call2(b, "divide", v, n);
+    }
+    case CROSS_MAX:
+        return over_shards(q, "max", v);
+    case CROSS_MIN: {
+        Var r = over_shards(q, "max", v);
+        return r == VAR_NONE ? r : op_call1(b, "negative", r);
+    }
+    case CROSS_ANY:
+        return over_shards(q, "any", v);
+    case CROSS_ALL: {
+        Var r = over_shards(q, "any", v);
+        return r == VAR_NONE ? r : op_call1(b, "logical_not", r);
+    }
+    case CROSS_INC: {
+        Var base = main_of(q, p->in[0]);
+        return base == VAR_NONE ? base : op_call2(b, "add", base, v);
+    }
+    case CROSS_SUM:
+    case CROSS_NONE:
+        break;
+    }
+    return v;
+}
+
+static bool take_results(Build *q, Phase *f) {
+    for (size_t i = 0; i < f->out.n; i++) {
+        const Leaving *x = &f->out.p[i];
+        if (x->how == SHARD_ROWS) {
+            q->joined[x->of] = x->value;
+            continue;
+        }
+        SplitApply p = apply_at(q, var_owner(q->w->g, x->of));
+        q->b.from = q->w->g->origin[p.id];
+        if ((q->main[x->of] = finish_crossing(q, &p, x->value)) == VAR_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* The shape of something with rows, as all ranks together have it. */
+static Var whole_shape(Build *q, const SplitApply *p) {
+    const Type *t = split_type(p, 0);
+    Var item[MAX_NDIM];
+    int only = -1;
+    if (op_is(q->w->s, p->op, OP_SHAPE_I))
+        only = (int)op_prop(q->w->s, p->op, p->props, "axis")->i;
+    for (int k = 0; k < t->ndim; k++) {
+        if (only >= 0 && k != only) continue;
+        item[k] = k == split_of(p, 0)->axis ? q->rows : size_in_main(q, p, t, k);
+        if (item[k] == VAR_NONE) return VAR_NONE;
+    }
+    return only >= 0 ? item[only] : ints_stack(&q->b, (size_t)t->ndim, item);
+}
+
+/* The state after a draw, which doesn't depend on what is drawn. */
+static Var next_state(Build *q, Var state) {
+    Session *s = q->w->s;
+    const Op *draw = op_known(s, OP_DRAW);
+    PropArg arg[] = {{"dist", PROP_STR(sym(s, "uniform"))},
+                     {"dtype", PROP_DTYPE(DT_FLOAT64)}};
+    int64_t none = 0;
+    Var in[4] = {main_of(q, state), const_number(&q->b, DT_FLOAT64, 0),
+                 const_number(&q->b, DT_FLOAT64, 1), const_ints(&q->b, 1, &none)},
+        out[2];
+    return in[0] != VAR_NONE &&
+                   op_apply(&q->b, draw, props_make(s, draw, 2, arg), 4, in, out)
+               ? out[0]
+               : VAR_NONE;
+}
+
+static bool whole_apply(Build *q, const SplitApply *p) {
+    Graph *g = q->w->g;
+    Session *s = q->w->s;
+    if ((op_is(s, p->op, OP_SHAPE) || op_is(s, p->op, OP_SHAPE_I)) &&
+        split_of(p, 0)->rows)
+        return (q->main[p->out] = whole_shape(q, p)) != VAR_NONE;
+    if (op_is(s, p->op, OP_DRAW) && q->w->spread[p->out + 1].rows)
+        return (q->main[p->out] = next_state(q, p->in[0])) != VAR_NONE;
+    Var *in = NEW_N(q->w->a, p->nin + 1, Var);
+    for (size_t i = 0; i < p->nin; i++)
+        if ((in[i] = main_of(q, p->in[i])) == VAR_NONE) return false;
+    Var out = graph_copy_apply(g, g, p->id, in, true);
+    q->dropped[p->id] = p->op->effect;
+    for (Var k = 0; k < p->nout; k++)
+        q->main[p->out + k] = out + k;
+    return true;
+}
+
+static bool is_made_anew(const Build *q, Var v) {
+    const Spread *x = &q->w->spread[v];
+    return !x->rows && (x->counts || x->level > 0);
+}
+
+static Var main_of(Build *q, Var v) {
+    if (q->main[v] == VAR_NONE) {
+        if (is_made_anew(q, v)) bug("variable %u is needed before it is made", v);
+        q->main[v] = v;
+    }
+    return q->main[v];
+}
+
+/* Whole values of a level, in their order. */
+static bool whole_applies(Build *q, uint32_t level, ApplyId n) {
+    for (ApplyId id = 0; id < n; id++) {
+        SplitApply p = apply_at(q, id);
+        if (!is_live(q, &p) || q->w->crossing[id] != CROSS_NONE) continue;
+        if (!is_made_anew(q, p.out) || q->w->spread[p.out].level != level) continue;
+        q->b.from = q->w->g->origin[id];
+        if (!whole_apply(q, &p)) return false;
+    }
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static Var *none_of(Build *q) {
+    Var *v = NEW_N(q->w->a, q->w->g->nvar, Var);
+    memset(v, 0xff, q->w->g->nvar * sizeof *v);
+    return v;
+}
+
+static void phase_open(Build *q, Phase *f) {
+    Session *s = q->w->s;
+    *f = (Phase){.fn =
+                     graph_function_new(q->w->g, graph_function_name(q->w->g, "shard")),
+                 .map = none_of(q),
+                 .local = none_of(q),
+                 .offset = none_of(q),
+                 .rows = VAR_NONE};
+    f->fn->floatX = q->w->g->floatX;
+    f->b = builder(f->fn, true);
+    f->number = graph_input(f->fn, sym(s, "shard"), type_tensor(s, DT_INT64, 0, NULL));
+}
+
+static void phase_close(Phase *f) {
+    vec_free(&f->arg);
+    vec_free(&f->split);
+    vec_free(&f->out);
+}
+
+static bool build_phase(Build *q, uint32_t level, ApplyId n) {
+    Phase f;
+    bool ok = true;
+    phase_open(q, &f);
+    for (ApplyId id = 0; ok && id < n; id++) {
+        SplitApply p = apply_at(q, id);
+        ok = !is_live(q, &p) || emit_apply(q, &f, &p, level);
+    }
+    if (ok && f.out.n)
+        ok = call_function(q, &f) && sum_over_ranks(q, &f) && take_results(q, &f);
+    else if (ok)
+        graph_function_drop(f.fn);
+    phase_close(&f);
+    return ok;
+}
+
+/* Which rows are needed outside of the function that computes them? */
+static void find_leaving(Build *q, ApplyId n) {
+    const Graph *g = q->w->g;
+    for (ApplyId id = 0; id < n; id++) {
+        SplitApply p = apply_at(q, id);
+        if (!is_live(q, &p)) continue;
+        const Spread *x = &q->w->spread[p.out + (p.nout > 1)];
+        uint32_t level = x->level - (q->w->crossing[id] != CROSS_NONE);
+        bool inside = x->rows || q->w->crossing[id] != CROSS_NONE;
+        for (size_t i = 0; inside && i < p.nin; i++)
+            if (split_of(&p, i)->rows && split_of(&p, i)->level < level)
+                q->leaves[p.in[i]] = true;
+    }
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (q->w->spread[g->outputs.p[i].var].rows)
+            q->leaves[g->outputs.p[i].var] = true;
+}
+
+/* The rows of all ranks, for outputs. */
+static bool gather_output(Build *q, Var v) {
+    if (q->main[v] != VAR_NONE) return true;
+    Var all = op_call1(&q->b, "all_gather", q->joined[v]);
+    if (all != VAR_NONE)
+        all =
+            transposed(&q->b, all, var_type(q->w->g, v)->ndim, 0, q->w->spread[v].axis);
+    q->main[v] = all;
+    return all != VAR_NONE;
+}
+
+static void drop_effects(Build *q, ApplyId n) {
+    Graph *g = q->w->g;
+    size_t kept = 0;
+    for (size_t i = 0; i < g->effects.n; i++) {
+        ApplyId id = g->effects.p[i];
+        bool rows = id < n && q->w->spread[g->apply[id].out].rows;
+        if (id >= n || (!q->dropped[id] && !rows)) g->effects.p[kept++] = id;
+    }
+    g->effects.n = kept;
+}
+
+static bool build_all(Build *q) {
+    Graph *g = q->w->g;
+    const ApplyId n = g->napply;
+    const Var nvar = g->nvar;
+    Var own = shape_of(&q->b, q->w->first, 0);
+    if (own == VAR_NONE) return false;
+    if ((q->rows = op_call1(&q->b, "all_sum", own)) == VAR_NONE) return false;
+    for (Var v = 0; v < nvar; v++)
+        if (var_leaf(g, v) == LEAF_DIM && q->w->spread[v].counts) q->main[v] = q->rows;
+    for (size_t i = 0; i < q->w->o->inputs.n; i++)
+        q->joined[q->w->o->inputs.p[i]] = q->w->o->inputs.p[i];
+    find_leaving(q, n);
+    for (uint32_t level = 0; level < q->w->levels; level++)
+        if (!whole_applies(q, level, n) || !build_phase(q, level, n)) return false;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (q->w->spread[g->outputs.p[i].var].rows &&
+            !gather_output(q, g->outputs.p[i].var))
+            return false;
+    Var *forward = NEW_N(q->w->a, g->nvar, Var);
+    for (Var v = 0; v < g->nvar; v++)
+        forward[v] = v < nvar && q->main[v] != VAR_NONE ? q->main[v] : v;
+    for (Var v = 0; v < nvar; v++) /* the rank's own number of rows stays its own */
+        if (var_leaf(g, v) == LEAF_DIM) forward[v] = v;
+    drop_effects(q, n);
+    for (size_t i = 0; i < g->outputs.n; i++)
+        g->outputs.p[i].var = forward[g->outputs.p[i].var];
+    graph_outputs_changed(g);
+    for (size_t i = 0; i < g->updates.n; i++)
+        g->updates.p[i].value = forward[g->updates.p[i].value];
+    graph_updates_changed(g);
+    graph_compact(g, ROOTS_RUN | ROOTS_INIT, NULL, false);
+    return true;
+}
+
+bool split_build(Split *w) {
+    Build q = {.w = w, .b = builder(w->g, true)};
+    q.main = none_of(&q);
+    q.joined = none_of(&q);
+    q.leaves = NEW_N(w->a, w->g->nvar, bool);
+    q.dropped = NEW_N(w->a, w->g->napply + 1, uint8_t);
+    return build_all(&q);
+}
+
+/* ---- before ---- */
+
+/* A variance is a mean of squares around a mean: two sums, one after the other. */
+static const char var_text[] = "d = x - mean(x, axis=axis, keepdims=True)\n"
+                               "r = mean(square(abs(d)), axis=axis, keepdims=keepdims)";
+static const char corrected_text[] =
+    "d = x - mean(x, axis=axis, keepdims=True)\n"
+    "n = cast(x.size // sum(x, axis=axis).size, 'float64')\n"
+    "m = mean(square(abs(d)), axis=axis, keepdims=keepdims)\n"
+    "r = m * cast(n / (n - ddof), m.dtype)";
+
+static bool expand_variance(Graph *g, ApplyId id, Var *forward) {
+    Builder b = builder(g, true);
+    const Apply r = g->apply[id];
+    Var x = apply_in(g, id)[0];
+    const Op *op = r.op;
+    DType d = var_type(g, r.out)->dtype;
+    b.from = g->origin[id];
+    Bind bind[] = {{sym(g->s, "x"), op_cast_to(&b, x,
+                                               dtype_is_complex(var_type(g, x)->dtype)
+                                                   ? var_type(g, x)->dtype
+                                                   : d)}};
+    Env env = {.n = 1, .bind = bind, .op = op, .props = r.props};
+    bool ok = true, plain = op_prop(g->s, op, r.props, "ddof")->f == 0;
+    Var v = definition_build(&b, plain ? var_text : corrected_text, &env, &ok);
+    if (ok && strcmp(op->name, "std") == 0) v = op_call1(&b, "sqrt", v);
+    if (v == VAR_NONE) return false;
+    forward[r.out] = v;
+    return true;
+}
+
+static bool expand_variances(Graph *g, Arena *a) {
+    const ApplyId n = g->napply;
+    const Var nvar = g->nvar;
+    Var *made = NEW_N(a, nvar, Var);
+    bool any = false;
+    for (Var v = 0; v < nvar; v++)
+        made[v] = v;
+    for (ApplyId id = 0; id < n; id++) {
+        const char *name = g->apply[id].op->name;
+        if (strcmp(name, "var") != 0 && strcmp(name, "std") != 0) continue;
+        if (!expand_variance(g, id, made)) return false;
+        any = true;
+    }
+    if (!any) return true;
+    Var *forward = NEW_N(a, g->nvar, Var);
+    for (Var v = 0; v < g->nvar; v++)
+        forward[v] = v < nvar ? made[v] : v;
+    graph_compact(g, ROOTS_RUN | ROOTS_INIT, forward, true);
+    return true;
+}
+
+/* The copy has the same inputs, in their order. */
+static bool find_inputs(const Graph *g, const Graph *made, VarList of, Var *out) {
+    for (size_t i = 0; i < of.n; i++) {
+        if (var_leaf(g, of.p[i]) != LEAF_INPUT)
+            return fail(g->s, NOWHERE, E_USAGE,
+                        "%s is not an input: only inputs can be split",
+                        sym_text(g->s, var_name(g, of.p[i])));
+        for (size_t k = 0; k < g->inputs.n; k++)
+            if (g->inputs.p[k] == of.p[i]) out[i] = made->inputs.p[k];
+    }
+    return true;
+}
+
+/* Only what a run needs is split. */
+Graph *rewrite_parallel(Graph *g, const ParallelOptions *o) {
+    Arena *a = arena_new(g->s);
+    Var *inputs = NEW_N(a, o->inputs.n, Var);
+    Graph *made = graph_copy(g, ROOTS_RUN | ROOTS_INIT, NULL, true, NULL);
+    bool ok = expand_variances(made, a) && find_inputs(g, made, o->inputs, inputs);
+    ParallelOptions own = {{o->inputs.n, inputs}, o->shards};
+    Split w = {.s = g->s,
+               .g = made,
+               .a = a,
+               .o = &own,
+               .live = graph_live(made, a, ROOTS_RUN),
+               .spread = NEW_N(a, made->nvar, Spread),
+               .crossing = NEW_N(a, made->napply + 1, Crossing),
+               .split = NEW_N(a, made->inputs.n + 1, bool),
+               .first = VAR_NONE};
+    ok = ok && split_analyse(&w) && split_build(&w);
+    arena_free(a);
+    if (ok) return made;
+    graph_free(made);
+    return NULL;
+}

@@ -1,0 +1,78 @@
+/* Splitting a graph into shards (op/shards.h). What depends on the rows of the split
+ * inputs alone is computed shard by shard, in functions; what crosses rows (a sum, a
+ * mean, a product that contracts them, ...) becomes a part for each shard, which
+ * each_shard adds up, and all_sum over ranks; the rest is computed once on each rank.
+ *
+ * Values are spread in one of two ways: they are whole, or one axis holds the rows. A
+ * value that depends on the number of rows alone is whole, computed from that of all
+ * ranks; where it gives a shape it means the number of rows of the shard. */
+#ifndef REWRITE_PARALLEL_PARALLEL_H
+#define REWRITE_PARALLEL_PARALLEL_H
+
+#include "op/build.h"
+#include "op/shards.h"
+#include "rewrite/rewrite.h"
+
+/* How a variable is spread. A whole one of level n needs what crosses rows in the first
+ * n functions; one with rows is computed in function `level`. */
+typedef struct Spread {
+    bool rows;
+    bool counts;   /* whole; depends on the number of rows */
+    bool position; /* with rows: its elements count them, from 0 */
+    int axis;      /* of the rows */
+    uint32_t level;
+} Spread;
+typedef enum Crossing {
+    CROSS_NONE,
+    CROSS_SUM,  /* the op itself, whose results of shards add up */
+    CROSS_MEAN, /* a sum, to be divided */
+    CROSS_MAX,
+    CROSS_MIN,
+    CROSS_ANY,
+    CROSS_ALL,
+    CROSS_INC /* added to elements of a whole array */
+} Crossing;
+typedef struct Split {
+    Session *s;
+    Graph *g;
+    Arena *a;
+    const ParallelOptions *o;
+    uint8_t *live;
+    Spread *spread;     /* by variable */
+    Crossing *crossing; /* by Apply */
+    bool *split;        /* by input */
+    Var first;          /* the first input that is split */
+    uint32_t levels;
+} Split;
+/* The Apply being looked at. */
+typedef struct SplitApply {
+    Split *w;
+    ApplyId id;
+    const Op *op;
+    const Props *props;
+    size_t nin, nout;
+    const Var *in;
+    Var out;
+} SplitApply;
+
+/* analyse.c: fills spread and crossing. False: diagnosed, with the op and its line. */
+bool split_analyse(Split *w);
+static inline const Spread *split_of(const SplitApply *p, size_t i) {
+    return &p->w->spread[p->in[i]];
+}
+static inline const Type *split_type(const SplitApply *p, size_t i) {
+    return var_type(p->w->g, p->in[i]);
+}
+bool split_is_row_dim(const Split *w, Dim d); /* a name of the rows' number */
+/* The only axis of t with the name of the rows' number; -1. */
+int split_row_axis(const Split *w, const Type *t);
+bool split_fail(const SplitApply *p, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* rules.c: how the op spreads its inputs. `out` is that of all outputs. */
+bool split_rule(const SplitApply *p, Spread *out, Crossing *crossing);
+/* Does input i give a shape: is it of `ints`? */
+bool split_gives_shape(Session *s, const Op *op, size_t nin, size_t i);
+/* build.c: NULL: diagnosed. */
+bool split_build(Split *w);
+
+#endif

@@ -1,0 +1,127 @@
+/* A run of several ranks (op/ranks.h): each takes its share of the rows, all do the
+ * same calls, and what one notices between two calls all know before the next. */
+#include "base/map.h"
+#include "op/shards.h"
+#include "tools/grun/digest.h"
+#include "tools/grun/grun_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- do all run the same? ---- */
+
+typedef struct RankDigest {
+    uint64_t graph, how;
+    int64_t cpu;
+} RankDigest;
+
+/* What the calls depend on, besides the graph and its data. */
+static uint64_t how_digest(const GraphRun *r) {
+    const RunSpec *q = r->spec;
+    const Series *c = &q->series;
+    Str text = STR(r->s);
+    str_printf(&text,
+               "%d %lld %lld %d %lld %lld %lld %lld %lld %d %d %lld each %s until %s "
+               "outputs %s",
+               (int)q->mode, (long long)c->steps, (long long)c->batch, c->drop_last,
+               (long long)c->epochs, (long long)c->shuffle, (long long)c->every,
+               (long long)c->save_every, (long long)q->seed, q->no_updates,
+               services(r->s)->ranks->own_rows, (long long)r->rows,
+               c->each ? c->each : "", q->until ? q->until : "",
+               q->outputs ? q->outputs : "");
+    for (size_t i = 0; i < r->g->outputs.n; i++)
+        str_printf(&text, " %s", sym_text(r->s, r->g->outputs.p[i].label));
+    uint64_t h = hash_bytes(str_text(&text), text.n, 1);
+    str_free(&text);
+    return h;
+}
+
+static bool fail_difference(GraphRun *r, unsigned other, const char *what,
+                            const char *advice) {
+    fail(r->s, NOWHERE, E_USAGE, "rank %u %s than rank 0", other, what);
+    return note(r->s, NOWHERE, "%s", advice);
+}
+
+static bool compare_digests(GraphRun *r, const RankDigest *d, unsigned n) {
+    for (unsigned i = 1; i < n; i++) {
+        if (d[i].graph != d[0].graph)
+            return fail_difference(r, i, "runs another graph",
+                                   "give all ranks the same file");
+        if (d[i].how != d[0].how)
+            return fail_difference(r, i, "runs it in another way",
+                                   "give all ranks the same options and as many rows");
+        if (d[i].cpu != d[0].cpu)
+            return fail_difference(r, i, "has another kind of CPU",
+                                   "THUNKLINE_CPU=baseline, or avx2, on all ranks "
+                                   "makes their results the same");
+    }
+    return true;
+}
+
+bool grun_ranks_begin(GraphRun *r) {
+    unsigned n = ranks_count(r->s);
+    if (n == 1) return true;
+    Sha256 x;
+    char hex[SHA256_HEX + 1];
+    if (!digest_graph(r->spec->saved ? r->spec->saved : r->g, &x, hex)) return false;
+    RankDigest own = {.graph = hash_bytes(hex, SHA256_HEX, 1),
+                      .how = how_digest(r),
+                      .cpu = session_cpu_level(r->s)},
+               *all = NEW_N(r->a, n, RankDigest);
+    RankDoing doing = {.what = "the first call"};
+    return ranks_gather(r->s, &doing, &own, sizeof own, all) &&
+           compare_digests(r, all, n);
+}
+
+/* ---- rows ---- */
+
+/* Are the rows of input i divided among the ranks? */
+static bool is_shared_out(const GraphRun *r, size_t i) {
+    return ranks_count(r->s) > 1 && r->split[i] && !services(r->s)->ranks->own_rows;
+}
+
+bool grun_ranks_inputs(GraphRun *r) {
+    r->split = shards_inputs(r->g, r->a);
+    for (size_t i = 0; i < r->g->inputs.n; i++) {
+        Value *v = &r->feed[i].value;
+        if (!is_shared_out(r, i) || !r->feed[i].given || r->feed[i].each) continue;
+        if (v->kind != TYPE_TENSOR || v->t.ndim == 0) continue;
+        grun_ranks_rows(r, i, &v->t);
+    }
+    if (ranks_count(r->s) == 1 || !services(r->s)->ranks->own_rows ||
+        !r->spec->series.each)
+        return true;
+    return fail(r->s, r->spec->series.each_at, E_USAGE,
+                "--own-rows takes all rows in each call: it doesn't go with --each");
+}
+
+void grun_ranks_rows(const GraphRun *r, size_t i, Tensor *t) {
+    unsigned n = ranks_count(r->s), rank = ranks_rank(r->s);
+    if (!is_shared_out(r, i)) return;
+    int64_t all = t->shape[0], from = ranks_bound(all, rank, n);
+    t->data = (char *)t->data + from * t->stride[0];
+    t->shape[0] = ranks_bound(all, rank + 1, n) - from;
+}
+
+const char *grun_ranks_path(const GraphRun *r, const char *path) {
+    unsigned rank = ranks_rank(r->s);
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    if (rank == 0 || strcmp(path, "-") == 0) return path;
+    if (!dot || (slash && dot < slash)) dot = path + strlen(path);
+    return arena_printf(r->a, "%.*s.%u%s", (int)(dot - path), path, rank, dot);
+}
+
+/* ---- between calls ---- */
+
+/* Shall the run end? A rank that was told so tells the others. */
+bool grun_ranks_agree(GraphRun *r, bool *stop) {
+    unsigned n = ranks_count(r->s);
+    if (n == 1) return true;
+    char own = *stop, *all = mem_zalloc(r->s, n, 1);
+    RankDoing doing = {.what = "the end of a call", .mark = (uint64_t)r->now.done};
+    bool ok = ranks_gather(r->s, &doing, &own, 1, all);
+    for (unsigned i = 0; ok && i < n; i++)
+        *stop |= all[i];
+    mem_free(all);
+    return ok;
+}

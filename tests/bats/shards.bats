@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# grewrite --parallel: what is split, where results cross shards, and what can't be split. No mpirun is needed.
+load common
+
+X='x: float64[n, 3]'
+
+# split SHARDS EXPRESSION...: the graph before and after compare in random runs
+split() {
+    local n=$1 e args=()
+    shift
+    for e; do args+=(-e "$e"); done
+    gload -i "$X" "${args[@]}" -o g.tlg
+    grewrite g.tlg --parallel x --shards "$n" --verify 4 -o s.tlg
+}
+
+@test 'sums over rows become sums of shards, then of ranks' {
+    split 4 'm = mean(x, axis=0)' 's = sum(x)'
+    like 'gload s.tlg -O yaml' 'each_shard\(.*, fn=.shard_1., shards=4, split=\[0\], sum=\[0, 1\]\)' '_[0-9]+, _[0-9]+ = all_sum\(' 'all_sum\(n\)'
+    ok 'grun s.tlg x="[[1, 2, 3], [5, 6, 7], [0, 0, 2]]"' $'m = [2.0, 2.6666666666666665, 4.0]\ns = 26.0'
+}
+
+@test 'sums of a function are one exchange' {
+    cp "$DIGITS/model.yaml" .
+    ok 'ggrad model.yaml --cost loss --wrt W,b --optimizer "sgd(0.5)" | grewrite --parallel x,y --shards 8 -o step.tlg'
+    ok 'gload step.tlg -O yaml | grep -c "= all_sum(_"' 1
+}
+
+@test 'more shards than rows, no rows, one shard' {
+    for n in 1 2 32; do
+        split "$n" 'm = sum(x, axis=0)' 't = max(x)' 'a = any(x > 0)'
+        ok 'grun s.tlg x="[[1, 2, 3]]"' $'m = [1.0, 2.0, 3.0]\nt = 3.0\na = True'
+    done
+    split 8 'm = sum(x, axis=0)'
+    ok 'grun s.tlg x="zeros((0, 3))"' 'm = [0.0, 0.0, 0.0]'
+}
+
+@test 'rows and what crosses them, one after the other' {
+    split 8 'y = (x - mean(x, axis=0)) / std(x, axis=0)' 'g = y.T @ y' 'l = min(y, axis=0)' 'b = all(y < 9)'
+    split 4 't = x.T' 'c = cumsum(x, axis=1)' 'at = arange(n)' 'k = n ** 2' 'w = sum(at * x[:, 1])' 'r = x.reshape((n, 3, 1))'
+    split 2 'v = var(x, axis=0, ddof=1)' 's = softmax(x, axis=1)' 'q = s @ ones((3, 2))'
+}
+
+@test 'assertions about whole values and sows stay silent' {
+    split 2 'v = assert_op(sum(x), sum(x) < 1e9)' "y = sum(sow(x, tag='p', name='x'))"
+    like 'gload s.tlg -O yaml' 'assert_op'
+    bad 5 E_ASSERT 'does not hold' 'grun s.tlg x="[[1e9, 1, 1]]"'
+}
+
+@test 'draws have a stream for each shard, whatever else is drawn' {
+    gload -i "$X" -i 'r: random' -e 's, u = uniform(0., 1., (n, 3), rng=r)' -e 't, v = normal(0., 1., rng=s)' -o g.tlg
+    ok 'grewrite g.tlg --parallel x --shards 4 -o s.tlg'
+    like 'gload s.tlg -O yaml' 'rng_fork'
+    # shards differ from each other; the next state is that of the plain program
+    [ "$(grun s.tlg x='zeros((8, 3))' --seed 1 --outputs u | tr -d 'u= []' | sort -u | wc -l)" = 8 ]
+    grun g.tlg x='zeros((8, 3))' --seed 1 --outputs v >b
+    grun s.tlg x='zeros((8, 3))' --seed 1 --outputs v >c
+    diff b c
+}
+
+# refuse REGEX EXPRESSION: the message names the op and its line
+refuse() {
+    printf 'thunkline: 1\ninputs:\n  x: float64[n, 3]\n  r: random\nshared:\n  w: float64[3] = zeros(3)\nlet: |\n  v = %s\noutputs: [v]\n' "$2" >g.yaml
+    bad 3 E_ARG "$1" 'grewrite g.yaml --parallel x --shards 4'
+    grep -q 'note: line 8: ' .err || complain 'should name line 8' "$2"
+}
+
+@test 'what takes rows in another way is an error that names the op and its line' {
+    refuse "prod can't be computed shard by shard: it takes all rows at once" 'prod(x, axis=0)'
+    refuse "sort can't be.*all rows at once" 'sort(x, axis=0)'
+    refuse "running_sum can't.*all rows at once" 'cumsum(x, axis=0)'
+    refuse "argmax can't.*all rows at once" 'argmax(x, axis=0)'
+    refuse "subtensor can't.*some of the rows" 'x[1:]'
+    refuse "subtensor can't.*some of the rows" 'x[::-1]'
+    refuse "subtensor can't.*mask" 'x[x[:, 0] > 0]'
+    refuse "print can't.*each rank would have the effect" 'print(sum(x))'
+    refuse "print can't.*an effect on rows" 'print(x)'
+    refuse "assert_op can't.*an effect on rows" 'assert_op(x, x > 0)'
+    refuse "draws? .*from the seed" 'uniform(0., 1., (n, 3), seed=1)'
+    refuse "both factors have rows" 'inv(x @ x.T + eye(n))'
+}
+
+@test 'inputs that are split' {
+    gload -i "$X" -i 'y: float64[n]' -i 'k: float64' --shared 'w: float64[3] = zeros(3)' -e 's = sum(x @ w - y) * k' -o g.tlg
+    bad 2 E_USAGE 'y has as many rows as what is split' 'grewrite g.tlg --parallel x'
+    bad 2 E_USAGE 'k is float64: only arrays' 'grewrite g.tlg --parallel x,y,k'
+    bad 2 E_USAGE 'w is not an input' 'grewrite g.tlg --parallel x,y,w'
+    bad 2 E_UNKNOWN 'z' 'grewrite g.tlg --parallel x,z'
+    bad 2 E_USAGE 'power of two, up to 65536, not 6' 'grewrite g.tlg --parallel x,y --shards 6'
+    bad 2 E_USAGE 'needs --parallel' 'grewrite g.tlg --shards 4'
+    bad 2 E_USAGE "doesn't go with" 'grewrite g.tlg --parallel x,y --search 1'
+    ok 'grewrite g.tlg --parallel x,y --verify 3 -o s.tlg'
+    bad 5 E_RUN_SHAPE 'argument 2 has 3 rows, but the number of 2 rows is 2|E_SHAPE' 'grun s.tlg x="zeros((2, 3))" y="zeros(3)" k=1' || bad 3 E_SHAPE 'n' 'grun s.tlg x="zeros((2, 3))" y="zeros(3)" k=1'
+}
+
+@test 'a value for each row can not be kept between calls' {
+    gload -i "$X" --shared 'm: float64[n, 3]' -e 's = sum(x)' -o g.tlg
+    bad 3 E_ARG 'the shared variable m has a value for each row' 'grewrite g.tlg --parallel x'
+}
+
+@test 'each_shard as text: forms, derivatives, refusals' {
+    cat >g.yaml <<'Y'
+thunkline: 1
+functions:
+  part:
+    inputs:
+      shard: int64
+      x: float64[n]
+      w: float64
+    let: |
+      s = sum(x * w ** 2)
+      r = x * w + cast(shard, 'float64')
+    outputs: [s, r]
+inputs:
+  x: float64[n]
+  w: float64
+let: |
+  s, r = each_shard(n, x, w, fn=part, shards=4, split=[0], sum=[0])
+  dx, dw = grad(s + sum(r), [x, w])
+  t = jvp(s, w, 1.0)
+outputs: [s, r, dx, dw, t]
+Y
+    ok 'grun g.yaml x="[1, 2, 3, 4, 5]" w=3' $'s = 135.0\nr = [3.0, 7.0, 11.0, 15.0, 18.0]\ndx = [12.0, 12.0, 12.0, 12.0, 12.0]\ndw = 105.0\nt = 90.0'
+    ok 'gload g.yaml -O yaml | gload - -O tlg | grun - x="[1, 2]" w=1 --outputs s,r' $'s = 3.0\nr = [2.0, 5.0]'
+    ok 'grun g.yaml x="[1, 2, 3, 4, 5]" w=3 --mode DEBUG >/dev/null'
+    sed 's/shards=4/shards=3/' g.yaml >bad.yaml
+    bad 3 E_ARG 'power of two' 'gload --check bad.yaml'
+    sed 's/sum=\[0\]/sum=[2]/' g.yaml >bad.yaml
+    bad 3 E_ARG 'positions' 'gload --check bad.yaml'
+    sed 's/fn=part/fn=none/' g.yaml >bad.yaml
+    bad 3 E_ 'none' 'gload --check bad.yaml'
+    sed 's/split=\[0\]/split=[1]/' g.yaml >bad.yaml
+    bad 3 E_TYPE 'only arrays with rows' 'gload --check bad.yaml'
+    sed 's/each_shard(n,/each_shard(n + 1,/' g.yaml >bad.yaml
+    bad 5 E_RUN_SHAPE 'argument 1 has 5 rows, but the number of 6 rows is 6' 'grun bad.yaml x="[1, 2, 3, 4, 5]" w=3'
+}
+
+@test 'collectives of one rank are what they are given' {
+    ok 'gload --new -i "x: float64[k]" -e "a, b = all_sum(x, 2)" -e "c = all_max(x)" -e "d = all_gather(x)" -e "e = reduce_scatter(x)" -e "f = broadcast(x)" -e "r = rank() + 10 * ranks()" --outputs a,b,c,d,e,f,r | grewrite | grun - x="[1, 3]"' \
+        $'a = [1.0, 3.0]\nb = 2\nc = [1.0, 3.0]\nd = [1.0, 3.0]\ne = [1.0, 3.0]\nf = [1.0, 3.0]\nr = 10'
+    ok 'gload --new -i "x: float64[k]" -e "y = all_sum(x)" -e "z = sum(y)" --outputs z | grewrite | gload - -O yaml | grep -c "^  .*= all_sum"' 1
+    ok 'gload --new -i "x: float64[k]" -e "y = all_sum(x)" -e "z = sum(x)" --outputs z | grewrite | gload - -O yaml | grep -c "^  .*= all_sum" || true' 0
+    bad 5 E_RUN 'no rank 2' 'gload --new -e "y = broadcast(1.5, root=2)" | grun'
+}
