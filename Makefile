@@ -326,17 +326,20 @@ deb: setup-deb
 	$(Q)SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) .ci/deb/build.sh $(OUT)/deb/tree $(VERSION) $(DEB_PREFIX)
 
 # ---- benchmarks: one table of ratios to yardsticks that run beside (tests/bench) ----
-BENCH := $(addprefix $(B)/tests/bench/,gen start size overhead weights search kernels loops convolutions networks)
+BENCH := $(addprefix $(B)/tests/bench/,gen start size overhead weights search kernels loops convolutions networks ranks) $(if $(MPI_LIB),$(B)/tests/bench/yard_mpi)
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/tests/bench/bench.o $(B)/tests/bench/yard.o $(B)/libthunkline-all.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
+$(B)/tests/bench/yard_mpi: tests/bench/yard_mpi.c
+	@mkdir -p $(@D)
+	$(Q)$(MPICC) -O2 -o $@ $<
 $(B)/tests/bench/yard.o: CFLAGS += -O3 -march=native
 $(B)/tests/bench/overhead.o: CFLAGS += -fno-builtin
 ## ulp: the largest error of each vectorised function, in units of the last place, by level of CPU
 ulp: $(B)/tests/unit/vmath
 	@$< table | grep level
 ## bench: measure beside yardsticks
-bench: all $(BENCH)
+bench: all $(MPI_LIB) $(BENCH)
 	@CC="$(CC)" tests/bench/run.sh $(abspath $(B))
 
 ## fuzz: SECONDS=10 libFuzzer on each target of tests/fuzz (clang)

@@ -433,9 +433,6 @@ static bool take_rank(Run *r, const Grun *o, const char *path, RunSpec *q) {
     ranks->own_rows = o->own_rows;
     q->quiet = !rank_is_first(r) && !o->all_ranks;
     if (q->quiet) services(r->s)->print = NULL;
-    if (o->part || o->merge)
-        return fail(r->s, NOWHERE, E_USAGE,
-                    "--part and --merge need no ranks: run them without mpirun");
     if (o->receipt || o->verify)
         return fail(
             r->s, NOWHERE, E_USAGE,

@@ -28,9 +28,19 @@ struct RunRanks {
 
 /* ---- finding the library ---- */
 
+/* Parts and their merging need no ranks, whatever starts them. Options aren't read
+ * yet: look ahead. */
+static bool is_alone(const Run *r) {
+    bool alone = false;
+    for (int i = 1; i < r->argc && strcmp(r->argv[i], "--") != 0; i++)
+        alone |=
+            strncmp(r->argv[i], "--part", 6) == 0 || strcmp(r->argv[i], "--merge") == 0;
+    return alone;
+}
+
 /* Is this one of several processes of mpirun, or of srun --mpi=pmix? */
-static bool is_rank(void) {
-    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK");
+static bool is_rank(const Run *r) {
+    return (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK")) && !is_alone(r);
 }
 
 /* Folders beside the program's: of a build, and of installations. */
@@ -96,7 +106,7 @@ static bool learn_processes(Run *r, struct RunRanks *w) {
 
 bool rank_open(Run *r) {
     const char *why = NULL;
-    if (!r->tool->ranked || !is_rank()) return true;
+    if (!r->tool->ranked || !is_rank(r)) return true;
     const TlMpi *mpi = load_library(r);
     if (!mpi) return false;
     struct RunRanks *w = NEW(session_arena(r->s), struct RunRanks);

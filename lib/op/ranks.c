@@ -115,6 +115,7 @@ static bool swap_heads(Exchange *x, unsigned peer, const void *send, size_t n,
         got < sizeof other)
         return fail_lost(x, peer);
     memcpy(&other, receive, sizeof other);
+    other.what[WHAT - 1] = '\0';
     compare_heads(x, peer, &other);
     return true;
 }

@@ -69,7 +69,7 @@ digits() {
     done
     grun step.tlg x=@x.npy y=@y.npy --each x,y --batch 500 --epochs 2 --shuffle 3 --every 1 -O tsv -r loss=l0.npy --save t0.tlg >out0
     for f in t l out; do
-        [ "$(md5sum $f[0-4]* | cut -d' ' -f1 | uniq | wc -l)" = 1 ]
+        [ "$(md5sum "$f"[0-4]* | cut -d' ' -f1 | uniq | wc -l)" = 1 ]
     done
     [ "$(wc -l <out0)" = 9 ]
 }
@@ -158,6 +158,13 @@ digits() {
     wait "$mpi" || true
     [ "$(grep -c 'ended after [0-9]* of 100000000 calls; t.tlg has their values' .err)" = 1 ] || { cat .err >&2; false; }
     ok 'gload --check t.tlg'
+}
+
+@test 'a graph that is not split is run by all, with a warning' {
+    gload -i 'x: float64[n]' -e 's = sum(x)' -o s.tlg
+    run --separate-stderr ranks 2 s.tlg x='[1, 2]'
+    [ "$status" = 0 ] && [ "$output" = 's = 3.0' ]
+    [ "$(grep -c 'warning.*the graph is not split: each of 2 ranks' <<<"$stderr")" = 1 ]
 }
 
 @test 'without tl_mpi.so it says what to install' {

@@ -79,6 +79,28 @@ refuse() {
     refuse "both factors have rows" 'inv(x @ x.T + eye(n))'
 }
 
+@test 'loops over time, for rows of sequences; not over the rows' {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs:
+  x: float64[n, 5, 3]
+  y: float64[n]
+shared:
+  U: float64[3, 4] = normal(0, 0.5, (3, 4), seed=1)
+  V: float64[4, 4] = normal(0, 0.5, (4, 4), seed=2)
+  b: float64[4] = zeros(4)
+let: |
+  step = lambda x, h: tanh(x @ U + h @ V + b)
+  h = scan(step, sequences=[transpose(x, axes=[1, 0, 2])], outputs_info=[zeros((n, 4))])
+  loss = mean((sum(h[-1], axis=1) - y) ** 2)
+outputs: [loss]
+Y
+    ok 'ggrad g.yaml --cost loss --wrt U,V,b --optimizer "sgd(0.1)" | grewrite --parallel x,y --shards 8 --verify 3 >s.tlg'
+    bad 3 E_ARG "some of the rows" "grewrite $ROOT/examples/rnn/model.yaml --parallel text"
+    sed 's/transpose(x, axes=\[1, 0, 2\])/x/; s/zeros((n, 4))/zeros((5, 4))/; s/h\[-1\]/h/; s/ - y//' g.yaml >bad.yaml
+    bad 3 E_ARG "scan can't be.*it loops over the rows" 'grewrite bad.yaml --parallel x'
+}
+
 @test 'inputs that are split' {
     gload -i "$X" -i 'y: float64[n]' -i 'k: float64' --shared 'w: float64[3] = zeros(3)' -e 's = sum(x @ w - y) * k' -o g.tlg
     bad 2 E_USAGE 'y has as many rows as what is split' 'grewrite g.tlg --parallel x'

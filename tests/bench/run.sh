@@ -60,3 +60,4 @@ fi
 "$build/tests/bench/loops"
 "$build/tests/bench/convolutions"
 "$build/tests/bench/networks" "$work"
+"$build/tests/bench/ranks" "$build" "$work"

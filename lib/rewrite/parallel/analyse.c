@@ -26,10 +26,16 @@ bool split_fail(const SplitApply *p, const char *fmt, ...) {
 }
 
 bool split_is_row_dim(const Split *w, Dim d) {
-    if (!dim_is_named(d)) return false;
-    for (size_t i = 0; i < w->o->inputs.n; i++)
-        if (var_type(w->g, w->o->inputs.p[i])->dim[0] == d) return true;
+    for (size_t i = 0; i < w->nname; i++)
+        if (w->name[i] == d) return true;
     return false;
+}
+
+const Spread *split_of_apply(const Split *w, ApplyId id) {
+    const Apply *r = &w->g->apply[id];
+    for (Var k = 0; k < r->nout; k++)
+        if (w->spread[r->out + k].rows) return &w->spread[r->out + k];
+    return &w->spread[r->out];
 }
 
 int split_row_axis(const Split *w, const Type *t) {
@@ -54,7 +60,14 @@ static bool mark_inputs(Split *w) {
             return fail(w->s, NOWHERE, E_USAGE,
                         "%s is %s: only arrays with rows can be split", name,
                         type_str(w->s, t));
+        if (dim_is_known(t->dim[0])) {
+            fail(w->s, NOWHERE, E_USAGE,
+                 "%s always has %lld rows: %s, of which a shard can't have fewer", name,
+                 (long long)t->dim[0], type_str(w->s, t));
+            return note(w->s, NOWHERE, "give its leading dim a name, such as n");
+        }
         w->spread[v] = (Spread){.rows = true};
+        if (dim_is_named(t->dim[0])) w->name[w->nname++] = t->dim[0];
     }
     for (size_t i = 0; i < g->inputs.n; i++) {
         Var v = g->inputs.p[i];
@@ -116,6 +129,7 @@ static bool analyse_apply(SplitApply *p) {
     if (!split_rule(p, &out, &w->crossing[p->id])) return false;
     if (w->crossing[p->id] != CROSS_NONE) out.level++;
     if (out.level + 1 > w->levels) w->levels = out.level + 1;
+    if (op_is(w->s, p->op, OP_SCAN) && out.rows) return true; /* it did that */
     for (size_t k = 0; k < p->nout; k++)
         w->spread[p->out + k] = out;
     if (op_is(w->s, p->op, OP_DRAW)) { /* the next state */
@@ -126,10 +140,8 @@ static bool analyse_apply(SplitApply *p) {
     return true;
 }
 
-bool split_analyse(Split *w) {
+bool split_analyse_applies(Split *w) {
     Graph *g = w->g;
-    if (!mark_leaves(w)) return false;
-    w->levels = 1;
     for (ApplyId id = 0; id < g->napply; id++) {
         const Apply *r = &g->apply[id];
         bool needed = false;
@@ -139,6 +151,14 @@ bool split_analyse(Split *w) {
                         r->nin, r->nout, apply_in(g, id), r->out};
         if (needed && !analyse_apply(&p)) return false;
     }
+    return true;
+}
+
+bool split_analyse(Split *w) {
+    Graph *g = w->g;
+    w->name = NEW_N(w->a, w->o->inputs.n + 1, Dim);
+    w->levels = 1;
+    if (!mark_leaves(w) || !split_analyse_applies(w)) return false;
     for (size_t i = 0; i < g->updates.n; i++) {
         const Update *u = &g->updates.p[i];
         if (w->spread[u->value].rows)

@@ -313,7 +313,7 @@ static bool cross_rows(Build *q, Phase *f, const SplitApply *p) {
 
 /* Is the variable computed in the function of this level, from rows? */
 static bool emit_apply(Build *q, Phase *f, const SplitApply *p, uint32_t level) {
-    const Spread *x = &q->w->spread[p->out + (p->nout > 1)];
+    const Spread *x = split_of_apply(q->w, p->id);
     if (q->w->crossing[p->id] != CROSS_NONE)
         return x->level != level + 1 || cross_rows(q, f, p);
     if (!x->rows || x->level != level) return true;
@@ -390,13 +390,20 @@ static Var size_in_main(Build *q, const SplitApply *p, const Type *t, int axis) 
     return VAR_NONE;
 }
 
+/* How many elements the axis of the rows has. */
+static Var merged_rows(Build *q, const Spread *x) {
+    int64_t times = (x->before ? x->before : 1) * (x->after ? x->after : 1);
+    return times == 1 ? q->rows
+                      : op_call2(&q->b, "multiply", q->rows, const_int(&q->b, times));
+}
+
 /* The mean's divisor: how many elements all shards have along its axes. */
 static Var count_elements(Build *q, const SplitApply *p) {
     const Type *t = split_type(p, 0);
     bool flag[MAX_NDIM];
     const Prop *axis = op_prop(q->w->s, p->op, p->props, "axis");
-    Var n = q->rows;
-    for (int k = 0; k < t->ndim; k++) {
+    Var n = merged_rows(q, split_of(p, 0));
+    for (int k = 0; n != VAR_NONE && k < t->ndim; k++) {
         flag[k] = axis->kind == P_NONE || (axis->kind == P_INT && axis->i == k);
         for (size_t j = 0; axis->kind == P_INTS && j < axis->ints.n; j++)
             flag[k] |= axis->ints.p[j] == k;
@@ -405,7 +412,9 @@ static Var count_elements(Build *q, const SplitApply *p) {
         if (size == VAR_NONE || (n = op_call2(&q->b, "multiply", n, size)) == VAR_NONE)
             return VAR_NONE;
     }
-    return op_cast_to(&q->b, n, dtype_real(var_type(q->w->g, p->out)->dtype));
+    return n == VAR_NONE
+               ? n
+               : op_cast_to(&q->b, n, dtype_real(var_type(q->w->g, p->out)->dtype));
 }
 
 static Var over_shards(Build *q, const char *op, Var x) {
@@ -468,7 +477,8 @@ static Var whole_shape(Build *q, const SplitApply *p) {
         only = (int)op_prop(q->w->s, p->op, p->props, "axis")->i;
     for (int k = 0; k < t->ndim; k++) {
         if (only >= 0 && k != only) continue;
-        item[k] = k == split_of(p, 0)->axis ? q->rows : size_in_main(q, p, t, k);
+        item[k] = k == split_of(p, 0)->axis ? merged_rows(q, split_of(p, 0))
+                                            : size_in_main(q, p, t, k);
         if (item[k] == VAR_NONE) return VAR_NONE;
     }
     return only >= 0 ? item[only] : ints_stack(&q->b, (size_t)t->ndim, item);
@@ -577,12 +587,12 @@ static bool build_phase(Build *q, uint32_t level, ApplyId n) {
 }
 
 /* Which rows are needed outside of the function that computes them? */
-static void find_leaving(Build *q, ApplyId n) {
+static bool find_leaving(Build *q, ApplyId n) {
     const Graph *g = q->w->g;
     for (ApplyId id = 0; id < n; id++) {
         SplitApply p = apply_at(q, id);
         if (!is_live(q, &p)) continue;
-        const Spread *x = &q->w->spread[p.out + (p.nout > 1)];
+        const Spread *x = split_of_apply(q->w, id);
         uint32_t level = x->level - (q->w->crossing[id] != CROSS_NONE);
         bool inside = x->rows || q->w->crossing[id] != CROSS_NONE;
         for (size_t i = 0; inside && i < p.nin; i++)
@@ -592,6 +602,14 @@ static void find_leaving(Build *q, ApplyId n) {
     for (size_t i = 0; i < g->outputs.n; i++)
         if (q->w->spread[g->outputs.p[i].var].rows)
             q->leaves[g->outputs.p[i].var] = true;
+    for (Var v = 0; v < g->nvar; v++) {
+        if (!q->leaves[v] || !split_is_merged(&q->w->spread[v])) continue;
+        SplitApply p = apply_at(q, var_owner(g, v));
+        return split_fail(&p,
+                          "its rows are merged with another axis, and are needed as "
+                          "they are");
+    }
+    return true;
 }
 
 /* The rows of all ranks, for outputs. */
@@ -627,7 +645,7 @@ static bool build_all(Build *q) {
         if (var_leaf(g, v) == LEAF_DIM && q->w->spread[v].counts) q->main[v] = q->rows;
     for (size_t i = 0; i < q->w->o->inputs.n; i++)
         q->joined[q->w->o->inputs.p[i]] = q->w->o->inputs.p[i];
-    find_leaving(q, n);
+    if (!find_leaving(q, n)) return false;
     for (uint32_t level = 0; level < q->w->levels; level++)
         if (!whole_applies(q, level, n) || !build_phase(q, level, n)) return false;
     for (size_t i = 0; i < g->outputs.n; i++)

@@ -20,8 +20,14 @@ typedef struct Spread {
     bool counts;   /* whole; depends on the number of rows */
     bool position; /* with rows: its elements count them, from 0 */
     int axis;      /* of the rows */
+    /* With rows that a reshape has merged with other axes: the axis has `before` times
+     * the rows, each `after` times; 0 is 1. */
+    int64_t before, after;
     uint32_t level;
 } Spread;
+static inline bool split_is_merged(const Spread *x) {
+    return x->before > 1 || x->after > 1;
+}
 typedef enum Crossing {
     CROSS_NONE,
     CROSS_SUM,  /* the op itself, whose results of shards add up */
@@ -43,6 +49,8 @@ typedef struct Split {
     bool *split;        /* by input */
     Var first;          /* the first input that is split */
     uint32_t levels;
+    size_t nname; /* names of the number of rows */
+    Dim *name;
 } Split;
 /* The Apply being looked at. */
 typedef struct SplitApply {
@@ -68,6 +76,12 @@ bool split_is_row_dim(const Split *w, Dim d); /* a name of the rows' number */
 int split_row_axis(const Split *w, const Type *t);
 bool split_fail(const SplitApply *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* analyse.c: all live Applies of w->g. */
+bool split_analyse_applies(Split *w);
+/* Of the output that tells how an Apply is spread: the first one with rows, if any. */
+const Spread *split_of_apply(const Split *w, ApplyId id);
+/* loop.c: a scan whose steps treat rows apart; fills spread of its outputs. */
+bool split_scan_rule(const SplitApply *p, Spread *out, Crossing *crossing);
 /* rules.c: how the op spreads its inputs. `out` is that of all outputs. */
 bool split_rule(const SplitApply *p, Spread *out, Crossing *crossing);
 /* Does input i give a shape: is it of `ints`? */

@@ -178,22 +178,51 @@ static bool broadcast_rule(const SplitApply *p, Spread *out, Crossing *crossing)
     return rows_along(p, out, split_of(p, 0)->axis + r->ndim - t->ndim);
 }
 
-/* The elements of a row stay together if the rows come first. */
+/* The sizes of dims [from, to) together; 0: not known. */
+static int64_t size_between(const Type *t, int from, int to) {
+    int64_t n = 1;
+    for (int k = from; k < to; k++)
+        if (!dim_is_known(t->dim[k]) || !i64_mul(n, t->dim[k], &n)) return 0;
+    return n;
+}
+
+static int64_t at_least_one(int64_t n) {
+    return n ? n : 1;
+}
+
+/* The axis whose size isn't known; -1: there are several, or none. */
+static int open_axis(const Type *t) {
+    int found = -1;
+    for (int k = 0; k < t->ndim; k++) {
+        if (dim_is_known(t->dim[k])) continue;
+        if (found >= 0) return -1;
+        found = k;
+    }
+    return found;
+}
+
+/* Axes before and after the rows may merge with them, or leave them again. */
 static bool reshape_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
     const Type *t = split_type(p, 0), *r = var_type(p->w->g, p->out);
-    int64_t had = 1, has = 1;
+    const Spread *x = split_of(p, 0);
     (void)crossing;
-    if (!split_of(p, 0)->rows) return rows_by_type(p, out);
-    bool known = split_of(p, 0)->axis == 0 && r->ndim > 0 && t->dim[0] != 0;
-    for (int k = 1; k < t->ndim; k++)
-        known &= dim_is_known(t->dim[k]) && i64_mul(had, t->dim[k], &had);
-    for (int k = 1; k < r->ndim; k++)
-        known &= dim_is_known(r->dim[k]) && i64_mul(has, r->dim[k], &has);
-    if (known && had == has) return rows_along(p, out, 0);
-    if (split_of(p, 0)->axis == 0 && split_row_axis(p->w, r) == 0)
+    if (!x->rows) return rows_by_type(p, out);
+    int to = open_axis(r);
+    if (x->axis == 0 && !split_is_merged(x) && split_row_axis(p->w, r) == 0)
         return rows_along(p, out, 0);
-    return split_fail(p, "%s has no row for each row of %s", type_str(p->w->s, r),
-                      type_str(p->w->s, t));
+    int64_t had = size_between(t, 0, x->axis),
+            after = size_between(t, x->axis + 1, t->ndim),
+            has = to < 0 ? 0 : size_between(r, 0, to),
+            follow = to < 0 ? 0 : size_between(r, to + 1, r->ndim);
+    bool known = had > 0 && after > 0 && has > 0 && follow > 0 &&
+                 i64_mul(had, at_least_one(x->before), &had) &&
+                 i64_mul(after, at_least_one(x->after), &after);
+    if (!known || had % has || after % follow)
+        return split_fail(p, "%s has no row for each row of %s", type_str(p->w->s, r),
+                          type_str(p->w->s, t));
+    out->before = had / has;
+    out->after = after / follow;
+    return rows_along(p, out, to);
 }
 
 static bool arange_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
@@ -400,6 +429,7 @@ static const RuleRow rules[] = {
     {"ones_like", like_rule},
     {"require", like_rule},
     {"reshape", reshape_rule},
+    {"scan", split_scan_rule},
     {"set_subtensor", written_rule},
     {"shape", shape_rule},
     {"shape_i", shape_rule},
@@ -423,6 +453,27 @@ static SplitRule *rule_of(const SplitApply *p) {
     return NULL;
 }
 
+/* Where rows were merged with other axes, what treats all elements of the axis alike
+ * may follow. */
+static bool merged_rule(const SplitApply *p, SplitRule *rule, Spread *out) {
+    const Spread *first = NULL;
+    for (size_t i = 0; i < p->nin; i++) {
+        const Spread *x = split_of(p, i);
+        if (!x->rows) continue;
+        if (!first) first = x;
+        if (at_least_one(x->before) != at_least_one(first->before) ||
+            at_least_one(x->after) != at_least_one(first->after))
+            return split_fail(p, "rows are merged with other axes in different ways");
+    }
+    if (!first || !split_is_merged(first) || rule == reshape_rule) return true;
+    if (rule != elementwise_rule && rule != axes_rule && rule != product_rule &&
+        rule != transpose_rule && rule != expand_rule && rule != like_rule)
+        return split_fail(p, "rows are merged with another axis");
+    out->before = first->before;
+    out->after = first->after;
+    return true;
+}
+
 bool split_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
     bool rows = any_rows(p), shaped = false;
     for (size_t i = 0; i < p->nin; i++)
@@ -434,5 +485,5 @@ bool split_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
     if (!rule)
         return split_fail(p, rows ? "what it does with rows isn't known"
                                   : "its shape depends on the number of rows");
-    return rule(p, out, crossing);
+    return rule(p, out, crossing) && merged_rule(p, rule, out);
 }

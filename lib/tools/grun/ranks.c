@@ -58,9 +58,31 @@ static bool compare_digests(GraphRun *r, const RankDigest *d, unsigned n) {
     return true;
 }
 
+static bool has_collectives(const Graph *g) {
+    static const char *const names[] = {"all_gather", "all_max",        "all_sum",
+                                        "broadcast",  "reduce_scatter", "rank",
+                                        "ranks"};
+    for (ApplyId id = 0; id < g->napply; id++)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (strcmp(g->apply[id].op->name, names[i]) == 0) return true;
+    return false;
+}
+
+static void warn_of_apart(GraphRun *r) {
+    bool any = has_collectives(r->g);
+    for (size_t i = 0; i < r->g->functions.n; i++)
+        any |= has_collectives(r->g->functions.p[i]);
+    if (any) return;
+    warn(r->s, NOWHERE, E_USAGE,
+         "the graph is not split: each of %u ranks computes all of it",
+         ranks_count(r->s));
+    note(r->s, NOWHERE, "grewrite --parallel NAMES splits it");
+}
+
 bool grun_ranks_begin(GraphRun *r) {
     unsigned n = ranks_count(r->s);
     if (n == 1) return true;
+    warn_of_apart(r);
     Sha256 x;
     char hex[SHA256_HEX + 1];
     if (!digest_graph(r->spec->saved ? r->spec->saved : r->g, &x, hex)) return false;
