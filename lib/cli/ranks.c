@@ -162,9 +162,13 @@ int rank_status(const Run *r, int status) {
     return r->ranks && r->ranks->ranks.end.known ? r->ranks->ranks.end.status : status;
 }
 
-/* The rank that reports a failure ends all, as MPI has it; the others wait for that. */
+/* The rank that reports a failure ends all, as MPI has it, once the others have heard
+ * of it too; they wait for that. */
 static void close_failed(const struct RunRanks *w, int status) {
-    if (w->ranks.end.known && w->ranks.end.rank != w->ranks.rank) sleep(5);
+    if (w->ranks.end.known && w->ranks.end.rank != w->ranks.rank)
+        sleep(5);
+    else
+        usleep(100000);
     w->mpi->close(false, status);
 }
 
@@ -196,7 +200,7 @@ static bool is_gone(pid_t pid) {
 
 void rank_note_gone(const Run *r) {
     const struct RunRanks *w = r->ranks;
-    if (!w || !w->process || w->over || w->ranks.n == 1) return;
+    if (!w || !w->process || w->over || w->ranks.end.known || w->ranks.n == 1) return;
     unsigned own = w->ranks.rank, gone = w->ranks.n;
     for (unsigned i = 0; i < w->ranks.n; i++) {
         if (w->process[i].host != w->process[own].host || i == own) continue;

@@ -57,6 +57,7 @@ static void take_failure(Exchange *x, const Head *h) {
     x->own.rank = h->rank;
     x->own.status = h->status;
     x->apart = false;
+    x->r->end = (RanksEnd){true, h->rank, (int)h->status};
 }
 
 static void fail_apart(Exchange *x, unsigned peer, const Head *h) {

@@ -60,7 +60,7 @@ typedef struct Services {
     bool (*text_op)(Session *s, const char *name, const Op **op);
     struct Ranks *ranks; /* cli: the processes that run the graph together (op/ranks.h);
                           * NULL: this one alone */
-    bool debugging; /* runs are for DebugMode (PlanOptions.debugging) */
+    bool debugging;      /* runs are for DebugMode (PlanOptions.debugging) */
 } Services;
 Services *services(Session *s); /* never NULL; members may be, below a tool */
 

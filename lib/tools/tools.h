@@ -17,8 +17,8 @@ Session *tools_session(PanicFn *panic, void *ctx);
 /* Adds the types and ops of a plugin: a library that exports tl_plugin, or one linked
  * into the program (path: its name in messages). False: diagnosed. */
 bool plugin_load(Session *s, const char *path);
-/* Opens any library, after the same check of who may write it. NULL: diagnosed. It stays
- * open as long as the session. */
+/* Opens any library, after the same check of who may write it. NULL: diagnosed. It
+ * stays open as long as the session. */
 void *plugin_open(Session *s, const char *path);
 struct TlPlugin;
 bool plugin_add(Session *s, const char *path, const struct TlPlugin *p);

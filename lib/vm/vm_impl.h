@@ -486,9 +486,9 @@ bool step_failed(Machine *m, uint32_t step);
 /* run.c, inner.c */
 Machine *machine_new(const Plan *p, unsigned depth, Machine *outer);
 bool run_function(Machine *m, uint32_t step);
-Machine *function_machine(Machine *m, const Ins *in); /* NULL: diagnosed */
+Machine *function_machine(Machine *m, const Ins *in);            /* NULL: diagnosed */
 bool function_result(Machine *m, uint32_t cell, const Value *v); /* copies v */
-bool run_shards(Machine *m, uint32_t step); /* shards.c */
+bool run_shards(Machine *m, uint32_t step);                      /* shards.c */
 /* NULL: diagnosed */
 Plan *plan_function(const Machine *m, const Graph *fn, bool own_results);
 /* scan.c */

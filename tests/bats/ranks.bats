@@ -7,6 +7,7 @@ bats_require_minimum_version 1.5.0
 
 setup_file() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_MCA_mpi_yield_when_idle=1 # the machine may be busy with other tests
     export OMPI_MCA_btl_vader_single_copy_mechanism=none # containers may forbid the faster one, and say so
 }
 
@@ -20,7 +21,7 @@ setup() {
 ranks() {
     local n=$1
     shift
-    timeout 60 mpirun --oversubscribe -n "$n" grun "$@"
+    timeout 300 mpirun --oversubscribe -n "$n" grun "$@"
 }
 
 # What thunkline says; mpirun's own text aside.

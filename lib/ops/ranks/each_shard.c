@@ -1,5 +1,5 @@
 /* each_shard(rows, *args, fn=f, shards=S): a function of the graph for one shard of the
- * rows after the other (op/shards.h). grewrite --parallel makes it. Its gradient is
+ * rows after the other (op/shards.h). rewrite/parallel makes it. Its gradient is
  * each_shard again, of the function's pullback: what was split has its gradient split,
  * what all shards share gets a sum. */
 #include "op/services.h"
@@ -284,7 +284,7 @@ static const Op table[] = {
          "those at the places `split` have only the shard's rows. Its outputs are "
          "joined row by row; those at the places `sum` are added up in pairs, pairs "
          "of pairs and so on, and those at `stack` get a leading axis with an element "
-         "for each shard. grewrite --parallel makes it.",
+         "for each shard. Graphs that are split have it.",
      .in = "rows: int, *args: any",
      .props = "fn: graph, shards: int, split: ints, sum: ints = [], stack: ints = []",
      .type = each_shard_type,

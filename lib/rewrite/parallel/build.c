@@ -587,7 +587,7 @@ static bool build_phase(Build *q, uint32_t level, ApplyId n) {
 }
 
 /* Which rows are needed outside of the function that computes them? */
-static bool find_leaving(Build *q, ApplyId n) {
+static bool find_leaving(Build *q, ApplyId n, Var nvar) {
     const Graph *g = q->w->g;
     for (ApplyId id = 0; id < n; id++) {
         SplitApply p = apply_at(q, id);
@@ -602,7 +602,7 @@ static bool find_leaving(Build *q, ApplyId n) {
     for (size_t i = 0; i < g->outputs.n; i++)
         if (q->w->spread[g->outputs.p[i].var].rows)
             q->leaves[g->outputs.p[i].var] = true;
-    for (Var v = 0; v < g->nvar; v++) {
+    for (Var v = 0; v < nvar; v++) {
         if (!q->leaves[v] || !split_is_merged(&q->w->spread[v])) continue;
         SplitApply p = apply_at(q, var_owner(g, v));
         return split_fail(&p,
@@ -645,7 +645,7 @@ static bool build_all(Build *q) {
         if (var_leaf(g, v) == LEAF_DIM && q->w->spread[v].counts) q->main[v] = q->rows;
     for (size_t i = 0; i < q->w->o->inputs.n; i++)
         q->joined[q->w->o->inputs.p[i]] = q->w->o->inputs.p[i];
-    if (!find_leaving(q, n)) return false;
+    if (!find_leaving(q, n, nvar)) return false;
     for (uint32_t level = 0; level < q->w->levels; level++)
         if (!whole_applies(q, level, n) || !build_phase(q, level, n)) return false;
     for (size_t i = 0; i < g->outputs.n; i++)
