@@ -99,11 +99,17 @@ static bool mark_leaves(Split *w) {
 
 /* ---- Applies ---- */
 
+/* Effects that are seen outside: all others only check. */
+static bool op_is_shown(const Op *op) {
+    static const char *const shown[] = {"print"};
+    return strcmp(op->name, shown[0]) == 0;
+}
+
 static bool is_effect_on_rows(const SplitApply *p, bool rows) {
     Session *s = p->w->s;
     if (op_is(s, p->op, OP_SOW) || op_is(s, p->op, OP_SOW_COND)) return false;
     return op_has_effect(p->w->g, p->op, p->props) &&
-           (rows || strcmp(p->op->name, "print") == 0);
+           (rows || !p->op->identity || op_is_shown(p->op));
 }
 
 /* All outputs of what only whole values go into are whole. */

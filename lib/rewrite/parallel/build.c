@@ -679,36 +679,55 @@ bool split_build(Split *w) {
 
 /* ---- before ---- */
 
-/* A variance is a mean of squares around a mean: two sums, one after the other. */
-static const char var_text[] = "d = x - mean(x, axis=axis, keepdims=True)\n"
-                               "r = mean(square(abs(d)), axis=axis, keepdims=keepdims)";
-static const char corrected_text[] =
-    "d = x - mean(x, axis=axis, keepdims=True)\n"
-    "n = cast(x.size // sum(x, axis=axis).size, 'float64')\n"
-    "m = mean(square(abs(d)), axis=axis, keepdims=keepdims)\n"
-    "r = m * cast(n / (n - ddof), m.dtype)";
+/* What other ops say, of which rules are known. A variance is a mean of squares around
+ * a mean: two sums, one after the other. */
+typedef struct Expansion {
+    const char *op, *text;
+    const char *corrected; /* if its ddof isn't 0 */
+} Expansion;
+#define DEVIATION "d = x - mean(x, axis=axis, keepdims=True)\n"
+#define VARIANCE  "v = mean(square(abs(d)), axis=axis, keepdims=keepdims)\n"
+#define CORRECTED                                                                      \
+    DEVIATION "n = cast(x.size // sum(x, axis=axis).size, 'float64')\n"                \
+              "m = mean(square(abs(d)), axis=axis, keepdims=keepdims)\n"               \
+              "v = m * cast(n / (n - ddof), m.dtype)\n"
+static const Expansion expansions[] = {
+    {"gemm", "beta * c + alpha * (a @ b)", NULL},
+    {"var", DEVIATION VARIANCE "r = v", CORRECTED "r = v"},
+    {"std", DEVIATION VARIANCE "r = sqrt(v)", CORRECTED "r = sqrt(v)"},
+};
 
-static bool expand_variance(Graph *g, ApplyId id, Var *forward) {
-    Builder b = builder(g, true);
-    const Apply r = g->apply[id];
-    Var x = apply_in(g, id)[0];
-    const Op *op = r.op;
-    DType d = var_type(g, r.out)->dtype;
-    b.from = g->origin[id];
-    Bind bind[] = {{sym(g->s, "x"), op_cast_to(&b, x,
-                                               dtype_is_complex(var_type(g, x)->dtype)
-                                                   ? var_type(g, x)->dtype
-                                                   : d)}};
-    Env env = {.n = 1, .bind = bind, .op = op, .props = r.props};
-    bool ok = true, plain = op_prop(g->s, op, r.props, "ddof")->f == 0;
-    Var v = definition_build(&b, plain ? var_text : corrected_text, &env, &ok);
-    if (ok && strcmp(op->name, "std") == 0) v = op_call1(&b, "sqrt", v);
-    if (v == VAR_NONE) return false;
-    forward[r.out] = v;
-    return true;
+static const Expansion *expansion_of(const Op *op) {
+    for (size_t i = 0; i < sizeof expansions / sizeof *expansions; i++)
+        if (strcmp(expansions[i].op, op->name) == 0) return &expansions[i];
+    return NULL;
 }
 
-static bool expand_variances(Graph *g, Arena *a) {
+/* Statistics of integers are those of floats. */
+static Var as_result(Builder *b, Var x, DType d) {
+    const Type *t = var_type(b->g, x);
+    return t->kind == TYPE_TENSOR && !dtype_is_complex(t->dtype) ? op_cast_to(b, x, d)
+                                                                 : x;
+}
+
+static bool expand_apply(Graph *g, ApplyId id, const Expansion *e, Var *forward) {
+    enum { INPUTS = 5 };
+    Builder b = builder(g, true);
+    const Apply r = g->apply[id];
+    const Signature *sig = op_signature(g->s, r.op);
+    Bind bind[INPUTS];
+    b.from = g->origin[id];
+    for (size_t i = 0; i < r.nin && i < INPUTS; i++)
+        bind[i] = (Bind){sig->in[i].name,
+                         as_result(&b, apply_in(g, id)[i], var_type(g, r.out)->dtype)};
+    Env env = {.n = r.nin, .bind = bind, .op = r.op, .props = r.props};
+    bool ok = true,
+         corrected = e->corrected && op_prop(g->s, r.op, r.props, "ddof")->f != 0;
+    return (forward[r.out] = definition_build(&b, corrected ? e->corrected : e->text,
+                                              &env, &ok)) != VAR_NONE;
+}
+
+static bool expand_ops(Graph *g, Arena *a) {
     const ApplyId n = g->napply;
     const Var nvar = g->nvar;
     Var *made = NEW_N(a, nvar, Var);
@@ -716,10 +735,9 @@ static bool expand_variances(Graph *g, Arena *a) {
     for (Var v = 0; v < nvar; v++)
         made[v] = v;
     for (ApplyId id = 0; id < n; id++) {
-        const char *name = g->apply[id].op->name;
-        if (strcmp(name, "var") != 0 && strcmp(name, "std") != 0) continue;
-        if (!expand_variance(g, id, made)) return false;
-        any = true;
+        const Expansion *e = expansion_of(g->apply[id].op);
+        if (e && !expand_apply(g, id, e, made)) return false;
+        any |= e != NULL;
     }
     if (!any) return true;
     Var *forward = NEW_N(a, g->nvar, Var);
@@ -747,7 +765,7 @@ Graph *rewrite_parallel(Graph *g, const ParallelOptions *o) {
     Arena *a = arena_new(g->s);
     Var *inputs = NEW_N(a, o->inputs.n, Var);
     Graph *made = graph_copy(g, ROOTS_RUN | ROOTS_INIT, NULL, true, NULL);
-    bool ok = expand_variances(made, a) && find_inputs(g, made, o->inputs, inputs);
+    bool ok = expand_ops(made, a) && find_inputs(g, made, o->inputs, inputs);
     ParallelOptions own = {{o->inputs.n, inputs}, o->shards};
     Split w = {.s = g->s,
                .g = made,
