@@ -16,6 +16,8 @@ _gprof() {
     --warmup) COMPREPLY=(); return ;;
     --repeat) COMPREPLY=(); return ;;
     --threads) COMPREPLY=(); return ;;
+    --ranks) COMPREPLY=(); return ;;
+    --link) COMPREPLY=(); return ;;
     --by) mapfile -t COMPREPLY < <(compgen -W 'all class op apply rule function prefix line' -- "$cur"); return ;;
     --sort) mapfile -t COMPREPLY < <(compgen -W 'time flops bytes calls name' -- "$cur"); return ;;
     --top) COMPREPLY=(); return ;;
@@ -33,7 +35,7 @@ _gprof() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--static --ulp --solve --pack --capacity --dim --seed --outputs --no-updates --mode --warmup --repeat --threads --no-gc --by --sort --top --memory --assert --compare --fail-above --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--static --ulp --solve --pack --capacity --dim --seed --outputs --no-updates --mode --warmup --repeat --threads --no-gc --ranks --link --by --sort --top --memory --assert --compare --fail-above --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

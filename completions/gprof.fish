@@ -18,6 +18,8 @@ complete -c gprof -l warmup -x -d 'Number of calls before the measured ones (def
 complete -c gprof -l repeat -x -d 'Number of calls to measure, and then to observe (default: until 0.2 s or 10 calls).'
 complete -c gprof -l threads -x -d 'Number of threads (default: all cores).'
 complete -c gprof -l no-gc -d 'Keep the storage of every value until the end of a call.'
+complete -c gprof -l ranks -x -d 'Predict what R ranks, a power of two, exchange in a call, and with a run how long a call takes.'
+complete -c gprof -l link -x -d 'With --ranks: bytes a second between two ranks, and after a comma the latency of a message (default 10GB,5us).'
 complete -c gprof -l by -x -a 'all class op apply rule function prefix line'
 complete -c gprof -l by -x -d 'Print only one table: by family of ops, by op, by Apply, by the rewrite rule that created the Apply, by function, by prefix of names (layer1 of layer1_h), or by line of the file.'
 complete -c gprof -l sort -x -a 'time flops bytes calls name'

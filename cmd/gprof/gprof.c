@@ -11,7 +11,8 @@ typedef struct Gprof {
     Texts dim, assertion;
     int mode, by, sort;
     int64_t repeat, warmup, top, threads, seed;
-    const char *outputs, *compare;
+    int64_t ranks;
+    const char *outputs, *compare, *link;
     double fail_above;
     bool is_static, ulp, no_updates, memory, no_gc;
     const char *pack, *solve;
@@ -69,6 +70,15 @@ static const Opt options[] = {
      NULL, GROUP_WORK},
     {"no-gc", 0, OPT_FLAG, AT(no_gc), NULL,
      "Keep the storage of every value until the end of a call.", NULL, GROUP_WORK},
+    {"ranks", 0, OPT_INT, AT(ranks), "R",
+     "Predict what R ranks, a power of two, exchange in a call, and with a run how "
+     "long "
+     "a call takes.",
+     NULL, GROUP_WORK},
+    {"link", 0, OPT_STR, AT(link), "SPEED",
+     "With --ranks: bytes a second between two ranks, and after a comma the latency of "
+     "a message (default 10GB,5us).",
+     NULL, GROUP_WORK},
     {"by", 0, OPT_ENUM, AT(by), PROFILE_BY,
      "Print only one table: by family of ops, by op, by Apply, by the rewrite rule "
      "that created the Apply, by function, by prefix of names (layer1 of layer1_h), or "
@@ -116,6 +126,22 @@ static bool check_gprof_counts(Run *r, const Gprof *o) {
     return true;
 }
 
+enum { RANKS_MOST = 1 << 16 };
+
+/* The exchange is that of a binary tree. */
+static bool check_gprof_ranks(Run *r, const Gprof *o, ProfileSpec *q) {
+    if (o->link && !o->ranks)
+        return fail(r->s, NOWHERE, E_USAGE, "--link needs --ranks");
+    if (o->ranks < 0 || o->ranks > RANKS_MOST || o->ranks & (o->ranks - 1))
+        return fail(r->s, NOWHERE, E_USAGE,
+                    "--ranks must be a power of two, at most %d", RANKS_MOST);
+    q->ranks = (unsigned)o->ranks;
+    q->link[0] = 10e9;
+    q->link[1] = 5e-6;
+    return !o->link ||
+           profile_link(r->s, run_text(r, "--link", o->link), &q->link[0], &q->link[1]);
+}
+
 /* Hooks that inspect values would dominate the measured times. */
 static bool check_gprof_mode(Run *r, const Gprof *o) {
     if (o->mode <= RUN_FAST_COMPILE) return true;
@@ -139,10 +165,13 @@ static bool check_gprof_ulp(Run *r, const Gprof *o) {
     const struct {
         bool set;
         const char *name;
-    } rows[] = {
-        {o->is_static, "--static"},        {o->memory, "--memory"},
-        {o->compare != NULL, "--compare"}, {o->assertion.n > 0, "--assert"},
-        {o->by != BY_ALL, "--by"},         {o->repeat != REPEAT_UNSET, "--repeat"}};
+    } rows[] = {{o->is_static, "--static"},
+                {o->memory, "--memory"},
+                {o->compare != NULL, "--compare"},
+                {o->assertion.n > 0, "--assert"},
+                {o->by != BY_ALL, "--by"},
+                {o->ranks != 0, "--ranks"},
+                {o->repeat != REPEAT_UNSET, "--repeat"}};
     if (!o->ulp) return true;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].set)
@@ -238,7 +267,7 @@ static bool gprof_run(Run *r) {
     ProfileSpec q = profile_spec(r, o);
     if (!refuse_programs(r) || !check_gprof_counts(r, o) || !check_gprof_mode(r, o) ||
         !check_gprof_format(r, o) || !check_gprof_ulp(r, o) ||
-        !run_operands(r, true, &path, &q.run.values))
+        !check_gprof_ranks(r, o, &q) || !run_operands(r, true, &path, &q.run.values))
         return false;
     session_options(r->s)->threads = q.run.threads;
     if (o->outputs) q.run.outputs_at = run_text(r, "--outputs", o->outputs);

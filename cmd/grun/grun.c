@@ -397,7 +397,13 @@ static bool check_parts(Run *r, const Grun *o) {
                 {o->merge && o->part, "part"},
                 {o->merge && o->each, "each"},
                 {o->merge && o->batch, "batch"}};
+    const Ranks *ranks = services(r->s)->ranks;
     if (!o->part && !o->merge) return true;
+    if (ranks && ranks->n > 1)
+        return fail(r->s, NOWHERE, E_USAGE,
+                    "%s runs without ranks, which share the "
+                    "rows by themselves",
+                    option);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given)
             return fail(r->s, NOWHERE, E_USAGE, "--%s doesn't go with %s", rows[i].name,

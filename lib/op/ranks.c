@@ -279,6 +279,40 @@ bool ranks_reduce(Session *s, const RankDoing *doing, KnownOp op, size_t nseg,
     return bytes <= SHORT_BYTES ? reduce_short(&w, n, bytes) : reduce_long(&w, n);
 }
 
+/* ---- costs ---- */
+/* A swap with one peer: both send at the same time. */
+static void cost_swap(double bytes, const RankLink *link, RankCost *cost) {
+    cost->messages++;
+    cost->bytes += bytes;
+    cost->time_s += link->latency_s + bytes / link->bytes_per_s;
+}
+
+void ranks_cost_reduce(unsigned n, double bytes, const RankLink *link, RankCost *cost) {
+    bool is_short = bytes <= SHORT_BYTES;
+    double part = bytes;
+    for (unsigned step = 1; step < n; step *= 2)
+        cost_swap(sizeof(Head) + (is_short ? bytes : 0), link, cost);
+    if (is_short) return;
+    for (unsigned step = 1; step < n; step *= 2)
+        cost_swap(part /= 2, link, cost);
+    for (unsigned step = 1; step < n; step *= 2, part *= 2)
+        cost_swap(part, link, cost);
+}
+
+void ranks_cost_gather(unsigned n, double bytes, const RankLink *link, RankCost *cost) {
+    for (unsigned step = 1; step < n; step *= 2) {
+        cost_swap(sizeof(Head), link, cost);
+        cost_swap(bytes / n * step, link, cost);
+    }
+}
+
+void ranks_cost_spread(unsigned n, double bytes, const RankLink *link, RankCost *cost) {
+    for (unsigned step = 1; step < n; step *= 2) {
+        cost_swap(sizeof(Head), link, cost);
+        cost_swap(bytes, link, cost);
+    }
+}
+
 /* ---- failing ---- */
 void ranks_fail(Session *s, int status) {
     Ranks *r = services(s)->ranks;

@@ -64,6 +64,21 @@ bool ranks_reduce(Session *s, const RankDoing *doing, KnownOp op, size_t nseg,
  * then all know who of them reports it. */
 void ranks_fail(Session *s, int status);
 
+/* ---- what exchanges cost, for profiles ---- */
+typedef struct RankLink { /* between any two ranks, in both directions at once */
+    double bytes_per_s, latency_s;
+} RankLink;
+/* What the rank that sends most sends, and the time until all ranks have everything if
+ * they begin together; without that of adding. */
+typedef struct RankCost {
+    double bytes, messages, time_s;
+} RankCost;
+/* Add the cost of one exchange of n ranks: ranks_reduce of so many bytes, a gathering
+ * of so many from all ranks together, and of bytes that one rank alone has. */
+void ranks_cost_reduce(unsigned n, double bytes, const RankLink *link, RankCost *cost);
+void ranks_cost_gather(unsigned n, double bytes, const RankLink *link, RankCost *cost);
+void ranks_cost_spread(unsigned n, double bytes, const RankLink *link, RankCost *cost);
+
 /* Combines in pairs what comes one after the other, as the same tree does: item 0 with
  * 1, 2 with 3, then the pairs. `carry` is called as often as pairs are complete when
  * item i has come. */

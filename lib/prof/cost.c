@@ -90,6 +90,13 @@ const Poly *bytes_of_shape(Arena *a, const Shape *h) {
     return poly_mul(a, poly_number(a, (double)dtype_size(h->dtype)), size_of(a, h));
 }
 
+const Poly *cost_bytes_in(Arena *a, const Costed *c) {
+    const Poly *sum = poly_number(a, 0);
+    for (size_t i = 0; i < c->nin; i++)
+        sum = poly_add(a, sum, bytes_of_shape(a, &c->in[i]));
+    return sum;
+}
+
 /* ---- formulas ---- */
 typedef struct FormulaNames {
     Costing *k;

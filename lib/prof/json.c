@@ -166,10 +166,33 @@ static void put_drawn(const Profile *p, JsonWriter *w) {
     json_close(w, "]");
 }
 
+/* Powers of two up to the ranks that are asked for. */
+static void put_scaling(const Profile *p, JsonWriter *w) {
+    json_line(w, "  ");
+    json_put_key(w, "scaling");
+    json_open(w, '[');
+    for (unsigned n = 1; n <= p->ranks; n *= 2) {
+        Scaled r = ranks_scaled(p, n);
+        json_line(w, "    ");
+        json_open(w, '{');
+        json_member_number(w, "ranks", n);
+        json_member_number(w, "comm_bytes", r.comm.bytes);
+        json_member_number(w, "comm_messages", r.comm.messages);
+        json_member_number(w, "comm_time_s", r.comm.time_s);
+        if (!p->is_static) {
+            json_member_number(w, "ranks_time_s", r.time_s);
+            json_member_number(w, "weak_time_s", r.weak_time_s);
+        }
+        json_close(w, "}");
+    }
+    json_close(w, "\n  ]");
+}
+
 void report_put_setting(const Profile *p, JsonWriter *w) {
     put_dims(p, w);
     if (p->drawn.n) put_drawn(p, w);
     put_total(p, w);
+    if (p->ranks) put_scaling(p, w);
 }
 
 void report_json(Profile *p, const ReportOptions *how, const Compared *c, Str *out) {

@@ -45,6 +45,12 @@ typedef struct Peaks {
     double flops32, flops64; /* of float32 and float64 */
 } Peaks;
 void profile_set_peaks(Profile *p, const Peaks *peaks);
+/* What n ranks, a power of two, would take for a call, each two of them connected so.
+ */
+void profile_set_ranks(Profile *p, unsigned n, double bytes_per_s, double latency_s);
+/* "10e9", "10GB", "1.25GB,20us": bytes for each second, and seconds for each message.
+ * False: diagnosed. */
+bool profile_link(Session *s, Span text, double *bytes_per_s, double *latency_s);
 /* Computes the totals; required before any report. */
 void profile_finish(Profile *p);
 

@@ -5,6 +5,7 @@
 #include "format/json.h"
 #include "lang/formula/formula.h"
 #include "lang/print/print.h"
+#include "op/ranks.h"
 #include "page/page.h"
 #include "prof/prof.h"
 
@@ -33,6 +34,7 @@ typedef struct Costed {
     bool in_place;    /* output 0 overwrites input 0 */
 } Costed;
 Cost cost_apply(Costing *k, Arena *a, const Costed *c);
+const Poly *cost_bytes_in(Arena *a, const Costed *c); /* of all inputs */
 /* For a fused group: the flops of its inner ops, the bytes of its inputs and
  * outputs. */
 Cost cost_fused(Costing *k, Arena *a, const Graph *fn, const Costed *c);
@@ -106,8 +108,15 @@ typedef struct Called { /* a function with the sizes of its arguments */
 } Called;
 typedef struct OpenApply { /* a running Apply */
     double start, inner;
-    bool skipped;
+    bool skipped, sharded; /* sharded: each_shard, or what it runs */
 } OpenApply;
+/* Exchanges of one Apply, of one size. */
+typedef struct Exchanged {
+    const Graph *g;
+    ApplyId id;
+    double bytes; /* NAN: unknown */
+    double times; /* in all calls that were observed */
+} Exchanged;
 typedef struct Row {
     const Graph *g;
     ApplyId id;
@@ -158,9 +167,30 @@ struct Profile {
     bool has[PF_N];
     Map printers, in_place, prefixes; /* by graph */
     Vec(Holder) functions;            /* what functions hold between calls */
+    Vec(Exchanged) exchanged;
+    unsigned ranks; /* to predict for; 0: nobody asks */
+    RankLink link;
+    double shards_now_s, shards_s; /* in each_shard: in this call, in the fastest */
 };
 Rec *rec_of(Profile *p, const Graph *g, ApplyId id);
 bool dim_known(const Profile *p, Sym name, int64_t *v);
+
+/* ---- ranks.c ---- */
+bool ranks_is_sharded(const Profile *p, const Graph *g, ApplyId id);
+/* Notes an exchange that ran so often, if the Apply is one; its inputs' sizes in bytes
+ * together, NAN: unknown. */
+bool ranks_exchanges(const Profile *p, const Graph *g, ApplyId id);
+void ranks_note(Profile *p, const Graph *g, ApplyId id, double bytes, double times);
+/* Of a step of each_shard. */
+LoopStep shard_step(Arena *a, const Costed *c);
+/* What a call costs with n ranks; NAN: unknown. */
+typedef struct Scaled {
+    unsigned ranks;
+    RankCost comm;
+    double time_s, weak_time_s; /* NAN: static */
+} Scaled;
+Scaled ranks_scaled(const Profile *p, unsigned n);
+void ranks_total(Profile *p);
 
 /* ---- rows.c ---- */
 void rows_make(Profile *p);

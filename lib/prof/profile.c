@@ -1,6 +1,7 @@
 /* The life cycle of a profile, and its totals. */
 #include "prof/prof_impl.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,7 @@ void profile_free(Profile *p) {
     map_free(&p->called_keys);
     vec_free(&p->called);
     vec_free(&p->functions);
+    vec_free(&p->exchanged);
     vec_free(&p->tables);
     vec_free(&p->dims);
     vec_free(&p->drawn);
@@ -174,13 +176,14 @@ void profile_finish(Profile *p) {
     total_costs(p);
     total_memory(p);
     total_open_memory(p);
+    ranks_total(p);
 }
 
 /* A sum of flops without its unknown parts is still useful; a peak of memory is not. */
 bool profile_field_number(const Profile *p, ProfileField f, double *v) {
     bool planned = f >= PF_peak_bytes && f <= PF_leaves_bytes;
     *v = p->total[f].v;
-    return p->has[f] && !p->total[f].sym && !p->total[f].text &&
+    return p->has[f] && !p->total[f].sym && !p->total[f].text && !isnan(*v) &&
            !(planned && p->total[f].unknown);
 }
 

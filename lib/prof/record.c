@@ -7,6 +7,7 @@
 #include "userop/userop.h"
 #include "value/class.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { EVENTS_MAX = 200000 };
@@ -141,6 +142,11 @@ static Cost cost_of(Profile *p, const Costed *c) {
     if (op->body) return cost_apply(&p->costing, p->tmp, c);
     if (call && fn->fused) return cost_fused(&p->costing, p->tmp, fn, c);
     const Poly *zero = poly_number(p->tmp, 0);
+    if (ranks_is_sharded(p, c->g, c->id)) {
+        LoopStep l = shard_step(p->tmp, c);
+        if (l.fn) called_add(p, l.fn, l.nin, l.in);
+        return (Cost){zero, zero, zero, zero};
+    }
     if (call) {
         called_add(p, fn, c->nin, c->in);
         return (Cost){zero, zero, zero, zero};
@@ -178,13 +184,23 @@ static void add_cost(Rec *r) {
             to[i]->unknown++;
 }
 
+static double bytes_in(const Call *c) {
+    double bytes = 0;
+    for (size_t i = 0; i < c->nin; i++)
+        bytes +=
+            c->in[i]->kind == TYPE_TENSOR ? (double)tensor_bytes(call_in(c, i)) : 0;
+    return bytes;
+}
+
 /* ---- hooks ---- */
 /* A fused group that must run as an ordinary function is still one row. */
 static bool open_step(void *ctx, size_t step, const Call *c) {
     Profile *p = ctx;
     (void)step;
     bool skipped = c->g->fused || (p->frames.n && p->frames.p[p->frames.n - 1].skipped);
-    OpenApply f = {.skipped = skipped};
+    bool sharded = ranks_is_sharded(p, c->g, c->id) ||
+                   (p->frames.n && p->frames.p[p->frames.n - 1].sharded);
+    OpenApply f = {.skipped = skipped, .sharded = sharded};
     vec_push(p->s, &p->frames, f);
     p->frames.p[p->frames.n - 1].start = clock_seconds();
     return true;
@@ -200,7 +216,10 @@ static bool record_step(void *ctx, size_t step, const Call *c, double seconds) {
     if (r->key != key) cost_call(p, r, c);
     r->key = key;
     r->calls++;
-    r->now_s += seconds > f.inner ? seconds - f.inner : 0;
+    double own = seconds > f.inner ? seconds - f.inner : 0;
+    r->now_s += own;
+    if (f.sharded) p->shards_now_s += own;
+    if (ranks_exchanges(p, c->g, c->id)) ranks_note(p, c->g, c->id, bytes_in(c), 1);
     add_cost(r);
     if (p->events.n < EVENTS_MAX) {
         Event e = {c->g, c->id, f.start, seconds, (int)p->frames.n};
@@ -223,7 +242,8 @@ void profile_watched(Profile *p) {
         for (ApplyId id = 0; id < p->tables.p[t].g->napply; id++)
             sum += p->tables.p[t].rec[id].now_s;
     bool best = !p->watched++ || sum < p->fastest;
-    if (best) p->fastest = sum;
+    if (best) p->fastest = sum, p->shards_s = p->shards_now_s;
+    p->shards_now_s = 0;
     for (size_t t = 0; t < p->tables.n; t++)
         for (ApplyId id = 0; id < p->tables.p[t].g->napply; id++) {
             Rec *r = &p->tables.p[t].rec[id];
@@ -277,15 +297,22 @@ static void walk_function(Profile *p, const Walk *w, const LoopStep *l, Rec *r) 
 static void visit_function(Profile *p, const Walk *w, const Costed *c, Rec *r) {
     const Graph *fn;
     bool call = is_call(c->g, c->id, &fn) && !fn->fused;
-    if (!call && !op_is(c->g->s, c->g->apply[c->id].op, OP_SCAN)) return;
+    bool shards = ranks_is_sharded(p, c->g, c->id);
+    if (!call && !shards && !op_is(c->g->s, c->g->apply[c->id].op, OP_SCAN)) return;
     Arena *a = arena_new(p->s);
     Costed kept = *c;
     Shape *in = arena_copy(a, c->in, c->nin * sizeof *c->in);
     kept.in = in;
     LoopStep once = {.fn = fn, .nin = c->nin, .in = in, .steps = poly_number(a, 1)};
-    LoopStep l = call ? once : loop_step(a, &kept);
-    walk_function(p, w, &l, r);
+    LoopStep l = call ? once : shards ? shard_step(a, &kept) : loop_step(a, &kept);
+    if (l.fn) walk_function(p, w, &l, r);
     arena_free(a);
+}
+
+static double static_bytes(Arena *a, const Costed *c) {
+    const Poly *sum = cost_bytes_in(a, c);
+    double bytes;
+    return poly_is_number(sum, &bytes) ? bytes : (double)NAN;
 }
 
 static void cost_static_apply(Profile *p, const Walk *w, ApplyId id) {
@@ -308,6 +335,8 @@ static void cost_static_apply(Profile *p, const Walk *w, ApplyId id) {
     add_times(p, w, &r->math, cost.math);
     add_times(p, w, &r->read, cost.read);
     add_times(p, w, &r->written, cost.written);
+    if (ranks_exchanges(p, g, id))
+        ranks_note(p, g, id, static_bytes(p->tmp, &what), (double)w->calls);
     visit_function(p, w, &what, r);
 }
 

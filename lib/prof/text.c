@@ -84,6 +84,15 @@ static void table_print(Table *t, Str *out) {
     vec_free(&t->cell);
 }
 
+static void str_cell(Table *t, Str *b) {
+    add_cell_text(t, str_text(b));
+    str_clear(b);
+}
+
+static double percent_of(double part, double all) {
+    return all > 0 ? part / all * 100 : 0;
+}
+
 /* ---- totals ---- */
 static void time_line(const Profile *p, Str *out) {
     const Amount *t = p->total;
@@ -113,6 +122,60 @@ static void put_total_line(const Profile *p, const char *what, ProfileField f,
     amount_text(p, &p->total[f], unit, out);
 }
 
+static void time_or_unknown(double s, Str *out) {
+    if (isnan(s))
+        str_putc(out, '?');
+    else
+        profile_time_text(s, out);
+}
+
+static void count_or_unknown(double v, const char *unit, Str *out) {
+    if (isnan(v))
+        str_putc(out, '?');
+    else
+        prof_count_text(v, unit, out);
+}
+
+static void efficiency_cell(Table *t, double part, double all, Str *b) {
+    str_printf(b, "%.0f%%", percent_of(part, all));
+    str_cell(t, b);
+}
+
+/* A line for each power of two up to the ranks that are asked for. */
+static void scaling_lines(const Profile *p, Str *out) {
+    bool times = p->has[PF_time_s];
+    if (!p->ranks) return;
+    Table t = {.s = p->s, .a = arena_new(p->s), .cols = times ? 8 : 4};
+    static const char *const heads[] = {"ranks",         "messages",  "sent",
+                                        "their time",    "same rows", "efficiency",
+                                        "rows for each", "efficiency"};
+    for (size_t i = 0; i < t.cols; i++)
+        add_cell_text(&t, heads[i]);
+    Str b = STR(p->s);
+    for (unsigned n = 1; n <= p->ranks; n *= 2) {
+        Scaled r = ranks_scaled(p, n);
+        double one = p->total[PF_time_s].v;
+        str_printf(&b, "%u", n);
+        str_cell(&t, &b);
+        count_or_unknown(r.comm.messages, "", &b);
+        str_cell(&t, &b);
+        count_or_unknown(r.comm.bytes, "B", &b);
+        str_cell(&t, &b);
+        time_or_unknown(r.comm.time_s, &b);
+        str_cell(&t, &b);
+        if (!times) continue;
+        time_or_unknown(r.time_s, &b);
+        str_cell(&t, &b);
+        efficiency_cell(&t, one / n, r.time_s, &b);
+        time_or_unknown(r.weak_time_s, &b);
+        str_cell(&t, &b);
+        efficiency_cell(&t, one, r.weak_time_s, &b);
+    }
+    table_print(&t, out);
+    str_free(&b);
+    arena_free(t.a);
+}
+
 static void cost_lines(const Profile *p, Str *out) {
     put_total_line(p, "flops: ", PF_flops, "", out);
     put_total_line(p, ", math calls: ", PF_math_calls, "", out);
@@ -128,6 +191,7 @@ static void cost_lines(const Profile *p, Str *out) {
     put_total_line(p, ", other ", PF_measured_other_bytes, "B)", out);
     put_total_line(p, "; inputs, shared, constants: ", PF_leaves_bytes, "B", out);
     str_putc(out, '\n');
+    scaling_lines(p, out);
 }
 
 static void print_head(const Profile *p, Str *out) {
@@ -147,10 +211,6 @@ static void print_head(const Profile *p, Str *out) {
 }
 
 /* ---- tables ---- */
-static double percent_of(double part, double all) {
-    return all > 0 ? part / all * 100 : 0;
-}
-
 typedef struct Sum {
     double all, so_far;
 } Sum;
@@ -162,11 +222,6 @@ static void percent_cells(Table *t, double part, Sum *sum) {
     add_cell_text(t, text);
     snprintf(text, sizeof text, "%.1f%%", percent_of(sum->so_far, sum->all));
     add_cell_text(t, text);
-}
-
-static void str_cell(Table *t, Str *b) {
-    add_cell_text(t, str_text(b));
-    str_clear(b);
 }
 
 static void time_cells(Table *t, const Row *r, Str *b) {

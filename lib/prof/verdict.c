@@ -84,6 +84,33 @@ static bool note_units(Session *s, Span text) {
     return false;
 }
 
+/* Reads a number with or without a unit that ends with one of `ends`; returns the
+ * characters read, 0: there is none. */
+static size_t read_amount(const char *p, size_t n, const char *ends, double *v) {
+    size_t len = num_read_float(p, n, FLOAT64, v), unit = 0;
+    double scale = len ? unit_at(p + len, n - len, &unit) : 0;
+    if (unit && (scale == 0 || !strchr(ends, p[len + unit - 1]))) return 0;
+    if (unit) *v *= scale;
+    return isfinite(*v) ? len + unit : 0;
+}
+
+bool profile_link(Session *s, Span text, double *bytes_per_s, double *latency_s) {
+    const char *p = source_get(s, text.source)->text + text.begin;
+    size_t n = text.end - text.begin, len = read_amount(p, n, "BKMGT", bytes_per_s),
+           more = 0;
+    bool ok = len && *bytes_per_s > 0;
+    if (ok && len < n && p[len] == ',') {
+        more = read_amount(p + len + 1, n - len - 1, "s", latency_s);
+        ok = more && *latency_s >= 0;
+        len += more + 1;
+    }
+    if (ok && len == n) return true;
+    fail(s, text, E_USAGE,
+         "a link has a speed in bytes a second, then perhaps a comma "
+         "and the latency of a message in seconds");
+    return note(s, NOWHERE, "such as 10e9, 1.25GB or 1.25GB,20us");
+}
+
 /* ---- assertions ---- */
 typedef struct Asked {
     Session *s;

@@ -139,8 +139,9 @@ while [[ $1 == --* ]]; do
 done
 option() { sed -n "s/^#SBATCH --$1=//p" "$script"; }
 script=$1
-export SLURM_CPUS_PER_TASK
+export SLURM_CPUS_PER_TASK SLURM_NTASKS
 SLURM_CPUS_PER_TASK=$(option cpus-per-task)
+SLURM_NTASKS=$(option ntasks)
 array=$(option array)
 if [ -n "$array" ]; then
     export SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_COUNT=$((${array#*-} - ${array%-*} + 1))
@@ -157,8 +158,18 @@ END
 @test "every recipe of thunkline-parallel(7) does what the page says, with GNU parallel and as Slurm would run it" {
     command -v parallel >/dev/null || skip 'no GNU parallel'
     slurm
-    examples "$ROOT/lib/man/thunkline-parallel.md" 'session script'
+    sed '/^## Training/,$d' "$ROOT/lib/man/thunkline-parallel.md" >page.md
+    examples page.md 'session script'
     assert_exist job.16.npz
     grun model.tlg x=@x.npy y=@y.npy -r '*=whole.npz'
     ok "grun --merge model.tlg job.*.npz --outputs loss --expect loss=@whole.npz:loss >/dev/null"
+}
+
+@test "and those of training, with the ranks of Open MPI" {
+    command -v mpirun >/dev/null && [ -e "${TL_BIN:-$ROOT/build/bin}/../tl_mpi.so" ] || skip 'no Open MPI, or no make mpi'
+    slurm
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    # the graph and the data of the sections before
+    awk '/^## The graph/ { on = 1 } /^## One machine, many/ { on = 0 } /^## (Training|How)/ { on = 1 } /^## See/ { on = 0 } on' "$ROOT/lib/man/thunkline-parallel.md" >page.md
+    examples page.md 'session script'
 }

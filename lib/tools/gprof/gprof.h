@@ -11,6 +11,8 @@ typedef struct MeasuredCalls {
 } MeasuredCalls;
 typedef struct ProfileSpec {
     RunSpec run;    /* mode, values, filter, dims, threads, no_gc */
+    unsigned ranks; /* to predict for; 0: none */
+    double link[2]; /* bytes a second, seconds a message */
     bool is_static; /* nothing runs; values only determine dims */
     MeasuredCalls calls;
     size_t nassert;

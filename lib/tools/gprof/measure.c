@@ -229,6 +229,7 @@ static bool collect_profile(Profiling *f) {
     if (f->q->is_static && !plan_for_values(f)) return false;
     if (f->q->is_static) derive_sizes(f);
     f->p = profile_new(f->r.plan, &f->r.how, f->dims.n, f->dims.p);
+    if (f->q->ranks) profile_set_ranks(f->p, f->q->ranks, f->q->link[0], f->q->link[1]);
     profile_set(f->p, PF_rewrite_time_s, f->rewrite_s);
     profile_set(f->p, PF_plan_time_s, f->plan_s);
     if (f->q->is_static) {
