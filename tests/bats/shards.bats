@@ -88,13 +88,14 @@ inputs:
 shared:
   U: float64[3, 4] = normal(0, 0.5, (3, 4), seed=1)
   V: float64[4, 4] = normal(0, 0.5, (4, 4), seed=2)
+  b: float64[4] = zeros(4)
 let: |
-  step = lambda x, h: tanh(x @ U + h @ V)
+  step = lambda x, h: tanh(x @ U + h @ V + b)
   h = scan(step, sequences=[transpose(x, axes=[1, 0, 2])], outputs_info=[zeros((n, 4))])
   loss = mean((sum(h[-1], axis=1) - y) ** 2)
 outputs: [loss]
 Y
-    ok 'ggrad g.yaml --cost loss --wrt U,V --optimizer "sgd(0.1)" | grewrite --parallel x,y --shards 8 --verify 3 >s.tlg'
+    ok 'ggrad g.yaml --cost loss --wrt U,V,b --optimizer "sgd(0.1)" | grewrite --parallel x,y --shards 8 --verify 3 >s.tlg'
     bad 3 E_ARG "some of the rows" "grewrite $ROOT/examples/rnn/model.yaml --parallel text"
     sed 's/transpose(x, axes=\[1, 0, 2\])/x/; s/zeros((n, 4))/zeros((5, 4))/; s/h\[-1\]/h/; s/ - y//' g.yaml >bad.yaml
     bad 3 E_ARG "scan can't be.*it loops over the rows" 'grewrite bad.yaml --parallel x,y'

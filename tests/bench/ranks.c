@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FEW = 20, MANY = 120, TURNS = 5 };
+enum { FEW = 20, MANY = 120, TURNS = 3 };
 
 static const char *build, *work;
 

@@ -117,12 +117,12 @@ static const Case cases[] = {
      NULL,
      "thunkline: 1\ninputs:\n  x: float64[n, 5, 3]\n  y: float64[n]\nshared:\n"
      "  U: float64[3, 4] = normal(0, 0.5, (3, 4), seed=1)\n"
-     "  V: float64[4, 4] = normal(0, 0.5, (4, 4), seed=2)\nlet: |\n"
-     "  step = lambda x, h: tanh(x @ U + h @ V)\n"
+     "  V: float64[4, 4] = normal(0, 0.5, (4, 4), seed=2)\n  b: float64[4] = zeros(4)\n"
+     "let: |\n  step = lambda x, h: tanh(x @ U + h @ V + b)\n"
      "  h = scan(step, sequences=[transpose(x, axes=[1, 0, 2])], "
      "outputs_info=[zeros((n, 4))])\n"
      "  loss = mean((sum(h[-1], axis=1) - y) ** 2)\noutputs: [loss]\n",
-     "U,V",
+     "U,V,b",
      "sgd(0.1)",
      {"x", "y"},
      false},

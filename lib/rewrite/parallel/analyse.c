@@ -35,6 +35,8 @@ const Spread *split_of_apply(const Split *w, ApplyId id) {
     const Apply *r = &w->g->apply[id];
     for (Var k = 0; k < r->nout; k++)
         if (w->spread[r->out + k].rows) return &w->spread[r->out + k];
+    for (Var k = 0; k < r->nout; k++)
+        if (w->spread[r->out + k].part) return &w->spread[r->out + k];
     return &w->spread[r->out];
 }
 
@@ -122,20 +124,46 @@ static void spread_whole(const SplitApply *p, Spread *out) {
     }
 }
 
+/* Parts may be added to parts, and nothing else: that is what states that add up do. A
+ * state may be found to be one later. */
+static bool spread_part(const SplitApply *p, Spread *out) {
+    bool all = op_is(p->w->s, p->op, OP_ADD);
+    for (size_t i = 0; i < p->nin; i++)
+        all &= split_of(p, i)->part ||
+               (!p->w->sure && var_leaf(p->w->g, p->in[i]) == LEAF_INPUT &&
+                !split_of(p, i)->rows);
+    *out = (Spread){.part = true};
+    return all ||
+           split_fail(p, "a sum over rows is used in a step of a loop, where ranks "
+                         "can't meet");
+}
+
 static bool analyse_apply(SplitApply *p) {
     Split *w = p->w;
     Spread out;
-    bool rows = false;
-    for (size_t i = 0; i < p->nin; i++)
+    bool rows = false, part = false;
+    for (size_t i = 0; i < p->nin; i++) {
         rows |= split_of(p, i)->rows;
+        part |= split_of(p, i)->part;
+    }
+    if (part && w->steps) {
+        if (!spread_part(p, &out)) return false;
+        for (size_t k = 0; k < p->nout; k++)
+            w->spread[p->out + k] = out;
+        return true;
+    }
     if (is_effect_on_rows(p, rows))
         return split_fail(p, rows ? "it is an effect on rows"
                                   : "each rank would have the effect");
     spread_whole(p, &out);
     if (!split_rule(p, &out, &w->crossing[p->id])) return false;
+    if (w->steps && w->crossing[p->id] == CROSS_SUM) {
+        w->crossing[p->id] = CROSS_NONE;
+        out.part = true;
+    }
     if (w->crossing[p->id] != CROSS_NONE) out.level++;
     if (out.level + 1 > w->levels) w->levels = out.level + 1;
-    if (op_is(w->s, p->op, OP_SCAN) && out.rows) return true; /* it did that */
+    if (op_is(w->s, p->op, OP_SCAN) && rows) return true; /* it did that */
     for (size_t k = 0; k < p->nout; k++)
         w->spread[p->out + k] = out;
     if (op_is(w->s, p->op, OP_DRAW)) { /* the next state */

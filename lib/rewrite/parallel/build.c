@@ -232,7 +232,7 @@ static Var reduced(Phase *f, const SplitApply *p, const char *op, Var x) {
 static Var lowest(Builder *b, DType d) {
     int64_t low = 0;
     uint64_t high;
-    if (dtype_is_float(d)) return const_number(b, d, -INFINITY);
+    if (dtype_is_float(d)) return const_number(b, d, -(double)INFINITY);
     if (d != DT_BOOL) dtype_int_range(d, &low, &high);
     return op_cast_to(b, const_int(b, low), d);
 }
@@ -316,9 +316,11 @@ static bool emit_apply(Build *q, Phase *f, const SplitApply *p, uint32_t level) 
     const Spread *x = split_of_apply(q->w, p->id);
     if (q->w->crossing[p->id] != CROSS_NONE)
         return x->level != level + 1 || cross_rows(q, f, p);
-    if (!x->rows || x->level != level) return true;
+    if ((!x->rows && !x->part) || x->level - x->part != level) return true;
     if (!rows_apply(q, f, p)) return false;
     for (Var v = p->out; v < p->out + p->nout; v++) {
+        if (q->w->spread[v].part && q->w->live[v])
+            vec_push(q->w->s, &f->out, ((Leaving){v, f->map[v], SHARD_SUM, VAR_NONE}));
         if (!q->leaves[v]) continue;
         const Spread *r = &q->w->spread[v];
         Var out = f->map[v];
@@ -536,6 +538,8 @@ static bool whole_applies(Build *q, uint32_t level, ApplyId n) {
     for (ApplyId id = 0; id < n; id++) {
         SplitApply p = apply_at(q, id);
         if (!is_live(q, &p) || q->w->crossing[id] != CROSS_NONE) continue;
+        const Spread *x = split_of_apply(q->w, id);
+        if (x->part || (x->rows && op_is(q->w->s, p.op, OP_SCAN))) continue;
         if (!is_made_anew(q, p.out) || q->w->spread[p.out].level != level) continue;
         q->b.from = q->w->g->origin[id];
         if (!whole_apply(q, &p)) return false;
@@ -593,8 +597,9 @@ static bool find_leaving(Build *q, ApplyId n, Var nvar) {
         SplitApply p = apply_at(q, id);
         if (!is_live(q, &p)) continue;
         const Spread *x = split_of_apply(q->w, id);
-        uint32_t level = x->level - (q->w->crossing[id] != CROSS_NONE);
-        bool inside = x->rows || q->w->crossing[id] != CROSS_NONE;
+        bool crosses = q->w->crossing[id] != CROSS_NONE || x->part;
+        uint32_t level = x->level - crosses;
+        bool inside = x->rows || crosses;
         for (size_t i = 0; inside && i < p.nin; i++)
             if (split_of(&p, i)->rows && split_of(&p, i)->level < level)
                 q->leaves[p.in[i]] = true;

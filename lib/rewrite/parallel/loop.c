@@ -19,6 +19,21 @@ static bool give_rows(const SplitApply *p, Split *body, const Spread *x, size_t 
     return true;
 }
 
+/* Zeros, to which shards may add their parts. */
+static bool is_zero(const Graph *g, Var v) {
+    const Tensor *t = var_const(g, v);
+    ApplyId id = var_owner(g, v);
+    if (t) {
+        for (int64_t i = 0, n = tensor_size(t); i < n; i++)
+            if (tensor_f64(t, i) != 0) return false;
+        return !dtype_is_complex(t->dtype);
+    }
+    if (id == APPLY_NONE) return false;
+    const Op *op = g->apply[id].op;
+    if (op_is(g->s, op, OP_FULL)) return is_zero(g, apply_in(g, id)[1]);
+    return op_is(g->s, op, OP_ZEROS) || op_is(g->s, op, OP_ZEROS_LIKE);
+}
+
 static bool give_inputs(const SplitApply *p, Split *body, const ScanForm *f) {
     for (size_t i = 0; i < f->nseq; i++)
         for (size_t k = 0; k < f->seq[i].ntap; k++)
@@ -72,11 +87,26 @@ static bool check_body(const SplitApply *p, Split *body) {
            split_fail(p, "rows decide when it ends");
 }
 
-/* States stay as they are spread, and all results have rows. */
+/* A result that adds up parts: shards add theirs when the loop is over. */
+static bool take_part(const SplitApply *p, const ScanForm *f, size_t k,
+                      uint32_t level) {
+    if (f->out[k].ntap && !is_zero(p->w->g, p->in[f->out[k].arg]))
+        return split_fail(
+            p, "its state %zu sums over rows, and doesn't begin with zeros", k);
+    p->w->spread[p->out + k] = (Spread){.part = true, .level = level + 1};
+    if (level + 2 > p->w->levels) p->w->levels = level + 2;
+    return true;
+}
+
+/* States stay as they are spread, and all results have rows, or sum over them. */
 static bool take_outputs(const SplitApply *p, const Split *body, const ScanForm *f,
                          uint32_t level) {
     for (size_t k = 0; k < f->nout; k++) {
         Spread x = body->spread[body->g->outputs.p[k].var];
+        if (x.part) {
+            if (!take_part(p, f, k, level)) return false;
+            continue;
+        }
         if (!x.rows || x.position || split_is_merged(&x))
             return split_fail(p, "its result %zu has no rows, but others have", k);
         for (size_t i = 0; i < f->out[k].ntap; i++) {
@@ -95,6 +125,27 @@ static bool take_outputs(const SplitApply *p, const Split *body, const ScanForm 
     return true;
 }
 
+/* A state to which each step adds a part is one from the beginning: then the body is
+ * looked at once more. */
+static bool find_parts(const SplitApply *p, Split *body, const ScanForm *f) {
+    for (size_t round = 0; round <= f->nout; round++) {
+        bool more = false;
+        for (size_t k = 0; k < f->nout; k++)
+            for (size_t i = 0; i < f->out[k].ntap; i++) {
+                Spread *state = &body->spread[body->g->inputs.p[f->out[k].in + i]];
+                if (state->part || !body->spread[body->g->outputs.p[k].var].part)
+                    continue;
+                *state = (Spread){.part = true};
+                more = true;
+            }
+        body->sure = !more;
+        if (!split_analyse_applies(body))
+            return note(body->s, p->w->g->origin[p->id].at, "in this loop");
+        if (!more) break;
+    }
+    return true;
+}
+
 bool split_scan_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
     Split *w = p->w;
     ScanForm f = scan_form_of(w->g, p->id, w->a);
@@ -102,7 +153,8 @@ bool split_scan_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
     if (!f.fn) return split_fail(p, "its function is missing");
     if (split_of(p, 0)->counts || split_of(p, 0)->rows)
         return split_fail(p, "it loops over the rows");
-    Split body = {.s = w->s,
+    Split body = {.steps = true,
+                  .s = w->s,
                   .g = f.fn,
                   .a = w->a,
                   .o = w->o,
@@ -112,5 +164,6 @@ bool split_scan_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
                   .name = NEW_N(w->a, f.fn->inputs.n + 1, Dim)};
     out->rows = true;
     return give_inputs(p, &body, &f) && split_analyse_applies(&body) &&
-           check_body(p, &body) && take_outputs(p, &body, &f, out->level);
+           find_parts(p, &body, &f) && check_body(p, &body) &&
+           take_outputs(p, &body, &f, out->level);
 }

@@ -19,6 +19,8 @@ typedef struct Spread {
     bool rows;
     bool counts;   /* whole; depends on the number of rows */
     bool position; /* with rows: its elements count them, from 0 */
+    bool part;     /* what steps of a loop sum over a shard's rows: a whole value, once
+                    * shards are added up */
     int axis;      /* of the rows */
     /* With rows that a reshape has merged with other axes: the axis has `before` times
      * the rows, each `after` times; 0 is 1. */
@@ -49,6 +51,8 @@ typedef struct Split {
     bool *split;        /* by input */
     Var first;          /* the first input that is split */
     uint32_t levels;
+    bool steps;   /* g is the body of a loop: sums over rows stay parts */
+    bool sure;    /* of a body: all states that are parts are known */
     size_t nname; /* names of the number of rows */
     Dim *name;
 } Split;
@@ -78,7 +82,8 @@ bool split_fail(const SplitApply *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* analyse.c: all live Applies of w->g. */
 bool split_analyse_applies(Split *w);
-/* Of the output that tells how an Apply is spread: the first one with rows, if any. */
+/* Of the output that tells how an Apply is spread: the first one with rows, or else the
+ * first part, if any. */
 const Spread *split_of_apply(const Split *w, ApplyId id);
 /* loop.c: a scan whose steps treat rows apart; fills spread of its outputs. */
 bool split_scan_rule(const SplitApply *p, Spread *out, Crossing *crossing);
