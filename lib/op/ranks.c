@@ -136,10 +136,26 @@ static bool exchange_end(Exchange *x) {
 }
 
 /* ---- gathering ---- */
+/* A short block goes in one message with the head. */
+static bool swap_short_blocks(Exchange *x, unsigned peer, const char *own, size_t n,
+                              char *theirs, size_t room) {
+    _Alignas(16) char send[MESSAGE], receive[MESSAGE];
+    memcpy(send, &x->own, sizeof x->own);
+    memcpy(send + sizeof(Head), own, n);
+    if (!swap_heads(x, peer, send, sizeof(Head) + (x->own.failed ? 0 : n), receive))
+        return false;
+    if (!x->own.failed) memcpy(theirs, receive + sizeof(Head), room);
+    return true;
+}
+
 /* Steps from which on all have failed exchange heads only. */
 static bool swap_blocks(Exchange *x, unsigned step, char *all, const size_t *from) {
     unsigned peer = x->r->rank ^ step, mine = x->r->rank & ~(step - 1),
              other = peer & ~(step - 1);
+    if (from[x->r->n] <= SHORT_BYTES)
+        return swap_short_blocks(x, peer, all + from[mine],
+                                 from[mine + step] - from[mine], all + from[other],
+                                 from[other + step] - from[other]);
     if (!swap_only_heads(x, peer)) return false;
     return x->own.failed ||
            swap_bytes(x, peer, all + from[mine], from[mine + step] - from[mine],

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FEW = 20, MANY = 120, TURNS = 3 };
+enum { FEW = 50, CALLS = 2000, LARGE_CALLS = 100, TURNS = 3 };
 
 static const char *build, *work;
 
@@ -29,16 +29,17 @@ static double seconds_of(const char *command) {
     return t;
 }
 
-/* Of one call: from the difference of runs with many and with few. */
-static double call_time(const char *before, const char *graph, const char *after) {
+/* Of one call: the difference between runs with few and with so many more. */
+static double call_time(const char *before, const char *graph, const char *after,
+                        int calls) {
     char few[2048], many[2048];
     double best = 1e300;
     snprintf(few, sizeof few, "%s %s/bin/grun %s %s --time --steps %d 2>&1", before,
              build, graph, after, FEW);
     snprintf(many, sizeof many, "%s %s/bin/grun %s %s --time --steps %d 2>&1", before,
-             build, graph, after, MANY);
+             build, graph, after, FEW + calls);
     for (int i = 0; i < TURNS; i++) {
-        double a = seconds_of(few), b = seconds_of(many), t = (b - a) / (MANY - FEW);
+        double a = seconds_of(few), b = seconds_of(many), t = (b - a) / calls;
         if (t < best) best = t;
     }
     return best;
@@ -73,12 +74,13 @@ static void show_sharding(void) {
     char name[80], graph[80];
     double plain = call_time("", "plain.tlg",
                              "x=@x.npy y=@y.npy --allow-downcast "
-                             "--threads 1");
+                             "--threads 1",
+                             CALLS);
     for (int n = 2; n <= 64; n = n == 2 ? 8 : n * 8) {
         snprintf(name, sizeof name, "MLP of 256, batch 512: %d shards", n);
         snprintf(graph, sizeof graph, "shards%d.tlg", n);
-        double t =
-            call_time("", graph, "x=@x.npy y=@y.npy --allow-downcast --threads 1");
+        double t = call_time("", graph,
+                             "x=@x.npy y=@y.npy --allow-downcast --threads 1", CALLS);
         bench_row(name, t, "no shards", plain, 0, NULL);
     }
 }
@@ -86,24 +88,24 @@ static void show_sharding(void) {
 static void show_ranks(void) {
     char one_thread[200], mpi[200];
     snprintf(one_thread, sizeof one_thread, "%s --threads 1", data);
-    snprintf(mpi, sizeof mpi, "mpirun --oversubscribe --bind-to none -n");
+    snprintf(mpi, sizeof mpi, "mpirun --oversubscribe -n");
     char one[220], two[220];
     snprintf(one, sizeof one, "%s 1", mpi);
     snprintf(two, sizeof two, "%s 2", mpi);
-    double alone = call_time("", "shards2.tlg", one_thread),
-           rank = call_time(one, "shards2.tlg", one_thread),
-           ranks = call_time(two, "shards2.tlg", one_thread);
+    double alone = call_time("", "shards2.tlg", one_thread, CALLS),
+           rank = call_time(one, "shards2.tlg", one_thread, CALLS),
+           ranks = call_time(two, "shards2.tlg", one_thread, CALLS);
     char threads2[200];
     snprintf(threads2, sizeof threads2, "%s --threads 2", data);
-    double threads = call_time("", "shards2.tlg", threads2),
-           plain2 = call_time("", "plain.tlg", threads2);
+    double threads = call_time("", "shards2.tlg", threads2, CALLS),
+           plain2 = call_time("", "plain.tlg", threads2, CALLS);
     bench_row("one rank of mpirun", rank, "without mpirun", alone, 1.01, NULL);
     bench_row("two ranks", ranks, "one rank", rank, 1 / 1.7, NULL);
     bench_row("two ranks", ranks, "two threads", threads, 0, NULL);
     bench_row("two ranks", ranks, "two threads, no shards", plain2, 0, NULL);
     char yard[2048];
     snprintf(yard, sizeof yard, "%s 2 %s/tests/bench/yard_mpi", mpi, build);
-    double ours = call_time(two, "sum.tlg", "--threads 1"), best = 1e300;
+    double ours = call_time(two, "sum.tlg", "--threads 1", LARGE_CALLS), best = 1e300;
     for (int i = 0; i < TURNS; i++) {
         double t = seconds_of(yard);
         if (t < best) best = t;
