@@ -1,6 +1,7 @@
 #include "mpi/tl_mpi.h"
 
 #include <mpi.h>
+#include <stdlib.h>
 
 enum { CHUNK = 1 << 30, TAG = 7 };
 
@@ -38,6 +39,9 @@ static bool mpi_swap(void *ctx, unsigned peer, const void *send, size_t n,
 
 static bool mpi_open(Ranks *r, const char **why) {
     int level, rank, n;
+    /* between processes of a machine, gradients of small models go at once, without
+     * asking first: unless the user says otherwise */
+    setenv("OMPI_MCA_btl_vader_eager_limit", "65536", 0);
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
         return *why = "MPI_Init_thread failed", false;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
