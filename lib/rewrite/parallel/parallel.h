@@ -67,6 +67,8 @@ typedef struct SplitApply {
     Var out;
 } SplitApply;
 
+/* expand.c: in place; `a` is scratch. False: diagnosed. */
+bool split_expand(Graph *g, Arena *a);
 /* analyse.c: fills spread and crossing. False: diagnosed, with the op and its line. */
 bool split_analyse(Split *w);
 static inline const Spread *split_of(const SplitApply *p, size_t i) {
