@@ -70,7 +70,7 @@ setup() {
         bad 2 E_USAGE 'o.pkl: no format has the suffix .pkl' "$tool m.tlg -o o.pkl" || return
         [ ! -e o.pkl ] || complain 'should write nothing' "$tool" || return
     done 2>&1
-    bad 2 E_USAGE 'to .yaml .yml .json .tlg .*\.dot, also with .zst; .*\.npz \.safetensors' 'gload m.tlg -o o.pkl'
+    bad 2 E_USAGE 'to .yaml .yml .json .tlg .*\.dot .*, also with .zst; .*\.npz \.safetensors' 'gload m.tlg -o o.pkl'
     bad 2 E_USAGE 'use one of .txt .json .npy .tsv' 'grun m.tlg -o o.csv'
     bad 2 E_USAGE 'o.pkl: no format has the suffix' 'grun m.tlg --save o.pkl'
     bad 2 E_USAGE 'o.gz.zst: no format has the suffix .gz' 'gload m.tlg -o o.gz.zst'

@@ -271,7 +271,7 @@ static const Op table[] = {
      .flops = "0",
      .example = "all_max([3, 1]) -> [3, 1]"},
     {.name = OP_ROW("broadcast"),
-     .doc = "The x of rank `root`, on all ranks.",
+     .doc = "The x of rank `root`, on all ranks; broadcast_to gives a tensor a shape.",
      .in = "x",
      .props = "root: int = 0",
      .type = broadcast_type,
