@@ -315,18 +315,21 @@ void ranks_cost_reduce(unsigned n, double bytes, const RankLink *link, RankCost 
         cost_swap(part, link, cost);
 }
 
+/* A block with its head: in one message where all blocks together are short. */
+static void cost_block(double block, double all, const RankLink *link, RankCost *cost) {
+    bool is_short = all <= SHORT_BYTES;
+    cost_swap(sizeof(Head) + (is_short ? block : 0), link, cost);
+    if (!is_short) cost_swap(block, link, cost);
+}
+
 void ranks_cost_gather(unsigned n, double bytes, const RankLink *link, RankCost *cost) {
-    for (unsigned step = 1; step < n; step *= 2) {
-        cost_swap(sizeof(Head), link, cost);
-        cost_swap(bytes / n * step, link, cost);
-    }
+    for (unsigned step = 1; step < n; step *= 2)
+        cost_block(bytes / n * step, bytes, link, cost);
 }
 
 void ranks_cost_spread(unsigned n, double bytes, const RankLink *link, RankCost *cost) {
-    for (unsigned step = 1; step < n; step *= 2) {
-        cost_swap(sizeof(Head), link, cost);
-        cost_swap(bytes, link, cost);
-    }
+    for (unsigned step = 1; step < n; step *= 2)
+        cost_block(bytes, bytes, link, cost);
 }
 
 /* ---- failing ---- */

@@ -30,10 +30,11 @@ costs() {
     gload --new -i 'x: float32[8]' -e 'y = all_max(x)' --outputs y -o g.yaml
     costs g.yaml '--ranks 8' $((3 * (80 + 32))) 3
     gload --new -i 'x: float32[8]' -e 'y = broadcast(x)' --outputs y -o g.yaml
-    costs g.yaml '--ranks 4' $((2 * (80 + 32))) 4
+    costs g.yaml '--ranks 4' $((2 * (80 + 32))) 2
     gload --new -i 'x: float64[n]' -e 'y = all_gather(x)' --outputs y -o g.yaml
-    # shapes of 256 bytes each, then the rows, of which a rank has a fourth
-    costs g.yaml '--dim n=64 --ranks 4' $((2 * 80 + 256 * 3 + 2 * 80 + 128 * 3)) 8
+    # shapes of 256 bytes each, then the rows, of which a rank has a fourth; what is long has heads of its own
+    costs g.yaml '--dim n=64 --ranks 4' $((2 * 80 + 256 * 3 + 2 * 80 + 128 * 3)) 4
+    costs g.yaml '--dim n=4096 --ranks 4' $((2 * 80 + 256 * 3 + 2 * 80 + 8192 * 3)) 6
     gload --new -i 'x: float64[n]' -e 'y = reduce_scatter(x)' --outputs y -o g.yaml
     costs g.yaml '--dim n=64 --ranks 4' $((2 * (80 + 512))) 2
     gload --new -i 'x: float64[n]' -e 'y = x + 1' --outputs y -o g.yaml

@@ -61,7 +61,7 @@ static bool result_type(Infer *in, const ShardForm *f, const Type *t, size_t k) 
     if (what == SHARD_SUM && t->dtype == DT_BOOL)
         return infer_fail(in, E_DTYPE, in->nin, "output %zu is bool: it has no sum", k);
     if (!infer_ndim(in, t->ndim + stack)) return false;
-    memcpy(dim + stack, t->dim, (size_t)t->ndim * sizeof *dim);
+    if (t->ndim) memcpy(dim + stack, t->dim, (size_t)t->ndim * sizeof *dim);
     for (size_t i = 0; i + 1 < in->nin && rows == DIM_UNKNOWN; i++)
         if (f->split[i]) rows = in->type[i + 1]->dim[0];
     if (what != SHARD_SUM) dim[0] = stack ? DIM_UNKNOWN : rows;
