@@ -72,8 +72,9 @@ static const char *find_library(Run *r) {
     note(r->s, NOWHERE,
          "make mpi installs Open MPI and builds it; make install puts it into "
          "lib/thunkline beside the tools");
-    /* mpirun ends all when one does: the first one speaks */
-    if (rank && strcmp(rank, "0") != 0) sleep(1);
+    /* mpirun ends all when one does, if not at once: the first one speaks. The others
+     * do if it has a library on its machine. */
+    if (rank && strcmp(rank, "0") != 0) sleep(5);
     return NULL;
 }
 
