@@ -327,8 +327,7 @@ static DType wider_accepted(uint64_t accepted, DType d) {
 static bool write_widened(OnnxWriting *w, ApplyId a, DType from, DType to) {
     OutFrame *f = w->frame;
     const Apply ap = f->g->apply[a];
-    Var *in = arena_copy(w->a, apply_in(f->g, a), ap.nin * sizeof *in + 1),
-        out[OUT_MAX];
+    Var *in = arena_copy(w->a, apply_in(f->g, a), ap.nin * sizeof *in), out[OUT_MAX];
     const Signature *sig = op_signature(w->s, ap.op);
     for (size_t i = 0; i < ap.nin; i++) {
         const Type *t = var_type(f->g, in[i]);
