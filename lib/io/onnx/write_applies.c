@@ -370,7 +370,7 @@ static bool widen_apply(OnnxWriting *w, ApplyId a, bool *done) {
 static bool write_inlined(OnnxWriting *w, ApplyId a, const Graph *fn) {
     OutFrame *f = w->frame;
     const Apply ap = f->g->apply[a];
-    Var *in = arena_copy(w->a, apply_in(f->g, a), ap.nin * sizeof *in + 1),
+    Var *in = arena_copy(w->a, apply_in(f->g, a), ap.nin * sizeof *in),
         *out = NEW_N(w->a, ap.nout + 1u, Var);
     if (fn->effects.n)
         return fail(w->s, NOWHERE, E_TYPE, "ONNX has no effects, such as %s",

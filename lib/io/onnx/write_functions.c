@@ -174,7 +174,7 @@ bool onnx_call_node(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     OutNode *n = out_node(w, sym_text(w->s, f->sym), 0, nout);
     bool ok = add_arguments(w, n, a, &in);
     n->nin = in.n;
-    n->in = arena_copy(w->a, in.p ? in.p : n->in, in.n * sizeof *n->in + 1);
+    n->in = arena_copy(w->a, in.p ? in.p : n->in, in.n * sizeof *n->in);
     vec_free(&in);
     if (!ok) return false;
     out_append(w, n);
