@@ -57,7 +57,8 @@ typedef struct RankSegment {
     size_t n;
 } RankSegment;
 /* data[i] becomes op(data of one half of the ranks, data of the other), each half in
- * the same way; op: add or maximum. `room` holds as many bytes as data. */
+ * the same way; op: add or maximum. `room` holds as many bytes as data. Both are
+ * aligned for the first segment; those of larger elements come first. */
 bool ranks_reduce(Session *s, const RankDoing *doing, KnownOp op, size_t nseg,
                   const RankSegment *seg, void *data, void *room);
 /* Tells all others, at whatever they are about to do next, that this rank has failed;

@@ -52,9 +52,10 @@ static bool pack_inputs(Call *c, Packed *p) {
             p->seg[p->n++] = (RankSegment){t->dtype, (size_t)tensor_size(t)};
             p->bytes += tensor_bytes(t); /* together less than the address space */
         }
-    size_append(&all, p->bytes, 2);
+    size_append(&all, p->bytes, 1);
+    size_t room = size_append(&all, p->bytes, 1);
     p->data = call_scratch(c, all);
-    p->room = p->data ? p->data + p->bytes : NULL;
+    p->room = p->data ? p->data + room : NULL;
     char *at = p->data;
     for (size_t k = 0; p->data && k < p->n; k++) {
         const Tensor *t = call_in(c, p->of[k]);

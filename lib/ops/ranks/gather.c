@@ -97,7 +97,8 @@ static bool reduce_scatter_perform(Call *c) {
     CallDoing w;
     call_doing(c, &w);
     size_t all = 0, bytes = tensor_bytes(x);
-    size_append(&all, bytes, 2);
+    size_append(&all, bytes, 1);
+    size_t room = size_append(&all, bytes, 1);
     char *data = call_scratch(c, all);
     if (!data) return false;
     Tensor sum = *x;
@@ -105,8 +106,7 @@ static bool reduce_scatter_perform(Call *c) {
     move_strides(dtype_size(x->dtype), x->ndim, x->shape, sum.stride);
     move_tensor(move_pool(c), &sum, x);
     RankSegment seg = {x->dtype, (size_t)tensor_size(x)};
-    if (!ranks_reduce(c->s, &w.doing, OP_ADD, 1, &seg, data, data + bytes))
-        return false;
+    if (!ranks_reduce(c->s, &w.doing, OP_ADD, 1, &seg, data, data + room)) return false;
     int64_t first = ranks_bound(x->shape[0], rank, n);
     sum.data = move_at(&sum, first * sum.stride[0]);
     sum.shape[0] = ranks_bound(x->shape[0], rank + 1, n) - first;
