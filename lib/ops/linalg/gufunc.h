@@ -7,7 +7,7 @@
 
 #include "op/build.h"
 #include "op/infer.h"
-#include "ops/linalg/blas.h"
+#include "ops/linalg/product/blas.h"
 
 /* ---- typing ---- */
 /* Types all outputs; dtype[i] is output i's dtype, NULL: all have that of input 0.

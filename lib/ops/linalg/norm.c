@@ -1,6 +1,6 @@
 /* norm: vector and matrix norms from sums and extremes of absolute values, or from
  * singular values; and cond, based on them. */
-#include "ops/linalg/contract.h"
+#include "ops/linalg/product/contract.h"
 #include "ops/shape/linear.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
  *   depends on the shape alone, and so does that of all pieces below.
  * - A matrix times a vector moves the matrix. Rows where each piece is one run of
  * memory, or wide enough; else the summed axis, with the parts added in their order. */
-#include "ops/linalg/blas.h"
+#include "ops/linalg/product/blas.h"
 
 enum {
     UNKNOWN_PIECES = 4,

@@ -3,7 +3,7 @@
  * of which the half with zeros is left out. The result is cut in blocks of rows or
  * columns, and each is a product of its own, as long as it needs to be. The blocks
  * depend on the shape alone, so the bits are the same for any number of threads. */
-#include "ops/linalg/blas.h"
+#include "ops/linalg/product/blas.h"
 
 enum {
     SMALL_BLOCK = 48,

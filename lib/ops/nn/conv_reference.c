@@ -1,6 +1,6 @@
 /* Convolution straight from its definition: every element of the result is an inner
  * product of the elements that belong to it. */
-#include "ops/linalg/product.h"
+#include "ops/linalg/product/product.h"
 #include "ops/nn/conv.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Chooses how a convolution is computed. */
 #include "ops/nn/conv_run.h"
 
-#include "ops/linalg/product.h"
+#include "ops/linalg/product/product.h"
 #include "ops/nn/conv_tile.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Contracts two labelled tensors as a batched matrix product: labels of both that are
  * kept form the batch, labels of both that are summed the inner axis, all others rows
  * and columns. Groups of axes are merged by reshape unless they have exactly one. */
-#include "ops/linalg/contract.h"
+#include "ops/linalg/product/contract.h"
 
 #include "ops/shape/linear.h"
 

@@ -1,6 +1,6 @@
 /* einsum: parses the subscripts, turns repeated labels into diagonals, and contracts
  * the operands from left to right, one matrix product per pair. */
-#include "ops/linalg/contract.h"
+#include "ops/linalg/product/contract.h"
 #include "ops/shape/linear.h"
 
 #include <string.h>

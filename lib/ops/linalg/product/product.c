@@ -1,9 +1,9 @@
 /* Matrix products of any dtype and layout. Operands that OpenBLAS can't read in place
  * are copied first: gemm requires one stride of a matrix to be one element. Integers
  * wrap as in NumPy; for bool the sum is "or". */
-#include "ops/linalg/product.h"
+#include "ops/linalg/product/product.h"
 
-#include "ops/linalg/integers.h"
+#include "ops/linalg/product/integers.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * and the result drops that axis. */
 #include "op/build.h"
 #include "op/infer.h"
-#include "ops/linalg/blas.h"
-#include "ops/linalg/product.h"
+#include "ops/linalg/product/blas.h"
+#include "ops/linalg/product/product.h"
 #include "vmap/kit.h"
 
 #include <string.h>

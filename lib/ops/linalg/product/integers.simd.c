@@ -1,6 +1,6 @@
 /* The panel of b is packed, block by block of its rows; then four rows of a at a time
  * are multiplied with it, in sums that stay in registers. */
-#include "ops/linalg/integers.h"
+#include "ops/linalg/product/integers.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Products of matrices of integers, modulo 2^32 or 2^64. */
-#ifndef OPS_LINALG_INTEGERS_H
-#define OPS_LINALG_INTEGERS_H
+#ifndef OPS_LINALG_PRODUCT_INTEGERS_H
+#define OPS_LINALG_PRODUCT_INTEGERS_H
 
 #include "op/op.h"
 

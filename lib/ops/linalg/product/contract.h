@@ -1,7 +1,7 @@
 /* Sums of products over labelled axes, built from matrix products when the graph is
  * made: what einsum and tensordot share. */
-#ifndef OPS_LINALG_CONTRACT_H
-#define OPS_LINALG_CONTRACT_H
+#ifndef OPS_LINALG_PRODUCT_CONTRACT_H
+#define OPS_LINALG_PRODUCT_CONTRACT_H
 
 #include "op/build.h"
 

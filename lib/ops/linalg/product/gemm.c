@@ -3,7 +3,7 @@
  * needs no memory of its own. */
 #include "op/build.h"
 #include "op/infer.h"
-#include "ops/linalg/product.h"
+#include "ops/linalg/product/product.h"
 
 enum { GEMM_C, GEMM_A, GEMM_B, GEMM_ALPHA, GEMM_BETA };
 

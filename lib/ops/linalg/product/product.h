@@ -1,8 +1,10 @@
-/* Batches of matrix products over strided operands. */
-#ifndef OPS_LINALG_PRODUCT_H
-#define OPS_LINALG_PRODUCT_H
+/* This folder multiplies: products of matrices, contractions by letters, BLAS. The
+ * decompositions and solvers of the folder above know it; it doesn't know them. Here:
+ * batches of matrix products over strided operands. */
+#ifndef OPS_LINALG_PRODUCT_PRODUCT_H
+#define OPS_LINALG_PRODUCT_PRODUCT_H
 
-#include "ops/linalg/blas.h"
+#include "ops/linalg/product/blas.h"
 
 /* out[batch..., m, n] = a[..., m, k] b[..., k, n]; a and b have at least two dims,
  * whose leading ones broadcast to batch (missing, or size 1); out is contiguous. Uses

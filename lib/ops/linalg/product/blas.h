@@ -1,8 +1,8 @@
 /* OpenBLAS, opened on first use (linking it would cost every process 1.3 ms) and always
  * single-threaded: callers split work over the pool themselves (split.c), so that
  * results are bit-identical for any number of threads. */
-#ifndef OPS_LINALG_BLAS_H
-#define OPS_LINALG_BLAS_H
+#ifndef OPS_LINALG_PRODUCT_BLAS_H
+#define OPS_LINALG_PRODUCT_BLAS_H
 
 #include "op/op.h"
 

@@ -1,8 +1,8 @@
 /* triangular_matmul: a product by a matrix that rewriting knows to be triangular. */
 #include "op/build.h"
 #include "op/infer.h"
-#include "ops/linalg/blas.h"
-#include "ops/linalg/product.h"
+#include "ops/linalg/product/blas.h"
+#include "ops/linalg/product/product.h"
 #include "vmap/kit.h"
 
 static bool triangular_matmul_type(Infer *in) {

@@ -1,6 +1,6 @@
 /* Inner products over chosen axes: tensordot, inner, vecdot, vdot. All expand to matrix
  * products when the graph is built. */
-#include "ops/linalg/contract.h"
+#include "ops/linalg/product/contract.h"
 #include "ops/shape/linear.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Opens and calls OpenBLAS. */
-#include "ops/linalg/blas.h"
+#include "ops/linalg/product/blas.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
