@@ -119,15 +119,16 @@ static void transpose_taps(const Lattice *q, const char *w, int64_t filters,
 }
 
 static inline __attribute__((always_inline)) void
-pack_elements(const LatticeAxis *a, const int64_t stride[CONV_AXES], const char *w,
-              int64_t filter, int64_t filters, size_t size, char *to, size_t skip) {
+pack_elements(const Lattice *q, const char *w, int64_t filters, size_t size, char *to,
+              size_t skip) {
+    const LatticeAxis *a = q->s.axis;
     for (int64_t d = 0; d < a[0].taps; d++)
         for (int64_t j = 0; j < a[1].taps; j++)
             for (int64_t i = 0; i < a[2].taps; i++) {
-                const char *from = w + a[0].index[d] * stride[0] +
-                                   a[1].index[j] * stride[1] +
-                                   a[2].index[i] * stride[2];
-                for (int64_t f = 0; f < filters; f++, from += filter, to += size)
+                const char *from = w + a[0].index[d] * q->w_stride[0] +
+                                   a[1].index[j] * q->w_stride[1] +
+                                   a[2].index[i] * q->w_stride[2];
+                for (int64_t f = 0; f < filters; f++, from += q->w_filter, to += size)
                     memcpy(to, from, size);
                 memset(to, 0, skip);
                 to += skip;
@@ -137,13 +138,11 @@ pack_elements(const LatticeAxis *a, const int64_t stride[CONV_AXES], const char 
 /* Some channels of all filters of a group: few, so that what is read and what is
  * written both lie side by side. */
 static void pack_channels(const Lattice *q, int64_t g, int64_t begin, int64_t end) {
-    const LatticeAxis *a = q->s.axis;
     size_t size = q->s.size;
-    int64_t step = q->w_filter;
     bool dense = q->s.taps > 1 && has_dense_taps(q);
     for (int64_t f = 0, n; f < q->filters; f += n) {
         n = block_at(q, f);
-        const char *w = q->w + g * q->w_group + f * step + begin * q->w_channel;
+        const char *w = q->w + g * q->w_group + f * q->w_filter + begin * q->w_channel;
         int64_t room = packed_block(q, n),
                 at = ((g * packed_filters(q) + f) * q->s.channels + begin * room) *
                      q->s.taps;
@@ -153,11 +152,11 @@ static void pack_channels(const Lattice *q, int64_t g, int64_t begin, int64_t en
             if (dense)
                 transpose_taps(q, w, n, room, to);
             else if (size == 4 && n == 32)
-                pack_elements(a, q->w_stride, w, step, 32, 4, to, skip);
+                pack_elements(q, w, 32, 4, to, skip);
             else if (size == 4)
-                pack_elements(a, q->w_stride, w, step, n, 4, to, skip);
+                pack_elements(q, w, n, 4, to, skip);
             else
-                pack_elements(a, q->w_stride, w, step, n, 8, to, skip);
+                pack_elements(q, w, n, 8, to, skip);
             to += (size_t)(room * q->s.taps) * size;
         }
     }
@@ -229,9 +228,15 @@ static void do_after(const Lattice *q, int64_t channel, char *row, int64_t n) {
             q->tiles->after(q->after, channel, at + i * step, 1);
 }
 
+/* Results that a tile has computed beside their place: [filters][each]. */
+typedef struct TileOut {
+    const char *data;
+    int64_t filters, each;
+} TileOut;
+
 /* Stores `n` results of a tile from position p on. */
-static void store_tile(const Lattice *q, const StripOut *s, const char *tile,
-                       int64_t filters, int64_t each, int64_t p, int64_t n) {
+static void store_tile(const Lattice *q, const StripOut *s, const TileOut *tile,
+                       int64_t p, int64_t n) {
     size_t size = q->s.size;
     int64_t step = q->out_stride[4];
     for (int64_t row = p / q->s.strip_row; row * q->s.strip_row < p + n; row++) {
@@ -239,12 +244,12 @@ static void store_tile(const Lattice *q, const StripOut *s, const char *tile,
                 to = row * q->s.strip_row + s->columns;
         if (to > p + n) to = p + n;
         if (to <= from) continue;
-        const char *have = tile + (size_t)(from - p) * size;
+        const char *have = tile->data + (size_t)(from - p) * size;
         char *out = s->out + (size_t)(row * q->out_stride[3] +
                                       (from - row * q->s.strip_row) * step) *
                                  size;
         size_t count = (size_t)(to - from);
-        for (int64_t f = 0; f < filters; f++) {
+        for (int64_t f = 0; f < tile->filters; f++) {
             if (step == 1)
                 memcpy(out, have, count * size);
             else if (size == 4)
@@ -254,7 +259,7 @@ static void store_tile(const Lattice *q, const StripOut *s, const char *tile,
                 for (size_t k = 0; k < count; k++)
                     memcpy(out + k * (size_t)step * 8, have + k * 8, 8);
             if (q->after) do_after(q, s->channel + f, out, to - from);
-            have += (size_t)each * size;
+            have += (size_t)tile->each * size;
             out += (size_t)q->out_stride[1] * size;
         }
     }
@@ -304,7 +309,8 @@ static void run_filters(const Lattice *q, const StripAt *at, const StripOut *s,
                 do_after(q, out.channel + i,
                          (char *)t.out + (size_t)(i * t.out_row) * q->s.size, each);
             if (!direct)
-                store_tile(q, &out, tile, n, each, p, conv_least(each, positions - p));
+                store_tile(q, &out, &(TileOut){tile, n, each}, p,
+                           conv_least(each, positions - p));
         }
     }
 }
@@ -359,18 +365,19 @@ static void store_column(const Lattice *q, char *out, const char *near, int64_t 
 }
 
 /* From [position][filter] to the result. */
-static void store_near(const Lattice *q, char *out, int64_t channel, int64_t filters,
-                       int64_t rows, int64_t columns, const char *near) {
+static void store_near(const Lattice *q, const StripOut *s, int64_t filters,
+                       const char *near) {
     size_t size = q->s.size, block = (size_t)q->broad * size;
-    int64_t row = near_row(q, columns);
-    bool whole = q->out_stride[3] == columns && row == columns;
-    for (int64_t r = 0; r < rows; r += whole ? rows : 1) {
-        char *to = out + (size_t)(r * q->out_stride[3]) * size;
+    int64_t row = near_row(q, s->columns);
+    bool whole = q->out_stride[3] == s->columns && row == s->columns;
+    for (int64_t r = 0; r < s->rows; r += whole ? s->rows : 1) {
+        char *to = s->out + (size_t)(r * q->out_stride[3]) * size;
         const char *from = near + (size_t)(r * row) * block;
-        int64_t n = whole ? rows * columns : columns;
+        int64_t n = whole ? s->rows * s->columns : s->columns;
         if (q->out_stride[4] == 1 && size == 4 && q->broads->store_4) {
-            q->broads->store_4(to, q->out_stride[1] * 4, from, n, filters, q->after,
-                               channel);
+            q->broads->store_4(&(ConvBroadOut){to, q->out_stride[1] * 4, filters,
+                                               s->channel, q->after},
+                               from, n);
             continue;
         }
         if (q->out_stride[4] == 1)
@@ -385,9 +392,9 @@ static void store_near(const Lattice *q, char *out, int64_t channel, int64_t fil
         else
             for (int64_t f = 0; f < filters; f++)
                 store_column(q, to + (size_t)(f * q->out_stride[1]) * size,
-                             from + (size_t)f * size, columns);
+                             from + (size_t)f * size, s->columns);
         for (int64_t f = 0; q->after && f < filters; f++)
-            do_after(q, channel + f, to + (size_t)(f * q->out_stride[1]) * size, n);
+            do_after(q, s->channel + f, to + (size_t)(f * q->out_stride[1]) * size, n);
     }
 }
 
@@ -395,8 +402,14 @@ static int64_t near_rows(int64_t columns) {
     return conv_parts(NEAR_POSITIONS, columns);
 }
 
+/* What a worker has of its own. */
+typedef struct LatticeRoom {
+    const char *strip;
+    char *near;
+} LatticeRoom;
+
 static void run_blocks(const Lattice *q, const StripAt *at, const StripOut *s,
-                       const char *strip, int64_t f, int64_t end, char *near) {
+                       const LatticeRoom *room, int64_t f, int64_t end) {
     int64_t all = q->s.channels * q->s.taps, each = near_rows(s->columns);
     size_t size = q->s.size;
     ConvBroad t = {.channels = q->s.channels,
@@ -406,13 +419,15 @@ static void run_blocks(const Lattice *q, const StripAt *at, const StripOut *s,
     for (int64_t n; f < end; f += n) {
         n = block_at(q, f);
         t.w = q->packed + (size_t)((at->g * packed_filters(q) + f) * all) * size;
-        char *out = s->out + (size_t)(f * q->out_stride[1]) * size;
+        StripOut part = *s;
+        part.channel = s->channel + f;
         for (int64_t r = 0; r < s->rows; r += each) {
-            int64_t rows = conv_least(each, s->rows - r);
-            run_rows(q, strip + (size_t)(r * q->s.strip_row) * size, rows, s->columns,
-                     &t, near);
-            store_near(q, out + (size_t)(r * q->out_stride[3]) * size, s->channel + f,
-                       n, rows, s->columns, near);
+            part.rows = conv_least(each, s->rows - r);
+            part.out =
+                s->out + (size_t)(f * q->out_stride[1] + r * q->out_stride[3]) * size;
+            run_rows(q, room->strip + (size_t)(r * q->s.strip_row) * size, part.rows,
+                     s->columns, &t, room->near);
+            store_near(q, &part, n, room->near);
         }
     }
 }
@@ -462,7 +477,7 @@ static void run_unit(const Lattice *q, int64_t unit, char *own, char *near) {
                     .columns = conv_least(q->s.columns, a[2].count - s.i)};
     int64_t from = part * q->part, end = conv_least(from + q->part, q->filters);
     if (q->broads)
-        run_blocks(q, &s, &out, room, from, end, near);
+        run_blocks(q, &s, &out, &(LatticeRoom){room, near}, from, end);
     else
         run_filters(q, &s, &out, room, from, end);
 }

@@ -41,11 +41,10 @@ static bool is_pointwise(const Conv *q) {
 }
 
 /* The groups' matrices as a batch [1 or n, groups, rows, columns]. */
-static void set_matrix(Tensor *m, const Tensor *t, int64_t n, int64_t groups,
-                       int64_t rows, int64_t columns, const int64_t stride[4]) {
+static void set_matrix(Tensor *m, const Tensor *t, const int64_t shape[4],
+                       const int64_t stride[4]) {
     *m = (Tensor){.dtype = t->dtype, .ndim = 4, .data = t->data};
-    m->shape[0] = n, m->shape[1] = groups;
-    m->shape[2] = rows, m->shape[3] = columns;
+    memcpy(m->shape, shape, 4 * sizeof *shape);
     memcpy(m->stride, stride, 4 * sizeof *stride);
 }
 
@@ -88,10 +87,10 @@ static bool run_pointwise(Call *c, const Conv *q) {
     int64_t from = (forward ? q->c : q->o) / q->groups,
             to = (forward ? q->o : q->c) / q->groups;
     Tensor a, b;
-    set_matrix(&a, w, 1, q->groups, to, from,
+    set_matrix(&a, w, (const int64_t[]){1, q->groups, to, from},
                (const int64_t[]){0, q->o / q->groups * w->stride[0],
                                  w->stride[!forward], w->stride[forward]});
-    set_matrix(&b, x, q->n, q->groups, from, positions_of(q),
+    set_matrix(&b, x, (const int64_t[]){q->n, q->groups, from, positions_of(q)},
                (const int64_t[]){x->stride[0], from * x->stride[1], x->stride[1],
                                  x->stride[x->ndim - 1]});
     return product_run(c, &a, &b, 2, (const int64_t[]){q->n, q->groups},
@@ -103,9 +102,9 @@ static bool run_pointwise_grad(Call *c, const Conv *q) {
     int64_t from = q->c / q->groups, to = q->o / q->groups, n = positions_of(q);
     Tensor a, b;
     set_matrix(
-        &a, y, 1, q->groups, to, n,
+        &a, y, (const int64_t[]){1, q->groups, to, n},
         (const int64_t[]){0, to * y->stride[1], y->stride[1], y->stride[y->ndim - 1]});
-    set_matrix(&b, x, 1, q->groups, n, from,
+    set_matrix(&b, x, (const int64_t[]){1, q->groups, n, from},
                (const int64_t[]){0, from * x->stride[1], x->stride[x->ndim - 1],
                                  x->stride[1]});
     return product_run(c, &a, &b, 2, (const int64_t[]){1, q->groups},

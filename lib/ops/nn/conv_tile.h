@@ -71,10 +71,16 @@ typedef struct ConvBroad {
     void *out[2];
 } ConvBroad;
 typedef void ConvBroadFn(const ConvBroad *t);
-/* From [n][CONV_BROAD vectors] to `filters` rows of n elements of 4 bytes, those of
- * channels from `channel` on, with what comes after them (NULL: nothing). */
-typedef void ConvBroadStoreFn(void *out, ptrdiff_t out_row, const void *from, int64_t n,
-                              int64_t filters, const ConvAfter *a, int64_t channel);
+/* Where the results of such a block go: a row for each of `filters` channels from
+ * `channel` on. */
+typedef struct ConvBroadOut {
+    char *out;
+    ptrdiff_t out_row; /* bytes */
+    int64_t filters, channel;
+    const ConvAfter *after; /* NULL: nothing */
+} ConvBroadOut;
+/* From [n][CONV_BROAD vectors] to rows of n elements of 4 bytes. */
+typedef void ConvBroadStoreFn(const ConvBroadOut *to, const void *from, int64_t n);
 typedef struct ConvBroads {
     ConvBroadStoreFn *store_4; /* NULL: there is none */
     struct {
