@@ -104,36 +104,41 @@ static bool apply_scan(Revolve *q, Builder *b, int64_t steps, const Var *in, Var
     return op_apply(b, op, props_make(q->s, op, 4, p), inputs_of(q) + 1, arg, out);
 }
 
-static bool call_steps(Revolve *q, Builder *b, int64_t steps, int64_t states,
-                       const Var *in, Var *out, unsigned depth);
+/* Steps of the loop, how many of their states may be kept, and how often it was cut. */
+typedef struct Stretch {
+    int64_t steps, states;
+    unsigned depth;
+} Stretch;
+
+static bool call_steps(Revolve *q, Builder *b, Stretch h, const Var *in, Var *out);
 
 /* The first k steps, then the others. */
-static bool call_halves(Revolve *q, Builder *b, int64_t steps, int64_t states,
-                        const Var *in, Var *out, unsigned depth) {
-    int64_t k = revolve_split(steps, states);
+static bool call_halves(Revolve *q, Builder *b, Stretch h, const Var *in, Var *out) {
+    int64_t k = revolve_split(h.steps, h.states);
+    Stretch first = {k, h.states, h.depth + 1},
+            then = {h.steps - k, h.states - 1, h.depth + 1};
     size_t n = inputs_of(q);
     Var *part = arena_copy(q->a, in, n * sizeof *in);
     for (size_t i = 0; i < q->f.nseq; i++)
         if ((part[i] = slice_rows(b, in[i], 0, k)) == VAR_NONE) return false;
-    if (!call_steps(q, b, k, states, part, part + q->f.nseq, depth)) return false;
+    if (!call_steps(q, b, first, part, part + q->f.nseq)) return false;
     for (size_t i = 0; i < q->f.nseq; i++)
-        if ((part[i] = slice_rows(b, in[i], k, steps)) == VAR_NONE) return false;
-    return call_steps(q, b, steps - k, states - 1, part, out, depth);
+        if ((part[i] = slice_rows(b, in[i], k, h.steps)) == VAR_NONE) return false;
+    return call_steps(q, b, then, part, out);
 }
 
-static Graph *make_function(Revolve *q, int64_t steps, int64_t states, unsigned depth) {
+static Graph *make_function(Revolve *q, Stretch h) {
     Graph *main = q->b->g->main, *fn;
-    const char *base =
-        arena_printf(q->a, "%s_%lld", sym_text(q->s, q->f.fn->name), (long long)steps);
+    const char *base = arena_printf(q->a, "%s_%lld", sym_text(q->s, q->f.fn->name),
+                                    (long long)h.steps);
     fn = graph_function_new(main, graph_function_name(main, base));
     Builder b = builder(fn, true);
     Var *in = NEW_N(q->a, inputs_of(q), Var), *out = NEW_N(q->a, q->f.nout, Var);
     for (size_t i = 0; i < inputs_of(q); i++)
         in[i] = graph_input(fn, var_name(q->f.fn, q->f.fn->inputs.p[i]),
-                            input_type(q, i, steps));
-    bool ok = steps <= states + 1
-                  ? apply_scan(q, &b, steps, in, out)
-                  : call_halves(q, &b, steps, states, in, out, depth + 1);
+                            input_type(q, i, h.steps));
+    bool ok = h.steps <= h.states + 1 ? apply_scan(q, &b, h.steps, in, out)
+                                      : call_halves(q, &b, h, in, out);
     for (size_t o = 0; ok && o < q->f.nout; o++)
         vec_push(q->s, &fn->outputs, ((Output){q->f.fn->outputs.p[o].label, out[o]}));
     graph_outputs_changed(fn);
@@ -141,15 +146,14 @@ static Graph *make_function(Revolve *q, int64_t steps, int64_t states, unsigned 
 }
 
 /* Functions of the same length and number of states are one. */
-static bool call_steps(Revolve *q, Builder *b, int64_t steps, int64_t states,
-                       const Var *in, Var *out, unsigned depth) {
-    uint64_t key = (uint64_t)steps << 20 | (uint64_t)states, found;
+static bool call_steps(Revolve *q, Builder *b, Stretch h, const Var *in, Var *out) {
+    uint64_t key = (uint64_t)h.steps << 20 | (uint64_t)h.states, found;
     Graph *fn;
-    if (depth > DEPTH_MOST)
+    if (h.depth > DEPTH_MOST)
         return fail(q->s, q->b->from.at, E_LIMIT, "the loop is cut too often");
     if (map_get(&q->made, key, &found))
         fn = (Graph *)(uintptr_t)found;
-    else if (!(fn = make_function(q, steps, states, depth)))
+    else if (!(fn = make_function(q, h)))
         return false;
     map_put(&q->made, key, (uintptr_t)fn);
     const Op *call = op_known(q->s, OP_CALL);
@@ -173,7 +177,7 @@ bool scan_revolve(Builder *b, ApplyId id, int64_t states, Var *out) {
         if (i < q.f.nseq) in[i] = slice_rows(b, in[i], 0, steps);
         ok = in[i] != VAR_NONE;
     }
-    ok = ok && call_steps(&q, b, steps, states, in, out, 0);
+    ok = ok && call_steps(&q, b, (Stretch){steps, states, 0}, in, out);
     map_free(&q.made);
     arena_free(q.a);
     return ok;

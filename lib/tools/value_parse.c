@@ -127,8 +127,8 @@ static bool cut_rows(Session *s, const Value *v, Span at, const char *what,
     return true;
 }
 
-static bool compile_part(Session *s, Span text, const Type *t, Filter how,
-                         const char *what, ValueRows *rows, Value *out) {
+bool value_compile_rows(Session *s, Span text, const Type *t, Filter how,
+                        const char *what, ValueRows *rows, Value *out) {
     const Source *src = source_get(s, text.source);
     while (text.begin < text.end && src->text[text.begin] == ' ')
         text.begin++;
@@ -151,10 +151,5 @@ static bool compile_part(Session *s, Span text, const Type *t, Filter how,
 
 bool value_compile(Session *s, Span text, const Type *t, Filter how, const char *what,
                    Value *out) {
-    return compile_part(s, text, t, how, what, NULL, out);
-}
-
-bool value_compile_rows(Session *s, Span text, const Type *t, Filter how,
-                        const char *what, ValueRows *rows, Value *out) {
-    return compile_part(s, text, t, how, what, rows, out);
+    return value_compile_rows(s, text, t, how, what, NULL, out);
 }
