@@ -19,7 +19,7 @@ typedef struct Compiler Compiler; /* lang/expr.h */
     FORM(ONNX, "onnx", ".onnx", NULL)                                                  \
     FORM(DOT, "dot", ".dot", dot_write)          /* graphviz */                        \
     FORM(SVG, "svg", ".svg", svg_write)          /* a picture */                       \
-    FORM(HTML, "html", ".html .htm", html_write) /* a page to look at */               \
+    FORM(HTML, "html", ".html .htm", page_write) /* a page to look at */               \
     FORM(TREE, "tree", "", tree_write)           /* a debugprint */                    \
     FORM(MATH, "math", "", math_write)           /* an infix listing */
 #define IO_FORM_ID(id, name, suffixes, writer) IO_##id,

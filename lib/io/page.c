@@ -7,7 +7,7 @@ bool svg_write(const Graph *g, const WriteOptions *o, Str *out) {
     return page_draw(g, o->depth, out);
 }
 
-bool html_write(const Graph *g, const WriteOptions *o, Str *out) {
+bool page_write(const Graph *g, const WriteOptions *o, Str *out) {
     Page *p = page_new(g->s, "graph", g->name ? sym_text(g->s, g->name) : "graph");
     if (!o->no_provenance) page_steps(p, g);
     page_add_graph(p, g);

@@ -4,6 +4,8 @@ function folder(f) { sub(/\/[^\/]*$/, "", f); return f }
 function stem(f) { sub(/.*\//, "", f); sub(/\..*/, "", f); return f }
 function show(what, name) { if (list) print "  " what ": " name | "sort" }
 function shown() { if (list) close("sort") }
+# A macro that defines a function is no function: its name stands for several.
+$1 == "T" && $2 ~ /^[A-Z][A-Z0-9_]*$/ { next }
 $1 == "T" {
     n++; name[n] = $2; file[n] = $3; static[n] = 0
     for (i = 5; i <= NF; i++) {
