@@ -128,7 +128,7 @@ static bool print_replacement(void *ctx, const RewriteEvent *e) {
 }
 
 static void show_profile(Session *s, const RewriteResult *q) {
-    fprintf(stderr, "%s in %s, %s before, %u after\n",
+    fprintf(stderr, "%s in %s, %s before, %zu after\n",
             str_counted(s, q->fired, "replacement"), str_counted(s, q->sweeps, "sweep"),
             str_counted(s, q->before, "apply"), q->after);
     fprintf(stderr, "%10s %10s %10s %8s  %s\n", "time_us", "tried", "fired", "nodes",

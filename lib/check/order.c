@@ -100,15 +100,8 @@ static void compare_graphs(Again *w, const Graph *again) {
     str_free(&text);
 }
 
-static uint32_t count_all_applies(const Graph *g) {
-    uint32_t n = g->napply + 1;
-    for (size_t i = 0; i < g->functions.n; i++)
-        n += g->functions.p[i]->napply;
-    return n;
-}
-
 bool order_check(Check *c, Graph *g) {
-    unsigned runs = APPLIES / count_all_applies(g) + 2;
+    unsigned runs = APPLIES / (unsigned)(graph_all_applies(g) + 1) + 2;
     if (runs > c->o.patience) runs = c->o.patience;
     for (unsigned i = 2; i <= runs && c->found == 0; i++) {
         Again w = {.c = c, .run = i};

@@ -256,6 +256,14 @@ void json_put_ints(JsonWriter *w, size_t n, const int64_t *v) {
     json_close(w, "]");
 }
 
+void json_put_numbers(JsonWriter *w, const char *key, size_t n, const uint32_t *v) {
+    json_put_key(w, key);
+    json_open(w, '[');
+    for (size_t i = 0; i < n; i++)
+        json_put_int(w, v[i]);
+    json_close(w, "]");
+}
+
 void json_put_number(JsonWriter *w, double v) {
     begin_item(w);
     json_number(v, w->out);

@@ -57,7 +57,8 @@ void json_put_number(JsonWriter *w, double v); /* null if it isn't finite */
 void json_put_int(JsonWriter *w, int64_t v);
 void json_put_ints(JsonWriter *w, size_t n, const int64_t *v); /* a list */
 void json_put_word(JsonWriter *w, const char *word); /* true, false, null; any JSON */
-/* A member of an object. */
+/* Members of an object. */
+void json_put_numbers(JsonWriter *w, const char *key, size_t n, const uint32_t *v);
 void json_member(JsonWriter *w, const char *key, const char *text);
 void json_member_number(JsonWriter *w, const char *key, double v);
 

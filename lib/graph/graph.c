@@ -257,6 +257,13 @@ size_t graph_bytes(const Graph *g) {
            p->apply_cap * (sizeof *g->apply + sizeof *g->origin) + index_bytes(p);
 }
 
+size_t graph_all_applies(const Graph *main) {
+    size_t n = main->napply;
+    for (size_t i = 0; i < main->functions.n; i++)
+        n += main->functions.p[i]->napply;
+    return n;
+}
+
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin) {
     reserve_applies(g, napply);
     reserve_vars(g, nvar);

@@ -168,6 +168,7 @@ Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Va
 ApplyId graph_equal_apply(Graph *g, const Op *op, const Props *props, size_t nin,
                           const Var *in);
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin); /* a hint */
+size_t graph_all_applies(const Graph *main); /* with those of its functions */
 size_t graph_bytes(const Graph *g); /* of its tables, without values and names */
 /* Frees the room reserved for growing and interning; both still work. */
 void graph_trim(Graph *g);

@@ -207,7 +207,7 @@ const DataFile *data_file(DataFiles *all, const char *path); /* NULL: diagnosed 
 void data_files_close(DataFiles *all);
 bool text_write(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o);
 typedef bool ViewWriter(const Graph *g, const WriteOptions *o, Str *out);
-ViewWriter dot_write, svg_write, html_write, tree_write, math_write;
+ViewWriter dot_write, svg_write, page_write, tree_write, math_write;
 
 bool io_is_builtin(Session *s, const char *name); /* is an op or a macro, so not
                                                    * available for a function */

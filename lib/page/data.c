@@ -75,21 +75,13 @@ static uint32_t number_of_op(Page *p, const Op *op) {
     return (uint32_t)(t->op.n - 1);
 }
 
-/* NAN: the type leaves it open. */
-static double known_bytes_of(const Type *t) {
-    double n = t->kind == TYPE_TENSOR ? (double)dtype_size(t->dtype) : (double)NAN;
-    for (int i = 0; i < t->ndim; i++)
-        n *= dim_is_known(t->dim[i]) ? (double)t->dim[i] : (double)NAN;
-    return n;
-}
-
 static void put_types(Page *p) {
     PageTables *t = p->tables;
     uint32_t *text = NEW_N(p->a, t->type.n + 1, uint32_t);
     double *bytes = NEW_N(p->a, t->type.n + 1, double);
     for (size_t i = 0; i < t->type.n; i++) {
         text[i] = page_string(p, type_str(p->s, t->type.p[i]));
-        bytes[i] = known_bytes_of(t->type.p[i]);
+        bytes[i] = type_known_bytes(t->type.p[i]);
     }
     json_put_key(&p->w, "types");
     json_open(&p->w, '{');
@@ -157,9 +149,7 @@ static bool has_room(const Page *p) {
 
 uint32_t page_add_graph(Page *p, const Graph *main) {
     uint32_t number = (uint32_t)p->tables->graph.n;
-    p->tables->applies += main->napply;
-    for (size_t i = 0; i < main->functions.n; i++)
-        p->tables->applies += main->functions.p[i]->napply;
+    p->tables->applies += graph_all_applies(main);
     if (!has_room(p)) return number;
     add_graph(p, main, NULL);
     for (size_t i = 0; i < main->functions.n; i++)
@@ -178,14 +168,6 @@ uint32_t page_graph_number(const Page *p, const Graph *g) {
     return has ? (uint32_t)found : UINT32_MAX;
 }
 
-static void put_vars(Page *p, const char *key, size_t n, const Var *v) {
-    json_put_key(&p->w, key);
-    json_open(&p->w, '[');
-    for (size_t i = 0; i < n; i++)
-        json_put_int(&p->w, v[i]);
-    json_close(&p->w, "]");
-}
-
 static void put_pair(Page *p, int64_t x, int64_t y) {
     json_open(&p->w, '[');
     json_put_int(&p->w, x);
@@ -194,8 +176,8 @@ static void put_pair(Page *p, int64_t x, int64_t y) {
 }
 
 static void put_interface(Page *p, const Graph *g) {
-    put_vars(p, "inputs", g->inputs.n, g->inputs.p);
-    put_vars(p, "shared", g->shared.n, g->shared.p);
+    json_put_numbers(&p->w, "inputs", g->inputs.n, g->inputs.p);
+    json_put_numbers(&p->w, "shared", g->shared.n, g->shared.p);
     json_put_key(&p->w, "outputs");
     json_open(&p->w, '[');
     for (size_t i = 0; i < g->outputs.n; i++)

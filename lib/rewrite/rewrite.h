@@ -81,7 +81,7 @@ typedef struct RewriteOptions {
 } RewriteOptions;
 typedef struct RewriteResult {
     uint32_t fired, sweeps;
-    uint32_t before, after; /* Applies */
+    size_t before, after; /* Applies */
     size_t nprofile;
     const RewriteProfile *profile; /* session memory of the last call */
 } RewriteResult;

@@ -117,13 +117,6 @@ static bool rewrite_one_graph(RewriteRun *run, Graph *g, double from, double to)
 
 /* ---- the whole run ---- */
 
-static uint32_t count_applies(const Graph *g) {
-    uint32_t n = g->napply;
-    for (size_t i = 0; i < g->functions.n; i++)
-        n += g->functions.p[i]->napply;
-    return n;
-}
-
 static bool run_each_graph(RewriteRun *run, Graph *main, double from, double to) {
     for (size_t i = 0, n = main->functions.n; i < n; i++)
         if (!main->functions.p[i]->fused &&
@@ -223,7 +216,7 @@ static void log_unused_rules(const RewriteRun *run) {
     }
 }
 
-static void log_rewriting(const RewriteRun *run, uint32_t before, uint32_t after) {
+static void log_rewriting(const RewriteRun *run, size_t before, size_t after) {
     Session *s = run->s;
     Arena *a = arena_new(s);
     size_t n, used = 0;
@@ -236,7 +229,7 @@ static void log_rewriting(const RewriteRun *run, uint32_t before, uint32_t after
     for (size_t i = 0; i < used; i++)
         str_printf(&rules, "%s%s %llu", i ? ", " : ": ", row[i]->name,
                    (unsigned long long)row[i]->fired);
-    session_log(s, "rewrote with %s in %s: %u -> %s, %s%s",
+    session_log(s, "rewrote with %s in %s: %zu -> %s, %s%s",
                 run->o->query.mode ? run->o->query.mode : "FAST_RUN",
                 str_counted(s, run->sweeps, "sweep"), before,
                 str_counted(s, after, "Apply"),
@@ -252,12 +245,12 @@ static void open_run(RewriteRun *run, Session *s, const RewriteOptions *o) {
     run->db = NULL;
 }
 
-static void close_run(RewriteRun *run, RewriteResult *r, uint32_t before,
+static void close_run(RewriteRun *run, RewriteResult *r, size_t before,
                       const Graph *done) {
     if (r) {
         *r = (RewriteResult){.fired = run->fired, .sweeps = run->sweeps};
         r->before = before;
-        r->after = done ? count_applies(done) : 0;
+        r->after = done ? graph_all_applies(done) : 0;
         r->profile = database_profile(run->db, &r->nprofile);
     }
     why_free(run->why);
@@ -266,7 +259,7 @@ static void close_run(RewriteRun *run, RewriteResult *r, uint32_t before,
 
 Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r) {
     Session *s = g->s;
-    uint32_t before = count_applies(g);
+    size_t before = graph_all_applies(g);
     RewriteRun run;
     open_run(&run, s, o);
     if (!run.db) {
@@ -277,7 +270,7 @@ Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r) {
     Graph *done = run_copy(&run, g);
     session_set_doing(s, was);
     if (done && !o->trial && session_is_logged(s)) {
-        log_rewriting(&run, before, count_applies(done));
+        log_rewriting(&run, before, graph_all_applies(done));
         log_unused_rules(&run);
     }
     if (done && run.why) why_report(run.why, run.db);

@@ -2,6 +2,7 @@
  * equality of pointers and a type lives as long as the session. */
 #include "type/type_impl.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct TypeTable {
@@ -251,6 +252,13 @@ const Type *type_join(Session *s, const Type *a, const Type *b) {
     for (int i = 0; i < a->ndim; i++)
         dim[i] = a->dim[i] == b->dim[i] ? a->dim[i] : DIM_UNKNOWN;
     return with_other_dims(s, whole, a, dim);
+}
+
+double type_known_bytes(const Type *t) {
+    double n = t->kind == TYPE_TENSOR ? (double)dtype_size(t->dtype) : (double)NAN;
+    for (int i = 0; i < t->ndim; i++)
+        n *= dim_is_known(t->dim[i]) ? (double)t->dim[i] : (double)NAN;
+    return n;
 }
 
 int64_t type_size(const Type *t) {

@@ -178,6 +178,8 @@ const Type *type_meet(Session *s, const Type *a, const Type *b);
 const Type *type_join(Session *s, const Type *a, const Type *b);
 /* Elements if all dims are known and the product fits; else -1. */
 int64_t type_size(const Type *t);
+/* NAN if a dim is open, or it is no tensor. */
+double type_known_bytes(const Type *t);
 
 /* "float32[n, 64]", "int64" (0-d), "float64[?]", "random", "null('why')",
  * "sparse('csr', float32[3, ?])". */

@@ -7,14 +7,6 @@
 
 enum { LONGEST = 1 << 16 }; /* of lists that they make */
 
-static Node bool_node(bool yes) {
-    return node_literal((Literal){.kind = K_BOOL, .u = yes}, NOWHERE);
-}
-
-static Node int_node(int64_t v) {
-    return node_literal(literal_int(v), NOWHERE);
-}
-
 bool onnx_fail_call(Compiler *c, const char *why) {
     return fail(c->s, NOWHERE, E_ARG, "%s", why);
 }
@@ -32,27 +24,19 @@ static bool make_list(Compiler *c, size_t n, Node *item, Node *out) {
 /* given(x): is there such an input or attribute? */
 static bool f_given(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)c, (void)f;
-    return *out = bool_node(a->arg[0].kind != NODE_NONE), true;
+    return *out = row_bool_node(a->arg[0].kind != NODE_NONE), true;
 }
 
 /* is_known(x): is it a number or a list of numbers? */
 static bool f_is_known(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)c, (void)f;
-    return *out = bool_node(node_is_literal(&a->arg[0])), true;
-}
-
-static size_t count_of(const Node *n) {
-    return n->kind == NODE_LIST ? n->n : n->kind == NODE_NONE ? 0 : 1;
-}
-
-static const Node *item_of(const Node *n, size_t i) {
-    return n->kind == NODE_LIST ? &n->item[i] : n;
+    return *out = row_bool_node(node_is_literal(&a->arg[0])), true;
 }
 
 /* count(list) */
 static bool f_count(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)c, (void)f;
-    return *out = int_node((int64_t)count_of(&a->arg[0])), true;
+    return *out = row_int_node((int64_t)row_count_of(&a->arg[0])), true;
 }
 
 /* span(a, b): [a, a + 1, ..., b - 1] */
@@ -65,7 +49,7 @@ static bool f_span(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     if (n > LONGEST) return onnx_fail_call(c, "a list of more than 65536 numbers");
     Node *item = NEW_N(compiler_arena(c), n + 1, Node);
     for (size_t i = 0; i < n; i++)
-        item[i] = int_node(from + (int64_t)i);
+        item[i] = row_int_node(from + (int64_t)i);
     return make_list(c, n, item, out);
 }
 
@@ -86,18 +70,18 @@ static bool f_join(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
     size_t n = 0, k = 0;
     for (size_t i = 0; i < a->n; i++)
-        n += count_of(&a->arg[i]);
+        n += row_count_of(&a->arg[i]);
     Node *item = NEW_N(compiler_arena(c), n + 1, Node);
     for (size_t i = 0; i < a->n; i++)
-        for (size_t j = 0; j < count_of(&a->arg[i]); j++)
-            item[k++] = *item_of(&a->arg[i], j);
+        for (size_t j = 0; j < row_count_of(&a->arg[i]); j++)
+            item[k++] = *row_item_of(&a->arg[i], j);
     return make_list(c, n, item, out);
 }
 
 /* part(list, from, to): as Python's list[from:to] */
 static bool f_part(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
-    int64_t from, to, n = (int64_t)count_of(&a->arg[0]);
+    int64_t from, to, n = (int64_t)row_count_of(&a->arg[0]);
     if (!onnx_int_of(c, &a->arg[1], &from) || !onnx_int_of(c, &a->arg[2], &to))
         return false;
     if (from < 0) from += n;
@@ -107,7 +91,7 @@ static bool f_part(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     if (from > to) from = to;
     Node *item = NEW_N(compiler_arena(c), (size_t)(to - from) + 1, Node);
     for (int64_t i = from; i < to; i++)
-        item[i - from] = *item_of(&a->arg[0], (size_t)i);
+        item[i - from] = *row_item_of(&a->arg[0], (size_t)i);
     return make_list(c, (size_t)(to - from), item, out);
 }
 
@@ -115,7 +99,7 @@ static bool f_part(Compiler *c, const Node *f, const Arguments *a, Node *out) {
 static bool f_pairs(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
     const Node *x = &a->arg[0];
-    size_t n = count_of(x) / 2;
+    size_t n = row_count_of(x) / 2;
     if (x->kind != NODE_LIST || x->n % 2)
         return onnx_fail_call(c, "pads must be an even number of integers");
     Node *item = NEW_N(compiler_arena(c), n + 1, Node);
@@ -131,14 +115,14 @@ static bool f_pairs(Compiler *c, const Node *f, const Arguments *a, Node *out) {
 /* each(f, list, ...): [f(a0, b0), f(a1, b1), ...] */
 static bool f_each(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
-    size_t n = count_of(&a->arg[1]);
+    size_t n = row_count_of(&a->arg[1]);
     Node *item = NEW_N(compiler_arena(c), n + 1, Node),
          *arg = NEW_N(compiler_arena(c), a->n, Node);
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 1; k < a->n; k++) {
-            if (count_of(&a->arg[k]) != n)
+            if (row_count_of(&a->arg[k]) != n)
                 return onnx_fail_call(c, "lists of different lengths");
-            arg[k - 1] = *item_of(&a->arg[k], i);
+            arg[k - 1] = *row_item_of(&a->arg[k], i);
         }
         if (!compiler_apply(c, &a->arg[0], &(Arguments){a->n - 1, arg, NULL, NOWHERE},
                             &item[i]))
@@ -150,11 +134,11 @@ static bool f_each(Compiler *c, const Node *f, const Arguments *a, Node *out) {
 /* fold(f, list): f(f(a, b), c) */
 static bool f_fold(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
-    size_t n = count_of(&a->arg[1]);
+    size_t n = row_count_of(&a->arg[1]);
     if (n == 0) return onnx_fail_call(c, "at least one input is needed");
-    *out = *item_of(&a->arg[1], 0);
+    *out = *row_item_of(&a->arg[1], 0);
     for (size_t i = 1; i < n; i++) {
-        Node arg[2] = {*out, *item_of(&a->arg[1], i)};
+        Node arg[2] = {*out, *row_item_of(&a->arg[1], i)};
         if (!compiler_apply(c, &a->arg[0], &(Arguments){2, arg, NULL, NOWHERE}, out))
             return false;
     }
@@ -182,7 +166,7 @@ static bool f_is_float(Compiler *c, const Node *f, const Arguments *a, Node *out
     const Type *t =
         a->arg[0].kind == NODE_VAR ? var_type(c->b->g, a->arg[0].var) : NULL;
     bool yes = t && t->kind == TYPE_TENSOR && dtype_is_float(t->dtype);
-    return *out = bool_node(yes), true;
+    return *out = row_bool_node(yes), true;
 }
 
 /* refuse('text'): the row can't say it */
@@ -195,9 +179,9 @@ static bool f_refuse(Compiler *c, const Node *f, const Arguments *a, Node *out) 
 /* first(x): the item of a list, or x itself */
 static bool f_first(Compiler *c, const Node *f, const Arguments *a, Node *out) {
     (void)f;
-    if (count_of(&a->arg[0]) == 0)
+    if (row_count_of(&a->arg[0]) == 0)
         return onnx_fail_call(c, "an empty list where a value is expected");
-    return *out = *item_of(&a->arg[0], 0), true;
+    return *out = *row_item_of(&a->arg[0], 0), true;
 }
 
 static bool axis_of(Compiler *c, const Node *n, int ndim, int64_t *axis) {
@@ -213,14 +197,14 @@ static bool f_spread(Compiler *c, const Node *f, const Arguments *a, Node *out) 
     (void)f;
     int64_t n, axis;
     if (!onnx_int_of(c, &a->arg[2], &n)) return false;
-    if (n < 0 || n > MAX_NDIM || count_of(&a->arg[0]) != count_of(&a->arg[1]))
+    if (n < 0 || n > MAX_NDIM || row_count_of(&a->arg[0]) != row_count_of(&a->arg[1]))
         return onnx_fail_call(c, "there are not as many values as axes");
     Node *item = NEW_N(compiler_arena(c), (size_t)n + 1, Node);
     for (int64_t i = 0; i < n; i++)
         item[i] = a->arg[3];
-    for (size_t i = 0; i < count_of(&a->arg[1]); i++) {
-        if (!axis_of(c, item_of(&a->arg[1], i), (int)n, &axis)) return false;
-        item[axis] = *item_of(&a->arg[0], i);
+    for (size_t i = 0; i < row_count_of(&a->arg[1]); i++) {
+        if (!axis_of(c, row_item_of(&a->arg[1], i), (int)n, &axis)) return false;
+        item[axis] = *row_item_of(&a->arg[0], i);
     }
     return make_list(c, (size_t)n, item, out);
 }
@@ -274,7 +258,7 @@ static bool f_split_sizes(Compiler *c, const Node *f, const Arguments *a, Node *
     if (!axis_of(c, &a->arg[1], t->ndim, &axis) || !onnx_int_of(c, &a->arg[3], &n))
         return false;
     bool given = a->arg[2].kind != NODE_NONE;
-    if (given) n = (int64_t)count_of(&a->arg[2]);
+    if (given) n = (int64_t)row_count_of(&a->arg[2]);
     if (!given && !dim_is_known(t->dim[axis]))
         return onnx_fail_call(
             c, "an axis of unknown length can't be split into equal parts");
@@ -282,11 +266,11 @@ static bool f_split_sizes(Compiler *c, const Node *f, const Arguments *a, Node *
         return onnx_fail_call(c, "a number of parts that is no number from 1 on");
     Node *item = NEW_N(compiler_arena(c), (size_t)n + 1, Node), from, to;
     for (int64_t i = 0; i < n; i++, at += size) {
-        if (given && !onnx_int_of(c, item_of(&a->arg[2], (size_t)i), &size))
+        if (given && !onnx_int_of(c, row_item_of(&a->arg[2], (size_t)i), &size))
             return false;
         if (!given) size = (t->dim[axis] + n - 1) / n;
-        from = int_node(at);
-        to = int_node(at + size);
+        from = row_int_node(at);
+        to = row_int_node(at + size);
         const Node *bound[3] = {&from, &to, NULL};
         if (!slice_along(c, x, axis, bound, &item[i])) return false;
     }
@@ -422,7 +406,7 @@ static bool f_seed_of(Compiler *c, const Node *f, const Arguments *a, Node *out)
     (void)c, (void)f;
     bool number = a->arg[0].kind == NODE_LITERAL;
     double v = number ? literal_f64(&a->arg[0].lit) : 0;
-    return *out = int_node(v > 0 && v < (double)INT64_MAX ? (int64_t)v : 0), true;
+    return *out = row_int_node(v > 0 && v < (double)INT64_MAX ? (int64_t)v : 0), true;
 }
 
 static const OnnxRowFunction row_functions[] = {{"given", f_given, 1},

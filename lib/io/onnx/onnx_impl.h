@@ -136,6 +136,19 @@ typedef struct OnnxRowFunction {
 } OnnxRowFunction;
 bool onnx_fail_call(Compiler *c, const char *why);
 bool onnx_int_of(Compiler *c, const Node *n, int64_t *v);
+static inline Node row_bool_node(bool yes) {
+    return node_literal((Literal){.kind = K_BOOL, .u = yes}, NOWHERE);
+}
+static inline Node row_int_node(int64_t v) {
+    return node_literal(literal_int(v), NOWHERE);
+}
+/* A list's items; anything else is a list of one, and none is empty. */
+static inline size_t row_count_of(const Node *n) {
+    return n->kind == NODE_LIST ? n->n : n->kind == NODE_NONE ? 0 : 1;
+}
+static inline const Node *row_item_of(const Node *n, size_t i) {
+    return n->kind == NODE_LIST ? &n->item[i] : n;
+}
 
 /* ---- bodies.c ---- */
 extern const OnnxRowFunction onnx_body_functions[];

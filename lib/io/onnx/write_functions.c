@@ -6,22 +6,6 @@ static bool fail_row(Compiler *c, const char *why) {
     return fail(c->s, NOWHERE, E_ARG, "%s", why);
 }
 
-static Node bool_node(bool yes) {
-    return node_literal((Literal){.kind = K_BOOL, .u = yes}, NOWHERE);
-}
-
-static Node int_node(int64_t v) {
-    return node_literal(literal_int(v), NOWHERE);
-}
-
-static size_t count_of(const Node *n) {
-    return n->kind == NODE_LIST ? n->n : n->kind == NODE_NONE ? 0 : 1;
-}
-
-static const Node *item_of(const Node *n, size_t i) {
-    return n->kind == NODE_LIST ? &n->item[i] : n;
-}
-
 static bool int_of(Compiler *c, const Node *n, int64_t *v) {
     return (n->kind == NODE_LITERAL && literal_i64(&n->lit, v)) ||
            fail_row(c,
@@ -52,10 +36,10 @@ static OutName *vector_value(OnnxWriting *w, const Node *n) {
     Var v;
     if (!node_is_literal(n))
         return compiler_ints(w->frame->c, n, &v) ? onnx_write_var(w, v) : NULL;
-    int64_t *item = NEW_N(w->a, count_of(n) + 1, int64_t);
-    for (size_t i = 0; i < count_of(n); i++)
-        if (!int_of(w->frame->c, item_of(n, i), &item[i])) return NULL;
-    return out_ints(w, 1, count_of(n), item);
+    int64_t *item = NEW_N(w->a, row_count_of(n) + 1, int64_t);
+    for (size_t i = 0; i < row_count_of(n); i++)
+        if (!int_of(w->frame->c, row_item_of(n, i), &item[i])) return NULL;
+    return out_ints(w, 1, row_count_of(n), item);
 }
 
 OutName *onnx_node_value(OnnxWriting *w, const Node *n) {
@@ -239,14 +223,14 @@ static bool f_is_kind(OnnxWriting *w, const Arguments *a, Node *out) {
     const char *word = sym_text(w->s, a->arg[1].sym);
     bool yes =
         t && t->kind == TYPE_TENSOR && strcmp(kinds[dtype_kind(t->dtype)], word) == 0;
-    return *out = bool_node(yes), true;
+    return *out = row_bool_node(yes), true;
 }
 
 /* is_size(x): is it a single int64, as sizes are? */
 static bool f_is_size(OnnxWriting *w, const Arguments *a, Node *out) {
     const Type *t = type_of(w, &a->arg[0]);
     bool yes = t && t->kind == TYPE_TENSOR && t->dtype == DT_INT64 && t->ndim == 0;
-    return *out = bool_node(yes), true;
+    return *out = row_bool_node(yes), true;
 }
 
 /* sizes(x, from): those of its dims from there on, None if one is not known */
@@ -260,7 +244,7 @@ static bool f_sizes(OnnxWriting *w, const Arguments *a, Node *out) {
     for (size_t i = 0; i < n; i++) {
         Dim d = t->dim[(size_t)from + i];
         if (!dim_is_known(d)) return true;
-        item[i] = int_node(d);
+        item[i] = row_int_node(d);
     }
     return node_tree(w->frame->c, n, item, NULL, NOWHERE, out);
 }
@@ -270,10 +254,10 @@ static bool f_fit(OnnxWriting *w, const Arguments *a, Node *out) {
     int64_t n;
     const Node *x = &a->arg[0];
     if (!int_of(w->frame->c, &a->arg[1], &n)) return false;
-    if (x->kind == NODE_NONE || count_of(x) == (size_t)n) return *out = *x, true;
+    if (x->kind == NODE_NONE || row_count_of(x) == (size_t)n) return *out = *x, true;
     Node *item = NEW_N(compiler_arena(w->frame->c), (size_t)n + 1, Node);
     for (int64_t i = 0; i < n; i++)
-        item[i] = *item_of(x, 0);
+        item[i] = *row_item_of(x, 0);
     return node_tree(w->frame->c, (size_t)n, item, NULL, NOWHERE, out);
 }
 
@@ -296,26 +280,26 @@ static bool pad_axis(OnnxWriting *w, const Arguments *a, size_t n, size_t i,
                      Padding *p) {
     Compiler *c = w->frame->c;
     const Node *how = &a->arg[0];
-    size_t count = count_of(how);
+    size_t count = row_count_of(how);
     if (how->kind != NODE_STRING)
         return int_of(c,
-                      item_of(how, count == 2 * n ? 2 * i
-                                   : count == n   ? i
-                                                  : 0),
+                      row_item_of(how, count == 2 * n ? 2 * i
+                                       : count == n   ? i
+                                                      : 0),
                       &p->before) &&
                int_of(c,
-                      item_of(how, count == 2 * n ? 2 * i + 1
-                                   : count == n   ? i
-                                                  : 0),
+                      row_item_of(how, count == 2 * n ? 2 * i + 1
+                                       : count == n   ? i
+                                                      : 0),
                       &p->after);
     const char *word = sym_text(w->s, how->sym);
     if (strcmp(word, "valid") == 0) return true;
     if (a->arg[1].kind == NODE_NONE)
         return fail_row(c, "padding='same' needs sizes that are known");
-    if (!int_of(c, item_of(&a->arg[1], i), &p->size) ||
-        !int_of(c, item_of(&a->arg[2], i), &p->window) ||
-        !int_of(c, item_of(&a->arg[3], i), &p->stride) ||
-        !int_of(c, item_of(&a->arg[4], i), &p->dilation))
+    if (!int_of(c, row_item_of(&a->arg[1], i), &p->size) ||
+        !int_of(c, row_item_of(&a->arg[2], i), &p->window) ||
+        !int_of(c, row_item_of(&a->arg[3], i), &p->stride) ||
+        !int_of(c, row_item_of(&a->arg[4], i), &p->dilation))
         return false;
     return pad_same(p, strcmp(word, "same_lower") != 0), true;
 }
@@ -323,13 +307,13 @@ static bool pad_axis(OnnxWriting *w, const Arguments *a, size_t n, size_t i,
 /* pads(padding, sizes of x, window, strides, dilations): before each axis, then after
  * each */
 static bool f_pads(OnnxWriting *w, const Arguments *a, Node *out) {
-    size_t n = count_of(&a->arg[3]);
+    size_t n = row_count_of(&a->arg[3]);
     Node *item = NEW_N(compiler_arena(w->frame->c), 2 * n + 1, Node);
     for (size_t i = 0; i < n; i++) {
         Padding p = {0};
         if (!pad_axis(w, a, n, i, &p)) return false;
-        item[i] = int_node(p.before);
-        item[n + i] = int_node(p.after);
+        item[i] = row_int_node(p.before);
+        item[n + i] = row_int_node(p.after);
     }
     return node_tree(w->frame->c, 2 * n, item, NULL, NOWHERE, out);
 }
@@ -338,7 +322,7 @@ static bool f_pads(OnnxWriting *w, const Arguments *a, Node *out) {
 static bool f_sides(OnnxWriting *w, const Arguments *a, Node *out) {
     const Node *x = &a->arg[0];
     Compiler *c = w->frame->c;
-    size_t n = count_of(x) / 2;
+    size_t n = row_count_of(x) / 2;
     int64_t axes;
     *out = *x;
     if (!int_of(c, &a->arg[1], &axes)) return false;
@@ -356,7 +340,7 @@ static bool f_above(OnnxWriting *w, const Arguments *a, Node *out) {
     int64_t v;
     for (size_t i = 0; i < x->n; i++) {
         if (!int_of(w->frame->c, &x->item[i], &v)) return false;
-        item[i] = int_node(v < 0 ? 0 : v);
+        item[i] = row_int_node(v < 0 ? 0 : v);
     }
     return node_tree(w->frame->c, x->n, item, NULL, NOWHERE, out);
 }
@@ -383,19 +367,19 @@ static bool f_any_below(OnnxWriting *w, const Arguments *a, Node *out) {
     int64_t v, n;
     bool yes = false;
     if (!int_of(w->frame->c, &a->arg[1], &n)) return false;
-    for (size_t i = 0; i < count_of(&a->arg[0]); i++)
-        yes |= int_of(w->frame->c, item_of(&a->arg[0], i), &v) && v < n;
-    return *out = bool_node(yes), true;
+    for (size_t i = 0; i < row_count_of(&a->arg[0]); i++)
+        yes |= int_of(w->frame->c, row_item_of(&a->arg[0], i), &v) && v < n;
+    return *out = row_bool_node(yes), true;
 }
 
 /* indexed(x, index, at): the subtensor of this index */
 static bool f_indexed(OnnxWriting *w, const Arguments *a, Node *out) {
     OutFrame *f = w->frame;
-    size_t n = count_of(&a->arg[2]);
+    size_t n = row_count_of(&a->arg[2]);
     Var *in = NEW_N(w->a, n + 2, Var);
     if (!compiler_var(f->c, &a->arg[0], DT_NONE, &in[0])) return false;
     for (size_t i = 0; i < n; i++)
-        in[i + 1] = item_of(&a->arg[2], i)->var;
+        in[i + 1] = row_item_of(&a->arg[2], i)->var;
     PropArg index = {"index", PROP_STR(a->arg[1].sym)};
     *out = node_var(apply_named(&f->b, "subtensor", n + 1, in, 1, &index), NOWHERE);
     return out->var != VAR_NONE;
@@ -475,5 +459,5 @@ void onnx_bind_write_functions(OnnxWriting *w, OutFrame *f) {
                                .n = i,
                                .apply = call_write_row,
                                .data = w});
-    bound_names_add(w->a, &f->helpers, sym(w->s, "opset"), int_node(w->opset));
+    bound_names_add(w->a, &f->helpers, sym(w->s, "opset"), row_int_node(w->opset));
 }

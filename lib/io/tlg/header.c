@@ -180,10 +180,7 @@ static const TlgField end_fields[] = {
     {"xxh64", NULL, write_hash, 0}}; /* tlg_verify has read it */
 
 static EndCounts count_graphs(const Graph *main) {
-    EndCounts n = {main->functions.n + 1, main->napply};
-    for (size_t i = 0; i < main->functions.n; i++)
-        n.applies += main->functions.p[i]->napply;
-    return n;
+    return (EndCounts){main->functions.n + 1, graph_all_applies(main)};
 }
 
 void tlg_write_end(TlgWriter *w) {

@@ -46,14 +46,6 @@ static void put_prop(Session *s, const PropDef *def, const Prop *q, JsonWriter *
     str_free(&text);
 }
 
-static void put_vars(const char *key, size_t n, const Var *v, JsonWriter *w) {
-    json_put_key(w, key);
-    json_open(w, '[');
-    for (size_t i = 0; i < n; i++)
-        json_put_int(w, v[i]);
-    json_close(w, "]");
-}
-
 static void put_node(const Graph *g, ApplyId id, JsonWriter *w) {
     const Apply *ap = &g->apply[id];
     const Signature *sig = op_signature(g->s, ap->op);
@@ -68,7 +60,7 @@ static void put_node(const Graph *g, ApplyId id, JsonWriter *w) {
     for (size_t i = 0; ap->props && i < sig->nprop && i < ap->props->n; i++)
         put_prop(g->s, &sig->prop[i], &ap->props->p[i], w);
     json_close(w, "}");
-    put_vars("inputs", ap->nin, apply_in(g, id), w);
+    json_put_numbers(w, "inputs", ap->nin, apply_in(g, id));
     json_put_key(w, "outputs");
     json_open(w, '[');
     for (Var k = 0; k < ap->nout; k++)
@@ -76,14 +68,6 @@ static void put_node(const Graph *g, ApplyId id, JsonWriter *w) {
     json_close(w, "]");
     json_member_number(w, "line", line ? (double)line : (double)NAN);
     json_close(w, "}");
-}
-
-/* NAN: the type leaves it open. */
-static double known_bytes_of(const Type *t) {
-    double n = t->kind == TYPE_TENSOR ? (double)dtype_size(t->dtype) : (double)NAN;
-    for (int i = 0; i < t->ndim; i++)
-        n *= dim_is_known(t->dim[i]) ? (double)t->dim[i] : (double)NAN;
-    return n;
 }
 
 static void put_var(const Graph *g, Var v, JsonWriter *w) {
@@ -97,7 +81,7 @@ static void put_var(const Graph *g, Var v, JsonWriter *w) {
     json_member_number(w, "id", v);
     put_name("name", g, var_name(g, v), w);
     json_member(w, "type", type_str(g->s, var_type(g, v)));
-    json_member_number(w, "bytes", known_bytes_of(var_type(g, v)));
+    json_member_number(w, "bytes", type_known_bytes(var_type(g, v)));
     json_member(w, "kind", kinds[var_leaf(g, v)]);
     json_close(w, "}");
 }

@@ -29,13 +29,6 @@ typedef struct Reduction {
     bool failed;
 } Reduction;
 
-static uint32_t count_applies(const Graph *g) {
-    uint32_t n = g->napply;
-    for (size_t i = 0; i < g->functions.n; i++)
-        n += g->functions.p[i]->napply;
-    return n;
-}
-
 /* A candidate that can't be made or isn't well typed is no error; want of memory is. */
 static void forget_trial(Reduction *r, size_t mark) {
     if (diag_hit_limit(r->s, mark))
@@ -75,7 +68,7 @@ static bool try_candidate(Reduction *r, Graph *c) {
     graph_free(r->g);
     r->g = c;
     session_log(r->s, "reduced to %s after %u runs",
-                str_counted(r->s, count_applies(c), "apply"), r->tries);
+                str_counted(r->s, graph_all_applies(c), "apply"), r->tries);
     return true;
 }
 
@@ -292,7 +285,7 @@ static bool cut_stretch(Reduction *r, Sym part, ApplyId from, ApplyId to) {
         size_t mark = diag_count(r->s);
         Graph *c = without_applies(r->g, part, from, to, (CutBy)by);
         forget_trial(r, mark);
-        if (c && count_applies(c) >= count_applies(r->g)) {
+        if (c && graph_all_applies(c) >= graph_all_applies(r->g)) {
             graph_free(c);
             continue;
         }
