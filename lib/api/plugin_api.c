@@ -1,5 +1,5 @@
-/* The functions offered to plugins, as thin wrappers of the rows'. The public header's
- * handles are the library's own objects under other names. */
+/* The functions offered to plugins, thin wrappers of the library's own. The public
+ * header's handles are the library's own objects under other names. */
 #include "api/plugin_impl.h"
 
 #include <string.h>

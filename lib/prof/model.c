@@ -1,6 +1,6 @@
 /* Costs as single numbers, for choosing between equal graphs: flops, with the calls of
- * mathematical functions and the bytes that move weighed as flops. Sizes that nothing
- * tells count as large. */
+ * mathematical functions and the bytes that move weighed as flops. Unknown sizes
+ * count as large. */
 #include "prof/prof_impl.h"
 
 #include <math.h>
