@@ -432,6 +432,7 @@ void graph_keep_called(Graph *g) {
  * main graph. */
 void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern) {
     Graph *d = graph_blank(g->s), old;
+    apply_index_free(&g->priv->apply_index); /* not needed to read it */
     copy_graph_body(d, g, &(CopyHow){roots, forward, intern, NULL}, NULL);
     old = *g;
     *g = *d;

@@ -47,7 +47,23 @@ size_t rewriter_bytes(const Rewriter *r) {
     return r->cap_var * var + r->cap_apply * (sizeof *r->state + sizeof *r->op_at);
 }
 
-void rewriter_reset(Rewriter *r) {
+/* What is known of variables and Applies, but for the forwards. */
+static void free_arrays(Rewriter *r) {
+    void *known[] = {r->direct,  r->by,    r->uses,  r->parts,
+                     r->uniform, r->facts, r->state, r->op_at};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        mem_free(known[i]);
+    r->direct = NULL, r->by = NULL, r->uses = NULL, r->parts = NULL;
+    r->uniform = NULL, r->facts = NULL, r->state = NULL, r->op_at = NULL;
+    r->cap_var = r->cap_apply = 0;
+}
+
+/* Two graphs exist for a moment, and this is the peak of memory of a large one: what
+ * the second one won't use goes first. */
+void rewriter_compact(Rewriter *r) {
+    free_arrays(r);
+    /* merged before, and replacements are interned: there is nothing to merge */
+    graph_compact(r->g, REWRITE_ROOTS, r->forward, false);
     r->nvar = r->napply = 0;
     r->dirty = false;
     r->epoch++;
@@ -77,14 +93,7 @@ void rewriter_close(Rewriter *r) {
     map_free(&r->literals);
     map_free(&r->results);
     mem_free(r->forward);
-    mem_free(r->direct);
-    mem_free(r->by);
-    mem_free(r->uses);
-    mem_free(r->parts);
-    mem_free(r->uniform);
-    mem_free(r->facts);
-    mem_free(r->state);
-    mem_free(r->op_at);
+    free_arrays(r);
     mem_free(r->conditional);
     view_free(r);
     vec_free(&r->stack);

@@ -467,7 +467,10 @@ void why_replaced(Rewriter *r, ApplyId a, size_t by);
 /* ---- the driver ---- */
 void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
                    uint32_t *number);
-void rewriter_reset(Rewriter *r); /* call after compacting g: clears the forwards */
+enum { REWRITE_ROOTS = ROOTS_RUN | ROOTS_INIT };
+/* The graph without what these roots don't need, forwards applied: then there are none.
+ */
+void rewriter_compact(Rewriter *r);
 void rewriter_close(Rewriter *r);
 /* stage.c: sorts the entries of positions r->from..r->to by op. */
 void stage_sort_entries(Rewriter *r);

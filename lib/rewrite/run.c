@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOTS = ROOTS_RUN | ROOTS_INIT };
 static const double merge_position = 0;
 
 typedef struct RewriteRun {
@@ -45,12 +44,9 @@ static bool merge_is_selected(const Database *db) {
 
 /* ---- one graph ---- */
 
-/* The graph was merged before and replacements are interned, so there is nothing to
- * merge. */
 static void compact_overlay(Rewriter *r) {
     ifelse_drop_effects(r);
-    if (r->dirty) graph_compact(r->g, ROOTS, r->forward, false);
-    if (r->dirty) rewriter_reset(r);
+    if (r->dirty) rewriter_compact(r);
 }
 
 static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e) {
@@ -175,11 +171,11 @@ static void record_rewrite_mode(Graph *g, const char *mode) {
 }
 
 static Graph *private_copy(Graph *g, bool merge, bool apart) {
-    Graph *work = graph_copy(g, ROOTS, NULL, merge && !apart, NULL);
+    Graph *work = graph_copy(g, REWRITE_ROOTS, NULL, merge && !apart, NULL);
     for (size_t i = 0; apart && i <= work->functions.n; i++) {
         Graph *one = i ? work->functions.p[i - 1] : work;
         pin_destroyed_mark(one);
-        if (merge) graph_compact(one, ROOTS, NULL, true);
+        if (merge) graph_compact(one, REWRITE_ROOTS, NULL, true);
     }
     return work;
 }
@@ -296,5 +292,5 @@ Graph *rewrite_search(Graph *g, const RewriteQuery *q, RewriteSearch *x) {
 }
 
 Graph *rewrite_merge(Graph *g) {
-    return graph_copy(g, ROOTS, NULL, true, NULL);
+    return graph_copy(g, REWRITE_ROOTS, NULL, true, NULL);
 }
