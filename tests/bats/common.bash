@@ -115,3 +115,12 @@ tour() {
         diff -u "$want.n" got.n
     done
 }
+
+# mpirun as tests call it: as root, on a busy machine.
+open_mpi() {
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_MCA_mpi_yield_when_idle=1
+    export OMPI_MCA_btl_vader_single_copy_mechanism=none # containers may forbid the faster one, and say so
+    # Open MPI frees less than it allocates, in libraries that it unloads: no suppression can name them.
+    export ASAN_OPTIONS=detect_leaks=0
+}

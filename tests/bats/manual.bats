@@ -168,7 +168,8 @@ END
 @test "and those of training, with the ranks of Open MPI" {
     command -v mpirun >/dev/null && [ -e "${TL_BIN:-$ROOT/build/bin}/../tl_mpi.so" ] || skip 'no Open MPI, or no make mpi'
     slurm
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    open_mpi
+    export OMPI_MCA_rmaps_base_oversubscribe=1
     # the graph and the data of the sections before
     awk '/^## The graph/ { on = 1 } /^## One machine, many/ { on = 0 } /^## (Training|How)/ { on = 1 } /^## See/ { on = 0 } on' "$ROOT/lib/man/thunkline-parallel.md" >page.md
     examples page.md 'session script'

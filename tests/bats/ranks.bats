@@ -6,9 +6,7 @@ load common
 bats_require_minimum_version 1.5.0
 
 setup_file() {
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    export OMPI_MCA_mpi_yield_when_idle=1 # the machine may be busy with other tests
-    export OMPI_MCA_btl_vader_single_copy_mechanism=none # containers may forbid the faster one, and say so
+    open_mpi
 }
 
 setup() {

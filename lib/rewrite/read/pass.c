@@ -137,8 +137,8 @@ bool read_split_pass(Rewriter *r, ApplyId id, Var *out) {
     if (all || !dim_is_known(size)) return false;
     for (Var i = 0; i < a.nout; i++) {
         const Type *part = var_type(r->g, a.out + i);
+        if (part->dim[axis] > size - at) return false;
         int64_t to = at + part->dim[axis];
-        if (to > size) return false;
         item[axis] = read_item_slice(r, at, to, size);
         out[i] = read_of(r, x, t->ndim, item);
         if (out[i] == VAR_NONE || !type_keeps(part, var_type(r->g, out[i])))
