@@ -143,6 +143,7 @@ export class DiffTab {
         });
         this.asked = 0;
         this.following = false;
+        this.shift = 0; // of the right picture, in units of it
         this.ready = this.layout();
     }
 
@@ -215,10 +216,13 @@ export class DiffTab {
         const height = Math.max(l.scene.height, r.scene.height);
         const {w, h} = l.size;
         l.camera.fit({x: 0, y: 0, w: width, h: height}, w, h);
+        this.shift = 0;
         if (l.camera.k < 0.4) {
             l.camera.k = Math.max(Math.min(0.7, (w - 40) / width), 0.4);
             l.camera.y = 16;
-            l.showTop();
+            Object.assign(r.camera, {y: l.camera.y, k: l.camera.k});
+            for (const p of [l, r]) p.showTop();
+            this.shift = (r.camera.x - l.camera.x) / l.camera.k;
         }
         l.moved();
     }
@@ -228,7 +232,8 @@ export class DiffTab {
         if (this.following || !this.panes || this.panes.length < 2) return;
         this.following = true;
         const [from, to] = [this.panes[k].picture, this.panes[1 - k].picture];
-        Object.assign(to.camera, {x: from.camera.x, y: from.camera.y, k: from.camera.k});
+        const shift = (k === 0 ? this.shift : -this.shift) * from.camera.k;
+        Object.assign(to.camera, {x: from.camera.x + shift, y: from.camera.y, k: from.camera.k});
         if (from.refine) to.settleSoon();
         to.redraw();
         this.following = false;

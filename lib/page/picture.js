@@ -123,11 +123,19 @@ export class Picture {
         this.moved();
     }
 
-    /** Brings the uppermost node to the middle of the upper border. */
+    /** Of the upper end of a wide picture, brings the part into view that has most nodes. */
     showTop() {
-        let top = this.scene.nodes[0];
-        for (const v of this.scene.nodes) if (v.parent < 0 && v.y < top.y) top = v;
-        if (top) this.camera.x = this.size.w / 2 - (top.x + top.w / 2) * this.camera.k;
+        const wide = this.size.w / this.camera.k;
+        const high = (this.size.h - this.camera.y) / this.camera.k;
+        const seen = this.scene.nodes.filter(v => !v.open && v.y + v.h <= high).sort((a, b) => a.x - b.x);
+        let [from, to] = [0, 0];
+        for (let i = 0, k = 0; k < seen.length; k++) {
+            while (seen[k].x + seen[k].w - seen[i].x > wide) i++;
+            if (k - i > to - from || k === 0) [from, to] = [i, k];
+        }
+        if (!seen.length) return;
+        const right = Math.max(...seen.slice(from, to + 1).map(v => v.x + v.w));
+        this.camera.x = (this.size.w - (seen[from].x + right) * this.camera.k) / 2;
     }
 
     /** @param {number} factor */

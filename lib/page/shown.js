@@ -2,7 +2,7 @@
 // What of the graphs a view shows: open containers with the nodes in them. A container is a graph, an open box or an
 // open call. Runs in the worker and under the tests; knows nothing of pixels but the sizes of nodes.
 import {NONE} from './columns.js';
-import {APPLY, KIND, VAR, isResult, labelOf, typeOf} from './model.js';
+import {APPLY, BOX, KIND, VAR, isResult, labelOf, typeOf} from './model.js';
 
 /** @typedef {import('./model.js').Model} Model */
 /** @typedef {import('./model.js').Graph} Graph */
@@ -121,17 +121,28 @@ function boxText(g, b) {
     return g.boxLeaves[b] === 1 ? '1 variable' : g.boxLeaves[b] + ' variables';
 }
 
-/** @param {Model} m @param {Graph} g @param {number} a */
-function applyLines(m, g, a) {
-    const name = g.nout[a] ? m.strings[g.varName[g.out[a]]] : '';
-    const label = labelOf(m, g, a);
-    return [name ? name + ' = ' + label : label, g.nout[a] ? typeOf(m, g, g.out[a]) : ''];
+/** In a box of names that begin alike, what they begin with is said by the box alone. @param {Model} m @param {Graph} g @param {Container} home @param {string} name */
+function nameInside(m, g, home, name) {
+    let b = home.node && home.node.kind === 'box' ? home.node.id : 0;
+    while (b && g.boxKind[b] !== BOX.names) b = g.boxParent[b];
+    const all = b ? m.strings[g.boxTitle[b]] : '';
+    const inside =
+        all && name.startsWith(all) && name.length > all.length + 1 && '_./'.includes(name[all.length]);
+    return inside ? '…' + name.slice(all.length + 1) : name;
 }
 
-/** @param {Model} m @param {Graph} g @param {number} v */
-function leafLines(m, g, v) {
-    const text = g.varKind[v] === KIND.constant ? m.strings[g.varText[v]] : m.strings[g.varName[v]];
-    return [text || m.strings[g.varName[v]] || '', typeOf(m, g, v)];
+/** @param {Model} m @param {Graph} g @param {Container} home @param {number} a */
+function applyLines(m, g, home, a) {
+    const name = g.nout[a] ? m.strings[g.varName[g.out[a]]] : '';
+    const label = labelOf(m, g, a);
+    return [name ? nameInside(m, g, home, name) + ' = ' + label : label, g.nout[a] ? typeOf(m, g, g.out[a]) : ''];
+}
+
+/** @param {Model} m @param {Graph} g @param {Container} home @param {number} v */
+function leafLines(m, g, home, v) {
+    const name = m.strings[g.varName[v]] || '';
+    const text = g.varKind[v] === KIND.constant ? m.strings[g.varText[v]] : '';
+    return [text || nameInside(m, g, home, name), typeOf(m, g, v)];
 }
 
 /** Is an Apply drawn, in an open box or as part of a closed one? @param {Graph} g @param {View} view @param {number} a @param {boolean} isMain */
@@ -235,7 +246,7 @@ function showBox(walk, home, b) {
 function showInnerBox(walk, home, b) {
     const g = walk.inst.g;
     const path = walk.prefix + 'b' + b;
-    const lines = [walk.m.strings[g.boxTitle[b]], boxText(g, b)];
+    const lines = [nameInside(walk.m, g, home, walk.m.strings[g.boxTitle[b]]), boxText(g, b)];
     const node = addNode(walk.all, home, 'box', path, g.index, b, lines);
     if (walk.open.has(path)) {
         node.inner = newContainer(node, home);
@@ -260,7 +271,7 @@ function placeInside(walk, node, b) {
 function showApply(walk, home, a) {
     const g = walk.inst.g;
     const path = walk.prefix + 'a' + a;
-    const node = addNode(walk.all, home, 'apply', path, g.index, a, applyLines(walk.m, g, a));
+    const node = addNode(walk.all, home, 'apply', path, g.index, a, applyLines(walk.m, g, home, a));
     walk.inst.nodeOfApply[a] = node;
     const call = g.calls.get(a);
     if (call && walk.open.has(path)) showCall(walk, node, call);
@@ -285,7 +296,7 @@ function showLeaf(walk, home, v) {
     const g = walk.inst.g;
     walk.inst.nodeOfLeaf.set(
         v,
-        addNode(walk.all, home, 'leaf', walk.prefix + 'v' + v, g.index, v, leafLines(walk.m, g, v)),
+        addNode(walk.all, home, 'leaf', walk.prefix + 'v' + v, g.index, v, leafLines(walk.m, g, home, v)),
     );
 }
 

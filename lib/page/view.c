@@ -31,6 +31,17 @@ static const Boxes *boxes_of(const View *v, uint32_t number) {
 }
 
 /* ---- labels ---- */
+/* In a box of names that begin alike, what they begin with is said by the box alone. */
+static void put_name_inside(const Boxes *b, uint32_t box, const char *name, Str *out) {
+    while (box != BOX_NONE && b->box[box].kind != BOX_NAMES)
+        box = b->box[box].parent;
+    const char *all = box == BOX_NONE ? "" : sym_text(b->g->s, b->box[box].title);
+    size_t n = strlen(all);
+    bool inside = n > 0 && strncmp(name, all, n) == 0 && name[n] &&
+                  strchr("_./", name[n]) && name[n + 1];
+    str_printf(out, "%s%s", inside ? "\xe2\x80\xa6" : "", inside ? name + n + 1 : name);
+}
+
 /* At most LABEL_MAX characters. */
 static void cut_label(Str *text) {
     size_t i = 0, n = 0, keep = 0, len;
@@ -53,39 +64,47 @@ static size_t count_letters(const Str *text) {
     return n;
 }
 
-static void label_apply(const Graph *g, ApplyId id, Str *line) {
+static void label_apply(const Boxes *b, uint32_t box, ApplyId id, Str *line) {
+    const Graph *g = b->g;
     Sym name = var_name(g, g->apply[id].out);
-    if (name) str_printf(&line[0], "%s = ", sym_text(g->s, name));
+    if (name) put_name_inside(b, box, sym_text(g->s, name), &line[0]);
+    if (name) str_puts(&line[0], " = ");
     str_puts(&line[0], sym_text(g->s, apply_label(g, id)));
     str_puts(&line[1], type_str(g->s, var_type(g, g->apply[id].out)));
 }
 
-static void label_leaf(const Graph *g, Var v, Str *line) {
-    str_puts(&line[0], var_leaf(g, v) == LEAF_DIM
-                           ? sym_text(g->s, var_leafrec(g, v)->name)
-                       : var_is_const(g, v) ? "constant"
-                                            : sym_text(g->s, var_name(g, v)));
+static void label_leaf(const Boxes *b, uint32_t box, Var v, Str *line) {
+    const Graph *g = b->g;
+    if (var_is_const(g, v))
+        str_puts(&line[0], "constant");
+    else if (var_leaf(g, v) == LEAF_DIM)
+        str_puts(&line[0], sym_text(g->s, var_leafrec(g, v)->name));
+    else
+        put_name_inside(b, box, sym_text(g->s, var_name(g, v)), &line[0]);
     str_puts(&line[1], type_str(g->s, var_type(g, v)));
 }
 
-static void label_box(Session *s, Sym title, const Box *box, Str *line) {
-    str_puts(&line[0], sym_text(s, title));
+static void count_in_box(Session *s, const Box *box, Str *line) {
     str_puts(&line[1], box->applies ? str_counted(s, box->applies, "Apply")
                                     : str_counted(s, box->leaves, "variable"));
 }
 
 static void label_node(const View *v, ViewNode *n) {
-    const Graph *g = graph_of(v, n->graph);
     const Boxes *b = boxes_of(v, n->graph);
+    uint32_t box = v->container.p[n->parent].box;
     n->line[0] = n->line[1] = STR(v->s);
-    if (n->function)
-        label_box(v->s, g->name, &b->box[0], n->line);
-    else if (n->item.sort == ITEM_APPLY)
-        label_apply(g, n->item.id, n->line);
-    else if (n->item.sort == ITEM_LEAF)
-        label_leaf(g, n->item.id, n->line);
-    else
-        label_box(v->s, b->box[n->item.id].title, &b->box[n->item.id], n->line);
+    if (n->function) {
+        str_puts(&n->line[0], sym_text(v->s, b->g->name));
+        count_in_box(v->s, &b->box[0], n->line);
+    } else if (n->item.sort == ITEM_APPLY) {
+        label_apply(b, box, n->item.id, n->line);
+    } else if (n->item.sort == ITEM_LEAF) {
+        label_leaf(b, box, n->item.id, n->line);
+    } else {
+        const Box *inner = &b->box[n->item.id];
+        put_name_inside(b, box, sym_text(v->s, inner->title), &n->line[0]);
+        count_in_box(v->s, inner, n->line);
+    }
     size_t longest = 0;
     for (int k = 0; k < 2; k++) {
         cut_label(&n->line[k]);

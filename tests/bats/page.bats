@@ -160,7 +160,8 @@ P
         python_with json
         "$PYTHON" -c 'import sys, xml.etree.ElementTree as x; x.parse(sys.argv[1])' a.svg
     done
-    grep -q 'layer1_h = call' a.svg
+    grep -q '…h = call' a.svg # in the box layer1
+    grep -q '>layer1<' a.svg
     # the picture of the README
     ok 'gload "$DIGITS/model.yaml" -O svg | cmp - "$DIGITS/model.svg"'
     # depth 1: closed boxes alone; then what is in them; then all
