@@ -3,7 +3,8 @@
 import {visible} from './format.js';
 
 /** @typedef {Record<string, string|number|boolean|null|undefined|((e: any) => void)>} Attributes */
-/** @typedef {globalThis.Node|string|number|null|undefined|false|Child[]} Child */
+/** @typedef {globalThis.Node|string|number|null|undefined|false} Piece */
+/** @typedef {Piece|(Piece|Piece[])[]} Child */
 
 /** @param {Element} e @param {string} key @param {any} value */
 function setAttribute(e, key, value) {
