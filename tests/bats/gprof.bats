@@ -703,6 +703,9 @@ END
     # as often as the run prints it, not once more for each form
     [ "$(gprof --ulp k.yaml 'x=[0.1, 0.2, 0.3, 0.2]' 2>&1 | grep -c '^seen')" = 1 ]
     gprof --ulp k.yaml 'x=[]' --outputs third,none >/dev/null
+    # what computes a shared variable's first value is no part of a run
+    gload --new -i 'x: float64[2]' --shared 'b: float64[2] = exp(ones(2))' -e 'y = x / 3 + b' --outputs y --update 'b = y' -o first.tlg
+    ok 'gprof --ulp first.tlg x=[1,2] --mode FAST_COMPILE -O tsv | cut -f 7 | sort' $'add\nop\ntrue_divide'
     bad 3 E_VALUE 'computes no floats' 'gload -e "y = 3" | gprof --ulp'
     bad 2 E_USAGE 'leave --static out' 'gprof --ulp --static k.yaml'
     bad 2 E_USAGE 'leave --by out' 'gprof --ulp --by op k.yaml'

@@ -242,6 +242,13 @@ END
     bad 3 E_REWRITE 'must have the tag @search' 'grewrite m.tlg --rules bad.rules -o x.tlg'
 }
 
+@test "ops of many outputs" {
+    local all
+    all=$(seq -s, -f 'v%g' 64)
+    gload --new -i 'x: float64[64]' -e "$all = split(x, 64)" -e 'y = v1 * v2 + v1 * v64' --outputs y -o m.tlg
+    ok 'grewrite m.tlg --search 60 --exclude fusion --verify 3 --no-provenance -O math | tail -n 1' 'y = v1 * (v2 + v64)'
+}
+
 @test "values that an option can't have are one usage error" {
     model 'x: float64[n]' 'x + x'
     while IFS='|' read -r options says; do

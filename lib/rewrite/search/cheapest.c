@@ -30,14 +30,16 @@ static uint32_t *rank_terms(const Extract *x) {
     return rank;
 }
 
-static void put_place(Extract *x, Var v, uint32_t at) {
-    const Graph *g = x->e->g;
-    x->at[v] = at;
-    x->place[at] = (Place){.own = x->own[v], .term = v, .class = egraph_find(x->e, v)};
-    x->place[at].first = g->var[v].leaf ? 0 : g->apply[g->var[v].owner].nin;
+/* Each output of an Apply is a term, which has the inputs for itself. */
+static size_t input_count(const Graph *g, Var v) {
+    return g->var[v].leaf ? 0 : g->apply[g->var[v].owner].nin;
 }
 
-/* Counts become positions. */
+static void put_place(Extract *x, Var v, uint32_t at) {
+    x->at[v] = at;
+    x->place[at] = (Place){.own = x->own[v], .term = v, .class = egraph_find(x->e, v)};
+}
+
 static void put_inputs(Extract *x) {
     const Graph *g = x->e->g;
     uint32_t n = 0;
@@ -55,12 +57,16 @@ static void put_inputs(Extract *x) {
 void extract_order(Extract *x) {
     uint32_t *rank = rank_terms(x), n = x->e->n;
     uint32_t *end = NEW_N(x->a, x->s->given + (size_t)2, uint32_t);
+    size_t inputs = 0;
     for (Var v = 0; v < n; v++)
-        if (!x->e->dead[v]) end[rank[v] + 1]++, x->places++;
+        if (!x->e->dead[v]) {
+            end[rank[v] + 1]++, x->places++;
+            inputs += input_count(x->e->g, v);
+        }
     for (uint32_t k = 0; k < x->s->given; k++)
         end[k + 1] += end[k];
     x->place = arena_alloc(x->a, (x->places + (size_t)1) * sizeof *x->place);
-    x->inputs = arena_alloc(x->a, (x->e->g->nin + (size_t)1) * sizeof *x->inputs);
+    x->inputs = arena_alloc(x->a, (inputs + 1) * sizeof *x->inputs);
     x->read = NEW_N(x->a, n / WORD + (size_t)1, uint64_t);
     x->dirty = NEW_N(x->a, x->places / WORD + (size_t)1, uint64_t);
     x->at = rank; /* each is read once more, then written */

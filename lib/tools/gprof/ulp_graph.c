@@ -265,13 +265,12 @@ static bool apply_versions(Ulp *u, Builder *b, ApplyId id, const Var *copy) {
     return true;
 }
 
-static bool is_live(const Graph *g, ApplyId id, const Var *copy) {
-    bool live = false;
+/* Not what computes initial values alone. */
+static bool is_run(const Graph *g, ApplyId id, const uint8_t *live) {
+    bool any = false;
     for (Var k = 0; k < g->apply[id].nout; k++)
-        live |= copy[g->apply[id].out + k] != VAR_NONE;
-    for (size_t i = 0; live && i < g->apply[id].nin; i++)
-        live = copy[apply_in(g, id)[i]] != VAR_NONE;
-    return live;
+        any |= live[g->apply[id].out + k];
+    return any;
 }
 
 static bool any_narrow(const Graph *g) {
@@ -289,7 +288,7 @@ Graph *ulp_graph(const Graph *g, UlpRows *rows, bool *narrowed) {
     Var *copy = NEW_N(u.a, g->nvar, Var);
     u.native = any_narrow(g);
     *narrowed = !u.native;
-    u.g = graph_copy(g, ROOTS_RUN, NULL, false, copy);
+    u.g = graph_copy(g, ROOTS_RUN | ROOTS_INIT, NULL, false, copy);
     u.g->outputs.n = u.g->updates.n = 0;
     for (int v = 0; v < VERSIONS; v++) {
         u.at[v] = NEW_N(u.a, g->nvar, Var);
@@ -301,8 +300,9 @@ Graph *ulp_graph(const Graph *g, UlpRows *rows, bool *narrowed) {
     size_t mark = diag_count(g->s);
     leaf_versions(&u, &b, copy);
     bool ok = !diag_failed(g->s, mark);
+    const uint8_t *live = graph_live(g, u.a, ROOTS_RUN);
     for (ApplyId id = 0; ok && id < g->napply; id++)
-        if (is_live(g, id, copy))
+        if (is_run(g, id, live))
             ok = apply_versions(&u, &b, id, copy) && !diag_failed(g->s, mark);
     if (!ok) diag_rewind(g->s, mark + 1); /* what failed later failed for the first */
     graph_outputs_changed(u.g);
