@@ -3,6 +3,7 @@
  * its own, in a folder of its own. */
 #include "base/pool.h"
 #include "base/session.h"
+#include "os/child.h"
 #include "os/file.h"
 #include "os/os_impl.h"
 #include "test.h"
@@ -185,11 +186,153 @@ static void test_no_mprotect(Session *s) {
     cpu_unmap_code(NULL, 1);
 }
 
+/* Where nothing can be mapped, or memory that was can't change, it is read, or stays.
+ */
+static void test_no_mmap(Session *s) {
+    FileData d;
+    CHECK(file_read(s, "top", 0, &d) && d.n == 6 && !d.mapped);
+    file_close(&d);
+    CHECK(!file_read(s, "top", 5, &d));
+    CHECK_STR(last_error(s), "top is larger than the limit of 5 bytes");
+}
+
+static void test_no_mprotect_of_files(Session *s) {
+    FileData d;
+    FilePlace at;
+    CHECK(file_read(s, "top", 0, &d) && d.mapped);
+    file_mapped_lend(s, d.p);
+    CHECK(file_place(s, d.p + 2, &at) && at.offset == 2 && at.size == 6);
+    CHECK(!file_mapped_write(s, (void *)(uintptr_t)d.p, d.n));
+    CHECK(!file_place(s, d.p, &at)); /* nobody may rely on its bytes from now on */
+    file_close(&d);
+}
+
+static void test_no_read(Session *s) {
+    FileData d;
+    Reader r;
+    CHECK(!file_read(s, "top", 0, &d));
+    CHECK_STR(last_error(s), "can't read top: Input/output error");
+    CHECK(reader_open(s, "top", &r) && !reader_need(&r, 1) && !reader_all(&r));
+    reader_close(&r);
+}
+
+static void test_no_open(Session *s) {
+    FileData d;
+    int n = 0;
+    CHECK(!file_read(s, "top", 0, &d));
+    CHECK_STR(last_error(s), "can't open top: Too many open files");
+    CHECK(!file_read_below(s, "sub", "f", 0, &d));
+    CHECK_STR(last_error(s), "can't open sub: Too many open files");
+    CHECK(!writer_open(s, "out"));
+    CHECK_STR(last_error(s), "can't write out: Too many open files");
+    CHECK(!writer_open(s, "/dev/null"));
+    CHECK(file_lock_folder(".") < 0 && file_sync_folder(s, "top"));
+    file_each_leftover(s, ".", count_one, &n);
+    CHECK(n == 0);
+}
+
+/* openat2 says no, in its own ways. */
+static void test_openat2_busy(Session *s) {
+    FileData d;
+    CHECK(file_read_below(s, ".", "sub/f", 0, &d) && d.n == 6, "%s", last_error(s));
+    file_close(&d);
+}
+static void test_openat2_denied(Session *s) {
+    FileData d;
+    CHECK(!file_read_below(s, ".", "sub/f", 0, &d));
+    CHECK_STR(last_error(s), "can't open sub/f: Permission denied");
+}
+static void test_openat2_outside(Session *s) {
+    FileData d;
+    CHECK(!file_read_below(s, ".", "sub/f", 0, &d));
+    CHECK(strstr(last_error(s), "a symbolic link"), "%s", last_error(s));
+}
+
+/* A delayed error of a file that is closed: the old file stays. */
+static void test_no_close(Session *s) {
+    Writer *w = writer_open(s, "top");
+    CHECK(w && writer_add(w, "x", 1) && !writer_commit(w));
+    CHECK_STR(last_error(s), "can't write top: Input/output error");
+    CHECK_STR(content(s, "top"), "inside");
+}
+
+static void test_close_interrupted(Session *s) {
+    Writer *w = writer_open(s, "top");
+    CHECK(w && writer_add(w, "x", 1) && writer_commit(w), "%s", last_error(s));
+    CHECK_STR(content(s, "top"), "x");
+}
+
+static void test_no_rename(Session *s) {
+    Writer *w = writer_open(s, "top");
+    CHECK(w && writer_add(w, "x", 1) && !writer_commit(w));
+    CHECK_STR(last_error(s), "can't write top: Operation not permitted");
+    CHECK_STR(content(s, "top"), "inside");
+    w = writer_open_new(s, "fresh");
+    CHECK(w && writer_add(w, "x", 1) && !writer_commit(w) && !file_exists("fresh"));
+}
+
+static void test_no_fchmod(Session *s) {
+    CHECK(!writer_open(s, "top"));
+    CHECK_STR(last_error(s), "can't write top: Operation not permitted");
+    CHECK_STR(content(s, "top"), "inside");
+}
+
+/* Every new temporary file seems to be somebody's leftover. */
+static void test_locks_taken(Session *s) {
+    CHECK(!writer_open(s, "out"));
+    CHECK_STR(last_error(s), "can't write out: File exists");
+}
+
+static void test_no_fcntl(Session *s) {
+    CHECK(!writer_open(s, "-"));
+    CHECK_STR(last_error(s), "can't write <stdout>: Bad file descriptor");
+    Writer *w = writer_open(s, "out"); /* unlocked while it is renamed */
+    CHECK(w && writer_add(w, "x", 1) && writer_commit(w), "%s", last_error(s));
+}
+
+/* ---- other processes ---- */
+
+static void say_yes(void *ctx, Str *out) {
+    (void)ctx;
+    str_puts(out, "yes");
+}
+
+static void test_no_work(Session *s) {
+    Str out = STR(s);
+    str_puts(&out, "before");
+    CHECK(!child_run(say_yes, NULL, 0.2, &out));
+    CHECK_STR(str_text(&out), "before");
+    str_free(&out);
+}
+
+static void check_refused(Session *s, const char *says) {
+    CommandResult r;
+    CHECK(!command_run(s, &(Command){.text = "exit 0", .silent = true}, &r));
+    CHECK_STR(last_error(s), says);
+}
+static void test_no_child(Session *s) {
+    check_refused(s, "can't run exit 0");
+    test_no_work(s);
+}
+static void test_no_memory_for_child(Session *s) {
+    check_refused(s, "out of memory to run exit 0");
+}
+static void test_no_command(Session *s) {
+    check_refused(s, "can't run exit 0");
+}
+
+static void test_nobody_to_wait_for(Session *s) {
+    CommandResult r;
+    CHECK(command_run(s, &(Command){.text = "exit 0"}, &r) && r.end == COMMAND_EXITED);
+    CHECK(r.status == 127);
+    test_no_work(s);
+}
+
 static const struct {
     void (*test)(Session *s);
     const char *name;
     int error;
-    long call[3];
+    long call[4];
 } refusals[] = {{test_no_openat2, "openat2 is unknown", ENOSYS, {SYS_openat2}},
                 {test_no_openat2, "openat2 is forbidden", EPERM, {SYS_openat2}},
                 {test_no_renameat2, "renameat2 without flags", EINVAL, {SYS_renameat2}},
@@ -202,7 +345,31 @@ static const struct {
                 {test_no_folder_sync, "fsync of a folder", EINVAL, {SYS_fsync}},
                 {test_no_affinity, "sched_getaffinity", EPERM, {SYS_sched_getaffinity}},
                 {test_no_sysinfo, "sysinfo", EPERM, {SYS_sysinfo}},
-                {test_no_mprotect, "mprotect", EACCES, {SYS_mprotect}}};
+                {test_no_mprotect, "mprotect", EACCES, {SYS_mprotect}},
+                {test_no_mprotect_of_files, "mprotect", EACCES, {SYS_mprotect}},
+                {test_no_mmap, "mmap", ENODEV, {SYS_mmap}},
+                {test_no_read, "read", EIO, {SYS_read, SYS_mmap}},
+                {test_no_open, "open", EMFILE, {SYS_openat, SYS_open}},
+                {test_openat2_busy, "openat2 tries again", EAGAIN, {SYS_openat2}},
+                {test_openat2_denied, "openat2 is denied", EACCES, {SYS_openat2}},
+                {test_openat2_outside, "openat2 leads out", EXDEV, {SYS_openat2}},
+                {test_no_close, "close", EIO, {SYS_close}},
+                {test_close_interrupted, "close is interrupted", EINTR, {SYS_close}},
+                {test_no_rename, "rename", EPERM, {SYS_rename, SYS_renameat2}},
+                {test_no_fchmod, "fchmod", EPERM, {SYS_fchmod}},
+                {test_locks_taken, "flock is taken", EAGAIN, {SYS_flock}},
+                {test_no_fcntl, "fcntl", EBADF, {SYS_fcntl}},
+                {test_no_child, "clone", EAGAIN, {SYS_clone, SYS_clone3, SYS_vfork}},
+                {test_no_memory_for_child, "clone", ENOMEM, {SYS_clone, SYS_clone3}},
+                {test_no_command, "execve", EACCES, {SYS_execve}},
+                {test_no_command, "setpgid", EPERM, {SYS_setpgid}},
+                {test_no_command, "dup2", EBADF, {SYS_dup2, SYS_dup3}},
+                {test_no_command, "open", EMFILE, {SYS_openat, SYS_open}},
+                {test_nobody_to_wait_for, "wait4", ECHILD, {SYS_wait4, SYS_waitid}},
+                {test_no_work, "pipe", EMFILE, {SYS_pipe, SYS_pipe2}},
+                {test_no_work, "write", EIO, {SYS_write}},
+                {test_no_work, "read", EIO, {SYS_read}},
+                {test_no_work, "poll", EINTR, {SYS_poll, SYS_ppoll}}};
 
 static void make_files(void) {
     mkdir("sub", 0755);
@@ -224,7 +391,7 @@ static void refused(size_t i) {
         if (chdir(folder) != 0) exit(1);
         test_failed = 0;
         make_files();
-        while (n < 3 && refusals[i].call[n])
+        while (n < 4 && refusals[i].call[n])
             n++;
         Session *s = session_new(NULL, NULL);
         if (deny(refusals[i].error, refusals[i].call, n))
