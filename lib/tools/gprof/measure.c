@@ -90,25 +90,32 @@ static bool has_open_dims(const Graph *g) {
     return false;
 }
 
+/* What can't be found out is left unknown, unless the reason is a lack of memory. */
+static bool forgive(Session *s, size_t mark) {
+    if (diag_hit_limit(s, mark)) return false;
+    diag_rewind(s, mark);
+    return true;
+}
+
 /* Sizes that no dim names, such as those of concatenated rows, follow from constant
  * folding once the dims are known, also in a graph that was rewritten before. */
-static void derive_sizes(Profiling *f) {
+static bool derive_sizes(Profiling *f) {
     static const char *const fold[] = {"constant-folding", "lift-shape", "read-shape",
                                        "useless-specify-shape"};
     RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 4, .include = fold}};
     PlanMemory m = plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL);
-    if (!m.unknown || (!f->dims.n && has_open_dims(f->r.ready))) return;
+    if (!m.unknown || (!f->dims.n && has_open_dims(f->r.ready))) return true;
     size_t mark = diag_count(f->r.s);
     Graph *g = rewrite_run(f->r.ready, &how, NULL);
     Plan *p = g ? plan_new(g, &f->r.how) : NULL;
-    diag_rewind(f->r.s, mark);
     if (!p) {
         graph_free(g);
-        return;
+        return forgive(f->r.s, mark);
     }
     drop_plan(f);
     f->r.plan = p;
     f->r.ready = g;
+    return forgive(f->r.s, mark);
 }
 
 /* A dim of a variable, requested as an output of a copy of the graph. */
@@ -165,11 +172,11 @@ static int64_t known_bytes(const AskedDims *a, const Graph *shapes, const Type *
 }
 
 /* Derives sizes from the ops' shape formulas where types leave them unknown. */
-static void derive_shapes(Profiling *f) {
+static bool derive_shapes(Profiling *f) {
     static const char *const lift[] = {"lift-shape", "read-shape", "constant-folding"};
     RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 3, .include = lift}};
     const Graph *g = f->r.ready;
-    if (!plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL).unknown) return;
+    if (!plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL).unknown) return true;
     size_t mark = diag_count(g->s);
     AskedDims a = {0};
     ask_all_dims(&a, g);
@@ -179,11 +186,11 @@ static void derive_shapes(Profiling *f) {
         int64_t n = known_bytes(&a, shapes, var_type(g, v), &i);
         if (n >= 0) profile_size(f->p, v, n);
     }
-    diag_rewind(g->s, mark);
     graph_free(shapes);
     graph_free(a.g);
     mem_free(a.map);
     vec_free(&a.what);
+    return forgive(g->s, mark);
 }
 
 /* ---- measuring ---- */
@@ -227,13 +234,13 @@ static bool measure_peaks(Profiling *f) {
 
 static bool collect_profile(Profiling *f) {
     if (f->q->is_static && !plan_for_values(f)) return false;
-    if (f->q->is_static) derive_sizes(f);
+    if (f->q->is_static && !derive_sizes(f)) return false;
     f->p = profile_new(f->r.plan, &f->r.how, f->dims.n, f->dims.p);
     if (f->q->ranks) profile_set_ranks(f->p, f->q->ranks, f->q->link[0], f->q->link[1]);
     profile_set(f->p, PF_rewrite_time_s, f->rewrite_s);
     profile_set(f->p, PF_plan_time_s, f->plan_s);
     if (f->q->is_static) {
-        derive_shapes(f);
+        if (!derive_shapes(f)) return false;
         profile_static(f->p);
     } else if (!measure_calls(f) || !measure_peaks(f)) {
         return false;
