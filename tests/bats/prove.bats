@@ -60,6 +60,85 @@ known|exact    holds: .* everywhere
 END
 }
 
+# The prover has ways of its own to follow what an op makes of elements and of errors.
+@test "ops that move, sum, fold or compare elements, and functions of real and complex numbers" {
+    cat >true.rules <<'END'
+running @reassociate: running_sum(x * c, axis=0) => running_sum(x, axis=0) * c when scalar(c), same_dtype(x, c), float(x)
+rolls @reassociate: roll_axes(x, s, a) - roll_axes(y, s, a) => roll_axes(x - y, s, a) when same_shape(x, y), same_dtype(x, y), float(x)
+repeats @reassociate: repeat_axis(x, n, **p) / c => repeat_axis(x / c, n, **p) when scalar(c), same_dtype(x, c), float(x)
+diagonals @reassociate: diagonal(x + y) => diagonal(x) + diagonal(y) when matrix(x), same_shape(x, y), same_dtype(x, y), float(x)
+prods @reassociate: prod(x * y, axis=a) => prod(x, axis=a) * prod(y, axis=a) when same_shape(x, y), same_dtype(x, y), float(x)
+means @reassociate: mean(x + c, axis=a) => mean(x, axis=a) + c when scalar(c), same_dtype(x, c), float(x)
+powers @algebra: (x ** -2) * x => 1 / x
+maxs @reassociate: max(x, axis=a) * 2 => max(2 * x, axis=a) when float(x)
+mins: min(-x, axis=a) => -max(x, axis=a) when float(x)
+anys: any(x, axis=a) => ~all(~x, axis=a) when bool(x)
+probabilities @algebra: softmax(x, axis=a) => exp(log_softmax(x, axis=a)) when float(x)
+sums @stabilize: log(sum(exp(x), axis=a)) => logsumexp(x, axis=a) when float(x)
+exps @algebra: exp(x) * exp(y) => exp(x + y) when same_dtype(x, y)
+circle @algebra: sin(x) ** 2 + cos(x) ** 2 => ones_like(x)
+slope @algebra: tan(x) => sin(x) / cos(x)
+sines @algebra: sin(arcsin(x)) => x
+cosines @algebra: cos(arccos(x)) => x
+hyperbola @algebra: cosh(x) ** 2 - sinh(x) ** 2 => ones_like(x)
+areas @algebra: sinh(arcsinh(x)) => x
+others @algebra: cosh(arccosh(x)) => x
+rapidity @algebra: tanh(arctanh(x)) => x
+cubes @algebra: cbrt(x) ** 3 => x when float(x)
+bits @algebra: log2(exp2(x)) => x when float(x)
+digits @algebra: log10(x) => log(x) / log(10) when float(x)
+small @algebra: log1p(expm1(x)) => x when float(x)
+far @algebra: hypot(x, y) => sqrt(x * x + y * y) when float(x), same_dtype(x, y)
+tails @algebra: erf(x) + erfc(x) => ones_like(x) when float(x)
+hinges @algebra: softplus(x) - softplus(-x) => x when float(x)
+pairs @algebra: logaddexp(x, y) => log(exp(x) + exp(y)) when float(x), same_dtype(x, y)
+rests @algebra: log1mexp(x) => log(1 - exp(x)) when float(x)
+larger @algebra: where(x > y, x, y) * 3 + 0.1 => 3 * maximum(x, y) + 0.1 when float(x), same_dtype(x, y)
+signs @algebra: sign(x) * abs(x) * 0.1 => 0.1 * x when float(x)
+floors @algebra: floor(x) + ceil(-x) + 0.1 => 0.1 * ones_like(x) when float(x)
+END
+    proves true.rules <<'END'
+running|rounded  proved: rational identity; .* for finite x, c where nothing overflows or underflows but for the sign of 0
+rolls|rounded  proved: rational identity; .* worst 0 ulp, everywhere
+repeats|rounded  proved: rational identity; .* worst 0 ulp, everywhere
+diagonals|rounded  proved: rational identity; .* worst 0 ulp, everywhere
+prods|rounded  proved: rational identity; .* for finite x, y where
+means|rounded  proved: rational identity; .* for finite x, c where
+powers|algebra  proved: rational identity; .*float64 complex64 complex128$
+maxs|rounded  holds: .* worst 0 ulp, everywhere
+mins|exact    holds: .* worst 0 ulp, everywhere
+anys|exact    holds: .* worst 0 ulp, everywhere; bool$
+probabilities|algebra  holds: .* everywhere
+sums|stable   holds: .* for finite x where
+exps|algebra  holds: .* for finite x, y where .*complex64 complex128$
+circle|algebra  holds: .* for finite x where .*complex64 complex128$
+slope|algebra  holds: .* for finite x where .*complex64 complex128$
+sines|algebra  holds: .* for finite x where .*complex64 complex128$
+cosines|algebra  holds: .* for finite x where .*complex64 complex128$
+hyperbola|algebra  holds: .* for finite x where .*complex64 complex128$
+areas|algebra  holds: .*complex64 complex128$
+others|algebra  holds: .* for finite x where .*complex64 complex128$
+rapidity|algebra  holds: .* for finite x where .*complex64 complex128$
+cubes|algebra  holds: .* for finite x where
+bits|algebra  holds: .* for finite x where
+digits|algebra  holds: .* everywhere
+small|algebra  holds: .* for finite x where
+far|algebra  holds: .* for finite x, y where
+tails|algebra  holds: .* for x that are not nan
+hinges|algebra  holds: .* everywhere but for the sign of 0
+pairs|algebra  holds: .* for finite x, y where
+rests|algebra  holds: .* for finite x where
+larger|algebra  holds: .* for x, y that are not nan
+signs|algebra  holds: .* everywhere but for the sign of 0
+floors|algebra  holds: .* for finite x;
+END
+    refutes <<'END'
+angle @algebra: arctan2(y, x) => arctan(y / x) when float(x), same_dtype(x, y)|y = 1.0 \(float64\), x = -1.0 \(float64\), left = 2.356
+times @reassociate: sum(broadcast_to(x, s), axis=0) => x * 3 when scalar(x)|x = .*, s = \[
+sooner @reassociate: running_sum(x, axis=0) => sum(x, axis=0) + 0 * x when matrix(x), float(x)|x = .*float64
+END
+}
+
 @test "a false rule has a counter-example" {
     refutes <<'END'
 sign: x - (y - z) => x - y - z|x = 1.0 \(float64\), y = 1.0 \(float64\), z = 1.0 \(float64\), left = 1.0, right = -1.0
