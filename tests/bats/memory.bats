@@ -93,6 +93,28 @@ C
     bad 3 E_VALUE 'too large' 'gprof --pack large.csv'
     bad 3 E_FORMAT 'empty' 'gprof --pack nothing.csv'
     bad 4 E_IO 'missing.csv' 'gprof --pack missing.csv'
+    # blanks and empty lines are no part of the table, and its last line may lack its end
+    ok "printf 'lower , size,id, upper\n\n 0 ,3, a, 2 \n1,4,b,2' | gprof --pack - 2>/dev/null" $'lower , size,id, upper,offset\n 0 ,3, a, 2 ,0\n1,4,b,2,3'
+    while IFS='|' read -r row says; do
+        bad 3 E_ "<stdin>:2.*$says" "printf 'id,lower,upper,size\n$row\n' | gprof --pack -" || return
+    done <<'END'
+a,x,3,4|lower must be a whole number
+a,0,-3,4|upper must be a whole number
+a,0,3|size must be a whole number
+a,0,3,18446744073709551616|size is too large
+a,0,3,1152921504606846976|size is too large
+END
+    bad 3 E_VALUE '<stdin>:6.*sizes add up to too much' "{ echo id,lower,upper,size; yes a,0,2,1152921504606846975 | head -5; } | gprof --pack -"
+    bad 3 E_FORMAT 'the table is empty' 'gprof --pack - </dev/null'
+    # of so many that not all packings are tried, something may be left to find
+    awk 'BEGIN { srand(1); print "id,lower,upper,size"; for (i = 0; i < 1200; i++) { a = int(rand() * 400); print "i" i "," a "," a + 1 + int(rand() * 90) "," 1 + int(rand() * 999) } }' >many.csv
+    gprof --pack many.csv -o p.csv 2>verdict
+    run cat verdict
+    assert_output --regexp '^gprof: 1200 buffers in [0-9]+ bytes: at least [0-9]+ are needed, a gap of [0-9]+\.[0-9]+%$'
+    most=$(sed 's/.* in \([0-9]*\) bytes.*/\1/' verdict) least=$(sed 's/.*least \([0-9]*\) .*/\1/' verdict)
+    ok "gprof --pack many.csv --capacity $most 2>&1 >/dev/null | cut -d' ' -f 1-6" "gprof: 1200 buffers in $most bytes:"
+    bad 1 E_VERDICT "no packing in $least bytes was found, only one in $most" "gprof --pack many.csv --capacity $least"
+    bad 1 E_VERDICT "at least $least are needed" "gprof --pack many.csv --capacity $((least - 1))"
     bad 2 E_USAGE 'reads no graph' 'gprof --pack no.csv g.yaml'
     bad 2 E_USAGE 'needs --pack' 'gprof --capacity 3 b.yaml'
 }
@@ -116,6 +138,16 @@ C
     gload --new -i 'a: float64[n, k]' -e 'r = sum(exp(a) @ transpose(exp(a)), axis=0)' -o two.tlg
     ok "gprof two.tlg --dim k=8 --solve 'n: peak_bytes <= 1MB'" "$(gload two.tlg --dim k=8 | gprof --solve 'n: peak_bytes <= 1MB')"
     bad 1 E_VERDICT 'does not hold for n=1' "gprof mlp.tlg --solve 'n: peak_bytes < 1'"
+    ok "gprof mlp.tlg --solve ' n :flops < 30e6 and peak_bytes < 870 kB '" "n=$least"
+    for q in ': flops < 1' '' ' '; do bad 2 E_USAGE 'NAME: FORMULA' "gprof mlp.tlg --solve '$q'"; done
+    bad 3 E_SYNTAX 'ends where an expression is expected' "gprof mlp.tlg --solve 'n: '"
+    bad 2 E_MISSING 'leave --static out' "gprof mlp.tlg --solve 'n: time_s < 1'"
+    # sizes that are beyond what can be counted are not known
+    gload --new -i 'x: float64[n, n]' -e 'y = x * 2 + 1' -o square.tlg
+    bad 2 E_MISSING 'peak_bytes is unknown.*|at n=1073741824' "gprof square.tlg --solve 'n: peak_bytes > 1'"
+    ok "gprof square.tlg --solve 'n: peak_bytes < 1e6'" n=353
+    # 9 fit, 10 don't, but 11 do
+    ok "gprof square.tlg --solve 'n: peak_bytes < 800 or peak_bytes == 1024'" n=11
     bad 1 E_VERDICT 'and larger ones' "gprof mlp.tlg --solve 'n: peak_bytes > 1'"
     bad 2 E_USAGE 'NAME: FORMULA' "gprof mlp.tlg --solve 'peak_bytes < 1'"
     bad 2 E_UNKNOWN 'no dim k' "gprof mlp.tlg --solve 'k: peak_bytes < 1'"
@@ -261,6 +293,6 @@ Y
     gprof pos.tlg --static --dim n=100 --dim pos=9 -O json | jq -e '.total | .unknown_sizes == 0 and .unknown_flops == 0 and .math_calls == 80'
     gprof pos.tlg --dim pos=9 'x=ones((100, 8))' --repeat 1 -O json | jq -e '.total.math_calls == 80'
     ok "gprof pos.tlg --dim n=1000 --solve 'pos: math_calls <= 800'" pos=99
-    bad 2 E_USAGE 'NAME=SIZE' 'gprof pos.tlg --static --dim pos=x'
+    for v in =x =-1 =7x = =99999999999999999999 ''; do bad 2 E_USAGE 'NAME=SIZE' "gprof pos.tlg --static --dim pos$v"; done
     bad 2 E_UNKNOWN 'no dim x' 'gprof pos.tlg --static --dim x=3'
 }

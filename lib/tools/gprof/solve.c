@@ -17,20 +17,25 @@ typedef struct Solving {
     Span *dim; /* those of the spec, and one for the size that is tried */
 } Solving;
 
+static Span without_blanks(const char *text, Span t) {
+    while (t.begin < t.end && text[t.begin] == ' ')
+        t.begin++;
+    while (t.end > t.begin && text[t.end - 1] == ' ')
+        t.end--;
+    return t;
+}
+
 /* "n: peak_bytes <= 16e9" */
 static bool split_question(Solving *v, Span text) {
-    const Source *src = source_get(v->s, text.source);
-    const char *p = src->text + text.begin,
+    const char *all = source_get(v->s, text.source)->text, *p = all + text.begin,
                *colon = memchr(p, ':', text.end - text.begin);
-    if (!colon) {
+    uint32_t at = text.begin + (uint32_t)(colon ? colon - p : 0);
+    v->name = without_blanks(all, (Span){text.source, text.begin, at});
+    if (v->name.begin == v->name.end) {
         fail(v->s, text, E_USAGE, "--solve takes NAME: FORMULA");
         return note(v->s, NOWHERE, "as in --solve 'n: peak_bytes <= 16e9'");
     }
-    uint32_t at = text.begin + (uint32_t)(colon - p);
-    v->name = (Span){text.source, text.begin, at};
-    v->formula = (Span){text.source, at + 1, text.end};
-    while (v->formula.begin < text.end && src->text[v->formula.begin] == ' ')
-        v->formula.begin++;
+    v->formula = without_blanks(all, (Span){text.source, at + 1, text.end});
     return profile_assert_check(v->s, v->formula);
 }
 
