@@ -662,6 +662,43 @@ END
 jsonschema.validate(json.load(open("u.json")), json.load(open(sys.argv[1])))' "$ROOT/schemas/ulp.schema.json"
 }
 
+# What a function does to floats is followed into it, unless it takes a list, prints or draws.
+@test "--ulp: functions, branches, complex numbers, in float64 alone" {
+    cat >f.yaml <<'END'
+thunkline: 1
+inputs: {x: 'float64[n]', z: 'complex128[2]', l: 'list(float64[?])', c: bool, r: random}
+functions:
+  listed:
+    inputs: {a: 'float64[m]', k: 'list(float64[?])'}
+    let: 'r = a * 3.1'
+    outputs: [r]
+  noisy:
+    inputs: {a: 'float64[m]'}
+    let: 'r = print(a * 1.3, "here") + 1.7'
+    outputs: [r]
+  thirds:
+    inputs: {a: 'float64[m]'}
+    let: 'r = a / 3.3'
+    outputs: [r]
+let: |
+  a = listed(x, l)
+  b = noisy(x)
+  d = thirds(x) + thirds(x * 2)
+  e = z * 1.1
+  f = ifelse(c, x / 1.1, x / 1.2)
+  s, u = uniform(0., 1., (2,), rng=r)
+  g = u / 3 + ones_like(x)[0]
+  h = where(isnan(x), 0., x)
+outputs: [a, b, d, e, f, g, h]
+END
+    gprof --ulp f.yaml x=[1,2] z=[0.3+1j,0.7] 'l=[[1],[2]]' c=True --seed 1 --mode FAST_COMPILE -O tsv -o f.tsv 2>printed
+    assert_equal "$(cat printed)" 'here = [1.3, 2.6]'
+    assert_equal "$(cut -f 6-8 f.tsv | sort | tr '\t\n' ' ,')" 'complex64 multiply e,dtype op result,float32 add d,float32 add g,float32 call ,float32 call ,float32 ifelse f,float32 multiply ,float32 ones_like ,float32 subtensor ,float32 true_divide ,float32 true_divide ,float32 true_divide ,float32 where h,'
+    # 1 / 3.3 and 2 / 3.3, of which half of a last place is lost twice
+    assert_equal "$(ulp_of f.tsv add | head -1)" '0.152 0 0 0.455 0.455 float32 add'
+    gprof --ulp f.yaml x=[1,2] z=[1,1] 'l=[[1],[2]]' c=True --seed 1 --top 0 -O json --outputs e,f | jq -e '.narrowed and .rows == []'
+}
+
 @test "--ulp: loops, lists, draws, indices, overflow, no elements" {
     cat >k.yaml <<'END'
 thunkline: 1
@@ -707,6 +744,9 @@ END
     gload --new -i 'x: float64[2]' --shared 'b: float64[2] = exp(ones(2))' -e 'y = x / 3 + b' --outputs y --update 'b = y' -o first.tlg
     ok 'gprof --ulp first.tlg x=[1,2] --mode FAST_COMPILE -O tsv | cut -f 7 | sort' $'add\nop\ntrue_divide'
     bad 3 E_VALUE 'computes no floats' 'gload -e "y = 3" | gprof --ulp'
+    bad 3 E_VALUE 'fused.*|--exclude fusion' 'gload -i "x: float32[n]" -e "y = exp(x) * 3 + x" | grewrite | gprof --ulp x=[1,2]'
+    like 'gload -i "x: float32[n]" -e "y = exp(x) * 3 + x" | grewrite --exclude fusion | gprof --ulp x=[1,2]' ' exp ' ' add '
+    bad 2 E_UNKNOWN 'no dim k' 'gprof --ulp k.yaml --dim k=3'
     bad 2 E_USAGE 'leave --static out' 'gprof --ulp --static k.yaml'
     bad 2 E_USAGE 'leave --by out' 'gprof --ulp --by op k.yaml'
     bad 2 E_USAGE 'text, json or tsv' 'gprof --ulp -O svg k.yaml'

@@ -160,6 +160,20 @@ static void print_rows(const Graph *g, UlpRows *rows, bool narrowed,
     if (how->format == PROFILE_JSON) json_rows(g, rows, n, narrowed, out);
 }
 
+/* Loops that were fused earlier stay so. */
+static bool fail_no_rows(const Graph *g) {
+    bool fused = false;
+    for (size_t i = 0; i < g->functions.n; i++)
+        fused |= g->functions.p[i]->fused;
+    fail(g->s, NOWHERE, E_VALUE,
+         fused ? "--ulp: the graph is fused, so that its results can't be measured "
+                 "one by one"
+               : "--ulp: the graph computes no floats");
+    return fused && note(g->s, NOWHERE,
+                         "give the graph as it was before grewrite, or rewrite it "
+                         "with --exclude fusion");
+}
+
 bool graph_ulp(Graph *g, const ProfileSpec *q, Str *out) {
     UlpRows rows = {0};
     bool narrowed, ok = false;
@@ -167,7 +181,7 @@ bool graph_ulp(Graph *g, const ProfileSpec *q, Str *out) {
     Graph *ready = ready_graph(g, &q->run);
     Graph *u = ready ? ulp_graph(ready, &rows, &narrowed) : NULL;
     if (u && !rows.n)
-        fail(g->s, NOWHERE, E_VALUE, "--ulp: the graph computes no floats");
+        fail_no_rows(ready);
     else
         ok = u && run_once(u, &q->run, &rows);
     if (ok) find_losses(ready, &rows);
