@@ -271,6 +271,29 @@ END
     ok 'grun g.yaml x="integers(-90, 90, (600, 600), seed=4)" --threads 2' 'same = True'
 }
 
+@test "products by a vector are exact, need no OpenBLAS, and have the same bits on any number of threads" {
+    local t
+    printf 'thunkline: 1\ninputs: {x: "int64[3000, 700]"}\nlet: |\n  same = (\n' >g.yaml
+    for t in float16 float32 float64 complex64; do
+        echo "    all(cast(x, $t) @ cast(x[0], $t) == cast(x @ x[0], $t)) & all(cast(x[:, 5], $t) @ cast(x, $t) == cast(x[:, 5] @ x, $t)) &
+    all(cast(x.T, $t) @ cast(x[:, 3], $t) == cast(x.T @ x[:, 3], $t)) & all(cast(x[::2, ::-3], $t) @ cast(x[7:241, 9], $t) == cast(x[::2, ::-3] @ x[7:241, 9], $t)) &
+    (dot(cast(x[:, 2], $t), cast(x[:, 9], $t)) == cast(dot(x[:, 2], x[:, 9]), $t)) & all(cast(x[:, :3], $t) @ cast(x[1, :3], $t) == cast(x[:, :3] @ x[1, :3], $t)) &"
+    done >>g.yaml
+    printf '    True)\noutputs: [same]\n' >>g.yaml
+    ok 'grun g.yaml x="integers(-2, 3, (3000, 700), seed=3)"' 'same = True'
+    printf 'thunkline: 1\ninputs: {a: "float32[n, m]", v: "float32[m]", w: "float32[n]"}\nlet: |\n  r = a @ v\n  s = w @ a\noutputs: [r, s]\n' >h.yaml
+    mkdir none
+    for t in libopenblas.so.0 libopenblas.so libopenblas.0.dylib libopenblas.dylib; do echo 'no library' >none/$t; done
+    for t in 1 2 3 5; do
+        LD_LIBRARY_PATH=none grun h.yaml a='normal(0, 1, (3000, 700), seed=1)' v='normal(0, 1, (700,), seed=2)' w='normal(0, 1, (3000,), seed=3)' --threads $t >$t.txt
+        grun h.yaml a='normal(0, 1, (30, 90000), seed=1)' v='normal(0, 1, (90000,), seed=2)' w='normal(0, 1, (30,), seed=3)' --threads $t >wide$t.txt
+    done
+    for t in 2 3 5; do
+        cmp 1.txt $t.txt
+        cmp wide1.txt wide$t.txt
+    done
+}
+
 # What FAST_RUN makes of a product that is added: in any layout, in one piece or several, and where OpenBLAS would leave
 # out what nan and inf show in.
 @test "gemm: beta * c + alpha * a @ b of every dtype, and for alpha and beta of 0, inf and nan" {

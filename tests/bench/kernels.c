@@ -111,6 +111,30 @@ static const Case moving[] = {
      yard_scatter_f32, "C loop", 1000000, 4, 1, 2, "scatter"},
 };
 
+/* Products of a matrix and a vector, which read it once: 0.9 of the speed of reading.
+ */
+#define TIMES(T, M, N, LENGTH, value)                                                  \
+    GRAPH("a: '" T "[" M ", " N "]', v: '" T "[" LENGTH "]'", value)
+enum { ROWS = 32000, COLS = 288 };
+static const Case vectors[] = {
+    {"a @ v, 4096^2 f32", TIMES("float32", "4096", "4096", "4096", "a @ v"), yard_read,
+     "reading it", SQUARE_BYTES, 1, 1, 1.11, "gemv_square"},
+    {"v @ a, 4096^2 f32", TIMES("float32", "4096", "4096", "4096", "v @ a"), yard_read,
+     "reading it", SQUARE_BYTES, 1, 1, 1.11, "gevm_square"},
+    {"a @ v, 32000x288 f32", TIMES("float32", "32000", "288", "288", "a @ v"),
+     yard_read, "reading it", ROWS *COLS * 4, 1, 1, 1.11, "gemv_rows"},
+    {"v @ a, 32000x288 f32", TIMES("float32", "32000", "288", "32000", "v @ a"),
+     yard_read, "reading it", ROWS *COLS * 4, 1, 1, 1.11, "gevm_rows"},
+    {"a @ v, 4096^2 f64", TIMES("float64", "4096", "4096", "4096", "a @ v"), yard_read,
+     "reading it", 2 * SQUARE_BYTES, 1, 1, 1.11, NULL},
+    {"v @ a, 4096^2 f64", TIMES("float64", "4096", "4096", "4096", "v @ a"), yard_read,
+     "reading it", 2 * SQUARE_BYTES, 1, 1, 1.11, NULL},
+    {"a @ v, 768x288 f32", TIMES("float32", "768", "288", "288", "a @ v"), yard_read,
+     "reading it", 768 * COLS * 4, 1, 1, 1.11, NULL},
+    {"dot(v, w) 1e6 f64", GRAPH(TWO("float64", "1000000"), "dot(a, b)"), yard_read,
+     "reading both", 1000000, 8, 2, 1.25, "dot_1e6"},
+};
+
 /* Memory like that of our buffers: on huge pages when large. */
 static void *memory(size_t n) {
     size_t page = n >= 1 << 22 ? 1 << 21 : 64, bytes = (n + page - 1) / page * page;
@@ -170,7 +194,7 @@ typedef struct Library {
 } Library;
 typedef struct Product {
     int m, k, n, item;
-    bool turned;
+    bool turned, own; /* own: b is a itself */
     const char *numpy;
     unsigned threads; /* 0: one, by CPU time; else by the clock on the wall */
     const Library *lib;
@@ -207,8 +231,8 @@ static void product(const Library *lib, Product p) {
     char text[300], shape[64], name[64], what[64];
     const char *type = p.item == 4 ? "float32" : "float64";
     snprintf(shape, sizeof shape, "%d, %d", p.turned ? p.k : p.m, p.turned ? p.m : p.k);
-    snprintf(text, sizeof text, GRAPH("a: '%s[%s]', b: '%s[%d, %d]'", "%s @ b"), type,
-             shape, type, p.k, p.n, p.turned ? "a.T" : "a");
+    snprintf(text, sizeof text, GRAPH("a: '%s[%s]', b: '%s[%d, %d]'", "%s @ %s"), type,
+             shape, type, p.k, p.n, p.turned ? "a.T" : "a", p.own ? "a" : "b");
     Rig r;
     double ours, yard = 0;
     bench_wall = p.threads > 0;
@@ -221,10 +245,13 @@ static void product(const Library *lib, Product p) {
                lib->handle ? &(Timed){p.n == 1 ? gemv : gemm, &p} : NULL, 0.4, &ours,
                &yard);
     snprintf(name, sizeof name, "%dx%dx%d %s%s%s", p.m, p.k, p.n, type,
-             p.turned ? " a.T" : "", p.threads ? ", 2 threads" : "");
+             p.own      ? " a.T @ a"
+             : p.turned ? " a.T"
+                        : "",
+             p.threads ? ", 2 threads" : "");
     snprintf(what, sizeof what, "cblas (ours %.0f GF/s)",
              2e-9 * p.m * p.k * p.n / ours);
-    bench_row(name, ours, what, yard, p.n == 1 ? 1.1 : 1.03, p.numpy);
+    bench_row(name, ours, what, yard, p.own ? .8 : p.n == 1 ? 1.1 : 1.03, p.numpy);
     bench_wall = false;
     free(p.c);
     rig_close(&r);
@@ -258,6 +285,8 @@ static const Product product_cases[] = {
     {784, 128, 256, 8, .turned = true},
     {.m = 400, .k = 784, .n = 1, .item = 8},
     {784, 400, 1, 8, .turned = true},
+    {1000, 1000, 1000, 4, .turned = true, .own = true, .numpy = "gram_1000_f32"},
+    {1000, 100, 1000, 8, .turned = true, .own = true, .numpy = "gram_100_f64"},
     {1024, 1024, 1024, 4, .threads = 2},
     {128, 784, 256, 4, .threads = 2},
     {1024, 1024, 1024, 8, .threads = 2},
@@ -287,6 +316,7 @@ int main(int argc, char **argv) {
     run_cases("elementwise, then reduced", reduced, sizeof reduced / sizeof *reduced,
               wanted);
     if (!wanted || strcmp(wanted, "products") == 0) products();
+    run_cases("matrices by vectors", vectors, sizeof vectors / sizeof *vectors, wanted);
     run_cases("reductions and movement", moving, sizeof moving / sizeof *moving,
               wanted);
     return 0;

@@ -31,7 +31,18 @@ for short, dtype in (("f32", np.float32), ("f64", np.float64)):
         a, b = rng.uniform(-1, 1, (m, k)).astype(dtype), rng.uniform(-1, 1, (k, n)).astype(dtype)
         show(f"dot_{text}_{short}", lambda: a @ b)
 
+for text, dtype, shape in (("1000_f32", np.float32, (1000, 1000)), ("100_f64", np.float64, (100, 1000))):
+    a = rng.uniform(-1, 1, shape).astype(dtype)
+    show(f"gram_{text}", lambda: a.T @ a)
+p, q = (rng.uniform(-1, 1, 1000000) for _ in range(2))
+show("dot_1e6", lambda: p @ q)
+a, u, v = (rng.uniform(-1, 1, n).astype(np.float32) for n in ((32000, 288), 288, 32000))
+show("gemv_rows", lambda: a @ u)
+show("gevm_rows", lambda: v @ a)
 a = rng.uniform(-1, 1, (4096, 4096)).astype(np.float32)
+v = rng.uniform(-1, 1, 4096).astype(np.float32)
+show("gemv_square", lambda: a @ v)
+show("gevm_square", lambda: v @ a)
 for text, axis in (("0", 0), ("1", 1), ("all", None)):
     show(f"sum_{text}", lambda: a.sum(axis))
     show(f"max_{text}", lambda: a.max(axis))

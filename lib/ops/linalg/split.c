@@ -128,7 +128,7 @@ size_t blas_room(const Gemm *g) {
 }
 
 void blas_gemm_split(Session *s, const Gemm *g, Pool *pool, void *room) {
-    const Blas *lib = blas_get(s);
+    const Blas *lib = blas_for(s, g);
     GemmSplit sp = split_of(lib, g, lib->tiles ? pool_threads(pool) : UNKNOWN_PIECES);
     sp.room = room;
     if (sp.pieces == 1) {
@@ -136,6 +136,6 @@ void blas_gemm_split(Session *s, const Gemm *g, Pool *pool, void *room) {
         return;
     }
     size_t pieces = (size_t)sp.pieces;
-    pool_run(blas_pool(s, pool, pieces), pieces, run_piece, &sp);
+    pool_run(blas_pool_for(s, g, pool, pieces), pieces, run_piece, &sp);
     if (sp.axis == AXIS_INNER) add_partial_sums(&sp);
 }

@@ -8,9 +8,10 @@
 enum {
     SMALL_BLOCK = 48,
     BLOCK = 96,
-    FEW = 256,       /* rows that are cut in small blocks */
-    LEAST_SIDE = 96, /* of the triangle; below, one product is as fast */
-    LEAST_INNER = 32 /* of the dim that isn't cut */
+    FEW = 256,        /* rows that are cut in small blocks */
+    LEAST_SIDE = 96,  /* of the triangle; below, one product is as fast */
+    LEAST_INNER = 32, /* of the dim that isn't cut */
+    LEAST_GRAM = 64   /* the same, where the other half is mirrored */
 };
 
 typedef struct TriangleRun {
@@ -30,8 +31,8 @@ static bool has_own_transpose(const Gemm *g) {
 
 bool blas_pays_triangle(const Gemm *g, BlasTriangle kind) {
     if (kind == TRIANGLE_GRAM) /* mirroring takes its time, too */
-        return has_own_transpose(g) && g->m >= LEAST_SIDE && g->k >= LEAST_INNER &&
-               g->k >= g->m / 8;
+        return has_own_transpose(g) && g->m >= LEAST_SIDE && g->k >= LEAST_GRAM &&
+               g->k >= g->m / 32;
     int64_t side = by_columns(kind) ? g->n : g->m,
             other = by_columns(kind) ? g->m : g->n;
     return g->k == side && side >= LEAST_SIDE && other >= LEAST_INNER &&
@@ -45,6 +46,40 @@ static void cut_inner(Gemm *g, int64_t from, int64_t end, int64_t size) {
     g->k = end - from;
 }
 
+/* ---- mirroring ---- */
+#define MIRROR(NAME, T)                                                                \
+    static void mirror_##NAME(T *c, int64_t ldc, int64_t i0, int64_t i1, int64_t j0,   \
+                              int64_t j1) {                                            \
+        for (int64_t j = j0; j < j1; j++)                                              \
+            for (int64_t i = i0 > j ? i0 : j + 1; i < i1; i++)                         \
+                c[j * ldc + i] = c[i * ldc + j];                                       \
+    }
+typedef struct Bytes16 {
+    uint64_t part[2];
+} Bytes16;
+MIRROR(4, uint32_t)
+MIRROR(8, uint64_t)
+MIRROR(16, Bytes16)
+
+/* Copies rows of the lower half of c to the upper one, a tile at a time, while they are
+ * in the cache. Nothing else writes there. */
+static void mirror_rows(const Gemm *g, int64_t from, int64_t end) {
+    enum { TILE = 32 };
+    size_t size = dtype_size(g->dtype);
+    for (int64_t i = from; i < end; i += TILE)
+        for (int64_t j = 0; j < end; j += TILE) {
+            int64_t below = i + TILE < end ? i + TILE : end,
+                    right = j + TILE < end ? j + TILE : end;
+            if (size == 4)
+                mirror_4(g->c, g->ldc, i, below, j, right);
+            else if (size == 8)
+                mirror_8(g->c, g->ldc, i, below, j, right);
+            else
+                mirror_16(g->c, g->ldc, i, below, j, right);
+        }
+}
+
+/* ---- pieces ---- */
 /* The pieces with most work come first. */
 static void run_triangle_piece(void *ctx, size_t i, unsigned worker) {
     const TriangleRun *t = ctx;
@@ -71,37 +106,7 @@ static void run_triangle_piece(void *ctx, size_t i, unsigned worker) {
     else
         cut_inner(&g, from, t->g.k, size);
     blas_gemm(t->lib, &g);
-}
-
-/* ---- mirroring ---- */
-#define MIRROR(NAME, T)                                                                \
-    static void mirror_##NAME(T *c, int64_t ldc, int64_t i0, int64_t i1, int64_t j0,   \
-                              int64_t j1) {                                            \
-        for (int64_t i = i0; i < i1; i++)                                              \
-            for (int64_t j = j0; j < j1 && j < i; j++)                                 \
-                c[j * ldc + i] = c[i * ldc + j];                                       \
-    }
-typedef struct Bytes16 {
-    uint64_t part[2];
-} Bytes16;
-MIRROR(4, uint32_t)
-MIRROR(8, uint64_t)
-MIRROR(16, Bytes16)
-
-/* Copies the lower half of c to the upper one, a tile at a time. */
-static void mirror(const Gemm *g) {
-    enum { TILE = 32 };
-    size_t size = dtype_size(g->dtype);
-    for (int64_t i = 0; i < g->m; i += TILE)
-        for (int64_t j = 0; j <= i; j += TILE) {
-            int64_t below = i + TILE < g->m ? i + TILE : g->m, right = j + TILE;
-            if (size == 4)
-                mirror_4(g->c, g->ldc, i, below, j, right);
-            else if (size == 8)
-                mirror_8(g->c, g->ldc, i, below, j, right);
-            else
-                mirror_16(g->c, g->ldc, i, below, j, right);
-        }
+    if (t->kind == TRIANGLE_GRAM) mirror_rows(&t->g, from, end);
 }
 
 void blas_triangle(Session *s, const Gemm *g, BlasTriangle kind, Pool *pool) {
@@ -111,5 +116,4 @@ void blas_triangle(Session *s, const Gemm *g, BlasTriangle kind, Pool *pool) {
     t.pieces = t.side / t.block;
     size_t pieces = (size_t)t.pieces;
     pool_run(blas_pool(s, pool, pieces), pieces, run_triangle_piece, &t);
-    if (kind == TRIANGLE_GRAM) mirror(g);
 }

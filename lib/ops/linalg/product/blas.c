@@ -1,6 +1,8 @@
 /* Opens and calls OpenBLAS. */
 #include "ops/linalg/product/blas.h"
 
+#include "ops/linalg/product/gemv.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,10 +15,6 @@ typedef void GemmF64(int, int, int, int, int, int, double, const void *, int,
                      const void *, int, double, void *, int);
 typedef void GemmC(int, int, int, int, int, int, const void *, const void *, int,
                    const void *, int, const void *, void *, int);
-typedef void GemvF32(int, int, int, int, float, const void *, int, const void *, int,
-                     float, void *, int);
-typedef void GemvF64(int, int, int, int, double, const void *, int, const void *, int,
-                     double, void *, int);
 typedef void GemvC(int, int, int, int, const void *, const void *, int, const void *,
                    int, const void *, void *, int);
 
@@ -70,6 +68,7 @@ static void resolve_symbols(Blas *b) {
     for (int i = 0; i < BLAS_N; i++)
         for (int d = 0; d < 4; d++) {
             char name[32];
+            if (i == BLAS_GEMV && d < 2) continue; /* gemv.h has those */
             snprintf(name, sizeof name, "cblas_%c%s", "sdcz"[d], names[i]);
             b->fn[i][d] = find_symbol(b->library, name);
             if (b->fn[i][d]) continue;
@@ -148,13 +147,43 @@ static void open_blas(Session *s, Blas *b) {
     b->library = NULL;
 }
 
-const Blas *blas_get(Session *s) {
+static const GemvLoops *gemv_loops(Session *s) {
+#if defined(__x86_64__)
+    int level = session_cpu_level(s);
+    return level == 2 ? &gemv_loops2 : level == 1 ? &gemv_loops1 : &gemv_loops0;
+#else
+    return (void)s, &gemv_loops0;
+#endif
+}
+
+static Blas *unopened(Session *s) {
     Blas *b = session_slot(s, SLOT_BLAS);
     if (b) return b;
     b = mem_zalloc(s, 1, sizeof *b);
-    open_blas(s, b);
+    b->gemv = gemv_loops(s);
     session_set_slot(s, SLOT_BLAS, b, blas_close);
     return b;
+}
+
+const Blas *blas_get(Session *s) {
+    Blas *b = unopened(s);
+    if (!b->opened) open_blas(s, b);
+    b->opened = true;
+    return b;
+}
+
+bool blas_has_own(const Gemm *g) {
+    return (g->m == 1 || g->n == 1) &&
+           (g->dtype == DT_FLOAT32 || g->dtype == DT_FLOAT64);
+}
+
+const Blas *blas_for(Session *s, const Gemm *g) {
+    const Blas *b = blas_has_own(g) ? unopened(s) : blas_get(s);
+    return blas_has_own(g) || b->library ? b : NULL;
+}
+
+Pool *blas_pool_for(Session *s, const Gemm *g, Pool *pool, size_t chunks) {
+    return blas_has_own(g) ? pool : blas_pool(s, pool, chunks);
 }
 
 /* ---- calling ---- */
@@ -185,6 +214,7 @@ static Factors factors_of(const Gemm *g) {
     return q;
 }
 
+/* Of complex numbers. */
 static void call_gemv(const Blas *lib, const Gemm *g) {
     int d = blas_kind(g->dtype), ld,
         t = gemm_layout(g->a_row, g->a_col, g->m, g->k, &ld);
@@ -192,16 +222,8 @@ static void call_gemv(const Blas *lib, const Gemm *g) {
     int step = (int)(g->b_row ? g->b_row : 1), out = (int)(g->ldc > 0 ? g->ldc : 1);
     BlasFn *fn = lib->fn[BLAS_GEMV][d];
     Factors q = factors_of(g);
-    if (d == 0)
-        ((GemvF32 *)fn)(ROW_MAJOR, t, rows, cols, q.f[0], g->a, ld, g->b, step, q.f[2],
-                        g->c, out);
-    else if (d == 1)
-        ((GemvF64 *)fn)(ROW_MAJOR, t, rows, cols, q.d[0], g->a, ld, g->b, step, q.d[2],
-                        g->c, out);
-    else
-        ((GemvC *)fn)(ROW_MAJOR, t, rows, cols, d == 2 ? (const void *)q.f : q.d, g->a,
-                      ld, g->b, step, d == 2 ? (const void *)&q.f[2] : &q.d[2], g->c,
-                      out);
+    ((GemvC *)fn)(ROW_MAJOR, t, rows, cols, d == 2 ? (const void *)q.f : q.d, g->a, ld,
+                  g->b, step, d == 2 ? (const void *)&q.f[2] : &q.d[2], g->c, out);
 }
 
 static void call_gemm(const Blas *lib, const Gemm *g) {
@@ -232,9 +254,32 @@ Gemm blas_turned(const Gemm *g) {
     return t;
 }
 
+/* Of a product by a column. Its strides are any numbers where a dim is 1. */
+static void run_gemv(const Blas *lib, const Gemm *g) {
+    const GemmScale *x = g->scale;
+    Gemv v = {.m = g->m,
+              .k = g->k,
+              .a = g->a,
+              .b = g->b,
+              .c = g->c,
+              .lda = g->a_row,
+              .b_step = g->b_row ? g->b_row : 1,
+              .c_step = g->ldc > 0 ? g->ldc : 1,
+              .alpha = x ? x->alpha[0] : 1,
+              .beta = x ? x->beta[0] : 0};
+    bool cols = g->m > 1 ? g->a_row == 1 && (g->a_col != 1 || g->k == 1)
+                         : g->a_col != 1 && v.b_step != 1;
+    if (cols) v.lda = g->a_col;
+    if (g->m == 1 && g->a_col != 1 && !cols)
+        v.a = g->b, v.b = g->a, v.b_step = g->a_col;
+    (cols ? lib->gemv->cols : lib->gemv->rows)[g->dtype == DT_FLOAT64](&v);
+}
+
 void blas_gemm(const Blas *lib, const Gemm *given) {
     Gemm g = blas_turned(given);
-    if (g.n == 1)
+    if (blas_has_own(&g))
+        run_gemv(lib, &g);
+    else if (g.n == 1)
         call_gemv(lib, &g);
     else
         call_gemm(lib, &g);

@@ -1,14 +1,18 @@
-/* OpenBLAS, opened on first use (linking it would cost every process 1.3 ms) and always
- * single-threaded: callers split work over the pool themselves (split.c), so that
- * results are bit-identical for any number of threads. */
+/* Products by OpenBLAS, opened on first use (linking it would cost every process 1.3
+ * ms) and always single-threaded: callers split work over the pool themselves
+ * (split.c), so that results are bit-identical for any number of threads. Products by a
+ * vector have loops of their own (gemv.h), and need no library. */
 #ifndef OPS_LINALG_PRODUCT_BLAS_H
 #define OPS_LINALG_PRODUCT_BLAS_H
 
 #include "op/op.h"
 
 typedef void BlasFn(void);
+struct GemvLoops;
 typedef enum BlasName { BLAS_GEMM, BLAS_GEMV, BLAS_N } BlasName;
 typedef struct Blas {
+    const struct GemvLoops *gemv;
+    bool opened;           /* whether with or without success */
     void *library;         /* NULL: not available; the built-in kernels are used */
     BlasFn *fn[BLAS_N][4]; /* by dtype: float32, float64, complex64, complex128 */
     bool no_room;          /* it can't be opened for lack of address space */
@@ -48,6 +52,8 @@ typedef struct Gemm {
     int64_t ldc;
     const GemmScale *scale; /* c = alpha a b + beta c; NULL: c = a b */
 } Gemm;
+/* What computes the product: opened if it needs the library. NULL: nothing can. */
+const Blas *blas_for(Session *s, const Gemm *g);
 /* As one call. */
 void blas_gemm(const Blas *lib, const Gemm *g);
 /* In pieces over the pool; `room` has blas_room() bytes, aligned like tensors. Products
@@ -70,5 +76,9 @@ bool blas_pays_triangle(const Gemm *g, BlasTriangle kind);
 void blas_triangle(Session *s, const Gemm *g, BlasTriangle kind, Pool *pool);
 /* Turns a row times a matrix into the matrix's transpose times a column. */
 Gemm blas_turned(const Gemm *g);
+/* Is it computed without the library? */
+bool blas_has_own(const Gemm *g);
+/* blas_pool for pieces of such a product. */
+Pool *blas_pool_for(Session *s, const Gemm *g, Pool *pool, size_t chunks);
 
 #endif

@@ -212,7 +212,7 @@ static Gemm gemm_of(const Tensor *a, const Tensor *b) {
 
 /* Many matrices by one: where the rows of all follow each other at one distance, they
  * are the rows of a single product. */
-static void join_rows(BlasProducts *j) {
+static void join_rows(Session *s, BlasProducts *j) {
     MatrixBatch *q = &j->q;
     const int64_t size = (int64_t)dtype_size(j->g.dtype);
     int64_t rows = j->g.m, step = j->g.a_row * size, last = 0;
@@ -227,8 +227,11 @@ static void join_rows(BlasProducts *j) {
     if (rows > INT32_MAX || last % size || last < j->g.k * size ||
         last > INT32_MAX * size)
         return;
-    j->g.m = rows;
-    j->g.a_row = last / size;
+    Gemm one = j->g;
+    one.m = rows;
+    one.a_row = last / size;
+    if (!blas_for(s, &one)) return;
+    j->g = one;
     q->n = 0;
     q->count = 1;
 }
@@ -236,7 +239,11 @@ static void join_rows(BlasProducts *j) {
 /* In pieces, if it is large enough. */
 static bool run_single_blas(Call *c, const Gemm *g) {
     double madds = (double)g->m * (double)g->n * (double)g->k;
-    if (madds < BLAS_SPLIT_LEAST) return blas_gemm(blas_get(c->s), g), true;
+    if (!g->scale && blas_pays_triangle(g, TRIANGLE_GRAM)) {
+        blas_triangle(c->s, g, TRIANGLE_GRAM, c->host->pool);
+        return true;
+    }
+    if (madds < BLAS_SPLIT_LEAST) return blas_gemm(blas_for(c->s, g), g), true;
     size_t bytes = blas_room(g);
     void *room = bytes ? call_scratch(c, bytes) : NULL;
     if (bytes && !room) return false;
@@ -250,21 +257,19 @@ static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
                      const int64_t *batch, void *out) {
     enum { CHUNK_MADDS = 1 << 18 };
     BlasProducts j;
-    j.lib = blas_get(c->s);
     j.g = gemm_of(a, b);
     j.g.c = out;
+    if (nbatch == 0) return run_single_blas(c, &j.g);
     matrix_batch_set(&j.q, a, b, nbatch, batch);
-    join_rows(&j);
+    join_rows(c->s, &j);
+    if (j.q.count == 1) return run_single_blas(c, &j.g);
+    j.lib = blas_for(c->s, &j.g);
     double madds = (double)j.g.m * (double)j.g.n * (double)j.g.k;
-    if (j.q.count == 1 && blas_pays_triangle(&j.g, TRIANGLE_GRAM)) {
-        blas_triangle(c->s, &j.g, TRIANGLE_GRAM, c->host->pool);
-        return true;
-    }
-    if (j.q.count == 1 && madds >= BLAS_SPLIT_LEAST) return run_single_blas(c, &j.g);
     j.chunk = madds < CHUNK_MADDS ? (int64_t)(CHUNK_MADDS / madds) : 1;
     j.out_bytes = (size_t)(j.g.m * j.g.n) * dtype_size(a->dtype);
     size_t chunks = (size_t)((j.q.count + j.chunk - 1) / j.chunk);
-    pool_run(blas_pool(c->s, c->host->pool, chunks), chunks, run_product_chunk, &j);
+    Pool *pool = blas_pool_for(c->s, &j.g, c->host->pool, chunks);
+    pool_run(pool, chunks, run_product_chunk, &j);
     return true;
 }
 
@@ -397,10 +402,11 @@ bool product_run_triangular(Call *c, const Tensor *a, const Tensor *b, bool righ
         {TRIANGLE_LEFT_UPPER, TRIANGLE_LEFT_LOWER},
         {TRIANGLE_RIGHT_UPPER, TRIANGLE_RIGHT_LOWER}};
     bool packed = dtype_is_inexact(a->dtype) && a->dtype != DT_FLOAT16 &&
-                  fits_blas(a) && fits_blas(b) && blas_get(c->s)->library;
+                  fits_blas(a) && fits_blas(b);
     Gemm g = gemm_of(a, b);
     g.c = out;
-    if (!packed || !blas_pays_triangle(&g, kinds[right][lower]))
+    if (!packed || !blas_pays_triangle(&g, kinds[right][lower]) ||
+        !blas_get(c->s)->library)
         return product_run(c, a, b, 0, NULL, out);
     blas_triangle(c->s, &g, kinds[right][lower], c->host->pool);
     return true;
@@ -451,10 +457,11 @@ static bool is_plain_factor(const double z[2]) {
 static bool adds_by_blas(Call *c, const Tensor *a, const Tensor *b,
                          const GemmScale *scale) {
     const int64_t most = INT32_MAX;
+    Gemm g = gemm_of(a, b);
     return a->dtype != DT_FLOAT16 && a->shape[1] > 0 && a->shape[0] <= most &&
            a->shape[1] <= most && b->shape[1] <= most && fits_blas(a) && fits_blas(b) &&
            is_plain_factor(scale->alpha) && is_plain_factor(scale->beta) &&
-           blas_get(c->s)->library;
+           blas_for(c->s, &g);
 }
 
 bool product_run_added(Call *c, const Tensor *a, const Tensor *b,
@@ -491,7 +498,8 @@ bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     Tensor *r = &c->out[0].t;
     if (tensor_size(r) == 0) return true;
     if (k == 0) return memset(out, 0, tensor_bytes(r)), true;
-    if (dtype_is_inexact(a->dtype) && !wide && blas_get(c->s)->library)
+    Gemm g = gemm_of(a, b);
+    if (dtype_is_inexact(a->dtype) && !wide && blas_for(c->s, &g))
         return multiply_by_blas(c, a, b, nbatch, batch, out);
     if (dtype_is_integer(a->dtype) && fills_panels(a, b))
         return multiply_integers(c, a, b, nbatch, batch, out);
