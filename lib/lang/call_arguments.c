@@ -58,6 +58,17 @@ static bool put_keyword(Compiler *c, CallArgs *a, Sym name, const Node *n) {
     return false;
 }
 
+const Op *call_op_of_keywords(Compiler *c, const Op *op, const Ast *e) {
+    const Op *other = op->keywords ? op_named(c->s, op->keywords) : op;
+    const Signature *own = op_signature(c->s, op), *theirs = op_signature(c->s, other);
+    for (size_t i = e->nkid; other != op && i-- > 0;)
+        if (e->kid[i]->kind == AST_KEYWORD &&
+            !signature_has_name(own, e->kid[i]->sym) &&
+            signature_has_name(theirs, e->kid[i]->sym))
+            return other;
+    return op;
+}
+
 /* A text can't be an input: a leading one is the value of the first prop, as in
  * einsum('ij->ji', x). */
 static bool has_leading_text(const CallArgs *a, size_t n, const Node *arg) {
@@ -126,6 +137,7 @@ static bool note_loose_ints(Compiler *c, const CallArgs *a, size_t n, const Node
  * all remaining arguments. */
 static bool put_positional(Compiler *c, CallArgs *a, size_t n, const Node *arg) {
     size_t fixed = a->sig->nrest > 1 ? a->sig->nin : signature_fixed(a->sig), i = 0;
+    if (fixed > a->npositional) fixed = a->npositional;
     bool text = has_leading_text(a, n, arg);
     if (text) {
         if (!put_call_argument(c, a, a->sig->nin, arg)) return false;
@@ -136,7 +148,7 @@ static bool put_positional(Compiler *c, CallArgs *a, size_t n, const Node *arg) 
         if (!put_call_argument(c, a, i, &arg[i])) return false;
     if (i == n) return true;
     size_t next = a->sig->nin;
-    if (i == fixed && fixed < a->sig->nin) {
+    if (i == fixed && a->sig->nrest == 1) {
         bool list = !text && is_whole_rest(a, &arg[i], n - i);
         a->rest = list ? arg[i].item : &arg[i];
         a->nrest = list ? arg[i].n : n - i;

@@ -15,6 +15,8 @@ typedef struct CallArgs {
     bool *has_prop;
     size_t nrest;
     const Node *rest;
+    size_t npositional; /* the inputs that have a position: all, or the first if the op
+                           is that of another's keywords */
     Span at;
 } CallArgs;
 
@@ -22,7 +24,10 @@ typedef struct CallArgs {
 bool call_args_fail(Compiler *c, const CallArgs *a, Span at, DiagCode code,
                     const char *what, const char *name);
 
-/* call_arguments.c: fills *a, whose op, sig and arrays are set; self: of a method */
+/* call_arguments.c: the op that is called, which the keywords may select (Op.keywords)
+ */
+const Op *call_op_of_keywords(Compiler *c, const Op *op, const Ast *e);
+/* Fills *a, whose op, sig and arrays are set; self: of a method */
 bool call_args_match(Compiler *c, const Ast *e, const Node *self, CallArgs *a);
 /* call_props.c. Sets *creates to the dtype of values created from nothing: given, or
  * the receiver's. */

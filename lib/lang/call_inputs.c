@@ -72,7 +72,13 @@ bool compiler_coerce(Compiler *c, Promote promote, DType creates, size_t n,
     return true;
 }
 
+/* An empty vector is one of bools, which leave the dtype to the other inputs. */
 static bool input_default(Compiler *c, const Param *p, Node *out) {
+    if (strcmp(p->value, "[]") == 0) {
+        Var none = op_cast_to(c->b, const_ints(c->b, 0, NULL), DT_BOOL);
+        *out = node_var(none, NOWHERE);
+        return none != VAR_NONE;
+    }
     TextCache *t = text_cache(c->s);
     const Ast *e = text_ast(c->s, t, p->value, NULL);
     return e && compile(c, e, DT_NONE, out);

@@ -23,10 +23,12 @@ static void note_all_axes(Compiler *c, const CallArgs *a, Var x) {
     c->noted_all_axes = true;
 }
 
-static bool compile_op_call(Compiler *c, const Op *op, const Ast *e, const Node *self,
-                            DType want, Node *out) {
+static bool compile_op_call(Compiler *c, const Op *called, const Ast *e,
+                            const Node *self, DType want, Node *out) {
+    const Op *op = call_op_of_keywords(c, called, e);
     const Signature *sig = op_signature(c->s, op);
     CallArgs a = {.op = op, .sig = sig, .at = e->at};
+    a.npositional = op == called ? sig->nin : op_signature(c->s, called)->nin;
     a.in = arena_alloc(c->tmp, (sig->nin + sig->nprop + 1) * sizeof *a.in);
     a.prop = a.in + sig->nin;
     a.has_in = NEW_N(c->tmp, sig->nin + sig->nprop + 1, bool);

@@ -141,7 +141,7 @@ static bool node_from_outputs(Compiler *c, const Op *op, const Var *r, Span at,
     const Graph *g = c->b->g;
     ApplyId a = var_owner(g, r[0]);
     size_t n = op_signature(c->s, op)->nout;
-    if (a != APPLY_NONE && g->apply[a].op == op) n = g->apply[a].nout;
+    if (a != APPLY_NONE && (op->varies || g->apply[a].op == op)) n = g->apply[a].nout;
     if (n == 1) {
         *out = node_var(r[0], at);
         return true;

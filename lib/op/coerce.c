@@ -136,19 +136,22 @@ bool infer_check_kinds(Infer *in) {
 typedef struct ParamDefault {
     DKind kind;
     double v;
+    bool none; /* an empty vector */
 } ParamDefault;
 
 static ParamDefault read_default(const Infer *in, const Param *p) {
     const char *text = p->value;
     double sign = *text == '-' ? -1 : 1, v;
+    if (strcmp(text, "[]") == 0) return (ParamDefault){K_BOOL, 0, true};
     if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0)
-        return (ParamDefault){K_BOOL, *text == 'T'};
-    if (strcmp(text, "pi") == 0) return (ParamDefault){K_FLOAT, 3.14159265358979323846};
+        return (ParamDefault){K_BOOL, *text == 'T', false};
+    if (strcmp(text, "pi") == 0)
+        return (ParamDefault){K_FLOAT, 3.14159265358979323846, false};
     text += *text == '-';
     size_t n = num_read_float(text, strlen(text), FLOAT64, &v);
     if (n == 0 || text[n])
         bug("the row of op %s: default \"%s\"", in->op->name, p->value);
-    return (ParamDefault){strpbrk(text, ".einf") ? K_FLOAT : K_INT, sign * v};
+    return (ParamDefault){strpbrk(text, ".einf") ? K_FLOAT : K_INT, sign * v, false};
 }
 
 static DType default_dtype(const Infer *in, const Param *p, ParamDefault d,
@@ -167,7 +170,9 @@ static bool add_defaults(Builder *b, MakeNode *m, DType common) {
     while (m->in.nin < sig->nin && sig->in[m->in.nin].value) {
         const Param *p = &sig->in[m->in.nin];
         ParamDefault d = read_default(&m->in, p);
-        Var v = const_number(b, default_dtype(&m->in, p, d, common), d.v);
+        Var v = d.none ? const_ints(b, 0, NULL)
+                       : const_number(b, default_dtype(&m->in, p, d, common), d.v);
+        if (d.none) v = op_cast_to(b, v, DT_BOOL);
         if (!put_node_input(b, m, m->in.nin, v)) return false;
         m->in.nin++;
     }

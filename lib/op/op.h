@@ -229,7 +229,10 @@ struct Op {
                       (make_slice, make_list, csr) */
     const char *sparse; /* the op to apply to a sparse input instead, with its props */
     const char *list;   /* the same if the only input is a list */
-    bool shape_only;    /* reads the shapes of its inputs, not their elements (shape) */
+    const char *keywords; /* the op that a call means whose keywords name inputs of that
+                             one: sum(x, where=m) is sum_where(x, m). All but the first
+                             of its inputs are given so; its props are this one's */
+    bool shape_only; /* reads the shapes of its inputs, not their elements (shape) */
     const char *example; /* lines "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]":
                             documentation and tests */
     const char *file;

@@ -45,8 +45,6 @@ END
 @test "names of other systems" {
     said <<'END'
 cat([m, m])|1|here it is `concatenate`
-sum(m, where=m > 0)|8|do it in the expression, as in `sum.where.mask, x, 0..`
-diff(m, prepend=0)|9|as in `diff.concatenate..y, x...`
 concat([m, m], 1)|1|here it is `concatenate`
 m.permute(1, 0)|1|here it is `transpose`
 m.view(3, 2)|1|here it is `reshape`

@@ -58,6 +58,8 @@ Y
     ok 'gload -i "x: float32[n]" -e "y = sum(leaky_relu(x))" | ggrad | grun x=[1,-2]' $'y = 0.98\nd_y_d_x = [1.0, 0.01]'
     ok 'gload -i "x: float32[n]" -e "y = vectorize(lambda r: gelu(r))(x) - gelu(x)" | grun x=[1,-2,0.5]' 'y = [0.0, 0.0, 0.0]'
     ok 'gload -e "y = gelu(2)" | grun' 'y = 1.9544997361036416'
+    ok 'gload -i "x: float32[n, 3]" -e "y = vectorize(lambda r: max(r, where=r < 2, initial=-1) + sum(diff(r, prepend=1)))(x)" | grun x=[[1,2,0],[3,4,5]]' 'y = [0.0, 3.0]'
+    ok 'gload -i "x: float32[n]" -e "y = diff(x, prepend=0.5, append=1)" | grun x=[1,2]' 'y = [0.5, 1.0, -1.0]'
     # a label for each row, or one for all
     bad 3 E_SHAPE 'has 2 and 3|2 and 3' 'gload -i "x: float64[3, 2]" -e "y = cross_entropy(x, [0, 1])"'
     bad 5 E_ '--expr:1:5' 'gload -i "x: float64[n, 2]" -i "l: int64[m]" -e "y = nll_loss(x, l)" | grun x=[[1,2],[3,4],[5,6]] l=[0,1]'
@@ -66,6 +68,13 @@ Y
     bad 5 E_INDEX '^grun: --expr:1:9: error' 'gload -i "x: float64[n, 3]" -e "y = 2 * nll_loss(x, [7])" | grun x=[[1,2,3]]'
     bad 5 E_ARITHMETIC '^grun: --expr:1:5: error.* q must lie between 0 and 1' 'gload -i "x: float64[n]" -e "y = quantile(x, 1.5)" | grun x=[1,2]'
     bad 3 E_ARITY 'relu6 got too many arguments; its signature is relu6.x.' 'gload -e "y = relu6(2., 3)"'
+    bad 3 E_ARITY 'the mask may select no element' 'gload -e "y = max([1., 2.], where=[True, False])"'
+    bad 3 E_DTYPE 'where. must be a bool mask' 'gload -e "y = sum([1., 2.], where=[1, 0])"'
+    bad 3 E_SHAPE 'the mask has 2 dims' 'gload -e "y = sum([1., 2.], where=[[True, False]])"'
+    bad 3 E_SHAPE 'initial. must be a scalar' 'gload -e "y = prod([1., 2.], initial=[1, 2])"'
+    bad 3 E_ARG 'std has no argument where' 'gload -e "y = std([1., 2.], where=True)"'
+    bad 3 E_SHAPE 'only the first and the last may be vectors' 'gload -e "y = multi_dot([1., 2.], [1., 2.], [3.])"'
+    bad 3 E_VALUE 'the number of parts must be from 1' 'gload -e "y = array_split([1., 2.], 0)"'
     bad 3 E_ARG 'gelu' 'gload -e "y = gelu(2., approx=True)"'
 }
 
@@ -105,7 +114,11 @@ let: |
   polynomials = sum(polyval(slope, x) ** 2) + sum(polyfit(points, slope, 1) ** 2) + sum(poly(slope) ** 2) + sum(polyint(slope) * kaiser(5, 2 + slope[0]))
   methods = sum(quantile(far, 0.3, axis=1, method='hazen') ** 2) + sum(percentile(far, 40, method='midpoint')) + sum(cummax(far, axis=0) * x)
   scaled = sum(ldexp(x, [1, -2, 3, 0]) ** 2) + sum(huber(0.6, x) + pseudo_huber(0.6, x) + boxcox(exp(x), slope)) + sum(cummin(x, reverse=True) ** 2)
-  cost = put_in + polynomials + methods + scaled + waves + waves2 + orders + steps + parts + made + solved + control + draws + counts + vectors + activations + statistics + rest + sum(prelu(x, slope) * glu(x, axis=1)[:, :1]) + normal + normals + losses + more
+  masked = sum(sum(x, axis=0, where=x > 0, initial=slope[0]) ** 2) + prod(x, where=x < 0.5, initial=slope[1]) + sum(mean(x, axis=1, where=[True, False, True, True]) ** 2)
+  extremes = max(x, where=x < 0.9, initial=-9.) ** 2 + sum(min(x, axis=0, where=x > 5, initial=slope[2]) ** 2) + sum(max(far, axis=0, initial=slope[3]) ** 3)
+  uneven = array_split(x, 3, axis=1)
+  ends = sum(diff(x, n=2, axis=0, prepend=slope[0], append=2 * x[:1]) ** 2) + sum(uneven[0] ** 2 * uneven[1]) + sum(multi_dot(x, x.T, x, slope) ** 2)
+  cost = masked + extremes + ends + put_in + polynomials + methods + scaled + waves + waves2 + orders + steps + parts + made + solved + control + draws + counts + vectors + activations + statistics + rest + sum(prelu(x, slope) * glu(x, axis=1)[:, :1]) + normal + normals + losses + more
 outputs: [cost]
 Y
     ok 'ggrad g.yaml --cost cost --wrt x,slope --check'

@@ -549,3 +549,75 @@ for dtype in ("float64", "complex128"):
     row(N, "conj(qz({a}, {b})[3]).T @ qz({a}, {b})[3] + 1", 1 + np.eye(4, dtype=dtype), a=a, b=b)
 a = np.triu(some(3, 3)) + np.diag([3.0, 5, 7])
 row(N, "sort(diag(qz({a}, {b})[0]) / diag(qz({a}, {b})[1]))", np.sort(L.eigvals(a, 2 * np.eye(3)).real), a=a, b=2 * np.eye(3))
+
+# ---- masks and first values of reductions, neighbours beyond the ends, uneven parts ----
+N = "reduce/where"
+R = np.random.RandomState(23)
+X, M = R.uniform(-2, 2, (2, 3, 4)).round(2), R.uniform(size=(2, 3, 4)) < 0.5
+M[0, 1] = False
+CASES = [(None, False), (0, False), (-1, True), ((0, 2), False), ((1, 2), True)]
+MASKS = [M, M[:, :, :1], M[0, 0], np.array(True), np.array(False)]
+for axis, keep in CASES:
+    spelled = "axis=%s, keepdims=%s" % (list(axis) if isinstance(axis, tuple) else axis, keep)
+    for m in MASKS:
+        for t in (f8, f4, i4) if m is M else (f8,):
+            x = (4 * X).astype(t)
+            wide = x.astype(f8) if t is f4 else x
+            for name, first in (("sum", -3), ("prod", 2), ("max", -1), ("min", 1)):
+                value = getattr(np, name)(wide, axis, keepdims=keep, where=m, initial=first)
+                row(N, "%s({x}, %s, where={m}, initial=%d)" % (name, spelled, first), value.astype(t) if t is f4 else value, x=x, m=m)
+        row(N, "sum({x}, %s, where={m})" % spelled, np.sum(X, axis, keepdims=keep, where=m), x=X, m=m)
+        row(N, "prod({x}, %s, where={m})" % spelled, np.prod(X, axis, keepdims=keep, where=m), x=X, m=m)
+        for t in (f8, f4, i4) if m is M else (f8,):
+            x = (4 * X).astype(t)
+            value = np.mean(x.astype(f8), axis, keepdims=keep, where=m)
+            row(N, "mean({x}, %s, where={m})" % spelled, value.astype(t if t is f4 else f8), x=x, m=m)
+        for name in ("any", "all"):
+            row(N, "%s({x}, %s, where={m})" % (name, spelled), getattr(np, name)((X > 0) * X, axis, keepdims=keep, where=m), x=(X > 0) * X, m=m)
+for name, first in (("sum", 7), ("prod", 7), ("max", 7), ("min", 7)):
+    f = getattr(np, name)
+    for x in (np.zeros(0), np.zeros(0, i4), np.zeros((0, 3), f4), np.array(2.5), np.array([9, 4], np.uint8), np.array([nan, 1.0]), np.array([True, False])):
+        value = f(x, initial=first if name in ("sum", "prod") else x.dtype.type(first))
+        row(N, "%s({x}, initial=%d)" % (name, first), value.astype(bool) if x.dtype == bool and name in ("max", "min") else value, x=x)
+    row(N, name + "({x}, axis=1, initial=7)", f(np.zeros((2, 0, 3)), 1, initial=7), x=np.zeros((2, 0, 3)))
+    row(N, name + "({x}, axis=[0, 1], initial=7)", f(np.zeros((0, 0, 2)), (0, 1), initial=7), x=np.zeros((0, 0, 2)))
+    row(N, name + "({x}, axis=0, where={m}, initial=7)", f(np.array([[nan, 1], [2, 3]]), 0, where=np.array([[False, True], [True, True]]), initial=7),
+        x=np.array([[nan, 1], [2, 3]]), m=np.array([[False, True], [True, True]]))
+row(N, "sum({x}, initial={y})", np.array(4), x=np.array([1, 2], i4), y=np.array(1.75))
+row(N, "max({x}, initial={y})", np.array(3, i4), x=np.array([1, 2], i4), y=np.array(3.75))
+row(N, "sum({z}, where={m}, initial=1)", np.sum(X[0] + 1j * X[1], where=M[0], initial=1), z=X[0] + 1j * X[1], m=M[0])
+row(N, "mean({z}, axis=0, where={m})", np.mean(X[0] + 1j * X[1], 0, where=[[True], [False], [True]]), z=X[0] + 1j * X[1], m=np.array([[True], [False], [True]]))
+row(N, "mean({x}, where={m}, dtype='int64')", np.mean(np.array([1.5, 2.5, 4.5]), dtype=i8, where=[True, True, False]), x=np.array([1.5, 2.5, 4.5]), m=np.array([True, True, False]))
+# what the mask leaves out, and a tie with the first value, have no part in the gradient
+row(N, "grad(sum(max({x}, axis=1, where={m}, initial=0)), {x})", np.array([[0.0, 1.0], [0.0, 0.0]]), x=np.array([[5.0, 2.0], [-1.0, -2.0]]),
+    m=np.array([[False, True], [True, True]]))
+row(N, "grad(sum(max({x}, axis=1, where={m}, initial={y})), {y})", np.array(1.0), x=np.array([[5.0, 2.0], [-1.0, -2.0]]), m=np.array([[False, True], [True, True]]),
+    y=np.array(0.0))
+N = "reduce/diff"
+for axis in (0, 1, -1):
+    for t in (f8, f4, i4):
+        x = (8 * X).astype(t)
+        part = x.take([0], axis)
+        for n in (0, 1, 2, 3):
+            row(N, "diff({x}, n=%d, axis=%d, prepend={y})" % (n, axis), np.diff(x, n, axis, prepend=part), x=x, y=part)
+            row(N, "diff({x}, n=%d, axis=%d, append={y})" % (n, axis), np.diff(x, n, axis, append=part), x=x, y=part)
+            row(N, "diff({x}, %d, %d, prepend=1, append={y})" % (n, axis), np.diff(x, n, axis, prepend=t(1), append=part), x=x, y=part)
+        both(N, "grad(sum(diff({x}, axis=%d, prepend=0., append={y}) ** 2), {y})" % axis,
+             lambda x, y: 2 * (y - x.narrow(axis, -1, 1)), X, X.take([0], axis)) if t is f8 else None
+row(N, "diff({x}, prepend={x}, append={x})", np.diff(np.array([True, False, False]), prepend=[True, False, False], append=[True, False, False]), x=np.array([True, False, False]))
+row(N, "diff({x}, prepend={y})", np.diff(np.array([1, 2], i4), prepend=0.5), x=np.array([1, 2], i4), y=np.array(0.5))
+row(N, "diff({x}, append=1)", np.zeros(0), x=np.zeros(0))
+N = "shape/join"
+for x, k, axis in ((np.arange(8), 3, 0), (np.arange(2), 4, 0), (np.arange(0), 2, 0), (np.arange(14).reshape(2, 7), 3, 1), (np.arange(14).reshape(2, 7), 3, -2), (np.arange(5), 5, 0)):
+    for i, part in enumerate(np.array_split(x, k, axis)):
+        row(N, "array_split({x}, %d, axis=%d)[%d]" % (k, axis, i), part, x=x)
+for cuts in ([3, 5, 6, 10], [-3, 2], [2]):
+    for i, part in enumerate(np.array_split(np.arange(8), cuts)):
+        row(N, "array_split({x}, %s)[%d]" % (cuts, i), part, x=np.arange(8))
+N = "linalg/kron"
+A, B, C, D = (R.uniform(-1, 1, s).round(2) for s in ((5, 2), (2, 6), (6, 3), (3, 4)))
+numpys(N, "multi_dot({a}, {b}, {c}, {d})", lambda *m: np.linalg.multi_dot(m), A, B, C, D, names="abcd")
+numpys(N, "multi_dot([{a}, {b}])", lambda *m: np.linalg.multi_dot(m), A, B, names="abcd")
+numpys(N, "multi_dot([{a}, {b}, {c}, {d}])", lambda *m: np.linalg.multi_dot(m), A[0], B, C, D[:, 0], names="abcd")
+numpys(N, "multi_dot({a}, {b})", lambda *m: np.linalg.multi_dot(m), A[0], B[:, 0], names="abcd")
+numpys(N, "multi_dot({a}, {b}, {c})", lambda *m: np.linalg.multi_dot(m), np.zeros((0, 2)), B, C, names="abcd")

@@ -28,13 +28,60 @@ static bool diff_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     return (*out = n ? move_axis(b, v, -1, axis) : v) != VAR_NONE;
 }
 
+/* The values before or after x along the axis: a scalar is one of them everywhere. */
+static Var diff_part(Builder *b, Var x, Var part, int64_t axis) {
+    bool ok = true;
+    if (var_type(b->g, part)->ndim) return part;
+    Var last = move_axis(b, x, axis, -1);
+    if (last == VAR_NONE) return VAR_NONE;
+    Bind bind[] = {{sym(b->s, "x"), last}, {sym(b->s, "p"), part}};
+    Var one = template_build(b, "broadcast_to(p, concatenate([shape(x)[:-1], [1]]))",
+                             &(Env){.n = 2, .bind = bind}, &ok);
+    return ok ? move_axis(b, one, -1, axis) : VAR_NONE;
+}
+
+static bool is_no_part(Builder *b, Var v) {
+    const Type *t = var_type(b->g, v);
+    return t->ndim == 1 && t->dim[0] == 0;
+}
+
+static bool diff_between_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                                const Var *in, Var *out) {
+    int64_t n = prop_int(b->s, op, p, "n"), axis = prop_int(b->s, op, p, "axis");
+    Var part[3];
+    size_t parts = 0;
+    for (int i = 0; n && i < 3; i++) {
+        Var v = in[i == 0 ? 1 : i == 1 ? 0 : 2];
+        if (i != 1 && ((size_t)i >= nin || is_no_part(b, v))) continue;
+        part[parts] = i == 1 ? v : diff_part(b, in[0], v, axis);
+        if (part[parts++] == VAR_NONE) return false;
+    }
+    PropArg arg[] = {{"n", PROP_INT(n)}, {"axis", PROP_INT(axis)}};
+    Var all =
+        parts > 1 ? apply_named(b, "concatenate", parts, part, 1, arg + 1) : in[0];
+    return all != VAR_NONE &&
+           (*out = apply_named(b, "diff", 1, &all, 2, arg)) != VAR_NONE;
+}
+
 static const Op table[] = {
     {.name = OP_ROW("diff"),
      .doc = "Each element along an axis minus the one before, n times over; of bools, "
-            "whether they differ.",
+            "whether they differ. prepend= and append= are as in diff_between.",
      .in = "x",
+     .keywords = "diff_between",
      .props = "n: int = 1, axis: axis = -1",
      .expand = diff_expand,
      .example = "diff([1, 4, 9]) -> [3, 5]\ndiff([1, 4, 9], n=2) -> [2]"},
+    {.name = OP_ROW("diff_between"),
+     .doc =
+         "diff of x with the values `prepend` before it and `append` after it along "
+         "the axis: scalars, or tensors with the other dims of x. diff(x, prepend=a, "
+         "append=b) is the same.",
+     .in = "x, prepend = [], append = []",
+     .props = "n: int = 1, axis: axis = -1",
+     .promote = PROMOTE_SAME,
+     .expand = diff_between_expand,
+     .example = "diff([1, 4, 9], prepend=0) -> [1, 3, 5]\n"
+                "diff([[1], [4]], axis=0, append=[[9]]) -> [[3], [5]]"},
 };
 const OpList ops_reduce_diff = LIST_OF(table);

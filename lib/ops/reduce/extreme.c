@@ -104,8 +104,9 @@ static bool truth_pull(Pull *p) {
 static const Op table[] = {
     {.name = OP_ROW("max"),
      .doc = "Largest element over the given axes (None: all); nan wins. Every tied "
-            "maximum receives the gradient.",
+            "maximum receives the gradient. where= and initial= are as in max_where.",
      .alias = "amax",
+     .keywords = "max_where",
      .in = "x",
      .props = FOLD_PROPS,
      .kinds = KIND_BOOL | KIND_REAL,
@@ -120,8 +121,9 @@ static const Op table[] = {
      .example = "max([[1, 5], [4, 2]], axis=1) -> [5, 4]\nmax([1.0, nan, 2.0]) -> nan"},
     {.name = OP_ROW("min"),
      .doc = "Smallest element over the given axes (None: all); nan wins. Every tied "
-            "minimum receives the gradient.",
+            "minimum receives the gradient. where= and initial= are as in min_where.",
      .alias = "amin",
+     .keywords = "min_where",
      .in = "x",
      .props = FOLD_PROPS,
      .kinds = KIND_BOOL | KIND_REAL,
@@ -135,7 +137,10 @@ static const Op table[] = {
      .vmap = vmap_axes,
      .example = "min([[1, 5], [4, 2]], axis=1) -> [1, 2]"},
     {.name = OP_ROW("any"),
-     .doc = "True if any element over the given axes is not zero; nan is not zero.",
+     .doc =
+         "True if any element over the given axes is not zero; nan is not zero. where= "
+         "is as in any_where.",
+     .keywords = "any_where",
      .in = "x",
      .props = FOLD_PROPS,
      .type = truth_type,
@@ -150,7 +155,9 @@ static const Op table[] = {
      .example = "any([[0, 1], [0, 0]], axis=1) -> [True, False]"},
     {.name = OP_ROW("all"),
      .doc =
-         "True if all elements over the given axes are not zero, or if there are none.",
+         "True if all elements over the given axes are not zero, or if there are none. "
+         "where= is as in all_where.",
+     .keywords = "all_where",
      .in = "x",
      .props = FOLD_PROPS,
      .type = truth_type,

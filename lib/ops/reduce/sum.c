@@ -174,8 +174,9 @@ static const Op table[] = {
      .doc = "Sum over the given axes (None: all). bool and int8 to int32 give int64, "
             "unsigned integers uint64; float16 and float32 are accumulated in float64. "
             "dtype is the dtype of the result, to which x is converted first, so that "
-            "integers wrap.",
+            "integers wrap. where= and initial= are as in sum_where.",
      .sparse = "sparse_sum",
+     .keywords = "sum_where",
      .in = "x",
      .props = FOLD_PROPS,
      .expand = reduce_expand,
@@ -192,7 +193,8 @@ static const Op table[] = {
                 "sum([100, 100], dtype='int8') -> -56"},
     {.name = OP_ROW("mean"),
      .doc = "Mean over the given axes (None: all); floatX for integers. Accumulated in "
-            "float64; dtype is as for sum.",
+            "float64; dtype is as for sum, where= as in mean_where.",
+     .keywords = "mean_where",
      .in = "x",
      .props = FOLD_PROPS,
      .expand = mean_expand,
@@ -208,7 +210,10 @@ static const Op table[] = {
      .example =
          "mean([[1.0, 2.0], [3.0, 4.0]], axis=1) -> [1.5, 3.5]\nmean([1, 2]) -> 1.5"},
     {.name = OP_ROW("prod"),
-     .doc = "Product over the given axes (None: all); dtypes and dtype as in sum.",
+     .doc =
+         "Product over the given axes (None: all); dtypes and dtype as in sum, where= "
+         "and initial= as in prod_where.",
+     .keywords = "prod_where",
      .in = "x",
      .props = FOLD_PROPS,
      .expand = reduce_expand,

@@ -372,6 +372,52 @@ static bool split_vmap(Vmap *q) {
     return vmap_apply(q, vmap_replace_prop(q, "axis", PROP_INT(axis + 1)), q->in);
 }
 
+/* ---- array_split ---- */
+/* The first n % parts of the parts have one element more than the others. */
+static Var uneven_cuts(Builder *b, Var n, int64_t parts) {
+    int64_t at[OUT_MAX];
+    for (int64_t i = 1; i < parts; i++)
+        at[i - 1] = i;
+    bool ok = true;
+    Bind bind[] = {{sym(b->s, "n"), n},
+                   {sym(b->s, "k"), const_int(b, parts)},
+                   {sym(b->s, "i"), const_ints(b, (size_t)parts - 1, at)}};
+    Var cuts = template_build(b, "n // k * i + minimum(i, n % k)",
+                              &(Env){.n = 3, .bind = bind}, &ok);
+    return ok ? cuts : VAR_NONE;
+}
+
+static Var known_cuts(Builder *b, int64_t n, int64_t parts) {
+    int64_t cut[OUT_MAX];
+    for (int64_t i = 1; i < parts; i++)
+        cut[i - 1] = n / parts * i + (i < n % parts ? i : n % parts);
+    return const_ints(b, (size_t)parts - 1, cut);
+}
+
+static bool array_split_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                               const Var *in, Var *out) {
+    (void)nin;
+    const Type *x = var_type(b->g, in[0]), *t = var_type(b->g, in[1]);
+    const Tensor *known = var_const(b->g, in[1]);
+    int64_t axis = prop_int(b->s, op, p, "axis");
+    PropArg arg = {"axis", PROP_INT(axis)};
+    Var to[2] = {in[0], in[1]};
+    if (t->ndim == 0 && known && dtype_is_integer(t->dtype) && axis >= -x->ndim &&
+        axis < x->ndim) {
+        int64_t parts = tensor_index(known, 0);
+        int k = shape_axis_index(axis, x->ndim);
+        if (parts < 1 || parts > OUT_MAX)
+            return fail(b->s, b->from.at, E_VALUE,
+                        "%s: the number of parts must be from 1 to %d, not %lld",
+                        op->name, OUT_MAX, (long long)parts);
+        to[1] = dim_is_known(x->dim[k]) ? known_cuts(b, x->dim[k], parts)
+                                        : uneven_cuts(b, shape_of(b, in[0], k), parts);
+        if (to[1] == VAR_NONE) return false;
+    }
+    const Op *split = op_known(b->s, OP_SPLIT);
+    return op_apply(b, split, props_make(b->s, split, 1, &arg), 2, to, out);
+}
+
 static const Op table[] = {
     {.name = OP_ROW("concatenate"),
      .doc = "Tensors joined along an existing dim.",
@@ -444,5 +490,15 @@ static const Op table[] = {
      .vmap = split_vmap,
      .example = "split([1, 2, 3, 4], 2) -> [1, 2], [3, 4]\nsplit([1, 2, 3, 4], [1]) -> "
                 "[1], [2, 3, 4]"},
+    {.name = OP_ROW("array_split"),
+     .varies = true,
+     .doc =
+         "x cut along a dim into a number of parts that need not be equal: the first "
+         "ones have an element more. At given positions as split. The parts are "
+         "views.",
+     .in = "x, indices_or_sections",
+     .props = "axis: axis = 0",
+     .expand = array_split_expand,
+     .example = "array_split([1, 2, 3, 4, 5], 3) -> [1, 2], [3, 4], [5]"},
 };
 const OpList ops_shape_join = LIST_OF(table);

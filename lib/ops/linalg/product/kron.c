@@ -1,4 +1,5 @@
-/* kron, block_diag, matrix_power: expand to simpler ops when a graph is built. */
+/* kron, block_diag, matrix_power, multi_dot: expand to simpler ops when a graph is
+ * built. */
 #include "ops/shape/linear.h"
 
 #include <string.h>
@@ -143,6 +144,29 @@ static bool matrix_power_expand(Builder *b, const Op *op, const Props *props,
     return square != VAR_NONE && (*out = r) != VAR_NONE;
 }
 
+/* ---- multi_dot ---- */
+/* From left to right: the rewriting pass chain-order knows the sizes and which order is
+ * the cheapest. */
+static bool multi_dot_expand(Builder *b, const Op *op, const Props *props, size_t nin,
+                             const Var *in, Var *out) {
+    (void)props;
+    Span at = b->from.at;
+    if (nin < 2)
+        return fail(b->s, at, E_ARITY, "%s takes at least two tensors, not %zu",
+                    op->name, nin);
+    for (size_t i = 1; i + 1 < nin; i++)
+        if (var_type(b->g, in[i])->ndim < 2)
+            return fail(
+                b->s, at, E_SHAPE,
+                "%s: only the first and the last may be vectors, but number %zu "
+                "is %s",
+                op->name, i + 1, type_str(b->s, var_type(b->g, in[i])));
+    *out = in[0];
+    for (size_t i = 1; i < nin && *out != VAR_NONE; i++)
+        *out = op_call2(b, "matmul", *out, in[i]);
+    return *out != VAR_NONE;
+}
+
 static const Op table[] = {
     {.name = OP_ROW("kron"),
      .doc =
@@ -166,5 +190,13 @@ static const Op table[] = {
      .props = "n: int",
      .expand = matrix_power_expand,
      .example = "matrix_power([[1, 1], [0, 1]], 5) -> [[1, 5], [0, 1]]"},
+    {.name = OP_ROW("multi_dot"),
+     .doc = "The matrix product of all of them; the first and the last may be vectors. "
+            "Rewriting finds the cheapest order.",
+     .in = "*arrs",
+     .promote = PROMOTE_SAME,
+     .expand = multi_dot_expand,
+     .example = "multi_dot([[1, 2]], [[3], [4]], [[1, 0]]) -> [[11, 0]]\n"
+                "multi_dot([[[1, 2]], [[3], [4]], [2]]) -> [22]"},
 };
 const OpList ops_linalg_kron = LIST_OF(table);
