@@ -17,8 +17,8 @@ static const char *prop_wants(const PropDef *def) {
         [T_AXIS] = "an axis",
         [T_GRAPH] = "the name of a function of the graph",
         [T_KEY] = "a number or a string such as 'text'",
-        [T_SIDES] = "an integer, a list of integers, of pairs for several axes, or "
-                    "a string"};
+        [T_SIDES] = ("an integer, a list of integers, of pairs for several axes, or "
+                     "a string")};
     return text[def->type];
 }
 

@@ -91,12 +91,11 @@ function ownersOf(out, nout, nvar) {
     return owner;
 }
 
-/** Fused functions are one op to those who look. @param {any[]} raw @param {Graph[]} graphs */
+/** @param {any[]} raw @param {Graph[]} graphs */
 function linkCalls(raw, graphs) {
     raw.forEach((g, i) => {
         const {calls} = graphs[i];
         for (const [apply, graph] of g.calls || []) {
-            if (graphs[graph].what === 'fused') continue;
             const call = calls.get(apply);
             if (call) call.graphs.push(graph);
             else calls.set(apply, {graphs: [graph]});

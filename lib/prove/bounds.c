@@ -242,7 +242,7 @@ static Real moved_by(const BoundUse *u, const Complex v[2], size_t i, Real e,
     if (!(e > 0)) return e == 0 ? 0 : (Real)HUGE_VALL;
     for (int k = 0; k < (u->is_complex ? 4 : 2); k++) {
         Complex w[2] = {v[0], u->nin > 1 ? v[1] : 0};
-        w[i] += CMPLXL(way[k][0] * e, way[k][1] * e);
+        w[i] += __builtin_complex(way[k][0] * e, way[k][1] * e);
         Real d = cabsl(call_function(u, w) - r);
         if (isnan(d)) return HUGE_VALL;
         far = fmaxl(far, d);
@@ -318,7 +318,7 @@ static Bound bound_of_element(const Tensor *t, int64_t i) {
         return b;
     }
     tensor_c128(t, i, z);
-    b.value = CMPLXL(z[0], z[1]);
+    b.value = __builtin_complex((Real)z[0], (Real)z[1]);
     if (dtype_is_inexact(t->dtype) && !is_special(b.value))
         b.extreme = is_extreme(t->dtype, b.value, 0);
     return b;

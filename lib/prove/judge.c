@@ -5,7 +5,8 @@
 
 /* Last digits that a plain rule may change; and how far above the bounds, which count
  * errors of first order alone, sides may differ. */
-static const double plain_ulps = 4, slack = 4;
+static const double plain_ulps = 4;
+static const long double slack = 4;
 
 static double hypot_of(const double z[2]) {
     return z[1] == 0 ? fabs(z[0]) : hypot(z[0], z[1]);
@@ -19,8 +20,8 @@ static bool is_finite_value(const double z[2]) {
 static double ulps_between(const Pair *v) {
     double d[2] = {v->l[0] - v->r[0], v->l[1] - v->r[1]};
     double size = fmax(hypot_of(v->l), hypot_of(v->r));
-    long double least = points_smallest(v->dtype), at = size > least ? size : least;
-    return (double)(hypot_of(d) / (2 * unit_roundoff(v->dtype) * at));
+    long double at = fmaxl((long double)size, points_smallest(v->dtype));
+    return (double)((long double)hypot_of(d) / (2 * unit_roundoff(v->dtype) * at));
 }
 
 static bool is_same_part(double a, double b) {
@@ -82,7 +83,7 @@ Judgement judge_values(const Prover *p, const Pair *v, PointKind k, double *ulps
 /* ---- with bounds ---- */
 
 static long double distance(long double _Complex a, const double z[2]) {
-    return hypotl(__real__ a - z[0], __imag__ a - z[1]);
+    return hypotl(__real__ a - (long double)z[0], __imag__ a - (long double)z[1]);
 }
 
 /* Is the right side as near to the true value as rounding of its own lets it be? */
@@ -108,15 +109,15 @@ Judgement judge_bounds(const Prover *p, const Pair *v, PointKind k, const Bound 
                        const Bound *r, double *ulps) {
     if (!is_finite_value(v->l) || !is_finite_value(v->r)) return judge_lost(p, v, l, r);
     long double error = l->error + r->error;
-    long double far = hypot(v->l[0] - v->r[0], v->l[1] - v->r[1]);
+    long double far = (long double)hypot(v->l[0] - v->r[0], v->l[1] - v->r[1]);
     if (far <= slack * error + points_smallest(v->dtype)) {
         /* ulp of the terms that cancel, if some do; digits lost to denormals don't
          * count
          */
         long double u = 2 * unit_roundoff(v->dtype);
-        long double size = fmaxl(fmax(hypot_of(v->l), hypot_of(v->r)), error / u);
+        long double size = (long double)fmax(hypot_of(v->l), hypot_of(v->r));
         bool underflows = far <= points_smallest(v->dtype);
-        *ulps = underflows ? 0 : (double)(far / (u * size));
+        *ulps = underflows ? 0 : (double)(far / fmaxl(u * size, error));
         return AGREES;
     }
     if (p->promise == PROMISE_STABLE)

@@ -119,6 +119,17 @@ scripts() {
     verdict scripts $(($(echo "$list" | wc -l) - bad)) $bad
 }
 
+# What gcc built, clang accepts without a warning.
+clang_too() {
+    command -v clang >/dev/null || { echo "lint clang: skipped, there is no clang"; return; }
+    make -n CC=clang CFLAGS= SAN= V=1 B="$B/none" tools 2>/dev/null |
+        sed -n "s|^clang \(.*\) -MMD -MP \(.*\) -o [^ ]*$|clang -fsyntax-only -Werror \1 \2|; s|-I$B/none/gen|-I$B/gen|; /^clang -fsyntax-only.* [^ ]*\.c\( \|$\)/p" |
+        grep -v " $B/none/" >"$B/lint/clang"
+    n=$(wc -l <"$B/lint/clang")
+    bad=$(tr '\n' '\0' <"$B/lint/clang" | xargs -0 -n 1 -P "$(nproc)" sh -c 'sh -c "$1" >&2 || echo bad' clang | wc -l)
+    verdict clang $((n - bad)) "$bad"
+}
+
 # The page's modules: types by JSDoc, as TypeScript's compiler checks them.
 page() {
     command -v tsc >/dev/null || { echo "lint page: skipped, there is no tsc (npm install -g typescript)"; return; }
@@ -146,6 +157,7 @@ ops_by_name
 words_of_options
 format
 scripts
+clang_too
 page
 generated
 exit $failed

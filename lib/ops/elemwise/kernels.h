@@ -129,22 +129,22 @@ VINLINE float fdiv_f32(float x, float y) {
  * number, one too large, which the sign of the rest tells. */
 VINLINE double quick_rest_f64(double x, double y) {
     double r = MADD64(-floor(x / y), y, x);
-    r += (r != 0) & ((r < 0) != (y < 0)) ? y : 0;
+    r += ((r != 0) & ((r < 0) != (y < 0))) ? y : 0;
     return r == 0 ? copysign(0, y) : r;
 }
 VINLINE float quick_rest_f32(float x, float y) {
     float r = MADD32(-floorf(x / y), y, x);
-    r += (r != 0) & ((r < 0) != (y < 0)) ? y : 0;
+    r += ((r != 0) & ((r < 0) != (y < 0))) ? y : 0;
     return r == 0 ? copysignf(0, y) : r;
 }
 VINLINE double quick_div_f64(double x, double y) {
     double q = floor(x / y), r = MADD64(-q, y, x);
-    q -= (r != 0) & ((r < 0) != (y < 0)) ? 1 : 0;
+    q -= ((r != 0) & ((r < 0) != (y < 0))) ? 1 : 0;
     return q == 0 ? copysign(0, x / y) : q;
 }
 VINLINE float quick_div_f32(float x, float y) {
     float q = floorf(x / y), r = MADD32(-q, y, x);
-    q -= (r != 0) & ((r < 0) != (y < 0)) ? 1 : 0;
+    q -= ((r != 0) & ((r < 0) != (y < 0))) ? 1 : 0;
     return q == 0 ? copysignf(0, x / y) : q;
 }
 #if TL_LEVEL > 0

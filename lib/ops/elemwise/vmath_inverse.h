@@ -92,7 +92,7 @@ VINLINE double arctan_f64(double x) {
     double t = fabs(x);
     bool far = t > 1;
     double z = (far ? 1 : t) / (far ? t : 1), u = z * z;
-    double rest = far & (t < 0x1p900) ? quotient_rest64(1, z, t) * z : 0;
+    double rest = (far & (t < 0x1p900)) ? quotient_rest64(1, z, t) * z : 0;
     double lo = rest * arctan_slope64(u) + z * arctan_series64(u);
     return copysign(from_turn64(far ? 1 : 0, far ? -1 : 1, z, lo), x);
 }
@@ -258,15 +258,15 @@ VINLINE double hypot_f64(double x, double y) {
     r += (lost + MADD64(-root, root, sum)) / (root + root + 0x1p-1000);
 #endif
     r *= up;
-    r = (s == (double)INFINITY) | (t == (double)INFINITY) ? (double)INFINITY : r;
-    return (x != x) & (t != (double)INFINITY)   ? x
-           : (y != y) & (s != (double)INFINITY) ? y
-                                                : r;
+    r = ((s == (double)INFINITY) | (t == (double)INFINITY)) ? (double)INFINITY : r;
+    return ((x != x) & (t != (double)INFINITY))   ? x
+           : ((y != y) & (s != (double)INFINITY)) ? y
+                                                  : r;
 }
 VINLINE float hypot_f32(float x, float y) {
     double a = (double)x, b = (double)y;
     float r = (float)sqrt(a * a + b * b);
-    return (fabsf(x) == INFINITY) | (fabsf(y) == INFINITY) ? INFINITY : r;
+    return ((fabsf(x) == INFINITY) | (fabsf(y) == INFINITY)) ? INFINITY : r;
 }
 
 /* ---- cbrt ---- */

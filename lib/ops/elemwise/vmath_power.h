@@ -14,10 +14,10 @@ VINLINE bool is_whole_f32(float y) {
     return floorf(y) == y;
 }
 VINLINE double negated_if_odd_f64(double r, double x, double y) {
-    return (x < 0) & !is_whole_f64(0.5 * y) ? -r : r;
+    return ((x < 0) & !is_whole_f64(0.5 * y)) ? -r : r;
 }
 VINLINE float negated_if_odd_f32(float r, float x, float y) {
-    return (x < 0) & !is_whole_f32(0.5F * y) ? -r : r;
+    return ((x < 0) & !is_whole_f32(0.5F * y)) ? -r : r;
 }
 #define POWER_RARE(x, y)                                                               \
     (!((x) - (x) == 0) | ((x) == 0) | !((y) - (y) == 0) | (((x) < 0) & !V(is_whole, y)))
