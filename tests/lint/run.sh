@@ -122,7 +122,7 @@ scripts() {
 # What gcc built, clang accepts without a warning.
 clang_too() {
     command -v clang >/dev/null || { echo "lint clang: skipped, there is no clang"; return; }
-    make -n CC=clang CFLAGS= SAN= V=1 B="$B/none" tools 2>/dev/null |
+    make -n CC=clang CFLAGS= SAN= V=1 B="$B/none" tools test-programs 2>/dev/null |
         sed -n "s|^clang \(.*\) -MMD -MP \(.*\) -o [^ ]*$|clang -fsyntax-only -Werror \1 \2|; s|-I$B/none/gen|-I$B/gen|; /^clang -fsyntax-only.* [^ ]*\.c\( \|$\)/p" |
         grep -v " $B/none/" >"$B/lint/clang"
     n=$(wc -l <"$B/lint/clang")

@@ -145,8 +145,8 @@ static const char *const texts[] = {
     "assert_structure(x + swapaxes(x, -1, -2), kind='symmetric')",
     "assert_structure(x + conj(swapaxes(x, -1, -2)), kind='hermitian')",
     "assert_structure(qr(x)[0], kind='orthogonal')",
-    "assert_structure(0.5 * x @ conj(swapaxes(0.5 * x, -1, -2)) + eye(x.shape[-1]), "
-    "kind='posdef')",
+    ("assert_structure(0.5 * x @ conj(swapaxes(0.5 * x, -1, -2)) + eye(x.shape[-1]), "
+     "kind='posdef')"),
 };
 
 static Var pick(Builder *b, const Var *v, uint32_t n, int ndim) {

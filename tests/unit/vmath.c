@@ -279,9 +279,9 @@ static const struct Binary {
               {"floor_divide", true_quotient, true_quotientf, true}};
 
 static const double ends64[] = {
-    0,        1,    0.5,     2,       3,        7,      1e-10, 0.7,    1e5,
-    0x1p53,   4e15, 1e19,    DBL_MAX, DBL_MIN,  5e-324, 1e300, 1e-300, 1e-309,
-    INFINITY, NAN,  0x1p500, 0x1p501, 0x1p-400, 28.5,   745};
+    0,        1,           0.5,     2,       3,        7,      1e-10, 0.7,    1e5,
+    0x1p53,   4e15,        1e19,    DBL_MAX, DBL_MIN,  5e-324, 1e300, 1e-300, 1e-309,
+    HUGE_VAL, (double)NAN, 0x1p500, 0x1p501, 0x1p-400, 28.5,   745};
 static const float ends32[] = {
     0,        1,     0.5F,    2,        3,        7,      1e-10F, 0.7F,   1e5F,
     0x1p24F,  4e15F, 1e19F,   FLT_MAX,  FLT_MIN,  1e-45F, 1e30F,  1e-30F, 1e-39F,
@@ -351,7 +351,7 @@ static void check_rests(int level) {
         for (size_t i = 0; i < M; i++) {
             y[i] = (random_unit() - 0.5) * exp2(40 * random_unit() - 20);
             x[i] = y[i] * floor(exp2(54 * random_unit()));
-            if (i % 3 == 0) x[i] = nextafter(x[i], i % 2 ? -INFINITY : INFINITY);
+            if (i % 3 == 0) x[i] = nextafter(x[i], i % 2 ? -HUGE_VAL : HUGE_VAL);
             if (i % 3 == 1) x[i] += y[i] * random_unit();
         }
         loop_at(op("remainder"), DT_FLOAT64, level)(M, (const void *[]){x, y},
