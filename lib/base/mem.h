@@ -44,8 +44,9 @@ static inline bool i64_mul(int64_t a, int64_t b, int64_t *r) {
     return !__builtin_mul_overflow(a, b, &t) && (*r = t, true);
 }
 
+/* That of INT64_MIN is INT64_MAX. */
 static inline int64_t i64_abs(int64_t v) {
-    return v < 0 ? -v : v;
+    return v < -INT64_MAX ? INT64_MAX : v < 0 ? -v : v;
 }
 /* Of two uint32_t, for qsort. */
 int mem_compare_u32(const void *a, const void *b);

@@ -488,6 +488,12 @@ static const char *join_inputs(Evaluation *e, ApplyId id, unsigned data, int64_t
     return all;
 }
 
+/* Those of element i, which may be none. */
+static void take_summands(const Structure *x, size_t i, Element *to) {
+    to->n = x->start.p[i + 1] - x->start.p[i];
+    to->t = to->n ? x->summand.p + x->start.p[i] : NULL;
+}
+
 /* A softmax has an element for each of the group's, which is found by its place. */
 static bool evaluate_softmax(Evaluation *e, ApplyId id, const Structure *x, bool log) {
     const Apply *a = &e->x->g->apply[id];
@@ -496,8 +502,7 @@ static bool evaluate_softmax(Evaluation *e, ApplyId id, const Structure *x, bool
     new_result(e, a->out, e->n[v]);
     bool ok = e->alg->softmax != NULL;
     for (size_t i = 0; ok && i + 1 < x->start.n; i++) {
-        o.t = x->summand.p + x->start.p[i];
-        o.n = x->start.p[i + 1] - x->start.p[i];
+        take_summands(x, i, &o);
         for (size_t k = 0; ok && k < o.n; k++) {
             o.r = e->value[a->out] + (size_t)o.t[k].i * e->alg->size;
             ok = e->alg->softmax(e->ctx, log, &o, number_at(e, v, o.t[k].i));
@@ -548,11 +553,10 @@ static bool evaluate_structural(Evaluation *e, ApplyId id) {
         new_result(e, out, (int64_t)(x->first[k + 1] - x->first[k]));
         for (size_t i = x->first[k]; ok && i < x->first[k + 1]; i++) {
             Element to = {.dtype = var_type(g, out)->dtype,
-                          .n = x->start.p[i + 1] - x->start.p[i],
-                          .t = x->summand.p + x->start.p[i],
                           .x = all,
                           .y = y,
                           .r = e->value[out] + (i - x->first[k]) * e->alg->size};
+            take_summands(x, i, &to);
             ok = evaluate_element(e, o->kind, &to);
         }
     }

@@ -346,8 +346,8 @@ static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
  * later rules then handle the others. */
 static bool try_list(Rewriter *r, ApplyId a, TryLevel level) {
     const Bucket *b = &r->tries.p[r->op_at[a]].level[level];
+    if (!b->n) return false;
     const Try *t = b->p, *end = t + b->n;
-    if (t == end) return false;
     InputKinds kinds = stage_input_kinds(r, a);
     bool hit = false;
     for (; t < end && !r->failed; t++) {

@@ -80,7 +80,7 @@ static Var diagonal_positions(Builder *b, Var like, int64_t first) {
 
 static Var put_diagonal(Builder *b, const char *op, Var into, Var v, int64_t k,
                         Var like) {
-    Var rows = diagonal_positions(b, like, k < 0 ? -k : 0);
+    Var rows = diagonal_positions(b, like, k < 0 ? i64_abs(k) : 0);
     if (rows == VAR_NONE)
         return VAR_NONE; /* diagnosed: don't fail again for the
                           * columns */
@@ -124,12 +124,12 @@ static bool diag_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     Var n = shape_of(b, in[0], 0);
     if (n == VAR_NONE) return false;
     Dim side = 0;
-    if (dim_is_known(x->dim[0]) && !dim_add(x->dim[0], k < 0 ? -k : k, &side))
+    if (dim_is_known(x->dim[0]) && !dim_add(x->dim[0], i64_abs(k), &side))
         return fail(b->s, b->from.at, E_VALUE, "diag: the matrix is too large");
     if (k && dim_is_known(x->dim[0]))
         n = const_int(b, side);
     else if (k)
-        n = op_call2(b, "add", n, const_int(b, k < 0 ? -k : k));
+        n = op_call2(b, "add", n, const_int(b, i64_abs(k)));
     Var size[2] = {n, n}, shape = n == VAR_NONE ? VAR_NONE : ints_stack(b, 2, size);
     Var fill[2] = {shape, const_number(b, x->dtype, 0)},
         zeros = apply_named(b, "full", 2, fill, 0, NULL);
