@@ -1,6 +1,7 @@
 /* The clock, the table and the rig of the benchmarks. */
 #include "bench.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,19 +112,39 @@ _Noreturn void bench_fail(Session *s, const char *what) {
     exit(1);
 }
 
-/* Floats in (-1, 1), integers below the extent of the first input. */
-static void fill(Tensor *t, int64_t below) {
+static double element(uint64_t *x) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return (double)(*x >> 11) * 0x1p-53;
+}
+
+static void put(DType d, void *to, double v, double imaginary) {
+    int64_t i = (int64_t)v;
+    if (d == DT_FLOAT32 || d == DT_COMPLEX64)
+        memcpy(to, &(float){(float)v}, sizeof(float));
+    else if (d == DT_FLOAT64 || d == DT_COMPLEX128)
+        memcpy(to, &v, sizeof v);
+    else
+        memcpy(to, &i, dtype_size(d)); /* little-endian */
+    if (d == DT_COMPLEX64) memcpy((char *)to + 4, &(float){(float)imaginary}, 4);
+    if (d == DT_COMPLEX128) memcpy((char *)to + 8, &imaginary, 8);
+}
+
+/* Floats in (-1, 1), integers below the extent of the first input, as many true as
+ * false; those of `p` are positive, those of `s` ascend. */
+static void fill(Tensor *t, int64_t below, const char *name) {
     uint64_t x = 88172645463325252u;
-    int64_t n = tensor_size(t);
-    for (int64_t i = 0; i < n; i++) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        double u = (double)(x >> 11) * 0x1p-53;
-        if (t->dtype == DT_FLOAT32)
-            ((float *)t->data)[i] = (float)(2 * u - 1);
-        else if (t->dtype == DT_FLOAT64)
-            ((double *)t->data)[i] = 2 * u - 1;
-        else
-            ((int64_t *)t->data)[i] = (int64_t)(u * (double)below);
+    size_t n = (size_t)tensor_size(t), step = dtype_size(t->dtype);
+    bool ascends = strcmp(name, "s") == 0, positive = strcmp(name, "p") == 0;
+    DKind kind = dtype_kind(t->dtype);
+    bool real = kind == K_FLOAT || kind == K_COMPLEX;
+    double limit = kind == K_UINT && step == 1 && below > 256  ? 256
+                   : kind == K_INT && step == 1 && below > 128 ? 128
+                                                               : (double)below;
+    for (size_t i = 0; i < n; i++) {
+        double u = ascends ? ((double)i + 0.5) / (double)n : element(&x);
+        double v = kind == K_BOOL ? u < 0.5 : real ? 2 * u - 1 : floor(u * limit);
+        put(t->dtype, (char *)t->data + i * step, positive ? fabs(v) + 1 : v,
+            kind == K_COMPLEX ? 2 * element(&x) - 1 : 0);
     }
 }
 
@@ -138,7 +159,7 @@ static void fill_inputs(Rig *r) {
         Value v = {.kind = TYPE_TENSOR};
         if (!tensor_new(r->s, type->dtype, type->ndim, shape, &v.t))
             bench_fail(r->s, "input");
-        fill(&v.t, first);
+        fill(&v.t, first, sym_text(r->s, var_name(r->g, r->g->inputs.p[i])));
         if (!vm_set_input(r->m, i, &v)) bench_fail(r->s, "input");
         value_unref(&v);
     }

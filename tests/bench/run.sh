@@ -32,6 +32,10 @@ if [ -n "$python" ] && "$python" -c 'import numpy' 2>/dev/null; then
     env ${core:+OPENBLAS_CORETYPE="${OPENBLAS_CORETYPE:-$core}"} "$python" "$here/yard_numpy.py" >"$BENCH_NUMPY"
 fi
 
+if [ -n "$python" ] && "$python" -c 'import numpy' 2>/dev/null; then
+    env ${core:+OPENBLAS_CORETYPE="${OPENBLAS_CORETYPE:-$core}"} OPENBLAS_NUM_THREADS=1 \
+        "$python" "$here/yard_single.py" "$here/single.tsv" >>"$BENCH_NUMPY"
+fi
 if [ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null; then
     # PyTorch's own count of threads is not that of its OpenBLAS.
     OPENBLAS_NUM_THREADS=1 "$python" "$here/yard_torch.py" >>"$BENCH_NUMPY"
@@ -57,6 +61,7 @@ fi
 "$build/tests/bench/weights"
 "$build/tests/bench/search"
 "$build/tests/bench/kernels"
+"$build/tests/bench/single" "$here/single.tsv"
 "$build/tests/bench/loops"
 "$build/tests/bench/convolutions"
 "$build/tests/bench/networks" "$work"
