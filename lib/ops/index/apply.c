@@ -2,6 +2,7 @@
  * and masks become one list of byte offsets, checked and wrapped once, so that
  * gathering and scattering are plain loops over it. */
 #include "ops/index/index.h"
+#include "ops/index/loops.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -105,6 +106,22 @@ static void add_array(IndexState *s, const Tensor *t, size_t arg, bool mask) {
     s->axis++;
 }
 
+enum { BLOCK = 256 };
+
+/* The positions of the true ones among up to BLOCK elements of a row, from `first` on.
+ */
+static int64_t mask_positions(const IndexLoops *l, const Tensor *m, const char *row,
+                              int64_t first, int64_t *to, int64_t room) {
+    int64_t step = m->stride[m->ndim - 1], n = m->shape[m->ndim - 1] - first;
+    uint8_t flag[BLOCK];
+    const char *p = row + first * step;
+    if (n > BLOCK) n = BLOCK;
+    if (step == 1) return l->positions((const uint8_t *)p, n, first, to, room);
+    for (int64_t i = 0; i < n; i++)
+        flag[i] = (uint8_t)p[i * step];
+    return l->positions(flag, n, first, to, room);
+}
+
 /* Appends the positions of a mask's true elements to s->positions, one int64 vector per
  * dim. */
 static bool apply_mask(IndexState *s, const Tensor *m) {
@@ -116,20 +133,22 @@ static bool apply_mask(IndexState *s, const Tensor *m) {
                 (long long)m->shape[k], s->axis + k,
                 (long long)s->x->shape[s->axis + k]);
     note_index_array(s);
-    int64_t count = s->mask_count[s->nmask++], at[MAX_NDIM] = {0}, n = tensor_size(m),
-            found = 0;
+    int64_t count = s->mask_count[s->nmask++], at[MAX_NDIM] = {0}, found = 0;
     if (m->ndim == 0) {
         s->none |= count == 0;
         return true;
     }
     const char *p = m->data;
-    for (int64_t i = 0; i < n; i++) {
-        if (*p) {
-            for (int k = 0; k < m->ndim; k++)
-                s->positions[k * count + found] = at[k];
-            found++;
-        }
-        for (int k = m->ndim - 1; k >= 0; k--) {
+    int last = m->ndim - 1;
+    const IndexLoops *l = index_loops(s->c->s);
+    while (found < count) {
+        int64_t before = found, *to = s->positions + last * count;
+        for (int64_t i = 0; i < m->shape[last] && found < count; i += BLOCK)
+            found += mask_positions(l, m, p, i, to + found, count - found);
+        for (int k = 0; k < last; k++)
+            for (int64_t i = before; i < found; i++)
+                s->positions[k * count + i] = at[k];
+        for (int k = last - 1; k >= 0; k--) {
             p += m->stride[k];
             if (++at[k] < m->shape[k]) break;
             p -= at[k] * m->stride[k];
@@ -230,25 +249,10 @@ static bool common_shape(IndexState *s, Indexed *ix) {
     return true;
 }
 
-enum { BLOCK = 256 };
-
-/* offset[k] = byte offset of index v[k], wrapped; false if one is out of range. */
-static bool wrap_offsets(const int64_t *v, int64_t n, int64_t axis_size,
-                         int64_t axis_stride, int64_t *restrict offset) {
-    uint64_t size = (uint64_t)axis_size, stride = (uint64_t)axis_stride, bad = 0;
-    for (int64_t k = 0; k < n; k++) {
-        uint64_t i = (uint64_t)v[k], from_end = (uint64_t)(v[k] >> 63);
-        i += size & from_end;
-        bad |= i >= size;
-        offset[k] = (int64_t)(i * stride);
-    }
-    return !bad;
-}
-
-static bool add_wrapped_offsets(const int64_t *v, int64_t n, const IndexArray *a,
-                                int64_t *offset) {
+static bool add_wrapped_offsets(WrapFn *wrap, const int64_t *v, int64_t n,
+                                const IndexArray *a, int64_t *offset) {
     int64_t block[BLOCK];
-    bool ok = wrap_offsets(v, n, a->size, a->stride, block);
+    bool ok = wrap(v, n, a->size, a->stride, block);
     for (int64_t k = 0; k < n; k++)
         offset[k] = (int64_t)((uint64_t)offset[k] + (uint64_t)block[k]);
     return ok;
@@ -270,19 +274,31 @@ static bool add_offsets(IndexState *s, const IndexArray *a, const Indexed *ix,
     move_strides(8, to.ndim, to.shape, to.stride);
     Iter it;
     const Tensor *op[2] = {&to, &want};
+    WrapFn *wrap = index_loops(s->c->s)->wrap;
     int64_t block[BLOCK];
-    for (iter_init(&it, ix->adv_ndim, ix->adv_shape, 2, op); !it.done; iter_next(&it))
+    for (iter_init(&it, ix->adv_ndim, ix->adv_shape, 2, op); !it.done; iter_next(&it)) {
+        if (it.step[1] == 0) { /* one index for the whole run */
+            const int64_t *v = read_indices(a->t.dtype, it.ptr[1], 0, 1, block);
+            int64_t *to_offset = (int64_t *)(void *)it.ptr[0], one;
+            if (!wrap(v, 1, a->size, a->stride, &one))
+                return out_of_range(s->c, *v, a->axis, a->size);
+            for (int64_t i = 0; i < it.inner; i++)
+                to_offset[i] =
+                    first ? one : (int64_t)((uint64_t)to_offset[i] + (uint64_t)one);
+            continue;
+        }
         for (int64_t i = 0; i < it.inner; i += BLOCK) {
             int64_t n = it.inner - i < BLOCK ? it.inner - i : BLOCK;
             const int64_t *v = read_indices(a->t.dtype, it.ptr[1] + i * it.step[1],
                                             it.step[1], n, block);
             int64_t *to_offset = (int64_t *)(void *)it.ptr[0] + i;
-            bool ok = first ? wrap_offsets(v, n, a->size, a->stride, to_offset)
-                            : add_wrapped_offsets(v, n, a, to_offset);
+            bool ok = first ? wrap(v, n, a->size, a->stride, to_offset)
+                            : add_wrapped_offsets(wrap, v, n, a, to_offset);
             for (int64_t k = 0; !ok && k < n; k++)
                 if (v[k] < -a->size || v[k] >= a->size)
                     return out_of_range(s->c, v[k], a->axis, a->size);
         }
+    }
     return true;
 }
 
@@ -300,7 +316,7 @@ bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset)
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t m = n - i < BLOCK ? n - i : BLOCK;
         const int64_t *v = read_index_block(&ix->array, first + i, m, block);
-        ok &= wrap_offsets(v, m, ix->size, ix->stride, offset + i);
+        ok &= ix->wrap(v, m, ix->size, ix->stride, offset + i);
     }
     return ok;
 }
@@ -318,6 +334,7 @@ bool index_refuse(Call *c, const Indexed *ix) {
 static bool leave_late(const IndexState *s, Indexed *ix) {
     const IndexArray *a = &s->array[0];
     ix->late = true;
+    ix->wrap = index_loops(s->c->s)->wrap;
     ix->array = a->t;
     ix->size = a->size;
     ix->stride = a->stride;
@@ -335,8 +352,9 @@ static bool make_offsets(IndexState *s, Indexed *ix, int64_t *offset) {
 }
 
 /* ---- sizes, computed first so that scratch is allocated once ---- */
-static int64_t mask_true(const Tensor *m) {
+static int64_t mask_true(Session *s, const Tensor *m) {
     int64_t n = 0;
+    if (tensor_is_contiguous(m)) return index_loops(s)->count(m->data, tensor_size(m));
     Iter it;
     const Tensor *op[1] = {m};
     for (iter_init(&it, m->ndim, m->shape, 1, op); !it.done; iter_next(&it))
@@ -367,7 +385,7 @@ static IndexSizes measure_index(IndexState *s) {
         z.arrays++;
         if (!tensor_is_mask(t)) z.array = t;
         if (!tensor_is_mask(t) || masks == MAX_NDIM) continue;
-        s->mask_count[masks] = mask_true(t);
+        s->mask_count[masks] = mask_true(s->c->s, t);
         z.positions += s->mask_count[masks++] * t->ndim;
     }
     return z;

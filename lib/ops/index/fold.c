@@ -26,7 +26,8 @@ static bool fold_subtensor_perform(Call *c) {
     IndexFold how;
     DType d = call_in(c, 0)->dtype;
     return fold_of(c->s, c->op, c->props, &how) &&
-           index_write(c, index_row_fold(how, d), index_scatter_fold(how, d));
+           index_write(c, index_loops(c->s)->row_fold[how][d],
+                       index_loops(c->s)->fold[how][d]);
 }
 
 /* ---- derivatives ---- */

@@ -158,14 +158,15 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
 }
 
 static bool set_subtensor_perform(Call *c) {
-    size_t item = dtype_size(call_in(c, 0)->dtype);
-    return index_write(c, index_row_set(item), index_scatter_set(item));
+    int size = index_size_class(dtype_size(call_in(c, 0)->dtype));
+    const IndexLoops *l = index_loops(c->s);
+    return index_write(c, l->row_set[size], l->set[size]);
 }
 
 static bool inc_subtensor_perform(Call *c) {
     DType d = call_in(c, 0)->dtype;
-    return index_write(c, index_row_fold(INDEX_ADD, d),
-                       index_scatter_fold(INDEX_ADD, d));
+    const IndexLoops *l = index_loops(c->s);
+    return index_write(c, l->row_fold[INDEX_ADD][d], l->fold[INDEX_ADD][d]);
 }
 
 Var index_apply_same(Builder *b, IndexOf at, const char *op, size_t n,

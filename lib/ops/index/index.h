@@ -4,6 +4,7 @@
 
 #include "op/index_text.h"
 #include "op/infer.h"
+#include "ops/index/loops.h"
 #include "vmap/kit.h"
 
 /* An index applied to a tensor: a view `base` after slices, None and (without arrays)
@@ -21,6 +22,7 @@ typedef struct Indexed {
     /* Instead of offset: the only array, contiguous, which indexes an axis of x of this
      * size and stride. */
     bool late;
+    WrapFn *wrap;
     Tensor array;
     int64_t size, stride;
     int axis;

@@ -1,137 +1,21 @@
-/* Inner loops of gathering and scattering: by element size where bits are only moved,
- * by dtype where they are combined. */
+/* The inner loops for the session's CPU level. */
 #include "ops/index/loops.h"
 
-#include <string.h>
+extern const IndexLoops index_loops_0;
+#ifdef __x86_64__
+extern const IndexLoops index_loops_1, index_loops_2;
+#endif
 
-#define MOVES(N)                                                                       \
-    static void gather_##N(int64_t n, char *out, const char *base,                     \
-                           const int64_t *offset) {                                    \
-        for (int64_t i = 0; i < n; i++)                                                \
-            memcpy(out + i * N, base + offset[i], N);                                  \
-    }                                                                                  \
-    static void set_##N(int64_t n, char *base, const int64_t *offset, const char *y,   \
-                        int64_t step) {                                                \
-        for (int64_t i = 0; i < n; i++)                                                \
-            memcpy(base + offset[i], y + i * step, N);                                 \
-    }                                                                                  \
-    static void row_set_##N(int64_t n, char *dst, int64_t to, const char *y,           \
-                            int64_t step) {                                            \
-        for (int64_t i = 0; i < n; i++)                                                \
-            memcpy(dst + i * to, y + i * step, N);                                     \
-    }
-MOVES(1)
-MOVES(2)
-MOVES(4)
-MOVES(8)
-MOVES(16)
-
-#define BY_SIZE(P, item)                                                               \
-    ((item) == 1   ? P##1                                                              \
-     : (item) == 2 ? P##2                                                              \
-     : (item) == 4 ? P##4                                                              \
-     : (item) == 8 ? P##8                                                              \
-                   : P##16)
-
-GatherFn *index_gather_fn(size_t item) {
-    return BY_SIZE(gather_, item);
-}
-ScatterFn *index_scatter_set(size_t item) {
-    return BY_SIZE(set_, item);
-}
-RowFn *index_row_set(size_t item) {
-    return BY_SIZE(row_set_, item);
+const IndexLoops *index_loops(Session *s) {
+#ifdef __x86_64__
+    int level = session_cpu_level(s);
+    return level >= 2 ? &index_loops_2 : level == 1 ? &index_loops_1 : &index_loops_0;
+#else
+    (void)s;
+    return &index_loops_0;
+#endif
 }
 
-#define OWN(x)      (x)
-#define PLUS(a, b)  ((a) + (b))
-#define TIMES(a, b) ((a) * (b))
-#define UTIMES(a, b)                                                                   \
-    (1U * (a) * (b)) /* short ones would become int, which overflows                   \
-                      */
-#define OR(a, b)   ((a) | (b))
-#define AND(a, b)  ((a) & (b))
-#define MORE(a, b) ((a) < (b) ? (b) : (a))
-#define LESS(a, b) ((a) > (b) ? (b) : (a))
-/* ... or nan */
-#define MOST(a, b)  ((a) < (b) || (b) != (b) ? (b) : (a))
-#define LEAST(a, b) ((a) > (b) || (b) != (b) ? (b) : (a))
-/* NAME, of elements of type T that F combines as what READ makes of them. */
-#define FOLD(NAME, T, F, READ, WRITE)                                                  \
-    static inline void one_##NAME(char *to, const char *y) {                           \
-        T a, b;                                                                        \
-        memcpy(&a, to, sizeof a);                                                      \
-        memcpy(&b, y, sizeof b);                                                       \
-        a = (T)WRITE(F(READ(a), READ(b)));                                             \
-        memcpy(to, &a, sizeof a);                                                      \
-    }                                                                                  \
-    static void scatter_##NAME(int64_t n, char *base, const int64_t *offset,           \
-                               const char *y, int64_t step) {                          \
-        for (int64_t i = 0; i < n; i++)                                                \
-            one_##NAME(base + offset[i], y + i * step);                                \
-    }                                                                                  \
-    static void row_##NAME(int64_t n, char *dst, int64_t to, const char *y,            \
-                           int64_t step) {                                             \
-        if (to == (int64_t)sizeof(T) && step == to) {                                  \
-            for (int64_t i = 0; i < n; i++)                                            \
-                one_##NAME(dst + i * (int64_t)sizeof(T), y + i * (int64_t)sizeof(T));  \
-            return;                                                                    \
-        }                                                                              \
-        for (int64_t i = 0; i < n; i++)                                                \
-            one_##NAME(dst + i * to, y + i * step);                                    \
-    }
-#define FLOATS(NAME, F)                                                                \
-    FOLD(NAME##f16, uint16_t, F, half_to_double, half_from_double)                     \
-    FOLD(NAME##f32, float, F, OWN, OWN)                                                \
-    FOLD(NAME##f64, double, F, OWN, OWN)
-#define UNSIGNED(NAME, F)                                                              \
-    FOLD(NAME##u8, uint8_t, F, OWN, OWN)                                               \
-    FOLD(NAME##u16, uint16_t, F, OWN, OWN)                                             \
-    FOLD(NAME##u32, uint32_t, F, OWN, OWN)                                             \
-    FOLD(NAME##u64, uint64_t, F, OWN, OWN)
-#define COMPLEX(NAME, F)                                                               \
-    FOLD(NAME##c64, float _Complex, F, OWN, OWN)                                       \
-    FOLD(NAME##c128, double _Complex, F, OWN, OWN)
-#define SIGNED(NAME, F)                                                                \
-    FOLD(NAME##i8, int8_t, F, OWN, OWN)                                                \
-    FOLD(NAME##i16, int16_t, F, OWN, OWN)                                              \
-    FOLD(NAME##i32, int32_t, F, OWN, OWN)                                              \
-    FOLD(NAME##i64, int64_t, F, OWN, OWN)
-/* Integers are added and multiplied as unsigned: they wrap. */
-#define RING(NAME, F, U, B)                                                            \
-    FOLD(NAME##bool, uint8_t, B, OWN, OWN)                                             \
-    UNSIGNED(NAME, U)                                                                  \
-    FLOATS(NAME, F)                                                                    \
-    COMPLEX(NAME, F)
-#define ORDER(NAME, F, I, B)                                                           \
-    FOLD(NAME##bool, uint8_t, B, OWN, OWN)                                             \
-    UNSIGNED(NAME, I)                                                                  \
-    SIGNED(NAME, I)                                                                    \
-    FLOATS(NAME, F)
-RING(add_, PLUS, PLUS, OR)
-RING(mul_, TIMES, UTIMES, AND)
-ORDER(max_, MOST, MORE, OR)
-ORDER(min_, LEAST, LESS, AND)
-
-#define BY_DTYPE(P, I)                                                                 \
-    [DT_BOOL] = P##bool, [DT_INT8] = P##I##8, [DT_INT16] = P##I##16,                   \
-    [DT_INT32] = P##I##32, [DT_INT64] = P##I##64, [DT_UINT8] = P##u8,                  \
-    [DT_UINT16] = P##u16, [DT_UINT32] = P##u32, [DT_UINT64] = P##u64,                  \
-    [DT_FLOAT16] = P##f16, [DT_FLOAT32] = P##f32, [DT_FLOAT64] = P##f64
-#define ALL(P) BY_DTYPE(P, u), [DT_COMPLEX64] = P##c64, [DT_COMPLEX128] = P##c128
-
-ScatterFn *index_scatter_fold(IndexFold how, DType d) {
-    static ScatterFn *const fn[INDEX_FOLDS][DT_N] = {
-        [INDEX_ADD] = {ALL(scatter_add_)},
-        [INDEX_MUL] = {ALL(scatter_mul_)},
-        [INDEX_MAX] = {BY_DTYPE(scatter_max_, i)},
-        [INDEX_MIN] = {BY_DTYPE(scatter_min_, i)}};
-    return fn[how][d];
-}
-RowFn *index_row_fold(IndexFold how, DType d) {
-    static RowFn *const fn[INDEX_FOLDS][DT_N] = {[INDEX_ADD] = {ALL(row_add_)},
-                                                 [INDEX_MUL] = {ALL(row_mul_)},
-                                                 [INDEX_MAX] = {BY_DTYPE(row_max_, i)},
-                                                 [INDEX_MIN] = {BY_DTYPE(row_min_, i)}};
-    return fn[how][d];
+int index_size_class(size_t item) {
+    return item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : item == 8 ? 3 : 4;
 }

@@ -4,9 +4,12 @@
 
 #include "type/type.h"
 
+/* offset[k] = the byte offset of index v[k] along an axis of that size and stride, from
+ * the end if it is negative; false if one is out of range. */
+typedef bool WrapFn(const int64_t *v, int64_t n, int64_t size, int64_t stride,
+                    int64_t *restrict offset);
 /* out[i] = the element at base + offset[i] */
 typedef void GatherFn(int64_t n, char *out, const char *base, const int64_t *offset);
-GatherFn *index_gather_fn(size_t item);
 /* How an element is combined with what is written there; min and max take nan, and have
  * no complex numbers. */
 typedef enum IndexFold {
@@ -19,11 +22,27 @@ typedef enum IndexFold {
 /* the element at base + offset[i] = y[i], or is combined with it, in order */
 typedef void ScatterFn(int64_t n, char *base, const int64_t *offset, const char *y,
                        int64_t step);
-ScatterFn *index_scatter_set(size_t item);
-ScatterFn *index_scatter_fold(IndexFold how, DType d);
 /* dst[i] = y[i], or is combined with it */
 typedef void RowFn(int64_t n, char *dst, int64_t dst_step, const char *y, int64_t step);
-RowFn *index_row_set(size_t item);
-RowFn *index_row_fold(IndexFold how, DType d);
+
+/* How many of n bytes, each 0 or 1, are 1. */
+typedef int64_t CountFn(const uint8_t *flag, int64_t n);
+
+/* Writes the positions, counted from `first`, of those of n bytes that are not 0, at
+ * most `room`; returns how many. */
+typedef int64_t PositionsFn(const uint8_t *flag, int64_t n, int64_t first, int64_t *to,
+                            int64_t room);
+
+enum { INDEX_SIZES = 5 }; /* elements of 1, 2, 4, 8 and 16 bytes */
+typedef struct IndexLoops {
+    WrapFn *wrap;
+    CountFn *count;
+    PositionsFn *positions;
+    GatherFn *gather[INDEX_SIZES];
+    ScatterFn *set[INDEX_SIZES], *fold[INDEX_FOLDS][DT_N];
+    RowFn *row_set[INDEX_SIZES], *row_fold[INDEX_FOLDS][DT_N];
+} IndexLoops;
+const IndexLoops *index_loops(Session *s); /* for the session's CPU level */
+int index_size_class(size_t item);
 
 #endif

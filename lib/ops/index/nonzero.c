@@ -1,5 +1,6 @@
 /* nonzero: where a tensor is not zero. The elements are counted first, then their
  * positions are written, a row for each dim. */
+#include "ops/index/loops.h"
 #include "ops/shape/linear.h"
 #include "vmap/kit.h"
 
@@ -45,24 +46,26 @@ static void read_flags(const Rows *r, int64_t first, int64_t n, uint8_t *flag) {
                          1, r->n == 1 ? item : (ptrdiff_t)r->step);
 }
 
-static int64_t count_nonzero(const Tensor *x) {
+static int64_t count_nonzero(const IndexLoops *l, const Tensor *x) {
     int64_t count = 0;
     uint8_t flag[BLOCK];
     Rows r;
     if (!rows_open(&r, x)) return 0;
+    if (x->dtype == DT_BOOL && tensor_is_contiguous(x))
+        return l->count(x->data, tensor_size(x));
     do
         for (int64_t i = 0; i < r.n; i += BLOCK) {
             int64_t m = r.n - i < BLOCK ? r.n - i : BLOCK;
             read_flags(&r, i, m, flag);
-            for (int64_t k = 0; k < m; k++)
-                count += flag[k];
+            count += l->count(flag, m);
         }
     while (rows_next(&r));
     return count;
 }
 
 /* to[d * count] .. are the positions along dim d. */
-static void write_nonzero(const Tensor *x, int64_t count, int64_t *to) {
+static void write_nonzero(const IndexLoops *l, const Tensor *x, int64_t count,
+                          int64_t *to) {
     int64_t n = 0;
     uint8_t flag[BLOCK];
     int last = x->ndim - 1;
@@ -73,10 +76,7 @@ static void write_nonzero(const Tensor *x, int64_t count, int64_t *to) {
         for (int64_t i = 0; i < r.n; i += BLOCK) {
             int64_t m = r.n - i < BLOCK ? r.n - i : BLOCK;
             read_flags(&r, i, m, flag);
-            for (int64_t k = 0; k < m && n < count; k++) {
-                to[last * count + n] = i + k; /* stays if the flag is set */
-                n += flag[k];
-            }
+            n += l->positions(flag, m, i, to + last * count + n, count - n);
         }
         for (int d = 0; d < last; d++)
             for (int64_t k = first; k < n; k++)
@@ -86,9 +86,10 @@ static void write_nonzero(const Tensor *x, int64_t count, int64_t *to) {
 
 static bool nonzero_perform(Call *c) {
     Tensor x = *call_in(c, 0);
-    int64_t shape[2] = {x.ndim, count_nonzero(&x)};
+    const IndexLoops *l = index_loops(c->s);
+    int64_t shape[2] = {x.ndim, count_nonzero(l, &x)};
     Tensor *out = call_out(c, 0, 2, shape);
-    if (out) write_nonzero(&x, shape[1], out->data);
+    if (out) write_nonzero(l, &x, shape[1], out->data);
     return out != NULL;
 }
 

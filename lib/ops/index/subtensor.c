@@ -103,7 +103,9 @@ static bool gather_indexed(Call *c, const Indexed *ix) {
     j.row_bytes = tensor_bytes(&row);
     j.whole = tensor_is_contiguous(&row);
     bool piece = j.row_bytes <= 16 && (j.row_bytes & (j.row_bytes - 1)) == 0;
-    j.gather = j.whole && piece ? index_gather_fn(j.row_bytes) : NULL;
+    j.gather = j.whole && piece
+                   ? index_loops(c->s)->gather[index_size_class(j.row_bytes)]
+                   : NULL;
     j.rows = move_count(ix->front, ix->base.shape) * ix->adv_count;
     j.per_chunk = CHUNK / (int64_t)j.row_bytes + 1;
     int64_t chunks = (j.rows + j.per_chunk - 1) / j.per_chunk;
