@@ -70,6 +70,8 @@ typedef struct Reduction {
     ReduceDims kept, red;            /* without the innermost dim of `kept`: */
     int64_t wide, wide_in, wide_out; /* the innermost dim of `kept` */
     bool by_rows;
+    bool ends_early; /* an accumulator that is `decided` stays so */
+    uint8_t decided;
     int64_t parts; /* accumulators per output, adjacent in `wide` */
     int64_t width, strips,
         groups; /* outputs are processed in groups of at most `width` along `wide` */
@@ -191,6 +193,12 @@ static void stack_push(PartialStack *s, char *buffer, const char *x, int64_t ste
         stack_join_top(s);
 }
 
+/* Will what follows leave the latest partial result as it is, and those before it? */
+static bool is_decided(PartialStack *s) {
+    const char *top = s->slot + (size_t)(s->top - 1) * s->step;
+    return *(const uint8_t *)top == s->j->decided;
+}
+
 /* The byte distance to the next run of red's innermost dim. */
 static int64_t next_inner(const ReduceDims *red, int64_t *index) {
     int64_t bytes = 0;
@@ -271,6 +279,7 @@ static void reduce_range(const Reduction *j, const ReduceWorker *w, ReduceRange 
                        n);
         else
             stack_push(&s, buffer, j->x + from, j->inner_in, n);
+        if (j->ends_early && width == 1 && is_decided(&s)) break;
         at += n;
         skip += n;
         if (skip < j->inner) continue;
@@ -559,6 +568,9 @@ bool reduce_call(Call *c, ReduceKind kind, const Tensor *x, const bool flag[MAX_
                    .dtype = in.dtype,
                    .item = dtype_size(in.dtype),
                    .pieces = c->pieces};
+    /* what is computed on demand may fail, later elements too */
+    j.ends_early = (kind == FOLD_ANY || kind == FOLD_ALL) && !c->pieces;
+    j.decided = kind == FOLD_ANY;
     j.f.table = j.table;
     j.f.loops = &j.table->loops[kind][in.dtype];
     if (!j.f.loops->acc_size)

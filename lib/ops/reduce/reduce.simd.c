@@ -148,9 +148,27 @@ FLOAT_LOOPS(f32, float)
 FLOAT_LOOPS(f64, double)
 FOLD(prod_c64, c64, c128, AS, c128_mul, 1)
 FOLD(prod_c128, c128, c128, AS, c128_mul, 1)
+/* Runs that end where an element decides: any at a true one, all at a false one. */
+#define EARLY(NAME, T, DECIDES)                                                        \
+    static void NAME##_early(const char *x, ptrdiff_t step, size_t m, size_t n,        \
+                             void *acc) {                                              \
+        enum { FIRST = 128, PART = 2048 };                                             \
+        for (size_t i = 0; i < m; i++) {                                               \
+            const T *p = (const T *)(const void *)(x + (ptrdiff_t)i * step);           \
+            uint8_t *to = (uint8_t *)acc + i;                                          \
+            size_t most = FIRST; /* a short first part ends early more cheaply */      \
+            for (size_t at = 0; at < n; at += most, most = PART) {                     \
+                size_t k = n - at < most ? n - at : most;                              \
+                NAME##_runs((const char *)(p + at), 0, 1, k, to);                      \
+                if (*to == (DECIDES)) break;                                           \
+            }                                                                          \
+        }                                                                              \
+    }
 #define TRUTH_LOOPS(N, T)                                                              \
     FOLD(any_##N, T, uint8_t, TRUTH, OR, 1)                                            \
-    FOLD(all_##N, T, uint8_t, TRUTH, AND, 1)
+    FOLD(all_##N, T, uint8_t, TRUTH, AND, 1)                                           \
+    EARLY(any_##N, T, 1)                                                               \
+    EARLY(all_##N, T, 0)
 UNSIGNED(TRUTH_LOOPS)
 TRUTH_LOOPS(f32, float)
 TRUTH_LOOPS(f64, double)
@@ -350,21 +368,20 @@ FIRST(first_f64, double, EQUAL_F)
 #define FLOAT_SUM(NAME)   LOOPS(NAME, DT_FLOAT64, double, 1)
 #define MOMENTS(LOAD, NAME)                                                            \
     { LOAD, DT_FLOAT64, sizeof(Moments), NAME##_runs, NAME##_rows, moments_join }
+#define TRUTH_OF(LOAD, NAME)                                                           \
+    { LOAD, DT_BOOL, sizeof(uint8_t), NAME##_early, NAME##_rows, NAME##_join }
 #define TRUTHS(P)                                                                      \
-    [DT_BOOL] = LOOPS(P##_u8, DT_BOOL, uint8_t, 1),                                    \
-    [DT_INT8] = LOOPS(P##_u8, DT_BOOL, uint8_t, 1),                                    \
-    [DT_INT16] = LOOPS(P##_u16, DT_BOOL, uint8_t, 1),                                  \
-    [DT_INT32] = LOOPS(P##_u32, DT_BOOL, uint8_t, 1),                                  \
-    [DT_INT64] = LOOPS(P##_u64, DT_BOOL, uint8_t, 1),                                  \
-    [DT_UINT8] = LOOPS(P##_u8, DT_BOOL, uint8_t, 1),                                   \
-    [DT_UINT16] = LOOPS(P##_u16, DT_BOOL, uint8_t, 1),                                 \
-    [DT_UINT32] = LOOPS(P##_u32, DT_BOOL, uint8_t, 1),                                 \
-    [DT_UINT64] = LOOPS(P##_u64, DT_BOOL, uint8_t, 1),                                 \
-    [DT_FLOAT16] = LOOPS_OF(DT_FLOAT32, P##_f32, DT_BOOL, uint8_t, 1),                 \
-    [DT_FLOAT32] = LOOPS(P##_f32, DT_BOOL, uint8_t, 1),                                \
-    [DT_FLOAT64] = LOOPS(P##_f64, DT_BOOL, uint8_t, 1),                                \
-    [DT_COMPLEX64] = LOOPS(P##_c64, DT_BOOL, uint8_t, 1),                              \
-    [DT_COMPLEX128] = LOOPS(P##_c128, DT_BOOL, uint8_t, 1)
+    [DT_BOOL] = TRUTH_OF(DT_NONE, P##_u8), [DT_INT8] = TRUTH_OF(DT_NONE, P##_u8),      \
+    [DT_INT16] = TRUTH_OF(DT_NONE, P##_u16), [DT_INT32] = TRUTH_OF(DT_NONE, P##_u32),  \
+    [DT_INT64] = TRUTH_OF(DT_NONE, P##_u64), [DT_UINT8] = TRUTH_OF(DT_NONE, P##_u8),   \
+    [DT_UINT16] = TRUTH_OF(DT_NONE, P##_u16),                                          \
+    [DT_UINT32] = TRUTH_OF(DT_NONE, P##_u32),                                          \
+    [DT_UINT64] = TRUTH_OF(DT_NONE, P##_u64),                                          \
+    [DT_FLOAT16] = TRUTH_OF(DT_FLOAT32, P##_f32),                                      \
+    [DT_FLOAT32] = TRUTH_OF(DT_NONE, P##_f32),                                         \
+    [DT_FLOAT64] = TRUTH_OF(DT_NONE, P##_f64),                                         \
+    [DT_COMPLEX64] = TRUTH_OF(DT_NONE, P##_c64),                                       \
+    [DT_COMPLEX128] = TRUTH_OF(DT_NONE, P##_c128)
 #define EXTREMES(P)                                                                    \
     [DT_BOOL] = LOOPS(P##_u8, DT_BOOL, uint8_t, 1),                                    \
     [DT_INT8] = LOOPS(P##_i8, DT_INT8, int8_t, 1),                                     \

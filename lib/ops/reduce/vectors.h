@@ -66,6 +66,29 @@
 #define GET_ps(p)  VI(loadu, ps)((const float *)(p))
 #define GET_pd(p)  VI(loadu, pd)((const double *)(p))
 
+/* The first n of a vector's elements at p, at least one, and *p in the other lanes. */
+#if TL_LEVEL == 2
+#define SOME_ps(p, n)                                                                  \
+    _mm512_mask_loadu_ps(_mm512_set1_ps(*(p)), (__mmask16)((1U << (n)) - 1), p)
+#define SOME_pd(p, n)                                                                  \
+    _mm512_mask_loadu_pd(_mm512_set1_pd(*(p)), (__mmask8)((1U << (n)) - 1), p)
+#else
+static VEC_ps some_ps(const float *p, size_t n) {
+    __m256i m = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n),
+                                   _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return _mm256_blendv_ps(_mm256_set1_ps(*p), _mm256_maskload_ps(p, m),
+                            _mm256_castsi256_ps(m));
+}
+static VEC_pd some_pd(const double *p, size_t n) {
+    __m256i m = _mm256_cmpgt_epi64(_mm256_set1_epi64x((long long)n),
+                                   _mm256_setr_epi64x(0, 1, 2, 3));
+    return _mm256_blendv_pd(_mm256_set1_pd(*p), _mm256_maskload_pd(p, m),
+                            _mm256_castsi256_pd(m));
+}
+#define SOME_ps(p, n) some_ps(p, n)
+#define SOME_pd(p, n) some_pd(p, n)
+#endif
+
 /* NAME: the loops that these replace; op: max or min; F: the same for two numbers. The
  * instruction returns its second operand when both are equal. */
 #define EXTREME(NAME, T, ps, op, F)                                                    \
@@ -114,11 +137,28 @@
         HALVES_##ps(op, t[0], *acc);                                                   \
         return true;                                                                   \
     }                                                                                  \
+    /* Fewer than LANES elements. The loops take the first of equal ones, which        \
+     * matters for zeros only: false if the result is one. */                          \
+    static bool NAME##_few(const T *x, size_t n, T *acc) {                             \
+        enum { W = sizeof(VEC_##ps) / sizeof(T) };                                     \
+        VEC_##ps t = SOME_##ps(x, n < W ? n : W);                                      \
+        ORDERED_##ps ord = ALL_ORDERED_##ps;                                           \
+        ord = AND_ORDERED(ord, t, t, ps);                                              \
+        for (size_t i = W; i < n; i += W) {                                            \
+            VEC_##ps a = SOME_##ps(x + i, n - i < W ? n - i : W);                      \
+            ord = AND_ORDERED(ord, a, a, ps);                                          \
+            t = VI(op, ps)(a, t);                                                      \
+        }                                                                              \
+        if (HAS_NAN(ord, ps)) return false;                                            \
+        HALVES_##ps(op, t, *acc);                                                      \
+        return *acc != 0;                                                              \
+    }                                                                                  \
     static void NAME##_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,   \
                                   void *acc) {                                         \
         for (size_t i = 0; i < m; i++) {                                               \
             const T *p = (const T *)(const void *)(x + (ptrdiff_t)i * step);           \
-            if (n < LANES || !NAME##_quick(p, n, (T *)acc + i))                        \
+            T *to = (T *)acc + i;                                                      \
+            if (n < LANES ? !NAME##_few(p, n, to) : !NAME##_quick(p, n, to))           \
                 NAME##_runs((const char *)p, 0, 1, n, (T *)acc + i);                   \
         }                                                                              \
     }                                                                                  \
