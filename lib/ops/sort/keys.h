@@ -18,7 +18,20 @@ typedef struct SortLoops {
     /* key[i] = the key of the i-th of n elements, which are `step` bytes apart */
     void (*keys)(const SortForm *f, const char *x, int64_t step, int64_t n, void *key);
     bool (*any_below)(const void *key, int64_t n, uint64_t limit);
+    /* Sorts SORT_COLUMN bytes' worth of columns of n keys each, side by side. */
+    void (*network)(void *key, int64_t n);
+    /* A line of n elements, `step` bytes apart, as a column of keys: false if one can't
+     * be recovered from its key (-0, nan). And back. */
+    bool (*spread)(const SortForm *f, const char *x, int64_t step, int64_t n,
+                   void *key);
+    void (*collect)(const SortForm *f, const void *key, int64_t n, char *r,
+                    int64_t step);
+    /* at[i] = how many of n ascending keys are below the i-th of m sought, with `right`
+     * not above it */
+    void (*search)(const void *key, int64_t n, const void *sought, int64_t m,
+                   bool right, int64_t *at);
 } SortLoops;
+enum { SORT_COLUMN = 64 };
 extern const SortLoops sort_loops0[4], sort_loops1[4], sort_loops2[4];
 const SortLoops *sort_loops(Session *s, DType d);
 

@@ -8,18 +8,20 @@
 
 #include <string.h>
 
-enum { SMALL = 48, CHUNK = 1 << 13 };
+enum { SMALL = 48, SHORT = 1024, CHUNK = 1 << 13 };
 
 typedef struct SortJob {
     bool positions; /* argsort */
     DType dtype;
     SortForm form;
-    const SortLoops *loops;
+    const SortLoops *loops, *wide; /* of the elements; of keys of 64 bits */
+    int64_t columns;               /* lines that are sorted side by side; 0: none */
     int ndim;
     int64_t shape[MAX_NDIM], in[MAX_NDIM], out[MAX_NDIM], n, in_step, out_step;
     const char *x;
     char *r;
     char *work;
+    size_t work_size;
     int64_t lines, per_chunk;
 } SortJob;
 
@@ -123,6 +125,58 @@ static void sort_line(const SortJob *j, const char *x, char *r, SortPair *p) {
             memcpy(r + i * j->out_step, x + p[i].at * j->in_step, item);
 }
 
+static void line_offsets(const SortJob *j, int64_t rest, int64_t *from, int64_t *to);
+
+/* ---- many short lines at once ---- */
+/* As many lines as fit side by side, from line `at` on, each a column of keys in
+ * `room`. A line with an element that its key doesn't tell is sorted by itself. */
+static void sort_columns(const SortJob *j, int64_t at, int64_t lines, char *room,
+                         SortPair *p) {
+    int64_t from, to;
+    bool done[SORT_COLUMN];
+    size_t item = dtype_size(j->dtype);
+    if (lines < (int64_t)(SORT_COLUMN / item))
+        memset(room, 0, (size_t)j->n * SORT_COLUMN);
+    for (int64_t l = 0; l < lines; l++) {
+        line_offsets(j, at + l, &from, &to);
+        done[l] = !j->loops->spread(&j->form, j->x + from, j->in_step, j->n,
+                                    room + (size_t)l * item);
+        if (done[l]) sort_line(j, j->x + from, j->r + to, p);
+    }
+    j->loops->network(room, j->n);
+    for (int64_t l = 0; l < lines; l++) {
+        line_offsets(j, at + l, &from, &to);
+        if (!done[l])
+            j->loops->collect(&j->form, room + (size_t)l * item, j->n, j->r + to,
+                              j->out_step);
+    }
+}
+
+/* The same for positions: they are the lower half of 64-bit keys, whose upper half are
+ * keys of at most 32 bits. */
+static void argsort_columns(const SortJob *j, int64_t at, int64_t lines, char *room,
+                            SortPair *p) {
+    enum { L = SORT_COLUMN / sizeof(uint64_t) };
+    int64_t from, to;
+    size_t item = dtype_size(j->dtype);
+    uint64_t *column = (uint64_t *)(void *)room;
+    if (lines < L) memset(room, 0, (size_t)j->n * SORT_COLUMN);
+    for (int64_t l = 0; l < lines; l++) {
+        line_offsets(j, at + l, &from, &to);
+        j->loops->keys(&j->form, j->x + from, j->in_step, j->n, p);
+        for (int64_t i = 0; i < j->n; i++)
+            column[i * L + l] = sort_key_at(item, p, i) << 32 | (uint64_t)i;
+    }
+    j->wide->network(room, j->n);
+    for (int64_t l = 0; l < lines; l++) {
+        line_offsets(j, at + l, &from, &to);
+        for (int64_t i = 0; i < j->n; i++) {
+            int64_t place = (int64_t)(column[i * L + l] & UINT32_MAX);
+            memcpy(j->r + to + i * j->out_step, &place, sizeof place);
+        }
+    }
+}
+
 /* Byte offsets of the start of a line. */
 static void line_offsets(const SortJob *j, int64_t rest, int64_t *from, int64_t *to) {
     *from = *to = 0;
@@ -135,10 +189,16 @@ static void line_offsets(const SortJob *j, int64_t rest, int64_t *from, int64_t 
 
 static void sort_chunk(void *ctx, size_t chunk, unsigned worker) {
     const SortJob *j = ctx;
-    SortPair *p = (SortPair *)(void *)(j->work + (size_t)worker * 2 * (size_t)j->n *
-                                                     sizeof(SortPair));
+    char *work = j->work + worker * j->work_size;
+    SortPair *p = (SortPair *)(void *)work;
+    char *room = work + 2 * (size_t)j->n * sizeof(SortPair);
     int64_t at = (int64_t)chunk * j->per_chunk,
             end = at + j->per_chunk < j->lines ? at + j->per_chunk : j->lines;
+    while (j->columns && end - at >= (j->columns + 3) / 4) {
+        int64_t lines = end - at < j->columns ? end - at : j->columns;
+        (j->positions ? argsort_columns : sort_columns)(j, at, lines, room, p);
+        at += lines;
+    }
     for (; at < end; at++) {
         int64_t from, to;
         line_offsets(j, at, &from, &to);
@@ -181,6 +241,14 @@ static bool sort_open(Call *c, bool positions, SortJob *j) {
     return true;
 }
 
+static void plan_columns(Call *c, SortJob *j) {
+    size_t item = dtype_size(j->dtype);
+    j->wide = sort_loops(c->s, DT_UINT64);
+    if (j->n < 2 || j->n > SHORT || (j->positions && item > 4)) return;
+    j->columns = SORT_COLUMN / (int64_t)(j->positions ? sizeof(uint64_t) : item);
+    if (j->lines < (j->columns + 3) / 4) j->columns = 0;
+}
+
 static bool sort_lines(Call *c, bool positions) {
     SortJob j;
     if (!sort_open(c, positions, &j)) return false;
@@ -189,7 +257,10 @@ static bool sort_lines(Call *c, bool positions) {
     j.per_chunk = j.n < CHUNK ? CHUNK / j.n : 1;
     int64_t chunks = (j.lines + j.per_chunk - 1) / j.per_chunk;
     size_t workers = pool && chunks > 1 ? pool_threads(pool) : 1;
-    j.work = call_scratch(c, workers * 2 * (size_t)j.n * sizeof(SortPair));
+    plan_columns(c, &j);
+    j.work_size = 2 * (size_t)j.n * sizeof(SortPair) +
+                  (j.columns ? (size_t)j.n * SORT_COLUMN : 0);
+    j.work = call_scratch(c, workers * j.work_size);
     if (!j.work) return false;
     if (workers > 1) {
         pool_run(pool, (size_t)chunks, sort_chunk, &j);
@@ -284,12 +355,37 @@ static int64_t lower_bound(const SortLoops *l, const SortForm *f, const Tensor *
     return low;
 }
 
+/* Where many are sought, the keys of a are computed once. */
+static bool search_many(Call *c, const SortForm *f, const SortLoops *l, bool right) {
+    Tensor a = *call_in(c, 0), v = *call_in(c, 1),
+           *out = call_out(c, 0, v.ndim, v.shape);
+    enum { BLOCK = 256 };
+    uint64_t sought[BLOCK];
+    int64_t at[BLOCK], n = a.shape[0];
+    void *key = out ? call_scratch(c, (size_t)n * f->item + 8) : NULL;
+    if (!key) return false;
+    l->keys(f, a.data, a.stride[0], n, key);
+    Iter it;
+    const Tensor *op[2] = {out, &v};
+    for (iter_init(&it, v.ndim, v.shape, 2, op); !it.done; iter_next(&it))
+        for (int64_t i = 0; i < it.inner; i += BLOCK) {
+            int64_t m = it.inner - i < BLOCK ? it.inner - i : BLOCK;
+            l->keys(f, it.ptr[1] + i * it.step[1], it.step[1], m, sought);
+            l->search(key, n, sought, m, right, at);
+            for (int64_t k = 0; k < m; k++)
+                memcpy(it.ptr[0] + (i + k) * it.step[0], &at[k], sizeof *at);
+        }
+    return true;
+}
+
 static bool searchsorted_perform(Call *c) {
+    enum { FEW = 64 };
     Tensor a = *call_in(c, 0), v = *call_in(c, 1);
     bool right = strcmp(sym_text(c->s, op_prop(c->s, c->op, c->props, "side")->sym),
                         "right") == 0;
     SortForm f = sort_form(v.dtype, false);
     const SortLoops *l = sort_loops(c->s, v.dtype);
+    if (tensor_size(&v) > a.shape[0] / FEW) return search_many(c, &f, l, right);
     Tensor *out = call_out(c, 0, v.ndim, v.shape);
     if (!out) return false;
     Iter it;

@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# Kernels for many short rows, and for many elements at once: as the references of --mode DEBUG have it, and by other ops.
+load common
+
+@test "many short rows are sorted like one" {
+    local type
+    for type in float64 float32 float16 int64 int8 uint16 bool; do
+        cat >g.yaml <<Y
+thunkline: 1
+let: |
+  u = round(uniform(-9, 9, (70, 100), seed=1))
+  v = u if '$type' == 'bool' else where(u == 3, 120, u) if '$type' == 'int8' else u
+  x = cast(abs(v), $type)
+  wide = where(u == 3, nan, where(u == 0, -0., u))
+  y = cast(wide, $type) if '$type' == 'float64' or '$type' == 'float32' or '$type' == 'float16' else x
+  rows = sort(y, axis=1)
+  down = sort(y[:, :17], axis=1, descending=True)
+  columns = sort(y.T[:, ::3], axis=0)
+  long = sort(reshape(y, (7, 1000)), axis=1)
+  few = sort(y[:1], axis=1)
+  places = argsort(y, axis=1)
+  back = argsort(y[:, ::-1], axis=0, descending=True)
+outputs: [rows, down, columns, long, few, places, back]
+Y
+        grun g.yaml --mode DEBUG --allow-nonfinite >a
+        grun g.yaml --threads 1 >b
+        grun g.yaml --threads 2 >c
+        THUNKLINE_CPU=baseline grun g.yaml >d
+        cmp a b && cmp b c && cmp b d
+    done
+}
+
+@test "searches for many at once are those for one at a time" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+let: |
+  s = sort(floor(uniform(-40, 40, (1000,), seed=1)))
+  v = floor(uniform(-50, 50, (3, 200), seed=2))
+  one = reshape(map(lambda e: searchsorted(s, e), v.ravel()), (3, 200))
+  after = reshape(map(lambda e: searchsorted(s, e, side='right'), v.ravel()), (3, 200))
+  same = all(searchsorted(s, v) == one) & all(searchsorted(s, v, side='right') == after)
+  few = all(searchsorted(int8(s)[::7], int8(v.T)) == searchsorted(s[::7], v.T))
+  none = sum(searchsorted(s[:0], v))
+outputs: [same, few, none]
+Y
+    ok 'grun g.yaml' $'same = True\nfew = True\nnone = 0'
+}
+
+@test "masks select what a sort of them brings to the front" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs: {p: float64}
+let: |
+  x = uniform(-1, 1, (37, 53), seed=1)
+  m = uniform(0, 1, (37, 53), seed=2) < p
+  n = sum(m)
+  want = x.ravel()[argsort(~m.ravel())][:n]
+  wide = x.T.ravel()[argsort(~m.T.ravel())][:n]
+  at = nonzero(m)
+  same = all(x[m] == want) & all(x.T[m.T] == wide) & all(x[at[0], at[1]] == want) & (at.shape[1] == n)
+  truth = (any(m) == (n > 0)) & (all(m) == (n == x.size)) & all(any(m, axis=1) == (sum(m, axis=1) > 0)) & all(all(m, axis=0) == (sum(m, axis=0) == 37))
+outputs: [same, truth]
+Y
+    local p
+    for p in 0 0.02 0.5 0.999 1; do
+        ok "grun g.yaml p=$p" $'same = True\ntruth = True'
+        ok "grun g.yaml p=$p --mode DEBUG" $'same = True\ntruth = True'
+    done
+}
+
+@test "extremes of short rows: nan wins, of zeros the first" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+let: |
+  u = round(uniform(-2.4, 2.4, (400, 31), seed=1))
+  x = where(u == 2, nan, where(u == 1, -0., where(u == -2, 0., -1.))) if True else u
+  short = [max(x[:, :3], axis=1), max(x[:, :4], axis=1), max(x, axis=1), min(-x[:, :9], axis=1), min(-x, axis=1)]
+  single = [max(float32(x)[:, :3], axis=1), max(float32(x), axis=1), min(-float32(x)[:, :17], axis=1)]
+outputs: [short, single]
+Y
+    grun g.yaml --mode DEBUG --allow-nonfinite >a
+    THUNKLINE_CPU=baseline grun g.yaml >b
+    cmp a b
+    ok 'gload -e "y = max([[-0., 0., -1.], [0., -0., -1.]], axis=1)" -e "z = 1 / y" | grun --outputs z' 'z = [-inf, inf]'
+}
