@@ -155,9 +155,72 @@ static void casts(void) {
     }
 }
 
+/* ---- division of integers, block by block ---- */
+
+__extension__ typedef __int128 Wide;
+static Wide read_integer(DType d, const unsigned char *p) {
+    int64_t i = 0;
+    uint64_t u = 0;
+    memcpy(&u, p, size_of(d));
+    if (d >= DT_UINT8) return (Wide)u;
+    int unused = 64 - 8 * (int)size_of(d);
+    i = (int64_t)(u << unused) >> unused;
+    return i;
+}
+
+/* Near the ends of the dtype, of what float64 has exactly, and small. */
+static uint64_t some_integer(void) {
+    uint64_t near = UINT64_C(1) << random_bits() % 64;
+    switch (random_bits() % 4) {
+    case 0:
+        return near + random_bits() % 5 - 2;
+    case 1:
+        return 0 - near + random_bits() % 5 - 2;
+    case 2:
+        return random_bits();
+    default:
+        return random_bits() % 200 - 100;
+    }
+}
+
+static void quotients_of(DType d, int level, bool rest) {
+    static _Alignas(64) unsigned char x[ROOM], y[ROOM], r[ROOM];
+    const Op *o = op(rest ? "remainder" : "floor_divide");
+    size_t size = size_of(d), wrong = 0;
+    for (int turn = 0; turn < 300; turn++) {
+        uint64_t all = some_integer();
+        for (size_t i = 0; i < LONG; i++) {
+            uint64_t u = turn % 3 == 2 ? random_bits() % 90 : some_integer();
+            uint64_t v = turn % 2 ? all : turn % 3 ? some_integer() : 1 + i % 50;
+            memcpy(x + i * size, &u, size);
+            memcpy(y + i * size, &v, size);
+            if (read_integer(d, y + i * size) == 0) y[i * size] = 1;
+        }
+        void *out = r;
+        loop_at(o, d, level)(LONG, (const void *[]){x, y}, &out);
+        for (size_t i = 0; i < LONG; i++) {
+            Wide a = read_integer(d, x + i * size), b = read_integer(d, y + i * size),
+                 q = a / b;
+            if (q * b != a && (a < 0) != (b < 0)) q--;
+            Wide want = rest ? a - q * b : q;
+            wrong += memcmp(&want, r + i * size, size) != 0;
+        }
+    }
+    CHECK(wrong == 0, "%s dtype %d level %d: %zu wrong", o->name, (int)d, level, wrong);
+}
+
+static void quotients(void) {
+    for (int d = DT_INT8; d <= DT_UINT64; d++)
+        for (int level = 0; level <= cpu_level; level++) {
+            quotients_of((DType)d, level, false);
+            quotients_of((DType)d, level, true);
+        }
+}
+
 int main(void) {
     start();
     every_loop();
+    quotients();
     casts();
     return TEST_END("elemwise_loops");
 }

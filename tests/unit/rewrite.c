@@ -91,6 +91,9 @@ static void test_rules(void) {
     CHECK_STR(rewritten("x: float64[n, 3]", "sum(2 * x, axis=1)", NULL),
               "2.0 * sum(x, axis=1)");
     CHECK_STR(rewritten("x: float64[n]", "x ** 2 + x ** 1", NULL), "square(x) + x");
+    CHECK_STR(rewritten("x: float64[n]", "clip(x, 0, 1)", NULL),
+              "minimum(maximum(x, 0.0), 1.0)");
+    CHECK_STR(rewritten("x: int64[n]", "clip(x, 0, 1)", NULL), "clip(x, 0, 1)");
     CHECK_STR(rewritten("x: int64[n]", "x * 0 + x - x", NULL), "zeros_like(x)");
     CHECK_STR(rewritten("x: float64[n]; y: float64[n]", "x + (-y) * 2", NULL),
               "x + y * -2.0");

@@ -14,6 +14,8 @@
  * - P: as F, with three expressions: the kernel, the arguments for which it doesn't
  *   hold, and the kernel for those
  * - V: as F, and by wide_NAME of vmath512.h where the CPU has AVX-512
+ * - Q: as S and U, with an expression for each in x and y, and QUICK_name(q, x, y), the
+ *   same in float64 from the rounded down quotient q, where that is exact
  * - C: complex64 and complex128
  *
  * OUT is SAME, BOOL or REAL: the dtype of the result (OUT_SAME, ...). T is the type of
@@ -64,6 +66,7 @@
 #define EACH_SUFC(P, n, l) EACH_SUF(P, n, l) EACH_C(P, n, l)
 #define EACH_SUP(P, n, l)  EACH_SUF(P, n, l)
 #define EACH_SUPC(P, n, l) EACH_SUFC(P, n, l)
+#define EACH_QP(P, n, l)   EACH_SUF(P, n, l)
 #define EACH_BIF(P, n, l)  EACH_BI(P, n, l) EACH_F(P, n, l)
 #define EACH_BIFC(P, n, l) EACH_BIF(P, n, l) EACH_C(P, n, l)
 #define EACH_BWFC(P, n, l) EACH_BW(P, n, l) EACH_FC(P, n, l)

@@ -221,11 +221,6 @@ VINLINE float cabsolute_c64(float _Complex x) {
                        ? (double)INFINITY
                        : r);
 }
-VINLINE double cabsolute_c128(double _Complex x) {
-    return hypot(RE(x), IM(x));
-}
-#define cabsolute(x)                                                                   \
-    _Generic((x), float _Complex : cabsolute_c64, double _Complex : cabsolute_c128)(x)
 /* A C library function of complex arguments. */
 #define LIBC(fn, x)                                                                    \
     _Generic((x), float _Complex                                                       \

@@ -166,6 +166,67 @@
     LOOP_MOST(k, name, f32, float, e, rare, other)                                     \
     LOOP_MOST(k, name, f64, double, e, rare, other)                                    \
     LOOP_HALF(k, o, name)
+/* Division of integers that rounds down, in blocks. Whole x and y below 2^50 are exact
+ * in float64; x / y is, if it isn't whole, at least 1 / y from a whole number, which is
+ * more than rounding can add. The same holds for (x + 1/2) times the rounded 1 / y of a
+ * y > 0 that all have in common. What the division can't take (0, -1, large ones) goes
+ * to the kernel. */
+#define QUOTIENT_MOST (UINT64_C(1) << 50)
+#define QUOTIENT_FAR(x, minus)                                                         \
+    (sizeof(x) == 8 &&                                                                 \
+     (uint64_t)(x) + (minus)*QUOTIENT_MOST > ((minus) + 1) * QUOTIENT_MOST)
+#define QUOTIENT_HARD(y, X, minus)  (((y) == 0) | ((minus) & ((y) == (X)-1)))
+#define QUICK_floor_divide(q, x, y) (q)
+#define QUICK_remainder(q, x, y)    ((x) - (q) * (y))
+#define LOOP_QUOTIENT(name, sfx, X, minus, kernel)                                     \
+    Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
+    unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
+                                            void *const *out) {                        \
+        typedef X T;                                                                   \
+        enum { BLOCK = 256 };                                                          \
+        unsigned fault = 0;                                                            \
+        for (size_t at = 0, m; at < n; at += m) {                                      \
+            MOST_PTR2(X) X *pr = (X *)out[0] + at;                                     \
+            m = n - at < BLOCK ? n - at : BLOCK;                                       \
+            const X y0 = py[0];                                                        \
+            X hard = 0, differs = 0;                                                   \
+            VECTOR_LOOP for (size_t i = 0; i < m; i++) {                               \
+                hard |= (X)(QUOTIENT_HARD(py[i], X, minus) |                           \
+                            QUOTIENT_FAR(px[i], minus) | QUOTIENT_FAR(py[i], minus));  \
+                                                                                       \
+                differs |= (X)(py[i] ^ y0);                                            \
+            }                                                                          \
+            double y1 = (double)y0, sign = y1 < 0 ? -1 : 1, by = sign / y1;            \
+            if (hard) {                                                                \
+                for (size_t i = 0; i < m; i++) {                                       \
+                    const X x = px[i], y = py[i];                                      \
+                    pr[i] = (X)(kernel);                                               \
+                }                                                                      \
+            } else if (differs) {                                                      \
+                VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
+                    const double x = (double)px[i], y = (double)py[i];                 \
+                    const double q = FLOOR(x / y);                                     \
+                    pr[i] = (X)QUICK_##name(q, x, y);                                  \
+                }                                                                      \
+            } else {                                                                   \
+                VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
+                    const double x = (double)px[i];                                    \
+                    const double q = FLOOR((sign * x + 0.5) * by);                     \
+                    pr[i] = (X)QUICK_##name(q, x, y1);                                 \
+                }                                                                      \
+            }                                                                          \
+        }                                                                              \
+        return fault;                                                                  \
+    }
+#define LOOPS_Q(k, o, name, s, u)                                                      \
+    LOOP_QUOTIENT(name, i8, int8_t, 1, s)                                              \
+    LOOP_QUOTIENT(name, i16, int16_t, 1, s)                                            \
+    LOOP_QUOTIENT(name, i32, int32_t, 1, s)                                            \
+    LOOP_QUOTIENT(name, i64, int64_t, 1, s)                                            \
+    LOOP_QUOTIENT(name, u8, uint8_t, 0, u)                                             \
+    LOOP_QUOTIENT(name, u16, uint16_t, 0, u)                                           \
+    LOOP_QUOTIENT(name, u32, uint32_t, 0, u)                                           \
+    LOOP_QUOTIENT(name, u64, uint64_t, 0, u)
 #define LOOPS_M(k, o, name, e)                                                         \
     LOOPS_B(k, o, name, e)                                                             \
     LOOPS_U(k, o, name, e)                                                             \
@@ -188,6 +249,8 @@
 #define LOOPS_SUFC(k, o, n, s, u, f, c) LOOPS_SUF(k, o, n, s, u, f) LOOPS_C(k, o, n, c)
 #define LOOPS_SUP(k, o, n, s, u, p, rare, other)                                       \
     LOOPS_SU(k, o, n, s, u) LOOPS_P(k, o, n, p, rare, other)
+#define LOOPS_QP(k, o, n, s, u, p, rare, other)                                        \
+    LOOPS_Q(k, o, n, s, u) LOOPS_P(k, o, n, p, rare, other)
 #define LOOPS_SUPC(k, o, n, s, u, p, rare, other, c)                                   \
     LOOPS_SUP(k, o, n, s, u, p, rare, other) LOOPS_C(k, o, n, c)
 #define LOOPS_BIF(k, o, n, b, i, f)     LOOPS_BI(k, o, n, b, i) LOOPS_F(k, o, n, f)
