@@ -83,3 +83,30 @@ Y
     cmp a b
     ok 'gload -e "y = max([[-0., 0., -1.], [0., -0., -1.]], axis=1)" -e "z = 1 / y" | grun --outputs z' 'z = [-inf, inf]'
 }
+
+@test "what is repeated, and what is added where an index says" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+let: |
+  x = floor(uniform(-9, 9, (6, 35), seed=1))
+  i = integers(-500, 500, (3000,), seed=2)
+  y = floor(uniform(-9, 9, (3000,), seed=3))
+  sums = inc_subtensor(zeros(500)[i], y)
+  want = one_hot(where(i < 0, i + 500, i), 500).T @ y
+  rows = inc_subtensor(zeros((500, 2))[i], stack([y, -y], axis=1))
+  last = set_subtensor(zeros(500)[i], arange(3000.))
+  late = max(where(one_hot(where(i < 0, i + 500, i), 500) > 0, arange(3000.)[:, None], 0), axis=0)
+  added = all(sums == want) & all(rows[:, 0] == want) & all(rows[:, 1] == -want) & all(last == late)
+  copies = all(repeat(x, 3, axis=1) == reshape(stack([x, x, x], axis=2), (6, 105)))
+  small = all(repeat(int8(x), 3, axis=1) == reshape(stack([int8(x), int8(x), int8(x)], axis=2), (6, 105))) & all(repeat(x.T, 3, axis=1) == reshape(stack([x.T, x.T, x.T], axis=2), (35, 18)))
+  border = pad(x, 2)
+  inside = all(border[2:-2, 2:-2] == x) & (sum(abs(border)) == sum(abs(x)))
+outputs: [added, copies, small, inside]
+Y
+    ok 'grun g.yaml' $'added = True\ncopies = True\nsmall = True\ninside = True'
+    ok 'grun g.yaml --mode DEBUG' $'added = True\ncopies = True\nsmall = True\ninside = True'
+    bad 5 E_INDEX 'index 7 is out of range' "gload --new -i 'i: int64[n]' -e 'inc_subtensor(zeros(7)[i], 1.)' | grun i=[0,-7,7]"
+    # a shared variable is what it was before the call that failed
+    printf "thunkline: 1\nshared: {s: 'float64[3] = [1, 2, 3]'}\ninputs: {i: 'int64[n]'}\noutputs: {r: sum(s)}\nupdates: {s: 'inc_subtensor(s[i], 10.)'}\n" >u.yaml
+    bad 5 E_INDEX 'index 3 is out of range' 'grun u.yaml i=[0,3]'
+}

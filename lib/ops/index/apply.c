@@ -331,6 +331,16 @@ bool index_refuse(Call *c, const Indexed *ix) {
     bug("an index that is in range was refused");
 }
 
+bool index_check_late(Call *c, const Indexed *ix) {
+    enum { PART = 512 };
+    int64_t part[PART];
+    for (int64_t i = 0; ix->late && i < ix->adv_count; i += PART)
+        if (!index_offsets(ix, i, ix->adv_count - i < PART ? ix->adv_count - i : PART,
+                           part))
+            return index_refuse(c, ix);
+    return true;
+}
+
 static bool leave_late(const IndexState *s, Indexed *ix) {
     const IndexArray *a = &s->array[0];
     ix->late = true;

@@ -80,20 +80,37 @@ static void each_row(const IncScatter *j, int first, char *x, const char *y,
     }
 }
 
-/* Processes all offsets at one position of the front dims. */
-static void each_offset(const IncScatter *j, char *x, const char *y) {
+/* Processes n offsets, from number i on, whose y are `step` bytes apart. False: a late
+ * index is out of range. */
+static bool some_offsets(const IncScatter *j, int64_t i, int64_t n, char *x,
+                         const char *y, int64_t step) {
+    enum { PART = 512 };
     const Indexed *ix = j->ix;
-    const int64_t *ys = j->ys + ix->front, *rest = ys + ix->adv_ndim;
-    int last = ix->adv_ndim - 1;
+    const int64_t *rest = j->ys + ix->front + ix->adv_ndim;
     bool single = ix->front == ix->base.ndim;
+    int64_t part[PART];
+    for (int64_t m; n > 0; n -= m, i += m, y += m * step) {
+        m = ix->late && n > PART ? PART : n;
+        if (ix->late && !index_offsets(ix, i, m, part)) return false;
+        const int64_t *offset = ix->late ? part : ix->offset + i;
+        if (single)
+            j->scatter(m, x, offset, y, step);
+        else
+            for (int64_t k = 0; k < m; k++)
+                each_row(j, ix->front, x + offset[k], y + k * step, rest);
+    }
+    return true;
+}
+
+/* Processes all offsets at one position of the front dims. */
+static bool each_offset(const IncScatter *j, char *x, const char *y) {
+    const Indexed *ix = j->ix;
+    const int64_t *ys = j->ys + ix->front;
+    int last = ix->adv_ndim - 1;
     int64_t n = last < 0 ? 1 : ix->adv_shape[last], step = last < 0 ? 0 : ys[last],
             at[MAX_NDIM] = {0};
     for (int64_t i = 0; i < ix->adv_count; i += n) {
-        if (single)
-            j->scatter(n, x, ix->offset + i, y, step);
-        else
-            for (int64_t k = 0; k < n; k++)
-                each_row(j, ix->front, x + ix->offset[i + k], y + k * step, rest);
+        if (!some_offsets(j, i, n, x, y, step)) return false;
         for (int k = last - 1; k >= 0; k--) {
             y += ys[k];
             if (++at[k] < ix->adv_shape[k]) break;
@@ -101,13 +118,14 @@ static void each_offset(const IncScatter *j, char *x, const char *y) {
             at[k] = 0;
         }
     }
+    return true;
 }
 
-static void scatter_all(const IncScatter *j, const char *y) {
+static bool scatter_all(const IncScatter *j, const char *y) {
     const Tensor *t = &j->ix->base;
     if (!j->ix->advanced) {
         each_row(j, 0, t->data, y, j->ys);
-        return;
+        return true;
     }
     int64_t fronts = move_count(j->ix->front, t->shape);
     for (int64_t f = 0; f < fronts; f++) {
@@ -119,8 +137,9 @@ static void scatter_all(const IncScatter *j, const char *y) {
             from += rest % t->shape[k] * j->ys[k];
             rest /= t->shape[k];
         }
-        each_offset(j, x, from);
+        if (!each_offset(j, x, from)) return false;
     }
+    return true;
 }
 
 /* The output as a copy of x, or x's own storage if it may be overwritten. */
@@ -139,7 +158,7 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
     void *mem = NULL;
     size_t item = dtype_size(x.dtype);
     size_t extra = y.dtype == x.dtype ? 0 : (size_t)tensor_size(&y) * item;
-    if (!index_apply(c, out, 2, &ix, false, extra, &mem)) return false;
+    if (!index_apply(c, out, 2, &ix, true, extra, &mem)) return false;
     if (extra) {
         Tensor cast = y;
         cast.dtype = x.dtype;
@@ -151,10 +170,11 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
     int64_t shape[MAX_NDIM], ys[MAX_NDIM];
     int n = index_result(&ix, shape);
     if (!broadcast_y_strides(c, &y, n, shape, ys)) return false;
-    if (move_count(n, shape) == 0) return true;
+    if (move_count(n, shape) == 0) return index_check_late(c, &ix);
+    /* x's own storage stays as it is if the index is refused */
+    if (out->data == x.data && !index_check_late(c, &ix)) return false;
     IncScatter j = {.ix = &ix, .row = row, .scatter = scatter, .ys = ys};
-    scatter_all(&j, y.data);
-    return true;
+    return scatter_all(&j, y.data) || index_refuse(c, &ix);
 }
 
 static bool set_subtensor_perform(Call *c) {

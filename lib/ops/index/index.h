@@ -36,6 +36,8 @@ bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_b
  * index_refuse diagnoses. */
 bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset);
 bool index_refuse(Call *c, const Indexed *ix);
+/* An index out of range is an error also where nothing is read or written with it. */
+bool index_check_late(Call *c, const Indexed *ix);
 int index_result(const Indexed *ix, int64_t shape[MAX_NDIM]);
 
 /* vmap of x[index], and of x with y set or added there. */

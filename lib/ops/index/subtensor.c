@@ -78,22 +78,12 @@ static void gather_chunk(void *ctx, size_t chunk, unsigned worker) {
     }
 }
 
-/* An index out of range is an error also where nothing is read with it. */
-static bool check_late(Call *c, const Indexed *ix) {
-    int64_t part[PART];
-    for (int64_t i = 0; ix->late && i < ix->adv_count; i += PART)
-        if (!index_offsets(ix, i, ix->adv_count - i < PART ? ix->adv_count - i : PART,
-                           part))
-            return index_refuse(c, ix);
-    return true;
-}
-
 static bool gather_indexed(Call *c, const Indexed *ix) {
     int64_t shape[MAX_NDIM];
     int n = index_result(ix, shape);
     Tensor *out = call_out(c, 0, n, shape);
     if (!out) return false;
-    if (tensor_size(out) == 0) return check_late(c, ix);
+    if (tensor_size(out) == 0) return index_check_late(c, ix);
     RowGather j = {.ix = ix, .out = out->data, .item = dtype_size(ix->base.dtype)};
     Tensor row = {.dtype = ix->base.dtype, .ndim = ix->base.ndim - ix->front};
     for (int k = 0; k < row.ndim; k++) {
