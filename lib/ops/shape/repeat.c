@@ -36,10 +36,40 @@ static bool repeat_type(Infer *in) {
     return infer_out_tensor(in, 0, x->dtype, x->ndim, dim);
 }
 
+#define COPIES(T)                                                                      \
+    static void copies_##T(char *to, const char *x, int64_t n, int64_t times) {        \
+        for (int64_t i = 0; i < n; i++) {                                              \
+            T v;                                                                       \
+            memcpy(&v, x + i * (int64_t)sizeof v, sizeof v);                           \
+            for (int64_t k = 0; k < times; k++, to += sizeof v)                        \
+                memcpy(to, &v, sizeof v);                                              \
+        }                                                                              \
+    }
+COPIES(uint8_t)
+COPIES(uint16_t)
+COPIES(uint32_t)
+COPIES(uint64_t)
+
+/* A few copies of each of n adjacent elements; false: not of this size. */
+static bool repeat_elements(size_t item, char *to, const char *x, int64_t n,
+                            int64_t times) {
+    enum { FEW = 16 };
+    if (times > FEW || item > 8) return false;
+    (item == 1   ? copies_uint8_t
+     : item == 2 ? copies_uint16_t
+     : item == 4 ? copies_uint32_t
+                 : copies_uint64_t)(to, x, n, times);
+    return true;
+}
+
 /* `times` copies of each element along axis k. */
 static void repeat_evenly(Pool *pool, const Tensor *out, const Tensor *x, int k,
                           int64_t times) {
     int64_t shape[MAX_NDIM + 1], to[MAX_NDIM + 1], from[MAX_NDIM + 1];
+    if (k == x->ndim - 1 && tensor_is_contiguous(x) &&
+        repeat_elements(dtype_size(x->dtype), out->data, x->data, tensor_size(x),
+                        times))
+        return;
     for (int i = 0, at = 0; i < x->ndim; i++) {
         shape[at] = x->shape[i];
         from[at] = x->stride[i];
@@ -60,14 +90,16 @@ static bool repeat_perform(Call *c) {
     if (m != n && !(m == 1 && call_is_one(c, 1, 0)))
         return call_fail(c, E_RUN_SHAPE, "there are %lld counts for %lld elements",
                          (long long)m, (long long)n);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t v = tensor_index(&t, m == 1 ? 0 : i);
+    for (int64_t i = 0; i < m; i++) {
+        int64_t v = tensor_index(&t, i);
         if (v < 0)
             return call_fail(c, E_RUN_SHAPE, "a count can't be negative, got %lld",
                              (long long)v);
         if (__builtin_add_overflow(total, v, &total))
             return call_fail(c, E_LIMIT, "the result has too many elements");
     }
+    if (m == 1 && n != 1 && !i64_mul(total, n, &total))
+        return call_fail(c, E_LIMIT, "the result has too many elements");
     memcpy(shape, x.shape, sizeof shape);
     shape[k] = total;
     if (!call_size_fits(c, x.dtype, x.ndim, shape)) return false;
