@@ -204,6 +204,20 @@ static bool fork_stream(Phase *f, Var *state) {
     return (*state = apply_named(&f->b, "rng_fork", 2, in, 0, NULL)) != VAR_NONE;
 }
 
+/* Of no elements, as a shard without rows has, a size left open can't be told beside
+ * another one that is 0: all but that of the rows are given, if they are known. */
+static Var shape_in(Build *q, Phase *f, const SplitApply *p, Var shape) {
+    const Type *t = var_type(q->w->g, p->out);
+    int64_t size[MAX_NDIM];
+    int open = 0;
+    for (int k = 0; k < t->ndim; k++) {
+        bool known = dim_is_known(t->dim[k]);
+        size[k] = known ? t->dim[k] : -1;
+        open += known ? t->dim[k] == 0 : 1;
+    }
+    return open == 1 ? const_ints(&f->b, (size_t)t->ndim, size) : shape;
+}
+
 static bool rows_apply(Build *q, Phase *f, const SplitApply *p) {
     Session *s = q->w->s;
     Var *in = NEW_N(q->w->a, p->nin + 1, Var);
@@ -213,6 +227,7 @@ static bool rows_apply(Build *q, Phase *f, const SplitApply *p) {
         return true;
     }
     if (op_is(s, p->op, OP_DRAW) && !fork_stream(f, &in[0])) return false;
+    if (op_is(s, p->op, OP_RESHAPE)) in[1] = shape_in(q, f, p, in[1]);
     f->b.from = q->w->g->origin[p->id];
     name_copies(q, f, p, graph_copy_apply(f->fn, q->w->g, p->id, in, true));
     return true;
@@ -239,7 +254,6 @@ static Var lowest(Builder *b, DType d) {
 
 /* A shard without rows has no largest element: the least there is does for it. */
 static Var largest(Phase *f, const SplitApply *p, Var x) {
-    Session *s = f->b.s;
     const Type *t = var_type(f->fn, x);
     Var some = reduced(f, p, "sum", op_cast_to(&f->b, x, DT_FLOAT64)),
         low = lowest(&f->b, t->dtype), shape = VAR_NONE;
@@ -251,7 +265,6 @@ static Var largest(Phase *f, const SplitApply *p, Var x) {
     if (low == VAR_NONE || most == VAR_NONE || n == VAR_NONE) return VAR_NONE;
     Var any = op_call2(&f->b, "greater", n, const_int(&f->b, 0)),
         choose[] = {any, most, low};
-    (void)s;
     return any == VAR_NONE
                ? VAR_NONE
                : op_apply1(&f->b, op_known(f->b.s, OP_IFELSE), NULL, 3, choose);
