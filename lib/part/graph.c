@@ -24,9 +24,10 @@ const char *part_text(Arena *a, const Part *p) {
                                         "minimum", "`all`",   "`any`"};
     switch (p->kind) {
     case PART_SAME:
-        return p->power == 0   ? "the same for any rows"
-               : p->power == 1 ? "a number of rows"
-                               : "a number divided by one of rows";
+        return p->power == 0    ? "the same for any rows"
+               : p->power == 1  ? "a number of rows"
+               : p->power == -1 ? "a number divided by one of rows"
+                                : "scaled by a power of the number of rows";
     case PART_ROWS:
         return p->power ? "rows, scaled by the number of all rows"
                         : arena_printf(a, "rows along axis %d", p->axis);

@@ -222,3 +222,232 @@ END
     bad 3 E_FORMAT 'many.npz: its thunkline_part says nothing' 'grun --merge g.yaml many.npz'
     bad 3 E_DUPLICATE 'thunkline_part' "gload --new -i 'x: float64[n]' -e 'thunkline_part = x + 1' --outputs thunkline_part | grun 'x=ones(2)' --part 1/2"
 }
+
+# Every way in which an op keeps rows, or what it makes of a sum, a product or an extreme of them, in parts of any size.
+rows_of_all_kinds() {
+    printf 'thunkline: 1\ninputs: {x: "float64[n, 3]", y: "float64[n]", q: "float64[n, 3, 3]", z: "float64[n, 3, 2]", b: bool}\nshared: {w: "float64[3] = [1., 2., 4.]", v: "float64[3, 2] = ones((3, 2))"}\nlet: |\n  i = int64(abs(y) * 7) %% 3\n'
+}
+KINDS="'x=normal(0, 1, (7, 3), seed=1)' 'y=normal(0, 1, (7,), seed=2)' 'q=normal(0, 1, (7, 3, 3), seed=3)' 'z=normal(0, 1, (7, 3, 2), seed=4)' b=True --on-unused-input ignore"
+
+@test "each op that keeps rows, and sums, products and extremes of them, in 2, 3 and 9 parts" {
+    local e n=0 expect=''
+    {
+        rows_of_all_kinds
+        while IFS= read -r e; do
+            n=$((n + 1))
+            echo "  o$n = $e"
+        done
+        printf 'outputs: [%s]\n' "$(seq -s, -f 'o%g' $n)"
+    } >g.yaml <<'END'
+x * 2 + 1
+abs(x) - x
+sum(x, axis=0) + sum(x, axis=0)
+sum(x, axis=0) * 2 - sum(x ** 2, axis=0)
+sum(x) / 4
+sum(x) / n
+2 * mean(x) - mean(x ** 2)
+mean(x) + 1
+mean(x, axis=0) * w
+-sum(x, axis=0)
+-max(x, axis=0)
+-min(x, axis=0)
+maximum(max(x, axis=0), 0.5)
+minimum(min(x, axis=0), max(w))
+maximum(max(x), max(x ** 2))
+prod(x, axis=0)
+logical_and(all(x > 0), True)
+logical_or(any(x > 0), False)
+where(x > 0, x, w)
+cast(sum(x, axis=0), 'float32')
+cast(sum(x > 0), 'float64')
+cast(x, 'int64')
+real(sum(x * 1j))
+imag(sum(x * 1j, axis=0))
+conj(sum(x * 1j))
+sum(exp(x), axis=1)
+argmax(x, axis=1)
+sort(x, axis=1)
+cumsum(x, axis=1)
+cumprod(x, axis=1)
+softmax(x, axis=1)
+logsumexp(x, axis=1)
+var(x, axis=1)
+norm(x, axis=1)
+x @ w
+x @ v
+w @ x.T
+x.T @ x
+x.T @ y
+y @ x
+outer(y, w)
+inv(q)
+det(q)
+solve(q, z)
+cholesky(q @ q.transpose((0, 2, 1)) + 9 * eye(3))
+svd(q)[1]
+qr(q)[0] @ qr(q)[1]
+slogdet(q)[1]
+expm(q / 9)
+pinv(q)
+eigvalsh(q + q.transpose((0, 2, 1)))
+transpose(q, axes=[1, 0, 2])
+transpose(q, axes=[2, 1, 0])[0]
+x.T
+expand_dims(x, axis=0)
+expand_dims(x, axis=[1, 3])
+squeeze(expand_dims(x, axis=2), axis=2)
+squeeze(expand_dims(x, axis=0), axis=0)
+reshape(x, (n, 3, 1))
+reshape(x, (-1, 3))
+reshape(q, (n, 9))
+reshape(q, (n, -1))
+reshape(x, (-1,))
+sum(reshape(x, (-1,)))
+broadcast_to(w, (n, 3))
+broadcast_to(x, (2, n, 3))
+broadcast_to(sum(x, axis=0), (4, 3))
+concatenate([x, x * 2], axis=1)
+concatenate([x, ones((n, 2))], axis=1)
+stack([x, x], axis=1)
+stack([x, x])
+split(x, 3, axis=1)[1]
+split(sum(x, axis=0), 3)[1]
+repeat(x, 2, axis=1)
+flip(x, axis=1)
+roll(x, 1, axis=1)
+diagonal(q, axis1=1, axis2=2)
+topk(x, 2, axis=1)[0]
+searchsorted(w, y)
+x[:, 1]
+x[:, 1:]
+x[:, [0, 2]]
+w[i]
+x[arange(n), i]
+sum(x, axis=0)[1]
+mean(x, axis=0)[:2] + mean(x, axis=0)[1:]
+set_subtensor(x[:, 0], 1.)
+set_subtensor(x[:, 0], y)
+inc_subtensor(x[:, 1:], 1.)
+inc_subtensor(x[arange(n), i], y)
+full((n, 2), 3.)
+full_like(x, 2.)
+zeros_like(x) + ones_like(x)
+ones(n) * y
+n * 2
+sum(x) / (n * 3)
+x.size
+x.shape[1]
+one_hot(i, 3)
+map(lambda a: sum(a), x)
+scan(lambda a, s: s * 0.5 + a, sequences=[x.T], outputs_info=[y])
+scan(lambda a, s: s + sum(a), sequences=[x.T], outputs_info=[0.])
+ifelse(b, x, x * 2)
+ifelse(b, sum(x), sum(x) * 2)
+vectorize(lambda a: sum(a) * a)(x)
+conv(q, ones((2, 3, 2)))
+max_pool(q, [2])
+avg_pool(q, [2])
+einsum('ni,nij->nj', x, q)
+einsum('ni,nj->ij', x, x)
+mean((x - w) ** 2, axis=[0, 1])
+mean(q, axis=[0, 2])
+sum(q, axis=[1, 2])
+max(q, axis=[0, 1])
+specify_shape(x, (n, 3))
+assert_op(x, x > -9)
+gemm(zeros((3, 3)), x.T, x, 1., 0.)
+fft(x, axis=1)
+sum(x, axis=0, keepdims=True)
+mean(x, axis=0, keepdims=True) * 2
+sum(sum(x, axis=1))
+sum(sum(x, axis=0))
+prod(sum(x, axis=1))
+mean(mean(x, axis=1))
+dot(sum(x, axis=0), w)
+sum(x, axis=0) @ v
+interp(y, [0., 1.], [1., 2.])
+linspace(0., 1., 3) * sum(x, axis=0)
+median(x, axis=1)
+END
+    ok "grun g.yaml $KINDS -r '*=whole.npz'"
+    n=$(grep -c '^  o[0-9]' g.yaml)
+    for ((e = 1; e <= n; e++)); do expect+=" --expect o$e=@whole.npz:o$e"; done
+    for n in 2 3 9; do
+        parts g.yaml $n "$KINDS" && ok "grun --merge g.yaml p.*.npz $expect >/dev/null"
+    done
+}
+
+@test "each op that needs all rows, or a sum of them as it is, says so" {
+    local e says
+    while IFS='#' read -r e says; do
+        { rows_of_all_kinds && echo "  o = $e" && echo 'outputs: [o]'; } >g.yaml
+        bad 3 E_SHAPE "can't be put together from parts: $says" "grun g.yaml $KINDS --part 1/3 -r '*=p.npz'" || return
+    done <<'END'
+max(x, axis=0) + 1#add takes the maximum over the rows
+max(x, axis=0) * 2#multiply takes the maximum over the rows
+minimum(max(x), 3.)#minimum takes the maximum over the rows
+min(x) * -1#multiply takes the minimum over the rows
+min(x) / -2.#true_divide takes the minimum over the rows
+max(x) / 2.#true_divide takes the maximum over the rows
+prod(x) * prod(x + 1)#multiply takes the product over the rows
+prod(x) * 2#multiply takes the product over the rows
+1 / prod(x)#true_divide takes the product over the rows
+prod(x) / prod(x + 2)#true_divide takes the product over the rows
+prod(x) ** 2#power takes the product over the rows
+abs(prod(x))#abs takes the product over the rows
+abs(sum(x))#abs takes the sum over the rows
+sqrt(prod(abs(x)))#sqrt takes the product over the rows
+all(x > -9) & all(x < 9)#bitwise_and takes the .all. over the rows
+any(x > 1) | any(x < -1)#bitwise_or takes the .any. over the rows
+~all(x > 0)#invert takes the .all. over the rows
+~any(x > 0)#invert takes the .any. over the rows
+all(x > 0) | any(x > 0)#bitwise_or takes the .all. over the rows
+where(b, sum(x), sum(x) * 2)#where takes the sum over the rows
+where(sum(x) > 0, 1., 2.)#greater takes the sum over the rows
+cast(prod(x), 'int64')#cast takes the product over the rows
+exp(sum(x))#exp takes the sum over the rows
+argmax(x, axis=0)#argmax needs all rows at once
+sort(x, axis=0)#sort needs all rows at once
+softmax(x, axis=0)#softmax needs all rows at once
+std(x, axis=0)#std needs all rows at once
+x @ x.T#matmul needs all rows at once
+inv(x.T @ x)#inv takes the sum over the rows
+reshape(x.T, (3, -1))#reshape needs all rows at once
+concatenate([x, x], axis=0)#concatenate needs all rows at once
+concatenate([sum(x, axis=0), mean(x, axis=0)])#concatenate takes the sum over the rows
+stack([sum(x), mean(x)])#stack takes the sum over the rows
+stack([sum(x), max(x)])#stack takes the sum over the rows
+tile(x, (1, 2))#reshape needs all rows at once
+repeat(x, 2, axis=0)#repeat_axis needs all rows at once
+diagonal(x)#diagonal needs all rows at once
+searchsorted(x[:, 0], w)#searchsorted needs all rows at once
+unique(y)#unique needs all rows at once
+x[1:]#subtensor needs all rows at once
+x[::-1]#subtensor needs all rows at once
+x[0]#subtensor needs all rows at once
+x[i]#subtensor needs all rows at once
+x[x[:, 0] > 0]#subtensor needs all rows at once
+set_subtensor(x[0], 1.)#set_subtensor needs all rows at once
+inc_subtensor(zeros(3)[i], y)#inc_subtensor needs all rows at once
+set_subtensor(zeros(3)[i], y)#set_subtensor needs all rows at once
+inc_subtensor(sum(x, axis=0)[1], 1.)#inc_subtensor takes the sum over the rows
+inc_subtensor(zeros(3)[1:], sum(x, axis=0)[1:])#inc_subtensor takes the sum over the rows
+arange(n) * 1.#cast takes the numbers of the rows
+sum(arange(n))#sum takes the numbers of the rows
+n * n#it is scaled by a power of the number of rows
+sum(x) * n#it is the sum over the rows, scaled by a power of their number
+sum(x) / sum(y)#true_divide takes the sum over the rows
+sum(y * y) / sum(ones_like(y))#true_divide takes the sum over the rows
+shape(x)#it is a shape with the number of rows
+scan(lambda a, s: s + a, sequences=[x], outputs_info=[w])#scan takes a number of rows
+foldl(lambda a, s: s + a, x, w)#scan takes a number of rows
+ifelse(b, [x, sum(x)], [x, mean(x)])#ifelse takes the sum over the rows
+ifelse(sum(x) > 0, x, x)#greater takes the sum over the rows
+conv(ones((1, 3, 5)), q)#conv needs all rows at once
+uniform(0., 1., (n,), seed=1)#uniform draws numbers for all rows at once
+fft(x, axis=0)#dft needs all rows at once
+max(sum(x, axis=0))#max takes the sum over the rows
+sum(x)**2#power takes the sum over the rows
+sum(x, axis=0) @ sum(x, axis=0)#matmul takes the sum over the rows
+END
+}
