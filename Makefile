@@ -338,9 +338,9 @@ $(B)/tests/bench/overhead.o: CFLAGS += -fno-builtin
 ## ulp: the largest error of each vectorised function, in units of the last place, by level of CPU
 ulp: $(B)/tests/unit/vmath
 	@$< table | grep level
-## bench: measure beside yardsticks
+## bench: measure beside yardsticks; the figures go to build/bench/figures.json; COMPARE=FILE, those of an earlier run, says which ratios moved
 bench: all $(MPI_LIB) $(BENCH)
-	@CC="$(CC)" tests/bench/run.sh $(abspath $(B))
+	@CC="$(CC)" COMPARE="$(COMPARE)" tests/bench/run.sh $(abspath $(B))
 
 ## fuzz: SECONDS=10 libFuzzer on each target of tests/fuzz (clang)
 ## fuzz-seeds: mutate the seeds of each target a fixed number of times

@@ -66,13 +66,24 @@ const char *bench_time(double seconds, char text[32]) {
 }
 
 void bench_title(const char *text) {
+    keep(text, "", 0, 0);
     printf("\n%-34s %11s   %-36s %6s  %-12s %s\n", text, "ours", "beside", "ratio",
            "goal", "numpy");
+}
+
+/* A line of the file that BENCH_ROWS names, for json.awk. */
+static void keep(const char *name, const char *value, double ratio, double goal) {
+    const char *path = getenv("BENCH_ROWS");
+    FILE *f = path ? fopen(path, "a") : NULL;
+    if (!f) return;
+    fprintf(f, "%s\t%s\t%.6g\t%.6g\n", name, value, ratio, goal);
+    fclose(f);
 }
 
 static void line(const char *name, const char *value, const char *what, double ratio,
                  double goal, const char *numpy) {
     char r[24] = "", g[32] = "";
+    keep(name, value, ratio, goal);
     if (ratio > 0) snprintf(r, sizeof r, "%.2f", ratio);
     if (goal > 0) snprintf(g, sizeof g, "<= %.4g%s", goal, ratio > goal ? " MISS" : "");
     printf("%-34s %11s   %-36s %6s  %-12s %s\n", name, value, what, r, g, numpy);

@@ -1,10 +1,14 @@
 #!/bin/sh
-# The benchmarks: one table. usage: run.sh BUILD
+# The benchmarks: one table, and BUILD/bench/figures.json. usage: run.sh BUILD
+# With COMPARE=FILE, the figures of an earlier run, it ends with the ratios that moved by more than a tenth, and says so by
+# its status.
 # Every figure stands beside a yardstick that ran in the same minute; read the ratios, not the times.
 set -e
 build=$1 here=$(dirname "$0")
 work=$build/bench
 mkdir -p "$work"
+export BENCH_ROWS="$work/rows.tsv"
+rm -f "$BENCH_ROWS"
 # With an argument it opens OpenBLAS, as a tool that multiplies does.
 cat >"$work/empty.c" <<'END'
 #include <dlfcn.h>
@@ -66,3 +70,6 @@ fi
 "$build/tests/bench/convolutions"
 "$build/tests/bench/networks" "$work"
 "$build/tests/bench/ranks" "$build" "$work"
+
+awk -f "$here/json.awk" "$BENCH_ROWS" >"$work/figures.json"
+[ -z "$COMPARE" ] || awk -f "$here/compare.awk" "$COMPARE" "$work/figures.json"
