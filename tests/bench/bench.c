@@ -65,12 +65,6 @@ const char *bench_time(double seconds, char text[32]) {
     return text;
 }
 
-void bench_title(const char *text) {
-    keep(text, "", 0, 0);
-    printf("\n%-34s %11s   %-36s %6s  %-12s %s\n", text, "ours", "beside", "ratio",
-           "goal", "numpy");
-}
-
 /* A line of the file that BENCH_ROWS names, for json.awk. */
 static void keep(const char *name, const char *value, double ratio, double goal) {
     const char *path = getenv("BENCH_ROWS");
@@ -78,6 +72,12 @@ static void keep(const char *name, const char *value, double ratio, double goal)
     if (!f) return;
     fprintf(f, "%s\t%s\t%.6g\t%.6g\n", name, value, ratio, goal);
     fclose(f);
+}
+
+void bench_title(const char *text) {
+    keep(text, "", 0, 0);
+    printf("\n%-34s %11s   %-36s %6s  %-12s %s\n", text, "ours", "beside", "ratio",
+           "goal", "numpy");
 }
 
 static void line(const char *name, const char *value, const char *what, double ratio,
