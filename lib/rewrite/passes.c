@@ -177,8 +177,9 @@ const Pass rewrite_passes[] = {
      "** 2 * x ** 3 is x ** 5.",
      1.57, .graph = factors_float_pass, .worth = factors_float_worth},
     {"scan-merge", "scan",
-     "Merges loops with the same steps that need nothing of each other.", LOOPS,
-     .graph = scan_merge_pass, .ops = loops},
+     "Merges loops with the same steps that need nothing of each other, and loops with "
+     "until that differ only in the rows that they keep.",
+     LOOPS, .graph = scan_merge_pass, .ops = loops},
     {"scan-clean", "scan",
      "Removes results of loops that nothing reads, arguments that are unused or given "
      "twice, and states that always equal another.",

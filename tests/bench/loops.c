@@ -133,9 +133,34 @@ static void compare(const Model *m) {
     free(y.a), free(y.b), free(y.out), free(text);
 }
 
+/* A value and its gradient share the steps of a loop, with a condition as without. */
+static void until(void) {
+    static const char *const ends[2] = {"0.999 * h + x * k",
+                                        "[0.999 * h + x * k, until(h > 1e9)]"};
+    char text[600], a[32], what[64], b[32];
+    Rig r[2];
+    double t, t_plain;
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof text,
+                 "thunkline: 1\ninputs: {x: 'float64[10000]', k: float64}\nlet: |\n"
+                 "  y = scan(lambda x, h, k: %s, sequences=[x], outputs_info=[1.0], "
+                 "non_sequences=[k], keep='last')\n"
+                 "  g = grad(tanh(y), k)\noutputs: [y, g]\n",
+                 ends[i]);
+        rig_open(&r[i], text, true);
+    }
+    bench_pair((Timed){rig_run, &r[1]}, &(Timed){rig_run, &r[0]}, 0.4, &t, &t_plain);
+    snprintf(what, sizeof what, "without until %s", bench_time(t_plain, b));
+    bench_figure("value and gradient, with until", bench_time(t, a), what, t / t_plain,
+                 1.5);
+    rig_close(&r[0]);
+    rig_close(&r[1]);
+}
+
 int main(void) {
     tool_environment();
     bench_title("a step of a loop");
+    until();
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         compare(&models[i]);
     return 0;

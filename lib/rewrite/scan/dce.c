@@ -2,8 +2,8 @@
  * body ignores or gets twice, states that evolve identically. */
 #include "rewrite/scan/pass.h"
 
-/* States with equal initial values are assumed to be twins; the assumption is dropped
- * when their new values turn out to differ. same[o]: an earlier output, or o. */
+/* States with equal initial values are assumed to be twins, until their new values turn
+ * out to differ. same[o]: an earlier output, or o. */
 typedef struct TwinStates {
     Scan *l;
     size_t n;
@@ -43,13 +43,18 @@ static bool body_with_twins(TwinStates *t) {
     return scan_copy_body(l);
 }
 
-/* Drops the twins that turned out to differ; true: all hold. */
-static bool take_back_untrue(TwinStates *t) {
+/* Supposed twins whose new values differ are parted: those with the same new value
+ * stay together. True: all hold. */
+static bool part_untrue(TwinStates *t) {
+    const Var *y = t->l->part.y;
+    size_t *was = arena_copy(t->l->a, t->same, t->n * sizeof *was);
     bool all = true;
     for (size_t o = 0; o < t->n; o++) {
-        if (t->same[o] == o || t->l->part.y[o] == t->l->part.y[t->same[o]]) continue;
+        if (was[o] == o || y[o] == y[was[o]]) continue;
         t->same[o] = o;
         all = false;
+        for (size_t k = was[o] + 1; k < o && t->same[o] == o; k++)
+            if (was[k] == was[o] && t->same[k] == k && y[k] == y[o]) t->same[o] = k;
     }
     return all;
 }
@@ -103,7 +108,7 @@ static bool remove_unneeded(Scan *l, bool *ok) {
             t.same[o] = o;
     do
         if (!(*ok = body_with_twins(&t))) return false;
-    while (!take_back_untrue(&t));
+    while (!part_untrue(&t));
     join_results(&t, as);
     return scan_install(l, as, ok);
 }

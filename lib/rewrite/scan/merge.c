@@ -1,5 +1,7 @@
-/* Merges two loops that run the same number of steps under the same condition, if
- * neither needs a result of the other; work common to both is then done once. */
+/* Merges two loops that run the same number of steps, if neither needs a result of the
+ * other; work common to both is then done once. Loops with `until` end together only if
+ * they are the same but for the rows that they keep, as those of a value and of its
+ * gradient are. */
 #include "lang/lazy_scope.h"
 #include "rewrite/scan/pass.h"
 
@@ -48,6 +50,43 @@ static uint64_t inputs_need_scans(const ScanMerge *m, ApplyId id) {
     return bits;
 }
 
+static bool is_same_function(const Graph *f, const Graph *h) {
+    ApplyId x, y;
+    return f == h || (f->pullback == h->pullback && f->pushforward == h->pushforward &&
+                      graph_equal(f, h, &x, &y, NULL));
+}
+
+static bool are_same_taps(size_t n, const int64_t *a, size_t m, const int64_t *b) {
+    return n == m && (n == 0 || memcmp(a, b, n * sizeof *a) == 0);
+}
+
+/* But for the rows that are kept. */
+static bool is_same_form(const ScanForm *f, const ScanForm *h) {
+    bool same = f->nin == h->nin && f->nseq == h->nseq && f->nout == h->nout;
+    for (size_t k = 0; same && k < f->nseq; k++)
+        same =
+            are_same_taps(f->seq[k].ntap, f->seq[k].tap, h->seq[k].ntap, h->seq[k].tap);
+    for (size_t o = 0; same && o < f->nout; o++)
+        same =
+            are_same_taps(f->out[o].ntap, f->out[o].tap, h->out[o].ntap, h->out[o].tap);
+    return same;
+}
+
+static bool is_same_loop(const Graph *g, ApplyId x, const ScanForm *f, ApplyId y,
+                         const ScanForm *h) {
+    bool same = is_same_form(f, h);
+    for (size_t k = 0; same && k < f->nin; k++)
+        same = apply_in(g, x)[scan_arg(f, k)] == apply_in(g, y)[scan_arg(h, k)];
+    return same && is_same_function(f->fn, h->fn);
+}
+
+/* Do they end after the same step? */
+static bool end_together(const Graph *g, ApplyId x, const ScanForm *f, ApplyId y,
+                         const ScanForm *h) {
+    return (f->fn->until == VAR_NONE && h->fn->until == VAR_NONE) ||
+           is_same_loop(g, x, f, y, h);
+}
+
 static bool may_merge_scans(const ScanMerge *m, size_t x, size_t y) {
     const Graph *g = m->r->g;
     ScanForm f = scan_form_of(g, m->loop[x], m->a),
@@ -55,7 +94,7 @@ static bool may_merge_scans(const ScanMerge *m, size_t x, size_t y) {
     return m->scope[x] == m->scope[y] &&
            scan_has_same_steps(g, apply_in(g, m->loop[x])[0],
                                apply_in(g, m->loop[y])[0]) &&
-           f.fn->until == VAR_NONE && h.fn->until == VAR_NONE &&
+           end_together(g, m->loop[x], &f, m->loop[y], &h) &&
            f.truncate == h.truncate && f.checkpoint == h.checkpoint &&
            f.rows == h.rows && f.nout + h.nout <= OUT_MAX &&
            f.nin + h.nin <= UINT16_MAX / 2 &&
@@ -113,14 +152,14 @@ static const Var *copy_scan_args(const ScanMerge *m, ApplyId id) {
     return arena_copy(m->a, apply_in(m->r->g, id), ap->nin * sizeof(Var));
 }
 
-/* The results for the outputs of one of the two; false: a type would guarantee less
- * than before. */
-static bool merged_results(const ScanMerge *m, ApplyId id, const ScanBuilderPart *p,
+/* The results for the outputs of one of the two, which are those of `make` with the
+ * numbers in `at`; false: a type would guarantee less than before. */
+static bool merged_results(const ScanMerge *m, ApplyId id, const size_t *at,
                            const ScanBuilder *make, Var *before, Var *after) {
     const Graph *g = m->r->g;
-    for (size_t o = 0; o < p->f.nout; o++) {
+    for (size_t o = 0; o < g->apply[id].nout; o++) {
         before[o] = g->apply[id].out + (Var)o;
-        after[o] = make->out.p[p->first + o].result;
+        after[o] = make->out.p[at[o]].result;
         if (after[o] == VAR_NONE ||
             !type_keeps(var_type(g, before[o]), var_type(g, after[o])))
             return false;
@@ -128,20 +167,64 @@ static bool merged_results(const ScanMerge *m, ApplyId id, const ScanBuilderPart
     return true;
 }
 
-static bool merge_scans(ScanMerge *m, ApplyId x, ApplyId y, bool *did) {
+/* One of the two. */
+typedef struct MergedScan {
+    ApplyId id;
+    ScanForm f;
+    const Var *arg;
+    size_t *at; /* by output: its number in the new loop */
+} MergedScan;
+
+static MergedScan merged_scan(const ScanMerge *m, ApplyId id) {
+    MergedScan x = {id, scan_form_of(m->r->g, id, m->a), copy_scan_args(m, id), NULL};
+    x.at = NEW_N(m->a, x.f.nout, size_t);
+    return x;
+}
+
+/* The bodies of both. */
+static bool join_bodies(ScanMerge *m, ScanBuilder *make, MergedScan *x, MergedScan *y) {
+    ScanBuilderPart p = scan_part(make, m->a, x->f, x->arg),
+                    q = scan_part(make, m->a, y->f, y->arg);
+    for (size_t o = 0; o < x->f.nout; o++)
+        x->at[o] = p.first + o;
+    for (size_t o = 0; o < y->f.nout; o++)
+        y->at[o] = q.first + o;
+    return scan_part_body(make, &p) && scan_part_body(make, &q);
+}
+
+/* The body that both have, with a further output for each value of which they keep
+ * different rows. That isn't a state, so it must not be the one that is the initial
+ * value if no step runs. */
+static bool share_body(ScanMerge *m, ScanBuilder *make, MergedScan *x, MergedScan *y) {
+    ScanBuilderPart p = scan_part(make, m->a, x->f, x->arg);
+    if (!scan_part_body(make, &p)) return false;
+    for (size_t o = 0; o < x->f.nout; o++) {
+        x->at[o] = y->at[o] = p.first + o;
+        if (x->f.out[o].keep == y->f.out[o].keep) continue;
+        MergedScan *last = x->f.out[o].keep == SCAN_LAST ? x : y,
+                   *other = last == x ? y : x;
+        other->at[o] = scan_builder_add_out(make, x->f.fn->outputs.p[o].label,
+                                            other->f.out[o].keep);
+        make->out.p[other->at[o]].wanted = true;
+        make->out.p[other->at[o]].made = p.y[o];
+        make->out.p[last->at[o]].keep = last->f.out[o].keep;
+    }
+    return true;
+}
+
+static bool merge_scans(ScanMerge *m, ApplyId first, ApplyId second, bool *did) {
     Rewriter *r = m->r;
-    const Var *ax = copy_scan_args(m, x), *ay = copy_scan_args(m, y);
+    MergedScan x = merged_scan(m, first), y = merged_scan(m, second);
     ScanBuilder make;
-    scan_builder_open(&make, &r->b, ax[0]);
-    ScanBuilderPart p = scan_part(&make, m->a, scan_form_of(r->g, x, m->a), ax),
-                    q = scan_part(&make, m->a, scan_form_of(r->g, y, m->a), ay);
-    size_t n = p.f.nout + q.f.nout;
+    scan_builder_open(&make, &r->b, x.arg[0]);
+    size_t n = x.f.nout + y.f.nout;
     Var *before = NEW_N(m->a, n, Var), *after = NEW_N(m->a, n, Var);
-    bool ok = scan_part_body(&make, &p) && scan_part_body(&make, &q) &&
-              scan_builder_apply(&make, sym_text(r->s, p.f.fn->name));
+    bool ok = x.f.fn->until == VAR_NONE ? join_bodies(m, &make, &x, &y)
+                                        : share_body(m, &make, &x, &y);
+    ok = ok && scan_builder_apply(&make, sym_text(r->s, x.f.fn->name));
     rewriter_grow(r);
-    if (ok && merged_results(m, x, &p, &make, before, after) &&
-        merged_results(m, y, &q, &make, before + p.f.nout, after + p.f.nout)) {
+    if (ok && merged_results(m, first, x.at, &make, before, after) &&
+        merged_results(m, second, y.at, &make, before + x.f.nout, after + x.f.nout)) {
         for (size_t i = 0; i < n; i++)
             r->forward[before[i]] = after[i];
         r->dirty = *did = true;
