@@ -52,7 +52,7 @@ _grun() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--result -r --outputs --no-updates --mode --sloppy --allow-nonfinite --guard --unguarded --include --exclude --rules --dim --threads --seed --no-gc --time --steps --until --each --batch --drop-last --epochs --shuffle --part --merge --every --save --save-every --plot --report --reap --plant --expect --rtol --atol --receipt --verify-receipt --trace --trace-sample --against --strict --allow-downcast --on-unused-input --all-ranks --own-rows --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--result -r --outputs --no-updates --mode --sloppy --allow-nonfinite --guard --unguarded --include --exclude --rules --dim --threads --seed --no-gc --time --steps --until --each --batch --drop-last --epochs --shuffle --lines --part --merge --every --save --save-every --plot --report --reap --plant --expect --rtol --atol --receipt --verify-receipt --trace --trace-sample --against --strict --allow-downcast --on-unused-input --all-ranks --own-rows --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -f -- "${cur##*[=@]}")

@@ -17,7 +17,7 @@ typedef struct Grun {
         *trace, *against, *receipt, *verify, *part;
     int64_t trace_samples;
     double rtol, atol;
-    bool no_gc, time, drop_last, progress, no_progress, no_updates, strict,
+    bool no_gc, time, lines, drop_last, progress, no_progress, no_updates, strict,
         allow_downcast, allow_nonfinite, merge, all_ranks, own_rows;
 } Grun;
 #define AT(field) offsetof(Grun, field)
@@ -82,6 +82,10 @@ static const Opt options[] = {
     {"shuffle", 0, OPT_INT, AT(shuffle), "SEED",
      "With --each: take the rows in random order, a new one for each epoch.", NULL,
      GROUP_INPUT},
+    {"lines", 0, OPT_FLAG, AT(lines), NULL,
+     "Call the graph for each line of standard input, a JSON object of inputs by name, "
+     "and answer with a line of outputs.",
+     NULL, GROUP_INPUT},
     {"part", 0, OPT_STR, AT(part), "K/N",
      "Run on the K-th of N parts of the rows of the inputs; DIM=K/N cuts the rows of "
      "this dim.",
@@ -260,6 +264,8 @@ static RunSpec run_spec(Run *r, const Grun *o) {
                  .outputs = o->outputs,
                  .no_updates = o->no_updates,
                  .until = o->until,
+                 .lines = o->lines,
+                 .time = o->time,
                  .filter.strict = o->strict,
                  .filter.allow_downcast = o->allow_downcast ? 1 : -1,
                  .series = {.steps = o->steps,
@@ -349,8 +355,9 @@ static bool merge_parts(Run *r, const Grun *o, Graph *g, RunSpec *q) {
  * ended it. */
 static bool run_graph(Run *r, const Grun *o, Graph *g, RunSpec *q, bool *whole) {
     const char *out = o->common.output;
-    bool rows = o->every && (o->result.n || (out && strcmp(out, "-") != 0));
-    WatchOptions how = {.line = !o->no_progress && isatty(STDERR_FILENO) &&
+    bool rows =
+        (o->every || o->lines) && (o->result.n || (out && strcmp(out, "-") != 0));
+    WatchOptions how = {.line = !o->no_progress && !o->lines && isatty(STDERR_FILENO) &&
                                 rank_is_first(r),
                         .quiet = !rank_is_first(r),
                         .ranks = ranks_count(r->s) > 1,
@@ -374,41 +381,72 @@ static bool run_graph(Run *r, const Grun *o, Graph *g, RunSpec *q, bool *whole) 
     return ok;
 }
 
+typedef struct Refusal {
+    bool given;
+    const char *name;
+} Refusal;
+
+static bool check_refusals(Run *r, const char *option, size_t n, const Refusal *row) {
+    const Ranks *ranks = services(r->s)->ranks;
+    for (size_t i = 0; i < n; i++)
+        if (row[i].given)
+            return fail(r->s, NOWHERE, E_USAGE, "--%s doesn't go with %s", row[i].name,
+                        option);
+    return !ranks || ranks->n == 1 ||
+           fail(r->s, NOWHERE, E_USAGE, "%s runs without ranks", option);
+}
+
 /* What a part can't do as all rows would, and what isn't part of putting together. */
 static bool check_parts(Run *r, const Grun *o) {
-    const char *option = o->merge ? "--merge" : "--part";
-    const struct {
-        bool given;
-        const char *name;
-    } rows[] = {{o->steps, "steps"},
-                {o->epochs, "epochs"},
-                {o->shuffle >= 0, "shuffle"},
-                {o->until, "until"},
-                {o->every, "every"},
-                {o->save, "save"},
-                {o->plot, "plot"},
-                {o->report, "report"},
-                {o->receipt, "receipt"},
-                {o->verify, "verify-receipt"},
-                {o->trace, "trace"},
-                {o->against, "against"},
-                {wants_shared(&o->common), "output FILE.npz"},
-                {!o->merge && o->expect.n, "expect"},
-                {o->merge && o->part, "part"},
-                {o->merge && o->each, "each"},
-                {o->merge && o->batch, "batch"}};
-    const Ranks *ranks = services(r->s)->ranks;
-    if (!o->part && !o->merge) return true;
-    if (ranks && ranks->n > 1)
+    const Refusal rows[] = {{o->steps, "steps"},
+                            {o->epochs, "epochs"},
+                            {o->shuffle >= 0, "shuffle"},
+                            {o->until, "until"},
+                            {o->every, "every"},
+                            {o->save, "save"},
+                            {o->plot, "plot"},
+                            {o->report, "report"},
+                            {o->receipt, "receipt"},
+                            {o->verify, "verify-receipt"},
+                            {o->trace, "trace"},
+                            {o->against, "against"},
+                            {wants_shared(&o->common), "output FILE.npz"},
+                            {!o->merge && o->expect.n, "expect"},
+                            {o->merge && o->part, "part"},
+                            {o->merge && o->each, "each"},
+                            {o->merge && o->batch, "batch"}};
+    return (!o->part && !o->merge) || check_refusals(r, o->merge ? "--merge" : "--part",
+                                                     sizeof rows / sizeof *rows, rows);
+}
+
+/* What speaks of one set of inputs, or of results at the end. */
+static bool check_lines(Run *r, const Grun *o) {
+    const Refusal rows[] = {{o->each, "each"},
+                            {o->batch, "batch"},
+                            {o->drop_last, "drop-last"},
+                            {o->epochs, "epochs"},
+                            {o->shuffle >= 0, "shuffle"},
+                            {o->every, "every"},
+                            {o->result.n, "result"},
+                            {o->expect.n, "expect"},
+                            {o->report, "report"},
+                            {o->receipt, "receipt"},
+                            {o->verify, "verify-receipt"},
+                            {o->trace, "trace"},
+                            {o->against, "against"},
+                            {o->part, "part"},
+                            {o->merge, "merge"},
+                            {o->common.format >= 0 && o->common.format != RESULT_JSON,
+                             "format other than json"}};
+    return !o->lines || check_refusals(r, "--lines", sizeof rows / sizeof *rows, rows);
+}
+
+/* Standard input holds the lines. */
+static bool check_lines_input(Run *r, const char *path, const Values *given) {
+    if (!path || value_is_stdin(path, strlen(path)))
         return fail(r->s, NOWHERE, E_USAGE,
-                    "%s runs without ranks, which share the "
-                    "rows by themselves",
-                    option);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].given)
-            return fail(r->s, NOWHERE, E_USAGE, "--%s doesn't go with %s", rows[i].name,
-                        option);
-    return true;
+                    "--lines takes standard input: name the graph's file");
+    return run_stdin_free(r, given, "standard input has the lines of --lines already");
 }
 
 /* With --merge, the first operand is the graph, all others are parts. */
@@ -428,8 +466,10 @@ static bool take_parts(Run *r, const char **path, RunSpec *q) {
 }
 
 static bool take_operands(Run *r, const Grun *o, const char **path, RunSpec *q) {
-    if (!check_parts(r, o)) return false;
-    return o->merge ? take_parts(r, path, q) : run_operands(r, true, path, &q->values);
+    if (!check_parts(r, o) || !check_lines(r, o)) return false;
+    if (o->merge) return take_parts(r, path, q);
+    return run_operands(r, true, path, &q->values) &&
+           (!o->lines || check_lines_input(r, *path, &q->values));
 }
 
 /* What a rank does differently than a process alone. */

@@ -159,6 +159,9 @@ Span run_text(Run *r, const char *label, const char *text);
 size_t run_names(Run *r, const Texts *t, const char *const **list);
 /* Sorts the operands into FILE and name=VALUE (values only if the tool takes them). */
 bool run_operands(Run *r, bool values, const char **file, Values *given);
+/* None of the values is read from standard input, which has another use; `why` says so.
+ */
+bool run_stdin_free(Run *r, const Values *given, const char *why);
 
 /* Diagnostics as text (with source line and caret) or JSON records, to stderr. */
 void report_all(Session *s, const char *program, bool json, bool color, int fd);

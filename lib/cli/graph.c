@@ -207,16 +207,21 @@ static bool reads_stdin(const char *p, size_t n) {
     return n > 1 && p[0] == '@' && value_is_stdin(p + 1, end - 1);
 }
 
-/* Standard input can be the graph or values, not both. */
+/* Standard input can be the graph, lines or values, not more than one of them. */
 static bool stdin_once(Run *r, const char *file, const Values *given) {
     bool graph = !file || value_is_stdin(file, strlen(file));
-    for (size_t i = 0; graph && i < given->n; i++) {
+    return !graph ||
+           run_stdin_free(
+               r, given, "standard input is already the graph; give the graph as FILE");
+}
+
+bool run_stdin_free(Run *r, const Values *given, const char *why) {
+    for (size_t i = 0; i < given->n; i++) {
         Span name, value;
         if (!value_split_name(r->s, given->text[i], &name, &value)) continue;
         const char *p = source_get(r->s, value.source)->text + value.begin;
         if (reads_stdin(p, value.end - value.begin))
-            return fail(r->s, value, E_USAGE,
-                        "standard input is already the graph; give the graph as FILE");
+            return fail(r->s, value, E_USAGE, "%s", why);
     }
     return true;
 }

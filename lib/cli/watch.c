@@ -73,6 +73,10 @@ static void put_line_text(Watch *w, char *out, size_t size) {
         snprintf(value, sizeof value, ", %.40s = %.6g", w->name, w->value);
     if (steps && !by_steps)
         snprintf(inner, sizeof inner, ", step %lld/%lld", step, steps);
+    if (!by_steps && all == INT64_MAX) {
+        snprintf(out, size, "%.0f calls, %.3g/s%s%s", n, rate, value, inner);
+        return;
+    }
     snprintf(out, size, "%3.0f%% %.0f/%.0f %s, %.3g/s%s%s%s%s",
              of > 0 ? 100 * n / of : 0, n, of, by_steps ? "steps" : "calls", rate,
              *left ? ", " : "", left, value, inner);
@@ -285,9 +289,11 @@ static void report_end(void *ctx, const RunState *at) {
         snprintf(file, sizeof file, "; %.250s has their values", w->how.save);
     else if (w->how.save && !at->until)
         snprintf(file, sizeof file, "; %.250s was not written", w->how.save);
-    int n =
-        snprintf(text, sizeof text, "%.100s: %s: ended after %lld of %lld calls%s\n",
-                 w->run->program, why, (long long)at->done, (long long)at->calls, file);
+    char of[40] = "";
+    if (at->calls != INT64_MAX)
+        snprintf(of, sizeof of, " of %lld", (long long)at->calls);
+    int n = snprintf(text, sizeof text, "%.100s: %s: ended after %lld%s calls%s\n",
+                     w->run->program, why, (long long)at->done, of, file);
     write_all(text, (size_t)n);
 }
 

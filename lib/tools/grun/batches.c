@@ -36,6 +36,7 @@ static bool count_rows(GraphRun *r) {
 static bool count_calls(GraphRun *r) {
     const Series *q = &r->spec->series;
     if (!count_rows(r)) return false;
+    if (r->lines) return r->calls = INT64_MAX, true;
     if (r->rows < 0) {
         if (q->batch || q->epochs || q->drop_last || q->shuffle >= 0)
             return fail(r->s, NOWHERE, E_USAGE,
@@ -110,10 +111,22 @@ static bool feed_rows(GraphRun *r, int64_t call) {
     return true;
 }
 
+/* *end: the lines have come to theirs, or a signal was quicker than the next one. */
+static bool feed_call(GraphRun *r, int64_t call, bool *end) {
+    *end = false;
+    if (!r->lines) return feed_rows(r, call);
+    if (!grun_next_line(r, end)) return false;
+    r->stopped = *end && grun_stopped(r);
+    if (*end && !r->stopped) r->calls = r->now.calls = call;
+    return true;
+}
+
 /* Notes which of several calls failed. */
 static void note_failed_call(GraphRun *r, int64_t call) {
     if (r->calls == 1) return;
-    if (r->rows < 0)
+    if (r->lines)
+        grun_note_line(r);
+    else if (r->rows < 0)
         note(r->s, NOWHERE, "in step %lld of %lld", (long long)call + 1,
              (long long)r->calls);
     else
@@ -155,16 +168,21 @@ static bool run_calls(GraphRun *r) {
     const Series *q = &r->spec->series;
     for (int64_t call = 0; call < r->calls; call++) {
         size_t mark = diag_count(r->s);
-        if (!feed_rows(r, call)) return false;
+        bool end;
+        if (!feed_call(r, call, &end)) return false;
+        if (end) return true;
+        double start = r->lines ? clock_seconds() : 0;
         if (!grun_call(r)) {
             if (was_left(r, mark)) return true;
             return note_failed_call(r, call), grun_hint(r);
         }
         r->now.done = call + 1;
+        if (r->lines) grun_line_called(r, clock_seconds() - start);
         r->now.until = is_until_reached(r);
         grun_state_value(r);
         bool last = call + 1 == r->calls || r->now.until;
-        bool shown = last || (q->every && (call + 1) % q->every == 0);
+        bool shown = last || (q->every && (call + 1) % q->every == 0) ||
+                     (r->lines && grun_line_done(r));
         if ((r->collect || (q->every && shown)) && !grun_collect_results(r))
             return false;
         if (shown || !q->every) grun_plot_call(r, call);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static bool unknown_input(GraphRun *r, Span name, const char *text) {
+bool grun_no_input(GraphRun *r, DiagCode code, Span at, const char *text) {
     Graph *g = r->g;
     Vec(const char *) names = {0};
     for (size_t i = 0; i < g->inputs.n; i++)
@@ -13,7 +13,7 @@ static bool unknown_input(GraphRun *r, Span name, const char *text) {
     for (size_t i = 0; i < g->shared.n; i++)
         vec_push(r->s, &names, sym_text(r->s, var_name(g, g->shared.p[i])));
     const char *near = str_nearest(r->s, text, names.p, names.n);
-    fail(r->s, name, E_UNKNOWN, "the graph has no input %s", text);
+    fail(r->s, at, code, "the graph has no input %s", text);
     if (near) note(r->s, NOWHERE, "did you mean %s?", near);
     vec_free(&names);
     return false;
@@ -60,7 +60,7 @@ static bool feed_one_value(GraphRun *r, Span text) {
         value_unref(&v);
         return ok;
     }
-    return unknown_input(r, name, p);
+    return grun_no_input(r, E_UNKNOWN, name, p);
 }
 
 static bool mark_each(GraphRun *r) {
@@ -176,6 +176,14 @@ static bool all_given(GraphRun *r, const uint8_t *live) {
     return missing == 0;
 }
 
+/* Lines give what is missing. */
+static bool open_lines(GraphRun *r, const uint8_t *live) {
+    bool *missing = NEW_N(r->a, r->g->inputs.n, bool);
+    for (size_t i = 0; i < r->g->inputs.n; i++)
+        missing[i] = !r->feed[i].given && live[r->ready->inputs.p[i]];
+    return grun_open_lines(r, missing);
+}
+
 bool grun_given(GraphRun *r) {
     for (size_t i = 0; i < r->spec->values.n; i++)
         if (!feed_one_value(r, r->spec->values.text[i])) return false;
@@ -188,7 +196,9 @@ bool grun_values(GraphRun *r) {
         r->part.cut[i] |= r->feed[i].each;
     if (!grun_given(r) || !seed_inputs(r)) return false;
     const uint8_t *live = graph_live(r->ready, r->a, ROOTS_RUN);
-    if (!draw_inputs(r, live) || !all_given(r, live) || !grun_ranks_inputs(r))
+    if (r->spec->lines && !open_lines(r, live)) return false;
+    if (!draw_inputs(r, live) || (!r->lines && !all_given(r, live)) ||
+        !grun_ranks_inputs(r))
         return false;
     for (size_t i = 0; i < r->g->inputs.n; i++)
         if (r->feed[i].given && !r->feed[i].each &&

@@ -80,8 +80,9 @@ struct GraphRun {
     Monitor monitor;
     Trace *trace;
     RunPart part;
-    bool *split;  /* by input: its rows are divided among ranks */
-    bool stopped; /* some rank was told to end the run */
+    struct Lines *lines; /* lines.c: the inputs of its calls; NULL: it has none */
+    bool *split;         /* by input: its rows are divided among ranks */
+    bool stopped;        /* some rank was told to end the run */
 };
 
 /* run.c: the parts of a run, in this order; call grun_end even after a failure. */
@@ -122,6 +123,18 @@ bool grun_part_head(GraphRun *r, Value *out);
 bool grun_is_all(Session *s, Span name);
 bool grun_given(GraphRun *r);  /* feed.c: compiles the given values */
 bool grun_values(GraphRun *r); /* feed.c: given values, filters, missing ones */
+/* feed.c: nobody has a name of an input like this one: false */
+bool grun_no_input(GraphRun *r, DiagCode code, Span at, const char *text);
+/* lines.c: which inputs they have to give (by input); before a call, the values of the
+ * next line if one is due, and *end if there is none; after a call, how long it took;
+ * an answer is due; "in line 3 of standard input". */
+bool grun_open_lines(GraphRun *r, const bool *missing);
+bool grun_next_line(GraphRun *r, bool *end);
+void grun_line_called(GraphRun *r, double seconds);
+bool grun_line_done(const GraphRun *r);
+void grun_line_times(const GraphRun *r, JsonWriter *w);
+void grun_note_line(const GraphRun *r);
+void grun_close_lines(GraphRun *r);
 bool grun_series(GraphRun *r); /* batches.c: the calls */
 bool grun_commit(GraphRun *r); /* run.c: completes what is printed */
 bool grun_save(GraphRun *r);   /* run.c: saves the values of the last call */
@@ -138,6 +151,7 @@ bool grun_split_expected(Session *s, Span text, Span *name, Span *value);
 bool grun_open_results(GraphRun *r); /* results.c */
 size_t grun_output(const GraphRun *r, Sym label);
 bool grun_goes_to_file(const GraphRun *r, size_t output);
+bool grun_open_output(GraphRun *r);
 /* Prints the outputs that no file gets. */
 bool grun_report_results(GraphRun *r, int64_t call);
 bool grun_write_results(GraphRun *r);   /* writes files, at the end */

@@ -1,9 +1,9 @@
 /* Writes outputs to files (-r) and to standard output, as text, JSON lines, npy or
  * TSV. */
-#include "format/json.h"
 #include "tools/grun/part.h"
 #include "value/class.h"
 #include "value/file/file.h"
+#include "value/file/json.h"
 
 #include <string.h>
 
@@ -173,13 +173,32 @@ static bool outputs_have_text(GraphRun *r) {
     return true;
 }
 
+bool grun_open_output(GraphRun *r) {
+    if (!r->out)
+        r->out = writer_open(r->s, r->spec->output ? grun_ranks_path(r, r->spec->output)
+                                                   : "-");
+    return r->out != NULL;
+}
+
+/* No label of an output looks like an option, as the key of the times does. */
+static void answer_line(GraphRun *r, Str *out) {
+    JsonWriter w = {.out = out};
+    json_open(&w, '{');
+    for (size_t i = 0; i < r->g->outputs.n; i++)
+        if (is_printed(r, i))
+            json_put_value(r->s, &w, sym_text(r->s, r->g->outputs.p[i].label),
+                           grun_result(r, i));
+    if (r->spec->time) grun_line_times(r, &w);
+    json_close(&w, "}\n");
+}
+
 bool grun_report_results(GraphRun *r, int64_t call) {
     Str text = STR(r->s);
     if (!outputs_have_text(r)) return false;
-    if (!r->out) {
-        r->out = writer_open(r->s, r->spec->output ? grun_ranks_path(r, r->spec->output)
-                                                   : "-");
-        if (!r->out) return false;
+    if (!grun_open_output(r)) return false;
+    if (r->lines) {
+        answer_line(r, &text);
+        return put_result_text(r, &text) && writer_flush(r->out);
     }
     switch (r->spec->format) {
     case RESULT_TEXT:

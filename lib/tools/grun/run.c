@@ -91,8 +91,8 @@ bool grun_plan(GraphRun *r) {
     r->how = (PlanOptions){
         .no_reuse = r->spec->no_gc,
         .no_fuse = r->spec->mode == RUN_NAN_GUARD || grun_is_traced(r->spec),
-        .keep_shared =
-            r->spec->save && (r->spec->series.steps > 1 || r->spec->series.each),
+        .keep_shared = r->spec->save && (r->spec->series.steps > 1 ||
+                                         r->spec->series.each || r->spec->lines),
         .debugging = r->spec->mode == RUN_DEBUG,
         .threads = r->spec->threads};
     r->plan = plan_new(r->ready, &r->how);
@@ -156,6 +156,7 @@ void grun_end(GraphRun *r) {
     grun_free_plot(r);
     vec_free(&r->result);
     trace_close(r->trace);
+    grun_close_lines(r);
     vm_free(r->m);
     plan_free(r->plan);
     if (r->ready != r->g && !r->check) graph_free(r->ready);

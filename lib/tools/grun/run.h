@@ -25,12 +25,12 @@ typedef enum ResultFormat {
 } ResultFormat;
 /* How far a run has come. */
 typedef struct RunState {
-    int64_t done, calls;
-    const char *name; /* the first output that is a number; NULL: none is */
-    double value;     /* of that output in the last call */
-    bool until;       /* the run ended since `until` held */
-    bool left;        /* a call was left before its end */
-    bool kept;        /* what `keeps` promises was done when the run was stopped */
+    int64_t done, calls; /* calls INT64_MAX: nobody knows */
+    const char *name;    /* the first output that is a number; NULL: none is */
+    double value;        /* of that output in the last call */
+    bool until;          /* the run ended since `until` held */
+    bool left;           /* a call was left before its end */
+    bool kept;           /* what `keeps` promises was done when the run was stopped */
 } RunState;
 struct GraphRun;
 /* Whoever watches a run: it may end it, from another thread or a signal handler, too.
@@ -68,6 +68,7 @@ typedef struct RunSpec {
     const char *outputs; /* "a,b": run for these instead of the graph's; NULL: its */
     Span outputs_at;
     bool no_updates;   /* leave the shared variables alone */
+    bool lines;        /* one call, or `steps`, for each line of standard input */
     const char *until; /* "loss < 0.03": the last call is the first for which it holds;
                         * NULL: none */
     Span until_at;
@@ -97,6 +98,7 @@ typedef struct RunSpec {
     const struct Receipt *verify; /* receipt.h: what the run must give; NULL: nothing */
     size_t nhidden;        /* graph_chosen: the last outputs, which are not printed */
     size_t until_output;   /* graph_chosen: the value of `until` */
+    bool time;             /* with `lines`: answers have the seconds of their calls */
     bool quiet;            /* another rank prints and writes */
     const RunWatch *watch; /* NULL: nobody */
     const Graph *saved;    /* g as it is saved, with other outputs and updates, maybe */

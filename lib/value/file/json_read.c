@@ -1,6 +1,7 @@
 /* Arrays in JSON: an object with dtype and data, as thunkline writes values, several of
  * them one after the other; nested lists or a number, as others write them; or an
  * object whose members are such arrays. */
+#include "value/file/json.h"
 #include "value/file/number.h"
 
 #include <string.h>
@@ -17,9 +18,11 @@ typedef struct JsonFile {
     const ArrayFile *f;
     JsonReader j;
     Vec(JsonEntry) entries;
+    const Type *to; /* who receives the array of a line; NULL: it is a file */
 } JsonFile;
 
 static bool fail_json_at(const JsonFile *h, const JsonReader *j, const char *what) {
+    if (h->to) return array_fail(h->f, E_FORMAT, "%s", what);
     return array_fail(h->f, E_FORMAT, "line %u: %s", j->line, what);
 }
 
@@ -52,9 +55,9 @@ static bool read_entry_dtype(JsonFile *h, JsonReader j, JsonEntry *e) {
     JsonText name;
     if (!json_string(&j, &name)) return fail_json_at(h, &j, "dtype must be a text");
     e->dtype = dtype_find(name.p, name.n);
-    return e->dtype != DT_NONE ||
-           array_fail(h->f, E_DTYPE, "line %u: the dtype %s is not known", j.line,
-                      name.p);
+    if (e->dtype != DT_NONE) return true;
+    const char *why = arena_printf(j.a, "the dtype %s is not known", name.p);
+    return fail_json_at(h, &j, why);
 }
 
 static bool read_entry_shape(JsonFile *h, JsonReader j, JsonEntry *e) {
@@ -223,6 +226,11 @@ static bool has_shape(const JsonEntry *e, int ndim, const int64_t *shape) {
     return e->ndim < 0 || same || (empty && zero);
 }
 
+/* Do lists that are one deeper than the receiver's dims hold complex numbers? */
+static bool are_pairs(const JsonFile *h, const JsonShape *m) {
+    return h->to && dtype_is_complex(h->to->dtype) && m->lists == h->to->ndim;
+}
+
 /* The form that an entry will be read in; *m has the shape of its lists. */
 typedef struct JsonForm {
     DType dtype;
@@ -237,6 +245,7 @@ static bool find_form(JsonFile *h, const JsonEntry *e, JsonShape *m, JsonForm *o
     for (int i = 0; i < MAX_NDIM + 2; i++)
         m->length[i] = -1;
     if (!measure_lists(&j, 0, m)) return fail_json_at(h, &j, j.wrong);
+    if (d == DT_NONE && are_pairs(h, m)) d = want;
     if (d == DT_NONE) {
         d = natural_dtype(m);
         bool takes = want != DT_NONE && d != dtype_real(want);
@@ -257,15 +266,16 @@ static bool find_form(JsonFile *h, const JsonEntry *e, JsonShape *m, JsonForm *o
     return true;
 }
 
-static bool read_entry(JsonFile *h, const JsonEntry *e, Tensor *out) {
+/* *end is behind it. */
+static bool read_entry(JsonFile *h, const JsonEntry *e, Tensor *out, JsonReader *end) {
     JsonShape m;
     JsonForm form;
-    JsonReader j = e->data;
+    *end = e->data;
     if (!find_form(h, e, &m, &form) ||
         !tensor_new(h->f->s, form.dtype, form.ndim, form.shape, out))
         return false;
     char *dst = out->data;
-    if (m.leaf < 0 || fill_elements(h, &j, dtype_real(form.dtype), &dst)) return true;
+    if (fill_elements(h, end, dtype_real(form.dtype), &dst)) return true;
     tensor_unref(out);
     return false;
 }
@@ -276,7 +286,8 @@ static bool pick_entry(JsonFile *h, const char *key, Tensor *out) {
     for (size_t i = 0; key && i < n; i++)
         if (h->entries.p[i].name && strcmp(h->entries.p[i].name, key) == 0)
             e = &h->entries.p[i];
-    if (e) return read_entry(h, e, out);
+    JsonReader end;
+    if (e) return read_entry(h, e, out, &end);
     const char **name = mem_alloc(h->f->s, (n + 1) * sizeof *name);
     size_t named = 0;
     for (size_t i = 0; i < n; i++)
@@ -307,6 +318,27 @@ bool json_array_read(const ArrayFile *f, const char *key, Tensor *out) {
     JsonFile h;
     bool ok = open_json(f, &h) && pick_entry(&h, key, out);
     close_json(&h);
+    return ok;
+}
+
+/* Objects are read twice: for where their members are, then for these. */
+static bool read_array_object(JsonFile *h, JsonReader *j, Tensor *out) {
+    JsonReader end;
+    if (!add_entry(h, NULL, j, false)) return false;
+    const JsonEntry *e = h->entries.p;
+    return e->dtype == DT_NONE
+               ? fail_json_at(h, j, "an object is an array if it has dtype and data")
+               : read_entry(h, e, out, &end);
+}
+
+bool json_array_next(JsonReader *j, const char *name, const Type *want, Tensor *out) {
+    Selection what = {.want = want->dtype, .at = NOWHERE};
+    ArrayFile f = {.s = j->s, .name = name, .at = NOWHERE, .what = &what};
+    JsonFile h = {.f = &f, .j = *j, .to = want};
+    JsonEntry e = {.data = *j, .dtype = DT_NONE, .ndim = -1};
+    bool ok = json_next_is(j, '{') ? read_array_object(&h, j, out)
+                                   : read_entry(&h, &e, out, j);
+    vec_free(&h.entries);
     return ok;
 }
 

@@ -1,5 +1,6 @@
 /* Writes values to files, in the format that the name's suffix says. */
 #include "value/file/file_impl.h"
+#include "value/file/json.h"
 
 #include <string.h>
 
@@ -143,4 +144,14 @@ bool array_write(Session *s, const char *path, size_t n, const NamedTensor *arra
     mem_free(v);
     mem_free(named);
     return ok;
+}
+
+void json_put_value(Session *s, JsonWriter *w, const char *key, const Value *v) {
+    bool lists = v->kind == TYPE_TENSOR && (v->t.ndim < 2 || tensor_size(&v->t) > 0);
+    if (lists) {
+        tensor_json_data(s, key, &v->t, w);
+        return;
+    }
+    json_put_key(w, key);
+    value_json(s, NULL, v, w);
 }
