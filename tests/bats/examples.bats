@@ -132,3 +132,56 @@ between() {
     cp "$ROOT"/examples/plugin-double/* .
     tour README.md 20
 }
+
+# same_numbers FILE: the answers of a tool of GradBench on standard input have the numbers of a table, in order.
+same_numbers() {
+    python3 -c '
+import json, sys
+
+def numbers(v):
+    if isinstance(v, dict):
+        return [x for key in sorted(v) for x in numbers(v[key])]
+    return [x for item in v for x in numbers(item)] if isinstance(v, list) else [v]
+
+answers = [a for a in map(json.loads, sys.stdin) if "output" in a or a.get("success") is False]
+rows = [line.rstrip("\n").split("\t") for line in open(sys.argv[1])]
+assert len(rows) == len(answers), (len(rows), len(answers))
+for (module, function, *want), answer in zip(rows, answers):
+    assert answer["success"], (module, function, answer)
+    got = numbers(answer["output"])
+    assert len(got) == len(want), (module, function, got, want)
+    for x, y in zip(got, map(float, want)):
+        assert abs(x - y) <= 1e-9 * max(1, abs(y)), (module, function, x, y)
+    assert answer["timings"] and all(t["name"] == "evaluate" and t["nanoseconds"] > 0 for t in answer["timings"])
+' "$1"
+}
+
+@test "examples: the evals of GradBench give PyTorch's values and derivatives" {
+    command -v python3 >/dev/null || skip 'no python3'
+    run --separate-stderr "$ROOT/examples/gradbench/run.sh" "${TL_BIN:-$ROOT/build/bin}"
+    assert_success
+    [ -z "$stderr" ]
+    same_numbers "$ROOT/tests/bats/gradbench.tsv" <<<"$output"
+}
+
+@test "examples: GradBench's messages, what is wrong with them, and how often calls are made" {
+    command -v python3 >/dev/null || skip 'no python3'
+    run --separate-stderr python3 "$ROOT/examples/gradbench/tool.py" "${TL_BIN:-$ROOT/build/bin}" <<'END'
+{"id": 7, "kind": "start", "eval": "lse"}
+{"id": 8, "kind": "define", "module": "nothing"}
+{"id": 9, "kind": "evaluate", "module": "lse", "function": "nothing", "input": {"x": [1]}}
+{"id": 10, "kind": "evaluate", "module": "lse", "function": "primal", "input": {"x": ["one"]}}
+{"id": 11, "kind": "evaluate", "module": "lse", "function": "primal", "input": {"x": [1], "min_runs": 3, "min_seconds": 0}}
+{"id": 12, "kind": "evaluate", "module": "lse", "function": "primal", "input": {"x": [1, 1], "min_runs": 1, "min_seconds": 0.002}}
+{"id": 13, "kind": "analysis", "of": 12, "valid": true}
+END
+    assert_success
+    assert_line --index 0 '{"id": 7, "tool": "thunkline"}'
+    assert_line --index 1 '{"id": 8, "success": false}'
+    assert_line --index 2 --partial 'E_UNKNOWN'
+    assert_line --index 3 --partial "'one' is not a number"
+    assert_line --index 4 --regexp '"output": 1.0, "timings": (\[|, |\{"name": "evaluate", "nanoseconds": [0-9]+\}){6}\]'
+    assert_line --index 6 '{"id": 13}'
+    seconds=$(grep -o 'nanoseconds": [0-9]*' <<<"${lines[5]}" | awk '{ s += $2 } END { print s / 1e9 }')
+    between 0.002 10 "$seconds"
+}
