@@ -32,11 +32,15 @@ split() {
     done
     split 8 'm = sum(x, axis=0)'
     ok 'grun s.tlg x="zeros((0, 3))"' 'm = [0.0, 0.0, 0.0]'
+    split 8 'm = max(x, axis=0)'
+    bad 5 E_RUN_SHAPE 'no elements have no max' 'grun s.tlg x="zeros((0, 3))"'
 }
 
 @test 'rows and what crosses them, one after the other' {
     split 8 'y = (x - mean(x, axis=0)) / std(x, axis=0)' 'g = y.T @ y' 'l = min(y, axis=0)' 'b = all(y < 9)'
     split 4 't = x.T' 'c = cumsum(x, axis=1)' 'at = arange(n)' 'k = n ** 2' 'w = sum(at * x[:, 1])' 'r = x.reshape((n, 3, 1))'
+    split 8 'l = logsumexp(x, axis=0)' 'm = logsumexp(x, keepdims=True)' 'g = grad(sum(l) + sum(m), x)'
+    split 8 'u = min(cast(x * 100, "uint8"), axis=0)' 'v = min(cast(x, "int64") - 9223372036854775800)' 'w = min(x > 0, axis=0)'
     split 2 'v = var(x, axis=0, ddof=1)' 's = softmax(x, axis=1)' 'q = s @ ones((3, 2))'
 }
 

@@ -62,6 +62,18 @@ static const Case cases[] = {
      NULL,
      {"x"},
      false},
+    {"least and logsumexp",
+     NULL,
+     "thunkline: 1\ninputs:\n  x: float64[n, 3]\nlet: |\n"
+     "  u = min(cast(abs(x) * 50, 'uint8') + uint8(3), axis=0)\n"
+     "  b = min(x > -1.9)\n  i = min(cast(x * 9, 'int32'), axis=0)\n"
+     "  l = logsumexp(x, axis=0)\n  m = logsumexp(float32(x) * 30)\n"
+     "  g = grad(sum(l ** 2), x)\n"
+     "outputs: [u, b, i, l, m, g]\n",
+     NULL,
+     NULL,
+     {"x"},
+     false},
     {"var",
      NULL,
      "thunkline: 1\ninputs:\n  x: float32[n, 3]\nlet: |\n"

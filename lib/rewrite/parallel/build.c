@@ -110,16 +110,22 @@ static Var rows_in(Build *q, Phase *f, Var v) {
     return transposed(&f->b, x, n, 0, axis);
 }
 
-/* Positions of rows count from the first of all, except where they are an index. */
-static Var whole_position(Build *q, Phase *f, Var v, Var local) {
+/* The number of rows of all ranks, in a function. */
+static Var all_rows(Build *q, Phase *f) {
     Session *s = q->w->s;
-    if (f->offset[v] != VAR_NONE) return f->offset[v];
     if (f->rows == VAR_NONE) {
         vec_push(s, &f->arg, q->rows);
         f->rows = add_input(q, f, VAR_NONE, type_tensor(s, DT_INT64, 0, NULL), "rows");
     }
+    return f->rows;
+}
+
+/* Positions of rows count from the first of all, except where they are an index. */
+static Var whole_position(Build *q, Phase *f, Var v, Var local) {
+    Session *s = q->w->s;
+    if (f->offset[v] != VAR_NONE) return f->offset[v];
     Bind bind[] = {{sym(s, "x"), local},
-                   {sym(s, "n"), f->rows},
+                   {sym(s, "n"), all_rows(q, f)},
                    {sym(s, "i"), f->number},
                    {sym(s, "s"), const_int(&f->b, q->w->o->shards)}};
     Env env = {.n = 4, .bind = bind};
@@ -252,8 +258,9 @@ static Var lowest(Builder *b, DType d) {
     return op_cast_to(b, const_int(b, low), d);
 }
 
-/* A shard without rows has no largest element: the least there is does for it. */
-static Var largest(Phase *f, const SplitApply *p, Var x) {
+/* A shard without rows has no largest element: the least there is does for it, unless
+ * no shard has any. */
+static Var largest(Build *q, Phase *f, const SplitApply *p, Var x) {
     const Type *t = var_type(f->fn, x);
     Var some = reduced(f, p, "sum", op_cast_to(&f->b, x, DT_FLOAT64)),
         low = lowest(&f->b, t->dtype), shape = VAR_NONE;
@@ -263,11 +270,20 @@ static Var largest(Phase *f, const SplitApply *p, Var x) {
     low = apply_named(&f->b, "broadcast_to", 2, in, 0, NULL);
     Var most = reduced(f, p, "max", x), n = shape_of(&f->b, x, split_of(p, 0)->axis);
     if (low == VAR_NONE || most == VAR_NONE || n == VAR_NONE) return VAR_NONE;
-    Var any = op_call2(&f->b, "greater", n, const_int(&f->b, 0)),
+    Bind bind[] = {{sym(f->b.s, "n"), n}, {sym(f->b.s, "all"), all_rows(q, f)}};
+    Env env = {.n = 2, .bind = bind};
+    bool ok = true;
+    Var any = template_build(&f->b, "(n > 0) | (all == 0)", &env, &ok),
         choose[] = {any, most, low};
     return any == VAR_NONE
                ? VAR_NONE
                : op_apply1(&f->b, op_known(f->b.s, OP_IFELSE), NULL, 3, choose);
+}
+
+/* Turns the order of numbers around, without an overflow; its own inverse. */
+static Var turned(Builder *b, Var x) {
+    bool floats = dtype_is_float(var_type(b->g, x)->dtype);
+    return op_call1(b, floats ? "negative" : "invert", x);
 }
 
 static Var part_of(Build *q, Phase *f, const SplitApply *p, const Var *in) {
@@ -275,16 +291,17 @@ static Var part_of(Build *q, Phase *f, const SplitApply *p, const Var *in) {
     Builder *b = &f->b;
     switch (q->w->crossing[p->id]) {
     case CROSS_SUM:
+    case CROSS_LOGSUMEXP:
         return graph_copy_apply(f->fn, q->w->g, p->id, in, true);
     case CROSS_MEAN: {
         Var x = op_cast_to(b, in[0], t->dtype);
         return x == VAR_NONE ? x : reduced(f, p, "sum", x);
     }
     case CROSS_MAX:
-        return largest(f, p, in[0]);
+        return largest(q, f, p, in[0]);
     case CROSS_MIN: {
-        Var x = op_call1(b, "negative", in[0]);
-        return x == VAR_NONE ? x : largest(f, p, x);
+        Var x = turned(b, in[0]);
+        return x == VAR_NONE ? x : largest(q, f, p, x);
     }
     case CROSS_ANY:
         return reduced(f, p, "any", in[0]);
@@ -309,10 +326,6 @@ static Var part_of(Build *q, Phase *f, const SplitApply *p, const Var *in) {
 static bool cross_rows(Build *q, Phase *f, const SplitApply *p) {
     Crossing how = q->w->crossing[p->id];
     Var *in = NEW_N(q->w->a, p->nin, Var);
-    if (how == CROSS_MIN && dtype_kind(split_type(p, 0)->dtype) != K_INT &&
-        !dtype_is_float(split_type(p, 0)->dtype))
-        return split_fail(p, "the least of unsigned numbers is not exchanged: take the "
-                             "largest of what they lack");
     if (!inputs_in(q, f, p, in)) return false;
     f->b.from = q->w->g->origin[p->id];
     Var part = part_of(q, f, p, in);
@@ -432,9 +445,13 @@ static Var count_elements(Build *q, const SplitApply *p) {
                : op_cast_to(&q->b, n, dtype_real(var_type(q->w->g, p->out)->dtype));
 }
 
-static Var over_shards(Build *q, const char *op, Var x) {
+static Var along_shards(Build *q, const char *op, Var x) {
     PropArg first = {"axis", PROP_INT(0)};
-    Var r = apply_named(&q->b, op, 1, &x, 1, &first);
+    return apply_named(&q->b, op, 1, &x, 1, &first);
+}
+
+static Var over_shards(Build *q, const char *op, Var x) {
+    Var r = along_shards(q, op, x);
     return r == VAR_NONE ? r : op_call1(&q->b, "all_max", r);
 }
 
@@ -449,7 +466,11 @@ static Var finish_crossing(Build *q, const SplitApply *p, Var v) {
         return over_shards(q, "max", v);
     case CROSS_MIN: {
         Var r = over_shards(q, "max", v);
-        return r == VAR_NONE ? r : op_call1(b, "negative", r);
+        return r == VAR_NONE ? r : turned(b, r);
+    }
+    case CROSS_LOGSUMEXP: {
+        Var all = op_call1(b, "all_gather", v);
+        return all == VAR_NONE ? all : along_shards(q, "logsumexp", all);
     }
     case CROSS_ANY:
         return over_shards(q, "any", v);

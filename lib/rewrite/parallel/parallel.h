@@ -38,7 +38,8 @@ typedef enum Crossing {
     CROSS_MIN,
     CROSS_ANY,
     CROSS_ALL,
-    CROSS_INC /* added to elements of a whole array */
+    CROSS_LOGSUMEXP, /* that of the results of all shards */
+    CROSS_INC        /* added to elements of a whole array */
 } Crossing;
 typedef struct Split {
     Session *s;
