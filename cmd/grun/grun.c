@@ -479,10 +479,10 @@ static bool take_rank(Run *r, const Grun *o, const char *path, RunSpec *q) {
     ranks->own_rows = o->own_rows;
     q->quiet = !rank_is_first(r) && !o->all_ranks;
     if (q->quiet) services(r->s)->print = NULL;
-    if (o->receipt || o->verify)
-        return fail(
-            r->s, NOWHERE, E_USAGE,
-            "a receipt is that of a run on one rank, whose results are the same");
+    if (o->own_rows && (o->receipt || o->verify))
+        return fail(r->s, NOWHERE, E_USAGE,
+                    "a receipt needs the rows of all ranks, of which --own-rows gives "
+                    "each its own only: run it on one rank, with the same results");
     if (path && strcmp(path, "-") != 0) return true;
     fail(r->s, NOWHERE, E_USAGE,
          "of several ranks only the first has standard input: name the graph's file");

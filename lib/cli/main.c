@@ -33,6 +33,12 @@ static void on_stop_signal(int sig) {
     if (!interrupted || !watch_stop(interrupted->watch, sig)) on_signal(sig);
 }
 
+static void on_told(int sig, siginfo_t *info, void *context) {
+    (void)sig, (void)context;
+    if (interrupted && info->si_code == SI_QUEUE)
+        rank_told(interrupted, info->si_value.sival_int);
+}
+
 static void on_poke(int sig) {
     (void)sig;
     if (interrupted) watch_poke(interrupted->watch);
@@ -74,6 +80,7 @@ static void write_failure(const Run *r, int status) {
 static void on_abort(int sig) {
     (void)sig;
     if (interrupted) {
+        rank_may_panic(interrupted); /* the others learn that this one has spoken */
         writer_unlink_all(interrupted->s);
         write_failure(interrupted, 70);
     }
@@ -98,6 +105,9 @@ static void catch_signals(Run *r) {
         sigaction(caught[i].sig, NULL, &old);
         if (old.sa_handler != SIG_IGN) sigaction(caught[i].sig, &act, NULL);
     }
+    struct sigaction told = {.sa_sigaction = on_told,
+                             .sa_flags = SA_SIGINFO | SA_RESTART};
+    if (r->tool->ranked) sigaction(RANK_TOLD, &told, NULL);
 }
 
 static void write_stderr(const char *text) {
@@ -144,9 +154,15 @@ _Noreturn static void exit_on_panic(void *ctx, DiagCode code, const char *messag
         _exit(diag_exit(code));
     }
     const char exit[] = {(char)('0' + diag_exit(code)), '\0'};
+    char where[48];
     const char *doing = r->s && code == E_LIMIT ? session_set_doing(r->s, NULL) : NULL;
     watch_erase(r->watch);
     if (r->s) writer_unlink_all(r->s);
+    if (!rank_may_panic(r)) {
+        sleep(5); /* until mpirun ends it */
+        _exit(diag_exit(code));
+    }
+    rank_where(r, where);
     if (wants_json(r->argc, r->argv)) {
         write_stderr("{\"tool\": \"");
         write_stderr_quoted(r->program);
@@ -157,6 +173,7 @@ _Noreturn static void exit_on_panic(void *ctx, DiagCode code, const char *messag
         write_stderr(", \"message\": \"");
         write_stderr_quoted(message);
         write_stderr_doing(doing);
+        write_stderr(where);
         write_stderr("\", \"notes\": []}\n");
     } else {
         write_stderr(r->program);
@@ -165,6 +182,7 @@ _Noreturn static void exit_on_panic(void *ctx, DiagCode code, const char *messag
         write_stderr("]: ");
         write_stderr(message);
         write_stderr_doing(doing);
+        write_stderr(where);
         write_stderr("\n");
     }
     write_failure(r, diag_exit(code));

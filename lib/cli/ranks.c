@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct RunRanks {
     const TlMpi *mpi;
     RankProcess *process; /* by rank */
     bool over;            /* the ranks have agreed: who ends now isn't missed */
+    atomic_uint told;     /* rank + 1 of the first that says why it ends; 0: none */
 };
 
 /* ---- finding the library ---- */
@@ -154,6 +156,7 @@ bool rank_settle(Run *r, bool ok, bool *reports) {
     if (!ok) ranks_fail(r->s, first ? first->exit : 70);
     w->over = true;
     *reports = ok ? w->ranks.rank == 0 : w->ranks.end.rank == w->ranks.rank;
+    *reports &= !atomic_load(&w->told);
     if (!ok && *reports)
         note(r->s, NOWHERE, "this was rank %u of %u", w->ranks.rank, w->ranks.n);
     return ok;
@@ -183,6 +186,38 @@ void rank_close(Run *r, int status) {
     services(r->s)->ranks = NULL;
 }
 
+/* ---- who says why ---- */
+
+void rank_told(const Run *r, int by) {
+    struct RunRanks *w = r->ranks;
+    unsigned none = 0;
+    if (!w || by < 0 || (unsigned)by >= w->ranks.n) return;
+    atomic_compare_exchange_strong(&w->told, &none, (unsigned)by + 1);
+}
+
+/* Of several that end at the same time the first speaks: the others wait for its
+ * signal. */
+bool rank_may_panic(const Run *r) {
+    struct RunRanks *w = r->ranks;
+    if (!w || !w->process || w->ranks.n == 1) return true;
+    unsigned own = w->ranks.rank;
+    if (atomic_load(&w->told)) return false;
+    for (unsigned i = 0; i < w->ranks.n; i++)
+        if (i != own && w->process[i].host == w->process[own].host)
+            sigqueue((pid_t)w->process[i].pid, RANK_TOLD,
+                     (union sigval){.sival_int = (int)own});
+    for (int i = 0; i < 20 && own > 0 && !atomic_load(&w->told); i++)
+        usleep(10000);
+    return atomic_load(&w->told) == 0 || atomic_load(&w->told) > own;
+}
+
+void rank_where(const Run *r, char text[48]) {
+    const struct RunRanks *w = r->ranks;
+    *text = '\0';
+    if (w && w->ranks.n > 1)
+        snprintf(text, 48, " on rank %u of %u", w->ranks.rank, w->ranks.n);
+}
+
 /* ---- who is gone ---- */
 
 /* A process that has ended but is not yet forgotten by its parent is gone, too. */
@@ -201,7 +236,9 @@ static bool is_gone(pid_t pid) {
 
 void rank_note_gone(const Run *r) {
     const struct RunRanks *w = r->ranks;
-    if (!w || !w->process || w->over || w->ranks.end.known || w->ranks.n == 1) return;
+    if (!w || !w->process || w->over || w->ranks.end.known || w->ranks.n == 1 ||
+        atomic_load(&w->told))
+        return;
     unsigned own = w->ranks.rank, gone = w->ranks.n;
     for (unsigned i = 0; i < w->ranks.n; i++) {
         if (w->process[i].host != w->process[own].host || i == own) continue;

@@ -159,6 +159,46 @@ digits() {
     ok 'gload --check t.tlg'
 }
 
+@test 'a rank whose file is cut short while it runs, and all of them: one message' {
+    digits
+    gload --new -e 'x = float32(normal(0, 1, (4000, 64), seed=3))' -e 'y = arange(4000) % 10' --outputs x,y | grun -r x=x.npy -r y=y.npy
+    cp x.npy own.npy
+    # once there is a saved file, the calls have begun
+    cut_short() { timeout 20 sh -c 'while [ ! -s s.tlg ]; do sleep 0.05; done' && truncate -s 100000 own.npy; }
+    local args='y=@y.npy --steps 100000000'
+    # shellcheck disable=SC2086
+    {
+        cut_short &
+        fault 4 E_IO 'own.npy was cut short while it was read' 1 \
+            mpirun --oversubscribe -n 1 grun step.tlg x=@x.npy $args --save s.tlg --save-every 5 : -n 1 grun step.tlg x=@own.npy $args --save-every 5 --save s.tlg
+        wait
+        cp x.npy own.npy
+        rm s.tlg
+        cut_short &
+        fault 4 E_IO 'own.npy was cut short while it was read' '' \
+            mpirun --oversubscribe -n 4 grun step.tlg x=@own.npy $args --save s.tlg --save-every 5
+        wait
+    }
+    ok 'gload --check s.tlg'
+}
+
+@test 'a receipt is that of a run without ranks' {
+    digits
+    local args='step.tlg y=@y.npy[:1500] --each x,y --batch 100 --shuffle 2'
+    # shellcheck disable=SC2086
+    {
+        grun $args x=@x.npy[:1500] --receipt r.json >/dev/null
+        ranks 2 $args x=@x.npy[:1500] --receipt r2.json >/dev/null
+        cmp r.json r2.json
+        ranks 2 step.tlg x=@x.npy[:1500] y=@y.npy[:1500] --verify-receipt r.json >/dev/null
+        fault 1 E_VERDICT 'inputs/x is' 0 mpirun --oversubscribe -n 2 grun step.tlg x=@x.npy[1:1501] y=@y.npy[:1500] --verify-receipt r.json
+        fault 1 E_VERDICT 'rank 1 was given other data than rank 0' 0 \
+            mpirun --oversubscribe -n 1 grun $args x=@x.npy[:1500] --receipt n.json : -n 1 grun $args x=@x.npy[1:1501] --receipt n.json
+        fault 2 E_USAGE 'own-rows' 0 mpirun --oversubscribe -n 2 grun step.tlg x=@x.npy[:2] y=@y.npy[:2] --own-rows --receipt n.json
+    }
+    [ ! -e n.json ]
+}
+
 @test 'a graph that is not split is run by all, with a warning' {
     gload -i 'x: float64[n]' -e 's = sum(x)' -o s.tlg
     run --separate-stderr ranks 2 s.tlg x='[1, 2]'

@@ -82,7 +82,9 @@ struct GraphRun {
     RunPart part;
     struct Lines *lines; /* lines.c: the inputs of its calls; NULL: it has none */
     bool *split;         /* by input: its rows are divided among ranks */
-    bool stopped;        /* some rank was told to end the run */
+    Tensor *whole; /* by input: as it was given, before this rank took its rows; borrows
+                    * from feed */
+    bool stopped;  /* some rank was told to end the run */
 };
 
 /* run.c: the parts of a run, in this order; call grun_end even after a failure. */
@@ -101,6 +103,10 @@ void grun_ranks_rows(const GraphRun *r, size_t i, Tensor *t);
 /* The file of this rank: "out.2.npy" for out.npy; rank 0 has the name itself. */
 const char *grun_ranks_path(const GraphRun *r, const char *path);
 bool grun_ranks_agree(GraphRun *r, bool *stop); /* after each call */
+/* Input i as it was given, whichever rows of it are this rank's. */
+Value grun_ranks_given(const GraphRun *r, size_t i);
+/* For receipts, which rank 0 writes: were all ranks given the same data? */
+bool grun_ranks_same_data(GraphRun *r);
 /* receipt.c: after the last call, writes the receipt, or compares with one */
 bool grun_receipt(GraphRun *r);
 /* trace.c */

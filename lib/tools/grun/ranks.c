@@ -21,13 +21,14 @@ static uint64_t how_digest(const GraphRun *r) {
     const Series *c = &q->series;
     Str text = STR(r->s);
     str_printf(&text,
-               "%d %lld %lld %d %lld %lld %lld %lld %lld %d %d %lld each %s until %s "
+               "%d %lld %lld %d %lld %lld %lld %lld %lld %d %d %d %lld each %s until "
+               "%s "
                "outputs %s",
                (int)q->mode, (long long)c->steps, (long long)c->batch, c->drop_last,
                (long long)c->epochs, (long long)c->shuffle, (long long)c->every,
                (long long)c->save_every, (long long)q->seed, q->no_updates,
-               services(r->s)->ranks->own_rows, (long long)r->rows,
-               c->each ? c->each : "", q->until ? q->until : "",
+               q->receipt || q->verify, services(r->s)->ranks->own_rows,
+               (long long)r->rows, c->each ? c->each : "", q->until ? q->until : "",
                q->outputs ? q->outputs : "");
     for (size_t i = 0; i < r->g->outputs.n; i++)
         str_printf(&text, " %s", sym_text(r->s, r->g->outputs.p[i].label));
@@ -104,8 +105,10 @@ static bool is_shared_out(const GraphRun *r, size_t i) {
 
 bool grun_ranks_inputs(GraphRun *r) {
     r->split = shards_inputs(r->g, r->a);
+    r->whole = NEW_N(r->a, r->g->inputs.n, Tensor);
     for (size_t i = 0; i < r->g->inputs.n; i++) {
         Value *v = &r->feed[i].value;
+        if (v->kind == TYPE_TENSOR) r->whole[i] = v->t;
         if (!is_shared_out(r, i) || !r->feed[i].given || r->feed[i].each) continue;
         if (v->kind != TYPE_TENSOR || v->t.ndim == 0) continue;
         grun_ranks_rows(r, i, &v->t);
@@ -117,12 +120,15 @@ bool grun_ranks_inputs(GraphRun *r) {
                 "--own-rows takes all rows in each call: it doesn't go with --each");
 }
 
-void grun_ranks_rows(const GraphRun *r, size_t i, Tensor *t) {
-    unsigned n = ranks_count(r->s), rank = ranks_rank(r->s);
-    if (!is_shared_out(r, i)) return;
+static void take_rows(const GraphRun *r, unsigned rank, Tensor *t) {
+    unsigned n = ranks_count(r->s);
     int64_t all = t->shape[0], from = ranks_bound(all, rank, n);
     t->data = (char *)t->data + from * t->stride[0];
     t->shape[0] = ranks_bound(all, rank + 1, n) - from;
+}
+
+void grun_ranks_rows(const GraphRun *r, size_t i, Tensor *t) {
+    if (is_shared_out(r, i)) take_rows(r, ranks_rank(r->s), t);
 }
 
 const char *grun_ranks_path(const GraphRun *r, const char *path) {
@@ -131,6 +137,52 @@ const char *grun_ranks_path(const GraphRun *r, const char *path) {
     if (rank == 0 || strcmp(path, "-") == 0) return path;
     if (!dot || (slash && dot < slash)) dot = path + strlen(path);
     return arena_printf(r->a, "%.*s.%u%s", (int)(dot - path), path, rank, dot);
+}
+
+/* ---- receipts ---- */
+
+Value grun_ranks_given(const GraphRun *r, size_t i) {
+    Value v = r->feed[i].value;
+    if (v.kind == TYPE_TENSOR) v.t = r->whole[i];
+    return v;
+}
+
+/* Digests of what a rank needs of the data: of split inputs, its rows. */
+static bool digest_share(GraphRun *r, unsigned rank, char hex[SHA256_HEX + 1]) {
+    Sha256 x;
+    sha256_init(&x);
+    for (size_t i = 0; i < r->g->inputs.n; i++) {
+        Value v = grun_ranks_given(r, i);
+        if (!r->feed[i].given) continue;
+        if (is_shared_out(r, i) && v.kind == TYPE_TENSOR && v.t.ndim)
+            take_rows(r, rank, &v.t);
+        const char *digest = digest_value(r->s, r->a, &v);
+        if (!digest) return false;
+        sha256_add(&x, digest, strlen(digest));
+    }
+    sha256_end(&x, hex);
+    return true;
+}
+
+/* Each rank reads what it has read before; rank 0 reads what all have. */
+bool grun_ranks_same_data(GraphRun *r) {
+    unsigned n = ranks_count(r->s), rank = ranks_rank(r->s);
+    char due[SHA256_HEX + 1], own[SHA256_HEX + 1];
+    char(*all)[SHA256_HEX + 1] = arena_zalloc(r->a, n, sizeof *all);
+    RankDoing doing = {.what = "the receipt"};
+    if (n == 1) return true;
+    if (!digest_share(r, rank, own) ||
+        !ranks_gather(r->s, &doing, own, sizeof own, all))
+        return false;
+    for (unsigned i = 1; i < n && rank == 0; i++) {
+        if (!digest_share(r, i, due)) return false;
+        if (strcmp(all[i], due) != 0)
+            return fail(r->s, NOWHERE, E_VERDICT,
+                        "rank %u was given other data than rank 0, of which a receipt "
+                        "can't tell",
+                        i);
+    }
+    return true;
 }
 
 /* ---- between calls ---- */

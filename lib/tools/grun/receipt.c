@@ -121,11 +121,12 @@ static void add_settings(GraphRun *r, Lines *out) {
 }
 
 static bool add_values(GraphRun *r, Lines *out) {
-    for (size_t i = 0; i < r->g->inputs.n; i++)
+    for (size_t i = 0; i < r->g->inputs.n; i++) {
+        Value given = grun_ranks_given(r, i);
         if (r->feed[i].given &&
-            !add_value(r, out, "inputs", var_name(r->g, r->g->inputs.p[i]),
-                       &r->feed[i].value))
+            !add_value(r, out, "inputs", var_name(r->g, r->g->inputs.p[i]), &given))
             return false;
+    }
     for (size_t i = 0; i + r->spec->nhidden < r->g->outputs.n; i++)
         if (!add_value(r, out, "results", r->g->outputs.p[i].label, grun_result(r, i)))
             return false;

@@ -24,6 +24,7 @@ bool grun_commit(GraphRun *r) {
 
 static bool finish_run(GraphRun *r) {
     if (!grun_check_expected(r) || (r->trace && !trace_finish(r->trace))) return false;
+    if ((r->spec->receipt || r->spec->verify) && !grun_ranks_same_data(r)) return false;
     if (ranks_rank(r->s) == 0 &&
         (!grun_receipt(r) || !grun_write_plot(r) || !grun_write_report(r, true)))
         return false;
