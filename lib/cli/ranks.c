@@ -177,7 +177,8 @@ static void close_failed(const struct RunRanks *w, int status) {
 }
 
 void rank_close(Run *r, int status) {
-    const struct RunRanks *w = r->ranks;
+    struct RunRanks *w = r->ranks;
+    if (w && !w->ranks.lost) ranks_close(&w->ranks);
     if (w && status && w->ranks.n > 1)
         close_failed(w, status);
     else if (w)

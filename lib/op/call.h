@@ -90,6 +90,9 @@ void *call_scratch(Call *c, size_t bytes); /* bytes may be 0; NULL: diagnosed */
  * as much. *filled: an earlier run did, and succeeded; else this one has to.
  * 64-byte aligned. NULL: nothing can be kept, scratch will do. */
 void *call_keep(Call *c, size_t i, size_t bytes, bool *filled);
+/* The same for what belongs to one run of it: nothing is filled in, and the size may
+ * change. */
+void *call_own(Call *c, size_t bytes);
 /* Reports an error of this Apply, with its op, position, input types, shapes, strides
  * and small values as notes. */
 bool call_fail(Call *c, DiagCode code, const char *fmt, ...)

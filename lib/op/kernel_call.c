@@ -59,6 +59,11 @@ void *call_keep(Call *c, size_t i, size_t bytes, bool *filled) {
                : NULL;
 }
 
+void *call_own(Call *c, size_t bytes) {
+    bool filled;
+    return c->host->keep ? c->host->keep(c, bytes, &filled) : NULL;
+}
+
 /* ---- errors ---- */
 
 static void note_tensor(Call *c, size_t i, const Tensor *t) {

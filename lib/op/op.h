@@ -5,8 +5,8 @@
  *   make_node, itypes/otypes   in, props, promote, kinds, out_dtype, type; itypes, otypes
  *   default_output, __call__   default_output; op_apply, op_apply1 (op/build.h); def, expand
  *   __props__, __eq__, __hash__, __str__   props; str
- *   perform                    loops (elementwise), pick or perform; keeps_storage,
- *                              takes_after
+ *   perform                    loops (elementwise), pick or perform; begin and finish;
+ *                              keeps_storage, takes_after
  *   make_thunk                 thunk (op/call.h)
  *   debug_perform              debug; debug_instead
  *   infer_shape                type (static dims), shape or infer_shape (symbolic)
@@ -156,6 +156,12 @@ struct Op {
     /* replaces loops if the output's dtype matters (cast) */
     Loop *(*pick)(DType from, DType to, int level);
     bool (*perform)(Call *c);
+    /* The same in two halves, between which other work may run, for an op that waits
+     * for something outside: `begin` sets up the outputs, and *flight unless all is
+     * done by then; `finish` is called once for each flight, after a failure, too, with
+     * the same outputs. Inputs are valid in `begin` alone. */
+    bool (*begin)(Call *c, void **flight);
+    bool (*finish)(Call *c, void *flight);
     bool (*debug)(
         Call *c); /* slow and obviously right; where terms cancel, check/rounding.c
                      learns from it how far rounding may take a result */

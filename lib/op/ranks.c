@@ -3,11 +3,12 @@
  * and 2k + 1 first, then those of such pairs: the tree of ranks.h. */
 #include "op/ranks.h"
 
+#include "base/worker.h"
 #include "op/services.h"
 
 #include <string.h>
 
-enum { WHAT = 48, SHORT_BYTES = 16384, MARK_FAILED = 1 };
+enum { WHAT = 48, SHORT_BYTES = RANKS_SHORT, MARK_FAILED = 1 };
 
 /* Begins each message. */
 typedef struct Head {
@@ -35,19 +36,42 @@ int64_t ranks_bound(int64_t n, int64_t part, int64_t parts) {
 }
 
 /* ---- one exchange ---- */
+/* What is wrong, to be said when the exchange is over: a thread that can't report may
+ * make it. */
+typedef enum Trouble {
+    TROUBLE_NONE,
+    TROUBLE_APART, /* ranks do different things */
+    TROUBLE_LOST,  /* a rank can't be reached */
+    TROUBLE_OTHERS /* another rank says why */
+} Trouble;
 typedef struct Exchange {
     Session *s;
     Ranks *r;
-    const RankDoing *doing;
+    Span at;
     Head own;
-    bool apart; /* ranks do different things: this one reports it */
+    Trouble trouble;
+    unsigned peer; /* with which */
+    Head other;    /* what it does instead */
 } Exchange;
 
-static Exchange exchange_begin(Session *s, const RankDoing *doing, size_t bytes) {
-    Exchange x = {.s = s, .r = services(s)->ranks, .doing = doing};
+static Exchange exchange_new(Session *s, const RankDoing *doing, size_t bytes) {
+    Exchange x = {.s = s, .r = services(s)->ranks, .at = doing->at};
     x.own = (Head){.mark = doing->mark, .bytes = bytes};
     strncpy(x.own.what, doing->what, WHAT - 1);
     return x;
+}
+
+/* Waits for a job, or for all; then swap needn't leave the cores to anybody. */
+static void wait_for_flight(Ranks *r, const WorkerJob *job) {
+    if (!r->begun) return;
+    atomic_store(&r->patient, false);
+    worker_wait(r->worker, job);
+    if (job && r->begun > 1) atomic_store(&r->patient, true);
+}
+
+static Exchange exchange_begin(Session *s, const RankDoing *doing, size_t bytes) {
+    wait_for_flight(services(s)->ranks, NULL);
+    return exchange_new(s, doing, bytes);
 }
 
 /* Of two failures, all ranks keep the one of the smaller rank. */
@@ -56,24 +80,8 @@ static void take_failure(Exchange *x, const Head *h) {
     x->own.failed = MARK_FAILED;
     x->own.rank = h->rank;
     x->own.status = h->status;
-    x->apart = false;
+    x->trouble = TROUBLE_OTHERS;
     x->r->end = (RanksEnd){true, h->rank, (int)h->status};
-}
-
-static void fail_apart(Exchange *x, unsigned peer, const Head *h) {
-    bool same = x->own.mark == h->mark && strcmp(x->own.what, h->what) == 0;
-    if (same)
-        fail(x->s, x->doing->at, E_RUN_SHAPE,
-             "rank %u has %llu bytes for %s, but rank %u has %llu", x->r->rank,
-             (unsigned long long)x->own.bytes, x->own.what, peer,
-             (unsigned long long)h->bytes);
-    else
-        fail(x->s, x->doing->at, E_RUN,
-             "the ranks do different things: rank %u is at %s, rank %u at %s",
-             x->r->rank, x->own.what, peer, h->what);
-    note(x->s, NOWHERE,
-         "all ranks must run the same graph in the same way, with arrays of the same "
-         "shapes");
 }
 
 /* Compares what both are about to do. The first rank of the two groups that meet here
@@ -86,17 +94,47 @@ static void compare_heads(Exchange *x, unsigned peer, const Head *h) {
         x->own.failed = MARK_FAILED;
         x->own.rank = x->r->rank & ~(group - 1);
         x->own.status = diag_exit(E_RUN);
-        x->apart = x->own.rank == x->r->rank;
-        if (x->apart) fail_apart(x, peer, h);
+        x->trouble = x->own.rank == x->r->rank ? TROUBLE_APART : TROUBLE_OTHERS;
+        x->peer = peer;
+        x->other = *h;
     }
 }
 
 static bool fail_lost(Exchange *x, unsigned peer) {
     x->r->end = (RanksEnd){true, x->r->rank, diag_exit(E_RUN)};
     x->r->lost = true;
-    return fail(x->s, x->doing->at, E_RUN,
-                "rank %u can't reach rank %u any more, at %s", x->r->rank, peer,
-                x->own.what);
+    x->trouble = TROUBLE_LOST;
+    x->peer = peer;
+    return false;
+}
+
+static void report_apart(const Exchange *x) {
+    const Head *own = &x->own, *h = &x->other;
+    bool same = own->mark == h->mark && strcmp(own->what, h->what) == 0;
+    if (same)
+        fail(x->s, x->at, E_RUN_SHAPE,
+             "rank %u has %llu bytes for %s, but rank %u has %llu", x->r->rank,
+             (unsigned long long)own->bytes, own->what, x->peer,
+             (unsigned long long)h->bytes);
+    else
+        fail(x->s, x->at, E_RUN,
+             "the ranks do different things: rank %u is at %s, rank %u at %s",
+             x->r->rank, own->what, x->peer, h->what);
+    note(x->s, NOWHERE,
+         "all ranks must run the same graph in the same way, with arrays of the same "
+         "shapes");
+}
+
+static bool exchange_report(const Exchange *x, bool ok) {
+    if (ok) return true;
+    if (x->trouble == TROUBLE_APART)
+        report_apart(x);
+    else if (x->trouble == TROUBLE_LOST)
+        fail(x->s, x->at, E_RUN, "rank %u can't reach rank %u any more, at %s",
+             x->r->rank, x->peer, x->own.what);
+    else if (x->trouble == TROUBLE_OTHERS)
+        fail(x->s, x->at, E_RUN, "rank %u has failed", x->own.rank);
+    return false;
 }
 
 static bool swap_bytes(Exchange *x, unsigned peer, const void *send, size_t n,
@@ -130,8 +168,6 @@ static bool swap_only_heads(Exchange *x, unsigned peer) {
 static bool exchange_end(Exchange *x) {
     if (!x->own.failed) return true;
     x->r->end = (RanksEnd){true, x->own.rank, (int)x->own.status};
-    if (!x->apart && x->own.rank != x->r->rank)
-        fail(x->s, x->doing->at, E_RUN, "rank %u has failed", x->own.rank);
     return false;
 }
 
@@ -166,9 +202,10 @@ bool ranks_gather_parts(Session *s, const RankDoing *doing, void *all,
                         const size_t *from) {
     if (ranks_count(s) == 1) return true;
     Exchange x = exchange_begin(s, doing, from[ranks_count(s)]);
-    for (unsigned step = 1; step < x.r->n; step *= 2)
-        if (!swap_blocks(&x, step, all, from)) return false;
-    return exchange_end(&x);
+    bool ok = true;
+    for (unsigned step = 1; ok && step < x.r->n; step *= 2)
+        ok = swap_blocks(&x, step, all, from);
+    return exchange_report(&x, ok && exchange_end(&x));
 }
 
 bool ranks_gather(Session *s, const RankDoing *doing, const void *own, size_t size,
@@ -283,16 +320,84 @@ static bool reduce_long(Reduction *w, size_t n) {
     return true;
 }
 
+static Reduction reduction_of(KnownOp op, size_t nseg, const RankSegment *seg,
+                              void *data, void *room, size_t *n) {
+    *n = 0;
+    for (size_t i = 0; i < nseg; i++)
+        *n += seg[i].n;
+    return (Reduction){.op = op, .nseg = nseg, .seg = seg, .data = data, .room = room};
+}
+
+static bool reduce(Reduction *w, size_t n) {
+    size_t bytes = w->x.own.bytes;
+    return bytes <= SHORT_BYTES ? reduce_short(w, n, bytes) : reduce_long(w, n);
+}
+
 bool ranks_reduce(Session *s, const RankDoing *doing, KnownOp op, size_t nseg,
                   const RankSegment *seg, void *data, void *room) {
+    size_t n;
+    Reduction w = reduction_of(op, nseg, seg, data, room, &n);
     if (ranks_count(s) == 1) return true;
-    size_t n = 0;
-    Reduction w = {.op = op, .nseg = nseg, .seg = seg, .data = data, .room = room};
-    for (size_t i = 0; i < nseg; i++)
-        n += seg[i].n;
-    size_t bytes = byte_of(&w, n);
-    w.x = exchange_begin(s, doing, bytes);
-    return bytes <= SHORT_BYTES ? reduce_short(&w, n, bytes) : reduce_long(&w, n);
+    w.x = exchange_begin(s, doing, byte_of(&w, n));
+    return exchange_report(&w.x, reduce(&w, n));
+}
+
+/* ---- beside other work ---- */
+struct RankFlight {
+    Reduction w;
+    size_t n;
+    WorkerJob job;
+    bool ok;
+};
+
+bool ranks_reduce_overlaps(Session *s, size_t bytes) {
+    Ranks *r = services(s)->ranks;
+    if (!r || r->n == 1 || !r->threads || (bytes <= SHORT_BYTES && !r->begun))
+        return false;
+    if (!r->worker) r->threads = (r->worker = worker_new(s)) != NULL;
+    return r->threads;
+}
+
+/* Reads the session, and changes nothing of it. After a failure nothing more is
+ * exchanged. */
+static void fly(void *ctx) {
+    RankFlight *f = ctx;
+    const RanksEnd *end = &f->w.x.r->end;
+    if (!end->known) {
+        f->ok = reduce(&f->w, f->n);
+        return;
+    }
+    f->w.x.own.rank = end->rank;
+    f->w.x.trouble = TROUBLE_OTHERS;
+}
+
+RankFlight *ranks_reduce_begin(Session *s, const RankDoing *doing, KnownOp op,
+                               size_t nseg, const RankSegment *seg, void *data,
+                               void *room) {
+    size_t n;
+    Reduction w = reduction_of(op, nseg, seg, data, room, &n);
+    if (!ranks_reduce_overlaps(s, byte_of(&w, n))) return NULL;
+    RankFlight *f = mem_zalloc(s, 1, sizeof *f);
+    w.x = exchange_new(s, doing, byte_of(&w, n));
+    *f = (RankFlight){.w = w, .n = n, .job = {.fn = fly, .ctx = f}};
+    w.x.r->begun++;
+    atomic_store(&w.x.r->patient, true);
+    worker_give(w.x.r->worker, &f->job);
+    return f;
+}
+
+bool ranks_reduce_end(RankFlight *f) {
+    Ranks *r = f->w.x.r;
+    wait_for_flight(r, &f->job);
+    r->begun--;
+    bool ok = exchange_report(&f->w.x, f->ok);
+    mem_free(f);
+    return ok;
+}
+
+void ranks_close(Ranks *r) {
+    worker_free(r->worker);
+    r->worker = NULL;
 }
 
 /* ---- costs ---- */
@@ -335,7 +440,9 @@ void ranks_cost_spread(unsigned n, double bytes, const RankLink *link, RankCost 
 /* ---- failing ---- */
 void ranks_fail(Session *s, int status) {
     Ranks *r = services(s)->ranks;
-    if (!r || r->n == 1 || r->end.known) return;
+    if (!r || r->n == 1) return;
+    wait_for_flight(r, NULL);
+    if (r->end.known) return;
     RankDoing doing = {.what = "its end"};
     Exchange x = exchange_begin(s, &doing, 0);
     x.own.failed = MARK_FAILED;

@@ -12,6 +12,8 @@
 
 #include "op/op.h"
 
+#include <stdatomic.h>
+
 /* The end of a run as the ranks agreed on it. */
 typedef struct RanksEnd {
     bool known;    /* some rank has failed */
@@ -25,10 +27,17 @@ typedef struct Ranks {
      * the connection is lost. */
     bool (*swap)(void *ctx, unsigned peer, const void *send, size_t n, void *receive,
                  size_t room, size_t *got);
+    bool threads;  /* any thread may call swap, one at a time */
     bool own_rows; /* what split inputs are given are this rank's rows already */
     RanksEnd end;
     bool lost; /* messages don't arrive any more */
+    /* Of exchanges beside other work: */
+    struct Worker *worker; /* makes them; NULL until there is one */
+    unsigned begun;        /* how many have not been ended */
+    atomic_bool patient;   /* nobody waits for swap now: let other threads have the
+                            * cores */
 } Ranks;
+void ranks_close(Ranks *r); /* frees what they use */
 /* services(s)->ranks, which is NULL where a process runs alone. */
 unsigned ranks_count(Session *s);
 unsigned ranks_rank(Session *s);
@@ -61,6 +70,20 @@ typedef struct RankSegment {
  * aligned for the first segment; those of larger elements come first. */
 bool ranks_reduce(Session *s, const RankDoing *doing, KnownOp op, size_t nseg,
                   const RankSegment *seg, void *data, void *room);
+/* The same beside other work, for what is more than a short message or would wait for
+ * one that is: data and room are not to be touched until it is ended. NULL: that can't
+ * be, or isn't worth it; nothing was begun. Exchanges happen in the order in which they
+ * begin, and any other function of this header first waits for those that were begun.
+ */
+typedef struct RankFlight RankFlight;
+RankFlight *ranks_reduce_begin(Session *s, const RankDoing *doing, KnownOp op,
+                               size_t nseg, const RankSegment *seg, void *data,
+                               void *room);
+bool ranks_reduce_end(RankFlight *f); /* frees it */
+/* Would ranks_reduce_begin begin, with so many bytes? Up to RANKS_SHORT are a short
+ * message. */
+enum { RANKS_SHORT = 16384 };
+bool ranks_reduce_overlaps(Session *s, size_t bytes);
 /* Tells all others, at whatever they are about to do next, that this rank has failed;
  * then all know who of them reports it. */
 void ranks_fail(Session *s, int status);

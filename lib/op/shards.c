@@ -103,6 +103,8 @@ static void take_sum(TreeSum *t, Value *out) {
         } else {
             tensor_unref(&t->level[i]);
         }
+        t->level[i] = (Tensor){0};
+        t->has[i] = false;
     }
 }
 
@@ -144,6 +146,7 @@ typedef struct Shards {
     TreeSum *sum;     /* by output */
     Value *part;      /* by argument: a shard's rows */
     const Value **in;
+    bool *added; /* by output: complete, of all shards */
 } Shards;
 
 static int64_t bound(const Shards *w, int64_t i) {
@@ -174,6 +177,7 @@ static bool take_results(Shards *w, int64_t i, const Value **out) {
         const Tensor *v = &out[k]->t;
         bool stack = r->form.result[k] == SHARD_STACK;
         if (r->form.result[k] == SHARD_SUM) {
+            if (w->added[k]) continue;
             if (!add_to_tree(r, k, &w->sum[k], v)) return false;
             continue;
         }
@@ -201,6 +205,17 @@ static bool run_shard(Shards *w, int64_t i, const Value **out) {
     return r->run(r->ctx, i, w->in, out) && take_results(w, i, out);
 }
 
+int64_t shards_here(const ShardRun *r) {
+    return r->form.shards / ranks_count(r->s);
+}
+
+bool shards_add_last(ShardRun *r, size_t k, const Tensor *v) {
+    TreeSum *t = &r->now->sum[k];
+    if (!add_to_tree(r, k, t, v)) return false;
+    take_sum(t, &r->out[k]);
+    return r->now->added[k] = true;
+}
+
 bool shards_run(ShardRun *r) {
     int64_t ranks = ranks_count(r->s), shards = r->form.shards;
     if (shards % ranks)
@@ -210,11 +225,13 @@ bool shards_run(ShardRun *r) {
                     (long long)shards, (long long)ranks);
     Arena *a = arena_new(r->s);
     Shards w = {.r = r,
-                .n = shards / ranks,
-                .first = shards / ranks * ranks_rank(r->s),
+                .n = shards_here(r),
+                .first = shards_here(r) * ranks_rank(r->s),
                 .sum = NEW_N(a, r->nout + 1, TreeSum),
                 .part = NEW_N(a, r->nargs + 1, Value),
-                .in = NEW_N(a, r->nargs + 1, const Value *)};
+                .in = NEW_N(a, r->nargs + 1, const Value *),
+                .added = NEW_N(a, r->nout + 1, bool)};
+    r->now = &w;
     w.row = ranks_bound(r->rows, w.first, shards);
     const Value **out = NEW_N(a, r->nout + 1, const Value *);
     bool ok = check_rows(&w);

@@ -40,8 +40,14 @@ typedef struct ShardRun {
      * outputs stay valid until the next call. */
     bool (*run)(void *ctx, int64_t i, const Value *const *in, const Value **out);
     void *ctx;
+    struct Shards *now; /* shards_run's */
 } ShardRun;
 bool shards_run(ShardRun *r);
+/* How many shards this rank has; the number in the form must be a multiple of ranks. */
+int64_t shards_here(const ShardRun *r);
+/* While `run` computes the last shard: takes output k of it, which is summed, so that
+ * r->out[k] is complete before the others are. False: diagnosed. */
+bool shards_add_last(ShardRun *r, size_t k, const Tensor *v);
 /* The inputs of g that are cut into shards, as flags: those that are arguments of
  * each_shard. */
 bool *shards_inputs(const Graph *g, Arena *a);

@@ -116,6 +116,8 @@ enum { REWRITE_SHARDS = 1 << 16 };
 typedef struct ParallelOptions {
     VarList inputs;
     int64_t shards;
+    int64_t bucket; /* bytes of sums in an exchange, unless one alone has more; 0: a few
+                     * MB */
 } ParallelOptions;
 /* Returns a new graph; g is unchanged. NULL: diagnosed, naming an op that takes rows of
  * several shards. */

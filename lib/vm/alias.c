@@ -167,7 +167,8 @@ static void follow_views(const Plan *p, Sharing *h) {
 
 /* ---- storage ---- */
 static uint32_t add_store(const Plan *p, Sharing *h, StoreClass cls, uint32_t cell) {
-    Store s = {cls, h->cell[cell].born, h->cell[cell].dies, NONE, cell};
+    Store s = {cls, overlap_born(p, h->cell[cell].born), h->cell[cell].dies, NONE,
+               cell};
     vec_push(p->s, &h->store, s);
     return (uint32_t)h->store.n - 1;
 }
@@ -411,6 +412,7 @@ void alias_share(const Plan *p, Arena *a, bool inplace, Sharing *out) {
     if (!h->cell) h->cell = arena_copy(a, p->sharing.cell, p->ncell * sizeof *h->cell);
     find_lives(p, h);
     keep_results(p, a, h);
+    overlap_keep(p, h);
     follow_views(p, h);
     if (inplace) overwrite_shared(p, h);
     give_storage(p, h, inplace);

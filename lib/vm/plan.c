@@ -216,14 +216,18 @@ static bool build_plan(Plan *p) {
     vec_free(&l.todo);
     vec_free(&l.found);
     vec_free(&l.leaves);
-    if (!ok || !destroy_order(p)) return false;
+    if (!ok) return false;
+    overlap_order(p);
+    if (!destroy_order(p)) return false;
     order_lazy(p);
     alias_order(p);
     order_late(p);
     destroy_keep_late(p);
+    overlap_early(p);
     alias_share(p, p->arena, !p->o.no_inplace, &p->sharing);
     alias_kills(p);
     after_find(p);
+    overlap_find(p);
     return true;
 }
 

@@ -72,7 +72,8 @@ Machine *machine_new(const Plan *p, unsigned depth, Machine *outer) {
     m->dim_cell = mem_zalloc(s, p->nleaf, sizeof *m->dim_cell);
     m->fast = mem_zalloc(s, p->nins, sizeof *m->fast);
     m->prep = mem_zalloc(s, p->nins, sizeof(Prep *));
-    m->done = p->has_after ? mem_zalloc(s, p->nins, sizeof *m->done) : NULL;
+    m->done =
+        p->has_after || p->has_overlap ? mem_zalloc(s, p->nins, sizeof *m->done) : NULL;
     m->host = (VmHost){
         .host = {vm_kernel_out, vm_kernel_scratch, m->pool, vm_kernel_keep}, .m = m};
     m->leaves_changed = true;
@@ -142,6 +143,7 @@ static void free_thunks(Machine *m) {
     for (uint32_t i = 0; m->made && i < m->p->nins; i++)
         if (m->made[i] && m->p->ins[i].thunk->free)
             m->p->ins[i].thunk->free(m->state[i]);
+    vec_free(&m->flight);
     vec_free(&m->lazy.late);
     vec_free(&m->lazy.ask);
     vec_free(&m->lazy.todo);

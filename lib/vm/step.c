@@ -202,6 +202,8 @@ static bool make_state(Machine *m, uint32_t step, const Call *with) {
 static ThunkResult run_step_kernel(Machine *m, uint32_t step, Call *c) {
     const Ins *in = &m->p->ins[step];
     bool debug = plan_runs_debug(m->p, c->op);
+    if (!in->thunk && m->overlaps && in->begins && !debug)
+        return overlap_begin(m, step, c) ? THUNK_DONE : THUNK_FAILED;
     if (!in->thunk) {
         bool ok = debug ? c->op->debug(c) : c->op->perform(c);
         return ok ? THUNK_DONE : THUNK_FAILED;
@@ -463,6 +465,8 @@ bool step_run(Machine *m, uint32_t step) {
 
 bool steps_run(Machine *m) {
     if (m->p->lazy) return lazy_run_steps(m);
+    if (m->p->has_overlap && !m->hooked) return overlap_steps(m);
+    if (m->told && !m->hooked) return overlap_told_steps(m);
     return m->hooked ? steps_watched(m) : m->done ? steps_joined(m) : steps_plain(m);
 }
 
@@ -526,6 +530,10 @@ void *vm_kernel_keep(Call *c, size_t bytes, bool *filled) {
     uint64_t most = session_max_memory(m->s) / 2, used = buffer_bytes_used(m->s);
     if (!m->kept) m->kept = mem_zalloc(m->s, m->p->nins, sizeof *m->kept);
     Kept *k = &m->kept[h->step];
+    if (k->buf && k->buf->size < bytes) {
+        buffer_unref(k->buf);
+        *k = (Kept){0};
+    }
     *filled = k->filled;
     if (!k->buf && used < most && bytes < most - used) k->buf = buffer_new(m->s, bytes);
     return k->buf ? k->buf->data : NULL;

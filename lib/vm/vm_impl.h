@@ -100,6 +100,8 @@ typedef struct Ins {
     uint32_t kill, nkill; /* cells whose last use this is */
     const Graph *fn;
     bool shards; /* PLAN_SCAN: over shards */
+    bool begins; /* PLAN_PERFORM: may be begun, and finished later (overlap.c) */
+    bool lands;  /* reads what such an instruction makes */
     BlockProgram *prog;
     const Thunk *thunk; /* PLAN_PERFORM: replaces the kernel */
     const PlanAfter
@@ -181,9 +183,11 @@ struct Plan {
     Var *want;                      /* noutput */
     Update *updates;
     Var until;
-    bool has_boxes, has_thunks, has_destroyers, has_after;
+    bool has_boxes, has_thunks, has_destroyers, has_after, has_overlap;
     bool *conditional; /* by effect of g: needed only conditionally; NULL: none */
     LazyPlan *lazy;    /* NULL: everything runs */
+    uint32_t *early; /* by instruction: the one before it in whose course it may begin,
+                      * since it needs nothing but results of that; NONE; NULL: none */
     Map cell_of; /* variable to cell; `flat` instead where the whole graph is planned */
     uint32_t *flat;
     Sharing sharing;
@@ -224,6 +228,13 @@ uint32_t heap_pop(Heap *h);
 /* Places what only lazy Applys need right before them. */
 void order_lazy(Plan *p);
 void order_late(Plan *p); /* call once the order is final */
+/* overlap.c: places exchanges between ranks as early as they can begin, and what reads
+ * their results late; call before anything depends on the order. */
+void overlap_order(Plan *p);
+void overlap_early(Plan *p);                         /* once the order is final */
+uint32_t overlap_born(const Plan *p, uint32_t step); /* when its results may begin */
+void overlap_find(Plan *p); /* once the order and after_find are final */
+void overlap_keep(const Plan *p, Sharing *h); /* lives of their results */
 /* alias.c: orders updates so that they can work in place, and decides what shares
  * storage. */
 void alias_order(Plan *p);
@@ -327,6 +338,16 @@ typedef struct Kept {
     Buffer *buf;
     bool filled;
 } Kept;
+/* An instruction that has begun. */
+typedef struct Flight {
+    uint32_t step;
+    void *of; /* the op's */
+} Flight;
+/* Is told of each step of a machine. */
+typedef struct Told {
+    bool (*made)(void *ctx, uint32_t step); /* false: diagnosed */
+    void *ctx;
+} Told;
 /* One run of a plan with lazy Applys. */
 enum { RUN_WANTED = 1, RUN_DONE = 2, RUN_ASKED = 4 };
 typedef struct Lazy {
@@ -389,6 +410,9 @@ struct Machine {
     size_t scratch_used;
     Kept *kept; /* by instruction; NULL until a kernel keeps something */
     bool *done; /* by instruction: an earlier one did its work; NULL: none can */
+    Vec(Flight) flight;
+    const Told *told; /* NULL: nobody */
+    bool overlaps;    /* this run begins some instructions, and finishes them later */
     VmHost host;
     VmHooks hooks;
     bool hooked;    /* they are called; inside an Apply that `enter` leaves out they are
@@ -455,6 +479,13 @@ bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault);
 void after_offer(Machine *m, uint32_t step, After room[AFTER_MOST], Call *c);
 /* and its result to the instruction whose work it was. */
 void after_pass_on(Machine *m, uint32_t step);
+/* overlap.c: in a run that may begin instructions, and one of them; false: diagnosed */
+bool overlap_steps(Machine *m);
+bool overlap_begin(Machine *m, uint32_t step, Call *c);
+bool overlap_told_steps(Machine *m); /* telling m->told */
+/* Begins what may begin early and has all its inputs: cells for which `there` says so,
+ * by output of `step`. */
+bool overlap_begin_early(Machine *m, uint32_t step, const bool *there);
 /* lazy.c */
 bool lazy_run_steps(Machine *m);
 /* Was the cell computed in this run? */

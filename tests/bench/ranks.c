@@ -63,8 +63,10 @@ static void make_graphs(void) {
         "%s/bin/gload --new -e 'x = normal(0., 1., (512, 64), seed=3)' "
         "-e 'y = arange(512) %% 10' --outputs x,y | %s/bin/grun -r x=x.npy -r y=y.npy\n"
         "%s/bin/gload --new --shared 'w: float32[4194304] = zeros(4194304)' "
-        "-e 's = sum(all_sum(w)[:2])' --outputs s -o sum.tlg\n",
-        work, build, build, build, build, build, build);
+        "-e 's = sum(all_sum(w)[:2])' --outputs s -o sum.tlg\n"
+        "%s/bin/gload --new --shared 'w: float32 = 1' -e 's = all_sum(w)' --outputs s "
+        "-o small.tlg\n",
+        work, build, build, build, build, build, build, build);
     if (system(text) != 0) exit(1);
 }
 
@@ -83,6 +85,26 @@ static void show_sharding(void) {
                              "x=@x.npy y=@y.npy --allow-downcast --threads 1", CALLS);
         bench_row(name, t, "no shards", plain, 0, NULL);
     }
+}
+
+/* Of two ranks by gprof, with the speed of the link as measured. */
+static double predicted(double bytes_per_s, double latency_s) {
+    char command[4096], line[1 << 16];
+    double t = -1;
+    snprintf(command, sizeof command,
+             "%s/bin/gprof shards2.tlg %s --threads 1 --ranks 2 --link %.0f,%.9fs "
+             "-O json 2>&1",
+             build, data, bytes_per_s, latency_s);
+    FILE *f = popen(command, "r");
+    while (f && t < 0 && fgets(line, sizeof line, f)) {
+        const char *at = strstr(line, "\"ranks_time_s\": ");
+        if (at) sscanf(at, "\"ranks_time_s\": %lf", &t);
+    }
+    if (!f || (pclose(f) != 0 && t < 0) || t < 0) {
+        fprintf(stderr, "failed: %s\n", command);
+        exit(1);
+    }
+    return t;
 }
 
 static void show_ranks(void) {
@@ -111,6 +133,11 @@ static void show_ranks(void) {
         if (t < best) best = t;
     }
     bench_row("16 MB summed over two ranks", ours, "MPI_Allreduce", best, 1.2, NULL);
+    /* of 16 MB, half goes each way, then half of the sum */
+    double latency = call_time(two, "small.tlg", "--threads 1", CALLS) -
+                     call_time("", "small.tlg", "--threads 1", CALLS);
+    bench_row("two ranks", ranks, "gprof --ranks 2",
+              predicted(16777216 / ours, latency > 0 ? latency / 2 : 1e-6), 1.5, NULL);
 }
 
 int main(int argc, char **argv) {

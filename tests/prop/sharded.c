@@ -114,6 +114,20 @@ static const Case cases[] = {
      "sgd(0.1)",
      {"x"},
      true},
+    /* gradients that are more than a short message: exchanges beside other work */
+    {"deep",
+     NULL,
+     "thunkline: 1\ninputs:\n  x: float64[n, 60]\n  y: float64[n]\nshared:\n"
+     "  U: float64[60, 50] = normal(0, 0.1, (60, 50), seed=1)\n"
+     "  b: float64[50] = zeros(50)\n"
+     "  V: float64[50, 70] = normal(0, 0.1, (50, 70), seed=2)\n"
+     "  W: float64[70, 60] = normal(0, 0.1, (70, 60), seed=3)\nlet: |\n"
+     "  h = tanh(tanh(tanh(x @ U + b) @ V) @ W)\n"
+     "  loss = mean((sum(h, axis=1) - y) ** 2)\noutputs: [loss]\n",
+     "U,b,V,W",
+     "clip_norm(1.0), adam(0.01)",
+     {"x", "y"},
+     false},
     {"images",
      NULL,
      "thunkline: 1\ninputs:\n  x: float32[n, 2, 6, 6]\n  y: int64[n]\nshared:\n"
@@ -166,7 +180,8 @@ static Graph *sharded(Graph *g, const Case *c, int64_t shards) {
     first.query.nexclude = 1;
     Graph *flat = rewrite_run(g, shards ? &first : &plain, NULL);
     if (!flat || !shards) return flat;
-    ParallelOptions o = {{0, in}, shards};
+    /* with many shards, in as many exchanges as there are sums, beside each other */
+    ParallelOptions o = {{0, in}, shards, shards > 4 ? 1 : 0};
     for (size_t i = 0; i < 2 && c->split[i]; i++)
         in[o.inputs.n++] = graph_find(flat, sym(s, c->split[i]));
     Graph *split = rewrite_parallel(flat, &o);

@@ -89,6 +89,45 @@ static void test_sums(SumCase *shared) {
         }
 }
 
+/* ---- beside other work ---- */
+
+/* Several at once, ended in another order than begun, with others in between. */
+static bool flight_work(Session *s, void *shared) {
+    enum { FLIGHTS = 3 };
+    const SumCase c[FLIGHTS] = {{OP_ADD, 1, {{DT_FLOAT32, 40001}}},
+                                {OP_MAXIMUM, 1, {{DT_INT64, 9000}}},
+                                {OP_ADD, 2, {{DT_FLOAT64, 50001}, {DT_FLOAT16, 7}}}};
+    char *data[FLIGHTS], *due[FLIGHTS];
+    RankFlight *flight[FLIGHTS];
+    uint32_t all[RANKS_MOST], own = ranks_rank(s);
+    (void)shared;
+    for (size_t i = 0; i < FLIGHTS; i++) {
+        size_t bytes = case_bytes(&c[i]), step = (bytes + 63) / 64 * 64;
+        RankDoing doing = {.what = "a sum beside others", .mark = i};
+        data[i] = aligned_alloc(64, 2 * step);
+        due[i] = malloc(bytes);
+        fill(&c[i], own, data[i]);
+        reference(s, &c[i], 0, ranks_count(s), due[i]);
+        flight[i] = ranks_reduce_begin(s, &doing, c[i].op, c[i].nseg, c[i].seg, data[i],
+                                       data[i] + step);
+        CHECK(flight[i] != NULL, "flight %zu", i);
+    }
+    RankDoing doing = {.what = "gathering"};
+    CHECK(ranks_reduce_overlaps(s, 100), "rather than wait for the others");
+    CHECK(ranks_reduce_end(flight[1]));
+    CHECK(ranks_gather(s, &doing, &own, sizeof own, all));
+    CHECK(ranks_reduce_end(flight[2]) && ranks_reduce_end(flight[0]));
+    for (size_t i = 0; i < FLIGHTS; i++) {
+        CHECK(memcmp(data[i], due[i], case_bytes(&c[i])) == 0, "rank %u: flight %zu",
+              own, i);
+        free(data[i]), free(due[i]);
+    }
+    for (unsigned i = 0; i < ranks_count(s); i++)
+        CHECK(all[i] == i);
+    CHECK(!ranks_reduce_overlaps(s, 100), "a short message, with none before it");
+    return test_failed == 0;
+}
+
 /* ---- gathering ---- */
 
 static bool gather_work(Session *s, void *shared) {
@@ -141,6 +180,35 @@ static bool fail_work(Session *s, void *shared) {
           "rank %u hears that rank %u failed with %d", rank, end->rank, end->status);
     w->by[rank] = end->rank == rank;
     free(data);
+    return test_failed == 0;
+}
+
+/* A rank fails while exchanges are under way: the others hear of it at the end of the
+ * one that it doesn't begin. */
+static bool flight_fail_work(Session *s, void *shared) {
+    Reports *w = shared;
+    unsigned rank = ranks_rank(s);
+    RankSegment seg = {DT_FLOAT64, 20000};
+    RankFlight *flight[2] = {NULL, NULL};
+    char *data[2];
+    bool fails = rank == (unsigned)w->failing;
+    for (uint64_t i = 0; i < 2; i++) {
+        RankDoing doing = {.what = "a sum", .mark = i};
+        data[i] = calloc(2 * seg.n, 8);
+        if (i == 0 || !fails)
+            flight[i] = ranks_reduce_begin(s, &doing, OP_ADD, 1, &seg, data[i],
+                                           data[i] + 8 * seg.n);
+    }
+    if (fails) fail(s, NOWHERE, E_ASSERT, "on purpose");
+    CHECK(ranks_reduce_end(flight[0]), "rank %u: the first is whole", rank);
+    CHECK(fails || !ranks_reduce_end(flight[1]), "rank %u: the second is not", rank);
+    ranks_fail(s, 5);
+    const RanksEnd *end = &services(s)->ranks->end;
+    CHECK(end->known && end->rank == (unsigned)w->failing && end->status == 5,
+          "rank %u hears that rank %u failed with %d", rank, end->rank, end->status);
+    CHECK(diag_count(s) == 1, "rank %u says %zu things", rank, diag_count(s));
+    w->by[rank] = end->rank == rank;
+    free(data[0]), free(data[1]);
     return test_failed == 0;
 }
 
@@ -202,7 +270,10 @@ int main(void) {
     test_sums(shared);
     for (unsigned n = 1; n <= RANKS_MOST; n *= 2)
         CHECK(with_ranks(n, gather_work, shared) == 0, "%u ranks", n);
+    for (unsigned n = 2; n <= RANKS_MOST; n *= 2)
+        CHECK(with_ranks(n, flight_work, NULL) == 0, "%u ranks", n);
     test_failures(shared, fail_work);
+    test_failures(shared, flight_fail_work);
     test_failures(shared, apart_work);
     return TEST_END("unit ranks");
 }

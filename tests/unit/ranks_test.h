@@ -63,12 +63,13 @@ static bool socket_swap(void *ctx, unsigned peer, const void *data, size_t n,
 typedef bool RankWork(Session *s, void *shared);
 
 static int run_rank(unsigned rank, unsigned n, RankWork *work, void *shared) {
-    Ranks r = {.rank = rank, .n = n, .swap = socket_swap};
+    Ranks r = {.rank = rank, .n = n, .swap = socket_swap, .threads = true};
     r.ctx = &r;
     Session *s = session_new(NULL, NULL);
     session_options(s)->threads = 1;
     services(s)->ranks = &r;
     bool ok = work(s, shared);
+    ranks_close(&r);
     session_free(s);
     fflush(stdout);
     return !ok;

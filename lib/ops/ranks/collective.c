@@ -40,54 +40,57 @@ typedef struct Packed {
     char *data, *room;
 } Packed;
 
-static bool pack_inputs(Call *c, Packed *p) {
-    size_t all = 0;
-    *p = (Packed){.of = mem_alloc(c->s, c->nin * sizeof *p->of),
-                  .seg = mem_alloc(c->s, c->nin * sizeof *p->seg)};
+static Packed packed_inputs(Call *c) {
+    Packed p = {.of = mem_alloc(c->s, c->nin * sizeof *p.of),
+                .seg = mem_alloc(c->s, c->nin * sizeof *p.seg)};
     for (size_t size = 16; size > 0; size /= 2)
         for (size_t i = 0; i < c->nin; i++) {
             const Tensor *t = call_in(c, i);
             if (dtype_size(t->dtype) != size) continue;
-            p->of[p->n] = i;
-            p->seg[p->n++] = (RankSegment){t->dtype, (size_t)tensor_size(t)};
-            p->bytes += tensor_bytes(t); /* together less than the address space */
+            p.of[p.n] = i;
+            p.seg[p.n++] = (RankSegment){t->dtype, (size_t)tensor_size(t)};
+            p.bytes += tensor_bytes(t); /* together less than the address space */
         }
-    size_append(&all, p->bytes, 1);
-    size_t room = size_append(&all, p->bytes, 1);
-    p->data = call_scratch(c, all);
-    p->room = p->data ? p->data + room : NULL;
-    char *at = p->data;
-    for (size_t k = 0; p->data && k < p->n; k++) {
+    return p;
+}
+
+static void packed_free(Packed *p) {
+    mem_free(p->of);
+    mem_free(p->seg);
+}
+
+/* A single one is summed in the storage of the result. */
+static bool pack_inputs(Call *c, Packed *p, void *(*memory)(Call *c, size_t bytes)) {
+    size_t all = 0;
+    size_append(&all, c->nin == 1 ? 0 : p->bytes, 1);
+    size_t room = size_append(&all, c->nin == 1 ? p->bytes / 2 + 16 : p->bytes, 1);
+    char *at = memory(c, all);
+    if (!at) return false;
+    p->room = at + room;
+    p->data = at;
+    for (size_t k = 0; k < p->n; k++) {
         const Tensor *t = call_in(c, p->of[k]);
+        Tensor *out = call_out(c, p->of[k], t->ndim, t->shape);
+        if (!out) return false;
+        if (c->nin == 1) {
+            p->data = out->data;
+            move_tensor(move_pool(c), out, t);
+            continue;
+        }
         move_contiguous(move_pool(c), t, at);
         if (tensor_is_contiguous(t)) memcpy(at, t->data, tensor_bytes(t));
         at += tensor_bytes(t);
     }
-    return p->data != NULL;
-}
-
-static bool unpack_results(Call *c, const Packed *p) {
-    const char *at = p->data;
-    for (size_t k = 0; k < p->n; k++) {
-        const Tensor *t = call_in(c, p->of[k]);
-        size_t bytes = tensor_bytes(t);
-        Tensor *out = call_out(c, p->of[k], t->ndim, t->shape);
-        if (!out) return false;
-        memcpy(out->data, at, bytes);
-        at += bytes;
-    }
     return true;
 }
 
-/* A single one is summed in the storage of the result. */
-static bool reduce_single(Call *c, const RankDoing *doing, KnownOp op) {
-    const Tensor *t = call_in(c, 0);
-    Tensor *out = call_out(c, 0, t->ndim, t->shape);
-    RankSegment seg = {t->dtype, (size_t)tensor_size(t)};
-    char *room = out ? call_scratch(c, tensor_bytes(t) / 2 + 16) : NULL;
-    if (!room) return false;
-    move_tensor(move_pool(c), out, t);
-    return ranks_reduce(c->s, doing, op, 1, &seg, out->data, room);
+static void unpack_results(Call *c, const Packed *p) {
+    const char *at = p->data;
+    for (size_t k = 0; c->nin > 1 && k < p->n; k++) {
+        const Tensor *out = &c->out[p->of[k]].t;
+        memcpy(out->data, at, tensor_bytes(out));
+        at += tensor_bytes(out);
+    }
 }
 
 static bool views_each(Call *c) {
@@ -98,20 +101,52 @@ static bool views_each(Call *c) {
 
 static bool reduce_call_over_ranks(Call *c, KnownOp op) {
     CallDoing w;
-    Packed p;
     if (ranks_count(c->s) == 1) return views_each(c);
     call_doing(c, &w);
-    if (c->nin == 1) return reduce_single(c, &w.doing, op);
-    bool ok = pack_inputs(c, &p) &&
-              ranks_reduce(c->s, &w.doing, op, p.n, p.seg, p.data, p.room) &&
-              unpack_results(c, &p);
-    mem_free(p.of);
-    mem_free(p.seg);
+    Packed p = packed_inputs(c);
+    bool ok = pack_inputs(c, &p, call_scratch) &&
+              ranks_reduce(c->s, &w.doing, op, p.n, p.seg, p.data, p.room);
+    if (ok) unpack_results(c, &p);
+    packed_free(&p);
+    return ok;
+}
+
+/* An exchange beside other work, in memory that nothing else uses. */
+typedef struct Summing {
+    Packed p;
+    RankFlight *flight;
+} Summing;
+
+static bool begin_reduction(Call *c, KnownOp op, void **flight) {
+    CallDoing w;
+    Packed p = packed_inputs(c);
+    size_t mark = diag_count(c->s);
+    call_doing(c, &w);
+    if (ranks_reduce_overlaps(c->s, p.bytes) && pack_inputs(c, &p, call_own)) {
+        Summing *f = mem_alloc(c->s, sizeof *f);
+        f->flight = ranks_reduce_begin(c->s, &w.doing, op, p.n, p.seg, p.data, p.room);
+        f->p = p;
+        return *flight = f, true;
+    }
+    packed_free(&p);
+    return diag_count(c->s) == mark && reduce_call_over_ranks(c, op);
+}
+
+static bool reduction_finish(Call *c, void *flight) {
+    Summing *f = flight;
+    bool ok = ranks_reduce_end(f->flight);
+    if (ok) unpack_results(c, &f->p);
+    packed_free(&f->p);
+    mem_free(f);
     return ok;
 }
 
 static bool all_sum_perform(Call *c) {
     return reduce_call_over_ranks(c, OP_ADD);
+}
+
+static bool all_sum_begin(Call *c, void **flight) {
+    return begin_reduction(c, OP_ADD, flight);
 }
 
 /* Applies the op to those of the variables that there are; out[i] of the others is
@@ -166,15 +201,19 @@ static bool each_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     return in == out;
 }
 
-static int each_views(const Graph *g, ApplyId a, size_t out) {
-    (void)g, (void)a;
-    return (int)out;
+int views_if_alone(const Graph *g, ApplyId a, size_t out) {
+    (void)a;
+    return ranks_count(g->s) == 1 ? (int)out : -1;
 }
 
 /* ---- all_max ---- */
 
 static bool all_max_perform(Call *c) {
     return reduce_call_over_ranks(c, OP_MAXIMUM);
+}
+
+static bool all_max_begin(Call *c, void **flight) {
+    return begin_reduction(c, OP_MAXIMUM, flight);
 }
 
 /* ---- broadcast ---- */
@@ -236,7 +275,7 @@ static bool fails_by_ranks(const Graph *g, ApplyId a) {
 }
 
 /* One rank's result is nothing that a graph could hold for all. */
-#define COLLECTIVE .fold = FOLD_NEVER, .fails = fails_by_ranks
+#define COLLECTIVE .fold = FOLD_NEVER, .fails = fails_by_ranks, .views = views_if_alone
 
 static const Op table[] = {
     {.name = OP_ROW("all_sum"),
@@ -248,12 +287,12 @@ static const Op table[] = {
      .kinds = KIND_NUMBER,
      .type = all_sum_type,
      .perform = all_sum_perform,
+     .begin = all_sum_begin,
+     .finish = reduction_finish,
      .pull = all_sum_pull,
      .push = all_sum_push,
      .vmap = each_vmap,
      .connect = each_connect,
-     .views = each_views,
-     .view = 1,
      COLLECTIVE,
      .flops = "0",
      .example = "all_sum(1.5) -> 1.5\nall_sum(2.0, [3, 4])[1] -> [3, 4]"},
@@ -264,10 +303,11 @@ static const Op table[] = {
      .kinds = KIND_BOOL | KIND_REAL,
      .type = infer_same_type,
      .perform = all_max_perform,
+     .begin = all_max_begin,
+     .finish = reduction_finish,
      .pullback = "g_x = where(x == r, all_sum(g), 0)",
      .pushforward = "t_r = all_sum(where(x == r, t_x, 0))",
      .vmap = each_vmap,
-     .view = 1,
      COLLECTIVE,
      .flops = "0",
      .example = "all_max([3, 1]) -> [3, 1]"},
@@ -280,7 +320,6 @@ static const Op table[] = {
      .pullback = "g_x = where(rank() == root, all_sum(g), 0)",
      .pushforward = "t_r = broadcast(t_x, root=root)",
      .vmap = each_vmap,
-     .view = 1,
      COLLECTIVE,
      .flops = "0",
      .example = "broadcast([1.5, 2.5]) -> [1.5, 2.5]"},

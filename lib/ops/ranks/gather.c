@@ -124,8 +124,9 @@ static const char *const gather_adjoint[] = {"reduce_scatter(g)"};
 static const char *const scatter_adjoint[] = {"all_gather(g)"};
 
 #define ROWS                                                                           \
-    .fold = FOLD_NEVER, .fails = fails_by_ranks, .view = 1, .infer_shape = no_shape,   \
-    .flops = "0", .type = rows_type, .push = push_linear_first
+    .fold = FOLD_NEVER, .fails = fails_by_ranks, .views = views_if_alone,              \
+    .infer_shape = no_shape, .flops = "0", .type = rows_type,                          \
+    .push = push_linear_first
 
 static const Op table[] = {
     {.name = OP_ROW("all_gather"),

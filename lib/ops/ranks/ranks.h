@@ -13,5 +13,7 @@ typedef struct CallDoing {
     char what[48];
 } CallDoing;
 void call_doing(const Call *c, CallDoing *out);
+/* view_map: output k is input k, which nobody else changes. */
+int views_if_alone(const Graph *g, ApplyId a, size_t out);
 
 #endif

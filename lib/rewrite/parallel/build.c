@@ -393,18 +393,63 @@ static bool call_function(Build *q, Phase *f) {
     return ok;
 }
 
-/* All sums of a function in one exchange. */
-static bool sum_over_ranks(Build *q, Phase *f) {
-    Var *in = NEW_N(q->w->a, f->out.n, Var), *out = NEW_N(q->w->a, f->out.n, Var);
-    size_t n = 0, k = 0;
-    for (size_t i = 0; i < f->out.n; i++)
-        if (f->out.p[i].how == SHARD_SUM) in[n++] = f->out.p[i].value;
+/* ---- exchanges ---- */
+
+/* Of a result with a known shape; 0: nothing is known. */
+static int64_t bytes_of(const Type *t) {
+    int64_t n = (int64_t)dtype_size(t->dtype);
+    for (int k = 0; k < t->ndim; k++)
+        if (!dim_is_known(t->dim[k]) || !i64_mul(n, t->dim[k], &n)) return 0;
+    return n;
+}
+
+/* Replaces each by its sum over all ranks, in one exchange. */
+static bool sum_bucket(Build *q, size_t n, Leaving **x) {
+    Var *in = NEW_N(q->w->a, n, Var), *out = NEW_N(q->w->a, n, Var);
     const Op *op = op_known(q->w->s, OP_ALL_SUM);
+    for (size_t i = 0; i < n; i++)
+        in[i] = x[i]->value;
     if (n && !op_apply(&q->b, op, props_make(q->w->s, op, 0, NULL), n, in, out))
         return false;
-    for (size_t i = 0; i < f->out.n; i++)
-        if (f->out.p[i].how == SHARD_SUM) f->out.p[i].value = out[k++];
+    for (size_t i = 0; i < n; i++)
+        x[i]->value = out[i];
     return true;
+}
+
+typedef struct Bucket {
+    Leaving **x;
+    size_t n;
+    int64_t bytes;
+} Bucket;
+
+static bool close_bucket(Build *q, Bucket *b) {
+    bool ok = sum_bucket(q, b->n, b->x);
+    b->n = 0;
+    b->bytes = 0;
+    return ok;
+}
+
+/* The sums of a function in few exchanges, in the order in which it makes them: each
+ * large one by itself, then the small ones together. They begin as soon as the last
+ * shard has made them, and some are computed with while others are under way. */
+static bool sum_over_ranks(Build *q, Phase *f) {
+    enum { BUCKET_BYTES = 4 << 20 };
+    int64_t most = q->w->o->bucket ? q->w->o->bucket : BUCKET_BYTES;
+    Bucket b = {.x = NEW_N(q->w->a, f->out.n, Leaving *)};
+    bool ok = true;
+    for (int small = 0; small < 2; small++) {
+        for (size_t i = 0; ok && i < f->out.n; i++) {
+            Leaving *x = &f->out.p[i];
+            if (x->how != SHARD_SUM) continue;
+            int64_t own = bytes_of(var_type(q->w->g, x->value));
+            if ((own < most) != (small == 1)) continue;
+            if (b.n && own > most - b.bytes) ok = close_bucket(q, &b);
+            b.x[b.n++] = x;
+            b.bytes += own;
+        }
+        ok = ok && close_bucket(q, &b);
+    }
+    return ok;
 }
 
 /* ---- the main graph ---- */

@@ -21,7 +21,7 @@ Graph *rewrite_parallel(Graph *g, const ParallelOptions *o) {
     Var *inputs = NEW_N(a, o->inputs.n, Var);
     Graph *made = graph_copy(g, ROOTS_RUN | ROOTS_INIT, NULL, true, NULL);
     bool ok = split_expand(made, a) && find_inputs(g, made, o->inputs, inputs);
-    ParallelOptions own = {{o->inputs.n, inputs}, o->shards};
+    ParallelOptions own = {{o->inputs.n, inputs}, o->shards, o->bucket};
     Split w = {.s = g->s,
                .g = made,
                .a = a,
