@@ -63,7 +63,7 @@ static void packed_free(Packed *p) {
 static bool pack_inputs(Call *c, Packed *p, void *(*memory)(Call *c, size_t bytes)) {
     size_t all = 0;
     size_append(&all, c->nin == 1 ? 0 : p->bytes, 1);
-    size_t room = size_append(&all, c->nin == 1 ? p->bytes / 2 + 16 : p->bytes, 1);
+    size_t room = size_append(&all, (c->nin == 1 ? p->bytes / 2 : p->bytes) + 16, 1);
     char *at = memory(c, all);
     if (!at) return false;
     p->room = at + room;

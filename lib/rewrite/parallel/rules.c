@@ -84,9 +84,13 @@ static Crossing reduction_of(const SplitApply *p) {
     static const struct {
         KnownOp op;
         Crossing how;
-    } known[] = {{OP_SUM, CROSS_SUM}, {OP_MEAN, CROSS_MEAN}, {OP_MAX, CROSS_MAX},
-                 {OP_MIN, CROSS_MIN}, {OP_ANY, CROSS_ANY},   {OP_ALL, CROSS_ALL}};
-    if (strcmp(p->op->name, "logsumexp") == 0) return CROSS_LOGSUMEXP;
+    } known[] = {{OP_SUM, CROSS_SUM},
+                 {OP_MEAN, CROSS_MEAN},
+                 {OP_MAX, CROSS_MAX},
+                 {OP_MIN, CROSS_MIN},
+                 {OP_ANY, CROSS_ANY},
+                 {OP_ALL, CROSS_ALL},
+                 {OP_LOGSUMEXP, CROSS_LOGSUMEXP}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (op_is(p->w->s, p->op, known[i].op)) return known[i].how;
     return CROSS_NONE;
