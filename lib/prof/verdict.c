@@ -55,7 +55,7 @@ static Span without_units(Session *s, Span text) {
         if (!len) str_putc(&out, p[i]);
         i += len ? len : 1;
     }
-    bool same = out.n == n && memcmp(out.p, p, n) == 0;
+    bool same = out.n == n && memcmp(str_text(&out), p, n) == 0;
     Span at = {same ? text.source : source_add(s, src->name, str_text(&out), out.n),
                same ? text.begin : 0, same ? text.end : (uint32_t)out.n};
     str_free(&out);

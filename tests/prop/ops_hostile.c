@@ -185,7 +185,8 @@ static Hostile make(const Op *op, const Signature *sig, bool constants) {
     add_functions(h.g);
     vast = !constants && rnd(6) == 0;
     for (size_t i = 0; i < h.nin; i++) {
-        ParamKind k = sig->in[i < sig->nin ? i : sig->nin - 1].kind;
+        size_t at = i < sig->nin ? i : sig->nin - 1; /* too many: as the last one */
+        ParamKind k = sig->nin ? sig->in[at].kind : IN_TENSOR;
         const Type *t =
             some_type((k == IN_INTS || k == IN_INT) && rnd(4) ? DT_INT64 : usual);
         h.in[i] = constants
