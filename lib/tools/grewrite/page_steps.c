@@ -158,11 +158,13 @@ bool steps_page_event(void *ctx, const RewriteEvent *ev) {
 }
 
 /* ---- the page ---- */
-static void put_vars(Page *pg, const Var *pair, size_t n) {
-    json_open(&pg->w, '[');
+/* The first or the second of pairs. */
+static void put_every_other(const StepsPage *x, size_t from, size_t n) {
+    JsonWriter *w = &x->page->w;
+    json_open(w, '[');
     for (size_t i = 0; i < n; i += 2)
-        json_put_int(&pg->w, pair[i]);
-    json_close(&pg->w, "]");
+        json_put_int(w, x->more.p[from + i]);
+    json_close(w, "]");
 }
 
 static void put_step(const StepsPage *x, const RewriteStep *k) {
@@ -172,8 +174,8 @@ static void put_step(const StepsPage *x, const RewriteStep *k) {
     json_put_int(w, k->rule);
     json_put_int(w, k->from);
     json_put_int(w, k->to);
-    put_vars(x->page, x->more.p + k->more, k->nmore);
-    put_vars(x->page, x->more.p + k->more + 1, k->nmore);
+    put_every_other(x, k->more, k->nmore);
+    put_every_other(x, k->more + 1, k->nmore);
     json_put_int(w, k->before);
     json_put_int(w, k->after);
     json_close(w, "]");
