@@ -171,10 +171,11 @@ Y
     wait "$mpi" || true
     [ $((SECONDS - begin)) -le 10 ]
     [ "$(grep -c '^grun: error\[E_RUN\]: rank [01] (process [0-9]*) is gone' .err)" = 1 ] || { cat .err >&2; false; }
-    # the file has a number of whole steps; from there on the same bits as without the fault
+    # The file has a number of whole steps, more than those of --save-every if mpirun's SIGTERM came before the news; from
+    # there on the same bits as without the fault.
     local n
     n=$(gload part.tlg -e 'steps = step' --outputs steps | grun --no-updates | sed 's/steps = //')
-    [ "$n" -ge 5 ] && [ $((n % 5)) = 0 ] || { echo "$n steps" >&2; false; }
+    [ "$n" -ge 5 ] || { echo "$n steps" >&2; false; }
     ranks 2 part.tlg x=@x.npy[:1500] y=@y.npy[:1500] --steps 50 --save part.tlg >/dev/null
     grun step.tlg x=@x.npy[:1500] y=@y.npy[:1500] --steps $((n + 50)) --save whole.tlg >/dev/null
     cmp <(gload part.tlg --no-provenance -O tlg) <(gload whole.tlg --no-provenance -O tlg)
@@ -201,13 +202,13 @@ Y
     # shellcheck disable=SC2086
     {
         cut_short &
-        fault 4 E_IO 'own.npy was cut short while it was read' 1 \
+        fault 4 E_IO 'own.npy was (cut short|changed) while it was read' 1 \
             mpirun --oversubscribe -n 1 grun step.tlg x=@x.npy $args --save s.tlg --save-every 5 : -n 1 grun step.tlg x=@own.npy $args --save-every 5 --save s.tlg
         wait
         cp x.npy own.npy
         rm s.tlg
         cut_short &
-        fault 4 E_IO 'own.npy was cut short while it was read' '' \
+        fault 4 E_IO 'own.npy was (cut short|changed) while it was read' '' \
             mpirun --oversubscribe -n 4 grun step.tlg x=@own.npy $args --save s.tlg --save-every 5
         wait
     }
