@@ -21,9 +21,14 @@ typedef struct JsonFile {
     const Type *to; /* who receives the array of a line; NULL: it is a file */
 } JsonFile;
 
+static bool fail_json_as(const JsonFile *h, const JsonReader *j, DiagCode code,
+                         const char *what) {
+    if (h->to) return array_fail(h->f, code, "%s", what);
+    return array_fail(h->f, code, "line %u: %s", j->line, what);
+}
+
 static bool fail_json_at(const JsonFile *h, const JsonReader *j, const char *what) {
-    if (h->to) return array_fail(h->f, E_FORMAT, "%s", what);
-    return array_fail(h->f, E_FORMAT, "line %u: %s", j->line, what);
+    return fail_json_as(h, j, E_FORMAT, what);
 }
 
 /* ---- what the file holds ---- */
@@ -57,7 +62,7 @@ static bool read_entry_dtype(JsonFile *h, JsonReader j, JsonEntry *e) {
     e->dtype = dtype_find(name.p, name.n);
     if (e->dtype != DT_NONE) return true;
     const char *why = arena_printf(j.a, "the dtype %s is not known", name.p);
-    return fail_json_at(h, &j, why);
+    return fail_json_as(h, &j, E_DTYPE, why);
 }
 
 static bool read_entry_shape(JsonFile *h, JsonReader j, JsonEntry *e) {
