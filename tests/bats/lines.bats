@@ -60,7 +60,7 @@ END
     refused E_FORMAT 'x: .*(a list where|an element where)' '{"w": [1, 2], "x": [1, [2]]}'
     refused E_FORMAT "x: 'one' is not a number" '{"w": [1], "x": ["one"]}'
     refused E_FORMAT "x: an object is an array if it has dtype and data" '{"w": [1], "x": {"a": 1}}'
-    refused E_FORMAT "x: the dtype float99 is not known" '{"w": [1], "x": {"dtype": "float99", "data": [1]}}'
+    refused E_DTYPE "x: the dtype float99 is not known" '{"w": [1], "x": {"dtype": "float99", "data": [1]}}'
     refused E_SHAPE 'x: expected float64\[n\], got a float64 array of shape \(1, 1\)' '{"w": [1], "x": [[1]]}'
     refused E_SHAPE 'the dim n is 2 by x and 1 by w' '{"w": [1], "x": [1, 2]}'
     refused E_NAME 'no input xx' '{"w": [1], "x": [1], "xx": 1}'
