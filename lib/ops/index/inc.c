@@ -169,7 +169,11 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
     }
     int64_t shape[MAX_NDIM], ys[MAX_NDIM];
     int n = index_result(&ix, shape);
-    if (!broadcast_y_strides(c, &y, n, shape, ys)) return false;
+    size_t mark = diag_count(c->s);
+    if (!broadcast_y_strides(c, &y, n, shape, ys)) {
+        diag_rewind(c->s, mark); /* an index out of range comes first */
+        return index_check_late(c, &ix) && broadcast_y_strides(c, &y, n, shape, ys);
+    }
     if (move_count(n, shape) == 0) return index_check_late(c, &ix);
     /* x's own storage stays as it is if the index is refused */
     if (out->data == x.data && !index_check_late(c, &ix)) return false;
