@@ -212,7 +212,9 @@ static Var size_by_function(Rewriter *r, Var v, int axis) {
     size_t mark = diag_count(r->s), ndim = (size_t)var_type(r->g, v)->ndim,
            known_dims = 0;
     ShapeOf q = ask_shape(r, tmp, id);
-    bool ok = !diag_failed(r->s, mark) && op->infer_shape(&q), sizes = true;
+    bool ok = !diag_failed(r->s, mark) && op->infer_shape(&q) &&
+              !diag_failed(r->s, mark), /* a dim may lack for want of memory */
+        sizes = true;
     rewriter_grow(r);
     const Var *dim = q.out_shape[r->g->var[v].index];
     for (size_t i = 0; ok && i <= ndim; i++)

@@ -427,7 +427,7 @@ static void check_half(size_t i, DType d, const int64_t size[3]) {
           dtype_name(d), (long long)size[0], (long long)size[1], (long long)size[2]);
     /* Smaller products are the BLAS's own, whose kernels may sum both halves in other
      * orders. */
-    bool mirrored = halves[i].gram && size[0] >= 96;
+    bool mirrored = halves[i].gram && size[0] >= 96 && size[1] >= 64;
     for (int64_t k = 0; a && mirrored && k < tensor_size(a); k++) {
         double z[2], t[2];
         int64_t n = a->shape[0];

@@ -35,6 +35,7 @@ static bool masked_open(Masked *m, Builder *b, const Op *op, const Props *p, siz
     *m = (Masked){b, op, p, in[0], in[1], nin > 2 ? in[2] : VAR_NONE, VAR_NONE};
     const Tensor *given = var_const(b->g, m->where);
     if (given && given->ndim == 0) m->where = op_cast_to(b, m->where, DT_BOOL);
+    if (m->where == VAR_NONE) return false;
     const Type *x = var_type(b->g, m->x), *w = var_type(b->g, m->where);
     if (m->initial != VAR_NONE && var_type(b->g, m->initial)->ndim != 0)
         return fail(b->s, b->from.at, E_SHAPE, "%s: `initial` must be a scalar, not %s",
