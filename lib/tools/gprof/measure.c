@@ -180,7 +180,8 @@ static bool derive_shapes(Profiling *f) {
     size_t mark = diag_count(g->s);
     AskedDims a = {0};
     ask_all_dims(&a, g);
-    Graph *shapes = a.what.n ? rewrite_run(a.g, &how, NULL) : NULL;
+    bool asked = a.what.n && !diag_hit_limit(g->s, mark);
+    Graph *shapes = asked ? rewrite_run(a.g, &how, NULL) : NULL;
     for (size_t i = 0; shapes && i < a.what.n;) {
         Var v = a.what.p[i].var;
         int64_t n = known_bytes(&a, shapes, var_type(g, v), &i);
