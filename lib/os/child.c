@@ -82,7 +82,7 @@ bool child_run(void (*work)(void *ctx, Str *out), void *ctx, double seconds, Str
 static FILE *file_with(const void *p, size_t n) {
     FILE *f = tmpfile();
     if (!f) return NULL;
-    if (fwrite(p, 1, n, f) == n && fflush(f) == 0 && fseek(f, 0, SEEK_SET) == 0)
+    if ((!n || fwrite(p, 1, n, f) == n) && fflush(f) == 0 && fseek(f, 0, SEEK_SET) == 0)
         return f;
     fclose(f);
     return NULL;
