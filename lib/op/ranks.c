@@ -352,7 +352,7 @@ struct RankFlight {
 
 bool ranks_reduce_overlaps(Session *s, size_t bytes) {
     Ranks *r = services(s)->ranks;
-    if (!r || r->n == 1 || !r->threads || (bytes <= SHORT_BYTES && !r->begun))
+    if (!r || r->n == 1 || !r->threads || (bytes < RANKS_OVERLAP && !r->begun))
         return false;
     if (!r->worker) r->threads = (r->worker = worker_new(s)) != NULL;
     return r->threads;

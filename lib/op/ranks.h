@@ -70,8 +70,8 @@ typedef struct RankSegment {
  * aligned for the first segment; those of larger elements come first. */
 bool ranks_reduce(Session *s, const RankDoing *doing, KnownOp op, size_t nseg,
                   const RankSegment *seg, void *data, void *room);
-/* The same beside other work, for what is more than a short message or would wait for
- * one that is: data and room are not to be touched until it is ended. NULL: that can't
+/* The same beside other work, for RANKS_OVERLAP bytes or more, or what would wait for
+ * as many: data and room are not to be touched until it is ended. NULL: that can't
  * be, or isn't worth it; nothing was begun. Exchanges happen in the order in which they
  * begin, and any other function of this header first waits for those that were begun.
  */
@@ -81,8 +81,8 @@ RankFlight *ranks_reduce_begin(Session *s, const RankDoing *doing, KnownOp op,
                                void *room);
 bool ranks_reduce_end(RankFlight *f); /* frees it */
 /* Would ranks_reduce_begin begin, with so many bytes? Up to RANKS_SHORT are a short
- * message. */
-enum { RANKS_SHORT = 16384 };
+ * message; fewer than RANKS_OVERLAP are exchanged sooner than a thread takes over. */
+enum { RANKS_SHORT = 16384, RANKS_OVERLAP = 1 << 20 };
 bool ranks_reduce_overlaps(Session *s, size_t bytes);
 /* Tells all others, at whatever they are about to do next, that this rank has failed;
  * then all know who of them reports it. */

@@ -246,14 +246,14 @@ static size_t bytes_of_inputs(const Machine *m, const Ins *in) {
 }
 
 /* In the order of their turns, whichever is complete first: so do ranks that begin none
- * early. A short message is not worth it. */
+ * early. Few bytes are not worth it. */
 bool overlap_begin_early(Machine *m, uint32_t step, const bool *there) {
     const Plan *p = m->p;
     for (uint32_t i = step + 1; i < p->nins; i++) {
         const Ins *in = &p->ins[i];
         if (p->early[i] != step || m->done[i]) continue;
         if (!has_inputs(p, in, &p->ins[step], there) ||
-            bytes_of_inputs(m, in) <= RANKS_SHORT)
+            bytes_of_inputs(m, in) < RANKS_OVERLAP)
             return true;
         if (step_perform(m, i) != THUNK_DONE) return step_failed(m, i);
         m->done[i] = true;

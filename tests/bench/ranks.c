@@ -60,7 +60,7 @@ static void make_graphs(void) {
         "%s/bin/ggrad mlp.yaml --cost loss --wrt W1,b1,W2,b2 --optimizer 'sgd(0.1)' "
         "-o grad.tlg && %s/bin/grewrite grad.tlg -o plain.tlg && for s in 2 8 64; do "
         "%s/bin/grewrite grad.tlg --parallel x,y --shards $s -o shards$s.tlg; done\n"
-        "%s/bin/gload --new -e 'x = normal(0., 1., (512, 64), seed=3)' "
+        "%s/bin/gload --new -e 'x = float32(normal(0., 1., (512, 64), seed=3))' "
         "-e 'y = arange(512) %% 10' --outputs x,y | %s/bin/grun -r x=x.npy -r y=y.npy\n"
         "%s/bin/gload --new --shared 'w: float32[4194304] = zeros(4194304)' "
         "-e 's = sum(all_sum(w)[:2])' --outputs s -o sum.tlg\n"
@@ -70,19 +70,18 @@ static void make_graphs(void) {
     if (system(text) != 0) exit(1);
 }
 
-static const char data[] = "x=@x.npy y=@y.npy --allow-downcast";
+static const char data[] = "x=@x.npy y=@y.npy";
 
 static void show_sharding(void) {
     char name[80], graph[80];
     double plain = call_time("", "plain.tlg",
-                             "x=@x.npy y=@y.npy --allow-downcast "
+                             "x=@x.npy y=@y.npy "
                              "--threads 1",
                              CALLS);
     for (int n = 2; n <= 64; n = n == 2 ? 8 : n * 8) {
         snprintf(name, sizeof name, "MLP of 256, batch 512: %d shards", n);
         snprintf(graph, sizeof graph, "shards%d.tlg", n);
-        double t = call_time("", graph,
-                             "x=@x.npy y=@y.npy --allow-downcast --threads 1", CALLS);
+        double t = call_time("", graph, "x=@x.npy y=@y.npy --threads 1", CALLS);
         bench_row(name, t, "no shards", plain, 0, NULL);
     }
 }

@@ -94,7 +94,7 @@ static void test_sums(SumCase *shared) {
 /* Several at once, ended in another order than begun, with others in between. */
 static bool flight_work(Session *s, void *shared) {
     enum { FLIGHTS = 3 };
-    const SumCase c[FLIGHTS] = {{OP_ADD, 1, {{DT_FLOAT32, 40001}}},
+    const SumCase c[FLIGHTS] = {{OP_ADD, 1, {{DT_FLOAT32, 270001}}},
                                 {OP_MAXIMUM, 1, {{DT_INT64, 9000}}},
                                 {OP_ADD, 2, {{DT_FLOAT64, 50001}, {DT_FLOAT16, 7}}}};
     char *data[FLIGHTS], *due[FLIGHTS];
@@ -124,7 +124,8 @@ static bool flight_work(Session *s, void *shared) {
     }
     for (unsigned i = 0; i < ranks_count(s); i++)
         CHECK(all[i] == i);
-    CHECK(!ranks_reduce_overlaps(s, 100), "a short message, with none before it");
+    CHECK(!ranks_reduce_overlaps(s, RANKS_OVERLAP - 1), "too few, with none before");
+    CHECK(ranks_reduce_overlaps(s, RANKS_OVERLAP) == (ranks_count(s) > 1));
     return test_failed == 0;
 }
 
@@ -188,7 +189,7 @@ static bool fail_work(Session *s, void *shared) {
 static bool flight_fail_work(Session *s, void *shared) {
     Reports *w = shared;
     unsigned rank = ranks_rank(s);
-    RankSegment seg = {DT_FLOAT64, 20000};
+    RankSegment seg = {DT_FLOAT64, 140000};
     RankFlight *flight[2] = {NULL, NULL};
     char *data[2];
     bool fails = rank == (unsigned)w->failing;
