@@ -134,7 +134,7 @@ export class Picture {
             if (k - i > to - from || k === 0) [from, to] = [i, k];
         }
         if (!seen.length) return;
-        const right = Math.max(...seen.slice(from, to + 1).map(v => v.x + v.w));
+        const right = seen.slice(from, to + 1).reduce((most, v) => Math.max(most, v.x + v.w), 0);
         this.camera.x = (this.size.w - (seen[from].x + right) * this.camera.k) / 2;
     }
 

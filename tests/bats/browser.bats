@@ -69,6 +69,12 @@ EOF
     page touch page.html hidden loss
 }
 
+@test "boxes show what is inside: short names, fused groups; a wide picture opens where nodes are" {
+    need_browser
+    transformer | ggrad --cost loss --optimizer 'sgd(0.1)' | grewrite -O html -o page.html
+    page inside page.html
+}
+
 @test "panels say what -O json --nodes says" {
     need_browser
     local e

@@ -637,6 +637,7 @@ END
     bad 3 E_ 'bool' 'gload -e "x = eye(2)" -e "t = (1, True)" -e "y = x[t]"'
     bad 3 E_ARG 'meshgrid has no argument sparse' 'gload -e "y = meshgrid([1], sparse=True)"'
     bad 3 E_ARG 'n must be from 0 to' 'gload -e "y = diff([1, 2], n=-1)"'
+    bad 3 E_SHAPE 'diff: prepend has 2 dims, but x 1' 'gload -e "y = diff([1, 2], prepend=[[1]])"'
     bad 3 E_ARG "'full', 'same' or 'valid'" 'gload -e "y = convolve([1], [2], mode='"'all'"')"'
     bad 3 E_SHAPE 'no elements' 'gload -e "y = convolve(zeros(0), [2.])"'
     bad 5 E_ 'x has no elements' 'gload -i "x: float64[n]" -e "y = convolve(x, [2.])" | grun "x=zeros(0)"'

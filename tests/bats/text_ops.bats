@@ -68,7 +68,7 @@ Y
     bad 5 E_INDEX '^grun: --expr:1:9: error' 'gload -i "x: float64[n, 3]" -e "y = 2 * nll_loss(x, [7])" | grun x=[[1,2,3]]'
     bad 5 E_ARITHMETIC '^grun: --expr:1:5: error.* q must lie between 0 and 1' 'gload -i "x: float64[n]" -e "y = quantile(x, 1.5)" | grun x=[1,2]'
     bad 3 E_ARITY 'relu6 got too many arguments; its signature is relu6.x.' 'gload -e "y = relu6(2., 3)"'
-    bad 3 E_ARITY 'the mask may select no element' 'gload -e "y = max([1., 2.], where=[True, False])"'
+    bad 3 E_ARITY 'max: the mask may select no element' 'gload -e "y = max([1., 2.], where=[True, False])"'
     bad 3 E_DTYPE 'where. must be a bool mask' 'gload -e "y = sum([1., 2.], where=[1, 0])"'
     bad 3 E_SHAPE 'the mask has 2 dims' 'gload -e "y = sum([1., 2.], where=[[True, False]])"'
     bad 3 E_SHAPE 'initial. must be a scalar' 'gload -e "y = prod([1., 2.], initial=[1, 2])"'

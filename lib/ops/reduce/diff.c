@@ -29,9 +29,15 @@ static bool diff_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 }
 
 /* The values before or after x along the axis: a scalar is one of them everywhere. */
-static Var diff_part(Builder *b, Var x, Var part, int64_t axis) {
+static Var diff_part(Builder *b, Var x, Var part, const char *name, int64_t axis) {
     bool ok = true;
-    if (var_type(b->g, part)->ndim) return part;
+    int ndim = var_type(b->g, part)->ndim, want = var_type(b->g, x)->ndim;
+    if (ndim == want) return part;
+    if (ndim)
+        return fail(b->s, b->from.at, E_SHAPE,
+                    "diff: %s has %d dims, but x %d: as many, or none for a scalar",
+                    name, ndim, want),
+               VAR_NONE;
     Var last = move_axis(b, x, axis, -1);
     if (last == VAR_NONE) return VAR_NONE;
     Bind bind[] = {{sym(b->s, "x"), last}, {sym(b->s, "p"), part}};
@@ -53,7 +59,8 @@ static bool diff_between_expand(Builder *b, const Op *op, const Props *p, size_t
     for (int i = 0; n && i < 3; i++) {
         Var v = in[i == 0 ? 1 : i == 1 ? 0 : 2];
         if (i != 1 && ((size_t)i >= nin || is_no_part(b, v))) continue;
-        part[parts] = i == 1 ? v : diff_part(b, in[0], v, axis);
+        part[parts] =
+            i == 1 ? v : diff_part(b, in[0], v, i ? "append" : "prepend", axis);
         if (part[parts++] == VAR_NONE) return false;
     }
     PropArg arg[] = {{"n", PROP_INT(n)}, {"axis", PROP_INT(axis)}};

@@ -17,6 +17,12 @@ typedef struct Masked {
     Var fill; /* of max and min: what changes nothing */
 } Masked;
 
+/* "sum" of sum_where, which the user may have called so. */
+static const char *called(const Masked *m) {
+    return arena_str(session_arena(m->b->s), m->op->name,
+                     strlen(m->op->name) - strlen("_where"));
+}
+
 static Var masked_build(Masked *m, const char *text, Var r) {
     static const char *const name[] = {"x", "m", "r", "v", "fill"};
     Var var[] = {m->x, m->where, r, m->initial, m->fill};
@@ -39,16 +45,16 @@ static bool masked_open(Masked *m, Builder *b, const Op *op, const Props *p, siz
     const Type *x = var_type(b->g, m->x), *w = var_type(b->g, m->where);
     if (m->initial != VAR_NONE && var_type(b->g, m->initial)->ndim != 0)
         return fail(b->s, b->from.at, E_SHAPE, "%s: `initial` must be a scalar, not %s",
-                    op->name, type_str(b->s, var_type(b->g, m->initial)));
+                    called(m), type_str(b->s, var_type(b->g, m->initial)));
     if (w->ndim > x->ndim)
         return fail(b->s, b->from.at, E_SHAPE,
                     "%s: the mask has %d dims, but x only %d: it must broadcast to x",
-                    op->name, w->ndim, x->ndim);
+                    called(m), w->ndim, x->ndim);
     return w->dtype == DT_BOOL ||
            fail(b->s, b->from.at, E_DTYPE,
                 "%s: `where` must be a bool mask for %s, not %s: compare it, as in "
                 "where=(m != 0)",
-                op->name, type_str(b->s, x), type_str(b->s, w));
+                called(m), type_str(b->s, x), type_str(b->s, w));
 }
 
 /* Is the mask the constant True? */
@@ -186,7 +192,7 @@ static bool extreme_where_expand(Masked *m, double worst, const char *reduce,
     if (m->initial == VAR_NONE && !selects_all(m))
         return fail(b->s, b->from.at, E_ARITY,
                     "%s: the mask may select no element, so that where= needs initial=",
-                    m->op->name);
+                    called(m));
     if (m->initial != VAR_NONE) {
         m->initial = op_cast_to(b, m->initial, d);
         m->fill = m->initial == VAR_NONE ? VAR_NONE : extreme_fill(m, worst);
