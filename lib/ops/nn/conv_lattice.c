@@ -7,9 +7,9 @@
  * so that what neighbouring results need from one tap lies side by side. The end of a
  * row and the start of the next one are neighbours, too; results between them are
  * thrown away. */
+#include "ops/nn/conv_lattice.h"
+
 #include "ops/nn/conv_run.h"
-#include "ops/nn/conv_strip.h"
-#include "ops/nn/conv_tile.h"
 
 #include <string.h>
 
@@ -19,33 +19,10 @@ enum {
     SHARED_CHANNELS = 32,    /* of a shared strip that are packed at a time */
     CHUNKS = 16,             /* at least, if there are as many strips or filters */
     FEW_CHUNKS = 8,          /* of which a thread may get one more than another */
-    WEIGHT_CHANNELS = 16,    /* whose weights are packed at a time */
     LEAST_CHANNELS = 3,      /* for blocks of many filters */
     DIRECT_COLUMNS = 7,      /* for a source that serves as a strip */
     NEAR_POSITIONS = 112     /* at least, whose results are transposed at a time */
 };
-
-typedef struct Lattice {
-    ConvStrips s;
-    ConvElement element;
-    const ConvTiles *tiles;
-    int64_t n, groups, filters; /* the latter of a group */
-    const char *w;
-    char *out;
-    int64_t w_filter, w_channel, w_group; /* bytes */
-    int64_t w_stride[CONV_AXES];          /* bytes */
-    int64_t out_stride[2 + CONV_AXES];    /* elements */
-    int64_t row_strips, column_strips, filter_parts, part, units, each;
-    const ConvAfter *after;   /* NULL: nothing */
-    bool alone;               /* the only lattice of this run */
-    bool direct;              /* the source itself serves as a strip */
-    const ConvBroads *broads; /* NULL: tiles */
-    int64_t broad;            /* filters of a block, the last one padded */
-    char *packed;             /* the weights, filter block by block */
-    char *strip;              /* of the first worker */
-    char *near;               /* results of the first worker */
-    size_t strip_bytes, near_bytes;
-} Lattice;
 
 /* Are the filters divided, too? Then their parts share the strips, which are few. */
 static bool is_shared(const Lattice *q) {
@@ -68,145 +45,6 @@ static bool backward_axis(const ConvAxis *a, int64_t first, LatticeAxis *l) {
     }
     if (l->taps) conv_finish_axis(l);
     return l->taps > 0;
-}
-
-/* ---- weights ---- */
-/* The filters from f on that one tile computes. */
-static int64_t block_at(const Lattice *q, int64_t f) {
-    int64_t left = q->filters - f;
-    if (q->broads) return conv_least(left, q->broad);
-    for (int k = 0; k < CONV_TILE_SHAPES; k++)
-        if (q->tiles->shape[k].filters && q->tiles->shape[k].filters <= left)
-            return q->tiles->shape[k].filters;
-    return 1;
-}
-
-/* The most filters of a block, and the filters of a group as they are packed. */
-static int64_t most_filters(const Lattice *q) {
-    return q->broads ? q->broad : q->tiles->shape[0].filters;
-}
-static int64_t packed_filters(const Lattice *q) {
-    return q->broads ? conv_parts(q->filters, q->broad) * q->broad : q->filters;
-}
-/* Those of a block of n. */
-static int64_t packed_block(const Lattice *q, int64_t n) {
-    return q->broads ? q->broad : n;
-}
-
-/* Do the taps of a filter's channel lie side by side, and are they all there? */
-static bool has_dense_taps(const Lattice *q) {
-    int64_t step = (int64_t)q->s.size;
-    for (int k = CONV_AXES; k-- > 0; step *= q->s.axis[k].taps)
-        if ((q->w_stride[k] != step && q->s.axis[k].taps > 1) ||
-            q->s.axis[k].index[q->s.axis[k].taps - 1] != q->s.axis[k].taps - 1)
-            return false;
-    return true;
-}
-
-/* One channel of a block of filters, to `room` of them: a small transposition, or
- * element by element. */
-static void transpose_taps(const Lattice *q, const char *w, int64_t filters,
-                           int64_t room, char *to) {
-    size_t size = q->s.size;
-    if (filters < room) memset(to, 0, (size_t)(room * q->s.taps) * size);
-    transpose_in_cache(&(Transposition){.dst = to,
-                                        .dst_row = (ptrdiff_t)((size_t)room * size),
-                                        .src = w,
-                                        .src_column = q->w_filter,
-                                        .rows = (size_t)q->s.taps,
-                                        .columns = (size_t)filters,
-                                        .size = size});
-}
-
-static inline __attribute__((always_inline)) void
-pack_elements(const Lattice *q, const char *w, int64_t filters, size_t size, char *to,
-              size_t skip) {
-    const LatticeAxis *a = q->s.axis;
-    for (int64_t d = 0; d < a[0].taps; d++)
-        for (int64_t j = 0; j < a[1].taps; j++)
-            for (int64_t i = 0; i < a[2].taps; i++) {
-                const char *from = w + a[0].index[d] * q->w_stride[0] +
-                                   a[1].index[j] * q->w_stride[1] +
-                                   a[2].index[i] * q->w_stride[2];
-                for (int64_t f = 0; f < filters; f++, from += q->w_filter, to += size)
-                    memcpy(to, from, size);
-                memset(to, 0, skip);
-                to += skip;
-            }
-}
-
-/* Some channels of all filters of a group: few, so that what is read and what is
- * written both lie side by side. */
-static void pack_channels(const Lattice *q, int64_t g, int64_t begin, int64_t end) {
-    size_t size = q->s.size;
-    bool dense = q->s.taps > 1 && has_dense_taps(q);
-    for (int64_t f = 0, n; f < q->filters; f += n) {
-        n = block_at(q, f);
-        const char *w = q->w + g * q->w_group + f * q->w_filter + begin * q->w_channel;
-        int64_t room = packed_block(q, n),
-                at = ((g * packed_filters(q) + f) * q->s.channels + begin * room) *
-                     q->s.taps;
-        char *to = q->packed + (size_t)at * size;
-        size_t skip = (size_t)(room - n) * size;
-        for (int64_t c = begin; c < end; c++, w += q->w_channel) {
-            if (dense)
-                transpose_taps(q, w, n, room, to);
-            else if (size == 4 && n == 32)
-                pack_elements(q, w, 32, 4, to, skip);
-            else if (size == 4)
-                pack_elements(q, w, n, 4, to, skip);
-            else
-                pack_elements(q, w, n, 8, to, skip);
-            to += (size_t)(room * q->s.taps) * size;
-        }
-    }
-}
-
-/* Filters of whole convolutions lie as their channels and taps do: a transposition. */
-static bool is_dense_filter(const Lattice *q) {
-    return has_dense_taps(q) &&
-           (q->w_channel == q->s.taps * (int64_t)q->s.size || q->s.channels == 1);
-}
-
-static void transpose_chunk(void *ctx, size_t chunk, unsigned worker) {
-    const Lattice *q = ctx;
-    int64_t most = most_filters(q), parts = conv_parts(q->filters, most);
-    int64_t g = (int64_t)chunk / parts, f = (int64_t)chunk % parts * most;
-    int64_t all = q->s.channels * q->s.taps, end = conv_least(f + most, q->filters);
-    size_t size = q->s.size;
-    (void)worker;
-    for (int64_t n; f < end; f += n) {
-        n = block_at(q, f);
-        size_t row = (size_t)packed_block(q, n) * size;
-        char *to = q->packed + (size_t)((g * packed_filters(q) + f) * all) * size;
-        if (n < packed_block(q, n)) memset(to, 0, (size_t)all * row);
-        Transposition t = {.dst = to,
-                           .dst_row = (ptrdiff_t)row,
-                           .src = q->w + g * q->w_group + f * q->w_filter,
-                           .src_column = q->w_filter,
-                           .rows = (size_t)all,
-                           .columns = (size_t)n,
-                           .size = size};
-        transpose_by_tiles(&t, false);
-    }
-}
-
-static void pack_weights_chunk(void *ctx, size_t chunk, unsigned worker) {
-    const Lattice *q = ctx;
-    int64_t parts = conv_parts(q->s.channels, WEIGHT_CHANNELS),
-            from = (int64_t)chunk % parts * WEIGHT_CHANNELS;
-    (void)worker;
-    pack_channels(q, (int64_t)chunk / parts, from,
-                  conv_least(from + WEIGHT_CHANNELS, q->s.channels));
-}
-
-static void pack_weights(Pool *pool, Lattice *q) {
-    if (is_dense_filter(q))
-        pool_run(pool, (size_t)(q->groups * conv_parts(q->filters, most_filters(q))),
-                 transpose_chunk, q);
-    else
-        pool_run(pool, (size_t)(q->groups * conv_parts(q->s.channels, WEIGHT_CHANNELS)),
-                 pack_weights_chunk, q);
 }
 
 /* ---- running ---- */
@@ -289,7 +127,7 @@ static void run_filters(const Lattice *q, const StripAt *at, const StripOut *s,
                   .plane = q->s.plane,
                   .offset = q->s.offset};
     for (int64_t n; f < end; f += n) {
-        n = block_at(q, f);
+        n = lattice_block(q, f);
         t.w = q->packed + (size_t)((at->g * q->filters + f) * all) * q->s.size;
         out.out = s->out + (size_t)(f * q->out_stride[1]) * q->s.size;
         out.channel = s->channel + f;
@@ -417,8 +255,9 @@ static void run_blocks(const Lattice *q, const StripAt *at, const StripOut *s,
                    .plane = q->s.plane,
                    .offset = q->s.offset};
     for (int64_t n; f < end; f += n) {
-        n = block_at(q, f);
-        t.w = q->packed + (size_t)((at->g * packed_filters(q) + f) * all) * size;
+        n = lattice_block(q, f);
+        t.w =
+            q->packed + (size_t)((at->g * lattice_packed_filters(q) + f) * all) * size;
         StripOut part = *s;
         part.channel = s->channel + f;
         for (int64_t r = 0; r < s->rows; r += each) {
@@ -499,7 +338,7 @@ static bool divide_rows(Lattice *q) {
                    (double)q->filters;
     int64_t enough = (int64_t)(CHUNK_MADDS / (madds + 1)) + 1, bytes,
             others = conv_parts(a[2].count, q->s.columns) *
-                     conv_parts(q->filters, most_filters(q)),
+                     conv_parts(q->filters, lattice_most_filters(q)),
             strips = conv_parts(a[1].count, q->s.rows);
     if (!conv_product(others, q->n, q->groups, &others) || others >= FEW_CHUNKS ||
         others * strips >= FEW_CHUNKS)
@@ -520,7 +359,7 @@ static bool divide_work(Lattice *q, unsigned threads) {
     q->row_strips = conv_parts(a[1].count, rows);
     q->column_strips = conv_parts(a[2].count, columns);
     int64_t strips = q->n * q->groups * a[0].count * q->row_strips * q->column_strips,
-            most = most_filters(q), least;
+            most = lattice_most_filters(q), least;
     double madds = (double)rows * (double)columns * (double)q->s.channels *
                    (double)q->s.taps * (double)q->filters;
     int64_t parts = strips < CHUNKS ? conv_parts(CHUNKS, strips) : 1;
@@ -552,7 +391,7 @@ static bool lattice_room(Call *c, Lattice *q, bool *packed) {
     size_t weights, strips, near, all, sum, slack = q->tiles->bytes * 8;
     int64_t elements, strip;
     if (!conv_strip_size(&q->s, q->s.rows, q->s.columns, &strip) ||
-        !conv_product(q->s.channels, q->s.taps, packed_filters(q), &elements) ||
+        !conv_product(q->s.channels, q->s.taps, lattice_packed_filters(q), &elements) ||
         !i64_mul(elements, q->groups, &elements) ||
         !size_mul((size_t)elements, q->s.size, &weights) ||
         !size_add((size_t)strip, slack + 63, &q->strip_bytes) ||
@@ -603,7 +442,7 @@ static bool run_lattice(Call *c, Lattice *q) {
         q->s.plane = q->s.x_stride[1] / (int64_t)q->s.size;
         q->s.strip_row = q->s.x_stride[3] / (int64_t)q->s.size;
     }
-    if (!packed) pack_weights(c->host->pool, q);
+    if (!packed) lattice_pack(c->host->pool, q);
     if (is_shared(q) && !q->direct)
         pool_run(c->host->pool,
                  (size_t)(q->units / q->filter_parts *

@@ -2,7 +2,6 @@
  * is appended to the graph; what it replaces is then left out. */
 #include "rewrite/parallel/parallel.h"
 
-#include <math.h>
 #include <string.h>
 
 /* A result of a function that leaves it. */
@@ -239,96 +238,13 @@ static bool rows_apply(Build *q, Phase *f, const SplitApply *p) {
     return true;
 }
 
-/* ---- crossings: the part of a shard ---- */
-
-static PropArg same_prop(const SplitApply *p, const char *name) {
-    return (PropArg){name, *op_prop(p->w->s, p->op, p->props, name)};
-}
-
-static Var reduced(Phase *f, const SplitApply *p, const char *op, Var x) {
-    PropArg arg[] = {same_prop(p, "axis"), same_prop(p, "keepdims")};
-    return apply_named(&f->b, op, 1, &x, 2, arg);
-}
-
-static Var lowest(Builder *b, DType d) {
-    int64_t low = 0;
-    uint64_t high;
-    if (dtype_is_float(d)) return const_number(b, d, -(double)INFINITY);
-    if (d != DT_BOOL) dtype_int_range(d, &low, &high);
-    return op_cast_to(b, const_int(b, low), d);
-}
-
-/* A shard without rows has no largest element: the least there is does for it, unless
- * no shard has any. */
-static Var largest(Build *q, Phase *f, const SplitApply *p, Var x) {
-    const Type *t = var_type(f->fn, x);
-    Var some = reduced(f, p, "sum", op_cast_to(&f->b, x, DT_FLOAT64)),
-        low = lowest(&f->b, t->dtype), shape = VAR_NONE;
-    if (some == VAR_NONE || low == VAR_NONE) return VAR_NONE;
-    if ((shape = shape_vector(&f->b, some)) == VAR_NONE) return VAR_NONE;
-    Var in[] = {low, shape};
-    low = apply_named(&f->b, "broadcast_to", 2, in, 0, NULL);
-    Var most = reduced(f, p, "max", x), n = shape_of(&f->b, x, split_of(p, 0)->axis);
-    if (low == VAR_NONE || most == VAR_NONE || n == VAR_NONE) return VAR_NONE;
-    Bind bind[] = {{sym(f->b.s, "n"), n}, {sym(f->b.s, "all"), all_rows(q, f)}};
-    Env env = {.n = 2, .bind = bind};
-    bool ok = true;
-    Var any = template_build(&f->b, "(n > 0) | (all == 0)", &env, &ok),
-        choose[] = {any, most, low};
-    return any == VAR_NONE
-               ? VAR_NONE
-               : op_apply1(&f->b, op_known(f->b.s, OP_IFELSE), NULL, 3, choose);
-}
-
-/* Turns the order of numbers around, without an overflow; its own inverse. */
-static Var turned(Builder *b, Var x) {
-    bool floats = dtype_is_float(var_type(b->g, x)->dtype);
-    return op_call1(b, floats ? "negative" : "invert", x);
-}
-
-static Var part_of(Build *q, Phase *f, const SplitApply *p, const Var *in) {
-    const Type *t = var_type(q->w->g, p->out);
-    Builder *b = &f->b;
-    switch (q->w->crossing[p->id]) {
-    case CROSS_SUM:
-    case CROSS_LOGSUMEXP:
-        return graph_copy_apply(f->fn, q->w->g, p->id, in, true);
-    case CROSS_MEAN: {
-        Var x = op_cast_to(b, in[0], t->dtype);
-        return x == VAR_NONE ? x : reduced(f, p, "sum", x);
-    }
-    case CROSS_MAX:
-        return largest(q, f, p, in[0]);
-    case CROSS_MIN: {
-        Var x = turned(b, in[0]);
-        return x == VAR_NONE ? x : largest(q, f, p, x);
-    }
-    case CROSS_ANY:
-        return reduced(f, p, "any", in[0]);
-    case CROSS_ALL: {
-        Var all = reduced(f, p, "all", in[0]);
-        return all == VAR_NONE ? all : op_call1(b, "logical_not", all);
-    }
-    case CROSS_INC: {
-        Var *into = NEW_N(q->w->a, p->nin, Var);
-        memcpy(into, in, p->nin * sizeof *in);
-        into[0] = op_zeros_like(b, in[0], var_type(f->fn, in[0])->dtype);
-        return into[0] == VAR_NONE
-                   ? VAR_NONE
-                   : graph_copy_apply(f->fn, q->w->g, p->id, into, true);
-    }
-    case CROSS_NONE:
-        break;
-    }
-    return VAR_NONE;
-}
-
 static bool cross_rows(Build *q, Phase *f, const SplitApply *p) {
     Crossing how = q->w->crossing[p->id];
     Var *in = NEW_N(q->w->a, p->nin, Var);
     if (!inputs_in(q, f, p, in)) return false;
     f->b.from = q->w->g->origin[p->id];
-    Var part = part_of(q, f, p, in);
+    bool counts = how == CROSS_MAX || how == CROSS_MIN;
+    Var part = crossing_part(p, &f->b, in, counts ? all_rows(q, f) : VAR_NONE);
     bool sum = how == CROSS_SUM || how == CROSS_MEAN || how == CROSS_INC;
     vec_push(q->w->s, &f->out,
              ((Leaving){p->out, part, sum ? SHARD_SUM : SHARD_STACK, VAR_NONE}));
@@ -454,86 +370,6 @@ static bool sum_over_ranks(Build *q, Phase *f) {
 
 /* ---- the main graph ---- */
 
-/* A size that the type gives, in the main graph. */
-static Var size_in_main(Build *q, const SplitApply *p, const Type *t, int axis) {
-    if (dim_is_known(t->dim[axis])) return const_int(&q->b, t->dim[axis]);
-    if (split_is_row_dim(q->w, t->dim[axis])) return q->rows;
-    if (dim_is_named(t->dim[axis])) return graph_dim(q->w->g, dim_sym(t->dim[axis]));
-    split_fail(p, "axis %d of %s is not known", axis, type_str(q->w->s, t));
-    return VAR_NONE;
-}
-
-/* How many elements the axis of the rows has. */
-static Var merged_rows(Build *q, const Spread *x) {
-    int64_t times = (x->before ? x->before : 1) * (x->after ? x->after : 1);
-    return times == 1 ? q->rows
-                      : op_call2(&q->b, "multiply", q->rows, const_int(&q->b, times));
-}
-
-/* The mean's divisor: how many elements all shards have along its axes. */
-static Var count_elements(Build *q, const SplitApply *p) {
-    const Type *t = split_type(p, 0);
-    bool flag[MAX_NDIM];
-    const Prop *axis = op_prop(q->w->s, p->op, p->props, "axis");
-    Var n = merged_rows(q, split_of(p, 0));
-    for (int k = 0; n != VAR_NONE && k < t->ndim; k++) {
-        flag[k] = axis->kind == P_NONE || (axis->kind == P_INT && axis->i == k);
-        for (size_t j = 0; axis->kind == P_INTS && j < axis->ints.n; j++)
-            flag[k] |= axis->ints.p[j] == k;
-        if (!flag[k] || k == split_of(p, 0)->axis) continue;
-        Var size = size_in_main(q, p, t, k);
-        if (size == VAR_NONE || (n = op_call2(&q->b, "multiply", n, size)) == VAR_NONE)
-            return VAR_NONE;
-    }
-    return n == VAR_NONE
-               ? n
-               : op_cast_to(&q->b, n, dtype_real(var_type(q->w->g, p->out)->dtype));
-}
-
-static Var along_shards(Build *q, const char *op, Var x) {
-    PropArg first = {"axis", PROP_INT(0)};
-    return apply_named(&q->b, op, 1, &x, 1, &first);
-}
-
-static Var over_shards(Build *q, const char *op, Var x) {
-    Var r = along_shards(q, op, x);
-    return r == VAR_NONE ? r : op_call1(&q->b, "all_max", r);
-}
-
-static Var finish_crossing(Build *q, const SplitApply *p, Var v) {
-    Builder *b = &q->b;
-    switch (q->w->crossing[p->id]) {
-    case CROSS_MEAN: {
-        Var n = count_elements(q, p);
-        return n == VAR_NONE ? n : op_call2(b, "divide", v, n);
-    }
-    case CROSS_MAX:
-        return over_shards(q, "max", v);
-    case CROSS_MIN: {
-        Var r = over_shards(q, "max", v);
-        return r == VAR_NONE ? r : turned(b, r);
-    }
-    case CROSS_LOGSUMEXP: {
-        Var all = op_call1(b, "all_gather", v);
-        return all == VAR_NONE ? all : along_shards(q, "logsumexp", all);
-    }
-    case CROSS_ANY:
-        return over_shards(q, "any", v);
-    case CROSS_ALL: {
-        Var r = over_shards(q, "any", v);
-        return r == VAR_NONE ? r : op_call1(b, "logical_not", r);
-    }
-    case CROSS_INC: {
-        Var base = main_of(q, p->in[0]);
-        return base == VAR_NONE ? base : op_call2(b, "add", base, v);
-    }
-    case CROSS_SUM:
-    case CROSS_NONE:
-        break;
-    }
-    return v;
-}
-
 static bool take_results(Build *q, Phase *f) {
     for (size_t i = 0; i < f->out.n; i++) {
         const Leaving *x = &f->out.p[i];
@@ -543,8 +379,11 @@ static bool take_results(Build *q, Phase *f) {
         }
         SplitApply p = apply_at(q, var_owner(q->w->g, x->of));
         q->b.from = q->w->g->origin[p.id];
-        if ((q->main[x->of] = finish_crossing(q, &p, x->value)) == VAR_NONE)
-            return false;
+        bool adds = q->w->crossing[p.id] == CROSS_INC;
+        Var whole = adds ? main_of(q, p.in[0]) : VAR_NONE;
+        if (adds && whole == VAR_NONE) return false;
+        q->main[x->of] = crossing_finish(&p, &q->b, x->value, q->rows, whole);
+        if (q->main[x->of] == VAR_NONE) return false;
     }
     return true;
 }
@@ -558,8 +397,7 @@ static Var whole_shape(Build *q, const SplitApply *p) {
         only = (int)op_prop(q->w->s, p->op, p->props, "axis")->i;
     for (int k = 0; k < t->ndim; k++) {
         if (only >= 0 && k != only) continue;
-        item[k] = k == split_of(p, 0)->axis ? merged_rows(q, split_of(p, 0))
-                                            : size_in_main(q, p, t, k);
+        item[k] = crossing_size(p, &q->b, q->rows, k);
         if (item[k] == VAR_NONE) return VAR_NONE;
     }
     return only >= 0 ? item[only] : ints_stack(&q->b, (size_t)t->ndim, item);

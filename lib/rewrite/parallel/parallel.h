@@ -94,6 +94,14 @@ bool split_scan_rule(const SplitApply *p, Spread *out, Crossing *crossing);
 bool split_rule(const SplitApply *p, Spread *out, Crossing *crossing);
 /* Does input i give a shape: is it of `ints`? */
 bool split_gives_shape(Session *s, const Op *op, size_t nin, size_t i);
+/* crossing.c: VAR_NONE: diagnosed. In the function of a shard, from its inputs `in`;
+ * all_rows, of a maximum or minimum: the number of rows of all ranks. */
+Var crossing_part(const SplitApply *p, Builder *b, const Var *in, Var all_rows);
+/* In the main graph, where v is what became of the parts: their sum, or all of them.
+ * whole, of CROSS_INC: the array that they are added to. */
+Var crossing_finish(const SplitApply *p, Builder *b, Var v, Var rows, Var whole);
+/* The length of an axis of the first input, with the rows of all ranks. */
+Var crossing_size(const SplitApply *p, Builder *b, Var rows, int axis);
 /* build.c: NULL: diagnosed. */
 bool split_build(Split *w);
 
