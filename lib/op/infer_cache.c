@@ -6,12 +6,17 @@
 
 enum { TYPED_SIZE = 256 };
 
+/* Where a page lies differs from run to run; what hits shouldn't. */
+static uint64_t in_page(const void *p) {
+    return (uintptr_t)p % 4096;
+}
+
 static Typed *typed_slot(Session *s, const Typed *key) {
     OpTable *t = op_table(s);
     if (!t->typed) t->typed = NEW_N(t->arena, TYPED_SIZE, Typed);
-    uint64_t h = hash_mix((uintptr_t)key->op, (uintptr_t)key->given);
-    for (size_t i = 0; i < TYPED_IN; i++)
-        h = hash_mix(h, (uintptr_t)key->in[i]);
+    uint64_t h = hash_mix(in_page(key->op), in_page(key->given));
+    for (size_t i = 0; i < TYPED_IN && key->in[i]; i++)
+        h = hash_mix(h, key->in[i]->id);
     return &t->typed[h % TYPED_SIZE];
 }
 
