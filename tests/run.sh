@@ -40,12 +40,14 @@ for program in "$@"; do
         failed=$((failed + 1))
     fi
     tail -n 40 "$log/unit.$i"
+    [ "$status" = 0 ] || { echo "$program: status $status" && tail -n 40 "$log/unit.$i"; } >>"$log/failures"
     count "$log/unit.$i"
 done
 
 export TL_BIN="$PWD/$B/bin"
 bats --tap --jobs "$jobs" tests/bats >"$log/bats" 2>&1
 grep -v '^ok ' "$log/bats"
+awk '/^not ok /{ on = 1 } /^ok /{ on = 0 } on' "$log/bats" >>"$log/failures"
 ok=$(grep -c '^ok ' "$log/bats")
 bad=$(grep -c '^not ok ' "$log/bats")
 [ "$ok" -gt 0 ] || bad=$((bad + 1))
@@ -53,9 +55,11 @@ echo "bats: $ok passed, $bad failed"
 passed=$((passed + ok))
 failed=$((failed + bad))
 
-tests/lint/run.sh "$B" >"$log/lint" 2>&1
+tests/lint/run.sh "$B" >"$log/lint" 2>&1 || cat "$log/lint" >>"$log/failures"
 cat "$log/lint"
 count "$log/lint"
 
+# Once more, where the end of a long log shows them.
+[ "$failed" -eq 0 ] || { echo "---- what failed ----" && tail -n 200 "$log/failures"; }
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]
