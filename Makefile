@@ -157,7 +157,8 @@ endef
 $(foreach t,$(TOOLS),$(eval $(call TOOL_RULE,$(t))))
 
 # ---- tests: each tests/unit/*.c and tests/prop/*.c is a program (tests/unit/test.h) -----------
-UNIT_C := $(wildcard tests/unit/*.c tests/prop/*.c)
+# The longest first: the others then fill the cores.
+UNIT_C := $(sort $(wildcard tests/prop/*.c)) $(sort $(wildcard tests/unit/*.c))
 UNIT_BIN := $(UNIT_C:%.c=$(B)/%)
 $(B)/tests/%: $(B)/tests/%.o $(B)/libthunkline-all.a
 	$(call say,LD,$@)

@@ -7,8 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #define HUGE_PAGE ((size_t)2 << 20)
+
+void mem_map_large(void) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+#endif
+}
 
 _Noreturn void mem_panic(Session *s) {
     session_panic(s, E_MEM, "out of memory");

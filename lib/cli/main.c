@@ -372,6 +372,7 @@ int tool_main(const Tool *t, int argc, char **argv) {
              .program = slash  ? slash + 1
                         : argc ? argv[0]
                                : t->name};
+    if (t->writes_graph) mem_map_large();
     r.common = calloc(1, t->settings);
     if (!r.common) exit_on_panic(&r, E_MEM, "out of memory");
     if (wants_json(argc, argv)) r.common->errors = 1;

@@ -207,6 +207,7 @@ static void text_rate(const char *folder) {
 
 int main(int argc, char **argv) {
     if (argc != 2) return 2;
+    mem_map_large(); /* as the tools do */
     static const char *const kinds[] = {"chain", "tree", "rnn", "mlp", "transformer"};
     bench_title("graphs of many nodes");
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
