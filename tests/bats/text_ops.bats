@@ -72,7 +72,7 @@ Y
     bad 3 E_DTYPE 'where. must be a bool mask' 'gload -e "y = sum([1., 2.], where=[1, 0])"'
     bad 3 E_SHAPE 'the mask has 2 dims' 'gload -e "y = sum([1., 2.], where=[[True, False]])"'
     bad 3 E_SHAPE 'initial. must be a scalar' 'gload -e "y = prod([1., 2.], initial=[1, 2])"'
-    bad 3 E_ARG 'std has no argument where' 'gload -e "y = std([1., 2.], where=True)"'
+    bad 3 E_ARG 'median has no argument where' 'gload -e "y = median([1., 2.], where=True)"'
     bad 3 E_SHAPE 'only the first and the last may be vectors' 'gload -e "y = multi_dot([1., 2.], [1., 2.], [3.])"'
     bad 3 E_VALUE 'the number of parts must be from 1' 'gload -e "y = array_split([1., 2.], 0)"'
     bad 3 E_ARG 'gelu' 'gload -e "y = gelu(2., approx=True)"'

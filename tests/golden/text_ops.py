@@ -572,6 +572,9 @@ for axis, keep in CASES:
             x = (4 * X).astype(t)
             value = np.mean(x.astype(f8), axis, keepdims=keep, where=m)
             row(N, "mean({x}, %s, where={m})" % spelled, value.astype(t if t is f4 else f8), x=x, m=m)
+            for name, ddof in (("var", 0), ("var", 1), ("std", 0), ("std", 2)):
+                value = getattr(np, name)(x.astype(f8), axis, ddof=ddof, keepdims=keep, where=m)
+                row(N, "%s({x}, %s, ddof=%d, where={m})" % (name, spelled, ddof), value.astype(t if t is f4 else f8), x=x, m=m)
         for name in ("any", "all"):
             row(N, "%s({x}, %s, where={m})" % (name, spelled), getattr(np, name)((X > 0) * X, axis, keepdims=keep, where=m), x=(X > 0) * X, m=m)
 for name, first in (("sum", 7), ("prod", 7), ("max", 7), ("min", 7)):
@@ -587,6 +590,7 @@ row(N, "sum({x}, initial={y})", np.array(4), x=np.array([1, 2], i4), y=np.array(
 row(N, "max({x}, initial={y})", np.array(3, i4), x=np.array([1, 2], i4), y=np.array(3.75))
 row(N, "sum({z}, where={m}, initial=1)", np.sum(X[0] + 1j * X[1], where=M[0], initial=1), z=X[0] + 1j * X[1], m=M[0])
 row(N, "mean({z}, axis=0, where={m})", np.mean(X[0] + 1j * X[1], 0, where=[[True], [False], [True]]), z=X[0] + 1j * X[1], m=np.array([[True], [False], [True]]))
+row(N, "var({z}, axis=0, where={m})", np.var(X[0] + 1j * X[1], 0, where=[[True], [False], [True]]), z=X[0] + 1j * X[1], m=np.array([[True], [False], [True]]))
 row(N, "mean({x}, where={m}, dtype='int64')", np.mean(np.array([1.5, 2.5, 4.5]), dtype=i8, where=[True, True, False]), x=np.array([1.5, 2.5, 4.5]), m=np.array([True, True, False]))
 # what the mask leaves out, and a tie with the first value, have no part in the gradient
 row(N, "grad(sum(max({x}, axis=1, where={m}, initial=0)), {x})", np.array([[0.0, 1.0], [0.0, 0.0]]), x=np.array([[5.0, 2.0], [-1.0, -2.0]]),

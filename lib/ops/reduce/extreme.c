@@ -99,8 +99,6 @@ static bool truth_pull(Pull *p) {
     return pull_discrete(p);
 }
 
-#define FOLD_PROPS "axis: axes = None, keepdims: bool = False"
-
 static const Op table[] = {
     {.name = OP_ROW("max"),
      .doc = "Largest element over the given axes (None: all); nan wins. Every tied "

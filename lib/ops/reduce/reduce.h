@@ -103,4 +103,9 @@ static inline c128 c128_mul(c128 a, c128 b) {
     return __builtin_complex(ar * br - ai * bi, ar * bi + ai * br);
 }
 
+/* The props of reductions. */
+#define FOLD_PROPS "axis: axes = None, keepdims: bool = False"
+#define SUM_PROPS  "axis: axes = None, dtype: dtype? = None, keepdims: bool = False"
+#define VAR_PROPS  "axis: axes = None, ddof: float = 0.0, keepdims: bool = False"
+
 #endif

@@ -167,8 +167,6 @@ static bool prod_pull(Pull *p) {
            (p->grad[0] = op_call2(b, "multiply", g, others)) != VAR_NONE;
 }
 
-#define FOLD_PROPS "axis: axes = None, dtype: dtype? = None, keepdims: bool = False"
-
 static const Op table[] = {
     {.name = OP_ROW("sum"),
      .doc = "Sum over the given axes (None: all). bool and int8 to int32 give int64, "
@@ -178,7 +176,7 @@ static const Op table[] = {
      .sparse = "sparse_sum",
      .keywords = "sum_where",
      .in = "x",
-     .props = FOLD_PROPS,
+     .props = SUM_PROPS,
      .expand = reduce_expand,
      .type = sum_type,
      .perform = sum_perform,
@@ -196,7 +194,7 @@ static const Op table[] = {
             "float64; dtype is as for sum, where= as in mean_where.",
      .keywords = "mean_where",
      .in = "x",
-     .props = FOLD_PROPS,
+     .props = SUM_PROPS,
      .expand = mean_expand,
      .type = mean_type,
      .perform = mean_perform,
@@ -215,7 +213,7 @@ static const Op table[] = {
          "and initial= as in prod_where.",
      .keywords = "prod_where",
      .in = "x",
-     .props = FOLD_PROPS,
+     .props = SUM_PROPS,
      .expand = reduce_expand,
      .type = sum_type,
      .perform = prod_perform,

@@ -94,13 +94,12 @@ static bool std_pull(Pull *p) {
            (p->grad[0] = variance_gradient(p, p->cotangent[0], true)) != VAR_NONE;
 }
 
-#define VAR_PROPS "axis: axes = None, ddof: float = 0.0, keepdims: bool = False"
-
 static const Op table[] = {
     {.name = OP_ROW("var"),
      .doc = "Variance over the given axes (None: all): the mean of squared deviations, "
             "divided by the count minus ddof. "
-            "Accumulated in float64; floatX for integers.",
+            "Accumulated in float64; floatX for integers. where= is as in var_where.",
+     .keywords = "var_where",
      .in = "x",
      .props = VAR_PROPS,
      .type = var_op_type,
@@ -112,7 +111,8 @@ static const Op table[] = {
      .vmap = vmap_axes,
      .example = "var([1.0, 2.0, 3.0, 4.0]) -> 1.25\nvar([1.0, 3.0], ddof=1) -> 2.0"},
     {.name = OP_ROW("std"),
-     .doc = "Standard deviation: the square root of var.",
+     .doc = "Standard deviation: the square root of var. where= is as in std_where.",
+     .keywords = "std_where",
      .in = "x",
      .props = VAR_PROPS,
      .type = var_op_type,

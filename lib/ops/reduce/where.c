@@ -17,10 +17,14 @@ typedef struct Masked {
     Var fill; /* of max and min: what changes nothing */
 } Masked;
 
-/* "sum" of sum_where, which the user may have called so. */
+/* "sum" of sum_where, which the user may have called so; of ops whose texts call these,
+ * their names. */
 static const char *called(const Masked *m) {
-    return arena_str(session_arena(m->b->s), m->op->name,
-                     strlen(m->op->name) - strlen("_where"));
+    static const char end[] = "_where";
+    const char *name = m->b->asked ? m->b->asked : m->op->name;
+    size_t n = strlen(name), k = sizeof end - 1;
+    bool ends = n > k && strcmp(name + n - k, end) == 0;
+    return arena_str(session_arena(m->b->s), name, ends ? n - k : n);
 }
 
 static Var masked_build(Masked *m, const char *text, Var r) {
@@ -222,9 +226,6 @@ static bool min_where_expand(Builder *b, const Op *op, const Props *p, size_t ni
                                 out);
 }
 
-#define FOLD_PROPS "axis: axes = None, keepdims: bool = False"
-#define SUM_PROPS  "axis: axes = None, dtype: dtype? = None, keepdims: bool = False"
-
 static const Op table[] = {
     {.name = OP_ROW("sum_where"),
      .doc =
@@ -253,6 +254,25 @@ static const Op table[] = {
      .props = SUM_PROPS,
      .expand = mean_where_expand,
      .example = "mean([1., 2., 6.], where=[False, True, True]) -> 4.0"},
+    {.name = OP_ROW("var_where"),
+     .doc = "Variance of the elements that the mask `where` selects, which broadcasts "
+            "to x; nan of none. Otherwise as var. var(x, where=m) is the same.",
+     .in = "x, where",
+     .props = VAR_PROPS,
+     .def = "off = x / 1 - mean(x / 1, axis=axis, keepdims=True, where=where)\n"
+            "square = real(off * conj(off))\n"
+            "n = sum(broadcast_to(where, x.shape), axis=axis, keepdims=keepdims) - "
+            "ddof\n"
+            "r = sum(square, axis=axis, keepdims=keepdims, where=where) / "
+            "cast(maximum(n, 0), square.dtype)",
+     .example = "var([1., 9., 3.], where=[True, False, True]) -> 1.0"},
+    {.name = OP_ROW("std_where"),
+     .doc = "Standard deviation of the elements that the mask `where` selects, the "
+            "square root of var_where. std(x, where=m) is the same.",
+     .in = "x, where",
+     .props = VAR_PROPS,
+     .def = "sqrt(var(x, axis=axis, ddof=ddof, keepdims=keepdims, where=where))",
+     .example = "std([1., 9., 5.], where=[True, False, True]) -> 2.0"},
     {.name = OP_ROW("max_where"),
      .doc =
          "Largest of initial and the elements that the mask `where` selects, which "
