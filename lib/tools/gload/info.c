@@ -109,12 +109,6 @@ static void info_interface(InfoTable *f) {
                      g->functions.p[i]->fused ? ", fused" : "");
 }
 
-static int by_op(const void *a, const void *b) {
-    const OpCount *x = a, *y = b;
-    return (uintptr_t)x->op < (uintptr_t)y->op ? -1
-                                               : (uintptr_t)x->op > (uintptr_t)y->op;
-}
-
 static int by_count(const void *a, const void *b) {
     const OpCount *x = a, *y = b;
     if (x->n != y->n) return x->n < y->n ? 1 : -1;
@@ -122,20 +116,22 @@ static int by_count(const void *a, const void *b) {
 }
 
 OpCount *graph_count_ops(const Graph *g, size_t *count) {
-    OpCount *c = mem_zalloc(g->s, (size_t)g->napply + 1, sizeof *c);
-    size_t n = 0;
-    for (ApplyId a = 0; a < g->napply; a++)
-        c[a] = (OpCount){g->apply[a].op, 1};
-    qsort(c, g->napply, sizeof *c, by_op);
+    Vec(OpCount) all = {0};
+    Map place = MAP(g->s); /* op -> 1 + where it is */
+    vec_reserve(g->s, &all, 1);
     for (ApplyId a = 0; a < g->napply; a++) {
-        if (n && c[n - 1].op == c[a].op)
-            c[n - 1].n++;
-        else
-            c[n++] = c[a];
+        const Op *op = g->apply[a].op;
+        uint64_t at = 0;
+        if (!map_get(&place, (uintptr_t)op, &at)) {
+            vec_push(g->s, &all, ((OpCount){op, 0}));
+            map_put(&place, (uintptr_t)op, at = all.n);
+        }
+        all.p[at - 1].n++;
     }
-    qsort(c, n, sizeof *c, by_count);
-    *count = n;
-    return c;
+    map_free(&place);
+    qsort(all.p, all.n, sizeof *all.p, by_count);
+    *count = all.n;
+    return all.p;
 }
 
 static void info_ops(InfoTable *f) {
