@@ -45,6 +45,17 @@ static bool is_out_of_memory(const Diag *d) {
     return d && d->severity == DIAG_ERROR && d->code == E_MEM;
 }
 
+static void add_note(Session *s, Diag *d, Span at, Hint h, char *text);
+
+/* How the place came to be run, where bodies replaced their calls. */
+static void note_calls(Session *s, Diag *d, Span at) {
+    const Source *src = source_get(s, at.source);
+    if (!src || !src->calls) return;
+    Str text = STR(s);
+    str_puts(&text, "called here");
+    add_note(s, d, src->called, HINT_NONE, text.p);
+}
+
 /* Once memory has run out, further allocations fail too; these are not new errors. */
 static void add_diag(Session *s, Severity severity, Span at, DiagCode code,
                      char *text) {
@@ -55,6 +66,7 @@ static void add_diag(Session *s, Severity severity, Span at, DiagCode code,
     Diag *d = mem_zalloc(s, 1, sizeof *d);
     *d = (Diag){severity, code, at, text, NULL, diag_exit(code)};
     vec_push(s, &s->diags, d);
+    note_calls(s, d, at);
 }
 
 bool fail(Session *s, Span at, DiagCode code, const char *fmt, ...) {
@@ -83,6 +95,7 @@ static void add_note(Session *s, Diag *d, Span at, Hint h, char *text) {
     }
     *end = mem_alloc(s, sizeof **end);
     **end = (DiagNote){at, text, h, NULL};
+    note_calls(s, d, at);
 }
 
 bool note(Session *s, Span at, const char *fmt, ...) {

@@ -34,14 +34,21 @@ typedef struct Source {
     size_t len;
     uint32_t first_line; /* 1 for a whole file */
     uint32_t first_col;  /* 1 */
+    uint32_t of;         /* itself; of a text as it was called, the text: */
+    uint32_t calls;      /* how many calls lead here; 0: it is the text */
+    Span called;         /* the last of these calls */
 } Source;
 uint32_t source_add(Session *s, const char *name, const char *text,
                     size_t len); /* copies both */
 uint32_t
 source_add_at(Session *s, const char *name, const char *text, size_t len, uint32_t line,
               uint32_t col); /* text that begins at line:col of the named file */
-const Source *source_get(Session *s, uint32_t source); /* NULL for 0 */
-size_t source_count(Session *s);                       /* valid numbers are 1..count */
+/* The same text, of a function whose call at `call` its body has replaced: what is said
+ * of a place in it goes on with "called here". */
+uint32_t source_called(Session *s, uint32_t source, Span call);
+const Source *source_get(Session *s, uint32_t source);   /* NULL for 0 */
+bool source_is_same(Session *s, uint32_t x, uint32_t y); /* one text, however called */
+size_t source_count(Session *s); /* valid numbers are 1..count */
 /* line and column (1-based, columns in characters) of the span's beginning */
 void span_place(Session *s, Span at, uint32_t *line, uint32_t *col);
 

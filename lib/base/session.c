@@ -16,6 +16,7 @@ Session *session_new(PanicFn *panic, void *ctx) {
     s->cpu_level = -1;
     s->options = (Options){.floatX = -1, .cpu_level = -1};
     s->sym_index = INDEX(s);
+    s->called_index = INDEX(s);
     s->arena = arena_new(s);
     return s;
 }
@@ -36,6 +37,7 @@ void session_free(Session *s) {
     vec_free(&s->place_mark);
     vec_free(&s->syms);
     index_free(&s->sym_index);
+    index_free(&s->called_index);
     str_free(&s->message);
     arena_free(s->arena);
     free(s);

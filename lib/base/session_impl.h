@@ -44,6 +44,7 @@ struct TlSession {
     Vec(SymText) syms; /* syms.p[0] is "no symbol" */
     Index sym_index;
     Vec(Source *) sources;
+    Index called_index; /* of those by source_called */
     PlaceCache place;
     Vec(PlaceCache) place_mark; /* of its source: every PLACE_STRIDE bytes */
     Vec(Diag *) diags;

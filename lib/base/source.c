@@ -12,15 +12,58 @@ uint32_t source_add_at(Session *s, const char *name, const char *text, size_t le
     src->first_line = line;
     src->first_col = col;
     vec_push(s, &s->sources, src);
-    return (uint32_t)s->sources.n;
+    return src->of = (uint32_t)s->sources.n;
 }
 
 uint32_t source_add(Session *s, const char *name, const char *text, size_t len) {
     return source_add_at(s, name, text, len, 1, 1);
 }
 
+typedef struct CalledSource {
+    const Session *s;
+    uint32_t of;
+    Span call;
+} CalledSource;
+
+static bool is_called_source(const void *ctx, uint32_t id) {
+    const CalledSource *want = ctx;
+    const Source *src = want->s->sources.p[id - 1];
+    return src->of == want->of && src->called.source == want->call.source &&
+           src->called.begin == want->call.begin && src->called.end == want->call.end;
+}
+
+static uint32_t called_source(Session *s, uint32_t of, Span call) {
+    CalledSource want = {s, of, call};
+    uint64_t hash =
+        hash_mix(hash_mix(hash_mix(of, call.source), call.begin), call.end) * 16;
+    uint32_t have = index_find(&s->called_index, hash, is_called_source, &want);
+    if (have != UINT32_MAX) return have;
+    Source *src = NEW(s->arena, Source);
+    *src = *s->sources.p[of - 1];
+    src->calls = 1 + s->sources.p[call.source - 1]->calls;
+    src->called = call;
+    vec_push(s, &s->sources, src);
+    index_add(&s->called_index, hash, (uint32_t)s->sources.n);
+    return (uint32_t)s->sources.n;
+}
+
+/* A text that was called is called from elsewhere if its caller is. */
+uint32_t source_called(Session *s, uint32_t source, Span call) {
+    const Source *src = source_get(s, source), *from = source_get(s, call.source);
+    if (!src || !from || src->calls + from->calls >= CALL_DEPTH) return source;
+    if (!src->calls) return called_source(s, source, call);
+    Span at = src->called;
+    at.source = source_called(s, at.source, call);
+    return called_source(s, src->of, at);
+}
+
 const Source *source_get(Session *s, uint32_t source) {
     return source == 0 || source > s->sources.n ? NULL : s->sources.p[source - 1];
+}
+
+bool source_is_same(Session *s, uint32_t x, uint32_t y) {
+    const Source *a = source_get(s, x), *b = source_get(s, y);
+    return a && b && a->of == b->of;
 }
 
 size_t source_count(Session *s) {

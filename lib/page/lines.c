@@ -88,7 +88,7 @@ uint32_t page_line(Page *p, const Graph *g, ApplyId id, uint32_t *source) {
     const Source *src = source_get(p->s, at.source);
     *source = 0;
     if (!src) return 0;
-    LineIndex *x = index_of(p, at.source);
+    LineIndex *x = index_of(p, src->of);
     if (!x->known) index_lines(p, src, x);
     if (x->none) return 0;
     uint32_t line = line_at(x, at.begin), number = src->first_line + line;

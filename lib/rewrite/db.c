@@ -67,16 +67,17 @@ static bool is_asked_by_all(const RewriteEntry *e, size_t n, const char *const *
 
 /* Lower-case mode names are tags too, so --list shows them. */
 static const char *add_mode_tags(Database *db, const char *tags, double position) {
-    static const char *const only_asked[] = {"fast", "unsafe", "inline"};
+    static const char *const only_asked[] = {"fast", "unsafe"};
     for (size_t i = 0; i < sizeof only_asked / sizeof *only_asked; i++)
         if (rewrite_tags_have(tags, only_asked[i])) return tags;
     bool clean = rewrite_tags_have(tags, "merge") ||
                  rewrite_tags_have(tags, "expand") || rewrite_tags_have(tags, "fold") ||
                  rewrite_tags_have(tags, "useless");
     return arena_printf(db->arena, "%s%sfast_run%s", tags, *tags ? " " : "",
-                        clean            ? " fast_compile"
-                        : position > 1.5 ? ""
-                                         : " stable");
+                        clean ? " fast_compile"
+                        : position > 1.5 || rewrite_tags_have(tags, "inline")
+                            ? ""
+                            : " stable");
 }
 
 static bool mode_includes(const RewriteEntry *e, const char *mode) {

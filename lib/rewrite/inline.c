@@ -1,10 +1,20 @@
-/* Replaces calls of small functions by their bodies. Functions are processed before
+/* Replaces calls by bodies, as long as the caller doesn't grow too much by that: a call
+ * in a step of a loop costs more than a small body, and what a body computes can be
+ * shared with what its caller and other bodies compute. Functions are processed before
  * their callers, so nested calls are inlined from the inside out; a function that is
  * recursive, loops or has effects is left alone. */
 #include "rewrite/rewrite_impl.h"
 #include "userop/userop.h"
 
-enum { MOST_APPLIES = 64, MOST_GROWTH = 1 << 20 };
+/* Of a body; of all that a caller takes in, and all callers together; of a body that
+ * costs no more than its call. The definitions of ops must be taken in. */
+enum {
+    MOST_APPLIES = 512,
+    MOST_GROWTH = 1 << 13,
+    MOST_IN_ALL = 1 << 17,
+    FEW_APPLIES = 8,
+    MOST_DEFINITIONS = 1 << 20
+};
 
 /* Calls of fused groups don't count: they are copied along, whatever was rewritten
  * first. */
@@ -54,6 +64,23 @@ static bool replace_by_body(Rewriter *r, ApplyId id, const Graph *fn) {
     return ok;
 }
 
+/* A message about one of these Applies still shows the call. */
+static void note_call(Graph *g, ApplyId from, Span call) {
+    for (ApplyId a = from; a < g->napply; a++) {
+        Span *at = &g->origin[a].at;
+        at->source = source_called(g->s, at->source, call);
+    }
+}
+
+/* The work is in proportion to the graph: of bodies that aren't few Applies, a caller
+ * takes in so many, and all callers of a run. */
+static bool is_worth(const Rewriter *r, uint64_t grown, const Graph *fn) {
+    int64_t before = r->db->entry.p[r->current].profile.nodes;
+    uint64_t all = (uint64_t)(before > 0 ? before : 0) + grown + fn->napply;
+    return fn->napply <= FEW_APPLIES ||
+           (grown + fn->napply <= MOST_GROWTH && all <= MOST_IN_ALL);
+}
+
 bool inline_pass(Rewriter *r) {
     const Op *call = op_known(r->s, OP_CALL);
     uint64_t grown = 0;
@@ -64,8 +91,12 @@ bool inline_pass(Rewriter *r) {
             graph_function(r->g, op_prop(r->s, call, a->props, "fn")->sym);
         if (fn == r->g || !may_inline(r->g, fn) || !call_types_agree(r->g, a, fn))
             continue;
-        if ((grown += fn->napply) > MOST_GROWTH) break;
+        if (!is_worth(r, grown, fn)) continue;
+        ApplyId from = r->g->napply;
+        Span at = r->g->origin[id].at;
         if (!replace_by_body(r, id, fn)) return false;
+        note_call(r->g, from, at);
+        grown += r->g->napply - from;
     }
     return true;
 }
@@ -80,7 +111,7 @@ bool inline_expand_pass(Rewriter *r) {
             continue;
         const Graph *body = userop_body(r->g, id);
         if (!body) return false;
-        if ((grown += body->napply) > MOST_GROWTH) break;
+        if ((grown += body->napply) > MOST_DEFINITIONS) break;
         if (!replace_by_body(r, id, body)) return false;
     }
     return true;

@@ -49,8 +49,9 @@ static bool sink_takes(const Op *op) {
 /* In order of position. merge has no function: it is the copy that starts every run. */
 const Pass rewrite_passes[] = {
     {"merge", "merge", "Merges equal expressions.", 0, .node = NULL},
-    {"inline-calls", "inline", "Inlines calls of small functions.", 0.3,
-     .graph = inline_pass, .ops = calls},
+    {"inline-calls", "inline",
+     "Replaces calls of functions of up to 512 Applies by their bodies, within limits.",
+     0.3, .graph = inline_pass, .ops = calls},
     {"expand-ops", "expand",
      "Replaces ops of users' files by their definitions, unless they state a "
      "derivative of their own.",

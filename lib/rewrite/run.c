@@ -157,10 +157,16 @@ static bool run_scan_rounds(RewriteRun *run, Graph *main) {
     return run_each_graph(run, main, 0, LOOPS);
 }
 
+/* What is inlined must not be fused before: fusion begins once no graph is changed any
+ * more by what comes before it. */
 static bool run_all_stages(RewriteRun *run, Graph *main) {
-    if (!has_scans(main) || !selects_scan_passes(run->db))
-        return run_each_graph(run, main, 0, HUGE_VAL);
-    return run_scan_rounds(run, main) && run_each_graph(run, main, LOOPS_END, HUGE_VAL);
+    if (has_scans(main) && selects_scan_passes(run->db))
+        return run_scan_rounds(run, main) &&
+               run_each_graph(run, main, LOOPS_END, HUGE_VAL);
+    if (main->functions.n == 0) return run_each_graph(run, main, 0, HUGE_VAL);
+    if (!run_each_graph(run, main, 0, LOOPS_END)) return false;
+    graph_keep_called(main);
+    return run_each_graph(run, main, LOOPS_END, HUGE_VAL);
 }
 
 static void record_rewrite_mode(Graph *g, const char *mode) {

@@ -52,7 +52,9 @@ void step_call_op(Machine *m, uint32_t step, const BlockOp *op, Call *c) {
     if (!op) return;
     c->op = op->op;
     Span at = m->p->ins[step].prog->g->origin[op->apply].at;
-    if (at.source && (at.source == c->at.source || !c->at.source)) c->at = at;
+    if (at.source == c->at.source || !c->at.source ||
+        source_is_same(m->s, at.source, c->at.source))
+        c->at = at;
 }
 
 void step_outputs(Machine *m, uint32_t step, Call *c) {

@@ -66,7 +66,7 @@ Y
         has 'g.yaml:7:11: error[E_INDEX]: subtensor: index 3 is out of range for axis 0 of size 3' 'g.yaml:15:7: note: in step 3 of 5 of the loop here' \
             'it is needed for output s'
     done
-    bad 5 E_INDEX 'g.yaml:12:11: note: called here' 'grun g.yaml x=[1,2,3] k=5 --exclude inline'
+    bad 5 E_INDEX 'g.yaml:12:11: note: called here' 'grun g.yaml x=[1,2,3] k=5'
     has 'which runs step'
     bad 5 E_NAN 'in step 1 of 3 of the loop here' 'grun g.yaml x=[1,inf,3] k=3 --mode NAN_GUARD --unguarded x,v'
 }

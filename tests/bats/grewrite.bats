@@ -490,6 +490,46 @@ many_functions() {
         print "outputs: [y" n "]" }' | gload - >"$2"
 }
 
+@test "FAST_RUN replaces calls by bodies, and says as before where an error comes from" {
+    cat >f.yaml <<'Y'
+thunkline: 1
+inputs: {x: "float64[n]", s: float64, k: int64}
+functions:
+  part: {inputs: {u: "float64[n]", i: int64}, let: "r = u[i] * 2", outputs: [r]}
+  pair: {inputs: {u: "float64[n]", i: int64}, let: "r = part(u, i) + part(u, i + 1)", outputs: [r]}
+  ramp: {inputs: {z: float64}, let: "r = maximum(z, 0)", outputs: [r], pullback: slope}
+  slope: {inputs: {z: float64, g: float64}, let: "r = g * 7", outputs: [r]}
+  loud: {inputs: {z: float64}, let: "r = sow(z * 3, tag='t', name='a')", outputs: [r]}
+  other: {inputs: {v: "float64[m]"}, let: "r = sum(v) * 5", outputs: [r]}
+let: |
+  a = pair(x, k)
+  b = scan(lambda i, h: pair(x, i) * h, sequences=[arange(k + 2)], outputs_info=[1.0])
+  c = ifelse(s > 0, pair(x, k + 100), s)
+  d = grad(ramp(s), s) + loud(s) + other(x)
+outputs: [a, b, c, d]
+Y
+    local call="x='arange(5.)' s=-2 k=1" plain
+    plain=$(eval grun --exclude inline f.yaml "$call")
+    [ -n "$plain" ]
+    local how
+    for how in '' '--mode FAST_COMPILE' '--mode DEBUG' '--mode NAN_GUARD'; do
+        ok "grun $how f.yaml $call" "$plain"
+    done
+    ok "grewrite f.yaml | ggrad --wrt s --cost d --only | grun $call" 'd_d_d_s = 3.0'
+    ok "grun --reap t f.yaml $call | grep '^a'" "$(grun --reap t --exclude inline f.yaml x='arange(5.)' s=-2 k=1 | grep '^a')"
+    # what stays: another derivative, an effect, other dims
+    ok "grewrite f.yaml -O yaml | grep -oE '(pair|part|ramp|loud|other)\(' | LC_ALL=C sort -u | xargs" 'loud( other('
+    ok "grewrite --exclude inline f.yaml -O yaml | grep -oE '(pair|part)\(' | LC_ALL=C sort -u | xargs" 'pair( part('
+    like 'grewrite f.yaml --explain 2>&1 -o /dev/null' 'inline-calls: part\(u, i\) ' 'inline-calls: pair\(x, k\) '
+    # the way through the calls, also of a graph that was rewritten and written before
+    for how in 'grun f.yaml' 'grewrite f.yaml | grun' 'grewrite f.yaml | grewrite | gload | grun'; do
+        bad 5 E_INDEX 'f.yaml:4:57: error.*index 7 is out of range' "$how x='arange(5.)' s=1 k=7 --outputs a"
+        [ "$(grep -o 'f.yaml:[0-9:]* note: [a-z ]*' .err | xargs)" = 'f.yaml:5:57: note: called here f.yaml:11:7: note: called here' ] || complain 'should show both calls' "$how"
+    done
+    bad 5 E_INDEX 'f.yaml:12:7: note: in step 4 of 9' "grun f.yaml x='arange(5.)' s=1 k=7 --outputs b"
+    grep -q 'f.yaml:12:25: note: called here' .err
+}
+
 @test "rewriting many functions takes time in proportion" {
     local few many TIMEFORMAT=%U
     many_functions 500 few.tlg

@@ -79,6 +79,45 @@ static void test_places(Session *s) {
     check_place(s, ((Span){b, 1, 1}), 10, 6);
 }
 
+static const char *note_at(Session *s, unsigned k, uint32_t *line) {
+    const DiagNote *n = diag_get(s, diag_count(s) - 1)->notes;
+    uint32_t col;
+    while (n && k-- > 0)
+        n = n->next;
+    if (n) span_place(s, n->at, line, &col);
+    return n ? n->text : "none";
+}
+
+/* inner is called in line 2 of outer, which is called in line 1 of main: first the body
+ * of inner replaces its call, then the body of outer with it. */
+static void test_called(Session *s) {
+    uint32_t main = source_add(s, "main", "f(x)", 4), line = 0,
+             outer = source_add(s, "outer", "a\ng(x)", 6),
+             inner = source_add(s, "inner", "\n\nb", 3);
+    Span in_outer = {outer, 2, 6}, in_main = {main, 0, 4}, at = {inner, 2, 3};
+    uint32_t once = source_called(s, inner, in_outer);
+    CHECK(once != inner && source_called(s, inner, in_outer) == once);
+    CHECK(source_called(s, inner, in_main) != once);
+    CHECK(source_called(s, inner, NOWHERE) == inner && source_called(s, 0, at) == 0);
+    at.source = source_called(s, once, in_main);
+    CHECK(at.source == source_called(s, once, in_main));
+    CHECK(source_is_same(s, at.source, inner) && !source_is_same(s, at.source, outer));
+    CHECK_STR(source_get(s, at.source)->name, "inner");
+    check_place(s, at, 3, 1);
+    fail(s, at, E_TYPE, "no");
+    note(s, NOWHERE, "so it is");
+    CHECK_STR(note_at(s, 0, &line), "called here");
+    CHECK(line == 2);
+    CHECK_STR(note_at(s, 1, &line), "called here");
+    CHECK(line == 1);
+    CHECK_STR(note_at(s, 2, &line), "so it is");
+    CHECK_STR(note_at(s, 3, &line), "none");
+    for (unsigned i = 0; i < 2 * CALL_DEPTH; i++)
+        once = source_called(s, once, (Span){outer, 0, 1});
+    CHECK(source_get(s, once)->calls == CALL_DEPTH);
+    diag_clear(s);
+}
+
 /* Places of a long text in any order: lines of 7 bytes, some with a character of two.
  */
 static void test_far_places(Session *s) {
@@ -105,6 +144,7 @@ int main(void) {
     test_rewind_is_free(s);
     test_places(s);
     test_far_places(s);
+    test_called(s);
     session_free(s);
     return TEST_END("base_diag");
 }

@@ -54,6 +54,9 @@ static Graph *sample(void) {
     uint32_t src = source_add_at(s, "m.yaml", "  y = x * W\n  z = y + 1\n", 24, 10, 1);
     g->origin[g->napply - 1] = (Origin){{src, 6, 11}, sym(s, "some-rule")};
     Var y = binary(g, "add", xw, big, false);
+    uint32_t file = source_add_at(s, "f.yaml", "  b = g(a)\n  c = 0\n", 18, 3, 1);
+    g->origin[g->napply - 1] =
+        (Origin){{source_called(s, src, (Span){file, 6, 10}), 18, 23}, 0};
     graph_name(g, xw, sym(s, "xw"));
     graph_name(g, y, sym(s, "y"));
     graph_name(g, y, sym(s, "y_again"));
@@ -104,7 +107,15 @@ static void round_trip(void) {
     span_place(s, o->at, &line, &col);
     CHECK(line == 10 && col == 7, "%u:%u", line, col);
     CHECK_STR(sym_text(s, o->rule), "some-rule");
-    CHECK_STR(source_get(s, o->at.source)->text, "  y = x * W");
+    CHECK_STR(source_get(s, o->at.source)->text, "  y = x * W\n  z = y + 1");
+    o = &h->origin[var_owner(h, y)];
+    span_place(s, o->at, &line, &col);
+    CHECK(line == 11 && col == 7, "%u:%u", line, col);
+    const Source *called = source_get(s, o->at.source);
+    CHECK(called->calls == 1);
+    span_place(s, called->called, &line, &col);
+    CHECK(line == 3 && col == 7, "%u:%u", line, col);
+    CHECK_STR(source_get(s, called->called.source)->text, "  b = g(a)");
     Var w = graph_find(h, sym(s, "W"));
     CHECK(tensor_equal(&var_leafrec(h, w)->value->t,
                        &var_leafrec(g, graph_find(g, sym(s, "W")))->value->t));

@@ -419,7 +419,8 @@ static void test_inline(void) {
         op_apply1(&b, call, props_make(s, call, 1, &arg), 1, &g->outputs.p[0].var);
     RewriteResult r;
     Graph *h = rewrite_run(g, &(RewriteOptions){0}, &r);
-    CHECK(h && h->functions.n == 1 && h->functions.p[0]->napply == 1);
+    CHECK(h && h->functions.n == 1 && h->functions.p[0]->fused &&
+          h->functions.p[0]->napply == 2);
     graph_free(h);
     const char *const yes[] = {"inline"}, *const no[] = {"fusion"};
     RewriteOptions o = {
@@ -428,7 +429,51 @@ static void test_inline(void) {
     CHECK(h && h->functions.n == 0);
     if (h) CHECK_STR(printed(h, h->outputs.p[0].var), "sin(x * 2.0)");
     graph_free(h);
+    RewriteOptions kept = {.query = {.nexclude = 1, .exclude = yes}};
+    h = rewrite_run(g, &kept, &r);
+    CHECK(h && h->functions.n == 1 && h->functions.p[0]->napply == 1);
+    graph_free(h);
+    kept.query = (RewriteQuery){.mode = "FAST_COMPILE"};
+    h = rewrite_run(g, &kept, &r);
+    CHECK(h && h->functions.n == 1);
+    graph_free(h);
     graph_free(g);
+}
+
+/* A function of `size` Applies, called `calls` times: how many calls are left? */
+static size_t calls_left(unsigned size, unsigned calls) {
+    Graph *g = graph_new(s), *fn = graph_function_new(g, sym(s, "f"));
+    const Type *t = type_tensor(s, DT_FLOAT64, 0, NULL);
+    Builder b = builder(fn, true);
+    Var a = graph_input(fn, sym(s, "a"), t), x = graph_input(g, sym(s, "x"), t);
+    for (unsigned i = 0; i < size; i++)
+        a = op_call1(&b, i % 2 ? "sin" : "cos", a);
+    vec_push(s, &fn->outputs, ((Output){sym(s, "r"), a}));
+    b = builder(g, true);
+    const Op *call = op_find(s, "call", 4);
+    PropArg arg = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
+    for (unsigned i = 0; i < calls; i++)
+        x = op_apply1(&b, call, props_make(s, call, 1, &arg), 1, &x);
+    vec_push(s, &g->outputs, ((Output){sym(s, "y"), x}));
+    const char *const only[] = {"inline-calls"};
+    RewriteOptions o = {.query = {.mode = "NONE", .ninclude = 1, .include = only}};
+    Graph *h = rewrite_run(g, &o, NULL);
+    size_t left = 0;
+    for (ApplyId i = 0; h && i < h->napply; i++)
+        left += h->apply[i].op == call;
+    graph_free(h);
+    graph_free(g);
+    return left;
+}
+
+/* The limits of a body and of a caller; small bodies always replace their calls. */
+static void test_inline_cost(void) {
+    CHECK(calls_left(100, 1) == 0);
+    CHECK(calls_left(512, 16) == 0);
+    CHECK(calls_left(512, 18) == 2);
+    CHECK(calls_left(513, 1) == 1);
+    CHECK(calls_left(9, 1000) == 1000 - 910);
+    CHECK(calls_left(8, 3000) == 0);
 }
 
 static Value vector(size_t n, const double *v) {
@@ -512,6 +557,7 @@ int main(void) {
     test_fused_reductions();
     test_scatter();
     test_inline();
+    test_inline_cost();
     test_runs();
     test_deep();
     session_free(s);

@@ -67,28 +67,15 @@ static bool column_serial(TlgWriter *w, const void *from) {
     return put_column(w, k);
 }
 
-/* Where an Apply comes from: 0 or a number + 1. */
-static uint32_t source_number(const TlgTables *t, Span at) {
-    uint64_t no;
-    if (at.source && t->sources.n && t->sources.p[0].source == at.source) return 1;
-    return at.source && map_get(&t->source_no, at.source, &no) ? (uint32_t)no + 1 : 0;
-}
 static uint32_t rule_number(const TlgTables *t, Sym rule) {
     uint64_t no;
     return rule && map_get(&t->rule_no, rule, &no) ? (uint32_t)no + 1 : 0;
 }
 
-static uint32_t place_in_source(const TlgTables *t, Span at, uint32_t byte) {
-    uint32_t no = source_number(t, at);
-    if (!no) return 0;
-    const TlgSource *u = &t->sources.p[no - 1];
-    return byte > u->end ? u->end - u->begin : byte - u->begin;
-}
-
 static bool any_origin(const TlgWriter *w) {
     const Origin *origin = w->n->g->origin;
     for (ApplyId a = w->from; a < w->to; a++)
-        if (origin[a].rule || source_number(&w->t, origin[a].at)) return true;
+        if (origin[a].rule || tlg_source_number(&w->t, origin[a].at)) return true;
     return false;
 }
 
@@ -97,7 +84,7 @@ static bool column_source(TlgWriter *w, const void *from) {
     (void)from;
     if (!w->origins) return false;
     for (ApplyId a = w->from; a < w->to; a++)
-        col[k++] = source_number(&w->t, w->n->g->origin[a].at);
+        col[k++] = tlg_source_number(&w->t, w->n->g->origin[a].at);
     return put_column(w, k);
 }
 
@@ -107,7 +94,7 @@ static bool column_begin(TlgWriter *w, const void *from) {
     if (!w->origins) return false;
     for (ApplyId a = w->from; a < w->to; a++) {
         Span at = w->n->g->origin[a].at;
-        col[k++] = place_in_source(&w->t, at, at.begin);
+        col[k++] = tlg_place_in_source(&w->t, at, at.begin);
     }
     return put_column(w, k);
 }
@@ -118,7 +105,7 @@ static bool column_end(TlgWriter *w, const void *from) {
     if (!w->origins) return false;
     for (ApplyId a = w->from; a < w->to; a++) {
         Span at = w->n->g->origin[a].at;
-        col[k++] = place_in_source(&w->t, at, at.end);
+        col[k++] = tlg_place_in_source(&w->t, at, at.end);
     }
     return put_column(w, k);
 }

@@ -41,9 +41,19 @@ static void use_rule(TlgTables *t, Sym rule) {
     vec_push(t->s, &t->rules, rule);
 }
 
+uint32_t tlg_source_number(const TlgTables *t, Span at) {
+    uint64_t no;
+    if (at.source && t->sources.n && t->sources.p[0].source == at.source) return 1;
+    return at.source && map_get(&t->source_no, at.source, &no) ? (uint32_t)no + 1 : 0;
+}
+
+/* A source as it was called follows the text and the call. */
 static void use_source(TlgTables *t, Span at) {
     uint64_t no = 0;
-    if (!source_get(t->s, at.source)) return;
+    const Source *src = source_get(t->s, at.source);
+    if (!src) return;
+    if (src->calls) use_source(t, (Span){src->of, at.begin, at.end});
+    if (src->calls && !tlg_source_number(t, at)) use_source(t, src->called);
     bool first = t->sources.n && t->sources.p[0].source == at.source;
     if (!first && !map_get(&t->source_no, at.source, &no)) {
         map_put(&t->source_no, at.source, no = t->sources.n);
@@ -52,6 +62,15 @@ static void use_source(TlgTables *t, Span at) {
     TlgSource *u = &t->sources.p[no];
     if (at.begin < u->begin) u->begin = at.begin;
     if (at.end > u->end) u->end = at.end;
+}
+
+uint32_t tlg_place_in_source(const TlgTables *t, Span at, uint32_t byte) {
+    const Source *src = source_get(t->s, at.source);
+    if (src) at.source = src->of;
+    uint32_t no = tlg_source_number(t, at);
+    if (!no) return 0;
+    const TlgSource *u = &t->sources.p[no - 1];
+    return byte > u->end ? u->end - u->begin : byte - u->begin;
 }
 
 /* Most Applies have the op and props of a recent one. */
@@ -131,21 +150,50 @@ static void write_source(TlgWriter *w, TlgSource *u) {
     sink_add(w->sink, src->text + u->begin, n);
 }
 
+static void write_called_source(TlgWriter *w, const Source *src) {
+    Str *b = &w->b;
+    cbor_put_head(b, CB_ARRAY, 4);
+    cbor_put_int(b, tlg_source_number(&w->t, (Span){src->of, 0, 0}) - 1);
+    cbor_put_int(b, tlg_source_number(&w->t, src->called) - 1);
+    cbor_put_int(b, tlg_place_in_source(&w->t, src->called, src->called.begin));
+    cbor_put_int(b, tlg_place_in_source(&w->t, src->called, src->called.end));
+}
+
 static void write_sources(TlgWriter *w) {
     tlg_section(&w->b, "sources");
     cbor_put_head(&w->b, CB_ARRAY, w->t.sources.n);
-    for (size_t i = 0; i < w->t.sources.n; i++)
-        write_source(w, &w->t.sources.p[i]);
+    for (size_t i = 0; i < w->t.sources.n; i++) {
+        const Source *src = source_get(w->s, w->t.sources.p[i].source);
+        if (src->calls)
+            write_called_source(w, src);
+        else
+            write_source(w, &w->t.sources.p[i]);
+    }
+}
+
+static bool read_called_source(TlgReader *t, size_t i) {
+    uint64_t of, call, begin, end;
+    if (i == 0) return cbor_fail(&t->c, "a source of an earlier one, which is missing");
+    if (!cbor_uint(&t->c, i - 1, &of) || !cbor_uint(&t->c, i - 1, &call) ||
+        !cbor_uint(&t->c, t->source_len[call], &begin) ||
+        !cbor_uint(&t->c, t->source_len[call], &end))
+        return false;
+    if (begin > end || source_get(t->s, t->source[of])->calls)
+        return cbor_fail(&t->c, "a source that can't have been called");
+    Span at = {t->source[call], (uint32_t)begin, (uint32_t)end};
+    t->source[i] = source_called(t->s, t->source[of], at);
+    t->source_len[i] = t->source_len[of];
+    return true;
 }
 
 static bool read_source(TlgReader *t, size_t i) {
-    size_t parts, n, len;
+    size_t parts, n;
     Sym name;
     const char *p;
     uint64_t line, col;
-    (void)len;
     if (!cbor_array(&t->c, &parts)) return false;
     if (parts != 4) return cbor_fail(&t->c, "a source has four parts");
+    if (cbor_major(&t->c) == CB_UINT) return read_called_source(t, i);
     if (!cbor_sym(&t->c, &name) || !cbor_uint(&t->c, UINT32_MAX, &line) ||
         !cbor_uint(&t->c, UINT32_MAX, &col) || !cbor_text(&t->c, &p, &n))
         return false;
