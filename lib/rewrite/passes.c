@@ -202,6 +202,9 @@ const Pass rewrite_passes[] = {
      .graph = scan_sum_pass, .ops = loops},
     {"scan-one-step", "scan", "Replaces a loop of one step by its body.", 1.67,
      .graph = scan_unroll_pass, .ops = loops},
+    {"scan-scalars", "scan",
+     "Replaces small vectors of a loop's body, up to 16 elements, by their elements.",
+     LOOPS_SCALARS, .graph = scan_scalars_pass, .ops = loops},
     {"scatter-scaled", "specialize reassociate",
      "Turns a value v added to zeros at an index, minus x * v, into one scaling: adds "
      "-1 to x at the index and multiplies by -v.",

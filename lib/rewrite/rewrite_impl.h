@@ -127,16 +127,18 @@ bool terms_worth(Rewriter *r), terms_float_worth(Rewriter *r),
     factors_fast_worth(Rewriter *r);
 GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,
     scan_truncate_pass, scan_hoist_pass, scan_pushout_pass, scan_sum_pass,
-    scan_unroll_pass;
+    scan_unroll_pass, scan_scalars_pass;
 
 /* Node entries up to this position clean up after all others. */
 #define CLEANING 0.6
 /* Between the stages "stabilize" and loops. */
 #define ALGEBRA 1.55
 /* Passes over loops have positions between these: loop bodies have been through the
- * earlier stages but are not fused yet. */
-#define LOOPS     1.6
-#define LOOPS_END 1.7
+ * earlier stages but are not fused yet. Those from LOOPS_SCALARS on wait until the
+ * others find nothing more. */
+#define LOOPS         1.6
+#define LOOPS_SCALARS 1.68
+#define LOOPS_END     1.7
 
 /* ---- the database ---- */
 typedef struct DatabaseEntry {

@@ -138,6 +138,17 @@ static bool selects_scan_passes(const Database *db) {
     return false;
 }
 
+/* The passes of these positions, in each graph with loops. */
+static bool run_loop_passes(RewriteRun *run, Graph *main, double from, double to) {
+    for (size_t i = 0, n = main->functions.n; i < n; i++)
+        if (scan_any(main->functions.p[i]) &&
+            !rewrite_one_graph(run, main->functions.p[i], from, to))
+            return false;
+    if (scan_any(main) && !rewrite_one_graph(run, main, from, to)) return false;
+    graph_keep_called(main);
+    return true;
+}
+
 /* Rewriting the outer graph changes loop bodies, and the other way round: both go
  * through the stages before loops, then the loop passes run, until nothing changes.
  * Functions precede their users, so inner loops come first. */
@@ -145,24 +156,29 @@ static bool run_scan_rounds(RewriteRun *run, Graph *main) {
     for (int round = 0; round < LOOP_ROUNDS; round++) {
         if (!run_each_graph(run, main, 0, LOOPS)) return false;
         uint32_t before = run->number;
-        for (size_t i = 0, n = main->functions.n; i < n; i++)
-            if (scan_any(main->functions.p[i]) &&
-                !rewrite_one_graph(run, main->functions.p[i], LOOPS, LOOPS_END))
-                return false;
-        if (scan_any(main) && !rewrite_one_graph(run, main, LOOPS, LOOPS_END))
-            return false;
-        graph_keep_called(main);
+        if (!run_loop_passes(run, main, LOOPS, LOOPS_SCALARS)) return false;
         if (run->number == before) return true;
     }
     return run_each_graph(run, main, 0, LOOPS);
+}
+
+/* Whole vectors say more of a loop than their elements: those wait until all else is
+ * done, which then begins again. */
+static bool run_loops(RewriteRun *run, Graph *main) {
+    for (int round = 0; round < LOOP_ROUNDS; round++) {
+        if (!run_scan_rounds(run, main)) return false;
+        uint32_t before = run->number;
+        if (!run_loop_passes(run, main, LOOPS_SCALARS, LOOPS_END)) return false;
+        if (run->number == before) return true;
+    }
+    return run_scan_rounds(run, main);
 }
 
 /* What is inlined must not be fused before: fusion begins once no graph is changed any
  * more by what comes before it. */
 static bool run_all_stages(RewriteRun *run, Graph *main) {
     if (has_scans(main) && selects_scan_passes(run->db))
-        return run_scan_rounds(run, main) &&
-               run_each_graph(run, main, LOOPS_END, HUGE_VAL);
+        return run_loops(run, main) && run_each_graph(run, main, LOOPS_END, HUGE_VAL);
     if (main->functions.n == 0) return run_each_graph(run, main, 0, HUGE_VAL);
     if (!run_each_graph(run, main, 0, LOOPS_END)) return false;
     graph_keep_called(main);

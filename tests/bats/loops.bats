@@ -75,14 +75,14 @@ scan(lambda: z[1:] * 2, n_steps=m)|scan-hoist|[[2.0,6.0],[2.0,6.0]]
 scan(lambda: sort(z), n_steps=m)||[[1.0,2.0,3.0],[1.0,2.0,3.0]]
 scan(lambda h: h + u @ u, outputs_info=[u], n_steps=m)[-1]|scan-hoist,scan-keep-rows|[[15.0,22.0],[33.0,48.0]]
 scan(lambda h: h * 0.5 + concatenate([z, z])[0], outputs_info=[0.], n_steps=m)|scan-hoist|[2.0,3.0]
-scan(lambda r, s: s + outer(r, r), sequences=[M], outputs_info=[zeros((2, 2))])[-1]|scan-keep-rows|[[35.0,44.0],[44.0,56.0]]
+scan(lambda r, s: s + outer(r, r), sequences=[M], outputs_info=[zeros((2, 2))])[-1]|scan-clean,scan-keep-rows,scan-scalars|[[35.0,44.0],[44.0,56.0]]
 foldl(lambda r, s: s + outer(r, r), M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
 foldl(lambda r, s: s + outer(r, r * 2), M, ones((2, 2)))|scan-rows-out,scan-sums-out|[[71.0,89.0],[89.0,113.0]]
 foldl(lambda r, s: s + expand_dims(r, 1) * expand_dims(r, 0), M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
-foldl(lambda r, s: s + expand_dims(r, 1) @ expand_dims(r, 0), M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
-foldl(lambda r, s: s + expand_dims(r, -1) @ expand_dims(r, -2), M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
-foldl(lambda r, s: s + reshape(r, [2, 1]) * reshape(r, [1, 2]), M, zeros((2, 2)))||[[35.0,44.0],[44.0,56.0]]
-foldl(lambda r, s: s + transpose(expand_dims(r, 0)) @ expand_dims(r, 0), M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + expand_dims(r, 1) @ expand_dims(r, 0), M, zeros((2, 2)))|scan-clean,scan-rows-out,scan-scalars,scan-sums-out|[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + expand_dims(r, -1) @ expand_dims(r, -2), M, zeros((2, 2)))|scan-clean,scan-rows-out,scan-scalars,scan-sums-out|[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + reshape(r, [2, 1]) * reshape(r, [1, 2]), M, zeros((2, 2)))|scan-clean,scan-rows-out,scan-scalars,scan-sums-out|[[35.0,44.0],[44.0,56.0]]
+foldl(lambda r, s: s + transpose(expand_dims(r, 0)) @ expand_dims(r, 0), M, zeros((2, 2)))|scan-rows-out,scan-scalars,scan-sums-out|[[35.0,44.0],[44.0,56.0]]
 foldl(lambda r, s: s + r[:, None] * r[None, :], M, zeros((2, 2)))|scan-sums-out|[[35.0,44.0],[44.0,56.0]]
 foldl(lambda r, s: s + r, M, zeros(2))|scan-sums-out|[9.0,12.0]
 foldl(lambda r, s: r + s + r, M, zeros(2))||[18.0,24.0]
@@ -108,7 +108,7 @@ map(lambda r: transpose(r), M)|scan-rows-out|[[1.0,2.0],[3.0,4.0],[5.0,6.0]]
 map(lambda r: outer(r, r) @ outer(r, r), M)||[[[5.0,10.0],[10.0,20.0]],[[225.0,300.0],[300.0,400.0]],[[1525.0,1830.0],[1830.0,2196.0]]]
 map(lambda r: outer(r, r) @ r, M)||[[5.0,10.0],[75.0,100.0],[305.0,366.0]]
 map(lambda r: r @ outer(r, r), M)||[[5.0,10.0],[75.0,100.0],[305.0,366.0]]
-map(lambda r: concatenate([r, r]), M)||[[1.0,2.0,1.0,2.0],[3.0,4.0,3.0,4.0],[5.0,6.0,5.0,6.0]]
+map(lambda r: concatenate([r, r]), M)|scan-clean,scan-rows-out,scan-scalars|[[1.0,2.0,1.0,2.0],[3.0,4.0,3.0,4.0],[5.0,6.0,5.0,6.0]]
 map(lambda a: ifelse(a > 1, a, -a), x)|scan-rows-out|[-1.0,2.0,3.0]
 scan(lambda a: [a, until(a > 1)], sequences=[x])[:, None]||[[1.0],[2.0]]
 scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.])[[-1, -2]]||[6.0,3.0]
@@ -150,4 +150,51 @@ END
     for mode in 'grewrite l.tlg | ggrad --wrt x' 'ggrad l.tlg --wrt x | grewrite'; do
         ok "$mode | grun --on-unused-input ignore x=[1,2,3]" $'out = 21.5\nd_out_d_x = [30.0, 20.0, 10.0]'
     done
+}
+
+# How often vectors of a loop become numbers, and the loop. The results are the same, bit by bit.
+@test "small vectors of a loop become numbers, where that saves more than it costs" {
+    cat >f.yaml <<'Y'
+thunkline: 1
+inputs: {m: int64, S: 'float64[2]', T: 'float64[3]', N: 'float64[n, 2]', Q: 'float64[2, 2]', U: 'float64[k]'}
+Y
+    local times expr values='m=5 S=[0.7,1.25] T=[0.3,-1.5,2.25] N=[[1,2],[3,4.5],[-0.5,6]] Q=[[1,2],[-0.25,0.5]] U=[2,3]'
+    while IFS='|' read -r times expr; do
+        gload f.yaml -e "out = $expr" --outputs out -o l.tlg
+        ok 'grewrite l.tlg --explain -o r.tlg 2>&1 | grep -c scan-scalars || true' "$times" || fail "$expr"
+        grun l.tlg --exclude scan-scalars --on-unused-input ignore $values >plain || fail "$expr"
+        ok "grun r.tlg --on-unused-input ignore $values | cmp - plain" || fail "$expr"
+    done <<'END'
+1|scan(lambda v: stack([v[0] + 0.1 * v[1], v[1] - 0.1 * v[0]]), outputs_info=[S], n_steps=m)
+1|scan(lambda v: stack([v[0] + 0.1 * v[1], v[1] - 0.1 * v[0]]), outputs_info=[S], n_steps=m - 5, keep='last')
+1|scan(lambda v: [v / sqrt(sum(v ** 2)) + S, until(v[0] > 1.5)], outputs_info=[S], n_steps=m)
+1|scan(lambda u, v: stack([u[0] - v[1], u[1] * v[0]]), outputs_info=[taps([[1., 2.], [3., 5.]], [-2, -1])], n_steps=m)
+1|scan(lambda a, b, h: h * a[1] + b[0] * h, sequences=[taps(N, [-1, 0])], outputs_info=[0.5])
+1|scan(lambda q: q * sum(q, axis=1)[:, None] / (1 + sum(q ** 2, axis=0, keepdims=True)), outputs_info=[Q], n_steps=m)
+1|scan(lambda q: transpose(q) * q[0, 1] + reshape(concatenate([q[1], q[0] * 2]), (2, 2)), outputs_info=[Q], n_steps=m)
+1|scan(lambda v, h: [ifelse(v[0] > h, v * 2, S + v), h + v[1]], outputs_info=[S, 0.5], n_steps=m)[0]
+1|scan(lambda v: where(v > v[0], v * 2, v - sum(v)), outputs_info=[S], n_steps=m)
+2|grad(scan(lambda v: [v * 0.9 - sin(sum(v * v)) / (1 + v[0]), until(v[0] < 0.1)], outputs_info=[S], n_steps=m, keep='last')[0], S)
+2|grad(sum(scan(lambda r, v: v * 0.9 + r * v[0], sequences=[N], outputs_info=[S])[-1]), N)
+1|jvp(scan(lambda v: stack([v[0] * v[1], v[1] - 0.1 * v[0]]), outputs_info=[S], n_steps=m), S, T[:2])
+1|scan(lambda v: set_subtensor(v[1], v[0] * v[1] + 1), outputs_info=[T], n_steps=m)
+1|scan(lambda v: inc_subtensor(v[:2], v[1:] * 0.5), outputs_info=[T], n_steps=m)
+1|scan(lambda v: inc_subtensor(v[::-1], v * 0.5), outputs_info=[T], n_steps=m)
+1|scan(lambda v: (Q @ v) / (1 + v[0] ** 2) + stack([v[1], v[0]]) * sum(v), outputs_info=[S], n_steps=m)
+1|scan(lambda i, v: stack([v[i % 2], v[1] + v[0], v[0] - sum(v)]), sequences=[arange(m)], outputs_info=[T])
+1|scan(lambda k: stack([k[1], k[0] + k[1]]), outputs_info=[int8([1, 1])], n_steps=12)
+1|scan(lambda v: stack([v[1], sum(v)]), outputs_info=[float32(S)], n_steps=m)
+1|scan(lambda z: stack([z[1] * z[0], sum(z)]), outputs_info=[S * 1j], n_steps=m)
+1|scan(lambda v: sum(v[None, :] * v[:, None], axis=(0, 1)) * v / (1 + v[0]), outputs_info=[S], n_steps=m)
+1|scan(lambda u, v: [v[0] + u, u * v + v[1]], outputs_info=[S, S], n_steps=m, keep=['last', 2])
+1|scan(lambda v, o: stack([v[0] + o[0], v[1] * o[1]]), outputs_info=[S], non_sequences=[[2.0, 3.0]], n_steps=m)
+1|scan(lambda v: stack([-0.0 * v[0], -0.0 * sum(v)]), outputs_info=[S], n_steps=m)
+1|scan(lambda r: stack([r[1], r[0], sum(r)]), sequences=[N])
+0|scan(lambda v: v * 0.5 + sin(v), outputs_info=[S], n_steps=m)
+0|scan(lambda v: v * 0 + v[0] - sum(v), outputs_info=[arange(16.)], n_steps=m)
+0|scan(lambda v: v * 0 + v[0] - sum(v), outputs_info=[arange(17.)], n_steps=m)
+0|scan(lambda v: v * v[0], outputs_info=[U], n_steps=m)
+0|scan(lambda v: stack([v[1], sow(v, tag='t', name='a')[0]]), outputs_info=[S], n_steps=m)
+0|map(lambda r: sqrt(sum(r ** 2)), N)
+END
 }
