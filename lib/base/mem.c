@@ -15,7 +15,8 @@
 
 void mem_map_large(void) {
 #ifdef __GLIBC__
-    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    mallopt(M_MMAP_THRESHOLD, (int)(2 * HUGE_PAGE));
+    mallopt(M_TRIM_THRESHOLD, (int)(32 * HUGE_PAGE));
 #endif
 }
 

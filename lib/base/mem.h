@@ -17,9 +17,10 @@ void *mem_zalloc(Session *s, size_t count,
 void *mem_realloc(Session *s, void *p, size_t count, size_t size);
 char *mem_strdup(Session *s, const char *text);
 void mem_free(void *p);
-/* From now on each block of 256 kB or more is a mapping of its own: it grows without a
+/* From now on each block of 4 MB or more is a mapping of its own, which grows without a
  * copy and goes back at once when it is freed, so that a graph's arrays don't leave
- * holes. Not for programs that ask for large tensors again and again. */
+ * holes; smaller ones would pay more for fresh pages than they save. Not for programs
+ * that ask for large tensors again and again. */
 void mem_map_large(void);
 /* Ends the program for lack of memory; for allocations of other libraries. */
 _Noreturn void mem_panic(Session *s);
