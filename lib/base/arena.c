@@ -123,6 +123,15 @@ char *arena_printf(Arena *a, const char *fmt, ...) {
     return p;
 }
 
+char *arena_join(Arena *a, const char *p, const char *between, const char *q) {
+    size_t np = strlen(p), n = strlen(between), nq = strlen(q);
+    char *text = arena_alloc(a, np + n + nq + 1);
+    memcpy(text, p, np);
+    memcpy(text + np, between, n);
+    memcpy(text + np + n, q, nq + 1);
+    return text;
+}
+
 size_t arena_bytes(const Arena *a) {
     return a->bytes;
 }

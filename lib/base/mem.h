@@ -67,6 +67,7 @@ void *arena_copy(Arena *a, const void *p, size_t size);
 char *arena_str(Arena *a, const char *p, size_t n); /* copy, NUL added */
 char *arena_printf(Arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+char *arena_join(Arena *a, const char *p, const char *between, const char *q);
 size_t arena_bytes(const Arena *a); /* reserved so far */
 
 #define NEW(arena, T)      ((T *)arena_zalloc((arena), 1, sizeof(T)))

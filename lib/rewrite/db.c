@@ -73,11 +73,11 @@ static const char *add_mode_tags(Database *db, const char *tags, double position
     bool clean = rewrite_tags_have(tags, "merge") ||
                  rewrite_tags_have(tags, "expand") || rewrite_tags_have(tags, "fold") ||
                  rewrite_tags_have(tags, "useless");
-    return arena_printf(db->arena, "%s%sfast_run%s", tags, *tags ? " " : "",
-                        clean ? " fast_compile"
+    const char *modes = clean ? "fast_run fast_compile"
                         : position > 1.5 || rewrite_tags_have(tags, "inline")
-                            ? ""
-                            : " stable");
+                            ? "fast_run"
+                            : "fast_run stable";
+    return *tags ? arena_join(db->arena, tags, " ", modes) : modes;
 }
 
 static bool mode_includes(const RewriteEntry *e, const char *mode) {

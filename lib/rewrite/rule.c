@@ -12,9 +12,9 @@ static inline bool is_blank(char ch) {
 }
 /* 1 for an opening bracket, -1 for a closing one. */
 static inline int bracket_step(char ch) {
-    bool opens = ch == '(' || ch == '[' || ch == '{',
-         closes = ch == ')' || ch == ']' || ch == '}';
-    return opens - closes;
+    static const signed char step[256] = {
+        ['('] = 1, ['['] = 1, ['{'] = 1, [')'] = -1, [']'] = -1, ['}'] = -1};
+    return step[(unsigned char)ch];
 }
 
 /* Cursor over a rule's text: [p, end) in its source. */
@@ -141,8 +141,8 @@ static bool read_rule_sides(Rule *r, RuleCut *c) {
 }
 
 /* The rule's text on one line, without comments. */
-static const char *rule_on_one_line(Session *s, Arena *a, const char *p, size_t n) {
-    Str out = STR(s);
+static const char *rule_on_one_line(Arena *a, const char *p, size_t n) {
+    char *text = arena_alloc(a, n + 1), *to = text;
     for (size_t i = 0; i < n; i++) {
         bool blank = is_blank(p[i]);
         if (p[i] == '#') {
@@ -150,13 +150,12 @@ static const char *rule_on_one_line(Session *s, Arena *a, const char *p, size_t 
                 i++;
             continue;
         }
-        if (blank && (out.n == 0 || out.p[out.n - 1] == ' ')) continue;
-        str_putc(&out, blank ? ' ' : p[i]);
+        if (blank && (to == text || to[-1] == ' ')) continue;
+        *to++ = blank ? ' ' : p[i];
     }
-    while (out.n && out.p[out.n - 1] == ' ')
-        out.p[--out.n] = 0;
-    char *text = arena_str(a, str_text(&out), out.n);
-    str_free(&out);
+    while (to > text && to[-1] == ' ')
+        to--;
+    *to = '\0';
     return text;
 }
 
@@ -170,7 +169,7 @@ static Rule *read_rule(Session *s, Arena *a, Span at) {
     uint32_t body = c.p + 1;
     if (!read_rule_sides(r, &c)) return NULL;
     Span text = cut_span(&c, body, at.end);
-    r->text = rule_on_one_line(s, a, src->text + text.begin, text.end - text.begin);
+    r->text = rule_on_one_line(a, src->text + text.begin, text.end - text.begin);
     return r;
 }
 
