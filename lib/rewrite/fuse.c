@@ -15,6 +15,8 @@
 
 #include "lang/lazy_scope.h"
 
+#include <string.h>
+
 enum { MOST_OPS = 64, SHAPE_VECTOR = 64 };
 #define NONE UINT32_MAX
 
@@ -65,7 +67,7 @@ static bool can_fuse(Fuse *f, ApplyId id) {
     const Type *to = var_type(f->g, a->out);
     if (!a->op->elemwise || a->nout != 1 || a->serial || !f->live[a->out] ||
         f->init[a->out] || a->nin == 0 || a->nin > MOST_INPUTS ||
-        to->kind != TYPE_TENSOR || is_shape_arithmetic(to))
+        to->kind != TYPE_TENSOR || (is_shape_arithmetic(to) && !f->small))
         return false;
     for (size_t i = 0; i < a->nin; i++) {
         Var v = apply_in(f->g, id)[i];
@@ -315,6 +317,43 @@ static bool chunk_fits(Fuse *f, const ApplyId *member, uint32_t n) {
     return nin <= MOST_INPUTS && nout < MOST_OUTPUTS;
 }
 
+/* ---- groups of numbers ---- */
+
+/* Adds group k to the numbers of equal rank and scope, if one function holds both. */
+static void join_numbers(Fuse *f, const FuseGroups *groups, uint32_t k, ApplyId *joined,
+                         uint32_t *n) {
+    const ApplyId *member = groups->member + groups->first[k];
+    uint32_t more = groups->first[k + 1] - groups->first[k];
+    if (more > MOST_OPS) more = MOST_OPS;
+    if (*n && *n + more <= MOST_OPS) {
+        memcpy(joined + *n, member, more * sizeof *joined);
+        if (chunk_fits(f, joined, *n + more)) {
+            unite_sets(f, joined[0], member[0]);
+            *n += more;
+            return;
+        }
+    }
+    memcpy(joined, member, more * sizeof *joined);
+    *n = more;
+}
+
+/* In the body of a loop, operations on numbers cost less than another call does. Groups
+ * of one rank never depend on each other. */
+static void unite_numbers(Fuse *f, const FuseGroups *groups) {
+    Map of = MAP(f->g->s);
+    ApplyId *joined = NEW_N(f->a, ((size_t)groups->n + 1) * MOST_OPS, ApplyId);
+    uint32_t *n = NEW_N(f->a, (size_t)groups->n + 1, uint32_t);
+    for (uint32_t k = 0; k < groups->n; k++) {
+        ApplyId id = groups->member[groups->first[k]];
+        uint64_t key = (uint64_t)f->rank[id] << 32 | (f->scope ? f->scope[id] : 0);
+        uint64_t at = k;
+        if (var_type(f->g, f->g->apply[id].out)->ndim > 0) continue;
+        if (!map_get(&of, key, &at)) map_put(&of, key, at);
+        join_numbers(f, groups, k, joined + at * MOST_OPS, &n[at]);
+    }
+    map_free(&of);
+}
+
 /* ---- groups to functions ---- */
 
 /* Cuts a group, in order, into functions as large as the limits allow. */
@@ -333,6 +372,23 @@ static bool cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
 
 /* ---- the pass ---- */
 
+enum { SMALL = 64 };
+
+static bool is_small_value(const Graph *g, Var v) {
+    const Type *t = var_type(g, v);
+    int64_t n = t->kind == TYPE_TENSOR ? type_size(t) : -1;
+    return n >= 0 && n <= SMALL;
+}
+
+/* Has a function nothing large or of unknown size? Then it doesn't matter how long a
+ * value is kept, and no typing rule reads sizes. */
+static bool is_small_body(const Fuse *f) {
+    bool small = f->g != f->g->main;
+    for (Var v = 0; small && v < f->g->nvar; v++)
+        small = !f->live[v] || is_small_value(f->g, v);
+    return small;
+}
+
 static void fuse_open(Fuse *f, Rewriter *r) {
     Graph *g = r->g;
     *f = (Fuse){.r = r, .g = g, .a = arena_new(r->s)};
@@ -344,6 +400,7 @@ static void fuse_open(Fuse *f, Rewriter *r) {
         if (init != VAR_NONE) f->init[init] = 1;
     }
     graph_spread_needs(g, 0, f->init);
+    f->small = is_small_body(f);
     f->clients = graph_clients(g, f->a, f->live);
     f->root = graph_root_marks(g, f->a, ROOTS_RESULTS | ROOTS_INIT);
     f->shape = NEW_N(f->a, g->nvar, uint64_t);
@@ -368,6 +425,10 @@ bool fuse_pass(Rewriter *r) {
     lift_groups(&f, &low);
     unite_equal_ranks(&f); /* lifting may have brought neighbours to equal rank */
     FuseGroups groups = list_groups(&f);
+    if (f.small) {
+        unite_numbers(&f, &groups);
+        groups = list_groups(&f);
+    }
     bool ok = true;
     for (uint32_t k = 0; ok && k < groups.n; k++)
         ok = cut_group(&f, groups.member + groups.first[k],

@@ -18,6 +18,7 @@ typedef struct Fuse {
     Rewriter *r;
     Graph *g;
     Arena *a;
+    bool small;    /* a function's body without large values */
     uint8_t *live; /* by variable */
     uint8_t *init; /* by variable: an initial value needs it, which must not come to
                       depend on inputs by being in a group with what does */

@@ -3,6 +3,8 @@
 #include "lang/lazy_scope.h"
 #include "rewrite/rewrite_impl.h"
 
+#include <string.h>
+
 /* ---- one Apply ---- */
 
 /* 1: true, 0: false, -1: unknown. */
@@ -106,6 +108,112 @@ bool ifelse_results_pass(Rewriter *r) {
             used += live[ap->out + k];
         if (used && used < ap->nout) ok = drop_unused_results(r, id, live, used);
     }
+    arena_free(a);
+    return ok;
+}
+
+/* ---- branches of numbers ---- */
+
+typedef struct ChooseNumbers {
+    Rewriter *r;
+    ApplyId napply;        /* when the pass began */
+    const uint32_t *scope; /* of lazy_scope_find */
+    uint8_t *live;         /* by variable */
+} ChooseNumbers;
+
+/* No more Applies than this, which together take less time than an ifelse. */
+enum { CHEAP = 16 };
+
+static bool is_number(const Graph *g, Var v) {
+    const Type *t = var_type(g, v);
+    return t->kind == TYPE_TENSOR && t->ndim == 0;
+}
+
+/* Ops of numbers that make neither nan nor inf, short of overflow: nobody chooses a
+ * branch to keep away from them. */
+static bool is_tame(Rewriter *r, const Op *op) {
+    static const char *const tame[] = {
+        "add",   "subtract",   "multiply", "negative",     "square",
+        "abs",   "maximum",    "minimum",  "where",        "less",
+        "equal", "less_equal", "greater",  "greater_equal"};
+    for (size_t i = 0; i < sizeof tame / sizeof *tame; i++)
+        if (op == op_find(r->s, tame[i], strlen(tame[i]))) return true;
+    return false;
+}
+
+static bool runs_anyway(const ChooseNumbers *x, ApplyId id, ApplyId maker) {
+    return maker < x->napply &&
+           (x->scope[maker] == 0 || x->scope[maker] == x->scope[id]);
+}
+
+/* Is v there whichever branch `id` takes, or as good as there? */
+static bool is_there(const ChooseNumbers *x, ApplyId id, Var v) {
+    const Graph *g = x->r->g;
+    Var todo[4 * CHEAP] = {v};
+    for (uint32_t n = 1, made = 0; n > 0;) {
+        ApplyId maker = var_owner(g, rewriter_resolve(x->r, todo[--n]));
+        if (maker == APPLY_NONE || runs_anyway(x, id, maker)) continue;
+        const Apply *a = &g->apply[maker];
+        if (++made > CHEAP || a->nin > 3 || !is_number(g, a->out) ||
+            op_may_fail(g, maker) || !is_tame(x->r, a->op))
+            return false;
+        for (uint32_t i = 0; i < a->nin; i++)
+            todo[n++] = apply_in(g, maker)[i];
+    }
+    return true;
+}
+
+static bool choose_by_where(Rewriter *r, ApplyId id, Var k) {
+    const Apply a = r->g->apply[id];
+    const Var *from = apply_in(r->g, id);
+    Var in[3] = {from[0], from[1 + k], from[1 + a.nout + k]}, v = a.out + k;
+    r->b.from = (Origin){r->g->origin[id].at, r->db->entry.p[r->current].name};
+    Var w = rewriter_apply(r, op_find(r->s, "where", 5), NULL, 3, in);
+    rewriter_grow(r);
+    if (w == VAR_NONE || !type_keeps(var_type(r->g, v), var_type(r->g, w)))
+        return false;
+    r->forward[v] = w;
+    return true;
+}
+
+static bool may_choose(const ChooseNumbers *x, ApplyId id, Var k) {
+    const Graph *g = x->r->g;
+    const Apply *a = &g->apply[id];
+    Var then = apply_in(g, id)[1 + k], otherwise = apply_in(g, id)[1 + a->nout + k];
+    return x->live[a->out + k] && is_number(g, then) && is_number(g, otherwise) &&
+           is_there(x, id, then) && is_there(x, id, otherwise);
+}
+
+static bool choose_numbers(ChooseNumbers *x, ApplyId id) {
+    Rewriter *r = x->r;
+    const Apply a = r->g->apply[id];
+    Var before[OUT_MAX], after[OUT_MAX];
+    uint32_t n = 0, used = 0;
+    if (var_type(r->g, apply_in(r->g, id)[0])->dtype != DT_BOOL) return true;
+    for (Var k = 0; k < a.nout; k++) {
+        used += x->live[a.out + k];
+        if (!may_choose(x, id, k) || !choose_by_where(r, id, k)) continue;
+        before[n] = a.out + k;
+        after[n++] = r->forward[a.out + k];
+        x->live[a.out + k] = 0;
+    }
+    if (n == 0) return true;
+    return rewriter_fired(r, r->current, n, before, after) &&
+           (n == used || drop_unused_results(r, id, x->live, used - n));
+}
+
+/* An ifelse takes the time of many operations on numbers, and where fuses with them:
+ * that counts in the steps of loops. */
+bool ifelse_numbers_pass(Rewriter *r) {
+    if (r->g == r->g->main || has_conditional_effect(r)) return true;
+    Arena *a = arena_new(r->s);
+    ChooseNumbers x = {r, r->g->napply, lazy_scope_find(r->g, a, (VarList){0}),
+                       graph_live(r->g, a, ROOTS_RUN | ROOTS_INIT)};
+    bool ok = true;
+    for (ApplyId id = 0; ok && id < x.napply; id++)
+        if (op_is(r->s, r->g->apply[id].op, OP_IFELSE) && x.scope[id] != SCOPE_NONE &&
+            !rewriter_limit_reached(r))
+            ok = choose_numbers(&x, id);
     arena_free(a);
     return ok;
 }

@@ -222,6 +222,10 @@ const Pass rewrite_passes[] = {
     {"drop-structure", "useless",
      "Removes assert_structure once no other rewrite asks for it.", 2.6,
      .node = rewrite_claim_pass, .ops = claims},
+    {"choose-numbers", "fusion",
+     "In a function, replaces the ifelse of two numbers by where if they are computed "
+     "anyway, or cheap.",
+     48, .graph = ifelse_numbers_pass, .ops = branches},
     {"fuse-elementwise", "fusion",
      "Fuses elementwise ops of one shape, and a reduction of their result, into a call "
      "of one function.",

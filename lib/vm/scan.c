@@ -393,8 +393,12 @@ static inline bool take_results(ScanRun *l) {
         }
         const Cell *c = &l->body->cell[r->cell];
         if (r->listed && !scan_list_row(l, i)) return false;
-        if (c->data == r->at && c->layout == r->layout && r->layout) continue;
-        if (!copy_row(l, i)) return false;
+        bool same = c->layout == r->layout && r->layout;
+        if (same && c->data == r->at) continue;
+        if (same) /* as the rows are, so it has no gaps either */
+            memmove(r->at, c->data, r->bytes);
+        else if (!copy_row(l, i))
+            return false;
     }
     return true;
 }

@@ -263,7 +263,7 @@ Y
         shell "grewrite b.yaml --include inline --bisect \"gload -O yaml --no-provenance >b.out; $good b.out\""
         [ "$status" = 1 ] || complain 'should end with status 1' "$good"
         grep -q "^replacement $n, $name: " .out || complain "should be replacement $n" "$good"
-        grep -q "from replacement $n of 10 on" .err || complain 'should be one of 10' "$good"
+        grep -q "from replacement $n of 9 on" .err || complain 'should be one of 9' "$good"
     done <<'END'
 1|inline-calls|grep -q '= f(x)'
 2|inline-calls|grep -q '= g(x)'
@@ -274,7 +274,6 @@ Y
 7|fuse-elementwise|! grep -q fused_1
 8|fuse-elementwise|! grep -q fused_2
 9|fuse-elementwise|! grep -q fused_3
-10|fuse-elementwise|! grep -q fused_4
 END
 }
 

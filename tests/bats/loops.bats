@@ -190,6 +190,10 @@ Y
 1|scan(lambda v, o: stack([v[0] + o[0], v[1] * o[1]]), outputs_info=[S], non_sequences=[[2.0, 3.0]], n_steps=m)
 1|scan(lambda v: stack([-0.0 * v[0], -0.0 * sum(v)]), outputs_info=[S], n_steps=m)
 1|scan(lambda r: stack([r[1], r[0], sum(r)]), sequences=[N])
+0|scan(lambda v: [v, inc_subtensor(v[[0, 0]], v[1] * 0.5)], outputs_info=[S, None], n_steps=m)[1]
+1|scan(lambda v: [v, set_subtensor(v[[1, 1, 0]], v[1] * 2)], outputs_info=[T, None], n_steps=m)[1]
+0|scan(lambda q: [sin(q * 3) + q[0, 1], sum(transpose(q))], outputs_info=[Q, None], n_steps=m)[1]
+1|scan(lambda q: [sin(q * 3) + q[0, 1], sum(transpose(q), axis=0) * q[1, 0]], outputs_info=[Q, None], n_steps=m)[1]
 0|scan(lambda v: v * 0.5 + sin(v), outputs_info=[S], n_steps=m)
 0|scan(lambda v: v * 0 + v[0] - sum(v), outputs_info=[arange(16.)], n_steps=m)
 0|scan(lambda v: v * 0 + v[0] - sum(v), outputs_info=[arange(17.)], n_steps=m)
@@ -197,4 +201,26 @@ Y
 0|scan(lambda v: stack([v[1], sow(v, tag='t', name='a')[0]]), outputs_info=[S], n_steps=m)
 0|map(lambda r: sqrt(sum(r ** 2)), N)
 END
+}
+
+# Ifelses that are left in a loop, what the branches of a step are, and the result.
+@test "in a loop the ifelse of two numbers is a where if both are there, or cheap" {
+    local left branches want
+    while IFS='|' read -r left branches want; do
+        gload --new -i 'x: float64' -i 'm: int64' -e "out = scan(lambda i, h: $branches, sequences=[arange(m)], outputs_info=[x])" --outputs out -o l.tlg
+        ok 'grewrite l.tlg -O math | { grep -o "ifelse(" || true; } | wc -l' "$left" || fail "$branches"
+        ok 'grun l.tlg x=0.5 m=4' "out = $want" || fail "$branches"
+        ok 'grewrite l.tlg | grun x=0.5 m=4 --mode NAN_GUARD' "out = $want" || fail "$branches"
+        ok 'grun l.tlg x=0.5 m=4 --mode FAST_COMPILE' "out = $want" || fail "$branches"
+    done <<'END'
+0|ifelse(h > 1, h * h - 1, h + 1)|[1.5, 1.25, 0.5625, 1.5625]
+0|ifelse(h > 1, x, h * 2)|[1.0, 2.0, 0.5, 1.0]
+0|ifelse(h > 1.6, maximum(h, x * 4) - 2, ifelse(h < 1, h + 1, -h))|[1.5, -1.5, -0.5, 0.5]
+1|ifelse(h > 1, sqrt(h - 1), h + 1)|[1.5, 0.7071067811865476, 1.7071067811865475, 0.8408964152537145]
+1|ifelse(h > 1, 1 / (h - 1), h + 1)|[1.5, 2.0, 1.0, 2.0]
+1|ifelse(h > 1, assert_op(h - 1, h > 0), h + 1)|[1.5, 0.5, 1.5, 0.5]
+END
+    # NAN_GUARD sees nothing of a branch that isn't taken
+    gload --new -i 'x: float64' -e 'out = scan(lambda h: ifelse(h > 1e6, h, h * h), outputs_info=[x], n_steps=3)' --outputs out -o l.tlg
+    ok 'grun l.tlg x=1e9 --mode NAN_GUARD' 'out = [1000000000.0, 1000000000.0, 1000000000.0]'
 }

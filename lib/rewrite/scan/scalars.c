@@ -99,6 +99,11 @@ static WayApart way_of_op(const Graph *fn, const Op *op) {
     return APART_NEVER;
 }
 
+static bool is_number(const Graph *fn, Var v) {
+    const Type *t = var_type(fn, v);
+    return t->kind == TYPE_TENSOR && t->ndim == 0;
+}
+
 /* Can v be had in elements: small, a constant as small, or a number? */
 static bool has_elements(const Apart *x, Var v) {
     const Type *t = var_type(x->fn, v);
@@ -107,10 +112,23 @@ static bool has_elements(const Apart *x, Var v) {
            (t->ndim == 0 || x->size[v] || var_is_const(x->fn, v));
 }
 
-/* Floats that sum in the order of the elements, in their own dtype. */
+static bool is_summed_axis(const Graph *fn, const Apply *a, int axis, int ndim) {
+    const Prop *p = op_prop(fn->s, a->op, a->props, "axis");
+    bool summed = p->kind == P_NONE ||
+                  (p->kind == P_INT && (p->i == axis || p->i == axis - ndim));
+    for (size_t j = 0; p->kind == P_INTS && j < p->ints.n; j++)
+        summed |= p->ints.p[j] == axis || p->ints.p[j] == axis - ndim;
+    return summed;
+}
+
+/* Does the op sum in the order of the elements, in their own dtype? Over several axes
+ * it takes them as they lie in memory. */
 static bool sums_in_order(const Graph *fn, const Apply *a) {
     const Type *from = var_type(fn, fn->in[a->in]), *to = var_type(fn, a->out);
-    return from->dtype == to->dtype &&
+    int axes = 0;
+    for (int i = 0; i < from->ndim; i++)
+        axes += from->dim[i] != 1 && is_summed_axis(fn, a, i, from->ndim);
+    return axes <= 1 && from->dtype == to->dtype &&
            (to->dtype == DT_FLOAT64 || to->dtype == DT_COMPLEX128 ||
             to->dtype == DT_INT64 || to->dtype == DT_UINT64);
 }
@@ -131,6 +149,8 @@ static WayApart way_of_apply(const Apart *x, ApplyId id) {
     for (size_t i = 0; ok && i < a->nin; i++) {
         Var v = apply_in(x->fn, id)[i];
         ok = i < n ? has_elements(x, v) : way == APART_FILLED || var_is_const(x->fn, v);
+        /* an array may name an element twice */
+        if (way == APART_INCREASED && i >= n) ok = ok && is_number(x->fn, v);
         if (ok && i < n && (way == APART_ARRANGED || way == APART_INCREASED))
             ok = var_type(x->fn, v)->dtype == var_type(x->fn, a->out)->dtype;
     }
@@ -393,16 +413,11 @@ static bool apply_elementwise(Apart *x, ApplyId id) {
 
 /* The element of the sum to which element k goes. */
 static size_t summed_element(const Apart *x, const Apply *a, const Type *t, size_t k) {
-    const Prop *p = op_prop(x->fn->s, a->op, a->props, "axis");
     size_t at = 0, step = 1;
     for (int i = t->ndim; i-- > 0;) {
         size_t here = k % (size_t)t->dim[i];
-        bool gone = p->kind == P_NONE;
-        for (size_t j = 0; p->kind == P_INTS && j < p->ints.n; j++)
-            gone |= p->ints.p[j] == i || p->ints.p[j] == i - t->ndim;
-        if (p->kind == P_INT) gone = p->i == i || p->i == i - t->ndim;
         k /= (size_t)t->dim[i];
-        if (gone) continue;
+        if (is_summed_axis(x->fn, a, i, t->ndim)) continue;
         at += here * step;
         step *= (size_t)t->dim[i];
     }
