@@ -35,7 +35,13 @@ typedef struct Apart {
     Var *whole;      /* by variable: in the new body; VAR_NONE: not there so far */
     Var **part;      /* by variable: its elements there; NULL: none so far */
     size_t *results; /* by output of the loop: the first of its elements' in m->out */
+    bool failed;     /* something could not be built, which is diagnosed */
 } Apart;
+
+static Var built(Apart *x, Var v) {
+    x->failed |= v == VAR_NONE;
+    return v;
+}
 
 /* ---- which vectors belong together ---- */
 
@@ -301,17 +307,19 @@ static Var stack_elements(Builder *b, const Type *t, int axis, int lead, const V
 }
 
 /* Element k of a value of type t, which has `lead` axes of rows before: its index. */
-static Var read_element(Rewriter *r, Var v, const Type *t, int lead, size_t k) {
+static Var read_element(Apart *x, Var v, const Type *t, int lead, size_t k) {
+    Rewriter *r = x->l->r;
     ReadItem item[MAX_NDIM];
     for (int i = t->ndim; i-- > 0;) {
         item[lead + i] = read_item_at(r, (int64_t)k % t->dim[i]);
+        if (built(x, item[lead + i].at) == VAR_NONE) return VAR_NONE;
         k /= (size_t)t->dim[i];
     }
     for (int i = 0; i < lead; i++)
         item[i] = read_all;
     Var e = read_of(r, v, lead + t->ndim, item);
     rewriter_grow(r);
-    return e;
+    return built(x, e);
 }
 
 static Var constant_element(Builder *b, const Tensor *c, size_t k) {
@@ -337,7 +345,7 @@ static Var whole_of(Apart *x, Var v) {
         x->whole[v] = stack_elements(b, var_type(x->fn, v), 0, 0, x->part[v], &k);
     else
         x->whole[v] = graph_copy_leaf(b->g, x->fn, v, true);
-    return x->whole[v];
+    return built(x, x->whole[v]);
 }
 
 /* Reads in the new body; the index of the language, as text. */
@@ -354,7 +362,7 @@ static Var element_of_whole(Apart *x, Var v, size_t k) {
     PropArg at = {"index", PROP_STR(sym(x->l->r->s, str_text(&text)))};
     Var e = apply_named(b, "subtensor", 1 + (size_t)t->ndim, in, 1, &at);
     str_free(&text);
-    return e;
+    return built(x, e);
 }
 
 static const Var *elements_of(Apart *x, Var v) {
@@ -435,7 +443,8 @@ static bool apply_sum(Apart *x, ApplyId id) {
         el[i] = VAR_NONE;
     for (size_t k = 0; k < (size_t)type_size(t); k++) {
         Var *to = &el[summed_element(x, a, t, k)];
-        *to = *to == VAR_NONE ? from[k] : op_call2(&x->l->m.in, "add", *to, from[k]);
+        *to = *to == VAR_NONE ? from[k]
+                              : built(x, op_call2(&x->l->m.in, "add", *to, from[k]));
     }
     set_elements(x, a->out, el);
     return true;
@@ -519,7 +528,7 @@ static bool apply_increased(Apart *x, ApplyId id) {
         if (from == k + 1) continue;
         Var y = numbered_element(x, id, from);
         if (y == VAR_NONE) return false;
-        el[k] = op_call2(&x->l->m.in, "add", el[k], y);
+        el[k] = built(x, op_call2(&x->l->m.in, "add", el[k], y));
     }
     if (at) set_elements(x, a->out, el);
     return at != NULL;
@@ -532,7 +541,7 @@ static bool apply_filled(Apart *x, ApplyId id) {
     Var *el = new_elements(x, n);
     bool ones = op_is(x->fn->s, a->op, OP_ONES_LIKE);
     for (size_t k = 0; k < n; k++)
-        el[k] = const_number(&x->l->m.in, t->dtype, ones);
+        el[k] = built(x, const_number(&x->l->m.in, t->dtype, ones));
     set_elements(x, a->out, el);
     return true;
 }
@@ -586,6 +595,7 @@ static bool copy_apply(Apart *x, ApplyId id) {
     Var *in = new_elements(x, a->nin);
     for (size_t i = 0; i < a->nin; i++)
         in[i] = whole_of(x, apply_in(x->fn, id)[i]);
+    if (x->failed) return false;
     Var first = graph_copy_apply(x->l->m.body, x->fn, id, in, true);
     for (Var k = 0; k < a->nout; k++)
         x->whole[a->out + k] = first + k;
@@ -630,7 +640,8 @@ static void take_sequence_apart(Apart *x, const ScanSeq *q) {
         if (!is_apart(x, in)) continue;
         Var *el = new_elements(x, x->size[in]);
         for (size_t k = 0; k < x->size[in]; k++) {
-            Var rows = read_element(x->l->r, p->arg[q->arg], t, 1, k);
+            Var rows = read_element(x, p->arg[q->arg], t, 1, k);
+            if (rows == VAR_NONE) return;
             size_t at = scan_builder_add_seq(m, var_name(x->fn, in), rows, q->tap[j],
                                              element_type(t, s));
             m->seq.p[at].low = q->low;
@@ -654,7 +665,8 @@ static void take_other_apart(Apart *x, size_t i) {
             el[k] = constant_element(&m->in, c, k);
             continue;
         }
-        Var v = read_element(x->l->r, arg, t, 0, k);
+        Var v = read_element(x, arg, t, 0, k);
+        if (v == VAR_NONE) return;
         size_t at = scan_builder_add_other(m, var_name(x->fn, in), v,
                                            element_type(t, x->l->r->s));
         el[k] = m->other.p[at].tap.p[0].in;
@@ -680,7 +692,7 @@ static void take_output_apart(Apart *x, size_t o) {
         m->out.p[at].wanted = scan_output_is_read(x->l, o);
         if (out->ntap)
             m->out.p[at].x =
-                read_element(x->l->r, p->arg[out->arg], t, !scan_one_row(out), k);
+                read_element(x, p->arg[out->arg], t, !scan_one_row(out), k);
         for (size_t j = 0; j < out->ntap; j++)
             in[j][k] = scan_builder_add_tap(m, &m->out.p[at], out->tap[j],
                                             element_type(t, x->l->r->s));
@@ -765,9 +777,10 @@ static bool take_loop_apart(Scan *l, bool *ok) {
     apart_new(&x, l);
     if (!choose_sets(&x)) return false;
     take_arguments_apart(&x);
-    for (ApplyId id = 0; id < fn->napply; id++)
+    for (ApplyId id = 0; id < fn->napply && !x.failed; id++)
         if (!apply_apart(&x, id)) return false;
-    set_outputs(&x);
+    if (!x.failed) set_outputs(&x);
+    if (x.failed) return *ok = false;
     scan_carry_names(l->m.body, fn, x.whole);
     rewriter_grow(l->r);
     if (!(*ok = scan_rebuild(l)) || !replace_results(&x)) return false;
