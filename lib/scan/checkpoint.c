@@ -95,12 +95,12 @@ static bool set_segment_lengths(ScanSegments *q, int64_t every) {
         q->k = const_int(q->b, k);
         q->m = const_int(q->b, n / k);
         q->r = const_int(q->b, q->rest);
-        return true;
+        return q->k != VAR_NONE && q->m != VAR_NONE && q->r != VAR_NONE;
     }
     q->k = symbolic_length(q, every);
     q->m = build_formula(q->b, "x // y", q->n, q->k, q->k);
     q->r = build_formula(q->b, "x % y", q->n, q->k, q->k);
-    return q->r != VAR_NONE;
+    return q->k != VAR_NONE && q->m != VAR_NONE && q->r != VAR_NONE;
 }
 
 static bool has_front(const ScanSegments *q) {

@@ -232,7 +232,8 @@ static bool rows_apply(Build *q, Phase *f, const SplitApply *p) {
         return true;
     }
     if (op_is(s, p->op, OP_DRAW) && !fork_stream(f, &in[0])) return false;
-    if (op_is(s, p->op, OP_RESHAPE)) in[1] = shape_in(q, f, p, in[1]);
+    if (op_is(s, p->op, OP_RESHAPE) && (in[1] = shape_in(q, f, p, in[1])) == VAR_NONE)
+        return false;
     f->b.from = q->w->g->origin[p->id];
     name_copies(q, f, p, graph_copy_apply(f->fn, q->w->g, p->id, in, true));
     return true;
