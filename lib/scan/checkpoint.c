@@ -221,6 +221,7 @@ static Dim segment_dim(const ScanSegments *q) {
 static bool add_segment_sequences(ScanSegments *q) {
     Dim dim = segment_dim(q);
     q->steps = dim_is_known(dim) ? const_int(&q->make.in, dim) : VAR_NONE;
+    if (dim_is_known(dim) && q->steps == VAR_NONE) return false;
     for (size_t i = 0; i < q->f.nseq; i++)
         for (size_t t = 0; t < q->f.seq[i].ntap; t++) {
             const ScanSeq *s = &q->f.seq[i];
