@@ -166,9 +166,9 @@ static bool is_there(const ChooseNumbers *x, ApplyId id, Var v) {
 static bool choose_by_where(Rewriter *r, ApplyId id, Var k) {
     const Apply a = r->g->apply[id];
     const Var *from = apply_in(r->g, id);
-    Var in[3] = {from[0], from[1 + k], from[1 + a.nout + k]}, v = a.out + k;
+    Var v = a.out + k;
     r->b.from = (Origin){r->g->origin[id].at, r->db->entry.p[r->current].name};
-    Var w = rewriter_apply(r, op_find(r->s, "where", 5), NULL, 3, in);
+    Var w = op_call3(&r->b, "where", from[0], from[1 + k], from[1 + a.nout + k]);
     rewriter_grow(r);
     if (w == VAR_NONE || !type_keeps(var_type(r->g, v), var_type(r->g, w)))
         return false;

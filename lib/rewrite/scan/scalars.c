@@ -2,8 +2,8 @@
  * that each step reads by index and stacks anew is two states. A step then has no
  * reads, stacks and small sums, each of which costs as much as some fifty operations on
  * numbers, and what is left fuses into few groups. What arranges elements (an index, a
- * stack, a transpose) is run once on the numbers of the elements, which tells where each
- * comes from. */
+ * stack, a transpose) is run once on the numbers of the elements, which tells where
+ * each comes from. */
 #include "rewrite/scan/scalars.h"
 
 #include "rewrite/read/read.h"
