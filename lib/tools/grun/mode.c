@@ -18,6 +18,11 @@ static const ModeRow rows[] = {
     [RUN_MONITOR] = {NULL, NULL},
 };
 
+/* What mixes up or loses the names of values: two loops in one, vectors as numbers,
+ * bodies in place of calls. */
+static const char *const untraced[] = {"scan-merge", "scan-scalars", "inline-calls"};
+enum { UNTRACED = sizeof untraced / sizeof *untraced };
+
 /* False: run the graph as it is. */
 static bool mode_query(const Graph *g, const RunSpec *spec, Arena *a, RewriteQuery *q) {
     const ModeRow *row = &rows[spec->mode];
@@ -25,12 +30,12 @@ static bool mode_query(const Graph *g, const RunSpec *spec, Arena *a, RewriteQue
     bool more = q->nrules || q->ninclude || q->nexclude;
     if (!row->rewrites && !more && g->modes.n) return false;
     q->mode = row->rewrites ? row->rewrites : "FAST_RUN";
-    const char **exclude = NEW_N(a, q->nexclude + 2, const char *);
+    const char **exclude = NEW_N(a, q->nexclude + 1 + UNTRACED, const char *);
     if (q->nexclude) memcpy(exclude, q->exclude, q->nexclude * sizeof *exclude);
     if (row->without || grun_is_traced(spec))
         exclude[q->nexclude++] = row->without ? row->without : "fusion";
-    /* two loops in one would mix up the names of their values */
-    if (grun_is_traced(spec)) exclude[q->nexclude++] = "scan-merge";
+    for (size_t i = 0; grun_is_traced(spec) && i < UNTRACED; i++)
+        exclude[q->nexclude++] = untraced[i];
     q->exclude = exclude;
     return true;
 }
