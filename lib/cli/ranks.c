@@ -156,10 +156,16 @@ bool rank_settle(Run *r, bool ok, bool *reports) {
     if (!ok) ranks_fail(r->s, first ? first->exit : 70);
     w->over = true;
     *reports = ok ? w->ranks.rank == 0 : w->ranks.end.rank == w->ranks.rank;
-    *reports &= !atomic_load(&w->told);
-    if (!ok && *reports)
-        note(r->s, NOWHERE, "this was rank %u of %u", w->ranks.rank, w->ranks.n);
+    *reports = *reports && (ok ? !atomic_load(&w->told) : rank_explains(r));
     return ok;
+}
+
+bool rank_explains(const Run *r) {
+    const struct RunRanks *w = r->ranks;
+    if (!w || w->ranks.n == 1) return true;
+    if (atomic_load(&w->told)) return false;
+    note(r->s, NOWHERE, "this was rank %u of %u", w->ranks.rank, w->ranks.n);
+    return true;
 }
 
 int rank_status(const Run *r, int status) {

@@ -12,6 +12,9 @@
 bool rank_open(Run *r);
 /* Before the end: have all ranks succeeded? *reports: this rank says why not. */
 bool rank_settle(Run *r, bool ok, bool *reports);
+/* After a failure: false if another rank has said why all end; else a note tells whose
+ * this one is. */
+bool rank_explains(const Run *r);
 /* The exit status on which the ranks agreed; else `status`. */
 int rank_status(const Run *r, int status);
 void rank_close(Run *r, int status);

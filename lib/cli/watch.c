@@ -2,6 +2,7 @@
  * that lasts too long after a signal, even one that is deep in a library. */
 #include "cli/watch.h"
 
+#include "cli/ranks.h"
 #include "os/file.h"
 
 #include <errno.h>
@@ -191,7 +192,7 @@ static _Noreturn void keep_in_copy(Watch *w) {
     if (child == 0) {
         Run *r = w->run;
         bool ok = graph_run_keep(w->graph_run);
-        if (!ok)
+        if (!ok && rank_explains(r))
             report_all(r->s, r->program, r->common->errors == 1, false, STDERR_FILENO);
         _exit(!ok);
     }
