@@ -44,8 +44,11 @@ static bool compile_op_call(Compiler *c, const Op *called, const Ast *e,
     size_t nin = nfixed + a.nrest;
     Var *in = arena_alloc(c->tmp, (nin + 1) * sizeof *in);
     DType floatX = compiler_weak_floatX(c, op, a.nrest ? 0 : nin, a.in);
+    const char *outer = c->b->asked; /* of sum(x, where=m), messages say sum */
+    if (op != called && !outer) c->b->asked = called->name;
     bool ok = call_args_coerce(c, &a, creates, nfixed, nin, in) &&
               compiler_evaluate_or_apply(c, op, props, (VarList){nin, in}, e->at, out);
+    c->b->asked = outer;
     if (ok) node_weaken(c, op, a.nrest ? 0 : nin, a.in, out);
     if (ok && nin > 0 && sig->nprop > 0) note_all_axes(c, &a, in[0]);
     c->b->floatX = floatX;

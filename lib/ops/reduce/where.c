@@ -40,11 +40,18 @@ static Var masked_build(Masked *m, const char *text, Var r) {
     return ok ? out : VAR_NONE;
 }
 
+/* True as it comes here, of x's dtype as literals are. */
+static bool is_truth(const Tensor *t) {
+    return !dtype_is_complex(t->dtype) &&
+           (tensor_f64(t, 0) == 0 || tensor_f64(t, 0) == 1);
+}
+
 static bool masked_open(Masked *m, Builder *b, const Op *op, const Props *p, size_t nin,
                         const Var *in) {
     *m = (Masked){b, op, p, in[0], in[1], nin > 2 ? in[2] : VAR_NONE, VAR_NONE};
     const Tensor *given = var_const(b->g, m->where);
-    if (given && given->ndim == 0) m->where = op_cast_to(b, m->where, DT_BOOL);
+    if (given && given->ndim == 0 && is_truth(given))
+        m->where = op_cast_to(b, m->where, DT_BOOL);
     if (m->where == VAR_NONE) return false;
     const Type *x = var_type(b->g, m->x), *w = var_type(b->g, m->where);
     if (m->initial != VAR_NONE && var_type(b->g, m->initial)->ndim != 0)
