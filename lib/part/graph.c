@@ -20,8 +20,8 @@ bool part_can_merge(const Part *p) {
 }
 
 const char *part_text(Arena *a, const Part *p) {
-    static const char *const terms[] = {"sum",     "product", "maximum",
-                                        "minimum", "`all`",   "`any`"};
+    static const char *const terms[] = {"sum",   "product", "maximum",  "minimum",
+                                        "`all`", "`any`",   "logsumexp"};
     switch (p->kind) {
     case PART_SAME:
         return p->power == 0    ? "the same for any rows"
@@ -117,6 +117,14 @@ static void take_apply(PartCall *c) {
         part_pass(c);
     else
         part_refuse_rows(c);
+}
+
+bool part_apply(const Graph *g, Arena *a, ApplyId id, const Part *x, Part *out) {
+    PartWalk w = {.s = g->s, .a = a};
+    PartCall c = {&w, g, id, &g->apply[id], apply_in(g, id), x, out, NULL};
+    take_apply(&c);
+    vec_free(&w.memo);
+    return !w.failed;
 }
 
 /* ---- leaves ---- */

@@ -62,7 +62,8 @@ static bool is_mean(const Part *how) {
 
 /* Sums are computed in float64, as those over rows are. */
 static DType dtype_of_sums(const Part *how, DType d) {
-    if (how->kind == PART_TERM && how->term != TERM_SUM && how->term != TERM_PROD)
+    if (how->kind == PART_TERM && how->term != TERM_SUM && how->term != TERM_PROD &&
+        how->term != TERM_LOGSUMEXP)
         return d;
     if (dtype_is_complex(d)) return DT_COMPLEX128;
     return dtype_is_float(d) ? DT_FLOAT64 : d;
@@ -98,8 +99,9 @@ static bool join_terms(PartMerge *m, Tensor *out) {
 
 bool part_merge(Session *s, const Part *how, size_t n, const Tensor *t,
                 const int64_t *rows, Tensor *out) {
-    static const char *const ops[] = {"add",     "multiply",    "maximum",
-                                      "minimum", "logical_and", "logical_or"};
+    static const char *const ops[] = {"add",      "multiply",    "maximum",
+                                      "minimum",  "logical_and", "logical_or",
+                                      "logaddexp"};
     PartMerge m = {.s = s, .how = how, .n = n, .t = t, .rows = rows, .op = ops[0]};
     *out = (Tensor){0};
     if (how->kind == PART_ROWS) return join_rows(&m, out);

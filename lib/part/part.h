@@ -31,7 +31,8 @@ typedef enum PartTerm {
     TERM_MAX,
     TERM_MIN,
     TERM_ALL,
-    TERM_ANY
+    TERM_ANY,
+    TERM_LOGSUMEXP
 } PartTerm;
 typedef struct Part {
     PartKind kind;
@@ -52,6 +53,9 @@ typedef struct Part {
 /* Finds what each variable of g is if the inputs for which cut[i] is true are cut along
  * their leading axis. The result and its reasons live in `a`. NULL: diagnosed. */
 Part *part_graph(Graph *g, Arena *a, const bool *cut);
+/* The same of one Apply, by what its inputs are (`x`, of which all may be rows): fills
+ * out, by output. False: diagnosed. */
+bool part_apply(const Graph *g, Arena *a, ApplyId id, const Part *x, Part *out);
 /* Can the whole be put together from what parts give? */
 bool part_can_merge(const Part *p);
 /* The whole of what n parts of `rows` rows each give. Sums and means are computed in

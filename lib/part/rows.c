@@ -55,7 +55,7 @@ static const PartRow rows[] = {
     {"logical_and", part_elementwise, TERMS_AND, POWER_NONE},
     {"logical_not", part_elementwise, TERMS_NOT, POWER_NONE},
     {"logical_or", part_elementwise, TERMS_OR, POWER_NONE},
-    {"logsumexp", part_reduce, -1, POWER_NONE},
+    {"logsumexp", part_reduce, TERM_LOGSUMEXP, POWER_NONE},
     {"lu", part_matrices, 2, POWER_NONE},
     {"matmul", part_matmul, 0, POWER_TIMES},
     {"max", part_reduce, TERM_MAX, POWER_NONE},

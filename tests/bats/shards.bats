@@ -80,7 +80,7 @@ refuse() {
     refuse "print can't.*an effect on rows" 'print(x)'
     refuse "assert_op can't.*an effect on rows" 'assert_op(x, x > 0)'
     refuse "draws? .*from the seed" 'uniform(0., 1., (n, 3), seed=1)'
-    refuse "both factors have rows" 'inv(x @ x.T + eye(n))'
+    refuse 'matmul can.t.*all rows at once' 'inv(x @ x.T + eye(n))'
 }
 
 # of EXPRESSION: a graph g.yaml with rows of all kinds

@@ -1,8 +1,11 @@
-/* How ops treat rows. Elementwise ops, ops along axes and ops over batches are known by
- * their kind; the rest have a row in the table at the end. */
+/* How ops treat rows: by their rows in part/rows.c, where it matters only that each row
+ * is computed from its own, or that all rows are summed and the like. What a shard can
+ * do and a part of its own can't, or the other way around, has a row in the table at
+ * the end: shapes and positions of rows, reshapes that merge rows with other axes,
+ * draws, loops. */
 #include "op/index_text.h"
+#include "part/part.h"
 #include "rewrite/parallel/parallel.h"
-#include "vmap/kit.h"
 
 #include <string.h>
 
@@ -45,30 +48,61 @@ bool split_gives_shape(Session *s, const Op *op, size_t nin, size_t i) {
     return k < sig->nin && sig->in[k].kind == IN_INTS;
 }
 
-/* ---- elementwise ---- */
+/* ---- ops that part/rows.c knows ---- */
 
-/* Axes count from the last one, as shapes broadcast. */
-static bool elementwise_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
-    int from_last = -1, ndim = var_type(p->w->g, p->out)->ndim;
-    (void)crossing;
-    for (size_t i = 0; i < p->nin; i++) {
-        if (!split_of(p, i)->rows) continue;
-        int at = split_type(p, i)->ndim - 1 - split_of(p, i)->axis;
-        if (from_last >= 0 && from_last != at)
-            return split_fail(p, "it pairs rows with rows along another axis");
-        from_last = at;
+static int64_t at_least_one(int64_t n) {
+    return n ? n : 1;
+}
+
+static Crossing crossing_of(const SplitApply *p, const Part *y) {
+    static const struct {
+        KnownOp op;
+        Crossing how;
+    } known[] = {{OP_MEAN, CROSS_MEAN}, {OP_MAX, CROSS_MAX},
+                 {OP_MIN, CROSS_MIN},   {OP_ANY, CROSS_ANY},
+                 {OP_ALL, CROSS_ALL},   {OP_LOGSUMEXP, CROSS_LOGSUMEXP}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (op_is(p->w->s, p->op, known[i].op)) return known[i].how;
+    return y->term == TERM_SUM ? CROSS_SUM : CROSS_NONE;
+}
+
+static bool take_part(const SplitApply *p, const Part *y, Spread *out,
+                      Crossing *crossing) {
+    for (size_t k = 1; k < p->nout; k++)
+        if (y[k].kind != y->kind || y[k].axis != y->axis || y[k].term != y->term)
+            return split_fail(p, "its results treat rows in different ways");
+    if (y->kind != PART_NONE && y->power && !op_is(p->w->s, p->op, OP_MEAN))
+        return split_fail(p, "it counts the rows of a shard only");
+    switch (y->kind) {
+    case PART_ROWS:
+        return rows_along(p, out, y->axis);
+    case PART_TERM:
+        *crossing = crossing_of(p, y);
+        return *crossing != CROSS_NONE ||
+               split_fail(p,
+                          "it takes all rows at once, and is no sum or mean of them");
+    case PART_NONE:
+        return split_fail(p, "it %s", y->why.said);
+    case PART_SAME:
+    case PART_INDEX:
+    case PART_SHAPE:
+        break;
     }
-    if (from_last < 0) return true;
+    return split_fail(p, "what it does with rows isn't known");
+}
+
+/* Rows that are merged with other axes are as good as any along their axis. */
+static bool part_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
+    Part *x = NEW_N(p->w->a, p->nin + 1, Part), *y = NEW_N(p->w->a, p->nout, Part);
     for (size_t i = 0; i < p->nin; i++) {
-        const Type *t = split_type(p, i);
-        int at = t->ndim - 1 - from_last;
-        if (!split_of(p, i)->rows && at >= 0 && t->dim[at] != 1)
-            return split_fail(p,
-                              "input %zu, %s, has a value for each row, too, but isn't "
-                              "split",
-                              i, type_str(p->w->s, t));
+        const Spread *in = split_of(p, i);
+        if (in->rows)
+            x[i] = (Part){.kind = PART_ROWS,
+                          .axis = in->axis,
+                          .each = at_least_one(in->before) * at_least_one(in->after)};
     }
-    return rows_along(p, out, ndim - 1 - from_last);
+    if (!any_rows(p)) return split_fail(p, "its shape depends on the number of rows");
+    return part_apply(p->w->g, p->w->a, p->id, x, y) && take_part(p, y, out, crossing);
 }
 
 /* The result has the shape of the first input. */
@@ -76,92 +110,6 @@ static bool like_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
     (void)crossing;
     if (!split_of(p, 0)->rows) return any_rows(p) ? rows_by_type(p, out) : true;
     return rows_along(p, out, split_of(p, 0)->axis);
-}
-
-/* ---- axes ---- */
-
-static Crossing reduction_of(const SplitApply *p) {
-    static const struct {
-        KnownOp op;
-        Crossing how;
-    } known[] = {{OP_SUM, CROSS_SUM},
-                 {OP_MEAN, CROSS_MEAN},
-                 {OP_MAX, CROSS_MAX},
-                 {OP_MIN, CROSS_MIN},
-                 {OP_ANY, CROSS_ANY},
-                 {OP_ALL, CROSS_ALL},
-                 {OP_LOGSUMEXP, CROSS_LOGSUMEXP}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (op_is(p->w->s, p->op, known[i].op)) return known[i].how;
-    return CROSS_NONE;
-}
-
-/* Flags of the axes that the props name; false: it has no such prop. */
-static bool axes_of(const SplitApply *p, int ndim, bool *flag) {
-    const Signature *sig = op_signature(p->w->s, p->op);
-    bool has = false;
-    for (size_t i = 0; i < sig->nprop; i++) {
-        const Prop *v = &p->props->p[i];
-        bool axis = sig->prop[i].type == T_AXIS || sig->prop[i].type == T_AXES;
-        if (!axis && strcmp(sym_text(p->w->s, sig->prop[i].name), "axis") != 0)
-            continue;
-        has = true;
-        for (int k = 0; k < ndim; k++) {
-            flag[k] |= v->kind == P_NONE;
-            flag[k] |= v->kind == P_INT && (v->i == k || v->i + ndim == k);
-            for (size_t j = 0; v->kind == P_INTS && j < v->ints.n; j++)
-                flag[k] |= v->ints.p[j] == k || v->ints.p[j] + ndim == k;
-        }
-    }
-    return has;
-}
-
-/* Along the axes something happens; along the others nothing. */
-static bool axes_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
-    const Type *t = split_type(p, 0), *r = var_type(p->w->g, p->out);
-    bool flag[MAX_NDIM] = {false};
-    int row = split_of(p, 0)->axis, before = 0;
-    for (size_t i = 1; i < p->nin; i++)
-        if (split_of(p, i)->rows != split_of(p, 0)->rows ||
-            (split_of(p, i)->rows && split_of(p, i)->axis != row))
-            return split_fail(p, "some inputs have rows along another axis, or none");
-    axes_of(p, t->ndim, flag);
-    if (flag[row]) {
-        *crossing = reduction_of(p);
-        return *crossing != CROSS_NONE ||
-               split_fail(p,
-                          "it takes all rows at once, and is no sum or mean of them");
-    }
-    for (int k = 0; k < row; k++)
-        before += flag[k];
-    if (r->ndim == t->ndim) return rows_along(p, out, row);
-    if (r->ndim < t->ndim) return rows_along(p, out, row - before);
-    return rows_by_type(p, out);
-}
-
-/* New axes: the flagged ones of the result. */
-static bool expand_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
-    bool flag[MAX_NDIM] = {false};
-    int ndim = var_type(p->w->g, p->out)->ndim, left = split_of(p, 0)->axis, k = 0;
-    (void)crossing;
-    const Prop *v = op_prop(p->w->s, p->op, p->props, "axis");
-    for (size_t j = 0; v->kind == P_INTS && j < v->ints.n; j++)
-        flag[v->ints.p[j] < 0 ? v->ints.p[j] + ndim : v->ints.p[j]] = true;
-    if (v->kind == P_INT) flag[v->i < 0 ? v->i + ndim : v->i] = true;
-    for (; k < ndim && (flag[k] || left-- > 0); k++)
-        ;
-    return rows_along(p, out, k);
-}
-
-static bool transpose_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
-    const Prop *v = op_prop(p->w->s, p->op, p->props, "axes");
-    int ndim = split_type(p, 0)->ndim, row = split_of(p, 0)->axis;
-    (void)crossing;
-    if (v->kind == P_NONE) return rows_along(p, out, ndim - 1 - row);
-    for (size_t k = 0; k < v->ints.n; k++)
-        if (v->ints.p[k] == row || v->ints.p[k] + ndim == row)
-            return rows_along(p, out, (int)k);
-    return rows_by_type(p, out);
 }
 
 /* ---- shapes ---- */
@@ -189,10 +137,6 @@ static int64_t size_between(const Type *t, int from, int to) {
     for (int k = from; k < to; k++)
         if (!dim_is_known(t->dim[k]) || !i64_mul(n, t->dim[k], &n)) return 0;
     return n;
-}
-
-static int64_t at_least_one(int64_t n) {
-    return n ? n : 1;
 }
 
 /* The axis whose size isn't known; -1: there are several, or none. */
@@ -236,40 +180,6 @@ static bool arange_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
         return p->nin == 1 ? false : split_fail(p, "only arange(n) counts rows");
     out->position = true;
     return true;
-}
-
-/* ---- products ---- */
-
-/* The contracted axis of a factor. */
-static int inner_axis(const Type *t, size_t i) {
-    return t->ndim == 1 ? 0 : i == 0 ? t->ndim - 1 : t->ndim - 2;
-}
-
-static bool product_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
-    const Type *a = split_type(p, 0), *b = split_type(p, 1),
-               *r = var_type(p->w->g, p->out);
-    const Spread *x = split_of(p, 0), *y = split_of(p, 1);
-    bool xin = x->rows && x->axis == inner_axis(a, 0),
-         yin = y->rows && y->axis == inner_axis(b, 1);
-    if (xin && yin) return *crossing = CROSS_SUM, true;
-    if (xin || yin) return split_fail(p, "it contracts the rows of one factor only");
-    if (x->rows && x->axis == a->ndim - 2 && a->ndim > 1) {
-        if (y->rows)
-            return split_fail(p, "both factors have rows along their own axes");
-        return rows_along(p, out, r->ndim - 1 - (b->ndim > 1));
-    }
-    if (y->rows && y->axis == b->ndim - 1 && b->ndim > 1) {
-        if (x->rows)
-            return split_fail(p, "both factors have rows along their own axes");
-        return rows_along(p, out, r->ndim - 1);
-    }
-    int xl = x->rows ? a->ndim - x->axis : 0, yl = y->rows ? b->ndim - y->axis : 0;
-    if (xl && yl && xl != yl) return split_fail(p, "the factors' rows don't pair");
-    if ((!xl && a->ndim >= yl && a->dim[a->ndim - yl] != 1) ||
-        (!yl && b->ndim >= xl && b->dim[b->ndim - xl] != 1))
-        return split_fail(p, "one factor has a matrix for each row, but isn't split");
-    int last = xl ? xl : yl;
-    return rows_along(p, out, r->ndim - last + (a->ndim == 1) + (b->ndim == 1));
 }
 
 /* ---- index ---- */
@@ -351,50 +261,6 @@ static bool written_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
 
 /* ---- others ---- */
 
-static bool choice_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
-    int axis = -1;
-    (void)crossing;
-    if (split_of(p, 0)->rows)
-        return split_fail(p, "rows can't decide what is computed");
-    for (size_t i = 1; i < p->nin; i++) {
-        if (!split_of(p, i)->rows)
-            return split_fail(p, "some of its values have no rows");
-        if (axis >= 0 && axis != split_of(p, i)->axis)
-            return split_fail(p, "rows lie along different axes");
-        axis = split_of(p, i)->axis;
-    }
-    return rows_along(p, out, axis);
-}
-
-static bool first_axis_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
-    (void)crossing;
-    for (size_t i = 0; i < p->nin; i++)
-        if (!split_gives_shape(p->w->s, p->op, p->nin, i) &&
-            (!split_of(p, i)->rows || split_of(p, i)->axis != 0))
-            return split_fail(p,
-                              "not all of its inputs have rows along their first axis");
-    return rows_along(p, out, 0);
-}
-
-/* Images by filters that all share. */
-static bool conv_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
-    (void)crossing;
-    for (size_t i = 1; i < p->nin; i++)
-        if (split_of(p, i)->rows)
-            return split_fail(p, "only the images may have rows, not the filters");
-    if (split_of(p, 0)->axis != 0) return split_fail(p, "rows must come first");
-    return rows_along(p, out, 0);
-}
-
-/* Of the images and what flows back to them: a sum over both. */
-static bool filters_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
-    (void)out;
-    for (size_t i = 0; i < 2; i++)
-        if (!split_of(p, i)->rows || split_of(p, i)->axis != 0)
-            return split_fail(p, "rows must come first in both of its inputs");
-    return *crossing = CROSS_SUM, true;
-}
-
 static bool draw_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
     (void)crossing;
     if (split_of(p, 0)->rows) return split_fail(p, "its state has rows");
@@ -417,18 +283,11 @@ static const RuleRow rules[] = {
     {"after", like_rule},
     {"arange", arange_rule},
     {"broadcast_to", broadcast_rule},
-    {"conv", conv_rule},
-    {"conv_input_grad", conv_rule},
-    {"conv_transpose", conv_rule},
-    {"conv_weights_grad", filters_rule},
     {"draw", draw_rule},
-    {"expand_dims", expand_rule},
     {"full", broadcast_rule},
     {"full_like", like_rule},
-    {"ifelse", choice_rule},
     {"inc_subtensor", written_rule},
     {"integers", seeded_rule},
-    {"matmul", product_rule},
     {"normal", seeded_rule},
     {"ones", broadcast_rule},
     {"ones_like", like_rule},
@@ -442,20 +301,15 @@ static const RuleRow rules[] = {
     {"sow_cond", like_rule},
     {"specify_shape", like_rule},
     {"subtensor", read_rule},
-    {"transpose", transpose_rule},
     {"uniform", seeded_rule},
     {"zeros", broadcast_rule},
     {"zeros_like", like_rule},
 };
 
 static SplitRule *rule_of(const SplitApply *p) {
-    bool flag[MAX_NDIM];
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rules[i].op, p->op->name) == 0) return rules[i].rule;
-    if (p->op->elemwise || p->op->pick) return elementwise_rule;
-    if (p->op->vmap == vmap_first_axis) return first_axis_rule;
-    if (axes_of(p, 0, flag) && split_type(p, 0)->kind == TYPE_TENSOR) return axes_rule;
-    return NULL;
+    return part_rule;
 }
 
 /* Where rows were merged with other axes, what treats all elements of the axis alike
@@ -471,8 +325,7 @@ static bool merged_rule(const SplitApply *p, SplitRule *rule, Spread *out) {
             return split_fail(p, "rows are merged with other axes in different ways");
     }
     if (!first || !split_is_merged(first) || rule == reshape_rule) return true;
-    if (rule != elementwise_rule && rule != axes_rule && rule != product_rule &&
-        rule != transpose_rule && rule != expand_rule && rule != like_rule)
+    if (rule != part_rule && rule != like_rule)
         return split_fail(p, "rows are merged with another axis");
     out->before = first->before;
     out->after = first->after;
@@ -487,8 +340,5 @@ bool split_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
                   !op_is(p->w->s, p->op, OP_STACK);
     if (!rows && !shaped) return true;
     SplitRule *rule = rule_of(p);
-    if (!rule)
-        return split_fail(p, rows ? "what it does with rows isn't known"
-                                  : "its shape depends on the number of rows");
     return rule(p, out, crossing) && merged_rule(p, rule, out);
 }
