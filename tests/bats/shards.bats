@@ -44,6 +44,38 @@ split() {
     split 2 'v = var(x, axis=0, ddof=1)' 's = softmax(x, axis=1)' 'q = s @ ones((3, 2))'
 }
 
+@test 'matrices for each row, and functions of the graph' {
+    split 4 'm = x[:, :, None] * x[:, None, :] + eye(3)' 'd = det(m)' 'i = sum(inv(m), axis=0)' 'c = cholesky(m)'
+    cat >f.yaml <<'Y'
+thunkline: 1
+functions:
+  total:
+    inputs:
+      a: float64[n, 3]
+      k: float64
+    let: |
+      s = sum(a * k, axis=0)
+      r = a - k
+    outputs: [s]
+  middle:
+    inputs:
+      a: float64[n, 3]
+    let: |
+      s = mean(a, axis=0)
+    outputs: [s]
+inputs:
+  x: float64[n, 3]
+let: |
+  t = total(x, 2.5)
+  u = middle(x)
+outputs: [t]
+Y
+    ok 'grewrite f.yaml --mode NONE --parallel x --shards 4 -o s.tlg'
+    ok 'grun s.tlg x="[[1, 2, 3], [4, 5, 6], [7, 8, 9]]"' 't = [30.0, 37.5, 45.0]'
+    sed 's/^outputs: \[t\]/outputs: [u]/' f.yaml >u.yaml
+    bad 3 E_ARG "call can't be computed shard by shard: it counts the rows of a shard only" 'grewrite u.yaml --mode NONE --parallel x --shards 4'
+}
+
 @test 'assertions about whole values and sows stay silent' {
     split 2 'v = assert_op(sum(x), sum(x) < 1e9)' "y = sum(sow(x, tag='p', name='x'))"
     like 'gload s.tlg -O yaml' 'assert_op'
