@@ -227,8 +227,11 @@ bool part_concatenate(PartCall *c) {
         if (p.kind == PART_SAME) p.each = 0;
         return part_set(c, p);
     }
-    if (!all_sums(c, &p)) return part_refuse_rows(c);
-    return part_set(c, p);
+    if (all_sums(c, &p)) return part_set(c, p);
+    for (size_t i = 1; i < c->ap->nin; i++)
+        if (c->x[i].kind != p.kind && (c->x[i].kind == PART_SAME || !p.kind))
+            return part_refuse(c, "has rows in some of its inputs only");
+    return part_refuse_rows(c);
 }
 
 /* ---- the first axis ---- */
@@ -236,6 +239,9 @@ bool part_concatenate(PartCall *c) {
 /* All tensors are cut along their first axis, but with `arg` only the first: the others
  * are the same for all rows. */
 bool part_first_axis(PartCall *c) {
+    for (size_t i = 1; c->row->arg && i < c->ap->nin; i++)
+        if (c->x[i].kind == PART_ROWS)
+            return part_refuse(c, "takes rows in its first input only");
     for (size_t i = 0; i < c->ap->nin; i++) {
         const Type *t = part_type(c, i);
         const Part *x = &c->x[i];
@@ -244,6 +250,8 @@ bool part_first_axis(PartCall *c) {
             if (!part_is_same(x)) return part_refuse_rows(c);
             continue;
         }
+        if (x->kind == PART_ROWS && x->axis)
+            return part_refuse(c, "takes rows along the first axis only");
         if (x->kind != PART_ROWS || x->axis != 0 || x->each != 1 || t->ndim < 2)
             return part_refuse_rows(c);
         if (i > 0 && x->power) return part_refuse_rows(c);

@@ -185,21 +185,33 @@ static bool take_terms(PartCall *c) {
 
 /* ---- rows ---- */
 
+static bool refuse_whole(PartCall *c, size_t i) {
+    return part_refuse(
+        c, arena_printf(c->w->a,
+                        "pairs rows with values of input %zu, %s, which isn't split", i,
+                        type_str(c->w->s, part_type(c, i))));
+}
+
 /* Lines up the rows of all inputs, counted from the last axis. The others must
  * broadcast along it. */
-static bool align_rows(const PartCall *c, int *right, int64_t *each) {
+static bool align_rows(PartCall *c, int *right, int64_t *each) {
     *right = 0;
     for (size_t i = 0; i < c->ap->nin; i++) {
         if (c->x[i].kind != PART_ROWS) continue;
         int at = part_from_right(c, i);
-        if (*right && (at != *right || c->x[i].each != *each)) return false;
+        if (*right && at != *right)
+            return part_refuse(c, "pairs rows with rows along another axis");
+        if (*right && c->x[i].each != *each)
+            return part_refuse(c, "takes rows that are merged with other axes in "
+                                  "different ways");
         *right = at;
         *each = c->x[i].each;
     }
     for (size_t i = 0; *right && i < c->ap->nin; i++) {
         const Type *t = part_type(c, i);
         if (c->x[i].kind == PART_ROWS) continue;
-        if (t->ndim >= *right && t->dim[t->ndim - *right] != 1) return false;
+        if (t->ndim >= *right && t->dim[t->ndim - *right] != 1)
+            return refuse_whole(c, i);
     }
     return true;
 }
@@ -220,8 +232,7 @@ bool part_elementwise(PartCall *c) {
         }
     if (count_terms(c)) return take_terms(c);
     if (!find_power(c, &p)) return part_refuse_rows(c);
-    if (!align_rows(c, &right, &p.each))
-        return part_refuse(c, "takes rows together with others than their own");
+    if (!align_rows(c, &right, &p.each)) return false;
     if (right) {
         p.kind = PART_ROWS;
         p.axis = part_out_type(c, 0)->ndim - right;

@@ -52,9 +52,13 @@ static bool join_parts(const Part *a, const Part *b, Part *out) {
 bool part_ifelse(PartCall *c) {
     size_t n = c->ap->nout;
     if (!part_is_same(&c->x[0])) return part_refuse_rows(c);
-    for (size_t k = 0; k < n; k++)
-        if (!join_parts(&c->x[1 + k], &c->x[1 + n + k], &c->out[k]))
-            return part_refuse_rows(c);
+    for (size_t k = 0; k < n; k++) {
+        const Part *a = &c->x[1 + k], *b = &c->x[1 + n + k];
+        if (join_parts(a, b, &c->out[k])) continue;
+        if (a->kind + b->kind == PART_ROWS + PART_SAME)
+            return part_refuse(c, "has rows in one of its cases only");
+        return part_refuse_rows(c);
+    }
     return true;
 }
 

@@ -90,10 +90,23 @@ static bool product_part(const Product *q, Part *p) {
     return one && (a == PLACE_FREE || b == PLACE_FREE);
 }
 
+/* Why product_part says no. */
+static bool refuse_product(PartCall *c, const Product *q) {
+    int at[2] = {0};
+    Place a = place_of(q, 0, &at[0]), b = place_of(q, 1, &at[1]);
+    if (a == PLACE_NO || b == PLACE_NO) return part_refuse_rows(c);
+    if (a != b && (a == PLACE_SUMMED || b == PLACE_SUMMED))
+        return part_refuse(c, "contracts the rows of one factor only");
+    if ((a == PLACE_BATCH && b == PLACE_SAME) || (b == PLACE_BATCH && a == PLACE_SAME))
+        return part_refuse(c, "has a matrix for each row in one factor, but the other "
+                              "isn't split");
+    return part_refuse_rows(c);
+}
+
 bool part_matmul(PartCall *c) {
+    Product q = {c, 0};
     Part p;
-    if (!product_part(&(Product){c, 0}, &p)) return part_refuse_rows(c);
-    return part_set(c, p);
+    return product_part(&q, &p) ? part_set(c, p) : refuse_product(c, &q);
 }
 
 /* beta * c + alpha * a @ b, of equal shapes. */

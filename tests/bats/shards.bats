@@ -185,6 +185,7 @@ expand_dims(x, axis=1) @ q
 q @ q
 einsum('ni,nij->nj', x, q)
 diagonal(q, axis1=1, axis2=2)
+solve(q, ones((3, 2)))
 conv(q, ones((2, 3, 1)))
 max_pool(q, [2])
 uniform(0., 1., (n,), rng=r)[1] * 0
@@ -203,33 +204,32 @@ END
         grep -q 'note: line 1[45]: ' .err || complain 'should name its line' "$e" || return
     done <<'END'
 x.T + x|add can't be .*pairs rows with rows along another axis
-x + u|input 1, float64\[\?, 3\], has a value for each row, too, but isn't split
-where(x > 0, x, u)|input 2, float64\[\?, 3\], has a value for each row
+x + u|pairs rows with values of input 1, float64\[\?, 3\], which isn't split
+where(x > 0, x, u)|pairs rows with values of input 2, float64\[\?, 3\]
 full((n * 2, 3), 1.)|full can't be .*the type of its result, float64\[\?, 3\], doesn't show
 x.T @ u|contracts the rows of one factor only
-z @ v|one factor has a matrix for each row, but isn't split
-v @ z|one factor has a matrix for each row, but isn't split
-z @ transpose(z, axes=[1, 2, 0])|both factors have rows along their own axes
+z @ v|has a matrix for each row in one factor, but the other isn't split
+v @ z|has a matrix for each row in one factor, but the other isn't split
+z @ transpose(z, axes=[1, 2, 0])|needs all rows at once
 x[:, j]|rows are indexed by an array with rows of its own
 x[k]|mask
 set_subtensor(zeros(3)[i], x[:, 1])|rows overwrite elements that they share
 set_subtensor(x[x[:, 0] > 0], 0.)|how many rows a mask takes
 inc_subtensor(x[1:], 1.)|takes some of the rows only
 inc_subtensor(x[j], x)|takes some of the rows only
-ifelse(k, x, ones((4, 3)))|ifelse can't be .*some of its values have no rows
-solve(q, ones((3, 2)))|what it does with rows isn't known
-conv(ones((1, 3, 5)), q)|only the images may have rows
-conv(transpose(q, axes=[1, 0, 2]), ones((2, 3, 1)))|conv can't be .*rows must come first
+ifelse(k, x, ones((4, 3)))|ifelse can't be .*rows in one of its cases only
+conv(ones((1, 3, 5)), q)|takes rows in its first input only
+conv(transpose(q, axes=[1, 0, 2]), ones((2, 3, 1)))|conv can't be .*rows along the first axis only
 arange(0, n, 2)|only arange\(n\) counts rows
 sort(reshape(x, (-1,)))|sort can't be .*all rows at once
 reshape(z, (-1, 3))[0]|takes some of the rows only
 reshape(z, (-1, 3)) * 2|its rows are merged with another axis, and are needed as they are
-reshape(z, (-1,)) + reshape(x, (-1,))|rows are merged with other axes in different ways
+reshape(z, (-1,)) + reshape(x, (-1,))|takes rows that are merged with other axes in different ways
 reshape(x, (3, -1))|float64\[3, n\] has no row for each row of float64\[n, 3\]
-concatenate([x, ones((2, 3))], axis=0)|some inputs have rows along another axis, or none
+concatenate([x, ones((2, 3))], axis=0)|has rows in some of its inputs only
 concatenate([x, x], axis=0)|all rows at once
 permutation(n, rng=r)[1]|the type of its result, random, doesn't show
-nonzero(x)[0]|what it does with rows isn't known
+nonzero(x)[0]|needs all rows at once
 print(k)|each rank would have the effect
 END
 }

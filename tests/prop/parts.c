@@ -1,10 +1,13 @@
 /* What lib/part says of a call: if a result can be put together from parts of the rows,
- * then doing so gives what the call gives for all rows. Every call is tried with each
- * choice of inputs that are cut, alone and within other ops, with its gradients. */
+ * then doing so gives what the call gives for all rows; so does what it becomes in
+ * shards. Every call is tried with each choice of inputs that are cut, alone and within
+ * other ops, with its gradients. */
 #include "gen.h"
 #include "part/part.h"
+#include "rewrite/rewrite.h"
 
-static unsigned long long merged;
+enum { SHARDS = 4 };
+static unsigned long long merged, sharded;
 
 static void add_output(Case *c, const char *label, Var v) {
     if (v == VAR_NONE || var_type(c->g, v)->kind != TYPE_TENSOR) return;
@@ -133,6 +136,41 @@ static void compare(Case *c, unsigned cut, size_t k, const Part *how,
         tensor_unref(&piece[i]);
 }
 
+/* Output k alone, of inputs in shards; NULL: it can't be split. */
+static Graph *in_shards(Case *c, unsigned cut, size_t k) {
+    Var split[INPUTS];
+    size_t n = 0;
+    for (size_t i = 0; i < c->nin; i++)
+        if (cut >> i & 1) split[n++] = c->in[i];
+    Output *all = c->g->outputs.p;
+    size_t nall = c->g->outputs.n;
+    c->g->outputs.p = &all[k];
+    c->g->outputs.n = 1;
+    Graph *g = rewrite_parallel(c->g, &(ParallelOptions){{n, split}, SHARDS, 0});
+    c->g->outputs.p = all;
+    c->g->outputs.n = nall;
+    return g;
+}
+
+static void compare_shards(Case *c, unsigned cut, size_t k, int64_t rows) {
+    const Output *o = &c->g->outputs.p[k];
+    Tensor whole = {0}, made = {0};
+    Case in = *c;
+    in.g = in_shards(c, cut, k);
+    diag_clear(c->s);
+    if (in.g && run_rows(c, cut, 0, rows, 1, &o->var, &whole)) {
+        bool ran = run_rows(&in, cut, 0, rows, 1, &in.g->outputs.p[0].var, &made);
+        sharded++;
+        CHECK(ran && tensor_approx(&made, &whole, tolerance(whole.dtype), NULL),
+              "%s of %s (%s), cut %u: %s in shards is %s, not %s", c->row->text,
+              c->row->in, dtype_name(c->dtype), cut, sym_text(c->s, o->label),
+              ran ? shown(c->s, &made) : why(c->s), shown(c->s, &whole));
+    }
+    tensor_unref(&whole);
+    tensor_unref(&made);
+    graph_free(in.g);
+}
+
 /* The rows that these inputs have in common; 0: none. */
 static int64_t common_rows(const Case *c, unsigned cut) {
     int64_t n = 0;
@@ -158,6 +196,7 @@ static void test_cut(Session *s, const Sample *row, DType d, unsigned cut, bool 
         each[i] = i;
     for (size_t k = 0; p && k < c.g->outputs.n; k++) {
         const Part *how = &p[c.g->outputs.p[k].var];
+        compare_shards(&c, cut, k, n);
         if (!part_can_merge(how)) continue;
         compare(&c, cut, k, how, two, 2);
         compare(&c, cut, k, how, each, (size_t)n);
@@ -181,5 +220,6 @@ static void test_row(Session *s, const Sample *row) {
 int main(int argc, char **argv) {
     int failed = rows_test(argc, argv, 1, test_row, "prop parts");
     CHECK(argc > 1 || merged > 10000, "only %llu results were put together", merged);
+    CHECK(argc > 1 || sharded > 5000, "only %llu results were split", sharded);
     return failed || TEST_END("prop parts, counted");
 }

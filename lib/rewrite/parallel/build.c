@@ -37,10 +37,12 @@ typedef struct Build {
 static Var main_of(Build *q, Var v);
 static Var copy_in(Build *q, Phase *f, Var v);
 
+/* Its inputs are a copy: the graph's move when it grows. */
 static SplitApply apply_at(Build *q, ApplyId id) {
     const Apply *r = &q->w->g->apply[id];
-    return (SplitApply){
-        q->w, id, r->op, r->props, r->nin, r->nout, apply_in(q->w->g, id), r->out};
+    Var *in = NEW_N(q->w->a, r->nin + 1, Var);
+    memcpy(in, apply_in(q->w->g, id), r->nin * sizeof *in);
+    return (SplitApply){q->w, id, r->op, r->props, r->nin, r->nout, in, r->out};
 }
 
 static bool is_live(const Build *q, const SplitApply *p) {
