@@ -256,7 +256,8 @@ bool part_first_axis(PartCall *c) {
             return part_refuse_rows(c);
         if (i > 0 && x->power) return part_refuse_rows(c);
     }
-    if (!passes(c, c->x)) return part_refuse_rows(c);
+    bool kept = part_out_type(c, 0)->dim[0] == part_type(c, 0)->dim[0];
+    if (!kept || !passes(c, c->x)) return part_refuse_rows(c);
     return part_set(c, c->x[0]);
 }
 

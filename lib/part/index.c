@@ -15,6 +15,7 @@ typedef struct IndexWalk {
     bool by_number; /* through an array of the rows' numbers */
     int right;      /* arrays with rows: their axis from the right; 0: none has */
     int64_t each;
+    const char *why; /* it can't be said; NULL: for none of these reasons */
     /* arrays: */
     bool any, open, apart;
     int front, ndim;
@@ -26,6 +27,8 @@ static const Part *index_part(const IndexWalk *w, int input) {
 static const Type *index_type(const IndexWalk *w, int input) {
     return part_type(w->c, w->first + (size_t)input);
 }
+
+static const char some_rows[] = "takes some of the rows only, or in another order";
 
 static void pass_axis(IndexWalk *w) {
     if (w->axis++ == w->row_axis) w->at = w->made;
@@ -40,7 +43,7 @@ static bool take_slice(IndexWalk *w, const IndexItem *it) {
         whole &= part[k] < 0;
         if (part[k] >= 0 && !part_is_same(index_part(w, part[k]))) return false;
     }
-    if (w->axis == w->row_axis && !whole) return false;
+    if (w->axis == w->row_axis && !whole) return w->why = some_rows, false;
     pass_axis(w);
     return true;
 }
@@ -59,17 +62,17 @@ static bool take_array_rows(IndexWalk *w, const Part *p, const Type *t) {
 
 static bool take_array(IndexWalk *w, const Part *p, const Type *t) {
     int axes = t->dtype == DT_BOOL ? t->ndim : 1;
-    if (t->dtype == DT_BOOL && !part_is_same(p)) return false;
-    if (!take_array_rows(w, p, t)) return false;
     bool here = w->axis <= w->row_axis && w->row_axis < w->axis + axes;
-    if (here && p->kind != PART_INDEX) return false;
+    if (t->dtype == DT_BOOL && (here || !part_is_same(p)))
+        return w->why = "takes as many rows as a mask says, which depends on them",
+               false;
+    if (!take_array_rows(w, p, t)) return false;
+    if (here && p->kind != PART_INDEX) return w->why = some_rows, false;
     if (!here && p->kind == PART_INDEX) return false;
     w->by_number |= here;
     w->axis += axes;
-    if (t->ndim) {
-        int ndim = t->dtype == DT_BOOL ? 1 : t->ndim;
-        if (ndim > w->ndim) w->ndim = ndim;
-    }
+    int ndim = t->dtype == DT_BOOL ? 1 : t->ndim;
+    if (ndim > w->ndim) w->ndim = ndim;
     if (w->any && !w->open) w->apart = true;
     if (!w->any) w->front = w->made;
     w->any = w->open = true;
@@ -124,25 +127,35 @@ static bool arrays_line_up(const IndexWalk *w, const IndexItems *items) {
     return true;
 }
 
+static int refuse_index(PartCall *c, const char *why) {
+    if (why)
+        part_refuse(c, why);
+    else
+        part_refuse_rows(c);
+    return -2;
+}
+
 /* The axis of the rows in what the index takes of a tensor with rows along row_axis
- * (-1: without); -1: it has no rows, -2: that can't be said. */
-static int rows_taken(const PartCall *c, size_t first, int row_axis, int64_t *each,
+ * (-1: without); -1: it has no rows, -2: that can't be said, and is refused. */
+static int rows_taken(PartCall *c, size_t first, int row_axis, int64_t *each,
                       int *ndim) {
     IndexWalk w = {.c = c, .first = first, .row_axis = row_axis, .at = -1};
     IndexItems items;
     const char *text = sym_text(c->w->s, part_prop(c, "index")->sym);
-    if (!index_parse(text, &items) || !walk_index(&w, &items, part_type(c, 0)->ndim) ||
-        !arrays_line_up(&w, &items))
-        return -2;
+    if (!index_parse(text, &items) || !walk_index(&w, &items, part_type(c, 0)->ndim))
+        return refuse_index(c, w.why);
+    if (!arrays_line_up(&w, &items))
+        return refuse_index(c, "pairs rows with an index that isn't split");
     bool arrays = w.ndim > 0;
     int front = w.apart ? 0 : w.front;
     *ndim = w.made + (arrays ? w.ndim : 0);
     if (w.at >= 0) {
-        if (w.right) return -2;
+        if (w.right)
+            return refuse_index(c, "indexes rows by an array with rows of its own");
         return arrays && w.at >= front ? w.at + w.ndim : w.at;
     }
-    if (row_axis >= 0 && !w.by_number) return -2;
-    if (w.right && row_axis >= 0 && w.each != *each) return -2;
+    if (row_axis >= 0 && !w.by_number) return refuse_index(c, some_rows);
+    if (w.right && row_axis >= 0 && w.each != *each) return refuse_index(c, NULL);
     if (!w.right) return -1;
     *each = w.each;
     return front + w.ndim - w.right;
@@ -183,7 +196,7 @@ bool part_subtensor(PartCall *c) {
         return part_set(c, p);
     }
     int at = rows_taken(c, 1, p.kind == PART_ROWS ? p.axis : -1, &p.each, &ndim);
-    if (at == -2) return part_refuse_rows(c);
+    if (at == -2) return false;
     if (at >= 0) {
         p.kind = PART_ROWS;
         p.axis = at;
@@ -236,7 +249,7 @@ bool part_write(PartCall *c) {
     if (x[0].kind != PART_ROWS && x[0].kind != PART_SAME) return part_refuse_rows(c);
     bool rows = x[0].kind == PART_ROWS;
     int at = rows_taken(c, 2, rows ? x[0].axis : -1, &each, &ndim);
-    if (at == -2) return part_refuse_rows(c);
+    if (at == -2) return false;
     Part p = x[0];
     p.zero = false;
     if (rows) {
@@ -245,8 +258,8 @@ bool part_write(PartCall *c) {
         if (x[0].zero) p.power = x[1].power;
     } else if (at >= 0) {
         /* each row adds to what is there: a sum over the rows */
-        if (!c->row->arg || !x[0].zero || !fits_rows(c, at, ndim, each))
-            return part_refuse_rows(c);
+        if (!c->row->arg) return part_refuse(c, "overwrites elements that rows share");
+        if (!x[0].zero || !fits_rows(c, at, ndim, each)) return part_refuse_rows(c);
         p = (Part){.kind = PART_TERM, .power = x[1].power};
     } else {
         if (x[1].kind != PART_SAME || !same_power(&x[0], &x[1]))

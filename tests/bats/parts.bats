@@ -112,7 +112,7 @@ END
 @test "what needs all rows is one error with the op and the line, before anything runs" {
     gload --new -i 'x: float64[n, 4]' -e 's = (x - mean(x, axis=0)) ** 2' -e 'c = cumsum(x, axis=0)' -e 'r = sqrt(sum(x))' -e 'u = sort(x, axis=0)' -e 'i = x[:, 0] * arange(n)' -e 'h = x[0]' \
         -e 'f = flip(x, axis=0)' -e 'z = x[:, 0] * normal(0, 1, (n,), seed=1)' -e 'v = var(x, axis=0)' -e 'g = x @ x.T' -e 'y = 1 / n' -e 'ok = sort(x, axis=1)' --outputs s,c,r,u,i,h,f,z,v,g,y,ok -o g.yaml
-    for o in 's:subtract takes a mean over the rows' 'c:running_sum needs all rows' 'r:sqrt takes the sum over the rows' 'u:sort needs all rows' 'i:cast takes the numbers of the rows' 'h:subtensor needs all rows' \
+    for o in 's:subtract takes a mean over the rows' 'c:running_sum needs all rows' 'r:sqrt takes the sum over the rows' 'u:sort needs all rows' 'i:cast takes the numbers of the rows' 'h:subtensor takes some of the rows only' \
         'z:[a-z]+ draws numbers for all rows' 'g:matmul needs all rows'; do
         bad 3 E_SHAPE "g.yaml:[0-9]+:[0-9]+.*${o%%:*} can't be put together from parts: ${o#*:}" "grun g.yaml 'x=ones((5, 4))' --part 2/3 --outputs ${o%%:*} -r '*=p.npz'"
         assert_not_exist p.npz
@@ -368,6 +368,9 @@ sum(x, axis=0) @ v
 interp(y, [0., 1.], [1., 2.])
 linspace(0., 1., 3) * sum(x, axis=0)
 median(x, axis=1)
+x[b]
+logsumexp(x, axis=0)
+logsumexp(x)
 END
     ok "grun g.yaml $KINDS -r '*=whole.npz'"
     n=$(grep -c '^  o[0-9]' g.yaml)
@@ -422,14 +425,14 @@ repeat(x, 2, axis=0)#repeat_axis needs all rows at once
 diagonal(x)#diagonal needs all rows at once
 searchsorted(x[:, 0], w)#searchsorted needs all rows at once
 unique(y)#unique needs all rows at once
-x[1:]#subtensor needs all rows at once
-x[::-1]#subtensor needs all rows at once
-x[0]#subtensor needs all rows at once
-x[i]#subtensor needs all rows at once
-x[x[:, 0] > 0]#subtensor needs all rows at once
-set_subtensor(x[0], 1.)#set_subtensor needs all rows at once
+x[1:]#subtensor takes some of the rows only
+x[::-1]#subtensor takes some of the rows only
+x[0]#subtensor takes some of the rows only
+x[i]#subtensor takes some of the rows only
+x[x[:, 0] > 0]#subtensor takes as many rows as a mask says
+set_subtensor(x[0], 1.)#set_subtensor takes some of the rows only
 inc_subtensor(zeros(3)[i], y)#inc_subtensor needs all rows at once
-set_subtensor(zeros(3)[i], y)#set_subtensor needs all rows at once
+set_subtensor(zeros(3)[i], y)#set_subtensor overwrites elements that rows share
 inc_subtensor(sum(x, axis=0)[1], 1.)#inc_subtensor takes the sum over the rows
 inc_subtensor(zeros(3)[1:], sum(x, axis=0)[1:])#inc_subtensor takes the sum over the rows
 arange(n) * 1.#cast takes the numbers of the rows
@@ -443,7 +446,7 @@ scan(lambda a, s: s + a, sequences=[x], outputs_info=[w])#scan takes a number of
 foldl(lambda a, s: s + a, x, w)#scan takes a number of rows
 ifelse(b, [x, sum(x)], [x, mean(x)])#ifelse takes the sum over the rows
 ifelse(sum(x) > 0, x, x)#greater takes the sum over the rows
-conv(ones((1, 3, 5)), q)#conv needs all rows at once
+conv(ones((1, 3, 5)), q)#conv takes rows in its first input only
 uniform(0., 1., (n,), seed=1)#uniform draws numbers for all rows at once
 fft(x, axis=0)#dft needs all rows at once
 max(sum(x, axis=0))#max takes the sum over the rows

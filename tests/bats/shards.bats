@@ -189,6 +189,10 @@ solve(q, ones((3, 2)))
 conv(q, ones((2, 3, 1)))
 max_pool(q, [2])
 uniform(0., 1., (n,), rng=r)[1] * 0
+x[k]
+inc_subtensor(zeros(3)[i], x[:, 1])
+set_subtensor(x[:, 1], x[:, 0])
+specify_shape(x, (n, 3))
 shape(x)[0] * 2 + x.size
 arange(n, dtype='float64') @ x
 map(lambda a: sum(a), x)
@@ -211,10 +215,17 @@ x.T @ u|contracts the rows of one factor only
 z @ v|has a matrix for each row in one factor, but the other isn't split
 v @ z|has a matrix for each row in one factor, but the other isn't split
 z @ transpose(z, axes=[1, 2, 0])|needs all rows at once
-x[:, j]|rows are indexed by an array with rows of its own
-x[k]|mask
-set_subtensor(zeros(3)[i], x[:, 1])|rows overwrite elements that they share
-set_subtensor(x[x[:, 0] > 0], 0.)|how many rows a mask takes
+x[:, j]|indexes rows by an array with rows of its own
+x[x[:, 0] > 0]|as many rows as a mask says
+x[:2]|takes some of the rows only
+x[::-1]|in another order
+x[arange(n), u[:, 0] > 0]|pairs rows with an index that isn't split
+x[arange(n), [0, 1, 2]]|pairs rows with an index that isn't split
+broadcast_to(x, (4, 3))|doesn't depend on the number of rows
+specify_shape(x, (4, 3))|doesn't depend on the number of rows
+resize(x, (4, 3))|resample can't be .*needs all rows at once
+set_subtensor(zeros(3)[i], x[:, 1])|overwrites elements that rows share
+set_subtensor(x[x[:, 0] > 0], 0.)|as many rows as a mask says
 inc_subtensor(x[1:], 1.)|takes some of the rows only
 inc_subtensor(x[j], x)|takes some of the rows only
 ifelse(k, x, ones((4, 3)))|ifelse can't be .*rows in one of its cases only

@@ -152,7 +152,9 @@ static Graph *in_shards(Case *c, unsigned cut, size_t k) {
     return g;
 }
 
+/* Each shard draws from a stream of its own. */
 static void compare_shards(Case *c, unsigned cut, size_t k, int64_t rows) {
+    if (strcmp(c->row->op, "draw") == 0) return;
     const Output *o = &c->g->outputs.p[k];
     Tensor whole = {0}, made = {0};
     Case in = *c;
@@ -160,8 +162,10 @@ static void compare_shards(Case *c, unsigned cut, size_t k, int64_t rows) {
     diag_clear(c->s);
     if (in.g && run_rows(c, cut, 0, rows, 1, &o->var, &whole)) {
         bool ran = run_rows(&in, cut, 0, rows, 1, &in.g->outputs.p[0].var, &made);
+        bool narrow = strstr(c->row->text, "float32"); /* on the way */
         sharded++;
-        CHECK(ran && tensor_approx(&made, &whole, tolerance(whole.dtype), NULL),
+        CHECK(ran && tensor_approx(&made, &whole,
+                                   tolerance(narrow ? DT_FLOAT32 : whole.dtype), NULL),
               "%s of %s (%s), cut %u: %s in shards is %s, not %s", c->row->text,
               c->row->in, dtype_name(c->dtype), cut, sym_text(c->s, o->label),
               ran ? shown(c->s, &made) : why(c->s), shown(c->s, &whole));

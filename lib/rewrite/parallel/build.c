@@ -137,17 +137,61 @@ static Var whole_position(Build *q, Phase *f, Var v, Var local) {
 
 /* ---- the number of rows as a shape ---- */
 
+static bool shows_dim(const Type *t, Sym name) {
+    for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim; k++)
+        if (t->dim[k] == DIM_NAMED(name)) return true;
+    return false;
+}
+
 /* A dim of the function needs an input that has it. */
+static bool bring_dim(Build *q, Phase *f, Sym name) {
+    Graph *g = q->w->g;
+    if (graph_has_dim(f->fn, name)) return true;
+    for (size_t i = 0; i < g->inputs.n; i++)
+        if (shows_dim(var_type(g, g->inputs.p[i]), name))
+            return copy_in(q, f, g->inputs.p[i]) != VAR_NONE;
+    for (size_t i = 0; i < g->shared.n; i++)
+        if (shows_dim(var_type(g, g->shared.p[i]), name))
+            return copy_in(q, f, g->shared.p[i]) != VAR_NONE;
+    return true;
+}
+
 static Var local_dim(Build *q, Phase *f, Var v) {
     Sym name = var_leafrec(q->w->g, v)->name;
-    if (!graph_has_dim(f->fn, name))
-        for (size_t i = 0; i < q->w->o->inputs.n; i++) {
-            Var x = q->w->o->inputs.p[i];
-            if (var_type(q->w->g, x)->dim[0] == DIM_NAMED(name) &&
-                copy_in(q, f, x) == VAR_NONE)
-                return VAR_NONE;
-        }
-    return graph_dim(f->fn, name);
+    return bring_dim(q, f, name) ? graph_dim(f->fn, name) : VAR_NONE;
+}
+
+/* What an Apply of shape or shape_i gives of something with rows, where there are
+ * `rows` of them: of all ranks, or of a shard. */
+static Var shape_with(const SplitApply *p, Builder *b, Var rows) {
+    const Type *t = split_type(p, 0);
+    Var item[MAX_NDIM];
+    int only = -1;
+    if (rows == VAR_NONE) return VAR_NONE;
+    if (op_is(b->s, p->op, OP_SHAPE_I))
+        only = (int)op_prop(b->s, p->op, p->props, "axis")->i;
+    for (int k = 0; k < t->ndim; k++) {
+        if (only >= 0 && k != only) continue;
+        item[k] = crossing_size(p, b, rows, k);
+        if (item[k] == VAR_NONE) return VAR_NONE;
+    }
+    return only >= 0 ? item[only] : ints_stack(b, (size_t)t->ndim, item);
+}
+
+static bool is_shape_of_rows(const SplitApply *p) {
+    Session *s = p->w->s;
+    return (op_is(s, p->op, OP_SHAPE) || op_is(s, p->op, OP_SHAPE_I)) &&
+           split_of(p, 0)->rows;
+}
+
+/* From an input: what has these rows may be of another function. */
+static Var local_shape(Build *q, Phase *f, const SplitApply *p) {
+    const Type *t = split_type(p, 0);
+    for (int k = 0; k < t->ndim; k++)
+        if (dim_is_named(t->dim[k]) && !bring_dim(q, f, dim_sym(t->dim[k])))
+            return VAR_NONE;
+    Var x = copy_in(q, f, q->w->first);
+    return x == VAR_NONE ? x : shape_with(p, &f->b, shape_of(&f->b, x, 0));
 }
 
 static Var local_in(Build *q, Phase *f, Var v) {
@@ -157,6 +201,7 @@ static Var local_in(Build *q, Phase *f, Var v) {
     if (var_leaf(g, v) == LEAF_DIM) return f->local[v] = local_dim(q, f, v);
     ApplyId id = var_owner(g, v);
     SplitApply p = apply_at(q, id);
+    if (is_shape_of_rows(&p)) return f->local[v] = local_shape(q, f, &p);
     Var *in = NEW_N(q->w->a, p.nin, Var);
     for (size_t i = 0; i < p.nin; i++)
         if ((in[i] = local_in(q, f, p.in[i])) == VAR_NONE) return VAR_NONE;
@@ -174,18 +219,13 @@ static Var copy_in(Build *q, Phase *f, Var v) {
     return f->map[v];
 }
 
-static bool is_index_op(Session *s, const Op *op) {
-    return op_is(s, op, OP_SUBTENSOR) || op_is(s, op, OP_INC_SUBTENSOR) ||
-           op_is(s, op, OP_SET_SUBTENSOR);
-}
-
 /* An index that counts rows is one of the shard if it reads rows. */
 static bool input_in(Build *q, Phase *f, const SplitApply *p, size_t i, Var *out) {
     const Spread *x = split_of(p, i);
     if (x->counts && split_gives_shape(q->w->s, p->op, p->nin, i))
         return (*out = local_in(q, f, p->in[i])) != VAR_NONE;
     *out = copy_in(q, f, p->in[i]);
-    bool local = is_index_op(q->w->s, p->op) && i > 0 && split_of(p, 0)->rows;
+    bool local = split_is_index_op(q->w->s, p->op) && i > 0 && split_of(p, 0)->rows;
     if (x->position && !local && *out != VAR_NONE)
         *out = whole_position(q, f, p->in[i], *out);
     return *out != VAR_NONE;
@@ -391,21 +431,6 @@ static bool take_results(Build *q, Phase *f) {
     return true;
 }
 
-/* The shape of something with rows, as all ranks together have it. */
-static Var whole_shape(Build *q, const SplitApply *p) {
-    const Type *t = split_type(p, 0);
-    Var item[MAX_NDIM];
-    int only = -1;
-    if (op_is(q->w->s, p->op, OP_SHAPE_I))
-        only = (int)op_prop(q->w->s, p->op, p->props, "axis")->i;
-    for (int k = 0; k < t->ndim; k++) {
-        if (only >= 0 && k != only) continue;
-        item[k] = crossing_size(p, &q->b, q->rows, k);
-        if (item[k] == VAR_NONE) return VAR_NONE;
-    }
-    return only >= 0 ? item[only] : ints_stack(&q->b, (size_t)t->ndim, item);
-}
-
 /* The state after a draw, which doesn't depend on what is drawn. */
 static Var next_state(Build *q, Var state) {
     Session *s = q->w->s;
@@ -425,9 +450,8 @@ static Var next_state(Build *q, Var state) {
 static bool whole_apply(Build *q, const SplitApply *p) {
     Graph *g = q->w->g;
     Session *s = q->w->s;
-    if ((op_is(s, p->op, OP_SHAPE) || op_is(s, p->op, OP_SHAPE_I)) &&
-        split_of(p, 0)->rows)
-        return (q->main[p->out] = whole_shape(q, p)) != VAR_NONE;
+    if (is_shape_of_rows(p))
+        return (q->main[p->out] = shape_with(p, &q->b, q->rows)) != VAR_NONE;
     if (op_is(s, p->op, OP_DRAW) && q->w->spread[p->out + 1].rows)
         return (q->main[p->out] = next_state(q, p->in[0])) != VAR_NONE;
     Var *in = NEW_N(q->w->a, p->nin + 1, Var);

@@ -92,6 +92,8 @@ const Spread *split_of_apply(const Split *w, ApplyId id);
 bool split_scan_rule(const SplitApply *p, Spread *out, Crossing *crossing);
 /* rules.c: how the op spreads its inputs. `out` is that of all outputs. */
 bool split_rule(const SplitApply *p, Spread *out, Crossing *crossing);
+/* Reads or writes input 0 by an index. */
+bool split_is_index_op(Session *s, const Op *op);
 /* Does input i give a shape: is it of `ints`? */
 bool split_gives_shape(Session *s, const Op *op, size_t nin, size_t i);
 /* crossing.c: VAR_NONE: diagnosed. In the function of a shard, from its inputs `in`;

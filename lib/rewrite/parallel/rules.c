@@ -3,7 +3,6 @@
  * do and a part of its own can't, or the other way around, has a row in the table at
  * the end: shapes and positions of rows, reshapes that merge rows with other axes,
  * draws, loops. */
-#include "op/index_text.h"
 #include "part/part.h"
 #include "rewrite/parallel/parallel.h"
 
@@ -48,6 +47,11 @@ bool split_gives_shape(Session *s, const Op *op, size_t nin, size_t i) {
     return k < sig->nin && sig->in[k].kind == IN_INTS;
 }
 
+bool split_is_index_op(Session *s, const Op *op) {
+    return op_is(s, op, OP_SUBTENSOR) || op_is(s, op, OP_INC_SUBTENSOR) ||
+           op_is(s, op, OP_SET_SUBTENSOR);
+}
+
 /* ---- ops that part/rows.c knows ---- */
 
 static int64_t at_least_one(int64_t n) {
@@ -58,9 +62,10 @@ static Crossing crossing_of(const SplitApply *p, const Part *y) {
     static const struct {
         KnownOp op;
         Crossing how;
-    } known[] = {{OP_MEAN, CROSS_MEAN}, {OP_MAX, CROSS_MAX},
-                 {OP_MIN, CROSS_MIN},   {OP_ANY, CROSS_ANY},
-                 {OP_ALL, CROSS_ALL},   {OP_LOGSUMEXP, CROSS_LOGSUMEXP}};
+    } known[] = {{OP_MEAN, CROSS_MEAN},        {OP_MAX, CROSS_MAX},
+                 {OP_MIN, CROSS_MIN},          {OP_ANY, CROSS_ANY},
+                 {OP_ALL, CROSS_ALL},          {OP_LOGSUMEXP, CROSS_LOGSUMEXP},
+                 {OP_INC_SUBTENSOR, CROSS_INC}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (op_is(p->w->s, p->op, known[i].op)) return known[i].how;
     return y->term == TERM_SUM ? CROSS_SUM : CROSS_NONE;
@@ -91,17 +96,25 @@ static bool take_part(const SplitApply *p, const Part *y, Spread *out,
     return split_fail(p, "what it does with rows isn't known");
 }
 
-/* Rows that are merged with other axes are as good as any along their axis. */
+/* Rows that are merged with other axes are as good as any along their axis. Positions
+ * of rows are those of the shard where they index rows. */
+static Part part_of(const SplitApply *p, size_t i) {
+    const Spread *x = split_of(p, i);
+    bool index = i > 0 && split_of(p, 0)->rows && split_is_index_op(p->w->s, p->op) &&
+                 x->position;
+    Part rows = {.kind = index ? PART_INDEX : PART_ROWS,
+                 .axis = x->axis,
+                 .each = at_least_one(x->before) * at_least_one(x->after)};
+    return x->rows ? rows : (Part){0};
+}
+
 static bool part_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
     Part *x = NEW_N(p->w->a, p->nin + 1, Part), *y = NEW_N(p->w->a, p->nout, Part);
-    for (size_t i = 0; i < p->nin; i++) {
-        const Spread *in = split_of(p, i);
-        if (in->rows)
-            x[i] = (Part){.kind = PART_ROWS,
-                          .axis = in->axis,
-                          .each = at_least_one(in->before) * at_least_one(in->after)};
-    }
     if (!any_rows(p)) return split_fail(p, "its shape depends on the number of rows");
+    for (size_t i = 0; i < p->nin; i++)
+        x[i] = part_of(p, i);
+    /* What is added to a whole array is added to zeros first. */
+    x[0].zero = x[0].kind == PART_SAME && op_is(p->w->s, p->op, OP_INC_SUBTENSOR);
     return part_apply(p->w->g, p->w->a, p->id, x, y) && take_part(p, y, out, crossing);
 }
 
@@ -128,7 +141,11 @@ static bool broadcast_rule(const SplitApply *p, Spread *out, Crossing *crossing)
     const Type *t = split_type(p, 0), *r = var_type(p->w->g, p->out);
     (void)crossing;
     if (!split_of(p, 0)->rows) return rows_by_type(p, out);
-    return rows_along(p, out, split_of(p, 0)->axis + r->ndim - t->ndim);
+    int axis = split_of(p, 0)->axis + r->ndim - t->ndim;
+    bool counts = split_is_row_dim(p->w, r->dim[axis]) ||
+                  (!dim_is_known(r->dim[axis]) && split_of(p, p->nin - 1)->counts);
+    return counts ? rows_along(p, out, axis)
+                  : split_fail(p, "its shape doesn't depend on the number of rows");
 }
 
 /* The sizes of dims [from, to) together; 0: not known. */
@@ -182,83 +199,6 @@ static bool arange_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
     return true;
 }
 
-/* ---- index ---- */
-
-/* What an index does at the axis of the rows of input 0. */
-typedef struct IndexSeen {
-    bool all;      /* takes all rows */
-    bool position; /* an array that counts them */
-    bool arrays;   /* with rows of their own */
-    bool mask;
-} IndexSeen;
-
-static bool look_at_index(const SplitApply *p, size_t first, IndexSeen *seen) {
-    IndexItems ix;
-    int axis = 0, ndim = split_type(p, 0)->ndim, taken = 0;
-    *seen = (IndexSeen){.all = true};
-    const char *text =
-        sym_text(p->w->s, op_prop(p->w->s, p->op, p->props, "index")->sym);
-    if (!index_parse(text, &ix)) return split_fail(p, "its index can't be read");
-    for (int k = 0; k < ix.n; k++)
-        taken += ix.item[k].kind == IX_SLICE || ix.item[k].kind == IX_INPUT;
-    for (int k = 0; k < ix.n; k++) {
-        const IndexItem *it = &ix.item[k];
-        bool here = split_of(p, 0)->rows && axis == split_of(p, 0)->axis;
-        if (it->kind == IX_NEW) continue;
-        if (it->kind == IX_ELLIPSIS) {
-            axis += ndim - taken;
-            continue;
-        }
-        if (it->kind == IX_SLICE) {
-            if (here) seen->all = it->start < 0 && it->stop < 0 && it->step < 0;
-        } else {
-            size_t i = first + (size_t)it->input;
-            seen->arrays |= split_of(p, i)->rows;
-            seen->mask |= split_type(p, i)->dtype == DT_BOOL;
-            if (here) seen->all = false;
-            if (here) seen->position = split_of(p, i)->position;
-        }
-        axis++;
-    }
-    return true;
-}
-
-static bool fail_index(const SplitApply *p) {
-    return split_fail(p, "its index takes some of the rows only, or in another order");
-}
-
-static bool read_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
-    IndexSeen seen;
-    (void)crossing;
-    if (!look_at_index(p, 1, &seen)) return false;
-    if (seen.mask && any_rows(p))
-        return split_fail(p, "how many rows a mask takes depends on them");
-    if (split_of(p, 0)->rows && !seen.all && !seen.position) return fail_index(p);
-    if (split_of(p, 0)->rows && seen.all && seen.arrays)
-        return split_fail(p, "rows are indexed by an array with rows of its own");
-    int axis = split_row_axis(p->w, var_type(p->w->g, p->out));
-    bool plain = split_of(p, 0)->rows && seen.all &&
-                 var_type(p->w->g, p->out)->ndim == split_type(p, 0)->ndim;
-    if (axis < 0 && plain) return rows_along(p, out, split_of(p, 0)->axis);
-    return rows_by_type(p, out);
-}
-
-/* x with y added or set there: input 1 is y. */
-static bool written_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
-    IndexSeen seen;
-    if (!look_at_index(p, 2, &seen)) return false;
-    if (seen.mask && any_rows(p))
-        return split_fail(p, "how many rows a mask takes depends on them");
-    if (split_of(p, 0)->rows) {
-        if (!seen.all && !seen.position) return fail_index(p);
-        return rows_along(p, out, split_of(p, 0)->axis);
-    }
-    if (!op_is(p->w->s, p->op, OP_INC_SUBTENSOR))
-        return split_fail(p, "rows overwrite elements that they share");
-    *crossing = CROSS_INC;
-    return true;
-}
-
 /* ---- others ---- */
 
 static bool draw_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
@@ -286,7 +226,6 @@ static const RuleRow rules[] = {
     {"draw", draw_rule},
     {"full", broadcast_rule},
     {"full_like", like_rule},
-    {"inc_subtensor", written_rule},
     {"integers", seeded_rule},
     {"normal", seeded_rule},
     {"ones", broadcast_rule},
@@ -294,13 +233,11 @@ static const RuleRow rules[] = {
     {"require", like_rule},
     {"reshape", reshape_rule},
     {"scan", split_scan_rule},
-    {"set_subtensor", written_rule},
     {"shape", shape_rule},
     {"shape_i", shape_rule},
     {"sow", like_rule},
     {"sow_cond", like_rule},
-    {"specify_shape", like_rule},
-    {"subtensor", read_rule},
+    {"specify_shape", broadcast_rule},
     {"uniform", seeded_rule},
     {"zeros", broadcast_rule},
     {"zeros_like", like_rule},
