@@ -24,12 +24,19 @@ static bool common_power(const PartCall *c, size_t first, int *power) {
     return true;
 }
 
+/* Is it a cast of numbers that needn't be whole to whole ones? */
+static bool cuts_off(const PartCall *c) {
+    return terms_of(c) == TERMS_CAST && dtype_is_discrete(part_out_type(c, 0)->dtype) &&
+           !dtype_is_discrete(part_type(c, 0)->dtype) && !part_is_count(&c->x[0]);
+}
+
 static bool find_power(const PartCall *c, Part *p) {
     const Part *x = c->x;
     switch (power_of(c)) {
     case POWER_NONE:
         return common_power(c, 0, &p->power) && !p->power;
     case POWER_KEEPS:
+        if (x[0].power && cuts_off(c)) return false;
         p->power = x[0].power;
         p->zero = x[0].zero;
         return true;

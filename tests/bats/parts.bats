@@ -386,6 +386,7 @@ END
         { rows_of_all_kinds && echo "  o = $e" && echo 'outputs: [o]'; } >g.yaml
         bad 3 E_SHAPE "can't be put together from parts: $says" "grun g.yaml $KINDS --part 1/3 -r '*=p.npz'" || return
     done <<'END'
+int64(0.5 * x.shape[0])#cast takes scaled by|cast takes a number of rows
 max(x, axis=0) + 1#add takes the maximum over the rows
 max(x, axis=0) * 2#multiply takes the maximum over the rows
 minimum(max(x), 3.)#minimum takes the maximum over the rows

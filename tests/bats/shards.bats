@@ -190,6 +190,8 @@ conv(q, ones((2, 3, 1)))
 max_pool(q, [2])
 uniform(0., 1., (n,), rng=r)[1] * 0
 x[k]
+arange(n) - int64(max(x))
+inc_subtensor(x[arange(n), i], max(x))
 inc_subtensor(zeros(3)[i], x[:, 1])
 set_subtensor(x[:, 1], x[:, 0])
 specify_shape(x, (n, 3))
@@ -236,6 +238,7 @@ sort(reshape(x, (-1,)))|sort can't be .*all rows at once
 reshape(z, (-1, 3))[0]|takes some of the rows only
 reshape(z, (-1, 3)) * 2|its rows are merged with another axis, and are needed as they are
 reshape(z, (-1,)) + reshape(x, (-1,))|takes rows that are merged with other axes in different ways
+reshape(full((12,), max(x)), (n, -1))|makes rows of what isn't split
 reshape(x, (3, -1))|float64\[3, n\] has no row for each row of float64\[n, 3\]
 concatenate([x, ones((2, 3))], axis=0)|has rows in some of its inputs only
 concatenate([x, x], axis=0)|all rows at once

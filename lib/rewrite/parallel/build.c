@@ -36,6 +36,7 @@ typedef struct Build {
 
 static Var main_of(Build *q, Var v);
 static Var copy_in(Build *q, Phase *f, Var v);
+static bool rows_apply(Build *q, Phase *f, const SplitApply *p);
 
 /* Its inputs are a copy: the graph's move when it grows. */
 static SplitApply apply_at(Build *q, ApplyId id) {
@@ -213,10 +214,17 @@ static Var local_in(Build *q, Phase *f, Var v) {
 
 /* ---- a function's Applies ---- */
 
+/* Positions are counted anew in each function, from the shard's first row on. */
+static bool positions_in(Build *q, Phase *f, Var v) {
+    SplitApply p = apply_at(q, var_owner(q->w->g, v));
+    return rows_apply(q, f, &p);
+}
+
 static Var copy_in(Build *q, Phase *f, Var v) {
-    if (f->map[v] == VAR_NONE)
-        f->map[v] = q->w->spread[v].rows ? rows_in(q, f, v) : whole_in(q, f, v);
-    return f->map[v];
+    const Spread *x = &q->w->spread[v];
+    if (f->map[v] != VAR_NONE) return f->map[v];
+    if (x->position) return positions_in(q, f, v) ? f->map[v] : VAR_NONE;
+    return f->map[v] = x->rows ? rows_in(q, f, v) : whole_in(q, f, v);
 }
 
 /* An index that counts rows is one of the shard if it reads rows. */
@@ -544,9 +552,11 @@ static bool find_leaving(Build *q, ApplyId n, Var nvar) {
         bool crosses = q->w->crossing[id] != CROSS_NONE || x->part;
         uint32_t level = x->level - crosses;
         bool inside = x->rows || crosses;
-        for (size_t i = 0; inside && i < p.nin; i++)
-            if (split_of(&p, i)->rows && split_of(&p, i)->level < level)
+        for (size_t i = 0; inside && i < p.nin; i++) {
+            const Spread *in = split_of(&p, i);
+            if (in->rows && !in->position && in->level < level)
                 q->leaves[p.in[i]] = true;
+        }
     }
     for (size_t i = 0; i < g->outputs.n; i++)
         if (q->w->spread[g->outputs.p[i].var].rows)

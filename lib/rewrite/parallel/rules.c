@@ -172,7 +172,7 @@ static bool reshape_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
     const Type *t = split_type(p, 0), *r = var_type(p->w->g, p->out);
     const Spread *x = split_of(p, 0);
     (void)crossing;
-    if (!x->rows) return rows_by_type(p, out);
+    if (!x->rows) return split_fail(p, "it makes rows of what isn't split");
     int to = open_axis(r);
     if (x->axis == 0 && !split_is_merged(x) && split_row_axis(p->w, r) == 0)
         return rows_along(p, out, 0);
