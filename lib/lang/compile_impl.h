@@ -81,7 +81,7 @@ const Ast *text_ast_in(Session *s, TextCache *t, const char *text, const char *n
                        uint32_t line);
 /* A compiler for texts of rows, which sees only the names of env. */
 void text_compiler_open(Compiler *c, Builder *b, const Env *env);
-void text_compiler_close(Session *s);
+void text_compiler_close(Compiler *c);
 /* A node as a variable; bare numbers take the cotangent's dtype, else the result's. */
 bool text_node_var(Compiler *c, const Node *n, Node *out);
 const Op *infix_op(Session *s, Infix k); /* NULL if the catalogue has none */

@@ -135,7 +135,7 @@ bool grad_lines_pull(Pull *p, const char *text) {
     for (size_t i = 0; ok && i < t.nin; i++)
         ok = !p->wanted[i] ||
              pull_by_lines(&c, p, i, grad_name(&t, "g", t.sig->in[i].name));
-    text_compiler_close(p->b->s);
+    text_compiler_close(&c);
     close_grad_text(&t);
     return ok;
 }
@@ -152,7 +152,7 @@ bool grad_lines_push(Push *p, const char *text) {
     for (size_t k = 0; ok && k < t.nout && k < t.sig->nout; k++)
         ok = text_lines_result(&c, grad_name(&t, "t", output_name(&t, k)),
                                &p->result[k]);
-    text_compiler_close(p->b->s);
+    text_compiler_close(&c);
     close_grad_text(&t);
     return ok;
 }

@@ -71,8 +71,11 @@ void text_compiler_open(Compiler *c, Builder *b, const Env *env) {
     c->named = c->definition = c->dims = MAP(b->s);
 }
 
-void text_compiler_close(Session *s) {
-    text_cache(s)->depth--;
+void text_compiler_close(Compiler *c) {
+    map_free(&c->dims); /* functions ask for them */
+    map_free(&c->named);
+    map_free(&c->definition);
+    text_cache(c->s)->depth--;
 }
 
 bool text_node_var(Compiler *c, const Node *n, Node *out) {
@@ -96,7 +99,7 @@ Var template_build(Builder *b, const char *text, const Env *env, bool *ok) {
     text_compiler_open(&c, b, env);
     *ok = compile(&c, e, DT_NONE, &n) &&
           (n.kind == NODE_DISCONNECTED || text_node_var(&c, &n, &n));
-    text_compiler_close(b->s);
+    text_compiler_close(&c);
     return *ok && n.kind == NODE_VAR ? n.var : GRAD_DISCONNECTED;
 }
 

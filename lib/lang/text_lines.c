@@ -508,6 +508,6 @@ Var definition_build(Builder *b, const char *text, const Env *env, bool *ok) {
     Var v = VAR_NONE;
     *ok = text_lines_open(&c, b, &with, text) &&
           text_lines_result(&c, text_cache(b->s)->r, &v);
-    text_compiler_close(b->s);
+    text_compiler_close(&c);
     return v;
 }
