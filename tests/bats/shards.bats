@@ -117,7 +117,7 @@ refuse() {
 
 # of EXPRESSION: a graph g.yaml with rows of all kinds
 of() {
-    printf 'thunkline: 1\ninputs:\n  x: float64[n, 3]\n  z: float64[n, 2, 3]\n  q: float64[n, 3, 3]\n  j: int64[n]\n  k: bool\n  u: "float64[?, 3]"\n  v: "float64[?, 3, 2]"\n  r: random\nshared:\n  w: float64[3] = [1., 2., 3.]\nlet: |\n  i = j %% 3\n  y = %s\noutputs: [y]\n' "$1" >g.yaml
+    printf 'thunkline: 1\ninputs:\n  x: float64[n, 3]\n  z: float64[n, 2, 3]\n  q: float64[n, 3, 3]\n  j: int64[n]\n  k: bool\n  o: float64[c]\n  u: "float64[?, 3]"\n  v: "float64[?, 3, 2]"\n  r: random\nshared:\n  w: float64[3] = [1., 2., 3.]\nlet: |\n  i = j %% 3\n  y = %s\noutputs: [y]\n' "$1" >g.yaml
 }
 
 @test 'each op that keeps rows or sums over them, in shards of none, one and several rows' {
@@ -195,6 +195,8 @@ inc_subtensor(x[arange(n), i], max(x))
 inc_subtensor(zeros(3)[i], x[:, 1])
 set_subtensor(x[:, 1], x[:, 0])
 specify_shape(x, (n, 3))
+ones((n, o.shape[0])) * max(x)
+broadcast_to(sum(x, axis=1, keepdims=True) - mean(x), (n, o.shape[0]))
 shape(x)[0] * 2 + x.size
 arange(n, dtype='float64') @ x
 map(lambda a: sum(a), x)
@@ -207,7 +209,7 @@ END
     while IFS='|' read -r e says; do
         of "$e"
         bad 3 E_ARG "$says" 'grewrite g.yaml --parallel x,z,q,j --shards 4' || return
-        grep -q 'note: line 1[45]: ' .err || complain 'should name its line' "$e" || return
+        grep -q 'note: line 1[56]: ' .err || complain 'should name its line' "$e" || return
     done <<'END'
 x.T + x|add can't be .*pairs rows with rows along another axis
 x + u|pairs rows with values of input 1, float64\[\?, 3\], which isn't split

@@ -195,11 +195,21 @@ static Var local_shape(Build *q, Phase *f, const SplitApply *p) {
     return x == VAR_NONE ? x : shape_with(p, &f->b, shape_of(&f->b, x, 0));
 }
 
+/* Sizes that the type of what has them shows: a number from outside wouldn't. */
+static bool tells_sizes(const Build *q, Var v) {
+    const Graph *g = q->w->g;
+    if (q->w->spread[v].counts) return true;
+    if (q->w->spread[v].rows || var_leaf(g, v) != LEAF_NOT) return false;
+    const Op *op = g->apply[var_owner(g, v)].op;
+    return op_is(g->s, op, OP_STACK) || op_is(g->s, op, OP_SHAPE) ||
+           op_is(g->s, op, OP_SHAPE_I);
+}
+
 static Var local_in(Build *q, Phase *f, Var v) {
     Graph *g = q->w->g;
     if (f->local[v] != VAR_NONE) return f->local[v];
-    if (!q->w->spread[v].counts) return copy_in(q, f, v);
     if (var_leaf(g, v) == LEAF_DIM) return f->local[v] = local_dim(q, f, v);
+    if (!tells_sizes(q, v)) return copy_in(q, f, v);
     ApplyId id = var_owner(g, v);
     SplitApply p = apply_at(q, id);
     if (is_shape_of_rows(&p)) return f->local[v] = local_shape(q, f, &p);
@@ -230,7 +240,7 @@ static Var copy_in(Build *q, Phase *f, Var v) {
 /* An index that counts rows is one of the shard if it reads rows. */
 static bool input_in(Build *q, Phase *f, const SplitApply *p, size_t i, Var *out) {
     const Spread *x = split_of(p, i);
-    if (x->counts && split_gives_shape(q->w->s, p->op, p->nin, i))
+    if (!x->rows && split_gives_shape(q->w->s, p->op, p->nin, i))
         return (*out = local_in(q, f, p->in[i])) != VAR_NONE;
     *out = copy_in(q, f, p->in[i]);
     bool local = split_is_index_op(q->w->s, p->op) && i > 0 && split_of(p, 0)->rows;
