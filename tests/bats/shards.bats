@@ -334,3 +334,12 @@ Y
     ok 'gload --new -i "x: float64[k]" -e "y = all_sum(x)" -e "z = sum(x)" --outputs z | grewrite | gload - -O yaml | grep -c "^  .*= all_sum" || true' 0
     bad 5 E_RUN 'no rank 2' 'gload --new -e "y = broadcast(1.5, root=2)" | grun'
 }
+
+@test 'thousands of sums, one after the other: memory grows with the graph' {
+    ! grep -q __asan_init "$(command -v grewrite)" || skip 'a build with sanitizers needs more'
+    awk 'BEGIN { print "thunkline: 1\ninputs:\n  x: float64[n, 3]\nlet: |\n  h0 = x"
+        for (i = 0; i < 4000; i++) printf "  h%d = h%d - mean(h%d, axis=0) * 0.5\n", i + 1, i, i
+        print "outputs: [h4000]" }' >deep.yaml
+    ok 'gload deep.yaml -o deep.tlg'
+    ok '(ulimit -v 600000 && grewrite deep.tlg --parallel x --shards 4 --mode NONE -o split.tlg)'
+}

@@ -11,14 +11,19 @@ typedef struct Leaving {
     ShardResult how;
     Var value; /* in the main graph, once the function is called */
 } Leaving;
+/* What a function has of a variable; VAR_NONE: nothing so far. */
+typedef struct Copy {
+    Var rows;   /* its copy, with this shard's rows */
+    Var local;  /* of what counts rows: with the shard's number of them */
+    Var offset; /* of positions: the same from the first row of all shards on */
+} Copy;
 typedef struct Phase {
     Graph *fn;
     Builder b;
-    Var number;  /* of the shard: its first input */
-    Var *map;    /* by variable of the main graph: its copy, with this shard's rows */
-    Var *local;  /* of what counts rows: with the shard's number of them */
-    Var *offset; /* of positions: the same from the first row of all shards on */
-    Var rows;    /* of all ranks, as an input; VAR_NONE so far */
+    Var number;       /* of the shard: its first input */
+    Copy *copy;       /* by variable of the main graph */
+    Vec(Var) touched; /* those that may have some */
+    Var rows;         /* of all ranks, as an input; VAR_NONE so far */
     Vec(Var) arg;
     Vec(int64_t) split;
     Vec(Leaving) out;
@@ -31,8 +36,18 @@ typedef struct Build {
     Var *joined; /* by variable with rows: this rank's, rows first */
     bool
         *leaves; /* by variable with rows: something outside of its function needs it */
-    uint8_t *dropped; /* by Apply: an effect that was made anew */
+    uint8_t *dropped;  /* by Apply: an effect that was made anew */
+    Copy *copy;        /* by variable: of the function that is being made */
+    ApplyId *of_level; /* Applies in their order, by the levels that they concern */
+    size_t *first;     /* by level: the first of these */
 } Build;
+
+static Copy *copy_of(Phase *f, Var v) {
+    Copy *c = &f->copy[v];
+    if (c->rows == VAR_NONE && c->local == VAR_NONE && c->offset == VAR_NONE)
+        vec_push(f->fn->s, &f->touched, v);
+    return c;
+}
 
 static Var main_of(Build *q, Var v);
 static Var copy_in(Build *q, Phase *f, Var v);
@@ -125,14 +140,14 @@ static Var all_rows(Build *q, Phase *f) {
 /* Positions of rows count from the first of all, except where they are an index. */
 static Var whole_position(Build *q, Phase *f, Var v, Var local) {
     Session *s = q->w->s;
-    if (f->offset[v] != VAR_NONE) return f->offset[v];
+    if (copy_of(f, v)->offset != VAR_NONE) return copy_of(f, v)->offset;
     Bind bind[] = {{sym(s, "x"), local},
                    {sym(s, "n"), all_rows(q, f)},
                    {sym(s, "i"), f->number},
                    {sym(s, "s"), const_int(&f->b, q->w->o->shards)}};
     Env env = {.n = 4, .bind = bind};
     bool ok = true;
-    return f->offset[v] = template_build(
+    return copy_of(f, v)->offset = template_build(
                &f->b, "x + cast(n // s * i + n % s * i // s, 'int64')", &env, &ok);
 }
 
@@ -207,19 +222,19 @@ static bool tells_sizes(const Build *q, Var v) {
 
 static Var local_in(Build *q, Phase *f, Var v) {
     Graph *g = q->w->g;
-    if (f->local[v] != VAR_NONE) return f->local[v];
-    if (var_leaf(g, v) == LEAF_DIM) return f->local[v] = local_dim(q, f, v);
+    if (copy_of(f, v)->local != VAR_NONE) return copy_of(f, v)->local;
+    if (var_leaf(g, v) == LEAF_DIM) return copy_of(f, v)->local = local_dim(q, f, v);
     if (!tells_sizes(q, v)) return copy_in(q, f, v);
     ApplyId id = var_owner(g, v);
     SplitApply p = apply_at(q, id);
-    if (is_shape_of_rows(&p)) return f->local[v] = local_shape(q, f, &p);
+    if (is_shape_of_rows(&p)) return copy_of(f, v)->local = local_shape(q, f, &p);
     Var *in = NEW_N(q->w->a, p.nin, Var);
     for (size_t i = 0; i < p.nin; i++)
         if ((in[i] = local_in(q, f, p.in[i])) == VAR_NONE) return VAR_NONE;
     Var out = graph_copy_apply(f->fn, g, id, in, true);
     for (Var k = 0; k < p.nout; k++)
-        f->local[p.out + k] = out + k;
-    return f->local[v];
+        copy_of(f, p.out + k)->local = out + k;
+    return copy_of(f, v)->local;
 }
 
 /* ---- a function's Applies ---- */
@@ -232,9 +247,9 @@ static bool positions_in(Build *q, Phase *f, Var v) {
 
 static Var copy_in(Build *q, Phase *f, Var v) {
     const Spread *x = &q->w->spread[v];
-    if (f->map[v] != VAR_NONE) return f->map[v];
-    if (x->position) return positions_in(q, f, v) ? f->map[v] : VAR_NONE;
-    return f->map[v] = x->rows ? rows_in(q, f, v) : whole_in(q, f, v);
+    if (copy_of(f, v)->rows != VAR_NONE) return copy_of(f, v)->rows;
+    if (x->position) return positions_in(q, f, v) ? copy_of(f, v)->rows : VAR_NONE;
+    return copy_of(f, v)->rows = x->rows ? rows_in(q, f, v) : whole_in(q, f, v);
 }
 
 /* An index that counts rows is one of the shard if it reads rows. */
@@ -258,7 +273,7 @@ static bool inputs_in(Build *q, Phase *f, const SplitApply *p, Var *in) {
 static void name_copies(Build *q, Phase *f, const SplitApply *p, Var out) {
     for (Var k = 0; k < p->nout; k++) {
         Sym name = var_name(q->w->g, p->out + k);
-        f->map[p->out + k] = out + k;
+        copy_of(f, p->out + k)->rows = out + k;
         if (name && !graph_has_dim(f->fn, name)) graph_try_name(f->fn, out + k, name);
     }
 }
@@ -288,7 +303,7 @@ static bool rows_apply(Build *q, Phase *f, const SplitApply *p) {
     Var *in = NEW_N(q->w->a, p->nin + 1, Var);
     if (!inputs_in(q, f, p, in)) return false;
     if (op_is(s, p->op, OP_SOW) || op_is(s, p->op, OP_SOW_COND)) {
-        f->map[p->out] = in[0];
+        copy_of(f, p->out)->rows = in[0];
         return true;
     }
     if (op_is(s, p->op, OP_DRAW) && !fork_stream(f, &in[0])) return false;
@@ -314,19 +329,48 @@ static bool cross_rows(Build *q, Phase *f, const SplitApply *p) {
 
 /* ---- a function and its call ---- */
 
+/* The level of the function in which an Apply is computed, if it is from rows. */
+static uint32_t function_level(const Build *q, ApplyId id) {
+    const Spread *x = split_of_apply(q->w, id);
+    return x->level - (q->w->crossing[id] != CROSS_NONE || x->part);
+}
+
+/* An Apply concerns its function, and the level at which a whole value is made. */
+static void sort_by_level(Build *q, ApplyId n) {
+    const Split *w = q->w;
+    size_t *at = NEW_N(w->a, w->levels + 2, size_t);
+    q->first = NEW_N(w->a, w->levels + 2, size_t);
+    q->of_level = NEW_N(w->a, 2 * (size_t)n + 1, ApplyId);
+    for (int fill = 0; fill < 2; fill++) {
+        for (ApplyId id = 0; id < n; id++) {
+            uint32_t in = function_level(q, id),
+                     whole = w->spread[w->g->apply[id].out].level;
+            if (fill) q->of_level[at[in]] = id;
+            at[in]++;
+            if (whole == in) continue;
+            if (fill) q->of_level[at[whole]] = id;
+            at[whole]++;
+        }
+        for (uint32_t k = 0; !fill && k <= w->levels; k++)
+            q->first[k + 1] = q->first[k] + at[k];
+        memcpy(at, q->first, (w->levels + 2) * sizeof *at);
+    }
+}
+
 /* Is the variable computed in the function of this level, from rows? */
 static bool emit_apply(Build *q, Phase *f, const SplitApply *p, uint32_t level) {
     const Spread *x = split_of_apply(q->w, p->id);
-    if (q->w->crossing[p->id] != CROSS_NONE)
-        return x->level != level + 1 || cross_rows(q, f, p);
-    if ((!x->rows && !x->part) || x->level - x->part != level) return true;
+    if (function_level(q, p->id) != level) return true;
+    if (q->w->crossing[p->id] != CROSS_NONE) return cross_rows(q, f, p);
+    if (!x->rows && !x->part) return true;
     if (!rows_apply(q, f, p)) return false;
     for (Var v = p->out; v < p->out + p->nout; v++) {
         if (q->w->spread[v].part && q->w->live[v])
-            vec_push(q->w->s, &f->out, ((Leaving){v, f->map[v], SHARD_SUM, VAR_NONE}));
+            vec_push(q->w->s, &f->out,
+                     ((Leaving){v, copy_of(f, v)->rows, SHARD_SUM, VAR_NONE}));
         if (!q->leaves[v]) continue;
         const Spread *r = &q->w->spread[v];
-        Var out = f->map[v];
+        Var out = copy_of(f, v)->rows;
         if (r->position) out = whole_position(q, f, v, out);
         if (out != VAR_NONE)
             out = transposed(&f->b, out, var_type(q->w->g, v)->ndim, r->axis, 0);
@@ -496,8 +540,9 @@ static Var main_of(Build *q, Var v) {
 }
 
 /* Whole values of a level, in their order. */
-static bool whole_applies(Build *q, uint32_t level, ApplyId n) {
-    for (ApplyId id = 0; id < n; id++) {
+static bool whole_applies(Build *q, uint32_t level) {
+    for (size_t i = q->first[level]; i < q->first[level + 1]; i++) {
+        ApplyId id = q->of_level[i];
         SplitApply p = apply_at(q, id);
         if (!is_live(q, &p) || q->w->crossing[id] != CROSS_NONE) continue;
         const Spread *x = split_of_apply(q->w, id);
@@ -521,9 +566,7 @@ static void phase_open(Build *q, Phase *f) {
     Session *s = q->w->s;
     *f = (Phase){.fn =
                      graph_function_new(q->w->g, graph_function_name(q->w->g, "shard")),
-                 .map = none_of(q),
-                 .local = none_of(q),
-                 .offset = none_of(q),
+                 .copy = q->copy,
                  .rows = VAR_NONE};
     f->fn->floatX = q->w->g->floatX;
     f->b = builder(f->fn, true);
@@ -531,17 +574,20 @@ static void phase_open(Build *q, Phase *f) {
 }
 
 static void phase_close(Phase *f) {
+    for (size_t i = 0; i < f->touched.n; i++)
+        f->copy[f->touched.p[i]] = (Copy){VAR_NONE, VAR_NONE, VAR_NONE};
+    vec_free(&f->touched);
     vec_free(&f->arg);
     vec_free(&f->split);
     vec_free(&f->out);
 }
 
-static bool build_phase(Build *q, uint32_t level, ApplyId n) {
+static bool build_phase(Build *q, uint32_t level) {
     Phase f;
     bool ok = true;
     phase_open(q, &f);
-    for (ApplyId id = 0; ok && id < n; id++) {
-        SplitApply p = apply_at(q, id);
+    for (size_t i = q->first[level]; ok && i < q->first[level + 1]; i++) {
+        SplitApply p = apply_at(q, q->of_level[i]);
         ok = !is_live(q, &p) || emit_apply(q, &f, &p, level);
     }
     if (ok && f.out.n)
@@ -559,9 +605,8 @@ static bool find_leaving(Build *q, ApplyId n, Var nvar) {
         SplitApply p = apply_at(q, id);
         if (!is_live(q, &p)) continue;
         const Spread *x = split_of_apply(q->w, id);
-        bool crosses = q->w->crossing[id] != CROSS_NONE || x->part;
-        uint32_t level = x->level - crosses;
-        bool inside = x->rows || crosses;
+        uint32_t level = function_level(q, id);
+        bool inside = x->rows || q->w->crossing[id] != CROSS_NONE || x->part;
         for (size_t i = 0; inside && i < p.nin; i++) {
             const Spread *in = split_of(&p, i);
             if (in->rows && !in->position && in->level < level)
@@ -615,8 +660,9 @@ static bool build_all(Build *q) {
     for (size_t i = 0; i < q->w->o->inputs.n; i++)
         q->joined[q->w->o->inputs.p[i]] = q->w->o->inputs.p[i];
     if (!find_leaving(q, n, nvar)) return false;
+    sort_by_level(q, n);
     for (uint32_t level = 0; level < q->w->levels; level++)
-        if (!whole_applies(q, level, n) || !build_phase(q, level, n)) return false;
+        if (!whole_applies(q, level) || !build_phase(q, level)) return false;
     for (size_t i = 0; i < g->outputs.n; i++)
         if (q->w->spread[g->outputs.p[i].var].rows &&
             !gather_output(q, g->outputs.p[i].var))
@@ -641,6 +687,8 @@ bool split_build(Split *w) {
     Build q = {.w = w, .b = builder(w->g, true)};
     q.main = none_of(&q);
     q.joined = none_of(&q);
+    q.copy = NEW_N(w->a, w->g->nvar, Copy);
+    memset(q.copy, 0xff, w->g->nvar * sizeof *q.copy);
     q.leaves = NEW_N(w->a, w->g->nvar, bool);
     q.dropped = NEW_N(w->a, w->g->napply + 1, uint8_t);
     return build_all(&q);
