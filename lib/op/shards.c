@@ -159,11 +159,15 @@ static bool check_rows(const Shards *w) {
     unsigned ranks = ranks_count(r->s);
     for (size_t k = 0; k < r->nargs; k++) {
         if (!r->form.split[k] || r->arg[k]->t.shape[0] == due) continue;
-        fail(r->s, r->at, E_RUN_SHAPE,
-             "each_shard: argument %zu has %lld rows%s, but %s of %lld rows %s %lld",
-             k + 1, (long long)r->arg[k]->t.shape[0], ranks > 1 ? " here" : "",
-             ranks > 1 ? "this rank's share" : "the number", (long long)r->rows, "is",
-             (long long)due);
+        Str due_text = STR(r->s);
+        if (ranks > 1)
+            str_printf(&due_text, " here, but this rank's share of %lld rows is %lld",
+                       (long long)r->rows, (long long)due);
+        else
+            str_printf(&due_text, ", not %lld", (long long)due);
+        fail(r->s, r->at, E_RUN_SHAPE, "each_shard: argument %zu has %lld rows%s",
+             k + 1, (long long)r->arg[k]->t.shape[0], str_text(&due_text));
+        str_free(&due_text);
         return note(r->s, NOWHERE,
                     "all inputs that are split must have the same number of rows");
     }

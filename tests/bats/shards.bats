@@ -282,7 +282,7 @@ Y
     bad 2 E_USAGE 'needs --parallel' 'grewrite g.tlg --shards 4'
     bad 2 E_USAGE "doesn't go with" 'grewrite g.tlg --parallel x,y --search 1'
     ok 'grewrite g.tlg --parallel x,y --verify 3 -o s.tlg'
-    bad 5 E_RUN_SHAPE 'argument 2 has 3 rows, but the number of 2 rows is 2|E_SHAPE' 'grun s.tlg x="zeros((2, 3))" y="zeros(3)" k=1' || bad 3 E_SHAPE 'n' 'grun s.tlg x="zeros((2, 3))" y="zeros(3)" k=1'
+    bad 5 E_RUN_SHAPE 'argument 2 has 3 rows, not 2|E_SHAPE' 'grun s.tlg x="zeros((2, 3))" y="zeros(3)" k=1' || bad 3 E_SHAPE 'n' 'grun s.tlg x="zeros((2, 3))" y="zeros(3)" k=1'
 }
 
 @test 'a value for each row can not be kept between calls' {
@@ -324,7 +324,7 @@ Y
     sed 's/split=\[0\]/split=[1]/' g.yaml >bad.yaml
     bad 3 E_TYPE 'only arrays with rows' 'gload --check bad.yaml'
     sed 's/each_shard(n,/each_shard(n + 1,/' g.yaml >bad.yaml
-    bad 5 E_RUN_SHAPE 'argument 1 has 5 rows, but the number of 6 rows is 6' 'grun bad.yaml x="[1, 2, 3, 4, 5]" w=3'
+    bad 5 E_RUN_SHAPE 'argument 1 has 5 rows, not 6' 'grun bad.yaml x="[1, 2, 3, 4, 5]" w=3'
 }
 
 @test 'collectives of one rank are what they are given' {
