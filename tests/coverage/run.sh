@@ -10,12 +10,14 @@ export GCOV_ERROR_FILE=/dev/null TL_BIN="$PWD/$B/bin"
 export TRIES=60 DEPTH=16 # of allocations that fail (tests/prop/allocations.c)
 export EVERY=5  # of the changed fields of models (tests/prop/onnx_fields.c)
 program() {
-    timeout "${TEST_SECONDS:-5400}" "$1" >/dev/null 2>&1 || echo "$1: failed here"
+    timeout "${TEST_SECONDS:-5400}" "$1" >"$1.log" 2>&1 && return
+    echo "$1: failed here (exit $?)"
+    tail -n 5 "$1.log" | sed 's/^/    /'
 }
 export -f program
 printf '%s\n' "$@" | xargs -P "$(nproc)" -I '{}' bash -c 'program {}' >"$B/log"
 cat "$B/log"
-failed=$(wc -l <"$B/log")
+failed=$(grep -c 'failed here' "$B/log")
 jobs=1
 parallel --version 2>/dev/null | grep -q 'GNU parallel' && jobs=$(nproc)
 # shellcheck disable=SC2086
