@@ -9,14 +9,21 @@
 
 /* ---- what is kept ---- */
 
-static bool run_at(Making *m, Var v, const Trial *t, Value *out) {
+/* v, and the effects that came with it: nothing may read what an assert_op returns. */
+static bool run_at(Making *m, Var v, size_t effects, const Trial *t, Value *out) {
+    Vec(Var) want = {0};
+    vec_push(m->s, &want, v);
+    for (size_t i = effects; i < m->g->effects.n; i++)
+        vec_push(m->s, &want, m->g->apply[m->g->effects.p[i]].out);
     Plan *p = plan_new(
-        m->g, &(PlanOptions){.nwant = 1, .want = &v, .only_want = true, .threads = 1});
+        m->g, &(PlanOptions){
+                  .nwant = want.n, .want = want.p, .only_want = true, .threads = 1});
     Machine *machine = p ? vm_new(p) : NULL;
     bool ok = machine && trial_feed(t, machine) && vm_run(machine);
     if (ok) value_copy_view(out, vm_output(machine, 0));
     vm_free(machine);
     plan_free(p);
+    vec_free(&want);
     return ok;
 }
 
@@ -87,8 +94,9 @@ static bool take(Making *m, const char *text) {
     Value a = {0}, b = {0};
     Var v;
     bool typed = compile(m, text, &v);
-    bool ok = typed && run_at(m, v, &m->at, &a) && run_at(m, v, &m->near, &b) &&
-              is_calm(m, &a, &b) && !is_guessed(m, v, &a);
+    bool ok = typed && run_at(m, v, effects, &m->at, &a) &&
+              run_at(m, v, effects, &m->near, &b) && is_calm(m, &a, &b) &&
+              !is_guessed(m, v, &a);
     value_unref(&a);
     value_unref(&b);
     if (!ok) {
