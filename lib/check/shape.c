@@ -76,6 +76,10 @@ static void compare_dims(KernelTrial *x, Scratch *q, size_t i, const Var *dim) {
     const Tensor *have = &x->base[i].t;
     for (int k = 0; k < have->ndim; k++) {
         Value v;
+        if (dim[k] == VAR_NONE) {
+            tell_wrong_shape(x, i, arena_printf(x->a, "nothing of dim %d", k));
+            return;
+        }
         if (!eval_one(x, q->g, dim[k], &v)) return;
         int64_t n = tensor_i64(&v.t, 0);
         value_unref(&v);
@@ -85,12 +89,15 @@ static void compare_dims(KernelTrial *x, Scratch *q, size_t i, const Var *dim) {
     }
 }
 
-static const Var *dims_of(KernelTrial *x, Scratch *q, const Value *v) {
-    if (v->kind != TYPE_TENSOR) return NULL;
+/* No dims if it is no tensor. */
+static bool dims_of(KernelTrial *x, Scratch *q, const Value *v, const Var **dims) {
+    *dims = NULL;
+    if (v->kind != TYPE_TENSOR) return true;
     Var *dim = NEW_N(x->a, (size_t)v->t.ndim + 1, Var);
+    *dims = dim;
     for (int k = 0; k < v->t.ndim; k++)
-        dim[k] = const_int(&q->b, v->t.shape[k]);
-    return dim;
+        if ((dim[k] = const_int(&q->b, v->t.shape[k])) == VAR_NONE) return false;
+    return true;
 }
 
 /* .infer_shape: dims as variables; it may decline. */
@@ -99,7 +106,10 @@ static void check_function(KernelTrial *x, Scratch *q) {
     const Var **in = NEW_N(x->a, x->nin, const Var *);
     Var **out = NEW_N(x->a, x->nout, Var *);
     for (size_t i = 0; i < x->nin; i++)
-        in[i] = dims_of(x, q, &x->in[i]);
+        if (!dims_of(x, q, &x->in[i], &in[i])) {
+            check_forget(x->c, mark);
+            return;
+        }
     for (size_t i = 0; i < x->nout; i++) {
         size_t n = x->base[i].kind == TYPE_TENSOR ? (size_t)x->base[i].t.ndim : 0;
         out[i] = NEW_N(x->a, n + 1, Var);
