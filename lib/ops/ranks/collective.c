@@ -201,7 +201,7 @@ static bool each_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     return in == out;
 }
 
-int views_if_alone(const Graph *g, ApplyId a, size_t out) {
+int collective_views(const Graph *g, ApplyId a, size_t out) {
     (void)a;
     return ranks_count(g->s) == 1 ? (int)out : -1;
 }
@@ -275,7 +275,8 @@ static bool fails_by_ranks(const Graph *g, ApplyId a) {
 }
 
 /* One rank's result is nothing that a graph could hold for all. */
-#define COLLECTIVE .fold = FOLD_NEVER, .fails = fails_by_ranks, .views = views_if_alone
+#define COLLECTIVE                                                                     \
+    .fold = FOLD_NEVER, .fails = fails_by_ranks, .views = collective_views
 
 static const Op table[] = {
     {.name = OP_ROW("all_sum"),

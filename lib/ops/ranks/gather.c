@@ -124,7 +124,7 @@ static const char *const gather_adjoint[] = {"reduce_scatter(g)"};
 static const char *const scatter_adjoint[] = {"all_gather(g)"};
 
 #define ROWS                                                                           \
-    .fold = FOLD_NEVER, .fails = fails_by_ranks, .views = views_if_alone,              \
+    .fold = FOLD_NEVER, .fails = fails_by_ranks, .views = collective_views,            \
     .infer_shape = no_shape, .flops = "0", .type = rows_type,                          \
     .push = push_linear_first
 

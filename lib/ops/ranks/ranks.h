@@ -14,6 +14,6 @@ typedef struct CallDoing {
 } CallDoing;
 void call_doing(const Call *c, CallDoing *out);
 /* view_map: output k is input k, which nobody else changes. */
-int views_if_alone(const Graph *g, ApplyId a, size_t out);
+int collective_views(const Graph *g, ApplyId a, size_t out);
 
 #endif
