@@ -6,33 +6,12 @@
  *     building [OP]      DEPTH=n: as many calls tell one way from another
  *
  * The linker gives us the calls (Makefile: BUILD_WRAP). */
-#include "failing_build.h"
+#include "failing_calls.h"
 #include "gen.h"
 #include "rewrite/rewrite.h"
 #include "vmap/vmap.h"
-#include "ways.h"
-
-#include <setjmp.h>
-#include <signal.h>
 
 enum { DEPTH = 6, ROWS_N = 3 };
-
-/* ---- what fails ---- */
-
-static struct {
-    bool running;
-    size_t at, n;            /* 0: none; so far */
-    void *from[WAY_DEEPEST]; /* where it struck */
-    int nfrom;
-} plan;
-
-static bool build_fails(void) {
-    if (!plan.running) return false;
-    way_note(++plan.n);
-    if (plan.n != plan.at) return false;
-    plan.nfrom = backtrace(plan.from, WAY_DEEPEST);
-    return true;
-}
 
 /* ---- what is built ---- */
 
@@ -156,7 +135,7 @@ static bool differentiate(Case *c, Stage stage, Var grad[INPUTS]) {
         grad[i] = VAR_NONE;
         tangent[i] = wrt[i];
     }
-    plan.running = plan.at || ways.noting;
+    failing_begin();
     return stage == REVERSE ? ad_grad(&c->b, cost, (VarList){n, wrt}, &how, grad)
                             : ad_jvp(&c->b, (VarList){1, &cost}, (VarList){n, wrt},
                                      tangent, stage == FORWARD_BY_PULLBACKS, grad);
@@ -178,7 +157,7 @@ static bool batch(Case *c, unsigned mask) {
             graph_input(c->g, name, type_tensor(c->s, t->dtype, t->ndim + 1, dim));
     }
     Var size = shape_of(&c->b, with[0], 0);
-    plan.running = plan.at || ways.noting;
+    failing_begin();
     return vmap_graph(&c->b, &(VmapRows){{n, var}, with, NULL, size},
                       &(VmapWant){{1, &c->out}, 1}, &out, &rows);
 }
@@ -201,7 +180,7 @@ static bool rewrite(Case *c) {
     for (size_t i = 0; ok && i < INPUTS; i++)
         add_output(c, label[i], grad[i]);
     diag_clear(c->s);
-    plan.running = plan.at || ways.noting;
+    failing_begin();
     Graph *h = rewrite_run(c->g, &(RewriteOptions){.query = {.mode = "FAST_RUN"}},
                            &(RewriteResult){0});
     if (h) graph_free(h);
@@ -225,68 +204,57 @@ static bool work(Case *c, const Kind *k) {
 
 /* ---- one try ---- */
 
-static const char *program;
-static sigjmp_buf back;
-static void on_crash(int sig) {
-    if (plan.running) siglongjmp(back, sig);
-    signal(sig, SIG_DFL);
-    raise(sig);
+typedef struct Trial {
+    Session *s;
+    const Sample *row;
+    const Kind *k;
+    Case *c;
+} Trial;
+
+static bool work_on(void *ctx) {
+    const Trial *t = ctx;
+    return work(t->c, t->k);
 }
 
-static void attempt(Session *s, const Sample *row, const Kind *k, size_t at) {
-    Case c = row->op ? case_of(s, row, k->dtype) : (Case){.row = row, .s = s};
-    if (row->op ? case_build(&c, k->known) : expression_build(&c)) {
-        diag_clear(s);
-        plan.at = at, plan.n = 0;
-        bool crashed = sigsetjmp(back, 1) != 0, ok = !crashed && work(&c, k);
-        plan.running = false;
-        size_t errors = 0;
-        for (size_t i = 0; i < diag_count(s); i++)
-            errors += diag_get(s, i)->severity == DIAG_ERROR;
-        if (at)
-            CHECK(!crashed && errors == (ok ? 0u : 1u),
-                  "%s of %s (%s), %s, call %zu: %zu errors, and it %s: %s", row->text,
-                  row->in, dtype_name(k->dtype), stage_names[k->stage], at, errors,
-                  crashed ? "crashes"
-                  : ok    ? "works"
-                          : "fails",
-                  way_names(program, plan.nfrom, plan.from));
-        plan.at = 0;
+static void attempt(void *ctx, size_t at) {
+    Trial t = *(Trial *)ctx;
+    const Sample *row = t.row;
+    Case c = row->op ? case_of(t.s, row, t.k->dtype) : (Case){.row = row, .s = t.s};
+    if (row->op ? case_build(&c, t.k->known) : expression_build(&c)) {
+        char name[1000];
+        snprintf(name, sizeof name, "%s of %s (%s), %s", row->text, row->in,
+                 dtype_name(t.k->dtype), stage_names[t.k->stage]);
+        diag_clear(t.s);
+        t.c = &c;
+        failing_try(t.s, at, name, work_on, &t);
     }
     case_close(&c);
 }
 
-static void test_kind(Session *s, const Sample *row, const Kind *k) {
-    ways.nfresh = 0;
-    attempt(s, row, k, 0); /* fills what lasts as long as the session */
-    ways.noting = true;
-    attempt(s, row, k, 0);
-    ways.noting = false;
-    for (size_t i = 0; i < ways.nfresh; i++)
-        attempt(s, row, k, ways.fresh[i]);
+static void test_kind(Session *s, const Sample *row, const Kind *k, const void *of) {
+    failing_each(of, attempt, &(Trial){.s = s, .row = row, .k = k});
 }
 
 static void test_row(Session *s, const Sample *row) {
     static const DType dtypes[] = {DT_FLOAT64, DT_COMPLEX128};
-    ways.of = op_find(s, row->op, strlen(row->op));
+    const void *of = op_find(s, row->op, strlen(row->op));
     Spec spec[INPUTS];
     size_t nin = read_specs(row->in, spec);
     for (int i = 0; i < 4; i++) {
         DType d = dtypes[i / 2];
         bool known = i % 2 == 0;
         for (Stage t = REVERSE; t <= FORWARD_BY_PULLBACKS; t++)
-            if (!(row->flags & NO_GRAD)) test_kind(s, row, &(Kind){t, d, known, 0});
+            if (!(row->flags & NO_GRAD)) test_kind(s, row, &(Kind){t, d, known, 0}, of);
         for (unsigned mask = 1; mask < 1U << nin; mask++)
-            test_kind(s, row, &(Kind){BATCH, d, known, mask});
-        test_kind(s, row, &(Kind){REWRITE, d, known, 0});
+            test_kind(s, row, &(Kind){BATCH, d, known, mask}, of);
+        test_kind(s, row, &(Kind){REWRITE, d, known, 0}, of);
     }
 }
 
 static void test_expression(Session *s, const Sample *row) {
-    ways.of = row->text;
     for (Stage t = REVERSE; t <= FORWARD_BY_PULLBACKS; t++)
-        test_kind(s, row, &(Kind){t, DT_FLOAT64, true, 0});
-    test_kind(s, row, &(Kind){REWRITE, DT_FLOAT64, true, 0});
+        test_kind(s, row, &(Kind){t, DT_FLOAT64, true, 0}, row->text);
+    test_kind(s, row, &(Kind){REWRITE, DT_FLOAT64, true, 0}, row->text);
 }
 
 /* inputs|expression|... */
@@ -320,11 +288,7 @@ static void test_expressions(void) {
 }
 
 int main(int argc, char **argv) {
-    const char *depth = getenv("DEPTH");
-    ways_open(depth ? strtoul(depth, NULL, 10) : DEPTH);
-    program = argv[0];
-    signal(SIGSEGV, on_crash);
-    signal(SIGABRT, on_crash);
+    failing_open(argv, DEPTH);
     if (argc < 2) test_expressions();
     return rows_test(argc, argv, 1, test_row, "prop building");
 }
