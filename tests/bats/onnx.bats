@@ -83,6 +83,21 @@ has = True
 none = []"
 }
 
+@test "lists of any items, or that are known only in a run" {
+    ok 'gload $DATA/inserted.onnx | grun "l=[[[1,2],[3,4]]]" "x=[[5,6],[7,8]]"' "y = [[5.0, 6.0],
+     [7.0, 8.0]]
+n = 2"
+    bad 3 E_ARG 'the number of items that SequenceMap goes over must be known when the graph is read' 'gload $DATA/uncounted.onnx'
+    grep -q -- '--set NAME=VALUE makes it a constant' .err
+    ok 'gload $DATA/uncounted.onnx --set "l=[[1,2],[3,4]]" | grun x=[10,20]' 'y = [[11.0, 22.0], [13.0, 24.0]]'
+    bad 3 E_ARG 'lists of different lengths' 'gload $DATA/uneven.onnx'
+}
+
+@test "long attributes are arrays" {
+    ok 'gload $DATA/long.onnx.zst | grun' "a = [-5]
+b = [5000.0]"
+}
+
 @test "Expand broadcasts both ways; what does not fit is one error" {
     ok 'gload $DATA/expand.onnx | grun x=[[1,2,3]]' "y = [[[1.0, 2.0, 3.0]],
      [[1.0, 2.0, 3.0]]]"
@@ -173,6 +188,60 @@ y = [1.0, 2.5, -5.0, 122.5]"
     like 'gload --info t.pb' 'onnx' 'float32\[3\], 12 bytes'
     printf '\10\4\20\1\42\14\0\0\200\77\0\0\0\100\0\0\100\100' >t.pb
     bad 3 E_FORMAT 'has another number of elements than its shape' 'gload --new -i "x: float32[3]" -e "y = 2 * x" | grun x=@t.pb'
+}
+
+# The bytes of a TensorProto with 4 elements: dtype 1 is float32, 17 float8e4m3fn, ...; field 4 is float_data, 5 int32_data,
+# 7 int64_data, 9 raw_data, 10 double_data, 11 uint64_data.
+@test "a tensor in a file: each dtype, in bytes and as numbers" {
+    local code type bytes want
+    while IFS='|' read -r code type bytes want; do
+        # shellcheck disable=SC2059
+        { printf '\10\4\20' && printf "\\x$(printf %x "$code")" && printf "$bytes"; } >t.pb
+        ok "gload --new -i 'x: $type[4]' -e 'y = x' | grun x=@t.pb" "y = $want" || complain 'should be read' "$code $bytes" || return
+        like 'gload --info t.pb' "$type"
+    done <<'END'
+1|float32|\x22\x10\0\0\x80\x3f\0\0\0\x40\0\0\x80\x7f\0\0\0\x80|[1.0, 2.0, inf, -0.0]
+2|uint8|\x2a\5\1\2\0\xff\1|[1, 2, 0, 255]
+2|uint8|\x4a\4\1\2\0\xff|[1, 2, 0, 255]
+3|int8|\x2a\15\1\2\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1|[1, 2, 0, -1]
+7|int64|\x3a\15\1\2\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1|[1, 2, 0, -1]
+9|bool|\x2a\4\1\0\0\1|[True, False, False, True]
+10|float16|\x2a\11\x80\x78\x80\xf8\2\x80\xfc\1\1|[1.0, -1.0, nan, 6e-08]
+11|float64|\x52\x20\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\x40\0\0\0\0\0\0\xf0\x7f\0\0\0\0\0\0\0\x80|[1.0, 2.0, inf, -0.0]
+13|uint64|\x5a\15\1\2\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\1|[1, 2, 0, 18446744073709551615]
+14|complex64|\x22\x20\0\0\x80\x3f\0\0\0\x40\0\0\0\0\0\0\x80\x3f\0\0\0\x40\0\0\0\0\0\0\0\0\0\0\x80\xbf|[(1.0+2.0j), (0.0+1.0j), (2.0+0.0j), (0.0-1.0j)]
+16|float32|\x2a\13\x80\x7f\x80\xff\1\xc0\xff\1\x80\x80\2|[1.0, inf, nan, -0.0]
+16|float32|\x4a\10\x80\x3f\x80\x7f\xc0\x7f\0\x80|[1.0, inf, nan, -0.0]
+17|float32|\x4a\4\x38\x7e\x7f\x81|[1.0, 448.0, nan, -0.001953125]
+17|float32|\x2a\5\x38\x7e\x7f\x81\1|[1.0, 448.0, nan, -0.001953125]
+19|float32|\x4a\4\x3c\x7b\x7c\xfe|[1.0, 57344.0, inf, nan]
+19|float32|\x4a\4\1\x83\x80\xfc|[1.5258789e-05, -4.5776367e-05, -0.0, -inf]
+END
+}
+
+@test "a tensor in a file that can't be read says why" {
+    local says bytes
+    while IFS='|' read -r says bytes; do
+        # shellcheck disable=SC2059
+        printf "$bytes" >t.pb
+        shell "gload --new -i 'x: float32[4]' -e 'y = x' | grun x=@t.pb"
+        [ "$status" = 3 ] || complain 'should end with status 3' "$bytes" || return
+        grep -Eq "$says" .err || complain "should say $says" "$bytes" || return
+    done <<'END'
+has another number of elements than its shape|\10\4\20\1\x22\4\0\0\x80\x3f
+has another number of elements than its shape|\10\4\20\16\x22\x14\0\0\x80\x3f\0\0\x80\x3f\0\0\x80\x3f\0\0\x80\x3f\0\0\x80\x3f
+has another number of elements than its shape|\10\1\20\1\x22\4\0\0\x80\x3f\x3a\1\7
+4 elements has 3 bytes|\10\4\20\x11\x4a\3\1\2\3
+elements of type string, which thunkline does not have|\10\4\20\10\x32\1a
+elements of type int4, which|\10\4\20\x16\x4a\2\1\2
+elements of type 0, which|\10\4\20\x63\x4a\2\1\2
+has a negative dim|\10\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\20\1\x4a\0
+another file, which only a model can name|\10\4\20\1\160\1
+END
+    printf '\10\1\20\1\x42\3abc\x4a\4\0\0\x80\x3f' >t.pb
+    ok "gload --new -i 'x: float32[1]' -e 'y = x' | grun x=@t.pb:abc" 'y = [1.0]'
+    shell "gload --new -i 'x: float32[1]' -e 'y = x' | grun x=@t.pb:abd"
+    [ "$status" != 0 ] && grep -q 'did you mean abc' .err
 }
 
 # MODEL INPUTS RESULTS of ml.py; the input `some` is x of many.

@@ -1,5 +1,6 @@
 """Writes the models of this folder, with PyTorch 1.13 and onnx 1.12, and for each what it
 makes of an input: NAME.npz has inputs, outputs (y), and the gradient of sum(y) by x (dx)."""
+import subprocess
 import numpy as np, onnx, torch
 from onnx import TensorProto as T, helper as h, numpy_helper as nh
 
@@ -139,3 +140,21 @@ model("lists", [h.make_node("SequenceEmpty", [], ["none"]), h.make_node("Loop", 
                 h.make_node("OptionalGetElement", ["there"], ["got"])],
       [value("x", T.FLOAT, [2])], [value("counts", T.INT64, [3]), seq("sums", 2), value("got", T.FLOAT, [2]), value("has", T.BOOL, []), seq("none", 2)],
       {"three": np.int64(3), "one": np.int64(1), "last": np.int64(-1)}, opset=18)
+# a list of any items, into which a matrix goes; long attributes
+model("inserted", [h.make_node("SequenceInsert", ["l", "x"], ["more"]), h.make_node("SequenceAt", ["more", "last"], ["y"]),
+                   h.make_node("SequenceLength", ["more"], ["n"])],
+      [h.make_tensor_sequence_value_info("l", T.FLOAT, None), value("x", T.FLOAT, [2, 2])],
+      [value("y", T.FLOAT, None), value("n", T.INT64, [])], {"last": np.int64(-1)})
+model("long", [h.make_node("Constant", [], ["i"], value_ints=[k % 7 - 3 for k in range(5000)]),
+               h.make_node("Constant", [], ["f"], value_floats=[k % 5 * 0.5 for k in range(5000)]),
+               h.make_node("ReduceSum", ["i"], ["a"]), h.make_node("ReduceSum", ["f"], ["b"])],
+      [], [value("a", T.INT64, [1]), value("b", T.FLOAT, [1])])
+subprocess.run(["zstd", "-19", "--rm", "-qf", "long.onnx"], check=True)
+# lists that can't be gone over
+one = h.make_graph([h.make_node("Add", ["a", "b"], ["d"])], "map", [value("a", T.FLOAT, None), value("b", T.FLOAT, None)],
+                   [value("d", T.FLOAT, None)])
+model("uncounted", [h.make_node("SequenceMap", ["l", "x"], ["y"], body=one, name="each")], [seq("l", 2), value("x", T.FLOAT, [2])],
+      [seq("y", 2)], opset=17)
+model("uneven", [h.make_node("SequenceConstruct", ["x", "x"], ["two"]), h.make_node("SequenceConstruct", ["x", "x", "x"], ["three"]),
+                 h.make_node("SequenceMap", ["two", "three"], ["y"], body=one, name="each")], [value("x", T.FLOAT, [2])],
+      [seq("y", 2)], opset=17)
