@@ -170,7 +170,7 @@ BUILD_WRAP := op_apply op_apply1 op_call1 op_call2 op_call3 apply_named op_cast_
 ALLOC_WRAP := malloc calloc realloc aligned_alloc free mmap munmap pthread_create buffer_new _exit $(BUILD_WRAP)
 $(B)/tests/prop/allocations: $$(FUZZ_CMD)
 $(B)/tests/prop/allocations: private override LDFLAGS := $(filter-out %flush.o -Wl$(comma)--wrap=%,$(LDFLAGS)) $(ALLOC_WRAP:%=-Wl,--wrap=%)
-$(B)/tests/prop/building $(B)/tests/prop/onnx_building $(B)/tests/prop/shards_building: private override LDFLAGS += $(BUILD_WRAP:%=-Wl,--wrap=%)
+$(B)/tests/prop/building $(B)/tests/prop/onnx_building $(B)/tests/prop/shards_building $(B)/tests/prop/text_building: private override LDFLAGS += $(BUILD_WRAP:%=-Wl,--wrap=%)
 ## demo: build the tools and train the digits model
 ## test: all tests and lints
 # Installs what is missing, and says so.

@@ -190,7 +190,8 @@ Var shape_axes_count(Builder *b, Var x, const bool flag[MAX_NDIM]) {
             continue;
         }
         Var d = shape_of(b, x, k);
-        n = n == VAR_NONE ? d : op_call2(b, "multiply", n, d);
+        n = n == VAR_NONE || d == VAR_NONE ? d : op_call2(b, "multiply", n, d);
+        if (n == VAR_NONE) return n;
     }
     if (empty) known = 0;
     if (!empty && !fits) {
