@@ -94,6 +94,13 @@ hinges @algebra: softplus(x) - softplus(-x) => x when float(x)
 pairs @algebra: logaddexp(x, y) => log(exp(x) + exp(y)) when float(x), same_dtype(x, y)
 rests @algebra: log1mexp(x) => log(1 - exp(x)) when float(x)
 larger @algebra: where(x > y, x, y) * 3 + 0.1 => 3 * maximum(x, y) + 0.1 when float(x), same_dtype(x, y)
+smaller @algebra: where(x < y, x, y) * 3 + 0.1 => 3 * minimum(x, y) + 0.1 when float(x), same_dtype(x, y)
+atmost @algebra: where(x <= y, x, y) * 3 + 0.1 => 3 * minimum(x, y) + 0.1 when float(x), same_dtype(x, y)
+atleast @algebra: where(x >= y, x, y) * 3 + 0.1 => 3 * maximum(x, y) + 0.1 when float(x), same_dtype(x, y)
+equals @algebra: where(x == y, x, y) * 3 + 0.1 => 3 * y + 0.1 when float(x), same_dtype(x, y)
+differs @algebra: where(x != y, x, y) * 3 + 0.1 => 3 * x + 0.1 when float(x), same_dtype(x, y)
+spread: sin(broadcast_to(x, s)) => broadcast_to(sin(x), s)
+shifts @algebra: softmax(x + 1, axis=a) => softmax(x, axis=a) when float(x)
 signs @algebra: sign(x) * abs(x) * 0.1 => 0.1 * x when float(x)
 floors @algebra: floor(x) + ceil(-x) + 0.1 => 0.1 * ones_like(x) when float(x)
 END
@@ -129,6 +136,13 @@ hinges|algebra  holds: .* everywhere but for the sign of 0
 pairs|algebra  holds: .* for finite x, y where
 rests|algebra  holds: .* for finite x where
 larger|algebra  holds: .* for x, y that are not nan
+smaller|algebra  holds: .* for x, y that are not nan
+atmost|algebra  holds: .* for x, y that are not nan
+atleast|algebra  holds: .* for x, y that are not nan
+equals|algebra  holds: .* worst 0 ulp, everywhere
+differs|algebra  holds: .* worst 0 ulp, everywhere
+spread|exact    holds: .* worst 0 ulp, everywhere
+shifts|algebra  holds: .* everywhere
 signs|algebra  holds: .* everywhere but for the sign of 0
 floors|algebra  holds: .* for finite x;
 END

@@ -9,6 +9,7 @@
 #include "op/shards.h"
 #include "rewrite/rewrite.h"
 #include "tools/tools.h"
+#include "userop/userop.h"
 #include "vm/vm.h"
 
 #include <string.h>
@@ -106,6 +107,45 @@ static const Document documents[] = {
      "  t = einsum('nij,j->ni', q, b)\n  k = kron(a, a)\n  c = norm(b) + var(b)\n"
      "  loss = sum(s) + d + sum(l) + sum(e * b) + sum(t) + k[0, 0] + c\n"
      "outputs: [loss]\n"},
+    {"images",
+     "inputs: {x: 'float64[n, 2, 6, 6]', y: 'int64[n]', q: 'float64[n, 2, k, 4]'}\n"
+     "shared:\n  F: float64[3, 2, 3, 3] = ones((3, 2, 3, 3))\n"
+     "  W: float64[12, 5] = ones((12, 5))\n"
+     "let: |\n  h = max_pool(maximum(conv(x, F), 0), 2)\n"
+     "  z = h.reshape((n, -1)) @ W\n  l = -mean(log_softmax(z, axis=1)[arange(n), y])\n"
+     "  t = conv_transpose(h, F, strides=2)\n  u = resize(q, (n, 2, 3, 8))\n"
+     "  v = avg_pool(q, 2, padding='same_upper')\n  p = pad(q, 1)\n"
+     "  loss = l + sum(t ** 2) + sum(u) + sum(v) + sum(p ** 2)\noutputs: [loss]\n"},
+    {"places",
+     "inputs: {x: 'float64[n, m]', i: 'int64[k]', b: 'bool[n]', w: 'float64[m]'}\n"
+     "let: |\n  a = x[i] * w\n  c = x[b]\n  d = inc_subtensor(x[i], w)\n"
+     "  e = set_subtensor(x[b], 0.)\n  f = x[:, i[0]:]\n"
+     "  g = take_along_axis(x, argsort(x, axis=1), axis=1)\n"
+     "  h = sort(x, axis=0)[-1]\n  j = cumsum(x, axis=0) + flip(x) + roll(x, 1)\n"
+     "  o = where(b[:, None], x, tile(w, (n, 1)))\n  p = repeat(w, 2)\n"
+     "  loss = sum(a) + sum(c ** 2) + sum(d * e) + sum(f) + sum(g * x) + sum(h) + "
+     "sum(j * o) + sum(p)\noutputs: [loss]\n"},
+    {"rows of all",
+     "functions:\n  own:\n    inputs: {a: 'float64[3]', k: float64}\n"
+     "    let: {r: 'curved(a, k) + pulled(a)', s: 'sum(pushed(a, k))'}\n"
+     "    outputs: [r, s]\n"
+     "inputs: {x: 'float64[n, 3]', k: 'float64[n]', l: 'float64[n, 3, 3]'}\n"
+     "let: |\n  r, s = vectorize(own)(x, k)\n"
+     "  t = vectorize(lambda a, b: solve(a + eye(3), b), in_axes=[0, None])(l, x[0])\n"
+     "  u = vectorize(lambda a: scan(lambda e, c: c + e * k[0], sequences=[a], "
+     "outputs_info=[0.])[-1])(x)\n"
+     "  v = jacobian(vectorize(lambda a: stretched(a, 2.))(x)[0], x)\n"
+     "  w = vectorize(lambda a: ifelse(sum(a) > 0, a, -a))(x)\n"
+     "  loss = sum(r) + sum(s) + sum(t) + sum(u) + sum(v) + sum(w)\n"
+     "outputs: [loss]\n"},
+    {"sows in loops and branches",
+     "inputs: {x: 'float64[n, 3]', k: bool, w: 'float64[3]'}\n"
+     "let: |\n  f = lambda r, a: sow(tanh(a * r), tag='t', name='h', mode='append')\n"
+     "  s = scan(f, sequences=[x], outputs_info=[w])\n"
+     "  e = ifelse(k, sow(w * 3, tag='t', name='e'), sow(w, tag='t', name='e'))\n"
+     "  v = vectorize(lambda r: nest(f, scope='in')(r, w))(x)\n"
+     "  g = grad(sum(f(w, w)), w)\n"
+     "  loss = sum(s) + sum(e) + sum(v) + sum(g)\noutputs: [loss]\n"},
 };
 
 /* ---- stages ---- */
@@ -120,6 +160,8 @@ typedef enum Stage {
     OPTIMIZE,
     HARVEST,
     REWRITE,
+    SEARCH,
+    FLATTEN,
     WRITE_YAML,
     WRITE_ONNX,
     STAGES
@@ -133,6 +175,8 @@ static const char *const stage_names[STAGES] = {"read",
                                                 "optimize",
                                                 "harvest",
                                                 "rewrite",
+                                                "search",
+                                                "without own ops",
                                                 "written as text",
                                                 "written as ONNX"};
 
@@ -180,6 +224,26 @@ static bool rewrite(Trial *t) {
     return h != NULL;
 }
 
+static double one_each(void *ctx, const Graph *g, ApplyId a) {
+    (void)ctx;
+    return 1 + (double)g->apply[a].nin;
+}
+
+static bool search(Trial *t) {
+    RewriteSearch x = {.seconds = 20, .nodes = 300, .cost = one_each};
+    Graph *h = rewrite_search(t->g, &(RewriteQuery){.mode = "FAST_RUN"}, &x);
+    graph_free(h);
+    return h != NULL;
+}
+
+/* NULL without ops of texts: then there is nothing to do. */
+static bool flatten(Trial *t) {
+    bool any;
+    Graph *h = userop_flatten(t->g, &any);
+    graph_free(h);
+    return h || !any;
+}
+
 static bool work(void *ctx) {
     Trial *t = ctx;
     failing_begin();
@@ -202,6 +266,10 @@ static bool work(void *ctx) {
         return harvest(t);
     case REWRITE:
         return rewrite(t);
+    case SEARCH:
+        return search(t);
+    case FLATTEN:
+        return flatten(t);
     case WRITE_YAML:
         return write_as(t->g, IO_YAML);
     case WRITE_ONNX:
