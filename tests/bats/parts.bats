@@ -380,6 +380,28 @@ END
     done
 }
 
+@test "what can be split into shards, in 3 parts: the whole run's results, or the reason why not" {
+    local e taken=0 refused=0
+    local args="'x=normal(0, 1, (7, 3), seed=1)' 'z=normal(0, 1, (7, 2, 3), seed=2)' 'q=normal(0, 1, (7, 3, 3), seed=3)'"
+    args+=" 'j=[3, 1, 0, 2, 5, 8, 4]' k=True o=[1,2] 'u=ones((7, 3))' 'v=ones((7, 3, 2))' 'r=rng(5)'"
+    while IFS='|' read -r e _; do
+        # only one dim whose rows could be cut
+        { sed 's/float64.c./float64[2]/' "$BATS_TEST_DIRNAME/shards.head" && printf '%s\noutputs: [y]\n' "$e"; } >g.yaml
+        gload g.yaml --check 2>.err || complain 'should be a graph' "$e" || return
+        shell "grun g.yaml $args -r '*=whole.npz'"
+        [ "$status" = 0 ] || continue # other values are wanted
+        shell "grun g.yaml $args --part 1/3 -r '*=p.1.npz'"
+        if [ "$status" = 0 ]; then
+            same g.yaml 3 "$args" y~ || complain 'should be the same in parts' "$e" || return
+            taken=$((taken + 1))
+        else
+            grep -q "E_SHAPE.*can't be put together from parts: " .err || complain 'should say why' "$e" || return
+            refused=$((refused + 1))
+        fi
+    done < <(grep -Ev '^#|^$|^print' "$BATS_TEST_DIRNAME/shards.tsv")
+    [ $taken -gt 50 ] && [ $refused -gt 20 ] || fail "$taken taken, $refused refused"
+}
+
 @test "each op that needs all rows, or a sum of them as it is, says so" {
     local e says
     while IFS='#' read -r e says; do

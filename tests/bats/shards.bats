@@ -117,7 +117,7 @@ refuse() {
 
 # of EXPRESSION: a graph g.yaml with rows of all kinds
 of() {
-    printf 'thunkline: 1\ninputs:\n  x: float64[n, 3]\n  z: float64[n, 2, 3]\n  q: float64[n, 3, 3]\n  j: int64[n]\n  k: bool\n  o: float64[c]\n  u: "float64[?, 3]"\n  v: "float64[?, 3, 2]"\n  r: random\nshared:\n  w: float64[3] = [1., 2., 3.]\nlet: |\n  i = j %% 3\n  y = %s\noutputs: [y]\n' "$1" >g.yaml
+    { cat "$BATS_TEST_DIRNAME/shards.head" && printf '%s\noutputs: [y]\n' "$1"; } >g.yaml
 }
 
 @test 'each op that keeps rows or sums over them, in shards of none, one and several rows' {
