@@ -246,21 +246,17 @@ static int param_of(const OnnxRow *row, const Ast *e) {
     return -1;
 }
 
-/* Does a row say only that its op is one of ours, with the same inputs and props? */
+/* Does a row say only that its op is one of ours, with the same inputs? What has
+ * attributes has a row in *.to, which knows their defaults. */
 static const Op *op_meant(OnnxWriting *w, const OnnxRow *row) {
-    if (row->nline != 1 || row->nout != 1 || row->line[0]->nkid != 2) return NULL;
+    if (row->nline != 1 || row->nout != 1 || row->line[0]->nkid != 2 || row->nattribute)
+        return NULL;
     const Ast *e = row->line[0]->kid[1];
     const Op *op = op_of_ast(w, e);
-    size_t inputs = 0, attributes = 0;
     if (!op || op->def || op->expand || op->body) return NULL;
-    for (size_t i = 0; i < e->nkid; i++) {
-        const Ast *k = e->kid[i];
-        if (k->kind == AST_KEYWORD ? k->kid[0]->kind != AST_NAME : param_of(row, k) < 0)
-            return NULL;
-        *(k->kind == AST_KEYWORD ? &attributes : &inputs) += 1;
-    }
-    bool all = inputs == row->nparam && attributes == row->nattribute;
-    return all && op_signature(w->s, op)->nin == inputs ? op : NULL;
+    for (size_t i = 0; i < e->nkid; i++)
+        if (param_of(row, e->kid[i]) < 0) return NULL;
+    return e->nkid == row->nparam && op_signature(w->s, op)->nin == e->nkid ? op : NULL;
 }
 
 void onnx_turn_rows(OnnxWriting *w) {
@@ -272,27 +268,13 @@ void onnx_turn_rows(OnnxWriting *w) {
     }
 }
 
-static void turned_attribute(OnnxWriting *w, OutNode *n, const Apply *ap,
-                             const Ast *keyword) {
-    const char *name = sym_text(w->s, keyword->kid[0]->sym);
-    const Prop *p = op_prop(w->s, ap->op, ap->props, sym_text(w->s, keyword->sym));
-    if (p->kind == P_INT || p->kind == P_BOOL) out_attribute_int(n, name, p->i);
-    if (p->kind == P_FLOAT) out_attribute_float(n, name, p->f);
-    if (p->kind == P_STR) out_attribute_text(n, name, sym_text(w->s, p->sym));
-    if (p->kind == P_INTS) out_attribute_ints(n, name, p->ints.n, p->ints.p);
-}
-
 static bool write_turned(OnnxWriting *w, ApplyId a, const OnnxRow *row) {
     OutFrame *f = w->frame;
     const Apply ap = f->g->apply[a];
     const Ast *e = row->line[0]->kid[1];
     OutNode *n = out_node(w, row->op, row->nparam, 1);
-    for (size_t i = 0, k = 0; i < e->nkid; i++) {
-        if (e->kid[i]->kind == AST_KEYWORD) {
-            turned_attribute(w, n, &ap, e->kid[i]);
-            continue;
-        }
-        OutName *x = onnx_write_var(w, apply_in(f->g, a)[k++]);
+    for (size_t i = 0; i < e->nkid; i++) {
+        OutName *x = onnx_write_var(w, apply_in(f->g, a)[i]);
         if (!x) return false;
         n->in[param_of(row, e->kid[i])] = x;
     }

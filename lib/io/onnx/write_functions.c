@@ -172,13 +172,6 @@ bool onnx_call_node(Compiler *c, const Node *f, const Arguments *a, Node *out) {
 
 /* ---- the functions ---- */
 
-/* node('ReduceMean', x, ...): a node whose op is a text */
-static bool f_node(OnnxWriting *w, const Arguments *a, Node *out) {
-    Node f = {.kind = NODE_FUNCTION, .sym = a->arg[0].sym, .data = w};
-    Arguments rest = {a->n - 1, a->arg + 1, a->key ? a->key + 1 : NULL, a->at};
-    return onnx_call_node(w->frame->c, &f, &rest, out);
-}
-
 /* reduced('ReduceMax', x, axis, keepdims): the axes are an attribute up to opset 17, an
  * input from there on; over no axis, x itself */
 static bool f_reduced(OnnxWriting *w, const Arguments *a, Node *out) {
@@ -420,8 +413,7 @@ static const struct WriteRow {
     const char *name;
     WriteFunction *call;
     size_t least;
-} write_rows[] = {{"node", f_node, 1},
-                  {"reduced", f_reduced, 4},
+} write_rows[] = {{"reduced", f_reduced, 4},
                   {"ints", f_ints, 1},
                   {"known", f_known, 1},
                   {"is_kind", f_is_kind, 2},

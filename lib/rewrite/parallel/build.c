@@ -104,7 +104,6 @@ static bool take_results(SplitBuild *q, ShardFunction *f) {
         q->b.from = q->w->g->origin[p.id];
         bool adds = q->w->crossing[p.id] == CROSS_INC;
         Var whole = adds ? split_whole(q, p.in[0]) : VAR_NONE;
-        if (adds && whole == VAR_NONE) return false;
         q->main[x->of] = crossing_finish(&p, &q->b, x->value, q->rows, whole);
         if (q->main[x->of] == VAR_NONE) return false;
     }

@@ -53,7 +53,7 @@ Var split_transposed(Builder *b, Var x, int ndim, int from, int to);
  * `rows` of them: of all ranks, or of a shard. VAR_NONE: diagnosed. */
 Var split_shape_with(const SplitApply *p, Builder *b, Var rows);
 bool split_is_shape_of_rows(const SplitApply *p);
-/* What became of a whole value of the graph as it was. VAR_NONE: diagnosed. */
+/* What became of a whole value of the graph as it was. */
 Var split_whole(SplitBuild *q, Var v);
 /* Makes the whole values of a level, in their order. False: diagnosed. */
 bool split_whole_applies(SplitBuild *q, uint32_t level);

@@ -39,9 +39,7 @@ static Var add_input(SplitBuild *q, ShardFunction *f, Var of, const Type *t,
 static Var whole_in(SplitBuild *q, ShardFunction *f, Var v) {
     Graph *g = q->w->g;
     if (var_is_const(g, v)) return graph_share_const(f->fn, g, v, true);
-    Var from = split_whole(q, v);
-    if (from == VAR_NONE) return VAR_NONE;
-    vec_push(q->w->s, &f->arg, from);
+    vec_push(q->w->s, &f->arg, split_whole(q, v));
     return add_input(q, f, v, var_type(g, v), "v");
 }
 

@@ -70,10 +70,8 @@ static Var next_state(SplitBuild *q, Var state) {
     Var in[4] = {split_whole(q, state), const_number(&q->b, DT_FLOAT64, 0),
                  const_number(&q->b, DT_FLOAT64, 1), const_ints(&q->b, 1, &none)},
         out[2];
-    return in[0] != VAR_NONE &&
-                   op_apply(&q->b, draw, props_make(s, draw, 2, arg), 4, in, out)
-               ? out[0]
-               : VAR_NONE;
+    bool ok = op_apply(&q->b, draw, props_make(s, draw, 2, arg), 4, in, out);
+    return ok ? out[0] : VAR_NONE;
 }
 
 static bool whole_apply(SplitBuild *q, const SplitApply *p) {
@@ -85,7 +83,7 @@ static bool whole_apply(SplitBuild *q, const SplitApply *p) {
         return (q->main[p->out] = next_state(q, p->in[0])) != VAR_NONE;
     Var *in = NEW_N(q->w->a, p->nin + 1, Var);
     for (size_t i = 0; i < p->nin; i++)
-        if ((in[i] = split_whole(q, p->in[i])) == VAR_NONE) return false;
+        in[i] = split_whole(q, p->in[i]);
     Var out = graph_copy_apply(g, g, p->id, in, true);
     q->dropped[p->id] = p->op->effect;
     for (Var k = 0; k < p->nout; k++)
