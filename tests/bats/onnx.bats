@@ -93,6 +93,14 @@ n = 2"
     bad 3 E_ARG 'lists of different lengths' 'gload $DATA/uneven.onnx'
 }
 
+@test "draws: each has a stream of its own, which a seed chooses; the same in each run" {
+    ok 'gload $DATA/random.onnx -o r.tlg && grun r.tlg x=zeros\(1000\) p=full\(\(1000,\),0.25\) -r "*=a.npz" && grun r.tlg x=zeros\(1000\) p=full\(\(1000,\),0.25\) -r "*=b.npz" && cmp a.npz b.npz'
+    ok 'gload $DATA/random.onnx -O math | grep -c "seed=7)"' 1
+    ok "gload --new -e \"u = load('a.npz', 'u')\" -e \"n = load('a.npz', 'n')\" -e \"b = load('a.npz', 'b')\" -e 't = all(stack([min(u) >= 2, max(u) < 3, abs(mean(u) - 2.5) < 0.05, abs(mean(n) - 5) < 0.02, abs(std(n) - 0.1) < 0.02, abs(mean(b) - 0.25) < 0.06]))' --outputs t | grun" 't = True'
+    # neither two draws without a seed nor two seeds between the same whole numbers are the same
+    [ "$(gload $DATA/random.onnx -O math | grep -o 'seed=[0-9]*' | sort -u | wc -l)" = 4 ]
+}
+
 @test "long attributes are arrays" {
     ok 'gload $DATA/long.onnx.zst | grun' "a = [-5]
 b = [5000.0]"
@@ -197,7 +205,7 @@ y = [1.0, 2.5, -5.0, 122.5]"
     while IFS='|' read -r code type bytes want; do
         # shellcheck disable=SC2059
         { printf '\10\4\20' && printf "\\x$(printf %x "$code")" && printf "$bytes"; } >t.pb
-        ok "gload --new -i 'x: $type[4]' -e 'y = x' | grun x=@t.pb" "y = $want" || complain 'should be read' "$code $bytes" || return
+        ok "gload --new -i 'x: ${type}[4]' -e 'y = x' | grun x=@t.pb" "y = $want" || complain 'should be read' "$code $bytes" || return
         like 'gload --info t.pb' "$type"
     done <<'END'
 1|float32|\x22\x10\0\0\x80\x3f\0\0\0\x40\0\0\x80\x7f\0\0\0\x80|[1.0, 2.0, inf, -0.0]

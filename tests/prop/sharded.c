@@ -18,7 +18,8 @@ typedef struct Case {
     const char *path, *text;     /* a file of examples, or YAML */
     const char *wrt, *optimizer; /* of the output `loss`; NULL: none */
     const char *split[2];
-    bool draws; /* not what the plain program draws */
+    bool draws;       /* not what the plain program draws */
+    const char *mode; /* of rewriting, before it is split; NULL: FAST_RUN */
 } Case;
 
 static const Case cases[] = {
@@ -28,28 +29,32 @@ static const Case cases[] = {
      "W,b",
      "sgd(0.5)",
      {"x", "y"},
-     false},
+     false,
+     NULL},
     {"digits with momentum",
      "examples/digits/model.yaml",
      NULL,
      "W,b",
      "clip_norm(1.0), momentum(0.1)",
      {"x", "y"},
-     false},
+     false,
+     NULL},
     {"mlp",
      "examples/mlp/model.yaml",
      NULL,
      "W1,b1,W2,b2",
      "adam(0.01)",
      {"x", "y"},
-     false},
+     false,
+     NULL},
     {"logistic",
      "examples/logistic/model.yaml",
      NULL,
      NULL,
      NULL,
      {"x", "digit"},
-     false},
+     false,
+     NULL},
     {"statistics",
      NULL,
      "thunkline: 1\ninputs:\n  x: float64[n, 3]\nlet: |\n"
@@ -61,7 +66,8 @@ static const Case cases[] = {
      NULL,
      NULL,
      {"x"},
-     false},
+     false,
+     NULL},
     {"least and logsumexp",
      NULL,
      "thunkline: 1\ninputs:\n  x: float64[n, 3]\nlet: |\n"
@@ -73,7 +79,8 @@ static const Case cases[] = {
      NULL,
      NULL,
      {"x"},
-     false},
+     false,
+     NULL},
     {"var",
      NULL,
      "thunkline: 1\ninputs:\n  x: float32[n, 3]\nlet: |\n"
@@ -82,7 +89,8 @@ static const Case cases[] = {
      NULL,
      NULL,
      {"x"},
-     false},
+     false,
+     NULL},
     {"rows",
      NULL,
      "thunkline: 1\ninputs:\n  x: float64[n, 4]\nlet: |\n"
@@ -94,7 +102,8 @@ static const Case cases[] = {
      NULL,
      NULL,
      {"x"},
-     false},
+     false,
+     NULL},
     {"embedding",
      NULL,
      "thunkline: 1\ninputs:\n  x: int64[n]\n  y: float64[n]\nshared:\n"
@@ -103,7 +112,8 @@ static const Case cases[] = {
      "U",
      "sgd(0.1)",
      {"x", "y"},
-     false},
+     false,
+     NULL},
     {"dropout",
      NULL,
      "thunkline: 1\ninputs:\n  x: float64[n, 4]\n  r: random\nshared:\n"
@@ -113,7 +123,8 @@ static const Case cases[] = {
      "w",
      "sgd(0.1)",
      {"x"},
-     true},
+     true,
+     NULL},
     /* gradients that are more than a short message: exchanges beside other work */
     {"deep",
      NULL,
@@ -127,7 +138,8 @@ static const Case cases[] = {
      "U,b,V,W",
      "clip_norm(1.0), adam(0.01)",
      {"x", "y"},
-     false},
+     false,
+     NULL},
     {"images",
      NULL,
      "thunkline: 1\ninputs:\n  x: float32[n, 2, 6, 6]\n  y: int64[n]\nshared:\n"
@@ -138,7 +150,8 @@ static const Case cases[] = {
      "F,W",
      "sgd(0.1)",
      {"x", "y"},
-     false},
+     false,
+     NULL},
     {"recurrent",
      NULL,
      "thunkline: 1\ninputs:\n  x: float64[n, 5, 3]\n  y: float64[n]\nshared:\n"
@@ -151,7 +164,22 @@ static const Case cases[] = {
      "U,V,b",
      "sgd(0.1)",
      {"x", "y"},
-     false},
+     false,
+     NULL},
+    {"recurrent, as it is", /* states of its gradient add up parts */
+     NULL,
+     "thunkline: 1\ninputs:\n  x: float64[n, 5, 3]\n  y: float64[n]\nshared:\n"
+     "  U: float64[3, 4] = normal(0, 0.5, (3, 4), seed=1)\n"
+     "  V: float64[4, 4] = normal(0, 0.5, (4, 4), seed=2)\n  b: float64[4] = zeros(4)\n"
+     "let: |\n  step = lambda x, h: tanh(x @ U + h @ V + b)\n"
+     "  h = scan(step, sequences=[transpose(x, axes=[1, 0, 2])], "
+     "outputs_info=[zeros((n, 4))])\n"
+     "  loss = mean((sum(h[-1], axis=1) - y) ** 2)\noutputs: [loss]\n",
+     "U,V,b",
+     "sgd(0.1)",
+     {"x", "y"},
+     false,
+     "NONE"},
 };
 
 typedef struct Task {
@@ -176,6 +204,7 @@ static Graph *sharded(Graph *g, const Case *c, int64_t shards) {
     Var in[2];
     const char *without = "fusion";
     RewriteOptions plain = {.query = {.mode = "FAST_RUN"}}, first = plain;
+    if (c->mode) first.query.mode = c->mode;
     first.query.exclude = &without;
     first.query.nexclude = 1;
     Graph *flat = rewrite_run(g, shards ? &first : &plain, NULL);

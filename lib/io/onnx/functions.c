@@ -3,6 +3,7 @@
 #include "io/onnx/onnx_impl.h"
 #include "op/infer.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { LONGEST = 1 << 16 }; /* of lists that they make */
@@ -401,12 +402,21 @@ static bool f_saturate(Compiler *c, const Node *f, const Arguments *a, Node *out
     return y != VAR_NONE;
 }
 
-/* seed_of(seed): a float or None as a seed */
+/* seed_of(seed): a float as a seed: a whole number stands for itself, any other one for
+ * its bits; None: one that no other draw of the model has, the same each time it is
+ * read */
 static bool f_seed_of(Compiler *c, const Node *f, const Arguments *a, Node *out) {
-    (void)c, (void)f;
-    bool number = a->arg[0].kind == NODE_LITERAL;
-    double v = number ? literal_f64(&a->arg[0].lit) : 0;
-    return *out = row_int_node(v > 0 && v < (double)INT64_MAX ? (int64_t)v : 0), true;
+    enum { UNSEEDED = 1 << 30 };
+    int64_t seed = UNSEEDED + (int64_t)c->b->g->napply;
+    (void)f;
+    if (a->arg[0].kind == NODE_LITERAL) {
+        float v = (float)literal_f64(&a->arg[0].lit);
+        uint32_t bits;
+        memcpy(&bits, &v, sizeof bits);
+        bool whole = v >= 0 && v < 0x1p31F && v == floorf(v);
+        seed = whole ? (int64_t)v : (int64_t)bits;
+    }
+    return *out = row_int_node(seed), true;
 }
 
 static const OnnxRowFunction row_functions[] = {{"given", f_given, 1},

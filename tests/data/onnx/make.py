@@ -150,6 +150,13 @@ model("long", [h.make_node("Constant", [], ["i"], value_ints=[k % 7 - 3 for k in
                h.make_node("ReduceSum", ["i"], ["a"]), h.make_node("ReduceSum", ["f"], ["b"])],
       [], [value("a", T.INT64, [1]), value("b", T.FLOAT, [1])])
 subprocess.run(["zstd", "-19", "--rm", "-qf", "long.onnx"], check=True)
+# draws with a seed and without one
+model("random", [h.make_node("RandomUniform", [], ["u"], shape=[1000], low=2.0, high=3.0, seed=7.0),
+                 h.make_node("RandomNormalLike", ["x"], ["n"], mean=5.0, scale=0.1), h.make_node("Bernoulli", ["p"], ["b"], seed=3.5),
+                 h.make_node("RandomNormalLike", ["x"], ["m"])],
+      [value("x", T.FLOAT, [1000]), value("p", T.FLOAT, [1000])],
+      [value("u", T.FLOAT, [1000]), value("n", T.FLOAT, [1000]), value("b", T.FLOAT, [1000]),
+       value("m", T.FLOAT, [1000])])
 # lists that can't be gone over
 one = h.make_graph([h.make_node("Add", ["a", "b"], ["d"])], "map", [value("a", T.FLOAT, None), value("b", T.FLOAT, None)],
                    [value("d", T.FLOAT, None)])
