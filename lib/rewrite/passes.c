@@ -22,6 +22,7 @@ static const char *const loops[] = {"scan", NULL};
 static const char *const calls[] = {"call", NULL};
 static const char *const claims[] = {"assert_structure", NULL};
 static const char *const diagonals[] = {"diagonal", NULL};
+static const char *const systems[] = {"solve", NULL};
 static const char *const products[] = {"matmul", NULL};
 static const char *const totals[] = {"sum", "prod", "max", "min", NULL};
 static const char *const empties[] = {"sum", "prod", "matmul", NULL};
@@ -177,6 +178,9 @@ const Pass rewrite_passes[] = {
      "Collects the factors of whole products of floats that are powers of one base: x "
      "** 2 * x ** 3 is x ** 5.",
      1.57, .graph = factors_float_pass, .worth = factors_float_worth},
+    {"share-factors", "algebra",
+     "Solves systems of one matrix, or of its transpose, by one factorisation.", 1.58,
+     .graph = solve_share_pass, .ops = systems},
     {"scan-merge", "scan",
      "Merges loops with the same steps that need nothing of each other, and loops with "
      "until that differ only in the rows that they keep.",

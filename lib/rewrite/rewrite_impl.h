@@ -120,8 +120,8 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
     reduce_parts_pass, reduce_repeated_pass, reduce_all_pass, reduce_empty_pass,
     read_none_pass, read_split_pass, read_write_pass, terms_power_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass,
-    ifelse_numbers_pass, terms_pass, terms_float_pass, factors_float_pass,
-    terms_fast_pass, factors_fast_pass, rewrite_true_pass;
+    ifelse_numbers_pass, solve_share_pass, terms_pass, terms_float_pass,
+    factors_float_pass, terms_fast_pass, factors_fast_pass, rewrite_true_pass;
 bool terms_worth(Rewriter *r), terms_float_worth(Rewriter *r),
     factors_float_worth(Rewriter *r), terms_fast_worth(Rewriter *r),
     factors_fast_worth(Rewriter *r);
@@ -211,6 +211,9 @@ enum {
  * inputs, which are known. */
 typedef Facts FactsOf(Rewriter *r, ApplyId id, size_t out);
 FactsOf *facts_of_op(const Op *op); /* NULL: nothing follows */
+/* Of a transpose: 0: all dims stay in place, 1: the last two are swapped, -1: neither.
+ */
+int structure_transposes(Rewriter *r, const Apply *a);
 
 /* What makes a variable, as a set of bits: one by hash for its op, or for constants one
  * and another by value. */

@@ -31,8 +31,7 @@ static Facts turned(Facts f) {
 
 /* ---- shapes ---- */
 
-/* 0: all dims stay in place, 1: the last two are swapped, -1: neither. */
-static int transposed_dims(Rewriter *r, const Apply *a) {
+int structure_transposes(Rewriter *r, const Apply *a) {
     int64_t axes[MAX_NDIM];
     int n = var_type(r->g, a->out)->ndim;
     if (n < 2) return -1;
@@ -44,7 +43,7 @@ static int transposed_dims(Rewriter *r, const Apply *a) {
 }
 
 static Facts of_transpose(Rewriter *r, ApplyId id, size_t out) {
-    int how = transposed_dims(r, &r->g->apply[id]);
+    int how = structure_transposes(r, &r->g->apply[id]);
     Facts f = facts_of_input(r, id, 0);
     (void)out;
     return how < 0 ? 0 : how ? turned(f) : f;
@@ -184,7 +183,7 @@ static Plain plain_of(Rewriter *r, Var v) {
     for (int depth = 0; depth < 4; depth++) {
         ApplyId id = var_owner(r->g, p.v);
         const Apply *a = id == APPLY_NONE ? NULL : &r->g->apply[id];
-        if (rw_is(r, a, OP_TRANSPOSE) && transposed_dims(r, a) == 1)
+        if (rw_is(r, a, OP_TRANSPOSE) && structure_transposes(r, a) == 1)
             p.turned = !p.turned;
         else if (rw_is(r, a, OP_CONJ))
             p.conj = !p.conj;

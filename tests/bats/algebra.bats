@@ -158,7 +158,7 @@ E
 
 @test "singular matrices stay errors where structure is known" {
     local e
-    for e in 'solve(tril(A), v)' 'solve(diag(v), v)' 'solve(diag(v), A)' 'inv(diag(v))' 'inv(triu(A))' 'solve(A @ A.T, v)' 'inv(A @ A.T) @ v'; do
+    for e in 'solve(tril(A), v)' 'solve(diag(v), v)' 'solve(diag(v), A)' 'inv(diag(v))' 'inv(triu(A))' 'solve(A @ A.T, v)' 'inv(A @ A.T) @ v' 'solve(A, v) + solve(A.T, v)' 'det(inv(A)) + v'; do
         gload --new -i 'A: float64[n, n]' -i 'v: float64[n]' -e "out = $e + sum(A) + sum(v)" --outputs out -o s.tlg
         bad 5 E_ singular 'grun s.tlg A=[[1,2],[0,0]] v=[1,0]'
         bad 5 E_SINGULAR singular 'grun s.tlg --mode FAST_COMPILE A=[[1,2],[0,0]] v=[1,0]'

@@ -154,6 +154,20 @@ bool factor_finite(DType d, const void *a, int64_t n) {
     return ok;
 }
 
+static void fill_nan(DType d, void *p, int64_t n) {
+    static const double nan[2] = {(double)NAN, (double)NAN};
+    tensor_cast_elements(d, p, dtype_is_complex(d) ? DT_COMPLEX128 : DT_FLOAT64, nan,
+                         (size_t)n, (ptrdiff_t)dtype_size(d), 0);
+}
+
+void factor_fill_nan(const Item *it, int n, int k, bool finite) {
+    DType d = it->q->dtype;
+    for (int64_t j = 0; j < k; j++) {
+        char *column = (char *)it->out[0] + (size_t)(j * n) * dtype_size(d);
+        if (!finite || !factor_finite(d, column, n)) fill_nan(d, column, n);
+    }
+}
+
 bool factor_fail_iteration(const Gufunc *q) {
     if (q->bad == BAD_VALUE)
         return call_fail(q->c, E_NAN, "an element of the matrix%s is inf or nan",

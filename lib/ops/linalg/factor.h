@@ -43,6 +43,9 @@ int64_t factor_svd(const Svd *v, void *a, void *s, void *u, void *vt, void *room
 
 /* Are all elements of a packed matrix finite? */
 bool factor_finite(DType d, const void *a, int64_t n);
+/* Fills the columns of the right-hand side, k of n elements in out[0], with nan that
+ * have an element that isn't finite; all of them if the matrix isn't. */
+void factor_fill_nan(const Item *it, int n, int k, bool finite);
 enum { BAD_VALUE = -1, BAD_END = -2 }; /* results of an item in these cases */
 /* q->bad is one of these: reports E_NAN or E_CONVERGENCE. */
 bool factor_fail_iteration(const Gufunc *q);

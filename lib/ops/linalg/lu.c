@@ -182,9 +182,13 @@ static int64_t lu_solve_one(const Item *it) {
     const int64_t *from = it->in[1];
     size_t size = dtype_size(q->dtype);
     if (n == 0 || k == 0) return 0;
+    for (int64_t i = 0; i < n; i++)
+        if (from[i] < i || from[i] >= n) return -1 - i;
+    bool finite = factor_finite(q->dtype, it->in[0], (int64_t)n * n);
+    factor_fill_nan(it, n, k, finite); /* as solve does */
+    if (!finite) return 0;
     for (int64_t i = 0; i < n; i++) {
         double z[2];
-        if (from[i] < i || from[i] >= n) return -1 - i;
         pivot[i] = (int)from[i] + 1;
         tensor_cast_elements(DT_COMPLEX128, z, q->dtype,
                              (const char *)it->in[0] + (size_t)(i * n + i) * size, 1, 0,

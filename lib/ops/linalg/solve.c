@@ -33,15 +33,9 @@ static bool solve_type(Infer *in) {
 
 enum { LOWER, WORK }; /* options */
 
-/* ---- inf and nan ---- */
-/* If the matrix has an inf or a nan, elimination would depend on its order, so the
- * whole result is nan; if a right-hand column has one, only that column's result is. */
-static void fill_nan(DType d, void *p, int64_t n) {
-    static const double nan[2] = {(double)NAN, (double)NAN};
-    tensor_cast_elements(d, p, dtype_is_complex(d) ? DT_COMPLEX128 : DT_FLOAT64, nan,
-                         (size_t)n, (ptrdiff_t)dtype_size(d), 0);
-}
-
+/* ---- inf and nan ----
+ * If the matrix has one, elimination would depend on its order, so the whole result is
+ * nan; if a right-hand column has one, only that column's result is. */
 /* Are the elements that are read, by columns, all finite? */
 static bool matrix_finite(const Gufunc *q, const void *a, int n, Assume assume) {
     size_t size = dtype_size(q->dtype);
@@ -59,11 +53,7 @@ static bool matrix_finite(const Gufunc *q, const void *a, int n, Assume assume) 
 static bool worth_solving(const Item *it, int n, int k, Assume assume) {
     const Gufunc *q = it->q;
     bool finite = matrix_finite(q, it->in[0], n, assume);
-    for (int64_t j = 0; j < k; j++) {
-        char *column = (char *)it->out[0] + (size_t)(j * n) * dtype_size(q->dtype);
-        if (!finite || !factor_finite(q->dtype, column, n))
-            fill_nan(q->dtype, column, n);
-    }
+    factor_fill_nan(it, n, k, finite);
     return finite;
 }
 
@@ -253,7 +243,7 @@ static int64_t inv_one(const Item *it) {
     int n = gufunc_dim(q, 'n'), ld = gufunc_lead(q, 'n'), info = 0,
         lwork = (int)q->option[WORK], *pivot = (int *)(void *)it->room;
     if (!factor_finite(q->dtype, it->out[0], (int64_t)n * n)) {
-        fill_nan(q->dtype, it->out[0], (int64_t)n * n);
+        factor_fill_nan(it, n, n, false);
         return 0;
     }
     int64_t bad = factor_lu(q->fn[0], n, it->out[0], pivot);
