@@ -1,9 +1,9 @@
 /* A pool of threads. The caller takes chunks like any worker, from the front; workers
  * take them from the back, so that in job after job a part of a tensor mostly stays
- * with one core and in its cache. Workers that wake up too
- * late for a job find it closed and go back to sleep, so even on a busy machine the
- * caller never waits for a thread that has done nothing. Both sides spin for some
- * microseconds before they sleep. */
+ * with one core and in its cache. Workers that wake up too late for a job find it
+ * closed and go back to sleep, so even on a busy machine the caller never waits for a
+ * thread that has done nothing. Both sides spin for some microseconds before they
+ * sleep. */
 #include "base/pool.h"
 
 #include "base/session.h"

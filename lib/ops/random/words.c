@@ -1,3 +1,4 @@
+/* Draws that take as many random words as they need, each from words of its own. */
 #include "ops/random/words.h"
 
 #include "base/num.h"

@@ -7,8 +7,8 @@ static float half_at(const unsigned char *p) {
     return (float)half_to_double((uint16_t)read_le(p, 2));
 }
 
-/* ---- blocks of 32: half a block's numbers in the low bits, the others in the high
- * ----
+/* ---- blocks of 32 ----
+ * Half of a block's numbers lie in the low bits of bytes, the others in the high ones.
  */
 
 enum { HALF = GGUF_SMALL / 2 };
