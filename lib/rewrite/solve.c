@@ -1,6 +1,7 @@
 /* Systems of one matrix, or of its transpose, from one factorisation: a system and its
- * gradient have the same matrix, but for a transpose. */
-#include "rewrite/rewrite_impl.h"
+ * gradient have the same matrix, but for a transpose, and so have the steps of a loop
+ * if none of them changes it. */
+#include "rewrite/scan/pass.h"
 
 #include <string.h>
 
@@ -48,7 +49,8 @@ static bool is_general(Rewriter *r, const Apply *solve) {
     return strcmp(sym_text(r->s, assume->sym), "gen") == 0;
 }
 
-static void find_systems(SolvePass *q, const uint8_t *live) {
+/* same: of a loop's body, what no step changes; a system of it is one in each step. */
+static void find_systems(SolvePass *q, const uint8_t *live, const uint8_t *same) {
     Rewriter *r = q->r;
     const Op *solve = op_known(r->s, OP_SOLVE);
     for (ApplyId id = 0; id < r->g->napply; id++) {
@@ -56,7 +58,8 @@ static void find_systems(SolvePass *q, const uint8_t *live) {
         if (a->op != solve || !live[a->out] || !is_general(r, a)) continue;
         System x = {.id = id};
         x.of = matrix_behind(r, apply_in(r->g, id)[0], &x.trans);
-        q->of[x.of].systems++;
+        bool each_step = same && same[x.of] && !same[apply_in(r->g, id)[1]];
+        q->of[x.of].systems += each_step ? 2 : 1;
         vec_push(r->s, &q->system, x);
     }
 }
@@ -90,7 +93,8 @@ bool solve_share_pass(Rewriter *r) {
     Arena *a = arena_new(r->s);
     SolvePass q = {.r = r, .of = NEW_N(a, r->g->nvar + 1, Factors)};
     bool ok = true;
-    find_systems(&q, graph_live(r->g, a, ROOTS_RUN | ROOTS_INIT));
+    find_systems(&q, graph_live(r->g, a, ROOTS_RUN | ROOTS_INIT),
+                 scan_body_invariants(r->g, a));
     for (Var v = 0; v < r->g->nvar; v++)
         q.of[v].out[0] = VAR_NONE;
     for (size_t i = 0; ok && i < q.system.n && !rewriter_limit_reached(r); i++)

@@ -156,6 +156,23 @@ E
     ok 'grewrite m.tlg --verify 2 A=[[1,2],[0,3]] -O math --exclude fusion | tail -n 1' 'out = sin(A) + 1.0'
 }
 
+@test "systems of one matrix in the steps of a loop, and in those of its gradient, take one factorisation" {
+    gload --new -i 'J: float64[n, n]' -i 'x: float64[n]' -i 'k: int64' -e 'y = scan(lambda u: solve(eye(n) - 0.1 * J, u), outputs_info=[x], n_steps=k)' \
+        -e 'loss = sum(y[-1] ** 2)' --outputs loss -o loop.tlg
+    ggrad loop.tlg --wrt x,J -o d.tlg
+    ok 'grewrite d.tlg -o r.tlg'
+    [ "$(gload r.tlg -O math --no-provenance | grep -c 'lu_factor(')" = 1 ]
+    ! gload r.tlg -O math --no-provenance | grep -q '[^_]solve(' || fail 'a system is solved anew'
+    ok 'grun d.tlg --mode FAST_COMPILE "J=normal(0,1,(4,4),seed=1)" x=[1,2,3,4] k=5 -r "*=slow.npz" && grun d.tlg "J=normal(0,1,(4,4),seed=1)" x=[1,2,3,4] k=5 --expect "loss=@slow.npz:loss" --expect "d_loss_d_x=@slow.npz:d_loss_d_x" --expect "d_loss_d_J=@slow.npz:d_loss_d_J" >/dev/null'
+    # a matrix that the steps change, and systems of two matrices, stay
+    gload --new -i 'J: float64[n, n]' -i 'x: float64[n]' -e 'y = scan(lambda u: solve(J + outer(u, u), u), outputs_info=[x], n_steps=3)' --outputs y -o loop.tlg
+    ok 'grewrite loop.tlg -O math --no-provenance | grep -c "[^_]solve("' 1
+    # no step, no error
+    gload --new -i 'J: float64[n, n]' -i 'x: float64[n]' -i 'k: int64' -e 'y = scan(lambda u: solve(J, u), outputs_info=[x], n_steps=k)' --outputs y -o loop.tlg
+    ok 'grun loop.tlg J=[[1,2],[2,4]] x=[1,2] k=0' "y = zeros((0, 2), dtype='float64')"
+    bad 5 E_SINGULAR singular 'grun loop.tlg J=[[1,2],[2,4]] x=[1,2] k=1'
+}
+
 @test "singular matrices stay errors where structure is known" {
     local e
     for e in 'solve(tril(A), v)' 'solve(diag(v), v)' 'solve(diag(v), A)' 'inv(diag(v))' 'inv(triu(A))' 'solve(A @ A.T, v)' 'inv(A @ A.T) @ v' 'solve(A, v) + solve(A.T, v)' 'det(inv(A)) + v'; do

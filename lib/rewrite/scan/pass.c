@@ -23,6 +23,47 @@ static bool rewrite_one_scan(Rewriter *r, ApplyId id, const Clients *c,
     return ok;
 }
 
+void scan_spread_invariants(const Graph *fn, uint8_t *fixed) {
+    for (Var v = 0; v < fn->nvar; v++)
+        fixed[v] |= var_is_const(fn, v) || var_leaf(fn, v) == LEAF_DIM;
+    for (ApplyId a = 0; a < fn->napply; a++) {
+        const Apply *ap = &fn->apply[a];
+        bool all = !ap->serial && ap->nin > 0;
+        for (size_t i = 0; all && i < ap->nin; i++)
+            all = fixed[apply_in(fn, a)[i]];
+        memset(fixed + ap->out, all, ap->nout);
+    }
+}
+
+/* Marks the inputs of fn that are the same in each step of the loops over it in g.
+ * False: there is none. */
+static bool mark_invariants(const Graph *g, const Graph *fn, Arena *a, uint8_t *fixed,
+                            bool first) {
+    for (ApplyId id = 0; id < g->napply; id++) {
+        if (!op_is(g->s, g->apply[id].op, OP_SCAN)) continue;
+        ScanForm f = scan_form_of(g, id, a);
+        if (f.fn != fn) continue;
+        for (size_t k = 0; k < fn->inputs.n; k++) {
+            bool other = k >= f.other_in && k < f.other_in + f.nother;
+            fixed[fn->inputs.p[k]] = other && (first || fixed[fn->inputs.p[k]]);
+        }
+        first = false;
+    }
+    return !first;
+}
+
+uint8_t *scan_body_invariants(const Graph *fn, Arena *a) {
+    const Graph *main = fn->main;
+    if (fn == main) return NULL;
+    uint8_t *fixed = NEW_N(a, fn->nvar + 1, uint8_t);
+    bool any = mark_invariants(main, fn, a, fixed, true);
+    for (size_t i = 0; i < main->functions.n; i++)
+        any = mark_invariants(main->functions.p[i], fn, a, fixed, !any);
+    if (!any) return NULL;
+    scan_spread_invariants(fn, fixed);
+    return fixed;
+}
+
 bool scan_any(const Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
         if (op_is(g->s, g->apply[a].op, OP_SCAN)) return true;

@@ -8,22 +8,13 @@
 
 /* ---- invariants ---- */
 
-/* Variables of the body that depend on no row and no state; without constants. */
+/* Variables of the body that depend on no row and no state. */
 static uint8_t *find_invariants(const Scan *l) {
     const ScanForm *f = &l->part.f;
-    const Graph *fn = f->fn;
-    uint8_t *fixed = NEW_N(l->a, fn->nvar, uint8_t);
-    for (Var v = 0; v < fn->nvar; v++)
-        fixed[v] = var_is_const(fn, v) || var_leaf(fn, v) == LEAF_DIM;
+    uint8_t *fixed = NEW_N(l->a, f->fn->nvar, uint8_t);
     for (size_t i = 0; i < f->nother; i++)
-        fixed[fn->inputs.p[f->other_in + i]] = 1;
-    for (ApplyId a = 0; a < fn->napply; a++) {
-        const Apply *ap = &fn->apply[a];
-        bool all = !ap->serial && ap->nin > 0;
-        for (size_t i = 0; all && i < ap->nin; i++)
-            all = fixed[apply_in(fn, a)[i]];
-        memset(fixed + ap->out, all, ap->nout);
-    }
+        fixed[f->fn->inputs.p[f->other_in + i]] = 1;
+    scan_spread_invariants(f->fn, fixed);
     return fixed;
 }
 
