@@ -400,16 +400,23 @@ static void *refuse_and_test(void *row) {
     return NULL;
 }
 
-/* clang's AddressSanitizer maps memory of its own at any time. */
+#ifdef __has_feature
+#define HAS_FEATURE(x) __has_feature(x)
+#else
+#define HAS_FEATURE(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(address_sanitizer)
+enum { SANITIZED = true };
+#else
+enum { SANITIZED = false };
+#endif
+
+/* AddressSanitizer maps memory of its own at any time. */
 static bool sanitizer_needs(const struct Refusal *r) {
     bool maps = false;
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
     for (size_t i = 0; i < sizeof r->call / sizeof *r->call; i++)
         maps |= r->call[i] == SYS_mmap;
-#endif
-#endif
-    return (void)r, maps;
+    return SANITIZED && maps;
 }
 
 /* In a thread, as nothing takes a filter away: at its end a process needs the calls,
