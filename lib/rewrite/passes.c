@@ -179,8 +179,9 @@ const Pass rewrite_passes[] = {
      "** 2 * x ** 3 is x ** 5.",
      1.57, .graph = factors_float_pass, .worth = factors_float_worth},
     {"share-factors", "algebra",
-     "Solves systems of one matrix, or of its transpose, by one factorisation.", 1.58,
-     .graph = solve_share_pass, .ops = systems},
+     "Solves systems of one matrix, or of its transpose, by one factorisation, "
+     "which gives its determinant, too.",
+     1.58, .graph = solve_share_pass, .ops = systems},
     {"scan-merge", "scan",
      "Merges loops with the same steps that need nothing of each other, and loops with "
      "until that differ only in the rows that they keep.",
