@@ -22,6 +22,15 @@ typedef struct Case {
     const char *mode; /* of rewriting, before it is split; NULL: FAST_RUN */
 } Case;
 
+static const char recurrent[] =
+    "thunkline: 1\ninputs:\n  x: float64[n, 5, 3]\n  y: float64[n]\nshared:\n"
+    "  U: float64[3, 4] = normal(0, 0.5, (3, 4), seed=1)\n"
+    "  V: float64[4, 4] = normal(0, 0.5, (4, 4), seed=2)\n  b: float64[4] = zeros(4)\n"
+    "let: |\n  step = lambda x, h: tanh(x @ U + h @ V + b)\n"
+    "  h = scan(step, sequences=[transpose(x, axes=[1, 0, 2])], "
+    "outputs_info=[zeros((n, 4))])\n"
+    "  loss = mean((sum(h[-1], axis=1) - y) ** 2)\noutputs: [loss]\n";
+
 static const Case cases[] = {
     {"digits",
      "examples/digits/model.yaml",
@@ -152,29 +161,11 @@ static const Case cases[] = {
      {"x", "y"},
      false,
      NULL},
-    {"recurrent",
+    {"recurrent", NULL, recurrent, "U,V,b", "sgd(0.1)", {"x", "y"}, false, NULL},
+    /* states of its gradient add up parts */
+    {"recurrent, as it is",
      NULL,
-     "thunkline: 1\ninputs:\n  x: float64[n, 5, 3]\n  y: float64[n]\nshared:\n"
-     "  U: float64[3, 4] = normal(0, 0.5, (3, 4), seed=1)\n"
-     "  V: float64[4, 4] = normal(0, 0.5, (4, 4), seed=2)\n  b: float64[4] = zeros(4)\n"
-     "let: |\n  step = lambda x, h: tanh(x @ U + h @ V + b)\n"
-     "  h = scan(step, sequences=[transpose(x, axes=[1, 0, 2])], "
-     "outputs_info=[zeros((n, 4))])\n"
-     "  loss = mean((sum(h[-1], axis=1) - y) ** 2)\noutputs: [loss]\n",
-     "U,V,b",
-     "sgd(0.1)",
-     {"x", "y"},
-     false,
-     NULL},
-    {"recurrent, as it is", /* states of its gradient add up parts */
-     NULL,
-     "thunkline: 1\ninputs:\n  x: float64[n, 5, 3]\n  y: float64[n]\nshared:\n"
-     "  U: float64[3, 4] = normal(0, 0.5, (3, 4), seed=1)\n"
-     "  V: float64[4, 4] = normal(0, 0.5, (4, 4), seed=2)\n  b: float64[4] = zeros(4)\n"
-     "let: |\n  step = lambda x, h: tanh(x @ U + h @ V + b)\n"
-     "  h = scan(step, sequences=[transpose(x, axes=[1, 0, 2])], "
-     "outputs_info=[zeros((n, 4))])\n"
-     "  loss = mean((sum(h[-1], axis=1) - y) ** 2)\noutputs: [loss]\n",
+     recurrent,
      "U,V,b",
      "sgd(0.1)",
      {"x", "y"},
