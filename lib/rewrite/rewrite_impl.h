@@ -272,6 +272,13 @@ struct Visit {
     bool waiting;  /* replaced, and the replacement is not done yet */
 };
 
+/* Which inputs of the bodies of all loops are the same in each step: by function, an
+ * array by input. Found when first asked for; arena NULL: not yet. */
+typedef struct LoopBodies {
+    Arena *arena;
+    Map steady;
+} LoopBodies;
+
 struct Rewriter {
     Session *s;
     Graph *g;
@@ -308,12 +315,13 @@ struct Rewriter {
     uint64_t budget;    /* replacements allowed per entry and stage */
     uint16_t recent[64]; /* ring buffer of the entries that fired last */
     uint32_t fired, sweeps;
-    uint32_t *number; /* replacements so far, over all graphs of a run */
-    uint32_t epoch;   /* how often g was compacted */
-    size_t current;   /* the graph pass being run */
-    double from, to;  /* positions of the stage */
-    struct Why *why;  /* --why; NULL: nobody asks */
-    bool asked;       /* the matcher is to tell `why` where it fails */
+    uint32_t *number;   /* replacements so far, over all graphs of a run */
+    uint32_t epoch;     /* how often g was compacted */
+    size_t current;     /* the graph pass being run */
+    double from, to;    /* positions of the stage */
+    struct Why *why;    /* --why; NULL: nobody asks */
+    LoopBodies *bodies; /* scan_body_invariants; NULL: not known */
+    bool asked;         /* the matcher is to tell `why` where it fails */
     bool failed;
     /* Of a search: applies the ops of right sides in place of op_apply; NULL: none. */
     bool (*apply)(void *ctx, const Op *op, const Props *props, VarList in, Var *out);

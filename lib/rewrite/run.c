@@ -17,6 +17,7 @@ typedef struct RewriteRun {
     const RewriteOptions *o;
     uint32_t number, fired, sweeps, epoch; /* epoch: the next one to use */
     Why *why;
+    LoopBodies *bodies; /* while each graph is rewritten, inner ones first */
 } RewriteRun;
 
 static bool entry_takes_part(const DatabaseEntry *e, bool graph_pass) {
@@ -101,6 +102,7 @@ static bool rewrite_one_graph(RewriteRun *run, Graph *g, double from, double to)
     rewriter_open(&r, g, run->db, run->o, &run->number);
     r.epoch = run->epoch;
     r.why = run->why;
+    r.bodies = run->bodies;
     bool ok = run_stages(&r, from, to);
     if (ok) compact_overlay(&r);
     graph_trim(g);
@@ -114,11 +116,16 @@ static bool rewrite_one_graph(RewriteRun *run, Graph *g, double from, double to)
 /* ---- the whole run ---- */
 
 static bool run_each_graph(RewriteRun *run, Graph *main, double from, double to) {
-    for (size_t i = 0, n = main->functions.n; i < n; i++)
-        if (!main->functions.p[i]->fused &&
-            !rewrite_one_graph(run, main->functions.p[i], from, to))
-            return false;
-    return rewrite_one_graph(run, main, from, to);
+    LoopBodies bodies = {0};
+    bool ok = true;
+    run->bodies = &bodies;
+    for (size_t i = 0, n = main->functions.n; ok && i < n; i++)
+        if (!main->functions.p[i]->fused)
+            ok = rewrite_one_graph(run, main->functions.p[i], from, to);
+    ok = ok && rewrite_one_graph(run, main, from, to);
+    scan_bodies_close(&bodies);
+    run->bodies = NULL;
+    return ok;
 }
 
 /* ---- loops ---- */

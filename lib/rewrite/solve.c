@@ -130,7 +130,7 @@ bool solve_share_pass(Rewriter *r) {
     SolvePass q = {.r = r, .of = NEW_N(a, r->g->nvar + 1, Factors)};
     bool ok = true;
     find_systems(&q, graph_live(r->g, a, ROOTS_RUN | ROOTS_INIT),
-                 scan_body_invariants(r->g, a));
+                 scan_body_invariants(r, a));
     for (Var v = 0; v < r->g->nvar; v++)
         q.of[v].out[0] = VAR_NONE;
     for (size_t i = 0; ok && i < q.system.n && !rewriter_limit_reached(r); i++) {

@@ -35,33 +35,49 @@ void scan_spread_invariants(const Graph *fn, uint8_t *fixed) {
     }
 }
 
-/* Marks the inputs of fn that are the same in each step of the loops over it in g.
- * False: there is none. */
-static bool mark_invariants(const Graph *g, const Graph *fn, Arena *a, uint8_t *fixed,
-                            bool first) {
+/* Of each body of a loop in g, marks the inputs that are the same in each step. */
+static void note_bodies(LoopBodies *l, const Graph *g) {
     for (ApplyId id = 0; id < g->napply; id++) {
         if (!op_is(g->s, g->apply[id].op, OP_SCAN)) continue;
-        ScanForm f = scan_form_of(g, id, a);
-        if (f.fn != fn) continue;
-        for (size_t k = 0; k < fn->inputs.n; k++) {
+        ScanForm f = scan_form_of(g, id, l->arena);
+        uint64_t had;
+        if (!f.fn) continue;
+        bool again = map_get(&l->steady, (uintptr_t)f.fn, &had);
+        uint8_t *steady = again ? (uint8_t *)(uintptr_t)had
+                                : NEW_N(l->arena, f.fn->inputs.n + 1, uint8_t);
+        for (size_t k = 0; k < f.fn->inputs.n; k++) {
             bool other = k >= f.other_in && k < f.other_in + f.nother;
-            fixed[fn->inputs.p[k]] = other && (first || fixed[fn->inputs.p[k]]);
+            steady[k] = other && (!again || steady[k]);
         }
-        first = false;
+        if (!again) map_put(&l->steady, (uintptr_t)f.fn, (uintptr_t)steady);
     }
-    return !first;
 }
 
-uint8_t *scan_body_invariants(const Graph *fn, Arena *a) {
-    const Graph *main = fn->main;
-    if (fn == main) return NULL;
+uint8_t *scan_body_invariants(Rewriter *r, Arena *a) {
+    const Graph *fn = r->g, *main = fn->main;
+    LoopBodies *l = r->bodies;
+    uint64_t steady;
+    if (fn == main || !l) return NULL;
+    if (!l->arena) {
+        l->arena = arena_new(r->s);
+        l->steady = MAP(r->s);
+        note_bodies(l, main);
+        for (size_t i = 0; i < main->functions.n; i++)
+            note_bodies(l, main->functions.p[i]);
+    }
+    if (!map_get(&l->steady, (uintptr_t)fn, &steady)) return NULL;
     uint8_t *fixed = NEW_N(a, fn->nvar + 1, uint8_t);
-    bool any = mark_invariants(main, fn, a, fixed, true);
-    for (size_t i = 0; i < main->functions.n; i++)
-        any = mark_invariants(main->functions.p[i], fn, a, fixed, !any);
-    if (!any) return NULL;
+    for (size_t k = 0; k < fn->inputs.n; k++)
+        fixed[fn->inputs.p[k]] = ((uint8_t *)(uintptr_t)steady)[k];
     scan_spread_invariants(fn, fixed);
     return fixed;
+}
+
+void scan_bodies_close(LoopBodies *l) {
+    if (!l->arena) return;
+    map_free(&l->steady);
+    arena_free(l->arena);
+    l->arena = NULL;
 }
 
 bool scan_any(const Graph *g) {

@@ -20,9 +20,10 @@ bool scan_any(const Graph *g);
 /* Adds to the inputs that are the same in each step what follows from them, constants
  * and dims alone. */
 void scan_spread_invariants(const Graph *fn, uint8_t *fixed);
-/* The variables that are the same in each step of each loop whose body is fn. NULL: fn
- * is the body of none. */
-uint8_t *scan_body_invariants(const Graph *fn, Arena *a);
+/* The variables that are the same in each step of each loop whose body r->g is. NULL:
+ * it is the body of none. */
+uint8_t *scan_body_invariants(Rewriter *r, Arena *a);
+void scan_bodies_close(LoopBodies *l);
 /* A pass over one scan: true when it replaced something (scan_install). False with *ok
  * false: diagnosed. */
 typedef bool ScanFn(Scan *l, bool *ok);
