@@ -196,14 +196,21 @@ whole() { # TEXT...
 
 @test "a mapped file that shrinks or changes while it is read: an error, status 4, no leftovers" {
     gload -e 'ones(4000000)' | grun -r out=x.npy
-    gload -i 'x: float64[n]' --shared 's: float64 = 0' -e 's' --outputs s --update 's = s + sum(x)' -o g.tlg
+    gload -e 'ones(1)[0]' | grun -r out=one.npy
+    gload -i 'x: float64[n]' -i 'one: float64' --shared 's: float64 = 0' -e 's' --outputs s \
+        --update 's = s + one * sum(x)' -o g.tlg
+    mkfifo one
     local how
     for how in 'truncate -s 4096 x.npy' 'printf x | dd of=x.npy bs=1 seek=100000 conv=notrunc'; do
         for json in '' '--errors=json'; do
             gload -e 'ones(4000000)' | grun -r out=x.npy
-            grun g.tlg x=@x.npy --steps 400 --threads 2 --save s.tlg $json >.out 2>.err &
-            until grep -q x.npy "/proc/$!/maps"; do sleep 0.01; done
+            # x is mapped by then, and no step begins before the other input is there
+            exec 5<>one
+            grun g.tlg x=@x.npy one=@one --steps 4 --threads 2 --save s.tlg $json >.out 2>.err 5>&- &
+            until grep -q x.npy "/proc/$!/maps" || ! kill -0 $!; do sleep 0.01; done
             bash -c "$how" 2>/dev/null
+            cat one.npy >&5
+            exec 5>&-
             status=0
             wait $! || status=$?
             [ "$status" = 4 ] || complain 'status 4' "$how"
