@@ -10,6 +10,7 @@
 enum { ROUNDS_MAX = 101 };
 
 bool bench_wall;
+double bench_pause;
 
 double bench_now(void) {
     struct timespec t;
@@ -41,6 +42,14 @@ static int repeats(Timed t) {
     return once > 5e-4 ? 1 : (int)(5e-4 / (once + 1e-9)) + 1;
 }
 
+/* Returns what it took by bench_now(). */
+static double pause_round(void) {
+    double from = bench_now();
+    struct timespec rest = {.tv_nsec = (long)(bench_pause * 1e9)};
+    if (bench_pause > 0) nanosleep(&rest, NULL);
+    return bench_now() - from;
+}
+
 void bench_pair(Timed ours, const Timed *yard, double budget, double *t_ours,
                 double *t_yard) {
     double x[ROUNDS_MAX], y[ROUNDS_MAX], until = bench_now() + budget;
@@ -48,6 +57,7 @@ void bench_pair(Timed ours, const Timed *yard, double budget, double *t_ours,
     while (n < 3 || (n < ROUNDS_MAX && bench_now() < until)) {
         x[n] = timed(ours, nx);
         y[n] = yard ? timed(*yard, ny) : 0;
+        if (yard) until += pause_round();
         n++;
     }
     *t_ours = median(x, n);

@@ -17,7 +17,11 @@ typedef struct Timed {
  * are timed. */
 double bench_now(void);
 extern bool bench_wall;
-/* Medians of rounds that take turns, `budget` seconds in all; yard may be NULL. */
+/* Seconds of pause after each round of a yardstick: for a library whose threads go on
+ * waiting in a loop, and so hold the cores that ours need. */
+extern double bench_pause;
+/* Medians of rounds that take turns, `budget` seconds in all without the pauses; yard
+ * may be NULL. */
 void bench_pair(Timed ours, const Timed *yard, double budget, double *t_ours,
                 double *t_yard);
 

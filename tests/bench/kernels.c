@@ -236,6 +236,7 @@ static void product(const Library *lib, Product p) {
     Rig r;
     double ours, yard = 0;
     bench_wall = p.threads > 0;
+    bench_pause = p.threads ? 0.05 : 0;
     rig_open_on(&r, text, true, p.threads ? p.threads : 1);
     p.lib = lib;
     p.a = vm_input(r.m, 0)->t.data;
@@ -253,6 +254,7 @@ static void product(const Library *lib, Product p) {
              2e-9 * p.m * p.k * p.n / ours);
     bench_row(name, ours, what, yard, p.own ? .8 : p.n == 1 ? 1.1 : 1.03, p.numpy);
     bench_wall = false;
+    bench_pause = 0;
     free(p.c);
     rig_close(&r);
 }
