@@ -5,34 +5,64 @@
 
 #include <string.h>
 
-/* Does the text define the op, in a line of its own below `ops:`? */
-static bool text_defines(const char *text, const char *name) {
+/* The lines of the op below `ops:`, with those below its name, and where the next op
+ * begins; NULL: the text doesn't define it. */
+static const char *find_definition(const char *text, const char *name,
+                                   const char **end) {
     size_t n = strlen(name);
-    for (const char *p = text; (p = strstr(p, name)); p += n)
-        if (p - text > 3 && memcmp(p - 3, "\n  ", 3) == 0 && p[n] == ':' &&
-            p[n + 1] == '\n')
-            return true;
-    return false;
+    for (const char *p = text; (p = strstr(p, name)); p += n) {
+        if (p - text <= 3 || memcmp(p - 3, "\n  ", 3) != 0 || p[n] != ':' ||
+            p[n + 1] != '\n')
+            continue;
+        const char *next = p + n;
+        do
+            next = strchr(next + 1, '\n');
+        while (next && (next[1] == '\n' || strncmp(next + 1, "    ", 4) == 0));
+        *end = next ? next + 1 : p + strlen(p);
+        return p - 2;
+    }
+    return NULL;
 }
 
-/* One op of a file; all if name is NULL. False: there is no memory for it. */
-static bool add_text_ops(Session *s, const EmbeddedText *of, const char *name) {
+/* An op file with this op alone, on the lines that it is on in the file. The session's
+ * arena keeps it. */
+static const char *single_op_file(Session *s, const char *text, const char *from,
+                                  const char *end) {
+    Str lines = STR(s);
+    int above = 0;
+    for (const char *p = text; p < from; p++)
+        above += *p == '\n';
+    str_puts(&lines, "thunkline: 1\nops:\n");
+    str_repeat(&lines, '\n', above - 2);
+    str_add(&lines, from, (size_t)(end - from));
+    const char *file = arena_str(session_arena(s), str_text(&lines), lines.n);
+    str_free(&lines);
+    return file;
+}
+
+/* Adds the ops of an op file; only that of the name if there is one. False: there is no
+ * memory for them. */
+static bool add_text_ops(Session *s, const char *file, const char *text,
+                         const char *name) {
     Arena *a = arena_new(s);
     size_t mark = diag_count(s);
-    const Doc *root =
-        yaml_read(s, a, source_add(s, of->file, of->text, strlen(of->text)));
-    bool ok = root && doc_shipped_ops(s, of->file, root, name);
+    const Doc *root = yaml_read(s, a, source_add(s, file, text, strlen(text)));
+    bool ok = root && doc_shipped_ops(s, file, root, name);
     arena_free(a);
     if (!ok && !diag_hit_limit(s, mark))
-        bug("%s does not hold: %s", of->file, diag_get(s, mark)->text);
+        bug("%s does not hold: %s", file, diag_get(s, mark)->text);
     return ok;
 }
 
 bool io_text_op(Session *s, const char *name, const Op **op) {
-    *op = NULL;
-    for (size_t i = 0; op_texts[i].file && !*op; i++) {
-        if (name && !text_defines(op_texts[i].text, name)) continue;
-        if (!add_text_ops(s, &op_texts[i], name)) return false;
+    const Op *have = name ? op_find(s, name, strlen(name)) : NULL;
+    *op = have && have->yields ? have : NULL;
+    for (const EmbeddedText *of = op_texts; of->file && !*op; of++) {
+        const char *end = NULL,
+                   *from = name ? find_definition(of->text, name, &end) : NULL,
+                   *text = from ? single_op_file(s, of->text, from, end) : of->text;
+        if (name && !from) continue;
+        if (!add_text_ops(s, of->file, text, name)) return false;
         if (name) *op = op_find(s, name, strlen(name));
     }
     return true;

@@ -1,7 +1,10 @@
 /* The text forms: every sentence of the design's page on them, as a file that is read
  * or refused, and the canonical form as a fixed point. */
+#include "base/embedded.h"
 #include "graph/graph.h"
 #include "io/io.h"
+#include "io/text_ops.h"
+#include "op/services.h"
 #include "os/file.h"
 #include "test.h"
 
@@ -458,6 +461,38 @@ static void pictures(void) {
     graph_free(g);
 }
 
+/* The source of an op that comes as text is that op's lines of its file, each under its
+ * number there; the text is read once, however often the op is asked for. */
+static void shipped_texts(void) {
+    services(s)->text_op = io_text_op;
+    for (const EmbeddedText *of = op_texts; of->file; of++) {
+        const char *p = of->text;
+        unsigned line = 1;
+        for (; *p; line++, p = strchr(p, '\n') + 1) {
+            const char *end = strchr(p, ':');
+            if (strncmp(p, "  ", 2) != 0 || !ascii_is_letter(p[2]) || end[1] != '\n')
+                continue;
+            char name[64];
+            snprintf(name, sizeof name, "%.*s", (int)(end - p - 2), p + 2);
+            const Op *op, *again;
+            CHECK(io_text_op(s, name, &op) && op, "%s", name);
+            size_t sources = source_count(s);
+            CHECK(io_text_op(s, name, &again) && again == op, "%s", name);
+            CHECK(source_count(s) == sources, "%s is read again", name);
+            uint32_t i = 1, at = 0, col;
+            while (i <= sources && strcmp(source_get(s, i)->name, of->file) != 0)
+                i++;
+            for (; i <= sources && at != line; i++) {
+                const char *found = strstr(source_get(s, i)->text, name);
+                if (strcmp(source_get(s, i)->name, of->file) != 0 || !found) continue;
+                uint32_t from = (uint32_t)(found - source_get(s, i)->text);
+                span_place(s, (Span){i, from, from}, &at, &col);
+            }
+            CHECK(at == line, "%s: line %u, not %u", name, at, line);
+        }
+    }
+}
+
 int main(void) {
     s = session_new(NULL, NULL);
     sections();
@@ -469,6 +504,7 @@ int main(void) {
     json();
     references();
     pictures();
+    shipped_texts();
     diag_clear(s);
     session_free(s);
     return TEST_END("io_text");
