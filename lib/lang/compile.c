@@ -108,7 +108,7 @@ bool compiler_define_ast(Compiler *c, const Ast *e) {
     }
     for (size_t i = 0; i < n; i++)
         map_put(&c->definition, annotated ? e->sym : e->kid[i]->sym, c->defs.n);
-    vec_push(c->s, &c->defs, ((Definition){e, false}));
+    vec_push(c->s, &c->defs, ((Definition){.ast = e}));
     return true;
 }
 

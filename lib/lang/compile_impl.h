@@ -28,7 +28,8 @@ typedef struct LambdaLocal {
 
 typedef struct Definition {
     const Ast *ast;
-    bool done; /* compiled */
+    uint32_t place; /* in the list of those to compile, if it names this one there */
+    bool done;      /* compiled */
 } Definition;
 
 typedef enum Infix {

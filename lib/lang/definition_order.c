@@ -20,7 +20,6 @@ typedef struct DefinitionOrder {
     Compiler *c;
     Vec(NameVisit) todo;
     Vec(uint32_t) wanted; /* those that are yet to be compiled */
-    Map place;            /* definition -> its place in this list */
     Vec(uint32_t) need;   /* places that the wanted ones need, one after the other */
     Vec(uint32_t) first;  /* by place: where its part of `need` begins */
 } DefinitionOrder;
@@ -32,13 +31,13 @@ static bool is_shadowed(const LambdaShadow *k, Sym name) {
 }
 
 static void want_definition(DefinitionOrder *r, uint64_t d) {
-    uint64_t place = r->wanted.n;
-    if (r->c->defs.p[d].done) return;
-    if (!map_get(&r->place, d, &place)) {
-        map_put(&r->place, d, place);
+    Definition *k = &r->c->defs.p[d];
+    if (k->done) return;
+    if (k->place >= r->wanted.n || r->wanted.p[k->place] != d) {
+        k->place = (uint32_t)r->wanted.n;
         vec_push(r->c->s, &r->wanted, (uint32_t)d);
     }
-    vec_push(r->c->s, &r->need, (uint32_t)place);
+    vec_push(r->c->s, &r->need, k->place);
 }
 
 /* A called name refers to a definition only if no function has that name. */
@@ -135,7 +134,6 @@ static bool compile_wanted(DefinitionOrder *r) {
                   ? compile_in_order(r, order)
                   : fail_cycle(r, circle, order);
     mem_free(order);
-    map_free(&r->place);
     vec_free(&r->todo);
     vec_free(&r->wanted);
     vec_free(&r->need);
@@ -144,13 +142,13 @@ static bool compile_wanted(DefinitionOrder *r) {
 }
 
 bool compile_needed(Compiler *c, const Ast *e) {
-    DefinitionOrder r = {.c = c, .place = MAP(c->s)};
+    DefinitionOrder r = {.c = c};
     want_used_names(&r, e);
     return compile_wanted(&r);
 }
 
 bool compiler_run(Compiler *c) {
-    DefinitionOrder r = {.c = c, .place = MAP(c->s)};
+    DefinitionOrder r = {.c = c};
     for (size_t d = 0; d < c->defs.n; d++)
         want_definition(&r, d);
     return compile_wanted(&r);

@@ -7,7 +7,8 @@ const Macro *macro_find(const char *name, size_t n) {
     for (size_t i = 0; catalogue_macros[i]; i++)
         for (size_t k = 0; k < catalogue_macros[i]->n; k++) {
             const Macro *m = &catalogue_macros[i]->macro[k];
-            if (strlen(m->name) == n && memcmp(m->name, name, n) == 0) return m;
+            if (*m->name == *name && strncmp(m->name, name, n) == 0 && !m->name[n])
+                return m;
         }
     return NULL;
 }

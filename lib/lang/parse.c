@@ -559,18 +559,24 @@ static const Ast *parse_not(Parser *p) {
     return e;
 }
 
+static const Ast *parse_logic(Parser *p, bool either);
+static const Ast *parse_logic_operand(Parser *p, bool either) {
+    return either ? parse_logic(p, false) : parse_not(p);
+}
+
 /* a and b and c, or an operand alone; `or` binds less tightly than `and`. */
 static const Ast *parse_logic(Parser *p, bool either) {
     const char *word = either ? "or" : "and";
-    size_t first = p->kids.n;
     uint32_t begin = p->tok->begin;
+    const Ast *x = parse_logic_operand(p, either);
+    if (!x || !parser_sees_word(p, word)) return x;
+    size_t first = p->kids.n;
+    vec_push(p->s, &p->kids, x);
     do {
-        if (p->kids.n > first) p->tok++;
-        const Ast *x = either ? parse_logic(p, false) : parse_not(p);
-        if (!x) return NULL;
+        p->tok++;
+        if (!(x = parse_logic_operand(p, either))) return NULL;
         vec_push(p->s, &p->kids, x);
     } while (parser_sees_word(p, word));
-    if (p->kids.n == first + 1) return p->kids.p[--p->kids.n];
     Ast *e = parse_new_tree(p, AST_LOGIC, begin, first);
     e->op = word;
     return e;
