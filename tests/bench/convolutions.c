@@ -48,12 +48,14 @@ static void write_graph(const Layer *l, int which, char text[600]) {
         l->stride, l->padding, l->groups);
 }
 
-static void time_layer(const Layer *l, int which) {
+/* The row, if its name contains `only`. */
+static void time_layer(const Layer *l, int which, const char *only) {
     static const char *const part[] = {"", " dx", " dw"};
     char text[600], name[64], peer[64];
     double ours;
     Rig r;
     snprintf(name, sizeof name, "%s%s", l->name, part[which]);
+    if (!strstr(name, only)) return;
     snprintf(peer, sizeof peer, "conv%d_%s", which, l->name);
     write_graph(l, which, text);
     rig_open(&r, text, true);
@@ -63,13 +65,12 @@ static void time_layer(const Layer *l, int which) {
     bench_row(name, ours, t > 0 ? "PyTorch" : "PyTorch: not installed", t, 1.2, NULL);
 }
 
-/* With an argument only the layers whose names contain it. */
+/* With an argument only the rows whose names contain it. */
 int main(int argc, char **argv) {
     tool_environment();
     bench_title("convolutions");
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
         for (int which = 0; which < 3; which++)
-            if (argc < 2 || strstr(layers[i].name, argv[1]))
-                time_layer(&layers[i], which);
+            time_layer(&layers[i], which, argc < 2 ? "" : argv[1]);
     return 0;
 }
