@@ -313,12 +313,14 @@ void LEVEL(conv_each)(const ConvEach *all) {
 
 static inline __attribute__((always_inline)) void
 sums_3x3(const ConvEach *a, int64_t step, const float *dy, int64_t i,
-         const TapPart *part, EachVec sum[9]) {
-    EachVec v[3][3];
+         const TapPart *part, EachVec all[9]) {
+    EachVec v[3][3], sum[9]; /* in registers: dy might lie where `all` does */
     size_t old = 3 - (size_t)step;
     Mask mask = mask_of(i, a->columns);
     int64_t row = a->row[0];
     dy += i;
+    for (size_t k = 0; k < 9; k++)
+        sum[k] = all[k];
     for (size_t k = 0; k < old; k++)
         load_taps(a, row + (int64_t)k, part, 3, step, v[k]);
     for (int64_t j = 0; j < a->rows; j++, row += step, dy += a->out_row) {
@@ -331,6 +333,8 @@ sums_3x3(const ConvEach *a, int64_t step, const float *dy, int64_t i,
             for (size_t t = 0; t < 3; t++)
                 v[k][t] = v[k + (size_t)step][t];
     }
+    for (size_t k = 0; k < 9; k++)
+        all[k] = sum[k];
 }
 
 /* For the taps of one row of a filter. */
