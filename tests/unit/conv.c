@@ -73,8 +73,7 @@ static Value run_after(Lab *l, ApplyId id, bool reference, const After *after,
               .host = &host};
     CHECK(reference ? a->op->debug(&c) : a->op->perform(&c), "%s fails", a->op->name);
     CHECK(!nafter || c.after_done, "%s leaves what comes after it", a->op->name);
-    free(lab_scratch_mem);
-    lab_scratch_mem = NULL;
+    lab_scratch_free();
     return out;
 }
 
@@ -153,24 +152,76 @@ static ApplyId apply(Lab *l, const char *name, Var a, Var b, const int64_t *size
     return r == VAR_NONE ? APPLY_NONE : var_owner(l->g, r);
 }
 
+/* The convolution and both gradients, of layouts below `layouts`. */
+static void compare_all(Lab *l, const Some *c, DType d, int layouts) {
+    int n = 2 + c->ndim;
+    Var x = lab_input(l, lab_filled(l, d, n, c->x, (int)rnd(layouts)), true);
+    Var w = lab_input(l, lab_filled(l, d, n, c->w, (int)rnd(layouts)), true);
+    ApplyId y = apply(l, "conv", x, w, NULL, c);
+    if (y == APPLY_NONE) return;
+    const Type *t = var_type(l->g, l->g->apply[y].out);
+    Var g = lab_input(l, lab_filled(l, d, n, t->dim, (int)rnd(layouts)), true);
+    compare_levels(l, y, c, d);
+    if (d == DT_FLOAT32) compare_after(l, y, c);
+    compare_levels(l, apply(l, "conv_input_grad", g, w, c->x + 2, c), c, d);
+    compare_levels(l, apply(l, "conv_weights_grad", x, g, c->w + 2, c), c, d);
+    lab_reset(l);
+}
+
 static void test_random(Lab *l) {
     static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT64, DT_INT32, DT_FLOAT16};
     for (int i = 0; i < RUNS; i++) {
         Some c = some_conv();
-        DType d = dtypes[rnd(4)];
-        int n = 2 + c.ndim, layout = (int)rnd(LAYOUTS);
-        Var x = lab_input(l, lab_filled(l, d, n, c.x, layout), true);
-        Var w = lab_input(l, lab_filled(l, d, n, c.w, (int)rnd(LAYOUTS)), true);
-        ApplyId y = apply(l, "conv", x, w, NULL, &c);
-        if (y == APPLY_NONE) return;
-        const Type *t = var_type(l->g, l->g->apply[y].out);
-        Var g = lab_input(l, lab_filled(l, d, n, t->dim, (int)rnd(LAYOUTS)), true);
-        compare_levels(l, y, &c, d);
-        if (d == DT_FLOAT32) compare_after(l, y, &c);
-        compare_levels(l, apply(l, "conv_input_grad", g, w, c.x + 2, &c), &c, d);
-        compare_levels(l, apply(l, "conv_weights_grad", x, g, c.w + 2, &c), &c, d);
-        lab_reset(l);
+        compare_all(l, &c, dtypes[rnd(4)], LAYOUTS);
     }
+}
+
+/* Many channels, few positions: weights that are packed when they are needed, some
+ * channels at a time, and gradients with strides by columns. */
+static void test_deep(Lab *l) {
+    static const Some all[] = {
+        {2,
+         1,
+         {1, 70, 7, 7},
+         {66, 70, 3, 3},
+         {1, 1},
+         {1, 1},
+         {1, 1, 1, 1},
+         "rows of 7"},
+        {2,
+         1,
+         {1, 99, 5, 13},
+         {64, 99, 3, 3},
+         {1, 1},
+         {1, 2},
+         {1, 1, 1, 1},
+         "overlaps"},
+        {2, 2, {1, 560, 3, 3}, {64, 280, 1, 1}, {1, 1}, {1, 1}, {0}, "1x1, groups"},
+        {2,
+         1,
+         {1, 40, 14, 14},
+         {70, 40, 3, 3},
+         {2, 2},
+         {1, 1},
+         {1, 1, 1, 1},
+         "strides"},
+        {2, 2, {2, 66, 9, 8}, {140, 33, 3, 2}, {2, 3}, {2, 1}, {1, 2, -1, 0}, "groups"},
+        {1, 1, {2, 35, 40}, {90, 35, 4}, {3}, {2}, {5, 4}, "1 axis"},
+        {3,
+         1,
+         {1, 9, 5, 6, 5},
+         {64, 9, 2, 3, 1},
+         {2, 1, 3},
+         {1, 2, 1},
+         {1, 0, 2, 1, 0, 0},
+         "3 axes"},
+        {2, 1, {1, 3, 9, 30}, {64, 3, 2, 2}, {4, 5}, {1, 1}, {0}, "gaps"},
+        {2, 1, {1, 3, 4, 2}, {64, 3, 2, 2}, {2, 2}, {3, 1}, {4, 4, 6, 6}, "beside x"},
+    };
+    static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT64, DT_INT32};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++)
+            compare_all(l, &all[i], dtypes[k], k == 0 ? 1 : LAYOUTS);
 }
 
 /* Numbers whose sums depend on their order. */
@@ -203,6 +254,7 @@ static void test_threads(void) {
     static const Some all[] = {
         {2, 1, {2, 20, 40, 30}, {24, 20, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, "wide"},
         {2, 1, {1, 70, 9, 9}, {90, 70, 3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}, "deep"},
+        {2, 1, {1, 99, 7, 7}, {99, 99, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, "small"},
         {2, 24, {2, 24, 33, 40}, {24, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, "each"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -216,6 +268,7 @@ static void test_threads(void) {
 int main(void) {
     Lab l = lab_new(2);
     test_random(&l);
+    test_deep(&l);
     lab_free(&l);
     test_threads();
     return TEST_END("conv");

@@ -72,13 +72,22 @@ static bool lab_alloc(Call *c, size_t i, DType d, int ndim, const int64_t *shape
     return tensor_new(c->s, d, ndim, shape, &c->out[i].t);
 }
 
-static void *lab_scratch_mem; /* one Call at a time */
+static void
+    *lab_scratch_mem; /* one Call's at a time; each piece begins with the last */
 static void *lab_scratch(Call *c, size_t bytes) {
+    size_t room = (bytes + 127) / 64 * 64;
+    char *piece = aligned_alloc(64, 64 + room);
     (void)c;
-    free(lab_scratch_mem);
-    lab_scratch_mem = aligned_alloc(64, (bytes + 127) / 64 * 64);
-    memset(lab_scratch_mem, 0xa5, (bytes + 127) / 64 * 64);
-    return lab_scratch_mem;
+    memcpy(piece, &lab_scratch_mem, sizeof lab_scratch_mem);
+    lab_scratch_mem = piece;
+    return memset(piece + 64, 0xa5, room);
+}
+
+static inline void lab_scratch_free(void) {
+    for (void *piece = lab_scratch_mem; piece; piece = lab_scratch_mem) {
+        memcpy(&lab_scratch_mem, piece, sizeof lab_scratch_mem);
+        free(piece);
+    }
 }
 
 /* An elementwise Apply, element by element through its loop. */
@@ -133,8 +142,7 @@ static inline bool lab_perform(Lab *l, ApplyId id) {
               .out_type = type,
               .host = &host};
     bool ok = a->op->perform ? a->op->perform(&c) : lab_elementwise(l, &c);
-    free(lab_scratch_mem);
-    lab_scratch_mem = NULL;
+    lab_scratch_free();
     for (size_t i = 0; ok && i < a->nout; i++) {
         const Tensor *t = &l->val[a->out + i].t;
         CHECK(t->dtype == type[i]->dtype && t->ndim == type[i]->ndim,

@@ -158,10 +158,13 @@ const ConvTiles LEVEL(conv_tiles) = {
         enum { LANES = BYTES / sizeof(ctype), ROW = CONV_BROAD * LANES };              \
         V_##T sum[2][8][CONV_BROAD];                                                   \
         const ctype *w = a->w, *x[2] = {a->x[0], a->x[1]};                             \
-        UNROLLED (p, places)                                                           \
+        UNROLLED (p, places) {                                                         \
+            const ctype *from = a->from[p];                                            \
             UNROLLED (k, n)                                                            \
                 UNROLLED (i, CONV_BROAD)                                               \
-                    sum[p][k][i] = (V_##T){0};                                         \
+                    sum[p][k][i] =                                                     \
+                        from ? LOAD(T, from + k * ROW + i * LANES) : (V_##T){0};       \
+        }                                                                              \
         for (int64_t c = 0; c < a->channels; c++) {                                    \
             for (int64_t t = 0; t < a->taps; t++, w += ROW) {                          \
                 V_##T v[CONV_BROAD];                                                   \
@@ -208,11 +211,6 @@ BROAD(i32, uint32_t)
         }                                                                              \
     }
 #if TL_LEVEL == 2
-BROAD_SHAPE(4)
-BROAD_SHAPE(5)
-BROAD_SHAPE(6)
-BROAD_SHAPE(7)
-
 /* v[i] has element i of each of 16 filters' results; then all results of filter i. */
 static inline __attribute__((always_inline)) void transpose_16(__m512i v[16]) {
     __m512i t[16];
@@ -239,6 +237,79 @@ static inline __attribute__((always_inline)) void transpose_16(__m512i v[16]) {
         v[12 + k] = _mm512_shuffle_i32x4(t[4 + k], t[12 + k], 0xdd);
     }
 }
+#elif TL_LEVEL == 1
+/* The same for 8. */
+static inline __attribute__((always_inline)) void transpose_8(__m256 v[8]) {
+    __m256 t[8];
+    for (size_t i = 0; i < 8; i += 2) {
+        t[i] = _mm256_unpacklo_ps(v[i], v[i + 1]);
+        t[i + 1] = _mm256_unpackhi_ps(v[i], v[i + 1]);
+    }
+    for (size_t i = 0; i < 8; i += 4)
+        for (size_t k = 0; k < 2; k++) {
+            v[i + 2 * k] = _mm256_shuffle_ps(t[i + k], t[i + 2 + k], 0x44);
+            v[i + 2 * k + 1] = _mm256_shuffle_ps(t[i + k], t[i + 2 + k], 0xee);
+        }
+    for (size_t k = 0; k < 4; k++) {
+        t[k] = _mm256_permute2f128_ps(v[k], v[4 + k], 0x20);
+        t[4 + k] = _mm256_permute2f128_ps(v[k], v[4 + k], 0x31);
+    }
+    for (size_t k = 0; k < 8; k++)
+        v[k] = t[k];
+}
+#endif
+
+#if TL_LEVEL > 0
+#if TL_LEVEL == 2
+typedef __m512i PackVec;
+#define transpose_pack transpose_16
+#else
+typedef __m256 PackVec;
+#define transpose_pack transpose_8
+#endif
+enum { PACK = BYTES / 4 };
+
+/* Up to PACK elements of up to PACK filters. */
+static inline __attribute__((always_inline)) void pack_square(const ConvBroadPack *p,
+                                                              const char *from,
+                                                              int64_t filters,
+                                                              int64_t n, char *to) {
+    PackVec v[PACK];
+    for (size_t i = 0; i < PACK; i++) {
+        const char *at = from + ((int64_t)i < filters ? (ptrdiff_t)i * p->filter : 0);
+        int64_t have = (int64_t)i < filters ? n : 0;
+        v[i] = (PackVec)(n == PACK && filters == PACK ? LOAD(i32, at)
+                                                      : part_i32(at, have));
+        /* into the second cache; the place may be outside of every array */
+        __builtin_prefetch((const char *)((uintptr_t)at + (uintptr_t)p->ahead), 0, 2);
+    }
+    transpose_pack(v);
+    for (size_t i = 0; i < PACK; i++)
+        if ((int64_t)i < n) STORE(i32, to + i * CONV_BROAD * BYTES, v[i]);
+}
+
+static void pack_4(const ConvBroadPack *p, void *to) {
+    enum { ROW = CONV_BROAD * BYTES };
+    for (int64_t f = 0; f < CONV_BROAD * PACK; f += PACK) {
+        int64_t filters = p->filters - f, k = 0;
+        const char *from = p->from + (filters > 0 ? f * p->filter : 0);
+        char *out = (char *)to + f * 4;
+        for (; filters >= PACK && k + PACK <= p->n; k += PACK)
+            pack_square(p, from + k * 4, PACK, PACK, out + k * ROW);
+        for (; k < p->n; k += PACK)
+            pack_square(p, from + k * 4, filters, p->n - k < PACK ? p->n - k : PACK,
+                        out + k * ROW);
+    }
+}
+#else
+#define pack_4 NULL
+#endif
+
+#if TL_LEVEL == 2
+BROAD_SHAPE(4)
+BROAD_SHAPE(5)
+BROAD_SHAPE(6)
+BROAD_SHAPE(7)
 
 /* What comes after 16 rows, of which there are `rows`: v[i] goes to `to` + i * out_row.
  */
@@ -286,11 +357,11 @@ static void store_4(const ConvBroadOut *o, const void *from, int64_t n) {
     }
 }
 const ConvBroads LEVEL(conv_broads) = {
-    store_4, {BROAD_ENTRY(4), BROAD_ENTRY(5), BROAD_ENTRY(6), BROAD_ENTRY(7)}};
+    store_4, pack_4, {BROAD_ENTRY(4), BROAD_ENTRY(5), BROAD_ENTRY(6), BROAD_ENTRY(7)}};
 #else
 BROAD_SHAPE(2)
 BROAD_SHAPE(3)
-const ConvBroads LEVEL(conv_broads) = {NULL, {BROAD_ENTRY(2), BROAD_ENTRY(3)}};
+const ConvBroads LEVEL(conv_broads) = {NULL, pack_4, {BROAD_ENTRY(2), BROAD_ENTRY(3)}};
 #endif
 
 /* ---- the gradient of weights ---- */

@@ -21,7 +21,8 @@ enum {
     FEW_CHUNKS = 8,          /* of which a thread may get one more than another */
     LEAST_CHANNELS = 3,      /* for blocks of many filters */
     DIRECT_COLUMNS = 7,      /* for a source that serves as a strip */
-    NEAR_POSITIONS = 112     /* at least, whose results are transposed at a time */
+    NEAR_POSITIONS = 112,    /* at least, whose results are transposed at a time */
+    NEAR_WEIGHTS = 32 << 10  /* bytes that are packed when they are needed, at most */
 };
 
 /* Are the filters divided, too? Then their parts share the strips, which are few. */
@@ -172,10 +173,23 @@ static int64_t near_row(const Lattice *q, int64_t columns) {
     return columns > n ? columns : n;
 }
 
+/* What a worker has of its own. */
+typedef struct LatticeRoom {
+    const char *strip;
+    char *near, *sums, *weights;
+} LatticeRoom;
+
+/* Some channels' part of a sum: `sums` has the parts before, [places][n][broad]; NULL:
+ * these are all channels. */
+typedef struct LatticePart {
+    char *sums;
+    bool first, last;
+} LatticePart;
+
 /* Results of a block, [rows][near_row][broad]: places that would end after their row
  * begin earlier, and those of a short row also find what is beyond it. */
 static void run_rows(const Lattice *q, const char *strip, int64_t rows, int64_t columns,
-                     ConvBroad *t, char *near) {
+                     ConvBroad *t, const LatticePart *part, char *near) {
     int k = broad_shape(q, columns);
     int64_t n = q->broads->shape[k].n, places = conv_parts(columns, n),
             row = near_row(q, columns);
@@ -185,8 +199,10 @@ static void run_rows(const Lattice *q, const char *strip, int64_t rows, int64_t 
         for (int64_t i = 0; i < have; i++) {
             int64_t r = (p + i) / places,
                     at = conv_least((p + i) % places * n, row - n);
+            char *sums = part->sums ? part->sums + (size_t)((p + i) * n) * block : NULL;
             t->x[i] = strip + (size_t)(r * q->s.strip_row + at) * size;
-            t->out[i] = near + (size_t)(r * row + at) * block;
+            t->from[i] = part->first ? NULL : sums;
+            t->out[i] = part->last ? near + (size_t)(r * row + at) * block : sums;
         }
         q->broads->shape[k].run[have - 1][q->element](t);
     }
@@ -240,11 +256,30 @@ static int64_t near_rows(int64_t columns) {
     return conv_parts(NEAR_POSITIONS, columns);
 }
 
-/* What a worker has of its own. */
-typedef struct LatticeRoom {
-    const char *strip;
-    char *near;
-} LatticeRoom;
+/* One strip, by weights that are packed when they are needed: those of some channels
+ * stay in the nearest cache for all positions. */
+static void run_near_blocks(const Lattice *q, const StripAt *at, const StripOut *s,
+                            const LatticeRoom *room, int64_t f, int64_t end) {
+    size_t size = q->s.size;
+    ConvBroad t = {.taps = q->s.taps,
+                   .plane = q->s.plane,
+                   .offset = q->s.offset,
+                   .w = room->weights};
+    for (int64_t n; f < end; f += n) {
+        n = lattice_block(q, f);
+        for (int64_t c = 0; c < q->s.channels; c += t.channels) {
+            t.channels = conv_least(q->near_channels, q->s.channels - c);
+            LatticePart part = {room->sums, c == 0, c + t.channels == q->s.channels};
+            lattice_pack_block(q, at->g, f, c, c + t.channels, room->weights);
+            run_rows(q, room->strip + (size_t)(c * q->s.plane) * size, s->rows,
+                     s->columns, &t, &part, room->near);
+        }
+        StripOut block = *s;
+        block.channel = s->channel + f;
+        block.out = s->out + (size_t)(f * q->out_stride[1]) * size;
+        store_near(q, &block, n, room->near);
+    }
+}
 
 static void run_blocks(const Lattice *q, const StripAt *at, const StripOut *s,
                        const LatticeRoom *room, int64_t f, int64_t end) {
@@ -265,7 +300,7 @@ static void run_blocks(const Lattice *q, const StripAt *at, const StripOut *s,
             part.out =
                 s->out + (size_t)(f * q->out_stride[1] + r * q->out_stride[3]) * size;
             run_rows(q, room->strip + (size_t)(r * q->s.strip_row) * size, part.rows,
-                     s->columns, &t, room->near);
+                     s->columns, &t, &(LatticePart){NULL, true, true}, room->near);
             store_near(q, &part, n, room->near);
         }
     }
@@ -315,8 +350,11 @@ static void run_unit(const Lattice *q, int64_t unit, char *own, char *near) {
                     .rows = conv_least(q->s.rows, a[1].count - s.j),
                     .columns = conv_least(q->s.columns, a[2].count - s.i)};
     int64_t from = part * q->part, end = conv_least(from + q->part, q->filters);
-    if (q->broads)
-        run_blocks(q, &s, &out, &(LatticeRoom){room, near}, from, end);
+    LatticeRoom own_room = {room, near, near + q->sums_at, near + q->weights_at};
+    if (q->broads && !q->packed)
+        run_near_blocks(q, &s, &out, &own_room, from, end);
+    else if (q->broads)
+        run_blocks(q, &s, &out, &own_room, from, end);
     else
         run_filters(q, &s, &out, room, from, end);
 }
@@ -375,12 +413,38 @@ static bool divide_work(Lattice *q, unsigned threads) {
     return true;
 }
 
-/* Room for the results of a block by every worker. */
-static bool near_room(const Lattice *q, size_t workers, size_t *each, size_t *all) {
-    size_t positions = 4 * NEAR_POSITIONS + (size_t)q->s.columns;
-    *each = *all = 0;
-    return !q->broads || (size_mul(positions, (size_t)q->broad * q->s.size, each) &&
-                          size_mul(*each, workers, all));
+/* Are the weights of a group needed for one strip alone? Then a copy of all of them
+ * would leave the caches before it is read. */
+static bool has_one_strip(const Lattice *q) {
+    return q->broads && q->n == 1 && q->s.axis[0].count == 1 && q->row_strips == 1 &&
+           q->column_strips == 1;
+}
+
+/* Room for the results of a block by every worker; with weights and sums if they are
+ * not packed before. */
+static bool near_room(Lattice *q, bool packs, size_t workers, size_t *all) {
+    size_t positions = 4 * NEAR_POSITIONS + (size_t)q->s.columns, weights;
+    size_t block = (size_t)q->broad * q->s.size;
+    *all = q->near_bytes = 0;
+    if (!q->broads) return true;
+    if (!packs) {
+        int k = broad_shape(q, q->s.columns);
+        int64_t row = conv_parts(q->s.columns, q->broads->shape[k].n), n;
+        if (!conv_product(row, q->broads->shape[k].n, q->s.rows, &n)) return false;
+        if (positions < (size_t)n) positions = (size_t)n;
+    }
+    if (!size_mul(positions, block, &q->near_bytes)) return false;
+    if (!packs) {
+        q->near_channels = NEAR_WEIGHTS / (int64_t)block / q->s.taps;
+        if (q->near_channels < 1) q->near_channels = 1;
+        q->near_channels = conv_least(q->near_channels, q->s.channels);
+        q->sums_at = q->near_bytes;
+        if (!size_mul(q->near_bytes, 2, &q->weights_at) ||
+            !size_mul((size_t)(q->near_channels * q->s.taps), block, &weights) ||
+            !size_add(q->weights_at, weights, &q->near_bytes))
+            return false;
+    }
+    return size_mul(q->near_bytes, workers, all);
 }
 
 /* Room for the offsets, the strips and near results, and for the packed weights: those
@@ -390,23 +454,26 @@ static bool lattice_room(Call *c, Lattice *q, bool *packed) {
                                 : pool_threads(c->host->pool);
     size_t weights, strips, near, all, sum, slack = q->tiles->bytes * 8;
     int64_t elements, strip;
-    if (!conv_strip_size(&q->s, q->s.rows, q->s.columns, &strip) ||
-        !conv_product(q->s.channels, q->s.taps, lattice_packed_filters(q), &elements) ||
+    if (!conv_product(q->s.channels, q->s.taps, lattice_packed_filters(q), &elements) ||
         !i64_mul(elements, q->groups, &elements) ||
-        !size_mul((size_t)elements, q->s.size, &weights) ||
+        !size_mul((size_t)elements, q->s.size, &weights))
+        return call_fail(c, E_LIMIT, "%s is too large for this machine", c->op->name);
+    *packed = false;
+    q->packed = q->alone ? call_keep(c, 1, weights, packed) : NULL;
+    bool packs = q->packed || !has_one_strip(q);
+    if (!conv_strip_size(&q->s, q->s.rows, q->s.columns, &strip) ||
         !size_add((size_t)strip, slack + 63, &q->strip_bytes) ||
         !size_mul(q->strip_bytes &= ~(size_t)63, count, &strips) ||
         !size_mul((size_t)q->s.taps, sizeof *q->s.offset, &all) ||
         !size_add(all, 127, &all) ||
-        !near_room(q, pool_threads(c->host->pool), &q->near_bytes, &near) ||
+        !near_room(q, packs, pool_threads(c->host->pool), &near) ||
         !size_add(all, near, &all) || !size_add(all, strips, &all) ||
         !size_add(all, weights, &sum))
         return call_fail(c, E_LIMIT, "%s is too large for this machine", c->op->name);
-    *packed = false;
-    q->packed = q->alone ? call_keep(c, 1, weights, packed) : NULL;
-    char *room = call_scratch(c, q->packed ? all : sum);
+    bool own = packs && !q->packed;
+    char *room = call_scratch(c, own ? sum : all);
     if (!room) return false;
-    if (!q->packed) q->packed = room + (all & ~(size_t)63);
+    if (own) q->packed = room + (all & ~(size_t)63);
     q->strip = room;
     for (size_t i = 0; i < count; i++)
         memset(room + (i + 1) * q->strip_bytes - slack, 0, slack);
@@ -442,7 +509,7 @@ static bool run_lattice(Call *c, Lattice *q) {
         q->s.plane = q->s.x_stride[1] / (int64_t)q->s.size;
         q->s.strip_row = q->s.x_stride[3] / (int64_t)q->s.size;
     }
-    if (!packed) lattice_pack(c->host->pool, q);
+    if (q->packed && !packed) lattice_pack(c->host->pool, q);
     if (is_shared(q) && !q->direct)
         pool_run(c->host->pool,
                  (size_t)(q->units / q->filter_parts *

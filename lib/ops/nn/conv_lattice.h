@@ -21,10 +21,11 @@ typedef struct Lattice {
     bool direct;              /* the source itself serves as a strip */
     const ConvBroads *broads; /* NULL: tiles */
     int64_t broad;            /* filters of a block, the last one padded */
-    char *packed;             /* the weights, filter block by block */
+    char *packed;             /* the weights, filter block by block; NULL: .. */
+    int64_t near_channels;    /* .. of so many channels when they are needed */
     char *strip;              /* of the first worker */
-    char *near;               /* results of the first worker */
-    size_t strip_bytes, near_bytes;
+    char *near;               /* results, sums and weights of the first worker */
+    size_t strip_bytes, near_bytes, sums_at, weights_at;
 } Lattice;
 
 /* The filters from f on that one tile computes. */
@@ -39,5 +40,9 @@ static inline int64_t lattice_packed_filters(const Lattice *q) {
 }
 /* Packs all weights. */
 void lattice_pack(Pool *pool, Lattice *q);
+/* Those of channels c to end, of the block of filters from f on: [channels][taps][...].
+ */
+void lattice_pack_block(const Lattice *q, int64_t g, int64_t f, int64_t c, int64_t end,
+                        char *to);
 
 #endif

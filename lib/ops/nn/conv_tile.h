@@ -62,15 +62,26 @@ typedef struct ConvSums {
 } ConvSums;
 /* The same sums as a ConvTile's, for filters that fill CONV_BROAD vectors and `n`
  * neighbouring positions from each of two places on: a vector holds filters, and w is
- * [channels][taps][filters]; out[i] is [n][filters]. */
+ * [channels][taps][filters]; out[i] is [n][filters], as is from[i], which the sums
+ * begin with. */
 enum { CONV_BROAD = 2, CONV_BROAD_SHAPES = 4 };
 typedef struct ConvBroad {
     int64_t channels, taps, plane;
     const int64_t *offset;
     const void *x[2], *w;
+    const void *from[2]; /* NULL, both: zeros */
     void *out[2];
 } ConvBroad;
 typedef void ConvBroadFn(const ConvBroad *t);
+/* Weights of 4 bytes for such tiles: element k of filter i goes to [k][i]. Those of a
+ * filter lie side by side; filters that there are not have zeros. What lies `ahead` of
+ * them in memory is prefetched. */
+typedef struct ConvBroadPack {
+    const char *from;
+    ptrdiff_t filter, ahead; /* bytes */
+    int64_t filters, n;      /* of a block at most */
+} ConvBroadPack;
+typedef void ConvBroadPackFn(const ConvBroadPack *p, void *to);
 /* Where the results of such a block go: a row for each of `filters` channels from
  * `channel` on. */
 typedef struct ConvBroadOut {
@@ -83,6 +94,7 @@ typedef struct ConvBroadOut {
 typedef void ConvBroadStoreFn(const ConvBroadOut *to, const void *from, int64_t n);
 typedef struct ConvBroads {
     ConvBroadStoreFn *store_4; /* NULL: there is none */
+    ConvBroadPackFn *pack_4;
     struct {
         int n;                              /* few positions first */
         ConvBroadFn *run[2][CONV_ELEMENTS]; /* at one place, at two */
