@@ -2,7 +2,7 @@
 #include "ops/nn/conv_run.h"
 
 #include "ops/linalg/product/product.h"
-#include "ops/nn/conv_tile.h"
+#include "ops/nn/conv_strip.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,18 +20,10 @@ static bool has_terms(const Conv *q) {
  * matrices: w with each image, [channels, positions]; or two images, for the gradient
  * of w. */
 
-/* Are the positions one dim? */
-static bool is_flat(const Tensor *t) {
-    int64_t step = t->stride[t->ndim - 1];
-    for (int k = t->ndim; k-- > 2; step *= t->shape[k])
-        if (t->stride[k] != step) return false;
-    return true;
-}
-
 static bool is_pointwise(const Conv *q) {
     bool is = dtype_is_inexact(q->part[q->result]->dtype) &&
-              (q->result == CONV_X || is_flat(q->part[CONV_X])) &&
-              (q->result == CONV_Y || is_flat(q->part[CONV_Y])) &&
+              (q->result == CONV_X || conv_is_flat(q->part[CONV_X], 2)) &&
+              (q->result == CONV_Y || conv_is_flat(q->part[CONV_Y], 2)) &&
               (q->result != CONV_W || q->n == 1);
     for (int k = 0; k < q->ndim; k++) {
         const ConvAxis *a = &q->axis[k];
@@ -115,7 +107,7 @@ static bool run_pointwise_grad(Call *c, const Conv *q) {
 static bool is_spread(const Conv *q) {
     bool is = dtype_is_inexact(q->part[q->result]->dtype) &&
               conv_has_vectors(q->part[q->result]->dtype) && q->n == 1 &&
-              q->result == CONV_W && is_flat(q->part[CONV_Y]);
+              q->result == CONV_W && conv_is_flat(q->part[CONV_Y], 2);
     for (int k = 0; k < q->ndim; k++)
         is = is && q->axis[k].w == 1 && q->axis[k].before == 0 &&
              (q->axis[k].y - 1) * q->axis[k].stride < q->axis[k].x;
@@ -215,7 +207,9 @@ static bool open_after(const Call *c, const Conv *q, ConvAfter *a) {
 /* ---- which of them ---- */
 static bool run_vectors(Call *c, const Conv *q) {
     if (is_pointwise(q)) return run_flat(c, q);
-    return conv_run_each(c, q) || conv_run_lattice(c, q);
+    bool ok = true;
+    if (conv_run_each(c, q)) return true;
+    return conv_run_columns(c, q, &ok) ? ok : conv_run_lattice(c, q);
 }
 
 bool conv_run(Call *c, const Conv *q) {

@@ -22,6 +22,13 @@ int64_t conv_stride_of(const Tensor *t, int k) {
     return i < 0 ? 0 : t->stride[2 + i];
 }
 
+bool conv_is_flat(const Tensor *t, int k) {
+    int64_t step = t->stride[t->ndim - 1];
+    for (int i = t->ndim; i-- > k; step *= t->shape[i])
+        if (t->shape[i] > 1 && t->stride[i] != step) return false;
+    return true;
+}
+
 /* Adds up the shifts, which are ascending or descending. */
 void conv_finish_axis(LatticeAxis *l) {
     l->low = l->shift[0] < l->shift[l->taps - 1] ? l->shift[0] : l->shift[l->taps - 1];

@@ -56,6 +56,8 @@ void conv_strip_source(ConvStrips *q, const Tensor *x, const ConvTiles *tiles);
 /* Axis k of three, of which the last ones are the convolution's; a tensor's stride. */
 const ConvAxis *conv_axis_of(const Conv *q, int k);
 int64_t conv_stride_of(const Tensor *t, int k);
+/* Are a tensor's dims from k on one dim? */
+bool conv_is_flat(const Tensor *t, int k);
 
 /* For division that rounds down; n / each, rounded up; the smaller one. */
 static inline int64_t conv_rest(int64_t a, int64_t b) {
