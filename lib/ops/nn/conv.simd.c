@@ -77,6 +77,37 @@ static void after_row(const ConvAfter *a, int64_t channel, float *row, int64_t n
     }
 }
 
+#if TL_LEVEL == 2
+#define LARGER(low, y)   ((V_f32)_mm512_max_ps((__m512)(low), (__m512)(y)))
+#define SMALLER(high, y) ((V_f32)_mm512_min_ps((__m512)(high), (__m512)(y)))
+#elif TL_LEVEL == 1
+#define LARGER(low, y)   ((V_f32)_mm256_max_ps((__m256)(low), (__m256)(y)))
+#define SMALLER(high, y) ((V_f32)_mm256_min_ps((__m256)(high), (__m256)(y)))
+#else
+static V_f32 choose(V_i32 first, V_f32 a, V_f32 b) {
+    return (V_f32)((first & (V_i32)a) | (~first & (V_i32)b));
+}
+#define LARGER(low, y)   choose((V_i32)((y) < (low)), low, y)
+#define SMALLER(high, y) choose((V_i32)((y) > (high)), high, y)
+#endif
+
+/* The same for a row of a tile that goes to `out`. */
+static inline __attribute__((always_inline)) void
+after_f32(const ConvTile *t, size_t filter, size_t vectors, const float *out,
+          V_f32 *y) {
+    enum { LANES = BYTES / sizeof *out };
+    const ConvAfter *a = t->after;
+    V_f32 low = ALL(f32, a->low), high = ALL(f32, a->high),
+          sum = ALL(f32, a->sum[(t->channel + (int64_t)filter) * a->sum_step]);
+    UNROLLED (k, vectors) {
+        y[k] = y[k] + sum;
+        if (a->more) y[k] = y[k] + LOAD(f32, a->more + (out - a->out) + k * LANES);
+        y[k] = SMALLER(high, LARGER(low, y[k]));
+    }
+}
+#define after_f64(t, filter, vectors, out, y) (void)(out)
+#define after_i32(t, filter, vectors, out, y) (void)(out)
+
 /* ---- tiles ---- */
 /* `filters` and `vectors` are constants where this is used. */
 #define TILE(T, ctype)                                                                 \
@@ -101,10 +132,12 @@ static void after_row(const ConvAfter *a, int64_t channel, float *row, int64_t n
                         sum[f][k] = FMA_##T(v[k], each, sum[f][k]);                    \
                 }                                                                      \
             }                                                                          \
-        UNROLLED (f, filters)                                                          \
+        UNROLLED (f, filters) {                                                        \
+            ctype *to = out + (ptrdiff_t)f * a->out_row;                               \
+            if (a->after) after_##T(a, f, vectors, to, sum[f]);                        \
             UNROLLED (k, vectors)                                                      \
-                *(U_##T *)(void *)(out + (ptrdiff_t)f * a->out_row + k * LANES) =      \
-                    sum[f][k];                                                         \
+                STORE(T, to + k * LANES, sum[f][k]);                                   \
+        }                                                                              \
     }
 TILE(f32, float)
 TILE(f64, double)

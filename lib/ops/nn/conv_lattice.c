@@ -19,7 +19,8 @@ enum {
     SHARED_CHANNELS = 32,    /* of a shared strip that are packed at a time */
     CHUNKS = 16,             /* at least, if there are as many strips or filters */
     FEW_CHUNKS = 8,          /* of which a thread may get one more than another */
-    LEAST_CHANNELS = 3,      /* for blocks of many filters */
+    LEAST_CHANNELS = 3,      /* for blocks of many filters, and .. */
+    FEW_TERMS = 48,          /* .. more terms than these in a sum */
     DIRECT_COLUMNS = 7,      /* for a source that serves as a strip */
     NEAR_POSITIONS = 112,    /* at least, whose results are transposed at a time */
     NEAR_WEIGHTS = 32 << 10  /* bytes that are packed when they are needed, at most */
@@ -143,10 +144,9 @@ static void run_filters(const Lattice *q, const StripAt *at, const StripOut *s,
                                            q->s.size
                            : tile;
             t.out_row = direct ? q->out_stride[1] : each;
+            t.after = direct ? q->after : NULL;
+            t.channel = out.channel;
             q->tiles->shape[k].run[q->element](&t);
-            for (int64_t i = 0; direct && q->after && i < n; i++)
-                do_after(q, out.channel + i,
-                         (char *)t.out + (size_t)(i * t.out_row) * q->s.size, each);
             if (!direct)
                 store_tile(q, &out, &(TileOut){tile, n, each}, p,
                            conv_least(each, positions - p));
@@ -550,11 +550,15 @@ static const ConvBroads *broads_for(Session *s) {
 }
 
 /* Blocks are quicker where they are nearly full, and sums long enough to be worth a
- * transposition of the results. */
-static void choose_blocks(Lattice *q, const ConvBroads *broads) {
+ * transposition of the results. Only w's sizes decide: packed weights may be kept for
+ * other images. */
+static void choose_blocks(const Conv *v, Lattice *q, const ConvBroads *broads) {
     q->broad = CONV_BROAD * (int64_t)(q->tiles->bytes / q->s.size);
-    int64_t padded = conv_parts(q->filters, q->broad) * q->broad;
-    if (q->filters * 4 >= padded * 3 && q->s.channels >= LEAST_CHANNELS)
+    int64_t padded = conv_parts(q->filters, q->broad) * q->broad, terms = q->s.channels;
+    for (int k = 0; k < v->ndim && terms <= FEW_TERMS; k++)
+        terms = conv_least(terms * v->axis[k].w, FEW_TERMS + 1);
+    if (q->filters * 8 >= padded * 7 && q->s.channels >= LEAST_CHANNELS &&
+        terms > FEW_TERMS)
         q->broads = broads;
 }
 
@@ -628,7 +632,7 @@ bool conv_run_lattice(Call *c, const Conv *v) {
     int64_t *room = conv_axes_room(c->s, v, q.s.axis);
     if (!room) return c->after_done = false, conv_reference(c, v);
     open_lattice(v, conv_tiles_for(c->s), &q);
-    choose_blocks(&q, broads_for(c->s));
+    choose_blocks(v, &q, broads_for(c->s));
     bool ok;
     if (v->result == CONV_Y) {
         for (int k = 0; k < CONV_AXES; k++)

@@ -26,6 +26,8 @@ typedef struct ConvTile {
     const void *x, *w;
     void *out;       /* as many positions as the function computes, for each filter */
     int64_t out_row; /* from a filter's results to those of the next */
+    const ConvAfter *after; /* of float32; NULL: nothing */
+    int64_t channel;        /* of the first filter */
 } ConvTile;
 typedef void ConvTileFn(const ConvTile *t);
 
