@@ -123,17 +123,19 @@ $(EMBEDDED_C): $(B)/gen/%.c: $$($$*) lib/gen/embed.awk Makefile
 	@mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -v table=$* -f lib/gen/embed.awk $(sort $($*)) > $@
 
+# The compiler's own, which may be one for another machine.
+prog = $(shell $(CC) -print-prog-name=$(1))
 $(B)/libthunkline-all.a: $(LIB_O) $(B)/sources
 	$(call say,AR,$@)
 	@rm -f $@
-	$(Q)ar qcs $@ $(filter %.o,$^)
+	$(Q)$(call prog,ar) qcs $@ $(filter %.o,$^)
 # The public archive: one object in which only tl_* and Tl* are visible.
 $(B)/libthunkline.a: $(LIB_O) $(B)/sources
 	$(call say,AR,$@)
-	$(Q)ld -r -o $(B)/thunkline.o $(filter %.o,$^)
-	$(Q)objcopy --wildcard --keep-global-symbol='tl_*' --keep-global-symbol='Tl*' $(B)/thunkline.o
+	$(Q)$(call prog,ld) -r -o $(B)/thunkline.o $(filter %.o,$^)
+	$(Q)$(call prog,objcopy) --wildcard --keep-global-symbol='tl_*' --keep-global-symbol='Tl*' $(B)/thunkline.o
 	@rm -f $@
-	$(Q)ar rcs $@ $(B)/thunkline.o
+	$(Q)$(call prog,ar) rcs $@ $(B)/thunkline.o
 $(B)/libthunkline.so: $(LIB_O) $(B)/sources
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared $(NOW) -Wl,-soname,$(SONAME) $(if $(SAN),,-Wl,--no-undefined) $(LDFLAGS) -o $@ $(filter %.o,$^) $(SHARED_LIBS)
@@ -193,6 +195,10 @@ test-programs: all $(MPI_LIB) man generated $(UNIT_BIN) fuzz-programs
 ## check-san: all tests under AddressSanitizer and UBSan
 check-san:
 	@TEST_SECONDS=3600 $(MAKE) --no-print-directory B=$(B)-san SAN=address,undefined OPT=-O1 test
+## check-arm64: unit programs and a part of the bats tests on 64-bit Arm, by QEMU
+ARM64_CC ?= aarch64-linux-gnu-gcc
+check-arm64:
+	@tests/arm64.sh $(B)-arm64 $(ARM64_CC)
 ## golden: write the expected outputs anew
 # Writes tests/golden/*.out anew: look at the difference before committing it.
 golden: tools
@@ -412,5 +418,5 @@ metrics:
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: FORCE mpi setup-mpi ulp dist deb setup-deb metrics mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install uninstall lib tools unit clean demo test test-programs setup-build setup-test check-san
+.PHONY: FORCE mpi setup-mpi ulp dist deb setup-deb metrics mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install uninstall lib tools unit clean demo test test-programs setup-build setup-test check-san check-arm64
 .SECONDARY:

@@ -3,11 +3,15 @@
 #ifndef OP_VECTOR_H
 #define OP_VECTOR_H
 
+#include "op/fma.h"
+
 #include <stdint.h>
 #include <string.h>
 
 #if TL_LEVEL > 0
 #include <immintrin.h>
+#elif HAS_FMA
+#include <arm_neon.h>
 #endif
 
 #define JOIN2(a, b) a##b
@@ -24,6 +28,12 @@ enum { BYTES = 32 };
 #define FMA_f32(a, b, c) ((V_f32)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #define FMA_f64(a, b, c)                                                               \
     ((V_f64)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#elif HAS_FMA
+enum { BYTES = 16 };
+#define FMA_f32(a, b, c)                                                               \
+    ((V_f32)vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b)))
+#define FMA_f64(a, b, c)                                                               \
+    ((V_f64)vfmaq_f64((float64x2_t)(c), (float64x2_t)(a), (float64x2_t)(b)))
 #else
 enum { BYTES = 16 };
 #define FMA_f32(a, b, c) ((a) * (b) + (c))

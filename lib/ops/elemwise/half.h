@@ -1,6 +1,6 @@
 /* float16 in blocks: converted to float32, processed by the float32 loop, rounded once.
- * The conversions use the CPU's instructions (F16C) if present, else equivalent integer
- * operations. */
+ * The conversions use the CPU's instructions (F16C, or 64-bit Arm's) if present, else
+ * equivalent integer operations. */
 #ifndef OPS_ELEMWISE_HALF_H
 #define OPS_ELEMWISE_HALF_H
 
@@ -44,7 +44,21 @@ static inline uint16_t half_narrow(float f) {
     return (uint16_t)(r | sign);
 }
 
-#if TL_LEVEL > 0
+#if TL_LEVEL == 0 && defined(__ARM_FP16_FORMAT_IEEE)
+static inline void half_widen_block(size_t n, const uint16_t *h, float *f) {
+    for (size_t i = 0; i < n; i++) {
+        __fp16 x;
+        memcpy(&x, h + i, sizeof x);
+        f[i] = x;
+    }
+}
+static inline void half_narrow_block(size_t n, const float *f, uint16_t *h) {
+    for (size_t i = 0; i < n; i++) {
+        __fp16 x = (__fp16)f[i];
+        memcpy(h + i, &x, sizeof x);
+    }
+}
+#elif TL_LEVEL > 0
 static inline void half_widen_block(size_t n, const uint16_t *h, float *f) {
     size_t i = 0;
     for (; i + 8 <= n; i += 8)

@@ -147,7 +147,7 @@ VINLINE float quick_div_f32(float x, float y) {
     q -= ((r != 0) & ((r < 0) != (y < 0))) ? 1 : 0;
     return q == 0 ? copysignf(0, x / y) : q;
 }
-#if TL_LEVEL > 0
+#if HAS_FMA
 #define REST_MOST(x)    _Generic((x), float : 0x1p22F, double : 0x1p51)
 #define REST_RARE(x, y) (!(ABS((x) / (y)) < REST_MOST(x)) | !((y) - (y) == 0))
 #else

@@ -1,7 +1,7 @@
 /* Vector mathematics: functions in branch-free C, which compilers vectorise in the
  * loops that call them. tests/unit/vmath.c measures the accuracy (all within 2 ulp,
- * most within 1). Results may differ between levels, because only levels above 0 have a
- * fused multiply-add; within a level they depend only on the argument.
+ * most within 1). Results may differ between levels, because not all have a fused
+ * multiply-add (op/fma.h); within a level they depend only on the argument.
  *
  * Method: reduce the argument to a short interval by powers of 2 or multiples of pi/2
  * (constants are split so that products with small integers are exact), evaluate a
@@ -13,11 +13,12 @@
 #define OPS_ELEMWISE_VMATH_H
 
 #include "base/complex.h"
+#include "op/fma.h"
 #include "ops/elemwise/half.h"
 
 #include <math.h>
 
-#if TL_LEVEL > 0
+#if HAS_FMA
 #define MADD64(a, b, c) __builtin_fma(a, b, c)
 #define MADD32(a, b, c) __builtin_fmaf(a, b, c)
 #else
@@ -87,7 +88,7 @@ VINLINE double exp2_f64(double x) {
     double c = clamp64(x, -1076, 1025), m = c + ROUND64, r = c - (m - ROUND64);
     /* r ln2, plus the rounding error of that product */
     double hi = r * 0x1.62e42fefa39efp-1;
-#if TL_LEVEL > 0
+#if HAS_FMA
     double lo = MADD64(r, 0x1.abc9e3b39803fp-56, MADD64(r, 0x1.62e42fefa39efp-1, -hi));
 #else
     double a = r * 0x1.62e42fee00000p-1, lo = r * 0x1.a39ef35793c76p-33 - (hi - a);

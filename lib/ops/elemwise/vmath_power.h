@@ -22,7 +22,7 @@ VINLINE float negated_if_odd_f32(float r, float x, float y) {
 #define POWER_RARE(x, y)                                                               \
     (!((x) - (x) == 0) | ((x) == 0) | !((y) - (y) == 0) | (((x) < 0) & !V(is_whole, y)))
 
-#if TL_LEVEL > 0
+#if HAS_FMA
 /* log(1 + f) = 2 s (1 + z/3 + z^2/5 + ...) with s = f / (2 + f), z = s^2; all but the
  * series from z^2 on is in two parts. */
 VINLINE double log_parts64(double f, double *lo) {
