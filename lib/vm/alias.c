@@ -12,7 +12,8 @@
  * it work in place; nothing depends on it, so the order stays topological.
  *   - New values have storage of their own, outputs storage that nothing else takes
  * before the run ends. One that is a leaf, a view of one, or shares storage with an
- * earlier output is copied when the run ends, before any shared variable changes. */
+ * earlier output is copied when the run ends, before any shared variable changes: but a
+ * reshape, which may have to copy, then has the storage of that copy as its own. */
 #include "vm/vm_impl.h"
 
 /* ---- order ---- */
@@ -375,7 +376,22 @@ static bool claim_storage(const Plan *p, Sharing *h, uint32_t cell, StoreClass c
     }
 }
 
+/* Is it what only the run can tell to be a view or a copy, in storage that is not
+ * claimed? */
+static bool may_be_copy(const Plan *p, const Sharing *h, uint32_t cell) {
+    const CellInfo *c = &h->cell[cell];
+    if (c->how != PLAN_VIEW || h->store.p[c->store].cls != STORE_LAZY) return false;
+    const Ins *in = &p->ins[c->born];
+    return in->kind == PLAN_PERFORM &&
+           op_is(p->s, p->g->apply[in->apply].op, OP_RESHAPE);
+}
+
 static void add_result_copy(const Plan *p, Sharing *h, Result *r, StoreClass cls) {
+    if (may_be_copy(p, h, r->cell)) {
+        r->copy = h->cell[r->cell].store = add_store(p, h, cls, r->cell);
+        h->cell[r->cell].flags |= CELL_COPY_ROOM;
+        return;
+    }
     Store s = {cls, p->nins, p->nins, NONE, r->cell};
     r->copy = (uint32_t)h->store.n;
     h->cell[r->cell].flags |= CELL_COPIED;

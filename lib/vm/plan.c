@@ -296,8 +296,9 @@ size_t plan_vars(const Plan *p) {
 
 PlanVar plan_var(const Plan *p, size_t i) {
     const CellInfo *c = &p->sharing.cell[i];
+    PlanHow how = c->flags & CELL_COPY_ROOM ? PLAN_OWN : (PlanHow)c->how;
     return (PlanVar){.var = c->var,
-                     .how = (PlanHow)c->how,
+                     .how = how,
                      .of = c->of == NONE ? VAR_NONE : p->sharing.cell[c->of].var,
                      .store = c->store,
                      .born = c->born,

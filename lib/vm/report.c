@@ -36,7 +36,9 @@ static Sizes sizes_of_stores(const Plan *p, const Sharing *h, const Known *k) {
     }
     for (size_t i = 0; i < z.n; i++) {
         const Store *s = &h->store.p[i];
-        bool view = s->born < p->nins && h->cell[s->cell].how == PLAN_VIEW;
+        const CellInfo *c = &h->cell[s->cell];
+        bool view = s->born < p->nins && c->how == PLAN_VIEW &&
+                    !(c->flags & CELL_COPY_ROOM && c->store == i);
         if (s->cls == STORE_SHARED || view || z.span[i].bytes < 0) z.span[i].bytes = -1;
     }
     return z;

@@ -198,12 +198,14 @@ void vm_free(Machine *m) {
 }
 
 /* ---- results ---- */
-/* Copies a cell's value to storage of its own. */
+/* Copies a cell's value to storage of its own, unless its kernel has written it there.
+ */
 static bool copy_cell_value(Machine *m, uint32_t cell, uint32_t store, Value *out) {
     cell_value(m, cell, out);
     Tensor src = out->t;
     void *data = place_get(m, store, tensor_bytes(&src));
     if (!data) return false;
+    if (src.data == data) return true;
     const Layout *l = layout_get(&m->layouts, src.dtype, src.ndim, src.shape, NULL);
     for (int i = 0; i < l->ndim; i++)
         out->t.stride[i] = l->stride[i];

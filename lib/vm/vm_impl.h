@@ -114,6 +114,8 @@ enum {
     CELL_DESTROYED = 8, /* it or a view of it is overwritten by a destroyer */
     CELL_FROM_COPY =
         16, /* made by a destroyer from a copy of what it would overwrite */
+    CELL_COPY_ROOM = 32, /* a result that is a view, copied at the end, or else written
+                          * where the copy would be */
 };
 typedef struct CellInfo {
     Var var;

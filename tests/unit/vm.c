@@ -374,12 +374,70 @@ static void test_random(Session *s, int graphs) {
     }
 }
 
+/* A reshape that only the run can tell to be a view or a copy, as outputs, one of them
+ * twice, and as a new value: whoever keeps an output keeps it. */
+static void test_reshaped(Session *s, bool own_results) {
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    Dim n = DIM_NAMED(sym(s, "n")), m = DIM_NAMED(sym(s, "m"));
+    Var x = graph_input(g, sym(s, "x"), f32(s, 2, n, m)),
+        w = graph_shared(g, sym(s, "w"), f32(s, 2, 4, 4)), flat = const_int(&b, -1),
+        side = const_int(&b, 4), turned = ap(&b, "transpose", 1, &x),
+        old = ap(&b, "transpose", 1, &w);
+    Var shape = ints_stack(&b, 1, &flat),
+        sides = ints_stack(&b, 2, (Var[]){side, side}),
+        copy = ap(&b, "reshape", 2, (Var[]){turned, shape}),
+        view = ap(&b, "reshape", 2, (Var[]){x, shape}),
+        line = ap(&b, "reshape", 2, (Var[]){old, shape}),
+        new = ap(&b, "reshape", 2, (Var[]){line, sides});
+    Var out[] = {copy, view, copy, line};
+    for (size_t i = 0; i < 4; i++)
+        vec_push(s, &g->outputs, ((Output){0, out[i]}));
+    vec_push(s, &g->updates, ((Update){w, new}));
+    Plan *p = plan_new(g, &(PlanOptions){.own_results = own_results});
+    Machine *vm = vm_new(p);
+    Tensor first = random_tensor(s, DT_FLOAT32, 2, (int64_t[]){4, 4}), now = first;
+    CHECK(vm_set_shared(vm, 0, &(Value){.kind = TYPE_TENSOR, .t = first}));
+    Value kept = {0};
+    Tensor before = {0};
+    for (int call = 0; call < 4; call++) {
+        int64_t size[2] = {call < 2 ? 7 : 60, call < 2 ? 5 : 70};
+        Tensor t = random_tensor(s, DT_FLOAT32, 2, size), turn = t;
+        turn.shape[0] = t.shape[1], turn.shape[1] = t.shape[0];
+        turn.stride[0] = t.stride[1], turn.stride[1] = t.stride[0];
+        CHECK(vm_set_input(vm, 0, &(Value){.kind = TYPE_TENSOR, .t = t}) && vm_run(vm));
+        for (int64_t i = 0; i < tensor_size(&t); i++) {
+            CHECK(tensor_f64(&vm_output(vm, 0)->t, i) == tensor_f64(&turn, i));
+            CHECK(tensor_f64(&vm_output(vm, 1)->t, i) == tensor_f64(&t, i));
+            CHECK(tensor_f64(&vm_output(vm, 2)->t, i) == tensor_f64(&turn, i));
+        }
+        now.stride[0] = first.stride[(call + 1) % 2];
+        now.stride[1] = first.stride[call % 2];
+        for (int64_t i = 0; i < 16; i++)
+            CHECK(tensor_f64(&vm_output(vm, 3)->t, i) == tensor_f64(&now, i));
+        if (kept.t.data) CHECK(tensor_identical(&kept.t, &before));
+        value_unref(&kept);
+        tensor_unref(&before);
+        value_copy_view(&kept, vm_output(vm, 0));
+        CHECK(tensor_clone(s, &kept.t, &before));
+        tensor_unref(&t);
+    }
+    value_unref(&kept);
+    tensor_unref(&before);
+    tensor_unref(&first);
+    vm_free(vm);
+    plan_free(p);
+    graph_free(g);
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     session_options(s)->threads = 2;
     vm_open(s);
     uint64_t before = buffer_bytes_used(s);
     test_random(s, 60);
+    test_reshaped(s, false);
+    test_reshaped(s, true);
     CHECK(buffer_bytes_used(s) == before, "%llu bytes are left",
           (unsigned long long)buffer_bytes_used(s));
     session_free(s);
