@@ -248,6 +248,88 @@ static void takes(Lab *l) {
               "[[3, 4, 5], [0, 1, 2]]");
 }
 
+/* n rows of k indices below `below`, every third one from the end. */
+static Tensor drawn(Lab *l, DType d, int64_t n, int64_t k, int64_t below, int layout) {
+    Tensor t = lab_tensor(l, d, 2, (int64_t[]){n, k}, layout);
+    for (int64_t i = 0; i < n * k; i++) {
+        int64_t v = (i * 7919 + i / 13) % below;
+        lab_put(&t, i, (double)(i % 3 || d == DT_UINT8 ? v : v - below));
+    }
+    return t;
+}
+
+/* Two arrays that broadcast to each other, read part by part. */
+static void several_arrays(Lab *l) {
+    static const DType dtypes[] = {DT_INT8, DT_INT16, DT_FLOAT32, DT_FLOAT64,
+                                   DT_COMPLEX128},
+                       of[] = {DT_INT64, DT_INT32, DT_UINT8};
+    static const int64_t sizes[][2] = {{1, 1}, {3, 5}, {2, 700}, {40, 300}, {700, 3}};
+    enum { ROWS = 90, COLUMNS = 110 };
+    for (size_t q = 0; q < 5 * 3 * 5 * 4; q++) {
+        DType d = dtypes[q % 5], i = of[q / 5 % 3];
+        int64_t n = sizes[q / 15 % 5][0], k = sizes[q / 15 % 5][1];
+        int how = (int)(q / 75), layout = (int)(q % 3);
+        lab_reset(l);
+        Tensor x = lab_filled(l, d, 2, (int64_t[]){ROWS, COLUMNS}, layout),
+               a = drawn(l, i, how & 1 ? 1 : n, how & 2 ? 1 : k, ROWS, layout),
+               b = drawn(l, i, n, k, COLUMNS, (layout + 1) % 3);
+        Var in[3] = {lab_input(l, x, true), lab_input(l, a, true),
+                     lab_input(l, b, true)};
+        const Tensor *r = lab_run(l, apply(l, "subtensor", "$, $", 3, in));
+        CHECK(r && tensor_size(r) == n * k);
+        for (int64_t e = 0; r && e < n * k; e++) {
+            int64_t u = tensor_i64(&a, (how & 1 ? 0 : e / k) * a.shape[1] +
+                                           (how & 2 ? 0 : e % k)),
+                    v = tensor_i64(&b, e);
+            u += u < 0 ? ROWS : 0;
+            v += v < 0 ? COLUMNS : 0;
+            CHECK(tensor_f64(r, e) == tensor_f64(&x, u * COLUMNS + v), "%s, way %d",
+                  dtype_name(d), how);
+        }
+    }
+    lab_reset(l);
+    Var bad[3] = {counted(l, DT_FLOAT32, 3, cube, 0, true), ints(l, 2, col, i01),
+                  ints(l, 2, row, i13)};
+    CHECK_STR(lab_text(l, lab_run(l, apply(l, "subtensor", "$, $", 3, bad))),
+              "E_INDEX");
+    CHECK(strstr(diag_get(l->s, 0)->text,
+                 "index 3 is out of range for axis 1 of size 3") != NULL);
+}
+
+/* Rows of every number of bytes, and single elements from far apart. */
+static void short_rows(Lab *l) {
+    for (int64_t bytes = 1; bytes <= 140; bytes++) {
+        lab_reset(l);
+        Tensor x = lab_filled(l, DT_INT8, 2, (int64_t[]){20, bytes}, 0),
+               at = drawn(l, DT_INT64, 1, 33, 20, 0);
+        at.ndim = 1, at.shape[0] = 33, at.stride[0] = 8;
+        Var in[2] = {lab_input(l, x, true), lab_input(l, at, true)};
+        const Tensor *r = lab_run(l, apply(l, "subtensor", "$", 2, in));
+        CHECK(r != NULL);
+        for (int64_t i = 0; r && i < 33; i++) {
+            int64_t v = tensor_i64(&at, i);
+            v += v < 0 ? 20 : 0;
+            CHECK(memcmp((char *)r->data + i * bytes, (char *)x.data + v * bytes,
+                         (size_t)bytes) == 0,
+                  "rows of %lld bytes", (long long)bytes);
+        }
+    }
+    enum { FAR = 300007 };
+    for (int d = 0; d < 2; d++) {
+        lab_reset(l);
+        Tensor x = lab_filled(l, d ? DT_FLOAT32 : DT_FLOAT64, 1, (int64_t[]){FAR}, 0),
+               at = drawn(l, DT_INT64, 1, 1003, FAR, 0);
+        at.ndim = 1, at.shape[0] = 1003, at.stride[0] = 8;
+        Var in[2] = {lab_input(l, x, true), lab_input(l, at, true)};
+        const Tensor *r = lab_run(l, apply(l, "subtensor", "$", 2, in));
+        CHECK(r != NULL);
+        for (int64_t i = 0; r && i < 1003; i++) {
+            int64_t v = tensor_i64(&at, i);
+            CHECK(tensor_f64(r, i) == tensor_f64(&x, v < 0 ? v + FAR : v));
+        }
+    }
+}
+
 int main(void) {
     Lab l = lab_new(2);
     golden(&l);
@@ -255,6 +337,8 @@ int main(void) {
     every_dtype(&l);
     scatters(&l);
     takes(&l);
+    several_arrays(&l);
+    short_rows(&l);
     lab_free(&l);
     return TEST_END("ops_index");
 }

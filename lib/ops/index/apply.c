@@ -1,6 +1,8 @@
 /* Applies an index to a tensor at run time: slices and integers become a view; arrays
- * and masks become one list of byte offsets, checked and wrapped once, so that
- * gathering and scattering are plain loops over it. */
+ * and masks become one list of byte offsets, checked and wrapped, so that gathering and
+ * scattering are plain loops over it. The list exists as a whole only where it is used
+ * several times or comes from masks; else it is made part by part, which stays in the
+ * nearest cache. */
 #include "ops/index/index.h"
 #include "ops/index/loops.h"
 #include "ops/shape/linear.h"
@@ -249,12 +251,17 @@ static bool common_shape(IndexState *s, Indexed *ix) {
     return true;
 }
 
+static void add_to_offsets(int64_t n, int64_t *restrict offset,
+                           const int64_t *restrict more) {
+    for (int64_t k = 0; k < n; k++)
+        offset[k] = (int64_t)((uint64_t)offset[k] + (uint64_t)more[k]);
+}
+
 static bool add_wrapped_offsets(WrapFn *wrap, const int64_t *v, int64_t n,
                                 const IndexArray *a, int64_t *offset) {
     int64_t block[BLOCK];
-    bool ok = wrap(v, n, a->size, a->stride, block);
-    for (int64_t k = 0; k < n; k++)
-        offset[k] = (int64_t)((uint64_t)offset[k] + (uint64_t)block[k]);
+    bool ok = wrap(v, n, a->size, a->stride, 0, block);
+    add_to_offsets(n, offset, block);
     return ok;
 }
 
@@ -280,7 +287,7 @@ static bool add_offsets(IndexState *s, const IndexArray *a, const Indexed *ix,
         if (it.step[1] == 0) { /* one index for the whole run */
             const int64_t *v = read_indices(a->t.dtype, it.ptr[1], 0, 1, block);
             int64_t *to_offset = (int64_t *)(void *)it.ptr[0], one;
-            if (!wrap(v, 1, a->size, a->stride, &one))
+            if (!wrap(v, 1, a->size, a->stride, 0, &one))
                 return out_of_range(s->c, *v, a->axis, a->size);
             for (int64_t i = 0; i < it.inner; i++)
                 to_offset[i] =
@@ -292,7 +299,7 @@ static bool add_offsets(IndexState *s, const IndexArray *a, const Indexed *ix,
             const int64_t *v = read_indices(a->t.dtype, it.ptr[1] + i * it.step[1],
                                             it.step[1], n, block);
             int64_t *to_offset = (int64_t *)(void *)it.ptr[0] + i;
-            bool ok = first ? wrap(v, n, a->size, a->stride, to_offset)
+            bool ok = first ? wrap(v, n, a->size, a->stride, 0, to_offset)
                             : add_wrapped_offsets(wrap, v, n, a, to_offset);
             for (int64_t k = 0; !ok && k < n; k++)
                 if (v[k] < -a->size || v[k] >= a->size)
@@ -302,31 +309,89 @@ static bool add_offsets(IndexState *s, const IndexArray *a, const Indexed *ix,
     return true;
 }
 
-/* Elements [first, first + n) of a contiguous index array, converted into `block`
- * unless they are int64 already; n is at most BLOCK. */
-static const int64_t *read_index_block(const Tensor *t, int64_t first, int64_t n,
-                                       int64_t *block) {
-    ptrdiff_t item = (ptrdiff_t)dtype_size(t->dtype);
-    return read_indices(t->dtype, (const char *)t->data + first * item, item, n, block);
+/* ---- arrays that are read late ---- */
+static const char *late_position(const Indexed *ix, const LateArray *a,
+                                 const int64_t *at) {
+    const char *p = a->data;
+    for (int k = 0; k < ix->late_ndim; k++)
+        p += at[k] * a->step[k];
+    return p;
+}
+
+/* The share in every offset of a run of the arrays that are broadcast along it. */
+static bool late_base(const Indexed *ix, const int64_t *at, int64_t *base) {
+    bool ok = true;
+    int64_t block[1], one;
+    *base = 0;
+    for (int i = 0; i < ix->narray; i++) {
+        const LateArray *a = &ix->array[i];
+        if (a->step[ix->late_ndim - 1]) continue;
+        const int64_t *v =
+            read_indices(a->dtype, late_position(ix, a, at), 8, 1, block);
+        ok &= ix->wrap(v, 1, a->size, a->stride, *base, &one);
+        *base = one;
+    }
+    return ok;
+}
+
+/* n offsets of a run along the last late dim, from position at[] on. */
+static bool late_run(const Indexed *ix, const int64_t *at, int64_t n, int64_t *offset) {
+    int64_t block[BLOCK], more[BLOCK], base;
+    bool ok = late_base(ix, at, &base), any = false;
+    for (int i = 0; i < ix->narray; i++) {
+        const LateArray *a = &ix->array[i];
+        int64_t step = a->step[ix->late_ndim - 1];
+        const char *p = late_position(ix, a, at);
+        if (!step) continue;
+        for (int64_t k = 0, m; k < n; k += m) {
+            m = n - k < BLOCK ? n - k : BLOCK;
+            const int64_t *v = read_indices(a->dtype, p + k * step, step, m, block);
+            ok &= ix->wrap(v, m, a->size, a->stride, any ? 0 : base,
+                           any ? more : offset + k);
+            if (any) add_to_offsets(m, offset + k, more);
+        }
+        any = true;
+    }
+    for (int64_t k = 0; !any && k < n; k++)
+        offset[k] = base;
+    return ok;
+}
+
+static void find_late(const Indexed *ix, int64_t i, int64_t *at) {
+    for (int k = ix->late_ndim - 1; k >= 0; k--) {
+        at[k] = i % ix->late_shape[k];
+        i /= ix->late_shape[k];
+    }
 }
 
 bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset) {
-    int64_t block[BLOCK];
+    int64_t at[MAX_NDIM];
+    int last = ix->late_ndim - 1;
     bool ok = true;
-    for (int64_t i = 0; i < n; i += BLOCK) {
-        int64_t m = n - i < BLOCK ? n - i : BLOCK;
-        const int64_t *v = read_index_block(&ix->array, first + i, m, block);
-        ok &= ix->wrap(v, m, ix->size, ix->stride, offset + i);
+    find_late(ix, first, at);
+    for (int64_t m; n > 0; n -= m, offset += m) {
+        m = ix->late_shape[last] - at[last];
+        if (m > n) m = n;
+        ok &= late_run(ix, at, m, offset);
+        at[last] += m;
+        for (int k = last; k > 0 && at[k] == ix->late_shape[k]; k--) {
+            at[k] = 0;
+            at[k - 1]++;
+        }
     }
     return ok;
 }
 
 bool index_refuse(Call *c, const Indexed *ix) {
-    int64_t block[BLOCK];
-    for (int64_t i = 0; i < ix->adv_count; i++) {
-        int64_t v = *read_index_block(&ix->array, i, 1, block);
-        if (v < -ix->size || v >= ix->size)
-            return out_of_range(c, v, ix->axis, ix->size);
+    int64_t block[1], at[MAX_NDIM];
+    for (int k = 0; k < ix->narray; k++) {
+        const LateArray *a = &ix->array[k];
+        for (int64_t i = 0; i < ix->adv_count; i++) {
+            find_late(ix, i, at);
+            int64_t v = *read_indices(a->dtype, late_position(ix, a, at), 8, 1, block);
+            if (v < -a->size || v >= a->size)
+                return out_of_range(c, v, a->axis, a->size);
+        }
     }
     bug("an index that is in range was refused");
 }
@@ -341,19 +406,60 @@ bool index_check_late(Call *c, const Indexed *ix) {
     return true;
 }
 
-static bool leave_late(const IndexState *s, Indexed *ix) {
-    const IndexArray *a = &s->array[0];
-    ix->late = true;
-    ix->wrap = index_loops(s->c->s)->wrap;
-    ix->array = a->t;
-    ix->size = a->size;
-    ix->stride = a->stride;
-    ix->axis = a->axis;
+/* Can late dim `outer` extend the dim after it, for every array? */
+static bool merges_late(const Indexed *ix, const LateArray *array, int outer) {
+    for (int i = 0; i < ix->narray; i++)
+        if (array[i].step[outer] !=
+            array[i].step[outer + 1] * ix->late_shape[outer + 1])
+            return false;
     return true;
 }
 
+static void merge_late_dims(Indexed *ix, LateArray *array) {
+    for (int k = ix->late_ndim - 2; k >= 0; k--) {
+        if (!merges_late(ix, array, k)) continue;
+        ix->late_shape[k] *= ix->late_shape[k + 1];
+        for (int i = 0; i < ix->narray; i++)
+            array[i].step[k] = array[i].step[k + 1];
+        ix->late_ndim--;
+        for (int d = k + 1; d < ix->late_ndim; d++) {
+            ix->late_shape[d] = ix->late_shape[d + 1];
+            for (int i = 0; i < ix->narray; i++)
+                array[i].step[d] = array[i].step[d + 1];
+        }
+    }
+}
+
+static void leave_late(const IndexState *s, Indexed *ix, LateArray *array) {
+    ix->late = true;
+    ix->wrap = index_loops(s->c->s)->wrap;
+    ix->narray = s->narray;
+    ix->array = array;
+    for (int k = 0; k < ix->adv_ndim; k++) {
+        if (ix->adv_shape[k] == 1) continue;
+        ix->late_shape[ix->late_ndim] = ix->adv_shape[k];
+        for (int i = 0; i < s->narray; i++) {
+            const Tensor *t = &s->array[i].t;
+            int own = k - (ix->adv_ndim - t->ndim);
+            array[i].step[ix->late_ndim] =
+                own < 0 || t->shape[own] == 1 ? 0 : t->stride[own];
+        }
+        ix->late_ndim++;
+    }
+    for (int i = 0; i < s->narray; i++) {
+        const IndexArray *a = &s->array[i];
+        array[i].data = a->t.data;
+        array[i].dtype = a->t.dtype;
+        array[i].axis = a->axis;
+        array[i].size = a->size;
+        array[i].stride = a->stride;
+        if (!ix->late_ndim) array[i].step[0] = 0;
+    }
+    if (!ix->late_ndim) ix->late_shape[ix->late_ndim++] = 1;
+    merge_late_dims(ix, array);
+}
+
 static bool make_offsets(IndexState *s, Indexed *ix, int64_t *offset) {
-    if (s->late) return leave_late(s, ix);
     if (s->narray == 0) memset(offset, 0, (size_t)ix->adv_count * 8);
     for (int i = 0; i < s->narray && ix->adv_count; i++)
         if (!add_offsets(s, &s->array[i], ix, i == 0, offset)) return false;
@@ -377,8 +483,9 @@ typedef struct IndexSizes {
     int used;
     bool ellipsis;
     int64_t positions;
-    int arrays;
-    const Tensor *array; /* one array and no mask */
+    int arrays; /* or integers; without masks */
+    bool masks;
+    bool behind; /* a dim of x that isn't indexed, or a new one, is before them all */
 } IndexSizes;
 
 static IndexSizes measure_index(IndexState *s) {
@@ -388,12 +495,13 @@ static IndexSizes measure_index(IndexState *s) {
         const IndexItem *it = &s->items->item[i];
         z.ellipsis |= it->kind == IX_ELLIPSIS;
         z.used += it->kind == IX_SLICE;
+        z.behind |= it->kind != IX_INPUT && !z.arrays && !z.masks;
         if (it->kind != IX_INPUT) continue;
         const Tensor *t = index_input(s, it->input);
         z.used += tensor_is_mask(t) ? t->ndim : 1;
         s->arrays |= tensor_is_mask(t) || t->ndim > 0;
-        z.arrays++;
-        if (!tensor_is_mask(t)) z.array = t;
+        z.arrays += !tensor_is_mask(t);
+        z.masks |= tensor_is_mask(t);
         if (!tensor_is_mask(t) || masks == MAX_NDIM) continue;
         s->mask_count[masks] = mask_true(s->c->s, t);
         z.positions += s->mask_count[masks++] * t->ndim;
@@ -424,6 +532,13 @@ static int64_t count_bound(const IndexState *s) {
     return n;
 }
 
+/* The whole list of offsets is better if it is small and used at several positions of
+ * dims before the arrays'. */
+static bool may_leave_late(const IndexState *s, const IndexSizes *z) {
+    enum { FEW = 1 << 15 };
+    return s->arrays && !z->masks && (!z->behind || count_bound(s) > FEW);
+}
+
 bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_be_late,
                  size_t extra, void **mem) {
     IndexLists list;
@@ -440,9 +555,9 @@ bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_b
                      &list.items))
         bug("an index that is none was typed");
     IndexSizes z = measure_index(&s);
-    s.late = may_be_late && s.arrays && z.arrays == 1 && z.array &&
-             tensor_is_contiguous(z.array);
+    s.late = may_be_late && may_leave_late(&s, &z);
     size_t offsets = s.arrays && !s.late ? (size_t)count_bound(&s) : 0, bytes = 0;
+    if (s.late) offsets = (size_t)z.arrays * (sizeof(LateArray) / 8);
     extra = (extra + 63) / 64 * 64;
     if (!size_add(offsets, (size_t)z.positions, &bytes) ||
         !size_mul(bytes, 8, &bytes) || !size_add(bytes, extra, &bytes))
@@ -462,7 +577,11 @@ bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_b
         ix->base.shape[k] = s.shape[k];
         ix->base.stride[k] = s.stride[k];
     }
-    return !s.any || (common_shape(&s, ix) && make_offsets(&s, ix, offset));
+    if (!s.any) return true;
+    if (!common_shape(&s, ix)) return false;
+    if (!s.late) return make_offsets(&s, ix, offset);
+    leave_late(&s, ix, (LateArray *)(void *)offset);
+    return true;
 }
 
 int index_result(const Indexed *ix, int64_t shape[MAX_NDIM]) {

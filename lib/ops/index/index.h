@@ -7,6 +7,15 @@
 #include "ops/index/loops.h"
 #include "vmap/kit.h"
 
+/* An index array that is read where it is needed. */
+typedef struct LateArray {
+    const char *data;
+    DType dtype;
+    int axis;
+    int64_t size, stride;   /* of x's axis */
+    int64_t step[MAX_NDIM]; /* bytes, along each late dim; 0: broadcast */
+} LateArray;
+
 /* An index applied to a tensor: a view `base` after slices, None and (without arrays)
  * integers, and the dims gathered by arrays. Result dims: base's [0, front), then the
  * arrays' common shape, then base's [front, ndim). */
@@ -19,17 +28,17 @@ typedef struct Indexed {
     int64_t adv_count;
     const int64_t
         *offset; /* bytes from base.data, adv_count of them; in the Call's scratch */
-    /* Instead of offset: the only array, contiguous, which indexes an axis of x of this
-     * size and stride. */
+    /* Instead of offset, unless there are masks: the arrays, and their common shape
+     * with dims merged where all arrays allow it. */
     bool late;
     WrapFn *wrap;
-    Tensor array;
-    int64_t size, stride;
-    int axis;
+    int narray, late_ndim;
+    const LateArray *array; /* in the Call's scratch */
+    int64_t late_shape[MAX_NDIM];
 } Indexed;
 /* Index inputs begin at input `first`. *mem gets `extra` bytes of scratch for the
- * caller (may be 0 and NULL). The first axis out of range is diagnosed. may_be_late: a
- * single array may be left for index_offsets to read. */
+ * caller (may be 0 and NULL). The first axis out of range is diagnosed. may_be_late:
+ * the arrays may be left for index_offsets to read. */
 bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_be_late,
                  size_t extra, void **mem);
 /* Offsets [first, first + n) of a late index; false if one is out of range, which

@@ -16,6 +16,24 @@ const IndexLoops *index_loops(Session *s) {
 #endif
 }
 
+/* CPUs that gather by an instruction as fast as it can be: those of this level whose
+ * microcode doesn't guard it against others' looking on are the ones with both of these
+ * extensions. */
+static bool gathers_fast(void) {
+#ifdef __x86_64__
+    return __builtin_cpu_supports("avx512bf16") &&
+           __builtin_cpu_supports("avx512vbmi2");
+#else
+    return false;
+#endif
+}
+
+GatherFn *index_gather(Session *s, int size, size_t bytes) {
+    enum { NEAR = 1 << 20 }; /* what the caches of a core hold */
+    const IndexLoops *l = index_loops(s);
+    return bytes > NEAR && gathers_fast() ? l->gather_far[size] : l->gather[size];
+}
+
 int index_size_class(size_t item) {
     return item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : item == 8 ? 3 : 4;
 }

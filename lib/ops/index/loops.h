@@ -4,12 +4,16 @@
 
 #include "type/type.h"
 
-/* offset[k] = the byte offset of index v[k] along an axis of that size and stride, from
- * the end if it is negative; false if one is out of range. */
+/* offset[k] = base + the byte offset of index v[k] along an axis of that size and
+ * stride, from the end if it is negative; false if one is out of range. */
 typedef bool WrapFn(const int64_t *v, int64_t n, int64_t size, int64_t stride,
-                    int64_t *restrict offset);
+                    int64_t base, int64_t *restrict offset);
 /* out[i] = the element at base + offset[i] */
 typedef void GatherFn(int64_t n, char *out, const char *base, const int64_t *offset);
+/* The same of rows of 1 to SHORT_ROW bytes. */
+enum { SHORT_ROW = 128 };
+typedef void GatherShortFn(int64_t n, char *out, const char *base,
+                           const int64_t *offset, size_t bytes);
 /* How an element is combined with what is written there; min and max take nan, and have
  * no complex numbers. */
 typedef enum IndexFold {
@@ -38,11 +42,14 @@ typedef struct IndexLoops {
     WrapFn *wrap;
     CountFn *count;
     PositionsFn *positions;
-    GatherFn *gather[INDEX_SIZES];
+    GatherFn *gather[INDEX_SIZES], *gather_far[INDEX_SIZES];
+    GatherShortFn *gather_short;
     ScatterFn *set[INDEX_SIZES], *fold[INDEX_FOLDS][DT_N];
     RowFn *row_set[INDEX_SIZES], *row_fold[INDEX_FOLDS][DT_N];
 } IndexLoops;
 const IndexLoops *index_loops(Session *s); /* for the session's CPU level */
+/* For elements of this size class that lie all over so many bytes. */
+GatherFn *index_gather(Session *s, int size, size_t bytes);
 int index_size_class(size_t item);
 
 #endif

@@ -13,13 +13,13 @@
 
 /* The bytes at which the indices v are, wrapped; false if one is out of range. */
 static bool wrap(const int64_t *v, int64_t n, int64_t axis_size, int64_t axis_stride,
-                 int64_t *restrict offset) {
+                 int64_t base, int64_t *restrict offset) {
     uint64_t size = (uint64_t)axis_size, stride = (uint64_t)axis_stride, bad = 0;
     for (int64_t k = 0; k < n; k++) {
         uint64_t i = (uint64_t)v[k], from_end = (uint64_t)(v[k] >> 63);
         i += size & from_end;
         bad |= i >= size ? ~UINT64_C(0) : 0;
-        offset[k] = (int64_t)(i * stride);
+        offset[k] = (int64_t)(i * stride + (uint64_t)base);
     }
     return !bad;
 }
@@ -60,11 +60,12 @@ static int64_t positions(const uint8_t *flag, int64_t n, int64_t first, int64_t 
     return found;
 }
 
+/* ---- moving bits ---- */
 #define MOVES(N)                                                                       \
     static void gather_##N(int64_t n, char *out, const char *base,                     \
                            const int64_t *offset) {                                    \
-        for (int64_t i = 0; i < n; i++)                                                \
-            memcpy(out + i * N, base + offset[i], N);                                  \
+        int64_t i = 0;                                                                 \
+        TOGETHER_##N for (; i < n; i++) memcpy(out + i * N, base + offset[i], N);      \
     }                                                                                  \
     static void set_##N(int64_t n, char *base, const int64_t *offset, const char *y,   \
                         int64_t step) {                                                \
@@ -80,11 +81,90 @@ static int64_t positions(const uint8_t *flag, int64_t n, int64_t first, int64_t 
         for (int64_t i = 0; i < n; i++)                                                \
             memcpy(dst + i * to, y + i * step, N);                                     \
     }
+static inline uint32_t word(const char *p) {
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+static inline uint64_t double_word(const char *p) {
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+/* Four elements are stored at once: stores are what limits gathering from near
+ * caches. */
+#define FOUR(N, T, READ)                                                               \
+    for (; i + 4 <= n; i += 4) {                                                       \
+        const int64_t *o = offset + i;                                                 \
+        T four __attribute__((vector_size(4 * N))) = {                                 \
+            READ(base + o[0]), READ(base + o[1]), READ(base + o[2]),                   \
+            READ(base + o[3])};                                                        \
+        memcpy(out + i * N, &four, 4 * N);                                             \
+    }
+#define TOGETHER_1
+#define TOGETHER_2
+#define TOGETHER_4 FOUR(4, uint32_t, word)
+#define TOGETHER_8 FOUR(8, uint64_t, double_word)
+#define TOGETHER_16
 MOVES(1)
 MOVES(2)
 MOVES(4)
 MOVES(8)
 MOVES(16)
+
+#if TL_LEVEL == 2
+/* Of more reads from far away, more are on their way at the same time. */
+static void gather_far_4(int64_t n, char *out, const char *base,
+                         const int64_t *offset) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_si256(
+            (__m256i *)(void *)(out + i * 4),
+            _mm512_i64gather_epi32(_mm512_loadu_si512(offset + i), base, 1));
+    gather_4(n - i, out + i * 4, base, offset + i);
+}
+static void gather_far_8(int64_t n, char *out, const char *base,
+                         const int64_t *offset) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm512_storeu_si512(out + i * 8, _mm512_i64gather_epi64(
+                                             _mm512_loadu_si512(offset + i), base, 1));
+    gather_8(n - i, out + i * 8, base, offset + i);
+}
+#else
+#define gather_far_4 gather_4
+#define gather_far_8 gather_8
+#endif
+
+/* Rows of N to 2 N bytes as their first N and their last N. */
+#define HALVES(N)                                                                      \
+    static void halves_##N(int64_t n, char *out, const char *base,                     \
+                           const int64_t *offset, size_t bytes) {                      \
+        size_t rest = bytes - N;                                                       \
+        for (int64_t i = 0; i < n; i++, out += bytes) {                                \
+            const char *x = base + offset[i];                                          \
+            memcpy(out, x, N);                                                         \
+            memcpy(out + rest, x + rest, N);                                           \
+        }                                                                              \
+    }
+HALVES(1)
+HALVES(2)
+HALVES(4)
+HALVES(8)
+HALVES(16)
+HALVES(32)
+HALVES(64)
+
+static void gather_short(int64_t n, char *out, const char *base, const int64_t *offset,
+                         size_t bytes) {
+    (bytes >= 64   ? halves_64
+     : bytes >= 32 ? halves_32
+     : bytes >= 16 ? halves_16
+     : bytes >= 8  ? halves_8
+     : bytes >= 4  ? halves_4
+     : bytes >= 2  ? halves_2
+                   : halves_1)(n, out, base, offset, bytes);
+}
 
 #define OWN(x)      (x)
 #define PLUS(a, b)  ((a) + (b))
@@ -171,6 +251,8 @@ const IndexLoops LEVEL(index_loops_) = {
     .count = count,
     .positions = positions,
     .gather = BY_SIZE(gather_),
+    .gather_far = {gather_1, gather_2, gather_far_4, gather_far_8, gather_16},
+    .gather_short = gather_short,
     .set = BY_SIZE(set_),
     .row_set = BY_SIZE(row_set_),
     .fold = {[INDEX_ADD] = {ALL(scatter_add_)},

@@ -24,8 +24,9 @@ typedef struct RowGather {
     char *out;
     size_t item, row_bytes;
     int64_t rows, per_chunk;
-    bool whole;       /* a row's elements are contiguous in x */
-    GatherFn *gather; /* for rows of one small element or piece */
+    bool whole;                  /* a row's elements are contiguous in x */
+    GatherFn *gather;            /* for rows of one small element or piece; else NULL */
+    GatherShortFn *gather_short; /* for other short rows; else NULL */
     atomic_bool refused;
 } RowGather;
 
@@ -56,6 +57,8 @@ static void gather_rows(RowGather *j, int64_t n, char *out, const char *x,
         const int64_t *offset = ix->late ? part : ix->offset + first;
         if (j->gather)
             j->gather(m, out, x, offset);
+        else if (j->gather_short)
+            j->gather_short(m, out, x, offset, j->row_bytes);
         else
             for (int64_t i = 0; i < m; i++)
                 copy_indexed_row(j, out + i * bytes, x + offset[i]);
@@ -78,6 +81,20 @@ static void gather_chunk(void *ctx, size_t chunk, unsigned worker) {
     }
 }
 
+/* Where several arrays index x, its rows are mostly taken in turn. */
+static void choose_loop(const Call *c, RowGather *j, int64_t fronts) {
+    size_t bytes = j->row_bytes;
+    bool piece = bytes <= 16 && (bytes & (bytes - 1)) == 0,
+         all_over = j->ix->late && j->ix->narray == 1;
+    if (!j->whole) return;
+    if (piece)
+        j->gather =
+            index_gather(c->s, index_size_class(bytes),
+                         all_over ? tensor_bytes(call_in(c, 0)) / (size_t)fronts : 0);
+    else if (bytes <= SHORT_ROW)
+        j->gather_short = index_loops(c->s)->gather_short;
+}
+
 static bool gather_indexed(Call *c, const Indexed *ix) {
     int64_t shape[MAX_NDIM];
     int n = index_result(ix, shape);
@@ -92,11 +109,9 @@ static bool gather_indexed(Call *c, const Indexed *ix) {
     }
     j.row_bytes = tensor_bytes(&row);
     j.whole = tensor_is_contiguous(&row);
-    bool piece = j.row_bytes <= 16 && (j.row_bytes & (j.row_bytes - 1)) == 0;
-    j.gather = j.whole && piece
-                   ? index_loops(c->s)->gather[index_size_class(j.row_bytes)]
-                   : NULL;
-    j.rows = move_count(ix->front, ix->base.shape) * ix->adv_count;
+    int64_t fronts = move_count(ix->front, ix->base.shape);
+    choose_loop(c, &j, fronts);
+    j.rows = fronts * ix->adv_count;
     j.per_chunk = CHUNK / (int64_t)j.row_bytes + 1;
     int64_t chunks = (j.rows + j.per_chunk - 1) / j.per_chunk;
     if (move_pool(c) && chunks > 3) {
