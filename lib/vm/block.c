@@ -172,6 +172,9 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
         case ACC_FLAT:
             gather_flat(e, i, fill_reg(e, w, i), at, n);
             break;
+        case ACC_ELEMENT:
+            w->slot[i] = w->row[i];
+            break;
         case ACC_CYCLE:
             w->slot[i] = fill_reg(e, w, i) + (size_t)(at % p->step[i]) * b->size[i];
             break;
@@ -211,9 +214,11 @@ static void find_fault(Exec *e, const BlockOp *op, const Worker *w, int64_t at,
 
 static unsigned run_ops(Exec *e, const Worker *w, int64_t at, size_t n) {
     const BlockProgram *b = e->b;
+    const BlockOp *run = e->p->spread ? b->spread : b->run;
+    uint32_t nrun = e->p->spread ? 1 : b->nrun;
     unsigned fault = 0;
-    for (uint32_t k = 0; k < b->nrun; k++) {
-        const BlockOp *op = &b->run[k];
+    for (uint32_t k = 0; k < nrun; k++) {
+        const BlockOp *op = &run[k];
         const uint32_t *slot = b->slot + op->arg;
         uint32_t narg = (uint32_t)op->nin + op->nout;
         for (uint32_t i = 0; i < narg; i++)
@@ -244,7 +249,7 @@ static void begin_chunk(const Exec *e, Worker *w, unsigned worker) {
     for (uint32_t i = 0; i < b->nreg; i++)
         w->slot[b->nin + b->nout + i] = w->reg + i * e->p->reg_bytes;
     for (uint32_t i = 0; i < b->nin; i++)
-        if (e->p->access[i] > ACC_DIRECT && e->p->access[i] < ACC_TILED)
+        if (e->p->access[i] > ACC_ELEMENT && e->p->access[i] < ACC_TILED)
             w->slot[i] = fill_reg(e, w, i);
     for (uint32_t j = 0; j < b->nout && e->p->stream != NONE; j++)
         w->slot[b->nin + j] = w->reg + (b->nreg + e->p->stream + j) * e->p->reg_bytes;
@@ -375,7 +380,8 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
             from = (int64_t)(chunk % p->pieces) * p->row_chunk;
     int64_t last = first + p->rows_chunk < p->rows ? first + p->rows_chunk : p->rows;
     int64_t to = from + p->row_chunk < p->row ? from + p->row_chunk : p->row;
-    int64_t block = e->b->nrun == 1 && p->nfill + p->ntile == 0 ? to - from : p->block;
+    bool whole = (p->spread || e->b->nrun == 1) && p->nfill + p->ntile == 0;
+    int64_t block = whole ? to - from : p->block;
     fill_constant(e, &w, (size_t)(to - from < block ? to - from : block));
     go_to_row(e, &w, first);
     unsigned fault = p->ntile ? run_tiles(e, &w, last, from, to, block)

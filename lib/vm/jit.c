@@ -18,12 +18,15 @@ enum {
     VECTORS = 16,
     SPARE = VECTORS - 1, /* for maximum and minimum */
     CONSTANTS = 6,
+    SPREAD_MAX = 4,     /* operands that are single elements */
     RUN_MAX = 64,       /* ops */
     PROGRAMS_MAX = 1024 /* of a plan: each costs some microseconds */
 };
 static const uint8_t pointer_of[POINTERS] = {RCX, R8,     R8 + 1, R8 + 2, R8 + 3, RBX,
                                              RBP, R8 + 4, R8 + 5, R8 + 6, R15};
 enum { POINTERS_FREE = 5 }; /* the rest belong to the caller */
+
+#define NO_LOOP SIZE_MAX
 
 typedef enum How {
     PAIR,
@@ -64,7 +67,9 @@ typedef struct Operands {
 typedef struct Run {
     BlockProgram *b;
     uint32_t from, to;
-    size_t loop, past; /* offsets in the code; past 0: none */
+    size_t loop, past,
+        spread; /* offsets in the code; loop, past and spread may be NO_LOOP */
+    bool single[POINTERS]; /* of `spread`, by input: a single element */
     Operands in, out;
 } Run;
 typedef struct Coder {
@@ -334,6 +339,7 @@ static bool emit_body(Coder *c, const Run *r, bool past) {
 }
 
 /* ---- a loop ---- */
+typedef enum LoopKind { LOOP_PLAIN, LOOP_PAST, LOOP_SPREAD } LoopKind;
 
 static bool emit_steps(Coder *c, const Run *r, Wide wide, int end, bool past) {
     Asm *a = &c->a;
@@ -348,7 +354,7 @@ static bool emit_steps(Coder *c, const Run *r, Wide wide, int end, bool past) {
     return true;
 }
 
-static bool emit_loop(Coder *c, const Run *r, bool past, size_t *at) {
+static bool emit_loop(Coder *c, const Run *r, LoopKind kind, size_t *at) {
     Asm *a = &c->a;
     Wide wide = session_cpu_level(c->p->s) > 1 ? WIDE_512 : WIDE_256;
     uint32_t n = r->in.n + r->out.n;
@@ -362,10 +368,14 @@ static bool emit_loop(Coder *c, const Run *r, bool past, size_t *at) {
     for (int i = 0; i < c->nconstant; i++)
         asm_spread(a, c->constant[i].reg, c->constant[i].at, wide);
     asm_zero(a, RAX);
+    for (uint32_t i = 0; i < r->in.n && kind == LOOP_SPREAD; i++)
+        if (r->single[i])
+            asm_spread_element(a, c->reg[r->in.value[i]], pointer_of[i], wide);
     asm_shift_left(a, RDI, a->f64 ? 3 : 2);
     asm_copy(a, RSI, RDI);
     asm_and(a, RSI, wide == WIDE_512 ? -64 : -32);
-    if (!emit_steps(c, r, wide, RSI, past) || !emit_steps(c, r, WIDE_ONE, RDI, false))
+    if (!emit_steps(c, r, wide, RSI, kind == LOOP_PAST) ||
+        !emit_steps(c, r, WIDE_ONE, RDI, false))
         return false;
     asm_end(a);
     for (uint32_t i = n; i-- > POINTERS_FREE;)
@@ -387,21 +397,74 @@ static bool may_go_past(const Coder *c, const Run *r) {
     return bytes >= STREAM_BYTES;
 }
 
+/* By the types, is the input one element for each row of the result, or for all? */
+static bool is_single(const BlockProgram *b, uint32_t value, bool each) {
+    const Type *x = var_type(b->g, b->var[value]),
+               *y = var_type(b->g, b->var[b->out_value[0]]);
+    bool rows = false;
+    for (int k = 0; k < x->ndim; k++)
+        rows |= x->dim[k] != 1;
+    return value < b->nin && y->ndim > 0 && y->dim[y->ndim - 1] != 1 &&
+           (x->ndim == 0 || x->dim[x->ndim - 1] == 1) && (rows || !each);
+}
+
+static bool has_singles(const BlockProgram *b) {
+    for (uint32_t i = 0; i < b->nin; i++)
+        if (is_single(b, i, true)) return true;
+    return false;
+}
+
+/* Gives single elements a register each, from the last one down. */
+static bool take_singles(Coder *c, Run *r) {
+    int next = SPARE - 1;
+    for (uint32_t i = 0; i < r->in.n; i++) {
+        r->single[i] = is_single(c->b, r->in.value[i], false);
+        if (!r->single[i]) continue;
+        if (next == SPARE - 1 - SPREAD_MAX) return false;
+        c->reg[r->in.value[i]] = (int8_t)next;
+        c->fixed |= 1U << next--;
+    }
+    return next < SPARE - 1;
+}
+
+/* The whole program as a loop for which some inputs are single elements, where rows are
+ * broadcast so. False: everything is undone. */
+static bool code_spread(Coder *c, Run *r) {
+    const BlockProgram *b = c->b;
+    size_t begin = c->a.code.n;
+    r->spread = NO_LOOP;
+    if (r->from > 0 || r->to < b->nop || b->fold || !has_singles(b)) return false;
+    c->a.f64 = op_dtype(b, 0) == DT_FLOAT64;
+    if (take_constants(c, r) && take_operands(c, r) && take_singles(c, r) &&
+        emit_loop(c, r, LOOP_SPREAD, &r->spread))
+        return true;
+    r->spread = NO_LOOP;
+    return c->a.code.n = begin, false;
+}
+
 /* False: too many operands or values; everything is undone. */
 static bool code_run(Coder *c, uint32_t from, uint32_t to) {
-    Run r = {.b = c->b, .from = from, .to = to};
+    Run r = {.b = c->b, .from = from, .to = to, .past = NO_LOOP, .spread = NO_LOOP};
     size_t begin = c->a.code.n;
     c->a.f64 = op_dtype(c->b, from) == DT_FLOAT64;
     bool ok = take_constants(c, &r) && take_operands(c, &r) &&
-              emit_loop(c, &r, false, &r.loop) &&
-              (!may_go_past(c, &r) || emit_loop(c, &r, true, &r.past));
+              emit_loop(c, &r, LOOP_PLAIN, &r.loop) &&
+              (!may_go_past(c, &r) || emit_loop(c, &r, LOOP_PAST, &r.past));
     if (!ok) return c->a.code.n = begin, false;
+    code_spread(c, &r);
     vec_push(c->p->s, &c->runs, r);
     return true;
 }
 
+/* A single op has a loop already, but none for single elements. */
+static void code_single(Coder *c) {
+    Run r = {.b = c->b, .to = 1, .loop = NO_LOOP, .past = NO_LOOP};
+    if (c->coded[0] && code_spread(c, &r)) vec_push(c->p->s, &c->runs, r);
+}
+
 static void code_program(Coder *c, BlockProgram *b) {
     program_open(c, b);
+    if (b->nop == 1) code_single(c);
     for (uint32_t from = 0, to; from < b->nop; from = to) {
         to = from + 1;
         if (!c->coded[from]) continue;
@@ -416,9 +479,8 @@ static void code_program(Coder *c, BlockProgram *b) {
 
 /* ---- installation ---- */
 
-static void put_run(const Run *r, const uint8_t *code, BlockOp *op, uint32_t *at) {
+static void put_run(const Run *r, const void *loop, BlockOp *op, uint32_t *at) {
     BlockProgram *b = r->b;
-    const void *loop = code + r->loop;
     *op = (BlockOp){.apply = b->op[r->to - 1].apply,
                     .op = b->op[r->to - 1].op,
                     .arg = *at,
@@ -445,6 +507,15 @@ static void forget_constants(BlockProgram *b, Arena *tmp) {
         if (!read[i]) b->last_read[i] = NONE;
 }
 
+static void put_spread(const Run *r, const uint8_t *code, Arena *arena, uint32_t *at) {
+    BlockProgram *b = r->b;
+    b->spread = NEW(arena, BlockOp);
+    b->is_spread = NEW_N(arena, b->nin, bool);
+    for (uint32_t i = 0; i < r->in.n; i++)
+        if (r->single[i]) b->is_spread[r->in.slot[i]] = true;
+    put_run(r, code + r->spread, b->spread, at);
+}
+
 static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
     BlockProgram *b = r->b;
     Arena *arena = c->p->arena;
@@ -452,7 +523,7 @@ static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
     for (uint32_t i = 0; i < b->nop; i++)
         old += (uint32_t)b->op[i].nin + b->op[i].nout;
     for (size_t i = 0; i < n; i++)
-        more += r[i].in.n + r[i].out.n;
+        more += (r[i].in.n + r[i].out.n) * (r[i].spread == NO_LOOP ? 1 : 2);
     uint32_t *slot = NEW_N(arena, old + more, uint32_t),
              *value = NEW_N(arena, old + more, uint32_t);
     memcpy(slot, b->slot, old * sizeof *slot);
@@ -463,14 +534,16 @@ static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
     for (size_t i = 0; i < n; i++) {
         while (next < r[i].from)
             b->run[k++] = b->op[next++];
-        put_run(&r[i], code, &b->run[k++], &old);
+        if (r[i].spread != NO_LOOP) put_spread(&r[i], code, arena, &old);
+        if (r[i].loop == NO_LOOP) continue;
+        put_run(&r[i], code + r[i].loop, &b->run[k++], &old);
         next = r[i].to;
     }
     while (next < b->nop)
         b->run[k++] = b->op[next++];
     b->nrun = k;
     const void *past = code + r->past;
-    if (r->past) memcpy(&b->past, &past, sizeof past);
+    if (r->past != NO_LOOP) memcpy(&b->past, &past, sizeof past);
     forget_constants(b, c->tmp);
 }
 
@@ -490,9 +563,12 @@ void plan_build_code(Plan *p) {
     if (p->o.no_code || session_cpu_level(p->s) < 1) return;
     Coder c = {.p = p, .a = {.s = p->s}, .tmp = arena_new(p->s)};
     uint32_t programs = 0;
-    for (uint32_t i = 0; i < p->nins && programs < PROGRAMS_MAX; i++)
-        if (p->ins[i].prog && p->ins[i].prog->nop > 1)
-            code_program(&c, p->ins[i].prog), programs++;
+    for (uint32_t i = 0; i < p->nins && programs < PROGRAMS_MAX; i++) {
+        BlockProgram *b = p->ins[i].prog;
+        if (!b || (b->nop == 1 && !has_singles(b))) continue;
+        code_program(&c, b);
+        programs++;
+    }
     put_all(&c);
     vec_free(&c.a.code);
     vec_free(&c.runs);

@@ -249,13 +249,36 @@ static bool is_turned(const Ready *r, uint32_t i) {
            p->ext[p->ndim - 2] >= TILE_MIN && (step > size || step < -size);
 }
 
+static uint64_t output_bytes(const Ready *r, int64_t total) {
+    uint64_t bytes = 0;
+    for (uint32_t j = 0; j < r->b->nout; j++)
+        bytes += (uint64_t)total * r->b->size[r->b->nin + j];
+    return bytes;
+}
+
+/* Has the program a loop for inputs that are single elements, and are they, at least
+ * one of them another element for each row? */
+static bool spreads(const Ready *r, int64_t total) {
+    const BlockProgram *b = r->b;
+    int last = r->p->ndim - 1;
+    bool all = b->spread && output_bytes(r, total) < STREAM_BYTES, rows = false;
+    for (uint32_t i = 0; all && i < b->nin; i++) {
+        if (r->p->access[i] == ACC_UNUSED || !b->is_spread[i]) continue;
+        all = strides_of(r->p, i)[last] == 0;
+        rows |= !all_zero(strides_of(r->p, i), last);
+    }
+    return all && rows;
+}
+
 static void choose_access(Ready *r, bool flat) {
     Prep *p = r->p;
     for (uint32_t i = 0; i < r->b->nin; i++) {
         const int64_t *stride = strides_of(p, i);
         if (p->access[i] == ACC_UNUSED) continue;
         p->step[i] = stride[p->ndim - 1];
-        if (all_zero(stride, p->ndim))
+        if (p->spread && r->b->is_spread[i])
+            p->access[i] = ACC_ELEMENT;
+        else if (all_zero(stride, p->ndim))
             p->access[i] = ACC_SCALAR;
         else if (flat)
             p->access[i] = runs_on(r, i)    ? ACC_DIRECT
@@ -270,7 +293,7 @@ static void choose_access(Ready *r, bool flat) {
         if (p->access[i] == ACC_CYCLE) p->step[i] = p->ext[p->ndim - 1];
         if (p->access[i] == ACC_TILED)
             p->fill[i] = p->ntile++;
-        else if (p->access[i] != ACC_DIRECT)
+        else if (p->access[i] > ACC_ELEMENT)
             p->fill[i] = p->nfill++;
     }
 }
@@ -312,15 +335,13 @@ static void cut_chunks(Prep *p, int64_t total) {
  * caches, which saves reading their lines first. An overwritten input is read
  * anyway. */
 static void choose_stream(Ready *r, int64_t total) {
-    uint64_t bytes = 0;
     r->p->stream = NONE;
     if (r->b->fold) return;
     for (uint32_t j = 0; j < r->b->nout; j++) {
         uint32_t cell = r->m->p->arg[r->in->arg + r->in->nin + j];
         if (r->m->p->sharing.cell[cell].how == PLAN_INPLACE) return;
-        bytes += (uint64_t)total * r->b->size[r->b->nin + j];
     }
-    if (bytes < STREAM_BYTES) return;
+    if (output_bytes(r, total) < STREAM_BYTES) return;
     r->p->past =
         r->b->past && (r->p->rows == 1 || r->p->row * r->b->width % ALIGNMENT == 0);
     if (r->p->past) return;
@@ -338,6 +359,7 @@ static void plan_walk(Ready *r) {
     bool flat = p->ndim > 1 && p->ext[p->ndim - 1] < ROW_MIN;
     p->row = flat ? total : p->ext[p->ndim - 1];
     p->rows = p->row ? total / p->row : 0;
+    p->spread = !flat && spreads(r, total);
     choose_access(r, flat);
     choose_stream(r, total);
     if (r->b->nplaced < r->b->nout) p->hidden = p->nfill++;

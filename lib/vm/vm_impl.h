@@ -63,6 +63,9 @@ typedef struct BlockProgram {
     uint32_t nrun;
     Loop *past;             /* run[0], if it is the only one, with outputs written past
                              * the caches; NULL: no such loop */
+    BlockOp *spread;        /* the whole program as one loop, for which some inputs are
+                             * single elements; NULL: no such loop */
+    bool *is_spread;        /* by input: is it one of these? */
     uint32_t *slot, *value; /* by BlockOp.arg */
     Var *var;               /* by value */
     uint32_t *out_value;
@@ -272,6 +275,7 @@ typedef struct Place {
 /* How an input of a block program is read. */
 typedef enum Access {
     ACC_DIRECT,  /* in place */
+    ACC_ELEMENT, /* one element per row, read in place by Prep.spread's loop */
     ACC_SCALAR,  /* one element for all rows: a register filled once */
     ACC_ROW,     /* one element per row: a register filled for each */
     ACC_STRIDED, /* gathered with a fixed step */
@@ -297,6 +301,7 @@ typedef struct Prep {
     bool split;           /* the outputs' shapes differ: the function can't run as one
                            * program */
     bool past;            /* uses the program's loop that writes past the caches */
+    bool spread;          /* uses its loop for which some inputs are single elements */
     bool quick;           /* one block of one row, nothing to gather: block_quick */
     bool direct;          /* quick, and a single loop directly over the operands */
     bool broadcasts;      /* quick, and single elements are broadcast */

@@ -46,8 +46,8 @@ static void emit_registers(Asm *a, Form f, int reg, int x, int y) {
 }
 
 /* [base + rax + 0]: a displacement, as base may be rbp or r13, which need one. */
-static void emit_memory(Asm *a, Form f, int reg, int base) {
-    emit_prefix(a, f, a->wide, reg, NO_REG, base);
+static void emit_memory(Asm *a, Form f, Wide wide, int reg, int base) {
+    emit_prefix(a, f, wide, reg, NO_REG, base);
     emit_byte(a, 0x44U | (unsigned)(reg & 7) << 3);
     emit_byte(a, (unsigned)(RAX << 3) | (unsigned)(base & 7));
     emit_byte(a, 0);
@@ -104,16 +104,24 @@ void asm_unless_nan(Asm *a, int to, int y, int spare) {
 }
 
 void asm_load(Asm *a, int to, int base) {
-    emit_memory(a, element_form(a, LOAD), to, base);
+    emit_memory(a, element_form(a, LOAD), a->wide, to, base);
 }
 
 void asm_store(Asm *a, int from, int base, bool past) {
-    emit_memory(a, past ? packed_form(a, STREAM) : element_form(a, STORE), from, base);
+    emit_memory(a, past ? packed_form(a, STREAM) : element_form(a, STORE), a->wide,
+                from, base);
+}
+
+static Form spread_form(const Asm *a, Wide wide) {
+    return (Form){PP_66, MAP_0F38, a->f64 ? 0x19 : 0x18, a->f64 && wide == WIDE_512, 0};
+}
+
+void asm_spread_element(Asm *a, int to, int base, Wide wide) {
+    emit_memory(a, spread_form(a, wide), wide, to, base);
 }
 
 void asm_spread(Asm *a, int to, size_t at, Wide wide) {
-    Form f = {PP_66, MAP_0F38, a->f64 ? 0x19 : 0x18, a->f64 && wide == WIDE_512, 0};
-    emit_prefix(a, f, wide, to, NO_REG, 0);
+    emit_prefix(a, spread_form(a, wide), wide, to, NO_REG, 0);
     emit_byte(a, 0x05U | (unsigned)(to & 7) << 3);
     emit_word32(a, at - (a->code.n + 4));
 }

@@ -47,6 +47,8 @@ void asm_load(Asm *a, int to, int base);
 void asm_store(Asm *a, int from, int base, bool past);
 /* Broadcasts the constant at byte `at` of the code to every lane. */
 void asm_spread(Asm *a, int to, size_t at, Wide wide);
+/* The same of the element at [base + rax]. */
+void asm_spread_element(Asm *a, int to, int base, Wide wide);
 
 /* ---- general registers, 64 bits ---- */
 void asm_push(Asm *a, int r);

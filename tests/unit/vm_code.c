@@ -146,6 +146,58 @@ static void test_level(int level) {
     session_free(s);
 }
 
+/* Rows and a single element that are broadcast to a matrix, by one op and by several,
+ * with sizes that turn out to be 1. */
+static void test_broadcast(int level) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->cpu_level = level;
+    vm_open(s);
+    static const int64_t sizes[][2] = {{5, 48}, {3, 100}, {40, 1000},
+                                       {1, 70}, {70, 1},  {0, 64},
+                                       {64, 0}, {9, 7},   {2, 70001}};
+    for (int round = 0; round < 60; round++) {
+        DType d = rnd(2) ? DT_FLOAT32 : DT_FLOAT64;
+        Graph *g = graph_new(s);
+        Builder b = builder(g, false);
+        Dim wide[] = {DIM_UNKNOWN, DIM_UNKNOWN}, narrow[] = {DIM_UNKNOWN, 1};
+        Var v[3 + 8] = {graph_input(g, sym(s, "x"), type_tensor(s, d, 2, wide)),
+                        graph_input(g, sym(s, "y"), type_tensor(s, d, 2, narrow)),
+                        graph_input(g, sym(s, "z"), type_tensor(s, d, 0, NULL))};
+        size_t n = 3, count = 1 + rnd(round % 2 ? 1 : 8);
+        for (; n < 3 + count; n++) {
+            size_t o = rnd(6);
+            Var with[2] = {v[n > 3 ? n - 1 : 0], v[n > 3 ? rnd((uint32_t)n) : 1]};
+            if (rnd(2)) with[0] = with[1], with[1] = v[n > 3 ? n - 1 : 0];
+            v[n] = ap(&b, ops[o].name, 2, with);
+        }
+        vec_push(s, &g->outputs, ((Output){0, v[n - 1]}));
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            Plan *p[2] = {plan_new(g, &(PlanOptions){.threads = 2}),
+                          plan_new(g, &(PlanOptions){.no_code = true})};
+            Machine *m[2] = {vm_new(p[0]), vm_new(p[1])};
+            int64_t one[2] = {sizes[i][0], 1};
+            Tensor t[3];
+            tensor_new(s, d, 2, sizes[i], &t[0]);
+            tensor_new(s, d, 2, one, &t[1]);
+            tensor_new(s, d, 0, NULL, &t[2]);
+            for (size_t k = 0; k < 3; k++) {
+                fill(&t[k]);
+                for (int j = 0; j < 2; j++)
+                    CHECK(vm_set_input(m[j], k,
+                                       &(Value){.kind = TYPE_TENSOR, .t = t[k]}));
+                tensor_unref(&t[k]);
+            }
+            CHECK(vm_run(m[0]) && vm_run(m[1]));
+            CHECK(same_bits(&vm_output(m[0], 0)->t, &vm_output(m[1], 0)->t),
+                  "level %d, round %d, %zu ops, size %zu", level, round, count, i);
+            for (int k = 0; k < 2; k++)
+                vm_free(m[k]), plan_free(p[k]);
+        }
+        graph_free(g);
+    }
+    session_free(s);
+}
+
 /* Outputs that no cache holds go past them, from a loop of their own. */
 static void test_large(void) {
     Session *s = session_new(NULL, NULL);
@@ -160,7 +212,7 @@ static void test_large(void) {
 
 int main(void) {
     for (int level = 0; level <= 2; level++)
-        test_level(level);
+        test_level(level), test_broadcast(level);
     test_large();
     return TEST_END("vm_code");
 }
