@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 256, SIZE_MAX_ELEMENT = 16 };
+enum { BLOCK = 256, SIZE_MAX_ELEMENT = 16, FEW = 8 };
 
 /* The loops need few of their level's instructions, all of which come with these. */
 int value_simd_level(void) {
@@ -85,18 +85,25 @@ typedef struct CastPlane {
     int64_t dst_row, src_row, dst_step, src_step;
 } CastPlane;
 
-/* If the source's fast dim differs from the destination's, removes the last outer dim
- * from the walk, to process it in tiles together with the inner one. */
+/* Takes outer dim k from the walk, to process it together with the inner one. */
+static void take_dim(Iter *it, int k, CastPlane *p) {
+    *p = (CastPlane){it->shape[k],     it->inner,   it->stride[0][k],
+                     it->stride[1][k], it->step[0], it->step[1]};
+    for (it->ndim--; k < it->ndim; k++) {
+        it->shape[k] = it->shape[k + 1];
+        for (int op = 0; op < it->nop; op++)
+            it->stride[op][k] = it->stride[op][k + 1];
+    }
+}
+
+/* If the source's fast dim differs from the destination's, takes the last outer dim, to
+ * process it in tiles together with the inner one. */
 static bool take_plane(Iter *it, CastPlane *p) {
     int k = it->ndim - 1;
     if (k < 0) return false;
-    int64_t along = it->step[1], across = it->stride[1][k];
-    if (across == 0 || along == 0 ||
-        (along < 0 ? -along : along) <= (across < 0 ? -across : across))
-        return false;
-    *p = (CastPlane){it->shape[k],     it->inner,   it->stride[0][k],
-                     it->stride[1][k], it->step[0], it->step[1]};
-    it->ndim--;
+    int64_t along = i64_abs(it->step[1]), across = i64_abs(it->stride[1][k]);
+    if (across == 0 || along == 0 || along <= across) return false;
+    take_dim(it, k, p);
     return true;
 }
 
@@ -124,19 +131,77 @@ static void assign_plane(const CastPlane *p, DType to, char *dst, DType from,
     }
 }
 
+static void assign_converted(Iter *it, DType to, DType from) {
+    CastPlane plane = {0};
+    bool planes = take_plane(it, &plane);
+    for (; !it->done; iter_next(it))
+        if (planes)
+            assign_plane(&plane, to, it->ptr[0], from, it->ptr[1]);
+        else
+            tensor_cast_elements(to, it->ptr[0], from, it->ptr[1], (size_t)it->inner,
+                                 (ptrdiff_t)it->step[0], (ptrdiff_t)it->step[1]);
+}
+
+/* ---- the same dtype ---- */
+/* The rows are long and start to end, or else are a few interleaved ones, of which
+ * pieces are copied while their lines are cached. */
+static void copy_plane(const CastPlane *p, char *dst, const char *src, size_t size) {
+    enum { PIECE = 1024 };
+    int64_t piece =
+        p->dst_step == (int64_t)size && p->src_step == p->dst_step ? p->columns : PIECE;
+    for (int64_t c = 0; c < p->columns; c += piece) {
+        int64_t n = p->columns - c < piece ? p->columns - c : piece;
+        for (int64_t r = 0; r < p->rows; r++)
+            tensor_copy_elements(dst + r * p->dst_row + c * p->dst_step,
+                                 (ptrdiff_t)p->dst_step,
+                                 src + r * p->src_row + c * p->src_step,
+                                 (ptrdiff_t)p->src_step, (size_t)n, size);
+    }
+}
+
+/* The outer dim along which the source is contiguous, if the inner one is a dim along
+ * which only the destination is; -1. */
+static int turned_dim(const Iter *it, int64_t size) {
+    if (it->step[0] != size || i64_abs(it->step[1]) <= size) return -1;
+    for (int k = it->ndim - 1; k >= 0; k--)
+        if (it->stride[1][k] == size && it->shape[k] >= FEW) return k;
+    return -1;
+}
+
+/* Bits are only moved: rows that are contiguous on both sides, several of them with
+ * each step of the walk; a plane that is turned, in tiles, or, if it is narrow, along
+ * its longer dim; anything else as a conversion. */
+static void assign_moved(Iter *it, DType d) {
+    int64_t size = (int64_t)dtype_size(d);
+    int turned = turned_dim(it, size);
+    bool rows = it->ndim && it->step[0] == size && it->step[1] == size;
+    if (turned < 0 && !rows) {
+        assign_converted(it, d, d);
+        return;
+    }
+    CastPlane p, across;
+    take_dim(it, rows ? it->ndim - 1 : turned, &p);
+    across =
+        (CastPlane){p.columns, p.rows, p.dst_step, p.src_step, p.dst_row, p.src_row};
+    bool narrow = !rows && p.columns < FEW;
+    for (; !it->done; iter_next(it))
+        if (narrow)
+            copy_plane(&across, it->ptr[0], it->ptr[1], (size_t)size);
+        else if (rows)
+            copy_plane(&p, it->ptr[0], it->ptr[1], (size_t)size);
+        else
+            assign_plane(&p, d, it->ptr[0], d, it->ptr[1]);
+}
+
 void tensor_assign(Tensor *dst, const Tensor *src) {
     Iter it;
-    CastPlane plane = {0};
     const Tensor *const op[2] = {dst, src};
     iter_init(&it, dst->ndim, dst->shape, 2, op);
-    bool planes = !it.done && take_plane(&it, &plane);
-    for (; !it.done; iter_next(&it))
-        if (planes)
-            assign_plane(&plane, dst->dtype, it.ptr[0], src->dtype, it.ptr[1]);
-        else
-            tensor_cast_elements(dst->dtype, it.ptr[0], src->dtype, it.ptr[1],
-                                 (size_t)it.inner, (ptrdiff_t)it.step[0],
-                                 (ptrdiff_t)it.step[1]);
+    if (it.done) return;
+    if (dst->dtype == src->dtype)
+        assign_moved(&it, dst->dtype);
+    else
+        assign_converted(&it, dst->dtype, src->dtype);
 }
 
 bool tensor_cast(Session *s, const Tensor *src, DType d, Tensor *out) {

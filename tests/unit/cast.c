@@ -435,6 +435,57 @@ static void test_turned(Session *s) {
     }
 }
 
+/* Any order of dims, some reversed or broadcast, narrow and wide, and long rows that
+ * begin anywhere: element by element as by hand. */
+static void test_permuted(Session *s) {
+    static const DType dtypes[] = {DT_INT8, DT_INT16, DT_FLOAT32, DT_FLOAT64,
+                                   DT_COMPLEX128};
+    static const int64_t sizes[] = {1, 2, 3, 7, 8, 9, 17};
+    uint32_t seed = 1;
+#define DRAW(n) ((seed = seed * 1664525 + 1013904223) >> 8) % (n)
+    for (int q = 0; q < 1500; q++) {
+        DType d = dtypes[q % 5];
+        size_t item = dtype_size(d), wrong = 0;
+        Tensor a, t, out;
+        int64_t shape[4];
+        for (int k = 0; k < 4; k++)
+            shape[k] = sizes[DRAW(7)];
+        if (q % 50 == 0) shape[3] = 2100;
+        CHECK(tensor_new(s, d, 4, shape, &a));
+        for (size_t i = 0; i < tensor_bytes(&a); i++)
+            ((uint8_t *)a.data)[i] = (uint8_t)(31 * i + i / 251);
+        t = a;
+        for (int k = 3; k > 0 && q % 50; k--) {
+            uint32_t j = DRAW((uint32_t)k + 1);
+            int64_t n = t.shape[k], step = t.stride[k];
+            t.shape[k] = t.shape[j], t.stride[k] = t.stride[j];
+            t.shape[j] = n, t.stride[j] = step;
+        }
+        for (int k = 0; k < 4; k++) {
+            if (DRAW(8) == 0) t.stride[k] = 0;
+            if (DRAW(8)) continue;
+            t.data = (char *)t.data + (t.shape[k] - 1) * t.stride[k];
+            t.stride[k] = -t.stride[k];
+        }
+        if (t.shape[3] > 2000) t.shape[3] -= 13;
+        CHECK(tensor_new(s, d, 4, t.shape, &out));
+        tensor_assign(&out, &t);
+        for (int64_t i = 0; i < tensor_size(&t); i++) {
+            const char *from = t.data;
+            int64_t rest = i;
+            for (int k = 3; k >= 0; k--) {
+                from += rest % t.shape[k] * t.stride[k];
+                rest /= t.shape[k];
+            }
+            wrong += memcmp((char *)out.data + (size_t)i * item, from, item) != 0;
+        }
+        CHECK(wrong == 0, "%zu of case %d of %s", wrong, q, dtype_name(d));
+        tensor_unref(&out);
+        tensor_unref(&a);
+    }
+#undef DRAW
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_golden();
@@ -442,6 +493,7 @@ int main(void) {
     test_halves();
     test_tensors(s);
     test_turned(s);
+    test_permuted(s);
     session_free(s);
     return TEST_END("cast");
 }
