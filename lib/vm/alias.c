@@ -222,13 +222,20 @@ static bool only_reader(const Plan *p, const Sharing *h, const Ins *in, uint32_t
     return true;
 }
 
+/* Is the result input k with some elements changed, whatever its shape is? */
+static bool is_changed_input(const Plan *p, const Ins *in, uint32_t out, uint32_t k) {
+    return in->kind == PLAN_PERFORM && p->g->apply[in->apply].op->changes && out == 0 &&
+           k == 0;
+}
+
 static bool may_overwrite(const Plan *p, const Sharing *h, uint32_t i, uint32_t out,
                           uint32_t k) {
     const Ins *in = &p->ins[i];
     const CellInfo *c = &h->cell[p->arg[in->arg + k]],
                    *r = &h->cell[p->arg[in->arg + in->nin + out]];
     return c->dies == i && c->how != PLAN_VIEW && op_allows(p, in, out, k) &&
-           same_extent(c->type, r->type, in->kind != PLAN_PERFORM) &&
+           (is_changed_input(p, in, out, k) ||
+            same_extent(c->type, r->type, in->kind != PLAN_PERFORM)) &&
            only_reader(p, h, in, out, k);
 }
 

@@ -175,8 +175,9 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
         return index_check_late(c, &ix) && broadcast_y_strides(c, &y, n, shape, ys);
     }
     if (move_count(n, shape) == 0) return index_check_late(c, &ix);
-    /* x's own storage stays as it is if the index is refused */
-    if (out->data == x.data && !index_check_late(c, &ix)) return false;
+    /* a variable's own storage stays as it is if the index is refused */
+    bool variable = var_owner(c->g, apply_in(c->g, c->id)[0]) == APPLY_NONE;
+    if (out->data == x.data && variable && !index_check_late(c, &ix)) return false;
     IncScatter j = {.ix = &ix, .row = row, .scatter = scatter, .ys = ys};
     return scatter_all(&j, y.data) || index_refuse(c, &ix);
 }

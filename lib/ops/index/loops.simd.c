@@ -190,8 +190,14 @@ static void gather_short(int64_t n, char *out, const char *base, const int64_t *
     }                                                                                  \
     static void scatter_##NAME(int64_t n, char *base, const int64_t *offset,           \
                                const char *y, int64_t step) {                          \
-        for (int64_t i = 0; i < n; i++)                                                \
-            one_##NAME(base + offset[i], y + i * step);                                \
+        T same;                                                                        \
+        memcpy(&same, y, sizeof same);                                                 \
+        if (step == 0)                                                                 \
+            for (int64_t i = 0; i < n; i++)                                            \
+                one_##NAME(base + offset[i], (const char *)&same);                     \
+        else                                                                           \
+            for (int64_t i = 0; i < n; i++)                                            \
+                one_##NAME(base + offset[i], y + i * step);                            \
     }                                                                                  \
     static void row_##NAME(int64_t n, char *dst, int64_t to, const char *y,            \
                            int64_t step) {                                             \
