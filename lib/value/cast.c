@@ -19,6 +19,22 @@ int value_simd_level(void) {
     return 0;
 }
 
+void value_copy_bytes(void *dst, const void *src, size_t n) {
+    enum { LINE = 64, LONG = 2048, FAR = 1 << 20 };
+    if (n < LONG || n >= FAR || (uintptr_t)dst % LINE == 0) {
+        memcpy(dst, src, n);
+        return;
+    }
+#if defined(__x86_64__)
+    int level = value_simd_level();
+    (level == 2   ? copy_unaligned_2
+     : level == 1 ? copy_unaligned_1
+                  : copy_unaligned_0)(dst, src, n);
+#else
+    copy_unaligned_0(dst, src, n);
+#endif
+}
+
 static CastFn *cast_fn(DType to, DType from) {
 #if defined(__x86_64__)
     int level = value_simd_level();

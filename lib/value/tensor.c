@@ -143,7 +143,7 @@ void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
     char *d = dst;
     const char *p = src;
     if (dst_step == (ptrdiff_t)size && src_step == (ptrdiff_t)size) {
-        if (n) memcpy(d, p, n * size);
+        if (n) value_copy_bytes(d, p, n * size);
         return;
     }
 #define COPY_LOOP(SIZE)                                                                \

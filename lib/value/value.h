@@ -89,6 +89,9 @@ typedef struct Transposition {
 void transpose_in_cache(const Transposition *t); /* for data that fits in the caches */
 /* For any number, by tiles; stream: writes dst past the caches. */
 void transpose_by_tiles(const Transposition *t, bool stream);
+/* Copies n bytes that don't overlap; faster than memcpy for rows that begin anywhere.
+ */
+void value_copy_bytes(void *dst, const void *src, size_t n);
 /* memcpy past the caches; call value_stream_end() before others may read the data. */
 void value_stream_bytes(void *dst, const void *src, size_t n);
 void value_stream_end(void);

@@ -11,6 +11,10 @@ extern CastFn *const cast_table_0[DT_N][DT_N]; /* [to][from] */
 extern CastFn *const cast_table_1[DT_N][DT_N];
 extern CastFn *const cast_table_2[DT_N][DT_N];
 
+/* Copies at least 64 bytes (copy.simd.c). */
+typedef void CopyFn(char *dst, const char *src, size_t n);
+CopyFn copy_unaligned_0, copy_unaligned_1, copy_unaligned_2;
+
 /* The level of loops that this CPU can run; results are the same at every level. */
 int value_simd_level(void);
 

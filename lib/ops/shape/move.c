@@ -58,7 +58,7 @@ typedef struct StridedCopy {
 
 static void copy_row_of_job(const StridedCopy *j, char *d, const char *s) {
     if (j->ds == (int64_t)j->item && j->ss == j->ds)
-        memcpy(d, s, (size_t)j->n * j->item);
+        value_copy_bytes(d, s, (size_t)j->n * j->item);
     else
         j->row(j->n, d, j->ds, s, j->ss);
 }

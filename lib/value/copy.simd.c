@@ -1,0 +1,45 @@
+/* Copies of bytes to where no cache line begins. There the library's memcpy takes up to
+ * twice as long on CPUs for which it leaves long copies to a string instruction, and
+ * stores that cross lines take longer, too: here all but the first and the last begin
+ * with a line or at least don't cross one. */
+#include "value/value_impl.h"
+
+#include <string.h>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+#if TL_LEVEL == 2
+#define COPY_LINE(to, from)                                                            \
+    _mm512_store_si512(to, _mm512_loadu_si512((const void *)(from)))
+#elif TL_LEVEL == 1
+#define COPY_PART(to, from, at)                                                        \
+    _mm256_store_si256(                                                                \
+        (__m256i *)(void *)((to) + (at)),                                              \
+        _mm256_loadu_si256((const __m256i *)(const void *)((from) + (at))))
+#define COPY_LINE(to, from) (COPY_PART(to, from, 0), COPY_PART(to, from, 32))
+#elif defined(__SSE2__)
+#define COPY_PART(to, from, at)                                                        \
+    _mm_store_si128((__m128i *)(void *)((to) + (at)),                                  \
+                    _mm_loadu_si128((const __m128i *)(const void *)((from) + (at))))
+#define COPY_LINE(to, from)                                                            \
+    (COPY_PART(to, from, 0), COPY_PART(to, from, 16), COPY_PART(to, from, 32),         \
+     COPY_PART(to, from, 48))
+#endif
+
+#define JOIN2(a, b) a##b
+#define JOIN1(a, b) JOIN2(a, b)
+
+CopyFn JOIN1(copy_unaligned_, TL_LEVEL);
+void JOIN1(copy_unaligned_, TL_LEVEL)(char *dst, const char *src, size_t n) {
+#ifdef COPY_LINE
+    enum { LINE = 64 };
+    size_t at = LINE - (uintptr_t)dst % LINE;
+    memcpy(dst, src, LINE);
+    for (; at + LINE <= n; at += LINE)
+        COPY_LINE(dst + at, src + at);
+    memcpy(dst + n - LINE, src + n - LINE, LINE);
+#else
+    memcpy(dst, src, n);
+#endif
+}
