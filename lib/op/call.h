@@ -17,8 +17,13 @@ typedef struct Pieces {
      * for all rows, and may be used to store them. */
     const char *(*make)(void *ctx, unsigned worker, const Piece *p, char *to,
                         ptrdiff_t *step);
+    /* Adds the first of n elements from flat index `at` on, which are float32 or
+     * float64, to PIECE_SUMS sums, element i to number i % PIECE_SUMS. Returns how many
+     * it took, a multiple of that number; the others may be asked for. NULL: can't. */
+    int64_t (*add)(void *ctx, unsigned worker, int64_t at, int64_t n, double *sum);
     void *ctx;
 } Pieces;
+enum { PIECE_SUMS = 32 };
 
 /* Is it worth giving an op of one input and one output that input in pieces? dim: its
  * shape (< 0: unknown). */

@@ -34,6 +34,7 @@ typedef struct Worker {
     int64_t in_tile; /* index of the row in the tile */
     size_t filled;   /* number of elements filled into registers for the row */
     bool begun;      /* block_run_reduction: initialised */
+    bool adds;       /* the last loop is b->adds */
 } Worker;
 _Static_assert(sizeof(Worker) <= WORKER_BYTES, "room for a worker");
 
@@ -218,7 +219,7 @@ static unsigned run_ops(Exec *e, const Worker *w, int64_t at, size_t n) {
     uint32_t nrun = e->p->spread ? 1 : b->nrun;
     unsigned fault = 0;
     for (uint32_t k = 0; k < nrun; k++) {
-        const BlockOp *op = &run[k];
+        const BlockOp *op = w->adds && k + 1 == nrun ? b->adds : &run[k];
         const uint32_t *slot = b->slot + op->arg;
         uint32_t narg = (uint32_t)op->nin + op->nout;
         for (uint32_t i = 0; i < narg; i++)
@@ -240,6 +241,7 @@ static unsigned run_ops(Exec *e, const Worker *w, int64_t at, size_t n) {
 static void begin_chunk(const Exec *e, Worker *w, unsigned worker) {
     const BlockProgram *b = e->b;
     char *at = e->work + worker * e->p->worker_bytes;
+    w->adds = false;
     w->slot = (void **)(void *)at;
     w->row = (char **)(w->slot + b->nslot);
     w->index = (int64_t *)(void *)(w->row + b->nin);
@@ -549,9 +551,38 @@ static const char *make_piece(void *ctx, unsigned worker, const Piece *q, char *
     return hidden ? to : e->base[b->nin + b->folded] + q->at * size;
 }
 
+/* Stops at the end of a row whose length isn't a multiple of PIECE_SUMS. */
+static int64_t add_piece(void *ctx, unsigned worker, int64_t at, int64_t n,
+                         double *sum) {
+    Exec *e = ctx;
+    const BlockProgram *b = e->b;
+    const Prep *p = e->p;
+    Worker *w = worker_of(e, worker);
+    int64_t row = at / p->row, from = at - row * p->row, most = p->block, took = 0, end;
+    unsigned fault = 0;
+    if (b->nrun == 1 && p->nfill == 1) most = n;
+    most -= most % PIECE_SUMS;
+    w->adds = true;
+    for (bool whole = most > 0; whole && took < n; row++, from = 0) {
+        end = p->row - from < n - took ? p->row : from + n - took;
+        whole = (end - from) % PIECE_SUMS == 0;
+        end -= (end - from) % PIECE_SUMS;
+        took += end - from;
+        for (go_to(e, w, row); from < end; from += most) {
+            size_t k = (size_t)(end - from < most ? end - from : most);
+            load_block(e, w, from, k);
+            w->slot[b->nin + b->nplaced] = sum;
+            fault |= run_ops(e, w, from, k);
+        }
+    }
+    w->adds = false;
+    if (fault) atomic_fetch_or_explicit(&e->fault, fault, memory_order_relaxed);
+    return took;
+}
+
 bool block_run_reduction(Machine *m, uint32_t step, const Prep *p, Call *c) {
     Exec e = {.b = m->p->ins[step].prog, .p = p};
-    Pieces made = {make_piece, &e};
+    Pieces made = {make_piece, e.b->adds ? add_piece : NULL, &e};
     set_operands(m, step, &e);
     for (unsigned i = 0; i < m->workers; i++)
         memset(worker_at(&e, i), 0, WORKER_BYTES);

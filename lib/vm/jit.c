@@ -1,11 +1,17 @@
 /* Machine code for sequences of plain float arithmetic in block programs. Two or more
- * consecutive ops of one dtype become one loop whose values stay in registers. The bits
- * are those of the separate ops, because each is the same IEEE operation and nothing is
- * reordered. If the system grants no executable memory, programs stay as they are.
+ * consecutive ops of one dtype become one loop whose values stay in registers; a whole
+ * program, also of one op, whose inputs include one element for each row, gets another
+ * loop that keeps that element in a register. The bits are those of the separate ops,
+ * because each is the same IEEE operation and nothing is reordered. If the system
+ * grants no executable memory, programs stay as they are.
  *
  * The loop has the signature of all loops. Registers: rax is the offset in bytes, rsi
  * the end of the whole vectors, rdi of the elements, and pointer_of[] has the operands.
- * What is left after the vectors goes through the same body, element by element. */
+ * What is left after the vectors goes through the same body, element by element.
+ *
+ * Where the result is only summed, a second loop adds it to the sums of Pieces, which
+ * stay in registers: its steps take PIECE_SUMS elements, and rdx is where the sums come
+ * from and go to. */
 #include "vm/vm_impl.h"
 
 #include <string.h>
@@ -20,6 +26,7 @@ enum {
     CONSTANTS = 6,
     SPREAD_MAX = 4,     /* operands that are single elements */
     RUN_MAX = 64,       /* ops */
+    SUM_MAX = 16,       /* ops before a sum: more of them hide its cost */
     PROGRAMS_MAX = 1024 /* of a plan: each costs some microseconds */
 };
 static const uint8_t pointer_of[POINTERS] = {RCX, R8,     R8 + 1, R8 + 2, R8 + 3, RBX,
@@ -70,6 +77,7 @@ typedef struct Run {
     size_t loop, past,
         spread; /* offsets in the code; loop, past and spread may be NO_LOOP */
     bool single[POINTERS]; /* of `spread`, by input: a single element */
+    bool adds;             /* its results are added to sums */
     Operands in, out;
 } Run;
 typedef struct Coder {
@@ -82,8 +90,10 @@ typedef struct Coder {
     uint32_t *here;       /* by value: the last one in the run */
     int8_t *reg;          /* by value, -1 */
     const Coded **coded;  /* by op, NULL */
-    unsigned free, fixed; /* sets of vector registers; fixed: of constants */
+    unsigned free, fixed; /* sets of vector registers; fixed: of constants, sums */
     int nconstant;
+    int sum, nsum; /* the first register with sums, those with sums */
+    Wide sum_wide;
     struct {
         uint64_t bits;
         size_t at;
@@ -314,9 +324,30 @@ static int register_for(Coder *c, uint32_t k, const uint32_t *in, uint32_t nin) 
     return to < 0 && c->coded[k]->how != EXTREME ? take_register(c) : to;
 }
 
+/* Adds a result to sums, from number *at on: float32 fill twice as many as float64 of
+ * the same width. */
+static void emit_sum(Coder *c, int result, int *at) {
+    Asm *a = &c->a;
+    int more = c->sum - 1, to = c->sum + *at;
+    if (a->f64) {
+        asm_add_sum(a, to, result, c->sum_wide);
+        *at += 1;
+        return;
+    }
+    asm_widen(a, more, result, c->sum_wide);
+    asm_add_sum(a, to, more, c->sum_wide);
+    *at += 1;
+    if (c->sum_wide == WIDE_512) return;
+    asm_upper(a, more, result);
+    asm_widen(a, more, more, c->sum_wide);
+    asm_add_sum(a, to + 1, more, c->sum_wide);
+    *at += 1;
+}
+
 /* Loads inputs at their first read and stores results where they are computed, in
- * program order, on which the sharing of storage relies. */
-static bool emit_body(Coder *c, const Run *r, bool past) {
+ * program order, on which the sharing of storage relies. sum: where r->adds, the first
+ * of the sums to which results are added. */
+static bool emit_body(Coder *c, const Run *r, bool past, int *sum) {
     const BlockProgram *b = c->b;
     c->free = 0xFFFFU & ~c->fixed;
     forget_registers(c, r);
@@ -329,7 +360,9 @@ static bool emit_body(Coder *c, const Run *r, bool past) {
         int to = register_for(c, k, value, nin), out = find_operand(&r->out, result);
         if (to < 0) return false;
         emit_op(c, c->coded[k], to, in[0], in[1]);
-        if (out >= 0)
+        if (out >= 0 && r->adds)
+            emit_sum(c, to, sum);
+        else if (out >= 0)
             asm_store(&c->a, to, pointer_of[r->in.n + (uint32_t)out],
                       past && c->a.wide != WIDE_ONE);
         c->reg[result] = (int8_t)to;
@@ -346,7 +379,7 @@ static bool emit_steps(Coder *c, const Run *r, Wide wide, int end, bool past) {
     a->wide = wide;
     asm_compare(a, RAX, end);
     size_t skip = asm_unless_below(a), top = a->code.n;
-    if (!emit_body(c, r, past)) return false;
+    if (!emit_body(c, r, past, NULL)) return false;
     asm_add(a, RAX, (int8_t)asm_bytes(a));
     asm_compare(a, RAX, end);
     asm_if_below(a, top);
@@ -354,32 +387,82 @@ static bool emit_steps(Coder *c, const Run *r, Wide wide, int end, bool past) {
     return true;
 }
 
+static void push_pointers(Coder *c, const Run *r, uint32_t n) {
+    Asm *a = &c->a;
+    for (uint32_t i = POINTERS_FREE; i < n; i++)
+        asm_push(a, pointer_of[i]);
+    for (uint32_t i = 0; i < r->in.n; i++)
+        asm_load_word(a, pointer_of[i], RSI, (int)i);
+}
+
+static void pop_pointers(Coder *c, uint32_t n) {
+    for (uint32_t i = n; i-- > POINTERS_FREE;)
+        asm_pop(&c->a, pointer_of[i]);
+}
+
+static void spread_constants(Coder *c, Wide wide) {
+    for (int i = 0; i < c->nconstant; i++)
+        asm_spread(&c->a, c->constant[i].reg, c->constant[i].at, wide);
+    asm_zero(&c->a, RAX);
+    asm_shift_left(&c->a, RDI, c->a.f64 ? 3 : 2);
+}
+
 static bool emit_loop(Coder *c, const Run *r, LoopKind kind, size_t *at) {
     Asm *a = &c->a;
     Wide wide = session_cpu_level(c->p->s) > 1 ? WIDE_512 : WIDE_256;
     uint32_t n = r->in.n + r->out.n;
     *at = a->code.n;
-    for (uint32_t i = POINTERS_FREE; i < n; i++)
-        asm_push(a, pointer_of[i]);
-    for (uint32_t i = 0; i < r->in.n; i++)
-        asm_load_word(a, pointer_of[i], RSI, (int)i);
+    push_pointers(c, r, n);
     for (uint32_t j = 0; j < r->out.n; j++)
         asm_load_word(a, pointer_of[r->in.n + j], RDX, (int)j);
-    for (int i = 0; i < c->nconstant; i++)
-        asm_spread(a, c->constant[i].reg, c->constant[i].at, wide);
-    asm_zero(a, RAX);
+    spread_constants(c, wide);
     for (uint32_t i = 0; i < r->in.n && kind == LOOP_SPREAD; i++)
         if (r->single[i])
             asm_spread_element(a, c->reg[r->in.value[i]], pointer_of[i], wide);
-    asm_shift_left(a, RDI, a->f64 ? 3 : 2);
     asm_copy(a, RSI, RDI);
     asm_and(a, RSI, wide == WIDE_512 ? -64 : -32);
     if (!emit_steps(c, r, wide, RSI, kind == LOOP_PAST) ||
         !emit_steps(c, r, WIDE_ONE, RDI, false))
         return false;
     asm_end(a);
-    for (uint32_t i = n; i-- > POINTERS_FREE;)
-        asm_pop(a, pointer_of[i]);
+    pop_pointers(c, n);
+    asm_return(a);
+    return true;
+}
+
+/* The registers below SPARE hold the sums; of float32, one below them what is added. */
+static void take_sum_registers(Coder *c) {
+    c->sum_wide = session_cpu_level(c->p->s) > 1 ? WIDE_512 : WIDE_256;
+    c->nsum = PIECE_SUMS / (c->sum_wide == WIDE_512 ? 8 : 4);
+    c->sum = SPARE - c->nsum;
+    for (int i = c->a.f64 ? 0 : -1; i < c->nsum; i++)
+        c->fixed |= 1U << (c->sum + i);
+}
+
+/* PIECE_SUMS elements a turn. Of float32, 256 bits at a time: they become 512. */
+static bool emit_sum_loop(Coder *c, const Run *r, size_t *at) {
+    Asm *a = &c->a;
+    Wide wide = a->f64 ? c->sum_wide : WIDE_256;
+    *at = a->code.n;
+    push_pointers(c, r, r->in.n);
+    asm_load_word(a, RDX, RDX, 0);
+    for (int i = 0; i < c->nsum; i++)
+        asm_load_sum(a, c->sum + i, RDX, i, c->sum_wide);
+    spread_constants(c, wide);
+    a->wide = wide;
+    asm_compare(a, RAX, RDI);
+    size_t skip = asm_unless_below(a), top = a->code.n;
+    for (int sum = 0; sum < c->nsum;) {
+        if (!emit_body(c, r, false, &sum)) return false;
+        asm_add(a, RAX, (int8_t)asm_bytes(a));
+    }
+    asm_compare(a, RAX, RDI);
+    asm_if_below(a, top);
+    asm_here(a, skip);
+    for (int i = 0; i < c->nsum; i++)
+        asm_store_sum(a, c->sum + i, RDX, i, c->sum_wide);
+    asm_end(a);
+    pop_pointers(c, r->in.n);
     asm_return(a);
     return true;
 }
@@ -462,11 +545,39 @@ static void code_single(Coder *c) {
     if (c->coded[0] && code_spread(c, &r)) vec_push(c->p->s, &c->runs, r);
 }
 
+/* Is the only result read by nothing but a sum? */
+static bool is_summed(const BlockProgram *b) {
+    if (!b->fold || b->nplaced > 0 || b->nout != 1) return false;
+    return op_is(b->g->s, b->fold, OP_SUM) || op_is(b->g->s, b->fold, OP_MEAN);
+}
+
+/* A loop that sums what the ops from `from` to the last one make, if it can be. */
+static void code_sum(Coder *c, uint32_t from) {
+    const BlockProgram *b = c->b;
+    Run r = {.b = c->b,
+             .from = from,
+             .to = b->nop,
+             .past = NO_LOOP,
+             .spread = NO_LOOP,
+             .adds = true};
+    size_t begin = c->a.code.n;
+    if (from == b->nop || !c->coded[from] || b->nop - from > SUM_MAX) return;
+    c->a.f64 = op_dtype(b, from) == DT_FLOAT64;
+    bool ok = take_constants(c, &r) && take_operands(c, &r) && r.out.n == 1;
+    if (ok) take_sum_registers(c);
+    if (ok && emit_sum_loop(c, &r, &r.loop))
+        vec_push(c->p->s, &c->runs, r);
+    else
+        c->a.code.n = begin;
+}
+
 static void code_program(Coder *c, BlockProgram *b) {
     program_open(c, b);
+    uint32_t last = b->nop;
     if (b->nop == 1) code_single(c);
     for (uint32_t from = 0, to; from < b->nop; from = to) {
         to = from + 1;
+        last = from;
         if (!c->coded[from]) continue;
         while (to < b->nop && to - from < RUN_MAX && c->coded[to] &&
                op_dtype(b, to) == op_dtype(b, from))
@@ -474,6 +585,7 @@ static void code_program(Coder *c, BlockProgram *b) {
         while (to - from > 1 && !code_run(c, from, to))
             to--;
     }
+    if (is_summed(b)) code_sum(c, last);
     arena_reset(c->tmp);
 }
 
@@ -536,8 +648,9 @@ static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
             b->run[k++] = b->op[next++];
         if (r[i].spread != NO_LOOP) put_spread(&r[i], code, arena, &old);
         if (r[i].loop == NO_LOOP) continue;
-        put_run(&r[i], code + r[i].loop, &b->run[k++], &old);
-        next = r[i].to;
+        if (r[i].adds) b->adds = NEW(arena, BlockOp);
+        put_run(&r[i], code + r[i].loop, r[i].adds ? b->adds : &b->run[k++], &old);
+        if (!r[i].adds) next = r[i].to;
     }
     while (next < b->nop)
         b->run[k++] = b->op[next++];
@@ -565,7 +678,7 @@ void plan_build_code(Plan *p) {
     uint32_t programs = 0;
     for (uint32_t i = 0; i < p->nins && programs < PROGRAMS_MAX; i++) {
         BlockProgram *b = p->ins[i].prog;
-        if (!b || (b->nop == 1 && !has_singles(b))) continue;
+        if (!b || (b->nop == 1 && !has_singles(b) && !is_summed(b))) continue;
         code_program(&c, b);
         programs++;
     }

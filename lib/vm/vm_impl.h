@@ -61,11 +61,14 @@ typedef struct BlockProgram {
     BlockOp *op;     /* in the graph's form */
     BlockOp *run; /* in executable form, partly machine code; op itself without any */
     uint32_t nrun;
-    Loop *past;             /* run[0], if it is the only one, with outputs written past
-                             * the caches; NULL: no such loop */
-    BlockOp *spread;        /* the whole program as one loop, for which some inputs are
-                             * single elements; NULL: no such loop */
-    bool *is_spread;        /* by input: is it one of these? */
+    Loop *past;      /* run[0], if it is the only one, with outputs written past
+                      * the caches; NULL: no such loop */
+    BlockOp *spread; /* the whole program as one loop, for which some inputs are
+                      * single elements; NULL: no such loop */
+    bool *is_spread; /* by input: is it one of these? */
+    BlockOp *adds;   /* run[nrun - 1] as a loop that adds the reduced output to the
+                      * sums of Pieces, a multiple of their number at a time;
+                      * NULL: no such loop */
     uint32_t *slot, *value; /* by BlockOp.arg */
     Var *var;               /* by value */
     uint32_t *out_value;

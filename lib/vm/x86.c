@@ -120,6 +120,49 @@ void asm_spread_element(Asm *a, int to, int base, Wide wide) {
     emit_memory(a, spread_form(a, wide), wide, to, base);
 }
 
+static int wide_bytes(Wide wide) {
+    return wide == WIDE_512 ? 64 : 32;
+}
+
+static Form sum_form(int opcode, Wide wide) {
+    return (Form){PP_66, MAP_0F, opcode, wide == WIDE_512, 0};
+}
+
+/* [base + 32 bits], as base needs no byte of its own (not rsp, r12). */
+static void emit_sum(Asm *a, int opcode, int reg, int base, int i, Wide wide) {
+    emit_prefix(a, sum_form(opcode, wide), wide, reg, NO_REG, base);
+    emit_byte(a, 0x80U | (unsigned)(reg & 7) << 3 | (unsigned)(base & 7));
+    emit_word32(a, (size_t)(i * wide_bytes(wide)));
+}
+
+void asm_load_sum(Asm *a, int to, int base, int i, Wide wide) {
+    emit_sum(a, LOAD, to, base, i, wide);
+}
+
+void asm_store_sum(Asm *a, int from, int base, int i, Wide wide) {
+    emit_sum(a, STORE, from, base, i, wide);
+}
+
+static void emit_wide(Asm *a, Form f, Wide wide, int reg, int x, int y) {
+    Wide before = a->wide;
+    a->wide = wide;
+    emit_registers(a, f, reg, x, y);
+    a->wide = before;
+}
+
+void asm_add_sum(Asm *a, int to, int x, Wide wide) {
+    emit_wide(a, sum_form(X_ADD, wide), wide, to, to, x);
+}
+
+void asm_widen(Asm *a, int to, int x, Wide wide) {
+    emit_wide(a, (Form){PP_NONE, MAP_0F, 0x5A, false, 0}, wide, to, NO_REG, x);
+}
+
+void asm_upper(Asm *a, int to, int x) {
+    emit_wide(a, (Form){PP_66, MAP_0F3A, 0x19, false, 0}, WIDE_256, x, NO_REG, to);
+    emit_byte(a, 1);
+}
+
 void asm_spread(Asm *a, int to, size_t at, Wide wide) {
     emit_prefix(a, spread_form(a, wide), wide, to, NO_REG, 0);
     emit_byte(a, 0x05U | (unsigned)(to & 7) << 3);

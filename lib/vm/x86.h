@@ -45,6 +45,13 @@ void asm_unless_nan(Asm *a, int to, int y, int spare);
 /* At [base + rax]; past: bypasses the caches, whole vectors only. */
 void asm_load(Asm *a, int to, int base);
 void asm_store(Asm *a, int from, int base, bool past);
+/* Sums in float64, in vectors of their own width: vector i at [base], and back. */
+void asm_load_sum(Asm *a, int to, int base, int i, Wide wide);
+void asm_store_sum(Asm *a, int from, int base, int i, Wide wide);
+void asm_add_sum(Asm *a, int to, int x, Wide wide);
+/* to = as float64, the first of the 32-bit vector x that fill a vector. */
+void asm_widen(Asm *a, int to, int x, Wide wide);
+void asm_upper(Asm *a, int to, int x); /* the upper half of 256 bits */
 /* Broadcasts the constant at byte `at` of the code to every lane. */
 void asm_spread(Asm *a, int to, size_t at, Wide wide);
 /* The same of the element at [base + rax]. */

@@ -26,14 +26,27 @@ enum {
 static const double special[] = {0.0,   -0.0, HUGE_VAL, -HUGE_VAL, (double)NAN, 1e-310,
                                  1e-40, 1e38, 0.5,      1.5,       2.5,         -2.5};
 
-static void fill(Tensor *t) {
-    for (int64_t i = 0; i < tensor_size(t); i++) {
-        double v = rnd(3) ? (rnd(2001) - 1000.0) / 300
-                          : special[rnd(sizeof special / sizeof *special)];
-        if (t->dtype == DT_FLOAT64)
-            ((double *)t->data)[i] = v;
-        else
-            ((float *)t->data)[i] = (float)v;
+/* What inputs hold. OPPOSITE: numbers that cancel later, and swallow what is added to
+ * them till then, so that the order of a sum shows in float32. */
+typedef enum Content { SPECIAL, FINITE, OPPOSITE } Content;
+
+static void put(Tensor *t, int64_t i, double v) {
+    if (t->dtype == DT_FLOAT64)
+        ((double *)t->data)[i] = v;
+    else
+        ((float *)t->data)[i] = (float)v;
+}
+
+static void fill(Tensor *t, Content what) {
+    int64_t n = tensor_size(t);
+    for (int64_t i = 0; i < n; i++)
+        put(t, i,
+            what != SPECIAL || rnd(3) ? (rnd(2001) - 1000.0) / 300
+                                      : special[rnd(sizeof special / sizeof *special)]);
+    for (int64_t i = 1; what == OPPOSITE && i < n; i += 2 + rnd(6)) {
+        double v = ldexp(1, (int)rnd(120));
+        put(t, i, v);
+        put(t, i - 1, -v);
     }
 }
 
@@ -41,7 +54,7 @@ static Var leaf(Graph *f, DType d, const Var *v, size_t n) {
     if (rnd(6) > 0) return v[rnd((uint32_t)n)];
     Tensor t;
     tensor_new(f->s, d, 0, NULL, &t);
-    fill(&t);
+    fill(&t, SPECIAL);
     Var c = graph_const(f, &t, true);
     tensor_unref(&t);
     return c;
@@ -52,8 +65,20 @@ static const Type *input_type(Session *s, DType d, size_t i) {
     return type_tensor(s, d, i + 1 < INPUTS, (Dim[]){DIM_UNKNOWN});
 }
 
-/* A function marked fused ; `deep`: values stay in use to the end. */
-static Graph *make_function(Graph *g, DType d, size_t count, size_t kinds, bool deep) {
+/* What functions are made of, and how many outputs they have: some values, or the sum
+ * or mean of the last one alone. */
+typedef struct Form {
+    DType d;
+    size_t count, kinds, nout;
+    bool deep; /* values stay in use to the end */
+    const char *sum;
+} Form;
+
+/* A function marked fused. */
+static Graph *make_function(Graph *g, const Form *form) {
+    DType d = form->d;
+    size_t count = form->count, kinds = form->kinds;
+    bool deep = form->deep;
     Graph *f = graph_function_new(g, sym(g->s, "f"));
     f->fused = true;
     Builder b = builder(f, true);
@@ -70,26 +95,27 @@ static Graph *make_function(Graph *g, DType d, size_t count, size_t kinds, bool 
         if (deep && 2 * k >= count) in[1] = v[count - 1 - k + INPUTS];
         v[n] = ap(&b, ops[o].name, ops[o].nin, in);
     }
-    for (size_t k = 0; k < OUTPUTS; k++) {
+    if (form->sum) v[n - 1] = ap(&b, form->sum, 1, &v[n - 1]);
+    for (size_t k = 0; k < form->nout; k++) {
         Var out = k ? v[INPUTS + rnd((uint32_t)count)] : v[n - 1];
         vec_push(g->s, &f->outputs, ((Output){0, out}));
     }
     return f;
 }
 
-static Graph *make_graph(Session *s, DType d, size_t count, size_t kinds, bool deep) {
+static Graph *make_graph(Session *s, const Form *form) {
     Graph *g = graph_new(s);
-    Graph *f = make_function(g, d, count, kinds, deep);
+    Graph *f = make_function(g, form);
     Var in[INPUTS], out[OUTPUTS];
     for (size_t i = 0; i < INPUTS; i++)
         in[i] = graph_input(g, f->leaf[f->var[f->inputs.p[i]].owner].name,
-                            input_type(s, d, i));
+                            input_type(s, form->d, i));
     Builder b = builder(g, true);
     const Op *call = op_find(s, "call", 4);
     PropArg which = {"fn", {.kind = P_GRAPH, .sym = f->name}};
     bool ok = op_apply(&b, call, props_make(s, call, 1, &which), INPUTS, in, out);
     CHECK(ok);
-    for (size_t k = 0; ok && k < OUTPUTS; k++)
+    for (size_t k = 0; ok && k < form->nout; k++)
         vec_push(s, &g->outputs, ((Output){0, out[k]}));
     return g;
 }
@@ -104,14 +130,14 @@ static bool same_bits(const Tensor *x, const Tensor *y) {
     return true;
 }
 
-static void compare(Graph *g, DType d, int64_t n, const char *what) {
+static void compare(Graph *g, DType d, int64_t n, Content content, const char *what) {
     Plan *p[2] = {plan_new(g, &(PlanOptions){0}),
                   plan_new(g, &(PlanOptions){.no_code = true})};
     Machine *m[2] = {vm_new(p[0]), vm_new(p[1])};
     for (size_t i = 0; i < INPUTS; i++) {
         Tensor x;
         tensor_new(g->s, d, i + 1 < INPUTS, &n, &x);
-        fill(&x);
+        fill(&x, content);
         for (int k = 0; k < 2; k++) {
             Value v = {.kind = TYPE_TENSOR, .t = x};
             CHECK(vm_set_input(m[k], i, &v));
@@ -119,7 +145,7 @@ static void compare(Graph *g, DType d, int64_t n, const char *what) {
         tensor_unref(&x);
     }
     CHECK(vm_run(m[0]) && vm_run(m[1]), "%s", what);
-    for (size_t k = 0; k < OUTPUTS; k++)
+    for (size_t k = 0; k < g->outputs.n; k++)
         CHECK(same_bits(&vm_output(m[0], k)->t, &vm_output(m[1], k)->t),
               "%s, output %zu of %lld elements", what, k, (long long)n);
     for (int k = 0; k < 2; k++)
@@ -136,11 +162,34 @@ static void test_level(int level) {
         DType d = rnd(2) ? DT_FLOAT32 : DT_FLOAT64;
         bool deep = rnd(4) == 0;
         size_t count = 2 + rnd(deep ? MOST - 2 : 14), kinds = rnd(3) ? CODED : NOPS;
-        Graph *g = make_graph(s, d, count, kinds, deep);
+        Graph *g = make_graph(s, &(Form){d, count, kinds, OUTPUTS, deep, NULL});
         char what[60];
         snprintf(what, sizeof what, "level %d, round %d, %zu ops", level, round, count);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes - (round % 10 > 0); i++)
-            compare(g, d, sizes[i], what);
+            compare(g, d, sizes[i], SPECIAL, what);
+        graph_free(g);
+    }
+    session_free(s);
+}
+
+/* Sums as their elements are computed, around whole groups and blocks. */
+static void test_sums(int level) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->cpu_level = level;
+    vm_open(s);
+    static const int64_t sizes[] = {0,   1,    31,   32,   127,  128,  129,
+                                    160, 1000, 1024, 4095, 4128, 70001};
+    for (int round = 0; round < 200; round++) {
+        DType d = rnd(2) ? DT_FLOAT32 : DT_FLOAT64;
+        Content content = (Content)rnd(3);
+        size_t count = 1 + rnd(rnd(4) ? 5 : 20), kinds = rnd(3) ? CODED : NOPS;
+        if (content == OPPOSITE) count = 1 + rnd(2), kinds = 2;
+        Graph *g =
+            make_graph(s, &(Form){d, count, kinds, 1, false, rnd(3) ? "sum" : "mean"});
+        char what[60];
+        snprintf(what, sizeof what, "level %d, sum %d, %zu ops", level, round, count);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            compare(g, d, sizes[i], content, what);
         graph_free(g);
     }
     session_free(s);
@@ -181,7 +230,7 @@ static void test_broadcast(int level) {
             tensor_new(s, d, 2, one, &t[1]);
             tensor_new(s, d, 0, NULL, &t[2]);
             for (size_t k = 0; k < 3; k++) {
-                fill(&t[k]);
+                fill(&t[k], SPECIAL);
                 for (int j = 0; j < 2; j++)
                     CHECK(vm_set_input(m[j], k,
                                        &(Value){.kind = TYPE_TENSOR, .t = t[k]}));
@@ -203,16 +252,20 @@ static void test_large(void) {
     Session *s = session_new(NULL, NULL);
     vm_open(s);
     for (int k = 0; k < 2; k++) {
-        Graph *g = make_graph(s, k ? DT_FLOAT32 : DT_FLOAT64, 5, CODED, false);
-        compare(g, k ? DT_FLOAT32 : DT_FLOAT64, (4 << 20) + 5, "large");
+        DType d = k ? DT_FLOAT32 : DT_FLOAT64;
+        Graph *g = make_graph(s, &(Form){d, 5, CODED, OUTPUTS, false, NULL});
+        compare(g, d, (4 << 20) + 5, SPECIAL, "large");
         graph_free(g);
     }
     session_free(s);
 }
 
 int main(void) {
-    for (int level = 0; level <= 2; level++)
-        test_level(level), test_broadcast(level);
+    for (int level = 0; level <= 2; level++) {
+        test_level(level);
+        test_broadcast(level);
+        test_sums(level);
+    }
     test_large();
     return TEST_END("vm_code");
 }

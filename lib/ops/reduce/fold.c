@@ -14,7 +14,8 @@
  * these limits are constants: the result does not depend on the number of threads.
  *
  * Elements computed on demand (Pieces) follow the same path: one window at a time is
- * computed instead of being read from memory, and the result has the same bits. */
+ * computed instead of being read from memory, and the result has the same bits. Sums of
+ * runs may be taken as the elements are computed, in the lanes of the loops here. */
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
@@ -36,6 +37,7 @@ enum {
     NARROW = 64,          /* an innermost dim up to this size is short */
     ROW_MIN = 16,         /* fewest accumulators worth a row */
     PIECE_MIN = 256,      /* fewest elements worth requesting */
+    SUM_MIN = 128,        /* fewest worth adding as they are computed */
     CHUNK_MADE = 1 << 15  /* replaces CHUNK: they cost more */
 };
 
@@ -66,6 +68,8 @@ typedef struct Reduction {
     size_t item, loaded; /* bytes of an element in memory, and as the loops load it */
     const char *x;
     const Pieces *pieces; /* replaces x; NULL: none */
+    void (*rest)(const double *sum, const void *x, size_t n,
+                 double *acc); /* the pieces' sums can be had; NULL: no */
     char *out;
     ReduceDims kept, red;            /* without the innermost dim of `kept`: */
     int64_t wide, wide_in, wide_out; /* the innermost dim of `kept` */
@@ -183,10 +187,12 @@ static void stack_join_top(PartialStack *s) {
     s->count[s->top - 1] += s->count[s->top];
 }
 
-static void stack_push(PartialStack *s, char *buffer, const char *x, int64_t step,
-                       int64_t n) {
-    reduce_block(s->j, buffer, &(ReduceBlock){x, step, n, s->width},
-                 s->slot + (size_t)s->top * s->step);
+static void *stack_top(const PartialStack *s) {
+    return s->slot + (size_t)s->top * s->step;
+}
+
+/* stack_top is the reduction of n more elements. */
+static void stack_push(PartialStack *s, int64_t n) {
     s->count[s->top++] = (double)n;
     s->pushed++;
     for (uint64_t carry = s->pushed; (carry & 1) == 0; carry >>= 1)
@@ -254,6 +260,25 @@ static ElementWindow make_window(const Reduction *j, const ReduceWorker *w, int6
     return to;
 }
 
+/* The sum of n elements that are computed, at most a block, from flat index `at` on. */
+static void sum_made(const Reduction *j, const ReduceWorker *w, int64_t at, int64_t n,
+                     void *acc) {
+    double sum[PIECE_SUMS];
+    for (int i = 0; i < PIECE_SUMS; i++)
+        sum[i] = -0.0; /* changes no element, not even -0 */
+    int64_t have =
+        n < SUM_MIN ? 0 : j->pieces->add(j->pieces->ctx, w->number, at, n, sum);
+    const char *x = NULL;
+    ptrdiff_t step;
+    Piece p = {at + have, 1, 0, n - have};
+    if (p.n)
+        x = j->pieces->make(j->pieces->ctx, w->number, &p, w->work + j->made_at, &step);
+    if (have)
+        j->rest(sum, x, (size_t)p.n, acc);
+    else
+        j->f.loops->runs(x, 0, 1, (size_t)n, acc);
+}
+
 /* The reduced elements [begin, end) of `width` outputs, the first of which is at x. */
 typedef struct ReduceRange {
     int64_t x, width, begin, end;
@@ -272,13 +297,17 @@ static void reduce_range(const Reduction *j, const ReduceWorker *w, ReduceRange 
         int64_t left = j->inner - skip, n = j->block, from = x + skip * j->inner_in;
         if (left > r.end - at) left = r.end - at;
         if (n > left) n = left;
-        if (j->pieces && at >= made.last)
-            made = make_window(j, w, from, width, at, left);
-        if (j->pieces)
-            stack_push(&s, buffer, made.x + (at - made.first) * made.step, made.step,
-                       n);
-        else
-            stack_push(&s, buffer, j->x + from, j->inner_in, n);
+        ReduceBlock b = {j->x + from, j->inner_in, n, width};
+        if (j->rest) {
+            sum_made(j, w, from / (int64_t)j->item, n, stack_top(&s));
+        } else {
+            if (j->pieces && at >= made.last)
+                made = make_window(j, w, from, width, at, left);
+            if (j->pieces) b.x = made.x + (at - made.first) * made.step;
+            if (j->pieces) b.step = made.step;
+            reduce_block(j, buffer, &b, stack_top(&s));
+        }
+        stack_push(&s, n);
         if (j->ends_early && width == 1 && is_decided(&s)) break;
         at += n;
         skip += n;
@@ -342,6 +371,12 @@ static void reduce_short(const Reduction *j, const ReduceWorker *w, int64_t x,
                          int64_t n, void *acc) {
     const char *from = j->pieces ? NULL : j->x + x;
     int64_t step = j->wide_in;
+    if (j->rest && j->count >= SUM_MIN) {
+        for (int64_t i = 0; i < n; i++)
+            sum_made(j, w, x / (int64_t)j->item + i * j->count, j->count,
+                     (double *)acc + i);
+        return;
+    }
     if (j->pieces) {
         ptrdiff_t row;
         Piece p = {x / (int64_t)j->item, 1, 0, n * j->count};
@@ -600,6 +635,10 @@ bool reduce_call(Call *c, ReduceKind kind, const Tensor *x, const bool flag[MAX_
     j.f.count = (double)j.count * (double)j.parts;
     j.f.out = out->dtype;
     plan_work(&j);
+    bool sums = j.pieces && j.pieces->add && !j.by_rows &&
+                (kind == FOLD_SUM || kind == FOLD_MEAN);
+    if (sums && (in.dtype == DT_FLOAT32 || in.dtype == DT_FLOAT64))
+        j.rest = j.table->rest[in.dtype == DT_FLOAT64];
     return run_reduction(c, &j);
 }
 

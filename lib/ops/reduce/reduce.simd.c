@@ -265,6 +265,26 @@ static void moments_join(void *acc, const void *other, size_t n, double na, doub
 VAR(var_f32, float)
 VAR(var_f64, double)
 
+/* ---- sums of which the machine code of what is summed has a part ---- */
+_Static_assert((int)LANES == (int)PIECE_SUMS, "a sum for each lane");
+#define REST(NAME, T)                                                                  \
+    static void NAME(const double *sum, const void *from, size_t n, double *acc) {     \
+        const T *x = from;                                                             \
+        double t[LANES];                                                               \
+        memcpy(t, sum, sizeof t);                                                      \
+        for (; n >= LANES; n -= LANES, x += LANES)                                     \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                t[l] += (double)x[l];                                                  \
+        for (size_t l = 0; l < n; l++)                                                 \
+            t[l] += (double)x[l];                                                      \
+        for (size_t live = LANES / 2; live; live /= 2)                                 \
+            for (size_t l = 0; l < live; l++)                                          \
+                t[l] += t[l + live];                                                   \
+        *acc = t[0];                                                                   \
+    }
+REST(rest_f32, float)
+REST(rest_f64, double)
+
 /* ---- from accumulators to results ---- */
 static void divide(double *a, size_t n, double by) {
     for (size_t i = 0; i < n; i++)
@@ -451,5 +471,6 @@ const ReduceTable LEVEL(fold_table_) =
               [DT_FLOAT32] = FIRST_OF(f32),
               [DT_FLOAT64] = FIRST_OF(f64)},
      .half = half_row,
+     .rest = {rest_f32, rest_f64},
      .divide = divide,
      .variances = variances_in_place};
