@@ -20,6 +20,9 @@ typedef struct SortLoops {
     bool (*any_below)(const void *key, int64_t n, uint64_t limit);
     /* Sorts SORT_COLUMN bytes' worth of columns of n keys each, side by side. */
     void (*network)(void *key, int64_t n);
+    /* Sorts n keys, for some hundreds or thousands; returns where they are: in key or in
+     * room, each with room for SORT_COLUMN bytes more. */
+    void *(*line)(void *key, void *room, int64_t n);
     /* A line of n elements, `step` bytes apart, as a column of keys: false if one can't
      * be recovered from its key (-0, nan). And back. */
     bool (*spread)(const SortForm *f, const char *x, int64_t step, int64_t n,

@@ -72,6 +72,48 @@ NETWORK(uint16_t)
 NETWORK(uint32_t)
 NETWORK(uint64_t)
 
+/* Sorts a line as columns, which are then merged in pairs, two runs of equal length
+ * from both ends at once: neither end can run out of keys before the other has met it,
+ * so that no step has a branch (the parity merge of van den Hoven's quadsort, 2021). */
+#define LINE(T)                                                                        \
+    static void T##_merge(const T *a, int64_t n, T *to) {                              \
+        const T *b = a + n, *c = b - 1, *d = c + n;                                    \
+        T *end = to + 2 * n - 1;                                                       \
+        for (int64_t i = 0; i < n; i++) {                                              \
+            T u = *a, v = *b, w = *c, x = *d;                                          \
+            bool right = v<u, left = w> x;                                             \
+            *to++ = right ? v : u;                                                     \
+            *end-- = left ? w : x;                                                     \
+            b += right;                                                                \
+            a += !right;                                                               \
+            c -= left;                                                                 \
+            d -= !left;                                                                \
+        }                                                                              \
+    }                                                                                  \
+    static void *T##_line(void *keys, void *room, int64_t n) {                         \
+        enum { L = SORT_COLUMN / sizeof(T) };                                          \
+        T *from = keys, *to = room;                                                    \
+        int64_t rows = (n + L - 1) / L;                                                \
+        for (int64_t i = n; i < rows * L; i++)                                         \
+            from[i] = (T) ~(T)0;                                                       \
+        T##_network(from, rows);                                                       \
+        for (int64_t r = 0; r < rows; r++)                                             \
+            for (int64_t l = 0; l < L; l++)                                            \
+                to[l * rows + r] = from[r * L + l];                                    \
+        for (int64_t run = rows; run < rows * L; run *= 2) {                           \
+            T *swap = from;                                                            \
+            from = to;                                                                 \
+            to = swap;                                                                 \
+            for (int64_t at = 0; at < rows * L; at += 2 * run)                         \
+                T##_merge(from + at, run, to + at);                                    \
+        }                                                                              \
+        return to;                                                                     \
+    }
+LINE(uint8_t)
+LINE(uint16_t)
+LINE(uint32_t)
+LINE(uint64_t)
+
 #define COLUMN(T)                                                                      \
     static bool T##_spread(const SortForm *f, const char *x, int64_t step, int64_t n,  \
                            void *key) {                                                \
@@ -133,6 +175,9 @@ COLUMN(uint32_t)
 COLUMN(uint64_t)
 
 #define LOOPS_OF(T)                                                                    \
-    { T##_keys, T##_any_below, T##_network, T##_spread, T##_collect, T##_search }
+    {                                                                                  \
+        T##_keys, T##_any_below, T##_network, T##_line, T##_spread, T##_collect,       \
+            T##_search                                                                 \
+    }
 const SortLoops LEVEL(sort_loops)[4] = {LOOPS_OF(uint8_t), LOOPS_OF(uint16_t),
                                         LOOPS_OF(uint32_t), LOOPS_OF(uint64_t)};

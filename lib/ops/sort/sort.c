@@ -8,7 +8,9 @@
 
 #include <string.h>
 
-enum { SMALL = 48, SHORT = 1024, CHUNK = 1 << 13 };
+/* Lines up to TINY are sorted by insertion. Longer ones are merged (SortLoops.line)
+ * until bytes win: they pass over each line once for each byte. */
+enum { TINY = 12, SHORT = 1024, MERGED = 4096, CHUNK = 1 << 13 };
 
 typedef struct SortJob {
     bool positions; /* argsort */
@@ -24,6 +26,10 @@ typedef struct SortJob {
     size_t work_size;
     int64_t lines, per_chunk;
 } SortJob;
+
+static bool is_merged(size_t item, int64_t n) {
+    return n > TINY && n <= (item == 8 ? MERGED : item == 4 ? SHORT : 0);
+}
 
 /* ---- elements without positions ---- */
 /* NAME_line: false if an element has no key. `room` holds 2 n elements. */
@@ -92,8 +98,10 @@ typedef struct SortJob {
         const SortForm *f = &j->form;                                                  \
         T *key = room;                                                                 \
         if (!NAME##_keys(f, x, j->in_step, j->n, key)) return false;                   \
-        if (j->n <= SMALL)                                                             \
+        if (j->n <= TINY)                                                              \
             NAME##_insertion(key, j->n);                                               \
+        else if (is_merged(sizeof(T), j->n))                                           \
+            key = j->loops->line(key, key + j->n + SORT_COLUMN / sizeof(T), j->n);     \
         else                                                                           \
             key = NAME##_bytes(key, key + j->n, j->n);                                 \
         NAME##_store(f, key, j->n, r, j->out_step);                                    \
@@ -112,10 +120,85 @@ static bool elements_line(const SortJob *j, const char *x, char *r, void *room) 
                        : eight_line(j, x, r, room);
 }
 
+/* ---- keys with positions ---- */
+/* A key and its position in 64 bits: the bits of the key below those that all keys have
+ * in common, as many as fit, then the position. Where keys differ in other bits alone,
+ * the order must be looked at (is_ordered). */
+typedef struct Packing {
+    int up, bits; /* how far keys are shifted up; bits of a position */
+} Packing;
+
+static Packing packing_of(const uint64_t *key, int64_t n) {
+    uint64_t vary = 0;
+    Packing k = {0, 64 - __builtin_clzll((uint64_t)n)};
+    for (int64_t i = 1; i < n; i++)
+        vary |= key[i] ^ key[0];
+    if (vary) k.up = __builtin_clzll(vary);
+    return k;
+}
+
+static uint64_t position_mask(Packing k) {
+    return (UINT64_C(1) << k.bits) - 1;
+}
+
+static uint64_t packed(Packing k, uint64_t key, int64_t i) {
+    return ((key << k.up) & ~position_mask(k)) | (uint64_t)i;
+}
+
+/* Are a and b, which comes next, in order? */
+static bool is_ordered(Packing k, const uint64_t *key, uint64_t a, uint64_t b) {
+    uint64_t low = position_mask(k);
+    return (a ^ b) > low || key[a & low] <= key[b & low];
+}
+
+/* The keys of a line in 64 bits; room: as many. */
+static void wide_keys(const SortJob *j, const char *x, uint64_t *key, void *room) {
+    size_t item = dtype_size(j->dtype);
+    j->loops->keys(&j->form, x, j->in_step, j->n, item < 8 ? room : key);
+    for (int64_t i = 0; item < 8 && i < j->n; i++)
+        key[i] = sort_key_at(item, room, i);
+}
+
+/* Positions of a line in order, in *at under *mask; room: line_bytes. False: they
+ * must be found in another way. */
+static bool merged_order(const SortJob *j, const char *x, void *room,
+                         const uint64_t **at, uint64_t *mask) {
+    enum { MORE = SORT_COLUMN / sizeof(uint64_t) };
+    if (!is_merged(sizeof(uint64_t), j->n)) return false;
+    uint64_t *key = room, *from = key + j->n + MORE, *to = from + j->n + MORE;
+    wide_keys(j, x, key, from);
+    Packing k = packing_of(key, j->n);
+    for (int64_t i = 0; i < j->n; i++)
+        from[i] = packed(k, key[i], i);
+    to = j->wide->line(from, to, j->n);
+    *at = to;
+    *mask = position_mask(k);
+    for (int64_t i = 1; i < j->n; i++)
+        if (!is_ordered(k, key, to[i - 1], to[i])) return false;
+    return true;
+}
+
 /* ---- lines ---- */
+/* What a line needs: 2 n pairs, or its keys and what merges them. */
+static size_t line_bytes(int64_t n) {
+    return 2 * (size_t)n * sizeof(SortPair) + 3 * SORT_COLUMN;
+}
+
 static void sort_line(const SortJob *j, const char *x, char *r, SortPair *p) {
     size_t item = dtype_size(j->dtype);
+    const uint64_t *order;
+    uint64_t mask;
     if (!j->positions && elements_line(j, x, r, p)) return;
+    if (merged_order(j, x, p, &order, &mask)) {
+        for (int64_t i = 0; i < j->n; i++) {
+            int64_t at = (int64_t)(order[i] & mask);
+            if (j->positions)
+                memcpy(r + i * j->out_step, &at, sizeof at);
+            else
+                memcpy(r + i * j->out_step, x + at * j->in_step, item);
+        }
+        return;
+    }
     sort_make_pairs(j->loops, &j->form, x, j->in_step, j->n, p);
     sort_pairs(p, p + j->n, j->n);
     for (int64_t i = 0; i < j->n; i++)
@@ -191,7 +274,7 @@ static void sort_chunk(void *ctx, size_t chunk, unsigned worker) {
     const SortJob *j = ctx;
     char *work = j->work + worker * j->work_size;
     SortPair *p = (SortPair *)(void *)work;
-    char *room = work + 2 * (size_t)j->n * sizeof(SortPair);
+    char *room = work + line_bytes(j->n);
     int64_t at = (int64_t)chunk * j->per_chunk,
             end = at + j->per_chunk < j->lines ? at + j->per_chunk : j->lines;
     while (j->columns && end - at >= (j->columns + 3) / 4) {
@@ -258,8 +341,7 @@ static bool sort_lines(Call *c, bool positions) {
     int64_t chunks = (j.lines + j.per_chunk - 1) / j.per_chunk;
     size_t workers = pool && chunks > 1 ? pool_threads(pool) : 1;
     plan_columns(c, &j);
-    j.work_size = 2 * (size_t)j.n * sizeof(SortPair) +
-                  (j.columns ? (size_t)j.n * SORT_COLUMN : 0);
+    j.work_size = line_bytes(j.n) + (j.columns ? (size_t)j.n * SORT_COLUMN : 0);
     j.work = call_scratch(c, workers * j.work_size);
     if (!j.work) return false;
     if (workers > 1) {
