@@ -20,9 +20,17 @@ typedef struct SortLoops {
     bool (*any_below)(const void *key, int64_t n, uint64_t limit);
     /* Sorts SORT_COLUMN bytes' worth of columns of n keys each, side by side. */
     void (*network)(void *key, int64_t n);
-    /* Sorts n keys, for some hundreds or thousands; returns where they are: in key or in
-     * room, each with room for SORT_COLUMN bytes more. */
+    /* Sorts n keys, for some hundreds or thousands; returns where they are: in key or
+     * in room, each with room for SORT_COLUMN bytes more. */
     void *(*line)(void *key, void *room, int64_t n);
+    /* Number kth, from 0, of n keys in order; *below: how many are below it. room: n
+     * keys. */
+    uint64_t (*nth)(const void *key, void *room, int64_t n, int64_t kth,
+                    int64_t *below);
+    /* to[i step] = the positions of n keys: those that come before number kth, which is
+     * one that equals `limit`, that one, and the rest */
+    void (*part)(const void *key, int64_t n, uint64_t limit, int64_t below, int64_t kth,
+                 int64_t *to, int64_t step);
     /* A line of n elements, `step` bytes apart, as a column of keys: false if one can't
      * be recovered from its key (-0, nan). And back. */
     bool (*spread)(const SortForm *f, const char *x, int64_t step, int64_t n,

@@ -114,6 +114,110 @@ LINE(uint16_t)
 LINE(uint32_t)
 LINE(uint64_t)
 
+/* Number kth of keys, by groups of their bits, the highest first: many keys are counted
+ * by the next DIGIT bits, and those that share the ones of number kth are kept; of few,
+ * those below are counted for each bit, until one key is left. A bit that tells nothing
+ * apart, as in the exponents of floats, has more such bits below it: narrow. */
+enum { DIGIT = 11, FEW = 2048 };
+#define NTH(T)                                                                         \
+    static int64_t T##_below(const T *key, int64_t n, T limit) {                       \
+        int64_t all = 0;                                                               \
+        for (int64_t i = 0; i < n; i += 128) {                                         \
+            T below = 0;                                                               \
+            int64_t m = n - i < 128 ? n - i : 128;                                     \
+            for (int64_t k = 0; k < m; k++)                                            \
+                below = (T)(below + (key[i + k] < limit));                             \
+            all += (int64_t)below;                                                     \
+        }                                                                              \
+        return all;                                                                    \
+    }                                                                                  \
+    static int64_t T##_keep(const T *key, int64_t n, int down, T low, T *to) {         \
+        int64_t m = 0;                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                              \
+            T one = key[i];                                                            \
+            to[m] = one;                                                               \
+            m += (T)(one - low) >> down == 0;                                          \
+        }                                                                              \
+        return m;                                                                      \
+    }                                                                                  \
+    static T T##_digit(const T *key, int64_t n, int down, T low, int64_t kth,          \
+                       int64_t *below) {                                               \
+        int64_t count[1 << DIGIT] = {0};                                               \
+        size_t v = 0;                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                \
+            count[(size_t)((T)(key[i] - low) >> down)]++;                              \
+        while (*below + count[v] <= kth)                                               \
+            *below += count[v++];                                                      \
+        return (T)(low | (T)((T)v << down));                                           \
+    }                                                                                  \
+    /* Narrows the range of 2^*bits keys from *low on, *bits > 0, to what the bits     \
+     * leave in which its keys differ. */                                                          \
+    static void T##_narrow(const T *key, int64_t n, int *bits, T *low) {               \
+        T either = 0, both = (T) ~(T)0, base = *low,                                   \
+          most = (T)((T) ~(T)0 >> (8 * (int)sizeof(T) - *bits));                       \
+        for (int64_t i = 0; i < n; i++) {                                              \
+            T out = (T)((T)(key[i] - base) > most ? ~(T)0 : 0);                        \
+            either |= (T)(key[i] & (T)~out);                                           \
+            both &= (T)(key[i] | out);                                                 \
+        }                                                                              \
+        uint64_t vary = (T)(either ^ both);                                            \
+        *bits = vary ? 64 - __builtin_clzll(vary) : 0;                                 \
+        *low =                                                                         \
+            (T)(vary ? (uint64_t)both >> (*bits - 1) >> 1 << (*bits - 1) << 1 : both); \
+    }                                                                                  \
+    static uint64_t T##_nth(const void *from, void *room, int64_t n, int64_t kth,      \
+                            int64_t *below) {                                          \
+        const T *key = from;                                                           \
+        T low = 0, one;                                                                \
+        int bits = 8 * sizeof(T);                                                      \
+        int64_t before = 0, from_low = 0;                                              \
+        T##_narrow(key, n, &bits, &low);                                               \
+        for (; n > FEW && bits > 0; key = room) {                                      \
+            bits = bits > DIGIT ? bits - DIGIT : 0;                                    \
+            low = T##_digit(key, n, bits, low, kth, &before);                          \
+            n = T##_keep(key, n, bits, low, room);                                     \
+        }                                                                              \
+        for (int64_t to_high = n; bits > 0 && to_high - from_low > 1;) {               \
+            T middle = (T)(low | (T)((T)1 << --bits));                                 \
+            int64_t under = T##_below(key, n, middle);                                 \
+            bool up = before + under <= kth,                                           \
+                 same = under == (up ? from_low : to_high);                            \
+            low = up ? middle : low;                                                   \
+            from_low = up ? under : from_low;                                          \
+            to_high = up ? to_high : under;                                            \
+            if (same && bits > 0) T##_narrow(key, n, &bits, &low);                     \
+        }                                                                              \
+        *below = before + from_low;                                                    \
+        one = low;                                                                     \
+        for (int64_t i = 0; i < n && bits > 0; i++)                                    \
+            one = (T)(key[i] - low) >> bits == 0 ? key[i] : one;                       \
+        return one;                                                                    \
+    }                                                                                  \
+    static void T##_part(const void *from, int64_t n, uint64_t limit, int64_t below,   \
+                         int64_t kth, int64_t *to, int64_t step) {                     \
+        const T *key = from, most = (T)limit;                                          \
+        int64_t at = 0, lower = 0, higher = kth + 1;                                   \
+        for (int64_t equal = kth - below; key[at] != most || equal-- > 0; at++)        \
+            ;                                                                          \
+        for (int64_t i = 0; i < at; i++) {                                             \
+            bool before = key[i] <= most;                                              \
+            to[(before ? lower : higher) * step] = i;                                  \
+            lower += before;                                                           \
+            higher += !before;                                                         \
+        }                                                                              \
+        to[kth * step] = at;                                                           \
+        for (int64_t i = at + 1; i < n; i++) {                                         \
+            bool before = key[i] < most;                                               \
+            to[(before ? lower : higher) * step] = i;                                  \
+            lower += before;                                                           \
+            higher += !before;                                                         \
+        }                                                                              \
+    }
+NTH(uint8_t)
+NTH(uint16_t)
+NTH(uint32_t)
+NTH(uint64_t)
+
 #define COLUMN(T)                                                                      \
     static bool T##_spread(const SortForm *f, const char *x, int64_t step, int64_t n,  \
                            void *key) {                                                \
@@ -176,8 +280,8 @@ COLUMN(uint64_t)
 
 #define LOOPS_OF(T)                                                                    \
     {                                                                                  \
-        T##_keys, T##_any_below, T##_network, T##_line, T##_spread, T##_collect,       \
-            T##_search                                                                 \
+        T##_keys, T##_any_below, T##_network, T##_line, T##_nth, T##_part, T##_spread, \
+            T##_collect, T##_search                                                    \
     }
 const SortLoops LEVEL(sort_loops)[4] = {LOOPS_OF(uint8_t), LOOPS_OF(uint16_t),
                                         LOOPS_OF(uint32_t), LOOPS_OF(uint64_t)};

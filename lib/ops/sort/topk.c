@@ -260,21 +260,11 @@ static bool argpartition_type(Infer *in) {
 
 /* t->k is kth. */
 static void partition_line(const TopLines *t, const char *x, SortPair *p, int64_t to) {
-    int64_t kth = t->k;
-    SortPair *room = p + t->n;
-    sort_make_pairs(t->loops, &t->form, x, t->step, t->n, p);
-    sort_select(p, room, t->n, kth + 1);
-    SortPair last = p[0];
-    for (int64_t i = 1; i <= kth; i++)
-        if (p[i].key > last.key || (p[i].key == last.key && p[i].at > last.at))
-            last = p[i];
-    sort_make_pairs(t->loops, &t->form, x, t->step, t->n, p);
-    int64_t low = 0, high = kth + 1;
-    for (int64_t i = 0; i < t->n; i++) {
-        bool before = p[i].key < last.key || (p[i].key == last.key && i < last.at);
-        int64_t place = i == last.at ? kth : before ? low++ : high++;
-        t->indices[to + place * t->out_step] = i;
-    }
+    void *key = p, *room = p + t->cap;
+    int64_t below;
+    t->loops->keys(&t->form, x, t->step, t->n, key);
+    uint64_t limit = t->loops->nth(key, room, t->n, t->k, &below);
+    t->loops->part(key, t->n, limit, below, t->k, t->indices + to, t->out_step);
 }
 
 static void partition_chunk(void *ctx, size_t chunk, unsigned worker) {
@@ -299,7 +289,7 @@ static bool argpartition_perform(Call *c) {
     if (!out || tensor_size(out) == 0) return out != NULL;
     open_lines(c, &t, false, n);
     t.k = k < 0 ? k + t.n : k;
-    t.cap = t.n;
+    t.cap = t.n / 2 + 1; /* keys: n, and room for as many */
     t.indices = out->data;
     return run_lines(c, &t, partition_chunk);
 }
