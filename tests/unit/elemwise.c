@@ -390,6 +390,47 @@ static void limits(void) {
     }
 }
 
+/* ---- absolute values of complex128 ---- */
+
+/* Of any sizes and of similar ones; the first are special. */
+static void fill_complex(double _Complex *x, size_t n) {
+    static const double some[] = {NOT, -NOT, INF, -INF, -0.0, 0, 5e-324, 1e308, 1};
+    enum { K = sizeof some / sizeof *some };
+    for (size_t i = 0; i < n; i++) {
+        double re = ldexp(random_unit() - 0.5, (int)(random_bits() % 2200) - 1120),
+               im = re * ldexp(random_unit(), (int)(random_bits() % 60) - 30);
+        if (i < K * K) re = some[i / K], im = some[i % K];
+        x[i] = __builtin_complex(re, im);
+    }
+}
+
+static bool is_absolute(double _Complex x, double r) {
+    long double re = (long double)__real__ x, im = (long double)__imag__ x,
+                want = sqrtl(re * re + im * im);
+    if (isinf(re) || isinf(im)) return r == INF;
+    if (isnan(re) || isnan(im)) return isnan(r);
+    if (want > 0x1.fffffffffffff8p1023L) return r == INF;
+    double ulp = nextafter(fabs((double)want), INF) - fabs((double)want);
+    return fabsl((long double)r - want) <= (long double)ulp && !signbit(r);
+}
+
+static void absolutes(void) {
+    enum { N = 1 << 16 };
+    static double _Complex x[N];
+    static double r[N], first[N];
+    fill_complex(x, N);
+    for (int level = 0; level <= cpu_level; level++) {
+        size_t wrong = 0, at = 0;
+        loop_at(op("abs"), DT_COMPLEX128, level)(N, (const void *[]){x}, (void *[]){r});
+        if (level == 0) memcpy(first, r, sizeof r);
+        for (size_t i = N; i-- > 0;)
+            if (!is_absolute(x[i], r[i]) || (!isnan(r[i]) && r[i] != first[i]))
+                wrong++, at = i;
+        CHECK(wrong == 0, "abs at level %d: %zu wrong, first %a + %aj: %a", level,
+              wrong, __real__ x[at], __imag__ x[at], r[at]);
+    }
+}
+
 int main(void) {
     start();
     rows();
@@ -398,5 +439,6 @@ int main(void) {
     floats();
     halves();
     limits();
+    absolutes();
     return TEST_END("elemwise");
 }
