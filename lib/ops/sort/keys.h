@@ -31,12 +31,11 @@ typedef struct SortLoops {
      * one that equals `limit`, that one, and the rest */
     void (*part)(const void *key, int64_t n, uint64_t limit, int64_t below, int64_t kth,
                  int64_t *to, int64_t step);
-    /* A line of n elements, `step` bytes apart, as a column of keys: false if one can't
-     * be recovered from its key (-0, nan). And back. */
-    bool (*spread)(const SortForm *f, const char *x, int64_t step, int64_t n,
-                   void *key);
-    void (*collect)(const SortForm *f, const void *key, int64_t n, char *r,
-                    int64_t step);
+    /* keys, but false if an element can't be recovered from its key (-0, nan) */
+    bool (*told)(const SortForm *f, const char *x, int64_t step, int64_t n, void *key);
+    /* The elements of n keys, `step` bytes apart. */
+    void (*elements)(const SortForm *f, const void *key, int64_t n, char *r,
+                     int64_t step);
     /* at[i] = how many of n ascending keys are below the i-th of m sought, with `right`
      * not above it */
     void (*search)(const void *key, int64_t n, const void *sought, int64_t m,

@@ -151,7 +151,7 @@ enum { DIGIT = 11, FEW = 2048 };
         return (T)(low | (T)((T)v << down));                                           \
     }                                                                                  \
     /* Narrows the range of 2^*bits keys from *low on, *bits > 0, to what the bits     \
-     * leave in which its keys differ. */                                                          \
+     * leave in which its keys differ. */                                              \
     static void T##_narrow(const T *key, int64_t n, int *bits, T *low) {               \
         T either = 0, both = (T) ~(T)0, base = *low,                                   \
           most = (T)((T) ~(T)0 >> (8 * (int)sizeof(T) - *bits));                       \
@@ -219,16 +219,13 @@ NTH(uint32_t)
 NTH(uint64_t)
 
 #define COLUMN(T)                                                                      \
-    static bool T##_spread(const SortForm *f, const char *x, int64_t step, int64_t n,  \
-                           void *key) {                                                \
-        enum { L = SORT_COLUMN / sizeof(T), PART = 256 };                              \
-        T *to = key, part[PART], top = (T)f->top, inf = (T)f->inf, bad = 0;            \
-        for (int64_t i = 0; i < n; i += PART) {                                        \
+    static bool T##_told(const SortForm *f, const char *x, int64_t step, int64_t n,    \
+                         void *to) {                                                   \
+        enum { PART = 256 };                                                           \
+        T *key = to, part[PART], top = (T)f->top, inf = (T)f->inf, bad = 0;            \
+        T##_keys(f, x, step, n, key);                                                  \
+        for (int64_t i = 0; f->is_float && i < n; i += PART) {                         \
             int64_t m = n - i < PART ? n - i : PART;                                   \
-            T##_keys(f, x + i * step, step, m, part);                                  \
-            for (int64_t k = 0; k < m; k++)                                            \
-                to[(i + k) * L] = part[k];                                             \
-            if (!f->is_float) continue;                                                \
             if (step == (int64_t)sizeof(T))                                            \
                 memcpy(part, x + i * step, (size_t)m * sizeof(T));                     \
             else                                                                       \
@@ -239,17 +236,22 @@ NTH(uint64_t)
         }                                                                              \
         return !bad;                                                                   \
     }                                                                                  \
-    static void T##_collect(const SortForm *f, const void *key, int64_t n, char *r,    \
-                            int64_t step) {                                            \
-        enum { L = SORT_COLUMN / sizeof(T) };                                          \
+    static inline T T##_element(T key, T flip, T top, T sign, T floats) {              \
+        T b = (T)(key ^ flip), as_float = (T)(b & top ? b ^ top : ~b);                 \
+        return (T)((as_float & floats) | ((T)(b ^ sign) & (T)~floats));                \
+    }                                                                                  \
+    static void T##_elements(const SortForm *f, const void *key, int64_t n, char *r,   \
+                             int64_t step) {                                           \
         const T *from = key;                                                           \
         T top = (T)f->top, flip = (T)(f->descending ? ~(T)0 : 0),                      \
           sign = f->is_signed ? top : 0, floats = (T)(f->is_float ? ~(T)0 : 0);        \
-        for (int64_t i = 0; i < n; i++) {                                              \
-            T b = (T)(from[i * L] ^ flip);                                             \
-            T as_float = (T)(b & top ? b ^ top : ~b), as_int = (T)(b ^ sign);          \
-            b = (T)((as_float & floats) | (as_int & (T)~floats));                      \
-            memcpy(r + i * step, &b, sizeof b);                                        \
+        for (int64_t i = 0; step == (int64_t)sizeof(T) && i < n; i++) {                \
+            T one = T##_element(from[i], flip, top, sign, floats);                     \
+            memcpy(r + i * (int64_t)sizeof one, &one, sizeof one);                     \
+        }                                                                              \
+        for (int64_t i = 0; step != (int64_t)sizeof(T) && i < n; i++) {                \
+            T one = T##_element(from[i], flip, top, sign, floats);                     \
+            memcpy(r + i * step, &one, sizeof one);                                    \
         }                                                                              \
     }                                                                                  \
     static void T##_search(const void *key, int64_t n, const void *sought, int64_t m,  \
@@ -280,8 +282,8 @@ COLUMN(uint64_t)
 
 #define LOOPS_OF(T)                                                                    \
     {                                                                                  \
-        T##_keys, T##_any_below, T##_network, T##_line, T##_nth, T##_part, T##_spread, \
-            T##_collect, T##_search                                                    \
+        T##_keys, T##_any_below, T##_network, T##_line, T##_nth, T##_part, T##_told,   \
+            T##_elements, T##_search                                                   \
     }
 const SortLoops LEVEL(sort_loops)[4] = {LOOPS_OF(uint8_t), LOOPS_OF(uint16_t),
                                         LOOPS_OF(uint32_t), LOOPS_OF(uint64_t)};

@@ -151,12 +151,20 @@ static bool is_ordered(Packing k, const uint64_t *key, uint64_t a, uint64_t b) {
     return (a ^ b) > low || key[a & low] <= key[b & low];
 }
 
+#define WIDEN(T)                                                                       \
+    for (int64_t i = 0; i < j->n; i++)                                                 \
+        key[i] = ((const T *)room)[i];
 /* The keys of a line in 64 bits; room: as many. */
 static void wide_keys(const SortJob *j, const char *x, uint64_t *key, void *room) {
     size_t item = dtype_size(j->dtype);
     j->loops->keys(&j->form, x, j->in_step, j->n, item < 8 ? room : key);
-    for (int64_t i = 0; item < 8 && i < j->n; i++)
-        key[i] = sort_key_at(item, room, i);
+    if (item == 1) {
+        WIDEN(uint8_t)
+    } else if (item == 2) {
+        WIDEN(uint16_t)
+    } else if (item == 4) {
+        WIDEN(uint32_t)
+    }
 }
 
 /* Positions of a line in order, in *at under *mask; room: line_bytes. False: they
@@ -211,27 +219,46 @@ static void sort_line(const SortJob *j, const char *x, char *r, SortPair *p) {
 static void line_offsets(const SortJob *j, int64_t rest, int64_t *from, int64_t *to);
 
 /* ---- many short lines at once ---- */
+/* Lines of n keys, one after the other, as columns of rows of SORT_COLUMN bytes, and
+ * back again. */
+static void put_columns(const SortJob *j, size_t item, int64_t lines, const char *key,
+                        char *column) {
+    if (lines < (int64_t)(SORT_COLUMN / item))
+        memset(column, 0, (size_t)j->n * SORT_COLUMN);
+    transpose_in_cache(&(Transposition){column, SORT_COLUMN, key,
+                                        (ptrdiff_t)item * j->n, (size_t)j->n,
+                                        (size_t)lines, item});
+}
+
+static void take_columns(const SortJob *j, size_t item, int64_t lines,
+                         const char *column, char *key) {
+    transpose_in_cache(&(Transposition){key, (ptrdiff_t)item * j->n, column,
+                                        SORT_COLUMN, (size_t)lines, (size_t)j->n,
+                                        item});
+}
+
 /* As many lines as fit side by side, from line `at` on, each a column of keys in
  * `room`. A line with an element that its key doesn't tell is sorted by itself. */
 static void sort_columns(const SortJob *j, int64_t at, int64_t lines, char *room,
                          SortPair *p) {
     int64_t from, to;
     bool done[SORT_COLUMN];
-    size_t item = dtype_size(j->dtype);
-    if (lines < (int64_t)(SORT_COLUMN / item))
-        memset(room, 0, (size_t)j->n * SORT_COLUMN);
+    size_t item = dtype_size(j->dtype), line = (size_t)j->n * item;
+    char *key = room + (size_t)j->n * SORT_COLUMN;
     for (int64_t l = 0; l < lines; l++) {
         line_offsets(j, at + l, &from, &to);
-        done[l] = !j->loops->spread(&j->form, j->x + from, j->in_step, j->n,
-                                    room + (size_t)l * item);
+        done[l] = !j->loops->told(&j->form, j->x + from, j->in_step, j->n,
+                                  key + (size_t)l * line);
         if (done[l]) sort_line(j, j->x + from, j->r + to, p);
     }
+    put_columns(j, item, lines, key, room);
     j->loops->network(room, j->n);
+    take_columns(j, item, lines, room, key);
     for (int64_t l = 0; l < lines; l++) {
         line_offsets(j, at + l, &from, &to);
         if (!done[l])
-            j->loops->collect(&j->form, room + (size_t)l * item, j->n, j->r + to,
-                              j->out_step);
+            j->loops->elements(&j->form, key + (size_t)l * line, j->n, j->r + to,
+                               j->out_step);
     }
 }
 
@@ -239,22 +266,22 @@ static void sort_columns(const SortJob *j, int64_t at, int64_t lines, char *room
  * keys of at most 32 bits. */
 static void argsort_columns(const SortJob *j, int64_t at, int64_t lines, char *room,
                             SortPair *p) {
-    enum { L = SORT_COLUMN / sizeof(uint64_t) };
     int64_t from, to;
-    size_t item = dtype_size(j->dtype);
-    uint64_t *column = (uint64_t *)(void *)room;
-    if (lines < L) memset(room, 0, (size_t)j->n * SORT_COLUMN);
-    for (int64_t l = 0; l < lines; l++) {
+    uint64_t *key = (uint64_t *)(void *)(room + (size_t)j->n * SORT_COLUMN), *one = key;
+    for (int64_t l = 0; l < lines; l++, one += j->n) {
         line_offsets(j, at + l, &from, &to);
-        j->loops->keys(&j->form, j->x + from, j->in_step, j->n, p);
+        wide_keys(j, j->x + from, one, p);
         for (int64_t i = 0; i < j->n; i++)
-            column[i * L + l] = sort_key_at(item, p, i) << 32 | (uint64_t)i;
+            one[i] = one[i] << 32 | (uint64_t)i;
     }
+    put_columns(j, sizeof *key, lines, (const char *)key, room);
     j->wide->network(room, j->n);
-    for (int64_t l = 0; l < lines; l++) {
+    take_columns(j, sizeof *key, lines, room, (char *)key);
+    one = key;
+    for (int64_t l = 0; l < lines; l++, one += j->n) {
         line_offsets(j, at + l, &from, &to);
         for (int64_t i = 0; i < j->n; i++) {
-            int64_t place = (int64_t)(column[i * L + l] & UINT32_MAX);
+            int64_t place = (int64_t)(one[i] & UINT32_MAX);
             memcpy(j->r + to + i * j->out_step, &place, sizeof place);
         }
     }
@@ -341,7 +368,7 @@ static bool sort_lines(Call *c, bool positions) {
     int64_t chunks = (j.lines + j.per_chunk - 1) / j.per_chunk;
     size_t workers = pool && chunks > 1 ? pool_threads(pool) : 1;
     plan_columns(c, &j);
-    j.work_size = line_bytes(j.n) + (j.columns ? (size_t)j.n * SORT_COLUMN : 0);
+    j.work_size = line_bytes(j.n) + (j.columns ? 2 * (size_t)j.n * SORT_COLUMN : 0);
     j.work = call_scratch(c, workers * j.work_size);
     if (!j.work) return false;
     if (workers > 1) {
