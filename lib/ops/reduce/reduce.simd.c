@@ -38,6 +38,12 @@ typedef float _Complex c64;
 #define ASK(p, n)                                                                      \
     for (size_t k_ = 0; k_ < (n); k_ += 64)                                            \
     __builtin_prefetch((const char *)(p) + AHEAD + k_)
+/* Runs of LENGTH elements by a loop for that length. */
+#define OF_LENGTH(NAME, A_, W, LENGTH)                                                 \
+    if (sizeof(A_) == 8 && (W) == 1 && n == (LENGTH)) {                                \
+        NAME##_of(x, step, m, LENGTH, acc);                                            \
+        return;                                                                        \
+    }
 #define FOLD_BY(NAME, T_, A_, GET, F, W, R)                                            \
     static void NAME##_run(const T_ *x, size_t n, A_ *acc) {                           \
         typedef A_ A;                                                                  \
@@ -65,8 +71,23 @@ typedef float _Complex c64;
         for (size_t l = 0; l < W; l++)                                                 \
             acc[l] = t[l];                                                             \
     }                                                                                  \
+    /* Inlined for a constant n: no loop within the loop. */                           \
+    static inline __attribute__((always_inline)) void NAME##_of(                       \
+        const char *x, ptrdiff_t step, size_t m, size_t n, A_ *acc) {                  \
+        typedef A_ A;                                                                  \
+        for (size_t i = 0; i < m; i++, x += step) {                                    \
+            const T_ *p = (const T_ *)(const void *)x;                                 \
+            A u = GET(p[0]);                                                           \
+            for (size_t k = 1; k < n; k++)                                             \
+                u = F(u, GET(p[k]));                                                   \
+            acc[i] = u;                                                                \
+        }                                                                              \
+    }                                                                                  \
     static void NAME##_runs(const char *x, ptrdiff_t step, size_t m, size_t n,         \
                             void *acc) {                                               \
+        OF_LENGTH(NAME, A_, W, 2)                                                      \
+        OF_LENGTH(NAME, A_, W, 3)                                                      \
+        OF_LENGTH(NAME, A_, W, 4)                                                      \
         for (size_t i = 0; i < m; i++)                                                 \
             NAME##_run((const T_ *)(const void *)(x + (ptrdiff_t)i * step), n *W,      \
                        (A_ *)acc + i * W);                                             \

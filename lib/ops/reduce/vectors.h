@@ -251,13 +251,11 @@ static double sum_f32_quick(const float *x, size_t n) {
 }
 static void sum_f32_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,
                                void *acc) {
-    for (size_t i = 0; i < m; i++) {
-        const char *p = x + (ptrdiff_t)i * step;
-        if (n < LANES)
-            sum_f32_runs(p, 0, 1, n, (double *)acc + i);
-        else
-            ((double *)acc)[i] = sum_f32_quick((const float *)(const void *)p, n);
-    }
+    if (n < LANES)
+        sum_f32_runs(x, step, m, n, acc);
+    else
+        for (size_t i = 0; i < m; i++, x += step)
+            ((double *)acc)[i] = sum_f32_quick((const float *)(const void *)x, n);
 }
 static inline __attribute__((always_inline)) void
 sum_f32_eight(const char *x, ptrdiff_t s, size_t n, double *acc, bool first) {
