@@ -4,9 +4,9 @@
 
 /* What x * x loses by rounding, which a fused instruction tells; without it by halves
  * of x whose products are exact (Dekker), with the same result. */
-#if TL_LEVEL > 0
+#if HAS_FMA
 VINLINE double lost_by_square(double x, double square) {
-    return __builtin_fma(x, x, -square);
+    return MADD64(x, x, -square);
 }
 #else
 VINLINE double lost_by_square(double x, double square) {
@@ -14,20 +14,10 @@ VINLINE double lost_by_square(double x, double square) {
     return ((high * high - square) + 2 * (high * low)) + low * low;
 }
 #endif
-VINLINE uint64_t bits_of(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-VINLINE double of_bits(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 /* 1 / x to three digits, for x from 2^-1000 to 2^1000, in less time than a division:
  * the bits of x as its logarithm, and two steps of Newton's method. */
 VINLINE double rough_inverse(double x) {
-    double y = of_bits(UINT64_C(0x7FDE623822FC16E6) - bits_of(x));
+    double y = bits_f64(UINT64_C(0x7FDE623822FC16E6) - f64_bits(x));
     y *= 2 - x * y;
     return y * (2 - x * y);
 }
@@ -35,10 +25,10 @@ VINLINE double rough_inverse(double x) {
  * within an ulp. What the sum of squares lost is worth about an ulp of the root. */
 VINLINE double cabsolute_c128(double _Complex x) {
     double s = fabs(RE(x)), t = fabs(IM(x)), a = s > t ? s : t, b = t < s ? t : s;
-    double up = of_bits(bits_of(a) & UINT64_C(0x7FF) << 52);
+    double up = bits_f64(f64_bits(a) & UINT64_C(0x7FF) << 52);
     up = up > 0x1p-1022 ? up : 0x1p-1022;
     up = up < 0x1p1022 ? up : 0x1p1022;
-    double down = of_bits((UINT64_C(0x7FE) << 52) - bits_of(up)), p = a * down,
+    double down = bits_f64((UINT64_C(0x7FE) << 52) - f64_bits(up)), p = a * down,
            q = b * down, pp = p * p, qq = q * q, sum = pp + qq;
     double lost = lost_by_square(p, pp) + lost_by_square(q, qq) + ((pp - sum) + qq);
     double root = sqrt(sum), r = root + lost * rough_inverse(root + root + 0x1p-1000);
