@@ -59,7 +59,9 @@ struct Call {
     const Pieces *pieces; /* streaming ops: input 0, without data; else NULL */
     const After *after;   /* ops with takes_after */
     size_t nafter;
-    bool after_done; /* set by the op: it did all of that */
+    bool after_done;  /* set by the op: it did all of that */
+    bool overwritten; /* set by an op that fails: an input that it may overwrite no
+                       * longer has its values, which no message may show */
     Span at;
     struct CallHost *host; /* the VM's: storage, scratch, threads */
     /* thunks only; else NULL */

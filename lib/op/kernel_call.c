@@ -72,7 +72,9 @@ static void note_tensor(Call *c, size_t i, const Tensor *t) {
     shape_text(c->s, t->ndim, t->shape, &b);
     str_puts(&b, ", strides ");
     shape_text(c->s, t->ndim, t->stride, &b);
-    if (tensor_size(t) <= SHOWN_ELEMENTS) {
+    if (c->overwritten && t->data == c->out[0].t.data) {
+        str_puts(&b, ": overwritten in part");
+    } else if (tensor_size(t) <= SHOWN_ELEMENTS) {
         str_puts(&b, ": ");
         tensor_text(c->s, t, -1, &b);
     }

@@ -655,8 +655,10 @@ static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
     while (next < b->nop)
         b->run[k++] = b->op[next++];
     b->nrun = k;
-    const void *past = code + r->past;
-    if (r->past != NO_LOOP) memcpy(&b->past, &past, sizeof past);
+    if (r->past != NO_LOOP) {
+        const void *past = code + r->past;
+        memcpy(&b->past, &past, sizeof past);
+    }
     forget_constants(b, c->tmp);
 }
 

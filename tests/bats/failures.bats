@@ -27,6 +27,14 @@ has() { # TEXT...: each stands in the last command's diagnostics
         'gload -i "x: float64[n]" -e "v = x[7]" -e "a = v + x" -e "b = v * x" -e "c = exp(v)" -e "d = sin(v)" -e "e = cos(v)" | grun --exclude fusion x=[1]'
 }
 
+@test "what an op overwrote in part before it failed isn't shown as its input" {
+    gload -i 'i: int64[k]' -i 'x: float64[n]' -e 'y = inc_subtensor((x * 2)[i], 10.0)' --outputs y -o g.tlg
+    bad 5 E_INDEX 'index 99 is out of range' 'grun g.tlg "x=[1, 2, 3]" "i=concatenate([zeros(50000, dtype=\"int64\"), [99]])"'
+    has 'input 0: float64(3,), strides (8,): overwritten in part'
+    bad 5 E_INDEX 'index 99 is out of range' 'grun g.tlg "x=[1, 2, 3]" "i=[0, 1, 99]"'
+    has 'input 0: float64(3,), strides (8,): [2.0, 4.0, 6.0]'
+}
+
 @test "a failure names the rewrite or derivation that made the Apply, and how to avoid it" {
     gload --new -i 'x: float64[?, ?]' -i 'y: float64[?, ?]' -e 'z = inv(x) @ y' -o g.yaml
     bad 5 E_SINGULAR 'solve: the matrix is singular' 'grun g.yaml x=[[1,2],[2,4]] y=[[1],[0]]'

@@ -151,7 +151,9 @@ static Tensor *copy_of_x(Call *c, const Tensor *x) {
 }
 
 bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
+    enum { FEW = 256 };
     Tensor x = *call_in(c, 0), y = *call_in(c, 1);
+    c->overwritten = false;
     Tensor *out = copy_of_x(c, &x);
     if (!out) return false;
     Indexed ix;
@@ -176,10 +178,14 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
     }
     if (move_count(n, shape) == 0) return index_check_late(c, &ix);
     /* a variable's own storage stays as it is if the index is refused */
-    bool variable = var_owner(c->g, apply_in(c->g, c->id)[0]) == APPLY_NONE;
-    if (out->data == x.data && variable && !index_check_late(c, &ix)) return false;
+    bool here = out->data == x.data,
+         first = ix.adv_count <= FEW ||
+                 var_owner(c->g, apply_in(c->g, c->id)[0]) == APPLY_NONE;
+    if (here && first && !index_check_late(c, &ix)) return false;
     IncScatter j = {.ix = &ix, .row = row, .scatter = scatter, .ys = ys};
-    return scatter_all(&j, y.data) || index_refuse(c, &ix);
+    if (scatter_all(&j, y.data)) return true;
+    c->overwritten = here;
+    return index_refuse(c, &ix);
 }
 
 static bool set_subtensor_perform(Call *c) {

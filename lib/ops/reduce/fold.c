@@ -297,7 +297,7 @@ static void reduce_range(const Reduction *j, const ReduceWorker *w, ReduceRange 
         int64_t left = j->inner - skip, n = j->block, from = x + skip * j->inner_in;
         if (left > r.end - at) left = r.end - at;
         if (n > left) n = left;
-        ReduceBlock b = {j->x + from, j->inner_in, n, width};
+        ReduceBlock b = {j->pieces ? NULL : j->x + from, j->inner_in, n, width};
         if (j->rest) {
             sum_made(j, w, from / (int64_t)j->item, n, stack_top(&s));
         } else {
