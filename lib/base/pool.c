@@ -3,7 +3,9 @@
  * with one core and in its cache. Workers that wake up too late for a job find it
  * closed and go back to sleep, so even on a busy machine the caller never waits for a
  * thread that has done nothing. Both sides spin for some microseconds before they
- * sleep. */
+ * sleep. Linux often wakes a thread on the core of the one that wakes it, where it
+ * waits until the job is over, time after time: workers may use any core but the
+ * caller's. */
 #include "base/pool.h"
 
 #include "base/session.h"
@@ -34,6 +36,7 @@ struct Pool {
     Session *s;
     unsigned threads, started; /* started: workers besides the caller */
     bool running;              /* the caller is inside pool_run */
+    int core;                  /* the caller's, which workers keep off; -1: none yet */
     pthread_t *thread;         /* written before the first job, under the lock */
     pthread_mutex_t lock;
     pthread_cond_t wake, idle;
@@ -57,6 +60,7 @@ Pool *pool_new(Session *s, unsigned threads) {
     p->s = s;
     p->threads = threads ? threads : core_count();
     if (p->threads > THREADS_MAX) p->threads = THREADS_MAX;
+    p->core = -1;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
     pthread_cond_init(&p->idle, NULL);
@@ -151,7 +155,23 @@ static void start_workers(Pool *p) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Not if there are more threads than cores: the caller's would be idle while it waits.
+ */
+static void keep_off_caller(Pool *p) {
+    cpu_set_t set;
+    int core = sched_getcpu();
+    if (core < 0 || core == p->core) return;
+    p->core = core;
+    if (sched_getaffinity(0, sizeof set, &set) != 0 ||
+        !CPU_ISSET((unsigned)core, &set) || (unsigned)CPU_COUNT(&set) <= p->started)
+        return;
+    CPU_CLR((unsigned)core, &set);
+    for (unsigned i = 0; i < p->started; i++)
+        pthread_setaffinity_np(p->thread[i], sizeof set, &set);
+}
+
 static void open_job(Pool *p, PoolJob job) {
+    keep_off_caller(p);
     pthread_mutex_lock(&p->lock);
     p->job = job;
     p->open = true;

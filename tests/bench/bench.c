@@ -55,7 +55,9 @@ void bench_pair(Timed ours, const Timed *yard, double budget, double *t_ours,
     double x[ROUNDS_MAX], y[ROUNDS_MAX], until = bench_now() + budget;
     int nx = repeats(ours), ny = yard ? repeats(*yard) : 0, n = 0;
     while (n < 3 || (n < ROUNDS_MAX && bench_now() < until)) {
+        if (bench_pause > 0) ours.run(ours.ctx); /* wakes what has slept */
         x[n] = timed(ours, nx);
+        if (bench_pause > 0 && yard) yard->run(yard->ctx);
         y[n] = yard ? timed(*yard, ny) : 0;
         if (yard) until += pause_round();
         n++;

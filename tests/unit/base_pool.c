@@ -2,6 +2,7 @@
 #include "base/session.h"
 #include "test.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 enum { CHUNKS = 1000 };
@@ -61,10 +62,37 @@ static void test_threads(Session *s, unsigned threads) {
     pool_free(p);
 }
 
+static int allowed_cores(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+static void note_cores(void *ctx, size_t chunk, unsigned worker) {
+    atomic_int *cores = ctx;
+    (void)chunk;
+    if (worker) atomic_store(cores, allowed_cores());
+    while (!atomic_load(cores)) /* till a worker has had a chunk */
+        sched_yield();
+}
+
+/* Workers keep off the caller's core, unless there are too few for all. */
+static void test_cores(Session *s) {
+    int all = allowed_cores();
+    for (int threads = 2; threads <= all + 1; threads += all > 2 ? all - 1 : 1) {
+        Pool *p = pool_new(s, (unsigned)threads);
+        atomic_int cores = 0;
+        pool_run(p, 2, note_cores, &cores);
+        CHECK(cores == (threads <= all ? all - 1 : all), "%d threads: %d of %d cores",
+              threads, (int)cores, all);
+        pool_free(p);
+    }
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     for (unsigned t = 1; t <= 5; t++)
         test_threads(s, t);
+    test_cores(s);
     pool_free(pool_new(s, 3)); /* never used */
     CHECK(pool_threads(session_pool(s)) >= 1);
     CHECK(session_pool(s) == session_pool(s));
