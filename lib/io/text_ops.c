@@ -24,20 +24,15 @@ static const char *find_definition(const char *text, const char *name,
     return NULL;
 }
 
-/* An op file with this op alone, on the lines that it is on in the file. The session's
- * arena keeps it. */
-static const char *single_op_file(Session *s, const char *text, const char *from,
-                                  const char *end) {
-    Str lines = STR(s);
+/* Appends an op file with this op alone, on the lines that it is on in the file. */
+static void put_single_op(const char *text, const char *from, const char *end,
+                          Str *file) {
     int above = 0;
     for (const char *p = text; p < from; p++)
         above += *p == '\n';
-    str_puts(&lines, "thunkline: 1\nops:\n");
-    str_repeat(&lines, '\n', above - 2);
-    str_add(&lines, from, (size_t)(end - from));
-    const char *file = arena_str(session_arena(s), str_text(&lines), lines.n);
-    str_free(&lines);
-    return file;
+    str_puts(file, "thunkline: 1\nops:\n");
+    str_repeat(file, '\n', above - 2);
+    str_add(file, from, (size_t)(end - from));
 }
 
 /* Adds the ops of an op file; only that of the name if there is one. False: there is no
@@ -54,16 +49,26 @@ static bool add_text_ops(Session *s, const char *file, const char *text,
     return ok;
 }
 
+/* Adds the op of that name, if the file has it; else does nothing. */
+static bool add_text_op(Session *s, const EmbeddedText *of, const char *name,
+                        const Op **op) {
+    const char *end, *from = find_definition(of->text, name, &end);
+    if (!from) return true;
+    Str file = STR(s);
+    put_single_op(of->text, from, end, &file);
+    bool ok = add_text_ops(s, of->file, str_text(&file), name);
+    str_free(&file);
+    if (ok) *op = op_find(s, name, strlen(name));
+    return ok;
+}
+
 bool io_text_op(Session *s, const char *name, const Op **op) {
     const Op *have = name ? op_find(s, name, strlen(name)) : NULL;
     *op = have && have->yields ? have : NULL;
     for (const EmbeddedText *of = op_texts; of->file && !*op; of++) {
-        const char *end = NULL,
-                   *from = name ? find_definition(of->text, name, &end) : NULL,
-                   *text = from ? single_op_file(s, of->text, from, end) : of->text;
-        if (name && !from) continue;
-        if (!add_text_ops(s, of->file, text, name)) return false;
-        if (name) *op = op_find(s, name, strlen(name));
+        bool ok = name ? add_text_op(s, of, name, op)
+                       : add_text_ops(s, of->file, of->text, NULL);
+        if (!ok) return false;
     }
     return true;
 }

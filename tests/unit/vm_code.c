@@ -130,26 +130,33 @@ static bool same_bits(const Tensor *x, const Tensor *y) {
     return true;
 }
 
-static void compare(Graph *g, DType d, int64_t n, Content content, const char *what) {
+/* g gives the same with machine code and without. Gives the inputs away. */
+static void compare_on(Graph *g, size_t n, Tensor *in, const char *what) {
     Plan *p[2] = {plan_new(g, &(PlanOptions){0}),
                   plan_new(g, &(PlanOptions){.no_code = true})};
     Machine *m[2] = {vm_new(p[0]), vm_new(p[1])};
-    for (size_t i = 0; i < INPUTS; i++) {
-        Tensor x;
-        tensor_new(g->s, d, i + 1 < INPUTS, &n, &x);
-        fill(&x, content);
-        for (int k = 0; k < 2; k++) {
-            Value v = {.kind = TYPE_TENSOR, .t = x};
-            CHECK(vm_set_input(m[k], i, &v));
-        }
-        tensor_unref(&x);
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < 2; k++)
+            CHECK(vm_set_input(m[k], i, &(Value){.kind = TYPE_TENSOR, .t = in[i]}));
+        tensor_unref(&in[i]);
     }
     CHECK(vm_run(m[0]) && vm_run(m[1]), "%s", what);
-    for (size_t k = 0; k < g->outputs.n; k++)
-        CHECK(same_bits(&vm_output(m[0], k)->t, &vm_output(m[1], k)->t),
-              "%s, output %zu of %lld elements", what, k, (long long)n);
+    for (size_t k = 0; k < g->outputs.n; k++) {
+        const Tensor *x = &vm_output(m[0], k)->t;
+        CHECK(same_bits(x, &vm_output(m[1], k)->t), "%s, output %zu of %lld elements",
+              what, k, (long long)tensor_size(x));
+    }
     for (int k = 0; k < 2; k++)
         vm_free(m[k]), plan_free(p[k]);
+}
+
+static void compare(Graph *g, DType d, int64_t n, Content content, const char *what) {
+    Tensor in[INPUTS];
+    for (size_t i = 0; i < INPUTS; i++) {
+        tensor_new(g->s, d, i + 1 < INPUTS, &n, &in[i]);
+        fill(&in[i], content);
+    }
+    compare_on(g, INPUTS, in, what);
 }
 
 static void test_level(int level) {
@@ -199,6 +206,7 @@ static void test_sums(int level) {
  * with sizes that turn out to be 1. */
 static void test_broadcast(int level) {
     Session *s = session_new(NULL, NULL);
+    session_options(s)->threads = 2;
     session_options(s)->cpu_level = level;
     vm_open(s);
     static const int64_t sizes[][2] = {{5, 48}, {3, 100}, {40, 1000},
@@ -221,26 +229,17 @@ static void test_broadcast(int level) {
         }
         vec_push(s, &g->outputs, ((Output){0, v[n - 1]}));
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-            Plan *p[2] = {plan_new(g, &(PlanOptions){.threads = 2}),
-                          plan_new(g, &(PlanOptions){.no_code = true})};
-            Machine *m[2] = {vm_new(p[0]), vm_new(p[1])};
             int64_t one[2] = {sizes[i][0], 1};
             Tensor t[3];
             tensor_new(s, d, 2, sizes[i], &t[0]);
             tensor_new(s, d, 2, one, &t[1]);
             tensor_new(s, d, 0, NULL, &t[2]);
-            for (size_t k = 0; k < 3; k++) {
+            for (size_t k = 0; k < 3; k++)
                 fill(&t[k], SPECIAL);
-                for (int j = 0; j < 2; j++)
-                    CHECK(vm_set_input(m[j], k,
-                                       &(Value){.kind = TYPE_TENSOR, .t = t[k]}));
-                tensor_unref(&t[k]);
-            }
-            CHECK(vm_run(m[0]) && vm_run(m[1]));
-            CHECK(same_bits(&vm_output(m[0], 0)->t, &vm_output(m[1], 0)->t),
-                  "level %d, round %d, %zu ops, size %zu", level, round, count, i);
-            for (int k = 0; k < 2; k++)
-                vm_free(m[k]), plan_free(p[k]);
+            char what[80];
+            snprintf(what, sizeof what, "level %d, broadcast %d, %zu ops, size %zu",
+                     level, round, count, i);
+            compare_on(g, 3, t, what);
         }
         graph_free(g);
     }

@@ -177,7 +177,8 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
         return index_check_late(c, &ix) && broadcast_y_strides(c, &y, n, shape, ys);
     }
     if (move_count(n, shape) == 0) return index_check_late(c, &ix);
-    /* a variable's own storage stays as it is if the index is refused */
+    /* A variable's own storage stays as it is if the index is refused. A few indices
+     * are checked first, too, so that the error shows x as it was. */
     bool here = out->data == x.data,
          first = ix.adv_count <= FEW ||
                  var_owner(c->g, apply_in(c->g, c->id)[0]) == APPLY_NONE;
