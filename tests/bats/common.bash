@@ -124,3 +124,9 @@ open_mpi() {
     # Open MPI frees less than it allocates, in libraries that it unloads: no suppression can name them.
     export ASAN_OPTIONS=detect_leaks=0
 }
+
+# What a compiler needs to link to FILE, when it was built to be watched: by sanitizers, by gcov.
+watched_by() { # FILE
+    ! grep -q __asan_init "$1" || echo ' -fsanitize=address,undefined'
+    ! grep -q __gcov_init "$1" || echo ' --coverage'
+}

@@ -178,8 +178,7 @@ END
     if grep -q binutils d/usr/share/man/man1/tgprof.1; then false; fi
     grep -q ' /usr/share/thunkline/bats/thunkline.bash' d/usr/share/thunkline/bats/thunkline.bash
     local cc
-    read -ra cc <<<"${CC:-cc}" # ccache gcc
-    ! grep -q __asan_init d/usr/lib/libthunkline.so || cc+=('-fsanitize=address,undefined')
+    read -ra cc <<<"${CC:-cc}$(watched_by d/usr/lib/libthunkline.so)" # ccache gcc
     if command -v pkg-config >/dev/null; then
         [ "$(PKG_CONFIG_PATH=d/usr/lib/pkgconfig pkg-config --variable=libdir thunkline)" = /usr/lib ]
         # the paths are those of this installation, whatever one was made before

@@ -25,8 +25,8 @@ use_library() {
     cp -r "$INSTALLED/share/thunkline/examples/library" "$INSTALLED/share/thunkline/examples/digits" .
     cd library || return
     export PKG_CONFIG_PATH=$INSTALLED/lib/pkgconfig LD_LIBRARY_PATH=$INSTALLED/lib
-    export CFLAGS='-Wall -Wextra -Wpedantic -Werror'
-    ! grep -q __asan_init "$INSTALLED/lib/libthunkline.so" || CFLAGS+=' -fsanitize=address,undefined'
+    CFLAGS="-Wall -Wextra -Wpedantic -Werror$(watched_by "$INSTALLED/lib/libthunkline.so")"
+    export CFLAGS
     export CXXFLAGS=$CFLAGS CC=gcc CXX=g++
     command -v gcc >/dev/null || CC=cc
 }

@@ -237,7 +237,7 @@ END
     build=$(cd "$(dirname "$(command -v grun)")/.." && pwd)
     cc=$(command -v cc || command -v gcc)
     [ -e "$build/libthunkline.so" ] && [ -e "$build/libthunkline.a" ] || skip 'make all first'
-    ! grep -q __asan_init "$build/libthunkline.so" || cc="$cc -fsanitize=address,undefined"
+    cc+=$(watched_by "$build/libthunkline.so")
     printf 'thunkline: 1\nops:\n  twice_:\n    doc: Two times x.\n    inputs: x\n    def: 2 * x\n' >ops.yaml
     gload $P --ops ops.yaml --new -i 'x: word' -i 'v: float64[?]' -e 'y = word_join(x, "d")' -e 'z = sum(twice_(twice_flat(v)))' --outputs y,z -o g.tlg
     $cc -std=c11 -Wall -Wextra -I"$ROOT/lib/include" -o static "$BATS_TEST_DIRNAME/embed.c" "$build/libthunkline.a" $libs
