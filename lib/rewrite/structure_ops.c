@@ -483,6 +483,18 @@ static Facts of_cholesky(Rewriter *r, ApplyId id, size_t out) {
            (facts_of_input(r, id, 0) & FACT_DIAGONAL);
 }
 
+static Facts of_cho_factor(Rewriter *r, ApplyId id, size_t out) {
+    (void)out;
+    return FACT_SQUARE | FACT_POSITIVE |
+           (prop_of(r, id, "lower")->i ? FACT_LOWER : FACT_UPPER) |
+           (facts_of_input(r, id, 0) & FACT_DIAGONAL);
+}
+
+static Facts of_cholesky_inverse(Rewriter *r, ApplyId id, size_t out) {
+    (void)r, (void)id, (void)out;
+    return FACT_SEMIDEFINITE;
+}
+
 static Facts of_qr(Rewriter *r, ApplyId id, size_t out) {
     const char *mode = text_prop(r, id, "mode");
     if (out == 1 || strcmp(mode, "r") == 0) return FACT_UPPER;
@@ -552,7 +564,9 @@ static const FactRow rows[] = {
     {"assert_structure", of_assertion},
     {"broadcast_to", of_broadcast},
     {"cast", of_cast},
+    {"cho_factor", of_cho_factor},
     {"cholesky", of_cholesky},
+    {"cholesky_inverse", of_cholesky_inverse},
     {"conj", of_identity},
     {"cos", of_elements},
     {"cosh", of_elements},

@@ -162,6 +162,7 @@ END
 det(x)|(0, 0)|1.0
 shape(inv(x))|(0, 0)|[0, 0]
 shape(cholesky(x))|(0, 0)|[0, 0]
+shape(cholesky_inverse(x))|(0, 0)|[0, 0]
 eigh(x)[0]|(0, 0)|[]
 shape(expm(x))|(0, 0)|[0, 0]
 shape(svd(x)[2])|(0, 3)|[0, 3]

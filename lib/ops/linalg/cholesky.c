@@ -1,5 +1,5 @@
-/* cholesky and cho_solve. Only one triangle of the matrix is read, and its gradient is
- * nonzero only there. */
+/* cholesky, cho_factor and cho_solve. Only one triangle of the matrix is read, and its
+ * gradient is nonzero only there. */
 #include "ops/linalg/factor.h"
 
 #include <complex.h>
@@ -17,15 +17,27 @@ static bool cholesky_type(Infer *in) {
     return core_type(in, "(n,n)->(n,n)", NULL);
 }
 
-enum { LOWER, SEMI }; /* options */
+static bool cho_factor_type(Infer *in) {
+    return core_type(in, "(n,n)->(n,n)", NULL);
+}
+
+enum { LOWER, SEMI, SPREADS }; /* options; SPREADS: inf and nan, as nan, are no error */
+
+static bool spreads_nan(const Gufunc *q, const void *a) {
+    return q->option[SPREADS] &&
+           !factor_triangle_finite(q->dtype, a, q->dim['n'], q->option[LOWER]);
+}
 
 /* For a row-major matrix, LAPACK's upper triangle is the lower one. */
 static int64_t cholesky_one(const Item *it) {
     const Gufunc *q = it->q;
-    int64_t n = gufunc_dim(q, 'n');
+    int64_t n = gufunc_dim(q, 'n'), bad = 0;
     size_t size = dtype_size(q->dtype);
     char *a = it->out[0];
-    int64_t bad = factor_cholesky(q, q->fn[0], q->option[LOWER], (int)n, a);
+    if (spreads_nan(q, a))
+        factor_fill_nan(it, (int)n, (int)n, false);
+    else
+        bad = factor_cholesky(q, q->fn[0], q->option[LOWER], (int)n, a);
     for (int64_t i = 0; i < n; i++) /* clears the other triangle */
         if (q->option[LOWER])
             memset(a + (size_t)(i * n + i + 1) * size, 0, (size_t)(n - i - 1) * size);
@@ -73,7 +85,11 @@ static int64_t factor_by_columns(const Item *it, double part) {
     bool lower = q->option[LOWER];
     wide_read(q, 0, it->in[0], a);
     memset(l, 0, (size_t)n * (size_t)n * sizeof *l);
-    for (int j = 0; j < n; j++)
+    bool nan = spreads_nan(q, it->in[0]);
+    for (int i = 0; nan && i < n; i++)
+        for (int j = 0; j <= i; j++)
+            l[i * n + j] = __builtin_complex((double)NAN, (double)NAN);
+    for (int j = 0; !nan && j < n; j++)
         if (!factor_column(a, l, n, j, lower, part)) return j + 1;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
@@ -111,15 +127,15 @@ static int64_t cholesky_semi(const Item *it) {
     return cholesky_one(it) == 0 && is_definite(it) ? 0 : cholesky_slow(it);
 }
 
-static bool cholesky_run(Call *c, bool slow) {
+static bool cholesky_run(Call *c, bool slow, bool semi, bool spreads) {
     Gufunc q;
-    bool semi = prop_bool(c->s, c->op, c->props, "semidefinite"),
-         plain = !slow && !semi;
+    bool plain = !slow && !semi;
     if (!gufunc_open(&q, c, "(n,n)->(n,n)", plain ? "->0" : "r>r") ||
         (!slow && !lapack_get(&q, 0, "potrf")))
         return false;
     q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
     q.option[SEMI] = semi;
+    q.option[SPREADS] = spreads;
     size_t n = (size_t)gufunc_dim(&q, 'n'), room = 2 * sizeof(Wide) * n * n;
     if (!gufunc_run(&q,
                     slow   ? cholesky_slow
@@ -130,11 +146,21 @@ static bool cholesky_run(Call *c, bool slow) {
     return !q.bad || factor_fail_not_positive(&q, semi);
 }
 
+static bool is_semidefinite(const Call *c) {
+    return prop_bool(c->s, c->op, c->props, "semidefinite");
+}
+
 static bool cholesky_perform(Call *c) {
-    return cholesky_run(c, false);
+    return cholesky_run(c, false, is_semidefinite(c), false);
 }
 static bool cholesky_debug(Call *c) {
-    return cholesky_run(c, true);
+    return cholesky_run(c, true, is_semidefinite(c), false);
+}
+static bool cho_factor_perform(Call *c) {
+    return cholesky_run(c, false, false, true);
+}
+static bool cho_factor_debug(Call *c) {
+    return cholesky_run(c, true, false, true);
 }
 
 /* Murray 2016, eq. 10: with P = Phi(L^H gL) the gradient is L^-H (P + P^H) L^-1, folded
@@ -156,6 +182,10 @@ static const char *const cholesky_pushforward =
                  "ta = t_a when lower\n"
                  "ta = mH(t_a)";
 
+/* flops here and below: LAPACK Working Note 41, appendix C */
+#define POTRF                                                                          \
+    "prod(a.shape[:-2]) * (a.shape[-1] ** 3 / 3 + a.shape[-1] ** 2 / 2 + "             \
+    "a.shape[-1] / 6)"
 static const Op table[] = {
     {.name = OP_ROW("cholesky"),
      .doc =
@@ -171,12 +201,27 @@ static const Op table[] = {
      .type = cholesky_type,
      .perform = cholesky_perform,
      .debug = cholesky_debug,
-     /* flops here and below: LAPACK Working Note 41, appendix C */
-     .flops = "prod(a.shape[:-2]) * (a.shape[-1] ** 3 / 3 + a.shape[-1] ** 2 / 2 + "
-              "a.shape[-1] / 6)",
+     .flops = POTRF,
      .pullback = cholesky_pullback,
      .pushforward = cholesky_pushforward,
      .example = "cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2.0, 0.0], [1.0, 2.0]]"},
+    {.name = OP_ROW("cho_factor"),
+     .doc =
+         "The factor c of a Hermitian positive definite matrix that cho_solve takes: "
+         "cholesky(a, lower), but for a matrix with an inf or a nan, of which all of "
+         "the factor is nan, as all that is solved by it.",
+     .in = "a",
+     .props = "lower: bool = True",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_FLOAT | KIND_COMPLEX,
+     .type = cho_factor_type,
+     .perform = cho_factor_perform,
+     .debug = cho_factor_debug,
+     .flops = POTRF,
+     .pullback = cholesky_pullback,
+     .pushforward = cholesky_pushforward,
+     .example = "cho_factor([[4.0, 2.0], [2.0, 5.0]]) -> [[2.0, 0.0], [1.0, 2.0]]\n"
+                "cho_factor([[nan, 0.0], [0.0, 1.0]]) -> [[nan, 0.0], [nan, nan]]"},
     {.name = OP_ROW("cho_solve"),
      .doc = "Solves a @ x = b with c, the Cholesky factor of a.",
      .in = "c, b",
@@ -184,10 +229,13 @@ static const Op table[] = {
      .promote = PROMOTE_INEXACT,
      .kinds = KIND_FLOAT | KIND_COMPLEX,
      /* two triangular solves, which supply the derivatives */
-     .def = "y = solve_triangular(c, column(b, b), lower=True) when lower\n"
-            "y = solve_triangular(c, column(b, b), trans=2, lower=False)\n"
+     .def = "y = solve_triangular(c, v, lower=True) when lower\n"
+            "y = solve_triangular(c, v, trans=2, lower=False)\n"
+            "v = b when c.ndim == 2\n"
+            "v = column(b, b)\n"
             "x = solve_triangular(c, y, trans=2, lower=True) when lower\n"
             "x = solve_triangular(c, y, lower=False)\n"
+            "r = x when c.ndim == 2\n"
             "r = uncolumn(x, b)",
      .example = "cho_solve([[2.0, 0.0], [1.0, 2.0]], [8.0, 12.0]) -> [1.0, 2.0]"},
 };

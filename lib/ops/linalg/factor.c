@@ -25,7 +25,7 @@ static double real_at(DType d, const void *a, int64_t i) {
 
 /* LAPACK routines differ in how they treat an imaginary part on the diagonal, and
  * nan. */
-static void make_real(DType d, void *a, int n) {
+void factor_make_real(DType d, void *a, int n) {
     size_t size = dtype_size(d);
     if (!dtype_is_complex(d)) return;
     for (int64_t i = 0; i < n; i++) {
@@ -38,7 +38,7 @@ static void make_real(DType d, void *a, int n) {
 int64_t factor_cholesky(const Gufunc *q, BlasFn *potrf, bool upper, int n, void *a) {
     int info = 0, ld = n ? n : 1;
     if (n == 0) return 0;
-    make_real(q->dtype, a, n);
+    factor_make_real(q->dtype, a, n);
     ((Potrf *)potrf)(upper ? "U" : "L", &n, a, &ld, &info, 1);
     for (int64_t i = 0; info == 0 && i < n; i++)
         if (!(real_at(q->dtype, a, i * n + i) > 0)) info = (int)i + 1;
@@ -151,6 +151,16 @@ bool factor_finite(DType d, const void *a, int64_t n) {
     bool narrow = dtype_real(d) == DT_FLOAT32, ok = true;
     for (int64_t i = 0; i < parts; i++)
         ok &= (bool)(narrow ? isfinite(x[i]) : isfinite(y[i]));
+    return ok;
+}
+
+bool factor_triangle_finite(DType d, const void *a, int64_t n, bool lower) {
+    bool ok = true;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t first = lower ? i * n : i * n + i;
+        const char *row = (const char *)a + (size_t)first * dtype_size(d);
+        ok = ok && factor_finite(d, row, lower ? i + 1 : n - i);
+    }
     return ok;
 }
 

@@ -7,6 +7,9 @@
 /* Cholesky in place of the upper or lower triangle, in LAPACK's (column-major) sense.
  * Returns the order of the leading minor that is not positive; 0: success. */
 int64_t factor_cholesky(const Gufunc *q, BlasFn *potrf, bool upper, int n, void *a);
+/* The diagonal of a complex matrix becomes real, as LAPACK's routines for Hermitian
+ * ones take it. */
+void factor_make_real(DType d, void *a, int n);
 /* LU in place. 0, or the (1-based) pivot that is exactly 0; L and U are valid either
  * way. */
 int64_t factor_lu(BlasFn *getrf, int n, void *a, int *pivot);
@@ -43,6 +46,8 @@ int64_t factor_svd(const Svd *v, void *a, void *s, void *u, void *vt, void *room
 
 /* Are all elements of a packed matrix finite? */
 bool factor_finite(DType d, const void *a, int64_t n);
+/* The same of one triangle of a packed row-major matrix [n, n]. */
+bool factor_triangle_finite(DType d, const void *a, int64_t n, bool lower);
 /* Fills the columns of the right-hand side, k of n elements in out[0], with nan that
  * have an element that isn't finite; all of them if the matrix isn't. */
 void factor_fill_nan(const Item *it, int n, int k, bool finite);

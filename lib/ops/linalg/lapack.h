@@ -14,6 +14,8 @@ bool lapack_get2(Gufunc *q, int slot, const char *real, const char *other);
 /* The routines' types; s, d, c and z share one where they agree. */
 typedef void Potrf(const char *uplo, const int *n, void *a, const int *lda, int *info,
                    size_t);
+typedef void Potri(const char *uplo, const int *n, void *a, const int *lda, int *info,
+                   size_t);
 typedef void Potrs(const char *uplo, const int *n, const int *nrhs, const void *a,
                    const int *lda, void *b, const int *ldb, int *info, size_t);
 typedef void Trtrs(const char *uplo, const char *trans, const char *diag, const int *n,

@@ -36,17 +36,10 @@ enum { LOWER, WORK }; /* options */
 /* ---- inf and nan ----
  * If the matrix has one, elimination would depend on its order, so the whole result is
  * nan; if a right-hand column has one, only that column's result is. */
-/* Are the elements that are read, by columns, all finite? */
+/* Are the elements that are read finite? The matrix is packed by columns. */
 static bool matrix_finite(const Gufunc *q, const void *a, int n, Assume assume) {
-    size_t size = dtype_size(q->dtype);
-    for (int j = 0; j < n; j++) {
-        bool below = assume > SEMI && q->option[LOWER];
-        int first = below ? j : 0, end = assume <= SEMI || below ? n : j + 1;
-        const char *from =
-            (const char *)a + ((size_t)j * (size_t)n + (size_t)first) * size;
-        if (!factor_finite(q->dtype, from, end - first)) return false;
-    }
-    return true;
+    return assume <= SEMI ? factor_finite(q->dtype, a, (int64_t)n * n)
+                          : factor_triangle_finite(q->dtype, a, n, !q->option[LOWER]);
 }
 
 /* False: the result is nan and already filled in. */
