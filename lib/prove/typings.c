@@ -138,6 +138,7 @@ static const int64_t distinct[LETTERS] = {4, 2, 3, 5}, others[LETTERS] = {3, 5, 
 typedef struct ShapeSearch {
     Prover *p;
     Typing t;
+    size_t form;  /* of the open props */
     int from, to; /* ranks */
     bool ones;    /* dims of size 1 are letters, too */
     unsigned tries, found, most;
@@ -203,7 +204,7 @@ static void search_hole(ShapeSearch *x, size_t hole, int letters) {
 
 static void start_search(ShapeSearch *x, DType d, const Stand *stand) {
     Prover *p = x->p;
-    x->t = (Typing){0};
+    x->t = (Typing){.form = x->form};
     memcpy(x->t.size, distinct, sizeof distinct);
     for (size_t i = 0; i < p->nhole; i++)
         x->t.hole[i] = (Standing){.stand = stand[i], .dtype = d};
@@ -273,7 +274,8 @@ static void try_shapes(Prover *p, const Typing *kept, bool many) {
         try_typing(p, &t);
         if (varied) try_sizes(p, &t);
         if (many && varied && !p->elementwise) try_mixed(p, &t);
-        for (size_t f = 1; f < forms && varied && !prover_done(p); f++) {
+        for (size_t f = 0; f < forms && varied && !prover_done(p); f++) {
+            if (f == kept->form) continue;
             t.form = f;
             try_typing(p, &t);
             if (many && f < TRIED_FORMS) try_sizes(p, &t);
@@ -281,13 +283,15 @@ static void try_shapes(Prover *p, const Typing *kept, bool many) {
     }
 }
 
-/* The dtype for which the rule fires at all. */
+/* The dtype for which the rule fires at all, and the first form of its open props. */
 static void search_and_try(Prover *p, const Stand *stand) {
     static const DType first[] = {DT_FLOAT64, DT_INT64, DT_BOOL, DT_COMPLEX128,
                                   DT_INT8};
     ShapeSearch x = {.p = p};
-    for (size_t i = 0; i < sizeof first / sizeof *first && x.nkept == 0; i++)
-        search_shapes(&x, first[i], stand);
+    size_t forms = rule_forms(p->rule);
+    for (; x.form < forms && x.form < TRIED_FORMS && x.nkept == 0; x.form++)
+        for (size_t i = 0; i < sizeof first / sizeof *first && x.nkept == 0; i++)
+            search_shapes(&x, first[i], stand);
     enum { VARIED = 4 };
     for (unsigned k = 0; k < x.nkept && !prover_done(p); k++)
         try_shapes(p, &x.kept[k], k < VARIED);
