@@ -180,7 +180,7 @@ const Pass rewrite_passes[] = {
      1.57, .graph = factors_float_pass, .worth = factors_float_worth},
     {"share-factors", "algebra",
      "Solves systems of one matrix, or of its transpose, by one factorisation, "
-     "which gives its determinant, too.",
+     "which gives its determinant, too; of a positive definite one by Cholesky's.",
      1.58, .graph = solve_share_pass, .ops = systems},
     {"scan-merge", "scan",
      "Merges loops with the same steps that need nothing of each other, and loops with "

@@ -164,6 +164,13 @@ E
     [ "$(gload r.tlg -O math --no-provenance | grep -c 'lu_factor(')" = 1 ]
     ! gload r.tlg -O math --no-provenance | grep -q '[^_]solve(' || fail 'a system is solved anew'
     ok 'grun d.tlg --mode FAST_COMPILE "J=normal(0,1,(4,4),seed=1)" x=[1,2,3,4] k=5 -r "*=slow.npz" && grun d.tlg "J=normal(0,1,(4,4),seed=1)" x=[1,2,3,4] k=5 --expect "loss=@slow.npz:loss" --expect "d_loss_d_x=@slow.npz:d_loss_d_x" --expect "d_loss_d_J=@slow.npz:d_loss_d_J" >/dev/null'
+    # of a positive definite one it is Cholesky's, outside of the loop
+    gload --new -i 'J: float64[n, n]' -i 'x: float64[n]' -i 'k: int64' -e 'y = scan(lambda u: solve(J @ J.T + eye(n), u, assume_a="pos"), outputs_info=[x], n_steps=k)' --outputs y -o pos.tlg
+    ok 'grewrite pos.tlg -o r.tlg'
+    ok 'gload r.tlg -O math --no-provenance | grep -A9 "^J:" | grep -c "cho_factor("' 1
+    ! gload r.tlg -O math --no-provenance | grep -q '[^_]solve(' || fail 'a system is solved anew'
+    ok 'grun pos.tlg --mode FAST_COMPILE "J=normal(0,1,(4,4),seed=1)" x=[1,2,3,4] k=5 -r "*=slow.npz" && grun pos.tlg "J=normal(0,1,(4,4),seed=1)" x=[1,2,3,4] k=5 --expect "y=@slow.npz:y" >/dev/null'
+    bad 5 E_SINGULAR 'not positive definite' 'gload pos.tlg --dim n=2 -e "z = solve(J, x, assume_a=\"pos\") + solve(J, 2 * x, assume_a=\"pos\")" --outputs z | grun J=[[1,2],[2,1]] x=[1,2]'
     # a matrix that the steps change, and systems of two matrices, stay
     gload --new -i 'J: float64[n, n]' -i 'x: float64[n]' -e 'y = scan(lambda u: solve(J + outer(u, u), u), outputs_info=[x], n_steps=3)' --outputs y -o loop.tlg
     ok 'grewrite loop.tlg -O math --no-provenance | grep -c "[^_]solve("' 1
