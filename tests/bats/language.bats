@@ -131,6 +131,14 @@ END
 x[0, 0] if x.dtype == float32 else i#1.0
 1 if x == None or None != None else 2#2
 x.dtype == "float32"#True
+"float32" == x.dtype#True
+"float64" == x.dtype#False
+1 if array(2j) else 2#1
+1 if array(0j) else 2#2
+1 if 0j else 2#2
+1 if 2j else 2#1
+([] + [2.5])[0]#2.5
+([2.5] + [])[0]#2.5
 x.dtype != int8 != float32#True
 x.sum(axis=0) if 3 < size < grown else i#[3.0, 3.0, 3.0, 3.0]
 0 < 1 < i#False
@@ -149,6 +157,7 @@ END
 x > 0 if i else 1#E_TYPE#1:16: .*write `where\(i, x > 0, 1\)`
 1 if n > 2 else 0#E_TYPE#write `where\(n > 2, 1, 0\)`
 1 if print(3.0) > 2 else 0#E_TYPE#write `where\(print\(3.0\) > 2, 1, 0\)`
+1 if ones(300000)[0] else 0#E_TYPE#write `where\(ones\(300000\)\[0\], 1, 0\)`
 1 if [1] else 0#E_TYPE#write `where\(\[1\], 1, 0\)`
 i and 2#E_TYPE#write `\(i\) & \(2\)`, or logical_and
 0 or i or 2#E_TYPE#1:12: .*logical_or

@@ -240,6 +240,28 @@ P
     valid r.html
 }
 
+# Two graphs # of the first one's Applies, how many are equal, differ themselves, differ in what they read, have no partner.
+@test "grewrite --diff OTHER -O html: updates, functions, results and values of constants" {
+    local one other states
+    while IFS='#' read -r one other states; do
+        for f in "one $one" "other $other"; do
+            printf 'thunkline: 1\ninputs: {x: "float64[n]"}\nshared: {w: float64 = 1}\n%s\n' "${f#* }" | sed 's/;/\n /g' >"${f%% *}.yaml"
+        done
+        bad 1 E_VERDICT 'the graphs differ' 'grewrite one.yaml --diff other.yaml -O html -o d.html' || fail "$one"
+        [ "$(page check_diff d.html)" = "$states" ] || complain "should be $states" "$one # $other"
+    done <<'END'
+updates: {w: w + 1}#updates: {w: w * 2}#0 1 0 0
+updates: {w: w + 1}#outputs: {y: x * w}#0 0 0 1
+outputs: {y: x * w}#updates: {w: w + 1}#0 0 0 1
+let: |; y = x * w; z = y + 1#let: |; y = x * w; z = y + 2#1 0 1 0
+let: |; l = make_list([1., 2.]); z = list_extend(l, l)#let: |; l = make_list([1., 3.]); z = list_extend(l, l)#0 0 1 0
+let: |; y = map(lambda r: sin(r), x) + 1#let: |; y = map(lambda r: cos(r), x) + 1#0 2 1 0
+let: |; y = map(lambda r: sin(r), x) + 1#let: |; y = map(lambda r: sin(r), x) + 2#2 0 1 0
+let: |; a = topk(x, 1)[0] + 1#let: |; a = topk(x, 1)[1] + 1#1 0 1 0
+let: |; a = exp(x) + exp(x * 2)#let: |; a = exp(x) + sin(x * 2)#2 0 1 1
+END
+}
+
 @test "grewrite --explain -O html: every state leads to the next, the last to the result" {
     model
     for f in m.yaml m.tlg; do

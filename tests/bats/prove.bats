@@ -182,6 +182,15 @@ END
     [ "$(cut -d' ' -f1 .out | tr '\n' ' ')" = 'a b c d ' ]
     ok 'grewrite --rules some.rules --prove a'
     bad 1 E_VERDICT 'rule b is false' 'grewrite --rules some.rules --prove b'
+    # of two files: first all of one, in its order, then all of the other
+    printf '%s\n' 'one: exp(x) => x + 1' 'two: x + y => y + x' >first.rules
+    printf '%s\n' 'three: sin(x) => cos(x)' 'four: log(x) => x when integer(x), float(x)' >second.rules
+    bad 1 E_VERDICT 'first.rules:1:1: .*rule one is false, and so is another one' 'grewrite --rules first.rules --rules second.rules --prove'
+    [ "$(cut -d' ' -f1 .out | tr '\n' ' ')" = 'one two three four ' ]
+    bad 1 E_VERDICT 'second.rules:1:1: .*rule three is false, and so is another one' 'grewrite --rules second.rules --rules first.rules --prove'
+    [ "$(cut -d' ' -f1 .out | tr '\n' ' ')" = 'three four one two ' ]
+    ok 'grewrite --rules second.rules --prove four | tr -s " "' 'four exact undecided: no types were found that it fits'
+    ok 'grewrite --rules first.rules --prove user 2>/dev/null | cut -d" " -f1 | tr "\n" " " || true' 'one two '
 }
 
 @test "rules of the library by name and tag, the same points every time, to a file" {
@@ -190,6 +199,7 @@ END
     ok 'grewrite --prove linear -o proofs' '' || bad 2 E_UNKNOWN 'no rule and no tag' 'grewrite --prove linear'
     ok 'grewrite --prove softplus -o first && grewrite --prove softplus -o second && cmp first second'
     bad 2 E_UNKNOWN 'did you mean log1p' 'grewrite --prove log1q'
+    bad 2 E_UNKNOWN 'there is no rule and no tag of rules no-such-rule$' 'grewrite --prove no-such-rule'
     bad 2 E_USAGE 'reads no graph' 'grewrite --prove log1p m.tlg'
     bad 4 E_IO 'none.rules' 'grewrite --rules none.rules --prove'
     echo 'a: x + y y' >bad.rules

@@ -346,6 +346,30 @@ END
     gload --check a.yaml
 }
 
+# inputs, shared variables|definitions|outputs|what an op of the graph is called, for which CMD fails|what is left
+@test "--reduce: lists, many inputs, values of shared variables and sizes that belong together" {
+    local leaves lets outputs op left leaf
+    while IFS='|' read -r leaves lets outputs op left; do
+        {
+            echo 'thunkline: 1'
+            tr ';' '\n' <<<"$leaves"
+            printf 'let: |\n'
+            tr ';' '\n' <<<"$lets" | sed 's/^ */  /'
+            echo "outputs: [$outputs]"
+        } >m.yaml
+        grewrite m.yaml --reduce "grewrite --mode NONE -O yaml | grep -q $op && exit 3" -O yaml -o a.yaml
+        ok "sed -n '/^let/,\$p' a.yaml | paste -sd' ' | tr -s ' '" "$left" || fail "$lets"
+        gload --check a.yaml
+    done <<'END'
+inputs: {l: 'list(float64[?])', x: 'float64[3]'}|a = list_append(l, exp(x)); b = list_reverse(a); out = cosh(list_get(b, 0)) + 1|out, b|cosh|let: | _1 = list_get(l, 0) _2 = cosh(_1) outputs: out: _2
+inputs: {l: 'list(float64[?])', x: 'float64[3]'}|a = list_append(l, exp(x)); b = list_reverse(a); out = cosh(list_get(b, 0)) + 1|out, b|list_append|let: | a = list_append(l, x) outputs: b: a
+inputs: {x: 'float64[2]'}|v = x + 1; out = concatenate([v, v * 2, sin(v), exp(v), log(v), sqrt(v), tan(v), tanh(v), cosh(sinh(v))])|out|concatenate|let: | out = concatenate(x, x, x, x, x, x, x, x, x) outputs: [out]
+inputs: {x: 'float64[300, 300]', k: 'int64[2]'}|v = cosh(x @ x); s = topk(x, 3)[0]; z = sort(v + 1) + sum(k)|z, s|topk|let: | s, _1 = topk(x, 3, axis=1) outputs: [s]
+inputs: {x: 'float64[8, 5]'};shared: {w: 'float64[8] = [1., 2., 3., 4., 5., 6., 7., 8.]', l: 'list(float64[?]) = [[1., 2.], [3.]]'}|v = reshape(x, (4, 10)) + 1; z = cosh(v) * w[0] + list_get(l, 0)[0]; q = w[:4] * 2|z, q|cosh|let: | _1 = cosh(array([[1.0]], dtype='float64')) outputs: z: _1
+inputs: {x: 'float64[4]'}|o = sow(cosh(x), tag='t', name='a'); p = sow(sinh(x), tag='t', name='b'); z = o + p|z|sow|let: | p = sow(x, tag='t', name='b') outputs: []
+END
+}
+
 @test "--reduce: what CMD must do at the start, time limits, signals" {
     gload --new -i 'x: float64[3]' -e 'y = exp(x) + 1' -o m.tlg
     run grewrite m.tlg --reduce true -o a.tlg
@@ -486,9 +510,26 @@ END
     assert_line 'it matched, but log1p came first'
     run --separate-stderr grewrite w.yaml --rules my.rules --exclude slow --why slow@a
     assert_line --partial "it isn't selected"
+    run --separate-stderr grewrite w.yaml --mode NONE --why log1p
+    assert_line "it isn't selected, by name or tag"
+    assert_line --partial 'no Apply was looked at in its position'
+    # a rule of the second result of an op: where there is one, where there is not
+    printf '%s\n' 'half: split(p, 2)[1] => p' 'third: split(p, 3)[2] => p' >halves.rules
+    gload --new -i 'x: float64[4]' -e 'u, v = split(x, 2)' -e 'w = exp(v) + u' -o halves.yaml
+    run --separate-stderr grewrite halves.yaml --rules halves.rules --why half
+    assert_line 'its left side and guards matched, but its right side does not have the type here'
+    gload --new -i 'x: float64[n]' -e 'u, v = split(x, 2)' -e 'w = exp(v)' --outputs w -o halves.yaml
+    run --separate-stderr grewrite halves.yaml --rules halves.rules --why half
+    assert_line 'it fired'
+    run --separate-stderr grewrite halves.yaml --rules halves.rules --why third
+    assert_line --partial 'no Apply was looked at in its position'
     run grewrite w.yaml --why log1q
     assert_failure 2
     assert_output --partial 'did you mean log1p?'
+    run grewrite w.yaml --why no-such-rule
+    assert_failure 2
+    assert_output --partial 'there is no rule no-such-rule'
+    refute_output --partial 'did you mean'
     run grewrite w.yaml --why log1p@zz
     assert_failure 2
     run grewrite w.yaml --why fuse-elementwise

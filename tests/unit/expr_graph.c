@@ -101,12 +101,14 @@ static void test_updates(void) {
 
 /* ---- formulas ---- */
 
+/* x is a shape, m a number, u one that nobody knows. */
 static bool look(void *ctx, Arena *a, Sym name, FormulaValue *v) {
     (void)ctx;
     const char *text = sym_text(s, name);
     *v = strcmp(text, "x") == 0 ? formula_shape(a, 3, (int64_t[]){2, 3, 5})
                                 : formula_number(a, 10);
-    return strcmp(text, "x") == 0 || strcmp(text, "m") == 0;
+    if (strcmp(text, "u") == 0) *v = (FormulaValue){0};
+    return strlen(text) == 1 && strchr("xmu", *text);
 }
 
 static void check_formula(const char *text, double want) {
@@ -129,6 +131,8 @@ static void test_formula(void) {
     check_formula("(-(1 / 0) < m) + (0 / 0 != 0 / 0) + sum([1 / 0, -1 / 0, 1], 2).size",
                   3);
     check_formula("sum(x.shape[0 / 0:1]) + sum(x.shape[:1 / 0])", 12);
+    check_formula("(m != m) + (m != 3) + (2 if 0 < m < 11 else 4)", 3);
+    check_formula("(not m) + (0 or m) + (m and 3) + (5 if x.ndim > 3 else 7)", 20);
     static const struct {
         const char *text, *error;
     } wrong[] = {
@@ -154,6 +158,18 @@ static void test_formula(void) {
         {"x.shape[x]", "expected a number"},
         {"x.shape[x:]", "expected a number"},
         {"None", "this can't be in a formula"},
+        {"1 if x else 2", "expected a number"},
+        {"1 if u else 2", "expected a number"},
+        {"not x", "expected a number"},
+        {"not u", "expected a number"},
+        {"x and 1", "expected a number"},
+        {"1 and u and 2", "expected a number"},
+        {"x < m < 11", "expected a number"},
+        {"0 < x < 11", "expected a number"},
+        {"u < 1", "expected a number"},
+        {"u", "expected a number"},
+        {"x.shape[u]", "expected a number"},
+        {"x.shape[:u]", "expected a number"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         double v;
