@@ -348,7 +348,7 @@ END
 
 # inputs, shared variables|definitions|outputs|what an op of the graph is called, for which CMD fails|what is left
 @test "--reduce: lists, many inputs, values of shared variables and sizes that belong together" {
-    local leaves lets outputs op left leaf
+    local leaves lets outputs op left
     while IFS='|' read -r leaves lets outputs op left; do
         {
             echo 'thunkline: 1'
