@@ -245,7 +245,7 @@ P
     local one other states
     while IFS='#' read -r one other states; do
         for f in "one $one" "other $other"; do
-            printf 'thunkline: 1\ninputs: {x: "float64[n]"}\nshared: {w: float64 = 1}\n%s\n' "${f#* }" | sed 's/;/\n /g' >"${f%% *}.yaml"
+            printf 'thunkline: 1\ninputs: {x: "float64[n]"}\nshared: {w: float64 = 1}\n%s\n' "${f#* }" | sed 's/; /\n  /g; s/;/\n/g' >"${f%% *}.yaml"
         done
         bad 1 E_VERDICT 'the graphs differ' 'grewrite one.yaml --diff other.yaml -O html -o d.html' || fail "$one"
         [ "$(page check_diff d.html)" = "$states" ] || complain "should be $states" "$one # $other"
@@ -253,12 +253,12 @@ P
 updates: {w: w + 1}#updates: {w: w * 2}#0 1 0 0
 updates: {w: w + 1}#outputs: {y: x * w}#0 0 0 1
 outputs: {y: x * w}#updates: {w: w + 1}#0 0 0 1
-let: |; y = x * w; z = y + 1#let: |; y = x * w; z = y + 2#1 0 1 0
-let: |; l = make_list([1., 2.]); z = list_extend(l, l)#let: |; l = make_list([1., 3.]); z = list_extend(l, l)#0 0 1 0
-let: |; y = map(lambda r: sin(r), x) + 1#let: |; y = map(lambda r: cos(r), x) + 1#0 2 1 0
-let: |; y = map(lambda r: sin(r), x) + 1#let: |; y = map(lambda r: sin(r), x) + 2#2 0 1 0
-let: |; a = topk(x, 1)[0] + 1#let: |; a = topk(x, 1)[1] + 1#1 0 1 0
-let: |; a = exp(x) + exp(x * 2)#let: |; a = exp(x) + sin(x * 2)#2 0 1 1
+let: |; y = x * w; z = y + 1;outputs: [z]#let: |; y = x * w; z = y + 2;outputs: [z]#1 0 1 0
+let: |; l = make_list([1., 2.]); z = list_extend(l, l);outputs: [z]#let: |; l = make_list([1., 3.]); z = list_extend(l, l);outputs: [z]#0 0 1 0
+let: |; y = map(lambda r: sin(r), x) + 1;outputs: [y]#let: |; y = map(lambda r: cos(r), x) + 1;outputs: [y]#0 2 1 0
+let: |; y = map(lambda r: sin(r), x) + 1;outputs: [y]#let: |; y = map(lambda r: sin(r), x) + 2;outputs: [y]#2 0 1 0
+let: |; a = topk(x, 1)[0] + 1;outputs: [a]#let: |; a = topk(x, 1)[1] + 1;outputs: [a]#1 0 1 0
+let: |; a = exp(x) + exp(x * 2);outputs: [a]#let: |; a = exp(x) + sin(x * 2);outputs: [a]#2 0 1 1
 END
 }
 
