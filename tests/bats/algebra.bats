@@ -134,7 +134,16 @@ orthonormal|[[0],[1j]]|[[0],[2]]|0, 0\] is .*length 1
 posdef|[[2,1j],[-1j,2]]|[[1,2],[2,1]]|1, 1\] is .*not positive definite
 posdef|[[1]]|[[0]]|0, 0\] is .*not positive definite
 semidefinite|[[1,1],[1,1]]|[[1,2],[2,1]]|1, 1\] is .*not positive semidefinite
+semidefinite|[[0,0],[0,1]]|[[0,2],[2,1]]|1, 0\] is .*not positive semidefinite
+semidefinite|[[0,0],[0,0]]|[[0,1e-9j],[-1e-9j,0]]|1, 0\] is .*not positive semidefinite
+semidefinite|[[1,1j],[-1j,1]]|[[1,1j],[1j,1]]|1, 0\] is .*conjugate of its mirror image
 E
+    gload --new -i 'A: float64[?, ?]' -e "out = assert_structure(A, kind='orthonormal')" --outputs out -o o.tlg
+    ok 'grun o.tlg --mode DEBUG "A=zeros((0, 0))"' "out = zeros((0, 0), dtype='float64')"
+    bad 5 E_ASSERT 'declared to be orthonormal, but has columns of no rows' 'grun o.tlg --mode DEBUG "A=zeros((0, 2))"'
+    gload --new -i 'A: float64[?, ?]' -e "out = assert_structure(A, kind='symmetric')" --outputs out -o s.tlg
+    ok 'grun s.tlg --mode DEBUG --allow-nonfinite A=[[-inf,2],[2,inf]]' $'out = [[-inf, 2.0],\n       [2.0, inf]]'
+    bad 5 E_ASSERT 'x\[1, 0\] is 3.0: it must equal its mirror image' 'grun s.tlg --mode DEBUG --allow-nonfinite A=[[inf,2],[3,inf]]'
     # of a stack, the first that contradicts; integers exactly, floats up to rounding
     gload --new -i 'A: int64[?, 2, 2]' -e "out = assert_structure(A, kind='symmetric')" --outputs out -o i.tlg
     bad 5 E_ASSERT 'x\[1, 1, 0\] is 4: it must equal its mirror image' 'grun i.tlg --mode DEBUG "A=[[[1,2],[2,1]],[[1,3],[4,1]],[[1,5],[6,1]]]"'

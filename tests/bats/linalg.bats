@@ -242,6 +242,9 @@ END1
 @test "equations that have no solution, or no single one" {
     bad 5 E_SINGULAR 'share an eigenvalue' 'gload -e "y = solve_sylvester([[1., 0.], [0., 2.]], [[-2.]], [[1.], [1.]])" | grun'
     bad 5 E_SINGULAR 'matrix 1 of the batch' 'gload -i "a: float64[2, 1, 1]" -e "y = solve_sylvester(a, [[-2.]], [[1.]])" | grun a=[[[1]],[[2]]]'
+    ok "gload -e 'y = solve_sylvester(zeros((0, 0)), [[1.]], zeros((0, 1)))' | grun" "y = zeros((0, 1), dtype='float64')"
+    ok "gload -e 'y = solve_sylvester([[4.]], zeros((0, 0)), zeros((1, 0)))' | grun" 'y = [[]]'
+    bad 5 E_NAN 'solve_sylvester: an element of the matrix is inf or nan' 'gload -i "a: float64[1, 1]" -e "y = solve_sylvester(a, [[1.]], [[1.]])" | grun a=[[nan]]'
     bad 5 E_SINGULAR 'no stabilising solution' 'gload -e "y = solve_discrete_are([[2.]], [[0.]], [[1.]], [[1.]])" | grun'
     bad 5 E_SINGULAR 'pivot' 'gload -e "y = solve_tridiagonal([0., 1.], [0., 0.], [0., 0.], [1., 1.])" | grun'
     bad 5 E_NAN 'nan' 'gload -i "a: float64[n, n]" -e "t, z = schur(a)" | grun a=[[nan]]'
