@@ -56,6 +56,20 @@ END
 E='make_list(type="float64")'
 X="gload --new -i 'x: float64[?]' -i 'w: float64'"
 
+@test "items of a list for a function of declared inputs: of other sizes, of one size, with until" {
+    cat >f.yaml <<'END'
+thunkline: 1
+inputs: {l: 'list(float64[?])', m: 'list(float64[2])'}
+functions:
+  every: {inputs: {a: 'float64[k]'}, outputs: {o: sum(a)}}
+  pair: {inputs: {a: 'float64[2]'}, outputs: {o: sum(a)}}
+  ends: {inputs: {a: 'float64[k]'}, outputs: {o: sum(a)}, until: 'a[0] > 3'}
+END
+    ok 'gload f.yaml -e "y = map(every, l)" -e "z = map(pair, m)" --outputs y,z | grun "l=[[1,2],[3]]" "m=[[1,2],[3,4]]"' $'y = [3.0, 3.0]\nz = [3.0, 7.0]'
+    bad 3 E_SHAPE 'argument 1 of pair is float64\[\?\], but its input a is float64\[2\]' 'gload f.yaml -e "y = map(pair, l)"'
+    bad 3 E_TYPE '1:5: .*ends ends its loop with `until`, so an input that takes items of a list must be declared with their type' 'gload f.yaml -e "y = scan(ends, sequences=[l])"'
+}
+
 @test "a list is a state of scan, foldl and reduce, with until and without a step" {
     eval "$X -e 'a = scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[$E])' -e 'b = reduce(lambda x, l: list_append(l, x), x, make_list(5.))' \
         -e 'c = scan(lambda x, l, h: (list_append(l, h), h + x, until(h > 2)), sequences=[x], outputs_info=[make_list(0.), 0.])[0]'" >g.tlg

@@ -186,7 +186,14 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
     bad 3 E_TYPE 'a word is a text in quotes, not an int64 array of shape \(2,\)' "gload $P -e 'word_join(\"a\", [3, 4])'"
     bad 3 E_TYPE "no_wrap takes no text for x, but got 'a'" "gload $P -e 'no_wrap(\"a\")'"
     bad 3 E_TYPE "a string can't be a value" "gload $P -e 'print(\"a\")'"
+    # one value; what is of the type already is itself
+    ok "gload $P --new -i 'x: word' -e 'a = word(x)' -e 'b = constant(\"word\", word(\"abc\"))' -O math" $'x: word\nb = word(\'abc\')\na = x'
+    bad 3 E_ARITY 'write word\(value\)' "gload $P -e 'word()'"
+    bad 3 E_ARITY 'write word\(value\)' "gload $P -e 'word(\"a\", \"b\")'"
+    bad 3 E_ARITY 'write word\(value\)' "gload $P -e 'word(text=\"a\")'"
     # a variable is none of them
+    bad 3 E_TYPE '1:6: .*a constant of type word is made from numbers or a text, not from a variable' "gload $P --new -i 'a: int64[2]' -e 'word(a)'"
+    bad 3 E_TYPE 'a constant of type span is made from numbers or a text, not from a variable' "gload $P --new -i 'a: float64[2]' -e 'constant(\"span\", a)'"
     bad 3 E_TYPE 'span_add takes a span, not int64\[2\]' "gload $P --new -i 'a: int64[2]' -e 'span_add(a, [1, 2])'"
 }
 

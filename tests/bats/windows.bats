@@ -65,6 +65,21 @@ END
     ok "gload --new -i 'x: float64[n]' -i 's: int64[1]' -i 'f: float64[1]' -e 'a = resize(x, s, \"linear\")' -e 'b = rescale(x, f)' | grun x=[1,3] s=[3] f=[2.5]" 'a = [1.0, 2.0, 3.0]
 b = [1.0, 1.0, 1.0, 3.0, 3.0]'
     ok "gload --new -i 'x: float64[n]' -e 'resize(x, [1], \"linear\", coordinates=\"align_corners\")[0]' | grun x=[5,7]" 'out = 5.0'
+    # a single result has a place of its own in these, whenever its size is known
+    while IFS='|' read -r call code text; do
+        for s in s "[$code]"; do
+            gload --new -i 'x: float64[n]' -i 's: int64[1]' -e "out = resize(x, $s, $call)" -o s.tlg
+            ok "grun s.tlg --on-unused-input ignore x=[1,2,4] s=[$code]" "out = $text" || fail "resize(x, $s, $call)"
+        done
+    done <<'END'
+'linear', coordinates='align_corners'|1|[1.0]
+'linear', coordinates='align_corners'|2|[1.0, 4.0]
+'linear', coordinates='align_corners'|5|[1.0, 1.5, 2.0, 3.0, 4.0]
+'nearest', coordinates='pytorch_half_pixel'|1|[1.0]
+'linear', coordinates='pytorch_half_pixel'|2|[1.25, 3.5]
+'nearest', nearest='ceil'|5|[1.0, 2.0, 2.0, 4.0, 4.0]
+'nearest', nearest='floor'|5|[1.0, 1.0, 2.0, 2.0, 4.0]
+END
     ok "gload --new -i 'x: float64[2, n]' -i 's: int64[1]' -e 'sum(resize(x, s, \"cubic\") ** 3)' | tee s.tlg | ggrad --check x=[[1,2,5],[3,4,1]] s=[7] && ggrad --check --jvp x s.tlg x=[[1,2,5],[3,4,1]] s=[2]"
     while IFS='|' read -r call code text; do
         bad 3 "$code" "$text" "gload --new -i 'x: float64[3, 4]' -i 'e: float64[0, 2]' -i 's: int64[?]' -e '$call'"
