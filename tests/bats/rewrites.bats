@@ -603,8 +603,198 @@ END
 x[:5][5]|index 5 is out of range for axis 0 of size 5
 x[5:2][0]|index 0 is out of range for axis 0 of size 0
 x[:2000000000][2000000000]|index 2000000000 is out of range for axis 0 of size 7
-x[1000000000:][1000000000]|index 1000000000 is out of range for axis 0 of size 0
+x[1000000000:][1000000000]|index 2000000000 is out of range for axis 0 of size 7
 x[1:][2000000000]|index 2000000000 is out of range for axis 0 of size 6
 x[::2][-5]|index -5 is out of range for axis 0 of size 4
 END
+}
+
+# An expression, each with another N.
+@test "products of matrices, diagonals, sizes of what isn't known: the same as before" {
+    local i=0 expr
+    local values='x=[1,2,3,4,5,6,7] z=[3,1,2,5,4] M=[[1,2,3],[4,5,6],[7,8,10]] N=[[2,0,1],[0,3,1],[1,1,4]] R=[[1,2],[3,4],[5,6]] T=[[[1,2,3],[4,5,6],[7,8,9]],[[1,0,0],[0,1,0],[0,0,1]]] v=[1,2,3] u=[2,0,1] i=2 k=3 c=[[1,1j,0],[-1j,2,1],[0,1,3]] h=[[1,2,3],[4,5,6],[7,8,10]] g=[[1,2,3],[4,5,6],[7,8,10]]'
+    {
+        printf 'thunkline: 1\ninputs: {x: "float64[n]", z: "float64[?]", M: "float64[?, ?]", N: "float64[3, 3]", R: "float64[?, ?]", T: "float64[2, 3, 3]", v: "float64[3]", u: "uint8[3]", i: int64, k: int64, c: "complex128[3, 3]", h: "float32[3, 3]", g: "complex64[3, 3]"}\nlet: |\n'
+        while IFS= read -r expr; do
+            i=$((i + 1))
+            echo "  y$i = ${expr//N/(N + $i)}"
+        done
+        printf 'outputs: [%s]\n' "$(seq -s, -f 'y%g' $i)"
+    } >m.yaml <<'END'
+ones(sum(R, axis=-1).shape)
+ones(sum(R, axis=(-1,)).shape)
+ones(sum(R, axis=0).shape)
+ones(max(R, axis=0, keepdims=True).shape)
+ones(transpose(R, (-1, 0)).shape)
+ones(transpose(R, (1, -2)).shape[0])
+ones(reshape(R, (-1,)).shape)
+ones(reshape(R, (i, k)).shape)
+ones(reshape(R, (maximum(i, 0), k)).shape)
+ones(reshape(R, (R.shape[1], R.shape[0])).shape)
+ones(reshape(R, (R.shape[1] * R.shape[0],)).shape)
+ones(reshape(R, (R.shape[1] // 2, -1)).shape)
+ones(reshape(R, (3, 2)).shape)
+ones(reshape(R, array([3, 2])).shape)
+ones(reshape(R, stack([i, k])).shape)
+ones(reshape(R, int32([3, 2])).shape)
+ones(reshape(R, [R.shape[1] // 1 // 1 // 1, 3]).shape)
+ones(broadcast_to(v, (k, 3)).shape)
+ones(broadcast_to(z, (k, 5)).shape)
+ones(full((maximum(k, 0), 2), 1.).shape)
+ones(full((k // 2, 2), 1.).shape)
+ones(full((z.shape[0] // 2, 2), 1.).shape)
+ones(full((z.shape[0] // -2 + 6, 2), 1.).shape)
+ones(full((maximum(z.shape[0], -3), 2), 1.).shape)
+ones(full((shape(R)[1], 2), 1.).shape)
+ones(full(shape(R), 1.).shape)
+ones(full(shape(R)[::-1], 1.).shape)
+ones((R @ M[:2]).shape)
+ones((R @ M[:2, 1]).shape)
+ones((v @ R).shape)
+ones(concatenate([R, R]).shape)
+ones(concatenate([R, R], axis=-1).shape)
+ones(stack([z, z]).shape)
+ones(stack([R, R], axis=-1).shape)
+ones(expand_dims(R, (0, -1)).shape)
+ones(squeeze(expand_dims(R, 0)).shape)
+ones(R[1:].shape)
+ones(R[::2].shape)
+ones(R[:, [0, 1]].shape)
+ones(R[i].shape)
+ones(expand_dims(R, 1).shape)
+ones((R + R).shape)
+ones((R + z[:2]).shape)
+ones((R + expand_dims(z[:3], 1)).shape)
+ones(where(R > 0, R, 0.).shape)
+ones(softmax(R, axis=1).shape)
+ones(cumsum(R, axis=1).shape)
+ones(sort(R).shape)
+ones(pad(R, 1).shape)
+ones(tile(R, 2).shape)
+ones(repeat(R, 2).shape)
+ones(arange(k).shape)
+ones(arange(1, k * 2, 3).shape)
+ones(eye(k).shape)
+ones(eye(k, 2).shape)
+ones(diag(z).shape)
+ones(diagonal(R).shape)
+ones(outer(z, x).shape)
+ones(tril(R).shape)
+ones(R.T.shape)
+ones(split(R, [1, 2])[1].shape)
+ones(set_subtensor(R[0], 1.).shape)
+ones(specify_shape(R, (3, 2)).shape)
+ones(specify_shape(R, (k, 2)).shape)
+ones(ifelse(i > 0, R, R * 2).shape)
+ones(ifelse(i > 0, R, M).shape)
+(N @ N) @ v
+N @ N @ N @ N @ N @ v
+v @ (N @ N) @ v
+v @ N @ (N @ (N @ v))
+(v @ v) * (N @ N)
+(v @ N) @ (N @ v)
+(N @ v) @ (N @ N)
+((N @ N) @ N) @ v + (N @ N) @ v
+(T @ N) @ v
+T @ (N @ v)
+(T @ N) @ (N @ N)
+(v @ T) @ v
+(h @ h) @ h[0]
+(h @ h) @ v
+(c @ c) @ v
+(c @ c) @ (N @ v)
+(N @ M) @ (M @ R)
+R.T @ (M @ R)
+(R.T @ M) @ R
+R @ (R.T @ M)
+(R @ R.T) @ R
+(N @ R) @ (R.T @ v)
+(int64(N) @ int64(N)) @ int64(v)
+(u @ int64(N)) @ int64(N)
+N @ diag(v)
+diag(v) @ N
+diag(v) @ diag(v)
+diag(v) @ v
+v @ diag(v)
+diag(v) @ T
+T @ diag(v)
+diag(z) @ z
+diag(float32(v)) @ N
+diag(v) @ c
+eye(3) @ N
+N @ eye(3)
+eye(3) @ T
+eye(3, 2) @ R[:2]
+eye(3, k=1) @ N
+eye(i + 1) @ N
+eye(x.shape[0]) @ x
+2. * eye(3) @ N
+set_subtensor(zeros((3, 3))[[0, 1, 2], [0, 1, 2]], v) @ N
+set_subtensor(zeros((3, 3))[[0, 2, 1], [0, 2, 1]], v) @ N
+set_subtensor(zeros((3, 3))[[0, 1], [0, 1]], v[:2]) @ N
+set_subtensor(zeros((3, 3))[[0, 1, 2], [0, 1, 2]], 2.) @ N
+set_subtensor(zeros((3, 3))[arange(3), arange(3)], float32(v)) @ N
+set_subtensor(zeros((3, 3))[arange(3), [0, 1, 2]], v) @ N
+set_subtensor(ones((3, 3))[[0, 1, 2], [0, 1, 2]], v) @ N
+set_subtensor(zeros((3, 4))[[0, 1, 2], [0, 1, 2]], v) @ R[:1].T[[0, 1, 0, 1]]
+set_subtensor(zeros((4, 4))[[0, 1, 2], [0, 1, 2]], v)[:3, :3] @ N
+set_subtensor(zeros((3, 3))[arange(1, 4) - 1, arange(1, 4) - 1], v) @ N
+set_subtensor(zeros((3, 3))[[True, True, True], [0, 1, 2]], v) @ N
+set_subtensor(zeros((3, 3))[[0, 1, 2], 1], v) @ N
+set_subtensor(zeros((3, 3))[u, u], v) @ N
+diagonal(diag(v) + N)
+diagonal(diag(v))
+diagonal(eye(3))
+diagonal(diag(v), offset=1)
+diagonal(N @ N)
+diagonal(N @ N, offset=1)
+diagonal(N * 2)
+diagonal(tril(N))
+trace(diag(v))
+trace(N @ N)
+trace(c @ N)
+inc_subtensor(zeros(3)[i - 1], 2.)
+inc_subtensor(zeros(3)[u], v)
+inc_subtensor(zeros((3, 3))[u], v)
+inc_subtensor(zeros((3, 3))[u], N)
+inc_subtensor(zeros((3, 3))[:, u], N)
+inc_subtensor(zeros((3, 3))[u, u], v)
+sum(inc_subtensor(zeros((3, 3))[u], N))
+sum(inc_subtensor(zeros((3, 3))[u], N), axis=0)
+sum(inc_subtensor(zeros((3, 3))[u], N), axis=1)
+sum(inc_subtensor(zeros((3, 3))[u], v))
+inc_subtensor(zeros((3, 3))[u], N) * 2
+inc_subtensor(zeros((3, 3))[u], N) * v
+inc_subtensor(zeros((3, 3))[u], N) + N
+inc_subtensor(zeros((3, 3))[u], N) + inc_subtensor(zeros((3, 3))[u], N)
+inc_subtensor(zeros((3, 3))[arange(3)], N) * 2
+set_subtensor(zeros((3, 3))[arange(3)], N) * 2
+set_subtensor(zeros((3, 3))[arange(3), u], v) * N
+inc_subtensor(zeros((3, 3))[1], v) * N
+ifelse(i > 0, N, N * 2)
+ifelse(i > 0, N, ifelse(i > 0, N * 3, N * 2))
+ifelse(i > 0, ifelse(i > 1, N, N + 1), ifelse(i > 1, N + 2, N + 3))
+ifelse(i > 0, N, N)
+ifelse(i, N, N * 2)
+ifelse(1, N, N * 2)
+ifelse(True, R, N)
+ifelse(i > 0, [N, v], [N + 1, v])[1]
+ifelse(i > 0, [N, v], [N + 1, v * 2])[0]
+u + u * u
+(v + 0.) * 1. / 1. - 0.
+transpose(transpose(T, (-1, 0, 1)), (1, 2, 0))
+reshape(reshape(N, (9,)), (3, 3))
+broadcast_to(broadcast_to(v, (3, 3)), (2, 3, 3))
+concatenate([concatenate([v, v]), x])
+squeeze(expand_dims(v, (0, 2)), (0, 2))
+expand_dims(squeeze(expand_dims(v, 0), 0), 0)
+x + x * 3 - x
+x * x * x / x
+g * g * g
+u * u * u * u * u * u * u
+where(x > 0, x, where(x > 0, v[0], 2.))
+x ** 1e10 * x ** -1e10
+END
+    grun m.yaml --mode FAST_COMPILE $values >plain
+    ok "grun m.yaml --exclude fusion $values | cmp - plain" || complain "$(grun m.yaml --exclude fusion $values | diff - plain | head -n 4)" ''
 }
