@@ -79,6 +79,27 @@ C
     ok "printf 'id,lower,upper,size\nz,0,1,0\n' | gprof --pack - 2>/dev/null | tail -1" 'z,0,1,0,0'
 }
 
+# A rectangle of 100000 bytes by 400 steps that is cut into pieces again and again: there is an order without any hole.
+@test "--pack of buffers that fit without a hole: found, or nearly, and never on top of each other" {
+    local seed
+    for seed in 1 2 4; do
+        awk -v seed=$seed 'function below(n) { seed = (seed * 69069 + 1) % 2147483648; return int(seed / 2147483648 * n) }
+            BEGIN {
+                b[0] = 400; h[0] = 100000
+                while (k < 249) {
+                    i = below(k + 1)
+                    if (below(2) && b[i] - a[i] > 1) { c = a[i] + 1 + below(b[i] - a[i] - 1); k++; a[k] = c; b[k] = b[i]; h[k] = h[i]; b[i] = c }
+                    else if (h[i] > 1) { c = 1 + below(h[i] - 1); k++; a[k] = a[i]; b[k] = b[i]; h[k] = h[i] - c; h[i] = c }
+                }
+                print "id,lower,upper,size"
+                for (i = 0; i <= k; i++) print i "," a[i] + 0 "," b[i] "," h[i]
+            }' >r.csv
+        gprof --pack r.csv -o p.csv 2>verdict
+        awk -F, 'NR > 1 { for (k in lo) if ($2 < hi[k] && lo[k] < $3 && $5 < top[k] && at[k] < $5 + $4) bad = 1; lo[NR] = $2; hi[NR] = $3; at[NR] = $5; top[NR] = $5 + $4; if (top[NR] > most) most = top[NR] } END { print most; exit bad || NR != 251 || most > 120000 }' p.csv >most
+        if [ "$(cat most)" = 100000 ]; then grep -q '100000 bytes: optimal$' verdict; else grep -q " $(cat most) bytes: at least 100000 are needed, a gap of" verdict; fi
+    done
+}
+
 @test "--pack says what is wrong with a table" {
     printf 'id,lower,size\n' >no.csv
     printf 'id,lower,upper,size\na,3,3,1\n' >empty.csv
