@@ -204,6 +204,38 @@ map(lambda i: M[i] * x[i], arange(m))||[[1.0,2.0],[6.0,8.0]]
 END
 }
 
+# What is the same in each step, and the results of two steps, or why it fails.
+@test "what leaves a loop and may fail does so only if there is a step" {
+    local expr want g values="'C=ones((1,3,1))' 'D=ones((2,2,5))' 'W=ones((3,2,2))' 'E=ones((1,2,5))' 'R=ones((2,3))' 'Q=ones((2,2))' 'S=ones((1,1))'"
+    while IFS='|' read -r expr want; do
+        gload --new -i 'C: float64[?, ?, ?]' -i 'D: float64[2, 2, 5]' -i 'W: float64[3, 2, 2]' -i 'E: float64[n, 2, 5]' -i 'R: float64[?, ?]' -i 'Q: float64[2, 2]' -i 'S: float64[k, k]' -i 'm: int64' \
+            -e "out = scan(lambda s: s + sum($expr), outputs_info=[0.], n_steps=m)" --outputs out -o l.tlg
+        ok 'grewrite l.tlg --explain -o r.tlg 2>&1 | grep -o "scan-hoist" | uniq' scan-hoist || fail "$expr"
+        for g in r.tlg 'l.tlg --mode FAST_COMPILE'; do
+            ok "grun $g --on-unused-input ignore $values m=0" 'out = []' || fail "$expr"
+            case $want in
+            [0-9]*) ok "grun $g --on-unused-input ignore $values m=2" "out = [$want]" || fail "$expr" ;;
+            *) bad 5 E_RUN_SHAPE "$want" "grun $g --on-unused-input ignore $values m=2" || fail "$expr" ;;
+            esac
+        done
+    done <<'END'
+conv(D, W)|96.0, 192.0
+conv(E, W)|48.0, 96.0
+conv(C, W)|conv: x has 3 channels, but w takes 2
+conv(D, C)|conv: x has 2 channels, but w takes 3
+assert_structure(Q, kind="symmetric")|4.0, 8.0
+assert_structure(S, kind="symmetric")|1.0, 2.0
+assert_structure(R, kind="lower")|6.0, 12.0
+triangular_matmul(Q, Q, lower=True)|8.0, 16.0
+triangular_matmul(S, S, lower=True)|1.0, 2.0
+triangular_matmul(R, R, lower=True)|the inner sizes of matmul differ: 3 and 2
+triangular_matmul(Q, R, lower=True)|12.0, 24.0
+gemm(Q, Q, Q, 1., 2.)|16.0, 32.0
+gemm(S, S, S, 1., 2.)|3.0, 6.0
+gemm(R, R, R, 1., 1.)|the inner sizes of matmul differ: 3 and 2
+END
+}
+
 # How often vectors of a loop become numbers, and the loop. The results are the same, bit by bit.
 @test "small vectors of a loop become numbers, where that saves more than it costs" {
     cat >f.yaml <<'Y'
