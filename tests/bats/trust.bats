@@ -102,6 +102,37 @@ END
     grun l.tlg 'a=ones(100000)' --against ls.trc -o /dev/null
 }
 
+# The value of x in the trace, in the run, how far they are apart, or nothing.
+@test "--against: distances of zeros, of infinite and complex values; a run of more or fewer steps" {
+    local was now far
+    while IFS='|' read -r was now far; do
+        gload --new -i "x: ${far##* }[n]" --shared 'w: float64 = 1' -e 'y = x * w + x' --update 'w = w + 1' --outputs y -o m.tlg
+        grun m.tlg "x=$was" --steps 2 --trace m.trc -o /dev/null
+        case $far in
+        same*) ok "grun m.tlg 'x=$now' --steps 2 --against m.trc -o /dev/null" ;;
+        *) bad 1 E_VERDICT "the input x is the first value that differs from the trace, by ${far% *} of its size" "grun m.tlg 'x=$now' --against m.trc -o /dev/null" ;;
+        esac
+    done <<'END'
+[1, 0, 2]|[1, 0, 2]|same float64
+[0, 0]|[0, 0]|same float64
+[0, 0]|[0, 1e-300]|same float64
+[0, 0]|[0, 1]|1 float64
+[inf, 1]|[inf, 1]|same float64
+[inf, nan]|[inf, nan]|same float64
+[inf, 1]|[-inf, 1]|inf float64
+[inf, 1]|[nan, 1]|inf float64
+[1, 2]|[1, 2.5]|0.2 float64
+[1j, 2]|[1j, 2]|same complex128
+[1j, inf]|[1j, inf]|same complex128
+END
+    # steps that the trace has not are not compared
+    gload --new -i 'x: float64' --shared 'w: float64 = 1' -e 'y = x * w' --update 'w = w + 1' --outputs y -o m.tlg
+    grun m.tlg x=2 --steps 3 --trace m.trc -o /dev/null
+    for was in 1 3 5; do ok "grun m.tlg x=2 --steps $was --against m.trc | tail -n 1" "y = $((2 * was)).0"; done
+    gload m.tlg --set w=2 -o n.tlg
+    bad 1 E_VERDICT 'the shared variable w is the first value that differs from the trace, by 0.5 of its size' 'grun n.tlg x=2 --steps 3 --against m.trc'
+}
+
 @test "--against: a trace of another graph says where names or shapes part" {
     model
     grun m.yaml 'x=ones((4, 3))' --trace t.trc -o /dev/null
