@@ -26,6 +26,13 @@ torch.cat([m, m])|1|drop the prefix `torch\.`: write concatenate
 T.dot(m, m.T)|1|drop the prefix `T\.`: write dot
 T.sum(m)|1|drop the prefix `T\.`: write sum
 F.relu(m)|1|drop the prefix `F\.`: write relu
+K.dot(m, m.T)|1|drop the prefix `K\.`: write dot
+K.solve(m, m, m)|1|drop the prefix `K\.`: write solve
+F.softmax(m, 1, m)|1|drop the prefix `F\.`: write softmax
+tf.float32|1|drop the prefix `tf\.`: write float32
+jnp.where(m > 0, m, 0).T[0]|1|drop the prefix `jnp\.`: write where
+lax.scan|1|drop the prefix `lax\.`: write scan
+F.nothing(m)|1|there is no function `nothing`
 map(lambda r: np.sum(r), m)|15|drop the prefix `np\.`
 END
     printf 'thunkline: 1\nlet: |\n  y = np.ones(3)\noutputs: [y]\n' >f.yaml

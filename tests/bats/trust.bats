@@ -398,6 +398,10 @@ inputs: {x: 'float64[2]'}|v = x + 1; out = concatenate([v, v * 2, sin(v), exp(v)
 inputs: {x: 'float64[300, 300]', k: 'int64[2]'}|v = cosh(x @ x); s = topk(x, 3)[0]; z = sort(v + 1) + sum(k)|z, s|topk|let: | s, _1 = topk(x, 3, axis=1) outputs: [s]
 inputs: {x: 'float64[8, 5]'};shared: {w: 'float64[8] = [1., 2., 3., 4., 5., 6., 7., 8.]', l: 'list(float64[?]) = [[1., 2.], [3.]]'}|v = reshape(x, (4, 10)) + 1; z = cosh(v) * w[0] + list_get(l, 0)[0]; q = w[:4] * 2|z, q|cosh|let: | _1 = cosh(array([[1.0]], dtype='float64')) outputs: z: _1
 inputs: {x: 'float64[4]'}|o = sow(cosh(x), tag='t', name='a'); p = sow(sinh(x), tag='t', name='b'); z = o + p|z|sow|let: | p = sow(x, tag='t', name='b') outputs: []
+inputs: {s: "sparse('csr', float64[4, 4])", x: 'float64[4]'}|z = (s + s) @ cosh(x); q = s * 2.|z, q|cosh|let: | _1 = cosh(x) outputs: z: _1
+inputs: {x: 'complex64[4]', b: 'bool[4]', r: random}|s, u = normal(0., 1., (4,), rng=r); z = conj(x) * u + x[b][0]; n = ~b|z, n, s|conj|let: | _1 = conj(x) outputs: z: _1
+inputs: {x: 'float64[4]', c: bool}|z = ifelse(c, cosh(x), x) + where(c, x, 2.); w = float64(int32(x))|z, w|ifelse|let: | _1 = ifelse(c, x, x) outputs: z: _1
+inputs: {x: 'float64[4]', m: int64}|a = scan(lambda h: cosh(h), outputs_info=[x], n_steps=m); b = scan(lambda h: cosh(h) + 1, outputs_info=[a[0]], n_steps=8)|b|scan|let: | a = scan(lambda_1, outputs_info=[x], n_steps=m) outputs: b: a
 END
 }
 
