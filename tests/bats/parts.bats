@@ -223,6 +223,99 @@ END
     bad 3 E_DUPLICATE 'thunkline_part' "gload --new -i 'x: float64[n]' -e 'thunkline_part = x + 1' --outputs thunkline_part | grun 'x=ones(2)' --part 1/2"
 }
 
+# forged FILE OF LABEL VALUE [HEAD]: a file with the head of OF, or what HEAD makes of its elements p, and a result of its own.
+forged() {
+    gload --new -i 'p: int64[k]' -e "thunkline_part = ${5:-p}" -e "$3 = $4" --outputs "$3,thunkline_part" -o forged.tlg
+    grun forged.tlg "p=@$2:thunkline_part" -r "*=$1"
+}
+
+@test "pieces that aren't what their parts give are refused" {
+    local args="'x=normal(0, 1, (4, 2), seed=1)'" of o v says code
+    gload --new -i 'x: float64[n, 2]' --shared 'w: float64[2] = [1., 2.]' -e 'y = x * 2' -e 's = sum(x, axis=0)' -e 'c = w + 1' --outputs y,s,c -o g.yaml
+    parts g.yaml 2 "$args"
+    while IFS='|' read -r of o v says code; do
+        cp p.1.npz q.1.npz
+        cp p.2.npz q.2.npz
+        forged q.$of.npz p.$of.npz "$o" "$v"
+        bad 3 "${code:-E_SHAPE}" "$says" "grun --merge g.yaml q.1.npz q.2.npz --outputs $o" || return
+    done <<'END'
+2|y|ones((2, 2), dtype="float32")|q.2.npz: its y is float32\(2, 2\), which is not what part 2 gives
+2|y|ones((2, 2), dtype="float32")|note: q.1.npz has float64\(2, 2\)
+2|y|ones((2, 3))|q.2.npz: its y is float64\(2, 3\)
+2|y|ones((3, 2))|q.2.npz: its y is float64\(3, 2\)
+2|y|ones(2)|q.2.npz: its y is float64\(2,\)
+2|y|1.|q.2.npz: its y is float64\(\)
+1|y|1.|q.1.npz: its y is float64\(\), which is not what part 1 gives
+1|y|ones(2)|note: the graph says float64\[n, 2\]
+1|s|1.|q.1.npz: its s is float64\(\), which is not what part 1 gives
+2|s|ones(3)|q.2.npz: its s is float64\(3,\)
+2|c|array([2., 4.])|q.2.npz has another c than q.1.npz, although it doesn't depend on the rows|E_VALUE
+END
+    # the rows of calls
+    gload --new -i 'x: float64[2]' -e 'y = x * 2' --outputs y -o h.yaml
+    parts h.yaml 2 "'x=ones((4, 2))' --each x"
+    forged q.npz p.2.npz y 'ones((2, 3))'
+    bad 3 E_SHAPE 'q.npz: its y is float64\(2, 3\), which is not what part 2 gives' 'grun --merge h.yaml p.1.npz q.npz'
+    forged q.npz p.1.npz y 1.
+    bad 3 E_SHAPE 'q.npz: its y is float64\(\), which is not what part 1 gives' 'grun --merge h.yaml q.npz p.2.npz'
+    # what was a result of --reap alone, what no array holds, what doesn't go where it should
+    forged q.npz p.2.npz z 1.
+    bad 2 E_UNKNOWN 'q.npz has a result of that name; --reap and --plant are given again' 'grun --merge h.yaml p.1.npz q.npz'
+    bad 3 E_FORMAT 'y.npy: this is no part of a run' 'grun h.yaml "x=ones(2)" -r y=y.npy; grun --merge h.yaml y.npy'
+    bad 2 E_USAGE 'x.bin' 'grun --merge h.yaml p.1.npz p.2.npz -r y=x.bin'
+    bad 4 E_IO 'No space left' 'grun --merge h.yaml p.1.npz p.2.npz -o /dev/full'
+    bad 1 E_VERDICT 'y is not as expected' 'grun --merge h.yaml p.1.npz p.2.npz --expect "y=zeros((4, 2))"'
+    # damaged bytes
+    forged q.npz p.2.npz y '2 * ones((2, 2))'
+    cp q.npz d.npz
+    printf '\x01' | dd of=d.npz bs=1 seek=$(($(grep -abo thunkline_part.npy q.npz | head -1 | cut -d: -f1) + 170)) conv=notrunc status=none
+    bad 4 E_CHECKSUM 'd.npz: an array.s checksum is wrong' 'grun --merge h.yaml p.1.npz d.npz'
+    cp q.npz d.npz
+    printf '\x01' | dd of=d.npz bs=1 seek=$(($(grep -abo 'y.npy' q.npz | head -1 | cut -d: -f1) + 170)) conv=notrunc status=none
+    bad 4 E_CHECKSUM 'd.npz: an array.s checksum is wrong' 'grun --merge h.yaml p.1.npz d.npz'
+}
+
+@test "heads of a part that can't be, or of another run, are refused" {
+    local head says code
+    gload --new -i 'x: float64[n, 2]' -i 'z: float64[n]' -e 'y = x * 2' --outputs y -o g.yaml
+    parts g.yaml 2 "'x=ones((4, 2))' z='zeros(4)'"
+    while IFS='|' read -r head says code; do
+        forged q.npz p.1.npz y '2 * ones((2, 2))' "$head"
+        bad 3 "${code:-E_FORMAT}" "$says" 'grun --merge g.yaml q.npz p.2.npz' || return
+    done <<'END'
+set_subtensor(p[2], 2000000)|its thunkline_part says nothing of a part
+set_subtensor(p[1], 3)|its thunkline_part says nothing of a part
+set_subtensor(p[1], 0)|its thunkline_part says nothing of a part
+set_subtensor(p[3], -1)|its thunkline_part says nothing of a part
+set_subtensor(p[3], 3)|its thunkline_part says nothing of a part
+set_subtensor(p[4], 9)|its thunkline_part says nothing of a part
+float64(p)|its thunkline_part says nothing of a part
+expand_dims(p, axis=0)|its thunkline_part says nothing of a part
+set_subtensor(p[18], 2)|its thunkline_part says nothing of a part
+set_subtensor(p[18], -1)|its thunkline_part says nothing of a part
+concatenate([p, [1]])|p.2.npz is a part of another run than q.npz|E_VALUE
+set_subtensor(p[6], 1)|p.2.npz is a part of another run than q.npz|E_VALUE
+set_subtensor(p[9], 1)|p.2.npz is a part of another run than q.npz|E_VALUE
+set_subtensor(p[10], 1)|p.2.npz is a part of a run of another graph|E_VALUE
+END
+}
+
+@test "the parts that are missing are listed, as ranges, up to eight of them" {
+    local k
+    gload --new -i 'x: float64[n]' -e 'y = x * 2' --outputs y -o g.yaml
+    for k in 2 4 6 8 10 12 14 16; do grun g.yaml 'x=ones(4)' --part $k/19 -r "*=p.$k.npz"; done
+    bad 2 E_MISSING 'parts 1, 3, 5, 7, 9, 11, 13, 15, \.\.\. of 19 are missing' 'grun --merge g.yaml p.*.npz'
+    grun g.yaml 'x=ones(4)' --part 18/19 -r '*=p.18.npz'
+    bad 2 E_MISSING 'parts 1, 3, 5, 7, 9, 11, 13, 15, \.\.\. of 19 are missing' 'grun --merge g.yaml p.*.npz'
+    bad 2 E_MISSING 'parts 1, 3, 5-7, 9-19 of 19 are missing' 'grun --merge g.yaml p.[248].npz'
+    bad 2 E_MISSING 'parts 1-17, 19 of 19 are missing' 'grun --merge g.yaml p.18.npz'
+    # rows that no part has: what a part without rows doesn't hold is missed only if none has any
+    gload --new -i 'x: float64[n]' -e 'y = x * 2' -e 's = sum(x)' --outputs y,s -o g.yaml
+    grun g.yaml x=[] --part 1/2 -r '*=e.1.npz'
+    grun g.yaml x=[] --part 2/2 -r y=e.2.npz -o /dev/null
+    bad 2 E_MISSING 'e.2.npz, part 2 of 2, has no s' 'grun --merge g.yaml e.*.npz'
+}
+
 # Every way in which an op keeps rows, or what it makes of a sum, a product or an extreme of them, in parts of any size.
 rows_of_all_kinds() {
     printf 'thunkline: 1\ninputs: {x: "float64[n, 3]", y: "float64[n]", q: "float64[n, 3, 3]", z: "float64[n, 3, 2]", b: bool}\nshared: {w: "float64[3] = [1., 2., 4.]", v: "float64[3, 2] = ones((3, 2))"}\nlet: |\n  i = int64(abs(y) * 7) %% 3\n'

@@ -79,7 +79,7 @@ static bool all_there(RunParts *p) {
             str_printf(&list, "%s%lld", list.n ? ", " : "", (long long)k + 1);
             if (to > k)
                 str_printf(&list, "%s%lld", to > k + 1 ? "-" : ", ", (long long)to + 1);
-        } else if (shown == 10)
+        } else if (shown == 9)
             str_puts(&list, ", ...");
         missing += to - k + 1;
         k = to;
@@ -231,7 +231,9 @@ static bool piece_fits(const PartValues *q, size_t i, const Type *t) {
     fail(q->r->s, NOWHERE, E_SHAPE,
          "%s: its %s is %s, which is not what part %lld gives", q->file[i]->path,
          q->label, text_of_shape(q, i), (long long)h->number);
-    return note(q->r->s, NOWHERE, "%s has %s", q->file[0]->path, text_of_shape(q, 0));
+    return i ? note(q->r->s, NOWHERE, "%s has %s", q->file[0]->path,
+                    text_of_shape(q, 0))
+             : note(q->r->s, NOWHERE, "the graph says %s", type_str(q->r->s, t));
 }
 
 static const PartFile *file_of(const RunParts *p, int64_t number, const char *label) {
@@ -311,20 +313,22 @@ static bool have_outputs(GraphRun *r) {
 }
 
 /* What the outputs are, as --part has found it. */
-static bool find_parts(GraphRun *r, const PartHead *h, const Part **out) {
+static bool find_parts(GraphRun *r, const PartFile *f, const Part **out) {
+    const PartHead *h = &f->head;
     *out = NULL;
     if (h->each) return true;
     bool *cut = NEW_N(r->a, r->g->inputs.n + 1, bool);
-    for (size_t i = 0; i < h->ncut; i++)
-        if (h->cut[i] < r->g->inputs.n) cut[h->cut[i]] = true;
+    for (size_t i = 0; i < h->ncut; i++) {
+        if (h->cut[i] >= r->g->inputs.n) return grun_part_fail_head(r->s, f->path);
+        cut[h->cut[i]] = true;
+    }
     return grun_part_check_outputs(r, cut, out);
 }
 
 static bool merge_to_end(GraphRun *r) {
     const PartFile *first = &r->spec->parts->file[0];
     const Part *parts;
-    if (!have_outputs(r) || !find_parts(r, &first->head, &parts) ||
-        !grun_open_results(r))
+    if (!have_outputs(r) || !find_parts(r, first, &parts) || !grun_open_results(r))
         return false;
     r->collect = true;
     for (size_t k = 0; k < r->g->outputs.n; k++)

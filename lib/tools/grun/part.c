@@ -354,6 +354,11 @@ bool grun_part_head_tensor(GraphRun *r, const PartHead *h, Tensor *out) {
     return true;
 }
 
+bool grun_part_fail_head(Session *s, const char *path) {
+    return fail(s, NOWHERE, E_FORMAT, "%s: its " PART_NAME " says nothing of a part",
+                path);
+}
+
 static bool head_is_sound(const PartHead *h) {
     return h->of >= 1 && h->of <= PARTS_MOST && h->number >= 1 && h->number <= h->of &&
            h->begin >= 0 && h->begin <= h->end && h->end <= h->rows;
@@ -365,9 +370,7 @@ bool grun_part_head_read(Session *s, Arena *a, const char *path, const Tensor *t
     if (n >= 1 && tensor_i64(t, 0) > HEAD_VERSION)
         return fail(s, NOWHERE, E_VERSION, "%s: a newer form of parts", path);
     *out = (PartHead){0};
-    if (n < HEAD_FIXED)
-        return fail(s, NOWHERE, E_FORMAT,
-                    "%s: its " PART_NAME " says nothing of a part", path);
+    if (n < HEAD_FIXED) return grun_part_fail_head(s, path);
     int64_t v[HEAD_FIXED];
     for (int64_t i = 0; i < HEAD_FIXED; i++)
         v[i] = tensor_i64(t, i);
@@ -384,7 +387,5 @@ bool grun_part_head_read(Session *s, Arena *a, const char *path, const Tensor *t
     out->cut = NEW_N(a, out->ncut + 1, size_t);
     for (size_t i = 0; i < out->ncut; i++)
         out->cut[i] = (size_t)tensor_i64(t, HEAD_FIXED + (int64_t)i);
-    return head_is_sound(out) ||
-           fail(s, NOWHERE, E_FORMAT, "%s: its " PART_NAME " says nothing of a part",
-                path);
+    return head_is_sound(out) || grun_part_fail_head(s, path);
 }

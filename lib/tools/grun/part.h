@@ -26,6 +26,8 @@ bool grun_part_head_tensor(GraphRun *r, const PartHead *h, Tensor *out);
 /* False: diagnosed, as an error of the file. */
 bool grun_part_head_read(Session *s, Arena *a, const char *path, const Tensor *t,
                          PartHead *out);
+/* Says that the head of a file is damaged. */
+bool grun_part_fail_head(Session *s, const char *path);
 /* The digest of the graph as it was read. */
 bool grun_part_graph_digest(const Graph *g, uint32_t digest[8]);
 /* Can all outputs be put together? False: diagnosed. *out: what each variable is. */
