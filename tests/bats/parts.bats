@@ -122,7 +122,28 @@ END
     ok "grun g.yaml 'x=ones((2, 4))' --part 2/2 --outputs ok" 'ok = [[1.0, 1.0, 1.0, 1.0]]'
     gload --new -i 'x: float64[n]' -e 'y = assert_op(x, sum(x) > 0)' -e 'z = assert_op(x, x > 0)' --outputs y -o a.yaml
     bad 3 E_SHAPE 'greater takes the sum over the rows|assert_op' "grun a.yaml 'x=ones(5)' --part 1/2"
-    ok "grun a.yaml 'x=ones(2)' --part 1/2 --outputs z" 'z = [1.0]'
+    bad 3 E_SHAPE "assert_op can't run on a part of the rows: greater takes the sum over the rows" "grun a.yaml 'x=ones(2)' --part 1/2 --outputs z"
+    # checks beside the outputs: of each row alone, or of what only all rows say
+    local check says
+    while IFS='|' read -r check says; do
+        gload --new -i 'x: float64[n]' -e 'y = x * 2' -e "z = $check" --outputs y -o a.yaml
+        if [ "$says" ]; then
+            bad 3 E_SHAPE "a.yaml:[0-9]+:[0-9]+.*assert_op can't run on a part of the rows: $says" "grun a.yaml 'x=ones(4)' --part 1/2" || return
+        else
+            shell "grun a.yaml 'x=ones(4)' --part 1/2" && [ "$(cat .out)" = 'y = [2.0, 2.0]' ] || complain 'should run' "$check" || return
+        fi
+    done <<'END'
+assert_op(x, x > 0)
+assert_op(x, all(x > 0))
+assert_op(shape(x), x > 0)
+print(abs(mean(x)), "m")
+assert_op(abs(mean(x)), x > 0)
+assert_op(x, any(x > 0))|it checks or uses a value of all rows at once
+assert_op(1., any(x > 0))|it checks or uses a value of all rows at once
+assert_op(1., mean(x) > 0.5)|greater takes a mean over the rows
+assert_op(x, x > 0, sum(x) > 0)|greater takes the sum over the rows
+assert_op(x, arange(n) < 9)|less takes the numbers of the rows
+END
 }
 
 @test "which inputs are cut: those with values along the only leading dim, the one that is named, or those of --each" {
@@ -138,6 +159,12 @@ END
     bad 3 E_SHAPE 'x has 4 rows, but y has 5' "gload --new -i 'x: float64[n]' -i 'y: float64[n]' -e 'x + y' | grun 'x=ones(4)' 'y=ones(5)' --part 1/2"
     bad 3 E_SHAPE "can.t cut n: it is also axis 1 of A" "gload --new -i 'x: float64[n]' -i 'A: float64[n, n]' -e 'A @ x' | grun 'x=ones(4)' 'A=eye(4)' --part 1/2"
     bad 2 E_USAGE 'finds no rows' "gload --new -i 'x: float64[4]' -e 'x + 1' | grun 'x=ones(4)' --part 1/2"
+    bad 3 E_SHAPE "can.t cut n: it is also axis 0 of the shared variable A" "gload --new -i 'x: float64[n]' --shared 'A: float64[n, 2] = ones((4, 2))' -e 'x @ A' | grun 'x=ones(4)' --part 1/2"
+    bad 2 E_USAGE 'dims: x along n, z along m' "gload --new -i 'x: float64[n]' -i 'long: float64' -i 'z: float64[m]' -e 'y = x * long' -e 'z + 1' | grun 'x=ones(4)' long=2 'z=ones(4)' --part 1/2"
+    bad 2 E_UNKNOWN 'no input with a value has the leading dim m' "grun g.yaml 'x=ones((4, 2))' --part m=1/2 --outputs a"
+    ok "grun g.yaml 'x=ones((2, 2))' --part n=1/2 --dim m=3 --outputs a" 'a = [[2.0, 2.0]]'
+    bad 2 E_USAGE 'dim takes NAME=SIZE' "grun g.yaml 'x=ones((4, 2))' --part n=1/2 --dim m --outputs a"
+    bad 2 E_USAGE 'r takes NAME=FILE' "grun g.yaml 'x=ones((4, 2))' --part n=1/2 --outputs a -r a"
     bad 2 E_USAGE 'gives the size of n' "gload --new -i 'x: float64[n]' -e 'x + 1' | grun 'x=ones(4)' --dim n=4 --part 1/2"
     bad 3 E_TYPE 'x is sparse, but' "gload --new -i 'x: sparse(\"csr\", float64[n, 2])' -e 'sparse_dot(x, ones((2, 2)))' | grun 'x=ones((4, 2))' --part 1/2"
 }
@@ -194,7 +221,7 @@ END
     for o in '--steps 2' '--epochs 2' '--shuffle 1' '--every 1' '--until "w > 3"' '--save s.tlg' '--receipt r.json' '--expect y=1'; do
         bad 2 E_USAGE "${o%% *} doesn't go with --part" "grun g.yaml 'x=ones(4)' --no-updates --each x --batch 2 --part 1/2 $o"
     done
-    for v in 0/3 4/3 3 a/b 1/ =1/2 1/2/3 1.5/2 99999999999/99999999999; do bad 2 E_USAGE 'part' "grun g.yaml 'x=ones(4)' --no-updates --part $v"; done
+    for v in 0/3 4/3 3 a/b 1/ =1/2 1/2/3 1.5/2 99999999999/99999999999 1/2000000; do bad 2 E_USAGE 'part' "grun g.yaml 'x=ones(4)' --no-updates --part $v"; done
 }
 
 @test "a part reads its rows of a mapped file, and nothing else" {

@@ -158,18 +158,27 @@ static bool fail_output(GraphRun *r, const Output *out, const Part *p) {
                 "products and extremes over rows; --outputs chooses other outputs");
 }
 
+static bool fail_effect(GraphRun *r, ApplyId id, const struct PartWhy *why) {
+    const char *name = r->g->apply[id].op->name;
+    bool own = why->g == r->g && why->id == id;
+    return fail(r->s, r->g->origin[id].at, E_SHAPE,
+                "%s can't run on a part of the rows: %s %s", name,
+                own ? "it" : why->g->apply[why->id].op->name, why->said);
+}
+
 /* A check that looks at all rows would look at those of each part. */
 static bool effects_are_apart(GraphRun *r, const Part *p) {
     for (size_t i = 0; i < r->g->effects.n; i++) {
         ApplyId id = r->g->effects.p[i];
         const Apply *ap = &r->g->apply[id];
         const Part *x = &p[ap->out];
-        if (!ap->op->identity || x->kind != PART_NONE || x->why.id != id ||
-            x->why.g != r->g)
-            continue;
-        return fail(r->s, r->g->origin[id].at, E_SHAPE,
-                    "%s can't run on a part of the rows: it %s", ap->op->name,
-                    x->why.said);
+        if (!ap->op->identity || x->kind != PART_NONE) continue;
+        if (x->why.id == id && x->why.g == r->g) return fail_effect(r, id, &x->why);
+        for (size_t k = 1; k < ap->nin; k++) {
+            const Part *condition = &p[apply_in(r->g, id)[k]];
+            if (condition->kind == PART_NONE)
+                return fail_effect(r, id, &condition->why);
+        }
     }
     return true;
 }
