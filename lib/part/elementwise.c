@@ -24,10 +24,11 @@ static bool common_power(const PartCall *c, size_t first, int *power) {
     return true;
 }
 
-/* Is it a cast of numbers that needn't be whole to whole ones? */
+/* Is it a cast to bool, or of numbers that needn't be whole to whole ones? */
 static bool cuts_off(const PartCall *c) {
-    return terms_of(c) == TERMS_CAST && dtype_is_discrete(part_out_type(c, 0)->dtype) &&
-           !dtype_is_discrete(part_type(c, 0)->dtype) && !part_is_count(&c->x[0]);
+    DType from = part_type(c, 0)->dtype, to = part_out_type(c, 0)->dtype;
+    if (terms_of(c) != TERMS_CAST || !dtype_is_discrete(to)) return false;
+    return to == DT_BOOL || (!dtype_is_discrete(from) && !part_is_count(&c->x[0]));
 }
 
 static bool find_power(const PartCall *c, Part *p) {

@@ -319,6 +319,7 @@ set_subtensor(p[4], 9)|its thunkline_part says nothing of a part
 float64(p)|its thunkline_part says nothing of a part
 expand_dims(p, axis=0)|its thunkline_part says nothing of a part
 set_subtensor(p[18], 2)|its thunkline_part says nothing of a part
+set_subtensor(p[18], 1)|the dim of the rows is also that of an axis that can't be cut|E_SHAPE
 set_subtensor(p[18], -1)|its thunkline_part says nothing of a part
 concatenate([p, [1]])|p.2.npz is a part of another run than q.npz|E_VALUE
 set_subtensor(p[6], 1)|p.2.npz is a part of another run than q.npz|E_VALUE
@@ -345,7 +346,32 @@ END
 
 # Every way in which an op keeps rows, or what it makes of a sum, a product or an extreme of them, in parts of any size.
 rows_of_all_kinds() {
-    printf 'thunkline: 1\ninputs: {x: "float64[n, 3]", y: "float64[n]", q: "float64[n, 3, 3]", z: "float64[n, 3, 2]", b: bool}\nshared: {w: "float64[3] = [1., 2., 4.]", v: "float64[3, 2] = ones((3, 2))"}\nlet: |\n  i = int64(abs(y) * 7) %% 3\n'
+    cat <<'END'
+thunkline: 1
+functions:
+  twice:
+    inputs: {v: "float64[m, k]"}
+    let: r = v * 2
+    outputs: [r]
+  along:
+    inputs: {u: "float64[m]", v: "float64[m]"}
+    let: r = u * v
+    outputs: [r]
+  total:
+    inputs: {u: "float64[m, k]", s: "float64[k]"}
+    let: |
+      a = sum(u, axis=1)
+      c = sum(u, axis=0) + s
+    outputs: [a, c]
+  number:
+    inputs: {u: "float64[m]", j: "int64[m]"}
+    let: r = u * 2
+    outputs: [r]
+inputs: {x: "float64[n, 3]", y: "float64[n]", q: "float64[n, 3, 3]", z: "float64[n, 3, 2]", b: bool}
+shared: {w: "float64[3] = [1., 2., 4.]", v: "float64[3, 2] = ones((3, 2))"}
+let: |
+  i = int64(abs(y) * 7) % 3
+END
 }
 KINDS="'x=normal(0, 1, (7, 3), seed=1)' 'y=normal(0, 1, (7,), seed=2)' 'q=normal(0, 1, (7, 3, 3), seed=3)' 'z=normal(0, 1, (7, 3, 2), seed=4)' b=True --on-unused-input ignore"
 
@@ -491,13 +517,121 @@ median(x, axis=1)
 x[b]
 logsumexp(x, axis=0)
 logsumexp(x)
+squeeze(expand_dims(x, axis=2))
+grad(sum(max_pool(q, [2]) ** 2), q)
+searchsorted(w, x)
+int64(float64(n))
+cast(x.shape[0], 'int32') * 2
+n * 2.5
+n * 4611686018427387904 * 4
+-n
+cast(sum(i), 'int32')
+max(x > 0)
+cast(max(i), 'float64')
+logical_not(all(x > 0))
+logical_not(any(x > 0))
+x[int32(arange(n)), i]
+zeros((3, 3))[i[:, None], i[:, None]]
+shape(x)[-1]
+shape(x)[-2]
+shape(x)[1:]
+shape(q)[1:]
+assert_op(x, n)
+assert_op(x, shape(x))
+ifelse(b, 0., sum(x))
+ifelse(b, sum(x), 0.)
+ifelse(b, max(x), max(x * 2))
+ifelse(b, n, n * 2)
+full((2, 2), n)
+full(n, 2.)
+ones(n) + zeros(n)
+full_like(x, 0.)
+full_like(arange(n), 3)
+zeros_like(shape(x))
+ones_like(arange(n)) + i
+x[arange(0, n), i]
+x[broadcast_to(arange(n), (2, n)), i]
+broadcast_to(1., n)
+reshape(transpose(z, axes=[1, 0, 2]), (3, n, 2, 1))
+x[reshape(arange(n), (n, 1)), i[:, None]]
+reshape(sum(x, axis=0), (1, 3))
+reshape(n, (1,))
+reshape(n, ()) * 2
+specify_shape(x, (n, -1))
+specify_shape(x.T, (3, -1))
+specify_shape(x.T, (3, n))
+specify_shape(sum(x, axis=0), (3,))
+specify_shape(reshape(x, (-1,)), shape(reshape(x, (-1,))))
+gemm(x, x, eye(3), 1., 1.)
+gemm(zeros((n, 3)), x, eye(3), 2., 1.)
+gemm(x.T, ones((3, 3)), x.T, 1., 1.)
+gemm(ones((3, 3)), x.T, x, 1., float64(n))
+gemm(ones((3, 3)), x.T, x, 1. / n, 1.)
+gemm(x.T @ x, x.T, x, 1., 1.)
+gemm(ones((3, 3)), x.T, x, 1., 0.)
+(x > 0).T @ (x > 0)
+(x > 0) @ (v > 0)
+expand_dims(q, axis=0) @ q
+expand_dims(q, axis=1) @ eye(3)
+solve(q, ones((1, 3, 2)))
+scan(lambda t, m: m * t, sequences=[w], non_sequences=[x])
+map(lambda a: a * w, x)
+map(lambda a: a * 2, x.T)
+map(lambda a: a * 2, reshape(x, (-1,)))
+scan(lambda a, c: a * c, sequences=[x, y])
+scan(lambda t, a0, a1, a2: [sum(x * t), a0, a1], sequences=[w], outputs_info=[0., 0., 0.])[2]
+scan(lambda t, s: maximum(s, max(x * t)), sequences=[w], outputs_info=[max(x)])
+scan(lambda t, s: s, sequences=[w], outputs_info=[max(x)])
+diagonal(q, axis1=-2, axis2=-1)
+split(x, 3, axis=-1)[1]
+ones(stack([3, n])).T * x
+concatenate([mean(x, axis=0), ones(3)])
+concatenate([sum(x, axis=0), ones(3) * n])
+stack([sum(x), 0., 2.5 * n])
+stack([mean(x), 1.])
+stack([n * 1., 0.])
+shape_i(x, axis=0)
+cumsum(sum(x, axis=0))
+repeat(sum(x, axis=0), 2)
+sum(x) * reciprocal(n)
+sum(x * reciprocal(n))
+n * n / n
+sum(x) + n
+logical_or(any(x > 0), any(x < 0))
+twice(x) + twice(x * 3)
+twice(x.T) + twice(x.T)
+twice(x[:, :1] * w)
+twice(reshape(x, (-1, 1)))
+twice(sum(x, axis=0, keepdims=True)) + twice(mean(x, axis=0, keepdims=True) * n)
+twice(x - x)
+twice(zeros((2, 2))) + twice(ones((2, 2)))
+along(y, y * 2)
+along(sum(x, axis=0), w)
+along(reshape(x, (-1,)), reshape(x, (-1,)))
+total(x, sum(x, axis=0))[0]
+total(x, sum(x, axis=0))[1]
+number(y, arange(n))
+scan(lambda a, c: a + c, outputs_info=[taps(stack([y, y]), [-2, -1])], n_steps=3)
+scan(lambda a, c: a + c, outputs_info=[taps(ones((2, 3)), [-2, -1])], n_steps=3)
+scan(lambda a, c: a - c, sequences=[taps(x.T, [-1, 0])])
 END
     ok "grun g.yaml $KINDS -r '*=whole.npz'"
     n=$(grep -c '^  o[0-9]' g.yaml)
     for ((e = 1; e <= n; e++)); do expect+=" --expect o$e=@whole.npz:o$e"; done
     for n in 2 3 9; do
-        parts g.yaml $n "$KINDS" && ok "grun --merge g.yaml p.*.npz $expect >/dev/null"
+        parts g.yaml $n "$KINDS" && ok "grun --merge g.yaml p.*.npz $expect >/dev/null" || return
     done
+}
+
+@test "ops of the user's own are looked into: what they do to rows" {
+    printf 'thunkline: 1\nops:\n  cube:\n    inputs: x\n    def: x * x * x\n  centred:\n    inputs: x\n    def: x - mean(x, axis=0)\n  spread:\n    inputs: x\n    def: sum(x ** 2, axis=0)\n' >o.yaml
+    gload --ops o.yaml --new -i 'x: float64[n, 3]' -e 'c = cube(x)' -e 's = spread(cube(x)) + spread(x)' -e 'm = centred(x)' -e 't = centred(x.T)' -e 'u = cube(sum(x))' --outputs c,s,m,t,u -o g.yaml
+    local k x="'x=normal(0, 1, (7, 3), seed=1)'"
+    ok "grun --ops o.yaml g.yaml $x -r '*=whole.npz'"
+    for k in 1 2 3; do ok "grun --ops o.yaml g.yaml $x --outputs c,s,t --part $k/3 -r '*=p.$k.npz'"; done
+    ok "grun --merge --ops o.yaml g.yaml p.*.npz --outputs c,s,t --expect c=@whole.npz:c --expect s=@whole.npz:s --expect t=@whole.npz:t >/dev/null"
+    bad 3 E_SHAPE 'm can.t be put together from parts: subtract takes a mean over the rows' "grun --ops o.yaml g.yaml $x --part 1/3 --outputs m"
+    bad 3 E_SHAPE 'u can.t be put together from parts: cube takes the sum over the rows' "grun --ops o.yaml g.yaml $x --part 1/3 --outputs u"
 }
 
 @test "what can be split into shards, in 3 parts: the whole run's results, or the reason why not" {
@@ -523,10 +657,13 @@ END
 }
 
 @test "each op that needs all rows, or a sum of them as it is, says so" {
-    local e says
+    local e says head
+    head=$(rows_of_all_kinds)
     while IFS='#' read -r e says; do
-        { rows_of_all_kinds && echo "  o = $e" && echo 'outputs: [o]'; } >g.yaml
-        bad 3 E_SHAPE "can't be put together from parts: $says" "grun g.yaml $KINDS --part 1/3 -r '*=p.npz'" || return
+        printf '%s\n  o = %s\noutputs: [o]\n' "$head" "$e" >g.yaml
+        status=0
+        eval "grun g.yaml $KINDS --part 1/3 -r '*=p.npz'" >.out 2>.err || status=$?
+        [[ $status = 3 && $(<.err) =~ E_SHAPE.*"can't be put together from parts: "($says) ]] || complain "should say: $says" "$e" || return
     done <<'END'
 int64(0.5 * x.shape[0])#cast takes scaled by|cast takes a number of rows
 max(x, axis=0) + 1#add takes the maximum over the rows
@@ -595,5 +732,106 @@ fft(x, axis=0)#dft needs all rows at once
 max(sum(x, axis=0))#max takes the sum over the rows
 sum(x)**2#power takes the sum over the rows
 sum(x, axis=0) @ sum(x, axis=0)#matmul takes the sum over the rows
+max(x.T / n, axis=0)#max takes rows, scaled by the number of all rows
+twice(max(x, axis=0, keepdims=True))#multiply takes the maximum over the rows
+sort(x / n, axis=1)#sort takes rows, scaled by the number of all rows
+sort(x.T @ x)#sort takes the sum over the rows
+squeeze(x, axis=0)#squeeze needs all rows at once
+stack([max(x), min(x)])#stack takes the maximum over the rows
+stack([reshape(x, (-1,)), y])#stack needs all rows at once
+concatenate([ones((2, 3)), x], axis=0)#concatenate (needs all rows at once|has rows in some of its inputs only)
+conv(sum(q, axis=0, keepdims=True), ones((2, 3, 2)))#conv takes the sum over the rows
+conv(reshape(q, (-1, 1, 3)), ones((2, 1, 2)))#conv needs all rows at once
+conv(q, sum(q, axis=0, keepdims=True))#conv takes the sum over the rows
+max_pool(q / n, [2])#max_pool takes rows, scaled
+avg_pool(transpose(q, axes=[1, 0, 2]), [2])#avg_pool takes rows along the first axis only
+searchsorted(w, x / n)#searchsorted takes rows, scaled
+searchsorted(w, sum(x, axis=0))#searchsorted takes the sum over the rows
+cast(n, 'bool')#cast takes a number of rows
+cast(cast(n, 'bool'), 'float64') * 2#cast takes a number of rows
+cast(1 / n, 'bool')#cast takes a number divided by one of rows
+cast(sum(i), 'bool')#cast takes the sum over the rows
+cast(max(x > 0), 'int64')#cast takes the maximum over the rows
+cast(max(i), 'int8')#cast takes the maximum over the rows
+maximum(max(i), n)#maximum takes the maximum over the rows
+logical_not(max(x))#logical_not takes the maximum over the rows
+x[:, max(i)]#subtensor takes the maximum over the rows
+w[i * n]#subtensor takes rows, scaled
+zeros((3, 3))[i, i[:, None]]#subtensor needs all rows at once
+zeros((3, 3))[i, w > 1]#subtensor pairs rows with an index that isn't split
+reshape(x, (-1,))[arange(n)]#subtensor takes the numbers of the rows
+shape(x)[..., 0]#subtensor needs all rows at once
+shape(x)[0:1]#subtensor needs all rows at once
+shape(x)[[0, 1]]#subtensor needs all rows at once
+shape(x)[:1]#subtensor needs all rows at once
+shape(x.T)[1:]#it is a shape with the number of rows
+inc_subtensor(zeros_like(x)[:, 0], y / n)#it is rows, scaled
+inc_subtensor(x[:, 0], y / n)#inc_subtensor takes rows, scaled
+assert_op(x, any(x > 0))#assert_op checks or uses a value of all rows at once
+ifelse(b, max(x), min(x))#ifelse takes the maximum over the rows
+ifelse(b, arange(n), arange(n))#ifelse takes the numbers of the rows
+ifelse(b, shape(x), shape(x))#ifelse needs all rows at once
+ifelse(b, reshape(x, (-1,)), y)#ifelse needs all rows at once
+ifelse(all(x > 0), x, x)#ifelse takes the .all. over the rows
+ifelse(b, x / n, x)#ifelse takes rows, scaled
+where(cast(x, 'bool'), x / n, x)#where takes rows, scaled
+full((2, 2), sum(x))#full takes the sum over the rows
+full((n, 3), n)#it is rows, scaled
+full_like(x, sum(x))#full_like takes the sum over the rows
+full_like(x, n)#it is rows, scaled
+x[arange(1, n), i]#arange numbers the rows of all parts
+x[arange(0, n, b), i]#arange numbers the rows of all parts
+arange(2 * n)#arange numbers the rows of all parts
+broadcast_to(sum(x, axis=0), (n, 3))#broadcast_to takes the sum over the rows
+broadcast_to(w, (max(i), 3))#stack takes the maximum over the rows
+broadcast_to(shape(x), (2, 2))#broadcast_to needs all rows at once
+broadcast_to(x, (n * 2, 3))#broadcast_to needs all rows at once
+broadcast_to(arange(n), (2, n))#it is the numbers of the rows
+reshape(x, (-1, 2))#reshape needs all rows at once
+reshape(x, ())#reshape needs all rows at once
+reshape(transpose(z, axes=[1, 0, 2]), (n, 6))#reshape needs all rows at once
+reshape(transpose(z, axes=[1, 0, 2]), (-1,))#reshape needs all rows at once
+reshape(sum(x, axis=0), (n, 3))#reshape takes the sum over the rows
+reshape(shape(x), (2, 1))#reshape needs all rows at once
+specify_shape(x.T, shape(x))#specify_shape needs all rows at once
+specify_shape(reshape(x, (-1,)), (n,))#specify_shape needs all rows at once
+gemm(zeros((3, 3)), x.T, x, sum(x), 0.)#gemm takes the sum over the rows
+gemm(zeros((3, 3)), x.T, x, 1., mean(x))#gemm takes a mean over the rows
+gemm(x, x, eye(3), 1., n)#gemm takes a number of rows
+gemm(x, x.T, x.T, 1., 0.)#gemm needs all rows at once
+gemm(ones((3, 3)), x.T, x, 1., 1.)#gemm needs all rows at once
+gemm(x.T @ x, x.T, x, 1. / n, 1.)#gemm takes the sum over the rows
+gemm(broadcast_to(max(x), (3, 3)), x.T, x, 1., 1.)#gemm takes the maximum over the rows
+any(x > 0, axis=0) @ (v > 0)#matmul takes the .any. over the rows
+reshape(x, (-1,)) @ y#matmul needs all rows at once
+expand_dims(q, axis=0) @ expand_dims(q, axis=1)#matmul needs all rows at once
+solve(q, ones((7, 3, 2)))#solve needs all rows at once
+solve(expand_dims(q, axis=1), expand_dims(z, axis=0))#solve needs all rows at once
+solve(q, z / n)#solve takes rows, scaled
+scan(lambda t, s: s * 0.5 + t, sequences=[x], outputs_info=[w], n_steps=3)#scan needs all rows at once
+scan(lambda s: s * 2, outputs_info=[shape(x)], n_steps=2)#scan needs all rows at once
+scan(lambda t, m: m, sequences=[w], non_sequences=[arange(n)])#scan takes the numbers of the rows
+scan(lambda t, m: m, sequences=[w], non_sequences=[shape(x)])#scan needs all rows at once
+scan(lambda t, a0, a1, a2, a3, a4, a5, a6, a7, a8: [sum(x * t), a0, a1, a2, a3, a4, a5, a6, a7], sequences=[w], outputs_info=[0., 0., 0., 0., 0., 0., 0., 0., 0.])[8]#scan needs all rows at once
+scan(lambda t, s: s + max(x) * t, sequences=[w], outputs_info=[0.])#multiply takes the maximum over the rows
+scan(lambda a: [a * 2, until(a[0] > 5)], sequences=[x])#scan takes a number of rows
+map(lambda a: a + sum(x), x)#scan takes a number of rows
+map(lambda a: a * 2, x / n)#scan takes a number of rows
+diagonal(q, axis1=0, axis2=1)#diagonal needs all rows at once
+split(shape(x), 2)[0]#split needs all rows at once
+expand_dims(shape(x), axis=0)#expand_dims needs all rows at once
+stack([arange(n), arange(n)])#stack takes the numbers of the rows
+stack([n, 3, n])#stack takes a number of rows
+concatenate([sum(x, axis=0), ones(3)])#concatenate has rows in some of its inputs only
+cumsum(max(x, axis=0))#running_sum takes the maximum over the rows
+transpose(arange(n))#transpose takes the numbers of the rows
+reciprocal(n)#it is a number divided by one of rows
+negative(max(i))#negative takes the maximum over the rows
+x + y#add pairs rows with rows along another axis
+reshape(x, (-1,)) + y#add takes rows that are merged with other axes in different ways
+along(y, reshape(x, (-1,)))#call needs all rows at once
+along(y, w)#call needs all rows at once
+scan(lambda a, c: a + c, outputs_info=[taps(x, [-2, -1])], n_steps=3)#scan needs all rows at once
+scan(lambda a, c: a - c, sequences=[taps(x, [-1, 0])])#
 END
 }
