@@ -142,6 +142,33 @@ of() {
     done < <(grep -E '^[^#]*[^|][|][^|]' "$BATS_TEST_DIRNAME/shards.tsv")
 }
 
+@test 'each reason for which a loop that stays as it is can not be split' {
+    local e says
+    while IFS='|' read -r e says; do
+        of "$e"
+        bad 3 E_ARG "$says" 'grewrite g.yaml --mode NONE --parallel x,z,q,j --shards 4' || return
+        grep -q 'note: .*in this loop\|note: line 1[56]: ' .err || complain 'should name its line' "$e" || return
+    done <<'END'
+scan(lambda a: sum(a), sequences=[x])|scan can't be .*it loops over the rows
+scan(lambda a, s: s + a, sequences=[z], outputs_info=[zeros((2, 3))])|scan can't be .*it loops over the rows
+scan(lambda a, c: a + c, outputs_info=[taps(x, [-2, -1])], n_steps=3)|scan can't be .*it loops over the rows
+scan(lambda t, m: sum(m) * t, sequences=[arange(3.)], non_sequences=[reshape(z, (-1, 3))])|scan can't be .*rows are merged with another axis
+scan(lambda t, s, m: s + t, sequences=[arange(3.)], outputs_info=[reshape(z, (-1, 3))], non_sequences=[x])|scan can't be .*rows are merged with another axis
+scan(lambda t, m: sum(m, axis=0) * t, sequences=[arange(3.)], non_sequences=[x])|multiply can't be .*a sum over rows is used in a step
+scan(lambda t, m: t * shape(m)[0], sequences=[arange(3.)], non_sequences=[x])|scan can't be .*its result 0 has no rows, but others have
+scan(lambda t, s: [s + t * x, t * 2], sequences=[arange(3.)], outputs_info=[x, None])[0]|scan can't be .*its result 1 has no rows
+scan(lambda t, m: m * shape(m)[0] * t, sequences=[arange(3.)], non_sequences=[x])|multiply can't be .*it counts rows in a step of a loop
+scan(lambda t, m: m * t * arange(shape(m)[0])[:, None], sequences=[arange(3.)], non_sequences=[x])|subtensor can't be .*it counts rows in a step of a loop
+scan(lambda t, m: m * t + max(m), sequences=[arange(3.)], non_sequences=[x])|max can't be .*rows cross in a step of a loop
+scan(lambda t, m: m - mean(m, axis=0) * t, sequences=[arange(3.)], non_sequences=[x])|mean can't be .*rows cross in a step of a loop
+scan(lambda t, s, m: s + sum(m * t), sequences=[arange(3.)], outputs_info=[1.], non_sequences=[x])|scan can't be .*its state 0 sums over rows, and doesn't begin with zeros
+scan(lambda t, s, m: s + sum(m * t, axis=0), sequences=[arange(3.)], outputs_info=[w * 0], non_sequences=[x])|its state 0 sums over rows, and doesn't begin with zeros
+scan(lambda t, s, m: s + sum(m * t, axis=0), sequences=[arange(3.)], outputs_info=[w], non_sequences=[x])|its state 0 sums over rows, and doesn't begin with zeros
+scan(lambda t, m, g: m * normal(0., 1., shape(m), rng=g)[1] * t, sequences=[arange(3.)], non_sequences=[x, r])|it draws for each row in a step of a loop
+scan(lambda t, s: [s * t, until(any(s[:, 0] > 3))], sequences=[arange(3.)], outputs_info=[x])|any can't be .*rows cross in a step of a loop
+END
+}
+
 @test 'loops over time, for rows of sequences; not over the rows' {
     cat >g.yaml <<'Y'
 thunkline: 1
@@ -168,6 +195,9 @@ Y
     gload -i "$X" -i 'y: float64[n]' -i 'k: float64' --shared 'w: float64[3] = zeros(3)' -e 's = sum(x @ w - y) * k' -o g.tlg
     bad 2 E_USAGE 'y has as many rows as what is split' 'grewrite g.tlg --parallel x'
     bad 2 E_USAGE 'k is float64: only arrays' 'grewrite g.tlg --parallel x,y,k'
+    bad 2 E_USAGE 'r is random: only arrays with rows can be split' "gload -i 'r: random' -i 'x: float64[n]' -e 'sum(x)' | grewrite --parallel x,r"
+    bad 2 E_USAGE 'x always has 4 rows: float64\[4, 3\], of which' "gload -i 'x: float64[4, 3]' -e 'sum(x)' | grewrite --parallel x"
+    grep -q 'note: give its leading dim a name' .err
     bad 2 E_USAGE 'w is not an input' 'grewrite g.tlg --parallel x,y,w'
     bad 2 E_UNKNOWN 'z' 'grewrite g.tlg --parallel x,z'
     bad 2 E_USAGE 'power of two, up to 65536, not 6' 'grewrite g.tlg --parallel x,y --shards 6'
@@ -180,6 +210,8 @@ Y
 @test 'a value for each row can not be kept between calls' {
     gload -i "$X" --shared 'm: float64[n, 3]' -e 's = sum(x)' -o g.tlg
     bad 3 E_ARG 'the shared variable m has a value for each row' 'grewrite g.tlg --parallel x'
+    gload -i "$X" --shared 'm: float64[?, 3] = zeros((2, 3))' -e 's = sum(x)' --update 'm = x * 2' -o g.tlg
+    bad 3 E_ARG 'the new value of m has a value for each row' 'grewrite g.tlg --parallel x'
 }
 
 @test 'each_shard as text: forms, derivatives, refusals' {

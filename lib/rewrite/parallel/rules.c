@@ -167,6 +167,18 @@ static int open_axis(const Type *t) {
     return found;
 }
 
+/* In a step of a loop: is size k of the result all rows' number, which a step has from
+ * outside, rather than the shard's, or -1? */
+static bool counts_all_rows(const SplitApply *p, int k) {
+    const Graph *g = p->w->g;
+    Var size = p->in[1];
+    ApplyId a = var_owner(g, size);
+    if (!p->w->steps) return false;
+    if (a != APPLY_NONE && op_is(p->w->s, g->apply[a].op, OP_STACK))
+        size = apply_in(g, a)[k];
+    return !var_const(g, size) && !p->w->spread[size].counts;
+}
+
 /* Axes before and after the rows may merge with them, or leave them again. */
 static bool reshape_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
     const Type *t = split_type(p, 0), *r = var_type(p->w->g, p->out);
@@ -186,6 +198,8 @@ static bool reshape_rule(const SplitApply *p, Spread *out, Crossing *crossing) {
     if (!known || had % has || after % follow)
         return split_fail(p, "%s has no row for each row of %s", type_str(p->w->s, r),
                           type_str(p->w->s, t));
+    if (counts_all_rows(p, to))
+        return split_fail(p, "it counts all rows in a step of a loop");
     out->before = had / has;
     out->after = after / follow;
     return rows_along(p, out, to);
