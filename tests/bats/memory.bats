@@ -71,6 +71,8 @@ C
         grep -q " $(cat most) bytes" verdict
     done
     gprof --pack - <b.csv 2>/dev/null | diff - <(gprof --pack b.csv 2>/dev/null)
+    bad 2 E_USAGE 'pack writes CSV: leave -O out' 'gprof --pack b.csv -O json'
+    bad 2 E_USAGE 'ulp prints text, json or tsv' 'gload -e x | gprof --ulp -O html'
     printf 'id,lower,upper,size\r\n1,0,2,3\r\n' | gprof --pack - 2>/dev/null | diff - <(printf 'id,lower,upper,size,offset\n1,0,2,3,0\n')
     # one that has a hole at its bound: 2 and 2 around 3 can't be in 5
     ok 'gprof --pack b.csv --capacity 20 2>&1 >/dev/null' 'gprof: 5 buffers in 12 bytes: optimal'

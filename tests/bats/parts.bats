@@ -224,6 +224,16 @@ END
     for v in 0/3 4/3 3 a/b 1/ =1/2 1/2/3 1.5/2 99999999999/99999999999 1/2000000; do bad 2 E_USAGE 'part' "grun g.yaml 'x=ones(4)' --no-updates --part $v"; done
 }
 
+@test "options that have no meaning for a merge are refused" {
+    gload --new -i 'x: float64[n]' -e 'y = x * 2' --outputs y -o g.yaml
+    parts g.yaml 2 "'x=ones(4)'"
+    local o
+    for o in '--part 1/2' '--each x' '--batch 2' '--steps 2' '--save s.tlg' '--trace t' '--report r.html' '--plot p.svg' '--against t'; do
+        bad 2 E_USAGE "${o%% *} doesn't go with --merge" "grun --merge g.yaml p.1.npz p.2.npz $o"
+    done
+    bad 2 E_USAGE 'threads can.t be negative' "grun g.yaml 'x=ones(4)' --threads -1"
+}
+
 @test "a part reads its rows of a mapped file, and nothing else" {
     # 3.2 GB of holes in a file: a thousandth of it is 3.2 MB
     printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (50000000, 16), }" >big.npy

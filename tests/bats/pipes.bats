@@ -159,6 +159,55 @@ END
     clean
 }
 
+@test "whatever is printed or written, a full disk is an error" {
+    [ -c /dev/full ] || skip 'no /dev/full here'
+    gload --new -i 'x: float64[n]' --shared 'w: float64 = 1.0' -e 'y = x * w * 1' -e 's = sum(y)' --update 'w = w + s' --outputs y,s -o g.yaml
+    sed 's/x \* w/x + w/' g.yaml >h.yaml
+    printf 'id,lower,upper,size\n1,0,2,3\n' >b.csv
+    local f line
+    for f in svg html npy npz; do ln -s /dev/full "full.$f"; done
+    while IFS= read -r line; do
+        bad 4 E_IO 'No space left' "$line >/dev/full" || return
+    done <<'END'
+gload g.yaml --info
+gload g.yaml --info -O json
+gload g.yaml --nodes -O json
+gload --op add
+gload --op add -O json
+gload --list-ops
+gload --list-types
+gload --list-optimizers
+gload g.yaml -O tree
+gload g.yaml -O html
+gload g.yaml -O svg
+gload g.yaml -O onnx
+ggrad g.yaml --cost s --wrt w
+grewrite g.yaml
+grewrite --list
+grewrite g.yaml --why mul-one
+grewrite g.yaml --diff h.yaml -O html
+grewrite g.yaml --explain -O html
+grewrite --prove mul-one
+grewrite g.yaml --bisect true
+grun g.yaml x=[1,2] -O json
+grun g.yaml x=[1,2] --time
+gprof g.yaml x=[1,2] -O json
+gprof g.yaml x=[1,2] -O html
+gprof g.yaml x=[1,2] --ulp
+gprof g.yaml --static
+gprof --pack b.csv
+grun g.yaml x=[1,2] --receipt /dev/full -o /dev/null
+grun g.yaml x=[1,2] --plot full.svg -o /dev/null
+grun g.yaml x=[1,2] --report full.html -o /dev/null
+grun g.yaml x=[1,2] --trace t --report full.html -o /dev/null
+grun g.yaml x=[1,2] --trace /dev/full -o /dev/null
+grun g.yaml x=[1,2] --save /dev/full -o /dev/null
+grun g.yaml x=[1,2] -r s=full.npy -o /dev/null
+grun g.yaml x=[1,2] --no-updates --part 1/2 -r s=full.npz -o /dev/null
+grun g.yaml x=[1,2] --steps 3 --every 1 --until 's > 2'
+END
+}
+
 @test "a signal leaves no temporary file" {
     gload --shared 'W: float64 = 0' -e 'W' -o w.tlg
     gload w.tlg --update 'W = W + sum(ones(100000))' -o w.tlg

@@ -264,6 +264,9 @@ END
 --search 1 --dim n|--dim takes NAME=SIZE
 --search 1 --bisect true|--search doesn.t go with
 --search 1 --why fold|--search doesn.t go with
+--search 1 --reduce true|--search doesn.t go with
+--search 1 --diff m.yaml|--search doesn.t go with
+--search 1 --list|--search doesn.t go with
 END
 }
 

@@ -202,7 +202,14 @@ Y
     bad 2 E_UNKNOWN 'z' 'grewrite g.tlg --parallel x,z'
     bad 2 E_USAGE 'power of two, up to 65536, not 6' 'grewrite g.tlg --parallel x,y --shards 6'
     bad 2 E_USAGE 'needs --parallel' 'grewrite g.tlg --shards 4'
-    bad 2 E_USAGE "doesn't go with" 'grewrite g.tlg --parallel x,y --search 1'
+    bad 2 E_USAGE 'power of two, up to 65536, not -2' 'grewrite g.tlg --parallel x,y --shards -2'
+    bad 2 E_USAGE 'power of two, up to 65536, not 131072' 'grewrite g.tlg --parallel x,y --shards 131072'
+    local o
+    for o in '--search 1' '--bisect true' '--reduce true' '--why mul-one' '--diff g.tlg'; do
+        bad 2 E_USAGE "parallel doesn't go with" "grewrite g.tlg --parallel x,y $o"
+    done
+    # other rules that are left out stay left out
+    ok 'grewrite g.tlg --parallel x,y --exclude merge -o s.tlg'
     ok 'grewrite g.tlg --parallel x,y --verify 3 -o s.tlg'
     bad 5 E_RUN_SHAPE 'argument 2 has 3 rows, not 2|E_SHAPE' 'grun s.tlg x="zeros((2, 3))" y="zeros(3)" k=1' || bad 3 E_SHAPE 'n' 'grun s.tlg x="zeros((2, 3))" y="zeros(3)" k=1'
 }

@@ -643,9 +643,31 @@ END
     sed 's/"steps": "[^"]*"/"steps": "many"/' r.json >steps.json
     run grun e.tlg 'a=[1, 2]' --verify-receipt steps.json
     assert_failure 3
-    printf '{"thunkline_receipt": "1", "a": {"b": {"c": 1}}}' >deep.json
-    run grun e.tlg 'a=[1, 2]' --verify-receipt deep.json
-    assert_failure 3
+    local text
+    while IFS= read -r text; do
+        printf %s "$text" >odd.json
+        bad 3 E_FORMAT 'odd.json' 'grun e.tlg "a=[1, 2]" --verify-receipt odd.json' || return
+    done <<'END'
+{"thunkline_receipt": "1", "a": {"b": {"c": 1}}}
+{"thunkline_receipt": "1", "a": [1]}
+{"thunkline_receipt": "1", 2: 3}
+{"thunkline_receipt": "1", "mode": "unset"} x
+{"thunkline_receipt": "1", "mode": "unset", "a": {"b": 1}
+{"thunkline_receipt": ""}
+{"thunkline_receipt": "1x"}
+{"mode": "unset"}
+["thunkline_receipt"]
+{"thunkline_receipt": "1"}
+END
+    for text in steps batch epochs; do
+        sed "s/\"$text\": \"[^\"]*\"/\"$text\": \"-4\"/" r.json >odd.json
+        bad 3 E_FORMAT 'odd.json: its mode, or a number, is none' 'grun e.tlg "a=ones((7, 2))" --verify-receipt odd.json' || return
+    done
+    # a result more than this run has
+    sed 's/"results": {/&"z": "float64() sha256:0",/' r.json >more.json
+    bad 1 E_VERDICT 'more.json: results/z is missing here, but float64.. sha256:0 in the receipt' 'grun e.tlg "a=ones((7, 2))" --verify-receipt more.json'
+    sed '/"seed"/d' r.json >less.json
+    bad 3 E_FORMAT 'less.json: no number for seed' 'grun e.tlg "a=ones((7, 2))" --verify-receipt less.json'
     # an expression of a receipt reads no file
     gload --new -i 'a: float64' -e 'y = a + 1' -o u.tlg
     gload --new -e '1.0' -o one.tlg && grun one.tlg -r out=one.npy -o /dev/null
