@@ -80,6 +80,16 @@ counter() {
     well_formed dense.svg
     assert [ "$(wc -c <dense.svg)" -lt 40000 ]
     assert_equal "$(ticks dense.svg end)" '0 1 2 3 4 5 6 7 '
+    # a NaN has no sign here either, and without any number there still is a scale
+    gload --new -i 'x: float64' -e 'y = x / x' -e 'z = -(x / x)' -e 'c = complex64(1j) * x' --outputs y,z,c | grun x=0 --steps 3 --plot nan.svg >/dev/null
+    well_formed nan.svg
+    assert_equal "$(sed -n 's/.*text-anchor="start">\([^<]*\)<.*/\1/p' nan.svg | sort | tr '\n' ' ')" 'y nan z nan '
+    assert_equal "$(ticks nan.svg end)" '0 0.2 0.4 0.6 0.8 1 '
+    # of more than a million calls every other one is kept, and the last
+    gload --new --shared 'c: float64 = 0.' -e 'v = c * 2' --outputs v --update 'c = c + 1' | grun --steps 1100001 --plot long.svg >/dev/null
+    well_formed long.svg
+    grep -q '>v 2.2e+06</text>' long.svg
+    grep -q ' d="M80\.0 .*L800\.0 30\.0"><title>v<' long.svg
     # names that would lie on each other are apart
     gload --new -i 'x: float64' -e 'y1 = x + 1' -e 'y2 = x + 1' -e 'y3 = x + 1' -e 'y4 = x + 1' -e 'y5 = x + 50' --outputs y1,y2,y3,y4,y5 | grun x=1 --plot apart.svg >/dev/null
     assert_equal "$(sed -n 's/.*y="\([0-9.]*\)" text-anchor="start">y[0-9].*/\1/p' apart.svg | awk 'NR > 1 && $1 - last < 16 { print } { last = $1 }')" ''

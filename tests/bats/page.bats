@@ -301,6 +301,11 @@ END
         grep -qF "['all calls', 40, '10', ['loss', 'float32'], 'run']"
     page ask run.html '[v for k, v in d["run"]["settings"] if k == "value"]' | grep -qF "['x=ones((5, 3))', 'y=ones(5)']"
     page ask run.html 'd["steps"][-1]["tool"]' | grep -q ggrad
+    # rows, draws, and values that are longer than anybody reads
+    ok 'gload --new -i "x: float64[3]" -i "r: random" -e "y = outer(x, arange(100.)) * 1.25" -e "k, u = uniform(0., 1., (2,), rng=r)" --outputs y,u | grun "x=ones((7, 3))" --each x --shuffle 3 --seed 4 --report long.html >/dev/null'
+    valid long.html
+    page ask long.html '[[dict(d["run"]["settings"])[k] for k in ("each", "shuffle", "seed")], d["run"]["done"], [len(r[2]) for r in d["run"]["results"]][0], d["run"]["results"][0][2][-8:]]' |
+        grep -qE "\[\['x', '3', '4'\], 7, 1004, '.* \.\.\.'\]"
     # what a trace says of the values
     ok 'grun m.tlg x="[[1,2,3],[4,5,6]]" y="ones(2)" --steps 2 --trace t.trace --report t.html >/dev/null'
     valid t.html

@@ -180,6 +180,14 @@ END
     assert_failure 2
     run grun m.yaml 'x=ones((4, 3))' --trace a.trc --mode DEBUG
     assert_failure 2
+    local o
+    for o in '--trace t --trace-sample -1' '--trace t --trace-sample 65537'; do
+        bad 2 E_USAGE 'trace-sample must be between 0 and 65536' "grun m.yaml 'x=ones((4, 3))' $o"
+    done
+    for o in DEBUG NAN_GUARD MONITOR; do
+        bad 2 E_USAGE 'trace goes with --mode FAST_RUN or FAST_COMPILE only' "grun m.yaml 'x=ones((4, 3))' --trace t --mode $o"
+        bad 2 E_USAGE 'against goes with --mode FAST_RUN or FAST_COMPILE only' "grun m.yaml 'x=ones((4, 3))' --against t --mode $o"
+    done
     run grun m.yaml 'x=ones((4, 3))' --trace-sample 3
     assert_failure 2
     run grun m.yaml 'x=ones((4, 4))' --trace a.trc

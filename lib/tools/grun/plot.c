@@ -193,7 +193,7 @@ static CurveName *curve_names(const GraphRun *r, const SvgScale *y) {
                               STR(r->s)};
         str_puts(&name[i].text, sym_text(r->s, r->g->outputs.p[c->output].label));
         svg_cut(&name[i].text, NAME_LETTERS);
-        str_printf(&name[i].text, " %.6g", last);
+        str_printf(&name[i].text, " %.6g", isnan(last) ? fabs(last) : last);
     }
     spread_names(name, p->n, y->from);
     return name;
