@@ -153,6 +153,67 @@ sooner @reassociate: running_sum(x, axis=0) => sum(x, axis=0) + 0 * x when matri
 END
 }
 
+@test "powers, casts, matrices, pools and transforms; what overflow, underflow and wrapping refute" {
+    cat >true.rules <<'END'
+big @algebra: x ** 2000 => square(x ** 1000) when float(x)
+far @algebra: (x ** 1000) ** 900 => x ** 900000 when float(x)
+down @algebra: x ** -2000 => 1 / x ** 2000 when float(x)
+lift @algebra: cast(x * y, dtype='complex128') => cast(x, dtype='complex128') * cast(y, dtype='complex128') when float(x), same_dtype(x, y)
+nothing @algebra: a / (x - x) => a / (x * 0) when float(x), same_dtype(a, x)
+minus: -(-3 * x) => 3 * x when float(x)
+pools @reassociate: avg_pool(x + y, [2]) => avg_pool(x, [2]) + avg_pool(y, [2]) when same_shape(x, y), same_dtype(x, y), float(x)
+dfts @algebra: dft(x + y, axis=a) => dft(x, axis=a) + dft(y, axis=a) when same_shape(x, y), same_dtype(x, y)
+sorts: sort(sort(x, axis=a), axis=a) => sort(x, axis=a)
+roots: sqrt(x) * sqrt(x) => x when nonnegative(x), float(x)
+invs @algebra: det(inv(x)) => 1 / det(x) when float(x)
+twice @algebra: inv(inv(x)) => x when float(x)
+args: argmax(-x, axis=a) => argmin(x, axis=a) when float(x)
+fulls: full(s, v) * 2 => full(s, v * 2)
+conjs: conj(conj(x)) => x
+hyp @stabilize: sqrt(x * x + y * y) => hypot(x, y) when float(x), same_dtype(x, y)
+less @stabilize: exp(x) - 1 => expm1(x) when float(x)
+logs @fast: log(x * x) => 2 * log(x) when float(x)
+maxs: maximum(x, -inf) => x when float(x)
+vars @algebra: var(x) => mean(square(x)) - square(mean(x)) when float(x)
+adds @reassociate: inc_subtensor(x, y, index='...') => x + y when float(x)
+END
+    proves true.rules <<'END'
+big|algebra  holds: .* everywhere; float16 float32 float64$
+far|algebra  holds: .* everywhere; float16
+down|algebra  holds: .* everywhere; float16
+lift|algebra  proved: rational identity; .* for finite x, y where nothing overflows or underflows
+nothing|algebra  holds: .* worst 0 ulp, for finite a, x
+minus|exact    proved: rational identity; .* worst 0 ulp, everywhere
+pools|rounded  holds: .* everywhere
+dfts|algebra  holds: .* everywhere; .*complex64 complex128$
+sorts|exact    holds: .* worst 0 ulp, everywhere; bool int8
+roots|exact    holds: .* everywhere
+invs|algebra  holds: .* everywhere
+twice|algebra  holds: .* everywhere but for the sign of 0
+args|exact    holds: .* worst 0 ulp, everywhere
+fulls|exact    holds: .* worst 0 ulp, everywhere; int8
+conjs|exact    holds: .* worst 0 ulp, everywhere; .*complex64 complex128$
+hyp|stable   holds: .* for finite x, y where nothing overflows or underflows
+less|stable   holds: .* everywhere but for the sign of 0
+logs|fast     holds: .* for finite x other than 0
+maxs|exact    holds: .* worst 0 ulp, everywhere
+vars|algebra  holds: .* everywhere; float16 float32 float64$
+adds|rounded  holds: .* everywhere
+END
+    refutes <<'END'
+open @algebra: (x ** y) * x => x ** (y + 1) when float(x), same_dtype(x, y)|x = -1.0 \(float64\), y = .*, left = -1.0, right = 1.0
+wrong: x * 3 / 3 => x when float(x)|x = .*, left = inf, right = [0-9]
+wraps: cast(x + y, dtype='float64') => cast(x, dtype='float64') + cast(y, dtype='float64') when integer(x), same_dtype(x, y)|x = 9223372036854775807 \(int64\), y = 1
+stable @stabilize: hypot(x, y) => sqrt(x * x + y * y) when float(x), same_dtype(x, y)|x = .*, left = 1.79.*, right = inf
+matrix @algebra: inv(x) => x when float(x)|x = \[\[.*left = .*, right = 
+order: x * y * z => x * (y * z) when float(x)|x = .*, left = nan, right = 0.0
+small: sqrt(square(x)) => abs(x) when float(x)|x = .*e-308 \(float64\), left = 0.0
+unsigned: abs(-x) => abs(x)|x = 1 \(uint8\), left = 255, right = 1
+times @reassociate: sum(x, axis=0) + sum(y, axis=0) => sum(x - y, axis=0) when same_shape(x, y), same_dtype(x, y)|x = .*, left = 
+half @fast: x * abs(y) => abs(x * y) when float(x), same_dtype(x, y)|x = -1.0 \(float64\), y = 1.0 \(float64\), left = -1.0, right = 1.0
+END
+}
+
 @test "a false rule has a counter-example" {
     refutes <<'END'
 sign: x - (y - z) => x - y - z|x = 1.0 \(float64\), y = 1.0 \(float64\), z = 1.0 \(float64\), left = 1.0, right = -1.0
