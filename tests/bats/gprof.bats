@@ -606,6 +606,13 @@ int64(floor(sqrt(x.shape[0] + 1)))|3|?
 x.shape[0] * 2 - 3|15|2*n - 3
 -x.shape[0] + 20|11|-n + 20
 abs(x.shape[0])|9|n
+int64(x.shape[0] * 0.5)|4|?
+int64(float64(x.shape[0]))|9|n
+int64(float64(x.shape[0]) - 0.5)|8|?
+int64(float64(x.shape[0] * 2 - 3))|15|2*n - 3
+minimum(int32(x.shape[0]), 5)|5|?
+x.size + 1|10|n + 1
+int64(7.9)|7|7
 u|?|?
 int64(u)|?|?
 END
