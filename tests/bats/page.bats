@@ -174,8 +174,17 @@ P
     grep -q 'data-path="a[0-9]*/' 9.svg
     bad 2 E_USAGE '\-\-depth needs -O svg, dot or tree' 'gload m.yaml -O html --depth 2'
     bad 2 E_USAGE '\-\-depth must be at least 1' 'gload m.yaml -O svg --depth 0'
+    # constants, dims and inputs that are outputs: what nothing is connected with stands in rows of its own
+    local name inputs='' outputs=''
+    for name in {b..g}{t..w}; do
+        inputs+=", $name: float64"
+        outputs+=", ${name}o: $name"
+    done
+    printf 'thunkline: 1\ninputs: {x: "float64[n]"%s}\noutputs: {k: n, c: "array([1., 2.])", y: x + n%s}\n' "$inputs" "$outputs" >leaf.yaml
+    gload leaf.yaml -O svg -o leaf.svg
+    for name in constant n x add {b..g}{t..w}; do grep -q ">$name<" leaf.svg || fail "there is no $name"; done
     # boxes that lie in each other, and no two nodes of one box on top of each other
-    "$PYTHON" - 9.svg <<'P'
+    cat >rects.py <<'P'
 import re, sys
 rects = [(m[0], *map(float, m[1:])) for m in re.findall(r'data-path="([^"]*)" x="([^"]*)" y="([^"]*)" width="([^"]*)" height="([^"]*)"', open(sys.argv[1]).read())]
 inside = lambda a, b: b[1] <= a[1] and b[2] <= a[2] and a[1] + a[3] <= b[1] + b[3] and a[2] + a[4] <= b[2] + b[4]
@@ -184,7 +193,10 @@ for i, a in enumerate(rects):
     for b in rects[:i]:
         assert apart(a, b) or inside(a, b) or inside(b, a), (a, b)
 assert any(inside(a, b) for a in rects for b in rects if a is not b)
+assert len(rects) > 9
 P
+    "$PYTHON" rects.py 9.svg
+    "$PYTHON" rects.py leaf.svg
 }
 
 @test "gprof -O html: the costs, memory and frames of -O json" {
