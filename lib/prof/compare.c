@@ -170,11 +170,12 @@ static Growths worse_ops(Profile *p, const Compared *c, double limit) {
 /* ---- reports ---- */
 static void cost_text(const char *cost, double v, Str *out) {
     size_t n = strlen(cost);
+    bool bytes = n >= 5 && strcmp(cost + n - 5, "bytes") == 0 &&
+                 strcmp(cost, "unknown_bytes") != 0; /* a number of Applies */
     if (n > 2 && strcmp(cost + n - 2, "_s") == 0 && strcmp(cost, "gflops_per_s") != 0)
         profile_time_text(v, out);
     else
-        prof_count_text(v, n >= 5 && strcmp(cost + n - 5, "bytes") == 0 ? "B" : "",
-                        out);
+        prof_count_text(v, bytes ? "B" : "", out);
 }
 
 static void growth_text(Session *s, const Growth *g, Str *out) {

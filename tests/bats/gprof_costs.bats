@@ -82,6 +82,7 @@ Y
 }
 
 @test "--compare names each op and each cost that got worse" {
+    local text
     gload --new -i 'x: float64[n]' -e 'y = sort(exp(x))' -e 'z = cumsum(y)' --outputs z -o old.tlg
     gload --new -i 'x: float64[n]' -e 'y = sort(exp(x))' -e 'z = cumsum(cumsum(y)) @ tanh(x)' --outputs z -o new.tlg
     gprof old.tlg --static --dim n=1000 -O json -o old.json
@@ -95,6 +96,17 @@ Y
     grep -q 'note: bytes was 48.0 kB and is now' .err
     grep -q 'note: math_calls was 1.00k and is now 2.00k' .err
     grep -q 'note: running_sum: flops was 1.00k and is now 2.00k' .err
+    # costs that are symbols now aren't compared with numbers; times of a run with those of another
+    like 'gprof new.tlg --static --compare old.json' '^applies +3 +6 +2.000$' '^unknown_bytes +0 +0 +1.000$'
+    run ! grep -Eq '^flops +[0-9]|got worse' .out
+    ok 'gprof new.tlg --static --compare old.json -O json | jq -c .worse' '[]'
+    gprof old.tlg 'x=ones(1000)' -O json -o run.json
+    gprof new.tlg 'x=ones(1000)' --compare run.json -O json | jq -e '.worse | map(select(.op == "tanh") | .cost) | sort == ["bytes", "flops", "math_calls", "time_s"]'
+    for text in '[]' '{"profile": 1}' '{"op": [{"name": "exp", "flops": "many"}]}' 3; do
+        echo "$text" >odd.json
+        shell 'gprof new.tlg --static --dim n=9 --compare odd.json'
+        [ "$status" = 3 ] && grep -q 'odd.json' .err || complain 'should be no report' "$text"
+    done
     # nothing got worse, and reports without ops
     gprof old.tlg --static --dim n=1000 --compare old.json -O json | jq -e '.worse == []'
     gprof old.tlg --static --dim n=1000 --by apply -O json -o apply.json

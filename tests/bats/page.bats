@@ -223,6 +223,11 @@ P
     model
     gprof m.yaml --static --dim n=10 -O json -o old.json
     ok 'gprof m.yaml --static --dim n=20 --compare old.json -O html -o c.html'
+    # of a run, and of costs that are symbols now
+    ok 'gprof m.yaml --dim n=20 --repeat 2 --compare old.json -O html -o run.html'
+    valid run.html
+    ok 'gprof m.yaml --static --compare old.json -O html -o symbols.html'
+    valid symbols.html
     valid c.html
     page ask c.html '[x for x in d["compare"]["total"] if x[0] == "read_bytes"][0]' >t
     page ask c.html '[[was, now] for _, was, now, worse in d["compare"]["total"] if worse and now > was] != []' | grep -q True
