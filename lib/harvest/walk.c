@@ -45,17 +45,6 @@ static bool walk_sow(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
 }
 
 /* ---- functions ---- */
-/* The value of a function's dim name: a size of one of the arguments. */
-static Var call_dim_value(HarvestWalk *w, const Graph *fn, Sym name, const Var *arg) {
-    for (size_t i = 0; i < fn->inputs.n; i++) {
-        Var v = shape_of_dim(w->b, var_type(fn, fn->inputs.p[i]), arg[i], name);
-        if (v != VAR_NONE) return v;
-    }
-    fail(w->b->s, w->b->from.at, E_NAME, "no argument of %s determines its dim %s",
-         sym_text(w->b->s, fn->name), sym_text(w->b->s, name));
-    return VAR_NONE;
-}
-
 static bool bind_call_leaves(HarvestWalk *w, const Graph *fn, const Var *arg,
                              Var *map) {
     for (uint32_t i = 0; i < fn->nleaf; i++) {
@@ -63,7 +52,7 @@ static bool bind_call_leaves(HarvestWalk *w, const Graph *fn, const Var *arg,
         if (var_is_const(fn, v))
             map[v] = graph_share_const(w->b->g, fn, v, w->b->intern);
         else if (var_leaf(fn, v) == LEAF_DIM)
-            map[v] = call_dim_value(w, fn, fn->leaf[i].name, arg);
+            map[v] = shape_of_call_dim(w->b, fn, arg, fn->leaf[i].name);
         if (var_leaf(fn, v) == LEAF_DIM && map[v] == VAR_NONE) return false;
     }
     for (size_t i = 0; i < fn->inputs.n; i++)

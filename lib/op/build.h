@@ -72,6 +72,9 @@ Var shape_of(Builder *b, Var x, int axis);
 /* The size of the dim `name` of a parameter of type t, as its argument x shows it,
  * which may have leading axes of its own. VAR_NONE: t doesn't have the dim. */
 Var shape_of_dim(Builder *b, const Type *t, Var x, Sym name);
+/* The size of the dim `name` of a function, as the arguments of a call show it;
+ * VAR_NONE: diagnosed. */
+Var shape_of_call_dim(Builder *b, const Graph *fn, const Var *arg, Sym name);
 Var shape_vector(Builder *b, Var x); /* int64 [ndim] */
 /* Writes the sizes of x's dims from `first` on to item[n..]; returns the new n. */
 size_t shape_items(Builder *b, Var x, int first, size_t n, Var *item);

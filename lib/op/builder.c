@@ -92,6 +92,17 @@ Var shape_of_dim(Builder *b, const Type *t, Var x, Sym name) {
     return VAR_NONE;
 }
 
+Var shape_of_call_dim(Builder *b, const Graph *fn, const Var *arg, Sym name) {
+    size_t mark = diag_count(b->s);
+    for (size_t i = 0; i < fn->inputs.n; i++) {
+        Var v = shape_of_dim(b, var_type(fn, fn->inputs.p[i]), arg[i], name);
+        if (v != VAR_NONE || diag_failed(b->s, mark)) return v;
+    }
+    fail(b->s, b->from.at, E_NAME, "no argument of %s determines its dim %s",
+         sym_text(b->s, fn->name), sym_text(b->s, name));
+    return VAR_NONE;
+}
+
 Var shape_vector(Builder *b, Var x) {
     if (x == VAR_NONE) return VAR_NONE;
     const Type *t = var_type(b->g, x);

@@ -171,6 +171,27 @@ w_new = [0.5, 1.5, 2.0]'
     ok 'grewrite --ops own.yaml own.tlg -O onnx | grun - x=[0,1] | diff - a.out'
 }
 
+@test "a called function has the dims of its arguments" {
+    cat >calls.yaml <<'END'
+thunkline: 1
+inputs: {x: 'float64[3]', y: 'float64[n]', c: bool}
+functions:
+  f: {inputs: {a: 'float64[n]'}, let: 'r = reshape(a * n, (n, 1))', outputs: [r]}
+  g: {inputs: {a: 'float64[p]', b: bool}, let: 'r = ifelse(b, sum(f(a)) + p, a[0])', outputs: [r]}
+let: |
+  u = f(x)
+  v = f(y)
+  w = g(x, c)
+  z = scan(lambda s: s + g(x, c), outputs_info=[0.], n_steps=2)
+outputs: [u, v, w, z]
+END
+    ok 'gload calls.yaml -o calls.onnx'
+    local c
+    for c in True False; do
+        ok "grun calls.yaml x=[1,2,3] y=[4,5] c=$c >a.out && grun calls.onnx x=[1,2,3] y=[4,5] c=$c | diff a.out -" || return
+    done
+}
+
 @test "onnx's checker has nothing to say" {
     /usr/bin/python3 -c 'import onnx' 2>/dev/null || skip 'python3-onnx is not installed'
     again "$values" 'ifelse(c, exp(x), ifelse(sum(x) > 3, sin(x), -x))' 'scan(lambda a, s: s * 0.5 + a, sequences=[x], outputs_info=[x[0] * 0])' 'x[:, None, [[0, 1], [1, 0]]]' 'set_subtensor(x[x > 1], 7)'

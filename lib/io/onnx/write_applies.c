@@ -348,6 +348,30 @@ static bool widen_apply(OnnxWriting *w, ApplyId a, bool *done) {
 
 /* ---- Applies ---- */
 
+/* The Applies of a function again, whose types and dims are now those of the call. */
+static bool inline_call(OnnxWriting *w, const Graph *fn, const Var *in, Var *out) {
+    Builder *b = &w->frame->b;
+    Var *map = graph_import_map(fn, w->a, in);
+    for (uint32_t i = 0; i < fn->nleaf; i++) {
+        Var v = fn->leaf[i].var;
+        if (map[v] != VAR_NONE) continue;
+        map[v] = var_leaf(fn, v) == LEAF_DIM
+                     ? shape_of_call_dim(b, fn, in, fn->leaf[i].name)
+                     : graph_copy_leaf(b->g, fn, v, true);
+        if (map[v] == VAR_NONE) return false;
+    }
+    for (ApplyId a = 0; a < fn->napply; a++) {
+        const Apply *ap = &fn->apply[a];
+        Var *arg = NEW_N(w->a, ap->nin + 1u, Var);
+        for (uint32_t i = 0; i < ap->nin; i++)
+            arg[i] = map[apply_in(fn, a)[i]];
+        if (!op_apply(b, ap->op, ap->props, ap->nin, arg, map + ap->out)) return false;
+    }
+    for (size_t i = 0; i < fn->outputs.n; i++)
+        out[i] = map[fn->outputs.p[i].var];
+    return true;
+}
+
 /* The function or the op's body in place of its call. */
 static bool write_inlined(OnnxWriting *w, ApplyId a, const Graph *fn) {
     OutFrame *f = w->frame;
@@ -357,7 +381,9 @@ static bool write_inlined(OnnxWriting *w, ApplyId a, const Graph *fn) {
     if (fn->effects.n)
         return fail(w->s, NOWHERE, E_TYPE, "ONNX has no effects, such as %s",
                     fn->apply[fn->effects.p[0]].op->name);
-    return graph_inline(f->g, fn, in, true, out) && write_as(w, a, out);
+    bool ok = ap.op->body ? graph_inline(f->g, fn, in, true, out)
+                          : inline_call(w, fn, in, out);
+    return ok && write_as(w, a, out);
 }
 
 static bool fail_no_op(OnnxWriting *w, const Op *op) {
