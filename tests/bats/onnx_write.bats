@@ -192,6 +192,15 @@ END
     done
 }
 
+@test "an index has as many items as it likes" {
+    local ones zeros
+    printf -v ones '1,%.0s' {1..32}
+    printf -v zeros '0,%.0s' {1..31}
+    ok "gload --new -i x:int64 -e 'y = full((${ones%,}), 7)[None,${zeros}x]' -e 'z = full((${ones%,}), 7)[...,None,${zeros}x:]' --outputs y,z -o i.onnx"
+    ok 'grun i.onnx x=0' 'y = [7]
+z = [[7]]'
+}
+
 @test "onnx's checker has nothing to say" {
     /usr/bin/python3 -c 'import onnx' 2>/dev/null || skip 'python3-onnx is not installed'
     again "$values" 'ifelse(c, exp(x), ifelse(sum(x) > 3, sin(x), -x))' 'scan(lambda a, s: s * 0.5 + a, sequences=[x], outputs_info=[x[0] * 0])' 'x[:, None, [[0, 1], [1, 0]]]' 'set_subtensor(x[x > 1], 7)'

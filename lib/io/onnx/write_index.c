@@ -83,7 +83,7 @@ static bool add_items(IndexText *q, const char *text) {
     int gap = -1;
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, ",");
-        bool ok = q->n < MAX_NDIM;
+        bool ok = q->n < 2 * MAX_NDIM;
         if (memchr(p, ':', n))
             ok = ok && add_slice(q, p, n);
         else if (*p == 'N')
