@@ -192,6 +192,21 @@ END
     done
 }
 
+@test "repeats, by one count and by several, known and not" {
+    while IFS='|' read -r k e values; do
+        gload --new -i 'x: float64[n, 2]' -i "k: $k" -e "y = repeat(x, k, axis=$e)" --outputs y -o r.tlg
+        ok 'gload r.tlg -o r.onnx' || return
+        ok "grun r.tlg x=[[1,2],[3,4]] k=$values >a.out && grun r.onnx x=[[1,2],[3,4]] k=$values | diff a.out -" || return
+    done <<'END'
+int64|0|2
+int64|1|3
+int64[1]|1|[3]
+int64[2]|1|[2,3]
+int64[n]|0|[2,1]
+int64[?]|0|[0,2]
+END
+}
+
 @test "an index has as many items as it likes" {
     local ones zeros
     printf -v ones '1,%.0s' {1..32}
