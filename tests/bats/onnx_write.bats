@@ -216,6 +216,66 @@ END
 z = [[7]]'
 }
 
+@test "values and ops that ONNX lacks, wherever they are" {
+    local in e code text
+    while IFS='|' read -r in e code text; do
+        gload --new -i 'x: float64[3]' -i 'c: bool' -i "$in" -e "y = $e" --outputs y --on-unused-input ignore -o lacks.tlg || return
+        bad 3 "$code" "$text" 'gload lacks.tlg -O onnx' || return
+    done <<'END'
+k: int64|x[ifelse(c, slice(0, 2), slice(0, 1))]|E_TYPE|a constant is slice, a type that ONNX does not have
+k: int64|slice(0, 2)|E_TYPE|the output 'y' is slice, a type
+i: slice|x[i]|E_TYPE|the input 'i' is slice, a type
+l: list(random)|x|E_TYPE|the input 'l' is list.random., a type
+s: sparse('csr', float64[2, 3])|x|E_TYPE|the input 's' is sparse
+l: list(float64[?])|list_reverse(l)|E_NAME|ONNX has no op for list_reverse
+l: list(float64[?])|l[:1]|E_ARG|ONNX has no slice of a list
+l: list(float64[?])|scan(lambda s: list_append(s, x), outputs_info=[l], n_steps=3)|E_TYPE|loops of ONNX have tensors
+k: int64|scan(lambda s: s + erfinv(x), outputs_info=[x], n_steps=3)|E_NAME|ONNX has no op for erfinv
+k: int64|scan(lambda s: [s * 2, {"until": erfinv(s[0]) > 1}], outputs_info=[x], n_steps=3)|E_NAME|ONNX has no op for erfinv
+k: int64|ifelse(c, erfinv(x), x)|E_NAME|ONNX has no op for erfinv
+k: int64|ifelse(c, x, erfinv(x))|E_NAME|ONNX has no op for erfinv
+k: int64|x[erfinv(x) > 0]|E_NAME|ONNX has no op for erfinv
+z: complex64[3]|sum(z)|E_DTYPE|ONNX has no sum of complex64 numbers
+z: complex64[3]|real(z)|E_ARG|ONNX has no complex numbers
+z: complex64[3]|conj(z)|E_ARG|ONNX has no complex numbers
+v: uint32[3]|~v|E_ARG|ONNX has no invert of unsigned integers before opset 18
+v: float64[k]|convolve(x, v)|E_ARG|ONNX has no convolve by a length that is known only in a run
+v: float64[3]|convolve(x, v, mode='same')|E_ARG|ONNX has no convolve with another mode than full
+p: float32[1, 1, n, m]|conv(p, float32(ones((1, 1, 3, 3))), padding='same')|E_ARG|padding='same' needs sizes that are known
+p: float32[1, 1, n, m]|sum_pool(p, 2, ceil=True)|E_ARG|ONNX has no sum_pool with ceil=True
+p: float32[1, 1, n, m]|resize(p, (5, 3), 'linear', antialias=True)|E_ARG|ONNX has no resample at such places
+v: float64[3]|scatter_nd(v, [[0]], [1.], reduction='max')|E_ARG|ONNX has no largest or smallest of elements at an index before opset 18
+END
+}
+
+@test "what two branches share, conditions that are numbers, weights of other kinds" {
+    ok 'gload --new -i "x: float64[3]" -i c:bool -i k:int64 -e "y = exp(x)" -e "a = ifelse(c, y * 2, y * 3)" -e "b = ifelse(c, sin(x) + 2, ifelse(k, sin(x) + 1, x))" -e "d = ifelse(k, ifelse(c, cos(x) + 1, x), cos(x) + 2)" --outputs a,b,d -o s.tlg && gload s.tlg -o s.onnx'
+    local v
+    for v in 'c=True k=0' 'c=False k=2'; do
+        ok "grun s.tlg x=[1,2,3] $v >a.out && grun s.onnx x=[1,2,3] $v | diff a.out -" || return
+    done
+    # a weight that is a view, a list, one without a value, a dim that no input has, a doc
+    cat >kinds.yaml <<'END'
+thunkline: 1
+doc: Weights of all kinds.
+dims: [m]
+inputs: {x: 'float64[2]'}
+shared:
+  w: 'float64[3, 2] = transpose([[1., 2., 3.], [4., 5., 6.]])'
+  l: 'list(float64[?]) = [[1., 2.], [3.]]'
+let: |
+  y = w @ x
+  z = l[0] + 1.
+  a = arange(m)
+outputs: [y, z, a]
+END
+    ok 'gload kinds.yaml -O onnx --opset 20 >kinds.onnx'
+    like 'gload --info kinds.onnx' 'Weights of all kinds' 'l +list\(float64\[\?\]\)' 'm +int64'
+    ok "grun kinds.onnx x=[1,2] l=[[1,2],[3]] m=2" 'y = [9.0, 12.0, 15.0]
+z = [2.0, 3.0]
+a = [0, 1]'
+}
+
 @test "onnx's checker has nothing to say" {
     /usr/bin/python3 -c 'import onnx' 2>/dev/null || skip 'python3-onnx is not installed'
     again "$values" 'ifelse(c, exp(x), ifelse(sum(x) > 3, sin(x), -x))' 'scan(lambda a, s: s * 0.5 + a, sequences=[x], outputs_info=[x[0] * 0])' 'x[:, None, [[0, 1], [1, 0]]]' 'set_subtensor(x[x > 1], 7)'
