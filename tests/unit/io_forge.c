@@ -36,8 +36,12 @@ static const char text[] =
     "  t = transpose(x)\n"
     "  f = sow(exp(y), tag='a', name='f')\n"
     "  p = sow(exp(z), tag='a', name='p')\n"
-    "outputs: [y, z, k, c, e, b, h, t]\n"
+    "  m = max_pool(reshape(x, (1, 1, n, 3)), 2, padding='valid')\n"
+    "  o = norm(x, ord=2.0) + grad_clip(z, -1.0, 1.0)\n"
+    "outputs: [y, z, k, c, e, b, h, t, m, o]\n"
     "updates: {w: w + y, v: v + 1.0}\n"
+    "aliases: {y: 'layer/0:0', w: w.0}\n"
+    "statistics: [v]\n"
     "compare: {y: \"rtol=0.5, atol=0.5\", z: \"rtol=0.25, atol=0\"}\n";
 
 static void output_of(Graph *g, const char *label, const char *type, const Value *v) {
@@ -72,6 +76,13 @@ static void add_values(Graph *g) {
     value_unref(&none);
     value_unref(&sparse);
     value_unref(&dense);
+}
+
+/* An Apply that was in the body of a function, which was called here. */
+static void add_call(Graph *g) {
+    Span *at = &g->origin[0].at;
+    CHECK(at->source != 0, "%s", "an Apply without a source");
+    at->source = source_called(s, at->source, g->origin[1].at);
 }
 
 /* ---- items ---- */
@@ -143,6 +154,8 @@ static const char *const refusals[] = {
     "expected an op and its props",
     "props without ops",
     "a source has four parts",
+    "a source that can't have been called",
+    "a source of an earlier one, which is missing",
     /* leaves and constants */
     "leaves out of place",
     "columns of leaves that don't belong together",
@@ -163,6 +176,9 @@ static const char *const refusals[] = {
     "a value has",
     "an array of a value has",
     "an array of a value has no dtype",
+    "a place in a file has five parts",
+    "a graph that comes through a pipe can't name files",
+    "a random state in another file",
     /* Applies, names and interface */
     "Applies out of place",
     "columns of Applies that don't belong together",
@@ -182,6 +198,8 @@ static const char *const refusals[] = {
     "effects out of order",
     "a comparison of",
     "two comparisons of one variable",
+    "can't be a model's",
+    "can't be a statistic",
     "an interface out of place",
     "an incomplete interface",
     /* graphs */
@@ -333,6 +351,33 @@ static const struct {
               BYTES("\xD8\x47\x40"),
               BYTES("\x9F\xFF")};
 
+/* In place of a key and its value: values in another file. */
+static const struct {
+    const char *p;
+    size_t n;
+} places[] = {BYTES("\x64"
+                    "file\x85\x61"
+                    "a\0\0\0\0"),
+              BYTES("\x64"
+                    "file\x84\x61"
+                    "a\0\0\0"),
+              BYTES("\x64"
+                    "file\x85\0\0\0\0\0"),
+              BYTES("\x64"
+                    "file\x85\x61"
+                    "a\x20\0\0\0"),
+              BYTES("\x64"
+                    "file\x85\x61"
+                    "a\0\x20\0\0"),
+              BYTES("\x64"
+                    "file\x85\x61"
+                    "a\0\0\x60\0"),
+              BYTES("\x64"
+                    "file\x85\x61"
+                    "a\0\0\0\x60"),
+              BYTES("\x64"
+                    "file\xF6")};
+
 /* A list or map that holds one fewer or one more: its count is in the head's byte. */
 static void recount(const Str *a, size_t end, const Item *x, size_t to, bool more) {
     unsigned char head = (unsigned char)a->p[x->head];
@@ -391,6 +436,7 @@ static void each_item(void) {
     CHECK(g != NULL, "%s", g ? "" : diag_first_error(s)->text);
     if (!g) return;
     add_values(g);
+    add_call(g);
     vec_push(s, &g->steps, ((Step){"gload", "0.1.0", "m.yaml"}));
     Str a = STR(s);
     CHECK(io_text(g, &(WriteOptions){.format = IO_TLG}, &a));
@@ -400,6 +446,8 @@ static void each_item(void) {
         const Item *x = &items.p[i];
         for (size_t k = 0; k < sizeof others / sizeof *others; k++)
             splice(&a, end, x->at, x->end, others[k].p, others[k].n, "other");
+        for (size_t k = 0; x->pair && k < sizeof places / sizeof *places; k++)
+            splice(&a, end, x->at, x->pair, places[k].p, places[k].n, "place");
         if (x->bytes) each_byte(&a, end, x);
         if (!x->head) sections(&a, end, x);
         recount(&a, end, x, x->pair ? x->pair : x->end, false);
