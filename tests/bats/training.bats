@@ -303,6 +303,52 @@ END
     [ $(($(calls_saved k.tlg) % 3)) = 0 ]
 }
 
+@test "SIGUSR1 says how far a run is: in calls, or steps of one; and how long it still takes" {
+    counting_model
+    gload --new -i 'n: int64' -e 'y = scan(lambda s: s + 1, outputs_info=0.0, n_steps=n, keep=1)[-1]' --outputs y -o one.tlg
+    local pid rate line
+    # says LINE...: what it says when it is asked; the program is $pid
+    says() {
+        "$@" >/dev/null 2>err 3>&- &
+        pid=$!
+        waits catches_usr1 $pid
+        waits eval 'kill -USR1 $pid; grep -Eq "/s" err'
+        kill -TERM $pid
+        wait $pid || [ $? = 143 ]
+        line=$(grep -m 1 /s err)
+    }
+    says grun one.tlg n=1000000000000000
+    grep -Eq '^grun: 0% [0-9]+/1000000000000000 steps, [0-9.e+]+/s, [0-9.]+ h left$' <<<"$line"
+    says grun count.yaml --steps 1000000000000
+    grep -Eq '^grun: 0% [0-9]+/1000000000000 calls, [0-9.e+]+/s, [0-9.]+ h left, y = [0-9.e+]+$' <<<"$line"
+    rate=$(sed 's/.* calls, \(.*\)\/s.*/\1/' <<<"$line")
+    says grun count.yaml --steps "$(awk -v r="$rate" 'BEGIN { printf "%d", r * 1500 }')" --progress
+    grep -Eq ' calls, [0-9.e+]+/s, [0-9]+ min left, y = ' <<<"$line"
+    # of lines nobody knows how many there are
+    mkfifo f
+    grun one.tlg --lines <f >out 2>err 3>&- &
+    pid=$!
+    exec 4>f
+    printf '{"n": 2}\n{"n": 3}\n' >&4
+    waits eval '[ "$(wc -l <out)" = 2 ]'
+    waits eval 'kill -USR1 $pid; grep -q "2 calls" err'
+    exec 4>&-
+    wait $pid
+    grep -Eq '^grun: 2 calls, [0-9.e+]+/s, y = 3$' err
+}
+
+@test "a signal ends a run that keeps a curve, and no state" {
+    counting_model
+    grun count.yaml --steps 1000000000 --plot c.svg >/dev/null 2>err &
+    local pid=$!
+    waits catches_usr1 $pid
+    waits eval 'kill -USR1 $pid; grep -q calls err'
+    kill -TERM $pid
+    wait $pid || [ $? = 143 ]
+    grep -Eq '^grun: SIGTERM: ended after [0-9]+ of 1000000000 calls$' err
+    grep -q '<svg' c.svg
+}
+
 @test "--until ends the run after the call for which it holds" {
     line_model
     counting_model
@@ -338,6 +384,10 @@ END
     [ "$(cat screen)" = $'call\ty\n'"$half"$'\t'"$half"$'\n'"$((2 * half))"$'\t'"$((2 * half))" ]
     tty 'gload -i "x: int64" -e "6 // x" | grun "x=concatenate([ones(20000, dtype=\"int64\"), [0]])" --each x --progress' >seen || [ $? = 5 ]
     sed -e 's/\r$//' -e 's/.*\r\x1b\[K//' seen | head -n 1 | grep -aq '^grun: .*error\[E_ARITHMETIC\]'
+    # a line is never wider than the terminal
+    tty "stty cols 30; grun count.yaml --steps $((2 * half)) --progress" >seen
+    tr '\r' '\n' <seen | sed 's/\x1b\[K//' | awk 'length > 29 { exit 1 }'
+    grep -aEq '[0-9]+% [0-9]+/' seen
     tty 'grun count.yaml --steps 20000 --no-progress --progress' >seen
     [ "$(tr -d '\r' <seen)" = 'y = 20000' ]
     ok 'grun count.yaml --steps 20000 --progress' 'y = 20000'
