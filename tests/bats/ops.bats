@@ -233,6 +233,14 @@ END
   f: x\n|E_FORMAT|3:6|a mapping
   f:\n    inputs: x\n    def: x * sin\n|E_NAME|5:14|there is a function sin: call it, as in sin\(x\)
   f:\n    inputs: x\n    props: {fn: graph = sin}\n    def: x\n|E_PLUGIN|5:13|a function has no default but None
+  f:\n    inputs: x\n    def: x\n    replace: true\n    pushforward: {r: t_x}\n|E_PLUGIN|3:3|replaced at once
+  f:\n    inputs: x\n    props: "p: int = 1"\n    outputs: p\n    def: x\n|E_PLUGIN|6:14|p is an input or a prop already
+  f:\n    inputs: x, y, z\n    def: x + y + z\n    associative: true\n|E_PLUGIN|3:3|two inputs can be associative
+  f:\n    inputs: x\n    def: "(lambda q: q)(x) + q"\n|E_NAME|5:30|.q. is not defined in this text of f
+  f:\n    inputs: x\n    def: "(lambda xs: xs)(x) + xz"\n|E_NAME|5:32|.xz. is not defined in this text of f: did you mean .x.
+  f:\n    inputs: {x: tensor, y?: tensor}\n    def: x\n    adjoint: {x: "[g, g]", y: 0}\n    example: f(2.0) -> 2.0\n|E_SHAPE|6:19|must have the shape of x
+  f:\n    inputs: x\n    def: sin(x)\n    pullback: {x: "[[g]]"}\n    example: f([1., 2.]) -> 1\n|E_SHAPE|6:20|must have the shape of x, float64
+  f:\n    inputs: x, n\n    def: x * n\n    partials: {x: n, n: x}\n    disconnected: n, m\n|E_PLUGIN|7:22|it has no input m
 END
 }
 
@@ -241,6 +249,10 @@ END
     row 'r = s\n      s = r'
     bad 3 E_CYCLE 'r -> s -> r' 'gload --ops o.yaml -e 1.5'
     grep -q 'o.yaml:6:11: ' .err
+    row 'r = r + x'
+    bad 3 E_CYCLE 'the name is defined in terms of itself: r -> r' 'gload --ops o.yaml -e 1.5'
+    row "$(printf 'a%d = a%d\\n      ' 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 10 11 11 12 12 1)r = a1"
+    bad 3 E_CYCLE 'a1 -> a2 -> a3 -> a4 -> a5 -> a6 -> a7 -> a8 -> a9 -> a10$' 'gload --ops o.yaml -e 1.5'
     row 'q = x'
     bad 3 E_PLUGIN 'no line defines r' 'gload --ops o.yaml -e 1.5'
     row 'r = x\n      r = x'
@@ -525,6 +537,55 @@ shp(y, [1.5])#E_TYPE#expected an integer, not a float
 anyf('a')#E_TYPE#a string can.t be a value
 END
     ok "gload --ops o.yaml --new -i 'x: float64[3]' -e 'c = sum(f20($(seq -f x%.0f 20 | sed 's/[0-9]*//g' | paste -sd,)))' --outputs c | ggrad --ops o.yaml | grun --ops o.yaml x=[1,2,3]" $'c = 120.0\nd_c_d_x = [20.0, 20.0, 20.0]'
+}
+
+@test "ops of ops in loops, of many inputs, with functions of their own: as in their definition, with and without rewriting" {
+    local many sum expr want mode
+    many=$(seq -s', ' -f 'a%g' 20) sum=$(seq -s' + ' -f 'a%g' 20)
+    ops "  f20:\n    inputs: $many\n    def: $sum\n"
+    cat >>o.yaml <<'END'
+  two:
+    inputs: x
+    outputs: s, p
+    def: (x + x, x * x)
+  use:
+    inputs: x
+    def: two(x)[0] + two(x)[1]
+  more:
+    inputs: {x: tensor, y?: tensor}
+    def: use(x) + f20(x, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, x)
+  own:
+    inputs: x
+    def: |
+      h = lambda v: v * x
+      r = h(h(x)) + astype(x, float32)
+    flops: 3 * x.size
+  kinds:
+    inputs: {x: tensor, n: int}
+    props: "p: int, q: axis, s: str, d: float, t: dtype, b: bool, l: ints, a: axes, m: sides"
+    def: x * p * d
+    adjoint: {x: g * p * d}
+    flops: n.ndim + sum(l) + sum(a) + sum(m) + x.size
+  test:
+    inputs: x
+    def: x > 0
+    partials: {x: 0}
+END
+    while IFS='#' read -r expr want; do
+        ok "gload --ops o.yaml --new -i 'x: float64[3]' -e \"out = $expr\" --outputs out -o u.tlg" || return
+        for mode in FAST_RUN FAST_COMPILE DEBUG; do
+            ok "grun --ops o.yaml u.tlg x=[1,2,3] --mode $mode" "out = $want" || return
+        done
+    done <<'END'
+scan(lambda s: more(s), outputs_info=[x], n_steps=2)[-1]#[639.0, 1038.0, 1695.0]
+map(lambda v: more(v), x)#[23.0, 30.0, 39.0]
+map(lambda v: own(v), x)#[2.0, 10.0, 30.0]
+own(x)#[2.0, 10.0, 30.0]
+kinds(x, 2, 3, 0, 'a', 0.5, float32, True, [1], [0], [1, 1])#[1.5, 3.0, 4.5]
+test(x - 2)#[False, False, True]
+END
+    ok 'gload --ops o.yaml --new -i "x: float64[3]" -e "y = sum(map(lambda v: more(v), x))" --outputs y | ggrad --ops o.yaml --cost y --only | grun --ops o.yaml x=[1,2,3]' 'd_y_d_x = [6.0, 8.0, 10.0]'
+    ok "gload --ops o.yaml --new -i 'x: float64[3]' -e \"kinds(x, 2, 3, 0, 'a', 0.5, float32, True, [1, 5], [0, 1], [1, 1])\" | gprof --ops o.yaml --static - -O json | jq .total.flops" 12
 }
 
 @test "many ops, names and levels: what is listed and where it ends" {
