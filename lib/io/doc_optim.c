@@ -36,12 +36,11 @@ static Span line_of_entry(OptimReader *r, const Doc *k) {
     Str t = STR(r->s);
     span_place(r->s, k->key_at, &line, &col);
     str_printf(&t, "%s = ", sym_text(r->s, k->key));
-    if (line == k->line)
-        while (t.n + col < k->col)
-            str_putc(&t, ' ');
+    if (line != k->line) col = k->col > t.n ? k->col - (uint32_t)t.n : 1;
+    while (t.n + col < k->col)
+        str_putc(&t, ' ');
     str_add(&t, k->p, k->n);
-    uint32_t own =
-        source_add_at(r->s, r->file, t.p, t.n, k->line, line == k->line ? col : 1);
+    uint32_t own = source_add_at(r->s, r->file, t.p, t.n, k->line, col);
     Span at = {own, 0, (uint32_t)t.n};
     str_free(&t);
     return at;

@@ -426,13 +426,13 @@ static Span update_text(Section *x, const Doc *k) {
     span_place(x->s, k->key_at, &line, &col);
     Str t = STR(x->s);
     str_puts(&t, name);
-    if (line == k->line && k->col > col + room)
-        for (uint32_t i = col + room; i < k->col; i++)
-            str_putc(&t, ' ');
+    if (line != k->line) col = k->col > room ? k->col - room : 1;
+    for (uint32_t i = col + room; i < k->col; i++)
+        str_putc(&t, ' ');
     str_puts(&t, "=");
     str_add(&t, k->p, k->n);
     uint32_t own = source_add_at(x->s, source_get(x->s, k->at.source)->name, t.p, t.n,
-                                 k->line, line == k->line ? col : 1);
+                                 k->line, col);
     Span at = {own, 0, (uint32_t)t.n};
     str_free(&t);
     return at;

@@ -58,7 +58,35 @@ E_FORMAT|"compare" must be a mapping|thunkline: 1\ncompare: [a]\n
 E_NAME|no variable "b"|thunkline: 1\nlet:\n  a: 1\ncompare:\n  b: rtol=1\n
 E_FORMAT|.|thunkline: 1\nlet:\n  a: 1.0\noutputs: [a]\ncompare:\n  a: [rtol]\n
 E_|rtoll|thunkline: 1\nlet:\n  a: 1.0\noutputs: [a]\ncompare:\n  a: rtoll=1\n
+E_FORMAT|"aliases" must be a mapping|thunkline: 1\nshared:\n  w: float64 = 1\naliases: [w]\n
+E_FORMAT|expected a name in another model|thunkline: 1\nshared:\n  w: float64 = 1\naliases:\n  w: [a]\n
+E_NAME|a name can't be empty or contain control characters|thunkline: 1\nshared:\n  w: float64 = 1\naliases:\n  w: ""\n
+E_NAME|a name can't be empty or contain control characters|thunkline: 1\nshared:\n  w: float64 = 1\naliases:\n  w: "a\\tb"\n
+E_FORMAT|"statistics" must be a list of names|thunkline: 1\nshared:\n  w: float64 = 1\nstatistics: w\n
+E_FORMAT|expected a name|thunkline: 1\nshared:\n  w: float64 = 1\nstatistics: [[w]]\n
+E_NAME|no variable "v"|thunkline: 1\nshared:\n  w: float64 = 1\nstatistics: [v]\n
+E_TYPE|y is no shared variable|thunkline: 1\nshared:\n  w: float64 = 1\nlet:\n  y: w + 1\nstatistics: [y]\n
+E_FORMAT|"dims" must be a list of names|thunkline: 1\ndims: n\n
+E_FORMAT|"dims" must be a list of names|thunkline: 1\ndims: {n: 3}\n
+E_FORMAT|"dims" must be a list of names|thunkline: 1\ndims: [[n]]\n
+E_DUPLICATE|the dim n is declared twice|thunkline: 1\ndims: [n, n]\n
+E_TYPE|"w" is list.float64., but its initial value is float64|thunkline: 1\nshared:\n  w: "list(float64) = 1.0"\n
+E_SHAPE|its initial value is float64|thunkline: 1\nshared:\n  w: float64[2, 3] = 1.0\n
+E_SHAPE|is float64, but its initial value is float64.2|thunkline: 1\nshared:\n  w: float64 = [1.0, 2.0]\n
+E_SHAPE|is float64.n., but its initial value is float64|thunkline: 1\nshared:\n  w: "float64[n] = 1.0"\n
+E_DUPLICATE|`a` is already|thunkline: 1\ninputs:\n  a: float64\nshared:\n  a: = 1\n
+E_DUPLICATE|.n. is already a dim|thunkline: 1\ninputs:\n  a: float64[n]\nshared:\n  n: = 1\n
+E_SYNTAX|expected a declaration|thunkline: 1\ninputs: |\n  a = 1\n
+E_SYNTAX|where .=. of a statement|thunkline: 1\nshared: |\n  f(1)\n
+E_|.|thunkline: 1\nshared: |\n  w: float64 = 1\n  w: float64 = = 2\n
 END
+    # spaces and tabs around what stands in quotes, and values on the next line
+    printf 'thunkline: 1\ninputs: {x: "  float64[n]\\t"}\nshared:\n  w: " float64[2]\\n  =  [1.0, 2.0]\\n "\n  v:\n    float64 = 3\nlet: {y: "w * v + sum(x)"}\noutputs: [y]\nupdates:\n  w:\n    w + 1\n  v:     v * 2\naliases:\nstatistics:\ncompare:\n' >g.yaml
+    ok 'grun g.yaml x=[1] --steps 2' 'y = [13.0, 19.0]'
+    printf 'thunkline: 1\nshared: {w: float64 = 1}\nupdates:\n  w:      w + nope\n' >g.yaml
+    bad 3 E_NAME '^gload: g.yaml:4:15: ' 'gload g.yaml -o /dev/null'
+    printf 'thunkline: 1\nshared: {w: float64 = 1}\nupdates:\n  w:\n    w + nope\n' >g.yaml
+    bad 3 E_NAME '^gload: g.yaml:5:9: ' 'gload g.yaml -o /dev/null'
 }
 
 @test "graph files: wrong values in functions" {

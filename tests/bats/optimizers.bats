@@ -228,6 +228,22 @@ E_NAME;"a-b" can.t be the name of an optimizer;optimizers: {a-b: {updates: {w: g
 E_DUPLICATE;already a schedule step in;schedules: {step: {value: 1}}
 E_NAME;a: `b` is not defined above;schedules: {a: {let: {c: b}, value: c}}
 E_SYNTAX;ends where;schedules: {a: {value: 1 +}}
+E_FORMAT;"optimizers" must be a mapping from names to rows;optimizers: [a]
+E_FORMAT;"schedules" must be a mapping from names to rows;schedules: [a]
+E_FORMAT;expected an expression;schedules: {a: {value: [1]}}
+E_FORMAT;joins these lines;schedules:\n  a:\n    value: 1\n      + 2
+E_FORMAT;has no key "valu";schedules: {a: {valu: 1}}
+E_FORMAT;expected a text;schedules: {a: {doc: [a], value: 1}}
+E_FORMAT;expected a text;optimizers: {a: {example: [a], updates: {w: g}}}
+E_FORMAT;a list;optimizers: {a: {let: [a], updates: {w: g}}}
+E_FORMAT;a list;optimizers: {a: {state: [a], updates: {w: g}}}
+E_FORMAT;a list;optimizers: {a: {common: [a], updates: {w: g}}}
+E_FORMAT;a list;optimizers: {a: {sums: [a], updates: {w: g}}}
+E_FORMAT;expected an expression;optimizers: {a: {updates: {w: [g]}}}
+E_FORMAT;joins these lines;optimizers:\n  a:\n    updates:\n      w: g\n        + w
+E_FORMAT;expected a default;optimizers: {a: {props: {r: [1]}, updates: {w: g}}}
+E_NAME;^gload: bad.yaml:5:15: ;optimizers:\n  a:\n    updates:\n      w:      nope * g
+E_NAME;^gload: bad.yaml:6:9: ;optimizers:\n  a:\n    updates:\n      w:\n        nope * g
 END
     gload --new --shared 'a: float64[2] = [1, 2]' --shared 'b: float64[3] = [1, 2, 4]' -e 'loss = sum(a) + sum(b)' --outputs loss -o two.tlg
     printf 'thunkline: 1\noptimizers:\n  r: {sums: {n: g}, updates: {w: w - g * sum(n)}}\n' >sums.yaml
