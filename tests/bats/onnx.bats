@@ -325,3 +325,60 @@ results() {
     done | LC_ALL=C sort >failed
     diff <(cut -d' ' -f1 failed) <(sed '/^#/d; s/ .*//' "$DATA/left_out.txt") >&2
 }
+
+@test "what exporters hardly write is read" {
+    command -v python3 >/dev/null || skip 'python3 is not installed'
+    python3 "$DATA/forge.py"
+    ok 'grun scan.onnx s0=[0,0] x=[[1,2],[3,4],[5,6]] | tr -d "\n "' 'last=[9.0,12.0]all=[[2.0,4.0],[8.0,12.0],[18.0,24.0]]'
+    ok 'grun scan8.onnx s0=[[0,0]] x=[[[1,2],[3,4],[5,6]]] | tr -d "\n "' 'last=[[9.0,12.0]]all=[[[2.0,4.0],[8.0,12.0],[18.0,24.0]]]'
+    # the last row first, there and back; rows as columns
+    ok 'grun scan_back.onnx s0=[0,0] x=[[1,2],[3,4],[5,6]] | tr -d "\n "' 'last=[9.0,12.0]all=[[18.0,16.0,10.0],[24.0,20.0,12.0]]'
+    ok 'gload scan.onnx -e "c = sum(last)" --outputs c | ggrad --cost c --wrt s0 --only | grun - s0=[0,0] x=[[1,2],[3,4],[5,6]]' 'd_c_d_s0 = [1.0, 1.0]'
+    ok 'grun rnn.onnx x=[[[1]]]' 'y = [[[4.0]]]'
+    ok 'grun insert.onnx "l=[[1,2]]" x=[1,2]' 'k = 2'
+    ok 'grun domain.onnx x=[-1,2]' 'y = [1.0, 2.0]'
+    like 'gload --info documented.onnx' 'What the model is for\.'
+    like 'gload --info documented_graph.onnx' 'What the graph is for\.'
+    ok 'grun unreadable_doc.onnx x=[-1,2]' 'y = [1.0, 2.0]'
+    shell 'grun optional.onnx x=[1,2]'
+    [ "$status" = 0 ] && [ "$(cat .out)" = 'y = [2.0, 4.0]' ]
+    grep -qx "grun: warning\[E_TYPE\]: optional.onnx: the input 'x' is optional; it is read as one that is always there" .err
+}
+
+@test "what no model may be is said in one error" {
+    command -v python3 >/dev/null || skip 'python3 is not installed'
+    python3 "$DATA/forge.py"
+    local name code text
+    while IFS='|' read -r name code text; do
+        bad 3 "$code" "$text" "gload $name.onnx -o m.tlg" && [ ! -e m.tlg ] || return
+    done <<'END'
+rnn_word|E_ARG|does not have the activation 'Nope' of recurrent layers
+sparse|E_TYPE|a weight is sparse, .*make it dense first
+dims|E_TYPE|the input 'x' has more than 32 dims
+untyped|E_TYPE|the input 'x' has no type
+empty_type|E_TYPE|the input 'x' has a type that thunkline does not have
+empty_optional|E_TYPE|the input 'x' has a type that thunkline does not have
+no_elements|E_DTYPE|the input 'x' has elements of type 0,
+no_inputs|E_ARG|at least one input is needed
+quantised_float|E_ARG|quantised numbers that are no integers
+split_axis|E_SHAPE|there is no axis 5 among 1 dims
+split_open|E_ARG|an axis of unknown length can't be split into equal parts
+split_none|E_ARG|a number of parts that is no number from 1 on
+pad_axes|E_ARG|there are not as many values as axes
+no_results|E_ARG|a graph without results as the body of a loop
+unknown_kind|E_FORMAT|the attribute 'to' is of a kind that thunkline does not have
+no_tensor|E_FORMAT|the attribute 'to' is of a kind that thunkline does not have
+no_body|E_FORMAT|the attribute 'body' is of a kind that thunkline does not have
+expand_open|E_ARG|a shape of unknown length
+not_there|E_ARG|an optional value that isn't there can't be a value
+many_lists|E_ARG|the number of steps of a Loop that makes lists must be known
+while_lists|E_ARG|the condition of a Loop that makes lists must be known
+map_open|E_ARG|the number of items that SequenceMap goes over must be known
+map_beside|E_ARG|the items of a list of SequenceMap must be known
+map_lengths|E_ARG|lists of different lengths
+no_graph|E_FORMAT|the model has no graph
+END
+    bad 3 E_FORMAT 'the model has no graph' 'gload --info no_graph.onnx'
+    # what a value on the command line makes known
+    ok 'gload many_lists.onnx --set n=2 | grun - x=[1,2] | tr -d "\n "' 'all=[[1.0,2.0],[1.0,2.0]]'
+}

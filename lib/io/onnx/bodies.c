@@ -8,7 +8,7 @@
 static bool list_of_results(Compiler *c, const Node *body, const Arguments *args,
                             Node *out) {
     return compiler_apply(c, body, args, out) &&
-           (out->kind == NODE_LIST ||
+           ((out->kind == NODE_LIST && out->n) ||
             onnx_fail_call(c, "a graph without results as the body of a loop"));
 }
 
