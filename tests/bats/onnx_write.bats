@@ -242,6 +242,10 @@ v: uint32[3]|~v|E_ARG|ONNX has no invert of unsigned integers before opset 18
 v: float64[k]|convolve(x, v)|E_ARG|ONNX has no convolve by a length that is known only in a run
 v: float64[3]|convolve(x, v, mode='same')|E_ARG|ONNX has no convolve with another mode than full
 p: float32[1, 1, n, m]|conv(p, float32(ones((1, 1, 3, 3))), padding='same')|E_ARG|padding='same' needs sizes that are known
+p: float32[1, 1, n, m]|conv(float32(ones((1, 1, 6, 6))), p, padding='same')|E_ARG|padding='same' needs sizes that are known
+p: float32[1, 1, n, m]|grad(sum(conv(p, float32(ones((1, 1, 3, 3))), padding='same')), p)|E_ARG|padding='same' needs sizes that are known
+p: float32[1, 1, n, m]|grad(sum(conv(float32(ones((1, 1, 6, 6))), p, padding='same')), p)|E_ARG|padding='same' needs sizes that are known
+p: float32[1, 1, n, m]|conv_transpose(p, p, padding='same')|E_ARG|padding='same' needs sizes that are known
 p: float32[1, 1, n, m]|sum_pool(p, 2, ceil=True)|E_ARG|ONNX has no sum_pool with ceil=True
 p: float32[1, 1, n, m]|resize(p, (5, 3), 'linear', antialias=True)|E_ARG|ONNX has no resample at such places
 v: float64[3]|scatter_nd(v, [[0]], [1.], reduction='max')|E_ARG|ONNX has no largest or smallest of elements at an index before opset 18

@@ -12,6 +12,14 @@ static bool int_of(Compiler *c, const Node *n, int64_t *v) {
                     "an integer that is known when the graph is written is expected");
 }
 
+/* A number that a row makes itself. */
+static int64_t row_number(const Node *n) {
+    int64_t v;
+    if (n->kind != NODE_LITERAL || !literal_i64(&n->lit, &v))
+        bug("a number of a row is not known");
+    return v;
+}
+
 /* ---- values of the model ---- */
 
 /* A value that is no variable of ours is a text with a pointer. */
@@ -146,7 +154,7 @@ static size_t outputs_of(OnnxWriting *w, const Arguments *a) {
     int64_t n = 1;
     for (size_t i = 0; a->key && i < a->n; i++)
         if (strcmp(sym_text(w->s, a->key[i]), "outputs") == 0)
-            if (!literal_i64(&a->arg[i].lit, &n)) bug("a row's outputs= is no number");
+            n = row_number(&a->arg[i]);
     return (size_t)n;
 }
 
@@ -229,8 +237,8 @@ static bool f_is_size(OnnxWriting *w, const Arguments *a, Node *out) {
 /* sizes(x, from): those of its dims from there on, None if one is not known */
 static bool f_sizes(OnnxWriting *w, const Arguments *a, Node *out) {
     const Type *t = type_of(w, &a->arg[0]);
-    int64_t from;
-    if (!t || !int_of(w->frame->c, &a->arg[1], &from)) return false;
+    if (!t) return false;
+    int64_t from = row_number(&a->arg[1]);
     size_t n = (size_t)(t->ndim - from);
     Node *item = NEW_N(compiler_arena(w->frame->c), n + 1, Node);
     *out = (Node){.kind = NODE_NONE, .var = VAR_NONE};
@@ -244,9 +252,8 @@ static bool f_sizes(OnnxWriting *w, const Arguments *a, Node *out) {
 
 /* fit(list, n): a single number stands for all */
 static bool f_fit(OnnxWriting *w, const Arguments *a, Node *out) {
-    int64_t n;
+    int64_t n = row_number(&a->arg[1]);
     const Node *x = &a->arg[0];
-    if (!int_of(w->frame->c, &a->arg[1], &n)) return false;
     if (x->kind == NODE_NONE || row_count_of(x) == (size_t)n) return *out = *x, true;
     Node *item = NEW_N(compiler_arena(w->frame->c), (size_t)n + 1, Node);
     for (int64_t i = 0; i < n; i++)
@@ -287,13 +294,12 @@ static bool pad_axis(OnnxWriting *w, const Arguments *a, size_t n, size_t i,
                       &p->after);
     const char *word = sym_text(w->s, how->sym);
     if (strcmp(word, "valid") == 0) return true;
-    if (a->arg[1].kind == NODE_NONE)
-        return fail_row(c, "padding='same' needs sizes that are known");
-    if (!int_of(c, row_item_of(&a->arg[1], i), &p->size) ||
-        !int_of(c, row_item_of(&a->arg[2], i), &p->window) ||
-        !int_of(c, row_item_of(&a->arg[3], i), &p->stride) ||
-        !int_of(c, row_item_of(&a->arg[4], i), &p->dilation))
-        return false;
+    int64_t *known[] = {&p->size, &p->window, &p->stride, &p->dilation};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        const Node *x = row_item_of(&a->arg[k + 1], i);
+        if (x->kind != NODE_LITERAL || !literal_i64(&x->lit, known[k]))
+            return fail_row(c, "padding='same' needs sizes that are known");
+    }
     return pad_same(p, strcmp(word, "same_lower") != 0), true;
 }
 
@@ -316,9 +322,8 @@ static bool f_sides(OnnxWriting *w, const Arguments *a, Node *out) {
     const Node *x = &a->arg[0];
     Compiler *c = w->frame->c;
     size_t n = row_count_of(x) / 2;
-    int64_t axes;
+    int64_t axes = row_number(&a->arg[1]);
     *out = *x;
-    if (!int_of(c, &a->arg[1], &axes)) return false;
     if (axes == 1 || x->kind != NODE_LIST || x->n != 2 * (size_t)axes) return true;
     Node *item = NEW_N(compiler_arena(c), n + 1, Node);
     for (size_t i = 0; i < n; i++)
@@ -330,9 +335,8 @@ static bool f_sides(OnnxWriting *w, const Arguments *a, Node *out) {
 static bool f_above(OnnxWriting *w, const Arguments *a, Node *out) {
     const Node *x = &a->arg[0];
     Node *item = NEW_N(compiler_arena(w->frame->c), x->n + 1, Node);
-    int64_t v;
     for (size_t i = 0; i < x->n; i++) {
-        if (!int_of(w->frame->c, &x->item[i], &v)) return false;
+        int64_t v = row_number(&x->item[i]);
         item[i] = row_int_node(v < 0 ? 0 : v);
     }
     return node_tree(w->frame->c, x->n, item, NULL, NOWHERE, out);
@@ -342,10 +346,10 @@ static bool f_above(OnnxWriting *w, const Arguments *a, Node *out) {
 static bool f_cut(OnnxWriting *w, const Arguments *a, Node *out) {
     const Node *p = &a->arg[1];
     size_t n = p->n / 2;
-    int64_t *all = NEW_N(w->a, 2 * n + 4, int64_t), v;
+    int64_t *all = NEW_N(w->a, 2 * n + 4, int64_t);
     bool any = false;
     for (size_t i = 0; i < 2 * n; i++) {
-        if (!int_of(w->frame->c, &p->item[i], &v)) return false;
+        int64_t v = row_number(&p->item[i]);
         all[i < n ? 2 + i : 4 + i] = v < 0 ? v : 0;
         any |= v < 0;
     }
@@ -357,11 +361,10 @@ static bool f_cut(OnnxWriting *w, const Arguments *a, Node *out) {
 
 /* any_below(list, n): is a number of it less than n? */
 static bool f_any_below(OnnxWriting *w, const Arguments *a, Node *out) {
-    int64_t v, n;
+    (void)w;
     bool yes = false;
-    if (!int_of(w->frame->c, &a->arg[1], &n)) return false;
     for (size_t i = 0; i < row_count_of(&a->arg[0]); i++)
-        yes |= int_of(w->frame->c, row_item_of(&a->arg[0], i), &v) && v < n;
+        yes |= row_number(row_item_of(&a->arg[0], i)) < row_number(&a->arg[1]);
     return *out = row_bool_node(yes), true;
 }
 
