@@ -301,8 +301,9 @@ static Var fallback_value(HarvestWalk *w, Level *l, const SowCall *q, Sym name) 
     if (!value_before(w, l, name, q->at, &v)) return VAR_NONE;
     if (v != VAR_NONE) return v;
     if (!l->loop || scanned_is_vmap(l->loop)) return zeros_as_sown(w, q->value);
+    size_t mark = diag_count(s);
     v = scanned_before(l->loop, name, t);
-    if (v == VAR_NONE)
+    if (v == VAR_NONE && !diag_failed(s, mark))
         fail(s, q->at, E_SHAPE,
              "%s is %s: its shape must be known before the loop, which starts with "
              "zeros",

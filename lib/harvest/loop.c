@@ -143,7 +143,9 @@ static bool add_collected_out(Scanned *p, const SowEntry *e) {
     if (append && (rows || e->part.n > 1)) v = level_concatenate(&p->in, e);
     if (v == VAR_NONE) return false;
     const Type *t = var_type(p->m.body, v);
+    size_t mark = diag_count(p->outer->b->s);
     if (!append && !rows && t->kind == TYPE_TENSOR) scanned_before(p, e->name, t);
+    if (diag_failed(p->outer->b->s, mark)) return false;
     ScanBuilderArg *out = find_or_add_out(p, e->name);
     out->made = v;
     out->keep = rows || append ? SCAN_ALL : SCAN_LAST;
