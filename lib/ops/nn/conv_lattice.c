@@ -180,16 +180,16 @@ typedef struct LatticeRoom {
 } LatticeRoom;
 
 /* Some channels' part of a sum: `sums` has the parts before, [places][n][broad]; NULL:
- * these are all channels. */
+ * these are all channels. `near`: where the last part leaves the sums. */
 typedef struct LatticePart {
-    char *sums;
+    char *near, *sums;
     bool first, last;
 } LatticePart;
 
 /* Results of a block, [rows][near_row][broad]: places that would end after their row
  * begin earlier, and those of a short row also find what is beyond it. */
 static void run_rows(const Lattice *q, const char *strip, int64_t rows, int64_t columns,
-                     ConvBroad *t, const LatticePart *part, char *near) {
+                     ConvBroad *t, const LatticePart *part) {
     int k = broad_shape(q, columns);
     int64_t n = q->broads->shape[k].n, places = conv_parts(columns, n),
             row = near_row(q, columns);
@@ -202,7 +202,7 @@ static void run_rows(const Lattice *q, const char *strip, int64_t rows, int64_t 
             char *sums = part->sums ? part->sums + (size_t)((p + i) * n) * block : NULL;
             t->x[i] = strip + (size_t)(r * q->s.strip_row + at) * size;
             t->from[i] = part->first ? NULL : sums;
-            t->out[i] = part->last ? near + (size_t)(r * row + at) * block : sums;
+            t->out[i] = part->last ? part->near + (size_t)(r * row + at) * block : sums;
         }
         q->broads->shape[k].run[have - 1][q->element](t);
     }
@@ -269,10 +269,11 @@ static void run_near_blocks(const Lattice *q, const StripAt *at, const StripOut 
         n = lattice_block(q, f);
         for (int64_t c = 0; c < q->s.channels; c += t.channels) {
             t.channels = conv_least(q->near_channels, q->s.channels - c);
-            LatticePart part = {room->sums, c == 0, c + t.channels == q->s.channels};
+            LatticePart part = {room->near, room->sums, c == 0,
+                                c + t.channels == q->s.channels};
             lattice_pack_block(q, at->g, f, c, c + t.channels, room->weights);
             run_rows(q, room->strip + (size_t)(c * q->s.plane) * size, s->rows,
-                     s->columns, &t, &part, room->near);
+                     s->columns, &t, &part);
         }
         StripOut block = *s;
         block.channel = s->channel + f;
@@ -300,7 +301,7 @@ static void run_blocks(const Lattice *q, const StripAt *at, const StripOut *s,
             part.out =
                 s->out + (size_t)(f * q->out_stride[1] + r * q->out_stride[3]) * size;
             run_rows(q, room->strip + (size_t)(r * q->s.strip_row) * size, part.rows,
-                     s->columns, &t, &(LatticePart){NULL, true, true}, room->near);
+                     s->columns, &t, &(LatticePart){room->near, NULL, true, true});
             store_near(q, &part, n, room->near);
         }
     }
