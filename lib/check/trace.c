@@ -192,9 +192,15 @@ bool trace_finish(Trace *t) {
         t->out = NULL; /* committing frees it, even on failure */
         return trace_writer_commit(out);
     }
+    size_t calls = trace_file_calls(t->in);
+    if (t->call > calls)
+        warn(t->s, NOWHERE, E_VERDICT,
+             "%s has %s, and here were %zu: the later ones were not compared",
+             t->spec.path, str_counted(t->s, calls, "call"), t->call);
     session_log(t->s, "compared %s in %zu of the %s of %s",
-                str_counted(t->s, t->compared, "value"), t->call,
-                str_counted(t->s, trace_file_calls(t->in), "call"), t->spec.path);
+                str_counted(t->s, t->compared, "value"),
+                t->call < calls ? t->call : calls, str_counted(t->s, calls, "call"),
+                t->spec.path);
     return true;
 }
 

@@ -125,10 +125,14 @@ END
 [1j, 2]|[1j, 2]|same complex128
 [1j, inf]|[1j, inf]|same complex128
 END
-    # steps that the trace has not are not compared
+    # steps that the trace has not are not compared, which is said
     gload --new -i 'x: float64' --shared 'w: float64 = 1' -e 'y = x * w' --update 'w = w + 1' --outputs y -o m.tlg
     grun m.tlg x=2 --steps 3 --trace m.trc -o /dev/null
-    for was in 1 3 5; do ok "grun m.tlg x=2 --steps $was --against m.trc | tail -n 1" "y = $((2 * was)).0"; done
+    for was in 1 3; do ok "grun m.tlg x=2 --steps $was --against m.trc | tail -n 1" "y = $((2 * was)).0"; done
+    run --separate-stderr grun m.tlg x=2 --steps 5 --against m.trc -o /dev/null
+    [ "$status" = 0 ]
+    [ "$stderr" = 'grun: warning[E_VERDICT]: m.trc has 3 calls, and here were 5: the later ones were not compared' ]
+    ok 'grun m.tlg x=2 --steps 2 --against m.trc -o /dev/null 2>&1' ''
     gload m.tlg --set w=2 -o n.tlg
     bad 1 E_VERDICT 'the shared variable w is the first value that differs from the trace, by 0.5 of its size' 'grun n.tlg x=2 --steps 3 --against m.trc'
 }
