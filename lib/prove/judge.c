@@ -96,6 +96,16 @@ static bool is_finite_bound(const Bound *b) {
     return isfinite(__real__ b->value) && isfinite(__imag__ b->value);
 }
 
+/* Does the right side lose half of the digits that the left one keeps, as terms of its
+ * own cancel? A softmax may lose some: what it subtracts keeps it in range. */
+static bool is_worse(const Pair *v, const Bound *l, const Bound *r) {
+    if (!is_finite_bound(l) || !isfinite(l->fine) || r->error <= l->error) return false;
+    long double half = sqrtl((long double)unit_roundoff(v->dtype)),
+                error = slack * (l->error + l->fine);
+    long double most = fmaxl(error, half * (long double)hypot_of(v->l));
+    return distance(l->value, v->r) > most + points_smallest(v->dtype);
+}
+
 static Judgement judge_lost(const Prover *p, const Pair *v, const Bound *l,
                             const Bound *r) {
     if (p->promise == PROMISE_STABLE) {
@@ -111,6 +121,7 @@ Judgement judge_bounds(const Prover *p, const Pair *v, PointKind k, const Bound 
     long double error = l->error + r->error;
     long double far = (long double)hypot(v->l[0] - v->r[0], v->l[1] - v->r[1]);
     if (far <= slack * error + points_smallest(v->dtype)) {
+        if (p->promise == PROMISE_STABLE && is_worse(v, l, r)) return DIFFERS;
         /* ulp of the terms that cancel, if some do; digits lost to denormals don't
          * count
          */

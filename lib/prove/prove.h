@@ -7,7 +7,8 @@
  * Where sides differ, the errors that rounding can make of each are bounded, and the
  * rule's tag says what may differ:
  *   plain rules       nothing but the last digits
- *   @stabilize        the right side may be better than the left one
+ *   @stabilize        the right side may be better than the left one, but not lose half
+ *                     of the digits that it keeps
  *   @reassociate      rounding, what overflows or underflows on the way, the sign of 0
  *   @algebra          the same; where nan or inf are among the inputs, both sides need
  *                     not meet them

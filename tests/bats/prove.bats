@@ -229,6 +229,7 @@ empty @reassociate: sum(c * x) => c * sum(x) when scalar(c), float(x)|c = .*, x 
 branch @algebra: log(square(x)) => 2 * log(abs(x))|x = \(1.0\+1.0j\) \(complex128\), left
 branch @fast: log(exp(x)) => x|x = .*j\) \(complex128\), left
 limit @stabilize: log(1 + exp(x)) => x when float(x)|x = 1.0 \(float64\), left = 1.31[0-9]*, right = 1.0
+worse @stabilize: expm1(x) => exp(x) - 1 when float(x)|x = [^,]*, left = [^,]*, right = 0.0
 inner @reassociate: sum(x * (a @ b)) => sum((x @ b.T) * a) when same_shape(a @ b, x), matrix(a), matrix(b), same_dtype(a, b), same_dtype(x, a), sum_keeps(x)|.*, left = 0.0, right = nan
 rough @reassociate: x + 1e-9 => x|x = 1.0 \(float64\), left = 1.000000001, right = 1.0
 transposed @algebra: transpose(a @ b) => transpose(a) @ transpose(b) when matrix(a), matrix(b)|a = .*float64
