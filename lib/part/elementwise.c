@@ -24,10 +24,19 @@ static bool common_power(const PartCall *c, size_t first, int *power) {
     return true;
 }
 
+/* Sums and counts in a dtype of 8 or 16 bits may have wrapped around, each part's on
+ * its own: they are equal in that dtype, but not in another one. */
+static bool forgets_wraps(DType from, DType to) {
+    return dtype_is_integer(from) && dtype_size(from) < 4 &&
+           !(dtype_is_integer(to) && dtype_size(to) <= dtype_size(from));
+}
+
 /* Is it a cast to bool, or of numbers that needn't be whole to whole ones? */
 static bool cuts_off(const PartCall *c) {
     DType from = part_type(c, 0)->dtype, to = part_out_type(c, 0)->dtype;
-    if (terms_of(c) != TERMS_CAST || !dtype_is_discrete(to)) return false;
+    if (terms_of(c) != TERMS_CAST) return false;
+    if (forgets_wraps(from, to)) return true;
+    if (!dtype_is_discrete(to)) return false;
     return to == DT_BOOL || (!dtype_is_discrete(from) && !part_is_count(&c->x[0]));
 }
 
@@ -124,7 +133,9 @@ static bool cast_term(const PartCall *c, Part *p) {
     DType from = part_type(c, 0)->dtype, to = part_out_type(c, 0)->dtype;
     *p = c->x[0];
     if (p->term == TERM_SUM || p->term == TERM_PROD)
-        return dtype_is_inexact(to) || (dtype_is_integer(from) && dtype_is_integer(to));
+        return !forgets_wraps(from, to) &&
+               (dtype_is_inexact(to) ||
+                (dtype_is_integer(from) && dtype_is_integer(to)));
     if (p->term == TERM_MAX || p->term == TERM_MIN)
         return from != DT_BOOL && !dtype_is_complex(from) &&
                dtype_promote(from, to) == to;

@@ -759,6 +759,9 @@ avg_pool(transpose(q, axes=[1, 0, 2]), [2])#avg_pool takes rows along the first 
 searchsorted(w, x / n)#searchsorted takes rows, scaled
 searchsorted(w, sum(x, axis=0))#searchsorted takes the sum over the rows
 cast(n, 'bool')#cast takes a number of rows
+int64(int8(n))#cast takes a number of rows
+float32(int8(sum(i)))#cast takes the sum over the rows
+int64(sum(int16(i), dtype='int16'))#cast takes the sum over the rows
 cast(cast(n, 'bool'), 'float64') * 2#cast takes a number of rows
 cast(1 / n, 'bool')#cast takes a number divided by one of rows
 cast(sum(i), 'bool')#cast takes the sum over the rows
