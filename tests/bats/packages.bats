@@ -9,7 +9,7 @@ setup_file() {
     export OUT=$BATS_FILE_TMPDIR DEB=$BATS_FILE_TMPDIR/root
     export WHY_NOT=
     [ -e "$BUILD/libthunkline.so" ] && [ -e "$BUILD/man/grun.1" ] && [ -e "$BUILD/completions/grun.fish" ] || WHY_NOT='make all man generated first'
-    if nm "$BUILD/gen/catalogue.o" | grep -qE '__asan|__ubsan|__gcov'; then WHY_NOT='sanitizers or gcov are in this build'; fi
+    if nm "$BUILD/lib/base/mem.o" | grep -qE '__asan|__ubsan|__gcov'; then WHY_NOT='sanitizers or gcov are in this build'; fi
     [ -z "$WHY_NOT" ] || return 0
     make_of "$ROOT" dist OUT="$OUT"
     command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null || return 0
