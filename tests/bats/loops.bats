@@ -1,7 +1,19 @@
 # Loops: which of their rewrites fire, and that results stay.
 load common
 
-# Expression, the rewrites of loops that fire, and its value for the inputs below, in each mode.
+# Each line, expression|rules of loops that fire|value, with the inputs and functions of f.yaml: the value is the same with
+# rewriting and without.
+check_rows() { # values of the inputs
+    local expr fires want mode
+    while IFS='|' read -r expr fires want; do
+        gload f.yaml -e "out = $expr" --outputs out -o l.tlg
+        ok 'grewrite l.tlg --explain -o r.tlg 2>&1 | grep -o "scan-[a-z-]*" | sort -u | paste -sd, || true' "$fires" || fail "$expr"
+        for mode in r.tlg 'l.tlg --mode FAST_COMPILE'; do
+            ok "grun $mode --on-unused-input ignore $1 | tr -d ' \n'" "out=$want" || fail "$expr"
+        done
+    done
+}
+
 @test "loops keep their results, whatever is done to them" {
     cat >f.yaml <<'Y'
 thunkline: 1
@@ -22,14 +34,7 @@ functions:
     outputs: {out: 7.0 * g}
 inputs: {x: 'float64[n]', y: 'float64[n]', m: int64, w: 'float64[k]', z: 'float64[?]', u: 'float64[?, ?]', M: 'float64[n, 2]'}
 Y
-    local expr fires want mode values='x=[1,2,3] y=[4,5,6] m=2 w=[0.5,1.5] z=[2,1,3] u=[[1,2],[3,4]] M=[[1,2],[3,4],[5,6]]'
-    while IFS='|' read -r expr fires want; do
-        gload f.yaml -e "out = $expr" --outputs out -o l.tlg
-        ok 'grewrite l.tlg --explain -o r.tlg 2>&1 | grep -o "scan-[a-z-]*" | sort -u | paste -sd, || true' "$fires" || fail "$expr"
-        for mode in r.tlg 'l.tlg --mode FAST_COMPILE'; do
-            ok "grun $mode --on-unused-input ignore $values | tr -d ' \n'" "out=$want" || fail "$expr"
-        done
-    done <<'END'
+    check_rows 'x=[1,2,3] y=[4,5,6] m=2 w=[0.5,1.5] z=[2,1,3] u=[[1,2],[3,4]] M=[[1,2],[3,4],[5,6]]' <<'END'
 scan(f, sequences=[x], outputs_info=[0.5])|scan-clean|[2.5,6.5,12.5]
 scan(f, sequences=[x], outputs_info=[0.5])[-1]|scan-clean,scan-keep-rows|12.5
 scan(f, sequences=[x], outputs_info=[0.5])[-2:]|scan-clean,scan-keep-rows|[6.5,12.5]
@@ -158,14 +163,7 @@ END
 thunkline: 1
 inputs: {x: 'float64[n]', m: int64, w: 'float64[k]', u: 'float64[?, ?]', M: 'float64[n, 2]', T: 'float64[n, 2, 2]'}
 Y
-    local expr fires want mode values='x=[1,2,3] m=2 w=[0.5,1.5] u=[[1,2],[3,4]] M=[[1,2],[3,4],[5,6]] T=[[[1,2],[3,4]],[[0,1],[1,0]],[[2,0],[0,-1]]]'
-    while IFS='|' read -r expr fires want; do
-        gload f.yaml -e "out = $expr" --outputs out -o l.tlg
-        ok 'grewrite l.tlg --explain -o r.tlg 2>&1 | grep -o "scan-[a-z-]*" | sort -u | paste -sd, || true' "$fires" || fail "$expr"
-        for mode in r.tlg 'l.tlg --mode FAST_COMPILE'; do
-            ok "grun $mode --on-unused-input ignore $values | tr -d ' \n'" "out=$want" || fail "$expr"
-        done
-    done <<'END'
+    check_rows 'x=[1,2,3] m=2 w=[0.5,1.5] u=[[1,2],[3,4]] M=[[1,2],[3,4],[5,6]] T=[[[1,2],[3,4]],[[0,1],[1,0]],[[2,0],[0,-1]]]' <<'END'
 map(lambda t: t @ w, T)||[[3.5,7.5],[1.5,0.5],[1.0,-1.5]]
 map(lambda t: w @ t, T)||[[5.0,7.0],[1.5,0.5],[1.0,-1.5]]
 map(lambda t: w[:2] @ t, T)|scan-hoist|[[5.0,7.0],[1.5,0.5],[1.0,-1.5]]
