@@ -416,17 +416,28 @@ END
     done
 }
 
-@test "slices of slices, elements of what is made or written: as before, whatever is known of sizes" {
-    local i=0 expr
-    local values='x=[1,2,3,4,5,6,7] z=[3,1,2,5,4] f=[6,5,4,3,2,1] M=[[1,2,3],[4,5,6],[7,8,10]] N=[[2,0,1],[0,3,1],[1,1,4]] T=[[[1,2,3],[4,5,6],[7,8,9]],[[1,0,0],[0,1,0],[0,0,1]]] v=[1,2,3] u=[2,0,1] i=2 k=3'
+# The expressions that are read, all in one graph, have the same values with rewriting and without. With NAME, each has
+# another matrix of that name, so that no two are merged.
+same_as_before() { # inputs, their values, NAME
+    local i=0 expr values=$2
     {
-        printf 'thunkline: 1\ninputs: {x: "float64[n]", z: "float64[?]", f: "float64[6]", M: "float64[?, ?]", N: "float64[3, 3]", T: "float64[2, 3, 3]", v: "float64[3]", u: "uint8[3]", i: int64, k: int64}\nlet: |\n'
+        printf 'thunkline: 1\ninputs: %s\nlet: |\n' "$1"
         while IFS= read -r expr; do
             i=$((i + 1))
+            [ -z "${3:-}" ] || expr=${expr//$3/($3 + $i)}
             echo "  y$i = $expr"
         done
         printf 'outputs: [%s]\n' "$(seq -s, -f 'y%g' $i)"
-    } >m.yaml <<'END'
+    } >m.yaml
+    [ $i -gt 0 ]
+    # shellcheck disable=SC2086
+    grun m.yaml --mode FAST_COMPILE $values >plain
+    ok "grun m.yaml --exclude fusion $values | cmp - plain" || complain "$(eval "grun m.yaml --exclude fusion $values" | diff - plain | head -n 4)" ''
+}
+
+@test "slices of slices, elements of what is made or written: as before, whatever is known of sizes" {
+    same_as_before '{x: "float64[n]", z: "float64[?]", f: "float64[6]", M: "float64[?, ?]", N: "float64[3, 3]", T: "float64[2, 3, 3]", v: "float64[3]", u: "uint8[3]", i: int64, k: int64}' \
+        'x=[1,2,3,4,5,6,7] z=[3,1,2,5,4] f=[6,5,4,3,2,1] M=[[1,2,3],[4,5,6],[7,8,10]] N=[[2,0,1],[0,3,1],[1,1,4]] T=[[[1,2,3],[4,5,6],[7,8,9]],[[1,0,0],[0,1,0],[0,0,1]]] v=[1,2,3] u=[2,0,1] i=2 k=3' <<'END'
 x[2000000000:][0:]
 x[::1000][2000000:]
 x[::1000][:2000000]
@@ -594,11 +605,10 @@ set_subtensor(x[-1], 0.)[-1]
 set_subtensor(x[-1], 0.)[1]
 set_subtensor(x[[0, 1]], 0.)[0]
 END
-    grun m.yaml --mode FAST_COMPILE $values >plain
-    ok "grun m.yaml --exclude fusion $values | cmp - plain" || complain "$(grun m.yaml --exclude fusion $values | diff - plain | head -n 4)" ''
     # what is out of range stays so, with the size that it is out of
-    while IFS='|' read -r expr i; do
-        bad 5 E_INDEX "$i" "gload --new -i 'x: float64[n]' -e 'out = $expr' | grun x=[1,2,3,4,5,6,7]"
+    local expr says
+    while IFS='|' read -r expr says; do
+        bad 5 E_INDEX "$says" "gload --new -i 'x: float64[n]' -e 'out = $expr' | grun x=[1,2,3,4,5,6,7]"
     done <<'END'
 x[:5][5]|index 5 is out of range for axis 0 of size 5
 x[5:2][0]|index 0 is out of range for axis 0 of size 0
@@ -609,18 +619,9 @@ x[::2][-5]|index -5 is out of range for axis 0 of size 4
 END
 }
 
-# An expression, each with another N.
 @test "products of matrices, diagonals, sizes of what isn't known: the same as before" {
-    local i=0 expr
-    local values='x=[1,2,3,4,5,6,7] z=[3,1,2,5,4] M=[[1,2,3],[4,5,6],[7,8,10]] N=[[2,0,1],[0,3,1],[1,1,4]] R=[[1,2],[3,4],[5,6]] T=[[[1,2,3],[4,5,6],[7,8,9]],[[1,0,0],[0,1,0],[0,0,1]]] v=[1,2,3] u=[2,0,1] i=2 k=3 c=[[1,1j,0],[-1j,2,1],[0,1,3]] h=[[1,2,3],[4,5,6],[7,8,10]] g=[[1,2,3],[4,5,6],[7,8,10]]'
-    {
-        printf 'thunkline: 1\ninputs: {x: "float64[n]", z: "float64[?]", M: "float64[?, ?]", N: "float64[3, 3]", R: "float64[?, ?]", T: "float64[2, 3, 3]", v: "float64[3]", u: "uint8[3]", i: int64, k: int64, c: "complex128[3, 3]", h: "float32[3, 3]", g: "complex64[3, 3]"}\nlet: |\n'
-        while IFS= read -r expr; do
-            i=$((i + 1))
-            echo "  y$i = ${expr//N/(N + $i)}"
-        done
-        printf 'outputs: [%s]\n' "$(seq -s, -f 'y%g' $i)"
-    } >m.yaml <<'END'
+    same_as_before '{x: "float64[n]", z: "float64[?]", M: "float64[?, ?]", N: "float64[3, 3]", R: "float64[?, ?]", T: "float64[2, 3, 3]", v: "float64[3]", u: "uint8[3]", i: int64, k: int64, c: "complex128[3, 3]", h: "float32[3, 3]", g: "complex64[3, 3]"}' \
+        'x=[1,2,3,4,5,6,7] z=[3,1,2,5,4] M=[[1,2,3],[4,5,6],[7,8,10]] N=[[2,0,1],[0,3,1],[1,1,4]] R=[[1,2],[3,4],[5,6]] T=[[[1,2,3],[4,5,6],[7,8,9]],[[1,0,0],[0,1,0],[0,0,1]]] v=[1,2,3] u=[2,0,1] i=2 k=3 c=[[1,1j,0],[-1j,2,1],[0,1,3]] h=[[1,2,3],[4,5,6],[7,8,10]] g=[[1,2,3],[4,5,6],[7,8,10]]' 'N' <<'END'
 ones(sum(R, axis=-1).shape)
 ones(sum(R, axis=(-1,)).shape)
 ones(sum(R, axis=0).shape)
@@ -795,6 +796,4 @@ u * u * u * u * u * u * u
 where(x > 0, x, where(x > 0, v[0], 2.))
 x ** 1e10 * x ** -1e10
 END
-    grun m.yaml --mode FAST_COMPILE $values >plain
-    ok "grun m.yaml --exclude fusion $values | cmp - plain" || complain "$(grun m.yaml --exclude fusion $values | diff - plain | head -n 4)" ''
 }

@@ -8,15 +8,6 @@
 #include <string.h>
 
 /* ---- cholesky ---- */
-/* NumPy's upper=True is SciPy's lower=False; the Apply stores the latter. */
-static bool cholesky_type(Infer *in) {
-    if (infer_prop(in, "upper")->i) {
-        infer_settle_prop(in, "lower", PROP_BOOL(false));
-        infer_settle_prop(in, "upper", PROP_BOOL(false));
-    }
-    return core_type(in, "(n,n)->(n,n)", NULL);
-}
-
 static bool cho_factor_type(Infer *in) {
     return core_type(in, "(n,n)->(n,n)", NULL);
 }
@@ -182,10 +173,7 @@ static const char *const cholesky_pushforward =
                  "ta = t_a when lower\n"
                  "ta = mH(t_a)";
 
-/* flops here and below: LAPACK Working Note 41, appendix C */
-#define POTRF                                                                          \
-    "prod(a.shape[:-2]) * (a.shape[-1] ** 3 / 3 + a.shape[-1] ** 2 / 2 + "             \
-    "a.shape[-1] / 6)"
+#define POTRF "prod(a.shape[:-2]) * " FACTOR_CHOLESKY_FLOPS("a.shape[-1]")
 static const Op table[] = {
     {.name = OP_ROW("cholesky"),
      .doc =
@@ -198,7 +186,7 @@ static const Op table[] = {
      .props = "lower: bool = True, upper: bool = False, semidefinite: bool = False",
      .promote = PROMOTE_INEXACT,
      .kinds = KIND_FLOAT | KIND_COMPLEX,
-     .type = cholesky_type,
+     .type = factor_triangle_type,
      .perform = cholesky_perform,
      .debug = cholesky_debug,
      .flops = POTRF,

@@ -6,14 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool inverse_type(Infer *in) {
-    if (infer_prop(in, "upper")->i) {
-        infer_settle_prop(in, "lower", PROP_BOOL(false));
-        infer_settle_prop(in, "upper", PROP_BOOL(false));
-    }
-    return core_type(in, "(n,n)->(n,n)", NULL);
-}
-
 enum { LOWER }; /* options */
 
 /* The other triangle from the one that LAPACK writes. */
@@ -138,7 +130,7 @@ static const Op table[] = {
      .props = "lower: bool = True, upper: bool = False",
      .promote = PROMOTE_INEXACT,
      .kinds = KIND_FLOAT | KIND_COMPLEX,
-     .type = inverse_type,
+     .type = factor_triangle_type,
      .perform = inverse_perform,
      .debug = inverse_debug,
      /* LAPACK Working Note 41, appendix C */

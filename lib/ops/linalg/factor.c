@@ -35,6 +35,14 @@ void factor_make_real(DType d, void *a, int n) {
     }
 }
 
+bool factor_triangle_type(Infer *in) {
+    if (infer_prop(in, "upper")->i) {
+        infer_settle_prop(in, "lower", PROP_BOOL(false));
+        infer_settle_prop(in, "upper", PROP_BOOL(false));
+    }
+    return core_type(in, "(n,n)->(n,n)", NULL);
+}
+
 int64_t factor_cholesky(const Gufunc *q, BlasFn *potrf, bool upper, int n, void *a) {
     int info = 0, ld = n ? n : 1;
     if (n == 0) return 0;

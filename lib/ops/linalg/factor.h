@@ -7,6 +7,11 @@
 /* Cholesky in place of the upper or lower triangle, in LAPACK's (column-major) sense.
  * Returns the order of the leading minor that is not positive; 0: success. */
 int64_t factor_cholesky(const Gufunc *q, BlasFn *potrf, bool upper, int n, void *a);
+/* Of a matrix that is read, or made, in one triangle: NumPy's upper=True is SciPy's
+ * lower=False; the Apply stores the latter. */
+bool factor_triangle_type(Infer *in);
+/* Flops of Cholesky's factorisation of n x n (LAPACK Working Note 41, appendix C). */
+#define FACTOR_CHOLESKY_FLOPS(n) "(" n " ** 3 / 3 + " n " ** 2 / 2 + " n " / 6)"
 /* The diagonal of a complex matrix becomes real, as LAPACK's routines for Hermitian
  * ones take it. */
 void factor_make_real(DType d, void *a, int n);

@@ -283,7 +283,7 @@ static const char *const inv_pushforward = "t_r = -(r @ t_a @ r)";
 #define BATCH "prod(a.shape[:-2]) * "
 #define N     "a.shape[-1]"
 #define LU    "(2 * " N " ** 3 / 3 - " N " ** 2 / 2 + 5 * " N " / 6)"
-#define CHOL  "(" N " ** 3 / 3 + " N " ** 2 / 2 + " N " / 6)"
+#define CHOL  FACTOR_CHOLESKY_FLOPS(N)
 #define LDL   "(" N " ** 3 / 3 + " N " ** 2 / 2 + 19 * " N " / 6)"
 static const Op table[] = {
     {.name = OP_ROW("solve"),
