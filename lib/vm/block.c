@@ -173,6 +173,9 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
         case ACC_FLAT:
             gather_flat(e, i, fill_reg(e, w, i), at, n);
             break;
+        case ACC_PATTERN:
+            pattern_read(&p->pattern[i], fill_reg(e, w, i), e->base[i], at, n);
+            break;
         case ACC_ELEMENT:
             w->slot[i] = w->row[i];
             break;

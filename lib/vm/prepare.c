@@ -270,6 +270,25 @@ static bool spreads(const Ready *r, int64_t total) {
     return all && rows;
 }
 
+static bool find_pattern(Ready *r, uint32_t i) {
+    Prep *p = r->p;
+    Pattern q;
+    if (p->row == 0 ||
+        !pattern_of_dims(r->m->s, &q, p->ndim, p->ext, strides_of(p, i), r->b->size[i]))
+        return false;
+    if (!p->pattern)
+        p->pattern = mem_zalloc(r->m->s, p->npattern = r->b->nin, sizeof q);
+    p->pattern[i] = q;
+    return true;
+}
+
+static Access flat_access(Ready *r, uint32_t i) {
+    return runs_on(r, i)        ? ACC_DIRECT
+           : is_cycle(r, i)     ? ACC_CYCLE
+           : find_pattern(r, i) ? ACC_PATTERN
+                                : ACC_FLAT;
+}
+
 static void choose_access(Ready *r, bool flat) {
     Prep *p = r->p;
     for (uint32_t i = 0; i < r->b->nin; i++) {
@@ -281,9 +300,7 @@ static void choose_access(Ready *r, bool flat) {
         else if (all_zero(stride, p->ndim))
             p->access[i] = ACC_SCALAR;
         else if (flat)
-            p->access[i] = runs_on(r, i)    ? ACC_DIRECT
-                           : is_cycle(r, i) ? ACC_CYCLE
-                                            : ACC_FLAT;
+            p->access[i] = (uint8_t)flat_access(r, i);
         else if (p->step[i] == (int64_t)r->b->size[i])
             p->access[i] = ACC_DIRECT;
         else
@@ -464,6 +481,9 @@ Prep *prep_new(Machine *m, uint32_t step) {
 }
 
 void prep_free(Prep *p) {
+    for (uint32_t i = 0; p && i < p->npattern; i++)
+        pattern_free(&p->pattern[i]);
+    if (p) mem_free(p->pattern);
     mem_free(p);
 }
 

@@ -4,6 +4,7 @@
 #ifndef VM_VM_IMPL_H
 #define VM_VM_IMPL_H
 
+#include "value/pattern.h"
 #include "vm/pack.h"
 #include "vm/vm.h"
 
@@ -283,6 +284,7 @@ typedef enum Access {
     ACC_ROW,     /* one element per row: a register filled for each */
     ACC_STRIDED, /* gathered with a fixed step */
     ACC_FLAT,    /* gathered by index */
+    ACC_PATTERN, /* the same, where that repeats from row to row */
     ACC_CYCLE,   /* a short repeated row: a register longer than a block, read from the
                   * block's phase */
     ACC_TILED,   /* adjacent elements belong to different rows: transposed by tiles */
@@ -296,6 +298,7 @@ typedef struct Prep {
     int64_t *step;         /* by input: bytes between elements of a row; ACC_CYCLE: its
                               elements */
     int64_t *stride;       /* by input and `dims` */
+    Pattern *pattern;      /* by input; NULL: none is read so */
     int64_t *ext;
     const void **data;    /* of inputs that belong to the function */
     uint32_t *fill;       /* by input: its register, or its tile */
@@ -311,6 +314,7 @@ typedef struct Prep {
     void **slot;          /* quick: the pointers of the last run */
     const char *slots_of; /* address of m->block then; NULL: never */
     uint32_t block, nfill, ntile; /* ntile: inputs with a tile */
+    uint32_t npattern;            /* of `pattern` */
     uint32_t hidden;              /* register of the output without a place */
     uint32_t stream; /* outputs from this register on are written past the caches; NONE:
                       * none */

@@ -4,6 +4,7 @@
 #include "ops/index/loops.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "value/pattern.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -95,12 +96,83 @@ static void choose_loop(const Call *c, RowGather *j, int64_t fronts) {
         j->gather_short = index_loops(c->s)->gather_short;
 }
 
+/* ---- a short index along the last axes ---- */
+
+enum { PATTERN_ROWS = 16, PATTERN_ROW = 256, PATTERN_RUN = 64 };
+typedef struct PatternGather {
+    Pattern pattern;
+    const char *x;
+    char *out;
+    int64_t n, per_chunk; /* elements */
+} PatternGather;
+
+/* The bytes from one position of the front dims to the next, if that is always the same
+ * distance. */
+static bool front_step(const Indexed *ix, int64_t *step) {
+    const Tensor *x = &ix->base;
+    int64_t across;
+    for (int d = ix->front - 1; d > 0; d--)
+        if (!i64_mul(x->stride[d], x->shape[d], &across) || x->stride[d - 1] != across)
+            return false;
+    *step = x->stride[ix->front - 1];
+    return true;
+}
+
+/* Where the elements of a result row are, of `inner` elements behind each indexed one.
+ * False: an index is out of range. */
+static bool row_offsets(const Indexed *ix, int64_t inner, int64_t *offset) {
+    int64_t at[PATTERN_ROW];
+    const Tensor *x = &ix->base;
+    if (ix->late && !index_offsets(ix, 0, ix->adv_count, at)) return false;
+    for (int64_t k = 0; k < ix->adv_count * inner; k++)
+        offset[k] = (ix->late ? at : ix->offset)[k / inner] +
+                    move_offset(x->ndim - ix->front, x->shape + ix->front,
+                                x->stride + ix->front, k % inner);
+    return true;
+}
+
+static void read_pattern_chunk(void *ctx, size_t chunk, unsigned worker) {
+    PatternGather *j = ctx;
+    int64_t from = (int64_t)chunk * j->per_chunk,
+            n = j->n - from < j->per_chunk ? j->n - from : j->per_chunk;
+    size_t size = j->pattern.size;
+    (void)worker;
+    pattern_read(&j->pattern, j->out + (size_t)from * size, j->x, from, (size_t)n);
+}
+
+/* False: it isn't one (longer runs than a cache line are copied as such), or an index
+ * is out of range, and nothing is written. */
+static bool gather_pattern(Call *c, const Indexed *ix, const Tensor *out) {
+    const Tensor *x = &ix->base;
+    int64_t fronts = move_count(ix->front, x->shape), step,
+            inner = move_count(x->ndim - ix->front, x->shape + ix->front),
+            offset[PATTERN_ROW], n, run = inner * (int64_t)dtype_size(x->dtype);
+    PatternGather j = {.x = x->data, .out = out->data, .n = tensor_size(out)};
+    if (ix->front == 0 || fronts < PATTERN_ROWS || run > PATTERN_RUN ||
+        !front_step(ix, &step) || !i64_mul(ix->adv_count, inner, &n) ||
+        n > PATTERN_ROW || !row_offsets(ix, inner, offset) ||
+        !pattern_of_rows(c->s, &j.pattern, fronts, step, n, offset,
+                         (uint32_t)dtype_size(x->dtype)))
+        return false;
+    j.per_chunk = CHUNK / (int64_t)dtype_size(x->dtype);
+    int64_t chunks = (j.n + j.per_chunk - 1) / j.per_chunk;
+    if (move_pool(c) && chunks > 3) {
+        pool_run(move_pool(c), (size_t)chunks, read_pattern_chunk, &j);
+    } else {
+        j.per_chunk = j.n;
+        read_pattern_chunk(&j, 0, 0);
+    }
+    pattern_free(&j.pattern);
+    return true;
+}
+
 static bool gather_indexed(Call *c, const Indexed *ix) {
     int64_t shape[MAX_NDIM];
     int n = index_result(ix, shape);
     Tensor *out = call_out(c, 0, n, shape);
     if (!out) return false;
     if (tensor_size(out) == 0) return index_check_late(c, ix);
+    if (gather_pattern(c, ix, out)) return true;
     RowGather j = {.ix = ix, .out = out->data, .item = dtype_size(ix->base.dtype)};
     Tensor row = {.dtype = ix->base.dtype, .ndim = ix->base.ndim - ix->front};
     for (int k = 0; k < row.ndim; k++) {
