@@ -14,6 +14,7 @@ static const char *const joins[] = {"concatenate", NULL};
 static const char *const splits[] = {"split", NULL};
 static const char *const sums[] = {"sum", NULL};
 static const char *const scatters[] = {"inc_subtensor", "set_subtensor", NULL};
+static const char *const increments[] = {"inc_subtensor", NULL};
 static const char *const differences[] = {"subtract", NULL};
 static const char *const shapes[] = {"shape", "shape_i", NULL};
 
@@ -134,6 +135,10 @@ const Pass rewrite_passes[] = {
     {"useless-write", "reads",
      "Removes a write of what is there, and one that another overwrites.", ALGEBRA,
      .node = read_write_pass, .ops = scatters, .uses = true},
+    {"reorder-write", "reads",
+     "Replaces a write to all places of an axis, in another order, by a read in that "
+     "order.",
+     ALGEBRA, .node = read_reorder_pass, .ops = scatters},
     {"read-exactly", "reads",
      "Computes of an elementwise op, a transpose, a reshape, a concatenate, a "
      "broadcast, a diagonal, an identity or an extreme only what is read.",
@@ -178,6 +183,9 @@ const Pass rewrite_passes[] = {
      "Collects the factors of whole products of floats that are powers of one base: x "
      "** 2 * x ** 3 is x ** 5.",
      1.57, .graph = factors_float_pass, .worth = factors_float_worth},
+    {"join-writes", "algebra",
+     "Joins parts that are written into zeros each, and then added up.", 1.575,
+     .graph = read_join_pass, .ops = increments},
     {"share-factors", "algebra",
      "Solves systems of one matrix, or of its transpose, by one factorisation, "
      "which gives its determinant, too; of a positive definite one by Cholesky's.",

@@ -118,9 +118,10 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
     conv_shift_pass, read_exact_pass, read_rounded_pass, read_merge_pass,
     chain_order_pass, chain_share_pass, chain_diagonal_pass, chain_read_diagonal_pass,
     reduce_parts_pass, reduce_repeated_pass, reduce_all_pass, reduce_empty_pass,
-    read_none_pass, read_split_pass, read_write_pass, terms_power_pass;
+    read_none_pass, read_reorder_pass, read_split_pass, read_write_pass,
+    terms_power_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass,
-    ifelse_numbers_pass, solve_share_pass, terms_pass, terms_float_pass,
+    ifelse_numbers_pass, read_join_pass, solve_share_pass, terms_pass, terms_float_pass,
     factors_float_pass, terms_fast_pass, factors_fast_pass, rewrite_true_pass;
 bool terms_worth(Rewriter *r), terms_float_worth(Rewriter *r),
     factors_float_worth(Rewriter *r), terms_fast_worth(Rewriter *r),

@@ -14,7 +14,7 @@ static const Apply *owner_apply(Rewriter *r, Var v) {
 bool rewriter_is_zeros(Rewriter *r, Var v) {
     const Apply *a = owner_apply(r, v);
     if (!a) return rewriter_is_number(r, v, 0);
-    if (rw_is(r, a, OP_ZEROS_LIKE)) return true;
+    if (rw_is(r, a, OP_ZEROS_LIKE) || rw_is(r, a, OP_ZEROS)) return true;
     size_t value = rw_is(r, a, OP_FULL) || rw_is(r, a, OP_FULL_LIKE) ? 1 : 0;
     return (value || a->op == op_known(r->s, OP_BROADCAST_TO)) &&
            rewriter_is_number(r, rewriter_resolve(r, r->g->in[a->in + value]), 0);
