@@ -37,24 +37,105 @@ static bool may_inline(const Graph *main, const Graph *fn) {
            !fn->pushforward && !calls_unfused(main, fn);
 }
 
-/* The arguments' types determine the function's dims, so they must equal the inputs'
- * types. */
-static bool call_types_agree(const Graph *g, const Apply *a, const Graph *fn) {
-    for (size_t i = 0; i < a->nin; i++)
-        if (var_type(g, g->in[a->in + i]) != var_type(fn, fn->inputs.p[i]))
-            return false;
-    for (Var k = 0; k < a->nout; k++)
-        if (var_type(g, a->out + k) != var_type(fn, fn->outputs.p[k].var)) return false;
+/* ---- dims ---- */
+
+/* What the dims of a function are in a call of it. */
+typedef struct CallDims {
+    bool same; /* all types of arguments and results are the function's own */
+    Map size;  /* by name: a Dim of the caller */
+} CallDims;
+
+/* Does the argument's dim prove the input's, as far as that is known before? */
+static bool bind_dim(CallDims *d, Dim in, Dim arg) {
+    uint64_t bound;
+    if (!dim_is_named(in)) return in == arg && arg != DIM_UNKNOWN;
+    if (map_get(&d->size, dim_sym(in), &bound)) return (Dim)bound == arg;
+    if (arg == DIM_UNKNOWN) return false;
+    map_put(&d->size, dim_sym(in), (uint64_t)arg);
     return true;
 }
 
-/* Replaces an Apply by fn's body. */
-static bool replace_by_body(Rewriter *r, ApplyId id, const Graph *fn) {
+static bool bind_input(CallDims *d, const Type *in, const Type *arg) {
+    d->same &= in == arg;
+    if (in->kind != TYPE_TENSOR || arg->kind != TYPE_TENSOR) return in == arg;
+    if (in->ndim != arg->ndim || in->dtype != arg->dtype) return false;
+    for (int k = 0; k < in->ndim; k++)
+        if (!bind_dim(d, in->dim[k], arg->dim[k])) return false;
+    return true;
+}
+
+/* False: a type of an argument doesn't prove what the call would check. */
+static bool find_call_dims(const Graph *g, const Apply *a, const Graph *fn,
+                           CallDims *d) {
+    *d = (CallDims){true, MAP(g->s)};
+    for (size_t i = 0; i < a->nin; i++)
+        if (!bind_input(d, var_type(fn, fn->inputs.p[i]),
+                        var_type(g, g->in[a->in + i])))
+            return false;
+    for (Var k = 0; k < a->nout; k++)
+        d->same &= var_type(g, a->out + k) == var_type(fn, fn->outputs.p[k].var);
+    return true;
+}
+
+/* A leaf of the function in the caller; VAR_NONE: there is none. */
+static Var leaf_in_caller(Rewriter *r, const Graph *fn, Var v, const CallDims *d) {
+    uint64_t size;
+    if (var_leaf(fn, v) == LEAF_CONST) return graph_share_const(r->g, fn, v, true);
+    if (var_leaf(fn, v) != LEAF_DIM ||
+        !map_get(&d->size, var_leafrec(fn, v)->name, &size))
+        return VAR_NONE;
+    return dim_is_named((Dim)size) ? graph_dim(r->g, dim_sym((Dim)size))
+                                   : const_int(&r->b, (int64_t)size);
+}
+
+/* Builds the body anew, by the types that its variables have in the caller. False: it
+ * can't be, or it is less certain of a result. */
+static bool rebuild_body(Rewriter *r, ApplyId id, const Graph *fn, const CallDims *d,
+                         Arena *arena, Var *out) {
+    const Apply a = r->g->apply[id];
+    Var *now = NEW_N(arena, fn->nvar + 1, Var), *in = NEW_N(arena, fn->nvar + 1, Var);
+    size_t mark = diag_count(r->s);
+    bool ok = true;
+    for (Var v = 0; v < fn->nvar; v++)
+        now[v] = VAR_NONE;
+    for (size_t i = 0; i < a.nin; i++)
+        now[fn->inputs.p[i]] = apply_in(r->g, id)[i];
+    for (ApplyId k = 0; ok && k < fn->napply; k++) {
+        const Apply *x = &fn->apply[k];
+        ok = !x->serial && !x->op->effect;
+        for (size_t i = 0; ok && i < x->nin; i++) {
+            Var v = apply_in(fn, k)[i];
+            if (now[v] == VAR_NONE && var_leaf(fn, v))
+                now[v] = leaf_in_caller(r, fn, v, d);
+            ok = (in[i] = now[v]) != VAR_NONE;
+        }
+        r->b.from = fn->origin[k];
+        ok = ok && op_apply(&r->b, x->op, x->props, x->nin, in, now + x->out);
+    }
+    for (Var k = 0; ok && k < a.nout; k++) {
+        Var v = fn->outputs.p[k].var;
+        if (now[v] == VAR_NONE) now[v] = leaf_in_caller(r, fn, v, d);
+        ok = (out[k] = now[v]) != VAR_NONE &&
+             type_keeps(var_type(r->g, a.out + k), var_type(r->g, out[k]));
+    }
+    rewriter_forget(r, mark);
+    return ok;
+}
+
+/* Replaces an Apply by fn's body; by the dims of its call, unless that is NULL. True
+ * without that: the body can't be built. */
+static bool replace_by_body(Rewriter *r, ApplyId id, const Graph *fn,
+                            const CallDims *dims) {
     Apply a = r->g->apply[id];
     Arena *arena = arena_new(r->s);
     Var *old = NEW_N(arena, a.nout, Var), *new = NEW_N(arena, a.nout, Var);
-    bool ok = graph_inline(r->g, fn, apply_in(r->g, id), true, new);
+    bool ok = true, built = true;
+    if (dims && !dims->same)
+        built = rebuild_body(r, id, fn, dims, arena, new);
+    else
+        ok = graph_inline(r->g, fn, apply_in(r->g, id), true, new);
     rewriter_grow(r);
+    if (!built) return arena_free(arena), true;
     for (Var k = 0; ok && k < a.nout; k++) {
         old[k] = a.out + k;
         r->forward[old[k]] = new[k];
@@ -89,12 +170,14 @@ bool inline_pass(Rewriter *r) {
         if (a->op != call || rewriter_limit_reached(r)) continue;
         const Graph *fn =
             graph_function(r->g, op_prop(r->s, call, a->props, "fn")->sym);
-        if (fn == r->g || !may_inline(r->g, fn) || !call_types_agree(r->g, a, fn))
-            continue;
-        if (!is_worth(r, grown, fn)) continue;
+        CallDims dims = {0};
+        if (fn == r->g || !may_inline(r->g, fn) || !is_worth(r, grown, fn)) continue;
         ApplyId from = r->g->napply;
         Span at = r->g->origin[id].at;
-        if (!replace_by_body(r, id, fn)) return false;
+        bool ok =
+            !find_call_dims(r->g, a, fn, &dims) || replace_by_body(r, id, fn, &dims);
+        map_free(&dims.size);
+        if (!ok) return false;
         note_call(r->g, from, at);
         grown += r->g->napply - from;
     }
@@ -112,7 +195,7 @@ bool inline_expand_pass(Rewriter *r) {
         const Graph *body = userop_body(r->g, id);
         if (!body) return false;
         if ((grown += body->napply) > MOST_DEFINITIONS) break;
-        if (!replace_by_body(r, id, body)) return false;
+        if (!replace_by_body(r, id, body, NULL)) return false;
     }
     return true;
 }
