@@ -218,6 +218,10 @@ const Pass rewrite_passes[] = {
     {"scan-scalars", "scan",
      "Replaces small vectors of a loop's body, up to 16 elements, by their elements.",
      LOOPS_SCALARS, .graph = scan_scalars_pass, .ops = loops},
+    {"short-rows", "algebra",
+     "Replaces short vectors in rows, up to 36 elements each, by vectors of the rows, "
+     "one for each element.",
+     SHORT_ROWS, .graph = rows_pass, .worth = rows_worth},
     {"scatter-scaled", "specialize reassociate",
      "Turns a value v added to zeros at an index, minus x * v, into one scaling: adds "
      "-1 to x at the index and multiplies by -v.",

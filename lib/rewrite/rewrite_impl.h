@@ -121,9 +121,10 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
     read_none_pass, read_reorder_pass, read_split_pass, read_write_pass,
     terms_power_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass,
-    ifelse_numbers_pass, read_join_pass, solve_share_pass, terms_pass, terms_float_pass,
-    factors_float_pass, terms_fast_pass, factors_fast_pass, rewrite_true_pass;
-bool terms_worth(Rewriter *r), terms_float_worth(Rewriter *r),
+    ifelse_numbers_pass, read_join_pass, rows_pass, solve_share_pass, terms_pass,
+    terms_float_pass, factors_float_pass, terms_fast_pass, factors_fast_pass,
+    rewrite_true_pass;
+bool rows_worth(Rewriter *r), terms_worth(Rewriter *r), terms_float_worth(Rewriter *r),
     factors_float_worth(Rewriter *r), terms_fast_worth(Rewriter *r),
     factors_fast_worth(Rewriter *r);
 GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,
@@ -140,6 +141,9 @@ GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_p
 #define LOOPS         1.6
 #define LOOPS_SCALARS 1.68
 #define LOOPS_END     1.7
+/* Values are taken apart last, since they say more as wholes. */
+#define SHORT_ROWS     1.8
+#define SHORT_ROWS_END 1.9
 
 /* ---- the database ---- */
 typedef struct DatabaseEntry {

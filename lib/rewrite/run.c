@@ -181,15 +181,24 @@ static bool run_loops(RewriteRun *run, Graph *main) {
     return run_scan_rounds(run, main);
 }
 
+/* What a graph's values are taken apart to goes through the earlier stages once more.
+ */
+static bool run_rows(RewriteRun *run, Graph *main) {
+    uint32_t before = run->number;
+    return run_each_graph(run, main, LOOPS_END, SHORT_ROWS_END) &&
+           (run->number == before || run_each_graph(run, main, 0, LOOPS));
+}
+
 /* What is inlined must not be fused before: fusion begins once no graph is changed any
  * more by what comes before it. */
 static bool run_all_stages(RewriteRun *run, Graph *main) {
-    if (has_scans(main) && selects_scan_passes(run->db))
-        return run_loops(run, main) && run_each_graph(run, main, LOOPS_END, HUGE_VAL);
-    if (main->functions.n == 0) return run_each_graph(run, main, 0, HUGE_VAL);
-    if (!run_each_graph(run, main, 0, LOOPS_END)) return false;
+    if (has_scans(main) && selects_scan_passes(run->db)) {
+        if (!run_loops(run, main)) return false;
+    } else if (!run_each_graph(run, main, 0, LOOPS_END)) {
+        return false;
+    }
     graph_keep_called(main);
-    return run_each_graph(run, main, LOOPS_END, HUGE_VAL);
+    return run_rows(run, main) && run_each_graph(run, main, SHORT_ROWS_END, HUGE_VAL);
 }
 
 static void record_rewrite_mode(Graph *g, const char *mode) {
