@@ -58,6 +58,8 @@ bool apart_is_chosen(Apart *x, Var v) {
 
 /* ---- ways ---- */
 
+enum { FEW_ADDED = 8 };
+
 static WayApart way_of_op(const Graph *fn, const Op *op) {
     static const struct {
         KnownOp op;
@@ -133,17 +135,21 @@ static bool sums_axis(const Graph *fn, ApplyId sum, int axis, int ndim) {
 }
 
 /* Does the op sum in the order of the elements, in their own dtype? Over several axes
- * it takes them as they lie in memory. */
+ * it takes them as they lie in memory. It adds up float32 in float64: of few elements
+ * in rows that is left out, as the error stays that of a product of matrices. */
 static bool sums_in_order(const Apart *x, ApplyId id) {
     const Apply *a = &x->fn->apply[id];
     Var in = apply_in(x->fn, id)[0];
     const Type *from = var_type(x->fn, in), *to = var_type(x->fn, a->out);
     int axes = 0;
+    bool few = x->lead[in] &&
+               apart_count(x, in) <= FEW_ADDED * apart_count(x, a->out) &&
+               (to->dtype == DT_FLOAT32 || to->dtype == DT_COMPLEX64);
     if (x->lead[in] && sums_axis(x->fn, id, 0, from->ndim)) return false;
     for (int i = 0; i < from->ndim; i++)
         axes += from->dim[i] != 1 && sums_axis(x->fn, id, i, from->ndim);
     return axes <= 1 && from->dtype == to->dtype &&
-           (to->dtype == DT_FLOAT64 || to->dtype == DT_COMPLEX128 ||
+           (few || to->dtype == DT_FLOAT64 || to->dtype == DT_COMPLEX128 ||
             to->dtype == DT_INT64 || to->dtype == DT_UINT64);
 }
 

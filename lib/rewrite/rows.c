@@ -11,13 +11,16 @@ enum {
     SHORT_MOST = 36,   /* elements of a row, such as a matrix of 6 by 6 */
     MANY_ROWS = 256,   /* a known number of rows is at least this */
     MOST_BUILT = 4096, /* Applies */
-    /* For each element of a row, in operations: */
-    GAIN_SUM = 2,
+    /* For each element of a row, in operations on a vector of rows: */
+    GAIN_SUM = 4, /* over up to FEW elements, else half of it */
     GAIN_BROADCAST = 1,
     GAIN_MOVE = 2,
     GAIN_ADD_AT = 20, /* inc_subtensor */
-    COST_WHOLE = 4,   /* to read a column or to put it in place */
-    COST_BUILT = 40,  /* once for what is taken apart: more Applies, larger groups */
+    COST_READ = 2,    /* of a column; of more than two times FEW, which lie in several
+                       * cache lines, twice that */
+    COST_STACK = 4,
+    FEW = 4,
+    COST_BUILT = 10, /* once for what is taken apart: more Applies, larger groups */
 };
 
 static bool has_rows(const Type *t) {
@@ -58,6 +61,15 @@ static int64_t broadcast_operands(const Apart *x, ApplyId id) {
     return n;
 }
 
+static int64_t cost_of_reads(int64_t size) {
+    return size > 2 * FEW ? 2 * COST_READ * size : COST_READ * size;
+}
+
+static int64_t gain_of_sum(const Apart *x, const Apply *sum, Var in) {
+    int64_t size = x->size[in], results = apart_count(x, sum->out);
+    return size / results > FEW ? GAIN_SUM * size / 2 : GAIN_SUM * size;
+}
+
 static void add_gain_of_apply(Apart *x, ApplyId id) {
     const Apply *a = &x->fn->apply[id];
     const Var *in = apply_in(x->fn, id);
@@ -66,15 +78,15 @@ static void add_gain_of_apply(Apart *x, ApplyId id) {
     switch ((WayApart)x->way[id]) {
     case APART_NEVER:
         for (size_t i = 0; i < a->nin; i++)
-            apart_add_gain(x, in[i], -COST_WHOLE * (int64_t)x->size[in[i]]);
+            apart_add_gain(x, in[i], -COST_STACK * (int64_t)x->size[in[i]]);
         for (Var v = a->out; v < a->out + a->nout; v++)
-            apart_add_gain(x, v, -COST_WHOLE * (int64_t)x->size[v]);
+            apart_add_gain(x, v, -cost_of_reads(x->size[v]));
         break;
     case APART_ELEMENTWISE:
         apart_add_gain(x, a->out, GAIN_BROADCAST * size * broadcast_operands(x, id));
         break;
     case APART_SUM:
-        apart_add_gain(x, in[0], GAIN_SUM * (int64_t)x->size[in[0]]);
+        apart_add_gain(x, in[0], gain_of_sum(x, a, in[0]));
         break;
     case APART_ARRANGED:
         for (size_t i = 0; i < a->nin && !x->size[of]; i++)
@@ -101,8 +113,8 @@ static bool choose(Apart *x, const uint8_t *live, const uint8_t *root) {
     for (ApplyId id = 0; id < x->fn->napply; id++)
         if (live[x->fn->apply[id].out]) add_gain_of_apply(x, id);
     for (Var v = 0; v < x->fn->nvar; v++) {
-        if (root[v] || var_leaf(x->fn, v))
-            apart_add_gain(x, v, -COST_WHOLE * (int64_t)x->size[v]);
+        if (root[v]) apart_add_gain(x, v, -COST_STACK * (int64_t)x->size[v]);
+        if (var_leaf(x->fn, v)) apart_add_gain(x, v, -cost_of_reads(x->size[v]));
         if (x->set[v] == v) apart_add_gain(x, v, -COST_BUILT);
     }
     for (Var v = 0; v < x->fn->nvar; v++)

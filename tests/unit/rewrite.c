@@ -440,6 +440,40 @@ static void test_inline(void) {
     graph_free(g);
 }
 
+/* f(x: float64[m, n], y: float64[n]) returns x * n + y; what becomes of f called with x
+ * and y of these types? */
+static void check_inline_dims(const char *inputs, const char *want) {
+    Graph *g = graph_of(inputs, "x"), *fn = graph_function_new(g, sym(s, "f"));
+    Dim dim[2] = {DIM_NAMED(sym(s, "m")), DIM_NAMED(sym(s, "n"))};
+    Var x = graph_input(fn, sym(s, "x"), type_tensor(s, DT_FLOAT64, 2, dim)),
+        y = graph_input(fn, sym(s, "y"), type_tensor(s, DT_FLOAT64, 1, dim + 1));
+    Builder b = builder(fn, true);
+    Var r =
+        op_call2(&b, "add", op_call2(&b, "multiply", x, graph_dim(fn, sym(s, "n"))), y);
+    vec_push(s, &fn->outputs, ((Output){sym(s, "r"), r}));
+    b = builder(g, true);
+    const Op *call = op_find(s, "call", 4);
+    PropArg arg = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
+    g->outputs.p[0].var =
+        op_apply1(&b, call, props_make(s, call, 1, &arg), 2, g->inputs.p);
+    const char *const only[] = {"inline-calls"};
+    RewriteOptions o = {.query = {.mode = "NONE", .ninclude = 1, .include = only}};
+    Graph *h = rewrite_run(g, &o, NULL);
+    CHECK(h != NULL, "%s", first_error());
+    if (h) CHECK_STR(printed(h, h->outputs.p[0].var), want);
+    graph_free(h);
+    graph_free(g);
+}
+
+static void test_inline_dims(void) {
+    check_inline_dims("x: float64[m, n]; y: float64[n]", "x * float64(n) + y");
+    check_inline_dims("x: float64[n, m]; y: float64[m]", "x * float64(m) + y");
+    check_inline_dims("x: float64[p, 3]; y: float64[3]",
+                      "x * cast(3, dtype='float64') + y");
+    check_inline_dims("x: float64[p, q]; y: float64[k]", "f(x, y)");
+    check_inline_dims("x: float64[?, ?]; y: float64[?]", "f(x, y)");
+}
+
 /* A function of `size` Applies, called `calls` times: how many calls are left? */
 static size_t calls_left(unsigned size, unsigned calls) {
     Graph *g = graph_new(s), *fn = graph_function_new(g, sym(s, "f"));
@@ -557,6 +591,7 @@ int main(void) {
     test_fused_reductions();
     test_scatter();
     test_inline();
+    test_inline_dims();
     test_inline_cost();
     test_runs();
     test_deep();
