@@ -5,79 +5,59 @@
  * because each is the same IEEE operation and nothing is reordered. If the system
  * grants no executable memory, programs stay as they are.
  *
- * The loop has the signature of all loops. Registers: rax is the offset in bytes, rsi
- * the end of the whole vectors, rdi of the elements, and pointer_of[] has the operands.
- * What is left after the vectors goes through the same body, element by element.
- *
+ * What is left after the whole vectors goes through the same body, element by element.
  * Where the result is only summed, a second loop adds it to the sums of Pieces, which
- * stay in registers: its steps take PIECE_SUMS elements, and rdx is where the sums come
- * from and go to. */
+ * stay in registers: its steps take PIECE_SUMS elements. asm.h has the rest of what a
+ * loop is made of, and does it in the instructions of a CPU. */
+#include "vm/asm.h"
 #include "vm/vm_impl.h"
 
 #include <string.h>
 
-#ifdef __x86_64__
-#include "vm/x86.h"
+#if HAS_ASM
 
 enum {
-    POINTERS = 11, /* operands of a run */
-    VECTORS = 16,
-    SPARE = VECTORS - 1, /* for maximum and minimum */
     CONSTANTS = 6,
     SPREAD_MAX = 4,     /* operands that are single elements */
     RUN_MAX = 64,       /* ops */
     SUM_MAX = 16,       /* ops before a sum: more of them hide its cost */
     PROGRAMS_MAX = 1024 /* of a plan: each costs some microseconds */
 };
-static const uint8_t pointer_of[POINTERS] = {RCX, R8,     R8 + 1, R8 + 2, R8 + 3, RBX,
-                                             RBP, R8 + 4, R8 + 5, R8 + 6, R15};
-enum { POINTERS_FREE = 5 }; /* the rest belong to the caller */
 
 #define NO_LOOP SIZE_MAX
 
-typedef enum How {
-    PAIR,
-    EXTREME,
-    SQUARE,
-    ROOT,
-    RECIPROCAL,
-    NEGATIVE,
-    ABSOLUTE,
-    ROUND
-} How;
 typedef struct Coded {
     const char *name;
-    How how;
-    int code;
+    AsmOp op;
 } Coded;
 static const Coded coded[] = {
-    {"add", PAIR, X_ADD},
-    {"subtract", PAIR, X_SUB},
-    {"multiply", PAIR, X_MUL},
-    {"true_divide", PAIR, X_DIV},
-    {"maximum", EXTREME, X_MAX},
-    {"minimum", EXTREME, X_MIN},
-    {"square", SQUARE, X_MUL},
-    {"sqrt", ROOT, X_SQRT},
-    {"negative", NEGATIVE, X_XOR},
-    {"abs", ABSOLUTE, X_AND},
-    {"reciprocal", RECIPROCAL, X_DIV},
-    {"round", ROUND, 8},
-    {"floor", ROUND, 9},
-    {"ceil", ROUND, 10},
-    {"trunc", ROUND, 11},
+    {"add", ASM_ADD},
+    {"subtract", ASM_SUBTRACT},
+    {"multiply", ASM_MULTIPLY},
+    {"true_divide", ASM_DIVIDE},
+    {"maximum", ASM_MAXIMUM},
+    {"minimum", ASM_MINIMUM},
+    {"square", ASM_SQUARE},
+    {"sqrt", ASM_SQRT},
+    {"negative", ASM_NEGATIVE},
+    {"abs", ASM_ABS},
+    {"reciprocal", ASM_RECIPROCAL},
+    {"round", ASM_ROUND},
+    {"floor", ASM_FLOOR},
+    {"ceil", ASM_CEIL},
+    {"trunc", ASM_TRUNC},
 };
 
 typedef struct Operands {
-    uint32_t n, slot[POINTERS], value[POINTERS];
+    uint32_t n, slot[ASM_POINTERS], value[ASM_POINTERS];
 } Operands;
 typedef struct Run {
     BlockProgram *b;
     uint32_t from, to;
     size_t loop, past,
         spread; /* offsets in the code; loop, past and spread may be NO_LOOP */
-    bool single[POINTERS]; /* of `spread`, by input: a single element */
-    bool adds;             /* its results are added to sums */
+    bool single[ASM_POINTERS]; /* of `spread`, by input: a single element */
+    bool adds;                 /* its results are added to sums */
     Operands in, out;
 } Run;
 typedef struct Coder {
@@ -93,7 +73,6 @@ typedef struct Coder {
     unsigned free, fixed; /* sets of vector registers; fixed: of constants, sums */
     int nconstant;
     int sum, nsum; /* the first register with sums, those with sums */
-    Wide sum_wide;
     struct {
         uint64_t bits;
         size_t at;
@@ -143,16 +122,6 @@ static void program_open(Coder *c, BlockProgram *b) {
 
 /* ---- constants ---- */
 
-static uint64_t number_bits(bool f64, double x) {
-    float narrow = (float)x;
-    uint64_t bits = 0;
-    if (f64)
-        memcpy(&bits, &x, sizeof x);
-    else
-        memcpy(&bits, &narrow, sizeof narrow);
-    return bits;
-}
-
 static int constant_register(Coder *c, uint64_t bits) {
     for (int i = 0; i < c->nconstant; i++)
         if (c->constant[i].bits == bits) return c->constant[i].reg;
@@ -166,15 +135,6 @@ static int constant_register(Coder *c, uint64_t bits) {
         vec_push(c->a.s, &c->a.code, (uint8_t)(bits >> 8 * k));
     c->fixed |= 1U << r;
     return r;
-}
-
-/* What an op needs besides its inputs: a number, or a bit mask for every element. */
-static bool needed_constant(const Coder *c, const Coded *o, uint64_t *bits) {
-    uint64_t sign = c->a.f64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
-    if (o->how == RECIPROCAL) *bits = number_bits(c->a.f64, 1);
-    if (o->how == NEGATIVE) *bits = sign;
-    if (o->how == ABSOLUTE) *bits = sign - 1;
-    return o->how == RECIPROCAL || o->how == NEGATIVE || o->how == ABSOLUTE;
 }
 
 /* Keeps the function's scalar constants in registers, as long as there are enough. */
@@ -204,10 +164,11 @@ static bool take_constants(Coder *c, const Run *r) {
     c->fixed = 0;
     forget_registers(c, r);
     for (uint32_t k = r->from; k < r->to; k++)
-        if (needed_constant(c, c->coded[k], &bits) && constant_register(c, bits) < 0)
+        if (asm_constant(&c->a, c->coded[k]->op, &bits) &&
+            constant_register(c, bits) < 0)
             return false;
     for (uint32_t k = r->from; k < r->to; k++) {
-        if (c->coded[k]->how == EXTREME) c->fixed |= 1U << SPARE;
+        if (asm_takes_spare(c->coded[k]->op)) c->fixed |= 1U << ASM_SPARE;
         for (uint32_t i = 0; i < c->b->op[k].nin; i++)
             load_fused_constant(c, c->b->value[c->b->op[k].arg + i]);
     }
@@ -244,12 +205,12 @@ static bool take_operands(Coder *c, Run *r) {
                 made = b->value[b->op[q].arg + b->op[q].nin] == v;
             c->here[v] = k;
             if (!made && c->reg[v] < 0 &&
-                !add_operand(&r->in, slot, v, POINTERS - r->out.n))
+                !add_operand(&r->in, slot, v, ASM_POINTERS - r->out.n))
                 return false;
         }
         uint32_t slot = b->slot[op->arg + op->nin], v = b->value[op->arg + op->nin];
         if (leaves_run(c, r, slot, v) &&
-            !add_operand(&r->out, slot, v, POINTERS - r->in.n))
+            !add_operand(&r->out, slot, v, ASM_POINTERS - r->in.n))
             return false;
     }
     return true;
@@ -264,7 +225,7 @@ static int find_operand(const Operands *o, uint32_t value) {
 /* ---- the body ---- */
 
 static int take_register(Coder *c) {
-    for (int r = 0; r < VECTORS; r++)
+    for (int r = 0; r < ASM_VECTORS; r++)
         if (c->free >> r & 1U) return c->free &= ~(1U << r), r;
     return -1;
 }
@@ -275,35 +236,10 @@ static void free_register(Coder *c, uint32_t value, uint32_t k) {
     if (r >= 0 && !(c->fixed >> r & 1U)) c->free |= 1U << r;
 }
 
-static void emit_op(Coder *c, const Coded *o, int to, int x, int y) {
+static void emit_op(Coder *c, AsmOp op, int to, int x, int y) {
     uint64_t bits = 0;
-    int k = needed_constant(c, o, &bits) ? constant_register(c, bits) : 0;
-    switch (o->how) {
-    case PAIR:
-        asm_arith(&c->a, (Arith)o->code, to, x, y);
-        break;
-    case EXTREME: /* the instruction returns its second operand for equals and for
-                   * nans */
-        asm_arith(&c->a, (Arith)o->code, to, y, x);
-        asm_unless_nan(&c->a, to, y, SPARE);
-        break;
-    case SQUARE:
-        asm_arith(&c->a, (Arith)o->code, to, x, x);
-        break;
-    case ROOT:
-        asm_arith(&c->a, X_SQRT, to, x, x);
-        break;
-    case RECIPROCAL:
-        asm_arith(&c->a, (Arith)o->code, to, k, x);
-        break;
-    case NEGATIVE:
-    case ABSOLUTE:
-        asm_bits(&c->a, (Bits)o->code, to, x, k);
-        break;
-    case ROUND:
-        asm_round(&c->a, to, x, o->code);
-        break;
-    }
+    int k = asm_constant(&c->a, op, &bits) ? constant_register(c, bits) : 0;
+    asm_op(&c->a, op, to, x, y, k);
 }
 
 /* The register of a value, loading it if necessary; -1: all are in use. */
@@ -311,37 +247,29 @@ static int at_hand(Coder *c, const Run *r, uint32_t value) {
     if (c->reg[value] < 0) {
         c->reg[value] = (int8_t)take_register(c);
         if (c->reg[value] >= 0)
-            asm_load(&c->a, c->reg[value], pointer_of[find_operand(&r->in, value)]);
+            asm_load(&c->a, c->reg[value], find_operand(&r->in, value));
     }
     return c->reg[value];
 }
 
-/* A register for the result of op k; only an extreme's must differ from its inputs'. */
+/* A register for the result of op k. */
 static int register_for(Coder *c, uint32_t k, const uint32_t *in, uint32_t nin) {
-    int to = c->coded[k]->how == EXTREME ? take_register(c) : -1;
+    bool apart = asm_takes_spare(c->coded[k]->op);
+    int to = apart ? take_register(c) : -1;
     for (uint32_t i = 0; i < nin; i++)
         free_register(c, in[i], k);
-    return to < 0 && c->coded[k]->how != EXTREME ? take_register(c) : to;
+    return apart ? to : take_register(c);
 }
 
-/* Adds a result to sums, from number *at on: float32 fill twice as many as float64 of
- * the same width. */
+/* Adds a result to sums, from number *at on. Of float32, halves of a step of the widest
+ * vectors become one of float64 each; a narrower step is such a half. */
 static void emit_sum(Coder *c, int result, int *at) {
     Asm *a = &c->a;
-    int more = c->sum - 1, to = c->sum + *at;
-    if (a->f64) {
-        asm_add_sum(a, to, result, c->sum_wide);
-        *at += 1;
-        return;
+    int more = c->sum - 1, parts = a->f64 || a->width < a->widest ? 1 : 2;
+    for (int half = 0; half < parts; half++, ++*at) {
+        if (!a->f64) asm_widen(a, more, result, half);
+        asm_add_sum(a, c->sum + *at, a->f64 ? result : more);
     }
-    asm_widen(a, more, result, c->sum_wide);
-    asm_add_sum(a, to, more, c->sum_wide);
-    *at += 1;
-    if (c->sum_wide == WIDE_512) return;
-    asm_upper(a, more, result);
-    asm_widen(a, more, more, c->sum_wide);
-    asm_add_sum(a, to + 1, more, c->sum_wide);
-    *at += 1;
 }
 
 /* Loads inputs at their first read and stores results where they are computed, in
@@ -349,7 +277,7 @@ static void emit_sum(Coder *c, int result, int *at) {
  * of the sums to which results are added. */
 static bool emit_body(Coder *c, const Run *r, bool past, int *sum) {
     const BlockProgram *b = c->b;
-    c->free = 0xFFFFU & ~c->fixed;
+    c->free = ((1U << ASM_VECTORS) - 1) & ~c->fixed;
     forget_registers(c, r);
     for (uint32_t k = r->from; k < r->to; k++) {
         uint32_t nin = b->op[k].nin;
@@ -359,12 +287,11 @@ static bool emit_body(Coder *c, const Run *r, bool past, int *sum) {
             if ((in[i] = at_hand(c, r, value[i])) < 0) return false;
         int to = register_for(c, k, value, nin), out = find_operand(&r->out, result);
         if (to < 0) return false;
-        emit_op(c, c->coded[k], to, in[0], in[1]);
+        emit_op(c, c->coded[k]->op, to, in[0], in[1]);
         if (out >= 0 && r->adds)
             emit_sum(c, to, sum);
         else if (out >= 0)
-            asm_store(&c->a, to, pointer_of[r->in.n + (uint32_t)out],
-                      past && c->a.wide != WIDE_ONE);
+            asm_store(&c->a, to, (int)r->in.n + out, past && c->a.width != WIDTH_ONE);
         c->reg[result] = (int8_t)to;
         if (c->here[result] == NONE) free_register(c, result, k);
     }
@@ -374,96 +301,69 @@ static bool emit_body(Coder *c, const Run *r, bool past, int *sum) {
 /* ---- a loop ---- */
 typedef enum LoopKind { LOOP_PLAIN, LOOP_PAST, LOOP_SPREAD } LoopKind;
 
-static bool emit_steps(Coder *c, const Run *r, Wide wide, int end, bool past) {
+static bool emit_steps(Coder *c, const Run *r, Width width, AsmEnd end, bool past) {
     Asm *a = &c->a;
-    a->wide = wide;
-    asm_compare(a, RAX, end);
-    size_t skip = asm_unless_below(a), top = a->code.n;
+    a->width = width;
+    size_t skip = asm_unless_before(a, end), top = a->code.n;
     if (!emit_body(c, r, past, NULL)) return false;
-    asm_add(a, RAX, (int8_t)asm_bytes(a));
-    asm_compare(a, RAX, end);
-    asm_if_below(a, top);
+    asm_step(a);
+    asm_if_before(a, end, top);
     asm_here(a, skip);
     return true;
 }
 
-static void push_pointers(Coder *c, const Run *r, uint32_t n) {
-    Asm *a = &c->a;
-    for (uint32_t i = POINTERS_FREE; i < n; i++)
-        asm_push(a, pointer_of[i]);
-    for (uint32_t i = 0; i < r->in.n; i++)
-        asm_load_word(a, pointer_of[i], RSI, (int)i);
-}
-
-static void pop_pointers(Coder *c, uint32_t n) {
-    for (uint32_t i = n; i-- > POINTERS_FREE;)
-        asm_pop(&c->a, pointer_of[i]);
-}
-
-static void spread_constants(Coder *c, Wide wide) {
+static void spread_constants(Coder *c) {
     for (int i = 0; i < c->nconstant; i++)
-        asm_spread(&c->a, c->constant[i].reg, c->constant[i].at, wide);
-    asm_zero(&c->a, RAX);
-    asm_shift_left(&c->a, RDI, c->a.f64 ? 3 : 2);
+        asm_spread(&c->a, c->constant[i].reg, c->constant[i].at);
 }
 
 static bool emit_loop(Coder *c, const Run *r, LoopKind kind, size_t *at) {
     Asm *a = &c->a;
-    Wide wide = session_cpu_level(c->p->s) > 1 ? WIDE_512 : WIDE_256;
-    uint32_t n = r->in.n + r->out.n;
+    a->width = a->widest;
     *at = a->code.n;
-    push_pointers(c, r, n);
-    for (uint32_t j = 0; j < r->out.n; j++)
-        asm_load_word(a, pointer_of[r->in.n + j], RDX, (int)j);
-    spread_constants(c, wide);
+    asm_begin(a, r->in.n, r->out.n);
+    spread_constants(c);
+    asm_start(a);
     for (uint32_t i = 0; i < r->in.n && kind == LOOP_SPREAD; i++)
-        if (r->single[i])
-            asm_spread_element(a, c->reg[r->in.value[i]], pointer_of[i], wide);
-    asm_copy(a, RSI, RDI);
-    asm_and(a, RSI, wide == WIDE_512 ? -64 : -32);
-    if (!emit_steps(c, r, wide, RSI, kind == LOOP_PAST) ||
-        !emit_steps(c, r, WIDE_ONE, RDI, false))
+        if (r->single[i]) asm_spread_element(a, c->reg[r->in.value[i]], (int)i);
+    asm_start_vectors(a);
+    if (!emit_steps(c, r, a->widest, END_VECTORS, kind == LOOP_PAST) ||
+        !emit_steps(c, r, WIDTH_ONE, END_ELEMENTS, false))
         return false;
-    asm_end(a);
-    pop_pointers(c, n);
-    asm_return(a);
+    asm_end(a, r->in.n + r->out.n);
     return true;
 }
 
-/* The registers below SPARE hold the sums; of float32, one below them what is added. */
+/* The registers below ASM_SPARE hold the sums; of float32, one below them what is
+ * added. */
 static void take_sum_registers(Coder *c) {
-    c->sum_wide = session_cpu_level(c->p->s) > 1 ? WIDE_512 : WIDE_256;
-    c->nsum = PIECE_SUMS / (c->sum_wide == WIDE_512 ? 8 : 4);
-    c->sum = SPARE - c->nsum;
+    c->nsum = PIECE_SUMS * 8 / width_bytes(c->a.widest);
+    c->sum = ASM_SPARE - c->nsum;
     for (int i = c->a.f64 ? 0 : -1; i < c->nsum; i++)
         c->fixed |= 1U << (c->sum + i);
 }
 
-/* PIECE_SUMS elements a turn. Of float32, 256 bits at a time: they become 512. */
+/* PIECE_SUMS elements a turn. Of float32, at most 256 bits at a time: they become 512.
+ */
 static bool emit_sum_loop(Coder *c, const Run *r, size_t *at) {
     Asm *a = &c->a;
-    Wide wide = a->f64 ? c->sum_wide : WIDE_256;
+    a->width = !a->f64 && a->widest > WIDTH_256 ? WIDTH_256 : a->widest;
     *at = a->code.n;
-    push_pointers(c, r, r->in.n);
-    asm_load_word(a, RDX, RDX, 0);
+    asm_begin_sums(a, r->in.n);
     for (int i = 0; i < c->nsum; i++)
-        asm_load_sum(a, c->sum + i, RDX, i, c->sum_wide);
-    spread_constants(c, wide);
-    a->wide = wide;
-    asm_compare(a, RAX, RDI);
-    size_t skip = asm_unless_below(a), top = a->code.n;
+        asm_load_sum(a, c->sum + i, i);
+    spread_constants(c);
+    asm_start(a);
+    size_t skip = asm_unless_before(a, END_ELEMENTS), top = a->code.n;
     for (int sum = 0; sum < c->nsum;) {
         if (!emit_body(c, r, false, &sum)) return false;
-        asm_add(a, RAX, (int8_t)asm_bytes(a));
+        asm_step(a);
     }
-    asm_compare(a, RAX, RDI);
-    asm_if_below(a, top);
+    asm_if_before(a, END_ELEMENTS, top);
     asm_here(a, skip);
     for (int i = 0; i < c->nsum; i++)
-        asm_store_sum(a, c->sum + i, RDX, i, c->sum_wide);
-    asm_end(a);
-    pop_pointers(c, r->in.n);
-    asm_return(a);
+        asm_store_sum(a, c->sum + i, i);
+    asm_end(a, r->in.n);
     return true;
 }
 
@@ -499,15 +399,15 @@ static bool has_singles(const BlockProgram *b) {
 
 /* Gives single elements a register each, from the last one down. */
 static bool take_singles(Coder *c, Run *r) {
-    int next = SPARE - 1;
+    int next = ASM_SPARE - 1;
     for (uint32_t i = 0; i < r->in.n; i++) {
         r->single[i] = is_single(c->b, r->in.value[i], false);
         if (!r->single[i]) continue;
-        if (next == SPARE - 1 - SPREAD_MAX) return false;
+        if (next == ASM_SPARE - 1 - SPREAD_MAX) return false;
         c->reg[r->in.value[i]] = (int8_t)next;
         c->fixed |= 1U << next--;
     }
-    return next < SPARE - 1;
+    return next < ASM_SPARE - 1;
 }
 
 /* The whole program as a loop for which some inputs are single elements, where rows are
@@ -525,14 +425,22 @@ static bool code_spread(Coder *c, Run *r) {
     return c->a.code.n = begin, false;
 }
 
+/* The loop for outputs too large for the caches, if there may be any. A CPU that can't
+ * bypass them writes such outputs as others, which at least spares them a copy. */
+static bool code_past(Coder *c, Run *r) {
+    if (!may_go_past(c, r)) return true;
+    if (ASM_STREAMS) return emit_loop(c, r, LOOP_PAST, &r->past);
+    r->past = r->loop;
+    return true;
+}
+
 /* False: too many operands or values; everything is undone. */
 static bool code_run(Coder *c, uint32_t from, uint32_t to) {
     Run r = {.b = c->b, .from = from, .to = to, .past = NO_LOOP, .spread = NO_LOOP};
     size_t begin = c->a.code.n;
     c->a.f64 = op_dtype(c->b, from) == DT_FLOAT64;
     bool ok = take_constants(c, &r) && take_operands(c, &r) &&
-              emit_loop(c, &r, LOOP_PLAIN, &r.loop) &&
-              (!may_go_past(c, &r) || emit_loop(c, &r, LOOP_PAST, &r.past));
+              emit_loop(c, &r, LOOP_PLAIN, &r.loop) && code_past(c, &r);
     if (!ok) return c->a.code.n = begin, false;
     code_spread(c, &r);
     vec_push(c->p->s, &c->runs, r);
@@ -675,8 +583,9 @@ static void put_all(Coder *c) {
 }
 
 void plan_build_code(Plan *p) {
-    if (p->o.no_code || session_cpu_level(p->s) < 1) return;
-    Coder c = {.p = p, .a = {.s = p->s}, .tmp = arena_new(p->s)};
+    Width widest = asm_widest(session_cpu_level(p->s));
+    if (p->o.no_code || widest == WIDTH_ONE) return;
+    Coder c = {.p = p, .a = {.s = p->s, .widest = widest}, .tmp = arena_new(p->s)};
     uint32_t programs = 0;
     for (uint32_t i = 0; i < p->nins && programs < PROGRAMS_MAX; i++) {
         BlockProgram *b = p->ins[i].prog;

@@ -1,10 +1,25 @@
-#include "vm/x86.h"
+/* Machine code of x86-64 with AVX2 or AVX-512: the few instructions that vector
+ * arithmetic needs, in the VEX and EVEX encodings (Intel's manual, volume 2, sections
+ * 2.3 and 2.7). Vectors have the hardware's numbers. rax counts bytes, rsi is the end
+ * of the whole vectors, rdi of the elements, pointer_of[] has the operands, and rdx is
+ * where sums come from and go to. */
+#include "vm/asm.h"
 
-#include <string.h>
+#ifdef __x86_64__
+
+enum { RAX = 0, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R15 = 15 };
+static const uint8_t pointer_of[ASM_POINTERS] = {
+    RCX, R8, R8 + 1, R8 + 2, R8 + 3, RBX, RBP, R8 + 4, R8 + 5, R8 + 6, R15};
+enum { POINTERS_FREE = 5 }; /* the rest belong to the caller */
+static const uint8_t end_of[] = {[END_VECTORS] = RSI, [END_ELEMENTS] = RDI};
 
 enum { PP_NONE, PP_66, PP_F3, PP_F2 };
 enum { MAP_0F = 1, MAP_0F38, MAP_0F3A };
 enum { NO_REG = 0 }; /* vvvv of forms with one operand less */
+
+Width asm_widest(int cpu_level) {
+    return cpu_level < 1 ? WIDTH_ONE : cpu_level > 1 ? WIDTH_512 : WIDTH_256;
+}
 
 static void emit_byte(Asm *a, unsigned b) {
     vec_push(a->s, &a->code, (uint8_t)b);
@@ -24,30 +39,34 @@ typedef struct Form {
 } Form;
 
 /* Prefix and opcode; x is the second operand of three, high: bit 3 of the last one. */
-static void emit_prefix(Asm *a, Form f, Wide wide, int reg, int x, int last) {
+static void emit_prefix(Asm *a, Form f, Width width, int reg, int x, int last) {
     unsigned r = reg > 7, b = last > 7, v = ~(unsigned)x & 15;
-    if (wide == WIDE_512) {
-        emit_byte(a, 0x62);
-        emit_byte(a, (r ^ 1) << 7 | 1U << 6 | (b ^ 1) << 5 | 1U << 4 | (unsigned)f.map);
-        emit_byte(a, (unsigned)f.w << 7 | v << 3 | 1U << 2 | (unsigned)f.pp);
-        emit_byte(a, 2U << 5 | 1U << 3 | (unsigned)f.mask);
+    vec_reserve(a->s, &a->code, 5);
+    uint8_t *p = a->code.p + a->code.n;
+    if (width == WIDTH_512) {
+        *p++ = 0x62;
+        *p++ = (uint8_t)((r ^ 1) << 7 | 1U << 6 | (b ^ 1) << 5 | 1U << 4 |
+                         (unsigned)f.map);
+        *p++ = (uint8_t)((unsigned)f.w << 7 | v << 3 | 1U << 2 | (unsigned)f.pp);
+        *p++ = (uint8_t)(2U << 5 | 1U << 3 | (unsigned)f.mask);
     } else {
-        emit_byte(a, 0xC4);
-        emit_byte(a, (r ^ 1) << 7 | 1U << 6 | (b ^ 1) << 5 | (unsigned)f.map);
-        emit_byte(a, (unsigned)f.w << 7 | v << 3 | (wide == WIDE_256 ? 4U : 0U) |
+        *p++ = 0xC4;
+        *p++ = (uint8_t)((r ^ 1) << 7 | 1U << 6 | (b ^ 1) << 5 | (unsigned)f.map);
+        *p++ = (uint8_t)((unsigned)f.w << 7 | v << 3 | (width == WIDTH_256 ? 4U : 0U) |
                          (unsigned)f.pp);
     }
-    emit_byte(a, (unsigned)f.opcode);
+    *p++ = (uint8_t)f.opcode;
+    a->code.n = (size_t)(p - a->code.p);
 }
 
 static void emit_registers(Asm *a, Form f, int reg, int x, int y) {
-    emit_prefix(a, f, a->wide, reg, x, y);
+    emit_prefix(a, f, a->width, reg, x, y);
     emit_byte(a, 0xC0U | (unsigned)(reg & 7) << 3 | (unsigned)(y & 7));
 }
 
 /* [base + rax + 0]: a displacement, as base may be rbp or r13, which need one. */
-static void emit_memory(Asm *a, Form f, Wide wide, int reg, int base) {
-    emit_prefix(a, f, wide, reg, NO_REG, base);
+static void emit_memory(Asm *a, Form f, int reg, int base) {
+    emit_prefix(a, f, a->width, reg, NO_REG, base);
     emit_byte(a, 0x44U | (unsigned)(reg & 7) << 3);
     emit_byte(a, (unsigned)(RAX << 3) | (unsigned)(base & 7));
     emit_byte(a, 0);
@@ -58,39 +77,32 @@ static int packed_prefix(const Asm *a) {
 }
 
 static Form packed_form(const Asm *a, int opcode) {
-    return (Form){packed_prefix(a), MAP_0F, opcode, a->f64 && a->wide == WIDE_512, 0};
+    return (Form){packed_prefix(a), MAP_0F, opcode, a->f64 && a->width == WIDTH_512, 0};
 }
 
 static Form element_form(const Asm *a, int opcode) {
     Form f = packed_form(a, opcode);
-    if (a->wide == WIDE_ONE) f.pp = a->f64 ? PP_F2 : PP_F3;
+    if (a->width == WIDTH_ONE) f.pp = a->f64 ? PP_F2 : PP_F3;
     return f;
-}
-
-void asm_arith(Asm *a, Arith op, int to, int x, int y) {
-    if (op == X_SQRT) x = a->wide == WIDE_ONE ? y : NO_REG;
-    emit_registers(a, element_form(a, (int)op), to, x, y);
-}
-
-void asm_bits(Asm *a, Bits op, int to, int x, int y) {
-    emit_registers(a, packed_form(a, (int)op), to, x, y);
 }
 
 /* vroundps and vrndscaleps have one opcode; single elements take the upper ones of x.
  */
-void asm_round(Asm *a, int to, int x, int how) {
-    Form f = {PP_66, MAP_0F3A, a->f64 ? 0x09 : 0x08, a->f64 && a->wide == WIDE_512, 0};
-    if (a->wide == WIDE_ONE) f.opcode += 2;
-    emit_registers(a, f, to, a->wide == WIDE_ONE ? x : NO_REG, x);
+static void emit_round(Asm *a, int to, int x, int how) {
+    Form f = {PP_66, MAP_0F3A, a->f64 ? 0x09 : 0x08, a->f64 && a->width == WIDTH_512,
+              0};
+    if (a->width == WIDTH_ONE) f.opcode += 2;
+    emit_registers(a, f, to, a->width == WIDTH_ONE ? x : NO_REG, x);
     emit_byte(a, (unsigned)how);
 }
 
 enum { LOAD = 0x10, STORE = 0x11, MOVE = 0x28, STREAM = 0x2B, COMPARE = 0xC2 };
 enum { UNORDERED = 3, K1 = 1 };
 
-void asm_unless_nan(Asm *a, int to, int y, int spare) {
-    bool mask = a->wide == WIDE_512;
-    emit_registers(a, element_form(a, COMPARE), mask ? K1 : spare, y, y);
+/* to = y where y is a nan. */
+static void emit_unless_nan(Asm *a, int to, int y) {
+    bool mask = a->width == WIDTH_512;
+    emit_registers(a, element_form(a, COMPARE), mask ? K1 : ASM_SPARE, y, y);
     emit_byte(a, UNORDERED);
     if (mask) {
         Form f = packed_form(a, MOVE);
@@ -100,76 +112,157 @@ void asm_unless_nan(Asm *a, int to, int y, int spare) {
     }
     emit_registers(a, (Form){PP_66, MAP_0F3A, a->f64 ? 0x4B : 0x4A, false, 0}, to, to,
                    y);
-    emit_byte(a, (unsigned)spare << 4);
+    emit_byte(a, (unsigned)ASM_SPARE << 4);
 }
 
-void asm_load(Asm *a, int to, int base) {
-    emit_memory(a, element_form(a, LOAD), a->wide, to, base);
+/* ---- ops ---- */
+
+/* The opcodes of map 0F that exist for vectors and single elements, of both sizes; of
+ * BITS, for vectors only. ROUND: 8 nearest, 9 down, 10 up, 11 to 0. */
+enum {
+    X_SQRT = 0x51,
+    X_AND = 0x54,
+    X_XOR = 0x57,
+    X_ADD = 0x58,
+    X_MUL = 0x59,
+    X_SUB = 0x5C,
+    X_MIN = 0x5D,
+    X_DIV = 0x5E,
+    X_MAX = 0x5F
+};
+typedef enum How { PAIR, EXTREME, SQUARE, ROOT, RECIPROCAL, BITS, ROUND } How;
+static const struct {
+    How how;
+    int code;
+} instruction[] = {
+    [ASM_ADD] = {PAIR, X_ADD},
+    [ASM_SUBTRACT] = {PAIR, X_SUB},
+    [ASM_MULTIPLY] = {PAIR, X_MUL},
+    [ASM_DIVIDE] = {PAIR, X_DIV},
+    [ASM_MAXIMUM] = {EXTREME, X_MAX},
+    [ASM_MINIMUM] = {EXTREME, X_MIN},
+    [ASM_SQUARE] = {SQUARE, X_MUL},
+    [ASM_SQRT] = {ROOT, X_SQRT},
+    [ASM_NEGATIVE] = {BITS, X_XOR},
+    [ASM_ABS] = {BITS, X_AND},
+    [ASM_RECIPROCAL] = {RECIPROCAL, X_DIV},
+    [ASM_ROUND] = {ROUND, 8},
+    [ASM_FLOOR] = {ROUND, 9},
+    [ASM_CEIL] = {ROUND, 10},
+    [ASM_TRUNC] = {ROUND, 11},
+};
+
+bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits) {
+    uint64_t sign = a->f64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
+    if (op == ASM_RECIPROCAL) *bits = asm_one(a);
+    if (op == ASM_NEGATIVE) *bits = sign;
+    if (op == ASM_ABS) *bits = sign - 1;
+    return op == ASM_RECIPROCAL || op == ASM_NEGATIVE || op == ASM_ABS;
 }
 
-void asm_store(Asm *a, int from, int base, bool past) {
-    emit_memory(a, past ? packed_form(a, STREAM) : element_form(a, STORE), a->wide,
-                from, base);
+bool asm_takes_spare(AsmOp op) {
+    return instruction[op].how == EXTREME;
 }
 
-static Form spread_form(const Asm *a, Wide wide) {
-    return (Form){PP_66, MAP_0F38, a->f64 ? 0x19 : 0x18, a->f64 && wide == WIDE_512, 0};
+void asm_op(Asm *a, AsmOp op, int to, int x, int y, int k) {
+    int code = instruction[op].code;
+    switch (instruction[op].how) {
+    case PAIR:
+        emit_registers(a, element_form(a, code), to, x, y);
+        break;
+    case EXTREME: /* the instruction returns its second operand for equals and for
+                   * nans */
+        emit_registers(a, element_form(a, code), to, y, x);
+        emit_unless_nan(a, to, y);
+        break;
+    case SQUARE:
+        emit_registers(a, element_form(a, code), to, x, x);
+        break;
+    case ROOT:
+        emit_registers(a, element_form(a, code), to, a->width == WIDTH_ONE ? x : NO_REG,
+                       x);
+        break;
+    case RECIPROCAL:
+        emit_registers(a, element_form(a, code), to, k, x);
+        break;
+    case BITS:
+        emit_registers(a, packed_form(a, code), to, x, k);
+        break;
+    case ROUND:
+        emit_round(a, to, x, code);
+        break;
+    }
 }
 
-void asm_spread_element(Asm *a, int to, int base, Wide wide) {
-    emit_memory(a, spread_form(a, wide), wide, to, base);
+/* ---- memory ---- */
+
+void asm_load(Asm *a, int to, int operand) {
+    emit_memory(a, element_form(a, LOAD), to, pointer_of[operand]);
 }
 
-static int wide_bytes(Wide wide) {
-    return wide == WIDE_512 ? 64 : 32;
+void asm_store(Asm *a, int from, int operand, bool past) {
+    emit_memory(a, past ? packed_form(a, STREAM) : element_form(a, STORE), from,
+                pointer_of[operand]);
 }
 
-static Form sum_form(int opcode, Wide wide) {
-    return (Form){PP_66, MAP_0F, opcode, wide == WIDE_512, 0};
+static Form spread_form(const Asm *a) {
+    return (Form){PP_66, MAP_0F38, a->f64 ? 0x19 : 0x18,
+                  a->f64 && a->width == WIDTH_512, 0};
 }
 
-/* [base + 32 bits], as base needs no byte of its own (not rsp, r12). */
-static void emit_sum(Asm *a, int opcode, int reg, int base, int i, Wide wide) {
-    emit_prefix(a, sum_form(opcode, wide), wide, reg, NO_REG, base);
-    emit_byte(a, 0x80U | (unsigned)(reg & 7) << 3 | (unsigned)(base & 7));
-    emit_word32(a, (size_t)(i * wide_bytes(wide)));
-}
-
-void asm_load_sum(Asm *a, int to, int base, int i, Wide wide) {
-    emit_sum(a, LOAD, to, base, i, wide);
-}
-
-void asm_store_sum(Asm *a, int from, int base, int i, Wide wide) {
-    emit_sum(a, STORE, from, base, i, wide);
-}
-
-static void emit_wide(Asm *a, Form f, Wide wide, int reg, int x, int y) {
-    Wide before = a->wide;
-    a->wide = wide;
-    emit_registers(a, f, reg, x, y);
-    a->wide = before;
-}
-
-void asm_add_sum(Asm *a, int to, int x, Wide wide) {
-    emit_wide(a, sum_form(X_ADD, wide), wide, to, to, x);
-}
-
-void asm_widen(Asm *a, int to, int x, Wide wide) {
-    emit_wide(a, (Form){PP_NONE, MAP_0F, 0x5A, false, 0}, wide, to, NO_REG, x);
-}
-
-void asm_upper(Asm *a, int to, int x) {
-    emit_wide(a, (Form){PP_66, MAP_0F3A, 0x19, false, 0}, WIDE_256, x, NO_REG, to);
-    emit_byte(a, 1);
-}
-
-void asm_spread(Asm *a, int to, size_t at, Wide wide) {
-    emit_prefix(a, spread_form(a, wide), wide, to, NO_REG, 0);
+void asm_spread(Asm *a, int to, size_t at) {
+    emit_prefix(a, spread_form(a), a->width, to, NO_REG, 0);
     emit_byte(a, 0x05U | (unsigned)(to & 7) << 3);
     emit_word32(a, at - (a->code.n + 4));
 }
 
-/* ---- general registers ---- */
+void asm_spread_element(Asm *a, int to, int operand) {
+    emit_memory(a, spread_form(a), to, pointer_of[operand]);
+}
+
+/* ---- sums ---- */
+
+static Form sum_form(const Asm *a, int opcode) {
+    return (Form){PP_66, MAP_0F, opcode, a->widest == WIDTH_512, 0};
+}
+
+/* [rdx + 32 bits] */
+static void emit_sum(Asm *a, int opcode, int reg, int i) {
+    emit_prefix(a, sum_form(a, opcode), a->widest, reg, NO_REG, RDX);
+    emit_byte(a, 0x80U | (unsigned)(reg & 7) << 3 | RDX);
+    emit_word32(a, (size_t)(i * width_bytes(a->widest)));
+}
+
+void asm_load_sum(Asm *a, int to, int i) {
+    emit_sum(a, LOAD, to, i);
+}
+
+void asm_store_sum(Asm *a, int from, int i) {
+    emit_sum(a, STORE, from, i);
+}
+
+static void emit_wide(Asm *a, Form f, Width width, int reg, int x, int y) {
+    Width before = a->width;
+    a->width = width;
+    emit_registers(a, f, reg, x, y);
+    a->width = before;
+}
+
+void asm_add_sum(Asm *a, int to, int x) {
+    emit_wide(a, sum_form(a, X_ADD), a->widest, to, to, x);
+}
+
+/* vcvtps2pd takes the lower half, to which vextractf128 brings the upper one. */
+void asm_widen(Asm *a, int to, int x, int half) {
+    if (half) {
+        emit_wide(a, (Form){PP_66, MAP_0F3A, 0x19, false, 0}, WIDTH_256, x, NO_REG, to);
+        emit_byte(a, 1);
+        x = to;
+    }
+    emit_wide(a, (Form){PP_NONE, MAP_0F, 0x5A, false, 0}, a->widest, to, NO_REG, x);
+}
+
+/* ---- general registers, 64 bits ---- */
 
 static void emit_rex(Asm *a, int reg, int rm) {
     emit_byte(a, 0x48U | (unsigned)(reg > 7) << 2 | (unsigned)(rm > 7));
@@ -179,72 +272,89 @@ static void mod_rm(Asm *a, unsigned mod, int reg, int rm) {
     emit_byte(a, mod << 6 | (unsigned)(reg & 7) << 3 | (unsigned)(rm & 7));
 }
 
-void asm_push(Asm *a, int r) {
+enum { PUSH = 0x50, POP = 0x58 };
+
+static void emit_push_pop(Asm *a, unsigned opcode, int r) {
     if (r > 7) emit_byte(a, 0x41);
-    emit_byte(a, 0x50U | (unsigned)(r & 7));
+    emit_byte(a, opcode | (unsigned)(r & 7));
 }
 
-void asm_pop(Asm *a, int r) {
-    if (r > 7) emit_byte(a, 0x41);
-    emit_byte(a, 0x58U | (unsigned)(r & 7));
-}
-
-void asm_load_word(Asm *a, int to, int base, int word) {
+static void emit_load_word(Asm *a, int to, int base, uint32_t word) {
     emit_rex(a, to, base);
     emit_byte(a, 0x8B);
     mod_rm(a, 1, to, base);
-    emit_byte(a, (unsigned)word * 8);
+    emit_byte(a, word * 8);
 }
 
-void asm_copy(Asm *a, int to, int from) {
-    emit_rex(a, from, to);
-    emit_byte(a, 0x89);
-    mod_rm(a, 3, from, to);
-}
-
-void asm_zero(Asm *a, int r) {
+static void emit_zero(Asm *a, int r) {
     emit_rex(a, r, r);
     emit_byte(a, 0x31);
     mod_rm(a, 3, r, r);
 }
 
-void asm_shift_left(Asm *a, int r, int bits) {
-    emit_rex(a, 0, r);
-    emit_byte(a, 0xC1);
-    mod_rm(a, 3, 4, r);
-    emit_byte(a, (unsigned)bits);
-}
-
 /* Group 1 of the operations with a byte, by its number. */
-static void with_byte(Asm *a, int operation, int r, int8_t n) {
+enum { BYTE_ADD = 0, BYTE_AND = 4 };
+static void with_byte(Asm *a, int operation, int r, int n) {
     emit_rex(a, 0, r);
     emit_byte(a, 0x83);
     mod_rm(a, 3, operation, r);
     emit_byte(a, (uint8_t)n);
 }
 
-void asm_and(Asm *a, int r, int8_t mask) {
-    with_byte(a, 4, r, mask);
+/* ---- the frame ---- */
+
+static void push_pointers(Asm *a, uint32_t n, uint32_t nin) {
+    for (uint32_t i = POINTERS_FREE; i < n; i++)
+        emit_push_pop(a, PUSH, pointer_of[i]);
+    for (uint32_t i = 0; i < nin; i++)
+        emit_load_word(a, pointer_of[i], RSI, i);
 }
 
-void asm_add(Asm *a, int r, int8_t n) {
-    with_byte(a, 0, r, n);
+void asm_begin(Asm *a, uint32_t nin, uint32_t nout) {
+    push_pointers(a, nin + nout, nin);
+    for (uint32_t j = 0; j < nout; j++)
+        emit_load_word(a, pointer_of[nin + j], RDX, j);
 }
 
-void asm_compare(Asm *a, int x, int y) {
-    emit_rex(a, y, x);
+void asm_begin_sums(Asm *a, uint32_t nin) {
+    push_pointers(a, nin, nin);
+    emit_load_word(a, RDX, RDX, 0);
+}
+
+void asm_start(Asm *a) {
+    emit_zero(a, RAX);
+    emit_rex(a, 0, RDI);
+    emit_byte(a, 0xC1);
+    mod_rm(a, 3, 4, RDI);
+    emit_byte(a, a->f64 ? 3 : 2);
+}
+
+void asm_start_vectors(Asm *a) {
+    emit_rex(a, RDI, RSI);
+    emit_byte(a, 0x89);
+    mod_rm(a, 3, RDI, RSI);
+    with_byte(a, BYTE_AND, RSI, -asm_bytes(a));
+}
+
+void asm_step(Asm *a) {
+    with_byte(a, BYTE_ADD, RAX, asm_bytes(a));
+}
+
+static void emit_compare(Asm *a, AsmEnd end) {
+    emit_rex(a, end_of[end], RAX);
     emit_byte(a, 0x39);
-    mod_rm(a, 3, y, x);
+    mod_rm(a, 3, end_of[end], RAX);
+    emit_byte(a, 0x0F);
 }
 
-void asm_if_below(Asm *a, size_t at) {
-    emit_byte(a, 0x0F);
+void asm_if_before(Asm *a, AsmEnd end, size_t at) {
+    emit_compare(a, end);
     emit_byte(a, 0x82);
     emit_word32(a, at - (a->code.n + 4));
 }
 
-size_t asm_unless_below(Asm *a) {
-    emit_byte(a, 0x0F);
+size_t asm_unless_before(Asm *a, AsmEnd end) {
+    emit_compare(a, end);
     emit_byte(a, 0x83);
     emit_word32(a, 0);
     return a->code.n;
@@ -256,13 +366,14 @@ void asm_here(Asm *a, size_t jump) {
         a->code.p[jump - 4 + (size_t)k] = (uint8_t)(far >> 8 * k);
 }
 
-void asm_end(Asm *a) {
-    emit_byte(a, 0xC5);
+void asm_end(Asm *a, uint32_t noperand) {
+    emit_byte(a, 0xC5); /* vzeroupper */
     emit_byte(a, 0xF8);
     emit_byte(a, 0x77);
-}
-
-void asm_return(Asm *a) {
-    asm_zero(a, RAX);
+    for (uint32_t i = noperand; i-- > POINTERS_FREE;)
+        emit_push_pop(a, POP, pointer_of[i]);
+    emit_zero(a, RAX);
     emit_byte(a, 0xC3);
 }
+
+#endif

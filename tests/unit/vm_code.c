@@ -2,10 +2,14 @@
  * between, give the same bits as the loops one by one, for both dtypes, all levels of
  * CPU, lengths around whole vectors, and special values. */
 #include "graph/graph.h"
+#include "vm/asm.h"
+#include "vm/vm_impl.h"
 #include "vm_test.h"
 
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static const struct {
     const char *name;
@@ -130,11 +134,15 @@ static bool same_bits(const Tensor *x, const Tensor *y) {
     return true;
 }
 
+static size_t with_code; /* plans */
+
 /* g gives the same with machine code and without. Gives the inputs away. */
 static void compare_on(Graph *g, size_t n, Tensor *in, const char *what) {
     Plan *p[2] = {plan_new(g, &(PlanOptions){0}),
                   plan_new(g, &(PlanOptions){.no_code = true})};
     Machine *m[2] = {vm_new(p[0]), vm_new(p[1])};
+    with_code += p[0]->code != NULL;
+    CHECK(!p[1]->code);
     for (size_t i = 0; i < n; i++) {
         for (int k = 0; k < 2; k++)
             CHECK(vm_set_input(m[k], i, &(Value){.kind = TYPE_TENSOR, .t = in[i]}));
@@ -202,6 +210,24 @@ static void test_sums(int level) {
     session_free(s);
 }
 
+static Graph *make_broadcast(Session *s, DType d, size_t count) {
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    Dim wide[] = {DIM_UNKNOWN, DIM_UNKNOWN}, narrow[] = {DIM_UNKNOWN, 1};
+    Var v[3 + 8] = {graph_input(g, sym(s, "x"), type_tensor(s, d, 2, wide)),
+                    graph_input(g, sym(s, "y"), type_tensor(s, d, 2, narrow)),
+                    graph_input(g, sym(s, "z"), type_tensor(s, d, 0, NULL))};
+    size_t n = 3;
+    for (; n < 3 + count; n++) {
+        size_t o = rnd(6);
+        Var with[2] = {v[n > 3 ? n - 1 : 0], v[n > 3 ? rnd((uint32_t)n) : 1]};
+        if (rnd(2)) with[0] = with[1], with[1] = v[n > 3 ? n - 1 : 0];
+        v[n] = ap(&b, ops[o].name, 2, with);
+    }
+    vec_push(s, &g->outputs, ((Output){0, v[n - 1]}));
+    return g;
+}
+
 /* Rows and a single element that are broadcast to a matrix, by one op and by several,
  * with sizes that turn out to be 1. */
 static void test_broadcast(int level) {
@@ -214,20 +240,8 @@ static void test_broadcast(int level) {
                                        {64, 0}, {9, 7},   {2, 70001}};
     for (int round = 0; round < 60; round++) {
         DType d = rnd(2) ? DT_FLOAT32 : DT_FLOAT64;
-        Graph *g = graph_new(s);
-        Builder b = builder(g, false);
-        Dim wide[] = {DIM_UNKNOWN, DIM_UNKNOWN}, narrow[] = {DIM_UNKNOWN, 1};
-        Var v[3 + 8] = {graph_input(g, sym(s, "x"), type_tensor(s, d, 2, wide)),
-                        graph_input(g, sym(s, "y"), type_tensor(s, d, 2, narrow)),
-                        graph_input(g, sym(s, "z"), type_tensor(s, d, 0, NULL))};
-        size_t n = 3, count = 1 + rnd(round % 2 ? 1 : 8);
-        for (; n < 3 + count; n++) {
-            size_t o = rnd(6);
-            Var with[2] = {v[n > 3 ? n - 1 : 0], v[n > 3 ? rnd((uint32_t)n) : 1]};
-            if (rnd(2)) with[0] = with[1], with[1] = v[n > 3 ? n - 1 : 0];
-            v[n] = ap(&b, ops[o].name, 2, with);
-        }
-        vec_push(s, &g->outputs, ((Output){0, v[n - 1]}));
+        size_t count = 1 + rnd(round % 2 ? 1 : 8);
+        Graph *g = make_broadcast(s, d, count);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             int64_t one[2] = {sizes[i][0], 1};
             Tensor t[3];
@@ -259,11 +273,100 @@ static void test_large(void) {
     session_free(s);
 }
 
+/* ---- nothing beyond the operands is touched ---- */
+
+/* Elements that begin, or end, where the memory does that may be touched. */
+static char *fenced(size_t bytes, bool end) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *p = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool ok = p != MAP_FAILED && bytes <= page &&
+              mprotect(p + page, page, PROT_READ | PROT_WRITE) == 0;
+    CHECK(ok);
+    return ok ? p + page + (end ? page - bytes : 0) : NULL;
+}
+
+static void unmap_fenced(char *p, bool end, size_t bytes) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    munmap(p + (end ? bytes : page) - 2 * page, 3 * page);
+}
+
+/* Runs a loop on n elements; single: by input, those that are one; sums: it adds to
+ * them. */
+static void run_fenced(const BlockProgram *b, const BlockOp *op, size_t n, bool end,
+                       const bool *single, bool sums) {
+    enum { MANY = 32 };
+    void *at[MANY];
+    size_t bytes[MANY], count = (size_t)op->nin + op->nout;
+    CHECK(count <= MANY);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t slot = b->slot[op->arg + i];
+        bytes[i] = program_bytes(b, b->value[op->arg + i]);
+        if (sums && i == op->nin)
+            bytes[i] = PIECE_SUMS * sizeof(double);
+        else if (!single || i >= op->nin || !single[slot])
+            bytes[i] *= n;
+        at[i] = fenced(bytes[i], end);
+    }
+    const void *in[MANY];
+    memcpy(in, at, op->nin * sizeof *in);
+    CHECK(op->loop(n, in, at + op->nin) == 0);
+    for (size_t i = 0; i < count; i++)
+        unmap_fenced(at[i], end, bytes[i]);
+}
+
+static void run_all_fenced(Graph *g) {
+    Plan *p = plan_new(g, &(PlanOptions){0});
+    for (size_t k = 0; k < p->nins; k++) {
+        const BlockProgram *b = p->ins[k].prog;
+        for (size_t n = 0; b && p->code && n < 72; n = n < 34 ? n + 1 : n + 7)
+            for (int end = 0; end < 2; end++) {
+                for (size_t i = 0; i < b->nrun; i++)
+                    if (b->run[i].loop) run_fenced(b, &b->run[i], n, end, NULL, false);
+                if (b->spread) run_fenced(b, b->spread, n, end, b->is_spread, false);
+                if (b->adds && n % PIECE_SUMS == 0)
+                    run_fenced(b, b->adds, n, end, NULL, true);
+            }
+    }
+    plan_free(p);
+}
+
+static void test_fences(int level) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->cpu_level = level;
+    vm_open(s);
+    for (int round = 0; round < 12; round++) {
+        DType d = round % 2 ? DT_FLOAT32 : DT_FLOAT64;
+        const char *sum = round % 3 == 0 ? "sum" : NULL;
+        Graph *g =
+            round % 3 == 1
+                ? make_broadcast(s, d, 1 + rnd(6))
+                : make_graph(s, &(Form){d, 5, CODED, sum ? 1 : OUTPUTS, false, sum});
+        run_all_fenced(g);
+        graph_free(g);
+    }
+    session_free(s);
+}
+
+static bool has_code(int level) {
+#if HAS_ASM
+    return asm_widest(level) != WIDTH_ONE;
+#else
+    return (void)level, false;
+#endif
+}
+
+/* The levels that this CPU has. */
 int main(void) {
-    for (int level = 0; level <= 2; level++) {
+    Session *s = session_new(NULL, NULL);
+    int most = session_cpu_level(s);
+    session_free(s);
+    for (int level = 0; level <= most; level++) {
+        with_code = 0;
         test_level(level);
+        CHECK((with_code > 0) == has_code(level));
         test_broadcast(level);
         test_sums(level);
+        test_fences(level);
     }
     test_large();
     return TEST_END("vm_code");

@@ -1,0 +1,103 @@
+/* Machine code as jit.c puts it together, for any family of CPUs: x86.c has
+ * the instructions. A function has the signature of all loops. Vectors are
+ * numbered from 0, operands inputs first, then outputs; a counter of bytes walks along
+ * the operands, all at once, to the end of the whole vectors and then to that of the
+ * elements. */
+#ifndef VM_ASM_H
+#define VM_ASM_H
+
+#include "base/mem.h"
+
+/* ASM_STREAMS: are there stores that bypass the caches? */
+#if defined(__x86_64__)
+#define HAS_ASM 1
+enum { ASM_VECTORS = 16, ASM_POINTERS = 11, ASM_STREAMS = true };
+#else
+#define HAS_ASM 0
+enum { ASM_VECTORS = 1 };
+#endif
+enum { ASM_SPARE = ASM_VECTORS - 1 }; /* for ops of several instructions */
+
+/* What one step of a loop covers: an element, or a vector of so many bits. */
+typedef enum Width { WIDTH_ONE, WIDTH_128, WIDTH_256, WIDTH_512 } Width;
+
+typedef struct Asm {
+    Session *s;
+    Vec(uint8_t) code;
+    Width widest; /* of this CPU's vectors */
+    Width width;  /* of the steps that follow */
+    bool f64;
+} Asm;
+
+typedef enum AsmOp {
+    ASM_ADD,
+    ASM_SUBTRACT,
+    ASM_MULTIPLY,
+    ASM_DIVIDE,
+    ASM_MAXIMUM,
+    ASM_MINIMUM,
+    ASM_SQUARE,
+    ASM_SQRT,
+    ASM_NEGATIVE,
+    ASM_ABS,
+    ASM_RECIPROCAL,
+    ASM_ROUND,
+    ASM_FLOOR,
+    ASM_CEIL,
+    ASM_TRUNC
+} AsmOp;
+
+static inline int width_bytes(Width width) { /* of a vector */
+    return 8 << width;
+}
+
+static inline int asm_bytes(const Asm *a) { /* of a step */
+    return a->width != WIDTH_ONE ? width_bytes(a->width) : a->f64 ? 8 : 4;
+}
+
+static inline uint64_t asm_one(const Asm *a) { /* the bits of 1 */
+    return a->f64 ? UINT64_C(0x3FF) << 52 : UINT64_C(0x7F) << 23;
+}
+
+/* WIDTH_ONE: no machine code is made for this level of CPU. */
+Width asm_widest(int cpu_level);
+
+/* Does an op need a number, or a bit mask, in every element of a vector? */
+bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits);
+/* Does it overwrite ASM_SPARE, and must its result be another vector than its inputs?
+ */
+bool asm_takes_spare(AsmOp op);
+/* to = op(x, y); k: the vector with that constant. */
+void asm_op(Asm *a, AsmOp op, int to, int x, int y, int k);
+
+/* Where the counter is; past: bypasses the caches, whole vectors only. */
+void asm_load(Asm *a, int to, int operand);
+void asm_store(Asm *a, int from, int operand, bool past);
+/* Every element of a vector becomes the constant at byte `at` of the code, or an
+ * operand's first element. */
+void asm_spread(Asm *a, int to, size_t at);
+void asm_spread_element(Asm *a, int to, int operand);
+
+/* Sums in float64, in vectors of a->widest: number i of them in memory. */
+void asm_load_sum(Asm *a, int to, int i);
+void asm_store_sum(Asm *a, int from, int i);
+void asm_add_sum(Asm *a, int to, int x);
+/* to = as float64, the lower or upper half of float32 x, if that fills a vector of
+ * a->widest; if it fills half of one, all of it: half 0. */
+void asm_widen(Asm *a, int to, int x, int half);
+
+/* ---- the frame of a function, in this order ---- */
+void asm_begin(Asm *a, uint32_t nin, uint32_t nout);
+void asm_begin_sums(Asm *a, uint32_t nin); /* output 0 is the sums */
+void asm_start(Asm *a);                    /* the counter, and the elements' end */
+void asm_start_vectors(Asm *a);            /* the end of whole vectors of a->width */
+typedef enum AsmEnd { END_VECTORS, END_ELEMENTS } AsmEnd;
+void asm_step(Asm *a); /* advances the counter */
+/* Jumps if the counter is before an end, to byte `at` of the code; or if it isn't, to a
+ * position set by asm_here. */
+void asm_if_before(Asm *a, AsmEnd end, size_t at);
+size_t asm_unless_before(Asm *a, AsmEnd end);
+void asm_here(Asm *a, size_t jump);
+void asm_end(Asm *a, uint32_t noperand); /* returns 0 */
+
+#endif
