@@ -1,5 +1,5 @@
 #!/bin/sh
-# The unit programs and a part of the bats tests on 64-bit Arm, emulated by QEMU. usage: arm64.sh BUILD CC
+# The unit programs, one of the property programs and a part of the bats tests on 64-bit Arm, emulated by QEMU. usage: arm64.sh BUILD CC
 # Ends with "N passed, N failed". What can't be run here is skipped by name.
 cd "$(dirname "$0")/.." || exit 1
 build=$1 cc=$2
@@ -18,7 +18,7 @@ done
 
 make --no-print-directory CC="$cc" ARCH=aarch64 B="$build" MPI_LIB= tools
 programs=
-for source in tests/unit/*.c; do
+for source in tests/unit/*.c tests/prop/reduced.c; do
     programs="$programs $build/${source%.c}"
 done
 # shellcheck disable=SC2086

@@ -52,6 +52,7 @@ void *cpu_map_code(const void *code, size_t n) {
     void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
     memcpy(p, code, n);
+    __builtin___clear_cache(p, (char *)p + n); /* where instructions have their own */
     if (mprotect(p, n, PROT_READ | PROT_EXEC) == 0) return p;
     munmap(p, n);
     return NULL;

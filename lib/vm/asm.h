@@ -1,5 +1,5 @@
-/* Machine code as jit.c puts it together, for any family of CPUs: x86.c has
- * the instructions. A function has the signature of all loops. Vectors are
+/* Machine code as jit.c puts it together, for any family of CPUs: x86.c and arm64.c
+ * have the instructions. A function has the signature of all loops. Vectors are
  * numbered from 0, operands inputs first, then outputs; a counter of bytes walks along
  * the operands, all at once, to the end of the whole vectors and then to that of the
  * elements. */
@@ -12,6 +12,9 @@
 #if defined(__x86_64__)
 #define HAS_ASM 1
 enum { ASM_VECTORS = 16, ASM_POINTERS = 11, ASM_STREAMS = true };
+#elif defined(__AARCH64EL__)
+#define HAS_ASM 1
+enum { ASM_VECTORS = 24, ASM_POINTERS = 13, ASM_STREAMS = false };
 #else
 #define HAS_ASM 0
 enum { ASM_VECTORS = 1 };

@@ -1,0 +1,202 @@
+/* Machine code of 64-bit Arm: vectors of 128 bits (Advanced SIMD), which all of these
+ * CPUs have. The last elements go through the same instructions, one to a vector whose
+ * other elements are 0 and are not stored.
+ *
+ * x0 is the end of the elements, x1 of the whole vectors, x2 where sums come from and
+ * go to, x3 counts bytes, the next ones have the operands, x17 is for addresses. All
+ * are the callee's to overwrite, as are the vectors in use: v8 to v15 are the caller's.
+ */
+#include "vm/asm.h"
+
+#ifdef __AARCH64EL__
+#include "vm/arm64.h"
+
+enum { COUNT = 0, IN, OUT, OFFSET, POINTER, ADDRESS = 17 };
+_Static_assert(POINTER + (int)ASM_POINTERS == ADDRESS, "a register each");
+enum { KEPT_FROM = 8, KEPT = 8 };
+_Static_assert((int)ASM_VECTORS + KEPT == 32, "all vectors but those");
+
+Width asm_widest(int cpu_level) {
+    (void)cpu_level;
+    return WIDTH_128;
+}
+
+static void emit(Asm *a, uint32_t word) {
+    vec_reserve(a->s, &a->code, 4);
+    for (int k = 0; k < 4; k++)
+        a->code.p[a->code.n++] = (uint8_t)(word >> 8 * k);
+}
+
+static int hardware(int vector) {
+    return vector < KEPT_FROM ? vector : vector + KEPT;
+}
+
+static int end_of(AsmEnd end) {
+    return end == END_VECTORS ? IN : COUNT;
+}
+
+/* ---- ops ---- */
+
+typedef enum How { PAIR, EXTREME, SQUARE, UNARY, RECIPROCAL } How;
+static const struct {
+    How how;
+    uint32_t code;
+} instruction[] = {
+    [ASM_ADD] = {PAIR, A64_FADD},
+    [ASM_SUBTRACT] = {PAIR, A64_FSUB},
+    [ASM_MULTIPLY] = {PAIR, A64_FMUL},
+    [ASM_DIVIDE] = {PAIR, A64_FDIV},
+    [ASM_MAXIMUM] = {EXTREME, A64_FCMGE},
+    [ASM_MINIMUM] = {EXTREME, A64_FCMGE},
+    [ASM_SQUARE] = {SQUARE, A64_FMUL},
+    [ASM_SQRT] = {UNARY, A64_FSQRT},
+    [ASM_NEGATIVE] = {UNARY, A64_FNEG},
+    [ASM_ABS] = {UNARY, A64_FABS},
+    [ASM_RECIPROCAL] = {RECIPROCAL, A64_FDIV},
+    [ASM_ROUND] = {UNARY, A64_FRINTN},
+    [ASM_FLOOR] = {UNARY, A64_FRINTM},
+    [ASM_CEIL] = {UNARY, A64_FRINTP},
+    [ASM_TRUNC] = {UNARY, A64_FRINTZ},
+};
+
+bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits) {
+    if (op == ASM_RECIPROCAL) *bits = asm_one(a);
+    return op == ASM_RECIPROCAL;
+}
+
+bool asm_takes_spare(AsmOp op) {
+    return instruction[op].how == EXTREME;
+}
+
+static void emit_pair(Asm *a, uint32_t op, int to, int x, int y) {
+    emit(a, a64_pair((A64Pair)op, a->f64, to, x, y));
+}
+
+/* x where it is not beyond y, or a nan, else y. fmax and fmin know no order of equals:
+ * to them 0 is above -0. */
+static void emit_extreme(Asm *a, bool largest, int to, int x, int y) {
+    int spare = hardware(ASM_SPARE);
+    emit_pair(a, A64_FCMGE, spare, largest ? x : y, largest ? y : x);
+    emit_pair(a, A64_FCMEQ, to, x, x);
+    emit(a, a64_bits(A64_ORN, to, spare, to));
+    emit(a, a64_bits(A64_BSL, to, x, y));
+}
+
+void asm_op(Asm *a, AsmOp op, int to, int x, int y, int k) {
+    uint32_t code = instruction[op].code;
+    to = hardware(to), x = hardware(x), y = hardware(y), k = hardware(k);
+    switch (instruction[op].how) {
+    case PAIR:
+        emit_pair(a, code, to, x, y);
+        break;
+    case EXTREME:
+        emit_extreme(a, op == ASM_MAXIMUM, to, x, y);
+        break;
+    case SQUARE:
+        emit_pair(a, code, to, x, x);
+        break;
+    case UNARY:
+        emit(a, a64_unary((A64Unary)code, a->f64, to, x));
+        break;
+    case RECIPROCAL:
+        emit_pair(a, code, to, k, x);
+        break;
+    }
+}
+
+/* ---- memory ---- */
+
+static A64Size step_size(const Asm *a) {
+    return a->width != WIDTH_ONE ? A64_Q : a->f64 ? A64_D : A64_S;
+}
+
+void asm_load(Asm *a, int to, int operand) {
+    emit(a, a64_load(step_size(a), hardware(to), POINTER + operand, OFFSET));
+}
+
+void asm_store(Asm *a, int from, int operand, bool past) {
+    (void)past; /* not if !ASM_STREAMS */
+    emit(a, a64_store(step_size(a), hardware(from), POINTER + operand, OFFSET));
+}
+
+void asm_spread(Asm *a, int to, size_t at) {
+    emit(a, a64_address(ADDRESS, (int64_t)at - (int64_t)a->code.n));
+    emit(a, a64_load_all(a->f64, hardware(to), ADDRESS));
+}
+
+void asm_spread_element(Asm *a, int to, int operand) {
+    emit(a, a64_load_all(a->f64, hardware(to), POINTER + operand));
+}
+
+/* ---- sums ---- */
+
+void asm_load_sum(Asm *a, int to, int i) {
+    emit(a, a64_load_nth(hardware(to), OUT, i));
+}
+
+void asm_store_sum(Asm *a, int from, int i) {
+    emit(a, a64_store_nth(hardware(from), OUT, i));
+}
+
+void asm_add_sum(Asm *a, int to, int x) {
+    emit(a, a64_pair(A64_FADD, true, hardware(to), hardware(to), hardware(x)));
+}
+
+void asm_widen(Asm *a, int to, int x, int half) {
+    emit(a, a64_widen(hardware(to), hardware(x), half > 0));
+}
+
+/* ---- the frame ---- */
+
+void asm_begin(Asm *a, uint32_t nin, uint32_t nout) {
+    for (uint32_t i = 0; i < nin; i++)
+        emit(a, a64_load_word(POINTER + (int)i, IN, i));
+    for (uint32_t j = 0; j < nout; j++)
+        emit(a, a64_load_word(POINTER + (int)(nin + j), OUT, j));
+}
+
+void asm_begin_sums(Asm *a, uint32_t nin) {
+    asm_begin(a, nin, 0);
+    emit(a, a64_load_word(OUT, OUT, 0));
+}
+
+void asm_start(Asm *a) {
+    emit(a, a64_zero(OFFSET));
+    emit(a, a64_shift_left(COUNT, COUNT, a->f64 ? 3 : 2));
+}
+
+void asm_start_vectors(Asm *a) {
+    enum { BITS = 4 }; /* of an offset in a vector */
+    emit(a, a64_clear_low(IN, COUNT, BITS));
+}
+
+void asm_step(Asm *a) {
+    emit(a, a64_add(OFFSET, OFFSET, asm_bytes(a)));
+}
+
+void asm_if_before(Asm *a, AsmEnd end, size_t at) {
+    emit(a, a64_compare(OFFSET, end_of(end)));
+    emit(a, a64_jump_if(A64_BELOW, (int64_t)at - (int64_t)a->code.n));
+}
+
+/* The jump is the word before the position returned. */
+size_t asm_unless_before(Asm *a, AsmEnd end) {
+    emit(a, a64_compare(OFFSET, end_of(end)));
+    emit(a, a64_jump_if(A64_NOT_BELOW, 0));
+    return a->code.n;
+}
+
+void asm_here(Asm *a, size_t jump) {
+    size_t end = a->code.n;
+    a->code.n = jump - 4;
+    emit(a, a64_jump_if(A64_NOT_BELOW, (int64_t)(end - a->code.n)));
+    a->code.n = end;
+}
+
+void asm_end(Asm *a, uint32_t noperand) {
+    (void)noperand;
+    emit(a, a64_zero(COUNT));
+    emit(a, a64_return());
+}
+
+#endif
