@@ -34,7 +34,8 @@ static const char *const shifts[] = {"add", "subtract", NULL};
 
 static const char *const convolutions[] = {"conv", NULL};
 static const char *const repeated[] = {"broadcast_to", "zeros_like", "ones_like",
-                                       "full",         "full_like",  NULL};
+                                       "full",         "full_like",  "expand_dims",
+                                       "squeeze",      NULL};
 
 static bool fold_takes(const Op *op) {
     return op->fold != FOLD_NEVER && !op->effect;
@@ -107,7 +108,7 @@ const Pass rewrite_passes[] = {
      .node = shape_read_pass, .ops = slices},
     {"sink-broadcast", "canonicalize",
      "Lets elementwise ops take a repeated operand (broadcast_to, ones_like, full, "
-     "...) before it is repeated.",
+     "...) before it is repeated, and repeats the result if none is left as large.",
      1, .node = sink_pass, .takes = sink_takes, .of = repeated},
     {"sum-of-scatter", "canonicalize shape_unsafe",
      "Replaces the sum over rows that hold one scattered value each by that value.", 1,
@@ -173,7 +174,8 @@ const Pass rewrite_passes[] = {
      "Sums a concatenate or stack part by part, and so with its extremes.", ALGEBRA,
      .node = reduce_parts_pass, .ops = totals, .uses = true},
     {"reduce-repeated", "algebra",
-     "Sums a repeated value (broadcast_to, ones_like, full, ...) as a multiple.",
+     "Sums a repeated value (broadcast_to, ones_like, full, ...) as a multiple, or "
+     "before it is repeated.",
      ALGEBRA, .node = reduce_repeated_pass, .ops = repeats},
     {"collect-multiples", "algebra",
      "Collects the terms of whole sums of floats, those of one sign: x + y + x + x is "

@@ -164,7 +164,8 @@ bool reduce_repeated_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply a = r->g->apply[id];
     Var x = rewriter_input(r, id, 0);
     const Type *t = var_type(r->g, x), *to = var_type(r->g, a.out);
-    bool flag[MAX_NDIM], again[MAX_NDIM], inner[MAX_NDIM], any = false, open = false;
+    bool flag[MAX_NDIM], again[MAX_NDIM], inner[MAX_NDIM] = {false}, any = false,
+                                          open = false, nothing = false, none = false;
     if (var_is_const(r->g, x)) return false;
     Var y = rewriter_repeated_value(r, x);
     rewriter_grow(r);
@@ -180,14 +181,19 @@ bool reduce_repeated_pass(Rewriter *r, ApplyId id, Var *out) {
         if (again[k] && t->dim[k] == DIM_UNKNOWN) return false;
         any |= again[k];
         open |= again[k] && !is_positive_dim(t->dim[k]);
+        nothing |= flag[k] && !is_positive_dim(t->dim[k]);
+        none |= stretched && !flag[k] && !is_positive_dim(t->dim[k]);
     }
     bool sum = rw_is(r, &a, OP_SUM);
-    if (!any || (open && (!sum || !is_finite_number(r, y)))) return false;
+    /* of nothing there is no extreme, unless there are no results */
+    if ((rw_is(r, &a, OP_MAX) || rw_is(r, &a, OP_MIN)) && nothing && none) return false;
+    if (open && (!sum || !is_finite_number(r, y))) return false;
     Var pair[2] = {reduce_over(r, &a, y, ty->ndim, inner), VAR_NONE};
-    if (sum) pair[1] = count_repeats(r, t, again, to->dtype);
-    if (pair[0] == VAR_NONE || (sum && pair[1] == VAR_NONE)) return false;
-    Var v =
-        sum ? rewriter_apply(r, op_known(r->s, OP_MULTIPLY), NULL, 2, pair) : pair[0];
+    bool multiple = sum && any;
+    if (multiple) pair[1] = count_repeats(r, t, again, to->dtype);
+    if (pair[0] == VAR_NONE || (multiple && pair[1] == VAR_NONE)) return false;
+    Var v = multiple ? rewriter_apply(r, op_known(r->s, OP_MULTIPLY), NULL, 2, pair)
+                     : pair[0];
     if (v == VAR_NONE || var_type(r->g, v)->dtype != to->dtype) return false;
     out[0] = rewriter_fit(r, v, to);
     rewriter_grow(r);

@@ -324,6 +324,15 @@ static Var first_element_const(Rewriter *r, Var v) {
     return graph_const(r->g, &one, true);
 }
 
+/* The only element of what is repeated and then gets or loses dims of size 1. */
+static Var repeated_element(Rewriter *r, Var v) {
+    Var y = rewriter_repeated_value(r, v);
+    if (y == VAR_NONE || var_type(r->g, y)->ndim == 0) return y;
+    return var_is_const(r->g, y) && type_size(var_type(r->g, y)) == 1
+               ? first_element_const(r, y)
+               : VAR_NONE;
+}
+
 Var rewriter_repeated_value(Rewriter *r, Var v) {
     ApplyId id = var_owner(r->g, v);
     DType d = var_type(r->g, v)->dtype;
@@ -334,6 +343,8 @@ Var rewriter_repeated_value(Rewriter *r, Var v) {
     if (a->op == op_known(r->s, OP_BROADCAST_TO)) return rewriter_input(r, id, 0);
     if (rw_is(r, a, OP_ZEROS_LIKE)) return const_number(&r->b, d, 0);
     if (rw_is(r, a, OP_ONES_LIKE)) return const_number(&r->b, d, 1);
+    if (rw_is(r, a, OP_EXPAND_DIMS) || rw_is(r, a, OP_SQUEEZE))
+        return repeated_element(r, rewriter_input(r, id, 0));
     if (!rw_is(r, a, OP_FULL) && !rw_is(r, a, OP_FULL_LIKE)) return VAR_NONE;
     Var value = rewriter_input(r, id, 1);
     if (var_type(r->g, value)->ndim != 0) return VAR_NONE;
@@ -384,11 +395,36 @@ static bool sink_all_operands(Rewriter *r, ApplyId id, Var *out) {
            type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
 }
 
+/* Without what repeats operands, the result is smaller: that is repeated instead. */
+static bool sink_smaller(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    const Type *to = var_type(r->g, a.out), *type[OUT_MAX];
+    Var in[8];
+    bool any = false;
+    for (size_t k = 0; k < a.nin; k++) {
+        Var x = rewriter_input(r, id, k), y = rewriter_repeated_value(r, x);
+        rewriter_grow(r);
+        if (!rewrite_dims_fit(var_type(r->g, x), to)) return false;
+        in[k] = y == VAR_NONE ? x : y;
+        any |= in[k] != x;
+    }
+    size_t mark = diag_count(r->s);
+    size_t n =
+        any ? op_infer(r->g, a.op, a.props, (VarList){a.nin, in}, NOWHERE, type) : 0;
+    diag_rewind(r->s, mark);
+    if (n != 1 || type[0] == to || !rewrite_dims_fit(type[0], to)) return false;
+    Var v = rewriter_apply(r, a.op, a.props, a.nin, in);
+    if (v != VAR_NONE) v = rewriter_fit(r, v, to);
+    rewriter_grow(r);
+    return (out[0] = v) != VAR_NONE && var_type(r->g, v) == to;
+}
+
 bool sink_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     if (!a->op->elemwise || a->nin > 8 || a->nout != 1) return false;
     if (sink_all_operands(r, id, out)) return true;
     for (size_t i = 0; i < r->g->apply[id].nin && r->g->apply[id].nin > 1; i++)
         if (sink_operand(r, id, i, out)) return true;
+    if (sink_smaller(r, id, out)) return true;
     return false;
 }

@@ -143,7 +143,7 @@ x: float64[3]; y: float32|stack(x[0], y)[1]|read-shape|float64(y)
 x: float64[n]|x + broadcast_to(2., [n])|sink-broadcast|x + 2.0
 x: float64[n]|x + ones_like(x)|sink-broadcast|x + 1.0
 x: float64[n]|x * zeros_like(x)|sink-broadcast|x * 0.0
-x: float64[n]|x + full([n], 3)|sink-broadcast|x + float64(full(stack(n), 3))
+x: float64[n]|x + full([n], 3)|sink-broadcast|x + cast(3, dtype='float64')
 x: float64[n]|x + full_like(x, 3)|sink-broadcast|x + 3.0
 x: float64[3]|x + [2., 2., 2.]|sink-broadcast|x + 2.0
 x: float64[3]|x + [2., 2., 3.]|sink-broadcast|x + array([2.0, 2.0, 3.0], dtype='float64')
