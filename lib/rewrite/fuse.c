@@ -9,8 +9,10 @@
  * other client needs it earlier and fewer bytes stay alive in between: 1 - h * h, where
  * h is kept anyway, belongs with the gradient that reads it. Whole groups are then
  * lifted in the same way. Finally a group absorbs one reduction of a value it computes,
- * preferably of a value with no other client, which is then never stored. The whole
- * pass is linear. */
+ * preferably of a value with no other client, which is then never stored. What is made
+ * of smaller operands alone, such as all differences x[:, None] - y, is cheaper
+ * computed than read: each group that reads it computes it. The whole pass is linear.
+ */
 #include "rewrite/fuse.h"
 
 #include "lang/lazy_scope.h"
@@ -75,6 +77,32 @@ static bool can_fuse(Fuse *f, ApplyId id) {
         if (t->kind != TYPE_TENSOR) return false;
         if (f->shape[v] != f->shape[a->out] && !rewrite_dims_fit(t, to)) return false;
     }
+    return true;
+}
+
+/* ---- what is computed again ---- */
+
+enum { AGAIN_INPUTS = 4 }; /* of it and of its clients: a group must hold all of them */
+
+/* Is the operand repeated along a dim of the result? */
+static bool is_repeated(const Type *t, const Type *to) {
+    int lead = to->ndim - t->ndim;
+    for (int k = 0; k < to->ndim; k++)
+        if (to->dim[k] != 1 && (k < lead || t->dim[k - lead] == 1)) return true;
+    return false;
+}
+
+static bool is_again(const Fuse *f, ApplyId id) {
+    const Apply *a = &f->g->apply[id];
+    const Type *to = var_type(f->g, a->out);
+    uint32_t first = f->clients.first[a->out], last = f->clients.first[a->out + 1];
+    if (!f->can[id] || f->root[a->out] || a->op->math || a->nin > AGAIN_INPUTS ||
+        last - first < 2)
+        return false;
+    for (size_t i = 0; i < a->nin; i++)
+        if (!is_repeated(var_type(f->g, apply_in(f->g, id)[i]), to)) return false;
+    for (uint32_t k = first; k < last; k++)
+        if (f->g->apply[f->clients.client[k]].nin > AGAIN_INPUTS) return false;
     return true;
 }
 
@@ -356,18 +384,72 @@ static void unite_numbers(Fuse *f, const FuseGroups *groups) {
 
 /* ---- groups to functions ---- */
 
+enum { MOST_EXTRA = MOST_OPS * AGAIN_INPUTS };
+typedef struct Chunk {
+    ApplyId all[MOST_OPS + MOST_EXTRA]; /* what is computed again comes first */
+    uint32_t n, extra;
+} Chunk;
+
+static void add_extra(Fuse *f, Chunk *c, ApplyId member) {
+    for (size_t i = 0; i < f->g->apply[member].nin; i++) {
+        ApplyId maker = var_owner(f->g, apply_in(f->g, member)[i]);
+        if (maker == APPLY_NONE || !f->again[maker] || f->mark[maker] == f->chunk)
+            continue;
+        f->mark[maker] = f->chunk;
+        f->extra[maker] = 1;
+        c->all[c->n++] = maker;
+    }
+}
+
+/* Does the chunk, whose members are marked, need the member? */
+static bool is_of_use(const Fuse *f, ApplyId member) {
+    Var v = f->g->apply[member].out;
+    if (!f->again[member] || fuse_is_output(f, v)) return true;
+    for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++)
+        if (f->mark[f->clients.client[k]] == f->chunk) return true;
+    return false;
+}
+
+static void open_chunk(Fuse *f, Chunk *c, const ApplyId *member, uint32_t n) {
+    c->n = 0;
+    f->chunk++;
+    for (uint32_t i = 0; i < n; i++)
+        f->mark[member[i]] = f->chunk;
+    for (uint32_t i = 0; i < n; i++)
+        add_extra(f, c, member[i]);
+    c->extra = c->n;
+    for (uint32_t i = 0; i < n; i++)
+        if (is_of_use(f, member[i])) c->all[c->n++] = member[i];
+}
+
+static void close_chunk(Fuse *f, const Chunk *c) {
+    for (uint32_t i = 0; i < c->extra; i++)
+        f->extra[c->all[i]] = 0;
+}
+
+/* As large a chunk of the first members as the limits allow: returns how many. */
+static uint32_t take_chunk(Fuse *f, Chunk *c, const ApplyId *member, uint32_t n) {
+    uint32_t k = n < MOST_OPS ? n : MOST_OPS;
+    for (;; k = k * 3 / 4) {
+        open_chunk(f, c, member, k);
+        if (k == 1 || chunk_fits(f, c->all, c->n)) return k;
+        close_chunk(f, c);
+    }
+}
+
 /* Cuts a group, in order, into functions as large as the limits allow. */
 static bool cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
-    for (uint32_t at = 0; at < n && !rewriter_limit_reached(f->r);) {
-        uint32_t k = n - at < MOST_OPS ? n - at : MOST_OPS;
-        while (k > 1 && !chunk_fits(f, member + at, k))
-            k = k * 3 / 4;
+    Chunk c;
+    bool ok = true;
+    for (uint32_t at = 0; ok && at < n && !rewriter_limit_reached(f->r);) {
+        uint32_t k = take_chunk(f, &c, member + at, n - at);
         ApplyId end = reduction_of(f, member + at, k);
-        if ((k > 1 || end != APPLY_NONE) && !fuse_call_function(f, member + at, k, end))
-            return false;
+        if (c.n > 1 || (c.n == 1 && end != APPLY_NONE))
+            ok = fuse_call_function(f, c.all, c.n, end);
+        close_chunk(f, &c);
         at += k;
     }
-    return true;
+    return ok;
 }
 
 /* ---- the pass ---- */
@@ -405,6 +487,8 @@ static void fuse_open(Fuse *f, Rewriter *r) {
     f->root = graph_root_marks(g, f->a, ROOTS_RESULTS | ROOTS_INIT);
     f->shape = NEW_N(f->a, g->nvar, uint64_t);
     f->can = NEW_N(f->a, g->napply, uint8_t);
+    f->again = NEW_N(f->a, g->napply, uint8_t);
+    f->extra = NEW_N(f->a, g->napply, uint8_t);
     if (lazy_scope_any(g)) f->scope = lazy_scope_find(g, f->a, (VarList){0});
     f->rank = NEW_N(f->a, g->napply, uint32_t);
     f->set = NEW_N(f->a, g->napply, uint32_t);
@@ -429,6 +513,8 @@ bool fuse_pass(Rewriter *r) {
         unite_numbers(&f, &groups);
         groups = list_groups(&f);
     }
+    for (ApplyId id = 0; id < f.g->napply; id++)
+        f.again[id] = is_again(&f, id);
     bool ok = true;
     for (uint32_t k = 0; ok && k < groups.n; k++)
         ok = cut_group(&f, groups.member + groups.first[k],

@@ -11,9 +11,14 @@ enum { OWN_FUNCTIONS = 1000 };
 /* ---- what a group is ---- */
 
 bool fuse_is_output(const Fuse *f, Var v) {
+    ApplyId maker = var_owner(f->g, v);
+    if (f->extra[maker]) return false;
     if (f->root[v]) return true;
-    for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++)
-        if (f->mark[f->clients.client[k]] != f->chunk) return true;
+    for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++) {
+        ApplyId user = f->clients.client[k];
+        if (f->mark[user] != f->chunk && !(f->again[maker] && f->can[user]))
+            return true;
+    }
     return false;
 }
 
@@ -168,5 +173,6 @@ static bool call_fused(Fuse *f, const Graph *fn, const FuseGroup *x) {
 bool fuse_call_function(Fuse *f, const ApplyId *member, uint32_t n, ApplyId end) {
     FuseGroup x = {.n = n + (end != APPLY_NONE), .member = member, .end = end};
     describe_group(f, &x);
+    if (x.nres == 0) return true; /* all who read it compute it */
     return call_fused(f, find_or_make_function(f, &x), &x);
 }

@@ -365,6 +365,12 @@ static void test_fusion(void) {
     /* sin(y) is lifted to where it is used, past the sum */
     check_fused("x: float64[n]; y: float64[n]", "sum(x) * sin(y) + 1", 2, 1, 3);
     check_fused("x: float64[n]", "cast(x, dtype=float32) * 2", 1, 1, 2);
+    /* all differences are computed by each group, and not kept */
+    const char *types = "x: float64[n, 1]; y: float64[m]; z: float64[n, m]";
+    check_fused(types, "sum(square(x - y)) * (x - y)", 2, 2, 5);
+    check_fused(types, "sum(square(z - y)) * (z - y)", 2, 1, 3);
+    check_fused(types, "sum(square(exp(x))) * exp(x - y)", 2, 2, 6);
+    check_fused(types, "sum(square(x - y)) * (x - y) + (x - y) @ y * y", 5, 2, 5);
     check_fused("x: int64[3]", "x * 2 + 1", 2, 0, 0);
 }
 
