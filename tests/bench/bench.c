@@ -171,6 +171,17 @@ static void fill(Tensor *t, int64_t below, const char *name) {
     }
 }
 
+const char *bench_values;
+
+/* The value that bench_values gives the input; false: none. */
+static bool given_value(const char *name, long long *value) {
+    size_t n = strlen(name);
+    for (const char *at = bench_values; at && (at = strchr(at, ' ')); at++)
+        if (strncmp(at + 1, name, n) == 0 && sscanf(at + 1 + n, ":%lld", value) == 1)
+            return true;
+    return false;
+}
+
 static void fill_inputs(Rig *r) {
     int64_t first = 1;
     for (size_t i = 0; i < r->g->inputs.n; i++) {
@@ -182,7 +193,11 @@ static void fill_inputs(Rig *r) {
         Value v = {.kind = TYPE_TENSOR};
         if (!tensor_new(r->s, type->dtype, type->ndim, shape, &v.t))
             bench_fail(r->s, "input");
-        fill(&v.t, first, sym_text(r->s, var_name(r->g, r->g->inputs.p[i])));
+        const char *name = sym_text(r->s, var_name(r->g, r->g->inputs.p[i]));
+        long long given;
+        fill(&v.t, first, name);
+        if (type->ndim == 0 && type->dtype == DT_INT64 && given_value(name, &given))
+            *(int64_t *)v.t.data = given;
         if (!vm_set_input(r->m, i, &v)) bench_fail(r->s, "input");
         value_unref(&v);
     }

@@ -73,6 +73,9 @@ typedef struct Rig {
 void rig_open(Rig *r, const char *text, bool rewrite);
 void rig_open_on(Rig *r, const char *text, bool rewrite, unsigned threads);
 void rig_open_file(Rig *r, const char *path, unsigned threads); /* rewritten */
+/* Values of inputs that are integers, "n:3 m:5", in place of random ones; NULL:
+ * none. */
+extern const char *bench_values;
 void rig_close(Rig *r);
 void rig_run(void *rig);
 _Noreturn void bench_fail(Session *s, const char *what);

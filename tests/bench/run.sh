@@ -59,6 +59,13 @@ if [ -n "$python" ] && "$python" -c 'import torchvision, onnx' 2>/dev/null; then
     done
 fi
 
+# Evals: evals.c names each graph and its sizes.
+sed -n 's/^    {"\([a-z]* [a-z].*\)", .*/\1/p' "$here/evals.c" | while read -r eval; do
+    set --
+    for size in ${eval#* }; do case $size in *=*) set -- "$@" --dim "$size" ;; esac; done
+    "$build/bin/gload" "$@" "$here/../../examples/gradbench/${eval%% *}.yaml" -o "$work/$eval.tlg"
+done
+
 "$build/tests/bench/start" "$build/bin" "$work/empty" "$here/../../examples/digits"
 "$build/tests/bench/size" "$work"
 "$build/tests/bench/overhead"
@@ -69,6 +76,7 @@ fi
 "$build/tests/bench/loops"
 "$build/tests/bench/convolutions"
 "$build/tests/bench/networks" "$work"
+"$build/tests/bench/evals" "$work"
 "$build/tests/bench/ranks" "$build" "$work"
 
 awk -f "$here/json.awk" "$BENCH_ROWS" >"$work/figures.json"
