@@ -411,7 +411,11 @@ static bool is_of_use(const Fuse *f, ApplyId member) {
 }
 
 static void open_chunk(Fuse *f, Chunk *c, const ApplyId *member, uint32_t n) {
-    c->n = 0;
+    c->n = c->extra = 0;
+    if (!f->any_again) {
+        memcpy(c->all, member, (c->n = n) * sizeof *member);
+        return;
+    }
     f->chunk++;
     for (uint32_t i = 0; i < n; i++)
         f->mark[member[i]] = f->chunk;
@@ -430,11 +434,15 @@ static void close_chunk(Fuse *f, const Chunk *c) {
 /* As large a chunk of the first members as the limits allow: returns how many. */
 static uint32_t take_chunk(Fuse *f, Chunk *c, const ApplyId *member, uint32_t n) {
     uint32_t k = n < MOST_OPS ? n : MOST_OPS;
-    for (;; k = k * 3 / 4) {
-        open_chunk(f, c, member, k);
-        if (k == 1 || chunk_fits(f, c->all, c->n)) return k;
+    while (!f->any_again && k > 1 && !chunk_fits(f, member, k))
+        k = k * 3 / 4;
+    open_chunk(f, c, member, k);
+    while (f->any_again && k > 1 && !chunk_fits(f, c->all, c->n)) {
         close_chunk(f, c);
+        k = k * 3 / 4;
+        open_chunk(f, c, member, k);
     }
+    return k;
 }
 
 /* Cuts a group, in order, into functions as large as the limits allow. */
@@ -514,7 +522,7 @@ bool fuse_pass(Rewriter *r) {
         groups = list_groups(&f);
     }
     for (ApplyId id = 0; id < f.g->napply; id++)
-        f.again[id] = is_again(&f, id);
+        f.any_again |= f.again[id] = is_again(&f, id);
     bool ok = true;
     for (uint32_t k = 0; ok && k < groups.n; k++)
         ok = cut_group(&f, groups.member + groups.first[k],

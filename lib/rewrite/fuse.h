@@ -27,6 +27,7 @@ typedef struct Fuse {
     uint64_t *shape; /* by variable: equal numbers mean equal shapes */
     uint8_t *can;    /* by Apply: may be fused */
     uint8_t *again;  /* by Apply: computed anew by each group that reads it */
+    bool any_again;
     uint8_t *extra;  /* by Apply: in the current chunk for that reason */
     uint32_t *scope; /* by Apply: groups stay within a branch; NULL: no branches */
     uint32_t *rank;  /* by Apply */

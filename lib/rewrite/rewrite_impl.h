@@ -124,6 +124,7 @@ GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass,
     ifelse_numbers_pass, read_join_pass, rows_pass, solve_share_pass, terms_pass,
     terms_float_pass, factors_float_pass, terms_fast_pass, factors_fast_pass,
     rewrite_true_pass;
+bool rows_any(const Graph *g); /* has it short vectors in rows? */
 bool rows_worth(Rewriter *r), terms_worth(Rewriter *r), terms_float_worth(Rewriter *r),
     factors_float_worth(Rewriter *r), terms_fast_worth(Rewriter *r),
     factors_fast_worth(Rewriter *r);

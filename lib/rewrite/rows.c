@@ -28,16 +28,19 @@ static bool has_rows(const Type *t) {
            (dim_is_named(t->dim[0]) || t->dim[0] >= MANY_ROWS);
 }
 
-/* Has the graph short vectors in rows? */
-bool rows_worth(Rewriter *r) {
-    for (Var v = 0; v < r->g->nvar; v++) {
-        const Type *t = var_type(r->g, v);
+bool rows_any(const Graph *g) {
+    for (Var v = 0; v < g->nvar; v++) {
+        const Type *t = var_type(g, v);
         bool few = has_rows(t) && t->ndim > 1;
         for (int i = 1; few && i < t->ndim; i++)
             few = dim_is_known(t->dim[i]) && t->dim[i] <= SHORT_MOST;
         if (few) return true;
     }
     return false;
+}
+
+bool rows_worth(Rewriter *r) {
+    return rows_any(r->g);
 }
 
 static void note_rows(Apart *x, const uint8_t *live) {

@@ -181,6 +181,13 @@ static bool run_loops(RewriteRun *run, Graph *main) {
     return run_scan_rounds(run, main);
 }
 
+static bool has_short_rows(const Graph *main) {
+    bool any = rows_any(main);
+    for (size_t i = 0; i < main->functions.n && !any; i++)
+        any = rows_any(main->functions.p[i]);
+    return any;
+}
+
 /* What a graph's values are taken apart to goes through the earlier stages once more.
  */
 static bool run_rows(RewriteRun *run, Graph *main) {
@@ -192,13 +199,15 @@ static bool run_rows(RewriteRun *run, Graph *main) {
 /* What is inlined must not be fused before: fusion begins once no graph is changed any
  * more by what comes before it. */
 static bool run_all_stages(RewriteRun *run, Graph *main) {
-    if (has_scans(main) && selects_scan_passes(run->db)) {
-        if (!run_loops(run, main)) return false;
-    } else if (!run_each_graph(run, main, 0, LOOPS_END)) {
+    bool loops = has_scans(main) && selects_scan_passes(run->db),
+         rows = has_short_rows(main);
+    if (main->functions.n == 0 && !loops && !rows)
+        return run_each_graph(run, main, 0, HUGE_VAL);
+    if (!(loops ? run_loops(run, main) : run_each_graph(run, main, 0, LOOPS_END)))
         return false;
-    }
     graph_keep_called(main);
-    return run_rows(run, main) && run_each_graph(run, main, SHORT_ROWS_END, HUGE_VAL);
+    return (!rows || run_rows(run, main)) &&
+           run_each_graph(run, main, rows ? SHORT_ROWS_END : LOOPS_END, HUGE_VAL);
 }
 
 static void record_rewrite_mode(Graph *g, const char *mode) {
