@@ -194,7 +194,7 @@ static void find_cost_paths(const Graph *g, ApplyId a, size_t i, const Var *cota
 
 /* Does the op state a connection pattern? If not, everything counts as connected. */
 static bool has_connection_pattern(const Op *op) {
-    return op->connect || op->disconnected;
+    return op_rare(op)->connect || op->disconnected;
 }
 
 static bool claim_disconnected(Builder *b, const Claimed *c, const Op *op) {

@@ -138,7 +138,7 @@ void plugin_hook_thunk(struct PluginOp *p) {
                        .make = thunk_make,
                        .run = thunk_run,
                        .free = p->tl_thunk.free};
-    p->op.thunk = &p->thunk;
+    p->rare.thunk = &p->thunk;
 }
 
 /* ---- derivatives, shapes ---- */
@@ -154,7 +154,7 @@ static bool has_live_cotangent(const Pull *p, size_t i) {
  * pattern may leave its gradient out. That can't be verified here, so it counts as
  * disconnected. */
 static bool may_be_unused(const Pull *p) {
-    if (p->op->connect || p->op->disconnected) return false;
+    if (op_rare(p->op)->connect || p->op->disconnected) return false;
     for (size_t k = 0; k < p->nout; k++)
         if (p->cotangent[k] == VAR_NONE) return true;
     return false;
@@ -383,6 +383,16 @@ static void plugin_str(Session *s, const Op *op, const Props *props, Str *out) {
 
 void plugin_hook_members(struct PluginOp *p) {
     const TlOpDef *d = &p->def;
+    p->rare =
+        (OpRare){.itypes = d->itypes,
+                 .otypes = d->otypes,
+                 .shape = d->shape,
+                 .infer_shape = d->infer_shape ? plugin_shape : NULL,
+                 .connect = d->connected ? plugin_connect : NULL,
+                 .views = d->view_map || d->view ? plugin_views : NULL,
+                 .destroys = d->destroy_map || d->destroy ? plugin_destroys : NULL,
+                 .str = d->str ? plugin_str : NULL,
+                 .fold_if = d->fold ? plugin_fold : NULL};
     p->op = (Op){.name = d->name,
                  .doc = d->doc,
                  .alias = d->alias,
@@ -391,11 +401,7 @@ void plugin_hook_members(struct PluginOp *p) {
                  .out = d->out,
                  .version = d->version,
                  .default_output = (uint16_t)d->default_output,
-                 .itypes = d->itypes,
-                 .otypes = d->otypes,
                  .type = d->make_node ? plugin_type : NULL,
-                 .shape = d->shape,
-                 .infer_shape = d->infer_shape ? plugin_shape : NULL,
                  .perform = d->perform ? plugin_perform : NULL,
                  .debug = d->debug_perform ? plugin_debug : NULL,
                  .debug_instead = d->debug_perform && !d->debug_is_reference,
@@ -406,12 +412,8 @@ void plugin_hook_members(struct PluginOp *p) {
                                        : NULL,
                  .push = d->pushforward ? plugin_push : NULL,
                  .disconnected = d->disconnected,
-                 .connect = d->connected ? plugin_connect : NULL,
-                 .views = d->view_map || d->view ? plugin_views : NULL,
-                 .destroys = d->destroy_map || d->destroy ? plugin_destroys : NULL,
-                 .str = d->str ? plugin_str : NULL,
+                 .rare = &p->rare,
                  .fold = d->never_fold ? FOLD_NEVER : FOLD_ALWAYS,
-                 .fold_if = d->fold ? plugin_fold : NULL,
                  .comm = d->commutative,
                  .example = d->example,
                  .file = p->plugin->path,

@@ -17,6 +17,7 @@ typedef struct Plugin {
 /* op->plugin */
 struct PluginOp {
     Op op;
+    OpRare rare; /* of op */
     TlOpDef def; /* the known members of the plugin's def; the rest is zero */
     Thunk thunk;
     TlThunk tl_thunk;

@@ -44,8 +44,8 @@ static const char *advice_on_writing(const KernelTrial *x, bool object) {
 /* ---- inputs after a run ---- */
 static bool may_destroy(const KernelTrial *x, const OpRun *r, size_t k) {
     if (r->reuse == (int)k + 1) return true;
-    for (size_t i = 0; x->op->destroys && i < x->nout; i++)
-        if (x->op->destroys(x->g, x->id, i) == (int)k) return true;
+    for (size_t i = 0; op_rare(x->op)->destroys && i < x->nout; i++)
+        if (op_rare(x->op)->destroys(x->g, x->id, i) == (int)k) return true;
     return false;
 }
 
@@ -178,7 +178,8 @@ static int viewed_input(const KernelTrial *x, size_t i) {
 static bool may_share(const KernelTrial *x, const OpRun *r, size_t i, size_t k) {
     if (viewed_input(x, i) == (int)k || (i == r->reuse_out && r->reuse == (int)k + 1))
         return true;
-    return x->op->destroys && x->op->destroys(x->g, x->id, i) == (int)k;
+    return op_rare(x->op)->destroys &&
+           op_rare(x->op)->destroys(x->g, x->id, i) == (int)k;
 }
 
 static void check_views(KernelTrial *x, const OpRun *r, size_t i) {

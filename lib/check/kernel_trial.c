@@ -147,7 +147,7 @@ static bool out_shape(KernelTrial *x, int *ndim, int64_t *shape) {
 static Loop *trial_loop(const KernelTrial *x, RunHow how) {
     DType from = x->in[x->nin - 1].t.dtype, to = x->type[0]->dtype;
     if (how != RUN_BASELINE) return op_loop(x->s, x->op, from, to);
-    return x->op->pick ? x->op->pick(from, to, 0) : x->op->loops->at[0][from];
+    return x->op->pick(from, to, 0);
 }
 
 /* Expands each input to a block of the output's size. */
@@ -222,7 +222,7 @@ static void note_unread(const KernelTrial *x, const uint8_t *computed) {
 }
 
 static bool run_thunk(KernelTrial *x, OpRun *r, Call *c) {
-    const Thunk *t = x->op->thunk;
+    const Thunk *t = op_rare(x->op)->thunk;
     const Value none = {.kind = TYPE_NONE};
     uint8_t *computed = NEW_N(x->a, x->nin, uint8_t);
     bool *need = NEW_N(x->a, x->nin, bool), *fresh = NEW_N(x->a, x->nout, bool);
@@ -266,9 +266,10 @@ static bool run_thunk(KernelTrial *x, OpRun *r, Call *c) {
 }
 
 static bool make_thunk(KernelTrial *x, const Call *c, bool reference) {
-    if (x->made[reference] || !x->op->thunk->make) return true;
+    if (x->made[reference] || !op_rare(x->op)->thunk->make) return true;
     Impl impl = reference ? IMPL_DEBUG : IMPL_FAST;
-    return x->made[reference] = x->op->thunk->make(c, impl, &x->state[reference]);
+    return x->made[reference] =
+               op_rare(x->op)->thunk->make(c, impl, &x->state[reference]);
 }
 
 static bool run_kernel(KernelTrial *x, OpRun *r) {
@@ -292,7 +293,7 @@ static bool run_kernel(KernelTrial *x, OpRun *r) {
     if (r->reuse) c.reuse = reuse;
     bool reference = r->impl == RUN_REFERENCE;
     if (x->op->debug && (reference || x->op->debug_instead)) return x->op->debug(&c);
-    if (!x->op->thunk) return x->op->perform(&c);
+    if (!op_rare(x->op)->thunk) return x->op->perform(&c);
     return make_thunk(x, &c, reference) && run_thunk(x, r, &c);
 }
 

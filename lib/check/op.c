@@ -101,7 +101,7 @@ static void try_previous(KernelTrial *x) {
                    .previous = &first,
                    .poison = true,
                    .how = "when it gets its own storage back"};
-    again.renewed = x->op->thunk != NULL;
+    again.renewed = op_rare(x->op)->thunk != NULL;
     bool ok = run_variant(x, &first, false) && run_variant(x, &again, false);
     for (size_t i = 0; ok && again.renewed && i < x->nout; i++) {
         if (!check_is_array(&again.out_value[i]) || op_view(x->g, x->id, i) >= 0 ||
@@ -120,7 +120,8 @@ static void try_previous(KernelTrial *x) {
 
 static void free_states(KernelTrial *x) {
     for (int k = 0; k < 2; k++) {
-        if (x->made[k] && x->op->thunk->free) x->op->thunk->free(x->state[k]);
+        if (x->made[k] && op_rare(x->op)->thunk->free)
+            op_rare(x->op)->thunk->free(x->state[k]);
         x->made[k] = false;
     }
 }
@@ -140,7 +141,8 @@ static void try_again_and_again(KernelTrial *x, int64_t elements) {
  * allowed to fail on them. */
 static void try_after_others(KernelTrial *x) {
     OpRun others = {.kind = KIND_REPEAT, .others = true};
-    if (!x->op->plugin || !x->op->thunk || !x->op->thunk->make) return;
+    if (!x->op->plugin || !op_rare(x->op)->thunk || !op_rare(x->op)->thunk->make)
+        return;
     free_states(x);
     bool ran = trial_run(x, &others);
     trial_end(x, &others);
@@ -152,7 +154,7 @@ static void try_after_others(KernelTrial *x) {
 }
 
 static bool may_reuse(const KernelTrial *x, size_t out, size_t in) {
-    if (x->op->reuses) return x->op->reuses(x->g, x->id, out, in);
+    if (op_rare(x->op)->reuses) return op_rare(x->op)->reuses(x->g, x->id, out, in);
     return out == 0 && in < 32 && (x->op->reuse >> in & 1);
 }
 
@@ -176,7 +178,7 @@ static void try_reuse(KernelTrial *x) {
 }
 
 static void try_references(KernelTrial *x, bool small) {
-    if ((x->op->debug && !x->op->debug_instead) || x->op->thunk)
+    if ((x->op->debug && !x->op->debug_instead) || op_rare(x->op)->thunk)
         try_variant(x,
                     (OpRun){.kind = KIND_REFERENCE,
                             .impl = RUN_REFERENCE,
@@ -310,7 +312,7 @@ static bool trial_open(KernelTrial *x, ReferenceRun *f, ApplyId id) {
     x->there = NEW_N(x->a, x->nin, bool);
     x->type = NEW_N(x->a, x->nout, const Type *);
     x->by_formula = x->inner = x->op->body != NULL;
-    x->lazy = x->op->thunk && x->op->thunk->lazy;
+    x->lazy = op_rare(x->op)->thunk && op_rare(x->op)->thunk->lazy;
     bool ok = true, arrays = true;
     for (size_t i = 0; i < x->nin; i++) {
         x->there[i] = reference_get(f, apply_in(f->g, id)[i], &x->in[i]);
@@ -319,10 +321,10 @@ static bool trial_open(KernelTrial *x, ReferenceRun *f, ApplyId id) {
     }
     for (size_t i = 0; i < x->nout; i++)
         x->type[i] = var_type(f->g, a->out + (Var)i);
-    x->loops = (x->op->loops || x->op->pick) && arrays && x->nin;
+    x->loops = x->op->pick && arrays && x->nin;
     for (size_t i = 0; i < x->props->n; i++)
         x->inner |= x->props->p[i].kind == P_GRAPH;
-    return ok && (x->by_formula || x->loops || x->op->perform || x->op->thunk);
+    return ok && (x->by_formula || x->loops || x->op->perform || op_rare(x->op)->thunk);
 }
 
 static void trial_close(KernelTrial *x) {

@@ -119,7 +119,7 @@ bool order_check(Check *c, Graph *g) {
 /* ---- maps ---- */
 static int destroyed_input_of(const Graph *g, ApplyId a, size_t out) {
     const Op *op = g->apply[a].op;
-    return op->destroys ? op->destroys(g, a, out) : -1;
+    return op_rare(op)->destroys ? op_rare(op)->destroys(g, a, out) : -1;
 }
 
 static uint64_t apply_signature(const Graph *g, ApplyId id) {
@@ -164,7 +164,7 @@ void rewrite_log_maps(Check *c) {
         const Graph *g = c->logs.p[i]->g;
         for (ApplyId a = 0; a < g->napply; a++) {
             const Op *op = g->apply[a].op;
-            if (!op->views && !op->destroys) continue;
+            if (!op_rare(op)->views && !op_rare(op)->destroys) continue;
             uint64_t key = apply_signature(g, a), seen = (uint64_t)i << 32 | a;
             if (!map_get(&first, key, &seen)) map_put(&first, key, seen);
             const Graph *h = c->logs.p[seen >> 32]->g;

@@ -211,7 +211,8 @@ static uint8_t *needed_ever(const ReferenceRun *f) {
 
 static bool has_lazy(const Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
-        if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy) return true;
+        if (op_rare(g->apply[a].op)->thunk && op_rare(g->apply[a].op)->thunk->lazy)
+            return true;
     return false;
 }
 

@@ -53,7 +53,8 @@ static void check_text(KernelTrial *x, Scratch *q) {
     bool ok = true;
     size_t mark = diag_count(x->s);
     Value v;
-    Var shape = template_build_apply(&q->b, x->op->shape, q->g, q->id, VAR_NONE, &ok);
+    Var shape =
+        template_build_apply(&q->b, op_rare(x->op)->shape, q->g, q->id, VAR_NONE, &ok);
     if (!ok || shape == VAR_NONE) {
         tell_wrong_shape(x, 0, check_forget(x->c, mark));
         return;
@@ -117,7 +118,7 @@ static void check_function(KernelTrial *x, Scratch *q) {
             out[i][k] = VAR_NONE;
     }
     ShapeOf s = {&q->b, q->g, q->id, x->op, x->props, x->nin, x->nout, q->in, in, out};
-    if (!x->op->infer_shape(&s)) {
+    if (!op_rare(x->op)->infer_shape(&s)) {
         if (diag_count(x->s) > mark) tell_wrong_shape(x, 0, check_forget(x->c, mark));
         return;
     }
@@ -128,11 +129,13 @@ static void check_function(KernelTrial *x, Scratch *q) {
 
 void shape_check(KernelTrial *x) {
     Scratch q;
-    if ((x->inner && !x->by_formula) || (!x->op->shape && !x->op->infer_shape)) return;
+    if ((x->inner && !x->by_formula) ||
+        (!op_rare(x->op)->shape && !op_rare(x->op)->infer_shape))
+        return;
     Services kept;
     inner_swap(x->c, &kept, false);
     bool ok = scratch_open(x, &q);
-    if (ok && x->op->infer_shape)
+    if (ok && op_rare(x->op)->infer_shape)
         check_function(x, &q);
     else if (ok && x->base[0].kind == TYPE_TENSOR)
         check_text(x, &q);

@@ -8,9 +8,9 @@
 bool call_args_fail(Compiler *c, const CallArgs *a, Span at, DiagCode code,
                     const char *what, const char *name) {
     const Op *op = a->op;
-    const char *in = op->in       ? op->in
-                     : op->itypes ? op->itypes
-                                  : "",
+    const char *in = op->in                ? op->in
+                     : op_rare(op)->itypes ? op_rare(op)->itypes
+                                           : "",
                *props = op->props ? op->props : "";
     fail(c->s, at, code, "%s %s%s%s; its signature is %s(%s%s%s)", op->name, what,
          *name ? " " : "", name, op->name, in, *in && *props ? ", " : "", props);
@@ -59,7 +59,8 @@ static bool put_keyword(Compiler *c, CallArgs *a, Sym name, const Node *n) {
 }
 
 const Op *call_op_of_keywords(Compiler *c, const Op *op, const Ast *e) {
-    const Op *other = op->keywords ? op_named(c->s, op->keywords) : op;
+    const Op *other =
+        op_rare(op)->keywords ? op_named(c->s, op_rare(op)->keywords) : op;
     const Signature *own = op_signature(c->s, op), *theirs = op_signature(c->s, other);
     for (size_t i = e->nkid; other != op && i-- > 0;)
         if (e->kid[i]->kind == AST_KEYWORD &&

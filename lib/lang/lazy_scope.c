@@ -8,7 +8,8 @@
 
 bool lazy_scope_any(const Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
-        if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy) return true;
+        if (op_rare(g->apply[a].op)->thunk && op_rare(g->apply[a].op)->thunk->lazy)
+            return true;
     return false;
 }
 
@@ -33,7 +34,7 @@ static void need_in_scope(ScopeWalk *w, Var v, uint32_t scope) {
 static void pass_scope_to_inputs(ScopeWalk *w, ApplyId a) {
     const Apply *r = &w->g->apply[a];
     const Var *in = apply_in(w->g, a);
-    bool lazy = r->op->thunk && r->op->thunk->lazy;
+    bool lazy = op_rare(r->op)->thunk && op_rare(r->op)->thunk->lazy;
     const Signature *sig = lazy ? op_signature(w->g->s, r->op) : NULL;
     bool lists = lazy && sig->nrest > 1;
     uint32_t first = w->next;
@@ -173,7 +174,7 @@ void lazy_scope_keep_unread(Graph *g, ApplyId napply, const Var *forward) {
         u.effect[g->effects.p[i]] = 1;
     mark_roots_read(&u, arena);
     for (ApplyId a = napply; a-- > 0;)
-        if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy)
+        if (op_rare(g->apply[a].op)->thunk && op_rare(g->apply[a].op)->thunk->lazy)
             keep_if_effects(&u, a);
     vec_free(&u.found);
     arena_free(arena);

@@ -8,7 +8,8 @@
 
 /* May an Apply of the op run without its input i? */
 static inline bool op_input_is_lazy(const Op *op, size_t i) {
-    return op->thunk && op->thunk->lazy && !(i < 32 && op->thunk->first >> i & 1U);
+    return op_rare(op)->thunk && op_rare(op)->thunk->lazy &&
+           !(i < 32 && op_rare(op)->thunk->first >> i & 1U);
 }
 bool lazy_scope_any(const Graph *g); /* does any op have such inputs? */
 

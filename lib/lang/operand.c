@@ -312,7 +312,7 @@ bool compiler_var(Compiler *c, const Node *n, DType like, Var *out) {
 }
 
 bool node_weak_as_itypes(Compiler *c, const Op *op, size_t n, Node *in) {
-    for (size_t i = 0; op->itypes && i < n; i++) {
+    for (size_t i = 0; op_rare(op)->itypes && i < n; i++) {
         bool weak = node_is_weak(&in[i]) && !node_is_literal(&in[i]);
         DType d = weak ? itypes_dtype(c->s, op, i) : DT_NONE;
         Var v;

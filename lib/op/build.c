@@ -18,9 +18,9 @@ Builder builder(Graph *g, bool intern) {
 static bool run_type_rule(Infer *in) {
     memset(in->out, 0, in->sig->nout * sizeof *in->out);
     in->nout = in->sig->nout;
-    bool (*rule)(Infer *) = in->op->type     ? in->op->type
-                            : in->op->itypes ? type_by_itypes
-                                             : type_elemwise;
+    bool (*rule)(Infer *) = in->op->type              ? in->op->type
+                            : op_rare(in->op)->itypes ? type_by_itypes
+                                                      : type_elemwise;
     if (!rule(in)) return false;
     if (in->nout == 0 || in->nout > OUT_MAX)
         bug("%s has %zu outputs", in->op->name, in->nout);
@@ -142,11 +142,12 @@ static bool make_node(Builder *b, MakeNode *m, const Props *props, const Var *gi
 /* The op for these inputs: a sparse matrix among them, or a list as the only input, may
  * select another. */
 static const Op *op_for_inputs(Builder *b, const Op *op, size_t nin, const Var *in) {
-    for (size_t i = 0; op->sparse && i < nin; i++)
+    for (size_t i = 0; op_rare(op)->sparse && i < nin; i++)
         if (var_type(b->g, in[i])->kind == TYPE_SPARSE)
-            return op_named(b->s, op->sparse);
-    bool list = op->list && nin == 1 && var_type(b->g, in[0])->kind == TYPE_LIST;
-    return list ? op_named(b->s, op->list) : op;
+            return op_named(b->s, op_rare(op)->sparse);
+    bool list =
+        op_rare(op)->list && nin == 1 && var_type(b->g, in[0])->kind == TYPE_LIST;
+    return list ? op_named(b->s, op_rare(op)->list) : op;
 }
 
 bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in,

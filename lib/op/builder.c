@@ -205,8 +205,8 @@ static Var copy_tensor(Builder *b, Var x) {
 
 bool op_copy_destroyed(Builder *b, const Graph *g, ApplyId a, Var *in) {
     const Apply ap = g->apply[a];
-    for (size_t k = 0; ap.op->destroys && k < ap.nout; k++) {
-        int i = ap.op->destroys(g, a, k);
+    for (size_t k = 0; op_rare(ap.op)->destroys && k < ap.nout; k++) {
+        int i = op_rare(ap.op)->destroys(g, a, k);
         if (i < 0 || i >= ap.nin || var_type(b->g, in[i])->kind != TYPE_TENSOR)
             continue;
         if ((in[i] = copy_tensor(b, in[i])) == VAR_NONE) return false;

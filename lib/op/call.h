@@ -141,11 +141,6 @@ typedef unsigned Loop(size_t n, const void *const *in, void *const *out);
 enum {
     FAULT_DIVIDE = 1,
     FAULT_DOMAIN = 2
-};                    /* integer division by zero; negative integer power or shift */
-enum { LEVEL_N = 3 }; /* baseline, AVX2, AVX-512 */
-typedef struct Loops {
-    Loop *at[LEVEL_N][DT_N]; /* by CPU level, by dtype of the last input; if a level is
-                                missing, the next lower one is used */
-} Loops;
+}; /* integer division by zero; negative integer power or shift */
 
 #endif

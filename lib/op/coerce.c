@@ -49,7 +49,8 @@ bool infer_check_arity(Infer *in, size_t least) {
 
 static ParamKind param_kind_at(const Infer *in, size_t i) {
     ParamKind k = signature_param(in->sig, i)->kind;
-    return k == IN_TENSOR && in->op->itypes ? IN_ANY : k; /* the itypes decide */
+    return k == IN_TENSOR && op_rare(in->op)->itypes ? IN_ANY
+                                                     : k; /* the itypes decide */
 }
 
 static bool put_node_input(Builder *b, MakeNode *m, size_t i, Var v) {

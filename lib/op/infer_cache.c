@@ -22,7 +22,8 @@ static Typed *typed_slot(Session *s, const Typed *key) {
 
 static bool typed_key(const Op *op, const Props *given, size_t nin,
                       const Type *const *in, DType floatX, Typed *key) {
-    if (nin == 0 || nin > TYPED_IN || op->type || op->itypes || op->def || op->expand)
+    if (nin == 0 || nin > TYPED_IN || op->type || op_rare(op)->itypes || op->def ||
+        op->expand)
         return false;
     *key = (Typed){.op = op, .given = given, .floatX = floatX};
     for (size_t i = 0; i < nin; i++)

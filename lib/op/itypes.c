@@ -77,8 +77,8 @@ static const Type *substitute_dims(ItypesCheck *w, const Type *t) {
 static bool check_itypes(ItypesCheck *w) {
     Infer *in = w->in;
     const Type **want, **made;
-    size_t nin = parse_type_list(w, in->op->itypes, &want);
-    size_t nout = parse_type_list(w, in->op->otypes, &made);
+    size_t nin = parse_type_list(w, op_rare(in->op)->itypes, &want);
+    size_t nout = parse_type_list(w, op_rare(in->op)->otypes, &made);
     if (nin == SIZE_MAX || nout == SIZE_MAX) return false;
     if (nin != in->nin)
         return infer_fail(in, E_ARITY, in->nin, "expected %zu input%s but got %zu", nin,
@@ -113,7 +113,7 @@ const Type *type_of_list(Session *s, const char *types, size_t i) {
 }
 
 DType itypes_dtype(Session *s, const Op *op, size_t i) {
-    const Type *t = type_of_list(s, op->itypes, i);
+    const Type *t = type_of_list(s, op_rare(op)->itypes, i);
     return t ? t->dtype : DT_NONE;
 }
 

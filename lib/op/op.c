@@ -205,11 +205,11 @@ const Props *props_make(Session *s, const Op *op, size_t n, const PropArg *arg) 
 
 /* ---- kernels, views, connections ---- */
 
+const OpRare op_rare_none = {0};
+
 Loop *op_loop(Session *s, const Op *op, DType last_in, DType out) {
     for (int level = session_cpu_level(s); level >= 0; level--) {
-        Loop *loop = op->pick    ? op->pick(last_in, out, level)
-                     : op->loops ? op->loops->at[level][last_in]
-                                 : NULL;
+        Loop *loop = op->pick ? op->pick(last_in, out, level) : NULL;
         if (loop) return loop;
     }
     return NULL;
@@ -217,7 +217,7 @@ Loop *op_loop(Session *s, const Op *op, DType last_in, DType out) {
 
 int op_view(const Graph *g, ApplyId a, size_t out) {
     const Op *op = g->apply[a].op;
-    if (op->views) return op->views(g, a, out);
+    if (op_rare(op)->views) return op_rare(op)->views(g, a, out);
     return out == 0 ? op->view - 1 : -1;
 }
 
@@ -241,7 +241,7 @@ static bool lists_word(const char *list, const char *name) {
 
 bool op_connected(const Graph *g, ApplyId a, size_t in, size_t out) {
     const Op *op = g->apply[a].op;
-    if (op->connect) return op->connect(g, a, in, out);
+    if (op_rare(op)->connect) return op_rare(op)->connect(g, a, in, out);
     if (op->shape_only) return false;
     if (!op->disconnected) return true;
     const Param *p = signature_param(op_signature(g->s, op), in);

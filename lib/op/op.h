@@ -5,7 +5,7 @@
  *   make_node, itypes/otypes   in, props, promote, kinds, out_dtype, type; itypes, otypes
  *   default_output, __call__   default_output; op_apply, op_apply1 (op/build.h); def, expand
  *   __props__, __eq__, __hash__, __str__   props; str
- *   perform                    loops (elementwise), pick or perform; begin and finish;
+ *   perform                    pick (elementwise) or perform; begin and finish;
  *                              keeps_storage, takes_after
  *   make_thunk                 thunk (op/call.h)
  *   debug_perform              debug; debug_instead
@@ -18,9 +18,9 @@
  *   view_map                   view, views
  *   destroy_map                destroys; reuse only permits
  *
- * Absent members mean the safe default: no views, nothing overwritten, every output
- * connected to every input, folded when all inputs are constant. tests/unit/contract.def
- * goes through the clauses one by one. */
+ * Members that few ops have are in OpRare. Absent members mean the safe default: no
+ * views, nothing overwritten, every output connected to every input, folded when all
+ * inputs are constant. tests/unit/contract.def goes through the clauses one by one. */
 // clang-format on
 #ifndef OP_OP_H
 #define OP_OP_H
@@ -107,6 +107,54 @@ typedef struct Push {
 typedef struct Vmap Vmap;
 typedef enum Fold { FOLD_ALWAYS, FOLD_NEVER } Fold;
 
+/* What few ops have; `RARE(.thunk = &t)` in a row. The loader writes all rows at each
+ * start, so that a member here saves its place in every other one. */
+typedef struct OpRare {
+    /* typing */
+    /* Replaces what Op says of it: exact types of inputs and outputs, "float64[?],
+     * int64" (an input may be narrower). */
+    const char *itypes, *otypes;
+    const char *shape; /* symbolic shape of output 0 if types don't show it:
+                          "[x.shape[0] + 1, y.shape[1]]" */
+    bool (*infer_shape)(ShapeOf *q); /* the same in C, for any outputs; false without a
+                                        diagnostic: declined */
+    /* running */
+    /* perform in two halves, between which other work may run, for an op that waits
+     * for something outside: `begin` sets up the outputs, and *flight unless all is
+     * done by then; `finish` is called once for each flight, after a failure, too, with
+     * the same outputs. Inputs are valid in `begin` alone. */
+    bool (*begin)(Call *c, void **flight);
+    bool (*finish)(Call *c, void *flight);
+    Streams *streams;   /* perform can take its only input as Pieces */
+    const Thunk *thunk; /* replaces perform */
+    /* derivatives */
+    bool (*connect)(const Graph *g, ApplyId a, size_t in, size_t out);
+    /* memory: what `view` and `reuse` can't say */
+    int (*views)(const Graph *g, ApplyId a, size_t out); /* input or -1 */
+    bool (*reuses)(const Graph *g, ApplyId a, size_t out, size_t in);
+    /* An op that reads, with these props, what this one changes in input 0, which is
+     * all that it writes in place: subtensor for set_subtensor. Its inputs are this
+     * op's without the second. NULL: it writes all of output 0. */
+    const char *changes;
+    /* destroy_map: the input that computing output `out` always overwrites, or -1. The
+     * plan runs all other readers first, or refuses. */
+    int (*destroys)(const Graph *g, ApplyId a, size_t out);
+    /* text and rewriting */
+    void (*str)(Session *s, const Op *op, const Props *p, Str *out); /* __str__ */
+    /* Prints the call that the language has for it; false: print the generic form. */
+    bool (*print)(Printer *p, ApplyId a, Str *out);
+    bool (*fold_if)(const GraphView *v, ApplyId a); /* FOLD_ALWAYS: asked first */
+    const char *sparse; /* the op to apply to a sparse input instead, with its props */
+    const char *list;   /* the same if the only input is a list */
+    const char *keywords; /* the op that a call means whose keywords name inputs of that
+                             one: sum(x, where=m) is sum_where(x, m). All but the first
+                             of its inputs are given so; its props are this one's */
+} OpRare;
+#define RARE(...)                                                                      \
+    .rare = &(const OpRare) {                                                          \
+        __VA_ARGS__                                                                    \
+    }
+
 struct Op {
     const char *name;
     const char *doc;   /* one sentence, then more if needed */
@@ -140,46 +188,28 @@ struct Op {
     uint16_t version;         /* of its meaning; 0 counts as 1 */
     uint16_t default_output;  /* 1 + the output that a call gives; 0: all of them */
     /* typing */
-    /* Replaces the rest of this block: exact types of inputs and outputs, "float64[?],
-     * int64" (an input may be narrower). */
-    const char *itypes, *otypes;
-    Promote promote;
-    unsigned kinds; /* 0: KIND_ANY */
-    OutDType out_dtype;
+    Promote promote : 8;
+    unsigned kinds : 8; /* 0: KIND_ANY */
+    OutDType out_dtype : 8;
+    uint8_t digits; /* significant bits of float results, if they are fewer than the
+                       dtype's (round_bfloat16: 8) */
     bool (*type)(Infer *in); /* NULL: elementwise (broadcast shape, out_dtype) */
-    const char *shape;       /* symbolic shape of output 0 if types don't show it:
-                                "[x.shape[0] + 1, y.shape[1]]" */
-    bool (*infer_shape)(ShapeOf *q); /* the same in C, for any outputs; false without a
-                                        diagnostic: declined */
-    /* running: loops, perform or thunk */
-    const Loops *loops;
-    /* replaces loops if the output's dtype matters (cast) */
+    /* running: pick, perform, or one of OpRare */
+    /* Elementwise: the loop for a dtype of the last input and one of the output, at a
+     * level of CPU (0: baseline, 1: AVX2, 2: AVX-512). NULL: there is none, and the
+     * next lower level is asked. */
     Loop *(*pick)(DType from, DType to, int level);
     bool (*perform)(Call *c);
-    /* The same in two halves, between which other work may run, for an op that waits
-     * for something outside: `begin` sets up the outputs, and *flight unless all is
-     * done by then; `finish` is called once for each flight, after a failure, too, with
-     * the same outputs. Inputs are valid in `begin` alone. */
-    bool (*begin)(Call *c, void **flight);
-    bool (*finish)(Call *c, void *flight);
     bool (*debug)(
         Call *c); /* slow and obviously right; where terms cancel, check/rounding.c
                      learns from it how far rounding may take a result */
-    bool debug_instead; /* DebugMode runs it instead of perform (AllocEmpty) */
-    Streams *streams;   /* perform can take its only input as Pieces */
-    const Thunk *thunk; /* replaces perform */
     /* May a run fail although its inputs have valid types? NULL: an elementwise op may
      * fail unless its types guarantee that shapes agree; any other op may fail. What
      * may fail is never moved to where it might run unnecessarily. */
     bool (*fails)(const Graph *g, ApplyId a);
-    bool keeps_storage; /* run after run, its perform gets back the very storage that it
-                           left; others may find anything of the right dtype */
-    bool takes_after;   /* its perform may do what comes after it (op/call.h, After) */
     /* costs: per Apply, a text over inputs, outputs and props; for elementwise rows, a
      * number per element of the output */
     const char *flops;
-    int math; /* transcendental functions per element: counted once in flops and in
-                 math_calls */
     /* derivatives */
     const char *const *partial; /* elementwise: d r / d input as text, one per input; r
                                    is the result */
@@ -195,61 +225,51 @@ struct Op {
                               run row by row */
     const char *disconnected; /* inputs whose elements influence no output's elements:
                                  "shape, axis" */
-    bool (*connect)(const Graph *g, ApplyId a, size_t in, size_t out);
-    /* memory */
-    uint8_t view; /* 1 + the input that output 0 may view; 0: none */
-    int (*views)(const Graph *g, ApplyId a, size_t out); /* for the rest: input or -1 */
-    uint32_t reuse; /* bit i: perform may write output 0 over input i (elementwise: any
-                       of the right size) */
-    bool (*reuses)(const Graph *g, ApplyId a, size_t out, size_t in); /* for the rest */
-    /* An op that reads, with these props, what this one changes in input 0, which is
-     * all that it writes in place: subtensor for set_subtensor. Its inputs are this
-     * op's without the second. NULL: it writes all of output 0. */
-    const char *changes;
-    /* destroy_map: the input that computing output `out` always overwrites, or -1. The
-     * plan runs all other readers first, or refuses. */
-    int (*destroys)(const Graph *g, ApplyId a, size_t out);
-    /* text and rewriting */
-    void (*str)(Session *s, const Op *op, const Props *p, Str *out); /* __str__ */
-    /* Prints the call that the language has for it; false: print the generic form. */
-    bool (*print)(Printer *p, ApplyId a, Str *out);
-    Fold fold;
-    bool (*fold_if)(const GraphView *v, ApplyId a); /* FOLD_ALWAYS: asked first */
-    bool comm;                                      /* the two inputs may be swapped */
-    bool varies; /* the number of outputs depends on the inputs or props */
-    bool uneven; /* comm, except that the first of two equal inputs is the result, and
-                    -0 equals 0 */
-    bool assoc;
-    bool elemwise;  /* set by the rows: fusible */
-    bool effect;    /* a root even if nothing reads it; never merged */
-    bool identity;  /* output 0 is input 0 (assert, print, specify_shape) */
-    bool promise;   /* checks another op, which DebugMode blames if the check fails */
-    bool creates;   /* creates values from nothing (zeros, normal): without dtype= they
-                       take the receiver's */
-    bool bounds;    /* with creates: integer literals may be out of the dtype's range */
-    uint8_t digits; /* significant bits of float results, if they are fewer than the
-                       dtype's (round_bfloat16: 8) */
-    bool by_macro;  /* in the language its name calls a macro */
-    bool internal; /* made by rewriting, derivatives and macros, not written by users */
-    bool constant; /* applied to constants, it is a constant, made at build time
-                      (make_slice, make_list, csr) */
-    const char *sparse; /* the op to apply to a sparse input instead, with its props */
-    const char *list;   /* the same if the only input is a list */
-    const char *keywords; /* the op that a call means whose keywords name inputs of that
-                             one: sum(x, where=m) is sum_where(x, m). All but the first
-                             of its inputs are given so; its props are this one's */
-    bool shape_only; /* reads the shapes of its inputs, not their elements (shape) */
-    const char *example; /* lines "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]":
-                            documentation and tests */
-    const char *file;
-    int line; /* of the row, for messages */
+    const OpRare *rare;       /* NULL: none of it; op_rare() */
+    const char *example;      /* lines "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]":
+                                 documentation and tests */
     /* user ops: */
-    bool
-        yields; /* the library's, as text: users' functions and ops may take its name */
     const char *from;              /* the file or plugin; NULL: an op of the library */
     const struct OpBody *body;     /* its meaning is a text: userop/userop.h */
     const struct PluginOp *plugin; /* it comes from a plugin: thunkline/plugin.h */
+    const char *file;
+    int line; /* of the row, for messages */
+    int math; /* transcendental functions per element: counted once in flops and in
+                 math_calls */
+    /* memory */
+    uint32_t reuse; /* bit i: perform may write output 0 over input i (elementwise: any
+                       of the right size) */
+    uint8_t view;   /* 1 + the input that output 0 may view; 0: none */
+    /* facts */
+    Fold fold : 8;
+    bool debug_instead; /* DebugMode runs it instead of perform (AllocEmpty) */
+    bool keeps_storage; /* run after run, its perform gets back the very storage that it
+                           left; others may find anything of the right dtype */
+    bool takes_after;   /* its perform may do what comes after it (op/call.h, After) */
+    bool comm;          /* the two inputs may be swapped */
+    bool varies;        /* the number of outputs depends on the inputs or props */
+    bool uneven; /* comm, except that the first of two equal inputs is the result,
+                    and -0 equals 0 */
+    bool assoc;
+    bool elemwise; /* set by the rows: fusible */
+    bool effect;   /* a root even if nothing reads it; never merged */
+    bool identity; /* output 0 is input 0 (assert, print, specify_shape) */
+    bool promise;  /* checks another op, which DebugMode blames if the check fails */
+    bool creates;  /* creates values from nothing (zeros, normal): without dtype= they
+                      take the receiver's */
+    bool bounds;   /* with creates: integer literals may be out of the dtype's range */
+    bool by_macro; /* in the language its name calls a macro */
+    bool internal; /* made by rewriting, derivatives and macros, not written by users */
+    bool constant; /* applied to constants, it is a constant, made at build time
+                      (make_slice, make_list, csr) */
+    bool shape_only; /* reads the shapes of its inputs, not their elements (shape) */
+    bool
+        yields; /* the library's, as text: users' functions and ops may take its name */
 };
+extern const OpRare op_rare_none;
+static inline const OpRare *op_rare(const Op *op) {
+    return op->rare ? op->rare : &op_rare_none;
+}
 
 /* In a row of a table, `.name = OP_ROW("sum")` also says where the row is. */
 #define OP_ROW(text) text, .file = __FILE__, .line = __LINE__

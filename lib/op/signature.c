@@ -92,7 +92,7 @@ static void begin_part(SignatureCursor *c, SignaturePart part, size_t i,
 /* Names the inputs of an op that states only their types: x, or x1, x2, ... */
 static void number_inputs(SignatureCursor *c, Signature *sig) {
     char **part = NULL, name[24];
-    size_t n = str_split(c->a, c->op->itypes, ',', &part);
+    size_t n = str_split(c->a, op_rare(c->op)->itypes, ',', &part);
     Param *param = NEW_N(c->a, n, Param);
     for (size_t i = 0; i < n; i++) {
         snprintf(name, sizeof name, n == 1 ? "x" : "x%zu", i + 1);
@@ -104,7 +104,7 @@ static void number_inputs(SignatureCursor *c, Signature *sig) {
 
 static void parse_inputs(SignatureCursor *c, Signature *sig) {
     char **part = NULL;
-    if (!c->op->in && c->op->itypes) {
+    if (!c->op->in && op_rare(c->op)->itypes) {
         number_inputs(c, sig);
         return;
     }
@@ -249,7 +249,7 @@ static void parse_props(SignatureCursor *c, Signature *sig) {
 
 static void number_outputs(SignatureCursor *c, Signature *sig) {
     char **part = NULL, name[24];
-    size_t n = str_split(c->a, c->op->otypes, ',', &part);
+    size_t n = str_split(c->a, op_rare(c->op)->otypes, ',', &part);
     Sym *out = NEW_N(c->a, n, Sym);
     for (size_t i = 0; i < n; i++) {
         snprintf(name, sizeof name, n == 1 ? "r" : "r%zu", i + 1);
@@ -261,7 +261,7 @@ static void number_outputs(SignatureCursor *c, Signature *sig) {
 
 static void parse_outputs(SignatureCursor *c, Signature *sig) {
     char **part = NULL;
-    if (!c->op->out && c->op->otypes) {
+    if (!c->op->out && op_rare(c->op)->otypes) {
         number_outputs(c, sig);
         return;
     }

@@ -34,12 +34,12 @@ static void put_fused_name(const Graph *fn, Str *out) {
 Sym apply_label(const Graph *g, ApplyId id) {
     const Apply *ap = &g->apply[id];
     const Graph *fn = apply_fused_function(g, id);
-    if (!fn && !ap->op->str) return sym(g->s, ap->op->name);
+    if (!fn && !op_rare(ap->op)->str) return sym(g->s, ap->op->name);
     Str b = STR(g->s);
     if (fn)
         put_fused_name(fn, &b);
     else
-        ap->op->str(g->s, ap->op, ap->props, &b);
+        op_rare(ap->op)->str(g->s, ap->op, ap->props, &b);
     Sym y = sym_n(g->s, str_text(&b), b.n);
     str_free(&b);
     return y;

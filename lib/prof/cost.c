@@ -229,8 +229,8 @@ static const Poly *changed_bytes(Costing *k, Arena *a, const Costed *c) {
                 map_put(&dims, dim_sym(t->dim[d]), (uintptr_t)c->in[i].dim[d]);
     }
     const Poly *bytes = NULL;
-    if (op_infer(c->g, op_named(k->s, ap->op->changes), ap->props, (VarList){n, in},
-                 NOWHERE, out) == 1) {
+    if (op_infer(c->g, op_named(k->s, op_rare(ap->op)->changes), ap->props,
+                 (VarList){n, in}, NOWHERE, out) == 1) {
         Shape h = shape_of_type(a, out[0], &dims, false);
         bytes = bytes_of_shape(a, &h);
     }
@@ -252,7 +252,7 @@ static Cost cost_in_place(Costing *k, Arena *a, const Costed *c) {
 
 Cost cost_apply(Costing *k, Arena *a, const Costed *c) {
     const Op *op = c->g->apply[c->id].op;
-    if (c->in_place && op->changes) return cost_in_place(k, a, c);
+    if (c->in_place && op_rare(op)->changes) return cost_in_place(k, a, c);
     bool stated = !op->body || op->flops || op->math;
     const Graph *body = stated ? NULL : userop_body(c->g, c->id);
     if (body) return cost_fused(k, a, body, c);

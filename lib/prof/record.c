@@ -127,7 +127,7 @@ static const uint8_t *places_of(Profile *p, const Graph *g) {
 }
 
 static bool works_in_place(Profile *p, const Graph *g, ApplyId id) {
-    return g->apply[id].op->changes && places_of(p, g)[g->apply[id].out];
+    return op_rare(g->apply[id].op)->changes && places_of(p, g)[g->apply[id].out];
 }
 
 static Cost cost_of(Profile *p, const Costed *c) {

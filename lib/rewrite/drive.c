@@ -370,7 +370,7 @@ static TryLevel level_at(const Rewriter *r, ApplyId a) {
 }
 
 static void note_nothing_fired(Rewriter *r, ApplyId a) {
-    if (!r->g->apply[a].op->fold_if) r->state[a] |= SETTLED | TRIED;
+    if (!op_rare(r->g->apply[a].op)->fold_if) r->state[a] |= SETTLED | TRIED;
 }
 
 static bool try_entries(Rewriter *r, ApplyId a) {

@@ -105,9 +105,9 @@ static bool results_to_constants(Rewriter *r, const Apply *a, Value *value, Var 
 /* Asks the op itself, which may decide by the Apply's neighbours. */
 static bool op_agrees(Rewriter *r, ApplyId id) {
     const Op *op = r->g->apply[id].op;
-    if (!op->fold_if) return true;
+    if (!op_rare(op)->fold_if) return true;
     const GraphView *view = view_now(r);
-    return view && op->fold_if(view, id);
+    return view && op_rare(op)->fold_if(view, id);
 }
 
 Var rewriter_evaluate(Rewriter *r, Var v) {

@@ -300,9 +300,9 @@ static bool can_end_group(const Fuse *f, ApplyId id, Var v) {
     const Apply *a = &f->g->apply[id];
     const Type *t = var_type(f->g, v);
     ApplyId maker = var_owner(f->g, v);
-    return a->op->streams && a->nin == 1 && a->nout == 1 && !a->serial &&
+    return op_rare(a->op)->streams && a->nin == 1 && a->nout == 1 && !a->serial &&
            f->live[a->out] && (!f->scope || f->scope[maker] == f->scope[id]) &&
-           a->op->streams(f->g->s, a->op, a->props, t->dtype, t->ndim, t->dim);
+           op_rare(a->op)->streams(f->g->s, a->op, a->props, t->dtype, t->ndim, t->dim);
 }
 
 /* A reduction of a value that the members compute, or APPLY_NONE. The members are

@@ -72,7 +72,7 @@ void rewriter_compact(Rewriter *r) {
     ifelse_note_effects(r);
     rewriter_grow(r);
     for (ApplyId a = 0; r->settled && a < r->napply; a++)
-        r->state[a] = r->g->apply[a].op->fold_if ? 0 : SETTLED;
+        r->state[a] = op_rare(r->g->apply[a].op)->fold_if ? 0 : SETTLED;
 }
 
 void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,

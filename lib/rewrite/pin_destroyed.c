@@ -5,13 +5,13 @@
 
 static int destroyed_input(const Graph *g, ApplyId a, size_t out) {
     const Apply *r = &g->apply[a];
-    int k = r->op->destroys ? r->op->destroys(g, a, out) : -1;
+    int k = op_rare(r->op)->destroys ? op_rare(r->op)->destroys(g, a, out) : -1;
     return k < r->nin ? k : -1;
 }
 
 static bool destroys_any(const Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
-        if (g->apply[a].op->destroys) return true;
+        if (op_rare(g->apply[a].op)->destroys) return true;
     return false;
 }
 

@@ -150,10 +150,11 @@ static bool is_size_scalar(Rewriter *r, Var v) {
 static Var size_by_formula(Rewriter *r, Var v, int axis) {
     ApplyId id = var_owner(r->g, v);
     const Apply *a = &r->g->apply[id];
-    if (!a->op->shape || r->g->var[v].index != 0) return VAR_NONE;
+    if (!op_rare(a->op)->shape || r->g->var[v].index != 0) return VAR_NONE;
     bool ok = true;
     size_t mark = diag_count(r->s);
-    Var shape = template_build_apply(&r->b, a->op->shape, r->g, id, VAR_NONE, &ok);
+    Var shape =
+        template_build_apply(&r->b, op_rare(a->op)->shape, r->g, id, VAR_NONE, &ok);
     rewriter_grow(r);
     if (!ok || shape == VAR_NONE) {
         rewriter_forget(r, mark);
@@ -207,12 +208,12 @@ static ShapeOf ask_shape(Rewriter *r, Arena *tmp, ApplyId id) {
 static Var size_by_function(Rewriter *r, Var v, int axis) {
     ApplyId id = var_owner(r->g, v);
     const Op *op = r->g->apply[id].op;
-    if (!op->infer_shape) return VAR_NONE;
+    if (!op_rare(op)->infer_shape) return VAR_NONE;
     Arena *tmp = arena_new(r->s);
     size_t mark = diag_count(r->s), ndim = (size_t)var_type(r->g, v)->ndim,
            known_dims = 0;
     ShapeOf q = ask_shape(r, tmp, id);
-    bool ok = !diag_failed(r->s, mark) && op->infer_shape(&q) &&
+    bool ok = !diag_failed(r->s, mark) && op_rare(op)->infer_shape(&q) &&
               !diag_failed(r->s, mark), /* a dim may lack for want of memory */
         sizes = true;
     rewriter_grow(r);

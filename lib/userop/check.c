@@ -370,7 +370,7 @@ static bool dummy_formula_value(void *ctx, Arena *a, Sym name, FormulaValue *v) 
     const UserOpCheck *k = ctx;
     for (size_t i = 0; i < k->sig->nin; i++)
         if (k->sig->in[i].name == name && !k->sig->in[i].rest) {
-            *v = dummy_shape(k, a, k->op->itypes, i);
+            *v = dummy_shape(k, a, op_rare(k->op)->itypes, i);
             if (k->sig->in[i].kind == IN_INT || k->sig->in[i].kind == IN_BOOL)
                 v->ndim = 0;
             return true;
@@ -384,10 +384,10 @@ static bool dummy_formula_value(void *ctx, Arena *a, Sym name, FormulaValue *v) 
     }
     for (size_t i = 0; i < k->sig->nout; i++)
         if (k->sig->out[i] == name) {
-            *v = dummy_shape(k, a, k->op->otypes, i);
+            *v = dummy_shape(k, a, op_rare(k->op)->otypes, i);
             return true;
         }
-    *v = dummy_shape(k, a, k->op->otypes, 0);
+    *v = dummy_shape(k, a, op_rare(k->op)->otypes, 0);
     return strcmp(sym_text(k->s, name), "r") == 0;
 }
 

@@ -219,6 +219,7 @@ static void fill_catalogue_op(Session *s, struct OpBody *b) {
     const UserOp *d = b->decl;
     uint32_t line = 0, col;
     span_place(s, d->at, &line, &col);
+    b->rare = (OpRare){.shape = d->shape.text, .connect = userop_connect};
     b->op = (Op){.name = d->name,
                  .doc = d->doc,
                  .alias = d->alias.text,
@@ -227,12 +228,11 @@ static void fill_catalogue_op(Session *s, struct OpBody *b) {
                  .out = join_declared(s, &d->out, true),
                  .version = d->version,
                  .promote = d->promote,
-                 .kinds = d->kinds,
+                 .kinds = d->kinds & KIND_ANY,
                  .type = userop_type,
-                 .shape = d->shape.text,
                  .flops = d->flops.text,
                  .math = d->math,
-                 .connect = userop_connect,
+                 .rare = &b->rare,
                  .comm = d->comm,
                  .assoc = d->assoc,
                  .fold = d->never_fold ? FOLD_NEVER : FOLD_ALWAYS,

@@ -15,7 +15,8 @@ typedef struct Statement {
 } Statement;
 struct OpBody {
     const UserOp *decl;
-    Op op;    /* the entry in the catalogue */
+    Op op; /* the entry in the catalogue */
+    OpRare rare;
     size_t n; /* number of lines, sorted by dependency */
     Statement *st;
     bool is_block; /* lines define the outputs by name */

@@ -198,7 +198,7 @@ static bool op_allows(const Plan *p, const Ins *in, uint32_t out, uint32_t k) {
     case PLAN_PERFORM: {
         const Op *op = p->g->apply[in->apply].op;
         if (ins_copies(p, in, out) >= 0) return false;
-        if (op->reuses) return op->reuses(p->g, in->apply, out, k);
+        if (op_rare(op)->reuses) return op_rare(op)->reuses(p->g, in->apply, out, k);
         return out == 0 && k < 32 && (op->reuse >> k & 1);
     }
     case PLAN_CALL:
@@ -224,8 +224,8 @@ static bool only_reader(const Plan *p, const Sharing *h, const Ins *in, uint32_t
 
 /* Is the result input k with some elements changed, whatever its shape is? */
 static bool is_changed_input(const Plan *p, const Ins *in, uint32_t out, uint32_t k) {
-    return in->kind == PLAN_PERFORM && p->g->apply[in->apply].op->changes && out == 0 &&
-           k == 0;
+    return in->kind == PLAN_PERFORM && op_rare(p->g->apply[in->apply].op)->changes &&
+           out == 0 && k == 0;
 }
 
 static bool may_overwrite(const Plan *p, const Sharing *h, uint32_t i, uint32_t out,

@@ -26,8 +26,8 @@ static CellInfo *output_info(const Plan *p, const Ins *in, uint32_t out) {
 /* As the op says, on whatever it will work. */
 static int declared_victim(const Plan *p, const Ins *in, uint32_t out) {
     const Op *op = p->g->apply[in->apply].op;
-    if (in->kind != PLAN_PERFORM || !op->destroys) return -1;
-    int k = op->destroys(p->g, in->apply, out);
+    if (in->kind != PLAN_PERFORM || !op_rare(op)->destroys) return -1;
+    int k = op_rare(op)->destroys(p->g, in->apply, out);
     return k < in->nin ? k : -1;
 }
 

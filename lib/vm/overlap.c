@@ -12,7 +12,7 @@
 #include <string.h>
 
 static bool can_begin(const Plan *p, const Ins *in) {
-    return in->kind == PLAN_PERFORM && p->g->apply[in->apply].op->begin;
+    return in->kind == PLAN_PERFORM && op_rare(p->g->apply[in->apply].op)->begin;
 }
 
 static bool is_effect(const Plan *p, const Ins *in) {
@@ -190,7 +190,7 @@ void overlap_keep(const Plan *p, Sharing *h) {
 /* ---- running ---- */
 bool overlap_begin(Machine *m, uint32_t step, Call *c) {
     void *flight = NULL;
-    if (!c->op->begin(c, &flight)) return false;
+    if (!op_rare(c->op)->begin(c, &flight)) return false;
     if (flight) vec_push(m->s, &m->flight, ((Flight){step, flight}));
     return true;
 }
@@ -199,7 +199,7 @@ static bool land(Machine *m, Flight f) {
     Call c;
     step_call(m, f.step, &c);
     step_outputs(m, f.step, &c);
-    return c.op->finish(&c, f.of) || step_failed(m, f.step);
+    return op_rare(c.op)->finish(&c, f.of) || step_failed(m, f.step);
 }
 
 static bool land_before(Machine *m, uint32_t step) {

@@ -157,16 +157,16 @@ static bool choose_kind(Plan *p, Ins *in) {
             p->g, op_prop(p->s, op, p->g->apply[in->apply].props, "fn")->sym);
         return in->fn != NULL;
     }
-    if ((op->loops || op->pick) && !debug) {
+    if (op->pick && !debug) {
         in->kind = PLAN_LOOP;
         in->prog = program_of_apply(p->arena, p->g, in->apply);
         return in->prog != NULL;
     }
     in->kind = PLAN_PERFORM;
-    in->thunk = op->thunk;
-    p->has_thunks |= op->thunk != NULL;
-    p->has_destroyers |= op->destroys != NULL;
-    if (op->perform || op->thunk || debug) return true;
+    in->thunk = op_rare(op)->thunk;
+    p->has_thunks |= op_rare(op)->thunk != NULL;
+    p->has_destroyers |= op_rare(op)->destroys != NULL;
+    if (op->perform || op_rare(op)->thunk || debug) return true;
     return fail(p->s, p->g->origin[in->apply].at, E_TYPE, "%s can't be run", op->name);
 }
 

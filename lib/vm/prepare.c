@@ -449,9 +449,9 @@ static bool reduction_pays(const Ready *r) {
     const BlockProgram *b = r->b;
     if (!b->fold) return true;
     uint32_t v = b->out_value[b->folded];
-    return b->fold->streams(r->m->s, b->fold, b->g->apply[b->folded_by].props,
-                            var_type(b->g, b->var[v])->dtype, r->shape[v].ndim,
-                            r->shape[v].dim);
+    return op_rare(b->fold)->streams(r->m->s, b->fold, b->g->apply[b->folded_by].props,
+                                     var_type(b->g, b->var[v])->dtype, r->shape[v].ndim,
+                                     r->shape[v].dim);
 }
 
 static bool make_ready(Ready *r) {

@@ -17,7 +17,7 @@ typedef struct Compile {
 static Loop *apply_loop(const Graph *g, ApplyId id) {
     const Apply *a = &g->apply[id];
     const Op *op = a->op;
-    if ((!op->loops && !op->pick) || a->nin == 0) return NULL;
+    if (!op->pick || a->nin == 0) return NULL;
     const Type *last = var_type(g, apply_in(g, id)[a->nin - 1]),
                *out = var_type(g, a->out);
     if (last->kind != TYPE_TENSOR || out->kind != TYPE_TENSOR) return NULL;
@@ -85,7 +85,7 @@ bool program_may_overwrite(const BlockProgram *b, uint32_t out, uint32_t in) {
 static bool ends_in(const Graph *fn, ApplyId id) {
     const Apply *a = &fn->apply[id];
     size_t last = fn->outputs.n - 1;
-    if (!a->op->streams || a->nin != 1 || a->nout != 1 ||
+    if (!op_rare(a->op)->streams || a->nin != 1 || a->nout != 1 ||
         fn->outputs.p[last].var != a->out ||
         var_owner(fn, apply_in(fn, id)[0]) == APPLY_NONE)
         return false;

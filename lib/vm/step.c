@@ -251,7 +251,8 @@ ThunkResult step_perform(Machine *m, uint32_t step) {
     After after[AFTER_MOST];
     if (in->after && !m->hooked) after_offer(m, step, after, &c);
     ThunkResult r = THUNK_FAILED;
-    if (!c.op->destroys || give_copies(m, in)) r = run_step_kernel(m, step, &c);
+    if (!op_rare(c.op)->destroys || give_copies(m, in))
+        r = run_step_kernel(m, step, &c);
     for (uint32_t j = 0; j < in->nout; j++) {
         uint32_t cell = m->p->arg[in->arg + in->nin + j];
         bool boxed = m->p->sharing.cell[cell].flags & CELL_BOXED;

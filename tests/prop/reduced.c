@@ -158,8 +158,8 @@ static void look(const Plan *p) {
         PlanStep x = plan_step(p, i);
         if (x.kind != PLAN_FUSED) continue;
         ApplyId last = x.fn->napply - 1;
-        fused += x.fn->apply[last].op->streams != NULL;
-        parts += x.fn->apply[last].op->streams && x.nout > 1;
+        fused += op_rare(x.fn->apply[last].op)->streams != NULL;
+        parts += op_rare(x.fn->apply[last].op)->streams && x.nout > 1;
     }
 }
 

@@ -299,16 +299,16 @@ static const Thunk hoarding = {
     { .name = #id, .doc = "A test.", .in = "x", .type = typing, __VA_ARGS__ }
 #define RUN(f) .perform = f
 static const Op liars[] = {
-    LIAR(honest_op, RUN(honest), .debug = honest, .shape = "[x.shape[0]]"),
+    LIAR(honest_op, RUN(honest), .debug = honest, RARE(.shape = "[x.shape[0]]")),
     LIAR(looks_at_cell, RUN(looks_at_cell)),
     LIAR(honest_view, RUN(view_it), .view = 1, .identity = true),
-    LIAR(honest_inplace, RUN(in_place), .destroys = first_input),
-    LIAR_OF(honest_shape, open_type, RUN(honest), .infer_shape = shape_right),
+    LIAR(honest_inplace, RUN(in_place), RARE(.destroys = first_input)),
+    LIAR_OF(honest_shape, open_type, RUN(honest), RARE(.infer_shape = shape_right)),
     LIAR(hidden_view, RUN(view_it)),
     LIAR(hidden_write, RUN(overwrite)),
     LIAR(hidden_inplace, RUN(in_place)),
     LIAR(false_view, RUN(honest), .view = 1),
-    LIAR(false_destroy, RUN(honest), .destroys = first_input),
+    LIAR(false_destroy, RUN(honest), RARE(.destroys = first_input)),
     LIAR(bad_dtype, RUN(wrong_dtype)),
     LIAR(bad_rank, RUN(wrong_rank)),
     LIAR(bad_length, RUN(too_short)),
@@ -324,17 +324,18 @@ static const Op liars[] = {
     LIAR(out_of_bounds, RUN(beyond)),
     LIAR(other_debug, RUN(honest), .debug = thrice),
     LIAR(only_plain, RUN(fails_strided)),
-    LIAR_OF(bad_shape_text, open_type, RUN(honest), .shape = "[x.shape[0] + 1]"),
-    LIAR_OF(bad_infer_shape, open_type, RUN(honest), .infer_shape = shape_plus_one),
+    LIAR_OF(bad_shape_text, open_type, RUN(honest), RARE(.shape = "[x.shape[0] + 1]")),
+    LIAR_OF(bad_infer_shape, open_type, RUN(honest),
+            RARE(.infer_shape = shape_plus_one)),
     LIAR(no_identity, RUN(honest), .identity = true),
     LIAR(reads_elements, RUN(honest), .shape_only = true),
-    LIAR(odd_maps, RUN(honest), .views = odd_views),
-    LIAR(folds_at_times, RUN(honest), .fold_if = sometimes),
+    LIAR(odd_maps, RUN(honest), RARE(.views = odd_views)),
+    LIAR(folds_at_times, RUN(honest), RARE(.fold_if = sometimes)),
     LIAR_OF(types_at_times, nameless_type, RUN(honest)),
-    LIAR(honest_thunk, .thunk = &lazy_good),
-    LIAR(stuck, .thunk = &lazy_bad),
-    LIAR(counting_thunk, .thunk = &stateful),
-    LIAR(hoarder, .thunk = &hoarding),
+    LIAR(honest_thunk, RARE(.thunk = &lazy_good)),
+    LIAR(stuck, RARE(.thunk = &lazy_bad)),
+    LIAR(counting_thunk, RARE(.thunk = &stateful)),
+    LIAR(hoarder, RARE(.thunk = &hoarding)),
     LIAR(turncoat, RUN(turncoat)),
     LIAR(vandal, RUN(vandal)),
     LIAR(absentee, RUN(absentee)),
@@ -411,7 +412,7 @@ static const CheckOptions none = {.query = {.mode = "NONE"}};
 /* What is declared to be overwritten must be an intermediate value. */
 static Var subject(const char *op) {
     const Op *found = op_find(s, op, strlen(op));
-    return found && found->destroys ? apply("negative", x) : x;
+    return found && op_rare(found)->destroys ? apply("negative", x) : x;
 }
 
 static void expect(const char *op, const char *name, const char *text) {

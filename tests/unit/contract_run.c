@@ -128,10 +128,10 @@ static const Op rows[] = {
      .in = "x, y",
      .type = like,
      .perform = add_over,
-     .destroys = over_first},
+     RARE(.destroys = over_first)},
     {.name = "t_tick", .in = "x", .type = like, .perform = tick},
-    {.name = "t_count", .in = "x", .type = like, .thunk = &counting},
-    {.name = "t_lazy", .in = "x, y", .type = like, .thunk = &lazy},
+    {.name = "t_count", .in = "x", .type = like, RARE(.thunk = &counting)},
+    {.name = "t_lazy", .in = "x, y", .type = like, RARE(.thunk = &lazy)},
 };
 
 /* ---- graphs ---- */
@@ -170,7 +170,7 @@ static void test_loops(void) {
     const Op *op = op_find(s, "sin", 3);
     Graph *g = graph_of("a = sin(x - 1)", "a");
     double r = 1;
-    CHECK(op && op->loops && !op->perform);
+    CHECK(op && op->pick && !op->perform);
     CHECK(g && run(g, IMPL_ANY, &r) && r == 0);
     graph_free(g);
 }

@@ -23,7 +23,7 @@ static void rows(void) {
                     K_UINT, K_UINT, K_FLOAT, K_FLOAT, K_FLOAT, K_COMPLEX, K_COMPLEX};
                 unsigned kinds = o->kinds ? o->kinds : KIND_ANY;
                 if (o->promote == PROMOTE_INEXACT) kinds &= KIND_FLOAT | KIND_COMPLEX;
-                CHECK(!(kinds & kind[of[d]]) == !o->loops->at[0][d],
+                CHECK(!(kinds & kind[of[d]]) == !loop_at(o, (DType)d, 0),
                       "%s: kinds and loops differ for dtype %d", o->name, d);
             }
         }
@@ -212,8 +212,7 @@ static void bools(void) {
         loop_of(t[i].name, DT_BOOL)(4, (const void *[]){x, y}, (void *[]){r});
         CHECK(memcmp(r, t[i].want, 4) == 0, "%s", t[i].name);
     }
-    CHECK(!op("subtract")->loops->at[0][DT_BOOL] &&
-          !op("negative")->loops->at[0][DT_BOOL]);
+    CHECK(!loop_of("subtract", DT_BOOL) && !loop_of("negative", DT_BOOL));
 }
 
 /* ---- floats against NumPy and SciPy ---- */

@@ -40,9 +40,10 @@ static const Op *op(const char *name) {
     abort();
 }
 static Loop *loop_at(const Op *o, DType d, int level) {
-    for (; level >= 0; level--)
-        if (o->loops->at[level][d]) return o->loops->at[level][d];
-    return NULL;
+    Loop *found = NULL;
+    for (; level >= 0 && !found; level--)
+        found = o->pick(d, d, level);
+    return found;
 }
 static Loop *loop_of(const char *name, DType d) {
     return loop_at(op(name), d, cpu_level);
@@ -66,8 +67,11 @@ static size_t arity(const Op *o) {
 static bool is_where(const Op *o) {
     return o->promote == PROMOTE_TAIL;
 }
+static bool is_cast(const Op *o) {
+    return o->out_dtype == OUT_PROP;
+}
 static bool has_loops(const Op *o) {
-    return o->elemwise && o->loops;
+    return o->elemwise && o->pick && !is_cast(o);
 }
 
 /* Distance in units of want's last place; 0 for the same special value, 1e9 for a

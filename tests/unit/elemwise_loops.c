@@ -127,9 +127,10 @@ static void every_loop(void) {
         for (size_t i = 0; i < (*l)->n; i++) {
             const Op *o = &(*l)->op[i];
             for (int d = 0; has_loops(o) && d < DT_N; d++) {
-                if (!o->loops->at[0][d]) continue;
+                Loop *least = loop_at(o, (DType)d, 0);
+                if (!least) continue;
                 fill_blocks(o, (DType)d, &b);
-                run(o->loops->at[0][d], o, (DType)d, &b, 0, LONG, base);
+                run(least, o, (DType)d, &b, 0, LONG, base);
                 for (int level = 0; level <= cpu_level; level++)
                     one_loop(o, (DType)d, level, &b, base);
             }

@@ -343,7 +343,8 @@ static void check_fused(const char *inputs, const char *text, uint32_t main, siz
         CHECK(h->functions.p[i]->fused);
         for (ApplyId a = 0; a < h->functions.p[i]->napply; a++) {
             const Op *op = h->functions.p[i]->apply[a].op;
-            CHECK(op->elemwise || (op->streams && a + 1 == h->functions.p[i]->napply));
+            CHECK(op->elemwise ||
+                  (op_rare(op)->streams && a + 1 == h->functions.p[i]->napply));
         }
     }
     CHECK(h->napply == main && h->functions.n == nfn && n == inner,

@@ -188,7 +188,7 @@ static void test_expressions(void) {
             check_text(op, OWN_PARTIALS, op->partial[k]);
         for (size_t k = 0; op->adjoint && k < n; k++)
             check_text(op, OWN_ADJOINT, op->adjoint[k]);
-        check_text(op, OWN_SHAPE, op->shape);
+        check_text(op, OWN_SHAPE, op_rare(op)->shape);
     }
 }
 

@@ -76,7 +76,7 @@ static void naive_apply(Graph *g, ApplyId id, Value *v) {
         for (Var i = 0; i < fn->nvar; i++)
             value_unref(&w[i]);
         free(w);
-    } else if (a->op->loops || a->op->pick) {
+    } else if (a->op->pick) {
         naive_loop(g, id, in, &v[a->out]);
     } else {
         Naive n = {.host = {naive_alloc, naive_scratch, NULL, NULL}};

@@ -96,10 +96,16 @@ static const Thunk plain_thunk = {
 static const Thunk liar_thunk = {
     .lazy = true, .once = true, .make = liar_make, .run = liar_run, .free = free};
 static const Op rows[] = {
-    {.name = "t_pick", .in = "which, *x", .type = same_as_last, .thunk = &pick_thunk},
-    {.name = "t_jump", .in = "which, *x", .type = same_as_last, .thunk = &jump_thunk},
-    {.name = "t_plain", .in = "x", .type = same_as_last, .thunk = &plain_thunk},
-    {.name = "t_liar", .in = "x, y", .type = same_as_last, .thunk = &liar_thunk},
+    {.name = "t_pick",
+     .in = "which, *x",
+     .type = same_as_last,
+     RARE(.thunk = &pick_thunk)},
+    {.name = "t_jump",
+     .in = "which, *x",
+     .type = same_as_last,
+     RARE(.thunk = &jump_thunk)},
+    {.name = "t_plain", .in = "x", .type = same_as_last, RARE(.thunk = &plain_thunk)},
+    {.name = "t_liar", .in = "x, y", .type = same_as_last, RARE(.thunk = &liar_thunk)},
 };
 
 /* ---- random graphs ---- */

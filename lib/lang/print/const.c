@@ -266,8 +266,8 @@ void print_props(Session *s, const Op *op, const Props *props, bool all, Str *ou
 
 void print_op(Session *s, const Op *op, const Props *props, Str *out) {
     Str b = STR(s);
-    if (op->str) {
-        op->str(s, op, props, out);
+    if (op_rare(op)->str) {
+        op_rare(op)->str(s, op, props, out);
         return;
     }
     print_props(s, op, props, false, &b);

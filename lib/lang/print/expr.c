@@ -62,7 +62,7 @@ static void print_infix(Printer *p, ApplyId a, const bool *bare, Prec need, Str 
 
 /* An op's own text replaces its name and props if nobody reads the text back. */
 static bool prints_itself(const Printer *p, const Op *op) {
-    return op->str && p->style == PRINT_MATH;
+    return op_rare(op)->str && p->style == PRINT_MATH;
 }
 
 /* Integers of which another floatX would make something else are cast: float64 stays
@@ -107,7 +107,7 @@ static void print_arguments(Printer *p, ApplyId a, size_t first, const bool *bar
 static void print_call(Printer *p, ApplyId a, const bool *bare, Str *out) {
     const Apply *ap = &p->g->apply[a];
     if (prints_itself(p, ap->op))
-        ap->op->str(p->s, ap->op, ap->props, out);
+        op_rare(ap->op)->str(p->s, ap->op, ap->props, out);
     else
         str_puts(out, ap->op->name);
     str_putc(out, '(');
@@ -212,7 +212,7 @@ static bool print_special(Printer *p, ApplyId a, bool *bare, Str *out) {
     const Apply *ap = &p->g->apply[a];
     if (is_op_with_inputs(p, ap, OP_CAST, 1)) return print_cast(p, a, out);
     if (is_op_with_inputs(p, ap, OP_CALL, 0)) return print_function(p, a, bare, out);
-    if (ap->op->print) return ap->op->print(p, a, out);
+    if (op_rare(ap->op)->print) return op_rare(ap->op)->print(p, a, out);
     if (is_op_with_inputs(p, ap, OP_SUBTENSOR, 1))
         return print_index(p, a, 1, out), true;
     if (is_op_with_inputs(p, ap, OP_SET_SUBTENSOR, 2) ||
@@ -265,8 +265,8 @@ void print_apply(const Graph *g, ApplyId a, Str *out) {
     enum { SHOWN = 12 };
     const Apply *ap = &g->apply[a];
     Str props = STR(g->s);
-    if (ap->op->str)
-        ap->op->str(g->s, ap->op, ap->props, out);
+    if (op_rare(ap->op)->str)
+        op_rare(ap->op)->str(g->s, ap->op, ap->props, out);
     else
         str_puts(out, ap->op->name);
     str_putc(out, '(');
@@ -275,7 +275,7 @@ void print_apply(const Graph *g, ApplyId a, Str *out) {
         print_brief(g, apply_in(g, a)[i], out);
     }
     if (ap->nin > SHOWN) str_printf(out, ", ... %zu more", (size_t)ap->nin - SHOWN);
-    if (!ap->op->str) print_props(g->s, ap->op, ap->props, false, &props);
+    if (!op_rare(ap->op)->str) print_props(g->s, ap->op, ap->props, false, &props);
     if (props.n) str_printf(out, "%s%s", ap->nin ? ", " : "", str_text(&props));
     str_putc(out, ')');
     str_free(&props);

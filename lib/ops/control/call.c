@@ -205,6 +205,6 @@ static const Op table[] = {
      .perform = call_perform,
      .pull = call_pull,
      .vmap = call_vmap,
-     .connect = call_connect},
+     RARE(.connect = call_connect)},
 };
 const OpList ops_control_call = LIST_OF(table);

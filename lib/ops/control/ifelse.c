@@ -188,13 +188,11 @@ static const Op table[] = {
             "Their types must agree except for static dims; nothing is cast.",
      .in = "condition, *then_branch: any, *else_branch: any",
      .type = ifelse_type,
-     .infer_shape = ifelse_shape,
-     .thunk = &ifelse_thunk,
+     RARE(.infer_shape = ifelse_shape, .thunk = &ifelse_thunk,
+          .connect = ifelse_connect, .reuses = ifelse_reuses),
      .flops = "0",
      .pull = ifelse_pull,
      .push = ifelse_push,
-     .connect = ifelse_connect,
-     .reuses = ifelse_reuses,
      .example = "ifelse(2 > 1, 5.0, 6.0) -> 5.0\n"
                 "ifelse(0, [[1, 2]], [[3, 4]]) -> [3, 4]"},
 };

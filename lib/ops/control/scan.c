@@ -382,14 +382,12 @@ static const Op table[] = {
      .props = "fn: graph, sequences: ints = [], states: ints = [], keep: ints = [], "
               "truncate: int = -1, checkpoint: bool = False, rows: bool = False",
      .type = scan_type,
-     .print = scan_print,
-     .infer_shape = scan_shape,
+     RARE(.print = scan_print, .infer_shape = scan_shape, .connect = scan_connect),
      .perform = scan_perform,
      .debug = scan_perform,
      .flops = "0",
      .by_macro = true,
      .pull = scan_pull,
-     .push = scan_push,
-     .connect = scan_connect},
+     .push = scan_push},
 };
 const OpList ops_control_scan = LIST_OF(table);

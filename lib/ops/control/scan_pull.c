@@ -571,7 +571,8 @@ static bool arg_has_gradient(const Pull *p, size_t a) {
     if (kind != TYPE_LIST && kind != TYPE_SPARSE && kind != TYPE_PLUGIN)
         return kind == TYPE_TENSOR;
     for (size_t o = 0; o < p->nout; o++)
-        if (p->cotangent[o] != GRAD_DISCONNECTED && p->op->connect(p->g, p->id, a, o))
+        if (p->cotangent[o] != GRAD_DISCONNECTED &&
+            op_rare(p->op)->connect(p->g, p->id, a, o))
             return true;
     return false;
 }

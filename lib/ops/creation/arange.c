@@ -183,7 +183,7 @@ static const Op table[] = {
      .perform = arange_perform,
      .flops = "0",
      .pull = arange_pull,
-     .connect = arange_connect,
+     RARE(.connect = arange_connect),
      .example = "arange(4) -> [0, 1, 2, 3]\narange(1, 7, 2) -> [1, 3, 5]\narange(0.0, "
                 "1.0, 0.25) -> [0.0, 0.25, 0.5, 0.75]"},
 };

@@ -195,7 +195,7 @@ static const Op table[] = {
      .example = "ones(3) -> [1.0, 1.0, 1.0]"},
     {.name = OP_ROW("zeros_like"),
      .doc = "Zeros of the shape of x, and of its dtype unless dtype is given.",
-     .sparse = "sparse_zeros_like",
+     RARE(.sparse = "sparse_zeros_like"),
      .in = "x",
      .props = "dtype: dtype? = None",
      .type = zeros_like_type,

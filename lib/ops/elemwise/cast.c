@@ -87,7 +87,7 @@ static const Op table[] = {
      .alias = "astype",
      .doc = "x converted to another dtype as NumPy does: floats to integers towards "
             "zero, integers to narrower ones by their low bits, nonzero to True.",
-     .sparse = "sparse_cast",
+     RARE(.sparse = "sparse_cast"),
      .in = "x",
      .props = "dtype: dtype",
      .out_dtype = OUT_PROP,

@@ -37,9 +37,14 @@ NEXT(f16, uint16_t, double, half_to_double)
 NEXT(f32, uint32_t, float, single_of)
 NEXT(f64, uint64_t, double, double_of)
 
-static const Loops loops_nextafter = {
-    .at = {
-        {[DT_FLOAT16] = loop_f16, [DT_FLOAT32] = loop_f32, [DT_FLOAT64] = loop_f64}}};
+static Loop *pick_nextafter(DType from, DType to, int level) {
+    (void)to;
+    if (level > 0) return NULL;
+    return from == DT_FLOAT16   ? loop_f16
+           : from == DT_FLOAT32 ? loop_f32
+           : from == DT_FLOAT64 ? loop_f64
+                                : NULL;
+}
 
 static const Op table[] = {
     TABLE_OP(2, SAME, nextafter, XY, .promote = PROMOTE_INEXACT, .kinds = KIND_FLOAT,

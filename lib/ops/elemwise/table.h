@@ -1,37 +1,41 @@
-/* Turns the rows of a .def file into Loops and Ops. A file includes its rows twice:
- * between LOOPS_ROWS and after OP_ROWS. */
+/* Turns the rows of a .def file into functions that know their loops, and Ops. A file
+ * includes its rows twice, for the one and for the other. */
 #ifndef OPS_ELEMWISE_TABLE_H
 #define OPS_ELEMWISE_TABLE_H
 
 #include "ops/elemwise/domain.h"
 
 #define PROTO_(name, sfx, l, D) Loop LOOP_NAME(name, sfx, l);
-#define ENTRY_(name, sfx, l, D) [DT_##D] = LOOP_NAME(name, sfx, l),
+#define CASE_(name, sfx, l, D)                                                         \
+    case (l)*DT_N + DT_##D:                                                            \
+        return LOOP_NAME(name, sfx, l);
 
 #ifdef __x86_64__
 #define EACH_LEVEL(domain, P, name)                                                    \
     EACH_##domain(P, name, 0) EACH_##domain(P, name, 1) EACH_##domain(P, name, 2)
-#define LEVEL_TABLES(domain, name)                                                     \
-    {EACH_##domain(ENTRY_, name, 0)}, {EACH_##domain(ENTRY_, name, 1)}, {              \
-        EACH_##domain(ENTRY_, name, 2)                                                 \
-    }
 #else
 #define EACH_LEVEL(domain, P, name) EACH_##domain(P, name, 0)
-#define LEVEL_TABLES(domain, name)                                                     \
-    { EACH_##domain(ENTRY_, name, 0) }
 #endif
 
 /* Loops compiled at all levels, or at the baseline only. */
 #define TABLE_LOOPS(domain, name)                                                      \
     EACH_LEVEL(domain, PROTO_, name)                                                   \
-    static const Loops loops_##name = {.at = {LEVEL_TABLES(domain, name)}};
-#define TABLE_LOOPS_BASE(domain, name)                                                 \
-    static const Loops loops_##name = {.at = {{EACH_##domain(ENTRY_, name, 0)}}};
+    PICK_(name, EACH_LEVEL(domain, CASE_, name))
+#define TABLE_LOOPS_BASE(domain, name) PICK_(name, EACH_##domain(CASE_, name, 0))
+#define PICK_(name, ...)                                                               \
+    static Loop *pick_##name(DType from, DType to, int level) {                        \
+        (void)to;                                                                      \
+        switch (level * DT_N + (int)from) {                                            \
+            __VA_ARGS__                                                                \
+        default:                                                                       \
+            return NULL;                                                               \
+        }                                                                              \
+    }
 
 #define TABLE_OP(k, out, id, ...)                                                      \
     {.name = OP_ROW(#id),                                                              \
      .out_dtype = OUT_##out,                                                           \
-     .loops = &loops_##id,                                                             \
+     .pick = pick_##id,                                                                \
      .elemwise = true,                                                                 \
      .reuse = REUSE_##k,                                                               \
      __VA_ARGS__},

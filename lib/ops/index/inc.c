@@ -320,7 +320,7 @@ static const Op table[] = {
      .push = write_subtensor_push,
      .disconnected = "index",
      .reuse = 1,
-     .changes = "subtensor",
+     RARE(.changes = "subtensor"),
      .vmap = index_inc_vmap,
      .example = "set_subtensor([1, 2, 3][1:], 0) -> [1, 0, 0]"},
     {.name = OP_ROW("inc_subtensor"),
@@ -336,7 +336,7 @@ static const Op table[] = {
      .push = write_subtensor_push,
      .disconnected = "index",
      .reuse = 1,
-     .changes = "subtensor",
+     RARE(.changes = "subtensor"),
      .vmap = index_inc_vmap,
      .example = "inc_subtensor([1, 2, 3][[0, 0, 2]], 10) -> [21, 2, 13]"},
 };

@@ -296,7 +296,7 @@ static const Op table[] = {
      .pull = subtensor_pull,
      .push = push_linear_first,
      .disconnected = "index",
-     .views = subtensor_views,
+     RARE(.views = subtensor_views),
      .vmap = index_subtensor_vmap,
      .example =
          "arange(4)[1:3] -> [1, 2]\neye(2)[:, [1, 0]] -> [[0.0, 1.0], [1.0, 0.0]]"},

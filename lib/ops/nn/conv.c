@@ -544,7 +544,7 @@ static bool conv_vmap(Vmap *q) {
     "makes y's sizes those of x divided by the strides, the odd one at the end or at " \
     "the start."
 #define COMMON                                                                         \
-    .promote = PROMOTE_SAME, .type = conv_type, .infer_shape = conv_shape,             \
+    .promote = PROMOTE_SAME, .type = conv_type, RARE(.infer_shape = conv_shape),       \
     .perform = conv_perform, .debug = conv_debug, .fails = conv_fails,                 \
     .vmap = conv_vmap, .takes_after = true
 static const Op table[] = {

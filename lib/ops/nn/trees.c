@@ -250,7 +250,7 @@ static const Op table[] = {
          "to nodes further on; root has the first node of each tree.",
      .in = "x, feature: ints, threshold, yes: ints, no: ints, missing, root: ints",
      .type = leaves_type,
-     .infer_shape = leaves_shape,
+     RARE(.infer_shape = leaves_shape),
      .perform = leaves_perform,
      .debug = leaves_debug,
      .flops = "0",

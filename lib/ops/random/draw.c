@@ -181,7 +181,7 @@ static const Op table[] = {
      .math = 2,
      .pull = draw_pull,
      .vmap = draw_vmap,
-     .connect = draw_connect,
+     RARE(.connect = draw_connect),
      .example = "draw(rng(1), 3, 4, dist='integers', dtype=int64)[1] -> 3"},
 };
 const OpList ops_random_draw = LIST_OF(table);

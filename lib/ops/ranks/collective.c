@@ -275,8 +275,7 @@ static bool fails_by_ranks(const Graph *g, ApplyId a) {
 }
 
 /* One rank's result is nothing that a graph could hold for all. */
-#define COLLECTIVE                                                                     \
-    .fold = FOLD_NEVER, .fails = fails_by_ranks, .views = collective_views
+#define COLLECTIVE .fold = FOLD_NEVER, .fails = fails_by_ranks, .flops = "0"
 
 static const Op table[] = {
     {.name = OP_ROW("all_sum"),
@@ -288,14 +287,12 @@ static const Op table[] = {
      .kinds = KIND_NUMBER,
      .type = all_sum_type,
      .perform = all_sum_perform,
-     .begin = all_sum_begin,
-     .finish = reduction_finish,
+     RARE(.begin = all_sum_begin, .finish = reduction_finish, .connect = each_connect,
+          .views = collective_views),
      .pull = all_sum_pull,
      .push = all_sum_push,
      .vmap = each_vmap,
-     .connect = each_connect,
      COLLECTIVE,
-     .flops = "0",
      .example = "all_sum(1.5) -> 1.5\nall_sum(2.0, [3, 4])[1] -> [3, 4]"},
     {.name = OP_ROW("all_max"),
      .doc = "The largest element of all ranks at each place; nan wins. Every tied "
@@ -304,13 +301,12 @@ static const Op table[] = {
      .kinds = KIND_BOOL | KIND_REAL,
      .type = infer_same_type,
      .perform = all_max_perform,
-     .begin = all_max_begin,
-     .finish = reduction_finish,
+     RARE(.begin = all_max_begin, .finish = reduction_finish,
+          .views = collective_views),
      .pullback = "g_x = where(x == r, all_sum(g), 0)",
      .pushforward = "t_r = all_sum(where(x == r, t_x, 0))",
      .vmap = each_vmap,
      COLLECTIVE,
-     .flops = "0",
      .example = "all_max([3, 1]) -> [3, 1]"},
     {.name = OP_ROW("broadcast"),
      .doc = "The x of rank `root`, on all ranks; broadcast_to gives a tensor a shape.",
@@ -322,7 +318,7 @@ static const Op table[] = {
      .pushforward = "t_r = broadcast(t_x, root=root)",
      .vmap = each_vmap,
      COLLECTIVE,
-     .flops = "0",
+     RARE(.views = collective_views),
      .example = "broadcast([1.5, 2.5]) -> [1.5, 2.5]"},
     {.name = OP_ROW("rank"),
      .doc = "The number of this process among those that run the graph, from 0.",

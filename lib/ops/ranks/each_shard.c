@@ -288,11 +288,10 @@ static const Op table[] = {
      .in = "rows: int, *args: any",
      .props = "fn: graph, shards: int, split: ints, sum: ints = [], stack: ints = []",
      .type = each_shard_type,
-     .infer_shape = no_shapes,
+     RARE(.infer_shape = no_shapes, .connect = each_shard_connect),
      .perform = each_shard_perform,
      .fold = FOLD_NEVER,
      .pull = each_shard_pull,
-     .connect = each_shard_connect,
      .disconnected = "rows"},
 };
 const OpList ops_ranks_each_shard = LIST_OF(table);

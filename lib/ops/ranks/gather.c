@@ -124,9 +124,9 @@ static const char *const gather_adjoint[] = {"reduce_scatter(g)"};
 static const char *const scatter_adjoint[] = {"all_gather(g)"};
 
 #define ROWS                                                                           \
-    .fold = FOLD_NEVER, .fails = fails_by_ranks, .views = collective_views,            \
-    .infer_shape = no_shape, .flops = "0", .type = rows_type,                          \
-    .push = push_linear_first
+    .fold = FOLD_NEVER, .fails = fails_by_ranks, .flops = "0", .type = rows_type,      \
+    .push = push_linear_first,                                                         \
+    RARE(.views = collective_views, .infer_shape = no_shape)
 
 static const Op table[] = {
     {.name = OP_ROW("all_gather"),

@@ -75,7 +75,7 @@ static const Op table[] = {
      .doc = "Each element along an axis minus the one before, n times over; of bools, "
             "whether they differ. prepend= and append= are as in diff_between.",
      .in = "x",
-     .keywords = "diff_between",
+     RARE(.keywords = "diff_between"),
      .props = "n: int = 1, axis: axis = -1",
      .expand = diff_expand,
      .example = "diff([1, 4, 9]) -> [3, 5]\ndiff([1, 4, 9], n=2) -> [2]"},

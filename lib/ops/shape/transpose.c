@@ -199,7 +199,7 @@ static const Op table[] = {
     {.name = OP_ROW("transpose"),
      .doc = "The dims in another order: dim i of the result is dim axes[i] of x; "
             "without axes, reversed. x.T is the same.",
-     .sparse = "sparse_transpose",
+     RARE(.sparse = "sparse_transpose"),
      .in = "x",
      .props = "axes: ints? = None",
      .type = transpose_type,

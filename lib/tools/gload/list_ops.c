@@ -273,8 +273,9 @@ static void show_typing(OpFacts *f, const Op *op) {
                                           [OUT_INT64] = "int64",
                                           [OUT_PROP] = "dtype"};
     Str b = STR(f->s);
-    if (op->itypes) {
-        str_printf(&b, "(%s) -> (%s)", op->itypes, op->otypes ? op->otypes : "");
+    if (op_rare(op)->itypes) {
+        str_printf(&b, "(%s) -> (%s)", op_rare(op)->itypes,
+                   op_rare(op)->otypes ? op_rare(op)->otypes : "");
         list_put_fact(f, "types", str_text(&b));
     } else {
         str_puts(&b, op->plugin ? "decided in C" : rules[op->promote]);
@@ -292,9 +293,9 @@ static void show_typing(OpFacts *f, const Op *op) {
 }
 
 static const char *shape_text_of(const Op *op) {
-    if (op->shape) return op->shape;
+    if (op_rare(op)->shape) return op_rare(op)->shape;
     if (op->elemwise) return "broadcast of the inputs";
-    if (op->infer_shape) return "in C";
+    if (op_rare(op)->infer_shape) return "in C";
     return op->body ? "of its definition" : "of the types";
 }
 
@@ -358,7 +359,7 @@ static void show_gradient(OpFacts *f, const Op *op, const Signature *sig) {
     list_put_fact(f, "pushforward", op->pushforward);
     if (op->push && !(own && own->pushforward.n))
         list_put_fact(f, "pushforward", "in C");
-    if (op->connect && !own) list_put_fact(f, "connection", "in C");
+    if (op_rare(op)->connect && !own) list_put_fact(f, "connection", "in C");
 }
 
 static void show_memory(OpFacts *f, const Op *op, const Signature *sig) {
@@ -366,9 +367,9 @@ static void show_memory(OpFacts *f, const Op *op, const Signature *sig) {
     if (op->view)
         list_put_fact_of(f, "view_map", sym_text(f->s, sig->out[0]),
                          sym_text(f->s, sig->in[op->view - 1].name));
-    else if (op->views)
+    else if (op_rare(op)->views)
         list_put_fact(f, "view_map", "in C");
-    if (op->destroys) list_put_fact(f, "destroy_map", "in C");
+    if (op_rare(op)->destroys) list_put_fact(f, "destroy_map", "in C");
     for (size_t i = 0; i < sig->nin && i < 32; i++)
         if (op->reuse >> i & 1U)
             str_printf(&b, "%s%s", b.n ? ", " : "", sym_text(f->s, sig->in[i].name));
@@ -380,8 +381,9 @@ static const char *runs_by(const Op *op) {
     if (op->def || (op->expand && !op->perform))
         return "its definition, in place of the call";
     if (op->body) return "its definition";
-    if (op->thunk) return op->thunk->lazy ? "a lazy thunk of its own" : "a thunk";
-    return op->loops || op->pick ? "loops for each dtype" : "a kernel";
+    if (op_rare(op)->thunk)
+        return op_rare(op)->thunk->lazy ? "a lazy thunk of its own" : "a thunk";
+    return op->pick ? "loops for each dtype" : "a kernel";
 }
 
 /* How a random op draws from a state that persists between calls. */
@@ -418,7 +420,7 @@ static void show_op_facts(OpFacts *f, const Op *op) {
     list_put_fact(f, "effect", op->effect ? "kept even when nothing reads it" : NULL);
     list_put_fact(f, "folding",
                   op->fold == FOLD_NEVER ? "never"
-                  : op->fold_if          ? "when all inputs are constant, by case"
+                  : op_rare(op)->fold_if ? "when all inputs are constant, by case"
                                          : "when all inputs are constant");
     if (op->version > 1)
         list_put_fact(f, "version",

@@ -83,8 +83,8 @@ static bool sizes_depend_on_values(const Graph *g, const Apply *a) {
     for (Var k = 0; !open && k < a->nout; k++) {
         const Type *t = var_type(g, a->out + k);
         for (int d = 0; d < t->ndim; d++)
-            if (is_inexact(t) && t->dim[d] == DIM_UNKNOWN && !a->op->shape &&
-                !a->op->infer_shape)
+            if (is_inexact(t) && t->dim[d] == DIM_UNKNOWN && !op_rare(a->op)->shape &&
+                !op_rare(a->op)->infer_shape)
                 return true;
     }
     return false;

@@ -180,7 +180,7 @@ static const Op table[] = {
             "one-dim operand is a row on the "
             "left, a column on the right.",
      .infix = "@",
-     .sparse = "sparse_dot",
+     RARE(.sparse = "sparse_dot"),
      .in = "a, b",
      .promote = PROMOTE_SAME,
      .type = matmul_type,
@@ -194,7 +194,7 @@ static const Op table[] = {
      .example = "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]"},
     {.name = OP_ROW("dot"),
      .doc = "Inner product of vectors, matrix product, or NumPy's dot of more dims.",
-     .sparse = "sparse_dot",
+     RARE(.sparse = "sparse_dot"),
      .in = "a, b",
      .promote = PROMOTE_SAME,
      .expand = dot_expand,
