@@ -1,5 +1,7 @@
 /* What this machine offers: instruction sets and memory. Detected once, on first
  * use. */
+#include "base/cpu.h"
+
 #include "base/session_impl.h"
 
 #include <limits.h>
@@ -9,35 +11,20 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 
+/* x86-64-v3 and v4, as those who named them define them. */
+static int detect_cpu_level(void) {
 #if defined(__x86_64__)
-#include <cpuid.h>
-
-/* The parts of x86-64-v3 that compilers' checks have no common names for. */
-static bool has_v3_extras(void) {
-    unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_MOVBE) || !(c & bit_F16C))
-        return false;
-    return __get_cpuid(0x80000001U, &a, &b, &c, &d) && (c & bit_LZCNT);
-}
-
-/* The builtins also check what the operating system saves. */
-static int detect_cpu_level(void) {
-    __builtin_cpu_init();
-    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-          has_v3_extras()))
+    if (!(CPU_HAS(AVX2) && CPU_HAS(FMA) && CPU_HAS(BMI1) && CPU_HAS(BMI2) &&
+          CPU_HAS(MOVBE) && CPU_HAS(F16C) && CPU_HAS(LZCNT)))
         return 0;
-    if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-          __builtin_cpu_supports("avx512vl")))
-        return 1;
-    return 2;
-}
+    return CPU_HAS(AVX512F) && CPU_HAS(AVX512BW) && CPU_HAS(AVX512CD) &&
+                   CPU_HAS(AVX512DQ) && CPU_HAS(AVX512VL)
+               ? 2
+               : 1;
 #else
-static int detect_cpu_level(void) {
     return 0;
-}
 #endif
+}
 
 int session_cpu_level(Session *s) {
     if (s->cpu_level < 0) s->cpu_level = detect_cpu_level();

@@ -1,4 +1,5 @@
 /* A tool from start to exit: session, options, work, report. */
+#include "base/cpu.h"
 #include "cli/ranks.h"
 #include "cli/watch.h"
 #include "os/file.h"
@@ -348,8 +349,7 @@ static bool parse_and_run(Run *r, int argc, char **argv) {
 void tool_environment(void) {
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    if (CPU_HAS(AVX512F) && CPU_HAS(AVX512DQ) && CPU_HAS(AVX512BW) && CPU_HAS(AVX512VL))
         setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
 #endif
 }

@@ -1,5 +1,6 @@
 /* Conversion of strided elements: gathers blocks, converts them with a contiguous loop
  * and scatters the result, so that one loop per pair of dtypes serves every layout. */
+#include "base/cpu.h"
 #include "value/value_impl.h"
 
 #include <string.h>
@@ -9,12 +10,8 @@ enum { BLOCK = 256, SIZE_MAX_ELEMENT = 16, FEW = 8 };
 /* The loops need few of their level's instructions, all of which come with these. */
 int value_simd_level(void) {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq"))
-        return 2;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("bmi2"))
-        return 1;
+    if (CPU_HAS(AVX512BW) && CPU_HAS(AVX512VL) && CPU_HAS(AVX512DQ)) return 2;
+    if (CPU_HAS(AVX2) && CPU_HAS(FMA) && CPU_HAS(BMI2)) return 1;
 #endif
     return 0;
 }

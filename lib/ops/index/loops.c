@@ -1,6 +1,8 @@
 /* The inner loops for the session's CPU level. */
 #include "ops/index/loops.h"
 
+#include "base/cpu.h"
+
 extern const IndexLoops index_loops_0;
 #ifdef __x86_64__
 extern const IndexLoops index_loops_1, index_loops_2;
@@ -21,8 +23,7 @@ const IndexLoops *index_loops(Session *s) {
  * extensions. */
 static bool gathers_fast(void) {
 #ifdef __x86_64__
-    return __builtin_cpu_supports("avx512bf16") &&
-           __builtin_cpu_supports("avx512vbmi2");
+    return CPU_HAS(AVX512_BF16) && CPU_HAS(AVX512_VBMI2);
 #else
     return false;
 #endif

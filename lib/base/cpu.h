@@ -1,0 +1,34 @@
+/* Which instructions the CPU has and the operating system lets programs use:
+ * CPU_HAS(AVX2). glibc knows, because it has asked for itself. To ask again costs
+ * microseconds for each question in a virtual machine, and what compilers'
+ * __builtin_cpu_supports needs is a dozen of them at every start. */
+#ifndef BASE_CPU_H
+#define BASE_CPU_H
+
+#if defined(__x86_64__)
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
+#ifdef CPU_FEATURE_ACTIVE
+#define CPU_HAS(NAME) CPU_FEATURE_ACTIVE(NAME)
+#else
+#define CPU_HAS(NAME)         (__builtin_cpu_init(), __builtin_cpu_supports(CPU_NAME_##NAME))
+#define CPU_NAME_AVX2         "avx2"
+#define CPU_NAME_AVX512BW     "avx512bw"
+#define CPU_NAME_AVX512CD     "avx512cd"
+#define CPU_NAME_AVX512DQ     "avx512dq"
+#define CPU_NAME_AVX512F      "avx512f"
+#define CPU_NAME_AVX512VL     "avx512vl"
+#define CPU_NAME_AVX512_BF16  "avx512bf16"
+#define CPU_NAME_AVX512_VBMI2 "avx512vbmi2"
+#define CPU_NAME_BMI1         "bmi"
+#define CPU_NAME_BMI2         "bmi2"
+#define CPU_NAME_FMA          "fma"
+/* not all compilers have names for what comes with AVX2 in every CPU so far */
+#define CPU_NAME_F16C         "avx2"
+#define CPU_NAME_LZCNT        "avx2"
+#define CPU_NAME_MOVBE        "avx2"
+#endif
+#endif
+
+#endif
