@@ -53,7 +53,7 @@ bool word_is_name(const char *p, size_t n) {
 const char *word_synonym(WordKind kind, const char *theirs) {
     static const struct {
         WordKind kind;
-        const char *theirs, *ours;
+        char theirs[32], ours[80];
     } table[] = {
 #define SYNONYM(KIND, theirs, ours) {WORD_##KIND, theirs, ours},
 #include "type/synonym.def"

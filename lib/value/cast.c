@@ -35,10 +35,10 @@ void value_copy_bytes(void *dst, const void *src, size_t n) {
 static CastFn *cast_fn(DType to, DType from) {
 #if defined(__x86_64__)
     int level = value_simd_level();
-    if (level == 2) return cast_table_2[to][from];
-    if (level == 1) return cast_table_1[to][from];
+    if (level == 2) return cast_pick_2(to, from);
+    if (level == 1) return cast_pick_1(to, from);
 #endif
-    return cast_table_0[to][from];
+    return cast_pick_0(to, from);
 }
 
 /* One side of a conversion. */

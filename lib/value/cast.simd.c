@@ -163,10 +163,16 @@ static inline uint16_t half_write(float f) {
 #include "type/dtype.def"
 #undef DTYPE
 
-#define ENTRY(to, from) [DT_##from] = CAST(to, from),
-CastFn *const JOIN(cast_table_, TL_LEVEL)[DT_N][DT_N] = {
-#define DTYPE(NAME, name, ctype, kind, size, npy)                                      \
-    [DT_##NAME] = {FROM_EACH(ENTRY, NAME)},
+/* A function: the loader would fill a table of addresses at every start. */
+#define CASE(to, from)                                                                 \
+    case DT_##to *DT_N + DT_##from:                                                    \
+        return CAST(to, from);
+CastFn *JOIN(cast_pick_, TL_LEVEL)(DType to, DType from) {
+    switch ((int)to * DT_N + (int)from) {
+#define DTYPE(NAME, name, ctype, kind, size, npy) FROM_EACH(CASE, NAME)
 #include "type/dtype.def"
 #undef DTYPE
-};
+    default:
+        return NULL;
+    }
+}

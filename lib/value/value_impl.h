@@ -7,9 +7,8 @@
 
 /* Contiguous conversion loops, compiled once per CPU level (cast.simd.c). */
 typedef void CastFn(void *restrict dst, const void *restrict src, size_t n);
-extern CastFn *const cast_table_0[DT_N][DT_N]; /* [to][from] */
-extern CastFn *const cast_table_1[DT_N][DT_N];
-extern CastFn *const cast_table_2[DT_N][DT_N];
+typedef CastFn *CastPick(DType to, DType from);
+CastPick cast_pick_0, cast_pick_1, cast_pick_2;
 
 /* Copies at least 64 bytes (copy.simd.c). */
 typedef void CopyFn(char *dst, const char *src, size_t n);

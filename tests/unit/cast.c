@@ -274,9 +274,9 @@ enum { N_MAX = 64 };
 static void test_golden(void) {
     _Alignas(16) unsigned char in[N_MAX * 16], out[N_MAX * 16];
 #ifdef __x86_64__
-    CastFn *const(*tables[])[DT_N] = {cast_table_0, cast_table_1, cast_table_2};
+    CastPick *const picks[] = {cast_pick_0, cast_pick_1, cast_pick_2};
 #else
-    CastFn *const(*tables[])[DT_N] = {cast_table_0};
+    CastPick *const picks[] = {cast_pick_0};
 #endif
     int levels = value_simd_level() + 1;
     for (int from = 0; from < DT_N; from++) {
@@ -290,7 +290,7 @@ static void test_golden(void) {
                   dtype_name((DType)from), dtype_name((DType)to));
             for (int level = 0; level < levels; level++) {
                 memset(out, 0xAA, sizeof out);
-                tables[level][to][from](out, in, n);
+                picks[level]((DType)to, (DType)from)(out, in, n);
                 CHECK(crc32(out, n * size) == golden[from].crc[to],
                       "%s to %s, level %d", dtype_name((DType)from),
                       dtype_name((DType)to), level);

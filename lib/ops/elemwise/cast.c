@@ -42,19 +42,23 @@ static unsigned cast_elements(DType to, DType from, size_t n, const char *in,
                                        void *const *out) {                             \
         return cast_elements(DT_##to, DT_##from, n, in[0], out[0]);                    \
     }
-#define ENTRY(to, from)  [DT_##from] = cast_##to##_##from,
+#define CASE(to, from)                                                                 \
+    case DT_##to *DT_N + DT_##from:                                                    \
+        return cast_##to##_##from;
 #define DTYPE(NAME, ...) FROM_EACH(LOOP, NAME)
 #include "type/dtype.def"
 #undef DTYPE
-static Loop *const loops[DT_N][DT_N] = {
-#define DTYPE(NAME, ...) [DT_##NAME] = {FROM_EACH(ENTRY, NAME)},
+
+/* tensor_cast_elements selects by CPU itself. */
+static Loop *cast_pick(DType from, DType to, int level) {
+    if (level > 0) return NULL;
+    switch ((int)to * DT_N + (int)from) {
+#define DTYPE(NAME, ...) FROM_EACH(CASE, NAME)
 #include "type/dtype.def"
 #undef DTYPE
-};
-
-static Loop *cast_pick(DType from, DType to, int level) {
-    return level == 0 ? loops[to][from] : NULL; /* tensor_cast_elements selects by CPU
-                                                 * itself */
+    default:
+        return NULL;
+    }
 }
 
 static bool cast_type(Infer *in) {

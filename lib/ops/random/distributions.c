@@ -8,18 +8,19 @@
 #include <string.h>
 
 enum { STEP_MAX = 4 };
+/* Texts have room in the rows, which the loader then needn't fill with addresses. */
 typedef struct DrawStep {
-    const char *name, *dist;        /* dist NULL: param[0] is a formula for a value */
-    const char *param[DRAW_PARAMS]; /* formulas in the parameters and earlier steps */
+    char name[4], dist[20];      /* dist "": param[0] is a formula for a value */
+    char param[DRAW_PARAMS][48]; /* formulas in the parameters and earlier steps */
 } DrawStep;
 /* The role of the first parameter's last dim: an ordinary element, kept in each draw
  * (MATRIX: the second parameter's last two dims match it), or dropped. */
 typedef enum SampleCore { CORE_NONE, CORE_KEPT, CORE_MATRIX, CORE_GONE } SampleCore;
 typedef struct DistributionRow {
-    const char *name;
+    char name[24];
     DType out; /* DT_NONE: the float dtype given by dtype= */
     SampleCore core;
-    const char *needs, *result;
+    char needs[56], result[144];
     DrawStep step[STEP_MAX];
 } DistributionRow;
 
@@ -157,10 +158,10 @@ static DType step_dtype(const Sample *q, const DrawStep *step) {
 static bool take_step(Sample *q, const DrawStep *step) {
     Var param[DRAW_PARAMS], v;
     size_t n = 0;
-    for (; n < DRAW_PARAMS && step->param[n]; n++)
+    for (; n < DRAW_PARAMS && *step->param[n]; n++)
         if ((param[n] = sample_text(q, step->param[n])) == VAR_NONE) return false;
-    v = step->dist ? sample_draw(q, step->dist, n, param, step_dtype(q, step))
-                   : param[0];
+    v = *step->dist ? sample_draw(q, step->dist, n, param, step_dtype(q, step))
+                    : param[0];
     sample_bind(q, step->name, v);
     return v != VAR_NONE;
 }
@@ -192,7 +193,7 @@ static bool sample_expand(Compiler *c, const Ast *call, const Ast *const *arg,
         return false;
     if (!(row->core == CORE_NONE ? default_size(&q) : core_size(&q, row->core)))
         return false;
-    for (size_t i = 0; i < STEP_MAX && row->step[i].name; i++)
+    for (size_t i = 0; i < STEP_MAX && *row->step[i].name; i++)
         if (!take_step(&q, &row->step[i])) return false;
     Var v = sample_text(&q, row->result);
     return v != VAR_NONE && (row->core == CORE_NONE || size_fits(&q, nparam, v)) &&
