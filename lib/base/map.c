@@ -82,6 +82,10 @@ uint32_t index_find(const Index *x, uint64_t hash, SameFn *same, const void *ctx
     }
 }
 
+void index_expect(const Index *x, uint64_t hash) {
+    if (x->n) __builtin_prefetch(&x->slot[short_hash(hash) & x->mask]);
+}
+
 static void index_place(Index *x, uint64_t slot) {
     size_t i = (slot >> 32) & x->mask;
     while ((uint32_t)x->slot[i] != UINT32_MAX)

@@ -30,7 +30,8 @@ typedef struct Index {
 typedef bool SameFn(const void *ctx, uint32_t id);
 uint32_t index_find(const Index *x, uint64_t hash, SameFn *same, const void *ctx);
 void index_add(Index *x, uint64_t hash, uint32_t id);
-void index_reserve(Index *x, size_t extra); /* room for `extra` more */
+void index_reserve(Index *x, size_t extra);       /* room for `extra` more */
+void index_expect(const Index *x, uint64_t hash); /* it will be looked for soon */
 void index_free(Index *x);
 
 uint64_t hash_mix(uint64_t h, uint64_t v); /* combines; order matters */

@@ -31,6 +31,8 @@ const char *str_counted(Session *s, size_t n, const char *what);
 typedef uint32_t Sym;
 Sym sym(Session *s, const char *text);
 Sym sym_n(Session *s, const char *p, size_t n);
+/* The same for n texts, of which many are in memory that is far away. */
+void sym_all(Session *s, size_t n, const char *const *p, const size_t *len, Sym *out);
 Sym sym_find(Session *s, const char *p, size_t n); /* 0 if never interned */
 const char *sym_text(Session *s, Sym y);           /* "" for 0 */
 void sym_reserve(Session *s, size_t extra); /* a hint: `extra` new ones will follow */

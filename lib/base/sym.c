@@ -32,8 +32,7 @@ Sym sym_find(Session *s, const char *p, size_t n) {
     return find_interned(s, hash_sym_text(p, n), p, n);
 }
 
-Sym sym_n(Session *s, const char *p, size_t n) {
-    uint64_t hash = hash_sym_text(p, n);
+static Sym intern(Session *s, uint64_t hash, const char *p, size_t n) {
     Sym found = find_interned(s, hash, p, n);
     if (found) return found;
     if (s->syms.n == 0) vec_push(s, &s->syms, ((SymText){"", 0}));
@@ -42,6 +41,24 @@ Sym sym_n(Session *s, const char *p, size_t n) {
     vec_push(s, &s->syms, t);
     index_add(&s->sym_index, hash, y);
     return y;
+}
+
+Sym sym_n(Session *s, const char *p, size_t n) {
+    return intern(s, hash_sym_text(p, n), p, n);
+}
+
+/* In blocks whose places in the index are on their way before the first is looked at.
+ */
+void sym_all(Session *s, size_t n, const char *const *p, const size_t *len, Sym *out) {
+    enum { BLOCK = 32 };
+    uint64_t hash[BLOCK];
+    for (size_t k = 0; k < n; k += BLOCK) {
+        size_t m = n - k < BLOCK ? n - k : BLOCK;
+        for (size_t i = 0; i < m; i++)
+            index_expect(&s->sym_index, hash[i] = hash_sym_text(p[k + i], len[k + i]));
+        for (size_t i = 0; i < m; i++)
+            out[k + i] = intern(s, hash[i], p[k + i], len[k + i]);
+    }
 }
 
 void sym_reserve(Session *s, size_t extra) {

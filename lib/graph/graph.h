@@ -208,9 +208,11 @@ const Tensor *var_const(const Graph *g, Var v);
  * listed. */
 void graph_name(Graph *g, Var v, Sym name);     /* adds a name, which must be free */
 bool graph_try_name(Graph *g, Var v, Sym name); /* false if the name is taken */
-void graph_reserve_names(Graph *g, size_t n);   /* a hint: n more will follow */
-Var graph_find(const Graph *g, Sym name);       /* VAR_NONE */
-bool graph_has_dim(const Graph *g, Sym name);   /* in types of leaves, too */
+/* The same for n names; how many there were before the first that is taken. */
+size_t graph_try_names(Graph *g, size_t n, const VarName *names);
+void graph_reserve_names(Graph *g, size_t n); /* a hint: n more will follow */
+Var graph_find(const Graph *g, Sym name);     /* VAR_NONE */
+bool graph_has_dim(const Graph *g, Sym name); /* in types of leaves, too */
 /* The leaves of dims that no input or shared variable has: a text must declare them,
  * and a run must be given their sizes. */
 VarList graph_free_dims(const Graph *g, Arena *a);

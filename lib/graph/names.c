@@ -41,6 +41,7 @@ void graph_reserve_names(Graph *g, size_t n) {
     while (size / 2 < p->nname + n)
         size *= 2;
     if (!p->name || size > p->name_mask + 1) resize_name_table(g->s, p, size);
+    vec_reserve(g->s, &g->names, n);
 }
 
 static void set_preferred_name(Graph *g, Var v, Sym name) {
@@ -70,8 +71,8 @@ void graph_name(Graph *g, Var v, Sym name) {
         bug("the name \"%s\" is taken", sym_text(g->s, name));
 }
 
-bool graph_try_name(Graph *g, Var v, Sym name) {
-    graph_reserve_names(g, 1);
+/* There is room in the table. */
+static bool add_name(Graph *g, Var v, Sym name) {
     struct GraphPriv *p = g->priv;
     uint64_t *slot = find_name_slot(p, name);
     if (name == 0 || (*slot && (Var)*slot != VAR_NONE) ||
@@ -82,6 +83,23 @@ bool graph_try_name(Graph *g, Var v, Sym name) {
     vec_push(g->s, &g->names, ((VarName){v, name}));
     if (var_name(g, v) == 0) set_preferred_name(g, v, name);
     return true;
+}
+
+bool graph_try_name(Graph *g, Var v, Sym name) {
+    graph_reserve_names(g, 1);
+    return add_name(g, v, name);
+}
+
+/* In blocks whose slots are on their way before the first is looked at. */
+size_t graph_try_names(Graph *g, size_t n, const VarName *names) {
+    enum { BLOCK = 32 };
+    graph_reserve_names(g, n);
+    for (size_t k = 0; k < n; k++) {
+        for (size_t i = k; k % BLOCK == 0 && i < k + BLOCK && i < n; i++)
+            __builtin_prefetch(&g->priv->name[name_home_slot(g->priv, names[i].name)]);
+        if (!add_name(g, names[k].var, names[k].name)) return k;
+    }
+    return n;
 }
 
 /* A leaf's type; for a list, the type of its innermost elements. */

@@ -67,6 +67,28 @@ static void test_str(Session *s) {
     str_free(&b);
 }
 
+/* Known ones, new ones, and the new ones again, in several blocks. */
+static void test_many_syms(Session *s) {
+    enum { N = 100 };
+    char text[N][8];
+    const char *p[N];
+    size_t len[N];
+    Sym got[N];
+    Sym known = sym(s, "k");
+    int bad = 0;
+    for (int i = 0; i < N; i++) {
+        snprintf(text[i], sizeof text[i], i % 3 == 0 ? "k" : "m%d", i % 3 ? i / 3 : 0);
+        p[i] = text[i];
+        len[i] = strlen(text[i]);
+    }
+    sym_all(s, N, p, len, got);
+    for (int i = 0; i < N; i++)
+        bad += strcmp(sym_text(s, got[i]), text[i]) != 0 ||
+               sym_find(s, p[i], len[i]) != got[i] || (i % 3 == 0) != (got[i] == known);
+    CHECK(bad == 0, "%d", bad);
+    sym_all(s, 0, p, len, got);
+}
+
 static void test_syms(Session *s) {
     CHECK_STR(sym_text(s, 0), "");
     CHECK(sym_find(s, "alpha", 5) == 0);
@@ -86,6 +108,7 @@ static void test_syms(Session *s) {
     }
     CHECK(bad == 0, "%d", bad);
     CHECK_STR(sym_text(s, a), "alpha");
+    test_many_syms(s);
 }
 
 static const char *json(Session *s, const char *p, size_t n) {

@@ -88,6 +88,28 @@ static void test_names(void) {
     graph_free(g);
 }
 
+/* The first that is taken ends it. */
+static void test_names_at_once(void) {
+    enum { N = 100, TAKEN = 70 };
+    Graph *g = graph_new(s);
+    Var x = input(g, "x"), y = app1(g, &neg, x);
+    VarName names[N];
+    for (int i = 0; i < N; i++) {
+        char text[8];
+        snprintf(text, sizeof text, "t%d", i);
+        names[i] = (VarName){y, sym(s, text)};
+    }
+    names[TAKEN].name = sym(s, "x");
+    CHECK(graph_try_names(g, N, names) == TAKEN && graph_find(g, sym(s, "x")) == x);
+    for (int i = 0; i < N; i++)
+        CHECK((graph_find(g, names[i].name) == y) == (i < TAKEN), "%d", i);
+    CHECK(g->names.n == TAKEN + 1 && var_name(g, y) == names[0].name);
+    CHECK(graph_try_names(g, N - TAKEN - 1, names + TAKEN + 1) == N - TAKEN - 1);
+    CHECK(graph_find(g, names[N - 1].name) == y);
+    CHECK(graph_try_names(g, 0, names) == 0);
+    graph_free(g);
+}
+
 static void test_merging(void) {
     Graph *g = graph_new(s);
     Var x = input(g, "x"), a = app1(g, &neg, x), b = app1(g, &neg, x);
@@ -427,6 +449,7 @@ int main(void) {
     none = props_intern(s, 0, NULL);
     test_props();
     test_names();
+    test_names_at_once();
     test_merging();
     test_walks();
     test_copy();

@@ -254,18 +254,23 @@ static void same_again(Graph *g, const char *what, size_t at) {
     str_free(&b);
 }
 
+/* Writes the checksum of the first n bytes at the end. */
+static void seal(Str *all, size_t n) {
+    Xxh64 h;
+    hash_xxh64_init(&h, 0);
+    hash_xxh64_add(&h, all->p, n);
+    uint64_t v = hash_xxh64_end(&h);
+    for (int i = 0; i < 8; i++)
+        all->p[all->n - 8 + (size_t)i] = (char)(v >> (56 - 8 * i));
+}
+
 /* The bytes, and an end record that fits them. */
 static void look(const Str *a, const Str *body, size_t end, const char *what,
                  size_t at) {
     Str all = STR(s);
     str_add(&all, body->p, body->n);
     str_add(&all, a->p + end, a->n - end);
-    Xxh64 h;
-    hash_xxh64_init(&h, 0);
-    hash_xxh64_add(&h, body->p, body->n);
-    uint64_t v = hash_xxh64_end(&h);
-    for (int i = 0; i < 8; i++)
-        all.p[all.n - 8 + (size_t)i] = (char)(v >> (56 - 8 * i));
+    seal(&all, body->n);
     size_t mark = diag_count(s);
     Graph *g = io_read_mem(s, "forged", all.p, all.n, NULL);
     const Diag *d = diag_first_error(s);
@@ -462,11 +467,41 @@ static void each_item(void) {
     vec_free(&items);
 }
 
+/* Of several wrong names, the first is reported. */
+static void wrong_names(const char *a, const char *as, const char *b, const char *bs,
+                        const char *want) {
+    static const char model[] =
+        "thunkline: 1\ninputs: {x: float64}\nlet: |\n  n1 = x + 1\n"
+        "  n2 = n1 * x\n  n3 = n2 + x\n  n4 = n3 * x\n"
+        "outputs: [n4]\n";
+    WriteOptions o = {.format = IO_TLG, .no_provenance = true};
+    Str all = STR(s);
+    Graph *g = io_read_mem(s, "names", model, sizeof model - 1, NULL);
+    CHECK(g && io_text(g, &o, &all), "%s", g ? "" : diag_first_error(s)->text);
+    if (!all.n) return;
+    size_t end = collect(&all);
+    for (size_t i = 0; i + 3 < end; i++) {
+        if (all.p[i] != '\x62') continue;
+        if (memcmp(all.p + i + 1, a, 2) == 0) memcpy(all.p + i + 1, as, 2);
+        if (memcmp(all.p + i + 1, b, 2) == 0) memcpy(all.p + i + 1, bs, 2);
+    }
+    seal(&all, end);
+    CHECK(!io_read_mem(s, "forged", all.p, all.n, NULL));
+    const Diag *d = diag_first_error(s);
+    CHECK(d && diag_count(s) == 1 && strstr(d->text, want), "%s", d ? d->text : "");
+    diag_clear(s);
+    graph_free(g);
+    str_free(&all);
+    vec_free(&items);
+}
+
 int main(void) {
     s = session_new(NULL, NULL);
     vm_open(s);
     session_options(s)->max_memory = 1 << 26;
     each_item();
+    wrong_names("n2", "n1", "n3", "3n", "the name \"n1\" is used twice");
+    wrong_names("n2", "2n", "n4", "n1", "a name \"2n\" for variable");
     session_free(s);
     return TEST_END("io_forge");
 }

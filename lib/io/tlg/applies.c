@@ -88,26 +88,28 @@ static bool column_source(TlgWriter *w, const void *from) {
     return put_column(w, k);
 }
 
-static bool column_begin(TlgWriter *w, const void *from) {
-    uint32_t k = 0, *col = w->col.p;
-    (void)from;
+static bool put_places(TlgWriter *w, bool end) {
+    const Origin *origin = w->n->g->origin;
+    TlgSource lines = {0};
+    uint32_t k = 0, *col = w->col.p, source = 0; /* of the Apply before */
     if (!w->origins) return false;
     for (ApplyId a = w->from; a < w->to; a++) {
-        Span at = w->n->g->origin[a].at;
-        col[k++] = tlg_place_in_source(&w->t, at, at.begin);
+        Span at = origin[a].at;
+        if (at.source != source) lines = tlg_source_lines(&w->t, at);
+        source = at.source;
+        col[k++] = tlg_place(lines, end ? at.end : at.begin);
     }
     return put_column(w, k);
 }
 
-static bool column_end(TlgWriter *w, const void *from) {
-    uint32_t k = 0, *col = w->col.p;
+static bool column_begin(TlgWriter *w, const void *from) {
     (void)from;
-    if (!w->origins) return false;
-    for (ApplyId a = w->from; a < w->to; a++) {
-        Span at = w->n->g->origin[a].at;
-        col[k++] = tlg_place_in_source(&w->t, at, at.end);
-    }
-    return put_column(w, k);
+    return put_places(w, false);
+}
+
+static bool column_end(TlgWriter *w, const void *from) {
+    (void)from;
+    return put_places(w, true);
 }
 
 static bool column_rule(TlgWriter *w, const void *from) {

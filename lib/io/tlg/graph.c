@@ -133,19 +133,70 @@ void tlg_write_names(TlgWriter *w) {
     }
 }
 
-static bool read_one_name(TlgReader *t, uint32_t v, Cbor *c) {
+/* Names whose texts and variables are all right, of which one may still be taken. */
+enum { NAMES = 256 };
+typedef struct NameBlock {
+    size_t n;
+    const char *p[NAMES];
+    size_t len[NAMES];
+    Var var[NAMES];
+} NameBlock;
+
+static bool add_names(TlgReader *t, const NameBlock *k) {
+    Sym y[NAMES];
+    VarName names[NAMES];
+    sym_all(t->s, k->n, k->p, k->len, y);
+    for (size_t i = 0; i < k->n; i++)
+        names[i] = (VarName){k->var[i], y[i]};
+    size_t done = graph_try_names(t->g, k->n, names);
+    return done == k->n ||
+           fail(t->s, NOWHERE, E_DUPLICATE, "%s: the name \"%.60s\" is used twice",
+                t->c.name, sym_text(t->s, y[done]));
+}
+
+static bool read_name(TlgReader *t, uint32_t v, Cbor *c, NameBlock *k) {
     const char *p;
     size_t n;
     if (!cbor_text(c, &p, &n)) return false;
     if (v >= t->g->nvar || !word_is_name(p, n))
         return cbor_fail(&t->c, "a name \"%.*s\" for variable %u", n < 60 ? (int)n : 60,
                          p, v);
-    return graph_try_name(t->g, v, sym_n(t->s, p, n)) ||
-           fail(t->s, NOWHERE, E_DUPLICATE, "%s: the name \"%.*s\" is used twice",
-                t->c.name, n < 60 ? (int)n : 60, p);
+    k->p[k->n] = p;
+    k->len[k->n] = n;
+    k->var[k->n++] = v;
+    return true;
+}
+
+/* The first of the names that can't be is the one to report: before a wrong one, those
+ * of its block are added. */
+static bool read_names(TlgReader *t, NameFields *f) {
+    NameBlock k = {0};
+    for (size_t i = 0; i < f->n; i++) {
+        size_t mark = diag_count(t->s);
+        Cbor before = f->names;
+        uint32_t v = column_at(&f->var, i);
+        bool ok = read_name(t, v, &f->names, &k);
+        if (ok && k.n < NAMES && i + 1 < f->n) continue;
+        if (!ok) diag_rewind(t->s, mark);
+        if (!add_names(t, &k)) return false;
+        k.n = 0;
+        if (!ok) return read_name(t, v, &before, &k);
+    }
+    return true;
+}
+
+/* Room for a section; if it is full, for as many more as the rest of the input can hold
+ * and variables can have. */
+static void reserve_names(TlgReader *t, size_t n, size_t bytes) {
+    size_t left = (size_t)(t->c.end - t->c.p), all = n;
+    if (n == TLG_CHUNK && !size_mul(n, 1 + left / bytes, &all)) all = n;
+    if (all > t->g->nvar) all = n > t->g->nvar ? n : t->g->nvar;
+    sym_reserve(t->s, n);
+    graph_reserve_names(t->g, all);
 }
 
 bool tlg_read_names(TlgReader *t) {
+    const unsigned char *begin = t->c.p;
     NameFields f = {0};
     unsigned seen;
     if (!t->g) return cbor_fail(&t->c, "names out of place");
@@ -153,11 +204,8 @@ bool tlg_read_names(TlgReader *t) {
     if (!tlg_read_fields(t, TLG_FIELDS(name_fields), &f, &seen)) return false;
     if (seen != 3 || f.var.n != f.n)
         return cbor_fail(&t->c, "columns of names that don't belong together");
-    sym_reserve(t->s, f.n);
-    graph_reserve_names(t->g, f.n);
-    for (size_t i = 0; i < f.n; i++)
-        if (!read_one_name(t, column_at(&f.var, i), &f.names)) return false;
-    return true;
+    reserve_names(t, f.n, (size_t)(t->c.p - begin));
+    return read_names(t, &f);
 }
 
 /* ---- the interface ---- */

@@ -64,13 +64,11 @@ static void use_source(TlgTables *t, Span at) {
     if (at.end > u->end) u->end = at.end;
 }
 
-uint32_t tlg_place_in_source(const TlgTables *t, Span at, uint32_t byte) {
+TlgSource tlg_source_lines(const TlgTables *t, Span at) {
     const Source *src = source_get(t->s, at.source);
     if (src) at.source = src->of;
     uint32_t no = tlg_source_number(t, at);
-    if (!no) return 0;
-    const TlgSource *u = &t->sources.p[no - 1];
-    return byte > u->end ? u->end - u->begin : byte - u->begin;
+    return no ? t->sources.p[no - 1] : (TlgSource){0};
 }
 
 /* Most Applies have the op and props of a recent one. */
@@ -155,8 +153,9 @@ static void write_called_source(TlgWriter *w, const Source *src) {
     cbor_put_head(b, CB_ARRAY, 4);
     cbor_put_int(b, tlg_source_number(&w->t, (Span){src->of, 0, 0}) - 1);
     cbor_put_int(b, tlg_source_number(&w->t, src->called) - 1);
-    cbor_put_int(b, tlg_place_in_source(&w->t, src->called, src->called.begin));
-    cbor_put_int(b, tlg_place_in_source(&w->t, src->called, src->called.end));
+    TlgSource lines = tlg_source_lines(&w->t, src->called);
+    cbor_put_int(b, tlg_place(lines, src->called.begin));
+    cbor_put_int(b, tlg_place(lines, src->called.end));
 }
 
 static void write_sources(TlgWriter *w) {

@@ -185,10 +185,13 @@ static inline uint32_t tlg_type_number(const TlgWriter *w, Var v) {
     return w->t.type_no.p[w->n->g->var[v].type->id] - 1;
 }
 void tlg_write_tables(TlgWriter *w);
-/* Where an Apply comes from: 0, or 1 + the number of its source; a byte, counted from
- * the lines of it that are written. */
+/* Where an Apply comes from: 0, or 1 + the number of its source; the lines of it that
+ * are written, none of a source that isn't, from which its bytes are counted. */
 uint32_t tlg_source_number(const TlgTables *t, Span at);
-uint32_t tlg_place_in_source(const TlgTables *t, Span at, uint32_t byte);
+TlgSource tlg_source_lines(const TlgTables *t, Span at);
+static inline uint32_t tlg_place(TlgSource lines, uint32_t byte) {
+    return byte > lines.end ? lines.end - lines.begin : byte - lines.begin;
+}
 void tlg_free_tables(TlgTables *t);
 bool tlg_read_sources(TlgReader *t);
 bool tlg_read_rules(TlgReader *t);
