@@ -1,7 +1,11 @@
-/* Copies of bytes to where no cache line begins. There the library's memcpy takes up to
- * twice as long on CPUs for which it leaves long copies to a string instruction, and
- * stores that cross lines take longer, too: here all but the first and the last begin
- * with a line or at least don't cross one. */
+/* Copies that the library has no fast ones for.
+ *
+ * Bytes to where no cache line begins: there its memcpy takes up to twice as long on
+ * CPUs for which it leaves long copies to a string instruction, and stores that cross
+ * lines take longer, too. Here all but the first and the last begin with a line or at
+ * least don't cross one.
+ *
+ * Elements in the opposite order, a vector at a time. */
 #include "value/value_impl.h"
 
 #include <string.h>
@@ -30,8 +34,8 @@
 #define JOIN2(a, b) a##b
 #define JOIN1(a, b) JOIN2(a, b)
 
-CopyFn JOIN1(copy_unaligned_, TL_LEVEL);
-void JOIN1(copy_unaligned_, TL_LEVEL)(char *dst, const char *src, size_t n) {
+void JOIN1(copy_unaligned_, TL_LEVEL)(char *restrict dst, const char *restrict src,
+                                      size_t n) {
 #ifdef COPY_LINE
     enum { LINE = 64 };
     size_t at = LINE - (uintptr_t)dst % LINE;
@@ -42,4 +46,27 @@ void JOIN1(copy_unaligned_, TL_LEVEL)(char *dst, const char *src, size_t n) {
 #else
     memcpy(dst, src, n);
 #endif
+}
+
+/* Plain loops of numbers, which compilers turn into shuffled vectors. */
+#define BACKWARDS(SIZE, T)                                                             \
+    static void backwards_##SIZE(char *restrict dst, const char *restrict src,         \
+                                 size_t n) {                                           \
+        for (size_t i = 0; i < n; i++) {                                               \
+            T x;                                                                       \
+            memcpy(&x, src + (n - 1 - i) * SIZE, SIZE);                                \
+            memcpy(dst + i * SIZE, &x, SIZE);                                          \
+        }                                                                              \
+    }
+BACKWARDS(1, uint8_t)
+BACKWARDS(2, uint16_t)
+BACKWARDS(4, uint32_t)
+BACKWARDS(8, uint64_t)
+
+CopyFn *JOIN1(copy_backwards_, TL_LEVEL)(size_t size) {
+    return size == 1   ? backwards_1
+           : size == 2 ? backwards_2
+           : size == 4 ? backwards_4
+           : size == 8 ? backwards_8
+                       : NULL;
 }

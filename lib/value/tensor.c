@@ -138,6 +138,31 @@ bool tensor_may_share_memory(const Tensor *a, const Tensor *b) {
     return alo < bhi && blo < ahi;
 }
 
+static CopyFn *backwards_fn(size_t size) {
+#if defined(__x86_64__)
+    int level = value_simd_level();
+    if (level == 2) return copy_backwards_2(size);
+    if (level == 1) return copy_backwards_1(size);
+#endif
+    return copy_backwards_0(size);
+}
+
+/* Elements that are packed on both sides, in opposite orders; false: they aren't, or
+ * are too few. */
+static bool copy_backwards(char *d, ptrdiff_t dst_step, const char *p,
+                           ptrdiff_t src_step, size_t n, size_t size) {
+    enum { FEW = 8 };
+    ptrdiff_t step = (ptrdiff_t)size, back = (ptrdiff_t)(n - 1) * step;
+    bool opposite = dst_step == -src_step && (dst_step == step || src_step == step);
+    CopyFn *copy = opposite && n >= FEW ? backwards_fn(size) : NULL;
+    if (!copy) return false;
+    if (dst_step == step)
+        copy(d, p - back, n);
+    else
+        copy(d - back, p, n);
+    return true;
+}
+
 void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
                           ptrdiff_t src_step, size_t n, size_t size) {
     char *d = dst;
@@ -146,6 +171,7 @@ void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
         if (n) value_copy_bytes(d, p, n * size);
         return;
     }
+    if (copy_backwards(d, dst_step, p, src_step, n, size)) return;
 #define COPY_LOOP(SIZE)                                                                \
     case SIZE:                                                                         \
         for (size_t i = 0; i < n; i++, d += dst_step, p += src_step)                   \

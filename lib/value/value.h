@@ -77,6 +77,10 @@ bool tensor_scalar(Session *s, DType d, double re, double im, Tensor *out); /* 0
 bool tensor_scalar_int(Session *s, DType d, int64_t v, Tensor *out);
 void tensor_cast_elements(DType to, void *dst, DType from, const void *src, size_t n,
                           ptrdiff_t dst_step, ptrdiff_t src_step); /* steps in bytes */
+/* Copies n elements of `size` bytes, with steps in bytes; both sides may be
+ * unaligned. */
+void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
+                          ptrdiff_t src_step, size_t n, size_t size);
 /* dst[r][c] = src[c][r] for elements of `size` bytes (1, 2, 4, 8, 16); dst's rows and
  * src's columns are packed and lie the given bytes apart. */
 typedef struct Transposition {

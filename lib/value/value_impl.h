@@ -11,8 +11,11 @@ typedef CastFn *CastPick(DType to, DType from);
 CastPick cast_pick_0, cast_pick_1, cast_pick_2;
 
 /* Copies at least 64 bytes (copy.simd.c). */
-typedef void CopyFn(char *dst, const char *src, size_t n);
+typedef void CopyFn(char *restrict dst, const char *restrict src, size_t n);
 CopyFn copy_unaligned_0, copy_unaligned_1, copy_unaligned_2;
+/* The loop that copies n elements of `size` bytes, the last first; NULL: none. */
+CopyFn *copy_backwards_0(size_t size), *copy_backwards_1(size_t size),
+    *copy_backwards_2(size_t size);
 
 /* The level of loops that this CPU can run; results are the same at every level. */
 int value_simd_level(void);
@@ -24,11 +27,6 @@ typedef struct PhiloxDraw {
 } PhiloxDraw;
 typedef void PhiloxFn(const PhiloxDraw *d, uint64_t out[PHILOX_LANES * 2]);
 PhiloxFn philox_blocks_0, philox_blocks_1, philox_blocks_2;
-
-/* Copies n elements of `size` bytes, with steps in bytes; both sides may be
- * unaligned. */
-void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
-                          ptrdiff_t src_step, size_t n, size_t size);
 
 /* Copies the elements at flat row-major positions first .. first + n - 1 to dst,
  * packed.

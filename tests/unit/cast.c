@@ -486,6 +486,57 @@ static void test_permuted(Session *s) {
 #undef DRAW
 }
 
+/* ---- copies ---- */
+enum { COPIED = 150, SPREAD = 3 };
+static void check_copy(size_t size, size_t n, ptrdiff_t to, ptrdiff_t from) {
+    static char src[SPREAD * COPIED * 16 + 1], dst[sizeof src], want[sizeof src];
+    for (size_t i = 0; i < sizeof src; i++)
+        src[i] = (char)(i * 7 + i / 251);
+    memset(dst, 0x55, sizeof dst);
+    memset(want, 0x55, sizeof want);
+    /* one byte off: nothing is aligned */
+    ptrdiff_t last = n ? (ptrdiff_t)n - 1 : 0, d = 1 + (to < 0 ? -to * last : 0),
+              x = 1 + (from < 0 ? -from * last : 0);
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++)
+        memcpy(want + d + i * to, src + x + i * from, size);
+    tensor_copy_elements(dst + d, to, src + x, from, n, size);
+    CHECK(memcmp(dst, want, sizeof dst) == 0, "%zu elements of %zu bytes, %td to %td",
+          n, size, from, to);
+}
+
+static void test_copies(void) {
+    static const ptrdiff_t steps[] = {1, -1, SPREAD, -SPREAD};
+    for (ptrdiff_t size = 1; size <= 16; size *= 2)
+        for (size_t n = 0; n <= COPIED; n += n < 70 ? 1 : 19)
+            for (size_t i = 0; i < 4; i++)
+                for (size_t k = 0; k < 4; k++)
+                    check_copy((size_t)size, n, steps[i] * size, steps[k] * size);
+}
+
+/* The loops of each level that this CPU can run. */
+static void test_backwards(void) {
+#ifdef __x86_64__
+    CopyFn *(*const fn[])(size_t) = {copy_backwards_0, copy_backwards_1,
+                                     copy_backwards_2};
+#else
+    CopyFn *(*const fn[])(size_t) = {copy_backwards_0};
+#endif
+    enum { N = 93 };
+    char src[N * 8], dst[N * 8];
+    for (size_t i = 0; i < sizeof src; i++)
+        src[i] = (char)(i * 11 + i / 200);
+    for (int level = 0; level <= value_simd_level(); level++)
+        for (size_t size = 1; size <= 8; size *= 2)
+            for (size_t n = 1; n <= N; n++) {
+                memset(dst, 0, sizeof dst);
+                fn[level](size)(dst, src, n);
+                bool same = n == N || dst[n * size] == 0;
+                for (size_t i = 0; i < n; i++)
+                    same &= memcmp(dst + i * size, src + (n - 1 - i) * size, size) == 0;
+                CHECK(same, "level %d, %zu elements of %zu bytes", level, n, size);
+            }
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_golden();
@@ -494,6 +545,8 @@ int main(void) {
     test_tensors(s);
     test_turned(s);
     test_permuted(s);
+    test_copies();
+    test_backwards();
     session_free(s);
     return TEST_END("cast");
 }

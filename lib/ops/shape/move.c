@@ -57,10 +57,7 @@ typedef struct StridedCopy {
 } StridedCopy;
 
 static void copy_row_of_job(const StridedCopy *j, char *d, const char *s) {
-    if (j->ds == (int64_t)j->item && j->ss == j->ds)
-        value_copy_bytes(d, s, (size_t)j->n * j->item);
-    else
-        j->row(j->n, d, j->ds, s, j->ss);
+    tensor_copy_elements(d, j->ds, s, j->ss, (size_t)j->n, j->item);
 }
 
 /* Copies rows [at, at + side) of the second dim, tile by tile: from the source along
