@@ -191,7 +191,9 @@ static void quotients_of(DType d, int level, bool rest) {
     for (int turn = 0; turn < 300; turn++) {
         uint64_t all = some_integer();
         for (size_t i = 0; i < LONG; i++) {
-            uint64_t u = turn % 3 == 2 ? random_bits() % 90 : some_integer();
+            uint64_t u = turn % 5 == 4   ? all * some_integer() + random_bits() % 3 - 1
+                         : turn % 3 == 2 ? random_bits() % 90
+                                         : some_integer();
             uint64_t v = turn % 2 ? all : turn % 3 ? some_integer() : 1 + i % 50;
             memcpy(x + i * size, &u, size);
             memcpy(y + i * size, &v, size);

@@ -48,6 +48,18 @@ VINLINE int64_t floor_rest(int64_t x, int64_t y, unsigned *fault) {
     int64_t r = x % y;
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
+/* x / y rounded down for a y from 2 to 2^31 - 1, by a multiplication; x has 31 bits and
+ * a sign. For x >= 0 it is the upper part of x m, where m is 2^k / y rounded up, with
+ * the k for which m has 32 bits; what rounding m adds is below x / 2^k, and that below
+ * 1 / y. The quotient of an x < 0 is that of ~x, inverted. `log` is that of the largest
+ * power of 2 below y. */
+VINLINE uint32_t upper_factor(uint32_t y, unsigned log) {
+    return (uint32_t)(((UINT64_C(1) << (32 + log)) - 1) / y + 1);
+}
+VINLINE uint32_t upper_quotient(uint32_t x, uint32_t m, unsigned log) {
+    uint32_t sign = x >> 31 ? ~0U : 0, size = x ^ sign;
+    return (uint32_t)((uint64_t)size * m >> 32) >> log ^ sign;
+}
 VINLINE int64_t trunc_quotient(int64_t x, int64_t y, unsigned *fault) {
     if (y == 0) *fault |= FAULT_DIVIDE;
     if (y == 0) return 0;

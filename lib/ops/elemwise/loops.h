@@ -169,13 +169,19 @@
 /* Division of integers that rounds down, in blocks. Whole x and y below 2^50 are exact
  * in float64; x / y is, if it isn't whole, at least 1 / y from a whole number, which is
  * more than rounding can add. The same holds for (x + 1/2) times the rounded 1 / y of a
- * y > 0 that all have in common. What the division can't take (0, -1, large ones) goes
- * to the kernel. */
+ * y > 0 that all have in common.
+ *
+ * Of 31 bits and a sign, by such a y, it needs no float64 (kernels.h).
+ *
+ * What the division can't take (0, -1, large ones) goes to the kernel. */
 #define QUOTIENT_MOST (UINT64_C(1) << 50)
 #define QUOTIENT_FAR(x, minus)                                                         \
     (sizeof(x) == 8 &&                                                                 \
      (uint64_t)(x) + (minus)*QUOTIENT_MOST > ((minus) + 1) * QUOTIENT_MOST)
-#define QUOTIENT_HARD(y, X, minus)  (((y) == 0) | ((minus) & ((y) == (X)-1)))
+#define QUOTIENT_HARD(y, X, minus) (((y) == 0) | ((minus) & ((y) == (X)-1)))
+#define QUOTIENT_DOUBT(x, y, X, minus)                                                 \
+    ((X)(QUOTIENT_HARD(y, X, minus) | QUOTIENT_FAR(x, minus) | QUOTIENT_FAR(y, minus)))
+#define QUOTIENT_SHORT(X, minus)    (sizeof(X) < 4 || (sizeof(X) == 4 && (minus)))
 #define QUICK_floor_divide(q, x, y) (q)
 #define QUICK_remainder(q, x, y)    ((x) - (q) * (y))
 #define LOOP_QUOTIENT(name, sfx, X, minus, kernel)                                     \
@@ -190,14 +196,26 @@
             m = n - at < BLOCK ? n - at : BLOCK;                                       \
             const X y0 = py[0];                                                        \
             X hard = 0, differs = 0;                                                   \
+            const bool is_short = QUOTIENT_SHORT(X, minus);                            \
             VECTOR_LOOP for (size_t i = 0; i < m; i++) {                               \
-                hard |= (X)(QUOTIENT_HARD(py[i], X, minus) |                           \
-                            QUOTIENT_FAR(px[i], minus) | QUOTIENT_FAR(py[i], minus));  \
-                                                                                       \
                 differs |= (X)(py[i] ^ y0);                                            \
+                hard |= is_short ? 0 : QUOTIENT_DOUBT(px[i], py[i], X, minus);         \
             }                                                                          \
+            const bool brief = is_short && !differs && y0 > 1;                         \
+            const size_t doubtful = is_short && !brief ? m : 0;                        \
+            VECTOR_LOOP for (size_t i = 0; i < doubtful; i++) hard |=                  \
+                QUOTIENT_DOUBT(px[i], py[i], X, minus);                                \
             double y1 = (double)y0, sign = y1 < 0 ? -1 : 1, by = sign / y1;            \
-            if (hard) {                                                                \
+            if (brief) {                                                               \
+                const uint32_t y = (uint32_t)y0;                                       \
+                const unsigned log = 31 - (unsigned)__builtin_clz(y - 1);              \
+                const uint32_t factor = upper_factor(y, log);                          \
+                VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
+                    const uint32_t x = (uint32_t)px[i],                                \
+                                   q = upper_quotient(x, factor, log);                 \
+                    pr[i] = (X)QUICK_##name(q, x, y);                                  \
+                }                                                                      \
+            } else if (hard) {                                                         \
                 for (size_t i = 0; i < m; i++) {                                       \
                     const X x = px[i], y = py[i];                                      \
                     pr[i] = (X)(kernel);                                               \
