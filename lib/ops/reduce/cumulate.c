@@ -59,10 +59,11 @@ STEP(c128, c128, c128_mul)
         for (int64_t i = 0; i < k; i++)                                                \
             if (BEYOND(what, x[i], s[i]) || x[i] != x[i]) s[i] = x[i];                 \
     }                                                                                  \
-    static void extreme_along_##NAME(CumKind what, T *state, T *x, int64_t n) {        \
+    static void extreme_along_##NAME(CumKind what, T *state, const T *x, T *to,        \
+                                     int64_t n) {                                      \
         T s = *state;                                                                  \
         for (int64_t i = 0; i < n; i++)                                                \
-            x[i] = s = BEYOND(what, x[i], s) || x[i] != x[i] ? x[i] : s;               \
+            to[i] = s = BEYOND(what, x[i], s) || x[i] != x[i] ? x[i] : s;              \
         *state = s;                                                                    \
     }
 EXTREME(u64, uint64_t)
@@ -76,9 +77,9 @@ static double add_exponents(double s, double x) {
     return isinf(most) ? most : most + log1p(exp(least - most));
 }
 
-static void add_exponents_along(double *state, double *x, int64_t n) {
+static void add_exponents_along(double *state, const double *x, double *to, int64_t n) {
     for (int64_t i = 0; i < n; i++)
-        x[i] = *state = add_exponents(*state, x[i]);
+        to[i] = *state = add_exponents(*state, x[i]);
 }
 
 typedef union CumRow {
@@ -153,18 +154,18 @@ static void cumulate_lines(const Cumulation *j, const LineGroup *g) {
 }
 
 /* ---- one line ---- */
-/* The loop for n steps; x becomes what is stored. With `first` the state is still
- * unset: a recurrence begins with y. */
+/* The loop for n steps; `to`, what is stored, may be x or y. With `first` the state is
+ * still unset: a recurrence begins with y. */
 #define EACH(NEXT)                                                                     \
     for (; i < n; i++) {                                                               \
         before = s;                                                                    \
         s = NEXT;                                                                      \
-        x[i] = exclusive ? before : s;                                                 \
+        to[i] = exclusive ? before : s;                                                \
     }                                                                                  \
     break
 #define ALONG(NAME, T, MUL)                                                            \
-    static void along_##NAME(CumKind what, bool exclusive, bool first, T *state, T *x, \
-                             const T *y, int64_t n) {                                  \
+    static void along_##NAME(CumKind what, bool exclusive, bool first, T *state,       \
+                             const T *x, const T *y, T *to, int64_t n) {               \
         T s = *state, before;                                                          \
         int64_t i = 0;                                                                 \
         switch (what) {                                                                \
@@ -173,7 +174,7 @@ static void cumulate_lines(const Cumulation *j, const LineGroup *g) {
         case RUN_PROD:                                                                 \
             EACH(MUL(s, x[i]));                                                        \
         case RUN_RECURRENCE:                                                           \
-            if (first) x[i] = s = y[i], i++;                                           \
+            if (first) to[i] = s = y[i], i++;                                          \
             EACH(MUL(x[i], s) + y[i]);                                                 \
         case RUN_LOGSUMEXP:                                                            \
         case RUN_MAX:                                                                  \
@@ -193,41 +194,61 @@ typedef union CumBlock {
     c128 c[BLOCK];
 } CumBlock;
 
-static void along_block(const Cumulation *j, bool first, CumRow *s, CumBlock *x,
-                        const CumBlock *y, int64_t n) {
+static void along_block(const Cumulation *j, bool first, CumRow *s, const CumBlock *x,
+                        const CumBlock *y, CumBlock *to, int64_t n) {
     bool extreme = j->what == RUN_MAX || j->what == RUN_MIN;
     if (j->what == RUN_LOGSUMEXP)
-        add_exponents_along(s->f, x->f, n);
+        add_exponents_along(s->f, x->f, to->f, n);
     else if (extreme && j->acc == DT_FLOAT64)
-        extreme_along_f64(j->what, s->f, x->f, n);
+        extreme_along_f64(j->what, s->f, x->f, to->f, n);
     else if (extreme && j->acc == DT_INT64)
-        extreme_along_i64(j->what, s->i, x->i, n);
+        extreme_along_i64(j->what, s->i, x->i, to->i, n);
     else if (extreme)
-        extreme_along_u64(j->what, s->u, x->u, n);
+        extreme_along_u64(j->what, s->u, x->u, to->u, n);
     else if (j->acc == DT_FLOAT64)
-        along_f64(j->what, j->exclusive, first, s->f, x->f, y->f, n);
+        along_f64(j->what, j->exclusive, first, s->f, x->f, y->f, to->f, n);
     else if (j->acc == DT_COMPLEX128)
-        along_c128(j->what, j->exclusive, first, s->c, x->c, y->c, n);
+        along_c128(j->what, j->exclusive, first, s->c, x->c, y->c, to->c, n);
     else
-        along_u64(j->what, j->exclusive, first, s->u, x->u, y->u, n);
+        along_u64(j->what, j->exclusive, first, s->u, x->u, y->u, to->u, n);
+}
+
+/* Are elements of dtype d, `step` bytes apart, what the state is made of, and packed?
+ */
+static bool is_direct(const Cumulation *j, DType d, const void *p, int64_t step) {
+    size_t size = dtype_size(j->acc);
+    return step == (int64_t)size && dtype_size(d) == size && (uintptr_t)p % 8 == 0 &&
+           dtype_is_discrete(d) == dtype_is_discrete(j->acc);
+}
+
+/* A block of inputs as the loops take them: where they are, or converted in `room`. */
+static const CumBlock *load_line(const Cumulation *j, const char *x, int64_t step,
+                                 int64_t n, CumBlock *room) {
+    if (is_direct(j, j->load, x, step)) return (const CumBlock *)(const void *)x;
+    tensor_cast_elements(j->acc, room, j->load, x, (size_t)n,
+                         (ptrdiff_t)dtype_size(j->acc), step);
+    return room;
 }
 
 static void cumulate_line(const Cumulation *j, const char *x, const char *y,
                           char *out) {
     CumRow state;
     CumBlock xv, yv;
-    ptrdiff_t size = (ptrdiff_t)dtype_size(j->acc);
+    const CumBlock *from, *with = &yv;
+    const CumLines *l = &j->l;
+    bool direct = is_direct(j, j->store, out, l->out_step);
     start_row(j, &state, 1);
-    for (int64_t at = 0; at < j->l.n; at += BLOCK) {
-        int64_t n = j->l.n - at < BLOCK ? j->l.n - at : BLOCK;
-        tensor_cast_elements(j->acc, &xv, j->load, x + at * j->l.x_step, (size_t)n,
-                             size, j->l.x_step);
+    for (int64_t at = 0; at < l->n; at += BLOCK) {
+        int64_t n = l->n - at < BLOCK ? l->n - at : BLOCK;
+        char *to = out + at * l->out_step;
+        from = load_line(j, x + at * l->x_step, l->x_step, n, &xv);
         if (j->what == RUN_RECURRENCE)
-            tensor_cast_elements(j->acc, &yv, j->load, y + at * j->l.y_step, (size_t)n,
-                                 size, j->l.y_step);
-        along_block(j, at == 0, &state, &xv, &yv, n);
-        tensor_cast_elements(j->store, out + at * j->l.out_step, j->acc, &xv, (size_t)n,
-                             j->l.out_step, size);
+            with = load_line(j, y + at * l->y_step, l->y_step, n, &yv);
+        along_block(j, at == 0, &state, from, with,
+                    direct ? (CumBlock *)(void *)to : &xv, n);
+        if (!direct)
+            tensor_cast_elements(j->store, to, j->acc, &xv, (size_t)n, l->out_step,
+                                 (ptrdiff_t)dtype_size(j->acc));
     }
 }
 
