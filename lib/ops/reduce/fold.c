@@ -263,9 +263,8 @@ static ElementWindow make_window(const Reduction *j, const ReduceWorker *w, int6
 /* The sum of n elements that are computed, at most a block, from flat index `at` on. */
 static void sum_made(const Reduction *j, const ReduceWorker *w, int64_t at, int64_t n,
                      void *acc) {
-    double sum[PIECE_SUMS];
-    for (int i = 0; i < PIECE_SUMS; i++)
-        sum[i] = -0.0; /* changes no element, not even -0 */
+    _Alignas(64) double sum[PIECE_SUMS];
+    j->table->begin_sums(sum);
     int64_t have =
         n < SUM_MIN ? 0 : j->pieces->add(j->pieces->ctx, w->number, at, n, sum);
     const char *x = NULL;

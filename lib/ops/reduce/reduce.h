@@ -46,6 +46,8 @@ typedef struct ReduceTable {
     ArgRows *arg[2][DT_N]; /* max, min */
     FindFirst *find[DT_N];
     void (*half)(const char *x, ptrdiff_t step, size_t n, float *out);
+    /* PIECE_SUMS sums of nothing: -0, which changes no element, not even -0 */
+    void (*begin_sums)(double *sum);
     /* *acc = what the loops of sum make of elements of which some are in `sum`, as by
      * Pieces, and n are left at x; [1]: float64 */
     void (*rest[2])(const double *sum, const void *x, size_t n, double *acc);

@@ -288,6 +288,10 @@ VAR(var_f64, double)
 
 /* ---- sums of which the machine code of what is summed has a part ---- */
 _Static_assert((int)LANES == (int)PIECE_SUMS, "a sum for each lane");
+static void begin_sums(double *sum) {
+    for (size_t l = 0; l < LANES; l++)
+        sum[l] = -0.0;
+}
 #define REST(NAME, T)                                                                  \
     static void NAME(const double *sum, const void *from, size_t n, double *acc) {     \
         const T *x = from;                                                             \
@@ -393,9 +397,11 @@ FIRST(first_64, uint64_t, EQUAL)
 #define QUICK(LOAD, NAME, DT, A_)                                                      \
     { LOAD, DT, sizeof(A_), NAME##_quick_runs, NAME##_quick_rows, NAME##_join }
 #define FIRST_OF(N) first_##N##_quick
+#define REST_OF(N)  rest_##N##_quick
 #else
 #define QUICK(LOAD, NAME, DT, A_) LOOPS_OF(LOAD, NAME, DT, A_, 1)
 #define FIRST_OF(N)               first_##N
+#define REST_OF(N)                rest_##N
 FIRST(first_f32, float, EQUAL_F)
 FIRST(first_f64, double, EQUAL_F)
 #endif
@@ -492,6 +498,7 @@ const ReduceTable LEVEL(fold_table_) =
               [DT_FLOAT32] = FIRST_OF(f32),
               [DT_FLOAT64] = FIRST_OF(f64)},
      .half = half_row,
-     .rest = {rest_f32, rest_f64},
+     .begin_sums = begin_sums,
+     .rest = {REST_OF(f32), REST_OF(f64)},
      .divide = divide,
      .variances = variances_in_place};

@@ -229,10 +229,18 @@ static VEC_pd add_some(VEC_pd t, const float *p, size_t n) {
 }
 #endif
 #define FLOATS(p) WIDEN((const float *)(const void *)(p))
+/* The sum of LANES sums. */
+static inline double sum_of_lanes(VEC_pd *t) {
+    double sum;
+    for (size_t live = LANES * sizeof(double) / sizeof *t / 2; live; live /= 2)
+        for (size_t u = 0; u < live; u++)
+            t[u] = VI(add, pd)(t[u], t[u + live]);
+    HALVES_pd(add, t[0], sum);
+    return sum;
+}
 static double sum_f32_quick(const float *x, size_t n) {
     enum { W = sizeof(VEC_pd) / sizeof(double), U = LANES / W };
     VEC_pd t[U];
-    double sum;
     size_t i = LANES;
     for (size_t u = 0; u < U; u++)
         t[u] = WIDEN(x + u * W);
@@ -243,11 +251,7 @@ static double sum_f32_quick(const float *x, size_t n) {
     }
     for (size_t u = 0; i < n; i += W, u++)
         t[u] = add_some(t[u], x + i, n - i);
-    for (size_t live = U / 2; live; live /= 2)
-        for (size_t u = 0; u < live; u++)
-            t[u] = VI(add, pd)(t[u], t[u + live]);
-    HALVES_pd(add, t[0], sum);
-    return sum;
+    return sum_of_lanes(t);
 }
 static void sum_f32_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,
                                void *acc) {
@@ -257,6 +261,22 @@ static void sum_f32_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n
         for (size_t i = 0; i < m; i++, x += step)
             ((double *)acc)[i] = sum_f32_quick((const float *)(const void *)x, n);
 }
+/* Mostly nothing is left to add. */
+#define REST_QUICK(NAME)                                                               \
+    static void NAME##_quick(const double *sum, const void *x, size_t n,               \
+                             double *acc) {                                            \
+        enum { W = sizeof(VEC_pd) / sizeof(double), U = LANES / W };                   \
+        VEC_pd t[U];                                                                   \
+        if (n > 0) {                                                                   \
+            NAME(sum, x, n, acc);                                                      \
+            return;                                                                    \
+        }                                                                              \
+        for (size_t u = 0; u < U; u++)                                                 \
+            t[u] = GET(sum + u * W, pd);                                               \
+        *acc = sum_of_lanes(t);                                                        \
+    }
+REST_QUICK(rest_f32)
+REST_QUICK(rest_f64)
 static inline __attribute__((always_inline)) void
 sum_f32_eight(const char *x, ptrdiff_t s, size_t n, double *acc, bool first) {
     const char *y = x + 3 * s, *z = x + 6 * s;
