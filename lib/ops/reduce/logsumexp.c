@@ -18,6 +18,7 @@ static bool logsumexp_type(Infer *in) {
 
 typedef struct LogSumExp {
     Loop *exp;
+    const ReduceTable *table;
     const ReduceLoops *max, *sum; /* the float64 loops */
     DType dtype;
     const char *x;
@@ -52,8 +53,7 @@ static void add_to_sum(const LogSumExp *j, ScaledSum *s, double *v, size_t n) {
         s->max = top;
     }
     double offset = fabs(s->max) == HUGE_VAL ? 0 : s->max;
-    for (size_t i = 0; i < n; i++)
-        v[i] -= offset;
+    j->table->subtract(v, n, offset);
     exp_in_place(j, v, n);
     j->sum->runs((const char *)v, 0, 1, n, &more);
     s->sum += more;
@@ -106,8 +106,7 @@ static void logsumexp_beside(const LogSumExp *j, const char *x, int64_t step, si
         offset[i] = fabs(r[i]) == HUGE_VAL ? 0 : r[i];
     for (int64_t at = 0; at < j->count; at++, next_position(j, index, &x)) {
         tensor_cast_elements(DT_FLOAT64, v, j->dtype, x, n, 8, step);
-        for (size_t i = 0; i < n; i++)
-            v[i] -= offset[i];
+        j->table->subtract_each(v, n, offset);
         exp_in_place(j, v, n);
         j->sum->join(sum, v, n, 0, 0);
     }
@@ -177,9 +176,9 @@ static bool logsumexp_perform(Call *c) {
     j.out = out->data;
     j.exp = op_loop(c->s, op_known(c->s, OP_EXP), DT_FLOAT64, DT_FLOAT64);
     if (j.groups == 0) return true;
-    const ReduceTable *loops = reduce_table(c->s);
-    j.max = &loops->loops[FOLD_MAX][DT_FLOAT64];
-    j.sum = &loops->loops[FOLD_SUM][DT_FLOAT64];
+    j.table = reduce_table(c->s);
+    j.max = &j.table->loops[FOLD_MAX][DT_FLOAT64];
+    j.sum = &j.table->loops[FOLD_SUM][DT_FLOAT64];
     plan_strips(&j);
     int64_t all = j.groups / j.wide * j.strips,
             chunks = (all + j.per_chunk - 1) / j.per_chunk;

@@ -52,6 +52,8 @@ typedef struct ReduceTable {
      * Pieces, and n are left at x; [1]: float64 */
     void (*rest[2])(const double *sum, const void *x, size_t n, double *acc);
     void (*divide)(double *a, size_t n, double by);
+    void (*subtract)(double *a, size_t n, double by);
+    void (*subtract_each)(double *restrict a, size_t n, const double *restrict by);
     void (*variances)(double *a, size_t n, double by); /* a[i] = a[2 * i + 1] / by */
 } ReduceTable;
 const ReduceTable *reduce_table(Session *s); /* for the session's CPU level */

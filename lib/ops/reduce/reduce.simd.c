@@ -316,6 +316,16 @@ static void divide(double *a, size_t n, double by) {
         a[i] /= by;
 }
 
+static void subtract(double *a, size_t n, double by) {
+    for (size_t i = 0; i < n; i++)
+        a[i] -= by;
+}
+
+static void subtract_each(double *restrict a, size_t n, const double *restrict by) {
+    for (size_t i = 0; i < n; i++)
+        a[i] -= by[i];
+}
+
 static void variances_in_place(double *a, size_t n, double by) {
     for (size_t i = 0; i < n; i++)
         a[i] = a[2 * i + 1] / by;
@@ -501,4 +511,6 @@ const ReduceTable LEVEL(fold_table_) =
      .begin_sums = begin_sums,
      .rest = {REST_OF(f32), REST_OF(f64)},
      .divide = divide,
+     .subtract = subtract,
+     .subtract_each = subtract_each,
      .variances = variances_in_place};
