@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ROOM = 1 << 21, VECTOR = 1 << 15 };
+enum { ROOM = 1 << 22, VECTOR = 1 << 15 };
 
 static const GemvLoops *const levels[] = {
     &gemv_loops0,
@@ -23,7 +23,7 @@ static const GemvLoops *const levels[] = {
 
 typedef struct Bench {
     char *end; /* of what may be read */
-    double a[1 << 18], b[VECTOR], c[VECTOR];
+    double a[1 << 19], b[VECTOR], c[VECTOR];
     double vector[2 * VECTOR], result[2 * VECTOR];
 } Bench;
 
@@ -133,8 +133,9 @@ static void check_alone(Bench *q, int level) {
 int main(void) {
     static const int64_t few[] = {1,  2,  3,  4,  5,  7,  8,  9,
                                   15, 16, 17, 31, 33, 47, 64, 65},
-                         sizes[][2] = {{400, 300}, {1, 9000}, {9000, 1}, {3, 5000},
-                                       {5000, 3},  {131, 70}, {70, 131}, {9000, 20}};
+                         sizes[][2] = {{400, 300},  {1, 9000},  {9000, 1}, {3, 5000},
+                                       {5000, 3},   {131, 70},  {70, 131}, {9000, 20},
+                                       {1001, 270}, {270, 1001}};
     size_t page = (size_t)sysconf(_SC_PAGESIZE), n = sizeof few / sizeof *few;
     char *room = mmap(NULL, ROOM + page, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,7 +1,9 @@
 /* Matrices in the first cache, and those beyond the second, are read several rows (or
  * columns) side by side: one vector of b (or of sums) serves them all, and enough
- * memory is under way. From the second cache one run after another is faster. Either
- * way each sum is made in the same order. */
+ * memory is under way. From the second cache one run after another is faster, and so it
+ * is from beyond where short runs follow each other without a gap: side by side they
+ * would be read in an order that the CPU doesn't prefetch. Either way each sum is made
+ * in the same order. */
 #include "ops/linalg/product/gemv.h"
 
 #include "op/vector.h"
@@ -12,12 +14,24 @@ enum {
     COLS = 8,                     /* columns side by side */
     BLOCK = 16384,                /* bytes of b, or of sums, in the first cache */
     FIRST = 48 << 10,             /* a matrix of fewer bytes is in it */
-    SECOND = 1 << 20
+    SECOND = 1 << 20,
+    /* bytes of runs that are read one after another from a matrix beyond FAR */
+    TINY = 256,
+    SHORT_ROW = 8192,
+    SHORT_COLUMN = 3072,
+    FAR = TL_LEVEL == 2 ? SECOND : 16 << 20 /* fewer sums keep up with memory only */
 };
 
 static bool one_by_one(const Gemv *g, size_t size) {
     int64_t bytes = g->m * g->k * (int64_t)size;
     return bytes > FIRST && bytes <= SECOND;
+}
+
+/* Runs of `length` elements that are short, adjacent and far away. */
+static bool is_stream(const Gemv *g, int64_t length, int64_t most, size_t size) {
+    int64_t bytes = length * (int64_t)size;
+    return g->lda == length && bytes > TINY && bytes <= most &&
+           g->m * g->k * (int64_t)size > FAR;
 }
 
 /* sum[r] = the sum of the elements of t[r] */
@@ -175,8 +189,10 @@ static inline V_f64 repeat_f64(V_f64 x) {
     }                                                                                  \
     static void rows_block_##T(const Gemv *g, const ctype *a, const ctype *b,          \
                                int64_t k, ctype beta) {                                \
-        bool single = SUMS > 2 && k >= 2 * SUMS * LANES_##T &&                         \
-                      one_by_one(g, sizeof(ctype)),                                    \
+        bool single =                                                                  \
+                 (SUMS > 2 && k >= 2 * SUMS * LANES_##T &&                             \
+                  one_by_one(g, sizeof(ctype))) ||                                     \
+                 (k >= SUMS * LANES_##T && is_stream(g, k, SHORT_ROW, sizeof(ctype))), \
              few = k <= LANES_##T;                                                     \
         V_##T x = few ? part_##T(b, k) : (V_##T){0};                                   \
         int64_t lda = g->lda, i = 0;                                                   \
@@ -247,8 +263,10 @@ static inline V_f64 repeat_f64(V_f64 x) {
     }                                                                                  \
     static void cols_block_##T(const Gemv *g, int64_t from, int64_t m, ctype *sum) {   \
         const ctype *a = (const ctype *)g->a + from;                                   \
-        int64_t cols = one_by_one(g, sizeof(ctype)) ? 2 : COLS, k = 0,                 \
-                step = g->b_step, lda = g->lda;                                        \
+        int64_t cols = one_by_one(g, sizeof(ctype))                   ? 2              \
+                       : is_stream(g, m, SHORT_COLUMN, sizeof(ctype)) ? 1              \
+                                                                      : COLS,          \
+                k = 0, step = g->b_step, lda = g->lda;                                 \
         for (; k < g->k; k += cols, a += cols * lda) {                                 \
             const ctype *b = (const ctype *)g->b + k * step;                           \
             ctype each[COLS];                                                          \
