@@ -31,6 +31,10 @@ enum {
     SEGMENT = 1 << 15,
     CHUNK = 1 << 16,
     BATCH = 256,
+    /* for rows that are touched: */
+    ROW_TINY = 128,
+    ROW_SHORT = 2048,
+    FAR_BYTES = 16 << 20,
     /* for pieces: */
     ROW_BYTES = 4096,     /* bytes per row of a window */
     WINDOW_BYTES = 16384, /* bytes of a window, if that is several blocks */
@@ -74,6 +78,7 @@ typedef struct Reduction {
     ReduceDims kept, red;            /* without the innermost dim of `kept`: */
     int64_t wide, wide_in, wide_out; /* the innermost dim of `kept` */
     bool by_rows;
+    bool touches;    /* rows are read once more before they are combined */
     bool ends_early; /* an accumulator that is `decided` stays so */
     uint8_t decided;
     int64_t parts; /* accumulators per output, adjacent in `wide` */
@@ -134,6 +139,13 @@ static bool reads_without_load(const Reduction *j, int64_t step) {
     return j->f.loops->load == DT_NONE && step == (int64_t)j->item;
 }
 
+/* Reads a part of each cache line, in the order of memory. */
+static void touch_lines(const char *x, size_t n) {
+    enum { LINE = 64 };
+    for (size_t i = 0; i < n; i += LINE)
+        (void)*(const volatile char *)(x + i);
+}
+
 /* n elements, or n rows of `width`, `step` bytes apart. */
 typedef struct ReduceBlock {
     const char *x;
@@ -154,6 +166,7 @@ static void reduce_block(const Reduction *j, char *buffer, const ReduceBlock *b,
         return;
     }
     if (reads_without_load(j, j->wide_in)) {
+        if (j->touches) touch_lines(x, (size_t)(n * step));
         j->f.loops->rows(x, step, (size_t)n, (size_t)width, acc);
         return;
     }
@@ -532,6 +545,15 @@ static void plan_work(Reduction *j) {
     j->per_chunk = each < chunk ? chunk / (each ? each : 1) : 1;
 }
 
+/* Rows are combined several at a time, an order that the CPU doesn't prefetch if they
+ * are short and follow each other. From memory it pays to read a block of them as one
+ * stream first, so that they come from the near caches. */
+static bool should_touch(const Reduction *j) {
+    int64_t row = j->wide * (int64_t)j->item;
+    return j->by_rows && !j->pieces && row > ROW_TINY && row <= ROW_SHORT &&
+           j->inner_in == row && j->inner >= FAR_BYTES / row;
+}
+
 static bool run_reduction(Call *c, Reduction *j) {
     Pool *pool = move_pool(c);
     int64_t chunks = (j->tasks + j->per_chunk - 1) / j->per_chunk;
@@ -634,6 +656,7 @@ bool reduce_call(Call *c, ReduceKind kind, const Tensor *x, const bool flag[MAX_
     j.f.count = (double)j.count * (double)j.parts;
     j.f.out = out->dtype;
     plan_work(&j);
+    j.touches = should_touch(&j);
     bool sums = j.pieces && j.pieces->add && !j.by_rows &&
                 (kind == FOLD_SUM || kind == FOLD_MEAN);
     if (sums && (in.dtype == DT_FLOAT32 || in.dtype == DT_FLOAT64))
