@@ -412,10 +412,11 @@ static void check_logsumexp(Lab *l, DType d, const int64_t shape[2], int layout,
 
 /* A few long lines, many short ones, and lines that are taken one by one. */
 static void narrow(Lab *l) {
-    static const int64_t shapes[][2] = {{1031, 3}, {3, 1031}, {41, 67}, {1, 2}};
+    static const int64_t shapes[][2] = {
+        {1031, 3}, {3, 1031}, {41, 67}, {1, 2}, {41, 2100}};
     static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT64, DT_INT16};
     static const char *const ops[] = {"running_sum", "running_sum", "argmax", "var"};
-    for (int which = 0; which < 4 * 3 * 2; which++) {
+    for (int which = 0; which < 5 * 3 * 2; which++) {
         const int64_t *shape = shapes[which / 6];
         int axis = which % 2, layout = which % 3;
         if (which / 2 % 3 < 2)

@@ -10,6 +10,10 @@
 #include <string.h>
 
 enum { BLOCK = 2048, STRIP = 4096, STRIP_SHARED = 1024, CHUNK = 1 << 16, ROWS = 16 };
+enum {
+    LONG_ROW = 8192,
+    FEW_ROWS = 8
+}; /* of long rows, few streams keep up with memory */
 enum { NARROW = 32, NARROW_STRIP = 64 }; /* longest such run; number of runs per tile */
 
 /* Several axes are merged into one, the last. */
@@ -104,10 +108,10 @@ static void arg_of_rows(const ArgReduction *j, char *work, const char *x, int64_
     memcpy(best, load_elements(j, work, x, width, j->wide_step),
            (size_t)width * j->size);
     memset(out, 0, (size_t)width * 8);
-    int64_t rows = 1;
+    int64_t rows = 1, most = i64_abs(j->step) > LONG_ROW ? FEW_ROWS : ROWS;
     for (int64_t r = 1; r < j->n; r += rows) {
         const char *row = load_elements(j, work, x + r * j->step, width, j->wide_step);
-        rows = !direct ? 1 : j->n - r < ROWS ? j->n - r : ROWS;
+        rows = !direct ? 1 : j->n - r < most ? j->n - r : most;
         j->table->arg[j->less][j->dtype](row, j->step, (size_t)rows, (size_t)width,
                                          best, out, r);
     }
