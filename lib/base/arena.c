@@ -6,21 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ALIGN = 16, FIRST_BLOCK = 4096, LAST_BLOCK = 1 << 20 };
+enum { FIRST_BLOCK = 4096, LAST_BLOCK = 1 << 20 };
 
 typedef struct ArenaBlock {
     struct ArenaBlock *next; /* older */
     size_t size;             /* of the bytes that follow */
 } ArenaBlock;
-_Static_assert(sizeof(ArenaBlock) % ALIGN == 0, "a block's bytes begin aligned");
-
-struct Arena {
-    Session *s;
-    ArenaBlock *blocks; /* the newest ordinary block; older ones behind it */
-    ArenaBlock *large;  /* blocks of one allocation each */
-    char *at, *end;     /* the free part of the newest block */
-    size_t next_size, bytes;
-};
+_Static_assert(sizeof(ArenaBlock) % ARENA_ALIGN == 0, "a block's bytes begin aligned");
 
 Arena *arena_new(Session *s) {
     Arena *a = mem_zalloc(s, 1, sizeof *a);
@@ -61,7 +53,7 @@ void arena_reset(Arena *a) {
 }
 
 static ArenaBlock *add_arena_block(Arena *a, ArenaBlock **list, size_t size) {
-    size_t total = size + sizeof(ArenaBlock); /* arena_alloc has checked for overflow */
+    size_t total = size + sizeof(ArenaBlock); /* its callers check for overflow */
     ArenaBlock *b = mem_alloc(a->s, total);
     *b = (ArenaBlock){*list, size};
     *list = b;
@@ -69,21 +61,17 @@ static ArenaBlock *add_arena_block(Arena *a, ArenaBlock **list, size_t size) {
     return b;
 }
 
-/* The slow path of arena_alloc: `size` is rounded and doesn't fit in the newest
- * block. */
-static void *alloc_in_new_block(Arena *a, size_t size) {
-    if (size > a->next_size / 4) return add_arena_block(a, &a->large, size) + 1;
-    ArenaBlock *b = add_arena_block(a, &a->blocks, a->next_size);
-    if (a->next_size < LAST_BLOCK) a->next_size *= 2;
-    a->at = (char *)(b + 1) + size;
-    a->end = (char *)(b + 1) + b->size;
-    return b + 1;
-}
-
-void *arena_alloc(Arena *a, size_t size) {
+/* The slow path of arena_alloc: a size that may not fit in the newest block. */
+void *arena_alloc_block_(Arena *a, size_t size) {
     if (size > SIZE_MAX / 2) mem_panic(a->s);
-    size = size ? (size + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
-    if (size > (size_t)(a->end - a->at)) return alloc_in_new_block(a, size);
+    size = (size + (size == 0) + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    if (size > (size_t)(a->end - a->at)) {
+        if (size > a->next_size / 4) return add_arena_block(a, &a->large, size) + 1;
+        ArenaBlock *b = add_arena_block(a, &a->blocks, a->next_size);
+        if (a->next_size < LAST_BLOCK) a->next_size *= 2;
+        a->at = (char *)(b + 1);
+        a->end = a->at + b->size;
+    }
     void *p = a->at;
     a->at += size;
     return p;

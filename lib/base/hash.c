@@ -27,12 +27,6 @@ static uint32_t load32(const unsigned char *p) {
     return v;
 }
 
-uint64_t hash_mix(uint64_t h, uint64_t v) {
-    h = ((rotate_left(h, 29) + UINT64_C(0x2545F4914F6CDD1D)) ^ v) *
-        UINT64_C(0x9E3779B97F4A7C15);
-    return h ^ (h >> 32);
-}
-
 /* Fewer than eight bytes as a number, from overlapping loads. */
 static uint64_t load_few(const unsigned char *b, size_t n) {
     if (n >= 4) return load32(b) | (uint64_t)load32(b + n - 4) << 8 * (n - 4);

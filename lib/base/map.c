@@ -6,13 +6,13 @@
 enum { FIRST_SIZE = 16 };
 
 /* Keeps eight neighbours in a cache line: most keys are numbers assigned in order. */
-static size_t home_slot(const Map *m, uint64_t key) {
+static inline size_t home_slot(const Map *m, uint64_t key) {
     uint64_t h = (key >> 3) * UINT64_C(0x9E3779B97F4A7C15);
     return (size_t)((h ^ h >> 32) << 3 | (key & 7)) & m->mask;
 }
 
 /* The slot of `key`, or the free slot where it would go. */
-static size_t probe_slot(const Map *m, uint64_t key) {
+static inline size_t probe_slot(const Map *m, uint64_t key) {
     size_t i = home_slot(m, key);
     while (m->used[i] && m->key[i] != key)
         i = (i + 1) & m->mask;

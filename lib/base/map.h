@@ -34,7 +34,12 @@ void index_reserve(Index *x, size_t extra);       /* room for `extra` more */
 void index_expect(const Index *x, uint64_t hash); /* it will be looked for soon */
 void index_free(Index *x);
 
-uint64_t hash_mix(uint64_t h, uint64_t v); /* combines; order matters */
+/* Combines; order matters. */
+static inline uint64_t hash_mix(uint64_t h, uint64_t v) {
+    h = (((h << 29 | h >> 35) + UINT64_C(0x2545F4914F6CDD1D)) ^ v) *
+        UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
+}
 uint64_t hash_bytes(const void *p, size_t n,
                     uint64_t seed); /* for tables, not for files */
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct TlSession Session;
 
@@ -57,11 +58,24 @@ static inline int64_t i64_abs(int64_t v) {
 int mem_compare_u32(const void *a, const void *b);
 
 /* An arena: bump allocation, 16-byte aligned, freed as one. */
-typedef struct Arena Arena;
+typedef struct Arena {
+    Session *s;
+    struct ArenaBlock *blocks; /* the newest ordinary block; older ones behind it */
+    struct ArenaBlock *large;  /* blocks of one allocation each */
+    char *at, *end;            /* the free part of the newest block, aligned */
+    size_t next_size, bytes;
+} Arena;
+enum { ARENA_ALIGN = 16 };
 Arena *arena_new(Session *s);
-void arena_free(Arena *a);                /* NULL is fine */
-void arena_reset(Arena *a);               /* empties it, keeps the first block */
-void *arena_alloc(Arena *a, size_t size); /* not cleared */
+void arena_free(Arena *a);  /* NULL is fine */
+void arena_reset(Arena *a); /* empties it, keeps the first block */
+void *arena_alloc_block_(Arena *a, size_t size);
+static inline void *arena_alloc(Arena *a, size_t size) { /* not cleared */
+    if (size >= (size_t)(a->end - a->at)) return arena_alloc_block_(a, size);
+    void *p = a->at;
+    a->at += (size + (size == 0) + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    return p;
+}
 void *arena_zalloc(Arena *a, size_t count, size_t size); /* cleared */
 void *arena_copy(Arena *a, const void *p, size_t size);
 char *arena_str(Arena *a, const char *p, size_t n); /* copy, NUL added */
@@ -70,7 +84,7 @@ char *arena_printf(Arena *a, const char *fmt, ...)
 char *arena_join(Arena *a, const char *p, const char *between, const char *q);
 size_t arena_bytes(const Arena *a); /* reserved so far */
 
-#define NEW(arena, T)      ((T *)arena_zalloc((arena), 1, sizeof(T)))
+#define NEW(arena, T)      ((T *)memset(arena_alloc((arena), sizeof(T)), 0, sizeof(T)))
 #define NEW_N(arena, n, T) ((T *)arena_zalloc((arena), (n), sizeof(T)))
 
 /* A growable array: Vec(int) v = {0}; vec_push(s, &v, 3); v.p[i]; vec_free(&v). */

@@ -104,8 +104,17 @@ Sym graph_function_name(Graph *g, const char *base) {
     return y;
 }
 
+enum { RECENT_NUMBERS = 64 };
+
+static void forget_numbers(struct GraphPriv *p) {
+    for (size_t i = 0; p->number && i < RECENT_NUMBERS; i++)
+        drop_value(p->number[i]);
+    mem_free(p->number);
+}
+
 static void free_graph_priv(struct GraphPriv *p) {
     names_forget(p);
+    forget_numbers(p);
     map_free(&p->dim);
     map_free(&p->function);
     map_free(&p->spent);
@@ -413,6 +422,25 @@ Var graph_const(Graph *g, const Tensor *v, bool intern) {
 
 Var graph_const_value(Graph *g, const Type *t, const Value *v) {
     return append_const(g, t, v, NULL, false);
+}
+
+Var graph_const_number(Graph *g, DType d, const void *bytes) {
+    struct GraphPriv *p = g->priv;
+    const Type *type = type_scalar(g->s, d);
+    size_t size = dtype_size(d);
+    if (!p->number) p->number = mem_zalloc(g->s, RECENT_NUMBERS, sizeof *p->number);
+    Value **recent = &p->number[hash_bytes(bytes, size, (uint64_t)d) % RECENT_NUMBERS];
+    if (*recent && (*recent)->t.dtype == d &&
+        memcmp((*recent)->t.data, bytes, size) == 0)
+        return append_const(g, type, *recent, *recent, false);
+    Value v = {.kind = TYPE_TENSOR};
+    if (!tensor_new(g->s, d, 0, NULL, &v.t)) return VAR_NONE;
+    memcpy(v.t.data, bytes, size);
+    Var x = append_const(g, type, &v, NULL, false);
+    value_unref(&v);
+    drop_value(*recent);
+    *recent = share_value(var_leafrec(g, x)->value);
+    return x;
 }
 
 /* ---- Applies ---- */

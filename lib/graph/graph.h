@@ -154,6 +154,9 @@ Var graph_dim(Graph *g, Sym name); /* the leaf of a dim name: one per graph; int
 Var graph_const(Graph *g, const Tensor *v, bool intern);
 Var graph_const_value(Graph *g, const Type *t,
                       const Value *v); /* none, slice, random, ... */
+/* A constant number, made of its bytes; recent ones of the same bits share their value,
+ * so that a number which the text repeats is stored once. VAR_NONE: E_MEM. */
+Var graph_const_number(Graph *g, DType d, const void *bytes);
 /* A copy of the constant c of `from`; all copies share the value. */
 Var graph_share_const(Graph *g, const Graph *from, Var c, bool intern);
 /* A new value for a leaf that has none. */

@@ -44,6 +44,7 @@ struct GraphPriv {
     Map update; /* shared variable -> index into updates, of the first `updated` ones */
     size_t updated;
     bool interning;         /* the tables below cover all nodes */
+    Value **number;         /* graph_const_number: values by hash, or NULL */
     ApplyIndex apply_index; /* Applies without serial */
     Index const_index;      /* numbers of constant leaves */
 };

@@ -10,14 +10,19 @@ typedef struct MarkPlace {
     size_t line, column, at; /* column in characters; `at` in bytes of the text */
 } MarkPlace;
 
+typedef struct YamlLine {
+    uint32_t begin; /* byte */
+    bool ascii;     /* its characters are bytes */
+} YamlLine;
+
 typedef struct YamlReader {
     Session *s;
     Arena *a;
     uint32_t source;
     const char *text;
     size_t len;
-    Vec(uint32_t) line; /* byte where each line begins */
-    MarkPlace last;     /* last result of byte_of */
+    Vec(YamlLine) line;
+    MarkPlace last; /* last result of byte_of */
     Map seen;
     yaml_parser_t parser;
     yaml_event_t event;
@@ -27,16 +32,38 @@ typedef struct YamlReader {
 
 /* ---- positions: libyaml counts characters and lines, spans count bytes ---- */
 
-static void add_lines(YamlReader *y) {
+static bool is_ascii(const char *p, size_t n) {
+    uint64_t seen = 0, word;
+    for (; n >= sizeof word; p += sizeof word, n -= sizeof word) {
+        memcpy(&word, p, sizeof word);
+        seen |= word;
+    }
+    for (; n > 0; n--)
+        seen |= (unsigned char)*p++;
+    return (seen & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* Adds the lines that begin behind YAML's other separators, NEL, LS and PS. */
+static void add_separated_lines(YamlReader *y, size_t begin, size_t end) {
     const unsigned char *p = (const unsigned char *)y->text;
-    vec_push(y->s, &y->line, 0);
-    for (size_t i = 0; i < y->len; i++) {
-        if (p[i] < 0x80 && p[i] != '\n') continue;
+    for (size_t i = begin; i < end; i++) {
+        if (p[i] < 0x80) continue;
         bool next = i > 0 && p[i] == 0x85 && p[i - 1] == 0xC2;
         bool separator =
             i > 1 && (p[i] | 1) == 0xA9 && p[i - 1] == 0x80 && p[i - 2] == 0xE2;
-        if (p[i] == '\n' || next || separator)
-            vec_push(y->s, &y->line, (uint32_t)i + 1);
+        if (next || separator)
+            vec_push(y->s, &y->line, ((YamlLine){(uint32_t)i + 1, false}));
+    }
+}
+
+static void add_lines(YamlReader *y) {
+    const char *stop = y->text;
+    for (size_t begin = 0, end; stop; begin = end + 1) {
+        stop = memchr(y->text + begin, '\n', y->len - begin);
+        end = stop ? (size_t)(stop - y->text) : y->len;
+        bool ascii = is_ascii(y->text + begin, end - begin);
+        vec_push(y->s, &y->line, ((YamlLine){(uint32_t)begin, ascii}));
+        if (!ascii) add_separated_lines(y, begin, end);
     }
 }
 
@@ -49,7 +76,9 @@ static bool within_character(const YamlReader *y, size_t at) {
 static uint32_t byte_of(YamlReader *y, yaml_mark_t m) {
     MarkPlace *p = &y->last;
     if (m.line >= y->line.n) return (uint32_t)y->len;
-    size_t begin = y->line.p[m.line];
+    size_t begin = y->line.p[m.line].begin;
+    if (y->line.p[m.line].ascii && m.column <= y->len - begin)
+        return (uint32_t)(begin + m.column);
     if (m.line != p->line || m.column < p->column / 2)
         *p = (MarkPlace){.line = m.line, .at = begin};
     for (; p->column > m.column && p->at > begin; p->column--)
@@ -124,20 +153,20 @@ static bool fail_bracket(const YamlReader *y, Span at) {
 
 /* The characters that a line begins with, of these. */
 static size_t count_leading(const YamlReader *y, size_t line, const char *of) {
-    size_t at = y->line.p[line], n = 0;
+    size_t at = y->line.p[line].begin, n = 0;
     while (at + n < y->len && y->text[at + n] && strchr(of, y->text[at + n]))
         n++;
     return n;
 }
 
 static bool is_blank_line(const YamlReader *y, size_t line) {
-    size_t at = y->line.p[line] + count_leading(y, line, " \t\r");
+    size_t at = y->line.p[line].begin + count_leading(y, line, " \t\r");
     return at >= y->len || y->text[at] == '\n' || y->text[at] == '#';
 }
 
 /* Is the colon at byte `at` the first one of its line, after a key? */
 static bool ends_key(const YamlReader *y, size_t line, size_t at) {
-    size_t i = y->line.p[line] + count_leading(y, line, " ");
+    size_t i = y->line.p[line].begin + count_leading(y, line, " ");
     while (i < at && ascii_is_word(y->text[i]))
         i++;
     return i == at;
@@ -148,7 +177,7 @@ static bool ends_key(const YamlReader *y, size_t line, size_t at) {
 static bool fail_indentation(YamlReader *y, Span at) {
     size_t line = y->parser.problem_mark.line, above = line;
     if (line >= y->line.n) return false;
-    size_t begin = y->line.p[line], blanks = count_leading(y, line, " ");
+    size_t begin = y->line.p[line].begin, blanks = count_leading(y, line, " ");
     if (begin + blanks < y->len && y->text[begin + blanks] == '\t' &&
         at.begin <= begin + count_leading(y, line, " \t")) {
         at.begin = (uint32_t)(begin + blanks);
@@ -208,7 +237,7 @@ static bool no_extras(YamlReader *y, const yaml_char_t *anchor,
 /* Locates a literal block in the source, line by line after its indentation. */
 static bool locate_block(const YamlReader *y, Doc *d, size_t first_line) {
     if (first_line >= y->line.n) return false;
-    size_t at = y->line.p[first_line];
+    size_t at = y->line.p[first_line].begin;
     Span span = {y->source, (uint32_t)at, (uint32_t)at};
     for (const char *v = d->p, *end = d->p + d->n; v < end;) {
         const char *stop = memchr(v, '\n', (size_t)(end - v));

@@ -59,10 +59,10 @@ static bool put_keyword(Compiler *c, CallArgs *a, Sym name, const Node *n) {
 }
 
 const Op *call_op_of_keywords(Compiler *c, const Op *op, const Ast *e) {
-    const Op *other =
-        op_rare(op)->keywords ? op_named(c->s, op_rare(op)->keywords) : op;
+    if (!op_rare(op)->keywords) return op;
+    const Op *other = op_named(c->s, op_rare(op)->keywords);
     const Signature *own = op_signature(c->s, op), *theirs = op_signature(c->s, other);
-    for (size_t i = e->nkid; other != op && i-- > 0;)
+    for (size_t i = e->nkid; i-- > 0;)
         if (e->kid[i]->kind == AST_KEYWORD &&
             !signature_has_name(own, e->kid[i]->sym) &&
             signature_has_name(theirs, e->kid[i]->sym))

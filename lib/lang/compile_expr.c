@@ -140,8 +140,8 @@ static bool node_from_outputs(Compiler *c, const Op *op, const Var *r, Span at,
                               Node *out) {
     const Graph *g = c->b->g;
     ApplyId a = var_owner(g, r[0]);
-    size_t n = op_signature(c->s, op)->nout;
-    if (a != APPLY_NONE && (op->varies || g->apply[a].op == op)) n = g->apply[a].nout;
+    bool own = a != APPLY_NONE && (op->varies || g->apply[a].op == op);
+    size_t n = own ? g->apply[a].nout : op_signature(c->s, op)->nout;
     if (n == 1) {
         *out = node_var(r[0], at);
         return true;
@@ -338,12 +338,12 @@ static bool compile_leaf(Compiler *c, const Ast *e, DType want, Node *out) {
         *out = node_literal(l, e->at);
         return true;
     }
-    *out = (Node){.kind = NODE_NONE, .at = e->at, .var = VAR_NONE, .sym = e->sym};
     switch ((int)e->kind) {
     case AST_NONE:
+        *out = (Node){.kind = NODE_NONE, .at = e->at, .var = VAR_NONE};
         return true;
     case AST_STRING:
-        out->kind = NODE_STRING;
+        *out = (Node){.kind = NODE_STRING, .at = e->at, .var = VAR_NONE, .sym = e->sym};
         return true;
     case AST_NAME:
         return compile_name(c, e, out);
@@ -363,9 +363,11 @@ static bool compile_leaf(Compiler *c, const Ast *e, DType want, Node *out) {
     case AST_BIND:
         return compile_binding(c, e, out);
     case AST_LAMBDA:
-        out->kind = NODE_FUNCTION;
-        out->lambda = e;
-        out->scope = c->scope;
+        *out = (Node){.kind = NODE_FUNCTION,
+                      .at = e->at,
+                      .var = VAR_NONE,
+                      .lambda = e,
+                      .scope = c->scope};
         return true;
     default:
         return fail_misplaced(c, e);
@@ -444,22 +446,26 @@ static bool is_arithmetic(const Ast *e) {
     return e->kind == AST_BINARY && infix_is_arithmetic(infix_of(e->op, false));
 }
 
+static bool compile_binary(Compiler *c, const Ast *e, DType want, Node *x) {
+    Infix k = infix_of(e->op, false);
+    Node pair[2];
+    pair[0] = *x;
+    return compile(c, e->kid[1], infix_is_arithmetic(k) ? want : DT_NONE, &pair[1]) &&
+           compiler_apply_infix(c, k, e->at, 2, pair, x);
+}
+
 /* One step up a chain: replaces *x by e applied to *x. */
 static bool compile_link(Compiler *c, const Ast *e, DType want, Node *x) {
-    Node left = *x, pair[2];
     if (x->kind == NODE_SHAPE) {
         if (e->kind == AST_INDEX) return compile_shape_index(c, e, x);
-        if (!shape_to_list(c, &left)) return false;
+        if (!shape_to_list(c, x)) return false;
     }
+    if (e->kind == AST_BINARY) return compile_binary(c, e, want, x);
+    Node left = *x;
     switch ((int)e->kind) {
-    case AST_BINARY:
-        pair[0] = left;
-        return compile(c, e->kid[1], is_arithmetic(e) ? want : DT_NONE, &pair[1]) &&
-               compiler_apply_infix(c, infix_of(e->op, false), e->at, 2, pair, x);
     case AST_METHOD:
         return compile_call(c, e, &left, want, x);
     case AST_ATTR:
-        *x = left;
         return compile_attribute(c, e, x);
     case AST_INDEX:
         return compile_index(c, e, &left, x);

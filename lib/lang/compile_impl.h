@@ -87,15 +87,6 @@ void text_compiler_close(Compiler *c);
 bool text_node_var(Compiler *c, const Node *n, Node *out);
 const Op *infix_op(Session *s, Infix k); /* NULL if the catalogue has none */
 
-/* A recent literal of the main graph; equal ones share a constant. */
-enum { RECENT_NUMBERS = 64 };
-typedef struct RecentNumber {
-    const Graph *g; /* NULL: unused */
-    DType dtype;
-    Var var;
-    char bytes[16];
-} RecentNumber;
-
 struct Compiler {
     Session *s;
     Builder *b; /* of the innermost frame */
@@ -117,7 +108,6 @@ struct Compiler {
     const char *filter_what; /* what these constants are for, in messages */
     uint32_t lambdas;
     const char *lambda_name; /* base name of lambdas' functions; NULL: lambda */
-    RecentNumber *recent;    /* in arena; NULL until needed */
     bool noted_all_axes;     /* softmax(x) over all dims: said once */
     int busy;                /* inside a definition or expression, which use tmp */
 };

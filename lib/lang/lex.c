@@ -12,11 +12,12 @@ static inline char char_at(const Lexer *l, size_t i) {
 }
 
 static Tok *push_token(Lexer *l, TokKind kind, const char *begin) {
-    vec_push(l->s, &l->toks,
-             ((Tok){.kind = kind,
-                    .begin = (uint32_t)(begin - l->base),
-                    .end = (uint32_t)(l->p - l->base)}));
-    return &l->toks.p[l->toks.n - 1];
+    vec_reserve(l->s, &l->toks, 1);
+    Tok *t = &l->toks.p[l->toks.n++];
+    t->kind = kind;
+    t->begin = (uint32_t)(begin - l->base);
+    t->end = (uint32_t)(l->p - l->base);
+    return t;
 }
 
 /* Always false: ends the list of tokens. */
@@ -245,7 +246,10 @@ static bool is_augmented(const char *op, char next, char after) {
 /* The longest operator at this point, or NULL. */
 static const char *operator_here(const Lexer *l) {
     unsigned char c = (unsigned char)*l->p;
-    if (memchr("*/<>=.", char_at(l, 1), 6))
+    char next = char_at(l, 1);
+    bool may_be_long = next == '*' || next == '/' || next == '.' ||
+                       (next >= '<' && next <= '>'); /* < = > */
+    if (may_be_long)
         for (const char *const *op = long_operators; *op; op++)
             if (starts_with_text(l, *op)) return *op;
     return c < 128 ? short_operator[c] : NULL;
@@ -254,7 +258,8 @@ static const char *operator_here(const Lexer *l) {
 static bool lex_operator(Lexer *l) {
     const char *begin = l->p, *op = operator_here(l);
     char c = *begin;
-    if (!op || memchr("&|>=", char_at(l, 1), 4))
+    char next = char_at(l, 1);
+    if (!op || next == '&' || next == '|' || next == '>' || next == '=')
         for (const RefusedOperator *r = refused; r->text; r++) {
             if (!starts_with_text(l, r->text)) continue;
             l->p += strlen(r->text);

@@ -20,7 +20,7 @@ typedef enum TokKind {
 /* The code of an operator consists of its characters: '+', OP2('*', '*'). */
 #define OP2(a, b)    ((uint32_t)(a) | (uint32_t)(b) << 8)
 #define OP3(a, b, c) (OP2(a, b) | (uint32_t)(c) << 16)
-typedef struct Tok {
+typedef struct Tok { /* beyond `end`, only what the kind has is set */
     TokKind kind;
     uint32_t begin, end;
     uint32_t code;    /* operators */

@@ -164,12 +164,15 @@ static bool store_int_literal(Session *s, const Literal *l, DType d, bool conver
     return true;
 }
 
-/* The literal's real part rounded to a width; from its text if it has one. */
+/* The literal's real part rounded to a width; from its text if it has one, unless it
+ * was read as float64 already. */
 static double round_literal(Session *s, const Literal *l, FloatWidth w) {
     double v;
     if (l->kind <= K_INT) {
         v = w == FLOAT32 ? (double)(float)l->u : (double)l->u;
         v = l->negative ? -v : v;
+    } else if (w == FLOAT64) {
+        v = l->re;
     } else {
         const Source *src = source_get(s, l->text.source);
         const char *p = src ? src->text + l->text.begin : "";

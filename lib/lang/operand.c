@@ -183,29 +183,12 @@ static bool store_flat_literals(Compiler *c, const Node *n, const ConstForm *for
     return true;
 }
 
-static bool recent_number_const(Compiler *c, const Node *n, DType d, bool convert,
-                                Var *out) {
-    Graph *g = c->b->g;
-    _Alignas(16) char bytes[16] = {0};
-    size_t size = dtype_size(d);
-    Tensor t;
-    if (!literal_store(c->s, &n->lit, d, convert, n->at, bytes)) return false;
-    if (!c->recent) c->recent = NEW_N(c->arena, RECENT_NUMBERS, RecentNumber);
-    RecentNumber *r =
-        &c->recent[hash_bytes(bytes, sizeof bytes, (uint64_t)d) % RECENT_NUMBERS];
-    if (r->g == g && r->dtype == d && memcmp(r->bytes, bytes, sizeof bytes) == 0) {
-        *out = graph_share_const(g, g, r->var, false);
-        return true;
-    }
-    if (!tensor_new(c->s, d, 0, NULL, &t)) return false;
-    memcpy(t.data, bytes, size);
-    *out = graph_const(g, &t, false);
-    tensor_unref(&t);
-    if (g == c->top.b->g) {
-        *r = (RecentNumber){.g = g, .dtype = d, .var = *out};
-        memcpy(r->bytes, bytes, sizeof bytes);
-    }
-    return true;
+static bool number_const(Compiler *c, const Node *n, const ConstForm *form, Var *out) {
+    _Alignas(16) char bytes[16];
+    *out = literal_store(c->s, &n->lit, form->dtype, form->convert, n->at, bytes)
+               ? graph_const_number(c->b->g, form->dtype, bytes)
+               : VAR_NONE;
+    return *out != VAR_NONE;
 }
 
 bool node_const(Compiler *c, const Node *n, const ConstForm *want, Var *out) {
@@ -214,7 +197,7 @@ bool node_const(Compiler *c, const Node *n, const ConstForm *want, Var *out) {
     ConstForm form = *want;
     Tensor t;
     if (!flat && n->kind == NODE_LITERAL && !c->b->intern)
-        return recent_number_const(c, n, form.dtype, form.convert, out);
+        return number_const(c, n, &form, out);
     if (!flat) form.shape = own;
     if (!flat && !list_shape(c, n, &form.ndim, own)) return false;
     if (!tensor_new(c->s, form.dtype, form.ndim, form.shape, &t)) return false;

@@ -159,14 +159,15 @@ bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Va
     const Op *asked = op;
     op = op_for_inputs(b, op, nin, in);
     if (op != asked && !outer) b->asked = asked->name;
-    make_node_open(&m, b->s, b->g, op, nin, in);
-    const Typed *t = typed_find(b->s, op, props, nin, m.type, b->floatX);
+    const Typed *t = typed_find(b->g, op, props, (VarList){nin, in}, b->floatX);
     bool ok = true;
-    if (t)
+    if (t) {
         *out = append_apply(b, op, t->props, (VarList){nin, in}, 1, &t->out);
-    else
+    } else {
+        make_node_open(&m, b->s, b->g, op, nin, in);
         ok = make_node(b, &m, props, in, out);
-    make_node_close(&m);
+        make_node_close(&m);
+    }
     b->asked = outer;
     return ok;
 }
@@ -208,17 +209,15 @@ static bool infer_as_is(Infer *in) {
 size_t op_infer(const Graph *g, const Op *op, const Props *props, VarList in, Span at,
                 const Type *out[OUT_MAX]) {
     MakeNode m;
+    const Typed *t = typed_find(g, op, props, in, DT_FLOAT64);
+    if (t && t->props == props) return *out = t->out, 1;
     make_node_open(&m, g->s, g, op, in.n, in.p);
     m.in.props = props;
     m.in.at = at;
     m.in.floatX = DT_FLOAT64;
     m.in.out = out;
-    const Typed *t = typed_find(g->s, op, props, in.n, m.type, DT_FLOAT64);
-    bool known = t && t->props == props, ok = known || infer_as_is(&m.in);
-    if (known)
-        *out = t->out, m.in.nout = 1;
-    else if (ok)
-        typed_keep(&m.in, props);
+    bool ok = infer_as_is(&m.in);
+    if (ok) typed_keep(&m.in, props);
     make_node_close(&m);
     return ok ? m.in.nout : 0;
 }

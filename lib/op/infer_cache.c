@@ -31,11 +31,14 @@ static bool typed_key(const Op *op, const Props *given, size_t nin,
     return true;
 }
 
-const Typed *typed_find(Session *s, const Op *op, const Props *given, size_t nin,
-                        const Type *const *in, DType floatX) {
+const Typed *typed_find(const Graph *g, const Op *op, const Props *given, VarList in,
+                        DType floatX) {
     Typed key;
-    if (!typed_key(op, given, nin, in, floatX, &key)) return NULL;
-    const Typed *t = typed_slot(s, &key);
+    const Type *type[TYPED_IN];
+    for (size_t i = 0; i < in.n && i < TYPED_IN; i++)
+        type[i] = var_type(g, in.p[i]);
+    if (!typed_key(op, given, in.n, type, floatX, &key)) return NULL;
+    const Typed *t = typed_slot(g->s, &key);
     bool same = t->op == op && t->given == given && t->floatX == floatX;
     for (size_t i = 0; i < TYPED_IN && same; i++)
         same = t->in[i] == key.in[i];

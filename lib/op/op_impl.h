@@ -21,8 +21,8 @@ typedef struct Typed {
     DType floatX;
 } Typed;
 /* NULL: not cached. */
-const Typed *typed_find(Session *s, const Op *op, const Props *given, size_t nin,
-                        const Type *const *in, DType floatX);
+const Typed *typed_find(const Graph *g, const Op *op, const Props *given, VarList in,
+                        DType floatX);
 /* in->props, in->type and in->out describe an Apply whose inputs needed no coercion. */
 void typed_keep(const Infer *in, const Props *given);
 

@@ -26,7 +26,8 @@ DKind dtype_kind(DType d) {
 
 DType dtype_find(const char *p, size_t n) {
     for (int d = 0; d < DT_N; d++)
-        if (strlen(rows[d].name) == n && memcmp(rows[d].name, p, n) == 0)
+        if (n > 0 && rows[d].name[0] == *p && strlen(rows[d].name) == n &&
+            memcmp(rows[d].name, p, n) == 0)
             return (DType)d;
     return DT_NONE;
 }

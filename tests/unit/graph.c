@@ -144,6 +144,32 @@ static void test_merging(void) {
     graph_free(g);
 }
 
+static Var float_number(Graph *g, double v) {
+    return graph_const_number(g, DT_FLOAT64, &v);
+}
+
+static void test_numbers(void) {
+    Graph *g = graph_new(s), *other = graph_new(s);
+    Var a = float_number(g, 2.5), b = float_number(g, 2.5);
+    CHECK(a != b, "each is a leaf of its own");
+    CHECK(var_const(g, a) == var_const(g, b), "with the same value");
+    CHECK(var_const(g, a) != var_const(other, float_number(other, 2.5)));
+    Var zero = float_number(g, 0.0), minus = float_number(g, -0.0);
+    CHECK(var_const(g, zero) != var_const(g, minus));
+    int64_t i = 0;
+    Var whole = graph_const_number(g, DT_INT64, &i);
+    CHECK(var_type(g, whole)->dtype == DT_INT64 &&
+          tensor_i64(var_const(g, whole), 0) == 0);
+    for (int k = 0; k < 1000; k++) { /* more than are remembered */
+        Var v = float_number(g, k);
+        CHECK(*(double *)var_const(g, v)->data == k && var_type(g, v) == f64);
+    }
+    CHECK(*(double *)var_const(g, a)->data == 2.5 &&
+          signbit(*(double *)var_const(g, minus)->data));
+    graph_free(other);
+    graph_free(g);
+}
+
 static void test_walks(void) {
     Arena *a = arena_new(s);
     Graph *g = graph_new(s);
@@ -451,6 +477,7 @@ int main(void) {
     test_names();
     test_names_at_once();
     test_merging();
+    test_numbers();
     test_walks();
     test_copy();
     test_functions();
