@@ -31,8 +31,8 @@ Y
     grun f.yaml x=[1,2,3] -O json >plain
     ok 'grun f.yaml --mode DEBUG x=[1,2,3] -O json | cmp - plain'
     bad 1 InvalidValueError 'f.yaml:7.*log is not finite: 0 nan, 1 inf' 'grun f.yaml --mode DEBUG x=[0,1]'
-    grep -q 'of the fused group fused_1' .err
-    bad 1 InvalidValueError 'f.yaml:7.*log is not finite: 0 nan, 1 inf' 'grun f.yaml --mode DEBUG --exclude fusion x=[0,1]'
+    grep -q 'of the fused group fused_2' .err
+    bad 1 InvalidValueError 'f.yaml:7.*log is not finite: 0 nan, 1 inf' 'grun f.yaml --mode DEBUG --exclude fusion --exclude inline x=[0,1]'
     grep -q 'of the function f$' .err
 }
 
@@ -50,7 +50,7 @@ Y
     ok 'grun g.tlg --mode DEBUG --rules wrong.rules --exclude triple x=[1,1,1]' 'out = [1.0, 1.0, 1.0]'
     # in a function that is called
     printf 'thunkline: 1\ninputs: {x: "float64[n]"}\nfunctions:\n  f:\n    inputs: {u: "float64[k]"}\n    let: |\n      v = sin(u) * 2\n    outputs: [v]\nlet: |\n  y = f(x)\noutputs: [y]\n' >f.yaml
-    bad 1 BadOptimization 'triple' 'grun f.yaml --mode DEBUG --rules wrong.rules x=[1,2,3]'
+    bad 1 BadOptimization 'triple' 'grun f.yaml --mode DEBUG --exclude inline --rules wrong.rules x=[1,2,3]'
     grep -q 'of the function f$' .err
     # the same as a record
     shell 'grun g.tlg --mode DEBUG --rules wrong.rules x=[1,2,3] --errors json'
