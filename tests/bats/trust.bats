@@ -137,6 +137,17 @@ END
     bad 1 E_VERDICT 'the shared variable w is the first value that differs from the trace, by 0.5 of its size' 'grun n.tlg x=2 --steps 3 --against m.trc'
 }
 
+@test "--against: short vectors in rows keep their names" {
+    local scale
+    for scale in 1 1.5; do
+        gload --new -i 'x: float64[n, 3]' -e "unit = x * $scale / sqrt(sum(x ** 2, axis=1))[:, None]" \
+            -e 'out = sum(unit * x[:, [1, 2, 0]], axis=1) + sum(unit, axis=1)' --outputs out -o "$scale.tlg"
+    done
+    ! grewrite 1.tlg -O math | grep unit || false
+    grun 1.tlg 'x=ones((4, 3))' --trace r.trc -o /dev/null
+    bad 1 E_VERDICT 'unit is the first value that differs from the trace' 'grun 1.5.tlg "x=ones((4, 3))" --against r.trc -o /dev/null'
+}
+
 @test "--against: a trace of another graph says where names or shapes part" {
     model
     grun m.yaml 'x=ones((4, 3))' --trace t.trc -o /dev/null
