@@ -160,9 +160,9 @@ functions:
     inputs: {a: "float64[q, 6]"}
     let: r = tanh(a) @ ones((6, 6))
     outputs: [r]
-outputs: {o: f(f(x))}' >g.yaml
-    gprof g.yaml --static --dim n=7 -O json -o told.json
-    gprof g.yaml 'x=ones((7, 6))' -O json -o ran.json
+outputs: {o: f(f(x))}' | grewrite --exclude inline -o g.tlg
+    gprof g.tlg --static --dim n=7 -O json -o told.json
+    gprof g.tlg 'x=ones((7, 6))' -O json -o ran.json
     for f in flops math_calls calls peak_bytes peak_no_reuse_bytes; do
         assert_equal "$f $(total $f ran.json)" "$f $(total $f told.json)"
     done
@@ -533,9 +533,10 @@ let: |
   c = cumsum(f(f(x)))
 outputs: {c: c}
 Y
-    like 'gprof f.yaml --static --dim n=3 -O folded' '^graph;f;elemwise;sin;f: _1 = sin\(x\) 6$' '^graph;f;reduce;running_sum;f: .* 6$' \
+    grewrite --exclude inline f.yaml -o f.tlg
+    like 'gprof f.tlg --static --dim n=3 -O folded' '^graph;f;elemwise;sin;f: _1 = sin\(x\) 6$' '^graph;f;reduce;running_sum;f: .* 6$' \
         '^graph;reduce;running_sum;c = running_sum\(.*\) 3$'
-    ok 'gprof f.yaml --static --dim n=3 --sort calls --by apply -O tsv | cut -f2 | tail -n +2 | tr -d "\n"' 2222111
+    ok 'gprof f.tlg --static --dim n=3 --sort calls --by apply -O tsv | cut -f2 | tail -n +2 | tr -d "\n"' 2222111
     local d
     d=$(for i in $(seq 40); do echo "-e v$i=cumsum(x+$i)"; done)
     gload -i 'x: float64[n]' $d -o m.tlg

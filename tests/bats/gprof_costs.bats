@@ -69,15 +69,16 @@ let: |
 outputs: [dec.h]
 Y
     sed -i 's/dec\.h/dec_h/' m.yaml
-    ok 'gprof m.yaml --static --dim n=100 --by function -O json | jq -c "[.function[] | [.name, .applies]] | sort"' '[["f",3],["the graph itself",5]]'
-    ok 'gprof m.yaml --static --dim n=100 --by prefix -O json | jq -c "[.prefix[] | [.name, .applies]] | sort"' '[["dec",2],["enc",3],["f",3]]'
-    ok 'gprof m.yaml --static --dim n=100 --by line -O json | jq -c "[.line[] | [.name, .applies]] | sort"' '[["m.yaml:11",2],["m.yaml:12",1],["m.yaml:13",2],["m.yaml:7",3]]'
+    grewrite --exclude inline m.yaml -o m.tlg
+    ok 'gprof m.tlg --static --dim n=100 --by function -O json | jq -c "[.function[] | [.name, .applies]] | sort"' '[["f",3],["the graph itself",5]]'
+    ok 'gprof m.tlg --static --dim n=100 --by prefix -O json | jq -c "[.prefix[] | [.name, .applies]] | sort"' '[["dec",2],["enc",3],["f",3]]'
+    ok 'gprof m.tlg --static --dim n=100 --by line -O json | jq -c "[.line[] | [.name, .applies]] | sort"' '[["m.yaml:11",2],["m.yaml:12",1],["m.yaml:13",2],["m.yaml:7",3]]'
     like 'gload m.yaml | gprof --static --dim n=100 --by line' '  line$' '  m.yaml:13$'
     ok 'gload --new -i "x: float64[3]" -e "y = sort(x)" | gprof --static --by line -O tsv | cut -f1 | tail -1' '--expr'
     # every grouping has the same sum
     local by
     for by in class op apply rule function prefix line; do
-        gprof m.yaml --static --dim n=100 --by $by -O json | jq -e --arg by $by '.total.flops == ([.[$by][].flops] | add)'
+        gprof m.tlg --static --dim n=100 --by $by -O json | jq -e --arg by $by '.total.flops == ([.[$by][].flops] | add)'
     done
 }
 

@@ -98,7 +98,7 @@ outputs: [v]
 Y
     gprof f.yaml 'x=ones(1000)' --mode FAST_COMPILE --repeat 1 -O json -o m.json
     jq -e '.at_peak | map(select(.op != "function")) | length == 2 and all(.bytes == 8000) and map(.line) == [10, 11] and (map(.name) == ["u", "_1"])' m.json
-    gprof f.yaml --static --dim n=1000 -O json | jq -e '.at_peak[0] | .name == "f" and .op == "function" and .bytes > 15000 and .line == null'
+    grewrite --exclude inline f.yaml | gprof --static --dim n=1000 -O json | jq -e '.at_peak[0] | .name == "f" and .op == "function" and .bytes > 15000 and .line == null'
     # nothing runs, but the output is a copy
     gload --new -i 'x: float64[3]' -e 'y = x' -o e.tlg
     ok 'gprof e.tlg --static -O json | jq -c ".at_peak"' '[{"name":"x","bytes":24,"op":"leaf","line":null}]'
