@@ -85,6 +85,7 @@ typedef struct JoinPass {
     Arena *a;
     uint32_t *uses;  /* by variable: clients, and one more for a root */
     uint8_t *inside; /* by Apply: a sum that belongs to a larger one */
+    uint8_t *joined; /* by variable: one of `part` */
     Vec(Var) term;
     Vec(Written) part;
 } JoinPass;
@@ -182,6 +183,8 @@ static int list_parts(JoinPass *q, const Type *t) {
         if (n == 0 || q->part.p[i].from >= q->part.p[n - 1].to)
             q->part.p[n++] = q->part.p[i];
     q->part.n = n;
+    for (size_t i = 0; i < n; i++)
+        q->joined[q->part.p[i].v] = n > 1;
     return n < 2 ? -1 : axis;
 }
 
@@ -231,12 +234,6 @@ static Var join_parts(JoinPass *q, const Type *t, int axis) {
     return rewriter_apply(r, join, props_make(r->s, join, 1, &arg), n, in);
 }
 
-static bool is_part(const JoinPass *q, Var v) {
-    for (size_t i = 0; i < q->part.n; i++)
-        if (q->part.p[i].v == v) return true;
-    return false;
-}
-
 /* False: diagnosed. */
 static bool join_sum(JoinPass *q, ApplyId sum) {
     Rewriter *r = q->r;
@@ -250,7 +247,7 @@ static bool join_sum(JoinPass *q, ApplyId sum) {
     Var v = join_parts(q, t, axis);
     for (size_t i = 0; v != VAR_NONE && i < q->term.n; i++) {
         Var pair[2] = {q->term.p[i], v};
-        if (!is_part(q, pair[0]))
+        if (!q->joined[pair[0]])
             v = rewriter_apply(r, op_known(r->s, OP_ADD), NULL, 2, pair);
     }
     rewriter_forget(r, mark);
@@ -265,6 +262,7 @@ bool read_join_pass(Rewriter *r) {
     JoinPass q = {.r = r, .a = a, .uses = NEW_N(a, r->g->nvar + 1, uint32_t)};
     bool ok = true;
     q.inside = NEW_N(a, r->g->napply + 1, uint8_t);
+    q.joined = NEW_N(a, r->g->nvar + 1, uint8_t);
     count_uses(&q);
     for (ApplyId id = r->g->napply; ok && id-- > 0 && !rewriter_limit_reached(r);) {
         const Apply *x = &r->g->apply[id];
