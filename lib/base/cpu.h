@@ -5,12 +5,19 @@
 #ifndef BASE_CPU_H
 #define BASE_CPU_H
 
+#include <stdbool.h>
+
 #if defined(__x86_64__)
 #if __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
 #endif
 #ifdef CPU_FEATURE_ACTIVE
-#define CPU_HAS(NAME) CPU_FEATURE_ACTIVE(NAME)
+#define CPU_HAS(NAME) cpu_has(x86_cpu_##NAME)
+/* glibc's own function shifts a 1 into the sign, which sanitizers report. */
+static inline bool cpu_has(unsigned feature) {
+    const struct cpuid_feature *leaf = __x86_get_cpuid_feature_leaf(feature / 128);
+    return leaf->active_array[feature % 128 / 32] >> feature % 32 & 1;
+}
 #else
 #define CPU_HAS(NAME)         (__builtin_cpu_init(), __builtin_cpu_supports(CPU_NAME_##NAME))
 #define CPU_NAME_AVX2         "avx2"
