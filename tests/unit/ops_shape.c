@@ -155,6 +155,90 @@ static void big_moves(Lab *l) {
         }
 }
 
+/* Rows of a few bytes go block by block, through threads and past the caches; compared
+ * element by element. */
+typedef struct BigJoin {
+    int64_t outer, rows, inner;
+    int n;
+    int64_t size[8]; /* of the parts along the axis, which comes third */
+} BigJoin;
+static const BigJoin big_joins[] = {
+    {1, 3000, 1, 3, {11, 3, 1}},   {1, 2001, 1, 4, {1, 1, 1, 1}},
+    {3, 701, 1, 5, {2, 0, 1, 5, 9}}, {2, 900, 3, 3, {1, 2, 0}},
+    {1, 1500, 5, 2, {4, 40}},      {40, 15, 1, 2, {3, 30}},
+    {1, 900, 7, 2, {1, 20}},       {1, 300000, 1, 8, {1, 1, 1, 1, 1, 1, 1, 1}},
+};
+
+static int64_t wrong_elements(const BigJoin *j, const Tensor *r, const Tensor *part,
+                              int64_t first, int64_t n) {
+    int64_t bad = 0;
+    size_t item = dtype_size(r->dtype);
+    for (int64_t o = 0; o < j->outer; o++)
+        for (int64_t i = 0; i < j->rows; i++)
+            for (int64_t k = 0; k < n; k++)
+                for (int64_t e = 0; e < j->inner; e++) {
+                    const char *got = (const char *)r->data + o * r->stride[0] +
+                                      i * r->stride[1] + (first + k) * r->stride[2] +
+                                      e * r->stride[3];
+                    const char *want = (const char *)part->data + o * part->stride[0] +
+                                       i * part->stride[1] + k * part->stride[2] +
+                                       e * part->stride[3];
+                    bad += memcmp(got, want, item) != 0;
+                }
+    return bad;
+}
+
+static void one_big_join(Lab *l, const BigJoin *j, DType d, int layout) {
+    Var x[8];
+    lab_reset(l);
+    for (int i = 0; i < j->n; i++) {
+        int64_t shape[4] = {j->outer, j->rows, j->size[i], j->inner};
+        x[i] = lab_input(l, lab_filled(l, d, 4, shape, (layout + i) % 3), false);
+    }
+    PropArg axis = {"axis", PROP_INT(2)};
+    const Tensor *r =
+        lab_run(l, lab_apply(l, "concatenate", (size_t)j->n, x, 1, &axis));
+    CHECK(r != NULL);
+    int64_t first = 0, bad = 0;
+    for (int i = 0; r && i < j->n; first += j->size[i++])
+        bad += wrong_elements(j, r, &l->val[x[i]].t, first, j->size[i]);
+    CHECK(r && bad == 0 && r->shape[2] == first, "%s, join %d, layout %d: %lld wrong",
+          dtype_name(d), (int)(j - big_joins), layout, (long long)bad);
+}
+
+static void big_join_tests(Lab *l) {
+    for (size_t i = 0; i < sizeof big_joins / sizeof *big_joins; i++)
+        for (int d = 0; d < DT_N; d++)
+            for (int layout = 0; layout < 3; layout++)
+                if (big_joins[i].rows < 10000 || d == DT_FLOAT64)
+                    one_big_join(l, &big_joins[i], (DType)d, layout);
+}
+
+/* stack, of strided parts, along every axis: what expand_dims and concatenate make. */
+static void big_stacks(Lab *l) {
+    static const int64_t shape[2] = {1100, 3};
+    for (int d = 0; d < DT_N; d++)
+        for (int axis = 0; axis < 3; axis++) {
+            Var x[3], y[3];
+            PropArg at = {"axis", PROP_INT(axis)};
+            int64_t one = axis;
+            PropArg dims = {"axis", PROP_INTS(&one, 1)};
+            lab_reset(l);
+            for (int i = 0; i < 3; i++) {
+                x[i] = lab_input(l, lab_filled(l, (DType)d, 2, shape, i), false);
+                y[i] = lab_apply(l, "expand_dims", 1, &x[i], 1, &dims);
+            }
+            const Tensor *a = lab_run(l, lab_apply(l, "stack", 3, x, 1, &at));
+            CHECK(a && a->ndim == 3);
+            if (!a) return;
+            Tensor stacked = *a;
+            const Tensor *b = lab_run(l, lab_apply(l, "concatenate", 3, y, 1, &at));
+            CHECK(b && tensor_same_shape(&stacked, b) &&
+                      memcmp(stacked.data, b->data, (size_t)tensor_bytes(b)) == 0,
+                  "%s, axis %d", dtype_name((DType)d), axis);
+        }
+}
+
 static void joins(Lab *l) {
     static const int64_t a[2] = {2, 3}, b[2] = {2, 1};
     for (int layout = 0; layout < 3; layout++) {
@@ -418,6 +502,8 @@ int main(void) {
     big_moves(&l);
     narrow(&l);
     joins(&l);
+    big_join_tests(&l);
+    big_stacks(&l);
     types(&l);
     creation(&l);
     order(&l);

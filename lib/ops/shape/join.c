@@ -65,6 +65,20 @@ static bool concatenate_type(Infer *in) {
     return infer_out_tensor(in, 0, x->dtype, x->ndim, dim);
 }
 
+/* Writes the parts, which have the dims of the result, one after the other along the
+ * axis. */
+static void join_parts(Call *c, const Tensor *out, int axis, const Tensor *part) {
+    size_t item = dtype_size(out->dtype);
+    char *at = out->data;
+    if (join_by_rows(move_pool(c), c->s, out, axis, c->nin, part)) return;
+    for (size_t i = 0; i < c->nin; i++) {
+        if (tensor_size(&part[i]))
+            move_strided(move_pool(c), item, out->ndim, part[i].shape, at, out->stride,
+                         part[i].data, part[i].stride);
+        at += part[i].shape[axis] * out->stride[axis];
+    }
+}
+
 static bool concatenate_perform(Call *c) {
     const Tensor *x = call_in(c, 0);
     int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x->ndim),
@@ -84,15 +98,11 @@ static bool concatenate_perform(Call *c) {
     }
     Tensor *out = call_out(c, 0, ndim, shape);
     if (!out) return false;
-    Tensor part = *out;
-    for (size_t i = 0; i < c->nin; i++) {
-        const Tensor *t = call_in(c, i);
-        part.shape[axis] = t->shape[axis];
-        if (tensor_size(t))
-            move_strided(move_pool(c), dtype_size(t->dtype), ndim, t->shape, part.data,
-                         part.stride, t->data, t->stride);
-        part.data = move_at(&part, t->shape[axis] * part.stride[axis]);
-    }
+    Tensor *part = mem_alloc(c->s, c->nin * sizeof *part);
+    for (size_t i = 0; i < c->nin; i++)
+        part[i] = *call_in(c, i);
+    join_parts(c, out, axis, part);
+    mem_free(part);
     return true;
 }
 
@@ -156,11 +166,23 @@ static bool stack_fails(const Graph *g, ApplyId a) {
     return !known;
 }
 
+/* The same elements with a dim of size 1. */
+static Tensor with_axis(const Tensor *t, int axis) {
+    Tensor v = *t;
+    for (int k = v.ndim++; k > axis; k--) {
+        v.shape[k] = t->shape[k - 1];
+        v.stride[k] = t->stride[k - 1];
+    }
+    v.shape[axis] = 1;
+    v.stride[axis] = (int64_t)dtype_size(t->dtype);
+    return v;
+}
+
 static bool stack_perform(Call *c) {
     const Tensor *x = call_in(c, 0);
     int ndim = x->ndim,
         axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), ndim + 1);
-    int64_t shape[MAX_NDIM], to[MAX_NDIM];
+    int64_t shape[MAX_NDIM];
     for (int k = 0, i = 0; k <= ndim; k++)
         shape[k] = k == axis ? (int64_t)c->nin : x->shape[i++];
     for (size_t i = 1; i < c->nin; i++)
@@ -169,18 +191,11 @@ static bool stack_perform(Call *c) {
                              "tensor %zu has a different shape than the first", i);
     Tensor *out = call_out(c, 0, ndim + 1, shape);
     if (!out) return false;
-    size_t item = dtype_size(out->dtype);
-    for (int k = 0, i = 0; k <= ndim; k++)
-        if (k != axis) to[i++] = out->stride[k];
-    char *at = out->data;
-    for (size_t i = 0; i < c->nin; i++, at += out->stride[axis]) {
-        const Tensor *t = call_in(c, i);
-        if (ndim == 0)
-            memcpy(at, t->data, item);
-        else
-            move_strided(move_pool(c), item, ndim, t->shape, at, to, t->data,
-                         t->stride);
-    }
+    Tensor *part = mem_alloc(c->s, c->nin * sizeof *part);
+    for (size_t i = 0; i < c->nin; i++)
+        part[i] = with_axis(call_in(c, i), axis);
+    join_parts(c, out, axis, part);
+    mem_free(part);
     return true;
 }
 

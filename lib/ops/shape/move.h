@@ -15,6 +15,11 @@ void move_strided(Pool *pool, size_t item, int ndim, const int64_t *shape, char 
 void move_tensor(Pool *pool, const Tensor *dst, const Tensor *src);
 /* Writes n contiguous copies of one element. */
 void move_fill(Pool *pool, size_t item, int64_t n, void *dst, const void *value);
+/* Writes the parts, which have the dims of `out` but along axis, one after the other
+ * along it, where rows of a few bytes make that worth blocks of rows (join_rows.c).
+ * False: they don't, and nothing is done. */
+bool join_by_rows(Pool *pool, Session *s, const Tensor *out, int axis, size_t n,
+                  const Tensor *part);
 /* Row-major strides of a shape. */
 void move_strides(size_t item, int ndim, const int64_t *shape, int64_t *stride);
 /* x itself if contiguous, else a contiguous copy in the memory at `mem`
