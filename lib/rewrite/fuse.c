@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { MOST_OPS = 64, SHAPE_VECTOR = 64 };
+enum { MOST_OPS = 512, MOST_NUMBERS = 64, SHAPE_VECTOR = 64 };
 #define NONE UINT32_MAX
 
 /* ---- shapes ---- */
@@ -352,8 +352,8 @@ static void join_numbers(Fuse *f, const FuseGroups *groups, uint32_t k, ApplyId 
                          uint32_t *n) {
     const ApplyId *member = groups->member + groups->first[k];
     uint32_t more = groups->first[k + 1] - groups->first[k];
-    if (more > MOST_OPS) more = MOST_OPS;
-    if (*n && *n + more <= MOST_OPS) {
+    if (more > MOST_NUMBERS) more = MOST_NUMBERS;
+    if (*n && *n + more <= MOST_NUMBERS) {
         memcpy(joined + *n, member, more * sizeof *joined);
         if (chunk_fits(f, joined, *n + more)) {
             unite_sets(f, joined[0], member[0]);
@@ -369,7 +369,7 @@ static void join_numbers(Fuse *f, const FuseGroups *groups, uint32_t k, ApplyId 
  * of one rank never depend on each other. */
 static void unite_numbers(Fuse *f, const FuseGroups *groups) {
     Map of = MAP(f->g->s);
-    ApplyId *joined = NEW_N(f->a, ((size_t)groups->n + 1) * MOST_OPS, ApplyId);
+    ApplyId *joined = NEW_N(f->a, ((size_t)groups->n + 1) * MOST_NUMBERS, ApplyId);
     uint32_t *n = NEW_N(f->a, (size_t)groups->n + 1, uint32_t);
     for (uint32_t k = 0; k < groups->n; k++) {
         ApplyId id = groups->member[groups->first[k]];
@@ -377,7 +377,7 @@ static void unite_numbers(Fuse *f, const FuseGroups *groups) {
         uint64_t at = k;
         if (var_type(f->g, f->g->apply[id].out)->ndim > 0) continue;
         if (!map_get(&of, key, &at)) map_put(&of, key, at);
-        join_numbers(f, groups, k, joined + at * MOST_OPS, &n[at]);
+        join_numbers(f, groups, k, joined + at * MOST_NUMBERS, &n[at]);
     }
     map_free(&of);
 }
@@ -431,11 +431,41 @@ static void close_chunk(Fuse *f, const Chunk *c) {
         f->extra[c->all[i]] = 0;
 }
 
+/* Adds a member to the chunk: how many inputs and outputs there are then. */
+static void count_member(Fuse *f, ApplyId id, uint32_t *nin, uint32_t *nout) {
+    const Apply *a = &f->g->apply[id];
+    for (size_t i = 0; i < a->nin; i++) {
+        Var v = apply_in(f->g, id)[i];
+        ApplyId maker = var_owner(f->g, v);
+        if (maker != APPLY_NONE && f->mark[maker] == f->chunk) {
+            *nout -= --f->outside[v] == 0;
+        } else if (f->seen[v] != f->chunk && !fuse_is_constant(f, v)) {
+            f->seen[v] = f->chunk;
+            ++*nin;
+        }
+    }
+    f->mark[id] = f->chunk;
+    f->outside[a->out] =
+        f->clients.first[a->out + 1] - f->clients.first[a->out] + f->root[a->out];
+    *nout += f->outside[a->out] > 0;
+}
+
+/* How many of the first members fit in one function. A value that is an output may
+ * become an inner one with a later member, so there may be too many for a while. */
+static uint32_t largest_chunk(Fuse *f, const ApplyId *member, uint32_t n) {
+    uint32_t nin = 0, nout = 0, best = 1;
+    f->chunk++;
+    for (uint32_t i = 0; i < n; i++) {
+        count_member(f, member[i], &nin, &nout);
+        if (nin > MOST_INPUTS || nout > 2 * MOST_OUTPUTS) break;
+        if (nout < MOST_OUTPUTS) best = i + 1;
+    }
+    return best;
+}
+
 /* As large a chunk of the first members as the limits allow: returns how many. */
 static uint32_t take_chunk(Fuse *f, Chunk *c, const ApplyId *member, uint32_t n) {
-    uint32_t k = n < MOST_OPS ? n : MOST_OPS;
-    while (!f->any_again && k > 1 && !chunk_fits(f, member, k))
-        k = k * 3 / 4;
+    uint32_t k = largest_chunk(f, member, n < MOST_OPS ? n : MOST_OPS);
     open_chunk(f, c, member, k);
     while (f->any_again && k > 1 && !chunk_fits(f, c->all, c->n)) {
         close_chunk(f, c);
@@ -502,6 +532,7 @@ static void fuse_open(Fuse *f, Rewriter *r) {
     f->set = NEW_N(f->a, g->napply, uint32_t);
     f->mark = NEW_N(f->a, g->napply, uint32_t);
     f->seen = NEW_N(f->a, g->nvar, uint32_t);
+    f->outside = NEW_N(f->a, g->nvar, uint32_t);
     f->inner = NEW_N(f->a, g->nvar, Var);
     for (Var v = 0; v < g->nvar; v++)
         if (var_owner(g, v) == APPLY_NONE) f->shape[v] = shape_number(f, v);

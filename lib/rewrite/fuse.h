@@ -5,7 +5,10 @@
 
 #include "rewrite/rewrite_impl.h"
 
-enum { MOST_INPUTS = 16, MOST_OUTPUTS = 8 };
+/* What one function may have. The machine runs it block by block, and keeps what is
+ * computed in between in registers of a block each: these limits keep a block of all
+ * operands in the second cache. */
+enum { MOST_INPUTS = 48, MOST_OUTPUTS = 48 };
 
 /* A function that was made, and what it computes. */
 typedef struct FusedFunction {
@@ -34,6 +37,7 @@ typedef struct Fuse {
     uint32_t *set;   /* by Apply: union-find of groups */
     uint32_t *mark;  /* by Apply: 1 + the number of its chunk */
     uint32_t *seen;  /* by variable: the chunk whose inputs include it */
+    uint32_t *outside; /* by variable of the chunk: how often it is read elsewhere */
     Var *inner;      /* by variable: its counterpart in the function being built */
     uint32_t chunk;
     Vec(FusedFunction) made;

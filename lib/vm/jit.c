@@ -68,6 +68,8 @@ typedef struct Coder {
     Arena *tmp;
     uint32_t *last;       /* by value: the last op that reads it, NONE */
     uint32_t *here;       /* by value: the last one in the run */
+    uint32_t *made;       /* by value: the run whose ops make it */
+    uint32_t nrun;        /* numbers the runs that were tried */
     int8_t *reg;          /* by value, -1 */
     const Coded **coded;  /* by op, NULL */
     unsigned free, fixed; /* sets of vector registers; fixed: of constants, sums */
@@ -109,6 +111,7 @@ static void program_open(Coder *c, BlockProgram *b) {
     c->b = b;
     c->last = NEW_N(c->tmp, b->nvalue, uint32_t);
     c->here = NEW_N(c->tmp, b->nvalue, uint32_t);
+    c->made = NEW_N(c->tmp, b->nvalue, uint32_t);
     c->reg = NEW_N(c->tmp, b->nvalue, int8_t);
     c->coded = NEW_N(c->tmp, b->nop, const Coded *);
     memset(c->last, 0xFF, b->nvalue * sizeof *c->last);
@@ -193,6 +196,7 @@ static bool leaves_run(const Coder *c, const Run *r, uint32_t slot, uint32_t val
 static bool take_operands(Coder *c, Run *r) {
     const BlockProgram *b = c->b;
     r->in.n = r->out.n = 0;
+    c->nrun++;
     for (uint32_t k = r->from; k < r->to; k++)
         for (uint32_t i = 0; i <= b->op[k].nin; i++)
             c->here[b->value[b->op[k].arg + i]] = NONE;
@@ -200,15 +204,13 @@ static bool take_operands(Coder *c, Run *r) {
         const BlockOp *op = &b->op[k];
         for (uint32_t i = 0; i < op->nin; i++) {
             uint32_t slot = b->slot[op->arg + i], v = b->value[op->arg + i];
-            bool made = false;
-            for (uint32_t q = r->from; q < k && !made; q++)
-                made = b->value[b->op[q].arg + b->op[q].nin] == v;
             c->here[v] = k;
-            if (!made && c->reg[v] < 0 &&
+            if (c->made[v] != c->nrun && c->reg[v] < 0 &&
                 !add_operand(&r->in, slot, v, ASM_POINTERS - r->out.n))
                 return false;
         }
         uint32_t slot = b->slot[op->arg + op->nin], v = b->value[op->arg + op->nin];
+        c->made[v] = c->nrun;
         if (leaves_run(c, r, slot, v) &&
             !add_operand(&r->out, slot, v, ASM_POINTERS - r->in.n))
             return false;

@@ -483,7 +483,7 @@ static inline void block_outputs(Machine *m, const Ins *in, const Prep *p) {
 /* The same for a program with a reduction, whose kernel gets the Call and requests the
  * elements piece by piece. */
 bool block_run_reduction(Machine *m, uint32_t step, const Prep *p, Call *c);
-enum { WORKER_BYTES = 128, QUICK_SLOTS = 48 };
+enum { WORKER_BYTES = 128, QUICK_SLOTS = 128 };
 /* Decides whether block_quick can run it, and prepares p for that. */
 void block_settle_quick(const BlockProgram *b, Prep *p);
 /* Runs a quick step. False: its operands are not those it was prepared for. */

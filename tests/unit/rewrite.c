@@ -576,7 +576,7 @@ static void test_deep(void) {
     RewriteResult r;
     Graph *h = rewrite_run(g, &(RewriteOptions){0}, &r);
     CHECK(h != NULL, "%s", first_error());
-    CHECK(h && h->napply == (6667 + 63) / 64, "%u", h ? h->napply : 0);
+    CHECK(h && h->napply == (6667 + 511) / 512, "%u", h ? h->napply : 0);
     graph_free(h);
     graph_free(g);
 }
