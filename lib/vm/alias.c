@@ -6,6 +6,8 @@
  * the op allows it, no other operand of the instruction may view that storage, and
  * their types prove the sizes equal. Inputs of the graph, constants, views and values
  * that are outputs are never taken over.
+ *   - The result of a concatenate may extend the storage of its first part, which is
+ * then not copied.
  *   - The new value of a shared variable may overwrite the old one under the same
  * conditions: all readers of the old value and of its views have run, and no output is
  * one. An instruction that only computes a new value is moved to the end if that lets
@@ -304,6 +306,62 @@ static bool share_with_branch(const Plan *p, Sharing *h, uint32_t me) {
     return false;
 }
 
+/* ---- a part written where it ends up ---- */
+/* Does the result begin with all of input 0? */
+static bool begins_with_input(const Plan *p, const Ins *in) {
+    const Apply *a = &p->g->apply[in->apply];
+    if (in->kind != PLAN_PERFORM || in->thunk || in->nout != 1 ||
+        !(op_is(p->s, a->op, OP_CONCATENATE) || op_is(p->s, a->op, OP_STACK)))
+        return false;
+    int64_t axis = op_prop(p->s, a->op, a->props, "axis")->i;
+    return axis == 0 || axis == -var_type(p->g, a->out)->ndim;
+}
+
+/* The cell whose elements, all of them in order, are those of `cell`; NONE: a view that
+ * may be another one. */
+static uint32_t whole_of(const Plan *p, const Sharing *h, uint32_t cell) {
+    while (h->cell[cell].how == PLAN_VIEW) {
+        const Ins *in = &p->ins[h->cell[cell].born];
+        const Op *op = p->g->apply[in->apply].op;
+        if (in->kind != PLAN_PERFORM ||
+            !(op_is(p->s, op, OP_RESHAPE) || op_is(p->s, op, OP_EXPAND_DIMS) ||
+              op_is(p->s, op, OP_SQUEEZE)))
+            return NONE;
+        cell = h->cell[cell].of;
+    }
+    return cell;
+}
+
+/* Elements, where every dim that isn't known is as large as another. */
+static double typical_size(const Type *t) {
+    enum { TYPICAL = 1000 };
+    double n = 1;
+    for (int k = 0; k < t->ndim; k++)
+        n *= dim_is_known(t->dim[k]) ? (double)t->dim[k] : TYPICAL;
+    return n;
+}
+
+/* The first of several parts is computed where it ends up, so that it needn't be
+ * copied, if it is most of the whole: a small part would take all that room early. */
+static bool extend_first(const Plan *p, Sharing *h, uint32_t i) {
+    const Ins *in = &p->ins[i];
+    if (p->lazy || in->nin < 2 || !begins_with_input(p, in)) return false;
+    uint32_t me = p->arg[in->arg + in->nin], c = whole_of(p, h, p->arg[in->arg]);
+    if (c == NONE || c < p->nleaf || h->cell[c].dies != i ||
+        h->cell[c].flags & (CELL_BOXED | CELL_FROM_COPY))
+        return false;
+    uint32_t s = h->cell[c].store;
+    if (h->store.p[s].cls != STORE_POOL ||
+        2 * typical_size(h->cell[c].type) < typical_size(h->cell[me].type))
+        return false;
+    h->cell[me].how = PLAN_INPLACE;
+    h->cell[me].of = c;
+    h->cell[me].store = s;
+    h->cell[me].flags |= CELL_EXTENDS;
+    if (h->store.p[s].dies < h->cell[me].dies) h->store.p[s].dies = h->cell[me].dies;
+    return true;
+}
+
 static void give_storage(const Plan *p, Sharing *h, bool inplace) {
     for (uint32_t i = 0; i < p->nins; i++)
         for (uint32_t j = 0; j < p->ins[i].nout; j++) {
@@ -314,7 +372,8 @@ static void give_storage(const Plan *p, Sharing *h, bool inplace) {
                 h->cell[c].store = add_store(p, h, STORE_LAZY, c);
             else if (h->cell[c].store == NONE &&
                      !(inplace && share_with_branch(p, h, c)) &&
-                     !(inplace && overwrite_dying(p, h, i, j)))
+                     !(inplace && overwrite_dying(p, h, i, j)) &&
+                     !(inplace && extend_first(p, h, i)))
                 h->cell[c].store = add_store(p, h, STORE_POOL, c);
         }
 }

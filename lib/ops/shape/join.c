@@ -65,6 +65,14 @@ static bool concatenate_type(Infer *in) {
     return infer_out_tensor(in, 0, x->dtype, x->ndim, dim);
 }
 
+/* Is the part the elements of `out` from `at` on? */
+static bool is_there(const Tensor *out, const char *at, const Tensor *part) {
+    bool there = part->data == at;
+    for (int k = 0; there && k < part->ndim; k++)
+        there = part->shape[k] == 1 || part->stride[k] == out->stride[k];
+    return there;
+}
+
 /* Writes the parts, which have the dims of the result, one after the other along the
  * axis. */
 static void join_parts(Call *c, const Tensor *out, int axis, const Tensor *part) {
@@ -72,7 +80,7 @@ static void join_parts(Call *c, const Tensor *out, int axis, const Tensor *part)
     char *at = out->data;
     if (join_by_rows(move_pool(c), c->s, out, axis, c->nin, part)) return;
     for (size_t i = 0; i < c->nin; i++) {
-        if (tensor_size(&part[i]))
+        if (tensor_size(&part[i]) && !is_there(out, at, &part[i]))
             move_strided(move_pool(c), item, out->ndim, part[i].shape, at, out->stride,
                          part[i].data, part[i].stride);
         at += part[i].shape[axis] * out->stride[axis];
