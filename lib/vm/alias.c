@@ -386,16 +386,55 @@ static void take_shared(const Plan *p, Sharing *h, uint32_t cell, uint32_t share
     h->store.p[s].shared = shared;
 }
 
+/* The output of its instruction that a cell is. */
+static uint32_t output_number(const Plan *p, const Ins *in, uint32_t cell) {
+    uint32_t out = 0;
+    while (p->arg[in->arg + in->nin + out] != cell)
+        out++;
+    return out;
+}
+
 /* Does a destroyer compute the new value from the old one? */
 static bool destroys_shared(const Plan *p, const Sharing *h, uint32_t cell,
                             uint32_t old) {
     if (!(h->cell[old].flags & CELL_DESTROYED) || h->cell[cell].root != old)
         return false;
     const Ins *in = &p->ins[h->cell[cell].born];
-    uint32_t out = 0;
-    while (p->arg[in->arg + in->nin + out] != cell)
-        out++;
-    return ins_destroys(p, in, out) >= 0;
+    return ins_destroys(p, in, output_number(p, in, cell)) >= 0;
+}
+
+/* The input that the cell may overwrite: the old value of its variable, if it is one,
+ * else a result. NONE: none. */
+static uint32_t overwritable_input(const Plan *p, const Sharing *h, uint32_t cell,
+                                   uint32_t old) {
+    uint32_t i = h->cell[cell].born, found = NONE;
+    const Ins *in = &p->ins[i];
+    uint32_t out = output_number(p, in, cell);
+    for (uint32_t k = 0; k < in->nin; k++) {
+        uint32_t c = p->arg[in->arg + k];
+        if ((c != old && c < p->nleaf) || !may_overwrite(p, h, i, out, k)) continue;
+        if (c == old) return old;
+        if (found == NONE) found = c;
+    }
+    return found;
+}
+
+/* Is the new value computed from the old one by steps each of which may overwrite what
+ * the one before made, as when several parts of it are set one after the other? Then
+ * all of them work in the variable's storage. */
+static void overwrite_by_steps(const Plan *p, Sharing *h, const Result *r) {
+    uint32_t old = p->shared[r->shared], c = r->cell, next;
+    for (next = c; next != old; next = overwritable_input(p, h, next, old))
+        if (next == NONE || h->cell[next].how == PLAN_VIEW ||
+            h->cell[next].store != NONE)
+            return;
+    take_shared(p, h, c, r->shared);
+    for (; (next = overwritable_input(p, h, c, old)) != old; c = next) {
+        h->cell[c].of = next;
+        h->cell[next].how = PLAN_INPLACE;
+        h->cell[next].of = old;
+        h->cell[next].store = h->cell[c].store;
+    }
 }
 
 /* Takes precedence over the general rule: new values overwrite old ones. */
@@ -403,23 +442,10 @@ static void overwrite_shared(const Plan *p, Sharing *h) {
     for (uint32_t u = 0; u < p->nupdate; u++) {
         Result *r = &h->update[u];
         uint32_t old = p->shared[r->shared], c = r->cell;
-        if (c >= p->nleaf && destroys_shared(p, h, c, old)) {
+        if (c >= p->nleaf && destroys_shared(p, h, c, old))
             take_shared(p, h, c, r->shared);
-            continue;
-        }
-        if (c < p->nleaf || h->cell[c].how == PLAN_VIEW || h->cell[c].store != NONE ||
-            p->o.keep_shared)
-            continue;
-        uint32_t i = h->cell[c].born;
-        const Ins *in = &p->ins[i];
-        uint32_t out = 0;
-        while (p->arg[in->arg + in->nin + out] != c)
-            out++;
-        for (uint32_t k = 0; k < in->nin; k++) {
-            if (p->arg[in->arg + k] != old || !may_overwrite(p, h, i, out, k)) continue;
-            take_shared(p, h, c, r->shared);
-            break;
-        }
+        else if (c >= p->nleaf && !p->o.keep_shared)
+            overwrite_by_steps(p, h, r);
     }
 }
 

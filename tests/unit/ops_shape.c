@@ -163,10 +163,10 @@ typedef struct BigJoin {
     int64_t size[8]; /* of the parts along the axis, which comes third */
 } BigJoin;
 static const BigJoin big_joins[] = {
-    {1, 3000, 1, 3, {11, 3, 1}},   {1, 2001, 1, 4, {1, 1, 1, 1}},
+    {1, 3000, 1, 3, {11, 3, 1}},     {1, 2001, 1, 4, {1, 1, 1, 1}},
     {3, 701, 1, 5, {2, 0, 1, 5, 9}}, {2, 900, 3, 3, {1, 2, 0}},
-    {1, 1500, 5, 2, {4, 40}},      {40, 15, 1, 2, {3, 30}},
-    {1, 900, 7, 2, {1, 20}},       {1, 300000, 1, 8, {1, 1, 1, 1, 1, 1, 1, 1}},
+    {1, 1500, 5, 2, {4, 40}},        {40, 15, 1, 2, {3, 30}},
+    {1, 900, 7, 2, {1, 20}},         {1, 300000, 1, 8, {1, 1, 1, 1, 1, 1, 1, 1}},
 };
 
 static int64_t wrong_elements(const BigJoin *j, const Tensor *r, const Tensor *part,

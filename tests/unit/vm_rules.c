@@ -119,6 +119,60 @@ static void test_swap_lists(Session *s) {
     graph_free(g);
 }
 
+/* W <- tanh(W - x) * y: every step works in W's storage, unless something needs W, or
+ * what a step made, for longer. */
+static void try_steps(Session *s, int needed, uint32_t in_place) {
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    const Type *t = f64(s, DIM_NAMED(sym(s, "n")));
+    Var x = graph_input(g, sym(s, "x"), t), y = graph_input(g, sym(s, "y"), t),
+        w = graph_shared(g, sym(s, "W"), t);
+    Var minus = ap(&b, "subtract", 2, (Var[]){w, x}),
+        curved = ap(&b, "tanh", 1, &minus),
+        times = ap(&b, "multiply", 2, (Var[]){curved, y}),
+        old[] = {w, minus, curved, times};
+    add_update(g, w, times);
+    if (needed >= 0) add_output(g, "out", old[needed]);
+    Plan *p = plan_new(g, &(PlanOptions){0});
+    uint32_t over = 0;
+    for (size_t i = 0; i < plan_vars(p); i++)
+        over += plan_var(p, i).how == PLAN_INPLACE &&
+                plan_var(p, i).store == plan_var(p, plan_vars(p) - 1).store;
+    CHECK(over == in_place, "%d: %u", needed, over);
+    Machine *m = vm_new(p);
+    double value[3] = {.1, .2, .3}, dx[3] = {.5, -.5, 1}, dy[3] = {2, 3, -1}, before[3];
+    Value v = vec(s, 3, value), a = vec(s, 3, dx), c = vec(s, 3, dy);
+    vm_set_shared(m, 0, &v);
+    vm_set_input(m, 0, &a);
+    vm_set_input(m, 1, &c);
+    for (int i = 0; i < 3; i++) {
+        const void *data = vm_shared(m, 0)->t.data;
+        CHECK(vm_run(m));
+        CHECK(i == 0 || in_place < 3 || vm_shared(m, 0)->t.data == data);
+        for (int k = 0; k < 3; k++) {
+            before[k] = value[k];
+            double d = value[k] - dx[k],
+                   th = tensor_f64(&vm_shared(m, 0)->t, k) / dy[k];
+            CHECK(fabs(th - tanh(d)) < 1e-15);
+            value[k] = tensor_f64(&vm_shared(m, 0)->t, k);
+            if (needed == 0) CHECK(tensor_f64(&vm_output(m, 0)->t, k) == before[k]);
+            if (needed == 1) CHECK(tensor_f64(&vm_output(m, 0)->t, k) == d);
+            if (needed == 3) CHECK(tensor_f64(&vm_output(m, 0)->t, k) == value[k]);
+        }
+    }
+    CHECK(tensor_f64(&v.t, 2) == .3);
+    value_unref(&v), value_unref(&a), value_unref(&c);
+    vm_free(m);
+    plan_free(p);
+    graph_free(g);
+}
+
+static void test_update_by_steps(Session *s) {
+    try_steps(s, -1, 3);
+    for (int needed = 0; needed < 4; needed++)
+        try_steps(s, needed, (uint32_t[]){2, 1, 0, 3}[needed]);
+}
+
 /* W <- W - x may overwrite W although a reader of W stands behind it in the graph; the
  * caller's array stays. */
 static void test_update_in_place(Session *s) {
@@ -413,6 +467,7 @@ int main(void) {
     test_swap(s);
     test_swap_lists(s);
     test_update_in_place(s);
+    test_update_by_steps(s);
     test_dims(s);
     test_errors(s);
     test_limit(s);

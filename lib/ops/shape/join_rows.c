@@ -71,8 +71,8 @@ static void copy_runs(int64_t rows, char *restrict d, int64_t ds,
 
 /* ---- a block ---- */
 /* Elements whose inner dims are not contiguous. */
-static void copy_scattered(const JoinRows *j, const RowsOfPart *p, int64_t rows, char *d,
-                           const char *s) {
+static void copy_scattered(const JoinRows *j, const RowsOfPart *p, int64_t rows,
+                           char *d, const char *s) {
     const Tensor *t = p->t;
     int ndim = t->ndim - j->axis + 1;
     int64_t shape[MAX_NDIM], to[MAX_NDIM], from[MAX_NDIM];
