@@ -625,3 +625,52 @@ numpys(N, "multi_dot([{a}, {b}])", lambda *m: np.linalg.multi_dot(m), A, B, name
 numpys(N, "multi_dot([{a}, {b}, {c}, {d}])", lambda *m: np.linalg.multi_dot(m), A[0], B, C, D[:, 0], names="abcd")
 numpys(N, "multi_dot({a}, {b})", lambda *m: np.linalg.multi_dot(m), A[0], B[:, 0], names="abcd")
 numpys(N, "multi_dot({a}, {b}, {c})", lambda *m: np.linalg.multi_dot(m), np.zeros((0, 2)), B, C, names="abcd")
+
+
+# ---- nn/attention ----
+N = "nn/attention"
+R = np.random.default_rng(20)
+
+
+def sdpa(q, k, v, mask=None, causal=False, scale=None):
+    score = torch.einsum("...id,...jd->...ij", q, k) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if mask is not None:
+        score = score.masked_fill(~mask, -inf)
+    if causal:
+        n, m = score.shape[-2:]
+        score = score.masked_fill(~torch.ones(n, m, dtype=torch.bool).tril(m - n), -inf)
+    return torch.einsum("...ij,...je->...ie", torch.softmax(score, -1), v)
+
+
+def turned(x, place, base=1e4, halves=False):
+    half = x.shape[-1] // 2
+    angle = place[..., None] * base ** (-torch.arange(half, dtype=torch.float64) / half)
+    pairs = torch.complex(*((x[..., :half], x[..., half:]) if halves else (x[..., ::2], x[..., 1::2])))
+    r = torch.view_as_real(pairs * torch.polar(torch.ones_like(angle), angle))
+    return torch.cat([r[..., 0], r[..., 1]], -1) if halves else r.flatten(-2)
+
+
+some = lambda *shape: R.normal(0, 1, shape).round(3)
+q, k, v = some(2, 3, 4), some(2, 5, 4), some(2, 5, 2)
+both(N, "attention({x}, {y}, {z})", sdpa, q, k, v, grad=True)
+both(N, "attention({x}, {y}, {z}, causal=True)", lambda q, k, v: sdpa(q, k, v, causal=True), q, k, v, grad=True)
+both(N, "attention({x}, {y}, {z}, scale=0.25)", lambda q, k, v: sdpa(q, k, v, scale=0.25), q, k, v)
+both(N, "attention({x}, {y}, {z})", sdpa, q[0], k[0], v[0])
+both(N, "attention({x}, {y}, {z}, causal=True)", lambda q, k, v: sdpa(q, k, v, causal=True), q[:, None], k[None, :, ::-1], v[0])
+both(N, "attention({x}, {y}, {z})", sdpa, 1e3 * q, k, v)
+both(N, "attention({x}, {y}, {z})", sdpa, np.zeros((2, 0, 4)), k, v)
+both(N, "attention({x}.T[::2, ::-1], {y}[..., :3], {z})", lambda x, k, v: sdpa(torch.flip(x.T[::2], [1]), k[..., :3], v), q[0], k, v)
+seen = np.array([[True, False, True, True, False], [False, True, False, False, False], [True] * 5])
+for t in (f8, f4):
+    a = [x.astype(t) for x in (q, k, v)]
+    T64 = [torch.tensor(x.astype(f8)) for x in a]
+    row(N, "attention({x}, {y}, {z}, {w})", sdpa(*T64, mask=torch.tensor(seen)).numpy().astype(t), x=a[0], y=a[1], z=a[2], w=seen)
+    row(N, "attention({x}, {y}, {z}, mask={w}, causal=True)", sdpa(*T64, mask=torch.tensor(seen), causal=True).numpy().astype(t), x=a[0], y=a[1], z=a[2], w=seen)
+x, place = some(2, 3, 6), np.array([0.0, 1.0, 7.0])
+for halves in (False, True):
+    both(N, "rotary_embedding({x}, {y}, halves=%s)" % halves, lambda x, p: turned(x, p, halves=halves), x, place, grad=True)
+    both(N, "rotary_embedding({x}, {y}, base=100, halves=%s)" % halves, lambda x, p: turned(x, p, 100.0, halves), x[0, :, :2], place)
+    both(N, "rotary_embedding({x}, {y}, halves=%s)" % halves, lambda x, p: turned(x, p, halves=halves), x[0, 0], 2.0)
+    both(N, "rotary_embedding({x}.T, {y}, halves=%s)" % halves, lambda x, p: turned(x.T, p, halves=halves), x[0, :, :2].T.copy(), place)
+    both(N, "rotary_embedding({x}, {y}, halves=%s)" % halves, lambda x, p: turned(x, p, halves=halves), np.zeros((0, 4)), np.zeros(0))
+row(N, "rotary_embedding({x}, {y})", turned(torch.tensor(x), torch.tensor(place)).numpy(), x=x, y=place.astype(i8))
