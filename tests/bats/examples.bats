@@ -105,6 +105,15 @@ between() {
     between 3 60 "$(grep -oiE '\b(the|or|of|and|in|software|to|any)\b' <<<"$speech" | wc -l)"
 }
 
+@test "examples: a language model of llama's architecture learns a text, and goes on from its beginning" {
+    run "$ROOT/examples/llama/run.sh"
+    assert_success
+    assert_output --regexp '300	0\.[01][0-9]+'
+    assert_output --partial 'MIT License
+
+Copyright (c) 2026 The thunkline authors'
+}
+
 @test "examples: one-liners, with the tools of a folder" {
     cd "$ROOT"
     PATH=/usr/bin:/bin run examples/one-liners/run.sh "${TL_BIN:-build/bin}"
