@@ -16,6 +16,9 @@ typedef struct ProductNode {
 typedef struct Chain {
     Rewriter *r;
     const Apply *top;
+    const Type *batch; /* whose dims before the last two most factors have */
+    double batches;    /* how many matrices these are, for the costs */
+    bool one[FACTORS]; /* by factor: a single matrix, the same in each product */
     int nnode, nfactor;
     ProductNode node[2 * FACTORS];
     int factor[FACTORS];      /* nodes, from left to right */
@@ -25,8 +28,16 @@ typedef struct Chain {
     int split[FACTORS][FACTORS];
 } Chain;
 
-static bool is_dense_factor(const Type *t) {
-    return t->kind == TYPE_TENSOR && (t->ndim == 1 || t->ndim == 2);
+/* A matrix or vector; if the product is a batch of matrices, a matrix or such a
+ * batch. */
+static bool is_dense_factor(const Chain *c, const Type *t) {
+    int lead = c->batch->ndim - 2;
+    if (t->kind != TYPE_TENSOR || t->ndim == 2 || lead <= 0)
+        return t->kind == TYPE_TENSOR && (t->ndim == 1 || t->ndim == 2);
+    bool same = t->ndim == c->batch->ndim;
+    for (int k = 0; same && k < lead; k++)
+        same = t->dim[k] == c->batch->dim[k] && t->dim[k] != DIM_UNKNOWN;
+    return same;
 }
 
 /* A product that only this one reads; as a vector it must be a row on the left side and
@@ -38,7 +49,7 @@ static const Apply *inner_product(const Chain *c, Var v, bool left) {
     ApplyId id = var_owner(r->g, v);
     const Type *x = var_type(r->g, rewriter_input(r, id, 0)),
                *y = var_type(r->g, rewriter_input(r, id, 1));
-    if (!is_dense_factor(x) || !is_dense_factor(y) ||
+    if (!is_dense_factor(c, x) || !is_dense_factor(c, y) ||
         var_type(r->g, v)->dtype != x->dtype)
         return NULL;
     if (var_type(r->g, v)->ndim == 1 && (left ? x : y)->ndim != 1) return NULL;
@@ -95,17 +106,24 @@ static void find_dims(Chain *c) {
     for (int i = 0; i < c->nfactor; i++) {
         const Type *t = var_type(g, c->node[c->factor[i]].v);
         bool row = t->ndim == 1 && i == 0;
-        Dim rows = row ? 1 : t->dim[0], cols = t->ndim == 2 ? t->dim[1]
-                                               : row        ? t->dim[0]
-                                                            : 1;
+        Dim rows = row ? 1 : t->ndim == 1 ? t->dim[0] : t->dim[t->ndim - 2];
+        Dim cols = t->ndim > 1 ? t->dim[t->ndim - 1] : row ? t->dim[0] : 1;
+        c->one[i] = t->ndim == 2 && c->batch->ndim > 2;
         c->dim[i] = i == 0 ? rows : better_dim(c->dim[i], rows);
         c->dim[i + 1] = cols;
     }
 }
 
+/* Of the product of factors i to m by those after it, to k. */
+static double product_cost(const Chain *c, int i, int m, int k) {
+    bool one = true;
+    for (int f = i; one && f <= k; f++)
+        one = c->one[f];
+    return 2 * c->size[i] * c->size[m + 1] * c->size[k + 1] * (one ? 1 : c->batches);
+}
+
 /* The cost of the product as it is. */
 static double present_cost(Chain *c, int at, int *first, int *end) {
-    static const double flops = 2;
     if (c->node[at].left < 0) {
         for (*first = 0; c->factor[*first] != at;)
             ++*first;
@@ -115,7 +133,7 @@ static double present_cost(Chain *c, int at, int *first, int *end) {
     int mid;
     double left = present_cost(c, c->node[at].left, first, &mid),
            right = present_cost(c, c->node[at].right, &mid, end);
-    return left + right + flops * c->size[*first] * c->size[mid] * c->size[*end];
+    return left + right + product_cost(c, *first, mid - 1, *end - 1);
 }
 
 static void find_best_order(Chain *c) {
@@ -125,8 +143,8 @@ static void find_best_order(Chain *c) {
         for (int i = 0, k = n; k < c->nfactor; i++, k++) {
             c->cost[i][k] = -1;
             for (int m = i; m < k; m++) {
-                double cost = c->cost[i][m] + c->cost[m + 1][k] +
-                              2 * c->size[i] * c->size[m + 1] * c->size[k + 1];
+                double cost =
+                    c->cost[i][m] + c->cost[m + 1][k] + product_cost(c, i, m, k);
                 if (c->cost[i][k] >= 0 && cost >= c->cost[i][k]) continue;
                 c->cost[i][k] = cost;
                 c->split[i][k] = m;
@@ -138,7 +156,7 @@ static double cost_of_splits(const Chain *c, int i, int k) {
     if (i == k) return 0;
     int m = c->split[i][k];
     return cost_of_splits(c, i, m) + cost_of_splits(c, m + 1, k) +
-           2 * c->size[i] * c->size[m + 1] * c->size[k + 1];
+           product_cost(c, i, m, k);
 }
 
 /* Sizes for dims that only a run knows: all small, all large, and one unlike the
@@ -148,8 +166,14 @@ static const double some = 2, many = 1000;
 static void set_sizes(Chain *c, int odd, double rest, double one) {
     for (int i = 0; i <= c->nfactor; i++) {
         Dim d = c->dim[i];
-        bool is_odd = i == odd || (odd >= 0 && d == c->dim[odd] && dim_is_named(d));
+        bool is_odd = i == odd || (odd >= 0 && odd <= c->nfactor && d == c->dim[odd] &&
+                                   dim_is_named(d));
         c->size[i] = dim_is_known(d) ? (double)d : is_odd ? one : rest;
+    }
+    c->batches = 1;
+    for (int k = 0; k + 2 < c->batch->ndim; k++) {
+        Dim d = c->batch->dim[k];
+        c->batches *= dim_is_known(d) ? (double)d : odd > c->nfactor ? one : rest;
     }
 }
 
@@ -163,7 +187,9 @@ static bool is_cheaper(Chain *c) {
     if (best >= present_cost(c, 0, &first, &end) * (1 - 1e-9)) return false;
     for (int i = 0; i <= c->nfactor; i++)
         open |= !dim_is_known(c->dim[i]);
-    for (int i = -1; open && i <= c->nfactor; i++)
+    for (int k = 0; k + 2 < c->batch->ndim; k++)
+        open |= !dim_is_known(c->batch->dim[k]);
+    for (int i = -1; open && i <= c->nfactor + 1; i++)
         for (int large = 0; large < 2; large++) {
             set_sizes(c, i, large ? many : some, large ? some : many);
             if (cost_of_splits(c, 0, c->nfactor - 1) > present_cost(c, 0, &first, &end))
@@ -182,10 +208,11 @@ static Var build_product(Chain *c, int i, int k) {
 /* In the body of a loop a product that is the same in every step is computed once,
  * before the loop: its cost is unlike the others'. */
 bool chain_order_pass(Rewriter *r, ApplyId id, Var *out) {
-    Chain c = {.r = r, .top = &r->g->apply[id]};
+    Chain c = {
+        .r = r, .top = &r->g->apply[id], .batch = var_type(r->g, r->g->apply[id].out)};
     if (r->g != r->g->main ||
-        !is_dense_factor(var_type(r->g, rewriter_input(r, id, 0))) ||
-        !is_dense_factor(var_type(r->g, rewriter_input(r, id, 1))))
+        !is_dense_factor(&c, var_type(r->g, rewriter_input(r, id, 0))) ||
+        !is_dense_factor(&c, var_type(r->g, rewriter_input(r, id, 1))))
         return false;
     if (!inner_product(&c, rewriter_input(r, id, 0), true) &&
         !inner_product(&c, rewriter_input(r, id, 1), false))

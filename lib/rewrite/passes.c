@@ -25,6 +25,7 @@ static const char *const claims[] = {"assert_structure", NULL};
 static const char *const diagonals[] = {"diagonal", NULL};
 static const char *const systems[] = {"solve", "cho_factor", NULL};
 static const char *const products[] = {"matmul", NULL};
+static const char *const averages[] = {"sum", "mean", NULL};
 static const char *const totals[] = {"sum", "prod", "max", "min", NULL};
 static const char *const empties[] = {"sum", "prod", "matmul", NULL};
 static const char *const repeats[] = {"sum", "max", "min", "mean", "any", "all", NULL};
@@ -168,6 +169,17 @@ const Pass rewrite_passes[] = {
      ALGEBRA, .node = chain_order_pass, .ops = products, .uses = true},
     {"share-product", "algebra", "Computes b.T @ a as the transpose of a.T @ b.",
      ALGEBRA, .node = chain_share_pass, .ops = products},
+    {"reduce-transposed", "algebra",
+     "Reduces a transpose before it is transposed, over the axes that these are then.",
+     ALGEBRA, .node = batch_reduce_transposed_pass, .ops = reductions,
+     .of = transposes},
+    {"sum-products", "algebra",
+     "Sums the rows or columns of a batch of products before they are multiplied.",
+     ALGEBRA, .node = batch_reduce_product_pass, .ops = averages, .of = products,
+     .uses = true},
+    {"transposed-products", "algebra",
+     "Replaces the transposes of a batch of products of transposes by the products.",
+     ALGEBRA, .node = batch_transposed_product_pass, .ops = transposes, .of = products},
     {"reduce-all", "reads", "Replaces a list of all axes of a reduction by None.",
      ALGEBRA, .node = reduce_all_pass, .ops = reductions},
     {"reduce-parts", "algebra",

@@ -2,7 +2,7 @@
  * a repeated value, without repeating it; of nothing. */
 #include "rewrite/rewrite_impl.h"
 
-static void find_reduced(Rewriter *r, const Apply *a, int ndim, bool *flag) {
+void reduce_axes(Rewriter *r, const Apply *a, int ndim, bool *flag) {
     const Prop *p = rewriter_prop(r, a, "axis");
     for (int k = 0; k < ndim; k++)
         flag[k] = p->kind == P_NONE;
@@ -10,8 +10,7 @@ static void find_reduced(Rewriter *r, const Apply *a, int ndim, bool *flag) {
         flag[p->ints.p[i] < 0 ? p->ints.p[i] + ndim : p->ints.p[i]] = true;
 }
 
-/* The reduction of v over other axes. */
-static Var reduce_over(Rewriter *r, const Apply *a, Var v, int ndim, const bool *flag) {
+Var reduce_over(Rewriter *r, const Apply *a, Var v, int ndim, const bool *flag) {
     int64_t axis[MAX_NDIM];
     size_t n = 0;
     for (int k = 0; k < ndim; k++)
@@ -40,7 +39,7 @@ static bool sums_nothing(Rewriter *r, const Apply *a, const Type *t) {
         const Type *b = var_type(r->g, rewriter_resolve(r, r->g->in[a->in + 1]));
         return t->dim[t->ndim - 1] == 0 && b->dim[b->ndim > 1 ? b->ndim - 2 : 0] == 0;
     }
-    find_reduced(r, a, t->ndim, flag);
+    reduce_axes(r, a, t->ndim, flag);
     for (int k = 0; k < t->ndim; k++)
         empty |= flag[k] && t->dim[k] == 0;
     return empty;
@@ -102,7 +101,7 @@ bool reduce_parts_pass(Rewriter *r, ApplyId id, Var *out) {
     int axis = (int)rewriter_prop(r, &joined, "axis")->i, ndim = t->ndim;
     int64_t size = type_size(t);
     if (axis < 0) axis += ndim;
-    find_reduced(r, &a, ndim, flag);
+    reduce_axes(r, &a, ndim, flag);
     if (!flag[axis] || (stacked && ndim == to->ndim)) return false;
     for (int k = axis; stacked && k + 1 < ndim; k++)
         flag[k] = flag[k + 1];
@@ -173,7 +172,7 @@ bool reduce_repeated_pass(Rewriter *r, ApplyId id, Var *out) {
         return false;
     const Type *ty = var_type(r->g, y);
     int lead = t->ndim - ty->ndim;
-    find_reduced(r, &a, t->ndim, flag);
+    reduce_axes(r, &a, t->ndim, flag);
     for (int k = 0; k < t->ndim; k++) {
         bool stretched = k < lead || (ty->dim[k - lead] == 1 && t->dim[k] != 1);
         again[k] = flag[k] && stretched;

@@ -118,6 +118,8 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
     conv_shift_pass, read_exact_pass, read_rounded_pass, read_merge_pass,
     chain_order_pass, chain_share_pass, chain_diagonal_pass, chain_read_diagonal_pass,
     reduce_parts_pass, reduce_repeated_pass, reduce_all_pass, reduce_empty_pass,
+    batch_reduce_transposed_pass, batch_reduce_product_pass,
+    batch_transposed_product_pass,
     read_none_pass, read_reorder_pass, read_split_pass, read_write_pass,
     terms_power_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass,
@@ -361,6 +363,9 @@ bool rewriter_has_facts(Rewriter *r, Var v, Facts facts);
 /* chain.c: the diagonal of a matrix made of it, with zeros elsewhere; VAR_NONE: not
  * such a matrix. */
 Var chain_diagonal_of(Rewriter *r, Var v);
+/* reduce_parts.c: which of ndim axes the reduction `a` takes; that of v over others. */
+void reduce_axes(Rewriter *r, const Apply *a, int ndim, bool *flag);
+Var reduce_over(Rewriter *r, const Apply *a, Var v, int ndim, const bool *flag);
 /* Of input i, as far as they are known. */
 Facts facts_of_input(Rewriter *r, ApplyId id, size_t i);
 /* ifelse.c */

@@ -68,6 +68,7 @@ check_rows() { # section
 @test "sums and extremes of what is put together" { check_rows reductions; }
 @test "what is written into zeros and added up is joined, and in another order read" { check_rows 'writes into zeros'; }
 @test "short vectors in rows become vectors" { check_rows 'short rows' && check_rows 'short rows that stay'; }
+@test "the same of batches of matrices" { check_rows batches && check_rows 'batches that stay'; }
 @test "products in the order that costs least, each once" { check_rows products; }
 
 @test "a product is added in the same call, where that pays" { check_rows 'products that are added'; }

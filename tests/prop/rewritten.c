@@ -220,6 +220,13 @@ static const char *why(void) {
     return diag_count(s) ? diag_get(s, 0)->text : "no message";
 }
 
+/* The rules that fire again, for the message. */
+static bool note_rule(void *ctx, const RewriteEvent *e) {
+    Str *names = ctx;
+    str_printf(names, " %s", e->rule);
+    return true;
+}
+
 static void test_graph(unsigned number, bool of_algebra) {
     Graph *g = random_graph(of_algebra),
           *h = rewrite_run(g, &(RewriteOptions){0}, NULL);
@@ -234,9 +241,12 @@ static void test_graph(unsigned number, bool of_algebra) {
         plan_free(p[i]);
     }
     RewriteResult r = {0};
-    Graph *again = h ? rewrite_run(h, &(RewriteOptions){0}, &r) : NULL;
-    CHECK(again && (of_algebra || r.fired == 0), "graph %u: %u rewrites are left over",
-          number, r.fired);
+    Str names = STR(s);
+    RewriteOptions o = {.explain = note_rule, .ctx = &names};
+    Graph *again = h ? rewrite_run(h, &o, &r) : NULL;
+    CHECK(again && (of_algebra || r.fired == 0),
+          "graph %u: %u rewrites are left over:%s", number, r.fired, str_text(&names));
+    str_free(&names);
     graph_free(again);
     graph_free(h);
     graph_free(g);

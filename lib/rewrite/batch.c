@@ -1,0 +1,131 @@
+/* What the rules say of products and transposes of matrices, for batches of them: the
+ * matrices are the last two dims. vectorize and jacobian make such products of those in
+ * a function. */
+#include "rewrite/rewrite_impl.h"
+
+/* ---- reductions of transposes ---- */
+
+/* sum(transpose(x, (0, 2, 1)), axis=1) is sum(x, axis=2): at most a smaller tensor is
+ * transposed. */
+bool batch_reduce_transposed_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    Var x = rewriter_input(r, id, 0);
+    const Type *t = var_type(r->g, x), *to = var_type(r->g, a.out);
+    const Apply *turned = rewriter_known_owner(r, x, OP_TRANSPOSE);
+    bool flag[MAX_NDIM], inner[MAX_NDIM], kept = to->ndim == t->ndim;
+    int64_t axes[MAX_NDIM], order[MAX_NDIM];
+    if (!turned || to->ndim == 0) return false; /* rules for all axes are simpler */
+    Var y = rewriter_resolve(r, r->g->in[turned->in]);
+    rewriter_transpose_axes(r, turned, t->ndim, axes);
+    reduce_axes(r, &a, t->ndim, flag);
+    for (int k = 0; k < t->ndim; k++)
+        inner[axes[k]] = flag[k];
+    int n = 0, before[MAX_NDIM + 1] = {0}; /* reduced axes before each */
+    for (int k = 0; k < t->ndim; k++)
+        before[k + 1] = before[k] + inner[k];
+    bool in_order = true, reversed = true; /* None means reversed */
+    for (int k = 0; k < t->ndim; k++) {
+        if (flag[k] && !kept) continue;
+        order[n] = kept ? axes[k] : axes[k] - before[axes[k]];
+        n++;
+    }
+    for (int k = 0; k < n; k++) {
+        in_order &= order[k] == k;
+        reversed &= order[k] == n - 1 - k;
+    }
+    if (before[t->ndim] == 0) return false;
+    out[0] = reduce_over(r, &a, y, t->ndim, inner);
+    if (out[0] != VAR_NONE && !in_order) {
+        const Op *op = op_known(r->s, OP_TRANSPOSE);
+        PropArg arg = {"axes", PROP_INTS(order, (size_t)n)};
+        out[0] = rewriter_apply(r, op, props_make(r->s, op, !reversed, &arg), 1, out);
+    }
+    return out[0] != VAR_NONE && type_keeps(to, var_type(r->g, out[0]));
+}
+
+/* ---- sums of products ---- */
+
+static Var reduce_keeping(Rewriter *r, const Op *op, Var v, int64_t axis) {
+    PropArg arg[2] = {{"axis", PROP_INTS(&axis, 1)}, {"keepdims", PROP_BOOL(true)}};
+    return rewriter_apply(r, op, props_make(r->s, op, 2, arg), 1, &v);
+}
+
+static Var without_axes(Rewriter *r, Var v, const bool *flag) {
+    const Op *op = op_known(r->s, OP_SQUEEZE);
+    int64_t axis[MAX_NDIM];
+    size_t n = 0;
+    for (int k = 0; k < var_type(r->g, v)->ndim; k++)
+        if (flag[k]) axis[n++] = k;
+    PropArg arg = {"axis", PROP_INTS(axis, n)};
+    return rewriter_apply(r, op, props_make(r->s, op, 1, &arg), 1, &v);
+}
+
+/* Are sums made in the dtype of the elements? */
+static bool sums_alike(Rewriter *r, const Apply *sum, DType d) {
+    return dtype_is_inexact(d) ||
+           (rw_is(r, sum, OP_SUM) && (d == DT_INT64 || d == DT_UINT64));
+}
+
+/* The sum over columns of a @ b is a by the sum over columns of b, and so with rows: a
+ * product of that many times less. Of single matrices, rules say so. */
+bool batch_reduce_product_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    Var x = rewriter_input(r, id, 0);
+    const Type *t = var_type(r->g, x), *to = var_type(r->g, a.out);
+    const Apply *product = rewriter_known_owner(r, x, OP_MATMUL);
+    if (!product || t->ndim < 3 || r->uses[x] > 1 || product->serial ||
+        !sums_alike(r, &a, t->dtype))
+        return false;
+    ApplyId of = var_owner(r->g, x);
+    Var in[2] = {rewriter_input(r, of, 0), rewriter_input(r, of, 1)};
+    bool flag[MAX_NDIM], kept = to->ndim == t->ndim, rest = false, any = false;
+    if (to->ndim == 0 && t->ndim == 3) return false; /* so does a rule */
+    reduce_axes(r, &a, t->ndim, flag);
+    for (int k = 0; k + 2 < t->ndim; k++)
+        rest |= flag[k];
+    for (int side = 0; side < 2; side++) {
+        const Type *m = var_type(r->g, in[side]);
+        int axis = t->ndim - 2 + side;
+        if (m->ndim < 2 || m->dtype != t->dtype) return false;
+        if (!flag[axis] || t->dim[axis] == 1) continue;
+        in[side] = reduce_keeping(r, a.op, in[side], m->ndim - 2 + side);
+        if (in[side] == VAR_NONE) return false;
+        any = true;
+    }
+    if (!any) return false;
+    Var v = rewriter_apply(r, op_known(r->s, OP_MATMUL), NULL, 2, in);
+    if (v != VAR_NONE && kept) flag[t->ndim - 2] = flag[t->ndim - 1] = false;
+    if (v != VAR_NONE && rest)
+        v = reduce_over(r, &a, v, t->ndim, flag);
+    else if (v != VAR_NONE && !kept)
+        v = without_axes(r, v, flag);
+    if (v == VAR_NONE || !type_keeps(to, var_type(r->g, v))) return false;
+    rewriter_release(r, of);
+    out[0] = v;
+    return true;
+}
+
+/* ---- transposes of products ---- */
+
+/* What v is with the last two dims swapped, where that costs nothing; VAR_NONE. */
+static Var swapped_back(Rewriter *r, Var v) {
+    const Apply *a = rewriter_known_owner(r, v, OP_TRANSPOSE);
+    if (!a || structure_transposes(r, a) != 1) return VAR_NONE;
+    return rewriter_resolve(r, r->g->in[a->in]);
+}
+
+/* (a.T @ b.T).T is b @ a. */
+bool batch_transposed_product_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    Var x = rewriter_input(r, id, 0);
+    const Apply *product = rewriter_known_owner(r, x, OP_MATMUL);
+    if (!product || var_type(r->g, x)->ndim < 3 || structure_transposes(r, &a) != 1)
+        return false;
+    ApplyId of = var_owner(r->g, x);
+    Var in[2] = {swapped_back(r, rewriter_input(r, of, 1)),
+                 swapped_back(r, rewriter_input(r, of, 0))};
+    if (in[0] == VAR_NONE || in[1] == VAR_NONE) return false;
+    out[0] = rewriter_apply(r, product->op, NULL, 2, in);
+    return out[0] != VAR_NONE &&
+           type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
+}
