@@ -335,3 +335,20 @@ END
     grun s.tlg --mode FAST_COMPILE "$x" -r o=o.npy -r q=q.npy
     ok "grun s.tlg '$x' --expect o=@o.npy --expect q=@q.npy -o /dev/null"
 }
+
+@test "many matrices at once: vectorize makes batches, not loops" {
+    local call
+    for call in 'inv(A)' 'det(A)' 'slogdet(A)[1]' 'solve(A, z)' 'solve(A, A)' 'cholesky(A)' 'cho_factor(A)[0]' 'cholesky_inverse(A)' \
+        'qr(A)[0]' 'svd(A)[1]' 'eigh(A)[0]' 'eig(A)[0]' 'eigvals(A)' 'eigvalsh(A)' 'lu(A)[1]' 'lu_factor(A)[0]' 'pinv(A)' \
+        'lstsq(A, z)[0]' 'lu_solve(lu_factor(A)[0], lu_factor(A)[1], z)' 'expm(A)' 'solve_triangular(A, z)' 'cho_solve(A, z)' 'matrix_rank(A)' 'cond(A)' \
+        'schur(A)[0]' 'solve_sylvester(A, A, A)' 'adjugate(A)' 'solve_tridiagonal(z, z, z, z)'; do
+        gload -i 'a: float64[k, 6, 6]' -i 'x: float64[k, 6]' -e "r = vectorize(lambda A, z: $call)(a, x)" -O yaml >g.yaml
+        ! grep -H 'scan(' g.yaml
+    done
+    # vectors for one matrix are columns: it is factored once
+    gload -i 'A: float64[3, 3]' -i 'x: float64[k, 3]' -e 'r = vectorize(lambda z: solve(A, z))(x)' -O math >one
+    grep -Fqx 'r = transpose(solve(A, transpose(x)), axes=[1, 0])' one
+    gload -i 'a: float64[k, 1, 1]' -e 'r = vectorize(lambda A: inv(A))(a)' -o m.tlg
+    run -5 grun m.tlg a='[[[1.]], [[0.]]]'
+    assert_output --partial 'the matrix (matrix 1 of the batch, from 0) is singular'
+}

@@ -218,6 +218,7 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 2 * a.shape[-1] ** 3",
      .pullback = adjugate_pullback,
      .pushforward = adjugate_pushforward,
+     .vmap = core_vmap,
      .example = "adjugate([[1.0, 2.0], [3.0, 4.0]]) -> [[4.0, -2.0], [-3.0, 1.0]]"},
 };
 const OpList ops_linalg_adjugate = LIST_OF(table);

@@ -192,6 +192,7 @@ static const Op table[] = {
      .flops = POTRF,
      .pullback = cholesky_pullback,
      .pushforward = cholesky_pushforward,
+     .vmap = core_vmap,
      .example = "cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2.0, 0.0], [1.0, 2.0]]"},
     {.name = OP_ROW("cho_factor"),
      .doc =
@@ -208,6 +209,7 @@ static const Op table[] = {
      .flops = POTRF,
      .pullback = cholesky_pullback,
      .pushforward = cholesky_pushforward,
+     .vmap = core_vmap,
      .example = "cho_factor([[4.0, 2.0], [2.0, 5.0]]) -> [[2.0, 0.0], [1.0, 2.0]]\n"
                 "cho_factor([[nan, 0.0], [0.0, 1.0]]) -> [[nan, 0.0], [nan, nan]]"},
     {.name = OP_ROW("cho_solve"),
@@ -225,6 +227,7 @@ static const Op table[] = {
             "x = solve_triangular(c, y, lower=False)\n"
             "r = x when c.ndim == 2\n"
             "r = uncolumn(x, b)",
+     .vmap = core_vmap_solve,
      .example = "cho_solve([[2.0, 0.0], [1.0, 2.0]], [8.0, 12.0]) -> [1.0, 2.0]"},
 };
 const OpList ops_linalg_cholesky = LIST_OF(table);

@@ -138,6 +138,7 @@ static const Op table[] = {
               "5 * c.shape[-1] / 6)",
      .pullback = inverse_pullback,
      .pushforward = inverse_pushforward,
+     .vmap = core_vmap,
      .example = "cholesky_inverse([[2.0, 0.0], [1.0, 2.0]]) -> [[0.3125, -0.125], "
                 "[-0.125, 0.25]]"},
 };

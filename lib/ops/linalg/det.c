@@ -134,6 +134,7 @@ static const Op table[] = {
      .flops = LU_FLOPS,
      .pullback = det_pullback,
      .pushforward = det_pushforward,
+     .vmap = core_vmap,
      .example = "det([[2.0, 1.0], [4.0, 5.0]]) -> 6.0"},
     {.name = OP_ROW("slogdet"),
      .doc =
@@ -152,6 +153,7 @@ static const Op table[] = {
      .flops = LU_FLOPS,
      .pullback = slogdet_pullback,
      .pushforward = slogdet_pushforward,
+     .vmap = core_vmap,
      .example = "slogdet([[0.0, 1.0], [1.0, 0.0]])[0] -> -1.0\n"
                 "slogdet([[1.0, 2.0], [2.0, 5.0]])[1] -> 0.0"},
 };

@@ -161,6 +161,7 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 25 * a.shape[-1] ** 3",
      .pullback = eig_pullback,
      .pushforward = eig_pushforward,
+     .vmap = core_vmap,
      .example = "eig([[0.0, 1.0], [-1.0, 0.0]])[0] -> [1.0j, -1.0j]"},
     {.name = OP_ROW("eigvals"),
      .doc = "Eigenvalues of a square matrix, complex, in LAPACK's order.",
@@ -172,6 +173,7 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 10 * a.shape[-1] ** 3",
      .pullback = eigvals_pullback,
      .pushforward = eigvals_pushforward,
+     .vmap = core_vmap,
      .example = "eigvals([[2.0, -1.0], [1.0, 2.0]]) -> [2.0 + 1.0j, 2.0 - 1.0j]"},
 };
 const OpList ops_linalg_eig = LIST_OF(table);

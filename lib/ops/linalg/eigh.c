@@ -145,6 +145,7 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 9 * a.shape[-1] ** 3",
      .pullback = eigh_pullback,
      .pushforward = eigh_pushforward,
+     .vmap = core_vmap,
      .example = "eigh([[2.0, 1.0], [1.0, 2.0]])[0] -> [1.0, 3.0]"},
     {.name = OP_ROW("eigvalsh"),
      .doc = "Eigenvalues of a Hermitian matrix in ascending order. Only the lower "
@@ -158,6 +159,7 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 4 * a.shape[-1] ** 3 / 3",
      .pullback = eigvalsh_pullback,
      .pushforward = eigvalsh_pushforward,
+     .vmap = core_vmap,
      .example = "eigvalsh([[2.0, 1.0], [1.0, 2.0]]) -> [1.0, 3.0]"},
 };
 const OpList ops_linalg_eigh = LIST_OF(table);

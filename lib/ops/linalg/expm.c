@@ -221,6 +221,7 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 44 * a.shape[-1] ** 3 / 3",
      .pullback = expm_pullback,
      .pushforward = expm_pushforward,
+     .vmap = core_vmap,
      .example = "expm([[0.0, 1.0], [0.0, 0.0]]) -> [[1.0, 1.0], [0.0, 1.0]]"},
 };
 const OpList ops_linalg_expm = LIST_OF(table);

@@ -8,11 +8,21 @@
 #include "op/build.h"
 #include "op/infer.h"
 #include "ops/linalg/product/blas.h"
+#include "vmap/kit.h"
 
 /* ---- typing ---- */
 /* Types all outputs; dtype[i] is output i's dtype, NULL: all have that of input 0.
  * Checks that the inputs have at least their core dims. */
 bool core_type(Infer *in, const char *sig, const DType *dtype);
+
+/* ---- vmap ---- */
+/* Rows are one more leading dim. Of an op whose inputs all have two core dims. */
+bool core_vmap(Vmap *q);
+/* Of one that solves a system: its last input is a vector or a matrix, whose columns
+ * are one right-hand side each, the inputs before it have core[i] core dims. Rows of
+ * vectors for one system are columns of one matrix. */
+bool core_vmap_system(Vmap *q, const int *core);
+bool core_vmap_solve(Vmap *q); /* of one matrix before it */
 
 /* ---- running ---- */
 enum { CORE_ARGS = 8, CORE_ROUTINES = 4, CORE_OPTIONS = 4 };

@@ -194,6 +194,7 @@ static const Op table[] = {
          "3) + 4 * x.size * a.shape[-2]",
      .pullback = lstsq_pullback,
      .pushforward = lstsq_pushforward,
+     .vmap = core_vmap_solve,
      .example = "lstsq([[1.0], [1.0]], [1.0, 3.0])[0] -> [2.0]\n"
                 "lstsq([[1.0], [1.0]], [1.0, 3.0])[1] -> 2.0"},
 };

@@ -257,6 +257,10 @@ static const char *const lu_solve_pushforward = LU_SOLVE_NAMES
 #define K     "min(a.shape[-2], a.shape[-1])"
 #define GETRF                                                                          \
     SIZES "(" L " * " K " ** 2 - " K " ** 3 / 3 - " K " ** 2 / 2 + 5 * " K " / 6)"
+static bool lu_solve_vmap(Vmap *q) {
+    return core_vmap_system(q, (const int[]){2, 1});
+}
+
 static const Op table[] = {
     {.name = OP_ROW("lu"),
      .doc = "A permutation matrix p, a lower triangular l with ones on its diagonal "
@@ -272,6 +276,7 @@ static const Op table[] = {
      .flops = GETRF,
      .pullback = lu_pullback,
      .pushforward = lu_pushforward,
+     .vmap = core_vmap,
      .example = "lu([[1.0, 2.0], [4.0, 4.0]])[2] -> [[4.0, 4.0], [0.0, 1.0]]"},
     {.name = OP_ROW("lu_factor"),
      .doc = "The factors of lu in one matrix, and for each row the row that it was "
@@ -285,6 +290,7 @@ static const Op table[] = {
      .flops = GETRF,
      .pullback = lu_factor_pullback,
      .pushforward = lu_factor_pushforward,
+     .vmap = core_vmap,
      .example = "lu_factor([[1.0, 2.0], [4.0, 4.0]])[0] -> [[4.0, 4.0], [0.25, 1.0]]\n"
                 "lu_factor([[1.0, 2.0], [4.0, 4.0]])[1] -> [1, 1]"},
     {.name = OP_ROW("lu_solve"),
@@ -299,6 +305,7 @@ static const Op table[] = {
      .pullback = lu_solve_pullback,
      .pushforward = lu_solve_pushforward,
      .disconnected = "piv",
+     .vmap = lu_solve_vmap,
      .example =
          "lu_solve([[4.0, 4.0], [0.25, 1.0]], [1, 1], [5.0, 8.0]) -> [-1.0, 3.0]"},
 };

@@ -139,6 +139,7 @@ static const Op table[] = {
                     " - 4 * a.shape[-2] * " K " ** 2 + 4 * " K " ** 3 / 3))",
      .pullback = qr_pullback,
      .pushforward = qr_pushforward,
+     .vmap = core_vmap,
      .example = "abs(qr([[3.0, 1.0], [4.0, 3.0]])[1]) -> [[5.0, 3.0], [0.0, 1.0]]\n"
                 "abs(qr([[3.0], [4.0]], mode='r')) -> [[5.0]]"},
 };

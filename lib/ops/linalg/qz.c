@@ -117,6 +117,7 @@ static const Op table[] = {
      .pullback = "g_a" NO_DERIVATIVE "\ng_b" NO_DERIVATIVE,
      .pushforward = "t_s" NO_DERIVATIVE "\nt_t" NO_DERIVATIVE "\nt_q" NO_DERIVATIVE
                     "\nt_z" NO_DERIVATIVE,
+     .vmap = core_vmap,
      .example = "qz([[2.0, 3.0], [0.0, 1.0]], eye(2))[0] -> [[2.0, 3.0], [0.0, 1.0]]"},
 };
 const OpList ops_linalg_qz = LIST_OF(table);

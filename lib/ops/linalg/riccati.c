@@ -214,6 +214,7 @@ static const Op table[] = {
      .flops = "prod(r.shape[:-2]) * 528 * a.shape[-1] ** 3",
      .pullback = riccati_pullback,
      .pushforward = riccati_pushforward,
+     .vmap = core_vmap,
      .example = "discrete_riccati([[0.0]], [[1.0]], [[2.0]]) -> [[2.0]]"},
 };
 const OpList ops_linalg_riccati = LIST_OF(table);

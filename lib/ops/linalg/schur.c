@@ -185,6 +185,7 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 25 * a.shape[-1] ** 3",
      .pullback = schur_pullback,
      .pushforward = schur_pushforward,
+     .vmap = core_vmap,
      .example = "schur([[2.0, 3.0], [0.0, 1.0]])[0] -> [[2.0, 3.0], [0.0, 1.0]]"},
     {.name = OP_ROW("solve_sylvester"),
      .doc = "x with a @ x + x @ b = q; a and -b must not share an eigenvalue.",
@@ -197,6 +198,7 @@ static const Op table[] = {
               "(a.shape[-1] ** 2 * b.shape[-1] + a.shape[-1] * b.shape[-1] ** 2))",
      .pullback = sylvester_pullback,
      .pushforward = sylvester_pushforward,
+     .vmap = core_vmap,
      .example = "solve_sylvester([[1.0]], [[3.0]], [[8.0]]) -> [[2.0]]"},
 };
 const OpList ops_linalg_schur = LIST_OF(table);

@@ -309,6 +309,7 @@ static const Op table[] = {
                     ") + r.size * (2 * " N " - (assume_a == 'gen'))",
      .pullback = solve_pullback,
      .pushforward = solve_pushforward,
+     .vmap = core_vmap_solve,
      .example = "solve([[2.0, 1.0], [1.0, 3.0]], [4.0, 7.0]) -> [1.0, 2.0]\n"
                 "solve([[4.0, 2.0], [2.0, 5.0]], [[8.0], [12.0]], assume_a='pos') -> "
                 "[[1.0], [2.0]]"},
@@ -324,6 +325,7 @@ static const Op table[] = {
      .flops = BATCH "(2 * " N " ** 3 - 3 * " N " ** 2 / 2 + 5 * " N " / 2)",
      .pullback = inv_pullback,
      .pushforward = inv_pushforward,
+     .vmap = core_vmap,
      .example = "inv([[2.0, 0.0], [1.0, 4.0]]) -> [[0.5, 0.0], [-0.125, 0.25]]"},
 };
 const OpList ops_linalg_solve = LIST_OF(table);

@@ -210,6 +210,7 @@ static const Op table[] = {
                     " + compute_uv * full_matrices * " FULL ")",
      .pullback = svd_pullback,
      .pushforward = svd_pushforward,
+     .vmap = core_vmap,
      .example = "svd([[0.0, 2.0], [3.0, 0.0]])[1] -> [3.0, 2.0]\n"
                 "svd([[3.0, 4.0]], compute_uv=False) -> [5.0]"},
     {.name = OP_ROW("svdvals"),
@@ -217,6 +218,7 @@ static const Op table[] = {
      .in = "a",
      .def = "svd(a, compute_uv=False)",
      .promote = PROMOTE_INEXACT,
+     .vmap = core_vmap,
      .example = "svdvals([[0.0, 2.0], [3.0, 0.0]]) -> [3.0, 2.0]"},
     {.name = OP_ROW("pinv"),
      .doc = "The Moore-Penrose pseudo-inverse. Singular values up to rcond times the "
@@ -231,6 +233,7 @@ static const Op table[] = {
      .flops = BATCH "(" REDUCED " + 2 * " K " * a.shape[-2] * a.shape[-1])",
      .pullback = pinv_pullback,
      .pushforward = pinv_pushforward,
+     .vmap = core_vmap,
      .example = "pinv([[3.0], [4.0]]) -> [[0.12, 0.16]]"},
     {.name = OP_ROW("matrix_rank"),
      .doc = "The number of singular values above tol; by default tol is the largest "
@@ -245,6 +248,7 @@ static const Op table[] = {
             "eps = float64(2.220446049250313e-16) when is_double(s)\n"
             "eps = float32(1.1920928955078125e-07)\n"
             "r = count_nonzero(s > least, axis=-1)",
+     .vmap = core_vmap,
      .example = "matrix_rank([[1.0, 2.0], [2.0, 4.0]]) -> 1"},
 };
 const OpList ops_linalg_svd = LIST_OF(table);

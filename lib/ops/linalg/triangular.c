@@ -131,6 +131,7 @@ static const Op table[] = {
      .flops = "r.size * a.shape[-1]",
      .pullback = solve_triangular_pullback,
      .pushforward = solve_triangular_pushforward,
+     .vmap = core_vmap_solve,
      .example = "solve_triangular([[2.0, 0.0], [1.0, 4.0]], [2.0, 9.0], lower=True) -> "
                 "[1.0, 2.0]"},
 };

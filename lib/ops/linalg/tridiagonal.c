@@ -48,6 +48,10 @@ static const char *const tridiagonal_pushforward =
     "shift(x, -1, axis=-2)\n"
     "tall = lambda x: expand_dims(x, -1)";
 
+static bool tridiagonal_vmap(Vmap *q) {
+    return core_vmap_system(q, (const int[]){1, 1, 1});
+}
+
 static const Op table[] = {
     {.name = OP_ROW("solve_tridiagonal"),
      .doc = "x with a @ x = b, where row i of the matrix a has lower[i], main[i] and "
@@ -60,6 +64,7 @@ static const Op table[] = {
      .flops = "8 * r.size",
      .pullback = tridiagonal_pullback,
      .pushforward = tridiagonal_pushforward,
+     .vmap = tridiagonal_vmap,
      .example = "solve_tridiagonal([0.0, 1.0], [2.0, 2.0], [1.0, 0.0], [4.0, 5.0]) -> "
                 "[1.0, 2.0]"},
 };
