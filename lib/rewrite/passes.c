@@ -25,6 +25,7 @@ static const char *const claims[] = {"assert_structure", NULL};
 static const char *const diagonals[] = {"diagonal", NULL};
 static const char *const systems[] = {"solve", "cho_factor", NULL};
 static const char *const products[] = {"matmul", NULL};
+static const char *const multiplies[] = {"multiply", NULL};
 static const char *const averages[] = {"sum", "mean", NULL};
 static const char *const totals[] = {"sum", "prod", "max", "min", NULL};
 static const char *const empties[] = {"sum", "prod", "matmul", NULL};
@@ -180,6 +181,17 @@ const Pass rewrite_passes[] = {
     {"transposed-products", "algebra",
      "Replaces the transposes of a batch of products of transposes by the products.",
      ALGEBRA, .node = batch_transposed_product_pass, .ops = transposes, .of = products},
+    {"diagonal-products", "algebra",
+     "Computes the diagonals of a batch of products without the rest.", ALGEBRA,
+     .node = batch_diagonal_product_pass, .ops = diagonals, .of = products,
+     .uses = true},
+    {"sum-factors", "algebra",
+     "Takes a factor that is the same along an axis out of the sum over it.", ALGEBRA,
+     .node = batch_sum_factor_pass, .ops = averages, .of = multiplies, .uses = true},
+    {"outer-products", "algebra",
+     "Multiplies a batch of outer products x[..., None] * y[..., None, :] by y first.",
+     ALGEBRA, .node = batch_outer_product_pass, .ops = products, .of = multiplies,
+     .uses = true},
     {"reduce-all", "reads", "Replaces a list of all axes of a reduction by None.",
      ALGEBRA, .node = reduce_all_pass, .ops = reductions},
     {"reduce-parts", "algebra",

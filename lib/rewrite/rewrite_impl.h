@@ -119,9 +119,9 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
     chain_order_pass, chain_share_pass, chain_diagonal_pass, chain_read_diagonal_pass,
     reduce_parts_pass, reduce_repeated_pass, reduce_all_pass, reduce_empty_pass,
     batch_reduce_transposed_pass, batch_reduce_product_pass,
-    batch_transposed_product_pass,
-    read_none_pass, read_reorder_pass, read_split_pass, read_write_pass,
-    terms_power_pass;
+    batch_transposed_product_pass, batch_diagonal_product_pass, batch_sum_factor_pass,
+    batch_outer_product_pass, read_none_pass, read_reorder_pass, read_split_pass,
+    read_write_pass, terms_power_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass,
     ifelse_numbers_pass, read_join_pass, rows_pass, solve_share_pass, terms_pass,
     terms_float_pass, factors_float_pass, terms_fast_pass, factors_fast_pass,

@@ -264,26 +264,65 @@ Var read_reduced(Read *q) {
 
 /* ---- products ---- */
 
-/* (a @ b)[i, j] is a[i] @ b[:, j]; the read of a batch is that of its operand. */
+/* How one operand of a product is read. */
+typedef struct ReadFactor {
+    Var v;
+    ReadItem item[MAX_NDIM];
+    int ndim, open; /* open: batch dims that are left */
+} ReadFactor;
+
+/* The batch dims of a factor are the last of the product's; of size 1 they repeat. */
+static void read_batch(const Read *q, ReadFactor *f, int nbatch) {
+    const Type *t = var_type(q->r->g, f->v);
+    for (int k = 0; k + 2 < f->ndim; k++) {
+        const ReadItem *item = &q->item[nbatch - (f->ndim - 2) + k];
+        bool repeats = t->dim[k] == 1 && q->t->dim[nbatch - (f->ndim - 2) + k] != 1;
+        f->item[k] = !repeats ? *item : item->is_at ? read_item_at(q->r, 0) : read_all;
+        f->open += !item->is_at;
+    }
+}
+
+/* Reads a factor, whose row or column (side 0 or 1) is to stay in a dim of size 1,
+ * `alone`, where matmul would take what is left for other matrices. */
+static bool read_factor(Read *q, ReadFactor *f, int side, bool alone) {
+    int axis = f->ndim - 2 + side;
+    int64_t to = f->open + side;
+    bool one = alone && var_type(q->r->g, f->v)->dim[axis] == 1;
+    if (one) f->item[axis] = read_all;
+    f->v = read_of(q->r, f->v, f->ndim, f->item);
+    if (f->v == VAR_NONE || !alone || one) return f->v != VAR_NONE;
+    const Op *op = op_known(q->r->s, OP_EXPAND_DIMS);
+    PropArg arg = {"axis", PROP_INTS(&to, 1)};
+    f->v = rewriter_apply(q->r, op, props_make(q->r->s, op, 1, &arg), 1, &f->v);
+    return f->v != VAR_NONE;
+}
+
+/* (a @ b)[i, j] is a[i] @ b[:, j], and so for each matrix of a batch. */
 Var read_product(Read *q) {
     Rewriter *r = q->r;
     const Apply a = r->g->apply[q->of];
-    Var in[2] = {read_input(q, 0), read_input(q, 1)};
-    int na = var_type(r->g, in[0])->ndim, nb = var_type(r->g, in[1])->ndim,
-        nbatch = q->t->ndim - (na > 1) - (nb > 1), open = 0;
-    ReadItem left[MAX_NDIM], right[MAX_NDIM], *batch = na > 2 ? left : right;
-    if (na > 2 && nb > 2) return VAR_NONE;
-    for (int k = 0; k < nbatch; k++) {
-        batch[k] = q->item[k];
-        open += !q->item[k].is_at;
-    }
-    left[na - 1] = read_all;
-    right[nb > 1 ? nb - 2 : 0] = read_all;
-    if (na > 1) left[na - 2] = q->item[nbatch];
-    if (nb > 1) right[nb - 1] = q->item[nbatch + (na > 1)];
-    /* a batch of vectors on the right is no operand of matmul */
-    if (nb > 2 && open > 0 && right[nb - 1].is_at) return VAR_NONE;
-    in[0] = read_of(r, in[0], na, left);
-    in[1] = read_of(r, in[1], nb, right);
-    return rewriter_apply(r, a.op, a.props, 2, in);
+    ReadFactor left = {.v = read_input(q, 0)}, right = {.v = read_input(q, 1)};
+    left.ndim = var_type(r->g, left.v)->ndim;
+    right.ndim = var_type(r->g, right.v)->ndim;
+    int na = left.ndim, nb = right.ndim, nbatch = q->t->ndim - (na > 1) - (nb > 1);
+    read_batch(q, &left, nbatch);
+    read_batch(q, &right, nbatch);
+    left.item[na - 1] = read_all;
+    right.item[nb > 1 ? nb - 2 : 0] = read_all;
+    if (na > 1) left.item[na - 2] = q->item[nbatch];
+    if (nb > 1) right.item[nb - 1] = q->item[nbatch + (na > 1)];
+    bool row = left.open > 0 && right.open > 0 && left.item[na - 2].is_at,
+         column = right.open > 0 && right.item[nb - 1].is_at;
+    if (!read_factor(q, &left, 0, row) || !read_factor(q, &right, 1, column))
+        return VAR_NONE;
+    Var in[2] = {left.v, right.v}, v = rewriter_apply(r, a.op, a.props, 2, in);
+    if (v == VAR_NONE || !(row || column)) return v;
+    int ndim = var_type(r->g, v)->ndim;
+    int64_t axes[2];
+    size_t n = 0;
+    if (row) axes[n++] = ndim - 1 - (var_type(r->g, right.v)->ndim > 1);
+    if (column) axes[n++] = ndim - 1;
+    const Op *op = op_known(r->s, OP_SQUEEZE);
+    PropArg arg = {"axis", PROP_INTS(axes, n)};
+    return rewriter_apply(r, op, props_make(r->s, op, 1, &arg), 1, &v);
 }
