@@ -581,6 +581,37 @@ static void test_deep(void) {
     graph_free(g);
 }
 
+/* A group with more inputs and outputs than a function may have is cut into several,
+ * none of which is without need: the outputs of a chunk may be inner values with later
+ * members. */
+static void test_wide_groups(void) {
+    enum { WIDE = 100 };
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    const Type *t = type_parse(s, "float64[k]", 10, NOWHERE);
+    Var sum = VAR_NONE;
+    for (int i = 0; i < WIDE; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "x%d", i);
+        Var x = graph_input(g, sym(s, name), t), y = op_call1(&b, "sin", x),
+            z = op_call1(&b, "exp", y);
+        sum = i ? op_call2(&b, "add", sum, z) : z;
+        snprintf(name, sizeof name, "y%d", i);
+        vec_push(s, &g->outputs, ((Output){sym(s, name), y}));
+    }
+    vec_push(s, &g->outputs, ((Output){sym(s, "sum"), sum}));
+    Graph *h = rewrite_run(g, &(RewriteOptions){0}, NULL);
+    CHECK(h != NULL, "%s", first_error());
+    CHECK(h && h->functions.n == 3 && h->napply == 3, "%zu", h ? h->functions.n : 0);
+    for (size_t i = 0; h && i < h->functions.n; i++) {
+        const Graph *fn = h->functions.p[i];
+        CHECK(fn->inputs.n <= 48 && fn->outputs.n <= 48, "%zu inputs, %zu outputs",
+              fn->inputs.n, fn->outputs.n);
+    }
+    graph_free(h);
+    graph_free(g);
+}
+
 int main(void) {
     s = session_new(die, NULL);
     vm_open(s);
@@ -602,6 +633,7 @@ int main(void) {
     test_inline_cost();
     test_runs();
     test_deep();
+    test_wide_groups();
     session_free(s);
     return TEST_END("rewrite");
 }
