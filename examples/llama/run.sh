@@ -19,5 +19,5 @@ gload "$out/trained.tlg" --outputs $weights | grewrite --keep $weights | grun -r
 echo '# the first 24 letters, and 72 of its own'
 head -c 24 ../../LICENSE
 gload generate.yaml --set "@$out/weights.npz" 2>"$out/kept.txt" | grewrite |
-    grun given="concatenate([$text[:24], full(72, -1)])" --each given --every 1 -O tsv |
+    grun given="concatenate([${text}[:24], full(72, -1)])" --each given --every 1 -O tsv |
     awk 'NR > 24 { printf "%c", $2 } END { print "" }'

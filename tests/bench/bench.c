@@ -195,15 +195,16 @@ static void fill_inputs(Rig *r) {
             bench_fail(r->s, "input");
         const char *name = sym_text(r->s, var_name(r->g, r->g->inputs.p[i]));
         long long given;
-        fill(&v.t, first, name);
-        if (type->ndim == 0 && type->dtype == DT_INT64 && given_value(name, &given))
+        bool is_given = given_value(name, &given);
+        fill(&v.t, is_given ? given : first, name);
+        if (type->ndim == 0 && type->dtype == DT_INT64 && is_given)
             *(int64_t *)v.t.data = given;
         if (!vm_set_input(r->m, i, &v)) bench_fail(r->s, "input");
         value_unref(&v);
     }
 }
 
-static void open_graph(Rig *r, bool rewrite, unsigned threads) {
+static void prepare_graph(Rig *r, bool rewrite, unsigned threads) {
     if (!r->g) bench_fail(r->s, "reading");
     if (rewrite) {
         Graph *g = rewrite_run(r->g, &(RewriteOptions){.query.mode = "FAST_RUN"},
@@ -216,21 +217,26 @@ static void open_graph(Rig *r, bool rewrite, unsigned threads) {
     if (!r->plan) bench_fail(r->s, "planning");
     r->m = vm_new(r->plan);
     fill_inputs(r);
-    if (!vm_run(r->m)) bench_fail(r->s, "running");
 }
 
 void rig_open_on(Rig *r, const char *text, bool rewrite, unsigned threads) {
     r->s = tools_session(NULL, NULL);
     session_options(r->s)->threads = threads;
     r->g = io_read_mem(r->s, "bench", text, strlen(text), NULL);
-    open_graph(r, rewrite, threads);
+    prepare_graph(r, rewrite, threads);
+    rig_run(r);
 }
 
-void rig_open_file(Rig *r, const char *path, unsigned threads) {
+void rig_plan_file(Rig *r, const char *path, unsigned threads) {
     r->s = tools_session(NULL, NULL);
     session_options(r->s)->threads = threads;
     r->g = io_read(r->s, path, NULL);
-    open_graph(r, true, threads);
+    prepare_graph(r, true, threads);
+}
+
+void rig_open_file(Rig *r, const char *path, unsigned threads) {
+    rig_plan_file(r, path, threads);
+    rig_run(r);
 }
 
 void rig_open(Rig *r, const char *text, bool rewrite) {

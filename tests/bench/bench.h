@@ -62,6 +62,11 @@ void yard_scatter_f32(void *ctx); /* out[b[i]] += a[i] */
 enum { LOOP_IN = 16, LOOP_OUT = 32 };
 void yard_recurrence(void *ctx), yard_rnn(void *ctx), yard_lstm(void *ctx);
 
+/* What follows a token, by a language model (yard_llama.c). */
+typedef struct YardLlama YardLlama;
+YardLlama *yard_llama_new(void); /* freed by free(); NULL: there is no memory */
+void yard_llama(void *llama);
+
 /* A graph, rewritten and planned, with random inputs: ready to run. */
 typedef struct Rig {
     Session *s;
@@ -73,8 +78,10 @@ typedef struct Rig {
 void rig_open(Rig *r, const char *text, bool rewrite);
 void rig_open_on(Rig *r, const char *text, bool rewrite, unsigned threads);
 void rig_open_file(Rig *r, const char *path, unsigned threads); /* rewritten */
-/* Values of inputs that are integers, "n:3 m:5", in place of random ones; NULL:
- * none. */
+void rig_plan_file(Rig *r, const char *path,
+                   unsigned threads); /* before a first call */
+/* Values of inputs that are integers, " n:3 m:5", in place of random ones, and what
+ * those of arrays stay below, in place of the extent of the first input; NULL: none. */
 extern const char *bench_values;
 void rig_close(Rig *r);
 void rig_run(void *rig);

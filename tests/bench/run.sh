@@ -43,6 +43,7 @@ fi
 if [ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null; then
     # PyTorch's own count of threads is not that of its OpenBLAS.
     OPENBLAS_NUM_THREADS=1 "$python" "$here/yard_torch.py" >>"$BENCH_NUMPY"
+    OPENBLAS_NUM_THREADS=1 "$python" "$here/yard_workloads.py" >>"$BENCH_NUMPY"
 fi
 
 # Networks: models of torchvision, by ONNX Runtime where NODE_PATH has it.
@@ -66,6 +67,13 @@ sed -n 's/^    {"\([a-z]* [a-z].*\)", .*/\1/p' "$here/evals.c" | while read -r e
     "$build/bin/gload" "$@" "$here/../../examples/gradbench/${eval%% *}.yaml" -o "$work/$eval.tlg"
 done
 
+# Workloads: steps of gradient descent, a gradient, a call as it is.
+for step in transformer mlp llama_step; do
+    "$build/bin/ggrad" "$here/workloads/$step.yaml" --cost loss --optimizer 'sgd(0.01)' -o "$work/workload-$step.tlg"
+done
+"$build/bin/ggrad" "$here/workloads/lstm.yaml" --cost loss --wrt W,U,b -o "$work/workload-lstm.tlg"
+"$build/bin/gload" "$here/workloads/llama_token.yaml" -o "$work/workload-llama_token.tlg"
+
 "$build/tests/bench/start" "$build/bin" "$work/empty" "$here/../../examples/digits"
 "$build/tests/bench/size" "$work"
 "$build/tests/bench/overhead"
@@ -77,6 +85,7 @@ done
 "$build/tests/bench/convolutions"
 "$build/tests/bench/networks" "$work"
 "$build/tests/bench/evals" "$work"
+"$build/tests/bench/workloads" "$work"
 "$build/tests/bench/ranks" "$build" "$work"
 
 awk -f "$here/json.awk" "$BENCH_ROWS" >"$work/figures.json"
