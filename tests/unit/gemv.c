@@ -130,6 +130,23 @@ static void check_alone(Bench *q, int level) {
     }
 }
 
+/* Nor on what lies between the columns, which decides how they are read. */
+static void check_gap(Bench *q, int level, int64_t m, int64_t k) {
+    float *b = (float *)q->vector, *c = (float *)q->result, *near = c + m;
+    for (int64_t j = 0; j < k; j++)
+        b[j] = 1 / (float)(j % 7 + 1);
+    for (int64_t gap = 0; gap < 2; gap++) {
+        int64_t lda = m + gap;
+        float *a = (float *)(void *)q->end - k * lda;
+        for (int64_t i = 0; i < m * k; i++)
+            a[i / m * lda + i % m] = 1 / (float)(i % 1009 + 3);
+        Gemv g = {m, k, a, b, gap ? c : near, lda, 1, 1, 1, 0};
+        levels[level]->cols[0](&g);
+    }
+    CHECK(memcmp(c, near, (size_t)m * sizeof *c) == 0, "level %d, columns of %lld",
+          level, (long long)m);
+}
+
 int main(void) {
     static const int64_t few[] = {1,  2,  3,  4,  5,  7,  8,  9,
                                   15, 16, 17, 31, 33, 47, 64, 65},
@@ -150,6 +167,9 @@ int main(void) {
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             check_size(q, level, sizes[i][0], sizes[i][1]);
         check_alone(q, level);
+        check_gap(q, level, 100, 200);
+        check_gap(q, level, 150, 203);
+        check_gap(q, level, 600, 450);
     }
     session_free(s);
     free(q);

@@ -12,13 +12,17 @@ enum {
     SIDE = 4,                     /* rows whose sums become totals together */
     SUMS = TL_LEVEL == 2 ? 4 : 2, /* vectors of sums of a row: registers for all */
     COLS = 8,                     /* columns side by side */
-    BLOCK = 16384,                /* bytes of b, or of sums, in the first cache */
-    FIRST = 48 << 10,             /* a matrix of fewer bytes is in it */
+    FEW_COLS = 4,                 /* where what comes behind them is fetched */
+    AHEAD = 4096,                 /* bytes from what is read to what is fetched */
+    LINE = 64,
+    BLOCK = 16384,    /* bytes of b, or of sums, in the first cache */
+    FIRST = 48 << 10, /* a matrix of fewer bytes is in it */
     SECOND = 1 << 20,
     /* bytes of runs that are read one after another from a matrix beyond FAR */
     TINY = 256,
     SHORT_ROW = 8192,
     SHORT_COLUMN = 3072,
+    NARROW = TL_LEVEL == 2 ? 512 : 256,     /* of columns that need no fetching */
     FAR = TL_LEVEL == 2 ? SECOND : 16 << 20 /* fewer sums keep up with memory only */
 };
 
@@ -32,6 +36,16 @@ static bool is_stream(const Gemv *g, int64_t length, int64_t most, size_t size) 
     int64_t bytes = length * (int64_t)size;
     return g->lda == length && bytes > TINY && bytes <= most &&
            g->m * g->k * (int64_t)size > FAR;
+}
+
+/* Adjacent columns of a matrix that would fit into the second cache (or, where fewer
+ * sums keep up with memory only, is not far beyond it) but may not be there, as the
+ * weights of a network that is larger. Side by side they are read in an order that the
+ * CPU doesn't prefetch, so they are fetched in the order of memory. */
+static bool is_fetched(const Gemv *g, int64_t length, size_t size) {
+    int64_t bytes = length * (int64_t)size, all = g->m * g->k * (int64_t)size;
+    return g->lda == length && bytes > NARROW && all > FIRST &&
+           (all <= SECOND || (bytes <= SHORT_COLUMN && all <= FAR));
 }
 
 /* sum[r] = the sum of the elements of t[r] */
@@ -235,9 +249,14 @@ static inline V_f64 repeat_f64(V_f64 x) {
                            k, from ? 1 : (ctype)g->beta);                              \
         }                                                                              \
     }                                                                                  \
+    /* Asks for bytes that lie AHEAD of a. */                                          \
+    static inline void fetch_##T(const ctype *a, uintptr_t bytes) {                    \
+        for (uintptr_t i = 0; i < bytes; i += LINE)                                    \
+            __builtin_prefetch((const void *)((uintptr_t)a + AHEAD + i));              \
+    }                                                                                  \
     /* to[i] += the sum of a[i + r * lda] * b[r] over some columns r */                \
     static inline void add_##T(const ctype *a, int64_t lda, const ctype *b,            \
-                               size_t cols, int64_t m, ctype *to) {                    \
+                               size_t cols, int64_t m, ctype *to, bool fetched) {      \
         enum { L = LANES_##T, AT_ONCE = 2 };                                           \
         int64_t i = 0;                                                                 \
         for (; i + AT_ONCE * L <= m; i += AT_ONCE * L) {                               \
@@ -247,6 +266,10 @@ static inline V_f64 repeat_f64(V_f64 x) {
             UNROLLED (r, cols) {                                                       \
                 const ctype *at = a + (int64_t)r * lda + i;                            \
                 V_##T x = ALL(T, b[r]);                                                \
+                if (fetched)                                                           \
+                    fetch_##T(a + (int64_t)cols * lda + i * (int64_t)cols +            \
+                                  (int64_t)r * AT_ONCE * L,                            \
+                              AT_ONCE * BYTES);                                        \
                 UNROLLED (u, AT_ONCE)                                                  \
                     s[u] = FMA_##T(LOAD(T, at + (int64_t)u * L), x, s[u]);             \
             }                                                                          \
@@ -263,7 +286,9 @@ static inline V_f64 repeat_f64(V_f64 x) {
     }                                                                                  \
     static void cols_block_##T(const Gemv *g, int64_t from, int64_t m, ctype *sum) {   \
         const ctype *a = (const ctype *)g->a + from;                                   \
-        int64_t cols = one_by_one(g, sizeof(ctype))                   ? 2              \
+        bool fetched = is_fetched(g, m, sizeof(ctype));                                \
+        int64_t cols = fetched                                        ? FEW_COLS       \
+                       : one_by_one(g, sizeof(ctype))                 ? 2              \
                        : is_stream(g, m, SHORT_COLUMN, sizeof(ctype)) ? 1              \
                                                                       : COLS,          \
                 k = 0, step = g->b_step, lda = g->lda;                                 \
@@ -274,14 +299,16 @@ static inline V_f64 repeat_f64(V_f64 x) {
                 cols /= 2;                                                             \
             for (int64_t r = 0; r < cols; r++)                                         \
                 each[r] = b[r * step];                                                 \
-            if (cols == 8)                                                             \
-                add_##T(a, lda, each, 8, m, sum);                                      \
+            if (fetched && cols == FEW_COLS)                                           \
+                add_##T(a, lda, each, FEW_COLS, m, sum, true);                         \
+            else if (cols == 8)                                                        \
+                add_##T(a, lda, each, 8, m, sum, false);                               \
             else if (cols == 4)                                                        \
-                add_##T(a, lda, each, 4, m, sum);                                      \
+                add_##T(a, lda, each, 4, m, sum, false);                               \
             else if (cols == 2)                                                        \
-                add_##T(a, lda, each, 2, m, sum);                                      \
+                add_##T(a, lda, each, 2, m, sum, false);                               \
             else                                                                       \
-                add_##T(a, lda, each, 1, m, sum);                                      \
+                add_##T(a, lda, each, 1, m, sum, false);                               \
         }                                                                              \
     }                                                                                  \
     /* The sums of `vectors` of elements, the last of n, stay in registers. */         \
