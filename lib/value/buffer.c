@@ -10,7 +10,7 @@
 
 enum { ALIGN = 64 };
 #define HUGE_PAGE  ((size_t)2 << 20)
-#define MAPPED_MIN HUGE_PAGE
+#define MAPPED_MIN (HUGE_PAGE - HUGE_PAGE / 8)
 /* Smaller arrays count as small memory, whose allocation never fails for its caller
  * (base/mem.h). */
 #define SMALL ((size_t)4 << 10)
@@ -93,10 +93,11 @@ void buffer_reset_peak(Session *s) {
     atomic_store(&a->peak, atomic_load(&a->used));
 }
 
-/* If the last huge page would be mostly used, takes all of it. */
+/* If little of the last huge page would be unused, takes all of it: what lies in pages
+ * of the usual size is read at half the speed from memory. */
 static size_t mapped_size(size_t size) {
     size_t page = 4096, whole = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    return whole - size <= size / 8 ? whole : (size + page - 1) / page * page;
+    return whole - size <= size / 4 ? whole : (size + page - 1) / page * page;
 }
 
 /* Maps more than necessary, then trims it to start at a huge page. */

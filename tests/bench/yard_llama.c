@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 enum {
     LAYERS = 6,
@@ -108,8 +109,14 @@ static void layer(float *x, Layer *l, size_t place, const float *cosine,
         x[i] += more[i];
 }
 
+/* In huge pages, as our buffers are: memory is read faster. */
 YardLlama *yard_llama_new(void) {
-    YardLlama *y = malloc(sizeof *y);
+    enum { HUGE_PAGE = 2 << 20 };
+    size_t size = (sizeof(YardLlama) + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    YardLlama *y = aligned_alloc(HUGE_PAGE, size);
+#ifdef MADV_HUGEPAGE
+    if (y) madvise(y, size, MADV_HUGEPAGE);
+#endif
     float *weight = (float *)y;
     for (size_t i = 0; y && i < sizeof *y / sizeof *weight; i++)
         weight[i] = (float)(i * 2654435761u % 1009) / 1009 * 0.1f - 0.05f;

@@ -29,6 +29,22 @@ static void test_memory(Session *s) {
     CHECK(buffer_bytes_used(s) == 0 && buffer_bytes_peak(s) == 0);
 }
 
+/* Buffers that would fill a huge page, or the last of some, begin at one and can be
+ * written to their ends. */
+static void test_huge_pages(Session *s) {
+    static const size_t huge = (size_t)2 << 20,
+                        sizes[] = {huge - huge / 16, huge, huge + 1,
+                                   2 * huge + huge * 3 / 4, 5 * huge - 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        Buffer *b = buffer_new(s, sizes[i]);
+        CHECK((uintptr_t)b->data % huge == 0, "%zu bytes", sizes[i]);
+        memset(b->data, 1, sizes[i]);
+        CHECK(buffer_bytes_used(s) == sizes[i], "%zu bytes", sizes[i]);
+        buffer_unref(b);
+    }
+    CHECK(buffer_bytes_used(s) == 0);
+}
+
 static void check_error(Session *s, DiagCode code, const char *part) {
     const Diag *d = diag_first_error(s);
     CHECK(diag_count(s) == 1 && d->code == code, "%zu diagnostics", diag_count(s));
@@ -509,6 +525,7 @@ static void test_clauses(Session *s) {
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_memory(s);
+    test_huge_pages(s);
     test_limits(s);
     test_layout(s);
     test_iter();
