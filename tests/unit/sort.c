@@ -1,6 +1,7 @@
 /* sort, argsort, topk, argpartition and partition at every CPU level, beside sorting by
  * value with the C library: lengths around those at which the way changes, one line and
- * several, and contents that are hard for some way. */
+ * several, and contents that are hard for some way; unique and searchsorted, too, of
+ * lines that threads share. */
 #include "harness.h"
 #include "ops/sort/keys.h"
 
@@ -174,6 +175,68 @@ static void check(Lab *l, DType d, int64_t n, int64_t m, Content what, int layou
     free(c.v);
 }
 
+/* ---- long lines, which threads share ---- */
+static void check_shared(Lab *l, DType d, int64_t n, int64_t m, Content what,
+                         int layout) {
+    char text[100];
+    lab_reset(l);
+    Case c = {l, lines(l, d, n, m, what, layout),
+              malloc((size_t)n * sizeof(SortRanked)), text};
+    Var in = lab_input(l, c.x, true);
+    snprintf(text, sizeof text, "%u threads, %s[%lld, %lld], content %d, layout %d",
+             session_options(l->s)->threads, dtype_name(d), (long long)m, (long long)n,
+             (int)what, layout);
+    check_sorts(&c, in, below(2));
+    free(c.v);
+}
+
+/* The distinct ones of a line, in order; then each one's place among them. */
+static void check_distinct(Lab *l, DType d, int64_t n, Content what) {
+    lab_reset(l);
+    Tensor x = lines(l, d, n, 1, what, 0), row = x;
+    SortRanked *v = malloc((size_t)n * sizeof *v);
+    if (!v) exit(1);
+    rank_line(&x, 0, false, v);
+    row.ndim = 1, row.shape[0] = x.shape[1], row.stride[0] = x.stride[1];
+    Var in = lab_input(l, row, true), two[2];
+    two[0] = lab_apply(l, "unique", 1, &in, 0, NULL), two[1] = in;
+    Var place = lab_apply(l, "searchsorted", 2, two, 0, NULL);
+    const Tensor *values = lab_run(l, two[0]), *at = lab_run(l, place);
+    if (!values || !at) exit(1);
+    const int64_t *found = at->data;
+    int64_t count = 0, bad = 0;
+    for (int64_t i = 0; i < n; i++) {
+        SortRanked both[2] = {v[i], v[i ? i - 1 : 0]};
+        both[0].at = both[1].at = 0;
+        bool first = i == 0 || sort_compare(&both[0], &both[1]) != 0;
+        if (first)
+            bad += count >= values->shape[0] ||
+                   memcmp((char *)values->data + count * (int64_t)dtype_size(d), v[i].p,
+                          dtype_size(d)) != 0;
+        count += first;
+        bad += found[v[i].at] != count - 1;
+    }
+    CHECK(bad == 0 && count == values->shape[0],
+          "%u threads, unique of %s[%lld], content %d: %lld of %lld are wrong",
+          session_options(l->s)->threads, dtype_name(d), (long long)n, (int)what,
+          (long long)bad, (long long)count);
+    free(v);
+}
+
+static void test_shared(void) {
+    static const int64_t length[] = {(1 << 15) - 1, 1 << 15, 33001};
+    for (unsigned threads = 2; threads <= 3; threads++) {
+        Lab l = lab_new(threads);
+        for (int d = 0; d < DT_COMPLEX64; d++)
+            for (int what = (int)below(2); what < CONTENTS; what += 2) {
+                int64_t n = length[below(3)], m = 1 + (below(4) == 0);
+                check_shared(&l, (DType)d, n, m, (Content)what, (int)below(3));
+                check_distinct(&l, (DType)d, n, (Content)what);
+            }
+        lab_free(&l);
+    }
+}
+
 int main(void) {
     static const int64_t length[] = {1,    2,    5,    12,   13,   14,   16,   17,
                                      31,   33,   48,   64,   100,  129,  257,  1000,
@@ -192,5 +255,6 @@ int main(void) {
                 }
     }
     lab_free(&l);
+    test_shared();
     return TEST_END("sort");
 }

@@ -1,4 +1,5 @@
-/* Pairs of a key and a position: sorted by bytes of the key, or the smallest chosen. */
+/* Pairs of a key and a position: the smallest chosen; and what the ops of sorting
+ * share. */
 #include "ops/sort/keys.h"
 
 #include "ops/shape/linear.h"
@@ -6,8 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SMALL = 48, BLOCK = 256 };
 
 SortForm sort_form(DType d, bool descending) {
     size_t item = dtype_size(d);
@@ -38,63 +37,12 @@ uint64_t sort_key_at(size_t item, const void *key, int64_t i) {
                        : ((const uint64_t *)key)[i];
 }
 
-void sort_make_pairs(const SortLoops *l, const SortForm *f, const char *x, int64_t step,
-                     int64_t n, SortPair *p) {
-    uint64_t key[BLOCK];
-    for (int64_t i = 0; i < n; i += BLOCK) {
-        int64_t m = n - i < BLOCK ? n - i : BLOCK;
-        l->keys(f, x + i * step, step, m, key);
-        for (int64_t k = 0; k < m; k++)
-            p[i + k] = (SortPair){sort_key_at(f->item, key, k), i + k};
-    }
-}
-
-static void insertion_sort(SortPair *p, int64_t n) {
-    for (int64_t i = 1; i < n; i++) {
-        SortPair one = p[i];
-        int64_t k = i;
-        for (; k > 0 && p[k - 1].key > one.key; k--)
-            p[k] = p[k - 1];
-        p[k] = one;
-    }
-}
-
 /* Bits that are not the same in all keys. */
 static uint64_t varying_bits(const SortPair *p, int64_t n) {
     uint64_t bits = 0;
     for (int64_t i = 1; i < n; i++)
         bits |= p[i].key ^ p[0].key;
     return bits;
-}
-
-/* By the bytes of the key, least significant first. */
-static void radix_sort(SortPair *p, SortPair *other, int64_t n) {
-    uint64_t bits = varying_bits(p, n);
-    SortPair *from = p, *to = other;
-    for (int b = 0; b < 64; b += 8) {
-        int64_t place[256] = {0}, at = 0;
-        if ((bits >> b & 255) == 0) continue;
-        for (int64_t i = 0; i < n; i++)
-            place[from[i].key >> b & 255]++;
-        for (int v = 0; v < 256; v++) {
-            int64_t k = place[v];
-            place[v] = at;
-            at += k;
-        }
-        for (int64_t i = 0; i < n; i++)
-            to[place[from[i].key >> b & 255]++] = from[i];
-        SortPair *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != p) memcpy(p, from, (size_t)n * sizeof *p);
-}
-
-void sort_pairs(SortPair *p, SortPair *room, int64_t n) {
-    if (n <= SMALL)
-        insertion_sort(p, n);
-    else
-        radix_sort(p, room, n);
 }
 
 /* By the bytes of the key, most significant first: what is below the byte of the k-th
@@ -129,7 +77,7 @@ void sort_select(SortPair *p, SortPair *room, int64_t n, int64_t k) {
 
 /* ---- reference ---- */
 
-static int compare_ranked(const void *a, const void *b) {
+int sort_compare(const void *a, const void *b) {
     const SortRanked *x = a, *y = b;
     double v = 0, w = 0;
     tensor_cast_elements(DT_FLOAT64, &v, x->dtype, x->p, 1, 0, 0);
@@ -150,7 +98,7 @@ static int compare_ranked(const void *a, const void *b) {
 }
 
 void sort_ranked(SortRanked *v, int64_t n) {
-    qsort(v, (size_t)n, sizeof *v, compare_ranked);
+    qsort(v, (size_t)n, sizeof *v, sort_compare);
 }
 
 /* ---- shared by the ops ---- */

@@ -49,12 +49,16 @@ typedef struct SortPair {
     uint64_t key;
     int64_t at;
 } SortPair;
-/* The keys of n elements and their positions, which start at `first`. */
-void sort_make_pairs(const SortLoops *l, const SortForm *f, const char *x, int64_t step,
-                     int64_t n, SortPair *p);
+/* The keys of n elements and their positions, from 0. */
+void sort_make_pairs(Pool *pool, const SortLoops *l, const SortForm *f, const char *x,
+                     int64_t step, int64_t n, SortPair *p);
 uint64_t sort_key_at(size_t item, const void *key, int64_t i);
 /* Sorts by key, stably. `room` holds n pairs, too. */
-void sort_pairs(SortPair *p, SortPair *room, int64_t n);
+void sort_pairs(Pool *pool, SortPair *p, SortPair *room, int64_t n);
+/* Is a line of n worth the time of several threads? */
+bool sort_is_shared(const Pool *pool, int64_t n);
+/* Sorts n > 0 keys of `item` bytes; returns where they are: in key or in room. */
+void *sort_keys(Pool *pool, size_t item, void *key, void *room, int64_t n);
 /* Moves the k smallest of n pairs, of equal keys the first ones, to the front; equal
  * keys keep their order. */
 void sort_select(SortPair *p, SortPair *room, int64_t n, int64_t k);
@@ -68,6 +72,7 @@ typedef struct SortRanked {
     int64_t at;
 } SortRanked;
 void sort_ranked(SortRanked *v, int64_t n);
+int sort_compare(const void *a, const void *b); /* two SortRanked, for qsort */
 
 /* The type of an op along `axis`, whose result has x's shape. */
 bool sort_axis(Infer *in, int *axis);

@@ -1,11 +1,12 @@
 /* sort, argsort, searchsorted. Pairs of key and position are radix-sorted, stably.
  * Elements without -0 and nan can be recovered from their keys, so sorting them needs
- * no positions. */
+ * no positions. Threads share long lines, of which there may be one alone. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "ops/sort/keys.h"
 #include "vmap/kit.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Lines up to TINY are sorted by insertion. Longer ones are merged (SortLoops.line)
@@ -25,6 +26,7 @@ typedef struct SortJob {
     char *work;
     size_t work_size;
     int64_t lines, per_chunk;
+    Pool *pool; /* its threads share each line; NULL: each has lines of its own */
 } SortJob;
 
 static bool is_merged(size_t item, int64_t n) {
@@ -112,12 +114,63 @@ LINE(two, uint16_t)
 LINE(four, uint32_t)
 LINE(eight, uint64_t)
 
+/* ---- a long line, shared by threads ---- */
+typedef struct SharedLine {
+    const SortJob *j;
+    const char *x;
+    char *r, *key;
+    const SortPair *pair; /* or keys */
+    atomic_bool untold;   /* an element can't be recovered from its key */
+} SharedLine;
+enum { SHARE = 1 << 13 }; /* elements of a chunk */
+
+/* Their number from *at on. */
+static int64_t share_of(const SortJob *j, size_t chunk, int64_t *at) {
+    *at = (int64_t)chunk * SHARE;
+    return j->n - *at < SHARE ? j->n - *at : SHARE;
+}
+
+static void run_shares(const SortJob *j, ChunkFn *fn, SharedLine *l) {
+    pool_run(j->pool, (size_t)((j->n + SHARE - 1) / SHARE), fn, l);
+}
+
+static void make_keys(void *ctx, size_t chunk, unsigned worker) {
+    SharedLine *l = ctx;
+    const SortJob *j = l->j;
+    int64_t at, n = share_of(j, chunk, &at);
+    (void)worker;
+    if (!j->loops->told(&j->form, l->x + at * j->in_step, j->in_step, n,
+                        l->key + (size_t)at * j->form.item))
+        atomic_store_explicit(&l->untold, true, memory_order_relaxed);
+}
+
+static void make_elements(void *ctx, size_t chunk, unsigned worker) {
+    const SharedLine *l = ctx;
+    const SortJob *j = l->j;
+    int64_t at, n = share_of(j, chunk, &at);
+    (void)worker;
+    j->loops->elements(&j->form, l->key + (size_t)at * j->form.item, n,
+                       l->r + at * j->out_step, j->out_step);
+}
+
+/* As NAME_line. */
+static bool share_elements(const SortJob *j, const char *x, char *r, void *room) {
+    SharedLine l = {.j = j, .x = x, .r = r, .key = room};
+    size_t item = j->form.item;
+    run_shares(j, make_keys, &l);
+    if (l.untold) return false;
+    l.key = sort_keys(j->pool, item, room, l.key + (size_t)j->n * item, j->n);
+    run_shares(j, make_elements, &l);
+    return true;
+}
+
 static bool elements_line(const SortJob *j, const char *x, char *r, void *room) {
     size_t item = dtype_size(j->dtype);
-    return item == 1   ? one_line(j, x, r, room)
-           : item == 2 ? two_line(j, x, r, room)
-           : item == 4 ? four_line(j, x, r, room)
-                       : eight_line(j, x, r, room);
+    return sort_is_shared(j->pool, j->n) ? share_elements(j, x, r, room)
+           : item == 1                   ? one_line(j, x, r, room)
+           : item == 2                   ? two_line(j, x, r, room)
+           : item == 4                   ? four_line(j, x, r, room)
+                                         : eight_line(j, x, r, room);
 }
 
 /* ---- keys with positions ---- */
@@ -192,6 +245,19 @@ static size_t line_bytes(int64_t n) {
     return 2 * (size_t)n * sizeof(SortPair) + 3 * SORT_COLUMN;
 }
 
+static void store_pairs(void *ctx, size_t chunk, unsigned worker) {
+    const SharedLine *l = ctx;
+    const SortJob *j = l->j;
+    size_t item = j->form.item;
+    int64_t i, n = share_of(j, chunk, &i), end = i + n;
+    (void)worker;
+    for (; i < end; i++)
+        if (j->positions)
+            memcpy(l->r + i * j->out_step, &l->pair[i].at, 8);
+        else
+            memcpy(l->r + i * j->out_step, l->x + l->pair[i].at * j->in_step, item);
+}
+
 static void sort_line(const SortJob *j, const char *x, char *r, SortPair *p) {
     size_t item = dtype_size(j->dtype);
     const uint64_t *order;
@@ -207,13 +273,9 @@ static void sort_line(const SortJob *j, const char *x, char *r, SortPair *p) {
         }
         return;
     }
-    sort_make_pairs(j->loops, &j->form, x, j->in_step, j->n, p);
-    sort_pairs(p, p + j->n, j->n);
-    for (int64_t i = 0; i < j->n; i++)
-        if (j->positions)
-            memcpy(r + i * j->out_step, &p[i].at, 8);
-        else
-            memcpy(r + i * j->out_step, x + p[i].at * j->in_step, item);
+    sort_make_pairs(j->pool, j->loops, &j->form, x, j->in_step, j->n, p);
+    sort_pairs(j->pool, p, p + j->n, j->n);
+    run_shares(j, store_pairs, &(SharedLine){.j = j, .x = x, .r = r, .pair = p});
 }
 
 static void line_offsets(const SortJob *j, int64_t rest, int64_t *from, int64_t *to);
@@ -359,15 +421,22 @@ static void plan_columns(Call *c, SortJob *j) {
     if (j->lines < (j->columns + 3) / 4) j->columns = 0;
 }
 
+/* Lines for each chunk: as many as fit side by side, or several times as many. */
+static int64_t lines_per_chunk(const SortJob *j) {
+    int64_t lines = j->n < CHUNK ? CHUNK / j->n : 1;
+    return j->columns ? (lines + j->columns - 1) / j->columns * j->columns : lines;
+}
+
 static bool sort_lines(Call *c, bool positions) {
     SortJob j;
     if (!sort_open(c, positions, &j)) return false;
     if (j.lines == 0) return true;
     Pool *pool = move_pool(c);
-    j.per_chunk = j.n < CHUNK ? CHUNK / j.n : 1;
-    int64_t chunks = (j.lines + j.per_chunk - 1) / j.per_chunk;
-    size_t workers = pool && chunks > 1 ? pool_threads(pool) : 1;
     plan_columns(c, &j);
+    j.per_chunk = lines_per_chunk(&j);
+    j.pool = sort_is_shared(pool, j.n) ? pool : NULL;
+    int64_t chunks = (j.lines + j.per_chunk - 1) / j.per_chunk;
+    size_t workers = !j.pool && chunks > 1 ? pool_threads(pool) : 1;
     j.work_size = line_bytes(j.n) + (j.columns ? 2 * (size_t)j.n * SORT_COLUMN : 0);
     j.work = call_scratch(c, workers * j.work_size);
     if (!j.work) return false;
@@ -465,25 +534,50 @@ static int64_t lower_bound(const SortLoops *l, const SortForm *f, const Tensor *
 }
 
 /* Where many are sought, the keys of a are computed once. */
+typedef struct Search {
+    SortForm form;
+    const SortLoops *loops;
+    bool right;
+    const char *sought; /* v, contiguous */
+    int64_t n, count;   /* keys; of v */
+    char *key;
+    int64_t *out;
+} Search;
+enum { SEARCHES = 1 << 12 }; /* of a chunk */
+
+static void search_chunk(void *ctx, size_t chunk, unsigned worker) {
+    enum { BLOCK = 256 };
+    const Search *q = ctx;
+    uint64_t sought[BLOCK];
+    int64_t item = (int64_t)q->form.item, i = (int64_t)chunk * SEARCHES,
+            end = i + SEARCHES < q->count ? i + SEARCHES : q->count;
+    (void)worker;
+    for (; i < end; i += BLOCK) {
+        int64_t m = end - i < BLOCK ? end - i : BLOCK;
+        q->loops->keys(&q->form, q->sought + i * item, item, m, sought);
+        q->loops->search(q->key, q->n, sought, m, q->right, q->out + i);
+    }
+}
+
 static bool search_many(Call *c, const SortForm *f, const SortLoops *l, bool right) {
     Tensor a = *call_in(c, 0), v = *call_in(c, 1),
            *out = call_out(c, 0, v.ndim, v.shape);
-    enum { BLOCK = 256 };
-    uint64_t sought[BLOCK];
-    int64_t at[BLOCK], n = a.shape[0];
-    void *key = out ? call_scratch(c, (size_t)n * f->item + 8) : NULL;
-    if (!key) return false;
-    l->keys(f, a.data, a.stride[0], n, key);
-    Iter it;
-    const Tensor *op[2] = {out, &v};
-    for (iter_init(&it, v.ndim, v.shape, 2, op); !it.done; iter_next(&it))
-        for (int64_t i = 0; i < it.inner; i += BLOCK) {
-            int64_t m = it.inner - i < BLOCK ? it.inner - i : BLOCK;
-            l->keys(f, it.ptr[1] + i * it.step[1], it.step[1], m, sought);
-            l->search(key, n, sought, m, right, at);
-            for (int64_t k = 0; k < m; k++)
-                memcpy(it.ptr[0] + (i + k) * it.step[0], &at[k], sizeof *at);
-        }
+    size_t bytes = 0, keys = size_append(&bytes, (size_t)a.shape[0], f->item),
+           copy =
+               size_append(&bytes, tensor_is_contiguous(&v) ? 0 : tensor_bytes(&v), 1);
+    char *room = out ? call_scratch(c, bytes) : NULL;
+    if (!room) return false;
+    Search q = {.form = *f,
+                .loops = l,
+                .right = right,
+                .sought = move_contiguous(move_pool(c), &v, room + copy).data,
+                .n = a.shape[0],
+                .count = tensor_size(&v),
+                .key = room + keys,
+                .out = out->data};
+    l->keys(f, a.data, a.stride[0], q.n, q.key);
+    pool_run(move_pool(c), (size_t)((q.count + SEARCHES - 1) / SEARCHES), search_chunk,
+             &q);
     return true;
 }
 

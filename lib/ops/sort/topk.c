@@ -87,7 +87,7 @@ static void swap_keys(SortPair *p, int64_t n) {
 static void arrange_chosen(const TopLines *t, SortPair *p) {
     if (t->sorted && t->k <= FEW) return; /* they are */
     if (!t->sorted) swap_keys(p, t->k);
-    sort_pairs(p, p + t->cap, t->k);
+    sort_pairs(NULL, p, p + t->cap, t->k);
     if (!t->sorted) swap_keys(p, t->k);
 }
 

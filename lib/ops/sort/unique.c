@@ -36,18 +36,67 @@ static bool unique_type(Infer *in) {
 typedef struct Groups {
     int64_t n, count;
     int64_t *order, *start;
-    int64_t *rank, *place; /* of groups in the result; the group at each place */
+    int64_t *rank, *place; /* of groups in the result; the group at each place. NULL:
+                            * as they are */
+    Pool *pool;
 } Groups;
 
+/* ---- chunks, for threads ---- */
+enum { CHUNK = 1 << 14 };
+
+static int64_t chunks_of(int64_t n) {
+    return (n + CHUNK - 1) / CHUNK;
+}
+
+/* Those of the chunk, from *i to below the result. */
+static int64_t chunk_end(size_t chunk, int64_t n, int64_t *i) {
+    *i = (int64_t)chunk * CHUNK;
+    return n - *i < CHUNK ? n : *i + CHUNK;
+}
+
 /* ---- vectors ---- */
+typedef struct VectorJob {
+    const SortPair *p;
+    const Groups *g;
+    int64_t *before; /* by chunk: groups that begin in it, then those before it */
+} VectorJob;
+
+static bool begins(const SortPair *p, int64_t i) {
+    return i == 0 || p[i].key != p[i - 1].key;
+}
+
+static void count_groups(void *ctx, size_t chunk, unsigned worker) {
+    const VectorJob *j = ctx;
+    int64_t i, end = chunk_end(chunk, j->g->n, &i), count = 0;
+    (void)worker;
+    for (; i < end; i++) {
+        j->g->order[i] = j->p[i].at;
+        count += begins(j->p, i);
+    }
+    j->before[chunk] = count;
+}
+
+static void start_groups(void *ctx, size_t chunk, unsigned worker) {
+    const VectorJob *j = ctx;
+    int64_t i, end = chunk_end(chunk, j->g->n, &i), at = j->before[chunk];
+    (void)worker;
+    for (; i < end; i++)
+        if (begins(j->p, i)) j->g->start[at++] = i;
+}
+
 static void group_vector(Call *c, const Tensor *x, SortPair *p, Groups *g) {
     SortForm f = sort_form(x->dtype, false);
-    sort_make_pairs(sort_loops(c->s, x->dtype), &f, x->data, x->stride[0], g->n, p);
-    sort_pairs(p, p + g->n, g->n);
-    for (int64_t i = 0; i < g->n; i++) {
-        g->order[i] = p[i].at;
-        if (i == 0 || p[i].key != p[i - 1].key) g->start[g->count++] = i;
+    sort_make_pairs(g->pool, sort_loops(c->s, x->dtype), &f, x->data, x->stride[0],
+                    g->n, p);
+    sort_pairs(g->pool, p, p + g->n, g->n);
+    VectorJob j = {p, g, g->rank};
+    pool_run(g->pool, (size_t)chunks_of(g->n), count_groups, &j);
+    for (int64_t k = 0; k < chunks_of(g->n); k++) {
+        int64_t here = j.before[k];
+        j.before[k] = g->count;
+        g->count += here;
     }
+    pool_run(g->pool, (size_t)chunks_of(g->n), start_groups, &j);
 }
 
 /* ---- parts of a tensor ---- */
@@ -133,24 +182,62 @@ static int64_t first_of(const Groups *g, int64_t group) {
     return g->order[g->start[group]];
 }
 
-/* In sorted order, or by first position. */
-static void rank_groups(Groups *g, bool sorted, SortPair *p) {
+static int64_t rank_of(const Groups *g, int64_t group) {
+    return g->rank ? g->rank[group] : group;
+}
+
+static int64_t group_at(const Groups *g, int64_t place) {
+    return g->place ? g->place[place] : place;
+}
+
+/* By first position. */
+static void rank_groups(Groups *g, SortPair *p) {
     for (int64_t k = 0; k < g->count; k++)
-        p[k] = (SortPair){(uint64_t)(sorted ? k : first_of(g, k)), k};
-    if (!sorted) sort_pairs(p, p + g->count, g->count);
+        p[k] = (SortPair){(uint64_t)first_of(g, k), k};
+    sort_pairs(g->pool, p, p + g->count, g->count);
     for (int64_t i = 0; i < g->count; i++) {
         g->place[i] = p[i].at;
         g->rank[p[i].at] = i;
     }
 }
 
-static void fill_extra(const Groups *g, int what, int64_t *to) {
-    for (int64_t k = 0; k < g->count; k++) {
+typedef struct StoreJob {
+    const Groups *g;
+    const Tensor *x, *out;
+    int what;    /* an output after the values */
+    int64_t *to; /* its elements */
+} StoreJob;
+
+static void fill_extra(void *ctx, size_t chunk, unsigned worker) {
+    const StoreJob *j = ctx;
+    const Groups *g = j->g;
+    int64_t k, last = chunk_end(chunk, g->count, &k), *to = j->to;
+    (void)worker;
+    for (; k < last; k++) {
         int64_t end = k + 1 < g->count ? g->start[k + 1] : g->n;
-        if (what == INDEX) to[g->rank[k]] = first_of(g, k);
-        if (what == COUNTS) to[g->rank[k]] = end - g->start[k];
-        for (int64_t i = g->start[k]; i < end && what == INVERSE; i++)
-            to[g->order[i]] = g->rank[k];
+        if (j->what == INDEX) to[rank_of(g, k)] = first_of(g, k);
+        if (j->what == COUNTS) to[rank_of(g, k)] = end - g->start[k];
+        for (int64_t i = g->start[k]; i < end && j->what == INVERSE; i++)
+            to[g->order[i]] = rank_of(g, k);
+    }
+}
+
+static void store_elements(void *ctx, size_t chunk, unsigned worker) {
+    const StoreJob *j = ctx;
+    size_t item = dtype_size(j->x->dtype);
+    int64_t i, end = chunk_end(chunk, j->g->count, &i);
+    (void)worker;
+    for (; i < end; i++)
+        memcpy(move_at(j->out, i * (int64_t)item),
+               move_at(j->x, first_of(j->g, group_at(j->g, i)) * j->x->stride[0]),
+               item);
+}
+
+static void store_parts(const StoreJob *j, int axis) {
+    for (int64_t i = 0; i < j->g->count && tensor_size(j->out); i++) {
+        Tensor to = part_at(j->out, axis, i),
+               from = part_at(j->x, axis, first_of(j->g, group_at(j->g, i)));
+        move_tensor(NULL, &to, &from);
     }
 }
 
@@ -158,24 +245,19 @@ static bool store_groups(Call *c, const Tensor *x, int axis, const Groups *g) {
     int64_t shape[MAX_NDIM];
     memcpy(shape, x->shape, sizeof shape);
     shape[axis] = g->count;
-    Tensor *out = call_out(c, 0, x->ndim, shape);
-    size_t item = dtype_size(x->dtype), o = 1;
-    if (!out) return false;
-    for (int64_t i = 0; i < g->count && tensor_size(out); i++) {
-        int64_t at = first_of(g, g->place[i]);
-        if (x->ndim == 1) {
-            memcpy(move_at(out, i * (int64_t)item), move_at(x, at * x->stride[0]),
-                   item);
-            continue;
-        }
-        Tensor to = part_at(out, axis, i), from = part_at(x, axis, at);
-        move_tensor(NULL, &to, &from);
-    }
-    for (int i = 0; i < EXTRAS; i++) {
-        if (!prop_bool(c->s, c->op, c->props, extra_props[i])) continue;
-        Tensor *r = call_out(c, o++, 1, i == INVERSE ? &g->n : &g->count);
+    StoreJob j = {.g = g, .x = x, .out = call_out(c, 0, x->ndim, shape)};
+    size_t o = 1;
+    if (!j.out) return false;
+    if (x->ndim == 1)
+        pool_run(g->pool, (size_t)chunks_of(g->count), store_elements, &j);
+    else
+        store_parts(&j, axis);
+    for (j.what = 0; j.what < EXTRAS; j.what++) {
+        if (!prop_bool(c->s, c->op, c->props, extra_props[j.what])) continue;
+        Tensor *r = call_out(c, o++, 1, j.what == INVERSE ? &g->n : &g->count);
         if (!r) return false;
-        fill_extra(g, i, r->data);
+        j.to = r->data;
+        pool_run(g->pool, (size_t)chunks_of(g->count), fill_extra, &j);
     }
     return true;
 }
@@ -183,7 +265,7 @@ static bool store_groups(Call *c, const Tensor *x, int axis, const Groups *g) {
 static bool unique_perform(Call *c) {
     Tensor x = *call_in(c, 0);
     int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
-    Groups g = {.n = x.shape[axis]};
+    Groups g = {.n = x.shape[axis], .pool = move_pool(c)};
     size_t n = (size_t)g.n + 1, bytes = 0;
     size_append(&bytes, n, 2 * sizeof(SortPair));
     size_t at_order = size_append(&bytes, n, 4 * sizeof *g.order);
@@ -199,7 +281,10 @@ static bool unique_perform(Call *c) {
         group_vector(c, &x, p, &g);
     else
         group_parts(c, &x, axis, mem + at_keys, &g);
-    rank_groups(&g, prop_bool(c->s, c->op, c->props, "sorted"), p);
+    if (prop_bool(c->s, c->op, c->props, "sorted"))
+        g.rank = g.place = NULL;
+    else
+        rank_groups(&g, p);
     return store_groups(c, &x, axis, &g);
 }
 
