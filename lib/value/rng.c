@@ -230,14 +230,49 @@ void rng_integers(const Rng *r, int64_t low, uint64_t range, uint64_t first, siz
     }
 }
 
+/* As block_below, but divides only where the bound may matter: it is below range. */
+static bool block_below_some(const uint64_t w[2], uint64_t range, uint64_t *v) {
+    for (int k = 0; k < 2; k++) {
+        uint64_t low;
+        *v = multiply_high(w[k], range, &low);
+        if (low >= range || low >= rejection_bound(range)) return true;
+    }
+    return false;
+}
+
+void rng_exchanges(const Rng *r, int64_t n, int64_t first, int64_t count,
+                   int64_t *with) {
+    uint64_t v, w[LANES * 2];
+    for (int64_t k = 0; k < count; k++) {
+        size_t lane = (size_t)k % LANES;
+        uint64_t i = (uint64_t)(first + k), range = (uint64_t)n - i;
+        if (lane == 0) draw_blocks(r, i << 16, 1U << 16, w);
+        if (!block_below_some(w + lane * 2, range, &v)) v = draw_below(r, i, 1, range);
+        with[k] = (int64_t)v;
+    }
+}
+
+void rng_exchange(int64_t n, int64_t first, int64_t count, const int64_t *with,
+                  int64_t *order) {
+    enum { AHEAD = 32 };
+    int64_t *at = order + (n - 1 - first);
+    for (int64_t k = 0; k < count; k++, at--) {
+        if (k + AHEAD < count) __builtin_prefetch(order + with[k + AHEAD], 1);
+        int64_t t = *at;
+        *at = order[with[k]];
+        order[with[k]] = t;
+    }
+}
+
 void rng_permutation(const Rng *r, int64_t n, int64_t *out) {
+    enum { BLOCK = 512 };
+    int64_t with[BLOCK];
     for (int64_t i = 0; i < n; i++)
         out[i] = i;
-    for (int64_t i = n - 1; i > 0; i--) {
-        uint64_t j = draw_below(r, (uint64_t)(n - 1 - i), 0, (uint64_t)i + 1);
-        int64_t t = out[i];
-        out[i] = out[j];
-        out[j] = t;
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        int64_t m = n - i < BLOCK ? n - i : BLOCK;
+        rng_exchanges(r, n, i, m, with);
+        rng_exchange(n, i, m, with, out);
     }
 }
 

@@ -59,6 +59,13 @@ void rng_normal(const Rng *r, uint64_t first, size_t n, double *out);
 void rng_integers(const Rng *r, int64_t low, uint64_t range, uint64_t first, size_t n,
                   int64_t *out);
 void rng_permutation(const Rng *r, int64_t n, int64_t *out);
+/* rng_permutation in two parts, for its elements first .. first + count - 1, the last
+ * of `order` being the first: draws the places with which they are exchanged; exchanges
+ * them, one after the other. */
+void rng_exchanges(const Rng *r, int64_t n, int64_t first, int64_t count,
+                   int64_t *with);
+void rng_exchange(int64_t n, int64_t first, int64_t count, const int64_t *with,
+                  int64_t *order);
 /* The tensor form of a state and back. */
 bool rng_to_tensor(Session *s, const Rng *r, Tensor *out);
 Rng rng_from_tensor(const Tensor *t);

@@ -202,9 +202,10 @@ Y
 }
 
 @test "draws do not depend on the number of threads" {
-    for e in 'normal(0., 1., SIZE)' 'gamma(0.5, 1., SIZE)' 'poisson(50., SIZE)' 'binomial(100, 0.4, SIZE)' 'vonmises(0., 2., SIZE)' 'hypergeometric(50, 40, 30, SIZE)' 'zipf(2., SIZE)' 'integers(0, 7, SIZE)' 'choice(5, SIZE, p=[0.1, 0.2, 0.3, 0.2, 0.2])'; do
+    for e in 'normal(0., 1., SIZE)' 'gamma(0.5, 1., SIZE)' 'poisson(50., SIZE)' 'binomial(100, 0.4, SIZE)' 'vonmises(0., 2., SIZE)' 'hypergeometric(50, 40, 30, SIZE)' 'zipf(2., SIZE)' 'integers(0, 7, SIZE)' 'choice(5, SIZE, p=[0.1, 0.2, 0.3, 0.2, 0.2])' 'permutation(8192, seed=9)' 'permutation(100003, seed=9)'; do
         gload -e "${e/SIZE/(100003,), seed=9}" -o t.tlg
         ok 'cmp <(grun t.tlg -O npy --threads 1) <(grun t.tlg -O npy --threads 2)'
+        ok 'cmp <(grun t.tlg -O npy --threads 1) <(grun t.tlg -O npy --threads 3)'
     done
 }
 

@@ -6,6 +6,7 @@
 #include "value/value_impl.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const uint32_t words32[2][9] = {
     {0x9ceaf053U, 0x77f5493bU, 0x12bf50adU, 0x5742b3d7U, 0xfcdb2127U, 0x53ba6cfdU,
@@ -253,8 +254,30 @@ static void test_state(Session *s) {
     CHECK(none == 0);
 }
 
+/* The last element is exchanged first, each with the one that integers below its number
+ * of places draw for it. */
+static void test_permutation(int64_t n) {
+    Rng r = state(1);
+    int64_t *got = malloc((size_t)n * sizeof *got),
+            *want = malloc((size_t)n * sizeof *want);
+    if (!got || !want) exit(1);
+    for (int64_t i = 0; i < n; i++)
+        want[i] = i;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at, last = n - 1 - i, one = want[last];
+        rng_integers(&r, 0, (uint64_t)last + 1, (uint64_t)i, 1, &at);
+        want[last] = want[at];
+        want[at] = one;
+    }
+    rng_permutation(&r, n, got);
+    CHECK(memcmp(got, want, (size_t)n * sizeof *got) == 0, "%lld", (long long)n);
+    free(got), free(want);
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
+    for (int64_t n = 1; n < 3000; n += 1 + n / 3)
+        test_permutation(n);
     test_known_answers();
     test_levels();
     test_draws(0);

@@ -313,6 +313,43 @@ static bool integers_perform(Call *c) {
     return draw_seeded(c, draw_integers, check_integers, DT_INT64);
 }
 
+/* ---- permutations ---- */
+/* Elements are exchanged one after the other, but the places that they are exchanged
+ * with can be drawn before: those of a window while the last window's are used. */
+enum { WINDOW = 1 << 15, PIECE = 1 << 10 };
+typedef struct Shuffle {
+    Rng rng;
+    int64_t n, *order;
+    int64_t *with[2]; /* by window, in turn */
+    int64_t window;
+} Shuffle;
+
+static int64_t window_size(const Shuffle *q, int64_t window) {
+    int64_t left = q->n - window * WINDOW;
+    return window < 0 || left < 0 ? 0 : left < WINDOW ? left : WINDOW;
+}
+
+/* The first chunk exchanges the elements of the window before; the others draw. */
+static void shuffle_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const Shuffle *q = ctx;
+    int64_t w = q->window, from = (int64_t)(chunk - 1) * PIECE,
+            left = window_size(q, w) - from;
+    (void)worker;
+    if (chunk == 0)
+        rng_exchange(q->n, (w - 1) * WINDOW, window_size(q, w - 1),
+                     q->with[(w - 1) & 1], q->order);
+    else if (left > 0)
+        rng_exchanges(&q->rng, q->n, w * WINDOW + from, left < PIECE ? left : PIECE,
+                      q->with[w & 1] + from);
+}
+
+static void shuffle(Pool *pool, Shuffle *q) {
+    for (int64_t i = 0; i < q->n; i++)
+        q->order[i] = i;
+    for (q->window = 0; (q->window - 1) * WINDOW < q->n; q->window++)
+        pool_run(pool, 1 + WINDOW / PIECE, shuffle_chunk, q);
+}
+
 bool random_permutation_run(Call *c, size_t i, size_t out, Rng rng) {
     int64_t n = tensor_i64(call_in(c, i), 0);
     if (n < 0)
@@ -320,8 +357,14 @@ bool random_permutation_run(Call *c, size_t i, size_t out, Rng rng) {
                          (long long)n);
     if (!call_size_fits(c, DT_INT64, 1, &n)) return false;
     Tensor *t = call_out(c, out, 1, &n);
-    if (t) rng_permutation(&rng, n, t->data);
-    return t != NULL;
+    if (!t) return false;
+    if (n < WINDOW / 4 || pool_threads(c->host->pool) == 1)
+        return rng_permutation(&rng, n, t->data), true;
+    int64_t *room = call_scratch(c, (size_t)2 * WINDOW * sizeof *room);
+    if (!room) return false;
+    shuffle(c->host->pool,
+            &(Shuffle){.rng = rng, .n = n, .order = t->data, {room, room + WINDOW}});
+    return true;
 }
 
 static bool permutation_perform(Call *c) {
