@@ -201,6 +201,29 @@ END
     ok 'grun m.tlg x=@gaps.csv --max-memory 30M' 'y = [[1.0, 2.0, 3.0]]'
 }
 
+@test "long tables are the same on any number of threads, and so is what is wrong with them" {
+    awk 'BEGIN { srand(3); print "a;b;c"
+        for (i = 0; i < 60000; i++) {
+            if (i % 7 == 3) printf " \r\n"
+            printf "%d;%s;%.17g%s\n", i, i % 11 ? "word" : "", rand() * 1e9 - 5e8, i % 3 ? "" : "\r" } }' >long.csv
+    sed 's/word//; s/;/\t/g; 1d; s/NA//' long.csv | head -n 50000 >long.tsv
+    tr '\n' '\r' <long.tsv | tr -s '\r' >mac.tsv
+    sed '59000s/[^;]*$/1.2.3/' long.csv >word.csv
+    sed '59000s/$/;1/' long.csv >wide.csv
+    for what in long.csv:a,c long.csv:c,a long.tsv mac.tsv; do
+        for n in 1 2 3; do
+            grun m.tlg "x=@$what" --threads $n -O npy >$n.npy
+        done
+        ok 'cmp 1.npy 2.npy && cmp 1.npy 3.npy && test "$(wc -c <1.npy)" -gt 400000'
+    done
+    for what in word.csv:a,c wide.csv:a,c long.csv; do
+        for n in 1 3; do
+            ! grun m.tlg "x=@$what" --threads $n 2>$n.txt
+        done
+        ok 'cmp 1.txt 3.txt && grep -c "line [0-9]*" 1.txt' 1
+    done
+}
+
 @test "JSON: lists as others write them, by name or alone" {
     local t want text
     while IFS='|' read -r t text want; do

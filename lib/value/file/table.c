@@ -3,6 +3,9 @@
  * matrix; columns that nobody selects may hold anything. */
 #include "value/file/table.h"
 
+#include "base/pool.h"
+
+#include <stdatomic.h>
 #include <string.h>
 
 #define LINE_MAX_BYTES ((ptrdiff_t)64 << 20)
@@ -83,8 +86,8 @@ bool table_next_cell(Table *t, TableCell *c) {
     }
     if (t->separator == ' ') t->p = skip_to_cell_end(t, t->p);
     if (t->p - t->row > LINE_MAX_BYTES)
-        return array_fail(t->f, E_LIMIT, "line %zu has more than %d MiB", t->line,
-                          (int)(LINE_MAX_BYTES >> 20));
+        return !t->quiet && array_fail(t->f, E_LIMIT, "line %zu has more than %d MiB",
+                                       t->line, (int)(LINE_MAX_BYTES >> 20));
     c->last = t->p == t->end || *t->p == t->newline;
     t->column++;
     if (c->last)
@@ -385,9 +388,10 @@ static bool read_row(TableRead *r) {
         if (column >= t->name.n || r->slot[column] < 0) continue;
         void *dst = r->dst + (size_t)r->slot[column] * width;
         NumberResult k = number_store(r->dtype, c.p, c.n, dst);
-        if (k != NUMBER_STORED) return fail_cell(r, at, &c, k);
+        if (k != NUMBER_STORED) return !t->quiet && fail_cell(r, at, &c, k);
     }
-    if (t->column != t->name.n) return table_fail_columns(t, line, t->column);
+    if (t->column != t->name.n)
+        return !t->quiet && table_fail_columns(t, line, t->column);
     r->dst += r->nslot * width;
     return true;
 }
@@ -421,12 +425,101 @@ static bool read_rows(TableRead *r, Tensor *out) {
     return fit_rows(r, rows, out);
 }
 
+/* ---- reading by several threads ---- */
+/* Without quotes, lines are rows: threads count those of each piece of the text, then
+ * read them to where they belong. */
+enum { PIECE = 1 << 16 };
+typedef struct TablePieces {
+    const TableRead *r;
+    size_t n;
+    int64_t *rows; /* by piece; then those before it */
+    atomic_bool failed;
+} TablePieces;
+
+/* The first line that begins at or after `at` bytes. */
+static const char *line_from(const Table *t, size_t at) {
+    if (at == 0) return t->p;
+    if (at >= (size_t)(t->end - t->p)) return t->end;
+    const char *stop = line_end(t, t->p + at - 1);
+    return stop < t->end ? stop + 1 : stop;
+}
+
+static Table piece_of(const Table *t, size_t piece) {
+    Table part = *t;
+    part.p = line_from(t, piece * PIECE);
+    part.end = line_from(t, (piece + 1) * PIECE);
+    part.quiet = true;
+    return part;
+}
+
+static void count_piece(void *ctx, size_t piece, unsigned worker) {
+    TablePieces *q = ctx;
+    Table t = piece_of(&q->r->t, piece);
+    (void)worker;
+    q->rows[piece] = 0;
+    for (; table_next_row(&t); q->rows[piece]++) {
+        const char *stop = line_end(&t, t.p);
+        t.p = stop < t.end ? stop + 1 : stop;
+    }
+}
+
+static void read_piece(void *ctx, size_t piece, unsigned worker) {
+    TablePieces *q = ctx;
+    TableRead r = *q->r;
+    (void)worker;
+    r.t = piece_of(&q->r->t, piece);
+    r.dst = (char *)r.out.data + (size_t)q->rows[piece] * r.nslot * dtype_size(r.dtype);
+    while (table_next_row(&r.t))
+        if (!read_row(&r)) {
+            atomic_store(&q->failed, true);
+            return;
+        }
+}
+
+static bool read_counted(TableRead *r, Pool *pool, TablePieces *q, int64_t rows,
+                         Tensor *out) {
+    int64_t shape[2] = {rows, (int64_t)r->nslot};
+    if (!tensor_new(r->t.f->s, r->dtype, r->nslot == 1 ? 1 : 2, shape, &r->out))
+        return false;
+    pool_run(pool, q->n, read_piece, q);
+    if (!q->failed) return *out = r->out, r->out = (Tensor){0}, true;
+    tensor_unref(&r->out);
+    return read_rows(r, out); /* says what is wrong */
+}
+
+static bool read_pieces(TableRead *r, Pool *pool, Tensor *out) {
+    size_t bytes = (size_t)(r->t.end - r->t.p);
+    TablePieces q = {.r = r, .n = (bytes + PIECE - 1) / PIECE};
+    q.rows = mem_alloc(r->t.f->s, q.n * sizeof *q.rows);
+    pool_run(pool, q.n, count_piece, &q);
+    int64_t rows = 0;
+    for (size_t i = 0; i < q.n; i++) {
+        int64_t here = q.rows[i];
+        q.rows[i] = rows;
+        rows += here;
+    }
+    bool ok = rows <= count_rows_at_most(&r->t)
+                  ? read_counted(r, pool, &q, rows, out)
+                  : read_rows(r, out); /* most of them lack columns */
+    mem_free(q.rows);
+    return ok;
+}
+
+static bool read_all(TableRead *r, Tensor *out) {
+    Table *t = &r->t;
+    size_t bytes = (size_t)(t->end - t->p);
+    Pool *pool = session_pool(t->f->s);
+    return bytes < 4 * PIECE || pool_threads(pool) == 1 || memchr(t->p, '"', bytes)
+               ? read_rows(r, out)
+               : read_pieces(r, pool, out);
+}
+
 bool table_read(const ArrayFile *f, const char *key, Tensor *out) {
     DType want = f->what->want;
     TableRead r = {.dtype = want == DT_NONE ? DT_FLOAT64 : dtype_real(want)};
     f->what->converted = r.dtype != DT_FLOAT64;
     bool ok =
-        table_open(f, key, &r.t, &r.wanted) && choose_columns(&r) && read_rows(&r, out);
+        table_open(f, key, &r.t, &r.wanted) && choose_columns(&r) && read_all(&r, out);
     tensor_unref(&r.out);
     mem_free(r.slot);
     vec_free(&r.wanted);

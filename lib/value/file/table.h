@@ -15,6 +15,7 @@ typedef struct Table {
     size_t line;             /* of p, from 1 */
     size_t column;           /* cells of this row so far */
     bool named;              /* by the first line; else called 0, 1, 2, ... */
+    bool quiet;              /* errors are not reported */
     TableNames name;
 } Table;
 
