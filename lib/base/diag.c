@@ -71,6 +71,7 @@ static void add_diag(Session *s, Severity severity, Span at, DiagCode code,
 
 bool fail(Session *s, Span at, DiagCode code, const char *fmt, ...) {
     va_list ap;
+    if (session_is_hushed(s)) return false;
     va_start(ap, fmt);
     add_diag(s, DIAG_ERROR, at, code, format_text(s, fmt, ap));
     va_end(ap);
@@ -79,6 +80,7 @@ bool fail(Session *s, Span at, DiagCode code, const char *fmt, ...) {
 
 void warn(Session *s, Span at, DiagCode code, const char *fmt, ...) {
     va_list ap;
+    if (session_is_hushed(s)) return;
     va_start(ap, fmt);
     add_diag(s, DIAG_WARNING, at, code, format_text(s, fmt, ap));
     va_end(ap);
@@ -100,7 +102,7 @@ static void add_note(Session *s, Diag *d, Span at, Hint h, char *text) {
 
 bool note(Session *s, Span at, const char *fmt, ...) {
     Diag *d = newest_diag(s);
-    if (!d) return false;
+    if (!d || session_is_hushed(s)) return false;
     va_list ap;
     va_start(ap, fmt);
     add_note(s, d, at, HINT_NONE, format_text(s, fmt, ap));
@@ -111,7 +113,7 @@ bool note(Session *s, Span at, const char *fmt, ...) {
 bool hint(Session *s, Hint h) {
     Diag *d = newest_diag(s);
     Str text = STR(s);
-    if (!d) return false;
+    if (!d || session_is_hushed(s)) return false;
     str_puts(&text, hint_text(h));
     add_note(s, d, NOWHERE, h, text.p);
     return false;

@@ -93,6 +93,14 @@ const atomic_bool *session_expired(const Session *s) {
     return &s->expired;
 }
 
+void session_hush(Session *s, bool hushed) {
+    atomic_store(&s->hushed, hushed);
+}
+
+bool session_is_hushed(const Session *s) {
+    return atomic_load_explicit(&s->hushed, memory_order_relaxed);
+}
+
 bool session_fail_expired(Session *s, Span at) {
     const char *doing = at.source ? NULL : s->doing;
     fail(s, at, E_LIMIT, "the time allowed is over%s%s", doing ? " while " : "",

@@ -92,6 +92,10 @@ typedef struct LoopProgress {
     atomic_llong done, steps; /* steps 0: none runs */
 } LoopProgress;
 LoopProgress *session_loop(Session *s);
+/* While several threads run what may fail and can be run again by one: diagnostics are
+ * dropped, and nothing may be planned. */
+void session_hush(Session *s, bool hushed);
+bool session_is_hushed(const Session *s);
 
 void *session_slot(Session *s, Slot slot); /* NULL until set */
 void session_set_slot(Session *s, Slot slot, void *p, void (*free)(void *));

@@ -48,6 +48,7 @@ struct TlSession {
     PlaceCache place;
     Vec(PlaceCache) place_mark; /* of its source: every PLACE_STRIDE bytes */
     Vec(Diag *) diags;
+    atomic_bool hushed;
     Str message;
 };
 

@@ -114,6 +114,7 @@ bool call_ndim(Call *c, int64_t n) {
 bool call_fail(Call *c, DiagCode code, const char *fmt, ...) {
     Str b = STR(c->s);
     va_list ap;
+    if (session_is_hushed(c->s)) return false;
     va_start(ap, fmt);
     str_vprintf(&b, fmt, ap);
     va_end(ap);

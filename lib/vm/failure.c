@@ -107,7 +107,7 @@ static void note_clients(Machine *m, const Ins *in) {
 
 /* Where time runs out is arbitrary, and not the fault of the Apply's origin. */
 bool step_failed(Machine *m, uint32_t step) {
-    if (atomic_load(session_expired(m->s))) return false;
+    if (atomic_load(session_expired(m->s)) || session_is_hushed(m->s)) return false;
     const Ins *in = &m->p->ins[step];
     note_maker(m, m->p->g->origin[in->apply]);
     note_clients(m, in);

@@ -9,6 +9,7 @@
 /* ---- calls ---- */
 Plan *plan_function(const Machine *m, const Graph *fn, bool own_results) {
     PlanOptions o = m->p->o;
+    if (session_is_hushed(m->s)) return NULL; /* see scan_threads.c */
     o.own_results = own_results;
     o.nwant = 0;
     o.want = NULL;

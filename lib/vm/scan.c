@@ -73,6 +73,7 @@ void scan_run_free(ScanRun *l) {
         buffer_unref(l->row[i].ring);
         buffer_unref(l->row[i].start);
     }
+    scan_shared_free(l->shared);
     vm_free(l->body);
     plan_free(l->plan);
     arena_free(l->arena);
@@ -85,6 +86,7 @@ void scan_run_hooks(ScanRun *l, const VmHooks *h) {
 
 VmMemory scan_run_memory(const ScanRun *l) {
     VmMemory r = vm_memory(l->body);
+    r.grown += scan_shared_bytes(l->shared);
     for (size_t i = 0; i < l->f.nout; i++) {
         if (l->row[i].ring) r.grown += l->row[i].ring->size;
         if (l->row[i].start) r.grown += l->row[i].start->size;
@@ -427,6 +429,7 @@ static LoopProgress *show_loop(const ScanRun *l) {
 
 static bool run_shown_steps(ScanRun *l, LoopProgress *shown) {
     bool first = true;
+    double start = scan_may_share(l) ? clock_seconds() : -1;
     for (;;) {
         if (!run_inside(l->m, l->step, l->body, l->done, steps_run))
             return note_step(l);
@@ -434,6 +437,8 @@ static bool run_shown_steps(ScanRun *l, LoopProgress *shown) {
         l->done++;
         if (shown) atomic_store_explicit(&shown->done, l->done, memory_order_relaxed);
         if (l->done == l->steps || is_until_true(l)) return true;
+        if (first && start >= 0 && scan_share_steps(l, clock_seconds() - start, shown))
+            return true;
         if (first && !point_all(l)) return false; /* the first step decided */
         first = false;
         if (!advance_step(l)) return false;

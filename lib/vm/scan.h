@@ -39,6 +39,7 @@ typedef struct Past {
     char *at;
     int64_t pos, wait; /* wait: steps that still read initial rows */
 } Past;
+struct SharedSteps; /* scan_threads.c */
 struct ScanRun {
     Session *s;
     Arena *arena;
@@ -54,7 +55,18 @@ struct ScanRun {
     uint32_t step;
     const uint32_t *arg; /* cells of the scan's inputs */
     int64_t steps, done;
+    struct SharedSteps *shared; /* NULL: steps need each other, or were not shared yet
+                                 */
+    bool alone;                 /* they can't be shared */
 };
+
+/* scan_threads.c: after the first step, runs the others on several threads, if they
+ * don't need each other; `seconds` is how long it took. False, without a diagnostic:
+ * nothing is known of the others. */
+bool scan_share_steps(ScanRun *l, double seconds, LoopProgress *shown);
+bool scan_may_share(const ScanRun *l); /* before the first step */
+void scan_shared_free(struct SharedSteps *q);
+size_t scan_shared_bytes(const struct SharedSteps *q);
 
 /* scan_objects.c: output i, a non-tensor. Each false: diagnosed. */
 bool scan_begin_object(ScanRun *l, size_t i); /* the initial value */

@@ -66,7 +66,7 @@ void step_outputs(Machine *m, uint32_t step, Call *c) {
 void step_no_memory(Machine *m, uint32_t cell) {
     Var v = m->p->sharing.cell[cell].var;
     ApplyId a = var_owner(m->p->g, v);
-    if (a == APPLY_NONE) return;
+    if (a == APPLY_NONE || session_is_hushed(m->s)) return;
     Str text = STR(m->s);
     print_apply(m->p->g, a, &text);
     note(m->s, m->p->g->origin[a].at, "for the result of %s", str_text(&text));

@@ -513,6 +513,48 @@ Y
     cmp hs1.npy hs2.npy && cmp x1.npy x2.npy && cmp W1.npy W2.npy
 }
 
+# on_threads GRAPH ARGUMENT...: standard output and errors are the same on 1, 2 and 3 threads, and again in the next calls.
+on_threads() {
+    local n
+    for n in 1 2 3; do
+        grun "$@" --threads $n --steps 3 >out$n.txt 2>&1 || true
+    done
+    ok 'cmp out1.txt out2.txt && cmp out1.txt out3.txt && test -s out1.txt'
+}
+
+@test "steps that don't need each other are shared by threads" {
+    gload --new -i 'x: float64[n, m]' -i 's: float64[9]' -e 'a = map(lambda v: sum(unique(floor(v * 50))), x)' \
+        -e 'b = vectorize(lambda v: searchsorted(sort(v), s))(x)' -e 'd = scan(lambda v, w: sum(unique(v)) - sum(unique(w)), sequences=[{"input": x, "taps": [0, 2]}])' \
+        -e 'k = map(lambda v: scan(lambda c: (c / 2, until(c < 1e-3)), outputs_info=[sum(v * v)], n_steps=60)[-1], x)' \
+        -e 'q = map(lambda v: sum(map(lambda u: sum(unique(arange(5) * u)), v)), x)' -o t.tlg
+    for rows in 4 5 300 301; do
+        on_threads t.tlg "x=normal(0, 1, ($rows, 700), seed=1)" 's=linspace(-2, 2, 9)'
+        grep -q nan out1.txt && false
+    done
+    ok "grun --mode DEBUG t.tlg 'x=normal(0, 1, (301, 700), seed=1)' 's=linspace(-2, 2, 9)' --threads 3 --steps 3 | cmp - out1.txt"
+    # batches of other sizes, one after the other
+    for n in 1 3; do
+        grun t.tlg --each x --batch 170 "x=normal(0, 1, (400, 700), seed=1)" 's=linspace(-2, 2, 9)' --threads $n >each$n.txt
+    done
+    ok 'cmp each1.txt each3.txt && test -s each1.txt'
+}
+
+@test "the first step that fails reports, on any number of threads" {
+    gload --new -i 'x: int64[n, 400]' -e 'a = map(lambda v: sum(unique(arange(400)[v])), x)' -o i.tlg
+    gload --new -i 'x: int64[n, 400]' -e 'a = map(lambda v: sum(1000 // unique(v)), x)' -o d.tlg
+    gload --new -i 'x: int64[n, 400]' -e 'a = map(lambda v: unique(v), x)' -o u.tlg
+    local value='where(arange(200)[:, None] == 150, V, where(arange(200)[:, None] == 190, W, 1 + arange(400) % 399 + zeros((200, 400), dtype=int64)))'
+    value="x=int64(${value})"
+    on_threads i.tlg "${value//[VW]/400}"
+    ok 'grep -c "in step 150 of 200" out3.txt' 1
+    on_threads i.tlg "${value//[VW]/399}"
+    ok 'grep -c "error" out3.txt || true' 0
+    on_threads d.tlg "${value//[VW]/0}"
+    ok 'grep -c "division by zero" out3.txt && grep -c "in step 150 of 200" out3.txt' $'1\n1'
+    on_threads u.tlg "${value//[VW]/5}"
+    ok 'grep -c "has the shape (1,) in step 150" out3.txt' 1
+}
+
 @test "DEBUG finds nothing wrong with loops, their gradients and stretches" {
     models
     local m
