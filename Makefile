@@ -333,7 +333,7 @@ deb: setup-deb
 	$(Q)SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) .ci/deb/build.sh $(OUT)/deb/tree $(VERSION) $(DEB_PREFIX)
 
 # ---- benchmarks: one table of ratios to yardsticks that run beside (tests/bench) ----
-BENCH := $(addprefix $(B)/tests/bench/,gen start size overhead weights search kernels single loops convolutions networks evals workloads ranks) $(if $(MPI_LIB),$(B)/tests/bench/yard_mpi)
+BENCH := $(addprefix $(B)/tests/bench/,gen start size overhead weights search kernels single threads loops convolutions networks evals workloads ranks) $(if $(MPI_LIB),$(B)/tests/bench/yard_mpi)
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/tests/bench/bench.o $(B)/tests/bench/yard.o $(B)/tests/bench/yard_llama.o $(B)/libthunkline-all.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS)

@@ -81,6 +81,7 @@ done
 "$build/tests/bench/search"
 "$build/tests/bench/kernels"
 "$build/tests/bench/single" "$here/single.tsv"
+"$build/tests/bench/threads" "$here/threads.tsv"
 "$build/tests/bench/loops"
 "$build/tests/bench/convolutions"
 "$build/tests/bench/networks" "$work"
