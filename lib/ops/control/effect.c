@@ -9,7 +9,10 @@
 #include <string.h>
 
 static bool all_true(const Tensor *t) {
-    for (int64_t i = 0, n = tensor_size(t); i < n; i++)
+    int64_t n = tensor_size(t);
+    if (t->dtype == DT_BOOL && n > 0 && tensor_is_contiguous(t))
+        return !memchr(t->data, 0, (size_t)n);
+    for (int64_t i = 0; i < n; i++)
         if (tensor_f64(t, i) == 0) return false;
     return true;
 }

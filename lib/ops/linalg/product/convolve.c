@@ -2,10 +2,14 @@
 #include "base/complex.h"
 #include "op/infer.h"
 #include "ops/shape/linear.h"
+#include "ops/shape/move.h"
 
 #include <string.h>
 
-enum { BLOCK = 2048 }; /* results computed at a time, so that they stay in the cache */
+enum {
+    BLOCK = 2048,    /* results computed at a time, so that they stay in the cache */
+    SHARE = 1 << 17, /* products that are worth several threads */
+};
 
 typedef enum ConvMode { FULL, SAME, VALID, MODES } ConvMode;
 
@@ -51,20 +55,29 @@ static bool convolve_type(Infer *in) {
     return infer_out_tensor(in, 0, in->type[0]->dtype, 1, &r);
 }
 
-/* out[k - first] = the sum of y[j] x[k - j], y being the shorter one. */
+typedef struct ConvolveJob {
+    const void *x, *y; /* y is the shorter one */
+    void *out;
+    int64_t n, m, first, count;
+} ConvolveJob;
+
+/* A block of out[k - first] = the sum of y[j] x[k - j]. */
 #define CONVOLVE(NAME, T, MUL)                                                         \
-    static void convolve_##NAME(T *out, int64_t first, int64_t count, const T *x,      \
-                                int64_t n, const T *y, int64_t m) {                    \
-        memset(out, 0, (size_t)count * sizeof *out);                                   \
-        for (int64_t at = first; at < first + count; at += BLOCK) {                    \
-            int64_t end = at + BLOCK < first + count ? at + BLOCK : first + count;     \
-            for (int64_t j = at < n ? 0 : at - n + 1; j < m && j < end; j++) {         \
-                int64_t from = j > at ? j : at, to = j + n < end ? j + n : end;        \
-                T f = y[j], *sum = out + (from - first);                               \
-                const T *row = x + (from - j);                                         \
-                for (int64_t k = 0; k < to - from; k++)                                \
-                    sum[k] += MUL(f, row[k]);                                          \
-            }                                                                          \
+    static void add_##NAME(T *restrict sum, const T *restrict x, T f, int64_t n) {     \
+        for (int64_t k = 0; k < n; k++)                                                \
+            sum[k] += MUL(f, x[k]);                                                    \
+    }                                                                                  \
+    static void convolve_##NAME(void *ctx, size_t block, unsigned worker) {            \
+        const ConvolveJob *q = ctx;                                                    \
+        const T *x = q->x, *y = q->y;                                                  \
+        int64_t at = q->first + (int64_t)block * BLOCK, last = q->first + q->count,    \
+                end = at + BLOCK < last ? at + BLOCK : last;                           \
+        T *out = (T *)q->out + (at - q->first);                                        \
+        (void)worker;                                                                  \
+        memset(out, 0, (size_t)(end - at) * sizeof *out);                              \
+        for (int64_t j = at < q->n ? 0 : at - q->n + 1; j < q->m && j < end; j++) {    \
+            int64_t from = j > at ? j : at, to = j + q->n < end ? j + q->n : end;      \
+            add_##NAME(out + (from - at), x + (from - j), y[j], to - from);            \
         }                                                                              \
     }
 #define TIMES(a, b) ((a) * (b))
@@ -104,16 +117,20 @@ static bool convolve_perform(Call *c) {
     if (!out) return false;
     void *a = pack_vector(d, &x, room), *b = pack_vector(d, &y, room + at_y),
          *r = room + at_r;
-    void *longer = n < m ? b : a, *shorter = n < m ? a : b;
-    int64_t l = n < m ? m : n, s = n < m ? n : m;
-    if (d == DT_FLOAT32)
-        convolve_f32(r, first, count, longer, l, shorter, s);
-    else if (d == DT_FLOAT64)
-        convolve_f64(r, first, count, longer, l, shorter, s);
-    else if (d == DT_COMPLEX128)
-        convolve_c128(r, first, count, longer, l, shorter, s);
-    else
-        convolve_u64(r, first, count, longer, l, shorter, s);
+    ConvolveJob q = {.x = n < m ? b : a,
+                     .y = n < m ? a : b,
+                     .out = r,
+                     .n = n < m ? m : n,
+                     .m = n < m ? n : m,
+                     .first = first,
+                     .count = count};
+    ChunkFn *fn = d == DT_FLOAT32      ? convolve_f32
+                  : d == DT_FLOAT64    ? convolve_f64
+                  : d == DT_COMPLEX128 ? convolve_c128
+                                       : convolve_u64;
+    double work = (double)q.m * (double)count;
+    pool_run(work < SHARE ? NULL : move_pool(c), (size_t)((count + BLOCK - 1) / BLOCK),
+             fn, &q);
     ptrdiff_t size = (ptrdiff_t)dtype_size(out->dtype);
     tensor_cast_elements(out->dtype, out->data, d, r, (size_t)count, size,
                          (ptrdiff_t)dtype_size(d));
