@@ -440,6 +440,52 @@ static void narrow(Lab *l) {
     }
 }
 
+/* The first extreme of long lines, which threads share: of equal ones, of nans, of
+ * zeros of both signs, in any layout. */
+static int64_t first_extreme(const Tensor *t, int64_t line, bool least) {
+    int64_t best = line;
+    for (int64_t i = line + 2; i < tensor_size(t); i += 2) {
+        double v = tensor_f64(t, i), b = tensor_f64(t, best);
+        if (!isnan(b) && (isnan(v) || (least ? v < b : v > b))) best = i;
+    }
+    return best / 2;
+}
+
+static void long_lines(unsigned threads, DType d, int64_t n, int rare, bool least) {
+    Lab l = lab_new(threads);
+    const int64_t shape[2] = {n, 2};
+    PropArg axis = {"axis", PROP_INT(0)};
+    Tensor x = rough(&l, d, shape, rare), flat = x;
+    Var in = lab_input(&l, x, true);
+    const Tensor *r =
+        lab_run(&l, lab_apply(&l, least ? "argmin" : "argmax", 1, &in, 1, &axis));
+    for (int64_t line = 0; r && line < 2; line++)
+        CHECK(tensor_i64(r, line) == first_extreme(&flat, line, least),
+              "%u threads, %s[%lld, 2], %d: %lld", threads, dtype_name(d), (long long)n,
+              rare, (long long)tensor_i64(r, line));
+    tensor_new(l.s, d, 1, &n, &flat);
+    for (int64_t i = 0; i < n; i++) /* every second one, from the end */
+        lab_put(&flat, i, tensor_f64(&x, 2 * (n - 1 - i)));
+    Tensor back = flat;
+    back.data = (char *)flat.data + (n - 1) * flat.stride[0];
+    back.stride[0] = -flat.stride[0];
+    int64_t want = first_extreme(&x, 0, least);
+    r = lab_run(&l, lab_apply(&l, least ? "argmin" : "argmax", 1,
+                              &(Var){lab_input(&l, back, true)}, 1, &axis));
+    CHECK(r && tensor_i64(r, 0) == want, "%u threads, %s[%lld], %d", threads,
+          dtype_name(d), (long long)n, rare);
+    lab_free(&l);
+}
+
+static void extremes_of_long_lines(void) {
+    static const int64_t length[] = {(1 << 16) - 1, 1 << 16, 70001};
+    for (unsigned threads = 1; threads <= 3; threads++)
+        for (int d = 0; d < DT_COMPLEX64; d++)
+            for (int i = 0; i < 3; i++)
+                long_lines(threads, (DType)d, length[i],
+                           i == 1 && dtype_is_float((DType)d) ? 60013 : 0, i == 2);
+}
+
 int main(void) {
     Lab l = lab_new(2);
     all_of(&l);
@@ -452,5 +498,6 @@ int main(void) {
     large();
     apart();
     levels();
+    extremes_of_long_lines();
     return TEST_END("ops_reduce");
 }

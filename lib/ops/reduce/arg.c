@@ -81,11 +81,12 @@ static const char *load_elements(const ArgReduction *j, char *buffer, const char
     return buffer;
 }
 
-static int64_t arg_of_run(const ArgReduction *j, char *work, const char *x) {
+static int64_t arg_of_run(const ArgReduction *j, char *work, const char *x,
+                          int64_t all) {
     _Alignas(16) char best[16], value[16];
     int64_t at = 0;
-    for (int64_t i = 0; i < j->n; i += BLOCK) {
-        int64_t n = j->n - i < BLOCK ? j->n - i : BLOCK;
+    for (int64_t i = 0; i < all; i += BLOCK) {
+        int64_t n = all - i < BLOCK ? all - i : BLOCK;
         const char *p = load_elements(j, work, x + i * j->step, n, j->step);
         j->loops->runs(p, 0, 1, (size_t)n, value);
         int64_t beats = i == 0;
@@ -145,8 +146,49 @@ static void arg_chunk(void *ctx, size_t chunk, unsigned worker) {
         else if (j->by_rows)
             arg_of_rows(j, work, x + first * j->wide_step, width, out);
         else
-            *out = arg_of_run(j, work, x);
+            *out = arg_of_run(j, work, x, j->n);
     }
+}
+
+/* ---- a long run, in parts ---- */
+enum { PARTS = 16, LONG = 1 << 16 };
+typedef struct ArgParts {
+    const ArgReduction *j;
+    const char *x;
+    int64_t part; /* elements of each but the last */
+    int64_t at[PARTS];
+} ArgParts;
+
+static void arg_part(void *ctx, size_t k, unsigned worker) {
+    ArgParts *q = ctx;
+    const ArgReduction *j = q->j;
+    int64_t first = (int64_t)k * q->part, n = j->n - first;
+    q->at[k] = first + arg_of_run(j, j->work + worker * j->work_size,
+                                  q->x + first * j->step, n < q->part ? n : q->part);
+}
+
+/* The first extreme is the first among those of the parts. */
+static int64_t arg_of_parts(Pool *pool, const ArgReduction *j, const char *x) {
+    ArgParts q = {.j = j, .x = x, .part = (j->n + PARTS - 1) / PARTS};
+    _Alignas(16) char value[PARTS * 16];
+    int64_t parts = (j->n + q.part - 1) / q.part;
+    pool_run(pool, (size_t)parts, arg_part, &q);
+    for (int64_t k = 0; k < parts; k++)
+        memcpy(value + k * (int64_t)j->item, x + q.at[k] * j->step, j->item);
+    ArgReduction few = *j;
+    few.step = (int64_t)j->item;
+    return q.at[arg_of_run(&few, j->work, value, parts)];
+}
+
+static bool is_long_run(const ArgReduction *j, const Pool *pool) {
+    return !j->by_rows && !j->narrow && j->n >= LONG && pool_threads(pool) > 1;
+}
+
+static void arg_of_long_runs(Pool *pool, const ArgReduction *j) {
+    for (int64_t t = 0; t < j->tasks; t++)
+        j->out[t] = arg_of_parts(
+            pool, j,
+            j->x + move_offset(j->kept.ndim, j->kept.shape, j->kept.stride, t));
 }
 
 /* Splits x's dims; `axis` < 0: x is contiguous and treated as one dim. */
@@ -193,7 +235,9 @@ static bool run_arg_reduction(Call *c, ArgReduction *j, Tensor x, int axis) {
     j->work = mem + copy;
     plan_arg(j, &x, axis);
     int64_t chunks = (j->tasks + j->per_chunk - 1) / j->per_chunk;
-    if (pool && chunks > 1) {
+    if (is_long_run(j, pool)) {
+        arg_of_long_runs(pool, j);
+    } else if (pool && chunks > 1) {
         pool_run(pool, (size_t)chunks, arg_chunk, j);
     } else {
         j->per_chunk = j->tasks;
