@@ -254,6 +254,17 @@ END1
 }
 
 # A table: two tensors of integers.
+@test "long convolutions are right, and have the same bits on any number of threads" {
+    for d in int64 float32 float64 complex128; do
+        gload --new -i "a: ${d}[n]" -i "b: ${d}[m]" -e 'r = convolve(a, b)' -e 'q = convolve(b, a, mode="valid")' \
+            -e 'want = ifft(fft(a, n=16384) * fft(b, n=16384))[:shape(r)[0]]' -e 'error = max(abs(r - want))' -e 'part = max(abs(q - r[shape(b)[0] - 1:shape(a)[0]]))' -o c.tlg
+        for n in 1 2 3; do
+            grun c.tlg "a=$d(integers(-50, 50, (9001,), seed=1, dtype=int64))" "b=$d(integers(-50, 50, (71,), seed=2, dtype=int64))" --threads $n -r r=r$n.npy -r q=q$n.npy --expect error=0 --expect part=0 --atol 0.01 >/dev/null
+        done
+        ok 'cmp r1.npy r2.npy && cmp r1.npy r3.npy && cmp q1.npy q3.npy'
+    done
+}
+
 @test "products of integers are exact, and wrap, in any layout, batch and number of threads" {
     local d a b
     while IFS='|' read -r a b; do
