@@ -125,7 +125,7 @@ bool batch_transposed_product_pass(Rewriter *r, ApplyId id, Var *out) {
     Var in[2] = {swapped_back(r, rewriter_input(r, of, 1)),
                  swapped_back(r, rewriter_input(r, of, 0))};
     if (in[0] == VAR_NONE || in[1] == VAR_NONE) return false;
-    out[0] = rewriter_apply(r, product->op, NULL, 2, in);
+    out[0] = rewriter_apply(r, op_known(r->s, OP_MATMUL), NULL, 2, in);
     return out[0] != VAR_NONE &&
            type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
 }
@@ -228,7 +228,7 @@ bool batch_sum_factor_pass(Rewriter *r, ApplyId id, Var *out) {
     for (int i = 0; i < 2; i++)
         if ((in[i] = sum_of_factor(r, &a, in[i], t->ndim, constant[!i])) == VAR_NONE)
             return false;
-    Var v = rewriter_apply(r, product->op, NULL, 2, in);
+    Var v = rewriter_apply(r, op_known(r->s, OP_MULTIPLY), NULL, 2, in);
     if (v == VAR_NONE || var_type(r->g, v)->ndim != t->ndim) return false;
     bool kept = to->ndim == t->ndim, rest = false;
     for (int k = 0; k < t->ndim; k++) {
