@@ -185,10 +185,10 @@ static bool store_flat_literals(Compiler *c, const Node *n, const ConstForm *for
 
 static bool number_const(Compiler *c, const Node *n, const ConstForm *form, Var *out) {
     _Alignas(16) char bytes[16];
-    *out = literal_store(c->s, &n->lit, form->dtype, form->convert, n->at, bytes)
-               ? graph_const_number(c->b->g, form->dtype, bytes)
-               : VAR_NONE;
-    return *out != VAR_NONE;
+    if (!literal_store(c->s, &n->lit, form->dtype, form->convert, n->at, bytes))
+        return false;
+    *out = graph_const_number(c->b->g, form->dtype, bytes);
+    return true;
 }
 
 bool node_const(Compiler *c, const Node *n, const ConstForm *want, Var *out) {
@@ -332,32 +332,44 @@ static bool check_int_node(Compiler *c, const Node *n) {
                                         : "a float");
 }
 
+static bool is_wide_index(const Compiler *c, const Node *n) {
+    return n->kind == NODE_VAR && var_type(c->b->g, n->var)->dtype == DT_UINT64;
+}
+
 static bool items_to_index(Compiler *c, Node *list) {
     for (size_t i = 0; i < list->n; i++) {
         Node *n = &list->item[i];
-        if (n->kind != NODE_VAR || var_type(c->b->g, n->var)->dtype != DT_UINT64)
-            continue;
+        if (!is_wide_index(c, n)) continue;
         n->var = op_cast_to_index(c->b, n->var);
         if (n->var == VAR_NONE) return false;
     }
     return true;
 }
 
-bool node_ints(Compiler *c, const Node *n, Var *out) {
-    Node list;
-    if (n->kind == NODE_LIST) {
-        if (n->sym) return fail_many_outputs(c, n);
-        for (size_t i = 0; i < n->n; i++)
-            if (!check_int_node(c, &n->item[i])) return false;
-        return compiler_tree(c, n->n, n->item, NULL, n->at, &list) &&
-               items_to_index(c, &list) && node_to_dtype(c, &list, DT_INT64, out);
+/* Only what is cast needs a list of its own. */
+static bool list_to_ints(Compiler *c, const Node *n, Var *out) {
+    Node own;
+    bool cast = false;
+    for (size_t i = 0; i < n->n; i++) {
+        if (!check_int_node(c, &n->item[i])) return false;
+        cast |= is_wide_index(c, &n->item[i]);
     }
+    if (cast && (!compiler_tree(c, n->n, n->item, NULL, n->at, &own) ||
+                 !items_to_index(c, &own)))
+        return false;
+    return node_to_dtype(c, cast ? &own : n, DT_INT64, out);
+}
+
+bool node_ints(Compiler *c, const Node *n, Var *out) {
+    if (n->kind == NODE_LIST)
+        return n->sym ? fail_many_outputs(c, n) : list_to_ints(c, n, out);
     if (!check_int_node(c, n)) return false;
     if (n->kind == NODE_VAR && var_type(c->b->g, n->var)->ndim > 0) {
         *out = n->var;
         return true;
     }
-    return compiler_tree(c, 1, n, NULL, n->at, &list) && items_to_index(c, &list) &&
+    Node item = *n, list;
+    return node_tree(c, 1, &item, NULL, n->at, &list) && items_to_index(c, &list) &&
            node_to_dtype(c, &list, DT_INT64, out);
 }
 
