@@ -1,6 +1,7 @@
 /* ggrad: adds derivatives of a graph's variables as named outputs. */
 #include "optim/optim.h"
 #include "tools/ggrad/ggrad_impl.h"
+#include "type/word.h"
 #include "value/class.h"
 
 #include <string.h>
@@ -37,11 +38,16 @@ static Sym result_name(const Derivation *d, OutputName name) {
     return y;
 }
 
+/* Only a wrong name needs a text to point to. */
+static bool check_result_name(const Derivation *d, const char *name) {
+    return word_is_name(name, strlen(name)) ||
+           compiler_check_var_name(d->s, derive_span(d, "--name", name));
+}
+
 bool derive_output(Derivation *d, OutputName how, Var v, Var of, size_t by) {
     if (v == GRAD_DISCONNECTED) return true;
     Sym name = result_name(d, how);
-    if (!compiler_check_var_name(d->s, derive_span(d, "--name", sym_text(d->s, name))))
-        return false;
+    if (!check_result_name(d, sym_text(d->s, name))) return false;
     if (graph_find(d->g, name) != VAR_NONE || graph_has_dim(d->g, name) ||
         graph_output(d->g, name) != VAR_NONE) {
         fail(d->s, d->d->at, E_DUPLICATE, "the graph already has a %s",
