@@ -406,10 +406,16 @@ FIRST(first_64, uint64_t, EQUAL)
 #include "ops/reduce/vectors.h"
 #define QUICK(LOAD, NAME, DT, A_)                                                      \
     { LOAD, DT, sizeof(A_), NAME##_quick_runs, NAME##_quick_rows, NAME##_join }
+#define SUM_F64                                                                        \
+    {                                                                                  \
+        DT_NONE, DT_FLOAT64, sizeof(double), sum_f64_quick_runs, sum_f64_rows,         \
+            sum_f64_join                                                               \
+    }
 #define FIRST_OF(N) first_##N##_quick
 #define REST_OF(N)  rest_##N##_quick
 #else
 #define QUICK(LOAD, NAME, DT, A_) LOOPS_OF(LOAD, NAME, DT, A_, 1)
+#define SUM_F64                   FLOAT_SUM(sum_f64)
 #define FIRST_OF(N)               first_##N
 #define REST_OF(N)                rest_##N
 FIRST(first_f32, float, EQUAL_F)
@@ -470,7 +476,7 @@ FIRST(first_f64, double, EQUAL_F)
 #define COMPLEX_SUM                                                                    \
     [DT_FLOAT16] = QUICK(DT_FLOAT32, sum_f32, DT_FLOAT64, double),                     \
     [DT_FLOAT32] = QUICK(DT_NONE, sum_f32, DT_FLOAT64, double),                        \
-    [DT_FLOAT64] = FLOAT_SUM(sum_f64),                                                 \
+    [DT_FLOAT64] = SUM_F64,                                                            \
     [DT_COMPLEX64] = LOOPS(sum_cf32, DT_COMPLEX128, double, 2),                        \
     [DT_COMPLEX128] = LOOPS(sum_cf64, DT_COMPLEX128, double, 2)
 

@@ -1,6 +1,6 @@
 /* Vector loops for AVX2 and AVX-512, for cases where the compilers' loops are slower
- * than memory: maxima, minima, their positions, sums of float32. Part of reduce.simd.c,
- * whose loops define the results bit for bit.
+ * than memory: maxima, minima, their positions, sums of float32 and of short runs. Part
+ * of reduce.simd.c, whose loops define the results bit for bit.
  *
  * The instructions for maxima lose nan, so each block is also tested for nan, and
  * blocks with one are left to those loops. Without nan the order of combining affects
@@ -210,6 +210,58 @@ EXTREME(min_f32, float, ps, min, LESS_F)
 EXTREME(max_f64, double, pd, max, MORE_F)
 EXTREME(min_f64, double, pd, min, LESS_F)
 
+/* ---- sums of short runs: of four side by side, each in the order of its elements ----
+ */
+/* Elements 0 and 1 of the runs at x, x + step and so on. */
+static inline void columns_f64(const char *x, ptrdiff_t step, __m256d *c) {
+    const char *y = x + 2 * step;
+    __m256d even = _mm256_insertf128_pd(
+                _mm256_castpd128_pd256(_mm_loadu_pd((const void *)x)),
+                _mm_loadu_pd((const void *)y), 1),
+            odd = _mm256_insertf128_pd(
+                _mm256_castpd128_pd256(_mm_loadu_pd((const void *)(x + step))),
+                _mm_loadu_pd((const void *)(y + step)), 1);
+    c[0] = _mm256_unpacklo_pd(even, odd);
+    c[1] = _mm256_unpackhi_pd(even, odd);
+}
+static inline void columns_f32(const char *x, ptrdiff_t step, __m256d *c) {
+    const char *y = x + 2 * step;
+    __m128 low = _mm_castpd_ps(
+               _mm_loadh_pd(_mm_load_sd((const void *)x), (const void *)(x + step))),
+           high = _mm_castpd_ps(
+               _mm_loadh_pd(_mm_load_sd((const void *)y), (const void *)(y + step)));
+    c[0] = _mm256_cvtps_pd(_mm_shuffle_ps(low, high, 0x88));
+    c[1] = _mm256_cvtps_pd(_mm_shuffle_ps(low, high, 0xDD));
+}
+#define SHORT_RUNS(N, T)                                                               \
+    static void sum_##N##_short(const char *x, ptrdiff_t step, size_t m, size_t n,     \
+                                double *acc) {                                         \
+        for (; m >= 4; m -= 4, x += 4 * step, acc += 4) {                              \
+            __m256d c[2], t;                                                           \
+            size_t k = 2;                                                              \
+            columns_##N(x, step, c);                                                   \
+            t = _mm256_add_pd(c[0], c[1]);                                             \
+            for (; k + 2 <= n; k += 2) {                                               \
+                columns_##N(x + k * sizeof(T), step, c);                               \
+                t = _mm256_add_pd(_mm256_add_pd(t, c[0]), c[1]);                       \
+            }                                                                          \
+            _mm256_storeu_pd(acc, t);                                                  \
+            if (k == n) continue;                                                      \
+            for (ptrdiff_t i = 0; i < 4; i++)                                          \
+                acc[i] += (double)((const T *)(const void *)(x + i * step))[k];        \
+        }                                                                              \
+        if (m) sum_##N##_runs(x, step, m, n, acc);                                     \
+    }
+SHORT_RUNS(f32, float)
+SHORT_RUNS(f64, double)
+static void sum_f64_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,
+                               void *acc) {
+    if (n > 4 && n < LANES)
+        sum_f64_short(x, step, m, n, acc);
+    else
+        sum_f64_runs(x, step, m, n, acc);
+}
+
 /* ---- sums of float32 in float64: converted on load ---- */
 #if TL_LEVEL == 2
 #define WIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
@@ -255,7 +307,9 @@ static double sum_f32_quick(const float *x, size_t n) {
 }
 static void sum_f32_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,
                                void *acc) {
-    if (n < LANES)
+    if (n > 4 && n < LANES)
+        sum_f32_short(x, step, m, n, acc);
+    else if (n < LANES)
         sum_f32_runs(x, step, m, n, acc);
     else
         for (size_t i = 0; i < m; i++, x += step)
