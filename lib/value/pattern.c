@@ -3,7 +3,9 @@
 #include "base/mem.h"
 
 enum {
-    ELEMENTS_MIN = 64,    /* that a list should have */
+    ELEMENTS_MIN = 64,   /* that a list should have */
+    ELEMENTS_LONG = 256, /* the same where it is used REPEATS_MANY times */
+    REPEATS_MANY = 16,
     ELEMENTS_MOST = 1024, /* and may have */
     WORD = 4
 };
@@ -50,10 +52,11 @@ static void find_vectors(Session *s, Pattern *q, uint32_t lanes) {
 
 /* ---- lists ---- */
 
-/* Rows for a list that is long enough, and of whole vectors; *lanes = 0: that would be
- * too long. */
-static int64_t rows_of_list(int64_t n, uint32_t *lanes) {
-    int64_t rows = (ELEMENTS_MIN + n - 1) / n, whole = rows;
+/* Rows of `all` for a list that is long enough, and of whole vectors; *lanes = 0: that
+ * would be too long. */
+static int64_t rows_of_list(int64_t all, int64_t n, uint32_t *lanes) {
+    bool many = all >= REPEATS_MANY * ELEMENTS_LONG / n;
+    int64_t rows = ((many ? ELEMENTS_LONG : ELEMENTS_MIN) + n - 1) / n, whole = rows;
     while (*lanes && whole * n % *lanes)
         whole++;
     if (*lanes && whole * n > ELEMENTS_MOST) *lanes = 0;
@@ -66,7 +69,7 @@ bool pattern_of_rows(Session *s, Pattern *q, int64_t rows, int64_t step, int64_t
     *q = (Pattern){.size = size};
     if (n < 1 || n > ELEMENTS_MOST || rows < 1) return false;
     uint32_t lanes = rows * n < ELEMENTS_MIN ? 0 : lanes_of(s, size);
-    int64_t listed = rows_of_list(n, &lanes);
+    int64_t listed = rows_of_list(rows, n, &lanes);
     for (int64_t k = 0; k < n; k++) {
         if (offset[k] > end) end = offset[k];
         if (offset[k] > most || offset[k] < -most)
