@@ -8,7 +8,9 @@
 
 enum {
     SHARE_MIN = 65536, /* elements from which waking other threads pays off */
-    AHEAD = 8          /* rows of a tile to prefetch */
+    AHEAD = 8,         /* rows of a tile, or of a piece, to prefetch */
+    AHEAD_INPUTS = 8,  /* of a piece */
+    AHEAD_BYTES = 4096 /* of a row: the CPU prefetches longer ones */
 };
 
 typedef struct Found { /* the first fault, when searched for */
@@ -29,6 +31,7 @@ typedef struct Worker {
     void **slot, **arg;
     char **row; /* by input: start of the row */
     int64_t *index;
+    int64_t *held; /* by input: the number of the repeated row in its register, -1 */
     char *reg;
     int64_t nrow;    /* index of the row */
     int64_t in_tile; /* index of the row in the tile */
@@ -68,77 +71,6 @@ void block_fill(char *dst, const char *src, uint32_t size, size_t n) {
     }
 }
 
-#define GATHER(T)                                                                      \
-    {                                                                                  \
-        T *to = (T *)(void *)dst;                                                      \
-        for (size_t i = 0; i < n; i++, src += step)                                    \
-            to[i] = *(const T *)(const void *)src;                                     \
-        break;                                                                         \
-    }
-static void gather_strided(char *dst, const char *src, int64_t step, uint32_t size,
-                           size_t n) {
-    switch (size) {
-    case 1:
-        GATHER(uint8_t)
-    case 2:
-        GATHER(uint16_t)
-    case 4:
-        GATHER(uint32_t)
-    case 8:
-        GATHER(uint64_t)
-    default:
-        GATHER(Element16)
-    }
-}
-
-static void copy_run(char *dst, const char *src, int64_t step, uint32_t size,
-                     size_t n) {
-    if (step == (int64_t)size)
-        memcpy(dst, src, n * size);
-    else
-        gather_strided(dst, src, step, size, n);
-}
-
-/* Repeats a row of `period` elements for n elements plus one row. */
-static void fill_cycle(char *dst, const char *src, uint32_t size, size_t period,
-                       size_t n) {
-    size_t have = period * size, want = (n + period) * size;
-    for (memcpy(dst, src, have); have < want; have *= 2)
-        memcpy(dst + have, dst, have < want - have ? have : want - have);
-}
-
-/* n elements from flat index `at` on. */
-static void gather_flat(const Exec *e, uint32_t input, char *dst, int64_t at,
-                        size_t n) {
-    const Prep *p = e->p;
-    const int64_t *stride = p->stride + (size_t)input * p->dims;
-    uint32_t size = e->b->size[input];
-    int64_t index[MAX_NDIM];
-    const char *src = e->base[input];
-    int last = p->ndim - 1;
-    for (int d = last; d >= 0; at /= p->ext[d], d--) {
-        index[d] = at % p->ext[d];
-        src += index[d] * stride[d];
-    }
-    while (n) {
-        size_t run = (size_t)(p->ext[last] - index[last]);
-        if (run > n) run = n;
-        if (stride[last])
-            copy_run(dst, src, stride[last], size, run);
-        else
-            block_fill(dst, src, size, run);
-        dst += run * size;
-        n -= run;
-        src += (int64_t)run * stride[last];
-        index[last] += (int64_t)run;
-        for (int d = last; d > 0 && index[d] == p->ext[d]; d--) {
-            src += stride[d - 1] - index[d] * stride[d];
-            index[d] = 0;
-            index[d - 1]++;
-        }
-    }
-}
-
 /* ---- a block ---- */
 static char *fill_reg(const Exec *e, const Worker *w, uint32_t input) {
     return w->reg + (e->b->nreg + e->p->fill[input]) * e->p->reg_bytes;
@@ -152,6 +84,25 @@ static char *tile_of(const Exec *e, const Worker *w, uint32_t input) {
 static char *output_at(const Exec *e, const Worker *w, uint32_t j, int64_t at) {
     return e->base[e->b->nin + j] +
            (w->nrow * e->p->row + at) * e->b->size[e->b->nin + j];
+}
+
+/* What is read in place is read only: see load_block. */
+static void *slot_of(const char *p) {
+    void *slot;
+    memcpy(&slot, &p, sizeof slot);
+    return slot;
+}
+
+static void *flat_slot(const Exec *e, const Worker *w, uint32_t i, int64_t at,
+                       size_t n) {
+    return slot_of(
+        gather_flat(e->p, i, e->b->size[i], e->base[i], fill_reg(e, w, i), at, n));
+}
+
+static void *round_slot(const Exec *e, const Worker *w, uint32_t i, int64_t at,
+                        size_t n) {
+    return slot_of(gather_round(e->p, i, e->b->size[i], e->base[i], fill_reg(e, w, i),
+                                at, n, &w->held[i]));
 }
 
 /* Points the slots to elements [at, at + n) of the row. */
@@ -171,7 +122,10 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
                            b->size[i], n);
             break;
         case ACC_FLAT:
-            gather_flat(e, i, fill_reg(e, w, i), at, n);
+            w->slot[i] = flat_slot(e, w, i, at, n);
+            break;
+        case ACC_ROUND:
+            w->slot[i] = round_slot(e, w, i, at, n);
             break;
         case ACC_PATTERN:
             pattern_read(&p->pattern[i], fill_reg(e, w, i), e->base[i], at, n);
@@ -248,9 +202,11 @@ static void begin_chunk(const Exec *e, Worker *w, unsigned worker) {
     w->slot = (void **)(void *)at;
     w->row = (char **)(w->slot + b->nslot);
     w->index = (int64_t *)(void *)(w->row + b->nin);
-    w->arg = (void **)(void *)(w->index + MAX_NDIM);
-    w->reg = at + round_up(((size_t)b->nslot + b->nin + MAX_NDIM + b->max_arg) *
-                           sizeof(void *));
+    w->held = w->index + MAX_NDIM;
+    w->arg = (void **)(void *)(w->held + b->nin);
+    w->reg = at + block_pointers(b);
+    for (uint32_t i = 0; i < b->nin; i++)
+        w->held[i] = -1;
     for (uint32_t i = 0; i < b->nreg; i++)
         w->slot[b->nin + b->nout + i] = w->reg + i * e->p->reg_bytes;
     for (uint32_t i = 0; i < b->nin; i++)
@@ -269,7 +225,8 @@ static void fill_constant(const Exec *e, const Worker *w, size_t n) {
         if (e->p->access[i] == ACC_SCALAR)
             block_fill(w->slot[i], e->base[i], e->b->size[i], n);
         else if (e->p->access[i] == ACC_CYCLE)
-            fill_cycle(w->slot[i], e->base[i], e->b->size[i], (size_t)e->p->step[i], n);
+            gather_cycle(w->slot[i], e->base[i], e->b->size[i], (size_t)e->p->step[i],
+                         n);
 }
 
 static void go_to_row(const Exec *e, Worker *w, int64_t row) {
@@ -537,6 +494,42 @@ static unsigned run_flat(Exec *e, Worker *w, int64_t at, int64_t n, char *to) {
     return fault;
 }
 
+/* The bytes that the rows of a piece read of some inputs. */
+typedef struct RowBytes {
+    uintptr_t from;
+    int64_t step, bytes;
+} RowBytes;
+typedef struct Ahead {
+    uint32_t n;
+    RowBytes of[AHEAD_INPUTS];
+} Ahead;
+
+static void look_ahead(const Exec *e, const Piece *q, Ahead *a) {
+    const Prep *p = e->p;
+    a->n = 0;
+    for (uint32_t i = 0; i < e->b->nin && a->n < AHEAD_INPUTS && q->rows > 1; i++) {
+        Access how = (Access)p->access[i];
+        if (!p->nown[i] || (how != ACC_DIRECT && how != ACC_FLAT && how != ACC_PATTERN))
+            continue;
+        const char *from = gather_place(p, i, e->base[i], q->at),
+                   *to = gather_place(p, i, e->base[i], q->at + q->n - 1);
+        int64_t step = gather_place(p, i, e->base[i], q->at + q->stride) - from,
+                bytes = to - from + e->b->size[i];
+        if (step && bytes > 0 && bytes <= AHEAD_BYTES)
+            a->of[a->n++] = (RowBytes){(uintptr_t)from, step, bytes};
+    }
+}
+
+/* Prefetches what row r reads: pieces of rows are too short for the CPU's own
+ * prefetching. */
+static void ask_row(const Ahead *a, int64_t r) {
+    for (uint32_t i = 0; i < a->n; i++) {
+        uintptr_t from = a->of[i].from + (uintptr_t)(r * a->of[i].step);
+        for (int64_t k = 0; k < a->of[i].bytes; k += ALIGNMENT)
+            __builtin_prefetch((const char *)(from + (uintptr_t)k));
+    }
+}
+
 static const char *make_piece(void *ctx, unsigned worker, const Piece *q, char *to,
                               ptrdiff_t *step) {
     Exec *e = ctx;
@@ -546,10 +539,16 @@ static const char *make_piece(void *ctx, unsigned worker, const Piece *q, char *
     bool hidden = b->folded >= b->nplaced;
     unsigned fault = 0;
     *step = (hidden ? q->n : q->stride) * size;
-    if (q->stride == n) n *= rows, rows = 1;
-    for (int64_t r = 0; r < rows; r++)
+    Ahead ahead = {0};
+    if (q->stride == n)
+        n *= rows, rows = 1;
+    else
+        look_ahead(e, q, &ahead);
+    for (int64_t r = 0; r < rows; r++) {
+        ask_row(&ahead, r + AHEAD);
         fault |=
             run_flat(e, w, q->at + r * q->stride, n, hidden ? to + r * n * size : NULL);
+    }
     if (fault) atomic_fetch_or_explicit(&e->fault, fault, memory_order_relaxed);
     return hidden ? to : e->base[b->nin + b->folded] + q->at * size;
 }

@@ -37,9 +37,7 @@ void block_settle_quick(const BlockProgram *b, Prep *p) {
 
 static char *first_reg(const Machine *m, const BlockProgram *b) {
     return (char *)m->block->data +
-           round_up((size_t)(b->nin + b->nout) * sizeof(void *)) +
-           round_up(((size_t)b->nslot + b->nin + MAX_NDIM + b->max_arg) *
-                    sizeof(void *));
+           round_up((size_t)(b->nin + b->nout) * sizeof(void *)) + block_pointers(b);
 }
 
 /* Caches registers and the function's own data, which stay valid as long as m->block

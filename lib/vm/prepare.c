@@ -227,20 +227,6 @@ static bool all_zero(const int64_t *v, int n) {
     return true;
 }
 
-static bool runs_on(const Ready *r, uint32_t i) {
-    int64_t step = r->b->size[i];
-    for (int d = r->p->ndim; d-- > 0; step *= r->p->ext[d])
-        if (strides_of(r->p, i)[d] != step) return false;
-    return true;
-}
-
-/* Do all rows share one row of this input, such as a bias? */
-static bool is_cycle(const Ready *r, uint32_t i) {
-    const int64_t *stride = strides_of(r->p, i);
-    int last = r->p->ndim - 1;
-    return all_zero(stride, last) && stride[last] == (int64_t)r->b->size[i];
-}
-
 /* Is the input contiguous along the last outer dim instead of along the rows? */
 static bool is_turned(const Ready *r, uint32_t i) {
     const Prep *p = r->p;
@@ -273,8 +259,8 @@ static bool spreads(const Ready *r, int64_t total) {
 static bool find_pattern(Ready *r, uint32_t i) {
     Prep *p = r->p;
     Pattern q;
-    if (p->row == 0 ||
-        !pattern_of_dims(r->m->s, &q, p->ndim, p->ext, strides_of(p, i), r->b->size[i]))
+    if (!pattern_of_dims(r->m->s, &q, p->nown[i], p->own + (size_t)i * p->dims,
+                         strides_of(p, i), r->b->size[i]))
         return false;
     if (!p->pattern)
         p->pattern = mem_zalloc(r->m->s, p->npattern = r->b->nin, sizeof q);
@@ -283,10 +269,18 @@ static bool find_pattern(Ready *r, uint32_t i) {
 }
 
 static Access flat_access(Ready *r, uint32_t i) {
-    return runs_on(r, i)        ? ACC_DIRECT
-           : is_cycle(r, i)     ? ACC_CYCLE
-           : find_pattern(r, i) ? ACC_PATTERN
-                                : ACC_FLAT;
+    if (r->p->row == 0) return ACC_FLAT; /* nothing is read */
+    gather_join(r->p, i);
+    Access x = gather_access(r->p, i, r->b->size[i]);
+    return x == ACC_PATTERN && !find_pattern(r, i) ? ACC_FLAT : x;
+}
+
+/* Of a row that a register repeats. */
+static void note_period(Prep *p, uint32_t i) {
+    const int64_t *own = p->own + (size_t)i * p->dims + p->nown[i];
+    if (p->access[i] == ACC_CYCLE) p->step[i] = own[-1];
+    if (p->access[i] != ACC_CYCLE && p->access[i] != ACC_ROUND) return;
+    if (p->period < own[-1]) p->period = own[-1];
 }
 
 static void choose_access(Ready *r, bool flat) {
@@ -307,7 +301,7 @@ static void choose_access(Ready *r, bool flat) {
             p->access[i] = p->step[i] == 0                  ? ACC_ROW
                            : is_turned(r, i) && !r->b->fold ? ACC_TILED
                                                             : ACC_STRIDED;
-        if (p->access[i] == ACC_CYCLE) p->step[i] = p->ext[p->ndim - 1];
+        note_period(p, i);
         if (p->access[i] == ACC_TILED)
             p->fill[i] = p->ntile++;
         else if (p->access[i] > ACC_ELEMENT)
@@ -381,7 +375,7 @@ static void plan_walk(Ready *r) {
     choose_stream(r, total);
     if (r->b->nplaced < r->b->nout) p->hidden = p->nfill++;
     p->block = block_size(r);
-    size_t room = p->block + (flat ? (size_t)p->ext[p->ndim - 1] : 0);
+    size_t room = p->block + (size_t)p->period;
     p->reg_bytes = round_up(room * r->b->width) +
                    ALIGNMENT; /* apart by more than a power of two */
     cut_chunks(p, total);
@@ -392,9 +386,9 @@ static void plan_walk(Ready *r) {
 static bool take_room(Ready *r) {
     const BlockProgram *b = r->b;
     Prep *p = r->p;
-    size_t pointers = (size_t)b->nslot + b->nin + MAX_NDIM + b->max_arg, need;
+    size_t need;
     p->worker_bytes =
-        round_up(pointers * sizeof(void *)) + WORKER_BYTES +
+        block_pointers(b) + WORKER_BYTES +
         (b->nreg + p->nfill + (size_t)p->ntile * TILE_ROWS) * p->reg_bytes;
     need = p->worker_bytes * r->m->workers +
            round_up((size_t)(b->nin + b->nout) * sizeof(void *));
@@ -425,8 +419,8 @@ static Prep *prep_alloc(Session *s, const BlockProgram *b) {
     size_t n = b->nin, dims = (size_t)most_dims(b), own = b->nin - b->nplain, pad = 16;
     size_t slots = b->nslot <= QUICK_SLOTS ? b->nslot : 0;
     size_t bytes = sizeof(Prep) + (n + b->nout) * sizeof(void *) +
-                   n * (sizeof(void *) + 8 + 4 + 1) + (n + 1) * dims * 8 + own * 8 +
-                   slots * sizeof(void *) + 9 * pad;
+                   n * (sizeof(void *) + 8 + 4 + 2) + (2 * n + 1) * dims * 8 + own * 8 +
+                   slots * sizeof(void *) + 11 * pad;
     Prep *p = mem_zalloc(s, 1, bytes);
     char *at = (char *)p;
     carve_bytes(&at, sizeof *p);
@@ -435,10 +429,12 @@ static Prep *prep_alloc(Session *s, const BlockProgram *b) {
     p->data = carve_bytes(&at, n * sizeof *p->data);
     p->step = carve_bytes(&at, n * sizeof *p->step);
     p->stride = carve_bytes(&at, n * dims * sizeof *p->stride);
+    p->own = carve_bytes(&at, n * dims * sizeof *p->own);
     p->ext = carve_bytes(&at, dims * sizeof *p->ext);
     p->dim = carve_bytes(&at, own * sizeof *p->dim);
     p->fill = carve_bytes(&at, n * sizeof *p->fill);
     p->access = carve_bytes(&at, n);
+    p->nown = carve_bytes(&at, n);
     p->dims = (uint32_t)dims;
     for (uint32_t i = 0; i < b->nin; i++)
         if (b->last_read[i] == NONE) p->access[i] = ACC_UNUSED;

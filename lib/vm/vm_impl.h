@@ -284,10 +284,12 @@ typedef enum Access {
     ACC_SCALAR,  /* one element for all rows: a register filled once */
     ACC_ROW,     /* one element per row: a register filled for each */
     ACC_STRIDED, /* gathered with a fixed step */
-    ACC_FLAT,    /* gathered by index */
+    ACC_FLAT,    /* read by index, in place where a block is adjacent */
     ACC_PATTERN, /* the same, where that repeats from row to row */
     ACC_CYCLE,   /* a short repeated row: a register longer than a block, read from the
                   * block's phase */
+    ACC_ROUND,   /* one of several such rows, each repeated for long: such a register,
+                  * refilled */
     ACC_TILED,   /* adjacent elements belong to different rows: transposed by tiles */
     ACC_UNUSED
 } Access;
@@ -299,6 +301,10 @@ typedef struct Prep {
     int64_t *step;         /* by input: bytes between elements of a row; ACC_CYCLE: its
                               elements */
     int64_t *stride;       /* by input and `dims` */
+    int64_t *own;          /* extents of an input that is read by flat index, whose
+                              strides are of these dims (gather.c) */
+    uint8_t *nown;         /* by input: how many */
+    int64_t period;        /* elements of the longest row that a register repeats */
     Pattern *pattern;      /* by input; NULL: none is read so */
     int64_t *ext;
     const void **data;    /* of inputs that belong to the function */
@@ -471,6 +477,28 @@ void prep_free(Prep *p);
 bool prep_holds(const Machine *m, uint32_t step, const Prep *p);
 /* Writes n copies of one element, padded to a multiple of ALIGNMENT bytes. */
 void block_fill(char *dst, const char *src, uint32_t size, size_t n);
+/* Bytes before a worker's registers: slots, row bases, index, held rows, arguments. */
+static inline size_t block_pointers(const BlockProgram *b) {
+    return round_up(((size_t)b->nslot + 2 * (size_t)b->nin + MAX_NDIM + b->max_arg) *
+                    sizeof(void *));
+}
+/* gather.c. size: bytes of an element. */
+void gather_strided(char *dst, const char *src, int64_t step, uint32_t size, size_t n);
+/* Repeats a row of `period` elements for n elements plus one row. */
+void gather_cycle(char *dst, const char *src, uint32_t size, size_t period, size_t n);
+/* Where the element of flat index `at` is. */
+const char *gather_place(const Prep *p, uint32_t input, const char *base, int64_t at);
+/* n elements from flat index `at` on: in place, or copied to `room`. */
+const char *gather_flat(const Prep *p, uint32_t input, uint32_t size, const char *base,
+                        char *room, int64_t at, size_t n);
+/* The same of ACC_ROUND, n at most a block; *held: the number of the row repeated in
+ * `room`, -1: none. */
+const char *gather_round(const Prep *p, uint32_t input, uint32_t size, const char *base,
+                         char *room, int64_t at, size_t n, int64_t *held);
+/* Merges the dims of an input for itself; no extent is 0. */
+void gather_join(Prep *p, uint32_t input);
+/* How it is read by flat index. ACC_PATTERN: if it has one. */
+Access gather_access(const Prep *p, uint32_t input, uint32_t size);
 bool block_run(Machine *m, uint32_t step, const Prep *p);
 /* Points the outputs to their places. */
 static inline void block_outputs(Machine *m, const Ins *in, const Prep *p) {

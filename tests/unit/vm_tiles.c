@@ -1,5 +1,6 @@
-/* Operands that lie in memory in another order than the results: block programs turn
- * them round by tiles. Small integers as numbers make the truth exact. */
+/* Operands that lie in memory in another order than the results, which block programs
+ * turn round by tiles, or that are repeated in short rows. Small integers as numbers
+ * make the truth exact. */
 #include "cli/cli.h"
 #include "vm_test.h"
 
@@ -118,6 +119,93 @@ static void test_shapes(Session *s) {
             }
 }
 
+/* ---- rows that are repeated, in short rows: a[:, None], b and m[:, :, None] ---- */
+
+static Graph *read_pairs(Session *s, const char *type, const int64_t *n, bool fuse) {
+    char text[800];
+    snprintf(text, sizeof text,
+             "thunkline: 1\ninputs: {a: '%s[%d, 1, %d]', b: '%s[%d, %d]', m: '%s[%d, "
+             "%d, 1]'}\nlet: |\n  r = a * b - m\n  d = sum((a - b) * m, axis=2)\n"
+             "  k = sum(m * (a - b), axis=0)\noutputs: [r, d, k]\n",
+             type, (int)n[0], (int)n[2], type, (int)n[1], (int)n[2], type, (int)n[0],
+             (int)n[1]);
+    Graph *g = io_read_mem(s, "test", text, strlen(text), NULL);
+    if (!g || !fuse) return g;
+    Graph *h = rewrite_run(g, &(RewriteOptions){.query.mode = "FAST_RUN"},
+                           &(RewriteResult){0});
+    graph_free(g);
+    return h;
+}
+
+typedef struct Pair { /* numbers at one index of the three dims */
+    double a, b, m;
+} Pair;
+
+static Pair pair_at(const Value *in, const int64_t *n, int64_t i) {
+    int64_t d = i % n[2], k = i / n[2] % n[1], row = i / n[2] / n[1];
+    return (Pair){tensor_f64(&in[0].t, row * n[2] + d),
+                  tensor_f64(&in[1].t, k * n[2] + d),
+                  tensor_f64(&in[2].t, row * n[1] + k)};
+}
+
+static void check_pairs(const Machine *m, const Value *in, const int64_t *n,
+                        const char *what) {
+    int64_t all = n[0] * n[1] * n[2], bad[3] = {0};
+    double *d = calloc((size_t)(n[0] * n[1]), sizeof *d),
+           *k = calloc((size_t)(n[1] * n[2]), sizeof *k);
+    for (int64_t i = 0; i < all; i++) {
+        Pair x = pair_at(in, n, i);
+        bad[0] += tensor_f64(&vm_output(m, 0)->t, i) != x.a * x.b - x.m;
+        d[i / n[2]] += (x.a - x.b) * x.m;
+        k[i % (n[1] * n[2])] += x.m * (x.a - x.b);
+    }
+    for (int64_t i = 0; i < n[0] * n[1]; i++)
+        bad[1] += tensor_f64(&vm_output(m, 1)->t, i) != d[i];
+    for (int64_t i = 0; i < n[1] * n[2]; i++)
+        bad[2] += tensor_f64(&vm_output(m, 2)->t, i) != k[i];
+    CHECK(bad[0] + bad[1] + bad[2] == 0, "%s [%lld, %lld, %lld]: %lld, %lld, %lld",
+          what, (long long)n[0], (long long)n[1], (long long)n[2], (long long)bad[0],
+          (long long)bad[1], (long long)bad[2]);
+    free(d);
+    free(k);
+}
+
+static void run_pairs(Session *s, DType d, const int64_t *n, bool fuse) {
+    Graph *g = read_pairs(s, dtype_name(d), n, fuse);
+    CHECK(g != NULL);
+    if (!g) return;
+    Value in[3] = {
+        {.kind = TYPE_TENSOR, .t = turned(s, d, 3, (int64_t[]){n[0], 1, n[2]})},
+        {.kind = TYPE_TENSOR, .t = turned(s, d, 2, n + 1)},
+        {.kind = TYPE_TENSOR, .t = turned(s, d, 3, (int64_t[]){n[0], n[1], 1})}};
+    for (unsigned threads = 0; threads < 2; threads++) {
+        Plan *p = plan_new(g, &(PlanOptions){.threads = threads});
+        Machine *m = vm_new(p);
+        for (size_t i = 0; i < 3; i++)
+            CHECK(vm_set_input(m, i, &in[i]));
+        CHECK(vm_run(m) && vm_run(m));
+        check_pairs(m, in, n, dtype_name(d));
+        vm_free(m);
+        plan_free(p);
+    }
+    for (int i = 0; i < 3; i++)
+        value_unref(&in[i]);
+    graph_free(g);
+}
+
+static void test_pairs(Session *s) {
+    static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT64, DT_INT32, DT_COMPLEX128};
+    /* a row is repeated for less or more than a block; b is longer than a register may
+     * repeat, or not */
+    static const int64_t sizes[][3] = {{3, 1500, 5}, {5, 300, 40},  {40, 10, 8},
+                                       {2, 6000, 2}, {130, 257, 3}, {33, 40, 16},
+                                       {9, 31, 7},   {4, 830, 31},  {100, 2, 47}};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (size_t d = 0; d < 4; d++)
+            for (int times = 0; times < 4; times++)
+                run_pairs(s, dtypes[d], sizes[k], times & 1);
+}
+
 /* A zero is reported by its place in the result, wherever it lies in memory. */
 static void test_fault(Session *s) {
     int64_t shape[2] = {100, 200};
@@ -180,6 +268,7 @@ int main(void) {
     Session *s = tools_session(NULL, NULL);
     session_options(s)->threads = 2;
     test_shapes(s);
+    test_pairs(s);
     test_fault(s);
     test_assign(s);
     session_free(s);
