@@ -88,6 +88,23 @@ static void run(Loop *f, const Op *o, DType d, const Blocks *b, size_t at, size_
         in[k] = b->in[k] + at * in_size(o, k, d);
     f(n, in, &out);
 }
+/* An input that is one element repeated changes no bits. */
+static size_t repeated(const Op *o, DType d, int level, const Blocks *b,
+                       const unsigned char *all) {
+    static unsigned char out[ROOM];
+    static Blocks copy;
+    size_t size = out_size(o, d), bad = 0;
+    for (size_t k = 0; k < arity(o); k++)
+        for (size_t i = 0; i < 6; i++) {
+            size_t each = in_size(o, k, d);
+            copy = *b;
+            for (size_t j = 0; j < LONG; j++)
+                memcpy(copy.in[k] + j * each, b->in[k] + i * each, each);
+            run(loop_at(o, d, level), o, d, &copy, 0, LONG, out);
+            bad += !same(out + i * size, all + i * size, size, part_size(o, d), 0);
+        }
+    return bad;
+}
 static void one_loop(const Op *o, DType d, int level, const Blocks *b,
                      const unsigned char *base) {
     static unsigned char all[ROOM], some[ROOM];
@@ -110,6 +127,9 @@ static void one_loop(const Op *o, DType d, int level, const Blocks *b,
                 bad += some[n * size + i] != 0x55;
         }
     CHECK(bad == 0, "%s dtype %d level %d: %zu blocks differ from the long run",
+          o->name, (int)d, level, bad);
+    bad = repeated(o, d, level, b, all);
+    CHECK(bad == 0, "%s dtype %d level %d: %zu elements differ where an input repeats",
           o->name, (int)d, level, bad);
     for (size_t k = 0; k < arity(o); k++) {
         if (in_size(o, k, d) != size) continue;

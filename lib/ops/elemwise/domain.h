@@ -13,6 +13,7 @@
  * - F: float32 and float64; float16 is computed in float32 and rounded once
  * - P: as F, with three expressions: the kernel, the arguments for which it doesn't
  *   hold, and the kernel for those
+ * - E: as P, with another expression before these: of x, what the kernel takes as b
  * - V: as F, and by wide_NAME of vmath512.h where the CPU has AVX-512
  * - Q: as S and U, with an expression for each in x and y, and QUICK_name(q, x, y), the
  *   same in float64 from the rounded down quotient q, where that is exact
@@ -65,7 +66,7 @@
 #define EACH_SUF(P, n, l)  EACH_SU(P, n, l) EACH_F(P, n, l)
 #define EACH_SUFC(P, n, l) EACH_SUF(P, n, l) EACH_C(P, n, l)
 #define EACH_SUP(P, n, l)  EACH_SUF(P, n, l)
-#define EACH_SUPC(P, n, l) EACH_SUFC(P, n, l)
+#define EACH_SUEC(P, n, l) EACH_SUFC(P, n, l)
 #define EACH_QP(P, n, l)   EACH_SUF(P, n, l)
 #define EACH_BIF(P, n, l)  EACH_BI(P, n, l) EACH_F(P, n, l)
 #define EACH_BIFC(P, n, l) EACH_BIF(P, n, l) EACH_C(P, n, l)

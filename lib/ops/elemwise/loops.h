@@ -166,6 +166,50 @@
     LOOP_MOST(k, name, f32, float, e, rare, other)                                     \
     LOOP_MOST(k, name, f64, double, e, rare, other)                                    \
     LOOP_HALF(k, o, name)
+/* The same with a part that needs x alone: where a block has one x only, as in the rows
+ * of x[:, None] ** y, that is computed once. */
+#define SHARED_ONE(x, y, kernel, rare)                                                 \
+    keep[0][i] = x, keep[1][i] = y;                                                    \
+    any |= rare;                                                                       \
+    pr[i] = kernel;
+#define LOOP_SHARED(name, sfx, X, shared, kernel, rare, other)                         \
+    Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
+    unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
+                                            void *const *out) {                        \
+        enum { BLOCK = 256 };                                                          \
+        _Alignas(64) X keep[2][BLOCK];                                                 \
+        for (size_t at = 0, m; at < n; at += m) {                                      \
+            MOST_PTR2(X) X *pr = (X *)out[0] + at;                                     \
+            int any = 0;                                                               \
+            m = n - at < BLOCK ? n - at : BLOCK;                                       \
+            int differ = px[m - 1] != px[0]; /* mostly enough */                       \
+            const size_t doubtful = differ ? 0 : m;                                    \
+            VECTOR_LOOP for (size_t i = 0; i < doubtful; i++) differ |=                \
+                px[i] != px[0];                                                        \
+            if (differ) {                                                              \
+                VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
+                    const X x = px[i], y = py[i];                                      \
+                    const __typeof__(shared) b = shared;                               \
+                    SHARED_ONE(x, y, kernel, rare)                                     \
+                }                                                                      \
+            } else {                                                                   \
+                const X x = px[0];                                                     \
+                const __typeof__(shared) b = shared;                                   \
+                VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
+                    const X y = py[i];                                                 \
+                    SHARED_ONE(x, y, kernel, rare)                                     \
+                }                                                                      \
+            }                                                                          \
+            for (size_t i = 0; any && i < m; i++) {                                    \
+                MOST_KEPT2(X) if (rare) pr[i] = other;                                 \
+            }                                                                          \
+        }                                                                              \
+        return 0;                                                                      \
+    }
+#define LOOPS_E(k, o, name, shared, e, rare, other)                                    \
+    LOOP_SHARED(name, f32, float, shared, e, rare, other)                              \
+    LOOP_SHARED(name, f64, double, shared, e, rare, other)                             \
+    LOOP_HALF(k, o, name)
 /* Division of integers that rounds down, in blocks. Whole x and y below 2^50 are exact
  * in float64; x / y is, if it isn't whole, at least 1 / y from a whole number, which is
  * more than rounding can add. The same holds for (x + 1/2) times the rounded 1 / y of a
@@ -269,8 +313,8 @@
     LOOPS_SU(k, o, n, s, u) LOOPS_P(k, o, n, p, rare, other)
 #define LOOPS_QP(k, o, n, s, u, p, rare, other)                                        \
     LOOPS_Q(k, o, n, s, u) LOOPS_P(k, o, n, p, rare, other)
-#define LOOPS_SUPC(k, o, n, s, u, p, rare, other, c)                                   \
-    LOOPS_SUP(k, o, n, s, u, p, rare, other) LOOPS_C(k, o, n, c)
+#define LOOPS_SUEC(k, o, n, s, u, b, e, rare, other, c)                                \
+    LOOPS_SU(k, o, n, s, u) LOOPS_E(k, o, n, b, e, rare, other) LOOPS_C(k, o, n, c)
 #define LOOPS_BIF(k, o, n, b, i, f)     LOOPS_BI(k, o, n, b, i) LOOPS_F(k, o, n, f)
 #define LOOPS_BIFC(k, o, n, b, i, f, c) LOOPS_BIF(k, o, n, b, i, f) LOOPS_C(k, o, n, c)
 #define LOOPS_BWFC(k, o, n, b, w, f, c) LOOPS_BW(k, o, n, b, w) LOOPS_FC(k, o, n, f, c)

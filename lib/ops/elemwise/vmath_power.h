@@ -47,12 +47,18 @@ VINLINE double log_parts64(double f, double *lo) {
     *lo = (top - sum) + p + (p_lo + 2 * s_lo * (1 + u));
     return sum;
 }
-VINLINE double power_f64(double x, double y) {
+/* What all powers of x share: its logarithm, in two parts. */
+typedef struct PowerBase {
+    double log, log_lo;
+} PowerBase;
+VINLINE PowerBase power_base_f64(double x) {
     double shift, k, lo, f = log_reduce64(log_normal64(fabs(x), &shift), &k);
     double hi = log_parts64(f, &lo), top = (k - shift) * LN2_HI64, l = top + hi;
-    double l_lo = (top - l) + hi + MADD64(k - shift, LN2_LO64, lo);
-    double p = y * l, m, c = clamp64(p, -746, 710);
-    double lost = c == p ? MADD64(y, l, -p) + y * l_lo : 0;
+    return (PowerBase){l, (top - l) + hi + MADD64(k - shift, LN2_LO64, lo)};
+}
+VINLINE double power_of_f64(PowerBase b, double x, double y) {
+    double p = y * b.log, m, c = clamp64(p, -746, 710);
+    double lost = c == p ? MADD64(y, b.log, -p) + y * b.log_lo : 0;
     m = MADD64(c, LOG2E, ROUND64);
     double n = m - ROUND64, a = MADD64(n, -LN2_HI64, c);
     lost = MADD64(n, -LN2_LO64, lost);
@@ -61,14 +67,23 @@ VINLINE double power_f64(double x, double y) {
     return negated_if_odd_f64(scale64(sum + rest, m), x, y);
 }
 #else
-VINLINE double power_f64(double x, double y) {
+typedef double PowerBase;
+VINLINE PowerBase power_base_f64(double x) {
+    return x;
+}
+VINLINE double power_of_f64(PowerBase b, double x, double y) {
+    (void)b;
     return pow(x, y);
 }
 #endif
-VINLINE float power_f32(float x, float y) {
-    double l = (double)y * log_short64(fabs((double)x));
-    float r = (float)exp_short64(clamp64(l, -160, 130));
+VINLINE double power_base_f32(float x) {
+    return log_short64(fabs((double)x));
+}
+VINLINE float power_of_f32(double b, float x, float y) {
+    float r = (float)exp_short64(clamp64((double)y * b, -160, 130));
     return negated_if_odd_f32(r, x, y);
 }
+#define POWER_OF(b, x, y)                                                              \
+    _Generic((x), float : power_of_f32, double : power_of_f64)(b, x, y)
 
 #endif
