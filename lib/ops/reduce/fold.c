@@ -36,7 +36,8 @@ enum {
     ROW_SHORT = 2048,
     FAR_BYTES = 16 << 20,
     /* for pieces: */
-    ROW_BYTES = 4096,     /* bytes per row of a window */
+    ROW_BYTES = 16384,    /* bytes per row of a window: longer reads count for more than
+                           * windows in the nearest cache */
     WINDOW_BYTES = 16384, /* bytes of a window, if that is several blocks */
     NARROW = 64,          /* an innermost dim up to this size is short */
     ROW_MIN = 16,         /* fewest accumulators worth a row */
