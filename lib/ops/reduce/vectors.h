@@ -254,14 +254,6 @@ static inline void columns_f32(const char *x, ptrdiff_t step, __m256d *c) {
     }
 SHORT_RUNS(f32, float)
 SHORT_RUNS(f64, double)
-static void sum_f64_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,
-                               void *acc) {
-    if (n > 4 && n < LANES)
-        sum_f64_short(x, step, m, n, acc);
-    else
-        sum_f64_runs(x, step, m, n, acc);
-}
-
 /* ---- sums of float32 in float64: converted on load ---- */
 #if TL_LEVEL == 2
 #define WIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
@@ -281,6 +273,20 @@ static VEC_pd add_some(VEC_pd t, const float *p, size_t n) {
 }
 #endif
 #define FLOATS(p) WIDEN((const float *)(const void *)(p))
+/* The same of float64. */
+#if TL_LEVEL == 2
+static VEC_pd add_some_f64(VEC_pd t, const double *p, size_t n) {
+    __mmask8 some = (__mmask8)(n < 8 ? (1U << n) - 1 : 0xFF);
+    return _mm512_mask_add_pd(t, some, t, _mm512_maskz_loadu_pd(some, p));
+}
+#else
+static VEC_pd add_some_f64(VEC_pd t, const double *p, size_t n) {
+    __m256i some = _mm256_cmpgt_epi64(_mm256_set1_epi64x(n < 4 ? (long long)n : 4),
+                                      _mm256_setr_epi64x(0, 1, 2, 3));
+    VEC_pd sum = _mm256_add_pd(t, _mm256_maskload_pd(p, some));
+    return _mm256_blendv_pd(t, sum, _mm256_castsi256_pd(some));
+}
+#endif
 /* The sum of LANES sums. */
 static inline double sum_of_lanes(VEC_pd *t) {
     double sum;
@@ -290,21 +296,24 @@ static inline double sum_of_lanes(VEC_pd *t) {
     HALVES_pd(add, t[0], sum);
     return sum;
 }
-static double sum_f32_quick(const float *x, size_t n) {
-    enum { W = sizeof(VEC_pd) / sizeof(double), U = LANES / W };
-    VEC_pd t[U];
-    size_t i = LANES;
-    for (size_t u = 0; u < U; u++)
-        t[u] = WIDEN(x + u * W);
-    for (; i + LANES <= n; i += LANES) {
-        ASK(x + i, LANES * sizeof *x);
-        for (size_t u = 0; u < U; u++)
-            t[u] = VI(add, pd)(t[u], WIDEN(x + i + u * W));
+#define SUM_QUICK(N, T, WHOLE, SOME)                                                   \
+    static double sum_##N##_quick(const T *x, size_t n) {                              \
+        enum { W = sizeof(VEC_pd) / sizeof(double), U = LANES / W };                   \
+        VEC_pd t[U];                                                                   \
+        size_t i = LANES;                                                              \
+        for (size_t u = 0; u < U; u++)                                                 \
+            t[u] = WHOLE(x + u * W);                                                   \
+        for (; i + LANES <= n; i += LANES) {                                           \
+            ASK(x + i, LANES * sizeof *x);                                             \
+            for (size_t u = 0; u < U; u++)                                             \
+                t[u] = VI(add, pd)(t[u], WHOLE(x + i + u * W));                        \
+        }                                                                              \
+        for (size_t u = 0; i < n; i += W, u++)                                         \
+            t[u] = SOME(t[u], x + i, n - i);                                           \
+        return sum_of_lanes(t);                                                        \
     }
-    for (size_t u = 0; i < n; i += W, u++)
-        t[u] = add_some(t[u], x + i, n - i);
-    return sum_of_lanes(t);
-}
+SUM_QUICK(f32, float, WIDEN, add_some)
+SUM_QUICK(f64, double, GET_pd, add_some_f64)
 static void sum_f32_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,
                                void *acc) {
     if (n > 4 && n < LANES)
@@ -314,6 +323,16 @@ static void sum_f32_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n
     else
         for (size_t i = 0; i < m; i++, x += step)
             ((double *)acc)[i] = sum_f32_quick((const float *)(const void *)x, n);
+}
+static void sum_f64_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,
+                               void *acc) {
+    if (n > 4 && n < LANES)
+        sum_f64_short(x, step, m, n, acc);
+    else if (n < LANES)
+        sum_f64_runs(x, step, m, n, acc);
+    else
+        for (size_t i = 0; i < m; i++, x += step)
+            ((double *)acc)[i] = sum_f64_quick((const double *)(const void *)x, n);
 }
 /* Mostly nothing is left to add. */
 #define REST_QUICK(NAME)                                                               \
