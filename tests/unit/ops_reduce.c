@@ -411,13 +411,52 @@ static void check_logsumexp(Lab *l, DType d, const int64_t shape[2], int layout,
     }
 }
 
+/* Short runs together and each alone, with special values. */
+static void logsumexp_runs(Lab *l) {
+    static const double inf = HUGE_VAL;
+    static const double lines[][6] = {{1, 2, 3, 4, 5, 6},
+                                      {-inf, -inf, -inf, -inf, -inf, -inf},
+                                      {-inf, 1, 2, -inf, 3, -inf},
+                                      {1, inf, 2, 3, -inf, 4},
+                                      {1, 2, (double)NAN, inf, 4, 5},
+                                      {1e300, -1e300, 1e300, 0, -0.0, 5},
+                                      {-800, -801, -802, -803, -1e4, -900},
+                                      {-0.0, -0.0, -0.0, -0.0, -0.0, -0.0}};
+    enum { LINES = sizeof lines / sizeof *lines };
+    PropArg arg = {"axis", PROP_INTS(&(int64_t){1}, 1)};
+    for (int d = DT_FLOAT32; d <= DT_FLOAT64; d++)
+        for (int64_t n = 1; n <= 6; n++) {
+            double want[LINES];
+            for (int64_t i = 0; i <= LINES; i++) { /* the last time all together */
+                int64_t shape[2] = {i < LINES ? 1 : LINES, n};
+                lab_reset(l);
+                Tensor t = lab_filled(l, (DType)d, 2, shape, 0);
+                for (int64_t k = 0; k < shape[0] * n; k++)
+                    lab_put(&t, k, lines[i < LINES ? i : k / n][k % n]);
+                Var x = lab_input(l, t, true);
+                const Tensor *r = lab_run(l, lab_apply(l, "logsumexp", 1, &x, 1, &arg));
+                CHECK(r != NULL);
+                for (int64_t k = 0; r && k < shape[0]; k++) {
+                    double v = tensor_f64(r, k);
+                    if (i < LINES)
+                        want[i] = v;
+                    else
+                        CHECK(v == want[k] || (isnan(v) && isnan(want[k])),
+                              "%s, %lld elements, line %lld: %g, alone %g",
+                              dtype_name((DType)d), (long long)n, (long long)k, v,
+                              want[k]);
+                }
+            }
+        }
+}
+
 /* A few long lines, many short ones, and lines that are taken one by one. */
 static void narrow(Lab *l) {
-    static const int64_t shapes[][2] = {
-        {1031, 3}, {3, 1031}, {41, 67}, {1, 2}, {41, 2100}};
+    static const int64_t shapes[][2] = {{1031, 3}, {3, 1031}, {41, 67},
+                                        {70, 40},  {1, 2},    {41, 2100}};
     static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT64, DT_INT16};
     static const char *const ops[] = {"running_sum", "running_sum", "argmax", "var"};
-    for (int which = 0; which < 5 * 3 * 2; which++) {
+    for (int which = 0; which < 6 * 3 * 2; which++) {
         const int64_t *shape = shapes[which / 6];
         int axis = which % 2, layout = which % 3;
         if (which / 2 % 3 < 2)
@@ -495,6 +534,7 @@ int main(void) {
     complex_ones(&l);
     accuracy(&l);
     narrow(&l);
+    logsumexp_runs(&l);
     lab_free(&l);
     large();
     apart();

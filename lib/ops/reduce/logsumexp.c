@@ -1,7 +1,8 @@
 /* logsumexp: log of the sum of exponentials without overflow, in float64. A long
  * contiguous run is processed in blocks: when a block's largest element is a new
  * maximum, the previous sum is rescaled to it. Otherwise neighbouring results are
- * computed together, in two passes over their elements. */
+ * computed together, in two passes over their elements, or one where each has a short
+ * run. */
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
@@ -10,7 +11,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 512, WIDTH = 64, SHORT = 32, CHUNK = 1 << 14 };
+enum {
+    BLOCK = 512,
+    WIDTH = 64,
+    SHORT = 32,
+    ADJACENT = 128,  /* elements of a short run */
+    TOGETHER = 2048, /* of several such runs */
+    CHUNK = 1 << 14
+};
 
 static bool logsumexp_type(Infer *in) {
     return reduce_out(in, in->type[0]->dtype);
@@ -27,6 +35,7 @@ typedef struct LogSumExp {
     int64_t kept[MAX_NDIM], kept_in[MAX_NDIM], red[MAX_NDIM], red_in[MAX_NDIM];
     int64_t groups, count, per_chunk;
     int64_t wide, width, strips; /* the innermost kept dim, and its strips */
+    bool adjacent;               /* results have short runs of adjacent elements */
 } LogSumExp;
 
 typedef struct ScaledSum {
@@ -114,6 +123,25 @@ static void logsumexp_beside(const LogSumExp *j, const char *x, int64_t step, si
         r[i] = log_sum(r[i], sum[i]);
 }
 
+/* The same of few elements each, which are adjacent. */
+static void logsumexp_runs(const LogSumExp *j, const char *x, int64_t step, size_t n,
+                           double *r) {
+    double v[TOGETHER], sum[WIDTH];
+    size_t each = (size_t)j->count, row = each * sizeof *v;
+    int64_t item = (int64_t)dtype_size(j->dtype);
+    bool one = step == (int64_t)each * item; /* run after run */
+    for (size_t i = 0; i < (one ? 1 : n); i++)
+        tensor_cast_elements(DT_FLOAT64, v + i * each, j->dtype, x + (int64_t)i * step,
+                             one ? n * each : each, 8, item);
+    j->max->runs((const char *)v, (ptrdiff_t)row, n, each, r);
+    for (size_t i = 0; i < n; i++) /* log_sum makes good for infinite ones */
+        j->table->subtract(v + i * each, each, r[i]);
+    exp_in_place(j, v, n * each);
+    j->sum->runs((const char *)v, (ptrdiff_t)row, n, each, sum);
+    for (size_t i = 0; i < n; i++)
+        r[i] = log_sum(r[i], sum[i]);
+}
+
 /* ---- all ---- */
 static void logsumexp_strip(const LogSumExp *j, int64_t strip) {
     int64_t item = (int64_t)dtype_size(j->dtype), rest = strip / j->strips,
@@ -127,7 +155,9 @@ static void logsumexp_strip(const LogSumExp *j, int64_t strip) {
         rest /= j->kept[k];
     }
     double r[WIDTH];
-    if (j->width > 1)
+    if (j->adjacent)
+        logsumexp_runs(j, x, step, (size_t)n, r);
+    else if (j->width > 1)
         logsumexp_beside(j, x, step, (size_t)n, r);
     else
         r[0] = logsumexp_group(j, x);
@@ -151,6 +181,9 @@ static void plan_strips(LogSumExp *j) {
     bool closer =
         kept >= 0 && (red < 0 || i64_abs(j->kept_in[kept]) < i64_abs(j->red_in[red]));
     j->width = j->wide > 1 && (closer || j->count <= SHORT) ? WIDTH : 1;
+    j->adjacent = !closer && red == 0 && j->wide > 1 && j->count > 0 &&
+                  j->count <= ADJACENT && j->red_in[0] == (int64_t)dtype_size(j->dtype);
+    if (j->adjacent) j->width = j->count > SHORT ? TOGETHER / j->count : WIDTH;
     j->strips = (j->wide + j->width - 1) / j->width;
     int64_t each = j->count * j->width;
     j->per_chunk = each < CHUNK ? CHUNK / (each + 1) + 1 : 1;
