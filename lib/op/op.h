@@ -6,7 +6,7 @@
  *   default_output, __call__   default_output; op_apply, op_apply1 (op/build.h); def, expand
  *   __props__, __eq__, __hash__, __str__   props; str
  *   perform                    pick (elementwise) or perform; begin and finish;
- *                              keeps_storage, takes_after
+ *                              keeps_storage, takes_after, reentrant
  *   make_thunk                 thunk (op/call.h)
  *   debug_perform              debug; debug_instead
  *   infer_shape                type (static dims), shape or infer_shape (symbolic)
@@ -246,6 +246,9 @@ struct Op {
     bool keeps_storage; /* run after run, its perform gets back the very storage that it
                            left; others may find anything of the right dtype */
     bool takes_after;   /* its perform may do what comes after it (op/call.h, After) */
+    bool reentrant;     /* its perform uses nothing but operands, memory and loops for
+                           the level of the CPU, neither OpenBLAS nor what the session
+                           keeps: several threads may each run it */
     bool comm;          /* the two inputs may be swapped */
     bool varies;        /* the number of outputs depends on the inputs or props */
     bool uneven; /* comm, except that the first of two equal inputs is the result,

@@ -2,7 +2,7 @@
  * has a machine for the body, and copies its results to the rows. The first step has
  * run before, and each machine's first one runs before its thread does: what the
  * session and its tables make on first use is made by then. Nothing else of the session
- * is used, because only ops of the list below run, and no diagnostics are kept: if a
+ * is used, because only reentrant kernels run, and no diagnostics are kept: if a
  * step fails, all are run again, one after the other, and the first that fails
  * reports. */
 #include "base/pool.h"
@@ -10,21 +10,6 @@
 
 #include <stdatomic.h>
 #include <string.h>
-
-/* Kernels that use nothing but their operands, memory and loops for the level of the
- * CPU: neither OpenBLAS nor plans of transforms, which the session keeps. */
-/* clang-format off */
-static const char *const free_ops[] = {
-    "all", "any", "arange", "argmax", "argmin", "argpartition", "argsort",
-    "broadcast_to", "concatenate", "count_nonzero", "cummax", "cummin", "cumprod",
-    "cumsum", "diagonal", "diff", "diff_between", "expand_dims", "eye", "flip",
-    "fold_subtensor", "full", "inc_subtensor", "integers", "log_softmax", "logsumexp",
-    "max", "mean", "merge_axes", "min", "nonzero", "normal", "permutation", "prod",
-    "repeat", "reshape", "roll", "scatter_elements", "searchsorted", "set_subtensor",
-    "shape", "shape_i", "softmax", "sort", "squeeze", "stack", "std", "subtensor",
-    "sum", "take_along_axis", "topk", "transpose", "uniform", "unique", "var",
-};
-/* clang-format on */
 
 enum {
     LEAST_STEPS = 4,
@@ -46,10 +31,7 @@ typedef struct SharedSteps {
 
 /* ---- what can be shared ---- */
 static bool is_free_op(const Op *op) {
-    for (size_t i = 0; i < sizeof free_ops / sizeof *free_ops; i++)
-        if (strcmp(op->name, free_ops[i]) == 0)
-            return !op->from && !op->plugin && !op->effect;
-    return false;
+    return op->reentrant && !op->from && !op->plugin && !op->effect;
 }
 
 static bool is_free_block(const BlockProgram *b) {

@@ -181,6 +181,7 @@ static const Op table[] = {
      .kinds = KIND_BOOL | KIND_REAL,
      .type = arange_type,
      .perform = arange_perform,
+     .reentrant = true,
      .flops = "0",
      .pull = arange_pull,
      RARE(.connect = arange_connect),

@@ -105,6 +105,7 @@ static const Op table[] = {
      .creates = true,
      .type = eye_type,
      .perform = eye_perform,
+     .reentrant = true,
      .flops = "0",
      .pull = pull_nothing,
      .push = push_none,

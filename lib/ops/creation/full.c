@@ -168,6 +168,7 @@ static const Op table[] = {
      .expand = full_expand,
      .type = full_type,
      .perform = full_perform,
+     .reentrant = true,
      .fails = full_fails,
      .flops = "0",
      .pull = full_pull,

@@ -162,6 +162,7 @@ static const Op table[] = {
      .props = "index: str, reduction: str",
      .type = fold_subtensor_type,
      .perform = fold_subtensor_perform,
+     .reentrant = true,
      .flops = "y.size",
      .pull = fold_subtensor_pull,
      .push = fold_subtensor_push,

@@ -106,6 +106,7 @@ static const Op table[] = {
      .in = "x",
      .type = nonzero_type,
      .perform = nonzero_perform,
+     .reentrant = true,
      .fails = op_never_fails,
      .flops = "0",
      .pull = nonzero_pull,

@@ -291,6 +291,7 @@ static const Op table[] = {
      .props = "index: str",
      .type = subtensor_type,
      .perform = subtensor_perform,
+     .reentrant = true,
      .fails = subtensor_fails,
      .flops = "0",
      .pull = subtensor_pull,

@@ -311,8 +311,8 @@ static bool arg_vmap(Vmap *q) {
             "several: in those, row-major), as int64; the first nan if there is one.", \
         .in = "x", .props = "axis: axes = None, keepdims: bool = False",               \
         .expand = arg_expand, .kinds = KIND_BOOL | KIND_REAL, .type = arg_type,        \
-        .perform = KERNEL, .flops = "x.size", .pull = arg_pull, .push = push_none,     \
-        .vmap = arg_vmap, .example = EXAMPLE                                           \
+        .perform = KERNEL, .reentrant = true, .flops = "x.size", .pull = arg_pull,     \
+        .push = push_none, .vmap = arg_vmap, .example = EXAMPLE                        \
     }
 static const Op table[] = {
     ARG("argmax", "largest", argmax_perform,

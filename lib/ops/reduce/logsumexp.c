@@ -249,6 +249,7 @@ static const Op table[] = {
      .kinds = KIND_BOOL | KIND_REAL,
      .type = logsumexp_type,
      .perform = logsumexp_perform,
+     .reentrant = true,
      .debug = logsumexp_debug,
      .flops = "3 * x.size + 2 * r.size",
      .pull = logsumexp_pull,

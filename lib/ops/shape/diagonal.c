@@ -177,6 +177,7 @@ static const Op table[] = {
      .props = "offset: int = 0, axis1: axis = 0, axis2: axis = 1",
      .type = diagonal_type,
      .perform = diagonal_perform,
+     .reentrant = true,
      .flops = "0",
      .pull = diagonal_pull,
      .push = push_linear_first,

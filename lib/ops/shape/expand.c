@@ -195,6 +195,7 @@ static const Op table[] = {
      .props = "axis: axes",
      .type = expand_dims_type,
      .perform = expand_dims_perform,
+     .reentrant = true,
      .fails = op_never_fails,
      .flops = "0",
      .adjoint = expand_adjoint,
@@ -208,6 +209,7 @@ static const Op table[] = {
      .props = "axis: axes = None",
      .type = squeeze_type,
      .perform = squeeze_perform,
+     .reentrant = true,
      .flops = "0",
      .adjoint = squeeze_adjoint,
      .view = 1,
@@ -219,6 +221,7 @@ static const Op table[] = {
      .in = "x, shape: ints",
      .type = broadcast_to_type,
      .perform = broadcast_to_perform,
+     .reentrant = true,
      .fails = broadcast_to_fails,
      .flops = "0",
      .pullback = "g_x = g", /* summed as any gradient of what was broadcast */

@@ -213,6 +213,7 @@ static const Op table[] = {
      .props = "axis: axis = 0",
      .type = repeat_type,
      .perform = repeat_perform,
+     .reentrant = true,
      .flops = "0",
      .pull = repeat_pull,
      .push = push_linear_first,

@@ -212,6 +212,7 @@ static const Op table[] = {
      .in = "x, shape: ints",
      .type = reshape_type,
      .perform = reshape_perform,
+     .reentrant = true,
      .flops = "0",
      .adjoint = reshape_adjoint,
      .disconnected = "shape",

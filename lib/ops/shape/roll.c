@@ -169,6 +169,7 @@ static const Op table[] = {
      .props = "axis: ints",
      .type = roll_type,
      .perform = roll_perform,
+     .reentrant = true,
      .flops = "0",
      .adjoint = roll_adjoint,
      .push = push_linear_first,

@@ -204,6 +204,7 @@ static const Op table[] = {
      .props = "axes: ints? = None",
      .type = transpose_type,
      .perform = transpose_perform,
+     .reentrant = true,
      .fails = op_never_fails,
      .flops = "0",
      .pull = transpose_pull,

@@ -348,6 +348,7 @@ static const Op table[] = {
      .expand = sort_expand,
      .type = unique_type,
      .perform = unique_perform,
+     .reentrant = true,
      .fails = op_never_fails,
      .flops = "0",
      .pull = unique_pull,
