@@ -185,10 +185,10 @@ static bool store_flat_literals(Compiler *c, const Node *n, const ConstForm *for
 
 static bool number_const(Compiler *c, const Node *n, const ConstForm *form, Var *out) {
     _Alignas(16) char bytes[16];
-    if (!literal_store(c->s, &n->lit, form->dtype, form->convert, n->at, bytes))
-        return false;
-    *out = graph_const_number(c->b->g, form->dtype, bytes);
-    return true;
+    *out = literal_store(c->s, &n->lit, form->dtype, form->convert, n->at, bytes)
+               ? graph_const_number(c->b->g, form->dtype, bytes)
+               : VAR_NONE;
+    return *out != VAR_NONE;
 }
 
 bool node_const(Compiler *c, const Node *n, const ConstForm *want, Var *out) {
