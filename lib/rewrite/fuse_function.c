@@ -136,17 +136,16 @@ static bool is_same_key(const void *ctx, uint32_t i) {
            memcmp(have->key, f->key.p, have->n * sizeof *have->key) == 0;
 }
 
-/* For the group with the current key. */
+/* For the group with the current key. Of functions that compute the same, the first one
+ * is found, whatever the keys' hashes are: they hold addresses. */
 static const Graph *find_or_make_function(Fuse *f, const FuseGroup *x) {
     size_t bytes = f->key.n * sizeof *f->key.p;
     uint64_t hash = hash_bytes(f->key.p, bytes, 0);
-    uint32_t have = f->made.n < OWN_FUNCTIONS
-                        ? UINT32_MAX
-                        : index_find(&f->made_index, hash, is_same_key, f);
-    if (have != UINT32_MAX) return f->made.p[have].fn;
+    uint32_t have = index_find(&f->made_index, hash, is_same_key, f);
+    if (have != UINT32_MAX && f->made.n >= OWN_FUNCTIONS) return f->made.p[have].fn;
     FusedFunction made = {make_function(f, x), arena_copy(f->a, f->key.p, bytes),
                           f->key.n};
-    index_add(&f->made_index, hash, (uint32_t)f->made.n);
+    if (have == UINT32_MAX) index_add(&f->made_index, hash, (uint32_t)f->made.n);
     vec_push(f->g->s, &f->made, made);
     return made.fn;
 }

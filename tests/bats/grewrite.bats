@@ -564,3 +564,19 @@ Y
     # what types tell goes
     ok "gload -i 'x: float64[a, b]' -e 'y = broadcast_to(x, x.shape) + broadcast_to(x, (x.shape[0], b))' | grewrite --exclude fuse-elementwise -O math" $'x: float64[a, b]\ny = 2.0 * x'
 }
+
+@test "a graph of thousands of groups is rewritten to the same bytes each time" {
+    # groups of two kinds, kept apart by sums; those beyond the first thousand share functions
+    {
+        printf 'thunkline: 1\ninputs: {x: "float64[n]"}\nlet: |\n  t0 = x\n'
+        for ((i = 1; i <= 1300; i++)); do
+            ((i % 2)) && f="exp(c$i) * c$i" || f="sin(c$i) + c$i"
+            printf '  c%d = cumsum(t%d)\n  t%d = %s\n' $i $((i - 1)) $i "$f"
+        done
+        printf 'outputs: [t1300]\n'
+    } >m.yaml
+    for i in 1 2 3; do grewrite m.yaml --no-provenance -o r$i.tlg; done
+    cmp r1.tlg r2.tlg
+    cmp r1.tlg r3.tlg
+    [ "$(gload r1.tlg -O yaml | grep -c '^  fused_[0-9]*:')" = 1000 ]
+}
