@@ -173,6 +173,16 @@ static void fill(Tensor *t, int64_t below, const char *name) {
 
 const char *bench_values;
 
+bool bench_fields(char *line, int n, char **field) {
+    for (int i = 0; i < n; i++) {
+        field[i] = line;
+        line = strpbrk(line, i + 1 < n ? "\t" : "\n");
+        if (!line) return false;
+        *line++ = '\0';
+    }
+    return true;
+}
+
 /* The value that bench_values gives the input; false: none. */
 static bool given_value(const char *name, long long *value) {
     size_t n = strlen(name);

@@ -35,6 +35,8 @@ double bench_peer_time(const char *name);
 /* Any other figures: `value` must be at most `goal` (0: no goal). */
 void bench_figure(const char *name, const char *value, const char *what, double ratio,
                   double goal);
+/* Cuts a line of a table into n fields, which tabs part. False: there are fewer. */
+bool bench_fields(char *line, int n, char **field);
 /* "1.23 ms" */
 const char *bench_time(double seconds, char text[32]);
 

@@ -17,16 +17,6 @@ typedef struct Mean {
     int n, within;
 } Mean;
 
-static bool split_fields(char *line, char *field[FIELDS]) {
-    for (int i = 0; i < FIELDS; i++) {
-        field[i] = line;
-        line = strpbrk(line, i + 1 < FIELDS ? "\t" : "\n");
-        if (!line) return false;
-        *line++ = '\0';
-    }
-    return true;
-}
-
 /* The inputs with a dtype for each T that begins one. */
 static void put_dtype(const char *inputs, const char *dtype, char *out, size_t n) {
     size_t k = 0;
@@ -86,7 +76,7 @@ static void run_size(const char *path, const char *size, const char *wanted) {
     bench_title(title);
     while (fgets(line, sizeof line, f)) {
         if (*line == '#' || (wanted && !strstr(line, wanted))) continue;
-        if (!split_fields(line, field)) exit(1);
+        if (!bench_fields(line, FIELDS, field)) exit(1);
         bool typed = strstr(field[1], "'T[") != NULL;
         run_single(field, typed ? "float32" : "", size, &mean);
         if (typed) run_single(field, "float64", size, &mean);

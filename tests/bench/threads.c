@@ -16,16 +16,6 @@ typedef struct Side {
     double best;
 } Side;
 
-static bool split_fields(char *line, char *field[FIELDS]) {
-    for (int i = 0; i < FIELDS; i++) {
-        field[i] = line;
-        line = strpbrk(line, i + 1 < FIELDS ? "\t" : "\n");
-        if (!line) return false;
-        *line++ = '\0';
-    }
-    return true;
-}
-
 static double timed(Side *side, int times) {
     double from = bench_now();
     for (int i = 0; i < times; i++)
@@ -79,7 +69,7 @@ int main(int argc, char **argv) {
     bench_title("two threads");
     while (fgets(line, sizeof line, f)) {
         if (*line == '#' || (argc > 2 && !strstr(line, argv[2]))) continue;
-        if (!split_fields(line, field)) return 1;
+        if (!bench_fields(line, FIELDS, field)) return 1;
         run_line(field);
     }
     fclose(f);
