@@ -62,7 +62,8 @@ uint32_t place_of(Machine *m, uint32_t cell) {
 
 void place_fit(Machine *m, uint32_t cell, const Layout *want) {
     const CellInfo *c = &m->p->sharing.cell[cell];
-    if (c->how != PLAN_INPLACE || c->flags & CELL_EXTENDS || m->place_of[cell] >= m->p->sharing.store.n ||
+    if (c->how != PLAN_INPLACE || c->flags & CELL_EXTENDS ||
+        m->place_of[cell] >= m->p->sharing.store.n ||
         cell_computed(m, c->of) == NOT_COMPUTED)
         return;
     const Layout *l = m->cell[c->of].layout;
