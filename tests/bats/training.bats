@@ -322,7 +322,7 @@ END
     says grun count.yaml --steps 1000000000000
     grep -Eq '^grun: 0% [0-9]+/1000000000000 calls, [0-9.e+]+/s, [0-9.]+ h left, y = [0-9.e+]+$' <<<"$line"
     rate=$(sed 's/.* calls, \(.*\)\/s.*/\1/' <<<"$line")
-    says grun count.yaml --steps "$(awk -v r="$rate" 'BEGIN { printf "%d", r * 1500 }')" --progress
+    says grun count.yaml --steps "$(awk -v r="$rate" 'BEGIN { printf "%d", r * 460 }')" --progress
     grep -Eq ' calls, [0-9.e+]+/s, [0-9]+ min left, y = ' <<<"$line"
     # of lines nobody knows how many there are
     mkfifo f
