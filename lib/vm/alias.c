@@ -426,8 +426,8 @@ static void overwrite_by_steps(const Plan *p, Sharing *h, const Result *r) {
     uint32_t old = p->shared[r->shared], c = r->cell, next;
     for (next = c; next != old; next = overwritable_input(p, h, next, old))
         if (next == NONE || h->cell[next].how == PLAN_VIEW ||
-            h->cell[next].store != NONE)
-            return;
+            h->cell[next].store != NONE || (next != c && p->lazy))
+            return; /* a branch may leave out steps */
     take_shared(p, h, c, r->shared);
     for (; (next = overwritable_input(p, h, c, old)) != old; c = next) {
         h->cell[c].of = next;

@@ -127,3 +127,14 @@ outputs: [cost]
 Y
     ok 'ggrad g.yaml --cost cost --wrt x,slope --check'
 }
+
+@test "rotary_embedding turns pairs: an odd size is an error, known or not" {
+    local halves
+    for halves in True False; do
+        gload -i 'x: float64[n]' -e "rotary_embedding(x, 1, halves=$halves)" -o m.tlg
+        bad 5 E_ARITHMETIC 'the size of the last axis must be even' 'grun m.tlg x=[1,2,3]'
+        run ! grun m.tlg x=[1]
+        gload -e "rotary_embedding([1., 2., 3.], 1, halves=$halves)" -o m.tlg || continue
+        bad 5 E_ARITHMETIC 'the size of the last axis must be even' 'grun m.tlg'
+    done
+}
