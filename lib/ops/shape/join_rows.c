@@ -35,9 +35,14 @@ typedef struct JoinRows {
 #define RUNS(SIZE)                                                                     \
     static void copy_runs_##SIZE(int64_t rows, char *restrict d, int64_t ds,           \
                                  const char *restrict s, int64_t ss, size_t n) {       \
+        if (n == (SIZE)) {                                                             \
+            for (int64_t i = 0; i < rows; i++)                                         \
+                memcpy(d + i * ds, s + i * ss, SIZE);                                  \
+            return;                                                                    \
+        }                                                                              \
         for (int64_t i = 0; i < rows; i++, d += ds, s += ss) {                         \
             memcpy(d, s, SIZE);                                                        \
-            if (n > (SIZE)) memcpy(d + n - (SIZE), s + n - (SIZE), SIZE);              \
+            memcpy(d + n - (SIZE), s + n - (SIZE), SIZE);                              \
         }                                                                              \
     }
 RUNS(1)
@@ -140,8 +145,12 @@ static bool take_parts(JoinRows *j, size_t n, const Tensor *part) {
 static bool take_rows(JoinRows *j, size_t n, const Tensor *part) {
     j->row = (size_t)j->out->stride[j->axis - 1];
     j->rows = j->out->shape[j->axis - 1];
-    return take_parts(j, n, part) && j->row <= BLOCK_BYTES / FEW_ROWS &&
-           j->rows >= FEW_ROWS;
+    if (!take_parts(j, n, part) || j->row > BLOCK_BYTES / FEW_ROWS ||
+        j->rows < FEW_ROWS)
+        return false;
+    /* two long columns: fetching lines twice costs less than going to and fro */
+    size_t item = dtype_size(j->out->dtype);
+    return j->n > 2 || item < 8 || j->row > 2 * item;
 }
 
 static void run_blocks(Pool *pool, JoinRows *j) {
