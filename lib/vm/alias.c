@@ -230,15 +230,19 @@ static bool is_changed_input(const Plan *p, const Ins *in, uint32_t out, uint32_
            out == 0 && k == 0;
 }
 
-static bool may_overwrite(const Plan *p, const Sharing *h, uint32_t i, uint32_t out,
-                          uint32_t k) {
+bool alias_fits(const Plan *p, const Sharing *h, uint32_t i, uint32_t out, uint32_t k) {
     const Ins *in = &p->ins[i];
     const CellInfo *c = &h->cell[p->arg[in->arg + k]],
                    *r = &h->cell[p->arg[in->arg + in->nin + out]];
-    return c->dies == i && c->how != PLAN_VIEW && op_allows(p, in, out, k) &&
+    return c->how != PLAN_VIEW && op_allows(p, in, out, k) &&
            (is_changed_input(p, in, out, k) ||
             same_extent(c->type, r->type, in->kind != PLAN_PERFORM)) &&
            only_reader(p, h, in, out, k);
+}
+
+static bool may_overwrite(const Plan *p, const Sharing *h, uint32_t i, uint32_t out,
+                          uint32_t k) {
+    return h->cell[p->arg[p->ins[i].arg + k]].dies == i && alias_fits(p, h, i, out, k);
 }
 
 static bool taken_before(const Plan *p, const Sharing *h, const Ins *in, uint32_t out,

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool can_begin(const Plan *p, const Ins *in) {
+bool overlap_can_begin(const Plan *p, const Ins *in) {
     return in->kind == PLAN_PERFORM && op_rare(p->g->apply[in->apply].op)->begin;
 }
 
@@ -24,7 +24,7 @@ static bool any_overlap(const Plan *p) {
     bool any = false;
     for (uint32_t i = 0; i < p->nins; i++) {
         if (ins_is_lazy(&p->ins[i])) return false;
-        any |= can_begin(p, &p->ins[i]);
+        any |= overlap_can_begin(p, &p->ins[i]);
     }
     return any;
 }
@@ -76,10 +76,10 @@ static void find_turns(Turns *t) {
             uint32_t m = needed_by(t, i, k);
             if (m != NONE && t->gives[m] > turn->exchange) turn->exchange = t->gives[m];
         }
-        t->gives[i] = can_begin(p, &p->ins[i]) ? ++exchanges : turn->exchange;
+        t->gives[i] = overlap_can_begin(p, &p->ins[i]) ? ++exchanges : turn->exchange;
     }
     for (uint32_t i = p->nins; i-- > 0;) {
-        if (can_begin(p, &p->ins[i])) t->turn[i].waits = false;
+        if (overlap_can_begin(p, &p->ins[i])) t->turn[i].waits = false;
         for (uint32_t k = 0; !t->turn[i].waits && k <= p->ins[i].nin; k++) {
             uint32_t m = needed_by(t, i, k);
             if (m != NONE && t->turn[m].exchange == t->turn[i].exchange)
@@ -134,7 +134,7 @@ void overlap_early(Plan *p) {
         const Ins *in = &p->ins[i];
         for (uint32_t j = 0; j < in->nout; j++)
             maker[p->arg[in->arg + in->nin + j]] = i;
-        p->early[i] = can_begin(p, in) ? shards_before(p, maker, in) : NONE;
+        p->early[i] = overlap_can_begin(p, in) ? shards_before(p, maker, in) : NONE;
     }
     arena_free(a);
 }
@@ -163,7 +163,7 @@ void overlap_find(Plan *p) {
     if (!any_overlap(p)) return;
     for (uint32_t i = 0; i < p->nins; i++) {
         Ins *in = &p->ins[i];
-        if (!can_begin(p, in)) continue;
+        if (!overlap_can_begin(p, in)) continue;
         uint32_t reader = i + 1;
         while (reader < p->nins && !reads_result(p, &p->ins[reader], in))
             reader++;
@@ -179,7 +179,7 @@ void overlap_keep(const Plan *p, Sharing *h) {
         const Ins *in = &p->ins[i];
         const uint32_t *out = p->arg + in->arg + in->nin;
         uint32_t last = i;
-        if (!can_begin(p, in)) continue;
+        if (!overlap_can_begin(p, in)) continue;
         for (uint32_t j = 0; j < in->nout; j++)
             if (h->cell[out[j]].dies > last) last = h->cell[out[j]].dies;
         for (uint32_t j = 0; j < in->nout; j++)

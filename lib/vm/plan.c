@@ -221,6 +221,7 @@ static bool build_plan(Plan *p) {
     if (!destroy_order(p)) return false;
     order_lazy(p);
     alias_order(p);
+    order_memory(p);
     order_late(p);
     destroy_keep_late(p);
     overlap_early(p);

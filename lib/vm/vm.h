@@ -12,8 +12,8 @@
  *
  * Where all Applys need their inputs, a run is a loop over instructions. Where some are
  * lazy (ifelse), what only they may need is run when they ask for it: assertions and
- * prints of a branch that is not taken stay silent. The order of instructions and the
- * storage are the same in both cases. */
+ * prints of a branch that is not taken stay silent, and the order is the graph's, with
+ * such instructions right before those that may ask for them. */
 #ifndef VM_VM_H
 #define VM_VM_H
 
@@ -94,7 +94,7 @@ typedef struct PlanVar {
     bool copied; /* an output or update that needs a copy at the end of the run */
 } PlanVar;
 size_t plan_vars(const Plan *p);
-PlanVar plan_var(const Plan *p, size_t i); /* in the order of birth, leaves first */
+PlanVar plan_var(const Plan *p, size_t i); /* in the graph's order, leaves first */
 
 /* Values for dims that no input determines (or that replace a run, in static
  * reports). */

@@ -241,13 +241,19 @@ void order_late(Plan *p); /* call once the order is final */
 /* overlap.c: places exchanges between ranks as early as they can begin, and what reads
  * their results late; call before anything depends on the order. */
 void overlap_order(Plan *p);
+bool overlap_can_begin(const Plan *p, const Ins *in);
 void overlap_early(Plan *p);                         /* once the order is final */
 uint32_t overlap_born(const Plan *p, uint32_t step); /* when its results may begin */
 void overlap_find(Plan *p); /* once the order and after_find are final */
 void overlap_keep(const Plan *p, Sharing *h); /* lives of their results */
+/* order.c: an order that needs less memory, unless some may not run (lazy_order.c) or
+ * overlap (overlap.c). */
+void order_memory(Plan *p);
 /* alias.c: orders updates so that they can work in place, and decides what shares
  * storage. */
 void alias_order(Plan *p);
+/* May output `out` of instruction i overwrite input k, if that dies there? */
+bool alias_fits(const Plan *p, const Sharing *h, uint32_t i, uint32_t out, uint32_t k);
 void alias_share(const Plan *p, Arena *a, bool inplace, Sharing *out);
 void alias_kills(Plan *p);
 

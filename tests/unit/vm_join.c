@@ -50,11 +50,6 @@ static void set_inputs(Machine *m, const Value in[3]) {
         CHECK(vm_set_input(m, i, &in[i]));
 }
 
-static bool same_bits(const Value *a, const Value *b) {
-    return tensor_same_shape(&a->t, &b->t) &&
-           memcmp(a->t.data, b->t.data, (size_t)tensor_bytes(&a->t)) == 0;
-}
-
 static bool extends(const Graph *g, const Plan *p) {
     for (size_t i = 0; i < plan_vars(p); i++) {
         PlanVar v = plan_var(p, i);
@@ -90,11 +85,11 @@ static void try_case(Session *s, const Case *c) {
                 bool ok = vm_run(a) && vm_run(b);
                 CHECK(ok, "%s", c->lines);
                 for (size_t k = 0; ok && k < g->outputs.n; k++)
-                    CHECK(same_bits(vm_output(a, k), vm_output(b, k)), "%s, n = %d",
-                          c->lines, (int)n[0]);
+                    CHECK(same_value_bits(vm_output(a, k), vm_output(b, k)),
+                          "%s, n = %d", c->lines, (int)n[0]);
                 /* an output that is kept stays as it was */
                 if (!again && ok) value_copy_view(&kept, vm_output(a, 0));
-                if (again && ok) CHECK(same_bits(&kept, vm_output(b, 0)));
+                if (again && ok) CHECK(same_value_bits(&kept, vm_output(b, 0)));
             }
             value_unref(&kept);
             for (int k = 0; k < 3; k++)

@@ -28,4 +28,10 @@ static inline Tensor random_tensor(Session *s, DType d, int ndim,
     return t;
 }
 
+/* Of contiguous tensors. */
+static inline bool same_value_bits(const Value *a, const Value *b) {
+    return tensor_same_shape(&a->t, &b->t) &&
+           memcmp(a->t.data, b->t.data, (size_t)tensor_bytes(&a->t)) == 0;
+}
+
 #endif
