@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum {
-    SHARE_MIN = 65536, /* elements from which waking other threads pays off */
     AHEAD = 8,         /* rows of a tile, or of a piece, to prefetch */
     AHEAD_INPUTS = 8,  /* of a piece */
     AHEAD_BYTES = 4096 /* of a row: the CPU prefetches longer ones */
@@ -333,23 +332,33 @@ static unsigned run_tiles(Exec *e, Worker *w, int64_t last, int64_t from, int64_
     return fault;
 }
 
-static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
-    Exec *e = ctx;
+/* Some rows, or a part of one. */
+typedef struct Stretch {
+    int64_t first, last, from, to; /* rows; elements of each */
+} Stretch;
+
+static void run_stretch(Exec *e, unsigned worker, const Stretch *s) {
     const Prep *p = e->p;
     Worker w;
     begin_chunk(e, &w, worker);
-    int64_t first = (int64_t)(chunk / p->pieces) * p->rows_chunk,
-            from = (int64_t)(chunk % p->pieces) * p->row_chunk;
-    int64_t last = first + p->rows_chunk < p->rows ? first + p->rows_chunk : p->rows;
-    int64_t to = from + p->row_chunk < p->row ? from + p->row_chunk : p->row;
     bool whole = (p->spread || e->b->nrun == 1) && p->nfill + p->ntile == 0;
-    int64_t block = whole ? to - from : p->block;
-    fill_constant(e, &w, (size_t)(to - from < block ? to - from : block));
-    go_to_row(e, &w, first);
-    unsigned fault = p->ntile ? run_tiles(e, &w, last, from, to, block)
-                              : run_rows(e, &w, last, from, to, block);
+    int64_t n = s->to - s->from, block = whole ? n : p->block;
+    fill_constant(e, &w, (size_t)(n < block ? n : block));
+    go_to_row(e, &w, s->first);
+    unsigned fault = p->ntile ? run_tiles(e, &w, s->last, s->from, s->to, block)
+                              : run_rows(e, &w, s->last, s->from, s->to, block);
     if (p->stream != NONE || e->past) value_stream_end();
     if (fault) atomic_fetch_or_explicit(&e->fault, fault, memory_order_relaxed);
+}
+
+static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const Prep *p = ((Exec *)ctx)->p;
+    int64_t first = (int64_t)(chunk / p->pieces) * p->rows_chunk,
+            from = (int64_t)(chunk % p->pieces) * p->row_chunk,
+            last = first + p->rows_chunk, to = from + p->row_chunk;
+    run_stretch(ctx, worker,
+                &(Stretch){first, last < p->rows ? last : p->rows, from,
+                           to < p->row ? to : p->row});
 }
 
 /* ---- a whole run ---- */
@@ -438,11 +447,10 @@ bool block_run(Machine *m, uint32_t step, const Prep *p) {
     Exec e = {.b = m->p->ins[step].prog, .p = p};
     set_operands(m, step, &e);
     e.past = goes_past(&e);
-    if (p->chunks > 1 && p->rows * p->row >= SHARE_MIN)
+    if (p->shared)
         pool_run(m->pool, p->chunks, run_chunk, &e);
-    else
-        for (size_t c = 0; c < p->chunks; c++)
-            run_chunk(&e, c, 0);
+    else if (p->chunks)
+        run_stretch(&e, 0, &(Stretch){0, p->rows, 0, p->row});
     unsigned fault = atomic_load(&e.fault);
     if (fault) return block_fault(m, step, p, fault);
     block_outputs(m, &m->p->ins[step], p);

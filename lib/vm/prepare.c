@@ -15,7 +15,11 @@ enum {
     ROW_MIN = 48,          /* elements; shorter rows are merged into one */
     TILE_MIN = 8,          /* rows that make a tile worthwhile */
     TILE_BYTES = 512,      /* of a row of a tile */
-    CHUNK = 32768,         /* elements */
+    CHUNK = 32768,         /* elements to add, and fewer of what takes longer, */
+    CHUNKS = 8,            /* so that there are some for each thread, */
+    CHUNK_MIN = 2048,      /* but not fewer elements than these */
+    SHARE_MIN = 384 << 10, /* bytes of results, times work (see BlockProgram), from
+                            * which waking other threads pays off */
 };
 
 typedef struct Shape {
@@ -330,13 +334,15 @@ static size_t ceil_div(int64_t a, int64_t b) {
     return (size_t)((a + b - 1) / b);
 }
 
-/* Chunks depend only on the shapes. */
-static void cut_chunks(Prep *p, int64_t total) {
-    int64_t limit = p->ntile ? CHUNK / TILE_ROWS * 4 : CHUNK,
+/* Chunks depend only on the program and the shapes. */
+static void cut_chunks(Prep *p, uint32_t work, int64_t total) {
+    int64_t chunk = CHUNK / work < total / CHUNKS ? CHUNK / work : total / CHUNKS;
+    if (chunk < CHUNK_MIN) chunk = CHUNK_MIN;
+    int64_t limit = p->ntile ? chunk / TILE_ROWS * 4 : chunk,
             tall = p->ntile ? TILE_ROWS : 1;
     bool split = p->row > limit;
     p->row_chunk = split ? limit : p->row;
-    p->rows_chunk = split || p->row == 0 ? tall : CHUNK / (p->row * tall) * tall;
+    p->rows_chunk = split || p->row == 0 ? tall : chunk / (p->row * tall) * tall;
     if (p->rows_chunk < tall) p->rows_chunk = tall;
     p->pieces = split ? ceil_div(p->row, limit) : 1;
     p->chunks = total == 0 ? 0 : ceil_div(p->rows, p->rows_chunk) * p->pieces;
@@ -378,7 +384,9 @@ static void plan_walk(Ready *r) {
     size_t room = p->block + (size_t)p->period;
     p->reg_bytes = round_up(room * r->b->width) +
                    ALIGNMENT; /* apart by more than a power of two */
-    cut_chunks(p, total);
+    cut_chunks(p, r->b->work, total);
+    p->shared = p->chunks > 1 && r->m->workers > 1 &&
+                total >= SHARE_MIN / (r->b->work * r->b->width);
 }
 
 /* Workspace of a worker: slots, row bases, index, arguments, registers; the operands'

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { FAST_MAX = 32768 };
-
 /* ---- calls ---- */
 void step_call(Machine *m, uint32_t step, Call *c) {
     const Ins *in = &m->p->ins[step];
@@ -288,8 +286,8 @@ static void set_fast(Machine *m, uint32_t step, const Prep *p) {
     const Ins *in = &m->p->ins[step];
     const uint32_t *arg = m->p->arg + in->arg;
     if (in->kind != PLAN_LOOP || in->nin > 3 || in->nout != 1 || p->rows != 1 ||
-        p->row > FAST_MAX || (p->nfill && p->row > p->block) || p->ntile ||
-        p->stream != NONE)
+        p->shared || (p->nfill && p->row > p->block) || p->ntile || p->stream != NONE ||
+        p->past)
         return;
     for (uint32_t k = 0; k < in->nin; k++)
         if (p->access[k] != ACC_DIRECT && p->access[k] != ACC_SCALAR) return;

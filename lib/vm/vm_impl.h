@@ -51,6 +51,7 @@ typedef struct BlockProgram {
     const Graph *g; /* the graph of the ops: the plan's graph, or the fused function */
     uint32_t nop, nin, nout, nreg, nslot, nvalue, max_arg,
         width;       /* width: bytes of the widest register element */
+    uint32_t work;   /* of an element, about, where that of an addition is 1 */
     uint32_t nplain; /* the first inputs are the step's; the rest are constants and dims
                         of the function */
     uint32_t nplaced; /* so are the first outputs; the last one may exist only for the
@@ -335,6 +336,7 @@ typedef struct Prep {
     int64_t rows_chunk,
         row_chunk;         /* a chunk: whole rows, or row_chunk elements of one */
     size_t pieces, chunks; /* pieces: chunks in a row */
+    bool shared;           /* by threads: it is worth waking them */
     int64_t *dim;          /* values of dims that the function uses */
     uint32_t dims;         /* dims allocated in stride and ext */
 } Prep;
