@@ -22,6 +22,7 @@ typedef struct Pieces {
      * it took, a multiple of that number; the others may be asked for. NULL: can't. */
     int64_t (*add)(void *ctx, unsigned worker, int64_t at, int64_t n, double *sum);
     void *ctx;
+    uint32_t work; /* of an element, about, where that of an addition is 1 */
 } Pieces;
 enum { PIECE_SUMS = 32 };
 

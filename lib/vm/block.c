@@ -592,7 +592,7 @@ static int64_t add_piece(void *ctx, unsigned worker, int64_t at, int64_t n,
 
 bool block_run_reduction(Machine *m, uint32_t step, const Prep *p, Call *c) {
     Exec e = {.b = m->p->ins[step].prog, .p = p};
-    Pieces made = {make_piece, e.b->adds ? add_piece : NULL, &e};
+    Pieces made = {make_piece, e.b->adds ? add_piece : NULL, &e, e.b->work};
     set_operands(m, step, &e);
     for (unsigned i = 0; i < m->workers; i++)
         memset(worker_at(&e, i), 0, WORKER_BYTES);

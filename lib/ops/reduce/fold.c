@@ -43,7 +43,7 @@ enum {
     ROW_MIN = 16,         /* fewest accumulators worth a row */
     PIECE_MIN = 256,      /* fewest elements worth requesting */
     SUM_MIN = 128,        /* fewest worth adding as they are computed */
-    CHUNK_MADE = 1 << 15  /* replaces CHUNK: they cost more */
+    CHUNK_MADE = 1 << 15  /* replaces CHUNK, by their work: they cost more */
 };
 
 extern const ReduceTable fold_table_0;
@@ -542,7 +542,8 @@ static void plan_work(Reduction *j) {
     j->work_size = j->made_at + made + (size_t)j->width * size;
     j->work_size = (j->work_size + 127) / 64 * 64;
     j->tasks = j->groups * j->nsegment;
-    int64_t each = j->segment * j->width, chunk = j->pieces ? CHUNK_MADE : CHUNK;
+    int64_t each = j->segment * j->width,
+            chunk = j->pieces ? CHUNK_MADE / j->pieces->work : CHUNK;
     j->per_chunk = each < chunk ? chunk / (each ? each : 1) : 1;
 }
 
