@@ -174,8 +174,18 @@ x: float64[n, 3]; c: int64[n]; z: float64[n]; r: int64[n]|sum(inc_subtensor(zero
 x: float64[?, 3]; c: int64[?]; z: float64[?]|sum(inc_subtensor(zeros_like(x)[arange(x.shape[0]), c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[arange(shape_i(x, axis=0)), c], z), axis=1)
 x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(inc_subtensor(zeros_like(x)[arange(n)[::-1], c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[arange(n)[::-1], c], z), axis=1)
 x: float64[n, 3]; c: int64[n]; z: float64[n]|sum(inc_subtensor(zeros_like(x)[arange(0, n), c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[arange(0, n), c], z), axis=1)
-x: float64[n, 3]; c: int64[1]; z: float64[n]|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)
-x: float64[3, 3]; c: int64[3]; z: float64[3]|sum(inc_subtensor(zeros((3, 3))[[0, 1, 2], c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(full([3, 3], 0.0)[[0, 1, 2], c], z), axis=1)
+x: float64[n, 3]; c: int64[1]; z: float64[n]|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)|sum-of-scatter|z
+x: float64[3, 3]; c: int64[3]; z: float64[3]|sum(inc_subtensor(zeros((3, 3))[[0, 1, 2], c], z), axis=1)|sum-of-scatter|z
+x: float64[3, 3]; c: int64[3]; z: float64[3]|sum(inc_subtensor(zeros((3, 3))[[0, 2, 1], c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(full([3, 3], 0.0)[[0, 2, 1], c], z), axis=1)
+x: float64[3, 3]; c: int64[3]; z: float64[3]|sum(inc_subtensor(zeros((3, 3))[c, [0, 1, 2]], z), axis=0)|sum-of-scatter|z
+x: float64[3, 3]; c: int64[3]; z: float64[3]|sum(inc_subtensor(zeros((3, 3))[c, [0, 1, 2]], z), axis=1)|sum-of-scatter|sum(inc_subtensor(full([3, 3], 0.0)[c, [0, 1, 2]], z), axis=1)
+x: float64[n, m, 3]; c: int64[n, m, 1]; z: float64[n, m, 1]|sum(inc_subtensor(zeros_like(x)[expand_dims(arange(n), axis=[1, 2]), expand_dims(arange(m), axis=1), c], z), axis=2)|sum-of-scatter|squeeze(z, axis=2)
+x: float64[n, m, 3]; c: int64[n, m, 1]; z: float64[n, m, 1]|sum(inc_subtensor(zeros_like(x)[expand_dims(arange(n), axis=[1, 2]), expand_dims(arange(m), axis=1), c], z), axis=-1, keepdims=True)|sum-of-scatter|z
+x: float64[n, 3, m]; c: int64[n, m]; z: float64[n, m]|sum(inc_subtensor(zeros_like(x)[expand_dims(arange(n), axis=1), c, arange(m)], z), axis=1, keepdims=True)|sum-of-scatter|expand_dims(z, axis=1)
+x: float64[n, 3, m]; c: int64[n, m]; z: float64|sum(inc_subtensor(zeros_like(x)[expand_dims(arange(n), axis=1), c, arange(m)], z), axis=1)|sum-of-scatter|broadcast_to(z, stack(n, m))
+x: float64[n, n, 3]; c: int64[n, n, 1]; z: float64[n, n, 1]|sum(inc_subtensor(zeros_like(x)[expand_dims(arange(n), axis=1), expand_dims(arange(n), axis=[1, 2]), c], z), axis=2)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[expand_dims(arange(n), axis=1), expand_dims(arange(n), axis=[1, 2]), c], z), axis=2)
+x: float64[n, m, 3]; c: int64[n, m, 2]; z: float64[n, m, 2]|sum(inc_subtensor(zeros_like(x)[expand_dims(arange(n), axis=[1, 2]), expand_dims(arange(m), axis=1), c], z), axis=2)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[expand_dims(arange(n), axis=[1, 2]), expand_dims(arange(m), axis=1), c], z), axis=2)
+x: float64[1, m, 3]; c: int64[1, m, 1]; z: float64[1, m, 1]|sum(inc_subtensor(zeros_like(x)[[[[0]]], expand_dims(arange(m), axis=1), c], z), axis=2, keepdims=True)|sum-of-scatter|z
 x: int32[n, 3]; c: int64[n]; z: int32[n]|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)
 x: float64[n, 3]; z: float64[3]|sum(inc_subtensor(zeros_like(x)[0], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[0], z), axis=1)
 x: float64[n, 3, 2]; c: int64[n]; z: float64[n, 2]|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)|sum-of-scatter|sum(inc_subtensor(zeros_like(x)[arange(n), c], z), axis=1)
@@ -185,17 +195,35 @@ x: float64[n, 3]; c: int64[n]; z: float64|inc_subtensor(x[arange(n), c], broadca
 x: float64[n, 3]; c: int64; z: float64|inc_subtensor(x[c], broadcast_to(z, [3]))|scatter-value|inc_subtensor(x[c], z)
 x: float64[n, 3]; c: int64; z: float64[1]|inc_subtensor(x[:, c], broadcast_to(z, [n]))|scatter-value|inc_subtensor(x[:, c], z)
 x: float64[5]; z: float64|set_subtensor(x[1:], z)|scatter-value|set_subtensor(x[1:], z)
-x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x * s|scatter-scaled|inc_subtensor(x[c], -1.0) * -s
-x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - s * x|scatter-scaled|inc_subtensor(x[c], -1.0) * -s
-x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x * 2|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - x * 2.0
-x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - exp(x)|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - exp(x)
-x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], 2.) - x * 2.|scatter-scaled|inc_subtensor(zeros_like(x)[c], 2.0) - x * 2.0
-x: float64[n, 3]; c: int64; s: float64[3]|inc_subtensor(zeros_like(x)[c], s) - x * s|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - x * s
-x: float64[n, 3]; c: int64; s: float64|inc_subtensor(x[c], s) - x * s|scatter-scaled|inc_subtensor(x[c], s) - x * s
-x: float64[3]; c: int64; s: float64; y: float64[n, 3]|inc_subtensor(zeros_like(y)[c], s) - x * s|scatter-scaled|inc_subtensor(zeros_like(y)[c], s) - x * s
-x: int64[n]; c: int64; s: int64|inc_subtensor(zeros_like(x)[c], s) - x * s|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - x * s
-x: float64[n, 3]; c: int64; s: float64|set_subtensor(zeros_like(x)[c], s) - x * s|scatter-scaled|set_subtensor(zeros_like(x)[c], s) - x * s
-x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - x
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - exp(x)|scatter-into|inc_subtensor((-exp(x))[c], s)
+x: float64[n, 3]; c: int64; s: float64|exp(x) - inc_subtensor(zeros_like(x)[c], s)|scatter-into|inc_subtensor(exp(x)[c], -s)
+x: float64[n, 3]; c: int64; s: float64|exp(x) + inc_subtensor(zeros_like(x)[c], s)|scatter-into|inc_subtensor(exp(x)[c], s)
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], 2.) + x * s|scatter-into|inc_subtensor((x * s)[c], 2.0)
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x|scatter-into|inc_subtensor(zeros_like(x)[c], s) - x
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(x[c], s) - x * s|scatter-into|inc_subtensor(x[c], s) - x * s
+x: float64[3]; c: int64; s: float64; y: float64[n, 3]|inc_subtensor(zeros_like(y)[c], s) - x * s|scatter-into|inc_subtensor(zeros_like(y)[c], s) - x * s
+x: float64[n, 3]; c: int64; s: float64|set_subtensor(zeros_like(x)[c], s) - x * s|scatter-into|set_subtensor(zeros_like(x)[c], s) - x * s
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - sum(exp(x), axis=0)|scatter-into|inc_subtensor(zeros_like(x)[c], s) - sum(exp(x), axis=0)
+END
+}
+
+@test "the gradient of cross_entropy changes one element a row in place, for any dims and axis" {
+    local z y axis
+    while IFS='|' read -r z y axis; do
+        gload --new -i "z: float64$z" -i "y: int64$y" -e "loss = cross_entropy(z, y, axis=$axis)" |
+            ggrad --cost loss --wrt z --only | grewrite --verify 2 -o g.tlg
+        pipe 'gload g.tlg -O math'
+        assert_success
+        assert_output --partial 'd_loss_d_z = inc_subtensor('
+        refute_output --regexp 'zeros|sum\('
+    done <<END
+[a, c]|[a]|-1
+[5, 7]|[5]|1
+[a, b, c]|[a, b]|2
+[2, 3, 4]|[2, 3]|-1
+[a, c, b]|[a, b]|1
+[c, a, b]|[a, b]|0
+[1, 3, 4]|[1, 3]|-1
 END
 }
 
