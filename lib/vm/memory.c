@@ -7,7 +7,8 @@
  *   - For a few, if that takes more than the bytes alive at the worst step: the largest
  * value first, each in the smallest gap between values that live at the same time, and
  * then a search (pack.h) within a fixed number of tries, so that a plan is the same
- * each time. */
+ * each time. If many take more, the largest of them are packed as if they were a few,
+ * and the rest above them. */
 #include "value/class.h"
 #include "vm/vm_impl.h"
 
@@ -190,7 +191,11 @@ static uint64_t by_walk(Session *s, uint32_t steps, size_t n, Span64 *span) {
 }
 
 /* ---- both ---- */
-enum { FEW = 512, SEARCH_TRIES = 4000 };
+enum {
+    FEW = 512,
+    SEARCH_TRIES = 4000,
+    WASTE = 64 /* the part of the bound above it that is worth more work */
+};
 
 /* Of zero bytes a value has no hole, so it is left out. */
 static void leave_out_empty(size_t n, Span64 *span, int64_t from, int64_t to) {
@@ -217,31 +222,68 @@ uint64_t pack_quickly(Session *s, size_t n, Span64 *span) {
     return walk;
 }
 
-/* Sizes in whole cache lines, at least one: empty arrays need an address, too. */
-static bool round_sizes(size_t n, const Span64 *span, Span64 *to) {
+/* The values that have a size, in whole cache lines, at least one: empty arrays need an
+ * address, too. */
+static bool round_sizes(size_t n, const Span64 *span, Span64 *to, size_t *sized) {
     int64_t all = 0;
-    memcpy(to, span, n * sizeof *to);
+    *sized = 0;
     for (size_t i = 0; i < n; i++) {
         if (span[i].bytes < 0) continue;
-        to[i].bytes = span[i].bytes ? (int64_t)round_up((size_t)span[i].bytes)
-                                    : (int64_t)ALIGNMENT;
-        if (__builtin_add_overflow(all, to[i].bytes, &all)) return false;
+        Span64 *x = &to[(*sized)++];
+        *x = span[i];
+        x->bytes = x->bytes ? (int64_t)round_up((size_t)x->bytes) : (int64_t)ALIGNMENT;
+        if (__builtin_add_overflow(all, x->bytes, &all)) return false;
     }
     return true;
 }
 
+/* Up to FEW values: searched for what the quick ways miss. */
+static uint64_t pack_few(Session *s, size_t n, Span64 *span) {
+    uint64_t height = pack_quickly(s, n, span), bound = pack_bound(s, n, span);
+    PackLimits limits = {.tries = SEARCH_TRIES};
+    return height > bound ? pack_lowest(s, n, span, bound, &limits, &bound) : height;
+}
+
+static int more_bytes_first(const void *a, const void *b) {
+    const Span64 *x = *(const Span64 *const *)a, *y = *(const Span64 *const *)b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return x < y ? -1 : x > y;
+}
+
+/* More than FEW: the largest of them by themselves, and the others, which are small,
+ * above them. Returns the height, if it is below `height`, else that. */
+static uint64_t pack_apart(Session *s, size_t n, Span64 *span, uint64_t height) {
+    Span64 **list = mem_alloc(s, n * sizeof(Span64 *)),
+           *part = mem_alloc(s, n * sizeof *part);
+    for (size_t i = 0; i < n; i++)
+        list[i] = &span[i];
+    qsort(list, n, sizeof *list, more_bytes_first);
+    for (size_t i = 0; i < n; i++)
+        part[i] = *list[i];
+    uint64_t low = pack_few(s, FEW, part),
+             all = low + pack_quickly(s, n - FEW, part + FEW);
+    for (size_t i = 0; i < n && all < height; i++)
+        list[i]->offset = part[i].offset + (i < FEW ? 0 : low);
+    mem_free(list);
+    mem_free(part);
+    return all < height ? all : height;
+}
+
+static uint64_t pack_many(Session *s, size_t n, Span64 *span) {
+    uint64_t height = pack_quickly(s, n, span), bound = pack_bound(s, n, span);
+    return height - bound > bound / WASTE ? pack_apart(s, n, span, height) : height;
+}
+
 uint64_t arena_layout(Session *s, size_t n, Span64 *span) {
-    Span64 *round = mem_alloc(s, (n + 1) * sizeof *round);
+    Span64 *sized = mem_alloc(s, (n + 1) * sizeof *sized);
     uint64_t height = UINT64_MAX;
-    if (round_sizes(n, span, round)) {
-        height = pack_quickly(s, n, round);
-        uint64_t bound = n <= FEW ? pack_bound(s, n, round) : height;
-        PackLimits limits = {.tries = SEARCH_TRIES};
-        if (height > bound) height = pack_lowest(s, n, round, bound, &limits, &bound);
+    size_t k = 0, few;
+    if (round_sizes(n, span, sized, &few)) {
+        height = few <= FEW ? pack_few(s, few, sized) : pack_many(s, few, sized);
         for (size_t i = 0; i < n; i++)
-            span[i].offset = round[i].offset;
+            if (span[i].bytes >= 0) span[i].offset = sized[k++].offset;
     }
-    mem_free(round);
+    mem_free(sized);
     return height;
 }
 

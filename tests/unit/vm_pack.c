@@ -2,7 +2,7 @@
  * pieces, so that the lowest height is known. */
 #include "test.h"
 #include "tools/tools.h"
-#include "vm/pack.h"
+#include "vm/vm_impl.h"
 
 #include <stdlib.h>
 
@@ -117,6 +117,43 @@ static void test_cut(Session *s) {
     CHECK(found >= 18, "the lowest height was found for %d of 20", found);
 }
 
+/* Many small values beside few large ones, which decide, and values without a size. */
+static void test_many(Session *s) {
+    enum { LARGE = 200, SMALL = 1500, LINES = 1000 };
+    int better = 0;
+    for (int round = 0; round < 10; round++) {
+        Span64 *x = calloc(2 * (LARGE + SMALL), sizeof *x);
+        size_t n = 0;
+        for (uint32_t i = 0; i < LARGE; i++) { /* as of a gradient, kept and passing */
+            x[n++] = (Span64){2 * i, 999 - 2 * i, (1 + below(LINES)) * ALIGNMENT, 0};
+            x[n++] = (Span64){2 * i, 2 * i + 1, (1 + below(9 * LINES)) * ALIGNMENT, 0};
+        }
+        for (int i = 0; i < SMALL; i++) {
+            uint32_t born = below(995);
+            x[n++] = (Span64){born, born + below(5), (1 + below(8)) * ALIGNMENT, 0};
+            x[n++] = (Span64){born, born + below(5), -1, 12345};
+        }
+        size_t sized = 0;
+        uint64_t height = arena_layout(s, n, x);
+        for (size_t i = 0; i < n; i++) {
+            if (x[i].bytes >= 0)
+                x[sized++] = x[i];
+            else
+                CHECK(x[i].offset == 12345);
+        }
+        uint64_t bound = pack_bound(s, sized, x), all = pack_height(sized, x);
+        CHECK(is_valid(sized, x) && all <= height && height - all <= ALIGNMENT);
+        CHECK(height <= bound + bound / 20, "round %d: %llu of at least %llu", round,
+              (unsigned long long)height, (unsigned long long)bound);
+        uint64_t quick = pack_quickly(s, sized, x);
+        CHECK(height <= quick, "round %d: %llu, quickly %llu", round,
+              (unsigned long long)height, (unsigned long long)quick);
+        better += height < quick;
+        free(x);
+    }
+    CHECK(better > 0);
+}
+
 static void test_edges(Session *s) {
     Span64 x[] = {{0, 3, 0, 7}, {0, 3, -1, 7}, {1, 2, 5, 0}};
     PackLimits limits = {100, 0}, none = {0, 0};
@@ -132,6 +169,7 @@ int main(void) {
     Session *s = tools_session(NULL, NULL);
     test_force(s);
     test_cut(s);
+    test_many(s);
     test_edges(s);
     session_free(s);
     return TEST_END("vm_pack");
