@@ -238,8 +238,8 @@ bool scatter_into_pass(Rewriter *r, ApplyId id, Var *out) {
         Var scattered = rewriter_input(r, id, k), x = rewriter_input(r, id, 1 - k);
         Added added;
         if (r->uses[scattered] > 1 || r->uses[x] > 1 ||
-            var_owner(r->g, x) == APPLY_NONE || !owner_apply(r, x)->op->pick ||
-            !is_added(r, scattered, &added) || !type_keeps(t, var_type(r->g, x)) ||
+            var_owner(r->g, x) == APPLY_NONE || !is_added(r, scattered, &added) ||
+            !type_keeps(t, var_type(r->g, x)) ||
             var_type(r->g, added.in[1])->dtype != t->dtype)
             continue;
         const Op *neg = op_known(r->s, OP_NEGATIVE);

@@ -202,6 +202,7 @@ x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], 2.) + x *
 x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x|scatter-into|inc_subtensor(zeros_like(x)[c], s) - x
 x: float64[n, 3]; c: int64; s: float64|inc_subtensor(x[c], s) - x * s|scatter-into|inc_subtensor(x[c], s) - x * s
 x: float64[3]; c: int64; s: float64; y: float64[n, 3]|inc_subtensor(zeros_like(y)[c], s) - x * s|scatter-into|inc_subtensor(zeros_like(y)[c], s) - x * s
+x: float64[n, 3]; y: float64[3, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) + x @ y|scatter-into|inc_subtensor((x @ y)[c], s)
 x: float64[n, 3]; c: int64; s: float64|set_subtensor(zeros_like(x)[c], s) - x * s|scatter-into|set_subtensor(zeros_like(x)[c], s) - x * s
 x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - sum(exp(x), axis=0)|scatter-into|inc_subtensor(zeros_like(x)[c], s) - sum(exp(x), axis=0)
 END
