@@ -3,7 +3,7 @@
 
 static Approx *find_approx(const Graph *g, Var v) {
     uint64_t at;
-    return map_get(&g->priv->approx, v, &at) ? &g->approx.p[at].how : NULL;
+    return table_get(g, TABLE_APPROX, v, &at) ? &g->approx.p[at].how : NULL;
 }
 
 const Approx *graph_approx(const Graph *g, Var v) {
@@ -16,7 +16,7 @@ void graph_set_approx(Graph *g, Var v, Approx how) {
         *have = how;
         return;
     }
-    map_put(&g->priv->approx, v, g->approx.n);
+    table_put(g, TABLE_APPROX, v, g->approx.n);
     vec_push(g->s, &g->approx, ((VarApprox){v, how}));
 }
 

@@ -409,15 +409,15 @@ static void keep_functions(Graph *g, bool called_only) {
             wanted_add_function(&w, g->functions.p[i]->name);
     for (size_t i = 0; i < w.todo.n; i++)
         want_called_functions(&w, graph_function(g, w.todo.p[i]));
-    map_free(&g->priv->function);
+    table_free(g, TABLE_FUNCTION);
     for (size_t i = 0; i < g->functions.n; i++) {
         Graph *f = g->functions.p[i];
         if (!map_get(&w.seen, f->name, NULL)) {
-            if (called_only) map_put(&g->priv->spent, f->name, 1);
+            if (called_only) table_put(g, TABLE_SPENT, f->name, 1);
             graph_free_one(f);
             continue;
         }
-        map_put(&g->priv->function, f->name, (uintptr_t)f);
+        table_put(g, TABLE_FUNCTION, f->name, (uintptr_t)f);
         g->functions.p[kept++] = f;
     }
     g->functions.n = kept;
@@ -441,14 +441,13 @@ void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern) {
     d->main = d;
     memcpy(&g->functions, &old.functions, sizeof g->functions);
     memset(&d->functions, 0, sizeof d->functions);
-    Map functions = d->priv->function, spent = d->priv->spent,
-        counted = d->priv->counted;
-    d->priv->function = g->priv->function;
-    g->priv->function = functions;
-    d->priv->spent = g->priv->spent;
-    g->priv->spent = spent;
-    d->priv->counted = g->priv->counted;
-    g->priv->counted = counted;
+    static const GraphTable of_main[] = {TABLE_FUNCTION, TABLE_SPENT, TABLE_COUNTED};
+    for (size_t i = 0; i < sizeof of_main / sizeof *of_main; i++) {
+        Map **mine = &g->priv->table[of_main[i]], **other = &d->priv->table[of_main[i]],
+            *kept = *other;
+        *other = *mine;
+        *mine = kept;
+    }
     graph_free_one(d);
 }
 

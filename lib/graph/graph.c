@@ -43,17 +43,6 @@ static void drop_value(Value *v) {
 Graph *graph_blank(Session *s) {
     Graph *g = mem_zalloc(s, 1, sizeof *g);
     struct GraphPriv *p = mem_zalloc(s, 1, sizeof *p);
-    p->dim = MAP(s);
-    p->function = MAP(s);
-    p->spent = MAP(s);
-    p->counted = MAP(s);
-    p->carried = MAP(s);
-    p->approx = MAP(s);
-    p->alias = MAP(s);
-    p->aliased = MAP(s);
-    p->statistic = MAP(s);
-    p->label = MAP(s);
-    p->update = MAP(s);
     p->const_index = INDEX(s);
     g->s = s;
     g->arena = arena_new(s);
@@ -75,32 +64,31 @@ Graph *graph_function_new(Graph *main, Sym name) {
     f->main = main;
     f->name = name;
     f->floatX = main->floatX;
-    map_put(&main->priv->function, name, (uintptr_t)f);
+    table_put(main, TABLE_FUNCTION, name, (uintptr_t)f);
     vec_push(main->s, &main->functions, f);
     return f;
 }
 
 Graph *graph_function(const Graph *g, Sym name) {
     uint64_t f;
-    bool known = map_get(&g->main->priv->function, name, &f);
+    bool known = table_get(g->main, TABLE_FUNCTION, name, &f);
     return known ? (Graph *)(uintptr_t)f : NULL;
 }
 
 bool graph_name_taken(const Graph *g, Sym name) {
-    return graph_function(g, name) || map_get(&g->main->priv->spent, name, NULL);
+    return graph_function(g, name) || table_get(g->main, TABLE_SPENT, name, NULL);
 }
 
 Sym graph_function_name(Graph *g, const char *base) {
-    Map *counted = &g->main->priv->counted;
     Sym key = sym(g->s, base), y;
     uint64_t n = 0;
     char text[64];
-    map_get(counted, key, &n);
+    table_get(g->main, TABLE_COUNTED, key, &n);
     do {
         snprintf(text, sizeof text, "%.40s_%" PRIu64, base, ++n);
         y = sym(g->s, text);
     } while (graph_name_taken(g, y));
-    map_put(counted, key, n);
+    table_put(g->main, TABLE_COUNTED, key, n);
     return y;
 }
 
@@ -112,20 +100,28 @@ static void forget_numbers(struct GraphPriv *p) {
     mem_free(p->number);
 }
 
-static void free_graph_priv(struct GraphPriv *p) {
+void table_put(const Graph *g, GraphTable t, uint64_t key, uint64_t val) {
+    Map **m = &g->priv->table[t];
+    if (!*m) {
+        *m = mem_alloc(g->s, sizeof **m);
+        **m = MAP(g->s);
+    }
+    map_put(*m, key, val);
+}
+
+void table_free(const Graph *g, GraphTable t) {
+    Map **m = &g->priv->table[t];
+    if (*m) map_free(*m);
+    mem_free(*m);
+    *m = NULL;
+}
+
+static void free_graph_priv(Graph *g) {
+    struct GraphPriv *p = g->priv;
     names_forget(p);
     forget_numbers(p);
-    map_free(&p->dim);
-    map_free(&p->function);
-    map_free(&p->spent);
-    map_free(&p->counted);
-    map_free(&p->carried);
-    map_free(&p->approx);
-    map_free(&p->alias);
-    map_free(&p->aliased);
-    map_free(&p->statistic);
-    map_free(&p->label);
-    map_free(&p->update);
+    for (GraphTable t = 0; t < GRAPH_TABLES; t++)
+        table_free(g, t);
     apply_index_free(&p->apply_index);
     index_free(&p->const_index);
     mem_free(p);
@@ -154,7 +150,7 @@ void graph_free_one(Graph *g) {
     vec_free(&g->functions);
     vec_free(&g->steps);
     vec_free(&g->modes);
-    free_graph_priv(g->priv);
+    free_graph_priv(g);
     arena_free(g->arena);
     mem_free(g);
 }
@@ -175,15 +171,15 @@ void graph_function_drop(Graph *f) {
     memmove(main->functions.p + i, main->functions.p + i + 1,
             after * sizeof *main->functions.p);
     main->functions.n--;
-    map_put(&main->priv->function, f->name, 0);
+    table_put(main, TABLE_FUNCTION, f->name, 0);
     graph_free_one(f);
 }
 
 void graph_function_rename(Graph *f, Sym name) {
     if (graph_function(f->main, name)) bug("function %s exists", sym_text(f->s, name));
-    map_put(&f->main->priv->function, f->name, 0);
+    table_put(f->main, TABLE_FUNCTION, f->name, 0);
     f->name = name;
-    map_put(&f->main->priv->function, name, (uintptr_t)f);
+    table_put(f->main, TABLE_FUNCTION, name, (uintptr_t)f);
 }
 
 void graph_free(Graph *g) {
@@ -318,21 +314,21 @@ void graph_init_shared(Graph *g, Var shared, Var value) {
 }
 
 bool graph_declares_dim(const Graph *g, Sym name) {
-    return map_get(&g->priv->dim, name, NULL);
+    return table_get(g, TABLE_DIM, name, NULL);
 }
 
 Var graph_dim(Graph *g, Sym name) {
     uint64_t have;
-    if (map_get(&g->priv->dim, name, &have)) return (Var)have;
+    if (table_get(g, TABLE_DIM, name, &have)) return (Var)have;
     Var v = append_leaf(g, LEAF_DIM, type_scalar(g->s, DT_INT64), name);
-    map_put(&g->priv->dim, name, v);
+    table_put(g, TABLE_DIM, name, v);
     return v;
 }
 
 void graph_retype_leaf(Graph *g, Var leaf, const Type *t) {
     if (var_leaf(g, leaf) == LEAF_NOT) bug("variable %u is not a leaf", leaf);
     g->var[leaf].type = t;
-    map_free(&g->priv->carried);
+    table_free(g, TABLE_CARRIED);
     g->priv->ncarried = 0;
 }
 
@@ -494,14 +490,13 @@ Var graph_output(const Graph *g, Sym label) {
     struct GraphPriv *p = g->priv;
     uint64_t i;
     for (; p->labelled < g->outputs.n; p->labelled++)
-        if (!map_get(&p->label, g->outputs.p[p->labelled].label, NULL))
-            map_put(&p->label, g->outputs.p[p->labelled].label, p->labelled);
-    return map_get(&p->label, label, &i) ? g->outputs.p[i].var : VAR_NONE;
+        if (!table_get(g, TABLE_LABEL, g->outputs.p[p->labelled].label, NULL))
+            table_put(g, TABLE_LABEL, g->outputs.p[p->labelled].label, p->labelled);
+    return table_get(g, TABLE_LABEL, label, &i) ? g->outputs.p[i].var : VAR_NONE;
 }
 
 void graph_outputs_changed(Graph *g) {
-    map_free(&g->priv->label);
-    g->priv->label = MAP(g->s);
+    table_free(g, TABLE_LABEL);
     g->priv->labelled = 0;
 }
 
@@ -509,13 +504,12 @@ Var graph_update(const Graph *g, Var shared) {
     struct GraphPriv *p = g->priv;
     uint64_t i;
     for (; p->updated < g->updates.n; p->updated++)
-        map_put(&p->update, g->updates.p[p->updated].shared, p->updated);
-    return map_get(&p->update, shared, &i) ? g->updates.p[i].value : VAR_NONE;
+        table_put(g, TABLE_UPDATE, g->updates.p[p->updated].shared, p->updated);
+    return table_get(g, TABLE_UPDATE, shared, &i) ? g->updates.p[i].value : VAR_NONE;
 }
 
 void graph_updates_changed(Graph *g) {
-    map_free(&g->priv->update);
-    g->priv->update = MAP(g->s);
+    table_free(g, TABLE_UPDATE);
     g->priv->updated = 0;
 }
 

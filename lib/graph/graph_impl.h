@@ -22,6 +22,22 @@ void apply_index_add(ApplyIndex *x, const Graph *g, ApplyId a);
 void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n); /* for n in all */
 void apply_index_free(ApplyIndex *x);
 
+/* Side tables, of which most graphs have few: a fused function has none. */
+typedef enum GraphTable {
+    TABLE_DIM,       /* sym -> the dim's leaf */
+    TABLE_CARRIED,   /* dims in the types of the first leaves */
+    TABLE_FUNCTION,  /* main: sym -> Graph *, 0 once dropped */
+    TABLE_SPENT,     /* main: names of removed functions */
+    TABLE_COUNTED,   /* main: sym -> the last number appended to it for a name */
+    TABLE_APPROX,    /* variable -> index into approx */
+    TABLE_ALIAS,     /* variable -> its alias */
+    TABLE_ALIASED,   /* alias -> the first variable that has it */
+    TABLE_STATISTIC, /* shared variable -> 1 */
+    TABLE_LABEL,     /* label -> index into outputs */
+    TABLE_UPDATE,    /* shared variable -> index into updates */
+    GRAPH_TABLES
+} GraphTable;
+
 struct GraphPriv {
     uint32_t var_cap, apply_cap, in_cap, leaf_cap;
     uint32_t serial; /* the last one used */
@@ -29,25 +45,23 @@ struct GraphPriv {
     size_t nname, name_mask;
     Sym *preferred; /* by variable, as far as preferred_cap; 0: anonymous */
     size_t preferred_cap;
-    Map dim;     /* sym -> the dim's leaf */
-    Map carried; /* dims in the types of the first ncarried leaves */
-    uint32_t ncarried;
-    Map function;  /* main: sym -> Graph *, 0 once dropped */
-    Map spent;     /* main: names of removed functions */
-    Map counted;   /* main: sym -> the last number appended to it for a name */
-    Map approx;    /* variable -> index into approx */
-    Map alias;     /* variable -> its alias */
-    Map aliased;   /* alias -> the first variable that has it */
-    Map statistic; /* shared variable -> 1 */
-    Map label;     /* label -> index into outputs, of the first `labelled` ones */
-    size_t labelled;
-    Map update; /* shared variable -> index into updates, of the first `updated` ones */
-    size_t updated;
-    bool interning;         /* the tables below cover all nodes */
-    Value **number;         /* graph_const_number: values by hash, or NULL */
-    ApplyIndex apply_index; /* Applies without serial */
-    Index const_index;      /* numbers of constant leaves */
+    Map *table[GRAPH_TABLES]; /* NULL: empty */
+    uint32_t ncarried;        /* leaves whose dims TABLE_CARRIED has */
+    size_t labelled;          /* outputs that TABLE_LABEL has */
+    size_t updated;           /* updates that TABLE_UPDATE has */
+    bool interning;           /* the tables below cover all nodes */
+    Value **number;           /* graph_const_number: values by hash, or NULL */
+    ApplyIndex apply_index;   /* Applies without serial */
+    Index const_index;        /* numbers of constant leaves */
 };
+
+static inline bool table_get(const Graph *g, GraphTable t, uint64_t key,
+                             uint64_t *val) {
+    const Map *m = g->priv->table[t];
+    return m && map_get(m, key, val);
+}
+void table_put(const Graph *g, GraphTable t, uint64_t key, uint64_t val);
+void table_free(const Graph *g, GraphTable t);
 
 /* A graph without any owner, and how to free one. */
 Graph *graph_blank(Session *s);

@@ -4,8 +4,8 @@
 
 void graph_alias(Graph *g, Var v, Sym text) {
     if (graph_alias_of(g, v)) return;
-    map_put(&g->priv->alias, v, text);
-    if (!map_get(&g->priv->aliased, text, NULL)) map_put(&g->priv->aliased, text, v);
+    table_put(g, TABLE_ALIAS, v, text);
+    if (!table_get(g, TABLE_ALIASED, text, NULL)) table_put(g, TABLE_ALIASED, text, v);
     vec_push(g->s, &g->aliases, ((VarName){v, text}));
 }
 
@@ -21,28 +21,28 @@ void graph_unalias(Graph *g, Var v) {
         g->aliases.p[kept++] = a;
     }
     g->aliases.n = kept;
-    map_put(&g->priv->alias, v, 0);
-    map_put(&g->priv->aliased, text, other);
+    table_put(g, TABLE_ALIAS, v, 0);
+    table_put(g, TABLE_ALIASED, text, other);
 }
 
 Sym graph_alias_of(const Graph *g, Var v) {
     uint64_t text;
-    return map_get(&g->priv->alias, v, &text) ? (Sym)text : 0;
+    return table_get(g, TABLE_ALIAS, v, &text) ? (Sym)text : 0;
 }
 
 Var graph_find_alias(const Graph *g, Sym text) {
     uint64_t v;
-    return map_get(&g->priv->aliased, text, &v) ? (Var)v : VAR_NONE;
+    return table_get(g, TABLE_ALIASED, text, &v) ? (Var)v : VAR_NONE;
 }
 
 void graph_mark_statistic(Graph *g, Var v) {
     if (var_leaf(g, v) != LEAF_SHARED || graph_is_statistic(g, v)) return;
-    map_put(&g->priv->statistic, v, 1);
+    table_put(g, TABLE_STATISTIC, v, 1);
     vec_push(g->s, &g->statistics, v);
 }
 
 bool graph_is_statistic(const Graph *g, Var v) {
-    return map_get(&g->priv->statistic, v, NULL) && var_leaf(g, v) == LEAF_SHARED;
+    return table_get(g, TABLE_STATISTIC, v, NULL) && var_leaf(g, v) == LEAF_SHARED;
 }
 
 void graph_copy_marks(Graph *dst, const Graph *src, const Var *map) {

@@ -63,7 +63,7 @@ Var graph_find(const Graph *g, Sym name) {
         uint64_t slot = *find_name_slot(p, name);
         if (slot && (Var)slot != VAR_NONE) return (Var)slot;
     }
-    return map_get(&p->dim, name, &v) ? (Var)v : VAR_NONE;
+    return table_get(g, TABLE_DIM, name, &v) ? (Var)v : VAR_NONE;
 }
 
 void graph_name(Graph *g, Var v, Sym name) {
@@ -76,7 +76,7 @@ static bool add_name(Graph *g, Var v, Sym name) {
     struct GraphPriv *p = g->priv;
     uint64_t *slot = find_name_slot(p, name);
     if (name == 0 || (*slot && (Var)*slot != VAR_NONE) ||
-        (p->dim.n && map_get(&p->dim, name, NULL)))
+        table_get(g, TABLE_DIM, name, NULL))
         return false;
     p->nname += !*slot;
     *slot = pack_name_slot(name, v);
@@ -116,9 +116,11 @@ bool graph_has_dim(const Graph *g, Sym name) {
     for (; p->ncarried < g->nleaf; p->ncarried++) {
         const Type *t = leaf_type(g, p->ncarried);
         for (int k = 0; k < t->ndim; k++)
-            if (dim_is_named(t->dim[k])) map_put(&p->carried, dim_sym(t->dim[k]), 1);
+            if (dim_is_named(t->dim[k]))
+                table_put(g, TABLE_CARRIED, dim_sym(t->dim[k]), 1);
     }
-    return map_get(&p->dim, name, NULL) || map_get(&p->carried, name, NULL);
+    return table_get(g, TABLE_DIM, name, NULL) ||
+           table_get(g, TABLE_CARRIED, name, NULL);
 }
 
 VarList graph_free_dims(const Graph *g, Arena *a) {
