@@ -327,7 +327,8 @@ static void copy_graph_facts(Graph *d, const Graph *g) {
 
 typedef struct CopyHow {
     unsigned roots;
-    const Var *forward; /* NULL: each variable is its own replacement */
+    Var *forward; /* its chains are shortened; NULL: each variable is its own
+                   * replacement */
     bool intern;
     Var *map; /* filled in with each variable's copy; may be NULL */
 } CopyHow;
@@ -337,7 +338,7 @@ static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
     Arena *a = arena_new(src->s);
     GraphCopy c = {.dst = dst, .src = src, .wanted = w, .intern = how->intern};
     size_t n = src->nvar;
-    if (how->forward) c.to = arena_copy(a, how->forward, n * sizeof *how->forward);
+    c.to = how->forward;
     c.id = NEW_N(a, n, Var);
     memset(c.id, 0xFF, n * sizeof *c.id);
     c.need = NEW_N(a, n, uint8_t);
@@ -383,13 +384,25 @@ Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool inter
                   Var *map) {
     Graph *d = graph_new(g->s);
     WantedFunctions w = {.src = g->main, .seen = MAP(g->s)};
-    copy_graph_body(d, g, &(CopyHow){roots, forward, intern, map}, &w);
+    Arena *a = arena_new(g->s);
+    Var *own = forward ? arena_copy(a, forward, g->nvar * sizeof *own) : NULL;
+    copy_graph_body(d, g, &(CopyHow){roots, own, intern, map}, &w);
+    arena_free(a);
     for (size_t i = 0; roots & ROOTS_NAMED && i < g->functions.n; i++)
         wanted_add_function(&w, g->functions.p[i]->name);
     for (size_t i = 0; i < w.todo.n; i++)
         graph_copy_function(d, &w, w.todo.p[i], roots | ROOTS_RUN, intern);
     sort_functions(d, g->main);
     wanted_free(&w);
+    return d;
+}
+
+Graph *graph_copy_take(Graph *g, unsigned roots, bool intern) {
+    for (size_t i = 0; i < g->functions.n; i++)
+        graph_forget_tables(g->functions.p[i]);
+    graph_forget_tables(g);
+    Graph *d = graph_copy(g, roots, NULL, intern, NULL);
+    graph_free(g);
     return d;
 }
 
@@ -430,9 +443,9 @@ void graph_keep_called(Graph *g) {
 
 /* Copies the body to a blank graph, then swaps the two, except for what ties g to its
  * main graph. */
-void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern) {
+void graph_compact(Graph *g, unsigned roots, Var *forward, bool intern) {
     Graph *d = graph_blank(g->s), old;
-    apply_index_free(&g->priv->apply_index); /* not needed to read it */
+    graph_forget_tables(g);
     copy_graph_body(d, g, &(CopyHow){roots, forward, intern, NULL}, NULL);
     old = *g;
     *g = *d;

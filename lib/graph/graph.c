@@ -234,12 +234,21 @@ static void *shrink_to_fit(Session *s, void *p, uint32_t *cap, uint32_t n,
     return mem_realloc(s, p, n, size);
 }
 
-void graph_trim(Graph *g) {
-    struct GraphPriv *p = g->priv;
-    uint32_t cap = p->apply_cap;
+static void forget_equal_nodes(struct GraphPriv *p) {
     apply_index_free(&p->apply_index);
     index_free(&p->const_index);
     p->interning = false;
+}
+
+void graph_forget_tables(Graph *g) {
+    forget_equal_nodes(g->priv);
+    names_forget(g->priv);
+}
+
+void graph_trim(Graph *g) {
+    struct GraphPriv *p = g->priv;
+    uint32_t cap = p->apply_cap;
+    forget_equal_nodes(p);
     g->var = shrink_to_fit(g->s, g->var, &p->var_cap, g->nvar, sizeof *g->var);
     g->in = shrink_to_fit(g->s, g->in, &p->in_cap, g->nin ? g->nin : 1, sizeof *g->in);
     g->leaf = shrink_to_fit(g->s, g->leaf, &p->leaf_cap, g->nleaf, sizeof *g->leaf);

@@ -288,9 +288,12 @@ Clients graph_clients(const Graph *g, Arena *a, const uint8_t *live);
  * caller that forwards a variable to one of a different type must rebuild its users. */
 Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool intern,
                   Var *map);
+/* The same of a graph that ends here, without forwards. */
+Graph *graph_copy_take(Graph *g, unsigned roots, bool intern);
 /* The same in place: g, a main graph or a function, keeps only what its roots need,
- * with new ids. Functions that it calls don't change. */
-void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern);
+ * with new ids. Functions that it calls don't change. Chains in `forward` are
+ * shortened. */
+void graph_compact(Graph *g, unsigned roots, Var *forward, bool intern);
 /* Removes what macros and derivations left behind in a main graph and its functions:
  * variables that no root needs and that have no name, and derived functions that
  * nothing calls. Ids change. */

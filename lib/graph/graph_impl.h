@@ -67,6 +67,8 @@ void table_free(const Graph *g, GraphTable t);
 Graph *graph_blank(Session *s);
 void graph_free_one(Graph *g);
 void names_forget(struct GraphPriv *p); /* frees what names.c keeps */
+/* What finds nodes by what they are and by name: a copy reads neither. */
+void graph_forget_tables(Graph *g);
 
 /* Collects the functions that props of copied Applies refer to. */
 typedef struct WantedFunctions {

@@ -62,13 +62,14 @@ static void free_arrays(Rewriter *r) {
  * the second one won't use goes first. */
 void rewriter_compact(Rewriter *r) {
     free_arrays(r);
+    map_free(&r->results);
+    vec_free(&r->order);
     /* merged before, and replacements are interned: there is nothing to merge */
     graph_compact(r->g, REWRITE_ROOTS, r->forward, false);
     r->nvar = r->napply = 0;
     r->dirty = false;
     r->epoch++;
     r->compacted = r->g->napply;
-    r->order.n = 0;
     ifelse_note_effects(r);
     rewriter_grow(r);
     for (ApplyId a = 0; r->settled && a < r->napply; a++)

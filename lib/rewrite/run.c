@@ -217,8 +217,11 @@ static void record_rewrite_mode(Graph *g, const char *mode) {
     vec_push(g->s, &g->modes, y);
 }
 
-static Graph *private_copy(Graph *g, bool merge, bool apart) {
-    Graph *work = graph_copy(g, REWRITE_ROOTS, NULL, merge && !apart, NULL);
+/* A graph that is taken ends here. */
+static Graph *private_copy(Graph *g, bool take, bool merge, bool apart) {
+    bool intern = merge && !apart;
+    Graph *work = take ? graph_copy_take(g, REWRITE_ROOTS, intern)
+                       : graph_copy(g, REWRITE_ROOTS, NULL, intern, NULL);
     for (size_t i = 0; apart && i <= work->functions.n; i++) {
         Graph *one = i ? work->functions.p[i - 1] : work;
         pin_destroyed_mark(one);
@@ -229,8 +232,8 @@ static Graph *private_copy(Graph *g, bool merge, bool apart) {
 
 static Graph *run_copy(RewriteRun *run, Graph *g) {
     bool apart = pin_destroyed_needed(g);
-    Graph *work = private_copy(g, merge_is_selected(run->db), apart);
-    if (run->o->takes_graph) graph_free(g);
+    Graph *work =
+        private_copy(g, run->o->takes_graph, merge_is_selected(run->db), apart);
     if (!run_all_stages(run, work)) return graph_free(work), NULL;
     for (size_t i = 0; apart && i <= work->functions.n; i++)
         pin_destroyed_unmark(i ? work->functions.p[i - 1] : work);
@@ -328,7 +331,7 @@ Graph *rewrite_search(Graph *g, const RewriteQuery *q, RewriteSearch *x) {
     if (!db) return NULL;
     const char *before = session_set_doing(g->s, "searching for a cheaper graph");
     bool apart = pin_destroyed_needed(g);
-    Graph *work = private_copy(g, true, apart);
+    Graph *work = private_copy(g, false, true, apart);
     search_run(work, db, &o, x);
     if (apart) pin_destroyed_unmark(work);
     for (size_t i = 0; apart && i < work->functions.n; i++)

@@ -227,7 +227,20 @@ static void test_copy(void) {
     CHECK(c->napply == 4 &&
           var_leafrec(c, graph_find(c, sym(s, "w")))->init == VAR_NONE);
     graph_free(c);
-    graph_free(g);
+    c = graph_copy_take(g, ROOTS_RUN | ROOTS_INIT, true);
+    CHECK(c->napply == 4 && graph_find(c, sym(s, "w")) == c->shared.p[0] &&
+          graph_find(c, sym(s, "dead")) == VAR_NONE && c->updates.n == 1);
+    for (Var v = 0; v < c->nvar; v++)
+        forward[v] = v;
+    x = graph_find(c, sym(s, "x"));
+    Var more = app1(c, &neg, x), most = app1(c, &neg, more);
+    forward[more] = most;
+    forward[most] = x;
+    output(c, "more", more);
+    graph_compact(c, ROOTS_RUN | ROOTS_INIT, forward, true);
+    x = graph_find(c, sym(s, "x"));
+    CHECK(graph_output(c, sym(s, "more")) == x && var_name(c, x) == sym(s, "x"));
+    graph_free(c);
 }
 
 /* main: f(x) where f calls h; k is never called. */
