@@ -244,20 +244,21 @@ typedef struct FuseGroups {
     ApplyId *member;
 } FuseGroups;
 
-/* Numbers the groups by their first member. */
-static FuseGroups list_groups(Fuse *f) {
-    uint32_t n = f->g->napply, *number = NEW_N(f->a, n, uint32_t);
-    FuseGroups x = {0, NEW_N(f->a, n + 2, uint32_t), NULL};
+/* Numbers the groups by their first member; the lists are put in `to`. */
+static FuseGroups list_groups(Fuse *f, Arena *to) {
+    uint32_t n = f->g->napply, *number = NEW_N(f->grouping, n, uint32_t);
+    uint32_t *at = NEW_N(f->grouping, n + 2, uint32_t);
+    FuseGroups x = {0};
     for (ApplyId id = 0; id < n; id++) {
         if (!f->can[id]) continue;
         uint32_t root = find_set(f, id);
         if (root == id) number[id] = x.n++;
-        x.first[number[root] + 1]++;
+        at[number[root] + 1]++;
     }
     for (uint32_t k = 0; k < x.n; k++)
-        x.first[k + 1] += x.first[k];
-    x.member = NEW_N(f->a, x.first[x.n], ApplyId);
-    uint32_t *at = arena_copy(f->a, x.first, (x.n + 1) * sizeof *at);
+        at[k + 1] += at[k];
+    x.first = arena_copy(to, at, (x.n + 1) * sizeof *at);
+    x.member = NEW_N(to, x.first[x.n], ApplyId);
     for (ApplyId id = 0; id < n; id++)
         if (f->can[id]) x.member[at[number[find_set(f, id)]]++] = id;
     return x;
@@ -281,8 +282,8 @@ static void lift_groups(Fuse *f, const FuseGroups *groups) {
     uint32_t top = 0;
     for (ApplyId id = 0; id < f->g->napply; id++)
         if (f->rank[id] > top) top = f->rank[id];
-    uint32_t *at = NEW_N(f->a, (size_t)top + 2, uint32_t);
-    uint32_t *order = NEW_N(f->a, groups->n, uint32_t);
+    uint32_t *at = NEW_N(f->grouping, (size_t)top + 2, uint32_t);
+    uint32_t *order = NEW_N(f->grouping, groups->n, uint32_t);
     for (uint32_t k = 0; k < groups->n; k++)
         at[top - f->rank[groups->member[groups->first[k]]] + 1]++;
     for (uint32_t i = 0; i <= top; i++)
@@ -369,8 +370,9 @@ static void join_numbers(Fuse *f, const FuseGroups *groups, uint32_t k, ApplyId 
  * of one rank never depend on each other. */
 static void unite_numbers(Fuse *f, const FuseGroups *groups) {
     Map of = MAP(f->g->s);
-    ApplyId *joined = NEW_N(f->a, ((size_t)groups->n + 1) * MOST_NUMBERS, ApplyId);
-    uint32_t *n = NEW_N(f->a, (size_t)groups->n + 1, uint32_t);
+    ApplyId *joined =
+        NEW_N(f->grouping, ((size_t)groups->n + 1) * MOST_NUMBERS, ApplyId);
+    uint32_t *n = NEW_N(f->grouping, (size_t)groups->n + 1, uint32_t);
     for (uint32_t k = 0; k < groups->n; k++) {
         ApplyId id = groups->member[groups->first[k]];
         uint64_t key = (uint64_t)f->rank[id] << 32 | (f->scope ? f->scope[id] : 0);
@@ -509,51 +511,70 @@ static bool is_small_body(const Fuse *f) {
     return small;
 }
 
-static void fuse_open(Fuse *f, Rewriter *r) {
-    Graph *g = r->g;
-    *f = (Fuse){.r = r, .g = g, .a = arena_new(r->s)};
-    f->made_index = INDEX(r->s);
-    f->live = graph_live(g, f->a, ROOTS_RUN);
-    f->init = NEW_N(f->a, (size_t)g->nvar + 1, uint8_t);
+static uint8_t *needed_by_initial_values(const Graph *g, Arena *a) {
+    uint8_t *need = NEW_N(a, (size_t)g->nvar + 1, uint8_t);
     for (size_t i = 0; i < g->shared.n; i++) {
         Var init = var_leafrec(g, g->shared.p[i])->init;
-        if (init != VAR_NONE) f->init[init] = 1;
+        if (init != VAR_NONE) need[init] = 1;
     }
-    graph_spread_needs(g, 0, f->init);
+    graph_spread_needs(g, 0, need);
+    return need;
+}
+
+static void fuse_open(Fuse *f, Rewriter *r) {
+    Graph *g = r->g;
+    *f = (Fuse){.r = r, .g = g, .a = arena_new(r->s), .grouping = arena_new(r->s)};
+    f->made_index = INDEX(r->s);
+    f->live = graph_live(g, f->a, ROOTS_RUN);
+    f->init = needed_by_initial_values(g, f->grouping);
     f->small = is_small_body(f);
     f->clients = graph_clients(g, f->a, f->live);
     f->root = graph_root_marks(g, f->a, ROOTS_RESULTS | ROOTS_INIT);
-    f->shape = NEW_N(f->a, g->nvar, uint64_t);
+    f->shape = NEW_N(f->grouping, g->nvar, uint64_t);
     f->can = NEW_N(f->a, g->napply, uint8_t);
     f->again = NEW_N(f->a, g->napply, uint8_t);
     f->extra = NEW_N(f->a, g->napply, uint8_t);
     if (lazy_scope_any(g)) f->scope = lazy_scope_find(g, f->a, (VarList){0});
-    f->rank = NEW_N(f->a, g->napply, uint32_t);
-    f->set = NEW_N(f->a, g->napply, uint32_t);
+    f->rank = NEW_N(f->grouping, g->napply, uint32_t);
+    f->set = NEW_N(f->grouping, g->napply, uint32_t);
     f->mark = NEW_N(f->a, g->napply, uint32_t);
     f->seen = NEW_N(f->a, g->nvar, uint32_t);
-    f->outside = NEW_N(f->a, g->nvar, uint32_t);
-    f->inner = NEW_N(f->a, g->nvar, Var);
     for (Var v = 0; v < g->nvar; v++)
         if (var_owner(g, v) == APPLY_NONE) f->shape[v] = shape_number(f, v);
+}
+
+static FuseGroups find_groups(Fuse *f) {
+    assign_low_ranks(f);
+    lift_members(f);
+    unite_equal_ranks(f);
+    FuseGroups low = list_groups(f, f->grouping);
+    lift_groups(f, &low);
+    unite_equal_ranks(f); /* lifting may have brought neighbours to equal rank */
+    if (f->small) {
+        low = list_groups(f, f->grouping);
+        unite_numbers(f, &low);
+    }
+    return list_groups(f, f->a);
+}
+
+/* Memory is at its peak when the last function stands beside what it replaces: what
+ * only found the groups goes before the first is made. */
+static void open_cutting(Fuse *f) {
+    Graph *g = f->g;
+    arena_free(f->grouping);
+    f->grouping = NULL;
+    f->init = NULL, f->shape = NULL, f->rank = NULL, f->set = NULL;
+    f->outside = NEW_N(f->a, g->nvar, uint32_t);
+    f->inner = NEW_N(f->a, g->nvar, Var);
+    for (ApplyId id = 0; id < g->napply; id++)
+        f->any_again |= f->again[id] = is_again(f, id);
 }
 
 bool fuse_pass(Rewriter *r) {
     Fuse f;
     fuse_open(&f, r);
-    assign_low_ranks(&f);
-    lift_members(&f);
-    unite_equal_ranks(&f);
-    FuseGroups low = list_groups(&f);
-    lift_groups(&f, &low);
-    unite_equal_ranks(&f); /* lifting may have brought neighbours to equal rank */
-    FuseGroups groups = list_groups(&f);
-    if (f.small) {
-        unite_numbers(&f, &groups);
-        groups = list_groups(&f);
-    }
-    for (ApplyId id = 0; id < f.g->napply; id++)
-        f.any_again |= f.again[id] = is_again(&f, id);
+    FuseGroups groups = find_groups(&f);
+    open_cutting(&f);
     bool ok = true;
     for (uint32_t k = 0; ok && k < groups.n; k++)
         ok = cut_group(&f, groups.member + groups.first[k],

@@ -13,7 +13,7 @@ enum { MOST_INPUTS = 48, MOST_OUTPUTS = 48 };
 /* A function that was made, and what it computes. */
 typedef struct FusedFunction {
     const Graph *fn;
-    const uint64_t *key;
+    const uint8_t *key; /* NULL: an earlier function has the same */
     size_t n;
 } FusedFunction;
 
@@ -21,10 +21,11 @@ typedef struct Fuse {
     Rewriter *r;
     Graph *g;
     Arena *a;
-    bool small;    /* a function's body without large values */
-    uint8_t *live; /* by variable */
-    uint8_t *init; /* by variable: an initial value needs it, which must not come to
-                      depend on inputs by being in a group with what does */
+    Arena *grouping; /* until the groups are known */
+    bool small;      /* a function's body without large values */
+    uint8_t *live;   /* by variable */
+    uint8_t *init;   /* by variable: an initial value needs it, which must not come to
+                        depend on inputs by being in a group with what does */
     Clients clients;
     uint8_t *root;   /* by variable: an output, update, ... */
     uint64_t *shape; /* by variable: equal numbers mean equal shapes */
@@ -41,8 +42,8 @@ typedef struct Fuse {
     Var *inner;        /* by variable: its counterpart in the function being built */
     uint32_t chunk;
     Vec(FusedFunction) made;
-    Index made_index;  /* by key */
-    Vec(uint64_t) key; /* of the group that is being described */
+    Index made_index; /* by key */
+    Vec(uint8_t) key; /* of the group that is being described */
 } Fuse;
 
 /* Does anything read v besides the current chunk, whose members are marked? */

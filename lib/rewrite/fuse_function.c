@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { OWN_FUNCTIONS = 1000 };
+enum { OWN_FUNCTIONS = 1000, TOLD_MOST = 10 };
 
 /* ---- what a group is ---- */
 
@@ -45,8 +45,13 @@ static void mark_members(Fuse *f, const FuseGroup *x) {
         f->mark[member_of(x, i)] = f->chunk;
 }
 
-static void tell(Fuse *f, uint64_t word) {
-    vec_push(f->g->s, &f->key, word);
+/* Seven bits a byte: most numbers are small, and keys may be all that is left of a
+ * large graph. */
+static void tell(Fuse *f, uint64_t number) {
+    vec_reserve(f->g->s, &f->key, TOLD_MOST);
+    for (; number > 127; number >>= 7)
+        f->key.p[f->key.n++] = (uint8_t)(number | 128);
+    f->key.p[f->key.n++] = (uint8_t)number;
 }
 
 /* Inputs are told by number, the first time with their type; constants by variable. */
@@ -73,7 +78,7 @@ static void describe_group(Fuse *f, FuseGroup *x) {
         ApplyId id = member_of(x, i);
         const Apply *a = &f->g->apply[id];
         bool out = fuse_is_output(f, a->out);
-        tell(f, (uintptr_t)a->op);
+        tell(f, f->r->op_at[id]);
         tell(f, a->props->id);
         tell(f,
              (uint64_t)var_type(f->g, a->out)->id << 17 | (uint64_t)a->nin << 1 | out);
@@ -132,20 +137,20 @@ static const Graph *make_function(Fuse *f, const FuseGroup *x) {
 static bool is_same_key(const void *ctx, uint32_t i) {
     const Fuse *f = ctx;
     const FusedFunction *have = &f->made.p[i];
-    return have->n == f->key.n &&
-           memcmp(have->key, f->key.p, have->n * sizeof *have->key) == 0;
+    return have->n == f->key.n && memcmp(have->key, f->key.p, have->n) == 0;
 }
 
 /* For the group with the current key. Of functions that compute the same, the first one
- * is found, whatever the keys' hashes are: they hold addresses. */
+ * is found. */
 static const Graph *find_or_make_function(Fuse *f, const FuseGroup *x) {
-    size_t bytes = f->key.n * sizeof *f->key.p;
-    uint64_t hash = hash_bytes(f->key.p, bytes, 0);
+    uint64_t hash = hash_bytes(f->key.p, f->key.n, 0);
     uint32_t have = index_find(&f->made_index, hash, is_same_key, f);
     if (have != UINT32_MAX && f->made.n >= OWN_FUNCTIONS) return f->made.p[have].fn;
-    FusedFunction made = {make_function(f, x), arena_copy(f->a, f->key.p, bytes),
-                          f->key.n};
-    if (have == UINT32_MAX) index_add(&f->made_index, hash, (uint32_t)f->made.n);
+    FusedFunction made = {.fn = make_function(f, x)};
+    if (have == UINT32_MAX) {
+        made.key = arena_copy(f->a, f->key.p, made.n = f->key.n);
+        index_add(&f->made_index, hash, (uint32_t)f->made.n);
+    }
     vec_push(f->g->s, &f->made, made);
     return made.fn;
 }
