@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_CAP = 4 };
+/* Small tables double; a large one grows by a quarter, since the room that a graph has
+ * for more is a good part of the memory that it takes. */
+enum { FIRST_CAP = 4, LARGE_CAP = 1 << 14 };
 static const uint32_t max_nodes = UINT32_C(1) << 31;
 
 /* ---- values: copies of a constant share one value, across graphs ---- */
@@ -194,7 +196,7 @@ void graph_free(Graph *g) {
 
 static uint32_t grown_capacity(Session *s, uint32_t cap, uint64_t need) {
     if (need > max_nodes) session_panic(s, E_LIMIT, "a graph has more than 2^31 nodes");
-    uint64_t n = cap ? (uint64_t)cap * 2 : FIRST_CAP;
+    uint64_t n = cap ? cap + (uint64_t)cap / (cap < LARGE_CAP ? 1 : 4) : FIRST_CAP;
     return (uint32_t)(n < need ? need : n);
 }
 
@@ -240,11 +242,6 @@ static void forget_equal_nodes(struct GraphPriv *p) {
     p->interning = false;
 }
 
-void graph_forget_tables(Graph *g) {
-    forget_equal_nodes(g->priv);
-    names_forget(g->priv);
-}
-
 void graph_trim(Graph *g) {
     struct GraphPriv *p = g->priv;
     uint32_t cap = p->apply_cap;
@@ -269,6 +266,11 @@ size_t graph_bytes(const Graph *g) {
     return p->var_cap * sizeof *g->var + p->in_cap * sizeof *g->in +
            p->leaf_cap * sizeof *g->leaf +
            p->apply_cap * (sizeof *g->apply + sizeof *g->origin) + index_bytes(p);
+}
+
+void graph_forget_tables(Graph *g) {
+    forget_equal_nodes(g->priv);
+    names_forget(g->priv);
 }
 
 size_t graph_all_applies(const Graph *main) {

@@ -4,8 +4,14 @@
 
 #include <string.h>
 
+/* By an eighth: a graph grows by little once it is canonical, and is then at its
+ * largest. */
+static uint32_t roomy(uint32_t n) {
+    return n + n / 8 + 64;
+}
+
 static void grow_var_arrays(Rewriter *r) {
-    uint32_t cap = r->g->nvar + r->g->nvar / 2 + 64;
+    uint32_t cap = roomy(r->g->nvar);
     r->forward = mem_realloc(r->s, r->forward, cap, sizeof *r->forward);
     r->direct = mem_realloc(r->s, r->direct, cap, sizeof *r->direct);
     r->by = mem_realloc(r->s, r->by, cap, sizeof *r->by);
@@ -17,7 +23,7 @@ static void grow_var_arrays(Rewriter *r) {
 }
 
 static void grow_apply_arrays(Rewriter *r) {
-    uint32_t cap = r->g->napply + r->g->napply / 2 + 64;
+    uint32_t cap = roomy(r->g->napply);
     r->state = mem_realloc(r->s, r->state, cap, sizeof *r->state);
     r->op_at = mem_realloc(r->s, r->op_at, cap, sizeof *r->op_at);
     r->cap_apply = cap;
