@@ -20,6 +20,12 @@ void mem_map_large(void) {
 #endif
 }
 
+void mem_trim(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 _Noreturn void mem_panic(Session *s) {
     session_panic(s, E_MEM, "out of memory");
 }

@@ -23,6 +23,9 @@ void mem_free(void *p);
  * holes; smaller ones would pay more for fresh pages than they save. Not for programs
  * that ask for large tensors again and again. */
 void mem_map_large(void);
+/* Gives back what is free between smaller blocks. Whoever needs it next waits for fresh
+ * pages: for the moment before memory is at its peak. */
+void mem_trim(void);
 /* Ends the program for lack of memory; for allocations of other libraries. */
 _Noreturn void mem_panic(Session *s);
 
