@@ -19,13 +19,50 @@ static const uint32_t max_nodes = UINT32_C(1) << 31;
 typedef struct SharedValue {
     Value value; /* first, so that a leaf can point to it */
     atomic_uint refs;
+    bool number; /* part of a NumberValue */
 } SharedValue;
+
+/* A graph may have a number for each of its Applies: it is one block of memory, which
+ * its buffer owns, since views may last longer than the graph. */
+enum { NUMBER_ALIGN = 16 };
+typedef struct NumberValue {
+    SharedValue shared;
+    Buffer buffer;
+    _Alignas(NUMBER_ALIGN) unsigned char bytes[NUMBER_ALIGN];
+} NumberValue;
 
 Value *leaf_value_new(Graph *g, Leaf *l) {
     SharedValue *x = mem_alloc(g->s, sizeof *x);
     x->value = (Value){.kind = TYPE_TENSOR}; /* without data: no value yet */
+    x->number = false;
     atomic_init(&x->refs, 1);
     return l->value = &x->value;
+}
+
+static void release_number(Buffer *b) {
+    mem_free((char *)b - offsetof(NumberValue, buffer));
+}
+
+/* Its buffer has two references: the value's, and one for the block itself. */
+static Value *number_value(Session *s, DType d, const void *bytes) {
+    size_t size = dtype_size(d);
+    if (size > NUMBER_ALIGN) bug("a number of %zu bytes", size);
+    NumberValue *x = mem_zalloc(s, 1, sizeof *x);
+    x->buffer.data = memcpy(x->bytes, bytes, size);
+    x->buffer.size = size;
+    x->buffer.release = release_number;
+    atomic_init(&x->buffer.refs, 2);
+    x->shared.value.kind = TYPE_TENSOR;
+    x->shared.value.t.dtype = d;
+    x->shared.value.t.data = x->bytes;
+    x->shared.value.t.buf = &x->buffer;
+    x->shared.number = true;
+    atomic_init(&x->shared.refs, 1);
+    return &x->shared.value;
+}
+
+static bool is_number(const Value *v) {
+    return v->kind == TYPE_TENSOR && v->t.ndim == 0 && v->t.data;
 }
 
 static Value *share_value(Value *v) {
@@ -37,7 +74,10 @@ static void drop_value(Value *v) {
     SharedValue *x = (SharedValue *)(void *)v;
     if (!v || atomic_fetch_sub(&x->refs, 1) != 1) return;
     value_unref(v);
-    mem_free(x);
+    if (x->number)
+        buffer_unref(&((NumberValue *)(void *)x)->buffer);
+    else
+        mem_free(x);
 }
 
 /* ---- lifetime ---- */
@@ -414,6 +454,8 @@ static Var append_const(Graph *g, const Type *t, const Value *v, Value *shared,
     Var x = append_leaf(g, LEAF_CONST, t, 0);
     if (shared)
         var_leafrec(g, x)->value = share_value(shared);
+    else if (is_number(v))
+        var_leafrec(g, x)->value = number_value(g->s, v->t.dtype, v->t.data);
     else
         value_copy_view(leaf_value_new(g, var_leafrec(g, x)), v);
     if (g->priv->interning) index_const_leaf(g, g->nleaf - 1);
@@ -437,21 +479,16 @@ Var graph_const_value(Graph *g, const Type *t, const Value *v) {
 
 Var graph_const_number(Graph *g, DType d, const void *bytes) {
     struct GraphPriv *p = g->priv;
-    const Type *type = type_scalar(g->s, d);
     size_t size = dtype_size(d);
     if (!p->number) p->number = mem_zalloc(g->s, RECENT_NUMBERS, sizeof *p->number);
     Value **recent = &p->number[hash_bytes(bytes, size, (uint64_t)d) % RECENT_NUMBERS];
-    if (*recent && (*recent)->t.dtype == d &&
-        memcmp((*recent)->t.data, bytes, size) == 0)
-        return append_const(g, type, *recent, *recent, false);
-    Value v = {.kind = TYPE_TENSOR};
-    if (!tensor_new(g->s, d, 0, NULL, &v.t)) return VAR_NONE;
-    memcpy(v.t.data, bytes, size);
-    Var x = append_const(g, type, &v, NULL, false);
-    value_unref(&v);
-    drop_value(*recent);
-    *recent = share_value(var_leafrec(g, x)->value);
-    return x;
+    bool same = *recent && (*recent)->t.dtype == d &&
+                memcmp((*recent)->t.data, bytes, size) == 0;
+    if (!same) {
+        drop_value(*recent);
+        *recent = number_value(g->s, d, bytes);
+    }
+    return append_const(g, type_scalar(g->s, d), *recent, *recent, false);
 }
 
 /* ---- Applies ---- */

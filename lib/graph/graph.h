@@ -149,13 +149,13 @@ void graph_init_shared(Graph *g, Var shared, Var value);
 bool graph_declares_dim(const Graph *g, Sym name); /* is there such a leaf? */
 Var graph_dim(Graph *g, Sym name); /* the leaf of a dim name: one per graph; int64, 0-d;
                                       found by graph_find too */
-/* Takes a reference to v. Equal constants (tensor_identical) merge if `intern`. The
- * type is the value's, with all dims known. */
+/* Takes a reference to v; a number is copied. Equal constants (tensor_identical) merge
+ * if `intern`. The type is the value's, with all dims known. */
 Var graph_const(Graph *g, const Tensor *v, bool intern);
 Var graph_const_value(Graph *g, const Type *t,
                       const Value *v); /* none, slice, random, ... */
 /* A constant number, made of its bytes; recent ones of the same bits share their value,
- * so that a number which the text repeats is stored once. VAR_NONE: E_MEM. */
+ * so that a number which the text repeats is stored once. */
 Var graph_const_number(Graph *g, DType d, const void *bytes);
 /* A copy of the constant c of `from`; all copies share the value. */
 Var graph_share_const(Graph *g, const Graph *from, Var c, bool intern);

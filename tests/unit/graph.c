@@ -170,6 +170,37 @@ static void test_numbers(void) {
     graph_free(g);
 }
 
+/* Constants that are numbers are blocks of their own, of whatever size they are. */
+static void test_number_values(void) {
+    Graph *g = graph_new(s);
+    int64_t shape = 3;
+    Tensor whole;
+    tensor_zeros(s, DT_FLOAT64, 1, &shape, &whole);
+    ((double *)whole.data)[2] = 7;
+    Tensor part = {.dtype = DT_FLOAT64, .data = (double *)whole.data + 2};
+    part.buf = whole.buf;
+    Var x = graph_const(g, &part, false);
+    tensor_unref(&whole);
+    CHECK(*(double *)var_const(g, x)->data == 7, "it doesn't keep what it is part of");
+    for (DType d = 0; d < DT_N; d++) {
+        Tensor t;
+        tensor_scalar(s, d, 1, 0, &t);
+        Var v = graph_const(g, &t, false);
+        CHECK(tensor_identical(var_const(g, v), &t) && graph_const(g, &t, true) <= v);
+        CHECK((uintptr_t)var_const(g, v)->data % dtype_size(d) == 0);
+        tensor_unref(&t);
+    }
+    double one = 1;
+    Value copy = {0},
+          *changed = var_leafrec(g, graph_const_number(g, DT_FLOAT64, &one))->value;
+    value_copy_view(&copy, var_leafrec(g, x)->value);
+    value_unref(changed);
+    CHECK(!changed->t.data && !changed->t.buf, "its value may be replaced");
+    graph_free(g);
+    CHECK(*(double *)copy.t.data == 7, "a view keeps a number");
+    value_unref(&copy);
+}
+
 static void test_walks(void) {
     Arena *a = arena_new(s);
     Graph *g = graph_new(s);
@@ -491,6 +522,7 @@ int main(void) {
     test_names_at_once();
     test_merging();
     test_numbers();
+    test_number_values();
     test_walks();
     test_copy();
     test_functions();
