@@ -495,6 +495,74 @@ Y
     ok "gload --new -i 'x: float64[n, 3]' -i 'z: float64[?, 3]' -i 'W: float64[3, 3]' -e 'hs = scan(lambda x, z, h: tanh(x @ W + z * h), sequences=[x, z], outputs_info=[zeros(3)], n_steps=n)' --dim n=4 --outputs hs | grewrite -O yaml | sed -n '/^let/,\$p' | grep -c @" 1
 }
 
+# reuses FILE VALUES PRODUCTS RESULTS: with what the gradient's loop reads of the model's, functions and graph have so many
+# products, and the model's loop these results; by that alone, no bit changes.
+reuses() {
+    ggrad "$1" --cost loss -o r.tlg
+    grewrite r.tlg --exclude fusion --explain -O yaml --no-provenance >r.yaml 2>r.txt
+    ok "grep -o 'scan-reuse' r.txt | sort -u" scan-reuse
+    ok 'grep -c @ r.yaml' "$3" || return
+    like "sed -n '/^let/,\$p' r.yaml" "^  $4 = scan" || return
+    grewrite r.tlg --require scan-reuse -o s.tlg
+    ok "grun r.tlg --mode FAST_COMPILE $2 -O json >r.json"
+    ok "grun s.tlg --mode FAST_COMPILE $2 -O json >s.json"
+    cmp r.json s.json || return
+    ok "grun s.tlg --mode DEBUG $2 >/dev/null"
+}
+
+@test "the gradient's loop reads the products that the loop has computed" {
+    models
+    # tanh is a result anyway: without, there are 8 products
+    reuses rnn.yaml "$(values rnn)" 6 hs
+    # a sum of products is kept before its gates are: without, 4
+    reuses lstm.yaml "$(values lstm)" 3 'hs, cs, _[0-9]+'
+    # two loops in the same order
+    cat >again.yaml <<'Y'
+thunkline: 1
+inputs: {x: 'float64[n, 3]', W: 'float64[3, 3]', h0: 'float64[3]'}
+let: |
+  hs = scan(lambda x, h: tanh(h @ W + x), sequences=[x], outputs_info=[h0])
+  old = concatenate([h0[None], hs])
+  loss = sum(scan(lambda y, g: sin(y @ W) * g, sequences=[old[:-1]], outputs_info=[h0], n_steps=n))
+outputs: [loss]
+Y
+    ok 'grewrite again.yaml --exclude fusion -O yaml | grep -c @' 1
+    # one row on, it is another product
+    sed 's/:-1\]/1:]/' again.yaml >other.yaml
+    ok 'grewrite other.yaml --exclude fusion -O yaml | grep -c @' 2
+    # ten times the states' bytes: only the sum is kept
+    cat >large.yaml <<'Y'
+thunkline: 1
+inputs: {x: 'float64[n, 3]', W: 'float64[3, 30]', h0: 'float64[3]'}
+let: |
+  hs = scan(lambda x, h: tanh(sum(reshape(h @ W, (3, 10)) ** 3, axis=1) + x), sequences=[x], outputs_info=[h0])
+  old = concatenate([h0[None], hs])
+  loss = sum(scan(lambda y, g: sum(reshape(y @ W, (3, 10)) ** 3, axis=1) * g, sequences=[old[:-1]], outputs_info=[h0], n_steps=n))
+outputs: [loss]
+Y
+    ok 'grewrite large.yaml --exclude fusion -O yaml | grep -c @' 1
+    sed 's/) \*\* 3, axis=1) \* g/) ** 2, axis=1) * g/' large.yaml >larger.yaml
+    ok 'grewrite larger.yaml --exclude fusion -O yaml | grep -c @' 2
+}
+
+# results FILE OPTIONS...: how many results all loops have together, after rewriting.
+results() { grewrite "$@" --exclude fusion -O yaml | sed -n 's/ = scan.*/,/p' | tr -dc , | wc -c; }
+
+@test "a gradient that recomputes in segments keeps no more for reading it" {
+    local how
+    models
+    sed 's/mean(hs \*\* 2)/sum(hs[-1])/' lstm.yaml >last.yaml
+    sed 's/non_sequences=\[W, bias\]/&, checkpoint=2/' last.yaml >segments.yaml
+    sed 's/^  loss = .*/  y = hs @ W[:3]\n  loss = sum(tanh(y))/' lstm.yaml >again.yaml
+    for how in segments.yaml 'last.yaml --checkpoint sqrt' 'again.yaml --checkpoint y'; do
+        ok "ggrad $how --cost loss -o r.tlg"
+        [ "$(results r.tlg)" = "$(results r.tlg --exclude scan-reuse)" ] || fail "$how"
+    done
+    # there is something to keep, when it needn't be cut
+    ggrad again.yaml --cost loss -o r.tlg
+    [ "$(results r.tlg)" -gt "$(results r.tlg --exclude scan-reuse)" ]
+}
+
 @test "shapes of results are told by those of initial values" {
     local s='scan(lambda x, h: [tanh(h + x), sum(h), until(sum(h) > 9.0)], sequences=[x], outputs_info=[h0, None])'
     local i='-i "x: float64[?]" -i "h0: float64[?, ?]"'

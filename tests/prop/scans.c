@@ -69,7 +69,7 @@ static void add_name(RandomLoop *l, const char *name) {
 }
 
 static void expression(const RandomLoop *l, int depth, Str *out) {
-    static const char *const unary[] = {"sin", "tanh", "cos"};
+    static const char *const unary[] = {"sin", "tanh", "cos", "sum"};
     static const char *const infix[] = {"+", "-", "*"};
     if (depth == 0 || below(4) == 0) {
         if (below(5) == 0)
@@ -79,7 +79,7 @@ static void expression(const RandomLoop *l, int depth, Str *out) {
         return;
     }
     if (below(2)) {
-        str_printf(out, "%s(", unary[below(3)]);
+        str_printf(out, "%s(", unary[below(4)]);
         expression(l, depth - 1, out);
         str_putc(out, ')');
         return;
@@ -425,17 +425,16 @@ static void check_derivatives(Case *c) {
 }
 
 /* ---- rewriting ---- */
-static void check_rewritten(Case *c) {
+static size_t reused;
+
+/* `exact`: to the bit. Returns how many replacements there were. */
+static size_t check_rewriting(Case *c, const RewriteOptions *o, bool exact) {
     Tensor was[OUTS_MAX + INPUTS_MAX], is[OUTS_MAX + INPUTS_MAX];
-    for (size_t i = 0; i < c->l.ninput; i++) {
-        char label[48];
-        snprintf(label, sizeof label, "d%zu", i);
-        vec_push(s, &c->g->outputs, ((Output){sym(s, label), c->grad[i]}));
-    }
+    RewriteResult did = {0};
     size_t n = c->g->outputs.n;
-    Graph *h = rewrite_run(c->g, &(RewriteOptions){0}, NULL);
+    Graph *h = rewrite_run(c->g, o, &did);
     CHECK(h && graph_check(h), "%s: %s", c->l.text, why());
-    if (!h) return;
+    if (!h) return 0;
     Var *want[2] = {malloc(n * sizeof(Var)), malloc(n * sizeof(Var))};
     for (size_t i = 0; i < n; i++) {
         want[0][i] = c->g->outputs.p[i].var;
@@ -443,12 +442,27 @@ static void check_rewritten(Case *c) {
     }
     if (run(c, c->g, n, want[0], was, false) && run(c, h, n, want[1], is, false))
         for (size_t i = 0; i < n; i++)
-            CHECK(tensor_approx(&was[i], &is[i], APPROX_DEFAULT, NULL),
-                  "%s: output %zu is another one when rewritten", c->l.text, i);
+            CHECK(exact ? tensor_equal(&was[i], &is[i])
+                        : tensor_approx(&was[i], &is[i], APPROX_DEFAULT, NULL),
+                  "%s: output %zu is another one when rewritten%s", c->l.text, i,
+                  exact ? " by scan-reuse alone" : "");
     drop(n, was);
     drop(n, is);
     free(want[0]), free(want[1]);
     graph_free(h);
+    return did.fired;
+}
+
+static void check_rewritten(Case *c) {
+    static const char *const reuse[] = {"scan-reuse"};
+    for (size_t i = 0; i < c->l.ninput; i++) {
+        char label[48];
+        snprintf(label, sizeof label, "d%zu", i);
+        vec_push(s, &c->g->outputs, ((Output){sym(s, label), c->grad[i]}));
+    }
+    check_rewriting(c, &(RewriteOptions){0}, false);
+    RewriteOptions alone = {.query = {.nrequire = 1, .require = reuse}};
+    reused += check_rewriting(c, &alone, true);
 }
 
 /* The loop without its checkpoint gives the same values. */
@@ -503,6 +517,7 @@ int main(int argc, char **argv) {
     uint64_t before = buffer_bytes_used(s);
     for (unsigned i = 0; i < SCANS; i++)
         test_one();
+    CHECK(reused > 0, "no loop reads what another has computed");
     CHECK(buffer_bytes_used(s) == before, "tensors are left over");
     session_free(s);
     return TEST_END("prop scans");

@@ -1,14 +1,17 @@
 /* Takes each scan of a graph apart, lets a pass change it and puts it back together. */
 #include "rewrite/scan/pass.h"
 
+#include "lang/lazy_scope.h"
+
 #include <string.h>
 
 /* ---- all scans of a graph ---- */
 
-static bool rewrite_one_scan(Rewriter *r, ApplyId id, const Clients *c,
-                             const uint8_t *root, ScanFn *fn) {
-    Scan l = {.r = r, .a = arena_new(r->s), .id = id, .clients = c, .root = root};
+static bool rewrite_one_scan(Scan l, ScanFn *fn) {
+    Rewriter *r = l.r;
+    ApplyId id = l.id;
     bool ok = true, intern = r->b.intern;
+    l.a = arena_new(r->s);
     Origin from = r->b.from;
     r->b.intern = true;
     r->b.from = (Origin){r->g->origin[id].at, r->db->entry.p[r->current].name};
@@ -94,17 +97,77 @@ bool scan_each(Rewriter *r, ScanFn *fn) {
             *root = graph_root_marks(g, a, ROOTS_RESULTS | ROOTS_INIT);
     Clients c = graph_clients(g, a, live);
     bool ok = true;
-    for (ApplyId id = 0, n = g->napply; ok && id < n; id++) {
+    ScanPass pass = {.arena = a, .napply = g->napply};
+    Scan l = {.r = r, .clients = &c, .root = root, .pass = &pass};
+    for (ApplyId id = 0; ok && id < pass.napply; id++) {
         const Apply *ap = &g->apply[id];
         bool used = ap->serial != 0;
         if (!op_is(g->s, ap->op, OP_SCAN) || ap->serial || rewriter_limit_reached(r))
             continue;
         for (Var k = 0; k < ap->nout; k++)
             used |= live[ap->out + k];
-        if (used) ok = rewrite_one_scan(r, id, &c, root, fn);
+        l.id = id;
+        if (used) ok = rewrite_one_scan(l, fn);
     }
     arena_free(a);
     return ok;
+}
+
+/* ---- what is needed under a condition ---- */
+
+const uint32_t *scan_scopes(Scan *l) {
+    const Graph *g = l->r->g;
+    if (!l->pass->scope && lazy_scope_any(g))
+        l->pass->scope = lazy_scope_find(g, l->pass->arena, (VarList){0});
+    return l->pass->scope;
+}
+
+uint8_t *scan_needed_always(const Scan *l, const Graph *fn) {
+    uint8_t *always = NEW_N(l->a, fn->nvar, uint8_t);
+    const uint32_t *scope =
+        lazy_scope_any(fn) ? lazy_scope_find(fn, l->a, (VarList){0}) : NULL;
+    for (Var v = 0; v < fn->nvar; v++) {
+        ApplyId a = var_owner(fn, v);
+        always[v] = !scope || a == APPLY_NONE || scope[a] == 0;
+    }
+    return always;
+}
+
+/* ---- recomputation ---- */
+
+static const Prop *loop_prop(const Graph *g, ApplyId id, const char *name) {
+    return op_prop(g->s, g->apply[id].op, g->apply[id].props, name);
+}
+
+static bool is_over_segments(const Graph *g, ApplyId id) {
+    return op_is(g->s, g->apply[id].op, OP_SCAN) && loop_prop(g, id, "checkpoint")->i;
+}
+
+static bool is_in_segment(const Graph *fn) {
+    const Graph *main = fn->main;
+    for (size_t i = 0; fn != main && i <= main->functions.n; i++) {
+        const Graph *g = i ? main->functions.p[i - 1] : main;
+        for (ApplyId id = 0; id < g->napply; id++)
+            if (op_is(g->s, g->apply[id].op, OP_SCAN) &&
+                loop_prop(g, id, "fn")->sym == fn->name &&
+                (is_over_segments(g, id) || is_in_segment(g)))
+                return true;
+    }
+    return false;
+}
+
+static bool has_segments(const Graph *g) {
+    for (ApplyId id = 0; id < g->napply; id++)
+        if (is_over_segments(g, id) || op_is(g->s, g->apply[id].op, OP_AFTER))
+            return true;
+    return false;
+}
+
+bool scan_recomputes(Scan *l) {
+    const Graph *g = l->r->g;
+    if (!l->pass->asked) l->pass->recomputes = has_segments(g) || is_in_segment(g);
+    l->pass->asked = true;
+    return l->pass->recomputes;
 }
 
 /* ---- one scan ---- */

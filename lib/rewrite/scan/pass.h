@@ -6,6 +6,14 @@
 #include "rewrite/rewrite_impl.h"
 #include "scan/builder.h"
 
+/* Of one pass over all loops of a graph, found when first asked for. */
+typedef struct ScanPass {
+    Arena *arena;
+    ApplyId napply;         /* of the graph when the pass began */
+    uint32_t *scope;        /* scan_scopes */
+    bool asked, recomputes; /* scan_recomputes */
+} ScanPass;
+
 typedef struct Scan {
     Rewriter *r;
     Arena *a;
@@ -14,6 +22,7 @@ typedef struct Scan {
     ScanBuilderPart part;
     const Clients *clients; /* of the graph when the pass began; ids from `from` on */
     const uint8_t *root;    /* by variable: an output, an update, ... */
+    ScanPass *pass;
     Vec(Var) before, after; /* the replacements made */
 } Scan;
 bool scan_any(const Graph *g);
@@ -29,6 +38,15 @@ void scan_bodies_close(LoopBodies *l);
 typedef bool ScanFn(Scan *l, bool *ok);
 /* Tries every live scan that the graph had at the start. */
 bool scan_each(Rewriter *r, ScanFn *fn);
+
+/* By Apply of the graph when the pass began: its control dependence
+ * (lang/lazy_scope.h). NULL: all are always needed. */
+const uint32_t *scan_scopes(Scan *l);
+/* Does the graph compute values anew on purpose, rather than keep them: has it a loop
+ * over segments, is it in one, or does it wait with what is computed again? */
+bool scan_recomputes(Scan *l);
+/* By variable of fn, the body of a loop: is it needed whatever branches are taken? */
+uint8_t *scan_needed_always(const Scan *l, const Graph *fn);
 
 /* Takes the scan apart; scan_each closes l->m. */
 void scan_take_apart(Scan *l);

@@ -1,7 +1,6 @@
 /* Moves work out of a loop. What a step computes from invariants is computed once,
  * before the loop. What it computes from rows of sequences alone is computed for all
  * steps at once: products of rows become one matrix product. */
-#include "lang/lazy_scope.h"
 #include "rewrite/scan/pass.h"
 
 #include <string.h>
@@ -58,23 +57,13 @@ static void keep_sizes(const Scan *l, uint8_t *edge) {
     }
 }
 
-/* Work that only an untaken branch might need stays in that branch: it may fail. */
-static uint8_t *needed_always(const Scan *l, const Graph *fn) {
-    uint8_t *always = NEW_N(l->a, fn->nvar, uint8_t);
-    const uint32_t *scope =
-        lazy_scope_any(fn) ? lazy_scope_find(fn, l->a, (VarList){0}) : NULL;
-    for (Var v = 0; v < fn->nvar; v++)
-        always[v] = !scope || !is_computed(fn, v) || scope[var_owner(fn, v)] == 0;
-    return always;
-}
-
 static bool hoist_invariants(Scan *l, bool *ok) {
     bool any = false;
     scan_take_apart(l);
     const Graph *fn = l->part.f.fn;
     if (scan_is_opaque(fn)) return false;
     uint8_t *fixed = find_invariants(l), *edge = find_edge(l, fixed),
-            *always = needed_always(l, fn);
+            *always = scan_needed_always(l, fn);
     keep_sizes(l, edge);
     Outside out = outside_new(l);
     for (Var v = 0; v < fn->nvar; v++) {
@@ -448,7 +437,7 @@ static bool push_out(Scan *l, bool *ok) {
     q.kind = NEW_N(l->a, q.fn->nvar, uint8_t);
     q.heavy = NEW_N(l->a, q.fn->nvar, uint8_t);
     q.take = NEW_N(l->a, q.fn->nvar, uint8_t);
-    q.always = needed_always(l, q.fn);
+    q.always = scan_needed_always(l, q.fn);
     if (!init_row_kinds(&q)) return false;
     classify_body(&q);
     find_sizing(&q);
