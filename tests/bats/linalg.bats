@@ -286,6 +286,23 @@ END
     ok 'grun g.yaml x="integers(-90, 90, (600, 600), seed=4)" --threads 2' 'same = True'
 }
 
+@test "products over several axes merge these where they lie, behind a transpose, too" {
+    local dot want
+    while IFS='|' read -r dot want; do
+        gload --new -i 'x: int64[4, 3, 5]' -i 'y: int64[4, 3, 2]' -i 'z: int64[6, 3, 5]' -e "r = $dot" -e "same = all(r == $want)" --outputs same,r -o d.tlg
+        ok 'grun d.tlg x="integers(-9, 10, (4, 3, 5), seed=1)" y="integers(-9, 10, (4, 3, 2), seed=2)" z="integers(-9, 10, (6, 3, 5), seed=3)" --outputs same' 'same = True' || fail "$dot"
+        ok "grewrite d.tlg --keep r -O yaml | sed -n '/^let/,\$p' | grep -cE 'axes=.[0-9], [0-9], [0-9]' || true" 0 || fail "$dot"
+    done <<'END'
+tensordot(x, y, ([0, 1], [0, 1]))|sum(x[:, :, :, None] * y[:, :, None], axis=(0, 1))
+tensordot(y, x, ([0, 1], [0, 1]))|sum(y[:, :, :, None] * x[:, :, None], axis=(0, 1))
+tensordot(transpose(x, (0, 2, 1)), y, ([0, 2], [0, 1]))|sum(x[:, :, :, None] * y[:, :, None], axis=(0, 1))
+tensordot(transpose(x), y, ([2, 1], [0, 1]))|sum(x[:, :, :, None] * y[:, :, None], axis=(0, 1))
+tensordot(x, z, ([1, 2], [1, 2]))|sum(x[:, None] * z, axis=(2, 3))
+tensordot(x, transpose(z, (1, -1, 0)), ([1, 2], [0, 1]))|sum(x[:, None] * z, axis=(2, 3))
+einsum("abc,abd->cd", x, y)|sum(x[:, :, :, None] * y[:, :, None], axis=(0, 1))
+END
+}
+
 @test "products by a vector are exact, need no OpenBLAS, and have the same bits on any number of threads" {
     local t
     printf 'thunkline: 1\ninputs: {x: "int64[3000, 700]"}\nlet: |\n  same = (\n' >g.yaml

@@ -125,18 +125,86 @@ static Var outer_product(Builder *b, const Term *x, const Term *y,
     return apply_named(b, "multiply", 2, in, 0, NULL);
 }
 
-static Var matrix_product(Builder *b, const Term *x, const Term *y,
-                          const LabelGroups *q) {
-    Var size[MAX_NDIM];
+/* Do the labels of a term stand in this order? */
+static bool is_arranged(const Term *t, const LabelGroup *both, const LabelGroup *first,
+                        const LabelGroup *second) {
+    const LabelGroup *group[] = {both, first, second};
+    int at = 0;
+    bool same = true;
+    for (size_t i = 0; i < 3; i++)
+        for (int k = 0; k < group[i]->n; k++, at++)
+            same &= t->label[at] == group[i]->label[k];
+    return same;
+}
+
+static Var swap_last_axes(Builder *b, Var v, int ndim) {
+    int64_t axes[MAX_NDIM];
+    for (int k = 0; k < ndim; k++)
+        axes[k] = k < ndim - 2 ? k : 2 * ndim - 3 - k;
+    PropArg arg = {"axes", PROP_INTS(axes, (size_t)ndim)};
+    return apply_named(b, "transpose", 1, &v, 1, &arg);
+}
+
+/* A transpose only renames the axes of what it transposes. */
+static void look_through_transpose(Builder *b, Term *t) {
+    const Graph *g = b->g;
+    ApplyId a = var_owner(g, t->v);
+    int label[MAX_NDIM];
+    if (a == APPLY_NONE || !op_is(b->s, g->apply[a].op, OP_TRANSPOSE)) return;
+    const Prop *axes = op_prop(b->s, g->apply[a].op, g->apply[a].props, "axes");
+    for (int k = 0; k < t->n; k++) {
+        int64_t at = axes->kind == P_INTS ? axes->ints.p[k] : t->n - 1 - k;
+        label[at < 0 ? at + t->n : at] = t->label[k];
+    }
+    memcpy(t->label, label, (size_t)t->n * sizeof *label);
+    t->v = apply_in(g, a)[0];
+}
+
+/* A term as matrices. Groups that stand the other way round are merged as they are: the
+ * transpose of that is a view, while several axes that change places are copied to be
+ * merged. */
+static Var as_matrices(Builder *b, Term *t, const LabelGroup *both,
+                       const LabelGroup *first, const LabelGroup *second) {
+    bool turned = (first->n > 1 || second->n > 1) && first->n && second->n &&
+                  is_arranged(t, both, second, first);
+    if (turned) {
+        Var v = merge_axes(b, t->v, both->n, second->n, first->n);
+        return v == VAR_NONE ? v : swap_last_axes(b, v, both->n + 2);
+    }
+    if (!arrange_axes(b, t, both, first, second)) return VAR_NONE;
+    return merge_axes(b, t->v, both->n, first->n, second->n);
+}
+
+static Var size_of_label(Builder *b, const Term *t, int label) {
+    return shape_of(b, t->v, term_axis(t, label));
+}
+
+/* The labels of a group as they stand in t. */
+static void sort_group(const Term *t, LabelGroup *q) {
+    LabelGroup by = {0};
+    for (int k = 0; k < t->n; k++)
+        for (int i = 0; i < q->n; i++)
+            if (q->label[i] == t->label[k]) by.label[by.n++] = q->label[i];
+    *q = by;
+}
+
+static Var matrix_product(Builder *b, Term *x, Term *y, LabelGroups *q) {
+    Var size[MAX_NDIM], in[2];
     int n = 0;
-    Var in[2] = {merge_axes(b, x->v, q->both.n, q->left.n, q->inner.n),
-                 merge_axes(b, y->v, q->both.n, q->inner.n, q->right.n)};
+    look_through_transpose(b, x);
+    look_through_transpose(b, y);
+    sort_group(x, &q->inner);
+    if ((in[0] = as_matrices(b, x, &q->both, &q->left, &q->inner)) == VAR_NONE ||
+        (in[1] = as_matrices(b, y, &q->both, &q->inner, &q->right)) == VAR_NONE)
+        return VAR_NONE;
     Var r = apply_named(b, "matmul", 2, in, 0, NULL);
     if (r == VAR_NONE || (q->left.n == 1 && q->right.n == 1)) return r;
-    for (int k = 0; k < q->both.n + q->left.n; k++)
-        size[n++] = shape_of(b, x->v, k);
+    for (int k = 0; k < q->both.n; k++)
+        size[n++] = size_of_label(b, x, q->both.label[k]);
+    for (int k = 0; k < q->left.n; k++)
+        size[n++] = size_of_label(b, x, q->left.label[k]);
     for (int k = 0; k < q->right.n; k++)
-        size[n++] = shape_of(b, y->v, q->both.n + q->inner.n + k);
+        size[n++] = size_of_label(b, y, q->right.label[k]);
     Var as[2] = {r, n ? ints_stack(b, (size_t)n, size) : const_ints(b, 0, NULL)};
     return apply_named(b, "reshape", 2, as, 0, NULL);
 }
@@ -163,8 +231,8 @@ bool term_product(Builder *b, Term *x, Term *y, const bool keep[LABEL_N], Term *
                     "more on the way",
                     x->n, y->n);
     }
-    if (!arrange_axes(b, x, &q.both, &q.left, &q.inner) ||
-        !arrange_axes(b, y, &q.both, &q.inner, &q.right))
+    if (q.inner.n == 0 && (!arrange_axes(b, x, &q.both, &q.left, &q.inner) ||
+                           !arrange_axes(b, y, &q.both, &q.inner, &q.right)))
         return false;
     out->v = q.inner.n ? matrix_product(b, x, y, &q) : outer_product(b, x, y, &q);
     out->n = rank;
