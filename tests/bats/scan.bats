@@ -527,9 +527,20 @@ let: |
 outputs: [loss]
 Y
     ok 'grewrite again.yaml --exclude fusion -O yaml | grep -c @' 1
-    # one row on, it is another product
-    sed 's/:-1\]/1:]/' again.yaml >other.yaml
-    ok 'grewrite other.yaml --exclude fusion -O yaml | grep -c @' 2
+    # one row on, backwards from the last, before another first row, in fewer steps, by another matrix, it is another product
+    while read -r other; do
+        sed "s/, h0: /, h1: 'float64[3]', V: 'float64[3, 3]'&/; $other" again.yaml >other.yaml
+        ok 'grewrite other.yaml --exclude fusion -O yaml | grep -c @' 2 || fail "$other"
+    done <<'END'
+s/:-1\]/1:]/
+s/:-1\]/::-1]/
+s/h0\[None\]/h1[None]/
+s/n_steps=n/n_steps=n - 1/
+s/y @ W/y @ V/
+END
+    # backwards, it is the same
+    sed 's/:-1\]/-2::-1]/' again.yaml >back.yaml
+    ok 'grewrite back.yaml --exclude fusion -O yaml | grep -c @' 1
     # ten times the states' bytes: only the sum is kept
     cat >large.yaml <<'Y'
 thunkline: 1
