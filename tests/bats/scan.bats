@@ -516,6 +516,24 @@ reuses() {
     reuses rnn.yaml "$(values rnn)" 6 hs
     # a sum of products is kept before its gates are: without, 4
     reuses lstm.yaml "$(values lstm)" 3 'hs, cs, _[0-9]+'
+    # sums before gates are less than their products, which are more than may be kept: without, 11
+    cat >gru.yaml <<'Y'
+thunkline: 1
+functions:
+  cell:
+    inputs: {x: 'float64[b, 2]', h: 'float64[b, 3]', W: 'float64[2, 9]', U: 'float64[3, 6]', V: 'float64[3, 3]'}
+    let: |
+      a = x @ W
+      g = sigmoid(a[:, :6] + h @ U)
+      n = tanh(a[:, 6:] + (g[:, :3] * h) @ V)
+    outputs: {h: 'g[:, 3:] * h + (1 - g[:, 3:]) * n'}
+inputs: {x: 'float64[t, b, 2]', W: 'float64[2, 9]', U: 'float64[3, 6]', V: 'float64[3, 3]'}
+let: |
+  hs = scan(cell, sequences=[x], outputs_info=[zeros((b, 3))], non_sequences=[W, U, V])
+  loss = sum(hs[-1])
+outputs: [loss]
+Y
+    reuses gru.yaml 'x="normal(0, 1, (4, 2, 2), seed=1)" W="normal(0, 1, (2, 9), seed=3)" U="normal(0, 1, (3, 6), seed=4)" V="normal(0, 1, (3, 3), seed=5)"' 8 'hs, _[0-9]+, _[0-9]+'
     # two loops in the same order
     cat >again.yaml <<'Y'
 thunkline: 1

@@ -29,10 +29,12 @@ typedef struct Reuse {
     Scan first;   /* being built anew */
     bool back;    /* the second loop begins at the last row */
     RowsOf *rows; /* by sequence of the second loop; base VAR_NONE: none */
+    bool late;    /* keep arguments of transcendental functions rather than products */
     /* by variable of the second body: */
     Var *twin;       /* its equal in the first loop's new body; VAR_NONE: none */
     uint8_t *heavy;  /* has a twin, and is worth more than a pass over its elements */
     uint8_t *wanted; /* something that stays needs it */
+    uint8_t *inner;  /* it is the argument of a transcendental function */
     uint8_t *take;
     uint32_t *uses;
     uint8_t *live;
@@ -386,6 +388,9 @@ static void take_or_go_on(Reuse *q, ApplyId id) {
     const Graph *fn = q->l->part.f.fn;
     const Apply *a = &fn->apply[id];
     bool stays = false, goes_on = false, own = is_worth_keeping(fn->s, a->op);
+    if (q->late)
+        for (Var v = a->out; v < a->out + a->nout; v++)
+            own |= q->inner[v] != 0;
     for (Var v = a->out; v < a->out + a->nout; v++) {
         stays |= !q->heavy[v] && q->live[v];
         if (!q->heavy[v] || !q->wanted[v]) continue;
@@ -395,8 +400,10 @@ static void take_or_go_on(Reuse *q, ApplyId id) {
         goes_on |= q->take[v] == ANEW;
     }
     if (!stays && !goes_on) return;
-    for (size_t i = 0; i < a->nin; i++)
+    for (size_t i = 0; i < a->nin; i++) {
         q->wanted[apply_in(fn, id)[i]] = 1;
+        q->inner[apply_in(fn, id)[i]] |= !stays && a->op->math > 0;
+    }
 }
 
 static double estimate_bytes(const Type *t) {
@@ -432,10 +439,24 @@ static void count_uses(Reuse *q) {
     for (ApplyId id = 0; id < fn->napply; id++)
         for (size_t i = 0; q->live[fn->apply[id].out] && i < fn->apply[id].nin; i++)
             q->uses[apply_in(fn, id)[i]]++;
-    for (size_t o = 0; o < fn->outputs.n; o++) {
+    for (size_t o = 0; o < fn->outputs.n; o++)
         q->uses[fn->outputs.p[o].var] += 2;
+}
+
+/* Products are kept where the second loop's own work begins to need them; `late`: what
+ * follows from them. Of gates, sigmoid(x @ W[:, :n] + h @ U), the latter may be less.
+ */
+static void choose_from(Reuse *q, bool late) {
+    const Graph *fn = q->l->part.f.fn;
+    q->late = late;
+    memset(q->take, ANEW, fn->nvar);
+    memset(q->wanted, 0, fn->nvar);
+    for (size_t o = 0; o < fn->outputs.n; o++)
         q->wanted[fn->outputs.p[o].var] = 1;
-    }
+    for (ApplyId id = fn->napply; id-- > 0;)
+        take_or_go_on(q, id);
+    for (ApplyId id = 0; id < fn->napply; id++)
+        take_later(q, id);
 }
 
 /* Does what would be kept take too much beside the states that are? */
@@ -454,10 +475,8 @@ static bool keeps_too_much(const Reuse *q) {
 static void choose_taken(Reuse *q, bool *any, bool *keeps) {
     const Graph *fn = q->l->part.f.fn;
     count_uses(q);
-    for (ApplyId id = fn->napply; id-- > 0;)
-        take_or_go_on(q, id);
-    for (ApplyId id = 0; id < fn->napply; id++)
-        take_later(q, id);
+    choose_from(q, false);
+    if (keeps_too_much(q)) choose_from(q, true);
     *any = *keeps = false;
     for (Var v = 0; v < fn->nvar; v++)
         *keeps |= q->take[v] == KEEP_ROWS;
@@ -518,6 +537,7 @@ static bool reuse_values(Reuse *q, ApplyId id, bool *ok) {
         q->twin[v] = VAR_NONE;
     q->heavy = NEW_N(l->a, fn->nvar, uint8_t);
     q->wanted = NEW_N(l->a, fn->nvar, uint8_t);
+    q->inner = NEW_N(l->a, fn->nvar, uint8_t);
     q->take = NEW_N(l->a, fn->nvar, uint8_t);
     q->uses = NEW_N(l->a, fn->nvar, uint32_t);
     q->live = graph_live(fn, l->a, ROOTS_RUN);
