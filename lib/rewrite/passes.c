@@ -15,6 +15,7 @@ static const char *const splits[] = {"split", NULL};
 static const char *const sums[] = {"sum", NULL};
 static const char *const scatters[] = {"inc_subtensor", "set_subtensor", NULL};
 static const char *const increments[] = {"inc_subtensor", NULL};
+static const char *const differences[] = {"subtract", NULL};
 static const char *const additive[] = {"add", "subtract", NULL};
 static const char *const shapes[] = {"shape", "shape_i", NULL};
 
@@ -255,9 +256,10 @@ const Pass rewrite_passes[] = {
      "Replaces short vectors in rows, up to 36 elements each, by vectors of the rows, "
      "one for each element.",
      SHORT_ROWS, .graph = rows_pass, .worth = rows_worth},
-    {"scatter-into", "specialize reassociate",
-     "Turns values added to zeros at an index, plus x, into values added to x.", 2,
-     .node = scatter_into_pass, .ops = additive, .uses = true},
+    {"scatter-scaled", "specialize reassociate",
+     "Turns a value v added to zeros at an index, minus x * v, into one scaling: adds "
+     "-1 to x at the index and multiplies by -v.",
+     2, .node = scatter_scaled_pass, .ops = differences},
     {"integer-power", "specialize reassociate",
      "Computes a power by a constant whole number, up to 512, as products of squares.",
      2, .node = terms_power_pass, .ops = powers},
@@ -268,6 +270,9 @@ const Pass rewrite_passes[] = {
     {"conv-shift", "specialize reassociate",
      "Adds constants to a convolution as one, by channel.", 2, .node = conv_shift_pass,
      .among = convolutions, .ops = shifts, .uses = true},
+    {"scatter-into", "specialize reassociate",
+     "Turns values added to zeros at an index, plus x, into values added to x.", 2.01,
+     .node = scatter_into_pass, .ops = additive, .uses = true},
     {"drop-structure", "useless",
      "Removes assert_structure once no other rewrite asks for it.", 2.6,
      .node = rewrite_claim_pass, .ops = claims},

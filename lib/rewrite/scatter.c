@@ -210,6 +210,45 @@ bool scatter_value_pass(Rewriter *r, ApplyId id, Var *out) {
            type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
 }
 
+/* ---- scatter(zeros, s) - x * s is scatter(x, -1) * -s ---- */
+
+/* x of the product x * s. */
+static Var other_factor(Rewriter *r, Var product, Var s) {
+    const Apply *a = owner_apply(r, product);
+    if (!rw_is(r, a, OP_MULTIPLY)) return VAR_NONE;
+    Var x = rewriter_resolve(r, r->g->in[a->in]),
+        y = rewriter_resolve(r, r->g->in[a->in + 1]);
+    return y == s ? x : x == s ? y : VAR_NONE;
+}
+
+bool scatter_scaled_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    const Type *t = var_type(r->g, a.out);
+    const Apply *scatter = owner_apply(r, rewriter_input(r, id, 0));
+    if (!rw_is(r, scatter, OP_INC_SUBTENSOR) || scatter->nin > 16 ||
+        !dtype_is_float(t->dtype))
+        return false;
+    Var s = rewriter_resolve(r, r->g->in[scatter->in + 1]), in[16];
+    if (var_type(r->g, s)->ndim != 0 || var_is_const(r->g, s)) return false;
+    Var x = other_factor(r, rewriter_input(r, id, 1), s);
+    if (x == VAR_NONE || !type_keeps(t, var_type(r->g, x)) ||
+        !rewriter_is_zeros(r, rewriter_resolve(r, r->g->in[scatter->in])))
+        return false;
+    const Op *inc = scatter->op;
+    const Props *props = scatter->props;
+    size_t nin = scatter->nin;
+    for (size_t i = 2; i < nin; i++)
+        in[i] = rewriter_resolve(r, r->g->in[scatter->in + i]);
+    in[0] = x;
+    in[1] = const_number(&r->b, t->dtype, -1);
+    const Op *neg = op_known(r->s, OP_NEGATIVE);
+    Var pair[2] = {rewriter_apply(r, inc, props, nin, in),
+                   rewriter_apply(r, neg, NULL, 1, &s)};
+    if (pair[0] == VAR_NONE || pair[1] == VAR_NONE) return false;
+    out[0] = rewriter_apply(r, op_known(r->s, OP_MULTIPLY), NULL, 2, pair);
+    return out[0] != VAR_NONE && type_keeps(t, var_type(r->g, out[0]));
+}
+
 /* ---- scatter(zeros, v) + x is scatter(x, v) ---- */
 /* What is added to zeros at an index. */
 typedef struct Added {

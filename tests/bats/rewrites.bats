@@ -195,6 +195,17 @@ x: float64[n, 3]; c: int64[n]; z: float64|inc_subtensor(x[arange(n), c], broadca
 x: float64[n, 3]; c: int64; z: float64|inc_subtensor(x[c], broadcast_to(z, [3]))|scatter-value|inc_subtensor(x[c], z)
 x: float64[n, 3]; c: int64; z: float64[1]|inc_subtensor(x[:, c], broadcast_to(z, [n]))|scatter-value|inc_subtensor(x[:, c], z)
 x: float64[5]; z: float64|set_subtensor(x[1:], z)|scatter-value|set_subtensor(x[1:], z)
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x * s|scatter-scaled|inc_subtensor(x[c], -1.0) * -s
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - s * x|scatter-scaled|inc_subtensor(x[c], -1.0) * -s
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x * 2|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - x * 2.0
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - exp(x)|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - exp(x)
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], 2.) - x * 2.|scatter-scaled|inc_subtensor(zeros_like(x)[c], 2.0) - x * 2.0
+x: float64[n, 3]; c: int64; s: float64[3]|inc_subtensor(zeros_like(x)[c], s) - x * s|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - x * s
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(x[c], s) - x * s|scatter-scaled|inc_subtensor(x[c], s) - x * s
+x: float64[3]; c: int64; s: float64; y: float64[n, 3]|inc_subtensor(zeros_like(y)[c], s) - x * s|scatter-scaled|inc_subtensor(zeros_like(y)[c], s) - x * s
+x: int64[n]; c: int64; s: int64|inc_subtensor(zeros_like(x)[c], s) - x * s|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - x * s
+x: float64[n, 3]; c: int64; s: float64|set_subtensor(zeros_like(x)[c], s) - x * s|scatter-scaled|set_subtensor(zeros_like(x)[c], s) - x * s
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x|scatter-scaled|inc_subtensor(zeros_like(x)[c], s) - x
 x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - exp(x)|scatter-into|inc_subtensor((-exp(x))[c], s)
 x: float64[n, 3]; c: int64; s: float64|exp(x) - inc_subtensor(zeros_like(x)[c], s)|scatter-into|inc_subtensor(exp(x)[c], -s)
 x: float64[n, 3]; c: int64; s: float64|exp(x) + inc_subtensor(zeros_like(x)[c], s)|scatter-into|inc_subtensor(exp(x)[c], s)
