@@ -9,9 +9,10 @@
  *   - A search looks for better orders of the steps around the worst one
  * (order_search.c).
  *
- * The best is taken if it needs less than the given order, however large the dims are
- * that aren't known. Effects keep their order, and so does what destroys or updates in
- * place with what reads the old value. */
+ * The best is taken if it needs less than the given order, where dims that aren't known
+ * are of a typical size, and no more where they are small or large. Effects keep their
+ * order, and so does what destroys or updates in place with what reads the old value.
+ */
 #include "vm/order.h"
 
 #include <stdlib.h>
@@ -42,7 +43,9 @@ typedef struct Finder {
     Arena *a;
     Sharing *h; /* of the order as given */
     OrderGraph *g;
-    uint32_t *maker; /* by cell; NONE: a leaf */
+    uint32_t *maker;       /* by cell; NONE: a leaf */
+    uint32_t *overwritten; /* by cell: the first reader in the list that has run before
+                            * no overwriting step so far */
     Pairs before;
 } Finder;
 
@@ -69,15 +72,20 @@ static void find_readers(Finder *f) {
     f->g->reads = lists_of(f->a, p->nins, &read);
 }
 
-/* What reads the storage of the cell runs before the step that overwrites it. */
+/* What reads the storage of the cell runs before the step that overwrites it; what has
+ * been seen runs before an earlier such step, which is among the readers. */
 static void add_overwriting(Finder *f, uint32_t step, uint32_t cell) {
-    EACH_ITEM(f->g->readers, f->h->cell[cell].root, reader)
-    if (*reader < step) add_before(f, step, *reader);
+    uint32_t root = f->h->cell[cell].root, *at = &f->overwritten[root];
+    const Lists *readers = &f->g->readers;
+    for (; *at < readers->first[root + 1] && readers->item[*at] < step; ++*at)
+        add_before(f, step, readers->item[*at]);
 }
 
 static void find_before(Finder *f) {
     const Plan *p = f->p;
     uint32_t effect = NONE;
+    f->overwritten =
+        arena_copy(f->a, f->g->readers.first, (size_t)p->ncell * sizeof(uint32_t));
     for (uint32_t i = 0; i < p->nins; i++) {
         const Ins *in = &p->ins[i];
         const Apply *apply = &p->g->apply[in->apply];
@@ -225,8 +233,9 @@ void order_live(const OrderGraph *g, const uint32_t *order, Live *live) {
         }
         live[i].most = now - taken;
         now -= unread;
-        EACH_ITEM(g->reads, order[i], b)
-        if (--left[*b] == 0 && !g->kept[*b]) now -= g->bytes[*b];
+        EACH_ITEM(g->reads, order[i], b) {
+            if (--left[*b] == 0 && !g->kept[*b]) now -= g->bytes[*b];
+        }
     }
     live[g->nstep] = (Live){now, now};
     mem_free(left);
@@ -285,9 +294,10 @@ static double more_bytes(const Walk *w, uint32_t step) {
                      (w->late ? w->left[*b] < readers_of(g, *b) : w->left[*b] > 0);
         if (lives) more += w->late ? -g->bytes[*b] : g->bytes[*b];
     }
-    EACH_ITEM(g->reads, step, b)
-    if (!g->kept[*b] && w->left[*b] == (w->late ? readers_of(g, *b) : 1))
-        more += w->late ? g->bytes[*b] : -g->bytes[*b];
+    EACH_ITEM(g->reads, step, b) {
+        if (!g->kept[*b] && w->left[*b] == (w->late ? readers_of(g, *b) : 1))
+            more += w->late ? g->bytes[*b] : -g->bytes[*b];
+    }
     return more;
 }
 

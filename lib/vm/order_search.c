@@ -60,8 +60,9 @@ static void window_open(Window *w, const uint32_t *rank, uint32_t lo) {
     w->seen = MAP(g->s);
     for (uint32_t i = 0; i < w->n; i++) {
         w->before[i] = 0;
-        EACH_ITEM(g->before, w->order[i], other)
-        if (rank[*other] >= lo) w->before[i] |= UINT64_C(1) << (rank[*other] - lo);
+        EACH_ITEM(g->before, w->order[i], other) {
+            if (rank[*other] >= lo) w->before[i] |= UINT64_C(1) << (rank[*other] - lo);
+        }
         EACH_ITEM(g->reads, w->order[i], b) add_block(w, *b, rank, lo);
         EACH_ITEM(g->makes, w->order[i], b) add_block(w, *b, rank, lo);
     }
