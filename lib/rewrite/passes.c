@@ -235,11 +235,10 @@ const Pass rewrite_passes[] = {
     {"scan-hoist", "scan", "Moves work that is the same in every step before the loop.",
      1.64, .graph = scan_hoist_pass, .ops = loops},
     {"scan-reuse", "scan",
-     "Lets a loop read the products and reductions that it would compute again from "
-     "the "
-     "states of an earlier loop, as a gradient's loop does: from results of that loop, "
-     "or further rows that it keeps, of up to 4 times the bytes of its states. Loops "
-     "with checkpoints keep nothing more.",
+     "Lets a loop, as that of a gradient, read products and reductions of an earlier "
+     "one instead of computing them again from its states: from its results, or from "
+     "further rows that it keeps, of up to 4 times the bytes of its states. Loops with "
+     "checkpoints keep nothing more.",
      1.645, .graph = scan_reuse_pass, .ops = loops},
     {"scan-rows-out", "scan",
      "Does products and elementwise work on rows of sequences for all steps at once.",
