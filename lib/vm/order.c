@@ -120,7 +120,11 @@ static double bytes_at(const Type *t, double dim) {
     return n;
 }
 
-enum { TYPICAL = 1000, CACHE_BYTES = 256 << 10 };
+enum {
+    TYPICAL = 1000,
+    CACHE_BYTES = 256 << 10,
+    MOST_STEPS = 100000 /* more would delay the first call: about a microsecond each */
+};
 static const double sizes_of_dims[] = {TYPICAL, 30, 30 * TYPICAL};
 enum { SIZES = sizeof sizes_of_dims / sizeof *sizes_of_dims };
 
@@ -134,15 +138,18 @@ static void find_blocks(Finder *f) {
     }
 }
 
+/* The first few inputs that result j may overwrite. */
 static void add_takes(Finder *f, uint32_t i, uint32_t j, Pairs *take) {
+    enum { INPUTS = 4, RESULTS = 16 };
     const Plan *p = f->p;
     const Ins *in = &p->ins[i];
-    uint32_t me = p->arg[in->arg + in->nin + j];
-    for (uint32_t k = 0; k < in->nin; k++) {
+    uint32_t me = p->arg[in->arg + in->nin + j], n = 0;
+    for (uint32_t k = 0; k < in->nin && n < INPUTS && j < RESULTS; k++) {
         uint32_t c = p->arg[in->arg + k];
         if (f->g->bytes[c] > 0 && alias_fits(p, f->h, i, j, k)) {
             vec_push(p->s, take, ((Pair){i, c}));
             vec_push(p->s, take, ((Pair){i, me}));
+            n++;
         }
     }
 }
@@ -427,10 +434,11 @@ static void take_order(Plan *p, Arena *a, const Sharing *given, const uint32_t *
     if (!better) p->ins = was;
 }
 
-static bool is_free(const Plan *p) {
+static bool may_be_ordered(const Plan *p) {
+    if (p->nins <= 2 || p->nins > MOST_STEPS || p->o.no_reuse) return false;
     for (uint32_t i = 0; i < p->nins; i++)
         if (ins_is_lazy(&p->ins[i]) || overlap_can_begin(p, &p->ins[i])) return false;
-    return p->nins > 2 && !p->o.no_reuse;
+    return true;
 }
 
 /* What all results together need that fit into a core's caches isn't worth an order. */
@@ -442,7 +450,7 @@ static bool fits_caches(const Plan *p) {
 }
 
 void order_memory(Plan *p) {
-    if (!is_free(p) || fits_caches(p)) return;
+    if (!may_be_ordered(p) || fits_caches(p)) return;
     Arena *a = arena_new(p->s);
     Sharing h = {0};
     alias_share(p, a, !p->o.no_inplace, &h);

@@ -10,8 +10,10 @@
 #include <string.h>
 
 enum {
-    WINDOW = 64,       /* steps: bits of a set */
-    MOST_STATES = 2000 /* of all windows of a plan together */
+    WINDOW = 64,         /* steps: bits of a set */
+    MOST_STATES = 2000,  /* of all windows of a plan together */
+    SET_UP = 16,         /* states that take as long as setting up a window does, */
+    STEPS_OF_STATE = 256 /* and one as long as finding what is alive at so many steps */
 };
 
 typedef struct State {
@@ -257,10 +259,11 @@ void order_search(const OrderGraph *g, uint32_t *order) {
         o.rank[order[i]] = i;
     memset(o.w.local, 0xff, g->nblock * sizeof *o.w.local);
     double bound = order_bound(g);
-    uint32_t at;
+    uint32_t at, each = SET_UP + g->nstep / STEPS_OF_STATE;
     do {
         order_live(g, order, o.live);
         at = worst_step(&o);
+        o.w.budget -= o.w.budget < each ? o.w.budget : each;
     } while (o.w.budget && o.live[at].most > bound && improve_around(&o, at));
     vec_free(&o.w.block);
     vec_free(&o.w.state);
