@@ -138,13 +138,15 @@ static void find_blocks(Finder *f) {
     }
 }
 
-/* The first few inputs that result j may overwrite. */
+/* The inputs that result j may overwrite, of the first few: a large group has one that
+ * dies for most of its results, which of them makes no difference. */
 static void add_takes(Finder *f, uint32_t i, uint32_t j, Pairs *take) {
-    enum { INPUTS = 4, RESULTS = 16 };
+    enum { LOOKS = 8, INPUTS = 4, RESULTS = 8 };
     const Plan *p = f->p;
     const Ins *in = &p->ins[i];
     uint32_t me = p->arg[in->arg + in->nin + j], n = 0;
-    for (uint32_t k = 0; k < in->nin && n < INPUTS && j < RESULTS; k++) {
+    if (j >= RESULTS) return;
+    for (uint32_t k = 0; k < in->nin && k < LOOKS && n < INPUTS; k++) {
         uint32_t c = p->arg[in->arg + k];
         if (f->g->bytes[c] > 0 && alias_fits(p, f->h, i, j, k)) {
             vec_push(p->s, take, ((Pair){i, c}));
