@@ -11,8 +11,8 @@
  *
  * The best is taken if it needs less than the given order, where dims that aren't known
  * are of a typical size, and no more where they are small or large. Effects keep their
- * order, and so does what destroys or updates in place with what reads the old value.
- */
+ * order, and so does what destroys or updates in place with what reads the old value,
+ * and with the effects before it. */
 #include "vm/order.h"
 
 #include <stdlib.h>
@@ -96,8 +96,10 @@ static void find_before(Finder *f) {
             const CellInfo *c = &f->h->cell[arg[in->nin + j]];
             int destroyed = ins_destroys(p, in, j);
             if (destroyed >= 0) add_overwriting(f, i, arg[destroyed]);
-            if (c->how == PLAN_INPLACE && f->h->store.p[c->store].cls == STORE_SHARED)
-                add_overwriting(f, i, c->of);
+            if (c->how != PLAN_INPLACE || f->h->store.p[c->store].cls != STORE_SHARED)
+                continue;
+            add_overwriting(f, i, c->of);
+            add_before(f, i, effect); /* an assertion that fails keeps the old value */
         }
         if (!op_has_effect(p->g, apply->op, apply->props)) continue;
         add_before(f, i, effect);

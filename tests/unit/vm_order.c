@@ -176,10 +176,10 @@ static void try_chains(Session *s) {
 }
 
 /* ---- what keeps its place ---- */
+enum { VARIABLES = 8 };
 /* New values, given after all that they are computed from, overwrite the old ones,
  * which other steps read before. */
-static void try_updates(Session *s) {
-    enum { VARIABLES = 8 };
+static Graph *graph_of_updates(Session *s, const char *last) {
     Str t = STR(s);
     str_puts(&t, "thunkline: 1\ninputs:\n  a: 'float64[200, 200]'\nshared:\n");
     for (int i = 0; i < VARIABLES; i++)
@@ -187,21 +187,51 @@ static void try_updates(Session *s) {
     str_puts(&t, "let: |\n  h0 = a\n");
     for (int i = 0; i < VARIABLES; i++)
         str_printf(&t, "  g%d = a @ h%d\n  h%d = h%d @ w%d\n", i, i, i + 1, i, i);
+    str_puts(&t, last);
     str_printf(&t, "outputs: {y: sum(h%d)}\nupdates:\n", VARIABLES);
     for (int i = 0; i < VARIABLES; i++)
         str_printf(&t, "  w%d: w%d - g%d\n", i, i, i);
-    Graph *g = read_text(s, &t);
+    return read_text(s, &t);
+}
+
+static bool overwrites_variable(const Graph *g, const PlanVar *v) {
+    bool does = false;
+    for (size_t u = 0; u < g->updates.n; u++)
+        does |= v->var == g->updates.p[u].value && v->how == PLAN_INPLACE &&
+                v->of == g->updates.p[u].shared;
+    return does;
+}
+
+static void try_updates(Session *s) {
+    Graph *g = graph_of_updates(s, "");
     if (!g) return;
     Plan *p = plan_new(g, &(PlanOptions){0});
     size_t over = 0;
     for (size_t i = 0; i < plan_vars(p); i++) {
         PlanVar v = plan_var(p, i);
-        for (size_t u = 0; u < g->updates.n; u++)
-            over += v.var == g->updates.p[u].value && v.how == PLAN_INPLACE &&
-                    v.of == g->updates.p[u].shared;
+        over += overwrites_variable(g, &v);
     }
     CHECK(over == VARIABLES, "%zu new values overwrite old ones", over);
     CHECK(least_bytes(g) <= 3 * 200 * 200 * 8, "%g", least_bytes(g));
+    plan_free(p);
+    graph_free(g);
+}
+
+/* What asserts runs before any variable changes. */
+static void try_assertion(Session *s) {
+    Graph *g = graph_of_updates(s, "  a1 = assert_op(sum(a), max(h8) < 9, msg='m')\n");
+    if (!g) return;
+    Plan *p = plan_new(g, &(PlanOptions){0});
+    size_t asserts = 0, over = 0;
+    for (size_t i = 0; i < plan_steps(p); i++)
+        if (plan_step(p, i).op->effect) asserts = i;
+    for (size_t i = 0; i < plan_vars(p); i++) {
+        PlanVar v = plan_var(p, i);
+        if (!overwrites_variable(g, &v)) continue;
+        over++;
+        CHECK(asserts > 0 && v.born > asserts);
+    }
+    CHECK(over == VARIABLES);
     plan_free(p);
     graph_free(g);
 }
@@ -263,6 +293,7 @@ int main(void) {
     try_small_graphs(s);
     try_chains(s);
     try_updates(s);
+    try_assertion(s);
     try_effects(s);
     try_given_order(s);
     session_free(s);
