@@ -429,6 +429,7 @@ static bool grewrite_run(Run *r) {
     const char *path;
     Values given;
     if (!run_operands(r, o->verify > 0, &path, &given)) return false;
+    if (!o->diff && !only_transforms(o)) rewrite_prepare(r->s);
     Graph *g = run_read(r, path);
     if (!g) return false;
     bool ok = graph_check(g);

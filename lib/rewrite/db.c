@@ -1,44 +1,13 @@
 /* The rewrite database: built-in rules, the user's rules and the C passes in one list
- * ordered by position, and the selection that a query makes from it. The headers of the
- * built-in rules are parsed once per session. */
+ * ordered by position, and the selection that a query makes from it. What the library
+ * brings is read and sorted once per session: in a pipe, while the graph is on its
+ * way. */
 #include "base/embedded.h"
 #include "os/file.h"
 #include "rewrite/rewrite_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the built-in rules ---- */
-
-typedef struct BuiltinRules {
-    Arena *arena;
-    RuleVec rules;
-    Vec(RewriteProfile) profile; /* of the last run */
-    Vec(RewriteEntry) list;
-} BuiltinRules;
-
-static void builtin_rules_free(void *p) {
-    BuiltinRules *h = p;
-    vec_free(&h->rules);
-    vec_free(&h->profile);
-    vec_free(&h->list);
-    arena_free(h->arena);
-    mem_free(h);
-}
-
-static BuiltinRules *builtin_rules(Session *s) {
-    BuiltinRules *h = session_slot(s, SLOT_RULES);
-    if (h) return h;
-    h = mem_zalloc(s, 1, sizeof *h);
-    h->arena = arena_new(s);
-    session_set_slot(s, SLOT_RULES, h, builtin_rules_free);
-    for (const EmbeddedText *t = rule_texts; t->file; t++) {
-        uint32_t source = source_add(s, t->file, t->text, strlen(t->text));
-        if (!rules_read(s, h->arena, source, &h->rules))
-            bug("%s can't be read: %s", t->file, diag_get(s, diag_count(s) - 1)->text);
-    }
-    return h;
-}
 
 /* ---- tags ---- */
 
@@ -65,29 +34,66 @@ static bool is_asked_by_all(const RewriteEntry *e, size_t n, const char *const *
     return true;
 }
 
-/* Lower-case mode names are tags too, so --list shows them. */
-static const char *add_mode_tags(Database *db, const char *tags, double position) {
-    static const char *const only_asked[] = {"fast", "unsafe"};
-    for (size_t i = 0; i < sizeof only_asked / sizeof *only_asked; i++)
-        if (rewrite_tags_have(tags, only_asked[i])) return tags;
-    bool clean = rewrite_tags_have(tags, "merge") ||
-                 rewrite_tags_have(tags, "expand") || rewrite_tags_have(tags, "fold") ||
-                 rewrite_tags_have(tags, "useless");
-    const char *modes = clean ? "fast_run fast_compile"
-                        : position > 1.5 || rewrite_tags_have(tags, "inline")
-                            ? "fast_run"
-                            : "fast_run stable";
-    return *tags ? arena_join(db->arena, tags, " ", modes) : modes;
+/* What the database asks of tags. */
+enum {
+    TAG_FAST = 1 << 0,
+    TAG_SEARCH = 1 << 1,
+    TAG_USER = 1 << 2,
+    TAG_FAST_RUN = 1 << 3,
+    TAG_FAST_COMPILE = 1 << 4,
+    TAG_STABLE = 1 << 5,
+    TAG_CLEAN = 1 << 6,
+    TAG_INLINE = 1 << 7,
+    TAG_ASKED = 1 << 8 /* no mode includes it */
+};
+
+static unsigned known_tag(const char *word, size_t n) {
+    static const struct {
+        const char *word;
+        unsigned is;
+    } known[] = {{"fast", TAG_FAST | TAG_ASKED}, {"unsafe", TAG_ASKED},
+                 {"search", TAG_SEARCH},         {"user", TAG_USER},
+                 {"fast_run", TAG_FAST_RUN},     {"fast_compile", TAG_FAST_COMPILE},
+                 {"stable", TAG_STABLE},         {"merge", TAG_CLEAN},
+                 {"expand", TAG_CLEAN},          {"fold", TAG_CLEAN},
+                 {"useless", TAG_CLEAN},         {"inline", TAG_INLINE}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].word[0] == word[0] && strncmp(known[i].word, word, n) == 0 &&
+            known[i].word[n] == '\0')
+            return known[i].is;
+    return 0;
 }
 
-static bool mode_includes(const RewriteEntry *e, const char *mode) {
-    if (strcmp(mode, "NONE") == 0) return false;
-    if (strcmp(mode, "FAST_COMPILE") == 0)
-        return rewrite_tags_have(e->tags, "fast_compile");
-    if (strcmp(mode, "STABILIZE") == 0)
-        return rewrite_tags_have(e->tags, "fast_compile") ||
-               rewrite_tags_have(e->tags, "stable");
-    return rewrite_tags_have(e->tags, "fast_run");
+static unsigned known_tags(const char *tags) {
+    unsigned all = 0;
+    while (*tags) {
+        size_t n = 0;
+        while (tags[n] && tags[n] != ' ')
+            n++;
+        all |= known_tag(tags, n);
+        tags += n + (tags[n] == ' ');
+    }
+    return all;
+}
+
+/* Lower-case mode names are tags too, so --list shows them. */
+static void add_mode_tags(Database *db, DatabaseEntry *e) {
+    e->tags = known_tags(e->pub.tags);
+    if (e->tags & TAG_ASKED) return;
+    bool once = e->pub.position > 1.5 || (e->tags & TAG_INLINE);
+    const char *modes = e->tags & TAG_CLEAN ? "fast_run fast_compile"
+                        : once              ? "fast_run"
+                                            : "fast_run stable";
+    e->tags |= known_tags(modes);
+    e->pub.tags = *e->pub.tags ? arena_join(db->arena, e->pub.tags, " ", modes) : modes;
+}
+
+static bool mode_includes(const DatabaseEntry *e, const char *mode) {
+    unsigned wanted = strcmp(mode, "NONE") == 0           ? 0
+                      : strcmp(mode, "FAST_COMPILE") == 0 ? TAG_FAST_COMPILE
+                      : strcmp(mode, "STABILIZE") == 0 ? TAG_FAST_COMPILE | TAG_STABLE
+                                                       : TAG_FAST_RUN;
+    return (e->tags & wanted) != 0;
 }
 
 /* ---- building the database ---- */
@@ -104,7 +110,7 @@ static bool add_database_entry(Database *db, DatabaseEntry e) {
     if (map_get(&db->by_name, e.name, &have))
         return fail_name_taken(db, &e.pub, &db->entry.p[have].pub);
     map_put(&db->by_name, e.name, db->entry.n);
-    e.pub.tags = add_mode_tags(db, e.pub.tags, e.pub.position);
+    add_mode_tags(db, &e);
     e.profile.name = e.pub.name;
     vec_push(db->s, &db->entry, e);
     return true;
@@ -159,18 +165,79 @@ static int compare_position(const void *a, const void *b) {
     return strcmp(x->pub.name, y->pub.name);
 }
 
-static bool fill_database(Database *db, const RewriteQuery *q) {
-    const BuiltinRules *h = builtin_rules(db->s);
-    db->by_name = MAP(db->s);
-    bool ok = add_builtin_passes(db);
+static void sort_entries(Database *db) {
+    if (db->entry.n)
+        qsort(db->entry.p, db->entry.n, sizeof *db->entry.p, compare_position);
+}
+
+/* ---- what the library brings ---- */
+
+typedef struct Builtin {
+    Arena *arena;
+    RuleVec rules;
+    Database all;                /* its entries, sorted, none selected */
+    Vec(RewriteProfile) profile; /* of the last run */
+    Vec(RewriteEntry) list;
+} Builtin;
+
+static void builtin_free(void *p) {
+    Builtin *h = p;
+    vec_free(&h->rules);
+    vec_free(&h->all.entry);
+    vec_free(&h->profile);
+    vec_free(&h->list);
+    arena_free(h->arena);
+    mem_free(h);
+}
+
+static void read_builtin(Session *s, Builtin *h) {
+    for (const EmbeddedText *t = rule_texts; t->file; t++) {
+        uint32_t source = source_add(s, t->file, t->text, strlen(t->text));
+        if (!rules_read(s, h->arena, source, &h->rules))
+            bug("%s can't be read: %s", t->file, diag_get(s, diag_count(s) - 1)->text);
+    }
+    h->all = (Database){.s = s, .arena = h->arena, .by_name = MAP(s)};
+    vec_reserve(s, &h->all.entry, rewrite_npasses + h->rules.n);
+    bool ok = add_builtin_passes(&h->all);
     for (size_t i = 0; ok && i < h->rules.n; i++)
-        ok = add_rule_entry(db, h->rules.p[i]);
+        ok = add_rule_entry(&h->all, h->rules.p[i]);
+    if (!ok) bug("%s", diag_get(s, diag_count(s) - 1)->text);
+    map_free(&h->all.by_name);
+    sort_entries(&h->all);
+}
+
+static Builtin *builtin(Session *s) {
+    Builtin *h = session_slot(s, SLOT_RULES);
+    if (h) return h;
+    h = mem_zalloc(s, 1, sizeof *h);
+    h->arena = arena_new(s);
+    session_set_slot(s, SLOT_RULES, h, builtin_free);
+    read_builtin(s, h);
+    return h;
+}
+
+void rewrite_prepare(Session *s) {
+    builtin(s);
+}
+
+static bool add_user_rules(Database *db, const RewriteQuery *q) {
+    bool ok = true;
+    db->by_name = MAP(db->s);
+    for (size_t i = 0; i < db->entry.n; i++)
+        map_put(&db->by_name, db->entry.p[i].name, i);
     for (size_t i = 0; ok && i < q->nrules; i++)
         ok = add_rule_file(db, q->rules[i]);
     map_free(&db->by_name);
-    if (ok && db->entry.n)
-        qsort(db->entry.p, db->entry.n, sizeof *db->entry.p, compare_position);
+    if (ok) sort_entries(db);
     return ok;
+}
+
+static bool fill_database(Database *db, const RewriteQuery *q) {
+    const Database *all = &builtin(db->s)->all;
+    vec_reserve(db->s, &db->entry, all->entry.n);
+    db->entry.n = all->entry.n;
+    memcpy(db->entry.p, all->entry.p, all->entry.n * sizeof *all->entry.p);
+    return !q->nrules || add_user_rules(db, q);
 }
 
 /* ---- the query ---- */
@@ -219,20 +286,19 @@ static bool check_words(Database *db, size_t n, const char *const *words) {
 static void select_entries(Database *db, const RewriteQuery *q, const char *mode) {
     for (size_t i = 0; i < db->entry.n; i++) {
         DatabaseEntry *e = &db->entry.p[i];
-        bool in = mode_includes(&e->pub, mode) ||
-                  rewrite_tags_have(e->pub.tags, "user") ||
+        bool in = mode_includes(e, mode) || (e->tags & TAG_USER) ||
                   is_asked_by_any(&e->pub, q->ninclude, q->include);
-        e->fast = rewrite_tags_have(e->pub.tags, "fast");
+        e->fast = e->tags & TAG_FAST;
         in = in && is_asked_by_all(&e->pub, q->nrequire, q->require) &&
              !is_asked_by_any(&e->pub, q->nexclude, q->exclude);
-        e->searched = in && rewrite_tags_have(e->pub.tags, "search");
+        e->searched = in && (e->tags & TAG_SEARCH);
         e->selected = in && !e->searched;
     }
 }
 
 bool database_compile(Database *db, Rule *rule) {
     bool user = rewrite_tags_have(rule->tags, "user");
-    return rule_compile(rule, user ? db->arena : builtin_rules(db->s)->arena, !user);
+    return rule_compile(rule, user ? db->arena : builtin(db->s)->arena, !user);
 }
 
 /* A search needs all of the library's rules, a run those whose ops it meets. */
@@ -240,7 +306,7 @@ static bool compile_selected(Database *db, bool search) {
     for (size_t i = 0; i < db->entry.n; i++) {
         DatabaseEntry *e = &db->entry.p[i];
         if (!(e->selected || (e->searched && search)) || !e->rule) continue;
-        if (!search && !rewrite_tags_have(e->rule->tags, "user")) continue;
+        if (!search && !(e->tags & TAG_USER)) continue;
         if (!database_compile(db, e->rule)) return false;
     }
     return true;
@@ -273,7 +339,7 @@ void database_free(Database *db) {
 }
 
 const RewriteProfile *database_profile(Database *db, size_t *n) {
-    BuiltinRules *h = builtin_rules(db->s);
+    Builtin *h = builtin(db->s);
     h->profile.n = 0;
     for (size_t i = 0; i < db->entry.n; i++) {
         RewriteProfile p = db->entry.p[i].profile;
@@ -290,7 +356,7 @@ bool rewrite_list(Session *s, const RewriteQuery *q, const RewriteEntry **entrie
     Database *db = mem_zalloc(s, 1, sizeof *db);
     db->s = s;
     db->arena = session_arena(s);
-    BuiltinRules *h = builtin_rules(s);
+    Builtin *h = builtin(s);
     h->list.n = 0;
     bool ok = check_mode(s, q->mode ? q->mode : "FAST_RUN") && fill_database(db, q);
     for (size_t i = 0; ok && i < db->entry.n; i++)

@@ -31,6 +31,9 @@ typedef struct RewriteQuery {
     const char *const *rules; /* the user's files */
     bool search;              /* the rules @search are needed too */
 } RewriteQuery;
+/* Reads the library's rules, which the first run does otherwise: for the time in which
+ * the graph isn't there yet. */
+void rewrite_prepare(Session *s);
 /* Every entry of the database and of the user's files, by position, then name. False:
  * diagnosed (a rule that can't be parsed, or an unknown name, with suggestions). */
 bool rewrite_list(Session *s, const RewriteQuery *q, const RewriteEntry **entries,

@@ -153,7 +153,8 @@ typedef struct DatabaseEntry {
     RewriteEntry pub;
     Rule *rule; /* or */
     const Pass *pass;
-    Sym name; /* recorded as the origin of the nodes that it builds */
+    Sym name;      /* recorded as the origin of the nodes that it builds */
+    unsigned tags; /* those of them that db.c knows, as bits */
     bool selected;
     bool searched;  /* @search: for equality saturation only, not for sweeps */
     bool fast;      /* @fast: changes results at inf, nan */
