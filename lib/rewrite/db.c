@@ -117,12 +117,9 @@ static bool add_database_entry(Database *db, DatabaseEntry e) {
 }
 
 static bool add_rule_entry(Database *db, Rule *r) {
-    DatabaseEntry e = {.pub = {.name = r->name,
-                               .tags = r->tags,
-                               .position = r->position,
-                               .text = r->text,
-                               .at = r->at},
-                       .rule = r};
+    DatabaseEntry e = {
+        .pub = {.name = r->name, .tags = r->tags, .position = r->position, .at = r->at},
+        .rule = r};
     return add_database_entry(db, e);
 }
 
@@ -359,8 +356,11 @@ bool rewrite_list(Session *s, const RewriteQuery *q, const RewriteEntry **entrie
     Builtin *h = builtin(s);
     h->list.n = 0;
     bool ok = check_mode(s, q->mode ? q->mode : "FAST_RUN") && fill_database(db, q);
-    for (size_t i = 0; ok && i < db->entry.n; i++)
-        vec_push(s, &h->list, db->entry.p[i].pub);
+    for (size_t i = 0; ok && i < db->entry.n; i++) {
+        RewriteEntry e = db->entry.p[i].pub;
+        if (db->entry.p[i].rule) e.text = rule_text(db->entry.p[i].rule);
+        vec_push(s, &h->list, e);
+    }
     *entries = h->list.p;
     *n = h->list.n;
     vec_free(&db->entry);

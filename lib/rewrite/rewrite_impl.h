@@ -51,7 +51,7 @@ enum { PART_MAX = 8 }; /* guards per rule that ask about a part of its lhs */
 struct Rule {
     Session *s;
     const char *name, *tags; /* tags: separated by spaces */
-    const char *text;        /* "lhs => rhs when ..." on one line */
+    const char *text;        /* see rule_text; NULL: not asked for yet */
     double position;
     Span at, lhs_at, rhs_at, guard_at;
     /* compiled on first use */
@@ -67,9 +67,10 @@ struct Rule {
     bool in_rhs[HOLE_MAX];
     bool const_hole[HOLE_MAX]; /* a guard requires const() of it */
     bool shape_unsafe;
-    bool both;       /* lhs <=> rhs */
-    Rule *reverse;   /* of such a rule, once it is compiled: from right to left */
-    unsigned weight; /* nodes of lhs: rules with more are tried first */
+    bool counts_uses; /* a guard asks about clients */
+    bool both;        /* lhs <=> rhs */
+    Rule *reverse;    /* of such a rule, once it is compiled: from right to left */
+    unsigned weight;  /* nodes of lhs: rules with more are tried first */
 };
 
 /* The bindings of the holes. */
@@ -183,9 +184,9 @@ bool rules_read(Session *s, Arena *a, uint32_t source, RuleVec *out);
 /* Compiles lhs, rhs and guards. False: diagnosed. `lenient`: an unknown op marks the
  * rule as broken instead. */
 bool rule_compile(Rule *r, Arena *a, bool lenient);
-/* Of a rule that needn't be compiled: does a guard ask about clients? Calls `see` with
- * each op that the left side names as a function; false as soon as it says so. */
-bool rule_counts_uses(const Rule *r);
+const char *rule_text(Rule *r); /* "lhs => rhs when ..." on one line */
+/* Of a rule that needn't be compiled: calls `see` with each op that the left side names
+ * as a function; false as soon as it says so. */
 bool rule_names_ops(const Rule *r, bool (*see)(const void *ctx, const Op *op),
                     const void *ctx);
 const Pat *pattern_compile(Rule *r, Arena *a, const Ast *e, bool rhs);

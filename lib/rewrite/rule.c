@@ -10,10 +10,13 @@
 static inline bool is_blank(char ch) {
     return ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n';
 }
-/* 1 for an opening bracket, -1 for a closing one. */
+/* 1 for an opening bracket, -1 for a closing one, MARK for what else a search for the
+ * end of a part looks at, 0 for most. */
+enum { MARK = 2 };
 static inline int bracket_step(char ch) {
     static const signed char step[256] = {
-        ['('] = 1, ['['] = 1, ['{'] = 1, [')'] = -1, [']'] = -1, ['}'] = -1};
+        ['('] = 1,  ['['] = 1,    ['{'] = 1,     [')'] = -1,   [']'] = -1,
+        ['}'] = -1, ['#'] = MARK, ['\n'] = MARK, ['"'] = MARK, ['\''] = MARK};
     return step[(unsigned char)ch];
 }
 
@@ -43,15 +46,17 @@ static uint32_t find_outside(const RuleCut *c, const char *word) {
     char quote = 0;
     for (uint32_t i = c->p; i < c->end; i++) {
         char ch = c->text[i];
-        if (quote) {
-            if (ch == quote) quote = 0;
-            continue;
-        }
-        if (depth == 0 && ch == *word && i + n <= c->end &&
-            memcmp(c->text + i, word, n) == 0)
+        if (ch == word[0] && (n < 2 || c->text[i + 1] == word[1]) && !quote &&
+            depth == 0 && i + n <= c->end && memcmp(c->text + i, word, n) == 0)
             return i;
-        if (ch == '\'' || ch == '"') quote = ch;
-        depth += bracket_step(ch);
+        int step = bracket_step(ch);
+        if (step == 0) continue;
+        if (quote)
+            quote = ch == quote ? 0 : quote;
+        else if (step != MARK)
+            depth += step;
+        else if (ch == '\'' || ch == '"')
+            quote = ch;
     }
     return c->end;
 }
@@ -59,7 +64,7 @@ static uint32_t find_outside(const RuleCut *c, const char *word) {
 /* ---- the header ---- */
 
 static Span next_header_word(RuleCut *c) {
-    while (c->p < c->end && strchr(" \t", c->text[c->p]))
+    while (c->p < c->end && (c->text[c->p] == ' ' || c->text[c->p] == '\t'))
         c->p++;
     uint32_t begin = c->p;
     if (c->p < c->end && c->text[c->p] == '@') c->p++;
@@ -74,20 +79,22 @@ static double default_position(const char *tags) {
         double position;
     } stage[] = {{"useless", 0.6},     {"canonicalize", 1}, {"stabilize", 1.5},
                  {"algebra", ALGEBRA}, {"specialize", 2},   {"fusion", 49}};
-    for (size_t i = 0; i < sizeof stage / sizeof *stage; i++) {
-        const char *at = strstr(tags, stage[i].tag);
-        size_t n = strlen(stage[i].tag);
-        if (at && (at == tags || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0))
-            return stage[i].position;
+    size_t first = sizeof stage / sizeof *stage, n;
+    for (const char *word = tags; *word; word += n + (word[n] == ' ')) {
+        n = strcspn(word, " ");
+        for (size_t i = 0; i < first; i++)
+            if (stage[i].tag[0] == word[0] && strncmp(stage[i].tag, word, n) == 0 &&
+                stage[i].tag[n] == '\0')
+                first = i;
     }
-    return 1;
+    return first < sizeof stage / sizeof *stage ? stage[first].position : 1;
 }
 
-static bool read_header_word(Rule *r, Str *tags, const char *p, size_t n, Span at) {
+static bool read_header_word(Rule *r, Arena *a, const char *p, size_t n, Span at) {
     double v;
     if (*p == '@' && n > 1) {
-        if (tags->n) str_putc(tags, ' ');
-        str_add(tags, p + 1, n - 1);
+        const char *tag = arena_str(a, p + 1, n - 1);
+        r->tags = *r->tags ? arena_join(a, r->tags, " ", tag) : tag;
         return true;
     }
     if (num_read_float(p, n, FLOAT64, &v) != n)
@@ -99,18 +106,16 @@ static bool read_header_word(Rule *r, Str *tags, const char *p, size_t n, Span a
 }
 
 static bool read_rule_header(Rule *r, Arena *a, RuleCut *c) {
-    Str tags = STR(r->s);
     Span w = next_header_word(c);
     if (w.begin == w.end || c->text[w.begin] == '@')
         return fail(r->s, cut_span(c, w.begin, c->end), E_REWRITE,
                     "a rule begins with its name: `name @tag: lhs => rhs`");
     r->name = arena_str(a, c->text + w.begin, w.end - w.begin);
+    r->tags = "";
     r->position = -1;
     bool ok = true;
     for (w = next_header_word(c); ok && w.begin < w.end; w = next_header_word(c))
-        ok = read_header_word(r, &tags, c->text + w.begin, w.end - w.begin, w);
-    r->tags = arena_str(a, str_text(&tags), tags.n);
-    str_free(&tags);
+        ok = read_header_word(r, a, c->text + w.begin, w.end - w.begin, w);
     if (ok && (c->p == c->end || c->text[c->p] != ':'))
         return fail(r->s, cut_span(c, c->p, c->end), E_REWRITE,
                     "expected `:` after the name and tags of rule %s", r->name);
@@ -140,8 +145,15 @@ static bool read_rule_sides(Rule *r, RuleCut *c) {
     return true;
 }
 
-/* The rule's text on one line, without comments. */
-static const char *rule_on_one_line(Arena *a, const char *p, size_t n) {
+static bool guards_name(const Rule *r, const char *text, const char *guard) {
+    size_t n = strlen(guard);
+    for (uint32_t i = r->guard_at.begin; i + n <= r->guard_at.end; i++)
+        if (text[i] == *guard && memcmp(text + i, guard, n) == 0) return true;
+    return false;
+}
+
+/* The text on one line, without comments. */
+static const char *put_on_one_line(Arena *a, const char *p, size_t n) {
     char *text = arena_alloc(a, n + 1), *to = text;
     for (size_t i = 0; i < n; i++) {
         bool blank = is_blank(p[i]);
@@ -166,32 +178,46 @@ static Rule *read_rule(Session *s, Arena *a, Span at) {
     r->s = s;
     r->at = cut_span(&c, at.begin, at.end);
     if (!read_rule_header(r, a, &c)) return NULL;
-    uint32_t body = c.p + 1;
     if (!read_rule_sides(r, &c)) return NULL;
-    Span text = cut_span(&c, body, at.end);
-    r->text = rule_on_one_line(a, src->text + text.begin, text.end - text.begin);
+    r->counts_uses = guards_name(r, src->text, "single_use") ||
+                     guards_name(r, src->text, "accumulates");
     return r;
+}
+
+const char *rule_text(Rule *r) {
+    const char *all = source_get(r->s, r->at.source)->text;
+    uint32_t begin = r->lhs_at.begin;
+    if (!r->text)
+        r->text = put_on_one_line(session_arena(r->s), all + begin, r->at.end - begin);
+    return r->text;
+}
+
+/* Just after the last character of [begin, end) that isn't blank; `none` if all are. */
+static size_t text_end(const char *text, size_t begin, size_t end, size_t none) {
+    while (end > begin && is_blank(text[end - 1]))
+        end--;
+    return end > begin ? end : none;
 }
 
 /* The end of the logical line that begins at p: open brackets, or `=>`, `when` or an
  * operator at the end of a line, continue it. */
 static size_t logical_line_end(const char *text, size_t p, size_t n) {
     int depth = 0;
-    size_t last = p; /* just after the last character that is neither blank nor
-                      * comment */
+    size_t begin = p, last = p; /* begin: after the last comment; last: just after the
+                                 * last character that is neither blank nor comment */
     for (; p < n; p++) {
-        char ch = text[p];
-        if (ch == '#')
-            while (p + 1 < n && text[p + 1] != '\n')
-                p++;
-        else if (ch == '\n' && depth <= 0)
-            return last;
-        else if (!is_blank(ch))
-            last = p + 1;
-        if (ch == '#') continue;
-        depth += bracket_step(ch);
+        int step = bracket_step(text[p]);
+        if (step != MARK) {
+            depth += step;
+        } else if (text[p] == '#') {
+            last = text_end(text, begin, p, last);
+            p += strcspn(text + p, "\n") - 1;
+            begin = p + 1;
+        } else if (text[p] == '\n' && depth <= 0) {
+            break;
+        }
     }
-    return last;
+    return text_end(text, begin, p, last);
 }
 
 bool rules_read(Session *s, Arena *a, uint32_t source, RuleVec *out) {
@@ -334,7 +360,6 @@ static bool compile_reverse(Rule *r, Arena *a) {
     *back = (Rule){.s = r->s,
                    .name = r->name,
                    .tags = r->tags,
-                   .text = r->text,
                    .position = r->position,
                    .at = r->at,
                    .lhs_at = r->rhs_at,
@@ -367,10 +392,6 @@ const Rule *rule_parse(Session *s, Span text) {
 }
 
 /* ---- before a rule is compiled ---- */
-
-bool rule_counts_uses(const Rule *r) {
-    return strstr(r->text, "single_use") || strstr(r->text, "accumulates");
-}
 
 static bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

@@ -144,14 +144,13 @@ static void sort_in(const Rewriter *r, Bucket *b) {
 /* Specific rules precede general ones; passes, added first, precede all rules. */
 static void add_rule(Rewriter *r, const DatabaseEntry *e, uint16_t entry) {
     const Rule *rule = e->rule;
-    bool uses = rule_counts_uses(rule);
-    r->uses_matter |= uses;
+    r->uses_matter |= rule->counts_uses;
     if (!rule->compiled && !(r->why || rule_names_ops(rule, has_op, r))) return;
     if (!database_compile(r->db, e->rule)) r->failed = true;
     if (r->failed || rule->broken) return;
     uint16_t op = number_of_op(r, rule->lhs->op);
     if (op == NO_OP || !(r->why || has_ops_of_pattern(r, rule->lhs))) return;
-    TryLevel most = level_of(e, uses);
+    TryLevel most = level_of(e, rule->counts_uses);
     add_try(r, op, try_of_rule(rule, entry), most);
     for (unsigned level = 0; level <= most; level++)
         sort_in(r, &r->tries.p[op].level[level]);

@@ -174,7 +174,7 @@ void why_report(const Why *w, const Database *db) {
     Str *out = w->asked->report;
     const RewriteEntry *e = &db->entry.p[w->entry].pub;
     const char *name = sym_text(w->s, w->asked->at);
-    str_printf(out, "%s: %s\n", e->name, e->text);
+    str_printf(out, "%s: %s\n", e->name, rule_text(db->entry.p[w->entry].rule));
     if (!w->selected) str_puts(out, "it isn't selected, by name or tag\n");
     if (w->rule->broken)
         str_puts(out, "it names an op that there isn't\n");
