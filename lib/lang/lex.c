@@ -319,12 +319,15 @@ Lexer lex_begin(Session *s, Arena *a, Span text) {
     const Source *src = source_get(s, text.source);
     if (!src || text.end > src->len || text.begin > text.end)
         bug("a span outside its source");
-    return (Lexer){.s = s,
-                   .a = a,
-                   .source = text.source,
-                   .base = src->text,
-                   .p = src->text + text.begin,
-                   .end = src->text + text.end};
+    Lexer l = {.s = s,
+               .a = a,
+               .source = text.source,
+               .base = src->text,
+               .p = src->text + text.begin,
+               .end = src->text + text.end};
+    size_t n = text.end - text.begin;
+    vec_reserve(s, &l.toks, n < 128 ? n / 2 + 2 : 64); /* most texts have fewer */
+    return l;
 }
 
 /* Reads one more token. False: it was the last. */

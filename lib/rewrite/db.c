@@ -170,7 +170,7 @@ static void sort_entries(Database *db) {
 /* ---- what the library brings ---- */
 
 typedef struct Builtin {
-    Arena *arena;
+    Arena *arena, *scratch; /* scratch: while a rule is compiled */
     RuleVec rules;
     Database all;                /* its entries, sorted, none selected */
     Vec(RewriteProfile) profile; /* of the last run */
@@ -184,6 +184,7 @@ static void builtin_free(void *p) {
     vec_free(&h->profile);
     vec_free(&h->list);
     arena_free(h->arena);
+    arena_free(h->scratch);
     mem_free(h);
 }
 
@@ -208,6 +209,7 @@ static Builtin *builtin(Session *s) {
     if (h) return h;
     h = mem_zalloc(s, 1, sizeof *h);
     h->arena = arena_new(s);
+    h->scratch = arena_new(s);
     session_set_slot(s, SLOT_RULES, h, builtin_free);
     read_builtin(s, h);
     return h;
@@ -293,9 +295,22 @@ static void select_entries(Database *db, const RewriteQuery *q, const char *mode
     }
 }
 
-bool database_compile(Database *db, Rule *rule) {
+static bool compile_rule(Database *db, Rule *rule, RuleCompileFn *compile) {
+    Builtin *h = builtin(db->s);
     bool user = rewrite_tags_have(rule->tags, "user");
-    return rule_compile(rule, user ? db->arena : builtin(db->s)->arena, !user);
+    return compile(rule, &(RuleArenas){user ? db->arena : h->arena, h->scratch}, !user);
+}
+
+bool database_compile_left(Database *db, Rule *rule) {
+    return rule->lhs || compile_rule(db, rule, rule_compile_left);
+}
+
+bool database_compile_when(Database *db, Rule *rule) {
+    return rule->guard || compile_rule(db, rule, rule_compile_when);
+}
+
+bool database_compile(Database *db, Rule *rule) {
+    return rule->compiled || compile_rule(db, rule, rule_compile);
 }
 
 /* A search needs all of the library's rules, a run those whose ops it meets. */

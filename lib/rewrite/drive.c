@@ -331,12 +331,20 @@ static bool fire_entry(Rewriter *r, ApplyId a, size_t i, const Match *m, Var v) 
     return hit;
 }
 
+/* The right side is compiled when the left one matches for the first time. */
+static bool rule_applies(Rewriter *r, ApplyId a, Rule *rule, Match *m, Var *v) {
+    *v = output_of_rule(r, a, rule);
+    if (*v == VAR_NONE || !rule_match(r, rule, *v, m)) return false;
+    if (!database_compile(r->db, rule)) r->failed = true;
+    return !r->failed && !rule->broken;
+}
+
 static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
     DatabaseEntry *e = &r->db->entry.p[i];
     double start = r->o->profile ? clock_seconds() : 0;
     Match m;
-    Var v = e->rule ? output_of_rule(r, a, e->rule) : VAR_NONE;
-    bool may = !e->rule || (v != VAR_NONE && rule_match(r, e->rule, v, &m));
+    Var v = VAR_NONE;
+    bool may = !e->rule || rule_applies(r, a, e->rule, &m, &v);
     bool hit = may && fire_entry(r, a, i, &m, v);
     if (r->o->profile) e->profile.seconds += clock_seconds() - start;
     return hit;

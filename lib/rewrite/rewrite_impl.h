@@ -54,7 +54,7 @@ struct Rule {
     const char *text;        /* see rule_text; NULL: not asked for yet */
     double position;
     Span at, lhs_at, rhs_at, guard_at;
-    /* compiled on first use */
+    /* compiled on first use, the right side when the left one matches */
     bool compiled, broken; /* broken: names an op that this build lacks */
     const Pat *lhs, *rhs;
     size_t nguard;
@@ -173,6 +173,8 @@ typedef struct Database {
 Database *database_open(Session *s, const RewriteQuery *q);
 void database_free(Database *db);
 /* Of an entry: those of the library are compiled when a graph has their ops. */
+bool database_compile_left(Database *db, Rule *rule);
+bool database_compile_when(Database *db, Rule *rule);
 bool database_compile(Database *db, Rule *rule);
 /* The selected entries by position; session memory of the last call. */
 const RewriteProfile *database_profile(Database *db, size_t *n);
@@ -181,9 +183,14 @@ bool rewrite_tags_have(const char *tags, const char *tag);
 /* Parses the headers of all rules in a text. */
 typedef Vec(Rule *) RuleVec;
 bool rules_read(Session *s, Arena *a, uint32_t source, RuleVec *out);
-/* Compiles lhs, rhs and guards. False: diagnosed. `lenient`: an unknown op marks the
- * rule as broken instead. */
-bool rule_compile(Rule *r, Arena *a, bool lenient);
+/* Compiles the left side, which says whether a graph has the rule's ops; the guards,
+ * too, with which it can be matched; or all of it. False: diagnosed. `lenient`: an
+ * unknown op marks the rule as broken instead. */
+typedef struct RuleArenas {
+    Arena *keep, *scratch; /* scratch: emptied */
+} RuleArenas;
+typedef bool RuleCompileFn(Rule *r, const RuleArenas *m, bool lenient);
+RuleCompileFn rule_compile_left, rule_compile_when, rule_compile;
 const char *rule_text(Rule *r); /* "lhs => rhs when ..." on one line */
 /* Of a rule that needn't be compiled: calls `see` with each op that the left side names
  * as a function; false as soon as it says so. */

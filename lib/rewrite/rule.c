@@ -262,8 +262,8 @@ static const Pat *find_pattern_part(const Pat *all, const Pat *p) {
     return part;
 }
 
-static bool read_guard_arg(Rule *r, Arena *a, Guard *g, const Ast *e) {
-    const Pat *p = pattern_compile(r, a, e, true);
+static bool read_guard_arg(Rule *r, const RuleArenas *m, Guard *g, const Ast *e) {
+    const Pat *p = pattern_compile(r, m->keep, e, true);
     if (!p) return false;
     if (p->kind != PAT_HOLE) {
         p = g->narg == 0 && r->nguard < PART_MAX ? find_pattern_part(r->lhs, p) : NULL;
@@ -277,51 +277,109 @@ static bool read_guard_arg(Rule *r, Arena *a, Guard *g, const Ast *e) {
     return true;
 }
 
-static bool read_guard(Rule *r, Arena *a, Span at, Guard *g) {
-    const Ast *e = ast_parse(r->s, a, at);
+static bool fail_no_guard(const Rule *r, const Ast *e) {
+    const char *names[64];
+    size_t n = 0;
+    while (n < 64 && (names[n] = guard_name(n)))
+        n++;
+    const char *near = str_nearest(r->s, sym_text(r->s, e->sym), names, n);
+    return fail(r->s, e->at, E_REWRITE, "there is no guard %s%s%s%s",
+                sym_text(r->s, e->sym), near ? "; did you mean " : "", near ? near : "",
+                near ? "?" : "");
+}
+
+static bool read_guard(Rule *r, const RuleArenas *m, Span at, Guard *g) {
+    const Ast *e = ast_parse(r->s, m->scratch, at);
     if (!e) return false;
     if (e->kind != AST_CALL)
         return fail(r->s, at, E_REWRITE, "a guard must be a call such as const(x)");
     *g = (Guard){.test = guard_find(r->s, e->sym), .at = at};
-    if (g->test < 0) {
-        const char *names[64];
-        size_t n = 0;
-        while (n < 64 && (names[n] = guard_name(n)))
-            n++;
-        const char *near = str_nearest(r->s, sym_text(r->s, e->sym), names, n);
-        fail(r->s, e->at, E_REWRITE, "there is no guard %s%s%s%s",
-             sym_text(r->s, e->sym), near ? "; did you mean " : "", near ? near : "",
-             near ? "?" : "");
-        return false;
-    }
+    if (g->test < 0) return fail_no_guard(r, e);
     if (e->nkid != guard_arity(g->test))
         return fail(r->s, e->at, E_REWRITE, "the guard %s takes %zu name%s",
                     sym_text(r->s, e->sym), guard_arity(g->test),
                     guard_arity(g->test) == 1 ? "" : "s");
     for (size_t i = 0; i < e->nkid; i++)
-        if (!read_guard_arg(r, a, g, e->kid[i])) return false;
+        if (!read_guard_arg(r, m, g, e->kid[i])) return false;
     return true;
 }
 
-static bool read_guards(Rule *r, Arena *a) {
+/* What a name of the pattern stands for; NULL: it isn't one, but perhaps a parameter.
+ */
+static const Pat *plain_hole(const Rule *r, Arena *keep, Span at) {
+    const char *text = source_get(r->s, at.source)->text + at.begin;
+    Sym name = sym_find(r->s, text, at.end - at.begin);
+    for (size_t i = 0; name && i < r->nhole; i++) {
+        if (r->hole[i] != name || r->prop_hole[i] || r->rest_hole[i]) continue;
+        Pat *p = NEW(keep, Pat);
+        *p = (Pat){.kind = PAT_HOLE, .at = at, .hole = (uint16_t)i, .rest = -1};
+        return p;
+    }
+    return NULL;
+}
+
+/* The part of p that is written with this text; NULL: none. */
+static const Pat *find_written_part(const Pat *p, const char *text, Span at) {
+    const Pat *part = NULL;
+    uint32_t n = at.end - at.begin;
+    if (p->kind != PAT_APPLY) return NULL;
+    if (!p->picks && p->at.end - p->at.begin == n &&
+        memcmp(text + p->at.begin, text + at.begin, n) == 0)
+        return p;
+    for (size_t i = 0; i < p->nin && !part; i++)
+        part = find_written_part(p->in[i], text, at);
+    return part;
+}
+
+/* Most guards are a word and one or two names, or a part as it is written on the left:
+ * no parser is needed. False: this one isn't, or not as it should be. */
+static bool read_plain_guard(const Rule *r, Arena *keep, Span at, Guard *g) {
+    RuleCut c = {r->s, source_get(r->s, at.source)->text, at.source, at.begin, at.end};
+    while (c.p < at.end && ascii_is_word(c.text[c.p]))
+        c.p++;
+    Sym word = sym_find(r->s, c.text + at.begin, c.p - at.begin);
+    *g = (Guard){.test = word ? guard_find(r->s, word) : -1, .at = at};
+    if (g->test < 0 || c.p == at.end || c.text[c.p++] != '(' || c.text[--c.end] != ')')
+        return false;
+    for (size_t n = guard_arity(g->test); g->narg < n; c.p++) {
+        uint32_t comma = g->narg + 1 < n ? find_outside(&c, ",") : c.end;
+        Span one = cut_span(&c, c.p, comma);
+        const Pat *p = plain_hole(r, keep, one);
+        if (!p && g->narg == 0 && r->nguard < PART_MAX) {
+            p = find_written_part(r->lhs, c.text, one);
+            if (p) p = find_pattern_part(r->lhs, p);
+            g->part = true;
+        }
+        if (!p) return false;
+        g->arg[g->narg++] = p;
+        c.p = comma;
+    }
+    return true;
+}
+
+static void note_const_hole(Rule *r, const Guard *g) {
+    if (g->arg[0]->kind == PAT_HOLE &&
+        strcmp(guard_name((size_t)g->test), "const") == 0)
+        r->const_hole[g->arg[0]->hole] = true;
+}
+
+static bool read_guards(Rule *r, const RuleArenas *m) {
     RuleCut c = {r->s, source_get(r->s, r->at.source)->text, r->guard_at.source,
                  r->guard_at.begin, r->guard_at.end};
-    Guard *g = NULL;
-    while (c.p < c.end) {
-        uint32_t comma = find_outside(&c, ",");
-        Guard *more = NEW_N(a, r->nguard + 1, Guard);
-        for (size_t i = 0; i < r->nguard; i++)
-            more[i] = g[i];
-        g = more;
-        if (!read_guard(r, a, cut_span(&c, c.p, comma), &g[r->nguard])) return false;
-        r->nguard++;
-        c.p = comma + 1;
+    size_t most = c.p < c.end;
+    for (uint32_t i = c.p; i < c.end; i++)
+        most += c.text[i] == ',';
+    Guard *g = NEW_N(m->keep, most, Guard);
+    r->nguard = 0;
+    for (uint32_t comma; c.p < c.end; c.p = comma + 1) {
+        comma = find_outside(&c, ",");
+        Span at = cut_span(&c, c.p, comma);
+        if (!read_plain_guard(r, m->keep, at, &g[r->nguard]) &&
+            !read_guard(r, m, at, &g[r->nguard]))
+            return false;
+        note_const_hole(r, &g[r->nguard++]);
     }
-    r->guard = g;
-    for (size_t i = 0; i < r->nguard; i++)
-        if (strcmp(guard_name((size_t)g[i].test), "const") == 0 &&
-            g[i].arg[0]->kind == PAT_HOLE)
-            r->const_hole[g[i].arg[0]->hole] = true;
+    r->guard = g; /* not NULL, even of none */
     return true;
 }
 
@@ -341,22 +399,38 @@ static void note_rhs(Rule *r, const Pat *p) {
         note_rhs(r, p->in[i]);
 }
 
-static bool compile_sides(Rule *r, Arena *a) {
-    const Ast *lhs = ast_parse(r->s, a, r->lhs_at);
-    if (!lhs || !(r->lhs = pattern_compile(r, a, lhs, false))) return false;
-    if (r->lhs->kind != PAT_APPLY)
+/* `ok` as it is now: a rule of the library may name an op that this build lacks. */
+static bool end_compiling(Rule *r, bool ok, size_t mark, bool lenient) {
+    if (!ok && lenient && diag_count(r->s) > mark &&
+        diag_get(r->s, diag_count(r->s) - 1)->code == E_NAME) {
+        diag_rewind(r->s, mark);
+        r->broken = ok = true;
+    }
+    return ok || note(r->s, r->at, "in rule %s", r->name);
+}
+
+static bool compile_left(Rule *r, const RuleArenas *m) {
+    const Ast *lhs = ast_parse(r->s, m->scratch, r->lhs_at);
+    const Pat *p = lhs ? pattern_compile(r, m->keep, lhs, false) : NULL;
+    if (!p) return false;
+    if (p->kind != PAT_APPLY)
         return fail(r->s, r->lhs_at, E_REWRITE,
                     "the left side of rule %s must be an operation", r->name);
-    const Ast *rhs = ast_parse(r->s, a, r->rhs_at);
-    if (!rhs || !(r->rhs = pattern_compile(r, a, rhs, true))) return false;
+    r->lhs = p;
+    r->weight = pattern_weight(p);
+    return true;
+}
+
+static bool compile_right(Rule *r, const RuleArenas *m) {
+    const Ast *rhs = ast_parse(r->s, m->scratch, r->rhs_at);
+    if (!rhs || !(r->rhs = pattern_compile(r, m->keep, rhs, true))) return false;
     note_rhs(r, r->rhs);
-    r->weight = pattern_weight(r->lhs);
-    return read_guards(r, a);
+    return true;
 }
 
 /* A rule for both directions is two rules of one name. */
-static bool compile_reverse(Rule *r, Arena *a) {
-    Rule *back = NEW(a, Rule);
+static bool compile_reverse(Rule *r, const RuleArenas *m) {
+    Rule *back = NEW(m->keep, Rule);
     *back = (Rule){.s = r->s,
                    .name = r->name,
                    .tags = r->tags,
@@ -368,27 +442,45 @@ static bool compile_reverse(Rule *r, Arena *a) {
                    .shape_unsafe = r->shape_unsafe,
                    .compiled = true};
     r->reverse = back;
-    return compile_sides(back, a);
+    return compile_left(back, m) && compile_right(back, m) && read_guards(back, m);
 }
 
-bool rule_compile(Rule *r, Arena *a, bool lenient) {
-    if (r->compiled) return true;
+bool rule_compile_left(Rule *r, const RuleArenas *m, bool lenient) {
+    if (r->lhs || r->broken) return true;
     size_t mark = diag_count(r->s);
-    bool ok = compile_sides(r, a);
-    if (!ok && lenient && diag_count(r->s) > mark &&
-        diag_get(r->s, diag_count(r->s) - 1)->code == E_NAME) {
-        diag_rewind(r->s, mark);
-        r->broken = ok = true;
-    }
-    if (ok && r->both && !r->broken) ok = compile_reverse(r, a);
-    if (!ok) return note(r->s, r->at, "in rule %s", r->name);
-    r->compiled = true;
-    return true;
+    bool ok = compile_left(r, m);
+    arena_reset(m->scratch);
+    return end_compiling(r, ok, mark, lenient);
+}
+
+bool rule_compile_when(Rule *r, const RuleArenas *m, bool lenient) {
+    if (!rule_compile_left(r, m, lenient)) return false;
+    if (r->guard || r->broken) return true;
+    size_t mark = diag_count(r->s);
+    bool ok = read_guards(r, m);
+    arena_reset(m->scratch);
+    return end_compiling(r, ok, mark, lenient);
+}
+
+bool rule_compile(Rule *r, const RuleArenas *m, bool lenient) {
+    if (r->compiled) return true;
+    if (!rule_compile_left(r, m, lenient)) return false;
+    size_t mark = diag_count(r->s);
+    bool ok = end_compiling(r, r->broken || compile_right(r, m), mark, lenient) &&
+              rule_compile_when(r, m, lenient);
+    if (ok && r->both && !r->broken && !compile_reverse(r, m))
+        ok = note(r->s, r->at, "in rule %s", r->name);
+    arena_reset(m->scratch);
+    r->compiled = ok;
+    return ok;
 }
 
 const Rule *rule_parse(Session *s, Span text) {
-    Rule *r = read_rule(s, session_arena(s), text);
-    return r && rule_compile(r, session_arena(s), false) ? r : NULL;
+    RuleArenas m = {session_arena(s), arena_new(s)};
+    Rule *r = read_rule(s, m.keep, text);
+    bool ok = r && rule_compile(r, &m, false);
+    arena_free(m.scratch);
+    return ok ? r : NULL;
 }
 
 /* ---- before a rule is compiled ---- */

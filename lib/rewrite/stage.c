@@ -145,11 +145,14 @@ static void sort_in(const Rewriter *r, Bucket *b) {
 static void add_rule(Rewriter *r, const DatabaseEntry *e, uint16_t entry) {
     const Rule *rule = e->rule;
     r->uses_matter |= rule->counts_uses;
-    if (!rule->compiled && !(r->why || rule_names_ops(rule, has_op, r))) return;
-    if (!database_compile(r->db, e->rule)) r->failed = true;
+    bool known = rule->lhs || rule->broken;
+    if (!known && !(r->why || rule_names_ops(rule, has_op, r))) return;
+    if (!database_compile_left(r->db, e->rule)) r->failed = true;
     if (r->failed || rule->broken) return;
     uint16_t op = number_of_op(r, rule->lhs->op);
     if (op == NO_OP || !(r->why || has_ops_of_pattern(r, rule->lhs))) return;
+    if (!database_compile_when(r->db, e->rule)) r->failed = true;
+    if (r->failed || rule->broken) return;
     TryLevel most = level_of(e, rule->counts_uses);
     add_try(r, op, try_of_rule(rule, entry), most);
     for (unsigned level = 0; level <= most; level++)

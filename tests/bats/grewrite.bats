@@ -331,6 +331,12 @@ END
 27|E_REWRITE|a name in the pattern, or a part|e: exp(x) => x when const(log(x))
 42|E_REWRITE|a name in the pattern, or a part|e: exp(x * 2) => cosh(x) when single_use(x * 3)
 37|E_REWRITE|a name in the pattern, or a part|e: exp(x) => x when differs(exp(x), exp(x))
+49|E_REWRITE|a name in the pattern, or a part|e: exp(slogdet(x)[1]) => det(x) when single_use(slogdet(x))
+25|E_REWRITE|a guard must be a call|e: exp(x + y) => x when single_use(x + y) * (x)
+21|E_REWRITE|the guard const takes 1 name$|e: exp(x) => x when const()
+30|E_SYNTAX|.y. where an operator|e: exp(x) => x when const(x) y
+26|E_SYNTAX|never closed|e: exp(x) => x when const(x
+30|E_SYNTAX|the text ends|e: exp(x) => x when const(x),,const(x)
 END
     echo 'e: a+b+c+d+f+g+h+i+j+k+l+m+n+o+p+q+r+s+t+u+v+w+x+y + log(zz) => a' >b.rules
     bad 6 E_LIMIT '^grewrite: b.rules:1:58: error.*rule e has more than 24 names' 'grewrite s.tlg --rules b.rules'
