@@ -26,11 +26,10 @@ Infix infix_of(const char *op, bool unary) {
     bug("no operator %s", op);
 }
 
-/* Scans the catalogue once per session. */
+/* Looks through the operators of the catalogue once per session. */
 static void find_infixes(Session *s, TextCache *t) {
-    for (size_t i = 0; i < op_count(s); i++) {
-        const Op *op = op_get(s, i);
-        if (!op->infix) continue;
+    const Op *op;
+    for (size_t i = 0; (op = op_operator(s, i)); i++) {
         bool unary = op_signature(s, op)->nin == 1;
         for (int k = unary ? IN_NEG : 0; k < (unary ? INFIX_N : IN_NEG); k++)
             if (strcmp(infixes[k], op->infix) == 0 && !t->infix[k]) t->infix[k] = op;

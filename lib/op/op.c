@@ -10,6 +10,7 @@ static void free_op_table(void *p) {
     index_free(&t->index);
     vec_free(&t->names);
     vec_free(&t->ops);
+    vec_free(&t->operators);
     map_free(&t->signature);
     arena_free(t->arena);
     mem_free(t);
@@ -35,12 +36,13 @@ static const Op *find_word(const OpTable *t, const char *p, size_t n) {
 
 static void add_word(Session *s, OpTable *t, const char *p, size_t n, const Op *op) {
     OpWord w = {t, p, n};
-    uint32_t id = index_find(&t->index, hash_bytes(p, n, 0), is_same_op_name, &w);
+    uint64_t hash = hash_bytes(p, n, 0);
+    uint32_t id = index_find(&t->index, hash, is_same_op_name, &w);
     if (id != UINT32_MAX) { /* it yields */
         t->names.p[id].op = op;
         return;
     }
-    index_add(&t->index, hash_bytes(p, n, 0), (uint32_t)t->names.n);
+    index_add(&t->index, hash, (uint32_t)t->names.n);
     vec_push(s, &t->names, ((OpName){p, n, op}));
 }
 
@@ -64,6 +66,7 @@ static void add_op(Session *s, OpTable *t, const Op *op) {
         t->ops.p[at] = op;
     else
         vec_push(s, &t->ops, op);
+    if (op->infix) vec_push(s, &t->operators, op);
     t->sorted = false;
     add_word(s, t, op->name, strlen(op->name), op);
     for (const char *p; (p = next_alias(&list, &n));)
@@ -76,6 +79,9 @@ static const char *const known_names[KNOWN_OPS] = {
 #undef KNOWN
 };
 
+/* With aliases; a catalogue with more needs one step of growth. */
+enum { NAMES_EXPECTED = 480 };
+
 OpTable *op_table(Session *s) {
     OpTable *t = session_slot(s, SLOT_OPS);
     if (t) return t;
@@ -84,6 +90,9 @@ OpTable *op_table(Session *s) {
     t->index = INDEX(s);
     t->signature = MAP(s);
     session_set_slot(s, SLOT_OPS, t, free_op_table);
+    index_reserve(&t->index, NAMES_EXPECTED);
+    vec_reserve(s, &t->names, NAMES_EXPECTED);
+    vec_reserve(s, &t->ops, NAMES_EXPECTED);
     for (size_t i = 0; catalogue_ops[i]; i++)
         for (size_t k = 0; k < catalogue_ops[i]->n; k++)
             add_op(s, t, &catalogue_ops[i]->op[k]);
@@ -135,6 +144,11 @@ size_t op_count(Session *s) {
 
 const Op *op_get(Session *s, size_t i) {
     return sorted_table(s)->ops.p[i];
+}
+
+const Op *op_operator(Session *s, size_t i) {
+    const OpTable *t = op_table(s);
+    return i < t->operators.n ? t->operators.p[i] : NULL;
 }
 
 static bool name_is_free(Session *s, const char *p, size_t n, Span at) {

@@ -304,6 +304,9 @@ static inline bool op_is(Session *s, const Op *op, KnownOp which) {
 const Graph *op_called_function(const Graph *g, const Apply *ap); /* NULL: no call */
 size_t op_count(Session *s);
 const Op *op_get(Session *s, size_t i); /* sorted by name */
+/* The ops that have an operator, no two the same for as many inputs; NULL after the
+ * last. */
+const Op *op_operator(Session *s, size_t i);
 bool op_add(Session *s, const Op *op,
             Span at); /* from a file or plugin: E_DUPLICATE if the name is taken */
 

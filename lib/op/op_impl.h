@@ -35,7 +35,7 @@ typedef struct OpTable {
     Typed *typed; /* of fixed size, in the arena; NULL until needed */
     Index index;  /* of names */
     Vec(OpName) names;
-    Vec(const Op *) ops;
+    Vec(const Op *) ops, operators; /* operators: those of them with one */
     const Op *known[KNOWN_OPS];
     bool sorted;   /* are ops sorted by name? */
     Map signature; /* Op * -> Signature * */

@@ -157,6 +157,23 @@ static void test_catalogue(void) {
     }
 }
 
+/* An operator is one op's for as many inputs: which one must not depend on an order. */
+static void test_operators(void) {
+    const Op *o, *other;
+    size_t n = 0;
+    for (size_t i = 0; i < op_count(s); i++)
+        n += op_get(s, i)->infix != NULL;
+    for (size_t i = 0; (o = op_operator(s, i)); i++, n--) {
+        CHECK(o->infix && op_find(s, o->name, strlen(o->name)) == o, "%s", o->name);
+        for (size_t k = 0; k < i && (other = op_operator(s, k)); k++)
+            CHECK(strcmp(o->infix, other->infix) != 0 ||
+                      (op_signature(s, o)->nin == 1) !=
+                          (op_signature(s, other)->nin == 1),
+                  "%s and %s", o->name, other->name);
+    }
+    CHECK(n == 0, "%zu more", n);
+}
+
 static void test_find(void) {
     CHECK(op_find(s, "t_plus", 6) == &tiny[0] && op_find(s, "t_sum", 5) == &tiny[0]);
     CHECK(op_find(s, "t_ad", 4) == NULL && op_find(s, "t_addx", 6) == NULL);
@@ -475,6 +492,7 @@ int main(void) {
     b = builder(g, false);
     add_ops();
     test_catalogue();
+    test_operators();
     test_find();
     test_known();
     test_signature();
