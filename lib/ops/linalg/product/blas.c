@@ -41,7 +41,7 @@ static void open_library(Blas *b) {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so",
                                         "libopenblas.0.dylib", "libopenblas.dylib"};
     for (size_t i = 0; !b->library && i < sizeof names / sizeof *names; i++) {
-        b->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        b->library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
         if (!b->library) b->no_memory |= loader_had_no_memory();
     }
 }
