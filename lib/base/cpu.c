@@ -120,3 +120,12 @@ uint64_t session_max_memory(Session *s) {
     }
     return s->max_memory;
 }
+
+/* No machine has less that runs the tools at all. To find out what it has, several
+ * files are read. */
+enum { SURE_MEMORY = 16 << 20 };
+
+bool session_exceeds_memory(Session *s, uint64_t bytes) {
+    if (bytes <= SURE_MEMORY && !s->options.max_memory) return false;
+    return bytes > session_max_memory(s);
+}

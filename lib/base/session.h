@@ -59,6 +59,8 @@ void cpu_unmap_code(void *code, size_t n); /* NULL is fine */
 int session_cpu_level(Session *s); /* options.cpu_level, limited to what this CPU has */
 uint64_t
 session_max_memory(Session *s); /* options.max_memory, or its default in bytes */
+/* Are these bytes more than that? Of few, the machine needn't be asked. */
+bool session_exceeds_memory(Session *s, uint64_t bytes);
 _Noreturn void session_panic(Session *s, DiagCode code, const char *message);
 
 /* Limits how deeply functions that call functions are processed, whatever the operation

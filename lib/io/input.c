@@ -7,10 +7,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool unpack_input(Input *in, uint64_t max) {
-    Packed from = {in->name, NOWHERE, in->p, in->n, max};
+static uint64_t limit_of_input(const Input *in) {
+    return in->max ? in->max : session_max_memory(in->s);
+}
+
+static bool is_too_large(const Input *in, uint64_t n) {
+    return in->max ? n > in->max : session_exceeds_memory(in->s, n);
+}
+
+static bool unpack_input(Input *in) {
     Unpacked out;
     if (!unpack_is_packed(in->p, in->n)) return true;
+    Packed from = {in->name, NOWHERE, in->p, in->n, limit_of_input(in)};
     if (!unpack_all(in->s, &from, &out)) return false;
     in->p = in->own = out.p;
     in->n = out.n;
@@ -24,7 +32,7 @@ static bool is_named_file(const Input *in) {
            S_ISREG(st.st_mode);
 }
 
-static bool check_input_content(Input *in, uint64_t max) {
+static bool check_input_content(Input *in) {
     int exit;
     if (io_is_failure(in->p, in->n, &exit)) {
         if (is_named_file(in))
@@ -35,7 +43,8 @@ static bool check_input_content(Input *in, uint64_t max) {
              in->name);
         return diag_set_exit(in->s, exit ? exit : diag_exit(E_UPSTREAM)), false;
     }
-    if (in->n > max) return file_fail_too_large(in->s, in->name, "is larger", max);
+    if (is_too_large(in, in->n))
+        return file_fail_too_large(in->s, in->name, "is larger", limit_of_input(in));
     if (in->n == 0)
         return fail(in->s, NOWHERE, E_TRUNCATED,
                     "%s is empty: did the command before it fail?", in->name);
@@ -43,9 +52,9 @@ static bool check_input_content(Input *in, uint64_t max) {
 }
 
 /* Reads to the end, but not far beyond the limit. */
-static bool read_all(Input *in, uint64_t max) {
+static bool read_all(Input *in) {
     Reader *r = &in->r;
-    while (!r->eof && r->n <= max)
+    while (!r->eof && !is_too_large(in, r->n))
         if (!reader_need(r, r->n + (1 << 16)) ||
             (!r->eof && !file_check_start(in->s, r->name, r->p, r->n)))
             return false;
@@ -57,18 +66,18 @@ static bool read_all(Input *in, uint64_t max) {
 
 Input *input_open(Session *s, const char *path, const void *p, size_t n,
                   uint64_t max_bytes) {
-    uint64_t max = max_bytes ? max_bytes : session_max_memory(s);
     Input *in = mem_zalloc(s, 1, sizeof *in);
     in->s = s;
     in->name = path;
+    in->max = max_bytes;
     if (p) {
         reader_open_mem(s, path, p, n, &in->r);
     } else if (!reader_open(s, path, &in->r)) {
         mem_free(in);
         return NULL;
     }
-    if (read_all(in, max) && check_input_content(in, max) && unpack_input(in, max) &&
-        check_input_content(in, max))
+    if (read_all(in) && check_input_content(in) && unpack_input(in) &&
+        check_input_content(in))
         return in;
     input_close(in);
     return NULL;

@@ -18,6 +18,7 @@ typedef struct Input {
     Reader r;       /* the file, while p points into it */
     void *own;      /* or memory */
     Buffer *shared; /* created by input_share */
+    uint64_t max;   /* bytes that it may have; 0: session_max_memory */
 } Input;
 /* Opens a path, or memory when p is not NULL, and undoes zstd and gzip. NULL:
  * diagnosed. */

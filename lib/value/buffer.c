@@ -61,20 +61,19 @@ static void raise_peak(MemoryAccount *a, uint64_t now) {
 
 static bool charge_account(Session *s, size_t size) {
     MemoryAccount *a = memory_account(s);
-    uint64_t limit = session_max_memory(s);
     uint64_t before = atomic_fetch_add(&a->used, size), now = before + size;
-    if (size > limit || now > limit) {
+    if (session_exceeds_memory(s, size) || session_exceeds_memory(s, now)) {
         atomic_fetch_sub(&a->used, size);
-        return fail_no_memory(s, size, before, limit);
+        return fail_no_memory(s, size, before, session_max_memory(s));
     }
     raise_peak(a, now);
     return true;
 }
 
 bool buffer_fits(Session *s, size_t size) {
-    uint64_t limit = session_max_memory(s), used = buffer_bytes_used(s);
-    return (size <= limit && used <= limit - size) ||
-           fail_no_memory(s, size, used, limit);
+    size_t used = buffer_bytes_used(s), all;
+    return (size_add(used, size, &all) && !session_exceeds_memory(s, all)) ||
+           fail_no_memory(s, size, used, session_max_memory(s));
 }
 
 void buffer_count_extra(Session *s, uint64_t was, uint64_t now) {

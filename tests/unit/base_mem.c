@@ -285,8 +285,12 @@ static void test_session(void) {
     CHECK(norder == 1 && order[0] == 1);
     CHECK(session_slot(s, SLOT_OPS) == &three);
     CHECK(session_max_memory(s) > 1 << 20);
+    CHECK(!session_exceeds_memory(s, 1 << 20) && session_exceeds_memory(s, UINT64_MAX));
+    CHECK(!session_exceeds_memory(s, session_max_memory(s)));
+    CHECK(session_exceeds_memory(s, session_max_memory(s) + 1));
     session_options(s)->max_memory = 77;
     CHECK(session_max_memory(s) == 77);
+    CHECK(!session_exceeds_memory(s, 77) && session_exceeds_memory(s, 78));
     int level = session_cpu_level(s);
     CHECK(level >= 0 && level <= 2);
     session_options(s)->cpu_level = 0;
