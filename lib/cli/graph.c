@@ -42,6 +42,7 @@ Graph *run_read(Run *r, const char *path) {
         return NULL;
     }
     session_set_doing(r->s, "reading the graph");
+    op_count(r->s); /* the table of ops is there before the graph, which needs it */
     Graph *g = io_read(r->s, path, &how);
     session_set_doing(r->s, NULL);
     if (g)
