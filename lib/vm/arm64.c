@@ -3,8 +3,9 @@
  * other elements are 0 and are not stored.
  *
  * x0 is the end of the elements, x1 of the whole vectors, x2 where sums come from and
- * go to, x3 counts bytes, the next ones have the operands, x17 is for addresses. All
- * are the callee's to overwrite, as are the vectors in use: v8 to v15 are the caller's.
+ * go to or where the steps from row to row are, x3 counts bytes, the next ones have the
+ * operands, x17 is for addresses. All are the callee's to overwrite, as are the vectors
+ * in use: v8 to v15 are the caller's.
  */
 #include "vm/asm.h"
 
@@ -158,6 +159,28 @@ void asm_begin(Asm *a, uint32_t nin, uint32_t nout) {
 void asm_begin_sums(Asm *a, uint32_t nin) {
     asm_begin(a, nin, 0);
     emit(a, a64_load_word(OUT, OUT, 0));
+}
+
+/* The register of one operand more counts the rows. */
+bool asm_takes_rows(uint32_t nin, uint32_t nout) {
+    return nin + nout < ASM_POINTERS;
+}
+
+void asm_begin_rows(Asm *a, uint32_t nin, uint32_t nout) {
+    asm_begin(a, nin, nout);
+    emit(a, a64_load_word(POINTER + (int)(nin + nout), OUT, nin + 2 * nout));
+}
+
+void asm_next_row(Asm *a, uint32_t nin, uint32_t nout, size_t at) {
+    int rows = POINTER + (int)(nin + nout);
+    emit(a, a64_zero(OFFSET));
+    for (uint32_t i = 0; i < nin + nout; i++) {
+        int p = POINTER + (int)i;
+        emit(a, a64_load_word(ADDRESS, OUT, nout + i));
+        emit(a, a64_add_register(p, p, ADDRESS));
+    }
+    emit(a, a64_subtract(rows, rows, 1));
+    emit(a, a64_jump_unless_zero(rows, (int64_t)at - (int64_t)a->code.n));
 }
 
 void asm_start(Asm *a) {

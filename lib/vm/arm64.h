@@ -110,6 +110,14 @@ static inline uint32_t a64_add(int to, int x, int n) { /* below 4096 */
     return a64_registers(0x91000000 | (uint32_t)n << 10, to, x, 0);
 }
 
+static inline uint32_t a64_add_register(int to, int x, int y) {
+    return a64_registers(0x8B000000, to, x, y);
+}
+
+static inline uint32_t a64_subtract(int to, int x, int n) { /* below 4096 */
+    return a64_registers(0xD1000000 | (uint32_t)n << 10, to, x, 0);
+}
+
 static inline uint32_t a64_compare(int x, int y) {
     return a64_registers(0xEB000000, 31, x, y);
 }
@@ -126,6 +134,10 @@ static inline uint32_t a64_address(int to, int64_t far) { /* adr */
 typedef enum A64If { A64_NOT_BELOW = 2, A64_BELOW = 3 } A64If;
 static inline uint32_t a64_jump_if(A64If what, int64_t far) {
     return 0x54000000 | ((uint32_t)far >> 2 & 0x7FFFF) << 5 | (uint32_t)what;
+}
+
+static inline uint32_t a64_jump_unless_zero(int x, int64_t far) { /* cbnz */
+    return 0xB5000000 | ((uint32_t)far >> 2 & 0x7FFFF) << 5 | (uint32_t)x;
 }
 
 static inline uint32_t a64_return(void) {

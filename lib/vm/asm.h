@@ -92,8 +92,12 @@ void asm_widen(Asm *a, int to, int x, int half);
 /* ---- the frame of a function, in this order ---- */
 void asm_begin(Asm *a, uint32_t nin, uint32_t nout);
 void asm_begin_sums(Asm *a, uint32_t nin); /* output 0 is the sums */
-void asm_start(Asm *a);                    /* the counter, and the elements' end */
-void asm_start_vectors(Asm *a);            /* the end of whole vectors of a->width */
+/* For rows: after the outputs come the bytes of each operand from one row to the next,
+ * and the number of rows, 1 or more. asm_takes_rows: are there registers for it? */
+bool asm_takes_rows(uint32_t nin, uint32_t nout);
+void asm_begin_rows(Asm *a, uint32_t nin, uint32_t nout);
+void asm_start(Asm *a);         /* the counter, and the elements' end */
+void asm_start_vectors(Asm *a); /* the end of whole vectors of a->width */
 typedef enum AsmEnd { END_VECTORS, END_ELEMENTS } AsmEnd;
 void asm_step(Asm *a); /* advances the counter */
 /* Jumps if the counter is before an end, to byte `at` of the code; or if it isn't, to a
@@ -101,6 +105,9 @@ void asm_step(Asm *a); /* advances the counter */
 void asm_if_before(Asm *a, AsmEnd end, size_t at);
 size_t asm_unless_before(Asm *a, AsmEnd end);
 void asm_here(Asm *a, size_t jump);
-void asm_end(Asm *a, uint32_t noperand); /* returns 0 */
+/* Counts a row, and goes to byte `at` of the code for the next one, the counter at 0.
+ */
+void asm_next_row(Asm *a, uint32_t nin, uint32_t nout, size_t at);
+void asm_end(Asm *a, uint32_t noperand); /* returns 0; rows: of one operand more */
 
 #endif

@@ -129,9 +129,6 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
         case ACC_PATTERN:
             pattern_read(&p->pattern[i], fill_reg(e, w, i), e->base[i], at, n);
             break;
-        case ACC_ELEMENT:
-            w->slot[i] = w->row[i];
-            break;
         case ACC_CYCLE:
             w->slot[i] = fill_reg(e, w, i) + (size_t)(at % p->step[i]) * b->size[i];
             break;
@@ -171,11 +168,9 @@ static void find_fault(Exec *e, const BlockOp *op, const Worker *w, int64_t at,
 
 static unsigned run_ops(Exec *e, const Worker *w, int64_t at, size_t n) {
     const BlockProgram *b = e->b;
-    const BlockOp *run = e->p->spread ? b->spread : b->run;
-    uint32_t nrun = e->p->spread ? 1 : b->nrun;
     unsigned fault = 0;
-    for (uint32_t k = 0; k < nrun; k++) {
-        const BlockOp *op = w->adds && k + 1 == nrun ? b->adds : &run[k];
+    for (uint32_t k = 0; k < b->nrun; k++) {
+        const BlockOp *op = w->adds && k + 1 == b->nrun ? b->adds : &b->run[k];
         const uint32_t *slot = b->slot + op->arg;
         uint32_t narg = (uint32_t)op->nin + op->nout;
         for (uint32_t i = 0; i < narg; i++)
@@ -209,7 +204,7 @@ static void begin_chunk(const Exec *e, Worker *w, unsigned worker) {
     for (uint32_t i = 0; i < b->nreg; i++)
         w->slot[b->nin + b->nout + i] = w->reg + i * e->p->reg_bytes;
     for (uint32_t i = 0; i < b->nin; i++)
-        if (e->p->access[i] > ACC_ELEMENT && e->p->access[i] < ACC_TILED)
+        if (e->p->access[i] > ACC_DIRECT && e->p->access[i] < ACC_TILED)
             w->slot[i] = fill_reg(e, w, i);
     for (uint32_t j = 0; j < b->nout && e->p->stream != NONE; j++)
         w->slot[b->nin + j] = w->reg + (b->nreg + e->p->stream + j) * e->p->reg_bytes;
@@ -332,6 +327,75 @@ static unsigned run_tiles(Exec *e, Worker *w, int64_t last, int64_t from, int64_
     return fault;
 }
 
+/* ---- a loop over rows ---- */
+/* Where elements of the walk begin, and how many the loop takes from there: rows, or a
+ * part of one. */
+typedef struct NestPart {
+    int64_t rows, n;
+} NestPart;
+
+/* The operands of the loop from element `at` on; to: what the last output is written
+ * to, or NULL. */
+static NestPart nest_operands(const Exec *e, const Worker *w, int64_t at, int64_t n,
+                              char *to) {
+    const BlockProgram *b = e->b;
+    const Prep *p = e->p;
+    const BlockOp *op = b->nest;
+    int last = p->ndim - 1;
+    int64_t row = at / p->ext[last], from = at - row * p->ext[last],
+            left = p->ext[last - 1] - row % p->ext[last - 1];
+    NestPart part = {n / p->ext[last], p->ext[last]};
+    if (part.rows > left) part.rows = left;
+    if (from || !part.rows) part = (NestPart){1, p->ext[last] - from};
+    if (part.n > n) part.n = n;
+    for (uint32_t k = 0; k < op->nin; k++) {
+        uint32_t i = b->slot[op->arg + k];
+        const int64_t *stride = p->walk + (size_t)i * p->dims;
+        char *x = e->base[i] + from * stride[last];
+        int64_t index = row;
+        for (int d = last; d-- > 0; index /= p->ext[d])
+            x += index % p->ext[d] * stride[d];
+        w->arg[k] = x;
+    }
+    for (uint32_t k = op->nin; k < (uint32_t)op->nin + op->nout; k++) {
+        uint32_t slot = b->slot[op->arg + k];
+        bool hidden = slot - b->nin >= b->nplaced;
+        w->arg[k] = hidden ? to : e->base[slot] + at * b->size[slot];
+    }
+    return part;
+}
+
+/* What follows the operands. */
+static void nest_steps(const Exec *e, const Worker *w) {
+    const BlockProgram *b = e->b;
+    const Prep *p = e->p;
+    const BlockOp *op = b->nest;
+    uint32_t narg = (uint32_t)op->nin + op->nout;
+    int last = p->ndim - 1;
+    for (uint32_t k = 0; k < narg; k++) {
+        uint32_t slot = b->slot[op->arg + k];
+        int64_t step = k < op->nin ? p->walk[(size_t)slot * p->dims + (size_t)last - 1]
+                                   : p->ext[last] * b->size[slot];
+        memcpy(&w->arg[narg + k], &step, sizeof step);
+    }
+}
+
+/* Elements [at, at + n), flat; it can't fault. */
+static void run_nest(const Exec *e, const Worker *w, int64_t at, int64_t n, char *to) {
+    const BlockProgram *b = e->b;
+    const BlockOp *op = b->nest;
+    uint32_t narg = (uint32_t)op->nin + op->nout;
+    nest_steps(e, w);
+    while (n > 0) {
+        NestPart part = nest_operands(e, w, at, n, to);
+        memcpy(&w->arg[2 * narg], &part.rows, sizeof part.rows);
+        op->loop((size_t)part.n, (const void *const *)w->arg, w->arg + op->nin);
+        at += part.rows * part.n;
+        n -= part.rows * part.n;
+        if (to) to += part.rows * part.n * b->size[b->nin + b->nplaced];
+    }
+}
+
 /* Some rows, or a part of one. */
 typedef struct Stretch {
     int64_t first, last, from, to; /* rows; elements of each */
@@ -341,7 +405,11 @@ static void run_stretch(Exec *e, unsigned worker, const Stretch *s) {
     const Prep *p = e->p;
     Worker w;
     begin_chunk(e, &w, worker);
-    bool whole = (p->spread || e->b->nrun == 1) && p->nfill + p->ntile == 0;
+    if (p->nest) {
+        run_nest(e, &w, s->from, s->to - s->from, NULL);
+        return;
+    }
+    bool whole = e->b->nrun == 1 && p->nfill + p->ntile == 0;
     int64_t n = s->to - s->from, block = whole ? n : p->block;
     fill_constant(e, &w, (size_t)(n < block ? n : block));
     go_to_row(e, &w, s->first);
@@ -485,6 +553,7 @@ static void go_to(const Exec *e, Worker *w, int64_t row) {
 static unsigned run_flat(Exec *e, Worker *w, int64_t at, int64_t n, char *to) {
     const BlockProgram *b = e->b;
     const Prep *p = e->p;
+    if (p->nest) return run_nest(e, w, at, n, to), 0;
     unsigned fault = 0;
     int64_t row = at / p->row, from = at - row * p->row, most = p->block;
     if (b->nrun == 1 && p->nfill == (to ? 1 : 0)) most = n;

@@ -1,7 +1,8 @@
 /* Machine code for sequences of plain float arithmetic in block programs. Two or more
- * consecutive ops of one dtype become one loop whose values stay in registers; a whole
- * program, also of one op, whose inputs include one element for each row, gets another
- * loop that keeps that element in a register. The bits are those of the separate ops,
+ * consecutive ops of one dtype become one loop whose values stay in registers. A whole
+ * program, also of one op, whose inputs broadcast gets another one, a nest: it goes
+ * from row to row, each operand by its own step, and keeps an input that is one element
+ * for each row in a register. The bits are those of the separate ops,
  * because each is the same IEEE operation and nothing is reordered. If the system
  * grants no executable memory, programs stay as they are.
  *
@@ -18,7 +19,7 @@
 
 enum {
     CONSTANTS = 6,
-    SPREAD_MAX = 4,     /* operands that are single elements */
+    SINGLE_MAX = 4,     /* operands that are single elements */
     RUN_MAX = 64,       /* ops */
     SUM_MAX = 16,       /* ops before a sum: more of them hide its cost */
     PROGRAMS_MAX = 1024 /* of a plan: each costs some microseconds */
@@ -54,9 +55,8 @@ typedef struct Operands {
 typedef struct Run {
     BlockProgram *b;
     uint32_t from, to;
-    size_t loop, past,
-        spread; /* offsets in the code; loop, past and spread may be NO_LOOP */
-    bool single[ASM_POINTERS]; /* of `spread`, by input: a single element */
+    size_t loop, past, nest;   /* offsets in the code, or NO_LOOP */
+    bool single[ASM_POINTERS]; /* of `nest`, by input: a single element */
     bool adds;                 /* its results are added to sums */
     Operands in, out;
 } Run;
@@ -301,8 +301,6 @@ static bool emit_body(Coder *c, const Run *r, bool past, int *sum) {
 }
 
 /* ---- a loop ---- */
-typedef enum LoopKind { LOOP_PLAIN, LOOP_PAST, LOOP_SPREAD } LoopKind;
-
 static bool emit_steps(Coder *c, const Run *r, Width width, AsmEnd end, bool past) {
     Asm *a = &c->a;
     a->width = width;
@@ -319,20 +317,36 @@ static void spread_constants(Coder *c) {
         asm_spread(&c->a, c->constant[i].reg, c->constant[i].at);
 }
 
-static bool emit_loop(Coder *c, const Run *r, LoopKind kind, size_t *at) {
+static bool emit_loop(Coder *c, const Run *r, bool past, size_t *at) {
     Asm *a = &c->a;
     a->width = a->widest;
     *at = a->code.n;
     asm_begin(a, r->in.n, r->out.n);
     spread_constants(c);
     asm_start(a);
-    for (uint32_t i = 0; i < r->in.n && kind == LOOP_SPREAD; i++)
-        if (r->single[i]) asm_spread_element(a, c->reg[r->in.value[i]], (int)i);
     asm_start_vectors(a);
-    if (!emit_steps(c, r, a->widest, END_VECTORS, kind == LOOP_PAST) ||
+    if (!emit_steps(c, r, a->widest, END_VECTORS, past) ||
         !emit_steps(c, r, WIDTH_ONE, END_ELEMENTS, false))
         return false;
     asm_end(a, r->in.n + r->out.n);
+    return true;
+}
+
+static bool emit_nest(Coder *c, const Run *r) {
+    Asm *a = &c->a;
+    a->width = a->widest;
+    asm_begin_rows(a, r->in.n, r->out.n);
+    spread_constants(c);
+    asm_start(a);
+    asm_start_vectors(a);
+    size_t row = a->code.n;
+    for (uint32_t i = 0; i < r->in.n; i++)
+        if (r->single[i]) asm_spread_element(a, c->reg[r->in.value[i]], (int)i);
+    if (!emit_steps(c, r, a->widest, END_VECTORS, false) ||
+        !emit_steps(c, r, WIDTH_ONE, END_ELEMENTS, false))
+        return false;
+    asm_next_row(a, r->in.n, r->out.n, row);
+    asm_end(a, r->in.n + r->out.n + 1);
     return true;
 }
 
@@ -382,48 +396,69 @@ static bool may_go_past(const Coder *c, const Run *r) {
     return bytes >= STREAM_BYTES;
 }
 
-/* By the types, is the input one element for each row of the result, or for all? */
-static bool is_single(const BlockProgram *b, uint32_t value, bool each) {
-    const Type *x = var_type(b->g, b->var[value]),
-               *y = var_type(b->g, b->var[b->out_value[0]]);
-    bool rows = false;
-    for (int k = 0; k < x->ndim; k++)
-        rows |= x->dim[k] != 1;
-    return value < b->nin && y->ndim > 0 && y->dim[y->ndim - 1] != 1 &&
-           (x->ndim == 0 || x->dim[x->ndim - 1] == 1) && (rows || !each);
+static const Type *input_type(const BlockProgram *b, uint32_t value) {
+    return var_type(b->g, b->var[value]);
 }
 
-static bool has_singles(const BlockProgram *b) {
+static const Type *result_type(const BlockProgram *b) {
+    return var_type(b->g, b->var[b->out_value[0]]);
+}
+
+/* By the types, is the input one element for each row of the result, or for all? */
+static bool is_single(const BlockProgram *b, uint32_t value) {
+    const Type *x = input_type(b, value);
+    return x->ndim == 0 || x->dim[x->ndim - 1] == 1;
+}
+
+/* By the types, does the input broadcast along some dims of the result, not all? */
+static bool is_broadcast(const BlockProgram *b, uint32_t value) {
+    const Type *x = input_type(b, value), *y = result_type(b);
+    bool along = false, extends = false;
+    for (int k = 0; k < y->ndim; k++) {
+        int at = k - (y->ndim - x->ndim);
+        bool repeats = at < 0 || x->dim[at] == 1;
+        along |= repeats && y->dim[k] != 1;
+        extends |= !repeats;
+    }
+    return along && extends;
+}
+
+/* Does the program broadcast, in rows that are long enough? */
+static bool has_rows(const BlockProgram *b) {
+    const Type *y = result_type(b);
+    Dim row = y->ndim > 1 ? y->dim[y->ndim - 1] : 1;
+    bool any = false;
     for (uint32_t i = 0; i < b->nin; i++)
-        if (is_single(b, i, true)) return true;
-    return false;
+        any |= is_broadcast(b, i);
+    return any && (row < 0 || row >= NEST_MIN);
 }
 
 /* Gives single elements a register each, from the last one down. */
 static bool take_singles(Coder *c, Run *r) {
     int next = ASM_SPARE - 1;
     for (uint32_t i = 0; i < r->in.n; i++) {
-        r->single[i] = is_single(c->b, r->in.value[i], false);
+        r->single[i] = is_single(c->b, r->in.value[i]);
         if (!r->single[i]) continue;
-        if (next == ASM_SPARE - 1 - SPREAD_MAX) return false;
+        if (next == ASM_SPARE - 1 - SINGLE_MAX) return false;
         c->reg[r->in.value[i]] = (int8_t)next;
         c->fixed |= 1U << next--;
     }
-    return next < ASM_SPARE - 1;
+    return true;
 }
 
-/* The whole program as a loop for which some inputs are single elements, where rows are
- * broadcast so. False: everything is undone. */
-static bool code_spread(Coder *c, Run *r) {
+/* The whole program as a nest, where it broadcasts. False: everything is undone. */
+static bool code_nest(Coder *c, Run *r) {
     const BlockProgram *b = c->b;
+    r->nest = NO_LOOP;
+    if (r->from > 0 || r->to < b->nop || !has_rows(b)) return false;
     size_t begin = c->a.code.n;
-    r->spread = NO_LOOP;
-    if (r->from > 0 || r->to < b->nop || b->fold || !has_singles(b)) return false;
     c->a.f64 = op_dtype(b, 0) == DT_FLOAT64;
-    if (take_constants(c, r) && take_operands(c, r) && take_singles(c, r) &&
-        emit_loop(c, r, LOOP_SPREAD, &r->spread))
-        return true;
-    r->spread = NO_LOOP;
+    if (take_constants(c, r) && take_operands(c, r) &&
+        asm_takes_rows(r->in.n, r->out.n) && take_singles(c, r)) {
+        r->nest = c->a.code.n;
+        if (emit_nest(c, r)) return true;
+    }
+    r->nest = NO_LOOP;
     return c->a.code.n = begin, false;
 }
 
@@ -431,28 +466,28 @@ static bool code_spread(Coder *c, Run *r) {
  * bypass them writes such outputs as others, which at least spares them a copy. */
 static bool code_past(Coder *c, Run *r) {
     if (!may_go_past(c, r)) return true;
-    if (ASM_STREAMS) return emit_loop(c, r, LOOP_PAST, &r->past);
+    if (ASM_STREAMS) return emit_loop(c, r, true, &r->past);
     r->past = r->loop;
     return true;
 }
 
 /* False: too many operands or values; everything is undone. */
 static bool code_run(Coder *c, uint32_t from, uint32_t to) {
-    Run r = {.b = c->b, .from = from, .to = to, .past = NO_LOOP, .spread = NO_LOOP};
+    Run r = {.b = c->b, .from = from, .to = to, .past = NO_LOOP, .nest = NO_LOOP};
     size_t begin = c->a.code.n;
     c->a.f64 = op_dtype(c->b, from) == DT_FLOAT64;
     bool ok = take_constants(c, &r) && take_operands(c, &r) &&
-              emit_loop(c, &r, LOOP_PLAIN, &r.loop) && code_past(c, &r);
+              emit_loop(c, &r, false, &r.loop) && code_past(c, &r);
     if (!ok) return c->a.code.n = begin, false;
-    code_spread(c, &r);
+    code_nest(c, &r);
     vec_push(c->p->s, &c->runs, r);
     return true;
 }
 
-/* A single op has a loop already, but none for single elements. */
+/* A single op has a loop already, but none for rows. */
 static void code_single(Coder *c) {
     Run r = {.b = c->b, .to = 1, .loop = NO_LOOP, .past = NO_LOOP};
-    if (c->coded[0] && code_spread(c, &r)) vec_push(c->p->s, &c->runs, r);
+    if (c->coded[0] && code_nest(c, &r)) vec_push(c->p->s, &c->runs, r);
 }
 
 /* Is the only result read by nothing but a sum? */
@@ -468,7 +503,7 @@ static void code_sum(Coder *c, uint32_t from) {
              .from = from,
              .to = b->nop,
              .past = NO_LOOP,
-             .spread = NO_LOOP,
+             .nest = NO_LOOP,
              .adds = true};
     size_t begin = c->a.code.n;
     if (from == b->nop || !c->coded[from] || b->nop - from > SUM_MAX) return;
@@ -529,13 +564,15 @@ static void forget_constants(BlockProgram *b, Arena *tmp) {
         if (!read[i]) b->last_read[i] = NONE;
 }
 
-static void put_spread(const Run *r, const uint8_t *code, Arena *arena, uint32_t *at) {
+static void put_nest(const Run *r, const uint8_t *code, Arena *arena, uint32_t *at) {
     BlockProgram *b = r->b;
-    b->spread = NEW(arena, BlockOp);
-    b->is_spread = NEW_N(arena, b->nin, bool);
+    b->nest = NEW(arena, BlockOp);
+    b->is_single = NEW_N(arena, b->nin, bool);
     for (uint32_t i = 0; i < r->in.n; i++)
-        if (r->single[i]) b->is_spread[r->in.slot[i]] = true;
-    put_run(r, code + r->spread, b->spread, at);
+        if (r->single[i]) b->is_single[r->in.slot[i]] = true;
+    put_run(r, code + r->nest, b->nest, at);
+    uint32_t words = 2 * (r->in.n + r->out.n) + 1;
+    if (words > b->max_arg) b->max_arg = words;
 }
 
 static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
@@ -545,7 +582,7 @@ static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
     for (uint32_t i = 0; i < b->nop; i++)
         old += (uint32_t)b->op[i].nin + b->op[i].nout;
     for (size_t i = 0; i < n; i++)
-        more += (r[i].in.n + r[i].out.n) * (r[i].spread == NO_LOOP ? 1 : 2);
+        more += (r[i].in.n + r[i].out.n) * (r[i].nest == NO_LOOP ? 1 : 2);
     uint32_t *slot = NEW_N(arena, old + more, uint32_t),
              *value = NEW_N(arena, old + more, uint32_t);
     memcpy(slot, b->slot, old * sizeof *slot);
@@ -556,7 +593,7 @@ static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
     for (size_t i = 0; i < n; i++) {
         while (next < r[i].from)
             b->run[k++] = b->op[next++];
-        if (r[i].spread != NO_LOOP) put_spread(&r[i], code, arena, &old);
+        if (r[i].nest != NO_LOOP) put_nest(&r[i], code, arena, &old);
         if (r[i].loop == NO_LOOP) continue;
         if (r[i].adds) b->adds = NEW(arena, BlockOp);
         put_run(&r[i], code + r[i].loop, r[i].adds ? b->adds : &b->run[k++], &old);
@@ -591,7 +628,7 @@ void plan_build_code(Plan *p) {
     uint32_t programs = 0;
     for (uint32_t i = 0; i < p->nins && programs < PROGRAMS_MAX; i++) {
         BlockProgram *b = p->ins[i].prog;
-        if (!b || (b->nop == 1 && !has_singles(b) && !is_summed(b))) continue;
+        if (!b || (b->nop == 1 && !has_rows(b) && !is_summed(b))) continue;
         code_program(&c, b);
         programs++;
     }

@@ -246,18 +246,28 @@ static uint64_t output_bytes(const Ready *r, int64_t total) {
     return bytes;
 }
 
-/* Has the program a loop for inputs that are single elements, and are they, at least
- * one of them another element for each row? */
-static bool spreads(const Ready *r, int64_t total) {
+/* Has the program a loop over rows, and are they as it wants them? Of results that go
+ * past the caches only short rows are. */
+static bool is_nest(const Ready *r, int64_t total) {
     const BlockProgram *b = r->b;
-    int last = r->p->ndim - 1;
-    bool all = b->spread && output_bytes(r, total) < STREAM_BYTES, rows = false;
-    for (uint32_t i = 0; all && i < b->nin; i++) {
-        if (r->p->access[i] == ACC_UNUSED || !b->is_spread[i]) continue;
-        all = strides_of(r->p, i)[last] == 0;
-        rows |= !all_zero(strides_of(r->p, i), last);
-    }
-    return all && rows;
+    const Prep *p = r->p;
+    int last = p->ndim - 1;
+    if (!b->nest || last == 0 || total == 0 || p->ext[last] < NEST_MIN) return false;
+    if (p->ext[last] >= ROW_MIN && !b->fold && output_bytes(r, total) >= STREAM_BYTES)
+        return false;
+    for (uint32_t i = 0; i < b->nin; i++)
+        if (p->access[i] != ACC_UNUSED &&
+            strides_of(p, i)[last] != (b->is_single[i] ? 0 : (int64_t)b->size[i]))
+            return false;
+    return true;
+}
+
+/* Before the inputs' own dims take the place of the strides. */
+static void keep_walk(Ready *r) {
+    Prep *p = r->p;
+    size_t n = (size_t)r->b->nin * p->dims;
+    p->walk = mem_alloc(r->m->s, n * sizeof *p->walk);
+    memcpy(p->walk, p->stride, n * sizeof *p->walk);
 }
 
 static bool find_pattern(Ready *r, uint32_t i) {
@@ -293,9 +303,7 @@ static void choose_access(Ready *r, bool flat) {
         const int64_t *stride = strides_of(p, i);
         if (p->access[i] == ACC_UNUSED) continue;
         p->step[i] = stride[p->ndim - 1];
-        if (p->spread && r->b->is_spread[i])
-            p->access[i] = ACC_ELEMENT;
-        else if (all_zero(stride, p->ndim))
+        if (all_zero(stride, p->ndim))
             p->access[i] = ACC_SCALAR;
         else if (flat)
             p->access[i] = (uint8_t)flat_access(r, i);
@@ -308,7 +316,7 @@ static void choose_access(Ready *r, bool flat) {
         note_period(p, i);
         if (p->access[i] == ACC_TILED)
             p->fill[i] = p->ntile++;
-        else if (p->access[i] > ACC_ELEMENT)
+        else if (p->access[i] > ACC_DIRECT)
             p->fill[i] = p->nfill++;
     }
 }
@@ -352,7 +360,6 @@ static void cut_chunks(Prep *p, uint32_t work, int64_t total) {
  * caches, which saves reading their lines first. An overwritten input is read
  * anyway. */
 static void choose_stream(Ready *r, int64_t total) {
-    r->p->stream = NONE;
     if (r->b->fold) return;
     for (uint32_t j = 0; j < r->b->nout; j++) {
         uint32_t cell = r->m->p->arg[r->in->arg + r->in->nin + j];
@@ -373,12 +380,14 @@ static void plan_walk(Ready *r) {
         if (p->ext[d] == 0) total = 0; /* whatever the other sizes' product is */
     for (int d = 0; d < p->ndim && total; d++)
         total *= p->ext[d];
-    bool flat = p->ndim > 1 && p->ext[p->ndim - 1] < ROW_MIN;
+    p->nest = is_nest(r, total);
+    bool flat = p->nest || (p->ndim > 1 && p->ext[p->ndim - 1] < ROW_MIN);
     p->row = flat ? total : p->ext[p->ndim - 1];
     p->rows = p->row ? total / p->row : 0;
-    p->spread = !flat && spreads(r, total);
-    choose_access(r, flat);
-    choose_stream(r, total);
+    if (p->nest) keep_walk(r);
+    if (!p->nest || r->b->adds) choose_access(r, flat);
+    p->stream = NONE;
+    if (!p->nest) choose_stream(r, total);
     if (r->b->nplaced < r->b->nout) p->hidden = p->nfill++;
     p->block = block_size(r);
     size_t room = p->block + (size_t)p->period;
@@ -488,6 +497,7 @@ void prep_free(Prep *p) {
     for (uint32_t i = 0; p && i < p->npattern; i++)
         pattern_free(&p->pattern[i]);
     if (p) mem_free(p->pattern);
+    if (p) mem_free(p->walk);
     mem_free(p);
 }
 

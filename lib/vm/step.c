@@ -286,8 +286,8 @@ static void set_fast(Machine *m, uint32_t step, const Prep *p) {
     const Ins *in = &m->p->ins[step];
     const uint32_t *arg = m->p->arg + in->arg;
     if (in->kind != PLAN_LOOP || in->nin > 3 || in->nout != 1 || p->rows != 1 ||
-        p->shared || (p->nfill && p->row > p->block) || p->ntile || p->stream != NONE ||
-        p->past)
+        p->nest || p->shared || (p->nfill && p->row > p->block) || p->ntile ||
+        p->stream != NONE || p->past)
         return;
     for (uint32_t k = 0; k < in->nin; k++)
         if (p->access[k] != ACC_DIRECT && p->access[k] != ACC_SCALAR) return;

@@ -65,9 +65,10 @@ typedef struct BlockProgram {
     uint32_t nrun;
     Loop *past;      /* run[0], if it is the only one, with outputs written past
                       * the caches; NULL: no such loop */
-    BlockOp *spread; /* the whole program as one loop, for which some inputs are
-                      * single elements; NULL: no such loop */
-    bool *is_spread; /* by input: is it one of these? */
+    BlockOp *nest;   /* the whole program as a loop over rows, whose arguments are
+                      * followed by their steps from row to row and the number of
+                      * rows; NULL: no such loop */
+    bool *is_single; /* by input: to `nest`, one element for each row */
     BlockOp *adds;   /* run[nrun - 1] as a loop that adds the reduced output to the
                       * sums of Pieces, a multiple of their number at a time;
                       * NULL: no such loop */
@@ -287,7 +288,6 @@ typedef struct Place {
 /* How an input of a block program is read. */
 typedef enum Access {
     ACC_DIRECT,  /* in place */
-    ACC_ELEMENT, /* one element per row, read in place by Prep.spread's loop */
     ACC_SCALAR,  /* one element for all rows: a register filled once */
     ACC_ROW,     /* one element per row: a register filled for each */
     ACC_STRIDED, /* gathered with a fixed step */
@@ -301,6 +301,7 @@ typedef enum Access {
     ACC_UNUSED
 } Access;
 enum { TILE_ROWS = 64 };
+enum { NEST_MIN = 8 }; /* elements of a row that a loop over rows is worth */
 /* A block program prepared for certain layouts. */
 typedef struct Prep {
     const Layout **layout; /* of inputs, then the common one of outputs by dtype */
@@ -321,7 +322,8 @@ typedef struct Prep {
     bool split;           /* the outputs' shapes differ: the function can't run as one
                            * program */
     bool past;            /* uses the program's loop that writes past the caches */
-    bool spread;          /* uses its loop for which some inputs are single elements */
+    bool nest;            /* uses its loop over rows, for any range of a single row */
+    int64_t *walk;        /* nest: by input and `dims`, the strides of ext */
     bool quick;           /* one block of one row, nothing to gather: block_quick */
     bool direct;          /* quick, and a single loop directly over the operands */
     bool broadcasts;      /* quick, and single elements are broadcast */

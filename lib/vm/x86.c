@@ -2,7 +2,7 @@
  * arithmetic needs, in the VEX and EVEX encodings (Intel's manual, volume 2, sections
  * 2.3 and 2.7). Vectors have the hardware's numbers. rax counts bytes, rsi is the end
  * of the whole vectors, rdi of the elements, pointer_of[] has the operands, and rdx is
- * where sums come from and go to. */
+ * where sums come from and go to, or where the steps from row to row are. */
 #include "vm/asm.h"
 
 #ifdef __x86_64__
@@ -279,9 +279,10 @@ static void emit_push_pop(Asm *a, unsigned opcode, int r) {
     emit_byte(a, opcode | (unsigned)(r & 7));
 }
 
-static void emit_load_word(Asm *a, int to, int base, uint32_t word) {
+enum { LOAD_WORD = 0x8B, ADD_WORD = 0x03, WORDS = 16 }; /* a byte says which word */
+static void with_word(Asm *a, unsigned opcode, int to, int base, uint32_t word) {
     emit_rex(a, to, base);
-    emit_byte(a, 0x8B);
+    emit_byte(a, opcode);
     mod_rm(a, 1, to, base);
     emit_byte(a, word * 8);
 }
@@ -293,7 +294,7 @@ static void emit_zero(Asm *a, int r) {
 }
 
 /* Group 1 of the operations with a byte, by its number. */
-enum { BYTE_ADD = 0, BYTE_AND = 4 };
+enum { BYTE_ADD = 0, BYTE_AND = 4, BYTE_SUB = 5 };
 static void with_byte(Asm *a, int operation, int r, int n) {
     emit_rex(a, 0, r);
     emit_byte(a, 0x83);
@@ -307,18 +308,33 @@ static void push_pointers(Asm *a, uint32_t n, uint32_t nin) {
     for (uint32_t i = POINTERS_FREE; i < n; i++)
         emit_push_pop(a, PUSH, pointer_of[i]);
     for (uint32_t i = 0; i < nin; i++)
-        emit_load_word(a, pointer_of[i], RSI, i);
+        with_word(a, LOAD_WORD, pointer_of[i], RSI, i);
+}
+
+static void load_outputs(Asm *a, uint32_t nin, uint32_t nout) {
+    for (uint32_t j = 0; j < nout; j++)
+        with_word(a, LOAD_WORD, pointer_of[nin + j], RDX, j);
 }
 
 void asm_begin(Asm *a, uint32_t nin, uint32_t nout) {
     push_pointers(a, nin + nout, nin);
-    for (uint32_t j = 0; j < nout; j++)
-        emit_load_word(a, pointer_of[nin + j], RDX, j);
+    load_outputs(a, nin, nout);
 }
 
 void asm_begin_sums(Asm *a, uint32_t nin) {
     push_pointers(a, nin, nin);
-    emit_load_word(a, RDX, RDX, 0);
+    with_word(a, LOAD_WORD, RDX, RDX, 0);
+}
+
+/* The register of one operand more counts the rows; rdx stays. */
+bool asm_takes_rows(uint32_t nin, uint32_t nout) {
+    return nin + nout < ASM_POINTERS && nin + 2 * nout < WORDS;
+}
+
+void asm_begin_rows(Asm *a, uint32_t nin, uint32_t nout) {
+    push_pointers(a, nin + nout + 1, nin);
+    load_outputs(a, nin, nout);
+    with_word(a, LOAD_WORD, pointer_of[nin + nout], RDX, nin + 2 * nout);
 }
 
 void asm_start(Asm *a) {
@@ -364,6 +380,16 @@ void asm_here(Asm *a, size_t jump) {
     size_t far = a->code.n - jump;
     for (int k = 0; k < 4; k++)
         a->code.p[jump - 4 + (size_t)k] = (uint8_t)(far >> 8 * k);
+}
+
+void asm_next_row(Asm *a, uint32_t nin, uint32_t nout, size_t at) {
+    emit_zero(a, RAX);
+    for (uint32_t i = 0; i < nin + nout; i++)
+        with_word(a, ADD_WORD, pointer_of[i], RDX, nout + i);
+    with_byte(a, BYTE_SUB, pointer_of[nin + nout], 1);
+    emit_byte(a, 0x0F); /* jnz */
+    emit_byte(a, 0x85);
+    emit_word32(a, at - (a->code.n + 4));
 }
 
 void asm_end(Asm *a, uint32_t noperand) {

@@ -135,6 +135,7 @@ static bool same_bits(const Tensor *x, const Tensor *y) {
 }
 
 static size_t with_code; /* plans */
+static size_t with_nest; /* steps */
 
 /* g gives the same with machine code and without. Gives the inputs away. */
 static void compare_on(Graph *g, size_t n, Tensor *in, const char *what) {
@@ -149,6 +150,8 @@ static void compare_on(Graph *g, size_t n, Tensor *in, const char *what) {
         tensor_unref(&in[i]);
     }
     CHECK(vm_run(m[0]) && vm_run(m[1]), "%s", what);
+    for (uint32_t k = 0; k < p[0]->nins; k++)
+        with_nest += m[0]->prep[k] && m[0]->prep[k]->nest;
     for (size_t k = 0; k < g->outputs.n; k++) {
         const Tensor *x = &vm_output(m[0], k)->t;
         CHECK(same_bits(x, &vm_output(m[1], k)->t), "%s, output %zu of %lld elements",
@@ -260,6 +263,106 @@ static void test_broadcast(int level) {
     session_free(s);
 }
 
+/* ---- inputs that broadcast along any dims, in short rows and long ones ---- */
+enum { CUBE = 3 };
+
+/* By input and dim: has it one element there? The first input has all dims. */
+typedef struct Cube {
+    DType d;
+    bool one[INPUTS][CUBE];
+    bool known; /* the sizes, by the types */
+    const char *sum;
+    PropArg axis;
+    size_t count;
+} Cube;
+
+static const Type *cube_type(Session *s, const Cube *c, size_t i, const int64_t *size) {
+    Dim dim[CUBE];
+    for (int k = 0; k < CUBE; k++)
+        dim[k] = c->one[i][k] ? 1 : c->known ? (Dim)size[k] : DIM_UNKNOWN;
+    return type_tensor(s, c->d, CUBE, dim);
+}
+
+static Graph *make_cube(Session *s, const Cube *c, const int64_t *size) {
+    Graph *g = graph_new(s), *f = graph_function_new(g, sym(s, "f"));
+    f->fused = true;
+    Builder b = builder(f, true), outer = builder(g, true);
+    Var v[MOST + INPUTS], in[INPUTS], out;
+    size_t n = 0;
+    for (; n < INPUTS; n++) {
+        char name[8];
+        snprintf(name, sizeof name, "x%zu", n);
+        const Type *t = cube_type(s, c, n, size);
+        v[n] = graph_input(f, sym(s, name), t);
+        in[n] = graph_input(g, sym(s, name), t);
+    }
+    for (size_t k = 0; k < c->count; k++, n++) {
+        size_t o = rnd(CODED);
+        Var with[2] = {k ? v[n - 1] : v[0], leaf(f, c->d, v, n)};
+        if (k < INPUTS - 1) with[1] = v[k + 1];
+        if (ops[o].nin == 2 && rnd(2)) with[0] = with[1], with[1] = k ? v[n - 1] : v[0];
+        v[n] = ap(&b, ops[o].name, ops[o].nin, with);
+    }
+    if (c->sum) v[n - 1] = apply_named(&b, c->sum, 1, &v[n - 1], 1, &c->axis);
+    vec_push(s, &f->outputs, ((Output){0, v[n - 1]}));
+    const Op *call = op_find(s, "call", 4);
+    PropArg which = {"fn", {.kind = P_GRAPH, .sym = f->name}};
+    CHECK(op_apply(&outer, call, props_make(s, call, 1, &which), INPUTS, in, &out));
+    vec_push(s, &g->outputs, ((Output){0, out}));
+    return g;
+}
+
+static void compare_cube(Session *s, const Cube *c, int level, int round) {
+    static const int64_t few[] = {1, 2, 3, 5, 8, 31, 70},
+                         row[] = {0, 1, 3, 8, 10, 16, 17, 33, 47, 48, 100, 260};
+    for (int i = 0; i < 8; i++) {
+        int64_t size[CUBE] = {few[rnd(sizeof few / sizeof *few)],
+                              few[rnd(sizeof few / sizeof *few)],
+                              row[rnd(sizeof row / sizeof *row)]};
+        if (rnd(4) == 0) size[1] = 700;
+        Graph *g = make_cube(s, c, size);
+        Tensor t[INPUTS];
+        for (size_t k = 0; k < INPUTS; k++) {
+            int64_t shape[CUBE];
+            for (int j = 0; j < CUBE; j++)
+                shape[j] = c->one[k][j] ? 1 : size[j];
+            tensor_new(s, c->d, CUBE, shape, &t[k]);
+            fill(&t[k], round % 4 ? FINITE : SPECIAL);
+        }
+        char what[120];
+        snprintf(what, sizeof what, "level %d, cube %d, %zu ops, %s, %d x %d x %d",
+                 level, round, c->count, c->sum ? c->sum : "no sum", (int)size[0],
+                 (int)size[1], (int)size[2]);
+        compare_on(g, INPUTS, t, what);
+        graph_free(g);
+    }
+}
+
+static void test_cubes(int level) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->threads = 2;
+    session_options(s)->cpu_level = level;
+    vm_open(s);
+    static const int64_t axes[] = {0, 1, 2, 0, 2};
+    static const size_t from[] = {0, 1, 2, 0, 1, 3}, many[] = {1, 1, 1, 2, 2, 2};
+    for (int round = 0; round < 150; round++) {
+        uint32_t which = rnd(sizeof from / sizeof *from);
+        Cube c = {.d = rnd(3) ? DT_FLOAT64 : DT_FLOAT32,
+                  .known = rnd(2),
+                  .sum = rnd(3) == 0 ? NULL
+                         : rnd(4)    ? "sum"
+                                     : "mean",
+                  .axis = {"axis", PROP_INTS(axes + from[which], many[which])},
+                  .count = 2 + rnd(6)};
+        uint32_t whole = rnd(INPUTS + 1); /* none: all broadcast */
+        for (uint32_t i = 0; i < INPUTS; i++)
+            for (int k = 0; k < CUBE; k++)
+                c.one[i][k] = i != whole && rnd(2);
+        compare_cube(s, &c, level, round);
+    }
+    session_free(s);
+}
+
 /* Outputs that no cache holds go past them, from a loop of their own. */
 static void test_large(void) {
     Session *s = session_new(NULL, NULL);
@@ -325,23 +428,26 @@ static bool call_loop(Loop *loop, size_t n, const void *const *in, void *const *
 }
 #endif
 
-/* Runs a loop on n elements; single: by input, those that are one; sums: it adds to
- * them. */
+/* What is called. */
+typedef enum Called { IS_LOOP, IS_SUMS, IS_NEST } Called;
+
+/* Runs a loop on n elements, a nest on three rows of them. */
 static void run_fenced(const BlockProgram *b, const BlockOp *op, size_t n, bool end,
-                       const bool *single, bool sums) {
-    enum { MANY = 32 };
-    void *at[MANY];
-    size_t bytes[MANY], count = (size_t)op->nin + op->nout;
+                       Called what) {
+    enum { MANY = 32, ROWS = 3 };
+    void *at[2 * MANY + 1];
+    size_t bytes[MANY], count = (size_t)op->nin + op->nout, rows = ROWS;
     CHECK(count <= MANY);
     for (size_t i = 0; i < count; i++) {
         uint32_t slot = b->slot[op->arg + i];
-        bytes[i] = program_bytes(b, b->value[op->arg + i]);
-        if (sums && i == op->nin)
-            bytes[i] = PIECE_SUMS * sizeof(double);
-        else if (!single || i >= op->nin || !single[slot])
-            bytes[i] *= n;
+        bool single = what == IS_NEST && i < op->nin && b->is_single[slot];
+        size_t step = program_bytes(b, b->value[op->arg + i]) * (single ? 1 : n);
+        bytes[i] = what == IS_NEST ? ROWS * step : step;
+        if (what == IS_SUMS && i == op->nin) bytes[i] = PIECE_SUMS * sizeof(double);
         at[i] = fenced(bytes[i], end);
+        memcpy(&at[count + i], &step, sizeof step);
     }
+    memcpy(&at[2 * count], &rows, sizeof rows);
     const void *in[MANY];
     memcpy(in, at, op->nin * sizeof *in);
     CHECK(call_loop(op->loop, n, in, at + op->nin));
@@ -356,10 +462,10 @@ static void run_all_fenced(Graph *g) {
         for (size_t n = 0; b && p->code && n < 72; n = n < 34 ? n + 1 : n + 7)
             for (int end = 0; end < 2; end++) {
                 for (size_t i = 0; i < b->nrun; i++)
-                    if (b->run[i].loop) run_fenced(b, &b->run[i], n, end, NULL, false);
-                if (b->spread) run_fenced(b, b->spread, n, end, b->is_spread, false);
+                    if (b->run[i].loop) run_fenced(b, &b->run[i], n, end, IS_LOOP);
+                if (b->nest) run_fenced(b, b->nest, n, end, IS_NEST);
                 if (b->adds && n % PIECE_SUMS == 0)
-                    run_fenced(b, b->adds, n, end, NULL, true);
+                    run_fenced(b, b->adds, n, end, IS_SUMS);
             }
     }
     plan_free(p);
@@ -396,10 +502,12 @@ int main(void) {
     int most = session_cpu_level(s);
     session_free(s);
     for (int level = 0; level <= most; level++) {
-        with_code = 0;
+        with_code = with_nest = 0;
         test_level(level);
         CHECK((with_code > 0) == has_code(level));
         test_broadcast(level);
+        test_cubes(level);
+        CHECK((with_nest > 100) == has_code(level), "%zu nests", with_nest);
         test_sums(level);
         test_fences(level);
     }
