@@ -21,6 +21,13 @@ typedef struct Pieces {
      * float64, to PIECE_SUMS sums, element i to number i % PIECE_SUMS. Returns how many
      * it took, a multiple of that number; the others may be asked for. NULL: can't. */
     int64_t (*add)(void *ctx, unsigned worker, int64_t at, int64_t n, double *sum);
+    /* acc[j] = the sum of elements j of all rows, in the order of the loops of sums in
+     * float64; false: it must be made. NULL: can't. */
+    bool (*sum_rows)(void *ctx, unsigned worker, const Piece *p, double *acc);
+    /* acc[i] = the sum of `count` elements from flat index at + i count on, one after
+     * the other, for i < n; the same. */
+    bool (*sum_runs)(void *ctx, unsigned worker, int64_t at, int64_t n, int64_t count,
+                     double *acc);
     void *ctx;
     uint32_t work; /* of an element, about, where that of an addition is 1 */
 } Pieces;

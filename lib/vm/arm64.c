@@ -3,7 +3,7 @@
  * other elements are 0 and are not stored.
  *
  * x0 is the end of the elements, x1 of the whole vectors, x2 where sums come from and
- * go to or where the steps from row to row are, x3 counts bytes, the next ones have the
+ * go to or else the array of outputs, x3 counts bytes, the next ones have the
  * operands, x17 is for addresses. All are the callee's to overwrite, as are the vectors
  * in use: v8 to v15 are the caller's.
  */
@@ -139,6 +139,17 @@ void asm_store_sum(Asm *a, int from, int i) {
     emit(a, a64_store_nth(hardware(from), OUT, i));
 }
 
+void asm_store_total(Asm *a, int from, int operand) {
+    Asm before = *a;
+    a->f64 = true;
+    asm_store(a, from, operand, false);
+    a->f64 = before.f64;
+}
+
+void asm_copy_sum(Asm *a, int to, int x) {
+    emit(a, a64_bits(A64_ORR, hardware(to), hardware(x), hardware(x)));
+}
+
 void asm_add_sum(Asm *a, int to, int x) {
     emit(a, a64_pair(A64_FADD, true, hardware(to), hardware(to), hardware(x)));
 }
@@ -149,7 +160,8 @@ void asm_widen(Asm *a, int to, int x, int half) {
 
 /* ---- the frame ---- */
 
-void asm_begin(Asm *a, uint32_t nin, uint32_t nout) {
+void asm_begin(Asm *a, uint32_t nin, uint32_t nout, uint32_t more) {
+    (void)more;
     for (uint32_t i = 0; i < nin; i++)
         emit(a, a64_load_word(POINTER + (int)i, IN, i));
     for (uint32_t j = 0; j < nout; j++)
@@ -157,30 +169,8 @@ void asm_begin(Asm *a, uint32_t nin, uint32_t nout) {
 }
 
 void asm_begin_sums(Asm *a, uint32_t nin) {
-    asm_begin(a, nin, 0);
+    asm_begin(a, nin, 0, 0);
     emit(a, a64_load_word(OUT, OUT, 0));
-}
-
-/* The register of one operand more counts the rows. */
-bool asm_takes_rows(uint32_t nin, uint32_t nout) {
-    return nin + nout < ASM_POINTERS;
-}
-
-void asm_begin_rows(Asm *a, uint32_t nin, uint32_t nout) {
-    asm_begin(a, nin, nout);
-    emit(a, a64_load_word(POINTER + (int)(nin + nout), OUT, nin + 2 * nout));
-}
-
-void asm_next_row(Asm *a, uint32_t nin, uint32_t nout, size_t at) {
-    int rows = POINTER + (int)(nin + nout);
-    emit(a, a64_zero(OFFSET));
-    for (uint32_t i = 0; i < nin + nout; i++) {
-        int p = POINTER + (int)i;
-        emit(a, a64_load_word(ADDRESS, OUT, nout + i));
-        emit(a, a64_add_register(p, p, ADDRESS));
-    }
-    emit(a, a64_subtract(rows, rows, 1));
-    emit(a, a64_jump_unless_zero(rows, (int64_t)at - (int64_t)a->code.n));
 }
 
 void asm_start(Asm *a) {
@@ -202,7 +192,8 @@ void asm_if_before(Asm *a, AsmEnd end, size_t at) {
     emit(a, a64_jump_if(A64_BELOW, (int64_t)at - (int64_t)a->code.n));
 }
 
-/* The jump is the word before the position returned. */
+/* A jump is the word before the position returned; where to is in the same place of
+ * all of them. */
 size_t asm_unless_before(Asm *a, AsmEnd end) {
     emit(a, a64_compare(OFFSET, end_of(end)));
     emit(a, a64_jump_if(A64_NOT_BELOW, 0));
@@ -210,16 +201,43 @@ size_t asm_unless_before(Asm *a, AsmEnd end) {
 }
 
 void asm_here(Asm *a, size_t jump) {
-    size_t end = a->code.n;
-    a->code.n = jump - 4;
-    emit(a, a64_jump_if(A64_NOT_BELOW, (int64_t)(end - a->code.n)));
-    a->code.n = end;
+    uint32_t far = a64_far((int64_t)(a->code.n - jump + 4));
+    for (int k = 0; k < 4; k++)
+        a->code.p[jump - 4 + (size_t)k] |= (uint8_t)(far >> 8 * k);
 }
 
 void asm_end(Asm *a, uint32_t noperand) {
     (void)noperand;
     emit(a, a64_zero(COUNT));
     emit(a, a64_return());
+}
+
+/* ---- loops around it ---- */
+
+void asm_start_again(Asm *a) {
+    emit(a, a64_zero(OFFSET));
+}
+
+void asm_move(Asm *a, int operand, uint32_t word) {
+    int p = POINTER + operand;
+    emit(a, a64_load_word(ADDRESS, OUT, word));
+    emit(a, a64_add_register(p, p, ADDRESS));
+}
+
+void asm_move_on(Asm *a, int operand, int bytes) {
+    emit(a, a64_add(POINTER + operand, POINTER + operand, bytes));
+}
+
+size_t asm_count(Asm *a, int operand, uint32_t word) {
+    emit(a, a64_load_word(POINTER + operand, OUT, word));
+    emit(a, a64_jump_if_zero(POINTER + operand, 0));
+    return a->code.n;
+}
+
+void asm_count_down(Asm *a, int operand, size_t at) {
+    int r = POINTER + operand;
+    emit(a, a64_subtract(r, r, 1));
+    emit(a, a64_jump_unless_zero(r, (int64_t)at - (int64_t)a->code.n));
 }
 
 #endif

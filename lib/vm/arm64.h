@@ -30,6 +30,7 @@ typedef enum A64Unary {
 } A64Unary;
 /* Of bits, whatever they mean. */
 typedef enum A64Bits {
+    A64_ORR = 0x4EA01C00, /* to = x | y */
     A64_ORN = 0x4EE01C00, /* to = x | ~y */
     A64_BSL = 0x6E601C00  /* to = to ? x : y */
 } A64Bits;
@@ -130,14 +131,23 @@ static inline uint32_t a64_address(int to, int64_t far) { /* adr */
                          0);
 }
 
+/* The bits of a jump that say so. */
+static inline uint32_t a64_far(int64_t far) {
+    return ((uint32_t)far >> 2 & 0x7FFFF) << 5;
+}
+
 /* After a64_compare(x, y), of unsigned numbers. */
 typedef enum A64If { A64_NOT_BELOW = 2, A64_BELOW = 3 } A64If;
 static inline uint32_t a64_jump_if(A64If what, int64_t far) {
-    return 0x54000000 | ((uint32_t)far >> 2 & 0x7FFFF) << 5 | (uint32_t)what;
+    return 0x54000000 | a64_far(far) | (uint32_t)what;
+}
+
+static inline uint32_t a64_jump_if_zero(int x, int64_t far) { /* cbz */
+    return 0xB4000000 | a64_far(far) | (uint32_t)x;
 }
 
 static inline uint32_t a64_jump_unless_zero(int x, int64_t far) { /* cbnz */
-    return 0xB5000000 | ((uint32_t)far >> 2 & 0x7FFFF) << 5 | (uint32_t)x;
+    return 0xB5000000 | a64_far(far) | (uint32_t)x;
 }
 
 static inline uint32_t a64_return(void) {

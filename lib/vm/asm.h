@@ -76,28 +76,28 @@ void asm_op(Asm *a, AsmOp op, int to, int x, int y, int k);
 /* Where the counter is; past: bypasses the caches, whole vectors only. */
 void asm_load(Asm *a, int to, int operand);
 void asm_store(Asm *a, int from, int operand, bool past);
-/* Every element of a vector becomes the constant at byte `at` of the code, or an
- * operand's first element. */
+/* Every element of a vector becomes the constant at byte `at` of the code, or the
+ * element to which an operand points, wherever the counter is. */
 void asm_spread(Asm *a, int to, size_t at);
 void asm_spread_element(Asm *a, int to, int operand);
 
 /* Sums in float64, in vectors of a->widest: number i of them in memory. */
 void asm_load_sum(Asm *a, int to, int i);
 void asm_store_sum(Asm *a, int from, int i);
+/* The first element, or a vector of a->widest, where an operand and the counter are. */
+void asm_store_total(Asm *a, int from, int operand);
+void asm_copy_sum(Asm *a, int to, int x);
 void asm_add_sum(Asm *a, int to, int x);
 /* to = as float64, the lower or upper half of float32 x, if that fills a vector of
  * a->widest; if it fills half of one, all of it: half 0. */
 void asm_widen(Asm *a, int to, int x, int half);
 
 /* ---- the frame of a function, in this order ---- */
-void asm_begin(Asm *a, uint32_t nin, uint32_t nout);
+/* more: registers of operands beyond these. */
+void asm_begin(Asm *a, uint32_t nin, uint32_t nout, uint32_t more);
 void asm_begin_sums(Asm *a, uint32_t nin); /* output 0 is the sums */
-/* For rows: after the outputs come the bytes of each operand from one row to the next,
- * and the number of rows, 1 or more. asm_takes_rows: are there registers for it? */
-bool asm_takes_rows(uint32_t nin, uint32_t nout);
-void asm_begin_rows(Asm *a, uint32_t nin, uint32_t nout);
-void asm_start(Asm *a);         /* the counter, and the elements' end */
-void asm_start_vectors(Asm *a); /* the end of whole vectors of a->width */
+void asm_start(Asm *a);                    /* the counter, and the elements' end */
+void asm_start_vectors(Asm *a);            /* the end of whole vectors of a->width */
 typedef enum AsmEnd { END_VECTORS, END_ELEMENTS } AsmEnd;
 void asm_step(Asm *a); /* advances the counter */
 /* Jumps if the counter is before an end, to byte `at` of the code; or if it isn't, to a
@@ -105,9 +105,17 @@ void asm_step(Asm *a); /* advances the counter */
 void asm_if_before(Asm *a, AsmEnd end, size_t at);
 size_t asm_unless_before(Asm *a, AsmEnd end);
 void asm_here(Asm *a, size_t jump);
-/* Counts a row, and goes to byte `at` of the code for the next one, the counter at 0.
- */
-void asm_next_row(Asm *a, uint32_t nin, uint32_t nout, size_t at);
-void asm_end(Asm *a, uint32_t noperand); /* returns 0; rows: of one operand more */
+void asm_end(Asm *a, uint32_t noperand); /* returns 0 */
+
+/* ---- loops around it ---- */
+/* What the array of outputs has after them is numbered on, in words of 8 bytes, below
+ * ASM_WORDS. An operand's register may also count. */
+enum { ASM_WORDS = 16 };
+void asm_start_again(Asm *a);                      /* the counter */
+void asm_move(Asm *a, int operand, uint32_t word); /* by so many bytes */
+void asm_move_on(Asm *a, int operand, int bytes);  /* below 128 */
+/* Loads a count; jumps, to a position set by asm_here, if it is 0. */
+size_t asm_count(Asm *a, int operand, uint32_t word);
+void asm_count_down(Asm *a, int operand, size_t at); /* jumps unless that makes it 0 */
 
 #endif

@@ -20,8 +20,8 @@ typedef struct Found { /* the first fault, when searched for */
 typedef struct Exec {
     const BlockProgram *b;
     const Prep *p;
-    char **base; /* operands: inputs, then outputs */
-    char *work;
+    char **base;         /* operands: inputs, then outputs */
+    char *work, *turned; /* turned: transposed inputs, for nest_sum_runs */
     atomic_uint fault;
     Found *found;
     bool past; /* uses b->past */
@@ -327,73 +327,15 @@ static unsigned run_tiles(Exec *e, Worker *w, int64_t last, int64_t from, int64_
     return fault;
 }
 
-/* ---- a loop over rows ---- */
-/* Where elements of the walk begin, and how many the loop takes from there: rows, or a
- * part of one. */
-typedef struct NestPart {
-    int64_t rows, n;
-} NestPart;
-
-/* The operands of the loop from element `at` on; to: what the last output is written
- * to, or NULL. */
-static NestPart nest_operands(const Exec *e, const Worker *w, int64_t at, int64_t n,
-                              char *to) {
-    const BlockProgram *b = e->b;
-    const Prep *p = e->p;
-    const BlockOp *op = b->nest;
-    int last = p->ndim - 1;
-    int64_t row = at / p->ext[last], from = at - row * p->ext[last],
-            left = p->ext[last - 1] - row % p->ext[last - 1];
-    NestPart part = {n / p->ext[last], p->ext[last]};
-    if (part.rows > left) part.rows = left;
-    if (from || !part.rows) part = (NestPart){1, p->ext[last] - from};
-    if (part.n > n) part.n = n;
-    for (uint32_t k = 0; k < op->nin; k++) {
-        uint32_t i = b->slot[op->arg + k];
-        const int64_t *stride = p->walk + (size_t)i * p->dims;
-        char *x = e->base[i] + from * stride[last];
-        int64_t index = row;
-        for (int d = last; d-- > 0; index /= p->ext[d])
-            x += index % p->ext[d] * stride[d];
-        w->arg[k] = x;
-    }
-    for (uint32_t k = op->nin; k < (uint32_t)op->nin + op->nout; k++) {
-        uint32_t slot = b->slot[op->arg + k];
-        bool hidden = slot - b->nin >= b->nplaced;
-        w->arg[k] = hidden ? to : e->base[slot] + at * b->size[slot];
-    }
-    return part;
+/* ---- loops over rows ---- */
+static NestRun nest_of(const Exec *e, const Worker *w) {
+    return (NestRun){e->b, e->p, e->base, w->arg, e->turned};
 }
 
-/* What follows the operands. */
-static void nest_steps(const Exec *e, const Worker *w) {
-    const BlockProgram *b = e->b;
-    const Prep *p = e->p;
-    const BlockOp *op = b->nest;
-    uint32_t narg = (uint32_t)op->nin + op->nout;
-    int last = p->ndim - 1;
-    for (uint32_t k = 0; k < narg; k++) {
-        uint32_t slot = b->slot[op->arg + k];
-        int64_t step = k < op->nin ? p->walk[(size_t)slot * p->dims + (size_t)last - 1]
-                                   : p->ext[last] * b->size[slot];
-        memcpy(&w->arg[narg + k], &step, sizeof step);
-    }
-}
-
-/* Elements [at, at + n), flat; it can't fault. */
+/* Elements [at, at + n), flat; they can't fault. */
 static void run_nest(const Exec *e, const Worker *w, int64_t at, int64_t n, char *to) {
-    const BlockProgram *b = e->b;
-    const BlockOp *op = b->nest;
-    uint32_t narg = (uint32_t)op->nin + op->nout;
-    nest_steps(e, w);
-    while (n > 0) {
-        NestPart part = nest_operands(e, w, at, n, to);
-        memcpy(&w->arg[2 * narg], &part.rows, sizeof part.rows);
-        op->loop((size_t)part.n, (const void *const *)w->arg, w->arg + op->nin);
-        at += part.rows * part.n;
-        n -= part.rows * part.n;
-        if (to) to += part.rows * part.n * b->size[b->nin + b->nplaced];
-    }
+    NestRun x = nest_of(e, w);
+    nest_run(&x, at, n, to);
 }
 
 /* Some rows, or a part of one. */
@@ -659,10 +601,28 @@ static int64_t add_piece(void *ctx, unsigned worker, int64_t at, int64_t n,
     return took;
 }
 
+static bool sum_rows(void *ctx, unsigned worker, const Piece *q, double *acc) {
+    NestRun x = nest_of(ctx, worker_of(ctx, worker));
+    return nest_sum_rows(&x, q, acc);
+}
+
+static bool sum_runs(void *ctx, unsigned worker, int64_t at, int64_t n, int64_t count,
+                     double *acc) {
+    NestRun x = nest_of(ctx, worker_of(ctx, worker));
+    return nest_sum_runs(&x, at, n, count, acc);
+}
+
 bool block_run_reduction(Machine *m, uint32_t step, const Prep *p, Call *c) {
     Exec e = {.b = m->p->ins[step].prog, .p = p};
-    Pieces made = {make_piece, e.b->adds ? add_piece : NULL, &e, e.b->work};
+    Pieces made = {.make = make_piece,
+                   .add = e.b->adds ? add_piece : NULL,
+                   .sum_rows = p->nest && e.b->columns[0].op ? sum_rows : NULL,
+                   .sum_runs = p->turns ? sum_runs : NULL,
+                   .ctx = &e,
+                   .work = e.b->work};
     set_operands(m, step, &e);
+    e.turned = e.work + p->worker_bytes * m->workers;
+    if (p->turns) nest_turn(e.b, p, e.base, e.turned);
     for (unsigned i = 0; i < m->workers; i++)
         memset(worker_at(&e, i), 0, WORKER_BYTES);
     c->pieces = &made;

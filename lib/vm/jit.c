@@ -8,8 +8,9 @@
  *
  * What is left after the whole vectors goes through the same body, element by element.
  * Where the result is only summed, a second loop adds it to the sums of Pieces, which
- * stay in registers: its steps take PIECE_SUMS elements. asm.h has the rest of what a
- * loop is made of, and does it in the instructions of a CPU. */
+ * stay in registers: its steps take PIECE_SUMS elements. Two more sum whole columns, in
+ * the order of the loops of reductions: of a number of rows, or of short rows. asm.h
+ * has the rest of what a loop is made of, and does it in the instructions of a CPU. */
 #include "vm/asm.h"
 #include "vm/vm_impl.h"
 
@@ -22,6 +23,7 @@ enum {
     SINGLE_MAX = 4,     /* operands that are single elements */
     RUN_MAX = 64,       /* ops */
     SUM_MAX = 16,       /* ops before a sum: more of them hide its cost */
+    COLUMN_MAX = 10,    /* ops before a sum of columns: they are compiled often */
     PROGRAMS_MAX = 1024 /* of a plan: each costs some microseconds */
 };
 
@@ -58,6 +60,7 @@ typedef struct Run {
     size_t loop, past, nest;   /* offsets in the code, or NO_LOOP */
     bool single[ASM_POINTERS]; /* of `nest`, by input: a single element */
     bool adds;                 /* its results are added to sums */
+    bool columns, turned;      /* of columns, along the dim before the last one */
     Operands in, out;
 } Run;
 typedef struct Coder {
@@ -246,12 +249,14 @@ static void emit_op(Coder *c, AsmOp op, int to, int x, int y) {
 
 /* The register of a value, loading it if necessary; -1: all are in use. */
 static int at_hand(Coder *c, const Run *r, uint32_t value) {
-    if (c->reg[value] < 0) {
-        c->reg[value] = (int8_t)take_register(c);
-        if (c->reg[value] >= 0)
-            asm_load(&c->a, c->reg[value], find_operand(&r->in, value));
-    }
-    return c->reg[value];
+    if (c->reg[value] >= 0) return c->reg[value];
+    int to = take_register(c), operand = find_operand(&r->in, value);
+    c->reg[value] = (int8_t)to;
+    if (to >= 0 && r->columns && r->single[operand])
+        asm_spread_element(&c->a, to, operand);
+    else if (to >= 0)
+        asm_load(&c->a, to, operand);
+    return to;
 }
 
 /* A register for the result of op k. */
@@ -274,9 +279,27 @@ static void emit_sum(Coder *c, int result, int *at) {
     }
 }
 
+/* Adds a result to the sum of a column, row `row` of COLUMN_TREE rows, which are added
+ * pair by pair, pairs of pairs and so on; if it isn't one of them, at once. The
+ * registers from c->sum on are for a row, two, four, and the sum. */
+enum { LEVELS = 3 };
+static void emit_column(Coder *c, int result, int row, bool tree) {
+    Asm *a = &c->a;
+    int level = tree ? 0 : LEVELS;
+    if (!a->f64) asm_widen(a, c->sum - 1, result, 0), result = c->sum - 1;
+    for (; level < LEVELS && row >> level & 1; level++) {
+        asm_add_sum(a, c->sum + level, result);
+        result = c->sum + level;
+    }
+    if (level < LEVELS)
+        asm_copy_sum(a, c->sum + level, result);
+    else
+        asm_add_sum(a, c->sum + LEVELS, result);
+}
+
 /* Loads inputs at their first read and stores results where they are computed, in
  * program order, on which the sharing of storage relies. sum: where r->adds, the first
- * of the sums to which results are added. */
+ * of the sums to which results are added; of columns, the row. */
 static bool emit_body(Coder *c, const Run *r, bool past, int *sum) {
     const BlockProgram *b = c->b;
     c->free = ((1U << ASM_VECTORS) - 1) & ~c->fixed;
@@ -290,7 +313,9 @@ static bool emit_body(Coder *c, const Run *r, bool past, int *sum) {
         int to = register_for(c, k, value, nin), out = find_operand(&r->out, result);
         if (to < 0) return false;
         emit_op(c, c->coded[k]->op, to, in[0], in[1]);
-        if (out >= 0 && r->adds)
+        if (out >= 0 && r->columns)
+            emit_column(c, to, *sum, *sum < COLUMN_TREE);
+        else if (out >= 0 && r->adds)
             emit_sum(c, to, sum);
         else if (out >= 0)
             asm_store(&c->a, to, (int)r->in.n + out, past && c->a.width != WIDTH_ONE);
@@ -321,7 +346,7 @@ static bool emit_loop(Coder *c, const Run *r, bool past, size_t *at) {
     Asm *a = &c->a;
     a->width = a->widest;
     *at = a->code.n;
-    asm_begin(a, r->in.n, r->out.n);
+    asm_begin(a, r->in.n, r->out.n, 0);
     spread_constants(c);
     asm_start(a);
     asm_start_vectors(a);
@@ -332,21 +357,31 @@ static bool emit_loop(Coder *c, const Run *r, bool past, size_t *at) {
     return true;
 }
 
+/* Has a nest the registers, and words for its steps and the number of rows? */
+static bool takes_nest(const Run *r) {
+    return r->in.n + r->out.n < ASM_POINTERS && r->in.n + 2 * r->out.n < ASM_WORDS;
+}
+
 static bool emit_nest(Coder *c, const Run *r) {
     Asm *a = &c->a;
+    uint32_t n = r->in.n + r->out.n;
     a->width = a->widest;
-    asm_begin_rows(a, r->in.n, r->out.n);
+    asm_begin(a, r->in.n, r->out.n, 1);
     spread_constants(c);
     asm_start(a);
     asm_start_vectors(a);
-    size_t row = a->code.n;
+    size_t none = asm_count(a, (int)n, r->out.n + n), row = a->code.n;
     for (uint32_t i = 0; i < r->in.n; i++)
         if (r->single[i]) asm_spread_element(a, c->reg[r->in.value[i]], (int)i);
     if (!emit_steps(c, r, a->widest, END_VECTORS, false) ||
         !emit_steps(c, r, WIDTH_ONE, END_ELEMENTS, false))
         return false;
-    asm_next_row(a, r->in.n, r->out.n, row);
-    asm_end(a, r->in.n + r->out.n + 1);
+    asm_start_again(a);
+    for (uint32_t i = 0; i < n; i++)
+        asm_move(a, (int)i, r->out.n + i);
+    asm_count_down(a, (int)n, row);
+    asm_here(a, none);
+    asm_end(a, n + 1);
     return true;
 }
 
@@ -383,6 +418,85 @@ static bool emit_sum_loop(Coder *c, const Run *r, size_t *at) {
     return true;
 }
 
+/* ---- sums of columns ---- */
+/* What follows output 0, the sums, in float64: the steps of the inputs from row to row,
+ * those back to the first one, the number of times COLUMN_TREE rows, of the other rows.
+ */
+static uint32_t column_word(const Run *r, ColumnWord what) {
+    return 1 +
+           (what < COLUMN_TREES ? what * r->in.n : 2 * r->in.n + what - COLUMN_TREES);
+}
+
+static bool takes_columns(const Asm *a, const Run *r) {
+    return column_word(r, COLUMN_ROWS) < ASM_WORDS && r->in.n + 2 <= ASM_POINTERS &&
+           (a->f64 || a->widest > WIDTH_128);
+}
+
+static void take_column_registers(Coder *c) {
+    c->sum = ASM_SPARE - LEVELS - 1;
+    for (int i = c->a.f64 ? 0 : -1; i <= LEVELS; i++)
+        c->fixed |= 1U << (c->sum + i);
+}
+
+/* `count` rows at a time, as often as the word says. */
+static bool emit_rows(Coder *c, const Run *r, int count, ColumnWord times) {
+    Asm *a = &c->a;
+    int counter = (int)r->in.n + 1, whole = COLUMN_TREE;
+    size_t none = asm_count(a, counter, column_word(r, times)), top = a->code.n;
+    for (int row = 0; row < count; row++) {
+        if (!emit_body(c, r, false, count == COLUMN_TREE ? &row : &whole)) return false;
+        for (uint32_t i = 0; i < r->in.n; i++)
+            asm_move(a, (int)i, column_word(r, COLUMN_STEPS) + i);
+    }
+    asm_count_down(a, counter, top);
+    asm_here(a, none);
+    return true;
+}
+
+/* nothing: where in the code -0 is, which changes no sum. */
+static bool emit_columns(Coder *c, const Run *r, Width width, AsmEnd end,
+                         size_t nothing, bool trees) {
+    Asm *a = &c->a;
+    size_t skip = asm_unless_before(a, end), top = a->code.n;
+    Width vectors = a->width;
+    int sum = c->sum + LEVELS, out = (int)r->in.n;
+    asm_spread(a, a->f64 ? sum : c->sum - 1, nothing);
+    if (!a->f64) asm_widen(a, sum, c->sum - 1, 0);
+    a->width = width;
+    if ((trees && !emit_rows(c, r, COLUMN_TREE, COLUMN_TREES)) ||
+        !emit_rows(c, r, 1, COLUMN_ROWS))
+        return false;
+    for (uint32_t i = 0; i < r->in.n; i++)
+        asm_move(a, (int)i, column_word(r, COLUMN_BACK) + i);
+    asm_store_total(a, sum, out);
+    if (!a->f64) asm_move_on(a, out, asm_bytes(a));
+    asm_step(a);
+    asm_if_before(a, end, top);
+    asm_here(a, skip);
+    a->width = vectors;
+    return true;
+}
+
+/* Of float32, as many elements a step as a vector of float64 has. */
+static bool emit_column_loop(Coder *c, const Run *r, bool trees, size_t *at) {
+    Asm *a = &c->a;
+    uint64_t minus = UINT64_C(1) << (a->f64 ? 63 : 31);
+    size_t nothing = a->code.n, size = a->f64 ? 8 : 4;
+    for (size_t k = 0; k < size; k++)
+        vec_push(a->s, &a->code, (uint8_t)(minus >> 8 * k));
+    a->width = a->f64 ? a->widest : a->widest - 1;
+    *at = a->code.n;
+    asm_begin(a, r->in.n, 1, 1);
+    spread_constants(c);
+    asm_start(a);
+    asm_start_vectors(a);
+    if (!emit_columns(c, r, a->width, END_VECTORS, nothing, trees) ||
+        !emit_columns(c, r, WIDTH_ONE, END_ELEMENTS, nothing, trees))
+        return false;
+    asm_end(a, r->in.n + 2);
+    return true;
+}
+
 /* Is this the whole program, with outputs possibly too large for the caches? */
 static bool may_go_past(const Coder *c, const Run *r) {
     const BlockProgram *b = c->b;
@@ -404,10 +518,11 @@ static const Type *result_type(const BlockProgram *b) {
     return var_type(b->g, b->var[b->out_value[0]]);
 }
 
-/* By the types, is the input one element for each row of the result, or for all? */
-static bool is_single(const BlockProgram *b, uint32_t value) {
+/* By the types, has the input one element along the last dim of the result, or the one
+ * before that? */
+static bool is_single(const BlockProgram *b, uint32_t value, int back) {
     const Type *x = input_type(b, value);
-    return x->ndim == 0 || x->dim[x->ndim - 1] == 1;
+    return x->ndim < back || x->dim[x->ndim - back] == 1;
 }
 
 /* By the types, does the input broadcast along some dims of the result, not all? */
@@ -423,10 +538,11 @@ static bool is_broadcast(const BlockProgram *b, uint32_t value) {
     return along && extends;
 }
 
-/* Does the program broadcast, in rows that are long enough? */
-static bool has_rows(const BlockProgram *b) {
+/* Does the program broadcast, with rows that are long enough, or columns, where they
+ * are the rows of what is turned? */
+static bool has_rows(const BlockProgram *b, bool turned) {
     const Type *y = result_type(b);
-    Dim row = y->ndim > 1 ? y->dim[y->ndim - 1] : 1;
+    Dim row = y->ndim > 1 ? y->dim[y->ndim - (turned ? 2 : 1)] : 1;
     bool any = false;
     for (uint32_t i = 0; i < b->nin; i++)
         any |= is_broadcast(b, i);
@@ -437,7 +553,7 @@ static bool has_rows(const BlockProgram *b) {
 static bool take_singles(Coder *c, Run *r) {
     int next = ASM_SPARE - 1;
     for (uint32_t i = 0; i < r->in.n; i++) {
-        r->single[i] = is_single(c->b, r->in.value[i]);
+        r->single[i] = is_single(c->b, r->in.value[i], 1);
         if (!r->single[i]) continue;
         if (next == ASM_SPARE - 1 - SINGLE_MAX) return false;
         c->reg[r->in.value[i]] = (int8_t)next;
@@ -450,11 +566,11 @@ static bool take_singles(Coder *c, Run *r) {
 static bool code_nest(Coder *c, Run *r) {
     const BlockProgram *b = c->b;
     r->nest = NO_LOOP;
-    if (r->from > 0 || r->to < b->nop || !has_rows(b)) return false;
+    if (r->from > 0 || r->to < b->nop || !has_rows(b, false)) return false;
     size_t begin = c->a.code.n;
     c->a.f64 = op_dtype(b, 0) == DT_FLOAT64;
-    if (take_constants(c, r) && take_operands(c, r) &&
-        asm_takes_rows(r->in.n, r->out.n) && take_singles(c, r)) {
+    if (take_constants(c, r) && take_operands(c, r) && takes_nest(r) &&
+        take_singles(c, r)) {
         r->nest = c->a.code.n;
         if (emit_nest(c, r)) return true;
     }
@@ -496,6 +612,45 @@ static bool is_summed(const BlockProgram *b) {
     return op_is(b->g->s, b->fold, OP_SUM) || op_is(b->g->s, b->fold, OP_MEAN);
 }
 
+/* Does the input repeat along the dim before the last one, or has it no more dims than
+ * these two? Then its columns are adjacent, once it is transposed. */
+static bool turns(const BlockProgram *b, uint32_t value) {
+    const Type *x = input_type(b, value);
+    bool matrix = true;
+    for (int k = 0; k + 2 < x->ndim; k++)
+        matrix &= x->dim[k] == 1;
+    return matrix || is_single(b, value, 2);
+}
+
+/* The whole program as a loop that sums columns: of rows as they are, along the last
+ * dim; or `turned`, along the one before it, whose short rows are summed. */
+static void code_columns(Coder *c, bool turned) {
+    const BlockProgram *b = c->b;
+    Run r = {.b = c->b,
+             .to = b->nop,
+             .past = NO_LOOP,
+             .nest = NO_LOOP,
+             .adds = true,
+             .columns = true,
+             .turned = turned};
+    size_t begin = c->a.code.n;
+    if (b->nop > COLUMN_MAX || !has_rows(b, turned)) return;
+    for (uint32_t k = 0; k < b->nop; k++)
+        if (!c->coded[k] || op_dtype(b, k) != op_dtype(b, 0)) return;
+    c->a.f64 = op_dtype(b, 0) == DT_FLOAT64;
+    bool ok = take_constants(c, &r) && take_operands(c, &r) && r.out.n == 1 &&
+              takes_columns(&c->a, &r);
+    if (ok) take_column_registers(c);
+    for (uint32_t i = 0; ok && i < r.in.n; i++) {
+        r.single[i] = is_single(b, r.in.value[i], turned ? 2 : 1);
+        ok = !turned || turns(b, r.in.value[i]);
+    }
+    if (ok && emit_column_loop(c, &r, !turned, &r.loop))
+        vec_push(c->p->s, &c->runs, r);
+    else
+        c->a.code.n = begin;
+}
+
 /* A loop that sums what the ops from `from` to the last one make, if it can be. */
 static void code_sum(Coder *c, uint32_t from) {
     const BlockProgram *b = c->b;
@@ -530,7 +685,11 @@ static void code_program(Coder *c, BlockProgram *b) {
         while (to - from > 1 && !code_run(c, from, to))
             to--;
     }
-    if (is_summed(b)) code_sum(c, last);
+    if (is_summed(b)) {
+        code_sum(c, last);
+        code_columns(c, false);
+        code_columns(c, true);
+    }
     arena_reset(c->tmp);
 }
 
@@ -564,6 +723,10 @@ static void forget_constants(BlockProgram *b, Arena *tmp) {
         if (!read[i]) b->last_read[i] = NONE;
 }
 
+static void need_words(BlockProgram *b, uint32_t words) {
+    if (words > b->max_arg) b->max_arg = words;
+}
+
 static void put_nest(const Run *r, const uint8_t *code, Arena *arena, uint32_t *at) {
     BlockProgram *b = r->b;
     b->nest = NEW(arena, BlockOp);
@@ -571,8 +734,17 @@ static void put_nest(const Run *r, const uint8_t *code, Arena *arena, uint32_t *
     for (uint32_t i = 0; i < r->in.n; i++)
         if (r->single[i]) b->is_single[r->in.slot[i]] = true;
     put_run(r, code + r->nest, b->nest, at);
-    uint32_t words = 2 * (r->in.n + r->out.n) + 1;
-    if (words > b->max_arg) b->max_arg = words;
+    need_words(b, 2 * (r->in.n + r->out.n) + 1);
+}
+
+static void put_columns(const Run *r, const uint8_t *code, Arena *arena, uint32_t *at) {
+    BlockProgram *b = r->b;
+    ColumnLoop *to = &b->columns[r->turned];
+    to->op = NEW(arena, BlockOp);
+    to->is_single = NEW_N(arena, r->in.n, bool);
+    memcpy(to->is_single, r->single, r->in.n * sizeof *r->single);
+    put_run(r, code + r->loop, to->op, at);
+    need_words(b, r->in.n + column_word(r, COLUMN_ROWS) + 1);
 }
 
 static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
@@ -595,8 +767,12 @@ static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
             b->run[k++] = b->op[next++];
         if (r[i].nest != NO_LOOP) put_nest(&r[i], code, arena, &old);
         if (r[i].loop == NO_LOOP) continue;
-        if (r[i].adds) b->adds = NEW(arena, BlockOp);
-        put_run(&r[i], code + r[i].loop, r[i].adds ? b->adds : &b->run[k++], &old);
+        if (r[i].columns)
+            put_columns(&r[i], code, arena, &old);
+        else if (r[i].adds)
+            put_run(&r[i], code + r[i].loop, b->adds = NEW(arena, BlockOp), &old);
+        else
+            put_run(&r[i], code + r[i].loop, &b->run[k++], &old);
         if (!r[i].adds) next = r[i].to;
     }
     while (next < b->nop)
@@ -628,7 +804,7 @@ void plan_build_code(Plan *p) {
     uint32_t programs = 0;
     for (uint32_t i = 0; i < p->nins && programs < PROGRAMS_MAX; i++) {
         BlockProgram *b = p->ins[i].prog;
-        if (!b || (b->nop == 1 && !has_rows(b) && !is_summed(b))) continue;
+        if (!b || (b->nop == 1 && !has_rows(b, false) && !is_summed(b))) continue;
         code_program(&c, b);
         programs++;
     }

@@ -246,28 +246,20 @@ static uint64_t output_bytes(const Ready *r, int64_t total) {
     return bytes;
 }
 
-/* Has the program a loop over rows, and are they as it wants them? Of results that go
- * past the caches only short rows are. */
-static bool is_nest(const Ready *r, int64_t total) {
+/* Has the program loops over rows, and are these as they want them? Results that go
+ * past the caches have other loops, unless rows are short. Keeps the strides: the
+ * inputs' own dims may take their place. */
+static void choose_nest(Ready *r, int64_t total) {
     const BlockProgram *b = r->b;
-    const Prep *p = r->p;
-    int last = p->ndim - 1;
-    if (!b->nest || last == 0 || total == 0 || p->ext[last] < NEST_MIN) return false;
-    if (p->ext[last] >= ROW_MIN && !b->fold && output_bytes(r, total) >= STREAM_BYTES)
-        return false;
-    for (uint32_t i = 0; i < b->nin; i++)
-        if (p->access[i] != ACC_UNUSED &&
-            strides_of(p, i)[last] != (b->is_single[i] ? 0 : (int64_t)b->size[i]))
-            return false;
-    return true;
-}
-
-/* Before the inputs' own dims take the place of the strides. */
-static void keep_walk(Ready *r) {
     Prep *p = r->p;
-    size_t n = (size_t)r->b->nin * p->dims;
+    if (total == 0 || !(b->nest || b->columns[1].op)) return;
+    size_t n = (size_t)b->nin * p->dims;
     p->walk = mem_alloc(r->m->s, n * sizeof *p->walk);
     memcpy(p->walk, p->stride, n * sizeof *p->walk);
+    bool past = !b->fold && p->ext[p->ndim - 1] >= ROW_MIN &&
+                output_bytes(r, total) >= STREAM_BYTES;
+    p->nest = !past && nest_fits(b, p);
+    p->turns = nest_turns(b, p);
 }
 
 static bool find_pattern(Ready *r, uint32_t i) {
@@ -380,11 +372,10 @@ static void plan_walk(Ready *r) {
         if (p->ext[d] == 0) total = 0; /* whatever the other sizes' product is */
     for (int d = 0; d < p->ndim && total; d++)
         total *= p->ext[d];
-    p->nest = is_nest(r, total);
+    choose_nest(r, total);
     bool flat = p->nest || (p->ndim > 1 && p->ext[p->ndim - 1] < ROW_MIN);
     p->row = flat ? total : p->ext[p->ndim - 1];
     p->rows = p->row ? total / p->row : 0;
-    if (p->nest) keep_walk(r);
     if (!p->nest || r->b->adds) choose_access(r, flat);
     p->stream = NONE;
     if (!p->nest) choose_stream(r, total);
@@ -407,7 +398,7 @@ static bool take_room(Ready *r) {
     p->worker_bytes =
         block_pointers(b) + WORKER_BYTES +
         (b->nreg + p->nfill + (size_t)p->ntile * TILE_ROWS) * p->reg_bytes;
-    need = p->worker_bytes * r->m->workers +
+    need = p->worker_bytes * r->m->workers + p->turned_bytes +
            round_up((size_t)(b->nin + b->nout) * sizeof(void *));
     if (r->m->block && r->m->block->size >= need) return true;
     Buffer *more = buffer_new(r->m->s, need);
@@ -436,8 +427,8 @@ static Prep *prep_alloc(Session *s, const BlockProgram *b) {
     size_t n = b->nin, dims = (size_t)most_dims(b), own = b->nin - b->nplain, pad = 16;
     size_t slots = b->nslot <= QUICK_SLOTS ? b->nslot : 0;
     size_t bytes = sizeof(Prep) + (n + b->nout) * sizeof(void *) +
-                   n * (sizeof(void *) + 8 + 4 + 2) + (2 * n + 1) * dims * 8 + own * 8 +
-                   slots * sizeof(void *) + 11 * pad;
+                   n * (sizeof(void *) + 8 + 4 + 4 + 2) + (2 * n + 1) * dims * 8 +
+                   own * 8 + slots * sizeof(void *) + 12 * pad;
     Prep *p = mem_zalloc(s, 1, bytes);
     char *at = (char *)p;
     carve_bytes(&at, sizeof *p);
@@ -450,6 +441,7 @@ static Prep *prep_alloc(Session *s, const BlockProgram *b) {
     p->ext = carve_bytes(&at, dims * sizeof *p->ext);
     p->dim = carve_bytes(&at, own * sizeof *p->dim);
     p->fill = carve_bytes(&at, n * sizeof *p->fill);
+    p->turned = carve_bytes(&at, n * sizeof *p->turned);
     p->access = carve_bytes(&at, n);
     p->nown = carve_bytes(&at, n);
     p->dims = (uint32_t)dims;

@@ -45,6 +45,22 @@ typedef struct BlockOp {
     uint32_t arg; /* nin slots, then nout */
     uint16_t nin, nout;
 } BlockOp;
+/* A loop that sums columns of a program's result in float64, over rows whose columns
+ * are adjacent or a single element: in the order of the loops of reductions, or row
+ * after row. Its output is followed by the steps of its inputs from row to row, those
+ * back to the first one, and how many times COLUMN_TREE rows, and other rows, there
+ * are. */
+typedef enum ColumnWord {
+    COLUMN_STEPS,
+    COLUMN_BACK,
+    COLUMN_TREES,
+    COLUMN_ROWS
+} ColumnWord;
+enum { COLUMN_TREE = 8 };
+typedef struct ColumnLoop {
+    BlockOp *op;     /* NULL: none */
+    bool *is_single; /* by input of op */
+} ColumnLoop;
 /* Slots are numbered inputs, outputs, registers. Values are numbered inputs, then
  * results in order. */
 typedef struct BlockProgram {
@@ -72,6 +88,8 @@ typedef struct BlockProgram {
     BlockOp *adds;   /* run[nrun - 1] as a loop that adds the reduced output to the
                       * sums of Pieces, a multiple of their number at a time;
                       * NULL: no such loop */
+    ColumnLoop columns[2];  /* [0]: columns along the last dim; [1]: along the one
+                             * before it, row after row, for sums of short rows */
     uint32_t *slot, *value; /* by BlockOp.arg */
     Var *var;               /* by value */
     uint32_t *out_value;
@@ -315,15 +333,18 @@ typedef struct Prep {
     int64_t period;        /* elements of the longest row that a register repeats */
     Pattern *pattern;      /* by input; NULL: none is read so */
     int64_t *ext;
-    const void **data;    /* of inputs that belong to the function */
-    uint32_t *fill;       /* by input: its register, or its tile */
-    int ndim;             /* of ext; the last is the row itself */
-    int64_t rows, row;    /* the walk: rows of `row` elements */
-    bool split;           /* the outputs' shapes differ: the function can't run as one
-                           * program */
-    bool past;            /* uses the program's loop that writes past the caches */
-    bool nest;            /* uses its loop over rows, for any range of a single row */
-    int64_t *walk;        /* nest: by input and `dims`, the strides of ext */
+    const void **data; /* of inputs that belong to the function */
+    uint32_t *fill;    /* by input: its register, or its tile */
+    int ndim;          /* of ext; the last is the row itself */
+    int64_t rows, row; /* the walk: rows of `row` elements */
+    bool split;        /* the outputs' shapes differ: the function can't run as one
+                        * program */
+    bool past;         /* uses the program's loop that writes past the caches */
+    bool nest;         /* uses its loop over rows, for any range of a single row */
+    int64_t *walk;     /* nest, turns: by input and `dims`, the strides of ext */
+    bool turns;        /* sums short rows by columns along the dim before the last */
+    uint32_t *turned;  /* turns: by input of that loop (block_nest.c) */
+    size_t turned_bytes;
     bool quick;           /* one block of one row, nothing to gather: block_quick */
     bool direct;          /* quick, and a single loop directly over the operands */
     bool broadcasts;      /* quick, and single elements are broadcast */
@@ -523,6 +544,25 @@ static inline void block_outputs(Machine *m, const Ins *in, const Prep *p) {
  * elements piece by piece. */
 bool block_run_reduction(Machine *m, uint32_t step, const Prep *p, Call *c);
 enum { WORKER_BYTES = 128, QUICK_SLOTS = 128 };
+/* block_nest.c: loops over rows, by one worker */
+enum { NEST_INPUTS = 16 }; /* a loop has fewer */
+typedef struct NestRun {
+    const BlockProgram *b;
+    const Prep *p;
+    char *const *base; /* operands: inputs, then outputs */
+    void **arg;        /* room for b->max_arg words */
+    char *turned;      /* what nest_turn wrote, for all workers */
+} NestRun;
+/* Both ask p->walk. nest_turns fills in `turned` and its bytes. */
+bool nest_fits(const BlockProgram *b, const Prep *p);
+bool nest_turns(const BlockProgram *b, Prep *p);
+void nest_turn(const BlockProgram *b, const Prep *p, char *const *base, char *room);
+/* n elements from flat index `at` on; to: what an output without a place is written
+ * to, or NULL. */
+void nest_run(const NestRun *x, int64_t at, int64_t n, char *to);
+/* As Pieces have them. */
+bool nest_sum_rows(const NestRun *x, const Piece *q, double *acc);
+bool nest_sum_runs(const NestRun *x, int64_t at, int64_t n, int64_t count, double *acc);
 /* Decides whether block_quick can run it, and prepares p for that. */
 void block_settle_quick(const BlockProgram *b, Prep *p);
 /* Runs a quick step. False: its operands are not those it was prepared for. */

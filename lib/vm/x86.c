@@ -2,7 +2,7 @@
  * arithmetic needs, in the VEX and EVEX encodings (Intel's manual, volume 2, sections
  * 2.3 and 2.7). Vectors have the hardware's numbers. rax counts bytes, rsi is the end
  * of the whole vectors, rdi of the elements, pointer_of[] has the operands, and rdx is
- * where sums come from and go to, or where the steps from row to row are. */
+ * where sums come from and go to, or else the array of outputs. */
 #include "vm/asm.h"
 
 #ifdef __x86_64__
@@ -64,12 +64,17 @@ static void emit_registers(Asm *a, Form f, int reg, int x, int y) {
     emit_byte(a, 0xC0U | (unsigned)(reg & 7) << 3 | (unsigned)(y & 7));
 }
 
-/* [base + rax + 0]: a displacement, as base may be rbp or r13, which need one. */
-static void emit_memory(Asm *a, Form f, int reg, int base) {
+/* [base + index + 0]: a displacement, as base may be rbp or r13, which need one. */
+enum { NO_INDEX = RSP };
+static void emit_indexed(Asm *a, Form f, int reg, int base, int index) {
     emit_prefix(a, f, a->width, reg, NO_REG, base);
     emit_byte(a, 0x44U | (unsigned)(reg & 7) << 3);
-    emit_byte(a, (unsigned)(RAX << 3) | (unsigned)(base & 7));
+    emit_byte(a, (unsigned)(index << 3) | (unsigned)(base & 7));
     emit_byte(a, 0);
+}
+
+static void emit_memory(Asm *a, Form f, int reg, int base) {
+    emit_indexed(a, f, reg, base, RAX);
 }
 
 static int packed_prefix(const Asm *a) {
@@ -217,7 +222,8 @@ void asm_spread(Asm *a, int to, size_t at) {
 }
 
 void asm_spread_element(Asm *a, int to, int operand) {
-    emit_memory(a, spread_form(a), to, pointer_of[operand]);
+    Form f = a->width == WIDTH_ONE ? element_form(a, LOAD) : spread_form(a);
+    emit_indexed(a, f, to, pointer_of[operand], NO_INDEX);
 }
 
 /* ---- sums ---- */
@@ -252,6 +258,19 @@ void asm_add_sum(Asm *a, int to, int x) {
     emit_wide(a, sum_form(a, X_ADD), a->widest, to, to, x);
 }
 
+void asm_store_total(Asm *a, int from, int operand) {
+    Asm before = *a;
+    a->f64 = true;
+    if (a->width != WIDTH_ONE) a->width = a->widest;
+    asm_store(a, from, operand, false);
+    a->f64 = before.f64;
+    a->width = before.width;
+}
+
+void asm_copy_sum(Asm *a, int to, int x) {
+    emit_wide(a, sum_form(a, MOVE), a->widest, to, NO_REG, x);
+}
+
 /* vcvtps2pd takes the lower half, to which vextractf128 brings the upper one. */
 void asm_widen(Asm *a, int to, int x, int half) {
     if (half) {
@@ -279,7 +298,9 @@ static void emit_push_pop(Asm *a, unsigned opcode, int r) {
     emit_byte(a, opcode | (unsigned)(r & 7));
 }
 
-enum { LOAD_WORD = 0x8B, ADD_WORD = 0x03, WORDS = 16 }; /* a byte says which word */
+/* A byte says which word. */
+_Static_assert(8 * ASM_WORDS <= 128, "it is signed");
+enum { LOAD_WORD = 0x8B, ADD_WORD = 0x03 };
 static void with_word(Asm *a, unsigned opcode, int to, int base, uint32_t word) {
     emit_rex(a, to, base);
     emit_byte(a, opcode);
@@ -311,30 +332,15 @@ static void push_pointers(Asm *a, uint32_t n, uint32_t nin) {
         with_word(a, LOAD_WORD, pointer_of[i], RSI, i);
 }
 
-static void load_outputs(Asm *a, uint32_t nin, uint32_t nout) {
+void asm_begin(Asm *a, uint32_t nin, uint32_t nout, uint32_t more) {
+    push_pointers(a, nin + nout + more, nin);
     for (uint32_t j = 0; j < nout; j++)
         with_word(a, LOAD_WORD, pointer_of[nin + j], RDX, j);
-}
-
-void asm_begin(Asm *a, uint32_t nin, uint32_t nout) {
-    push_pointers(a, nin + nout, nin);
-    load_outputs(a, nin, nout);
 }
 
 void asm_begin_sums(Asm *a, uint32_t nin) {
     push_pointers(a, nin, nin);
     with_word(a, LOAD_WORD, RDX, RDX, 0);
-}
-
-/* The register of one operand more counts the rows; rdx stays. */
-bool asm_takes_rows(uint32_t nin, uint32_t nout) {
-    return nin + nout < ASM_POINTERS && nin + 2 * nout < WORDS;
-}
-
-void asm_begin_rows(Asm *a, uint32_t nin, uint32_t nout) {
-    push_pointers(a, nin + nout + 1, nin);
-    load_outputs(a, nin, nout);
-    with_word(a, LOAD_WORD, pointer_of[nin + nout], RDX, nin + 2 * nout);
 }
 
 void asm_start(Asm *a) {
@@ -382,16 +388,6 @@ void asm_here(Asm *a, size_t jump) {
         a->code.p[jump - 4 + (size_t)k] = (uint8_t)(far >> 8 * k);
 }
 
-void asm_next_row(Asm *a, uint32_t nin, uint32_t nout, size_t at) {
-    emit_zero(a, RAX);
-    for (uint32_t i = 0; i < nin + nout; i++)
-        with_word(a, ADD_WORD, pointer_of[i], RDX, nout + i);
-    with_byte(a, BYTE_SUB, pointer_of[nin + nout], 1);
-    emit_byte(a, 0x0F); /* jnz */
-    emit_byte(a, 0x85);
-    emit_word32(a, at - (a->code.n + 4));
-}
-
 void asm_end(Asm *a, uint32_t noperand) {
     emit_byte(a, 0xC5); /* vzeroupper */
     emit_byte(a, 0xF8);
@@ -400,6 +396,40 @@ void asm_end(Asm *a, uint32_t noperand) {
         emit_push_pop(a, POP, pointer_of[i]);
     emit_zero(a, RAX);
     emit_byte(a, 0xC3);
+}
+
+/* ---- loops around it ---- */
+
+void asm_start_again(Asm *a) {
+    emit_zero(a, RAX);
+}
+
+void asm_move(Asm *a, int operand, uint32_t word) {
+    with_word(a, ADD_WORD, pointer_of[operand], RDX, word);
+}
+
+void asm_move_on(Asm *a, int operand, int bytes) {
+    with_byte(a, BYTE_ADD, pointer_of[operand], bytes);
+}
+
+/* jz, jnz */
+size_t asm_count(Asm *a, int operand, uint32_t word) {
+    int r = pointer_of[operand];
+    with_word(a, LOAD_WORD, r, RDX, word);
+    emit_rex(a, r, r);
+    emit_byte(a, 0x85);
+    mod_rm(a, 3, r, r);
+    emit_byte(a, 0x0F);
+    emit_byte(a, 0x84);
+    emit_word32(a, 0);
+    return a->code.n;
+}
+
+void asm_count_down(Asm *a, int operand, size_t at) {
+    with_byte(a, BYTE_SUB, pointer_of[operand], 1);
+    emit_byte(a, 0x0F);
+    emit_byte(a, 0x85);
+    emit_word32(a, at - (a->code.n + 4));
 }
 
 #endif

@@ -25,6 +25,7 @@ int main(void) {
          a64_pair(A64_FCMGE, false, 31, 20, 21)},
         {"fcmge v31.2d, v20.2d, v21.2d", 0x6E75E69F,
          a64_pair(A64_FCMGE, true, 31, 20, 21)},
+        {"orr v3.16b, v31.16b, v31.16b", 0x4EBF1FE3, a64_bits(A64_ORR, 3, 31, 31)},
         {"orn v3.16b, v31.16b, v17.16b", 0x4EF11FE3, a64_bits(A64_ORN, 3, 31, 17)},
         {"bsl v3.16b, v2.16b, v17.16b", 0x6E711C43, a64_bits(A64_BSL, 3, 2, 17)},
         {"fsqrt v1.4s, v30.4s", 0x6EA1FBC1, a64_unary(A64_FSQRT, false, 1, 30)},
@@ -79,6 +80,10 @@ int main(void) {
         {"b.hs .+60", 0x540001E2, a64_jump_if(A64_NOT_BELOW, 60)},
         {"b.lo .-1048576", 0x54800003, a64_jump_if(A64_BELOW, -1048576)},
         {"b.hs .+1048572", 0x547FFFE2, a64_jump_if(A64_NOT_BELOW, 1048572)},
+        {"cbnz x5, .-8", 0xB5FFFFC5, a64_jump_unless_zero(5, -8)},
+        {"cbnz x16, .-1048576", 0xB5800010, a64_jump_unless_zero(16, -1048576)},
+        {"cbz x5, .+16", 0xB4000085, a64_jump_if_zero(5, 16)},
+        {"cbz x30, .+1048572", 0xB47FFFFE, a64_jump_if_zero(30, 1048572)},
         {"ret", 0xD65F03C0, a64_return()},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)

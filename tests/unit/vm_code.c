@@ -135,7 +135,16 @@ static bool same_bits(const Tensor *x, const Tensor *y) {
 }
 
 static size_t with_code; /* plans */
-static size_t with_nest; /* steps */
+static struct { size_t nests, rows, turned; /* steps */ } used;
+
+static void count_loops(const Machine *m) {
+    for (uint32_t k = 0; k < m->p->nins; k++) {
+        const Prep *p = m->prep[k];
+        used.nests += p && p->nest;
+        used.rows += p && p->nest && m->p->ins[k].prog->columns[0].op;
+        used.turned += p && p->turns;
+    }
+}
 
 /* g gives the same with machine code and without. Gives the inputs away. */
 static void compare_on(Graph *g, size_t n, Tensor *in, const char *what) {
@@ -150,8 +159,7 @@ static void compare_on(Graph *g, size_t n, Tensor *in, const char *what) {
         tensor_unref(&in[i]);
     }
     CHECK(vm_run(m[0]) && vm_run(m[1]), "%s", what);
-    for (uint32_t k = 0; k < p[0]->nins; k++)
-        with_nest += m[0]->prep[k] && m[0]->prep[k]->nest;
+    count_loops(m[0]);
     for (size_t k = 0; k < g->outputs.n; k++) {
         const Tensor *x = &vm_output(m[0], k)->t;
         CHECK(same_bits(x, &vm_output(m[1], k)->t), "%s, output %zu of %lld elements",
@@ -338,6 +346,18 @@ static void compare_cube(Session *s, const Cube *c, int level, int round) {
     }
 }
 
+/* Sums of short rows, between all rows of some inputs and all rows of others. */
+static void be_distances(Cube *c) {
+    c->sum = rnd(4) ? "sum" : "mean";
+    c->axis.value = PROP_INT(2);
+    for (int i = 0; i < INPUTS; i++) {
+        bool first = i == 0 || (i > 1 && rnd(2));
+        c->one[i][0] = !first;
+        c->one[i][1] = first;
+        c->one[i][2] = i > 1 && rnd(2);
+    }
+}
+
 static void test_cubes(int level) {
     Session *s = session_new(NULL, NULL);
     session_options(s)->threads = 2;
@@ -358,6 +378,7 @@ static void test_cubes(int level) {
         for (uint32_t i = 0; i < INPUTS; i++)
             for (int k = 0; k < CUBE; k++)
                 c.one[i][k] = i != whole && rnd(2);
+        if (round % 3 == 0) be_distances(&c);
         compare_cube(s, &c, level, round);
     }
     session_free(s);
@@ -431,6 +452,34 @@ static bool call_loop(Loop *loop, size_t n, const void *const *in, void *const *
 /* What is called. */
 typedef enum Called { IS_LOOP, IS_SUMS, IS_NEST } Called;
 
+/* Sums n columns of `rows` rows, in twos of COLUMN_TREE and one by one. */
+static void sum_fenced(const BlockProgram *b, const ColumnLoop *loop, size_t n,
+                       size_t rows, bool end) {
+    enum { MANY = 16 };
+    const BlockOp *op = loop->op;
+    void *at[4 * MANY];
+    size_t bytes[MANY], nin = op->nin, trees = loop == &b->columns[1] ? 0 : rows / 8;
+    CHECK(nin < MANY);
+    for (size_t i = 0; i <= nin; i++) {
+        size_t size = i < nin ? program_bytes(b, b->value[op->arg + i]) : 8,
+               step = size * (i < nin && loop->is_single[i] ? 1 : n);
+        bytes[i] = step * (i < nin ? rows : 1);
+        at[i] = fenced(bytes[i], end);
+        if (i == nin) break;
+        int64_t back = -(int64_t)(rows * step);
+        memcpy(&at[nin + 1 + i], &step, sizeof step);
+        memcpy(&at[2 * nin + 1 + i], &back, sizeof back);
+    }
+    size_t left = rows - trees * 8;
+    memcpy(&at[3 * nin + 1], &trees, sizeof trees);
+    memcpy(&at[3 * nin + 2], &left, sizeof left);
+    const void *in[MANY];
+    memcpy(in, at, nin * sizeof *in);
+    CHECK(call_loop(op->loop, n, in, at + nin));
+    for (size_t i = 0; i <= nin; i++)
+        unmap_fenced(at[i], end, bytes[i]);
+}
+
 /* Runs a loop on n elements, a nest on three rows of them. */
 static void run_fenced(const BlockProgram *b, const BlockOp *op, size_t n, bool end,
                        Called what) {
@@ -464,6 +513,9 @@ static void run_all_fenced(Graph *g) {
                 for (size_t i = 0; i < b->nrun; i++)
                     if (b->run[i].loop) run_fenced(b, &b->run[i], n, end, IS_LOOP);
                 if (b->nest) run_fenced(b, b->nest, n, end, IS_NEST);
+                for (int i = 0; i < 2 && n < 34; i++)
+                    if (b->columns[i].op)
+                        sum_fenced(b, &b->columns[i], n, n < 16 ? 19 : 9, end);
                 if (b->adds && n % PIECE_SUMS == 0)
                     run_fenced(b, b->adds, n, end, IS_SUMS);
             }
@@ -484,6 +536,11 @@ static void test_fences(int level) {
                 : make_graph(s, &(Form){d, 5, CODED, sum ? 1 : OUTPUTS, false, sum});
         run_all_fenced(g);
         graph_free(g);
+        Cube c = {.d = d, .sum = "sum", .axis = {"axis", PROP_INT(2)}, .count = 4};
+        c.one[1][0] = c.one[2][1] = c.one[3][1] = c.one[3][2] = true;
+        g = make_cube(s, &c, (int64_t[]){0, 0, 0});
+        run_all_fenced(g);
+        graph_free(g);
     }
     session_free(s);
 }
@@ -502,12 +559,15 @@ int main(void) {
     int most = session_cpu_level(s);
     session_free(s);
     for (int level = 0; level <= most; level++) {
-        with_code = with_nest = 0;
+        with_code = 0;
+        memset(&used, 0, sizeof used);
         test_level(level);
         CHECK((with_code > 0) == has_code(level));
         test_broadcast(level);
         test_cubes(level);
-        CHECK((with_nest > 100) == has_code(level), "%zu nests", with_nest);
+        bool all = used.nests > 100 && used.rows > 30 && used.turned > 30;
+        CHECK(all == has_code(level), "%zu nests, %zu of rows, %zu turned", used.nests,
+              used.rows, used.turned);
         test_sums(level);
         test_fences(level);
     }

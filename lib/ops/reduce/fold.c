@@ -43,6 +43,7 @@ enum {
     ROW_MIN = 16,         /* fewest accumulators worth a row */
     PIECE_MIN = 256,      /* fewest elements worth requesting */
     SUM_MIN = 128,        /* fewest worth adding as they are computed */
+    IN_ORDER = 32,        /* runs of fewer elements are summed one after the other */
     CHUNK_MADE = 1 << 15  /* replaces CHUNK, by their work: they cost more */
 };
 
@@ -75,6 +76,7 @@ typedef struct Reduction {
     const Pieces *pieces; /* replaces x; NULL: none */
     void (*rest)(const double *sum, const void *x, size_t n,
                  double *acc); /* the pieces' sums can be had; NULL: no */
+    bool sums;                 /* of columns and short runs, too */
     char *out;
     ReduceDims kept, red;            /* without the innermost dim of `kept`: */
     int64_t wide, wide_in, wide_out; /* the innermost dim of `kept` */
@@ -292,6 +294,16 @@ static void sum_made(const Reduction *j, const ReduceWorker *w, int64_t at, int6
         j->f.loops->runs(x, 0, 1, (size_t)n, acc);
 }
 
+/* The sums of `width` columns of n rows, at most a block, which are computed; false:
+ * all else must be tried. */
+static bool sum_rows(const Reduction *j, const ReduceWorker *w, int64_t x, int64_t n,
+                     int64_t width, void *acc) {
+    int64_t item = (int64_t)j->item;
+    Piece p = {x / item, n, j->inner_in / item, width};
+    return j->sums && j->by_rows && j->pieces->sum_rows &&
+           j->pieces->sum_rows(j->pieces->ctx, w->number, &p, acc);
+}
+
 /* The reduced elements [begin, end) of `width` outputs, the first of which is at x. */
 typedef struct ReduceRange {
     int64_t x, width, begin, end;
@@ -313,7 +325,7 @@ static void reduce_range(const Reduction *j, const ReduceWorker *w, ReduceRange 
         ReduceBlock b = {j->pieces ? NULL : j->x + from, j->inner_in, n, width};
         if (j->rest) {
             sum_made(j, w, from / (int64_t)j->item, n, stack_top(&s));
-        } else {
+        } else if (at < made.last || !sum_rows(j, w, from, n, width, stack_top(&s))) {
             if (j->pieces && at >= made.last)
                 made = make_window(j, w, from, width, at, left);
             if (j->pieces) b.x = made.x + (at - made.first) * made.step;
@@ -390,6 +402,10 @@ static void reduce_short(const Reduction *j, const ReduceWorker *w, int64_t x,
                      (double *)acc + i);
         return;
     }
+    if (j->sums && j->count < IN_ORDER && j->pieces->sum_runs &&
+        j->pieces->sum_runs(j->pieces->ctx, w->number, x / (int64_t)j->item, n,
+                            j->count, acc))
+        return;
     if (j->pieces) {
         ptrdiff_t row;
         Piece p = {x / (int64_t)j->item, 1, 0, n * j->count};
@@ -659,9 +675,9 @@ bool reduce_call(Call *c, ReduceKind kind, const Tensor *x, const bool flag[MAX_
     j.f.out = out->dtype;
     plan_work(&j);
     j.touches = should_touch(&j);
-    bool sums = j.pieces && j.pieces->add && !j.by_rows &&
-                (kind == FOLD_SUM || kind == FOLD_MEAN);
-    if (sums && (in.dtype == DT_FLOAT32 || in.dtype == DT_FLOAT64))
+    j.sums = j.pieces && (kind == FOLD_SUM || kind == FOLD_MEAN) &&
+             (in.dtype == DT_FLOAT32 || in.dtype == DT_FLOAT64);
+    if (j.sums && j.pieces->add && !j.by_rows)
         j.rest = j.table->rest[in.dtype == DT_FLOAT64];
     return run_reduction(c, &j);
 }

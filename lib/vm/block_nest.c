@@ -1,0 +1,210 @@
+/* Runs the machine code that goes from row to row: nests, and sums of columns. A range
+ * of elements may begin and end within a row; each call takes as many rows as follow
+ * each other along the last outer dim. */
+#include "vm/vm_impl.h"
+
+#include <string.h>
+
+enum {
+    TURNED_MOST = 256 << 10, /* bytes of inputs that are transposed for a run: more
+                              * would not stay in the caches beside the rest */
+    TURNED_PAYS = 8          /* times that each of their elements is read, at least */
+};
+
+/* ---- what fits ---- */
+
+static int64_t walk_stride(const Prep *p, uint32_t i, int d) {
+    return p->walk[(size_t)i * p->dims + (size_t)d];
+}
+
+bool nest_fits(const BlockProgram *b, const Prep *p) {
+    int last = p->ndim - 1;
+    if (!b->nest || last == 0 || p->ext[last] < NEST_MIN) return false;
+    for (uint32_t i = 0; i < b->nin; i++)
+        if (p->access[i] != ACC_UNUSED &&
+            walk_stride(p, i, last) != (b->is_single[i] ? 0 : (int64_t)b->size[i]))
+            return false;
+    return true;
+}
+
+/* Is the input a matrix of the two last dims, which can be transposed? */
+static bool is_matrix(const BlockProgram *b, const Prep *p, uint32_t i) {
+    int last = p->ndim - 1;
+    for (int d = 0; d + 1 < last; d++)
+        if (walk_stride(p, i, d) != 0) return false;
+    return walk_stride(p, i, last) == (int64_t)b->size[i] &&
+           walk_stride(p, i, last - 1) > 0;
+}
+
+/* Columns along the dim before the last one: p->turned[k] becomes the place of input
+ * k's transposed elements, and NONE where they are read in place. */
+bool nest_turns(const BlockProgram *b, Prep *p) {
+    const ColumnLoop *loop = &b->columns[1];
+    int last = p->ndim - 1;
+    p->turned_bytes = 0;
+    if (!loop->op || last == 0 || p->ext[last - 1] < NEST_MIN) return false;
+    int64_t outer = 1;
+    for (int d = 0; d + 1 < last; d++)
+        outer *= p->ext[d];
+    for (uint32_t k = 0; k < loop->op->nin; k++) {
+        uint32_t i = b->slot[loop->op->arg + k];
+        int64_t step = walk_stride(p, i, last - 1), size = b->size[i];
+        p->turned[k] = NONE;
+        if (step == (loop->is_single[k] ? 0 : size)) continue;
+        size_t bytes = TURNED_MOST + 1;
+        if (loop->is_single[k] || outer < TURNED_PAYS || !is_matrix(b, p, i) ||
+            !size_mul((size_t)p->ext[last - 1], (size_t)p->ext[last], &bytes) ||
+            !size_mul(bytes, (size_t)size, &bytes) ||
+            bytes > TURNED_MOST - p->turned_bytes)
+            return false;
+        p->turned[k] = (uint32_t)p->turned_bytes;
+        p->turned_bytes += round_up(bytes);
+        if (p->turned_bytes > TURNED_MOST) return false;
+    }
+    return true;
+}
+
+void nest_turn(const BlockProgram *b, const Prep *p, char *const *base, char *room) {
+    const BlockOp *op = b->columns[1].op;
+    int last = p->ndim - 1;
+    for (uint32_t k = 0; k < op->nin; k++) {
+        uint32_t i = b->slot[op->arg + k];
+        if (p->turned[k] == NONE) continue;
+        transpose_in_cache(
+            &(Transposition){.dst = room + p->turned[k],
+                             .dst_row = (ptrdiff_t)(p->ext[last - 1] * b->size[i]),
+                             .src = base[i],
+                             .src_column = (ptrdiff_t)walk_stride(p, i, last - 1),
+                             .rows = (size_t)p->ext[last],
+                             .columns = (size_t)p->ext[last - 1],
+                             .size = b->size[i]});
+    }
+}
+
+/* ---- places ---- */
+
+/* Input i in row `row` of all, counted over dims before `last`. */
+static char *row_at(const Prep *p, uint32_t i, char *base, int64_t row, int last) {
+    for (int d = last; d-- > 0; row /= p->ext[d])
+        base += row % p->ext[d] * walk_stride(p, i, d);
+    return base;
+}
+
+static void put_word(void **to, int64_t word) {
+    memcpy(to, &word, sizeof word);
+}
+
+/* ---- nests ---- */
+
+/* Where a call begins, and how many it takes from there: rows, or a part of one. */
+typedef struct NestPart {
+    int64_t row, from, rows, n;
+} NestPart;
+
+static NestPart next_part(const Prep *p, int64_t at, int64_t n) {
+    int last = p->ndim - 1;
+    int64_t wide = p->ext[last], row = at / wide, from = at - row * wide,
+            left = p->ext[last - 1] - row % p->ext[last - 1];
+    if (from || n < wide)
+        return (NestPart){row, from, 1, wide - from < n ? wide - from : n};
+    return (NestPart){row, 0, n / wide < left ? n / wide : left, wide};
+}
+
+void nest_run(const NestRun *x, int64_t at, int64_t n, char *to) {
+    const BlockProgram *b = x->b;
+    const Prep *p = x->p;
+    const BlockOp *op = b->nest;
+    int last = p->ndim - 1;
+    uint32_t narg = (uint32_t)op->nin + op->nout;
+    const uint32_t *slot = b->slot + op->arg;
+    for (uint32_t k = 0; k < narg; k++)
+        put_word(&x->arg[narg + k], k < op->nin ? walk_stride(p, slot[k], last - 1)
+                                                : p->ext[last] * b->size[slot[k]]);
+    for (int64_t took; n > 0; at += took, n -= took) {
+        NestPart part = next_part(p, at, n);
+        took = part.rows * part.n;
+        for (uint32_t k = 0; k < op->nin; k++)
+            x->arg[k] = row_at(p, slot[k], x->base[slot[k]], part.row, last) +
+                        part.from * walk_stride(p, slot[k], last);
+        for (uint32_t k = op->nin; k < narg; k++)
+            x->arg[k] = slot[k] - b->nin < b->nplaced
+                            ? x->base[slot[k]] + at * b->size[slot[k]]
+                            : to;
+        put_word(&x->arg[2 * narg], part.rows);
+        op->loop((size_t)part.n, (const void *const *)x->arg, x->arg + op->nin);
+        if (to) to += took * b->size[b->nin + b->nplaced];
+    }
+}
+
+/* ---- sums of columns ---- */
+
+/* Calls the loop for n columns of `rows` rows; x->arg has the inputs' places, step[]
+ * the bytes between their rows. */
+static void sum_columns(const NestRun *x, const BlockOp *op, const int64_t *step,
+                        int64_t n, int64_t rows, int64_t tree, double *acc) {
+    uint32_t nin = op->nin;
+    void **word = x->arg + nin;
+    word[0] = acc;
+    for (uint32_t k = 0; k < nin; k++) {
+        put_word(&word[1 + k], step[k]);
+        put_word(&word[1 + nin + k], -rows * step[k]);
+    }
+    put_word(&word[1 + 2 * nin], tree ? rows / tree : 0);
+    put_word(&word[2 + 2 * nin], tree ? rows % tree : rows);
+    op->loop((size_t)n, (const void *const *)x->arg, word);
+}
+
+/* The dim along which elements are `distance` apart, if `rows` of them from row `row`
+ * of that dim on don't leave it; -1: there is none. */
+static int dim_of_rows(const Prep *p, int64_t at, int64_t distance, int64_t rows) {
+    int64_t size = 1;
+    for (int d = p->ndim - 1; d >= 0; size *= p->ext[d--])
+        if (size == distance) return at / size % p->ext[d] + rows <= p->ext[d] ? d : -1;
+    return -1;
+}
+
+bool nest_sum_rows(const NestRun *x, const Piece *q, double *acc) {
+    const BlockProgram *b = x->b;
+    const Prep *p = x->p;
+    const BlockOp *op = b->columns[0].op;
+    const uint32_t *slot = b->slot + op->arg;
+    int last = p->ndim - 1,
+        along = q->rows > 1 ? dim_of_rows(p, q->at, q->stride, q->rows) : 0;
+    int64_t wide = p->ext[last], step[NEST_INPUTS];
+    if (along < 0 || along == last) return false;
+    for (uint32_t k = 0; k < op->nin; k++)
+        step[k] = walk_stride(p, slot[k], along);
+    for (int64_t done = 0, n; done < q->n; done += n) {
+        int64_t at = q->at + done, row = at / wide, from = at - row * wide;
+        n = wide - from < q->n - done ? wide - from : q->n - done;
+        for (uint32_t k = 0; k < op->nin; k++)
+            x->arg[k] = row_at(p, slot[k], x->base[slot[k]], row, last) +
+                        from * walk_stride(p, slot[k], last);
+        sum_columns(x, op, step, n, q->rows, COLUMN_TREE, acc + done);
+    }
+    return true;
+}
+
+bool nest_sum_runs(const NestRun *x, int64_t at, int64_t n, int64_t count,
+                   double *acc) {
+    const BlockProgram *b = x->b;
+    const Prep *p = x->p;
+    const BlockOp *op = b->columns[1].op;
+    const uint32_t *slot = b->slot + op->arg;
+    int last = p->ndim - 1;
+    int64_t wide = p->ext[last - 1], step[NEST_INPUTS];
+    if (count != p->ext[last] || at % count) return false;
+    for (uint32_t k = 0; k < op->nin; k++)
+        step[k] = p->turned[k] == NONE ? walk_stride(p, slot[k], last)
+                                       : wide * b->size[slot[k]];
+    for (int64_t done = 0, m; done < n; done += m) {
+        int64_t run = at / count + done, from = run % wide;
+        m = wide - from < n - done ? wide - from : n - done;
+        for (uint32_t k = 0; k < op->nin; k++)
+            x->arg[k] = p->turned[k] == NONE
+                            ? row_at(p, slot[k], x->base[slot[k]], run, last)
+                            : x->turned + p->turned[k] + from * b->size[slot[k]];
+        sum_columns(x, op, step, m, count, 0, acc + done);
+    }
+    return true;
+}
