@@ -83,11 +83,57 @@ void nest_turn(const BlockProgram *b, const Prep *p, char *const *base, char *ro
 
 /* ---- places ---- */
 
-/* Input i in row `row` of all, counted over dims before `last`. */
-static char *row_at(const Prep *p, uint32_t i, char *base, int64_t row, int last) {
-    for (int d = last; d-- > 0; row /= p->ext[d])
-        base += row % p->ext[d] * walk_stride(p, i, d);
-    return base;
+/* The places of a loop's inputs in row after row, counted over the dims up to `dim`. */
+typedef struct Rows {
+    const NestRun *x;
+    const uint32_t *slot; /* of n inputs */
+    uint32_t n;
+    int dim;
+    bool turned;
+    int64_t left; /* until the dim ends */
+    char *at[NEST_INPUTS];
+} Rows;
+
+static bool is_turned(const Rows *r, uint32_t k) {
+    return r->turned && r->x->p->turned[k] != NONE;
+}
+
+static void rows_go_to(Rows *r, int64_t row) {
+    const Prep *p = r->x->p;
+    r->left = p->ext[r->dim] - row % p->ext[r->dim];
+    for (uint32_t k = 0; k < r->n; k++) {
+        int64_t rest = row;
+        r->at[k] =
+            is_turned(r, k) ? r->x->turned + p->turned[k] : r->x->base[r->slot[k]];
+        if (is_turned(r, k)) continue;
+        for (int d = r->dim; d >= 0; rest /= p->ext[d--])
+            r->at[k] += rest % p->ext[d] * walk_stride(p, r->slot[k], d);
+    }
+}
+
+/* From row `row` - 1 on. */
+static void rows_next(Rows *r, int64_t row) {
+    if (--r->left == 0) {
+        rows_go_to(r, row);
+        return;
+    }
+    for (uint32_t k = 0; k < r->n; k++)
+        if (!is_turned(r, k)) r->at[k] += walk_stride(r->x->p, r->slot[k], r->dim);
+}
+
+static Rows rows_begin(const NestRun *x, const BlockOp *op, int dim, int64_t row) {
+    Rows r = {.x = x,
+              .slot = x->b->slot + op->arg,
+              .n = op->nin,
+              .dim = dim,
+              .turned = op == x->b->columns[1].op};
+    if (dim >= 0)
+        rows_go_to(&r, row);
+    else
+        r.left = 1; /* all dims are inner ones */
+    for (uint32_t k = 0; dim < 0 && k < r.n; k++)
+        r.at[k] = is_turned(&r, k) ? x->turned + x->p->turned[k] : x->base[r.slot[k]];
+    return r;
 }
 
 static void put_word(void **to, int64_t word) {
@@ -96,15 +142,15 @@ static void put_word(void **to, int64_t word) {
 
 /* ---- nests ---- */
 
-/* Where a call begins, and how many it takes from there: rows, or a part of one. */
+/* A call takes rows, or a part of one, of what the last two dims have. */
 typedef struct NestPart {
     int64_t row, from, rows, n;
 } NestPart;
 
-static NestPart next_part(const Prep *p, int64_t at, int64_t n) {
+static NestPart part_at(const Prep *p, int64_t at, int64_t n) {
     int last = p->ndim - 1;
     int64_t wide = p->ext[last], row = at / wide, from = at - row * wide,
-            left = p->ext[last - 1] - row % p->ext[last - 1];
+            left = p->ext[last - 1] - row;
     if (from || n < wide)
         return (NestPart){row, from, 1, wide - from < n ? wide - from : n};
     return (NestPart){row, 0, n / wide < left ? n / wide : left, wide};
@@ -117,14 +163,17 @@ void nest_run(const NestRun *x, int64_t at, int64_t n, char *to) {
     int last = p->ndim - 1;
     uint32_t narg = (uint32_t)op->nin + op->nout;
     const uint32_t *slot = b->slot + op->arg;
+    int64_t both = p->ext[last - 1] * p->ext[last], outer = at / both;
     for (uint32_t k = 0; k < narg; k++)
         put_word(&x->arg[narg + k], k < op->nin ? walk_stride(p, slot[k], last - 1)
                                                 : p->ext[last] * b->size[slot[k]]);
+    Rows r = rows_begin(x, op, last - 2, outer);
+    int64_t from = at - outer * both;
     for (int64_t took; n > 0; at += took, n -= took) {
-        NestPart part = next_part(p, at, n);
+        NestPart part = part_at(p, from, n);
         took = part.rows * part.n;
         for (uint32_t k = 0; k < op->nin; k++)
-            x->arg[k] = row_at(p, slot[k], x->base[slot[k]], part.row, last) +
+            x->arg[k] = r.at[k] + part.row * walk_stride(p, slot[k], last - 1) +
                         part.from * walk_stride(p, slot[k], last);
         for (uint32_t k = op->nin; k < narg; k++)
             x->arg[k] = slot[k] - b->nin < b->nplaced
@@ -133,29 +182,50 @@ void nest_run(const NestRun *x, int64_t at, int64_t n, char *to) {
         put_word(&x->arg[2 * narg], part.rows);
         op->loop((size_t)part.n, (const void *const *)x->arg, x->arg + op->nin);
         if (to) to += took * b->size[b->nin + b->nplaced];
+        from += took;
+        if (from < both || n == took) continue;
+        from = 0;
+        rows_next(&r, ++outer);
     }
 }
 
 /* ---- sums of columns ---- */
 
-/* Calls the loop for n columns of `rows` rows; x->arg has the inputs' places, step[]
- * the bytes between their rows. */
-static void sum_columns(const NestRun *x, const BlockOp *op, const int64_t *step,
-                        int64_t n, int64_t rows, int64_t tree, double *acc) {
+/* What a loop needs to know of `rows` rows, step[] bytes apart, `tree` of which are
+ * added as a tree; 0: none. */
+static void column_words(const NestRun *x, const BlockOp *op, const int64_t *step,
+                         int64_t rows, int64_t tree) {
     uint32_t nin = op->nin;
     void **word = x->arg + nin;
-    word[0] = acc;
     for (uint32_t k = 0; k < nin; k++) {
         put_word(&word[1 + k], step[k]);
         put_word(&word[1 + nin + k], -rows * step[k]);
     }
     put_word(&word[1 + 2 * nin], tree ? rows / tree : 0);
     put_word(&word[2 + 2 * nin], tree ? rows % tree : rows);
-    op->loop((size_t)n, (const void *const *)x->arg, word);
 }
 
-/* The dim along which elements are `distance` apart, if `rows` of them from row `row`
- * of that dim on don't leave it; -1: there is none. */
+/* `all` columns from number `from` of a row on, along dim `along`, in one row after the
+ * other. */
+static void sum_columns(const NestRun *x, const BlockOp *op, Rows *r, int along,
+                        int64_t row, int64_t from, int64_t all, double *acc) {
+    const Prep *p = x->p;
+    void **word = x->arg + op->nin;
+    for (int64_t done = 0, n; done < all; done += n, from = 0) {
+        n = p->ext[along] - from < all - done ? p->ext[along] - from : all - done;
+        for (uint32_t k = 0; k < op->nin; k++) {
+            int64_t size = x->b->size[r->slot[k]],
+                    step = is_turned(r, k) ? size : walk_stride(p, r->slot[k], along);
+            x->arg[k] = r->at[k] + from * step;
+        }
+        word[0] = acc + done;
+        op->loop((size_t)n, (const void *const *)x->arg, word);
+        if (done + n < all) rows_next(r, ++row);
+    }
+}
+
+/* The dim along which elements are `distance` apart, if `rows` of them from element
+ * `at` on don't leave it; -1: there is none. */
 static int dim_of_rows(const Prep *p, int64_t at, int64_t distance, int64_t rows) {
     int64_t size = 1;
     for (int d = p->ndim - 1; d >= 0; size *= p->ext[d--])
@@ -164,47 +234,33 @@ static int dim_of_rows(const Prep *p, int64_t at, int64_t distance, int64_t rows
 }
 
 bool nest_sum_rows(const NestRun *x, const Piece *q, double *acc) {
-    const BlockProgram *b = x->b;
     const Prep *p = x->p;
-    const BlockOp *op = b->columns[0].op;
-    const uint32_t *slot = b->slot + op->arg;
+    const BlockOp *op = x->b->columns[0].op;
     int last = p->ndim - 1,
         along = q->rows > 1 ? dim_of_rows(p, q->at, q->stride, q->rows) : 0;
-    int64_t wide = p->ext[last], step[NEST_INPUTS];
+    int64_t step[NEST_INPUTS], row = q->at / p->ext[last];
     if (along < 0 || along == last) return false;
+    Rows r = rows_begin(x, op, last - 1, row);
     for (uint32_t k = 0; k < op->nin; k++)
-        step[k] = walk_stride(p, slot[k], along);
-    for (int64_t done = 0, n; done < q->n; done += n) {
-        int64_t at = q->at + done, row = at / wide, from = at - row * wide;
-        n = wide - from < q->n - done ? wide - from : q->n - done;
-        for (uint32_t k = 0; k < op->nin; k++)
-            x->arg[k] = row_at(p, slot[k], x->base[slot[k]], row, last) +
-                        from * walk_stride(p, slot[k], last);
-        sum_columns(x, op, step, n, q->rows, COLUMN_TREE, acc + done);
-    }
+        step[k] = walk_stride(p, r.slot[k], along);
+    column_words(x, op, step, q->rows, COLUMN_TREE);
+    sum_columns(x, op, &r, last, row, q->at - row * p->ext[last], q->n, acc);
     return true;
 }
 
 bool nest_sum_runs(const NestRun *x, int64_t at, int64_t n, int64_t count,
                    double *acc) {
-    const BlockProgram *b = x->b;
     const Prep *p = x->p;
-    const BlockOp *op = b->columns[1].op;
-    const uint32_t *slot = b->slot + op->arg;
+    const BlockOp *op = x->b->columns[1].op;
     int last = p->ndim - 1;
-    int64_t wide = p->ext[last - 1], step[NEST_INPUTS];
+    int64_t wide = p->ext[last - 1], step[NEST_INPUTS], run = at / count,
+            row = run / wide;
     if (count != p->ext[last] || at % count) return false;
+    Rows r = rows_begin(x, op, last - 2, row);
     for (uint32_t k = 0; k < op->nin; k++)
-        step[k] = p->turned[k] == NONE ? walk_stride(p, slot[k], last)
-                                       : wide * b->size[slot[k]];
-    for (int64_t done = 0, m; done < n; done += m) {
-        int64_t run = at / count + done, from = run % wide;
-        m = wide - from < n - done ? wide - from : n - done;
-        for (uint32_t k = 0; k < op->nin; k++)
-            x->arg[k] = p->turned[k] == NONE
-                            ? row_at(p, slot[k], x->base[slot[k]], run, last)
-                            : x->turned + p->turned[k] + from * b->size[slot[k]];
-        sum_columns(x, op, step, m, count, 0, acc + done);
-    }
+        step[k] = is_turned(&r, k) ? wide * x->b->size[r.slot[k]]
+                                   : walk_stride(p, r.slot[k], last);
+    column_words(x, op, step, count, 0);
+    sum_columns(x, op, &r, last - 1, row, run - row * wide, n, acc);
     return true;
 }
