@@ -22,6 +22,11 @@ Width asm_widest(int cpu_level) {
     return WIDTH_128;
 }
 
+bool asm_masks(const Asm *a) {
+    (void)a;
+    return false;
+}
+
 static void emit(Asm *a, uint32_t word) {
     vec_reserve(a->s, &a->code, 4);
     for (int k = 0; k < 4; k++)

@@ -29,6 +29,8 @@ typedef struct Asm {
     Vec(uint8_t) code;
     Width widest; /* of this CPU's vectors */
     Width width;  /* of the steps that follow */
+    bool
+        masked; /* these load and store what is left after the whole vectors, at once */
     bool f64;
 } Asm;
 
@@ -64,6 +66,7 @@ static inline uint64_t asm_one(const Asm *a) { /* the bits of 1 */
 
 /* WIDTH_ONE: no machine code is made for this level of CPU. */
 Width asm_widest(int cpu_level);
+bool asm_masks(const Asm *a); /* can steps be masked? */
 
 /* Does an op need a number, or a bit mask, in every element of a vector? */
 bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits);
@@ -97,7 +100,8 @@ void asm_widen(Asm *a, int to, int x, int half);
 void asm_begin(Asm *a, uint32_t nin, uint32_t nout, uint32_t more);
 void asm_begin_sums(Asm *a, uint32_t nin); /* output 0 is the sums */
 void asm_start(Asm *a);                    /* the counter, and the elements' end */
-void asm_start_vectors(Asm *a);            /* the end of whole vectors of a->width */
+void asm_start_vectors(Asm *a);            /* the end of whole vectors of a->width, and
+                                            * the mask of what is left */
 typedef enum AsmEnd { END_VECTORS, END_ELEMENTS } AsmEnd;
 void asm_step(Asm *a); /* advances the counter */
 /* Jumps if the counter is before an end, to byte `at` of the code; or if it isn't, to a

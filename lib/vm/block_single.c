@@ -7,8 +7,8 @@
 enum { QUICK_ARGS = 12 };
 
 static bool is_quick(const BlockProgram *b, const Prep *p) {
-    if (p->nest || p->rows != 1 || p->chunks != 1 || p->row > p->block || p->ntile || p->split ||
-        p->stream != NONE || b->fold || b->nslot > QUICK_SLOTS ||
+    if (p->nest || p->rows != 1 || p->chunks != 1 || p->row > p->block || p->ntile ||
+        p->split || p->stream != NONE || b->fold || b->nslot > QUICK_SLOTS ||
         b->max_arg > QUICK_ARGS)
         return false;
     for (uint32_t i = 0; i < b->nin; i++)

@@ -6,7 +6,8 @@
  * because each is the same IEEE operation and nothing is reordered. If the system
  * grants no executable memory, programs stay as they are.
  *
- * What is left after the whole vectors goes through the same body, element by element.
+ * What is left after the whole vectors goes through the same body, as one masked vector
+ * where the CPU has masks, or else element by element.
  * Where the result is only summed, a second loop adds it to the sums of Pieces, which
  * stay in registers: its steps take PIECE_SUMS elements. Two more sum whole columns, in
  * the order of the loops of reductions: of a number of rows, or of short rows. asm.h
@@ -337,6 +338,18 @@ static bool emit_steps(Coder *c, const Run *r, Width width, AsmEnd end, bool pas
     return true;
 }
 
+/* What is left after the steps of this width. */
+static bool emit_rest(Coder *c, const Run *r) {
+    Asm *a = &c->a;
+    if (!asm_masks(a)) return emit_steps(c, r, WIDTH_ONE, END_ELEMENTS, false);
+    size_t skip = asm_unless_before(a, END_ELEMENTS);
+    a->masked = true;
+    bool ok = emit_body(c, r, false, NULL);
+    a->masked = false;
+    asm_here(a, skip);
+    return ok;
+}
+
 static void spread_constants(Coder *c) {
     for (int i = 0; i < c->nconstant; i++)
         asm_spread(&c->a, c->constant[i].reg, c->constant[i].at);
@@ -350,8 +363,7 @@ static bool emit_loop(Coder *c, const Run *r, bool past, size_t *at) {
     spread_constants(c);
     asm_start(a);
     asm_start_vectors(a);
-    if (!emit_steps(c, r, a->widest, END_VECTORS, past) ||
-        !emit_steps(c, r, WIDTH_ONE, END_ELEMENTS, false))
+    if (!emit_steps(c, r, a->widest, END_VECTORS, past) || !emit_rest(c, r))
         return false;
     asm_end(a, r->in.n + r->out.n);
     return true;
@@ -373,8 +385,7 @@ static bool emit_nest(Coder *c, const Run *r) {
     size_t none = asm_count(a, (int)n, r->out.n + n), row = a->code.n;
     for (uint32_t i = 0; i < r->in.n; i++)
         if (r->single[i]) asm_spread_element(a, c->reg[r->in.value[i]], (int)i);
-    if (!emit_steps(c, r, a->widest, END_VECTORS, false) ||
-        !emit_steps(c, r, WIDTH_ONE, END_ELEMENTS, false))
+    if (!emit_steps(c, r, a->widest, END_VECTORS, false) || !emit_rest(c, r))
         return false;
     asm_start_again(a);
     for (uint32_t i = 0; i < n; i++)
@@ -490,9 +501,12 @@ static bool emit_column_loop(Coder *c, const Run *r, bool trees, size_t *at) {
     spread_constants(c);
     asm_start(a);
     asm_start_vectors(a);
-    if (!emit_columns(c, r, a->width, END_VECTORS, nothing, trees) ||
-        !emit_columns(c, r, WIDTH_ONE, END_ELEMENTS, nothing, trees))
-        return false;
+    if (!emit_columns(c, r, a->width, END_VECTORS, nothing, trees)) return false;
+    a->masked = asm_masks(a);
+    bool ok = emit_columns(c, r, a->masked ? a->width : WIDTH_ONE, END_ELEMENTS,
+                           nothing, trees);
+    a->masked = false;
+    if (!ok) return false;
     asm_end(a, r->in.n + 2);
     return true;
 }

@@ -373,10 +373,11 @@ static void plan_walk(Ready *r) {
     for (int d = 0; d < p->ndim && total; d++)
         total *= p->ext[d];
     choose_nest(r, total);
-    bool flat = p->nest || (p->ndim > 1 && p->ext[p->ndim - 1] < ROW_MIN);
+    bool whole = p->nest && !r->b->fold,
+         flat = whole || (!p->nest && p->ndim > 1 && p->ext[p->ndim - 1] < ROW_MIN);
     p->row = flat ? total : p->ext[p->ndim - 1];
     p->rows = p->row ? total / p->row : 0;
-    if (!p->nest || r->b->adds) choose_access(r, flat);
+    if (!whole) choose_access(r, flat);
     p->stream = NONE;
     if (!p->nest) choose_stream(r, total);
     if (r->b->nplaced < r->b->nout) p->hidden = p->nfill++;

@@ -21,6 +21,10 @@ Width asm_widest(int cpu_level) {
     return cpu_level < 1 ? WIDTH_ONE : cpu_level > 1 ? WIDTH_512 : WIDTH_256;
 }
 
+bool asm_masks(const Asm *a) {
+    return a->widest == WIDTH_512;
+}
+
 static void emit_byte(Asm *a, unsigned b) {
     vec_push(a->s, &a->code, (uint8_t)b);
 }
@@ -35,20 +39,26 @@ static void emit_word32(Asm *a, size_t value) {
 typedef struct Form {
     int pp, map, opcode;
     bool w;
-    int mask; /* EVEX: write under k1 */
+    int mask;    /* EVEX: write under it */
+    bool zeroes; /* with a mask: elements that it leaves out become 0 */
 } Form;
+
+static Form form(int pp, int map, int opcode, bool w) {
+    return (Form){.pp = pp, .map = map, .opcode = opcode, .w = w};
+}
 
 /* Prefix and opcode; x is the second operand of three, high: bit 3 of the last one. */
 static void emit_prefix(Asm *a, Form f, Width width, int reg, int x, int last) {
     unsigned r = reg > 7, b = last > 7, v = ~(unsigned)x & 15;
     vec_reserve(a->s, &a->code, 5);
     uint8_t *p = a->code.p + a->code.n;
-    if (width == WIDTH_512) {
+    if (width == WIDTH_512 || f.mask) {
         *p++ = 0x62;
         *p++ = (uint8_t)((r ^ 1) << 7 | 1U << 6 | (b ^ 1) << 5 | 1U << 4 |
                          (unsigned)f.map);
         *p++ = (uint8_t)((unsigned)f.w << 7 | v << 3 | 1U << 2 | (unsigned)f.pp);
-        *p++ = (uint8_t)(2U << 5 | 1U << 3 | (unsigned)f.mask);
+        *p++ = (uint8_t)((unsigned)f.zeroes << 7 | (unsigned)(width - WIDTH_128) << 5 |
+                         1U << 3 | (unsigned)f.mask);
     } else {
         *p++ = 0xC4;
         *p++ = (uint8_t)((r ^ 1) << 7 | 1U << 6 | (b ^ 1) << 5 | (unsigned)f.map);
@@ -82,7 +92,7 @@ static int packed_prefix(const Asm *a) {
 }
 
 static Form packed_form(const Asm *a, int opcode) {
-    return (Form){packed_prefix(a), MAP_0F, opcode, a->f64 && a->width == WIDTH_512, 0};
+    return form(packed_prefix(a), MAP_0F, opcode, a->f64 && a->width == WIDTH_512);
 }
 
 static Form element_form(const Asm *a, int opcode) {
@@ -94,15 +104,16 @@ static Form element_form(const Asm *a, int opcode) {
 /* vroundps and vrndscaleps have one opcode; single elements take the upper ones of x.
  */
 static void emit_round(Asm *a, int to, int x, int how) {
-    Form f = {PP_66, MAP_0F3A, a->f64 ? 0x09 : 0x08, a->f64 && a->width == WIDTH_512,
-              0};
+    Form f =
+        form(PP_66, MAP_0F3A, a->f64 ? 0x09 : 0x08, a->f64 && a->width == WIDTH_512);
     if (a->width == WIDTH_ONE) f.opcode += 2;
     emit_registers(a, f, to, a->width == WIDTH_ONE ? x : NO_REG, x);
     emit_byte(a, (unsigned)how);
 }
 
 enum { LOAD = 0x10, STORE = 0x11, MOVE = 0x28, STREAM = 0x2B, COMPARE = 0xC2 };
-enum { UNORDERED = 3, K1 = 1 };
+enum { UNORDERED = 3 };
+enum { K1 = 1, K2 }; /* of nan; of what is left after the whole vectors */
 
 /* to = y where y is a nan. */
 static void emit_unless_nan(Asm *a, int to, int y) {
@@ -115,8 +126,7 @@ static void emit_unless_nan(Asm *a, int to, int y) {
         emit_registers(a, f, to, NO_REG, y);
         return;
     }
-    emit_registers(a, (Form){PP_66, MAP_0F3A, a->f64 ? 0x4B : 0x4A, false, 0}, to, to,
-                   y);
+    emit_registers(a, form(PP_66, MAP_0F3A, a->f64 ? 0x4B : 0x4A, false), to, to, y);
     emit_byte(a, (unsigned)ASM_SPARE << 4);
 }
 
@@ -202,17 +212,19 @@ void asm_op(Asm *a, AsmOp op, int to, int x, int y, int k) {
 /* ---- memory ---- */
 
 void asm_load(Asm *a, int to, int operand) {
-    emit_memory(a, element_form(a, LOAD), to, pointer_of[operand]);
+    Form f = element_form(a, LOAD);
+    if (a->masked) f.mask = K2, f.zeroes = true;
+    emit_memory(a, f, to, pointer_of[operand]);
 }
 
 void asm_store(Asm *a, int from, int operand, bool past) {
-    emit_memory(a, past ? packed_form(a, STREAM) : element_form(a, STORE), from,
-                pointer_of[operand]);
+    Form f = past ? packed_form(a, STREAM) : element_form(a, STORE);
+    if (a->masked) f.mask = K2;
+    emit_memory(a, f, from, pointer_of[operand]);
 }
 
 static Form spread_form(const Asm *a) {
-    return (Form){PP_66, MAP_0F38, a->f64 ? 0x19 : 0x18,
-                  a->f64 && a->width == WIDTH_512, 0};
+    return form(PP_66, MAP_0F38, a->f64 ? 0x19 : 0x18, a->f64 && a->width == WIDTH_512);
 }
 
 void asm_spread(Asm *a, int to, size_t at) {
@@ -229,7 +241,7 @@ void asm_spread_element(Asm *a, int to, int operand) {
 /* ---- sums ---- */
 
 static Form sum_form(const Asm *a, int opcode) {
-    return (Form){PP_66, MAP_0F, opcode, a->widest == WIDTH_512, 0};
+    return form(PP_66, MAP_0F, opcode, a->widest == WIDTH_512);
 }
 
 /* [rdx + 32 bits] */
@@ -274,11 +286,11 @@ void asm_copy_sum(Asm *a, int to, int x) {
 /* vcvtps2pd takes the lower half, to which vextractf128 brings the upper one. */
 void asm_widen(Asm *a, int to, int x, int half) {
     if (half) {
-        emit_wide(a, (Form){PP_66, MAP_0F3A, 0x19, false, 0}, WIDTH_256, x, NO_REG, to);
+        emit_wide(a, form(PP_66, MAP_0F3A, 0x19, false), WIDTH_256, x, NO_REG, to);
         emit_byte(a, 1);
         x = to;
     }
-    emit_wide(a, (Form){PP_NONE, MAP_0F, 0x5A, false, 0}, a->widest, to, NO_REG, x);
+    emit_wide(a, form(PP_NONE, MAP_0F, 0x5A, false), a->widest, to, NO_REG, x);
 }
 
 /* ---- general registers, 64 bits ---- */
@@ -315,7 +327,7 @@ static void emit_zero(Asm *a, int r) {
 }
 
 /* Group 1 of the operations with a byte, by its number. */
-enum { BYTE_ADD = 0, BYTE_AND = 4, BYTE_SUB = 5 };
+enum { BYTE_ADD = 0, BYTE_OR = 1, BYTE_AND = 4, BYTE_SUB = 5 };
 static void with_byte(Asm *a, int operation, int r, int n) {
     emit_rex(a, 0, r);
     emit_byte(a, 0x83);
@@ -343,18 +355,47 @@ void asm_begin_sums(Asm *a, uint32_t nin) {
     with_word(a, LOAD_WORD, RDX, RDX, 0);
 }
 
-void asm_start(Asm *a) {
-    emit_zero(a, RAX);
-    emit_rex(a, 0, RDI);
+/* Group 2 of the operations with a byte, by its number. */
+enum { SHIFT_LEFT = 4, SHIFT_RIGHT = 5 };
+static void emit_shift(Asm *a, int operation, int r, int n) {
+    emit_rex(a, 0, r);
     emit_byte(a, 0xC1);
-    mod_rm(a, 3, 4, RDI);
-    emit_byte(a, a->f64 ? 3 : 2);
+    mod_rm(a, 3, operation, r);
+    emit_byte(a, (unsigned)n);
 }
 
-void asm_start_vectors(Asm *a) {
+static int element_shift(const Asm *a) {
+    return a->f64 ? 3 : 2;
+}
+
+void asm_start(Asm *a) {
+    emit_zero(a, RAX);
+    emit_shift(a, SHIFT_LEFT, RDI, element_shift(a));
+}
+
+static void emit_copy_end(Asm *a) { /* mov rsi, rdi */
     emit_rex(a, RDI, RSI);
     emit_byte(a, 0x89);
     mod_rm(a, 3, RDI, RSI);
+}
+
+/* k2: as many bits as elements are left. rax is 0 again then. */
+static void emit_mask(Asm *a) {
+    static const uint8_t bits[] = {0xC4, 0xE2, 0x48, 0xF5,
+                                   0xC0,                    /* bzhi eax, eax, esi */
+                                   0xC5, 0xF8, 0x92, 0xD0}; /* kmovw k2, eax */
+    emit_copy_end(a);
+    with_byte(a, BYTE_AND, RSI, asm_bytes(a) - 1);
+    emit_shift(a, SHIFT_RIGHT, RSI, element_shift(a));
+    with_byte(a, BYTE_OR, RAX, -1);
+    for (size_t i = 0; i < sizeof bits; i++)
+        emit_byte(a, bits[i]);
+    emit_zero(a, RAX);
+}
+
+void asm_start_vectors(Asm *a) {
+    if (asm_masks(a)) emit_mask(a);
+    emit_copy_end(a);
     with_byte(a, BYTE_AND, RSI, -asm_bytes(a));
 }
 
