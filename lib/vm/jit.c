@@ -626,6 +626,17 @@ static bool is_summed(const BlockProgram *b) {
     return op_is(b->g->s, b->fold, OP_SUM) || op_is(b->g->s, b->fold, OP_MEAN);
 }
 
+/* By the types, may the sum keep the last dim of what is summed? turned: the one before
+ * it instead. */
+static bool keeps_columns(const BlockProgram *b, bool turned) {
+    const Type *y = result_type(b),
+               *sum = var_type(b->g, b->g->apply[b->folded_by].out);
+    if (y->ndim < 2 || sum->ndim == 0) return false;
+    Dim last = sum->dim[sum->ndim - 1], column = y->dim[y->ndim - 1];
+    if (!turned) return last == column && column != 1;
+    return sum->ndim == y->ndim ? last == 1 : last == y->dim[y->ndim - 2];
+}
+
 /* Does the input repeat along the dim before the last one, or has it no more dims than
  * these two? Then its columns are adjacent, once it is transposed. */
 static bool turns(const BlockProgram *b, uint32_t value) {
@@ -648,7 +659,8 @@ static void code_columns(Coder *c, bool turned) {
              .columns = true,
              .turned = turned};
     size_t begin = c->a.code.n;
-    if (b->nop > COLUMN_MAX || !has_rows(b, turned)) return;
+    if (b->nop > COLUMN_MAX || !has_rows(b, turned) || !keeps_columns(b, turned))
+        return;
     for (uint32_t k = 0; k < b->nop; k++)
         if (!c->coded[k] || op_dtype(b, k) != op_dtype(b, 0)) return;
     c->a.f64 = op_dtype(b, 0) == DT_FLOAT64;
