@@ -199,8 +199,7 @@ static size_t text_end(const char *text, size_t begin, size_t end, size_t none) 
     return end > begin ? end : none;
 }
 
-/* The end of the logical line that begins at p: open brackets, or `=>`, `when` or an
- * operator at the end of a line, continue it. */
+/* The end of the logical line that begins at p: open brackets continue it. */
 static size_t logical_line_end(const char *text, size_t p, size_t n) {
     int depth = 0;
     size_t begin = p, last = p; /* begin: after the last comment; last: just after the
