@@ -340,7 +340,7 @@ typedef struct Prep {
     bool split;        /* the outputs' shapes differ: the function can't run as one
                         * program */
     bool past;         /* uses the program's loop that writes past the caches */
-    bool nest;         /* uses its loop over rows, for any range of a single row */
+    bool nest;         /* uses its loop over rows, for any range of elements */
     int64_t *walk;     /* nest, turns: by input and `dims`, the strides of ext */
     bool turns;        /* sums short rows by columns along the dim before the last */
     uint32_t *turned;  /* turns: by input of that loop (block_nest.c) */
