@@ -406,7 +406,9 @@ static void take_or_go_on(Reuse *q, ApplyId id) {
     }
 }
 
+/* Of tensors: other states, such as those of random numbers, are few bytes. */
 static double estimate_bytes(const Type *t) {
+    if (t->kind != TYPE_TENSOR) return 0;
     double n = (double)dtype_size(t->dtype);
     for (int k = 0; k < t->ndim; k++)
         n *= dim_is_known(t->dim[k]) ? (double)t->dim[k] : UNKNOWN_SIZE;
