@@ -56,6 +56,15 @@ Part *part_graph(Graph *g, Arena *a, const bool *cut);
 /* The same of one Apply, by what its inputs are (`x`, of which all may be rows): fills
  * out, by output. False: diagnosed. */
 bool part_apply(const Graph *g, Arena *a, ApplyId id, const Part *x, Part *out);
+/* May fn, a function whose input i has rows along axis[i], or not at all (-1), be
+ * computed for some rows after the others? The rows are one named dim of all these
+ * inputs. Fills in by output the axis along which the results follow each other, or -1:
+ * they are added up. False, and what is wrong: not for this reason, nothing is
+ * diagnosed; `a` keeps the text. */
+bool part_by_rows(const Graph *fn, Arena *a, const int64_t *axis, int *out_axis,
+                  const char **why);
+/* The dim of these rows; 0: the inputs have no such dim in common. */
+Sym part_rows_dim(const Graph *fn, const int64_t *axis);
 /* Can the whole be put together from what parts give? */
 bool part_can_merge(const Part *p);
 /* The whole of what n parts of `rows` rows each give. Sums and means are computed in

@@ -82,6 +82,33 @@ void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in) {
     add_called(p, (Called){.fn = fn, .rings = poly_number(p->tmp, 0)}, nin, in);
 }
 
+/* The sizes of a block of rows, where they are numbers; else those of all rows. */
+static const Shape *shapes_of_block(Profile *p, const Costed *c, const Graph *fn,
+                                    const CallRows *rows) {
+    size_t mark = diag_count(p->s), ndim = bound_dims(fn, c->nin, c->in, NULL);
+    DimValue *dim = NEW_N(p->tmp, ndim + 1, DimValue);
+    bound_dims(fn, c->nin, c->in, dim);
+    Plan *plan = plan_new((Graph *)(uintptr_t)fn, &p->how); /* planning only reads */
+    diag_rewind(p->s, mark);
+    int64_t block = plan ? plan_block_rows(plan, rows, ndim, dim) : 0;
+    plan_free(plan);
+    if (!block) return c->in;
+    Shape *in = arena_copy(p->tmp, c->in, c->nin * sizeof *in);
+    for (size_t i = 0; i < c->nin; i++) {
+        if (rows->in[i] < 0) continue;
+        const Poly **size =
+            arena_copy(p->tmp, in[i].dim, (size_t)in[i].ndim * sizeof *size);
+        size[rows->in[i]] = poly_number(p->tmp, (double)block);
+        in[i].dim = size;
+    }
+    return in;
+}
+
+void called_add_call(Profile *p, const Costed *c, const Graph *fn) {
+    const CallRows *rows = call_rows(c->g, c->id, p->tmp);
+    called_add(p, fn, c->nin, rows ? shapes_of_block(p, c, fn, rows) : c->in);
+}
+
 void called_add_loop(Profile *p, const Costed *c, const LoopStep *l) {
     uint64_t site = hash_mix(hash_mix(2, (uintptr_t)c->g), c->id);
     double rings = 0;

@@ -208,6 +208,7 @@ const char *by_name(ProfileBy by);
 
 /* ---- functions.c: memory held by functions ---- */
 void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in);
+void called_add_call(Profile *p, const Costed *c, const Graph *fn); /* by its rows */
 void called_add_loop(Profile *p, const Costed *c, const LoopStep *l);
 PlanMemory called_memory(Profile *p);
 /* Calls that share storage, by their number in p->called. */

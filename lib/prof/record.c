@@ -148,7 +148,7 @@ static Cost cost_of(Profile *p, const Costed *c) {
         return (Cost){zero, zero, zero, zero};
     }
     if (call) {
-        called_add(p, fn, c->nin, c->in);
+        called_add_call(p, c, fn);
         return (Cost){zero, zero, zero, zero};
     }
     return cost_apply(&p->costing, p->tmp, c);

@@ -171,7 +171,9 @@ bool inline_pass(Rewriter *r) {
         const Graph *fn =
             graph_function(r->g, op_prop(r->s, call, a->props, "fn")->sym);
         CallDims dims = {0};
-        if (fn == r->g || !may_inline(r->g, fn) || !is_worth(r, grown, fn)) continue;
+        if (fn == r->g || op_prop(r->s, call, a->props, "rows")->ints.n ||
+            !may_inline(r->g, fn) || !is_worth(r, grown, fn))
+            continue;
         ApplyId from = r->g->napply;
         Span at = r->g->origin[id].at;
         bool ok =

@@ -136,6 +136,8 @@ static bool choose_call(Plan *p, Ins *in) {
     in->kind = PLAN_CALL;
     if (in->fn->fused && !p->o.no_fuse && (in->prog = program_of_function(p, in->fn)))
         in->kind = PLAN_FUSED;
+    if (in->kind == PLAN_CALL && !p->o.keep_all)
+        in->rows = call_rows(p->g, in->apply, p->arena);
     if (in->fn->inputs.n == in->nin && in->fn->outputs.n == in->nout) return true;
     return fail(
         p->s, p->g->origin[in->apply].at, E_ARITY,

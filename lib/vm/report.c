@@ -60,6 +60,15 @@ static uint64_t least_alive_bytes(const Plan *p, const Sizes *z, uint32_t *at) {
     return (uint64_t)worst;
 }
 
+uint64_t plan_alive_bytes(const Plan *p, const Map *dims) {
+    Known k = {*dims, NULL};
+    Sizes z = sizes_of_stores(p, &p->sharing, &k);
+    uint32_t at;
+    uint64_t bytes = least_alive_bytes(p, &z, &at);
+    mem_free(z.span);
+    return bytes;
+}
+
 /* Some results have separate buffers for the whole run; everything else is packed. */
 static uint64_t planned_peak_bytes(const Plan *p, const Sharing *h, Sizes *z) {
     uint64_t own = 0;

@@ -167,6 +167,7 @@ void vm_free(Machine *m) {
     vec_free(&m->dim);
     vec_free(&m->fixed_dim);
     void *own[] = {m->cell,
+                   m->blocks,
                    m->kept,
                    (void *)m->box,
                    m->place_of,

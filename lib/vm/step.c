@@ -394,7 +394,7 @@ static bool run_slowly(Machine *m, uint32_t step) {
     if (in->kind == PLAN_PERFORM)
         ok = step_perform(m, step) == THUNK_DONE;
     else if (in->kind == PLAN_CALL)
-        ok = run_function(m, step);
+        ok = in->rows ? run_by_rows(m, step) : run_function(m, step);
     else if (in->kind == PLAN_SCAN)
         ok = in->shards ? run_shards(m, step) : run_scan(m, step);
     else

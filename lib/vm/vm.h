@@ -120,6 +120,18 @@ typedef struct PlanMemory {
 PlanMemory plan_memory(const Plan *p, size_t ndim, const DimValue *dim,
                        const int64_t *bytes);
 
+/* A call for a block of rows after the other (the prop `rows`). */
+typedef struct CallRows {
+    const int64_t *in; /* by input: the axis of the rows; -1: it has none */
+    int *out;          /* by output: the same; -1: a sum over the rows */
+} CallRows;
+/* NULL: all rows at once. */
+const CallRows *call_rows(const Graph *g, ApplyId id, Arena *a);
+/* How many rows a block has (all, if that is small) where the dims of the function, of
+ * which p is the plan, have these sizes. */
+int64_t plan_block_rows(const Plan *p, const CallRows *r, size_t ndim,
+                        const DimValue *dim);
+
 /* ---- running ---- */
 typedef struct Machine Machine;
 /* The plan must outlive the machine. Never fails; the first run allocates memory. */

@@ -129,6 +129,7 @@ typedef struct Ins {
     bool shards; /* PLAN_SCAN: over shards */
     bool begins; /* PLAN_PERFORM: may be begun, and finished later (overlap.c) */
     bool lands;  /* reads what such an instruction makes */
+    const CallRows *rows; /* PLAN_CALL; NULL: all rows at once */
     BlockProgram *prog;
     const Thunk *thunk; /* PLAN_PERFORM: replaces the kernel */
     const PlanAfter
@@ -390,6 +391,11 @@ typedef struct Kept {
     Buffer *buf;
     bool filled;
 } Kept;
+/* How many rows a block of a call has; key: for arguments of these layouts. */
+typedef struct RowsBlock {
+    uint64_t key;
+    int64_t rows; /* 0: not known yet */
+} RowsBlock;
 /* An instruction that has begun. */
 typedef struct Flight {
     uint32_t step;
@@ -473,6 +479,7 @@ struct Machine {
     Map inner;      /* outermost machine: function to its machine */
     Vec(Machine *) inners;
     struct ScanRun **scan; /* by instruction; NULL until a loop runs */
+    RowsBlock *blocks;     /* by instruction; NULL until such a call runs */
     Sym blame; /* outermost machine: the rewrite behind the Apply that stopped the last
                 * run */
 };
@@ -613,6 +620,10 @@ bool run_function(Machine *m, uint32_t step);
 Machine *function_machine(Machine *m, const Ins *in);            /* NULL: diagnosed */
 bool function_result(Machine *m, uint32_t cell, const Value *v); /* copies v */
 bool run_shards(Machine *m, uint32_t step);                      /* shards.c */
+bool run_by_rows(Machine *m, uint32_t step);                     /* by_rows.c */
+/* report.c: bytes of results alive at the worst instruction; unknown ones don't
+ * count. */
+uint64_t plan_alive_bytes(const Plan *p, const Map *dims);
 /* NULL: diagnosed */
 Plan *plan_function(const Machine *m, const Graph *fn, bool own_results);
 /* scan.c */

@@ -168,7 +168,9 @@ static bool print_function(Printer *p, ApplyId a, bool *bare, Str *out) {
     if (!fn || op_find_firm(p->s, name, n) || macro_find(name, n) ||
         fn->inputs.n != ap->nin)
         return false;
-    if (*sym_text(p->s, op_prop(p->s, ap->op, ap->props, "scope")->sym)) return false;
+    if (*sym_text(p->s, op_prop(p->s, ap->op, ap->props, "scope")->sym) ||
+        op_prop(p->s, ap->op, ap->props, "rows")->ints.n)
+        return false;
     if (strspn(name,
                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") != n)
         return false;

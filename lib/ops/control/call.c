@@ -2,6 +2,7 @@
  * function's own dim names, which determine the outputs' types. */
 #include "op/services.h"
 #include "ops/control/unify.h"
+#include "part/part.h"
 #include "vmap/kit.h"
 
 /* ---- typing ---- */
@@ -33,6 +34,24 @@ static bool unify_arguments(Infer *in, const Graph *fn, Unify *u) {
     return true;
 }
 
+/* Is it true that fn may be computed for some rows after the others? */
+static bool check_rows(Infer *in, const Graph *fn) {
+    const Prop *rows = infer_prop(in, "rows");
+    if (!rows->ints.n) return true;
+    if (rows->ints.n != in->nin)
+        return infer_fail(in, E_ARG, in->nin,
+                          "rows needs an axis, or -1, for each of the %s",
+                          str_counted(in->s, in->nin, "argument"));
+    Arena *a = arena_new(in->s);
+    const char *why;
+    bool ok = part_by_rows(fn, a, rows->ints.p, NEW_N(a, in->nout + 1, int), &why) ||
+              infer_fail(in, E_ARG, in->nin,
+                         "%s can't be computed for some rows after the others: %s",
+                         sym_text(in->s, fn->name), why);
+    arena_free(a);
+    return ok;
+}
+
 static bool call_op_type(Infer *in) {
     const Graph *fn = infer_callee(in);
     if (!fn)
@@ -50,7 +69,7 @@ static bool call_op_type(Infer *in) {
     unify_open(&u, in->s);
     bool ok = unify_arguments(in, fn, &u);
     unify_close(&u);
-    return ok;
+    return ok && check_rows(in, fn);
 }
 
 /* ---- running ---- */
@@ -182,8 +201,11 @@ static bool call_vmap(Vmap *q) {
                    *row = var_type(fn, fn->outputs.p[k].var);
         q->out_rows[k] = t->kind == TYPE_TENSOR && t->ndim > row->ndim;
     }
-    Prop which = {.kind = P_GRAPH, .sym = made->name};
-    bool ok = vmap_apply(q, vmap_replace_prop(q, "fn", which), in);
+    PropArg prop[] = {
+        {"fn", {.kind = P_GRAPH, .sym = made->name}},
+        {"scope", *op_prop(b->s, q->op, q->props, "scope")},
+    }; /* rows would be along other axes */
+    bool ok = vmap_apply(q, props_make(b->s, q->op, 2, prop), in);
     mem_free(in);
     return ok;
 }
@@ -198,9 +220,13 @@ static const Op table[] = {
     {.name = OP_ROW("call"),
      .varies = true,
      .doc = "The function fn of the graph, applied to args. If scope is given, the "
-            "values that the function sows are harvested under that name.",
+            "values that the function sows are harvested under that name. rows lets it "
+            "be computed for a block of rows after the other, so that what it needs in "
+            "between stays small: it has for each argument the axis of the rows, or -1 "
+            "if all rows need the whole argument. Results are joined, or added up if "
+            "they are sums over the rows.",
      .in = "*args: any",
-     .props = "fn: graph, scope: str = ''",
+     .props = "fn: graph, scope: str = '', rows: ints = []",
      .type = call_op_type,
      .perform = call_perform,
      .pull = call_pull,
