@@ -126,11 +126,11 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass,
     ifelse_numbers_pass, read_join_pass, rows_pass, solve_share_pass, terms_pass,
     terms_float_pass, factors_float_pass, terms_fast_pass, factors_fast_pass,
-    rewrite_true_pass;
+    rewrite_true_pass, row_blocks_pass;
 bool rows_any(const Graph *g); /* has it short vectors in rows? */
-bool rows_worth(Rewriter *r), terms_worth(Rewriter *r), terms_float_worth(Rewriter *r),
-    factors_float_worth(Rewriter *r), terms_fast_worth(Rewriter *r),
-    factors_fast_worth(Rewriter *r);
+bool rows_worth(Rewriter *r), row_blocks_worth(Rewriter *r), terms_worth(Rewriter *r),
+    terms_float_worth(Rewriter *r), factors_float_worth(Rewriter *r),
+    terms_fast_worth(Rewriter *r), factors_fast_worth(Rewriter *r);
 GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,
     scan_truncate_pass, scan_hoist_pass, scan_reuse_pass, scan_pushout_pass,
     scan_sum_pass, scan_unroll_pass, scan_scalars_pass;
@@ -148,6 +148,9 @@ GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_p
 /* Values are taken apart last, since they say more as wholes. */
 #define SHORT_ROWS     1.8
 #define SHORT_ROWS_END 1.9
+/* Makes functions that have been through all earlier stages. */
+#define ROW_BLOCKS     47
+#define ROW_BLOCKS_END 47.5
 
 /* ---- the database ---- */
 typedef struct DatabaseEntry {

@@ -196,18 +196,23 @@ static bool run_rows(RewriteRun *run, Graph *main) {
            (run->number == before || run_each_graph(run, main, 0, LOOPS));
 }
 
+/* Fusion also looks at the functions that row-blocks has made. */
+static bool run_last(RewriteRun *run, Graph *main, double from) {
+    return run_each_graph(run, main, from, ROW_BLOCKS_END) &&
+           run_each_graph(run, main, ROW_BLOCKS_END, HUGE_VAL);
+}
+
 /* What is inlined must not be fused before: fusion begins once no graph is changed any
  * more by what comes before it. */
 static bool run_all_stages(RewriteRun *run, Graph *main) {
     bool loops = has_scans(main) && selects_scan_passes(run->db),
          rows = has_short_rows(main);
-    if (main->functions.n == 0 && !loops && !rows)
-        return run_each_graph(run, main, 0, HUGE_VAL);
+    if (main->functions.n == 0 && !loops && !rows) return run_last(run, main, 0);
     if (!(loops ? run_loops(run, main) : run_each_graph(run, main, 0, LOOPS_END)))
         return false;
     graph_keep_called(main);
     return (!rows || run_rows(run, main)) &&
-           run_each_graph(run, main, rows ? SHORT_ROWS_END : LOOPS_END, HUGE_VAL);
+           run_last(run, main, rows ? SHORT_ROWS_END : LOOPS_END);
 }
 
 static void record_rewrite_mode(Graph *g, const char *mode) {

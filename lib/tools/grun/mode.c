@@ -21,7 +21,7 @@ static const ModeRow rows[] = {
 /* What mixes up or loses the names of values: two loops in one, vectors as numbers,
  * bodies in place of calls. */
 static const char *const untraced[] = {"scan-merge", "scan-scalars", "short-rows",
-                                       "inline-calls"};
+                                       "row-blocks", "inline-calls"};
 enum { UNTRACED = sizeof untraced / sizeof *untraced };
 
 /* False: run the graph as it is. */

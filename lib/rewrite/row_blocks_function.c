@@ -1,0 +1,184 @@
+/* Makes the function of a group, and its call. */
+#include "rewrite/row_blocks.h"
+
+#include <string.h>
+
+typedef struct BlockFunction {
+    Blocks *b;
+    Graph *fn;
+    Builder in;
+    Sym rows;
+    Map var;   /* of members: their results in fn */
+    Map drawn; /* what is made anew */
+    Vec(Var) arg, result;
+    Vec(int64_t) axis; /* by arg */
+} BlockFunction;
+
+static const Type *type_inside(const BlockFunction *f, Var v, int64_t axis) {
+    const Type *t = var_type(f->b->g, v);
+    if (axis < 0 || t->kind != TYPE_TENSOR) return t;
+    Dim dim[MAX_NDIM];
+    memcpy(dim, t->dim, (size_t)t->ndim * sizeof *dim);
+    dim[axis] = DIM_NAMED(f->rows);
+    return type_tensor(f->b->r->s, t->dtype, t->ndim, dim);
+}
+
+static void name_inside(const BlockFunction *f, Var v, Var inside) {
+    Sym name = var_name(f->b->g, v);
+    if (name && !graph_has_dim(f->fn, name) && name != f->rows)
+        graph_try_name(f->fn, inside, name);
+}
+
+static Sym input_name(const BlockFunction *f, Var v) {
+    Sym name = var_name(f->b->g, v);
+    bool taken = !name || name == f->rows || graph_find(f->fn, name) != VAR_NONE ||
+                 graph_has_dim(f->b->g, name);
+    if (!taken) return name;
+    Str text = STR(f->b->r->s);
+    str_printf(&text, "x%zu", f->arg.n);
+    while (graph_find(f->fn, sym(f->b->r->s, str_text(&text))) != VAR_NONE)
+        str_putc(&text, '_');
+    name = sym(f->b->r->s, str_text(&text));
+    str_free(&text);
+    return name;
+}
+
+static Var input_inside(BlockFunction *f, Var v, int64_t axis) {
+    if (var_is_const(f->b->g, v) && axis < 0)
+        return graph_share_const(f->fn, f->b->g, v, true);
+    for (size_t i = 0; i < f->arg.n; i++)
+        if (f->arg.p[i] == v && f->axis.p[i] == axis) return f->fn->inputs.p[i];
+    Var in = graph_input(f->fn, input_name(f, v), type_inside(f, v, axis));
+    vec_push(f->b->r->s, &f->arg, v);
+    vec_push(f->b->r->s, &f->axis, axis);
+    return in;
+}
+
+/* The number of rows is a dim of the function. */
+static Var count_inside(BlockFunction *f, Var v, const Part *p) {
+    const Tensor *t = var_const(f->b->g, v);
+    Var rows = graph_dim(f->fn, f->rows), item[MAX_NDIM];
+    if (p->kind != PART_SHAPE) return rows;
+    for (int64_t i = 0; i < tensor_size(t); i++)
+        item[i] = i == p->axis ? rows : const_int(&f->in, tensor_i64(t, i));
+    return ints_stack(&f->in, (size_t)tensor_size(t), item);
+}
+
+static Var draw_inside(BlockFunction *f, Var v) {
+    const Graph *g = f->b->g;
+    uint64_t made;
+    Part p;
+    if (map_get(&f->drawn, v, &made)) return (Var)made;
+    Var in[MOST_INPUTS], out = VAR_NONE;
+    ApplyId id = var_owner(g, v);
+    if (blocks_count(f->b, v, &p)) {
+        out = count_inside(f, v, &p);
+    } else if (var_is_const(g, v)) {
+        out = graph_share_const(f->fn, g, v, true);
+    } else if (id == APPLY_NONE) {
+        out = input_inside(f, v, -1);
+    } else {
+        const Apply *a = &g->apply[id];
+        for (size_t i = 0; i < a->nin; i++)
+            if ((in[i] = draw_inside(f, apply_in(g, id)[i])) == VAR_NONE)
+                return VAR_NONE;
+        f->in.from = g->origin[id];
+        if (!op_apply(&f->in, a->op, a->props, a->nin, in, &out)) return VAR_NONE;
+    }
+    map_put(&f->drawn, v, out);
+    return out;
+}
+
+static bool member_inside(BlockFunction *f, const Member *m) {
+    Blocks *b = f->b;
+    const Apply *a = &b->g->apply[m->id];
+    Var in[MOST_INPUTS], out[OUT_MAX];
+    for (size_t i = 0; i < a->nin; i++) {
+        Var v = apply_in(b->g, m->id)[i];
+        uint64_t made;
+        const Part *p = &m->cut.x[i];
+        in[i] = map_get(&f->var, v, &made) ? (Var)made
+                : m->cut.drawn[i]
+                    ? draw_inside(f, v)
+                    : input_inside(f, v, p->kind == PART_ROWS ? p->axis : -1);
+        if (in[i] == VAR_NONE) return false;
+    }
+    f->in.from = b->g->origin[m->id];
+    if (!op_apply(&f->in, a->op, a->props, a->nin, in, out)) return false;
+    for (Var k = 0; k < a->nout; k++) {
+        map_put(&f->var, a->out + k, out[k]);
+        name_inside(f, a->out + k, out[k]);
+        if (blocks_is_result(b, a->out + k)) vec_push(b->r->s, &f->result, a->out + k);
+    }
+    return true;
+}
+
+static void label_results(BlockFunction *f) {
+    for (size_t k = 0; k < f->result.n; k++) {
+        uint64_t inside;
+        Str label = STR(f->b->r->s);
+        str_printf(&label, "y%zu", k);
+        map_get(&f->var, f->result.p[k], &inside);
+        vec_push(f->fn->s, &f->fn->outputs,
+                 ((Output){sym(f->b->r->s, str_text(&label)), (Var)inside}));
+        str_free(&label);
+    }
+    graph_outputs_changed(f->fn);
+    graph_trim(f->fn);
+}
+
+static bool call_function(BlockFunction *f) {
+    Rewriter *r = f->b->r;
+    Var out[OUT_MAX];
+    const Op *call = op_known(r->s, OP_CALL);
+    PropArg prop[] = {{"fn", {.kind = P_GRAPH, .sym = f->fn->name}},
+                      {"rows", PROP_INTS(f->axis.p, f->axis.n)}};
+    r->b.from = (Origin){f->b->g->origin[f->b->members.p[0].id].at,
+                         r->db->entry.p[r->current].name};
+    if (!op_apply(&r->b, call, props_make(r->s, call, 2, prop), f->arg.n, f->arg.p,
+                  out))
+        return false;
+    rewriter_grow(r);
+    for (size_t k = 0; k < f->result.n; k++)
+        if (!type_keeps(var_type(f->b->g, f->result.p[k]), var_type(f->b->g, out[k])))
+            return false;
+    for (size_t k = 0; k < f->result.n; k++)
+        r->forward[f->result.p[k]] = out[k];
+    return rewriter_fired(r, r->current, f->result.n, f->result.p, out);
+}
+
+static Sym free_dim(const Graph *g) {
+    Str text = STR(g->s);
+    str_puts(&text, "rows");
+    while (graph_has_dim(g, sym(g->s, str_text(&text))))
+        str_putc(&text, '_');
+    Sym name = sym(g->s, str_text(&text));
+    str_free(&text);
+    return name;
+}
+
+bool blocks_call(Blocks *b) {
+    Graph *main = b->g->main;
+    BlockFunction f = {.b = b,
+                       .fn =
+                           graph_function_new(main, graph_function_name(b->g, "rows")),
+                       .rows = free_dim(b->g),
+                       .var = MAP(b->r->s),
+                       .drawn = MAP(b->r->s)};
+    f.fn->floatX = b->g->floatX;
+    f.in = builder(f.fn, true);
+    size_t mark = diag_count(b->r->s);
+    bool ok = true;
+    for (size_t m = 0; ok && m < b->members.n; m++)
+        ok = member_inside(&f, &b->members.p[m]);
+    ok = ok && f.result.n > 0 && f.result.n <= OUT_MAX && f.arg.n <= MOST_INPUTS;
+    if (ok) label_results(&f);
+    ok = ok && call_function(&f);
+    if (!ok) rewriter_forget(b->r, mark);
+    map_free(&f.var);
+    map_free(&f.drawn);
+    vec_free(&f.arg);
+    vec_free(&f.axis);
+    vec_free(&f.result);
+    return ok;
+}
