@@ -36,6 +36,21 @@ Y
     grep -q 'of the function f$' .err
 }
 
+@test "a function may round otherwise at once than op by op" {
+    cat >f.yaml <<'Y'
+thunkline: 1
+functions:
+  f:
+    inputs: {x: 'float32[n, r]', z: 'float32[n, m]'}
+    outputs: {y: x.T @ z}
+inputs: {x: 'float32[n, r]', z: 'float32[n, m]'}
+let: |
+  y = f(x, z)
+outputs: [y]
+Y
+    ok "grun f.yaml --mode DEBUG --exclude inline 'x=float32(sin(arange(3200.)**2)).reshape([50,64])' 'z=float32(cos(arange(5000.)**2)).reshape([50,100])' >/dev/null"
+}
+
 @test "a wrong rule is named, with both values, both trees and its tolerance" {
     echo 'triple @canonicalize: x * 2 => x * 3' >wrong.rules
     gload -i 'x: float64[3]' -e 'log(x) * 2 + x' -o g.tlg
