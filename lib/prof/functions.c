@@ -2,6 +2,7 @@
  * of calls share storage that fits the largest call; each loop keeps one for its body.
  */
 #include "op/build.h"
+#include "part/part.h"
 #include "prof/prof_impl.h"
 #include "userop/userop.h"
 
@@ -63,6 +64,7 @@ static void add_called(Profile *p, Called c, size_t nin, const Shape *in) {
     DimValue *dim = mem_alloc(p->s, (n + 1) * sizeof *dim);
     bound_dims(c.fn, nin, in, dim);
     uint64_t key = hash_mix(hash_mix(hash_mix(1, (uintptr_t)c.fn), c.site), c.more);
+    if (c.by_rows) key = hash_mix(key, 1);
     for (size_t i = 0; i < n; i++)
         key = hash_mix(hash_mix(key, dim[i].name), (uint64_t)dim[i].value);
     if (open) key = hash_shapes(p, key, nin, in);
@@ -82,31 +84,72 @@ void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in) {
     add_called(p, (Called){.fn = fn, .rings = poly_number(p->tmp, 0)}, nin, in);
 }
 
-/* The sizes of a block of rows, where they are numbers; else those of all rows. */
-static const Shape *shapes_of_block(Profile *p, const Costed *c, const Graph *fn,
-                                    const CallRows *rows) {
-    size_t mark = diag_count(p->s), ndim = bound_dims(fn, c->nin, c->in, NULL);
-    DimValue *dim = NEW_N(p->tmp, ndim + 1, DimValue);
-    bound_dims(fn, c->nin, c->in, dim);
-    Plan *plan = plan_new((Graph *)(uintptr_t)fn, &p->how); /* planning only reads */
-    diag_rewind(p->s, mark);
-    int64_t block = plan ? plan_block_rows(plan, rows, ndim, dim) : 0;
-    plan_free(plan);
-    if (!block) return c->in;
+/* A block of rows: what is left of the arguments, and the bytes of results that aren't
+ * written where they belong: sums, and rows that don't lie together. */
+typedef struct CallBlock {
+    const Shape *in;
+    uint64_t more;
+} CallBlock;
+
+static const Shape *cut_shapes(Profile *p, const Costed *c, const CallRows *rows,
+                               int64_t n) {
     Shape *in = arena_copy(p->tmp, c->in, c->nin * sizeof *in);
     for (size_t i = 0; i < c->nin; i++) {
         if (rows->in[i] < 0) continue;
         const Poly **size =
             arena_copy(p->tmp, in[i].dim, (size_t)in[i].ndim * sizeof *size);
-        size[rows->in[i]] = poly_number(p->tmp, (double)block);
+        size[rows->in[i]] = poly_number(p->tmp, (double)n);
         in[i].dim = size;
     }
     return in;
 }
 
+static uint64_t bytes_written_apart(const Plan *plan, const Graph *fn,
+                                    const CallRows *rows, size_t ndim,
+                                    const DimValue *dim) {
+    uint64_t sum = 0;
+    for (size_t k = 0; k < fn->outputs.n; k++) {
+        int64_t n = plan_bytes(plan, fn->outputs.p[k].var, ndim, dim);
+        if (rows->out[k] != 0 && n > 0) sum += (uint64_t)n;
+    }
+    return sum;
+}
+
+/* Where sizes are numbers; else of all rows. */
+static CallBlock block_of_call(Profile *p, const Costed *c, const Graph *fn,
+                               const CallRows *rows) {
+    size_t mark = diag_count(p->s), ndim = bound_dims(fn, c->nin, c->in, NULL);
+    DimValue *dim = NEW_N(p->tmp, ndim + 1, DimValue);
+    Called how = {.by_rows = true};
+    PlanOptions o = p->how;
+    CallBlock r = {c->in, 0};
+    bound_dims(fn, c->nin, c->in, dim);
+    called_plan(&how, &o);
+    Plan *plan = plan_new((Graph *)(uintptr_t)fn, &o); /* planning only reads */
+    diag_rewind(p->s, mark);
+    if (!plan) return r;
+    int64_t n = plan_block_rows(plan, rows, ndim, dim), all = 0;
+    Sym name = part_rows_dim(fn, rows->in);
+    for (size_t i = 0; i < ndim; i++)
+        if (dim[i].name == name) all = dim[i].value, dim[i].value = n;
+    if (n < all) {
+        r.in = cut_shapes(p, c, rows, n);
+        r.more = bytes_written_apart(plan, fn, rows, ndim, dim);
+    }
+    plan_free(plan);
+    return r;
+}
+
 void called_add_call(Profile *p, const Costed *c, const Graph *fn) {
     const CallRows *rows = call_rows(c->g, c->id, p->tmp);
-    called_add(p, fn, c->nin, rows ? shapes_of_block(p, c, fn, rows) : c->in);
+    CallBlock b = {c->in, 0};
+    if (rows) b = block_of_call(p, c, fn, rows);
+    add_called(p,
+               (Called){.fn = fn,
+                        .by_rows = rows != NULL,
+                        .more = b.more,
+                        .rings = poly_number(p->tmp, (double)b.more)},
+               c->nin, b.in);
 }
 
 void called_add_loop(Profile *p, const Costed *c, const LoopStep *l) {
@@ -253,9 +296,14 @@ static PlanMemory memory_of_call(Profile *p, const Called *c, const Plan *plan) 
     return m;
 }
 
+void called_plan(const Called *c, PlanOptions *how) {
+    how->own_results = c->site != 0 || c->by_rows;
+    how->results_apart = c->by_rows;
+}
+
 static Plan *plan_called(Profile *p, const Called *c) {
     PlanOptions how = p->how;
-    how.own_results = c->site != 0; /* as the machine plans them */
+    called_plan(c, &how);
     size_t mark = diag_count(p->s);
     Plan *plan = plan_new((Graph *)(uintptr_t)c->fn, &how); /* planning only reads */
     diag_rewind(p->s, mark);
@@ -272,7 +320,8 @@ static PlanMemory *memory_of_calls(Profile *p, Arena *a) {
         Plan *plan = plan_called(p, c);
         for (size_t k = i; k < p->called.n; k++) {
             const Called *d = &p->called.p[k];
-            if (d->fn != c->fn || !d->site != !c->site) continue;
+            if (d->fn != c->fn || !d->site != !c->site || d->by_rows != c->by_rows)
+                continue;
             m[k] = plan ? memory_of_call(p, d, plan) : (PlanMemory){.unknown = 1};
             done[k] = true;
         }

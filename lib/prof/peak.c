@@ -53,8 +53,9 @@ static Lives find_lives(Arena *a, const Plan *plan, const Shape *shape) {
             l.copies = poly_add(a, l.copies, bytes_of_shape(a, &shape[x.var]));
         if (x.store == UINT32_MAX) continue;
         if (!met[x.store])
-            l.bytes[x.store] = x.how == PLAN_OWN ? bytes_of_shape(a, &shape[x.var])
-                                                 : poly_number(a, 0);
+            l.bytes[x.store] = x.how == PLAN_OWN && !x.apart
+                                   ? bytes_of_shape(a, &shape[x.var])
+                                   : poly_number(a, 0);
         if (!met[x.store]) l.born[x.store] = x.born;
         if (x.dies > l.dies[x.store]) l.dies[x.store] = x.dies;
         met[x.store] = true;
@@ -122,7 +123,7 @@ static bool put_functions(Profile *p, Arena *a, const PlanOptions *how,
         for (size_t k = 0; k < groups.p[i].n; k++) {
             const Called *c = &p->called.p[groups.p[i].call[k]];
             PlanOptions own = *how;
-            own.own_results = c->site != 0;
+            called_plan(c, &own);
             add_pieces_of_call(p, a, c, &own, &x);
         }
         if (x.unknown) return false;

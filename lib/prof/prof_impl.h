@@ -100,6 +100,7 @@ typedef struct Called { /* a function with the sizes of its arguments */
     const Graph *fn;
     uint64_t site; /* each loop has its own machine; 0: a call */
     uint64_t more; /* bytes in addition to the function's own */
+    bool by_rows;  /* its results are written where the caller has them */
     size_t ndim;
     const DimValue *dim;
     size_t nin; /* static profiles: the arguments' shapes, and `more` */
@@ -209,6 +210,7 @@ const char *by_name(ProfileBy by);
 /* ---- functions.c: memory held by functions ---- */
 void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in);
 void called_add_call(Profile *p, const Costed *c, const Graph *fn); /* by its rows */
+void called_plan(const Called *c, PlanOptions *how); /* as the machine plans it */
 void called_add_loop(Profile *p, const Costed *c, const LoopStep *l);
 PlanMemory called_memory(Profile *p);
 /* Calls that share storage, by their number in p->called. */

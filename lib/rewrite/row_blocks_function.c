@@ -54,6 +54,13 @@ static Var input_inside(BlockFunction *f, Var v, int64_t axis) {
     return in;
 }
 
+/* A dim of an input of the function is one of the function, which typing rules read. */
+static Var leaf_inside(BlockFunction *f, Var v, int64_t axis) {
+    if (var_leaf(f->b->g, v) != LEAF_DIM) return input_inside(f, v, axis);
+    Sym name = var_leafrec(f->b->g, v)->name;
+    return graph_has_dim(f->fn, name) ? graph_dim(f->fn, name) : input_inside(f, v, -1);
+}
+
 /* The number of rows is a dim of the function. */
 static Var count_inside(BlockFunction *f, Var v, const Part *p) {
     const Tensor *t = var_const(f->b->g, v);
@@ -76,7 +83,7 @@ static Var draw_inside(BlockFunction *f, Var v) {
     } else if (var_is_const(g, v)) {
         out = graph_share_const(f->fn, g, v, true);
     } else if (id == APPLY_NONE) {
-        out = input_inside(f, v, -1);
+        out = leaf_inside(f, v, -1);
     } else {
         const Apply *a = &g->apply[id];
         for (size_t i = 0; i < a->nin; i++)
@@ -89,6 +96,19 @@ static Var draw_inside(BlockFunction *f, Var v) {
     return out;
 }
 
+static int64_t axis_of_rows(const Part *p) {
+    return p->kind == PART_ROWS ? p->axis : -1;
+}
+
+static void declare_inputs(BlockFunction *f, const Member *m) {
+    const Blocks *b = f->b;
+    for (size_t i = 0; i < b->g->apply[m->id].nin; i++) {
+        Var v = apply_in(b->g, m->id)[i];
+        if (!blocks_makes(b, v) && !m->cut.drawn[i] && var_leaf(b->g, v) != LEAF_DIM)
+            input_inside(f, v, axis_of_rows(&m->cut.x[i]));
+    }
+}
+
 static bool member_inside(BlockFunction *f, const Member *m) {
     Blocks *b = f->b;
     const Apply *a = &b->g->apply[m->id];
@@ -96,11 +116,9 @@ static bool member_inside(BlockFunction *f, const Member *m) {
     for (size_t i = 0; i < a->nin; i++) {
         Var v = apply_in(b->g, m->id)[i];
         uint64_t made;
-        const Part *p = &m->cut.x[i];
         in[i] = map_get(&f->var, v, &made) ? (Var)made
-                : m->cut.drawn[i]
-                    ? draw_inside(f, v)
-                    : input_inside(f, v, p->kind == PART_ROWS ? p->axis : -1);
+                : m->cut.drawn[i]          ? draw_inside(f, v)
+                                  : leaf_inside(f, v, axis_of_rows(&m->cut.x[i]));
         if (in[i] == VAR_NONE) return false;
     }
     f->in.from = b->g->origin[m->id];
@@ -169,6 +187,8 @@ bool blocks_call(Blocks *b) {
     f.in = builder(f.fn, true);
     size_t mark = diag_count(b->r->s);
     bool ok = true;
+    for (size_t m = 0; m < b->members.n; m++)
+        declare_inputs(&f, &b->members.p[m]);
     for (size_t m = 0; ok && m < b->members.n; m++)
         ok = member_inside(&f, &b->members.p[m]);
     ok = ok && f.result.n > 0 && f.result.n <= OUT_MAX && f.arg.n <= MOST_INPUTS;

@@ -58,15 +58,44 @@ int64_t plan_block_rows(const Plan *p, const CallRows *r, size_t ndim,
     return cut_evenly((int64_t)rows, part < 1 ? 1 : (int64_t)part);
 }
 
-/* ---- running ---- */
+/* ---- a call ---- */
 
+/* Where a block writes an output; data NULL: in storage of the function's own. */
+typedef struct Aim {
+    char *data;
+    size_t bytes;
+} Aim;
+struct RowsBlock {
+    Session *s;
+    uint64_t key;
+    int64_t rows;
+    const Layout **whole; /* by output: of all rows; NULL: its shape is not known */
+    Aim *aim;             /* by output, of the current block */
+};
 typedef struct RowsRun {
     Machine *m, *sub;
     uint32_t step;
     const Ins *in;
     const uint32_t *arg;
-    int64_t rows, block;
+    RowsBlock *block; /* how it is cut */
+    int64_t rows;
 } RowsRun;
+
+static RowsBlock *rows_block_new(const RowsRun *w) {
+    Session *s = w->m->s;
+    RowsBlock *b = mem_zalloc(s, 1, sizeof *b);
+    *b = (RowsBlock){.s = s,
+                     .whole = mem_zalloc(s, w->in->nout, sizeof *b->whole),
+                     .aim = mem_zalloc(s, w->in->nout, sizeof *b->aim)};
+    return b;
+}
+
+void rows_block_free(RowsBlock *b) {
+    if (!b) return;
+    mem_free((void *)b->whole);
+    mem_free(b->aim);
+    mem_free(b);
+}
 
 /* The sizes that the arguments give to the dims of the function. */
 static size_t dims_of_arguments(const RowsRun *w, DimValue *dim) {
@@ -83,24 +112,40 @@ static size_t dims_of_arguments(const RowsRun *w, DimValue *dim) {
     return n;
 }
 
+static const Layout *layout_by_dims(const RowsRun *w, const Type *t, const Map *dims) {
+    int64_t shape[MAX_NDIM];
+    for (int k = 0; k < t->ndim; k++) {
+        uint64_t size = (uint64_t)t->dim[k];
+        if (!dim_is_known(t->dim[k]) &&
+            !(dim_is_named(t->dim[k]) && map_get(dims, dim_sym(t->dim[k]), &size)))
+            return NULL;
+        shape[k] = (int64_t)size;
+    }
+    const Layout *l = layout_get(&w->m->layouts, t->dtype, t->ndim, shape, NULL);
+    return l->bytes < PTRDIFF_MAX ? l : NULL;
+}
+
 static void choose_block(RowsRun *w) {
     Machine *m = w->m;
-    if (!m->blocks) m->blocks = mem_zalloc(m->s, m->p->nins, sizeof *m->blocks);
-    RowsBlock *b = &m->blocks[w->step];
+    if (!m->blocks) m->blocks = mem_zalloc(m->s, m->p->nins, sizeof(RowsBlock *));
+    if (!m->blocks[w->step]) m->blocks[w->step] = rows_block_new(w);
+    RowsBlock *b = w->block = m->blocks[w->step];
     uint64_t key = 0;
     for (uint32_t i = 0; i < w->in->nin; i++)
         key = hash_mix(key, (uintptr_t)m->cell[w->arg[i]].layout);
-    if (!b->rows || b->key != key) {
-        DimValue *dim = mem_alloc(m->s, (size_t)w->in->nin * MAX_NDIM * sizeof *dim);
-        size_t n = dims_of_arguments(w, dim);
-        b->rows = plan_block_rows(w->sub->p, w->in->rows, n, dim);
-        b->key = key;
-        mem_free(dim);
-    }
-    w->block = b->rows;
+    if (b->rows && b->key == key) return;
+    DimValue *dim = mem_alloc(m->s, ((size_t)w->in->nin * MAX_NDIM + 1) * sizeof *dim);
+    size_t n = dims_of_arguments(w, dim);
+    Map dims = dim_value_map(m->s, n, dim);
+    b->rows = plan_block_rows(w->sub->p, w->in->rows, n, dim);
+    b->key = key;
+    for (uint32_t k = 0; k < w->in->nout; k++)
+        b->whole[k] = layout_by_dims(w, var_type(w->in->fn, w->sub->p->want[k]), &dims);
+    map_free(&dims);
+    mem_free(dim);
 }
 
-/* -1: arguments have different numbers of rows, as the call itself will report. */
+/* -1: arguments have different numbers of rows, as the function itself will report. */
 static int64_t rows_of_arguments(const RowsRun *w) {
     int64_t rows = -1;
     for (uint32_t i = 0; i < w->in->nin; i++) {
@@ -112,6 +157,82 @@ static int64_t rows_of_arguments(const RowsRun *w) {
     }
     return rows;
 }
+
+/* ---- results that are written where they belong ---- */
+
+static bool make_room(const RowsRun *w, uint32_t cell, const Layout *l) {
+    Machine *m = w->m;
+    void *data = place_get(m, m->place_of[cell], l->bytes);
+    if (!data) return step_no_memory(m, cell), false;
+    m->cell[cell] = (Cell){data, l, m->place[m->place_of[cell]].buf, false};
+    return true;
+}
+
+static bool make_known_room(const RowsRun *w) {
+    for (uint32_t k = 0; k < w->in->nout; k++)
+        if (w->block->whole[k] &&
+            !make_room(w, w->arg[w->in->nin + k], w->block->whole[k]))
+            return false;
+    return true;
+}
+
+/* Only storage that belongs to the output alone can be put elsewhere. */
+static bool can_aim(const RowsRun *w, uint32_t k) {
+    const Sharing *h = &w->sub->p->sharing;
+    const Result *r = &h->output[k];
+    const CellInfo *c = &h->cell[r->cell];
+    for (uint32_t j = 0; j < k; j++)
+        if (h->output[j].cell == r->cell) return false;
+    return r->copy == NONE && c->store != NONE && h->store.p[c->store].cls == STORE_OWN;
+}
+
+static void aim_results(const RowsRun *w, int64_t at, int64_t n) {
+    for (uint32_t k = 0; k < w->in->nout; k++) {
+        const Layout *l = w->block->whole[k];
+        Aim *aim = &w->block->aim[k];
+        bool all = n == w->rows, rows = w->in->rows->out[k] == 0;
+        *aim = (Aim){0};
+        if (!l || !(all || rows) || l->bytes == 0 || !can_aim(w, k)) continue;
+        size_t row = all ? 0 : l->bytes / (size_t)w->rows;
+        char *data = w->m->cell[w->arg[w->in->nin + k]].data;
+        *aim = (Aim){data + (size_t)at * row, all ? l->bytes : (size_t)n * row};
+    }
+}
+
+static Place *place_of_output(const RowsRun *w, uint32_t k) {
+    return &w->sub->place[w->sub->place_of[w->sub->p->sharing.output[k].cell]];
+}
+
+static void point_places(const RowsRun *w) {
+    for (uint32_t k = 0; k < w->in->nout; k++) {
+        const Aim *aim = &w->block->aim[k];
+        if (!aim->data) continue;
+        Place *p = place_of_output(w, k);
+        if (p->own && p->buf) vec_push(w->m->s, &w->sub->retired, p->buf);
+        p->own = false;
+        p->buf = NULL;
+        p->ptr = aim->data;
+        p->cap = aim->bytes;
+    }
+}
+
+static void free_places(const RowsRun *w) {
+    for (uint32_t k = 0; k < w->in->nout; k++) {
+        Place *p = place_of_output(w, k);
+        if (!w->block->aim[k].data || p->own) continue;
+        p->ptr = NULL;
+        p->buf = NULL;
+        p->cap = 0;
+    }
+}
+
+/* The storage may have been laid out anew for the sizes of this block. */
+static void point_again(void *ctx) {
+    point_places(ctx);
+    place_free_retired(((const RowsRun *)ctx)->sub);
+}
+
+/* ---- running ---- */
 
 static void take_rows(Tensor *t, int64_t axis, int64_t at, int64_t n) {
     t->data = (char *)t->data + at * t->stride[axis];
@@ -129,19 +250,6 @@ static bool set_block(const RowsRun *w, int64_t at, int64_t n) {
     return true;
 }
 
-/* Room for the results of all rows, in the shape that the first block shows. */
-static bool make_room(const RowsRun *w, uint32_t cell, const Tensor *t, int axis) {
-    Machine *m = w->m;
-    int64_t shape[MAX_NDIM];
-    for (int k = 0; k < t->ndim; k++)
-        shape[k] = k == axis ? w->rows : t->shape[k];
-    const Layout *l = layout_get(&m->layouts, t->dtype, t->ndim, shape, NULL);
-    void *data = place_get(m, m->place_of[cell], l->bytes);
-    if (!data) return step_no_memory(m, cell), false;
-    m->cell[cell] = (Cell){data, l, m->place[m->place_of[cell]].buf, false};
-    return true;
-}
-
 static void add_block(const RowsRun *w, uint32_t cell, const Tensor *t) {
     void *sum = w->m->cell[cell].data;
     ranks_combine(w->m->s, OP_ADD, t->dtype, (size_t)tensor_size(t), sum, t->data, sum);
@@ -156,30 +264,58 @@ static bool add_result(const RowsRun *w, uint32_t cell, const Tensor *t) {
     return ok;
 }
 
+/* A result of unknown shape, as the first block shows it. */
+static bool make_room_like(const RowsRun *w, uint32_t cell, const Tensor *t, int axis) {
+    int64_t shape[MAX_NDIM];
+    for (int k = 0; k < t->ndim; k++)
+        shape[k] = k == axis ? w->rows : t->shape[k];
+    return make_room(w, cell,
+                     layout_get(&w->m->layouts, t->dtype, t->ndim, shape, NULL));
+}
+
 static bool take_result(const RowsRun *w, uint32_t k, int64_t at, int64_t n) {
     uint32_t cell = w->arg[w->in->nin + k];
-    const Value *v = vm_output(w->sub, k);
+    const Tensor *t = &vm_output(w->sub, k)->t;
     int axis = w->in->rows->out[k];
-    if (axis < 0)
-        return at ? add_result(w, cell, &v->t) : function_result(w->m, cell, v);
-    if (!at && !make_room(w, cell, &v->t, axis)) return false;
+    if (at && axis < 0) return add_result(w, cell, t);
+    if (!at && !w->block->whole[k] && !make_room_like(w, cell, t, axis)) return false;
+    if (w->block->aim[k].data && t->data == w->block->aim[k].data &&
+        tensor_is_contiguous(t))
+        return true;
     Value part;
     cell_value(w->m, cell, &part);
-    take_rows(&part.t, axis, at, n);
-    tensor_assign(&part.t, &v->t);
+    if (axis >= 0) take_rows(&part.t, axis, at, n);
+    tensor_assign(&part.t, t);
     return true;
+}
+
+static bool run_block(RowsRun *w, int64_t at, int64_t n, int64_t i) {
+    Machine *sub = w->sub;
+    const LaidOut then = {point_again, w};
+    if (!set_block(w, at, n)) return false;
+    aim_results(w, at, n);
+    if (sub->laid_out) point_places(w);
+    sub->laid = &then;
+    bool ok = run_inside(w->m, w->step, sub, i, vm_run);
+    sub->laid = NULL;
+    for (uint32_t k = 0; ok && k < w->in->nout; k++)
+        ok = take_result(w, k, at, n);
+    if (sub->laid_out) free_places(w);
+    return ok;
 }
 
 static bool run_blocks(RowsRun *w) {
     Machine *m = w->m;
-    for (int64_t at = 0, i = 0; at < w->rows; at += w->block, i++) {
-        int64_t n = w->rows - at < w->block ? w->rows - at : w->block;
-        if (!set_block(w, at, n)) return false;
-        if (!run_inside(m, w->step, w->sub, i, vm_run))
-            return note(m->s, m->p->g->origin[w->in->apply].at,
-                        "called here, for the rows from %lld on", (long long)at);
-        for (uint32_t k = 0; k < w->in->nout; k++)
-            if (!take_result(w, k, at, n)) return false;
+    Span at = m->p->g->origin[w->in->apply].at;
+    int64_t block = w->block->rows < w->rows ? w->block->rows : w->rows;
+    bool cut = block < w->rows;
+    if (!make_known_room(w)) return false;
+    for (int64_t from = 0, i = 0; from < w->rows || i == 0; from += block, i++) {
+        int64_t n = w->rows - from < block ? w->rows - from : block;
+        if (run_block(w, from, n, cut ? i : -1)) continue;
+        return cut ? note(m->s, at, "called here, for the rows from %lld on",
+                          (long long)from)
+                   : note(m->s, at, "called here");
     }
     return true;
 }
@@ -192,10 +328,10 @@ bool run_by_rows(Machine *m, uint32_t step) {
                  .in = in,
                  .arg = m->p->arg + in->arg};
     if (!w.sub) return false;
+    if (w.sub->running) return vm_run(w.sub); /* reports the recursion */
     w.rows = rows_of_arguments(&w);
-    if (w.sub->running || w.rows < 2) return run_function(m, step);
-    choose_block(&w);
-    if (w.block >= w.rows) return run_function(m, step);
     w.sub->level = m->level + 1;
+    if (w.rows < 0) return run_function(m, step);
+    choose_block(&w);
     return run_blocks(&w);
 }

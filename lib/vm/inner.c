@@ -7,10 +7,11 @@
 #include <string.h>
 
 /* ---- calls ---- */
-Plan *plan_function(const Machine *m, const Graph *fn, bool own_results) {
+Plan *plan_function(const Machine *m, const Graph *fn, bool own_results, bool apart) {
     PlanOptions o = m->p->o;
     if (session_is_hushed(m->s)) return NULL; /* see scan_threads.c */
     o.own_results = own_results;
+    o.results_apart = apart;
     o.nwant = 0;
     o.want = NULL;
     o.only_want = false;
@@ -20,17 +21,17 @@ Plan *plan_function(const Machine *m, const Graph *fn, bool own_results) {
 Machine *function_machine(Machine *m, const Ins *in) {
     const Graph *fn = in->fn;
     Machine *top = outermost_machine(m);
-    uint64_t found;
-    if (map_get(&top->inner, (uintptr_t)fn, &found)) return top->inners.p[found];
+    uint64_t found, key = (uintptr_t)fn + (in->rows != NULL);
+    if (map_get(&top->inner, key, &found)) return top->inners.p[found];
     if (m->depth >= CALL_DEPTH) {
         session_too_deep(m->s, m->p->g->origin[in->apply].at);
         return NULL;
     }
-    Plan *p = plan_function(m, fn, false);
+    Plan *p = plan_function(m, fn, in->rows != NULL, in->rows != NULL);
     if (!p) return NULL;
     Machine *sub = machine_new(p, m->depth + 1, m);
     sub->borrows = true;
-    map_put(&top->inner, (uintptr_t)fn, top->inners.n);
+    map_put(&top->inner, key, top->inners.n);
     vec_push(m->s, &top->inners, sub);
     vm_set_hooks(sub, &m->hooks);
     return sub;

@@ -306,7 +306,9 @@ PlanVar plan_var(const Plan *p, size_t i) {
                      .store = c->store,
                      .born = c->born,
                      .dies = c->dies,
-                     .copied = c->flags & CELL_COPIED};
+                     .copied = c->flags & CELL_COPIED,
+                     .apart = p->o.results_apart && c->store != NONE &&
+                              p->sharing.store.p[c->store].cls == STORE_OWN};
 }
 
 int64_t plan_bytes(const Plan *p, Var v, size_t ndim, const DimValue *dim) {

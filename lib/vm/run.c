@@ -137,6 +137,9 @@ static void free_inners(Machine *m) {
     for (uint32_t i = 0; m->scan && i < m->p->nins; i++)
         scan_run_free(m->scan[i]);
     mem_free(m->scan);
+    for (uint32_t i = 0; m->blocks && i < m->p->nins; i++)
+        rows_block_free(m->blocks[i]);
+    mem_free((void *)m->blocks);
 }
 
 static void free_thunks(Machine *m) {
@@ -167,7 +170,6 @@ void vm_free(Machine *m) {
     vec_free(&m->dim);
     vec_free(&m->fixed_dim);
     void *own[] = {m->cell,
-                   m->blocks,
                    m->kept,
                    (void *)m->box,
                    m->place_of,
@@ -317,8 +319,9 @@ bool vm_run(Machine *m) {
     m->running = true;
     m->blame = 0;
     drop_boxed_results(m);
-    bool ok =
-        bind_leaves(m) && place_refresh_all(m) && steps_run(m) && take_run_results(m);
+    bool ok = bind_leaves(m) && place_refresh_all(m);
+    if (ok && m->laid) m->laid->then(m->laid->ctx);
+    ok = ok && steps_run(m) && take_run_results(m);
     if (m->retired.n) place_free_retired(m);
     if (!ok) drop_boxed_results(m);
     m->running = false;

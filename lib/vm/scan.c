@@ -44,7 +44,7 @@ static ScanRun *scan_run_new(Machine *m, uint32_t step) {
         session_too_deep(m->s, m->p->g->origin[in->apply].at);
         return NULL;
     }
-    Plan *p = plan_function(m, in->fn, true); /* rows replace its results */
+    Plan *p = plan_function(m, in->fn, true, false); /* rows replace its results */
     if (!p) return NULL;
     ScanRun *l = mem_zalloc(m->s, 1, sizeof *l);
     *l =

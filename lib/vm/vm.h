@@ -41,12 +41,14 @@ typedef struct PlanOptions {
     bool own_results; /* each output has a buffer of its own; else they lie in one with
                        * the intermediate values, and a caller that keeps a reference
                        * keeps all of it */
-    bool keep_all;    /* no_reuse and no_inplace, and vm_value works for every planned
-                       * variable */
-    Impl impl;        /* IMPL_DEBUG: ops with a debug kernel use it; thunks get it
-                       * too */
-    bool debugging;   /* DebugMode: ops that request it run their debug kernel */
-    unsigned threads; /* 0: the session's pool; 1: the caller's thread only */
+    bool results_apart; /* own_results, and a caller gives most of that storage: it
+                         * isn't counted */
+    bool keep_all;      /* no_reuse and no_inplace, and vm_value works for every planned
+                         * variable */
+    Impl impl;          /* IMPL_DEBUG: ops with a debug kernel use it; thunks get it
+                         * too */
+    bool debugging;     /* DebugMode: ops that request it run their debug kernel */
+    unsigned threads;   /* 0: the session's pool; 1: the caller's thread only */
 } PlanOptions;
 /* The graph must not change while the plan lives. NULL: diagnosed (an op that can't run
  * on these types). */
@@ -92,6 +94,7 @@ typedef struct PlanVar {
     uint32_t born, dies; /* instructions; dies == plan_steps(): kept to the end; leaves
                           * are born at 0 */
     bool copied; /* an output or update that needs a copy at the end of the run */
+    bool apart;  /* its storage is a caller's: see results_apart */
 } PlanVar;
 size_t plan_vars(const Plan *p);
 PlanVar plan_var(const Plan *p, size_t i); /* in the graph's order, leaves first */

@@ -391,11 +391,6 @@ typedef struct Kept {
     Buffer *buf;
     bool filled;
 } Kept;
-/* How many rows a block of a call has; key: for arguments of these layouts. */
-typedef struct RowsBlock {
-    uint64_t key;
-    int64_t rows; /* 0: not known yet */
-} RowsBlock;
 /* An instruction that has begun. */
 typedef struct Flight {
     uint32_t step;
@@ -406,6 +401,11 @@ typedef struct Told {
     bool (*made)(void *ctx, uint32_t step); /* false: diagnosed */
     void *ctx;
 } Told;
+/* Is told when the storage of a run has been laid out, before its first instruction. */
+typedef struct LaidOut {
+    void (*then)(void *ctx);
+    void *ctx;
+} LaidOut;
 /* One run of a plan with lazy Applys. */
 enum { RUN_WANTED = 1, RUN_DONE = 2, RUN_ASKED = 4 };
 typedef struct Lazy {
@@ -469,8 +469,9 @@ struct Machine {
     Kept *kept; /* by instruction; NULL until a kernel keeps something */
     bool *done; /* by instruction: an earlier one did its work; NULL: none can */
     Vec(Flight) flight;
-    const Told *told; /* NULL: nobody */
-    bool overlaps;    /* this run begins some instructions, and finishes them later */
+    const Told *told;    /* NULL: nobody */
+    const LaidOut *laid; /* NULL: nobody waits for that */
+    bool overlaps; /* this run begins some instructions, and finishes them later */
     VmHost host;
     VmHooks hooks;
     bool hooked;    /* they are called; inside an Apply that `enter` leaves out they are
@@ -478,8 +479,8 @@ struct Machine {
     Machine *outer; /* the machine that calls this one's function */
     Map inner;      /* outermost machine: function to its machine */
     Vec(Machine *) inners;
-    struct ScanRun **scan; /* by instruction; NULL until a loop runs */
-    RowsBlock *blocks;     /* by instruction; NULL until such a call runs */
+    struct ScanRun **scan;     /* by instruction; NULL until a loop runs */
+    struct RowsBlock **blocks; /* by instruction; NULL until a call by rows runs */
     Sym blame; /* outermost machine: the rewrite behind the Apply that stopped the last
                 * run */
 };
@@ -620,12 +621,14 @@ bool run_function(Machine *m, uint32_t step);
 Machine *function_machine(Machine *m, const Ins *in);            /* NULL: diagnosed */
 bool function_result(Machine *m, uint32_t cell, const Value *v); /* copies v */
 bool run_shards(Machine *m, uint32_t step);                      /* shards.c */
-bool run_by_rows(Machine *m, uint32_t step);                     /* by_rows.c */
+typedef struct RowsBlock RowsBlock;
+bool run_by_rows(Machine *m, uint32_t step); /* by_rows.c */
+void rows_block_free(RowsBlock *b);          /* NULL is allowed */
 /* report.c: bytes of results alive at the worst instruction; unknown ones don't
  * count. */
 uint64_t plan_alive_bytes(const Plan *p, const Map *dims);
 /* NULL: diagnosed */
-Plan *plan_function(const Machine *m, const Graph *fn, bool own_results);
+Plan *plan_function(const Machine *m, const Graph *fn, bool own_results, bool apart);
 /* scan.c */
 typedef struct ScanRun ScanRun;
 bool run_scan(Machine *m, uint32_t step);
