@@ -125,6 +125,9 @@ typedef struct OpRare {
      * the same outputs. Inputs are valid in `begin` alone. */
     bool (*begin)(Call *c, void **flight);
     bool (*finish)(Call *c, void *flight);
+    /* Of an op that isn't reentrant by itself: makes it so for n threads, as long as
+     * the session lives. False: it can't be. */
+    bool (*share)(Session *s, unsigned n);
     Streams *streams;   /* perform can take its only input as Pieces */
     const Thunk *thunk; /* replaces perform */
     /* derivatives */

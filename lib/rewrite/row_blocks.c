@@ -21,7 +21,7 @@ enum {
     MOST_MEMBERS = 256,  /* of a group */
     MOST_SOURCES = 16,   /* Applies behind a value that are looked at */
     WORK_BASE = 1 << 16, /* looks at Applies, and for each of the graph */
-    WORK_EACH = 4,
+    WORK_EACH = 16,
     WORK_JOIN = 16 /* such looks: trying to let one join */
 };
 /* A dim without a number is taken for this size. Then values must be this many times

@@ -3,9 +3,10 @@
  * has as many rows as that takes, but enough of them that reading what all blocks need,
  * and adding up sums, is little beside it. Its size follows from the sizes of the
  * arguments alone: results are the same bits for any number of threads. */
+#include "vm/by_rows.h"
+
 #include "op/ranks.h"
 #include "part/part.h"
-#include "vm/vm_impl.h"
 
 enum { ROWS_BYTES = 512 << 10, ROWS_TRIES = 64 };
 
@@ -60,27 +61,6 @@ int64_t plan_block_rows(const Plan *p, const CallRows *r, size_t ndim,
 
 /* ---- a call ---- */
 
-/* Where a block writes an output; data NULL: in storage of the function's own. */
-typedef struct Aim {
-    char *data;
-    size_t bytes;
-} Aim;
-struct RowsBlock {
-    Session *s;
-    uint64_t key;
-    int64_t rows;
-    const Layout **whole; /* by output: of all rows; NULL: its shape is not known */
-    Aim *aim;             /* by output, of the current block */
-};
-typedef struct RowsRun {
-    Machine *m, *sub;
-    uint32_t step;
-    const Ins *in;
-    const uint32_t *arg;
-    RowsBlock *block; /* how it is cut */
-    int64_t rows;
-} RowsRun;
-
 static RowsBlock *rows_block_new(const RowsRun *w) {
     Session *s = w->m->s;
     RowsBlock *b = mem_zalloc(s, 1, sizeof *b);
@@ -94,7 +74,12 @@ void rows_block_free(RowsBlock *b) {
     if (!b) return;
     mem_free((void *)b->whole);
     mem_free(b->aim);
+    rows_threads_free(b->threads);
     mem_free(b);
+}
+
+size_t rows_block_bytes(const RowsBlock *b) {
+    return b ? rows_threads_bytes(b->threads) : 0;
 }
 
 /* The sizes that the arguments give to the dims of the function. */
@@ -186,10 +171,10 @@ static bool can_aim(const RowsRun *w, uint32_t k) {
     return r->copy == NONE && c->store != NONE && h->store.p[c->store].cls == STORE_OWN;
 }
 
-static void aim_results(const RowsRun *w, int64_t at, int64_t n) {
+void rows_aim(const RowsRun *w, int64_t at, int64_t n) {
     for (uint32_t k = 0; k < w->in->nout; k++) {
         const Layout *l = w->block->whole[k];
-        Aim *aim = &w->block->aim[k];
+        Aim *aim = &w->aim[k];
         bool all = n == w->rows, rows = w->in->rows->out[k] == 0;
         *aim = (Aim){0};
         if (!l || !(all || rows) || l->bytes == 0 || !can_aim(w, k)) continue;
@@ -203,9 +188,9 @@ static Place *place_of_output(const RowsRun *w, uint32_t k) {
     return &w->sub->place[w->sub->place_of[w->sub->p->sharing.output[k].cell]];
 }
 
-static void point_places(const RowsRun *w) {
+void rows_point(const RowsRun *w) {
     for (uint32_t k = 0; k < w->in->nout; k++) {
-        const Aim *aim = &w->block->aim[k];
+        const Aim *aim = &w->aim[k];
         if (!aim->data) continue;
         Place *p = place_of_output(w, k);
         if (p->own && p->buf) vec_push(w->m->s, &w->sub->retired, p->buf);
@@ -216,10 +201,10 @@ static void point_places(const RowsRun *w) {
     }
 }
 
-static void free_places(const RowsRun *w) {
+void rows_free_places(const RowsRun *w) {
     for (uint32_t k = 0; k < w->in->nout; k++) {
         Place *p = place_of_output(w, k);
-        if (!w->block->aim[k].data || p->own) continue;
+        if (!w->aim[k].data || p->own) continue;
         p->ptr = NULL;
         p->buf = NULL;
         p->cap = 0;
@@ -228,13 +213,13 @@ static void free_places(const RowsRun *w) {
 
 /* The storage may have been laid out anew for the sizes of this block. */
 static void point_again(void *ctx) {
-    point_places(ctx);
+    rows_point(ctx);
     place_free_retired(((const RowsRun *)ctx)->sub);
 }
 
 /* ---- running ---- */
 
-static void take_rows(Tensor *t, int64_t axis, int64_t at, int64_t n) {
+void rows_take(Tensor *t, int64_t axis, int64_t at, int64_t n) {
     t->data = (char *)t->data + at * t->stride[axis];
     t->shape[axis] = n;
 }
@@ -243,7 +228,7 @@ static bool set_block(const RowsRun *w, int64_t at, int64_t n) {
     for (uint32_t i = 0; i < w->in->nin; i++) {
         Value v;
         cell_value(w->m, w->arg[i], &v);
-        if (w->in->rows->in[i] >= 0) take_rows(&v.t, w->in->rows->in[i], at, n);
+        if (w->in->rows->in[i] >= 0) rows_take(&v.t, w->in->rows->in[i], at, n);
         v.t.buf = NULL; /* borrowed, as by a call */
         if (!vm_set_input(w->sub, i, &v)) return false;
     }
@@ -255,8 +240,19 @@ static void add_block(const RowsRun *w, uint32_t cell, const Tensor *t) {
     ranks_combine(w->m->s, OP_ADD, t->dtype, (size_t)tensor_size(t), sum, t->data, sum);
 }
 
-static bool add_result(const RowsRun *w, uint32_t cell, const Tensor *t) {
+void rows_place(const RowsRun *w, uint32_t k, const Tensor *t, int64_t at, int64_t n) {
+    int axis = w->in->rows->out[k];
+    if (w->aim[k].data && t->data == w->aim[k].data && tensor_is_contiguous(t)) return;
+    Value part;
+    cell_value(w->m, w->arg[w->in->nin + k], &part);
+    if (axis >= 0) rows_take(&part.t, axis, at, n);
+    tensor_assign(&part.t, t);
+}
+
+bool rows_add(const RowsRun *w, uint32_t k, const Tensor *t, int64_t at) {
+    uint32_t cell = w->arg[w->in->nin + k];
     Tensor copy = {0};
+    if (!at) return rows_place(w, k, t, 0, w->rows), true;
     if (tensor_is_contiguous(t)) return add_block(w, cell, t), true;
     bool ok = tensor_clone(w->m->s, t, &copy);
     if (ok) add_block(w, cell, &copy);
@@ -277,45 +273,44 @@ static bool take_result(const RowsRun *w, uint32_t k, int64_t at, int64_t n) {
     uint32_t cell = w->arg[w->in->nin + k];
     const Tensor *t = &vm_output(w->sub, k)->t;
     int axis = w->in->rows->out[k];
-    if (at && axis < 0) return add_result(w, cell, t);
     if (!at && !w->block->whole[k] && !make_room_like(w, cell, t, axis)) return false;
-    if (w->block->aim[k].data && t->data == w->block->aim[k].data &&
-        tensor_is_contiguous(t))
-        return true;
-    Value part;
-    cell_value(w->m, cell, &part);
-    if (axis >= 0) take_rows(&part.t, axis, at, n);
-    tensor_assign(&part.t, t);
-    return true;
+    if (axis < 0) return rows_add(w, k, t, at);
+    return rows_place(w, k, t, at, n), true;
 }
 
 static bool run_block(RowsRun *w, int64_t at, int64_t n, int64_t i) {
     Machine *sub = w->sub;
     const LaidOut then = {point_again, w};
     if (!set_block(w, at, n)) return false;
-    aim_results(w, at, n);
-    if (sub->laid_out) point_places(w);
+    rows_aim(w, at, n);
+    if (sub->laid_out) rows_point(w);
     sub->laid = &then;
     bool ok = run_inside(w->m, w->step, sub, i, vm_run);
     sub->laid = NULL;
     for (uint32_t k = 0; ok && k < w->in->nout; k++)
         ok = take_result(w, k, at, n);
-    if (sub->laid_out) free_places(w);
+    if (sub->laid_out) rows_free_places(w);
     return ok;
 }
 
 static bool run_blocks(RowsRun *w) {
     Machine *m = w->m;
+    RowsBlock *b = w->block;
     Span at = m->p->g->origin[w->in->apply].at;
-    int64_t block = w->block->rows < w->rows ? w->block->rows : w->rows;
+    int64_t block = b->rows < w->rows ? b->rows : w->rows, from = 0;
     bool cut = block < w->rows;
     if (!make_known_room(w)) return false;
-    for (int64_t from = 0, i = 0; from < w->rows || i == 0; from += block, i++) {
+    if (cut && b->ran) from = rows_share(w, 0);
+    while (from < w->rows || w->rows == 0) {
         int64_t n = w->rows - from < block ? w->rows - from : block;
-        if (run_block(w, from, n, cut ? i : -1)) continue;
-        return cut ? note(m->s, at, "called here, for the rows from %lld on",
-                          (long long)from)
-                   : note(m->s, at, "called here");
+        if (!run_block(w, from, n, cut ? from / block : -1))
+            return cut ? note(m->s, at, "called here, for the rows from %lld on",
+                              (long long)from)
+                       : note(m->s, at, "called here");
+        if (w->rows == 0) return true;
+        from += n;
+        if (cut && !b->ran) from = rows_share(w, from);
+        b->ran = true;
     }
     return true;
 }
@@ -333,5 +328,6 @@ bool run_by_rows(Machine *m, uint32_t step) {
     w.sub->level = m->level + 1;
     if (w.rows < 0) return run_function(m, step);
     choose_block(&w);
+    w.aim = w.block->aim;
     return run_blocks(&w);
 }

@@ -381,5 +381,7 @@ VmMemory vm_memory(const Machine *m) {
         add_memory(&r, vm_memory(m->inners.p[i]));
     for (uint32_t i = 0; m->scan && i < m->p->nins; i++)
         if (m->scan[i]) add_memory(&r, scan_run_memory(m->scan[i]));
+    for (uint32_t i = 0; m->blocks && i < m->p->nins; i++)
+        r.scratch += rows_block_bytes(m->blocks[i]);
     return r;
 }

@@ -30,8 +30,9 @@ typedef struct SharedSteps {
 } SharedSteps;
 
 /* ---- what can be shared ---- */
-static bool is_free_op(const Op *op) {
-    return op->reentrant && !op->from && !op->plugin && !op->effect;
+static bool is_free_op(const Machine *m, const Op *op, unsigned threads) {
+    if (op->from || op->plugin || op->effect) return false;
+    return op->reentrant || (op_rare(op)->share && op_rare(op)->share(m->s, threads));
 }
 
 static bool is_free_block(const BlockProgram *b) {
@@ -40,25 +41,22 @@ static bool is_free_block(const BlockProgram *b) {
     return true;
 }
 
-static bool is_free_machine(const Machine *m);
-
-static bool is_free_step(const Machine *m, uint32_t i) {
+static bool is_free_step(const Machine *m, uint32_t i, unsigned threads) {
     const Ins *in = &m->p->ins[i];
     if (in->kind == PLAN_LOOP || in->kind == PLAN_FUSED) return is_free_block(in->prog);
     if (in->kind == PLAN_SCAN)
         return !in->shards && m->scan && m->scan[i] &&
-               is_free_machine(m->scan[i]->body);
+               machine_is_reentrant(m->scan[i]->body, threads);
     return in->kind == PLAN_PERFORM && !in->thunk && !in->begins &&
-           is_free_op(m->p->g->apply[in->apply].op);
+           is_free_op(m, m->p->g->apply[in->apply].op, threads);
 }
 
-/* After a run: loops inside have machines then. */
-static bool is_free_machine(const Machine *m) {
+bool machine_is_reentrant(const Machine *m, unsigned threads) {
     const Plan *p = m->p;
     bool is = !p->lazy && !p->has_boxes && !p->has_thunks && !p->has_overlap &&
               p->g->effects.n == 0 && p->g->shared.n == 0;
     for (uint32_t i = 0; is && i < p->nins; i++)
-        is = is_free_step(m, i);
+        is = is_free_step(m, i, threads);
     return is;
 }
 
@@ -176,7 +174,7 @@ static bool warm_machines(SharedSteps *q) {
     bool ok = true;
     for (unsigned i = 0; ok && i < q->n; i++) {
         point_to_step(q->l, q->body[i], q->first);
-        ok = steps_run(q->body[i]) && is_free_machine(q->body[i]) &&
+        ok = steps_run(q->body[i]) && machine_is_reentrant(q->body[i], q->n) &&
              vm_memory(q->body[i]).arena < MOST_BYTES / q->n;
     }
     return q->warm = ok;
@@ -209,7 +207,8 @@ static bool run_on_threads(SharedSteps *q, LoopProgress *shown) {
 bool scan_share_steps(ScanRun *l, double seconds, LoopProgress *shown) {
     size_t mark = diag_count(l->s);
     if (seconds * (double)l->steps < worth_seconds) return false;
-    if (!l->shared && is_free_machine(l->body)) l->shared = shared_new(l);
+    if (!l->shared && machine_is_reentrant(l->body, pool_threads(l->m->pool)))
+        l->shared = shared_new(l);
     bool ok = l->shared && run_on_threads(l->shared, shown);
     diag_rewind(l->s, mark);
     if (ok) {

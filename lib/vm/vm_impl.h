@@ -623,12 +623,16 @@ bool function_result(Machine *m, uint32_t cell, const Value *v); /* copies v */
 bool run_shards(Machine *m, uint32_t step);                      /* shards.c */
 typedef struct RowsBlock RowsBlock;
 bool run_by_rows(Machine *m, uint32_t step); /* by_rows.c */
-void rows_block_free(RowsBlock *b);          /* NULL is allowed */
+void rows_block_free(RowsBlock *b);          /* NULL is allowed, here too: */
+size_t rows_block_bytes(const RowsBlock *b); /* of threads */
 /* report.c: bytes of results alive at the worst instruction; unknown ones don't
  * count. */
 uint64_t plan_alive_bytes(const Plan *p, const Map *dims);
 /* NULL: diagnosed */
 Plan *plan_function(const Machine *m, const Graph *fn, bool own_results, bool apart);
+/* scan_threads.c: may so many of its function run at once? After a run: loops inside
+ * have machines then. */
+bool machine_is_reentrant(const Machine *m, unsigned threads);
 /* scan.c */
 typedef struct ScanRun ScanRun;
 bool run_scan(Machine *m, uint32_t step);

@@ -172,6 +172,13 @@ const Blas *blas_get(Session *s) {
     return b;
 }
 
+bool blas_share(Session *s, unsigned n) {
+    Blas *b = unopened(s);
+    blas_get(s);
+    if (b->library && n > b->buffers) reserve_buffers(s, b, n);
+    return !b->library || n <= b->buffers;
+}
+
 bool blas_has_own(const Gemm *g) {
     return (g->m == 1 || g->n == 1) &&
            (g->dtype == DT_FLOAT32 || g->dtype == DT_FLOAT64);

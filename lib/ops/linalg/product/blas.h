@@ -33,6 +33,8 @@ const Blas *blas_get(Session *s); /* never NULL */
  * waits forever for one that can't be mapped. Returns the pool if there is room for as
  * many of `chunks` as it runs at once; else NULL: run them one after another. */
 Pool *blas_pool(Session *s, Pool *pool, size_t chunks);
+/* Opens the library, so that n threads may call it at once: an op's `share`. */
+bool blas_share(Session *s, unsigned n);
 /* A function of the library by its symbol; NULL: none. */
 BlasFn *blas_find(const Blas *lib, const char *symbol);
 

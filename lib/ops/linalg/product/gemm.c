@@ -83,6 +83,7 @@ static const Op table[] = {
     {.name = OP_ROW("gemm"),
      .doc = "beta * c + alpha * a @ b of matrices and two numbers, in one call, which "
             "overwrites c where nothing else reads it.",
+     RARE(.share = blas_share),
      .in = "c, a, b, alpha, beta",
      .promote = PROMOTE_SAME,
      .kinds = KIND_FLOAT | KIND_COMPLEX,
