@@ -2,38 +2,26 @@
  * consecutive ops of one dtype become one loop whose values stay in registers. A whole
  * program, also of one op, whose inputs broadcast gets another one, a nest: it goes
  * from row to row, each operand by its own step, and keeps an input that is one element
- * for each row in a register. The bits are those of the separate ops,
- * because each is the same IEEE operation and nothing is reordered. If the system
- * grants no executable memory, programs stay as they are.
+ * for each row in a register. The bits are those of the separate ops, because each is
+ * the same IEEE operation and nothing is reordered. If the system grants no executable
+ * memory, programs stay as they are.
  *
- * What is left after the whole vectors goes through the same body, as one masked vector
- * where the CPU has masks, or else element by element.
- * Where the result is only summed, a second loop adds it to the sums of Pieces, which
- * stay in registers: its steps take PIECE_SUMS elements. Two more sum whole columns, in
- * the order of the loops of reductions: of a number of rows, or of short rows. asm.h
+ * What is left after the whole vectors goes through the same body, as one
+ * masked vector where the CPU has masks, or else element by element. Where the result
+ * is only summed, there are also loops that sum instead of storing (jit_sums.c). asm.h
  * has the rest of what a loop is made of, and does it in the instructions of a CPU. */
-#include "vm/asm.h"
-#include "vm/vm_impl.h"
+#include "vm/jit_impl.h"
 
 #include <string.h>
 
 #if HAS_ASM
 
 enum {
-    CONSTANTS = 6,
     SINGLE_MAX = 4,     /* operands that are single elements */
     RUN_MAX = 64,       /* ops */
-    SUM_MAX = 16,       /* ops before a sum: more of them hide its cost */
-    COLUMN_MAX = 10,    /* ops before a sum of columns: they are compiled often */
     PROGRAMS_MAX = 1024 /* of a plan: each costs some microseconds */
 };
 
-#define NO_LOOP SIZE_MAX
-
-typedef struct Coded {
-    const char *name;
-    AsmOp op;
-} Coded;
 static const Coded coded[] = {
     {"add", ASM_ADD},
     {"subtract", ASM_SUBTRACT},
@@ -52,63 +40,17 @@ static const Coded coded[] = {
     {"trunc", ASM_TRUNC},
 };
 
-typedef struct Operands {
-    uint32_t n, slot[ASM_POINTERS], value[ASM_POINTERS];
-} Operands;
-typedef struct Run {
-    BlockProgram *b;
-    uint32_t from, to;
-    size_t loop, past, nest;   /* offsets in the code, or NO_LOOP */
-    bool single[ASM_POINTERS]; /* of `nest`, by input: a single element */
-    bool adds;                 /* its results are added to sums */
-    bool columns, turned;      /* of columns, along the dim before the last one */
-    Operands in, out;
-} Run;
-typedef struct Coder {
-    Plan *p;
-    Asm a;
-    Vec(Run) runs;
-    BlockProgram *b;
-    Arena *tmp;
-    uint32_t *last;       /* by value: the last op that reads it, NONE */
-    uint32_t *here;       /* by value: the last one in the run */
-    uint32_t *made;       /* by value: the run whose ops make it */
-    uint32_t nrun;        /* numbers the runs that were tried */
-    int8_t *reg;          /* by value, -1 */
-    const Coded **coded;  /* by op, NULL */
-    unsigned free, fixed; /* sets of vector registers; fixed: of constants, sums */
-    int nconstant;
-    int sum, nsum; /* the first register with sums, those with sums */
-    struct {
-        uint64_t bits;
-        size_t at;
-        int reg;
-    } constant[CONSTANTS];
-} Coder;
-
 /* ---- ops that can be compiled ---- */
-
-static DType value_dtype(const BlockProgram *b, uint32_t value) {
-    return var_type(b->g, b->var[value])->dtype;
-}
 
 static const Coded *coded_op(const BlockProgram *b, const BlockOp *op) {
     if (!op->loop || op->nout != 1) return NULL;
-    DType d = value_dtype(b, b->value[op->arg + op->nin]);
+    DType d = jit_type(b, b->value[op->arg + op->nin])->dtype;
     if (d != DT_FLOAT32 && d != DT_FLOAT64) return NULL;
     for (uint32_t i = 0; i < op->nin; i++)
-        if (value_dtype(b, b->value[op->arg + i]) != d) return NULL;
+        if (jit_type(b, b->value[op->arg + i])->dtype != d) return NULL;
     for (size_t i = 0; i < sizeof coded / sizeof *coded; i++)
         if (strcmp(coded[i].name, op->op->name) == 0) return &coded[i];
     return NULL;
-}
-
-static DType op_dtype(const BlockProgram *b, uint32_t k) {
-    return value_dtype(b, b->value[b->op[k].arg + b->op[k].nin]);
-}
-
-static bool is_output(const BlockProgram *b, uint32_t slot) {
-    return slot >= b->nin && slot < b->nin + b->nout;
 }
 
 static void program_open(Coder *c, BlockProgram *b) {
@@ -165,7 +107,7 @@ static void forget_registers(Coder *c, const Run *r) {
         }
 }
 
-static bool take_constants(Coder *c, const Run *r) {
+bool jit_take_constants(Coder *c, const Run *r) {
     uint64_t bits;
     c->nconstant = 0;
     c->fixed = 0;
@@ -182,6 +124,11 @@ static bool take_constants(Coder *c, const Run *r) {
     return true;
 }
 
+void jit_spread_constants(Coder *c) {
+    for (int i = 0; i < c->nconstant; i++)
+        asm_spread(&c->a, c->constant[i].reg, c->constant[i].at);
+}
+
 /* ---- operands ---- */
 
 static bool add_operand(Operands *o, uint32_t slot, uint32_t value, uint32_t room) {
@@ -193,11 +140,15 @@ static bool add_operand(Operands *o, uint32_t slot, uint32_t value, uint32_t roo
     return true;
 }
 
+static bool is_output(const BlockProgram *b, uint32_t slot) {
+    return slot >= b->nin && slot < b->nin + b->nout;
+}
+
 static bool leaves_run(const Coder *c, const Run *r, uint32_t slot, uint32_t value) {
     return is_output(c->b, slot) || (c->last[value] != NONE && c->last[value] >= r->to);
 }
 
-static bool take_operands(Coder *c, Run *r) {
+bool jit_take_operands(Coder *c, Run *r) {
     const BlockProgram *b = c->b;
     r->in.n = r->out.n = 0;
     c->nrun++;
@@ -269,39 +220,7 @@ static int register_for(Coder *c, uint32_t k, const uint32_t *in, uint32_t nin) 
     return apart ? to : take_register(c);
 }
 
-/* Adds a result to sums, from number *at on. Of float32, halves of a step of the widest
- * vectors become one of float64 each; a narrower step is such a half. */
-static void emit_sum(Coder *c, int result, int *at) {
-    Asm *a = &c->a;
-    int more = c->sum - 1, parts = a->f64 || a->width < a->widest ? 1 : 2;
-    for (int half = 0; half < parts; half++, ++*at) {
-        if (!a->f64) asm_widen(a, more, result, half);
-        asm_add_sum(a, c->sum + *at, a->f64 ? result : more);
-    }
-}
-
-/* Adds a result to the sum of a column, row `row` of COLUMN_TREE rows, which are added
- * pair by pair, pairs of pairs and so on; if it isn't one of them, at once. The
- * registers from c->sum on are for a row, two, four, and the sum. */
-enum { LEVELS = 3 };
-static void emit_column(Coder *c, int result, int row, bool tree) {
-    Asm *a = &c->a;
-    int level = tree ? 0 : LEVELS;
-    if (!a->f64) asm_widen(a, c->sum - 1, result, 0), result = c->sum - 1;
-    for (; level < LEVELS && row >> level & 1; level++) {
-        asm_add_sum(a, c->sum + level, result);
-        result = c->sum + level;
-    }
-    if (level < LEVELS)
-        asm_copy_sum(a, c->sum + level, result);
-    else
-        asm_add_sum(a, c->sum + LEVELS, result);
-}
-
-/* Loads inputs at their first read and stores results where they are computed, in
- * program order, on which the sharing of storage relies. sum: where r->adds, the first
- * of the sums to which results are added; of columns, the row. */
-static bool emit_body(Coder *c, const Run *r, bool past, int *sum) {
+bool jit_emit_body(Coder *c, const Run *r, bool past, int *sum) {
     const BlockProgram *b = c->b;
     c->free = ((1U << ASM_VECTORS) - 1) & ~c->fixed;
     forget_registers(c, r);
@@ -314,10 +233,8 @@ static bool emit_body(Coder *c, const Run *r, bool past, int *sum) {
         int to = register_for(c, k, value, nin), out = find_operand(&r->out, result);
         if (to < 0) return false;
         emit_op(c, c->coded[k]->op, to, in[0], in[1]);
-        if (out >= 0 && r->columns)
-            emit_column(c, to, *sum, *sum < COLUMN_TREE);
-        else if (out >= 0 && r->adds)
-            emit_sum(c, to, sum);
+        if (out >= 0 && r->adds)
+            jit_emit_sum(c, r, to, sum);
         else if (out >= 0)
             asm_store(&c->a, to, (int)r->in.n + out, past && c->a.width != WIDTH_ONE);
         c->reg[result] = (int8_t)to;
@@ -327,11 +244,12 @@ static bool emit_body(Coder *c, const Run *r, bool past, int *sum) {
 }
 
 /* ---- a loop ---- */
+
 static bool emit_steps(Coder *c, const Run *r, Width width, AsmEnd end, bool past) {
     Asm *a = &c->a;
     a->width = width;
     size_t skip = asm_unless_before(a, end), top = a->code.n;
-    if (!emit_body(c, r, past, NULL)) return false;
+    if (!jit_emit_body(c, r, past, NULL)) return false;
     asm_step(a);
     asm_if_before(a, end, top);
     asm_here(a, skip);
@@ -344,15 +262,10 @@ static bool emit_rest(Coder *c, const Run *r) {
     if (!asm_masks(a)) return emit_steps(c, r, WIDTH_ONE, END_ELEMENTS, false);
     size_t skip = asm_unless_before(a, END_ELEMENTS);
     a->masked = true;
-    bool ok = emit_body(c, r, false, NULL);
+    bool ok = jit_emit_body(c, r, false, NULL);
     a->masked = false;
     asm_here(a, skip);
     return ok;
-}
-
-static void spread_constants(Coder *c) {
-    for (int i = 0; i < c->nconstant; i++)
-        asm_spread(&c->a, c->constant[i].reg, c->constant[i].at);
 }
 
 static bool emit_loop(Coder *c, const Run *r, bool past, size_t *at) {
@@ -360,7 +273,7 @@ static bool emit_loop(Coder *c, const Run *r, bool past, size_t *at) {
     a->width = a->widest;
     *at = a->code.n;
     asm_begin(a, r->in.n, r->out.n, 0);
-    spread_constants(c);
+    jit_spread_constants(c);
     asm_start(a);
     asm_start_vectors(a);
     if (!emit_steps(c, r, a->widest, END_VECTORS, past) || !emit_rest(c, r))
@@ -379,7 +292,7 @@ static bool emit_nest(Coder *c, const Run *r) {
     uint32_t n = r->in.n + r->out.n;
     a->width = a->widest;
     asm_begin(a, r->in.n, r->out.n, 1);
-    spread_constants(c);
+    jit_spread_constants(c);
     asm_start(a);
     asm_start_vectors(a);
     size_t none = asm_count(a, (int)n, r->out.n + n), row = a->code.n;
@@ -396,120 +309,7 @@ static bool emit_nest(Coder *c, const Run *r) {
     return true;
 }
 
-/* The registers below ASM_SPARE hold the sums; of float32, one below them what is
- * added. */
-static void take_sum_registers(Coder *c) {
-    c->nsum = PIECE_SUMS * 8 / width_bytes(c->a.widest);
-    c->sum = ASM_SPARE - c->nsum;
-    for (int i = c->a.f64 ? 0 : -1; i < c->nsum; i++)
-        c->fixed |= 1U << (c->sum + i);
-}
-
-/* PIECE_SUMS elements a turn. Of float32, at most 256 bits at a time: they become 512.
- */
-static bool emit_sum_loop(Coder *c, const Run *r, size_t *at) {
-    Asm *a = &c->a;
-    a->width = !a->f64 && a->widest > WIDTH_256 ? WIDTH_256 : a->widest;
-    *at = a->code.n;
-    asm_begin_sums(a, r->in.n);
-    for (int i = 0; i < c->nsum; i++)
-        asm_load_sum(a, c->sum + i, i);
-    spread_constants(c);
-    asm_start(a);
-    size_t skip = asm_unless_before(a, END_ELEMENTS), top = a->code.n;
-    for (int sum = 0; sum < c->nsum;) {
-        if (!emit_body(c, r, false, &sum)) return false;
-        asm_step(a);
-    }
-    asm_if_before(a, END_ELEMENTS, top);
-    asm_here(a, skip);
-    for (int i = 0; i < c->nsum; i++)
-        asm_store_sum(a, c->sum + i, i);
-    asm_end(a, r->in.n);
-    return true;
-}
-
-/* ---- sums of columns ---- */
-/* What follows output 0, the sums, in float64: the steps of the inputs from row to row,
- * those back to the first one, the number of times COLUMN_TREE rows, of the other rows.
- */
-static uint32_t column_word(const Run *r, ColumnWord what) {
-    return 1 +
-           (what < COLUMN_TREES ? what * r->in.n : 2 * r->in.n + what - COLUMN_TREES);
-}
-
-static bool takes_columns(const Asm *a, const Run *r) {
-    return column_word(r, COLUMN_ROWS) < ASM_WORDS && r->in.n + 2 <= ASM_POINTERS &&
-           (a->f64 || a->widest > WIDTH_128);
-}
-
-static void take_column_registers(Coder *c) {
-    c->sum = ASM_SPARE - LEVELS - 1;
-    for (int i = c->a.f64 ? 0 : -1; i <= LEVELS; i++)
-        c->fixed |= 1U << (c->sum + i);
-}
-
-/* `count` rows at a time, as often as the word says. */
-static bool emit_rows(Coder *c, const Run *r, int count, ColumnWord times) {
-    Asm *a = &c->a;
-    int counter = (int)r->in.n + 1, whole = COLUMN_TREE;
-    size_t none = asm_count(a, counter, column_word(r, times)), top = a->code.n;
-    for (int row = 0; row < count; row++) {
-        if (!emit_body(c, r, false, count == COLUMN_TREE ? &row : &whole)) return false;
-        for (uint32_t i = 0; i < r->in.n; i++)
-            asm_move(a, (int)i, column_word(r, COLUMN_STEPS) + i);
-    }
-    asm_count_down(a, counter, top);
-    asm_here(a, none);
-    return true;
-}
-
-/* nothing: where in the code -0 is, which changes no sum. */
-static bool emit_columns(Coder *c, const Run *r, Width width, AsmEnd end,
-                         size_t nothing, bool trees) {
-    Asm *a = &c->a;
-    size_t skip = asm_unless_before(a, end), top = a->code.n;
-    Width vectors = a->width;
-    int sum = c->sum + LEVELS, out = (int)r->in.n;
-    asm_spread(a, a->f64 ? sum : c->sum - 1, nothing);
-    if (!a->f64) asm_widen(a, sum, c->sum - 1, 0);
-    a->width = width;
-    if ((trees && !emit_rows(c, r, COLUMN_TREE, COLUMN_TREES)) ||
-        !emit_rows(c, r, 1, COLUMN_ROWS))
-        return false;
-    for (uint32_t i = 0; i < r->in.n; i++)
-        asm_move(a, (int)i, column_word(r, COLUMN_BACK) + i);
-    asm_store_total(a, sum, out);
-    if (!a->f64) asm_move_on(a, out, asm_bytes(a));
-    asm_step(a);
-    asm_if_before(a, end, top);
-    asm_here(a, skip);
-    a->width = vectors;
-    return true;
-}
-
-/* Of float32, as many elements a step as a vector of float64 has. */
-static bool emit_column_loop(Coder *c, const Run *r, bool trees, size_t *at) {
-    Asm *a = &c->a;
-    uint64_t minus = UINT64_C(1) << (a->f64 ? 63 : 31);
-    size_t nothing = a->code.n, size = a->f64 ? 8 : 4;
-    for (size_t k = 0; k < size; k++)
-        vec_push(a->s, &a->code, (uint8_t)(minus >> 8 * k));
-    a->width = a->f64 ? a->widest : a->widest - 1;
-    *at = a->code.n;
-    asm_begin(a, r->in.n, 1, 1);
-    spread_constants(c);
-    asm_start(a);
-    asm_start_vectors(a);
-    if (!emit_columns(c, r, a->width, END_VECTORS, nothing, trees)) return false;
-    a->masked = asm_masks(a);
-    bool ok = emit_columns(c, r, a->masked ? a->width : WIDTH_ONE, END_ELEMENTS,
-                           nothing, trees);
-    a->masked = false;
-    if (!ok) return false;
-    asm_end(a, r->in.n + 2);
-    return true;
-}
+/* ---- which loops a program gets ---- */
 
 /* Is this the whole program, with outputs possibly too large for the caches? */
 static bool may_go_past(const Coder *c, const Run *r) {
@@ -524,24 +324,14 @@ static bool may_go_past(const Coder *c, const Run *r) {
     return bytes >= STREAM_BYTES;
 }
 
-static const Type *input_type(const BlockProgram *b, uint32_t value) {
-    return var_type(b->g, b->var[value]);
-}
-
-static const Type *result_type(const BlockProgram *b) {
-    return var_type(b->g, b->var[b->out_value[0]]);
-}
-
-/* By the types, has the input one element along the last dim of the result, or the one
- * before that? */
-static bool is_single(const BlockProgram *b, uint32_t value, int back) {
-    const Type *x = input_type(b, value);
+bool jit_is_single(const BlockProgram *b, uint32_t value, int back) {
+    const Type *x = jit_type(b, value);
     return x->ndim < back || x->dim[x->ndim - back] == 1;
 }
 
 /* By the types, does the input broadcast along some dims of the result, not all? */
 static bool is_broadcast(const BlockProgram *b, uint32_t value) {
-    const Type *x = input_type(b, value), *y = result_type(b);
+    const Type *x = jit_type(b, value), *y = jit_result_type(b);
     bool along = false, extends = false;
     for (int k = 0; k < y->ndim; k++) {
         int at = k - (y->ndim - x->ndim);
@@ -552,10 +342,8 @@ static bool is_broadcast(const BlockProgram *b, uint32_t value) {
     return along && extends;
 }
 
-/* Does the program broadcast, with rows that are long enough, or columns, where they
- * are the rows of what is turned? */
-static bool has_rows(const BlockProgram *b, bool turned) {
-    const Type *y = result_type(b);
+bool jit_has_rows(const BlockProgram *b, bool turned) {
+    const Type *y = jit_result_type(b);
     Dim row = y->ndim > 1 ? y->dim[y->ndim - (turned ? 2 : 1)] : 1;
     bool any = false;
     for (uint32_t i = 0; i < b->nin; i++)
@@ -567,7 +355,7 @@ static bool has_rows(const BlockProgram *b, bool turned) {
 static bool take_singles(Coder *c, Run *r) {
     int next = ASM_SPARE - 1;
     for (uint32_t i = 0; i < r->in.n; i++) {
-        r->single[i] = is_single(c->b, r->in.value[i], 1);
+        r->single[i] = jit_is_single(c->b, r->in.value[i], 1);
         if (!r->single[i]) continue;
         if (next == ASM_SPARE - 1 - SINGLE_MAX) return false;
         c->reg[r->in.value[i]] = (int8_t)next;
@@ -580,10 +368,10 @@ static bool take_singles(Coder *c, Run *r) {
 static bool code_nest(Coder *c, Run *r) {
     const BlockProgram *b = c->b;
     r->nest = NO_LOOP;
-    if (r->from > 0 || r->to < b->nop || !has_rows(b, false)) return false;
+    if (r->from > 0 || r->to < b->nop || !jit_has_rows(b, false)) return false;
     size_t begin = c->a.code.n;
-    c->a.f64 = op_dtype(b, 0) == DT_FLOAT64;
-    if (take_constants(c, r) && take_operands(c, r) && takes_nest(r) &&
+    c->a.f64 = jit_op_dtype(b, 0) == DT_FLOAT64;
+    if (jit_take_constants(c, r) && jit_take_operands(c, r) && takes_nest(r) &&
         take_singles(c, r)) {
         r->nest = c->a.code.n;
         if (emit_nest(c, r)) return true;
@@ -605,8 +393,8 @@ static bool code_past(Coder *c, Run *r) {
 static bool code_run(Coder *c, uint32_t from, uint32_t to) {
     Run r = {.b = c->b, .from = from, .to = to, .past = NO_LOOP, .nest = NO_LOOP};
     size_t begin = c->a.code.n;
-    c->a.f64 = op_dtype(c->b, from) == DT_FLOAT64;
-    bool ok = take_constants(c, &r) && take_operands(c, &r) &&
+    c->a.f64 = jit_op_dtype(c->b, from) == DT_FLOAT64;
+    bool ok = jit_take_constants(c, &r) && jit_take_operands(c, &r) &&
               emit_loop(c, &r, false, &r.loop) && code_past(c, &r);
     if (!ok) return c->a.code.n = begin, false;
     code_nest(c, &r);
@@ -620,83 +408,6 @@ static void code_single(Coder *c) {
     if (c->coded[0] && code_nest(c, &r)) vec_push(c->p->s, &c->runs, r);
 }
 
-/* Is the only result read by nothing but a sum? */
-static bool is_summed(const BlockProgram *b) {
-    if (!b->fold || b->nplaced > 0 || b->nout != 1) return false;
-    return op_is(b->g->s, b->fold, OP_SUM) || op_is(b->g->s, b->fold, OP_MEAN);
-}
-
-/* By the types, may the sum keep the last dim of what is summed? turned: the one before
- * it instead. */
-static bool keeps_columns(const BlockProgram *b, bool turned) {
-    const Type *y = result_type(b),
-               *sum = var_type(b->g, b->g->apply[b->folded_by].out);
-    if (y->ndim < 2 || sum->ndim == 0) return false;
-    Dim last = sum->dim[sum->ndim - 1], column = y->dim[y->ndim - 1];
-    if (!turned) return last == column && column != 1;
-    return sum->ndim == y->ndim ? last == 1 : last == y->dim[y->ndim - 2];
-}
-
-/* Does the input repeat along the dim before the last one, or has it no more dims than
- * these two? Then its columns are adjacent, once it is transposed. */
-static bool turns(const BlockProgram *b, uint32_t value) {
-    const Type *x = input_type(b, value);
-    bool matrix = true;
-    for (int k = 0; k + 2 < x->ndim; k++)
-        matrix &= x->dim[k] == 1;
-    return matrix || is_single(b, value, 2);
-}
-
-/* The whole program as a loop that sums columns: of rows as they are, along the last
- * dim; or `turned`, along the one before it, whose short rows are summed. */
-static void code_columns(Coder *c, bool turned) {
-    const BlockProgram *b = c->b;
-    Run r = {.b = c->b,
-             .to = b->nop,
-             .past = NO_LOOP,
-             .nest = NO_LOOP,
-             .adds = true,
-             .columns = true,
-             .turned = turned};
-    size_t begin = c->a.code.n;
-    if (b->nop > COLUMN_MAX || !has_rows(b, turned) || !keeps_columns(b, turned))
-        return;
-    for (uint32_t k = 0; k < b->nop; k++)
-        if (!c->coded[k] || op_dtype(b, k) != op_dtype(b, 0)) return;
-    c->a.f64 = op_dtype(b, 0) == DT_FLOAT64;
-    bool ok = take_constants(c, &r) && take_operands(c, &r) && r.out.n == 1 &&
-              takes_columns(&c->a, &r);
-    if (ok) take_column_registers(c);
-    for (uint32_t i = 0; ok && i < r.in.n; i++) {
-        r.single[i] = is_single(b, r.in.value[i], turned ? 2 : 1);
-        ok = !turned || turns(b, r.in.value[i]);
-    }
-    if (ok && emit_column_loop(c, &r, !turned, &r.loop))
-        vec_push(c->p->s, &c->runs, r);
-    else
-        c->a.code.n = begin;
-}
-
-/* A loop that sums what the ops from `from` to the last one make, if it can be. */
-static void code_sum(Coder *c, uint32_t from) {
-    const BlockProgram *b = c->b;
-    Run r = {.b = c->b,
-             .from = from,
-             .to = b->nop,
-             .past = NO_LOOP,
-             .nest = NO_LOOP,
-             .adds = true};
-    size_t begin = c->a.code.n;
-    if (from == b->nop || !c->coded[from] || b->nop - from > SUM_MAX) return;
-    c->a.f64 = op_dtype(b, from) == DT_FLOAT64;
-    bool ok = take_constants(c, &r) && take_operands(c, &r) && r.out.n == 1;
-    if (ok) take_sum_registers(c);
-    if (ok && emit_sum_loop(c, &r, &r.loop))
-        vec_push(c->p->s, &c->runs, r);
-    else
-        c->a.code.n = begin;
-}
-
 static void code_program(Coder *c, BlockProgram *b) {
     program_open(c, b);
     uint32_t last = b->nop;
@@ -706,16 +417,12 @@ static void code_program(Coder *c, BlockProgram *b) {
         last = from;
         if (!c->coded[from]) continue;
         while (to < b->nop && to - from < RUN_MAX && c->coded[to] &&
-               op_dtype(b, to) == op_dtype(b, from))
+               jit_op_dtype(b, to) == jit_op_dtype(b, from))
             to++;
         while (to - from > 1 && !code_run(c, from, to))
             to--;
     }
-    if (is_summed(b)) {
-        code_sum(c, last);
-        code_columns(c, false);
-        code_columns(c, true);
-    }
+    if (jit_is_summed(b)) jit_code_sums(c, last);
     arena_reset(c->tmp);
 }
 
@@ -770,7 +477,7 @@ static void put_columns(const Run *r, const uint8_t *code, Arena *arena, uint32_
     to->is_single = NEW_N(arena, r->in.n, bool);
     memcpy(to->is_single, r->single, r->in.n * sizeof *r->single);
     put_run(r, code + r->loop, to->op, at);
-    need_words(b, r->in.n + column_word(r, COLUMN_ROWS) + 1);
+    need_words(b, r->in.n + jit_column_word(r, COLUMN_ROWS) + 1);
 }
 
 static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
@@ -830,7 +537,8 @@ void plan_build_code(Plan *p) {
     uint32_t programs = 0;
     for (uint32_t i = 0; i < p->nins && programs < PROGRAMS_MAX; i++) {
         BlockProgram *b = p->ins[i].prog;
-        if (!b || (b->nop == 1 && !has_rows(b, false) && !is_summed(b))) continue;
+        if (!b || (b->nop == 1 && !jit_has_rows(b, false) && !jit_is_summed(b)))
+            continue;
         code_program(&c, b);
         programs++;
     }
