@@ -1,8 +1,8 @@
-/* Machine code as jit.c and jit_sums.c put it together, for any family of CPUs: x86.c
- * and arm64.c have the instructions. A function has the signature of all loops. Vectors
- * are numbered from 0, operands inputs first, then outputs; a counter of bytes walks
- * along the operands, all at once, to the end of the whole vectors and then to that of
- * the elements. */
+/* Machine code as jit.c, jit_body.c and jit_sums.c put it together, for any family of
+ * CPUs: x86.c and arm64.c have the instructions. A function has the signature of all
+ * loops. Vectors are numbered from 0, operands inputs first, then outputs; a counter of
+ * bytes walks along the operands, all at once, to the end of the whole vectors and then
+ * to that of the elements. */
 #ifndef VM_ASM_H
 #define VM_ASM_H
 

@@ -62,18 +62,7 @@ static inline DType jit_op_dtype(const BlockProgram *b, uint32_t k) {
     return jit_type(b, b->value[b->op[k].arg + b->op[k].nin])->dtype;
 }
 
-/* ---- jit_sums.c ---- */
-/* Is the only result read by nothing but a sum? */
-bool jit_is_summed(const BlockProgram *b);
-/* Loops that sum what the ops from `from` to the last one make, and columns of the
- * whole program's result, where they can be. */
-void jit_code_sums(Coder *c, uint32_t from);
-/* In a body: adds a result to sums. */
-void jit_emit_sum(Coder *c, const Run *r, int result, int *sum);
-/* What follows output 0 of a loop that sums columns. */
-uint32_t jit_column_word(const Run *r, ColumnWord what);
-
-/* ---- jit.c: making a loop, in this order ---- */
+/* ---- jit_body.c, in this order ---- */
 /* Registers for the constants of a run; false: its ops need too many. */
 bool jit_take_constants(Coder *c, const Run *r);
 /* What its loop reads and writes in memory; false: too much. */
@@ -85,6 +74,18 @@ void jit_spread_constants(Coder *c); /* into their registers */
  * which results are added; of columns, the row. */
 bool jit_emit_body(Coder *c, const Run *r, bool past, int *sum);
 
+/* ---- jit_sums.c ---- */
+/* Is the only result read by nothing but a sum? */
+bool jit_is_summed(const BlockProgram *b);
+/* Loops that sum what the ops from `from` to the last one make, and columns of the
+ * whole program's result, where they can be. */
+void jit_code_sums(Coder *c, uint32_t from);
+/* In a body: adds a result to sums. */
+void jit_emit_sum(Coder *c, const Run *r, int result, int *sum);
+/* What follows output 0 of a loop that sums columns. */
+uint32_t jit_column_word(const Run *r, ColumnWord what);
+
+/* ---- jit.c ---- */
 /* By the types, has the input one element along the last dim of the result, or the one
  * before that: back 1, 2? */
 bool jit_is_single(const BlockProgram *b, uint32_t value, int back);
