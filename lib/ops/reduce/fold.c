@@ -8,20 +8,17 @@
  * the innermost dim, adjacent in memory and combined at the end.
  *
  * Either way a block (a run of at most RUN elements, or at most ROWS rows) yields a
- * partial result, and partials are combined pairwise like the carries of a binary
- * counter, so that rounding errors grow with the logarithm of the count. A reduction of
- * more than SEGMENT elements is cut into segments, the unit of work for threads. All
+ * partial result, and fold_range.c combines these. A reduction of more than SEGMENT
+ * elements is cut into segments, the unit of work for threads (fold_groups.c). All
  * these limits are constants: the result does not depend on the number of threads.
- *
- * Elements computed on demand (Pieces) follow the same path: one window at a time is
- * computed instead of being read from memory, and the result has the same bits. Sums of
- * runs may be taken as the elements are computed, in the lanes of the loops here. */
-#include "ops/reduce/reduce.h"
+ * Elements computed on demand (Pieces) take the same way, so that the result has the
+ * same bits. */
+#include "ops/reduce/fold.h"
+
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     RUN = 4096,
@@ -42,8 +39,6 @@ enum {
     NARROW = 64,          /* an innermost dim up to this size is short */
     ROW_MIN = 16,         /* fewest accumulators worth a row */
     PIECE_MIN = 256,      /* fewest elements worth requesting */
-    SUM_MIN = 128,        /* fewest worth adding as they are computed */
-    IN_ORDER = 32,        /* runs of fewer elements are summed one after the other */
     CHUNK_MADE = 1 << 15  /* replaces CHUNK, by their work: they cost more */
 };
 
@@ -61,41 +56,6 @@ const ReduceTable *reduce_table(Session *s) {
     return &fold_table_0;
 #endif
 }
-
-typedef struct ReduceDims {
-    int n;
-    int64_t shape[MAX_NDIM], in[MAX_NDIM], out[MAX_NDIM]; /* strides in bytes */
-} ReduceDims;
-
-typedef struct Reduction {
-    const ReduceTable *table;
-    ReduceSpec f;
-    DType dtype;
-    size_t item, loaded; /* bytes of an element in memory, and as the loops load it */
-    const char *x;
-    const Pieces *pieces; /* replaces x; NULL: none */
-    void (*rest)(const double *sum, const void *x, size_t n,
-                 double *acc); /* the pieces' sums can be had; NULL: no */
-    bool sums;                 /* of columns and short runs, too */
-    char *out;
-    ReduceDims kept, red;            /* without the innermost dim of `kept`: */
-    int64_t wide, wide_in, wide_out; /* the innermost dim of `kept` */
-    bool by_rows;
-    bool touches;    /* rows are read once more before they are combined */
-    bool ends_early; /* an accumulator that is `decided` stays so */
-    uint8_t decided;
-    int64_t parts; /* accumulators per output, adjacent in `wide` */
-    int64_t width, strips,
-        groups; /* outputs are processed in groups of at most `width` along `wide` */
-    int64_t inner, inner_in; /* the innermost dim of `red`, which also still has it */
-    int64_t count, segment, nsegment, block;
-    int64_t window; /* for pieces: rows, or elements of a run, computed per request */
-    size_t made_at; /* offset of the window in a worker's memory */
-    char *partial;  /* [segment][output], if there are several segments */
-    char *work;     /* per worker */
-    size_t work_size, acc_bytes;
-    int64_t tasks, per_chunk;
-} Reduction;
 
 static void reduce_dims_insert(ReduceDims *x, int64_t n, int64_t in, int64_t out) {
     int k = x->n++;
@@ -122,356 +82,6 @@ static void reduce_dims_merge(ReduceDims *x) {
         x->out[n - 1] = x->out[k];
     }
     x->n = n;
-}
-
-/* ---- blocks ---- */
-static void load_row(const Reduction *j, char *to, const char *x, int64_t n,
-                     int64_t step) {
-    if (j->dtype == DT_FLOAT16 && j->f.loops->load == DT_FLOAT32) {
-        j->table->half(x, step, (size_t)n, (float *)(void *)to);
-    } else if (j->f.loops->load != DT_NONE) {
-        tensor_cast_elements(j->f.loops->load, to, j->dtype, x, (size_t)n,
-                             (ptrdiff_t)j->loaded, step);
-    } else {
-        int64_t dst = (int64_t)j->item;
-        move_strided(NULL, j->item, 1, &n, to, &dst, x, &step);
-    }
-}
-
-static bool reads_without_load(const Reduction *j, int64_t step) {
-    return j->f.loops->load == DT_NONE && step == (int64_t)j->item;
-}
-
-/* Reads a part of each cache line, in the order of memory. */
-static void touch_lines(const char *x, size_t n) {
-    enum { LINE = 64 };
-    for (size_t i = 0; i < n; i += LINE)
-        (void)*(const volatile char *)(x + i);
-}
-
-/* n elements, or n rows of `width`, `step` bytes apart. */
-typedef struct ReduceBlock {
-    const char *x;
-    int64_t step, n, width;
-} ReduceBlock;
-
-static void reduce_block(const Reduction *j, char *buffer, const ReduceBlock *b,
-                         void *acc) {
-    const char *x = b->x;
-    int64_t n = b->n, width = b->width, step = b->step;
-    if (!j->by_rows) {
-        const char *from = x;
-        if (!reads_without_load(j, j->inner_in)) {
-            load_row(j, buffer, x, n, j->inner_in);
-            from = buffer;
-        }
-        j->f.loops->runs(from, 0, 1, (size_t)n, acc);
-        return;
-    }
-    if (reads_without_load(j, j->wide_in)) {
-        if (j->touches) touch_lines(x, (size_t)(n * step));
-        j->f.loops->rows(x, step, (size_t)n, (size_t)width, acc);
-        return;
-    }
-    int64_t row = width * (int64_t)j->loaded;
-    for (int64_t r = 0; r < n; r++)
-        load_row(j, buffer + r * row, x + r * step, width, j->wide_in);
-    j->f.loops->rows(buffer, row, (size_t)n, (size_t)width, acc);
-}
-
-/* ---- a range of reduced elements, by a binary counter ---- */
-enum { LEVELS = 40 };
-typedef struct ReduceWorker {
-    char *work;
-    unsigned number;
-} ReduceWorker;
-typedef struct PartialStack {
-    const Reduction *j;
-    int64_t width;
-    size_t step;
-    char *slot;
-    int top;
-    uint64_t pushed;
-    double count[LEVELS];
-} PartialStack;
-
-static void stack_join_top(PartialStack *s) {
-    s->top--;
-    s->j->f.loops->join(s->slot + (size_t)(s->top - 1) * s->step,
-                        s->slot + (size_t)s->top * s->step, (size_t)s->width,
-                        s->count[s->top - 1], s->count[s->top]);
-    s->count[s->top - 1] += s->count[s->top];
-}
-
-static void *stack_top(const PartialStack *s) {
-    return s->slot + (size_t)s->top * s->step;
-}
-
-/* stack_top is the reduction of n more elements. */
-static void stack_push(PartialStack *s, int64_t n) {
-    s->count[s->top++] = (double)n;
-    s->pushed++;
-    for (uint64_t carry = s->pushed; (carry & 1) == 0; carry >>= 1)
-        stack_join_top(s);
-}
-
-/* Will what follows leave the latest partial result as it is, and those before it? */
-static bool is_decided(PartialStack *s) {
-    const char *top = s->slot + (size_t)(s->top - 1) * s->step;
-    return *(const uint8_t *)top == s->j->decided;
-}
-
-/* The byte distance to the next run of red's innermost dim. */
-static int64_t next_inner(const ReduceDims *red, int64_t *index) {
-    int64_t bytes = 0;
-    for (int k = red->n - 2; k >= 0; k--) {
-        bytes += red->in[k];
-        if (++index[k] < red->shape[k]) break;
-        bytes -= red->in[k] * red->shape[k];
-        index[k] = 0;
-    }
-    return bytes;
-}
-
-/* The offset of the run that contains element `at` of the reduced dims; *skip: the
- * position within it. */
-static int64_t find_inner(const Reduction *j, int64_t at, int64_t *index,
-                          int64_t *skip) {
-    int64_t bytes = 0;
-    *skip = 0;
-    if (at == 0) {
-        memset(index, 0, (size_t)j->red.n * sizeof *index);
-        return 0;
-    }
-    *skip = at % j->inner;
-    at /= j->inner;
-    for (int k = j->red.n - 2; k >= 0; k--) {
-        index[k] = at % j->red.shape[k];
-        bytes += index[k] * j->red.in[k];
-        at /= j->red.shape[k];
-    }
-    return bytes;
-}
-
-/* Reduced elements computed by one request. */
-typedef struct ElementWindow {
-    const char *x;
-    ptrdiff_t step;
-    int64_t first, last;
-} ElementWindow;
-
-/* Computes at most n elements, from reduced element `at`, which is at x. */
-static ElementWindow make_window(const Reduction *j, const ReduceWorker *w, int64_t x,
-                                 int64_t width, int64_t at, int64_t n) {
-    int64_t item = (int64_t)j->item;
-    ElementWindow to;
-    if (n > j->window) n = j->window;
-    Piece p = {x / item, 1, 0, n};
-    if (j->by_rows) p = (Piece){x / item, n, j->inner_in / item, width};
-    to.x =
-        j->pieces->make(j->pieces->ctx, w->number, &p, w->work + j->made_at, &to.step);
-    if (!j->by_rows) to.step = item;
-    to.first = at;
-    to.last = at + n;
-    return to;
-}
-
-/* The sum of n elements that are computed, at most a block, from flat index `at` on. */
-static void sum_made(const Reduction *j, const ReduceWorker *w, int64_t at, int64_t n,
-                     void *acc) {
-    _Alignas(64) double sum[PIECE_SUMS];
-    j->table->begin_sums(sum);
-    int64_t have =
-        n < SUM_MIN ? 0 : j->pieces->add(j->pieces->ctx, w->number, at, n, sum);
-    const char *x = NULL;
-    ptrdiff_t step;
-    Piece p = {at + have, 1, 0, n - have};
-    if (p.n)
-        x = j->pieces->make(j->pieces->ctx, w->number, &p, w->work + j->made_at, &step);
-    if (have)
-        j->rest(sum, x, (size_t)p.n, acc);
-    else
-        j->f.loops->runs(x, 0, 1, (size_t)n, acc);
-}
-
-/* The sums of `width` columns of n rows, at most a block, which are computed; false:
- * all else must be tried. */
-static bool sum_rows(const Reduction *j, const ReduceWorker *w, int64_t x, int64_t n,
-                     int64_t width, void *acc) {
-    int64_t item = (int64_t)j->item;
-    Piece p = {x / item, n, j->inner_in / item, width};
-    return j->sums && j->by_rows && j->pieces->sum_rows &&
-           j->pieces->sum_rows(j->pieces->ctx, w->number, &p, acc);
-}
-
-/* The reduced elements [begin, end) of `width` outputs, the first of which is at x. */
-typedef struct ReduceRange {
-    int64_t x, width, begin, end;
-} ReduceRange;
-
-static void reduce_range(const Reduction *j, const ReduceWorker *w, ReduceRange r,
-                         void *acc) {
-    int64_t x = r.x, width = r.width;
-    size_t step = (size_t)width * j->f.loops->acc_size;
-    PartialStack s = {.j = j, .width = width, .step = step, .slot = w->work};
-    char *buffer = w->work + j->acc_bytes;
-    ElementWindow made = {0};
-    int64_t index[MAX_NDIM], skip;
-    x += find_inner(j, r.begin, index, &skip);
-    for (int64_t at = r.begin; at < r.end;) {
-        int64_t left = j->inner - skip, n = j->block, from = x + skip * j->inner_in;
-        if (left > r.end - at) left = r.end - at;
-        if (n > left) n = left;
-        ReduceBlock b = {j->pieces ? NULL : j->x + from, j->inner_in, n, width};
-        if (j->rest) {
-            sum_made(j, w, from / (int64_t)j->item, n, stack_top(&s));
-        } else if (at < made.last || !sum_rows(j, w, from, n, width, stack_top(&s))) {
-            if (j->pieces && at >= made.last)
-                made = make_window(j, w, from, width, at, left);
-            if (j->pieces) b.x = made.x + (at - made.first) * made.step;
-            if (j->pieces) b.step = made.step;
-            reduce_block(j, buffer, &b, stack_top(&s));
-        }
-        stack_push(&s, n);
-        if (j->ends_early && width == 1 && is_decided(&s)) break;
-        at += n;
-        skip += n;
-        if (skip < j->inner) continue;
-        skip = 0;
-        x += next_inner(&j->red, index);
-    }
-    while (s.top > 1)
-        stack_join_top(&s);
-    memcpy(acc, w->work, step);
-}
-
-/* ---- groups of outputs ---- */
-static inline __attribute__((always_inline)) void
-take_parts(char *to, const char *acc, size_t n, size_t step, size_t size) {
-    for (size_t i = 0; i < n; i++)
-        memcpy(to + i * size, acc + i * step, size);
-}
-
-/* Transposes accumulators: those with number k of all outputs become adjacent, for each
- * k. */
-static void sort_parts(char *to, const char *acc, size_t n, size_t parts, size_t size) {
-    for (size_t k = 0; k < parts; k++, acc += size, to += n * size)
-        switch (size) { /* constant sizes compile to plain copies */
-        case 4:
-            take_parts(to, acc, n, parts * size, 4);
-            break;
-        case 8:
-            take_parts(to, acc, n, parts * size, 8);
-            break;
-        case 16:
-            take_parts(to, acc, n, parts * size, 16);
-            break;
-        default:
-            take_parts(to, acc, n, parts * size, size);
-        }
-}
-
-/* `room`: a worker's workspace, as large as acc. */
-static void finish_group(const Reduction *j, int64_t group, char *acc, char *room) {
-    int64_t first = group % j->strips * j->width,
-            n = j->wide - first < j->width ? j->wide - first : j->width;
-    size_t size = j->f.loops->acc_size;
-    first /= j->parts;
-    n /= j->parts;
-    char *out = j->out +
-                move_offset(j->kept.n, j->kept.shape, j->kept.out, group / j->strips) +
-                first * j->wide_out;
-    if (j->parts > 1) {
-        sort_parts(room, acc, (size_t)n, (size_t)j->parts, size);
-        acc = room;
-    }
-    for (int64_t k = 1; k < j->parts; k++)
-        j->f.loops->join(acc, acc + (size_t)(k * n) * size, (size_t)n,
-                         (double)(k * j->count), (double)j->count);
-    j->f.finish(&j->f, acc, (size_t)n, out, j->wide_out);
-}
-
-/* n outputs of one run each; in pieces, the runs are consecutive. */
-static void reduce_short(const Reduction *j, const ReduceWorker *w, int64_t x,
-                         int64_t n, void *acc) {
-    const char *from = j->pieces ? NULL : j->x + x;
-    int64_t step = j->wide_in;
-    if (j->rest && j->count >= SUM_MIN) {
-        for (int64_t i = 0; i < n; i++)
-            sum_made(j, w, x / (int64_t)j->item + i * j->count, j->count,
-                     (double *)acc + i);
-        return;
-    }
-    if (j->sums && j->count < IN_ORDER && j->pieces->sum_runs &&
-        j->pieces->sum_runs(j->pieces->ctx, w->number, x / (int64_t)j->item, n,
-                            j->count, acc))
-        return;
-    if (j->pieces) {
-        ptrdiff_t row;
-        Piece p = {x / (int64_t)j->item, 1, 0, n * j->count};
-        from =
-            j->pieces->make(j->pieces->ctx, w->number, &p, w->work + j->made_at, &row);
-    }
-    if (j->f.loops->load != DT_NONE) {
-        char *buffer = w->work + j->acc_bytes;
-        load_row(j, buffer, from, n * j->count, (int64_t)j->item);
-        from = buffer;
-        step = j->count * (int64_t)j->loaded;
-    }
-    j->f.loops->runs(from, step, (size_t)n, (size_t)j->count, acc);
-}
-
-static bool is_short(const Reduction *j) {
-    return !j->by_rows && j->count == j->inner && j->count <= j->block &&
-           (j->pieces || reads_without_load(j, j->inner_in));
-}
-
-static void reduce_group(const Reduction *j, const ReduceWorker *w, int64_t group,
-                         int64_t segment) {
-    int64_t outer = group / j->strips, first = group % j->strips * j->width;
-    int64_t n = j->wide - first < j->width ? j->wide - first : j->width;
-    int64_t begin = segment * j->segment,
-            end = begin + j->segment < j->count ? begin + j->segment : j->count;
-    size_t size = j->f.loops->acc_size;
-    int64_t x =
-        move_offset(j->kept.n, j->kept.shape, j->kept.in, outer) + first * j->wide_in;
-    char *acc = j->nsegment > 1
-                    ? j->partial + ((size_t)(segment * j->groups) + (size_t)group) *
-                                       (size_t)j->width * size
-                    : w->work + j->work_size - (size_t)j->width * size;
-    if (j->by_rows)
-        reduce_range(j, w, (ReduceRange){x, n, begin, end}, acc);
-    else if (is_short(j))
-        reduce_short(j, w, x, n, acc);
-    else
-        for (int64_t i = 0; i < n; i++)
-            reduce_range(j, w, (ReduceRange){x + i * j->wide_in, 1, begin, end},
-                         acc + (size_t)i * size);
-    if (j->nsegment == 1) finish_group(j, group, acc, w->work);
-}
-
-static void reduce_chunk(void *ctx, size_t chunk, unsigned worker) {
-    const Reduction *j = ctx;
-    const ReduceWorker w = {j->work + worker * j->work_size, worker};
-    int64_t t = (int64_t)chunk * j->per_chunk,
-            end = t + j->per_chunk < j->tasks ? t + j->per_chunk : j->tasks;
-    for (; t < end; t++)
-        reduce_group(j, &w, t / j->nsegment, t % j->nsegment);
-}
-
-/* Combines the segments' partials in order. */
-static void join_segments(const Reduction *j) {
-    size_t width = (size_t)j->width, all = width * (size_t)j->groups,
-           step = all * j->f.loops->acc_size;
-    for (int64_t g = 1; g < j->nsegment; g++) {
-        double have = (double)(g * j->segment),
-               last = (double)(j->count - g * j->segment);
-        double more = last < (double)j->segment ? last : (double)j->segment;
-        j->f.loops->join(j->partial, j->partial + (size_t)g * step, all, have, more);
-    }
-    for (int64_t g = 0; g < j->groups; g++)
-        finish_group(j, g, j->partial + (size_t)g * width * j->f.loops->acc_size,
-                     j->work);
 }
 
 /* ---- planning ---- */
@@ -525,7 +135,7 @@ static void plan_dims(Reduction *j, const Tensor *x, const bool *flag,
 static size_t plan_pieces(Reduction *j) {
     int64_t item = (int64_t)j->item,
             most = j->by_rows ? ROW_BYTES / item : RUN / j->count;
-    if (!j->by_rows && !is_short(j)) most = j->width;
+    if (!j->by_rows && !reduce_is_short(j)) most = j->width;
     if (j->width > most) j->width = most > 0 ? most : 1;
     j->window = j->block;
     if (!j->by_rows) return (size_t)(RUN * item);
@@ -588,7 +198,7 @@ static bool run_reduction(Call *c, Reduction *j) {
         j->per_chunk = j->tasks;
         reduce_chunk(j, 0, 0);
     }
-    if (j->nsegment > 1) join_segments(j);
+    if (j->nsegment > 1) reduce_join_segments(j);
     return true;
 }
 
