@@ -293,10 +293,11 @@ static Graph *split_and_rewrite(Run *r, const Grewrite *o, Graph *g, const Rewri
     Arena *a = session_arena(r->s);
     ParallelOptions how = {.shards = o->shards ? o->shards : 64};
     RewriteOptions first = w->how;
-    const char **exclude = NEW_N(a, first.query.nexclude + 1, const char *);
+    const char **exclude = NEW_N(a, first.query.nexclude + 2, const char *);
     for (size_t i = 0; i < first.query.nexclude; i++)
         exclude[i] = first.query.exclude[i];
     exclude[first.query.nexclude++] = "fusion";
+    exclude[first.query.nexclude++] = "row-blocks";
     first.query.exclude = exclude;
     Graph *plain = rewrite_run(g, &first, NULL);
     if (!plain) return NULL;

@@ -85,10 +85,31 @@ static bool is_seed(const Rewriter *r, Var v) {
     return bytes >= (open ? open_ratio : 1) * bytes_of_sources(r->g, v);
 }
 
-bool row_blocks_worth(Rewriter *r) {
-    for (Var v = 0; v < r->g->nvar; v++)
-        if (is_seed(r, v)) return true;
+/* Is fn called by rows? Then it has a few of them at a time already. */
+static bool calls_by_rows(const Graph *g, const Graph *fn) {
+    const Op *call = op_known(g->s, OP_CALL);
+    for (ApplyId id = 0; id < g->napply; id++) {
+        const Apply *a = &g->apply[id];
+        if (a->op == call && op_prop(g->s, call, a->props, "rows")->ints.n &&
+            op_called_function(g, a) == fn)
+            return true;
+    }
     return false;
+}
+
+static bool is_called_by_rows(const Graph *fn) {
+    const Graph *main = fn->main;
+    if (fn == main) return false;
+    for (size_t i = 0; i < main->functions.n; i++)
+        if (calls_by_rows(main->functions.p[i], fn)) return true;
+    return calls_by_rows(main, fn);
+}
+
+bool row_blocks_worth(Rewriter *r) {
+    bool any = false;
+    for (Var v = 0; v < r->g->nvar && !any; v++)
+        any = is_seed(r, v);
+    return any && !is_called_by_rows(r->g);
 }
 
 /* ---- the group ---- */

@@ -102,6 +102,12 @@ END
 END
 }
 
+@test "a function that is called by rows is not cut again" {
+    write_graphs
+    like "grewrite --exclude fusion centers.yaml | grewrite -O yaml | grep -c 'rows='" '^1$'
+    like "grewrite --parallel x --exclude fusion centers.yaml | grewrite -O yaml | grep -c 'rows='" '^1$'
+}
+
 @test "a call by rows is text, has derivatives, is vectorized" {
     cat >f.yaml <<'Y'
 thunkline: 1
