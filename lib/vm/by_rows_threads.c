@@ -43,21 +43,27 @@ size_t rows_threads_bytes(const RowsThreads *q) {
     return all;
 }
 
+static int64_t whole_blocks(const RowsRun *w, int64_t from) {
+    return (w->rows - from) / w->block->rows;
+}
+
 static bool may_share(const RowsRun *w, int64_t from) {
     const Machine *m = w->m;
     const PlanOptions *o = &m->p->o;
     const RowsBlock *b = w->block;
     if (b->alone || m->hooked || pool_threads(m->pool) == 1 || o->impl == IMPL_DEBUG ||
         o->debugging || session_is_hushed(m->s) ||
-        (w->rows - from) / b->rows < LEAST_BLOCKS)
+        whole_blocks(w, from) < (b->threads ? b->threads->n : LEAST_BLOCKS))
         return false;
     for (uint32_t k = 0; k < w->in->nout; k++)
         if (!b->whole[k]) return false;
     return true;
 }
 
-static RowsThreads *threads_new(const RowsRun *w) {
+/* No more of them than there are blocks. */
+static RowsThreads *threads_new(const RowsRun *w, int64_t blocks) {
     Session *s = w->m->s;
+    unsigned n = pool_threads(w->m->pool);
     PlanOptions o = w->sub->p->o;
     o.want = NULL; /* that plan's own list */
     o.nwant = 0;
@@ -65,7 +71,7 @@ static RowsThreads *threads_new(const RowsRun *w) {
     Plan *p = plan_new((Graph *)(uintptr_t)w->in->fn, &o); /* planning only reads */
     if (!p) return NULL;
     RowsThreads *q = mem_zalloc(s, 1, sizeof *q);
-    *q = (RowsThreads){.s = s, .plan = p, .n = pool_threads(w->m->pool)};
+    *q = (RowsThreads){.s = s, .plan = p, .n = blocks < n ? (unsigned)blocks : n};
     q->run = mem_zalloc(s, q->n, sizeof *q->run);
     q->aim = mem_zalloc(s, (size_t)q->n * w->in->nout, sizeof *q->aim);
     for (unsigned i = 0; i < q->n; i++)
@@ -163,8 +169,7 @@ static bool warm_machines(RowsThreads *q, const RowsRun *w) {
 static bool run_waves(RowsThreads *q, const RowsRun *w) {
     bool ok = true;
     session_hush(q->s, true);
-    while (ok && w->rows - q->from >= w->block->rows) {
-        int64_t left = (w->rows - q->from) / w->block->rows;
+    for (int64_t left; ok && (left = whole_blocks(w, q->from)) > 0;) {
         unsigned n = left < q->n ? (unsigned)left : q->n;
         pool_run(w->m->pool, n, run_block, q);
         ok = !q->failed && add_sums(q, n);
@@ -191,7 +196,7 @@ int64_t rows_share(const RowsRun *w, int64_t from) {
     if (!may_share(w, from)) return from;
     size_t mark = diag_count(w->m->s);
     if (!b->threads && machine_is_reentrant(w->sub, pool_threads(w->m->pool)))
-        b->threads = threads_new(w);
+        b->threads = threads_new(w, whole_blocks(w, from));
     bool ok = b->threads && run_on_threads(b->threads, w, from);
     diag_rewind(w->m->s, mark);
     if (ok) return b->threads->from;

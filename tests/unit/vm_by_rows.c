@@ -184,15 +184,20 @@ static void other_rows(Session *s) {
     graph_free(g);
 }
 
-int main(void) {
+static void with_threads(unsigned threads, size_t step) {
     Session *s = tools_session(NULL, NULL);
-    session_options(s)->threads = 2;
+    session_options(s)->threads = threads;
     uint64_t before = buffer_bytes_used(s);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += step)
         try_types(s, &cases[i]);
     other_rows(s);
     CHECK(buffer_bytes_used(s) == before, "%llu bytes are left",
           (unsigned long long)buffer_bytes_used(s));
     session_free(s);
+}
+
+int main(void) {
+    with_threads(2, 1);
+    with_threads(5, 3); /* more than some calls have blocks */
     return TEST_END("vm_by_rows");
 }
