@@ -54,6 +54,7 @@ int64_t plan_block_rows(const Plan *p, const CallRows *r, size_t ndim,
     map_get(&dims, part_rows_dim(p->g, r->in), &rows);
     map_free(&dims);
     if (most < ROWS_BYTES) most = ROWS_BYTES;
+    if (p->o.block_rows) return p->o.block_rows;
     if (rows < 2 || all <= most) return (int64_t)rows;
     double part = (double)rows * ((double)most / (double)all);
     return cut_evenly((int64_t)rows, part < 1 ? 1 : (int64_t)part);

@@ -43,6 +43,8 @@ typedef struct PlanOptions {
                        * keeps all of it */
     bool results_apart; /* own_results, and a caller gives most of that storage: it
                          * isn't counted */
+    int64_t block_rows; /* of a call by rows; 0: as suits the caches and what all blocks
+                         * need */
     bool keep_all;      /* no_reuse and no_inplace, and vm_value works for every planned
                          * variable */
     Impl impl;          /* IMPL_DEBUG: ops with a debug kernel use it; thunks get it

@@ -106,5 +106,6 @@ int main(int argc, char **argv) {
     int failed = rows_test(argc, argv, 1, test_row, "prop parts");
     CHECK(argc > 1 || merged > 10000, "only %llu results were put together", merged);
     CHECK(argc > 1 || sharded > 5000, "only %llu results were split", sharded);
+    CHECK(argc > 1 || blocked > 5000, "only %llu results came by rows", blocked);
     return failed || TEST_END("prop parts, counted");
 }

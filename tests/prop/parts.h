@@ -8,7 +8,7 @@
 #include "rewrite/rewrite.h"
 
 enum { SHARDS = 4 };
-static unsigned long long merged, sharded;
+static unsigned long long merged, sharded, blocked;
 
 /* Runs the graph on rows [from, to) of the inputs that are cut. */
 static inline bool run_rows(Case *c, unsigned cut, int64_t from, int64_t to, size_t n,
@@ -108,6 +108,70 @@ static inline void compare_shards(Case *c, unsigned cut, size_t k, int64_t rows)
     graph_free(in.g);
 }
 
+/* A graph that calls output k's as a function, by rows. NULL: it can't be. */
+static inline Graph *by_rows(Case *c, unsigned cut, size_t k) {
+    Session *s = c->s;
+    Graph *main = graph_new(s), *fn = graph_function_new(main, sym(s, "f"));
+    Builder b = builder(main, true);
+    Arena *a = arena_new(s);
+    int64_t axis[INPUTS];
+    Var arg[INPUTS], in[INPUTS], out[1], want = c->g->outputs.p[k].var;
+    for (size_t i = 0; i < c->nin; i++) {
+        Sym name = sym(s, (const char *[]){"a", "b", "c"}[i]);
+        const Type *t = var_type(c->g, c->in[i]);
+        in[i] = graph_input(fn, name, t);
+        arg[i] = graph_input(main, name, t);
+        axis[i] = cut >> i & 1 ? 0 : -1;
+    }
+    Var *map = graph_import_map(c->g, a, in);
+    PropArg prop[] = {{"fn", {.kind = P_GRAPH, .sym = fn->name}},
+                      {"rows", PROP_INTS(axis, c->nin)}};
+    const Op *call = op_known(s, OP_CALL);
+    bool ok = graph_import(fn, c->g, (VarList){1, &want}, true, map);
+    if (ok) vec_push(s, &fn->outputs, ((Output){sym(s, "r"), map[want]}));
+    ok = ok && op_apply(&b, call, props_make(s, call, 2, prop), c->nin, arg, out);
+    if (ok) vec_push(s, &main->outputs, ((Output){sym(s, "r"), out[0]}));
+    arena_free(a);
+    if (ok) return main;
+    graph_free(main);
+    return NULL;
+}
+
+/* Where part/ says that output k is rows, or a sum over them, a call by rows must be
+ * possible, and give what all rows at once give. */
+static inline void compare_blocks(Case *c, unsigned cut, size_t k, const Part *how,
+                                  int64_t rows) {
+    const Output *o = &c->g->outputs.p[k];
+    DType d = var_type(c->g, o->var)->dtype;
+    bool joined = how->kind == PART_ROWS && how->each == 1,
+         sum = how->kind == PART_TERM && how->term == TERM_SUM && d != DT_BOOL &&
+               d != DT_FLOAT16;
+    Tensor whole = {0}, made = {0};
+    if (how->power || !(joined || sum)) return;
+    Case in = *c;
+    in.g = by_rows(c, cut, k);
+    CHECK(in.g, "%s of %s, cut %u: %s by rows: %s", c->row->text, c->row->in, cut,
+          sym_text(c->s, o->label), why(c->s));
+    if (in.g && run_rows(c, cut, 0, rows, 1, &o->var, &whole)) {
+        Job j;
+        j.plan = plan_new(in.g, &(PlanOptions){.block_rows = 1});
+        j.m = j.plan ? vm_new(j.plan) : NULL;
+        for (int again = 0; again < 2; again++) { /* then on threads */
+            bool ran = j.m && job_run(&j, &in);
+            const Tensor *got = ran ? &vm_output(j.m, 0)->t : &made;
+            blocked++;
+            CHECK(ran && tensor_approx(got, &whole, tolerance(c, o, whole.dtype), NULL),
+                  "%s of %s (%s), cut %u: %s by rows is %s, not %s", c->row->text,
+                  c->row->in, dtype_name(c->dtype), cut, sym_text(c->s, o->label),
+                  ran ? shown(c->s, got) : why(c->s), shown(c->s, &whole));
+        }
+        job_close(&j);
+    }
+    diag_clear(c->s);
+    tensor_unref(&whole);
+    if (in.g) graph_free(in.g);
+}
+
 /* The rows that these inputs have in common; 0: none. */
 static inline int64_t common_rows(const Case *c, unsigned cut) {
     int64_t n = 0;
@@ -130,6 +194,7 @@ static inline void compare_outputs(Case *c, unsigned cut, const Part *p, int64_t
         if (!part_can_merge(how)) continue;
         compare(c, cut, k, how, two, 2);
         compare(c, cut, k, how, each, (size_t)rows);
+        compare_blocks(c, cut, k, how, rows);
     }
 }
 
