@@ -16,8 +16,7 @@ Sym part_rows_dim(const Graph *fn, const int64_t *axis) {
     return rows;
 }
 
-/* Sums of parts are rounded once more for each part, which these can't bear. */
-static bool may_add_up(const Type *t) {
+bool part_may_add_up(const Type *t) {
     return t->dtype != DT_BOOL &&
            !(dtype_is_float(t->dtype) && dtype_size(t->dtype) < 4);
 }
@@ -26,7 +25,7 @@ static bool place_output(const Type *t, const Part *p, int *axis) {
     if (p->power || t->kind != TYPE_TENSOR) return false;
     bool rows = p->kind == PART_ROWS && p->each == 1;
     *axis = rows ? p->axis : -1;
-    return rows || (p->kind == PART_TERM && p->term == TERM_SUM && may_add_up(t));
+    return rows || (p->kind == PART_TERM && p->term == TERM_SUM && part_may_add_up(t));
 }
 
 static const char *refusal(const Graph *fn, Arena *a, size_t k, const Part *p) {

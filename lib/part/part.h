@@ -63,6 +63,8 @@ bool part_apply(const Graph *g, Arena *a, ApplyId id, const Part *x, Part *out);
  * diagnosed; `a` keeps the text. */
 bool part_by_rows(const Graph *fn, Arena *a, const int64_t *axis, int *out_axis,
                   const char **why);
+/* May sums of parts be added up, although each is rounded once more? */
+bool part_may_add_up(const Type *t);
 /* The dim of these rows; 0: the inputs have no such dim in common. */
 Sym part_rows_dim(const Graph *fn, const int64_t *axis);
 /* Can the whole be put together from what parts give? */

@@ -50,7 +50,8 @@ static const Part *draw_in(Blocks *b, Var v, int deep) {
         if (!blocks_count(b, v, p)) p = NULL;
     } else if (deep < MOST_DRAWN && !blocks_makes(b, v)) {
         const Apply *a = &b->g->apply[id];
-        bool any = false, ok = a->nout == 1 && !a->serial && !a->op->effect;
+        bool any = false,
+             ok = a->nout == 1 && a->nin <= MOST_INPUTS && !a->serial && !a->op->effect;
         Part *x = NEW_N(b->a, a->nin + 1, Part), *out = NEW(b->a, Part);
         for (size_t i = 0; ok && i < a->nin; i++) {
             Var in = apply_in(b->g, id)[i];
@@ -84,11 +85,6 @@ static bool part_choice(Blocks *b, Var v, size_t c, Part *out, bool *drawn) {
     return c == 0;
 }
 
-static bool may_be_added(const Type *t) {
-    return t->dtype != DT_BOOL &&
-           !(dtype_is_float(t->dtype) && dtype_size(t->dtype) < 4);
-}
-
 /* due: what output 0 must be, or NULL. */
 static bool result_fits(const Blocks *b, ApplyId id, const Part *x, const Part *out,
                         const Part *due) {
@@ -103,7 +99,8 @@ static bool result_fits(const Blocks *b, ApplyId id, const Part *x, const Part *
         const Type *t = var_type(b->g, a->out + k);
         bool rows = p->kind == PART_ROWS && p->each == 1,
              sum = p->kind == PART_TERM && p->term == TERM_SUM && !sums;
-        if (t->kind != TYPE_TENSOR || p->power || !(rows || (sum && may_be_added(t))))
+        if (t->kind != TYPE_TENSOR || p->power ||
+            !(rows || (sum && part_may_add_up(t))))
             return false;
     }
     return any && (!due || (out[0].kind == PART_ROWS && out[0].axis == due->axis));
