@@ -95,59 +95,67 @@ static Tensor thinned(const Tensor *wide, int64_t rows, int axis) {
     return x;
 }
 
-static void run_sizes(Session *s, const Case *c, const char *type, Machine *const m[2],
-                      DType d) {
-    static const struct {
-        int64_t rows, cols;
-        bool blocks; /* if elements have 8 bytes or more */
-    } sizes[] = {{3, 5, false},    {4000, 40, true},  {1, 9000, false},
-                 {0, 7, false},    {2000, 160, true}, {5, 5, false},
-                 {4001, 40, true}, {1999, 200, true}, {3, 100000, false}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        int64_t n = sizes[i].rows,
-                wide[2] = {c->axis ? 16 : 2 * n, c->axis ? 2 * n : 16},
-                w[2] = {16, sizes[i].cols};
-        Tensor all = random_tensor(s, d, 2, wide), wt = random_tensor(s, d, 2, w);
-        Value in[2] = {{.kind = TYPE_TENSOR, .t = thinned(&all, n, c->axis)},
-                       {.kind = TYPE_TENSOR, .t = wt}};
-        Blocks b = {0};
-        VmHooks h = {.ctx = &b, .before = before, .enter = enter};
-        char what[200];
-        snprintf(what, sizeof what, "%s of %s[%lld], %lld", c->body, type, (long long)n,
-                 (long long)sizes[i].cols);
-        for (int k = 0; k < 2; k++) {
-            vm_set_hooks(m[k], k ? NULL : &h);
-            CHECK(vm_set_input(m[k], 0, &in[0]) && vm_set_input(m[k], 1, &in[1]) &&
-                      vm_run(m[k]),
-                  "%s", what);
-            check_close(vm_output(m[k], 0), vm_output(m[k], 1), what);
-            for (int again = 0; again < 2; again++) { /* now on threads from row 0 on */
-                Value was = {0};
-                value_copy_view(&was, vm_output(m[k], 0));
-                CHECK(vm_run(m[k]) && same_value_bits(&was, vm_output(m[k], 0)), "%s",
-                      what);
-                value_unref(&was);
-            }
+enum { BLOCK = 7 }; /* rows, but where the machine chooses */
+typedef struct Size {
+    int64_t rows, cols;
+    bool cut; /* by a machine that chooses, if elements have 8 bytes or more */
+} Size;
+static const Size sizes[] = {{3, 5, false},   {40, 40, false}, {1, 90, false},
+                             {0, 7, false},   {35, 16, false}, {5, 5, false},
+                             {41, 40, false}, {48, 20, false}, {8, 100, false}};
+static const Size large[] = {
+    {4000, 40, true}, {300, 5, false}, {4001, 40, true}, {3, 100000, false}};
+
+static void run_size(Session *s, const Case *c, const char *type, Machine *const m[2],
+                     const Size *q, int64_t block) {
+    DType d = dtype_find(type, strlen(type));
+    int64_t n = q->rows, wide[2] = {c->axis ? 16 : 2 * n, c->axis ? 2 * n : 16},
+            w[2] = {16, q->cols};
+    Tensor all = random_tensor(s, d, 2, wide), wt = random_tensor(s, d, 2, w);
+    Value in[2] = {{.kind = TYPE_TENSOR, .t = thinned(&all, n, c->axis)},
+                   {.kind = TYPE_TENSOR, .t = wt}};
+    Blocks b = {0};
+    VmHooks h = {.ctx = &b, .before = before, .enter = enter};
+    char what[200];
+    snprintf(what, sizeof what, "%s of %s[%lld], %lld", c->body, type, (long long)n,
+             (long long)q->cols);
+    for (int k = 0; k < 2; k++) {
+        vm_set_hooks(m[k], k ? NULL : &h);
+        CHECK(vm_set_input(m[k], 0, &in[0]) && vm_set_input(m[k], 1, &in[1]) &&
+                  vm_run(m[k]),
+              "%s", what);
+        check_close(vm_output(m[k], 0), vm_output(m[k], 1), what);
+        for (int again = 0; again < 2; again++) { /* on threads from the first row on */
+            Value was = {0};
+            value_copy_view(&was, vm_output(m[k], 0));
+            CHECK(vm_run(m[k]) && same_value_bits(&was, vm_output(m[k], 0)), "%s",
+                  what);
+            value_unref(&was);
         }
-        CHECK(same_value_bits(vm_output(m[0], 0), vm_output(m[1], 0)), "%s", what);
-        if (dtype_size(d) >= 8)
-            CHECK((b.last > 0) == sizes[i].blocks, "%s: %d calls", what, b.calls);
-        tensor_unref(&all);
-        tensor_unref(&wt);
     }
+    CHECK(same_value_bits(vm_output(m[0], 0), vm_output(m[1], 0)), "%s", what);
+    if (block || dtype_size(d) >= 8)
+        CHECK((b.last > 0) == (block ? n > block : q->cut), "%s: %d calls", what,
+              b.calls);
+    tensor_unref(&all);
+    tensor_unref(&wt);
 }
 
-static void try_case(Session *s, const Case *c, const char *type) {
+/* block 0: the machine chooses. */
+static void try_case(Session *s, const Case *c, const char *type, int64_t block) {
     Graph *g = read_case(s, c, type);
     if (!g) return;
-    Plan *one = plan_new(g, &(PlanOptions){.threads = 1}),
-         *two = plan_new(g, &(PlanOptions){0});
-    Machine *m[2] = {vm_new(one), vm_new(two)};
-    run_sizes(s, c, type, m, dtype_find(type, strlen(type)));
+    Plan *one = plan_new(g, &(PlanOptions){.threads = 1, .block_rows = block}),
+         *more = plan_new(g, &(PlanOptions){.block_rows = block});
+    Machine *m[2] = {vm_new(one), vm_new(more)};
+    for (size_t i = 0; block && i < sizeof sizes / sizeof *sizes; i++)
+        run_size(s, c, type, m, &sizes[i], block);
+    for (size_t i = 0; !block && i < sizeof large / sizeof *large; i++)
+        run_size(s, c, type, m, &large[i], block);
     for (int k = 0; k < 2; k++)
         vm_free(m[k]);
     plan_free(one);
-    plan_free(two);
+    plan_free(more);
     graph_free(g);
 }
 
@@ -155,7 +163,7 @@ static void try_types(Session *s, const Case *c) {
     char types[100], *rest = types;
     snprintf(types, sizeof types, "%s", c->types);
     for (char *t; (t = strtok_r(rest, " ", &rest));)
-        try_case(s, c, t);
+        try_case(s, c, t, BLOCK);
 }
 
 /* Arguments whose sizes only a run shows may have different numbers of rows. */
@@ -184,12 +192,14 @@ static void other_rows(Session *s) {
     graph_free(g);
 }
 
-static void with_threads(unsigned threads, size_t step) {
+static void with_threads(unsigned threads) {
     Session *s = tools_session(NULL, NULL);
     session_options(s)->threads = threads;
     uint64_t before = buffer_bytes_used(s);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += step)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         try_types(s, &cases[i]);
+    for (size_t i = 0; i < 4; i++) /* rows, a softmax, a sum over the rows */
+        try_case(s, &cases[i], "float64", 0);
     other_rows(s);
     CHECK(buffer_bytes_used(s) == before, "%llu bytes are left",
           (unsigned long long)buffer_bytes_used(s));
@@ -197,7 +207,7 @@ static void with_threads(unsigned threads, size_t step) {
 }
 
 int main(void) {
-    with_threads(2, 1);
-    with_threads(5, 3); /* more than some calls have blocks */
+    with_threads(2);
+    with_threads(8); /* more than some calls have blocks */
     return TEST_END("vm_by_rows");
 }
