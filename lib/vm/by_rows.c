@@ -65,7 +65,7 @@ int64_t plan_block_rows(const Plan *p, const CallRows *r, size_t ndim,
 static RowsBlock *rows_block_new(const RowsRun *w) {
     Session *s = w->m->s;
     RowsBlock *b = mem_zalloc(s, 1, sizeof *b);
-    *b = (RowsBlock){.s = s,
+    *b = (RowsBlock){.in = mem_zalloc(s, w->in->nin, sizeof *b->in),
                      .whole = mem_zalloc(s, w->in->nout, sizeof *b->whole),
                      .aim = mem_zalloc(s, w->in->nout, sizeof *b->aim)};
     return b;
@@ -73,6 +73,7 @@ static RowsBlock *rows_block_new(const RowsRun *w) {
 
 void rows_block_free(RowsBlock *b) {
     if (!b) return;
+    mem_free((void *)b->in);
     mem_free((void *)b->whole);
     mem_free(b->aim);
     rows_threads_free(b->threads);
@@ -116,15 +117,18 @@ static void choose_block(RowsRun *w) {
     if (!m->blocks) m->blocks = mem_zalloc(m->s, m->p->nins, sizeof(RowsBlock *));
     if (!m->blocks[w->step]) m->blocks[w->step] = rows_block_new(w);
     RowsBlock *b = w->block = m->blocks[w->step];
-    uint64_t key = 0;
-    for (uint32_t i = 0; i < w->in->nin; i++)
-        key = hash_mix(key, (uintptr_t)m->cell[w->arg[i]].layout);
-    if (b->rows && b->key == key) return;
+    bool same = b->chosen > 0;
+    for (uint32_t i = 0; i < w->in->nin; i++) {
+        const Layout *l = m->cell[w->arg[i]].layout;
+        same &= b->in[i] == l;
+        b->in[i] = l;
+    }
+    if (same) return;
     DimValue *dim = mem_alloc(m->s, ((size_t)w->in->nin * MAX_NDIM + 1) * sizeof *dim);
     size_t n = dims_of_arguments(w, dim);
     Map dims = dim_value_map(m->s, n, dim);
     b->rows = plan_block_rows(w->sub->p, w->in->rows, n, dim);
-    b->key = key;
+    b->chosen++;
     for (uint32_t k = 0; k < w->in->nout; k++)
         b->whole[k] = layout_by_dims(w, var_type(w->in->fn, w->sub->p->want[k]), &dims);
     map_free(&dims);

@@ -10,8 +10,8 @@ typedef struct Aim {
     size_t bytes;
 } Aim;
 struct RowsBlock {
-    Session *s;
-    uint64_t key;
+    const Layout **in; /* by input: for which it was chosen */
+    uint64_t chosen;   /* how often */
     int64_t rows;
     const Layout **whole; /* by output: of all rows; NULL: its shape is not known */
     Aim *aim;             /* by output, of the current block */

@@ -15,7 +15,7 @@ typedef struct RowsThreads {
     Session *s;
     Plan *plan;    /* for one thread */
     unsigned n;    /* machines */
-    uint64_t warm; /* for arguments of this key each has run a block */
+    uint64_t warm; /* each has run a block of what was chosen then */
     RowsRun *run;  /* by machine */
     Aim *aim;
     int64_t from; /* of the blocks that run now */
@@ -161,7 +161,7 @@ static bool warm_machines(RowsThreads *q, const RowsRun *w) {
             !machine_is_reentrant(b, q->n) || vm_memory(b).arena > MOST_BYTES / q->n;
     }
     if (q->failed || !add_sums(q, q->n)) return false;
-    q->warm = w->block->key;
+    q->warm = w->block->chosen;
     q->from += (int64_t)q->n * w->block->rows;
     return true;
 }
@@ -185,7 +185,7 @@ static bool run_on_threads(RowsThreads *q, const RowsRun *w, int64_t from) {
     q->failed = false;
     for (unsigned i = 0; ok && i < q->n; i++)
         ok = open_machine(q, i, w, from);
-    ok = ok && (q->warm == w->block->key || warm_machines(q, w)) && run_waves(q, w);
+    ok = ok && (q->warm == w->block->chosen || warm_machines(q, w)) && run_waves(q, w);
     for (unsigned i = 0; i < q->n; i++)
         close_machine(q, i);
     return ok;
