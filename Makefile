@@ -34,7 +34,7 @@ CFLAGS ?= -g
 # What makes bugs harder to exploit, in builds that optimise: guards of stacks, and checked calls of libc (3 where compiler
 # and libc know it, else 2; the sanitizers have their own).
 optimised := $(filter-out -O0,$(filter -O%,$(OPT) $(CFLAGS)))
-fortify = $(if $(shell echo '#include <stdlib.h>' | $(CC) -O1 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fsyntax-only -xc - 2>&1),2,3)
+fortify = $(shell echo '#include <stdlib.h>' | $(CC) -O1 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fsyntax-only -xc - 2>/dev/null && echo 3 || echo 2)
 HARDEN := $(if $(optimised),-fstack-protector-strong $(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(fortify)))
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(if $(CI),-Werror) $(OPT) $(HARDEN) $(CFLAGS) -Ilib -Ilib/include -I$(B)/gen \
   -fvisibility=hidden -fPIC -ffp-contract=off -fno-math-errno -fno-trapping-math -pthread \
