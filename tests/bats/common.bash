@@ -7,6 +7,7 @@ bats_load_library bats-file
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 PATH=${TL_BIN:-$ROOT/build/bin}:$PATH
 export ROOT PATH
+export LC_ALL=C.UTF-8 # patterns have characters that C's locale takes for two
 unset MAKEFLAGS MFLAGS # of the make that runs the tests: its jobserver is not ours
 DIGITS=$ROOT/examples/digits
 export DIGITS

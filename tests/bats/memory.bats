@@ -185,7 +185,8 @@ END
     jq -e '.total.peak_bytes == .total.least_bytes' open.json
     # it says what a plan for that size takes
     for n in 1 100 763 764 5000; do
-        at=$(jq -r .total.peak_bytes open.json | sed "s/\*n/*$n/g; s/max(\(.*\), \(.*\))/a = \1; b = \2; if (a > b) a else b/" | bc)
+        at=$(jq -r .total.peak_bytes open.json | sed "s/\*n/*$n/g; s/max(\(.*\), \(.*\))/a = \1; b = \2; print (a > b ? a : b)/")
+        at=$(awk "BEGIN { $at }")
         gprof mlp.tlg --static --dim n=$n --assert "least_bytes == $at" >/dev/null
     done
     # loops and functions
