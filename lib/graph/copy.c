@@ -16,7 +16,7 @@ typedef struct GraphCopy {
     const Graph *src;
     WantedFunctions *wanted;
     bool intern;
-    Var *to;       /* each variable's replacement; NULL: itself */
+    Var *to;       /* each variable's replacement, none replaced again; NULL: itself */
     Var *id;       /* each variable's copy */
     uint8_t *need; /* by variable: leaves; by Apply in need_apply */
     uint8_t *need_apply;
@@ -96,18 +96,21 @@ void wanted_free(WantedFunctions *w) {
 
 /* ---- forwarding ---- */
 
-/* The final replacement of v; shortens the chain for later queries. */
-static Var resolve_forward(const GraphCopy *c, Var v) {
-    if (!c->to || v == VAR_NONE) return v;
-    Var end = v;
-    for (uint32_t steps = 0; c->to[end] != end; end = c->to[end])
-        if (steps++ > c->src->nvar) bug("variables replace each other in a cycle");
-    while (c->to[v] != end) {
-        Var next = c->to[v];
-        c->to[v] = end;
-        v = next;
+/* Each variable leads to its last replacement from now on. */
+static void shorten_chains(Var *to, Var n) {
+    for (Var v = 0; v < n; v++) {
+        Var end = v;
+        for (uint32_t steps = 0; to[end] != end; end = to[end])
+            if (steps++ > n) bug("variables replace each other in a cycle");
+        for (Var u = v, next; to[u] != end; u = next) {
+            next = to[u];
+            to[u] = end;
+        }
     }
-    return end;
+}
+
+static inline Var resolve_forward(const GraphCopy *c, Var v) {
+    return c->to && v != VAR_NONE ? c->to[v] : v;
 }
 
 /* ---- liveness ---- */
@@ -180,9 +183,10 @@ static void emit_leaf(GraphCopy *c, Var v) {
 
 static void emit_apply(GraphCopy *c, ApplyId a) {
     const Apply *r = &c->src->apply[a];
-    c->in.n = 0;
+    const Var *in = apply_in(c->src, a);
+    vec_reserve(c->src->s, &c->in, r->nin);
     for (uint32_t k = 0; k < r->nin; k++)
-        vec_push(c->src->s, &c->in, c->id[resolve_forward(c, apply_in(c->src, a)[k])]);
+        c->in.p[k] = c->id[resolve_forward(c, in[k])];
     Var first = graph_copy_apply(c->dst, c->src, a, c->in.p, c->intern);
     for (Var k = 0; k < r->nout; k++)
         c->id[r->out + k] = first + k;
@@ -195,8 +199,19 @@ static void open_apply(GraphCopy *c, ApplyId a) {
     vec_push(c->src->s, &c->stack, ((CopyFrame){a, 0}));
 }
 
+static bool has_copied_inputs(const GraphCopy *c, ApplyId a) {
+    const Var *in = apply_in(c->src, a);
+    for (uint32_t k = 0; k < c->src->apply[a].nin; k++)
+        if (c->id[resolve_forward(c, in[k])] == VAR_NONE) return false;
+    return true;
+}
+
 /* Copies Apply a after all it needs. */
 static void emit_with_inputs(GraphCopy *c, ApplyId a) {
+    if (has_copied_inputs(c, a)) { /* most often */
+        emit_apply(c, a);
+        return;
+    }
     open_apply(c, a);
     while (c->stack.n > 0) {
         CopyFrame *f = &c->stack.p[c->stack.n - 1];
@@ -339,6 +354,7 @@ static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
     GraphCopy c = {.dst = dst, .src = src, .wanted = w, .intern = how->intern};
     size_t n = src->nvar;
     c.to = how->forward;
+    if (c.to) shorten_chains(c.to, src->nvar);
     c.id = NEW_N(a, n, Var);
     memset(c.id, 0xFF, n * sizeof *c.id);
     c.need = NEW_N(a, n, uint8_t);
