@@ -96,9 +96,8 @@ static size_t api_type_params(const TlType *t, const TlParam **param) {
 /* NULL: diagnosed, there is no such prop. */
 static const Prop *plugin_prop(TlHost *h, const char *name) {
     const Signature *sig = h->op ? op_signature(h->s, h->op) : NULL;
-    Sym y = sym(h->s, name);
-    for (size_t i = 0; sig && i < sig->nprop; i++)
-        if (sig->prop[i].name == y) return &h->props->p[i];
+    size_t i = sig ? prop_place(sig, name) : 0;
+    if (sig && i < sig->nprop) return &h->props->p[i];
     return api_fail(h, TL_FAILED,
                     "the plugin asks for the prop %s, which the op does not have",
                     name),

@@ -12,17 +12,19 @@ void make_node_open(MakeNode *m, Session *s, const Graph *g, const Op *op, size_
     m->var = room <= 8 ? m->small_var : mem_alloc(s, room * sizeof *m->var);
     m->type = room <= 8 ? m->small_type : mem_alloc(s, room * sizeof *m->type);
     m->b = NULL;
+    m->looked = false;
     for (size_t i = 0; i < nin; i++) {
         m->var[i] = in[i];
         m->type[i] = var_type(g, in[i]);
     }
     m->in = (Infer){.s = s,
-                    .g = g,
+                    .graph = g,
                     .op = op,
                     .sig = sig,
                     .nin = nin,
                     .in = m->var,
-                    .type = m->type};
+                    .type = m->type,
+                    .looked = &m->looked};
 }
 
 void make_node_close(MakeNode *m) {

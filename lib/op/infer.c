@@ -24,7 +24,7 @@ void infer_note_call(const Infer *in, Span at) {
     enum { SHOWN = 16 };
     Str b = STR(in->s);
     for (size_t i = 0; i < in->nin && i < SHOWN; i++) {
-        Sym name = in->g && in->in ? var_name(in->g, in->in[i]) : 0;
+        Sym name = in->graph && in->in ? var_name(in->graph, in->in[i]) : 0;
         str_printf(&b, "%s%s%s%s", i ? ", " : "", sym_text(in->s, name),
                    name ? ": " : "", type_str(in->s, in->type[i]));
     }

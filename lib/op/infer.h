@@ -5,6 +5,12 @@
 
 #include "op/op.h"
 
+/* The graph of the inputs, NULL if there is none. A rule that never asks for it types
+ * equal props and types alike, and is not run again for them (infer_cache.c). */
+static inline const Graph *infer_graph(const Infer *in) {
+    if (in->looked) *in->looked = true;
+    return in->graph;
+}
 /* May a result have n dims? */
 bool infer_ndim(Infer *in, int64_t n);
 bool infer_fail(Infer *in, DiagCode code, size_t arg, const char *fmt, ...)

@@ -1,10 +1,10 @@
-/* A cache of typing results for elementwise ops. The type of such an Apply depends only
- * on its props and its inputs' types, and graphs repeat themselves: a look into a small
- * table, where new entries overwrite old ones, types most Applies. Only calls that
- * needed no casts and no defaults are cached. */
+/* A cache of typing results. Most rules look at nothing but props and the inputs'
+ * types, and graphs repeat themselves: a look into a small table, where new entries
+ * overwrite old ones, types most Applies. Only calls that needed no casts and no
+ * defaults are cached. */
 #include "op/op_impl.h"
 
-enum { TYPED_SIZE = 256 };
+enum { TYPED_SIZE = 512 };
 
 /* Where a page lies differs from run to run; what hits shouldn't. */
 static uint64_t in_page(const void *p) {
@@ -22,7 +22,7 @@ static Typed *typed_slot(Session *s, const Typed *key) {
 
 static bool typed_key(const Op *op, const Props *given, size_t nin,
                       const Type *const *in, DType floatX, Typed *key) {
-    if (nin == 0 || nin > TYPED_IN || op->type || op_rare(op)->itypes || op->def ||
+    if (nin == 0 || nin > TYPED_IN || op->from || op_rare(op)->itypes || op->def ||
         op->expand)
         return false;
     *key = (Typed){.op = op, .given = given, .floatX = floatX};
@@ -47,7 +47,8 @@ const Typed *typed_find(const Graph *g, const Op *op, const Props *given, VarLis
 
 void typed_keep(const Infer *in, const Props *given) {
     Typed key;
-    if (in->nout != 1 || !typed_key(in->op, given, in->nin, in->type, in->floatX, &key))
+    if (in->nout != 1 || *in->looked ||
+        !typed_key(in->op, given, in->nin, in->type, in->floatX, &key))
         return;
     key.props = in->props;
     key.out = in->out[0];

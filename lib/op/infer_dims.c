@@ -227,8 +227,8 @@ static KnownInt eval_element(DimEval *e, Var v, int64_t k, int depth) {
 /* ---- for typing rules ---- */
 
 bool infer_int(const Infer *in, size_t arg, int64_t *v) {
-    DimEval e = {.g = in->g};
-    if (!in->g || in->type[arg]->kind != TYPE_TENSOR || in->type[arg]->ndim != 0)
+    DimEval e = {.g = infer_graph(in)};
+    if (!e.g || in->type[arg]->kind != TYPE_TENSOR || in->type[arg]->ndim != 0)
         return false;
     KnownInt k = eval_element(&e, in->in[arg], 0, 0);
     if (k.is_int) *v = k.v;
@@ -246,8 +246,8 @@ int infer_dims(const Infer *in, size_t arg, Dim *dims, int64_t *raw) {
     int64_t n = t->ndim == 0 ? 1 : t->dim[0];
     if (n < 0 || n > INT32_MAX) return -1;
     for (int64_t i = 0; i < n && i < MAX_NDIM; i++) {
-        DimEval e = {.g = in->g};
-        KnownInt k = in->g ? eval_element(&e, in->in[arg], i, 0) : unknown;
+        DimEval e = {.g = infer_graph(in)};
+        KnownInt k = e.g ? eval_element(&e, in->in[arg], i, 0) : unknown;
         if (dims) dims[i] = dim_from_known(k);
         if (raw) raw[i] = k.is_int ? k.v : INT64_MIN;
     }

@@ -146,10 +146,11 @@ Var text_literal(Graph *g, const char *text) {
 }
 
 bool infer_is_literal(const Infer *in, size_t i) {
-    if (!in->make || !var_is_const(in->g, in->in[i]) || var_name(in->g, in->in[i]))
+    const Graph *g = infer_graph(in);
+    if (!in->make || !var_is_const(g, in->in[i]) || var_name(g, in->in[i]))
         return false;
     bool tensor = in->type[i]->kind == TYPE_TENSOR;
-    return type_is_text(in->type[i]) || (tensor && !var_leafrec(in->g, in->in[i])->ref);
+    return type_is_text(in->type[i]) || (tensor && !var_leafrec(g, in->in[i])->ref);
 }
 
 /* A number takes the dtype of the type it meets unless its own kind is higher. */
@@ -178,7 +179,7 @@ bool infer_wrap(Infer *in, size_t i, const Type *t) {
         m->var[i] = op_cast_to(m->b, m->var[i], t->dtype);
     } else {
         Value v;
-        const Value *old = var_leafrec(in->g, in->in[i])->value;
+        const Value *old = var_leafrec(infer_graph(in), in->in[i])->value;
         Receiver to = {FILTER_DEFAULT, infer_arg_name(in, i), in->at};
         bool ok = type_is_text(in->type[i]) ? wrap_text(in, i, t, &to, &v)
                                             : value_filter(in->s, t, old, &to, &v);

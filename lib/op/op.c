@@ -105,6 +105,10 @@ const Op *op_known(Session *s, KnownOp which) {
     return op_table(s)->known[which];
 }
 
+const Op *const *op_known_table(Session *s) {
+    return op_table(s)->known;
+}
+
 const Op *op_find(Session *s, const char *name, size_t n) {
     return find_word(op_table(s), name, n);
 }
@@ -182,12 +186,18 @@ const Signature *op_signature(Session *s, const Op *op) {
 
 /* ---- props by name ---- */
 
+size_t prop_place(const Signature *sig, const char *name) {
+    size_t i = 0;
+    while (i < sig->nprop && strcmp(sig->prop[i].text, name) != 0)
+        i++;
+    return i;
+}
+
 const Prop *op_prop(Session *s, const Op *op, const Props *p, const char *name) {
     const Signature *sig = op_signature(s, op);
-    Sym y = sym(s, name);
-    for (size_t i = 0; i < sig->nprop; i++)
-        if (sig->prop[i].name == y) return &p->p[i];
-    bug("%s has no prop %s", op->name, name);
+    size_t i = prop_place(sig, name);
+    if (i == sig->nprop) bug("%s has no prop %s", op->name, name);
+    return &p->p[i];
 }
 
 bool prop_bool(Session *s, const Op *op, const Props *p, const char *name) {
@@ -205,10 +215,7 @@ const Props *props_make(Session *s, const Op *op, size_t n, const PropArg *arg) 
     for (size_t i = 0; i < sig->nprop; i++)
         p[i] = sig->prop[i].value;
     for (size_t k = 0; k < n; k++) {
-        Sym y = sym(s, arg[k].name);
-        size_t i = 0;
-        while (i < sig->nprop && sig->prop[i].name != y)
-            i++;
+        size_t i = prop_place(sig, arg[k].name);
         if (i == sig->nprop) bug("%s has no prop %s", op->name, arg[k].name);
         p[i] = arg[k].value;
     }

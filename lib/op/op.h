@@ -61,7 +61,7 @@ enum {
  * (infer_fail adds op, argument and types as notes). */
 typedef struct Infer {
     Session *s;
-    const Graph *g;
+    const Graph *graph; /* for infer_graph; may be NULL */
     const Op *op;
     const struct Signature *sig; /* of op */
     const Props *props;
@@ -73,6 +73,8 @@ typedef struct Infer {
     Span at;
     DType floatX;
     struct MakeNode *make; /* NULL: checking an existing Apply */
+    bool *looked; /* becomes true once the rule looks at more than props and types;
+                     NULL: nobody asks */
 } Infer;
 enum { OUT_MAX = 1024 }; /* outputs of one Apply */
 
@@ -301,6 +303,8 @@ typedef enum KnownOp {
     KNOWN_OPS
 } KnownOp;
 const Op *op_known(Session *s, KnownOp which);
+/* All of them, by KnownOp, for those who ask often; they stay as they are. */
+const Op *const *op_known_table(Session *s);
 static inline bool op_is(Session *s, const Op *op, KnownOp which) {
     return op == op_known(s, which);
 }

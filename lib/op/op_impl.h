@@ -58,6 +58,7 @@ typedef struct MakeNode {
     Builder *b;        /* NULL: typing only */
     Var *var;          /* in.in */
     const Type **type; /* in.type */
+    bool looked;       /* in.looked */
     Var small_var[8];
     const Type *small_type[8];
 } MakeNode;

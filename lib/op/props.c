@@ -52,7 +52,7 @@ static bool check_prop(Infer *in, const PropDef *d, const Prop *p) {
     if (!prop_is_of(d, p->kind)) return fail_prop(in, d);
     if (p->kind == P_NONE) return true;
     if (p->kind == P_DTYPE && (p->i < 0 || p->i >= DT_N)) return fail_prop(in, d);
-    if (p->kind == P_GRAPH && in->g && !graph_function(in->g, p->sym))
+    if (p->kind == P_GRAPH && in->graph && !graph_function(infer_graph(in), p->sym))
         return infer_fail(in, E_NAME, in->nin, "there is no function %s",
                           sym_text(in->s, p->sym));
     return true;

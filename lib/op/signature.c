@@ -223,6 +223,7 @@ static void parse_prop(SignatureCursor *c, PropDef *d) {
     static const char *const types[] = {"bool", "int",  "float", "str", "dtype", "ints",
                                         "axes", "axis", "graph", "key", "sides"};
     d->name = parse_param_name(c);
+    d->text = sym_text(c->s, d->name);
     if (!eat_char(c, ':')) fail_signature(c, "a kind is missing");
     d->type = (PropType)match_word(c, types, sizeof types / sizeof *types);
     d->none = eat_char(c, '?') || d->type == T_AXES;

@@ -41,6 +41,7 @@ typedef enum PropType {
 } PropType;
 typedef struct PropDef {
     Sym name;
+    const char *text; /* of the name */
     PropType type;
     bool none;     /* None is accepted */
     bool required; /* no default */
@@ -55,6 +56,8 @@ typedef struct Signature {
     size_t least;          /* of an Apply, which includes defaults */
     const Props *defaults; /* of all props, None for required ones */
 } Signature;
+/* The number of the prop; nprop: there is none of that name. */
+size_t prop_place(const Signature *sig, const char *name);
 /* Where a row's texts can't be parsed. */
 typedef enum SignaturePart {
     SIGNATURE_IN,

@@ -22,12 +22,12 @@ Var rewriter_apply(Rewriter *r, const Op *op, const Props *props, size_t nin,
 Var rewriter_with_prop(Rewriter *r, const Apply *a, const char *name, Prop value,
                        size_t nin, const Var *in) {
     const Signature *sig = op_signature(r->s, a->op);
-    Sym y = sym(r->s, name);
+    size_t place = prop_place(sig, name);
     const Op *op = a->op;
     const Props *props = a->props;
     Prop *p = mem_alloc(r->s, (sig->nprop + 1) * sizeof *p);
     for (size_t i = 0; i < sig->nprop; i++)
-        p[i] = sig->prop[i].name == y ? value : props->p[i];
+        p[i] = i == place ? value : props->p[i];
     props = props_intern(r->s, sig->nprop, p);
     mem_free(p);
     return rewriter_apply(r, op, props, nin, in);
@@ -296,10 +296,8 @@ static void reduced_axes(Rewriter *r, const Apply *a, int ndim, bool flag[MAX_ND
 
 static const Prop *prop_or_null(Rewriter *r, const Apply *a, const char *name) {
     const Signature *sig = op_signature(r->s, a->op);
-    Sym y = sym(r->s, name);
-    for (size_t i = 0; i < sig->nprop; i++)
-        if (sig->prop[i].name == y) return &a->props->p[i];
-    return NULL;
+    size_t i = prop_place(sig, name);
+    return i < sig->nprop ? &a->props->p[i] : NULL;
 }
 
 static bool has_keepdims(Rewriter *r, const Apply *a) {

@@ -63,8 +63,9 @@ static bool read_known_int(const Infer *in, size_t i, KnownInts *k) {
     k->dim[0] = DIM_UNKNOWN;
     if (infer_int(in, i, &k->raw[0])) return true;
     k->raw[0] = INT64_MIN;
-    if (!in->g || !in->in || var_leaf(in->g, in->in[i]) != LEAF_DIM) return false;
-    k->dim[0] = DIM_NAMED(var_leafrec(in->g, in->in[i])->name);
+    const Graph *g = infer_graph(in);
+    if (!g || !in->in || var_leaf(g, in->in[i]) != LEAF_DIM) return false;
+    k->dim[0] = DIM_NAMED(var_leafrec(g, in->in[i])->name);
     return true;
 }
 

@@ -115,9 +115,9 @@ const Props *vmap_replace_prop(Vmap *q, const char *name, Prop value) {
     Session *s = q->b->s;
     const Signature *sig = op_signature(s, q->op);
     Prop *p = mem_alloc(s, sig->nprop * sizeof *p + 1);
-    Sym y = sym(s, name);
+    size_t place = prop_place(sig, name);
     for (size_t i = 0; i < sig->nprop; i++)
-        p[i] = sig->prop[i].name == y ? value : q->props->p[i];
+        p[i] = i == place ? value : q->props->p[i];
     const Props *props = props_intern(s, sig->nprop, p);
     mem_free(p);
     return props;

@@ -309,7 +309,7 @@ static bool f_broadcast_with(Compiler *c, const Node *f, const Arguments *a,
         !compiler_ints(c, &a->arg[1], &shape))
         return false;
     const Type *t = var_type(c->b->g, x);
-    Infer in = {.s = c->s, .g = c->b->g, .nin = 1, .in = &shape};
+    Infer in = {.s = c->s, .graph = c->b->g, .nin = 1, .in = &shape};
     const Type *st = var_type(c->b->g, shape);
     in.type = &st;
     Dim dim[MAX_NDIM];

@@ -28,7 +28,7 @@ bool onnx_known_by_types(Compiler *c, Var v, bool *known, Node *out) {
     Graph *g = c->b->g;
     const Type *t = var_type(g, v);
     int64_t raw[MAX_NDIM];
-    Infer in = {.s = c->s, .g = g, .nin = 1, .type = &t, .in = &v};
+    Infer in = {.s = c->s, .graph = g, .nin = 1, .type = &t, .in = &v};
     int n = dtype_is_integer(t->dtype) ? infer_dims(&in, 0, NULL, raw) : -1;
     *known = n >= 0 && n <= MAX_NDIM;
     for (int i = 0; *known && i < n; i++)

@@ -8,7 +8,8 @@
 /* ---- typing ---- */
 
 static const Graph *infer_callee(const Infer *in) {
-    return in->g ? graph_function(in->g, infer_prop(in, "fn")->sym) : NULL;
+    const Graph *g = infer_graph(in);
+    return g ? graph_function(g, infer_prop(in, "fn")->sym) : NULL;
 }
 
 static bool fail_argument(Infer *in, const Graph *fn, size_t k, Misfit why) {

@@ -276,10 +276,10 @@ static bool type_whole_scan(ScanTyping *t) {
 }
 
 static bool scan_type(Infer *in) {
-    if (!in->g) return infer_fail(in, E_TYPE, in->nin, "it needs a graph");
+    if (!infer_graph(in)) return infer_fail(in, E_TYPE, in->nin, "it needs a graph");
     ScanTyping t = {.in = in, .a = arena_new(in->s)};
     unify_open(&t.u, in->s);
-    const char *why = scan_form(in->g, in->op, in->props, in->nin, t.a, &t.f);
+    const char *why = scan_form(infer_graph(in), in->op, in->props, in->nin, t.a, &t.f);
     bool ok = why ? infer_fail(in, E_ARG, in->nin, "%s", why) : type_whole_scan(&t);
     unify_close(&t.u);
     arena_free(t.a);

@@ -57,9 +57,19 @@ const Type *type_unnamed(Session *s, const Type *t) {
     return r;
 }
 
+static bool names_dims(const Type *t) {
+    while (t->kind == TYPE_LIST)
+        t = t->elem;
+    bool tensor = t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE;
+    for (int i = 0; tensor && i < t->ndim; i++)
+        if (dim_is_named(t->dim[i])) return true;
+    return false;
+}
+
 const Type *unify_result(const Unify *u, const Type *t) {
     Dim dim[MAX_NDIM];
     int lists = 0;
+    if (!names_dims(t)) return t;
     for (; t->kind == TYPE_LIST; t = t->elem)
         lists++;
     if (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) {

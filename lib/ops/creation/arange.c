@@ -82,7 +82,7 @@ static bool arange_type(Infer *in) {
     bool all = in->nin <= 3;
     for (size_t i = 0; i < in->nin; i++) {
         if (!infer_want_rank(in, i, 0, 0)) return false;
-        known[i] = var_const(in->g, in->in[i]);
+        known[i] = var_const(infer_graph(in), in->in[i]);
         all &= known[i] != NULL;
     }
     Dim len = DIM_UNKNOWN;

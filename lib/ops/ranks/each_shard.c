@@ -81,7 +81,7 @@ static bool type_with_form(Infer *in, const Graph *fn, const ShardForm *f) {
 
 static bool each_shard_type(Infer *in) {
     Sym name = infer_prop(in, "fn")->sym;
-    const Graph *fn = in->g ? graph_function(in->g, name) : NULL;
+    const Graph *g = infer_graph(in), *fn = g ? graph_function(g, name) : NULL;
     if (!fn)
         return infer_fail(in, E_NAME, in->nin, "there is no function %s",
                           sym_text(in->s, name));
@@ -93,7 +93,7 @@ static bool each_shard_type(Infer *in) {
                           str_counted(in->s, in->nin - 1, "argument"),
                           str_counted(in->s, fn->inputs.n, "input"),
                           str_counted(in->s, fn->outputs.n, "output"));
-    if (op_has_effect(in->g, in->op, in->props))
+    if (op_has_effect(infer_graph(in), in->op, in->props))
         return infer_fail(in, E_ARG, in->nin, "%s has effects, which no shard can have",
                           sym_text(in->s, name));
     ShardForm f;

@@ -323,7 +323,7 @@ static bool split_type(Infer *in) {
         return infer_fail(in, E_VALUE, 1, "there are at most %d parts", OUT_MAX);
     Dim dim[MAX_NDIM], n = x->dim[axis], cut[OUT_MAX + 1] = {0};
     memcpy(dim, x->dim, (size_t)x->ndim * sizeof *dim);
-    const Tensor *known = var_const(in->g, in->in[1]);
+    const Tensor *known = var_const(infer_graph(in), in->in[1]);
     if (equal && dim_is_known(n) && n % parts)
         return infer_fail(in, E_SHAPE, 1,
                           "size %lld can't be divided into %lld equal parts",

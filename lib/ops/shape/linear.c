@@ -80,20 +80,21 @@ Dim infer_length(const Infer *in, size_t arg) {
     int64_t v;
     Dim d[MAX_NDIM];
     if (infer_int(in, arg, &v)) return v >= 0 ? v : DIM_UNKNOWN;
-    if (var_leaf(in->g, in->in[arg]) == LEAF_DIM)
-        return DIM_NAMED(var_leafrec(in->g, in->in[arg])->name);
+    if (var_leaf(infer_graph(in), in->in[arg]) == LEAF_DIM)
+        return DIM_NAMED(var_leafrec(infer_graph(in), in->in[arg])->name);
     return infer_dims(in, arg, d, NULL) == 1 ? d[0] : DIM_UNKNOWN;
 }
 
 /* Element i of an ints input if it is constant: the whole input, or one operand of a
  * stack. */
 static bool element_const(const Infer *in, size_t arg, int i, int64_t *v) {
-    const Tensor *t = var_const(in->g, in->in[arg]);
+    const Tensor *t = var_const(infer_graph(in), in->in[arg]);
     if (t) return *v = tensor_i64(t, i), true;
-    ApplyId a = var_owner(in->g, in->in[arg]);
-    if (a == APPLY_NONE || !op_is(in->s, in->g->apply[a].op, OP_STACK)) return false;
-    if (i >= in->g->apply[a].nin) return false;
-    t = var_const(in->g, apply_in(in->g, a)[i]);
+    ApplyId a = var_owner(infer_graph(in), in->in[arg]);
+    if (a == APPLY_NONE || !op_is(in->s, infer_graph(in)->apply[a].op, OP_STACK))
+        return false;
+    if (i >= infer_graph(in)->apply[a].nin) return false;
+    t = var_const(infer_graph(in), apply_in(infer_graph(in), a)[i]);
     return t && tensor_size(t) == 1 ? (*v = tensor_i64(t, 0), true) : false;
 }
 

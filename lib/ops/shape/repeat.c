@@ -20,7 +20,7 @@ static bool repeat_type(Infer *in) {
                           "expected one count, or one for each of the %lld elements",
                           (long long)n);
     memcpy(dim, x->dim, (size_t)x->ndim * sizeof *dim);
-    const Tensor *known = var_const(in->g, in->in[1]);
+    const Tensor *known = var_const(infer_graph(in), in->in[1]);
     dim[axis] = DIM_UNKNOWN;
     int64_t total = 0;
     for (int64_t i = 0; known && i < tensor_size(known); i++) {
