@@ -111,20 +111,18 @@ static void note_reinterned(Rewriter *r, Var from, Var to) {
     move_uses(r, from, to);
 }
 
-static bool has_new_inputs(Rewriter *r, ApplyId a) {
+/* Was an input replaced, or what one is made of? */
+enum { NO_NEWS, INPUT_CHANGED, INPUT_REPLACED };
+static unsigned news_of_inputs(const Rewriter *r, ApplyId a) {
+    const Apply *p = &r->g->apply[a];
     const Var *in = apply_in(r->g, a);
-    for (size_t i = 0; i < r->g->apply[a].nin; i++)
-        if (r->forward[in[i]] != in[i]) return true;
-    return false;
-}
-
-static bool has_changed_inputs(Rewriter *r, ApplyId a) {
-    const Var *in = apply_in(r->g, a);
-    for (size_t i = 0; i < r->g->apply[a].nin; i++) {
+    unsigned news = NO_NEWS;
+    for (size_t i = 0; i < p->nin; i++) {
+        if (r->forward[in[i]] != in[i]) return INPUT_REPLACED;
         ApplyId maker = var_owner(r->g, in[i]);
-        if (maker != APPLY_NONE && r->state[maker] & CHANGED) return true;
+        if (maker != APPLY_NONE && r->state[maker] & CHANGED) news = INPUT_CHANGED;
     }
-    return false;
+    return news;
 }
 
 /* What was found out about the Apply need no longer hold. */
@@ -171,10 +169,9 @@ static ApplyId with_inputs(Rewriter *r, ApplyId a, const Var *in) {
 static ApplyId reintern_apply(Rewriter *r, ApplyId a) {
     const Apply *p = &r->g->apply[a];
     if (p->serial) return a;
-    if (!has_new_inputs(r, a)) {
-        if (has_changed_inputs(r, a)) note_changed(r, a);
-        return a;
-    }
+    unsigned news = news_of_inputs(r, a);
+    if (news == INPUT_CHANGED) note_changed(r, a);
+    if (news != INPUT_REPLACED) return a;
     Var small[16], *in = p->nin <= 16 ? small : mem_alloc(r->s, p->nin * sizeof *in);
     for (size_t i = 0; i < r->g->apply[a].nin; i++)
         in[i] = rewriter_input(r, a, i);
@@ -468,9 +465,8 @@ static void visit(Rewriter *r, ApplyId a) {
 
 /* Is there nothing to do at an Apply whose inputs are done? */
 static bool is_quiet(Rewriter *r, ApplyId a) {
-    return !r->why && !r->new_op && !has_new_inputs(r, a) &&
-           !has_changed_inputs(r, a) &&
-           r->tries.p[r->op_at[a]].level[level_at(r, a)].n == 0;
+    return r->tries.p[r->op_at[a]].level[level_at(r, a)].n == 0 && !r->why &&
+           !r->new_op && news_of_inputs(r, a) == NO_NEWS;
 }
 
 /* The order of the last sweep holds: what was replaced since then is no longer needed,

@@ -87,6 +87,7 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
     *r = (Rewriter){.s = g->s, .g = g, .db = db, .o = o, .number = number};
     r->arena = arena_new(g->s);
     r->b = builder(g, true);
+    r->known = op_known_table(g->s);
     r->op_number = MAP(g->s);
     r->literals = MAP(g->s);
     r->results = MAP(g->s);
@@ -114,8 +115,4 @@ void rewriter_close(Rewriter *r) {
 const Apply *rewriter_owner(Rewriter *r, Var v, const Op *op) {
     ApplyId a = var_owner(r->g, v);
     return op && a != APPLY_NONE && r->g->apply[a].op == op ? &r->g->apply[a] : NULL;
-}
-
-const Apply *rewriter_known_owner(Rewriter *r, Var v, KnownOp op) {
-    return rewriter_owner(r, v, op_known(r->s, op));
 }

@@ -244,16 +244,19 @@ static inline Kinds kind_of_op(const Op *op) {
     return (Kinds)1 << ((uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15) >> 58) % OP_KINDS;
 }
 /* An entry to try, and what it needs, to rule out most without a closer look: kinds of
- * the first inputs (in either order if it swaps them), of one of the rest, of any; and
- * a guard that each of the first must pass, or -1. */
+ * the first inputs (in either order if it swaps them), of one of the rest, of any;
+ * kinds of what the first inputs are made of; and a guard that each of these must pass,
+ * or -1. */
 typedef struct Try {
-    Kinds in[FEW_INPUTS], rest, any;
+    Kinds in[FEW_INPUTS], below[FEW_INPUTS], rest, any;
     int guard[FEW_INPUTS];
     uint16_t entry;   /* in the database */
     bool swaps, same; /* same: the first two inputs are one variable */
 } Try;
 typedef struct InputKinds {
     Kinds in[FEW_INPUTS], rest, all;
+    Kinds below[FEW_INPUTS]; /* found when a try asks for them */
+    bool has_below[FEW_INPUTS];
     Var v[FEW_INPUTS];
     size_t n;
 } InputKinds;
@@ -265,7 +268,8 @@ typedef enum TryLevel { TRY_ALL, TRY_SETTLED, TRY_AGAIN, TRY_LEVELS } TryLevel;
 typedef struct OpTries {
     const Op *op;
     Kinds kind;
-    FactsOf *facts; /* NULL: nothing follows for what the op makes */
+    FactsOf *facts;  /* NULL: nothing follows for what the op makes */
+    bool takes_part; /* may it need little of a product? (uses.c) */
     Bucket level[TRY_LEVELS];
 } OpTries;
 /* States of an Apply. Counted: the sweep needs it, so it is a client of its inputs.
@@ -305,6 +309,7 @@ struct Rewriter {
     Arena *arena; /* of this run */
     Database *db;
     const RewriteOptions *o;
+    const Op *const *known; /* by KnownOp */
     Builder b;
     /* by variable; they grow with the graph */
     uint32_t cap_var, cap_apply;
@@ -403,10 +408,12 @@ static inline Var rewriter_input(Rewriter *r, ApplyId a, size_t i) {
 }
 /* The Apply that makes v if it has that op; else NULL. */
 const Apply *rewriter_owner(Rewriter *r, Var v, const Op *op);
-const Apply *rewriter_known_owner(Rewriter *r, Var v, KnownOp op);
+static inline const Apply *rewriter_known_owner(Rewriter *r, Var v, KnownOp op) {
+    return rewriter_owner(r, v, r->known[op]);
+}
 /* Is `a` an Apply (or NULL: no) of that op? */
-static inline bool rw_is(Rewriter *r, const Apply *a, KnownOp op) {
-    return a && op_is(r->s, a->op, op);
+static inline bool rw_is(const Rewriter *r, const Apply *a, KnownOp op) {
+    return a && a->op == r->known[op];
 }
 /* The element shared by all elements of a constant, else NULL. */
 const void *rewriter_uniform(Rewriter *r, Var v);
@@ -436,6 +443,7 @@ bool rewriter_int_const(Rewriter *r, Var v, int64_t *i);
 void rewriter_transpose_axes(Rewriter *r, const Apply *a, int ndim, int64_t *axes);
 /* Counts the Apply as a client of its inputs, at most once per sweep. */
 void rewriter_count(Rewriter *r, ApplyId a);
+bool uses_takes_part(const Rewriter *r, const Op *op); /* see OpTries */
 /* A pass replaces the only client of `a`: what `a` reads has a client less. */
 void rewriter_release(Rewriter *r, ApplyId a);
 /* Will nothing need x once this client does without it? */
@@ -512,7 +520,7 @@ void rewriter_close(Rewriter *r);
 void stage_sort_entries(Rewriter *r);
 /* The kinds of an Apply's inputs; may the entry fire there? */
 InputKinds stage_input_kinds(Rewriter *r, ApplyId a);
-bool stage_may_fire(Rewriter *r, const Try *t, const InputKinds *x);
+bool stage_may_fire(Rewriter *r, const Try *t, InputKinds *x);
 uint16_t stage_number_op(Rewriter *r, const Op *op);
 /* Has the graph one of the ops that the pass is for? */
 bool stage_has_ops_of(const Rewriter *r, const Pass *p);

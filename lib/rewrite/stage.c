@@ -24,7 +24,10 @@ uint16_t stage_number_op(Rewriter *r, const Op *op) {
     if (n == NO_OP) session_panic(r->s, E_LIMIT, "a graph has too many ops");
     map_put(&r->op_number, (uintptr_t)op, n);
     vec_push(r->s, &r->tries,
-             ((OpTries){.op = op, .kind = kind_of_op(op), .facts = facts_of_op(op)}));
+             ((OpTries){.op = op,
+                        .kind = kind_of_op(op),
+                        .facts = facts_of_op(op),
+                        .takes_part = uses_takes_part(r, op)}));
     r->new_op = true;
     return n;
 }
@@ -112,6 +115,13 @@ static int guard_of_hole(const Rule *rule, const Pat *p) {
     return -1;
 }
 
+static Kinds kinds_below_pattern(const Rule *rule, const Pat *p) {
+    Kinds kinds = 0;
+    for (size_t i = 0; p->kind == PAT_APPLY && i < p->nin; i++)
+        kinds |= kinds_of_pattern(rule, p->in[i]);
+    return kinds;
+}
+
 static Try try_of_rule(const Rule *rule, uint16_t entry) {
     const Pat *p = rule->lhs;
     Try t = {.entry = entry, .guard = {-1, -1}, .swaps = p->op->comm && p->nin == 2};
@@ -120,7 +130,7 @@ static Try try_of_rule(const Rule *rule, uint16_t entry) {
         if (i >= FEW_INPUTS)
             t.rest |= kinds;
         else
-            t.in[i] = kinds;
+            t.in[i] = kinds, t.below[i] = kinds_below_pattern(rule, p->in[i]);
         if (i < FEW_INPUTS && !t.swaps) t.guard[i] = guard_of_hole(rule, p->in[i]);
     }
     t.same = p->nin >= 2 && p->in[0]->kind == PAT_HOLE && p->in[1]->kind == PAT_HOLE &&
@@ -201,11 +211,28 @@ InputKinds stage_input_kinds(Rewriter *r, ApplyId a) {
     return x;
 }
 
-bool stage_may_fire(Rewriter *r, const Try *t, const InputKinds *x) {
+static Kinds kinds_below(Rewriter *r, InputKinds *x, size_t i) {
+    ApplyId a = x->has_below[i] || i >= x->n ? APPLY_NONE : var_owner(r->g, x->v[i]);
+    x->has_below[i] = true;
+    for (size_t k = 0; a != APPLY_NONE && k < r->g->apply[a].nin; k++)
+        x->below[i] |= kinds_of_var(r, rewriter_input(r, a, k));
+    return x->below[i];
+}
+
+/* Input i for what the try wants first, the other one for the second. */
+static bool fits_below(Rewriter *r, const Try *t, InputKinds *x, size_t i) {
+    for (size_t k = 0; k < FEW_INPUTS; k++, i = 1 - i)
+        if (t->below[k] && t->below[k] & ~kinds_below(r, x, i)) return false;
+    return true;
+}
+
+bool stage_may_fire(Rewriter *r, const Try *t, InputKinds *x) {
+    bool as_is = !(t->in[0] & ~x->in[0] || t->in[1] & ~x->in[1]),
+         swapped = t->swaps && !(t->in[0] & ~x->in[1] || t->in[1] & ~x->in[0]);
+    if (!as_is && !swapped) return false;
     if (t->same && x->v[0] != x->v[1]) return false;
     if (t->rest & ~x->rest || (t->any && !(t->any & x->all))) return false;
-    bool as_is = !(t->in[0] & ~x->in[0] || t->in[1] & ~x->in[1]);
-    if (!as_is && !(t->swaps && !(t->in[0] & ~x->in[1] || t->in[1] & ~x->in[0])))
+    if (!(as_is && fits_below(r, t, x, 0)) && !(swapped && fits_below(r, t, x, 1)))
         return false;
     for (size_t i = 0; i < FEW_INPUTS && i < x->n; i++)
         if (t->guard[i] >= 0 && !guard_holds_of(r, t->guard[i], x->v[i])) return false;

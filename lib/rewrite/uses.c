@@ -22,35 +22,45 @@ static bool takes_row(Rewriter *r, const Apply *a) {
     return false;
 }
 
-/* Does the Apply need little of the product that is its input i? */
+bool uses_takes_part(const Rewriter *r, const Op *op) {
+    static const KnownOp takes[] = {OP_MATMUL, OP_SUM, OP_MEAN, OP_DIAGONAL,
+                                    OP_SUBTENSOR};
+    for (size_t i = 0; i < sizeof takes / sizeof *takes; i++)
+        if (op == r->known[takes[i]]) return true;
+    return false;
+}
+
+/* Does the Apply, of an op that may, need little of the product that is its input i? */
 static bool takes_part(Rewriter *r, ApplyId id, size_t i) {
     const Apply *a = &r->g->apply[id];
-    if (rw_is(r, a, OP_MATMUL))
-        return var_type(r->g, rewriter_input(r, id, 1 - i))->ndim == 1 &&
-               is_matrix_product(r, rewriter_input(r, id, i));
-    bool part = i == 0 && (rw_is(r, a, OP_SUM) || rw_is(r, a, OP_MEAN) ||
-                           rw_is(r, a, OP_DIAGONAL) || rw_is(r, a, OP_SUBTENSOR));
-    return part && is_matrix_product(r, rewriter_input(r, id, 0)) &&
-           (!rw_is(r, a, OP_SUBTENSOR) || takes_row(r, a));
+    bool product = rw_is(r, a, OP_MATMUL);
+    if ((i > 0 && !product) || !is_matrix_product(r, rewriter_input(r, id, i)))
+        return false;
+    if (product) return var_type(r->g, rewriter_input(r, id, 1 - i))->ndim == 1;
+    return !rw_is(r, a, OP_SUBTENSOR) || takes_row(r, a);
 }
 
 void rewriter_count(Rewriter *r, ApplyId a) {
     if (r->state[a] & COUNTED) return;
     r->state[a] |= COUNTED;
-    for (size_t i = 0; r->uses_matter && i < r->g->apply[a].nin; i++) {
+    if (!r->uses_matter) return;
+    const Apply *p = &r->g->apply[a];
+    bool parts = r->tries.p[r->op_at[a]].takes_part;
+    for (size_t i = 0; i < p->nin; i++) {
         Var x = rewriter_input(r, a, i);
         r->uses[x]++;
-        r->parts[x] += takes_part(r, a, i);
+        if (parts) r->parts[x] += takes_part(r, a, i);
     }
 }
 
 void rewriter_release(Rewriter *r, ApplyId a) {
     if (!r->uses_matter || !(r->state[a] & COUNTED)) return;
     r->state[a] &= (uint8_t)~COUNTED;
+    bool parts = r->tries.p[r->op_at[a]].takes_part;
     for (size_t i = 0; i < r->g->apply[a].nin; i++) {
         Var x = rewriter_input(r, a, i);
         r->uses[x]--;
-        if (r->parts[x]) r->parts[x] -= takes_part(r, a, i);
+        if (parts && r->parts[x]) r->parts[x] -= takes_part(r, a, i);
     }
 }
 
