@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -36,12 +37,25 @@ static size_t checked_product(Session *s, size_t count, size_t size) {
     return total;
 }
 
-/* Puts large blocks in huge pages, which need several hundred times fewer page
- * faults. */
+/* With what malloc adds at its end. */
+static size_t block_size(void *p, size_t asked) {
+#ifdef __GLIBC__
+    (void)asked;
+    return malloc_usable_size(p);
+#else
+    (void)p;
+    return asked;
+#endif
+}
+
+/* Puts large blocks in huge pages, which need several hundred times fewer page faults.
+ * All pages of a block get the same advice: realloc can move a mapping without copying
+ * only as long as it is one to the kernel. */
 static void *advise_huge_pages(void *p, size_t size) {
     if (size < 2 * HUGE_PAGE) return p;
-    size_t skip = -(uintptr_t)p & (HUGE_PAGE - 1);
-    madvise((char *)p + skip, (size - skip) & ~(HUGE_PAGE - 1), MADV_HUGEPAGE);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)p & -page,
+              end = ((uintptr_t)p + block_size(p, size) + page - 1) & -page;
+    madvise((void *)from, end - from, MADV_HUGEPAGE);
     return p;
 }
 
