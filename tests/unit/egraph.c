@@ -38,7 +38,7 @@ static void test_unions(void) {
     CHECK(same(&e, x, y) && egraph_find(&e, y) == x, "the oldest names the class");
     CHECK(!egraph_union(&e, x, y, 0), "it is known");
     CHECK(!egraph_union(&e, x, z, 0), "a class has one type");
-    CHECK(e.next[x] == y && e.next[y] == x);
+    CHECK(e.term[x].next == y && e.term[y].next == x);
     egraph_close(&e);
     graph_free(g);
 }
@@ -69,10 +69,10 @@ static void test_congruence(void) {
     CHECK(!same(&e, aa, bb));
     egraph_rebuild(&e, NULL, NULL);
     CHECK(same(&e, a, b) && same(&e, aa, bb) && !same(&e, a, aa));
-    CHECK(e.dead[a] + e.dead[b] == 1, "one of two congruent terms is enough");
-    CHECK(e.kind[a] == KIND_NONE || e.kind[b] == KIND_NONE);
+    CHECK(egraph_is_dead(&e, a) + egraph_is_dead(&e, b) == 1,
+          "one of two congruent terms is enough");
     Var class = egraph_find(&e, a);
-    CHECK(egraph_next(&e, class, class) == class || e.dead[class]);
+    CHECK(egraph_next(&e, class, class) == class || egraph_is_dead(&e, class));
     egraph_close(&e);
     graph_free(g);
 }
@@ -165,7 +165,7 @@ static void test_proofs_of_inputs(void) {
     egraph_rebuild(&e, NULL, NULL);
     Var nz = apply1(g, &neg, z);
     egraph_grow(&e);
-    CHECK(same(&e, nx, nz) && e.dead[nz] && e.aliases == 1);
+    CHECK(same(&e, nx, nz) && egraph_is_dead(&e, nz) && e.aliases == 1);
     CHECK(egraph_explain(&e, a, nz, ny, &p) == 1 || p[0].rule == 0);
     arena_free(a);
     egraph_close(&e);
@@ -182,10 +182,11 @@ static void test_what_is_new(void) {
     e.now = 3;
     egraph_union(&e, x, y, 0);
     egraph_rebuild(&e, NULL, NULL);
-    CHECK(e.since[ny] == 3 && e.since[y] == 3 && e.since[nz] == 0);
-    CHECK(e.fresh[egraph_find(&e, x)] == 3 && e.fresh[egraph_find(&e, nx)] == 3 &&
-          e.fresh[nz] == 0);
-    CHECK(e.kinds[egraph_find(&e, nx)] == egraph_kind_set(&neg) && e.kinds[x] == 0);
+    CHECK(e.term[ny].since == 3 && e.term[y].since == 3 && e.term[nz].since == 0);
+    CHECK(e.class[egraph_find(&e, x)].fresh == 3 &&
+          e.class[egraph_find(&e, nx)].fresh == 3 && e.class[nz].fresh == 0);
+    CHECK(e.class[egraph_find(&e, nx)].kinds == egraph_kind_set(&neg) &&
+          e.class[x].kinds == 0);
     egraph_close(&e);
     graph_free(g);
 }

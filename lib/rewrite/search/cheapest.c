@@ -59,7 +59,7 @@ void extract_order(Extract *x) {
     uint32_t *end = NEW_N(x->a, x->s->given + (size_t)2, uint32_t);
     size_t inputs = 0;
     for (Var v = 0; v < n; v++)
-        if (!x->e->dead[v]) {
+        if (!egraph_is_dead(x->e, v)) {
             end[rank[v] + 1]++, x->places++;
             inputs += input_count(x->e->g, v);
         }
@@ -71,7 +71,7 @@ void extract_order(Extract *x) {
     x->dirty = NEW_N(x->a, x->places / WORD + (size_t)1, uint64_t);
     x->at = rank; /* each is read once more, then written */
     for (Var v = 0; v < n; v++)
-        if (x->e->dead[v])
+        if (egraph_is_dead(x->e, v))
             x->at[v] = UINT32_MAX;
         else
             put_place(x, v, end[rank[v]]++);
@@ -103,7 +103,8 @@ static double term_cost(const Extract *x, const Place *p) {
 static uint32_t mark_users(Extract *x, Var class, uint32_t word) {
     const EGraph *e = x->e;
     if (!has_bit(x->read, class)) return word;
-    for (uint32_t at = e->first[class]; at != UINT32_MAX; at = e->uses.p[at].next) {
+    for (uint32_t at = e->class[class].first; at != UINT32_MAX;
+         at = e->uses.p[at].next) {
         uint32_t place = x->at[e->uses.p[at].term];
         if (place == UINT32_MAX) continue;
         set_bit(x->dirty, place);

@@ -10,33 +10,33 @@ static const uint32_t none = UINT32_MAX;
 
 /* ---- terms by content ---- */
 
-typedef struct Term {
+typedef struct Content {
     const EGraph *e;
     const Op *op;
     const Props *props;
     uint16_t out; /* which of its outputs */
     uint32_t nin;
     const Var *in; /* of the graph */
-} Term;
+} Content;
 
-static Term term_of(const EGraph *e, Var v) {
+static Content content_of(const EGraph *e, Var v) {
     const VarRec *r = &e->g->var[v];
     const Apply *a = &e->g->apply[r->owner];
-    return (Term){e, a->op, a->props, r->index, a->nin, e->g->in + a->in};
+    return (Content){e, a->op, a->props, r->index, a->nin, e->g->in + a->in};
 }
 
 /* The two inputs of a commutative op in a fixed order. */
-static void ordered_pair(const Term *t, Var pair[2]) {
+static void ordered_pair(const Content *t, Var pair[2]) {
     Var x = egraph_find(t->e, t->in[0]), y = egraph_find(t->e, t->in[1]);
     pair[0] = x < y ? x : y;
     pair[1] = x < y ? y : x;
 }
 
-static bool swaps(const Term *t) {
+static bool swaps(const Content *t) {
     return t->nin == 2 && t->op->comm && !t->op->uneven;
 }
 
-static uint64_t hash_of_term(const Term *t) {
+static uint64_t hash_of_content(const Content *t) {
     uint64_t h = hash_mix((uint64_t)(uintptr_t)t->op, t->props->hash + t->out);
     Var pair[2];
     if (swaps(t)) {
@@ -48,9 +48,9 @@ static uint64_t hash_of_term(const Term *t) {
     return h;
 }
 
-static bool is_same_term(const void *ctx, uint32_t id) {
-    const Term *t = ctx;
-    Term u = term_of(t->e, id);
+static bool is_same_content(const void *ctx, uint32_t id) {
+    const Content *t = ctx;
+    Content u = content_of(t->e, id);
     if (t->op != u.op || t->props != u.props || t->nin != u.nin || t->out != u.out)
         return false;
     if (swaps(t)) {
@@ -71,17 +71,17 @@ static bool has_content(const EGraph *e, Var v) {
 
 /* The term that was entered before with the content of v, else v, entered now. */
 static Var enter_term(EGraph *e, Var v) {
-    Term t = term_of(e, v);
-    uint64_t h = hash_of_term(&t);
-    uint32_t have = index_find(&e->terms, h, is_same_term, &t);
+    Content t = content_of(e, v);
+    uint64_t h = hash_of_content(&t);
+    uint32_t have = index_find(&e->terms, h, is_same_content, &t);
     if (have != none) return have;
     index_add(&e->terms, h, v);
     return v;
 }
 
 Var egraph_lookup(const EGraph *e, const Op *op, const Props *props, VarList in) {
-    Term t = {e, op, props, 0, (uint32_t)in.n, in.p};
-    return index_find(&e->terms, hash_of_term(&t), is_same_term, &t);
+    Content t = {e, op, props, 0, (uint32_t)in.n, in.p};
+    return index_find(&e->terms, hash_of_content(&t), is_same_content, &t);
 }
 
 /* ---- opening and growing ---- */
@@ -95,14 +95,8 @@ void egraph_open(EGraph *e, Graph *g, bool proves) {
 
 void egraph_close(EGraph *e) {
     mem_free(e->parent);
-    mem_free(e->next);
-    mem_free(e->first);
-    mem_free(e->last);
-    mem_free(e->dead);
-    mem_free(e->kind);
-    mem_free(e->kinds);
-    mem_free(e->since);
-    mem_free(e->fresh);
+    mem_free(e->term);
+    mem_free(e->class);
     mem_free(e->because);
     vec_free(&e->uses);
     vec_free(&e->todo);
@@ -110,9 +104,7 @@ void egraph_close(EGraph *e) {
 }
 
 size_t egraph_bytes(const EGraph *e) {
-    size_t each = sizeof *e->parent + sizeof *e->next + sizeof *e->first +
-                  sizeof *e->last + sizeof *e->dead + sizeof *e->kind +
-                  sizeof *e->kinds + sizeof *e->since + sizeof *e->fresh +
+    size_t each = sizeof *e->parent + sizeof *e->term + sizeof *e->class +
                   (e->because ? sizeof *e->because : 0);
     return e->cap * each + e->uses.cap * sizeof *e->uses.p +
            e->todo.cap * sizeof *e->todo.p +
@@ -123,31 +115,30 @@ static void reserve_terms(EGraph *e) {
     if (e->g->nvar <= e->cap) return;
     e->cap = e->g->nvar + e->g->nvar / 2 + 64;
     e->parent = mem_realloc(e->s, e->parent, e->cap, sizeof *e->parent);
-    e->next = mem_realloc(e->s, e->next, e->cap, sizeof *e->next);
-    e->first = mem_realloc(e->s, e->first, e->cap, sizeof *e->first);
-    e->last = mem_realloc(e->s, e->last, e->cap, sizeof *e->last);
-    e->dead = mem_realloc(e->s, e->dead, e->cap, sizeof *e->dead);
-    e->kind = mem_realloc(e->s, e->kind, e->cap, sizeof *e->kind);
-    e->kinds = mem_realloc(e->s, e->kinds, e->cap, sizeof *e->kinds);
-    e->since = mem_realloc(e->s, e->since, e->cap, sizeof *e->since);
-    e->fresh = mem_realloc(e->s, e->fresh, e->cap, sizeof *e->fresh);
+    e->term = mem_realloc(e->s, e->term, e->cap, sizeof *e->term);
+    e->class = mem_realloc(e->s, e->class, e->cap, sizeof *e->class);
     if (e->because)
         e->because = mem_realloc(e->s, e->because, e->cap, sizeof *e->because);
+}
+
+/* Puts the uses from `first` to `last`, which are a list, behind those of the class. */
+static void append_uses(EGraph *e, Class *c, uint32_t first, uint32_t last) {
+    if (c->first == none)
+        c->first = first;
+    else
+        e->uses.p[c->last].next = first;
+    c->last = last;
 }
 
 static void add_use(EGraph *e, Var class, Var term) {
     Use u = {term, none};
     uint32_t at = (uint32_t)e->uses.n;
     vec_push(e->s, &e->uses, u);
-    if (e->first[class] == none)
-        e->first[class] = at;
-    else
-        e->uses.p[e->last[class]].next = at;
-    e->last[class] = at;
+    append_uses(e, &e->class[class], at, at);
 }
 
 static void add_uses(EGraph *e, Var v) {
-    Term t = term_of(e, v);
+    Content t = content_of(e, v);
     for (uint32_t i = 0; i < t.nin; i++)
         add_use(e, egraph_find(e, t.in[i]), v);
 }
@@ -155,18 +146,16 @@ static void add_uses(EGraph *e, Var v) {
 /* A class of its own. */
 static void open_class(EGraph *e, Var v) {
     const VarRec *r = &e->g->var[v];
-    e->parent[v] = e->next[v] = v;
-    e->first[v] = e->last[v] = none;
-    e->dead[v] = false;
-    e->kind[v] = r->leaf ? KIND_NONE : egraph_kind(e->g->apply[r->owner].op);
-    e->kinds[v] = r->leaf ? 0 : egraph_kind_set(e->g->apply[r->owner].op);
-    e->since[v] = e->fresh[v] = e->now;
+    uint8_t kind = r->leaf ? KIND_LEAF : egraph_kind(e->g->apply[r->owner].op);
+    uint64_t kinds = r->leaf ? 0 : (uint64_t)1 << kind;
+    e->parent[v] = v;
+    e->term[v] = (Term){.next = v, .since = e->now, .kind = kind};
+    e->class[v] = (Class){.kinds = kinds, .fresh = e->now, .first = none, .last = none};
     if (e->because) e->because[v] = (Because){VAR_NONE, 0, false};
 }
 
 static void bury(EGraph *e, Var v) {
-    e->dead[v] = true;
-    e->kind[v] = KIND_NONE;
+    e->term[v].kind = KIND_DEAD;
 }
 
 /* v has nothing to add to the class of `have`, which says the same: not a member, not a
@@ -205,18 +194,19 @@ static void turn_proofs(EGraph *e, Var v) {
 }
 
 static void touch(EGraph *e, Var v) {
-    e->since[v] = e->now;
-    e->fresh[egraph_find(e, v)] = e->now;
+    e->term[v].since = e->now;
+    e->class[egraph_find(e, v)].fresh = e->now;
 }
 
 /* Patterns see new pairs of the members of one class and the users of the other: the
  * users and members of `from`, usually the smaller one, cover both kinds. Its users
  * must be entered anew. */
 static void move_users(EGraph *e, Var to, Var from) {
-    uint32_t first = e->first[from], last = none, *link = &first;
+    Class *c = &e->class[from];
+    uint32_t first = c->first, last = none, *link = &first;
     while (*link != none) {
         Var v = e->uses.p[*link].term;
-        if (e->dead[v]) {
+        if (egraph_is_dead(e, v)) {
             *link = e->uses.p[*link].next;
             continue;
         }
@@ -225,26 +215,21 @@ static void move_users(EGraph *e, Var to, Var from) {
         last = *link;
         link = &e->uses.p[*link].next;
     }
-    e->first[from] = e->last[from] = none;
-    if (first == none) return;
-    if (e->first[to] == none)
-        e->first[to] = first;
-    else
-        e->uses.p[e->last[to]].next = first;
-    e->last[to] = last;
+    c->first = c->last = none;
+    if (first != none) append_uses(e, &e->class[to], first, last);
 }
 
 static void move_members(EGraph *e, Var to, Var from) {
     Var v = from;
     do {
-        e->since[v] = e->now;
-        v = e->next[v];
+        e->term[v].since = e->now;
+        v = e->term[v].next;
     } while (v != from);
-    e->fresh[to] = e->now;
-    e->kinds[to] |= e->kinds[from];
-    Var ring = e->next[to];
-    e->next[to] = e->next[from];
-    e->next[from] = ring;
+    e->class[to].fresh = e->now;
+    e->class[to].kinds |= e->class[from].kinds;
+    Var ring = e->term[to].next;
+    e->term[to].next = e->term[from].next;
+    e->term[from].next = ring;
 }
 
 bool egraph_union(EGraph *e, Var a, Var b, Sym rule) {
@@ -268,7 +253,7 @@ bool egraph_union(EGraph *e, Var a, Var b, Sym rule) {
 
 /* The inputs of a term have new classes: it may say what another one says. */
 static void renew_term(EGraph *e, Var v) {
-    if (e->dead[v] || !has_content(e, v)) return;
+    if (egraph_is_dead(e, v) || !has_content(e, v)) return;
     Var have = enter_term(e, v);
     if (have == v) return;
     egraph_union(e, have, v, 0);

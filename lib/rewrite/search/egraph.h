@@ -24,22 +24,28 @@ typedef struct Use {
     Var term;      /* an Apply's output that reads the class */
     uint32_t next; /* index of the next, UINT32_MAX: none */
 } Use;
+/* What a walk over a class asks of each member lies side by side. */
+typedef struct Term {
+    Var next;       /* the members of a class as a ring */
+    uint32_t since; /* when a pattern could last see something new in it, as its place
+                     * or its inputs' classes changed */
+    uint8_t kind;   /* of its op, or of those that no op has */
+} Term;
+typedef struct Class {
+    uint64_t kinds;       /* the ops of its members as a set */
+    uint32_t fresh;       /* the latest `since` of its members */
+    uint32_t first, last; /* its uses */
+} Class;
 typedef struct EGraph {
     Session *s;
     Graph *g;
     uint32_t n, cap;  /* terms, the first variables of g */
     uint32_t aliases; /* terms that say what an older one says, letter for letter */
     Var *parent;      /* union-find */
-    Var *next;        /* the members of a class as a ring */
-    uint32_t *first, *last; /* by class: its uses */
-    uint8_t *dead;          /* by term: another member of its class says the same */
-    uint8_t *kind;          /* by term: of its op, KIND_NONE if it is dead or a leaf */
-    uint64_t *kinds;        /* by class: the ops of its members as a set */
-    uint32_t *since;        /* by term: when a pattern could last see something new in
-                             * it, as its place or its inputs' classes changed */
-    uint32_t *fresh;        /* by class: the latest of its members */
-    uint32_t now;           /* the time, set by the user */
-    Because *because;       /* by term; NULL: nobody asks for proofs */
+    Term *term;
+    Class *class;     /* by its name */
+    uint32_t now;     /* the time, set by the user */
+    Because *because; /* by term; NULL: nobody asks for proofs */
     Vec(Use) uses;
     Vec(Var) todo; /* terms whose inputs have other classes since the last rebuilding */
     Index terms;   /* Applies by op, props and classes of inputs */
@@ -54,8 +60,9 @@ void egraph_grow(EGraph *e);
 Var egraph_lookup(const EGraph *e, const Op *op, const Props *props, VarList in);
 /* The memory held now. */
 size_t egraph_bytes(const EGraph *e);
-/* Ops are of 64 kinds, so that a set of them is a number. */
-enum { KIND_NONE = 64 };
+/* Ops are of 64 kinds, so that a set of them is a number. A term is dead if another
+ * member of its class says the same. */
+enum { KIND_LEAF = 64, KIND_DEAD };
 static inline uint8_t egraph_kind(const Op *op) {
     return (uint8_t)((uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15) >> 58);
 }
@@ -69,11 +76,15 @@ static inline Var egraph_find(const EGraph *e, Var v) {
     }
     return v;
 }
+static inline bool egraph_is_dead(const EGraph *e, Var v) {
+    return e->term[v].kind == KIND_DEAD;
+}
 /* The member of the class after v. Dead ones are left out from now on. */
 static inline Var egraph_next(EGraph *e, Var class, Var v) {
-    while (e->dead[e->next[v]] && e->next[v] != class)
-        e->next[v] = e->next[e->next[v]];
-    return e->next[v];
+    Var next = e->term[v].next;
+    while (egraph_is_dead(e, next) && next != class)
+        next = e->term[v].next = e->term[next].next;
+    return next;
 }
 /* Says that a and b are equal, as the rule makes b of a. False: their Types differ, or
  * it is known. The class goes by the name of a constant if it has one, else of its

@@ -108,12 +108,12 @@ static bool has_apply(const Pat *p) {
 
 /* The classes of the inputs can't all have what the pattern wants there. */
 static bool is_impossible(const Matcher *t, const Pat *p, const Var *in) {
-    const uint64_t *kinds = t->s->e.kinds;
+    const Class *class = t->s->e.class;
     const Match *m = t->m.m;
     for (size_t i = 0; i < p->nin; i++) {
         const Pat *q = p->in[i];
         if (q->kind == PAT_APPLY
-                ? !(kinds[in[i]] & egraph_kind_set(q->op))
+                ? !(class[in[i]].kinds & egraph_kind_set(q->op))
                 : q->kind == PAT_HOLE && m->bound[q->hole] && m->var[q->hole] != in[i])
             return true;
     }
@@ -141,7 +141,8 @@ static void solve_term(Matcher *t, const Goal *g, Var v) {
     const Graph *graph = t->m.r->g;
     const EGraph *e = &t->s->e;
     const VarRec *r = &graph->var[v];
-    if (r->leaf || graph->apply[r->owner].op != g->p->op || e->dead[v]) return;
+    if (r->leaf || graph->apply[r->owner].op != g->p->op || egraph_is_dead(e, v))
+        return;
     /* a copy: building appends Applies */
     const Apply a = graph->apply[r->owner];
     if (!match_op(g->p, &a, v) || a.nin > 8) return;
@@ -154,7 +155,7 @@ static void solve_term(Matcher *t, const Goal *g, Var v) {
                                                       !is_impossible(t, g->p, swapped);
     if (!plain && !swaps) return;
     bool was_new = t->is_new;
-    t->is_new |= e->since[v] >= t->since;
+    t->is_new |= e->term[v].since >= t->since;
     note_parts(t, g->p, v);
     put_picked(t, g->p, v);
     solve_orders(t, g, &a, plain ? in : NULL, swaps ? swapped : NULL);
@@ -175,12 +176,12 @@ static void solve_apply(Matcher *t, const Goal *g) {
     EGraph *e = &t->s->e;
     bool only_new = must_be_new(t, g);
     uint8_t kind = egraph_kind(g->p->op);
-    if (!(e->kinds[g->class] & egraph_kind_set(g->p->op)) ||
-        (only_new && e->fresh[g->class] < t->since))
+    if (!(e->class[g->class].kinds & egraph_kind_set(g->p->op)) ||
+        (only_new && e->class[g->class].fresh < t->since))
         return;
     Var v = g->class;
     do {
-        if (e->kind[v] == kind && (!only_new || e->since[v] >= t->since))
+        if (e->term[v].kind == kind && (!only_new || e->term[v].since >= t->since))
             solve_term(t, g, v);
         v = egraph_next(e, g->class, v);
     } while (v != g->class && !is_done(t));
@@ -203,5 +204,6 @@ void ematch_term(Search *s, uint32_t rule, Var v, uint32_t since) {
     memset(m.bound, 0, sizeof m.bound);
     Matcher t = {.s = s, .m = {&s->r, what, &m}, .rule = rule, .since = since, .at = v};
     Goal root = {what->lhs, egraph_find(&s->e, v), true, NULL};
-    if (!must_be_new(&t, &root) || s->e.since[v] >= since) solve_term(&t, &root, v);
+    if (!must_be_new(&t, &root) || s->e.term[v].since >= since)
+        solve_term(&t, &root, v);
 }

@@ -85,8 +85,9 @@ static bool improve_class(Improve *m, Var class) {
     bool better = false;
     Var v = class;
     do {
-        if (!e->dead[v] && v != m->x->choice[class]) better |= try_term(m, class, v);
-        v = e->next[v];
+        if (!egraph_is_dead(e, v) && v != m->x->choice[class])
+            better |= try_term(m, class, v);
+        v = e->term[v].next;
     } while (v != class && !is_over(m));
     return better;
 }

@@ -128,7 +128,8 @@ static void list_terms(Search *s) {
     for (; s->listed < s->e.n; s->listed++) {
         Var v = s->listed;
         uint64_t at;
-        if (s->e.dead[v] || g->var[v].leaf || g->apply[g->var[v].owner].serial ||
+        if (egraph_is_dead(&s->e, v) || g->var[v].leaf ||
+            g->apply[g->var[v].owner].serial ||
             !map_get(&s->terms_of, (uintptr_t)g->apply[g->var[v].owner].op, &at))
             continue;
         vec_push(s->s, &s->ops.p[at].term, v);
@@ -138,7 +139,7 @@ static void list_terms(Search *s) {
 static void drop_dead_terms(const EGraph *e, OpTerms *of) {
     size_t n = 0;
     for (size_t i = 0; i < of->term.n; i++)
-        if (!e->dead[of->term.p[i]]) of->term.p[n++] = of->term.p[i];
+        if (!egraph_is_dead(e, of->term.p[i])) of->term.p[n++] = of->term.p[i];
     of->term.n = n;
 }
 
@@ -146,10 +147,10 @@ static void drop_dead_terms(const EGraph *e, OpTerms *of) {
  * all that patterns of SEEN_DEPTH ask about. */
 enum { SEEN_DEPTH = 2 };
 static uint32_t newest_at(const EGraph *e, Var v) {
-    uint32_t newest = e->since[v];
+    uint32_t newest = e->term[v].since;
     VarList in = apply_ins(e->g, e->g->var[v].owner);
     for (size_t i = 0; i < in.n; i++) {
-        uint32_t t = e->fresh[egraph_find(e, in.p[i])];
+        uint32_t t = e->class[egraph_find(e, in.p[i])].fresh;
         newest = t > newest ? t : newest;
     }
     return newest;
