@@ -240,8 +240,11 @@ int structure_transposes(Rewriter *r, const Apply *a);
 typedef uint64_t Kinds;
 enum { OP_KINDS = 54, KIND_CONST_AT = 63, FEW_INPUTS = 2 };
 #define KIND_CONST ((Kinds)1 << KIND_CONST_AT)
+static inline uint8_t kind_number(const Op *op) {
+    return (uint8_t)(((uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15) >> 58) % OP_KINDS);
+}
 static inline Kinds kind_of_op(const Op *op) {
-    return (Kinds)1 << ((uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15) >> 58) % OP_KINDS;
+    return (Kinds)1 << kind_number(op);
 }
 /* An entry to try, and what it needs, to rule out most without a closer look: kinds of
  * the first inputs (in either order if it swaps them), of one of the rest, of any;
@@ -260,6 +263,7 @@ typedef struct InputKinds {
     Var v[FEW_INPUTS];
     size_t n;
 } InputKinds;
+#define NO_INPUTS ((InputKinds){.in = {~(Kinds)0, ~(Kinds)0}})
 typedef Vec(Try) Bucket; /* in the order to try */
 /* What is tried at an Apply: everything; what the stage adds, where the cleaning
  * entries found nothing to do; where those of the stage found nothing either, what may
@@ -519,7 +523,10 @@ void rewriter_close(Rewriter *r);
 /* stage.c: sorts the entries of positions r->from..r->to by op. */
 void stage_sort_entries(Rewriter *r);
 /* The kinds of an Apply's inputs; may the entry fire there? */
+Try stage_needs(const Rule *rule); /* of its inputs' own kinds */
+Kinds stage_kinds_of_const(Rewriter *r, Var v);
 InputKinds stage_input_kinds(Rewriter *r, ApplyId a);
+void stage_add_input(InputKinds *x, Var v, Kinds kinds);
 bool stage_may_fire(Rewriter *r, const Try *t, InputKinds *x);
 uint16_t stage_number_op(Rewriter *r, const Op *op);
 /* Has the graph one of the ops that the pass is for? */

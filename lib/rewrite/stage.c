@@ -122,19 +122,29 @@ static Kinds kinds_below_pattern(const Rule *rule, const Pat *p) {
     return kinds;
 }
 
-static Try try_of_rule(const Rule *rule, uint16_t entry) {
+Try stage_needs(const Rule *rule) {
     const Pat *p = rule->lhs;
-    Try t = {.entry = entry, .guard = {-1, -1}, .swaps = p->op->comm && p->nin == 2};
+    Try t = {.guard = {-1, -1}, .swaps = p->op->comm && p->nin == 2};
     for (size_t i = 0; i < p->nin; i++) {
         Kinds kinds = kinds_of_pattern(rule, p->in[i]);
         if (i >= FEW_INPUTS)
             t.rest |= kinds;
         else
-            t.in[i] = kinds, t.below[i] = kinds_below_pattern(rule, p->in[i]);
-        if (i < FEW_INPUTS && !t.swaps) t.guard[i] = guard_of_hole(rule, p->in[i]);
+            t.in[i] = kinds;
     }
     t.same = p->nin >= 2 && p->in[0]->kind == PAT_HOLE && p->in[1]->kind == PAT_HOLE &&
              p->in[0]->hole == p->in[1]->hole;
+    return t;
+}
+
+static Try try_of_rule(const Rule *rule, uint16_t entry) {
+    const Pat *p = rule->lhs;
+    Try t = stage_needs(rule);
+    t.entry = entry;
+    for (size_t i = 0; i < p->nin && i < FEW_INPUTS; i++) {
+        t.below[i] = kinds_below_pattern(rule, p->in[i]);
+        if (!t.swaps) t.guard[i] = guard_of_hole(rule, p->in[i]);
+    }
     return t;
 }
 
@@ -191,22 +201,30 @@ void stage_sort_entries(Rewriter *r) {
 
 /* ---- at an Apply ---- */
 
-static Kinds kinds_of_var(Rewriter *r, Var v) {
-    ApplyId owner = var_owner(r->g, v);
-    if (owner != APPLY_NONE) return r->tries.p[r->op_at[owner]].kind;
+Kinds stage_kinds_of_const(Rewriter *r, Var v) {
     return var_is_const(r->g, v) ? kinds_of_class(match_class_of(r, v)) : 0;
 }
 
+static Kinds kinds_of_var(Rewriter *r, Var v) {
+    ApplyId owner = var_owner(r->g, v);
+    if (owner != APPLY_NONE) return r->tries.p[r->op_at[owner]].kind;
+    return stage_kinds_of_const(r, v);
+}
+
+void stage_add_input(InputKinds *x, Var v, Kinds kinds) {
+    x->all |= kinds;
+    if (x->n >= FEW_INPUTS)
+        x->rest |= kinds;
+    else
+        x->in[x->n] = kinds, x->v[x->n] = v;
+    x->n++;
+}
+
 InputKinds stage_input_kinds(Rewriter *r, ApplyId a) {
-    InputKinds x = {.in = {~(Kinds)0, ~(Kinds)0}, .n = r->g->apply[a].nin};
-    for (size_t i = 0; i < x.n; i++) {
+    InputKinds x = NO_INPUTS;
+    for (size_t i = 0; i < r->g->apply[a].nin; i++) {
         Var v = rewriter_input(r, a, i);
-        Kinds kinds = kinds_of_var(r, v);
-        x.all |= kinds;
-        if (i >= FEW_INPUTS)
-            x.rest |= kinds;
-        else
-            x.in[i] = kinds, x.v[i] = v;
+        stage_add_input(&x, v, kinds_of_var(r, v));
     }
     return x;
 }

@@ -146,8 +146,8 @@ static void add_uses(EGraph *e, Var v) {
 /* A class of its own. */
 static void open_class(EGraph *e, Var v) {
     const VarRec *r = &e->g->var[v];
-    uint8_t kind = r->leaf ? KIND_LEAF : egraph_kind(e->g->apply[r->owner].op);
-    uint64_t kinds = r->leaf ? 0 : (uint64_t)1 << kind;
+    uint8_t kind = r->leaf ? KIND_LEAF : kind_number(e->g->apply[r->owner].op);
+    Kinds kinds = r->leaf ? 0 : (Kinds)1 << kind;
     e->parent[v] = v;
     e->term[v] = (Term){.next = v, .since = e->now, .kind = kind};
     e->class[v] = (Class){.kinds = kinds, .fresh = e->now, .first = none, .last = none};

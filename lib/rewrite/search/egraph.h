@@ -7,7 +7,7 @@
 #ifndef REWRITE_SEARCH_EGRAPH_H
 #define REWRITE_SEARCH_EGRAPH_H
 
-#include "graph/graph.h"
+#include "rewrite/rewrite_impl.h"
 
 /* Why two terms are equal: an edge of the forest of proofs. */
 typedef struct Because {
@@ -29,10 +29,10 @@ typedef struct Term {
     Var next;       /* the members of a class as a ring */
     uint32_t since; /* when a pattern could last see something new in it, as its place
                      * or its inputs' classes changed */
-    uint8_t kind;   /* of its op, or of those that no op has */
+    uint8_t kind;   /* kind_number of its op, or one that no op has */
 } Term;
 typedef struct Class {
-    uint64_t kinds;       /* the ops of its members as a set */
+    Kinds kinds;          /* of the ops of its members */
     uint32_t fresh;       /* the latest `since` of its members */
     uint32_t first, last; /* its uses */
 } Class;
@@ -60,15 +60,8 @@ void egraph_grow(EGraph *e);
 Var egraph_lookup(const EGraph *e, const Op *op, const Props *props, VarList in);
 /* The memory held now. */
 size_t egraph_bytes(const EGraph *e);
-/* Ops are of 64 kinds, so that a set of them is a number. A term is dead if another
- * member of its class says the same. */
-enum { KIND_LEAF = 64, KIND_DEAD };
-static inline uint8_t egraph_kind(const Op *op) {
-    return (uint8_t)((uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15) >> 58);
-}
-static inline uint64_t egraph_kind_set(const Op *op) {
-    return (uint64_t)1 << egraph_kind(op);
-}
+/* A term is dead if another member of its class says the same. */
+enum { KIND_LEAF = OP_KINDS, KIND_DEAD };
 static inline Var egraph_find(const EGraph *e, Var v) {
     while (e->parent[v] != v) {
         e->parent[v] = e->parent[e->parent[v]];

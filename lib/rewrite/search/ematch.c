@@ -113,7 +113,7 @@ static bool is_impossible(const Matcher *t, const Pat *p, const Var *in) {
     for (size_t i = 0; i < p->nin; i++) {
         const Pat *q = p->in[i];
         if (q->kind == PAT_APPLY
-                ? !(class[in[i]].kinds & egraph_kind_set(q->op))
+                ? !(class[in[i]].kinds & kind_of_op(q->op))
                 : q->kind == PAT_HOLE && m->bound[q->hole] && m->var[q->hole] != in[i])
             return true;
     }
@@ -175,8 +175,8 @@ static bool must_be_new(const Matcher *t, const Goal *g) {
 static void solve_apply(Matcher *t, const Goal *g) {
     EGraph *e = &t->s->e;
     bool only_new = must_be_new(t, g);
-    uint8_t kind = egraph_kind(g->p->op);
-    if (!(e->class[g->class].kinds & egraph_kind_set(g->p->op)) ||
+    uint8_t kind = kind_number(g->p->op);
+    if (!(e->class[g->class].kinds & ((Kinds)1 << kind)) ||
         (only_new && e->class[g->class].fresh < t->since))
         return;
     Var v = g->class;

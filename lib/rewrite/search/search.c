@@ -100,6 +100,7 @@ static OpTerms *terms_of_op(Search *s, const Op *op) {
 static void add_rule(Search *s, const DatabaseEntry *e, const Rule *rule) {
     SearchRule x = {.rule = rule,
                     .name = e->name,
+                    .needs = stage_needs(rule),
                     .fast = e->fast,
                     .depth = depth_of_pattern(rule->lhs),
                     .made = depth_of_pattern(rule->rhs)};
@@ -143,26 +144,37 @@ static void drop_dead_terms(const EGraph *e, OpTerms *of) {
     of->term.n = n;
 }
 
-/* The last time that something changed in v or in the classes of its inputs, which is
- * all that patterns of SEEN_DEPTH ask about. */
+/* What rules ask first of a term. */
+typedef struct Looks {
+    InputKinds inputs;
+    uint32_t newest; /* the last time that something changed in the term or in the
+                      * classes of its inputs: all that patterns of SEEN_DEPTH see */
+} Looks;
 enum { SEEN_DEPTH = 2 };
-static uint32_t newest_at(const EGraph *e, Var v) {
-    uint32_t newest = e->term[v].since;
+static Looks looks_of_term(Search *s, Var v) {
+    const EGraph *e = &s->e;
+    Looks x = {.inputs = NO_INPUTS, .newest = e->term[v].since};
     VarList in = apply_ins(e->g, e->g->var[v].owner);
     for (size_t i = 0; i < in.n; i++) {
-        uint32_t t = e->class[egraph_find(e, in.p[i])].fresh;
-        newest = t > newest ? t : newest;
+        Var at = egraph_find(e, in.p[i]);
+        const Class *class = &e->class[at];
+        stage_add_input(&x.inputs, at, class->kinds | stage_kinds_of_const(&s->r, at));
+        if (class->fresh > x.newest) x.newest = class->fresh;
     }
-    return newest;
+    return x;
+}
+
+static bool may_match(Search *s, const SearchRule *rule, Var v, Looks *x) {
+    return v >= rule->cursor && rule->fired < s->per_rule &&
+           (x->newest >= rule->since || rule->depth > SEEN_DEPTH) &&
+           stage_may_fire(&s->r, &rule->needs, &x->inputs);
 }
 
 static void match_term(Search *s, const OpTerms *of, Var v) {
-    uint32_t newest = newest_at(&s->e, v);
+    Looks x = looks_of_term(s, v);
     for (size_t i = 0; i < of->rule.n; i++) {
         SearchRule *rule = &s->rules.p[of->rule.p[i]];
-        if (v < rule->cursor || rule->fired >= s->per_rule ||
-            (newest < rule->since && rule->depth <= SEEN_DEPTH))
-            continue;
+        if (!may_match(s, rule, v, &x)) continue;
         ematch_term(s, of->rule.p[i], v, rule->since);
         if (rule->fired >= s->per_rule) rule->cursor = v;
     }

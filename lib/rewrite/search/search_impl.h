@@ -10,6 +10,7 @@
 typedef struct SearchRule {
     const Rule *rule;
     Sym name;
+    Try needs;      /* but for the entry */
     bool fast;      /* comparisons must tolerate that inf and nan are gone */
     uint32_t depth; /* Applies one below the other in its left side */
     uint32_t made;  /* and in its right side */
