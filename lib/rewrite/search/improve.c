@@ -24,25 +24,31 @@ static VarList inputs_of(const Extract *x, Var v) {
     return g->var[v].leaf ? (VarList){0} : apply_ins(g, g->var[v].owner);
 }
 
-/* The cost of all that v needs and nothing else uses; its uses are added, or taken
- * away. */
-static double count_inputs(Improve *m, Var v, bool add) {
+/* What a term needs and nothing else uses. */
+typedef struct Needs {
+    double cost; /* with its own */
+    uint64_t steps;
+} Needs;
+
+/* Adds the uses of all that v needs alone, or takes them away. */
+static Needs count_needs(const Improve *m, Var v, bool add) {
     Extract *x = m->x;
-    double sum = 0;
+    Needs n = {0, 0};
     x->stack.n = 0;
     vec_push(x->s->s, &x->stack, v);
     while (x->stack.n) {
         VarList in = inputs_of(x, x->stack.p[--x->stack.n]);
-        m->steps += in.n;
+        n.steps += in.n;
         for (size_t i = 0; i < in.n; i++) {
             Var class = egraph_find(x->e, in.p[i]);
             bool used = add ? x->readers[class]++ : --x->readers[class];
             if (used) continue;
-            sum += x->own[x->choice[class]];
+            n.cost += x->own[x->choice[class]];
             vec_push(x->s->s, &x->stack, x->choice[class]);
         }
     }
-    return sum;
+    n.cost += x->own[v];
+    return n;
 }
 
 /* Does the term v need the class? */
@@ -65,30 +71,32 @@ static bool needs_class(Improve *m, Var v, Var wanted) {
     return false;
 }
 
-static bool try_term(Improve *m, Var class, Var v) {
-    Extract *x = m->x;
-    Var old = x->choice[class];
-    double saved = x->own[old] + count_inputs(m, old, false);
-    double added = x->own[v] + count_inputs(m, v, true);
+/* While the chosen term is taken away, which needs what `chosen` says. A try has the
+ * steps of going from one term to the other, and back if that is dearer. */
+static bool try_term(Improve *m, Var class, Var v, Needs *chosen) {
+    Needs added = count_needs(m, v, true);
+    uint64_t steps = chosen->steps + added.steps;
     /* the bound excludes what only rounding makes cheaper */
-    if (added < saved * (1 - 1e-12) && !needs_class(m, v, class)) {
-        x->choice[class] = v;
-        return true;
-    }
-    count_inputs(m, v, false);
-    count_inputs(m, old, true);
-    return false;
+    bool better = added.cost < chosen->cost * (1 - 1e-12) && !needs_class(m, v, class);
+    Needs removed = count_needs(m, v, false);
+    m->steps += better ? steps : 2 * steps;
+    if (!better) return false;
+    m->x->choice[class] = v;
+    *chosen = removed;
+    return true;
 }
 
 static bool improve_class(Improve *m, Var class) {
     const EGraph *e = m->x->e;
+    Var *choice = &m->x->choice[class], v = class;
+    Needs chosen = count_needs(m, *choice, false);
     bool better = false;
-    Var v = class;
     do {
-        if (!egraph_is_dead(e, v) && v != m->x->choice[class])
-            better |= try_term(m, class, v);
+        if (!egraph_is_dead(e, v) && v != *choice)
+            better |= try_term(m, class, v, &chosen);
         v = e->term[v].next;
     } while (v != class && !is_over(m));
+    count_needs(m, *choice, true);
     return better;
 }
 
