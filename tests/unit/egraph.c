@@ -220,8 +220,9 @@ static void test_lookup(void) {
     Var x = input(g, "x", f64), y = input(g, "y", f64), a = apply2(g, &add, x, y);
     egraph_open(&e, g, false);
     VarList yx = {2, (Var[]){y, x}}, xx = {2, (Var[]){x, x}};
-    CHECK(egraph_lookup(&e, &add, none, yx) == a);
-    CHECK(egraph_lookup(&e, &add, none, xx) == VAR_NONE);
+    uint64_t hash;
+    CHECK(egraph_lookup(&e, &add, none, yx, &hash) == a);
+    CHECK(egraph_lookup(&e, &add, none, xx, &hash) == VAR_NONE);
     CHECK(egraph_bytes(&e) > 0);
     egraph_close(&e);
     graph_free(g);

@@ -57,11 +57,11 @@ static void learn_typing(Search *s, Typing *t, const Var *in, Var made) {
 
 /* ---- right sides ---- */
 
-static Var append_term(Search *s, const Typing *t, VarList in) {
+static Var append_term(Search *s, const Typing *t, VarList in, uint64_t hash) {
     Graph *g = s->e.g;
     graph_reserve(g, 1, 1, (uint32_t)in.n);
     graph_append(g, t->op, t->props, (uint32_t)in.n, in.p, 1, &t->out, s->r.b.from);
-    egraph_grow(&s->e);
+    egraph_enter(&s->e, hash);
     return g->nvar - 1;
 }
 
@@ -81,8 +81,10 @@ bool search_apply(void *ctx, const Op *op, const Props *props, VarList in, Var *
     for (size_t i = 0; i < in.n; i++)
         class[i] = egraph_find(&s->e, in.p[i]);
     VarList named = {in.n, class};
-    Var have = egraph_lookup(&s->e, op, t->props, named);
-    out[0] = have == VAR_NONE ? append_term(s, t, named) : egraph_find(&s->e, have);
+    uint64_t hash;
+    Var have = egraph_lookup(&s->e, op, t->props, named, &hash);
+    out[0] =
+        have == VAR_NONE ? append_term(s, t, named, hash) : egraph_find(&s->e, have);
     return true;
 }
 

@@ -79,9 +79,11 @@ static Var enter_term(EGraph *e, Var v) {
     return v;
 }
 
-Var egraph_lookup(const EGraph *e, const Op *op, const Props *props, VarList in) {
+Var egraph_lookup(const EGraph *e, const Op *op, const Props *props, VarList in,
+                  uint64_t *hash) {
     Content t = {e, op, props, 0, (uint32_t)in.n, in.p};
-    return index_find(&e->terms, hash_of_content(&t), is_same_content, &t);
+    *hash = hash_of_content(&t);
+    return index_find(&e->terms, *hash, is_same_content, &t);
 }
 
 /* ---- opening and growing ---- */
@@ -178,6 +180,14 @@ void egraph_grow(EGraph *e) {
         else if (!e->g->var[v].leaf)
             add_uses(e, v);
     }
+}
+
+void egraph_enter(EGraph *e, uint64_t hash) {
+    Var v = e->n++;
+    reserve_terms(e);
+    open_class(e, v);
+    index_add(&e->terms, hash, v);
+    add_uses(e, v);
 }
 
 /* ---- unions ---- */

@@ -56,8 +56,13 @@ void egraph_open(EGraph *e, Graph *g, bool proves);
 void egraph_close(EGraph *e);
 /* Enters the variables that g has got since the last time. */
 void egraph_grow(EGraph *e);
-/* The term op(in), whose inputs are names of classes; VAR_NONE: there is none. */
-Var egraph_lookup(const EGraph *e, const Op *op, const Props *props, VarList in);
+/* The term op(in), whose inputs are names of classes; VAR_NONE: there is none. Then
+ * *hash is what egraph_enter wants. */
+Var egraph_lookup(const EGraph *e, const Op *op, const Props *props, VarList in,
+                  uint64_t *hash);
+/* Enters a variable that g has got, the first since the last time: a term that
+ * egraph_lookup did not find. */
+void egraph_enter(EGraph *e, uint64_t hash);
 /* The memory held now. */
 size_t egraph_bytes(const EGraph *e);
 /* A term is dead if another member of its class says the same. */
