@@ -56,6 +56,7 @@ static void search(unsigned applies, uint32_t terms) {
 
 int main(void) {
     tool_environment();
+    mem_map_large(); /* as grewrite does */
     bench_title("equality saturation");
     search(200, 100000);
     search(2000, 100000);

@@ -223,6 +223,9 @@ static void test_lookup(void) {
     uint64_t hash;
     CHECK(egraph_lookup(&e, &add, none, yx, &hash) == a);
     CHECK(egraph_lookup(&e, &add, none, xx, &hash) == VAR_NONE);
+    Var twice = apply2(g, &add, x, x);
+    egraph_enter(&e, hash);
+    CHECK(egraph_lookup(&e, &add, none, xx, &hash) == twice && e.n == twice + 1);
     CHECK(egraph_bytes(&e) > 0);
     egraph_close(&e);
     graph_free(g);
