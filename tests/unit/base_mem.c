@@ -2,7 +2,10 @@
 #include "base/session.h"
 #include "test.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
 
 static void test_arena(Session *s) {
     Arena *a = arena_new(s);
@@ -299,9 +302,35 @@ static void test_session(void) {
     CHECK(norder == 3 && order[1] == 2 && order[2] == 3);
 }
 
+/* The lines of /proc/self/maps that have a part of the block; 0: there is no such
+ * file. */
+static int count_mappings(const void *p, size_t size) {
+    FILE *f = fopen("/proc/self/maps", "re");
+    uintptr_t from, end, at = (uintptr_t)p;
+    char line[512];
+    int n = 0;
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &end) == 2)
+            n += from < at + size && at < end;
+    if (f) fclose(f);
+    return n;
+}
+
+static void test_large(Session *s) {
+    size_t size = ((size_t)9 << 20) + 12345;
+    mem_map_large();
+    char *p = mem_alloc(s, size);
+    memset(p, 7, size);
+    CHECK(count_mappings(p, size) <= 1, "realloc would have to copy it");
+    p = mem_realloc(s, p, 3, size);
+    CHECK(p[0] == 7 && p[size - 1] == 7 && count_mappings(p, 3 * size) <= 1);
+    mem_free(p);
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_arena(s);
+    test_large(s);
     test_vec(s);
     test_str(s);
     test_syms(s);
