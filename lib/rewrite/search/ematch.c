@@ -136,24 +136,21 @@ static void note_parts(Matcher *t, const Pat *p, Var v) {
         if (rule->guard[i].arg[0] == p) t->m.m->part[i] = egraph_find(&t->s->e, v);
 }
 
-/* One member of a class. */
+/* One member of a class: not a leaf, and not dead. */
 static void solve_term(Matcher *t, const Goal *g, Var v) {
     const Graph *graph = t->m.r->g;
     const EGraph *e = &t->s->e;
-    const VarRec *r = &graph->var[v];
-    if (r->leaf || graph->apply[r->owner].op != g->p->op || egraph_is_dead(e, v))
-        return;
-    /* a copy: building appends Applies */
-    const Apply a = graph->apply[r->owner];
-    if (!match_op(g->p, &a, v) || a.nin > 8) return;
+    const Apply *at = &graph->apply[graph->var[v].owner];
+    if (at->op != g->p->op || !match_op(g->p, at, v) || at->nin > 8) return;
     Var in[8] = {0};
-    for (size_t i = 0; i < a.nin; i++)
-        in[i] = egraph_find(e, graph->in[a.in + i]);
+    for (size_t i = 0; i < at->nin; i++)
+        in[i] = egraph_find(e, graph->in[at->in + i]);
     Var swapped[2] = {in[1], in[0]};
-    bool plain = !is_impossible(t, g->p, in), swaps = a.op->comm && a.nin == 2 &&
+    bool plain = !is_impossible(t, g->p, in), swaps = at->op->comm && at->nin == 2 &&
                                                       in[0] != in[1] &&
                                                       !is_impossible(t, g->p, swapped);
     if (!plain && !swaps) return;
+    const Apply a = *at; /* building appends Applies */
     bool was_new = t->is_new;
     t->is_new |= e->term[v].since >= t->since;
     note_parts(t, g->p, v);
