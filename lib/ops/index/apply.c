@@ -539,6 +539,26 @@ static bool may_leave_late(const IndexState *s, const IndexSizes *z) {
     return s->arrays && !z->masks && (!z->behind || count_bound(s) > FEW);
 }
 
+/* Only what is used: all dims are hundreds of bytes, and a view costs little else. */
+static void start_indexed(Indexed *ix, const IndexState *s) {
+    Tensor *base = &ix->base;
+    base->dtype = s->x->dtype;
+    base->ndim = s->nbase;
+    base->data = s->data;
+    base->buf = s->x->buf;
+    for (int k = 0; k < s->nbase && k < MAX_NDIM; k++) {
+        base->shape[k] = s->shape[k];
+        base->stride[k] = s->stride[k];
+    }
+    ix->advanced = s->any;
+    ix->front = s->apart ? 0 : s->front;
+    ix->adv_ndim = 0;
+    ix->adv_count = 1;
+    ix->offset = NULL;
+    ix->late = false;
+    ix->narray = ix->late_ndim = 0;
+}
+
 bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_be_late,
                  size_t extra, void **mem) {
     IndexLists list;
@@ -569,14 +589,7 @@ bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_b
     int64_t *offset = (int64_t *)(void *)(scratch + extra);
     s.positions = offset + offsets;
     if (!apply_items(&s, z.ellipsis ? x->ndim - z.used : 0)) return false;
-    *ix = (Indexed){
-        .base = *x, .advanced = s.any, .front = s.apart ? 0 : s.front, .adv_count = 1};
-    ix->base.ndim = s.nbase;
-    ix->base.data = s.data;
-    for (int k = 0; k < s.nbase && k < MAX_NDIM; k++) {
-        ix->base.shape[k] = s.shape[k];
-        ix->base.stride[k] = s.stride[k];
-    }
+    start_indexed(ix, &s);
     if (!s.any) return true;
     if (!common_shape(&s, ix)) return false;
     if (!s.late) return make_offsets(&s, ix, offset);

@@ -196,17 +196,18 @@ static bool gather_indexed(Call *c, const Indexed *ix) {
 }
 
 static bool subtensor_perform(Call *c) {
-    Tensor x = *call_in(c, 0);
+    const Tensor *x = call_in(c, 0);
     Indexed ix;
-    if (!index_apply(c, &x, 1, &ix, true, 0, NULL)) return false;
+    if (!index_apply(c, x, 1, &ix, true, 0, NULL)) return false;
     if (ix.advanced) return gather_indexed(c, &ix);
-    Tensor *v = call_view(c, 0, call_in(c, 0));
+    Tensor *v = call_view(c, 0, x);
     if (!v) return false;
-    v->dtype = x.dtype;
     v->ndim = ix.base.ndim;
     v->data = ix.base.data;
-    memcpy(v->shape, ix.base.shape, sizeof v->shape);
-    memcpy(v->stride, ix.base.stride, sizeof v->stride);
+    for (int k = 0; k < v->ndim; k++) {
+        v->shape[k] = ix.base.shape[k];
+        v->stride[k] = ix.base.stride[k];
+    }
     return true;
 }
 
