@@ -379,6 +379,8 @@ const GraphView *view_now(Rewriter *r);
 void view_free(Rewriter *r);
 /* shape.c: v.shape[axis] computed without v, or VAR_NONE */
 Var rewriter_lift_shape(Rewriter *r, Var v, int axis);
+/* The same, or shape_i(v, axis): two values with the same one have that size. */
+Var rewriter_size(Rewriter *r, Var v, int axis);
 /* structure.c: are all of these facts known of v? */
 bool rewriter_has_facts(Rewriter *r, Var v, Facts facts);
 /* chain.c: the diagonal of a matrix made of it, with zeros elsewhere; VAR_NONE: not

@@ -74,6 +74,14 @@ static bool is_some_size(Rewriter *r, Var v) {
 static bool through_stack(Rewriter *r, Var shape, bool given, DimSource *p) {
     const Tensor *constant = var_const(r->g, shape);
     if (constant) return through_constant(r, constant, p);
+    const Apply *whole = rewriter_known_owner(r, shape, OP_SHAPE);
+    if (whole) {
+        Var x = rewriter_resolve(r, r->g->in[whole->in]);
+        const Type *t = var_type(r->g, x);
+        bool has = t->kind == TYPE_TENSOR && p->axis < t->ndim;
+        if (has) *p = (DimSource){x, p->axis, VAR_NONE};
+        return has;
+    }
     const Apply *stack = rewriter_known_owner(r, shape, OP_STACK);
     if (!stack || p->axis >= stack->nin) return false;
     Var size = rewriter_resolve(r, r->g->in[stack->in + (size_t)p->axis]);
@@ -102,11 +110,21 @@ static bool through_reduction(Rewriter *r, const Apply *a, DimSource *p) {
     return false;
 }
 
+/* Rows are those of the left operand, columns those of the right one; dims before them
+ * are those of the only operand that has some. */
 static bool through_matmul(Rewriter *r, const Apply *a, DimSource *p) {
     Var x = rewriter_resolve(r, r->g->in[a->in]),
         y = rewriter_resolve(r, r->g->in[a->in + 1]);
-    if (var_type(r->g, x)->ndim != 2 || var_type(r->g, y)->ndim != 2) return false;
-    *p = (DimSource){p->axis == 0 ? x : y, p->axis, VAR_NONE};
+    int nx = var_type(r->g, x)->ndim, ny = var_type(r->g, y)->ndim,
+        end = var_type(r->g, a->out)->ndim, columns = ny > 1, rows = nx > 1;
+    if (columns && p->axis == end - 1)
+        *p = (DimSource){y, ny - 1, VAR_NONE};
+    else if (rows && p->axis == end - columns - 1)
+        *p = (DimSource){x, nx - 2, VAR_NONE};
+    else if (ny <= 2 || nx <= 2)
+        *p = (DimSource){nx > 2 ? x : y, p->axis, VAR_NONE};
+    else
+        return false;
     return true;
 }
 
@@ -352,13 +370,49 @@ Var rewriter_repeated_value(Rewriter *r, Var v) {
     return op_cast_to(&r->b, value, d);
 }
 
+Var rewriter_size(Rewriter *r, Var v, int axis) {
+    Var size = rewriter_lift_shape(r, v, axis);
+    if (size == VAR_NONE) size = shape_of(&r->b, v, axis);
+    rewriter_grow(r);
+    return size;
+}
+
+/* Has v, whose dims no type tells, the size of y along each axis? Of what is repeated
+ * to y's own shape, as gradients of sums are. */
+static bool has_shape_of(Rewriter *r, Var v, Var y) {
+    const Type *t = var_type(r->g, v), *to = var_type(r->g, y);
+    if (y == v || t->kind != TYPE_TENSOR || to->kind != TYPE_TENSOR ||
+        t->ndim != to->ndim)
+        return false;
+    for (int k = 0; k < t->ndim; k++)
+        if ((t->dim[k] == DIM_UNKNOWN || t->dim[k] != to->dim[k]) &&
+            rewriter_size(r, v, k) != rewriter_size(r, y, k))
+            return false;
+    return true;
+}
+
+/* Does no dim of the result of `id`, nor a check of one, need operand i? */
+static bool fits_others(Rewriter *r, ApplyId id, size_t i) {
+    const Apply a = r->g->apply[id];
+    Var x = rewriter_input(r, id, i);
+    if (rewrite_dims_fit(var_type(r->g, x), var_type(r->g, a.out))) return true;
+    static const KnownOp repeats[] = {OP_BROADCAST_TO, OP_FULL, OP_FULL_LIKE,
+                                      OP_ZEROS_LIKE, OP_ONES_LIKE};
+    bool is_repeated = false;
+    for (size_t k = 0; k < sizeof repeats / sizeof *repeats; k++)
+        is_repeated |= rewriter_known_owner(r, x, repeats[k]) != NULL;
+    for (size_t k = 0; is_repeated && k < a.nin; k++)
+        if (has_shape_of(r, x, rewriter_input(r, id, k))) return true;
+    return false;
+}
+
 /* One operand is broadcast and another one has the result's shape: without the
- * broadcast the result is the same, and the types prove that no check is lost. */
+ * broadcast the result is the same, and types or sizes prove that no check is lost. */
 static bool sink_operand(Rewriter *r, ApplyId id, size_t i, Var *out) {
     Apply a = r->g->apply[id];
     const Type *to = var_type(r->g, a.out);
     Var x = rewriter_input(r, id, i);
-    if (!rewrite_dims_fit(var_type(r->g, x), to)) return false;
+    if (!fits_others(r, id, i)) return false;
     Var y = rewriter_repeated_value(r, x), in[8];
     rewriter_grow(r);
     if (y == VAR_NONE || y == x) return false;

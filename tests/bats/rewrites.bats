@@ -108,8 +108,11 @@ x: float64[?, 3, ?]|shape(sum(x, axis=-1))|lift-shape|stack(shape_i(x, axis=0), 
 x: float64[?, 3, ?]|shape(sum(x, axis=1, keepdims=True))|lift-shape|stack(shape_i(x, axis=0), 1, shape_i(x, axis=2))
 x: float64[?, 3, ?]|shape(sum(x))|lift-shape|shape(sum(x))
 x: float64[?, ?]; y: float64[?, ?]|shape(x @ y)|lift-shape|stack(shape_i(x, axis=0), shape_i(y, axis=1))
-x: float64[?]; y: float64[?, ?]|shape(x @ y)|lift-shape|shape(x @ y)
-x: float64[?, ?]; y: float64[?]|shape(x @ y)|lift-shape|shape(x @ y)
+x: float64[?]; y: float64[?, ?]|shape(x @ y)|lift-shape|stack(shape_i(y, axis=1))
+x: float64[?, ?]; y: float64[?]|shape(x @ y)|lift-shape|stack(shape_i(x, axis=0))
+x: float64[?, ?, ?]; y: float64[?, ?]|shape(x @ y)|lift-shape|stack(shape_i(x, axis=0), shape_i(x, axis=1), shape_i(y, axis=1))
+x: float64[?]; y: float64[?, ?, ?]|shape(x @ y)|lift-shape|stack(shape_i(y, axis=0), shape_i(y, axis=2))
+x: float64[?, ?, ?]; y: float64[?, ?, ?]|shape(x @ y)|lift-shape|shape(x @ y)
 x: float64[?, ?]|shape(zeros_like(x))|lift-shape|stack(shape_i(x, axis=0), shape_i(x, axis=1))
 x: float64[?, ?]|shape(full_like(exp(x), 2.))|lift-shape|stack(shape_i(x, axis=0), shape_i(x, axis=1))
 x: float64[?, ?]|shape(set_subtensor(x[0], 1.))|lift-shape|stack(shape_i(x, axis=0), shape_i(x, axis=1))
@@ -147,7 +150,12 @@ x: float64[n]|x + full([n], 3)|sink-broadcast|x + cast(3, dtype='float64')
 x: float64[n]|x + full_like(x, 3)|sink-broadcast|x + 3.0
 x: float64[3]|x + [2., 2., 2.]|sink-broadcast|x + 2.0
 x: float64[3]|x + [2., 2., 3.]|sink-broadcast|x + array([2.0, 2.0, 3.0], dtype='float64')
-x: float64[?]|x + ones_like(x)|sink-broadcast|x + ones_like(x)
+x: float64[?]|x + ones_like(x)|sink-broadcast|x + 1.0
+x: float64[?]|x + broadcast_to([2.], shape(x))|sink-broadcast|x + 2.0
+x: float64[?]|exp(x) * full_like(2 * x, 3.)|sink-broadcast|exp(x) * 3.0
+x: float64[?, ?]|x * broadcast_to([2.], [x.shape[0], x.shape[1]])|sink-broadcast|x * 2.0
+x: float64[?, ?]|x * broadcast_to([2.], [x.shape[1], x.shape[0]])|sink-broadcast|x * broadcast_to(array([2.0], dtype='float64'), stack(shape_i(x, axis=1), shape_i(x, axis=0)))
+x: float64[?]; y: float64[?]|x + ones_like(y)|sink-broadcast|x + ones_like(y)
 x: float32[n]|x + full([n], 3.)|sink-broadcast|float64(x) + 3.0
 x: float64; k: int64|exp(broadcast_to(x, [k]))|sink-broadcast|broadcast_to(exp(x), stack(k))
 x: float64; y: float64; k: int64|broadcast_to(x, [k]) * broadcast_to(y, [k])|sink-broadcast|broadcast_to(x, stack(k)) * broadcast_to(y, stack(k))
