@@ -9,6 +9,8 @@ static const char *const broadcasts[] = {"broadcast_to", NULL};
 static const char *const reductions[] = {"sum", "prod", "max",  "min",
                                          "any", "all",  "mean", NULL};
 static const char *const slices[] = {"subtensor", NULL};
+static const char *const indexed[] = {"subtensor", "set_subtensor", "inc_subtensor",
+                                      NULL};
 static const char *const branches[] = {"ifelse", NULL};
 static const char *const joins[] = {"concatenate", NULL};
 static const char *const splits[] = {"split", NULL};
@@ -132,9 +134,12 @@ const Pass rewrite_passes[] = {
     {"collect-factors-fast", "fast",
      "Collects the factors of whole products of floats: x * y / x is y.", 1.3,
      .graph = factors_fast_pass, .worth = factors_fast_worth},
+    {"read-from-end", "reads",
+     "Counts bounds from the end that are given by the size: x[1:n - 1] is x[1:-1].",
+     ALGEBRA, .node = read_from_end_pass, .ops = indexed},
     {"merge-reads", "reads",
      "Merges an index with another, and reads what set_subtensor or inc_subtensor "
-     "wrote.",
+     "wrote, or one part of what concatenate joins.",
      ALGEBRA, .node = read_merge_pass, .ops = slices, .uses = true},
     {"useless-write", "reads",
      "Removes a write of what is there, and one that another overwrites.", ALGEBRA,

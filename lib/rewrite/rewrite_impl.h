@@ -122,7 +122,7 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
     reduce_empty_pass, batch_reduce_transposed_pass, batch_reduce_product_pass,
     batch_transposed_product_pass, batch_diagonal_product_pass, batch_sum_factor_pass,
     batch_outer_product_pass, read_none_pass, read_reorder_pass, read_split_pass,
-    read_write_pass, terms_power_pass;
+    read_write_pass, read_from_end_pass, terms_power_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass,
     ifelse_numbers_pass, read_join_pass, rows_pass, solve_share_pass, terms_pass,
     terms_float_pass, factors_float_pass, terms_fast_pass, factors_fast_pass,

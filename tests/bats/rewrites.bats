@@ -667,6 +667,50 @@ x[::2][-5]|index -5 is out of range for axis 0 of size 4
 END
 }
 
+# Slices of slices, and their gradients, whose bounds may have any sign, for tensors of few elements and bounds on both sides of all of them.
+sign_values='n=0,m=0,i=0,k=-1 n=1,m=0,i=-1,k=2 n=1,m=1,i=0,k=1 n=1,m=3,i=-2,k=-1 n=2,m=1,i=-1,k=0 n=2,m=5,i=1,k=-1 n=5,m=2,i=-3,k=4 n=5,m=0,i=-9,k=9 n=5,m=4,i=3,k=-2 n=6,m=9,i=-6,k=6 n=6,m=6,i=5,k=-7'
+sign_operands() { # n=.,m=.,i=.,k=.
+    local n m i k
+    IFS=, read -r n m i k <<<"$1"
+    printf '%s ' "x='1. + arange(${n#*=})'" "y='zeros([${m#*=}])'" "M='reshape(1. + arange(3 * ${n#*=}), [${n#*=}, 3])'" "$i" "$k"
+}
+
+@test "slices of slices and their gradients, by sizes and bounds of any sign" {
+    local inner='m: :m m//2:m 1:m i: :i i:k m:-1 :-m 2:i ::-1 -2::-1 :i:-1 -3:k:-1 ::2 i:k:2 i::-2 :n-1 n-1: n-2: n-3: :n-3 n-1::-1 n-2::-1 m:n 0:n maximum(m,2): minimum(m,n):n-2 n:m' \
+        outer='1: m: :m :2 1:m m:m+2 :-1 -2: :i i: ::2 ::-1 1::2 m::3 :m:2 m//2:-1 2+m: minimum(m,1):' a b v count=0
+    {
+        printf 'thunkline: 1\ninputs: {x: "float64[n]", y: "float64[m]", M: "float64[n, 3]", i: int64, k: int64}\nlet: |\n'
+        for a in $inner; do
+            for b in $outer; do
+                count=$((count + 1))
+                printf '  s%d = x[%s][%s]\n  g%d = grad(sum(x[%s][%s] ** 2), x)\n' $count "$a" "$b" $count "$a" "$b"
+            done
+            count=$((count + 1))
+            printf '  s%d = M[%s][:, i:]\n  g%d = grad(sum(M[%s][:, i:k] ** 2), M)\n' $count "$a" $count "$a"
+        done
+        printf 'outputs: [%s, %s]\n' "$(seq -s, -f 's%g' $count)" "$(seq -s, -f 'g%g' $count)"
+    } >m.yaml
+    shell 'grewrite m.yaml --exclude fusion -o r.tlg; gload m.yaml -o m.tlg'
+    for v in $sign_values; do
+        eval "grun m.tlg --mode FAST_COMPILE $(sign_operands "$v")" >plain
+        eval "grun r.tlg --mode FAST_COMPILE $(sign_operands "$v")" >merged
+        cmp plain merged || complain "$(diff plain merged | head -n 4)" "$v"
+    done
+}
+
+@test "an element of a slice: an index that is out of range stays so, whatever the signs" {
+    local e v
+    for e in 'm:][m' 'm:][2' '::-1][m' '-2::-1][m' ':m][1' 'm:][-1' 'i:][0' ':i][m' 'n-1' 'n-2' 'n-2:][0' ':n-1][m' 'm:n][1' '1:][m:][0' 'i:k][m'; do
+        gload --new -i 'x: float64[n]' -i 'y: float64[m]' -i 'M: float64[n, 3]' -i 'i: int64' -i 'k: int64' -e "out = x[$e]" --outputs out --on-unused-input ignore -o m.tlg
+        grewrite m.tlg -o r.tlg
+        for v in $sign_values; do
+            eval "grun m.tlg --mode FAST_COMPILE --on-unused-input ignore $(sign_operands "$v")" >plain 2>&1 || :
+            eval "grun r.tlg --mode FAST_COMPILE --on-unused-input ignore $(sign_operands "$v")" >merged 2>&1 || :
+            [ "$(sed 's/ index .*//;q' plain)" = "$(sed 's/ index .*//;q' merged)" ] || complain "$(head -n 1 merged)" "x[$e], $v: $(head -n 1 plain)"
+        done
+    done
+}
+
 @test "products of matrices, diagonals, sizes of what isn't known: the same as before" {
     same_as_before '{x: "float64[n]", z: "float64[?]", M: "float64[?, ?]", N: "float64[3, 3]", R: "float64[?, ?]", T: "float64[2, 3, 3]", v: "float64[3]", u: "uint8[3]", i: int64, k: int64, c: "complex128[3, 3]", h: "float32[3, 3]", g: "complex64[3, 3]"}' \
         'x=[1,2,3,4,5,6,7] z=[3,1,2,5,4] M=[[1,2,3],[4,5,6],[7,8,10]] N=[[2,0,1],[0,3,1],[1,1,4]] R=[[1,2],[3,4],[5,6]] T=[[[1,2,3],[4,5,6],[7,8,9]],[[1,0,0],[0,1,0],[0,0,1]]] v=[1,2,3] u=[2,0,1] i=2 k=3 c=[[1,1j,0],[-1j,2,1],[0,1,3]] h=[[1,2,3],[4,5,6],[7,8,10]] g=[[1,2,3],[4,5,6],[7,8,10]]' 'N' <<'END'

@@ -122,6 +122,18 @@ static void put_item(Str *text, const ReadItem *it, Var *in, size_t *n) {
     put_part(text, it->step, in, n);
 }
 
+/* The text of an index, and its inputs. */
+static Sym put_items(Rewriter *r, int n, const ReadItem *item, Var *in, size_t *nin) {
+    Str text = STR(r->s);
+    for (int i = 0; i < n; i++) {
+        if (i) str_puts(&text, ", ");
+        put_item(&text, &item[i], in, nin);
+    }
+    Sym index = sym(r->s, str_text(&text));
+    str_free(&text);
+    return index;
+}
+
 /* An array is the only part of its index: beside integers it would mean another order
  * of the axes, and after them it has less to gather. */
 static Var read_array_last(Rewriter *r, Var y, int n, const ReadItem *item, int axis) {
@@ -147,14 +159,18 @@ Var read_of(Rewriter *r, Var y, int n, const ReadItem *item) {
     if (axis >= 0 && parts > 1) return read_array_last(r, y, n, item, axis);
     Var in[1 + 3 * MAX_NDIM] = {y};
     size_t nin = 1;
-    Str text = STR(r->s);
-    for (int i = 0; i < n; i++) {
-        if (i) str_puts(&text, ", ");
-        put_item(&text, &item[i], in, &nin);
-    }
-    Var v = apply_read(r, str_text(&text), nin, in);
-    str_free(&text);
-    return v;
+    Sym index = put_items(r, n, item, in, &nin);
+    return apply_read(r, sym_text(r->s, index), nin, in);
+}
+
+Var read_write_of(Rewriter *r, const Apply *a, Var x, Var y, int n,
+                  const ReadItem *item) {
+    Var in[2 + 3 * MAX_NDIM] = {x, y};
+    size_t nin = 2;
+    while (n > 1 && read_takes_all(&item[n - 1]))
+        n--;
+    Sym index = put_items(r, n, item, in, &nin);
+    return rewriter_with_prop(r, a, "index", PROP_STR(index), nin, in);
 }
 
 Var read_add_dims(const Read *q, Var v) {

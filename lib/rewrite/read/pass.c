@@ -111,6 +111,7 @@ bool read_rounded_pass(Rewriter *r, ApplyId id, Var *out) {
 
 bool read_merge_pass(Rewriter *r, ApplyId id, Var *out) {
     static const ReadRow row[] = {{OP_SUBTENSOR, read_read},
+                                  {OP_CONCATENATE, read_one_part},
                                   {OP_SET_SUBTENSOR, read_written},
                                   {OP_INC_SUBTENSOR, read_written}};
     return push_read(r, id, sizeof row / sizeof *row, row, true, out);

@@ -30,6 +30,9 @@ enum { READ_INPUTS = 16 }; /* most parts of an index */
 bool read_parse(Rewriter *r, ApplyId id, size_t first, Read *q);
 /* y with an index for each of its n axes; y itself where that takes all. */
 Var read_of(Rewriter *r, Var y, int n, const ReadItem *item);
+/* A write like a, of y to that part of x. */
+Var read_write_of(Rewriter *r, const Apply *a, Var x, Var y, int n,
+                  const ReadItem *item);
 /* With the None items of the read, for which the ways through an op need not care. */
 Var read_add_dims(const Read *q, Var v);
 extern const ReadItem read_all; /* : */
@@ -46,6 +49,14 @@ int read_axes_before(const ReadItem *item, int axis);
 bool read_constant_rows(const Read *q, int axis, int64_t *from, int64_t *to);
 /* Can the read of a tensor of type t not fail, whatever its named dims are? */
 bool read_is_safe(const Read *q);
+/* Has the dim this size, by its name or as a variable? */
+bool read_is_dim(Rewriter *r, Var x, int axis, Var size);
+/* Counts bounds from the end that are given by the size of x: x[:n - 1] is x[:-1]. */
+bool read_count_from_end(Read *q);
+/* As read_of, of what x is a part of, if it is: as merge-reads leaves it. */
+Var read_of_part(Rewriter *r, Var x, int n, const ReadItem *item);
+/* The item of x's axis that takes what `item` takes of what `inner` takes. */
+bool read_merge_items(const Read *q, Dim size, const ReadItem *inner, ReadItem *item);
 /* Input i of what is read. */
 Var read_input(const Read *q, size_t i);
 
@@ -53,8 +64,9 @@ Var read_input(const Read *q, size_t i);
  * or VAR_NONE ---- */
 typedef Var ReadWay(Read *q);
 ReadWay read_elemwise, read_transpose, read_expanded, read_squeezed, read_concatenated,
-    read_stacked, read_repeated, read_counting, read_softmax, read_reduced,
-    read_product, read_read, read_written, read_reshaped, read_diagonal, read_eye;
+    read_one_part, read_stacked, read_repeated, read_counting, read_softmax,
+    read_reduced, read_product, read_read, read_written, read_reshaped, read_diagonal,
+    read_eye;
 /* The read of an operand that broadcasts to the result. */
 Var read_operand(const Read *q, Var v);
 /* Of set_subtensor by two index arrays, if that makes a diagonal matrix. */

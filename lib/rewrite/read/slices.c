@@ -160,8 +160,8 @@ static bool merge_open(const Read *q, const ReadItem *inner, ReadItem *item) {
 
 /* ---- bounds that a run computes ---- */
 
-/* Sizes and parts of them, such as n // 2: neither negative nor so large that sums of
- * two could wrap. */
+/* Sizes and parts of them, such as n // 2 or n + 1: neither negative nor so large that
+ * sums of two could wrap. */
 static bool is_size(Rewriter *r, Var v, int depth) {
     enum { DEPTH = 4 };
     int64_t i;
@@ -170,38 +170,146 @@ static bool is_size(Rewriter *r, Var v, int depth) {
     if (var_leaf(r->g, v) == LEAF_DIM) return true;
     ApplyId id = var_owner(r->g, v);
     if (rewriter_known_owner(r, v, OP_SHAPE_I)) return true;
-    if (rewriter_known_owner(r, v, OP_MINIMUM))
+    if (rewriter_known_owner(r, v, OP_MINIMUM) ||
+        rewriter_known_owner(r, v, OP_MAXIMUM))
         return is_size(r, rewriter_input(r, id, 0), depth + 1) &&
                is_size(r, rewriter_input(r, id, 1), depth + 1);
+    if (rewriter_known_owner(r, v, OP_ADD)) {
+        Var a = rewriter_input(r, id, 0), b = rewriter_input(r, id, 1);
+        return (rewriter_int_const(r, a, &i) || rewriter_int_const(r, b, &i)) &&
+               is_size(r, a, depth + 1) && is_size(r, b, depth + 1);
+    }
     return rewriter_known_owner(r, v, OP_FLOOR_DIVIDE) &&
            rewriter_int_const(r, rewriter_input(r, id, 1), &i) && i > 0 &&
            is_size(r, rewriter_input(r, id, 0), depth + 1);
 }
 
-static Var sum_of_sizes(Rewriter *r, Var a, Var b) {
-    Var pair[2] = {a, b};
-    return rewriter_apply(r, op_known(r->s, OP_ADD), NULL, 2, pair);
+static bool is_size_or_none(Rewriter *r, Var v) {
+    return v == VAR_NONE || is_size(r, v, 0);
 }
 
-/* x[a:][b:] and x[a:][b]. */
-static bool merge_sizes(const Read *q, const ReadItem *inner, ReadItem *item) {
-    Rewriter *r = q->r;
-    if (inner->start == VAR_NONE || inner->stop != VAR_NONE ||
-        inner->step != VAR_NONE || item->array != VAR_NONE || item->step != VAR_NONE ||
-        !is_size(r, inner->start, 0))
+static Var of_sizes(Rewriter *r, KnownOp op, Var a, Var b) {
+    Var pair[2] = {a, b};
+    return rewriter_apply(r, op_known(r->s, op), NULL, 2, pair);
+}
+
+/* v as what isn't constant, VAR_NONE if all is, and a constant that is added to it. */
+static Var without_constant(Rewriter *r, Var v, int64_t *more) {
+    *more = 0;
+    if (v == VAR_NONE || rewriter_int_const(r, v, more)) return VAR_NONE;
+    if (!rewriter_known_owner(r, v, OP_ADD)) return v;
+    ApplyId id = var_owner(r->g, v);
+    Var a = rewriter_input(r, id, 0), b = rewriter_input(r, id, 1);
+    return rewriter_int_const(r, b, more) ? a : rewriter_int_const(r, a, more) ? b : v;
+}
+
+/* a + b, of which one may be left out. */
+static Var add_sizes(Rewriter *r, Var a, Var b) {
+    int64_t more[2];
+    if (a == VAR_NONE || b == VAR_NONE) return a == VAR_NONE ? b : a;
+    Var p = without_constant(r, a, &more[0]), q = without_constant(r, b, &more[1]);
+    Var sum = p == VAR_NONE ? q : q == VAR_NONE ? p : of_sizes(r, OP_ADD, p, q);
+    if (sum != VAR_NONE && more[0] + more[1] == 0) return sum;
+    Var c = const_int(&r->b, more[0] + more[1]);
+    rewriter_grow(r);
+    return sum == VAR_NONE ? c : of_sizes(r, OP_ADD, sum, c);
+}
+
+static Var least_size(Rewriter *r, Var a, Var b) {
+    return a == b || b == VAR_NONE ? a : of_sizes(r, OP_MINIMUM, a, b);
+}
+
+/* A bound that counts from the end. */
+static bool is_from_end(Rewriter *r, Var v, int64_t *i) {
+    return v != VAR_NONE && rewriter_int_const(r, v, i) && *i < 0 && is_small(*i);
+}
+
+/* The start of x[a:][b:], where a is anything if b is left out. */
+static bool later_start(Rewriter *r, const ReadItem *inner, Var b, Var *start) {
+    *start = inner->start;
+    if (b == VAR_NONE) return true;
+    if (!is_size(r, b, 0) || !is_size_or_none(r, inner->start)) return false;
+    *start = add_sizes(r, inner->start, b);
+    return *start != VAR_NONE;
+}
+
+/* The stop of x[a:b][:c]. */
+static bool earlier_stop(Rewriter *r, const ReadItem *inner, Var c, Var *stop) {
+    int64_t end, more;
+    Var b = inner->stop;
+    *stop = c == VAR_NONE ? b : c;
+    if (c == VAR_NONE) return true;
+    if (is_from_end(r, c, &end)) {
+        if (b == VAR_NONE) return true;
+        if (!is_from_end(r, b, &more)) return false;
+        *stop = const_int(&r->b, end + more);
+        rewriter_grow(r);
+        return true;
+    }
+    if (!is_size(r, c, 0) || !is_size_or_none(r, b) ||
+        !is_size_or_none(r, inner->start))
         return false;
-    Var *part[] = {&item->at, &item->start, &item->stop};
-    for (size_t k = 0; k < 3; k++)
-        if (*part[k] != VAR_NONE && !is_size(r, *part[k], 0)) return false;
-    for (size_t k = 0; k < 3; k++)
-        if (*part[k] != VAR_NONE) *part[k] = sum_of_sizes(r, inner->start, *part[k]);
-    if (!item->is_at && item->start == VAR_NONE) item->start = inner->start;
+    *stop = least_size(r, add_sizes(r, inner->start, c), b);
+    return *stop != VAR_NONE;
+}
+
+/* The elements of inner from its first on, where that is x's last one or some before
+ * it: x[::-1][i] is x[-1 - i]. */
+static bool from_last(Rewriter *r, const ReadItem *inner, Var *part) {
+    int64_t first = -1;
+    if (*part == VAR_NONE) return true;
+    if (!is_size(r, *part, 0) ||
+        (inner->start != VAR_NONE && !is_from_end(r, inner->start, &first)))
+        return false;
+    Var last = const_int(&r->b, first);
+    rewriter_grow(r);
+    *part = of_sizes(r, OP_SUBTRACT, last, *part);
+    return *part != VAR_NONE;
+}
+
+static bool merge_turned(Rewriter *r, const ReadItem *inner, ReadItem *item) {
+    if (item->is_at) return inner->stop == VAR_NONE && from_last(r, inner, &item->at);
+    if (item->stop != VAR_NONE && inner->stop != VAR_NONE) return false;
+    if (!from_last(r, inner, &item->start) || !from_last(r, inner, &item->stop))
+        return false;
+    if (item->start == VAR_NONE) item->start = inner->start;
+    if (item->stop == VAR_NONE) item->stop = inner->stop;
     return true;
 }
 
-/* `item` of what `inner` takes of a dim of this size. */
-static bool merge_items(const Read *q, Dim size, const ReadItem *inner,
-                        ReadItem *item) {
+/* A bound of unknown sign counts from either end, and stays as it is: x[1:i][2:] is
+ * x[3:i]. Whatever else is added, taken from or compared to another must be a size. */
+static bool merge_sizes(const Read *q, const ReadItem *inner, ReadItem *item) {
+    Rewriter *r = q->r;
+    int64_t step = 1, outer_step = 1;
+    ReadItem to = *item;
+    if (!constant_part(q, inner->step, 1, &step) || step == 0 ||
+        !constant_part(q, item->step, 1, &outer_step) || outer_step <= 0 ||
+        !is_small(step) || !is_small(outer_step))
+        return false;
+    if (step == -1) {
+        if (!merge_turned(r, inner, &to)) return false;
+    } else if (item->is_at) {
+        if (step != 1 || inner->stop != VAR_NONE ||
+            !later_start(r, inner, item->at, &to.at))
+            return false;
+    } else {
+        if (step != 1 && (item->start != VAR_NONE || item->stop != VAR_NONE))
+            return false;
+        if (!later_start(r, inner, item->start, &to.start) ||
+            !earlier_stop(r, inner, item->stop, &to.stop))
+            return false;
+    }
+    if (!item->is_at && step * outer_step != 1) {
+        to.step = const_int(&r->b, step * outer_step);
+        rewriter_grow(r);
+    }
+    *item = to;
+    return true;
+}
+
+bool read_merge_items(const Read *q, Dim size, const ReadItem *inner, ReadItem *item) {
+    if (read_takes_all(item)) return *item = *inner, true;
     if (read_takes_all(inner)) return true;
     if (inner->array != VAR_NONE || item->array != VAR_NONE) return false;
     if (dim_is_known(size) && merge_sized(q, size, inner, item)) return true;
@@ -212,13 +320,91 @@ static bool merge_items(const Read *q, Dim size, const ReadItem *inner,
 Var read_read(Read *q) {
     Read in;
     if (!read_parse(q->r, q->of, 1, &in) || in.nadd) return VAR_NONE;
+    read_count_from_end(&in);
     for (int k = 0, at = 0; k < in.t->ndim; k++) {
         ReadItem *inner = &in.item[k];
         if (inner->is_at) continue;
         ReadItem *item = &q->item[at++];
-        if (read_takes_all(item)) continue;
-        if (!merge_items(q, in.t->dim[k], inner, item)) return VAR_NONE;
+        if (!read_merge_items(q, in.t->dim[k], inner, item)) return VAR_NONE;
         *inner = *item;
     }
     return read_of(q->r, in.x, in.t->ndim, in.item);
+}
+
+Var read_of_part(Rewriter *r, Var x, int n, const ReadItem *item) {
+    Var v = read_of(r, x, n, item);
+    Read q;
+    if (v == x || v == VAR_NONE || !rewriter_known_owner(r, x, OP_SUBTENSOR) ||
+        !read_parse(r, var_owner(r->g, v), 1, &q))
+        return v;
+    Var merged = read_read(&q);
+    return merged == VAR_NONE ? v : merged;
+}
+
+/* ---- bounds that are given by the size ---- */
+
+bool read_is_dim(Rewriter *r, Var x, int axis, Var size) {
+    Dim dim = var_type(r->g, x)->dim[axis];
+    if (var_leaf(r->g, size) == LEAF_DIM)
+        return dim == DIM_NAMED(var_leafrec(r->g, size)->name);
+    return dim == DIM_UNKNOWN && rewriter_known_owner(r, size, OP_SHAPE_I) &&
+           rewriter_size(r, x, axis) == size;
+}
+
+/* Is v the size, or less than it by no more than `most`? With few elements n - 3 is
+ * negative itself, and counts from the end once more; n - 1 is then -1. */
+static bool size_less(Read *q, int axis, Var v, int64_t most, int64_t *less) {
+    Rewriter *r = q->r;
+    bool sum = rewriter_known_owner(r, v, OP_ADD) != NULL;
+    *less = 0;
+    if (read_is_dim(r, q->x, axis, v)) return true;
+    if (!sum && !rewriter_known_owner(r, v, OP_SUBTRACT)) return false;
+    ApplyId id = var_owner(r->g, v);
+    if (!rewriter_int_const(r, rewriter_input(r, id, 1), less) ||
+        !read_is_dim(r, q->x, axis, rewriter_input(r, id, 0)))
+        return false;
+    if (sum) *less = *less < 0 && *less > -LARGE_PART ? -*less : 0;
+    return *less > 0 && *less <= most;
+}
+
+static bool count_part(Read *q, int axis, int64_t most, Var *part) {
+    int64_t less;
+    if (*part == VAR_NONE || !size_less(q, axis, *part, most, &less) || less == 0)
+        return false;
+    *part = const_int(&q->r->b, -less);
+    rewriter_grow(q->r);
+    return true;
+}
+
+bool read_count_from_end(Read *q) {
+    bool any = false;
+    int64_t step = 1, less;
+    for (int k = 0; k < q->t->ndim; k++) {
+        ReadItem *it = &q->item[k];
+        if (it->array != VAR_NONE || !constant_part(q, it->step, 1, &step)) continue;
+        int64_t most = it->is_at || step < 0 ? 1 : 2;
+        any |= it->is_at && count_part(q, k, most, &it->at);
+        any |= count_part(q, k, most, &it->start);
+        any |= count_part(q, k, most, &it->stop);
+        if (step < 0) continue;
+        bool first = it->start != VAR_NONE &&
+                     rewriter_int_const(q->r, it->start, &less) && less == 0;
+        bool last = it->stop != VAR_NONE && size_less(q, k, it->stop, 0, &less);
+        if (first) it->start = VAR_NONE;
+        if (last) it->stop = VAR_NONE;
+        any |= first || last;
+    }
+    return any;
+}
+
+bool read_from_end_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    bool read = rw_is(r, &a, OP_SUBTENSOR);
+    Read q;
+    if (!read_parse(r, id, read ? 1 : 2, &q) || !read_count_from_end(&q)) return false;
+    out[0] =
+        read ? read_add_dims(&q, read_of(r, q.x, q.t->ndim, q.item))
+             : read_write_of(r, &a, q.x, rewriter_input(r, id, 1), q.t->ndim, q.item);
+    return out[0] != VAR_NONE &&
+           type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
 }

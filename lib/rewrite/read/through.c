@@ -169,15 +169,86 @@ static Var read_each_part(Read *q, int axis, int lead) {
                               a.nin, in);
 }
 
-Var read_concatenated(Read *q) {
+/* A sum of sizes, such as n + 2 * m + 3: its terms, and what is constant. */
+typedef struct SizeSum {
+    Var term[JOINED_PARTS];
+    size_t n;
+    int64_t more;
+} SizeSum;
+
+static bool add_term(SizeSum *sum, Var v, int64_t times) {
+    for (; times > 0 && sum->n < JOINED_PARTS; times--)
+        sum->term[sum->n++] = v;
+    return times == 0;
+}
+
+static bool find_terms(Rewriter *r, Var v, int depth, SizeSum *sum) {
+    enum { LARGE = 1 << 30, DEPTH = 8 };
+    int64_t i;
+    if (rewriter_int_const(r, v, &i)) {
+        sum->more += i;
+        return i >= 0 && i < LARGE;
+    }
+    ApplyId id = var_owner(r->g, v);
+    if (rewriter_known_owner(r, v, OP_ADD))
+        return depth < DEPTH &&
+               find_terms(r, rewriter_input(r, id, 0), depth + 1, sum) &&
+               find_terms(r, rewriter_input(r, id, 1), depth + 1, sum);
+    for (size_t k = 0; rewriter_known_owner(r, v, OP_MULTIPLY) && k < 2; k++)
+        if (rewriter_int_const(r, rewriter_input(r, id, k), &i))
+            return add_term(sum, rewriter_input(r, id, 1 - k), i);
+    return add_term(sum, v, 1);
+}
+
+/* Is v where part i begins, by the sizes of those before it? */
+static bool is_part_begin(const Read *q, int axis, size_t parts, Var v) {
+    Rewriter *r = q->r;
+    SizeSum sum = {.n = 0};
+    if (!find_terms(r, v, 0, &sum)) return false;
+    for (size_t i = 0; i < parts; i++) {
+        Var part = read_input(q, i);
+        Dim size = var_type(r->g, part)->dim[axis];
+        if (dim_is_known(size)) {
+            sum.more -= size;
+            continue;
+        }
+        size_t k = 0;
+        while (k < sum.n && !read_is_dim(r, part, axis, sum.term[k]))
+            k++;
+        if (k == sum.n) return false;
+        sum.term[k] = sum.term[--sum.n];
+    }
+    return sum.n == 0 && sum.more == 0;
+}
+
+/* Whole parts that are named by their sizes: concatenate([x, y])[n:] is y. */
+static Var read_whole_part(Read *q, int axis) {
+    Rewriter *r = q->r;
+    const ReadItem it = q->item[axis];
+    size_t n = r->g->apply[q->of].nin;
+    if (it.is_at || it.array != VAR_NONE || it.step != VAR_NONE) return VAR_NONE;
+    for (size_t i = 0; i < n && i < JOINED_PARTS; i++) {
+        bool starts = i == 0 && it.start == VAR_NONE,
+             ends = i == n - 1 && it.stop == VAR_NONE;
+        if (!starts && (it.start == VAR_NONE || !is_part_begin(q, axis, i, it.start)))
+            continue;
+        if (!ends && (it.stop == VAR_NONE || !is_part_begin(q, axis, i + 1, it.stop)))
+            continue;
+        q->item[axis] = read_all;
+        return read_of(r, read_input(q, i), q->t->ndim, q->item);
+    }
+    return VAR_NONE;
+}
+
+/* A read of one part alone, which is never more work. */
+Var read_one_part(Read *q) {
     Rewriter *r = q->r;
     const Apply *a = &r->g->apply[q->of];
     const Prop *p = rewriter_prop(r, a, "axis");
     int axis = (int)(p->i < 0 ? p->i + q->t->ndim : p->i);
     int64_t from, to, at = 0;
     if (!parts_agree(q, axis)) return VAR_NONE;
-    if (read_takes_all(&q->item[axis])) return read_each_part(q, axis, 0);
-    if (!read_constant_rows(q, axis, &from, &to)) return VAR_NONE;
+    if (!read_constant_rows(q, axis, &from, &to)) return read_whole_part(q, axis);
     for (size_t i = 0; i < a->nin; i++) {
         Var part = read_input(q, i);
         Dim size = var_type(r->g, part)->dim[axis];
@@ -193,6 +264,14 @@ Var read_concatenated(Read *q) {
         return read_of(r, part, q->t->ndim, q->item);
     }
     return VAR_NONE;
+}
+
+Var read_concatenated(Read *q) {
+    const Prop *p = rewriter_prop(q->r, &q->r->g->apply[q->of], "axis");
+    int axis = (int)(p->i < 0 ? p->i + q->t->ndim : p->i);
+    return read_takes_all(&q->item[axis]) && parts_agree(q, axis)
+               ? read_each_part(q, axis, 0)
+               : VAR_NONE;
 }
 
 Var read_stacked(Read *q) {
