@@ -142,8 +142,9 @@ const Pass rewrite_passes[] = {
      "wrote, or one part of what concatenate joins.",
      ALGEBRA, .node = read_merge_pass, .ops = slices, .uses = true},
     {"useless-write", "reads",
-     "Removes a write of what is there, and one that another overwrites.", ALGEBRA,
-     .node = read_write_pass, .ops = scatters, .uses = true},
+     "Removes a write of what is there and one that another overwrites, and merges the "
+     "write of a part with one to a part of that.",
+     ALGEBRA, .node = read_write_pass, .ops = scatters, .uses = true},
     {"reorder-write", "reads",
      "Replaces a write to all places of an axis, in another order, by a read in that "
      "order.",

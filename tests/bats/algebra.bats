@@ -65,6 +65,7 @@ check_rows() { # section
 @test "reads are pushed to what is read" { check_rows reads; }
 @test "what a read must still check, or others need, stays" { check_rows 'reads that stay'; }
 @test "slices of slices" { check_rows slices && check_rows 'slices that stay'; }
+@test "writes to parts of parts, as in their gradients" { check_rows 'writes of parts' && check_rows 'writes of parts that stay'; }
 @test "sums and extremes of what is put together" { check_rows reductions; }
 @test "what is written into zeros and added up is joined, and in another order read" { check_rows 'writes into zeros'; }
 @test "short vectors in rows become vectors" { check_rows 'short rows' && check_rows 'short rows that stay'; }

@@ -139,11 +139,81 @@ static Var before_write(const Read *w) {
     return written && rewrite_dims_fit(var_type(r->g, y), written) ? v.x : VAR_NONE;
 }
 
+/* ---- writes to parts of parts ---- */
+
+/* x of zeros_like(x). */
+static Var like_what(Rewriter *r, Var v) {
+    return rewriter_known_owner(r, v, OP_ZEROS_LIKE)
+               ? rewriter_input(r, var_owner(r->g, v), 0)
+               : VAR_NONE;
+}
+
+/* Has y all dims of the part of x that w writes, as in gradients of reads of it? */
+static bool is_whole_value(const Read *w, Var x, Var y) {
+    Rewriter *r = w->r;
+    Var part = read_of_part(r, x, w->t->ndim, w->item);
+    if (part == VAR_NONE) return false;
+    const Type *t = var_type(r->g, y), *to = var_type(r->g, part);
+    if (t->ndim != to->ndim) return false;
+    for (int k = 0; k < t->ndim; k++)
+        if ((t->dim[k] == DIM_UNKNOWN || t->dim[k] != to->dim[k]) &&
+            rewriter_size(r, y, k) != rewriter_size(r, part, k))
+            return false;
+    return true;
+}
+
+/* The part of the part, as w's items. False: not known, or no write has such an index:
+ * one with an array has nothing else. */
+static bool merge_part(Read *w, const Read *inner) {
+    bool array = false;
+    int parts = 0;
+    for (int k = 0, at = 0; k < w->t->ndim; k++) {
+        ReadItem *it = &w->item[k];
+        if (!it->is_at) {
+            ReadItem to = inner->item[at++];
+            if (!read_merge_items(w, w->t->dim[k], it, &to)) return false;
+            *it = to;
+        }
+        array |= it->array != VAR_NONE;
+        parts += !read_takes_all(it);
+    }
+    return !array || parts == 1;
+}
+
+/* What is written to a part of zeros that are written to a part of others, as in the
+ * gradient of a slice of a slice, or to a part of a part that is put back, is written
+ * there at once. */
+static Var write_once(Read *w) {
+    Rewriter *r = w->r;
+    const Apply a = r->g->apply[w->id];
+    Var y = rewriter_input(r, w->id, 1), x = like_what(r, w->x);
+    ApplyId id = var_owner(r->g, y);
+    Read in;
+    if (id == APPLY_NONE || r->uses[y] > 1) return VAR_NONE;
+    const Apply b = r->g->apply[id];
+    bool set = rw_is(r, &a, OP_SET_SUBTENSOR);
+    if ((!rw_is(r, &b, OP_SET_SUBTENSOR) && !rw_is(r, &b, OP_INC_SUBTENSOR)) ||
+        !read_parse(r, id, 2, &in) || in.nadd || w->t->dtype != in.t->dtype)
+        return VAR_NONE;
+    /* an array may name a place twice, where set and inc differ */
+    bool arrays = read_array_axis(w) >= 0 || read_array_axis(&in) >= 0;
+    bool back = set && read_array_axis(w) < 0 && is_part_of(w, in.x);
+    bool zeros = x != VAR_NONE && like_what(r, in.x) != VAR_NONE &&
+                 (!arrays || set == rw_is(r, &b, OP_SET_SUBTENSOR)) &&
+                 is_whole_value(w, x, y);
+    if ((!back && !zeros) || !merge_part(w, &in)) return VAR_NONE;
+    rewriter_release(r, id);
+    return read_write_of(r, back || set ? &b : &a, w->x, rewriter_input(r, id, 1),
+                         w->t->ndim, w->item);
+}
+
 bool read_write_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply a = r->g->apply[id];
     Read w;
-    if (!rw_is(r, &a, OP_SET_SUBTENSOR) || !read_parse(r, id, 2, &w) || w.nadd)
-        return false;
+    if (!read_parse(r, id, 2, &w) || w.nadd) return false;
+    if ((out[0] = write_once(&w)) != VAR_NONE)
+        return type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
+    if (!rw_is(r, &a, OP_SET_SUBTENSOR)) return false;
     const Type *t = var_type(r->g, a.out);
     Var y = rewriter_input(r, id, 1), in[READ_INPUTS + 2];
     bool all = true;
