@@ -8,6 +8,7 @@ static const char *const transposes[] = {"transpose", NULL};
 static const char *const broadcasts[] = {"broadcast_to", NULL};
 static const char *const reductions[] = {"sum", "prod", "max",  "min",
                                          "any", "all",  "mean", NULL};
+static const char *const alike[] = {"zeros_like", "ones_like", "full_like", NULL};
 static const char *const slices[] = {"subtensor", NULL};
 static const char *const indexed[] = {"subtensor", "set_subtensor", "inc_subtensor",
                                       NULL};
@@ -164,6 +165,10 @@ const Pass rewrite_passes[] = {
      .node = read_none_pass, .ops = slices},
     {"lift-late-shape", "reads", "lift-shape, of what these rewrites have made.",
      ALGEBRA, .node = shape_pass, .ops = shapes},
+    {"like-shape", "canonicalize",
+     "Replaces zeros_like, ones_like or full_like of what nothing else needs: "
+     "zeros_like(exp(x)) is zeros_like(x).",
+     1.59, .node = shape_like_pass, .ops = alike, .uses = true},
     {"product-by-diagonal", "algebra",
      "Replaces a product by an identity or a diagonal matrix by its other operand, "
      "scaled.",

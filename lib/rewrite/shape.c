@@ -128,6 +128,31 @@ static bool through_matmul(Rewriter *r, const Apply *a, DimSource *p) {
     return true;
 }
 
+/* The sum of the parts' sizes, or the size of each. */
+static bool through_concatenate(Rewriter *r, const Apply *a, DimSource *p) {
+    enum { PARTS = 8 };
+    Var part[PARTS];
+    const Prop *axis = rewriter_prop(r, a, "axis");
+    size_t n = a->nin;
+    if (n > PARTS) return false;
+    for (size_t i = 0; i < n; i++)
+        part[i] = rewriter_resolve(r, r->g->in[a->in + i]);
+    int ndim = var_type(r->g, part[0])->ndim;
+    if (p->axis != (axis->i < 0 ? axis->i + ndim : axis->i)) {
+        p->v = part[0];
+        return true;
+    }
+    Var sum = shape_of(&r->b, part[0], p->axis);
+    for (size_t i = 1; i < n && sum != VAR_NONE; i++) {
+        Var pair[2] = {sum, shape_of(&r->b, part[i], p->axis)};
+        rewriter_grow(r);
+        sum = rewriter_apply(r, op_known(r->s, OP_ADD), NULL, 2, pair);
+    }
+    rewriter_grow(r);
+    *p = (DimSource){VAR_NONE, 0, sum};
+    return sum != VAR_NONE;
+}
+
 static bool trace_dim_one_step(Rewriter *r, const Apply *a, DimSource *p) {
     static const KnownOp like[] = {OP_ZEROS_LIKE, OP_ONES_LIKE, OP_FULL_LIKE,
                                    OP_SET_SUBTENSOR, OP_INC_SUBTENSOR};
@@ -141,6 +166,7 @@ static bool trace_dim_one_step(Rewriter *r, const Apply *a, DimSource *p) {
         if (rw_is(r, a, reductions[i])) return through_reduction(r, a, p);
     if (rw_is(r, a, OP_TRANSPOSE)) return through_transpose(r, a, p);
     if (rw_is(r, a, OP_MATMUL)) return through_matmul(r, a, p);
+    if (rw_is(r, a, OP_CONCATENATE)) return through_concatenate(r, a, p);
     if (rw_is(r, a, OP_FULL))
         return through_stack(r, rewriter_input(r, var_owner(r->g, a->out), 0), true, p);
     if (rw_is(r, a, OP_BROADCAST_TO) || rw_is(r, a, OP_RESHAPE))
@@ -308,6 +334,71 @@ bool shape_pass(Rewriter *r, ApplyId id, Var *out) {
     out[0] = lift_dim(r, x, (int)(axis->i < 0 ? axis->i + ndim : axis->i));
     rewriter_grow(r);
     return out[0] != VAR_NONE;
+}
+
+/* ---- zeros_like(exp(x)) ---- */
+
+/* An operand that has the shape of the elementwise result v, by its type too. */
+static Var operand_like(Rewriter *r, Var v) {
+    ApplyId id = var_owner(r->g, v);
+    const Apply a = r->g->apply[id];
+    const Type *t = var_type(r->g, v);
+    for (size_t i = 0; i < a.nin; i++) {
+        Var x = rewriter_input(r, id, i);
+        const Type *of = var_type(r->g, x);
+        bool like = of->kind == TYPE_TENSOR && of->ndim == t->ndim;
+        for (int k = 0; like && k < t->ndim; k++)
+            like = of->dim[k] == t->dim[k];
+        if (like) return x;
+    }
+    return VAR_NONE;
+}
+
+/* All dims of v without v, as the shape of a tensor; VAR_NONE: not known. */
+static Var lifted_shape(Rewriter *r, Var v) {
+    const Type *t = var_type(r->g, v);
+    Var dim[MAX_NDIM];
+    for (int k = 0; k < t->ndim; k++) {
+        dim[k] = t->dim[k] != DIM_UNKNOWN ? shape_of(&r->b, v, k) : lift_dim(r, v, k);
+        rewriter_grow(r);
+        if (dim[k] == VAR_NONE) return VAR_NONE;
+    }
+    return rewriter_apply(r, op_known(r->s, OP_STACK), NULL, (size_t)t->ndim, dim);
+}
+
+/* Is it only a view of what may be computed anyway? */
+static bool is_view(Rewriter *r, const Apply *a) {
+    static const KnownOp views[] = {OP_SUBTENSOR, OP_TRANSPOSE,   OP_RESHAPE,
+                                    OP_SQUEEZE,   OP_EXPAND_DIMS, OP_BROADCAST_TO};
+    bool any = false;
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+        any |= rw_is(r, a, views[i]);
+    return any;
+}
+
+bool shape_like_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    const Type *t = var_type(r->g, a.out);
+    Var x = rewriter_input(r, id, 0), in[2];
+    ApplyId of = var_owner(r->g, x);
+    if (of == APPLY_NONE || var_type(r->g, x)->kind != TYPE_TENSOR || t->ndim == 0 ||
+        r->uses[x] > 1 || is_view(r, &r->g->apply[of]) || op_may_fail(r->g, of))
+        return false;
+    bool ones = rw_is(r, &a, OP_ONES_LIKE);
+    in[1] = a.nin > 1 ? rewriter_input(r, id, 1) : VAR_NONE;
+    in[0] = r->g->apply[of].op->elemwise ? operand_like(r, x) : VAR_NONE;
+    if (in[0] != VAR_NONE) {
+        Prop dtype = {.kind = P_DTYPE, .i = t->dtype};
+        out[0] = rewriter_with_prop(r, &a, "dtype", dtype, a.nin, in);
+    } else {
+        in[0] = lifted_shape(r, x);
+        if (in[0] == VAR_NONE) return false;
+        if (a.nin == 1) in[1] = const_number(&r->b, t->dtype, ones);
+        in[1] = op_cast_to(&r->b, in[1], t->dtype);
+        rewriter_grow(r);
+        out[0] = rewriter_apply(r, op_known(r->s, OP_FULL), NULL, 2, in);
+    }
+    return out[0] != VAR_NONE && type_keeps(t, var_type(r->g, out[0]));
 }
 
 /* ---- elements of shapes ---- */

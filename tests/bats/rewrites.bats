@@ -123,7 +123,8 @@ z: int8[?]|shape(full([z.shape[0] // 2, 2], 1.))|lift-shape|stack(shape_i(z, axi
 k: int64|shape(full([maximum(k, 0), 2], 1.))|lift-shape|stack(maximum(k, 0), 2)
 k: int64[2]|shape(full(k, 1.))|lift-shape|shape(full(k, 1.0))
 k: int64[2]; x: float64|shape(broadcast_to(x, k))|lift-shape|shape(broadcast_to(x, k))
-x: float64[?]|shape(concatenate([x, x]))|lift-shape|shape(concatenate(x, x))
+x: float64[?]; y: float64[3]|shape(concatenate([x, y]))|lift-shape|stack(shape_i(x, axis=0) + 3)
+x: float64[?, ?]; y: float64[?, 3]|shape(concatenate([x, y], axis=-1))|lift-shape|stack(shape_i(x, axis=0), shape_i(x, axis=1) + 3)
 x: float64[?]|shape(x[1:])|lift-shape|shape(x[1:])
 x: float64[?]|shape(sort(x))|lift-shape|shape(sort(x, axis=0))
 x: float64[?]|shape(x[x > 0])|lift-shape|shape(x[x > 0.0])
@@ -143,6 +144,16 @@ x: float64[3]; y: float64[3]|stack(x, y, axis=1)[1]|read-shape|stack(x, y, axis=
 x: float64[3]; y: float64[3]|stack(x, y)[1]|read-shape|stack(x, y)[1]
 x: float64[3]; y: float64[3]|stack(x, y)[1, 0]|read-shape|stack(x, y)[1, 0]
 x: float64[3]; y: float32|stack(x[0], y)[1]|read-shape|float64(y)
+x: float64[n]|zeros_like(exp(x))|like-shape|zeros_like(x, dtype='float64')
+x: float64[n]|ones_like(x > 0)|like-shape|ones_like(x, dtype='bool')
+x: float32[?]|full_like(exp(x), 3)|like-shape|full_like(x, 3, dtype='float32')
+x: float64[n]; y: float64[m, 1]|zeros_like(x * y)|like-shape|full(stack(m, n), 0.0)
+x: float64[n, m]; y: float64[m, k]|ones_like(x @ y, dtype=int32)|like-shape|full(stack(n, k), 1)
+x: float64[n, m]|full_like(sum(x, axis=1), x[0, 0])|like-shape|full(stack(n), x[0, 0])
+x: float64[?]; y: float64[?]|zeros_like(x * y)|like-shape|zeros_like(x * y)
+x: float64[n]|zeros_like(x[1:])|like-shape|zeros_like(x[1:])
+x: float64[n]|zeros_like(x[x > 0])|like-shape|zeros_like(x[x > 0.0])
+x: float64[n]|zeros_like(sum(x))|like-shape|zeros_like(sum(x))
 x: float64[n]|x + broadcast_to(2., [n])|sink-broadcast|x + 2.0
 x: float64[n]|x + ones_like(x)|sink-broadcast|x + 1.0
 x: float64[n]|x * zeros_like(x)|sink-broadcast|x * 0.0
