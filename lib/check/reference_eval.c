@@ -141,6 +141,9 @@ const char *reference_reason(const ReferenceRun *f, Var v) {
     return "it could not be computed";
 }
 
+/* The reason for an Apply that wasn't run (see compute_by_need). */
+static const char left_out[] = "nothing needs it, and it is made of large values";
+
 /* needed: where failures matter; NULL: everywhere. */
 static void compare_pair(ReferenceRun *f, const Pair *p, const uint8_t *needed) {
     Value old, new;
@@ -154,9 +157,10 @@ static void compare_pair(ReferenceRun *f, const Pair *p, const uint8_t *needed) 
                            : f->g->apply[var_owner(f->g, p->before)].op->name;
     if (!reference_get(f, p->after, &new)) {
         if (needed && !needed[p->before]) return;
+        const char *why = reference_reason(f, p->after);
+        if (why == left_out) return;
         if (found(c, E_OPTIMIZATION, key, at,
-                  "%s replaced %s by something that fails: %s", rule, what,
-                  reference_reason(f, p->after)))
+                  "%s replaced %s by something that fails: %s", rule, what, why))
             note_pair(f, p, &old, NULL);
     } else if (!value_approx(c->s, &old, &new, p->how)) {
         if (found(c, E_OPTIMIZATION, key, at, "%s changed the value of %s", rule, what))
@@ -230,13 +234,107 @@ static void check_needed_finite(ReferenceRun *f, bool again) {
     mem_free(needed);
 }
 
+/* ---- the order ---- */
+
+/* In a graph with branches, what is needed comes first: conditions, then what they
+ * choose. */
+typedef struct Waiting {
+    ApplyId a;
+    uint32_t next; /* the next input to compute */
+} Waiting;
+typedef struct Order {
+    ReferenceRun *f;
+    bool checked;
+    bool *seen; /* by Apply */
+    Vec(Waiting) stack;
+} Order;
+
+static void wait_for(Order *o, ApplyId a) {
+    if (a == APPLY_NONE || o->seen[a]) return;
+    o->seen[a] = true;
+    vec_push(o->f->c->s, &o->stack, ((Waiting){a, 0}));
+}
+
+/* As far as the inputs before it tell. */
+static bool reads_input(const ReferenceRun *f, ApplyId id, size_t i) {
+    const Apply *a = &f->g->apply[id];
+    const Thunk *t = op_rare(a->op)->thunk;
+    Value condition;
+    if (i == 0 || !t || !t->either) return true;
+    return reference_get(f, apply_in(f->g, id)[0], &condition) &&
+           (i <= a->nin / 2U) == tensor_is_true(&condition.t);
+}
+
+static void compute_with_inputs(Order *o, ApplyId a) {
+    ReferenceRun *f = o->f;
+    wait_for(o, a);
+    while (o->stack.n) {
+        Waiting *w = &o->stack.p[o->stack.n - 1];
+        ApplyId id = w->a;
+        if (w->next == f->g->apply[id].nin) {
+            o->stack.n--;
+            if (!check_full(f->c)) op_check(f, id, o->checked);
+            continue;
+        }
+        size_t i = w->next++;
+        if (reads_input(f, id, i)) wait_for(o, var_owner(f->g, apply_in(f->g, id)[i]));
+    }
+}
+
+static void compute_needed(Order *o) {
+    const Graph *g = o->f->g;
+    const RewriteLog *b = o->f->b;
+    for (ApplyId a = 0; a < g->napply; a++)
+        if (g->apply[a].serial) compute_with_inputs(o, a);
+    for (Var v = 0; v < g->nvar; v++)
+        if (b->runs.p[v] & 2) compute_with_inputs(o, var_owner(g, v));
+    for (size_t i = 0; i < b->whole.n; i++)
+        compute_with_inputs(o, var_owner(g, b->whole.p[i].before));
+    for (size_t i = 0; i < b->pair.n; i++) { /* in the order of the rewriting */
+        ApplyId before = var_owner(g, b->pair.p[i].before);
+        if (before == APPLY_NONE || o->seen[before])
+            compute_with_inputs(o, var_owner(g, b->pair.p[i].after));
+    }
+}
+
+/* What nothing needs is computed all the same, since rewriting may be wrong there, too,
+ * but not from large values: branches for sizes that this call doesn't have may be
+ * larger than everything else. */
+enum { SPARE_ELEMENTS = 1 << 16 };
+
+static bool is_made_of_little(const ReferenceRun *f, ApplyId a) {
+    int64_t room = SPARE_ELEMENTS;
+    for (size_t i = 0; i < f->g->apply[a].nin && room >= 0; i++) {
+        Value v;
+        if (reference_get(f, apply_in(f->g, a)[i], &v) && check_is_array(&v))
+            room = tensor_size(&v.t) > room ? -1 : room - tensor_size(&v.t);
+    }
+    return room >= 0;
+}
+
+static void compute_by_need(ReferenceRun *f, bool checked) {
+    Order o = {.f = f, .checked = checked};
+    o.seen = mem_zalloc(f->c->s, f->g->napply, sizeof *o.seen);
+    compute_needed(&o);
+    for (ApplyId a = 0; a < f->g->napply && !check_full(f->c); a++) {
+        if (o.seen[a]) continue;
+        if (is_made_of_little(f, a))
+            op_check(f, a, checked);
+        else
+            f->why[a] = left_out;
+    }
+    vec_free(&o.stack);
+    mem_free(o.seen);
+}
+
 void reference_run(ReferenceRun *f, bool checked) {
     Graph *g = f->b->g;
     for (uint32_t i = 0; i < g->nleaf; i++)
         set_fixed_leaf(f, &g->leaf[i]);
     bool outer = f->c->unsure, here = has_lazy(g);
     f->c->unsure |= here;
-    for (ApplyId a = 0; a < g->napply && !check_full(f->c); a++)
+    if (here) compute_by_need(f, checked);
+    for (ApplyId a = 0; !here && a < g->napply && !check_full(f->c); a++)
         op_check(f, a, checked);
     f->c->unsure = outer;
     if (!outer) check_needed_finite(f, here);

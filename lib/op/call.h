@@ -133,8 +133,8 @@ typedef struct Thunk {
     bool once;   /* lazy: its first run does everything or names everything that it will
                     need. Then what it alone needs takes no more memory than if everything
                     ran */
-    bool either; /* lazy, once: it needs the values of one of its lists (rest
-                    parameters); result i is item i of that list */
+    bool either; /* lazy, once: it needs input 0 and, if that is true, the first half of
+                    the others, else the second one; result i is item i of that half */
     uint32_t first; /* lazy: bit i: input i is always needed, and computed first */
     /* NULL: no state. c has no values yet. */
     bool (*make)(const Call *c, Impl impl, void **state);

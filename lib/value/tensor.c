@@ -248,6 +248,15 @@ void tensor_c128(const Tensor *t, int64_t i, double part[2]) {
                          16);
 }
 
+bool tensor_is_true(const Tensor *t) {
+    double z[2];
+    if (!dtype_is_inexact(t->dtype))
+        return memcmp(t->data, &(uint64_t){0}, dtype_size(t->dtype)) != 0;
+    if (!dtype_is_complex(t->dtype)) return tensor_f64(t, 0) != 0;
+    tensor_c128(t, 0, z);
+    return z[0] != 0 || z[1] != 0;
+}
+
 bool tensor_scalar(Session *s, DType d, double re, double im, Tensor *out) {
     double z[2] = {re, im};
     if (!tensor_new(s, d, 0, NULL, out)) return false;

@@ -73,6 +73,7 @@ int64_t tensor_i64(const Tensor *t, int64_t i);
  * every size, and not an index from the end. */
 int64_t tensor_index(const Tensor *t, int64_t i);
 void tensor_c128(const Tensor *t, int64_t i, double part[2]); /* real, imaginary */
+bool tensor_is_true(const Tensor *t); /* of one element: is it another than 0? */
 bool tensor_scalar(Session *s, DType d, double re, double im, Tensor *out); /* 0-d */
 bool tensor_scalar_int(Session *s, DType d, int64_t v, Tensor *out);
 void tensor_cast_elements(DType to, void *dst, DType from, const void *src, size_t n,

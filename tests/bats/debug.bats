@@ -95,6 +95,23 @@ Y
     bad 2 E_MISSING 'missing input' 'gload -i "x: float64" -e "x * 2" | grun --mode DEBUG'
 }
 
+@test "branches that are not taken are examined while they are small" {
+    echo 'triple @canonicalize: exp(x) * 2 => exp(x) * 3' >wrong.rules
+    gload --new -i 'k: int64' -i 'x: float64[n]' -e 'y = ifelse(k > 0, sum(x), sum(cos(exp(x) * 2)))' --outputs y -o b.tlg
+    local k
+    for k in 1 -1; do
+        bad 1 BadOptimization 'triple changed the value of multiply' "grun b.tlg --mode DEBUG --rules wrong.rules k=$k x=[1,2,3]"
+    done
+    # large ones are, if they are taken
+    ok "grun b.tlg --mode DEBUG --rules wrong.rules k=1 'x=ones(65537)'" 'y = 65537.0'
+    bad 1 BadOptimization 'triple' "grun b.tlg --mode DEBUG --rules wrong.rules k=0 'x=ones(65537)'"
+    # a condition that a branch chooses; branches of 10 and 40 GB
+    gload --new -i 'k: int64' -i 'x: float64[n]' -e 'y = ifelse(ifelse(k > 5, k < 9, k > 0), sum(x), sum(exp(outer(x + 1, x))) + ifelse(k < 0, 1, sum(outer(outer(x, x[:2]), x))))' --outputs y -o c.tlg
+    ok "grun c.tlg --mode DEBUG --max-memory 512M k=7 'x=ones(70000)'" 'y = 70000.0'
+    ok "grun c.tlg --mode DEBUG --max-memory 512M k=3 'x=ones(70000)'" 'y = 70000.0'
+    bad 6 E_MEM memory "grun c.tlg --mode DEBUG --max-memory 512M k=0 'x=ones(70000)'"
+}
+
 @test "profiling under DEBUG is refused" {
     bad 2 E_USAGE 'use it with grun' 'gload -i "x: float64" -e "x * 2" | gprof --mode DEBUG x=1'
 }

@@ -51,20 +51,6 @@ static bool ifelse_type(Infer *in) {
 
 /* ---- running ---- */
 
-static bool scalar_is_true(const Tensor *t) {
-    const char *p = t->data;
-    if (t->dtype == DT_COMPLEX64) {
-        const float *z = t->data;
-        return z[0] != 0 || z[1] != 0;
-    }
-    if (t->dtype == DT_COMPLEX128) {
-        const double *z = t->data;
-        return z[0] != 0 || z[1] != 0;
-    }
-    return dtype_is_inexact(t->dtype) ? tensor_f64(t, 0) != 0
-                                      : memcmp(p, &(uint64_t){0}, dtype_size(t->dtype));
-}
-
 /* The plan may alias a result with its branch: the value is then already in place. */
 static bool pass_branch(Call *c, size_t i, size_t k) {
     if (c->in[k]->kind != TYPE_TENSOR && c->in[k]->kind != TYPE_RANDOM) {
@@ -81,7 +67,7 @@ static bool pass_branch(Call *c, size_t i, size_t k) {
 
 static ThunkResult ifelse_run(void *state, Call *c) {
     (void)state;
-    size_t n = branch_size(c->nin), from = scalar_is_true(call_in(c, 0)) ? 1 : 1 + n;
+    size_t n = branch_size(c->nin), from = tensor_is_true(call_in(c, 0)) ? 1 : 1 + n;
     bool all = true;
     for (size_t i = 0; i < n; i++)
         if (c->computed[from + i] == NOT_COMPUTED) {
