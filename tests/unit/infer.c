@@ -22,7 +22,7 @@ static Infer infer(size_t n, const Var *v, const Type **type) {
     for (size_t i = 0; i < n; i++)
         type[i] = var_type(g, v[i]);
     return (Infer){.s = s,
-                   .g = g,
+                   .graph = g,
                    .op = &probe,
                    .sig = op_signature(s, &probe),
                    .props = props_intern(s, 0, NULL),
@@ -215,7 +215,7 @@ static void test_raw(void) {
     CHECK(infer_int(&i, 0, &one) && one == -1);
     i = infer(1, &in[1], type);
     CHECK(!infer_int(&i, 0, &one));
-    i.g = NULL;
+    i.graph = NULL;
     CHECK(!infer_int(&i, 0, &one) && infer_dims(&i, 0, NULL, raw) == 1);
     CHECK(raw[0] == INT64_MIN, "without a graph nothing is known");
     Var many = input("long", "int64[40]"), other = input("l", "list(int64)");
@@ -286,6 +286,40 @@ static void test_broadcast(void) {
     CHECK_STR(broadcast("int64", "uint64"), "float64");
 }
 
+/* Rules that count their runs: of types alone, and of a length that the graph tells. */
+static int of_types_runs, of_length_runs;
+static bool of_types(Infer *in) {
+    of_types_runs++;
+    return infer_same_type(in);
+}
+static bool of_length(Infer *in) {
+    of_length_runs++;
+    int64_t n = -1;
+    Dim d = infer_int(in, 1, &n) ? n : DIM_UNKNOWN;
+    return infer_out_tensor(in, 0, in->type[0]->dtype, 1, &d);
+}
+static const Op copied = {.name = "copied", .in = "x", .type = of_types};
+static const Op sized = {.name = "sized", .in = "x, n: int", .type = of_length};
+
+static const char *type_of(const Op *op, Var x, Var n) {
+    Var in[2] = {x, n};
+    return type_str(s, var_type(g, op_apply1(&b, op, NULL, n == VAR_NONE ? 1 : 2, in)));
+}
+
+static void test_typed_once(void) {
+    Var x = input("tx", "float32[m]"), y = input("ty", "float32[m]"),
+        z = input("tz", "float64[m]");
+    CHECK_STR(type_of(&copied, x, VAR_NONE), "float32[m]");
+    CHECK_STR(type_of(&copied, y, VAR_NONE), "float32[m]");
+    CHECK(of_types_runs == 1, "the same types need no second run");
+    CHECK_STR(type_of(&copied, z, VAR_NONE), "float64[m]");
+    CHECK(of_types_runs == 2);
+    CHECK_STR(type_of(&sized, x, num(2)), "float32[2]");
+    /* the same types, but not the same result */
+    CHECK_STR(type_of(&sized, x, num(3)), "float32[3]");
+    CHECK(of_length_runs == 2);
+}
+
 int main(void) {
     s = session_new(NULL, NULL);
     g = graph_new(s);
@@ -297,6 +331,7 @@ int main(void) {
     test_raw();
     test_wants();
     test_broadcast();
+    test_typed_once();
     CHECK(diag_count(s) == 0);
     session_free(s);
     return TEST_END("infer");
