@@ -73,7 +73,7 @@ pointers() {
 # The library looks for its own ops by number (op/known.def), never by a name in the middle of code.
 ops_by_name() {
     n=$(grep -l op_is $sources | wc -l)
-    bad=$(grep -rnE --include='*.c' '(strcmp\([^,]*op->name, |op_find\([^,]*, )"' lib | tee /dev/stderr | wc -l)
+    bad=$(grep -rnE --include='*.c' '(strcmp\([^,]*op->name, |op_find\([^,]*, )"' lib | tee -a /dev/stderr | wc -l)
     verdict ops_by_name "$n" "$bad"
 }
 
@@ -81,7 +81,7 @@ ops_by_name() {
 words_of_options() {
     f=$(find lib -name '*.[ch]' -o -name '*.def' | grep -v '^lib/\(tools\|cli\|include\)/' | sort)
     bad=$(awk '/^ *(\*|\/\*)/ { next } /^#include/ { next } { sub(/\/\*.*/, "") }
-        /"[^"]*(--[a-z]|gload|ggrad|grewrite|grun|gprof)[^"]*"/ { print FILENAME ":" FNR ":" $0 }' $f | tee /dev/stderr | wc -l)
+        /"[^"]*(--[a-z]|gload|ggrad|grewrite|grun|gprof)[^"]*"/ { print FILENAME ":" FNR ":" $0 }' $f | tee -a /dev/stderr | wc -l)
     verdict words_of_options "$(echo "$f" | wc -l)" "$bad"
 }
 
@@ -134,7 +134,7 @@ clang_too() {
 page() {
     command -v tsc >/dev/null || { echo "lint page: skipped, there is no tsc (npm install -g typescript)"; return; }
     n=$(ls lib/page/*.js | wc -l)
-    bad=$(tsc --noEmit -p lib/page | tee /dev/stderr | grep -c '^[^ ]')
+    bad=$(tsc --noEmit -p lib/page | tee -a /dev/stderr | grep -c '^[^ ]')
     verdict page "$((n > bad ? n - bad : 0))" "$bad"
 }
 
