@@ -95,7 +95,7 @@ static void test_names_at_once(void) {
     Var x = input(g, "x"), y = app1(g, &neg, x);
     VarName names[N];
     for (int i = 0; i < N; i++) {
-        char text[8];
+        char text[16];
         snprintf(text, sizeof text, "t%d", i);
         names[i] = (VarName){y, sym(s, text)};
     }
