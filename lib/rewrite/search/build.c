@@ -15,9 +15,18 @@ static uint64_t typing_hash(const Typing *t) {
     return h;
 }
 
-static bool is_same_typing(const Typing *a, const Typing *b) {
-    return a->op == b->op && a->given == b->given && a->nin == b->nin &&
-           memcmp(a->in, b->in, a->nin * sizeof *a->in) == 0;
+typedef struct WantedTyping {
+    const Search *s;
+    const Typing *key;
+} WantedTyping;
+
+static bool is_wanted_typing(const void *ctx, uint32_t id) {
+    const WantedTyping *w = ctx;
+    const Typing *a = w->key, *b = &w->s->typing.p[id];
+    if (a->op != b->op || a->given != b->given || a->nin != b->nin) return false;
+    for (size_t i = 0; i < a->nin; i++)
+        if (a->in[i] != b->in[i]) return false;
+    return true;
 }
 
 /* What an op makes of floats depends on their types alone, unless it takes sizes from
@@ -36,9 +45,9 @@ static bool typing_open(const Graph *g, const Op *op, const Props *given, VarLis
 }
 
 static const Typing *find_typing(const Search *s, const Typing *key) {
-    uint64_t at;
-    if (!map_get(&s->typing_of, typing_hash(key), &at)) return NULL;
-    return is_same_typing(&s->typing.p[at], key) ? &s->typing.p[at] : NULL;
+    WantedTyping w = {s, key};
+    uint32_t at = index_find(&s->typing_of, typing_hash(key), is_wanted_typing, &w);
+    return at == UINT32_MAX ? NULL : &s->typing.p[at];
 }
 
 /* What op_apply made says how to type such calls, if it is the call itself. */
@@ -51,7 +60,7 @@ static void learn_typing(Search *s, Typing *t, const Var *in, Var made) {
         return;
     t->props = a->props;
     t->out = g->var[made].type;
-    map_put(&s->typing_of, typing_hash(t), s->typing.n);
+    index_add(&s->typing_of, typing_hash(t), (uint32_t)s->typing.n);
     vec_push(s->s, &s->typing, *t);
 }
 

@@ -263,7 +263,8 @@ static void count_classes(Search *s) {
 
 static void open_search(Search *s, Graph *g, Database *db, const RewriteOptions *o,
                         uint32_t *number) {
-    s->terms_of = s->typing_of = MAP(g->s);
+    s->terms_of = MAP(g->s);
+    s->typing_of = INDEX(g->s);
     rewriter_open(&s->r, g, db, o, number);
     s->r.searching = true;
     s->r.apply = search_apply;
@@ -286,7 +287,7 @@ static void close_search(Search *s) {
     vec_free(&s->picked);
     vec_free(&s->typing);
     map_free(&s->terms_of);
-    map_free(&s->typing_of);
+    index_free(&s->typing_of);
 }
 
 void search_run(Graph *g, Database *db, const RewriteOptions *o, RewriteSearch *x) {

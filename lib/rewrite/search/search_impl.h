@@ -51,7 +51,7 @@ typedef struct Search {
     Vec(Found) found; /* by this round, to be joined at its end */
     Vec(Picked) picked;
     Vec(Typing) typing;
-    Map typing_of; /* hash -> index into typing */
+    Index typing_of; /* by what is asked for */
     double start;
     uint32_t most;     /* terms, as asked for and as the memory allows that is held */
     uint32_t given;    /* terms that the graph had */
