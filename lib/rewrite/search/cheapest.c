@@ -18,21 +18,15 @@ enum { WORD = 64, ASK_EVERY = 4096, PRICED_PER_TERM = 32 };
 /* A term that was found has the rank of the last of its inputs in the graph as it was:
  * forms of one class are near each other then, before what uses them. */
 static uint32_t *rank_terms(const Extract *x) {
-    const Graph *g = x->e->g;
     uint32_t *rank = NEW_N(x->a, x->e->n + (size_t)1, uint32_t);
     for (Var v = 0; v < x->e->n; v++) {
         rank[v] = v < x->s->given ? v : 0;
-        if (v < x->s->given || g->var[v].leaf) continue;
-        VarList in = apply_ins(g, g->var[v].owner);
+        if (v < x->s->given) continue;
+        VarList in = egraph_inputs(x->e, v);
         for (size_t i = 0; i < in.n; i++)
             if (rank[in.p[i]] > rank[v]) rank[v] = rank[in.p[i]];
     }
     return rank;
-}
-
-/* Each output of an Apply is a term, which has the inputs for itself. */
-static size_t input_count(const Graph *g, Var v) {
-    return g->var[v].leaf ? 0 : g->apply[g->var[v].owner].nin;
 }
 
 static void put_place(Extract *x, Var v, uint32_t at) {
@@ -41,13 +35,11 @@ static void put_place(Extract *x, Var v, uint32_t at) {
 }
 
 static void put_inputs(Extract *x) {
-    const Graph *g = x->e->g;
     uint32_t n = 0;
     for (uint32_t i = 0; i < x->places; i++) {
         Place *p = &x->place[i];
         p->first = n;
-        if (g->var[p->term].leaf) continue;
-        VarList in = apply_ins(g, g->var[p->term].owner);
+        VarList in = egraph_inputs(x->e, p->term);
         for (size_t k = 0; k < in.n; k++)
             x->inputs[n++] = egraph_find(x->e, in.p[k]);
     }
@@ -61,7 +53,7 @@ void extract_order(Extract *x) {
     for (Var v = 0; v < n; v++)
         if (!egraph_is_dead(x->e, v)) {
             end[rank[v] + 1]++, x->places++;
-            inputs += input_count(x->e->g, v);
+            inputs += x->e->term[v].nin;
         }
     for (uint32_t k = 0; k < x->s->given; k++)
         end[k + 1] += end[k];

@@ -140,18 +140,22 @@ static void add_use(EGraph *e, Var class, Var term) {
 }
 
 static void add_uses(EGraph *e, Var v) {
-    Content t = content_of(e, v);
-    for (uint32_t i = 0; i < t.nin; i++)
-        add_use(e, egraph_find(e, t.in[i]), v);
+    VarList in = egraph_inputs(e, v);
+    for (size_t i = 0; i < in.n; i++)
+        add_use(e, egraph_find(e, in.p[i]), v);
 }
 
 /* A class of its own. */
 static void open_class(EGraph *e, Var v) {
-    const VarRec *r = &e->g->var[v];
-    uint8_t kind = r->leaf ? KIND_LEAF : kind_number(e->g->apply[r->owner].op);
-    Kinds kinds = r->leaf ? 0 : (Kinds)1 << kind;
+    Term t = {.next = v, .since = e->now, .kind = KIND_LEAF};
+    Kinds kinds = 0;
+    if (!e->g->var[v].leaf) {
+        const Apply *a = &e->g->apply[e->g->var[v].owner];
+        t.in = a->in, t.nin = a->nin, t.kind = kind_number(a->op);
+        kinds = (Kinds)1 << t.kind;
+    }
     e->parent[v] = v;
-    e->term[v] = (Term){.next = v, .since = e->now, .kind = kind};
+    e->term[v] = t;
     e->class[v] = (Class){.kinds = kinds, .fresh = e->now, .first = none, .last = none};
     if (e->because) e->because[v] = (Because){VAR_NONE, 0, false};
 }
@@ -177,7 +181,7 @@ void egraph_grow(EGraph *e) {
         Var have = has_content(e, v) ? enter_term(e, v) : v;
         if (have != v && var_type(e->g, have) == var_type(e->g, v))
             make_alias(e, v, have);
-        else if (!e->g->var[v].leaf)
+        else
             add_uses(e, v);
     }
 }

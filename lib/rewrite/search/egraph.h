@@ -29,7 +29,9 @@ typedef struct Term {
     Var next;       /* the members of a class as a ring */
     uint32_t since; /* when a pattern could last see something new in it, as its place
                      * or its inputs' classes changed */
-    uint8_t kind;   /* kind_number of its op, or one that no op has */
+    uint32_t in;    /* egraph_inputs, an index into g->in */
+    uint16_t nin;
+    uint8_t kind; /* kind_number of its op, or one that no op has */
 } Term;
 typedef struct Class {
     Kinds kinds;          /* of the ops of its members */
@@ -73,6 +75,11 @@ static inline Var egraph_find(const EGraph *e, Var v) {
         v = e->parent[v];
     }
     return v;
+}
+/* What its Apply reads; nothing for a leaf. */
+static inline VarList egraph_inputs(const EGraph *e, Var v) {
+    const Term *t = &e->term[v];
+    return (VarList){t->nin, e->g->in + t->in};
 }
 static inline bool egraph_is_dead(const EGraph *e, Var v) {
     return e->term[v].kind == KIND_DEAD;

@@ -20,6 +20,7 @@ typedef struct Matcher {
     bool is_new; /* a term of the match is */
 } Matcher;
 
+enum { INPUTS_MAX = 8 };
 static void solve(Matcher *t, const Goal *g);
 
 /* ---- a match ---- */
@@ -88,7 +89,7 @@ static void solve_hole(Matcher *t, const Goal *g) {
 }
 
 static void solve_inputs(Matcher *t, const Goal *g, const Var *in) {
-    Goal goals[8];
+    Goal goals[INPUTS_MAX];
     const Goal *next = g->next;
     bool last = g->last;
     for (size_t k = g->p->nin; k-- > 0;) {
@@ -138,19 +139,19 @@ static void note_parts(Matcher *t, const Pat *p, Var v) {
 
 /* One member of a class: not a leaf, and not dead. */
 static void solve_term(Matcher *t, const Goal *g, Var v) {
-    const Graph *graph = t->m.r->g;
     const EGraph *e = &t->s->e;
-    const Apply *at = &graph->apply[graph->var[v].owner];
-    if (at->op != g->p->op || !match_op(g->p, at, v) || at->nin > 8) return;
-    Var in[8] = {0};
-    for (size_t i = 0; i < at->nin; i++)
-        in[i] = egraph_find(e, graph->in[at->in + i]);
+    VarList of = egraph_inputs(e, v);
+    if (of.n != g->p->nin || of.n > INPUTS_MAX) return;
+    Var in[INPUTS_MAX] = {0};
+    for (size_t i = 0; i < of.n; i++)
+        in[i] = egraph_find(e, of.p[i]);
     Var swapped[2] = {in[1], in[0]};
-    bool plain = !is_impossible(t, g->p, in), swaps = at->op->comm && at->nin == 2 &&
+    bool plain = !is_impossible(t, g->p, in), swaps = g->p->op->comm && of.n == 2 &&
                                                       in[0] != in[1] &&
                                                       !is_impossible(t, g->p, swapped);
     if (!plain && !swaps) return;
-    const Apply a = *at; /* building appends Applies */
+    const Apply a = e->g->apply[e->g->var[v].owner]; /* building appends Applies */
+    if (!match_op(g->p, &a, v)) return;
     bool was_new = t->is_new;
     t->is_new |= e->term[v].since >= t->since;
     note_parts(t, g->p, v);

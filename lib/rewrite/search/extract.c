@@ -72,8 +72,7 @@ static double price(Extract *x) {
         Var v = x->choice[x->stack.p[--x->stack.n]];
         if (v == VAR_NONE) return x->stack.n = 0, HUGE_VAL;
         sum += x->own[v];
-        if (x->e->g->var[v].leaf) continue;
-        VarList in = apply_ins(x->e->g, x->e->g->var[v].owner);
+        VarList in = egraph_inputs(x->e, v);
         for (size_t i = 0; i < in.n; i++)
             reach_class(x, in.p[i]);
     }

@@ -19,11 +19,6 @@ static bool is_over(Improve *m) {
            (++m->asked % ASK_EVERY == 0 && search_is_late(m->x->s, 0));
 }
 
-static VarList inputs_of(const Extract *x, Var v) {
-    const Graph *g = x->e->g;
-    return g->var[v].leaf ? (VarList){0} : apply_ins(g, g->var[v].owner);
-}
-
 /* What a term needs and nothing else uses. */
 typedef struct Needs {
     double cost; /* with its own */
@@ -37,7 +32,7 @@ static Needs count_needs(const Improve *m, Var v, bool add) {
     x->stack.n = 0;
     vec_push(x->s->s, &x->stack, v);
     while (x->stack.n) {
-        VarList in = inputs_of(x, x->stack.p[--x->stack.n]);
+        VarList in = egraph_inputs(x->e, x->stack.p[--x->stack.n]);
         n.steps += in.n;
         for (size_t i = 0; i < in.n; i++) {
             Var class = egraph_find(x->e, in.p[i]);
@@ -58,7 +53,7 @@ static bool needs_class(Improve *m, Var v, Var wanted) {
     x->stack.n = 0;
     vec_push(x->s->s, &x->stack, v);
     while (x->stack.n) {
-        VarList in = inputs_of(x, x->stack.p[--x->stack.n]);
+        VarList in = egraph_inputs(x->e, x->stack.p[--x->stack.n]);
         m->steps += in.n;
         for (size_t i = 0; i < in.n; i++) {
             Var class = egraph_find(x->e, in.p[i]);

@@ -154,7 +154,7 @@ enum { SEEN_DEPTH = 2 };
 static Looks looks_of_term(Search *s, Var v) {
     const EGraph *e = &s->e;
     Looks x = {.inputs = NO_INPUTS, .newest = e->term[v].since};
-    VarList in = apply_ins(e->g, e->g->var[v].owner);
+    VarList in = egraph_inputs(e, v);
     for (size_t i = 0; i < in.n; i++) {
         Var at = egraph_find(e, in.p[i]);
         const Class *class = &e->class[at];
