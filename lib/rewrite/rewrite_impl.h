@@ -29,6 +29,7 @@ struct Pat {
     double re, im; /* of any literal */
     /* Applies */
     const Op *op;
+    uint8_t op_kind; /* kind_number of op */
     size_t nin;
     const Pat **in;
     size_t nprop;

@@ -99,7 +99,7 @@ static Kinds kinds_of_class(unsigned class) {
 }
 
 static Kinds kinds_of_pattern(const Rule *rule, const Pat *p) {
-    if (p->kind == PAT_APPLY) return kind_of_op(p->op);
+    if (p->kind == PAT_APPLY) return (Kinds)1 << p->op_kind;
     if (p->kind == PAT_LITERAL) return kinds_of_class(match_literal_class(p));
     return rule->const_hole[p->hole] ? KIND_CONST : 0;
 }

@@ -114,7 +114,7 @@ static bool is_impossible(const Matcher *t, const Pat *p, const Var *in) {
     for (size_t i = 0; i < p->nin; i++) {
         const Pat *q = p->in[i];
         if (q->kind == PAT_APPLY
-                ? !(class[in[i]].kinds & kind_of_op(q->op))
+                ? !(class[in[i]].kinds >> q->op_kind & 1)
                 : q->kind == PAT_HOLE && m->bound[q->hole] && m->var[q->hole] != in[i])
             return true;
     }
@@ -173,13 +173,13 @@ static bool must_be_new(const Matcher *t, const Goal *g) {
 static void solve_apply(Matcher *t, const Goal *g) {
     EGraph *e = &t->s->e;
     bool only_new = must_be_new(t, g);
-    uint8_t kind = kind_number(g->p->op);
-    if (!(e->class[g->class].kinds & ((Kinds)1 << kind)) ||
+    if (!(e->class[g->class].kinds >> g->p->op_kind & 1) ||
         (only_new && e->class[g->class].fresh < t->since))
         return;
     Var v = g->class;
     do {
-        if (e->term[v].kind == kind && (!only_new || e->term[v].since >= t->since))
+        if (e->term[v].kind == g->p->op_kind &&
+            (!only_new || e->term[v].since >= t->since))
             solve_term(t, g, v);
         v = egraph_next(e, g->class, v);
     } while (v != g->class && !is_done(t));
