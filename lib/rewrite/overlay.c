@@ -13,20 +13,21 @@ static uint32_t roomy(uint32_t n) {
 static void grow_var_arrays(Rewriter *r) {
     uint32_t cap = roomy(r->g->nvar);
     r->forward = mem_realloc(r->s, r->forward, cap, sizeof *r->forward);
+    r->uniform = mem_realloc(r->s, r->uniform, cap, sizeof *r->uniform);
+    r->facts = mem_realloc(r->s, r->facts, cap, sizeof *r->facts);
+    r->cap_var = cap;
+    if (r->searching) return;
     r->direct = mem_realloc(r->s, r->direct, cap, sizeof *r->direct);
     r->by = mem_realloc(r->s, r->by, cap, sizeof *r->by);
     r->uses = mem_realloc(r->s, r->uses, cap, sizeof *r->uses);
     r->parts = mem_realloc(r->s, r->parts, cap, sizeof *r->parts);
-    r->uniform = mem_realloc(r->s, r->uniform, cap, sizeof *r->uniform);
-    r->facts = mem_realloc(r->s, r->facts, cap, sizeof *r->facts);
-    r->cap_var = cap;
 }
 
 static void grow_apply_arrays(Rewriter *r) {
     uint32_t cap = roomy(r->g->napply);
-    r->state = mem_realloc(r->s, r->state, cap, sizeof *r->state);
     r->op_at = mem_realloc(r->s, r->op_at, cap, sizeof *r->op_at);
     r->cap_apply = cap;
+    if (!r->searching) r->state = mem_realloc(r->s, r->state, cap, sizeof *r->state);
 }
 
 void rewriter_grow(Rewriter *r) {
@@ -34,23 +35,29 @@ void rewriter_grow(Rewriter *r) {
     if (r->g->napply > r->cap_apply) grow_apply_arrays(r);
     for (; r->nvar < r->g->nvar; r->nvar++) {
         Var v = r->nvar;
-        r->forward[v] = r->direct[v] = v;
-        r->by[v] = 0;
-        r->uses[v] = r->parts[v] = 0;
+        r->forward[v] = v;
         r->uniform[v] = 0;
         r->facts[v] = 0;
+        if (r->searching) continue;
+        r->direct[v] = v;
+        r->by[v] = 0;
+        r->uses[v] = r->parts[v] = 0;
     }
     for (; r->napply < r->g->napply; r->napply++) {
         const Op *op = r->g->apply[r->napply].op;
-        r->state[r->napply] = 0;
         r->op_at[r->napply] = stage_number_op(r, op);
+        if (!r->searching) r->state[r->napply] = 0;
     }
 }
 
 size_t rewriter_bytes(const Rewriter *r) {
-    size_t var = sizeof *r->forward + sizeof *r->direct + sizeof *r->by +
-                 sizeof *r->uses + sizeof *r->parts + sizeof *r->uniform;
-    return r->cap_var * var + r->cap_apply * (sizeof *r->state + sizeof *r->op_at);
+    size_t var = sizeof *r->forward + sizeof *r->uniform + sizeof *r->facts,
+           apply = sizeof *r->op_at;
+    if (!r->searching) {
+        var += sizeof *r->direct + sizeof *r->by + sizeof *r->uses + sizeof *r->parts;
+        apply += sizeof *r->state;
+    }
+    return r->cap_var * var + r->cap_apply * apply;
 }
 
 /* What is known of variables and Applies, but for the forwards. */
@@ -83,8 +90,9 @@ void rewriter_compact(Rewriter *r) {
 }
 
 void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
-                   uint32_t *number) {
+                   uint32_t *number, RewriterUse use) {
     *r = (Rewriter){.s = g->s, .g = g, .db = db, .o = o, .number = number};
+    r->searching = use == FOR_SEARCH;
     r->arena = arena_new(g->s);
     r->b = builder(g, true);
     r->known = op_known_table(g->s);

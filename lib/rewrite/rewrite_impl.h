@@ -319,15 +319,16 @@ struct Rewriter {
     /* by variable; they grow with the graph */
     uint32_t cap_var, cap_apply;
     Var *forward;     /* replacement by variable, with path compression */
-    Var *direct;      /* the replacement as the rule returned it */
-    uint16_t *by;     /* 1 + the entry that replaced it; 0: only its inputs changed */
-    uint32_t *uses;   /* number of clients, a lower bound */
-    uint32_t *parts;  /* of these, the ones that need little of a product */
     uint8_t *uniform; /* of constants: 0 unknown, 1 no, else all elements are equal: 2 +
                          match_number_class */
     Facts *facts;     /* of matrices, once they are asked for */
-    uint8_t *state;   /* by Apply: SEEN_* and others */
     uint16_t *op_at;  /* by Apply: the number of its op, in tries */
+    /* of sweeps; NULL in a search */
+    Var *direct;     /* the replacement as the rule returned it */
+    uint16_t *by;    /* 1 + the entry that replaced it; 0: only its inputs changed */
+    uint32_t *uses;  /* number of clients, a lower bound */
+    uint32_t *parts; /* of these, the ones that need little of a product */
+    uint8_t *state;  /* by Apply: SEEN_* and others */
     uint32_t nvar, napply; /* the filled length of the arrays */
     uint32_t compacted;    /* Applies when the graph was last compacted */
     /* state of a stage */
@@ -516,8 +517,9 @@ bool why_look(Rewriter *r, ApplyId a);
 void why_replaced(Rewriter *r, ApplyId a, size_t by);
 
 /* ---- the driver ---- */
+typedef enum RewriterUse { FOR_SWEEPS, FOR_SEARCH } RewriterUse;
 void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
-                   uint32_t *number);
+                   uint32_t *number, RewriterUse use);
 enum { REWRITE_ROOTS = ROOTS_RUN | ROOTS_INIT };
 /* The graph without what these roots don't need, forwards applied: then there are none.
  */

@@ -237,7 +237,7 @@ bool rule_sides(const Rule *rule, Graph *g, size_t n, const Var *hole, size_t fo
     RewriteOptions o = {0};
     size_t mark = diag_count(g->s);
     if (rule->broken || n == 0 || !fill_match(rule, n, hole, form, &m)) return false;
-    rewriter_open(&r, g, NULL, &o, &number);
+    rewriter_open(&r, g, NULL, &o, &number, FOR_SWEEPS);
     DType like = var_type(g, hole[0])->dtype;
     *lhs = rule_build(&r, rule, rule->lhs, &m, like);
     *rhs = *lhs == VAR_NONE ? VAR_NONE : rule_fire(&r, rule, *lhs);

@@ -99,7 +99,7 @@ static bool run_stages(Rewriter *r, double from, double to) {
 
 static bool rewrite_one_graph(RewriteRun *run, Graph *g, double from, double to) {
     Rewriter r;
-    rewriter_open(&r, g, run->db, run->o, &run->number);
+    rewriter_open(&r, g, run->db, run->o, &run->number, FOR_SWEEPS);
     r.epoch = run->epoch;
     r.why = run->why;
     r.bodies = run->bodies;

@@ -413,7 +413,7 @@ static void find_facts(Graph *g, Facts *facts) {
     Rewriter r;
     uint32_t number = 0;
     RewriteOptions o = {0};
-    rewriter_open(&r, g, NULL, &o, &number);
+    rewriter_open(&r, g, NULL, &o, &number, FOR_SWEEPS);
     for (size_t k = g->outputs.n; k-- > 0;) {
         facts[k] = 0;
         for (int i = 0; i < NFACTS; i++)

@@ -265,8 +265,7 @@ static void open_search(Search *s, Graph *g, Database *db, const RewriteOptions 
                         uint32_t *number) {
     s->terms_of = MAP(g->s);
     s->typing_of = INDEX(g->s);
-    rewriter_open(&s->r, g, db, o, number);
-    s->r.searching = true;
+    rewriter_open(&s->r, g, db, o, number, FOR_SEARCH);
     s->r.apply = search_apply;
     s->r.apply_ctx = s;
     egraph_open(&s->e, g, s->o->chain != NULL);
