@@ -186,11 +186,12 @@ static bool read_names(TlgReader *t, NameFields *f) {
 }
 
 /* Room for a section; if it is full, for as many more as the rest of the input can hold
- * and variables can have. */
+ * and outputs of Applies can have: few other variables have names here. */
 static void reserve_names(TlgReader *t, size_t n, size_t bytes) {
     size_t left = (size_t)(t->c.end - t->c.p), all = n;
+    size_t most = t->g->nvar - t->g->nleaf;
     if (n == TLG_CHUNK && !size_mul(n, 1 + left / bytes, &all)) all = n;
-    if (all > t->g->nvar) all = n > t->g->nvar ? n : t->g->nvar;
+    if (all > most) all = n > most ? n : most;
     sym_reserve(t->s, n);
     graph_reserve_names(t->g, all);
 }
