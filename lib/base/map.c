@@ -65,7 +65,9 @@ void map_free(Map *m) {
 /* ---- the index: keeps 32 bits of each hash, enough to grow and to skip most
  * comparisons; a free slot has id UINT32_MAX ---- */
 
-enum { NEAR_BITS = 4 }; /* sixteen slots fill two cache lines */
+/* Sixteen neighbours fill two cache lines. A slot that is taken most likely belongs to
+ * another group of neighbours, over which one step leads. */
+enum { NEAR_BITS = 4, STEP = (1 << NEAR_BITS) + 1 };
 
 static uint32_t short_hash(uint64_t hash) {
     uint64_t h = (hash >> NEAR_BITS) * UINT64_C(0x9E3779B97F4A7C15);
@@ -75,7 +77,7 @@ static uint32_t short_hash(uint64_t hash) {
 uint32_t index_find(const Index *x, uint64_t hash, SameFn *same, const void *ctx) {
     if (x->n == 0) return UINT32_MAX;
     uint32_t h = short_hash(hash);
-    for (size_t i = h & x->mask;; i = (i + 1) & x->mask) {
+    for (size_t i = h & x->mask;; i = (i + STEP) & x->mask) {
         uint64_t slot = x->slot[i];
         uint32_t id = (uint32_t)slot;
         if (id == UINT32_MAX || (slot >> 32 == h && same(ctx, id))) return id;
@@ -89,7 +91,7 @@ void index_expect(const Index *x, uint64_t hash) {
 static void index_place(Index *x, uint64_t slot) {
     size_t i = (slot >> 32) & x->mask;
     while ((uint32_t)x->slot[i] != UINT32_MAX)
-        i = (i + 1) & x->mask;
+        i = (i + STEP) & x->mask;
     x->slot[i] = slot;
 }
 

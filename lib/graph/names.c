@@ -4,24 +4,25 @@
 
 #include <string.h>
 
-enum { FIRST_NAMES = 16 };
+enum { FIRST_NAMES = 16, NEAR = 8 };
 
 /* Symbols are numbered in order. Groups of eight share a cache line, and the groups are
  * scattered: without scattering, names whose distance is the table's length would pile
  * up in the same range, and each lookup would walk through it. */
 static size_t name_home_slot(const struct GraphPriv *p, Sym name) {
-    return ((size_t)hash_mix(0, name / 8) * 8 + name % 8) & p->name_mask;
+    return ((size_t)hash_mix(0, name / NEAR) * NEAR + name % NEAR) & p->name_mask;
 }
 
 static uint64_t pack_name_slot(Sym name, Var v) {
     return (uint64_t)name << 32 | v;
 }
 
-/* The slot of `name`, or the free slot (0) where it would go. */
+/* The slot of `name`, or the free slot (0) where it would go. A step leads over a
+ * group: most of one that is in the way is taken. */
 static uint64_t *find_name_slot(const struct GraphPriv *p, Sym name) {
     size_t i = name_home_slot(p, name);
     while (p->name[i] && p->name[i] >> 32 != name)
-        i = (i + 1) & p->name_mask;
+        i = (i + NEAR + 1) & p->name_mask;
     return &p->name[i];
 }
 
