@@ -187,6 +187,17 @@ static bool has_bytes_left(Cbor *c, uint64_t need) {
     return need <= (size_t)(c->end - c->p) || cbor_truncated(c);
 }
 
+/* Skips short texts, of which the longest lists consist; returns how many of n. */
+static uint64_t skip_short_texts(Cbor *c, uint64_t n) {
+    uint64_t k = 0;
+    for (; k < n && c->p < c->end && *c->p >> 5 == CB_TEXT; k++) {
+        size_t len = *c->p & 31;
+        if (len > 23 || len >= (size_t)(c->end - c->p)) break;
+        c->p += 1 + len;
+    }
+    return k;
+}
+
 bool cbor_skip(Cbor *c) {
     uint64_t left[CBOR_DEPTH];
     size_t depth = 0;
@@ -195,6 +206,8 @@ bool cbor_skip(Cbor *c) {
         while (left[depth] == 0) {
             if (depth-- == 0) return true;
         }
+        left[depth] -= skip_short_texts(c, left[depth]);
+        if (left[depth] == 0) continue;
         left[depth]--;
         unsigned major;
         uint64_t arg;

@@ -47,21 +47,27 @@ uint32_t tlg_source_number(const TlgTables *t, Span at) {
     return at.source && map_get(&t->source_no, at.source, &no) ? (uint32_t)no + 1 : 0;
 }
 
-/* A source as it was called follows the text and the call. */
+static void widen_source(TlgSource *u, Span at) {
+    if (at.begin < u->begin) u->begin = at.begin;
+    if (at.end > u->end) u->end = at.end;
+}
+
+/* A source as it was called follows the text and the call, so it is never the first. */
 static void use_source(TlgTables *t, Span at) {
     uint64_t no = 0;
+    if (t->sources.n && t->sources.p[0].source == at.source) {
+        widen_source(&t->sources.p[0], at);
+        return;
+    }
     const Source *src = source_get(t->s, at.source);
     if (!src) return;
     if (src->calls) use_source(t, (Span){src->of, at.begin, at.end});
     if (src->calls && !tlg_source_number(t, at)) use_source(t, src->called);
-    bool first = t->sources.n && t->sources.p[0].source == at.source;
-    if (!first && !map_get(&t->source_no, at.source, &no)) {
+    if (!map_get(&t->source_no, at.source, &no)) {
         map_put(&t->source_no, at.source, no = t->sources.n);
         vec_push(t->s, &t->sources, ((TlgSource){at.source, at.begin, at.end}));
     }
-    TlgSource *u = &t->sources.p[no];
-    if (at.begin < u->begin) u->begin = at.begin;
-    if (at.end > u->end) u->end = at.end;
+    widen_source(&t->sources.p[no], at);
 }
 
 TlgSource tlg_source_lines(const TlgTables *t, Span at) {
