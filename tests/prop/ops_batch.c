@@ -49,6 +49,49 @@ static void take_row(Wide *w, size_t r) {
     }
 }
 
+/* Scans in the graph: vmap computes row by row where an op has no rule. */
+static size_t count_loops(const Graph *g) {
+    size_t n = 0;
+    for (ApplyId a = 0; a < g->napply; a++)
+        n += op_is(g->s, g->apply[a].op, OP_SCAN);
+    return n;
+}
+
+static int by_name(const void *x, const void *y) {
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+/* May the rows need a loop? Those of other ops must not. */
+static bool may_loop(const Sample *row) {
+    static const char *const sorted[] = {"all_gather",
+                                         "arange",
+                                         "convolve",
+                                         "csc_from_dense",
+                                         "csr_from_dense",
+                                         "dense_from_sparse",
+                                         "draw",
+                                         "gemm",
+                                         "ifelse",
+                                         "mix_pixels",
+                                         "mix_pixels_back",
+                                         "mix_pixels_weights",
+                                         "non_max_suppression",
+                                         "nonzero",
+                                         "normal",
+                                         "pad",
+                                         "reduce_scatter",
+                                         "resize",
+                                         "searchsorted",
+                                         "tree_leaves",
+                                         "uniform",
+                                         "unique"};
+    bool mask = strstr(row->op, "subtensor") && strstr(row->in, "b[");
+    return mask || strncmp(row->op, "sparse_", 7) == 0 ||
+           strncmp(row->op, "list_", 5) == 0 ||
+           bsearch(&row->op, sorted, sizeof sorted / sizeof *sorted, sizeof *sorted,
+                   by_name);
+}
+
 static bool build(Wide *w, bool known) {
     Case *c = &w->c;
     Var var[INPUTS], with[INPUTS];
@@ -67,10 +110,14 @@ static bool build(Wide *w, bool known) {
         with[n++] = w->with[i];
     }
     Var size = shape_of(&c->b, with[0], 0);
+    size_t loops = count_loops(c->g);
     bool ok = vmap_graph(&c->b, &(VmapRows){{n, var}, with, NULL, size},
                          &(VmapWant){{1, &c->out}, 1}, &w->out, &w->rows);
     CHECK(ok, "%s of %s (%s), rows in %u: %s", c->row->text, c->row->in,
           dtype_name(c->dtype), w->mask, why(c->s));
+    CHECK(!known || !ok || may_loop(c->row) || count_loops(c->g) == loops,
+          "%s of %s (%s), rows in %u: computed in a loop", c->row->text, c->row->in,
+          dtype_name(c->dtype), w->mask);
     return ok;
 }
 
