@@ -75,6 +75,10 @@ vectorize(lambda a: a.size)(M)|[2,2,2]
 vectorize(sum(x[x > 1]) * s, [x, s], [[[1., 2., 3.], [-1., 5., 6.]], s])|[35.0,77.0]
 vectorize(sum(x[x > s]) + s, [s, x], [[1., 2.], x])|[6.0,5.0]
 vectorize(lambda r: r[:int64(sum(r))])(M)|[[1.0,2.0],[3.0,4.0],[5.0,6.0]]
+vectorize(lambda a: ifelse(s > 0, a, require(a, a > 9)))(x)|[1.0,2.0,3.0]
+vectorize(lambda a: ifelse(a - 2, [a, s], [s, a * 0])[1])(x)|[7.0,0.0,7.0]
+vectorize(lambda r: ifelse(r[0] > 2, r[:1], r))([[3.], [4.]])|[[3.0],[4.0]]
+vectorize(lambda a: ifelse(a > 0, s, s * 2))(zeros(0))|[]
 vectorize(lambda i: make_list(x, x * 2)[i])([1, 0])|[[2.0,4.0,6.0],[1.0,2.0,3.0]]
 END
 }
@@ -94,6 +98,7 @@ sum(vectorize(k, in_axes=[None, 0])(s, j))|s|d_out_d_s=60.0
 sum(vectorize(c, in_axes=[0, None])(x, s))|x,s|d_out_d_x=[1.0,1.0,1.0] d_out_d_s=15.0
 sum(vectorize(c)(x, y))|x,y|d_out_d_x=[1.0,1.0,1.0] d_out_d_y=[5.0,5.0,5.0]
 sum(vectorize(c, in_axes=[None, 0])(s, x))|x,s|d_out_d_x=[5.0,5.0,5.0] d_out_d_s=3.0
+sum(vectorize(lambda a: ifelse(a > 1, a * s, a))(x))|x,s|d_out_d_x=[1.0,7.0,7.0] d_out_d_s=5.0
 sum(vectorize(r)(x)) + r(s) + r_own_pullback(s)|x,s|d_out_d_x=[3.0,3.0,3.0] d_out_d_s=4.0
 sum(vectorize(lambda a: sum(vectorize(lambda b: f(a, b))(y)))(x))|x,y|d_out_d_x=[30.0,30.0,30.0] d_out_d_y=[3.0,3.0,3.0]
 sum(vectorize(lambda a: sum(vectorize(lambda b: k(a, b))(j)))(x))|x|d_out_d_x=[60.0,60.0,60.0]

@@ -71,7 +71,6 @@ static bool may_loop(const Sample *row) {
                                          "dense_from_sparse",
                                          "draw",
                                          "gemm",
-                                         "ifelse",
                                          "mix_pixels",
                                          "mix_pixels_back",
                                          "mix_pixels_weights",

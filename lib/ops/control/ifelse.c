@@ -2,6 +2,7 @@
  * condition, the branch taken and their inputs run. */
 #include "op/build.h"
 #include "op/infer.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 
@@ -165,6 +166,47 @@ static bool ifelse_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     return in == 0 || ifelse_reuses(g, a, out, in);
 }
 
+/* ---- vmap ---- */
+
+/* Have inputs i and k of a row the same shape, as far as the types show it? */
+static bool have_one_shape(const Vmap *q, size_t i, size_t k) {
+    const Type *x = var_type(q->g, q->was[i]), *y = var_type(q->g, q->was[k]);
+    bool one = x->kind == TYPE_TENSOR && y->kind == TYPE_TENSOR;
+    for (int d = 0; one && d < x->ndim; d++)
+        one = x->dim[d] == y->dim[d] && x->dim[d] != DIM_UNKNOWN;
+    return one;
+}
+
+/* Rows of the condition: the values of both branches exist by now, for all rows. */
+static bool choose_by_row(Vmap *q) {
+    size_t n = q->nout;
+    for (size_t i = 0; i < n; i++)
+        if (!have_one_shape(q, 1 + i, 1 + n + i)) return vmap_by_scan(q);
+    for (size_t i = 0; i < n; i++) {
+        int ndim = vmap_ndim(q, 1 + i);
+        q->out[i] = op_call3(q->b, "where", vmap_pad_rank(q, 0, ndim), q->in[1 + i],
+                             q->in[1 + n + i]);
+        if (q->out[i] == VAR_NONE) return false;
+    }
+    return true;
+}
+
+/* One condition for all rows takes a branch with all of its rows. */
+static bool ifelse_vmap(Vmap *q) {
+    size_t n = q->nout;
+    if (q->rows[0]) return choose_by_row(q);
+    Var *in = mem_alloc(q->b->s, q->nin * sizeof *in);
+    in[0] = q->in[0];
+    for (size_t k = 1; k < q->nin; k++) {
+        size_t i = (k - 1) % n;
+        q->out_rows[i] = q->rows[1 + i] || q->rows[1 + n + i];
+        in[k] = q->out_rows[i] ? vmap_with_rows(q, k) : q->in[k];
+    }
+    bool ok = vmap_apply(q, q->props, in);
+    mem_free(in);
+    return ok;
+}
+
 static const Op table[] = {
     {.name = OP_ROW("ifelse"),
      .varies = true,
@@ -179,6 +221,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = ifelse_pull,
      .push = ifelse_push,
+     .vmap = ifelse_vmap,
      .example = "ifelse(2 > 1, 5.0, 6.0) -> 5.0\n"
                 "ifelse(0, [[1, 2]], [[3, 4]]) -> [3, 4]"},
 };
