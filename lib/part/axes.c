@@ -281,9 +281,14 @@ bool part_weights_grad(PartCall *c) {
     return part_set(c, (Part){.kind = PART_TERM, .power = x[0].power + x[1].power});
 }
 
-/* Sorted values that are the same, and places for rows. */
+/* Sorted values that are the same, and places for rows; or a vector for each row. */
 bool part_search(PartCall *c) {
-    if (!part_is_same(&c->x[0]) || c->x[1].kind != PART_ROWS || c->x[1].power)
+    const Part *a = &c->x[0], *v = &c->x[1];
+    int lead = part_type(c, 0)->ndim - 1;
+    bool same = part_is_same(a) && v->axis >= lead;
+    bool rows = a->kind == PART_ROWS && !a->power && a->axis < lead &&
+                a->axis == v->axis && a->each == v->each;
+    if ((!same && !rows) || v->kind != PART_ROWS || v->power)
         return part_refuse_rows(c);
-    return part_set(c, c->x[1]);
+    return part_set(c, *v);
 }

@@ -68,6 +68,12 @@ Var vmap_broadcast(Builder *b, Var x, Var size) {
     return apply_named(b, "broadcast_to", 2, in, 0, NULL);
 }
 
+Var vmap_move_axis(Builder *b, Var x, int64_t from, int64_t to) {
+    PropArg arg[] = {{"source", PROP_INTS(&from, 1)},
+                     {"destination", PROP_INTS(&to, 1)}};
+    return from == to ? x : apply_named(b, "moveaxis", 1, &x, 2, arg);
+}
+
 Var vmap_with_rows(Vmap *q, size_t i) {
     if (q->rows[i]) return q->in[i];
     const Type *t = var_type(q->b->g, q->in[i]);

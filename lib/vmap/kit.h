@@ -70,6 +70,8 @@ Var vmap_pad_rank(Vmap *q, size_t i, int ndim);
 Var vmap_broadcast(Builder *b, Var x, Var size);
 /* in[i] with rows, by broadcasting (a view) if it has none. */
 Var vmap_with_rows(Vmap *q, size_t i);
+/* x with the axis `from` at the place `to`; x itself if it is there. */
+Var vmap_move_axis(Builder *b, Var x, int64_t from, int64_t to);
 /* Do all inputs from `first` on lack rows? */
 bool vmap_is_plain_from(const Vmap *q, size_t first);
 /* Applies the op to other props and inputs. */

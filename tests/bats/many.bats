@@ -41,9 +41,12 @@ let: |
   same = all(searchsorted(s, v) == one) & all(searchsorted(s, v, side='right') == after)
   few = all(searchsorted(int8(s)[::7], int8(v.T)) == searchsorted(s[::7], v.T))
   none = sum(searchsorted(s[:0], v))
-outputs: [same, few, none]
+  rows = sort(v, axis=1)
+  each = stack([searchsorted(rows[0], v[2]), searchsorted(rows[1], v[1]), searchsorted(rows[2], v[0])])
+  vectors = all(searchsorted(rows, v[::-1], batch_dims=1) == each) & all(searchsorted(rows, v[::-1, 7], batch_dims=1) == each[:, 7])
+outputs: [same, few, none, vectors]
 Y
-    ok 'grun g.yaml' $'same = True\nfew = True\nnone = 0'
+    ok 'grun g.yaml' $'same = True\nfew = True\nnone = 0\nvectors = True'
 }
 
 @test "masks select what a sort of them brings to the front" {

@@ -474,6 +474,8 @@ roll(x, 1, axis=1)
 diagonal(q, axis1=1, axis2=2)
 topk(x, 2, axis=1)[0]
 searchsorted(w, y)
+searchsorted(cumsum(x * x, axis=1), y, batch_dims=1)
+searchsorted(cumsum(x * x, axis=1), x, side='right', batch_dims=1)
 x[:, 1]
 x[:, 1:]
 x[:, [0, 2]]
@@ -758,6 +760,7 @@ max_pool(q / n, [2])#max_pool takes rows, scaled
 avg_pool(transpose(q, axes=[1, 0, 2]), [2])#avg_pool takes rows along the first axis only
 searchsorted(w, x / n)#searchsorted takes rows, scaled
 searchsorted(w, sum(x, axis=0))#searchsorted takes the sum over the rows
+searchsorted(x.T, w, batch_dims=1)#searchsorted needs all rows at once
 cast(n, 'bool')#cast takes a number of rows
 int64(int8(n))#cast takes a number of rows
 float32(int8(sum(i)))#cast takes the sum over the rows

@@ -79,6 +79,9 @@ vectorize(lambda a: ifelse(s > 0, a, require(a, a > 9)))(x)|[1.0,2.0,3.0]
 vectorize(lambda a: ifelse(a - 2, [a, s], [s, a * 0])[1])(x)|[7.0,0.0,7.0]
 vectorize(lambda r: ifelse(r[0] > 2, r[:1], r))([[3.], [4.]])|[[3.0],[4.0]]
 vectorize(lambda a: ifelse(a > 0, s, s * 2))(zeros(0))|[]
+vectorize(lambda r: searchsorted(r, [2., 4.]))(M)|[[1,2],[0,1],[0,0]]
+vectorize(lambda r, p: interp(2., r, p))(M, M[::-1])|[6.0,3.0,1.0]
+vectorize(lambda r: digitize(3.5, r[::-1]))(M)|[0,1,2]
 vectorize(lambda i: make_list(x, x * 2)[i])([1, 0])|[[2.0,4.0,6.0],[1.0,2.0,3.0]]
 END
 }

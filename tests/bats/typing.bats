@@ -596,6 +596,10 @@ take_along_axis(m[0], [[0]], axis=0)|E_SHAPE|x has 1 dim, indices 2
 flip(m[0], axis=1)|E_VALUE|out of range for 1 dim$
 swapaxes(m[0], 0, 5)|E_ARG|out of range for a tensor of 1 dim$
 searchsorted(m[0], 1.0, side="middle")|E_ARG|side must be 'left' or 'right', not 'middle'
+searchsorted(m, 1.0)|E_SHAPE|a must have 1 dim, not 2
+searchsorted(m, 1.0, batch_dims=-1)|E_ARG|batch_dims must be a number of dims, not -1
+searchsorted(m, 1.0, batch_dims=1)|E_SHAPE|v must have at least 1 dim
+searchsorted(ones((2, 3)), ones((3, 2)), batch_dims=1)|E_SHAPE|axis 0 has 2, axis 0 has 3, and they must be equal
 recurrence(m[0], x)|E_SHAPE|b must have 1 dim, not 0
 END
 }

@@ -80,7 +80,6 @@ static bool may_loop(const Sample *row) {
                                          "pad",
                                          "reduce_scatter",
                                          "resize",
-                                         "searchsorted",
                                          "tree_leaves",
                                          "uniform",
                                          "unique"};

@@ -461,12 +461,6 @@ static Var multiply_sizes(Builder *b, Var x, Var y) {
                : op_call2(b, "multiply", x, y);
 }
 
-static Var move_axis(Builder *b, Var x, int64_t from, int64_t to) {
-    PropArg arg[] = {{"source", PROP_INTS(&from, 1)},
-                     {"destination", PROP_INTS(&to, 1)}};
-    return from == to ? x : apply_named(b, "moveaxis", 1, &x, 2, arg);
-}
-
 static Var reshape_to(Builder *b, Var x, size_t n, const Var *dim) {
     Var in[2] = {x, ints_stack(b, n, dim)};
     return apply_named(b, "reshape", 2, in, 0, NULL);
@@ -478,7 +472,7 @@ static Var fold_rows(Vmap *q, Var x, int axis) {
     if (x == VAR_NONE) return VAR_NONE;
     size_t n = shape_items(q->b, x, 1, 0, dim);
     dim[axis] = multiply_sizes(q->b, q->size, dim[axis]);
-    return reshape_to(q->b, move_axis(q->b, x, 0, axis), n, dim);
+    return reshape_to(q->b, vmap_move_axis(q->b, x, 0, axis), n, dim);
 }
 
 /* The size of that axis of a result's row. */
@@ -504,7 +498,7 @@ static bool unfold_rows(Vmap *q, const ConvForm *f, int axis, int64_t groups) {
         dim[k] = shape_of(b, q->out[0], k);
     dim[axis] = q->size;
     dim[axis + 1] = result_size(q, f, part_axes[f->result][axis], groups);
-    q->out[0] = move_axis(b, reshape_to(b, q->out[0], n, dim), axis, 0);
+    q->out[0] = vmap_move_axis(b, reshape_to(b, q->out[0], n, dim), axis, 0);
     return q->out[0] != VAR_NONE;
 }
 
