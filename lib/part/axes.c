@@ -281,14 +281,20 @@ bool part_weights_grad(PartCall *c) {
     return part_set(c, (Part){.kind = PART_TERM, .power = x[0].power + x[1].power});
 }
 
+/* Rows of both inputs along one of the dims that they share. */
+bool part_pairs(PartCall *c) {
+    const Part *x = &c->x[0], *y = &c->x[1];
+    bool rows = x->kind == PART_ROWS && y->kind == PART_ROWS && !x->power && !y->power;
+    if (!rows || x->axis != y->axis || x->each != y->each ||
+        x->axis >= part_prop(c, "batch_dims")->i)
+        return part_refuse_rows(c);
+    return part_set(c, *x);
+}
+
 /* Sorted values that are the same, and places for rows; or a vector for each row. */
 bool part_search(PartCall *c) {
     const Part *a = &c->x[0], *v = &c->x[1];
-    int lead = part_type(c, 0)->ndim - 1;
-    bool same = part_is_same(a) && v->axis >= lead;
-    bool rows = a->kind == PART_ROWS && !a->power && a->axis < lead &&
-                a->axis == v->axis && a->each == v->each;
-    if ((!same && !rows) || v->kind != PART_ROWS || v->power)
-        return part_refuse_rows(c);
+    if (!part_is_same(a) || v->kind != PART_ROWS) return part_pairs(c);
+    if (v->power || v->axis < part_prop(c, "batch_dims")->i) return part_refuse_rows(c);
     return part_set(c, *v);
 }

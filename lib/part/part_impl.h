@@ -51,8 +51,8 @@ PartRule part_elementwise, part_axes, part_reduce, part_matmul, part_transpose,
     part_expand_dims, part_squeeze, part_reshape, part_broadcast, part_fill, part_like,
     part_arange, part_shape, part_shape_i, part_stack, part_concatenate, part_split,
     part_subtensor, part_write, part_first_axis, part_weights_grad, part_matrices,
-    part_diagonal, part_pass, part_ifelse, part_scan, part_call, part_search,
-    part_along_first, part_draw, part_alike, part_specify, part_gemm;
+    part_diagonal, part_pass, part_ifelse, part_scan, part_call, part_pairs,
+    part_search, part_along_first, part_draw, part_alike, part_specify, part_gemm;
 
 /* What all outputs are. True. */
 bool part_set(PartCall *c, Part p);

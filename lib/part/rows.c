@@ -32,6 +32,7 @@ static const PartRow rows[] = {
     {"conv_input_grad", part_first_axis, 1, POWER_KEEPS},
     {"conv_transpose", part_first_axis, 1, POWER_KEEPS},
     {"conv_weights_grad", part_weights_grad, 0, POWER_TIMES},
+    {"convolve", part_pairs, 0, POWER_NONE},
     {"cummax", part_axes, 0, POWER_NONE},
     {"cummin", part_axes, 0, POWER_NONE},
     {"det", part_matrices, 2, POWER_NONE},

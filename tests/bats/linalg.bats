@@ -265,6 +265,17 @@ END1
     done
 }
 
+@test "convolutions of many pairs are those of each, on any number of threads" {
+    for d in int8 float16 float32 complex64; do
+        gload --new -i "a: ${d}[k, n]" -i "b: ${d}[k, m]" -e "r = convolve(a, b, batch_dims=1)" -e "q = convolve(b, a.T[::-1].T, mode='same', batch_dims=1)" \
+            -e "one = map(lambda x, y: convolve(x, y), [a, b])" -e "two = map(lambda x, y: convolve(y, x[::-1], mode='same'), [a, b])" -e 'same = all(r == one) & all(q == two)' --outputs same -o c.tlg
+        for n in 1 2 3; do
+            ok "grun c.tlg 'a=$d(integers(-9, 9, (300, 90), seed=1, dtype=int64))' 'b=$d(integers(-9, 9, (300, 7), seed=2, dtype=int64))' --threads $n" 'same = True'
+        done
+        ok "grun c.tlg 'a=$d(integers(-9, 9, (2, 5000), seed=1, dtype=int64))' 'b=$d(integers(-9, 9, (2, 70), seed=2, dtype=int64))' --threads 2" 'same = True'
+    done
+}
+
 @test "products of integers are exact, and wrap, in any layout, batch and number of threads" {
     local d a b
     while IFS='|' read -r a b; do

@@ -241,6 +241,7 @@ z: complex64[3]|real(z)|E_ARG|ONNX has no complex numbers
 z: complex64[3]|conj(z)|E_ARG|ONNX has no complex numbers
 v: uint32[3]|~v|E_ARG|ONNX has no invert of unsigned integers before opset 18
 v: float64[k]|convolve(x, v)|E_ARG|ONNX has no convolve by a length that is known only in a run
+v: float64[k, 2]|convolve(v, v, batch_dims=1)|E_ARG|ONNX has no convolve of a number of vectors that is known only in a run
 v: float64[3]|convolve(x, v, mode='same')|E_ARG|ONNX has no convolve with another mode than full
 p: float32[1, 1, n, m]|conv(p, float32(ones((1, 1, 3, 3))), padding='same')|E_ARG|padding='same' needs sizes that are known
 p: float32[1, 1, n, m]|conv(float32(ones((1, 1, 6, 6))), p, padding='same')|E_ARG|padding='same' needs sizes that are known

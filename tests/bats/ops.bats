@@ -701,6 +701,11 @@ END
     bad 3 E_SHAPE 'diff: prepend has 2 dims, but x 1' 'gload -e "y = diff([1, 2], prepend=[[1]])"'
     bad 3 E_ARG "'full', 'same' or 'valid'" 'gload -e "y = convolve([1], [2], mode='"'all'"')"'
     bad 3 E_SHAPE 'no elements' 'gload -e "y = convolve(zeros(0), [2.])"'
+    bad 3 E_ARG 'batch_dims must be a number of dims, not -2' 'gload -e "y = convolve([1], [2], batch_dims=-2)"'
+    bad 3 E_SHAPE 'y must have 2 dims, not 1' 'gload -e "y = convolve([[1]], [2], batch_dims=1)"'
+    bad 3 E_SHAPE 'axis 0 has 1, axis 0 has 2, and they must be equal' 'gload -e "y = convolve([[1]], [[2], [3]], batch_dims=1)"'
+    bad 5 E_RUN_SHAPE 'dim 0 of x is 1, but that of y 2' 'gload -i "x: float64[?, 2]" -i "y: float64[?, 2]" -e "z = convolve(x, y, batch_dims=1)" | grun x=[[1,2]] y=[[1,2],[3,4]]'
+    bad 5 E_RUN_SHAPE 'dim 0 of a is 1, but that of v 2' 'gload -i "a: float64[?, 2]" -i "v: float64[?]" -e "z = searchsorted(a, v, batch_dims=1)" | grun a=[[1,2]] v=[1,2]'
     bad 5 E_ 'x has no elements' 'gload -i "x: float64[n]" -e "y = convolve(x, [2.])" | grun "x=zeros(0)"'
     # a part of float64 among float32 decides the dtype, and dims that the type does not know
     ok 'gload -i "x: float32[n]" -e "a, b = meshgrid(x, [1., 2.])" -e "c = block([[a], [b]])" | grun x=[5,6]' $'a = [[5.0, 6.0],\n     [5.0, 6.0]]\nb = [[1.0, 1.0],\n     [2.0, 2.0]]\nc = [[5.0, 6.0],\n     [5.0, 6.0],\n     [1.0, 1.0],\n     [2.0, 2.0]]'

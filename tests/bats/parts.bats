@@ -473,6 +473,7 @@ flip(x, axis=1)
 roll(x, 1, axis=1)
 diagonal(q, axis1=1, axis2=2)
 topk(x, 2, axis=1)[0]
+convolve(x, 2 * x, mode='same', batch_dims=1)
 searchsorted(w, y)
 searchsorted(cumsum(x * x, axis=1), y, batch_dims=1)
 searchsorted(cumsum(x * x, axis=1), x, side='right', batch_dims=1)
@@ -760,6 +761,7 @@ max_pool(q / n, [2])#max_pool takes rows, scaled
 avg_pool(transpose(q, axes=[1, 0, 2]), [2])#avg_pool takes rows along the first axis only
 searchsorted(w, x / n)#searchsorted takes rows, scaled
 searchsorted(w, sum(x, axis=0))#searchsorted takes the sum over the rows
+convolve(x.T, x.T, batch_dims=1)#convolve needs all rows at once
 searchsorted(x.T, w, batch_dims=1)#searchsorted needs all rows at once
 cast(n, 'bool')#cast takes a number of rows
 int64(int8(n))#cast takes a number of rows

@@ -79,6 +79,8 @@ vectorize(lambda a: ifelse(s > 0, a, require(a, a > 9)))(x)|[1.0,2.0,3.0]
 vectorize(lambda a: ifelse(a - 2, [a, s], [s, a * 0])[1])(x)|[7.0,0.0,7.0]
 vectorize(lambda r: ifelse(r[0] > 2, r[:1], r))([[3.], [4.]])|[[3.0],[4.0]]
 vectorize(lambda a: ifelse(a > 0, s, s * 2))(zeros(0))|[]
+vectorize(lambda r, p: convolve(p, r))(M, [[1., 1., 1.], [0., 1., 0.], [1., 0., -1.]])|[[1.0,3.0,3.0,2.0],[0.0,3.0,4.0,0.0],[5.0,6.0,-5.0,-6.0]]
+vectorize(lambda r: vectorize(lambda q: convolve(q, r, mode='valid'))(M))(M)|[[[4.0],[10.0],[16.0]],[[10.0],[24.0],[38.0]],[[16.0],[38.0],[60.0]]]
 vectorize(lambda r: searchsorted(r, [2., 4.]))(M)|[[1,2],[0,1],[0,0]]
 vectorize(lambda r, p: interp(2., r, p))(M, M[::-1])|[6.0,3.0,1.0]
 vectorize(lambda r: digitize(3.5, r[::-1]))(M)|[0,1,2]
@@ -102,6 +104,7 @@ sum(vectorize(c, in_axes=[0, None])(x, s))|x,s|d_out_d_x=[1.0,1.0,1.0] d_out_d_s
 sum(vectorize(c)(x, y))|x,y|d_out_d_x=[1.0,1.0,1.0] d_out_d_y=[5.0,5.0,5.0]
 sum(vectorize(c, in_axes=[None, 0])(s, x))|x,s|d_out_d_x=[5.0,5.0,5.0] d_out_d_s=3.0
 sum(vectorize(lambda a: ifelse(a > 1, a * s, a))(x))|x,s|d_out_d_x=[1.0,7.0,7.0] d_out_d_s=5.0
+sum(vectorize(lambda r: convolve(r, x)[1:])(M))|M,x|d_out_d_M=[[5.0,6.0], [5.0,6.0], [5.0,6.0]] d_out_d_x=[12.0,21.0,21.0]
 sum(vectorize(r)(x)) + r(s) + r_own_pullback(s)|x,s|d_out_d_x=[3.0,3.0,3.0] d_out_d_s=4.0
 sum(vectorize(lambda a: sum(vectorize(lambda b: f(a, b))(y)))(x))|x,y|d_out_d_x=[30.0,30.0,30.0] d_out_d_y=[3.0,3.0,3.0]
 sum(vectorize(lambda a: sum(vectorize(lambda b: k(a, b))(j)))(x))|x|d_out_d_x=[60.0,60.0,60.0]

@@ -65,7 +65,6 @@ static int by_name(const void *x, const void *y) {
 static bool may_loop(const Sample *row) {
     static const char *const sorted[] = {"all_gather",
                                          "arange",
-                                         "convolve",
                                          "csc_from_dense",
                                          "csr_from_dense",
                                          "dense_from_sparse",
