@@ -93,7 +93,7 @@ static bool jacobian_by_rows(Jacobian *j, size_t k) {
     for (size_t i = 0; i < j->wrt.n; i++)
         if (r[i] != GRAD_DISCONNECTED && !var_is_null(b->g, r[i])) want[nwant++] = r[i];
     if (empty) return place_rows(j, k, n, want, has); /* a row for its type */
-    VmapRows directions = {{1, &one}, &all, NULL, n};
+    VmapRows directions = {{1, &one}, &all, NULL, n, false};
     return vmap_graph(b, &directions, &(VmapWant){{nwant, want}, nwant}, row, has) &&
            place_rows(j, k, n, row, has);
 }
@@ -136,7 +136,7 @@ static bool jacobian_by_columns(Jacobian *j, size_t i, bool *undecided) {
             return *undecided = true;
     for (size_t k = 0; k < j->f.n; k++)
         column[k] = dot[k]; /* a column for its type */
-    VmapRows directions = {{1, &one}, &all, NULL, n};
+    VmapRows directions = {{1, &one}, &all, NULL, n, false};
     if (!scalar && !empty &&
         !vmap_graph(b, &directions, &(VmapWant){{j->f.n, dot}, j->f.n}, column, has))
         return false;

@@ -93,7 +93,8 @@ static bool build_vmapped_body(VmapFunction *r) {
         return false;
     for (size_t k = 0; k < n; k++)
         want[k] = map[want[k]];
-    VmapRows given = {{r->nrows, r->one}, r->all, NULL, graph_dim(r->made, r->dim)};
+    VmapRows given = {
+        {r->nrows, r->one}, r->all, NULL, graph_dim(r->made, r->dim), false};
     if (!vmap_graph(&r->b, &given, &(VmapWant){{n, want}, nout}, now, rows))
         return false;
     drop_first_row_effects(r, neffect, want + nout, now + nout);

@@ -306,7 +306,7 @@ bool vmap_graph(Builder *b, const VmapRows *given, const VmapWant *want, Var *re
         result[k] = replacement_of(&r, want->var.p[k]);
         rows[k] = var_has_rows(&r, want->var.p[k]);
     }
-    if (!ok && r.no_form && !diag_hit_limit(b->s, mark)) {
+    if (!ok && r.no_form && !given->at_once && !diag_hit_limit(b->s, mark)) {
         size_t failed = diag_count(b->s);
         b->from = from;
         b->g->effects.n = effects;

@@ -90,7 +90,8 @@ static bool vmap_flattened(Vectorize *v, const VmapWant *want, Var *result) {
         if (!check_row_value(v, i)) return false;
     Var size = v->extra ? shape_leading_size(b, v->extra, v->lead) : const_int(b, 1);
     if (size == VAR_NONE || !flatten_rows(v, size) ||
-        !vmap_graph(b, &(VmapRows){v->var, v->flat, v->has, size}, want, result, rows))
+        !vmap_graph(b, &(VmapRows){v->var, v->flat, v->has, size, false}, want, result,
+                    rows))
         return false;
     for (size_t k = 0; k < want->nout; k++)
         if (v->extra && !check_is_tensor(b, want->var.p[k])) return false;

@@ -14,6 +14,7 @@ typedef struct VmapRows {
     const Var *with;
     const bool *has;
     Var size;
+    bool at_once; /* fails rather than compute everything row by row */
 } VmapRows;
 /* What to rebuild for all rows: from nout on only for its effects. */
 typedef struct VmapWant {

@@ -79,12 +79,33 @@ vectorize(lambda a: ifelse(s > 0, a, require(a, a > 9)))(x)|[1.0,2.0,3.0]
 vectorize(lambda a: ifelse(a - 2, [a, s], [s, a * 0])[1])(x)|[7.0,0.0,7.0]
 vectorize(lambda r: ifelse(r[0] > 2, r[:1], r))([[3.], [4.]])|[[3.0],[4.0]]
 vectorize(lambda a: ifelse(a > 0, s, s * 2))(zeros(0))|[]
+vectorize(lambda r, a: polyval(r, a))(M, x)|[3.0,10.0,21.0]
+vectorize(lambda r: scan(lambda p, q: p + q * s, outputs_info=[{'initial': r, 'taps': [-2, -1]}], n_steps=2))(M)|[[15.0,107.0],[31.0,221.0],[47.0,335.0]]
+vectorize(lambda a: scan(lambda p, q, h: h + p * q * a, sequences=[{'input': y, 'taps': [0, 1]}], outputs_info=[0.], keep=1))(x)|[[50.0],[100.0],[150.0]]
+vectorize(lambda a: scan(lambda c, h, g: [g + c, h + a], sequences=[y], outputs_info=[0., 0.])[0][-1])(x)|[11.0,12.0,13.0]
+vectorize(lambda a: scan(lambda c, h: 2. * c, sequences=[y], outputs_info=[a]))(x)|[[8.0,10.0,12.0],[8.0,10.0,12.0],[8.0,10.0,12.0]]
+vectorize(lambda a: scan(lambda h, g: [h + a, g + 1, until(g > 0)], outputs_info=[0., 0.], n_steps=9)[0])(x)|[[1.0,2.0],[2.0,4.0],[3.0,6.0]]
+vectorize(lambda r: vectorize(lambda a: foldl(lambda c, h: h * a + c, r, 0.))(x))(M)|[[3.0,4.0,5.0],[7.0,10.0,13.0],[11.0,16.0,21.0]]
+vectorize(lambda a: scan(lambda c, h: h + sum(x[x > c]) * a, sequences=[y - 3], outputs_info=[0.]))(x)|[[5.0,8.0,8.0],[10.0,16.0,16.0],[15.0,24.0,24.0]]
+vectorize(lambda a: foldl(lambda c, h: h + sum(x[x > a]), y, 0.))(x)|[15.0,9.0,0.0]
 vectorize(lambda r, p: convolve(p, r))(M, [[1., 1., 1.], [0., 1., 0.], [1., 0., -1.]])|[[1.0,3.0,3.0,2.0],[0.0,3.0,4.0,0.0],[5.0,6.0,-5.0,-6.0]]
 vectorize(lambda r: vectorize(lambda q: convolve(q, r, mode='valid'))(M))(M)|[[[4.0],[10.0],[16.0]],[[10.0],[24.0],[38.0]],[[16.0],[38.0],[60.0]]]
 vectorize(lambda r: searchsorted(r, [2., 4.]))(M)|[[1,2],[0,1],[0,0]]
 vectorize(lambda r, p: interp(2., r, p))(M, M[::-1])|[6.0,3.0,1.0]
 vectorize(lambda r: digitize(3.5, r[::-1]))(M)|[0,1,2]
 vectorize(lambda i: make_list(x, x * 2)[i])([1, 0])|[[2.0,4.0,6.0],[1.0,2.0,3.0]]
+END
+}
+
+@test "a loop of each row is one loop, whose steps compute all rows" {
+    local expr
+    while read -r expr; do
+        ok "gload --new -i 'x: float64[n]' -i 'M: float64[n, 4]' -e 'y = $expr' --outputs y -o r.tlg && gload r.tlg -O yaml | grep -c '^ *[a-z_0-9]* = scan('" 1
+    done <<'END'
+vectorize(lambda r, a: polyval(r, a))(M, x)
+vectorize(lambda r: scan(lambda c, h: h + c, sequences=[r], outputs_info=[0.]))(M)
+vectorize(lambda a: scan(lambda c, h: h * a + c, sequences=[x], outputs_info=[0.], keep="last"))(x)
+vectorize(lambda r: vectorize(lambda a: foldl(lambda c, h: h * a + c, r, 0.))(x))(M)
 END
 }
 
@@ -105,6 +126,7 @@ sum(vectorize(c)(x, y))|x,y|d_out_d_x=[1.0,1.0,1.0] d_out_d_y=[5.0,5.0,5.0]
 sum(vectorize(c, in_axes=[None, 0])(s, x))|x,s|d_out_d_x=[5.0,5.0,5.0] d_out_d_s=3.0
 sum(vectorize(lambda a: ifelse(a > 1, a * s, a))(x))|x,s|d_out_d_x=[1.0,7.0,7.0] d_out_d_s=5.0
 sum(vectorize(lambda r: convolve(r, x)[1:])(M))|M,x|d_out_d_M=[[5.0,6.0], [5.0,6.0], [5.0,6.0]] d_out_d_x=[12.0,21.0,21.0]
+sum(vectorize(lambda a: foldl(lambda c, h: h * a + c, y, s))(x))|x,y,s|d_out_d_x=[34.0,105.0,218.0] d_out_d_y=[14.0,6.0,3.0] d_out_d_s=36.0
 sum(vectorize(r)(x)) + r(s) + r_own_pullback(s)|x,s|d_out_d_x=[3.0,3.0,3.0] d_out_d_s=4.0
 sum(vectorize(lambda a: sum(vectorize(lambda b: f(a, b))(y)))(x))|x,y|d_out_d_x=[30.0,30.0,30.0] d_out_d_y=[3.0,3.0,3.0]
 sum(vectorize(lambda a: sum(vectorize(lambda b: k(a, b))(j)))(x))|x|d_out_d_x=[60.0,60.0,60.0]

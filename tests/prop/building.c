@@ -158,7 +158,7 @@ static bool batch(Case *c, unsigned mask) {
     }
     Var size = shape_of(&c->b, with[0], 0);
     failing_begin();
-    return vmap_graph(&c->b, &(VmapRows){{n, var}, with, NULL, size},
+    return vmap_graph(&c->b, &(VmapRows){{n, var}, with, NULL, size, false},
                       &(VmapWant){{1, &c->out}, 1}, &out, &rows);
 }
 

@@ -108,7 +108,7 @@ static bool build(Wide *w, bool known) {
     }
     Var size = shape_of(&c->b, with[0], 0);
     size_t loops = count_loops(c->g);
-    bool ok = vmap_graph(&c->b, &(VmapRows){{n, var}, with, NULL, size},
+    bool ok = vmap_graph(&c->b, &(VmapRows){{n, var}, with, NULL, size, false},
                          &(VmapWant){{1, &c->out}, 1}, &w->out, &w->rows);
     CHECK(ok, "%s of %s (%s), rows in %u: %s", c->row->text, c->row->in,
           dtype_name(c->dtype), w->mask, why(c->s));

@@ -388,6 +388,7 @@ static const Op table[] = {
      .flops = "0",
      .by_macro = true,
      .pull = scan_pull,
-     .push = scan_push},
+     .push = scan_push,
+     .vmap = scan_vmap},
 };
 const OpList ops_control_scan = LIST_OF(table);

@@ -5,11 +5,13 @@
 #include "lang/macro.h"
 #include "op/build.h"
 #include "scan/scan.h"
+#include "vmap/kit.h"
 
 /* scan_run.c: a plain reference that runs one machine step by step. */
 bool scan_perform(Call *c);
 bool scan_pull(Pull *p); /* scan_pull.c */
 bool scan_push(Push *p); /* scan_push.c */
+bool scan_vmap(Vmap *q); /* scan_vmap.c */
 #define SCAN_LOST                                                                      \
     "in a loop it passes through a list or another value that is not a tensor: carry " \
     "tensors instead"
