@@ -5,6 +5,7 @@
 #include "op/strip_effects.h"
 #include "type/word.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static Sym free_function_name(Graph *main, const char *base) {
 
 void scan_builder_open(ScanBuilder *m, Builder *b, Var steps) {
     *m = (ScanBuilder){.b = b, .steps = steps, .until = VAR_NONE, .truncate = -1};
+    m->seq_of = m->other_of = MAP(b->s);
     m->body =
         graph_function_new(b->g->main, free_function_name(b->g->main, "unfinished"));
     m->body->floatX = b->floatX;
@@ -38,6 +40,8 @@ void scan_builder_close(ScanBuilder *m) {
     vec_free(&m->seq);
     vec_free(&m->out);
     vec_free(&m->other);
+    map_free(&m->seq_of);
+    map_free(&m->other_of);
     if (m->body) graph_function_drop(m->body);
     m->body = NULL;
 }
@@ -65,16 +69,31 @@ static ScanBuilderArg new_scan_arg(Sym hint, Var x) {
     return (ScanBuilderArg){.hint = hint, .x = x, .made = VAR_NONE, .result = VAR_NONE};
 }
 
+#define NO_ARG SIZE_MAX
+
+static size_t last_arg_for(const Map *of, Var x) {
+    uint64_t at = NO_ARG;
+    map_get(of, x, &at);
+    return at;
+}
+
+static ScanBuilderArg *add_arg(ScanBuilder *m, ScanBuilderArgs *list, Map *of, Sym hint,
+                               Var x) {
+    ScanBuilderArg arg = new_scan_arg(hint, x);
+    arg.same = last_arg_for(of, x);
+    map_put(of, x, list->n);
+    vec_push(m->b->s, list, arg);
+    return &list->p[list->n - 1];
+}
+
 size_t scan_builder_add_seq(ScanBuilder *m, Sym hint, Var x, int64_t tap,
                             const Type *type) {
-    vec_push(m->b->s, &m->seq, new_scan_arg(hint, x));
-    scan_builder_add_tap(m, &m->seq.p[m->seq.n - 1], tap, type);
+    scan_builder_add_tap(m, add_arg(m, &m->seq, &m->seq_of, hint, x), tap, type);
     return m->seq.n - 1;
 }
 
 size_t scan_builder_add_other(ScanBuilder *m, Sym hint, Var x, const Type *type) {
-    vec_push(m->b->s, &m->other, new_scan_arg(hint, x));
-    scan_builder_add_tap(m, &m->other.p[m->other.n - 1], 0, type);
+    scan_builder_add_tap(m, add_arg(m, &m->other, &m->other_of, hint, x), 0, type);
     return m->other.n - 1;
 }
 
@@ -126,9 +145,9 @@ static Var add_row_tap(ScanBuilder *m, const ScanBuilderPart *p, const ScanSeq *
                        size_t i) {
     Var x = p->arg[q->arg], v = p->f.fn->inputs.p[q->in + i];
     const Type *t = var_type(p->f.fn, v);
-    for (size_t k = 0; k < m->seq.n; k++) {
+    for (size_t k = last_arg_for(&m->seq_of, x); k != NO_ARG; k = m->seq.p[k].same) {
         ScanBuilderArg *have = &m->seq.p[k];
-        if (have->x != x || have->low != q->low) continue;
+        if (have->low != q->low) continue;
         Var in = scan_builder_add_tap(m, have, q->tap[i], t);
         if (var_type(m->body, in) == t) return in;
     }
@@ -142,9 +161,10 @@ static Var add_other_arg(ScanBuilder *m, const ScanBuilderPart *p, size_t i) {
     const Type *t = var_type(p->f.fn, v);
     const Tensor *c = var_const(m->b->g, x);
     if (c && c->ndim == 0) return graph_share_const(m->body, m->b->g, x, true);
-    for (size_t k = 0; k < m->other.n; k++) {
+    for (size_t k = last_arg_for(&m->other_of, x); k != NO_ARG;
+         k = m->other.p[k].same) {
         Var in = m->other.p[k].tap.p[0].in;
-        if (m->other.p[k].x == x && var_type(m->body, in) == t) return in;
+        if (var_type(m->body, in) == t) return in;
     }
     size_t at = scan_builder_add_other(m, var_name(p->f.fn, v), x, t);
     return m->other.p[at].tap.p[0].in;
@@ -330,8 +350,10 @@ typedef struct ScanFinish {
     Session *s;
     Arena *a;
     Graph *fn;
-    Var *map; /* by variable of the body: that of fn */
-    Map dims; /* dim names, which inputs must not have */
+    Var *map;                      /* by variable of the body: that of fn */
+    Map dims;                      /* dim names, which inputs must not have */
+    Map labels;                    /* of the outputs */
+    Map tried_names, tried_labels; /* by base: how many of its names are taken */
     Vec(Var) in;
     Ints seqs, states, keep;
 } ScanFinish;
@@ -352,16 +374,32 @@ static const char *clean_name(ScanFinish *f, Sym hint) {
     return word_is_reserved(name, n) ? arena_printf(f->a, "%s_", name) : name;
 }
 
-static Sym fresh_input_name(ScanFinish *f, Sym hint) {
+/* base, base_1, base_2 ...: the first that isn't taken. The caller takes it, so that
+ * the next search of this base begins behind it. */
+static Sym first_free(ScanFinish *f, const char *base, Map *tried,
+                      bool (*is_taken)(const ScanFinish *f, Sym name)) {
     char text[160];
-    const char *base = clean_name(f, hint);
-    snprintf(text, sizeof text, "%s", base);
-    for (unsigned i = 1; graph_find(f->fn, sym(f->s, text)) != VAR_NONE ||
-                         graph_find(f->m->body, sym(f->s, text)) != VAR_NONE ||
-                         map_get(&f->dims, sym(f->s, text), NULL);
-         i++)
-        snprintf(text, sizeof text, "%s_%u", base, i);
-    return sym(f->s, text);
+    Sym key = sym(f->s, base), name = key;
+    uint64_t n = 0;
+    map_get(tried, key, &n);
+    do {
+        if (n > 0) {
+            snprintf(text, sizeof text, "%.120s_%" PRIu64, base, n);
+            name = sym(f->s, text);
+        }
+        n++;
+    } while (is_taken(f, name));
+    map_put(tried, key, n);
+    return name;
+}
+
+static bool is_taken_name(const ScanFinish *f, Sym name) {
+    return graph_find(f->fn, name) != VAR_NONE ||
+           graph_find(f->m->body, name) != VAR_NONE || map_get(&f->dims, name, NULL);
+}
+
+static Sym fresh_input_name(ScanFinish *f, Sym hint) {
+    return first_free(f, clean_name(f, hint), &f->tried_names, is_taken_name);
 }
 
 /* How far to shift the taps of a sequence: the row that the first step reads must not
@@ -445,13 +483,15 @@ static bool add_scan_inputs(ScanFinish *f) {
     return ok;
 }
 
-static Sym fresh_label(ScanFinish *f, Sym hint) {
-    char text[160];
-    const char *base = hint ? sym_text(f->s, hint) : "y";
-    snprintf(text, sizeof text, "%.120s", base);
-    for (unsigned i = 1; graph_output(f->fn, sym(f->s, text)) != VAR_NONE; i++)
-        snprintf(text, sizeof text, "%.120s_%u", base, i);
-    return sym(f->s, text);
+static bool is_taken_label(const ScanFinish *f, Sym label) {
+    return map_get(&f->labels, label, NULL);
+}
+
+static void add_output(ScanFinish *f, Sym hint, Var v) {
+    const char *base = arena_printf(f->a, "%.120s", hint ? sym_text(f->s, hint) : "y");
+    Output out = {first_free(f, base, &f->tried_labels, is_taken_label), v};
+    map_put(&f->labels, out.label, 1);
+    vec_push(f->s, &f->fn->outputs, out);
 }
 
 void scan_carry_names(Graph *to, const Graph *from, const Var *map) {
@@ -475,11 +515,8 @@ static bool import_scan_body(ScanFinish *f) {
     bool ok = graph_import(f->fn, g, (VarList){want.n, want.p}, true, f->map);
     vec_free(&want);
     if (ok) scan_carry_names(f->fn, g, f->map);
-    for (size_t i = 0; ok && i < m->out.n; i++) {
-        if (!m->out.p[i].live) continue;
-        Output out = {fresh_label(f, m->out.p[i].hint), f->map[m->out.p[i].made]};
-        vec_push(f->s, &f->fn->outputs, out); /* fresh_label looks here */
-    }
+    for (size_t i = 0; ok && i < m->out.n; i++)
+        if (m->out.p[i].live) add_output(f, m->out.p[i].hint, f->map[m->out.p[i].made]);
     if (ok && m->until != VAR_NONE) f->fn->until = f->map[m->until];
     return ok;
 }
@@ -537,7 +574,13 @@ static void reserve_all_dims(ScanFinish *f) {
 bool scan_builder_apply(ScanBuilder *m, const char *name) {
     Session *s = m->b->s;
     if (!m->live) scan_builder_mark_live(m);
-    ScanFinish f = {.m = m, .s = s, .a = arena_new(s), .dims = MAP(s)};
+    ScanFinish f = {.m = m,
+                    .s = s,
+                    .a = arena_new(s),
+                    .dims = MAP(s),
+                    .labels = MAP(s),
+                    .tried_names = MAP(s),
+                    .tried_labels = MAP(s)};
     f.fn = graph_function_new(m->b->g->main,
                               free_function_name(m->b->g->main, "unfinished"));
     f.fn->floatX = m->body->floatX;
@@ -547,6 +590,9 @@ bool scan_builder_apply(ScanBuilder *m, const char *name) {
     if (ok) name_or_reuse(&f, name);
     ok = ok && apply_finished_scan(&f);
     map_free(&f.dims);
+    map_free(&f.labels);
+    map_free(&f.tried_names);
+    map_free(&f.tried_labels);
     vec_free(&f.in);
     vec_free(&f.seqs);
     vec_free(&f.states);

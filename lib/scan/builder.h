@@ -26,7 +26,10 @@ typedef struct ScanBuilderArg {
     bool wanted; /* does anybody use the result? else it may be dropped */
     bool live;   /* set by scan_builder_mark_live */
     Var result;  /* set by scan_builder_apply if live and wanted */
+    size_t
+        same; /* sequences and others: the one that was added for the same x before */
 } ScanBuilderArg;
+typedef Vec(ScanBuilderArg) ScanBuilderArgs;
 typedef struct ScanBuilder {
     Builder *b;  /* where the Apply is added */
     Builder in;  /* builds in the body */
@@ -35,7 +38,8 @@ typedef struct ScanBuilder {
     Var until;   /* a variable of the body, or VAR_NONE */
     int64_t truncate;
     bool checkpoint, rows;
-    Vec(ScanBuilderArg) seq, out, other;
+    ScanBuilderArgs seq, out, other;
+    Map seq_of, other_of; /* by x: the last sequence and the last other added for it */
     bool live;
 } ScanBuilder;
 
