@@ -220,6 +220,23 @@ static const char *recent_names(Rewriter *r, Str *names) {
     return str_text(names);
 }
 
+/* The library's own entries stop at the budget, and the graph stays as they left it: in
+ * long chains they have more to do than is worth while, as where each of many reads
+ * passes all the ops below it. A user's rule, and what it works against, may never
+ * end. */
+static bool users_rule_goes_on(const Rewriter *r) {
+    for (size_t i = 0; i < r->db->entry.n; i++) {
+        const DatabaseEntry *e = &r->db->entry.p[i];
+        if (e->spent > r->budget / 2 && rewrite_tags_have(e->pub.tags, "user"))
+            return true;
+    }
+    return false;
+}
+
+static bool is_spent(const Rewriter *r, const DatabaseEntry *e) {
+    return e->spent > r->budget;
+}
+
 static bool fail_over_budget(Rewriter *r, size_t entry) {
     Str names = STR(r->s);
     const RewriteEntry *e = &r->db->entry.p[entry].pub;
@@ -282,9 +299,11 @@ static bool install_replacement(Rewriter *r, ApplyId a, size_t entry, const Var 
         if (!rewriter_fired(r, entry, 1, &v, &x)) return r->failed = true, false;
         changed = r->dirty = true;
     }
-    if (changed && ++r->db->entry.p[entry].spent > r->budget)
+    if (!changed) return false;
+    r->db->entry.p[entry].spent++;
+    if (is_spent(r, &r->db->entry.p[entry]) && users_rule_goes_on(r))
         return fail_over_budget(r, entry);
-    return changed;
+    return true;
 }
 
 /* The output that a rule replaces: the one that it picks, or the only one. VAR_NONE:
@@ -296,6 +315,15 @@ static Var output_of_rule(Rewriter *r, ApplyId a, const Rule *rule) {
     return k < p->nout && rewriter_resolve(r, v) == v ? v : VAR_NONE;
 }
 
+/* What only the replaced Apply read is no longer needed, and doesn't count as a client
+ * of its own inputs: rules that ask for a single use would have to wait for the next
+ * sweep. */
+static void release_parts(Rewriter *r, const Rule *rule, const Match *m) {
+    for (size_t i = 0; i < rule->nguard; i++)
+        if (rule->guard[i].part && r->uses[m->part[i]] <= 1)
+            rewriter_release(r, var_owner(r->g, m->part[i]));
+}
+
 static bool fire_rule(Rewriter *r, ApplyId a, const Rule *rule, const Match *m, Var v,
                       Var *out) {
     const Apply *p = &r->g->apply[a];
@@ -303,8 +331,10 @@ static bool fire_rule(Rewriter *r, ApplyId a, const Rule *rule, const Match *m, 
     for (Var i = 0; i < p->nout; i++)
         out[i] = first + i;
     Var x = rule_replace(r, rule, m, v);
-    if (x != VAR_NONE) out[v - first] = x;
-    return x != VAR_NONE;
+    if (x == VAR_NONE) return false;
+    release_parts(r, rule, m);
+    out[v - first] = x;
+    return true;
 }
 
 void rewriter_forget(Rewriter *r, size_t mark) {
@@ -358,7 +388,7 @@ static bool try_list(Rewriter *r, ApplyId a, TryLevel level) {
     for (; t < end && !r->failed; t++) {
         if (!stage_may_fire(r, t, &kinds)) continue;
         DatabaseEntry *e = &r->db->entry.p[t->entry];
-        if (hit && !e->rule) continue;
+        if ((hit && !e->rule) || is_spent(r, e)) continue;
         e->profile.tried++;
         if (!try_entry(r, a, t->entry)) continue;
         hit = true;
@@ -542,7 +572,16 @@ static void forget_unneeded(Rewriter *r) {
             r->state[a] &= (uint8_t) ~(SETTLED | TRIED | NOFOLD);
 }
 
+static void log_spent(const Rewriter *r) {
+    for (size_t i = 0; !r->o->trial && i < r->db->entry.n; i++)
+        if (is_spent(r, &r->db->entry.p[i]))
+            session_log(r->s, "the rewrite %s stopped after %llu replacements",
+                        r->db->entry.p[i].pub.name,
+                        (unsigned long long)r->db->entry.p[i].spent);
+}
+
 static bool stage_ends(Rewriter *r) {
+    log_spent(r);
     for (ApplyId a = 0; a < r->napply; a++)
         r->state[a] &= SETTLED | NOFOLD;
     r->settled = !r->loose && !rewriter_limit_reached(r);

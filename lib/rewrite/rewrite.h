@@ -89,8 +89,8 @@ typedef struct RewriteResult {
     const RewriteProfile *profile; /* session memory of the last call */
 } RewriteResult;
 /* Returns a new graph; g is unchanged, unless the options take it. Called functions are
- * rewritten too. NULL: diagnosed; an exhausted budget names the rules that undo each
- * other (E_LIMIT). */
+ * rewritten too. NULL: diagnosed; if a user's rule exhausts the budget, the rules that
+ * undo each other are named (E_LIMIT). The library's own stop there. */
 Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r);
 /* Equality saturation: the cheapest form of the main graph that the query's rules
  * reach, with those @search. */

@@ -98,9 +98,9 @@ typedef struct Pass {
     NodePass *node;
     GraphPass *graph;
     const char *const *ops; /* names of the ops that `node` handles, or that a graph
-                             * must     have for `graph` to be worth while; NULL: all */
+                             * must have for `graph` to be worth while; NULL: all */
     const char *const *of;  /* ops one of which must make an input of the Apply, if it
-                             * isn't  a constant; NULL: no matter */
+                             * isn't a constant; NULL: no matter */
     const char *const
         *among; /* ops one of which the graph must have; NULL: no matter */
     bool (*takes)(const Op *op); /* may `node` handle Applies of the op? NULL: yes */

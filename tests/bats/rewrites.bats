@@ -900,3 +900,42 @@ where(x > 0, x, where(x > 0, v[0], 2.))
 x ** 1e10 * x ** -1e10
 END
 }
+
+# A graph of 150 times the step, from a matrix or the vector `long`, and its sum.
+chain_of() { # step, the first value
+    awk -v step="$1" -v h="$2" 'BEGIN {
+        printf "thunkline: 1\ninputs: {M: \"float64[4, 4]\", W: \"float64[4, 4]\", c: float64, i: \"int64[4]\","
+        printf " long: \"float64[200]\"}\nlet: |\n"
+        for (k = 1; k <= 150; k++) {
+            line = step
+            gsub(/h/, h, line)
+            printf "  h%d = %s\n", k, line
+            h = "h" k
+        }
+        printf "  out = sum(%s)\noutputs: [out]\n", h
+    }'
+}
+
+@test "long chains are rewritten in few sweeps, and rewrites of ours never fail for their length" {
+    while IFS='|' read -r sweeps first step; do
+        chain_of "$step" "$first" >c.yaml
+        shell "gload c.yaml | grewrite -v --verify 2 -o o.tlg"
+        [ "$status" = 0 ] || complain "$step should be rewritten" "$step"
+        n=$(sed -n 's/.* in \([0-9]*\) sweeps.*/\1/p' .err)
+        [ "$n" -le "$sweeps" ] || complain "at most $sweeps sweeps" "$step"
+    done <<'END'
+6|M|h @ W
+6|M|W @ -h
+9|M|W @ (0.5 * h)
+9|M|(h * 0.5) @ W
+9|M|(h / 2) @ W
+9|M|(c * h) @ W
+6|M|h[i] * 0.5
+6|M|(h @ W)[i]
+12|long|abs(h[1:])
+END
+    # each read passes all those below it: more work than is worth while for a whole chain
+    chain_of 'abs(h[1:])' long >c.yaml
+    shell "grewrite -v c.yaml -o o.tlg"
+    grep -q 'the rewrite read-exactly stopped after [0-9]* replacements$' .err || complain 'says that it stopped' "$step"
+}

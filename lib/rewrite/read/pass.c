@@ -49,6 +49,7 @@ static bool array_pays(const Read *q, bool elemwise) {
     const Type *t = var_type(r->g, q->item[axis].array);
     if (t->dtype == DT_BOOL) return operands == 1;
     return dim_is_known(t->dim[0]) && dim_is_known(q->t->dim[axis]) &&
+           t->dim[0] < q->t->dim[axis] &&
            t->dim[0] <= q->t->dim[axis] / (operands ? operands : 1);
 }
 
