@@ -167,6 +167,18 @@ static void sort_entries(Database *db) {
         qsort(db->entry.p, db->entry.n, sizeof *db->entry.p, compare_position);
 }
 
+size_t database_first(const Database *db, double position) {
+    size_t low = 0, high = db->entry.n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (db->entry.p[mid].pub.position < position)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 /* ---- what the library brings ---- */
 
 typedef struct Builtin {

@@ -9,6 +9,7 @@
 #include "graph/replace.h"
 #include "rewrite/rewrite_impl.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { PER_NODE = 8, SLACK = 256 };
@@ -225,7 +226,7 @@ static const char *recent_names(Rewriter *r, Str *names) {
  * passes all the ops below it. A user's rule, and what it works against, may never
  * end. */
 static bool users_rule_goes_on(const Rewriter *r) {
-    for (size_t i = 0; i < r->db->entry.n; i++) {
+    for (size_t i = stage_entry(r, 0); i < r->end; i = stage_entry(r, i + 1)) {
         const DatabaseEntry *e = &r->db->entry.p[i];
         if (e->spent > r->budget / 2 && rewrite_tags_have(e->pub.tags, "user"))
             return true;
@@ -573,7 +574,8 @@ static void forget_unneeded(Rewriter *r) {
 }
 
 static void log_spent(const Rewriter *r) {
-    for (size_t i = 0; !r->o->trial && i < r->db->entry.n; i++)
+    if (r->o->trial) return;
+    for (size_t i = stage_entry(r, 0); i < r->end; i = stage_entry(r, i + 1))
         if (is_spent(r, &r->db->entry.p[i]))
             session_log(r->s, "the rewrite %s stopped after %llu replacements",
                         r->db->entry.p[i].pub.name,
@@ -588,14 +590,15 @@ static bool stage_ends(Rewriter *r) {
     return true;
 }
 
-bool drive_stage(Rewriter *r, double from, double to) {
+bool drive_stage(Rewriter *r, size_t first, size_t end) {
     double per_node = r->o->sweeps_per_node > 0 ? r->o->sweeps_per_node : PER_NODE;
-    r->from = from;
-    r->to = to;
+    r->clean_end = database_first(r->db, nextafter(CLEANING, 1));
+    r->first = first;
+    r->end = end > r->clean_end ? end : r->clean_end;
     stage_sort_entries(r);
     if (r->settled && !r->works && !r->why) return true;
     r->budget = (uint64_t)(per_node * r->g->napply) + SLACK;
-    for (size_t i = 0; i < r->db->entry.n; i++)
+    for (size_t i = stage_entry(r, 0); i < r->end; i = stage_entry(r, i + 1))
         r->db->entry.p[i].spent = 0;
     r->loose = false;
     uint32_t fired;

@@ -176,6 +176,8 @@ typedef struct Database {
 /* All entries, with those selected by the query marked. NULL: diagnosed. */
 Database *database_open(Session *s, const RewriteQuery *q);
 void database_free(Database *db);
+/* The number of the first entry at the position or after it. */
+size_t database_first(const Database *db, double position);
 /* Of an entry: those of the library are compiled when a graph has their ops. */
 bool database_compile_left(Database *db, Rule *rule);
 bool database_compile_when(Database *db, Rule *rule);
@@ -346,10 +348,11 @@ struct Rewriter {
     uint64_t budget;    /* replacements allowed per entry and stage */
     uint16_t recent[64]; /* ring buffer of the entries that fired last */
     uint32_t fired, sweeps;
-    uint32_t *number;   /* replacements so far, over all graphs of a run */
-    uint32_t epoch;     /* how often g was compacted */
-    size_t current;     /* the graph pass being run */
-    double from, to;    /* positions of the stage */
+    uint32_t *number; /* replacements so far, over all graphs of a run */
+    uint32_t epoch;   /* how often g was compacted */
+    size_t current;   /* the graph pass being run */
+    /* the entries of the stage: the cleaning ones, up to clean_end, and its own */
+    size_t clean_end, first, end;
     struct Why *why;    /* --why; NULL: nobody asks */
     LoopBodies *bodies; /* scan_body_invariants; NULL: not known */
     bool asked;         /* the matcher is to tell `why` where it fails */
@@ -525,7 +528,10 @@ enum { REWRITE_ROOTS = ROOTS_RUN | ROOTS_INIT };
  */
 void rewriter_compact(Rewriter *r);
 void rewriter_close(Rewriter *r);
-/* stage.c: sorts the entries of positions r->from..r->to by op. */
+/* The entry i or, between the cleaning ones and the stage's own, the first of these: up
+ * to r->end, those of the stage follow each other. */
+size_t stage_entry(const Rewriter *r, size_t i);
+/* Sorts the stage's entries by op. */
 void stage_sort_entries(Rewriter *r);
 /* The kinds of an Apply's inputs; may the entry fire there? */
 Try stage_needs(const Rule *rule); /* of its inputs' own kinds */
@@ -537,9 +543,9 @@ uint16_t stage_number_op(Rewriter *r, const Op *op);
 /* Has the graph one of the ops that the pass is for? */
 bool stage_has_ops_of(const Rewriter *r, const Pass *p);
 void stage_free(Rewriter *r);
-/* One stage: sweeps with the selected entries of positions from..to and the cleaning
- * entries until nothing fires. False: diagnosed. */
-bool drive_stage(Rewriter *r, double from, double to);
+/* One stage: sweeps with the selected entries from `first` to before `end` and the
+ * cleaning entries until nothing fires. False: diagnosed. */
+bool drive_stage(Rewriter *r, size_t first, size_t end);
 /* Reports n >= 1 variables replaced together as one replacement. False: stop,
  * diagnosed. */
 bool rewriter_fired(Rewriter *r, size_t entry, size_t n, const Var *before,

@@ -26,12 +26,11 @@ static bool entry_takes_part(const DatabaseEntry *e, bool graph_pass) {
            (is_graph || e->rule || e->pass->node);
 }
 
-static const DatabaseEntry *find_entry_at(const Database *db, double position,
-                                          bool graph_pass) {
-    for (size_t i = 0; i < db->entry.n; i++) {
-        const DatabaseEntry *e = &db->entry.p[i];
-        if (e->pub.position == position && entry_takes_part(e, graph_pass)) return e;
-    }
+/* The first of the entries from `from` to before `end`. */
+static const DatabaseEntry *find_entry(const Database *db, size_t from, size_t end,
+                                       bool graph_pass) {
+    for (size_t i = from; i < end; i++)
+        if (entry_takes_part(&db->entry.p[i], graph_pass)) return &db->entry.p[i];
     return NULL;
 }
 
@@ -73,25 +72,24 @@ static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e) {
 
 /* Cleaning entries take part in every stage; they get a stage of their own only if no
  * later one follows. */
-static bool has_stage(const Database *db, double at) {
-    if (!find_entry_at(db, at, false)) return false;
-    for (size_t i = 0; at <= CLEANING && i < db->entry.n; i++)
-        if (db->entry.p[i].pub.position > at &&
-            entry_takes_part(&db->entry.p[i], false))
-            return false;
-    return true;
+static bool has_stage(const Database *db, size_t from, size_t end) {
+    if (!find_entry(db, from, end, false)) return false;
+    return db->entry.p[from].pub.position > CLEANING ||
+           !find_entry(db, end, db->entry.n, false);
 }
 
 static bool run_stages(Rewriter *r, double from, double to) {
     const Database *db = r->db;
-    for (size_t i = 0; i < db->entry.n; i++) {
-        double at = db->entry.p[i].pub.position;
-        if (at < from || at >= to) continue;
-        if (i > 0 && at == db->entry.p[i - 1].pub.position) continue;
-        const DatabaseEntry *pass = find_entry_at(db, at, true);
+    size_t n = database_first(db, to), end;
+    for (size_t i = database_first(db, from); i < n; i = end) {
+        end = i + 1;
+        while (end < n && db->entry.p[end].pub.position == db->entry.p[i].pub.position)
+            end++;
+        const DatabaseEntry *pass = find_entry(db, i, end, true);
         if (pass && !rewriter_limit_reached(r) && !run_graph_pass(r, pass))
             return false;
-        if (has_stage(db, at) && !rewriter_limit_reached(r) && !drive_stage(r, at, at))
+        if (has_stage(db, i, end) && !rewriter_limit_reached(r) &&
+            !drive_stage(r, i, end))
             return false;
     }
     return true;

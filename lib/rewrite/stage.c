@@ -179,9 +179,8 @@ static void add_rule(Rewriter *r, const DatabaseEntry *e, uint16_t entry) {
         sort_in(r, &r->tries.p[op].level[level]);
 }
 
-static bool takes_part(const Rewriter *r, const DatabaseEntry *e) {
-    double at = e->pub.position;
-    return e->selected && ((at >= r->from && at <= r->to) || at <= CLEANING);
+size_t stage_entry(const Rewriter *r, size_t i) {
+    return i >= r->clean_end && i < r->first ? r->first : i;
 }
 
 void stage_sort_entries(Rewriter *r) {
@@ -190,9 +189,9 @@ void stage_sort_entries(Rewriter *r) {
             r->tries.p[n].level[level].n = 0;
     r->uses_matter = r->works = r->new_op = false;
     for (int step = 0; step < 3; step++)
-        for (size_t i = 0; i < r->db->entry.n; i++) {
+        for (size_t i = stage_entry(r, 0); i < r->end; i = stage_entry(r, i + 1)) {
             const DatabaseEntry *e = &r->db->entry.p[i];
-            if (!takes_part(r, e)) continue;
+            if (!e->selected) continue;
             if (step == 2 && e->rule) add_rule(r, e, (uint16_t)i);
             if (step < 2 && e->pass && e->pass->node && !e->pass->ops == (step == 0))
                 add_pass(r, e, (uint16_t)i);

@@ -112,7 +112,7 @@ bool why_look(Rewriter *r, ApplyId a) {
     w->seen = true;
     const RewriteEntry *e = &r->db->entry.p[w->entry].pub;
     w->off = w->selected && e->position > CLEANING &&
-             (e->position < r->from || e->position > r->to);
+             e->position != r->db->entry.p[r->first].pub.position;
     size_t k = w->rule->lhs->picks ? w->rule->lhs->out : 0;
     Match m;
     if (k >= r->g->apply[a].nout) return false;
