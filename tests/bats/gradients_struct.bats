@@ -95,3 +95,17 @@ t = [0.0, 0.0, 1.0]" ]
     [ "${lines[0]}" = "g = [0.0, 0.0, 0.0]" ]
     [ "${lines[1]}" = "h = [0.0, 3.0, 0.0]" ]
 }
+
+@test "the gradient of a concatenate of more parts than a split gives" {
+    for size in n 2; do
+        awk -v size=$size 'BEGIN {
+            printf "thunkline: 1\ninputs:\n  x: float64[%s]\n  w: float64[?]\nlet: |\n", size
+            for (i = 0; i < 2500; i++) printf "  h%d = x * %d.0\n", i, i
+            printf "  out = sum(concatenate(["
+            for (i = 0; i < 2500; i++) printf "%sh%d", i ? ", " : "", i
+            print "]) * w)\noutputs: [out]"
+        }' >c.yaml
+        ok "ggrad --wrt x c.yaml | grewrite | grun x='[1.0, 2.0]' w='arange(5000) * 1.0' --outputs d_out_d_x" \
+            'd_out_d_x = [10410417500.0, 10413541250.0]'
+    done
+}

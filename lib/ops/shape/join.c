@@ -114,34 +114,59 @@ static bool concatenate_perform(Call *c) {
     return true;
 }
 
+static Var add_sizes(Builder *b, Var x, Var y) {
+    const Tensor *s = x == VAR_NONE ? NULL : var_const(b->g, x),
+                 *t = y == VAR_NONE ? NULL : var_const(b->g, y);
+    return s && t ? const_int(b, tensor_i64(s, 0) + tensor_i64(t, 0))
+                  : op_call2(b, "add", x, y);
+}
+
+static bool split_once(Builder *b, Var x, int axis, size_t n, const Var *size,
+                       Var *part) {
+    Var *cut = mem_alloc(b->s, n * sizeof *cut);
+    for (size_t i = 0; i + 1 < n; i++)
+        cut[i] = i == 0 ? size[0] : add_sizes(b, cut[i - 1], size[i]);
+    Var in[2] = {x, ints_stack(b, n - 1, cut)};
+    mem_free(cut);
+    const Op *split = op_known(b->s, OP_SPLIT);
+    PropArg arg = {"axis", PROP_INT(axis)};
+    return in[1] != VAR_NONE &&
+           op_apply(b, split, props_make(b->s, split, 1, &arg), 2, in, part);
+}
+
+/* Any number of parts, while a split gives OUT_MAX at most: parts of parts. */
+static bool split_by_sizes(Builder *b, Var x, int axis, size_t n, const Var *size,
+                           Var *part) {
+    if (n == 1) return part[0] = x, true;
+    if (n <= OUT_MAX) return split_once(b, x, axis, n, size, part);
+    size_t groups = (n - 1) / OUT_MAX + 1;
+    Var *total = mem_alloc(b->s, 2 * groups * sizeof *total), *group = total + groups;
+    for (size_t i = 0; i < n; i++) {
+        Var *t = &total[i / OUT_MAX];
+        *t = i % OUT_MAX == 0 ? size[i] : add_sizes(b, *t, size[i]);
+    }
+    bool ok = split_by_sizes(b, x, axis, groups, total, group);
+    for (size_t k = 0; ok && k < groups; k++) {
+        size_t from = k * OUT_MAX, left = n - from;
+        ok = split_by_sizes(b, group[k], axis, left < OUT_MAX ? left : OUT_MAX,
+                            size + from, part + from);
+    }
+    mem_free(total);
+    return ok;
+}
+
 /* Splits the gradient where the inputs meet. */
 static bool concatenate_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Builder *b = p->b;
     const Type *x = var_type(p->g, p->in[0]);
     int axis = shape_axis_index(prop_int(b->s, p->op, p->props, "axis"), x->ndim);
-    if (p->nin == 1) return p->grad[0] = p->cotangent[0], true;
-    Var *cut = mem_alloc(b->s, p->nin * sizeof *cut), at = VAR_NONE;
+    Var *size = mem_alloc(b->s, p->nin * sizeof *size);
     bool ok = true;
-    for (size_t i = 0; i + 1 < p->nin && ok; i++) {
-        Var n = shape_of(b, p->in[i], axis);
-        const Tensor *have = at == VAR_NONE ? NULL : var_const(b->g, at),
-                     *more = n == VAR_NONE ? NULL : var_const(b->g, n);
-        if (at == VAR_NONE)
-            at = n;
-        else if (have && more)
-            at = const_int(b, tensor_i64(have, 0) + tensor_i64(more, 0));
-        else
-            at = op_call2(b, "add", at, n);
-        cut[i] = at;
-        ok = at != VAR_NONE;
-    }
-    Var in[2] = {p->cotangent[0], ok ? ints_stack(b, p->nin - 1, cut) : VAR_NONE};
-    mem_free(cut);
-    const Op *split = op_known(b->s, OP_SPLIT);
-    PropArg arg = {"axis", PROP_INT(axis)};
-    ok = in[1] != VAR_NONE &&
-         op_apply(b, split, props_make(b->s, split, 1, &arg), 2, in, p->grad);
+    for (size_t i = 0; ok && i < p->nin; i++)
+        ok = (size[i] = shape_of(b, p->in[i], axis)) != VAR_NONE;
+    ok = ok && split_by_sizes(b, p->cotangent[0], axis, p->nin, size, p->grad);
+    mem_free(size);
     /* A dim that is 1 by type must become 1 again: it may have been broadcast. */
     for (size_t i = 0; ok && i < p->nin; i++)
         ok = (p->grad[i] = sum_to_shape(b, p->grad[i], p->in[i])) != VAR_NONE;
