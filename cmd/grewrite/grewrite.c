@@ -1,6 +1,5 @@
 /* grewrite: simplify, stabilise, fuse. */
 #include "cli/cli.h"
-#include "lang/print/print.h"
 #include "tools/tools.h"
 
 #include <stdio.h>
@@ -114,15 +113,8 @@ static const Opt options[] = {
 
 static bool print_replacement(void *ctx, const RewriteEvent *e) {
     Str text = STR(e->g->s);
-    Arena *a = arena_new(e->g->s);
-    Printer *p = printer_new(e->g, PRINT_MATH, NULL, a);
-    (void)ctx;
-    str_printf(&text, "%u %s: ", e->number, e->rule);
-    print_definition(p, e->before, &text);
-    str_puts(&text, "  =>  ");
-    print_definition(p, e->after, &text);
-    fprintf(stderr, "%s\n", str_text(&text));
-    arena_free(a);
+    event_text(ctx, e, &text);
+    fprintf(stderr, "%u %s: %s\n", e->number, e->rule, str_text(&text));
     str_free(&text);
     return true;
 }
@@ -401,9 +393,11 @@ static bool parallel_agrees(Run *r, const Grewrite *o) {
 
 static bool grewrite_run(Run *r) {
     const Grewrite *o = (const Grewrite *)r->common;
+    EventText text = {0};
     Rewriting w = {.how = {.query = rewrite_query(r, o),
                            .profile = o->profile,
-                           .explain = o->explain ? print_replacement : NULL},
+                           .explain = o->explain ? print_replacement : NULL,
+                           .ctx = &text},
                    .bisect = o->bisect,
                    .keep = o->keep,
                    .nreplace = o->replace.n,
@@ -444,6 +438,7 @@ static bool grewrite_run(Run *r) {
               : o->bisect        ? bisect_rewrites(r, g, &w)
               : shows_steps(r)   ? rewrite_and_show(r, o, g, &w, &given)
                                  : rewrite_and_write(r, o, &g, &w, &given));
+    event_text_close(&text);
     graph_free(g);
     return ok;
 }

@@ -26,15 +26,6 @@ typedef struct Again {
     bool differs;
 } Again;
 
-static void put_definition(const RewriteEvent *e, Str *out) {
-    Arena *a = arena_new(e->g->s);
-    Printer *p = printer_new(e->g, PRINT_MATH, NULL, a);
-    print_definition(p, e->before, out);
-    str_puts(out, "  =>  ");
-    print_definition(p, e->after, out);
-    arena_free(a);
-}
-
 static void other_event(Again *w, const RewriteEvent *e) {
     Check *c = w->c;
     Span at = e ? event_place(e) : w->at < c->log.n ? c->log.p[w->at].at : NOWHERE;
@@ -51,7 +42,9 @@ static void other_event(Again *w, const RewriteEvent *e) {
         found_note(c, NOWHERE, "in run 1 there are only %zu", c->log.n);
     if (e) {
         Str b = STR(c->s);
-        put_definition(e, &b);
+        EventText text = {0};
+        event_text(&text, e, &b);
+        event_text_close(&text);
         found_note(c, NOWHERE, "in run %u it is %s, variable %u by %u: %s", w->run,
                    e->rule, e->before, e->after, str_text(&b));
         str_free(&b);

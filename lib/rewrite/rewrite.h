@@ -57,6 +57,18 @@ typedef struct RewriteEvent {
     const Var *forward; /* by variable: what stands for it now; itself if none does */
     uint32_t nforward;
 } RewriteEvent;
+/* Replacements as text, "a + 0  =>  a", in which variables without a name keep their
+ * numbers within an epoch. Starts as {0}; close it at last. */
+typedef struct EventText {
+    Arena *arena;
+    struct Printer *printer;
+    const Graph *g;
+    uint32_t epoch, number; /* of the last event */
+} EventText;
+void event_text(EventText *x, const RewriteEvent *e, Str *out);
+/* Only v, one of the two. */
+void event_text_of(EventText *x, const RewriteEvent *e, Var v, Str *out);
+void event_text_close(EventText *x);
 typedef struct RewriteProfile {
     const char *name;
     double seconds;

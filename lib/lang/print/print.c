@@ -59,12 +59,16 @@ static bool may_stand_in_place(const Printer *p, ApplyId a, const uint32_t *uses
            !given_name(p, ap->out);
 }
 
+static void count_uses_from(const Printer *p, ApplyId first, uint32_t *uses) {
+    for (ApplyId a = first; a < p->napply; a++)
+        for (uint32_t i = 0; is_apply_live(p, a) && i < p->g->apply[a].nin; i++)
+            uses[apply_in(p->g, a)[i]]++;
+}
+
 /* By variable. */
 static uint32_t *count_uses(const Printer *p) {
     uint32_t *uses = NEW_N(p->arena, p->nvar + 1, uint32_t);
-    for (ApplyId a = 0; a < p->napply; a++)
-        for (uint32_t i = 0; is_apply_live(p, a) && i < p->g->apply[a].nin; i++)
-            uses[apply_in(p->g, a)[i]]++;
+    count_uses_from(p, 0, uses);
     for (size_t i = 0; i < p->g->outputs.n; i++)
         if (p->g->outputs.p[i].var < p->nvar) uses[p->g->outputs.p[i].var]++;
     for (size_t i = 0; i < p->g->updates.n; i++)
@@ -72,29 +76,22 @@ static uint32_t *count_uses(const Printer *p) {
     return uses;
 }
 
-/* Inlines single-use Applies while the expression stays short, which also bounds the
+/* Inlines a single-use Apply while the expression stays short, which also bounds the
  * printer's recursion. */
-static void choose_in_place(Printer *p) {
-    uint32_t *uses = count_uses(p);
-    uint16_t *depth = NEW_N(p->arena, p->nvar + 1, uint16_t),
-             *nodes = NEW_N(p->arena, p->nvar + 1, uint16_t);
-    p->in_place = NEW_N(p->arena, p->nvar + 1, uint8_t);
-    for (ApplyId a = 0; a < p->napply; a++) {
-        unsigned d = 0, n = 1;
-        Var out = p->g->apply[a].out;
-        for (uint32_t i = 0; i < p->g->apply[a].nin; i++) {
-            Var v = apply_in(p->g, a)[i];
-            if (!p->in_place[v]) continue;
-            d = depth[v] > d ? depth[v] : d;
-            n += nodes[v];
-        }
-        if (out >= p->nvar || !may_stand_in_place(p, a, uses) || d >= DEPTH_MAX ||
-            n > NODES_MAX)
-            continue;
-        p->in_place[out] = 1;
-        depth[out] = (uint16_t)(d + 1);
-        nodes[out] = (uint16_t)n;
+static void choose_in_place(Printer *p, ApplyId a) {
+    unsigned d = 0, n = 1;
+    Var out = p->g->apply[a].out;
+    if (out >= p->nvar || !may_stand_in_place(p, a, p->uses)) return;
+    for (uint32_t i = 0; i < p->g->apply[a].nin; i++) {
+        Var v = apply_in(p->g, a)[i];
+        if (!p->in_place[v]) continue;
+        d = p->depth[v] > d ? p->depth[v] : d;
+        n += p->nodes[v];
     }
+    if (d >= DEPTH_MAX || n > NODES_MAX) return;
+    p->in_place[out] = 1;
+    p->depth[out] = (uint16_t)(d + 1);
+    p->nodes[out] = (uint16_t)n;
 }
 
 /* std(x) of integers is float64 in a graph. Where floatX is float32 the text std(x)
@@ -127,14 +124,60 @@ Printer *printer_new(const Graph *g, PrintStyle style, const uint8_t *live, Aren
     p->nvar = g->nvar;
     p->napply = g->napply;
     p->name = NEW_N(a, g->nvar + 1, Sym);
+    p->cap = g->nvar + 1;
+    p->room = p->nroom = UINT32_MAX;
     p->floatX = builder((Graph *)(uintptr_t)g, false).floatX;
-    if (style == PRINT_MATH) choose_in_place(p);
+    if (style == PRINT_MATH) {
+        p->uses = count_uses(p);
+        p->depth = NEW_N(a, p->cap, uint16_t);
+        p->nodes = NEW_N(a, p->cap, uint16_t);
+        p->in_place = NEW_N(a, p->cap, uint8_t);
+        for (ApplyId k = 0; k < g->napply; k++)
+            choose_in_place(p, k);
+    }
     find_implied_casts(p);
     for (ApplyId k = 0; k < g->napply; k++)
         for (uint32_t i = 0; is_apply_live(p, k) && i < g->apply[k].nout; i++)
             if (!print_is_inline(p, g->apply[k].out + i))
                 printer_name(p, g->apply[k].out + i);
     return p;
+}
+
+static void *grown(const Printer *p, const void *old, size_t cap, size_t size) {
+    return memcpy(arena_zalloc(p->arena, cap, size), old, p->cap * size);
+}
+
+static void reserve_vars(Printer *p, uint32_t nvar) {
+    if (nvar < p->cap) return;
+    size_t cap = 2 * (size_t)nvar + 1;
+    p->name = grown(p, p->name, cap, sizeof *p->name);
+    p->in_place = grown(p, p->in_place, cap, sizeof *p->in_place);
+    p->uses = grown(p, p->uses, cap, sizeof *p->uses);
+    p->depth = grown(p, p->depth, cap, sizeof *p->depth);
+    p->nodes = grown(p, p->nodes, cap, sizeof *p->nodes);
+    p->cap = (uint32_t)cap;
+}
+
+/* v has a new client: the first one, in which it may stand, or one more. */
+static void look_at_use(Printer *p, Var v) {
+    ApplyId a = var_owner(p->g, v);
+    if (p->uses[v] > 1)
+        p->in_place[v] = 0;
+    else if (a != APPLY_NONE && !p->in_place[v])
+        choose_in_place(p, a);
+}
+
+void printer_follow(Printer *p) {
+    enum { ROOM = 200 }; /* Applies that were there may have other inputs by now */
+    ApplyId first = p->napply;
+    p->nroom = ROOM;
+    reserve_vars(p, p->g->nvar);
+    p->nvar = p->g->nvar;
+    p->napply = p->g->napply;
+    count_uses_from(p, first, p->uses);
+    for (ApplyId a = first; a < p->napply; a++)
+        for (uint32_t i = 0; i < p->g->apply[a].nin; i++)
+            look_at_use(p, apply_in(p->g, a)[i]);
 }
 
 void printer_set_ref(Printer *p, const char *(*ref)(void *ctx, const Graph *g, Var v),
@@ -145,17 +188,30 @@ void printer_set_ref(Printer *p, const char *(*ref)(void *ctx, const Graph *g, V
 
 /* ---- statements ---- */
 
+/* A client that was there may have got v since it was counted. */
+static void note_use(Printer *p, Var v) {
+    if (p->nroom == UINT32_MAX || v >= p->nvar || p->uses[v] > 0) return;
+    p->uses[v] = 1;
+    if (var_owner(p->g, v) != APPLY_NONE) choose_in_place(p, var_owner(p->g, v));
+}
+
 void print_operand(Printer *p, Var v, bool bare, Prec need, Str *out) {
+    note_use(p, v);
     if (!print_is_inline(p, v))
         str_puts(out, sym_text(p->s, printer_name(p, v)));
     else if (var_is_const(p->g, v))
         print_const(p, v, bare, need, out);
-    else
+    else if (p->room == 0)
+        str_puts(out, sym_text(p->s, printer_name(p, v)));
+    else {
+        p->room--;
         print_apply_expr(p, var_owner(p->g, v), need, out);
+    }
 }
 
 void print_definition(Printer *p, Var v, Str *out) {
     ApplyId a = var_owner(p->g, v);
+    p->room = p->nroom;
     if (a == APPLY_NONE || p->g->apply[a].nout != 1)
         print_expression(p, v, out);
     else

@@ -13,6 +13,9 @@ typedef enum PrintStyle {
     PRINT_MATH        /* infix, single-use Applies inline */
 } PrintStyle;
 Printer *printer_new(const Graph *g, PrintStyle style, const uint8_t *live, Arena *a);
+/* Takes in the Applies that the graph got since; variables keep the numbers that they
+ * have. Only without `live` and with PRINT_MATH. */
+void printer_follow(Printer *p);
 /* Called for constants that are too large for the text: returns "load('w.npy')", or
  * NULL for the full text. */
 void printer_set_ref(Printer *p, const char *(*ref)(void *ctx, const Graph *g, Var v),

@@ -28,10 +28,15 @@ struct Printer {
     Arena *arena;
     PrintStyle style;
     const uint8_t *live;
-    uint32_t nvar, napply; /* when the printer was made */
-    Sym *name;             /* 0: none yet, or inline */
-    uint8_t *in_place;     /* Apply outputs printed where they are used: PRINT_MATH; and
-                            * what a cast that floatX implies converts */
+    uint32_t nvar, napply; /* when the printer was made, or followed the graph */
+    uint32_t room;     /* how many Applies may still be printed where they are used */
+    uint32_t nroom;    /* ... of each definition */
+    Sym *name;         /* 0: none yet, or inline */
+    uint8_t *in_place; /* Apply outputs printed where they are used: PRINT_MATH; and
+                        * what a cast that floatX implies converts */
+    uint32_t *uses;    /* PRINT_MATH: by variable, clients among these Applies */
+    uint16_t *depth, *nodes; /* ... and of what is in place: the size of its text */
+    uint32_t cap;            /* of the arrays by variable */
     uint32_t fresh;
     const char *(*ref)(void *ctx, const Graph *g, Var v);
     void *ref_ctx;

@@ -208,14 +208,11 @@ typedef struct BisectFound {
 static bool describe_replacement(void *ctx, const RewriteEvent *e) {
     BisectFound *f = ctx;
     if (e->number != f->number) return true;
-    Arena *a = arena_new(e->g->s);
-    Printer *p = printer_new(e->g, PRINT_MATH, NULL, a);
+    EventText text = {0};
     str_printf(f->report, "replacement %u, %s: ", e->number, e->rule);
-    print_definition(p, e->before, f->report);
-    str_puts(f->report, "  =>  ");
-    print_definition(p, e->after, f->report);
+    event_text(&text, e, f->report);
     str_putc(f->report, '\n');
-    arena_free(a);
+    event_text_close(&text);
     return true;
 }
 

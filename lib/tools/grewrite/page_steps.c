@@ -1,6 +1,5 @@
 /* --explain as a page: the graph after each replacement. Within an epoch the overlay
  * only grows: a copy of it, with the replacements one by one, shows every state. */
-#include "lang/print/print.h"
 #include "op/op.h"
 #include "page/page.h"
 #include "tools/tools.h"
@@ -25,6 +24,7 @@ struct StepsPage {
     Vec(Epoch) epoch;
     Vec(RewriteStep) step;
     Vec(Var) more;
+    EventText text;
     uint64_t work; /* variables looked at */
     bool full;
 };
@@ -123,10 +123,8 @@ static void replace(StepsPage *x, Epoch *e, Var v, Var by) {
 
 static uint32_t text_of(StepsPage *x, const RewriteEvent *ev, Var v) {
     Str text = STR(x->s);
-    Arena *a = arena_new(x->s);
-    print_definition(printer_new(ev->g, PRINT_MATH, NULL, a), v, &text);
+    event_text_of(&x->text, ev, v, &text);
     uint32_t n = page_string(x->page, str_text(&text));
-    arena_free(a);
     str_free(&text);
     return n;
 }
@@ -221,6 +219,7 @@ void steps_page_free(StepsPage *x) {
         mem_free(x->epoch.p[i].to);
     }
     page_free(x->page);
+    event_text_close(&x->text);
     vec_free(&x->epoch);
     vec_free(&x->step);
     vec_free(&x->more);
