@@ -81,8 +81,19 @@ static bool try_term(Improve *m, Var class, Var v, Needs *chosen) {
     return true;
 }
 
+static bool has_another_term(const Improve *m, Var class) {
+    const EGraph *e = m->x->e;
+    Var v = class;
+    do {
+        if (!egraph_is_dead(e, v) && v != m->x->choice[class]) return true;
+        v = e->term[v].next;
+    } while (v != class);
+    return false;
+}
+
 static bool improve_class(Improve *m, Var class) {
     const EGraph *e = m->x->e;
+    if (!has_another_term(m, class)) return false;
     Var *choice = &m->x->choice[class], v = class;
     Needs chosen = count_needs(m, *choice, false);
     bool better = false;
