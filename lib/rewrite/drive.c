@@ -437,7 +437,8 @@ static bool try_apply(Rewriter *r, ApplyId a) {
 /* Pushes the maker of v. True: the top of the stack has changed. */
 static bool visit_maker(Rewriter *r, Var v, ApplyId self) {
     ApplyId a = var_owner(r->g, v);
-    if (a == APPLY_NONE || a == self || seen_state(r, a) == SEEN_DONE) return false;
+    if (a == APPLY_NONE || a == self) return false;
+    if (seen_state(r, a) == SEEN_DONE) return uses_revive(r, a), false;
     if (seen_state(r, a) == SEEN_OPEN)
         take_back_newest(r);
     else
@@ -480,6 +481,7 @@ static void step_visit(Rewriter *r) {
     if (f->waiting) {
         while (f->next < p->nout)
             if (visit_maker(r, rewriter_resolve(r, p->out + f->next++), f->a)) return;
+        uses_drop_replaced(r, f->a);
         finish_visit(r);
         return;
     }

@@ -113,6 +113,7 @@ void rewriter_close(Rewriter *r) {
     mem_free(r->conditional);
     view_free(r);
     vec_free(&r->stack);
+    vec_free(&r->dropped);
     vec_free(&r->order);
     vec_free(&r->asking);
     arena_free(r->arena);

@@ -342,10 +342,11 @@ struct Rewriter {
     bool settled;       /* all are, if nothing has changed since the last stage */
     Map results;        /* what outputs and updates are in this sweep */
     Vec(Visit) stack;
-    Vec(ApplyId) order; /* what the last sweep needed, inputs first; empty: all, as
-                           numbered */
-    Vec(Var) asking;    /* the variables whose facts are being found, outermost first */
-    uint64_t budget;    /* replacements allowed per entry and stage */
+    Vec(ApplyId) dropped; /* uses.c: those whose inputs are looked at next */
+    Vec(ApplyId) order;   /* what the last sweep needed, inputs first; empty: all, as
+                             numbered */
+    Vec(Var) asking; /* the variables whose facts are being found, outermost first */
+    uint64_t budget; /* replacements allowed per entry and stage */
     uint16_t recent[64]; /* ring buffer of the entries that fired last */
     uint32_t fired, sweeps;
     uint32_t *number; /* replacements so far, over all graphs of a run */
@@ -457,6 +458,11 @@ void rewriter_count(Rewriter *r, ApplyId a);
 bool uses_takes_part(const Rewriter *r, const Op *op); /* see OpTries */
 /* A pass replaces the only client of `a`: what `a` reads has a client less. */
 void rewriter_release(Rewriter *r, ApplyId a);
+/* If a is replaced, what took its place being counted: it is no client any more, nor is
+ * what only it needed. */
+void uses_drop_replaced(Rewriter *r, ApplyId a);
+/* a, which was dropped, is needed after all. */
+void uses_revive(Rewriter *r, ApplyId a);
 /* Will nothing need x once this client does without it? */
 bool rewriter_single_use(Rewriter *r, Var x);
 /* A value prop of the Apply. */

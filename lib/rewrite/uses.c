@@ -64,6 +64,50 @@ void rewriter_release(Rewriter *r, ApplyId a) {
     }
 }
 
+static bool is_replaced(const Rewriter *r, const Apply *p) {
+    for (Var v = p->out; v < p->out + p->nout; v++)
+        if (r->forward[v] == v) return false;
+    return true;
+}
+
+static bool is_unused(const Rewriter *r, const Apply *p) {
+    for (Var v = p->out; v < p->out + p->nout; v++)
+        if (r->uses[v]) return false;
+    return !p->serial;
+}
+
+void uses_drop_replaced(Rewriter *r, ApplyId a) {
+    if (!r->uses_matter || !is_replaced(r, &r->g->apply[a])) return;
+    size_t base = r->dropped.n;
+    vec_push(r->s, &r->dropped, a);
+    while (r->dropped.n > base) {
+        a = r->dropped.p[--r->dropped.n];
+        if (!(r->state[a] & COUNTED)) continue;
+        rewriter_release(r, a);
+        for (size_t i = 0; i < r->g->apply[a].nin; i++) {
+            ApplyId of = var_owner(r->g, rewriter_input(r, a, i));
+            if (of != APPLY_NONE && is_unused(r, &r->g->apply[of]))
+                vec_push(r->s, &r->dropped, of);
+        }
+    }
+}
+
+void uses_revive(Rewriter *r, ApplyId a) {
+    if (!r->uses_matter || r->state[a] & COUNTED) return;
+    size_t base = r->dropped.n;
+    vec_push(r->s, &r->dropped, a);
+    while (r->dropped.n > base) {
+        a = r->dropped.p[--r->dropped.n];
+        if (r->state[a] & COUNTED) continue;
+        rewriter_count(r, a);
+        for (size_t i = 0; i < r->g->apply[a].nin; i++) {
+            ApplyId of = var_owner(r->g, rewriter_input(r, a, i));
+            if (of != APPLY_NONE && !(r->state[of] & COUNTED))
+                vec_push(r->s, &r->dropped, of);
+        }
+    }
+}
+
 bool rewriter_single_use(Rewriter *r, Var x) {
     return r->searching || r->uses[x] <= 1 ||
            (r->uses[x] <= FEW && r->uses[x] == r->parts[x] && is_matrix_product(r, x));

@@ -932,6 +932,8 @@ chain_of() { # step, the first value
 9|M|(c * h) @ W
 6|M|h[i] * 0.5
 6|M|(h @ W)[i]
+6|M|W @ transpose(h)
+6|M|transpose(h @ W) @ W
 12|long|abs(h[1:])
 END
     # each read passes all those below it: more work than is worth while for a whole chain
