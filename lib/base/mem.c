@@ -2,7 +2,7 @@
  * session's hook, so that only tensor memory needs an error path. */
 #include "base/mem.h"
 
-#include "base/session.h"
+#include "base/session_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +14,36 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-void mem_map_large(void) {
+/* A small graph's heap stays in small pages: clearing a huge one takes longer than the
+ * few that it would replace. */
+enum { HEAP_SMALL = 8 << 20 };
+/* The heap grows by this, which is address space only: where it ends, no huge page has
+ * room. */
+enum { HEAP_STEP = 16 << 20 };
+
+static uintptr_t heap_end(void) {
+    return (uintptr_t)sbrk(0);
+}
+
+void mem_expect_graphs(Session *s) {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, (int)(2 * HUGE_PAGE));
     mallopt(M_TRIM_THRESHOLD, (int)(32 * HUGE_PAGE));
+    mallopt(M_TOP_PAD, HEAP_STEP);
+    atomic_store(&s->heap_huge, heap_end() + HEAP_SMALL);
+#else
+    (void)s;
 #endif
 }
 
-void mem_trim(void) {
+void mem_trim(Session *s) {
 #ifdef __GLIBC__
     malloc_trim(0);
+    uintptr_t end = heap_end();
+    if (atomic_load(&s->heap_huge) != UINTPTR_MAX && end < atomic_load(&s->heap_huge))
+        atomic_store(&s->heap_huge, end);
+#else
+    (void)s;
 #endif
 }
 
@@ -48,35 +68,56 @@ static size_t block_size(void *p, size_t asked) {
 #endif
 }
 
-/* Puts large blocks in huge pages, which need several hundred times fewer page faults.
- * All pages of a block get the same advice: realloc can move a mapping without copying
- * only as long as it is one to the kernel. */
-static void *advise_huge_pages(void *p, size_t size) {
-    if (size < 2 * HUGE_PAGE) return p;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)p & -page,
-              end = ((uintptr_t)p + block_size(p, size) + page - 1) & -page;
+static void advise(uintptr_t from, uintptr_t end) {
     madvise((void *)from, end - from, MADV_HUGEPAGE);
+}
+
+/* All pages of a large block get the same advice: realloc can move a mapping without
+ * copying only as long as it is one to the kernel. */
+static void advise_block(void *p, size_t size) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    advise((uintptr_t)p & -page,
+           ((uintptr_t)p + block_size(p, size) + page - 1) & -page);
+}
+
+/* What the heap has grown by since. A block at this address may also be one that was
+ * mapped, above the heap. */
+static void advise_heap(Session *s, uintptr_t block) {
+    uintptr_t end = heap_end(), from = atomic_load(&s->heap_huge);
+    if (block < from || block >= end) return;
+    advise(from, end);
+    atomic_store(&s->heap_huge, end);
+}
+
+/* Asks for huge pages, which need several hundred times fewer page faults: for large
+ * blocks, and for the heap beyond that of a small graph. */
+static void *advise_huge_pages(Session *s, void *p, size_t size) {
+    if (size >= 2 * HUGE_PAGE)
+        advise_block(p, size);
+    else if (s &&
+             (uintptr_t)p >= atomic_load_explicit(&s->heap_huge, memory_order_relaxed))
+        advise_heap(s, (uintptr_t)p);
     return p;
 }
 
 void *mem_alloc(Session *s, size_t size) {
     void *p = malloc(size ? size : 1);
     if (!p) mem_panic(s);
-    return advise_huge_pages(p, size);
+    return advise_huge_pages(s, p, size);
 }
 
 void *mem_zalloc(Session *s, size_t count, size_t size) {
     size_t total = checked_product(s, count, size);
     void *p = calloc(total ? total : 1, 1);
     if (!p) mem_panic(s);
-    return advise_huge_pages(p, total);
+    return advise_huge_pages(s, p, total);
 }
 
 void *mem_realloc(Session *s, void *p, size_t count, size_t size) {
     size_t total = checked_product(s, count, size);
     void *q = realloc(p, total ? total : 1);
     if (!q) mem_panic(s);
-    return advise_huge_pages(q, total);
+    return advise_huge_pages(s, q, total);
 }
 
 char *mem_strdup(Session *s, const char *text) {

@@ -18,14 +18,15 @@ void *mem_zalloc(Session *s, size_t count,
 void *mem_realloc(Session *s, void *p, size_t count, size_t size);
 char *mem_strdup(Session *s, const char *text);
 void mem_free(void *p);
-/* From now on each block of 4 MB or more is a mapping of its own, which grows without a
- * copy and goes back at once when it is freed, so that a graph's arrays don't leave
- * holes; smaller ones would pay more for fresh pages than they save. Not for programs
- * that ask for large tensors again and again. */
-void mem_map_large(void);
+/* For programs that hold graphs. From now on each block of 4 MB or more is a mapping of
+ * its own, which grows without a copy and goes back at once when it is freed, so that a
+ * graph's arrays don't leave holes; smaller ones would pay more for fresh pages than
+ * they save. Beyond its next 8 MB the heap is in huge pages. Not for programs that ask
+ * for large tensors again and again. */
+void mem_expect_graphs(Session *s);
 /* Gives back what is free between smaller blocks. Whoever needs it next waits for fresh
  * pages: for the moment before memory is at its peak. */
-void mem_trim(void);
+void mem_trim(Session *s);
 /* Ends the program for lack of memory; for allocations of other libraries. */
 _Noreturn void mem_panic(Session *s);
 

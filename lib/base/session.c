@@ -14,6 +14,7 @@ Session *session_new(PanicFn *panic, void *ctx) {
     s->panic = panic;
     s->panic_ctx = ctx;
     s->cpu_level = -1;
+    atomic_store(&s->heap_huge, UINTPTR_MAX);
     s->options = (Options){.floatX = -1, .cpu_level = -1};
     s->sym_index = INDEX(s);
     s->called_index = INDEX(s);

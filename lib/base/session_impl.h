@@ -34,6 +34,7 @@ struct TlSession {
     LoopProgress loop;
     _Atomic(const char *) doing;
     Arena *arena;
+    _Atomic(uintptr_t) heap_huge; /* the heap beyond this was not advised (mem.c) */
     Options options;
     Pool *pool;
     int cpu_level;       /* this CPU's; -1 until detected */

@@ -372,13 +372,13 @@ int tool_main(const Tool *t, int argc, char **argv) {
              .program = slash  ? slash + 1
                         : argc ? argv[0]
                                : t->name};
-    if (t->writes_graph) mem_map_large();
     r.common = calloc(1, t->settings);
     if (!r.common) exit_on_panic(&r, E_MEM, "out of memory");
     if (wants_json(argc, argv)) r.common->errors = 1;
     if (t->preset) t->preset(r.common);
     r.start = clock_seconds();
     r.s = tools_session(exit_on_panic, &r);
+    if (t->writes_graph) mem_expect_graphs(r.s);
     catch_signals(&r);
     catch_bus_errors();
     tool_environment();

@@ -314,7 +314,7 @@ enum { TRIM_FROM = 8 << 20 };
 void graph_forget_tables(Graph *g) {
     forget_equal_nodes(g->priv);
     names_forget(g->priv);
-    if (graph_bytes(g) >= TRIM_FROM) mem_trim();
+    if (graph_bytes(g) >= TRIM_FROM) mem_trim(g->s);
 }
 
 size_t graph_all_applies(const Graph *main) {

@@ -37,6 +37,7 @@ static void search(unsigned applies, uint32_t terms) {
     char *text = random_sums(applies), name[64], value[32];
     Rig r;
     rig_open(&r, text, false);
+    mem_expect_graphs(r.s); /* as grewrite does */
     CostModel *m = cost_model_new(r.s, 0, NULL);
     RewriteSearch x = {
         .seconds = 1e9, .nodes = terms, .cost = cost_model_apply, .ctx = m};
@@ -56,7 +57,6 @@ static void search(unsigned applies, uint32_t terms) {
 
 int main(void) {
     tool_environment();
-    mem_map_large(); /* as grewrite does */
     bench_title("equality saturation");
     search(200, 100000);
     search(2000, 100000);

@@ -61,6 +61,7 @@ static Graph *rewritten(Graph *g) {
 static void phases(const char *path, bool twice, Cost *c) {
     double from = bench_now();
     Session *s = tools_session(NULL, NULL);
+    mem_expect_graphs(s); /* as the tools do */
     session_options(s)->threads = 1;
     Graph *g = io_read(s, path, NULL);
     if (!g) bench_fail(s, path);
@@ -177,6 +178,7 @@ static void tlg_rate(Graph *g, const char *folder, const char *name) {
 /* y = (((x + x) * x) + x) ...: Applies and nothing else. */
 static void plain_rate(const char *folder) {
     Session *s = tools_session(NULL, NULL);
+    mem_expect_graphs(s); /* as the tools do */
     Graph *g = graph_new(s);
     Builder b = builder(g, false);
     Dim d = 8;
@@ -195,6 +197,7 @@ static void text_rate(const char *folder) {
     char path[600], value[32], what[64];
     snprintf(path, sizeof path, "%s/chain-1000000.yaml", folder);
     Session *s = tools_session(NULL, NULL);
+    mem_expect_graphs(s); /* as the tools do */
     double from = bench_now();
     Graph *g = io_read(s, path, NULL);
     if (!g) bench_fail(s, path);
@@ -207,7 +210,6 @@ static void text_rate(const char *folder) {
 
 int main(int argc, char **argv) {
     if (argc != 2) return 2;
-    mem_map_large(); /* as the tools do */
     static const char *const kinds[] = {"chain", "tree", "rnn", "mlp", "transformer"};
     bench_title("graphs of many nodes");
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
