@@ -13,6 +13,7 @@
 typedef struct Recompute {
     Builder *b;
     const GradTrace *t;
+    Checkpoint how;
     Arena *tmp;
     uint8_t *keep;   /* by variable below t->nvar */
     uint32_t *level; /* by variable below t->nvar: level of its Apply */
@@ -24,11 +25,11 @@ typedef struct Recompute {
     Vec(ApplyId) stretch;
 } Recompute;
 
-bool ad_is_small(const Graph *g, Var v) {
+bool ad_is_small(const Graph *g, const Checkpoint *how, Var v) {
     const Type *t = var_type(g, v);
     if (var_leaf(g, v) != LEAF_NOT || t->kind != TYPE_TENSOR) return true;
     int64_t n = type_size(t);
-    return t->ndim == 0 || (n >= 0 && n <= 64);
+    return t->ndim == 0 || (n >= 0 && n <= how->few);
 }
 
 /* ---- levels ---- */
@@ -93,7 +94,7 @@ static Var kept_source(Recompute *c, uint32_t level, Var x, Var from) {
 /* Is v read as it is, because it is kept, small or the result of an effect? */
 static bool is_never_recomputed(const Recompute *c, Var v) {
     const Graph *g = c->b->g;
-    if (c->keep[v] || ad_is_small(g, v)) return true;
+    if (c->keep[v] || ad_is_small(g, &c->how, v)) return true;
     ApplyId a = var_owner(g, v);
     const Apply *ap = &g->apply[a];
     return op_has_effect(g, ap->op, ap->props) && !ap->op->identity;
@@ -123,7 +124,7 @@ static void find_segment(Recompute *c, uint32_t level, Var v) {
 static Var recomputed_input(Recompute *c, uint32_t level, Var x, Var from,
                             bool *recompute_var) {
     uint64_t have;
-    if (c->keep[x] && !ad_is_small(c->b->g, x)) {
+    if (c->keep[x] && !ad_is_small(c->b->g, &c->how, x)) {
         *recompute_var = true;
         return kept_source(c, level, x, from);
     }
@@ -230,27 +231,43 @@ static void mark_gradient_reads(const Graph *g, const GradTrace *t, uint8_t *nee
             if (apply_in(g, a)[i] < t->nvar) needed[apply_in(g, a)[i]] = 1;
 }
 
-static void mark_kept(Recompute *c, const Checkpoint *how) {
-    Graph *g = c->b->g;
-    if (how->automatic) {
-        uint8_t *needed = NEW_N(c->tmp, c->t->nvar, uint8_t);
-        mark_gradient_reads(g, c->t, needed);
-        ad_choose_kept(c->b, c->t, how, needed, c->keep);
+/* Tensors of few elements are kept as long as all of them together are an eighth of
+ * what the gradient reads: to compute a mean again takes everything that it is of. */
+static int64_t choose_few(const Graph *g, uint32_t nvar, const uint8_t *needed) {
+    enum { FEW = 64, EIGHTH = 8 };
+    const Checkpoint few = {.few = FEW}, one = {.few = 1};
+    double small = 0, all = 0;
+    for (Var v = 0; v < nvar; v++) {
+        if (!needed[v] || ad_is_small(g, &one, v)) continue;
+        double bytes = ad_estimate_bytes(g, v);
+        if (ad_is_small(g, &few, v)) small += bytes;
+        all += bytes;
     }
+    return small * EIGHTH <= all ? FEW : 1;
+}
+
+static void mark_kept(Recompute *c) {
+    Graph *g = c->b->g;
+    Checkpoint *how = &c->how;
+    uint8_t *needed = NEW_N(c->tmp, c->t->nvar, uint8_t);
+    mark_gradient_reads(g, c->t, needed);
+    how->few = choose_few(g, c->t->nvar, needed);
+    if (how->automatic) ad_choose_kept(c->b, c->t, how, needed, c->keep);
     for (size_t i = 0; i < how->keep.n; i++)
         c->keep[how->keep.p[i]] = var_leaf(g, how->keep.p[i]) == LEAF_NOT;
     for (size_t i = 0; i < how->alive.n; i++) {
         Var v = how->alive.p[i];
-        if (v < c->t->nvar && !ad_is_small(g, v)) c->keep[v] = 1;
+        if (v < c->t->nvar && !ad_is_small(g, &c->how, v)) c->keep[v] = 1;
     }
 }
 
 bool ad_checkpoint(Builder *b, const GradTrace *t, const Checkpoint *how, size_t n,
                    Var *grad) {
-    Recompute c = {.b = b, .t = t, .tmp = arena_new(b->s), .copy = MAP(b->s)};
+    Recompute c = {
+        .b = b, .t = t, .how = *how, .tmp = arena_new(b->s), .copy = MAP(b->s)};
     uint32_t napply = b->g->napply, nvar = b->g->nvar;
     c.keep = NEW_N(c.tmp, t->nvar, uint8_t);
-    mark_kept(&c, how);
+    mark_kept(&c);
     assign_levels(&c);
     c.now = NEW_N(c.tmp, nvar - t->nvar, Var);
     for (Var v = t->nvar; v < nvar; v++)

@@ -11,6 +11,7 @@ typedef struct Checkpoint {
                    * many as take the fewest bytes */
     double share; /* how much of it is cut, from its beginning on; 0: all */
     VarList alive; /* kept in any case: outputs, shared variables' new values */
+    int64_t few;   /* ad_checkpoint sets it: a tensor of no more elements is kept */
 } Checkpoint;
 
 /* After a traced walk, changes the gradients grad[] so that of the forward values they
@@ -33,6 +34,9 @@ void ad_choose_kept(Builder *b, const GradTrace *t, const Checkpoint *how,
  * (scan/revolve.h). Ids change, names stay. False: diagnosed. */
 bool ad_segment_scans(Graph *g, int64_t every);
 /* Is keeping it free or nearly so: a constant, a leaf, a few elements, not a tensor? */
-bool ad_is_small(const Graph *g, Var v);
+bool ad_is_small(const Graph *g, const Checkpoint *how, Var v);
+/* How many bytes it takes; a dim of unknown size counts as 256, what isn't a tensor as
+ * nothing. */
+double ad_estimate_bytes(const Graph *g, Var v);
 
 #endif

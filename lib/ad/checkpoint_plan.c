@@ -12,6 +12,7 @@
 typedef struct ForwardLine {
     const Graph *g;
     const GradTrace *t;
+    const Checkpoint *how;
     size_t n; /* Applies between leaves and cost */
     ApplyId *apply;
     double *needs;     /* by place: bytes made there that the gradient reads */
@@ -20,10 +21,10 @@ typedef struct ForwardLine {
     double all, share; /* share: of `all`, before the last cut */
 } ForwardLine;
 
-static double estimate_bytes(const Graph *g, Var v) {
+double ad_estimate_bytes(const Graph *g, Var v) {
     enum { UNKNOWN = 256 };
     const Type *t = var_type(g, v);
-    if (ad_is_small(g, v)) return 0;
+    if (t->kind != TYPE_TENSOR) return 0;
     double n = (double)dtype_size(t->dtype);
     for (int k = 0; k < t->ndim; k++)
         n *= dim_is_known(t->dim[k]) ? (double)t->dim[k] : UNKNOWN;
@@ -63,7 +64,8 @@ static void measure_line(ForwardLine *l, Arena *tmp, const uint8_t *needed) {
         const Apply *ap = &l->g->apply[l->apply[p]];
         for (size_t k = 0; k < ap->nout; k++) {
             Var v = ap->out + (Var)k;
-            double bytes = estimate_bytes(l->g, v);
+            double bytes =
+                ad_is_small(l->g, l->how, v) ? 0 : ad_estimate_bytes(l->g, v);
             if (needed[v]) l->needs[p] += bytes;
             if (l->last[v] <= p) continue;
             l->crossing[p] += bytes; /* a difference, turned into sums below */
@@ -114,7 +116,7 @@ static void keep_across_cuts(const ForwardLine *l, const size_t *place, size_t n
             k++;
         for (size_t o = 0; k < n && o < ap->nout; o++) {
             Var v = ap->out + (Var)o;
-            if (l->last[v] > place[k] && !ad_is_small(l->g, v)) keep[v] = 1;
+            if (l->last[v] > place[k] && !ad_is_small(l->g, l->how, v)) keep[v] = 1;
         }
     }
 }
@@ -123,7 +125,8 @@ void ad_choose_kept(Builder *b, const GradTrace *t, const Checkpoint *how,
                     const uint8_t *needed, uint8_t *keep) {
     Arena *tmp = arena_new(b->s);
     size_t parts = how->parts;
-    ForwardLine l = {.g = b->g, .t = t, .share = how->share > 0 ? how->share : 1};
+    ForwardLine l = {
+        .g = b->g, .t = t, .how = how, .share = how->share > 0 ? how->share : 1};
     find_forward_line(&l, tmp, needed);
     measure_line(&l, tmp, needed);
     size_t *place = NEW_N(tmp, l.n, size_t), n,

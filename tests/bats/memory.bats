@@ -255,6 +255,25 @@ Y
     bad 1 E_VERDICT 'the least is [0-9]+ bytes' 'ggrad deep.tlg --cost loss --memory-budget 1kB'
 }
 
+@test "many small layers are recomputed, a few small values beside large ones are kept" {
+    { echo 'thunkline: 1'; echo 'inputs: {x: "float64[8, 8]", W: "float64[8, 8]"}'; echo 'let: |'; echo '  h0 = tanh(x @ W)'
+      for i in {1..200}; do echo "  h$i = tanh(h$((i - 1)) @ W)"; done; echo 'outputs: {loss: sum(h200)}'; } >deep.yaml
+    ggrad deep.yaml -o full.tlg
+    local how v=('x=normal(0, 1, (8, 8), seed=5)' 'W=normal(0, 0.4, (8, 8), seed=6)')
+    for how in '--checkpoint sqrt' '--checkpoint h50,h100,h150' '--memory-budget 25kB'; do
+        ggrad deep.yaml $how -o less.tlg
+        gprof --static less.tlg --assert 'peak_bytes < 70e3' >/dev/null
+        diff <(grun full.tlg "${v[@]}") <(grun less.tlg "${v[@]}")
+    done
+    gprof --static full.tlg --assert 'peak_bytes > 100e3' >/dev/null
+    # nothing to do: the gradient as it is
+    cmp <(ggrad deep.yaml --memory-budget 1MB --no-provenance) <(ggrad deep.yaml --no-provenance)
+    # 16 means are kept, what they are of is made again: two products, one exp
+    printf 'thunkline: 1\ninputs: {x: "float64[16, 256]", W: "float64[256, 256]"}\nlet: |\n  h = tanh(x @ W)\n  m = exp(mean(h, axis=1))\n  k = tanh(h * m[:, None])\noutputs: {loss: sum(k)}\n' >rows.yaml
+    ggrad rows.yaml --checkpoint k | gload -O yaml >rows.txt
+    assert_equal "$(grep -c ' = exp(' rows.txt) $(grep -c '@ W$' rows.txt)" '1 2'
+}
+
 @test "--memory-budget recomputes steps of loops, as few as its states allow" {
     local b v=(k=0.1 u='normal(0, 1, (2000,), seed=1)' q='normal(0, 1, (300, 2000), seed=2)') d=(--dim n=2000 --dim t=300)
     loop

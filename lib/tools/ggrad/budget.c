@@ -66,8 +66,10 @@ static bool has_loops(const Graph *g) {
     return false;
 }
 
-static bool measure_all(Ways *w) {
+/* Within the budget, nothing takes fewer flops than to recompute nothing. */
+static bool measure_all(Ways *w, uint64_t budget) {
     bool ok = measure_way(w, (Recomputation){0});
+    if (ok && w->way.p[0].bytes <= (double)budget) return true;
     for (size_t parts = 2; ok && parts <= PARTS_MOST && parts < w->g->napply;
          parts += 1 + parts / 3)
         for (int i = 4; ok && i > 0; i--)
@@ -141,7 +143,7 @@ bool graph_derive_within(Graph *g, const Derive *d, Str *list) {
         return fail(g->s, NOWHERE, E_USAGE,
                     "--memory-budget takes a size such as 200MB, or list, not '%s'",
                     d->budget);
-    bool ok = measure_all(&w);
+    bool ok = measure_all(&w, budget);
     if (ok) keep_best(&w);
     if (ok && all)
         list_ways(&w, list);
