@@ -1,6 +1,6 @@
-/* Words of lib/vm/arm64.h, on any machine: those that GNU as makes of the same text for
- * aarch64. */
-#include "vm/arm64.h"
+/* Words of lib/vm/jit/arm64.h, on any machine: those that GNU as makes of the same text
+ * for aarch64. */
+#include "vm/jit/arm64.h"
 
 #include "test.h"
 

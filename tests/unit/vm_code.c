@@ -2,7 +2,7 @@
  * between, give the same bits as the loops one by one, for both dtypes, all levels of
  * CPU, lengths around whole vectors, and special values. */
 #include "graph/graph.h"
-#include "vm/asm.h"
+#include "vm/jit/asm.h"
 #include "vm/vm_impl.h"
 #include "vm_test.h"
 

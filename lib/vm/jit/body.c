@@ -3,7 +3,7 @@
  * enough. An input is loaded where it is read first, and a register is free again after
  * the last read of what it holds: nothing is spilled, a run that needs more registers
  * than there are is refused, and jit.c tries a shorter one. */
-#include "vm/jit_impl.h"
+#include "vm/jit/jit_impl.h"
 
 #include <string.h>
 

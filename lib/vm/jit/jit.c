@@ -6,11 +6,11 @@
  * the same IEEE operation and nothing is reordered. If the system grants no executable
  * memory, programs stay as they are.
  *
- * What is left after the whole vectors goes through the same body (jit_body.c), as one
+ * What is left after the whole vectors goes through the same body (body.c), as one
  * masked vector where the CPU has masks, or else element by element. Where the result
- * is only summed, there are also loops that sum instead of storing (jit_sums.c). asm.h
+ * is only summed, there are also loops that sum instead of storing (sums.c). asm.h
  * has the rest of what a loop is made of, and does it in the instructions of a CPU. */
-#include "vm/jit_impl.h"
+#include "vm/jit/jit_impl.h"
 
 #include <string.h>
 

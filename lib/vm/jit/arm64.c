@@ -7,10 +7,10 @@
  * operands, x17 is for addresses. All are the callee's to overwrite, as are the vectors
  * in use: v8 to v15 are the caller's.
  */
-#include "vm/asm.h"
+#include "vm/jit/asm.h"
 
 #ifdef __AARCH64EL__
-#include "vm/arm64.h"
+#include "vm/jit/arm64.h"
 
 enum { COUNT = 0, IN, OUT, OFFSET, POINTER, ADDRESS = 17 };
 _Static_assert(POINTER + (int)ASM_POINTERS == ADDRESS, "a register each");

@@ -3,7 +3,7 @@
  * 2.3 and 2.7). Vectors have the hardware's numbers. rax counts bytes, rsi is the end
  * of the whole vectors, rdi of the elements, pointer_of[] has the operands, and rdx is
  * where sums come from and go to, or else the array of outputs. */
-#include "vm/asm.h"
+#include "vm/jit/asm.h"
 
 #ifdef __x86_64__
 

@@ -2,7 +2,7 @@
  * to the sums of Pieces, which stay in registers: its steps take PIECE_SUMS elements.
  * Two more sum whole columns, in the order of the loops of reductions: of a number of
  * rows, or of short rows, which are columns once they are transposed. */
-#include "vm/jit_impl.h"
+#include "vm/jit/jit_impl.h"
 
 #if HAS_ASM
 

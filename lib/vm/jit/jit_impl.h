@@ -3,7 +3,7 @@
 #ifndef VM_JIT_IMPL_H
 #define VM_JIT_IMPL_H
 
-#include "vm/asm.h"
+#include "vm/jit/asm.h"
 #include "vm/vm_impl.h"
 
 #if HAS_ASM
@@ -62,7 +62,7 @@ static inline DType jit_op_dtype(const BlockProgram *b, uint32_t k) {
     return jit_type(b, b->value[b->op[k].arg + b->op[k].nin])->dtype;
 }
 
-/* ---- jit_body.c, in this order ---- */
+/* ---- body.c, in this order ---- */
 /* Registers for the constants of a run; false: its ops need too many. */
 bool jit_take_constants(Coder *c, const Run *r);
 /* What its loop reads and writes in memory; false: too much. */
@@ -74,7 +74,7 @@ void jit_spread_constants(Coder *c); /* into their registers */
  * which results are added; of columns, the row. */
 bool jit_emit_body(Coder *c, const Run *r, bool past, int *sum);
 
-/* ---- jit_sums.c ---- */
+/* ---- sums.c ---- */
 /* Is the only result read by nothing but a sum? */
 bool jit_is_summed(const BlockProgram *b);
 /* Loops that sum what the ops from `from` to the last one make, and columns of the

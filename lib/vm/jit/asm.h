@@ -1,4 +1,4 @@
-/* Machine code as jit.c, jit_body.c and jit_sums.c put it together, for any family of
+/* Machine code as jit.c, body.c and sums.c put it together, for any family of
  * CPUs: x86.c and arm64.c have the instructions. A function has the signature of all
  * loops. Vectors are numbered from 0, operands inputs first, then outputs; a counter of
  * bytes walks along the operands, all at once, to the end of the whole vectors and then
