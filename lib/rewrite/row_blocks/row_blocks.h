@@ -1,5 +1,5 @@
-/* Row blocks in three files: row_blocks.c finds groups of Applies, row_blocks_parts.c
- * says how each of them treats rows, row_blocks_function.c makes calls of functions of
+/* Row blocks in three files: row_blocks.c finds groups of Applies, parts.c
+ * says how each of them treats rows, function.c makes calls of functions of
  * them. */
 #ifndef REWRITE_ROW_BLOCKS_H
 #define REWRITE_ROW_BLOCKS_H

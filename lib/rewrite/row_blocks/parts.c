@@ -1,7 +1,7 @@
 /* How the Applies of a group treat rows: what their inputs from outside must be, so
  * that each row of the results comes of the same row of these, or is a sum over them.
  */
-#include "rewrite/row_blocks.h"
+#include "rewrite/row_blocks/row_blocks.h"
 
 enum { MOST_CHOICES = 64 }; /* ways to cut the inputs of an Apply */
 

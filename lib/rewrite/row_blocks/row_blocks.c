@@ -9,7 +9,7 @@
  * What reads a member without that holds up all that depends on it, so that a group
  * never depends on itself through others. In the end only those stay that make or read
  * large values, or lie between. */
-#include "rewrite/row_blocks.h"
+#include "rewrite/row_blocks/row_blocks.h"
 
 #include "lang/lazy_scope.h"
 

@@ -1,5 +1,5 @@
 /* Makes the function of a group, and its call. */
-#include "rewrite/row_blocks.h"
+#include "rewrite/row_blocks/row_blocks.h"
 
 #include <string.h>
 
