@@ -274,6 +274,32 @@ Y
     assert_equal "$(grep -c ' = exp(' rows.txt) $(grep -c '@ W$' rows.txt)" '1 2'
 }
 
+@test "a size that is read later than others is still known" {
+    local e
+    while read -r e; do
+        gload --new -i 'x: float64[n]' -e 'm = after(n, sum(x))' -e "y = $e" --outputs y -o open.tlg
+        gload open.tlg --dim n=5 -o late.tlg
+        grewrite late.tlg | gprof --static --assert 'unknown_sizes == 0' >/dev/null || complain 'a known size' "$e"
+        diff <(grun late.tlg x=1,2,3,4,5) <(gload --new -i 'x: float64[5]' -e "y = ${e//m/5}" --outputs y | grun - x=1,2,3,4,5)
+    done <<'E'
+arange(m)
+arange(1, m)
+arange(m, 0, -2)
+arange(int8(2), m, 2)
+repeat(x, m)
+repeat(x[1], m)
+zeros((m, m // 2))
+x.reshape((m, 1))
+x[m - 2:]
+E
+    # so that what is recomputed of a transformer has a size
+    local model=$ROOT/examples/transformer/model.yaml
+    ggrad "$model" --cost loss --dim b=8 --dim t=64 --memory-budget list >list
+    assert [ "$(wc -l <list)" -ge 4 ]
+    awk -F'\t' 'NR == 2 { least = $1 } END { exit !(least < 0.6 * $1) }' list
+    ggrad "$model" --cost loss --checkpoint sqrt | gload --dim b=8 --dim t=64 | grewrite >/dev/null
+}
+
 @test "--memory-budget recomputes steps of loops, as few as its states allow" {
     local b v=(k=0.1 u='normal(0, 1, (2000,), seed=1)' q='normal(0, 1, (300, 2000), seed=2)') d=(--dim n=2000 --dim t=300)
     loop

@@ -43,14 +43,17 @@ typedef struct RangeLength {
 
 static const RangeLength TOO_LONG = {-1, E_LIMIT, "there are too many elements"};
 
+static RangeLength whole_length(int64_t start, int64_t stop, int64_t step,
+                                bool negative) {
+    if (step == 0) return (RangeLength){-1, E_RUN_SHAPE, "the step is 0"};
+    uint64_t n = int_length(start, stop, step, negative);
+    return n < (uint64_t)1 << 48 ? (RangeLength){.n = (int64_t)n} : TOO_LONG;
+}
+
 static RangeLength range_length(Bounds b, bool whole) {
-    if (whole) {
-        int64_t step = int_or(b.step, 1);
-        if (step == 0) return (RangeLength){-1, E_RUN_SHAPE, "the step is 0"};
-        bool negative = b.stop->dtype != DT_UINT64;
-        uint64_t n = int_length(int_or(b.start, 0), int_or(b.stop, 0), step, negative);
-        return n < (uint64_t)1 << 48 ? (RangeLength){.n = (int64_t)n} : TOO_LONG;
-    }
+    if (whole)
+        return whole_length(int_or(b.start, 0), int_or(b.stop, 0), int_or(b.step, 1),
+                            b.stop->dtype != DT_UINT64);
     double n = ceil((float_or(b.stop, 0) - float_or(b.start, 0)) / float_or(b.step, 1));
     if (isnan(n) || n == (double)INFINITY)
         return (RangeLength){-1, E_RUN_SHAPE,
@@ -77,18 +80,33 @@ static bool dim_alone(Infer *in, Dim *len) {
     return dim_is_named(*len);
 }
 
-static bool arange_type(Infer *in) {
-    const Tensor *known[3] = {NULL, NULL, NULL};
-    bool all = in->nin <= 3;
+/* False: a bound is unknown. Ints are also known where an op passes them on. */
+static bool known_length(const Infer *in, RangeLength *n) {
+    const Tensor *at[3] = {NULL, NULL, NULL};
+    int64_t v[3] = {0, 0, 1};
+    bool constant = true, whole = true;
+    size_t first = in->nin == 1; /* of v[] */
+    if (in->nin > 3) return false;
     for (size_t i = 0; i < in->nin; i++) {
-        if (!infer_want_rank(in, i, 0, 0)) return false;
-        known[i] = var_const(infer_graph(in), in->in[i]);
-        all &= known[i] != NULL;
+        at[i] = var_const(infer_graph(in), in->in[i]);
+        constant &= at[i] != NULL;
+        whole = whole && dtype_is_discrete(in->type[i]->dtype) &&
+                infer_int(in, i, &v[first + i]);
     }
+    if (constant)
+        *n =
+            range_length(bounds_of(in->nin, at), dtype_is_discrete(in->type[0]->dtype));
+    else if (whole)
+        *n = whole_length(v[0], v[1], v[2], in->type[in->nin > 1]->dtype != DT_UINT64);
+    return constant || whole;
+}
+
+static bool arange_type(Infer *in) {
+    RangeLength n;
     Dim len = DIM_UNKNOWN;
-    if (all) {
-        RangeLength n = range_length(bounds_of(in->nin, known),
-                                     dtype_is_discrete(in->type[0]->dtype));
+    for (size_t i = 0; i < in->nin; i++)
+        if (!infer_want_rank(in, i, 0, 0)) return false;
+    if (known_length(in, &n)) {
         if (n.n < 0) return infer_fail(in, E_VALUE, in->nin, "%s", n.why);
         len = n.n;
     } else if (!dim_alone(in, &len)) {

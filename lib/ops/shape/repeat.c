@@ -31,7 +31,10 @@ static bool repeat_type(Infer *in) {
                               (long long)v);
     }
     if (known && t->dim[0] != 1) dim[axis] = total;
-    if (known && t->dim[0] == 1 && dim_is_known(n) && !i64_mul(n, total, &dim[axis]))
+    /* One count may also be an int that an op passes on. */
+    int64_t times = INT64_MIN;
+    bool one = t->dim[0] == 1 && infer_dims(in, 1, NULL, &times) == 1 && times >= 0;
+    if (one && dim_is_known(n) && !i64_mul(n, times, &dim[axis]))
         return infer_fail(in, E_VALUE, 1, "the result has too many elements");
     return infer_out_tensor(in, 0, x->dtype, x->ndim, dim);
 }
