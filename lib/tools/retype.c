@@ -7,11 +7,39 @@
 
 #include <string.h>
 
+void graph_list_dims(const Graph *g, Str *list) {
+    enum { MOST = 8 };
+    Sym seen[MOST];
+    size_t n = 0, k;
+    for (uint32_t i = 0; i < g->nleaf; i++) {
+        const Type *t = var_type(g, g->leaf[i].var);
+        for (int j = 0; j < t->ndim; j++) {
+            if (!dim_is_named(t->dim[j])) continue;
+            for (k = 0; k < n && seen[k] != dim_sym(t->dim[j]); k++) {
+            }
+            if (k < n) continue;
+            if (n == MOST) {
+                str_puts(list, ", ...");
+                return;
+            }
+            seen[n++] = dim_sym(t->dim[j]);
+            str_printf(list, "%s%s", n > 1 ? ", " : "", sym_text(g->s, seen[n - 1]));
+        }
+    }
+}
+
 bool graph_find_dim(Graph *g, const char *p, size_t n, Span at, Sym *name) {
     *name = sym_find(g->s, p, n);
     if (*name && graph_has_dim(g, *name)) return true;
     fail(g->s, at, E_UNKNOWN, "the graph has no dim %.*s", (int)n, p);
-    return note(g->s, NOWHERE, "dims are the names in types such as float32[n, 64]");
+    Str have = {.s = g->s};
+    graph_list_dims(g, &have);
+    if (have.n)
+        note(g->s, NOWHERE, "its dims are %s", str_text(&have));
+    else
+        note(g->s, NOWHERE, "dims are the names in types such as float32[n, 64]");
+    str_free(&have);
+    return false;
 }
 
 /* "n=128" */

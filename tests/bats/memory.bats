@@ -316,7 +316,7 @@ E
     ggrad loop.yaml --cost loss --wrt k,u "${d[@]}" --memory-budget "$(sed -n 2p list | cut -f1)" | grun --mode DEBUG "${v[@]}" >/dev/null
     # the graph keeps its dims, whatever was compared
     ggrad loop.yaml --cost loss --wrt u "${d[@]}" --memory-budget 100MB | gload -O yaml | grep -q 'u: float64\[n\]'
-    bad 2 E_MISSING '--dim n=1000' 'ggrad loop.yaml --cost loss --memory-budget 1MB'
+    bad 2 E_MISSING "--dim n=1000 .*; the graph's dims are n, t" 'ggrad loop.yaml --cost loss --memory-budget 1MB'
     bad 2 E_USAGE 'is for --memory-budget' 'ggrad loop.yaml --cost loss --dim n=3'
     bad 2 E_USAGE 'a size such as' 'ggrad loop.yaml --cost loss --memory-budget much'
     bad 2 E_USAGE 'give one' 'ggrad loop.yaml --cost loss --memory-budget 1MB --checkpoint sqrt'

@@ -4,6 +4,7 @@
 #include "scan/scan.h"
 #include "tools/ggrad/ggrad_impl.h"
 #include "tools/gprof/gprof.h"
+#include "tools/retype.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,10 +27,17 @@ typedef struct Ways {
 static bool fail_unknown(const Ways *w) {
     fail(w->s, NOWHERE, E_MISSING,
          "the peak of memory or the flops depend on sizes that are not known");
-    return note(
-        w->s, NOWHERE,
-        "--dim n=1000 gives the size of a dim for the comparison; gprof --static "
-        "shows what depends on which");
+    Str dims = {.s = w->s};
+    graph_list_dims(w->g, &dims);
+    if (dims.n)
+        note(
+            w->s, NOWHERE,
+            "--dim n=1000 gives the size of a dim for the comparison; the graph's dims "
+            "are %s",
+            str_text(&dims));
+    note(w->s, NOWHERE, "gprof --static shows what depends on which");
+    str_free(&dims);
+    return false;
 }
 
 static bool measure_way(Ways *w, Recomputation how) {
