@@ -237,6 +237,134 @@ static void test_shared(void) {
     }
 }
 
+/* ---- the quicksort of vectors ---- */
+typedef enum Pattern {
+    BITS,   /* any finite element */
+    RISING, /* in order */
+    FALLING,
+    PIPE, /* rising, then falling */
+    SAME,
+    TWO,
+    GREATEST, /* many of what the highest key stands for */
+    LEVELS,   /* some runs of each of a few values */
+    PATTERNS
+} Pattern;
+
+/* Any bits but those of nan and of -0: of all sizes, denormal and infinite ones, too.
+ */
+static uint64_t finite_bits(const SortForm *f) {
+    uint64_t mask = f->top | (f->top - 1), b = draw() & mask;
+    if (!f->is_float) return b;
+    if (below(8) == 0) b &= f->top | 0xff;
+    if (below(16) == 0) b = f->inf | (b & f->top);
+    if ((b & ~f->top) > f->inf) b &= ~(f->inf & ~(f->inf >> 1));
+    return b == f->top ? 0 : b;
+}
+
+/* The number k as an element, ascending with k from 0 on. */
+static uint64_t whole_bits(DType d, int64_t k) {
+    float single = (float)k;
+    double twice = (double)k;
+    uint64_t b = (uint64_t)k;
+    if (d == DT_FLOAT32) memcpy(&b, &single, sizeof single);
+    if (d == DT_FLOAT64) memcpy(&b, &twice, sizeof twice);
+    return b;
+}
+
+static uint64_t pattern_bits(DType d, const SortForm *f, Pattern p, int64_t i,
+                             int64_t n) {
+    uint64_t greatest = f->is_float ? f->inf : f->is_signed ? f->top - 1 : ~UINT64_C(0);
+    return p == BITS       ? finite_bits(f)
+           : p == RISING   ? whole_bits(d, i)
+           : p == FALLING  ? whole_bits(d, n - i)
+           : p == PIPE     ? whole_bits(d, i < n / 2 ? i : n - i)
+           : p == SAME     ? whole_bits(d, 5)
+           : p == TWO      ? whole_bits(d, below(2))
+           : p == GREATEST ? (below(4) ? greatest : finite_bits(f))
+                           : whole_bits(d, i / 37 % 5);
+}
+
+#define DISORDER(T)                                                                    \
+    for (int64_t i = 1; i < n; i++)                                                    \
+        bad += descending ? ((const T *)r)[i - 1] < ((const T *)r)[i]                  \
+                          : ((const T *)r)[i - 1] > ((const T *)r)[i];
+static int64_t disorder(DType d, const void *r, int64_t n, bool descending) {
+    int64_t bad = 0;
+    if (d == DT_FLOAT32) {
+        DISORDER(float)
+    } else if (d == DT_FLOAT64) {
+        DISORDER(double)
+    } else if (d == DT_INT32) {
+        DISORDER(int32_t)
+    } else if (d == DT_UINT32) {
+        DISORDER(uint32_t)
+    } else if (d == DT_INT64) {
+        DISORDER(int64_t)
+    } else {
+        DISORDER(uint64_t)
+    }
+    return bad;
+}
+
+/* The same for the same elements in any order. */
+static uint64_t contents(size_t item, const void *x, int64_t n) {
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t b = (sort_key_at(item, x, i) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        sum += (b ^ b >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    }
+    return sum;
+}
+
+/* With what it must not touch around the result and the room. */
+static void check_quick(SortQuick quick, DType d, int64_t n, Pattern p, int bad) {
+    enum { EDGE = 128 };
+    bool descending = below(2);
+    SortForm f = sort_form(d, descending);
+    size_t line = (size_t)n * f.item;
+    char *x = malloc(line + 1), *r = malloc(line + 2 * EDGE),
+         *room = malloc(2 * line + 2 * EDGE);
+    memset(r, 77, line + 2 * EDGE), memset(room, 77, 2 * line + 2 * EDGE);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t b = pattern_bits(d, &f, p, i, n);
+        memcpy(x + (size_t)i * f.item, &b, f.item);
+    }
+    bool told = quick(&f, x, n, room + EDGE, r + EDGE, bad), kept = true;
+    for (int i = 0; i < EDGE; i++)
+        kept &= r[i] == 77 && r[EDGE + line + (size_t)i] == 77 && room[i] == 77 &&
+                room[EDGE + 2 * line + (size_t)i] == 77;
+    CHECK(told && kept && disorder(d, r + EDGE, n, descending) == 0 &&
+              contents(f.item, x, n) == contents(f.item, r + EDGE, n),
+          "quicksort of %s[%lld], pattern %d, descending %d, %d lopsided: told %d, "
+          "kept %d",
+          dtype_name(d), (long long)n, (int)p, descending, bad, told, kept);
+    if (f.is_float && n > 0) {
+        uint64_t b =
+            below(2) ? f.top
+                     : (f.inf + 1 + (uint64_t)below(1 << 20)) ^ (below(2) ? f.top : 0);
+        memcpy(x + (size_t)below(n) * f.item, &b, f.item);
+        CHECK(!quick(&f, x, n, room + EDGE, r + EDGE, bad),
+              "%s[%lld] has an element without a key", dtype_name(d), (long long)n);
+    }
+    free(x), free(r), free(room);
+}
+
+static void test_quick(Session *s) {
+    static const DType dtype[] = {DT_FLOAT32, DT_FLOAT64, DT_INT32,
+                                  DT_UINT32,  DT_INT64,   DT_UINT64};
+    static const int64_t longer[] = {511, 512, 513, 1000, 4095, 4096, 5001, 40000};
+    for (size_t k = 0; k < sizeof dtype / sizeof *dtype; k++) {
+        SortQuick quick = sort_quick(s, dtype[k]);
+        for (int p = 0; quick && p < PATTERNS; p++) {
+            for (int64_t n = 0; n <= 300; n++)
+                check_quick(quick, dtype[k], n, (Pattern)p, (int)below(3));
+            for (int i = 0; i < 8; i++)
+                check_quick(quick, dtype[k], longer[i], (Pattern)p,
+                            below(2) ? 0 : SORT_BAD);
+        }
+    }
+}
+
 int main(void) {
     static const int64_t length[] = {1,    2,    5,    12,   13,   14,   16,   17,
                                      31,   33,   48,   64,   100,  129,  257,  1000,
@@ -245,6 +373,10 @@ int main(void) {
     Lab l = lab_new(1);
     for (int level = 0; level <= 2; level++) {
         session_options(l.s)->cpu_level = level;
+        test_quick(l.s);
+        for (int64_t n = 1; n <= 200; n++)
+            check(&l, (DType)below(DT_COMPLEX64), n, 1 + below(6),
+                  (Content)below(CONTENTS), (int)below(3));
         for (int d = 0; d < DT_COMPLEX64; d++)
             for (int what = 0; what < CONTENTS; what++)
                 for (int i = 0; i < LENGTHS; i++) {

@@ -30,6 +30,17 @@ const SortLoops *sort_loops(Session *s, DType d) {
 #endif
 }
 
+SortQuick sort_quick(Session *s, DType d) {
+    size_t item = dtype_size(d), i = item == 8;
+    if (item < 4) return NULL;
+#ifdef __x86_64__
+    int level = session_cpu_level(s);
+    return (level == 2 ? sort_quick2 : level == 1 ? sort_quick1 : sort_quick0)[i];
+#else
+    return (void)s, sort_quick0[i];
+#endif
+}
+
 uint64_t sort_key_at(size_t item, const void *key, int64_t i) {
     return item == 1   ? ((const uint8_t *)key)[i]
            : item == 2 ? ((const uint16_t *)key)[i]

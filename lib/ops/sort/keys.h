@@ -45,6 +45,16 @@ enum { SORT_COLUMN = 64 };
 extern const SortLoops sort_loops0[4], sort_loops1[4], sort_loops2[4];
 const SortLoops *sort_loops(Session *s, DType d);
 
+/* Sorts n adjacent elements x to r; room: 2 n keys. False if one can't be recovered
+ * from its key (-0, nan), r is undefined then. After `bad` lopsided parts, each within
+ * the one before, it no longer trusts in samples (SORT_BAD). */
+typedef bool (*SortQuick)(const SortForm *f, const void *x, int64_t n, void *room,
+                          void *r, int bad);
+enum { SORT_BAD = 8 };
+extern const SortQuick sort_quick0[2], sort_quick1[2], sort_quick2[2];
+/* NULL where the CPU has no good one for the dtype. */
+SortQuick sort_quick(Session *s, DType d);
+
 typedef struct SortPair {
     uint64_t key;
     int64_t at;

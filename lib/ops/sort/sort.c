@@ -1,6 +1,7 @@
 /* sort and argsort. Pairs of key and position are radix-sorted, stably.
  * Elements without -0 and nan can be recovered from their keys, so sorting them needs
- * no positions. Threads share long lines, of which there may be one alone. */
+ * no positions, and where a CPU has a quicksort of vectors that is the fastest way.
+ * Threads share long lines, of which there may be one alone. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "ops/sort/keys.h"
@@ -18,6 +19,7 @@ typedef struct SortJob {
     DType dtype;
     SortForm form;
     const SortLoops *loops, *wide; /* of the elements; of keys of 64 bits */
+    SortQuick quick, quick_wide;   /* the same, or NULL */
     int64_t columns;               /* lines that are sorted side by side; 0: none */
     int ndim;
     int64_t shape[MAX_NDIM], in[MAX_NDIM], out[MAX_NDIM], n, in_step, out_step;
@@ -164,9 +166,33 @@ static bool share_elements(const SortJob *j, const char *x, char *r, void *room)
     return true;
 }
 
+/* ---- a line by quicksort, which wants adjacent elements ---- */
+static void move_elements(char *to, int64_t to_step, const char *x, int64_t step,
+                          int64_t n, size_t item) {
+    if (item == 4)
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * to_step, x + i * step, 4);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * to_step, x + i * step, 8);
+}
+
+/* As NAME_line; room: 4 n elements. */
+static bool quick_line(const SortJob *j, const char *x, char *r, char *room) {
+    size_t item = j->form.item, line = (size_t)j->n * item;
+    bool apart = j->in_step != (int64_t)item, put = j->out_step != (int64_t)item;
+    char *from = room + 2 * line, *to = from + line;
+    if (apart) move_elements(from, (int64_t)item, x, j->in_step, j->n, item);
+    if (!j->quick(&j->form, apart ? from : x, j->n, room, put ? to : r, SORT_BAD))
+        return false;
+    if (put) move_elements(r, j->out_step, to, (int64_t)item, j->n, item);
+    return true;
+}
+
 static bool elements_line(const SortJob *j, const char *x, char *r, void *room) {
     size_t item = dtype_size(j->dtype);
     return sort_is_shared(j->pool, j->n) ? share_elements(j, x, r, room)
+           : j->quick                    ? quick_line(j, x, r, room)
            : item == 1                   ? one_line(j, x, r, room)
            : item == 2                   ? two_line(j, x, r, room)
            : item == 4                   ? four_line(j, x, r, room)
@@ -220,22 +246,30 @@ static void wide_keys(const SortJob *j, const char *x, uint64_t *key, void *room
     }
 }
 
+/* Sorts n keys of 64 bits from `from` to `to`; between them, room for n + MORE. */
+enum { MORE = SORT_COLUMN / sizeof(uint64_t) };
+static const uint64_t *sort_packed(const SortJob *j, uint64_t *from, uint64_t *to) {
+    static const SortForm keys = {.item = sizeof(uint64_t)};
+    if (!j->quick_wide) return j->wide->line(from, to, j->n);
+    j->quick_wide(&keys, from, j->n, from, to, SORT_BAD);
+    return to;
+}
+
 /* Positions of a line in order, in *at under *mask; room: line_bytes. False: they
  * must be found in another way. */
 static bool merged_order(const SortJob *j, const char *x, void *room,
                          const uint64_t **at, uint64_t *mask) {
-    enum { MORE = SORT_COLUMN / sizeof(uint64_t) };
     if (!is_merged(sizeof(uint64_t), j->n)) return false;
-    uint64_t *key = room, *from = key + j->n + MORE, *to = from + j->n + MORE;
+    uint64_t *key = room, *from = key + j->n + MORE, *to = from + 2 * j->n;
+    const uint64_t *order;
     wide_keys(j, x, key, from);
     Packing k = packing_of(key, j->n);
     for (int64_t i = 0; i < j->n; i++)
         from[i] = packed(k, key[i], i);
-    to = j->wide->line(from, to, j->n);
-    *at = to;
+    *at = order = sort_packed(j, from, to);
     *mask = position_mask(k);
     for (int64_t i = 1; i < j->n; i++)
-        if (!is_ordered(k, key, to[i - 1], to[i])) return false;
+        if (!is_ordered(k, key, order[i - 1], order[i])) return false;
     return true;
 }
 
@@ -352,11 +386,12 @@ static void argsort_columns(const SortJob *j, int64_t at, int64_t lines, char *r
 /* Byte offsets of the start of a line. */
 static void line_offsets(const SortJob *j, int64_t rest, int64_t *from, int64_t *to) {
     *from = *to = 0;
-    for (int k = j->ndim - 1; k >= 0; k--) {
+    for (int k = j->ndim - 1; k > 0; k--) {
         *from += rest % j->shape[k] * j->in[k];
         *to += rest % j->shape[k] * j->out[k];
         rest /= j->shape[k];
     }
+    if (j->ndim > 0) *from += rest * j->in[0], *to += rest * j->out[0];
 }
 
 static void sort_chunk(void *ctx, size_t chunk, unsigned worker) {
@@ -416,6 +451,9 @@ static bool sort_open(Call *c, bool positions, SortJob *j) {
 static void plan_columns(Call *c, SortJob *j) {
     size_t item = dtype_size(j->dtype);
     j->wide = sort_loops(c->s, DT_UINT64);
+    j->quick = sort_quick(c->s, j->dtype);
+    j->quick_wide = sort_quick(c->s, DT_UINT64);
+    if (!j->positions && j->quick) return;
     if (j->n < 2 || j->n > SHORT || (j->positions && item > 4)) return;
     j->columns = SORT_COLUMN / (int64_t)(j->positions ? sizeof(uint64_t) : item);
     if (j->lines < (j->columns + 3) / 4) j->columns = 0;
