@@ -13,6 +13,13 @@ typedef struct SortForm {
 } SortForm;
 SortForm sort_form(DType d, bool descending);
 
+/* A key and its position in 64 bits: the bits of the key below those that all keys have
+ * in common, as many as fit, then the position. Keys may differ in other bits alone. */
+typedef struct SortPacking {
+    int up;            /* how far keys are shifted up */
+    uint64_t position; /* the bits of a position */
+} SortPacking;
+
 /* The loops for elements of 1, 2, 4 or 8 bytes, per CPU level. */
 typedef struct SortLoops {
     /* key[i] = the key of the i-th of n elements, which are `step` bytes apart */
@@ -35,6 +42,12 @@ typedef struct SortLoops {
     bool (*told)(const SortForm *f, const char *x, int64_t step, int64_t n, void *key);
     /* The elements of n keys, `step` bytes apart. */
     void (*elements)(const SortForm *f, const void *key, int64_t n, char *r,
+                     int64_t step);
+    SortPacking (*pack)(const void *key, int64_t n, uint64_t *to);
+    /* Do n ascending keys differ above `low` from their neighbours? */
+    bool (*apart)(const void *key, int64_t n, uint64_t low);
+    /* to[i step] = the low bits of key i */
+    void (*low_bits)(const void *key, int64_t n, uint64_t low, int64_t *to,
                      int64_t step);
     /* at[i] = how many of n ascending keys are below the i-th of m sought, with `right`
      * not above it */

@@ -280,10 +280,42 @@ COLUMN(uint16_t)
 COLUMN(uint32_t)
 COLUMN(uint64_t)
 
+#define PACK(T)                                                                        \
+    static SortPacking T##_pack(const void *from, int64_t n, uint64_t *to) {           \
+        const T *key = from;                                                           \
+        T vary = 0;                                                                    \
+        SortPacking k = {0, UINT64_MAX >> __builtin_clzll((uint64_t)n)};               \
+        for (int64_t i = 0; i < n; i++)                                                \
+            vary |= (T)(key[i] ^ key[0]);                                              \
+        if (vary) k.up = __builtin_clzll(vary);                                        \
+        for (int64_t i = 0; i < n; i++)                                                \
+            to[i] = ((uint64_t)key[i] << k.up & ~k.position) | (uint64_t)i;            \
+        return k;                                                                      \
+    }                                                                                  \
+    static bool T##_apart(const void *from, int64_t n, uint64_t low) {                 \
+        const T *key = from, most = (T)low;                                            \
+        T same = 0;                                                                    \
+        for (int64_t i = 1; i < n; i++)                                                \
+            same |= (T)(key[i] ^ key[i - 1]) <= most;                                  \
+        return !same;                                                                  \
+    }                                                                                  \
+    static void T##_low_bits(const void *from, int64_t n, uint64_t low, int64_t *to,   \
+                             int64_t step) {                                           \
+        const T *key = from, mask = (T)low;                                            \
+        for (int64_t i = 0; step == 1 && i < n; i++)                                   \
+            to[i] = (int64_t)(T)(key[i] & mask);                                       \
+        for (int64_t i = 0; step != 1 && i < n; i++)                                   \
+            to[i * step] = (int64_t)(T)(key[i] & mask);                                \
+    }
+PACK(uint8_t)
+PACK(uint16_t)
+PACK(uint32_t)
+PACK(uint64_t)
+
 #define LOOPS_OF(T)                                                                    \
     {                                                                                  \
         T##_keys, T##_any_below, T##_network, T##_line, T##_nth, T##_part, T##_told,   \
-            T##_elements, T##_search                                                   \
+            T##_elements, T##_pack, T##_apart, T##_low_bits, T##_search                \
     }
 const SortLoops LEVEL(sort_loops)[4] = {LOOPS_OF(uint8_t), LOOPS_OF(uint16_t),
                                         LOOPS_OF(uint32_t), LOOPS_OF(uint64_t)};

@@ -1,7 +1,7 @@
-/* sort and argsort. Pairs of key and position are radix-sorted, stably.
- * Elements without -0 and nan can be recovered from their keys, so sorting them needs
- * no positions, and where a CPU has a quicksort of vectors that is the fastest way.
- * Threads share long lines, of which there may be one alone. */
+/* sort and argsort. Keys are sorted with their positions, stably: packed into 64 bits,
+ * or as pairs, by bytes. Elements without -0 and nan can be recovered from their keys,
+ * so sorting them needs no positions, and where a CPU has a quicksort of vectors that
+ * is the fastest way. Threads share long lines, of which there may be one alone. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "ops/sort/keys.h"
@@ -200,36 +200,6 @@ static bool elements_line(const SortJob *j, const char *x, char *r, void *room) 
 }
 
 /* ---- keys with positions ---- */
-/* A key and its position in 64 bits: the bits of the key below those that all keys have
- * in common, as many as fit, then the position. Where keys differ in other bits alone,
- * the order must be looked at (is_ordered). */
-typedef struct Packing {
-    int up, bits; /* how far keys are shifted up; bits of a position */
-} Packing;
-
-static Packing packing_of(const uint64_t *key, int64_t n) {
-    uint64_t vary = 0;
-    Packing k = {0, 64 - __builtin_clzll((uint64_t)n)};
-    for (int64_t i = 1; i < n; i++)
-        vary |= key[i] ^ key[0];
-    if (vary) k.up = __builtin_clzll(vary);
-    return k;
-}
-
-static uint64_t position_mask(Packing k) {
-    return (UINT64_C(1) << k.bits) - 1;
-}
-
-static uint64_t packed(Packing k, uint64_t key, int64_t i) {
-    return ((key << k.up) & ~position_mask(k)) | (uint64_t)i;
-}
-
-/* Are a and b, which comes next, in order? */
-static bool is_ordered(Packing k, const uint64_t *key, uint64_t a, uint64_t b) {
-    uint64_t low = position_mask(k);
-    return (a ^ b) > low || key[a & low] <= key[b & low];
-}
-
 #define WIDEN(T)                                                                       \
     for (int64_t i = 0; i < j->n; i++)                                                 \
         key[i] = ((const T *)room)[i];
@@ -246,31 +216,50 @@ static void wide_keys(const SortJob *j, const char *x, uint64_t *key, void *room
     }
 }
 
-/* Sorts n keys of 64 bits from `from` to `to`; between them, room for n + MORE. */
+/* Sorts n packed keys from `from` to `to`; between them, room for n + MORE. */
 enum { MORE = SORT_COLUMN / sizeof(uint64_t) };
-static const uint64_t *sort_packed(const SortJob *j, uint64_t *from, uint64_t *to) {
+static uint64_t *sort_packed(const SortJob *j, uint64_t *from, uint64_t *to) {
     static const SortForm keys = {.item = sizeof(uint64_t)};
     if (!j->quick_wide) return j->wide->line(from, to, j->n);
     j->quick_wide(&keys, from, j->n, from, to, SORT_BAD);
     return to;
 }
 
-/* Positions of a line in order, in *at under *mask; room: line_bytes. False: they
- * must be found in another way. */
-static bool merged_order(const SortJob *j, const char *x, void *room,
-                         const uint64_t **at, uint64_t *mask) {
-    if (!is_merged(sizeof(uint64_t), j->n)) return false;
-    uint64_t *key = room, *from = key + j->n + MORE, *to = from + 2 * j->n;
-    const uint64_t *order;
-    wide_keys(j, x, key, from);
-    Packing k = packing_of(key, j->n);
-    for (int64_t i = 0; i < j->n; i++)
-        from[i] = packed(k, key[i], i);
-    *at = order = sort_packed(j, from, to);
-    *mask = position_mask(k);
-    for (int64_t i = 1; i < j->n; i++)
-        if (!is_ordered(k, key, order[i - 1], order[i])) return false;
+/* Orders those whose keys differ in bits that are not packed: few, or false. */
+static bool settle_packed(const SortJob *j, const void *key, uint64_t low,
+                          uint64_t *order) {
+    size_t item = j->form.item;
+    int64_t moves = j->n;
+    for (int64_t i = 1; i < j->n; i++) {
+        uint64_t one = order[i], this = sort_key_at(item, key, (int64_t)(one & low));
+        int64_t k = i;
+        for (; k > 0 && (order[k - 1] ^ one) <= low &&
+               sort_key_at(item, key, (int64_t)(order[k - 1] & low)) > this;
+             k--)
+            order[k] = order[k - 1];
+        order[k] = one;
+        if ((moves -= i - k) < 0) return false;
+    }
     return true;
+}
+
+/* Are lines sorted as packed keys? With few bytes in a key, bytes are faster. */
+static bool is_packed(const SortJob *j) {
+    return is_merged(sizeof(uint64_t), j->n) ||
+           (j->quick_wide && !j->pool && j->form.item >= 4);
+}
+
+/* The positions of a line in order, in the bits *low of *at; room: line_bytes. False:
+ * they must be found in another way. */
+static bool packed_order(const SortJob *j, const char *x, void *room,
+                         const uint64_t **at, uint64_t *low) {
+    if (!is_packed(j)) return false;
+    uint64_t *key = room, *from = key + j->n + MORE, *to = from + 2 * j->n;
+    j->loops->keys(&j->form, x, j->in_step, j->n, key);
+    *low = j->loops->pack(key, j->n, from).position;
+    to = sort_packed(j, from, to);
+    *at = to;
+    return j->wide->apart(to, j->n, *low) || settle_packed(j, key, *low, to);
 }
 
 /* ---- lines ---- */
@@ -297,14 +286,14 @@ static void sort_line(const SortJob *j, const char *x, char *r, SortPair *p) {
     const uint64_t *order;
     uint64_t mask;
     if (!j->positions && elements_line(j, x, r, p)) return;
-    if (merged_order(j, x, p, &order, &mask)) {
-        for (int64_t i = 0; i < j->n; i++) {
-            int64_t at = (int64_t)(order[i] & mask);
-            if (j->positions)
-                memcpy(r + i * j->out_step, &at, sizeof at);
-            else
-                memcpy(r + i * j->out_step, x + at * j->in_step, item);
-        }
+    if (packed_order(j, x, p, &order, &mask)) {
+        if (j->positions)
+            j->wide->low_bits(order, j->n, mask, (int64_t *)(void *)r,
+                              j->out_step / (int64_t)sizeof(int64_t));
+        else
+            for (int64_t i = 0; i < j->n; i++)
+                memcpy(r + i * j->out_step, x + (int64_t)(order[i] & mask) * j->in_step,
+                       item);
         return;
     }
     sort_make_pairs(j->pool, j->loops, &j->form, x, j->in_step, j->n, p);
@@ -453,7 +442,7 @@ static void plan_columns(Call *c, SortJob *j) {
     j->wide = sort_loops(c->s, DT_UINT64);
     j->quick = sort_quick(c->s, j->dtype);
     j->quick_wide = sort_quick(c->s, DT_UINT64);
-    if (!j->positions && j->quick) return;
+    if (j->positions ? j->quick_wide && j->n > TINY : j->quick != NULL) return;
     if (j->n < 2 || j->n > SHORT || (j->positions && item > 4)) return;
     j->columns = SORT_COLUMN / (int64_t)(j->positions ? sizeof(uint64_t) : item);
     if (j->lines < (j->columns + 3) / 4) j->columns = 0;
