@@ -317,7 +317,8 @@ static uint64_t contents(size_t item, const void *x, int64_t n) {
 }
 
 /* With what it must not touch around the result and the room. */
-static void check_quick(SortQuick quick, DType d, int64_t n, Pattern p, int bad) {
+static void check_quick(const SortQuick *quick, DType d, int64_t n, Pattern p,
+                        int bad) {
     enum { EDGE = 128 };
     bool descending = below(2);
     SortForm f = sort_form(d, descending);
@@ -329,7 +330,7 @@ static void check_quick(SortQuick quick, DType d, int64_t n, Pattern p, int bad)
         uint64_t b = pattern_bits(d, &f, p, i, n);
         memcpy(x + (size_t)i * f.item, &b, f.item);
     }
-    bool told = quick(&f, x, n, room + EDGE, r + EDGE, bad), kept = true;
+    bool told = quick->line(&f, x, n, room + EDGE, r + EDGE, bad), kept = true;
     for (int i = 0; i < EDGE; i++)
         kept &= r[i] == 77 && r[EDGE + line + (size_t)i] == 77 && room[i] == 77 &&
                 room[EDGE + 2 * line + (size_t)i] == 77;
@@ -343,7 +344,7 @@ static void check_quick(SortQuick quick, DType d, int64_t n, Pattern p, int bad)
             below(2) ? f.top
                      : (f.inf + 1 + (uint64_t)below(1 << 20)) ^ (below(2) ? f.top : 0);
         memcpy(x + (size_t)below(n) * f.item, &b, f.item);
-        CHECK(!quick(&f, x, n, room + EDGE, r + EDGE, bad),
+        CHECK(!quick->line(&f, x, n, room + EDGE, r + EDGE, bad),
               "%s[%lld] has an element without a key", dtype_name(d), (long long)n);
     }
     free(x), free(r), free(room);
@@ -354,7 +355,7 @@ static void test_quick(Session *s) {
                                   DT_UINT32,  DT_INT64,   DT_UINT64};
     static const int64_t longer[] = {511, 512, 513, 1000, 4095, 4096, 5001, 40000};
     for (size_t k = 0; k < sizeof dtype / sizeof *dtype; k++) {
-        SortQuick quick = sort_quick(s, dtype[k]);
+        const SortQuick *quick = sort_quick(s, dtype[k]);
         for (int p = 0; quick && p < PATTERNS; p++) {
             for (int64_t n = 0; n <= 300; n++)
                 check_quick(quick, dtype[k], n, (Pattern)p, (int)below(3));

@@ -30,15 +30,17 @@ const SortLoops *sort_loops(Session *s, DType d) {
 #endif
 }
 
-SortQuick sort_quick(Session *s, DType d) {
+const SortQuick *sort_quick(Session *s, DType d) {
     size_t item = dtype_size(d), i = item == 8;
+    const SortQuick *q = &sort_quick0[i];
     if (item < 4) return NULL;
 #ifdef __x86_64__
     int level = session_cpu_level(s);
-    return (level == 2 ? sort_quick2 : level == 1 ? sort_quick1 : sort_quick0)[i];
+    if (level > 0) q = &(level == 2 ? sort_quick2 : sort_quick1)[i];
 #else
-    return (void)s, sort_quick0[i];
+    (void)s;
 #endif
+    return q->line ? q : NULL;
 }
 
 uint64_t sort_key_at(size_t item, const void *key, int64_t i) {

@@ -43,7 +43,10 @@ typedef struct SortLoops {
     /* The elements of n keys, `step` bytes apart. */
     void (*elements)(const SortForm *f, const void *key, int64_t n, char *r,
                      int64_t step);
-    SortPacking (*pack)(const void *key, int64_t n, uint64_t *to);
+    /* Bits that are not those of `first` in all of n keys. */
+    uint64_t (*varying)(const void *key, int64_t n, uint64_t first);
+    /* Packs n keys, the first of which is at position `at`. */
+    void (*pack)(const void *key, int64_t n, SortPacking k, int64_t at, uint64_t *to);
     /* Do n ascending keys differ above `low` from their neighbours? */
     bool (*apart)(const void *key, int64_t n, uint64_t low);
     /* to[i step] = the low bits of key i */
@@ -58,15 +61,26 @@ enum { SORT_COLUMN = 64 };
 extern const SortLoops sort_loops0[4], sort_loops1[4], sort_loops2[4];
 const SortLoops *sort_loops(Session *s, DType d);
 
-/* Sorts n adjacent elements x to r; room: 2 n keys. False if one can't be recovered
- * from its key (-0, nan), r is undefined then. After `bad` lopsided parts, each within
- * the one before, it no longer trusts in samples (SORT_BAD). */
-typedef bool (*SortQuick)(const SortForm *f, const void *x, int64_t n, void *room,
-                          void *r, int bad);
+/* A quicksort of keys of 4 or 8 bytes. After `bad` lopsided parts, each within the one
+ * before, it no longer trusts in samples (SORT_BAD). */
+typedef struct SortQuick {
+    /* Sorts n adjacent elements x to r; room: 2 n keys. False if one can't be recovered
+     * from its key (-0, nan): r is undefined then. */
+    bool (*line)(const SortForm *f, const void *x, int64_t n, void *room, void *r,
+                 int bad);
+    /* Brings n keys to `to`, about a half of them first, which are below the others;
+     * how many, or 0 if the sample was no good. */
+    int64_t (*halve)(const void *key, int64_t n, void *to);
+    /* Sorts n keys to r, which may be `key`, as elements; room: n keys. */
+    void (*keys)(const SortForm *f, void *key, void *room, int64_t n, void *r, int bad);
+} SortQuick;
 enum { SORT_BAD = 8 };
 extern const SortQuick sort_quick0[2], sort_quick1[2], sort_quick2[2];
 /* NULL where the CPU has no good one for the dtype. */
-SortQuick sort_quick(Session *s, DType d);
+const SortQuick *sort_quick(Session *s, DType d);
+/* The same as q->keys, by several threads. */
+void sort_quick_shared(Pool *pool, const SortQuick *q, const SortForm *f, void *key,
+                       void *room, int64_t n, void *r);
 
 typedef struct SortPair {
     uint64_t key;

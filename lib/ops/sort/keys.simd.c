@@ -281,16 +281,18 @@ COLUMN(uint32_t)
 COLUMN(uint64_t)
 
 #define PACK(T)                                                                        \
-    static SortPacking T##_pack(const void *from, int64_t n, uint64_t *to) {           \
-        const T *key = from;                                                           \
+    static uint64_t T##_varying(const void *from, int64_t n, uint64_t first) {         \
+        const T *key = from, one = (T)first;                                           \
         T vary = 0;                                                                    \
-        SortPacking k = {0, UINT64_MAX >> __builtin_clzll((uint64_t)n)};               \
         for (int64_t i = 0; i < n; i++)                                                \
-            vary |= (T)(key[i] ^ key[0]);                                              \
-        if (vary) k.up = __builtin_clzll(vary);                                        \
+            vary |= (T)(key[i] ^ one);                                                 \
+        return vary;                                                                   \
+    }                                                                                  \
+    static void T##_pack(const void *from, int64_t n, SortPacking k, int64_t at,       \
+                         uint64_t *to) {                                               \
+        const T *key = from;                                                           \
         for (int64_t i = 0; i < n; i++)                                                \
-            to[i] = ((uint64_t)key[i] << k.up & ~k.position) | (uint64_t)i;            \
-        return k;                                                                      \
+            to[i] = ((uint64_t)key[i] << k.up & ~k.position) | (uint64_t)(at + i);     \
     }                                                                                  \
     static bool T##_apart(const void *from, int64_t n, uint64_t low) {                 \
         const T *key = from, most = (T)low;                                            \
@@ -315,7 +317,7 @@ PACK(uint64_t)
 #define LOOPS_OF(T)                                                                    \
     {                                                                                  \
         T##_keys, T##_any_below, T##_network, T##_line, T##_nth, T##_part, T##_told,   \
-            T##_elements, T##_pack, T##_apart, T##_low_bits, T##_search                \
+            T##_elements, T##_varying, T##_pack, T##_apart, T##_low_bits, T##_search   \
     }
 const SortLoops LEVEL(sort_loops)[4] = {LOOPS_OF(uint8_t), LOOPS_OF(uint16_t),
                                         LOOPS_OF(uint32_t), LOOPS_OF(uint64_t)};

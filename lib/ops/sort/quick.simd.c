@@ -284,20 +284,32 @@ typedef struct QuickForms {
         }                                                                              \
         T##_small(f->form, key, n, r, true);                                           \
     }                                                                                  \
-    static bool T##_quick(const SortForm *form, const void *x, int64_t n, void *room,  \
-                          void *r, int bad) {                                          \
+    static void T##_keys_part(const SortForm *form, void *key, void *room, int64_t n,  \
+                              void *r, int bad) {                                      \
         static const SortForm keys = {.item = sizeof(T)};                              \
         T##Form f = T##_form(form), as_keys = T##_form(&keys);                         \
+        T##_part(&(QuickForms){&f, &as_keys}, key, room, n, r, bad);                   \
+    }                                                                                  \
+    static bool T##_line(const SortForm *form, const void *x, int64_t n, void *room,   \
+                         void *r, int bad) {                                           \
+        T##Form f = T##_form(form);                                                    \
         T *key = room;                                                                 \
         if (n <= ROWS * LANES(T)) return T##_small(&f, x, n, r, false);                \
         if (!T##_make_keys(&f, x, n, key)) return false;                               \
-        T##_part(&(QuickForms){&f, &as_keys}, key, key + n, n, r, bad);                \
+        T##_keys_part(form, key, key + n, n, r, bad);                                  \
         return true;                                                                   \
+    }                                                                                  \
+    static int64_t T##_halve(const void *key, int64_t n, void *to) {                   \
+        static const SortForm keys = {.item = sizeof(T)};                              \
+        T##Form f = T##_form(&keys);                                                   \
+        return T##_split(key, n, T##_sampled(&f, key, n), to);                         \
     }
 QUICK(uint32_t)
 QUICK(uint64_t)
 
-const SortQuick LEVEL(sort_quick)[2] = {uint32_t_quick, uint64_t_quick};
+const SortQuick LEVEL(sort_quick)[2] = {
+    {uint32_t_line, uint32_t_halve, uint32_t_keys_part},
+    {uint64_t_line, uint64_t_halve, uint64_t_keys_part}};
 #else
-const SortQuick LEVEL(sort_quick)[2] = {NULL, NULL};
+const SortQuick LEVEL(sort_quick)[2] = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
 #endif

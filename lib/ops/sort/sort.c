@@ -18,9 +18,9 @@ typedef struct SortJob {
     bool positions; /* argsort */
     DType dtype;
     SortForm form;
-    const SortLoops *loops, *wide; /* of the elements; of keys of 64 bits */
-    SortQuick quick, quick_wide;   /* the same, or NULL */
-    int64_t columns;               /* lines that are sorted side by side; 0: none */
+    const SortLoops *loops, *wide;       /* of the elements; of keys of 64 bits */
+    const SortQuick *quick, *quick_wide; /* the same, or NULL */
+    int64_t columns; /* lines that are sorted side by side; 0: none */
     int ndim;
     int64_t shape[MAX_NDIM], in[MAX_NDIM], out[MAX_NDIM], n, in_step, out_step;
     const char *x;
@@ -123,6 +123,9 @@ typedef struct SharedLine {
     char *r, *key;
     const SortPair *pair; /* or keys */
     atomic_bool untold;   /* an element can't be recovered from its key */
+    SortPacking packing;
+    uint64_t first, *packed; /* the first key; keys with positions */
+    _Atomic uint64_t vary;   /* bits that are not those of the first key */
 } SharedLine;
 enum { SHARE = 1 << 13 }; /* elements of a chunk */
 
@@ -155,18 +158,6 @@ static void make_elements(void *ctx, size_t chunk, unsigned worker) {
                        l->r + at * j->out_step, j->out_step);
 }
 
-/* As NAME_line. */
-static bool share_elements(const SortJob *j, const char *x, char *r, void *room) {
-    SharedLine l = {.j = j, .x = x, .r = r, .key = room};
-    size_t item = j->form.item;
-    run_shares(j, make_keys, &l);
-    if (l.untold) return false;
-    l.key = sort_keys(j->pool, item, room, l.key + (size_t)j->n * item, j->n);
-    run_shares(j, make_elements, &l);
-    return true;
-}
-
-/* ---- a line by quicksort, which wants adjacent elements ---- */
 static void move_elements(char *to, int64_t to_step, const char *x, int64_t step,
                           int64_t n, size_t item) {
     if (item == 4)
@@ -177,13 +168,33 @@ static void move_elements(char *to, int64_t to_step, const char *x, int64_t step
             memcpy(to + i * to_step, x + i * step, 8);
 }
 
+/* As NAME_line. */
+static bool share_elements(const SortJob *j, const char *x, char *r, void *room) {
+    SharedLine l = {.j = j, .x = x, .r = r, .key = room};
+    size_t item = j->form.item;
+    run_shares(j, make_keys, &l);
+    if (l.untold) return false;
+    if (j->quick) {
+        bool put = j->out_step != (int64_t)item;
+        char *other = l.key + (size_t)j->n * item;
+        sort_quick_shared(j->pool, j->quick, &j->form, room, other, j->n,
+                          put ? room : r);
+        if (put) move_elements(r, j->out_step, room, (int64_t)item, j->n, item);
+        return true;
+    }
+    l.key = sort_keys(j->pool, item, room, l.key + (size_t)j->n * item, j->n);
+    run_shares(j, make_elements, &l);
+    return true;
+}
+
+/* ---- a line by quicksort, which wants adjacent elements ---- */
 /* As NAME_line; room: 4 n elements. */
 static bool quick_line(const SortJob *j, const char *x, char *r, char *room) {
     size_t item = j->form.item, line = (size_t)j->n * item;
     bool apart = j->in_step != (int64_t)item, put = j->out_step != (int64_t)item;
     char *from = room + 2 * line, *to = from + line;
     if (apart) move_elements(from, (int64_t)item, x, j->in_step, j->n, item);
-    if (!j->quick(&j->form, apart ? from : x, j->n, room, put ? to : r, SORT_BAD))
+    if (!j->quick->line(&j->form, apart ? from : x, j->n, room, put ? to : r, SORT_BAD))
         return false;
     if (put) move_elements(r, j->out_step, to, (int64_t)item, j->n, item);
     return true;
@@ -216,12 +227,46 @@ static void wide_keys(const SortJob *j, const char *x, uint64_t *key, void *room
     }
 }
 
+/* The keys of a share, and in what they differ. */
+static void make_packable(void *ctx, size_t chunk, unsigned worker) {
+    SharedLine *l = ctx;
+    const SortJob *j = l->j;
+    int64_t at, n = share_of(j, chunk, &at);
+    char *key = l->key + (size_t)at * j->form.item;
+    (void)worker;
+    j->loops->keys(&j->form, l->x + at * j->in_step, j->in_step, n, key);
+    uint64_t vary = j->loops->varying(key, n, l->first);
+    atomic_fetch_or_explicit(&l->vary, vary, memory_order_relaxed);
+}
+
+static void pack_share(void *ctx, size_t chunk, unsigned worker) {
+    const SharedLine *l = ctx;
+    const SortJob *j = l->j;
+    int64_t at, n = share_of(j, chunk, &at);
+    (void)worker;
+    j->loops->pack(l->key + (size_t)at * j->form.item, n, l->packing, at,
+                   l->packed + at);
+}
+
+/* Is any like its neighbour in all bits that are packed? The last one of the share
+ * before is a neighbour, too. */
+static void compare_share(void *ctx, size_t chunk, unsigned worker) {
+    SharedLine *l = ctx;
+    int64_t at, n = share_of(l->j, chunk, &at), more = at > 0;
+    (void)worker;
+    if (!l->j->wide->apart(l->packed + at - more, n + more, l->packing.position))
+        atomic_store_explicit(&l->untold, true, memory_order_relaxed);
+}
+
 /* Sorts n packed keys from `from` to `to`; between them, room for n + MORE. */
 enum { MORE = SORT_COLUMN / sizeof(uint64_t) };
 static uint64_t *sort_packed(const SortJob *j, uint64_t *from, uint64_t *to) {
     static const SortForm keys = {.item = sizeof(uint64_t)};
     if (!j->quick_wide) return j->wide->line(from, to, j->n);
-    j->quick_wide(&keys, from, j->n, from, to, SORT_BAD);
+    if (j->pool)
+        sort_quick_shared(j->pool, j->quick_wide, &keys, from, from + j->n, j->n, to);
+    else
+        j->quick_wide->line(&keys, from, j->n, from, to, SORT_BAD);
     return to;
 }
 
@@ -245,21 +290,26 @@ static bool settle_packed(const SortJob *j, const void *key, uint64_t low,
 
 /* Are lines sorted as packed keys? With few bytes in a key, bytes are faster. */
 static bool is_packed(const SortJob *j) {
-    return is_merged(sizeof(uint64_t), j->n) ||
-           (j->quick_wide && !j->pool && j->form.item >= 4);
+    return is_merged(sizeof(uint64_t), j->n) || (j->quick_wide && j->form.item >= 4);
 }
 
-/* The positions of a line in order, in the bits *low of *at; room: line_bytes. False:
- * they must be found in another way. */
-static bool packed_order(const SortJob *j, const char *x, void *room,
-                         const uint64_t **at, uint64_t *low) {
+/* Positions of a line in order, in the bits l->packing.position of l->packed; room:
+ * line_bytes. False: they must be found in another way. */
+static bool packed_order(SharedLine *l, void *room) {
+    const SortJob *j = l->j;
     if (!is_packed(j)) return false;
     uint64_t *key = room, *from = key + j->n + MORE, *to = from + 2 * j->n;
-    j->loops->keys(&j->form, x, j->in_step, j->n, key);
-    *low = j->loops->pack(key, j->n, from).position;
-    to = sort_packed(j, from, to);
-    *at = to;
-    return j->wide->apart(to, j->n, *low) || settle_packed(j, key, *low, to);
+    l->key = room;
+    j->loops->keys(&j->form, l->x, 0, 1, &l->first);
+    l->first = sort_key_at(j->form.item, &l->first, 0);
+    run_shares(j, make_packable, l);
+    l->packing.position = UINT64_MAX >> __builtin_clzll((uint64_t)j->n);
+    if (l->vary) l->packing.up = __builtin_clzll(l->vary);
+    l->packed = from;
+    run_shares(j, pack_share, l);
+    l->packed = sort_packed(j, from, to);
+    run_shares(j, compare_share, l);
+    return !l->untold || settle_packed(j, key, l->packing.position, l->packed);
 }
 
 /* ---- lines ---- */
@@ -281,24 +331,32 @@ static void store_pairs(void *ctx, size_t chunk, unsigned worker) {
             memcpy(l->r + i * j->out_step, l->x + l->pair[i].at * j->in_step, item);
 }
 
+static void store_packed(void *ctx, size_t chunk, unsigned worker) {
+    const SharedLine *l = ctx;
+    const SortJob *j = l->j;
+    int64_t at, n = share_of(j, chunk, &at), step = j->out_step,
+                item = (int64_t)j->form.item;
+    char *r = l->r + at * step;
+    const uint64_t *from = l->packed + at, low = l->packing.position;
+    (void)worker;
+    if (j->positions)
+        j->wide->low_bits(from, n, low, (int64_t *)(void *)r, step / 8);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy(r + i * step, l->x + (int64_t)(from[i] & low) * j->in_step,
+                   (size_t)item);
+}
+
 static void sort_line(const SortJob *j, const char *x, char *r, SortPair *p) {
-    size_t item = dtype_size(j->dtype);
-    const uint64_t *order;
-    uint64_t mask;
+    SharedLine l = {.j = j, .x = x, .r = r, .pair = p};
     if (!j->positions && elements_line(j, x, r, p)) return;
-    if (packed_order(j, x, p, &order, &mask)) {
-        if (j->positions)
-            j->wide->low_bits(order, j->n, mask, (int64_t *)(void *)r,
-                              j->out_step / (int64_t)sizeof(int64_t));
-        else
-            for (int64_t i = 0; i < j->n; i++)
-                memcpy(r + i * j->out_step, x + (int64_t)(order[i] & mask) * j->in_step,
-                       item);
+    if (packed_order(&l, p)) {
+        run_shares(j, store_packed, &l);
         return;
     }
     sort_make_pairs(j->pool, j->loops, &j->form, x, j->in_step, j->n, p);
     sort_pairs(j->pool, p, p + j->n, j->n);
-    run_shares(j, store_pairs, &(SharedLine){.j = j, .x = x, .r = r, .pair = p});
+    run_shares(j, store_pairs, &l);
 }
 
 static void line_offsets(const SortJob *j, int64_t rest, int64_t *from, int64_t *to);
