@@ -389,7 +389,7 @@ static void limits(void) {
     }
 }
 
-/* ---- absolute values of complex128 ---- */
+/* ---- absolute values of complex numbers ---- */
 
 /* Of any sizes and of similar ones; the first are special. */
 static void fill_complex(double _Complex *x, size_t n) {
@@ -430,6 +430,43 @@ static void absolutes(void) {
     }
 }
 
+static bool is_absolute32(float _Complex x, float r) {
+    double re = (double)__real__ x, im = (double)__imag__ x,
+           want = sqrt(re * re + im * im), top = (double)nextafterf((float)want, 0);
+    if (isinf(re) || isinf(im)) return r == (float)INF;
+    if (isnan(re) || isnan(im)) return isnan(r);
+    if (want >= 0x1.ffffffp127) return r == (float)INF;
+    double ulp = (double)nextafterf((float)want, (float)INF) - (double)(float)want;
+    if ((float)want > FLT_MAX / 2) ulp = (double)(float)want - top;
+    return fabs((double)r - want) <= 0.75 * ulp && !signbit(r);
+}
+
+static void absolutes32(void) {
+    enum { N = 1 << 16 };
+    static const float some[] = {NAN, -NAN,      INFINITY,  -INFINITY, -0.0F,    0,
+                                 1,   0x1p-149F, 0x1p-126F, FLT_MAX,   0x1p127F, 3};
+    enum { K = sizeof some / sizeof *some };
+    static float _Complex x[N];
+    static float r[N], first[N];
+    for (size_t i = 0; i < N; i++) {
+        float re =
+                  ldexpf((float)random_unit() - 0.5F, (int)(random_bits() % 275) - 146),
+              im = re * ldexpf((float)random_unit(), (int)(random_bits() % 30) - 15);
+        if (i < K * K) re = some[i / K], im = some[i % K];
+        x[i] = __builtin_complex(re, im);
+    }
+    for (int level = 0; level <= cpu_level; level++) {
+        size_t wrong = 0, at = 0;
+        loop_at(op("abs"), DT_COMPLEX64, level)(N, (const void *[]){x}, (void *[]){r});
+        if (level == 0) memcpy(first, r, sizeof r);
+        for (size_t i = N; i-- > 0;)
+            if (!is_absolute32(x[i], r[i]) || (!isnan(r[i]) && r[i] != first[i]))
+                wrong++, at = i;
+        CHECK(wrong == 0, "abs at level %d: %zu wrong, first %a + %aj: %a", level,
+              wrong, (double)__real__ x[at], (double)__imag__ x[at], (double)r[at]);
+    }
+}
+
 int main(void) {
     start();
     rows();
@@ -439,5 +476,6 @@ int main(void) {
     halves();
     limits();
     absolutes();
+    absolutes32();
     return TEST_END("elemwise");
 }

@@ -227,12 +227,6 @@ VINLINE float exponent_f32(float x) {
 #define INF(x)      ((__typeof__(x))INFINITY)
 #define CONJ(x)     __builtin_complex(RE(x), -IM(x))
 #define ARG(x)      LIBM2(atan2, IM(x), RE(x))
-VINLINE float cabsolute_c64(float _Complex x) {
-    double a = (double)RE(x), b = (double)IM(x), r = sqrt(a * a + b * b);
-    return (float)(((fabs(a) == (double)INFINITY) | (fabs(b) == (double)INFINITY))
-                       ? (double)INFINITY
-                       : r);
-}
 /* A C library function of complex arguments. */
 #define LIBC(fn, x)                                                                    \
     _Generic((x), float _Complex                                                       \
