@@ -526,6 +526,38 @@ static void extremes_of_long_lines(void) {
                            i == 1 && dtype_is_float((DType)d) ? 60013 : 0, i == 2);
 }
 
+/* Running sums and products of float32 in float64, to the bit: adjacent elements and
+ * others, every length and some long ones. */
+static void check_running(Lab *l, int64_t n, int layout, int how) {
+    bool exclusive = how & 1, product = how & 2;
+    lab_reset(l);
+    Tensor t = lab_tensor(l, DT_FLOAT32, 2, (int64_t[]){2, n}, layout);
+    for (int64_t i = 0; i < 2 * n; i++)
+        lab_put(&t, i, 1 + sin((double)i * 1.7) * (product ? 1e-2 : 1e2));
+    Var x = lab_input(l, t, true);
+    PropArg arg[2] = {{"axis", PROP_INT(1)}, {"exclusive", PROP_BOOL(exclusive)}};
+    const Tensor *r = lab_run(
+        l, lab_apply(l, product ? "running_prod" : "running_sum", 1, &x, 2, arg));
+    int64_t bad = 0;
+    for (int64_t row = 0; r && row < 2; row++) {
+        double state = product;
+        for (int64_t i = 0; i < n; i++) {
+            double one = tensor_f64(&t, row * n + i), before = state;
+            state = product ? state * one : state + one;
+            bad += (float)tensor_f64(r, row * n + i) !=
+                   (float)(exclusive ? before : state);
+        }
+    }
+    CHECK(r && bad == 0, "float32[2, %lld], layout %d, how %d: %lld are wrong",
+          (long long)n, layout, how, (long long)bad);
+}
+
+static void running_floats(Lab *l) {
+    for (int64_t n = 1; n < 70; n++)
+        for (int k = 0; k < 12; k++)
+            check_running(l, n < 66 ? n : 1000 * (n - 65) + 7, k % 3, k / 3);
+}
+
 int main(void) {
     Lab l = lab_new(2);
     all_of(&l);
@@ -534,6 +566,7 @@ int main(void) {
     complex_ones(&l);
     accuracy(&l);
     narrow(&l);
+    running_floats(&l);
     logsumexp_runs(&l);
     lab_free(&l);
     large();

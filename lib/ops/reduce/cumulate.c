@@ -187,6 +187,16 @@ ALONG(u64, uint64_t, TIMES)
 ALONG(f64, double, TIMES)
 ALONG(c128, c128, c128_mul)
 
+/* Of float32, converted on the way: the additions wait for each other, conversions
+ * don't. */
+static void along_f32(const Cumulation *j, double s, const float *x, float *to) {
+    for (int64_t i = 0; i < j->l.n; i++) {
+        double before = s, one = (double)x[i];
+        s = j->what == RUN_SUM ? s + one : s * one;
+        to[i] = (float)(j->exclusive ? before : s);
+    }
+}
+
 typedef union CumBlock {
     uint64_t u[BLOCK];
     int64_t i[BLOCK];
@@ -221,6 +231,13 @@ static bool is_direct(const Cumulation *j, DType d, const void *p, int64_t step)
            dtype_is_discrete(d) == dtype_is_discrete(j->acc);
 }
 
+/* Is the line one of along_f32? */
+static bool is_float32(const Cumulation *j, const char *x, const char *out) {
+    return j->load == DT_FLOAT32 && j->store == DT_FLOAT32 && j->acc == DT_FLOAT64 &&
+           (j->what == RUN_SUM || j->what == RUN_PROD) && j->l.x_step == 4 &&
+           j->l.out_step == 4 && ((uintptr_t)x | (uintptr_t)out) % 4 == 0;
+}
+
 /* A block of inputs as the loops take them: where they are, or converted in `room`. */
 static const CumBlock *load_line(const Cumulation *j, const char *x, int64_t step,
                                  int64_t n, CumBlock *room) {
@@ -238,6 +255,10 @@ static void cumulate_line(const Cumulation *j, const char *x, const char *y,
     const CumLines *l = &j->l;
     bool direct = is_direct(j, j->store, out, l->out_step);
     start_row(j, &state, 1);
+    if (is_float32(j, x, out)) {
+        along_f32(j, state.f[0], (const float *)(const void *)x, (float *)(void *)out);
+        return;
+    }
     for (int64_t at = 0; at < l->n; at += BLOCK) {
         int64_t n = l->n - at < BLOCK ? l->n - at : BLOCK;
         char *to = out + at * l->out_step;
