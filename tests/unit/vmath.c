@@ -376,6 +376,73 @@ static void ends(void) {
     }
 }
 
+/* ---- whole exponents ---- */
+
+enum { POWERS = 300 };
+static const double bases[] = {
+    0.5,    2,     -1,      1,       0.99,    -0.75,       1.5,  -3,
+    1e-3,   7e4,   1e300,   -1e-300, 5e-324,  0.0,         -0.0, HUGE_VAL,
+    0.0078, 1.125, DBL_MIN, DBL_MAX, 1 / 3.0, (double)NAN, -1.9, -HUGE_VAL};
+static void powers_at(int level, size_t n, const double *x, const double *y,
+                      double *r) {
+    loop_at(op("power"), DT_FLOAT64, level)(n, (const void *[]){x, y}, (void *[]){r});
+}
+static bool same_bits(const double *a, const double *b, size_t n) {
+    return memcmp(a, b, n * sizeof *a) == 0;
+}
+/* A power is the same in a row, whose exponents are consecutive, alone, backwards, next
+ * to roots, and in place of the base or of the exponent. */
+static void check_row(int level, double base, double first, size_t n) {
+    double x[POWERS] = {0}, y[POWERS] = {0}, row[POWERS], r[POWERS], mixed[POWERS];
+    for (size_t i = 0; i < n; i++)
+        x[i] = base, y[i] = first + (double)i;
+    powers_at(level, n, x, y, row);
+    for (size_t i = 0; i < n; i++)
+        powers_at(level, 1, &x[i], &y[i], &r[i]);
+    CHECK(same_bits(r, row, n), "a row of powers of %.17g from %g on", base, first);
+    memcpy(r, x, sizeof r);
+    powers_at(level, n, r, y, r);
+    CHECK(same_bits(r, row, n), "powers of %.17g in place of it", base);
+    memcpy(r, y, sizeof r);
+    powers_at(level, n, x, r, r);
+    CHECK(same_bits(r, row, n), "powers of %.17g in place of exponents", base);
+    for (size_t i = 0; i < n; i++)
+        mixed[i] = i % 3 ? y[i] : 0.5;
+    powers_at(level, n, x, mixed, r);
+    for (size_t i = 0; i < n; i++)
+        CHECK(i % 3 == 0 || same_bits(&r[i], &row[i], 1), "%.17g**%g beside roots",
+              base, y[i]);
+    for (size_t i = 0; i < n; i++)
+        y[i] = first + (double)(n - 1 - i);
+    powers_at(level, n, x, y, r);
+    for (size_t i = 0; i < n; i++)
+        CHECK(same_bits(&r[i], &row[n - 1 - i], 1), "%.17g**%g backwards", base, y[i]);
+}
+static void check_powers(int level, double base) {
+    static const size_t sizes[] = {1, 2, 7, 8, 9, 15, 17, 64, 100, 128, 255, 256, 300};
+    double x, y, r, limit = level > 0 ? 0.51 : 1.9;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (double first = 0; first < 12; first += 1.5 + (double)(k % 2) / 2)
+            check_row(level, base, first, sizes[k]);
+    check_row(level, base, -3, 40);
+    for (x = base, y = 0; y <= 255; y++) {
+        powers_at(level, 1, &x, &y, &r);
+        long double want = powl((long double)x, (long double)y);
+        bool near = fabs(log2(fabs(x))) * y < 440; /* else it is e^(y log x) */
+        CHECK(agrees(r, (double)want, ulps64(r, want), near ? limit : 1.9),
+              "%.17g**%g at level %d: %.17g, %.2f ulp", x, y, level, r,
+              ulps64(r, want));
+    }
+}
+static void whole_powers(void) {
+    for (int level = 0; level <= cpu_level; level++) {
+        for (size_t k = 0; k < sizeof bases / sizeof *bases; k++)
+            check_powers(level, bases[k]);
+        for (int k = 0; k < 40; k++)
+            check_powers(level, 4 * random_unit() - 2);
+    }
+}
+
 int main(int argc, char **argv) {
     bool table = argc > 1 && strcmp(argv[1], "table") == 0;
     start();
@@ -383,5 +450,6 @@ int main(int argc, char **argv) {
     accuracy2(table);
     exact();
     ends();
+    whole_powers();
     return TEST_END("vmath");
 }

@@ -171,6 +171,7 @@
 #define SHARED_ONE(x, y, kernel, rare)                                                 \
     keep[0][i] = x, keep[1][i] = y;                                                    \
     any |= rare;                                                                       \
+    whole |= FLOOR(y) == y;                                                            \
     pr[i] = kernel;
 #define LOOP_SHARED(name, sfx, X, shared, kernel, rare, other)                         \
     Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
@@ -180,8 +181,9 @@
         _Alignas(64) X keep[2][BLOCK];                                                 \
         for (size_t at = 0, m; at < n; at += m) {                                      \
             MOST_PTR2(X) X *pr = (X *)out[0] + at;                                     \
-            int any = 0;                                                               \
+            int any = 0, whole = 0;                                                    \
             m = n - at < BLOCK ? n - at : BLOCK;                                       \
+            if (name##_whole_##sfx(m, px, py, pr)) continue;                           \
             int differ = px[m - 1] != px[0]; /* mostly enough */                       \
             const size_t doubtful = differ ? 0 : m;                                    \
             VECTOR_LOOP for (size_t i = 0; i < doubtful; i++) differ |=                \
@@ -203,6 +205,7 @@
             for (size_t i = 0; any && i < m; i++) {                                    \
                 MOST_KEPT2(X) if (rare) pr[i] = other;                                 \
             }                                                                          \
+            if (whole) name##_some_##sfx(m, keep[0], keep[1], pr);                     \
         }                                                                              \
         return 0;                                                                      \
     }

@@ -5,6 +5,7 @@
 #ifndef OPS_ELEMWISE_VMATH_POWER_H
 #define OPS_ELEMWISE_VMATH_POWER_H
 
+#include "ops/elemwise/power_whole.h"
 #include "ops/elemwise/vmath.h"
 
 VINLINE bool is_whole_f64(double y) {
@@ -82,6 +83,22 @@ VINLINE double power_base_f32(float x) {
 VINLINE float power_of_f32(double b, float x, float y) {
     float r = (float)exp_short64(clamp64((double)y * b, -160, 130));
     return negated_if_odd_f32(r, x, y);
+}
+
+/* Those of a block that have whole exponents (LOOPS_E): see power_whole.h. */
+#define POWER_LEVEL_(name, level) name##level
+#define POWER_LEVEL(name, level)  POWER_LEVEL_(name, level)
+VINLINE bool power_whole_f64(size_t m, const double *x, const double *y, double *r) {
+    return POWER_LEVEL(power_whole, TL_LEVEL)(m, x, y, r);
+}
+VINLINE void power_some_f64(size_t m, const double *x, const double *y, double *r) {
+    POWER_LEVEL(power_some, TL_LEVEL)(m, x, y, r);
+}
+VINLINE bool power_whole_f32(size_t m, const float *x, const float *y, float *r) {
+    return (void)m, (void)x, (void)y, (void)r, false;
+}
+VINLINE void power_some_f32(size_t m, const float *x, const float *y, float *r) {
+    (void)m, (void)x, (void)y, (void)r;
 }
 #define POWER_OF(b, x, y)                                                              \
     _Generic((x), float : power_of_f32, double : power_of_f64)(b, x, y)
