@@ -246,18 +246,35 @@ static uint64_t output_bytes(const Ready *r, int64_t total) {
     return bytes;
 }
 
+/* Different elements of an input. */
+static uint64_t input_bytes(const Ready *r, uint32_t i) {
+    const int64_t *stride = strides_of(r->p, i);
+    uint64_t bytes = r->b->size[i];
+    for (int d = 0; d < r->p->ndim; d++)
+        if (stride[d] != 0) bytes *= (uint64_t)r->p->ext[d];
+    return r->p->access[i] == ACC_UNUSED ? 0 : bytes;
+}
+
+/* Will no cache hold the outputs until they are read? Those that are made of little may
+ * be larger: nothing else comes through the caches with them. */
+static bool leaves_caches(const Ready *r, int64_t total) {
+    uint64_t out = output_bytes(r, total), all = out;
+    for (uint32_t i = 0; i < r->b->nin && all < 2 * STREAM_BYTES; i++)
+        all += input_bytes(r, i);
+    return out >= STREAM_BYTES && all >= 2 * STREAM_BYTES;
+}
+
 /* Has the program loops over rows, and are these as they want them? Results that go
  * past the caches have other loops, unless rows are short. Keeps the strides: the
  * inputs' own dims may take their place. */
-static void choose_nest(Ready *r, int64_t total) {
+static void choose_nest(Ready *r, int64_t total, bool leaves) {
     const BlockProgram *b = r->b;
     Prep *p = r->p;
     if (total == 0 || !(b->nest || b->columns[1].op)) return;
     size_t n = (size_t)b->nin * p->dims;
     p->walk = mem_alloc(r->m->s, n * sizeof *p->walk);
     memcpy(p->walk, p->stride, n * sizeof *p->walk);
-    bool past = !b->fold && p->ext[p->ndim - 1] >= ROW_MIN &&
-                output_bytes(r, total) >= STREAM_BYTES;
+    bool past = !b->fold && p->ext[p->ndim - 1] >= ROW_MIN && leaves;
     p->nest = !past && nest_fits(b, p);
     p->turns = nest_turns(b, p);
 }
@@ -348,16 +365,14 @@ static void cut_chunks(Prep *p, uint32_t work, int64_t total) {
     p->chunks = total == 0 ? 0 : ceil_div(p->rows, p->rows_chunk) * p->pieces;
 }
 
-/* Outputs too large to stay in any cache until they are read are written past the
- * caches, which saves reading their lines first. An overwritten input is read
- * anyway. */
-static void choose_stream(Ready *r, int64_t total) {
+/* Outputs that no cache holds are written past the caches, which saves reading their
+ * lines first. An overwritten input is read anyway. */
+static void choose_stream(Ready *r) {
     if (r->b->fold) return;
     for (uint32_t j = 0; j < r->b->nout; j++) {
         uint32_t cell = r->m->p->arg[r->in->arg + r->in->nin + j];
         if (r->m->p->sharing.cell[cell].how == PLAN_INPLACE) return;
     }
-    if (output_bytes(r, total) < STREAM_BYTES) return;
     r->p->past =
         r->b->past && (r->p->rows == 1 || r->p->row * r->b->width % ALIGNMENT == 0);
     if (r->p->past) return;
@@ -372,14 +387,15 @@ static void plan_walk(Ready *r) {
         if (p->ext[d] == 0) total = 0; /* whatever the other sizes' product is */
     for (int d = 0; d < p->ndim && total; d++)
         total *= p->ext[d];
-    choose_nest(r, total);
+    bool leaves = leaves_caches(r, total);
+    choose_nest(r, total, leaves);
     bool whole = p->nest && !r->b->fold,
          flat = whole || (!p->nest && p->ndim > 1 && p->ext[p->ndim - 1] < ROW_MIN);
     p->row = flat ? total : p->ext[p->ndim - 1];
     p->rows = p->row ? total / p->row : 0;
     if (!whole) choose_access(r, flat);
     p->stream = NONE;
-    if (!p->nest) choose_stream(r, total);
+    if (!p->nest && leaves) choose_stream(r);
     if (r->b->nplaced < r->b->nout) p->hidden = p->nfill++;
     p->block = block_size(r);
     size_t room = p->block + (size_t)p->period;

@@ -10,7 +10,10 @@
 
 #define NONE UINT32_MAX
 enum { ALIGNMENT = 64 };
-enum { STREAM_BYTES = 16 << 20 }; /* outputs of this size are written past the caches */
+enum {
+    STREAM_BYTES = 16 << 20
+}; /* outputs of this size may be written past the caches
+    */
 
 /* ---- layouts: dtype, shape and strides as one pointer, so that "as in the last run"
  * is one comparison ---- */
