@@ -92,6 +92,7 @@ typedef struct Rows {
     bool turned;
     int64_t left; /* until the dim ends */
     char *at[NEST_INPUTS];
+    int64_t step[NEST_INPUTS]; /* from row to row */
 } Rows;
 
 static bool is_turned(const Rows *r, uint32_t k) {
@@ -118,7 +119,7 @@ static void rows_next(Rows *r, int64_t row) {
         return;
     }
     for (uint32_t k = 0; k < r->n; k++)
-        if (!is_turned(r, k)) r->at[k] += walk_stride(r->x->p, r->slot[k], r->dim);
+        r->at[k] += r->step[k];
 }
 
 static Rows rows_begin(const NestRun *x, const BlockOp *op, int dim, int64_t row) {
@@ -127,6 +128,8 @@ static Rows rows_begin(const NestRun *x, const BlockOp *op, int dim, int64_t row
               .n = op->nin,
               .dim = dim,
               .turned = op == x->b->columns[1].op};
+    for (uint32_t k = 0; dim >= 0 && k < r.n; k++)
+        r.step[k] = is_turned(&r, k) ? 0 : walk_stride(x->p, r.slot[k], dim);
     if (dim >= 0)
         rows_go_to(&r, row);
     else
@@ -209,15 +212,16 @@ static void column_words(const NestRun *x, const BlockOp *op, const int64_t *ste
  * other. */
 static void sum_columns(const NestRun *x, const BlockOp *op, Rows *r, int along,
                         int64_t row, int64_t from, int64_t all, double *acc) {
-    const Prep *p = x->p;
+    const int64_t wide = x->p->ext[along];
     void **word = x->arg + op->nin;
+    int64_t step[NEST_INPUTS];
+    for (uint32_t k = 0; k < op->nin; k++)
+        step[k] = is_turned(r, k) ? x->b->size[r->slot[k]]
+                                  : walk_stride(x->p, r->slot[k], along);
     for (int64_t done = 0, n; done < all; done += n, from = 0) {
-        n = p->ext[along] - from < all - done ? p->ext[along] - from : all - done;
-        for (uint32_t k = 0; k < op->nin; k++) {
-            int64_t size = x->b->size[r->slot[k]],
-                    step = is_turned(r, k) ? size : walk_stride(p, r->slot[k], along);
-            x->arg[k] = r->at[k] + from * step;
-        }
+        n = wide - from < all - done ? wide - from : all - done;
+        for (uint32_t k = 0; k < op->nin; k++)
+            x->arg[k] = r->at[k] + from * step[k];
         word[0] = acc + done;
         op->loop((size_t)n, (const void *const *)x->arg, word);
         if (done + n < all) rows_next(r, ++row);
