@@ -333,14 +333,17 @@ deb: setup-deb
 	$(Q)SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) .ci/deb/build.sh $(OUT)/deb/tree $(VERSION) $(DEB_PREFIX)
 
 # ---- benchmarks: one table of ratios to yardsticks that run beside (tests/bench) ----
+YARDS := $(addprefix $(B)/tests/bench/,yard.o yard_llama.o yard_evals.o)
 BENCH := $(addprefix $(B)/tests/bench/,gen start size overhead weights search kernels single threads loops convolutions networks evals workloads ranks) $(if $(MPI_LIB),$(B)/tests/bench/yard_mpi)
-$(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/tests/bench/bench.o $(B)/tests/bench/yard.o $(B)/tests/bench/yard_llama.o $(B)/libthunkline-all.a
+$(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/tests/bench/bench.o $(YARDS) $(B)/libthunkline-all.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
 $(B)/tests/bench/yard_mpi: tests/bench/yard_mpi.c
 	@mkdir -p $(@D)
 	$(Q)$(MPICC) -O2 -o $@ $<
-$(B)/tests/bench/yard.o $(B)/tests/bench/yard_llama.o: CFLAGS += -O3 -march=native
+$(YARDS): CFLAGS += -O3 -march=native
+# As compilers do by themselves.
+$(B)/tests/bench/yard_evals.o: ALL_CFLAGS += -ffp-contract=fast
 $(B)/tests/bench/overhead.o: CFLAGS += -fno-builtin
 ## ulp: the largest error of each vectorised function, in units of the last place, by level of CPU
 ulp: $(B)/tests/unit/vmath

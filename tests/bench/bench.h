@@ -69,6 +69,16 @@ typedef struct YardLlama YardLlama;
 YardLlama *yard_llama_new(void); /* freed by free(); NULL: there is no memory */
 void yard_llama(void *llama);
 
+/* An eval of GradBench by hand (yard_evals.c): numbers of random values, of the sizes
+ * that its name in evals.c has. */
+typedef struct YardEval {
+    size_t which, n, m, k, d;
+    double *x, *y, *out, value;
+} YardEval;
+bool yard_eval_open(YardEval *e, const char *name); /* false: there is none */
+void yard_eval(void *eval);
+void yard_eval_close(YardEval *e);
+
 /* A graph, rewritten and planned, with random inputs: ready to run. */
 typedef struct Rig {
     Session *s;
