@@ -35,7 +35,7 @@ static void show(const char *dir, const char *name, double quoted) {
         bench_figure(name, "skipped", "no graph", 0, 0);
         return;
     }
-    bool by_hand = !quoted && yard_eval_open(&e, name);
+    bool by_hand = quoted == 0 && yard_eval_open(&e, name);
     bench_values = name;
     rig_open_file(&r, path, 1);
     bench_pair((Timed){rig_run, &r}, by_hand ? &(Timed){yard_eval, &e} : NULL, 0.5,

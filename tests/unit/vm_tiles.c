@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "vm_test.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A tensor of the shape whose dims lie in memory in a random order. */
@@ -264,6 +265,52 @@ static void test_assign(Session *s) {
         }
 }
 
+/* Outputs that are large beside what they are made of, below and beyond the size from
+ * which they go past the caches. */
+static void run_outer(Session *s, const char *value, double (*want)(double, double),
+                      int64_t rows) {
+    int64_t columns = 128;
+    char text[300];
+    snprintf(text, sizeof text,
+             "thunkline: 1\ninputs: {x: 'float64[n]', y: 'float64[128]'}\nlet: |\n"
+             "  r = %s\noutputs: [r]\n",
+             value);
+    Graph *g = io_read_mem(s, "test", text, strlen(text), NULL);
+    Value in[2] = {{.kind = TYPE_TENSOR, .t = turned(s, DT_FLOAT64, 1, &rows)},
+                   {.kind = TYPE_TENSOR, .t = turned(s, DT_FLOAT64, 1, &columns)}};
+    for (unsigned threads = 0; g && threads < 2; threads++) {
+        Plan *p = plan_new(g, &(PlanOptions){.threads = threads});
+        Machine *m = vm_new(p);
+        for (size_t i = 0; i < 2; i++)
+            CHECK(vm_set_input(m, i, &in[i]));
+        CHECK(vm_run(m) && vm_run(m));
+        const double *out = vm_output(m, 0)->t.data, *x = in[0].t.data,
+                     *y = in[1].t.data;
+        int64_t bad = 0;
+        for (int64_t i = 0; i < rows * columns; i++)
+            bad += out[i] != want(x[i / columns], y[i % columns]);
+        CHECK(bad == 0, "%lld wrong, %s, %lld rows", (long long)bad, value,
+              (long long)rows);
+        vm_free(m);
+        plan_free(p);
+    }
+    for (int i = 0; i < 2; i++)
+        value_unref(&in[i]);
+    graph_free(g);
+}
+
+static double minus(double x, double y) {
+    return x - y;
+}
+
+static void test_outer(Session *s) {
+    for (int64_t rows = 12000; rows <= 36000; rows += 12000) {
+        run_outer(s, "x[:, None] - y", minus, rows);
+        run_outer(s, "x[:, None] ** y", pow, rows);
+        run_outer(s, "x[:, None] * (0 * y + 1) - y", minus, rows);
+    }
+}
+
 int main(void) {
     Session *s = tools_session(NULL, NULL);
     session_options(s)->threads = 2;
@@ -271,6 +318,7 @@ int main(void) {
     test_pairs(s);
     test_fault(s);
     test_assign(s);
+    test_outer(s);
     session_free(s);
     return TEST_END("vm_tiles");
 }
