@@ -1,7 +1,8 @@
 /* x^y, by the methods and for the uses of vmath.h. float64: e^(y log x), the logarithm
  * in two parts of 64 bits together; that takes a fused multiply-add, so level 0 calls
- * the C library. float32: in float64. Arguments of POWER_RARE are left to the C
- * library, too: zeros, infinities and nans, and roots of negative numbers. */
+ * the C library. Small whole exponents have another way (power_whole.simd.c). float32:
+ * in float64. Arguments of POWER_RARE are left to the C library, too: zeros, infinities
+ * and nans, and roots of negative numbers. */
 #ifndef OPS_ELEMWISE_VMATH_POWER_H
 #define OPS_ELEMWISE_VMATH_POWER_H
 
