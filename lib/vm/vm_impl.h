@@ -10,10 +10,9 @@
 
 #define NONE UINT32_MAX
 enum { ALIGNMENT = 64 };
-enum {
-    STREAM_BYTES = 16 << 20
-}; /* outputs of this size may be written past the caches
-    */
+/* Outputs of this size are written past the caches, if they and the inputs have twice
+ * that. */
+enum { STREAM_BYTES = 16 << 20 };
 
 /* ---- layouts: dtype, shape and strides as one pointer, so that "as in the last run"
  * is one comparison ---- */

@@ -167,7 +167,8 @@
     LOOP_MOST(k, name, f64, double, e, rare, other)                                    \
     LOOP_HALF(k, o, name)
 /* The same with a part that needs x alone: where a block has one x only, as in the rows
- * of x[:, None] ** y, that is computed once. */
+ * of x[:, None] ** y, that is computed once. Pairs with a whole y may have another way,
+ * NAME_whole for a block of them, NAME_some for those that are among others. */
 #define SHARED_ONE(x, y, kernel, rare)                                                 \
     keep[0][i] = x, keep[1][i] = y;                                                    \
     any |= rare;                                                                       \
