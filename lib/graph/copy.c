@@ -16,6 +16,8 @@ typedef struct GraphCopy {
     const Graph *src;
     WantedFunctions *wanted;
     bool intern;
+    bool taken;    /* Applies move down in src's own tables, which dst has now */
+    Var *effect;   /* the first output of each effect */
     Var *to;       /* each variable's replacement, none replaced again; NULL: itself */
     Var *id;       /* each variable's copy */
     uint8_t *need; /* by variable: leaves; by Apply in need_apply */
@@ -140,6 +142,7 @@ static void need_effects(GraphCopy *c) {
         ApplyId a = g->effects.p[i];
         if (!c->need_apply[a]) vec_push(g->s, &c->stack, ((CopyFrame){a, 0}));
         c->need_apply[a] = 1;
+        c->effect[i] = g->apply[a].out;
     }
     for (size_t i = 0; i < g->kept.n; i++)
         need_var(c, g->kept.p[i]);
@@ -153,6 +156,20 @@ static void need_free_dims(GraphCopy *c, Arena *a) {
         need_var(c, dim.p[i]);
 }
 
+/* For a copy without forwards, which numbers no Apply higher than src does. */
+static void take_tables(Graph *dst, const Graph *src) {
+    dst->apply = src->apply;
+    dst->origin = src->origin;
+    dst->in = src->in;
+    dst->priv->apply_cap = src->priv->apply_cap;
+    dst->priv->in_cap = src->priv->in_cap;
+}
+
+static void forget_taken_tables(Graph *g) {
+    g->apply = NULL, g->origin = NULL, g->in = NULL;
+    g->napply = g->nin = g->priv->apply_cap = g->priv->in_cap = 0;
+}
+
 /* Room for what is needed, so that nothing grows step by step. */
 static void reserve_needed(GraphCopy *c) {
     uint32_t napply = 0, nvar = c->src->nleaf, nin = 0;
@@ -162,6 +179,7 @@ static void reserve_needed(GraphCopy *c) {
         nvar += c->src->apply[a].nout;
         nin += c->src->apply[a].nin;
     }
+    if (c->taken) take_tables(c->dst, c->src);
     graph_reserve(c->dst, napply, nvar, nin);
     if (c->intern) apply_index_reserve(&c->dst->priv->apply_index, c->dst, napply);
 }
@@ -182,15 +200,17 @@ static void emit_leaf(GraphCopy *c, Var v) {
 }
 
 static void emit_apply(GraphCopy *c, ApplyId a) {
-    const Apply *r = &c->src->apply[a];
+    Apply r = c->src->apply[a];
     const Var *in = apply_in(c->src, a);
-    vec_reserve(c->src->s, &c->in, r->nin);
-    for (uint32_t k = 0; k < r->nin; k++)
+    if (c->taken && (c->dst->napply > a || c->dst->nin > r.in))
+        bug("Apply %u would move up to %u", a, c->dst->napply);
+    vec_reserve(c->src->s, &c->in, r.nin);
+    for (uint32_t k = 0; k < r.nin; k++)
         c->in.p[k] = c->id[resolve_forward(c, in[k])];
     Var first = graph_copy_apply(c->dst, c->src, a, c->in.p, c->intern);
-    for (Var k = 0; k < r->nout; k++)
-        c->id[r->out + k] = first + k;
-    if (c->wanted) wanted_add_props(c->wanted, r->props);
+    for (Var k = 0; k < r.nout; k++)
+        c->id[r.out + k] = first + k;
+    if (c->wanted) wanted_add_props(c->wanted, r.props);
 }
 
 static void open_apply(GraphCopy *c, ApplyId a) {
@@ -310,7 +330,7 @@ static void copy_interface(GraphCopy *c, unsigned roots) {
         vec_push(d->s, &d->updates, ((Update){c->id[u.shared], copied_id(c, u.value)}));
     }
     for (size_t i = 0; i < g->effects.n; i++)
-        vec_push(d->s, &d->effects, var_owner(d, c->id[g->apply[g->effects.p[i]].out]));
+        vec_push(d->s, &d->effects, var_owner(d, c->id[c->effect[i]]));
     for (size_t i = 0; i < g->kept.n; i++)
         vec_push(d->s, &d->kept, copied_id(c, g->kept.p[i]));
     d->until = copied_id(c, g->until);
@@ -345,13 +365,15 @@ typedef struct CopyHow {
     Var *forward; /* its chains are shortened; NULL: each variable is its own
                    * replacement */
     bool intern;
-    Var *map; /* filled in with each variable's copy; may be NULL */
+    bool take; /* src ends here; no forward */
+    Var *map;  /* filled in with each variable's copy; may be NULL */
 } CopyHow;
 
 static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
                             WantedFunctions *w) {
     Arena *a = arena_new(src->s);
     GraphCopy c = {.dst = dst, .src = src, .wanted = w, .intern = how->intern};
+    c.taken = how->take;
     size_t n = src->nvar;
     c.to = how->forward;
     if (c.to) shorten_chains(c.to, src->nvar);
@@ -360,6 +382,7 @@ static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
     c.need = NEW_N(a, n, uint8_t);
     c.need_apply = NEW_N(a, src->napply, uint8_t);
     c.open = NEW_N(a, src->napply, uint8_t);
+    c.effect = NEW_N(a, src->effects.n, Var);
     copy_graph_facts(dst, src);
     need_roots(&c, a, how->roots);
     reserve_needed(&c);
@@ -380,7 +403,7 @@ void graph_copy_function(Graph *dst, WantedFunctions *w, Sym name, unsigned root
                          bool intern) {
     Graph *f = graph_function_new(dst->main, name);
     copy_graph_body(f, graph_function(w->src, name),
-                    &(CopyHow){roots, NULL, intern, NULL}, w);
+                    &(CopyHow){.roots = roots, .intern = intern}, w);
 }
 
 /* Puts functions in the original's order, whatever order they were found in. */
@@ -396,20 +419,27 @@ static void sort_functions(Graph *dst, const Graph *src) {
     mem_free(found);
 }
 
-Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool intern,
-                  Var *map) {
+/* With the functions that it calls. */
+static Graph *copy_main(const Graph *g, const CopyHow *how) {
     Graph *d = graph_new(g->s);
     WantedFunctions w = {.src = g->main, .seen = MAP(g->s)};
-    Arena *a = arena_new(g->s);
-    Var *own = forward ? arena_copy(a, forward, g->nvar * sizeof *own) : NULL;
-    copy_graph_body(d, g, &(CopyHow){roots, own, intern, map}, &w);
-    arena_free(a);
-    for (size_t i = 0; roots & ROOTS_NAMED && i < g->functions.n; i++)
+    copy_graph_body(d, g, how, &w);
+    for (size_t i = 0; how->roots & ROOTS_NAMED && i < g->functions.n; i++)
         wanted_add_function(&w, g->functions.p[i]->name);
     for (size_t i = 0; i < w.todo.n; i++)
-        graph_copy_function(d, &w, w.todo.p[i], roots | ROOTS_RUN, intern);
+        graph_copy_function(d, &w, w.todo.p[i], how->roots | ROOTS_RUN, how->intern);
     sort_functions(d, g->main);
     wanted_free(&w);
+    return d;
+}
+
+Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool intern,
+                  Var *map) {
+    Arena *a = arena_new(g->s);
+    Var *own = forward ? arena_copy(a, forward, g->nvar * sizeof *own) : NULL;
+    Graph *d = copy_main(
+        g, &(CopyHow){.roots = roots, .forward = own, .intern = intern, .map = map});
+    arena_free(a);
     return d;
 }
 
@@ -417,7 +447,8 @@ Graph *graph_copy_take(Graph *g, unsigned roots, bool intern) {
     for (size_t i = 0; i < g->functions.n; i++)
         graph_forget_tables(g->functions.p[i]);
     graph_forget_tables(g);
-    Graph *d = graph_copy(g, roots, NULL, intern, NULL);
+    Graph *d = copy_main(g, &(CopyHow){.roots = roots, .intern = intern, .take = true});
+    forget_taken_tables(g);
     graph_free(g);
     return d;
 }
@@ -462,7 +493,8 @@ void graph_keep_called(Graph *g) {
 void graph_compact(Graph *g, unsigned roots, Var *forward, bool intern) {
     Graph *d = graph_blank(g->s), old;
     graph_forget_tables(g);
-    copy_graph_body(d, g, &(CopyHow){roots, forward, intern, NULL}, NULL);
+    copy_graph_body(
+        d, g, &(CopyHow){.roots = roots, .forward = forward, .intern = intern}, NULL);
     old = *g;
     *g = *d;
     *d = old;

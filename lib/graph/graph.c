@@ -19,65 +19,30 @@ static const uint32_t max_nodes = UINT32_C(1) << 31;
 typedef struct SharedValue {
     Value value; /* first, so that a leaf can point to it */
     atomic_uint refs;
-    bool number; /* part of a NumberValue */
 } SharedValue;
-
-/* A graph may have a number for each of its Applies: it is one block of memory, which
- * its buffer owns, since views may last longer than the graph. */
-enum { NUMBER_ALIGN = 16 };
-typedef struct NumberValue {
-    SharedValue shared;
-    Buffer buffer;
-    _Alignas(NUMBER_ALIGN) unsigned char bytes[NUMBER_ALIGN];
-} NumberValue;
 
 Value *leaf_value_new(Graph *g, Leaf *l) {
     SharedValue *x = mem_alloc(g->s, sizeof *x);
     x->value = (Value){.kind = TYPE_TENSOR}; /* without data: no value yet */
-    x->number = false;
     atomic_init(&x->refs, 1);
     return l->value = &x->value;
 }
 
-static void release_number(Buffer *b) {
-    mem_free((char *)b - offsetof(NumberValue, buffer));
-}
-
-/* Its buffer has two references: the value's, and one for the block itself. */
-static Value *number_value(Session *s, DType d, const void *bytes) {
-    size_t size = dtype_size(d);
-    if (size > NUMBER_ALIGN) bug("a number of %zu bytes", size);
-    NumberValue *x = mem_zalloc(s, 1, sizeof *x);
-    x->buffer.data = memcpy(x->bytes, bytes, size);
-    x->buffer.size = size;
-    x->buffer.release = release_number;
-    atomic_init(&x->buffer.refs, 2);
-    x->shared.value.kind = TYPE_TENSOR;
-    x->shared.value.t.dtype = d;
-    x->shared.value.t.data = x->bytes;
-    x->shared.value.t.buf = &x->buffer;
-    x->shared.number = true;
-    atomic_init(&x->shared.refs, 1);
-    return &x->shared.value;
-}
-
-static bool is_number(const Value *v) {
-    return v->kind == TYPE_TENSOR && v->t.ndim == 0 && v->t.data;
-}
-
-static Value *share_value(Value *v) {
-    atomic_fetch_add(&((SharedValue *)(void *)v)->refs, 1);
-    return v;
-}
-
-static void drop_value(Value *v) {
-    SharedValue *x = (SharedValue *)(void *)v;
-    if (!v || atomic_fetch_sub(&x->refs, 1) != 1) return;
-    value_unref(v);
-    if (x->number)
-        buffer_unref(&((NumberValue *)(void *)x)->buffer);
+static void share_value(Leaf *to, const Leaf *from) {
+    to->number = from->number;
+    to->value = from->value;
+    if (from->number)
+        number_share(from->value);
     else
-        mem_free(x);
+        atomic_fetch_add(&((SharedValue *)(void *)from->value)->refs, 1);
+}
+
+static void drop_value(const Leaf *l) {
+    SharedValue *x = (SharedValue *)(void *)l->value;
+    if (l->number)
+        number_drop(l->value);
+    else if (x && atomic_fetch_sub(&x->refs, 1) == 1)
+        value_unref(l->value), mem_free(x);
 }
 
 /* ---- lifetime ---- */
@@ -138,8 +103,9 @@ enum { RECENT_NUMBERS = 64 };
 
 static void forget_numbers(struct GraphPriv *p) {
     for (size_t i = 0; p->number && i < RECENT_NUMBERS; i++)
-        drop_value(p->number[i]);
+        if (p->number[i]) number_drop(p->number[i]);
     mem_free(p->number);
+    numbers_close(p);
 }
 
 void table_put(const Graph *g, GraphTable t, uint64_t key, uint64_t val) {
@@ -171,7 +137,7 @@ static void free_graph_priv(Graph *g) {
 
 void graph_free_one(Graph *g) {
     for (uint32_t i = 0; i < g->nleaf; i++)
-        drop_value(g->leaf[i].value);
+        drop_value(&g->leaf[i]);
     mem_free(g->var);
     mem_free(g->apply);
     mem_free(g->in);
@@ -269,11 +235,31 @@ static void reserve_leaf(Graph *g) {
     g->leaf = mem_realloc(g->s, g->leaf, cap, sizeof *g->leaf);
 }
 
-static void *shrink_to_fit(Session *s, void *p, uint32_t *cap, uint32_t n,
-                           size_t size) {
+static void *resize_table(Session *s, void *p, uint32_t *cap, uint64_t n, size_t size) {
+    if (n > max_nodes) grown_capacity(s, *cap, n); /* says so */
     if (*cap == n) return p;
-    *cap = n;
+    *cap = (uint32_t)n;
     return mem_realloc(s, p, n, size);
+}
+
+/* Tables of as many entries as there are, and more. */
+static void resize_tables(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin) {
+    struct GraphPriv *p = g->priv;
+    uint64_t in = (uint64_t)g->nin + nin, applies = (uint64_t)g->napply + napply;
+    uint32_t cap = p->apply_cap;
+    g->var = resize_table(g->s, g->var, &p->var_cap, (uint64_t)g->nvar + nvar,
+                          sizeof *g->var);
+    g->in = resize_table(g->s, g->in, &p->in_cap, in ? in : 1, sizeof *g->in);
+    g->apply = resize_table(g->s, g->apply, &p->apply_cap, applies, sizeof *g->apply);
+    g->origin = resize_table(g->s, g->origin, &cap, applies, sizeof *g->origin);
+}
+
+void graph_reserve_last(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin) {
+    const struct GraphPriv *p = g->priv;
+    bool grows = p->apply_cap < (uint64_t)g->napply + napply ||
+                 p->var_cap < (uint64_t)g->nvar + nvar ||
+                 p->in_cap < (uint64_t)g->nin + nin;
+    if (grows) resize_tables(g, napply, nvar, nin);
 }
 
 static void forget_equal_nodes(struct GraphPriv *p) {
@@ -284,14 +270,9 @@ static void forget_equal_nodes(struct GraphPriv *p) {
 
 void graph_trim(Graph *g) {
     struct GraphPriv *p = g->priv;
-    uint32_t cap = p->apply_cap;
     forget_equal_nodes(p);
-    g->var = shrink_to_fit(g->s, g->var, &p->var_cap, g->nvar, sizeof *g->var);
-    g->in = shrink_to_fit(g->s, g->in, &p->in_cap, g->nin ? g->nin : 1, sizeof *g->in);
-    g->leaf = shrink_to_fit(g->s, g->leaf, &p->leaf_cap, g->nleaf, sizeof *g->leaf);
-    g->apply =
-        shrink_to_fit(g->s, g->apply, &p->apply_cap, g->napply, sizeof *g->apply);
-    g->origin = shrink_to_fit(g->s, g->origin, &cap, g->napply, sizeof *g->origin);
+    resize_tables(g, 0, 0, 0);
+    g->leaf = resize_table(g->s, g->leaf, &p->leaf_cap, g->nleaf, sizeof *g->leaf);
 }
 
 static size_t index_bytes(const struct GraphPriv *p) {
@@ -441,8 +422,8 @@ static void start_interning(Graph *g) {
         index_new_apply(g, a);
 }
 
-/* `shared`: v itself if another leaf owns it; else NULL. */
-static Var append_const(Graph *g, const Type *t, const Value *v, Value *shared,
+/* `from`: a leaf that has v itself, which the new one shares; else NULL. */
+static Var append_const(Graph *g, const Type *t, const Value *v, const Leaf *from,
                         bool intern) {
     if (intern) {
         start_interning(g);
@@ -451,20 +432,22 @@ static Var append_const(Graph *g, const Type *t, const Value *v, Value *shared,
             index_find(&g->priv->const_index, const_hash(t, v), is_same_const, &k);
         if (have != UINT32_MAX) return g->leaf[have].var;
     }
+    Leaf shared = from ? *from : (Leaf){0}; /* g's leaves may move */
     Var x = append_leaf(g, LEAF_CONST, t, 0);
-    if (shared)
-        var_leafrec(g, x)->value = share_value(shared);
-    else if (is_number(v))
-        var_leafrec(g, x)->value = number_value(g->s, v->t.dtype, v->t.data);
+    Leaf *l = var_leafrec(g, x);
+    if (from)
+        share_value(l, &shared);
+    else if (value_is_number(v))
+        l->number = true, l->value = number_new(g, v->t.dtype, v->t.data);
     else
-        value_copy_view(leaf_value_new(g, var_leafrec(g, x)), v);
+        value_copy_view(leaf_value_new(g, l), v);
     if (g->priv->interning) index_const_leaf(g, g->nleaf - 1);
     return x;
 }
 
 Var graph_share_const(Graph *g, const Graph *from, Var c, bool intern) {
-    Value *v = var_leafrec(from, c)->value;
-    return append_const(g, var_type(from, c), v, v, intern);
+    const Leaf *l = var_leafrec(from, c);
+    return append_const(g, var_type(from, c), l->value, l, intern);
 }
 
 Var graph_const(Graph *g, const Tensor *v, bool intern) {
@@ -485,10 +468,11 @@ Var graph_const_number(Graph *g, DType d, const void *bytes) {
     bool same = *recent && (*recent)->t.dtype == d &&
                 memcmp((*recent)->t.data, bytes, size) == 0;
     if (!same) {
-        drop_value(*recent);
-        *recent = number_value(g->s, d, bytes);
+        if (*recent) number_drop(*recent);
+        *recent = number_new(g, d, bytes);
     }
-    return append_const(g, type_scalar(g->s, d), *recent, *recent, false);
+    return append_const(g, type_scalar(g->s, d), *recent,
+                        &(Leaf){.value = *recent, .number = true}, false);
 }
 
 /* ---- Applies ---- */

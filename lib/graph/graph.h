@@ -52,6 +52,7 @@ typedef struct Leaf {
     Sym name; /* input, shared: its name; dim: the dim's */
     Var init; /* shared: initial value as a variable of this graph; VAR_NONE if it is in
                  value */
+    bool number;     /* value has no room for a shape: see number.c */
     Value *value;    /* const: its value; shared: current value; else NULL */
     const char *ref; /* const: the file it came from ("w.npy", relative to the graph's
                         folder), or NULL */
@@ -171,6 +172,8 @@ Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Va
 ApplyId graph_equal_apply(Graph *g, const Op *op, const Props *props, size_t nin,
                           const Var *in);
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin); /* a hint */
+/* The same for what comes last: no room for more than that. */
+void graph_reserve_last(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin);
 size_t graph_all_applies(const Graph *main); /* with those of its functions */
 size_t graph_bytes(const Graph *g); /* of its tables, without values and names */
 /* Frees the room reserved for growing and interning; both still work. */

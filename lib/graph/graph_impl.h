@@ -22,6 +22,15 @@ void apply_index_add(ApplyIndex *x, const Graph *g, ApplyId a);
 void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n); /* for n in all */
 void apply_index_free(ApplyIndex *x);
 
+/* number.c: values of 0-d constants, shared by counting references. */
+typedef struct NumberBlock NumberBlock;
+struct GraphPriv;
+bool value_is_number(const Value *v);
+Value *number_new(Graph *g, DType d, const void *bytes); /* the caller's reference */
+Value *number_share(Value *v);
+void number_drop(Value *v);
+void numbers_close(struct GraphPriv *p); /* the block that new ones come from */
+
 /* Side tables, of which most graphs have few: a fused function has none. */
 typedef enum GraphTable {
     TABLE_DIM,       /* sym -> the dim's leaf */
@@ -51,6 +60,7 @@ struct GraphPriv {
     size_t updated;           /* updates that TABLE_UPDATE has */
     bool interning;           /* the tables below cover all nodes */
     Value **number;           /* graph_const_number: values by hash, or NULL */
+    NumberBlock *block;       /* new numbers come from it; NULL: there are none */
     ApplyIndex apply_index;   /* Applies without serial */
     Index const_index;        /* numbers of constant leaves */
 };

@@ -170,7 +170,7 @@ static void test_numbers(void) {
     graph_free(g);
 }
 
-/* Constants that are numbers are blocks of their own, of whatever size they are. */
+/* Constants that are numbers have memory of their own, of whatever they were part. */
 static void test_number_values(void) {
     Graph *g = graph_new(s);
     int64_t shape = 3;
@@ -190,15 +190,33 @@ static void test_number_values(void) {
         CHECK((uintptr_t)var_const(g, v)->data % dtype_size(d) == 0);
         tensor_unref(&t);
     }
-    double one = 1;
-    Value copy = {0},
-          *changed = var_leafrec(g, graph_const_number(g, DT_FLOAT64, &one))->value;
+    Value copy = {0};
     value_copy_view(&copy, var_leafrec(g, x)->value);
-    value_unref(changed);
-    CHECK(!changed->t.data && !changed->t.buf, "its value may be replaced");
     graph_free(g);
     CHECK(*(double *)copy.t.data == 7, "a view keeps a number");
     value_unref(&copy);
+}
+
+/* As many as fill some blocks of memory: in the graph, in a copy that lives longer, and
+ * as values copied as a whole. */
+static void test_many_numbers(void) {
+    enum { MANY = 3000 };
+    Graph *g = graph_new(s), *c = graph_new(s);
+    bool same = true;
+    for (int k = 0; k < MANY; k++)
+        float_number(g, k + 0.5);
+    for (Var v = 0; v < MANY; v++) {
+        Tensor whole = *var_const(g, v);
+        same &= whole.ndim == 0 && *(double *)whole.data == v + 0.5;
+        if (v % 7 == 0) graph_share_const(c, g, v, v % 2);
+    }
+    CHECK(same);
+    graph_free(g);
+    float_number(c, -1);
+    for (Var v = 0; v < c->nvar - 1; v++)
+        same &= *(double *)var_const(c, v)->data == 7 * v + 0.5;
+    CHECK(same && c->nvar == (MANY + 6) / 7 + 1, "a copy keeps its numbers");
+    graph_free(c);
 }
 
 static void test_walks(void) {
@@ -272,6 +290,36 @@ static void test_copy(void) {
     x = graph_find(c, sym(s, "x"));
     CHECK(graph_output(c, sym(s, "more")) == x && var_name(c, x) == sym(s, "x"));
     graph_free(c);
+}
+
+/* A chain with what is dead, equal and an effect in between, copied and then taken: the
+ * same graph in its own memory. */
+static void test_take(void) {
+    Graph *g = graph_new(s);
+    Var x = input(g, "x"), v = x;
+    for (int k = 0; k < 300; k++) {
+        app1(g, &neg, v);
+        Var c = float_number(g, k / 3), twice = app2(g, &add, c, v);
+        v = app2(g, &add, twice, k % 2 ? app2(g, &add, c, v) : c);
+        if (k % 50 == 0) effect(g, v);
+    }
+    output(g, "out", v);
+    for (int intern = 0; intern < 2; intern++) {
+        ApplyId at, bt;
+        Str why = STR(s);
+        Graph *from = graph_copy(g, ROOTS_RUN, NULL, false, NULL),
+              *c = graph_copy(g, ROOTS_RUN, NULL, intern, NULL),
+              *t = graph_copy_take(from, ROOTS_RUN, intern);
+        CHECK(graph_equal(c, t, &at, &bt, &why), "%s", str_text(&why));
+        CHECK(c->napply == t->napply && c->napply < g->napply && t->effects.n == 6);
+        CHECK(intern == (c->napply < 650), "%u Applies", c->napply);
+        Var more = app1(t, &neg, graph_output(t, sym(s, "out")));
+        CHECK(var_owner(t, more) == t->napply - 1);
+        graph_free(c);
+        graph_free(t);
+        str_free(&why);
+    }
+    graph_free(g);
 }
 
 /* main: f(x) where f calls h; k is never called. */
@@ -523,8 +571,10 @@ int main(void) {
     test_merging();
     test_numbers();
     test_number_values();
+    test_many_numbers();
     test_walks();
     test_copy();
+    test_take();
     test_functions();
     test_import();
     test_equal();
