@@ -570,11 +570,19 @@ static void open_cutting(Fuse *f) {
         f->any_again |= f->again[id] = is_again(f, id);
 }
 
+/* About as many calls as will come, each of which makes one or two results. */
+enum { USUAL_OPS = 32 };
+static void reserve_calls(const Fuse *f, const FuseGroups *groups) {
+    uint32_t calls = groups->n + groups->first[groups->n] / USUAL_OPS;
+    graph_reserve_last(f->g, calls, 2 * calls, 0);
+}
+
 bool fuse_pass(Rewriter *r) {
     Fuse f;
     fuse_open(&f, r);
     FuseGroups groups = find_groups(&f);
     open_cutting(&f);
+    reserve_calls(&f, &groups);
     bool ok = true;
     for (uint32_t k = 0; ok && k < groups.n; k++)
         ok = cut_group(&f, groups.member + groups.first[k],

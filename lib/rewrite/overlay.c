@@ -16,7 +16,7 @@ static void grow_var_arrays(Rewriter *r) {
     r->uniform = mem_realloc(r->s, r->uniform, cap, sizeof *r->uniform);
     r->facts = mem_realloc(r->s, r->facts, cap, sizeof *r->facts);
     r->cap_var = cap;
-    if (r->searching) return;
+    if (!r->sweeping) return;
     r->direct = mem_realloc(r->s, r->direct, cap, sizeof *r->direct);
     r->by = mem_realloc(r->s, r->by, cap, sizeof *r->by);
     r->uses = mem_realloc(r->s, r->uses, cap, sizeof *r->uses);
@@ -27,7 +27,7 @@ static void grow_apply_arrays(Rewriter *r) {
     uint32_t cap = roomy(r->g->napply);
     r->op_at = mem_realloc(r->s, r->op_at, cap, sizeof *r->op_at);
     r->cap_apply = cap;
-    if (!r->searching) r->state = mem_realloc(r->s, r->state, cap, sizeof *r->state);
+    if (r->sweeping) r->state = mem_realloc(r->s, r->state, cap, sizeof *r->state);
 }
 
 void rewriter_grow(Rewriter *r) {
@@ -38,7 +38,7 @@ void rewriter_grow(Rewriter *r) {
         r->forward[v] = v;
         r->uniform[v] = 0;
         r->facts[v] = 0;
-        if (r->searching) continue;
+        if (!r->sweeping) continue;
         r->direct[v] = v;
         r->by[v] = 0;
         r->uses[v] = r->parts[v] = 0;
@@ -46,28 +46,41 @@ void rewriter_grow(Rewriter *r) {
     for (; r->napply < r->g->napply; r->napply++) {
         const Op *op = r->g->apply[r->napply].op;
         r->op_at[r->napply] = stage_number_op(r, op);
-        if (!r->searching) r->state[r->napply] = 0;
+        if (r->sweeping) r->state[r->napply] = 0;
     }
 }
 
 size_t rewriter_bytes(const Rewriter *r) {
     size_t var = sizeof *r->forward + sizeof *r->uniform + sizeof *r->facts,
            apply = sizeof *r->op_at;
-    if (!r->searching) {
+    if (r->sweeping) {
         var += sizeof *r->direct + sizeof *r->by + sizeof *r->uses + sizeof *r->parts;
         apply += sizeof *r->state;
     }
     return r->cap_var * var + r->cap_apply * apply;
 }
 
+static void free_sweeps(Rewriter *r) {
+    void *of_sweeps[] = {r->direct, r->by, r->uses, r->parts, r->state};
+    for (size_t i = 0; i < sizeof of_sweeps / sizeof *of_sweeps; i++)
+        mem_free(of_sweeps[i]);
+    r->direct = NULL, r->by = NULL, r->uses = NULL, r->parts = NULL, r->state = NULL;
+    map_free(&r->results);
+    vec_free(&r->order);
+}
+
+void rewriter_end_sweeps(Rewriter *r) {
+    free_sweeps(r);
+    r->sweeping = r->settled = false;
+}
+
 /* What is known of variables and Applies, but for the forwards. */
 static void free_arrays(Rewriter *r) {
-    void *known[] = {r->direct,  r->by,    r->uses,  r->parts,
-                     r->uniform, r->facts, r->state, r->op_at};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        mem_free(known[i]);
-    r->direct = NULL, r->by = NULL, r->uses = NULL, r->parts = NULL;
-    r->uniform = NULL, r->facts = NULL, r->state = NULL, r->op_at = NULL;
+    free_sweeps(r);
+    mem_free(r->uniform);
+    mem_free(r->facts);
+    mem_free(r->op_at);
+    r->uniform = NULL, r->facts = NULL, r->op_at = NULL;
     r->cap_var = r->cap_apply = 0;
 }
 
@@ -75,8 +88,6 @@ static void free_arrays(Rewriter *r) {
  * the second one won't use goes first. */
 void rewriter_compact(Rewriter *r) {
     free_arrays(r);
-    map_free(&r->results);
-    vec_free(&r->order);
     /* merged before, and replacements are interned: there is nothing to merge */
     graph_compact(r->g, REWRITE_ROOTS, r->forward, false);
     r->nvar = r->napply = 0;
@@ -93,6 +104,7 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
                    uint32_t *number, RewriterUse use) {
     *r = (Rewriter){.s = g->s, .g = g, .db = db, .o = o, .number = number};
     r->searching = use == FOR_SEARCH;
+    r->sweeping = !r->searching;
     r->arena = arena_new(g->s);
     r->b = builder(g, true);
     r->known = op_known_table(g->s);
@@ -107,14 +119,12 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
 void rewriter_close(Rewriter *r) {
     stage_free(r);
     map_free(&r->literals);
-    map_free(&r->results);
     mem_free(r->forward);
     free_arrays(r);
     mem_free(r->conditional);
     view_free(r);
     vec_free(&r->stack);
     vec_free(&r->dropped);
-    vec_free(&r->order);
     vec_free(&r->asking);
     arena_free(r->arena);
 }

@@ -325,7 +325,7 @@ struct Rewriter {
                          match_number_class */
     Facts *facts;     /* of matrices, once they are asked for */
     uint16_t *op_at;  /* by Apply: the number of its op, in tries */
-    /* of sweeps; NULL in a search */
+    /* of sweeps; NULL in a search, and once no sweep follows */
     Var *direct;     /* the replacement as the rule returned it */
     uint16_t *by;    /* 1 + the entry that replaced it; 0: only its inputs changed */
     uint32_t *uses;  /* number of clients, a lower bound */
@@ -363,6 +363,7 @@ struct Rewriter {
     void *apply_ctx;
     Map literals;         /* of a search: pattern and dtype -> constant */
     bool searching;       /* costs decide how often a value is used: single_use holds */
+    bool sweeping;        /* the arrays of sweeps are there */
     bool dirty;           /* something was replaced since the graph was compacted */
     bool uses_matter;     /* an entry of the stage asks for clients */
     uint8_t *conditional; /* by effect: only a branch needed it when the graph was
@@ -533,6 +534,7 @@ enum { REWRITE_ROOTS = ROOTS_RUN | ROOTS_INIT };
 /* The graph without what these roots don't need, forwards applied: then there are none.
  */
 void rewriter_compact(Rewriter *r);
+void rewriter_end_sweeps(Rewriter *r); /* frees what only they need */
 void rewriter_close(Rewriter *r);
 /* The entry i or, between the cleaning ones and the stage's own, the first of these: up
  * to r->end, those of the stage follow each other. */

@@ -49,11 +49,13 @@ static void compact_overlay(Rewriter *r) {
     if (r->dirty) rewriter_compact(r);
 }
 
-static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e) {
+/* `last`: no sweep follows. */
+static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e, bool last) {
     double start = clock_seconds();
     if (!stage_has_ops_of(r, e->pass) || (e->pass->worth && !e->pass->worth(r)))
         return true;
     compact_overlay(r);
+    if (last) rewriter_end_sweeps(r);
     uint32_t before = r->g->napply, fired = *r->number;
     size_t mark = diag_count(r->s);
     r->current = (size_t)(e - r->db->entry.p);
@@ -86,7 +88,8 @@ static bool run_stages(Rewriter *r, double from, double to) {
         while (end < n && db->entry.p[end].pub.position == db->entry.p[i].pub.position)
             end++;
         const DatabaseEntry *pass = find_entry(db, i, end, true);
-        if (pass && !rewriter_limit_reached(r) && !run_graph_pass(r, pass))
+        if (pass && !rewriter_limit_reached(r) &&
+            !run_graph_pass(r, pass, !find_entry(db, i, n, false)))
             return false;
         if (has_stage(db, i, end) && !rewriter_limit_reached(r) &&
             !drive_stage(r, i, end))
