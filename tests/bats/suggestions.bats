@@ -85,6 +85,8 @@ END
     bad 2 E_UNKNOWN 'no op cat: here it is `concatenate`' 'gload --op cat'
     printf 'thunkline: 1\nlet: |\n  y = where(true, 1, 2)\noutputs: [y]\n' >f.yaml
     bad 3 E_NAME '3:13: .*`true` is not defined: here it is `True`' 'gload f.yaml'
+    printf 'thunkline: 1\nlet: |\n  y = arange(3)[none]\noutputs: [y]\n' >f.yaml
+    bad 3 E_NAME '3:17: .*`none` is not defined: here it is `None`' 'gload f.yaml'
 }
 
 # A table: their function | its arguments | what the suggested expression gives.
@@ -105,6 +107,34 @@ perm|n = 5.; k = 2.|20
 exp1|x = 1.0|0.21938393439552029
 msort|x = [[2, 1], [1, 3]]|[[1, 1], [2, 3]]
 normalize|x = [[3., 4.]]|[[0.6, 0.8]]
+argtopk|x = [3., 1., 2.]; k = 2|[0, 2]
+shape_padleft|x = array([1., 2.])|[[1, 2]]
+shape_padright|x = array([1., 2.])|[[1], [2]]
+alloc|x = 5.; shape = (2, 1)|[[5], [5]]
+nonzero_values|x = array([0., 4., 0., 2.])|[4, 2]
+ceil_intdiv|a = 7; b = 2|4
+truncdiv|a = -7.; b = 2.|-3
+gammau|k = 2.; x = 1.|2 * exp(-1)
+gammal|k = 2.; x = 1.|1 - 2 * exp(-1)
+categorical_crossentropy|t = array([[0., 1.]]); p = array([[0.75, 0.25]])|[log(4)]
+identity_like|x = array([[1., 2.], [3., 4.]])|[[1, 0], [0, 1]]
+dynamic_slice|x = array([1., 2., 3., 4.]); i = 1; n = 2|[2, 3]
+dynamic_update_slice|x = array([1., 2., 3.]); i = 1; n = 2; y = array([7., 8.])|[1, 7, 8]
+segment_sum|x = array([1., 2., 4.]); i = array([1, 0, 1]); n = 3|[2, 5, 0]
+embedding|W = array([[1., 2.], [3., 4.]]); i = array([1, 1])|[[3, 4], [3, 4]]
+scaled_dot_product_attention|q = array([[0., 0.]]); k = array([[1., 2.], [3., 4.]]); v = array([[2.], [4.]])|[[3]]
+hinge_loss|y = array([1., -1.]); f = array([0.5, -3.])|0.25
+frac|x = -1.25|-0.25
+lerp|a = 2.; b = 6.; w = 0.25|3
+addcmul|a = 1.; b = 2.; c = 3.|7
+addcdiv|a = 1.; b = 3.; c = 2.|2.5
+hann_window|n = 4|[0, 0.5, 1, 0.5]
+hamming_window|n = 2|[0.08, 1]
+entropy|p = array([0.5, 0.5, 0.])|log(2)
+exprel|x = 1.0|exp(1) - 1
+diag_embed|x = array([[1., 2.]])|[[[1, 0], [0, 2]]]
+threshold|x = array([1., 3.]); t = 2.; v = 9.|[9, 3]
+pairwise_distance|a = [[0., 0.]]; b = [[3., 4.]]|[5]
 END
 }
 
