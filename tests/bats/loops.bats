@@ -234,6 +234,49 @@ END
 }
 
 # How often vectors of a loop become numbers, and the loop. The results are the same, bit by bit.
+@test "a value and its gradient walk a loop once, whichever of its states the value reads" {
+    local n read rows init mode
+    cat >f.yaml <<'Y'
+thunkline: 1
+functions:
+  cell1:
+    inputs: {x: 'float64[b]', h: 'float64[b]', W: 'float64[b, b]'}
+    outputs: {h2: tanh(x + h @ W)}
+  cell2:
+    inputs: {x: 'float64[b]', h: 'float64[b]', c: 'float64[b]', W: 'float64[b, b]'}
+    let: {d: c * 0.5 + tanh(x + h @ W)}
+    outputs: {h2: sin(d) + h, c2: d}
+  cell3:
+    inputs: {x: 'float64[b]', h: 'float64[b]', c: 'float64[b]', m: 'float64[b]', W: 'float64[b, b]'}
+    let: {d: c * 0.5 + tanh(x + h @ W)}
+    outputs: {h2: sin(d) * m + h, c2: d + 0.1 * m, m2: cos(m) + 0.1 * c}
+inputs: {x: 'float64[t, b]', W: 'float64[b, b]'}
+let: {z: 'zeros(x.shape[1])'}
+Y
+    local v='x=[[1,2],[3,4],[-5,6]] W=[[0.1,0.2],[-0.3,0.4]]'
+    while read -r n read rows; do
+        init=$(yes z | head -"$n" | paste -sd,)
+        gload f.yaml -e "loss = sum(scan(cell$n, sequences=[x], outputs_info=[$init], non_sequences=[W]$rows)$read ** 2)" --outputs loss |
+            ggrad - --cost loss -o l.tlg
+        # the states of the first loop are those of the cell
+        ok "grewrite l.tlg -O yaml | grep -m1 ' = scan(' | grep -o 'outputs_info=[^]]*' | grep -ow z | wc -l" "$n" || fail "$n $read $rows"
+        grun l.tlg --mode FAST_COMPILE $v -r loss=loss.npy -r d_loss_d_W=W.npy -r d_loss_d_x=x.npy
+        for mode in FAST_RUN DEBUG; do
+            ok "grun l.tlg --mode $mode $v --expect loss=@loss.npy --expect d_loss_d_W=@W.npy --expect d_loss_d_x=@x.npy >/dev/null" || fail "$n $read $rows"
+        done
+    done <<'END'
+1 [:] ,keep='last'
+2 [0] ,keep='last'
+2 [1] ,keep='last'
+2 [0] ,keep=1
+2 [1]
+3 [0] ,keep='last'
+3 [1] ,keep='last'
+3 [2] ,keep='last'
+3 [1] ,keep=2
+END
+}
+
 @test "small vectors of a loop become numbers, where that saves more than it costs" {
     cat >f.yaml <<'Y'
 thunkline: 1

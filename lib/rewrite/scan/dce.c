@@ -71,6 +71,7 @@ static void join_results(TwinStates *t, size_t *as) {
         size_t k = t->same[o];
         if (k != o) {
             if (!out[k].wanted || out[k].keep == out[o].keep) {
+                if (!out[k].wanted) as[k] = o; /* the rows that k has now are o's */
                 if (out[o].wanted) out[k].keep = out[o].keep;
                 out[k].wanted |= out[o].wanted;
                 out[o].wanted = false;
