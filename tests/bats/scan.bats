@@ -511,11 +511,35 @@ reuses() {
 }
 
 @test "the gradient's loop reads the products that the loop has computed" {
+    local v other
     models
     # tanh is a result anyway: without, there are 8 products
     reuses rnn.yaml "$(values rnn)" 6 hs
     # a sum of products is kept before its gates are: without, 4
     reuses lstm.yaml "$(values lstm)" 3 'hs, cs, _[0-9]+'
+    # of which only the last value is read: its rows are kept beside it; and of both directions
+    cat >both.yaml <<'Y'
+thunkline: 1
+functions:
+  cell:
+    inputs: {x: 'float64[b, 2]', h: 'float64[b, 3]', c: 'float64[b, 3]', W: 'float64[5, 12]'}
+    let: |
+      i, f, g, o = split(concatenate([x, h], axis=1) @ W, 4, axis=1)
+      d = sigmoid(f) * c + sigmoid(i) * tanh(g)
+    outputs: {h2: sigmoid(o) * tanh(d), c2: d}
+inputs: {x: 'float64[t, b, 2]', W: 'float64[5, 12]', V: 'float64[5, 12]'}
+let: |
+  z = zeros((b, 3))
+  hf, cf = scan(cell, sequences=[x], outputs_info=[z, z], non_sequences=[W], keep='last')
+  hb, cb = scan(cell, sequences=[x[::-1]], outputs_info=[z, z], non_sequences=[V], keep='last')
+  loss = sum(hf * hb)
+outputs: [loss]
+Y
+    v='x="normal(0, 1, (4, 2, 2), seed=1)" W="normal(0, 1, (5, 12), seed=3)" V="normal(0, 1, (5, 12), seed=4)"'
+    # two of the model, two of what goes back, and two of all steps: without, 8
+    reuses both.yaml "$v" 6 'hf, _[0-9]+, hb(, _[0-9]+){5}'
+    sed -e '/^  hb/d' -e 's/hf \* hb/hf/' -e "s/, V: 'float64\[5, 12\]'//" both.yaml >last.yaml
+    reuses last.yaml "${v% V=*}" 3 'hf(, _[0-9]+){3}'
     # sums before gates are less than their products, which are more than may be kept: without, 11
     cat >gru.yaml <<'Y'
 thunkline: 1
@@ -559,6 +583,17 @@ END
     # backwards, it is the same
     sed 's/:-1\]/-2::-1]/' again.yaml >back.yaml
     ok 'grewrite back.yaml --exclude fusion -O yaml | grep -c @' 1
+    # what both walk over, if it is in the same order, or in the other one together with the states
+    sed -e 's/sequences=\[x\]/sequences=[x[::-1]]/' -e 's/h @ W + x/(h + x) @ W/' again.yaml >turned.yaml
+    while read -r old seq n; do
+        sed "s/lambda y, g: sin(y @ W) \* g, sequences=\[old\[:-1\]/lambda y, x, g: sin((y + x) @ W) * g, sequences=[$old, $seq/" turned.yaml >other.yaml
+        ok 'grewrite other.yaml --exclude fusion -O yaml | grep -c @' "$n" || fail "$old $seq"
+    done <<'END'
+old[:-1] x[::-1] 1
+old[:-1] x 2
+old[-2::-1] x 1
+old[-2::-1] x[::-1] 2
+END
     # ten times the states' bytes: only the sum is kept
     cat >large.yaml <<'Y'
 thunkline: 1

@@ -245,35 +245,64 @@ static int64_t more_rows(const Scan *first, const ScanSeq *s) {
     return scan_has_rows(first, x) ? 0 : -1;
 }
 
+/* The state of the first loop whose rows output o has: o itself, or one with the same
+ * values of which the last is kept. VAR_NONE: `initial` begins none. */
+static Var state_before(const Reuse *q, size_t o, Var initial, const RowsOf *of) {
+    const Scan *first = &q->first;
+    const ScanForm *f = &first->part.f;
+    const ScanBuilderPart *part = &first->part;
+    for (size_t s = 0; s < f->nout && f->out[o].keep == SCAN_ALL; s++) {
+        const ScanOut *out = &f->out[s];
+        if (part->y[s] != part->y[o] || out->ntap == 0 ||
+            !is_initial(first->r, initial, part->arg[out->arg], out))
+            continue;
+        for (size_t k = 0; k < out->ntap; k++)
+            if (are_steps(of, out->depth + out->tap[k], out->depth))
+                return part->in[out->in + k];
+    }
+    return VAR_NONE;
+}
+
+/* `of` as rows of x: those that it has, or x is all of its base backwards. False: it
+ * isn't made of x. */
+static bool rows_in(const Reuse *q, RowsOf *of, Var x) {
+    if (of->base == x) return true;
+    RowsOf turned = rows_of(q->l->r, x, q->first.part.arg[0]);
+    if (turned.base != of->base || !turned.back || turned.low || turned.high ||
+        of->counted)
+        return false;
+    *of = (RowsOf){x, of->high, of->low, !of->back, false};
+    return true;
+}
+
+/* A row of what the first loop walks over. */
+static Var twin_of_sequence(const Reuse *q, const RowsOf *of) {
+    const Scan *first = &q->first;
+    const ScanForm *f = &first->part.f;
+    const ScanBuilderPart *part = &first->part;
+    for (size_t i = 0; i < f->nseq; i++) {
+        RowsOf in = *of;
+        if (!rows_in(q, &in, part->arg[f->seq[i].arg]) || in.back != q->back) continue;
+        for (size_t k = 0; k < f->seq[i].ntap; k++)
+            if (are_steps(&in, f->seq[i].tap[k] - f->seq[i].low,
+                          more_rows(first, &f->seq[i])))
+                return part->in[f->seq[i].in + k];
+    }
+    return VAR_NONE;
+}
+
 /* What a step of the first loop knows a row of the second one's sequence as. */
 static Var twin_of_row(const Reuse *q, const RowsOf *of) {
     const Scan *first = &q->first;
     const ScanForm *f = &first->part.f;
-    const ScanBuilderPart *part = &first->part;
     Var initial, rows = rows_behind(first->r, of->base, &initial);
-    if (loop_of(q, of->base) == first->id) {
-        size_t o = of->base - scan_output(first, 0);
-        return f->out[o].keep == SCAN_ALL && are_steps(of, 0, 0) ? part->y[o]
-                                                                 : VAR_NONE;
-    }
-    if (loop_of(q, rows) == first->id) {
-        size_t o = rows - scan_output(first, 0);
-        const ScanOut *out = &f->out[o];
-        if (out->ntap == 0 || out->keep != SCAN_ALL ||
-            !is_initial(first->r, initial, part->arg[out->arg], out))
-            return VAR_NONE;
-        for (size_t k = 0; k < out->ntap; k++)
-            if (are_steps(of, out->depth + out->tap[k], out->depth))
-                return part->in[out->in + k];
-        return VAR_NONE;
-    }
-    for (size_t i = 0; i < f->nseq; i++)
-        for (size_t k = 0; part->arg[f->seq[i].arg] == of->base && k < f->seq[i].ntap;
-             k++)
-            if (are_steps(of, f->seq[i].tap[k] - f->seq[i].low,
-                          more_rows(first, &f->seq[i])))
-                return part->in[f->seq[i].in + k];
-    return VAR_NONE;
+    bool result = loop_of(q, of->base) == first->id;
+    if (!result && loop_of(q, rows) != first->id) return twin_of_sequence(q, of);
+    if (of->back != q->back) return VAR_NONE;
+    size_t o = (result ? of->base : rows) - scan_output(first, 0);
+    if (!result) return state_before(q, o, initial, of);
+    return f->out[o].keep == SCAN_ALL && are_steps(of, 0, 0) ? first->part.y[o]
+                                                             : VAR_NONE;
 }
 
 static void set_twin(Reuse *q, Var v, Var twin) {
@@ -326,7 +355,7 @@ static void match_leaves(Reuse *q) {
 static void match_rows(Reuse *q) {
     const ScanForm *f = &q->l->part.f;
     for (size_t i = 0; i < f->nseq; i++)
-        if (f->seq[i].ntap == 1 && f->seq[i].tap[0] == 0 && q->rows[i].back == q->back)
+        if (f->seq[i].ntap == 1 && f->seq[i].tap[0] == 0)
             set_twin(q, f->fn->inputs.p[f->seq[i].in], twin_of_row(q, &q->rows[i]));
 }
 
@@ -461,13 +490,22 @@ static void choose_from(Reuse *q, bool late) {
         take_later(q, id);
 }
 
+/* Of states, or of what has a state's values. */
+static bool keeps_states(const Reuse *q, size_t o) {
+    const ScanForm *f = &q->first.part.f;
+    bool state = false;
+    for (size_t s = 0; s < f->nout; s++)
+        state |= f->out[s].ntap && q->first.part.y[s] == q->first.part.y[o];
+    return state && f->out[o].keep == SCAN_ALL && !scan_out_is_object(f, o);
+}
+
 /* Does what would be kept take too much beside the states that are? */
 static bool keeps_too_much(const Reuse *q) {
     const ScanForm *f = &q->first.part.f;
     const Graph *fn = q->l->part.f.fn;
     double states = 0, more = 0;
     for (size_t o = 0; o < f->nout; o++)
-        if (f->out[o].ntap && f->out[o].keep == SCAN_ALL && !scan_out_is_object(f, o))
+        if (keeps_states(q, o))
             states += estimate_bytes(var_type(f->fn, f->fn->outputs.p[o].var));
     for (Var v = 0; v < fn->nvar; v++)
         if (q->take[v] == KEEP_ROWS) more += estimate_bytes(var_type(fn, v));
