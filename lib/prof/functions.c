@@ -144,6 +144,7 @@ void called_add_call(Profile *p, const Costed *c, const Graph *fn) {
     const CallRows *rows = call_rows(c->g, c->id, p->tmp);
     CallBlock b = {c->in, 0};
     if (rows) b = block_of_call(p, c, fn, rows);
+    p->whole_rows |= rows && p->is_static && are_open(c->nin, c->in);
     add_called(p,
                (Called){.fn = fn,
                         .by_rows = rows != NULL,
