@@ -65,6 +65,7 @@ scan(lambda a, h: [h + a, until(h > 2)], sequences=[x], outputs_info=[0.])[:2]||
 sum(scan(lambda a, h: [h + a, until(h > 2)], sequences=[x], outputs_info=[0.]))||10.0
 foldl(lambda a, h: [h + a, until(h > 2)], x, 0.)||6.0
 (lambda s, t: s[0] + s[1] + t[0] + t[1])(scan(lambda h, k: [h + k, k * 3], outputs_info=[1., 1.], n_steps=2, keep='last'), scan(lambda h, k: [h + k, k * 3], outputs_info=[1., 1.], n_steps=2))|scan-clean,scan-merge|[19.0,28.0]
+scan(lambda a, h: tan(h) * 0 + 2 * a + h, sequences=[x], outputs_info=[0.5], keep='last') + sum(scan(lambda a, h: tan(h) * 0 + 2 * a + h, sequences=[x], outputs_info=[0.5])) + sum(scan(lambda a, h: tan(h) * 0 + 2 * a + h, sequences=[x], outputs_info=[0.5], keep=2))|scan-clean,scan-merge|53.0
 scan(lambda a, h: [h + a, until(h > 0)], sequences=[x], outputs_info=[0.], keep='last') + scan(lambda a, h: [h + a, until(h > 0)], sequences=[x], outputs_info=[0.])|scan-merge|[4.0,6.0]
 scan(lambda a, h: [h + a, until(h > 0)], sequences=[x], outputs_info=[0.], keep=1) + scan(lambda a, h: [h + a, until(h > 0)], sequences=[x], outputs_info=[0.], keep='last')|scan-merge|[6.0]
 scan(lambda h: [h + 1, until(h > 5)], outputs_info=[1.], n_steps=m - 2, keep='last') + sum(scan(lambda h: [h + 1, until(h > 5)], outputs_info=[1.], n_steps=m - 2))|scan-merge|1.0

@@ -59,6 +59,32 @@ static bool part_untrue(TwinStates *t) {
     return all;
 }
 
+/* Output o is read as k instead, which has its values, if it is read; false: k has
+ * other rows of them. */
+static bool read_as(ScanBuilderArg *out, size_t *as, size_t o, size_t k) {
+    if (!out[o].wanted) return true;
+    if (!out[k].wanted) {
+        as[k] = o; /* k has o's rows now, and nothing has k's */
+        out[k].keep = out[o].keep;
+        out[k].wanted = true;
+    }
+    if (out[k].keep != out[o].keep) return false;
+    out[o].wanted = false;
+    as[o] = k;
+    return true;
+}
+
+/* Of the twins k and o, of which both are read, the output that may be the initial
+ * value stays fed back. */
+static void give_last_to_state(ScanBuilderArg *out, size_t *as, size_t o, size_t k) {
+    if (out[o].keep != SCAN_LAST) return;
+    out[o].keep = out[k].keep;
+    out[k].keep = SCAN_LAST;
+    for (size_t i = 0; i < o; i++)
+        if (as[i] == k) as[i] = o;
+    as[o] = k;
+}
+
 /* Outputs that are the same rows: output o is read as `as`. */
 static void join_results(TwinStates *t, size_t *as) {
     ScanBuilderArg *out = t->l->m.out.p + t->l->part.first;
@@ -70,28 +96,15 @@ static void join_results(TwinStates *t, size_t *as) {
     for (size_t o = 0; o < t->n; o++) {
         size_t k = t->same[o];
         if (k != o) {
-            if (!out[k].wanted || out[k].keep == out[o].keep) {
-                if (!out[k].wanted) as[k] = o; /* the rows that k has now are o's */
-                if (out[o].wanted) out[k].keep = out[o].keep;
-                out[k].wanted |= out[o].wanted;
-                out[o].wanted = false;
-                as[o] = k;
-            } else if (out[o].wanted && out[o].keep == SCAN_LAST) {
-                /* the output that may be the initial value stays fed back */
-                int64_t keep = out[k].keep;
-                out[k].keep = SCAN_LAST;
-                out[o].keep = keep;
-                as[o] = k;
-                as[k] = o;
-            }
+            if (!read_as(out, as, o, k)) give_last_to_state(out, as, o, k);
             out[o].tap.n = 0;
-            continue;
         }
-        for (k = 0; k < o && as[o] == o; k++)
-            if (out[k].wanted && out[o].wanted && y[k] == y[o] && as[k] == k &&
-                out[k].keep == out[o].keep && !out[o].tap.n && !out[k].tap.n) {
+        for (k = 0; k < o && out[o].wanted && !out[o].tap.n; k++)
+            if (out[k].wanted && !out[k].tap.n && y[k] == y[o] &&
+                out[k].keep == out[o].keep) {
+                for (size_t i = 0; i <= o; i++)
+                    if (as[i] == o) as[i] = k;
                 out[o].wanted = false;
-                as[o] = k;
             }
     }
 }
