@@ -161,7 +161,7 @@ struct Profile {
     uint64_t watched, visits;
     double fastest; /* sum of the instructions' times, over profiled calls */
     bool is_static;
-    bool whole_rows; /* a call by rows is planned for all of them: sizes are open */
+    bool whole_rows;    /* a call by rows is planned for all of them: sizes are open */
     const Shape *shape; /* by variable, of a static profile; NULL */
     Rows rows;
     Peaks peaks;

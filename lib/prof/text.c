@@ -427,9 +427,8 @@ static void print_footer(const Profile *p, bool rows, Str *out) {
                    "size is not known%s\n",
                    n, p->is_static ? ": a dim's size may tell it" : "");
     if (p->whole_rows && p->total[PF_peak_bytes].text)
-        str_puts(out,
-                 "\nblocks of rows (grewrite(1)) take less than the planned peak: "
-                 "it has all rows at once while sizes are open; --dim gives them\n");
+        str_puts(out, "\nblocks of rows take less than the planned peak: it has all "
+                      "rows at once while sizes are open\n");
     if (profile_field_number(p, PF_measured_results_bytes, &n) &&
         profile_field_number(p, PF_peak_bytes, &peak) && n - peak >= ROUNDING) {
         str_puts(out, "\n");
