@@ -269,7 +269,7 @@ static bool rows_in(const Reuse *q, RowsOf *of, Var x) {
     if (of->base == x) return true;
     RowsOf turned = rows_of(q->l->r, x, q->first.part.arg[0]);
     if (turned.base != of->base || !turned.back || turned.low || turned.high ||
-        of->counted)
+        turned.counted || of->counted)
         return false;
     *of = (RowsOf){x, of->high, of->low, !of->back, false};
     return true;
