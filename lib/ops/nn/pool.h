@@ -11,27 +11,31 @@ typedef struct PoolPlan {
     Window w;
     int64_t planes, in[WINDOW_AXES], out[WINDOW_AXES];
 } PoolPlan;
-/* to[i] = to[i] combined with x[i * step] for i < n. */
-typedef void PoolFold(void *to, const void *x, size_t n, ptrdiff_t step);
-/* Maxima and where they are: the largest element so far, its row in the plane, and its
- * position; `at` -1: none yet. */
+/* to[i] = to[i] combined with x[i] for i < n. */
+typedef void PoolFold(void *to, const void *x, size_t n);
+/* Maxima and where they are: the largest element so far, the number of its row among
+ * those that are searched, and its tap; -1: none yet. */
 typedef struct PoolBest {
     void *value;
-    int64_t *row, *at;
+    int32_t *row, *tap;
 } PoolBest;
 /* Takes x[i] of a row for value[i] if it beats that. */
-typedef void PoolBestRow(const PoolBest *best, const void *x, size_t n, int64_t row);
-/* Takes element i * step of `from` for element i if it beats that, or equals it and is
- * in an earlier row; its position is at + i * step in its row of `width` elements. */
-typedef void PoolBestAcross(const PoolBest *best, const PoolBest *from, size_t n,
-                            ptrdiff_t step, int64_t at, int64_t width);
+typedef void PoolBestRow(const PoolBest *best, const void *x, size_t n, int32_t row);
+/* Takes element i of `from`, which is this tap of window i, for element i if it beats
+ * that, or equals it and is in an earlier row. */
+typedef void PoolBestTap(const PoolBest *best, const PoolBest *from, size_t n,
+                         int32_t tap);
 typedef struct PoolLoops {
     PoolFold *max[DT_N];
     PoolBestRow *best_row[DT_N];
-    PoolBestAcross *best_across[DT_N];
+    PoolBestTap *best_tap[DT_N];
     PoolFold *sum[DT_N]; /* into doubles */
-    /* to[i * step] += x[i], of doubles */
-    void (*scatter)(double *to, const double *x, size_t n, ptrdiff_t step);
+    /* By size of an element: puts elements that are `step` apart next to each other, in
+     * rows of ceil(n / step). Windows that are `step` apart then read neighbours. */
+    void (*split[9])(void *to, const void *x, size_t n, size_t step);
+    void (*join)(double *to, const double *x, size_t n, size_t step); /* the way back */
+    void (*divide)(double *x, const double *by, double also, size_t n);
+    void (*share)(double *x, const double *by, double also, size_t n); /* of 0: 0 */
 } PoolLoops;
 extern const PoolLoops pool_loops0, pool_loops1, pool_loops2;
 

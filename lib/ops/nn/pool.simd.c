@@ -14,91 +14,101 @@
 #define EQUAL(a, b)   ((a) == (b))
 #define EQUAL_F(a, b) (((a) == (b)) | (((a) != (a)) & ((b) != (b))))
 
-/* Compilers read pairs with vectors only if they know the step. */
-#define BY_STEP(BODY)                                                                  \
-    if (step == 1)                                                                     \
-        BODY(1)                                                                        \
-    else if (step == 2)                                                                \
-        BODY(2)                                                                        \
-    else                                                                               \
-        BODY(step)
-
-#define MAX_OF_MORE(s)                                                                 \
-    for (size_t i = 0; i < n; i++) {                                                   \
-        T v = x[(ptrdiff_t)i * (s)], old = to[i];                                      \
-        to[i] = MORE(old, v);                                                          \
-    }
-#define MAX_OF_MORE_F(s)                                                               \
-    for (size_t i = 0; i < n; i++) {                                                   \
-        T v = x[(ptrdiff_t)i * (s)], old = to[i];                                      \
-        to[i] = MORE_F(old, v);                                                        \
-    }
-#define EXTREME(N, T_, M_, B_)                                                         \
-    static void max_##N(void *to_, const void *x_, size_t n, ptrdiff_t step) {         \
-        typedef T_ T;                                                                  \
-        T *restrict to = to_;                                                          \
-        const T *restrict x = x_;                                                      \
-        BY_STEP(MAX_OF_##M_)                                                           \
-    }                                                                                  \
-    static void best_row_##N(const PoolBest *best, const void *x_, size_t n,           \
-                             int64_t row) {                                            \
-        T_ *restrict to = best->value;                                                 \
-        int64_t *restrict at = best->row;                                              \
+#define EXTREME(N, T_, MORE_, BEATS_, EQUAL_)                                          \
+    static void max_##N(void *to_, const void *x_, size_t n) {                         \
+        T_ *restrict to = to_;                                                         \
         const T_ *restrict x = x_;                                                     \
         for (size_t i = 0; i < n; i++) {                                               \
-            bool take = B_(to[i], x[i]);                                               \
-            to[i] = take ? x[i] : to[i];                                               \
-            at[i] = take ? row : at[i];                                                \
+            T_ v = x[i], old = to[i];                                                  \
+            to[i] = MORE_(old, v);                                                     \
         }                                                                              \
     }                                                                                  \
-    static void best_across_##N(const PoolBest *best, const PoolBest *from, size_t n,  \
-                                ptrdiff_t step, int64_t first, int64_t width) {        \
+    static void best_row_##N(const PoolBest *best, const void *x_, size_t n,           \
+                             int32_t number) {                                         \
         T_ *restrict to = best->value;                                                 \
-        int64_t *restrict row = best->row, *restrict at = best->at;                    \
+        int32_t *restrict row = best->row;                                             \
+        const T_ *restrict x = x_;                                                     \
+        for (size_t i = 0; i < n; i++) {                                               \
+            bool take = BEATS_(to[i], x[i]);                                           \
+            to[i] = take ? x[i] : to[i];                                               \
+            row[i] = take ? number : row[i];                                           \
+        }                                                                              \
+    }                                                                                  \
+    static void best_tap_##N(const PoolBest *best, const PoolBest *from, size_t n,     \
+                             int32_t number) {                                         \
+        T_ *restrict to = best->value;                                                 \
+        int32_t *restrict row = best->row, *restrict tap = best->tap;                  \
         const T_ *restrict x = from->value;                                            \
-        const int64_t *restrict r = from->row;                                         \
-        BY_STEP(B_##_ACROSS)                                                           \
+        const int32_t *restrict r = from->row;                                         \
+        for (size_t i = 0; i < n; i++) {                                               \
+            T_ v = x[i], old = to[i];                                                  \
+            bool take =                                                                \
+                (tap[i] < 0) | BEATS_(old, v) | (EQUAL_(old, v) & (r[i] < row[i]));    \
+            to[i] = take ? v : old;                                                    \
+            row[i] = take ? r[i] : row[i];                                             \
+            tap[i] = take ? number : tap[i];                                           \
+        }                                                                              \
     }
-#define ACROSS(s, B, SAME)                                                             \
-    for (size_t i = 0; i < n; i++) {                                                   \
-        ptrdiff_t k = (ptrdiff_t)i * (s);                                              \
-        bool take =                                                                    \
-            (at[i] < 0) | B(to[i], x[k]) | (SAME(to[i], x[k]) & (r[k] < row[i]));      \
-        to[i] = take ? x[k] : to[i];                                                   \
-        row[i] = take ? r[k] : row[i];                                                 \
-        at[i] = take ? r[k] * width + first + k : at[i];                               \
-    }
-#define BEATS_ACROSS(s)   ACROSS(s, BEATS, EQUAL)
-#define BEATS_F_ACROSS(s) ACROSS(s, BEATS_F, EQUAL_F)
-EXTREME(i8, int8_t, MORE, BEATS)
-EXTREME(i16, int16_t, MORE, BEATS)
-EXTREME(i32, int32_t, MORE, BEATS)
-EXTREME(i64, int64_t, MORE, BEATS)
-EXTREME(u8, uint8_t, MORE, BEATS)
-EXTREME(u16, uint16_t, MORE, BEATS)
-EXTREME(u32, uint32_t, MORE, BEATS)
-EXTREME(u64, uint64_t, MORE, BEATS)
-EXTREME(f32, float, MORE_F, BEATS_F)
-EXTREME(f64, double, MORE_F, BEATS_F)
+EXTREME(i8, int8_t, MORE, BEATS, EQUAL)
+EXTREME(i16, int16_t, MORE, BEATS, EQUAL)
+EXTREME(i32, int32_t, MORE, BEATS, EQUAL)
+EXTREME(i64, int64_t, MORE, BEATS, EQUAL)
+EXTREME(u8, uint8_t, MORE, BEATS, EQUAL)
+EXTREME(u16, uint16_t, MORE, BEATS, EQUAL)
+EXTREME(u32, uint32_t, MORE, BEATS, EQUAL)
+EXTREME(u64, uint64_t, MORE, BEATS, EQUAL)
+EXTREME(f32, float, MORE_F, BEATS_F, EQUAL_F)
+EXTREME(f64, double, MORE_F, BEATS_F, EQUAL_F)
 
-#define SUM_OF(s)                                                                      \
-    for (size_t i = 0; i < n; i++)                                                     \
-        to[i] += (double)x[(ptrdiff_t)i * (s)];
 #define SUM(N, T)                                                                      \
-    static void sum_##N(void *to_, const void *x_, size_t n, ptrdiff_t step) {         \
+    static void sum_##N(void *to_, const void *x_, size_t n) {                         \
         double *restrict to = to_;                                                     \
         const T *restrict x = x_;                                                      \
-        BY_STEP(SUM_OF)                                                                \
+        for (size_t i = 0; i < n; i++)                                                 \
+            to[i] += (double)x[i];                                                     \
     }
 SUM(f32, float)
 SUM(f64, double)
 
-#define SCATTER_OF(s)                                                                  \
-    for (size_t i = 0; i < n; i++)                                                     \
-        to[(ptrdiff_t)i * (s)] += x[i];
-static void scatter(double *restrict to, const double *restrict x, size_t n,
-                    ptrdiff_t step) {
-    BY_STEP(SCATTER_OF)
+/* Pairs, in which both numbers count, are read and written with vectors. */
+#define PHASES(N, T)                                                                   \
+    static void split_##N(void *to_, const void *x_, size_t n, size_t step) {          \
+        T *restrict to = to_;                                                          \
+        const T *restrict x = x_;                                                      \
+        size_t len = (n + step - 1) / step, pairs = step == 2 ? n / 2 : 0;             \
+        for (size_t i = 0; i < pairs; i++) {                                           \
+            to[i] = x[2 * i];                                                          \
+            to[len + i] = x[2 * i + 1];                                                \
+        }                                                                              \
+        for (size_t k = 0; k < step && k < n; k++)                                     \
+            for (size_t i = pairs; i * step + k < n; i++)                              \
+                to[k * len + i] = x[i * step + k];                                     \
+    }
+PHASES(1, uint8_t)
+PHASES(2, uint16_t)
+PHASES(4, uint32_t)
+PHASES(8, uint64_t)
+
+static void join(double *restrict to, const double *restrict x, size_t n, size_t step) {
+    size_t len = (n + step - 1) / step, pairs = step == 2 ? n / 2 : 0;
+    for (size_t i = 0; i < pairs; i++) {
+        to[2 * i] = x[i];
+        to[2 * i + 1] = x[len + i];
+    }
+    for (size_t k = 0; k < step && k < n; k++)
+        for (size_t i = pairs; i * step + k < n; i++)
+            to[i * step + k] = x[k * len + i];
+}
+
+static void divide(double *restrict x, const double *restrict by, double also,
+                   size_t n) {
+    for (size_t i = 0; i < n; i++)
+        x[i] /= by[i] * also;
+}
+static void share(double *restrict x, const double *restrict by, double also,
+                  size_t n) {
+    for (size_t i = 0; i < n; i++)
+        x[i] = by[i] * also > 0 ? x[i] / (by[i] * also) : 0;
 }
 
 #define BY_DTYPE(P)                                                                    \
@@ -111,7 +121,10 @@ static void scatter(double *restrict to, const double *restrict x, size_t n,
 const PoolLoops LEVEL(pool_loops) = {
     .max = BY_DTYPE(max),
     .best_row = BY_DTYPE(best_row),
-    .best_across = BY_DTYPE(best_across),
+    .best_tap = BY_DTYPE(best_tap),
     .sum = {[DT_FLOAT32] = sum_f32, [DT_FLOAT64] = sum_f64},
-    .scatter = scatter,
+    .split = {[1] = split_1, [2] = split_2, [4] = split_4, [8] = split_8},
+    .join = join,
+    .divide = divide,
+    .share = share,
 };
