@@ -159,3 +159,25 @@ END
     as_lean derived.tlg written.yaml
     same derived.tlg written.yaml x="float32(load('$DIGITS/x.npy')[:50]) / 16" y="@$DIGITS/y.npy[:50]"
 }
+
+@test "the gradient of copies is a sum over them" {
+    cat >model.yaml <<'END'
+thunkline: 1
+inputs: {x: "float64[a, b, c]", w: "float64[a, b2, c3]", k: int64}
+let: |
+  loss = sum(repeat(repeat(x, 2, axis=1), k, axis=2) ** 2 * w)
+outputs: [loss]
+END
+    cat >written.yaml <<'END'
+thunkline: 1
+inputs: {x: "float64[a, b, c]", w: "float64[a, b2, c3]", k: int64}
+let: |
+  g = 2 * w * repeat(repeat(x, 2, axis=1), k, axis=2)
+  wide = sum(reshape(g, (x.shape[0], 2 * x.shape[1], x.shape[2], k)), axis=3)
+  d_loss_d_x = sum(reshape(wide, (x.shape[0], x.shape[1], 2, x.shape[2])), axis=2)
+outputs: [d_loss_d_x]
+END
+    ggrad model.yaml --cost loss --wrt x --only -o derived.tlg
+    as_lean derived.tlg written.yaml
+    same derived.tlg written.yaml k=3 "x=normal(0, 1, (4, 3, 2), seed=1)" "w=normal(0, 1, (4, 6, 6), seed=2)"
+}

@@ -123,20 +123,68 @@ static bool repeat_perform(Call *c) {
     return true;
 }
 
-/* The gradient of an element is the sum over its copies. */
-static bool repeat_pull(Pull *p) {
-    p->grad[1] = GRAD_DISCONNECTED;
-    if (pull_discrete(p)) return true;
+/* Element i of a list of integers. */
+static Var list_item(Builder *b, Var list, int i) {
+    const Tensor *known = var_const(b->g, list);
+    if (known) return const_int(b, tensor_i64(known, i));
+    Var at[2] = {list, const_int(b, i)};
+    PropArg arg = {"index", PROP_STR(sym(b->s, "$"))};
+    return apply_named(b, "subtensor", 2, at, 1, &arg);
+}
+
+/* The axis of the prop, from the first dim on. */
+static int repeat_axis_index(Session *s, const Op *op, const Props *p, int ndim) {
+    return shape_axis_index(op_prop(s, op, p, "axis")->i, ndim);
+}
+
+static bool repeat_shape(ShapeOf *q) {
+    Builder *b = q->b;
+    const Type *x = var_type(q->g, q->in[0]), *times = var_type(q->g, q->in[1]);
+    int k = repeat_axis_index(b->s, q->op, q->props, x->ndim);
+    memcpy(q->out_shape[0], q->in_shape[0], (size_t)x->ndim * sizeof(Var));
+    q->out_shape[0][k] =
+        times->dim[0] == 1
+            ? op_call2(b, "multiply", q->in_shape[0][k],
+                       op_cast_to(b, list_item(b, q->in[1], 0), DT_INT64))
+            : op_cast_to(b, op_call1(b, "sum", q->in[1]), DT_INT64);
+    return q->out_shape[0][k] != VAR_NONE;
+}
+
+/* The sum over the copies along axis k, of which each element has the same number. */
+static Var sum_copies(Pull *p, int k) {
     Builder *b = p->b;
-    Prop axis = *op_prop(b->s, p->op, p->props, "axis");
-    int k = shape_axis_index(axis.i, var_type(p->g, p->in[0])->ndim);
-    Var n = shape_of(b, p->in[0], k), source = op_call1(b, "arange", n);
+    int ndim = var_type(p->g, p->in[0])->ndim;
+    Var size[MAX_NDIM];
+    for (int i = 0; i < ndim; i++)
+        size[i < k + 1 ? i : i + 1] = shape_of(b, p->in[0], i);
+    size[k + 1] = list_item(b, p->in[1], 0);
+    Var apart =
+        op_call2(b, "reshape", p->cotangent[0], ints_stack(b, (size_t)ndim + 1, size));
+    PropArg axis = {"axis", PROP_INT(k + 1)};
+    return apply_named(b, "sum", 1, &apart, 1, &axis);
+}
+
+/* The same, with a number of copies for each element. */
+static Var sum_counted_copies(Pull *p, int k) {
+    Builder *b = p->b;
+    Var source = op_call1(b, "arange", shape_of(b, p->in[0], k));
     Var in[2] = {source, p->in[1]};
     PropArg first = {"axis", PROP_INT(0)};
     PropArg index = index_at_axis(b->s, k);
     Var to[3] = {op_float_zeros(b, p->in[0]), p->cotangent[0],
                  apply_named(b, "repeat_axis", 2, in, 1, &first)};
-    return (p->grad[0] = apply_named(b, "inc_subtensor", 3, to, 1, &index)) != VAR_NONE;
+    return apply_named(b, "inc_subtensor", 3, to, 1, &index);
+}
+
+/* The gradient of an element is the sum over its copies. */
+static bool repeat_pull(Pull *p) {
+    p->grad[1] = GRAD_DISCONNECTED;
+    if (pull_discrete(p)) return true;
+    const Type *x = var_type(p->g, p->in[0]);
+    int k = repeat_axis_index(p->b->s, p->op, p->props, x->ndim);
+    bool even = var_type(p->g, p->in[1])->dim[0] == 1 && x->ndim < MAX_NDIM;
+    p->grad[0] = even ? sum_copies(p, k) : sum_counted_copies(p, k);
+    return p->grad[0] != VAR_NONE;
 }
 
 static bool repeat_expand(Builder *b, const Op *op, const Props *p, size_t nin,
@@ -150,11 +198,7 @@ static bool repeat_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 /* ---- tile ---- */
 /* How often dim r of the list repeats; 1 for dims before its first. */
 static Var count_repetitions(Builder *b, Var list, int r) {
-    const Tensor *known = var_const(b->g, list);
-    if (r < 0 || known) return const_int(b, r < 0 ? 1 : tensor_i64(known, r));
-    Var at[2] = {list, const_int(b, r)};
-    PropArg arg = {"index", PROP_STR(sym(b->s, "$"))};
-    return apply_named(b, "subtensor", 2, at, 1, &arg);
+    return r < 0 ? const_int(b, 1) : list_item(b, list, r);
 }
 
 static bool tile_expand(Builder *b, const Op *op, const Props *p, size_t nin,
@@ -215,6 +259,7 @@ static const Op table[] = {
      .in = "x, repeats: ints",
      .props = "axis: axis = 0",
      .type = repeat_type,
+     RARE(.infer_shape = repeat_shape),
      .perform = repeat_perform,
      .reentrant = true,
      .flops = "0",
