@@ -14,20 +14,14 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 
 extern const OpList ops_elemwise_arith, ops_elemwise_bits, ops_elemwise_cast,
-    ops_elemwise_compare, ops_elemwise_complex, ops_elemwise_exp,
+    ops_elemwise_compare, ops_elemwise_complex, ops_elemwise_exp, ops_elemwise_gamma,
     ops_elemwise_neighbour, ops_elemwise_select, ops_elemwise_special,
     ops_elemwise_trig;
-static const OpList *const lists[] = {&ops_elemwise_arith,
-                                      &ops_elemwise_bits,
-                                      &ops_elemwise_cast,
-                                      &ops_elemwise_compare,
-                                      &ops_elemwise_complex,
-                                      &ops_elemwise_exp,
-                                      &ops_elemwise_neighbour,
-                                      &ops_elemwise_select,
-                                      &ops_elemwise_special,
-                                      &ops_elemwise_trig,
-                                      NULL};
+static const OpList *const lists[] = {
+    &ops_elemwise_arith,   &ops_elemwise_bits,      &ops_elemwise_cast,
+    &ops_elemwise_compare, &ops_elemwise_complex,   &ops_elemwise_exp,
+    &ops_elemwise_gamma,   &ops_elemwise_neighbour, &ops_elemwise_select,
+    &ops_elemwise_special, &ops_elemwise_trig,      NULL};
 #define INF ((double)INFINITY)
 #define NOT ((double)NAN)
 static int cpu_level;

@@ -45,6 +45,40 @@ static long double true_erfinv(long double y) {
     }
     return copysignl((lo + hi) / 2, y);
 }
+/* From x >= 50 on, by Euler and Maclaurin; near the zero by Taylor. */
+static long double true_digamma(long double x) {
+    static const long double taylor[] = {
+        0.9676722454476211704274448L,   -0.4427631689835921060928653L,
+        0.2584997609556510106244014L,   -0.1639427054424065275042513L,
+        0.1078240506912623657571829L,   -0.07219956125645471092612178L,
+        0.04880428816414310722509253L,  -0.0331611264748473592922584L,
+        0.02259764823221810465962483L,  -0.01542476590494895913880032L,
+        0.01053879161661217538812405L,  -0.007204534386356868240970474L,
+        0.004926781395729853446354266L,
+    };
+    long double sum = 0, d = (x - 0x1.762d86356be3fp0L) - 9.549995429965697e-17L;
+    if (fabsl(d) < 0.03L) {
+        for (size_t i = sizeof taylor / sizeof *taylor; i-- > 0;)
+            sum = (sum + taylor[i]) * d;
+        return sum;
+    }
+    for (; x < 50; x++)
+        sum -= 1 / x;
+    long double u = 1 / (x * x);
+    return sum + logl(x) - 0.5L / x -
+           u * (1 / 12.0L - u * (1 / 120.0L - u * (1 / 252.0L - u / 240)));
+}
+static long double true_trigamma(long double x) {
+    long double sum = 0;
+    for (; x < 50; x++)
+        sum += 1 / (x * x);
+    long double w = 1 / x, u = w * w;
+    return sum + w + u / 2 +
+           w * u * (1 / 6.0L - u * (1 / 30.0L - u * (1 / 42.0L - u / 30)));
+}
+static long double true_polygamma(long double n, long double x) {
+    return n == 1 ? true_trigamma(x) : (long double)NAN;
+}
 static long double true_logaddexp(long double x, long double y) {
     return x > y ? x + log1pl(expl(y - x)) : y + log1pl(expl(x - y));
 }
@@ -101,6 +135,12 @@ static const struct Accuracy {
     {"erfc", erfcl, {-3, 27}, 3},
     {"erfinv", true_erfinv, {-1, 1}, 2.3},
     {"erfcinv", true_erfcinv, {0, 2}, 2.3},
+    {"gammaln", lgammal, {0, 9}, 4},
+    {"gammaln", lgammal, {0.9, 2.1}, 4},
+    {"gammaln", lgammal, {0, 1e300}, 4},
+    {"digamma", true_digamma, {0, 9}, 4},
+    {"digamma", true_digamma, {1.4, 1.5}, 4},
+    {"digamma", true_digamma, {0, 1e9}, 4},
     {"cbrt", cbrtl, {-9, 9}, 0.6},
     {"cbrt", cbrtl, {0, 1e300}, 0.6},
     {"sqrt", sqrtl, {0, 9}, 0.5},
@@ -120,6 +160,8 @@ static const struct Accuracy2 {
     {"power", powl, {0.99, 1.01}, {-6e4, 6e4}, 1},
     {"power", powl, {0, 1e300}, {-1, 1}, 1},
     {"logaddexp", true_logaddexp, {1, 9}, {1, 9}, 2.2},
+    {"polygamma", true_polygamma, {1, 1}, {0, 9}, 4},
+    {"polygamma", true_polygamma, {1, 1}, {0, 1e9}, 4},
 };
 
 /* ---- the largest error ---- */
@@ -245,7 +287,7 @@ static const struct Unary {
     UNARY("arcsin", asin),   UNARY("arccos", acos),   UNARY("arctan", atan),
     UNARY("sinh", sinh),     UNARY("cosh", cosh),     UNARY("arcsinh", asinh),
     UNARY("arccosh", acosh), UNARY("arctanh", atanh), UNARY("cbrt", cbrt),
-    UNARY("erf", erf),       UNARY("erfc", erfc),
+    UNARY("erf", erf),       UNARY("erfc", erfc),     UNARY("gammaln", lgamma),
 };
 /* Python's: the rest has the divisor's sign. */
 static double true_rest(double x, double y) {

@@ -41,6 +41,14 @@ double elemwise_digamma(double x) {
                     PI * cosl(turn) / sinl(turn));
 }
 
+/* a^-s for a > 0; small whole exponents are products, with as many errors as pow has.
+ */
+static double reciprocal_power(double a, double s) {
+    double square = a * a;
+    if (s > 4 || s != rint(s) || a < 1e-75 || a > 1e75) return pow(a, -s);
+    return 1 / (s == 4 ? square * square : s == 3 ? square * a : s == 2 ? square : a);
+}
+
 /* Hurwitz' zeta(s, q), the sum of (q + i)^-s over i >= 0, for s > 1, q > 0. */
 static double hurwitz_zeta(double s, double q) {
     static const double b[] = {
@@ -51,11 +59,11 @@ static double hurwitz_zeta(double s, double q) {
         -2.174868698558062e-16, 5.5090028283602295e-18,  -1.3954464685812522e-19};
     double sum = 0, a = q;
     for (; a < 12 + s && a < q + 200; a += 1) {
-        double term = pow(a, -s);
+        double term = reciprocal_power(a, s);
         sum += term;
         if (term < sum * 0x1p-60) return sum;
     }
-    double power = pow(a, -s), term = power * s / a;
+    double power = reciprocal_power(a, s), term = power * s / a;
     sum += power * a / (s - 1) + 0.5 * power;
     for (size_t k = 0; k < sizeof b / sizeof *b; k++) {
         double step = b[k] * term;
