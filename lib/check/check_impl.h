@@ -108,6 +108,8 @@ struct Check {
     Services real; /* the services without DebugMode */
     Map reported;  /* findings already reported */
     Map often;     /* by signature: number of checks */
+    Map strayed;   /* variables of `ready` whose value in the current call isn't the
+                    * kernels'; what follows from that is no error of its own */
     Past past;
     ReferenceRun main;
     const char *limit; /* the error when memory, time or call depth ran out; NULL:

@@ -583,6 +583,12 @@ static void test_run(void) {
         "output 0 of turncoat in the run differs from what its kernel alone gives"));
     CHECK(says("at (2,) 12.0 and 60.0"), "both values");
     CHECK(says("the output out differs from that of the graph as it was written"));
+    /* what reads it isn't to blame */
+    begin();
+    output("out", op_call2(&b, "add", apply("turncoat", apply("honest_op", x)), x));
+    CHECK_STR(verdict(&none), "BadThunkOutput");
+    CHECK(says("output 0 of turncoat in the run differs"));
+    CHECK(!says("input 0 of add was overwritten") && !says("output 0 of add in the"));
     begin();
     Var y = apply("honest_op", x);
     output("out", op_call2(&b, "add", apply("vandal", y), y));
