@@ -1066,3 +1066,17 @@ einsum('ij,kj->ik', m, w)
 concatenate([m, x[None]])
 END
 }
+
+@test "without a step the gradient of a last value is its initial one's, whatever steps would do" {
+    local keep x
+    printf 'thunkline: 1\ninputs: {x: "float64[t]", h: float64}\nlet: {r: "scan(lambda s, a: s, [x], [h], keep=\\"last\\")"}\noutputs: [r]\n' >none.yaml
+    ok "ggrad none.yaml --wrt h --disconnected ignore | grun x='float64([])' h=2" $'r = 2.0\nd_r_d_h = 1.0'
+    ok "ggrad none.yaml --wrt h --disconnected ignore | grun x=[.5] h=2" $'r = 0.5\nd_r_d_h = 0.0'
+    # steps before the first segment, of which there may be none
+    for keep in '' ", keep='last'"; do
+        printf 'thunkline: 1\ninputs: {x: "float64[t]", h: float64}\nlet: |\n  r, p = scan(lambda s, a: [s, a], [x], [h, None]%s)\n  loss = sum(p)\noutputs: [loss]\n' "$keep" >front.yaml
+        for x in [.5] [.5,.2] [.5,.2,.7] [.5,.2,.7,.1,.9]; do
+            ok "ggrad front.yaml --cost loss --wrt h,x --checkpoint sqrt --check x=$x h=2 >/dev/null"
+        done
+    done
+}

@@ -29,7 +29,8 @@ typedef struct ScanPull {
     ScanForm f;
     Graph *fn;
     bool *active;  /* by output: its bar may be nonzero */
-    bool *carried; /* by output: later steps contribute to its bar */
+    bool *carried; /* by output: later steps contribute to its bar, or its initial value
+                    * may be its last one */
     bool *lost;    /* by output: its effect on the cost is unknown, since it passes
                     * through a non-tensor */
     ScanBuilder m;
@@ -121,6 +122,13 @@ static bool influenced_in_step(const ScanPull *k, size_t out) {
     return false;
 }
 
+/* If no step runs, a last value is the initial one, whatever steps do. */
+static bool may_be_initial(const ScanPull *k, size_t out) {
+    const Tensor *steps = var_const(k->p->g, k->p->in[0]);
+    return k->f.out[out].keep == SCAN_LAST && k->p->cotangent[out] != VAR_NONE &&
+           k->p->wanted[k->f.out[out].arg] && !(steps && tensor_i64(steps, 0) > 0);
+}
+
 static void find_carried(ScanPull *k) {
     size_t n = k->f.nout;
     bool *reach = NEW_N(k->a, n, bool);
@@ -136,8 +144,10 @@ static void find_carried(ScanPull *k) {
     }
     for (size_t j = 0; j < n; j++) {
         const ScanOut *o = &k->f.out[j];
-        k->carried[j] = o->ntap && scan_out_is_float(&k->f, j) &&
-                        read_by(k, j, k->active) && (k->p->wanted[o->arg] || reach[j]);
+        k->carried[j] =
+            o->ntap && scan_out_is_float(&k->f, j) &&
+            ((read_by(k, j, k->active) && (k->p->wanted[o->arg] || reach[j])) ||
+             may_be_initial(k, j));
     }
 }
 
