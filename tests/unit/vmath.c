@@ -79,6 +79,22 @@ static long double true_trigamma(long double x) {
 static long double true_polygamma(long double n, long double x) {
     return n == 1 ? true_trigamma(x) : (long double)NAN;
 }
+/* The continued fraction where erfcl vanishes. */
+static long double true_erfcx(long double x) {
+    long double f = x;
+    if (x < 12) return expl(x * x) * erfcl(x);
+    for (int k = 90; k > 0; k--)
+        f = x + k / 2.0L / f;
+    return 0.5641895835477562869480794515607726L / f;
+}
+static long double true_ndtr(long double x) {
+    return erfcl(-x * 0.7071067811865475244008443621048490L) / 2;
+}
+static long double true_log_ndtr(long double x) {
+    return x > 0 ? log1pl(-true_ndtr(-x))
+                 : logl(true_erfcx(-x * 0.7071067811865475244008443621048490L) / 2) -
+                       x * x / 2;
+}
 static long double true_logaddexp(long double x, long double y) {
     return x > y ? x + log1pl(expl(y - x)) : y + log1pl(expl(x - y));
 }
@@ -135,12 +151,20 @@ static const struct Accuracy {
     {"erfc", erfcl, {-3, 27}, 3},
     {"erfinv", true_erfinv, {-1, 1}, 2.3},
     {"erfcinv", true_erfcinv, {0, 2}, 2.3},
+    {"gamma", tgammal, {0, 9}, 4},
+    {"gamma", tgammal, {1, 2}, 2},
     {"gammaln", lgammal, {0, 9}, 4},
     {"gammaln", lgammal, {0.9, 2.1}, 4},
     {"gammaln", lgammal, {0, 1e300}, 4},
     {"digamma", true_digamma, {0, 9}, 4},
     {"digamma", true_digamma, {1.4, 1.5}, 4},
     {"digamma", true_digamma, {0, 1e9}, 4},
+    {"erfcx", true_erfcx, {-26, 35}, 4},
+    {"erfcx", true_erfcx, {-2, 2}, 4},
+    {"ndtr", true_ndtr, {-37.5, 9}, 5},
+    {"ndtr", true_ndtr, {-2, 2}, 5},
+    {"log_ndtr", true_log_ndtr, {-50, 9}, 5},
+    {"log_ndtr", true_log_ndtr, {-2, 2}, 5},
     {"cbrt", cbrtl, {-9, 9}, 0.6},
     {"cbrt", cbrtl, {0, 1e300}, 0.6},
     {"sqrt", sqrtl, {0, 9}, 0.5},
@@ -271,6 +295,18 @@ static void exact(void) {
     }
 }
 
+/* gamma(n) is (n - 1)!, to the last digit where no series is needed. */
+static void factorials(void) {
+    for (int level = 0; level <= cpu_level; level++) {
+        double x[8], r[8], f = 1;
+        for (int i = 0; i < 8; i++)
+            x[i] = i + 1;
+        loop_at(op("gamma"), DT_FLOAT64, level)(8, (const void *[]){x}, (void *[]){r});
+        for (int i = 0; i < 8; f *= ++i)
+            CHECK(r[i] == f, "gamma(%d) at level %d: %.17g", i + 1, level, r[i]);
+    }
+}
+
 /* ---- both ends, and between ---- */
 
 #define UNARY(name, fn)                                                                \
@@ -288,6 +324,7 @@ static const struct Unary {
     UNARY("sinh", sinh),     UNARY("cosh", cosh),     UNARY("arcsinh", asinh),
     UNARY("arccosh", acosh), UNARY("arctanh", atanh), UNARY("cbrt", cbrt),
     UNARY("erf", erf),       UNARY("erfc", erfc),     UNARY("gammaln", lgamma),
+    UNARY("gamma", tgamma),
 };
 /* Python's: the rest has the divisor's sign. */
 static double true_rest(double x, double y) {
@@ -491,6 +528,7 @@ int main(int argc, char **argv) {
     accuracy(table);
     accuracy2(table);
     exact();
+    factorials();
     ends();
     whole_powers();
     return TEST_END("vmath");

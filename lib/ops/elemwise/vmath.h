@@ -1,7 +1,8 @@
 /* Vector mathematics: functions in branch-free C, which compilers vectorise in the
- * loops that call them. tests/unit/vmath.c measures the accuracy (all within 2 ulp,
- * most within 1). Results may differ between levels, because not all have a fused
- * multiply-add (op/fma.h); within a level they depend only on the argument.
+ * loops that call them. tests/unit/vmath.c measures the accuracy (most within 2 ulp,
+ * the gamma functions within 4, the normal distribution's within 5). Results may differ
+ * between levels, because not all have a fused multiply-add (op/fma.h); within a level
+ * they depend only on the argument.
  *
  * Method: reduce the argument to a short interval by powers of 2 or multiples of pi/2
  * (constants are split so that products with small integers are exact), evaluate a

@@ -9,6 +9,7 @@
 #include "ops/elemwise/vmath.h"
 
 #define ERF_NEAR 0.94
+#define ERF_MOST 28.0 /* erfc vanishes before */
 /* Inverses of smaller arguments take more steps (special.h). */
 #define ERF_SOLVED 1e-9
 
@@ -38,9 +39,9 @@ VINLINE float erf_series32(float u) {
     q = MADD32(q, u, 0x1.06eba8p-3F);
     return q;
 }
-/* For a >= ERF_NEAR. */
-VINLINE double erfc_far64(double a) {
-    double c = a > 28 ? 28 : a, t = (c - 3) / (c + 3);
+/* e^(c^2) erfc(c) for c from ERF_NEAR to ERF_MOST. */
+VINLINE double erfcx_far64(double c) {
+    double t = (c - 3) / (c + 3);
     double q = 0x1.6a9515db84297p-24;
     q = MADD64(q, t, -0x1.2d0533f0f4ec5p-24);
     q = MADD64(q, t, -0x1.48dbb83b7e24p-21);
@@ -61,15 +62,28 @@ VINLINE double erfc_far64(double a) {
     q = MADD64(q, t, -0x1.85a15c58aa16bp-5);
     q = MADD64(q, t, -0x1.15c084bb9e903p-3);
     q = MADD64(q, t, 0x1.40c522d7e4987p0);
-    double square = c * c, m;
+    return q / (1 + 2 * c);
+}
+/* x^2; *lost is its rounding error. */
+VINLINE double square_parts64(double x, double *lost) {
+    double square = x * x;
 #if TL_LEVEL > 0
-    double lost = MADD64(c, c, -square);
+    *lost = MADD64(x, x, -square);
 #else
-    double h = bits_f64(f64_bits(c) & 0xFFFFFFFFF8000000);
-    double lost = (h * h - square) + (c - h) * (c + h);
+    double h = bits_f64(f64_bits(x) & 0xFFFFFFFFF8000000);
+    *lost = (h * h - square) + (x - h) * (x + h);
 #endif
-    double r = exp_reduce64(-square, &m) - lost;
-    return scale64((1 + exp_poly64(r)) * (q / (1 + 2 * c)), m);
+    return square;
+}
+/* e^-(square + lost) times a factor. */
+VINLINE double exp_minus64(double square, double lost, double factor) {
+    double m, r = exp_reduce64(-square, &m) - lost;
+    return scale64((1 + exp_poly64(r)) * factor, m);
+}
+/* For a >= ERF_NEAR. */
+VINLINE double erfc_far64(double a) {
+    double c = a > ERF_MOST ? ERF_MOST : a, lost, square = square_parts64(c, &lost);
+    return exp_minus64(square, lost, erfcx_far64(c));
 }
 VINLINE float erfc_far32(float a) {
     float c = a > 10.25F ? 10.25F : a, t = (c - 2) / (c + 2);
@@ -111,6 +125,49 @@ VINLINE float erfc_f32(float x) {
     float a = fabsf(x), near = (1 - x) - x * erf_series32(x * x), far = erfc_far32(a);
     far = x < 0 ? 2 - far : far;
     return a < (float)ERF_NEAR ? near : x != x ? x : far;
+}
+
+/* ---- e^(x^2) erfc(x), and the normal distribution ---- */
+
+#define ERFCX_RARE(x)    (!(((x) > -26) & ((x) < (T)ERF_MOST)))
+#define LOG_NDTR_RARE(x) (!((x) > -39))
+
+VINLINE double erfcx_f64(double x) {
+    double a = fabs(x), lost, square = square_parts64(a, &lost);
+    double far = erfcx_far64(a < ERF_NEAR ? ERF_NEAR : a);
+    double grown = exp_minus64(-square, -lost, x < 0 ? 2 : 0);
+    double near = exp_f64(square) * MADD64(-x, erf_series64(square), 1 - x);
+    return a < ERF_NEAR ? near : x < 0 ? grown - far : far;
+}
+/* The probability beyond |x|, for a = |x| / sqrt(2) >= ERF_NEAR: the square is x^2 / 2,
+ * whatever was lost in a. */
+VINLINE double ndtr_far64(double x, double a) {
+    double c = fabs(x) > 39 ? 39 : x, lost, square = square_parts64(c, &lost);
+    double factor = 0.5 * erfcx_far64(a < ERF_MOST ? a : ERF_MOST);
+    return exp_minus64(0.5 * square, 0.5 * lost, factor);
+}
+VINLINE double ndtr_f64(double x) {
+    double y = x * 0x1.6a09e667f3bcdp-1, a = fabs(y), far = ndtr_far64(x, a);
+    double near = 0.5 * MADD64(y, erf_series64(y * y), 1 + y);
+    far = x > 0 ? 1 - far : far;
+    return a < ERF_NEAR ? near : x != x ? x : far;
+}
+/* Below, from the tail's logarithm; above 0, from the probability on the other side. */
+VINLINE double log_ndtr_f64(double x) {
+    double a = fabs(x) * 0x1.6a09e667f3bcdp-1, other = ndtr_f64(-fabs(x));
+    bool tail = (x < 0) & (a >= ERF_NEAR);
+    double scaled = erfcx_far64(tail ? a : 1);
+    double below = log_f64(tail ? 0.5 * scaled : other) - (tail ? 0.5 * x * x : 0);
+    return x > 0 ? log1p_f64(-other) : below;
+}
+VINLINE float erfcx_f32(float x) {
+    return (float)erfcx_f64((double)x);
+}
+VINLINE float ndtr_f32(float x) {
+    return (float)ndtr_f64((double)x);
+}
+VINLINE float log_ndtr_f32(float x) {
+    return (float)log_ndtr_f64((double)x);
 }
 
 /* ---- erfinv, erfcinv ---- */

@@ -1,10 +1,11 @@
-/* Gamma's logarithm and its derivatives, by the methods and for the uses of vmath.h,
- * for x > 0; other arguments are left to special.h. From 8 on they are Stirling's
- * series, polynomials in 1 / x^2. On [1, 8] they are polynomials in t = (x - k) / (x +
- * k), which maps that to a short interval around 0, of what remains without zeros: log
- * gamma is divided by (x - 1) (x - 2), digamma by x - x0. Below 1, the recurrence gives
- * them from x + 1, whose distance to the zeros is that of x, exactly. float32: in
- * float64. */
+/* Gamma, its logarithm and the derivatives of that, by the methods and for the uses of
+ * vmath.h, for x > 0; other arguments are left to special.h, and those of gamma from
+ * GAMMA_FAR on to the C library. From 8 on the logarithm and its derivatives are
+ * Stirling's series, polynomials in 1 / x^2. On [1, 8] they are polynomials in t = (x -
+ * k) / (x + k), which maps that to a short interval around 0, of what remains without
+ * zeros: log gamma is divided by (x - 1) (x - 2), digamma by x - x0. Below 1, the
+ * recurrence gives them from x + 1, whose distance to the zeros is that of x, exactly.
+ * float32: in float64. */
 #ifndef OPS_ELEMWISE_VMATH_GAMMA_H
 #define OPS_ELEMWISE_VMATH_GAMMA_H
 
@@ -148,7 +149,46 @@ VINLINE double trigamma_series64(double u) {
     q = MADD64(q, u, 0x1.5555555555551p-3);
     return q;
 }
+/* gamma(s + 3/2) for |s| <= 1/2 */
+VINLINE double gamma_near64(double s) {
+    double q = 0x1.6c3032e6c6f69p-13;
+    q = MADD64(q, s, -0x1.1123e91f561a5p-12);
+    q = MADD64(q, s, 0x1.27e540fa0105ep-13);
+    q = MADD64(q, s, -0x1.bbd59618e79efp-13);
+    q = MADD64(q, s, 0x1.f076f989ef31p-12);
+    q = MADD64(q, s, -0x1.74558a9281aefp-11);
+    q = MADD64(q, s, 0x1.08a9773a0b118p-10);
+    q = MADD64(q, s, -0x1.8cf2aff0a8622p-10);
+    q = MADD64(q, s, 0x1.2b48ecb68cfadp-9);
+    q = MADD64(q, s, -0x1.c0c9137946e79p-9);
+    q = MADD64(q, s, 0x1.504d6f0e1fffep-8);
+    q = MADD64(q, s, -0x1.f7fa735e7333ep-8);
+    q = MADD64(q, s, 0x1.7991e760184a3p-7);
+    q = MADD64(q, s, -0x1.1a2c30f8def74p-6);
+    q = MADD64(q, s, 0x1.a752c67eb605dp-6);
+    q = MADD64(q, s, -0x1.374fd5a85a843p-5);
+    q = MADD64(q, s, 0x1.e022b743d0702p-5);
+    q = MADD64(q, s, -0x1.3d88cfe56716ep-4);
+    q = MADD64(q, s, 0x1.283bd374eadabp-3);
+    q = MADD64(q, s, -0x1.b77ac1ca2dcabp-4);
+    q = MADD64(q, s, 0x1.a8c4dba620d58p-2);
+    q = MADD64(q, s, 0x1.08ea88ee5619cp-5);
+    q = MADD64(q, s, 0x1.c5bf891b4ef6bp-1);
+    return q;
+}
 
+/* From [1, 2] by the recurrence. */
+VINLINE double gamma_f64(double x) {
+    bool small = x < 1;
+    double y = small ? x + 1 : x, factors = 1;
+    for (int i = 2; i < (int)GAMMA_FAR; i++) {
+        bool above = y > 2;
+        y = above ? y - 1 : y;
+        factors = above ? factors * y : factors;
+    }
+    double r = factors * gamma_near64(y - 1.5);
+    return small ? r / x : r;
+}
 VINLINE double gammaln_f64(double x) {
     bool small = x < 1;
     double y = small ? x + 1 : x, l = log_f64(x), w = 1 / y;
@@ -172,6 +212,9 @@ VINLINE double trigamma_f64(double x) {
     double near = w * trigamma_near64(gamma_variable(y)) + (small ? v * v : 0);
     double far = MADD64(w * w, MADD64(w, trigamma_series64(w * w), 0.5), w);
     return x < GAMMA_FAR ? near : far;
+}
+VINLINE float gamma_f32(float x) {
+    return (float)gamma_f64((double)x);
 }
 VINLINE float gammaln_f32(float x) {
     return (float)gammaln_f64((double)x);
