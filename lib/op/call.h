@@ -19,7 +19,8 @@ typedef struct Pieces {
                         ptrdiff_t *step);
     /* Adds the first of n elements from flat index `at` on, which are float32 or
      * float64, to PIECE_SUMS sums, element i to number i % PIECE_SUMS. Returns how many
-     * it took, a multiple of that number; the others may be asked for. NULL: can't. */
+     * it took, all or a multiple of that number; the others may be asked for. NULL:
+     * can't. */
     int64_t (*add)(void *ctx, unsigned worker, int64_t at, int64_t n, double *sum);
     /* acc[j] = the sum of elements j of all rows, in the order of the loops of sums in
      * float64; false: it must be made. NULL: can't. */

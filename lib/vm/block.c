@@ -572,7 +572,8 @@ static const char *make_piece(void *ctx, unsigned worker, const Piece *q, char *
     return hidden ? to : e->base[b->nin + b->folded] + q->at * size;
 }
 
-/* Stops at the end of a row whose length isn't a multiple of PIECE_SUMS. */
+/* Stops at the end of a row whose length isn't a multiple of PIECE_SUMS, unless it is
+ * the last one and the loop takes what is left. */
 static int64_t add_piece(void *ctx, unsigned worker, int64_t at, int64_t n,
                          double *sum) {
     Exec *e = ctx;
@@ -581,13 +582,13 @@ static int64_t add_piece(void *ctx, unsigned worker, int64_t at, int64_t n,
     Worker *w = worker_of(e, worker);
     int64_t row = at / p->row, from = at - row * p->row, most = p->block, took = 0, end;
     unsigned fault = 0;
-    if (b->nrun == 1 && p->nfill == 1) most = n;
+    if (b->nrun == 1 && p->nfill == 1) most = n + PIECE_SUMS;
     most -= most % PIECE_SUMS;
     w->adds = true;
     for (bool whole = most > 0; whole && took < n; row++, from = 0) {
         end = p->row - from < n - took ? p->row : from + n - took;
         whole = (end - from) % PIECE_SUMS == 0;
-        end -= (end - from) % PIECE_SUMS;
+        if (!b->adds_rest || took + end - from < n) end -= (end - from) % PIECE_SUMS;
         took += end - from;
         for (go_to(e, w, row); from < end; from += most) {
             size_t k = (size_t)(end - from < most ? end - from : most);

@@ -88,8 +88,9 @@ typedef struct BlockProgram {
                       * rows; NULL: no such loop */
     bool *is_single; /* by input: to `nest`, one element for each row */
     BlockOp *adds;   /* run[nrun - 1] as a loop that adds the reduced output to the
-                      * sums of Pieces, a multiple of their number at a time;
-                      * NULL: no such loop */
+                      * sums of Pieces, a multiple of their number at a time, or any
+                      * number if adds_rest; NULL: no such loop */
+    bool adds_rest;
     ColumnLoop columns[2];  /* [0]: columns along the last dim; [1]: along the one
                              * before it, row after row, for sums of short rows */
     uint32_t *slot, *value; /* by BlockOp.arg */

@@ -203,8 +203,8 @@ static void test_sums(int level) {
     Session *s = session_new(NULL, NULL);
     session_options(s)->cpu_level = level;
     vm_open(s);
-    static const int64_t sizes[] = {0,   1,    31,   32,   127,  128,  129,
-                                    160, 1000, 1024, 4095, 4128, 70001};
+    static const int64_t sizes[] = {0,   1,   31,   32,   127,  128,  129,
+                                    157, 160, 1001, 1024, 4095, 4128, 70001};
     for (int round = 0; round < 200; round++) {
         DType d = rnd(2) ? DT_FLOAT32 : DT_FLOAT64;
         Content content = (Content)rnd(3);
@@ -323,7 +323,7 @@ static Graph *make_cube(Session *s, const Cube *c, const int64_t *size) {
 
 static void compare_cube(Session *s, const Cube *c, int level, int round) {
     static const int64_t few[] = {1, 2, 3, 5, 8, 31, 70},
-                         row[] = {0, 1, 3, 8, 10, 16, 17, 33, 47, 48, 100, 260};
+                         row[] = {0, 1, 3, 8, 10, 16, 17, 33, 47, 48, 100, 143, 260};
     for (int i = 0; i < 8; i++) {
         uint32_t skip = c->many ? 4 : 0, n = sizeof few / sizeof *few - skip;
         int64_t size[CUBE] = {few[skip + rnd(n)], few[skip + rnd(n)],
@@ -518,7 +518,7 @@ static void run_all_fenced(Graph *g) {
                 for (int i = 0; i < 2 && n < 34; i++)
                     if (b->columns[i].op)
                         sum_fenced(b, &b->columns[i], n, n < 16 ? 19 : 9, end);
-                if (b->adds && n % PIECE_SUMS == 0)
+                if (b->adds && (b->adds_rest || n % PIECE_SUMS == 0))
                     run_fenced(b, b->adds, n, end, IS_SUMS);
             }
     }

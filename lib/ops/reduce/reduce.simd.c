@@ -292,6 +292,7 @@ static void begin_sums(double *sum) {
     for (size_t l = 0; l < LANES; l++)
         sum[l] = -0.0;
 }
+#if TL_LEVEL == 0
 #define REST(NAME, T)                                                                  \
     static void NAME(const double *sum, const void *from, size_t n, double *acc) {     \
         const T *x = from;                                                             \
@@ -309,6 +310,7 @@ static void begin_sums(double *sum) {
     }
 REST(rest_f32, float)
 REST(rest_f64, double)
+#endif
 
 /* ---- from accumulators to results ---- */
 static void divide(double *a, size_t n, double by) {

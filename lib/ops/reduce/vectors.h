@@ -334,22 +334,23 @@ static void sum_f64_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n
         for (size_t i = 0; i < m; i++, x += step)
             ((double *)acc)[i] = sum_f64_quick((const double *)(const void *)x, n);
 }
-/* Mostly nothing is left to add. */
-#define REST_QUICK(NAME)                                                               \
-    static void NAME##_quick(const double *sum, const void *x, size_t n,               \
-                             double *acc) {                                            \
+#define REST_QUICK(N, T, SOME)                                                         \
+    static void rest_##N##_quick(const double *sum, const void *from, size_t n,        \
+                                 double *acc) {                                        \
         enum { W = sizeof(VEC_pd) / sizeof(double), U = LANES / W };                   \
+        const T *x = from;                                                             \
         VEC_pd t[U];                                                                   \
-        if (n > 0) {                                                                   \
-            NAME(sum, x, n, acc);                                                      \
-            return;                                                                    \
-        }                                                                              \
         for (size_t u = 0; u < U; u++)                                                 \
             t[u] = GET(sum + u * W, pd);                                               \
+        for (; n >= LANES; n -= LANES, x += LANES)                                     \
+            for (size_t u = 0; u < U; u++)                                             \
+                t[u] = SOME(t[u], x + u * W, W);                                       \
+        for (size_t u = 0; u * W < n; u++)                                             \
+            t[u] = SOME(t[u], x + u * W, n - u * W);                                   \
         *acc = sum_of_lanes(t);                                                        \
     }
-REST_QUICK(rest_f32)
-REST_QUICK(rest_f64)
+REST_QUICK(f32, float, add_some)
+REST_QUICK(f64, double, add_some_f64)
 static inline __attribute__((always_inline)) void
 sum_f32_eight(const char *x, ptrdiff_t s, size_t n, double *acc, bool first) {
     const char *y = x + 3 * s, *z = x + 6 * s;

@@ -159,6 +159,19 @@ void asm_add_sum(Asm *a, int to, int x) {
     emit(a, a64_pair(A64_FADD, true, hardware(to), hardware(to), hardware(x)));
 }
 
+/* There are no masks. */
+void asm_start_turns(Asm *a, int k) {
+    (void)a, (void)k;
+}
+
+void asm_start_rest(Asm *a) {
+    (void)a;
+}
+
+void asm_mask_step(Asm *a) {
+    (void)a;
+}
+
 void asm_widen(Asm *a, int to, int x, int half) {
     emit(a, a64_widen(hardware(to), hardware(x), half > 0));
 }

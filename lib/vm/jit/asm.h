@@ -87,6 +87,12 @@ void asm_spread_element(Asm *a, int to, int operand);
 /* Sums in float64, in vectors of a->widest: number i of them in memory. */
 void asm_load_sum(Asm *a, int to, int i);
 void asm_store_sum(Asm *a, int from, int i);
+/* If steps can be masked: END_VECTORS becomes the end of whole turns of 2^k elements;
+ * fewer than 32 elements are left, which masked steps take; the next one does, and may
+ * have none. */
+void asm_start_turns(Asm *a, int k);
+void asm_start_rest(Asm *a);
+void asm_mask_step(Asm *a);
 /* The first element, or a vector of a->widest, where an operand and the counter are. */
 void asm_store_total(Asm *a, int from, int operand);
 void asm_copy_sum(Asm *a, int to, int x);

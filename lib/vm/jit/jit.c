@@ -329,7 +329,8 @@ static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
         if (r[i].columns)
             put_columns(&r[i], code, arena, &old);
         else if (r[i].adds)
-            put_run(&r[i], code + r[i].loop, b->adds = NEW(arena, BlockOp), &old);
+            put_run(&r[i], code + r[i].loop, b->adds = NEW(arena, BlockOp), &old),
+                b->adds_rest = asm_masks(&c->a);
         else
             put_run(&r[i], code + r[i].loop, &b->run[k++], &old);
         if (!r[i].adds) next = r[i].to;

@@ -9,8 +9,10 @@
 enum {
     SUM_MAX = 16,    /* ops before a sum: more of them hide its cost */
     COLUMN_MAX = 10, /* ops before a sum of columns: they are compiled often */
+    TURN = 5,        /* PIECE_SUMS are 2^TURN */
     LEVELS = 3       /* COLUMN_TREE rows are added pair by pair: 2^LEVELS of them */
 };
+_Static_assert(1 << TURN == PIECE_SUMS, "a turn");
 
 bool jit_is_summed(const BlockProgram *b) {
     if (!b->fold || b->nplaced > 0 || b->nout != 1) return false;
@@ -39,6 +41,23 @@ static void take_sum_registers(Coder *c) {
         c->fixed |= 1U << (c->sum + i);
 }
 
+/* Fewer than PIECE_SUMS elements, in as many steps, of which the last may be empty. */
+static bool emit_sum_rest(Coder *c, const Run *r) {
+    Asm *a = &c->a;
+    size_t skip = asm_unless_before(a, END_ELEMENTS);
+    bool ok = true;
+    asm_start_rest(a);
+    a->masked = true;
+    for (int sum = 0; ok && sum < c->nsum;) {
+        asm_mask_step(a);
+        ok = jit_emit_body(c, r, false, &sum);
+        asm_step(a);
+    }
+    a->masked = false;
+    asm_here(a, skip);
+    return ok;
+}
+
 /* PIECE_SUMS elements a turn. Of float32, at most 256 bits at a time: they become 512.
  */
 static bool emit_sum_loop(Coder *c, const Run *r, size_t *at) {
@@ -50,13 +69,16 @@ static bool emit_sum_loop(Coder *c, const Run *r, size_t *at) {
         asm_load_sum(a, c->sum + i, i);
     jit_spread_constants(c);
     asm_start(a);
-    size_t skip = asm_unless_before(a, END_ELEMENTS), top = a->code.n;
+    if (asm_masks(a)) asm_start_turns(a, TURN);
+    AsmEnd end = asm_masks(a) ? END_VECTORS : END_ELEMENTS;
+    size_t skip = asm_unless_before(a, end), top = a->code.n;
     for (int sum = 0; sum < c->nsum;) {
         if (!jit_emit_body(c, r, false, &sum)) return false;
         asm_step(a);
     }
-    asm_if_before(a, END_ELEMENTS, top);
+    asm_if_before(a, end, top);
     asm_here(a, skip);
+    if (asm_masks(a) && !emit_sum_rest(c, r)) return false;
     for (int i = 0; i < c->nsum; i++)
         asm_store_sum(a, c->sum + i, i);
     asm_end(a, r->in.n);

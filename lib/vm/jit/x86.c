@@ -267,7 +267,9 @@ static void emit_wide(Asm *a, Form f, Width width, int reg, int x, int y) {
 }
 
 void asm_add_sum(Asm *a, int to, int x) {
-    emit_wide(a, sum_form(a, X_ADD), a->widest, to, to, x);
+    Form f = sum_form(a, X_ADD);
+    if (a->masked) f.mask = K2; /* a sum of nothing stays -0 */
+    emit_wide(a, f, a->widest, to, to, x);
 }
 
 void asm_store_total(Asm *a, int from, int operand) {
@@ -379,6 +381,11 @@ static void emit_copy_end(Asm *a) { /* mov rsi, rdi */
     mod_rm(a, 3, RDI, RSI);
 }
 
+static void emit_bytes(Asm *a, const uint8_t *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        emit_byte(a, bytes[i]);
+}
+
 /* k2: as many bits as elements are left. rax is 0 again then. */
 static void emit_mask(Asm *a) {
     static const uint8_t bits[] = {0xC4, 0xE2, 0x48, 0xF5,
@@ -388,9 +395,33 @@ static void emit_mask(Asm *a) {
     with_byte(a, BYTE_AND, RSI, asm_bytes(a) - 1);
     emit_shift(a, SHIFT_RIGHT, RSI, element_shift(a));
     with_byte(a, BYTE_OR, RAX, -1);
-    for (size_t i = 0; i < sizeof bits; i++)
-        emit_byte(a, bits[i]);
+    emit_bytes(a, bits, sizeof bits);
     emit_zero(a, RAX);
+}
+
+void asm_start_turns(Asm *a, int k) {
+    emit_copy_end(a);
+    emit_shift(a, SHIFT_RIGHT, RSI, element_shift(a) + k);
+    emit_shift(a, SHIFT_LEFT, RSI, element_shift(a) + k);
+}
+
+/* rsi: a bit for each element that is left. */
+void asm_start_rest(Asm *a) {
+    /* bzhi esi, edi, esi */
+    static const uint8_t bits[] = {0xC4, 0xE2, 0x48, 0xF5, 0xF7};
+    emit_copy_end(a);
+    emit_rex(a, RAX, RSI);
+    emit_byte(a, 0x29); /* sub rsi, rax */
+    mod_rm(a, 3, RAX, RSI);
+    emit_shift(a, SHIFT_RIGHT, RSI, element_shift(a));
+    with_byte(a, BYTE_OR, RDI, -1);
+    emit_bytes(a, bits, sizeof bits);
+}
+
+void asm_mask_step(Asm *a) {
+    static const uint8_t take[] = {0xC5, 0xF8, 0x92, 0xD6}; /* kmovw k2, esi */
+    emit_bytes(a, take, sizeof take);
+    emit_shift(a, SHIFT_RIGHT, RSI, asm_bytes(a) >> element_shift(a));
 }
 
 void asm_start_vectors(Asm *a) {
