@@ -163,12 +163,33 @@ static bool copy_backwards(char *d, ptrdiff_t dst_step, const char *p,
     return true;
 }
 
+/* One element, n times: what is there is copied behind itself, twice as much each time,
+ * up to a block that stays in the nearest cache. */
+static void repeat_element(char *d, const char *p, size_t n, size_t size) {
+    enum { BLOCK = 4096 };
+    size_t all = n * size, have = size;
+    if (memcmp(p, p + 1, size - 1) == 0) { /* all its bytes are the same */
+        memset(d, *p, all);
+        return;
+    }
+    memcpy(d, p, size);
+    for (size_t more; have < all; have += more) {
+        more = have < BLOCK ? have : BLOCK;
+        if (more > all - have) more = all - have;
+        memcpy(d + have, d, more);
+    }
+}
+
 void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
                           ptrdiff_t src_step, size_t n, size_t size) {
     char *d = dst;
     const char *p = src;
     if (dst_step == (ptrdiff_t)size && src_step == (ptrdiff_t)size) {
         if (n) value_copy_bytes(d, p, n * size);
+        return;
+    }
+    if (dst_step == (ptrdiff_t)size && src_step == 0 && n > 0) {
+        repeat_element(d, p, n, size);
         return;
     }
     if (copy_backwards(d, dst_step, p, src_step, n, size)) return;

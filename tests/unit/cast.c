@@ -505,12 +505,30 @@ static void check_copy(size_t size, size_t n, ptrdiff_t to, ptrdiff_t from) {
 }
 
 static void test_copies(void) {
-    static const ptrdiff_t steps[] = {1, -1, SPREAD, -SPREAD};
+    static const ptrdiff_t steps[] = {1, -1, SPREAD, -SPREAD, 0};
     for (ptrdiff_t size = 1; size <= 16; size *= 2)
         for (size_t n = 0; n <= COPIED; n += n < 70 ? 1 : 19)
             for (size_t i = 0; i < 4; i++)
-                for (size_t k = 0; k < 4; k++)
+                for (size_t k = 0; k < 5; k++)
                     check_copy((size_t)size, n, steps[i] * size, steps[k] * size);
+}
+
+/* One element many times; equal: all its bytes are the same. */
+static void test_repeats(void) {
+    static char dst[16 * 1500 + 1];
+    for (int equal = 0; equal < 2; equal++)
+        for (size_t size = 1; size <= 16; size *= 2)
+            for (size_t n = 1; n <= 1500; n += n / 3 + 1) {
+                char element[16];
+                for (size_t i = 0; i < size; i++)
+                    element[i] = (char)(equal ? 3 : i + 1);
+                memset(dst, 0x55, sizeof dst);
+                tensor_copy_elements(dst, (ptrdiff_t)size, element, 0, n, size);
+                bool same = dst[n * size] == 0x55;
+                for (size_t i = 0; i < n; i++)
+                    same &= memcmp(dst + i * size, element, size) == 0;
+                CHECK(same, "%zu times %zu bytes", n, size);
+            }
 }
 
 /* The loops of each level that this CPU can run. */
@@ -546,6 +564,7 @@ int main(void) {
     test_turned(s);
     test_permuted(s);
     test_copies();
+    test_repeats();
     test_backwards();
     session_free(s);
     return TEST_END("cast");
