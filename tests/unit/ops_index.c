@@ -233,6 +233,59 @@ static void scatters(Lab *l) {
               "E_DTYPE");
 }
 
+/* Large blocks, of which x is not copied; y has their shape, or is a row of them. */
+typedef struct Block {
+    const char *index;
+    int64_t bound[4]; /* index inputs */
+    size_t n;
+    int64_t from[3], to[3];
+    bool back, row;
+} Block;
+
+static void set_block(Lab *l, const Block *k, DType d, int layout) {
+    enum { A = 2, B = 140, C = 1200 };
+    int64_t size[3];
+    for (int i = 0; i < 3; i++)
+        size[i] = k->to[i] - k->from[i];
+    lab_reset(l);
+    Tensor x = lab_filled(l, d, 3, (int64_t[]){A, B, C}, layout),
+           y = lab_filled(l, d, k->row ? 1 : 3, k->row ? size + 2 : size, layout);
+    Var in[6] = {lab_input(l, x, true), lab_input(l, y, true)};
+    for (size_t i = 0; i < k->n; i++)
+        in[2 + i] = num(l, k->bound[i]);
+    const Tensor *r = lab_run(l, apply(l, "set_subtensor", k->index, 2 + k->n, in));
+    int64_t wrong = 0;
+    for (int64_t i = 0; r && i < A * B * C; i++) {
+        int64_t at[3] = {i / (B * C), i / C % B, i % C};
+        bool inside = true;
+        for (int j = 0; j < 3; j++) {
+            inside &= at[j] >= k->from[j] && at[j] < k->to[j];
+            at[j] -= k->from[j];
+        }
+        if (k->back) at[1] = size[1] - 1 - at[1];
+        int64_t of = k->row ? at[2] : (at[0] * size[1] + at[1]) * size[2] + at[2];
+        wrong += tensor_f64(r, i) != (inside ? tensor_f64(&y, of) : tensor_f64(&x, i));
+    }
+    CHECK(r && wrong == 0, "%lld elements of a block [%s] of %s, layout %d",
+          (long long)wrong, k->index, dtype_name(d), layout);
+}
+
+static void blocks(Lab *l) {
+    static const Block block[] = {
+        {":, $:$, $:$", {3, 138, 5, 1100}, 4, {0, 3, 5}, {2, 138, 1100}, false, false},
+        {"$:, ..., :$", {1, 1199}, 2, {1, 0, 0}, {2, 140, 1199}, false, false},
+        {"...", {0}, 0, {0, 0, 0}, {2, 140, 1200}, false, true},
+        {"..., $:", {7}, 1, {0, 0, 7}, {2, 140, 1200}, false, true},
+        {":, ::$, :$", {-1, 1100}, 2, {0, 0, 0}, {2, 140, 1100}, true, false},
+        {":$", {1}, 1, {0, 0, 0}, {1, 140, 1200}, false, false},
+        {":, :$", {1}, 1, {0, 0, 0}, {2, 1, 1200}, false, true}};
+    static const DType kinds[] = {DT_BOOL, DT_FLOAT16, DT_FLOAT32, DT_INT64,
+                                  DT_COMPLEX128};
+    for (size_t d = 0; d < sizeof kinds / sizeof *kinds; d++)
+        for (size_t i = 0; i < sizeof block / sizeof *block; i++)
+            set_block(l, &block[i], kinds[d], (int)(i + d) % 4);
+}
+
 static void takes(Lab *l) {
     lab_reset(l);
     int64_t shape[] = {2, 3}, order[] = {2, 0, 1, 1, 1, 0};
@@ -336,6 +389,7 @@ int main(void) {
     errors(&l);
     every_dtype(&l);
     scatters(&l);
+    blocks(&l);
     takes(&l);
     several_arrays(&l);
     short_rows(&l);

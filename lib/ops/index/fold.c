@@ -27,7 +27,7 @@ static bool fold_subtensor_perform(Call *c) {
     DType d = call_in(c, 0)->dtype;
     return fold_of(c->s, c->op, c->props, &how) &&
            index_write(c, index_loops(c->s)->row_fold[how][d],
-                       index_loops(c->s)->fold[how][d]);
+                       index_loops(c->s)->fold[how][d], false);
 }
 
 /* ---- derivatives ---- */

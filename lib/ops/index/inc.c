@@ -142,19 +142,65 @@ static bool scatter_all(const IncScatter *j, const char *y) {
     return true;
 }
 
-/* The output as a copy of x, or x's own storage if it may be overwritten. */
-static Tensor *copy_of_x(Call *c, const Tensor *x) {
-    Tensor *out = call_out(c, 0, x->ndim, x->shape);
-    if (out && out->data != x->data && tensor_size(x))
-        move_tensor(move_pool(c), out, x);
-    return out;
+/* Makes t its elements [first, last) along dim k. */
+static void take_along(Tensor *t, int k, int64_t first, int64_t last) {
+    t->data = (char *)t->data + first * t->stride[k];
+    t->shape[k] = last - first;
 }
 
-bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
+/* Copies x to the output, but for what a block of it, `part`, replaces: what is before
+ * and behind it along each dim, between the ends of the block along earlier ones. */
+static void copy_around(Pool *pool, Tensor out, Tensor x, const Tensor *part) {
+    ptrdiff_t skipped = (char *)part->data - (char *)out.data;
+    for (int k = 0; k < x.ndim; k++) {
+        int64_t first = skipped / out.stride[k], last = first + part->shape[k];
+        int64_t side[2][2] = {{0, first}, {last, x.shape[k]}};
+        skipped %= out.stride[k];
+        for (int i = 0; i < 2; i++) {
+            Tensor to = out, from = x;
+            take_along(&to, k, side[i][0], side[i][1]);
+            take_along(&from, k, side[i][0], side[i][1]);
+            if (to.shape[k] > 0) move_tensor(pool, &to, &from);
+        }
+        take_along(&out, k, first, last);
+        take_along(&x, k, first, last);
+    }
+}
+
+/* Does the index point to a block of `out`, which is in C order? */
+static bool is_block(const Indexed *ix, const Tensor *out) {
+    bool is = ix->base.ndim == out->ndim;
+    for (int k = 0; is && k < out->ndim; k++)
+        is = ix->base.stride[k] == out->stride[k];
+    return is;
+}
+
+/* Without arrays in the index, is so much replaced, in rows so long, that it is worth
+ * more calls? */
+static bool replaces_much(const Indexed *ix) {
+    enum { MUCH = 1 << 17, LONG = 1024 }; /* bytes */
+    const Tensor *t = &ix->base;
+    int64_t item = (int64_t)dtype_size(t->dtype);
+    return !ix->advanced && t->ndim > 0 && t->shape[t->ndim - 1] >= LONG / item &&
+           tensor_size(t) >= MUCH / item;
+}
+
+/* Makes the output a copy of x, unless it has x's own storage. much: elements to which
+ * the index points may be left out. */
+static void copy_x(Call *c, const Tensor *out, const Tensor *x, const Indexed *ix,
+                   bool much) {
+    if (out->data == x->data || tensor_size(x) == 0) return;
+    if (much && is_block(ix, out))
+        copy_around(move_pool(c), *out, *x, &ix->base);
+    else
+        move_tensor(move_pool(c), out, x);
+}
+
+bool index_write(Call *c, RowFn *row, ScatterFn *scatter, bool replaces) {
     enum { FEW = 256 };
     Tensor x = *call_in(c, 0), y = *call_in(c, 1);
     c->overwritten = false;
-    Tensor *out = copy_of_x(c, &x);
+    Tensor *out = call_out(c, 0, x.ndim, x.shape);
     if (!out) return false;
     Indexed ix;
     void *mem = NULL;
@@ -176,6 +222,8 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
         diag_rewind(c->s, mark); /* an index out of range comes first */
         return index_check_late(c, &ix) && broadcast_y_strides(c, &y, n, shape, ys);
     }
+    bool much = replaces && replaces_much(&ix);
+    copy_x(c, out, &x, &ix, much);
     if (move_count(n, shape) == 0) return index_check_late(c, &ix);
     /* A variable's own storage stays as it is if the index is refused. A few indices
      * are checked first, too, so that the error shows x as it was. */
@@ -183,6 +231,11 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
          first = ix.adv_count <= FEW ||
                  var_owner(c->g, apply_in(c->g, c->id)[0]) == APPLY_NONE;
     if (here && first && !index_check_late(c, &ix)) return false;
+    if (much) {
+        move_strided(move_pool(c), item, n, shape, ix.base.data, ix.base.stride, y.data,
+                     ys);
+        return true;
+    }
     IncScatter j = {.ix = &ix, .row = row, .scatter = scatter, .ys = ys};
     if (scatter_all(&j, y.data)) return true;
     c->overwritten = here;
@@ -192,13 +245,13 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter) {
 static bool set_subtensor_perform(Call *c) {
     int size = index_size_class(dtype_size(call_in(c, 0)->dtype));
     const IndexLoops *l = index_loops(c->s);
-    return index_write(c, l->row_set[size], l->set[size]);
+    return index_write(c, l->row_set[size], l->set[size], true);
 }
 
 static bool inc_subtensor_perform(Call *c) {
     DType d = call_in(c, 0)->dtype;
     const IndexLoops *l = index_loops(c->s);
-    return index_write(c, l->row_fold[INDEX_ADD][d], l->fold[INDEX_ADD][d]);
+    return index_write(c, l->row_fold[INDEX_ADD][d], l->fold[INDEX_ADD][d], false);
 }
 
 Var index_apply_same(Builder *b, IndexOf at, const char *op, size_t n,

@@ -6,8 +6,9 @@
 #include "ops/index/loops.h"
 
 bool index_write_type(Infer *in);
-/* x with y set or combined, by these loops, where the index points. */
-bool index_write(Call *c, RowFn *row, ScatterFn *scatter);
+/* x with y set or combined, by these loops, where the index points. replaces: what is
+ * there before makes no difference. */
+bool index_write(Call *c, RowFn *row, ScatterFn *scatter, bool replaces);
 /* The index of an Apply that writes, to apply another op to it, behind n leading
  * inputs. */
 typedef struct IndexOf {

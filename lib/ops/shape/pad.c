@@ -1,5 +1,5 @@
-/* pad: a constant border, built by setting x into a full tensor; or a border from x
- * itself, built by indexing x along each dim, after concatenating a statistic if the
+/* pad: a constant border, built by setting x into a broadcast number; or a border from
+ * x itself, built by indexing x along each dim, after concatenating a statistic if the
  * mode needs one. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
@@ -99,13 +99,14 @@ static bool pad_constant(Builder *b, const Var *in, PadWidths width, Var *out) {
         ok = size[k] != VAR_NONE;
         str_printf(&text, "%s$:$", k ? ", " : "");
     }
-    PropArg index = {"index", PROP_STR(sym(b->s, str_text(&text)))},
-            dtype = {"dtype", PROP_DTYPE(x->dtype)};
+    PropArg index = {"index", PROP_STR(sym(b->s, str_text(&text)))};
     str_free(&text);
     if (!ok) return false;
-    Var fill[2] = {ints_stack(b, (size_t)x->ndim, size), in[2]};
-    args[0] = apply_named(b, "full", 2, fill, 1, &dtype);
-    return (*out = apply_named(b, "set_subtensor", 2 + 2 * (size_t)x->ndim, args, 1,
+    Var fill[2] = {op_cast_to(b, in[2], x->dtype),
+                   ints_stack(b, (size_t)x->ndim, size)};
+    args[0] = apply_named(b, "broadcast_to", 2, fill, 0, NULL);
+    return args[0] != VAR_NONE &&
+           (*out = apply_named(b, "set_subtensor", 2 + 2 * (size_t)x->ndim, args, 1,
                                &index)) != VAR_NONE;
 }
 
