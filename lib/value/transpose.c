@@ -1,6 +1,7 @@
-/* Transposes elements in tiles that fit in the nearest cache, reading along the source
- * and writing along the destination. Lines that are a power of two apart evict each
- * other from the caches, so a tile passes through a buffer whose rows are not. */
+/* Transposes elements in blocks that registers hold (transpose.simd.c). Blocks that are
+ * whole lines of the destination go there; others pass through a tile that fits in the
+ * nearest cache, whose rows are copied line by line. So do lines that are pages apart,
+ * which evict each other from the caches. */
 #include "value/value_impl.h"
 
 #include <string.h>
@@ -21,21 +22,17 @@ static inline void prefetch_ahead(const char *s, ptrdiff_t src_column, size_t by
 
 #define PLAIN(SIZE)                                                                    \
     case SIZE:                                                                         \
-        for (size_t c = c0; c < columns; c++) {                                        \
-            prefetch_ahead(s + (ptrdiff_t)c * src_column, src_column,                  \
-                           (rows - r0) * SIZE);                                        \
-            for (size_t r = r0; r < rows; r++)                                         \
+        for (size_t c = 0; c < t->columns; c++) {                                      \
+            prefetch_ahead(s + (ptrdiff_t)c * src_column, src_column, t->rows * SIZE); \
+            for (size_t r = 0; r < t->rows; r++)                                       \
                 memcpy(d + (ptrdiff_t)r * dst_row + c * SIZE,                          \
                        s + (ptrdiff_t)c * src_column + r * SIZE, SIZE);                \
         }                                                                              \
         break;
-/* Rows from r0 on of columns from c0 to before `columns`. */
-static void transpose_scalars(const Transposition *t, size_t r0, size_t c0,
-                              size_t columns) {
+static void transpose_scalars(const Transposition *t) {
     char *d = t->dst;
     const char *s = t->src;
     const ptrdiff_t dst_row = t->dst_row, src_column = t->src_column;
-    const size_t rows = t->rows;
     switch (t->size) {
         PLAIN(1)
         PLAIN(2)
@@ -46,60 +43,58 @@ static void transpose_scalars(const Transposition *t, size_t r0, size_t c0,
     }
 }
 
-#ifdef __SSE2__
-/* 4 by 4 elements of 4 bytes. */
-static inline void transpose_4x4(char *d, ptrdiff_t dst_row, const char *s,
-                                 ptrdiff_t src_column) {
-    const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)s),
-                  y = _mm_loadu_si128((const __m128i *)(const void *)(s + src_column)),
-                  z = _mm_loadu_si128(
-                      (const __m128i *)(const void *)(s + 2 * src_column)),
-                  w = _mm_loadu_si128(
-                      (const __m128i *)(const void *)(s + 3 * src_column));
-    __m128i a = _mm_unpacklo_epi32(x, y), b = _mm_unpacklo_epi32(z, w),
-            e = _mm_unpackhi_epi32(x, y), f = _mm_unpackhi_epi32(z, w);
-    _mm_storeu_si128((__m128i *)(void *)d, _mm_unpacklo_epi64(a, b));
-    _mm_storeu_si128((__m128i *)(void *)(d + dst_row), _mm_unpackhi_epi64(a, b));
-    _mm_storeu_si128((__m128i *)(void *)(d + 2 * dst_row), _mm_unpacklo_epi64(e, f));
-    _mm_storeu_si128((__m128i *)(void *)(d + 3 * dst_row), _mm_unpackhi_epi64(e, f));
-}
-
-/* 2 by 2 elements of 8 bytes. */
-static inline void transpose_2x2(char *d, ptrdiff_t dst_row, const char *s,
-                                 ptrdiff_t src_column) {
-    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)s),
-            y = _mm_loadu_si128((const __m128i *)(const void *)(s + src_column));
-    _mm_storeu_si128((__m128i *)(void *)d, _mm_unpacklo_epi64(x, y));
-    _mm_storeu_si128((__m128i *)(void *)(d + dst_row), _mm_unpackhi_epi64(x, y));
-}
+static size_t side_of(int level, size_t size) {
+#ifdef __x86_64__
+    if (level == 2) return transpose_side_2(size);
+    if (level == 1) return transpose_side_1(size);
 #endif
+    (void)level;
+    return transpose_side_0(size);
+}
 
-void transpose_in_cache(const Transposition *t) {
-    size_t r = 0, c = 0;
-#ifdef __SSE2__
-    char *d = t->dst;
-    const char *s = t->src;
-    const ptrdiff_t dst_row = t->dst_row, src_column = t->src_column;
-    const size_t size = t->size, side = size == 4 ? 4 : size == 8 ? 2 : 0;
-    if (side) {
-        r = t->rows / side * side;
-        for (; c + side <= t->columns; c += side) {
-            for (size_t i = 0; i < side; i++)
-                prefetch_ahead(s + (ptrdiff_t)(c + i) * src_column, src_column,
-                               r * size);
-            for (size_t i = 0; i < r; i += side) {
-                char *to = d + (ptrdiff_t)i * dst_row + c * size;
-                const char *from = s + (ptrdiff_t)c * src_column + i * size;
-                if (size == 4)
-                    transpose_4x4(to, dst_row, from, src_column);
-                else
-                    transpose_2x2(to, dst_row, from, src_column);
-            }
-        }
+static void transpose_blocks(int level, const Transposition *t, bool direct) {
+#ifdef __x86_64__
+    if (level > 0) {
+        (level == 2 ? transpose_blocks_2 : transpose_blocks_1)(t, direct);
+        return;
     }
 #endif
-    transpose_scalars(t, r, 0, c);          /* below the blocks */
-    transpose_scalars(t, 0, c, t->columns); /* right of them */
+    (void)level;
+    transpose_blocks_0(t, direct);
+}
+
+/* Rows from r and columns from c on. */
+static Transposition part_of(const Transposition *t, size_t r, size_t c, size_t rows,
+                             size_t columns) {
+    Transposition part = *t;
+    part.dst = (char *)t->dst + (ptrdiff_t)r * t->dst_row + c * t->size;
+    part.src = (const char *)t->src + (ptrdiff_t)c * t->src_column + r * t->size;
+    part.rows = rows;
+    part.columns = columns;
+    return part;
+}
+
+/* In blocks of a level, what is left over in those of the lowest. */
+static void transpose_in_blocks(int level, const Transposition *t, bool direct) {
+    size_t side = side_of(level, t->size);
+    size_t r = side ? t->rows / side * side : 0,
+           c = side ? t->columns / side * side : 0;
+    if (r == 0 || c == 0) {
+        if (level == 0 || side == 0)
+            transpose_scalars(t);
+        else
+            transpose_in_blocks(0, t, direct);
+        return;
+    }
+    transpose_blocks(level, t, direct);
+    Transposition below = part_of(t, r, 0, t->rows - r, c),
+                  right = part_of(t, 0, c, t->rows, t->columns - c);
+    if (below.rows) transpose_in_blocks(0, &below, direct);
+    if (right.columns) transpose_in_blocks(0, &right, direct);
+}
+
+void transpose_in_cache(const Transposition *t) {
+    transpose_in_blocks(value_simd_level(), t, false);
 }
 
 /* ---- many ---- */
@@ -142,28 +137,54 @@ static void transpose_few_rows(const Transposition *t) {
     }
 }
 
+/* Copies to the rows of dst as whole lines. */
+static void copy_tile(int level, const Transposition *t, const char *tile, size_t pitch,
+                      bool stream) {
+    enum { LONG = 2 * LINE };
+    char *to = t->dst;
+    size_t n = t->columns * t->size;
+    for (size_t i = 0; i < t->rows; i++, to += t->dst_row, tile += pitch)
+        if (stream)
+            value_stream_bytes(to, tile, n);
+        else if (n < LONG || (uintptr_t)to % LINE == 0 || level == 0)
+            memcpy(to, tile, n);
+#ifdef __x86_64__
+        else
+            (level == 2 ? copy_unaligned_2 : copy_unaligned_1)(to, tile, n);
+#endif
+}
+
+/* Are blocks whole lines of dst, which don't evict each other? */
+static bool fills_lines(const Transposition *t, size_t side) {
+    enum { PAGE = 4096 };
+    return side * t->size == LINE && (uintptr_t)t->dst % LINE == 0 &&
+           t->dst_row % LINE == 0 && t->dst_row % PAGE != 0;
+}
+
 void transpose_by_tiles(const Transposition *t, bool stream) {
+    enum { ROW = 1024, ROWS = 1024, BYTES = 128 };
     _Alignas(LINE) char tile[TILE * (TILE * SIZE_MAX_ELEMENT + LINE)];
-    size_t size = t->size, pitch = TILE * size + LINE;
+    int level = value_simd_level();
+    size_t side = side_of(level, t->size), rows = TILE, columns = TILE;
     if (t->rows < FEW) {
         transpose_few_rows(t);
         return;
     }
-    for (size_t r = 0; r < t->rows; r += TILE) {
-        size_t m = t->rows - r < TILE ? t->rows - r : TILE;
-        for (size_t c = 0; c < t->columns; c += TILE) {
-            size_t n = t->columns - c < TILE ? t->columns - c : TILE;
-            const char *from =
-                (const char *)t->src + (ptrdiff_t)c * t->src_column + r * size;
-            transpose_in_cache(&(Transposition){tile, (ptrdiff_t)pitch, from,
-                                                t->src_column, m, n, size});
-            char *to = (char *)t->dst + (ptrdiff_t)r * t->dst_row + c * size;
-            for (size_t i = 0; i < m; i++, to += t->dst_row)
-                if (stream)
-                    value_stream_bytes(to, tile + i * pitch, n * size);
-                else
-                    memcpy(to, tile + i * pitch, n * size);
+    bool direct = !stream && fills_lines(t, side);
+    if (direct)
+        rows = ROWS, columns = t->columns;
+    else if (level > 0 && side)
+        rows = BYTES / t->size, columns = ROW / t->size;
+    size_t pitch = columns * t->size + LINE;
+    for (size_t r = 0; r < t->rows; r += rows)
+        for (size_t c = 0; c < t->columns; c += columns) {
+            size_t m = t->rows - r < rows ? t->rows - r : rows,
+                   n = t->columns - c < columns ? t->columns - c : columns;
+            Transposition to = part_of(t, r, c, m, n), in = to;
+            in.dst = tile;
+            in.dst_row = (ptrdiff_t)pitch;
+            transpose_in_blocks(level, direct ? &to : &in, direct);
+            if (!direct) copy_tile(level, &to, tile, pitch, stream);
         }
-    }
     if (stream) value_stream_end();
 }

@@ -555,6 +555,92 @@ static void test_backwards(void) {
             }
 }
 
+/* ---- transpositions ---- */
+/* Room for dst at the end of which `spare` bytes of each row stay as they are. */
+static void check_transposition(size_t size, size_t rows, size_t columns, size_t spare,
+                                int how) {
+    size_t dst_row = columns * size + spare, src_column = rows * size + 3;
+    size_t all = rows * dst_row + 64, wrong = 0;
+    char *src = malloc(columns * src_column + 1),
+         *dst = aligned_alloc(64, all / 64 * 64 + 64);
+    CHECK(src && dst);
+    if (!src || !dst) exit(1);
+    for (size_t i = 0; i < columns * src_column; i++)
+        src[i] = (char)(i * 7 + i / 251);
+    memset(dst, 0x55, all);
+    Transposition t = {.dst = dst,
+                       .dst_row = (ptrdiff_t)dst_row,
+                       .src = src,
+                       .src_column = (ptrdiff_t)src_column,
+                       .rows = rows,
+                       .columns = columns,
+                       .size = size};
+    if (how == 2)
+        transpose_in_cache(&t);
+    else
+        transpose_by_tiles(&t, how == 1);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < columns; c++)
+            wrong += memcmp(dst + r * dst_row + c * size,
+                            src + c * src_column + r * size, size) != 0;
+        for (size_t k = columns * size; k < dst_row; k++)
+            wrong += dst[r * dst_row + k] != 0x55;
+    }
+    for (size_t k = rows * dst_row; k < all; k++)
+        wrong += dst[k] != 0x55;
+    CHECK(wrong == 0, "%zu of %zu x %zu of %zu bytes, way %d", wrong, rows, columns,
+          size, how);
+    free(src);
+    free(dst);
+}
+
+static void test_transpositions(void) {
+    static const size_t sides[] = {0, 1, 3, 7, 8, 9, 15, 16, 31, 40, 130, 257};
+    enum { N = sizeof sides / sizeof *sides };
+    for (size_t size = 1; size <= 16; size *= 2)
+        for (int how = 0; how < 3; how++) {
+            for (int i = 0; i < N * N; i++)
+                check_transposition(size, sides[i / N], sides[i % N], i % 3 ? 5 : 0,
+                                    how);
+            check_transposition(size, 1100, 64 / size * 3 + 1, 64 - size,
+                                how);                           /* lines */
+            check_transposition(size, 24, 4096 / size, 0, how); /* pages */
+        }
+}
+
+/* Whole blocks by the loops of each level that this CPU can run. */
+static void test_blocks(void) {
+#ifdef __x86_64__
+    BlocksFn *const fn[] = {transpose_blocks_0, transpose_blocks_1, transpose_blocks_2};
+    SideFn *const side[] = {transpose_side_0, transpose_side_1, transpose_side_2};
+#else
+    BlocksFn *const fn[] = {transpose_blocks_0};
+    SideFn *const side[] = {transpose_side_0};
+#endif
+    enum { N = 37 };
+    static char src[N * N * 8], dst[N * N * 8];
+    for (size_t i = 0; i < sizeof src; i++)
+        src[i] = (char)(i * 11 + i / 200);
+    for (int level = 0; level <= value_simd_level(); level++)
+        for (size_t size = 1; size <= 16; size *= 2) {
+            size_t n = side[level](size), whole = n ? N / n * n : 0, wrong = 0;
+            CHECK(n == 0 || size == 4 || size == 8);
+            if (n == 0) continue;
+            memset(dst, 0, sizeof dst);
+            fn[level](&(Transposition){dst, N * (ptrdiff_t)size, src,
+                                       N * (ptrdiff_t)size, N, N, size},
+                      level % 2);
+            for (size_t i = 0; i < N * N; i++) {
+                size_t r = i / N, c = i % N;
+                static const char none[8];
+                bool in = r < whole && c < whole;
+                wrong += memcmp(dst + i * size, in ? src + (c * N + r) * size : none,
+                                size) != 0;
+            }
+            CHECK(wrong == 0, "level %d, %zu of %zu bytes", level, wrong, size);
+        }
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_golden();
@@ -565,6 +651,8 @@ int main(void) {
     test_permuted(s);
     test_copies();
     test_repeats();
+    test_transpositions();
+    test_blocks();
     test_backwards();
     session_free(s);
     return TEST_END("cast");

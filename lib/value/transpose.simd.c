@@ -1,0 +1,202 @@
+/* Transposes square blocks of elements, in registers: of the sizes that vectors of a
+ * level have shuffles for. */
+#include "value/value_impl.h"
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+#define JOIN2(a, b) a##b
+#define JOIN1(a, b) JOIN2(a, b)
+#define LEVEL(name) JOIN1(name, TL_LEVEL)
+
+#if TL_LEVEL == 2
+enum { SIDE_4 = 16, SIDE_8 = 8 };
+
+/* Of quarters: 0 and 2 of both, 1 and 3 of both. */
+#define EVEN 0x88
+#define ODD  0xDD
+
+static inline void block_4(char *d, ptrdiff_t dst_row, const char *s,
+                           ptrdiff_t src_column) {
+    __m512 x[16], y[16];
+    for (int i = 0; i < 16; i++)
+        x[i] = _mm512_loadu_ps(s + i * src_column);
+    for (int i = 0; i < 16; i += 2) {
+        y[i] = _mm512_unpacklo_ps(x[i], x[i + 1]);
+        y[i + 1] = _mm512_unpackhi_ps(x[i], x[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4)
+        for (int k = 0; k < 2; k++) {
+            __m512d a = _mm512_castps_pd(y[i + k]), b = _mm512_castps_pd(y[i + k + 2]);
+            x[i + 2 * k] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+            x[i + 2 * k + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+        }
+    for (int k = 0; k < 4; k++) {
+        __m512 a = _mm512_shuffle_f32x4(x[k], x[k + 4], EVEN),
+               b = _mm512_shuffle_f32x4(x[k + 8], x[k + 12], EVEN),
+               e = _mm512_shuffle_f32x4(x[k], x[k + 4], ODD),
+               f = _mm512_shuffle_f32x4(x[k + 8], x[k + 12], ODD);
+        y[k] = _mm512_shuffle_f32x4(a, b, EVEN);
+        y[k + 4] = _mm512_shuffle_f32x4(e, f, EVEN);
+        y[k + 8] = _mm512_shuffle_f32x4(a, b, ODD);
+        y[k + 12] = _mm512_shuffle_f32x4(e, f, ODD);
+    }
+    for (int i = 0; i < 16; i++)
+        _mm512_storeu_ps(d + i * dst_row, y[i]);
+}
+
+static inline void block_8(char *d, ptrdiff_t dst_row, const char *s,
+                           ptrdiff_t src_column) {
+    __m512d x[8], y[8];
+    for (int i = 0; i < 8; i++)
+        x[i] = _mm512_loadu_pd(s + i * src_column);
+    for (int i = 0; i < 8; i += 2) {
+        y[i] = _mm512_unpacklo_pd(x[i], x[i + 1]);
+        y[i + 1] = _mm512_unpackhi_pd(x[i], x[i + 1]);
+    }
+    for (int k = 0; k < 2; k++) {
+        __m512d a = _mm512_shuffle_f64x2(y[k], y[k + 2], EVEN),
+                b = _mm512_shuffle_f64x2(y[k + 4], y[k + 6], EVEN),
+                e = _mm512_shuffle_f64x2(y[k], y[k + 2], ODD),
+                f = _mm512_shuffle_f64x2(y[k + 4], y[k + 6], ODD);
+        x[k] = _mm512_shuffle_f64x2(a, b, EVEN);
+        x[k + 2] = _mm512_shuffle_f64x2(e, f, EVEN);
+        x[k + 4] = _mm512_shuffle_f64x2(a, b, ODD);
+        x[k + 6] = _mm512_shuffle_f64x2(e, f, ODD);
+    }
+    for (int i = 0; i < 8; i++)
+        _mm512_storeu_pd(d + i * dst_row, x[i]);
+}
+
+#elif TL_LEVEL == 1
+enum { SIDE_4 = 8, SIDE_8 = 4 };
+
+/* Of halves: 0 of both, 1 of both. */
+#define LOWER 0x20
+#define UPPER 0x31
+
+static inline void block_4(char *d, ptrdiff_t dst_row, const char *s,
+                           ptrdiff_t src_column) {
+    __m256 x[8], y[8];
+    for (int i = 0; i < 8; i++)
+        x[i] = _mm256_loadu_ps((const float *)(const void *)(s + i * src_column));
+    for (int i = 0; i < 8; i += 2) {
+        y[i] = _mm256_unpacklo_ps(x[i], x[i + 1]);
+        y[i + 1] = _mm256_unpackhi_ps(x[i], x[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int k = 0; k < 2; k++) {
+            __m256d a = _mm256_castps_pd(y[i + k]), b = _mm256_castps_pd(y[i + k + 2]);
+            x[i + 2 * k] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, b));
+            x[i + 2 * k + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, b));
+        }
+    for (int k = 0; k < 4; k++) {
+        y[k] = _mm256_permute2f128_ps(x[k], x[k + 4], LOWER);
+        y[k + 4] = _mm256_permute2f128_ps(x[k], x[k + 4], UPPER);
+    }
+    for (int i = 0; i < 8; i++)
+        _mm256_storeu_ps((float *)(void *)(d + i * dst_row), y[i]);
+}
+
+static inline void block_8(char *d, ptrdiff_t dst_row, const char *s,
+                           ptrdiff_t src_column) {
+    __m256d x[4], y[4];
+    for (int i = 0; i < 4; i++)
+        x[i] = _mm256_loadu_pd((const double *)(const void *)(s + i * src_column));
+    for (int i = 0; i < 4; i += 2) {
+        y[i] = _mm256_unpacklo_pd(x[i], x[i + 1]);
+        y[i + 1] = _mm256_unpackhi_pd(x[i], x[i + 1]);
+    }
+    for (int k = 0; k < 2; k++) {
+        x[k] = _mm256_permute2f128_pd(y[k], y[k + 2], LOWER);
+        x[k + 2] = _mm256_permute2f128_pd(y[k], y[k + 2], UPPER);
+    }
+    for (int i = 0; i < 4; i++)
+        _mm256_storeu_pd((double *)(void *)(d + i * dst_row), x[i]);
+}
+
+#elif defined(__SSE2__)
+enum { SIDE_4 = 4, SIDE_8 = 2 };
+
+static inline __m128i load(const char *s) {
+    return _mm_loadu_si128((const __m128i *)(const void *)s);
+}
+
+static inline void store(char *d, __m128i x) {
+    _mm_storeu_si128((__m128i *)(void *)d, x);
+}
+
+static inline void block_4(char *d, ptrdiff_t dst_row, const char *s,
+                           ptrdiff_t src_column) {
+    const __m128i x = load(s), y = load(s + src_column), z = load(s + 2 * src_column),
+                  w = load(s + 3 * src_column);
+    __m128i a = _mm_unpacklo_epi32(x, y), b = _mm_unpacklo_epi32(z, w),
+            e = _mm_unpackhi_epi32(x, y), f = _mm_unpackhi_epi32(z, w);
+    store(d, _mm_unpacklo_epi64(a, b));
+    store(d + dst_row, _mm_unpackhi_epi64(a, b));
+    store(d + 2 * dst_row, _mm_unpacklo_epi64(e, f));
+    store(d + 3 * dst_row, _mm_unpackhi_epi64(e, f));
+}
+
+static inline void block_8(char *d, ptrdiff_t dst_row, const char *s,
+                           ptrdiff_t src_column) {
+    __m128i x = load(s), y = load(s + src_column);
+    store(d, _mm_unpacklo_epi64(x, y));
+    store(d + dst_row, _mm_unpackhi_epi64(x, y));
+}
+
+#else
+enum { SIDE_4 = 0, SIDE_8 = 0 };
+#endif
+
+size_t LEVEL(transpose_side_)(size_t size) {
+    return size == 4 ? SIDE_4 : size == 8 ? SIDE_8 : 0;
+}
+
+#ifdef __SSE2__
+enum { AHEAD = 16, LINE = 64 };
+
+static inline void prefetch(const char *at, ptrdiff_t bytes, bool write) {
+    uintptr_t p = (uintptr_t)at + (uintptr_t)bytes;
+    if (write)
+        __builtin_prefetch((const char *)p, 1);
+    else
+        __builtin_prefetch((const char *)p);
+}
+
+/* Columns far apart arrive from memory too late unless prefetched. The last ones of a
+ * tile prefetch those of the next. */
+static inline void prefetch_columns(const Transposition *t, const char *s, size_t n) {
+    for (size_t i = 0; i < n; i++, s += t->src_column)
+        for (size_t k = 0; k < t->rows * t->size; k += LINE)
+            prefetch(s + k, AHEAD * t->src_column, false);
+}
+
+#define BLOCKS(SIZE)                                                                   \
+    static void blocks_##SIZE(const Transposition *t, bool direct) {                   \
+        enum { N = SIDE_##SIZE };                                                      \
+        for (size_t c = 0; c + N <= t->columns; c += N) {                              \
+            const char *s = (const char *)t->src + (ptrdiff_t)c * t->src_column;       \
+            char *d = (char *)t->dst + c * SIZE;                                       \
+            if (!direct) prefetch_columns(t, s, N);                                    \
+            for (size_t r = 0; r + N <= t->rows; r += N) {                             \
+                for (int i = 0; i < N && direct; i++)                                  \
+                    prefetch(d, (AHEAD + i) * t->dst_row, true);                       \
+                block_##SIZE(d, t->dst_row, s, t->src_column);                         \
+                s += N * SIZE;                                                         \
+                d += N * t->dst_row;                                                   \
+            }                                                                          \
+        }                                                                              \
+    }
+BLOCKS(4)
+BLOCKS(8)
+
+void LEVEL(transpose_blocks_)(const Transposition *t, bool direct) {
+    (t->size == 4 ? blocks_4 : blocks_8)(t, direct);
+}
+#else
+void LEVEL(transpose_blocks_)(const Transposition *t, bool direct) {
+    (void)t, (void)direct;
+}
+#endif
