@@ -23,13 +23,15 @@ static inline void prefetch_ahead(const char *s, ptrdiff_t src_column, size_t by
 #define PLAIN(SIZE)                                                                    \
     case SIZE:                                                                         \
         for (size_t c = 0; c < t->columns; c++) {                                      \
-            prefetch_ahead(s + (ptrdiff_t)c * src_column, src_column, t->rows * SIZE); \
+            if (ahead == AHEAD_COLUMNS)                                                \
+                prefetch_ahead(s + (ptrdiff_t)c * src_column, src_column,              \
+                               t->rows * SIZE);                                        \
             for (size_t r = 0; r < t->rows; r++)                                       \
                 memcpy(d + (ptrdiff_t)r * dst_row + c * SIZE,                          \
                        s + (ptrdiff_t)c * src_column + r * SIZE, SIZE);                \
         }                                                                              \
         break;
-static void transpose_scalars(const Transposition *t) {
+static void transpose_scalars(const Transposition *t, Ahead ahead) {
     char *d = t->dst;
     const char *s = t->src;
     const ptrdiff_t dst_row = t->dst_row, src_column = t->src_column;
@@ -52,15 +54,15 @@ static size_t side_of(int level, size_t size) {
     return transpose_side_0(size);
 }
 
-static void transpose_blocks(int level, const Transposition *t, bool direct) {
+static void transpose_blocks(int level, const Transposition *t, Ahead ahead) {
 #ifdef __x86_64__
     if (level > 0) {
-        (level == 2 ? transpose_blocks_2 : transpose_blocks_1)(t, direct);
+        (level == 2 ? transpose_blocks_2 : transpose_blocks_1)(t, ahead);
         return;
     }
 #endif
     (void)level;
-    transpose_blocks_0(t, direct);
+    transpose_blocks_0(t, ahead);
 }
 
 /* Rows from r and columns from c on. */
@@ -75,26 +77,26 @@ static Transposition part_of(const Transposition *t, size_t r, size_t c, size_t 
 }
 
 /* In blocks of a level, what is left over in those of the lowest. */
-static void transpose_in_blocks(int level, const Transposition *t, bool direct) {
+static void transpose_in_blocks(int level, const Transposition *t, Ahead ahead) {
     size_t side = side_of(level, t->size);
     size_t r = side ? t->rows / side * side : 0,
            c = side ? t->columns / side * side : 0;
     if (r == 0 || c == 0) {
         if (level == 0 || side == 0)
-            transpose_scalars(t);
+            transpose_scalars(t, ahead);
         else
-            transpose_in_blocks(0, t, direct);
+            transpose_in_blocks(0, t, ahead);
         return;
     }
-    transpose_blocks(level, t, direct);
+    transpose_blocks(level, t, ahead);
     Transposition below = part_of(t, r, 0, t->rows - r, c),
                   right = part_of(t, 0, c, t->rows, t->columns - c);
-    if (below.rows) transpose_in_blocks(0, &below, direct);
-    if (right.columns) transpose_in_blocks(0, &right, direct);
+    if (below.rows) transpose_in_blocks(0, &below, ahead);
+    if (right.columns) transpose_in_blocks(0, &right, ahead);
 }
 
 void transpose_in_cache(const Transposition *t) {
-    transpose_in_blocks(value_simd_level(), t, false);
+    transpose_in_blocks(value_simd_level(), t, AHEAD_COLUMNS);
 }
 
 /* ---- many ---- */
@@ -158,7 +160,7 @@ static void copy_tile(int level, const Transposition *t, const char *tile, size_
 static bool fills_lines(const Transposition *t, size_t side) {
     enum { PAGE = 4096 };
     return side * t->size == LINE && (uintptr_t)t->dst % LINE == 0 &&
-           t->dst_row % LINE == 0 && t->dst_row % PAGE != 0;
+           t->dst_row % LINE == 0 && (t->dst_row % PAGE != 0 || t->columns == side);
 }
 
 void transpose_by_tiles(const Transposition *t, bool stream) {
@@ -183,7 +185,11 @@ void transpose_by_tiles(const Transposition *t, bool stream) {
             Transposition to = part_of(t, r, c, m, n), in = to;
             in.dst = tile;
             in.dst_row = (ptrdiff_t)pitch;
-            transpose_in_blocks(level, direct ? &to : &in, direct);
+            bool next = c + n < t->columns; /* the last tile has none to prefetch */
+            transpose_in_blocks(level, direct ? &to : &in,
+                                direct ? AHEAD_ROWS
+                                : next ? AHEAD_COLUMNS
+                                       : AHEAD_NOTHING);
             if (!direct) copy_tile(level, &to, tile, pitch, stream);
         }
     if (stream) value_stream_end();

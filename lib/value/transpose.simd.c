@@ -155,7 +155,7 @@ size_t LEVEL(transpose_side_)(size_t size) {
 }
 
 #ifdef __SSE2__
-enum { AHEAD = 16, LINE = 64 };
+enum { AHEAD_BY = 16, LINE = 64 };
 
 static inline void prefetch(const char *at, ptrdiff_t bytes, bool write) {
     uintptr_t p = (uintptr_t)at + (uintptr_t)bytes;
@@ -170,19 +170,20 @@ static inline void prefetch(const char *at, ptrdiff_t bytes, bool write) {
 static inline void prefetch_columns(const Transposition *t, const char *s, size_t n) {
     for (size_t i = 0; i < n; i++, s += t->src_column)
         for (size_t k = 0; k < t->rows * t->size; k += LINE)
-            prefetch(s + k, AHEAD * t->src_column, false);
+            prefetch(s + k, AHEAD_BY * t->src_column, false);
 }
 
 #define BLOCKS(SIZE)                                                                   \
-    static void blocks_##SIZE(const Transposition *t, bool direct) {                   \
+    static void blocks_##SIZE(const Transposition *t, Ahead ahead) {                   \
         enum { N = SIDE_##SIZE };                                                      \
         for (size_t c = 0; c + N <= t->columns; c += N) {                              \
             const char *s = (const char *)t->src + (ptrdiff_t)c * t->src_column;       \
             char *d = (char *)t->dst + c * SIZE;                                       \
-            if (!direct) prefetch_columns(t, s, N);                                    \
+            if (ahead == AHEAD_COLUMNS) prefetch_columns(t, s, N);                     \
             for (size_t r = 0; r + N <= t->rows; r += N) {                             \
-                for (int i = 0; i < N && direct; i++)                                  \
-                    prefetch(d, (AHEAD + i) * t->dst_row, true);                       \
+                if (ahead == AHEAD_ROWS && r + AHEAD_BY + N <= t->rows)                \
+                    for (int i = 0; i < N; i++)                                        \
+                        prefetch(d, (AHEAD_BY + i) * t->dst_row, true);                \
                 block_##SIZE(d, t->dst_row, s, t->src_column);                         \
                 s += N * SIZE;                                                         \
                 d += N * t->dst_row;                                                   \
@@ -192,11 +193,11 @@ static inline void prefetch_columns(const Transposition *t, const char *s, size_
 BLOCKS(4)
 BLOCKS(8)
 
-void LEVEL(transpose_blocks_)(const Transposition *t, bool direct) {
-    (t->size == 4 ? blocks_4 : blocks_8)(t, direct);
+void LEVEL(transpose_blocks_)(const Transposition *t, Ahead ahead) {
+    (t->size == 4 ? blocks_4 : blocks_8)(t, ahead);
 }
 #else
-void LEVEL(transpose_blocks_)(const Transposition *t, bool direct) {
-    (void)t, (void)direct;
+void LEVEL(transpose_blocks_)(const Transposition *t, Ahead ahead) {
+    (void)t, (void)ahead;
 }
 #endif

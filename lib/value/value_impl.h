@@ -20,9 +20,11 @@ CopyFn *copy_backwards_0(size_t size), *copy_backwards_1(size_t size),
 /* Square blocks (transpose.simd.c): elements along a side, of a size; 0: none. */
 typedef size_t SideFn(size_t size);
 SideFn transpose_side_0, transpose_side_1, transpose_side_2;
-/* Transposes whole blocks: what is left below them and right of them stays. direct:
- * dst is prefetched, row by row, not src. */
-typedef void BlocksFn(const Transposition *t, bool direct);
+/* What is prefetched: nothing, columns of src, also behind the last one, or rows of
+ * dst. */
+typedef enum Ahead { AHEAD_NOTHING, AHEAD_COLUMNS, AHEAD_ROWS } Ahead;
+/* Transposes whole blocks: what is left below them and right of them stays. */
+typedef void BlocksFn(const Transposition *t, Ahead ahead);
 BlocksFn transpose_blocks_0, transpose_blocks_1, transpose_blocks_2;
 
 /* The level of loops that this CPU can run; results are the same at every level. */
