@@ -27,7 +27,7 @@ typedef struct JoinRows {
     RowsOfPart *part;
     int64_t rows, block;              /* along dim axis - 1; of a block */
     int64_t pieces, total, per_chunk; /* blocks along that dim, in all, in a chunk */
-    bool stream;
+    bool stream, zips;
 } JoinRows;
 
 /* ---- runs of a few bytes ---- */
@@ -74,6 +74,39 @@ static void copy_runs(int64_t rows, char *restrict d, int64_t ds,
             memcpy(d, s, n);
 }
 
+/* ---- pairs of elements ---- */
+/* d = an element of x and one of y in turn, n times. */
+#define ZIP(SIZE, T, LOWER, UPPER)                                                     \
+    static void zip_##SIZE(int64_t n, char *restrict d, const char *restrict x,        \
+                           const char *restrict y) {                                   \
+        typedef T Vector __attribute__((vector_size(16)));                             \
+        Vector a, b, lower, upper;                                                     \
+        int64_t at = 0;                                                                \
+        for (; at + 16 <= n * SIZE; at += 16) {                                        \
+            memcpy(&a, x + at, 16);                                                    \
+            memcpy(&b, y + at, 16);                                                    \
+            lower = __builtin_shufflevector(a, b, LOWER);                              \
+            upper = __builtin_shufflevector(a, b, UPPER);                              \
+            memcpy(d + 2 * at, &lower, 16);                                            \
+            memcpy(d + 2 * at + 16, &upper, 16);                                       \
+        }                                                                              \
+        for (; at < n * SIZE; at += SIZE) {                                            \
+            memcpy(d + 2 * at, x + at, SIZE);                                          \
+            memcpy(d + 2 * at + SIZE, y + at, SIZE);                                   \
+        }                                                                              \
+    }
+#define INDICES(...) __VA_ARGS__
+ZIP(4, uint32_t, INDICES(0, 4, 1, 5), INDICES(2, 6, 3, 7))
+ZIP(8, uint64_t, INDICES(0, 2), INDICES(1, 3))
+
+/* Two parts that have an element each in a row, one behind the other in memory. */
+static bool zips(const JoinRows *j) {
+    const RowsOfPart *x = j->part, *y = x + 1;
+    size_t item = dtype_size(j->out->dtype);
+    return j->n == 2 && (item == 4 || item == 8) && j->row == 2 * item &&
+           x->step == (int64_t)item && y->step == (int64_t)item;
+}
+
 /* ---- a block ---- */
 /* Elements whose inner dims are not contiguous. */
 static void copy_scattered(const JoinRows *j, const RowsOfPart *p, int64_t rows,
@@ -89,17 +122,24 @@ static void copy_scattered(const JoinRows *j, const RowsOfPart *p, int64_t rows,
     move_strided(NULL, dtype_size(t->dtype), ndim, shape, d, to, s, from);
 }
 
+static const char *rows_from(const JoinRows *j, size_t i, int64_t outer, int64_t from) {
+    const Tensor *t = j->part[i].t;
+    return (const char *)t->data + from * j->part[i].step +
+           move_offset(j->axis - 1, t->shape, t->stride, outer);
+}
+
 static void join_block(const JoinRows *j, int64_t at) {
     _Alignas(64) char tile[BLOCK_BYTES];
     int64_t from = at % j->pieces * j->block, outer = at / j->pieces;
     int64_t rows = j->rows - from < j->block ? j->rows - from : j->block;
     char *dst = (char *)j->out->data + (outer * j->rows + from) * (int64_t)j->row;
     char *d = j->stream ? tile : dst;
-    for (size_t i = 0; i < j->n; i++) {
+    if (j->zips)
+        (j->row == 8 ? zip_4 : zip_8)(rows, d, rows_from(j, 0, outer, from),
+                                      rows_from(j, 1, outer, from));
+    for (size_t i = 0; i < j->n && !j->zips; i++) {
         const RowsOfPart *p = &j->part[i];
-        const Tensor *t = p->t;
-        const char *s = (const char *)t->data + from * p->step +
-                        move_offset(j->axis - 1, t->shape, t->stride, outer);
+        const char *s = rows_from(j, i, outer, from);
         if (p->runs)
             copy_runs(rows, d, (int64_t)j->row, s, p->step, p->run);
         else
@@ -148,9 +188,10 @@ static bool take_rows(JoinRows *j, size_t n, const Tensor *part) {
     if (!take_parts(j, n, part) || j->row > BLOCK_BYTES / FEW_ROWS ||
         j->rows < FEW_ROWS)
         return false;
+    j->zips = zips(j);
     /* two long columns: fetching lines twice costs less than going to and fro */
     size_t item = dtype_size(j->out->dtype);
-    return j->n > 2 || item < 8 || j->row > 2 * item;
+    return j->zips || j->n > 2 || item < 8 || j->row > 2 * item;
 }
 
 static void run_blocks(Pool *pool, JoinRows *j) {
