@@ -383,6 +383,28 @@ static void short_rows(Lab *l) {
     }
 }
 
+/* Columns of short rows, by patterns and by lists, one behind the other or spread. */
+static void some_columns(Lab *l) {
+    static const int64_t all[] = {3, -1, 7, 7, 0, -20, 12, 5, 19, 2, 11, -3, 6};
+    static const int64_t rows[] = {15, 16, 40, 700}, count[] = {3, 7, 8, 9, 13};
+    for (int d = 0; d < DT_N; d++)
+        for (int how = 0; how < 4 * 5 * 3; how++) {
+            int64_t m = rows[how % 4], n = count[how / 4 % 5], wrong = 0;
+            lab_reset(l);
+            Tensor x = lab_filled(l, (DType)d, 2, (int64_t[]){m, 20}, how / 20);
+            Var in[2] = {lab_input(l, x, true), list(l, n, all)};
+            const Tensor *r = lab_run(l, apply(l, "subtensor", ":, $", 2, in));
+            for (int64_t i = 0; r && i < m * n; i++) {
+                int64_t k = all[i % n];
+                wrong += tensor_f64(r, i) !=
+                         tensor_f64(&x, i / n * 20 + (k < 0 ? k + 20 : k));
+            }
+            CHECK(r && wrong == 0, "%lld elements of %lld x %lld of %s, layout %d",
+                  (long long)wrong, (long long)m, (long long)n, dtype_name((DType)d),
+                  how / 20);
+        }
+}
+
 int main(void) {
     Lab l = lab_new(2);
     golden(&l);
@@ -393,6 +415,7 @@ int main(void) {
     takes(&l);
     several_arrays(&l);
     short_rows(&l);
+    some_columns(&l);
     lab_free(&l);
     return TEST_END("ops_index");
 }

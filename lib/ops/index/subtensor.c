@@ -98,7 +98,14 @@ static void choose_loop(const Call *c, RowGather *j, int64_t fronts) {
 
 /* ---- a short index along the last axes ---- */
 
-enum { PATTERN_ROWS = 16, PATTERN_ROW = 256, PATTERN_RUN = 64 };
+enum {
+    PATTERN_ROWS = 16,
+    PATTERN_ROW = 256,
+    PATTERN_RUN = 64,
+    LIST_ITEM = 4,   /* bytes: smaller ones are gathered one by one */
+    LIST_MIN = 8,    /* elements of a row */
+    LIST_MOST = 8192 /* of the result */
+};
 typedef struct PatternGather {
     Pattern pattern;
     const char *x;
@@ -140,6 +147,19 @@ static void read_pattern_chunk(void *ctx, size_t chunk, unsigned worker) {
     pattern_read(&j->pattern, j->out + (size_t)from * size, j->x, from, (size_t)n);
 }
 
+/* By a list of offsets that serves every row: of few elements, making a pattern takes
+ * as long as reading them. */
+static void gather_by_list(const Call *c, const Tensor *x, const Tensor *out,
+                           int64_t rows, int64_t step, int64_t n,
+                           const int64_t *offset) {
+    size_t item = dtype_size(x->dtype);
+    GatherFn *gather = index_gather(c->s, index_size_class(item), 0);
+    char *to = out->data;
+    const char *from = x->data;
+    for (int64_t r = 0; r < rows; r++, to += n * (int64_t)item, from += step)
+        gather(n, to, from, offset);
+}
+
 /* False: it isn't one (longer runs than a cache line are copied as such), or an index
  * is out of range, and nothing is written. */
 static bool gather_pattern(Call *c, const Indexed *ix, const Tensor *out) {
@@ -150,8 +170,13 @@ static bool gather_pattern(Call *c, const Indexed *ix, const Tensor *out) {
     PatternGather j = {.x = x->data, .out = out->data, .n = tensor_size(out)};
     if (ix->front == 0 || fronts < PATTERN_ROWS || run > PATTERN_RUN ||
         !front_step(ix, &step) || !i64_mul(ix->adv_count, inner, &n) ||
-        n > PATTERN_ROW || !row_offsets(ix, inner, offset) ||
-        !pattern_of_rows(c->s, &j.pattern, fronts, step, n, offset,
+        n > PATTERN_ROW || !row_offsets(ix, inner, offset))
+        return false;
+    if (n >= LIST_MIN && j.n <= LIST_MOST && dtype_size(x->dtype) >= LIST_ITEM) {
+        gather_by_list(c, x, out, fronts, step, n, offset);
+        return true;
+    }
+    if (!pattern_of_rows(c->s, &j.pattern, fronts, step, n, offset,
                          (uint32_t)dtype_size(x->dtype)))
         return false;
     j.per_chunk = CHUNK / (int64_t)dtype_size(x->dtype);
