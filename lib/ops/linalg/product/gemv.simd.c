@@ -1,9 +1,8 @@
-/* Matrices in the first cache, and those beyond the second, are read several rows (or
- * columns) side by side: one vector of b (or of sums) serves them all, and enough
- * memory is under way. From the second cache one run after another is faster, and so it
- * is from beyond where short runs follow each other without a gap: side by side they
- * would be read in an order that the CPU doesn't prefetch. Either way each sum is made
- * in the same order. */
+/* Several rows (or columns) are read side by side: one vector of b (or of sums) serves
+ * them all, and enough memory is under way. Two columns at a time are faster from the
+ * second cache, and one run after another from beyond where short runs follow each
+ * other without a gap: side by side they would be read in an order that the CPU doesn't
+ * prefetch. Either way each sum is made in the same order. */
 #include "ops/linalg/product/gemv.h"
 
 #include "op/vector.h"
@@ -26,7 +25,7 @@ enum {
     FAR = TL_LEVEL == 2 ? SECOND : 16 << 20 /* fewer sums keep up with memory only */
 };
 
-static bool one_by_one(const Gemv *g, size_t size) {
+static bool two_by_two(const Gemv *g, size_t size) {
     int64_t bytes = g->m * g->k * (int64_t)size;
     return bytes > FIRST && bytes <= SECOND;
 }
@@ -204,9 +203,7 @@ static inline V_f64 repeat_f64(V_f64 x) {
     static void rows_block_##T(const Gemv *g, const ctype *a, const ctype *b,          \
                                int64_t k, ctype beta) {                                \
         bool single =                                                                  \
-                 (SUMS > 2 && k >= 2 * SUMS * LANES_##T &&                             \
-                  one_by_one(g, sizeof(ctype))) ||                                     \
-                 (k >= SUMS * LANES_##T && is_stream(g, k, SHORT_ROW, sizeof(ctype))), \
+                 k >= SUMS * LANES_##T && is_stream(g, k, SHORT_ROW, sizeof(ctype)),   \
              few = k <= LANES_##T;                                                     \
         V_##T x = few ? part_##T(b, k) : (V_##T){0};                                   \
         int64_t lda = g->lda, i = 0;                                                   \
@@ -288,7 +285,7 @@ static inline V_f64 repeat_f64(V_f64 x) {
         const ctype *a = (const ctype *)g->a + from;                                   \
         bool fetched = is_fetched(g, m, sizeof(ctype));                                \
         int64_t cols = fetched                                        ? FEW_COLS       \
-                       : one_by_one(g, sizeof(ctype))                 ? 2              \
+                       : two_by_two(g, sizeof(ctype))                 ? 2              \
                        : is_stream(g, m, SHORT_COLUMN, sizeof(ctype)) ? 1              \
                                                                       : COLS,          \
                 k = 0, step = g->b_step, lda = g->lda;                                 \
