@@ -629,7 +629,7 @@ static void test_blocks(void) {
             memset(dst, 0, sizeof dst);
             fn[level](&(Transposition){dst, N * (ptrdiff_t)size, src,
                                        N * (ptrdiff_t)size, N, N, size},
-                      level % 3);
+                      (Ahead)(level % 3));
             for (size_t i = 0; i < N * N; i++) {
                 size_t r = i / N, c = i % N;
                 static const char none[8];
