@@ -22,11 +22,11 @@ static inline void prefetch_ahead(const char *s, ptrdiff_t src_column, size_t by
 
 #define PLAIN(SIZE)                                                                    \
     case SIZE:                                                                         \
-        for (size_t c = 0; c < t->columns; c++) {                                      \
+        for (size_t c = 0; c < columns; c++) {                                         \
             if (ahead == AHEAD_COLUMNS)                                                \
                 prefetch_ahead(s + (ptrdiff_t)c * src_column, src_column,              \
-                               t->rows * SIZE);                                        \
-            for (size_t r = 0; r < t->rows; r++)                                       \
+                               rows * SIZE);                                           \
+            for (size_t r = 0; r < rows; r++)                                          \
                 memcpy(d + (ptrdiff_t)r * dst_row + c * SIZE,                          \
                        s + (ptrdiff_t)c * src_column + r * SIZE, SIZE);                \
         }                                                                              \
@@ -35,6 +35,7 @@ static void transpose_scalars(const Transposition *t, Ahead ahead) {
     char *d = t->dst;
     const char *s = t->src;
     const ptrdiff_t dst_row = t->dst_row, src_column = t->src_column;
+    const size_t rows = t->rows, columns = t->columns;
     switch (t->size) {
         PLAIN(1)
         PLAIN(2)
