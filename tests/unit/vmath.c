@@ -309,6 +309,14 @@ static void factorials(void) {
 
 /* ---- both ends, and between ---- */
 
+static double true_exponent(double x) {
+    int e = 0;
+    if (isfinite(x)) (void)frexp(x, &e);
+    return e;
+}
+static float true_exponentf(float x) {
+    return (float)true_exponent((double)x);
+}
 #define UNARY(name, fn)                                                                \
     { name, fn, fn##f }
 static const struct Unary {
@@ -316,15 +324,19 @@ static const struct Unary {
     double (*f64)(double x);
     float (*f32)(float x);
 } unary[] = {
-    UNARY("exp", exp),       UNARY("exp2", exp2),     UNARY("expm1", expm1),
-    UNARY("log", log),       UNARY("log2", log2),     UNARY("log10", log10),
-    UNARY("log1p", log1p),   UNARY("sqrt", sqrt),     UNARY("tanh", tanh),
-    UNARY("sin", sin),       UNARY("cos", cos),       UNARY("tan", tan),
-    UNARY("arcsin", asin),   UNARY("arccos", acos),   UNARY("arctan", atan),
-    UNARY("sinh", sinh),     UNARY("cosh", cosh),     UNARY("arcsinh", asinh),
-    UNARY("arccosh", acosh), UNARY("arctanh", atanh), UNARY("cbrt", cbrt),
-    UNARY("erf", erf),       UNARY("erfc", erfc),     UNARY("gammaln", lgamma),
-    UNARY("gamma", tgamma),
+    UNARY("exp", exp),       UNARY("exp2", exp2),
+    UNARY("expm1", expm1),   UNARY("log", log),
+    UNARY("log2", log2),     UNARY("log10", log10),
+    UNARY("log1p", log1p),   UNARY("sqrt", sqrt),
+    UNARY("tanh", tanh),     UNARY("sin", sin),
+    UNARY("cos", cos),       UNARY("tan", tan),
+    UNARY("arcsin", asin),   UNARY("arccos", acos),
+    UNARY("arctan", atan),   UNARY("sinh", sinh),
+    UNARY("cosh", cosh),     UNARY("arcsinh", asinh),
+    UNARY("arccosh", acosh), UNARY("arctanh", atanh),
+    UNARY("cbrt", cbrt),     UNARY("erf", erf),
+    UNARY("erfc", erfc),     UNARY("gammaln", lgamma),
+    UNARY("gamma", tgamma),  UNARY("float_exponent", true_exponent),
 };
 /* Python's: the rest has the divisor's sign. */
 static double true_rest(double x, double y) {
@@ -346,6 +358,12 @@ static float true_quotientf(float x, float y) {
     if (r != 0 && (r < 0) != (y < 0)) q -= 1;
     return q == 0 ? copysignf(0, x / y) : rintf(q);
 }
+static double true_scale(double x, double y) {
+    return isnan(y) ? y : ldexp(x, (int)rint(fmax(-5000, fmin(5000, y))));
+}
+static float true_scalef(float x, float y) {
+    return isnan(y) ? y : (float)true_scale((double)x, (double)y);
+}
 static const struct Binary {
     const char *name;
     double (*f64)(double x, double y);
@@ -354,6 +372,7 @@ static const struct Binary {
 } binary[] = {{"arctan2", atan2, atan2f, false},
               {"hypot", hypot, hypotf, false},
               {"power", pow, powf, false},
+              {"scale_exponent", true_scale, true_scalef, true},
               {"remainder", true_rest, true_restf, true},
               {"floor_divide", true_quotient, true_quotientf, true}};
 

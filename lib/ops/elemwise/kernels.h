@@ -185,19 +185,31 @@ VINLINE double bfloat_f64(double x) {
     return x != x ? x : (double)bfloat_f32(f);
 }
 #define BFLOAT(x) _Generic((x), float : bfloat_f32, double : bfloat_f64)(x)
+/* x = m 2^e with m from 1 up to 2, if it is finite and not 0. */
+VINLINE double mantissa_f64(double x, uint64_t *e) {
+    bool tiny = fabs(x) < 0x1p-1022;
+    uint64_t u = f64_bits(tiny ? x * 0x1p64 : x);
+    *e = (u >> 52 & 0x7FF) - (tiny ? 1023 + 64 : 1023);
+    return bits_f64((u & 0x800FFFFFFFFFFFFF) | (uint64_t)1023 << 52);
+}
+VINLINE bool has_exponent(double x) {
+    return (x - x == 0) & (x != 0);
+}
 /* x * 2**y for whole y, and the exponent e of x = m * 2**e with m from 1/2 up to 1. */
 VINLINE double scale_f64(double x, double y) {
-    if (y != y) return y;
-    return ldexp(x, y > 5000 ? 5000 : y < -5000 ? -5000 : (int)y);
+    uint64_t e;
+    double m = mantissa_f64(x, &e), by = clamp64(y, -5000, 5000) + ROUND64;
+    /* as far as m vanishes, or overflows */
+    double sum = clamp64(bits_f64(f64_bits(by) + e) - ROUND64, -1100, 1100) + ROUND64;
+    return y != y ? y : has_exponent(x) ? scale64(m, sum) : x;
 }
 VINLINE float scale_f32(float x, float y) {
-    if (y != y) return y;
-    return ldexpf(x, y > 5000 ? 5000 : y < -5000 ? -5000 : (int)y);
+    return (float)scale_f64((double)x, (double)y);
 }
 VINLINE double exponent_f64(double x) {
-    int e = 0;
-    if (x - x == 0) (void)frexp(x, &e);
-    return e;
+    uint64_t e;
+    (void)mantissa_f64(x, &e);
+    return has_exponent(x) ? bits_f64(f64_bits(ROUND64) + e + 1) - ROUND64 : 0;
 }
 VINLINE float exponent_f32(float x) {
     return (float)exponent_f64((double)x);
