@@ -1,5 +1,6 @@
 /* Convolution of two vectors, or of each of many with one. */
-#include "base/complex.h"
+#include "ops/linalg/product/convolve.h"
+
 #include "op/infer.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
@@ -7,10 +8,7 @@
 
 #include <string.h>
 
-enum {
-    BLOCK = 2048,    /* results computed at a time, so that they stay in the cache */
-    SHARE = 1 << 17, /* products that are worth several threads */
-};
+enum { SHARE = 1 << 17 }; /* products that are worth several threads */
 
 typedef enum ConvMode { FULL, SAME, VALID, MODES } ConvMode;
 
@@ -66,46 +64,17 @@ static bool convolve_type(Infer *in) {
     return infer_out_tensor(in, 0, in->type[0]->dtype, last + 1, dim);
 }
 
-/* Pairs of vectors, one after the other. A task is some pairs, or a block of results of
- * one. */
-typedef struct ConvolveJob {
-    const void *x, *y; /* y has the shorter ones */
-    void *out;
-    int64_t n, m, first, count; /* the last two: see kept_results */
-    int64_t pairs, together;    /* in all, in a task */
-    int64_t blocks;             /* of a pair */
-} ConvolveJob;
-
-/* A block of out[k - first] = the sum of y[j] x[k - j]. */
-#define CONVOLVE(NAME, T, MUL)                                                         \
-    static void add_##NAME(T *restrict sum, const T *restrict x, T f, int64_t n) {     \
-        for (int64_t k = 0; k < n; k++)                                                \
-            sum[k] += MUL(f, x[k]);                                                    \
-    }                                                                                  \
-    static void block_##NAME(const ConvolveJob *q, int64_t pair, int64_t block) {      \
-        const T *x = (const T *)q->x + pair * q->n,                                    \
-                *y = (const T *)q->y + pair * q->m;                                    \
-        int64_t at = q->first + block * BLOCK, last = q->first + q->count,             \
-                end = at + BLOCK < last ? at + BLOCK : last;                           \
-        T *out = (T *)q->out + pair * q->count + (at - q->first);                      \
-        memset(out, 0, (size_t)(end - at) * sizeof *out);                              \
-        for (int64_t j = at < q->n ? 0 : at - q->n + 1; j < q->m && j < end; j++) {    \
-            int64_t from = j > at ? j : at, to = j + q->n < end ? j + q->n : end;      \
-            add_##NAME(out + (from - at), x + (from - j), y[j], to - from);            \
-        }                                                                              \
-    }                                                                                  \
-    static void convolve_##NAME(void *ctx, size_t task, unsigned worker) {             \
-        const ConvolveJob *q = ctx;                                                    \
-        int64_t i = (int64_t)task / q->blocks * q->together, end = i + q->together;    \
-        (void)worker;                                                                  \
-        for (; i < end && i < q->pairs; i++)                                           \
-            block_##NAME(q, i, (int64_t)task % q->blocks);                             \
-    }
-#define TIMES(a, b) ((a) * (b))
-CONVOLVE(u64, uint64_t, TIMES)
-CONVOLVE(f32, float, TIMES)
-CONVOLVE(f64, double, TIMES)
-CONVOLVE(c128, double _Complex, cmul_c128)
+static const ConvolveLoops *convolve_loops(Session *s) {
+#if defined(__x86_64__)
+    int level = session_cpu_level(s);
+    return level >= 2   ? &convolve_loops2
+           : level == 1 ? &convolve_loops1
+                        : &convolve_loops0;
+#else
+    (void)s;
+    return &convolve_loops0;
+#endif
+}
 
 /* The dtype of the sums. */
 static DType sum_dtype(DType d) {
@@ -144,16 +113,17 @@ static bool measure_job(Call *c, ConvolveJob *q) {
     q->count =
         kept_results(convolve_mode(c->s, c->op, c->props), q->n, q->m, &q->first);
     if (q->count < 0) return call_fail(c, E_LIMIT, "the result has too many elements");
-    q->blocks = (q->count + BLOCK - 1) / BLOCK;
-    q->together = q->blocks > 1 ? 1 : (BLOCK + q->count - 1) / q->count;
+    q->blocks = (q->count + CONVOLVE_BLOCK - 1) / CONVOLVE_BLOCK;
+    q->together = q->blocks > 1 ? 1 : (CONVOLVE_BLOCK + q->count - 1) / q->count;
     return true;
 }
 
 static void run_convolve(Call *c, const ConvolveJob *q, DType d) {
-    ChunkFn *fn = d == DT_FLOAT32      ? convolve_f32
-                  : d == DT_FLOAT64    ? convolve_f64
-                  : d == DT_COMPLEX128 ? convolve_c128
-                                       : convolve_u64;
+    const ConvolveLoops *l = convolve_loops(c->s);
+    ChunkFn *fn = d == DT_FLOAT32      ? l->f32
+                  : d == DT_FLOAT64    ? l->f64
+                  : d == DT_COMPLEX128 ? l->c128
+                                       : l->u64;
     double work = (double)q->m * (double)q->count * (double)q->pairs;
     int64_t groups = (q->pairs + q->together - 1) / q->together;
     ConvolveJob job = *q;
