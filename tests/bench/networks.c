@@ -19,6 +19,8 @@ static const struct {
      "PyTorch", 1},
     {"max_pool_2s2", "float32[1, 64, 112, 112]", "max_pool(a, 2, strides=2)", "PyTorch",
      1},
+    {"max_pool_3s2_dx", "float32[1, 64, 112, 112]",
+     "grad(sum(max_pool(a, 3, strides=2, padding=1)), a)", "PyTorch", 1},
     {"avg_pool_3s1", "float32[8, 256, 28, 28]", "avg_pool(a, 3, strides=1, padding=1)",
      "PyTorch", 1},
     {"avg_pool_2s2", "float32[1, 64, 112, 112]", "avg_pool(a, 2, strides=2)", "PyTorch",

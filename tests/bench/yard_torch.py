@@ -42,6 +42,8 @@ def main():
                 "resize_nearest": lambda: F.interpolate(x, scale_factor=2, mode="nearest"),
                 "resize_cubic": lambda: F.interpolate(x, scale_factor=2, mode="bicubic")}.items():
             print(f"layer_{name}", best(f), sep="\t")
+    leaf = torch.randn(1, 64, 112, 112, requires_grad=True)
+    print("layer_max_pool_3s2_dx", best(lambda: torch.autograd.grad(F.max_pool2d(leaf, 3, 2, 1).sum(), leaf)), sep="\t")
 
 
 if __name__ == "__main__":

@@ -136,6 +136,16 @@ VINLINE VEC CALL(sigmoid)(VEC x) {
 VINLINE VEC CALL(softplus)(VEC x) {
     return P(add)(P(max)(ALL(0), x), CALL(log1p_exp)(x));
 }
+/* x 2^n for whole n, also where 2^n is out of range. */
+VINLINE VEC CALL(scale_exponent)(VEC x, VEC n) {
+    VEC by = P(max)(ALL(-5000), P(min)(ALL(5000), n));
+    return P(scalef)(x, P(roundscale)(by, _MM_FROUND_TO_NEAREST_INT));
+}
+VINLINE VEC CALL(float_exponent)(VEC x) {
+    VEC e = P(getexp)(x); /* infinite for 0, and nan or infinite as x is */
+    MASK finite = M(cmp)(P(abs)(e), ALL(5000), _CMP_LT_OQ);
+    return P(mask_add)(ALL(0), finite, e, ALL(1));
+}
 #undef WIDE
 #undef P
 #undef M
