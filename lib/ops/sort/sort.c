@@ -575,10 +575,10 @@ static bool argsort_debug(Call *c) {
     return sort_reference(c, true);
 }
 
-/* The gradient is permuted by the inverse permutation, the argsort of the argsort. */
+/* The gradient goes where the elements came from. */
 static const char *const sort_pullback =
-    "order = argsort(argsort(x, axis=axis, descending=descending), axis=axis)\n"
-    "g_x = take_along_axis(g, order, axis=axis)";
+    "order = argsort(x, axis=axis, descending=descending)\n"
+    "g_x = put_along_axis(zeros_like(g), order, g, axis=axis)";
 static const char *const sort_pushforward =
     "order = argsort(x, axis=axis, descending=descending)\n"
     "t_r = take_along_axis(t_x, order, axis=axis)";
