@@ -254,26 +254,35 @@ NTH(uint64_t)
             memcpy(r + i * step, &one, sizeof one);                                    \
         }                                                                              \
     }                                                                                  \
+    static inline bool T##_passes(T here, T v, bool right) {                           \
+        return right ? here <= v : here < v;                                           \
+    }                                                                                  \
+    /* Without branches, which random keys would mispredict. */                        \
+    static inline void T##_bisect(const T *a, int64_t n, const T *v, bool right,       \
+                                  int64_t k, int64_t *base) {                          \
+        for (int64_t q = 0; q < k; q++)                                                \
+            base[q] = 0;                                                               \
+        for (int64_t left = n, half; left > 1; left -= half) {                         \
+            half = left / 2;                                                           \
+            const T *mid = a + half - 1;                                               \
+            for (int64_t q = 0; q < k; q++)                                            \
+                base[q] += half & -(int64_t)T##_passes(mid[base[q]], v[q], right);     \
+        }                                                                              \
+        for (int64_t q = 0; q < k && n > 0; q++)                                       \
+            base[q] += T##_passes(a[base[q]], v[q], right);                            \
+    }                                                                                  \
     static void T##_search(const void *key, int64_t n, const void *sought, int64_t m,  \
                            bool right, int64_t *at) {                                  \
         enum { TOGETHER = 32 };                                                        \
         const T *a = key, *v = sought;                                                 \
-        for (int64_t i = 0; i < m; i += TOGETHER) {                                    \
-            int64_t k = m - i < TOGETHER ? m - i : TOGETHER, base[TOGETHER] = {0};     \
-            for (int64_t left = n, half; left > 1; left -= half) {                     \
-                half = left / 2;                                                       \
-                for (int64_t q = 0; q < k; q++) {                                      \
-                    T here = a[base[q] + half - 1];                                    \
-                    bool on = right ? here <= v[i + q] : here < v[i + q];              \
-                    base[q] += on ? half : 0;                                          \
-                }                                                                      \
-            }                                                                          \
-            for (int64_t q = 0; q < k && n > 0; q++) {                                 \
-                T here = a[base[q]];                                                   \
-                base[q] += right ? here <= v[i + q] : here < v[i + q];                 \
-            }                                                                          \
-            memcpy(at + i, base, (size_t)k * sizeof *base);                            \
+        int64_t i = 0;                                                                 \
+        for (; i + TOGETHER <= m; i += TOGETHER) {                                     \
+            if (right)                                                                 \
+                T##_bisect(a, n, v + i, true, TOGETHER, at + i);                       \
+            else                                                                       \
+                T##_bisect(a, n, v + i, false, TOGETHER, at + i);                      \
         }                                                                              \
+        T##_bisect(a, n, v + i, right, m - i, at + i);                                 \
     }
 COLUMN(uint8_t)
 COLUMN(uint16_t)
