@@ -1,6 +1,7 @@
 /* Loops of complex.def, once per level of CPU. */
 #include "ops/elemwise/kernels.h"
 #include "ops/elemwise/loops.h"
+#include "ops/elemwise/vmath_inverse.h"
 
 /* What x * x loses by rounding, which a fused instruction tells; without it by halves
  * of x whose products are exact (Dekker), with the same result. */

@@ -238,7 +238,6 @@ VINLINE float exponent_f32(float x) {
 #define cinf(x)     ((ABS(RE(x)) == INF(RE(x))) | (ABS(IM(x)) == INF(RE(x))))
 #define INF(x)      ((__typeof__(x))INFINITY)
 #define CONJ(x)     __builtin_complex(RE(x), -IM(x))
-#define ARG(x)      LIBM2(atan2, IM(x), RE(x))
 /* A C library function of complex arguments. */
 #define LIBC(fn, x)                                                                    \
     _Generic((x), float _Complex                                                       \
