@@ -143,3 +143,17 @@ X = np.array([1, -1, 0, -0.0, 1.7e308, 1e-310, 3e7, -1e-5])
 row(N, "spacing({a}) / {w}", np.append(np.ones(8), [nan] * 2), a=np.append(X, [inf, nan]), w=np.append(np.spacing(X), [1, 1]))
 X = X[[0, 1, 2, 6, 7]].astype(f4)
 row(N, "spacing({a}) / {w}", np.ones(5, f4), a=X, w=np.spacing(X))
+# orders 0 and 1: both sides of where their polynomials begin and end, zeros, small and large numbers, and below 0
+ENDS = np.array([1, 1.5, 3, 8, 700, 2.0**24])
+X = np.concatenate([ENDS, np.nextafter(ENDS, 0), [2.0**24 + 2, 5e-324, 1e-300, 1e-30, 1e-9, 0.3, 2.2, 4.4, 6.5, 15.0, 300.25, 1e5, 1e10],
+                    [2.4048, 3.8317, 5.5201, 7.0156, 8.6537, 0.8936, 2.1971, 3.9577, 5.4297, 708.9, 712.5, 741.0]])
+BESSEL["ive"] = lambda v, x: mp.besseli(v, x) * mp.exp(-abs(x))
+for name, f in BESSEL.items():
+    check(name, f, np.repeat([0.0, 1.0], len(X)), np.tile(X, 2))
+    check(name, f, -np.ones(6), [0.01, 1.25, 2.5, 5.0, 20.0, 120.5])
+    if name in ("jv", "iv", "ive"):
+        check(name, f, np.repeat([0.0, 1.0, -1.0], 7), np.tile([-1e-9, -0.25, -1.5, -2.9, -6.0, -31.0, -650.0], 3))
+# their limits, which SciPy's functions of one argument leave out
+for name, at in {"j0": [1, 0, 0], "j1": [0, 0, 0], "y0": [-inf, 0], "y1": [-inf, 0], "i0": [1, inf, inf], "i1": [0, inf, -inf],
+                 "i0e": [1, 0, 0], "i1e": [0, 0, 0], "k0": [inf, 0], "k1": [inf, 0]}.items():
+    row(N, "%s({a})" % name, np.array([nan] + at), a=np.array([nan, 0, inf, -inf])[:len(at) + 1])

@@ -2,10 +2,13 @@
  * numerical evaluation of the ordinary Bessel function of the second kind, 1976) below
  * x = 2, continued fractions above (Thompson and Barnett, 1986), Hankel's expansion far
  * from 0; recurrences lead to other orders, each in its stable direction. In long
- * double: sums cancel near zeros of the functions. */
+ * double: sums cancel near zeros of the functions. The orders 0 and 1, and -1 by
+ * symmetry, mostly come from special_bessel01.c. */
 #include "ops/elemwise/special.h"
+#include "ops/elemwise/special_bessel01.h"
 
 #include <complex.h>
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -282,7 +285,14 @@ static bool is_odd(double v) {
     return fmod(v, 2) != 0;
 }
 
+/* Whether special_bessel01.c has it; else it is nan, inf, or far away. */
+static bool is_short(double v, double x, double most) {
+    return (v == 0 || v == 1 || v == -1) && x != 0 && fabs(x) <= most;
+}
+
 double elemwise_jv(double v, double x) {
+    if (is_short(v, x, BESSEL01_MOST))
+        return v < 0 ? -bessel_j01(1, x) : bessel_j01(v != 0, x);
     if (isnan(v) || isnan(x) || fabs(v) > MOST_ORDER || (x < 0 && !is_whole(v)))
         return (double)NAN;
     if (isinf(x)) return 0;
@@ -295,6 +305,8 @@ double elemwise_jv(double v, double x) {
 }
 
 double elemwise_yv(double v, double x) {
+    if (x > 0 && is_short(v, x, BESSEL01_MOST))
+        return v < 0 ? -bessel_y01(1, x) : bessel_y01(v != 0, x);
     if (isnan(v) || isnan(x) || x < 0 || fabs(v) > MOST_ORDER) return (double)NAN;
     if (x == 0) return -(double)INFINITY;
     if (isinf(x)) return 0;
@@ -306,6 +318,7 @@ double elemwise_yv(double v, double x) {
 }
 
 double elemwise_ive(double v, double x) {
+    if (is_short(v, x, DBL_MAX)) return bessel_i01(v != 0, x, true);
     if (isnan(v) || isnan(x) || fabs(v) > MOST_ORDER || (x < 0 && !is_whole(v)))
         return (double)NAN;
     if (isinf(x)) return 0;
@@ -318,6 +331,7 @@ double elemwise_ive(double v, double x) {
 }
 
 double elemwise_iv(double v, double x) {
+    if (is_short(v, x, DBL_MAX)) return bessel_i01(v != 0, x, false);
     if (isinf(x) && !isnan(v))
         return x > 0 ? x : is_whole(v) ? (is_odd(v) ? x : -x) : (double)NAN;
     if (isnan(v) || isnan(x) || fabs(v) > MOST_ORDER || (x < 0 && !is_whole(v)))
@@ -331,6 +345,7 @@ double elemwise_iv(double v, double x) {
 }
 
 double elemwise_kve(double v, double x) {
+    if (x > 0 && is_short(v, x, DBL_MAX)) return bessel_k01(v != 0, x, true);
     if (isnan(v) || isnan(x) || x < 0 || fabs(v) > MOST_ORDER) return (double)NAN;
     if (x == 0) return (double)INFINITY;
     if (isinf(x)) return 0;
@@ -338,6 +353,7 @@ double elemwise_kve(double v, double x) {
 }
 
 double elemwise_kv(double v, double x) {
+    if (x > 0 && is_short(v, x, DBL_MAX)) return bessel_k01(v != 0, x, false);
     if (isnan(v) || isnan(x) || x < 0 || fabs(v) > MOST_ORDER) return (double)NAN;
     if (x == 0) return (double)INFINITY;
     if (isinf(x)) return 0;
