@@ -157,3 +157,11 @@ for name, f in BESSEL.items():
 for name, at in {"j0": [1, 0, 0], "j1": [0, 0, 0], "y0": [-inf, 0], "y1": [-inf, 0], "i0": [1, inf, inf], "i1": [0, inf, -inf],
                  "i0e": [1, 0, 0], "i1e": [0, 0, 0], "k0": [inf, 0], "k1": [inf, 0]}.items():
     row(N, "%s({a})" % name, np.array([nan] + at), a=np.array([nan, 0, inf, -inf])[:len(at) + 1])
+# where methods change, and values near 1
+T = np.array([0.5, 1, 2.5, 9.5, 9.9999, 10, 10.0001, 30])
+check("beta", mp.beta, np.repeat(T, 8), np.tile(T, 8))
+check("betaln", lambda a, b: mp.log(abs(mp.beta(a, b))), [1, 1.0009765625, 0.5, 1.5, 2, 1e-300, 9.9999, 1e-3], [1.0625, 1, 1.75, 0.625, 0.5, 1e-300, 9.9999, 1e-3])
+check("gammainc", P, np.repeat(T, 5), np.repeat(T, 5) * np.tile([0.1, 0.96875, 1, 1.125, 4], 8))
+check("gammaincc", Q, np.repeat(T, 5), np.repeat(T, 5) * np.tile([0.1, 0.96875, 1, 1.125, 4], 8))
+check("betainc", I, np.repeat(T, 8), np.tile(T, 8), np.tile([0.0625, 0.375, 0.5, 0.9375], 16))
+check("expn", lambda n, x: mp.expint(int(n), x), [1, 2, 5, 49, 50, 51, 50, 10**6, 1, 3, 1], [1, 1.0009765625, 1, 0.5, 0.5, 1, 1e-300, 1e-3, 50, 300, 1e-300])

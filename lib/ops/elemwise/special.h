@@ -16,6 +16,7 @@ double elemwise_zeta(double s, double q);
 double elemwise_expn(double n, double x);
 
 /* special_gamma.c */
+long double elemwise_gamma_fraction(long double a, long double x); /* e^x E_(1-a)(x) */
 double elemwise_gammainc(double a, double x);
 double elemwise_gammaincc(double a, double x);
 double elemwise_gammaincinv(double a, double p);

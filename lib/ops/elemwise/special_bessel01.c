@@ -4,26 +4,14 @@
  * sqrt(x) I and e^x sqrt(x) K (10.40). */
 #include "ops/elemwise/special_bessel01.h"
 
+#include "ops/elemwise/special_poly.h"
+
 #define TL_LEVEL 0
 #include "ops/elemwise/vmath.h"
 
 #include <math.h>
 
 #define TWO_OVER_PI 0x1.45f306dc9c883p-1
-
-/* A polynomial with n coefficients, by its even and its odd part: half the steps wait
- * for each other. */
-VINLINE double poly(const double *c, int n, double x) {
-    double u = x * x, even = n % 2 ? c[n - 1] : 0, odd = 0;
-#pragma GCC unroll 16
-    for (int k = (n & ~1) - 2; k >= 0; k -= 2) {
-        even = even * u + c[k];
-        odd = odd * u + c[k + 1];
-    }
-    return even + x * odd;
-}
-#define POLY(table, order, x)                                                          \
-    poly(table[order], (int)(sizeof *table / sizeof **table), x)
 
 /* ---- J and Y ---- */
 /* Zeros, in two parts. */
@@ -134,16 +122,16 @@ static double log_ratio(double x, double zero, double rest, double log_zero) {
 static double j_small(int order, double x) {
     double u = x * x;
     if (x < 1.5) {
-        double r = u * POLY(j_near, order, u);
+        double r = u * POLY(j_near[order], u);
         return order ? 0.5 * x + x * r : 1 + r;
     }
-    double r = POLY(j_next, order, (u - 5.625) * (1 / 3.375));
+    double r = POLY(j_next[order], (u - 5.625) * (1 / 3.375));
     return order ? r * x * from_zero(J1_ZERO, J1_REST, x)
                  : r * from_zero(J0_ZERO, J0_REST, x);
 }
 
 static double y_small(int order, double x) {
-    double r = POLY(y_near, order, x * x * (1 / 4.5) - 1),
+    double r = POLY(y_near[order], x * x * (1 / 4.5) - 1),
            j = TWO_OVER_PI * j_small(order, x);
     if (order == 0)
         return log_ratio(x, Y0_ZERO, Y0_REST, -0x1.cce4b73e6f025p-4) * j +
@@ -169,12 +157,12 @@ static double turning(int order, double x, bool second) {
     double w = 1 / x, size, phase;
     if (x < 8) {
         double t = (w - 11.0 / 48) * 9.6;
-        size = POLY(mid_size, order, t);
-        phase = POLY(mid_phase, order, t);
+        size = POLY(mid_size[order], t);
+        phase = POLY(mid_phase[order], t);
     } else {
         double t = w * w * 128 - 1;
-        size = POLY(far_size, order, t);
-        phase = POLY(far_phase, order, t);
+        size = POLY(far_size[order], t);
+        phase = POLY(far_phase[order], t);
     }
     uint64_t turns;
     double first = order ? 0.375 : -0.125;
@@ -260,7 +248,7 @@ static const double k_far[2][23] = {
      -0x1.bf59ac058387dp-35, -0x1.ad376b4510adfp-38}};
 
 static double i_small(int order, double x) {
-    double r = POLY(i_near, order, x * x);
+    double r = POLY(i_near[order], x * x);
     return order ? r * x : r;
 }
 
@@ -270,7 +258,7 @@ double bessel_i01(int order, double x, bool scaled) {
         r = i_small(order, a);
         if (scaled) r *= exp(-a);
     } else {
-        r = POLY(i_far, order, 16 / a - 1) / sqrt(a);
+        r = POLY(i_far[order], 16 / a - 1) / sqrt(a);
         if (!scaled && a < 700)
             r *= exp(a);
         else if (!scaled) { /* exp(a) may be too large */
@@ -283,10 +271,10 @@ double bessel_i01(int order, double x, bool scaled) {
 
 double bessel_k01(int order, double x, bool scaled) {
     if (x >= 1) {
-        double r = POLY(k_far, order, (x - 3) / (x + 1)) / sqrt(x);
+        double r = POLY(k_far[order], (x - 3) / (x + 1)) / sqrt(x);
         return scaled ? r : r * exp(-x);
     }
-    double r = POLY(k_near, order, x * x), l = log(x) * i_small(order, x);
+    double r = POLY(k_near[order], x * x), l = log(x) * i_small(order, x);
     r = order ? 1 / x + (l + x * r) : r - l;
     return scaled ? r * exp(x) : r;
 }

@@ -1,12 +1,16 @@
 /* The incomplete gamma and beta functions, their inverses, and the beta function. In
  * long double, because powers and logarithms of large numbers cancel. */
 #include "ops/elemwise/special.h"
+#include "ops/elemwise/special_poly.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
 #define EPS       1e-20L
 #define TINY      1e-4000L
+#define CLOSE     4e-19L /* a difference that rounding may leave */
+#define HUGE_PART 1e1500L
 #define SQRT_2_PI 2.506628274631000502415765284811L
 enum { STEPS = 20000, ROOT_STEPS = 100, FRACTIONS = 5000 };
 static const long double LARGE = 1e6L; /* an a that needs few steps */
@@ -16,17 +20,49 @@ static long double log_gamma(long double x) {
     return lgammal_r(x, &sign);
 }
 
+/* ---- the gamma function of small numbers ---- */
+/* gamma(x) = up / (down r) for 0 < x < 30: by the recurrence, and a polynomial for
+ * 1 / gamma on [1, 2] that interpolates at Chebyshev nodes. */
+typedef struct GammaParts {
+    long double up, down, r;
+} GammaParts;
+
+static inline GammaParts gamma_parts(long double x) {
+    static const long double r[] = {
+        1.12837916709551257389833L,      -0.0205872632226415507252374L,
+        -0.131663608881386120166937L,    0.0218877532554918202053278L,
+        0.00318542876548163916212372L,   -0.00131734904276673802278707L,
+        0.000103326528544030852440563L,  1.65682143951061310413114e-5L,
+        -4.33879005651685847512376e-6L,  2.97573478035491532952422e-7L,
+        2.47609408799670469805819e-8L,   -6.78554959181496304154478e-9L,
+        5.26419243221388757147581e-10L,  7.0729485664472616032155e-12L,
+        -5.44279782936119924479952e-12L, 5.22083022926009668564122e-13L,
+        -1.29322487200131113950515e-14L, -2.11285417461824041469914e-15L};
+    long double up = 1, down = 1;
+    if (x < 1) {
+        down = x;
+        x += 1;
+    }
+    for (; x >= 2; up *= x)
+        x -= 1;
+    long double t = 2 * x - 3, u = t * t, even = 0, odd = 0;
+#pragma GCC unroll 16
+    for (int k = sizeof r / sizeof *r - 2; k >= 0; k -= 2) {
+        even = even * u + r[k];
+        odd = odd * u + r[k + 1];
+    }
+    return (GammaParts){up, down, even + t * odd};
+}
+
 /* ---- Stirling's series ---- */
-/* log gamma(x) - ((x - 1/2) log x - x + log sqrt(2 pi)), for x >= 10. */
+/* log gamma(x) - ((x - 1/2) log x - x + log sqrt(2 pi)), for x >= 10. It is small: but
+ * for its first term double is exact enough. */
 static long double stirling_rest(long double x) {
-    static const long double b[] = {
-        1.0L / 12,         -1.0L / 360,        1.0L / 1260, -1.0L / 1680,
-        1.0L / 1188,       -691.0L / 360360,   1.0L / 156,  -3617.0L / 122400,
-        43867.0L / 244188, -174611.0L / 125400};
-    long double z = 1 / (x * x), sum = 0;
-    for (int i = sizeof b / sizeof *b; i-- > 0;)
-        sum = sum * z + b[i];
-    return sum / x;
+    static const double b[] = {-1.0 / 360,       1.0 / 1260,       -1.0 / 1680,
+                               1.0 / 1188,       -691.0 / 360360,  1.0 / 156,
+                               -3617.0 / 122400, 43867.0 / 244188, -174611.0 / 125400};
+    double w = 1 / (double)x, z = w * w;
+    return 1 / (12 * x) + (long double)(POLY(b, z) * z * w);
 }
 
 /* log1p(x) - x without cancellation. */
@@ -42,38 +78,52 @@ static long double log1p_minus(long double x) {
 
 /* x^a e^-x / gamma(a + 1) */
 static long double gamma_term(long double a, long double x) {
-    if (a < 10) return expl(a * logl(x) - x - log_gamma(a + 1));
+    if (a < 10) {
+        GammaParts g = gamma_parts(a + 1);
+        return expl(a * logl(x) - x) * g.r / g.up;
+    }
     long double off = (x - a) / a,
                 power = off < -0.5L ? a * logl(x / a) + (a - x) : a * log1p_minus(off);
     return expl(power - stirling_rest(a)) / (SQRT_2_PI * sqrtl(a));
 }
 
 /* ---- the incomplete gamma function ---- */
-/* P from its power series. */
+/* P from its power series (DLMF 8.11.4), two terms at a time for one division. */
 static long double lower_gamma(long double a, long double x) {
-    long double term = 1, sum = 1;
-    for (int n = 1; n < STEPS; n++) {
-        term *= x / (a + n);
-        sum += term;
+    long double term = 1, sum = 1, c = a + 1;
+    for (int n = 1; n < STEPS; n += 2, c += 2) {
+        long double step = x / (c * (c + 1)) * term;
+        sum += step * (c + 1 + x);
+        term = step * x;
         if (term < sum * EPS) break;
     }
     return sum * gamma_term(a, x);
 }
 
-/* Q from its continued fraction, by Lentz's method. */
-static long double upper_gamma(long double a, long double x) {
-    long double b = x + 1 - a, c = 1 / TINY, d = 1 / b, h = d;
-    for (int n = 1; n < STEPS; n++) {
-        long double an = -n * (n - a);
+/* 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / (x + 5 - a - ...))), by the
+ * recurrence of its convergents p / q, which needs no division. */
+long double elemwise_gamma_fraction(long double a, long double x) {
+    long double b = x + 1 - a, p0 = 0, q0 = 1, p = 1, q = b;
+    for (long double n = 1; n < STEPS; n += 2) {
+        long double odd = n * (a - n), even = (n + 1) * (a - n - 1);
         b += 2;
-        d = an * d + b;
-        c = b + an / c;
-        d = 1 / (fabsl(d) < TINY ? TINY : d);
-        if (fabsl(c) < TINY) c = TINY;
-        h *= d * c;
-        if (fabsl(d * c - 1) < EPS) break;
+        p0 = b * p + odd * p0;
+        q0 = b * q + odd * q0;
+        b += 2;
+        p = b * p0 + even * p;
+        q = b * q0 + even * q;
+        if (fabsl(p * q0 - p0 * q) < CLOSE * fabsl(p * q0)) break;
+        if (fabsl(q) > HUGE_PART) {
+            p0 /= HUGE_PART, q0 /= HUGE_PART;
+            p /= HUGE_PART, q /= HUGE_PART;
+        }
     }
-    return h * a * gamma_term(a, x);
+    return p / q;
+}
+
+/* Q from that fraction (DLMF 8.9.2). */
+static long double upper_gamma(long double a, long double x) {
+    return elemwise_gamma_fraction(a, x) * a * gamma_term(a, x);
 }
 
 /* Q for small x and a: 1 - P, where P is x^a / gamma(a + 1) times a series near 1. */
@@ -223,15 +273,30 @@ static long double signed_log_beta(double a, double b, int *sign) {
     return isinf(z) && (isinf(x) || isinf(y)) ? (long double)NAN : x + y - z;
 }
 
+/* The beta function where both numbers are small. */
+static bool is_small(long double a, long double b) {
+    return a > 0 && b > 0 && a < 10 && b < 10;
+}
+static long double small_beta(long double a, long double b) {
+    GammaParts f = gamma_parts(a), g = gamma_parts(b), sum = gamma_parts(a + b);
+    return f.up * g.up * sum.down * sum.r / (f.down * g.down * sum.up * (f.r * g.r));
+}
+
 double elemwise_betaln(double a, double b) {
     int sign;
     if (isnan(a) || isnan(b)) return (double)NAN;
+    if (is_small((long double)a, (long double)b)) { /* near 1 it would lose digits */
+        double r = (double)small_beta((long double)a, (long double)b);
+        if (r < 0.5 || (r > 2 && r <= DBL_MAX)) return log(r);
+    }
     return (double)signed_log_beta(a, b, &sign);
 }
 
 double elemwise_beta(double a, double b) {
     int sign;
     if (isnan(a) || isnan(b)) return (double)NAN;
+    if (is_small((long double)a, (long double)b))
+        return (double)small_beta((long double)a, (long double)b);
     long double l = signed_log_beta(a, b, &sign);
     return sign < 0 ? -(double)expl(l) : (double)expl(l);
 }
@@ -266,7 +331,9 @@ static long double beta_term(long double a, long double b, long double x,
         return expl(a * (log1p_minus(dx) + dx) + b * (log1p_minus(dy) + dy) + rest) *
                sqrtl(a / n * b) / SQRT_2_PI;
     }
-    return expl(a * logl(x) + b * logl(y) - (a < b ? log_beta(a, b) : log_beta(b, a)));
+    long double power = a * logl(x) + b * logl(y);
+    if (is_small(a, b)) return expl(power) / small_beta(a, b);
+    return expl(power - (a < b ? log_beta(a, b) : log_beta(b, a)));
 }
 
 /* I_x(a, b) with y = 1 - x, or what remains to 1. */
