@@ -221,25 +221,12 @@ static long double small_expn(int n, long double x) {
 }
 
 /* ... and from its continued fraction (8.19.17), for x > 1 or a large n. */
-static long double large_expn(long double n, long double x) {
-    long double b = x + n, c = 1e4000L, d = 1 / b, h = d;
-    for (int k = 1; k < 10000; k++) {
-        long double a = -k * (n - 1 + k);
-        b += 2;
-        d = 1 / (a * d + b);
-        c = b + a / c;
-        h *= c * d;
-        if (fabsl(c * d - 1) < 1e-20L) break;
-    }
-    return h * expl(-x);
-}
-
 double elemwise_expn(double n, double x) {
     if (isnan(x) || !(n >= 0) || rint(n) != n || x < 0) return (double)NAN;
     if (x == 0) return n > 1 ? 1 / (n - 1) : (double)INFINITY;
     if (n == 0) return exp(-x) / x;
     if (isinf(x) || isinf(n)) return 0;
     long double z = (long double)x;
-    return (double)(x <= 1 && n < 50 ? small_expn((int)n, z)
-                                     : large_expn((long double)n, z));
+    if (x <= 1 && n < 50) return (double)small_expn((int)n, z);
+    return (double)(expl(-z) * elemwise_gamma_fraction(1 - (long double)n, z));
 }
