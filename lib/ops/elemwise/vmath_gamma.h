@@ -1,17 +1,18 @@
 /* Gamma, its logarithm and the derivatives of that, by the methods and for the uses of
  * vmath.h, for x > 0; other arguments are left to special.h, and those of gamma from
  * GAMMA_FAR on to the C library. From 8 on the logarithm and its derivatives are
- * Stirling's series, polynomials in 1 / x^2. On [1, 8] they are polynomials in t = (x -
- * k) / (x + k), which maps that to a short interval around 0, of what remains without
- * zeros: log gamma is divided by (x - 1) (x - 2), digamma by x - x0. Below 1, the
- * recurrence gives them from x + 1, whose distance to the zeros is that of x, exactly.
- * float32: in float64. */
+ * Stirling's series, polynomials in 1 / x^2. On [1, 8] they are polynomials in
+ * t = (x - k) / (x + k), which maps that to a short interval around 0, of what remains
+ * without zeros: log gamma is divided by (x - 1) (x - 2), digamma by x - x0. Below 1,
+ * the recurrence gives them from x + 1, whose distance to the zeros is that of x,
+ * exactly. float32: in float64. */
 #ifndef OPS_ELEMWISE_VMATH_GAMMA_H
 #define OPS_ELEMWISE_VMATH_GAMMA_H
 
 #include "ops/elemwise/vmath.h"
 
 #define GAMMA_FAR 8.0
+#define STIRLING  0x1.acfe390c97d69p-2 /* log(2 pi / e) / 2 */
 /* Digamma's zero. */
 #define DIGAMMA_ROOT    0x1.762d86356be3fp+0
 #define DIGAMMA_ROOT_LO 0x1.b86a722197829p-54
@@ -117,7 +118,7 @@ VINLINE double trigamma_near64(double t) {
     q = MADD64(q, t, 0x1.32c77b95f7a35p+0);
     return q;
 }
-/* x (log gamma(x) - (x - 1/2) (log(x) - 1) - log(2 pi / e) / 2) for u = 1 / x^2 */
+/* x (log gamma(x) - (x - 1/2) (log(x) - 1) - STIRLING) for u = 1 / x^2 */
 VINLINE double gammaln_series64(double u) {
     double q = -0x1.b1382377d788ap-10;
     q = MADD64(q, u, 0x1.b6fa4852c5f7p-11);
@@ -194,8 +195,7 @@ VINLINE double gammaln_f64(double x) {
     double y = small ? x + 1 : x, l = log_f64(x), w = 1 / y;
     double zeros = small ? x * (x - 1) : (x - 1) * (x - 2); /* (y - 1) (y - 2) */
     double near = zeros * gammaln_near64(gamma_variable(y)) + (small ? -l : 0);
-    double far =
-        MADD64(x - 0.5, l - 1, w * gammaln_series64(w * w) + 0x1.acfe390c97d69p-2);
+    double far = MADD64(x - 0.5, l - 1, w * gammaln_series64(w * w) + STIRLING);
     return x < GAMMA_FAR ? near : far;
 }
 VINLINE double digamma_f64(double x) {
