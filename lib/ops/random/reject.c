@@ -13,8 +13,10 @@ static double gamma_from_1(Words *w, double k) {
     for (;;) {
         double x = words_normal(w), t = 1 + c * x, v = t * t * t;
         if (v <= 0) continue;
-        double u = words_unit(w);
-        if (log(u) < 0.5 * x * x + d - d * v + d * log(v)) return d * v;
+        double u = words_unit(w), square = x * x;
+        /* This implies what is tested below, and mostly spares its logarithms. */
+        if (u < 1 - 0.0331 * square * square) return d * v;
+        if (log(u) < 0.5 * square + d - d * v + d * log(v)) return d * v;
     }
 }
 
