@@ -151,7 +151,8 @@ enum { SIDE_4 = 0, SIDE_8 = 0 };
 #endif
 
 size_t LEVEL(transpose_side_)(size_t size) {
-    return size == 4 ? SIDE_4 : size == 8 ? SIDE_8 : 0;
+    static const size_t side[] = {[4] = SIDE_4, [8] = SIDE_8};
+    return size < sizeof side / sizeof *side ? side[size] : 0;
 }
 
 #ifdef __SSE2__
