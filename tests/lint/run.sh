@@ -70,6 +70,21 @@ pointers() {
     verdict pointers $((n - bad)) $bad
 }
 
+# What a checkout has at its top, but for dotfiles of tools: a stray file would be sent to everyone.
+top_level() {
+    entries=$(git ls-files 2>/dev/null | cut -d/ -f1 | sort -u)
+    [ -n "$entries" ] || { echo "lint top_level: skipped, this is no checkout"; return; }
+    bad=0 n=0
+    for f in $entries; do
+        n=$((n + 1))
+        case $f in
+        Makefile | cmd | lib | schemas | tests | examples | completions | README.md | LICENSE | .*) ;;
+        *) echo "$f: nothing belongs there"; bad=$((bad + 1)) ;;
+        esac
+    done
+    verdict top_level $((n - bad)) $bad
+}
+
 # The library looks for its own ops by number (op/known.def), never by a name in the middle of code.
 ops_by_name() {
     n=$(grep -l op_is $sources | wc -l)
@@ -153,6 +168,7 @@ layers
 globals
 hardening
 pointers
+top_level
 ops_by_name
 words_of_options
 format
