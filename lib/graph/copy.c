@@ -1,7 +1,10 @@
 /* Copies what is live. `forward` may map to larger ids, so the order has to be found
  * again: variables are visited by ascending id, each as its replacement, and any Apply
  * that is still missing is copied just before its first user, using an explicit stack.
- * Without `forward`, the order stays the same. */
+ * Without `forward`, the order stays the same. Where nothing merges, this walk only
+ * numbers what it meets, and the tables are written afterwards, one by one: a graph
+ * that ends here gives up each as soon as it is read, since the peak of memory of large
+ * graphs is where two of them stand side by side. */
 #include "graph/graph_impl.h"
 
 #include <string.h>
@@ -17,7 +20,11 @@ typedef struct GraphCopy {
     WantedFunctions *wanted;
     bool intern;
     bool taken;    /* Applies move down in src's own tables, which dst has now */
-    Var *effect;   /* the first output of each effect */
+    Graph *ending; /* src, if it gives up its tables; else NULL */
+    Var *order;    /* leaves and first outputs as they are numbered; NULL: each node is
+                      appended when it is met */
+    uint32_t norder, nvar, napply, nin; /* what order has */
+    Var *effect;                        /* the first output of each effect */
     Var *to;       /* each variable's replacement, none replaced again; NULL: itself */
     Var *id;       /* each variable's copy */
     uint8_t *need; /* by variable: leaves; by Apply in need_apply */
@@ -30,10 +37,7 @@ typedef struct GraphCopy {
 /* ---- single nodes ---- */
 
 static void copy_leaf_ref(Graph *dst, Leaf *to, const Leaf *from) {
-    if (!from->ref || to->ref) return;
-    to->ref = arena_str(dst->arena, from->ref, strlen(from->ref));
-    if (from->ref_key)
-        to->ref_key = arena_str(dst->arena, from->ref_key, strlen(from->ref_key));
+    if (from->ref && !to->ref) leaf_set_ref(dst, to, from->ref->file, from->ref->key);
 }
 
 Var graph_copy_leaf(Graph *dst, const Graph *src, Var v, bool intern) {
@@ -195,13 +199,28 @@ static void need_roots(GraphCopy *c, Arena *a, unsigned roots) {
 
 /* ---- copying ---- */
 
+static void number_node(GraphCopy *c, Var v, Var nout) {
+    c->order[c->norder++] = v;
+    for (Var k = 0; k < nout; k++)
+        c->id[v + k] = c->nvar++;
+}
+
 static void emit_leaf(GraphCopy *c, Var v) {
-    if (c->id[v] == VAR_NONE) c->id[v] = graph_copy_leaf(c->dst, c->src, v, c->intern);
+    if (c->id[v] != VAR_NONE) return;
+    if (c->order)
+        number_node(c, v, 1);
+    else
+        c->id[v] = graph_copy_leaf(c->dst, c->src, v, c->intern);
 }
 
 static void emit_apply(GraphCopy *c, ApplyId a) {
     Apply r = c->src->apply[a];
     const Var *in = apply_in(c->src, a);
+    if (c->order) {
+        number_node(c, r.out, r.nout);
+        c->napply++, c->nin += r.nin;
+        return;
+    }
     if (c->taken && (c->dst->napply > a || c->dst->nin > r.in))
         bug("Apply %u would move up to %u", a, c->dst->napply);
     vec_reserve(c->src->s, &c->in, r.nin);
@@ -263,6 +282,76 @@ static void emit_needed(GraphCopy *c) {
             emit_with_inputs(c, a);
         }
     }
+}
+
+/* ---- tables, one after the other ---- */
+
+static void *give_up(void *table) {
+    mem_free(table);
+    return NULL;
+}
+
+static void write_inputs(GraphCopy *c) {
+    Graph *d = c->dst;
+    graph_reserve(d, 0, 0, c->nin);
+    for (uint32_t i = 0; i < c->norder; i++) {
+        ApplyId a = var_owner(c->src, c->order[i]);
+        if (a == APPLY_NONE) continue;
+        const Var *in = apply_in(c->src, a);
+        for (uint32_t k = 0; k < c->src->apply[a].nin; k++)
+            d->in[d->nin++] = c->id[resolve_forward(c, in[k])];
+    }
+    if (c->ending) c->ending->in = give_up(c->ending->in);
+}
+
+static void write_origins(GraphCopy *c) {
+    Origin *to = c->dst->origin;
+    for (uint32_t i = 0; i < c->norder; i++) {
+        ApplyId a = var_owner(c->src, c->order[i]);
+        if (a != APPLY_NONE) *to++ = c->src->origin[a];
+    }
+    if (c->ending) c->ending->origin = give_up(c->ending->origin);
+}
+
+static void write_applies(GraphCopy *c) {
+    Graph *d = c->dst;
+    uint32_t nin = 0;
+    for (uint32_t i = 0; i < c->norder; i++) {
+        ApplyId a = var_owner(c->src, c->order[i]);
+        if (a == APPLY_NONE) continue;
+        Apply *p = &d->apply[d->napply++];
+        *p = c->src->apply[a];
+        p->in = nin, nin += p->nin;
+        p->out = c->id[p->out];
+        if (p->serial) p->serial = ++d->priv->serial;
+        if (c->wanted) wanted_add_props(c->wanted, p->props);
+    }
+    if (c->ending) c->ending->apply = give_up(c->ending->apply);
+}
+
+static void write_variables(GraphCopy *c) {
+    Graph *d = c->dst;
+    graph_reserve(d, 0, c->nvar, 0);
+    for (ApplyId a = 0, i = 0; i < c->norder; i++) {
+        Var v = c->order[i];
+        if (d->nvar != c->id[v]) bug("variable %u became %u", c->id[v], d->nvar);
+        if (var_leaf(c->src, v) != LEAF_NOT) {
+            graph_copy_leaf(d, c->src, v, false);
+            continue;
+        }
+        for (Var k = 0; k < d->apply[a].nout; k++)
+            d->var[d->nvar++] = (VarRec){
+                .type = var_type(c->src, v + k), .owner = a, .index = (uint16_t)k};
+        a++;
+    }
+}
+
+static void write_tables(GraphCopy *c) {
+    write_inputs(c);
+    graph_reserve(c->dst, c->napply, 0, 0);
+    write_origins(c);
+    write_applies(c);
+    write_variables(c);
 }
 
 /* ---- the interface ---- */
@@ -365,8 +454,10 @@ typedef struct CopyHow {
     Var *forward; /* its chains are shortened; NULL: each variable is its own
                    * replacement */
     bool intern;
-    bool take; /* src ends here; no forward */
-    Var *map;  /* filled in with each variable's copy; may be NULL */
+    bool take;     /* src ends here; no forward */
+    Graph *ending; /* the same with forwards: src itself, of which leaves, variables and
+                      names are left */
+    Var *map;      /* filled in with each variable's copy; may be NULL */
 } CopyHow;
 
 static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
@@ -374,6 +465,7 @@ static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
     Arena *a = arena_new(src->s);
     GraphCopy c = {.dst = dst, .src = src, .wanted = w, .intern = how->intern};
     c.taken = how->take;
+    c.ending = how->ending;
     size_t n = src->nvar;
     c.to = how->forward;
     if (c.to) shorten_chains(c.to, src->nvar);
@@ -385,8 +477,12 @@ static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
     c.effect = NEW_N(a, src->effects.n, Var);
     copy_graph_facts(dst, src);
     need_roots(&c, a, how->roots);
-    reserve_needed(&c);
+    if (c.taken || c.intern)
+        reserve_needed(&c);
+    else
+        c.order = NEW_N(a, (size_t)src->nleaf + src->napply, Var);
     emit_needed(&c);
+    if (c.order) write_tables(&c);
     copy_interface(&c, how->roots);
     for (Var v = 0; how->map && v < src->nvar; v++)
         how->map[v] = copied_id(&c, v);
@@ -493,8 +589,12 @@ void graph_keep_called(Graph *g) {
 void graph_compact(Graph *g, unsigned roots, Var *forward, bool intern) {
     Graph *d = graph_blank(g->s), old;
     graph_forget_tables(g);
-    copy_graph_body(
-        d, g, &(CopyHow){.roots = roots, .forward = forward, .intern = intern}, NULL);
+    copy_graph_body(d, g,
+                    &(CopyHow){.roots = roots,
+                               .forward = forward,
+                               .intern = intern,
+                               .ending = intern ? NULL : g},
+                    NULL);
     old = *g;
     *g = *d;
     *d = old;

@@ -28,6 +28,13 @@ Value *leaf_value_new(Graph *g, Leaf *l) {
     return l->value = &x->value;
 }
 
+void leaf_set_ref(Graph *g, Leaf *l, const char *file, const char *key) {
+    FileRef *ref = NEW(g->arena, FileRef);
+    ref->file = arena_str(g->arena, file, strlen(file));
+    ref->key = key ? arena_str(g->arena, key, strlen(key)) : NULL;
+    l->ref = ref;
+}
+
 static void share_value(Leaf *to, const Leaf *from) {
     to->number = from->number;
     to->value = from->value;
@@ -289,13 +296,23 @@ size_t graph_bytes(const Graph *g) {
            p->apply_cap * (sizeof *g->apply + sizeof *g->origin) + index_bytes(p);
 }
 
-/* Of a large graph, what readers and earlier rewrites left between blocks that are in
- * use would come to a third of the peak. */
 enum { TRIM_FROM = 8 << 20 };
+void graph_return_memory(const Graph *g) {
+    if (graph_bytes(g) >= TRIM_FROM) mem_trim(g->s);
+}
+
+void graph_make_room(Graph *g) {
+    if (graph_bytes(g) < TRIM_FROM) return;
+    graph_reserve(g, g->napply / 4, g->nvar / 4, g->nin / 4);
+    mem_trim(g->s);
+}
+
 void graph_forget_tables(Graph *g) {
     forget_equal_nodes(g->priv);
     names_forget(g->priv);
-    if (graph_bytes(g) >= TRIM_FROM) mem_trim(g->s);
+    graph_outputs_changed(g);
+    graph_updates_changed(g);
+    graph_return_memory(g);
 }
 
 size_t graph_all_applies(const Graph *main) {

@@ -47,16 +47,19 @@ typedef struct Apply {
     uint16_t nin, nout;
     uint32_t serial; /* not 0: never merged (effects) */
 } Apply;
+/* What load() names. */
+typedef struct FileRef {
+    const char *file; /* "w.npy", relative to the graph's folder */
+    const char *key;  /* of a file of several values, else NULL */
+} FileRef;
 typedef struct Leaf {
     Var var;
     Sym name; /* input, shared: its name; dim: the dim's */
     Var init; /* shared: initial value as a variable of this graph; VAR_NONE if it is in
                  value */
-    bool number;     /* value has no room for a shape: see number.c */
-    Value *value;    /* const: its value; shared: current value; else NULL */
-    const char *ref; /* const: the file it came from ("w.npy", relative to the graph's
-                        folder), or NULL */
-    const char *ref_key;
+    bool number;        /* value has no room for a shape: see number.c */
+    Value *value;       /* const: its value; shared: current value; else NULL */
+    const FileRef *ref; /* const: where it was loaded from, or NULL */
 } Leaf;
 /* Where a node comes from, for messages: the user's text, and the rule or op whose text
  * built it. */
@@ -160,6 +163,8 @@ Var graph_const_value(Graph *g, const Type *t,
 Var graph_const_number(Graph *g, DType d, const void *bytes);
 /* A copy of the constant c of `from`; all copies share the value. */
 Var graph_share_const(Graph *g, const Graph *from, Var c, bool intern);
+/* The constant came from there; the texts are copied, `key` may be NULL. */
+void leaf_set_ref(Graph *g, Leaf *l, const char *file, const char *key);
 /* A new value for a leaf that has none. */
 Value *leaf_value_new(Graph *g, Leaf *l);
 /* Appends an Apply with inferred output types; returns its first output. With `intern`,
@@ -178,6 +183,12 @@ size_t graph_all_applies(const Graph *main); /* with those of its functions */
 size_t graph_bytes(const Graph *g); /* of its tables, without values and names */
 /* Frees the room reserved for growing and interning; both still work. */
 void graph_trim(Graph *g);
+/* Call before memory is at its peak: if the graph is large, what was freed between
+ * blocks that are in use goes back to the system; it would come to a third. */
+void graph_return_memory(const Graph *g);
+/* The same before many nodes are added to a large graph: its tables move to where they
+ * can grow, so that where they were goes back too. */
+void graph_make_room(Graph *g);
 /* Narrows a leaf's type in place; only valid before anything uses the leaf. */
 void graph_retype_leaf(Graph *g, Var leaf, const Type *t);
 

@@ -179,7 +179,7 @@ static bool may_keep_ref(const Refs *r, const Graph *g, const Leaf *l) {
     const char *folder = g->main->folder;
     if (r->pack || !l->ref || !folder || !r->folder || strcmp(folder, r->folder) != 0)
         return false;
-    return !r->dir || !refs_digest(l->ref);
+    return !r->dir || !refs_digest(l->ref->file);
 }
 
 static bool all_stay(const Refs *r, const Graph *g) {
@@ -195,9 +195,9 @@ bool refs_stay(const Refs *r, const Graph *g) {
 }
 
 static const char *old_ref(Refs *r, const Leaf *l) {
-    if (!l->ref_key) return arena_printf(r->a, "load(%s)", quote_text(r->a, l->ref));
-    return arena_printf(r->a, "load(%s, %s)", quote_text(r->a, l->ref),
-                        quote_text(r->a, l->ref_key));
+    const char *file = quote_text(r->a, l->ref->file), *key = l->ref->key;
+    if (!key) return arena_printf(r->a, "load(%s)", file);
+    return arena_printf(r->a, "load(%s, %s)", file, quote_text(r->a, key));
 }
 
 static const char *new_ref(Refs *r, const Graph *g, Var named, const Value *value) {

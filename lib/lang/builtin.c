@@ -201,11 +201,8 @@ static bool call_load(Compiler *c, const Ast *e, DType want, Node *out) {
                 ? graph_const(c->b->g, &v.t, c->b->intern)
                 : graph_const_value(c->b->g, value_type(c->s, &v), &v);
     value_unref(&v);
-    if (ref && !what.converted) { /* else the text would read back as another dtype */
-        Leaf *l = var_leafrec(c->b->g, x);
-        l->ref = arena_str(c->b->g->arena, ref, strlen(ref));
-        l->ref_key = key ? arena_str(c->b->g->arena, key, strlen(key)) : NULL;
-    }
+    if (ref && !what.converted) /* else the text would read back as another dtype */
+        leaf_set_ref(c->b->g, var_leafrec(c->b->g, x), ref, key);
     *out = node_var(x, e->at);
     return true;
 }

@@ -196,7 +196,7 @@ typedef struct CompilerTrial {
 CompilerTrial compiler_try(Compiler *c);
 void compiler_undo(Compiler *c, CompilerTrial t);
 /* What load('F', 'key') means; if not set, load() is an error. The constant keeps `ref`
- * and `ref_key`. */
+ * and the key. */
 typedef struct Selection Selection; /* value/file/file.h */
 typedef bool LoadFn(void *ctx, const char *path, Selection *what, Value *out,
                     const char **ref);

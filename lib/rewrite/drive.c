@@ -102,7 +102,7 @@ static void infer_types_again(Rewriter *r, ApplyId a, const Var *in, const Type 
 static void move_uses(Rewriter *r, Var from, Var to) {
     r->uses[to] += r->uses[from];
     r->parts[to] += r->parts[from];
-    if (map_get(&r->results, from, NULL)) map_put(&r->results, to, 1);
+    r->result[to] |= r->result[from];
 }
 
 static void note_reinterned(Rewriter *r, Var from, Var to) {
@@ -536,8 +536,7 @@ static void need_result(Rewriter *r, Var v) {
 
 static void need_named_result(Rewriter *r, Var v) {
     need_result(r, v);
-    if (r->uses_matter && v != VAR_NONE)
-        map_put(&r->results, rewriter_resolve(r, v), 1);
+    if (v != VAR_NONE) r->result[rewriter_resolve(r, v)] = 1;
 }
 
 static void need_roots(Rewriter *r) {
@@ -554,9 +553,11 @@ static void need_roots(Rewriter *r) {
 static void count_all_needs(Rewriter *r) {
     for (ApplyId a = 0; a < r->napply; a++)
         r->state[a] &= FROZEN | SETTLED | TRIED | NOFOLD;
-    if (r->uses_matter && r->nvar) memset(r->uses, 0, r->nvar * sizeof *r->uses);
-    if (r->uses_matter && r->nvar) memset(r->parts, 0, r->nvar * sizeof *r->parts);
-    map_free(&r->results);
+    if (r->uses_matter && r->nvar) {
+        memset(r->uses, 0, r->nvar * sizeof *r->uses);
+        memset(r->parts, 0, r->nvar * sizeof *r->parts);
+        memset(r->result, 0, r->nvar * sizeof *r->result);
+    }
     need_roots(r);
     for (size_t i = r->order.n ? r->order.n : r->compacted; i-- > 0;) {
         ApplyId a = r->order.n ? r->order.p[i] : (ApplyId)i;

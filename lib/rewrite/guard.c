@@ -277,7 +277,7 @@ static bool are_no_transposes(Rewriter *r, Var x, Var y) {
 static bool is_result(Rewriter *r, Var x) {
     if (r->g->outputs.n + r->g->updates.n == 0)
         return true; /* a proof has no graph around */
-    return map_get(&r->results, x, NULL) && r->uses[x] <= 1;
+    return r->sweeping && r->result[x] && r->uses[x] <= 1;
 }
 static bool has_update(const Graph *g, Var x) {
     return var_leaf(g, x) == LEAF_SHARED && graph_update(g, x) != VAR_NONE;

@@ -21,6 +21,7 @@ static void grow_var_arrays(Rewriter *r) {
     r->by = mem_realloc(r->s, r->by, cap, sizeof *r->by);
     r->uses = mem_realloc(r->s, r->uses, cap, sizeof *r->uses);
     r->parts = mem_realloc(r->s, r->parts, cap, sizeof *r->parts);
+    r->result = mem_realloc(r->s, r->result, cap, sizeof *r->result);
 }
 
 static void grow_apply_arrays(Rewriter *r) {
@@ -41,7 +42,7 @@ void rewriter_grow(Rewriter *r) {
         if (!r->sweeping) continue;
         r->direct[v] = v;
         r->by[v] = 0;
-        r->uses[v] = r->parts[v] = 0;
+        r->uses[v] = r->parts[v] = r->result[v] = 0;
     }
     for (; r->napply < r->g->napply; r->napply++) {
         const Op *op = r->g->apply[r->napply].op;
@@ -54,18 +55,19 @@ size_t rewriter_bytes(const Rewriter *r) {
     size_t var = sizeof *r->forward + sizeof *r->uniform + sizeof *r->facts,
            apply = sizeof *r->op_at;
     if (r->sweeping) {
-        var += sizeof *r->direct + sizeof *r->by + sizeof *r->uses + sizeof *r->parts;
+        var += sizeof *r->direct + sizeof *r->by + sizeof *r->uses + sizeof *r->parts +
+               sizeof *r->result;
         apply += sizeof *r->state;
     }
     return r->cap_var * var + r->cap_apply * apply;
 }
 
 static void free_sweeps(Rewriter *r) {
-    void *of_sweeps[] = {r->direct, r->by, r->uses, r->parts, r->state};
+    void *of_sweeps[] = {r->direct, r->by, r->uses, r->parts, r->result, r->state};
     for (size_t i = 0; i < sizeof of_sweeps / sizeof *of_sweeps; i++)
         mem_free(of_sweeps[i]);
-    r->direct = NULL, r->by = NULL, r->uses = NULL, r->parts = NULL, r->state = NULL;
-    map_free(&r->results);
+    r->direct = NULL, r->by = NULL, r->uses = NULL, r->parts = NULL;
+    r->result = NULL, r->state = NULL;
     vec_free(&r->order);
 }
 
@@ -110,9 +112,9 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
     r->known = op_known_table(g->s);
     r->op_number = MAP(g->s);
     r->literals = MAP(g->s);
-    r->results = MAP(g->s);
     r->compacted = g->napply;
     ifelse_note_effects(r);
+    graph_make_room(g);
     rewriter_grow(r);
 }
 

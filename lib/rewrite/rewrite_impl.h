@@ -330,6 +330,7 @@ struct Rewriter {
     uint16_t *by;    /* 1 + the entry that replaced it; 0: only its inputs changed */
     uint32_t *uses;  /* number of clients, a lower bound */
     uint32_t *parts; /* of these, the ones that need little of a product */
+    uint8_t *result; /* 1 for what outputs and updates are in this sweep */
     uint8_t *state;  /* by Apply: SEEN_* and others */
     uint32_t nvar, napply; /* the filled length of the arrays */
     uint32_t compacted;    /* Applies when the graph was last compacted */
@@ -340,7 +341,6 @@ struct Rewriter {
     bool works;         /* entries besides the cleaning ones may fire */
     bool loose;         /* an Apply is left that did not settle */
     bool settled;       /* all are, if nothing has changed since the last stage */
-    Map results;        /* what outputs and updates are in this sweep */
     Vec(Visit) stack;
     Vec(ApplyId) dropped; /* uses.c: those whose inputs are looked at next */
     Vec(ApplyId) order;   /* what the last sweep needed, inputs first; empty: all, as

@@ -178,8 +178,8 @@ bool tlg_write_constant(TlgWriter *w, uint32_t leaf) {
     const Leaf *l = var_leafrec(w->n->g, w->n->leaf[leaf]);
     ConstFields f = {.leaf = leaf};
     if (l->ref && !w->options->pack) {
-        f.ref = sym(w->s, l->ref);
-        f.key = l->ref_key ? sym(w->s, l->ref_key) : 0;
+        f.ref = sym(w->s, l->ref->file);
+        f.key = l->ref->key ? sym(w->s, l->ref->key) : 0;
     }
     if (l->value->kind == TYPE_TENSOR || l->value->kind == TYPE_RANDOM)
         return write_const_array(w, &f, &l->value->t);
@@ -361,8 +361,8 @@ bool tlg_read_constant(TlgReader *t) {
     if (!(array ? const_array : const_object)(t, type, &f, l->value)) return false;
     t->leaf_code.p[f.leaf] = TLG_BARE_CONST;
     t->pending--;
-    const char *ref = sym_text(t->s, f.ref), *key = sym_text(t->s, f.key);
-    if (f.ref) l->ref = arena_str(t->g->arena, ref, strlen(ref));
-    if (f.key) l->ref_key = arena_str(t->g->arena, key, strlen(key));
+    if (f.ref)
+        leaf_set_ref(t->g, l, sym_text(t->s, f.ref),
+                     f.key ? sym_text(t->s, f.key) : NULL);
     return true;
 }

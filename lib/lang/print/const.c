@@ -23,9 +23,9 @@ static const char *constant_ref_text(Printer *p, Var v) {
     if (!l->ref) return NULL;
     Str text = STR(p->g->s);
     str_puts(&text, "load(");
-    str_quote(&text, l->ref);
-    if (l->ref_key) str_puts(&text, ", ");
-    if (l->ref_key) str_quote(&text, l->ref_key);
+    str_quote(&text, l->ref->file);
+    if (l->ref->key) str_puts(&text, ", ");
+    if (l->ref->key) str_quote(&text, l->ref->key);
     str_putc(&text, ')');
     const char *kept = arena_str(p->arena, str_text(&text), text.n);
     str_free(&text);
