@@ -10,6 +10,9 @@
 /* scan_run.c: a plain reference that runs one machine step by step. */
 bool scan_perform(Call *c);
 bool scan_pull(Pull *p); /* scan_pull.c */
+/* scan_last_row.c: what the last one of `rows` is if all others are zeros, as far as
+ * the graph shows it; VAR_NONE: they may not be. */
+Var scan_last_row(Builder *b, Var rows);
 bool scan_push(Push *p); /* scan_push.c */
 bool scan_vmap(Vmap *q); /* scan_vmap.c */
 #define SCAN_LOST                                                                      \

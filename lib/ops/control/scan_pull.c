@@ -42,7 +42,8 @@ typedef struct ScanPull {
                       * the sequence holds the item indices */
     size_t *seed;    /* by output: index of its cotangent in m.seq */
     size_t *wait;    /* by output: index of p[1] in m.out */
-    Var *bar;        /* by output */
+    Var *last;       /* by output: the cotangent of its last value if that is all that
+                      * the cost reads, else VAR_NONE */
     Var *term;       /* by input of fn: its gradient in one step; VAR_NONE: not
                       * wanted */
     size_t *result;  /* by input of fn: index in m.out */
@@ -151,6 +152,21 @@ static void find_carried(ScanPull *k) {
     }
 }
 
+/* Where later steps contribute too, the cotangent of the last value is what these begin
+ * with, and no row of zeros is made for the others. */
+static void find_last(ScanPull *k) {
+    for (size_t o = 0; o < k->f.nout; o++) {
+        Var g = k->p->cotangent[o];
+        if (g == VAR_NONE) continue;
+        if (k->f.out[o].keep == SCAN_LAST) {
+            k->last[o] = g;
+        } else if (k->carried[o]) {
+            k->last[o] = scan_last_row(k->b, g);
+            k->b->g->litter |= k->last[o] != VAR_NONE;
+        }
+    }
+}
+
 /* ---- the body ---- */
 
 /* A state without rows is an item of a list, indexed by the step. */
@@ -193,8 +209,8 @@ static Var add_state(ScanPull *k, Sym name, Var x, const Type *type, size_t *at)
 /* The cotangent of a last value counts only in the first reverse step. */
 static Var seed_once(ScanPull *k, size_t o, const Type *t) {
     size_t at;
-    Var g = add_state(k, derived_name(k, "g_", k->fn->outputs.p[o].label),
-                      k->p->cotangent[o], t, &at);
+    Var g = add_state(k, derived_name(k, "g_", k->fn->outputs.p[o].label), k->last[o],
+                      t, &at);
     k->m.out.p[at].made = op_zeros_like(&k->m.in, g, t->dtype);
     return k->m.out.p[at].made == VAR_NONE ? VAR_NONE : g;
 }
@@ -208,8 +224,8 @@ static Var add_waiting(ScanPull *k, size_t o, const Type *t) {
     if (init == VAR_NONE) return init;
     for (int64_t m = 1; m <= out->depth; m++) {
         size_t at;
-        bool given = m == 1 && out->keep == SCAN_LAST && k->p->cotangent[o] != VAR_NONE;
-        Var begin = given ? k->p->cotangent[o] : op_zeros_like(k->b, init, t->dtype);
+        bool given = m == 1 && k->last[o] != VAR_NONE;
+        Var begin = given ? k->last[o] : op_zeros_like(k->b, init, t->dtype);
         if (begin == VAR_NONE) return begin;
         Var in = add_state(k, derived_name(k, "d_", k->fn->outputs.p[o].label), begin,
                            t, &at);
@@ -225,7 +241,7 @@ static Var add_waiting(ScanPull *k, size_t o, const Type *t) {
 /* bar(y_o) in the body; VAR_NONE with *ok: none. */
 static Var body_cotangent(ScanPull *k, size_t o, bool *ok) {
     const Type *t = var_type(k->fn, k->fn->outputs.p[o].var);
-    bool last = k->f.out[o].keep == SCAN_LAST, given = k->p->cotangent[o] != VAR_NONE;
+    bool last = k->last[o] != VAR_NONE, given = k->p->cotangent[o] != VAR_NONE;
     Var bar = VAR_NONE, g = VAR_NONE;
     if (k->carried[o]) {
         const Type *state = var_type(k->fn, k->fn->inputs.p[k->f.out[o].in]);
@@ -646,6 +662,7 @@ bool scan_pull(Pull *p) {
     k.active = NEW_N(k.a, k.f.nout, bool);
     k.carried = NEW_N(k.a, k.f.nout, bool);
     k.lost = NEW_N(k.a, k.f.nout, bool);
+    k.last = NEW_N(k.a, k.f.nout, Var);
     k.u = NEW_N(k.a, k.f.nin, Var);
     k.term = NEW_N(k.a, k.f.nin, Var);
     k.saved = NEW_N(k.a, k.f.nin, size_t);
@@ -658,11 +675,12 @@ bool scan_pull(Pull *p) {
         k.term[i] = VAR_NONE;
     }
     for (size_t o = 0; o < k.f.nout; o++)
-        k.seed[o] = NOWHERE_YET;
+        k.seed[o] = NOWHERE_YET, k.last[o] = VAR_NONE;
     for (size_t i = 0; i < p->nin; i++)
         p->grad[i] = GRAD_DISCONNECTED;
     find_active(&k);
     find_carried(&k);
+    find_last(&k);
     find_lost_objects(&k);
     scan_builder_open(&k.m, p->b, VAR_NONE);
     k.m.checkpoint = k.f.checkpoint;
