@@ -7,7 +7,8 @@
  * their types prove the sizes equal. Inputs of the graph, constants, views and values
  * that are outputs are never taken over.
  *   - The result of a concatenate may extend the storage of its first part, which is
- * then not copied.
+ * then not copied; or that of a loop's rows which follow the initial ones, as gradients
+ * of loops read them.
  *   - The new value of a shared variable may overwrite the old one under the same
  * conditions: all readers of the old value and of its views have run, and no output is
  * one. An instruction that only computes a new value is moved to the end if that lets
@@ -16,6 +17,7 @@
  * before the run ends. One that is a leaf, a view of one, or shares storage with an
  * earlier output is copied when the run ends, before any shared variable changes: but a
  * reshape, which may have to copy, then has the storage of that copy as its own. */
+#include "scan/scan.h"
 #include "vm/vm_impl.h"
 
 /* ---- order ---- */
@@ -216,7 +218,9 @@ static bool only_reader(const Plan *p, const Sharing *h, const Ins *in, uint32_t
                         uint32_t k) {
     const uint32_t *arg = p->arg + in->arg;
     for (uint32_t i = 0; i < in->nin; i++) {
-        if (h->cell[arg[i]].root != h->cell[arg[k]].root) continue;
+        uint32_t x = h->cell[arg[i]].root, y = h->cell[arg[k]].root;
+        bool extends = h->cell[x].store != NONE && h->cell[x].store == h->cell[y].store;
+        if (x != y && !extends) continue;
         if (arg[i] != arg[k]) return false;
         if (i != k && (in->kind == PLAN_PERFORM || !op_allows(p, in, out, i)))
             return false;
@@ -234,7 +238,8 @@ bool alias_fits(const Plan *p, const Sharing *h, uint32_t i, uint32_t out, uint3
     const Ins *in = &p->ins[i];
     const CellInfo *c = &h->cell[p->arg[in->arg + k]],
                    *r = &h->cell[p->arg[in->arg + in->nin + out]];
-    return c->how != PLAN_VIEW && op_allows(p, in, out, k) &&
+    return c->how != PLAN_VIEW && !(c->flags & CELL_AFTER) &&
+           op_allows(p, in, out, k) &&
            (is_changed_input(p, in, out, k) ||
             same_extent(c->type, r->type, in->kind != PLAN_PERFORM)) &&
            only_reader(p, h, in, out, k);
@@ -311,6 +316,14 @@ static bool share_with_branch(const Plan *p, Sharing *h, uint32_t me) {
 }
 
 /* ---- a part written where it ends up ---- */
+/* The output of its instruction that a cell is. */
+static uint32_t output_number(const Plan *p, const Ins *in, uint32_t cell) {
+    uint32_t out = 0;
+    while (p->arg[in->arg + in->nin + out] != cell)
+        out++;
+    return out;
+}
+
 /* Does the result begin with all of input 0? */
 static bool begins_with_input(const Plan *p, const Ins *in) {
     const Apply *a = &p->g->apply[in->apply];
@@ -345,6 +358,15 @@ static double typical_size(const Type *t) {
     return n;
 }
 
+static void extend_cell(Sharing *h, uint32_t me, uint32_t part) {
+    uint32_t s = h->cell[part].store;
+    h->cell[me].how = PLAN_INPLACE;
+    h->cell[me].of = part;
+    h->cell[me].store = s;
+    h->cell[me].flags |= CELL_EXTENDS;
+    if (h->store.p[s].dies < h->cell[me].dies) h->store.p[s].dies = h->cell[me].dies;
+}
+
 /* The first of several parts is computed where it ends up, so that it needn't be
  * copied, if it is most of the whole: a small part would take all that room early. */
 static bool extend_first(const Plan *p, Sharing *h, uint32_t i) {
@@ -358,11 +380,39 @@ static bool extend_first(const Plan *p, Sharing *h, uint32_t i) {
     if (h->store.p[s].cls != STORE_POOL ||
         2 * typical_size(h->cell[c].type) < typical_size(h->cell[me].type))
         return false;
-    h->cell[me].how = PLAN_INPLACE;
-    h->cell[me].of = c;
-    h->cell[me].store = s;
-    h->cell[me].flags |= CELL_EXTENDS;
-    if (h->store.p[s].dies < h->cell[me].dies) h->store.p[s].dies = h->cell[me].dies;
+    extend_cell(h, me, c);
+    return true;
+}
+
+/* The loop's output that has all rows of a state and is cell c; NULL: it is none. */
+static const ScanOut *trace_of(const Plan *p, const Sharing *h, uint32_t c) {
+    const Ins *in = c < p->nleaf ? NULL : &p->ins[h->cell[c].born];
+    if (!in || in->kind != PLAN_SCAN || in->shards) return NULL;
+    ScanForm f = scan_form_of(p->g, in->apply, p->arena);
+    const ScanOut *o = &f.out[output_number(p, in, c)];
+    return o->ntap && o->keep == SCAN_ALL ? o : NULL;
+}
+
+/* The initial rows of a loop followed by those of its steps: the loop leaves room for
+ * the initial ones. Its rows may still be read afterwards: both live as long as one of
+ * them does. */
+static bool extend_trace(const Plan *p, Sharing *h, uint32_t i) {
+    const Ins *in = &p->ins[i];
+    if (p->lazy || in->nin != 2 || !begins_with_input(p, in) ||
+        !op_is(p->s, p->g->apply[in->apply].op, OP_CONCATENATE))
+        return false;
+    uint32_t me = p->arg[in->arg + 2], c = p->arg[in->arg + 1];
+    const ScanOut *o = trace_of(p, h, c);
+    if (!o || (h->cell[c].flags | h->cell[me].flags) & (CELL_BOXED | CELL_DESTROYED) ||
+        h->cell[p->arg[in->arg]].type->dim[0] != o->depth ||
+        h->store.p[h->cell[c].store].cls != STORE_POOL)
+        return false;
+    h->cell[c].flags |= CELL_AFTER;
+    if (h->cell[c].dies < h->cell[me].dies)
+        h->cell[c].dies = h->cell[me].dies;
+    else
+        h->cell[me].dies = h->cell[c].dies;
+    extend_cell(h, me, c);
     return true;
 }
 
@@ -377,7 +427,7 @@ static void give_storage(const Plan *p, Sharing *h, bool inplace) {
             else if (h->cell[c].store == NONE &&
                      !(inplace && share_with_branch(p, h, c)) &&
                      !(inplace && overwrite_dying(p, h, i, j)) &&
-                     !(inplace && extend_first(p, h, i)))
+                     !(inplace && (extend_first(p, h, i) || extend_trace(p, h, i))))
                 h->cell[c].store = add_store(p, h, STORE_POOL, c);
         }
 }
@@ -388,14 +438,6 @@ static void take_shared(const Plan *p, Sharing *h, uint32_t cell, uint32_t share
     h->cell[cell].of = p->shared[shared];
     h->cell[cell].store = s;
     h->store.p[s].shared = shared;
-}
-
-/* The output of its instruction that a cell is. */
-static uint32_t output_number(const Plan *p, const Ins *in, uint32_t cell) {
-    uint32_t out = 0;
-    while (p->arg[in->arg + in->nin + out] != cell)
-        out++;
-    return out;
 }
 
 /* Does a destroyer compute the new value from the old one? */

@@ -57,6 +57,8 @@ static ScanRun *scan_run_new(Machine *m, uint32_t step) {
     for (size_t i = 0; i < l->f.nout; i++) {
         uint32_t cell = p->sharing.output[i].cell;
         l->row[i] = (Row){.cell = cell, .out = l->arg[in->nin + i]};
+        if (m->p->sharing.cell[l->row[i].out].flags & CELL_AFTER)
+            l->row[i].before = l->f.out[i].depth;
         l->row[i].object = p->sharing.cell[cell].flags & CELL_BOXED;
         l->row[i].sure = scan_is_sure(&l->f, i);
         l->row[i].listed =
@@ -113,6 +115,14 @@ static size_t rows_bytes(const Row *r, int64_t rows) {
     return size_mul(r->bytes, (size_t)rows, &n) && n < PTRDIFF_MAX ? n : SIZE_MAX;
 }
 
+/* Room for so many rows of a result, of the step's own and of initial ones; NULL:
+ * there isn't enough. */
+static char *result_rows(ScanRun *l, const Row *r, int64_t rows) {
+    int64_t all = rows > INT64_MAX - r->before ? INT64_MAX : rows + r->before;
+    char *to = place_get(l->m, l->m->place_of[r->out], rows_bytes(r, all));
+    return to ? to + (size_t)r->before * r->bytes : NULL;
+}
+
 /* Allocates the rows: all of them, or a ring. */
 static bool take_rows(ScanRun *l, Row *r, const ScanOut *o) {
     r->count = INT64_MAX;
@@ -123,8 +133,7 @@ static bool take_rows(ScanRun *l, Row *r, const ScanOut *o) {
             if (first < GROW_ROWS) first = GROW_ROWS;
             if (r->room > first) r->room = first;
         }
-        r->base = place_get(l->m, l->m->place_of[r->out], rows_bytes(r, r->room));
-        if (!r->base) return no_rows(l, r);
+        if (!(r->base = result_rows(l, r, r->room))) return no_rows(l, r);
     } else {
         r->room = r->count = ring_rows(o);
         if (!own_buffer(l, r, &r->ring, rows_bytes(r, r->room))) return false;
@@ -139,8 +148,7 @@ static bool take_rows(ScanRun *l, Row *r, const ScanOut *o) {
 static bool grow_rows(ScanRun *l, Row *r) {
     int64_t room = r->room > l->steps / 2 ? l->steps : 2 * r->room;
     char *old = r->base;
-    uint32_t place = l->m->place_of[r->out];
-    char *base = place_get(l->m, place, rows_bytes(r, room));
+    char *base = result_rows(l, r, room);
     if (!base) return no_rows(l, r);
     if (base != old) memcpy(base, old, rows_bytes(r, r->room));
     place_free_retired(l->m);

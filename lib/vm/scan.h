@@ -23,6 +23,7 @@ typedef struct Row {
     int64_t pos, count;   /* its index among `count` rows, which then wraps around;
                            * INT64_MAX: never */
     int64_t room;         /* rows allocated */
+    int64_t before;       /* rows of room in front of them */
     Place saved;
     bool pointed;    /* the place points to a row for now; `saved` is its own storage */
     bool object;     /* a non-tensor: the fields below replace rows */

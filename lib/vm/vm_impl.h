@@ -147,7 +147,9 @@ enum {
         16, /* made by a destroyer from a copy of what it would overwrite */
     CELL_COPY_ROOM = 32, /* a result that is a view, copied at the end, or else written
                           * where the copy would be */
-    CELL_EXTENDS = 64,   /* begins with the cell that it overwrites, which stays */
+    CELL_EXTENDS = 64,   /* begins or ends with the cell that it overwrites, which
+                          * stays */
+    CELL_AFTER = 128     /* rows of a loop with room for the initial ones before them */
 };
 typedef struct CellInfo {
     Var var;

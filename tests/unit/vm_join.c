@@ -9,9 +9,10 @@
 typedef struct Case {
     const char *lines; /* of x: float64[n], y: float64[k], m: float64[n, 3] */
     const char *outputs;
-    bool extends; /* does r begin with its first part's storage? */
+    bool extends; /* is a part of r computed where it ends up? */
 } Case;
 
+#define LOOP "  t = scan(lambda v, u: u * 0.5 + v, sequences=[x], outputs_info=[y])\n"
 static const Case cases[] = {
     {"  t = x * 2\n  r = concatenate(t, y)\n", "r", true},
     {"  t = x * 2\n  r = concatenate(t, t)\n  q = sum(r)\n", "q", true},
@@ -32,6 +33,25 @@ static const Case cases[] = {
     {"  t = m * 2\n  r = concatenate(t, m, axis=1)\n", "r", false},
     {"  t = x * 2\n  r = concatenate(x, t)\n", "r", false},
     {"  t = arange(3.) * 2\n  r = concatenate(t, y)\n", "r", false},
+    /* the rows of a loop, after the initial ones */
+    {LOOP "  r = concatenate(y[None], t)\n", "r", true},
+    {LOOP "  r = concatenate(y[None], t)\n  q = r[:-1] * 2\n", "q, r", true},
+    {LOOP "  r = concatenate(y[None], t)\n  q = r * 2\n  p = t + q[1:]\n", "p", true},
+    {LOOP "  r = concatenate(y[None], t)\n  q = t * 2\n  p = r[1:] + q\n", "p", true},
+    {LOOP "  r = concatenate(y[None] + t[-1:], t)\n  q = sum(t, 0)\n", "q, r", true},
+    {"  t = scan(lambda v, u: v + u, sequences=[x], outputs_info=[sum(y)])\n"
+     "  r = concatenate(expand_dims(sum(y), 0), t)\n",
+     "r", true},
+    {"  t = scan(lambda u, v: u * 0.5 + v, outputs_info=[taps(stack(y, y + 1), "
+     "[-2, -1])], n_steps=n)\n  r = concatenate(stack(y, y + 1), t)\n",
+     "r", true},
+    {"  t = scan(lambda u: (u * 0.75 + 1, until(sum(u) > 90000.)), outputs_info=[y], "
+     "n_steps=200 * n)\n  r = concatenate(y[None], t)\n",
+     "r", true},
+    {LOOP "  r = concatenate(y[None], t)\n", "r, t", true},
+    {LOOP "  r = concatenate(y[None], t[1:])\n", "r", false},
+    {LOOP "  r = concatenate(stack(y, y), t)\n", "r", false},
+    {LOOP "  r = concatenate(t, y[None])\n", "r", true},
 };
 
 static Graph *read(Session *s, const Case *c) {
