@@ -133,8 +133,8 @@ bool rows_worth(Rewriter *r), row_blocks_worth(Rewriter *r), terms_worth(Rewrite
     terms_float_worth(Rewriter *r), factors_float_worth(Rewriter *r),
     terms_fast_worth(Rewriter *r), factors_fast_worth(Rewriter *r);
 GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,
-    scan_truncate_pass, scan_hoist_pass, scan_reuse_pass, scan_pushout_pass,
-    scan_sum_pass, scan_unroll_pass, scan_scalars_pass;
+    scan_last_of_rows_pass, scan_truncate_pass, scan_hoist_pass, scan_reuse_pass,
+    scan_pushout_pass, scan_sum_pass, scan_unroll_pass, scan_scalars_pass;
 
 /* Node entries up to this position clean up after all others. */
 #define CLEANING 0.6

@@ -64,7 +64,7 @@ scan(lambda a, h: [h + a, until(h > 100)], sequences=[x], outputs_info=[0.])[-1]
 scan(lambda a, h: [h + a, until(h > 2)], sequences=[x], outputs_info=[0.])[:2]||[1.0,3.0]
 sum(scan(lambda a, h: [h + a, until(h > 2)], sequences=[x], outputs_info=[0.]))||10.0
 foldl(lambda a, h: [h + a, until(h > 2)], x, 0.)||6.0
-(lambda s, t: s[0] + s[1] + t[0] + t[1])(scan(lambda h, k: [h + k, k * 3], outputs_info=[1., 1.], n_steps=2, keep='last'), scan(lambda h, k: [h + k, k * 3], outputs_info=[1., 1.], n_steps=2))|scan-clean,scan-merge|[19.0,28.0]
+(lambda s, t: s[0] + s[1] + t[0] + t[1])(scan(lambda h, k: [h + k, k * 3], outputs_info=[1., 1.], n_steps=2, keep='last'), scan(lambda h, k: [h + k, k * 3], outputs_info=[1., 1.], n_steps=2))|scan-clean,scan-last-of-rows,scan-merge|[19.0,28.0]
 scan(lambda a, h: tan(h) * 0 + 2 * a + h, sequences=[x], outputs_info=[0.5], keep='last') + sum(scan(lambda a, h: tan(h) * 0 + 2 * a + h, sequences=[x], outputs_info=[0.5])) + sum(scan(lambda a, h: tan(h) * 0 + 2 * a + h, sequences=[x], outputs_info=[0.5], keep=2))|scan-clean,scan-merge|53.0
 scan(lambda a, h: [h + a, until(h > 0)], sequences=[x], outputs_info=[0.], keep='last') + scan(lambda a, h: [h + a, until(h > 0)], sequences=[x], outputs_info=[0.])|scan-merge|[4.0,6.0]
 scan(lambda a, h: [h + a, until(h > 0)], sequences=[x], outputs_info=[0.], keep=1) + scan(lambda a, h: [h + a, until(h > 0)], sequences=[x], outputs_info=[0.], keep='last')|scan-merge|[6.0]
@@ -275,6 +275,50 @@ Y
 3 [1] ,keep='last'
 3 [2] ,keep='last'
 3 [1] ,keep=2
+END
+}
+
+@test "the last value of a state is read from its rows where all are kept" {
+    cat >f.yaml <<'Y'
+thunkline: 1
+inputs: {x: 'float64[t]', u: 'float64[b]', y: 'float64[b]', m: int64}
+functions:
+  f: {inputs: {a: float64, h: 'float64[b]'}, outputs: {h2: tanh(h) + a}}
+  g: {inputs: {h: 'float64[b]'}, outputs: {h2: h * 2}}
+  two: {inputs: {h2: 'float64[b]', h1: 'float64[b]'}, outputs: {h: 0.5 * h1 + sin(h2)}}
+  stop: {inputs: {h: 'float64[b]'}, let: {n: h * 1.5}, outputs: {h2: n}, until: sum(n) > 40}
+Y
+    check_rows 'x=[1,2,3] u=[1,2] y=[0.5,0.25] m=3' <<'END'
+scan(g, outputs_info=[u], n_steps=3, keep='last') + sum(scan(g, outputs_info=[u], n_steps=3), 0)|scan-clean,scan-last-of-rows,scan-merge|[22.0,44.0]
+scan(g, outputs_info=[u], n_steps=m, keep='last') + sum(scan(g, outputs_info=[u], n_steps=m), 0)|scan-clean,scan-merge|[22.0,44.0]
+scan(g, outputs_info=[u], n_steps=m, keep='last') + argmax(concatenate(u[None], scan(g, outputs_info=[u], n_steps=m)), 0)|scan-clean,scan-last-of-rows,scan-merge|[11.0,19.0]
+scan(g, outputs_info=[u], n_steps=m, keep='last') + argmax(concatenate(y[None], scan(g, outputs_info=[u], n_steps=m)), 0)|scan-clean,scan-merge|[11.0,19.0]
+END
+    check_rows 'u=[1,2] m=0' <<'END'
+scan(g, outputs_info=[u], n_steps=m, keep='last') + argmax(concatenate(u[None], scan(g, outputs_info=[u], n_steps=m)), 0)|scan-clean,scan-last-of-rows,scan-merge|[1.0,2.0]
+END
+    # the gradient of a cost of the last value: the same however that is spelled, and no zeros for the other rows
+    local loop read last mode v='x=[0.1,0.2,-0.3] u=[1,2] y=[0.5,0.25]'
+    while IFS='|' read -r loop read; do
+        for last in "scan($loop)[-1]" "scan($loop, keep='last')"; do
+            gload f.yaml -e "s = $last" -e "loss = sum(($read) ** 2)" --outputs loss | ggrad - --cost loss --wrt u -o "l.tlg"
+            if gload l.tlg -O yaml | grep -q 'inc_subtensor(_[0-9]*\[-1\]'; then fail "$last"; fi
+            if [[ $last = *keep* ]]; then
+                for mode in FAST_COMPILE FAST_RUN DEBUG; do
+                    ok "grun l.tlg --on-unused-input ignore --mode $mode $v --expect loss=@loss.npy --expect d_loss_d_u=@u.npy >/dev/null" ||
+                        fail "$loop $mode"
+                done
+            else
+                grun l.tlg --on-unused-input ignore --mode FAST_COMPILE $v -r loss=loss.npy -r d_loss_d_u=u.npy
+            fi
+        done
+    done <<'END'
+f, sequences=[x], outputs_info=[u]|s - y
+f, sequences=[x], outputs_info=[u]|s * s[0]
+g, outputs_info=[u], n_steps=4|s - y
+two, outputs_info=[taps(stack(u, u + 1), [-2, -1])], n_steps=5|s - y
+f, sequences=[x], outputs_info=[u], truncate_gradient=2|s - y
+stop, outputs_info=[u], n_steps=50|s - y
 END
 }
 

@@ -1,5 +1,5 @@
-/* A loop whose last rows alone are read keeps only those; a loop of one step is
- * unrolled. */
+/* A loop whose last rows alone are read keeps only those; a last value beside all rows
+ * is read from these; a loop of one step is unrolled. */
 #include "rewrite/scan/pass.h"
 
 #include <string.h>
@@ -129,6 +129,97 @@ static bool keep_last_value(Scan *l, bool *ok) {
 
 bool scan_last_value_pass(Rewriter *r) {
     return scan_each(r, keep_last_value);
+}
+
+/* ---- a last value beside all rows ---- */
+
+/* The output with all rows of the values of which state o keeps the last; NONE_SUCH:
+ * there is none. Keeping both, a step would copy each value to a row. */
+#define NONE_SUCH SIZE_MAX
+static size_t rows_of_state(const Scan *l, size_t o) {
+    const ScanBuilderArg *out = l->m.out.p + l->part.first;
+    const Var *y = l->part.y;
+    if (!out[o].tap.n || !out[o].wanted || out[o].keep != SCAN_LAST) return NONE_SUCH;
+    for (size_t q = 0; q < l->part.f.nout; q++)
+        if (!out[q].tap.n && out[q].wanted && out[q].keep == SCAN_ALL && y[q] == y[o])
+            return q;
+    return NONE_SUCH;
+}
+
+/* Is v what state o begins with, as rows? */
+static bool is_initial(const Scan *l, size_t o, Var v) {
+    Rewriter *r = l->r;
+    const ScanOut *out = &l->part.f.out[o];
+    Var init = rewriter_resolve(r, l->part.arg[out->arg]);
+    v = rewriter_resolve(r, v);
+    if (!scan_one_row(out)) return v == init;
+    ApplyId a = var_owner(r->g, v);
+    return a != APPLY_NONE && op_is(r->s, r->g->apply[a].op, OP_EXPAND_DIMS) &&
+           rewriter_input(r, a, 0) == init && var_type(r->g, v)->dim[0] == 1;
+}
+
+/* The client of v that puts the initial rows before it, as a gradient reads them. */
+static ApplyId client_after_initial(const Scan *l, size_t o, Var v) {
+    const Graph *g = l->r->g;
+    for (uint32_t k = l->clients->first[v]; k < l->clients->first[v + 1]; k++) {
+        ApplyId id = l->clients->client[k];
+        const Apply *a = &g->apply[id];
+        if (op_is(g->s, a->op, OP_CONCATENATE) && a->nin == 2 &&
+            apply_in(g, id)[1] == v && is_initial(l, o, apply_in(g, id)[0]) &&
+            op_prop(g->s, a->op, a->props, "axis")->i == 0)
+            return id;
+    }
+    return APPLY_NONE;
+}
+
+/* The last of the rows, or of the initial ones if there may be none. */
+static Var last_of_rows(Scan *l, ApplyId after_initial, Var rows) {
+    if (after_initial != APPLY_NONE) {
+        Apply a = l->r->g->apply[after_initial];
+        Var in[2] = {rewriter_input(l->r, after_initial, 0), rows};
+        rows = rewriter_apply(l->r, a.op, a.props, 2, in);
+        if (rows == VAR_NONE) return rows;
+    }
+    return scan_build_expr(l, "x[-1]", rows, VAR_NONE, VAR_NONE);
+}
+
+static bool read_last_from_rows(Scan *l, bool *ok) {
+    scan_take_apart(l);
+    size_t n = l->part.f.nout, *rows = NEW_N(l->a, n, size_t);
+    ApplyId *after = NEW_N(l->a, n, ApplyId);
+    ScanBuilderArg *out = l->m.out.p + l->part.first;
+    bool any = false;
+    for (size_t o = 0; o < n; o++)
+        out[o].wanted = scan_output_is_read(l, o);
+    if (!(*ok = scan_copy_body(l))) return false;
+    for (size_t o = 0; o < n; o++) {
+        rows[o] = rows_of_state(l, o);
+        if (rows[o] == NONE_SUCH) continue;
+        after[o] = client_after_initial(l, o, scan_output(l, rows[o]));
+        if (after[o] == APPLY_NONE && !scan_takes_steps(l)) {
+            rows[o] = NONE_SUCH;
+            continue;
+        }
+        out[o].keep = SCAN_ALL;
+        out[rows[o]].wanted = false;
+        any = true;
+    }
+    if (!any || !(*ok = scan_rebuild(l))) return false;
+    for (size_t o = 0; o < n; o++) {
+        Var x = out[o].result;
+        if (x == VAR_NONE) continue;
+        if (rows[o] == NONE_SUCH) {
+            if (!scan_replace_output(l, o, x)) return false;
+        } else if (!scan_replace_output(l, rows[o], x) ||
+                   !scan_replace_output(l, o, last_of_rows(l, after[o], x))) {
+            return false;
+        }
+    }
+    return *ok = scan_fired(l);
+}
+
+bool scan_last_of_rows_pass(Rewriter *r) {
+    return scan_each(r, read_last_from_rows);
 }
 
 /* ---- one step ---- */
