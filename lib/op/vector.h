@@ -3,7 +3,7 @@
 #ifndef OP_VECTOR_H
 #define OP_VECTOR_H
 
-#include "op/fma.h"
+#include "base/fma.h"
 
 #include <stdint.h>
 #include <string.h>

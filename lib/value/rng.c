@@ -1,6 +1,6 @@
 /* Philox4x32-10 streams, as rng.h defines them: a draw is a function of a state and a
- * position, so any part of it can be computed separately. Blocks are computed LANES at
- * a time (rng.simd.c). */
+ * position, so any part of it can be computed separately. Many blocks are computed at a
+ * time (rng.simd.c). */
 #include "value/rng.h"
 
 #include "value/value_impl.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 10, LANES = PHILOX_LANES };
+enum { ROUNDS = 10, MANY = 128 /* blocks */ };
 
 Rng rng_seed(uint64_t seed) {
     return (Rng){.seed = seed};
@@ -39,31 +39,38 @@ static uint64_t draw_number(const Rng *r) {
     return r->stream ^ (r->position * UINT64_C(0x9E3779B97F4A7C15));
 }
 
-/* The two 64-bit words of each of the blocks block, block + step, ... of a draw. */
-static void draw_blocks(const Rng *r, uint64_t block, uint64_t step,
-                        uint64_t out[LANES * 2]) {
-    PhiloxDraw d = {r->seed, draw_number(r), block, step};
-    int level = value_simd_level();
+static const RngLoops *loops(void) {
 #if defined(__x86_64__)
-    if (level == 2) {
-        philox_blocks_2(&d, out);
-        return;
-    }
-    if (level == 1) {
-        philox_blocks_1(&d, out);
-        return;
-    }
+    int level = value_simd_level();
+    if (level == 2) return &rng_loops_2;
+    if (level == 1) return &rng_loops_1;
 #endif
-    (void)level;
-    philox_blocks_0(&d, out);
+    return &rng_loops_0;
+}
+
+void rng_blocks(const Rng *r, size_t n, const uint64_t *block, uint64_t *out) {
+    loops()->blocks(r->seed, draw_number(r), n, block, out);
+}
+
+/* The words of at most MANY blocks: block, block + step, ... */
+static void draw_blocks(const Rng *r, uint64_t block, uint64_t step, size_t n,
+                        uint64_t *out) {
+    uint64_t number[MANY];
+    for (size_t i = 0; i < n; i++)
+        number[i] = block + i * step;
+    rng_blocks(r, n, number, out);
+}
+
+void rng_normal_pairs(size_t n, const uint64_t *word, double *out) {
+    loops()->normals(true, n, word, out);
 }
 
 void rng_words32(const Rng *r, uint64_t first, size_t n, uint32_t *out) {
-    uint64_t w[LANES * 2];
+    uint64_t w[MANY * 2];
     while (n > 0) {
-        size_t skip = first % 4, m = LANES * 4 - skip;
+        size_t skip = first % 4, m = MANY * 4 - skip;
         if (m > n) m = n;
-        draw_blocks(r, first / 4, 1, w);
+        draw_blocks(r, first / 4, 1, (skip + m + 3) / 4, w);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
         memcpy(out, (const char *)w + skip * sizeof *out, m * sizeof *out);
 #else
@@ -76,16 +83,21 @@ void rng_words32(const Rng *r, uint64_t first, size_t n, uint32_t *out) {
     }
 }
 
+/* The words from `first` on, at most n of them and some before: sets *skip to the
+ * number of these and returns that of the others. */
+static size_t words_around(const Rng *r, uint64_t first, size_t n, size_t *skip,
+                           uint64_t w[MANY * 2]) {
+    *skip = first % 2;
+    if (n > MANY * 2 - *skip) n = MANY * 2 - *skip;
+    draw_blocks(r, first / 2, 1, (*skip + n + 1) / 2, w);
+    return n;
+}
+
 void rng_words64(const Rng *r, uint64_t first, size_t n, uint64_t *out) {
-    uint64_t w[LANES * 2];
-    while (n > 0) {
-        size_t skip = first % 2, m = LANES * 2 - skip;
-        if (m > n) m = n;
-        draw_blocks(r, first / 2, 1, w);
-        memcpy(out, w + skip, m * sizeof *w);
-        out += m;
-        first += m;
-        n -= m;
+    uint64_t w[MANY * 2];
+    for (size_t i = 0, m, skip; i < n; i += m) {
+        m = words_around(r, first + i, n - i, &skip, w);
+        memcpy(out + i, w + skip, m * sizeof *w);
     }
 }
 
@@ -112,29 +124,22 @@ static void draw_unit32(const Rng *r, DType d, UnitScale u, uint64_t first, size
     }
 }
 
-static void draw_unit64(const Rng *r, UnitScale u, uint64_t first, size_t n,
+static void draw_unit64(const Rng *r, bool open, uint64_t first, size_t n,
                         double *out) {
-    uint64_t w[CHUNK];
-    double scale = ldexp(1, -u.nbits);
-    for (size_t i = 0, m; i < n; i += m) {
-        m = n - i < CHUNK ? n - i : CHUNK;
-        rng_words64(r, first + i, m, w);
-        for (size_t k = 0; k < m; k++)
-            out[i + k] = ((double)(int64_t)(w[k] >> (64 - u.nbits)) + u.offset) * scale;
+    uint64_t w[MANY * 2];
+    for (size_t i = 0, m, skip; i < n; i += m) {
+        m = words_around(r, first + i, n - i, &skip, w);
+        loops()->units(open, m, w + skip, out + i);
     }
 }
 
-/* The significant bits of the dtype; for `open` one less, to leave room for the
+/* By the significant bits of the dtype; for `open` one less, to leave room for the
  * half. */
 static void draw_units(const Rng *r, DType d, bool open, uint64_t first, size_t n,
                        void *out) {
-    UnitScale u = {(d == DT_FLOAT64   ? 53
-                    : d == DT_FLOAT32 ? 24
-                                      : 11) -
-                       open,
-                   open ? 0.5 : 0};
+    UnitScale u = {(d == DT_FLOAT32 ? 24 : 11) - open, open ? 0.5 : 0};
     if (d == DT_FLOAT64)
-        draw_unit64(r, u, first, n, out);
+        draw_unit64(r, open, first, n, out);
     else if (d == DT_FLOAT32 || d == DT_FLOAT16)
         draw_unit32(r, d, u, first, n, out);
     else
@@ -149,28 +154,13 @@ void rng_uniform_open(const Rng *r, DType d, uint64_t first, size_t n, void *out
     draw_units(r, d, true, first, n, out);
 }
 
-/* The two elements computed from one block's words. */
-static void box_muller(const uint64_t w[2], double z[2]) {
-    const double two_pi = 6.283185307179586;
-    double u = (double)((w[0] >> 11) + 1) * 0x1p-53, v = (double)(w[1] >> 11) * 0x1p-53;
-    double radius = sqrt(-2 * log(u)), angle = two_pi * v;
-    z[0] = radius * cos(angle);
-    z[1] = radius * sin(angle);
-}
-
 void rng_normal(const Rng *r, uint64_t first, size_t n, double *out) {
-    uint64_t w[LANES * 2];
-    double z[LANES * 2];
-    while (n > 0) {
-        size_t skip = first % 2, m = LANES * 2 - skip;
-        if (m > n) m = n;
-        draw_blocks(r, first / 2, 1, w);
-        for (size_t i = 0; i < skip + m; i += 2)
-            box_muller(w + i, z + i);
-        memcpy(out, z + skip, m * sizeof *z);
-        out += m;
-        first += m;
-        n -= m;
+    uint64_t w[MANY * 2];
+    double z[MANY * 2];
+    for (size_t i = 0, m, skip; i < n; i += m) {
+        m = words_around(r, first + i, n - i, &skip, w);
+        loops()->normals(false, (skip + m + 1) / 2, w, z);
+        memcpy(out + i, z + skip, m * sizeof *z);
     }
 }
 
@@ -217,13 +207,18 @@ static uint64_t draw_below(const Rng *r, uint64_t i, uint64_t t, uint64_t range)
     return v;
 }
 
+/* The first blocks of n elements that have 2^16 each, but at most of MANY. */
+static void draw_firsts(const Rng *r, uint64_t first, size_t n, uint64_t *w) {
+    draw_blocks(r, first << 16, 1U << 16, n < MANY ? n : MANY, w);
+}
+
 void rng_integers(const Rng *r, int64_t low, uint64_t range, uint64_t first, size_t n,
                   int64_t *out) {
     uint64_t v, reject = rejection_bound(range);
-    uint64_t w[LANES * 2];
+    uint64_t w[MANY * 2];
     for (size_t i = 0; i < n; i++) {
-        size_t lane = i % LANES;
-        if (lane == 0) draw_blocks(r, (first + i) << 16, 1U << 16, w);
+        size_t lane = i % MANY;
+        if (lane == 0) draw_firsts(r, first + i, n - i, w);
         if (!block_below(w + lane * 2, range, reject, &v))
             v = draw_below(r, first + i, 1, range);
         out[i] = (int64_t)((uint64_t)low + v);
@@ -242,11 +237,11 @@ static bool block_below_some(const uint64_t w[2], uint64_t range, uint64_t *v) {
 
 void rng_exchanges(const Rng *r, int64_t n, int64_t first, int64_t count,
                    int64_t *with) {
-    uint64_t v, w[LANES * 2];
+    uint64_t v, w[MANY * 2];
     for (int64_t k = 0; k < count; k++) {
-        size_t lane = (size_t)k % LANES;
+        size_t lane = (size_t)k % MANY;
         uint64_t i = (uint64_t)(first + k), range = (uint64_t)n - i;
-        if (lane == 0) draw_blocks(r, i << 16, 1U << 16, w);
+        if (lane == 0) draw_firsts(r, i, (size_t)(count - k), w);
         if (!block_below_some(w + lane * 2, range, &v)) v = draw_below(r, i, 1, range);
         with[k] = (int64_t)v;
     }

@@ -17,9 +17,9 @@
  *
  * normal: Box-Muller in float64 on pairs: elements 2k and 2k+1 use the two 64-bit
  * words a, b of block k: u = ((a >> 11) + 1) * 2^-53, v = (b >> 11) * 2^-53, r =
- * sqrt(-2 log u); element 2k is r cos(2 pi v), 2k+1 is r sin(2 pi v), with the C
- * library's log, sqrt, cos and sin (so the last bit may differ between machines);
- * loc + scale * z in float64, rounded once to the dtype.
+ * sqrt(-2 log u); element 2k is r cos(2 pi v), 2k+1 is r sin(2 pi v), with the
+ * functions of base/math64.h without fused multiply-adds: the same bits on all
+ * machines; loc + scale * z in float64, rounded once to the dtype.
  *
  * integers: in [low, high), R = high - low, from 1 to 2^64: element i takes
  * the 64-bit words x of the blocks i * 2^16 + t, t = 0, 1, .. (two words a block, in
@@ -32,8 +32,10 @@
  * Draws by rejection (gamma, Poisson, binomial, ...): element i takes the 64-bit words
  * of `integers`, one after the other, as uniform numbers u = ((word >> 12) + 0.5) *
  * 2^-52. Normals by Box-Muller in pairs: r = sqrt(-2 log u), t = 2 pi v, first r cos t,
- * then r sin t. The methods and their constants are those of ops/random/reject.c and
- * ops/random/counts.c; ops/random/distributions.def makes all others of these draws.
+ * then r sin t. The methods and their constants are those of ops/random/reject.c,
+ * counts.c and chances.h beside it; powers of gamma draws of shapes below 1, von Mises
+ * and Zipf draws take the C library's functions (so their last bits may differ between
+ * machines). ops/random/distributions.def makes all others of these draws.
  *
  * permutation(n): Fisher-Yates from i = n-1 down to 1, swapping i with the integer
  * in [0, i+1) that the words of `integers` give element n-1-i. */
@@ -49,6 +51,10 @@ Rng rng_seed(uint64_t seed);
 Rng rng_next(const Rng *r);
 void rng_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 void rng_block(const Rng *r, uint64_t block, uint64_t out[2]);
+/* The two words of each of n blocks, by their numbers. */
+void rng_blocks(const Rng *r, size_t n, const uint64_t *block, uint64_t *out);
+/* n pairs of normal numbers from as many of words, as draws by rejection make them. */
+void rng_normal_pairs(size_t n, const uint64_t *word, double *out);
 /* Elements first .. first + n - 1 of a draw. Uniform: [0, 1); open: (0, 1); normal:
  * standard; integers: range 0 is 2^64. */
 void rng_words32(const Rng *r, uint64_t first, size_t n, uint32_t *out);

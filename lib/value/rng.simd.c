@@ -1,5 +1,7 @@
-/* Philox4x32-10 on PHILOX_LANES blocks at once. Each 32-bit word of a block has its own
- * 64-bit lane, so that a single instruction multiplies the low halves of all lanes. */
+/* The loops of random numbers, with the same bits at every level: Philox4x32-10 on many
+ * blocks at once, and the conversions of its words to uniform and normal numbers. */
+#define ROUND_EACH
+#include "base/math64.h"
 #include "value/value_impl.h"
 
 #ifdef __x86_64__
@@ -8,10 +10,17 @@
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b)  JOIN_(a, b)
+#define LEVEL(name) JOIN(name, TL_LEVEL)
+
+/* ---- blocks: each 32-bit word of one has its own 64-bit lane, so that a single
+ * instruction multiplies the low halves of all lanes. What is above these halves
+ * vanishes when the words are put together. ---- */
 
 /* Lanes of a register at this level: 2, 4, 8. */
 enum { GROUP = 2 << TL_LEVEL, ROUNDS = 10 };
 typedef uint64_t Lanes __attribute__((vector_size(GROUP * sizeof(uint64_t))));
+typedef uint64_t AnyLanes __attribute__((vector_size(GROUP * sizeof(uint64_t)),
+                                         aligned(sizeof(uint64_t)), may_alias));
 #define LOW 0xFFFFFFFFU
 
 /* The product of the lanes' low halves with a constant. */
@@ -25,48 +34,118 @@ typedef uint64_t Lanes __attribute__((vector_size(GROUP * sizeof(uint64_t))));
 #define MULTIPLY(v, k) ((Lanes)_mm_mul_epu32((__m128i)(v), _mm_set1_epi64x(k)))
 #endif
 
+/* The first and the second half of a sequence a0 b0 a1 b1 ... */
+#if TL_LEVEL == 2
+#define FIRST  0, 8, 1, 9, 2, 10, 3, 11
+#define SECOND 4, 12, 5, 13, 6, 14, 7, 15
+#elif TL_LEVEL == 1
+#define FIRST  0, 4, 1, 5
+#define SECOND 2, 6, 3, 7
+#else
+#define FIRST  0, 2
+#define SECOND 1, 3
+#endif
+#ifdef __clang__
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (Lanes){__VA_ARGS__})
+#endif
+
 typedef struct PhiloxBlocks {
     Lanes c0, c1, c2, c3;
 } PhiloxBlocks;
 
-static inline PhiloxBlocks lane_counters(const PhiloxDraw *d, uint64_t first) {
-    Lanes number, none = {0};
-    for (int l = 0; l < GROUP; l++)
-        number[l] = first + (uint64_t)l * d->step;
-    return (PhiloxBlocks){number & LOW, number >> 32, none + (d->draw & LOW),
-                          none + (d->draw >> 32)};
+static inline PhiloxBlocks lane_counters(uint64_t draw, const uint64_t *block) {
+    Lanes number = *(const AnyLanes *)block, none = {0};
+    return (PhiloxBlocks){number, number >> 32, none + draw, none + (draw >> 32)};
 }
 
 static inline void run_round(PhiloxBlocks *b, uint64_t k0, uint64_t k1) {
     Lanes p0 = MULTIPLY(b->c0, 0xD2511F53U), p1 = MULTIPLY(b->c2, 0xCD9E8D57U);
     b->c0 = (p1 >> 32) ^ b->c1 ^ k0;
-    b->c1 = p1 & LOW;
+    b->c1 = p1;
     b->c2 = (p0 >> 32) ^ b->c3 ^ k1;
-    b->c3 = p0 & LOW;
+    b->c3 = p0;
 }
 
 static inline void store_blocks(const PhiloxBlocks *b, uint64_t *out) {
-    Lanes low = b->c0 | b->c1 << 32, high = b->c2 | b->c3 << 32;
-    for (int l = 0; l < GROUP; l++) {
-        out[2 * l] = low[l];
-        out[2 * l + 1] = high[l];
-    }
+    Lanes low = (b->c0 & LOW) | b->c1 << 32, high = (b->c2 & LOW) | b->c3 << 32;
+    AnyLanes *to = (AnyLanes *)out;
+    to[0] = SHUFFLE(low, high, FIRST);
+    to[1] = SHUFFLE(low, high, SECOND);
 }
 
 /* Two groups at a time, to overlap the latencies of their multiplications. */
-void JOIN(philox_blocks_, TL_LEVEL)(const PhiloxDraw *d,
-                                    uint64_t out[PHILOX_LANES * 2]) {
-    for (int g = 0; g < PHILOX_LANES; g += 2 * GROUP) {
-        uint64_t k0 = d->seed & LOW, k1 = d->seed >> 32;
-        PhiloxBlocks a = lane_counters(d, d->block + (uint64_t)g * d->step),
-                     b = lane_counters(d, d->block + (uint64_t)(g + GROUP) * d->step);
-        for (int round = 0; round < ROUNDS; round++) {
-            run_round(&a, k0, k1);
-            run_round(&b, k0, k1);
-            k0 = (k0 + 0x9E3779B9U) & LOW;
-            k1 = (k1 + 0xBB67AE85U) & LOW;
-        }
-        store_blocks(&a, out + 2 * g);
-        store_blocks(&b, out + 2 * (g + GROUP));
+static inline void run_groups(uint64_t draw, const uint64_t key[2 * ROUNDS],
+                              const uint64_t *block, uint64_t *out) {
+    PhiloxBlocks a = lane_counters(draw, block), b = lane_counters(draw, block + GROUP);
+    for (int k = 0; k < 2 * ROUNDS; k += 2) {
+        run_round(&a, key[k], key[k + 1]);
+        run_round(&b, key[k], key[k + 1]);
     }
+    store_blocks(&a, out);
+    store_blocks(&b, out + 2 * GROUP);
 }
+
+static void philox_blocks(uint64_t seed, uint64_t draw, size_t n, const uint64_t *block,
+                          uint64_t *restrict out) {
+    uint64_t key[2 * ROUNDS], few[2 * GROUP] = {0}, words[4 * GROUP];
+    for (uint64_t k = 0; k < ROUNDS; k++) {
+        key[2 * k] = (uint32_t)seed + k * UINT64_C(0x9E3779B9);
+        key[2 * k + 1] = (seed >> 32) + k * UINT64_C(0xBB67AE85);
+    }
+    for (; n >= 2 * GROUP; n -= 2 * GROUP, block += 2 * GROUP, out += 4 * GROUP)
+        run_groups(draw, key, block, out);
+    if (n == 0) return;
+    memcpy(few, block, n * sizeof *few);
+    run_groups(draw, key, few, words);
+    memcpy(out, words, 2 * n * sizeof *out);
+}
+
+/* ---- numbers ---- */
+
+/* The leading 52 bits of a word as a number. */
+VINLINE double leading_bits(uint64_t word) {
+    return bits_f64(word >> 12 | 0x4330000000000000) - 0x1p52;
+}
+/* Of 53 bits: exact, like all sums here. */
+VINLINE double leading_53(uint64_t word) {
+    return 2 * leading_bits(word) +
+           bits_f64((UINT64_C(0) - (word >> 11 & 1)) & 0x3FF0000000000000);
+}
+
+static void unit_numbers(bool open, size_t n, const uint64_t *word,
+                         double *restrict out) {
+    if (open)
+        for (size_t i = 0; i < n; i++)
+            out[i] = (leading_bits(word[i]) + 0.5) * 0x1p-52;
+    else
+        for (size_t i = 0; i < n; i++)
+            out[i] = leading_53(word[i]) * 0x1p-53;
+}
+
+/* Box and Muller's two numbers of a radius from u in (0, 1] and an angle from v. */
+VINLINE void box_muller(double u, double v, double *cosine, double *sine) {
+    const double two_pi = 6.283185307179586;
+    double m, rest, r = trig_reduce64(two_pi * v, &m, &rest),
+                    radius = sqrt(-2 * log_positive64(u));
+    double s = sin_poly64(r, rest), c = cos_poly64(r, rest);
+    *cosine = radius * sin_turned(s, c, f64_bits(m) + 1);
+    *sine = radius * sin_turned(s, c, f64_bits(m));
+}
+
+static void normal_pairs(bool open, size_t n, const uint64_t *word,
+                         double *restrict out) {
+    if (open)
+        for (size_t i = 0; i < n; i++)
+            box_muller((leading_bits(word[2 * i]) + 0.5) * 0x1p-52,
+                       (leading_bits(word[2 * i + 1]) + 0.5) * 0x1p-52, out + 2 * i,
+                       out + 2 * i + 1);
+    else
+        for (size_t i = 0; i < n; i++)
+            box_muller((leading_53(word[2 * i]) + 1) * 0x1p-53,
+                       leading_53(word[2 * i + 1]) * 0x1p-53, out + 2 * i,
+                       out + 2 * i + 1);
+}
+
+const RngLoops LEVEL(rng_loops_) = {philox_blocks, unit_numbers, normal_pairs};

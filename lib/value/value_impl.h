@@ -30,13 +30,17 @@ BlocksFn transpose_blocks_0, transpose_blocks_1, transpose_blocks_2;
 /* The level of loops that this CPU can run; results are the same at every level. */
 int value_simd_level(void);
 
-/* Philox blocks block, block + step, ..., two 64-bit words each (rng.simd.c). */
-enum { PHILOX_LANES = 16 };
-typedef struct PhiloxDraw {
-    uint64_t seed, draw, block, step;
-} PhiloxDraw;
-typedef void PhiloxFn(const PhiloxDraw *d, uint64_t out[PHILOX_LANES * 2]);
-PhiloxFn philox_blocks_0, philox_blocks_1, philox_blocks_2;
+/* Loops of random numbers (rng.simd.c). `open`: uniform numbers are in (0, 1), else in
+ * [0, 1); of the normal ones' see rng.h. */
+typedef struct RngLoops {
+    /* the two words of each of n blocks of a draw, by their numbers */
+    void (*blocks)(uint64_t seed, uint64_t draw, size_t n, const uint64_t *block,
+                   uint64_t *restrict out);
+    /* n uniform numbers; 2 n normal ones, a pair of two words */
+    void (*units)(bool open, size_t n, const uint64_t *word, double *restrict out);
+    void (*normals)(bool open, size_t n, const uint64_t *word, double *restrict out);
+} RngLoops;
+extern const RngLoops rng_loops_0, rng_loops_1, rng_loops_2;
 
 /* Copies the elements at flat row-major positions first .. first + n - 1 to dst,
  * packed.

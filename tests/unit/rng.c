@@ -102,29 +102,48 @@ static void test_known_answers(void) {
     }
 }
 
-/* The loops of each level that this CPU can run, block by block. */
-static void test_levels(void) {
+/* The loops of each level that this CPU can run: block by block, and the same numbers
+ * at all levels. */
+static const RngLoops *loops_at(int level) {
 #ifdef __x86_64__
-    PhiloxFn *const fn[] = {philox_blocks_0, philox_blocks_1, philox_blocks_2};
-#else
-    PhiloxFn *const fn[] = {philox_blocks_0};
+    if (level > 0) return level == 1 ? &rng_loops_1 : &rng_loops_2;
 #endif
-    const PhiloxDraw d = {UINT64_C(0x123456789ABCDEF0), UINT64_C(0xFEDCBA9876543210),
-                          UINT64_C(0xFFFFFFF8), 3};
-    for (int level = 0; level <= value_simd_level(); level++) {
-        uint64_t w[PHILOX_LANES * 2];
-        fn[level](&d, w);
-        for (uint64_t l = 0; l < PHILOX_LANES; l++) {
-            uint64_t n = d.block + l * d.step;
-            uint32_t c[4] = {(uint32_t)n, (uint32_t)(n >> 32), (uint32_t)d.draw,
-                             (uint32_t)(d.draw >> 32)},
-                     key[2] = {(uint32_t)d.seed, (uint32_t)(d.seed >> 32)};
-            rng_philox(c, key, c);
-            CHECK(w[2 * l] == (c[0] | (uint64_t)c[1] << 32) &&
-                      w[2 * l + 1] == (c[2] | (uint64_t)c[3] << 32),
-                  "level %d, lane %u", level, (unsigned)l);
-        }
+    return level == 0 ? &rng_loops_0 : NULL;
+}
+
+static void test_level(const RngLoops *loops, size_t n) {
+    enum { MOST = 64 };
+    uint64_t number[MOST], w[MOST * 2 + 1];
+    const uint64_t seed = UINT64_C(0x123456789ABCDEF0),
+                   draw = UINT64_C(0xFEDCBA9876543210);
+    for (size_t i = 0; i < n; i++)
+        number[i] = UINT64_C(0xFFFFFFF8) + i * i * 3;
+    w[2 * n] = 1;
+    loops->blocks(seed, draw, n, number, w);
+    CHECK(w[2 * n] == 1);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t c[4] = {(uint32_t)number[i], (uint32_t)(number[i] >> 32),
+                         (uint32_t)draw, (uint32_t)(draw >> 32)},
+                 key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+        rng_philox(c, key, c);
+        CHECK(w[2 * i] == (c[0] | (uint64_t)c[1] << 32) &&
+                  w[2 * i + 1] == (c[2] | (uint64_t)c[3] << 32),
+              "block %zu of %zu", i, n);
     }
+    for (int open = 0; open < 2; open++) {
+        double a[MOST * 2], b[MOST * 2];
+        if (n > 1) w[1] = UINT64_MAX, w[2] = 0, w[3] = UINT64_MAX;
+        rng_loops_0.units(open, 2 * n, w, a), loops->units(open, 2 * n, w, b);
+        CHECK(memcmp(a, b, 2 * n * sizeof *a) == 0);
+        rng_loops_0.normals(open, n, w, a), loops->normals(open, n, w, b);
+        CHECK(memcmp(a, b, 2 * n * sizeof *a) == 0);
+    }
+}
+
+static void test_levels(void) {
+    for (int level = 0; level <= value_simd_level(); level++)
+        for (size_t n = 0; n < 64; n++)
+            test_level(loops_at(level), n);
 }
 
 static Rng state(int i) {

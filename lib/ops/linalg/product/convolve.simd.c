@@ -3,7 +3,7 @@
 #include "ops/linalg/product/convolve.h"
 
 #include "base/complex.h"
-#include "op/fma.h"
+#include "base/fma.h"
 
 #include <string.h>
 
