@@ -265,6 +265,7 @@ bool draw_run(Call *c, const DrawForm *f, Rng rng) {
     int ndim;
     int64_t shape[MAX_NDIM];
     Draw w = {.fn = f->fn,
+              .level = session_cpu_level(c->s),
               .param = f->param,
               .nparam = f->nparam,
               .dtype = c->out_type[f->out]->dtype,

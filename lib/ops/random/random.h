@@ -25,6 +25,7 @@ typedef void DrawFn(const Draw *w, const DrawPart *part);
 typedef bool DrawCheck(Call *c, const Draw *w); /* checks the parameters' values */
 struct Draw {
     Rng rng;
+    int level; /* of CPU */
     DType dtype, param;
     Tensor *out;
     size_t nparam;
