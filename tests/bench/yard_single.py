@@ -66,7 +66,7 @@ def main():
                 key = re.sub(r"[^A-Za-z0-9]", "_", "%s_%s_%s" % (name, dtype, size))
                 have = inputs(text, dtype)
                 if by_numpy:
-                    print("np_" + key, min(best(code, dict(have, np=np)) for code in by_numpy.split(" | ")), sep="\t")
+                    print("np_" + key, min(best(code, dict(have, np=np, rng=rng)) for code in by_numpy.split(" | ")), sep="\t")
                 if torch and by_torch:
                     tensors = {k: torch.from_numpy(v) for k, v in have.items()}
                     with torch.no_grad():
