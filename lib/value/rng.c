@@ -214,14 +214,18 @@ static void draw_firsts(const Rng *r, uint64_t first, size_t n, uint64_t *w) {
 
 void rng_integers(const Rng *r, int64_t low, uint64_t range, uint64_t first, size_t n,
                   int64_t *out) {
-    uint64_t v, reject = rejection_bound(range);
-    uint64_t w[MANY * 2];
-    for (size_t i = 0; i < n; i++) {
-        size_t lane = i % MANY;
-        if (lane == 0) draw_firsts(r, first + i, n - i, w);
-        if (!block_below(w + lane * 2, range, reject, &v))
-            v = draw_below(r, first + i, 1, range);
-        out[i] = (int64_t)((uint64_t)low + v);
+    uint64_t v, below, w[MANY * 2], reject = rejection_bound(range);
+    for (size_t i = 0, m; i < n; i += m) {
+        m = n - i < MANY ? n - i : MANY;
+        draw_firsts(r, first + i, m, w);
+        for (size_t k = 0; k < m; k++) {
+            v = multiply_high(w[2 * k], range, &below);
+            /* rare, but for large ranges */
+            if ((below < reject || range == 0) &&
+                !block_below(w + 2 * k, range, reject, &v))
+                v = draw_below(r, first + i + k, 1, range);
+            out[i + k] = (int64_t)((uint64_t)low + v);
+        }
     }
 }
 
