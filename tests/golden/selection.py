@@ -318,3 +318,16 @@ row(N, "(lambda t: {x}[t])(({i}, 1))", x[(i, 1)], x=x, i=i)
 row(N, "(lambda t: {x}[t])((None, {i}))", x[(None, i)], x=x, i=i)
 row(N, "(lambda t: {x}[t])([0, 2])", x[[0, 2]], x=x)
 row(N, "{x}[((0, 2), 1)]", x[((0, 2), 1)], x=x)
+
+# ---- index/along: dims that broadcast ----
+N, x = "index/along", np.arange(24).reshape(2, 3, 4)
+for s, axis in [((2, 2, 1), 1), ((1, 2, 4), 1), ((1, 2, 1), 1), ((2, 1, 3), 2), ((2, 1, 1), 0), ((1, 1, 2), 2)]:
+    j = (np.arange(np.prod(s)).reshape(s) * 5 - 2) % x.shape[axis]
+    z, v = x.astype(f4).copy(), np.arange(s[axis]).reshape([-1 if k == axis else 1 for k in range(3)]) + 0.5
+    np.put_along_axis(z, j, v, axis)
+    row(N, "take_along_axis({x}, {i}, axis=%d)" % axis, np.take_along_axis(x, j, axis), x=x, i=j)
+    row(N, "put_along_axis({x}, {i}, {v}, axis=%d)" % axis, z, x=x.astype(f4), i=j, v=v)
+    both(N, "take_along_axis({x}, %s, axis=%d)" % (j.tolist(), axis), lambda x: torch.take_along_dim(x, T(j), axis), x / 8 - 1, grad=True)
+    row(N, "gather_elements({x}, {i}, axis=%d)" % axis, torch.gather(T(x), axis, T(j)).numpy(), x=x, i=j)
+j = np.array([[[1, 2]], [[0, 2]], [[2, 2]]])
+row(N, "take_along_axis({x}, {i}, axis=2)", np.take_along_axis(x[:1], j, 2), x=x[:1], i=j)

@@ -1,6 +1,6 @@
 /* One index for each element of a result or of what is written, along an axis or as a
- * vector of several dims: ONNX's gathering and scattering. They become indexing by one
- * array for each dim. */
+ * vector of several dims: ONNX's gathering and scattering, and NumPy's along an axis.
+ * They become indexing by one array for each dim. */
 #include "op/build.h"
 
 #include <string.h>
@@ -17,7 +17,17 @@ static Var own_positions(Builder *b, Var length, int k, int n) {
     return others ? apply_named(b, "expand_dims", 1, &row, 1, &arg) : row;
 }
 
-static bool check_along(Builder *b, const Op *op, const Props *p, Var v, Var indices) {
+/* An index along an axis. NumPy's `broadcast`: a dim of 1 of x or of indices, but for
+ * the axis, stretches as in arithmetic; ONNX's and PyTorch's don't, and take the first
+ * rows of x only. */
+typedef struct Along {
+    int axis;
+    bool broadcast;
+    const Type *x, *indices;
+} Along;
+
+static bool check_along(Builder *b, const Op *op, const Props *p, Var v, Var indices,
+                        bool broadcast, Along *a) {
     const Type *x = var_type(b->g, v), *t = var_type(b->g, indices);
     int64_t axis = prop_int(b->s, op, p, "axis");
     if (t->ndim != x->ndim || axis < -x->ndim || axis >= x->ndim)
@@ -25,9 +35,10 @@ static bool check_along(Builder *b, const Op *op, const Props *p, Var v, Var ind
                     "%s: x has %s, indices %d; axis is %lld. The ranks must be equal",
                     op->name, str_counted(b->s, (size_t)x->ndim, "dim"), t->ndim,
                     (long long)axis);
+    *a = (Along){(int)(axis < 0 ? axis + x->ndim : axis), broadcast, x, t};
     for (int k = 0; k < x->ndim; k++)
-        if (k != (axis < 0 ? axis + x->ndim : axis) && dim_is_known(t->dim[k]) &&
-            dim_is_known(x->dim[k]) && t->dim[k] > x->dim[k])
+        if (k != a->axis && dim_is_known(t->dim[k]) && dim_is_known(x->dim[k]) &&
+            t->dim[k] > x->dim[k] && !(broadcast && x->dim[k] == 1))
             return fail(
                 b->s, b->from.at, E_SHAPE,
                 "%s: dim %d of indices has size %lld, but x has only %lld there",
@@ -35,36 +46,73 @@ static bool check_along(Builder *b, const Op *op, const Props *p, Var v, Var ind
     return true;
 }
 
+/* Do the indices stretch along dim k of x? */
+static bool stretches(const Along *a, int k) {
+    return a->broadcast && k != a->axis && a->indices->dim[k] == 1 && a->x->dim[k] != 1;
+}
+
+/* The dims of what is read or written. */
+static void dims_along(const Along *a, Dim *dim) {
+    for (int k = 0; k < a->x->ndim; k++)
+        dim[k] = (stretches(a, k) ? a->x : a->indices)->dim[k];
+}
+
 /* Applies `name`, whose first inputs are lead[0..n), to the index that takes the dim
- * `axis` from indices and every other dim as it is. */
-static Var apply_along(Builder *b, const Op *op, const Props *p, size_t n,
-                       const Var *lead, Var indices, const char *name,
-                       const char *reduction) {
-    const Type *x = var_type(b->g, lead[0]);
-    int64_t axis = prop_int(b->s, op, p, "axis");
-    Var args[2 + MAX_NDIM];
+ * `axis` from indices and every other dim as it is. Dims before and behind all others
+ * along which indices stretch are slices, which cost less than arrays. */
+static Var apply_along(Builder *b, const Along *a, size_t n, const Var *lead,
+                       Var indices, const char *name, const char *reduction) {
+    int ndim = a->x->ndim, from = 0, to = ndim;
+    while (from < ndim && stretches(a, from))
+        from++;
+    while (to > from && stretches(a, to - 1))
+        to--;
+    int64_t slices[MAX_NDIM];
+    Var args[2 + MAX_NDIM], inner = indices;
     memcpy(args, lead, n * sizeof *args);
+    size_t nargs = n, nslices = 0;
+    for (int k = 0; k < ndim; k++)
+        if (k < from || k >= to) slices[nslices++] = k;
+    PropArg axes = {"axis", PROP_INTS(slices, nslices)};
+    if (nslices) inner = apply_named(b, "squeeze", 1, &indices, 1, &axes);
     Str text = STR(b->s);
-    bool ok = true;
-    for (int k = 0; k < x->ndim && ok; k++) {
-        bool taken = k == (axis < 0 ? axis + x->ndim : axis);
-        str_puts(&text, k ? ", $" : "$");
-        args[n + (size_t)k] =
-            taken ? indices : own_positions(b, shape_of(b, indices, k), k, x->ndim);
-        ok = args[n + (size_t)k] != VAR_NONE;
+    bool ok = inner != VAR_NONE;
+    for (int k = 0; k < ndim && ok; k++) {
+        bool slice = k < from || k >= to;
+        str_puts(&text, k ? ", " : "");
+        str_puts(&text, slice ? ":" : "$");
+        if (slice) continue;
+        bool whole = stretches(a, k) || (a->broadcast && a->x->dim[k] == 1);
+        args[nargs] = k == a->axis
+                          ? inner
+                          : own_positions(b, shape_of(b, whole ? lead[0] : indices, k),
+                                          k - from, to - from);
+        ok = args[nargs++] != VAR_NONE;
     }
     PropArg arg[2] = {{"index", PROP_STR(sym(b->s, str_text(&text)))}};
     if (reduction) arg[1] = (PropArg){"reduction", PROP_STR(sym(b->s, reduction))};
     str_free(&text);
     if (!ok) return VAR_NONE;
-    return apply_named(b, name, n + (size_t)x->ndim, args, reduction ? 2 : 1, arg);
+    return apply_named(b, name, nargs, args, reduction ? 2 : 1, arg);
+}
+
+static bool take_along(Builder *b, const Op *op, const Props *p, const Var *in,
+                       bool broadcast, Var *out) {
+    Along a;
+    if (!check_along(b, op, p, in[0], in[1], broadcast, &a)) return false;
+    return (*out = apply_along(b, &a, 1, in, in[1], "subtensor", NULL)) != VAR_NONE;
 }
 
 static bool take_along_axis_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                                    const Var *in, Var *out) {
     (void)nin;
-    if (!check_along(b, op, p, in[0], in[1])) return false;
-    return (*out = apply_along(b, op, p, 1, in, in[1], "subtensor", NULL)) != VAR_NONE;
+    return take_along(b, op, p, in, true, out);
+}
+
+static bool gather_elements_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                                   const Var *in, Var *out) {
+    (void)nin;
+    return take_along(b, op, p, in, false, out);
 }
 
 /* The op that writes with this reduction; *fold: its name is a prop of that op. NULL:
@@ -104,16 +152,28 @@ static bool check_updates(Builder *b, const Op *op, Var updates, int n,
     return true;
 }
 
+static bool put_along(Builder *b, const Op *op, const Props *p, const Var *in,
+                      bool broadcast, const char *writer, const char *fold, Var *out) {
+    Along a;
+    Dim dim[MAX_NDIM];
+    Var lead[2] = {in[0], in[2]};
+    if (!check_along(b, op, p, in[0], in[1], broadcast, &a)) return false;
+    dims_along(&a, dim);
+    if (!check_updates(b, op, in[2], a.x->ndim, dim)) return false;
+    return (*out = apply_along(b, &a, 2, lead, in[1], writer, fold)) != VAR_NONE;
+}
+
 static bool scatter_elements_expand(Builder *b, const Op *op, const Props *p,
                                     size_t nin, const Var *in, Var *out) {
     (void)nin;
     const char *fold, *writer = writer_of(b, op, p, &fold);
-    const Type *t = var_type(b->g, in[1]);
-    Var lead[2] = {in[0], in[2]};
-    if (!writer || !check_along(b, op, p, in[0], in[1]) ||
-        !check_updates(b, op, in[2], t->ndim, t->dim))
-        return false;
-    return (*out = apply_along(b, op, p, 2, lead, in[1], writer, fold)) != VAR_NONE;
+    return writer && put_along(b, op, p, in, false, writer, fold, out);
+}
+
+static bool put_along_axis_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                                  const Var *in, Var *out) {
+    (void)nin;
+    return put_along(b, op, p, in, true, "set_subtensor", NULL, out);
 }
 
 /* ---- vectors of indices ---- */
@@ -212,14 +272,22 @@ static bool scatter_nd_expand(Builder *b, const Op *op, const Props *p, size_t n
 static const Op table[] = {
     {.name = OP_ROW("take_along_axis"),
      .doc = "r[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each element, "
-            "as argsort returns.",
-     .alias = "gather_elements",
+            "as argsort returns. The other dims broadcast.",
      .in = "x, indices",
      .props = "axis: int",
      .expand = take_along_axis_expand,
      .disconnected = "indices",
      .example = "take_along_axis([[10, 20], [30, 40]], [[1, 0], [0, 0]], axis=1) -> "
-                "[[20, 10], [30, 30]]"},
+                "[[20, 10], [30, 30]]\n"
+                "take_along_axis([[10, 20], [30, 40]], [[1]], axis=0) -> [[30, 40]]"},
+    {.name = OP_ROW("gather_elements"),
+     .doc = "take_along_axis of the first rows of x where indices have fewer, also "
+            "where they have only one: ONNX's, and the gather of PyTorch.",
+     .in = "x, indices",
+     .props = "axis: int = 0",
+     .expand = gather_elements_expand,
+     .disconnected = "indices",
+     .example = "gather_elements([[10, 20], [30, 40]], [[1]]) -> [[30]]"},
     {.name = OP_ROW("scatter_elements"),
      .doc =
          "x after x[.., indices[.., i, ..], ..] = updates[.., i, ..]: one index along "
@@ -233,11 +301,11 @@ static const Op table[] = {
                 "reduction='mul') -> [[1, 60, 3]]"},
     {.name = OP_ROW("put_along_axis"),
      .doc =
-         "x after x[.., indices[.., i, ..], ..] = values[.., i, ..], the values being "
-         "broadcast to indices; NumPy's, but x itself is not changed.",
+         "x after x[.., indices[.., i, ..], ..] = values[.., i, ..]: the values and "
+         "the other dims of indices broadcast. NumPy's, but x itself is not changed.",
      .in = "x, indices, values",
      .props = "axis: int",
-     .def = "scatter_elements(x, indices, values, axis=axis)",
+     .expand = put_along_axis_expand,
      .disconnected = "indices",
      .example =
          "put_along_axis([[10, 20], [30, 40]], [[1], [0]], 0, axis=1) -> [[10, 0], "
