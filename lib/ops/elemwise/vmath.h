@@ -8,8 +8,11 @@
  * (constants are split so that products with small integers are exact), evaluate a
  * polynomial there, restore the powers. Polynomials interpolate at Chebyshev nodes.
  * Rounding to integer adds and subtracts 1.5 * 2^52, whose low bits then hold the
- * integer. Clamping the arguments yields overflow and underflow naturally; nan passes
- * through every comparison to the result. */
+ * integer. Clamping the arguments yields overflow naturally; nan passes through every
+ * comparison to the result. A product or a conversion that underflows takes many CPUs
+ * more than a hundred cycles, so arguments whose result is 0 (masks of -inf or -1e30,
+ * saturated sigmoids, points far from a Gaussian) go where powers of 2 are exactly 0.
+ */
 #ifndef OPS_ELEMWISE_VMATH_H
 #define OPS_ELEMWISE_VMATH_H
 
@@ -65,12 +68,19 @@ VINLINE double clamp64(double x, double lo, double hi) {
     x = x > hi ? hi : x;
     return x < lo ? lo : x;
 }
+/* The argument of an exponential that scale64 completes. Where e^x is 0, below
+ * log(2^-1075), it becomes -2046 log 2, for which both factors are 0. */
+VINLINE double clamp_exp64(double x) {
+    x = x > 710 ? 710 : x;
+    return x < -745.14 ? -1418.18 : x;
+}
 VINLINE double exp_f64(double x) {
-    double m, r = exp_reduce64(clamp64(x, -746, 710), &m);
+    double m, r = exp_reduce64(clamp_exp64(x), &m);
     return scale64(1 + exp_poly64(r), m);
 }
 VINLINE double exp2_f64(double x) {
-    double c = clamp64(x, -1076, 1025), m = c + ROUND64, r = c - (m - ROUND64);
+    double c = x > 1025 ? 1025 : x < -1075 ? -2046 : x;
+    double m = c + ROUND64, r = c - (m - ROUND64);
     /* r ln2, plus the rounding error of that product */
     double hi = r * 0x1.62e42fefa39efp-1;
 #if HAS_FMA
@@ -95,10 +105,6 @@ VINLINE double expm1_f64(double x) {
     return x == 0 ? x : expm1_scaled(x, 0);
 }
 
-VINLINE float clamp32(float x, float lo, float hi) {
-    x = x > hi ? hi : x;
-    return x < lo ? lo : x;
-}
 VINLINE float exp_reduce32(float x, float *m) {
     *m = MADD32(x, (float)LOG2E, ROUND32);
     float k = *m - ROUND32;
@@ -119,8 +125,13 @@ VINLINE float scale32(float y, float m) {
     uint32_t k = f32_bits(m) - f32_bits(ROUND32) + 256, h = k >> 1;
     return y * bits_f32((h - 1) << 23) * bits_f32((k - h - 1) << 23);
 }
+/* As clamp_exp64: below log(2^-150), -254 log 2. */
+VINLINE float clamp_exp32(float x) {
+    x = x > 89 ? 89 : x;
+    return x < -103.98F ? -176.06F : x;
+}
 VINLINE float exp_f32(float x) {
-    float m, r = exp_reduce32(clamp32(x, -104, 89), &m);
+    float m, r = exp_reduce32(clamp_exp32(x), &m);
     return scale32(1 + exp_poly32(r), m);
 }
 
@@ -158,8 +169,8 @@ VINLINE double log10_f64(double x) {
 }
 
 /* The logarithm and the exponential in float64 where float32 is wanted: within 2^-42
- * and 2^-32, by shorter polynomials. The first takes no subnormal numbers; x of the
- * second lies within -160 and 130. */
+ * and 2^-32, by shorter polynomials. The first takes no subnormal numbers; where
+ * float32 has 0, the second is 0. */
 VINLINE double log_short64(double x) {
     double k, f = log_reduce64(x, &k), s = f / (2 + f), z = s * s;
     double q = 0x1.8c916f6b44be3p-4;
@@ -171,6 +182,7 @@ VINLINE double log_short64(double x) {
     return log_special64(x, MADD64(k, 0x1.62e42fefa39efp-1, MADD64(q * z, s, s)));
 }
 VINLINE double exp_short64(double x) {
+    x = x > 130 ? 130 : x < -103.98 ? -1023 * 0x1.62e42fefa39efp-1 : x;
     double m, r = exp_reduce64(x, &m), q = 0x1.a072ddc180f27p-13;
     q = MADD64(q, r, 0x1.6d432ed1f02efp-10);
     q = MADD64(q, r, 0x1.11114c0541995p-7);

@@ -130,7 +130,8 @@ VINLINE __m512d wide_pick_f64(const double *table, __m512d m) {
 #define T          float
 #define VEC        __m512
 #define MASK       __mmask16
-#define EXP_LO     (-104)
+#define EXP_LO     (-103.98) /* below, e^x is 0 */
+#define EXP_REST   (-64)
 #define EXP_HI     88.9
 #define EXPM1_SAME 0x1p-100F
 #define TANH_ONE   10
@@ -146,7 +147,8 @@ VINLINE __m512d wide_pick_f64(const double *table, __m512d m) {
 #define T          double
 #define VEC        __m512d
 #define MASK       __mmask8
-#define EXP_LO     (-746)
+#define EXP_LO     (-745.14)
+#define EXP_REST   (-640)
 #define EXP_HI     709.9
 #define EXPM1_SAME 0x1p-500
 #define TANH_ONE   22

@@ -44,22 +44,25 @@ VINLINE VEC CALL(exp_core)(VEC x, VEC *k) {
     VEC m, r = CALL(exp_split)(x, &m, k);
     return CALL(exp_tail)(m, r);
 }
+/* y 2^k where x is not below `least`, else 0, without the time of an underflow. */
+VINLINE VEC CALL(scale_above)(VEC x, double least, VEC y, VEC k) {
+    return P(maskz_scalef)(M(cmp)(x, ALL(least), _CMP_NLT_UQ), y, k);
+}
 VINLINE VEC CALL(exp)(VEC x) {
-    VEC k, y = CALL(exp_core)(P(max)(ALL(EXP_LO), P(min)(ALL(EXP_HI), x)), &k);
-    return P(scalef)(y, k);
+    VEC k, y = CALL(exp_core)(P(min)(ALL(EXP_HI), x), &k);
+    return CALL(scale_above)(x, EXP_LO, y, k);
 }
 VINLINE VEC CALL(exp2)(VEC x) {
     VEC c = P(max)(ALL(-1100), P(min)(ALL(1100), x)), m = P(add)(c, ALL(SIXTEENTHS));
     VEC k = P(sub)(m, ALL(SIXTEENTHS)), r = P(mul)(P(sub)(c, k), ALL(LN2));
-    return P(scalef)(CALL(exp_tail)(m, r), k);
+    return CALL(scale_above)(x, EXP_LO * LOG2E, CALL(exp_tail)(m, r), k);
 }
-/* e^-|x| and its rounding error. */
+/* e^-|x| and its rounding error, unless that would be subnormal. */
 VINLINE VEC CALL(exp_minus)(VEC x, VEC *rest) {
-    VEC m, k;
-    VEC r = CALL(exp_split)(P(max)(ALL(EXP_LO), P(or)(x, ALL(-0.0))), &m, &k);
+    VEC m, k, down = P(or)(x, ALL(-0.0)), r = CALL(exp_split)(down, &m, &k);
     VEC y = CALL(exp_tail_exact)(m, r, rest);
-    *rest = P(scalef)(*rest, k);
-    return P(scalef)(y, k);
+    *rest = CALL(scale_above)(down, EXP_REST, *rest, k);
+    return CALL(scale_above)(down, EXP_LO, y, k);
 }
 /* (e^x - 1) / 2 = 2^h (e^r - 1) + (2^h - 1/2) with h = k - 1. r and the sum of the two
  * larger terms are kept in two parts, because the sum may cancel. */
@@ -153,6 +156,7 @@ VINLINE VEC CALL(float_exponent)(VEC x) {
 #undef VEC
 #undef MASK
 #undef EXP_LO
+#undef EXP_REST
 #undef EXP_HI
 #undef EXPM1_SAME
 #undef TANH_ONE

@@ -83,7 +83,7 @@ VINLINE double exp_minus64(double square, double lost, double factor) {
 /* For a >= ERF_NEAR. */
 VINLINE double erfc_far64(double a) {
     double c = a > ERF_MOST ? ERF_MOST : a, lost, square = square_parts64(c, &lost);
-    return exp_minus64(square, lost, erfcx_far64(c));
+    return exp_minus64(square, lost, a > ERF_MOST ? 0 : erfcx_far64(c));
 }
 VINLINE float erfc_far32(float a) {
     float c = a > 10.25F ? 10.25F : a, t = (c - 2) / (c + 2);
@@ -104,7 +104,7 @@ VINLINE float erfc_far32(float a) {
     float lost = (h * h - square) + (c - h) * (c + h);
 #endif
     float m, r = exp_reduce32(-square, &m) - lost;
-    return scale32((1 + exp_poly32(r)) * (q / (1 + 2 * c)), m);
+    return scale32((1 + exp_poly32(r)) * (a > 10.25F ? 0 : q / (1 + 2 * c)), m);
 }
 VINLINE double erf_f64(double x) {
     double a = fabs(x), near = MADD64(x, erf_series64(x * x), x);
@@ -144,7 +144,7 @@ VINLINE double erfcx_f64(double x) {
 VINLINE double ndtr_far64(double x, double a) {
     double c = fabs(x) > 39 ? 39 : x, lost, square = square_parts64(c, &lost);
     double factor = 0.5 * erfcx_far64(a < ERF_MOST ? a : ERF_MOST);
-    return exp_minus64(0.5 * square, 0.5 * lost, factor);
+    return exp_minus64(0.5 * square, 0.5 * lost, fabs(x) > 39 ? 0 : factor);
 }
 VINLINE double ndtr_f64(double x) {
     double y = x * 0x1.6a09e667f3bcdp-1, a = fabs(y), far = ndtr_far64(x, a);

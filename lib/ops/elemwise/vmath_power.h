@@ -59,7 +59,7 @@ VINLINE PowerBase power_base_f64(double x) {
     return (PowerBase){l, (top - l) + hi + MADD64(k - shift, LN2_LO64, lo)};
 }
 VINLINE double power_of_f64(PowerBase b, double x, double y) {
-    double p = y * b.log, m, c = clamp64(p, -746, 710);
+    double p = y * b.log, m, c = clamp_exp64(p);
     double lost = c == p ? MADD64(y, b.log, -p) + y * b.log_lo : 0;
     m = MADD64(c, LOG2E, ROUND64);
     double n = m - ROUND64, a = MADD64(n, -LN2_HI64, c);
@@ -82,7 +82,7 @@ VINLINE double power_base_f32(float x) {
     return log_short64(fabs((double)x));
 }
 VINLINE float power_of_f32(double b, float x, float y) {
-    float r = (float)exp_short64(clamp64((double)y * b, -160, 130));
+    float r = (float)exp_short64((double)y * b);
     return negated_if_odd_f32(r, x, y);
 }
 
