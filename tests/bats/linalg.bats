@@ -387,6 +387,18 @@ END
     # vectors for one matrix are columns: it is factored once
     gload -i 'A: float64[3, 3]' -i 'x: float64[k, 3]' -e 'r = vectorize(lambda z: solve(A, z))(x)' -O math >one
     grep -Fqx 'r = transpose(solve(A, transpose(x)), axes=[1, 0])' one
+    # and so in the kernels, where a batch of single columns meets one matrix, in any order of memory
+    for d in float16 float32 float64 complex128; do
+        for call in 'solve(a, V)' 'solve_triangular(a, V)' 'lu_solve(lu_factor(a)[0], lu_factor(a)[1], V)'; do
+            gload --new -i "a: ${d}[4, 4]" -i "x: ${d}[4, 4, 4]" -e "f = lambda V: $call" -e 'z = lambda x: reshape(f(reshape(x, (-1, 4)).T).T, x.shape)' \
+                -e 'y = lambda x: f(x[..., None])[..., 0]' -e 'o = stack([y(x), y(x.transpose(1, 2, 0)), y(x[::-1].transpose(2, 1, 0)), y(x[None, :, ::-1])[0]])' \
+                -e 'p = stack([z(x), z(x.transpose(1, 2, 0)), z(x[::-1].transpose(2, 1, 0)), z(x[:, ::-1])])' --outputs o,p -o s.tlg
+            x="a='4 * eye(4) + reshape(sin(arange(16.)), (4, 4))' x='reshape(cos(arange(64.)), (4, 4, 4))'"
+            ok "grun s.tlg --allow-downcast $x -r p=p.npy -r o=o.npy && grun s.tlg --allow-downcast $x --expect o=@p.npy -o /dev/null"
+        done
+    done
+    run -5 grun <(gload -i 'A: float64[1, 1]' -e 'r = solve(A, ones((3, 1, 1)))') A='[[0.]]'
+    assert_output --partial 'the matrix is singular'
     gload -i 'a: float64[k, 1, 1]' -e 'r = vectorize(lambda A: inv(A))(a)' -o m.tlg
     run -5 grun m.tlg a='[[[1.]], [[0.]]]'
     assert_output --partial 'the matrix (matrix 1 of the batch, from 0) is singular'

@@ -150,17 +150,21 @@ static bool join_leading_sizes(Gufunc *q, const CoreSignature *k) {
     return true;
 }
 
-static bool size_arg(Gufunc *q, const CoreSignature *k, int i) {
-    struct CoreArg *a = &q->arg[i];
+static bool size_packed(const Gufunc *q, struct CoreArg *a) {
     size_t bytes;
-    a->rows = k->n[i] == 2 ? q->dim[(int)k->dim[i][0]] : 1;
-    a->cols = k->n[i] ? q->dim[(int)k->dim[i][k->n[i] - 1]] : 1;
-    a->row = k->n[i] == 2 ? a->t.stride[a->t.ndim - 2] : 0;
-    a->col = k->n[i] ? a->t.stride[a->t.ndim - 1] : 0;
     if (size_mul((size_t)a->rows, (size_t)a->cols, &bytes) &&
         size_mul(bytes, dtype_size(a->dtype), &bytes) && size_add(bytes, 63, &a->bytes))
         return a->bytes &= ~(size_t)63, true;
     return call_fail(q->c, E_LIMIT, "the matrices of %s are too large", q->c->op->name);
+}
+
+static bool size_arg(Gufunc *q, const CoreSignature *k, int i) {
+    struct CoreArg *a = &q->arg[i];
+    a->rows = k->n[i] == 2 ? q->dim[(int)k->dim[i][0]] : 1;
+    a->cols = k->n[i] ? q->dim[(int)k->dim[i][k->n[i] - 1]] : 1;
+    a->row = k->n[i] == 2 ? a->t.stride[a->t.ndim - 2] : 0;
+    a->col = k->n[i] ? a->t.stride[a->t.ndim - 1] : 0;
+    return size_packed(q, a);
 }
 
 static bool open_core_output(Gufunc *q, const CoreSignature *k, int o) {
@@ -192,33 +196,66 @@ static void read_pack(Gufunc *q, const char *pack) {
             q->arg[a->start].moved = true;
             q->arg[a->start].columns = a->columns;
         }
-        a->direct = i >= q->nin && !a->columns && a->dtype == a->t.dtype;
+        a->direct = i >= q->nin && a->dtype == a->t.dtype && (!a->columns || q->joined);
         i++;
     }
 }
 
-bool gufunc_open(Gufunc *q, Call *c, const char *sig, const char *pack) {
-    CoreSignature k = core_parse(sig);
-    *q = (Gufunc){.c = c, .nin = k.nin, .nout = k.nout};
+static bool open_args(Gufunc *q, Call *c, const CoreSignature *k) {
+    *q = (Gufunc){.c = c, .nin = k->nin, .nout = k->nout};
     for (int l = 0; l < 128; l++)
         q->dim[l] = -1;
-    for (int i = 0; i < k.nin; i++)
-        if (!bind_letters(q, &k, i)) return false;
+    for (int i = 0; i < k->nin; i++)
+        if (!bind_letters(q, k, i)) return false;
     int64_t m = q->dim['m'], n = q->dim['n'];
-    for (int o = k.nin; o < k.nin + k.nout; o++)
-        for (int j = 0; j < k.n[o]; j++)
-            if (q->dim[(int)k.dim[o][j]] < 0) q->dim[(int)k.dim[o][j]] = m < n ? m : n;
-    if (!join_leading_sizes(q, &k)) return false;
-    for (int i = 0; i < k.nin; i++) {
+    for (int o = k->nin; o < k->nin + k->nout; o++)
+        for (int j = 0; j < k->n[o]; j++)
+            if (q->dim[(int)k->dim[o][j]] < 0)
+                q->dim[(int)k->dim[o][j]] = m < n ? m : n;
+    if (!join_leading_sizes(q, k)) return false;
+    for (int i = 0; i < k->nin; i++) {
         q->arg[i].t = *call_in(c, (size_t)i);
         q->arg[i].dtype = packed_dtype(q->arg[i].t.dtype);
-        if (!size_arg(q, &k, i)) return false;
+        if (!size_arg(q, k, i)) return false;
     }
     q->dtype = q->arg[0].dtype;
-    for (int o = 0; o < k.nout; o++)
-        if (!open_core_output(q, &k, o)) return false;
+    for (int o = 0; o < k->nout; o++)
+        if (!open_core_output(q, k, o)) return false;
+    return true;
+}
+
+bool gufunc_open(Gufunc *q, Call *c, const char *sig, const char *pack) {
+    CoreSignature k = core_parse(sig);
+    if (!open_args(q, c, &k)) return false;
     read_pack(q, pack);
     return true;
+}
+
+/* Do all items along batch dim d have the same matrices before b, and do their
+ * right-hand sides follow those of the next dim? */
+static bool shares_system(const Gufunc *q, int d) {
+    const struct CoreArg *b = &q->arg[q->nin - 1], *x = b + 1;
+    for (int i = 0; i < q->nin - 1; i++)
+        if (q->arg[i].step[d] != 0) return false;
+    int64_t size = (int64_t)dtype_size(x->t.dtype), n = x->rows * size;
+    if (x->step[d] != x->cols * n || q->shape[d] > INT32_MAX / x->cols) return false;
+    return x->cols == 1 || (b->step[d] == b->cols * b->col && q->joined);
+}
+
+bool gufunc_open_systems(Gufunc *q, Call *c, const char *sig, const char *pack) {
+    CoreSignature k = core_parse(sig);
+    if (!open_args(q, c, &k)) return false;
+    struct CoreArg *b = &q->arg[q->nin - 1], *x = b + 1;
+    while (q->dim['k'] > 0 && q->count > 1 && shares_system(q, q->nbatch - 1)) {
+        int d = --q->nbatch;
+        if (x->cols == 1) b->col = b->step[d], x->col = x->step[d];
+        b->cols = x->cols *= q->shape[d];
+        q->count /= q->shape[d];
+        q->dim['k'] = b->cols;
+        q->joined = true;
+    }
+    read_pack(q, pack);
+    return size_packed(q, b) && size_packed(q, x);
 }
 
 /* ---- moving one matrix ---- */
@@ -266,7 +303,11 @@ static void store_matrix(const Gufunc *q, int o, int64_t item, const void *from)
     const struct CoreArg *a = &q->arg[o];
     char *to = (char *)a->t.data + offset_of(q, a, item);
     int64_t size = (int64_t)dtype_size(a->dtype);
-    if (!a->direct)
+    if (a->direct) return;
+    if (a->columns && q->joined)
+        copy_rows(a->t.dtype, to, a->dtype, from, a->cols, a->rows, a->rows * size,
+                  size);
+    else
         copy_rows(a->t.dtype, to, a->dtype, from, a->rows, a->cols,
                   a->columns ? size : a->cols * size,
                   a->columns ? a->rows * size : size);

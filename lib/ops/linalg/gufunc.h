@@ -55,6 +55,7 @@ typedef struct Gufunc {
         int64_t step[MAX_NDIM]; /* byte strides of the batch dims, 0 where broadcast */
     } arg[CORE_ARGS];           /* inputs, then outputs */
     int nin, nout;
+    bool joined; /* columns of the last input and the output are along batch dims */
     /* for the op's own use */
     BlasFn *fn[CORE_ROUTINES];
     int64_t option[CORE_OPTIONS];
@@ -68,6 +69,10 @@ typedef struct Gufunc {
  * an input that initialises an output; 0, 1, 2: row-major and initialised with that
  * input (which is not packed separately); A, B, C: the same, column-major. */
 bool gufunc_open(Gufunc *q, Call *c, const char *sig, const char *pack);
+/* The same for an op that solves systems, as core_vmap_system: single right-hand sides
+ * along the last batch dims are columns of one matrix where the system is the same, so
+ * that it is factored once. */
+bool gufunc_open_systems(Gufunc *q, Call *c, const char *sig, const char *pack);
 /* Runs `one` on every item over the pool. `room`: bytes of workspace per worker. False:
  * diagnosed; a failed item is not diagnosed. */
 bool gufunc_run(Gufunc *q, ItemFn *one, size_t room);

@@ -204,7 +204,7 @@ static int64_t lu_solve_one(const Item *it) {
 
 static bool lu_solve_perform(Call *c) {
     Gufunc q;
-    if (!gufunc_open(&q, c, solve_signature(call_in(c, 2)->ndim), "cr->C") ||
+    if (!gufunc_open_systems(&q, c, solve_signature(call_in(c, 2)->ndim), "cr->C") ||
         !lapack_get(&q, 0, "getrs"))
         return false;
     q.option[TRANS] = prop_int(c->s, c->op, c->props, "trans");

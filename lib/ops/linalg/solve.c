@@ -117,7 +117,8 @@ static bool run_symmetric(Gufunc *q, Assume assume) {
 static bool solve_perform(Call *c) {
     Gufunc q;
     Assume assume = (Assume)assume_of(c->s, c->op, c->props);
-    if (!gufunc_open(&q, c, factor_solve_signature(call_in(c, 1)->ndim), "c->B"))
+    if (!gufunc_open_systems(&q, c, factor_solve_signature(call_in(c, 1)->ndim),
+                             "c->B"))
         return false;
     q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
     bool ok;

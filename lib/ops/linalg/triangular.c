@@ -43,7 +43,8 @@ static bool run_substitution(Gufunc *q, ItemFn *one, size_t room) {
 
 static bool solve_triangular_perform(Call *c) {
     Gufunc q;
-    if (!gufunc_open(&q, c, factor_solve_signature(call_in(c, 1)->ndim), "c->B") ||
+    if (!gufunc_open_systems(&q, c, factor_solve_signature(call_in(c, 1)->ndim),
+                             "c->B") ||
         !lapack_get(&q, 0, "trtrs"))
         return false;
     read_options(&q);
