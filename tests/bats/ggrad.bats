@@ -454,3 +454,30 @@ Y
     bad 2 E_MISSING 'missing input r: random' 'grun rnd.tlg x=1'
     ok 'grun rnd.tlg x=0 --seed 3' 'z = 0.0'
 }
+
+@test "results have the names that the options give, also where a variable has several" {
+    cat >alias.yaml <<'Y'
+thunkline: 1
+inputs: {x: 'float64[n]'}
+let: |
+  es = sum(x ** 2)
+  loss = es
+  w = x
+outputs: [loss]
+Y
+    local options names
+    while IFS='|' read -r options names; do
+        ok "ggrad alias.yaml $options -O yaml | grep '^outputs:'" "outputs: [loss, $names]" || fail "$options"
+    done <<'END'
+--cost loss --wrt x|d_loss_d_x
+--cost es --wrt w|d_es_d_w
+--wrt w|d_loss_d_w
+--cost loss|d_loss_d_x
+--vjp loss --wrt w|d_loss_d_w
+--jvp loss --wrt w|jvp_loss
+--jacobian loss --wrt w|jacobian_loss_w
+--hessian loss --wrt w|hessian_loss_w
+--hvp loss --wrt w|hvp_loss_w
+END
+    like 'ggrad alias.yaml --jvp loss --wrt w -O yaml' '  t_w: '
+}

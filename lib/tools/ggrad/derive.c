@@ -6,8 +6,32 @@
 
 #include <string.h>
 
+static void note_asked(Derivation *d, Var v, Sym name) {
+    if (!map_get(&d->asked, v, NULL)) map_put(&d->asked, v, name);
+}
+
+bool derive_find(Derivation *d, const char *option, const char *list, VarList *out) {
+    Outputs found = {0};
+    bool ok = names_find_output_list(d->g, derive_span(d, option, list), &found);
+    Var *v = NEW_N(d->a, found.n + 1, Var);
+    *out = (VarList){found.n, v};
+    for (size_t i = 0; i < found.n; i++) {
+        v[i] = found.p[i].var;
+        note_asked(d, v[i], found.p[i].label);
+    }
+    vec_free(&found);
+    return ok;
+}
+
+bool derive_find_one(Derivation *d, const char *name, Var *v) {
+    if (!names_find_var(d->g, name, strlen(name), d->d->at, v)) return false;
+    note_asked(d, *v, sym(d->s, name));
+    return true;
+}
+
 const char *derive_shown(const Derivation *d, Var v) {
-    Sym y = var_name(d->g, v);
+    uint64_t asked;
+    Sym y = map_get(&d->asked, v, &asked) ? (Sym)asked : var_name(d->g, v);
     for (size_t i = 0; !y && i < d->g->outputs.n; i++)
         if (d->g->outputs.p[i].var == v) y = d->g->outputs.p[i].label;
     for (size_t i = 0; !y && i < d->g->trees.n; i++)
@@ -68,7 +92,11 @@ Span derive_span(const Derivation *d, const char *option, const char *text) {
 }
 
 static bool only_output(Derivation *d, const char *option, Var *cost) {
-    if (d->g->outputs.n == 1) return *cost = d->g->outputs.p[0].var, true;
+    if (d->g->outputs.n == 1) {
+        Output only = d->g->outputs.p[0];
+        note_asked(d, only.var, only.label);
+        return *cost = only.var, true;
+    }
     fail(d->s, NOWHERE, E_USAGE,
          "the graph has %zu outputs: use %s to say which one to differentiate",
          d->g->outputs.n, option);
@@ -165,7 +193,7 @@ bool derive_wrt(Derivation *d, Var cost) {
     if (!d->d->wrt) return default_wrt(d, cost);
     if (strchr(d->d->wrt, '['))
         return fail_slice(d, derive_span(d, "--wrt", d->d->wrt));
-    return names_find_vars(d->g, d->a, derive_span(d, "--wrt", d->d->wrt), &d->wrt);
+    return derive_find(d, "--wrt", d->d->wrt, &d->wrt);
 }
 
 /* --known-grads 'h=g_h, k=g_k' */
@@ -254,9 +282,8 @@ static bool derive_cost(Derivation *d) {
     GradOptions how;
     Var cost;
     if (!derive_options(d, &how)) return false;
-    if (d->d->cost
-            ? !names_find_var(d->g, d->d->cost, strlen(d->d->cost), d->d->at, &cost)
-            : !only_output(d, "--cost", &cost))
+    if (d->d->cost ? !derive_find_one(d, d->d->cost, &cost)
+                   : !only_output(d, "--cost", &cost))
         return false;
     if (!derive_wrt(d, cost)) return false;
     OptimRequest optimizer = {.name = d->d->name, .w = d->wrt};
@@ -328,8 +355,7 @@ static Var project_cotangents(Derivation *d, const GradTarget *of) {
 static bool derive_vjp(Derivation *d) {
     GradOptions how;
     VarList f;
-    if (!derive_options(d, &how) ||
-        !names_find_vars(d->g, d->a, derive_span(d, "--vjp", d->d->vjp), &f))
+    if (!derive_options(d, &how) || !derive_find(d, "--vjp", d->d->vjp, &f))
         return false;
     Companions option = {"--cotangent", d->d->cotangent, "g_"};
     Var *cotangent = NEW_N(d->a, f.n, Var);
@@ -360,9 +386,7 @@ static bool no_tangent(Derivation *d, Var f, Var *result) {
 
 static bool derive_jvp(Derivation *d) {
     VarList f;
-    if (!names_find_vars(d->g, d->a, derive_span(d, "--jvp", d->d->jvp), &f) ||
-        !derive_wrt(d, f.p[0]))
-        return false;
+    if (!derive_find(d, "--jvp", d->d->jvp, &f) || !derive_wrt(d, f.p[0])) return false;
     Companions option = {"--tangents", d->d->tangents, "t_"};
     Var *tangent = NEW_N(d->a, d->wrt.n, Var), *result = NEW_N(d->a, f.n, Var);
     d->along = tangent;
@@ -405,8 +429,12 @@ static void hand_over(const Derivation *d, Derived *made) {
 bool graph_derive(Graph *g, const Derive *how) {
     uint32_t before = g->napply;
     if (!derive_loops(g, how)) return false;
-    Derivation d = {
-        .g = g, .s = g->s, .a = arena_new(g->s), .d = how, .kept = g->outputs.n};
+    Derivation d = {.g = g,
+                    .s = g->s,
+                    .a = arena_new(g->s),
+                    .d = how,
+                    .kept = g->outputs.n,
+                    .asked = MAP(g->s)};
     d.b = builder(g, true);
     d.b.from.at = how->at;
     bool ok = derive_asked(&d);
@@ -422,6 +450,7 @@ bool graph_derive(Graph *g, const Derive *how) {
         session_log(g->s, "differentiated: %u -> %s", before,
                     str_counted(g->s, g->napply, "Apply"));
     vec_free(&d.claims);
+    map_free(&d.asked);
     arena_free(d.a);
     return ok;
 }

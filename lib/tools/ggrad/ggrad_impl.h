@@ -15,9 +15,13 @@ typedef struct Derivation {
     size_t kept; /* outputs that existed before */
     Var *along;  /* directions, by wrt */
     Vec(Claim) claims;
+    Map asked; /* variable -> the first name that an option gives it */
 } Derivation;
 
-/* The name for v in errors. */
+/* Finds what an option names, and keeps the names. False: diagnosed. */
+bool derive_find(Derivation *d, const char *option, const char *list, VarList *out);
+bool derive_find_one(Derivation *d, const char *name, Var *v);
+/* The name for v in errors and results: the one that was asked for, if any was. */
 const char *derive_shown(const Derivation *d, Var v);
 Span derive_span(const Derivation *d, const char *option, const char *text);
 /* --wrt, or by default the variables that the cost depends on. */

@@ -7,8 +7,7 @@
 bool derive_jacobian(Derivation *d) {
     GradOptions how;
     VarList f;
-    Span at = derive_span(d, "--jacobian", d->d->jacobian);
-    if (!derive_options(d, &how) || !names_find_vars(d->g, d->a, at, &f) ||
+    if (!derive_options(d, &how) || !derive_find(d, "--jacobian", d->d->jacobian, &f) ||
         !derive_wrt(d, f.p[0]))
         return false;
     Var *j = NEW_N(d->a, f.n * d->wrt.n, Var);
@@ -25,8 +24,7 @@ bool derive_jacobian(Derivation *d) {
 /* Finds the cost for --hessian and --hvp, and its gradients if the check needs them. */
 static bool begin_second_order(Derivation *d, const char *name, GradOptions *how,
                                Var *cost, Var **grad) {
-    if (!derive_options(d, how) ||
-        !names_find_var(d->g, name, strlen(name), d->d->at, cost) ||
+    if (!derive_options(d, how) || !derive_find_one(d, name, cost) ||
         !derive_wrt(d, *cost))
         return false;
     *grad = NEW_N(d->a, d->wrt.n, Var);
