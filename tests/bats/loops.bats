@@ -320,6 +320,9 @@ two, outputs_info=[taps(stack(u, u + 1), [-2, -1])], n_steps=5|s - y
 f, sequences=[x], outputs_info=[u], truncate_gradient=2|s - y
 stop, outputs_info=[u], n_steps=50|s - y
 END
+    # rows and initial ones are put together once
+    gload f.yaml -e "s = scan(f, sequences=[x], outputs_info=[u], keep='last')" -e 'loss = sum(s ** 2)' --outputs loss | ggrad - --cost loss --wrt u -o l.tlg
+    ok 'grewrite l.tlg -O yaml | grep -c "concatenate("' 1
 }
 
 @test "small vectors of a loop become numbers, where that saves more than it costs" {

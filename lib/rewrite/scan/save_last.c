@@ -178,7 +178,7 @@ static Var last_of_rows(Scan *l, ApplyId after_initial, Var rows) {
         Apply a = l->r->g->apply[after_initial];
         Var in[2] = {rewriter_input(l->r, after_initial, 0), rows};
         rows = rewriter_apply(l->r, a.op, a.props, 2, in);
-        if (rows == VAR_NONE) return rows;
+        if (rows == VAR_NONE || !scan_forward_var(l, a.out, rows)) return VAR_NONE;
     }
     return scan_build_expr(l, "x[-1]", rows, VAR_NONE, VAR_NONE);
 }
