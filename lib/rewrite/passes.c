@@ -290,8 +290,9 @@ const Pass rewrite_passes[] = {
      "Removes assert_structure once no other rewrite asks for it.", 2.6,
      .node = rewrite_claim_pass, .ops = claims},
     {"row-blocks", "algebra",
-     "Computes what makes and reads large values, such as the scores of attention, for "
-     "blocks of their rows, so that they are never whole.",
+     "Computes what makes and reads large values, such as the scores of attention or "
+     "the states that a loop keeps for its gradient, for blocks of their rows, so that "
+     "they are never whole.",
      ROW_BLOCKS, .graph = row_blocks_pass, .worth = row_blocks_worth},
     {"choose-numbers", "fusion",
      "In a function, replaces the ifelse of two numbers by where if they are computed "

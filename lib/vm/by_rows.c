@@ -8,7 +8,11 @@
 #include "op/ranks.h"
 #include "part/part.h"
 
-enum { ROWS_BYTES = 512 << 10, ROWS_TRIES = 64 };
+enum {
+    ROWS_BYTES = 512 << 10,
+    ROWS_TRIES = 64,
+    LOOP_ROWS = 512 /* at least: the steps of a loop take time of their own */
+};
 
 const CallRows *call_rows(const Graph *g, ApplyId id, Arena *a) {
     const Apply *ap = &g->apply[id];
@@ -38,6 +42,12 @@ static uint64_t bytes_beside(const Plan *p, const CallRows *r, const Map *dims) 
     return sum;
 }
 
+static bool has_loops(const Plan *p) {
+    for (uint32_t i = 0; i < p->nins; i++)
+        if (p->ins[i].kind == PLAN_SCAN) return true;
+    return false;
+}
+
 /* As few blocks as there need be, of one size if that takes at most twice as many. */
 static int64_t cut_evenly(int64_t rows, int64_t most) {
     int64_t blocks = (rows + most - 1) / most;
@@ -57,7 +67,9 @@ int64_t plan_block_rows(const Plan *p, const CallRows *r, size_t ndim,
     if (p->o.block_rows) return p->o.block_rows;
     if (rows < 2 || all <= most) return (int64_t)rows;
     double part = (double)rows * ((double)most / (double)all);
-    return cut_evenly((int64_t)rows, part < 1 ? 1 : (int64_t)part);
+    int64_t least = has_loops(p) ? LOOP_ROWS : 1;
+    if (rows <= (uint64_t)least) return (int64_t)rows;
+    return cut_evenly((int64_t)rows, part < (double)least ? least : (int64_t)part);
 }
 
 /* ---- a call ---- */

@@ -3,6 +3,8 @@
  * are computed for some rows after the others. What makes and reads such a value
  * becomes a function whose call has `rows`; the machine chooses the rows of a block.
  *
+ * The rows that a loop keeps of its states for the gradient are such a value, too.
+ *
  * A group begins with one such value and an axis of it. Its maker joins, and the makers
  * of its large operands; then, in order, what reads results of members, as long as
  * each row of it comes of the same row of these (part/), or it is a sum over the rows.
@@ -12,6 +14,7 @@
 #include "rewrite/row_blocks/row_blocks.h"
 
 #include "lang/lazy_scope.h"
+#include "scan/scan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,6 +49,32 @@ static double bytes_of(const Blocks *b, Var v) {
     return bytes_of_type(var_type(b->g, v), NULL);
 }
 
+/* Does fn do little with each element? Then a step takes about the same time for each
+ * row in blocks of any size. Products are slower for fewer rows. */
+static bool is_light(const Graph *fn, int depth) {
+    enum { DEEP = 8 };
+    bool light = depth < DEEP;
+    for (ApplyId id = 0; light && id < fn->napply; id++) {
+        const Op *op = fn->apply[id].op;
+        const Graph *called =
+            op_is(fn->s, op, OP_CALL) ? op_called_function(fn, &fn->apply[id]) : NULL;
+        light = called ? is_light(called, depth + 1)
+                       : op->elemwise || op_rare(op)->streams ||
+                             op_view(fn, id, 0) >= 0 || op_is(fn->s, op, OP_STACK) ||
+                             op_is(fn->s, op, OP_CONCATENATE) ||
+                             op_is(fn->s, op, OP_BROADCAST_TO);
+    }
+    return light;
+}
+
+/* Is v all rows of a state of a loop? */
+static bool is_trace(const Rewriter *r, ApplyId id, Var v) {
+    if (!op_is(r->s, r->g->apply[id].op, OP_SCAN)) return false;
+    ScanForm f = scan_form_of(r->g, id, r->arena);
+    const ScanOut *o = &f.out[v - r->g->apply[id].out];
+    return f.fn && o->ntap && o->keep == SCAN_ALL && !f.checkpoint && is_light(f.fn, 0);
+}
+
 static bool is_contraction(const Rewriter *r, ApplyId id) {
     const Op *op = r->g->apply[id].op;
     return op_is(r->s, op, OP_MATMUL) || op_is(r->s, op, OP_SUM);
@@ -77,12 +106,11 @@ static bool is_seed(const Rewriter *r, Var v) {
     const Type *t = var_type(r->g, v);
     ApplyId maker = var_owner(r->g, v);
     bool open = false;
-    if (maker == APPLY_NONE || t->kind != TYPE_TENSOR || t->ndim < 2 ||
-        !is_contraction(r, maker))
-        return false;
+    if (maker == APPLY_NONE || t->kind != TYPE_TENSOR || t->ndim < 2) return false;
     double bytes = bytes_of_type(t, &open);
-    if (bytes < least_bytes) return false;
-    return bytes >= (open ? open_ratio : 1) * bytes_of_sources(r->g, v);
+    return bytes >= least_bytes &&
+           (is_contraction(r, maker) || is_trace(r, maker, v)) &&
+           bytes >= (open ? open_ratio : 1) * bytes_of_sources(r->g, v);
 }
 
 /* Is fn called by rows? Then it has a few of them at a time already. */
@@ -345,8 +373,10 @@ bool row_blocks_pass(Rewriter *r) {
     b.clients = graph_clients(g, a, b.live);
     if (lazy_scope_any(g)) b.scope = lazy_scope_find(g, a, (VarList){0});
     for (ApplyId id = 0; id < napply && b.work > 0; id++) {
-        Var v = g->apply[id].out;
-        if (id >= b.floor && b.live[v] && !b.root[v] && is_seed(r, v)) try_seed(&b, v);
+        const Apply *ap = &g->apply[id];
+        for (Var v = ap->out; v < ap->out + ap->nout; v++)
+            if (id >= b.floor && b.live[v] && !b.root[v] && is_seed(r, v))
+                try_seed(&b, v);
     }
     rewriter_grow(r);
     map_free(&b.part);
