@@ -374,7 +374,7 @@ static bool extend_first(const Plan *p, Sharing *h, uint32_t i) {
     if (p->lazy || in->nin < 2 || !begins_with_input(p, in)) return false;
     uint32_t me = p->arg[in->arg + in->nin], c = whole_of(p, h, p->arg[in->arg]);
     if (c == NONE || c < p->nleaf || h->cell[c].dies != i ||
-        h->cell[c].flags & (CELL_BOXED | CELL_FROM_COPY))
+        h->cell[c].flags & (CELL_BOXED | CELL_FROM_COPY | CELL_AFTER))
         return false;
     uint32_t s = h->cell[c].store;
     if (h->store.p[s].cls != STORE_POOL ||
@@ -403,7 +403,8 @@ static bool extend_trace(const Plan *p, Sharing *h, uint32_t i) {
         return false;
     uint32_t me = p->arg[in->arg + 2], c = p->arg[in->arg + 1];
     const ScanOut *o = trace_of(p, h, c);
-    if (!o || (h->cell[c].flags | h->cell[me].flags) & (CELL_BOXED | CELL_DESTROYED) ||
+    if (!o || h->cell[c].flags & CELL_AFTER || /* there is room for one beginning */
+        (h->cell[c].flags | h->cell[me].flags) & (CELL_BOXED | CELL_DESTROYED) ||
         h->cell[p->arg[in->arg]].type->dim[0] != o->depth ||
         h->store.p[h->cell[c].store].cls != STORE_POOL)
         return false;

@@ -49,6 +49,13 @@ static const Case cases[] = {
      "n_steps=200 * n)\n  r = concatenate(y[None], t)\n",
      "r", true},
     {LOOP "  r = concatenate(y[None], t)\n", "r, t", true},
+    {LOOP "  r = concatenate(y[None], t)\n  q = concatenate(y[None] * 2, t)\n", "r, q",
+     false}, /* q has that room */
+    {LOOP "  q = concatenate(y[None] * 2, t)\n  r = concatenate(y[None], t)\n"
+          "  p = r * q\n",
+     "p", false},
+    {LOOP "  r = concatenate(y[None], t)\n  q = concatenate(t, y[None])\n  p = r - q\n",
+     "p", true},
     {LOOP "  r = concatenate(y[None], t[1:])\n", "r", false},
     {LOOP "  r = concatenate(stack(y, y), t)\n", "r", false},
     {LOOP "  r = concatenate(t, y[None])\n", "r", true},
