@@ -17,7 +17,9 @@ bool derive_find(Derivation *d, const char *option, const char *list, VarList *o
     *out = (VarList){found.n, v};
     for (size_t i = 0; i < found.n; i++) {
         v[i] = found.p[i].var;
-        note_asked(d, v[i], found.p[i].label);
+        /* values of a tree that is named have names of their own, or its path */
+        if (graph_find(d->g, found.p[i].label) == v[i])
+            note_asked(d, v[i], found.p[i].label);
     }
     vec_free(&found);
     return ok;
