@@ -361,13 +361,13 @@ static Var copied_id(const GraphCopy *c, Var v) {
 }
 
 static void copy_names(GraphCopy *c) {
+    vec_reserve(c->dst->s, &c->dst->names, c->src->names.n);
     for (size_t i = 0; i < c->src->names.n; i++) {
         VarName n = c->src->names.p[i];
         LeafKind leaf = var_leaf(c->src, n.var);
         bool own = leaf == LEAF_INPUT || leaf == LEAF_SHARED;
         Var v = own ? c->id[n.var] : copied_id(c, n.var);
-        if (v != VAR_NONE && graph_find(c->dst, n.name) == VAR_NONE)
-            graph_name(c->dst, v, n.name);
+        if (v != VAR_NONE) names_take_over(c->dst, v, n.name);
     }
     for (size_t i = 0; i < c->src->rowwise.n; i++) {
         Var v = c->id[c->src->rowwise.p[i]];

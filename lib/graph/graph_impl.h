@@ -52,6 +52,7 @@ struct GraphPriv {
     uint32_t serial; /* the last one used */
     uint64_t *name;  /* by name, see names.c */
     size_t nname, name_mask;
+    size_t learnt;  /* of g->names, how many the table has */
     Sym *preferred; /* by variable, as far as preferred_cap; 0: anonymous */
     size_t preferred_cap;
     Map *table[GRAPH_TABLES]; /* NULL: empty */
@@ -77,6 +78,9 @@ void table_free(const Graph *g, GraphTable t);
 Graph *graph_blank(Session *s);
 void graph_free_one(Graph *g);
 void names_forget(struct GraphPriv *p); /* frees what names.c keeps */
+/* For a copy of a graph: adds a name unless a leaf of the copy has it. No name may come
+ * twice, and nothing may have looked for a name since the leaves got theirs. */
+void names_take_over(Graph *g, Var v, Sym name);
 /* What finds nodes by what they are and by name: a copy reads neither. */
 void graph_forget_tables(Graph *g);
 

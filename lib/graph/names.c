@@ -1,5 +1,8 @@
 /* Names of variables. The table by name packs (name, variable) into one word, with open
- * addressing and at most half full; an array has each variable's preferred name. */
+ * addressing and at most half full; an array has each variable's preferred name. A copy
+ * lists the names that it takes over, which are known to differ: the table learns them
+ * when something looks for a name, and of a large graph that is rewritten nothing does.
+ */
 #include "graph/graph_impl.h"
 
 #include <string.h>
@@ -36,12 +39,32 @@ static void resize_name_table(Session *s, struct GraphPriv *p, size_t size) {
     mem_free(old);
 }
 
-void graph_reserve_names(Graph *g, size_t n) {
-    struct GraphPriv *p = g->priv;
+static void reserve_slots(Session *s, struct GraphPriv *p, size_t n) {
     size_t size = p->name ? p->name_mask + 1 : FIRST_NAMES;
     while (size / 2 < p->nname + n)
         size *= 2;
-    if (!p->name || size > p->name_mask + 1) resize_name_table(g->s, p, size);
+    if (!p->name || size > p->name_mask + 1) resize_name_table(s, p, size);
+}
+
+static void set_slot(struct GraphPriv *p, uint64_t *slot, VarName n) {
+    p->nname += !*slot;
+    *slot = pack_name_slot(n.name, n.var);
+}
+
+/* Puts the names in the table that were only listed. */
+static void learn_names(const Graph *g) {
+    struct GraphPriv *p = g->priv;
+    if (p->learnt == g->names.n) return;
+    reserve_slots(g->s, p, g->names.n - p->learnt);
+    for (; p->learnt < g->names.n; p->learnt++) {
+        VarName n = g->names.p[p->learnt];
+        set_slot(p, find_name_slot(p, n.name), n);
+    }
+}
+
+void graph_reserve_names(Graph *g, size_t n) {
+    learn_names(g);
+    reserve_slots(g->s, g->priv, n);
     vec_reserve(g->s, &g->names, n);
 }
 
@@ -57,7 +80,8 @@ static void set_preferred_name(Graph *g, Var v, Sym name) {
     p->preferred[v] = name;
 }
 
-Var graph_find(const Graph *g, Sym name) {
+/* As far as the table knows. */
+static Var find_learnt(const Graph *g, Sym name) {
     uint64_t v;
     const struct GraphPriv *p = g->priv;
     if (p->nname) {
@@ -67,9 +91,23 @@ Var graph_find(const Graph *g, Sym name) {
     return table_get(g, TABLE_DIM, name, &v) ? (Var)v : VAR_NONE;
 }
 
+Var graph_find(const Graph *g, Sym name) {
+    learn_names(g);
+    return find_learnt(g, name);
+}
+
 void graph_name(Graph *g, Var v, Sym name) {
     if (!graph_try_name(g, v, name))
         bug("the name \"%s\" is taken", sym_text(g->s, name));
+}
+
+static void list_name(Graph *g, Var v, Sym name) {
+    vec_push(g->s, &g->names, ((VarName){v, name}));
+    if (var_name(g, v) == 0) set_preferred_name(g, v, name);
+}
+
+void names_take_over(Graph *g, Var v, Sym name) {
+    if (find_learnt(g, name) == VAR_NONE) list_name(g, v, name);
 }
 
 /* There is room in the table. */
@@ -79,10 +117,9 @@ static bool add_name(Graph *g, Var v, Sym name) {
     if (name == 0 || (*slot && (Var)*slot != VAR_NONE) ||
         table_get(g, TABLE_DIM, name, NULL))
         return false;
-    p->nname += !*slot;
-    *slot = pack_name_slot(name, v);
-    vec_push(g->s, &g->names, ((VarName){v, name}));
-    if (var_name(g, v) == 0) set_preferred_name(g, v, name);
+    set_slot(p, slot, (VarName){v, name});
+    list_name(g, v, name);
+    p->learnt = g->names.n;
     return true;
 }
 
@@ -184,11 +221,12 @@ static Sym drop_name(Graph *g, Var v, Sym name) {
         if (n.var == v && !other) other = n.name;
         g->names.p[kept++] = n;
     }
-    g->names.n = kept;
+    g->names.n = g->priv->learnt = kept;
     return other;
 }
 
 void graph_unname(Graph *g, Sym name) {
+    learn_names(g);
     if (g->priv->nname == 0) return;
     uint64_t *slot = find_name_slot(g->priv, name);
     Var v = (Var)*slot;
@@ -203,5 +241,5 @@ void names_forget(struct GraphPriv *p) {
     mem_free(p->preferred);
     p->name = NULL;
     p->preferred = NULL;
-    p->nname = p->name_mask = p->preferred_cap = 0;
+    p->nname = p->learnt = p->name_mask = p->preferred_cap = 0;
 }

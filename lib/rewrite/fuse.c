@@ -564,8 +564,7 @@ static void open_cutting(Fuse *f) {
     arena_free(f->grouping);
     f->grouping = NULL;
     f->init = NULL, f->shape = NULL, f->rank = NULL, f->set = NULL;
-    f->outside = NEW_N(f->a, g->nvar, uint32_t);
-    f->inner = NEW_N(f->a, g->nvar, Var);
+    f->inner = NEW_N(f->a, g->nvar, Var); /* and outside */
     for (ApplyId id = 0; id < g->napply; id++)
         f->any_again |= f->again[id] = is_again(f, id);
 }

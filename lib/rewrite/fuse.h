@@ -32,14 +32,17 @@ typedef struct Fuse {
     uint8_t *can;    /* by Apply: may be fused */
     uint8_t *again;  /* by Apply: computed anew by each group that reads it */
     bool any_again;
-    uint8_t *extra;    /* by Apply: in the current chunk for that reason */
-    uint32_t *scope;   /* by Apply: groups stay within a branch; NULL: no branches */
-    uint32_t *rank;    /* by Apply */
-    uint32_t *set;     /* by Apply: union-find of groups */
-    uint32_t *mark;    /* by Apply: 1 + the number of its chunk */
-    uint32_t *seen;    /* by variable: the chunk whose inputs include it */
-    uint32_t *outside; /* by variable of the chunk: how often it is read elsewhere */
-    Var *inner;        /* by variable: its counterpart in the function being built */
+    uint8_t *extra;  /* by Apply: in the current chunk for that reason */
+    uint32_t *scope; /* by Apply: groups stay within a branch; NULL: no branches */
+    uint32_t *rank;  /* by Apply */
+    uint32_t *set;   /* by Apply: union-find of groups */
+    uint32_t *mark;  /* by Apply: 1 + the number of its chunk */
+    uint32_t *seen;  /* by variable: the chunk whose inputs include it */
+    union {          /* by variable */
+        uint32_t
+            *outside; /* of the chunk that is cut: how often it is read elsewhere */
+        Var *inner;   /* its counterpart in the function being built */
+    };
     uint32_t chunk;
     Vec(FusedFunction) made;
     Index made_index; /* by key */

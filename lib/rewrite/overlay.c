@@ -114,7 +114,6 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
     r->literals = MAP(g->s);
     r->compacted = g->napply;
     ifelse_note_effects(r);
-    graph_make_room(g);
     rewriter_grow(r);
 }
 

@@ -110,6 +110,34 @@ static void test_names_at_once(void) {
     graph_free(g);
 }
 
+/* A copy's table of names is made when one is looked for: whatever comes first. */
+static void test_names_of_copies(void) {
+    Graph *g = graph_new(s);
+    Var x = input(g, "x"), y = app1(g, &neg, x), z = app1(g, &neg, y);
+    graph_name(g, y, sym(s, "y"));
+    graph_name(g, y, sym(s, "also"));
+    graph_name(g, z, sym(s, "z"));
+    output(g, "z", z);
+    for (int first = 0; first < 5; first++) {
+        Graph *c = graph_copy(g, ROOTS_RUN | ROOTS_NAMED, NULL, false, NULL);
+        Var w = c->outputs.p[0].var;
+        CHECK(c->names.n == 4 && var_name(c, w) == sym(s, "z"));
+        if (first == 0) CHECK(graph_find(c, sym(s, "z")) == w);
+        if (first == 1) CHECK(!graph_try_name(c, w, sym(s, "also")));
+        if (first == 2) CHECK(graph_try_name(c, w, sym(s, "new")));
+        if (first == 3) graph_unname(c, sym(s, "y"));
+        if (first == 4) graph_rename(c, sym(s, "y"), sym(s, "w"));
+        CHECK(graph_find(c, sym(s, "z")) == w, "%d", first);
+        CHECK((graph_find(c, sym(s, "y")) == VAR_NONE) == (first >= 3), "%d", first);
+        CHECK(graph_find(c, sym(s, "also")) != VAR_NONE, "%d", first);
+        CHECK(graph_find(c, sym(s, "x")) == c->inputs.p[0], "%d", first);
+        CHECK(!graph_try_name(c, w, sym(s, "x")), "%d", first);
+        CHECK(c->names.n == (first == 2 ? 5U : first == 3 ? 3U : 4U), "%d", first);
+        graph_free(c);
+    }
+    graph_free(g);
+}
+
 static void test_merging(void) {
     Graph *g = graph_new(s);
     Var x = input(g, "x"), a = app1(g, &neg, x), b = app1(g, &neg, x);
@@ -568,6 +596,7 @@ int main(void) {
     test_props();
     test_names();
     test_names_at_once();
+    test_names_of_copies();
     test_merging();
     test_numbers();
     test_number_values();

@@ -265,6 +265,7 @@ static void open_search(Search *s, Graph *g, Database *db, const RewriteOptions 
                         uint32_t *number) {
     s->terms_of = MAP(g->s);
     s->typing_of = INDEX(g->s);
+    graph_make_room(g);
     rewriter_open(&s->r, g, db, o, number, FOR_SEARCH);
     s->r.apply = search_apply;
     s->r.apply_ctx = s;
