@@ -31,11 +31,16 @@ static inline bool cpu_has(unsigned feature) {
 #define CPU_NAME_BMI1         "bmi"
 #define CPU_NAME_BMI2         "bmi2"
 #define CPU_NAME_FMA          "fma"
+#define CPU_NAME_SSE4A        "sse4a"
 /* not all compilers have names for what comes with AVX2 in every CPU so far */
 #define CPU_NAME_F16C         "avx2"
 #define CPU_NAME_LZCNT        "avx2"
 #define CPU_NAME_MOVBE        "avx2"
 #endif
+/* Only AMD's have it. */
+#define CPU_IS_AMD() CPU_HAS(SSE4A)
+#else
+#define CPU_IS_AMD() false
 #endif
 
 #endif

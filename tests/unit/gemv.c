@@ -59,7 +59,8 @@ static void check(Bench *q, int level, size_t item, bool cols, int64_t m, int64_
               (int64_t)step[0],
               (int64_t)step[1],
               scale[0],
-              scale[1]};
+              scale[1],
+              false};
     for (int64_t r = 0; r < runs; r++)
         for (int64_t j = 0; j < run; j++) {
             double x = whole();
@@ -117,7 +118,7 @@ static void check_alone(Bench *q, int level) {
             a[i] = 1 / (float)(i + 3);
         for (int64_t i = 0; i < k; i++)
             b[i] = 1 / (float)(i % 7 + 1);
-        Gemv g = {m, k, a, b, c, k, 1, 1, 1, 0};
+        Gemv g = {m, k, a, b, c, k, 1, 1, 1, 0, false};
         levels[level]->rows[0](&g);
         memcpy(all, c, sizeof all);
         for (int64_t from = 0; from < m; from += 16) {
@@ -130,9 +131,11 @@ static void check_alone(Bench *q, int level) {
     }
 }
 
-/* Nor on what lies between the columns, which decides how they are read. */
+/* Nor on what lies between the columns and how the CPU prefetches them, which decides
+ * how they are read. */
 static void check_gap(Bench *q, int level, int64_t m, int64_t k) {
-    float *b = (float *)q->vector, *c = (float *)q->result, *near = c + m;
+    float *b = (float *)q->vector, *c = (float *)q->result, *near = c + m,
+          *side = near + m;
     for (int64_t j = 0; j < k; j++)
         b[j] = 1 / (float)(j % 7 + 1);
     for (int64_t gap = 0; gap < 2; gap++) {
@@ -140,10 +143,16 @@ static void check_gap(Bench *q, int level, int64_t m, int64_t k) {
         float *a = (float *)(void *)q->end - k * lda;
         for (int64_t i = 0; i < m * k; i++)
             a[i / m * lda + i % m] = 1 / (float)(i % 1009 + 3);
-        Gemv g = {m, k, a, b, gap ? c : near, lda, 1, 1, 1, 0};
+        Gemv g = {m, k, a, b, gap ? c : near, lda, 1, 1, 1, 0, false};
+        levels[level]->cols[0](&g);
+        if (gap) continue;
+        g.side_by_side = true;
+        g.c = side;
         levels[level]->cols[0](&g);
     }
     CHECK(memcmp(c, near, (size_t)m * sizeof *c) == 0, "level %d, columns of %lld",
+          level, (long long)m);
+    CHECK(memcmp(side, near, (size_t)m * sizeof *c) == 0, "level %d, columns of %lld",
           level, (long long)m);
 }
 

@@ -1,6 +1,7 @@
 /* Opens and calls OpenBLAS. */
 #include "ops/linalg/product/blas.h"
 
+#include "base/cpu.h"
 #include "ops/linalg/product/gemv.h"
 
 #include <dlfcn.h>
@@ -273,7 +274,8 @@ static void run_gemv(const Blas *lib, const Gemm *g) {
               .b_step = g->b_row ? g->b_row : 1,
               .c_step = g->ldc > 0 ? g->ldc : 1,
               .alpha = x ? x->alpha[0] : 1,
-              .beta = x ? x->beta[0] : 0};
+              .beta = x ? x->beta[0] : 0,
+              .side_by_side = CPU_IS_AMD()};
     bool cols = g->m > 1 ? g->a_row == 1 && (g->a_col != 1 || g->k == 1)
                          : g->a_col != 1 && v.b_step != 1;
     if (cols) v.lda = g->a_col;

@@ -14,6 +14,7 @@ typedef struct Gemv {
     int64_t lda; /* of the other dim */
     int64_t b_step, c_step;
     double alpha, beta;
+    bool side_by_side; /* the CPU prefetches several runs of memory as well as one */
 } Gemv;
 typedef void GemvFn(const Gemv *g);
 /* By dtype, float32 and float64: a's rows are runs of memory, or its columns are. */

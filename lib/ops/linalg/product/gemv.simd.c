@@ -1,7 +1,7 @@
 /* Several rows (or columns) are read side by side: one vector of b (or of sums) serves
  * them all, and enough memory is under way. Two columns at a time are faster from the
  * second cache, and one run after another from beyond where short runs follow each
- * other without a gap: side by side they would be read in an order that the CPU doesn't
+ * other without a gap: side by side they would be read in an order that many CPUs don't
  * prefetch. Either way each sum is made in the same order. */
 #include "ops/linalg/product/gemv.h"
 
@@ -286,8 +286,10 @@ static inline V_f64 repeat_f64(V_f64 x) {
         bool fetched = is_fetched(g, m, sizeof(ctype));                                \
         int64_t cols = fetched                                        ? FEW_COLS       \
                        : two_by_two(g, sizeof(ctype))                 ? 2              \
-                       : is_stream(g, m, SHORT_COLUMN, sizeof(ctype)) ? 1              \
-                                                                      : COLS,          \
+                       : !g->side_by_side &&                                           \
+                              is_stream(g, m, SHORT_COLUMN, sizeof(ctype))             \
+                           ? 1                                                         \
+                           : COLS,                                                     \
                 k = 0, step = g->b_step, lda = g->lda;                                 \
         for (; k < g->k; k += cols, a += cols * lda) {                                 \
             const ctype *b = (const ctype *)g->b + k * step;                           \
