@@ -11,6 +11,8 @@
 
 #include <immintrin.h>
 
+enum { LONG = 4096 }; /* columns of rows that are asked for ahead */
+
 /* Ordered: one bit per lane, cleared once a nan was seen. */
 #if TL_LEVEL == 2
 #define VI(name, ps)   _mm512_##name##_##ps
@@ -166,10 +168,13 @@ static VEC_pd some_pd(const double *p, size_t n) {
     static inline __attribute__((always_inline)) void NAME##_eight(                    \
         const char *x, ptrdiff_t s, size_t n, T *acc, bool first, ORDERED_##ps *ord) { \
         const char *y = x + 3 * s, *z = x + 6 * s;                                     \
+        bool far = n >= LONG;                                                          \
         for (T *end = acc + n; acc < end; acc += sizeof(VEC_##ps) / sizeof(T)) {       \
             VEC_##ps a = GET(x, ps), b = GET(x + s, ps), c = GET(x + 2 * s, ps),       \
                      d = GET(y, ps), e = GET(x + 4 * s, ps), f = GET(y + 2 * s, ps),   \
                      g = GET(z, ps), h = GET(y + 4 * s, ps);                           \
+            for (ptrdiff_t r = 0; far && r < 8; r++)                                   \
+                ASK(x + r * s, sizeof a);                                              \
             *ord = AND_ORDERED(*ord, a, b, ps);                                        \
             *ord = AND_ORDERED(*ord, c, d, ps);                                        \
             *ord = AND_ORDERED(*ord, e, f, ps);                                        \
@@ -351,6 +356,19 @@ static void sum_f64_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n
     }
 REST_QUICK(f32, float, add_some)
 REST_QUICK(f64, double, add_some_f64)
+/* Two vectors of sums: of a cache line of float32, if vectors are that long. */
+typedef struct Line {
+    VEC_pd lo, hi;
+} Line;
+enum { LINE = sizeof(Line) / 2 };
+static inline Line line_at(const char *x) {
+    ASK(x, LINE);
+    return (Line){FLOATS(x), FLOATS(x + LINE / 2)};
+}
+static inline Line add_lines(Line a, Line b) {
+    return (Line){VI(add, pd)(a.lo, b.lo), VI(add, pd)(a.hi, b.hi)};
+}
+/* n columns, whole vectors, of eight rows. */
 static inline __attribute__((always_inline)) void
 sum_f32_eight(const char *x, ptrdiff_t s, size_t n, double *acc, bool first) {
     const char *y = x + 3 * s, *z = x + 6 * s;
@@ -365,14 +383,41 @@ sum_f32_eight(const char *x, ptrdiff_t s, size_t n, double *acc, bool first) {
         x += sizeof a / 2, y += sizeof a / 2, z += sizeof a / 2;
     }
 }
+/* The same of n columns, whole lines, of long rows. They are asked for ahead and read a
+ * line at a time: the CPU comes sooner to what it must wait for. */
+static inline __attribute__((always_inline)) void
+sum_f32_lines(const char *x, ptrdiff_t s, size_t n, double *acc, bool first) {
+    for (double *end = acc + n; acc < end; acc += sizeof(Line) / sizeof(double)) {
+        Line half[2];
+        for (int k = 0; k < 2; k++) {
+            const char *at = x + 4 * k * s;
+            Line a = line_at(at);
+            a = add_lines(a, line_at(at + s));
+            Line b = line_at(at + 2 * s);
+            half[k] = add_lines(a, add_lines(b, line_at(at + 3 * s)));
+        }
+        Line sum = add_lines(half[0], half[1]);
+        double *hi = acc + sizeof(VEC_pd) / sizeof(double);
+        if (!first) sum = add_lines((Line){VI(loadu, pd)(acc), VI(loadu, pd)(hi)}, sum);
+        VI(storeu, pd)(acc, sum.lo);
+        VI(storeu, pd)(hi, sum.hi);
+        x += LINE;
+    }
+}
 static void sum_f32_quick_rows(const char *x, ptrdiff_t stride, size_t rows, size_t n,
                                void *acc) {
     enum { W = sizeof(VEC_pd) / sizeof(double), R = 8 };
-    size_t whole = rows < R ? 0 : n / W * W, r = R;
+    size_t whole = rows < R ? 0 : n / W * W, r = R,
+           lines = whole < LONG ? 0 : n / (2 * W) * (2 * W);
     double *a = acc;
-    if (whole) sum_f32_eight(x, stride, whole, a, true);
-    for (; whole && r + R <= rows; r += R)
-        sum_f32_eight(x + (ptrdiff_t)r * stride, stride, whole, a, false);
+    for (size_t k = 0; lines && k + R <= rows; k += R)
+        sum_f32_lines(x + (ptrdiff_t)k * stride, stride, lines, a, k == 0);
+    const char *rest = x + lines * sizeof(float);
+    if (lines < whole) sum_f32_eight(rest, stride, whole - lines, a + lines, true);
+    for (; lines < whole && r + R <= rows; r += R)
+        sum_f32_eight(rest + (ptrdiff_t)r * stride, stride, whole - lines, a + lines,
+                      false);
+    r = rows / R * R;
     for (; whole && r < rows; r++) {
         const float *p = (const float *)(const void *)(x + (ptrdiff_t)r * stride);
         for (size_t j = 0; j < whole; j++)

@@ -284,12 +284,12 @@ static inline V_f64 repeat_f64(V_f64 x) {
     static void cols_block_##T(const Gemv *g, int64_t from, int64_t m, ctype *sum) {   \
         const ctype *a = (const ctype *)g->a + from;                                   \
         bool fetched = is_fetched(g, m, sizeof(ctype));                                \
-        int64_t cols = fetched                                        ? FEW_COLS       \
-                       : two_by_two(g, sizeof(ctype))                 ? 2              \
-                       : !g->side_by_side &&                                           \
-                              is_stream(g, m, SHORT_COLUMN, sizeof(ctype))             \
-                           ? 1                                                         \
-                           : COLS,                                                     \
+        int64_t cols =                                                                 \
+                    fetched                        ? FEW_COLS                          \
+                    : two_by_two(g, sizeof(ctype)) ? 2                                 \
+                    : !g->side_by_side && is_stream(g, m, SHORT_COLUMN, sizeof(ctype)) \
+                        ? 1                                                            \
+                        : COLS,                                                        \
                 k = 0, step = g->b_step, lda = g->lda;                                 \
         for (; k < g->k; k += cols, a += cols * lda) {                                 \
             const ctype *b = (const ctype *)g->b + k * step;                           \
