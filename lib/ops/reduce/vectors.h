@@ -104,19 +104,23 @@ static VEC_pd some_pd(const double *p, size_t n) {
             t[u] = VI(loadu, ps)(x + u * W);                                           \
             ord = AND_ORDERED(ord, t[u], t[u], ps);                                    \
         }                                                                              \
-        for (; i + 4 * LANES <= n; i += 4 * LANES)                                     \
-            for (size_t u = 0; u < U; u++) {                                           \
-                const T *p = x + i + u * W;                                            \
-                VEC_##ps a = VI(loadu, ps)(p), b = VI(loadu, ps)(p + LANES);           \
-                VEC_##ps c = VI(loadu, ps)(p + 2 * LANES),                             \
-                         d = VI(loadu, ps)(p + 3 * LANES);                             \
-                ord = AND_ORDERED(ord, a, b, ps);                                      \
-                more = AND_ORDERED(more, c, d, ps);                                    \
-                for (size_t k = 0; k < 4 * LANES; k += LANES)                          \
-                    __builtin_prefetch(p + k + AHEAD / sizeof(T));                     \
-                VEC_##ps v = VI(op, ps)(VI(op, ps)(d, c), VI(op, ps)(b, a));           \
-                t[u] = VI(op, ps)(v, t[u]);                                            \
-            }                                                                          \
+        for (; i + 4 * LANES <= n; i += 4 * LANES) {                                   \
+            VEC_##ps v[2][U];                                                          \
+            for (size_t k = 0; k < 2; k++)                                             \
+                for (size_t u = 0; u < U; u++) {                                       \
+                    const T *p = x + i + 2 * k * LANES + u * W;                        \
+                    VEC_##ps a = VI(loadu, ps)(p), b = VI(loadu, ps)(p + LANES);       \
+                    if (u % 2)                                                         \
+                        ord = AND_ORDERED(ord, a, b, ps);                              \
+                    else                                                               \
+                        more = AND_ORDERED(more, a, b, ps);                            \
+                    __builtin_prefetch(p + AHEAD / sizeof(T));                         \
+                    __builtin_prefetch(p + LANES + AHEAD / sizeof(T));                 \
+                    v[k][u] = VI(op, ps)(b, a);                                        \
+                }                                                                      \
+            for (size_t u = 0; u < U; u++)                                             \
+                t[u] = VI(op, ps)(VI(op, ps)(v[1][u], v[0][u]), t[u]);                 \
+        }                                                                              \
         for (; i + LANES <= n; i += LANES)                                             \
             for (size_t u = 0; u < U; u++) {                                           \
                 VEC_##ps a = VI(loadu, ps)(x + i + u * W);                             \
