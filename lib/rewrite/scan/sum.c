@@ -104,8 +104,9 @@ static bool find_factors(StepSum *x) {
     return false;
 }
 
-/* Rows of a variable of the body: those of a sequence, or a new output. */
-static void add_term_rows(StepSum *x, int which, Var v) {
+/* Rows of a variable of the body that are there: of a sequence, or of an output that
+ * has been added. */
+static bool find_term_rows(StepSum *x, int which, Var v) {
     Scan *l = x->l;
     const ScanForm *f = &l->part.f;
     x->row[which] = NOT_A_ROW;
@@ -117,13 +118,19 @@ static void add_term_rows(StepSum *x, int which, Var v) {
                          scan_has_rows(l, s) && x->fn->until == VAR_NONE;
             if (!whole) continue;
             x->seq[which] = s;
-            return;
+            return true;
         }
     for (size_t k = l->part.first + f->nout; k < l->m.out.n; k++)
         if (l->m.out.p[k].made == v) {
             x->row[which] = k;
-            return;
+            return true;
         }
+    return false;
+}
+
+static void add_term_rows(StepSum *x, int which, Var v) {
+    Scan *l = x->l;
+    if (find_term_rows(x, which, v)) return;
     x->row[which] = scan_builder_add_out(&l->m, var_name(x->fn, v), SCAN_ALL);
     l->m.out.p[x->row[which]].wanted = true;
     l->m.out.p[x->row[which]].made = v; /* still the old body's variable */
@@ -149,17 +156,22 @@ static bool replace_by_total(StepSum *x) {
     return scan_replace_output(l, x->o, scan_fit_arg(&l->r->b, sum, want, 0));
 }
 
-/* Only small terms: all their rows must be stored. */
-static bool is_small_term(const StepSum *x) {
-    return var_type(x->fn, x->term)->ndim <= 1;
+/* Rows that are stored for the sum alone must be small. */
+enum { SMALL_TERM = 1024 };
+static bool has_cheap_rows(StepSum *x) {
+    const Type *t = var_type(x->fn, x->term);
+    int64_t n = type_size(t);
+    return t->ndim <= 1 &&
+           ((n >= 0 && n <= SMALL_TERM) || find_term_rows(x, 0, x->term));
 }
 
-static bool take_sum(StepSum *x) {
+static bool take_sum(StepSum *x, bool product) {
     x->p = x->q = VAR_NONE;
-    if (find_factors(x)) {
+    if (find_factors(x) != product) return false;
+    if (product) {
         add_term_rows(x, 0, x->p);
         add_term_rows(x, 1, x->q);
-    } else if (is_small_term(x)) {
+    } else if (has_cheap_rows(x)) {
         x->text = "sum(x, axis=0)";
         add_term_rows(x, 0, x->term);
         x->row[1] = x->row[0];
@@ -178,11 +190,12 @@ static bool push_sums(Scan *l, bool *ok) {
     x.uses = count_body_uses(l);
     size_t n = l->part.f.nout, nsum = 0;
     StepSum *sum = NEW_N(l->a, n, StepSum);
-    for (size_t o = 0; o < n; o++) {
+    for (size_t o = 0; o < n; o++)
         l->m.out.p[l->part.first + o].wanted = scan_output_is_read(l, o);
-        if (!find_step_sum(&x, o) || !take_sum(&x)) continue;
-        sum[nsum++] = x;
-    }
+    /* products first: their factors' rows may be those of other terms, too */
+    for (int round = 0; round < 2; round++)
+        for (size_t o = 0; o < n; o++)
+            if (find_step_sum(&x, o) && take_sum(&x, round == 0)) sum[nsum++] = x;
     if (nsum == 0) return false;
     if (!(*ok = scan_copy_body(l))) return false;
     for (size_t k = l->part.first + n; k < l->m.out.n; k++)
