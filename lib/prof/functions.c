@@ -24,7 +24,7 @@ static size_t bound_dims(const Graph *fn, size_t nin, const Shape *in, DimValue 
 }
 
 /* A copy in p->a, as the shapes of a call live only as long as its cost. */
-static const Shape *keep_shapes(Profile *p, size_t nin, const Shape *in) {
+static Shape *keep_shapes(Profile *p, size_t nin, const Shape *in) {
     Shape *kept = arena_copy(p->a, in, nin * sizeof *in);
     for (size_t i = 0; i < nin; i++) {
         const Poly **dim = NEW_N(p->a, (size_t)in[i].ndim, const Poly *);
@@ -144,6 +144,7 @@ void called_add_call(Profile *p, const Costed *c, const Graph *fn) {
     const CallRows *rows = call_rows(c->g, c->id, p->tmp);
     CallBlock b = {c->in, 0};
     if (rows) b = block_of_call(p, c, fn, rows);
+    if (b.in != c->in) p->block = keep_shapes(p, c->nin, b.in);
     p->whole_rows |= rows && p->is_static && are_open(c->nin, c->in);
     add_called(p,
                (Called){.fn = fn,

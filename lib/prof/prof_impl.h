@@ -161,6 +161,10 @@ struct Profile {
     uint64_t watched, visits;
     double fastest; /* sum of the instructions' times, over profiled calls */
     bool is_static;
+    Shape *block;       /* of the arguments of the call just looked at, if it is by rows
+                         * and has several blocks; else NULL */
+    bool costs_only;    /* while all rows of such a call are walked */
+    bool plans_only;    /* and one block of them */
     bool whole_rows;    /* a call by rows is planned for all of them: sizes are open */
     const Shape *shape; /* by variable, of a static profile; NULL */
     Rows rows;

@@ -132,23 +132,24 @@ static bool works_in_place(Profile *p, const Graph *g, ApplyId id) {
 
 static Cost cost_of(Profile *p, const Costed *c) {
     const Graph *fn;
-    bool call = is_call(c->g, c->id, &fn);
+    bool call = is_call(c->g, c->id, &fn), planned = !p->costs_only;
     const Op *op = c->g->apply[c->id].op;
-    if (op_is(c->g->s, op, OP_SCAN)) {
+    p->block = NULL;
+    if (op_is(c->g->s, op, OP_SCAN) && planned) {
         LoopStep l = loop_step(p->tmp, c);
         called_add_loop(p, c, &l);
     }
-    if (op->body && !op->elemwise) called_add(p, fn, c->nin, c->in);
+    if (op->body && !op->elemwise && planned) called_add(p, fn, c->nin, c->in);
     if (op->body) return cost_apply(&p->costing, p->tmp, c);
     if (call && fn->fused) return cost_fused(&p->costing, p->tmp, fn, c);
     const Poly *zero = poly_number(p->tmp, 0);
     if (ranks_is_sharded(p, c->g, c->id)) {
         LoopStep l = shard_step(p->tmp, c);
-        if (l.fn) called_add(p, l.fn, l.nin, l.in);
+        if (l.fn && planned) called_add(p, l.fn, l.nin, l.in);
         return (Cost){zero, zero, zero, zero};
     }
     if (call) {
-        called_add_call(p, c, fn);
+        if (planned) called_add_call(p, c, fn);
         return (Cost){zero, zero, zero, zero};
     }
     return cost_apply(&p->costing, p->tmp, c);
@@ -292,6 +293,19 @@ static void walk_function(Profile *p, const Walk *w, const LoopStep *l, Rec *r) 
     map_free(&dims);
 }
 
+/* The costs are those of all rows; what it calls is planned for a block of them. */
+static void walk_by_rows(Profile *p, const Walk *w, const LoopStep *l, Rec *r) {
+    LoopStep block = *l;
+    block.in = p->block;
+    p->costs_only = true;
+    walk_function(p, w, l, r);
+    p->costs_only = false;
+    bool was = p->plans_only;
+    p->plans_only = true;
+    walk_function(p, w, &block, r);
+    p->plans_only = was;
+}
+
 /* Walks the function that an Apply runs, with its inputs and number of runs; its costs
  * use p->tmp. */
 static void visit_function(Profile *p, const Walk *w, const Costed *c, Rec *r) {
@@ -305,7 +319,10 @@ static void visit_function(Profile *p, const Walk *w, const Costed *c, Rec *r) {
     kept.in = in;
     LoopStep once = {.fn = fn, .nin = c->nin, .in = in, .steps = poly_number(a, 1)};
     LoopStep l = call ? once : shards ? shard_step(a, &kept) : loop_step(a, &kept);
-    if (l.fn) walk_function(p, w, &l, r);
+    if (l.fn && p->block)
+        walk_by_rows(p, w, &l, r);
+    else if (l.fn)
+        walk_function(p, w, &l, r);
     arena_free(a);
 }
 
@@ -313,6 +330,17 @@ static double static_bytes(Arena *a, const Costed *c) {
     const Poly *sum = cost_bytes_in(a, c);
     double bytes;
     return poly_is_number(sum, &bytes) ? bytes : (double)NAN;
+}
+
+static void add_costs(Profile *p, const Walk *w, const Costed *c, Rec *r,
+                      const Cost *cost) {
+    r->calls += w->calls;
+    add_times(p, w, &r->flops, cost->flops);
+    add_times(p, w, &r->math, cost->math);
+    add_times(p, w, &r->read, cost->read);
+    add_times(p, w, &r->written, cost->written);
+    if (ranks_exchanges(p, c->g, c->id))
+        ranks_note(p, c->g, c->id, static_bytes(p->tmp, c), (double)w->calls);
 }
 
 static void cost_static_apply(Profile *p, const Walk *w, ApplyId id) {
@@ -330,13 +358,7 @@ static void cost_static_apply(Profile *p, const Walk *w, ApplyId id) {
         g, id, ap->nin, ap->nout, in, &w->h[ap->out], view, works_in_place(p, g, id)};
     Cost cost = cost_of(p, &what);
     Rec *r = rec_of(p, g, id);
-    r->calls += w->calls;
-    add_times(p, w, &r->flops, cost.flops);
-    add_times(p, w, &r->math, cost.math);
-    add_times(p, w, &r->read, cost.read);
-    add_times(p, w, &r->written, cost.written);
-    if (ranks_exchanges(p, g, id))
-        ranks_note(p, g, id, static_bytes(p->tmp, &what), (double)w->calls);
+    if (!p->plans_only) add_costs(p, w, &what, r, &cost);
     visit_function(p, w, &what, r);
 }
 

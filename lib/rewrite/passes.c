@@ -291,8 +291,7 @@ const Pass rewrite_passes[] = {
      .node = rewrite_claim_pass, .ops = claims},
     {"row-blocks", "algebra",
      "Computes what makes and reads large values, such as the scores of attention or "
-     "the states that a loop keeps for its gradient, for blocks of their rows, so that "
-     "they are never whole.",
+     "the states of a loop, for blocks of their rows, so that they are never whole.",
      ROW_BLOCKS, .graph = row_blocks_pass, .worth = row_blocks_worth},
     {"choose-numbers", "fusion",
      "In a function, replaces the ifelse of two numbers by where if they are computed "

@@ -1,5 +1,6 @@
 /* Makes the function of a group, and its call. */
 #include "rewrite/row_blocks/row_blocks.h"
+#include "scan/builder.h"
 
 #include <string.h>
 
@@ -14,13 +15,17 @@ typedef struct BlockFunction {
     Vec(int64_t) axis; /* by arg */
 } BlockFunction;
 
-static const Type *type_inside(const BlockFunction *f, Var v, int64_t axis) {
-    const Type *t = var_type(f->b->g, v);
+/* t with the rows of a block along the axis, if there is one. */
+static const Type *type_of_block(const BlockFunction *f, const Type *t, int64_t axis) {
     if (axis < 0 || t->kind != TYPE_TENSOR) return t;
     Dim dim[MAX_NDIM];
     memcpy(dim, t->dim, (size_t)t->ndim * sizeof *dim);
     dim[axis] = DIM_NAMED(f->rows);
     return type_tensor(f->b->r->s, t->dtype, t->ndim, dim);
+}
+
+static const Type *type_inside(const BlockFunction *f, Var v, int64_t axis) {
+    return type_of_block(f, var_type(f->b->g, v), axis);
 }
 
 static void name_inside(const BlockFunction *f, Var v, Var inside) {
@@ -109,6 +114,113 @@ static void declare_inputs(BlockFunction *f, const Member *m) {
     }
 }
 
+/* ---- loops ---- */
+
+/* The axis of the rows in each input of a loop's body, or -1. */
+static int64_t *axes_inside(const BlockFunction *f, const ScanForm *l, const Part *x) {
+    int64_t *axis = NEW_N(f->b->a, l->nin + 1, int64_t);
+    for (size_t i = 0; i < l->nseq; i++)
+        for (size_t k = 0; k < l->seq[i].ntap; k++)
+            axis[l->seq[i].in + k] = axis_of_rows(&x[l->seq[i].arg]) - 1;
+    for (size_t o = 0; o < l->nout; o++)
+        for (size_t k = 0; k < l->out[o].ntap; k++)
+            axis[l->out[o].in + k] =
+                axis_of_rows(&x[l->out[o].arg]) - !scan_one_row(&l->out[o]);
+    for (size_t i = 0; i < l->nother; i++)
+        axis[l->other_in + i] = axis_of_rows(&x[l->other_arg + i]);
+    return axis;
+}
+
+/* Do inputs of the body have as many rows as all blocks together, by a number or by the
+ * name of a dim? */
+static void look_at_rows(const BlockFunction *f, const Graph *body, const int64_t *axis,
+                         bool *known, bool *named) {
+    *known = *named = false;
+    for (size_t i = 0; i < body->inputs.n; i++) {
+        const Type *t = var_type(body, body->inputs.p[i]);
+        if (axis[i] < 0 || t->kind != TYPE_TENSOR) continue;
+        Dim rows = t->dim[axis[i]];
+        *known |= dim_is_known(rows);
+        *named |= dim_is_named(rows) && rows != DIM_NAMED(f->rows);
+    }
+}
+
+/* Copies the Applies of a body, which are typed anew. */
+static bool copy_applies(Builder *b, const Graph *body, Var *map) {
+    Var in[MOST_INPUTS], out[OUT_MAX];
+    for (ApplyId id = 0; id < body->napply; id++) {
+        const Apply *a = &body->apply[id];
+        if (a->nin > MOST_INPUTS) return false;
+        for (size_t i = 0; i < a->nin; i++)
+            in[i] = map[apply_in(body, id)[i]];
+        b->from = body->origin[id];
+        if (!op_apply(b, a->op, a->props, a->nin, in, out)) return false;
+        for (Var k = 0; k < a->nout; k++)
+            map[a->out + k] = out[k];
+    }
+    return true;
+}
+
+/* The body for the rows of a block. NULL: it can't be typed for them. */
+static const Graph *body_of_block(const BlockFunction *f, const Graph *body,
+                                  const int64_t *axis) {
+    if (scan_is_opaque(body) || body->effects.n || body->until != VAR_NONE) return NULL;
+    Graph *main = f->b->g->main,
+          *fn = graph_function_new(
+              main, graph_function_name(main, sym_text(main->s, body->name)));
+    Builder b = builder(fn, true);
+    Var *map = NEW_N(f->b->a, body->nvar, Var);
+    fn->floatX = body->floatX;
+    for (uint32_t i = 0; i < body->nleaf; i++) {
+        Var v = body->leaf[i].var;
+        if (var_leaf(body, v) != LEAF_INPUT)
+            map[v] = graph_copy_leaf(fn, body, v, true);
+    }
+    for (size_t i = 0; i < body->inputs.n; i++) {
+        Var v = body->inputs.p[i];
+        map[v] = graph_input(fn, var_leafrec(body, v)->name,
+                             type_of_block(f, var_type(body, v), axis[i]));
+    }
+    if (!copy_applies(&b, body, map)) return NULL;
+    scan_carry_names(fn, body, map);
+    for (size_t i = 0; i < body->outputs.n; i++) {
+        Output y = body->outputs.p[i];
+        vec_push(fn->s, &fn->outputs, ((Output){y.label, map[y.var]}));
+    }
+    graph_trim(fn);
+    return fn;
+}
+
+static const Props *props_with_function(Session *s, const Props *old, Sym fn) {
+    Arena *a = arena_new(s);
+    Prop *p = arena_copy(a, old->p, old->n * sizeof *p);
+    for (uint32_t i = 0; i < old->n; i++)
+        if (p[i].kind == P_GRAPH) p[i].sym = fn;
+    const Props *made = props_intern(s, old->n, p);
+    arena_free(a);
+    return made;
+}
+
+/* The member's props in the function. The body of a loop becomes that of a block: if
+ * its types have the number of rows, it must (NULL: it can't); if they have the name of
+ * a dim, plans then know that its values are those of a block. */
+static const Props *props_inside(const BlockFunction *f, const Member *m) {
+    const Graph *g = f->b->g;
+    const Apply *a = &g->apply[m->id];
+    if (!op_is(g->s, a->op, OP_SCAN)) return a->props;
+    ScanForm l = scan_form_of(g, m->id, f->b->a);
+    const int64_t *axis = axes_inside(f, &l, m->cut.x);
+    bool known, named;
+    look_at_rows(f, l.fn, axis, &known, &named);
+    if (!known && !named) return a->props;
+    size_t mark = diag_count(g->s);
+    const Graph *body = body_of_block(f, l.fn, axis);
+    if (body) return props_with_function(g->s, a->props, body->name);
+    if (known) return NULL;
+    rewriter_forget(f->b->r, mark);
+    return a->props;
+}
+
 static bool member_inside(BlockFunction *f, const Member *m) {
     Blocks *b = f->b;
     const Apply *a = &b->g->apply[m->id];
@@ -121,8 +233,9 @@ static bool member_inside(BlockFunction *f, const Member *m) {
                                   : leaf_inside(f, v, axis_of_rows(&m->cut.x[i]));
         if (in[i] == VAR_NONE) return false;
     }
+    const Props *props = props_inside(f, m);
     f->in.from = b->g->origin[m->id];
-    if (!op_apply(&f->in, a->op, a->props, a->nin, in, out)) return false;
+    if (!props || !op_apply(&f->in, a->op, props, a->nin, in, out)) return false;
     for (Var k = 0; k < a->nout; k++) {
         map_put(&f->var, a->out + k, out[k]);
         name_inside(f, a->out + k, out[k]);

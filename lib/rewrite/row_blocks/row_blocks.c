@@ -3,7 +3,9 @@
  * are computed for some rows after the others. What makes and reads such a value
  * becomes a function whose call has `rows`; the machine chooses the rows of a block.
  *
- * The rows that a loop keeps of its states for the gradient are such a value, too.
+ * The rows that a loop keeps of its states for the gradient are such a value, too, and
+ * so are all the states of a loop that keeps their last values alone: each step reads
+ * and writes them.
  *
  * A group begins with one such value and an axis of it. Its maker joins, and the makers
  * of its large operands; then, in order, what reads results of members, as long as
@@ -29,9 +31,9 @@ enum {
 };
 /* A dim without a number is taken for this size. Then values must be this many times
  * as large as what is around them; where all sizes are known, half of it will do. */
-static const double open_dim = 1024, least_bytes = 4 << 20, open_ratio = 8,
-                    known_ratio = 0.5, beside_ratio = 8, open_beside_ratio = 1,
-                    least_block = 512 << 10, small_ratio = 8;
+static const double open_dim = 1024, least_steps = 4, least_bytes = 4 << 20,
+                    open_ratio = 8, known_ratio = 0.5, beside_ratio = 8,
+                    open_beside_ratio = 1, least_block = 512 << 10, small_ratio = 8;
 
 /* ---- sizes ---- */
 
@@ -67,12 +69,53 @@ static bool is_light(const Graph *fn, int depth) {
     return light;
 }
 
+/* Is the Apply a loop that can be cut? */
+static bool loop_of(const Rewriter *r, ApplyId id, ScanForm *f) {
+    if (!op_is(r->s, r->g->apply[id].op, OP_SCAN)) return false;
+    *f = scan_form_of(r->g, id, r->arena);
+    return f->fn && !f->checkpoint && is_light(f->fn, 0);
+}
+
 /* Is v all rows of a state of a loop? */
 static bool is_trace(const Rewriter *r, ApplyId id, Var v) {
-    if (!op_is(r->s, r->g->apply[id].op, OP_SCAN)) return false;
-    ScanForm f = scan_form_of(r->g, id, r->arena);
+    ScanForm f;
+    if (!loop_of(r, id, &f)) return false;
     const ScanOut *o = &f.out[v - r->g->apply[id].out];
-    return f.fn && o->ntap && o->keep == SCAN_ALL && !f.checkpoint && is_light(f.fn, 0);
+    return o->ntap && o->keep == SCAN_ALL;
+}
+
+/* A state of which a loop keeps no more than the last values. */
+static bool is_last(const ScanOut *o) {
+    return o->ntap && o->keep != SCAN_ALL;
+}
+
+static double steps_of(const Graph *g, ApplyId id) {
+    Var n = apply_in(g, id)[0];
+    return var_is_const(g, n) ? (double)tensor_i64(var_const(g, n), 0) : open_dim;
+}
+
+/* Bytes of such states in all steps of a loop. */
+static double bytes_of_steps(const Rewriter *r, ApplyId id) {
+    ScanForm f;
+    double bytes = 0;
+    if (!loop_of(r, id, &f)) return 0;
+    for (size_t k = 0; k < f.nout; k++) {
+        const Type *t = var_type(r->g, r->g->apply[id].out + (Var)k);
+        double kept = f.out[k].keep > 0 ? (double)f.out[k].keep : 1;
+        if (is_last(&f.out[k])) bytes += bytes_of_type(t, NULL) / kept;
+    }
+    return bytes * steps_of(r->g, id);
+}
+
+/* Is v what a loop keeps of such a state, which is large, or may be? */
+static bool is_last_state(const Rewriter *r, ApplyId id, Var v) {
+    const Type *t = var_type(r->g, v);
+    ScanForm f;
+    bool open = false;
+    double bytes = bytes_of_type(t, &open);
+    return loop_of(r, id, &f) && is_last(&f.out[v - r->g->apply[id].out]) &&
+           t->ndim > 0 && (open || bytes >= least_block) &&
+           steps_of(r->g, id) >= least_steps;
 }
 
 static bool is_contraction(const Rewriter *r, ApplyId id) {
@@ -106,7 +149,9 @@ static bool is_seed(const Rewriter *r, Var v) {
     const Type *t = var_type(r->g, v);
     ApplyId maker = var_owner(r->g, v);
     bool open = false;
-    if (maker == APPLY_NONE || t->kind != TYPE_TENSOR || t->ndim < 2) return false;
+    if (maker == APPLY_NONE || t->kind != TYPE_TENSOR) return false;
+    if (is_last_state(r, maker, v)) return true;
+    if (t->ndim < 2) return false;
     double bytes = bytes_of_type(t, &open);
     return bytes >= least_bytes &&
            (is_contraction(r, maker) || is_trace(r, maker, v)) &&
@@ -144,8 +189,11 @@ bool row_blocks_worth(Rewriter *r) {
 
 static bool may_join(const Blocks *b, ApplyId id) {
     const Apply *a = &b->g->apply[id];
+    bool live = false, init = false;
+    for (Var v = a->out; v < a->out + a->nout; v++)
+        live |= b->live[v], init |= b->init[v];
     return id >= b->floor && !a->serial && !a->op->effect && a->nin <= MOST_INPUTS &&
-           !op_rare(a->op)->destroys && b->live[a->out] && !b->init[a->out];
+           !op_rare(a->op)->destroys && live && !init;
 }
 
 static bool join(Blocks *b, ApplyId id, const Part *due) {
@@ -279,6 +327,7 @@ static void count_results(const Blocks *b, ApplyId id, Traffic *t) {
         else if (is_stored(b, v))
             t->inside += bytes_of(b, v);
     }
+    t->inside += bytes_of_steps(b->r, id);
 }
 
 static Traffic count_traffic(const Blocks *b) {
@@ -299,9 +348,14 @@ static Traffic count_traffic(const Blocks *b) {
     return t;
 }
 
-static bool pays_off(const Blocks *b, const Traffic *t, bool open) {
+/* What a loop does with its states needs no more than that: few rows are one block. */
+static bool pays_off(const Blocks *b, const Traffic *t, bool steps, bool open) {
     double most_beside = dim_is_known(b->rows) ? beside_ratio : open_beside_ratio;
-    return t->inside >= least_bytes && t->inside >= most_beside * t->beside &&
+    if (steps)
+        return t->inside >= most_beside * t->beside &&
+               t->inside >= known_ratio * t->rows;
+    return b->members.n > 1 && t->inside >= least_bytes &&
+           t->inside >= most_beside * t->beside &&
            t->inside >= (open ? open_ratio : known_ratio) * t->rows;
 }
 
@@ -334,7 +388,8 @@ static double find_group(Blocks *b, Var seed, int axis) {
     if (!join_in_order(b)) return NO_GROUP;
     keep_useful(b);
     Traffic traffic = count_traffic(b);
-    if (b->members.n < 2 || !pays_off(b, &traffic, open)) return NO_GROUP;
+    bool steps = is_last_state(b->r, var_owner(b->g, seed), seed);
+    if (b->members.n == 0 || !pays_off(b, &traffic, steps, open)) return NO_GROUP;
     double row = traffic.inside / (dim_is_known(b->rows) ? (double)b->rows : open_dim);
     return fmax(fmax(row, traffic.beside), least_block);
 }
@@ -375,7 +430,8 @@ bool row_blocks_pass(Rewriter *r) {
     for (ApplyId id = 0; id < napply && b.work > 0; id++) {
         const Apply *ap = &g->apply[id];
         for (Var v = ap->out; v < ap->out + ap->nout; v++)
-            if (id >= b.floor && b.live[v] && !b.root[v] && is_seed(r, v))
+            if (id >= b.floor && b.live[v] && is_seed(r, v) &&
+                (!b.root[v] || is_last_state(r, id, v)))
                 try_seed(&b, v);
     }
     rewriter_grow(r);
