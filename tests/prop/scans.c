@@ -32,6 +32,7 @@ typedef struct RandomLoop {
     char type[INPUTS_MAX][32];
     int64_t rows[INPUTS_MAX]; /* -1: no axis for steps */
     int vec;                  /* rows are vectors of two, else scalars */
+    bool named;               /* their dim has a name: loops may be cut into blocks */
     int64_t steps;
     size_t nout, nname;
     char out[OUTS_MAX][48];
@@ -56,12 +57,13 @@ static void add_input(RandomLoop *l, const char *name, int64_t rows) {
     default:
         snprintf(lead, sizeof lead, "?");
     }
-    const char *row = l->vec ? below(2) ? "2" : "?" : "";
+    const char *two = l->named ? "w" : "2", *row = l->vec ? below(2) ? two : "?" : "";
     if (rows >= 0)
         snprintf(l->type[i], sizeof l->type[i], "float64[%s%s%s]", lead,
                  l->vec ? ", " : "", row);
     else
-        snprintf(l->type[i], sizeof l->type[i], l->vec ? "float64[2]" : "float64");
+        snprintf(l->type[i], sizeof l->type[i], l->vec ? "float64[%s]" : "float64",
+                 two);
 }
 
 static void add_name(RandomLoop *l, const char *name) {
@@ -186,6 +188,7 @@ static void random_loop(RandomLoop *l) {
     Str params = STR(s), seqs = STR(s), states = STR(s), body = STR(s), keep = STR(s);
     memset(l, 0, sizeof *l);
     l->vec = (int)below(2);
+    l->named = l->vec && below(2);
     l->steps = (int64_t)below(6);
     random_sequences(l, &params, &seqs);
     random_states(l, &params, &states);
@@ -322,7 +325,8 @@ static bool set_inputs(Machine *m, const Case *c) {
  * everything ready. */
 static bool run(const Case *c, Graph *g, size_t n, const Var *want, Tensor *out,
                 bool watch) {
-    Plan *p = plan_new(g, &(PlanOptions){.nwant = n, .want = want, .threads = 1});
+    Plan *p = plan_new(
+        g, &(PlanOptions){.nwant = n, .want = want, .threads = 1, .block_rows = 1});
     if (!p) return false;
     Machine *m = vm_new(p);
     VmHooks hooks = {.ctx = (void *)(uintptr_t)c, .after = check_plain};
@@ -425,7 +429,15 @@ static void check_derivatives(Case *c) {
 }
 
 /* ---- rewriting ---- */
-static size_t reused;
+static size_t reused, cut; /* loops that read what others computed; in blocks of rows */
+
+static bool has_blocks(const Graph *g) {
+    for (ApplyId id = 0; id < g->napply; id++)
+        if (op_is(s, g->apply[id].op, OP_CALL) &&
+            op_prop(s, g->apply[id].op, g->apply[id].props, "rows")->ints.n)
+            return true;
+    return false;
+}
 
 /* `exact`: to the bit. Returns how many replacements there were. */
 static size_t check_rewriting(Case *c, const RewriteOptions *o, bool exact) {
@@ -435,6 +447,7 @@ static size_t check_rewriting(Case *c, const RewriteOptions *o, bool exact) {
     Graph *h = rewrite_run(c->g, o, &did);
     CHECK(h && graph_check(h), "%s: %s", c->l.text, why());
     if (!h) return 0;
+    cut += has_blocks(h);
     Var *want[2] = {malloc(n * sizeof(Var)), malloc(n * sizeof(Var))};
     for (size_t i = 0; i < n; i++) {
         want[0][i] = c->g->outputs.p[i].var;
@@ -517,6 +530,7 @@ int main(int argc, char **argv) {
     uint64_t before = buffer_bytes_used(s);
     for (unsigned i = 0; i < SCANS; i++)
         test_one();
+    CHECK(cut > 0, "no loop is computed in blocks of rows");
     CHECK(reused > 0, "no loop reads what another has computed");
     CHECK(buffer_bytes_used(s) == before, "tensors are left over");
     session_free(s);
