@@ -7,12 +7,12 @@
  * reduced ones, rows run over both: each output then has one accumulator per element of
  * the innermost dim, adjacent in memory and combined at the end.
  *
- * Either way a block (a run of at most RUN elements, or at most ROWS rows) yields a
- * partial result, and fold_range.c combines these. A reduction of more than SEGMENT
- * elements is cut into segments, the unit of work for threads (fold_groups.c). All
- * these limits are constants: the result does not depend on the number of threads.
- * Elements computed on demand (Pieces) take the same way, so that the result has the
- * same bits. */
+ * Either way a block (a run of at most RUN elements, or at most ROWS rows, or as many
+ * narrow rows as RUN elements) yields a partial result, and fold_range.c combines
+ * these. A reduction of more than SEGMENT elements is cut into segments, the unit of
+ * work for threads (fold_groups.c). All these limits are constants: the result does not
+ * depend on the number of threads. Elements computed on demand (Pieces) take the same
+ * way, so that the result has the same bits. */
 #include "ops/reduce/fold.h"
 
 #include "ops/shape/linear.h"
@@ -147,7 +147,12 @@ static size_t plan_pieces(Reduction *j) {
 static void plan_work(Reduction *j) {
     j->width = j->by_rows ? STRIP : BATCH;
     if (j->width > j->wide) j->width = j->wide;
-    j->block = j->by_rows ? ROWS : j->loaded < 8 ? RUN : RUN_WIDE;
+    j->narrow = j->by_rows && j->wide <= NARROW_MOST &&
+                j->wide_in == (int64_t)j->item && j->inner_in == j->wide * j->wide_in;
+    j->block = j->narrow       ? RUN / j->wide / NARROW_ROWS * NARROW_ROWS
+               : j->by_rows    ? ROWS
+               : j->loaded < 8 ? RUN
+                               : RUN_WIDE;
     j->segment = j->by_rows ? SEGMENT / j->width : SEGMENT;
     if (j->segment < 4 * ROWS) j->segment = 4 * ROWS;
     size_t made = j->pieces ? plan_pieces(j) : 0;
@@ -162,7 +167,7 @@ static void plan_work(Reduction *j) {
         levels++;
     j->acc_bytes =
         ((size_t)levels * (j->by_rows ? (size_t)j->width : 1) * size + 63) / 64 * 64;
-    size_t buffer = j->by_rows ? (size_t)j->width * ROWS * j->loaded : RUN * j->loaded;
+    size_t buffer = (j->by_rows ? (size_t)(j->width * j->block) : RUN) * j->loaded;
     bool direct = reads_without_load(j, j->by_rows ? j->wide_in : j->inner_in);
     j->made_at = j->acc_bytes + (direct ? 0 : (buffer + 63) / 64 * 64);
     j->work_size = j->made_at + made + (size_t)j->width * size;

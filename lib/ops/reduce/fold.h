@@ -24,6 +24,8 @@ typedef struct Reduction {
     ReduceDims kept, red;            /* without the innermost dim of `kept`: */
     int64_t wide, wide_in, wide_out; /* the innermost dim of `kept` */
     bool by_rows;
+    bool narrow;     /* rows of few elements follow each other without a gap: as many as
+                      * NARROW_ROWS are read as one */
     bool touches;    /* rows are read once more before they are combined */
     bool ends_early; /* an accumulator that is `decided` stays so */
     uint8_t decided;
@@ -39,6 +41,11 @@ typedef struct Reduction {
     size_t work_size, acc_bytes;
     int64_t tasks, per_chunk;
 } Reduction;
+
+/* The most elements of a narrow row; how many of them make one; fewest that are worth
+ * it.
+ */
+enum { NARROW_MOST = 15, NARROW_ROWS = 16, NARROW_FEWEST = 8 * NARROW_ROWS };
 
 /* Do loops read elements that are `step` bytes apart where they are? */
 static inline bool reads_without_load(const Reduction *j, int64_t step) {

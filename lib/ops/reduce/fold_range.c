@@ -38,6 +38,28 @@ typedef struct ReduceBlock {
     int64_t step, n, width;
 } ReduceBlock;
 
+/* n rows that follow each other, elements as the loops load them. Narrow ones are read
+ * as a few rows of NARROW_ROWS of them, whose results are then joined in order, and
+ * with what is left. */
+static void reduce_narrow(const Reduction *j, const char *x, int64_t n, int64_t width,
+                          char *acc) {
+    enum { ACC_MOST = 16 };
+    _Alignas(64) char part[NARROW_ROWS * NARROW_MOST * ACC_MOST];
+    const ReduceLoops *f = j->f.loops;
+    int64_t row = width * (int64_t)j->loaded, whole = n / NARROW_ROWS,
+            left = n % NARROW_ROWS;
+    size_t one = (size_t)width * f->acc_size;
+    f->rows(x, row * NARROW_ROWS, (size_t)whole, (size_t)(width * NARROW_ROWS), part);
+    for (size_t k = 1; k < NARROW_ROWS; k *= 2)
+        for (size_t i = 0; i < NARROW_ROWS; i += 2 * k)
+            f->join(part + i * one, part + (i + k) * one, (size_t)width,
+                    (double)whole * (double)k, (double)whole * (double)k);
+    memcpy(acc, part, one);
+    if (!left) return;
+    f->rows(x + (n - left) * row, row, (size_t)left, (size_t)width, part);
+    f->join(acc, part, (size_t)width, (double)(n - left), (double)left);
+}
+
 static void reduce_block(const Reduction *j, char *buffer, const ReduceBlock *b,
                          void *acc) {
     const char *x = b->x;
@@ -51,15 +73,25 @@ static void reduce_block(const Reduction *j, char *buffer, const ReduceBlock *b,
         j->f.loops->runs(from, 0, 1, (size_t)n, acc);
         return;
     }
-    if (reads_without_load(j, j->wide_in)) {
+    bool narrow = j->narrow && n >= NARROW_FEWEST;
+    if (narrow && reads_without_load(j, j->wide_in) && step == width * j->wide_in) {
+        reduce_narrow(j, x, n, width, acc);
+        return;
+    }
+    if (reads_without_load(j, j->wide_in) && !narrow) {
         if (j->touches) touch_lines(x, (size_t)(n * step));
         j->f.loops->rows(x, step, (size_t)n, (size_t)width, acc);
         return;
     }
     int64_t row = width * (int64_t)j->loaded;
-    for (int64_t r = 0; r < n; r++)
+    if (step == width * j->wide_in)
+        reduce_load_row(j, buffer, x, n * width, j->wide_in);
+    for (int64_t r = 0; step != width * j->wide_in && r < n; r++)
         reduce_load_row(j, buffer + r * row, x + r * step, width, j->wide_in);
-    j->f.loops->rows(buffer, row, (size_t)n, (size_t)width, acc);
+    if (narrow)
+        reduce_narrow(j, buffer, n, width, acc);
+    else
+        j->f.loops->rows(buffer, row, (size_t)n, (size_t)width, acc);
 }
 
 /* ---- a range of reduced elements, by a binary counter ---- */
@@ -178,7 +210,7 @@ static bool sum_rows(const Reduction *j, const ReduceWorker *w, int64_t x, int64
                      int64_t width, void *acc) {
     int64_t item = (int64_t)j->item;
     Piece p = {x / item, n, j->inner_in / item, width};
-    return j->sums && j->by_rows && j->pieces->sum_rows &&
+    return j->sums && j->by_rows && !j->narrow && j->pieces->sum_rows &&
            j->pieces->sum_rows(j->pieces->ctx, w->number, &p, acc);
 }
 
