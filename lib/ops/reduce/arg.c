@@ -122,8 +122,14 @@ static void arg_of_narrow(const ArgReduction *j, char *work, const char *x,
                           int64_t width, int64_t *out) {
     char *best = work, *tile = work + (size_t)NARROW_STRIP * 8;
     ptrdiff_t row = width * (ptrdiff_t)j->item;
-    transpose_in_cache(&(Transposition){tile, row, x, j->wide_step, (size_t)j->n,
-                                        (size_t)width, j->item});
+    if (j->step == (int64_t)j->item) {
+        transpose_in_cache(&(Transposition){tile, row, x, j->wide_step, (size_t)j->n,
+                                            (size_t)width, j->item});
+    } else {
+        const int64_t shape[2] = {j->n, width}, to[2] = {row, (int64_t)j->item},
+                      from[2] = {j->step, j->wide_step};
+        move_strided(NULL, j->item, 2, shape, tile, to, x, from);
+    }
     memcpy(best, tile, (size_t)row);
     memset(out, 0, (size_t)width * 8);
     j->table->arg[j->less][j->dtype](tile + row, row, (size_t)(j->n - 1), (size_t)width,
@@ -191,24 +197,33 @@ static void arg_of_long_runs(Pool *pool, const ArgReduction *j) {
             j->x + move_offset(j->kept.ndim, j->kept.shape, j->kept.stride, t));
 }
 
+/* Adds a dim, to the one before it if that goes on where it ends. */
+static void add_kept_dim(Tensor *kept, int64_t n, int64_t step) {
+    int last = kept->ndim - 1;
+    if (last >= 0 && kept->stride[last] == n * step) {
+        kept->shape[last] *= n;
+        kept->stride[last] = step;
+        return;
+    }
+    kept->shape[kept->ndim] = n;
+    kept->stride[kept->ndim++] = step;
+}
+
 /* Splits x's dims; `axis` < 0: x is contiguous and treated as one dim. */
 static void plan_arg(ArgReduction *j, const Tensor *x, int axis) {
     j->x = x->data;
     j->n = axis < 0 ? tensor_size(x) : x->shape[axis];
     j->step = axis < 0 ? (int64_t)j->item : x->stride[axis];
     j->kept.ndim = 0;
-    for (int k = 0; k < x->ndim && axis >= 0; k++) {
-        if (k == axis) continue;
-        j->kept.shape[j->kept.ndim] = x->shape[k];
-        j->kept.stride[j->kept.ndim++] = x->stride[k];
-    }
+    for (int k = 0; k < x->ndim && axis >= 0; k++)
+        if (k != axis) add_kept_dim(&j->kept, x->shape[k], x->stride[k]);
     int last = j->kept.ndim - 1;
     j->wide = j->strips = 1;
     int64_t near = last >= 0 ? j->kept.stride[last] : 0;
     j->by_rows = last >= 0 && j->n > 1 &&
                  (near < 0 ? -near : near) < (j->step < 0 ? -j->step : j->step);
-    j->narrow = !j->by_rows && reads_in_place(j, j->step) && j->n > 1 &&
-                j->n <= NARROW && last >= 0 && j->kept.shape[last] >= NARROW;
+    j->narrow = !j->by_rows && !j->half && j->n > 1 && j->n <= NARROW && last >= 0 &&
+                j->kept.shape[last] >= NARROW;
     if (j->narrow) j->strip = NARROW_STRIP;
     if (j->by_rows || j->narrow) {
         j->kept.ndim = last;

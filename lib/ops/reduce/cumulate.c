@@ -315,6 +315,25 @@ static void cumulate_chunk(void *ctx, size_t chunk, unsigned worker) {
     }
 }
 
+static void swap_sizes(int64_t *v, int a, int b) {
+    int64_t was = v[a];
+    v[a] = v[b];
+    v[b] = was;
+}
+
+/* Short lines are done in groups along the last dim: where it is short, too, another
+ * dim takes its place. */
+static void take_long_dim_last(CumLines *l) {
+    int last = l->ndim - 1, most = last;
+    for (int k = 0; k < last; k++)
+        if (l->shape[k] > l->shape[most]) most = k;
+    if (l->n >= SHORT || last < 1 || l->shape[last] >= SHORT) return;
+    swap_sizes(l->shape, most, last);
+    swap_sizes(l->x, most, last);
+    swap_sizes(l->y, most, last);
+    swap_sizes(l->out, most, last);
+}
+
 static void run_cumulation(Call *c, Cumulation *j, const Tensor *x, const Tensor *y,
                            const Tensor *out, int axis) {
     CumLines *l = &j->l;
@@ -340,6 +359,7 @@ static void run_cumulation(Call *c, Cumulation *j, const Tensor *x, const Tensor
         l->y_step = -l->y_step;
         l->out_step = -l->out_step;
     }
+    take_long_dim_last(l);
     int64_t wide = l->ndim ? l->shape[l->ndim - 1] : 1;
     j->columns = (wide + COLUMNS - 1) / COLUMNS;
     j->lines = move_count(l->ndim ? l->ndim - 1 : 0, l->shape) * j->columns;

@@ -21,7 +21,6 @@
 #include <math.h>
 
 enum {
-    RUN = 4096,
     RUN_WIDE = 1024,
     ROWS = 32,
     STRIP = 4096,
@@ -168,7 +167,8 @@ static void plan_work(Reduction *j) {
     j->acc_bytes =
         ((size_t)levels * (j->by_rows ? (size_t)j->width : 1) * size + 63) / 64 * 64;
     size_t buffer = (j->by_rows ? (size_t)(j->width * j->block) : RUN) * j->loaded;
-    bool direct = reads_without_load(j, j->by_rows ? j->wide_in : j->inner_in);
+    bool direct = reads_without_load(j, j->by_rows ? j->wide_in : j->inner_in) &&
+                  !reduce_is_scattered(j);
     j->made_at = j->acc_bytes + (direct ? 0 : (buffer + 63) / 64 * 64);
     j->work_size = j->made_at + made + (size_t)j->width * size;
     j->work_size = (j->work_size + 127) / 64 * 64;

@@ -57,7 +57,13 @@ typedef struct ReduceWorker {
     unsigned number;
 } ReduceWorker;
 
+enum {
+    RUN = 4096
+}; /* most elements of a run, and those that a worker's buffer holds */
+
 /* ---- fold_groups.c ---- */
+/* Is each output made of few elements that lie apart? They are copied together. */
+bool reduce_is_scattered(const Reduction *j);
 /* Is each output made of one short run? Then a group's are reduced at once. */
 bool reduce_is_short(const Reduction *j);
 /* Tasks of one chunk, for pool_run. */

@@ -55,11 +55,39 @@ static void finish_group(const Reduction *j, int64_t group, char *acc, char *roo
     j->f.finish(&j->f, acc, (size_t)n, out, j->wide_out);
 }
 
+/* n outputs of few elements each, which aren't adjacent: as many outputs' at once as
+ * the buffer holds are copied there. */
+static void reduce_short_strided(const Reduction *j, const ReduceWorker *w,
+                                 const char *x, int64_t n, char *acc) {
+    int64_t shape[MAX_NDIM + 1], to[MAX_NDIM + 1], from[MAX_NDIM + 1],
+        step = (int64_t)j->item, most = RUN / j->count;
+    for (int k = j->red.n; k > 0; k--) {
+        shape[k] = j->red.shape[k - 1];
+        from[k] = j->red.in[k - 1];
+        to[k] = step;
+        step *= shape[k];
+    }
+    from[0] = j->wide_in;
+    to[0] = step;
+    char *buffer = w->work + j->acc_bytes;
+    for (; n > 0; n -= most) {
+        shape[0] = n < most ? n : most;
+        move_strided(NULL, j->item, j->red.n + 1, shape, buffer, to, x, from);
+        j->f.loops->runs(buffer, step, (size_t)shape[0], (size_t)j->count, acc);
+        x += most * j->wide_in;
+        acc += (size_t)most * j->f.loops->acc_size;
+    }
+}
+
 /* n outputs of one run each; in pieces, the runs are consecutive. */
 static void reduce_short(const Reduction *j, const ReduceWorker *w, int64_t x,
                          int64_t n, void *acc) {
     const char *from = j->pieces ? NULL : j->x + x;
     int64_t step = j->wide_in;
+    if (reduce_is_scattered(j)) {
+        reduce_short_strided(j, w, from, n, acc);
+        return;
+    }
     if (j->rest && j->count >= SUM_MIN) {
         for (int64_t i = 0; i < n; i++)
             reduce_sum_made(j, w, x / (int64_t)j->item + i * j->count, j->count,
@@ -86,7 +114,15 @@ static void reduce_short(const Reduction *j, const ReduceWorker *w, int64_t x,
 }
 
 /* ---- tasks ---- */
+bool reduce_is_scattered(const Reduction *j) {
+    if (j->by_rows || j->pieces || j->f.loops->load != DT_NONE || j->count > j->block)
+        return false;
+    return j->inner_in != (int64_t)j->item ||
+           (j->inner < j->count && j->inner < IN_ORDER);
+}
+
 bool reduce_is_short(const Reduction *j) {
+    if (reduce_is_scattered(j)) return true;
     return !j->by_rows && j->count == j->inner && j->count <= j->block &&
            (j->pieces || reads_without_load(j, j->inner_in));
 }

@@ -84,9 +84,15 @@ static void reduce_block(const Reduction *j, char *buffer, const ReduceBlock *b,
         return;
     }
     int64_t row = width * (int64_t)j->loaded;
-    if (step == width * j->wide_in)
+    bool joined = step == width * j->wide_in;
+    if (j->f.loops->load == DT_NONE) {
+        const int64_t shape[2] = {n, width}, to[2] = {row, (int64_t)j->item},
+                      at[2] = {step, j->wide_in};
+        move_strided(NULL, j->item, 2, shape, buffer, to, x, at);
+    } else if (joined) {
         reduce_load_row(j, buffer, x, n * width, j->wide_in);
-    for (int64_t r = 0; step != width * j->wide_in && r < n; r++)
+    }
+    for (int64_t r = 0; r < n && j->f.loops->load != DT_NONE && !joined; r++)
         reduce_load_row(j, buffer + r * row, x + r * step, width, j->wide_in);
     if (narrow)
         reduce_narrow(j, buffer, n, width, acc);
