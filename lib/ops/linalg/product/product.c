@@ -4,6 +4,7 @@
 #include "ops/linalg/product/product.h"
 
 #include "ops/linalg/product/integers.h"
+#include "ops/linalg/product/small.h"
 
 #include <math.h>
 #include <string.h>
@@ -273,6 +274,78 @@ static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     return true;
 }
 
+/* ---- batches of small matrices ---- */
+typedef struct SmallBatch {
+    MatrixBatch q;
+    SmallProductsFn *run;
+    SmallProducts p; /* without the operands' places */
+    size_t out_bytes;
+    int64_t chunk;
+} SmallBatch;
+
+static void run_small_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const SmallBatch *j = ctx;
+    const MatrixBatch *q = &j->q;
+    (void)worker;
+    int64_t i = (int64_t)chunk * j->chunk, wide = q->shape[q->n - 1],
+            to = q->count - i < j->chunk ? q->count : i + j->chunk;
+    while (i < to) {
+        SmallProducts p = j->p;
+        p.count = wide - i % wide < to - i ? wide - i % wide : to - i;
+        matrix_batch_at(q, i, &p.a, &p.b);
+        p.c += (size_t)i * j->out_bytes;
+        j->run(&p);
+        i += p.count;
+    }
+}
+
+/* The same for any number of them, so that a part of a batch has the same bits. Where
+ * all have one b, larger products may be made of the rows of a. */
+static bool is_small_batch(const Tensor *a, const Tensor *b, int nbatch) {
+    int64_t m = a->shape[a->ndim - 2], k = a->shape[a->ndim - 1],
+            n = b->shape[b->ndim - 1];
+    bool shared =
+        b->ndim == 2 && a->stride[a->ndim - 1] == (int64_t)dtype_size(a->dtype);
+    return nbatch > 0 && !shared &&
+           (a->dtype == DT_FLOAT32 || a->dtype == DT_FLOAT64) && m > 1 && n > 1 &&
+           m <= SMALL_ROWS && k <= SMALL_SIDE && n <= SMALL_SIDE;
+}
+
+static const SmallLoops *small_loops(Session *s) {
+#if defined(__x86_64__)
+    int level = session_cpu_level(s);
+    return level == 2 ? &small_loops2 : level == 1 ? &small_loops1 : &small_loops0;
+#else
+    return (void)s, &small_loops0;
+#endif
+}
+
+static void multiply_small(Call *c, const Tensor *a, const Tensor *b, int nbatch,
+                           const int64_t *batch, void *out) {
+    enum { CHUNK_MADDS = 1 << 17 };
+    SmallBatch j = {.run = small_loops(c->s)->run[a->dtype == DT_FLOAT64]};
+    matrix_batch_set(&j.q, a, b, nbatch, batch);
+    j.p = (SmallProducts){.c = out,
+                          .m = a->shape[a->ndim - 2],
+                          .k = a->shape[a->ndim - 1],
+                          .n = b->shape[b->ndim - 1],
+                          .a_next = j.q.sa[nbatch - 1],
+                          .a_row = a->stride[a->ndim - 2],
+                          .a_col = a->stride[a->ndim - 1],
+                          .b_next = j.q.sb[nbatch - 1],
+                          .b_row = b->stride[b->ndim - 2],
+                          .b_col = b->stride[b->ndim - 1]};
+    j.out_bytes = (size_t)(j.p.m * j.p.n) * dtype_size(a->dtype);
+    j.chunk = CHUNK_MADDS / (j.p.m * j.p.k * j.p.n);
+    size_t chunks = (size_t)((j.q.count + j.chunk - 1) / j.chunk);
+    Pool *pool = c->host ? c->host->pool : NULL;
+    if (pool && chunks > 1)
+        pool_run(pool, chunks, run_small_chunk, &j);
+    else
+        for (size_t i = 0; i < chunks; i++)
+            run_small_chunk(&j, i, 0);
+}
+
 /* Copies operands with an unsuitable layout, and widens float16. */
 static bool multiply_copies(Call *c, const Tensor *a, const Tensor *b, int nbatch,
                             const int64_t *batch, void *out) {
@@ -498,6 +571,8 @@ bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     Tensor *r = &c->out[0].t;
     if (tensor_size(r) == 0) return true;
     if (k == 0) return memset(out, 0, tensor_bytes(r)), true;
+    if (is_small_batch(a, b, nbatch))
+        return multiply_small(c, a, b, nbatch, batch, out), true;
     Gemm g = gemm_of(a, b);
     if (dtype_is_inexact(a->dtype) && !wide && blas_for(c->s, &g))
         return multiply_by_blas(c, a, b, nbatch, batch, out);
