@@ -75,7 +75,9 @@ static bool expand_vectorize(Compiler *c, const Ast *call, const Ast *const *arg
                              Node *out) {
     ArgVars f = {0}, x;
     Var *fs, *rows;
-    if (!compiler_ast(c, arg[0], &f.node)) return false;
+    bool function = !arg[1] && !arg[2];
+    if (!(function ? compiler_function_ast : compiler_ast)(c, arg[0], &f.node))
+        return false;
     if (f.node.kind == NODE_FUNCTION)
         return vmap_macro_function(c, call, &f.node, arg, out);
     if (!arg[1] || !arg[2] || arg[3])

@@ -168,6 +168,8 @@ void compiler_auto_inputs(Compiler *c, bool on);
  * floatX. */
 bool compiler_expr(Compiler *c, Span text, const Type *receiver, Var *out);
 bool compiler_ast(Compiler *c, const Ast *e, Node *out); /* for macros */
+/* The same where a function is wanted: the name of an op is one, too. */
+bool compiler_function_ast(Compiler *c, const Ast *e, Node *out);
 /* A node as a variable of dtype `like` (DT_NONE: default) / as a list of variables (a
  * single one is a list of 1). */
 bool compiler_var(Compiler *c, const Node *n, DType like, Var *out);

@@ -44,8 +44,10 @@ const char *node_kind_text(const Node *n) {
 }
 
 bool node_fail_not_tensor(Compiler *c, const Node *n) {
-    return fail(c->s, n->at, E_TYPE, "%s where a tensor is expected",
-                node_kind_text(n));
+    fail(c->s, n->at, E_TYPE, "%s where a tensor is expected", node_kind_text(n));
+    if (n->kind == NODE_FUNCTION)
+        note(c->s, NOWHERE, "write what it gives: f(x), not f");
+    return false;
 }
 
 /* ---- trees ---- */

@@ -586,11 +586,10 @@ static bool read_checkpoint(ScanWords *w, const Ast *arg) {
 }
 
 static bool read_function(ScanWords *w, const Ast *arg) {
-    if (!compiler_ast(w->c, arg, &w->fn)) return false;
+    if (!compiler_function_ast(w->c, arg, &w->fn)) return false;
     if (w->fn.kind == NODE_FUNCTION) return true;
     fail(w->b->s, arg->at, E_TYPE, "the first argument of scan must be a function");
-    return note(w->b->s, NOWHERE,
-                "the name of one of the graph's functions, or lambda x, h: ...");
+    return note(w->b->s, NOWHERE, "the name of a function, or lambda x, h: ...");
 }
 
 bool scan_expand(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
