@@ -37,7 +37,7 @@ END {
     if (page == "ops") {
         print "# thunkline-ops 7: the functions of the language\n\n## Description\n"
         print "These are the functions that expressions in graph files can call; thunkline(7) describes the language. A signature has the inputs,"
-        print "then the parameters that must be known when the graph is made, with their kinds; `x?` may be left out, `*rest` takes any number. Inputs"
+        print "then the parameters that must be known when the graph is made, with their kinds; `x?` and what has a value may be left out or be None, `*rest` takes any number. Inputs"
         print "without a kind are arrays, `any` takes any type. `gload --op NAME` says more about each: dtypes, cost, derivatives, memory.\n"
         print "The last three families are for `ggrad --optimizer` alone: rules that make updates of gradients, and schedules for their arguments.\n"
         for (i = 1; i <= norder; i++)

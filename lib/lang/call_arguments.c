@@ -208,7 +208,8 @@ static bool check_required_given(Compiler *c, CallArgs *a) {
         a->nrest = n->kind == NODE_LIST ? n->n : 1;
     }
     for (size_t i = 0; i < fixed; i++) {
-        if (a->has_in[i] && a->in[i].kind == NODE_NONE && sig->in[i].optional)
+        bool may_lack = sig->in[i].optional || sig->in[i].value;
+        if (may_lack && a->has_in[i] && a->in[i].kind == NODE_NONE)
             a->has_in[i] = false;
         if (!a->has_in[i] && i < sig->min_in)
             return call_args_fail(c, a, a->at, E_ARITY, "needs the argument",

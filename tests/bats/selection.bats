@@ -100,6 +100,12 @@ d_z_d_f = [[0.0, 4.0],
     bad 5 E_ARITHMETIC 'x must not be negative' "$g -e 'y = bincount(x)' | grun x=[1,-1]"
     bad 5 E_ARITHMETIC 'x must not be negative, nor 2\*\*63 or more' "gload --new -i 'x: uint64[n]' -e 'y = bincount(x)' --outputs y | grun x=[1,9223372036854775808]"
     bad 3 E_TYPE 'not float64' "$g -e 'y = bincount(f[0])'"
+    ok "$g -e 'y = bincount(x, minlength=m)' -e 'z = bincount(x, f[0], m + 1)' -e 'w = bincount(x, None, 1)' -e 'd = grad(sum(z ** 2), f)' | grun x=[1,1,0] f=[[1,2,4],[0,0,0]]" 'y = [1, 2, 0]
+z = [4.0, 3.0, 0.0, 0.0]
+w = [1, 2]
+d = [[6.0, 6.0, 8.0],
+     [0.0, 0.0, 0.0]]'
+    ok "$g -e 'y = select([x < 0, x > 2, True], [0, 9, 10 * x])' | grun x=[-1,3,2]" 'y = [0, 9, 20]'
     bad 5 E_ARITHMETIC 'an index is out of range' "$g -e 'y = ravel_multi_index([x, x], (2, 3))' | grun x=[1,2]"
     bad 5 E_ARITHMETIC 'a position is out of range' "$g -e 'y = unravel_index(x, (2, 3))' | grun x=[1,6]"
     bad 5 E_ARITHMETIC 'there is no choice of that number' "$g -e 'y = choose(x, [x, 5 * x])' | grun x=[1,2]"

@@ -26,6 +26,9 @@ torch.cat([m, m])|1|drop the prefix `torch\.`: write concatenate
 T.dot(m, m.T)|1|drop the prefix `T\.`: write dot
 T.sum(m)|1|drop the prefix `T\.`: write sum
 F.relu(m)|1|drop the prefix `F\.`: write relu
+linalg.norm(m)|1|drop the prefix `linalg\.`: write norm
+fft.rfft(m)|1|drop the prefix `fft\.`: write rfft
+special.gammaln(m)|1|drop the prefix `special\.`: write gammaln
 K.dot(m, m.T)|1|drop the prefix `K\.`: write dot
 K.solve(m, m, m)|1|drop the prefix `K\.`: write solve
 F.softmax(m, 1, m)|1|drop the prefix `F\.`: write softmax
@@ -122,7 +125,15 @@ dynamic_slice|x = array([1., 2., 3., 4.]); i = 1; n = 2|[2, 3]
 dynamic_update_slice|x = array([1., 2., 3.]); i = 1; n = 2; y = array([7., 8.])|[1, 7, 8]
 segment_sum|x = array([1., 2., 4.]); i = array([1, 0, 1]); n = 3|[2, 5, 0]
 embedding|W = array([[1., 2.], [3., 4.]]); i = array([1, 1])|[[3, 4], [3, 4]]
-scaled_dot_product_attention|q = array([[0., 0.]]); k = array([[1., 2.], [3., 4.]]); v = array([[2.], [4.]])|[[3]]
+cartesian_prod|a = array([1., 2.]); b = array([3., 4.])|[[1, 3], [1, 4], [2, 3], [2, 4]]
+gaussian_nll_loss|x = array([1., 2.]); y = array([2., 2.]); v = array([1., 4.])|(1 + log(4)) / 4
+gumbel_softmax|x = array([[0., 1000.]]); t = 0.5|[[0, 1]]
+hinge_embedding_loss|x = array([0.25, 0.5]); y = array([1, -1]); m = 1.|0.375
+margin_ranking_loss|a = array([1., 2.]); b = array([2., 1.]); y = array([1., 1.]); m = 0.|0.5
+poisson_nll_loss|x = array([0., 0.]); y = array([1., 2.])|1
+sliding_window_view|x = array([1., 2., 3., 4.]); k = 3|[[1, 2, 3], [2, 3, 4]]
+triplet_margin_loss|a = array([[0., 0.]]); p = array([[3., 4.]]); n = array([[0., 1.]]); m = 1.|5
+unfold|x = array([1., 2., 3., 4., 5.]); n = 2; k = 3; step = 2|[[1, 2, 3], [3, 4, 5]]
 hinge_loss|y = array([1., -1.]); f = array([0.5, -3.])|0.25
 frac|x = -1.25|-0.25
 lerp|a = 2.; b = 6.; w = 0.25|3

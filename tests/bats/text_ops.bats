@@ -59,6 +59,8 @@ Y
     ok 'gload -i "x: float32[n]" -e "y = vectorize(lambda r: gelu(r))(x) - gelu(x)" | grun x=[1,-2,0.5]' 'y = [0.0, 0.0, 0.0]'
     ok 'gload -e "y = gelu(2)" | grun' 'y = 1.9544997361036416'
     ok 'gload -i "x: float32[n, 3]" -e "y = vectorize(lambda r: max(r, where=r < 2, initial=-1) + sum(diff(r, prepend=1)))(x)" | grun x=[[1,2,0],[3,4,5]]' 'y = [0.0, 3.0]'
+    ok 'gload -i "x: float32[n]" -i "h: float32" -e "y = trapezoid(x, dx=h)" -e "z = sum(cumulative_trapezoid(x, None, h))" -e "d = grad(y + z, h)" | grun x=[1,2,4] h=0.5' $'y = 2.25\nz = 3.0\nd = 10.5'
+    ok 'gload -i "x: float64[n]" -e "y = average(x, None)" -e "z = histogram(x, 2, None)[0]" | grun x=[1,2,4]' $'y = 2.3333333333333335\nz = [2, 1]'
     ok 'gload -i "x: float32[n]" -e "y = diff(x, prepend=0.5, append=1)" | grun x=[1,2]' 'y = [0.5, 1.0, -1.0]'
     # a label for each row, or one for all
     bad 3 E_SHAPE 'has 2 and 3|2 and 3' 'gload -i "x: float64[3, 2]" -e "y = cross_entropy(x, [0, 1])"'

@@ -157,7 +157,8 @@ static const Op table[] = {
     {.name = OP_ROW("select"),
      .doc =
          "By element, the choice of the first condition that holds, default where none "
-         "does: select([x < 0, x > 9], [0, 9], x).",
+         "does. A last condition True has an array for all other elements: "
+         "select([x < 0, x > 9, True], [0, 9, x]).",
      .in = "*conditions, *choices",
      .props = "default: float = 0",
      .expand = select_expand,
