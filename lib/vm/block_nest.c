@@ -159,6 +159,49 @@ static NestPart part_at(const Prep *p, int64_t at, int64_t n) {
     return (NestPart){row, 0, n / wide < left ? n / wide : left, wide};
 }
 
+/* Is a row written over one of its inputs, and its end by a masked vector? Such a
+ * vector reaches into the next row, whose elements could then be read only once it is
+ * in the cache. With every second row first, none waits. */
+static bool should_alternate(const NestRun *x, uint32_t nin, uint32_t narg) {
+    enum { LONG = 512 }; /* bytes of a row for which the wait doesn't count */
+    const BlockProgram *b = x->b;
+    int64_t wide = x->p->ext[x->p->ndim - 1];
+    for (uint32_t k = nin; k < narg; k++)
+        for (uint32_t i = 0; i < nin; i++) {
+            size_t bytes = (size_t)wide * b->size[b->slot[b->nest->arg + k]];
+            if (x->arg[i] == x->arg[k] && bytes % 64 != 0 && bytes < LONG) return true;
+        }
+    return false;
+}
+
+/* The rows of x->arg, of n elements. */
+static void run_rows(const NestRun *x, int64_t rows, int64_t n) {
+    enum { GROUP = 128 };
+    const BlockOp *op = x->b->nest;
+    uint32_t narg = (uint32_t)op->nin + op->nout;
+    int64_t step[NEST_INPUTS * 2];
+    if (rows < 4 || narg > NEST_INPUTS * 2 || !should_alternate(x, op->nin, narg)) {
+        put_word(&x->arg[2 * narg], rows);
+        op->loop((size_t)n, (const void *const *)x->arg, x->arg + op->nin);
+        return;
+    }
+    for (uint32_t k = 0; k < narg; k++) {
+        memcpy(&step[k], &x->arg[narg + k], sizeof *step);
+        put_word(&x->arg[narg + k], 2 * step[k]);
+    }
+    for (int64_t first = 0; first < rows; first += GROUP) {
+        int64_t some = rows - first < GROUP ? rows - first : GROUP;
+        for (int odd = 0; odd < 2; odd++) {
+            put_word(&x->arg[2 * narg], (some + 1 - odd) / 2);
+            op->loop((size_t)n, (const void *const *)x->arg, x->arg + op->nin);
+            for (uint32_t k = 0; k < narg; k++)
+                x->arg[k] = (char *)x->arg[k] + (odd ? some - 1 : 1) * step[k];
+        }
+    }
+    for (uint32_t k = 0; k < narg; k++)
+        put_word(&x->arg[narg + k], step[k]);
+}
+
 void nest_run(const NestRun *x, int64_t at, int64_t n, char *to) {
     const BlockProgram *b = x->b;
     const Prep *p = x->p;
@@ -182,8 +225,7 @@ void nest_run(const NestRun *x, int64_t at, int64_t n, char *to) {
             x->arg[k] = slot[k] - b->nin < b->nplaced
                             ? x->base[slot[k]] + at * b->size[slot[k]]
                             : to;
-        put_word(&x->arg[2 * narg], part.rows);
-        op->loop((size_t)part.n, (const void *const *)x->arg, x->arg + op->nin);
+        run_rows(x, part.rows, part.n);
         if (to) to += took * b->size[b->nin + b->nplaced];
         from += took;
         if (from < both || n == took) continue;
