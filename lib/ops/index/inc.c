@@ -60,11 +60,15 @@ static void each_row(const IncScatter *j, int first, char *x, const char *y,
                      const int64_t *ys) {
     const Tensor *t = &j->ix->base;
     int last = t->ndim - 1;
-    int64_t at[MAX_NDIM] = {0};
-    if (first > last) {
-        j->row(1, x, 0, y, 0);
+    if (first >= last) {
+        bool one = first > last;
+        j->row(one ? 1 : t->shape[last], x, one ? 0 : t->stride[last], y,
+               one ? 0 : ys[0]);
         return;
     }
+    int64_t at[MAX_NDIM]; /* clearing all of it costs more than a short row */
+    for (int k = first; k < last; k++)
+        at[k] = 0;
     for (;;) {
         j->row(t->shape[last], x, t->stride[last], y, ys[last - first]);
         int k = last - 1;
@@ -108,7 +112,9 @@ static bool each_offset(const IncScatter *j, char *x, const char *y) {
     const int64_t *ys = j->ys + ix->front;
     int last = ix->adv_ndim - 1;
     int64_t n = last < 0 ? 1 : ix->adv_shape[last], step = last < 0 ? 0 : ys[last],
-            at[MAX_NDIM] = {0};
+            at[MAX_NDIM];
+    for (int k = 0; k < last; k++)
+        at[k] = 0;
     for (int64_t i = 0; i < ix->adv_count; i += n) {
         if (!some_offsets(j, i, n, x, y, step)) return false;
         for (int k = last - 1; k >= 0; k--) {
