@@ -370,7 +370,7 @@ Y
 @test "rows that are written over an input are those that are written elsewhere" {
     local d n k y
     for d in float32 float64; do
-        gload --new -i "w: $d[n, 1]" -i "v: $d[k]" -i "x: $d[n, k]" -i 'i: int64[n]' -i 'j: int64[n]' -e 'kept = x[i]' \
+        gload --new -i "w: ${d}[n, 1]" -i "v: ${d}[k]" -i "x: ${d}[n, k]" -i 'i: int64[n]' -i 'j: int64[n]' -e 'kept = x[i]' \
             -e 'a0 = w * x[j]' -e 'b0 = w * kept' -e 'a1 = v + x[j][::-1]' -e 'b1 = v + kept[::-1]' \
             -e 'a2 = (w * take(x, j, axis=0) - v) / (2 + w)' -e 'b2 = (w * kept - v) / (2 + w)' --outputs kept,a0,b0,a1,b1,a2,b2 -o g.tlg
         for n in 1 3 4 5 127 128 129 300; do
@@ -378,7 +378,7 @@ Y
                 for y in 0 1 2; do
                     grun g.tlg --outputs kept,a$y,b$y -r "*=r.npz" "w=uniform(0, 1, ($n, 1), seed=1)" "v=uniform(0, 1, ($k,), seed=2)" \
                         "x=normal(0, 1, ($n, $k), seed=3)" "i=arange($n)[::-1]" "j=arange($n)[::-1]" --threads 2 --on-unused-input ignore
-                    ok "gload --new -e 'same = all(load(\"r.npz\", \"a$y\") == load(\"r.npz\", \"b$y\"))' --outputs same | grun" 'same = True' || fail "$d[$n, $k]"
+                    ok "gload --new -e 'same = all(load(\"r.npz\", \"a$y\") == load(\"r.npz\", \"b$y\"))' --outputs same | grun" 'same = True' || fail "${d}[$n, $k]"
                 done
             done
         done
