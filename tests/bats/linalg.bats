@@ -403,3 +403,11 @@ END
     run -5 grun m.tlg a='[[[1.]], [[0.]]]'
     assert_output --partial 'the matrix (matrix 1 of the batch, from 0) is singular'
 }
+
+@test "dot products of rows are sums of products" {
+    local g="gload -i 'F: float64[n, k]' -i 'G: float64[n, k]' -i 'H: float64[m, n, k]'" v='F=[[1,2],[3,4]] G=[[5,6],[7,0]] H=[[[1,0],[0,1]]]'
+    ok "$g -e 'a = einsum(\"ij,ij->i\", F, G)' -e 'b = einsum(\"ij,ij->j\", F, G)' -e 'c = vecdot(F, H)' -e 'd = grad(sum(a ** 2), F)' | grun $v" \
+        $'a = [17.0, 21.0]\nb = [26.0, 12.0]\nc = [[1.0, 4.0]]\nd = [[170.0, 204.0],\n     [294.0, 0.0]]'
+    ok "$g -e 'a = sum(einsum(\"ij,ij->i\", F, G) * vecdot(F, H))' | ggrad --wrt F | grewrite --mode FAST_COMPILE -O tree | grep -c matmul || true" 0
+    bad 3 E_SHAPE 'vecdot: axis -1 has 1 and 7' "gload -i 'F: float64[n, 1]' -i 'G: float64[n, 7]' -e 'o = vecdot(F, G)'"
+}

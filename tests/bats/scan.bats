@@ -733,7 +733,7 @@ on_threads() {
     no E_TYPE 'output out is none, which has no values to keep' 'scan(lambda a: None, sequences=[arange(3)])'
     no E_ARITY 'lambda_1 returns nothing' 'scan(lambda a: [], sequences=[arange(3)])'
     no E_TYPE 'a string where a tensor is expected' 'scan(lambda a: "x", sequences=[arange(3)])'
-    no E_TYPE 'the first argument of scan must be a function' 'scan(sin, sequences=[arange(3)])'
+    no E_TYPE 'the first argument of scan must be a function' 'scan(arange(3), sequences=[arange(3)])'
     bad 3 E_TYPE 'sequence 1 must be a tensor with an axis for steps, or a list, not float64' 'gload --new -i "s: float64" -e "scan(lambda c: c + 1, sequences=[s])"'
     is 'scan(lambda: 1.5, n_steps=2)' '[1.5, 1.5]'
 }

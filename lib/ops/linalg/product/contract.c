@@ -209,6 +209,21 @@ static Var matrix_product(Builder *b, Term *x, Term *y, LabelGroups *q) {
     return apply_named(b, "reshape", 2, as, 0, NULL);
 }
 
+/* A dot product for each of many rows: a sum of products is one loop over all of them,
+ * where a matrix product would be one for each. */
+static Var sum_of_products(Builder *b, Term *x, Term *y, const LabelGroups *q) {
+    int64_t axes[MAX_NDIM];
+    if (!term_permute(b, y, x->n, x->label)) return VAR_NONE;
+    for (int k = 0; k < q->inner.n; k++)
+        axes[k] = term_axis(x, q->inner.label[k]);
+    PropArg arg = {"axis", PROP_INTS(axes, (size_t)q->inner.n)};
+    Var in[2] = {x->v, y->v}, r = apply_named(b, "multiply", 2, in, 0, NULL);
+    DType d = var_type(b->g, x->v)->dtype;
+    if (r == VAR_NONE || (r = apply_named(b, "sum", 1, &r, 1, &arg)) == VAR_NONE)
+        return VAR_NONE;
+    return op_cast_to(b, r, d);
+}
+
 /* Labels of one term alone that go are summed at once. */
 static bool sum_alone(Builder *b, Term *t, const Term *other, const bool *keep) {
     bool stay[LABEL_N];
@@ -234,7 +249,10 @@ bool term_product(Builder *b, Term *x, Term *y, const bool keep[LABEL_N], Term *
     if (q.inner.n == 0 && (!arrange_axes(b, x, &q.both, &q.left, &q.inner) ||
                            !arrange_axes(b, y, &q.both, &q.inner, &q.right)))
         return false;
-    out->v = q.inner.n ? matrix_product(b, x, y, &q) : outer_product(b, x, y, &q);
+    bool dots = q.both.n && !q.left.n && !q.right.n;
+    out->v = !q.inner.n ? outer_product(b, x, y, &q)
+             : dots     ? sum_of_products(b, x, y, &q)
+                        : matrix_product(b, x, y, &q);
     out->n = rank;
     memcpy(out->label, q.both.label, sizeof q.both.label);
     memcpy(out->label + q.both.n, q.left.label,

@@ -169,11 +169,19 @@ static bool vecdot_expand(Builder *b, const Op *op, const Props *props, size_t n
                         "vecdot: axis %lld is out of range for %s", (long long)axis,
                         type_str(b->s, var_type(b->g, in[i])));
         m[i] = with_axis_last(b, i == 0 ? op_conj_of_complex(b, in[i]) : in[i], axis);
-        m[i] = with_one(b, m[i], "expand_dims", i == 0 ? -2 : -1);
+        if (m[i] == VAR_NONE) return false;
     }
-    Var r = apply_named(b, "matmul", 2, m, 0, NULL);
-    return (*out = with_one(b, with_one(b, r, "squeeze", -1), "squeeze", -1)) !=
-           VAR_NONE;
+    const Type *x = var_type(b->g, m[0]), *y = var_type(b->g, m[1]);
+    Dim k[2] = {x->dim[x->ndim - 1], y->dim[y->ndim - 1]};
+    if (!dim_may_equal(k[0], k[1]))
+        return fail(b->s, b->from.at, E_SHAPE,
+                    "vecdot: axis %lld has %lld and %lld, and they must be equal",
+                    (long long)axis, (long long)k[0], (long long)k[1]);
+    if (x->ndim == 1 && y->ndim == 1)
+        return (*out = apply_named(b, "matmul", 2, m, 0, NULL)) != VAR_NONE;
+    DType d = x->dtype;
+    Var r = with_one(b, apply_named(b, "multiply", 2, m, 0, NULL), "sum", -1);
+    return r != VAR_NONE && (*out = op_cast_to(b, r, d)) != VAR_NONE;
 }
 
 static bool vdot_expand(Builder *b, const Op *op, const Props *props, size_t nin,
