@@ -117,3 +117,15 @@ d = [[6.0, 6.0, 8.0],
     bad 3 E_SHAPE 'fill_diagonal: x must have at least 2 dims, not 1' "$g -e 'y = fill_diagonal(x, 0)'"
     bad 3 E_SHAPE 'fill_diagonal: all dims must be equal' "gload -i 'x: float64[2, 3, 2]' -e 'y = fill_diagonal(x, 0)'"
 }
+
+@test "one index for each row writes what a vector of indices writes" {
+    gload --new -i 'x: float64[n, m, k]' -i 'i: int64[n, m]' -i 'y: float64[n, m]' -e 'rows = arange(n)[:, None]' -e 'columns = arange(m)' \
+        -e 'a = put_along_axis(x, i[..., None], y[..., None], axis=2)' -e 'b = set_subtensor(x[rows, columns, i], y)' \
+        -e 'c = scatter_elements(x, i[..., None], y[..., None], axis=2, reduction="add")' -e 'd = inc_subtensor(x[rows, columns, i], y)' \
+        -e 'e = inc_subtensor(x[i[:, 0][:, None, None] % n], x[:, None, None])' -e 'f = inc_subtensor(x[i[:, 0] % n], x)' \
+        -e 'same = [all(a == b), all(c == d), all(e == f)]' --outputs same -o s.tlg
+    for n in 1 2 700; do
+        ok "grun s.tlg 'x=normal(0, 1, ($n, 3, 5), seed=1)' 'i=integers(-5, 5, ($n, 3), seed=2)' 'y=normal(0, 1, ($n, 3), seed=3)' --threads 2" $'same/0 = True\nsame/1 = True\nsame/2 = True'
+    done
+    bad 5 E_INDEX 'out of range' "grun s.tlg 'x=ones((2, 3, 5))' 'i=[[0, 1, 2], [0, 1, 5]]' 'y=ones((2, 3))'"
+}

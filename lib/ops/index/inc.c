@@ -111,6 +111,8 @@ static bool each_offset(const IncScatter *j, char *x, const char *y) {
     const Indexed *ix = j->ix;
     const int64_t *ys = j->ys + ix->front;
     int last = ix->adv_ndim - 1;
+    while (last > 0 && ix->adv_shape[last] == 1)
+        last--; /* one index for each row: the rows are the run */
     int64_t n = last < 0 ? 1 : ix->adv_shape[last], step = last < 0 ? 0 : ys[last],
             at[MAX_NDIM];
     for (int k = 0; k < last; k++)
