@@ -168,7 +168,7 @@ static void plan_work(Reduction *j) {
         ((size_t)levels * (j->by_rows ? (size_t)j->width : 1) * size + 63) / 64 * 64;
     size_t buffer = (j->by_rows ? (size_t)(j->width * j->block) : RUN) * j->loaded;
     bool direct = reads_without_load(j, j->by_rows ? j->wide_in : j->inner_in) &&
-                  !reduce_is_scattered(j);
+                  !reduce_is_scattered(j) && !(j->narrow && j->pieces);
     j->made_at = j->acc_bytes + (direct ? 0 : (buffer + 63) / 64 * 64);
     j->work_size = j->made_at + made + (size_t)j->width * size;
     j->work_size = (j->work_size + 127) / 64 * 64;

@@ -60,6 +60,21 @@ static void reduce_narrow(const Reduction *j, const char *x, int64_t n, int64_t 
     f->join(acc, part, (size_t)width, (double)(n - left), (double)left);
 }
 
+/* One after the other, without gaps. */
+static void load_rows(const Reduction *j, char *to, const ReduceBlock *b) {
+    int64_t row = b->width * (int64_t)j->loaded, n = b->n;
+    if (j->f.loops->load == DT_NONE) {
+        const int64_t shape[2] = {n, b->width}, dst[2] = {row, (int64_t)j->item},
+                      src[2] = {b->step, j->wide_in};
+        move_strided(NULL, j->item, 2, shape, to, dst, b->x, src);
+    } else if (b->step == b->width * j->wide_in) {
+        reduce_load_row(j, to, b->x, n * b->width, j->wide_in);
+    } else {
+        for (int64_t r = 0; r < n; r++)
+            reduce_load_row(j, to + r * row, b->x + r * b->step, b->width, j->wide_in);
+    }
+}
+
 static void reduce_block(const Reduction *j, char *buffer, const ReduceBlock *b,
                          void *acc) {
     const char *x = b->x;
@@ -83,21 +98,12 @@ static void reduce_block(const Reduction *j, char *buffer, const ReduceBlock *b,
         j->f.loops->rows(x, step, (size_t)n, (size_t)width, acc);
         return;
     }
-    int64_t row = width * (int64_t)j->loaded;
-    bool joined = step == width * j->wide_in;
-    if (j->f.loops->load == DT_NONE) {
-        const int64_t shape[2] = {n, width}, to[2] = {row, (int64_t)j->item},
-                      at[2] = {step, j->wide_in};
-        move_strided(NULL, j->item, 2, shape, buffer, to, x, at);
-    } else if (joined) {
-        reduce_load_row(j, buffer, x, n * width, j->wide_in);
-    }
-    for (int64_t r = 0; r < n && j->f.loops->load != DT_NONE && !joined; r++)
-        reduce_load_row(j, buffer + r * row, x + r * step, width, j->wide_in);
+    load_rows(j, buffer, b);
     if (narrow)
         reduce_narrow(j, buffer, n, width, acc);
     else
-        j->f.loops->rows(buffer, row, (size_t)n, (size_t)width, acc);
+        j->f.loops->rows(buffer, width * (int64_t)j->loaded, (size_t)n, (size_t)width,
+                         acc);
 }
 
 /* ---- a range of reduced elements, by a binary counter ---- */
