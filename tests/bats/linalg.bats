@@ -409,5 +409,8 @@ END
     ok "$g -e 'a = einsum(\"ij,ij->i\", F, G)' -e 'b = einsum(\"ij,ij->j\", F, G)' -e 'c = vecdot(F, H)' -e 'd = grad(sum(a ** 2), F)' | grun $v" \
         $'a = [17.0, 21.0]\nb = [26.0, 12.0]\nc = [[1.0, 4.0]]\nd = [[170.0, 204.0],\n     [294.0, 0.0]]'
     ok "$g -e 'a = sum(einsum(\"ij,ij->i\", F, G) * vecdot(F, H))' | ggrad --wrt F | grewrite --mode FAST_COMPILE -O tree | grep -c matmul || true" 0
+    # products of float16 beyond its range, whose sum isn't
+    ok "gload -i 'F: float16[n, k]' -i 'G: float16[n, k]' -e 'a = einsum(\"ij,ij->i\", F, G)' -e 'b = vecdot(F, G)' | grun 'F=float16([[300,300]])' 'G=float16([[300,-299]])'" \
+        $'a = [300.0]\nb = [300.0]'
     bad 3 E_SHAPE 'vecdot: axis -1 has 1 and 7' "gload -i 'F: float64[n, 1]' -i 'G: float64[n, 7]' -e 'o = vecdot(F, G)'"
 }

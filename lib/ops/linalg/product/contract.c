@@ -249,7 +249,9 @@ bool term_product(Builder *b, Term *x, Term *y, const bool keep[LABEL_N], Term *
     if (q.inner.n == 0 && (!arrange_axes(b, x, &q.both, &q.left, &q.inner) ||
                            !arrange_axes(b, y, &q.both, &q.inner, &q.right)))
         return false;
-    bool dots = q.both.n && !q.left.n && !q.right.n;
+    /* products of float16 may be beyond its range, which sums in a product aren't */
+    bool dots = q.both.n && !q.left.n && !q.right.n &&
+                var_type(b->g, x->v)->dtype != DT_FLOAT16;
     out->v = !q.inner.n ? outer_product(b, x, y, &q)
              : dots     ? sum_of_products(b, x, y, &q)
                         : matrix_product(b, x, y, &q);

@@ -180,6 +180,15 @@ static bool vecdot_expand(Builder *b, const Op *op, const Props *props, size_t n
     if (x->ndim == 1 && y->ndim == 1)
         return (*out = apply_named(b, "matmul", 2, m, 0, NULL)) != VAR_NONE;
     DType d = x->dtype;
+    if (d == DT_FLOAT16) { /* whose products may be beyond its range */
+        Var r = VAR_NONE;
+        m[0] = with_one(b, m[0], "expand_dims", -2);
+        m[1] = with_one(b, m[1], "expand_dims", -1);
+        if (m[0] != VAR_NONE && m[1] != VAR_NONE)
+            r = apply_named(b, "matmul", 2, m, 0, NULL);
+        return (*out = with_one(b, with_one(b, r, "squeeze", -1), "squeeze", -1)) !=
+               VAR_NONE;
+    }
     Var r = with_one(b, apply_named(b, "multiply", 2, m, 0, NULL), "sum", -1);
     return r != VAR_NONE && (*out = op_cast_to(b, r, d)) != VAR_NONE;
 }
