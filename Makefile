@@ -346,8 +346,8 @@ $(YARDS): CFLAGS += -O3 -march=native
 $(B)/tests/bench/yard_evals.o: ALL_CFLAGS += -ffp-contract=fast
 $(B)/tests/bench/overhead.o: CFLAGS += -fno-builtin
 ## ulp: the largest error of each vectorised function, in units of the last place, by level of CPU
-ulp: $(B)/tests/unit/vmath
-	@$< table | grep level
+ulp: $(B)/tests/unit/vmath $(B)/tests/unit/vmath_complex
+	@for t in $^; do "$$t" table; done | grep level
 ## bench: measure beside yardsticks; the figures go to build/bench/figures.json; COMPARE=FILE, those of an earlier run, says which ratios moved
 bench: all $(MPI_LIB) $(BENCH)
 	@CC="$(CC)" COMPARE="$(COMPARE)" tests/bench/run.sh $(abspath $(B))

@@ -49,7 +49,8 @@ VINLINE double turned_c128(double x) {
 COMPLEX_ARITHMETIC(float _Complex, float, c64, fabsf)
 COMPLEX_ARITHMETIC(double _Complex, double, c128, fabs)
 
-/* Integral exponents by multiplication, others by logarithms. As in NumPy, 0 to the
+/* Powers that ops/elemwise/vmath_complex.h leaves, and those by which tests measure it:
+ * integral exponents by multiplication, others by logarithms. As in NumPy, 0 to the
  * power 0 is 1, to a positive real power 0, and nan in both parts otherwise. */
 static inline double _Complex cpower_c128(double _Complex x, double _Complex y) {
     double n = RE(y);

@@ -1,38 +1,14 @@
 /* Loops of complex.def, once per level of CPU. */
 #include "ops/elemwise/kernels.h"
 #include "ops/elemwise/loops.h"
-#include "ops/elemwise/vmath_inverse.h"
+#include "ops/elemwise/vmath_complex.h"
 
-/* What x * x loses by rounding, which a fused instruction tells; without it by halves
- * of x whose products are exact (Dekker), with the same result. */
-#if HAS_FMA
-VINLINE double lost_by_square(double x, double square) {
-    return MADD64(x, x, -square);
-}
-#else
-VINLINE double lost_by_square(double x, double square) {
-    double c = 0x1.0000002p27 * x, high = c - (c - x), low = x - high;
-    return ((high * high - square) + 2 * (high * low)) + low * low;
-}
-#endif
-/* 1 / x to three digits, for x from 2^-1000 to 2^1000, in less time than a division:
- * the bits of x as its logarithm, and two steps of Newton's method. */
-VINLINE double rough_inverse(double x) {
-    double y = bits_f64(UINT64_C(0x7FDE623822FC16E6) - f64_bits(x));
-    y *= 2 - x * y;
-    return y * (2 - x * y);
-}
 /* Scaled by the power of 2 in the larger part, so that no square overflows or vanishes;
- * within an ulp. What the sum of squares lost is worth about an ulp of the root. */
+ * within an ulp. */
 VINLINE double cabsolute_c128(double _Complex x) {
     double s = fabs(RE(x)), t = fabs(IM(x)), a = s > t ? s : t, b = t < s ? t : s;
-    double up = bits_f64(f64_bits(a) & UINT64_C(0x7FF) << 52);
-    up = up > 0x1p-1022 ? up : 0x1p-1022;
-    up = up < 0x1p1022 ? up : 0x1p1022;
-    double down = bits_f64((UINT64_C(0x7FE) << 52) - f64_bits(up)), p = a * down,
-           q = b * down, pp = p * p, qq = q * q, sum = pp + qq;
-    double lost = lost_by_square(p, pp) + lost_by_square(q, qq) + ((pp - sum) + qq);
-    double root = sqrt(sum), r = root + lost * rough_inverse(root + root + 0x1p-1000);
+    double up = power_in(a), down = inverse_power(up);
+    double r = length_scaled(a * down, b * down);
     bool inf = (s == (double)INFINITY) | (t == (double)INFINITY);
     return inf ? (double)INFINITY : r * up;
 }

@@ -18,6 +18,7 @@
  * - Q: as S and U, with an expression for each in x and y, and QUICK_name(q, x, y), the
  *   same in float64 from the rounded down quotient q, where that is exact
  * - C: complex64 and complex128
+ * - K: as C, by NAME_parts of vmath_complex.h; the kernel for what that leaves
  *
  * OUT is SAME, BOOL or REAL: the dtype of the result (OUT_SAME, ...). T is the type of
  * x in a kernel. A kernel may set bits of `fault`. */
@@ -48,6 +49,7 @@
     P(name, f16, l, FLOAT16) P(name, f32, l, FLOAT32) P(name, f64, l, FLOAT64)
 #define EACH_C(P, name, l) P(name, c64, l, COMPLEX64) P(name, c128, l, COMPLEX128)
 
+#define EACH_K(P, name, l) EACH_C(P, name, l)
 #define EACH_P(P, name, l) EACH_F(P, name, l)
 #define EACH_V(P, name, l) EACH_F(P, name, l)
 #define EACH_M(P, name, l)                                                             \
@@ -61,12 +63,14 @@
 #define EACH_IF(P, n, l)   EACH_I(P, n, l) EACH_F(P, n, l)
 #define EACH_PC(P, n, l)   EACH_P(P, n, l) EACH_C(P, n, l)
 #define EACH_VC(P, n, l)   EACH_V(P, n, l) EACH_C(P, n, l)
+#define EACH_VK(P, n, l)   EACH_V(P, n, l) EACH_K(P, n, l)
+#define EACH_FK(P, n, l)   EACH_F(P, n, l) EACH_K(P, n, l)
 #define EACH_FC(P, n, l)   EACH_F(P, n, l) EACH_C(P, n, l)
 #define EACH_WFC(P, n, l)  EACH_W(P, n, l) EACH_FC(P, n, l)
 #define EACH_SUF(P, n, l)  EACH_SU(P, n, l) EACH_F(P, n, l)
 #define EACH_SUFC(P, n, l) EACH_SUF(P, n, l) EACH_C(P, n, l)
 #define EACH_SUP(P, n, l)  EACH_SUF(P, n, l)
-#define EACH_SUEC(P, n, l) EACH_SUFC(P, n, l)
+#define EACH_SUEK(P, n, l) EACH_SUFC(P, n, l)
 #define EACH_QP(P, n, l)   EACH_SUF(P, n, l)
 #define EACH_BIF(P, n, l)  EACH_BI(P, n, l) EACH_F(P, n, l)
 #define EACH_BIFC(P, n, l) EACH_BIF(P, n, l) EACH_C(P, n, l)

@@ -1,8 +1,8 @@
 /* Loops of exp.def, once per level of CPU. */
 #include "ops/elemwise/kernels.h"
 #include "ops/elemwise/loops.h"
+#include "ops/elemwise/vmath_complex.h"
 #include "ops/elemwise/vmath_erf.h"
-#include "ops/elemwise/vmath_inverse.h"
 
 /* clang-format off */
 #include "ops/elemwise/exp.def"

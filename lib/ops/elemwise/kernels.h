@@ -230,24 +230,27 @@ VINLINE float exponent_f32(float x) {
     _Generic((y), float _Complex : cdiv_c64, double _Complex : cdiv_c128)(x, y)
 
 /* 1 / x, but nan in both parts for 0, as in NumPy. */
-#define creciprocal(x)                                                                 \
-    (((RE(x) == 0) & (IM(x) == 0))                                                     \
-         ? __builtin_complex(RE(x) - NAN_LIKE(x), NAN_LIKE(x))                         \
-         : cdiv(1, x))
+#define CRECIPROCAL(C, sfx)                                                            \
+    VINLINE C creciprocal_##sfx(C x) {                                                 \
+        C r = cdiv_##sfx(1, x);                                                        \
+        bool zero = (RE(x) == 0) & (IM(x) == 0);                                       \
+        return __builtin_complex(zero ? NAN_LIKE(x) : RE(r),                           \
+                                 zero ? NAN_LIKE(x) : IM(r));                          \
+    }
 #define NAN_LIKE(x) ((__typeof__(RE(x)))NAN)
-#define cinf(x)     ((ABS(RE(x)) == INF(RE(x))) | (ABS(IM(x)) == INF(RE(x))))
-#define INF(x)      ((__typeof__(x))INFINITY)
-#define CONJ(x)     __builtin_complex(RE(x), -IM(x))
+CRECIPROCAL(float _Complex, c64)
+CRECIPROCAL(double _Complex, c128)
+#define creciprocal(x)                                                                 \
+    _Generic((x), float _Complex                                                       \
+             : creciprocal_c64, double _Complex                                        \
+             : creciprocal_c128)(x)
+#define cinf(x) ((ABS(RE(x)) == INF(RE(x))) | (ABS(IM(x)) == INF(RE(x))))
+#define INF(x)  ((__typeof__(x))INFINITY)
+#define CONJ(x) __builtin_complex(RE(x), -IM(x))
 /* A C library function of complex arguments. */
 #define LIBC(fn, x)                                                                    \
     _Generic((x), float _Complex                                                       \
              : __builtin_##fn##f, double _Complex                                      \
              : __builtin_##fn)(x)
-
-static inline float _Complex cpower_c64(float _Complex x, float _Complex y) {
-    return (float _Complex)cpower_c128((double _Complex)x, (double _Complex)y);
-}
-#define cpower(x, y)                                                                   \
-    _Generic((x), float _Complex : cpower_c64, double _Complex : cpower_c128)(x, y)
 
 #endif

@@ -95,6 +95,86 @@
     LOOP_(k, o, name, c64, float _Complex, float _Complex, float, e)                   \
     LOOP_(k, o, name, c128, double _Complex, double _Complex, double, e)
 
+/* Of complex numbers, by NAME_parts of vmath_complex.h: in blocks, whose parts lie
+ * apart meanwhile. Where that isn't a number, the kernel is asked. */
+#define LOOP_PARTS(name, sfx, F, kernel)                                               \
+    Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
+    unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
+                                            void *const *out) {                        \
+        enum { BLOCK = 256 };                                                          \
+        _Alignas(64) F re[BLOCK], im[BLOCK], to_re[BLOCK], to_im[BLOCK];               \
+        for (size_t at = 0, m; at < n; at += m) {                                      \
+            const F *px = (const F *)in[0] + 2 * at;                                   \
+            F *pr = (F *)out[0] + 2 * at;                                              \
+            int any = 0;                                                               \
+            m = n - at < BLOCK ? n - at : BLOCK;                                       \
+            VECTOR_LOOP for (size_t i = 0; i < m; i++) {                               \
+                re[i] = px[2 * i], im[i] = px[2 * i + 1];                              \
+            }                                                                          \
+            VECTOR_LOOP for (size_t i = 0; i < m; i++) {                               \
+                F r, s;                                                                \
+                name##_parts_##sfx(re[i], im[i], &r, &s);                              \
+                to_re[i] = r, to_im[i] = s;                                            \
+            }                                                                          \
+            VECTOR_LOOP for (size_t i = 0; i < m; i++) any |= to_re[i] != to_re[i];    \
+            for (size_t i = 0; any && i < m; i++) {                                    \
+                if (to_re[i] == to_re[i]) continue;                                    \
+                const F _Complex x = __builtin_complex(re[i], im[i]), r = kernel;      \
+                to_re[i] = RE(r), to_im[i] = IM(r);                                    \
+            }                                                                          \
+            VECTOR_LOOP for (size_t i = 0; i < m; i++) {                               \
+                pr[2 * i] = to_re[i], pr[2 * i + 1] = to_im[i];                        \
+            }                                                                          \
+        }                                                                              \
+        return 0;                                                                      \
+    }
+/* Powers, in float64. */
+#define GET_PARTS(to, p)                                                               \
+    VECTOR_LOOP for (size_t i = 0; i < m; i++) {                                       \
+        (to).re[i] = (double)(p)[2 * i], (to).im[i] = (double)(p)[2 * i + 1];          \
+    }
+#define LOOP_PARTS2(name, sfx, F, kernel)                                              \
+    Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
+    unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
+                                            void *const *out) {                        \
+        ComplexBlock a, b, to;                                                         \
+        for (size_t at = 0, m; at < n; at += m) {                                      \
+            F *pr = (F *)out[0] + 2 * at;                                              \
+            double whole;                                                              \
+            int any = 0;                                                               \
+            m = n - at < COMPLEX_BLOCK ? n - at : COMPLEX_BLOCK;                       \
+            GET_PARTS(a, (const F *)in[0] + 2 * at)                                    \
+            GET_PARTS(b, (const F *)in[1] + 2 * at)                                    \
+            if (name##_whole_block(m, &b, &whole)) {                                   \
+                name##_products(m, whole, &a, &to);                                    \
+            } else {                                                                   \
+                VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
+                    double r, s;                                                       \
+                    name##_parts_##sfx(a.re[i], a.im[i], b.re[i], b.im[i], &r, &s);    \
+                    to.re[i] = r, to.im[i] = s;                                        \
+                }                                                                      \
+                VECTOR_LOOP for (size_t i = 0; i < m; i++) any |=                      \
+                    to.re[i] != to.re[i];                                              \
+            }                                                                          \
+            for (size_t i = 0; any && i < m; i++) {                                    \
+                if (to.re[i] == to.re[i]) continue;                                    \
+                const double _Complex x = __builtin_complex(a.re[i], a.im[i]);         \
+                const double _Complex y = __builtin_complex(b.re[i], b.im[i]);         \
+                const double _Complex r = kernel;                                      \
+                to.re[i] = RE(r), to.im[i] = IM(r);                                    \
+            }                                                                          \
+            VECTOR_LOOP for (size_t i = 0; i < m; i++) {                               \
+                pr[2 * i] = (F)to.re[i], pr[2 * i + 1] = (F)to.im[i];                  \
+            }                                                                          \
+        }                                                                              \
+        return 0;                                                                      \
+    }
+#define LOOPS_K_1(name, e)                                                             \
+    LOOP_PARTS(name, c64, float, e) LOOP_PARTS(name, c128, double, e)
+#define LOOPS_K_2(name, e)                                                             \
+    LOOP_PARTS2(name, c64, float, e) LOOP_PARTS2(name, c128, double, e)
+#define LOOPS_K(k, o, name, e) LOOPS_K_##k(name, e)
+
 /* Uses the vector functions wide_*; the last elements form a masked vector. */
 #if TL_LEVEL == 2
 #define WIDE_1(name, sfx, L) wide_##name##_##sfx(L(0))
@@ -309,7 +389,9 @@
 #define LOOPS_BSU(k, o, n, b, s, u)     LOOPS_B(k, o, n, b) LOOPS_SU(k, o, n, s, u)
 #define LOOPS_IF(k, o, n, i, f)         LOOPS_I(k, o, n, i) LOOPS_F(k, o, n, f)
 #define LOOPS_VC(k, o, n, v, c)         LOOPS_V(k, o, n, v) LOOPS_C(k, o, n, c)
+#define LOOPS_VK(k, o, n, v, c)         LOOPS_V(k, o, n, v) LOOPS_K(k, o, n, c)
 #define LOOPS_FC(k, o, n, f, c)         LOOPS_F(k, o, n, f) LOOPS_C(k, o, n, c)
+#define LOOPS_FK(k, o, n, f, c)         LOOPS_F(k, o, n, f) LOOPS_K(k, o, n, c)
 #define LOOPS_WFC(k, o, n, w, f, c)     LOOPS_W(k, o, n, w) LOOPS_FC(k, o, n, f, c)
 #define LOOPS_SUF(k, o, n, s, u, f)     LOOPS_SU(k, o, n, s, u) LOOPS_F(k, o, n, f)
 #define LOOPS_SUFC(k, o, n, s, u, f, c) LOOPS_SUF(k, o, n, s, u, f) LOOPS_C(k, o, n, c)
@@ -317,8 +399,8 @@
     LOOPS_SU(k, o, n, s, u) LOOPS_P(k, o, n, p, rare, other)
 #define LOOPS_QP(k, o, n, s, u, p, rare, other)                                        \
     LOOPS_Q(k, o, n, s, u) LOOPS_P(k, o, n, p, rare, other)
-#define LOOPS_SUEC(k, o, n, s, u, b, e, rare, other, c)                                \
-    LOOPS_SU(k, o, n, s, u) LOOPS_E(k, o, n, b, e, rare, other) LOOPS_C(k, o, n, c)
+#define LOOPS_SUEK(k, o, n, s, u, b, e, rare, other, c)                                \
+    LOOPS_SU(k, o, n, s, u) LOOPS_E(k, o, n, b, e, rare, other) LOOPS_K(k, o, n, c)
 #define LOOPS_BIF(k, o, n, b, i, f)     LOOPS_BI(k, o, n, b, i) LOOPS_F(k, o, n, f)
 #define LOOPS_BIFC(k, o, n, b, i, f, c) LOOPS_BIF(k, o, n, b, i, f) LOOPS_C(k, o, n, c)
 #define LOOPS_BWFC(k, o, n, b, w, f, c) LOOPS_BW(k, o, n, b, w) LOOPS_FC(k, o, n, f, c)

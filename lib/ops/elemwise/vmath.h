@@ -1,6 +1,7 @@
 /* Vector mathematics: functions in branch-free C, which compilers vectorise in the
  * loops that call them. tests/unit/vmath.c measures the accuracy (most within 2 ulp,
- * the gamma functions within 4, the normal distribution's within 5). Results may differ
+ * the gamma functions within 4, the normal distribution's within 5; complex functions:
+ * vmath_complex.c). Results may differ
  * between levels, because not all have a fused multiply-add (base/fma.h); within a
  * level they depend only on the argument.
  *
@@ -168,21 +169,25 @@ VINLINE double log10_f64(double x) {
                       0x1.f79fef311f12bp-34);
 }
 
-/* The logarithm and the exponential in float64 where float32 is wanted: within 2^-42
- * and 2^-32, by shorter polynomials. The first takes no subnormal numbers; where
- * float32 has 0, the second is 0. */
-VINLINE double log_short64(double x) {
-    double k, f = log_reduce64(x, &k), s = f / (2 + f), z = s * s;
+/* The logarithm, log(2^k (1 + f)), and the exponential in float64 where float32 is
+ * wanted: within 2^-42 and 2^-32, by shorter polynomials. The first takes no subnormal
+ * numbers; where float32 has 0, the second is 0. */
+VINLINE double log_short_joined64(double k, double f) {
+    double s = f / (2 + f), z = s * s;
     double q = 0x1.8c916f6b44be3p-4;
     q = MADD64(q, z, 0x1.c67a8e74cba49p-4);
     q = MADD64(q, z, 0x1.2493248a337cbp-3);
     q = MADD64(q, z, 0x1.999998ca15c0cp-3);
     q = MADD64(q, z, 0x1.5555555565024p-2);
     s += s;
-    return log_special64(x, MADD64(k, 0x1.62e42fefa39efp-1, MADD64(q * z, s, s)));
+    return MADD64(k, 0x1.62e42fefa39efp-1, MADD64(q * z, s, s));
+}
+VINLINE double log_short64(double x) {
+    double k, f = log_reduce64(x, &k);
+    return log_special64(x, log_short_joined64(k, f));
 }
 VINLINE double exp_short64(double x) {
-    x = x > 130 ? 130 : x < -103.98 ? -1023 * 0x1.62e42fefa39efp-1 : x;
+    x = x > 200 ? 200 : x < -103.98 ? -1023 * 0x1.62e42fefa39efp-1 : x;
     double m, r = exp_reduce64(x, &m), q = 0x1.a072ddc180f27p-13;
     q = MADD64(q, r, 0x1.6d432ed1f02efp-10);
     q = MADD64(q, r, 0x1.11114c0541995p-7);
