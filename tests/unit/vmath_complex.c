@@ -289,12 +289,24 @@ static c128 reciprocal64(c128 x) {
 static c64 reciprocal32(c64 x) {
     return x == 0 ? C64(NAN, NAN) : cdiv_c64(1, x);
 }
+static void check_reciprocals(int level) {
+    static c128 x[PAIRS], r[PAIRS];
+    for (size_t i = 0; i < PAIRS; i++)
+        x[i] = i % 2 ? C128(end64(i / ENDS), end64(i % ENDS)) : draw(EVENLY, 9, 9);
+    loop_at(op("reciprocal"), DT_COMPLEX128, level)(PAIRS, (const void *[]){x},
+                                                    (void *[]){r});
+    for (size_t i = 0; i < PAIRS; i++)
+        CHECK(same_bits(r[i], reciprocal64(x[i])),
+              "1 / (%.17g%+.17gj) at level %d isn't that of cdiv", creal(x[i]),
+              cimag(x[i]), level);
+}
 static void ends(void) {
     for (int level = 0; level <= cpu_level; level++) {
         check_ends("exp", cexp, cexpf, level);
         check_ends("log", clog, clogf, level);
         check_ends("sqrt", csqrt, csqrtf, level);
         check_ends("reciprocal", reciprocal64, reciprocal32, level);
+        check_reciprocals(level);
         check_powers(level);
     }
 }

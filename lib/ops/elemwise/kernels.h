@@ -229,17 +229,19 @@ VINLINE float exponent_f32(float x) {
 #define cdiv(x, y)                                                                     \
     _Generic((y), float _Complex : cdiv_c64, double _Complex : cdiv_c128)(x, y)
 
-/* 1 / x, but nan in both parts for 0, as in NumPy. */
-#define CRECIPROCAL(C, sfx)                                                            \
+/* 1 / x, with the bits of cdiv, but nan in both parts for 0, as in NumPy. */
+#define CRECIPROCAL(C, F, sfx, fabs_)                                                  \
     VINLINE C creciprocal_##sfx(C x) {                                                 \
-        C r = cdiv_##sfx(1, x);                                                        \
-        bool zero = (RE(x) == 0) & (IM(x) == 0);                                       \
-        return __builtin_complex(zero ? NAN_LIKE(x) : RE(r),                           \
-                                 zero ? NAN_LIKE(x) : IM(r));                          \
+        F c = RE(x), d = IM(x);                                                        \
+        bool turn = fabs_(c) < fabs_(d), zero = (c == 0) & (d == 0);                   \
+        F p = turn ? d : c, q = turn ? -c : d;                                         \
+        F t = q / p, scale = 1 / (p + q * t), other = (0 - t) * scale;                 \
+        F re = turn ? other : scale, im = turn ? -scale : other;                       \
+        return __builtin_complex(zero ? NAN_LIKE(x) : re, zero ? NAN_LIKE(x) : im);    \
     }
 #define NAN_LIKE(x) ((__typeof__(RE(x)))NAN)
-CRECIPROCAL(float _Complex, c64)
-CRECIPROCAL(double _Complex, c128)
+CRECIPROCAL(float _Complex, float, c64, fabsf)
+CRECIPROCAL(double _Complex, double, c128, fabs)
 #define creciprocal(x)                                                                 \
     _Generic((x), float _Complex                                                       \
              : creciprocal_c64, double _Complex                                        \
