@@ -57,6 +57,16 @@ double clock_seconds(void);       /* since some fixed moment; monotonic */
 void *cpu_map_code(const void *code, size_t n);
 void cpu_unmap_code(void *code, size_t n); /* NULL is fine */
 int session_cpu_level(Session *s); /* options.cpu_level, limited to what this CPU has */
+/* A pointer to that of NAME0, NAME1 and NAME2, loops compiled for each level, which
+ * this CPU runs best. */
+#if defined(__x86_64__)
+#define FOR_CPU_LEVEL(s, NAME)                                                         \
+    (session_cpu_level(s) >= 2   ? &NAME##2                                            \
+     : session_cpu_level(s) == 1 ? &NAME##1                                            \
+                                 : &NAME##0)
+#else
+#define FOR_CPU_LEVEL(s, NAME) ((void)(s), &NAME##0)
+#endif
 uint64_t
 session_max_memory(Session *s); /* options.max_memory, or its default in bytes */
 /* Are these bytes more than that? Of few, the machine needn't be asked. */

@@ -9,13 +9,7 @@ extern const IndexLoops index_loops_1, index_loops_2;
 #endif
 
 const IndexLoops *index_loops(Session *s) {
-#ifdef __x86_64__
-    int level = session_cpu_level(s);
-    return level >= 2 ? &index_loops_2 : level == 1 ? &index_loops_1 : &index_loops_0;
-#else
-    (void)s;
-    return &index_loops_0;
-#endif
+    return FOR_CPU_LEVEL(s, index_loops_);
 }
 
 /* CPUs that gather by an instruction as fast as it can be: those of this level whose

@@ -523,13 +523,7 @@ static bool run_lattice(Call *c, Lattice *q) {
 
 /* ---- convolutions as lattices ---- */
 const ConvTiles *conv_tiles_for(Session *s) {
-#if defined(__x86_64__)
-    int level = session_cpu_level(s);
-    return level == 2 ? &conv_tiles2 : level == 1 ? &conv_tiles1 : &conv_tiles0;
-#else
-    (void)s;
-    return &conv_tiles0;
-#endif
+    return FOR_CPU_LEVEL(s, conv_tiles);
 }
 
 bool conv_has_vectors(DType d) {
@@ -541,13 +535,7 @@ ConvElement conv_element(DType d) {
 }
 
 static const ConvBroads *broads_for(Session *s) {
-#if defined(__x86_64__)
-    int level = session_cpu_level(s);
-    return level == 2 ? &conv_broads2 : level == 1 ? &conv_broads1 : &conv_broads0;
-#else
-    (void)s;
-    return &conv_broads0;
-#endif
+    return FOR_CPU_LEVEL(s, conv_broads);
 }
 
 /* Blocks are quicker where they are nearly full, and sums long enough to be worth a

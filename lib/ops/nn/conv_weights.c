@@ -255,13 +255,7 @@ static bool grad_room(Call *c, WeightsGrad *q) {
 }
 
 static const ConvSums *sums_for(Session *s) {
-#if defined(__x86_64__)
-    int level = session_cpu_level(s);
-    return level == 2 ? &conv_sums2 : level == 1 ? &conv_sums1 : &conv_sums0;
-#else
-    (void)s;
-    return &conv_sums0;
-#endif
+    return FOR_CPU_LEVEL(s, conv_sums);
 }
 
 static void open_grad(const Conv *v, const ConvTiles *tiles, WeightsGrad *q) {

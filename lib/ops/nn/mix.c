@@ -98,13 +98,7 @@ typedef struct MixJob {
 } MixJob;
 
 static const MixLoops *mix_loops(Session *s) {
-#if defined(__x86_64__)
-    int level = session_cpu_level(s);
-    return level >= 2 ? &mix_loops2 : level == 1 ? &mix_loops1 : &mix_loops0;
-#else
-    (void)s;
-    return &mix_loops0;
-#endif
+    return FOR_CPU_LEVEL(s, mix_loops);
 }
 
 static bool check_shapes(Call *c, const MixForm *f, MixJob *j) {

@@ -8,13 +8,7 @@ enum { NO_DIMS = 2, CHUNK = 1 << 15 }; /* elements of x per chunk, about */
 /* ---- plans ---- */
 
 static const PoolLoops *pool_loops(Session *s) {
-#if defined(__x86_64__)
-    int level = session_cpu_level(s);
-    return level >= 2 ? &pool_loops2 : level == 1 ? &pool_loops1 : &pool_loops0;
-#else
-    (void)s;
-    return &pool_loops0;
-#endif
+    return FOR_CPU_LEVEL(s, pool_loops);
 }
 
 /* Puts axes of one element before those of x. */

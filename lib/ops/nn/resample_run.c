@@ -117,15 +117,7 @@ typedef struct ResampleJob {
 } ResampleJob;
 
 static const ResampleLoops *resample_loops(Session *s) {
-#if defined(__x86_64__)
-    int level = session_cpu_level(s);
-    return level >= 2   ? &resample_loops2
-           : level == 1 ? &resample_loops1
-                        : &resample_loops0;
-#else
-    (void)s;
-    return &resample_loops0;
-#endif
+    return FOR_CPU_LEVEL(s, resample_loops);
 }
 
 /* Places that are no numbers, or so far apart that no kernel could be that wide. */

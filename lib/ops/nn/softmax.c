@@ -37,13 +37,7 @@ typedef struct SoftmaxJob {
 } SoftmaxJob;
 
 static const SoftmaxRows *row_kernels(Session *s) {
-#if defined(__x86_64__)
-    int level = session_cpu_level(s);
-    return level == 2 ? &softmax_rows2 : level == 1 ? &softmax_rows1 : &softmax_rows0;
-#else
-    (void)s;
-    return &softmax_rows0;
-#endif
+    return FOR_CPU_LEVEL(s, softmax_rows);
 }
 
 /* Position of the first element of a row, in elements. */

@@ -317,12 +317,7 @@ static void cumulate_chunk(void *ctx, size_t chunk, unsigned worker) {
 }
 
 static const CumTable *cum_table(Session *s) {
-#if defined(__x86_64__)
-    int level = session_cpu_level(s);
-    return level == 2 ? &cum_table2 : level == 1 ? &cum_table1 : &cum_table0;
-#else
-    return (void)s, &cum_table0;
-#endif
+    return FOR_CPU_LEVEL(s, cum_table);
 }
 
 /* Groups are wide where that leaves several: rows of one are read in one go. */

@@ -47,13 +47,7 @@ extern const ReduceTable fold_table_1, fold_table_2;
 #endif
 
 const ReduceTable *reduce_table(Session *s) {
-#ifdef __x86_64__
-    int level = session_cpu_level(s);
-    return level >= 2 ? &fold_table_2 : level == 1 ? &fold_table_1 : &fold_table_0;
-#else
-    (void)s;
-    return &fold_table_0;
-#endif
+    return FOR_CPU_LEVEL(s, fold_table_);
 }
 
 static void reduce_dims_insert(ReduceDims *x, int64_t n, int64_t in, int64_t out) {

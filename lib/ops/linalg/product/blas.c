@@ -149,12 +149,7 @@ static void open_blas(Session *s, Blas *b) {
 }
 
 static const GemvLoops *gemv_loops(Session *s) {
-#if defined(__x86_64__)
-    int level = session_cpu_level(s);
-    return level == 2 ? &gemv_loops2 : level == 1 ? &gemv_loops1 : &gemv_loops0;
-#else
-    return (void)s, &gemv_loops0;
-#endif
+    return FOR_CPU_LEVEL(s, gemv_loops);
 }
 
 static Blas *unopened(Session *s) {

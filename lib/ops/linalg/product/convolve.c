@@ -65,15 +65,7 @@ static bool convolve_type(Infer *in) {
 }
 
 static const ConvolveLoops *convolve_loops(Session *s) {
-#if defined(__x86_64__)
-    int level = session_cpu_level(s);
-    return level >= 2   ? &convolve_loops2
-           : level == 1 ? &convolve_loops1
-                        : &convolve_loops0;
-#else
-    (void)s;
-    return &convolve_loops0;
-#endif
+    return FOR_CPU_LEVEL(s, convolve_loops);
 }
 
 /* The dtype of the sums. */

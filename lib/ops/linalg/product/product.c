@@ -312,12 +312,7 @@ static bool is_small_batch(const Tensor *a, const Tensor *b, int nbatch) {
 }
 
 static const SmallLoops *small_loops(Session *s) {
-#if defined(__x86_64__)
-    int level = session_cpu_level(s);
-    return level == 2 ? &small_loops2 : level == 1 ? &small_loops1 : &small_loops0;
-#else
-    return (void)s, &small_loops0;
-#endif
+    return FOR_CPU_LEVEL(s, small_loops);
 }
 
 static void multiply_small(Call *c, const Tensor *a, const Tensor *b, int nbatch,
@@ -403,14 +398,7 @@ static void run_panel(void *ctx, size_t chunk, unsigned worker) {
 }
 
 static const IntegerLoops *integer_loops(Session *s) {
-#if defined(__x86_64__)
-    int level = session_cpu_level(s);
-    return level == 2   ? &integer_loops2
-           : level == 1 ? &integer_loops1
-                        : &integer_loops0;
-#else
-    return (void)s, &integer_loops0;
-#endif
+    return FOR_CPU_LEVEL(s, integer_loops);
 }
 
 static bool rows_are_packed(const Tensor *t, DType d) {
