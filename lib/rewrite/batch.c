@@ -218,9 +218,11 @@ bool batch_sum_factor_pass(Rewriter *r, ApplyId id, Var *out) {
         find_constant_axes(f, t, constant[i]);
     }
     if (is_outer_of_vectors(t, (const bool(*)[MAX_NDIM])constant)) return false;
-    for (int i = 0; i < 2; i++) {
-        for (int k = 0; k < t->ndim; k++) {
-            constant[i][k] &= flag[k];
+    /* Where both have one element, so has the product, whatever its type says. */
+    for (int k = 0; k < t->ndim; k++) {
+        bool one = constant[0][k] && constant[1][k];
+        for (int i = 0; i < 2; i++) {
+            constant[i][k] &= flag[k] && !one;
             any |= constant[i][k];
         }
     }

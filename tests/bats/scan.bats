@@ -1095,3 +1095,7 @@ END
     bad 3 E_TYPE 'a function where a tensor is expected' "$g -e 'f = lambda u: u * 2' -e 'y = jacobian(f, x)'"
     grep -q 'write what it gives: f(x), not f' .err
 }
+
+@test "a loop that turns out to have one step, squared and summed" {
+    ok "gload -i 'x: float64[m, m]' -e 'v = scan(lambda p, h: (h + p, until(sum(h) > 3)), [1.], [x])' -e 'c = sum(v * v)' --outputs c | grewrite | grun 'x=[[1,2],[3,4]]'" 'c = 54.0'
+}
