@@ -4,6 +4,7 @@
 #define OP_VECTOR_H
 
 #include "base/fma.h"
+#include "base/level.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -13,10 +14,6 @@
 #elif HAS_FMA
 #include <arm_neon.h>
 #endif
-
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
 
 #if TL_LEVEL == 2
 enum { BYTES = 64 };

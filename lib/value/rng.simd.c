@@ -1,16 +1,13 @@
 /* The loops of random numbers, with the same bits at every level: Philox4x32-10 on many
  * blocks at once, and the conversions of its words to uniform and normal numbers. */
 #define ROUND_EACH
+#include "base/level.h"
 #include "base/math64.h"
 #include "value/value_impl.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
-
-#define JOIN_(a, b) a##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define LEVEL(name) JOIN(name, TL_LEVEL)
 
 /* ---- blocks: each 32-bit word of one has its own 64-bit lane, so that a single
  * instruction multiplies the low halves of all lanes. What is above these halves

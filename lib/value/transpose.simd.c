@@ -1,14 +1,11 @@
 /* Transposes square blocks of elements, in registers: of the sizes that vectors of a
  * level have shuffles for. */
+#include "base/level.h"
 #include "value/value_impl.h"
 
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
-
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
 
 #if TL_LEVEL == 2
 enum { SIDE_4 = 16, SIDE_8 = 8 };

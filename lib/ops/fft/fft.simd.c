@@ -1,9 +1,7 @@
 /* The loops of fft.h, per dtype and CPU level. */
 #include "ops/fft/fft.h"
 
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
+#include "base/level.h"
 
 /* Butterflies: from x0r, x0i and so on to y0r, y0i and so on. */
 #define BUTTERFLY2 T y0r = x0r + x1r, y0i = x0i + x1i, y1r = x0r - x1r, y1i = x0i - x1i;

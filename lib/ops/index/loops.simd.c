@@ -2,14 +2,12 @@
  * where bits are only moved, by dtype where they are combined. */
 #include "ops/index/loops.h"
 
+#include "base/level.h"
+
 #include <string.h>
 #if TL_LEVEL == 2
 #include <immintrin.h>
 #endif
-
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
 
 /* The bytes at which the indices v are, wrapped; false if one is out of range. */
 static bool wrap(const int64_t *v, int64_t n, int64_t axis_size, int64_t axis_stride,

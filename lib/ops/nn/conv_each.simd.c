@@ -1,13 +1,11 @@
 /* Channels by filters of their own: a vector holds neighbouring results of a row, whose
  * taps are read where they lie in the source. */
+#include "base/level.h"
 #include "ops/nn/conv_tile.h"
 
 #if TL_LEVEL > 0
 #include <immintrin.h>
 
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
 #endif
 
 #if TL_LEVEL == 2

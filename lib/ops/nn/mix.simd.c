@@ -1,9 +1,7 @@
 /* The loops of mix_pixels. */
 #include "ops/nn/mix.h"
 
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
+#include "base/level.h"
 
 #define AT(a, w) ((a) < 0 ? 0 : (w)*x[(a) < 0 ? 0 : (a)])
 #define MIX(N, T)                                                                      \

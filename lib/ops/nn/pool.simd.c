@@ -1,9 +1,7 @@
 /* The loops of pooling over the elements of rows. */
 #include "ops/nn/pool.h"
 
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
+#include "base/level.h"
 
 #define MORE(a, b)   ((b) > (a) ? (b) : (a))
 #define MORE_F(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a)) /* nan wins */

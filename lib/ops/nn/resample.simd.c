@@ -1,9 +1,7 @@
 /* The loops of resampling. */
 #include "ops/nn/resample.h"
 
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
+#include "base/level.h"
 
 #define RESAMPLE(N, T, WEIGHT)                                                         \
     static void rows_##N(void *to_, const ResampleRows *r, size_t count, size_t n,     \

@@ -4,11 +4,8 @@
  * are summed in float32 lanes of at most n / 32 terms. */
 #include "ops/nn/softmax.h"
 
+#include "base/level.h"
 #include "ops/elemwise/vmath.h"
-
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
 
 enum { LANES = SOFTMAX_LANES };
 

@@ -3,11 +3,9 @@
  * how the compiler vectorises. */
 #include "ops/reduce/reduce.h"
 
-#include <string.h>
+#include "base/level.h"
 
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
+#include <string.h>
 
 enum { LANES = 32, AHEAD = 2048 };
 

@@ -2,11 +2,9 @@
  * and searching for many keys at once. */
 #include "ops/sort/keys.h"
 
-#include <string.h>
+#include "base/level.h"
 
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
+#include <string.h>
 
 /* The sign of a negative float inverts the order of its other bits. */
 #define KEYS(T, S)                                                                     \

@@ -4,12 +4,9 @@
 
 #include "base/complex.h"
 #include "base/fma.h"
+#include "base/level.h"
 
 #include <string.h>
-
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
 
 enum { TAPS = 8 };
 

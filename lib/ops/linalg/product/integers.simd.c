@@ -2,11 +2,9 @@
  * are multiplied with it, in sums that stay in registers. */
 #include "ops/linalg/product/integers.h"
 
-#include <string.h>
+#include "base/level.h"
 
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
+#include <string.h>
 
 enum { BLOCK = 256, ROWS = 4 };
 

@@ -4,11 +4,9 @@
  * loads of a vector wait long for its parts. */
 #include "ops/linalg/product/small.h"
 
-#include <string.h>
+#include "base/level.h"
 
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
-#define LEVEL(name) JOIN1(name, TL_LEVEL)
+#include <string.h>
 
 #define PRODUCTS(NAME, T)                                                              \
     typedef T NAME##_row __attribute__((vector_size(SMALL_SIDE * sizeof(T))));         \
