@@ -42,5 +42,8 @@ void pattern_read(const Pattern *q, void *dst, const void *base, int64_t at, siz
 typedef size_t PatternLoop(char *dst, const char *src, const char *end,
                            const int32_t *begin, const uint32_t *pick, size_t n);
 extern PatternLoop pattern_loop_1, pattern_loop_2;
+/* Of two vectors, one after the other: words of the second one are marked. */
+extern PatternLoop pattern_far_1;
+#define PATTERN_SECOND (UINT32_C(1) << 31)
 
 #endif

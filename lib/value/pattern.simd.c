@@ -9,8 +9,8 @@ enum { BYTES = TL_LEVEL == 2 ? 64 : 32, WORDS = BYTES / sizeof(uint32_t) };
 typedef uint32_t Words __attribute__((vector_size(BYTES)));
 typedef uint32_t AnyWords __attribute__((vector_size(BYTES), aligned(1), may_alias));
 
-#ifdef __clang__
 #include <immintrin.h>
+#ifdef __clang__
 #if TL_LEVEL == 2
 #define PERMUTE(x, pick)                                                               \
     ((Words)_mm512_permutexvar_epi32((__m512i)(pick), (__m512i)(x)))
@@ -34,6 +34,25 @@ size_t JOIN1(pattern_loop_, TL_LEVEL)(char *dst, const char *src, const char *en
     }
     return n;
 }
+
+#if TL_LEVEL == 1
+/* The mark is the sign by which a blend chooses; permutations don't look at it. */
+size_t pattern_far_1(char *dst, const char *src, const char *end, const int32_t *begin,
+                     const uint32_t *pick, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        const char *from = src + begin[k];
+        if (end - from < 2 * BYTES) return k;
+        const float *x = (const float *)(const void *)from;
+        __m256i p =
+            _mm256_loadu_si256((const __m256i *)(const void *)(pick + k * WORDS));
+        __m256 near = _mm256_permutevar8x32_ps(_mm256_loadu_ps(x), p),
+               far = _mm256_permutevar8x32_ps(_mm256_loadu_ps(x + WORDS), p);
+        _mm256_storeu_ps((float *)(void *)(dst + k * BYTES),
+                         _mm256_blendv_ps(near, far, _mm256_castsi256_ps(p)));
+    }
+    return n;
+}
+#endif
 #else
 typedef int pattern_has_no_loop;
 #endif

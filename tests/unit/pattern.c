@@ -112,6 +112,22 @@ static void check_refused(Session *s) {
     CHECK(!q.offset);
 }
 
+/* Rows of three, turned: of 8 elements some are 8 behind the first. */
+static void check_turned(Session *s) {
+    Pattern q;
+    bool found = pattern_of_rows(s, &q, 1000, 12, 3, (int64_t[]){4, 8, 0}, 4);
+    CHECK(found && (session_cpu_level(s) != 1 || q.vectors.loop));
+    if (!found) return;
+    Case c = {2, 4, {1000, 3}, {12, 4}, 3000, first};
+    char have[12000];
+    pattern_read(&q, have, first, 0, 3000);
+    for (int64_t k = 0, bad = 0; k < 3000; k++) {
+        bad = memcmp(have + 4 * k, element(&c, k - k % 3 + (k + 1) % 3), 4) != 0;
+        CHECK(bad == 0, "element %lld", (long long)k);
+    }
+    pattern_free(&q);
+}
+
 int main(void) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *room =
@@ -127,6 +143,7 @@ int main(void) {
         int is = session_cpu_level(s), vectors = check_level(s, 3000);
         CHECK((vectors > 300) == (is > 0), "level %d: %d by vectors", is, vectors);
         check_refused(s);
+        check_turned(s);
         session_free(s);
     }
     munmap(room, ROOM + 2 * page);
