@@ -405,6 +405,33 @@ static void some_columns(Lab *l) {
         }
 }
 
+/* Positions of the ones of all bytes of 8, at each level of CPU, among few and many. */
+static bool is_one(int64_t i, int64_t n) {
+    return (i / 8 * 37 + n) >> i % 8 & 1;
+}
+static void positions(void) {
+    for (int level = 0; level <= 2; level++) {
+        Lab l = lab_new(1);
+        session_options(l.s)->cpu_level = level;
+        for (int64_t n = 0; n <= 2400; n += n < 40 ? 1 : 590) {
+            Tensor x = lab_filled(&l, DT_BOOL, 1, &n, 0);
+            int64_t found = 0, wrong = 0;
+            for (int64_t i = 0; i < n; i++)
+                lab_put(&x, i, is_one(i, n));
+            Var in = lab_input(&l, x, true);
+            const Tensor *r = lab_run(&l, lab_apply(&l, "nonzero", 1, &in, 0, NULL));
+            for (int64_t i = 0; r && i < n; i++)
+                if (is_one(i, n))
+                    wrong += found >= r->shape[1] || tensor_f64(r, found) != (double)i,
+                        found++;
+            CHECK(r && r->shape[1] == found && wrong == 0, "level %d, %lld of %lld",
+                  level, (long long)wrong, (long long)n);
+            lab_reset(&l);
+        }
+        lab_free(&l);
+    }
+}
+
 int main(void) {
     Lab l = lab_new(2);
     golden(&l);
@@ -417,5 +444,6 @@ int main(void) {
     short_rows(&l);
     some_columns(&l);
     lab_free(&l);
+    positions();
     return TEST_END("ops_index");
 }

@@ -5,7 +5,7 @@
 #include "base/level.h"
 
 #include <string.h>
-#if TL_LEVEL == 2
+#if TL_LEVEL > 0
 #include <immintrin.h>
 #endif
 
@@ -36,6 +36,22 @@ static int64_t count(const uint8_t *flag, int64_t n) {
     return all;
 }
 
+#if TL_LEVEL == 1
+/* The words of the elements that are in a set of four, first those. */
+#define WORDS_OF(e) (2 * (e)), (2 * (e) + 1)
+#define CHOICE(a, b, c, d)                                                             \
+    { WORDS_OF(a), WORDS_OF(b), WORDS_OF(c), WORDS_OF(d) }
+static const int32_t choice[16][8] = {
+    CHOICE(0, 0, 0, 0), CHOICE(0, 0, 0, 0), CHOICE(1, 0, 0, 0), CHOICE(0, 1, 0, 0),
+    CHOICE(2, 0, 0, 0), CHOICE(0, 2, 0, 0), CHOICE(1, 2, 0, 0), CHOICE(0, 1, 2, 0),
+    CHOICE(3, 0, 0, 0), CHOICE(0, 3, 0, 0), CHOICE(1, 3, 0, 0), CHOICE(0, 1, 3, 0),
+    CHOICE(2, 3, 0, 0), CHOICE(0, 2, 3, 0), CHOICE(1, 2, 3, 0), CHOICE(0, 1, 2, 3)};
+static inline void store_compressed(int64_t *to, int set, __m256i four) {
+    const __m256i pick = _mm256_loadu_si256((const __m256i *)(const void *)choice[set]);
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permutevar8x32_epi32(four, pick));
+}
+#endif
+
 /* Each position is written where the next one belongs, without a branch on the flag. */
 static int64_t positions(const uint8_t *flag, int64_t n, int64_t first, int64_t *to,
                          int64_t room) {
@@ -49,6 +65,18 @@ static int64_t positions(const uint8_t *flag, int64_t n, int64_t first, int64_t 
         _mm512_storeu_si512(to + found, _mm512_maskz_compress_epi64(set, at));
         found += __builtin_popcount(set);
         at = _mm512_add_epi64(at, _mm512_set1_epi64(8));
+    }
+#elif TL_LEVEL == 1
+    __m256i at =
+        _mm256_add_epi64(_mm256_set1_epi64x(first), _mm256_setr_epi64x(0, 1, 2, 3));
+    for (; i + 8 <= n && found + 8 <= room; i += 8) {
+        __m128i eight = _mm_loadl_epi64((const __m128i *)(const void *)(flag + i));
+        int set = ~_mm_movemask_epi8(_mm_cmpeq_epi8(eight, _mm_setzero_si128()));
+        for (int half = 0; half < 2; half++, set >>= 4) {
+            store_compressed(to + found, set & 15, at);
+            found += __builtin_popcount((unsigned)set & 15);
+            at = _mm256_add_epi64(at, _mm256_set1_epi64x(4));
+        }
     }
 #endif
     for (; i < n && found < room; i++) {
