@@ -450,6 +450,44 @@ static void logsumexp_runs(Lab *l) {
         }
 }
 
+/* Long lines whose first part, some in between, or the last has nothing that counts,
+ * and elements far below the largest; at each level of CPU. */
+static void logsumexp_long(void) {
+    enum { N = 1300 };
+    static const double inf = HUGE_VAL;
+    static const struct {
+        int from, to;
+        double in, others, want;
+    } of[] = {{0, 600, -inf, 0, 6.551080335043404},
+              {600, 1200, -1e30, 1, 7.551080335043404},
+              {1299, 1300, 1000, -5000, 1000},
+              {0, 1300, -inf, 0, -inf},
+              {3, 4, inf, 1, inf},
+              {1200, 1201, inf, -inf, inf},
+              {700, 701, (double)NAN, 1, (double)NAN},
+              {0, 700, -3e38, -3e38, -3e38},
+              {0, 700, 80, -80, 86.55108033504340}};
+    for (int level = 0; level <= 2; level++)
+        for (size_t k = 0; k < sizeof of / sizeof *of; k++)
+            for (int d = DT_FLOAT32; d <= DT_FLOAT64; d++) {
+                Lab l = lab_new(1);
+                session_options(l.s)->cpu_level = level;
+                Tensor t = lab_filled(&l, (DType)d, 1, (int64_t[]){N}, 0);
+                for (int i = 0; i < N; i++)
+                    lab_put(&t, i,
+                            i >= of[k].from && i < of[k].to ? of[k].in : of[k].others);
+                Var x = lab_input(&l, t, true);
+                const Tensor *r =
+                    lab_run(&l, lab_apply(&l, "logsumexp", 1, &x, 0, NULL));
+                double v = r ? tensor_f64(r, 0) : 0, want = of[k].want;
+                CHECK(r && (v == want || (isnan(v) && isnan(want)) ||
+                            fabs(v - want) <= 1e-7 * fabs(want)),
+                      "level %d, %s, line %zu: %.17g", level, dtype_name((DType)d), k,
+                      v);
+                lab_free(&l);
+            }
+}
+
 /* A few long lines, many short ones, and lines that are taken one by one. */
 static void narrow(Lab *l) {
     static const int64_t shapes[][2] = {{1031, 3}, {3, 1031}, {41, 67},
@@ -605,6 +643,7 @@ int main(void) {
     large();
     apart();
     levels();
+    logsumexp_long();
     extremes_of_long_lines();
     return TEST_END("ops_reduce");
 }

@@ -53,17 +53,33 @@ static double log_sum(double max, double sum) {
 }
 
 /* ---- one result ---- */
+/* What the exponentials of more elements, up to `top`, are divided by the exponential
+ * of. */
+static double offset_of(ScaledSum *s, double top) {
+    if (!(top <= s->max)) {
+        /* -inf: the sum is still empty; an infinite maximum takes no offset */
+        s->sum = s->max == -HUGE_VAL ? 0 : s->sum * exp(s->max - top);
+        s->max = top;
+    }
+    return fabs(s->max) == HUGE_VAL ? 0 : s->max;
+}
+
 static void add_to_sum(const LogSumExp *j, ScaledSum *s, double *v, size_t n) {
     double top, more;
     j->max->runs((const char *)v, 0, 1, n, &top);
-    if (!(top <= s->max)) {
-        /* -inf: the sum is still empty; an infinite maximum takes no offset */
-        s->sum = s->sum == 0 ? 0 : s->sum * exp(s->max - top);
-        s->max = top;
-    }
-    double offset = fabs(s->max) == HUGE_VAL ? 0 : s->max;
-    j->table->subtract(v, n, offset);
+    j->table->subtract(v, n, offset_of(s, top));
     exp_in_place(j, v, n);
+    j->sum->runs((const char *)v, 0, 1, n, &more);
+    s->sum += more;
+}
+
+/* The same of adjacent float32s, whose largest is found before they are converted. */
+static void add_floats(const LogSumExp *j, ScaledSum *s, const char *x, double *v,
+                       size_t n) {
+    double more;
+    float top;
+    j->table->loops[FOLD_MAX][DT_FLOAT32].runs(x, 0, 1, n, &top);
+    j->table->exps((const float *)(const void *)x, n, offset_of(s, (double)top), v);
     j->sum->runs((const char *)v, 0, 1, n, &more);
     s->sum += more;
 }
@@ -73,6 +89,7 @@ static double logsumexp_group(const LogSumExp *j, const char *x) {
     ScaledSum s = {-HUGE_VAL, 0};
     int last = j->nred - 1;
     int64_t inner = last < 0 ? 1 : j->red[last], step = last < 0 ? 0 : j->red_in[last];
+    bool floats = j->table->exps && j->dtype == DT_FLOAT32 && step == sizeof(float);
     for (int64_t at = 0; at < j->count; at += inner) {
         int64_t rest = at / inner;
         const char *p = x;
@@ -82,6 +99,10 @@ static double logsumexp_group(const LogSumExp *j, const char *x) {
         }
         for (int64_t i = 0; i < inner; i += BLOCK) {
             size_t n = (size_t)(inner - i < BLOCK ? inner - i : BLOCK);
+            if (floats) {
+                add_floats(j, &s, p + i * step, block, n);
+                continue;
+            }
             tensor_cast_elements(DT_FLOAT64, block, j->dtype, p + i * step, n, 8, step);
             add_to_sum(j, &s, block, n);
         }

@@ -55,6 +55,9 @@ typedef struct ReduceTable {
     void (*subtract)(double *a, size_t n, double by);
     void (*subtract_each)(double *restrict a, size_t n, const double *restrict by);
     void (*variances)(double *a, size_t n, double by); /* a[i] = a[2 * i + 1] / by */
+    /* out = e^(x - most) for x of at most that, to be added up: those below 2^-1021 may
+     * be that. NULL where others are faster */
+    void (*exps)(const float *x, size_t n, double most, double *restrict out);
 } ReduceTable;
 const ReduceTable *reduce_table(Session *s); /* for the session's CPU level */
 

@@ -4,6 +4,7 @@
 #include "ops/reduce/reduce.h"
 
 #include "base/level.h"
+#include "ops/elemwise/vmath.h"
 
 #include <string.h>
 
@@ -331,6 +332,18 @@ static void variances_in_place(double *a, size_t n, double by) {
         a[i] = a[2 * i + 1] / by;
 }
 
+#if TL_LEVEL < 2
+static void exponentials(const float *x, size_t n, double most, double *restrict out) {
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)x[i] - most, m;
+        double r = exp_reduce64(d < -707 ? -707 : d, &m);
+        out[i] = (1 + exp_poly64(r)) * bits_f64((f64_bits(m) + 1023) << 52);
+    }
+}
+#else
+#define exponentials NULL /* the loop of exp by AVX-512 */
+#endif
+
 /* float16 to float32 by moving the bits: scaling by 2^112 corrects the exponent,
  * denormals included. */
 static void half_row(const char *x, ptrdiff_t step, size_t n, float *out) {
@@ -519,4 +532,5 @@ const ReduceTable LEVEL(fold_table_) =
      .divide = divide,
      .subtract = subtract,
      .subtract_each = subtract_each,
-     .variances = variances_in_place};
+     .variances = variances_in_place,
+     .exps = exponentials};
