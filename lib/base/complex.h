@@ -29,7 +29,25 @@ VINLINE double turned_c128(double x) {
     memcpy(&x, &u, sizeof x);
     return x;
 }
-#define COMPLEX_ARITHMETIC(C, F, sfx, fabs_)                                           \
+/* x where the bits of `mask` are set, y where they aren't. Of ?: gcc makes branches,
+ * and of those vectors that divide for both. */
+VINLINE float picked_c64(uint32_t mask, float x, float y) {
+    uint32_t u, v;
+    memcpy(&u, &x, sizeof u);
+    memcpy(&v, &y, sizeof v);
+    u = (u & mask) | (v & ~mask);
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+VINLINE double picked_c128(uint64_t mask, double x, double y) {
+    uint64_t u, v;
+    memcpy(&u, &x, sizeof u);
+    memcpy(&v, &y, sizeof v);
+    u = (u & mask) | (v & ~mask);
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+#define COMPLEX_ARITHMETIC(C, F, M, sfx, fabs_)                                        \
     VINLINE C cmul_##sfx(C x, C y) {                                                   \
         F re = RE(x) * RE(y) + turned_##sfx(IM(x) * IM(y)),                            \
           im = RE(x) * IM(y) + IM(x) * RE(y);                                          \
@@ -37,17 +55,17 @@ VINLINE double turned_c128(double x) {
     }                                                                                  \
     /* Smith's: by the larger part of y, so that squares do not overflow. */           \
     VINLINE C cdiv_##sfx(C x, C y) {                                                   \
-        F a = RE(x), b = IM(x), c = RE(y), d = IM(y);                                  \
-        bool turn = fabs_(c) < fabs_(d);                                               \
-        F p = turn ? d : c, q = turn ? -c : d; /* y or y / i = d - c i */              \
-        F u = turn ? b : a, v = turn ? -a : b;                                         \
+        F a = RE(x), b = IM(x), c = RE(y), d = IM(y), inf = (F)INFINITY;               \
+        M turn = (M)0 - (M)(fabs_(c) < fabs_(d)); /* y / i = d - c i instead of y */   \
+        F p = picked_##sfx(turn, d, c), q = picked_##sfx(turn, -c, d);                 \
+        F u = picked_##sfx(turn, b, a), v = picked_##sfx(turn, -a, b);                 \
         F t = q / p, scale = 1 / (p + q * t);                                          \
         F re = (u + v * t) * scale, im = (v - u * t) * scale;                          \
         bool zero = (c == 0) & (d == 0);                                               \
-        return __builtin_complex(zero ? a / fabs_(c) : re, zero ? b / fabs_(c) : im);  \
+        return __builtin_complex(zero ? a * inf : re, zero ? b * inf : im);            \
     }
-COMPLEX_ARITHMETIC(float _Complex, float, c64, fabsf)
-COMPLEX_ARITHMETIC(double _Complex, double, c128, fabs)
+COMPLEX_ARITHMETIC(float _Complex, float, uint32_t, c64, fabsf)
+COMPLEX_ARITHMETIC(double _Complex, double, uint64_t, c128, fabs)
 
 /* Powers that ops/elemwise/vmath_complex.h leaves, and those by which tests measure it:
  * integral exponents by multiplication, others by logarithms. As in NumPy, 0 to the

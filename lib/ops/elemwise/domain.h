@@ -15,9 +15,11 @@
  *   hold, and the kernel for those
  * - E: as P, with another expression before these: of x, what the kernel takes as b
  * - V: as F, and by wide_NAME of vmath512.h where the CPU has AVX-512
+ * - N: as P, and by wide_NAME
  * - Q: as S and U, with an expression for each in x and y, and QUICK_name(q, x, y), the
  *   same in float64 from the rounded down quotient q, where that is exact
  * - C: complex64 and complex128
+ * - D: as C, and by NAME of complex256.h where the CPU has AVX2, but not AVX-512
  * - K: as C, by NAME_parts of vmath_complex.h; the kernel for what that leaves
  *
  * OUT is SAME, BOOL or REAL: the dtype of the result (OUT_SAME, ...). T is the type of
@@ -50,8 +52,10 @@
 #define EACH_C(P, name, l) P(name, c64, l, COMPLEX64) P(name, c128, l, COMPLEX128)
 
 #define EACH_K(P, name, l) EACH_C(P, name, l)
+#define EACH_D(P, name, l) EACH_C(P, name, l)
 #define EACH_P(P, name, l) EACH_F(P, name, l)
 #define EACH_V(P, name, l) EACH_F(P, name, l)
+#define EACH_N(P, name, l) EACH_F(P, name, l)
 #define EACH_M(P, name, l)                                                             \
     EACH_BW(P, name, l)                                                                \
     EACH_C(P, name, l)                                                                 \
@@ -66,7 +70,10 @@
 #define EACH_VK(P, n, l)   EACH_V(P, n, l) EACH_K(P, n, l)
 #define EACH_FK(P, n, l)   EACH_F(P, n, l) EACH_K(P, n, l)
 #define EACH_FC(P, n, l)   EACH_F(P, n, l) EACH_C(P, n, l)
+#define EACH_FD(P, n, l)   EACH_F(P, n, l) EACH_D(P, n, l)
 #define EACH_WFC(P, n, l)  EACH_W(P, n, l) EACH_FC(P, n, l)
+#define EACH_WFD(P, n, l)  EACH_W(P, n, l) EACH_FD(P, n, l)
+#define EACH_BWFD(P, n, l) EACH_BW(P, n, l) EACH_FD(P, n, l)
 #define EACH_SUF(P, n, l)  EACH_SU(P, n, l) EACH_F(P, n, l)
 #define EACH_SUFC(P, n, l) EACH_SUF(P, n, l) EACH_C(P, n, l)
 #define EACH_SUP(P, n, l)  EACH_SUF(P, n, l)

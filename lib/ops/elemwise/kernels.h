@@ -60,6 +60,30 @@ VINLINE uint32_t upper_quotient(uint32_t x, uint32_t m, unsigned log) {
     uint32_t sign = x >> 31 ? ~0U : 0, size = x ^ sign;
     return (uint32_t)((uint64_t)size * m >> 32) >> log ^ sign;
 }
+/* The same of the first n integers, or with `rest` what they leave. Returns of how
+ * many: of products, which it has for every other one, compilers make new vectors. */
+#if TL_LEVEL == 1
+VINLINE size_t upper_quotients(size_t n, const void *from, void *to, uint32_t y,
+                               uint32_t m, unsigned log, bool rest) {
+    const __m256i by = _mm256_set1_epi32((int)m), one = _mm256_set1_epi32((int)y);
+    const __m128i shift = _mm_cvtsi32_si128((int)log);
+    const __m256i *x = from;
+    __m256i *out = to;
+    for (size_t k = 0; k < n / 8; k++) {
+        __m256i v = _mm256_loadu_si256(x + k), sign = _mm256_srai_epi32(v, 31),
+                size = _mm256_xor_si256(v, sign),
+                even = _mm256_srli_epi64(_mm256_mul_epu32(size, by), 32),
+                odd = _mm256_mul_epu32(_mm256_srli_epi64(size, 32), by),
+                q = _mm256_srl_epi32(_mm256_blend_epi32(even, odd, 0xAA), shift);
+        q = _mm256_xor_si256(q, sign);
+        if (rest) q = _mm256_sub_epi32(v, _mm256_mullo_epi32(q, one));
+        _mm256_storeu_si256(out + k, q);
+    }
+    return n / 8 * 8;
+}
+#else
+#define upper_quotients(n, from, to, y, m, log, rest) ((size_t)0)
+#endif
 VINLINE int64_t trunc_quotient(int64_t x, int64_t y, unsigned *fault) {
     if (y == 0) *fault |= FAULT_DIVIDE;
     if (y == 0) return 0;
@@ -206,13 +230,24 @@ VINLINE double scale_f64(double x, double y) {
 VINLINE float scale_f32(float x, float y) {
     return (float)scale_f64((double)x, (double)y);
 }
+/* The same where 2**y is a number of full precision: one product, one rounding. */
+VINLINE double quick_scale_f64(double x, double y) {
+    return x * bits_f64((f64_bits(y + ROUND64) + 1023) << 52);
+}
+VINLINE float quick_scale_f32(float x, float y) {
+    return x * bits_f32((f32_bits(y + ROUND32) + 127) << 23);
+}
+#define SCALE_RARE(y) !(ABS(y) <= _Generic((y), float : 126.0F, double : 1022.0))
 VINLINE double exponent_f64(double x) {
     uint64_t e;
     (void)mantissa_f64(x, &e);
     return has_exponent(x) ? bits_f64(f64_bits(ROUND64) + e + 1) - ROUND64 : 0;
 }
 VINLINE float exponent_f32(float x) {
-    return (float)exponent_f64((double)x);
+    bool tiny = fabsf(x) < 0x1p-126F;
+    uint32_t u = f32_bits(tiny ? x * 0x1p24F : x);
+    float e = (float)((int32_t)(u >> 23 & 255) - (tiny ? 126 + 24 : 126));
+    return ((x - x == 0) & (x != 0)) ? e : 0;
 }
 #define SCALE(x, y) _Generic((x), float : scale_f32, double : scale_f64)(x, y)
 #define EXPONENT(x) _Generic((x), float : exponent_f32, double : exponent_f64)(x)
@@ -230,18 +265,20 @@ VINLINE float exponent_f32(float x) {
     _Generic((y), float _Complex : cdiv_c64, double _Complex : cdiv_c128)(x, y)
 
 /* 1 / x, with the bits of cdiv, but nan in both parts for 0, as in NumPy. */
-#define CRECIPROCAL(C, F, sfx, fabs_)                                                  \
+#define CRECIPROCAL(C, F, M, sfx, fabs_)                                               \
     VINLINE C creciprocal_##sfx(C x) {                                                 \
         F c = RE(x), d = IM(x);                                                        \
-        bool turn = fabs_(c) < fabs_(d), zero = (c == 0) & (d == 0);                   \
-        F p = turn ? d : c, q = turn ? -c : d;                                         \
+        bool zero = (c == 0) & (d == 0);                                               \
+        M turn = (M)0 - (M)(fabs_(c) < fabs_(d));                                      \
+        F p = picked_##sfx(turn, d, c), q = picked_##sfx(turn, -c, d);                 \
         F t = q / p, scale = 1 / (p + q * t), other = (0 - t) * scale;                 \
-        F re = turn ? other : scale, im = turn ? -scale : other;                       \
+        F re = picked_##sfx(turn, other, scale),                                       \
+          im = picked_##sfx(turn, -scale, other);                                      \
         return __builtin_complex(zero ? NAN_LIKE(x) : re, zero ? NAN_LIKE(x) : im);    \
     }
 #define NAN_LIKE(x) ((__typeof__(RE(x)))NAN)
-CRECIPROCAL(float _Complex, float, c64, fabsf)
-CRECIPROCAL(double _Complex, double, c128, fabs)
+CRECIPROCAL(float _Complex, float, uint32_t, c64, fabsf)
+CRECIPROCAL(double _Complex, double, uint64_t, c128, fabs)
 #define creciprocal(x)                                                                 \
     _Generic((x), float _Complex                                                       \
              : creciprocal_c64, double _Complex                                        \

@@ -22,6 +22,8 @@
 #include "ops/elemwise/half.h"
 #if TL_LEVEL == 2
 #include "ops/elemwise/vmath512.h"
+#elif TL_LEVEL == 1
+#include "ops/elemwise/complex256.h"
 #endif
 
 #define RESULT_SAME(X, RX) X
@@ -94,6 +96,14 @@
 #define LOOPS_C(k, o, name, e)                                                         \
     LOOP_(k, o, name, c64, float _Complex, float _Complex, float, e)                   \
     LOOP_(k, o, name, c128, double _Complex, double _Complex, double, e)
+
+#if TL_LEVEL == 1
+#define LOOPS_D(k, o, name, e)                                                         \
+    LOOP_BY_PARTS(k, name, c64, float _Complex, float, ps, e)                          \
+    LOOP_BY_PARTS(k, name, c128, double _Complex, double, pd, e)
+#else
+#define LOOPS_D(k, o, name, e) LOOPS_C(k, o, name, e)
+#endif
 
 /* Of complex numbers, by NAME_parts of vmath_complex.h: in blocks, whose parts lie
  * apart meanwhile. Where that isn't a number, the kernel is asked. */
@@ -246,6 +256,11 @@
     LOOP_MOST(k, name, f32, float, e, rare, other)                                     \
     LOOP_MOST(k, name, f64, double, e, rare, other)                                    \
     LOOP_HALF(k, o, name)
+#if TL_LEVEL == 2
+#define LOOPS_N(k, o, name, e, rare, other) LOOPS_V(k, o, name, e)
+#else
+#define LOOPS_N(k, o, name, e, rare, other) LOOPS_P(k, o, name, e, rare, other)
+#endif
 /* The same with a part that needs x alone: where a block has one x only, as in the rows
  * of x[:, None] ** y, that is computed once. Pairs with a whole y may have another way,
  * NAME_whole for a block of them, NAME_some for those that are among others. */
@@ -309,7 +324,21 @@
 #define QUOTIENT_HARD(y, X, minus) (((y) == 0) | ((minus) & ((y) == (X)-1)))
 #define QUOTIENT_DOUBT(x, y, X, minus)                                                 \
     ((X)(QUOTIENT_HARD(y, X, minus) | QUOTIENT_FAR(x, minus) | QUOTIENT_FAR(y, minus)))
-#define QUOTIENT_SHORT(X, minus)    (sizeof(X) < 4 || (sizeof(X) == 4 && (minus)))
+#define QUOTIENT_SHORT(X, minus) (sizeof(X) < 4 || (sizeof(X) == 4 && (minus)))
+/* A float64 of a whole number below 2^50, and the number of such a one. AVX2 has no
+ * instruction for those of 64 bits, which the low bits of ROUND64 hold. */
+#if TL_LEVEL == 1
+#define QUOTIENT_IN(x)                                                                 \
+    (sizeof(x) == 8 ? bits_f64(f64_bits(ROUND64) + (uint64_t)(x)) - ROUND64            \
+                    : (double)(x))
+#define QUOTIENT_OUT(X, q)                                                             \
+    (sizeof(X) == 8 ? (X)(f64_bits((q) + ROUND64) - f64_bits(ROUND64)) : (X)(q))
+#else
+#define QUOTIENT_IN(x)     (double)(x)
+#define QUOTIENT_OUT(X, q) (X)(q)
+#endif
+#define REST_floor_divide           false
+#define REST_remainder              true
 #define QUICK_floor_divide(q, x, y) (q)
 #define QUICK_remainder(q, x, y)    ((x) - (q) * (y))
 #define LOOP_QUOTIENT(name, sfx, X, minus, kernel)                                     \
@@ -319,6 +348,7 @@
         typedef X T;                                                                   \
         enum { BLOCK = 256 };                                                          \
         unsigned fault = 0;                                                            \
+        uint32_t factor = 0, factor_of = 0;                                            \
         for (size_t at = 0, m; at < n; at += m) {                                      \
             MOST_PTR2(X) X *pr = (X *)out[0] + at;                                     \
             m = n - at < BLOCK ? n - at : BLOCK;                                       \
@@ -337,8 +367,12 @@
             if (brief) {                                                               \
                 const uint32_t y = (uint32_t)y0;                                       \
                 const unsigned log = 31 - (unsigned)__builtin_clz(y - 1);              \
-                const uint32_t factor = upper_factor(y, log);                          \
-                VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
+                if (factor_of != y) factor = upper_factor(y, log), factor_of = y;      \
+                const size_t done =                                                    \
+                    sizeof(X) != 4                                                     \
+                        ? 0                                                            \
+                        : upper_quotients(m, px, pr, y, factor, log, REST_##name);     \
+                VECTOR_LOOP for (size_t i = done; i < m; i++) {                        \
                     const uint32_t x = (uint32_t)px[i],                                \
                                    q = upper_quotient(x, factor, log);                 \
                     pr[i] = (X)QUICK_##name(q, x, y);                                  \
@@ -350,15 +384,15 @@
                 }                                                                      \
             } else if (differs) {                                                      \
                 VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
-                    const double x = (double)px[i], y = (double)py[i];                 \
+                    const double x = QUOTIENT_IN(px[i]), y = QUOTIENT_IN(py[i]);       \
                     const double q = FLOOR(x / y);                                     \
-                    pr[i] = (X)QUICK_##name(q, x, y);                                  \
+                    pr[i] = QUOTIENT_OUT(X, QUICK_##name(q, x, y));                    \
                 }                                                                      \
             } else {                                                                   \
                 VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
-                    const double x = (double)px[i];                                    \
+                    const double x = QUOTIENT_IN(px[i]);                               \
                     const double q = FLOOR((sign * x + 0.5) * by);                     \
-                    pr[i] = (X)QUICK_##name(q, x, y1);                                 \
+                    pr[i] = QUOTIENT_OUT(X, QUICK_##name(q, x, y1));                   \
                 }                                                                      \
             }                                                                          \
         }                                                                              \
@@ -391,6 +425,7 @@
 #define LOOPS_VC(k, o, n, v, c)         LOOPS_V(k, o, n, v) LOOPS_C(k, o, n, c)
 #define LOOPS_VK(k, o, n, v, c)         LOOPS_V(k, o, n, v) LOOPS_K(k, o, n, c)
 #define LOOPS_FC(k, o, n, f, c)         LOOPS_F(k, o, n, f) LOOPS_C(k, o, n, c)
+#define LOOPS_FD(k, o, n, f, c)         LOOPS_F(k, o, n, f) LOOPS_D(k, o, n, c)
 #define LOOPS_FK(k, o, n, f, c)         LOOPS_F(k, o, n, f) LOOPS_K(k, o, n, c)
 #define LOOPS_WFC(k, o, n, w, f, c)     LOOPS_W(k, o, n, w) LOOPS_FC(k, o, n, f, c)
 #define LOOPS_SUF(k, o, n, s, u, f)     LOOPS_SU(k, o, n, s, u) LOOPS_F(k, o, n, f)
@@ -403,6 +438,8 @@
     LOOPS_SU(k, o, n, s, u) LOOPS_E(k, o, n, b, e, rare, other) LOOPS_K(k, o, n, c)
 #define LOOPS_BIF(k, o, n, b, i, f)     LOOPS_BI(k, o, n, b, i) LOOPS_F(k, o, n, f)
 #define LOOPS_BIFC(k, o, n, b, i, f, c) LOOPS_BIF(k, o, n, b, i, f) LOOPS_C(k, o, n, c)
+#define LOOPS_WFD(k, o, n, w, f, c)     LOOPS_W(k, o, n, w) LOOPS_FD(k, o, n, f, c)
+#define LOOPS_BWFD(k, o, n, b, w, f, c) LOOPS_BW(k, o, n, b, w) LOOPS_FD(k, o, n, f, c)
 #define LOOPS_BWFC(k, o, n, b, w, f, c) LOOPS_BW(k, o, n, b, w) LOOPS_FC(k, o, n, f, c)
 
 #define ROW(k, out, name, domain, kernels, ...)                                        \
