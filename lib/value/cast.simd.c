@@ -4,6 +4,9 @@
 #include "value/value_impl.h"
 
 #include <string.h>
+#if defined(__x86_64__) && TL_LEVEL < 2
+#include <emmintrin.h>
+#endif
 
 #define JOIN_(a, b)    a##b
 #define JOIN(a, b)     JOIN_(a, b)
@@ -13,9 +16,21 @@
 
 /* Toward zero; what int64 can't represent becomes its smallest value, as with the CPU's
  * own instruction. Narrower integers keep the low bits. */
+#if defined(__x86_64__) && TL_LEVEL < 2
+static inline int64_t int_from_double(double v) {
+    return _mm_cvttsd_si64(_mm_set_sd(v));
+}
+static inline int64_t int_from_float(float v) {
+    return _mm_cvttss_si64(_mm_set_ss(v));
+}
+#else
 static inline int64_t int_from_double(double v) {
     return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
 }
+static inline int64_t int_from_float(float v) {
+    return int_from_double((double)v);
+}
+#endif
 static inline uint64_t uint_from_double(double v) {
     return v >= 0 && v < 0x1p64 ? (uint64_t)v : (uint64_t)int_from_double(v);
 }
@@ -89,7 +104,7 @@ static inline uint16_t half_write(float f) {
 
 #define TO_INT(T, r)                                                                   \
     _Generic((r), float                                                                \
-             : (T)int_from_double((double)(r)), double                                 \
+             : (T)int_from_float((float)(r)), double                                   \
              : (T)int_from_double((double)(r)), default                                \
              : (T)(r))
 #define W_BOOL(q, i, r, m)   q[i] = (uint8_t)((r) != 0 || (m) != 0)
@@ -135,12 +150,31 @@ static inline uint16_t half_write(float f) {
 
 /* ---- every pair ---- */
 
+/* Floats that are int32s when cut, as nearly all are, become short integers by blocks:
+ * of those vectors are made. (AVX-512 has instructions for int64.) */
+enum { BLOCK = 128 };
+#define IS_SHORT(to, from)                                                             \
+    (TL_LEVEL < 2 && (DT_##from == DT_FLOAT32 || DT_##from == DT_FLOAT64) &&           \
+     DT_##to >= DT_INT8 && DT_##to <= DT_UINT32 && sizeof(T_##to) <= sizeof(int32_t))
+#define IS_NEAR(v) ((v) > -0x1p31F && (v) < 0x1p31F)
+#define SHORT_BLOCK(to, from)                                                          \
+    int far = 0;                                                                       \
+    for (size_t k = i; k < i + BLOCK; k++)                                             \
+        far |= !IS_NEAR((float)R_##from(p, k));                                        \
+    for (size_t k = i; k < i + BLOCK && !far; k++)                                     \
+        q[k] = (T_##to)(int32_t)R_##from(p, k);                                        \
+    for (size_t k = i; k < i + BLOCK && far; k++)                                      \
+        W_##to(q, k, R_##from(p, k), I_##from(p, k));
 #define LOOP(to, from)                                                                 \
     static void CAST(to, from)(void *restrict dst, const void *restrict src,           \
                                size_t n) {                                             \
         T_##to *restrict q = dst;                                                      \
         const T_##from *restrict p = src;                                              \
-        for (size_t i = 0; i < n; i++)                                                 \
+        size_t i = 0;                                                                  \
+        for (; IS_SHORT(to, from) && i + BLOCK <= n; i += BLOCK) {                     \
+            SHORT_BLOCK(to, from)                                                      \
+        }                                                                              \
+        for (; i < n; i++)                                                             \
             W_##to(q, i, R_##from(p, i), I_##from(p, i));                              \
     }
 #define FROM_EACH(X, to)                                                               \

@@ -374,6 +374,7 @@ static const struct Binary {
               {"power", pow, powf, false},
               {"scale_exponent", true_scale, true_scalef, true},
               {"remainder", true_rest, true_restf, true},
+              {"fmod", fmod, fmodf, true},
               {"floor_divide", true_quotient, true_quotientf, true}};
 
 static const double ends64[] = {

@@ -173,6 +173,14 @@ VINLINE float quick_rest_f32(float x, float y) {
     r += ((r != 0) & ((r < 0) != (y < 0))) ? y : 0;
     return r == 0 ? copysignf(0, y) : r;
 }
+VINLINE double quick_fmod_f64(double x, double y) {
+    double b = fabs(y), r = MADD64(-floor(fabs(x) / b), b, fabs(x));
+    return copysign(r < 0 ? r + b : r, x);
+}
+VINLINE float quick_fmod_f32(float x, float y) {
+    float b = fabsf(y), r = MADD32(-floorf(fabsf(x) / b), b, fabsf(x));
+    return copysignf(r < 0 ? r + b : r, x);
+}
 VINLINE double quick_div_f64(double x, double y) {
     double q = floor(x / y), r = MADD64(-q, y, x);
     q -= ((r != 0) & ((r < 0) != (y < 0))) ? 1 : 0;

@@ -342,11 +342,15 @@ VINLINE double cosh_f64(double x) {
     }
 VIA_F64(exp2)
 VIA_F64(expm1)
-VIA_F64(log1p)
 VIA_F64(softplus)
 VIA_F64(log1mexp)
 VIA_F64(sinh)
 VIA_F64(cosh)
+/* 1 + x is exact, or x - x^2 / 2 + x^3 / 3 enough. */
+VINLINE float log1p_f32(float x) {
+    double a = (double)x, near = MADD64(a * a, MADD64(a, 1.0 / 3, -0.5), a);
+    return (float)(fabs(a) < 0x1p-13 ? near : log_short64(1 + a));
+}
 VINLINE float log2_f32(float x) {
     return (float)(log_short64((double)x) * LOG2E);
 }
