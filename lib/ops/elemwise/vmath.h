@@ -346,10 +346,16 @@ VIA_F64(softplus)
 VIA_F64(log1mexp)
 VIA_F64(sinh)
 VIA_F64(cosh)
-/* 1 + x is exact, or x - x^2 / 2 + x^3 / 3 enough. */
+/* 1 + x is exact, or x - x^2 / 2 + x^3 / 3 enough. All choices are of float32s: of
+ * others compilers would make masks of two widths. */
 VINLINE float log1p_f32(float x) {
-    double a = (double)x, near = MADD64(a * a, MADD64(a, 1.0 / 3, -0.5), a);
-    return (float)(fabs(a) < 0x1p-13 ? near : log_short64(1 + a));
+    double a = (double)x, k, f = log_reduce64(1 + a, &k);
+    float near = (float)MADD64(a * a, MADD64(a, 1.0 / 3, -0.5), a),
+          y = (float)log_short_joined64(k, f);
+    y = fabsf(x) < 0x1p-13F ? near : y;
+    y = x < INFINITY ? y : x;
+    y = x < -1 ? NAN : y;
+    return x == -1 ? -INFINITY : y;
 }
 VINLINE float log2_f32(float x) {
     return (float)(log_short64((double)x) * LOG2E);
