@@ -268,7 +268,15 @@ void trial_end(KernelTrial *x, OpRun *r);
 bool trial_clone(KernelTrial *x, const Value *from, Value *to, bool *own);
 
 /* ---- rounding.c ---- */
-/* Moves the elements by a last digit, in directions that depend on `run`. */
+/* May rounding explain that two computations of variable v gave these? stop: where they
+ * start, as in DriftOf; NULL: at the leaves. */
+bool rounding_explains_var(const ReferenceRun *f, Var v, const uint8_t *stop,
+                           const Value *want, const Value *got, Approx how);
+/* The same where `after` replaced `before`, from what both are made of. */
+bool rounding_explains_pair(const ReferenceRun *f, const Pair *p, const Value *want,
+                            const Value *got);
+/* Moves the elements by a last digit, in directions that depend on `run` (which says
+ * the input, too). */
 void rounding_move(Tensor *t, int run);
 /* Where output i isn't about its first value: may rounding make it so, as the op's
  * reference kernel tells? */

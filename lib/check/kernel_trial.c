@@ -90,7 +90,8 @@ static bool give_input(KernelTrial *x, OpRun *r, size_t i) {
         tensor_assign(&to->t, &from->t);
     else
         room_fill_666(to->t.dtype, to->t.data, (size_t)tensor_size(&to->t));
-    if (r->moved && dtype_is_inexact(to->t.dtype)) rounding_move(&to->t, r->moved);
+    if (r->moved && dtype_is_inexact(to->t.dtype))
+        rounding_move(&to->t, r->moved * 64 + (int)i);
     return true;
 }
 

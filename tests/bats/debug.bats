@@ -271,3 +271,31 @@ solve(outer(x, x)[:2, :2] + [[0.01, 0], [0.02, 0.02]], x[:2])
 inv(outer(x, x)[:2, :2] + [[0.01, 0], [0.02, 0.02]])
 END
 }
+
+@test "DEBUG takes rewriting for right where a loop amplifies rounding, and not where a rule is wrong" {
+    # steps of Newton's method whose matrix is nearly singular: of 4 columns, two differ by a hundredth
+    local X='float32(concatenate([normal(0., 1., (60, 3), seed=3), normal(0., 1., (60, 1), seed=4) * 0.01 + normal(0., 1., (60, 3), seed=3)[:, :1]], axis=1))'
+    local y='float32(uniform(0., 1., (60,), seed=4) < 0.5)'
+    gload --new -i 'X: float32[n, k]' -i 'y: float32[n]' --outputs w -o newton.tlg \
+        -e 'w = scan((lambda w, X, y: w + solve(X.T @ (X * (sigmoid(X @ w) * (1 - sigmoid(X @ w)))[:, None]) + 1e-6 * eye(k, dtype=float32), X.T @ (y - sigmoid(X @ w)))), outputs_info=[zeros(k, dtype=float32)], non_sequences=[X, y], n_steps=6)'
+    ok "grun newton.tlg --mode DEBUG X='$X' y='$y' >/dev/null"
+    ok "grewrite newton.tlg --verify 3 X='$X' y='$y' >/dev/null"
+    printf 'bad: sigmoid(x) => 1.001 * tanh(x / 2) / 2 + 0.5\n' >bad.rules
+    shell "grun newton.tlg --rules bad.rules --mode DEBUG X='$X' y='$y'"
+    [ "$status" = 1 ] && grep -q 'error\[BadOptimization\]: bad changed the value of sigmoid' .err || fail 'should be found'
+    bad 1 E_VERDICT 'output w differs after rewriting' "grewrite newton.tlg --rules bad.rules --verify 3 X='$X' y='$y'"
+}
+
+@test "where a rule is more exact than what was written, --verify and DEBUG say nothing" {
+    local d rule
+    for d in float16 float32 float64; do
+        gload --new -i "x: ${d}[n]" -i "y: ${d}[n]" -e 'r = sum(x * log(abs(y) + 1))' --outputs r -o log.tlg
+        ok "grewrite log.tlg --verify 40 >/dev/null"
+        ok "grun log.tlg --mode DEBUG x='$d(normal(0., 1., (40,), seed=1))' y='$d(normal(0., 0.01, (40,), seed=5))' >/dev/null"
+        for rule in 'abs(x) => maximum(x, -0.98 * x)' 'x * y => x / (0.98 / y)'; do
+            printf 'bad: %s\n' "$rule" >bad.rules
+            shell "grun log.tlg --rules bad.rules --mode DEBUG x='$d(normal(0., 1., (40,), seed=1))' y='$d(normal(0., 1., (40,), seed=5))'"
+            [ "$status" = 1 ] && grep -q 'error\[BadOptimization\]: bad changed the value of' .err || fail "$rule in $d should be found"
+        done
+    done
+}
