@@ -406,7 +406,10 @@ bool compiler_fail_function(Compiler *c, const Ast *e) {
         if (strcmp(of[i], name) == 0) n = 0;
     bool method = n == 0,
          known = method || word_advise(&advice, WORD_FUNCTION, name, of, n);
-    if (method)
+    if (method && e->kind == AST_NAME)
+        fail(c->s, e->at, E_NAME, "%s can't be passed on: write lambda x: %s(...)",
+             name, name);
+    else if (method)
         fail(c->s, e->at, E_NAME, "%s is not a method: write %s(...)", name, name);
     else
         fail(c->s, e->at, E_NAME, "there is no function `%s`%s", name,

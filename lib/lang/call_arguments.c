@@ -1,6 +1,7 @@
 /* Matches the arguments of a call with the op's signature: inputs, then props, by
  * position or by name. */
 #include "lang/call_impl.h"
+#include "op/services.h"
 #include "type/word.h"
 
 #include <string.h>
@@ -43,7 +44,25 @@ static bool signature_has_name(const Signature *sig, Sym name) {
     return has;
 }
 
+/* searchsorted(a, v, right=True) is PyTorch's spelling of side='right'. */
+static bool is_right(Compiler *c, const CallArgs *a, Sym name) {
+    return op_is(c->s, a->op, OP_SEARCHSORTED) &&
+           strcmp(sym_text(c->s, name), "right") == 0;
+}
+
+static bool put_right(Compiler *c, CallArgs *a, const Node *n) {
+    Node side = {.kind = NODE_STRING, .at = n->at, .var = VAR_NONE};
+    size_t k = a->sig->nin;
+    if (n->kind != NODE_LITERAL || n->lit.kind != K_BOOL)
+        return fail(c->s, n->at, E_ARG, "right must be True or False");
+    while (strcmp(sym_text(c->s, a->sig->prop[k - a->sig->nin].name), "side") != 0)
+        k++;
+    side.sym = sym(c->s, n->lit.u ? "right" : "left");
+    return put_call_argument(c, a, k, &side);
+}
+
 static bool put_keyword(Compiler *c, CallArgs *a, Sym name, const Node *n) {
+    if (is_right(c, a, name)) return put_right(c, a, n);
     for (size_t i = 0; i < a->sig->nin; i++)
         if (a->sig->in[i].name == name) return put_call_argument(c, a, i, n);
     for (size_t i = 0; i < a->sig->nprop; i++)
@@ -58,16 +77,33 @@ static bool put_keyword(Compiler *c, CallArgs *a, Sym name, const Node *n) {
     return false;
 }
 
+/* An op of the library, in C or as text; NULL: a user's has its name, or there is no
+ * memory. */
+static const Op *shipped_op(Compiler *c, const char *name) {
+    const Op *op = op_find(c->s, name, strlen(name));
+    if (!op && services(c->s)->text_op && !services(c->s)->text_op(c->s, name, &op))
+        return NULL;
+    return op && (op->yields || !op->body) ? op : NULL;
+}
+
+static bool has_more_positions(const Signature *sig, const Ast *e) {
+    size_t n = 0;
+    while (n < e->nkid && e->kid[n]->kind != AST_KEYWORD &&
+           e->kid[n]->kind != AST_STARS)
+        n++;
+    return sig->nprop == 0 && !sig->nrest && n > sig->nin;
+}
+
 const Op *call_op_of_keywords(Compiler *c, const Op *op, const Ast *e) {
-    if (!op_rare(op)->keywords) return op;
-    const Op *other = op_named(c->s, op_rare(op)->keywords);
+    const Op *other = op_rare(op)->keywords ? shipped_op(c, op_rare(op)->keywords) : op;
+    if (!other || other == op) return op;
     const Signature *own = op_signature(c->s, op), *theirs = op_signature(c->s, other);
     for (size_t i = e->nkid; i-- > 0;)
         if (e->kid[i]->kind == AST_KEYWORD &&
             !signature_has_name(own, e->kid[i]->sym) &&
             signature_has_name(theirs, e->kid[i]->sym))
             return other;
-    return op;
+    return has_more_positions(own, e) ? other : op;
 }
 
 /* A text can't be an input: a leading one is the value of the first prop, as in
@@ -199,6 +235,22 @@ static bool gather_lists(Compiler *c, CallArgs *a) {
     return true;
 }
 
+/* clip(x, min=0) and clip(x, None, 1): with one bound it is maximum or minimum. */
+static bool take_one_bound(Compiler *c, CallArgs *a) {
+    bool bound[2];
+    if (!op_is(c->s, a->op, OP_CLIP) || !a->has_in[0]) return true;
+    for (int i = 0; i < 2; i++)
+        bound[i] = a->has_in[1 + i] && a->in[1 + i].kind != NODE_NONE;
+    if (bound[0] && bound[1]) return true;
+    if (!bound[0] && !bound[1])
+        return fail(c->s, a->at, E_ARITY, "clip needs a bound, min or max");
+    if (bound[1]) a->in[1] = a->in[2];
+    a->has_in[1] = true;
+    a->op = op_named(c->s, bound[0] ? "maximum" : "minimum");
+    a->sig = op_signature(c->s, a->op);
+    return true;
+}
+
 static bool check_required_given(Compiler *c, CallArgs *a) {
     const Signature *sig = a->sig;
     size_t fixed = signature_fixed(sig);
@@ -255,5 +307,5 @@ bool call_args_match(Compiler *c, const Ast *e, const Node *self, CallArgs *a) {
         n.at = e->kid[i]->at;
         if (!put_keyword(c, a, e->kid[i]->sym, &n)) return false;
     }
-    return check_required_given(c, a);
+    return take_one_bound(c, a) && check_required_given(c, a);
 }

@@ -24,10 +24,11 @@ typedef struct CallArgs {
 bool call_args_fail(Compiler *c, const CallArgs *a, Span at, DiagCode code,
                     const char *what, const char *name);
 
-/* call_arguments.c: the op that is called, which the keywords may select (Op.keywords)
- */
+/* call_arguments.c: the op that is called, which the keywords may select (Op.keywords),
+ * or more arguments than the op that is named has */
 const Op *call_op_of_keywords(Compiler *c, const Op *op, const Ast *e);
-/* Fills *a, whose op, sig and arrays are set; self: of a method */
+/* Fills *a, whose op, sig and arrays are set, and may replace the op: clip with one
+ * bound is another one. self: of a method */
 bool call_args_match(Compiler *c, const Ast *e, const Node *self, CallArgs *a);
 /* call_props.c. Sets *creates to the dtype of values created from nothing: given, or
  * the receiver's. */

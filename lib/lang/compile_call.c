@@ -37,6 +37,8 @@ static bool compile_op_call(Compiler *c, const Op *called, const Ast *e,
     DType creates;
     size_t nfixed;
     if (!call_args_match(c, e, self, &a)) return false;
+    op = a.op;
+    sig = a.sig;
     if (c->env && c->env->lines) text_lines_where(op, sig->nin, a.in);
     if (!call_args_props(c, &a, want, &props, &creates) ||
         !call_args_fill(c, &a, &nfixed) || !node_weak_as_itypes(c, op, nfixed, a.in))

@@ -48,8 +48,8 @@ static bool apply_catalogued(Compiler *c, const Node *f, const Arguments *args,
 static bool is_catalogued(Compiler *c, Sym name, bool *is) {
     const char *text = sym_text(c->s, name);
     const Op *op = op_find(c->s, text, strlen(text));
-    *is = op && !op->by_macro;
-    if (op || !services(c->s)->text_op) return true;
+    *is = (op && !op->by_macro) || dtype_find(text, strlen(text)) != DT_NONE;
+    if (op || *is || !services(c->s)->text_op) return true;
     bool ok = services(c->s)->text_op(c->s, text, &op);
     *is = ok && op;
     return ok;
@@ -63,6 +63,7 @@ bool compiler_function_ast(Compiler *c, const Ast *e, Node *out) {
     c->auto_inputs = inputs;
     if (found && out->kind == NODE_FUNCTION) return true;
     if (!is_catalogued(c, e->sym, &is)) return false;
+    if (!is && !found) return compiler_fail_function(c, e);
     if (!is) return compiler_ast(c, e, out);
     *out = (Node){.kind = NODE_FUNCTION,
                   .at = e->at,

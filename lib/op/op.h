@@ -153,7 +153,9 @@ typedef struct OpRare {
     const char *list;   /* the same if the only input is a list */
     const char *keywords; /* the op that a call means whose keywords name inputs of that
                              one: sum(x, where=m) is sum_where(x, m). All but the first
-                             of its inputs are given so; its props are this one's */
+                             of its inputs are given so; its props are this one's, or,
+                             if this one has none, what follows its inputs: round(x, 2)
+                             is around(x, 2) */
 } OpRare;
 #define RARE(...)                                                                      \
     .rare = &(const OpRare) {                                                          \

@@ -615,11 +615,16 @@ ifelse(x, x, x) => 1 E_SHAPE ifelse: condition must have 0 dims, not 1
 scan(1) => 6 E_TYPE the first argument of scan must be a function
 scan(3, sequences=[x]) => 6 E_TYPE the first argument of scan must be a function
 scan(lambda a, b: a, sequences=[x]) => 6 E_ARITY the function takes 2 arguments, but gets 1: 1 of sequences, 0 of earlier steps, 0 of non_sequences
-map(3, x) => 5 E_TYPE the first argument of scan must be a function
+map(3, x) => 5 E_TYPE the first argument of map must be a function
 map(lambda a, b: a, x) => 5 E_ARITY the function takes 2 arguments, but gets 1: 1 of sequences, 0 of earlier steps, 0 of non_sequences
 cumsum(x, axis=True) => 11 E_ARG cumsum: axis must be an axis or None, known when the graph is built, not a number
 argsort(x, axis=k) => 12 E_ARG argsort: axis must be an axis or None, known when the graph is built, not a variable
-clip(x, 0) => 1 E_ARITY clip needs the argument max; its signature is clip(x, min, max)
+clip(x) => 1 E_ARITY clip needs a bound, min or max
+clip(x, None, None) => 1 E_ARITY clip needs a bound, min or max
+clip(min=0) => 1 E_ARITY clip needs the argument x; its signature is clip(x, min, max)
+round(x, 1, 2) => 13 E_ARITY around got too many arguments; its signature is around(x, decimals: int = 0)
+searchsorted(x, 3, right=1) => 20 E_ARG right must be True or False
+searchsorted(x, 3, side='left', right=True) => 33 E_ARG searchsorted got a second value for the argument side; its signature is searchsorted(a, v, side: str = 'left', batch_dims: int = 0)
 clip(x, lo=0, hi=1) => 9 E_ARG clip has no argument lo; its signature is clip(x, min, max)
 one_hot(k, 1.5) => 12 E_TYPE expected an integer for `n`
 make_slice(1.5, 2, 3) => 1 E_TYPE make_slice: the parts of a slice must be integers or None, not float64
@@ -699,7 +704,16 @@ scan(lambda a: a, sequences=[x], n_steps=1.5) => 42 E_ARG n_steps must be an int
 scan(lambda a: a, sequences=[x], n_steps=x) => 1 E_SHAPE scan takes a scalar for steps, not float64[n]
 scan(lambda a: a, sequences=[x], go_backwards=1) => 47 E_ARG go_backwards must be True or False
 scan(lambda a: a, sequences=[x], truncate_gradient=1.5) => 52 E_ARG truncate_gradient must be an integer that is written out
-reduce(3, x, 0.0) => 8 E_TYPE the first argument of scan must be a function
+reduce(3, x, 0.0) => 8 E_TYPE the first argument of reduce must be a function
+filter(x, x) => 8 E_TYPE the first argument of filter must be a function
+map(nosuch, x) => 5 E_NAME there is no function `nosuch`
+reduce(snh, x, 0.0) => 8 E_NAME there is no function `snh`: did you mean `sinh`?
+scan(clamp, sequences=[x]) => 6 E_NAME there is no function `clamp`: here it is `clip`
+foldl(nosuch, x, 0.0) => 7 E_NAME there is no function `nosuch`
+foldr(nosuch, x, 0.0) => 7 E_NAME there is no function `nosuch`
+filter(nosuch, x) => 8 E_NAME there is no function `nosuch`
+vectorize(nosuch)(x) => 11 E_NAME there is no function `nosuch`
+map(grad, x) => 5 E_NAME grad can't be passed on: write lambda x: grad(...)
 vectorize(lambda v: v, "()->()")(x) => 1 E_ARITY apply vectorize of a function to the rows: vectorize(f)(rows)
 map(lambda a: "s", x) => 15 E_TYPE a string where a tensor is expected
 map(lambda a: lambda b: a, x) => 15 E_TYPE a function where a tensor is expected

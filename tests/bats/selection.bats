@@ -98,6 +98,7 @@ d_z_d_f = [[0.0, 4.0],
     bad 3 E_DTYPE 'unique.*complex' "gload -i 'x: complex64[3]' -e 'y = unique(x)'"
     bad 3 E_VALUE 'unique: axis 2 is out of range for 2 dims' "$g -e 'y = unique(f, axis=2)'"
     bad 5 E_ARITHMETIC 'x must not be negative' "$g -e 'y = bincount(x)' | grun x=[1,-1]"
+    bad 5 E_ARITHMETIC 'minlength must not be negative' "$g -e 'y = bincount(x, minlength=-2)' | grun x=[1,1]"
     bad 5 E_ARITHMETIC 'x must not be negative, nor 2\*\*63 or more' "gload --new -i 'x: uint64[n]' -e 'y = bincount(x)' --outputs y | grun x=[1,9223372036854775808]"
     bad 3 E_TYPE 'not float64' "$g -e 'y = bincount(f[0])'"
     ok "$g -e 'y = bincount(x, minlength=m)' -e 'z = bincount(x, f[0], m + 1)' -e 'w = bincount(x, None, 1)' -e 'd = grad(sum(z ** 2), f)' | grun x=[1,1,0] f=[[1,2,4],[0,0,0]]" 'y = [1, 2, 0]

@@ -520,8 +520,31 @@ row(N, "sort(real(roots({x})))", np.sort(np.roots([2.0, -3, -11, 6]).real), x=np
 N = "elemwise/arith"
 for d in (0, 1, 3, -1):
     numpys(N, "around({x}, %d)" % d, lambda x: np.around(x, d), [2.5678, -0.07, 1250.0, inf, nan, -1e20])
+    numpys(N, "round({x}, %d)" % d, lambda x: np.round(x, d), [[2.5678, -0.07, 1250.0], [inf, nan, -1e20]])
+    numpys(N, "{x}.T[::-1].round(decimals=%d)" % d, lambda x: np.round(x.T[::-1], d), [[2.5678, -0.07, 1250.0], [inf, nan, -1e20]])
+    numpys(N, "round({x}, decimals=%d)" % d, lambda x: np.round(x, d), np.zeros((0, 2)))
+    for t in (i4, i8, np.uint8):
+        x = np.array([[12, 15, 25], [149, 250, 3]], t)
+        row(N, "round({x}, %d)" % d, np.round(x, d), x=x)
 row(N, "around({x}, -2)", np.around(np.array([1250, 1350, -149]), -2), x=np.array([1250, 1350, -149]))
-row(N, "around({x}, 2)", np.array([1250.0, 1350]), x=np.array([1250, 1350]))
+for lo, hi in ((0, None), (None, 1), (-1, None), (None, 0)):
+    for t in (f8, f4, i4, np.uint8):
+        x = np.array([[-2, -1, 0], [1, 2, 3]], f8).astype(t) if t is not np.uint8 else np.array([[0, 1, 2], [3, 4, 5]], t)
+        if t is np.uint8 and -1 in (lo, hi):
+            continue
+        want = np.clip(x, lo, hi).astype(t)
+        row(N, "clip({x}, %s, %s)" % (lo, hi), want, x=x)
+        row(N, "clip({x}.T, %s)" % ", ".join("%s=%s" % p for p in (("min", lo), ("max", hi)) if p[1] is not None), want.T, x=x)
+        row(N, "{x}[::-1, ::2].clip(%s, %s)" % (lo, hi), want[::-1, ::2], x=x)
+    numpys(N, "clip({x}, min=%s, max=%s)" % (lo, hi), lambda x: np.clip(x, lo, hi), [nan, inf, -inf, 0.5])
+    numpys(N, "clip({x}, %s, %s)" % (lo, hi), lambda x: np.clip(x, lo, hi), np.zeros((0, 2)))
+    numpys(N, "clip({x}, %s, %s)" % (lo, hi), lambda x: np.clip(x, lo, hi), 0.25)
+    numpys(N, "grad(sum(clip({x}, %s, %s) ** 2), {x})" % (lo, hi), lambda x: np.clip(x, lo, hi) * 2 * (np.clip(x, lo, hi) == x), [-2.0, -0.5, 0.5, 3.0])
+x, y = np.array([[0.5, 2.0], [-1.0, 7.0]]), np.array([1.0, 3.0])
+row(N, "clip({x}, min={y})", np.maximum(x, y), x=x, y=y)
+row(N, "clip({x}, None, {y})", np.minimum(x, y), x=x, y=y)
+row("sort/sets", "searchsorted({x}, {y}, right=True)", torch.searchsorted(T([1.0, 3, 3, 5]), T([3.0, 0, 5]), right=True).numpy(), x=np.array([1.0, 3, 3, 5]), y=np.array([3.0, 0, 5]))
+row("sort/sets", "searchsorted({x}, {y}, right=False)", torch.searchsorted(T([1, 3, 3, 5]), T([3, 0, 5])).numpy(), x=np.array([1, 3, 3, 5]), y=np.array([3, 0, 5]))
 N = "elemwise/compare"
 for name in ("isreal", "iscomplex"):
     row(N, name + "({x})", getattr(np, name)([1, 2j, nan]), x=np.array([1, 2j, nan]))

@@ -588,8 +588,10 @@ static bool read_checkpoint(ScanWords *w, const Ast *arg) {
 static bool read_function(ScanWords *w, const Ast *arg) {
     if (!compiler_function_ast(w->c, arg, &w->fn)) return false;
     if (w->fn.kind == NODE_FUNCTION) return true;
-    fail(w->b->s, arg->at, E_TYPE, "the first argument of scan must be a function");
-    return note(w->b->s, NOWHERE, "the name of a function, or lambda x, h: ...");
+    const char *name = w->call->sym ? sym_text(w->b->s, w->call->sym) : "scan";
+    fail(w->b->s, arg->at, E_TYPE, "the first argument of %s must be a function", name);
+    return note(w->b->s, NOWHERE, "the name of a function, or lambda x%s: ...",
+                strcmp(name, "map") == 0 || strcmp(name, "filter") == 0 ? "" : ", h");
 }
 
 bool scan_expand(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {

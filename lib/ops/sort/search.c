@@ -163,7 +163,8 @@ static bool searchsorted_vmap(Vmap *q) {
 static const Op table[] = {
     {.name = OP_ROW("searchsorted"),
      .doc = "The position in the sorted vector a at which each v would be inserted: "
-            "before equal elements, with side='right' after them. The first batch_dims "
+            "before equal elements, with side='right', or right=True, after them. The "
+            "first batch_dims "
             "dims of both belong together: there is a vector for each index of them.",
      .in = "a, v",
      .props = "side: str = 'left', batch_dims: int = 0",
