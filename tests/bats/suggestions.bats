@@ -146,6 +146,21 @@ exprel|x = 1.0|exp(1) - 1
 diag_embed|x = array([[1., 2.]])|[[[1, 0], [0, 2]]]
 threshold|x = array([1., 3.]); t = 2.; v = 9.|[9, 3]
 pairwise_distance|a = [[0., 0.]]; b = [[3., 4.]]|[5]
+addmv|a = array([[1., 2.]]); b = array([3., 4.]); c = array([1.])|[12]
+addr|a = array([1., 2.]); b = array([3.]); c = array([[1.], [1.]])|[[4], [7]]
+addbmm|a = ones((2, 1, 3)); b = ones((2, 3, 1)); c = array([[1.]])|[[7]]
+adjoint|x = array([[1., 2j]])|[[1], [-2j]]
+apply_over_axes|x = ones((2, 3, 4))|[[[8], [8], [8]]]
+dist|a = array([0., 0.]); b = array([3., 4.])|5
+gammasgn|x = array([-0.5, 2.])|[-1, 1]
+isscalar|x = 1.5|True
+k0e|x = 1.0|kve(0, 1.0)
+mask_indices|n = 2|[[0, 0, 1], [0, 1, 1]]
+polar|r = 2.; t = 0.|2 + 0j
+radian|d = 90; m = 30; s = 36|90.51 * pi / 180
+rgamma|x = 4.|1 / 6
+rsub|a = 1.; b = 3.|2
+soft_margin_loss|x = array([1., 2.]); y = array([1., -1.])|(softplus(-1.) + softplus(2.)) / 2
 END
 }
 

@@ -527,6 +527,25 @@ for d in (0, 1, 3, -1):
         x = np.array([[12, 15, 25], [149, 250, 3]], t)
         row(N, "round({x}, %d)" % d, np.round(x, d), x=x)
 row(N, "around({x}, -2)", np.around(np.array([1250, 1350, -149]), -2), x=np.array([1250, 1350, -149]))
+BITS = np.random.RandomState(3).randint(0, 3, (3, 11)) - 1
+for order in ("big", "little"):
+    for axis in (None, 0, 1, -2):
+        how = "axis=%s, bitorder='%s'" % (axis, order)
+        for t in (np.bool_, i8, i4, np.uint8):
+            x = BITS.astype(t)
+            row("elemwise/bits", "packbits({x}, %s)" % how, np.packbits(x, axis, order), x=x)
+        row("elemwise/bits", "packbits({x}.T[::-1, ::2], %s)" % how, np.packbits(BITS.T[::-1, ::2], axis, order), x=BITS)
+        for x in (BITS[:0], BITS[:, :0], BITS[:, :8], BITS[:1, :3]):
+            row("elemwise/bits", "packbits({x}, %s)" % how, np.packbits(x, axis, order), x=x)
+        for count in (None, 0, 5, 8, 19, 40, -1, -8):
+            x = (BITS * 77).astype(np.uint8)[:, :3]
+            row("elemwise/bits", "unpackbits({x}, %s, count=%s)" % (how, count), np.unpackbits(x, axis, count, order), x=x)
+        row("elemwise/bits", "unpackbits({x}.T[::-1], %s)" % how, np.unpackbits(x.T[::-1], axis, bitorder=order), x=x)
+        row("elemwise/bits", "unpackbits({x}, %s)" % how, np.unpackbits(x[:0], axis, bitorder=order), x=x[:0])
+row("elemwise/bits", "packbits({x})", np.packbits(np.array(True)), x=np.array(True))
+row("elemwise/bits", "unpackbits({x})", np.unpackbits(np.array([5], np.uint8)), x=np.array(5, np.uint8))
+row("elemwise/bits", "vectorize(packbits)({x})", np.packbits(BITS, axis=1), x=BITS)
+row("elemwise/bits", "vectorize(lambda r: unpackbits(r, count=10))({x})", np.unpackbits(x, 1, 10), x=x)
 for lo, hi in ((0, None), (None, 1), (-1, None), (None, 0)):
     for t in (f8, f4, i4, np.uint8):
         x = np.array([[-2, -1, 0], [1, 2, 3]], f8).astype(t) if t is not np.uint8 else np.array([[0, 1, 2], [3, 4, 5]], t)
