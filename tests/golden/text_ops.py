@@ -2,8 +2,7 @@
 """Writes tests/bats/text_ops.tsv: values of the ops that the library defines as text, worked out by
 PyTorch (1.13), NumPy (1.24) and SciPy (1.10), to which tests/bats/text_ops.bats compares them. Tests don't need it: run it when an op is
 added."""
-import warnings
-import numpy as np
+import warnings, numpy as np
 import scipy.integrate
 import scipy.linalg
 import scipy.signal
@@ -15,8 +14,6 @@ from values import both, f4, f8, i4, i8, inf, nan, row
 
 warnings.simplefilter("ignore")
 np.seterr(all="ignore")
-
-
 # ---- nn/activations ----
 N = "nn/activations"
 X = np.array([[-3.5, -2.25, -0.75, -0.125], [0.3, 0.625, 1.75, 4.5]])
@@ -64,10 +61,8 @@ N = "nn/normalisations"
 R = np.random.RandomState(7)
 T = torch.tensor
 
-
 def some(*shape):
     return R.uniform(-2, 2, shape).round(3)
-
 
 A, B, C = some(3, 4), some(2, 4, 3), some(2, 4, 2, 3)
 S4, B4, V4 = some(4), some(4), some(4) ** 2 + 0.1
@@ -144,13 +139,11 @@ for name, f, scipys in [("bartlett", np.bartlett, "bartlett"), ("hanning", np.ha
 # ---- reduce/statistics ----
 N = "reduce/statistics"
 
-
 def numpys(family, call, f, *arrays, names="xyzw"):
     """The call for float64 and float32 inputs, as NumPy computes it in float64."""
     for t in (f8, f4):
         a = [np.asarray(x, t) for x in arrays]
         row(family, call, np.asarray(f(*[x.astype(f8) for x in a])).astype(t), **dict(zip(names, a)))
-
 
 N = "elemwise/special"
 for name in ("boxcox", "inv_boxcox"):
@@ -161,7 +154,6 @@ for name in ("huber", "pseudo_huber"):
 numpys(N, "pseudo_huber({x}, {y})", scipy.special.pseudo_huber, 2.0, [1e-9, 1e9])
 for p in (1, 2, 5):
     numpys(N, "multigammaln({x}, %d)" % p, lambda x: np.vectorize(lambda a: scipy.special.multigammaln(a, p))(x), [2.5, 3.0, 40.25])
-
 
 A, H = some(4, 5), some(2, 3, 4)
 HOLES = H.copy()
@@ -270,13 +262,11 @@ S, TD = scipy.stats, torch.distributions
 U = np.array([-1.5, -0.25, 0.0, 0.125, 0.5, 0.875, 1.0, 2.5, 40.0, nan])
 K = np.array([-1.0, 0.0, 1.0, 2.5, 3.0, 7.0, 20.0, nan])
 
-
 def density(call, f, *arrays, of=None, at=None):
     """Values by SciPy; the gradient at points of the support by PyTorch's distribution of these parameters, or by f if it takes tensors."""
     numpys(N, call, f, *arrays, names="xabcd")
     if of:
         both(N, call, lambda x, *p: of(*p).log_prob(x), at, *arrays[1:], grad=True, names="xabcd")
-
 
 IN = [0.2, 0.7, 1.3, 3.1]
 density("normal_logpdf({x})", S.norm.logpdf, U)
@@ -478,14 +468,12 @@ for v in ([0, 1, 0, 2, 0, 0], [0, 0], [3], []):
         numpys(N, "trim_zeros({x}, trim='%s')" % trim, lambda x: np.trim_zeros(x, trim), np.array(v, f8))
 MASK = np.array([[True, False, True], [False, True, True]])
 
-
 def written(f, *args):
     def g(x, *more):
         x = x.copy()
         f(x, *args, *more)
         return x
     return g
-
 
 numpys(N, "put({x}, [0, -1, 2], {y})", written(np.put, [0, -1, 2]), G, [7.0, 8.0])
 numpys(N, "place({x}, [[True, False, True], [False, True, True]], {y})", written(np.place, MASK), G, [7.0, 8.0, 9.0])
@@ -542,15 +530,13 @@ for order in ("big", "little"):
             row("elemwise/bits", "unpackbits({x}, %s, count=%s)" % (how, count), np.unpackbits(x, axis, count, order), x=x)
         row("elemwise/bits", "unpackbits({x}.T[::-1], %s)" % how, np.unpackbits(x.T[::-1], axis, bitorder=order), x=x)
         row("elemwise/bits", "unpackbits({x}, %s)" % how, np.unpackbits(x[:0], axis, bitorder=order), x=x[:0])
-row("elemwise/bits", "packbits({x})", np.packbits(np.array(True)), x=np.array(True))
-row("elemwise/bits", "unpackbits({x})", np.unpackbits(np.array([5], np.uint8)), x=np.array(5, np.uint8))
+for call, f, v in (("packbits({x})", np.packbits, np.array(True)), ("unpackbits({x})", lambda v: np.unpackbits(v.reshape(1)), np.array(5, np.uint8))):
+    row("elemwise/bits", call, f(v), x=v)
 row("elemwise/bits", "vectorize(packbits)({x})", np.packbits(BITS, axis=1), x=BITS)
 row("elemwise/bits", "vectorize(lambda r: unpackbits(r, count=10))({x})", np.unpackbits(x, 1, 10), x=x)
 for lo, hi in ((0, None), (None, 1), (-1, None), (None, 0)):
-    for t in (f8, f4, i4, np.uint8):
-        x = np.array([[-2, -1, 0], [1, 2, 3]], f8).astype(t) if t is not np.uint8 else np.array([[0, 1, 2], [3, 4, 5]], t)
-        if t is np.uint8 and -1 in (lo, hi):
-            continue
+    for t in (f8, f4, i4) if lo == -1 else (f8, f4, i4, np.uint8):
+        x = (np.array([[-2, -1, 0], [1, 2, 3]]) if t is not np.uint8 else np.array([[0, 1, 2], [3, 4, 5]])).astype(t)
         want = np.clip(x, lo, hi).astype(t)
         row(N, "clip({x}, %s, %s)" % (lo, hi), want, x=x)
         row(N, "clip({x}.T, %s)" % ", ".join("%s=%s" % p for p in (("min", lo), ("max", hi)) if p[1] is not None), want.T, x=x)
@@ -559,9 +545,8 @@ for lo, hi in ((0, None), (None, 1), (-1, None), (None, 0)):
     numpys(N, "clip({x}, %s, %s)" % (lo, hi), lambda x: np.clip(x, lo, hi), np.zeros((0, 2)))
     numpys(N, "clip({x}, %s, %s)" % (lo, hi), lambda x: np.clip(x, lo, hi), 0.25)
     numpys(N, "grad(sum(clip({x}, %s, %s) ** 2), {x})" % (lo, hi), lambda x: np.clip(x, lo, hi) * 2 * (np.clip(x, lo, hi) == x), [-2.0, -0.5, 0.5, 3.0])
-x, y = np.array([[0.5, 2.0], [-1.0, 7.0]]), np.array([1.0, 3.0])
-row(N, "clip({x}, min={y})", np.maximum(x, y), x=x, y=y)
-row(N, "clip({x}, None, {y})", np.minimum(x, y), x=x, y=y)
+for call, f in (("clip({x}, min={y})", np.maximum), ("clip({x}, None, {y})", np.minimum)):
+    numpys(N, call, f, [[0.5, 2.0], [-1.0, 7.0]], [1.0, 3.0])
 row("sort/sets", "searchsorted({x}, {y}, right=True)", torch.searchsorted(T([1.0, 3, 3, 5]), T([3.0, 0, 5]), right=True).numpy(), x=np.array([1.0, 3, 3, 5]), y=np.array([3.0, 0, 5]))
 row("sort/sets", "searchsorted({x}, {y}, right=False)", torch.searchsorted(T([1, 3, 3, 5]), T([3, 0, 5])).numpy(), x=np.array([1, 3, 3, 5]), y=np.array([3, 0, 5]))
 N = "elemwise/compare"
@@ -668,11 +653,9 @@ numpys(N, "multi_dot([{a}, {b}, {c}, {d}])", lambda *m: np.linalg.multi_dot(m), 
 numpys(N, "multi_dot({a}, {b})", lambda *m: np.linalg.multi_dot(m), A[0], B[:, 0], names="abcd")
 numpys(N, "multi_dot({a}, {b}, {c})", lambda *m: np.linalg.multi_dot(m), np.zeros((0, 2)), B, C, names="abcd")
 
-
 # ---- nn/attention ----
 N = "nn/attention"
 R = np.random.default_rng(20)
-
 
 def sdpa(q, k, v, mask=None, causal=False, scale=None):
     score = torch.einsum("...id,...jd->...ij", q, k) * (q.shape[-1] ** -0.5 if scale is None else scale)
@@ -683,14 +666,12 @@ def sdpa(q, k, v, mask=None, causal=False, scale=None):
         score = score.masked_fill(~torch.ones(n, m, dtype=torch.bool).tril(m - n), -inf)
     return torch.einsum("...ij,...je->...ie", torch.softmax(score, -1), v)
 
-
 def turned(x, place, base=1e4, halves=False):
     half = x.shape[-1] // 2
     angle = place[..., None] * base ** (-torch.arange(half, dtype=torch.float64) / half)
     pairs = torch.complex(*((x[..., :half], x[..., half:]) if halves else (x[..., ::2], x[..., 1::2])))
     r = torch.view_as_real(pairs * torch.polar(torch.ones_like(angle), angle))
     return torch.cat([r[..., 0], r[..., 1]], -1) if halves else r.flatten(-2)
-
 
 some = lambda *shape: R.normal(0, 1, shape).round(3)
 q, k, v = some(2, 3, 4), some(2, 5, 4), some(2, 5, 2)
