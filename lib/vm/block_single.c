@@ -40,6 +40,11 @@ static char *first_reg(const Machine *m, const BlockProgram *b) {
            round_up((size_t)(b->nin + b->nout) * sizeof(void *)) + block_pointers(b);
 }
 
+void *block_quick_register(const Machine *m, const BlockProgram *b, const Prep *p,
+                           uint32_t k) {
+    return first_reg(m, b) + k * p->reg_bytes;
+}
+
 /* Caches registers and the function's own data, which stay valid as long as m->block
  * doesn't move. */
 static void keep_slots(const Machine *m, const BlockProgram *b, Prep *p) {

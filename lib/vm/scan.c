@@ -76,6 +76,7 @@ void scan_run_free(ScanRun *l) {
         buffer_unref(l->row[i].start);
     }
     scan_shared_free(l->shared);
+    scan_quick_free(l->quick);
     vm_free(l->body);
     plan_free(l->plan);
     arena_free(l->arena);
@@ -88,7 +89,7 @@ void scan_run_hooks(ScanRun *l, const VmHooks *h) {
 
 VmMemory scan_run_memory(const ScanRun *l) {
     VmMemory r = vm_memory(l->body);
-    r.grown += scan_shared_bytes(l->shared);
+    r.grown += scan_shared_bytes(l->shared) + scan_quick_bytes(l->quick);
     for (size_t i = 0; i < l->f.nout; i++) {
         if (l->row[i].ring) r.grown += l->row[i].ring->size;
         if (l->row[i].start) r.grown += l->row[i].start->size;
@@ -435,21 +436,28 @@ static LoopProgress *show_loop(const ScanRun *l) {
     return p;
 }
 
+static bool run_one_step(ScanRun *l, LoopProgress *shown) {
+    if (!run_inside(l->m, l->step, l->body, l->done, steps_run)) return note_step(l);
+    if (!take_results(l)) return false;
+    l->done++;
+    if (shown) atomic_store_explicit(&shown->done, l->done, memory_order_relaxed);
+    return true;
+}
+
 static bool run_shown_steps(ScanRun *l, LoopProgress *shown) {
-    bool first = true;
     double start = scan_may_share(l) ? clock_seconds() : -1;
-    for (;;) {
-        if (!run_inside(l->m, l->step, l->body, l->done, steps_run))
-            return note_step(l);
-        if (!take_results(l)) return false;
-        l->done++;
-        if (shown) atomic_store_explicit(&shown->done, l->done, memory_order_relaxed);
-        if (l->done == l->steps || is_until_true(l)) return true;
-        if (first && start >= 0 && scan_share_steps(l, clock_seconds() - start, shown))
-            return true;
-        if (first && !point_all(l)) return false; /* the first step decided */
-        first = false;
+    if (!run_one_step(l, shown)) return false;
+    if (l->done == l->steps || is_until_true(l)) return true;
+    if (start >= 0 && scan_share_steps(l, clock_seconds() - start, shown)) return true;
+    if (!point_all(l)) return false; /* the first step decided */
+    for (bool quick = true;;) {
         if (!advance_step(l)) return false;
+        QuickEnd end = quick ? scan_quick_steps(l, shown) : QUICK_STUCK;
+        if (end == QUICK_OVER) return true;
+        quick = end == QUICK_FULL;
+        if (quick) continue;
+        if (!run_one_step(l, shown)) return false;
+        if (l->done == l->steps || is_until_true(l)) return true;
     }
 }
 

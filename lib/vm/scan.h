@@ -40,7 +40,8 @@ typedef struct Past {
     char *at;
     int64_t pos, wait; /* wait: steps that still read initial rows */
 } Past;
-struct SharedSteps; /* scan_threads.c */
+struct SharedSteps;                   /* scan_threads.c */
+typedef struct QuickSteps QuickSteps; /* scan_quick.c */
 struct ScanRun {
     Session *s;
     Arena *arena;
@@ -59,6 +60,7 @@ struct ScanRun {
     struct SharedSteps *shared; /* NULL: steps need each other, or were not shared yet
                                  */
     bool alone;                 /* they can't be shared */
+    QuickSteps *quick;          /* NULL: no run had any */
 };
 
 /* scan_threads.c: after the first step, runs the others on several threads, if they
@@ -68,6 +70,16 @@ bool scan_share_steps(ScanRun *l, double seconds, LoopProgress *shown);
 bool scan_may_share(const ScanRun *l); /* before the first step */
 void scan_shared_free(struct SharedSteps *q);
 size_t scan_shared_bytes(const struct SharedSteps *q);
+
+/* scan_quick.c: after the first step, before another one. */
+typedef enum QuickEnd {
+    QUICK_STUCK, /* the step at hand must take the ordinary path */
+    QUICK_FULL,  /* steps ran; the next one needs more room for rows */
+    QUICK_OVER   /* the last step ran */
+} QuickEnd;
+QuickEnd scan_quick_steps(ScanRun *l, LoopProgress *shown);
+void scan_quick_free(QuickSteps *q); /* NULL is allowed, here too: */
+size_t scan_quick_bytes(const QuickSteps *q);
 
 /* scan_objects.c: output i, a non-tensor. Each false: diagnosed. */
 bool scan_begin_object(ScanRun *l, size_t i); /* the initial value */

@@ -580,6 +580,9 @@ bool nest_sum_runs(const NestRun *x, int64_t at, int64_t n, int64_t count, doubl
 void block_settle_quick(const BlockProgram *b, Prep *p);
 /* Runs a quick step. False: its operands are not those it was prepared for. */
 bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault);
+/* The memory of register k of a quick step. */
+void *block_quick_register(const Machine *m, const BlockProgram *b, const Prep *p,
+                           uint32_t k);
 bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault);
 /* after.c: gives the kernel of a step what comes after it */
 void after_offer(Machine *m, uint32_t step, After room[AFTER_MOST], Call *c);

@@ -396,3 +396,24 @@ END
     gload --new -i 'x: float64' -e 'out = scan(lambda h: ifelse(h > 1e6, h, h * h), outputs_info=[x], n_steps=3)' --outputs out -o l.tlg
     ok 'grun l.tlg x=1e9 --mode NAN_GUARD' 'out = [1000000000.0, 1000000000.0, 1000000000.0]'
 }
+
+@test "steps by the shortest path end as others do: more rows than at first, a fault, no more time" {
+    gload -e 'p = scan(lambda p: [p + 1, until(p >= 15000)], outputs_info=[0], n_steps=100000)' -e 'q = stack([sum(p), p.shape[0]])' \
+        --outputs q | grewrite -o grow.tlg
+    ok 'grun grow.tlg' 'q = [112522501, 15001]'
+
+    gload -i 'a: int64' -e 'k, y = scan(lambda k, s: [k + 1, s + 100 // (a - k)], outputs_info=[0, 0], n_steps=20)' -o d.tlg
+    ok 'grewrite d.tlg | grun --outputs y a=-1' \
+        'y = [-100, -150, -184, -209, -229, -246, -261, -274, -286, -296, -306, -315, -323, -331, -338, -345, -351, -357, -363, -368]'
+    for rewrite in grewrite 'grewrite --mode FAST_COMPILE'; do
+        run bash -c "$rewrite d.tlg | grun a=13"
+        assert_failure 5
+        assert_output --partial 'integer division by zero'
+        assert_output --partial 'in step 13 of 20 of the loop here'
+    done
+
+    gload -e 'y = scan(lambda s: s * 0.9999999, outputs_info=[1.0], n_steps=3000000000000, keep="last")' | grewrite -o long.tlg
+    run grun --max-time 100ms long.tlg
+    assert_failure 6
+    assert_output --regexp 'in step [0-9]+ of 3000000000000 of the loop'
+}

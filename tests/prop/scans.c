@@ -1,7 +1,7 @@
 /* Random loops, some of them over stretches of steps: the VM's own loop gives the same
- * bits as running one step after the other; stretches change nothing; gradients agree
- * with central differences, forward mode with reverse mode, also for the gradient;
- * rewriting changes nothing. */
+ * bits as running one step after the other, whether its steps are watched or not;
+ * stretches change nothing; gradients agree with central differences, forward mode with
+ * reverse mode, also for the gradient; rewriting changes nothing. */
 #include "../unit/test.h"
 #include "ad/ad.h"
 #include "lang/expr.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SCANS = 400, INPUTS_MAX = 12, OUTS_MAX = 6, NAMES_MAX = 24 };
+enum { SCANS = 400, LONG_SCANS = 1000, INPUTS_MAX = 12, OUTS_MAX = 6, NAMES_MAX = 24 };
 
 static Session *s;
 static uint64_t seed = 88172645463325252u;
@@ -180,16 +180,18 @@ static void random_values(RandomLoop *l, Str *body) {
         l->nout++;
     }
     l->ends = l->counts && below(3) == 0;
-    if (l->ends) str_printf(body, ", until(i >= %u)", below(4));
+    if (l->ends)
+        str_printf(body, ", until(i >= %u)",
+                   l->steps > 5 ? below((uint32_t)l->steps) : below(4));
     str_putc(body, ']');
 }
 
-static void random_loop(RandomLoop *l) {
+static void random_loop(RandomLoop *l, int64_t steps) {
     Str params = STR(s), seqs = STR(s), states = STR(s), body = STR(s), keep = STR(s);
     memset(l, 0, sizeof *l);
     l->vec = (int)below(2);
     l->named = l->vec && below(2);
-    l->steps = (int64_t)below(6);
+    l->steps = steps;
     random_sequences(l, &params, &seqs);
     random_states(l, &params, &states);
     add_input(l, "W", -1);
@@ -321,8 +323,18 @@ static bool set_inputs(Machine *m, const Case *c) {
     return true;
 }
 
+static void drop(size_t n, Tensor *t) {
+    for (size_t i = 0; i < n; i++)
+        if (t[i].buf) tensor_unref(&t[i]);
+}
+
+static void keep_outputs(const Machine *m, size_t n, Tensor *out) {
+    for (size_t i = 0; i < n; i++)
+        tensor_clone(s, &vm_output(m, i)->t, &out[i]);
+}
+
 /* Runs a graph with the same inputs; out: n clones. Twice, since the second run finds
- * everything ready. */
+ * everything ready, and nobody watches it. */
 static bool run(const Case *c, Graph *g, size_t n, const Var *want, Tensor *out,
                 bool watch) {
     Plan *p = plan_new(
@@ -331,22 +343,21 @@ static bool run(const Case *c, Graph *g, size_t n, const Var *want, Tensor *out,
     Machine *m = vm_new(p);
     VmHooks hooks = {.ctx = (void *)(uintptr_t)c, .after = check_plain};
     if (watch) vm_set_hooks(m, &hooks);
+    Tensor watched[OUTS_MAX + INPUTS_MAX] = {{0}};
     bool ok = set_inputs(m, c) && vm_run(m);
+    if (ok && watch) keep_outputs(m, n, watched);
     vm_set_hooks(m, NULL);
     ok = ok && set_inputs(m, c) && vm_run(m);
-    for (size_t i = 0; i < n; i++) {
-        out[i] = (Tensor){0};
-        if (ok) ok = tensor_clone(s, &vm_output(m, i)->t, &out[i]);
-    }
+    memset(out, 0, n * sizeof *out);
+    if (ok) keep_outputs(m, n, out);
+    for (size_t i = 0; ok && watch && i < n; i++)
+        CHECK(tensor_equal(&out[i], &watched[i]),
+              "%s: output %zu is another one if steps are not watched", c->l.text, i);
+    drop(n, watched);
     vm_free(m);
     plan_free(p);
     CHECK(ok, "%s: %s", c->l.text, why());
     return ok;
-}
-
-static void drop(size_t n, Tensor *t) {
-    for (size_t i = 0; i < n; i++)
-        if (t[i].buf) tensor_unref(&t[i]);
 }
 
 static double at(const Case *c, Machine *m, double *x, double v) {
@@ -497,7 +508,7 @@ static void check_plain_loop(const Case *with, const Tensor *out) {
 static void test_one(void) {
     Case c = {0};
     Tensor out[OUTS_MAX];
-    random_loop(&c.l);
+    random_loop(&c.l, (int64_t)below(6));
     make_inputs(&c);
     bool ok = compile(&c);
     CHECK(ok, "%s: %s", c.l.text, why());
@@ -521,6 +532,28 @@ static void test_one(void) {
     diag_clear(s);
 }
 
+/* Steps that take the shortest path, which a few don't. */
+static void test_long(void) {
+    Case c = {0};
+    Tensor out[OUTS_MAX];
+    random_loop(&c.l, 6 + (int64_t)below(60));
+    make_inputs(&c);
+    bool ok = compile(&c);
+    CHECK(ok, "%s: %s", c.l.text, why());
+    if (ok && run(&c, c.g, c.l.nout, c.out, out, true)) {
+        if (c.l.plain) check_plain_loop(&c, out);
+        drop(c.l.nout, out);
+        Graph *h = rewrite_run(c.g, &(RewriteOptions){0}, &(RewriteResult){0});
+        for (size_t i = 0; h && i < c.l.nout; i++)
+            c.out[i] = h->outputs.p[i].var;
+        if (h && run(&c, h, c.l.nout, c.out, out, true)) drop(c.l.nout, out);
+        graph_free(h);
+    }
+    drop(c.l.ninput, c.t);
+    graph_free(c.g);
+    diag_clear(s);
+}
+
 int main(int argc, char **argv) {
     s = session_new(NULL, NULL);
     session_options(s)->threads = 1;
@@ -530,6 +563,8 @@ int main(int argc, char **argv) {
     uint64_t before = buffer_bytes_used(s);
     for (unsigned i = 0; i < SCANS; i++)
         test_one();
+    for (unsigned i = 0; i < LONG_SCANS; i++)
+        test_long();
     CHECK(cut > 0, "no loop is computed in blocks of rows");
     CHECK(reused > 0, "no loop reads what another has computed");
     CHECK(buffer_bytes_used(s) == before, "tensors are left over");
