@@ -52,6 +52,14 @@ enum { AFTER_MOST = 4 };
 /* One run of one Apply. Inputs are borrowed and must not be written. An output cell may
  * hold an old value of the right dtype with any shape and strides: call_out provides
  * storage. */
+/* What a kernel found out about its operands, to do the same work on others laid out as
+ * they are for less than a call costs: in[k] and out[k] are their data. It can't fail,
+ * gives the same bits, and needs neither threads nor the session. */
+typedef struct Redo {
+    void (*run)(void *how, const void *const *in, void *const *out);
+    void *how; /* by mem_alloc; who asked frees it */
+} Redo;
+
 typedef struct Call Call;
 struct Call {
     Session *s;
@@ -69,6 +77,7 @@ struct Call {
     const After *after;   /* ops with takes_after */
     size_t nafter;
     bool after_done;  /* set by the op: it did all of that */
+    Redo *redo;     /* NULL: nobody asks. Ops with `redo` fill it in, if they can */
     bool overwritten; /* set by an op that fails: an input that it may overwrite no
                        * longer has its values, which no message may show */
     Span at;

@@ -6,9 +6,9 @@
 
 enum { QUICK_ARGS = 12 };
 
-static bool is_quick(const BlockProgram *b, const Prep *p) {
+bool block_is_single(const BlockProgram *b, const Prep *p) {
     if (p->nest || p->rows != 1 || p->chunks != 1 || p->row > p->block || p->ntile ||
-        p->split || p->stream != NONE || b->fold || b->nslot > QUICK_SLOTS ||
+        p->split || p->stream != NONE || b->nslot > QUICK_SLOTS ||
         b->max_arg > QUICK_ARGS)
         return false;
     for (uint32_t i = 0; i < b->nin; i++)
@@ -29,7 +29,7 @@ static bool is_direct(const BlockProgram *b) {
 }
 
 void block_settle_quick(const BlockProgram *b, Prep *p) {
-    p->quick = is_quick(b, p);
+    p->quick = !b->fold && block_is_single(b, p);
     p->direct = p->quick && is_direct(b);
     for (uint32_t i = 0; i < b->nin; i++)
         p->broadcasts |= p->access[i] == ACC_SCALAR && p->row > 1;

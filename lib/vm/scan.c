@@ -449,6 +449,7 @@ static bool run_shown_steps(ScanRun *l, LoopProgress *shown) {
     if (!run_one_step(l, shown)) return false;
     if (l->done == l->steps || is_until_true(l)) return true;
     if (start >= 0 && scan_share_steps(l, clock_seconds() - start, shown)) return true;
+    scan_quick_begin(l);
     if (!point_all(l)) return false; /* the first step decided */
     for (bool quick = true;;) {
         if (!advance_step(l)) return false;

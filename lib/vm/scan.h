@@ -71,7 +71,8 @@ bool scan_may_share(const ScanRun *l); /* before the first step */
 void scan_shared_free(struct SharedSteps *q);
 size_t scan_shared_bytes(const struct SharedSteps *q);
 
-/* scan_quick.c: after the first step, before another one. */
+/* scan_quick.c: right after the first step; then before another one. */
+void scan_quick_begin(ScanRun *l);
 typedef enum QuickEnd {
     QUICK_STUCK, /* the step at hand must take the ordinary path */
     QUICK_FULL,  /* steps ran; the next one needs more room for rows */

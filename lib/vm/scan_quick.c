@@ -10,14 +10,16 @@
 #include <string.h>
 
 enum {
+    ASKS_MOST = 4,         /* inputs of a kernel */
     LEAST_STEPS = 4,       /* that are worth the preparation */
     MOST_BYTES = 256 << 10 /* of broadcast elements */
 };
 
-/* Where a loop's operand is: a pointer, or a cursor's. */
+/* Where an operand is: at a pointer, or so far from a cursor. */
 typedef struct Where {
-    void *ptr;
+    char *ptr;
     uint32_t cursor; /* NONE: it doesn't move */
+    int64_t offset;
 } Where;
 typedef struct Cursor {
     char *at, *base;
@@ -25,33 +27,55 @@ typedef struct Cursor {
                                 * every `count` */
     bool turned;               /* it has */
 } Cursor;
+typedef enum QuickKind {
+    QUICK_LOOP,
+    QUICK_COPY,  /* n bytes */
+    QUICK_FILL,  /* n elements of `size` bytes */
+    QUICK_BLOCK, /* a block program; `folded`: its reduced output, or NULL */
+    QUICK_REDO  /* a kernel */
+} QuickKind;
 typedef struct QuickCall {
-    Loop *loop; /* NULL: copies n bytes, or fills n elements of `size` */
+    QuickKind kind;
+    uint32_t nin, size;
     size_t n;
     void **arg; /* inputs, then outputs */
-    uint32_t nin;
-    uint32_t size; /* 0: copies */
+    Loop *loop;
+    const BlockProgram *prog;
+    const Prep *prep;
+    void *folded;
+    Redo redo;
 } QuickCall;
 typedef struct Patch {
     void **to;
     uint32_t cursor;
+    int64_t offset;
 } Patch;
 struct QuickSteps {
     uint32_t *of_cell, *of_place; /* cursors, NONE */
     size_t nplace;
+    int64_t *view; /* by cell: bytes from what it views */
+    bool viewed;   /* they are known */
     Vec(QuickCall) call;
     Vec(void *) arg;
     Vec(Patch) patch;
     Vec(Cursor) cursor; /* of feeds, pasts, rows */
-    Buffer *reg;        /* broadcast elements */
+    Buffer *reg;        /* broadcast elements, and what is reduced */
     size_t used;        /* bytes of it */
     void **until;       /* NULL: runs all steps */
 };
 
+static void drop_calls(QuickSteps *q) {
+    for (size_t k = 0; k < q->call.n; k++)
+        mem_free(q->call.p[k].redo.how);
+    q->call.n = 0;
+}
+
 void scan_quick_free(QuickSteps *q) {
     if (!q) return;
+    drop_calls(q);
     mem_free(q->of_cell);
     mem_free(q->of_place);
+    mem_free(q->view);
     vec_free(&q->call);
     vec_free(&q->arg);
     vec_free(&q->patch);
@@ -86,11 +110,16 @@ static bool fits_fast(const Machine *m, uint32_t step, Need *need) {
     return true;
 }
 
-static bool fits_quick(const Machine *m, uint32_t step, Need *need) {
+static size_t folded_bytes(const BlockProgram *b, const Prep *p) {
+    return b->fold ? p->layout[b->nin + b->folded]->bytes : 0;
+}
+
+static bool fits_program(const Machine *m, uint32_t step, Need *need) {
     const Ins *in = &m->p->ins[step];
     const BlockProgram *b = in->prog;
     const Prep *p = m->prep[step];
-    if (!p || !p->quick) return false;
+    if (!p || p->chunks != 1 || p->split || p->ntile || p->stream != NONE || p->past)
+        return false;
     for (uint32_t i = 0; i < b->nplain; i++)
         if (m->cell[m->p->arg[in->arg + i]].layout != p->layout[i]) return false;
     for (uint32_t i = 0; i < b->nin; i++)
@@ -98,7 +127,42 @@ static bool fits_quick(const Machine *m, uint32_t step, Need *need) {
             need_broadcast(need, b->size[i], p->row);
     for (uint32_t k = 0; k < b->nrun; k++)
         need->args += (size_t)b->run[k].nin + b->run[k].nout;
+    need->args += (size_t)b->nin + b->nout + 2;
+    need->bytes += round_up(folded_bytes(b, p));
     return true;
+}
+
+/* Does nothing in a step make it? */
+static bool stays(const ScanRun *l, uint32_t cell) {
+    return cell < l->plan->nleaf && l->quick->of_cell[cell] == NONE;
+}
+
+/* A view whose place depends on nothing else. */
+static bool is_fixed_view(const ScanRun *l, const Ins *in) {
+    const uint32_t *arg = l->plan->arg + in->arg;
+    for (uint32_t j = 0; j < in->nout; j++) {
+        const CellInfo *c = &l->plan->sharing.cell[arg[in->nin + j]];
+        if (c->how != PLAN_VIEW || c->of == NONE || !l->quick->viewed) return false;
+        for (uint32_t k = 0; k < in->nin; k++)
+            if (arg[k] != c->of && !stays(l, arg[k])) return false;
+    }
+    return true;
+}
+
+static bool fits_perform(const ScanRun *l, const Ins *in, Need *need) {
+    const Op *op = l->plan->g->apply[in->apply].op;
+    if (in->thunk || in->begins || op->from || op->plugin || op->effect) return false;
+    need->args += (size_t)in->nin + in->nout;
+    return (op_rare(op)->redo && in->nout == 1 && in->nin <= ASKS_MOST) ||
+           is_fixed_view(l, in);
+}
+
+static bool fits_step(const ScanRun *l, uint32_t i, Need *need) {
+    const Ins *in = &l->plan->ins[i];
+    if (in->kind == PLAN_PERFORM) return fits_perform(l, in, need);
+    bool block = in->kind == PLAN_LOOP || in->kind == PLAN_FUSED;
+    return block &&
+           (l->body->fast[i].loop ? fits_fast : fits_program)(l->body, i, need);
 }
 
 static bool fits(const ScanRun *l, Need *need) {
@@ -106,13 +170,9 @@ static bool fits(const ScanRun *l, Need *need) {
     const Plan *p = b->p;
     const PlanOptions *o = &p->o;
     if (l->m->hooked || p->lazy || p->has_boxes || p->has_thunks || p->has_overlap ||
-        b->nowned || b->done || b->told || o->impl == IMPL_DEBUG || o->debugging)
+        p->has_destroyers || b->nowned || b->told || o->impl == IMPL_DEBUG ||
+        o->debugging)
         return false;
-    for (uint32_t i = 0; i < p->nins; i++) {
-        bool block = p->ins[i].kind == PLAN_LOOP || p->ins[i].kind == PLAN_FUSED;
-        if (!block || !(b->fast[i].loop ? fits_fast : fits_quick)(b, i, need))
-            return false;
-    }
     for (size_t i = 0; i < l->f.nout; i++) {
         const Row *r = &l->row[i];
         if (r->object || r->listed || !r->layout ||
@@ -120,6 +180,8 @@ static bool fits(const ScanRun *l, Need *need) {
             return false;
         need->args += 2;
     }
+    for (uint32_t i = 0; i < p->nins; i++)
+        if (!fits_step(l, i, need)) return false;
     return need->bytes <= MOST_BYTES;
 }
 
@@ -135,6 +197,7 @@ static QuickSteps *quick_of(ScanRun *l) {
         q->of_cell[l->feed[k].cell] = (uint32_t)k;
     for (size_t k = 0; k < l->npast; k++)
         q->of_cell[l->past[k].cell] = (uint32_t)(l->nfeed + k);
+    q->view = mem_zalloc(l->s, n, sizeof *q->view);
     return q;
 }
 
@@ -183,45 +246,67 @@ static void set_places(ScanRun *l, QuickSteps *q) {
         if (l->row[i].pointed) q->of_place[l->row[i].place] = cursor_of_row(l, i);
 }
 
+/* A place moves with a row; a view with what it views. */
 static Where where_of(const QuickSteps *q, const Machine *m, uint32_t cell) {
-    if (cell < m->p->nleaf) return (Where){m->cell[cell].data, q->of_cell[cell]};
+    int64_t offset = 0;
+    while (cell >= m->p->nleaf && m->p->sharing.cell[cell].how == PLAN_VIEW) {
+        offset += q->view[cell];
+        cell = m->p->sharing.cell[cell].of;
+    }
+    if (cell < m->p->nleaf)
+        return (Where){(char *)m->cell[cell].data + offset, q->of_cell[cell], offset};
     uint32_t place = m->place_of[cell];
-    return (Where){m->place[place].ptr, q->of_place[place]};
+    return (Where){m->place[place].ptr + offset, q->of_place[place], offset};
 }
 
 static Where where_fixed(void *ptr) {
-    return (Where){ptr, NONE};
+    return (Where){ptr, NONE, 0};
+}
+
+/* Input i of a program, which belongs to its function. */
+static Where own_data(const Prep *p, uint32_t i) {
+    void *data;
+    memcpy(&data, &p->data[i], sizeof data); /* read only */
+    return where_fixed(data);
 }
 
 static void **put_arg(ScanRun *l, Where w) {
     QuickSteps *q = l->quick;
     void **to = &q->arg.p[q->arg.n++]; /* there is room: Need */
     *to = w.ptr;
-    if (w.cursor != NONE) vec_push(l->s, &q->patch, ((Patch){to, w.cursor}));
+    if (w.cursor != NONE) vec_push(l->s, &q->patch, ((Patch){to, w.cursor, w.offset}));
     return to;
 }
 
-static void put_copy(ScanRun *l, Where to, Where from, size_t n, uint32_t size) {
-    void **arg = put_arg(l, from);
-    put_arg(l, to);
-    vec_push(l->s, &l->quick->call, ((QuickCall){.n = n, .arg = arg, .size = size}));
+static void **next_arg(const ScanRun *l) {
+    return l->quick->arg.p + l->quick->arg.n;
 }
 
-/* An element repeated: at once, if it stays the same, that is if nothing in a step
- * makes it. */
-static Where broadcast(ScanRun *l, Where from, bool stays, uint32_t size, int64_t n) {
+static void put_copy(ScanRun *l, Where to, Where from, size_t n, uint32_t size) {
+    QuickCall c = {.kind = size ? QUICK_FILL : QUICK_COPY,
+                   .n = n,
+                   .size = size,
+                   .arg = next_arg(l)};
+    put_arg(l, from);
+    put_arg(l, to);
+    vec_push(l->s, &l->quick->call, c);
+}
+
+/* Memory of the loop's own. */
+static char *take_bytes(ScanRun *l, size_t bytes) {
     QuickSteps *q = l->quick;
-    Where to = where_fixed((char *)q->reg->data + q->used);
-    q->used += round_up(size * (size_t)n);
-    if (stays)
+    q->used += round_up(bytes);
+    return (char *)q->reg->data + q->used - round_up(bytes);
+}
+
+/* An element repeated: at once, if it stays the same. */
+static Where broadcast(ScanRun *l, Where from, bool same, uint32_t size, int64_t n) {
+    Where to = where_fixed(take_bytes(l, size * (size_t)n));
+    if (same)
         block_fill(to.ptr, from.ptr, size, (size_t)n);
     else
         put_copy(l, to, from, (size_t)n, size);
     return to;
-}
-
-static bool stays(const ScanRun *l, uint32_t cell) {
-    return cell < l->plan->nleaf && l->quick->of_cell[cell] == NONE;
 }
 
 static void put_fast(ScanRun *l, uint32_t step) {
@@ -234,15 +319,16 @@ static void put_fast(ScanRun *l, uint32_t step) {
             in[k] =
                 broadcast(l, in[k], stays(l, f->in[k]), f->broadcast[k], (int64_t)f->n);
     }
-    QuickCall c = {.loop = f->loop, .n = f->n, .nin = f->nin};
-    c.arg = l->quick->arg.p + l->quick->arg.n;
+    QuickCall c = {.kind = QUICK_LOOP, .loop = f->loop, .n = f->n, .nin = f->nin};
+    c.arg = next_arg(l);
     for (uint32_t k = 0; k < f->nin; k++)
         put_arg(l, in[k]);
     put_arg(l, where_of(l->quick, m, f->out));
     vec_push(l->s, &l->quick->call, c);
 }
 
-static void put_program(ScanRun *l, uint32_t step) {
+/* Op by op, over one block. */
+static void put_loops(ScanRun *l, uint32_t step, void *folded) {
     const Machine *m = l->body;
     const Ins *in = &m->p->ins[step];
     const BlockProgram *b = in->prog;
@@ -251,26 +337,119 @@ static void put_program(ScanRun *l, uint32_t step) {
     Where slot[QUICK_SLOTS];
     for (uint32_t i = 0; i < b->nin; i++) {
         bool own = i >= b->nplain;
-        void *data = NULL;
-        if (own) memcpy(&data, &p->data[i], sizeof data); /* read only */
-        slot[i] = own ? where_fixed(data) : where_of(l->quick, m, cell[i]);
+        slot[i] = own ? own_data(p, i) : where_of(l->quick, m, cell[i]);
         if (p->access[i] == ACC_SCALAR && p->row > 1)
             slot[i] =
                 broadcast(l, slot[i], own || stays(l, cell[i]), b->size[i], p->row);
     }
     for (uint32_t j = 0; j < b->nout; j++)
-        slot[b->nin + j] = where_of(l->quick, m, cell[in->nin + j]);
+        slot[b->nin + j] = j < b->nplaced ? where_of(l->quick, m, cell[in->nin + j])
+                                          : where_fixed(folded);
     for (uint32_t k = 0; k < b->nreg; k++)
         slot[b->nin + b->nout + k] = where_fixed(block_quick_register(m, b, p, k));
     for (uint32_t k = 0; k < b->nrun; k++) {
         const BlockOp *op = &b->run[k];
-        QuickCall c = {.loop = op->loop, .n = (size_t)p->row, .nin = op->nin};
+        QuickCall c = {.kind = op->loop ? QUICK_LOOP : QUICK_COPY,
+                       .loop = op->loop,
+                       .n = (size_t)p->row,
+                       .nin = op->nin,
+                       .arg = next_arg(l)};
         if (!op->loop) c.n *= program_bytes(b, b->value[op->arg]);
-        c.arg = l->quick->arg.p + l->quick->arg.n;
         for (uint32_t i = 0; i < (uint32_t)op->nin + op->nout; i++)
             put_arg(l, slot[b->slot[op->arg + i]]);
         vec_push(l->s, &l->quick->call, c);
     }
+}
+
+static void put_block(ScanRun *l, uint32_t step, void *folded) {
+    const Machine *m = l->body;
+    const Ins *in = &m->p->ins[step];
+    const BlockProgram *b = in->prog;
+    const Prep *p = m->prep[step];
+    const uint32_t *cell = m->p->arg + in->arg;
+    bool hidden = b->nplaced < b->nout;
+    QuickCall c = {.kind = QUICK_BLOCK,
+                   .prog = b,
+                   .prep = p,
+                   .folded = hidden ? folded : NULL,
+                   .arg = next_arg(l)};
+    for (uint32_t i = 0; i < b->nin; i++)
+        put_arg(l, i < b->nplain ? where_of(l->quick, m, cell[i]) : own_data(p, i));
+    for (uint32_t j = 0; j < b->nplaced; j++)
+        put_arg(l, where_of(l->quick, m, cell[in->nin + j]));
+    if (hidden) put_arg(l, where_fixed(folded));
+    vec_push(l->s, &l->quick->call, c);
+}
+
+/* The kernel for a Call, whose inputs have any values as yet. False: it has none. */
+static bool put_kernel(ScanRun *l, Call *c, size_t nin, const Where *in, Where out) {
+    QuickCall call = {.kind = QUICK_REDO, .nin = (uint32_t)nin, .arg = next_arg(l)};
+    size_t mark = diag_count(l->s);
+    c->redo = &call.redo;
+    l->body->scratch_used = 0;
+    bool placed = c->op->perform(c) && !c->out[0].t.buf && c->out[0].t.data == out.ptr;
+    value_unref(&c->out[0]);
+    diag_rewind(l->s, mark);
+    for (size_t i = 0; i < nin; i++)
+        put_arg(l, in[i]);
+    put_arg(l, out);
+    vec_push(l->s, &l->quick->call, call);
+    return placed && call.redo.run;
+}
+
+/* What reduces the elements that a program has made. */
+static bool put_fold(ScanRun *l, uint32_t step, void *folded) {
+    Machine *m = l->body;
+    const Ins *in = &m->p->ins[step];
+    const BlockProgram *b = in->prog;
+    const uint32_t *out = m->p->arg + in->arg + in->nin;
+    Where from = b->folded < b->nplaced ? where_of(l->quick, m, out[b->folded])
+                                        : where_fixed(folded);
+    Call c;
+    const Value *one = block_fold_call(m, step, m->prep[step], &c);
+    m->frame[0].t.data = from.ptr;
+    c.in = &one;
+    return op_rare(c.op)->redo &&
+           put_kernel(l, &c, 1, &from, where_of(l->quick, m, out[in->nout - 1]));
+}
+
+static bool put_program(ScanRun *l, uint32_t step) {
+    const BlockProgram *b = l->plan->ins[step].prog;
+    const Prep *p = l->body->prep[step];
+    size_t bytes = folded_bytes(b, p);
+    void *folded = bytes ? take_bytes(l, bytes) : NULL;
+    if (folded) memset(folded, 0, bytes);
+    if (block_is_single(b, p))
+        put_loops(l, step, folded);
+    else
+        put_block(l, step, folded);
+    if (!b->fold) return true;
+    bool ok = put_fold(l, step, folded);
+    l->body->host.first = 0;
+    return ok;
+}
+
+/* A view needs nothing done; a kernel is asked how it would do it again. */
+static bool put_perform(ScanRun *l, uint32_t step) {
+    Machine *m = l->body;
+    const Ins *in = &m->p->ins[step];
+    const uint32_t *arg = m->p->arg + in->arg;
+    if (is_fixed_view(l, in)) return true;
+    Where at[ASKS_MOST];
+    Call c;
+    step_call(m, step, &c);
+    for (uint32_t k = 0; k < in->nin; k++) {
+        at[k] = where_of(l->quick, m, arg[k]);
+        m->frame[k].t.data = at[k].ptr;
+    }
+    return put_kernel(l, &c, in->nin, at, where_of(l->quick, m, arg[in->nin]));
+}
+
+static bool put_step(ScanRun *l, uint32_t i) {
+    if (l->plan->ins[i].kind == PLAN_PERFORM) return put_perform(l, i);
+    if (!l->body->fast[i].loop) return put_program(l, i);
+    put_fast(l, i);
+    return true;
 }
 
 /* Results that were not written to their rows. */
@@ -278,16 +457,30 @@ static void put_results(ScanRun *l) {
     for (size_t i = 0; i < l->f.nout; i++) {
         const Row *r = &l->row[i];
         Where from = where_of(l->quick, l->body, r->cell),
-              to = {r->at, cursor_of_row(l, i)};
-        if (from.cursor != to.cursor) put_copy(l, to, from, r->bytes, 0);
+              to = {r->at, cursor_of_row(l, i), 0};
+        if (from.cursor != to.cursor || from.offset) put_copy(l, to, from, r->bytes, 0);
+    }
+}
+
+/* How far views are from what they view. */
+void scan_quick_begin(ScanRun *l) {
+    const Machine *m = l->body;
+    QuickSteps *q = quick_of(l);
+    q->viewed = true;
+    for (uint32_t cell = m->p->nleaf; cell < m->p->ncell; cell++) {
+        const CellInfo *c = &m->p->sharing.cell[cell];
+        if (c->how != PLAN_VIEW || c->flags & CELL_BOXED || c->of == NONE) continue;
+        const Cell *v = &m->cell[cell];
+        q->viewed &= !v->owned && v->data && v->data != m->place[m->place_of[cell]].ptr;
+        q->view[cell] = (char *)v->data - (char *)m->cell[c->of].data;
     }
 }
 
 /* False: steps are more than that. */
 static bool prepare(ScanRun *l) {
     Need need = {.args = 1};
+    QuickSteps *q = l->quick;
     if (!fits(l, &need)) return false;
-    QuickSteps *q = quick_of(l);
     if (need.bytes && (!q->reg || q->reg->size < need.bytes)) {
         size_t mark = diag_count(l->s);
         buffer_unref(q->reg);
@@ -295,15 +488,13 @@ static bool prepare(ScanRun *l) {
         diag_rewind(l->s, mark);
         if (!q->reg) return false;
     }
-    q->call.n = q->arg.n = q->patch.n = q->used = 0;
+    drop_calls(q);
+    q->arg.n = q->patch.n = q->used = 0;
     vec_reserve(l->s, &q->arg, need.args);
     set_cursors(l, q);
     set_places(l, q);
     for (uint32_t i = 0; i < l->plan->nins; i++)
-        if (l->body->fast[i].loop)
-            put_fast(l, i);
-        else
-            put_program(l, i);
+        if (!put_step(l, i)) return false;
     put_results(l);
     uint32_t until = l->plan->sharing.until.cell;
     q->until = until == NONE ? NULL : put_arg(l, where_of(q, l->body, until));
@@ -323,19 +514,32 @@ static void advance(QuickSteps *q) {
         }
     }
     for (size_t k = 0; k < q->patch.n; k++)
-        *q->patch.p[k].to = q->cursor.p[q->patch.p[k].cursor].at;
+        *q->patch.p[k].to = q->cursor.p[q->patch.p[k].cursor].at + q->patch.p[k].offset;
 }
 
-static unsigned run_calls(const QuickSteps *q) {
+static unsigned run_calls(const ScanRun *l) {
+    const QuickSteps *q = l->quick;
     unsigned fault = 0;
     for (size_t k = 0; k < q->call.n; k++) {
         const QuickCall *c = &q->call.p[k];
-        if (c->loop)
+        switch (c->kind) {
+        case QUICK_LOOP:
             fault |= c->loop(c->n, (const void *const *)c->arg, c->arg + c->nin);
-        else if (c->size)
-            block_fill(c->arg[1], c->arg[0], c->size, c->n);
-        else
+            break;
+        case QUICK_COPY:
             memmove(c->arg[1], c->arg[0], c->n);
+            break;
+        case QUICK_FILL:
+            block_fill(c->arg[1], c->arg[0], c->size, c->n);
+            break;
+        case QUICK_BLOCK:
+            fault |=
+                block_run_at(l->body, c->prog, c->prep, (char **)c->arg, c->folded);
+            break;
+        case QUICK_REDO:
+            c->redo.run(c->redo.how, (const void *const *)c->arg, c->arg + c->nin);
+            break;
+        }
     }
     return fault;
 }
@@ -379,7 +583,7 @@ QuickEnd scan_quick_steps(ScanRun *l, LoopProgress *shown) {
     QuickSteps *q = l->quick;
     QuickEnd end = QUICK_STUCK;
     for (int64_t n = room(l);; advance(q)) {
-        if (atomic_load_explicit(l->body->late, memory_order_relaxed) || run_calls(q))
+        if (atomic_load_explicit(l->body->late, memory_order_relaxed) || run_calls(l))
             break;
         l->done++;
         if (shown) atomic_store_explicit(&shown->done, l->done, memory_order_relaxed);

@@ -333,30 +333,35 @@ static inline bool run_fast(Machine *m, uint32_t step, unsigned *fault) {
     return true;
 }
 
-/* A group that ends in a reduction: calls the reduction's kernel, with an input that is
- * not stored anywhere. */
-static bool run_block_reduction(Machine *m, uint32_t step, const Prep *p) {
-    const Ins *in = &m->p->ins[step];
-    const BlockProgram *b = in->prog;
+const Value *block_fold_call(Machine *m, uint32_t step, const Prep *p, Call *c) {
+    const BlockProgram *b = m->p->ins[step].prog;
     const Layout *l = p->layout[b->nin + b->folded];
-    uint32_t last = in->nout - 1U, cell = m->p->arg[in->arg + in->nin + last];
-    Call c;
-    step_call(m, step, &c);
+    uint32_t last = m->p->ins[step].nout - 1U;
+    step_call(m, step, c);
     Value *x = &m->frame[0];
-    const Value *one = x;
     x->kind = TYPE_TENSOR;
     x->t = (Tensor){.dtype = l->dtype, .ndim = l->ndim};
     memcpy(x->t.shape, l->shape, (size_t)l->ndim * sizeof *l->shape);
     memcpy(x->t.stride, l->stride, (size_t)l->ndim * sizeof *l->stride);
-    c.g = b->g;
-    c.id = b->folded_by;
-    c.op = b->fold;
-    c.props = b->g->apply[c.id].props;
-    c.nin = c.nout = 1;
-    c.in = &one;
-    c.out += last;
-    c.out_type += last;
+    c->g = b->g;
+    c->id = b->folded_by;
+    c->op = b->fold;
+    c->props = b->g->apply[c->id].props;
+    c->nin = c->nout = 1;
+    c->out += last;
+    c->out_type += last;
     m->host.first = last;
+    return x;
+}
+
+/* A group that ends in a reduction: calls the reduction's kernel, with an input that is
+ * not stored anywhere. */
+static bool run_block_reduction(Machine *m, uint32_t step, const Prep *p) {
+    const Ins *in = &m->p->ins[step];
+    uint32_t cell = m->p->arg[in->arg + in->nin + in->nout - 1];
+    Call c;
+    const Value *one = block_fold_call(m, step, p, &c);
+    c.in = &one;
     m->scratch_used = 0;
     bool ok = block_run_reduction(m, step, p, &c);
     m->host.first = 0;

@@ -580,6 +580,15 @@ bool nest_sum_runs(const NestRun *x, int64_t at, int64_t n, int64_t count, doubl
 void block_settle_quick(const BlockProgram *b, Prep *p);
 /* Runs a quick step. False: its operands are not those it was prepared for. */
 bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault);
+/* The Call of a program's reduction, without its input: the frame's first Value, which
+ * has no data yet. Sets host.first, which the caller sets back to 0. */
+const Value *block_fold_call(Machine *m, uint32_t step, const Prep *p, Call *c);
+/* Is it one block of one row, with nothing to gather? */
+bool block_is_single(const BlockProgram *b, const Prep *p);
+/* Runs a program that fits one chunk, with these operands, inputs and then outputs; what
+ * is reduced goes to `folded` or, if that is NULL, to its place. Returns faults. */
+unsigned block_run_at(const Machine *m, const BlockProgram *b, const Prep *p,
+                      char **base, char *folded);
 /* The memory of register k of a quick step. */
 void *block_quick_register(const Machine *m, const BlockProgram *b, const Prep *p,
                            uint32_t k);

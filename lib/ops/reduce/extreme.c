@@ -104,7 +104,7 @@ static const Op table[] = {
      .doc = "Largest element over the given axes (None: all); nan wins. Every tied "
             "maximum receives the gradient. where= and initial= are as in max_where.",
      .alias = "amax",
-     RARE(.keywords = "max_where", .streams = reduce_streams),
+     RARE(.keywords = "max_where", .streams = reduce_streams, .redo = true),
      .in = "x",
      .props = FOLD_PROPS,
      .kinds = KIND_BOOL | KIND_REAL,
@@ -121,7 +121,7 @@ static const Op table[] = {
      .doc = "Smallest element over the given axes (None: all); nan wins. Every tied "
             "minimum receives the gradient. where= and initial= are as in min_where.",
      .alias = "amin",
-     RARE(.keywords = "min_where", .streams = reduce_streams),
+     RARE(.keywords = "min_where", .streams = reduce_streams, .redo = true),
      .in = "x",
      .props = FOLD_PROPS,
      .kinds = KIND_BOOL | KIND_REAL,
@@ -138,7 +138,7 @@ static const Op table[] = {
      .doc =
          "True if any element over the given axes is not zero; nan is not zero. where= "
          "is as in any_where.",
-     RARE(.keywords = "any_where", .streams = reduce_streams),
+     RARE(.keywords = "any_where", .streams = reduce_streams, .redo = true),
      .in = "x",
      .props = FOLD_PROPS,
      .type = truth_type,
@@ -155,7 +155,7 @@ static const Op table[] = {
      .doc =
          "True if all elements over the given axes are not zero, or if there are none. "
          "where= is as in all_where.",
-     RARE(.keywords = "all_where", .streams = reduce_streams),
+     RARE(.keywords = "all_where", .streams = reduce_streams, .redo = true),
      .in = "x",
      .props = FOLD_PROPS,
      .type = truth_type,

@@ -181,6 +181,29 @@ static bool should_touch(const Reduction *j) {
            j->inner_in == row && j->inner >= FAR_BYTES / row;
 }
 
+enum { REDO_BYTES = 1 << 16 }; /* of a worker */
+
+static void run_redo(void *how, const void *const *in, void *const *out) {
+    Reduction *j = how;
+    j->x = in[0];
+    j->out = out[0];
+    reduce_chunk(j, 0, 0);
+}
+
+/* For what is reduced in one go, and is the input itself. */
+static void offer_redo(Call *c, const Reduction *j, int64_t chunks) {
+    if (!c->redo || chunks > 1 || j->nsegment > 1 || j->work_size > REDO_BYTES ||
+        j->pieces || j->f.add || j->x != c->in[0]->t.data)
+        return;
+    size_t head = (sizeof *j + 63) / 64 * 64;
+    char *room = mem_alloc(c->s, head + 64 + j->work_size);
+    Reduction *kept = (Reduction *)(void *)room;
+    *kept = *j;
+    kept->partial = NULL;
+    kept->work = room + head + (-(uintptr_t)room & 63);
+    *c->redo = (Redo){run_redo, room};
+}
+
 static bool run_reduction(Call *c, Reduction *j) {
     Pool *pool = move_pool(c);
     int64_t chunks = (j->tasks + j->per_chunk - 1) / j->per_chunk;
@@ -198,6 +221,7 @@ static bool run_reduction(Call *c, Reduction *j) {
         reduce_chunk(j, 0, 0);
     }
     if (j->nsegment > 1) reduce_join_segments(j);
+    offer_redo(c, j, chunks);
     return true;
 }
 

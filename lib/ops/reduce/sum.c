@@ -173,7 +173,7 @@ static const Op table[] = {
             "unsigned integers uint64; float16 and float32 are accumulated in float64. "
             "dtype is the dtype of the result, to which x is converted first, so that "
             "integers wrap. where= and initial= are as in sum_where.",
-     RARE(.sparse = "sparse_sum", .keywords = "sum_where", .streams = reduce_streams),
+     RARE(.sparse = "sparse_sum", .keywords = "sum_where", .streams = reduce_streams, .redo = true),
      .in = "x",
      .props = SUM_PROPS,
      .expand = reduce_expand,
@@ -191,7 +191,7 @@ static const Op table[] = {
     {.name = OP_ROW("mean"),
      .doc = "Mean over the given axes (None: all); floatX for integers. Accumulated in "
             "float64; dtype is as for sum, where= as in mean_where.",
-     RARE(.keywords = "mean_where", .streams = reduce_streams),
+     RARE(.keywords = "mean_where", .streams = reduce_streams, .redo = true),
      .in = "x",
      .props = SUM_PROPS,
      .expand = mean_expand,
@@ -210,7 +210,7 @@ static const Op table[] = {
      .doc =
          "Product over the given axes (None: all); dtypes and dtype as in sum, where= "
          "and initial= as in prod_where.",
-     RARE(.keywords = "prod_where", .streams = reduce_streams),
+     RARE(.keywords = "prod_where", .streams = reduce_streams, .redo = true),
      .in = "x",
      .props = SUM_PROPS,
      .expand = reduce_expand,

@@ -180,7 +180,7 @@ static const Op table[] = {
             "one-dim operand is a row on the "
             "left, a column on the right.",
      .infix = "@",
-     RARE(.sparse = "sparse_dot", .share = blas_share),
+     RARE(.sparse = "sparse_dot", .share = blas_share, .redo = true),
      .in = "a, b",
      .promote = PROMOTE_SAME,
      .type = matmul_type,

@@ -237,6 +237,30 @@ static void join_rows(Session *s, BlasProducts *j) {
     q->count = 1;
 }
 
+typedef struct ProductRedo {
+    const Blas *lib;
+    Gemm g;
+} ProductRedo;
+
+static void run_redo(void *how, const void *const *in, void *const *out) {
+    const ProductRedo *p = how;
+    Gemm g = p->g;
+    g.a = in[0];
+    g.b = in[1];
+    g.c = out[0];
+    blas_gemm(p->lib, &g);
+}
+
+/* For products of the inputs themselves, not of copies. */
+static void offer_redo(Call *c, const Blas *lib, const Gemm *g) {
+    if (!c->redo || g->scale || c->nin != 2 || g->a != c->in[0]->t.data ||
+        g->b != c->in[1]->t.data || g->c != c->out[0].t.data)
+        return;
+    ProductRedo *p = mem_alloc(c->s, sizeof *p);
+    *p = (ProductRedo){lib, *g};
+    *c->redo = (Redo){run_redo, p};
+}
+
 /* In pieces, if it is large enough. */
 static bool run_single_blas(Call *c, const Gemm *g) {
     double madds = (double)g->m * (double)g->n * (double)g->k;
@@ -244,7 +268,12 @@ static bool run_single_blas(Call *c, const Gemm *g) {
         blas_triangle(c->s, g, TRIANGLE_GRAM, c->host->pool);
         return true;
     }
-    if (madds < BLAS_SPLIT_LEAST) return blas_gemm(blas_for(c->s, g), g), true;
+    if (madds < BLAS_SPLIT_LEAST) {
+        const Blas *lib = blas_for(c->s, g);
+        blas_gemm(lib, g);
+        offer_redo(c, lib, g);
+        return true;
+    }
     size_t bytes = blas_room(g);
     void *room = bytes ? call_scratch(c, bytes) : NULL;
     if (bytes && !room) return false;
