@@ -455,6 +455,7 @@ static bool run_shown_steps(ScanRun *l, LoopProgress *shown) {
         if (!advance_step(l)) return false;
         QuickEnd end = quick ? scan_quick_steps(l, shown) : QUICK_STUCK;
         if (end == QUICK_OVER) return true;
+        if (end == QUICK_FAILED) return note_step(l);
         quick = end == QUICK_FULL;
         if (quick) continue;
         if (!run_one_step(l, shown)) return false;

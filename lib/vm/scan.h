@@ -74,9 +74,10 @@ size_t scan_shared_bytes(const struct SharedSteps *q);
 /* scan_quick.c: right after the first step; then before another one. */
 void scan_quick_begin(ScanRun *l);
 typedef enum QuickEnd {
-    QUICK_STUCK, /* the step at hand must take the ordinary path */
-    QUICK_FULL,  /* steps ran; the next one needs more room for rows */
-    QUICK_OVER   /* the last step ran */
+    QUICK_STUCK,  /* the step at hand must take the ordinary path */
+    QUICK_FAILED, /* it failed, which is diagnosed */
+    QUICK_FULL,   /* steps ran; the next one needs more room for rows */
+    QUICK_OVER    /* the last step ran */
 } QuickEnd;
 QuickEnd scan_quick_steps(ScanRun *l, LoopProgress *shown);
 void scan_quick_free(QuickSteps *q); /* NULL is allowed, here too: */

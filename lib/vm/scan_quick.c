@@ -5,80 +5,23 @@
  * them. Whatever is unusual is left to the ordinary path, which finds everything as if
  * it had run the steps before: a fault, rows that need more room, the end of the
  * session's time. */
-#include "vm/scan.h"
+#include "vm/scan_quick.h"
 
 #include <string.h>
 
-enum {
-    ASKS_MOST = 4,         /* inputs of a kernel */
-    LEAST_STEPS = 4,       /* that are worth the preparation */
-    MOST_BYTES = 256 << 10 /* of broadcast elements */
-};
-
-/* Where an operand is: at a pointer, or so far from a cursor. */
-typedef struct Where {
-    char *ptr;
-    uint32_t cursor; /* NONE: it doesn't move */
-    int64_t offset;
-} Where;
-typedef struct Cursor {
-    char *at, *base;
-    int64_t step, left, count; /* goes back to `base` after `left` steps, then after
-                                * every `count` */
-    bool turned;               /* it has */
-} Cursor;
-typedef enum QuickKind {
-    QUICK_LOOP,
-    QUICK_COPY,  /* n bytes */
-    QUICK_FILL,  /* n elements of `size` bytes */
-    QUICK_BLOCK, /* a block program; `folded`: its reduced output, or NULL */
-    QUICK_REDO  /* a kernel */
-} QuickKind;
-typedef struct QuickCall {
-    QuickKind kind;
-    uint32_t nin, size;
-    size_t n;
-    void **arg; /* inputs, then outputs */
-    Loop *loop;
-    const BlockProgram *prog;
-    const Prep *prep;
-    void *folded;
-    Redo redo;
-} QuickCall;
-typedef struct Patch {
-    void **to;
-    uint32_t cursor;
-    int64_t offset;
-} Patch;
-struct QuickSteps {
-    uint32_t *of_cell, *of_place; /* cursors, NONE */
-    size_t nplace;
-    int64_t *view; /* by cell: bytes from what it views */
-    bool viewed;   /* they are known */
-    Vec(QuickCall) call;
-    Vec(void *) arg;
-    Vec(Patch) patch;
-    Vec(Cursor) cursor; /* of feeds, pasts, rows */
-    Buffer *reg;        /* broadcast elements, and what is reduced */
-    size_t used;        /* bytes of it */
-    void **until;       /* NULL: runs all steps */
-};
-
-static void drop_calls(QuickSteps *q) {
-    for (size_t k = 0; k < q->call.n; k++)
-        mem_free(q->call.p[k].redo.how);
-    q->call.n = 0;
-}
+enum { LEAST_STEPS = 4 }; /* that are worth the preparation */
 
 void scan_quick_free(QuickSteps *q) {
     if (!q) return;
-    drop_calls(q);
+    quick_clear(q);
     mem_free(q->of_cell);
     mem_free(q->of_place);
     mem_free(q->view);
     vec_free(&q->call);
     vec_free(&q->arg);
     vec_free(&q->patch);
+    vec_free(&q->later);
+    vec_free(&q->made);
     vec_free(&q->cursor);
     buffer_unref(q->reg);
     mem_free(q);
@@ -87,105 +30,6 @@ void scan_quick_free(QuickSteps *q) {
 size_t scan_quick_bytes(const QuickSteps *q) {
     return q && q->reg ? q->reg->size : 0;
 }
-
-/* ---- which loops ---- */
-
-typedef struct Need { /* of a body's calls */
-    size_t args, bytes;
-} Need;
-
-/* A broadcast is a call, too. */
-static void need_broadcast(Need *need, uint32_t size, int64_t n) {
-    need->args += 2;
-    need->bytes += round_up(size * (size_t)n);
-}
-
-static bool fits_fast(const Machine *m, uint32_t step, Need *need) {
-    const Fast *f = &m->fast[step];
-    for (uint32_t k = 0; k < f->nin; k++)
-        if (m->cell[f->in[k]].layout != f->in_layout[k]) return false;
-    for (uint32_t k = 0; k < f->nin; k++)
-        if (f->broadcast[k]) need_broadcast(need, f->broadcast[k], (int64_t)f->n);
-    need->args += f->nin + 1;
-    return true;
-}
-
-static size_t folded_bytes(const BlockProgram *b, const Prep *p) {
-    return b->fold ? p->layout[b->nin + b->folded]->bytes : 0;
-}
-
-static bool fits_program(const Machine *m, uint32_t step, Need *need) {
-    const Ins *in = &m->p->ins[step];
-    const BlockProgram *b = in->prog;
-    const Prep *p = m->prep[step];
-    if (!p || p->chunks != 1 || p->split || p->ntile || p->stream != NONE || p->past)
-        return false;
-    for (uint32_t i = 0; i < b->nplain; i++)
-        if (m->cell[m->p->arg[in->arg + i]].layout != p->layout[i]) return false;
-    for (uint32_t i = 0; i < b->nin; i++)
-        if (p->access[i] == ACC_SCALAR && p->row > 1)
-            need_broadcast(need, b->size[i], p->row);
-    for (uint32_t k = 0; k < b->nrun; k++)
-        need->args += (size_t)b->run[k].nin + b->run[k].nout;
-    need->args += (size_t)b->nin + b->nout + 2;
-    need->bytes += round_up(folded_bytes(b, p));
-    return true;
-}
-
-/* Does nothing in a step make it? */
-static bool stays(const ScanRun *l, uint32_t cell) {
-    return cell < l->plan->nleaf && l->quick->of_cell[cell] == NONE;
-}
-
-/* A view whose place depends on nothing else. */
-static bool is_fixed_view(const ScanRun *l, const Ins *in) {
-    const uint32_t *arg = l->plan->arg + in->arg;
-    for (uint32_t j = 0; j < in->nout; j++) {
-        const CellInfo *c = &l->plan->sharing.cell[arg[in->nin + j]];
-        if (c->how != PLAN_VIEW || c->of == NONE || !l->quick->viewed) return false;
-        for (uint32_t k = 0; k < in->nin; k++)
-            if (arg[k] != c->of && !stays(l, arg[k])) return false;
-    }
-    return true;
-}
-
-static bool fits_perform(const ScanRun *l, const Ins *in, Need *need) {
-    const Op *op = l->plan->g->apply[in->apply].op;
-    if (in->thunk || in->begins || op->from || op->plugin || op->effect) return false;
-    need->args += (size_t)in->nin + in->nout;
-    return (op_rare(op)->redo && in->nout == 1 && in->nin <= ASKS_MOST) ||
-           is_fixed_view(l, in);
-}
-
-static bool fits_step(const ScanRun *l, uint32_t i, Need *need) {
-    const Ins *in = &l->plan->ins[i];
-    if (in->kind == PLAN_PERFORM) return fits_perform(l, in, need);
-    bool block = in->kind == PLAN_LOOP || in->kind == PLAN_FUSED;
-    return block &&
-           (l->body->fast[i].loop ? fits_fast : fits_program)(l->body, i, need);
-}
-
-static bool fits(const ScanRun *l, Need *need) {
-    const Machine *b = l->body;
-    const Plan *p = b->p;
-    const PlanOptions *o = &p->o;
-    if (l->m->hooked || p->lazy || p->has_boxes || p->has_thunks || p->has_overlap ||
-        p->has_destroyers || b->nowned || b->told || o->impl == IMPL_DEBUG ||
-        o->debugging)
-        return false;
-    for (size_t i = 0; i < l->f.nout; i++) {
-        const Row *r = &l->row[i];
-        if (r->object || r->listed || !r->layout ||
-            b->cell[r->cell].layout != r->layout)
-            return false;
-        need->args += 2;
-    }
-    for (uint32_t i = 0; i < p->nins; i++)
-        if (!fits_step(l, i, need)) return false;
-    return need->bytes <= MOST_BYTES;
-}
-
-/* ---- preparation ---- */
 
 static QuickSteps *quick_of(ScanRun *l) {
     if (l->quick) return l->quick;
@@ -201,269 +45,13 @@ static QuickSteps *quick_of(ScanRun *l) {
     return q;
 }
 
-static uint32_t cursor_of_row(const ScanRun *l, size_t i) {
-    return (uint32_t)(l->nfeed + l->npast + i);
-}
-
-static void set_cursors(ScanRun *l, QuickSteps *q) {
-    q->cursor.n = 0;
-    vec_reserve(l->s, &q->cursor, l->nfeed + l->npast + l->f.nout);
-    for (size_t k = 0; k < l->nfeed; k++)
-        vec_push(l->s, &q->cursor,
-                 ((Cursor){
-                     .at = l->feed[k].at, .step = l->feed[k].step, .left = INT64_MAX}));
-    for (size_t k = 0; k < l->npast; k++) {
-        const Past *p = &l->past[k];
-        const Row *r = p->of;
-        vec_push(l->s, &q->cursor,
-                 ((Cursor){.at = p->at,
-                           .base = r->base,
-                           .step = (int64_t)r->bytes,
-                           .left = p->wait > 0 ? p->wait : r->count - p->pos,
-                           .count = r->count}));
-    }
-    for (size_t i = 0; i < l->f.nout; i++) {
-        const Row *r = &l->row[i];
-        vec_push(l->s, &q->cursor,
-                 ((Cursor){.at = r->at,
-                           .base = r->base,
-                           .step = (int64_t)r->bytes,
-                           .left = r->count - r->pos,
-                           .count = r->count}));
-    }
-}
-
-/* What a row's result is written to moves with the row, and so does whatever shares
- * that storage. */
-static void set_places(ScanRun *l, QuickSteps *q) {
-    size_t n = l->body->nplace;
-    if (q->nplace < n) {
-        q->of_place = mem_realloc(l->s, q->of_place, n, sizeof *q->of_place);
-        q->nplace = n;
-    }
-    memset(q->of_place, 0xFF, n * sizeof *q->of_place);
-    for (size_t i = 0; i < l->f.nout; i++)
-        if (l->row[i].pointed) q->of_place[l->row[i].place] = cursor_of_row(l, i);
-}
-
-/* A place moves with a row; a view with what it views. */
-static Where where_of(const QuickSteps *q, const Machine *m, uint32_t cell) {
-    int64_t offset = 0;
-    while (cell >= m->p->nleaf && m->p->sharing.cell[cell].how == PLAN_VIEW) {
-        offset += q->view[cell];
-        cell = m->p->sharing.cell[cell].of;
-    }
-    if (cell < m->p->nleaf)
-        return (Where){(char *)m->cell[cell].data + offset, q->of_cell[cell], offset};
-    uint32_t place = m->place_of[cell];
-    return (Where){m->place[place].ptr + offset, q->of_place[place], offset};
-}
-
-static Where where_fixed(void *ptr) {
-    return (Where){ptr, NONE, 0};
-}
-
-/* Input i of a program, which belongs to its function. */
-static Where own_data(const Prep *p, uint32_t i) {
-    void *data;
-    memcpy(&data, &p->data[i], sizeof data); /* read only */
-    return where_fixed(data);
-}
-
-static void **put_arg(ScanRun *l, Where w) {
-    QuickSteps *q = l->quick;
-    void **to = &q->arg.p[q->arg.n++]; /* there is room: Need */
-    *to = w.ptr;
-    if (w.cursor != NONE) vec_push(l->s, &q->patch, ((Patch){to, w.cursor, w.offset}));
-    return to;
-}
-
-static void **next_arg(const ScanRun *l) {
-    return l->quick->arg.p + l->quick->arg.n;
-}
-
-static void put_copy(ScanRun *l, Where to, Where from, size_t n, uint32_t size) {
-    QuickCall c = {.kind = size ? QUICK_FILL : QUICK_COPY,
-                   .n = n,
-                   .size = size,
-                   .arg = next_arg(l)};
-    put_arg(l, from);
-    put_arg(l, to);
-    vec_push(l->s, &l->quick->call, c);
-}
-
-/* Memory of the loop's own. */
-static char *take_bytes(ScanRun *l, size_t bytes) {
-    QuickSteps *q = l->quick;
-    q->used += round_up(bytes);
-    return (char *)q->reg->data + q->used - round_up(bytes);
-}
-
-/* An element repeated: at once, if it stays the same. */
-static Where broadcast(ScanRun *l, Where from, bool same, uint32_t size, int64_t n) {
-    Where to = where_fixed(take_bytes(l, size * (size_t)n));
-    if (same)
-        block_fill(to.ptr, from.ptr, size, (size_t)n);
-    else
-        put_copy(l, to, from, (size_t)n, size);
-    return to;
-}
-
-static void put_fast(ScanRun *l, uint32_t step) {
-    const Machine *m = l->body;
-    const Fast *f = &m->fast[step];
-    Where in[3];
-    for (uint32_t k = 0; k < f->nin; k++) {
-        in[k] = where_of(l->quick, m, f->in[k]);
-        if (f->broadcast[k])
-            in[k] =
-                broadcast(l, in[k], stays(l, f->in[k]), f->broadcast[k], (int64_t)f->n);
-    }
-    QuickCall c = {.kind = QUICK_LOOP, .loop = f->loop, .n = f->n, .nin = f->nin};
-    c.arg = next_arg(l);
-    for (uint32_t k = 0; k < f->nin; k++)
-        put_arg(l, in[k]);
-    put_arg(l, where_of(l->quick, m, f->out));
-    vec_push(l->s, &l->quick->call, c);
-}
-
-/* Op by op, over one block. */
-static void put_loops(ScanRun *l, uint32_t step, void *folded) {
-    const Machine *m = l->body;
-    const Ins *in = &m->p->ins[step];
-    const BlockProgram *b = in->prog;
-    const Prep *p = m->prep[step];
-    const uint32_t *cell = m->p->arg + in->arg;
-    Where slot[QUICK_SLOTS];
-    for (uint32_t i = 0; i < b->nin; i++) {
-        bool own = i >= b->nplain;
-        slot[i] = own ? own_data(p, i) : where_of(l->quick, m, cell[i]);
-        if (p->access[i] == ACC_SCALAR && p->row > 1)
-            slot[i] =
-                broadcast(l, slot[i], own || stays(l, cell[i]), b->size[i], p->row);
-    }
-    for (uint32_t j = 0; j < b->nout; j++)
-        slot[b->nin + j] = j < b->nplaced ? where_of(l->quick, m, cell[in->nin + j])
-                                          : where_fixed(folded);
-    for (uint32_t k = 0; k < b->nreg; k++)
-        slot[b->nin + b->nout + k] = where_fixed(block_quick_register(m, b, p, k));
-    for (uint32_t k = 0; k < b->nrun; k++) {
-        const BlockOp *op = &b->run[k];
-        QuickCall c = {.kind = op->loop ? QUICK_LOOP : QUICK_COPY,
-                       .loop = op->loop,
-                       .n = (size_t)p->row,
-                       .nin = op->nin,
-                       .arg = next_arg(l)};
-        if (!op->loop) c.n *= program_bytes(b, b->value[op->arg]);
-        for (uint32_t i = 0; i < (uint32_t)op->nin + op->nout; i++)
-            put_arg(l, slot[b->slot[op->arg + i]]);
-        vec_push(l->s, &l->quick->call, c);
-    }
-}
-
-static void put_block(ScanRun *l, uint32_t step, void *folded) {
-    const Machine *m = l->body;
-    const Ins *in = &m->p->ins[step];
-    const BlockProgram *b = in->prog;
-    const Prep *p = m->prep[step];
-    const uint32_t *cell = m->p->arg + in->arg;
-    bool hidden = b->nplaced < b->nout;
-    QuickCall c = {.kind = QUICK_BLOCK,
-                   .prog = b,
-                   .prep = p,
-                   .folded = hidden ? folded : NULL,
-                   .arg = next_arg(l)};
-    for (uint32_t i = 0; i < b->nin; i++)
-        put_arg(l, i < b->nplain ? where_of(l->quick, m, cell[i]) : own_data(p, i));
-    for (uint32_t j = 0; j < b->nplaced; j++)
-        put_arg(l, where_of(l->quick, m, cell[in->nin + j]));
-    if (hidden) put_arg(l, where_fixed(folded));
-    vec_push(l->s, &l->quick->call, c);
-}
-
-/* The kernel for a Call, whose inputs have any values as yet. False: it has none. */
-static bool put_kernel(ScanRun *l, Call *c, size_t nin, const Where *in, Where out) {
-    QuickCall call = {.kind = QUICK_REDO, .nin = (uint32_t)nin, .arg = next_arg(l)};
-    size_t mark = diag_count(l->s);
-    c->redo = &call.redo;
-    l->body->scratch_used = 0;
-    bool placed = c->op->perform(c) && !c->out[0].t.buf && c->out[0].t.data == out.ptr;
-    value_unref(&c->out[0]);
-    diag_rewind(l->s, mark);
-    for (size_t i = 0; i < nin; i++)
-        put_arg(l, in[i]);
-    put_arg(l, out);
-    vec_push(l->s, &l->quick->call, call);
-    return placed && call.redo.run;
-}
-
-/* What reduces the elements that a program has made. */
-static bool put_fold(ScanRun *l, uint32_t step, void *folded) {
-    Machine *m = l->body;
-    const Ins *in = &m->p->ins[step];
-    const BlockProgram *b = in->prog;
-    const uint32_t *out = m->p->arg + in->arg + in->nin;
-    Where from = b->folded < b->nplaced ? where_of(l->quick, m, out[b->folded])
-                                        : where_fixed(folded);
-    Call c;
-    const Value *one = block_fold_call(m, step, m->prep[step], &c);
-    m->frame[0].t.data = from.ptr;
-    c.in = &one;
-    return op_rare(c.op)->redo &&
-           put_kernel(l, &c, 1, &from, where_of(l->quick, m, out[in->nout - 1]));
-}
-
-static bool put_program(ScanRun *l, uint32_t step) {
-    const BlockProgram *b = l->plan->ins[step].prog;
-    const Prep *p = l->body->prep[step];
-    size_t bytes = folded_bytes(b, p);
-    void *folded = bytes ? take_bytes(l, bytes) : NULL;
-    if (folded) memset(folded, 0, bytes);
-    if (block_is_single(b, p))
-        put_loops(l, step, folded);
-    else
-        put_block(l, step, folded);
-    if (!b->fold) return true;
-    bool ok = put_fold(l, step, folded);
-    l->body->host.first = 0;
-    return ok;
-}
-
-/* A view needs nothing done; a kernel is asked how it would do it again. */
-static bool put_perform(ScanRun *l, uint32_t step) {
-    Machine *m = l->body;
-    const Ins *in = &m->p->ins[step];
-    const uint32_t *arg = m->p->arg + in->arg;
-    if (is_fixed_view(l, in)) return true;
-    Where at[ASKS_MOST];
-    Call c;
-    step_call(m, step, &c);
-    for (uint32_t k = 0; k < in->nin; k++) {
-        at[k] = where_of(l->quick, m, arg[k]);
-        m->frame[k].t.data = at[k].ptr;
-    }
-    return put_kernel(l, &c, in->nin, at, where_of(l->quick, m, arg[in->nin]));
-}
-
-static bool put_step(ScanRun *l, uint32_t i) {
-    if (l->plan->ins[i].kind == PLAN_PERFORM) return put_perform(l, i);
-    if (!l->body->fast[i].loop) return put_program(l, i);
-    put_fast(l, i);
-    return true;
-}
-
-/* Results that were not written to their rows. */
-static void put_results(ScanRun *l) {
-    for (size_t i = 0; i < l->f.nout; i++) {
-        const Row *r = &l->row[i];
-        Where from = where_of(l->quick, l->body, r->cell),
-              to = {r->at, cursor_of_row(l, i), 0};
-        if (from.cursor != to.cursor || from.offset) put_copy(l, to, from, r->bytes, 0);
-    }
+static bool pays(const ScanRun *l) {
+    return l->steps - l->done >= LEAST_STEPS && !l->m->hooked;
 }
 
 /* How far views are from what they view. */
 void scan_quick_begin(ScanRun *l) {
+    if (!pays(l)) return;
     const Machine *m = l->body;
     QuickSteps *q = quick_of(l);
     q->viewed = true;
@@ -476,32 +64,13 @@ void scan_quick_begin(ScanRun *l) {
     }
 }
 
-/* False: steps are more than that. */
-static bool prepare(ScanRun *l) {
-    Need need = {.args = 1};
-    QuickSteps *q = l->quick;
-    if (!fits(l, &need)) return false;
-    if (need.bytes && (!q->reg || q->reg->size < need.bytes)) {
-        size_t mark = diag_count(l->s);
-        buffer_unref(q->reg);
-        q->reg = buffer_new(l->s, need.bytes);
-        diag_rewind(l->s, mark);
-        if (!q->reg) return false;
-    }
-    drop_calls(q);
-    q->arg.n = q->patch.n = q->used = 0;
-    vec_reserve(l->s, &q->arg, need.args);
-    set_cursors(l, q);
-    set_places(l, q);
-    for (uint32_t i = 0; i < l->plan->nins; i++)
-        if (!put_step(l, i)) return false;
-    put_results(l);
-    uint32_t until = l->plan->sharing.until.cell;
-    q->until = until == NONE ? NULL : put_arg(l, where_of(q, l->body, until));
-    return true;
-}
-
 /* ---- steps ---- */
+
+typedef enum Ran {
+    RAN,
+    RAN_STUCK, /* the step has to be run again, in the ordinary way */
+    RAN_FAILED
+} Ran;
 
 static void advance(QuickSteps *q) {
     for (size_t k = 0; k < q->cursor.n; k++) {
@@ -517,10 +86,35 @@ static void advance(QuickSteps *q) {
         *q->patch.p[k].to = q->cursor.p[q->patch.p[k].cursor].at + q->patch.p[k].offset;
 }
 
-static unsigned run_calls(const ScanRun *l) {
+/* An instruction that runs as ever finds the places of rows where they are now. If
+ * memory moves, pointers to it are no longer right. */
+static Ran run_step(ScanRun *l, const QuickCall *c) {
+    QuickSteps *q = l->quick;
+    Machine *m = l->body;
+    uint32_t step = (uint32_t)c->n;
+    const Cursor *row = q->cursor.p + cursor_of_row(l, 0);
+    for (size_t i = 0; i < l->f.nout; i++)
+        if (l->row[i].pointed) m->place[l->row[i].place].ptr = row[i].at;
+    size_t moved = m->moved;
+    const Buffer *block = m->block;
+    if (!step_run(m, step)) return RAN_FAILED;
+    step_end(m, step);
+    if (m->moved != moved || m->block != block) return RAN_STUCK;
+    for (uint32_t j = 0; j < m->p->ins[step].nout; j++) {
+        const Made *r = &q->made.p[c->size + j];
+        const Cell *v = &m->cell[r->cell];
+        if (v->layout != r->layout) return RAN_STUCK;
+        for (uint32_t k = r->patch; k != NONE; k = q->later.p[k].cursor)
+            *q->later.p[k].to = (char *)v->data + q->later.p[k].offset;
+    }
+    return RAN;
+}
+
+static Ran run_calls(ScanRun *l) {
     const QuickSteps *q = l->quick;
+    Ran ran = RAN;
     unsigned fault = 0;
-    for (size_t k = 0; k < q->call.n; k++) {
+    for (size_t k = 0; k < q->call.n && ran == RAN; k++) {
         const QuickCall *c = &q->call.p[k];
         switch (c->kind) {
         case QUICK_LOOP:
@@ -539,9 +133,12 @@ static unsigned run_calls(const ScanRun *l) {
         case QUICK_REDO:
             c->redo.run(c->redo.how, (const void *const *)c->arg, c->arg + c->nin);
             break;
+        case QUICK_STEP:
+            ran = fault ? RAN_STUCK : run_step(l, c);
+            break;
         }
     }
-    return fault;
+    return ran == RAN && fault ? RAN_STUCK : ran;
 }
 
 /* How many steps there is room for, this one included. */
@@ -574,17 +171,20 @@ static void give_back(ScanRun *l) {
         Row *r = &l->row[i];
         r->at = c->at;
         r->pos = c->count - c->left;
-        if (r->pointed) l->body->place[r->place].ptr = r->at;
+        if (r->pointed && !l->body->place[r->place].own)
+            l->body->place[r->place].ptr = r->at;
     }
 }
 
 QuickEnd scan_quick_steps(ScanRun *l, LoopProgress *shown) {
-    if (l->steps - l->done < LEAST_STEPS || !prepare(l)) return QUICK_STUCK;
+    if (!pays(l) || !quick_prepare(l)) return QUICK_STUCK;
     QuickSteps *q = l->quick;
     QuickEnd end = QUICK_STUCK;
     for (int64_t n = room(l);; advance(q)) {
-        if (atomic_load_explicit(l->body->late, memory_order_relaxed) || run_calls(l))
-            break;
+        if (atomic_load_explicit(l->body->late, memory_order_relaxed)) break;
+        Ran ran = run_calls(l);
+        if (ran == RAN_FAILED) end = QUICK_FAILED;
+        if (ran != RAN) break;
         l->done++;
         if (shown) atomic_store_explicit(&shown->done, l->done, memory_order_relaxed);
         bool over = l->done == l->steps || (q->until && *(const bool *)*q->until);

@@ -26,6 +26,7 @@ void *place_get(Machine *m, uint32_t place, size_t bytes) {
     Buffer *b = buffer_new(m->s, bytes);
     if (!b) return NULL;
     place_drop(m, p);
+    m->moved++;
     p->buf = b;
     p->ptr = b->data;
     p->cap = b->size;

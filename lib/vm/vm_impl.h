@@ -436,6 +436,7 @@ struct Machine {
     uint32_t nowned;
     Place *place;
     size_t nplace, place_cap;
+    size_t moved; /* counts places that got other memory */
     uint32_t *place_of;    /* by cell */
     Vec(uint32_t) results; /* places with `result` */
     Buffer *arena;

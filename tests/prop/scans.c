@@ -32,6 +32,7 @@ typedef struct RandomLoop {
     char type[INPUTS_MAX][32];
     int64_t rows[INPUTS_MAX]; /* -1: no axis for steps */
     int vec;                  /* rows are vectors of two, else scalars */
+    bool rich;                /* with more than elementwise ops */
     bool named;               /* their dim has a name: loops may be cut into blocks */
     int64_t steps;
     size_t nout, nname;
@@ -70,6 +71,9 @@ static void add_name(RandomLoop *l, const char *name) {
     snprintf(l->name[l->nname++], sizeof *l->name, "%s", name);
 }
 
+/* Of what has any shape: instructions of several kinds between elementwise ones. */
+static void structure(const RandomLoop *l, int depth, Str *out);
+
 static void expression(const RandomLoop *l, int depth, Str *out) {
     static const char *const unary[] = {"sin", "tanh", "cos", "sum"};
     static const char *const infix[] = {"+", "-", "*"};
@@ -78,6 +82,10 @@ static void expression(const RandomLoop *l, int depth, Str *out) {
             str_printf(out, "%u.5", below(2));
         else
             str_puts(out, l->name[below((uint32_t)l->nname)]);
+        return;
+    }
+    if (l->rich && below(4) == 0) {
+        structure(l, depth, out);
         return;
     }
     if (below(2)) {
@@ -89,6 +97,24 @@ static void expression(const RandomLoop *l, int depth, Str *out) {
     str_putc(out, '(');
     expression(l, depth - 1, out);
     str_printf(out, " %s ", infix[below(3)]);
+    expression(l, depth - 1, out);
+    str_putc(out, ')');
+}
+
+static void structure(const RandomLoop *l, int depth, Str *out) {
+    static const char *const how[] = {
+        "sum(stack([u, 0.5 * u]), axis=0)",
+        "max(stack([u, 0.25 * u, -u]), axis=0)",
+        "stack([u, 0.3 * u])[cast(sum(u) > 0, int64)]",
+        "set_subtensor(stack([u, cos(u)])[1], 2 * u)[1]",
+        "reduce(lambda a, b: a + sin(b), stack([u, 2.0 * u]), 0.0 * u)",
+        "(stack([atleast_1d(u), sin(atleast_1d(u))]) @ atleast_1d(u))[1]",
+        "concatenate([atleast_1d(u), atleast_1d(u)])[1:][0]",
+        "where(u > 0, u, 0.5 * u)",
+    };
+    str_puts(out, "(lambda u: ");
+    str_puts(out, how[below(sizeof how / sizeof *how)]);
+    str_puts(out, ")(");
     expression(l, depth - 1, out);
     str_putc(out, ')');
 }
@@ -186,12 +212,13 @@ static void random_values(RandomLoop *l, Str *body) {
     str_putc(body, ']');
 }
 
-static void random_loop(RandomLoop *l, int64_t steps) {
+static void random_loop(RandomLoop *l, int64_t steps, bool rich) {
     Str params = STR(s), seqs = STR(s), states = STR(s), body = STR(s), keep = STR(s);
     memset(l, 0, sizeof *l);
     l->vec = (int)below(2);
     l->named = l->vec && below(2);
     l->steps = steps;
+    l->rich = rich;
     random_sequences(l, &params, &seqs);
     random_states(l, &params, &states);
     add_input(l, "W", -1);
@@ -508,7 +535,7 @@ static void check_plain_loop(const Case *with, const Tensor *out) {
 static void test_one(void) {
     Case c = {0};
     Tensor out[OUTS_MAX];
-    random_loop(&c.l, (int64_t)below(6));
+    random_loop(&c.l, (int64_t)below(6), false);
     make_inputs(&c);
     bool ok = compile(&c);
     CHECK(ok, "%s: %s", c.l.text, why());
@@ -536,7 +563,7 @@ static void test_one(void) {
 static void test_long(void) {
     Case c = {0};
     Tensor out[OUTS_MAX];
-    random_loop(&c.l, 6 + (int64_t)below(60));
+    random_loop(&c.l, 6 + (int64_t)below(60), true);
     make_inputs(&c);
     bool ok = compile(&c);
     CHECK(ok, "%s: %s", c.l.text, why());
