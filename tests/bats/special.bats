@@ -31,3 +31,14 @@ Y
     ok 'gload -e "y = beta(2., 3.)" | grun' 'y = 0.08333333333333333'
     ok 'gload -e "y = beta(2., 3., [1000], seed=1)" -e "m = mean(y)" --outputs m | grun --expect m=0.4 --atol 0.02'
 }
+
+@test "softmax of a row has the same bits alone and beside others" {
+    for dtype in float32 float64; do
+        for n in 1 2 7 8 9 33 64; do
+            gload -e "x = cast(normal(0, 5, (40, $n), seed=1), $dtype)" -e 'w = where(x > 9, inf, where(x < -9, -inf, x))' \
+                -e 'y, z = softmax(w, axis=1), map(softmax, w)' -e 'u, v = log_softmax(w, axis=1), map(log_softmax, w)' \
+                -e 'same = all((y == z) | (isnan(y) & isnan(z))) & all((u == v) | (isnan(u) & isnan(v)))' --outputs same -o rows.tlg
+            ok 'grun --mode FAST_COMPILE rows.tlg' 'same = True'
+        done
+    done
+}

@@ -7,7 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROWS_CHUNK = 1 << 14 }; /* elements per thread and chunk */
+enum {
+    ROWS_CHUNK = 1 << 14, /* elements per thread and chunk */
+    REDO_BYTES = 1 << 16
+};
 
 static bool softmax_type(Infer *in) {
     const Prop *axis = infer_prop(in, "axis");
@@ -23,12 +26,15 @@ static bool softmax_type(Infer *in) {
  * last) several at a time in memory; short rows several at a time in a tile they are
  * copied to. Anything else (float16, a few long columns) goes through a row of scratch
  * memory. */
-enum { SHORT = 64 }; /* rows up to this length use tiles */
+enum {
+    SHORT = 64, /* rows up to this length use tiles */
+    FEW = 6     /* as many of them take less time one by one */
+};
 
 typedef struct SoftmaxJob {
     const Tensor *x;
     Tensor *out;
-    RowFn *row;
+    RowFn *row, *few;
     ColumnsFn *columns;
     DType dtype;             /* dtype of the loops */
     int64_t n, inner, count; /* elements per row, distance between them, rows */
@@ -59,14 +65,20 @@ static void softmax_row(const SoftmaxJob *j, int64_t r, char *room) {
     tensor_cast_elements(j->out->dtype, out, j->dtype, room, (size_t)j->n, step, wide);
 }
 
-/* Transposes up to SOFTMAX_LANES short rows into the columns of a tile and back. Unused
- * lanes hold zeros. */
+/* Transposes up to SOFTMAX_LANES, but more than FEW, short rows into the columns of a
+ * tile and back. Unused lanes hold zeros. */
 static void softmax_tile(const SoftmaxJob *j, int64_t first, int64_t rows) {
     _Alignas(64) char tile[SHORT * SOFTMAX_LANES * sizeof(double)];
     size_t size = dtype_size(j->dtype), n = (size_t)j->n, count = (size_t)rows;
     ptrdiff_t lane = SOFTMAX_LANES * (ptrdiff_t)size, step = j->inner * (ptrdiff_t)size;
     const char *x = j->x->data;
     char *out = j->out->data;
+    if (j->inner == 1 && rows <= FEW) {
+        for (size_t l = 0; l < count; l++)
+            j->few(x + ((size_t)first + l) * n * size,
+                   out + ((size_t)first + l) * n * size, n);
+        return;
+    }
     if (rows < SOFTMAX_LANES) memset(tile, 0, n * (size_t)lane);
     if (j->inner == 1) {
         ptrdiff_t row = j->n * (ptrdiff_t)size;
@@ -132,6 +144,30 @@ static bool softmax_open(Call *c, SoftmaxJob *j) {
     return true;
 }
 
+typedef struct SoftmaxRedo {
+    SoftmaxJob j;
+    Tensor x, out;
+} SoftmaxRedo;
+
+static void run_redo(void *how, const void *const *in, void *const *out) {
+    SoftmaxRedo *r = how;
+    memcpy(&r->x.data, in, sizeof r->x.data); /* read only */
+    r->out.data = out[0];
+    softmax_chunk(&r->j, 0, 0);
+}
+
+/* For what is one chunk, and is the input itself. */
+static void offer_redo(Call *c, const SoftmaxJob *j, size_t chunks) {
+    size_t room = (size_t)j->n * dtype_size(j->dtype);
+    if (!c->redo || chunks > 1 || j->x == j->out || room > REDO_BYTES) return;
+    SoftmaxRedo *r = mem_alloc(c->s, sizeof *r + room);
+    *r = (SoftmaxRedo){.j = *j, .x = *j->x, .out = *j->out};
+    r->j.x = &r->x;
+    r->j.out = &r->out;
+    r->j.room = (char *)(r + 1);
+    *c->redo = (Redo){run_redo, r};
+}
+
 static bool run_softmax(Call *c, int logs) {
     SoftmaxJob j;
     if (!softmax_open(c, &j) || j.count == 0) return j.out != NULL;
@@ -142,13 +178,16 @@ static bool run_softmax(Call *c, int logs) {
     }
     j.dtype = x->dtype == DT_FLOAT16 ? DT_FLOAT32 : x->dtype;
     j.row = row_kernels(c->s)->row[logs][j.dtype == DT_FLOAT64];
+    j.few = row_kernels(c->s)->few[logs][j.dtype == DT_FLOAT64];
     j.columns = row_kernels(c->s)->columns[logs][j.dtype == DT_FLOAT64];
     j.chunk = 1 + ROWS_CHUNK / (j.n * SOFTMAX_LANES);
     j.room = call_scratch(c, (size_t)j.n * dtype_size(j.dtype) *
                                  pool_threads(c->host->pool));
     if (!j.room) return false;
     int64_t group = j.chunk * SOFTMAX_LANES;
-    pool_run(c->host->pool, (size_t)((j.count + group - 1) / group), softmax_chunk, &j);
+    size_t chunks = (size_t)((j.count + group - 1) / group);
+    pool_run(c->host->pool, chunks, softmax_chunk, &j);
+    offer_redo(c, &j, chunks);
     return true;
 }
 
@@ -207,6 +246,7 @@ static const Op table[] = {
     {.name = OP_ROW("softmax"),
      .doc = "exp(x) divided by its sum along an axis (None: all elements), without "
             "overflow. Rows of float32 add up in a fixed tree of float32 sums.",
+     RARE(.redo = true),
      .in = "x",
      .props = "axis: int? = None",
      .promote = PROMOTE_INEXACT,
@@ -225,6 +265,7 @@ static const Op table[] = {
      .example = "softmax([0., 0.]) -> [0.5, 0.5]"},
     {.name = OP_ROW("log_softmax"),
      .doc = "The logarithm of softmax, exact where softmax is 0 or 1.",
+     RARE(.redo = true),
      .in = "x",
      .props = "axis: int? = None",
      .promote = PROMOTE_INEXACT,

@@ -14,6 +14,7 @@ typedef void ColumnsFn(const void *x, void *out, size_t n, size_t step);
 typedef struct SoftmaxRows {
     RowFn *row[2][2]; /* softmax, log_softmax; float32, float64 */
     ColumnsFn *columns[2][2];
+    RowFn *few[2][2]; /* one row, with the bits that `columns` gives it */
 } SoftmaxRows;
 extern const SoftmaxRows softmax_rows0, softmax_rows1, softmax_rows2;
 

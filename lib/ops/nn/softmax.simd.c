@@ -7,7 +7,7 @@
 #include "base/level.h"
 #include "ops/elemwise/vmath.h"
 
-enum { LANES = SOFTMAX_LANES };
+enum { LANES = SOFTMAX_LANES, PIECE = 8 };
 
 /* The larger one; nan wins. */
 #define MORE(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
@@ -114,12 +114,56 @@ enum { LANES = SOFTMAX_LANES };
                 out[j * step + l] = (x[j * step + l] - m[l]) - sum[l];                 \
     }
 
+/* A single column as adjacent elements: e^(x - m) of several at a time, which are
+ * summed in order all the same. */
+#define FEW(T, EXP, LOG)                                                               \
+    static T few_top_##T(const T *x, size_t n) {                                       \
+        T m = x[0];                                                                    \
+        for (size_t j = 1; j < n; j++)                                                 \
+            m = x[j] > m || x[j] != x[j] ? x[j] : m;                                   \
+        return m;                                                                      \
+    }                                                                                  \
+    static T few_sum_##T(const T *x, T m, T *out, size_t n) {                          \
+        T sum = 0, e[PIECE];                                                           \
+        for (size_t i = 0; i < n; i += PIECE) {                                        \
+            for (size_t l = 0; l < PIECE; l++)                                         \
+                e[l] = i + l < n ? x[i + l] : m;                                       \
+            for (size_t l = 0; l < PIECE; l++)                                         \
+                e[l] = EXP(e[l] - m);                                                  \
+            for (size_t l = 0; l < PIECE && i + l < n; l++) {                          \
+                sum += e[l];                                                           \
+                if (out) out[i + l] = e[l];                                            \
+            }                                                                          \
+        }                                                                              \
+        return sum;                                                                    \
+    }                                                                                  \
+    static void softmax_few_##T(const void *from, void *to, size_t n) {                \
+        const T *x = from;                                                             \
+        T *out = to, scale = 1 / few_sum_##T(x, few_top_##T(x, n), out, n);            \
+        for (size_t j = 0; j < n; j++)                                                 \
+            out[j] *= scale;                                                           \
+    }                                                                                  \
+    static void log_softmax_few_##T(const void *from, void *to, size_t n) {            \
+        const T *x = from;                                                             \
+        T *out = to, m = few_top_##T(x, n), shift[PIECE];                              \
+        for (size_t l = 0; l < PIECE; l++)                                             \
+            shift[l] = l ? 1 : few_sum_##T(x, m, NULL, n);                             \
+        for (size_t l = 0; l < PIECE; l++)                                             \
+            shift[l] = LOG(shift[l]);                                                  \
+        for (size_t j = 0; j < n; j++)                                                 \
+            out[j] = (x[j] - m) - shift[0];                                            \
+    }
+
 ROWS(float, exp_f32, logf)
 ROWS(double, exp_f64, log)
 COLUMNS(float, exp_f32, log_f32)
 COLUMNS(double, exp_f64, log_f64)
+FEW(float, exp_f32, log_f32)
+FEW(double, exp_f64, log_f64)
 
 const SoftmaxRows LEVEL(softmax_rows) = {
     {{softmax_float, softmax_double}, {log_softmax_float, log_softmax_double}},
     {{softmax_columns_float, softmax_columns_double},
-     {log_softmax_columns_float, log_softmax_columns_double}}};
+     {log_softmax_columns_float, log_softmax_columns_double}},
+    {{softmax_few_float, softmax_few_double},
+     {log_softmax_few_float, log_softmax_few_double}}};
