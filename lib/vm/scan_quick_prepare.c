@@ -18,6 +18,7 @@ typedef struct Where {
     uint32_t cursor; /* NONE: it doesn't move */
     int64_t offset;
 } Where;
+
 /* ---- which loops ---- */
 
 typedef struct Need { /* of a body's calls */

@@ -62,7 +62,8 @@ void yard_scatter_f32(void *ctx); /* out[b[i]] += a[i] */
  * LOOP_IN numbers to states of LOOP_OUT by weights b (those of the input, then those of
  * the state), with tanh or as an LSTM. */
 enum { LOOP_IN = 16, LOOP_OUT = 32 };
-void yard_recurrence(void *ctx), yard_rnn(void *ctx), yard_lstm(void *ctx);
+void yard_recurrence(void *ctx), yard_hmm(void *ctx), yard_rnn(void *ctx),
+    yard_lstm(void *ctx);
 
 /* What follows a token, by a language model (yard_llama.c). */
 typedef struct YardLlama YardLlama;

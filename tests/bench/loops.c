@@ -33,6 +33,13 @@ static int step_lstm(char *at, int i) {
                    i, i, i, i + 1, i, i, i, i, i + 1, i, i + 1);
 }
 
+static int step_hmm(char *at, int i) {
+    return sprintf(at,
+                   "  q%d = (h%d @ exp(W)) * exp(x[%d])\n"
+                   "  h%d = q%d / sum(q%d)\n",
+                   i, i, i, i + 1, i, i);
+}
+
 #define WEIGHTS(n) ", 16]\n  W: float64[16, " n "]\n  U: float64[32, " n "]\n"
 static const Model models[] = {
     {.name = "recurrence of scalars",
@@ -43,6 +50,15 @@ static const Model models[] = {
      .step = step_recurrence,
      .steps = 100000,
      .c = yard_recurrence},
+    {.name = "hidden Markov model, 16 states",
+     .inputs = ", 16]\n  W: float64[16, 16]\n",
+     .scan = "  r = scan(lambda x, h: (lambda q: q / sum(q))((h @ exp(W)) * exp(x)), "
+             "sequences=[x], outputs_info=[ones(16) / 16])\n",
+     .first = "  h0 = ones(16) / 16\n",
+     .step = step_hmm,
+     .steps = 1000,
+     .c = yard_hmm,
+     .weights = 16},
     {.name = "RNN, 16 to 32",
      .inputs = WEIGHTS("32"),
      .scan = "  r = scan(lambda x, h: tanh(x @ W + h @ U), sequences=[x], "

@@ -147,6 +147,27 @@ void yard_recurrence(void *ctx) {
         out[i] = c = 0.9 * c + a[i];
 }
 
+void yard_hmm(void *ctx) {
+    Yard *y = ctx;
+    const double *x = y->a, *weight = y->b;
+    double *out = y->out, w[LOOP_IN * LOOP_IN], h[LOOP_IN];
+    for (size_t k = 0; k < LOOP_IN * LOOP_IN; k++)
+        w[k] = exp(weight[k]);
+    for (size_t j = 0; j < LOOP_IN; j++)
+        h[j] = 1.0 / LOOP_IN;
+    for (size_t i = 0; i < y->n; i++, x += LOOP_IN, out += LOOP_IN) {
+        double sum = 0;
+        memset(out, 0, sizeof h);
+        for (size_t k = 0; k < LOOP_IN; k++)
+            for (size_t j = 0; j < LOOP_IN; j++)
+                out[j] += h[k] * w[k * LOOP_IN + j];
+        for (size_t j = 0; j < LOOP_IN; j++)
+            sum += out[j] *= exp(x[j]);
+        for (size_t j = 0; j < LOOP_IN; j++)
+            h[j] = out[j] /= sum;
+    }
+}
+
 /* z = x @ W + h @ U, row by row of the weights. */
 static void affine(const double *x, const double *h, const double *w, size_t width,
                    double *restrict z) {

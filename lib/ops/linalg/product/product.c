@@ -330,35 +330,66 @@ static void run_small_chunk(void *ctx, size_t chunk, unsigned worker) {
 
 /* The same for any number of them, so that a part of a batch has the same bits. Where
  * all have one b, larger products may be made of the rows of a. */
-static bool is_small_batch(const Tensor *a, const Tensor *b, int nbatch) {
+static bool is_small(const Tensor *a, const Tensor *b, int nbatch) {
     int64_t m = a->shape[a->ndim - 2], k = a->shape[a->ndim - 1],
             n = b->shape[b->ndim - 1];
-    bool shared =
-        b->ndim == 2 && a->stride[a->ndim - 1] == (int64_t)dtype_size(a->dtype);
-    return nbatch > 0 && !shared &&
-           (a->dtype == DT_FLOAT32 || a->dtype == DT_FLOAT64) && m > 1 && n > 1 &&
-           m <= SMALL_ROWS && k <= SMALL_SIDE && n <= SMALL_SIDE;
+    bool shared = nbatch > 0 && b->ndim == 2 &&
+                  a->stride[a->ndim - 1] == (int64_t)dtype_size(a->dtype);
+    return !shared && (a->dtype == DT_FLOAT32 || a->dtype == DT_FLOAT64) && m > 1 &&
+           n > 1 && m <= SMALL_ROWS && k <= SMALL_SIDE && n <= SMALL_SIDE;
 }
 
 static const SmallLoops *small_loops(Session *s) {
     return FOR_CPU_LEVEL(s, small_loops);
 }
 
+typedef struct SmallRedo {
+    SmallProductsFn *run;
+    SmallProducts p;
+} SmallRedo;
+
+static void run_small_redo(void *how, const void *const *in, void *const *out) {
+    const SmallRedo *r = how;
+    SmallProducts p = r->p;
+    p.a = in[0];
+    p.b = in[1];
+    p.c = out[0];
+    r->run(&p);
+}
+
+/* One product. */
+static void multiply_one(Call *c, const SmallBatch *j, const Tensor *a,
+                         const Tensor *b) {
+    SmallProducts p = j->p;
+    p.count = 1;
+    p.a = a->data;
+    p.b = b->data;
+    j->run(&p);
+    if (!c->redo || a->data != c->in[0]->t.data || b->data != c->in[1]->t.data) return;
+    SmallRedo *r = mem_alloc(c->s, sizeof *r);
+    *r = (SmallRedo){j->run, p};
+    *c->redo = (Redo){run_small_redo, r};
+}
+
 static void multiply_small(Call *c, const Tensor *a, const Tensor *b, int nbatch,
                            const int64_t *batch, void *out) {
     enum { CHUNK_MADDS = 1 << 17 };
     SmallBatch j = {.run = small_loops(c->s)->run[a->dtype == DT_FLOAT64]};
-    matrix_batch_set(&j.q, a, b, nbatch, batch);
     j.p = (SmallProducts){.c = out,
                           .m = a->shape[a->ndim - 2],
                           .k = a->shape[a->ndim - 1],
                           .n = b->shape[b->ndim - 1],
-                          .a_next = j.q.sa[nbatch - 1],
                           .a_row = a->stride[a->ndim - 2],
                           .a_col = a->stride[a->ndim - 1],
-                          .b_next = j.q.sb[nbatch - 1],
                           .b_row = b->stride[b->ndim - 2],
                           .b_col = b->stride[b->ndim - 1]};
+    if (nbatch == 0) {
+        multiply_one(c, &j, a, b);
+        return;
+    }
+    matrix_batch_set(&j.q, a, b, nbatch, batch);
+    j.p.a_next = j.q.sa[nbatch - 1];
+    j.p.b_next = j.q.sb[nbatch - 1];
     j.out_bytes = (size_t)(j.p.m * j.p.n) * dtype_size(a->dtype);
     j.chunk = CHUNK_MADDS / (j.p.m * j.p.k * j.p.n);
     size_t chunks = (size_t)((j.q.count + j.chunk - 1) / j.chunk);
@@ -588,7 +619,7 @@ bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     Tensor *r = &c->out[0].t;
     if (tensor_size(r) == 0) return true;
     if (k == 0) return memset(out, 0, tensor_bytes(r)), true;
-    if (is_small_batch(a, b, nbatch))
+    if (is_small(a, b, nbatch))
         return multiply_small(c, a, b, nbatch, batch, out), true;
     Gemm g = gemm_of(a, b);
     if (dtype_is_inexact(a->dtype) && !wide && blas_for(c->s, &g))
