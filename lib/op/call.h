@@ -77,7 +77,7 @@ struct Call {
     const After *after;   /* ops with takes_after */
     size_t nafter;
     bool after_done;  /* set by the op: it did all of that */
-    Redo *redo;     /* NULL: nobody asks. Ops with `redo` fill it in, if they can */
+    Redo *redo;       /* NULL: nobody asks. Ops with `redo` fill it in, if they can */
     bool overwritten; /* set by an op that fails: an input that it may overwrite no
                        * longer has its values, which no message may show */
     Span at;

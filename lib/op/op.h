@@ -133,7 +133,7 @@ typedef struct OpRare {
     Streams *streams;   /* perform can take its only input as Pieces */
     const Thunk *thunk; /* replaces perform */
     bool redo; /* perform fills in Call.redo, where the work is small; it reads values
-                 * of any kind without failing */
+                * of any kind without failing */
     /* derivatives */
     bool (*connect)(const Graph *g, ApplyId a, size_t in, size_t out);
     /* memory: what `view` and `reuse` can't say */

@@ -436,7 +436,7 @@ struct Machine {
     uint32_t nowned;
     Place *place;
     size_t nplace, place_cap;
-    size_t moved; /* counts places that got other memory */
+    size_t moved;          /* counts places that got other memory */
     uint32_t *place_of;    /* by cell */
     Vec(uint32_t) results; /* places with `result` */
     Buffer *arena;
@@ -586,8 +586,9 @@ bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault);
 const Value *block_fold_call(Machine *m, uint32_t step, const Prep *p, Call *c);
 /* Is it one block of one row, with nothing to gather? */
 bool block_is_single(const BlockProgram *b, const Prep *p);
-/* Runs a program that fits one chunk, with these operands, inputs and then outputs; what
- * is reduced goes to `folded` or, if that is NULL, to its place. Returns faults. */
+/* Runs a program that fits one chunk, with these operands, inputs and then outputs;
+ * what is reduced goes to `folded` or, if that is NULL, to its place. Returns faults.
+ */
 unsigned block_run_at(const Machine *m, const BlockProgram *b, const Prep *p,
                       char **base, char *folded);
 /* The memory of register k of a quick step. */

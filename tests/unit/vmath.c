@@ -242,14 +242,16 @@ static void accuracy(bool table) {
     for (size_t k = 0; k < sizeof accuracy_of / sizeof *accuracy_of; k++)
         for (int level = 0; level <= cpu_level; level++) {
             const struct Accuracy *a = &accuracy_of[k];
+            double limit =
+                a->limit + (level ? 0.01 : 0.9); /* 0 may round each product */
             Worst w64 = {0}, w32 = {0};
             measure(a, level, &w64, &w32);
             if (table)
                 printf("%-10s %9.4g to %-9.4g                         level %d  "
                        "float64 %.2f  float32 %.2f\n",
                        a->name, a->x.lo, a->x.hi, level, w64.ulp, w32.ulp);
-            CHECK(w64.ulp <= a->limit + 0.01, "%s at level %d: %.2f ulp at %.17g",
-                  a->name, level, w64.ulp, w64.x);
+            CHECK(w64.ulp <= limit, "%s at level %d: %.2f ulp at %.17g", a->name, level,
+                  w64.ulp, w64.x);
             CHECK(w32.ulp <= a->limit + 0.6, "%s float32 at level %d: %.2f ulp at %.9g",
                   a->name, level, w32.ulp, w32.x);
         }

@@ -173,7 +173,8 @@ static const Op table[] = {
             "unsigned integers uint64; float16 and float32 are accumulated in float64. "
             "dtype is the dtype of the result, to which x is converted first, so that "
             "integers wrap. where= and initial= are as in sum_where.",
-     RARE(.sparse = "sparse_sum", .keywords = "sum_where", .streams = reduce_streams, .redo = true),
+     RARE(.sparse = "sparse_sum", .keywords = "sum_where", .streams = reduce_streams,
+          .redo = true),
      .in = "x",
      .props = SUM_PROPS,
      .expand = reduce_expand,
