@@ -77,15 +77,17 @@ static bool put_keyword(Compiler *c, CallArgs *a, Sym name, const Node *n) {
     return false;
 }
 
-/* An op of the library, in C or as text; NULL: a user's has its name, or there is no
- * memory. */
-static const Op *shipped_op(Compiler *c, const char *name) {
-    const Op *op = op_find(c->s, name, strlen(name));
-    if (!op && services(c->s)->text_op && !services(c->s)->text_op(c->s, name, &op))
-        return NULL;
-    return op && (op->yields || !op->body) ? op : NULL;
+/* An op of the library, in C or as text; *op NULL: a user's has its name. False: there
+ * is no memory. */
+static bool shipped_op(Compiler *c, const char *name, const Op **op) {
+    *op = op_find(c->s, name, strlen(name));
+    if (!*op && services(c->s)->text_op && !services(c->s)->text_op(c->s, name, op))
+        return false;
+    if (*op && !(*op)->yields && (*op)->body) *op = NULL;
+    return true;
 }
 
+/* Has a call more arguments by position than a signature without props has inputs? */
 static bool has_more_positions(const Signature *sig, const Ast *e) {
     size_t n = 0;
     while (n < e->nkid && e->kid[n]->kind != AST_KEYWORD &&
@@ -94,16 +96,27 @@ static bool has_more_positions(const Signature *sig, const Ast *e) {
     return sig->nprop == 0 && !sig->nrest && n > sig->nin;
 }
 
-const Op *call_op_of_keywords(Compiler *c, const Op *op, const Ast *e) {
-    const Op *other = op_rare(op)->keywords ? shipped_op(c, op_rare(op)->keywords) : op;
-    if (!other || other == op) return op;
-    const Signature *own = op_signature(c->s, op), *theirs = op_signature(c->s, other);
+/* Has it a keyword that `own` lacks and, unless that is NULL, `theirs` has? */
+static bool has_other_keyword(const Signature *own, const Signature *theirs,
+                              const Ast *e) {
     for (size_t i = e->nkid; i-- > 0;)
         if (e->kid[i]->kind == AST_KEYWORD &&
             !signature_has_name(own, e->kid[i]->sym) &&
-            signature_has_name(theirs, e->kid[i]->sym))
-            return other;
-    return has_more_positions(own, e) ? other : op;
+            (!theirs || signature_has_name(theirs, e->kid[i]->sym)))
+            return true;
+    return false;
+}
+
+bool call_op_of_keywords(Compiler *c, const Ast *e, const Op **op) {
+    const Signature *own = op_signature(c->s, *op);
+    const Op *other;
+    bool more = has_more_positions(own, e);
+    if (!op_rare(*op)->keywords || !(more || has_other_keyword(own, NULL, e)))
+        return true;
+    if (!shipped_op(c, op_rare(*op)->keywords, &other)) return false;
+    if (other && (more || has_other_keyword(own, op_signature(c->s, other), e)))
+        *op = other;
+    return true;
 }
 
 /* A text can't be an input: a leading one is the value of the first prop, as in

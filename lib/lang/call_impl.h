@@ -24,9 +24,9 @@ typedef struct CallArgs {
 bool call_args_fail(Compiler *c, const CallArgs *a, Span at, DiagCode code,
                     const char *what, const char *name);
 
-/* call_arguments.c: the op that is called, which the keywords may select (Op.keywords),
- * or more arguments than the op that is named has */
-const Op *call_op_of_keywords(Compiler *c, const Op *op, const Ast *e);
+/* call_arguments.c: replaces the op that is called by the one that the keywords select
+ * (Op.keywords), or more arguments than it has. False: E_MEM, diagnosed. */
+bool call_op_of_keywords(Compiler *c, const Ast *e, const Op **op);
 /* Fills *a, whose op, sig and arrays are set, and may replace the op: clip with one
  * bound is another one. self: of a method */
 bool call_args_match(Compiler *c, const Ast *e, const Node *self, CallArgs *a);

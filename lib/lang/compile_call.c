@@ -25,7 +25,8 @@ static void note_all_axes(Compiler *c, const CallArgs *a, Var x) {
 
 static bool compile_op_call(Compiler *c, const Op *called, const Ast *e,
                             const Node *self, DType want, Node *out) {
-    const Op *op = call_op_of_keywords(c, called, e);
+    const Op *op = called;
+    if (!call_op_of_keywords(c, e, &op)) return false;
     const Signature *sig = op_signature(c->s, op);
     CallArgs a = {.op = op, .sig = sig, .at = e->at};
     a.npositional = op == called ? sig->nin : op_signature(c->s, called)->nin;

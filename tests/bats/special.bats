@@ -42,3 +42,9 @@ Y
         done
     done
 }
+
+@test "round to decimals, which is around" {
+    ok "gload -e 'y = round([2.567, -1234.5], decimals=1)' | grun" 'y = [2.6, -1234.5]'
+    ok "gload -e 'y = round(1234.5, -2)' -e 'z = round(12350, -2)' -e 'u = round(2.567, 2)' -e 'v = round([0.5, 1.5])' | grun" \
+        $'y = 1200.0\nz = 12400\nu = 2.57\nv = [0.0, 2.0]'
+}
