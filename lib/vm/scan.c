@@ -89,7 +89,8 @@ void scan_run_hooks(ScanRun *l, const VmHooks *h) {
 
 VmMemory scan_run_memory(const ScanRun *l) {
     VmMemory r = vm_memory(l->body);
-    r.grown += scan_shared_bytes(l->shared) + scan_quick_bytes(l->quick);
+    r.grown += scan_shared_bytes(l->shared);
+    r.scratch += scan_quick_bytes(l->quick);
     for (size_t i = 0; i < l->f.nout; i++) {
         if (l->row[i].ring) r.grown += l->row[i].ring->size;
         if (l->row[i].start) r.grown += l->row[i].start->size;

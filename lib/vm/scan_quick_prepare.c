@@ -8,8 +8,9 @@
 #include <string.h>
 
 enum {
-    ASKS_MOST = 4,         /* inputs of a kernel */
-    MOST_BYTES = 256 << 10 /* of broadcast elements */
+    ASKS_MOST = 4,          /* inputs of a kernel */
+    OWN_BYTES = 1024,       /* most of a broadcast element that are kept */
+    MOST_BYTES = 128 << 10, /* of the loop's own memory */
 };
 
 /* Where an operand is: at a pointer, or so far from a cursor. */
@@ -25,10 +26,15 @@ typedef struct Need { /* of a body's calls */
     size_t args, bytes;
 } Need;
 
-/* A broadcast is a call, too. */
+/* A few elements can be kept; many are written each time to the register that steps
+ * share, which is a call, too. */
+static bool is_kept(uint32_t size, int64_t n) {
+    return n <= OWN_BYTES / (int64_t)size;
+}
+
 static void need_broadcast(Need *need, uint32_t size, int64_t n) {
     need->args += 2;
-    need->bytes += round_up(size * (size_t)n);
+    if (is_kept(size, n)) need->bytes += round_up(size * (size_t)n);
 }
 
 static bool fits_fast(const Machine *m, uint32_t step, Need *need) {
@@ -120,11 +126,11 @@ static bool fits(const ScanRun *l, bool *shorter, Need *need) {
     }
     for (uint32_t i = 0; i < p->nins; i++) {
         Need more = *need;
-        shorter[i] = fits_step(l, i, &more);
+        shorter[i] = fits_step(l, i, &more) && more.bytes <= MOST_BYTES;
         if (shorter[i]) *need = more, n++;
         if (!shorter[i] && !fits_between(&p->ins[i])) return false;
     }
-    return need->bytes <= MOST_BYTES && (n > 0 || p->nins == 0);
+    return n > 0 || p->nins == 0;
 }
 
 /* ---- preparation ---- */
@@ -236,10 +242,12 @@ static char *take_bytes(ScanRun *l, size_t bytes) {
     return (char *)q->reg->data + q->used - round_up(bytes);
 }
 
-/* An element repeated: at once, if it stays the same. */
-static Where broadcast(ScanRun *l, Where from, bool same, uint32_t size, int64_t n) {
-    Where to = where_fixed(take_bytes(l, size * (size_t)n));
-    if (same)
+/* An element repeated: at once, if it stays the same and has memory of its own. */
+static Where broadcast(ScanRun *l, Where from, bool same, uint32_t size, int64_t n,
+                       void *shared) {
+    bool kept = is_kept(size, n);
+    Where to = where_fixed(kept ? take_bytes(l, size * (size_t)n) : shared);
+    if (same && kept)
         block_fill(to.ptr, from.ptr, size, (size_t)n);
     else
         put_copy(l, to, from, (size_t)n, size);
@@ -253,8 +261,8 @@ static void put_fast(ScanRun *l, uint32_t step) {
     for (uint32_t k = 0; k < f->nin; k++) {
         in[k] = where_of(l->quick, m, f->in[k]);
         if (f->broadcast[k])
-            in[k] =
-                broadcast(l, in[k], stays(l, f->in[k]), f->broadcast[k], (int64_t)f->n);
+            in[k] = broadcast(l, in[k], stays(l, f->in[k]), f->broadcast[k],
+                              (int64_t)f->n, (char *)m->block->data + f->reg[k]);
     }
     QuickCall c = {.kind = QUICK_LOOP, .loop = f->loop, .n = f->n, .nin = f->nin};
     c.arg = next_arg(l);
@@ -277,7 +285,8 @@ static void put_loops(ScanRun *l, uint32_t step, void *folded) {
         slot[i] = own ? own_data(p, i) : where_of(l->quick, m, cell[i]);
         if (p->access[i] == ACC_SCALAR && p->row > 1)
             slot[i] =
-                broadcast(l, slot[i], own || stays(l, cell[i]), b->size[i], p->row);
+                broadcast(l, slot[i], own || stays(l, cell[i]), b->size[i], p->row,
+                          block_quick_register(m, b, p, b->nreg + p->fill[i]));
     }
     for (uint32_t j = 0; j < b->nout; j++)
         slot[b->nin + j] = j < b->nplaced ? where_of(l->quick, m, cell[in->nin + j])

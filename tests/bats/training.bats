@@ -408,6 +408,6 @@ Y
     output=$stderr assert_output --partial '--mode NAN_GUARD stops at the first'
     # an end that is a number says nothing, nor does one call, or a run without updates
     ok 'grun m.yaml --steps 3' 'loss = 0.0'
-    ok 'grun m.yaml' 'loss = 1.0986122886681098'
+    ok 'grun m.yaml | cut -c 1-20' 'loss = 1.09861228866'
     ok "gload -i 'x: float64' -e 'y = log(x)' --outputs y | grun x=[1,-1] --each x" 'y = [0.0, nan]'
 }
