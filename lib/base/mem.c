@@ -36,17 +36,6 @@ void mem_expect_graphs(Session *s) {
 #endif
 }
 
-void mem_trim(Session *s) {
-#ifdef __GLIBC__
-    malloc_trim(0);
-    uintptr_t end = heap_end();
-    if (atomic_load(&s->heap_huge) != UINTPTR_MAX && end < atomic_load(&s->heap_huge))
-        atomic_store(&s->heap_huge, end);
-#else
-    (void)s;
-#endif
-}
-
 _Noreturn void mem_panic(Session *s) {
     session_panic(s, E_MEM, "out of memory");
 }

@@ -24,9 +24,6 @@ void mem_free(void *p);
  * they save. Beyond its next 8 MB the heap is in huge pages. Not for programs that ask
  * for large tensors again and again. */
 void mem_expect_graphs(Session *s);
-/* Gives back what is free between smaller blocks. Whoever needs it next waits for fresh
- * pages: for the moment before memory is at its peak. */
-void mem_trim(Session *s);
 /* Ends the program for lack of memory; for allocations of other libraries. */
 _Noreturn void mem_panic(Session *s);
 

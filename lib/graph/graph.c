@@ -296,15 +296,10 @@ size_t graph_bytes(const Graph *g) {
            p->apply_cap * (sizeof *g->apply + sizeof *g->origin) + index_bytes(p);
 }
 
-enum { TRIM_FROM = 8 << 20 };
-void graph_return_memory(const Graph *g) {
-    if (graph_bytes(g) >= TRIM_FROM) mem_trim(g->s);
-}
-
+enum { LARGE = 8 << 20 };
 void graph_make_room(Graph *g) {
-    if (graph_bytes(g) < TRIM_FROM) return;
-    graph_reserve(g, g->napply / 4, g->nvar / 4, g->nin / 4);
-    mem_trim(g->s);
+    if (graph_bytes(g) >= LARGE)
+        graph_reserve(g, g->napply / 4, g->nvar / 4, g->nin / 4);
 }
 
 void graph_forget_tables(Graph *g) {
@@ -312,7 +307,6 @@ void graph_forget_tables(Graph *g) {
     names_forget(g->priv);
     graph_outputs_changed(g);
     graph_updates_changed(g);
-    graph_return_memory(g);
 }
 
 size_t graph_all_applies(const Graph *main) {

@@ -183,11 +183,7 @@ size_t graph_all_applies(const Graph *main); /* with those of its functions */
 size_t graph_bytes(const Graph *g); /* of its tables, without values and names */
 /* Frees the room reserved for growing and interning; both still work. */
 void graph_trim(Graph *g);
-/* Call before memory is at its peak: if the graph is large, what was freed between
- * blocks that are in use goes back to the system; it would come to a third. */
-void graph_return_memory(const Graph *g);
-/* The same before many nodes are added to a large graph: its tables move to where they
- * can grow, so that where they were goes back too. */
+/* Before many nodes are added to a large graph: its tables grow once. */
 void graph_make_room(Graph *g);
 /* Narrows a leaf's type in place; only valid before anything uses the leaf. */
 void graph_retype_leaf(Graph *g, Var leaf, const Type *t);

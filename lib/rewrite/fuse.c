@@ -582,7 +582,6 @@ bool fuse_pass(Rewriter *r) {
     FuseGroups groups = find_groups(&f);
     open_cutting(&f);
     reserve_calls(&f, &groups);
-    graph_return_memory(f.g);
     bool ok = true;
     for (uint32_t k = 0; ok && k < groups.n; k++)
         ok = cut_group(&f, groups.member + groups.first[k],

@@ -100,10 +100,7 @@ static bool run_stages(Rewriter *r, double from, double to) {
 
 static bool rewrite_one_graph(RewriteRun *run, Graph *g, double from, double to) {
     Rewriter r;
-    if (from == 0)
-        graph_make_room(g); /* later stages add little */
-    else
-        graph_return_memory(g);
+    if (from == 0) graph_make_room(g); /* later stages add little */
     rewriter_open(&r, g, run->db, run->o, &run->number, FOR_SWEEPS);
     r.epoch = run->epoch;
     r.why = run->why;
