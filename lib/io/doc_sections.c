@@ -299,23 +299,23 @@ bool section_inits(Section *x) {
 
 /* ---- definitions ---- */
 
-static Ast *new_ast(Section *x, AstKind kind, Span at) {
-    Ast *e = NEW(x->a, Ast);
+static Ast *new_ast(Arena *a, AstKind kind, Span at) {
+    Ast *e = NEW(a, Ast);
     e->kind = kind;
     e->at = at;
     return e;
 }
 
 /* The targets of "a, b": names, followed by room for the expression. */
-static const Ast **parse_targets(Section *x, const Doc *d, size_t *n) {
+static const Ast **parse_targets(Session *s, Arena *a, const Doc *d, size_t *n) {
     char **part;
-    const char *key = sym_text(x->s, d->key);
-    *n = str_split(x->a, key, ',', &part);
-    const Ast **kid = arena_alloc(x->a, (*n + 1) * sizeof *kid);
+    const char *key = sym_text(s, d->key);
+    *n = str_split(a, key, ',', &part);
+    const Ast **kid = arena_alloc(a, (*n + 1) * sizeof *kid);
     for (size_t i = 0; i < *n; i++) {
-        Ast *e = new_ast(x, AST_NAME, d->key_at);
-        e->sym = sym(x->s, part[i]);
-        if (!want_name(x->s, e->sym, d->key_at)) return NULL;
+        Ast *e = new_ast(a, AST_NAME, d->key_at);
+        e->sym = sym(s, part[i]);
+        if (!want_name(s, e->sym, d->key_at)) return NULL;
         kid[i] = e;
     }
     return kid;
@@ -332,32 +332,53 @@ void doc_line(Session *s, const Doc *k, Str *out) {
     str_add(out, p + rest.value.begin, rest.value.end - rest.value.begin);
 }
 
-static bool compile_doc_definition(Section *x, const Doc *d) {
+static void expect_targets(Section *x, const Doc *d) {
+    char **part;
+    size_t n = str_split(x->a, sym_text(x->s, d->key), ',', &part);
+    for (size_t i = 0; i < n; i++)
+        compiler_expect(x->c, sym(x->s, part[i]));
+}
+
+typedef struct DocDefinition {
+    Section *x;
+    const Doc *d;
+} DocDefinition;
+
+static const Ast *doc_statement(void *ctx, Arena *a) {
+    const DocDefinition *q = ctx;
+    const Doc *d = q->d;
+    Session *s = q->x->s;
     size_t n;
-    if (!doc_want_text(x->s, d, "an expression")) return false;
-    Rest rest = split_rest(x->s, doc_span(x->s, d), false);
-    if (is_empty_span(rest.value))
-        return fail(x->s, rest.value, E_SYNTAX, "\"%s\" has no expression",
-                    sym_text(x->s, d->key));
-    const Ast **kid = parse_targets(x, d, &n);
-    if (!kid || !(kid[n] = ast_parse(x->s, x->a, rest.value))) return false;
+    if (!doc_want_text(s, d, "an expression")) return NULL;
+    Rest rest = split_rest(s, doc_span(s, d), false);
+    if (is_empty_span(rest.value)) {
+        fail(s, rest.value, E_SYNTAX, "\"%s\" has no expression", sym_text(s, d->key));
+        return NULL;
+    }
+    const Ast **kid = parse_targets(s, a, d, &n);
+    if (!kid || !(kid[n] = ast_parse(s, a, rest.value))) return NULL;
     bool typed = !is_empty_span(rest.type);
-    if (typed && n != 1)
-        return fail(x->s, rest.type, E_SYNTAX,
-                    "a type can be declared for one name only");
-    Ast *e = new_ast(x, typed ? AST_ANNOT : AST_ASSIGN, d->key_at);
+    if (typed && n != 1) {
+        fail(s, rest.type, E_SYNTAX, "a type can be declared for one name only");
+        return NULL;
+    }
+    Ast *e = new_ast(a, typed ? AST_ANNOT : AST_ASSIGN, d->key_at);
     e->sym = kid[0]->sym;
     e->type = rest.type;
     e->kid = kid + typed;
     e->nkid = (uint32_t)(n + 1 - typed);
-    return compiler_define_ast(x->c, e);
+    return e;
 }
 
 bool section_let(Section *x, const Doc *d) {
     if (d && d->kind != DOC_MAP)
-        return want_lines(x->s, d, "let") && compiler_define(x->c, doc_span(x->s, d));
+        return want_lines(x->s, d, "let") &&
+               compiler_define(x->c, doc_span(x->s, d), true);
     for (const Doc *k = d ? d->first : NULL; k; k = k->next)
-        if (!compile_doc_definition(x, k)) return false;
+        expect_targets(x, k);
+    DocDefinition q = {x, d ? d->first : NULL};
+    for (; q.d; q.d = q.d->next)
+        if (!compiler_define_made(x->c, doc_statement, &q)) return false;
     return true;
 }
 

@@ -14,9 +14,10 @@ Compiler *compiler_new(Builder *b) {
     c->b = b;
     c->arena = arena_new(b->s);
     c->tmp = arena_new(b->s);
+    c->line = arena_new(b->s);
     c->top.b = b;
     c->frame = &c->top;
-    c->named = c->definition = c->dims = MAP(b->s);
+    c->named = c->definition = c->dims = c->expected = MAP(b->s);
     return c;
 }
 
@@ -25,9 +26,12 @@ void compiler_free(Compiler *c) {
     map_free(&c->named);
     map_free(&c->definition);
     map_free(&c->dims);
+    map_free(&c->expected);
     vec_free(&c->defs);
+    vec_free(&c->defined);
     arena_free(c->arena);
     arena_free(c->tmp);
+    arena_free(c->line);
     mem_free(c);
 }
 
@@ -58,14 +62,35 @@ static const char *leaf_kind_text(LeafKind k) {
     return text[k];
 }
 
+static size_t count_targets(const Ast *e) {
+    return e->kind == AST_ANNOT ? 1 : e->nkid - 1;
+}
+static const Ast *target(const Ast *e, size_t i) {
+    return e->kind == AST_ANNOT ? e : e->kid[i];
+}
+
+static Span target_place(const Ast *e, Sym name) {
+    size_t i = 0;
+    while (target(e, i)->sym != name)
+        i++;
+    return target(e, i)->at;
+}
+
+static bool fail_defined_twice(Compiler *c, Sym name, Span at, Span first) {
+    fail(c->s, at, E_DUPLICATE, "`%s` is defined twice", sym_text(c->s, name));
+    return note(c->s, first, "it is defined first here");
+}
+
 bool compiler_check_name(Compiler *c, Sym name, Span at) {
     const Graph *g = c->top.b->g;
     Var v = graph_find(g, name);
     uint64_t d;
-    if (map_get(&c->definition, name, &d)) {
-        fail(c->s, at, E_DUPLICATE, "`%s` is defined twice", sym_text(c->s, name));
-        return note(c->s, c->defs.p[d].ast->at, "it is defined first here");
-    }
+    if (map_get(&c->definition, name, &d))
+        return fail_defined_twice(c, name, at, target_place(c->defs.p[d].ast, name));
+    for (size_t i = v == VAR_NONE && !map_get(&c->named, name, NULL) ? c->defined.n : 0;
+         i < c->defined.n; i++)
+        if (c->defined.p[i].name == name)
+            return fail_defined_twice(c, name, at, c->defined.p[i].at);
     if (v != VAR_NONE)
         return fail(c->s, at, E_DUPLICATE, "`%s` is already %s of the graph",
                     sym_text(c->s, name), leaf_kind_text(var_leaf(g, v)));
@@ -94,31 +119,60 @@ bool compiler_check_dims(Compiler *c, const Type *t, Sym name, Span at) {
     return true;
 }
 
-bool compiler_define_ast(Compiler *c, const Ast *e) {
-    bool annotated = e->kind == AST_ANNOT;
-    if (annotated && e->nkid == 0)
+static bool check_definition(Compiler *c, const Ast *e) {
+    if (e->kind == AST_ANNOT && e->nkid == 0)
         return fail(c->s, e->at, E_SYNTAX,
                     "`%s` has no value here: write `%s: type = expression`",
                     sym_text(c->s, e->sym), sym_text(c->s, e->sym));
-    size_t n = annotated ? 1 : e->nkid - 1;
-    for (size_t i = 0; i < n; i++) {
-        Sym name = annotated ? e->sym : e->kid[i]->sym;
-        if (!compiler_check_name(c, name, annotated ? e->at : e->kid[i]->at))
-            return false;
-    }
-    for (size_t i = 0; i < n; i++)
-        map_put(&c->definition, annotated ? e->sym : e->kid[i]->sym, c->defs.n);
-    vec_push(c->s, &c->defs, ((Definition){.ast = e}));
+    for (size_t i = 0; i < count_targets(e); i++)
+        if (!compiler_check_name(c, target(e, i)->sym, target(e, i)->at)) return false;
     return true;
 }
 
-bool compiler_define(Compiler *c, Span text) {
-    const Ast **e;
-    size_t n;
-    if (!ast_parse_block(c->s, c->arena, text, &e, &n)) return false;
-    for (size_t i = 0; i < n; i++)
-        if (!compiler_define_ast(c, e[i])) return false;
+static void record_definition(Compiler *c, const Ast *e) {
+    for (size_t i = 0; i < count_targets(e); i++)
+        map_put(&c->definition, target(e, i)->sym, c->defs.n);
+    vec_push(c->s, &c->defs, ((Definition){.ast = e}));
+}
+
+static bool compile_at_once(Compiler *c, const Ast *e) {
+    for (size_t i = 0; i < count_targets(e); i++)
+        vec_push(c->s, &c->defined,
+                 ((DefinedName){target(e, i)->sym, target(e, i)->at}));
+    arena_reset(c->tmp);
+    return compile_definition(c, e);
+}
+
+bool compiler_define_made(Compiler *c, StatementFn *make, void *ctx) {
+    arena_reset(c->line);
+    const Ast *e = make(ctx, c->line);
+    if (!e || !check_definition(c, e)) return false;
+    bool kept, ready = definition_is_ready(c, e, &kept);
+    if (kept || !ready) e = make(ctx, c->arena);
+    if (ready) return compile_at_once(c, e);
+    record_definition(c, e);
     return true;
+}
+
+void compiler_expect(Compiler *c, Sym name) {
+    map_put(&c->expected, name, true);
+    c->complete = true;
+}
+
+static const Ast *statement_of_block(void *ctx, Arena *a) {
+    return ast_block_statement(ctx, a);
+}
+
+bool compiler_define(Compiler *c, Span text, bool all) {
+    AstBlock *b = ast_block_open(c->s, c->arena, text);
+    bool ok = true;
+    c->lines = source_get(c->s, text.source)->text + text.begin;
+    c->lines_end = c->lines + (text.end - text.begin);
+    c->complete = all;
+    while (ok && ast_block_next(b))
+        ok = compiler_define_made(c, statement_of_block, b);
+    ast_block_close(b);
+    return ok;
 }
 
 /* ---- types ---- */

@@ -26,11 +26,17 @@ typedef struct LambdaLocal {
     Node value;
 } LambdaLocal;
 
+/* One that waits for others. */
 typedef struct Definition {
     const Ast *ast;
     uint32_t place; /* in the list of those to compile, if it names this one there */
     bool done;      /* compiled */
 } Definition;
+
+typedef struct DefinedName {
+    Sym name;
+    Span at;
+} DefinedName;
 
 typedef enum Infix {
     IN_ADD,
@@ -96,6 +102,11 @@ struct Compiler {
     Map named;      /* sym -> Node *: names of what isn't a variable */
     Map definition; /* sym -> index in defs */
     Vec(Definition) defs;
+    Vec(DefinedName) defined;      /* those that were compiled at once */
+    Arena *line;                   /* the statement at hand */
+    const char *lines, *lines_end; /* where definitions may be */
+    Map expected;                  /* name -> may there be a definition of it? */
+    bool complete;                 /* there are no others */
     Map dims; /* dim names of inputs and shared variables seen so far */
     size_t ninputs, nshared;
     const Env *env; /* template_build: no other names are visible */
@@ -190,6 +201,10 @@ bool compiler_apply_op(Compiler *c, const Op *op, const Props *props, VarList in
                        Span at, Node *out);
 /* definition_order.c: first compiles the definitions that an expression needs */
 bool compile_needed(Compiler *c, const Ast *e);
+/* Do all names of the definition mean now what they will at the end? What follows one
+ * that waits does too, so that the order in the graph is the text's. `kept`: its syntax
+ * is needed after it is compiled. */
+bool definition_is_ready(Compiler *c, const Ast *e, bool *kept);
 bool compile_definition(Compiler *c, const Ast *e); /* compile.c */
 /* scope.c */
 /* A node of frame `home`, which is around, in the present frame. */

@@ -2,6 +2,7 @@
  * that neither the number of definitions nor the depth of an expression matters. */
 #include "base/toposort.h"
 #include "lang/compile_impl.h"
+#include "op/services.h"
 
 #include <string.h>
 
@@ -75,11 +76,93 @@ static void want_used_names(DefinitionOrder *r, const Ast *e) {
         visit_ast(r, r->todo.p[--r->todo.n]);
 }
 
-/* ---- sorting and compiling ---- */
+/* ---- what needs no order ---- */
 
 static const Ast *definition_value(const Ast *e) {
     return e->kid[e->nkid - 1];
 }
+
+static bool is_known_name(Compiler *c, Sym name) {
+    return graph_find(c->top.b->g, name) != VAR_NONE ||
+           map_get(&c->named, name, NULL) || compiler_is_dim_name(c, name);
+}
+
+/* A statement whose names may all mean by now what they will mean at the end. */
+typedef struct ReadyScan {
+    Compiler *c;
+    bool kept; /* nodes may point to its syntax */
+} ReadyScan;
+
+/* Does a target of the text look like this name? */
+static bool may_be_target(const char *p, const char *end, const char *name, size_t n) {
+    for (; (p = memmem(p, (size_t)(end - p), name, n)); p += n) {
+        const char *after = p + n;
+        while (after < end && (*after == ' ' || *after == '\t'))
+            after++;
+        if (after < end && (*after == '=' || *after == ':' || *after == ','))
+            return true;
+    }
+    return false;
+}
+
+/* Is no definition of this name to be expected? Then it means what it means without
+ * one: an op given as text, a function of the language, a dtype. Looks once. */
+static bool stays_undefined(Compiler *c, Sym name, const char *text, size_t n) {
+    uint64_t is;
+    if (!c->complete) return false;
+    if (map_get(&c->expected, name, &is)) return !is;
+    is = may_be_target(c->lines, c->lines_end, text, n);
+    map_put(&c->expected, name, is);
+    return !is;
+}
+
+static bool is_ready_name(Compiler *c, Sym name) {
+    const char *text = sym_text(c->s, name);
+    size_t n = strlen(text);
+    return is_known_name(c, name) ||
+           (dtype_find(text, n) != DT_NONE && stays_undefined(c, name, text, n));
+}
+
+static bool is_ready_call(ReadyScan *q, Sym name) {
+    Compiler *c = q->c;
+    const char *text = sym_text(c->s, name);
+    size_t n = strlen(text);
+    const Op *op = NULL;
+    if (op_find_firm(c->s, text, n)) return true;
+    q->kept |= macro_find(text, n) != NULL;
+    if (is_callable_name(c, name) || map_get(&c->named, name, NULL)) return true;
+    if (services(c->s)->text_op) services(c->s)->text_op(c->s, text, &op);
+    q->kept |= !op;
+    return stays_undefined(c, name, text, n);
+}
+
+/* Only the first kid may be deep (parse.c). */
+static bool is_ready(ReadyScan *q, const Ast *e, const LambdaShadow *shadow) {
+    for (; e; e = e->nkid ? e->kid[0] : NULL) {
+        AstKind k = e->kind;
+        if (k == AST_LAMBDA) {
+            q->kept = true;
+            return is_ready(q, e->kid[e->nkid - 1], &(LambdaShadow){e, shadow});
+        }
+        q->kept |= k == AST_STARS || k == AST_APPLY || k == AST_DICT;
+        bool ready = k == AST_NAME ? is_ready_name(q->c, e->sym)
+                                   : (k != AST_CALL && k != AST_METHOD) ||
+                                         is_ready_call(q, e->sym);
+        if (!ready && !is_shadowed(shadow, e->sym)) return false;
+        for (size_t i = 1; i < e->nkid; i++)
+            if (!is_ready(q, e->kid[i], shadow)) return false;
+    }
+    return true;
+}
+
+bool definition_is_ready(Compiler *c, const Ast *e, bool *kept) {
+    ReadyScan q = {.c = c};
+    bool ready = c->defs.n == 0 && is_ready(&q, definition_value(e), NULL);
+    *kept = q.kept;
+    return ready;
+}
+
+/* ---- sorting and compiling ---- */
 
 static Sym definition_name(const Ast *e) {
     return e->kind == AST_ANNOT ? e->sym : e->kid[0]->sym;

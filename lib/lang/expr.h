@@ -72,6 +72,13 @@ const Ast *ast_parse(Session *s, Arena *a, Span text);
 /* The statements of a block, one per line: AST_ASSIGN or AST_ANNOT each. */
 bool ast_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
                      size_t *n);
+/* The same one by one. A statement can be parsed again, into another arena, before the
+ * next is asked for. Close it; `a` has the rest. */
+typedef struct AstBlock AstBlock;
+AstBlock *ast_block_open(Session *s, Arena *a, Span text);
+bool ast_block_next(AstBlock *b);                      /* is there another one? */
+const Ast *ast_block_statement(AstBlock *b, Arena *a); /* NULL: diagnosed */
+void ast_block_close(AstBlock *b);
 /* A line of a derivative: the definition holds if all conditions do (text_lines.c). */
 typedef struct AstCase {
     const Ast *line; /* AST_ASSIGN */
@@ -154,11 +161,17 @@ Arena *compiler_arena(Compiler *c);
  * variables share one name space. */
 bool compiler_check_name(Compiler *c, Sym name, Span at);
 bool compiler_check_dims(Compiler *c, const Type *t, Sym name, Span at);
-/* Records `name = expr`, `a, b = expr`, `name: type = expr` (a block of lines);
- * duplicates are errors. */
-bool compiler_define(Compiler *c, Span text);
-bool compiler_define_ast(Compiler *c, const Ast *statement);
-/* Compiles all definitions so far, in order of dependence, without recursion over its
+/* A block of `name = expr`, `a, b = expr`, `name: type = expr`: compiles what needs
+ * only what is known by now, and records the rest; duplicates are errors. `all`: no
+ * other text has definitions. */
+bool compiler_define(Compiler *c, Span text, bool all);
+/* The same for the statement that `make` makes in an arena: once more, in one that
+ * lasts, if its syntax is needed later. NULL: diagnosed. */
+typedef const Ast *StatementFn(void *ctx, Arena *a);
+bool compiler_define_made(Compiler *c, StatementFn *make, void *ctx);
+/* That name will be defined by such a statement. Say so of all of them, or of none. */
+void compiler_expect(Compiler *c, Sym name);
+/* Compiles all recorded definitions, in order of dependence, without recursion over its
  * depth; registers the names in the graph. A cycle is E_CYCLE with its names. */
 bool compiler_run(Compiler *c);
 /* In a new graph, undeclared names become floatX scalar inputs. */

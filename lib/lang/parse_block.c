@@ -122,21 +122,48 @@ const Ast *ast_parse(Session *s, Arena *a, Span text) {
     return e;
 }
 
+struct AstBlock {
+    Lexer lexer;
+    Parser parser;
+    const Tok *line;
+};
+
+AstBlock *ast_block_open(Session *s, Arena *a, Span text) {
+    AstBlock *b = NEW(a, AstBlock);
+    b->lexer = lex_begin(s, a, text);
+    b->parser = new_parser(s, a, &b->lexer);
+    return b;
+}
+
+bool ast_block_next(AstBlock *b) {
+    b->line = lex_line(&b->lexer);
+    return b->line->kind != TOK_END;
+}
+
+const Ast *ast_block_statement(AstBlock *b, Arena *a) {
+    b->parser.a = a;
+    b->parser.tok = b->line;
+    return parse_statement(&b->parser);
+}
+
+void ast_block_close(AstBlock *b) {
+    free_parser(&b->parser, &b->lexer);
+}
+
 bool ast_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
                      size_t *n) {
-    Lexer l = lex_begin(s, a, text);
-    Parser p = new_parser(s, a, &l);
+    AstBlock *b = ast_block_open(s, a, text);
     Kids kids = {0};
     bool ok = true;
-    while (ok && (p.tok = lex_line(&l))->kind != TOK_END) {
-        const Ast *e = parse_statement(&p);
+    while (ok && ast_block_next(b)) {
+        const Ast *e = ast_block_statement(b, a);
         ok = e != NULL;
         vec_push(s, &kids, e);
     }
     *n = ok ? kids.n : 0;
     *statements = arena_copy(a, kids.p, kids.n * sizeof *kids.p);
     vec_free(&kids);
-    free_parser(&p, &l);
+    ast_block_close(b);
     return ok;
 }
 

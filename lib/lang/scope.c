@@ -304,7 +304,7 @@ bool compiler_fail_unknown(Compiler *c, Sym name, Span at) {
         return fail(c->s, at, E_NAME,
                     "`%s` has no value here: `:=` has not named it yet",
                     sym_text(c->s, name));
-    size_t n = g->names.n + c->defs.n, k = 0;
+    size_t n = g->names.n + c->defs.n, k = 0; /* what is compiled has its name in g */
     const char **of = mem_alloc(c->s, (n + 1) * sizeof *of);
     for (size_t i = 0; i < g->names.n; i++)
         of[k++] = sym_text(c->s, g->names.p[i].name);

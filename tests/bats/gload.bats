@@ -304,3 +304,16 @@ b: float64 (shared)'
     gload v.tlg --update 'b = b + 1' -o u.tlg
     bad 2 E_USAGE 'b has an update, so it is no constant' 'gload u.tlg --freeze b'
 }
+
+@test "an op given as text means its definition in the graph, wherever that stands" {
+    local lines
+    for lines in 'y = gelu(x)|gelu = lambda t: -t' 'gelu = lambda t: -t|y = gelu(x)' \
+        'z = x * 2|y = gelu(x)|gelu = lambda t: z - t * 3' 'y, z = (gelu(x), x)|a = [1, 2]|z2, gelu = (x, lambda t: -t)'; do
+        printf 'thunkline: 1\ninputs:\n  x: float64\nlet: |\n  %s\noutputs: [y]\n' "${lines//|/$'\n'  }" >g.yaml
+        ok 'gload g.yaml | grun x=2.5' 'y = -2.5'
+        gload g.yaml -O json -o g.json
+        ok 'gload g.json | grun x=2.5' 'y = -2.5'
+    done
+    ok "gload -i 'x: float64' -e 'y = gelu(x)' -e 'gelu = lambda t: -t' --outputs y | grun x=2.5" 'y = -2.5'
+    ok "gload -i 'x: float64' -e 'y = relu(gelu(x))' | grun x=-40" 'y = -0.0'
+}

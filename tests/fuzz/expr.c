@@ -24,7 +24,8 @@ static void compile(Session *s, Span text) {
     Var v;
     if (compiler_expr(c, text, NULL, &v) && v >= g->nvar) abort();
     diag_clear(s);
-    if (compiler_define(c, text) && !compiler_run(c) && !diag_first_error(s)) abort();
+    if (compiler_define(c, text, true) && !compiler_run(c) && !diag_first_error(s))
+        abort();
     compiler_free(c);
     graph_free(g);
 }

@@ -271,7 +271,7 @@ static bool compile(Case *c) {
     size_t n = strlen(c->l.text);
     Span at = {source_add(s, "loop", c->l.text, n), 0, (uint32_t)n};
     Compiler *k = compiler_new(&c->b);
-    bool ok = compiler_define(k, at) && compiler_run(k);
+    bool ok = compiler_define(k, at, true) && compiler_run(k);
     compiler_free(k);
     for (size_t i = 0; ok && i < c->l.nout; i++) {
         char name[48];

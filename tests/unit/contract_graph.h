@@ -28,7 +28,7 @@ static inline Graph *graph_with(size_t n, const char *const in[][2], const char 
     Builder b = builder(g, false);
     Compiler *c = compiler_new(&b);
     diag_clear(s);
-    bool ok = compiler_define(c, text_span(text)) && compiler_run(c);
+    bool ok = compiler_define(c, text_span(text), true) && compiler_run(c);
     Arena *a = arena_new(s);
     char **part;
     size_t nout = str_split(a, outputs, ',', &part);

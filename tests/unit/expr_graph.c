@@ -73,12 +73,61 @@ static void test_functions(void) {
     diag_clear(s);
 }
 
+/* Definitions mean the same in any order; they stand in the graph as in the text, but
+ * for what must come first. */
+static void test_order(void) {
+    static const char *const rows[][2] = {
+        {"a = v + 1\nb = a * 2", "a = v + 1.0\nb = a * 2.0\n"},
+        {"b = a * 2\na = v + 1", "a = v + 1.0\nb = a * 2.0\n"},
+        {"c = v - 1\nb = a * 2\nd = c * b\na = v + 1",
+         "c = v - 1.0\na = v + 1.0\nb = a * 2.0\nd = c * b\n"},
+        {"a = f(v)\nf = lambda t: t + b\nb = x[0, 0]",
+         "b = x[0, 0]\n_1 = float64(b)\na = v + _1\n"},
+        {"f = lambda t: t + b\na = f(v)\nb = i + 1",
+         "b = i + 1\n_1 = float64(b)\na = v + _1\n"},
+        {"f = lambda t: t - 1\na = f(v)\nb = f(a)", "a = v - 1.0\nb = a - 1.0\n"},
+        {"a = f(v)\nb = v * 3\nf = lambda t: t - b", "b = v * 3.0\na = v - b\n"},
+        {"a = cast(v, float32)\nb = zeros((2,), dtype=float32)",
+         "a = float32(v)\nb = full([2], float32(0.0))\n"},
+        {"a = cast(v, float32)\nfloat32 = 'int8'", "a = int8(v)\n"},
+        {"p = [v, k]\na = p[1] + 1\nb, c = p", "a = k + 1\nb = v\nc = k\n"},
+        {"b, c = p\np = [v, k]", "b = v\nc = k\n"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Graph *g = compile_text(rows[i][0]);
+        CHECK(g, "%s: %s", rows[i][0], first_error());
+        if (!g) continue;
+        char *text = print_text(g, PRINT_STATEMENTS);
+        CHECK_STR(text, rows[i][1]);
+        free(text);
+        graph_free(g);
+    }
+}
+
+/* The syntax of what is compiled is not kept. */
+static void test_long_text(void) {
+    enum { LINES = 20000 };
+    Str text = STR(s);
+    str_puts(&text, "h0 = v\n");
+    for (int i = 1; i <= LINES; i++)
+        str_printf(&text, "h%d = sin(h%d) * 0.5 + cast(v, float64)\n", i, i - 1);
+    Graph *g = new_graph();
+    Builder b = builder(g, false);
+    Compiler *c = compiler_new(&b);
+    CHECK(compiler_define(c, text_span(str_text(&text)), true) && compiler_run(c), "%s",
+          first_error());
+    CHECK(arena_bytes(compiler_arena(c)) < LINES, "%zu bytes",
+          arena_bytes(compiler_arena(c)));
+    compiler_free(c);
+    graph_free(g);
+    str_free(&text);
+}
+
 static void test_updates(void) {
     Graph *g = new_graph();
     graph_shared(g, sym(s, "w"), type_parse(s, "float32[2]", 10, NOWHERE));
     Builder b = builder(g, false);
     Compiler *c = compiler_new(&b);
-    CHECK(compiler_define(c, text_span("d = w * 2")));
+    CHECK(compiler_define(c, text_span("d = w * 2"), true));
     CHECK(compiler_update(c, text_span("w = w - 0.5 * d")), "%s", first_error());
     CHECK(g->updates.n == 1);
     CHECK(!compiler_update(c, text_span("w = w")) &&
@@ -184,6 +233,8 @@ int main(void) {
     s = session_new(NULL, NULL);
     test_text();
     test_functions();
+    test_order();
+    test_long_text();
     test_updates();
     test_formula();
     session_free(s);

@@ -30,7 +30,7 @@ static inline Graph *compile_text(const char *text) {
     Graph *g = new_graph();
     Builder b = builder(g, false);
     Compiler *c = compiler_new(&b);
-    bool ok = compiler_define(c, text_span(text)) && compiler_run(c);
+    bool ok = compiler_define(c, text_span(text), true) && compiler_run(c);
     compiler_free(c);
     if (ok) return g;
     graph_free(g);

@@ -162,7 +162,8 @@ static bool append_parts(Graph *g, const Edit *e) {
         ok = io_add_shared(c, e->shared[i]);
     size_t declared = g->inputs.n;
     for (size_t i = 0; ok && i < e->nexpr; i++)
-        if (is_definition(g->s, e->expr[i])) ok = compiler_define(c, e->expr[i]);
+        if (is_definition(g->s, e->expr[i]))
+            ok = compiler_define(c, e->expr[i], e->nexpr == 1);
     ok = ok && compiler_run(c) && add_expr_outputs(g, c, e);
     for (size_t i = 0; ok && i < e->nupdate; i++)
         ok = replace_update(g, c, e->update[i]);
