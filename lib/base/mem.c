@@ -36,6 +36,12 @@ void mem_expect_graphs(Session *s) {
 #endif
 }
 
+void mem_expect_large_graph(Session *s) {
+    uintptr_t end = heap_end();
+    if (atomic_load(&s->heap_huge) != UINTPTR_MAX && end < atomic_load(&s->heap_huge))
+        atomic_store(&s->heap_huge, end);
+}
+
 _Noreturn void mem_panic(Session *s) {
     session_panic(s, E_MEM, "out of memory");
 }

@@ -24,6 +24,9 @@ void mem_free(void *p);
  * they save. Beyond its next 8 MB the heap is in huge pages. Not for programs that ask
  * for large tensors again and again. */
 void mem_expect_graphs(Session *s);
+/* The graph at hand will not be small: what the heap grows by is in huge pages at
+ * once. */
+void mem_expect_large_graph(Session *s);
 /* Ends the program for lack of memory; for allocations of other libraries. */
 _Noreturn void mem_panic(Session *s);
 

@@ -87,9 +87,12 @@ bool io_read_shipped_optimizers(Session *s) {
     return ok;
 }
 
+enum { LARGE_INPUT = 1 << 20 }; /* bytes, of graphs that take several times as much */
+
 static Graph *read_input(Session *s, Input *in, const char *folder,
                          const ReadOptions *o) {
     if (!in) return NULL;
+    if (in->n >= LARGE_INPUT) mem_expect_large_graph(s);
     /* a bare prefix of the magic is a truncated file, not a text */
     bool tlg = in->n && memcmp(in->p, tlg_magic, in->n < 3 ? in->n : 3) == 0;
     bool onnx = !tlg && onnx_is_model(in->p, in->n);
