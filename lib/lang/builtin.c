@@ -334,6 +334,8 @@ static bool match_macro_keyword(Compiler *c, const Macro *m, const Ast *k, size_
         for (i = 0; ours && i < n; i++)
             if (is_parameter_name(part[i], ours))
                 note(c->s, NOWHERE, "here it is `%s=`", ours);
+        if (ours && strchr(ours, '('))
+            note(c->s, NOWHERE, "do it in the expression, as in `%s`", ours);
         return false;
     }
     if (arg[i])

@@ -41,7 +41,8 @@ static void want_definition(DefinitionOrder *r, uint64_t d) {
     vec_push(r->c->s, &r->need, k->place);
 }
 
-/* A called name refers to a definition only if no function has that name. */
+/* A called name refers to a definition only if that is a lambda, or no function has
+ * the name. */
 static bool is_callable_name(Compiler *c, Sym name) {
     const char *text = sym_text(c->s, name);
     size_t n = strlen(text);
@@ -52,7 +53,9 @@ static bool is_callable_name(Compiler *c, Sym name) {
 static void want_name(DefinitionOrder *r, const Ast *e, const LambdaShadow *shadow) {
     uint64_t d;
     if (!map_get(&r->c->definition, e->sym, &d) || is_shadowed(shadow, e->sym)) return;
-    if (e->kind == AST_NAME || !is_callable_name(r->c, e->sym)) want_definition(r, d);
+    if (e->kind == AST_NAME || compiler_defines_lambda(r->c, e->sym) ||
+        !is_callable_name(r->c, e->sym))
+        want_definition(r, d);
 }
 
 static void visit_ast(DefinitionOrder *r, NameVisit v) {

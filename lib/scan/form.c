@@ -227,6 +227,17 @@ bool scan_row_fits(const ScanForm *f, size_t o, const int64_t *shape) {
     return true;
 }
 
+bool scan_other_shape(Call *c, const ScanForm *f, size_t o, const char *had,
+                      const char *has, int64_t step) {
+    call_fail(c, E_RUN_SHAPE,
+              "%s had the shape %s and has the shape %s in step %lld: all rows must "
+              "have the same shape",
+              sym_text(c->s, f->fn->outputs.p[o].label), had, has, (long long)step);
+    return note(c->s, NOWHERE,
+                "pad it to the largest shape, or make it a list, whose items may have "
+                "any shape: make_list(x)");
+}
+
 bool scan_fail_initial(Call *c, const ScanForm *f, size_t o, const int64_t *shape) {
     const Output *out = &f->fn->outputs.p[o];
     const Type *t = var_type(f->fn, out->var);

@@ -86,6 +86,9 @@ bool scan_check_object(Call *c, const ScanForm *f, size_t o, int64_t step,
                        const Value *v);
 /* Could a step give output o this shape? */
 bool scan_row_fits(const ScanForm *f, size_t o, const int64_t *shape);
+/* Reports that step `step` gave output o another shape than it had. Returns false. */
+bool scan_other_shape(Call *c, const ScanForm *f, size_t o, const char *had,
+                      const char *has, int64_t step);
 /* Reports an initial value of another shape than this one, which the result must have
  * if no step runs. Returns false. */
 bool scan_fail_initial(Call *c, const ScanForm *f, size_t o, const int64_t *shape);

@@ -363,11 +363,7 @@ static bool other_shape(ScanRun *l, const Row *r, size_t i, const Value *v) {
     layout_shape_text(r->layout, &was);
     shape_text(l->s, v->t.ndim, v->t.shape, &is);
     step_call(l->m, l->step, &c);
-    call_fail(&c, E_RUN_SHAPE,
-              "%s had the shape %s and has the shape %s in step %lld: all rows must "
-              "have the same shape",
-              sym_text(l->s, l->f.fn->outputs.p[i].label), str_text(&was),
-              str_text(&is), (long long)l->done);
+    scan_other_shape(&c, &l->f, i, str_text(&was), str_text(&is), l->done);
     str_free(&was);
     str_free(&is);
     return false;

@@ -915,6 +915,15 @@ END
         'gload --new -i "a: int64" -e "scan(lambda i: arange(i), sequences=[arange(a)])" | grun a=3'
     bad 5 E_RUN_SHAPE 'had the shape \(2,\) and has the shape \(1,\) in step 0: all rows must have the same shape' \
         'gload --new -i "x: float64[?]" -i "a: int64" -e "scan(lambda c: c[a:], outputs_info=[x], n_steps=2)" | grun x=[1,2] a=1'
+    bad 5 E_RUN_SHAPE 'note: pad it to the largest shape, or make it a list' \
+        'gload --new -i "x: float64[?]" -i "a: int64" -e "scan(lambda c: c[a:], outputs_info=[x], n_steps=2)" | grun x=[1,2] a=1'
+    ok 'gload --new -i "x: float64[?]" -e "scan(lambda c: make_list(c[0][1:]), outputs_info=[make_list(x)], n_steps=2)[0]" | grun x=[1,2,3]' 'out = [3.0]'
+    # what other systems call arguments, and where they have them
+    no E_ARG 'note: the values of a dict are given one by one' 'scan(lambda x, s: {"c": s["c"] + x}, [arange(3)], {"c": 0.})'
+    no E_ARITY 'note: the last value of a result is an argument if outputs_info has' 'scan(lambda h: h + 1, n_steps=3)'
+    no E_TYPE 'note: sequences come before the initial values' 'scan(lambda c, x: c + x, 0., arange(3.))'
+    no E_ARG 'note: here it is `go_backwards=`' 'scan(lambda x, c: c + x, [arange(3)], [0], reverse=True)'
+    no E_ARG 'note: do it in the expression, as in `lambda x: .x \+ 1, until\(x > 3\).`' 'scan(lambda c: c + 1, outputs_info=[0], n_steps=9, until=True)'
 }
 
 @test "a named body takes what its inputs are declared for, no other" {
@@ -1089,6 +1098,16 @@ END
     ok "$g -e 'n = vectorize(slogdet)(m)[0]' -e 'f = filter(isfinite, 1 / (x - 1))' -e 'v = vectorize(vectorize(exp))(m[0] * 0.)[0]' | grun $v" \
         $'n = [1.0, 1.0]\nf = [0.3333333333333333, 0.125]\nv = [1.0, 1.0]'
     ok "$g -e 'shift = lambda u: u + 1' -e 'y = map(shift, x)' | grun $v" 'y = [2.0, 5.0, 10.0]'
+    # a call, too, before the lambda and behind it, and of a parameter
+    ok "$g -e 'y = shift(x)' -e 'shift = lambda u: u + 1' -e 'z = x.shift() - shift(u=x[0])' -e 'w = map(lambda u: shift(u), x)' | grun $v" \
+        $'y = [2.0, 5.0, 10.0]\nz = [0.0, 3.0, 8.0]\nw = [2.0, 5.0, 10.0]'
+    ok "$g -e 'inner = lambda a, p: scan(lambda u, c: u * c, [p], [a])' -e 'y = map(lambda a: inner(a, x)[-1], x)' | grun $v" 'y = [36.0, 144.0, 324.0]'
+    ok "$g -e 'y = (lambda sum, a: sum(a) + max(a))(lambda u: u[0], x)' | grun $v" 'y = 10.0'
+    # but not of what is no function, and nothing that ops are made of
+    ok "$g -e 'sum = x[1]' -e 'y = sum(x) + sum' -e 'z = (lambda max: max(x) + max)(x[0])' --outputs y,z | grun $v" $'y = 18.0\nz = 10.0'
+    ok "$g -e 'exp = lambda u: u' --outputs y,dy -e 'y = sinh(x[0]) - (exp(x[0]) - 1)' -e 'dy = grad(softplus(y) + mean(x), x)[0]' -e 'mean = lambda u: u[0]' | grun $v" \
+        $'y = 1.1752011936438014\ndy = 1.414959152537544'
+    bad 3 E_CYCLE 'defined in terms of itself: sum' "$g -e 'sum = lambda a: sum(a) * 2' -e 'y = sum(x)'"
     ok "gload -i 'beta: float64' -i 'x: float64[n]' -e 'y = map(beta, [x, x])' -e 'z = beta * x' | gload -O yaml | grun beta=2 x=[1,2]" $'y = [1.0, 0.16666666666666666]\nz = [2.0, 4.0]'
     bad 3 E_ARITY '1:9: error.*topk needs the argument k' "$g -e 'y = map(topk, m)'"
     bad 3 E_TYPE 'must be a function' "$g -e 'y = map(x, x)'"

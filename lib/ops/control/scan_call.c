@@ -83,6 +83,14 @@ static bool read_scan_taps(ScanWords *w, const Node *n, ScanCallArg *t) {
     return true;
 }
 
+static bool fail_key(Session *s, const Node *dict, const char *key) {
+    fail(s, dict->at, E_ARG,
+         "a sequence or output of a scan has no `%s`: write taps(x, [-1, 0])", key);
+    return note(s, NOWHERE,
+                "the values of a dict are given one by one, as a list: each is a state "
+                "or sequence of its own, and an argument of the function");
+}
+
 /* taps(x, [...]), or a dict with input or initial, and taps. */
 static bool read_dict(ScanWords *w, const Node *n, ScanCallArg *t) {
     Session *s = w->b->s;
@@ -91,10 +99,7 @@ static bool read_dict(ScanWords *w, const Node *n, ScanCallArg *t) {
         if (strcmp(key, "input") == 0 || strcmp(key, "initial") == 0)
             t->x = n->item[i];
         else if (strcmp(key, "taps") != 0)
-            return fail(s, n->at, E_ARG,
-                        "a sequence or output of a scan has no `%s`: write taps(x, "
-                        "[-1, 0])",
-                        key);
+            return fail_key(s, n, key);
         else if (!read_scan_taps(w, &n->item[i], t))
             return false;
     }
@@ -180,6 +185,12 @@ static DType wanted_dtype(const ScanWords *w, size_t k) {
     return t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
 }
 
+static bool note_order(const ScanWords *w) {
+    return w->any_out && note(w->b->s, NOWHERE,
+                              "sequences come before the initial values of states, "
+                              "here and in the arguments of the function");
+}
+
 static bool take_sequences(ScanWords *w) {
     Session *s = w->b->s;
     for (size_t i = 0, k = 0; i < w->nseq; k += w->seq[i].ntap, i++) {
@@ -190,7 +201,8 @@ static bool take_sequences(ScanWords *w) {
             return fail(s, t->at, E_TYPE,
                         "sequence %zu must be a tensor with an axis for steps, or a "
                         "list, not %s",
-                        i + 1, type_str(s, x));
+                        i + 1, type_str(s, x)) ||
+                   note_order(w);
         if (w->backwards && !reverse_sequence(w, t)) return false;
     }
     return true;
@@ -383,11 +395,16 @@ static bool check_body_arity(ScanWords *w) {
     if (have == need) return true;
     for (size_t i = 0; i < w->nseq; i++)
         seen += w->seq[i].ntap;
-    return fail(w->b->s, w->fn.at, E_ARITY,
-                "the function takes %s, but gets %zu: %zu of sequences, %zu of "
-                "earlier steps, %zu of non_sequences",
-                str_counted(w->b->s, have, "argument"), need, seen,
-                need - seen - w->nother, w->nother);
+    fail(w->b->s, w->fn.at, E_ARITY,
+         "the function takes %s, but gets %zu: %zu of sequences, %zu of "
+         "earlier steps, %zu of non_sequences",
+         str_counted(w->b->s, have, "argument"), need, seen, need - seen - w->nother,
+         w->nother);
+    bool scan = strcmp(sym_text(w->b->s, w->call->sym), "scan") == 0;
+    if (have < need || w->any_out || !scan) return false;
+    return note(w->b->s, NOWHERE,
+                "the last value of a result is an argument if outputs_info has its "
+                "initial value");
 }
 
 /* [] may have been meant as an empty list. */

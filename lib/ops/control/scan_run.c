@@ -69,11 +69,8 @@ static bool keep_row(ScanRun *r, size_t o) {
             Str text[2] = {STR(r->c->s), STR(r->c->s)};
             shape_text(r->c->s, first.t.ndim, first.t.shape, &text[0]);
             shape_text(r->c->s, r->made[o].t.ndim, r->made[o].t.shape, &text[1]);
-            call_fail(r->c, E_RUN_SHAPE,
-                      "%s had the shape %s and has the shape %s in step %lld: all rows "
-                      "must have the same shape",
-                      sym_text(r->c->s, r->f->fn->outputs.p[o].label),
-                      str_text(&text[0]), str_text(&text[1]), (long long)r->done);
+            scan_other_shape(r->c, r->f, o, str_text(&text[0]), str_text(&text[1]),
+                             r->done);
             str_free(&text[0]);
             str_free(&text[1]);
             return false;
