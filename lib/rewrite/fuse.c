@@ -30,13 +30,58 @@ static bool has_unknown_dim(const Type *t) {
     return false;
 }
 
+Var fuse_shape_root(const Fuse *f, Var v) {
+    while (f->same[v] != v)
+        v = f->same[v] = f->same[f->same[v]];
+    return v;
+}
+
 /* A shape without unknown dims is numbered by the id of a bool type of that shape; any
- * other by its variable. */
+ * other by a variable that has it. */
 static uint64_t shape_number(Fuse *f, Var v) {
-    const Type *t = var_type(f->g, v);
-    if (t->kind != TYPE_TENSOR) return UINT64_MAX - v;
-    if (has_unknown_dim(t)) return (UINT64_C(1) << 32) | v;
-    return type_tensor(f->g->s, DT_BOOL, t->ndim, t->dim)->id;
+    if (var_type(f->g, v)->kind != TYPE_TENSOR) return UINT64_MAX - v;
+    Var root = fuse_shape_root(f, v);
+    return f->known[root] ? f->known[root] : (UINT64_C(1) << 32) | root;
+}
+
+static void unite_shapes(Fuse *f, Var v, Var w) {
+    Var a = fuse_shape_root(f, v), b = fuse_shape_root(f, w);
+    if (a == b || (f->known[a] && f->known[b])) return;
+    if (f->known[a]) f->known[b] = f->known[a];
+    f->same[a] = b;
+}
+
+/* Does no dim stretch? Then a run compares them with the result's. */
+static bool is_unstretched(const Type *t, const Type *to) {
+    if (t->kind != TYPE_TENSOR || t->ndim != to->ndim) return false;
+    for (int i = 0; i < t->ndim; i++)
+        if (t->dim[i] == 1 && to->dim[i] != 1) return false;
+    return true;
+}
+
+/* Where types leave dims open, ops tell that shapes are equal: u[1:] and u[:-1] are
+ * added, or the run fails. */
+static void compare_shapes(Fuse *f) {
+    const Graph *g = f->g;
+    f->same = NEW_N(f->a, g->nvar, Var);
+    f->known = NEW_N(f->a, g->nvar, uint64_t);
+    for (Var v = 0; v < g->nvar; v++) {
+        const Type *t = var_type(g, v);
+        f->same[v] = v;
+        if (t->kind == TYPE_TENSOR && !has_unknown_dim(t))
+            f->known[v] = type_tensor(g->s, DT_BOOL, t->ndim, t->dim)->id;
+    }
+    for (ApplyId id = 0; id < g->napply; id++) {
+        const Apply *a = &g->apply[id];
+        const Type *to = var_type(g, a->out);
+        if (!a->op->elemwise || a->nout != 1 || !f->live[a->out] ||
+            to->kind != TYPE_TENSOR)
+            continue;
+        for (size_t i = 0; i < a->nin; i++) {
+            Var v = apply_in(g, id)[i];
+            if (is_unstretched(var_type(g, v), to)) unite_shapes(f, v, a->out);
+        }
+    }
 }
 
 /* The shape number shared by the operands that need no broadcasting, else the result's
@@ -539,6 +584,7 @@ static void fuse_open(Fuse *f, Rewriter *r) {
     f->set = NEW_N(f->grouping, g->napply, uint32_t);
     f->mark = NEW_N(f->a, g->napply, uint32_t);
     f->seen = NEW_N(f->a, g->nvar, uint32_t);
+    compare_shapes(f);
     for (Var v = 0; v < g->nvar; v++)
         if (var_owner(g, v) == APPLY_NONE) f->shape[v] = shape_number(f, v);
 }

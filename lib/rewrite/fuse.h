@@ -29,6 +29,8 @@ typedef struct Fuse {
     Clients clients;
     uint8_t *root;   /* by variable: an output, update, ... */
     uint64_t *shape; /* by variable: equal numbers mean equal shapes */
+    Var *same;       /* by variable: union-find of those whose shapes ops compare */
+    uint64_t *known; /* by root of these: the number of their known shape; 0: none */
     uint8_t *can;    /* by Apply: may be fused */
     uint8_t *again;  /* by Apply: computed anew by each group that reads it */
     bool any_again;
@@ -51,6 +53,8 @@ typedef struct Fuse {
 
 /* Does anything read v besides the current chunk, whose members are marked? */
 bool fuse_is_output(const Fuse *f, Var v);
+/* The variable that stands for those of v's shape. */
+Var fuse_shape_root(const Fuse *f, Var v);
 /* A number that functions hold themselves. */
 bool fuse_is_constant(const Fuse *f, Var v);
 /* Replaces n members and, if there is one, the reduction at their end by a call. */

@@ -32,6 +32,7 @@ typedef struct FuseGroup {
     const ApplyId *member;
     ApplyId end;
     Var arg[MOST_INPUTS], result[MOST_OUTPUTS];
+    Var shape; /* of its members, by fuse_shape_root */
     size_t narg, nres;
 } FuseGroup;
 
@@ -65,7 +66,8 @@ static void describe_input(Fuse *f, FuseGroup *x, Var v) {
         f->seen[v] = f->chunk;
         f->inner[v] = (Var)x->narg << 2 | TOLD_INPUT;
         x->arg[x->narg++] = v;
-        tell(f, var_type(f->g, v)->id);
+        tell(f, (uint64_t)var_type(f->g, v)->id << 1 |
+                    (fuse_shape_root(f, v) == x->shape));
     }
     tell(f, f->inner[v]);
 }
@@ -119,6 +121,44 @@ static void copy_member(Fuse *f, Graph *fn, ApplyId id) {
     f->seen[a->out] = f->chunk;
 }
 
+static bool names_dim(const Graph *fn, Sym name) {
+    for (size_t i = 0; i < fn->inputs.n; i++) {
+        const Type *t = var_type(fn, fn->inputs.p[i]);
+        for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim; k++)
+            if (t->dim[k] == DIM_NAMED(name)) return true;
+    }
+    return false;
+}
+
+static bool name_open_dims(Fuse *f, Graph *fn, size_t i) {
+    const Type *t = var_type(fn, fn->inputs.p[i]);
+    Dim dim[MAX_NDIM];
+    bool any = false;
+    for (int k = 0; k < t->ndim; k++) {
+        dim[k] = t->dim[k];
+        if (dim[k] != DIM_UNKNOWN) continue;
+        dim[k] = DIM_NAMED(numbered_name(f, 'd', (size_t)k));
+        any = true;
+    }
+    if (any)
+        graph_retype_leaf(fn, fn->inputs.p[i],
+                          type_clone(fn->s, t, DT_NONE, t->ndim, dim));
+    return any;
+}
+
+/* Dims that types leave open are the same in all inputs of the group's shape: with
+ * names, any of them that is known at a call tells the sizes of results. */
+static void name_dims(Fuse *f, Graph *fn, const FuseGroup *x) {
+    bool any = false;
+    if (f->known[x->shape]) return;
+    for (int k = 0; k < MAX_NDIM; k++)
+        if (names_dim(fn, numbered_name(f, 'd', (size_t)k))) return;
+    for (size_t i = 0; i < fn->inputs.n; i++)
+        if (fuse_shape_root(f, x->arg[i]) == x->shape)
+            any |= name_open_dims(f, fn, i);
+    if (any) graph_reinfer(fn);
+}
+
 static const Graph *make_function(Fuse *f, const FuseGroup *x) {
     Graph *fn = graph_function_new(f->g->main, graph_function_name(f->g, "fused"));
     fn->fused = true;
@@ -128,6 +168,7 @@ static const Graph *make_function(Fuse *f, const FuseGroup *x) {
     for (size_t k = 0; k < x->nres; k++)
         vec_push(fn->s, &fn->outputs,
                  ((Output){numbered_name(f, 'y', k), f->inner[x->result[k]]}));
+    name_dims(f, fn, x);
     graph_trim(fn);
     return fn;
 }
@@ -175,7 +216,10 @@ static bool call_fused(Fuse *f, const Graph *fn, const FuseGroup *x) {
 }
 
 bool fuse_call_function(Fuse *f, const ApplyId *member, uint32_t n, ApplyId end) {
-    FuseGroup x = {.n = n + (end != APPLY_NONE), .member = member, .end = end};
+    FuseGroup x = {.n = n + (end != APPLY_NONE),
+                   .member = member,
+                   .end = end,
+                   .shape = fuse_shape_root(f, f->g->apply[member[0]].out)};
     describe_group(f, &x);
     if (x.nres == 0) return true; /* all who read it compute it */
     return call_fused(f, find_or_make_function(f, &x), &x);

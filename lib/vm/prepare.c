@@ -37,8 +37,17 @@ typedef struct Ready {
 } Ready;
 
 /* ---- shapes ---- */
+/* An input of a function has the name of what it is given: its own is x0 or so. */
+static Sym name_of_value(const Ready *r, Var v) {
+    const Graph *fn = r->b->g, *g = r->m->p->g;
+    ApplyId call = r->m->p->ins[r->step].apply;
+    for (size_t i = 0; fn != g && i < fn->inputs.n && i < g->apply[call].nin; i++)
+        if (fn->inputs.p[i] == v) return var_name(g, apply_in(g, call)[i]);
+    return var_name(fn, v);
+}
+
 static const char *value_name(const Ready *r, Var v, Str *out) {
-    Sym name = var_name(r->b->g, v);
+    Sym name = name_of_value(r, v);
     if (name)
         str_puts(out, sym_text(r->m->s, name));
     else

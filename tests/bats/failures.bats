@@ -108,8 +108,13 @@ Y
     bad 5 E_ARITHMETIC 'g.yaml:[0-9]+:8: error.*floor_divide: integer division by zero' 'grun g.yaml x=[1,2] y=[1,0]'
     has '_1 // y' 'it is needed for output z'
     run ! grep -q ': \[2, 0\]' .err
-    bad 5 E_RUN_SHAPE 'multiply: the shapes \(2,\) of _1 and \(3,\) of y' \
+    bad 5 E_RUN_SHAPE 'multiply: the shapes \(2,\) of an unnamed value and \(3,\) of y' \
         'gload -i "x: float64[?]" -i "y: float64[?]" -e "z = sin(exp(x) * y) + 1" -O yaml | grun x=[1,2] y=[1,2,3]'
+    # inputs have the names that they have outside
+    bad 5 E_RUN_SHAPE 'subtract: the shapes \(2,\) of an unnamed value and \(1,\) of y' \
+        'gload -i "x: float64[?]" -i "y: float64[?]" -e "z = x * 2 - y" | grun x=[1,2] y=[1]'
+    bad 5 E_RUN_SHAPE 'multiply: the shapes \(2,\) of x and \(3,\) of y' \
+        'gload -i "x: float64[?]" -i "y: float64[?]" -e "z = sin(x * y)" | grun x=[1,2] y=[1,2,3]'
 }
 
 @test "in many calls: which one" {

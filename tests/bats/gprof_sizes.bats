@@ -149,3 +149,10 @@ Y
     done
     ok "gprof c.tlg --static 'X=zeros((3, 4))' 'y=zeros(3)' | grep -o '; n=.*'" '; n=3'
 }
+
+@test "--dim tells sizes of fused groups whose dims types leave open" {
+    gload -i 'u: float64[n, m]' -e 'y = (u[1:] - u[:-1]) ** 2 + 1' -e 'z = sum(y, axis=1)' | grewrite -o g.tlg
+    gload g.tlg -O math | grep -q 'x0: float64\[d0, m\]'
+    gprof g.tlg --static --dim n=101 --dim m=5 -O json |
+        jq -e '.total | .unknown_sizes == 0 and .unknown_flops == 0 and .flops == 100 * 5 * 4 and .peak_bytes >= 100 * 6 * 8'
+}
