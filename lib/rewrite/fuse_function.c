@@ -154,8 +154,7 @@ static void name_dims(Fuse *f, Graph *fn, const FuseGroup *x) {
     for (int k = 0; k < MAX_NDIM; k++)
         if (names_dim(fn, numbered_name(f, 'd', (size_t)k))) return;
     for (size_t i = 0; i < fn->inputs.n; i++)
-        if (fuse_shape_root(f, x->arg[i]) == x->shape)
-            any |= name_open_dims(f, fn, i);
+        if (fuse_shape_root(f, x->arg[i]) == x->shape) any |= name_open_dims(f, fn, i);
     if (any) graph_reinfer(fn);
 }
 

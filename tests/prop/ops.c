@@ -113,7 +113,8 @@ static void check_redo(const Watch *w, const Call *c) {
     const Value *in[MOST];
     const void *data[MOST];
     Call d = *c;
-    CHECK(c->nin <= MOST && c->nout == 1, "%s has an operand too many", c->op->name);
+    CHECK(c->nout == 1, "%s has an operand too many", c->op->name);
+    if (c->nin > MOST) return; /* it isn't asked then */
     d.host = &h.host;
     d.out = &out;
     d.in = in;

@@ -111,6 +111,8 @@ static void structure(const RandomLoop *l, int depth, Str *out) {
         "(stack([atleast_1d(u), sin(atleast_1d(u))]) @ atleast_1d(u))[1]",
         "concatenate([atleast_1d(u), atleast_1d(u)])[1:][0]",
         "where(u > 0, u, 0.5 * u)",
+        "logsumexp(stack([u, 0.5 * u]), axis=0)",
+        "stack([u, 0.3 * u])[argmin(stack([sum(u), 0.25 * sum(u)]))]",
     };
     str_puts(out, "(lambda u: ");
     str_puts(out, how[below(sizeof how / sizeof *how)]);

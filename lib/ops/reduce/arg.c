@@ -236,6 +236,24 @@ static void plan_arg(ArgReduction *j, const Tensor *x, int axis) {
     j->per_chunk = each < CHUNK ? CHUNK / each : 1;
 }
 
+enum { REDO_BYTES = 1 << 17 };
+
+static void run_redo(void *how, const void *const *in, void *const *out) {
+    ArgReduction *j = how;
+    j->x = in[0];
+    j->out = out[0];
+    arg_chunk(j, 0, 0);
+}
+
+/* For what is one chunk, of the input itself. */
+static void offer_redo(Call *c, const ArgReduction *j) {
+    if (!c->redo || j->work_size > REDO_BYTES) return;
+    ArgReduction *again = mem_alloc(c->s, sizeof *again + j->work_size);
+    *again = *j;
+    again->work = (char *)(again + 1);
+    *c->redo = (Redo){run_redo, again};
+}
+
 /* If a flattened x is strided, its copy comes first in scratch. */
 static bool run_arg_reduction(Call *c, ArgReduction *j, Tensor x, int axis) {
     Pool *pool = move_pool(c);
@@ -258,6 +276,7 @@ static bool run_arg_reduction(Call *c, ArgReduction *j, Tensor x, int axis) {
         j->per_chunk = j->tasks;
         arg_chunk(j, 0, 0);
     }
+    if (chunks == 1 && copy == 0) offer_redo(c, j);
     return true;
 }
 
@@ -327,7 +346,7 @@ static bool arg_vmap(Vmap *q) {
         .in = "x", .props = "axis: axes = None, keepdims: bool = False",               \
         .expand = arg_expand, .kinds = KIND_BOOL | KIND_REAL, .type = arg_type,        \
         .perform = KERNEL, .reentrant = true, .flops = "x.size", .pull = arg_pull,     \
-        .push = push_none, .vmap = arg_vmap, .example = EXAMPLE                        \
+        .push = push_none, .vmap = arg_vmap, .example = EXAMPLE, RARE(.redo = true)    \
     }
 static const Op table[] = {
     ARG("argmax", "largest", argmax_perform,

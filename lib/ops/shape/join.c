@@ -73,6 +73,63 @@ static bool is_there(const Tensor *out, const char *at, const Tensor *part) {
     return there;
 }
 
+/* ---- the same again ---- */
+
+enum { REDO_PARTS = 4, REDO_BYTES = 1 << 12 };
+
+/* Rows of adjacent bytes, or else any elements. */
+typedef struct JoinPart {
+    Tensor from;
+    int64_t rows, at, step; /* in the result: bytes to the first row, to the next */
+    size_t bytes;           /* of a row; 0: elements that aren't adjacent */
+} JoinPart;
+typedef struct JoinRedo {
+    Tensor out;
+    size_t n, item;
+    JoinPart part[REDO_PARTS];
+} JoinRedo;
+
+static void run_redo(void *how, const void *const *in, void *const *out) {
+    const JoinRedo *r = how;
+    for (size_t i = 0; i < r->n; i++) {
+        const JoinPart *p = &r->part[i];
+        const char *from = in[i];
+        char *to = (char *)out[0] + p->at;
+        if (from == to || p->rows == 0) continue; /* it was made there */
+        if (p->bytes == 0)
+            move_strided(NULL, r->item, r->out.ndim, p->from.shape, to, r->out.stride,
+                         from, p->from.stride);
+        for (int64_t k = 0; p->bytes && k < p->rows; k++, to += p->step)
+            memcpy(to, from + k * (int64_t)p->bytes, p->bytes);
+    }
+}
+
+static JoinPart redo_part(const Tensor *out, int axis, const Tensor *part, int64_t at) {
+    JoinPart p = {.from = *part, .at = at, .rows = tensor_size(part) > 0};
+    if (!tensor_is_contiguous(part)) return p;
+    p.bytes = dtype_size(out->dtype);
+    for (int k = 0; k < out->ndim; k++)
+        if (k < axis)
+            p.rows *= part->shape[k];
+        else
+            p.bytes *= (size_t)part->shape[k];
+    p.step = axis ? out->stride[axis - 1] : 0;
+    return p;
+}
+
+/* For a few small parts. */
+static void offer_redo(Call *c, const Tensor *out, int axis, const Tensor *part) {
+    if (!c->redo || c->nin > REDO_PARTS || tensor_bytes(out) > REDO_BYTES) return;
+    JoinRedo *r = mem_alloc(c->s, sizeof *r);
+    int64_t at = 0;
+    *r = (JoinRedo){.out = *out, .n = c->nin, .item = dtype_size(out->dtype)};
+    for (size_t i = 0; i < c->nin; i++) {
+        r->part[i] = redo_part(out, axis, &part[i], at);
+        at += part[i].shape[axis] * out->stride[axis];
+    }
+    *c->redo = (Redo){run_redo, r};
+}
+
 /* Writes the parts, which have the dims of the result, one after the other along the
  * axis. */
 static void join_parts(Call *c, const Tensor *out, int axis, const Tensor *part) {
@@ -110,6 +167,7 @@ static bool concatenate_perform(Call *c) {
     for (size_t i = 0; i < c->nin; i++)
         part[i] = *call_in(c, i);
     join_parts(c, out, axis, part);
+    offer_redo(c, out, axis, part);
     mem_free(part);
     return true;
 }
@@ -228,6 +286,7 @@ static bool stack_perform(Call *c) {
     for (size_t i = 0; i < c->nin; i++)
         part[i] = with_axis(call_in(c, i), axis);
     join_parts(c, out, axis, part);
+    offer_redo(c, out, axis, part);
     mem_free(part);
     return true;
 }
@@ -471,7 +530,7 @@ static const Op table[] = {
      .doc = "Tensors joined along an existing dim.",
      .in = "*xs",
      .props = "axis: axis = 0",
-     RARE(.list = "list_concatenate"),
+     RARE(.list = "list_concatenate", .redo = true),
      .promote = PROMOTE_SAME,
      .type = concatenate_type,
      .perform = concatenate_perform,
@@ -487,7 +546,7 @@ static const Op table[] = {
      .doc = "Tensors of equal shape joined along a new dim.",
      .in = "*xs",
      .props = "axis: axis = 0",
-     RARE(.list = "list_stack"),
+     RARE(.list = "list_stack", .redo = true),
      .promote = PROMOTE_SAME,
      .type = stack_type,
      .perform = stack_perform,
