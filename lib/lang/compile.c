@@ -17,7 +17,7 @@ Compiler *compiler_new(Builder *b) {
     c->line = arena_new(b->s);
     c->top.b = b;
     c->frame = &c->top;
-    c->named = c->definition = c->dims = c->expected = MAP(b->s);
+    c->named = c->definition = c->lambda = c->dims = c->expected = MAP(b->s);
     return c;
 }
 
@@ -25,6 +25,7 @@ void compiler_free(Compiler *c) {
     if (!c) return;
     map_free(&c->named);
     map_free(&c->definition);
+    map_free(&c->lambda);
     map_free(&c->dims);
     map_free(&c->expected);
     vec_free(&c->defs);
@@ -147,6 +148,8 @@ bool compiler_define_made(Compiler *c, StatementFn *make, void *ctx) {
     arena_reset(c->line);
     const Ast *e = make(ctx, c->line);
     if (!e || !check_definition(c, e)) return false;
+    if (e->kind == AST_ASSIGN && e->nkid == 2 && e->kid[1]->kind == AST_LAMBDA)
+        map_put(&c->lambda, e->kid[0]->sym, true);
     bool kept, ready = definition_is_ready(c, e, &kept);
     if (kept || !ready) e = make(ctx, c->arena);
     if (ready) return compile_at_once(c, e);

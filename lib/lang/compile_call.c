@@ -137,8 +137,8 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
     Node f;
     const LineFunction *line = text_lines_callee(c, e);
     if (line) return text_lines_call(c, line, e, out);
-    if (compiler_is_own_function(c, e->sym) && lookup_called(c, e, &f))
-        return call_function_node(c, e, self != NULL, &f, self, out);
+    if (!self && compiler_is_own_function(c, e->sym) && lookup_called(c, e, &f))
+        return call_function_node(c, e, false, &f, NULL, out);
     if (is_complex_literal(e, name)) return compile_builtin(c, e, self, want, &is, out);
     if (!e->callee->op) e->callee->op = op_find_firm(c->s, name, len);
     const Op *op = e->callee->op;

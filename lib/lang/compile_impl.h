@@ -101,6 +101,7 @@ struct Compiler {
     LambdaScope *scope;
     Map named;      /* sym -> Node *: names of what isn't a variable */
     Map definition; /* sym -> index in defs */
+    Map lambda;     /* names given to lambdas by `name = lambda ...` */
     Vec(Definition) defs;
     Vec(DefinedName) defined;      /* those that were compiled at once */
     Arena *line;                   /* the statement at hand */
@@ -213,9 +214,8 @@ bool compiler_capture(Compiler *c, const CompileFrame *home, const Node *n, Span
 bool compile_name(Compiler *c, const Ast *e, Node *out);
 bool scope_has_param(const Compiler *c, Sym name); /* of a lambda around */
 bool scope_awaits(const Compiler *c, Sym name);    /* := will name it further on */
-/* A definition `name = lambda ...`; it or a parameter that is a function: what is
- * nearer than the catalogue. */
-bool compiler_defines_lambda(const Compiler *c, Sym name);
+/* The name of a lambda, or a parameter that is a function: nearer than the catalogue's
+ * functions of that name. */
 bool compiler_is_own_function(const Compiler *c, Sym name);
 bool compile_binding(Compiler *c, const Ast *e, Node *out); /* (y := x * 2) */
 bool compiler_lookup(Compiler *c, Sym name, Span at,

@@ -53,7 +53,8 @@ static bool is_callable_name(Compiler *c, Sym name) {
 static void want_name(DefinitionOrder *r, const Ast *e, const LambdaShadow *shadow) {
     uint64_t d;
     if (!map_get(&r->c->definition, e->sym, &d) || is_shadowed(shadow, e->sym)) return;
-    if (e->kind == AST_NAME || compiler_defines_lambda(r->c, e->sym) ||
+    if (e->kind == AST_NAME ||
+        (e->kind == AST_CALL && map_get(&r->c->lambda, e->sym, NULL)) ||
         !is_callable_name(r->c, e->sym))
         want_definition(r, d);
 }
@@ -126,17 +127,16 @@ static bool is_ready_name(Compiler *c, Sym name) {
            (dtype_find(text, n) != DT_NONE && stays_undefined(c, name, text, n));
 }
 
-static bool is_ready_call(ReadyScan *q, Sym name) {
+static bool is_ready_call(ReadyScan *q, const Ast *e) {
     Compiler *c = q->c;
-    const char *text = sym_text(c->s, name);
+    const char *text = sym_text(c->s, e->sym);
     size_t n = strlen(text);
-    const Op *op = NULL;
-    if (op_find_firm(c->s, text, n)) return true;
-    q->kept |= macro_find(text, n) != NULL;
-    if (is_callable_name(c, name) || map_get(&c->named, name, NULL)) return true;
-    if (services(c->s)->text_op) services(c->s)->text_op(c->s, text, &op);
-    q->kept |= !op;
-    return stays_undefined(c, name, text, n);
+    const Op *op = op_find(c->s, text, n);
+    if (e->kind == AST_METHOD && op_find_firm(c->s, text, n)) return true;
+    if (map_get(&c->named, e->sym, NULL)) return true;
+    if (!op && services(c->s)->text_op) services(c->s)->text_op(c->s, text, &op);
+    q->kept |= !op || macro_find(text, n);
+    return stays_undefined(c, e->sym, text, n);
 }
 
 /* Only the first kid may be deep (parse.c). */
@@ -150,7 +150,7 @@ static bool is_ready(ReadyScan *q, const Ast *e, const LambdaShadow *shadow) {
         q->kept |= k == AST_STARS || k == AST_APPLY || k == AST_DICT;
         bool ready = k == AST_NAME ? is_ready_name(q->c, e->sym)
                                    : (k != AST_CALL && k != AST_METHOD) ||
-                                         is_ready_call(q, e->sym);
+                                         is_ready_call(q, e);
         if (!ready && !is_shadowed(shadow, e->sym)) return false;
         for (size_t i = 1; i < e->nkid; i++)
             if (!is_ready(q, e->kid[i], shadow)) return false;

@@ -107,18 +107,11 @@ bool scope_awaits(const Compiler *c, Sym name) {
     return k && !value_in_scope(k, name);
 }
 
-bool compiler_defines_lambda(const Compiler *c, Sym name) {
-    uint64_t d;
-    if (!map_get(&c->definition, name, &d)) return false;
-    const Ast *e = c->defs.p[d].ast;
-    return e->kind != AST_ANNOT && e->nkid == 2 && e->kid[1]->kind == AST_LAMBDA;
-}
-
 bool compiler_is_own_function(const Compiler *c, Sym name) {
     const LambdaScope *k = c->env ? NULL : scope_of_name(c, name);
     const Node *value = k ? value_in_scope(k, name) : NULL;
     if (k) return value && value->kind == NODE_FUNCTION;
-    return !c->env && compiler_defines_lambda(c, name);
+    return !c->env && map_get(&c->lambda, name, NULL);
 }
 
 static bool lookup_local(Compiler *c, const LambdaScope *k, Sym name, Span at,

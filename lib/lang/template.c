@@ -68,7 +68,7 @@ void text_compiler_open(Compiler *c, Builder *b, const Env *env) {
     c->filter.allow_downcast = -1;
     c->top.b = b;
     c->frame = &c->top;
-    c->named = c->definition = c->dims = MAP(b->s);
+    c->named = c->definition = c->lambda = c->dims = MAP(b->s);
 }
 
 void text_compiler_close(Compiler *c) {
