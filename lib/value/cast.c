@@ -124,10 +124,13 @@ static void assign_plane(const CastPlane *p, DType to, char *dst, DType from,
                          const char *src) {
     enum { TILE = 64, STREAM_BYTES = 16 << 20 };
     int64_t size = (int64_t)dtype_size(to);
-    if (to == from && p->dst_step == size && p->src_row == size) {
-        Transposition t = {.dst = dst,
-                           .dst_row = (ptrdiff_t)p->dst_row,
-                           .src = src,
+    if (to == from && p->dst_step == size && i64_abs(p->src_row) == size) {
+        /* rows that are backwards begin with the last one */
+        bool back = p->src_row < 0;
+        int64_t first = back ? p->rows - 1 : 0;
+        Transposition t = {.dst = dst + first * p->dst_row,
+                           .dst_row = (ptrdiff_t)(back ? -p->dst_row : p->dst_row),
+                           .src = src + first * p->src_row,
                            .src_column = (ptrdiff_t)p->src_step,
                            .rows = (size_t)p->rows,
                            .columns = (size_t)p->columns,
@@ -172,12 +175,12 @@ static void copy_plane(const CastPlane *p, char *dst, const char *src, size_t si
     }
 }
 
-/* The outer dim along which the source is contiguous, if the inner one is a dim along
- * which only the destination is; -1. */
+/* The outer dim along which the source is contiguous, forwards or backwards, if the
+ * inner one is a dim along which only the destination is; -1. */
 static int turned_dim(const Iter *it, int64_t size) {
     if (it->step[0] != size || i64_abs(it->step[1]) <= size) return -1;
     for (int k = it->ndim - 1; k >= 0; k--)
-        if (it->stride[1][k] == size && it->shape[k] >= FEW) return k;
+        if (i64_abs(it->stride[1][k]) == size && it->shape[k] >= FEW) return k;
     return -1;
 }
 

@@ -403,14 +403,16 @@ static void test_tensors(Session *s) {
     CHECK(buffer_bytes_used(s) == 0);
 }
 
-/* Planes turned on their side, larger than a tile and not: byte by byte as by hand. */
+/* Planes turned on their side, larger than a tile and not, also with one dim or both
+ * backwards: byte by byte as by hand. */
 static void test_turned(Session *s) {
     static const DType dtypes[] = {DT_INT8, DT_INT16, DT_FLOAT32, DT_FLOAT64,
                                    DT_COMPLEX128};
     static const int64_t sizes[] = {1, 31, 64, 65, 130};
-    for (size_t q = 0; q < 5 * 5 * 5; q++) {
+    for (size_t q = 0; q < 5 * 5 * 5 * 4; q++) {
         int64_t r = sizes[q % 5], c = sizes[q / 5 % 5];
-        DType d = dtypes[q / 25];
+        DType d = dtypes[q / 25 % 5];
+        bool back = q / 125 & 1, up = q / 125 & 2;
         size_t item = dtype_size(d), wrong = 0;
         Tensor a, t, out;
         CHECK(tensor_new(s, d, 3, (int64_t[]){2, r, c}, &a));
@@ -418,18 +420,24 @@ static void test_turned(Session *s) {
             ((uint8_t *)a.data)[i] = (uint8_t)(31 * i + i / 251);
         t = a;
         t.shape[1] = c, t.shape[2] = r;
-        t.stride[1] = a.stride[2], t.stride[2] = a.stride[1];
+        t.stride[1] = back ? -a.stride[2] : a.stride[2];
+        t.stride[2] = up ? -a.stride[1] : a.stride[1];
+        t.data = (char *)a.data + (back ? (c - 1) * a.stride[2] : 0) +
+                 (up ? (r - 1) * a.stride[1] : 0);
         CHECK(tensor_new(s, d, 3, t.shape, &out));
         tensor_assign(&out, &t);
         for (int64_t k = 0; k < 2; k++)
             for (int64_t i = 0; i < c; i++)
-                for (int64_t j = 0; j < r; j++)
+                for (int64_t j = 0; j < r; j++) {
+                    int64_t column = back ? c - 1 - i : i, row = up ? r - 1 - j : j;
+                    size_t at = (size_t)((k * r + row) * c + column);
                     wrong +=
                         memcmp((char *)out.data + (size_t)((k * c + i) * r + j) * item,
-                               (char *)a.data + (size_t)((k * r + j) * c + i) * item,
-                               item) != 0;
-        CHECK(wrong == 0, "%zu of a %lldx%lld %s", wrong, (long long)r, (long long)c,
-              dtype_name(d));
+                               (char *)a.data + at * item, item) != 0;
+                }
+        CHECK(wrong == 0, "%zu of a %lldx%lld %s%s%s", wrong, (long long)r,
+              (long long)c, dtype_name(d), back ? ", backwards" : "",
+              up ? ", upwards" : "");
         tensor_unref(&out);
         tensor_unref(&a);
     }

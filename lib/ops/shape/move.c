@@ -68,10 +68,12 @@ static void copy_panel(const StridedCopy *j, int64_t panel, char *d, const char 
     _Alignas(64) char tile[TILE_BYTES];
     int64_t side = j->side, item = (int64_t)j->item, pitch = (side + 1) * item;
     int64_t m0 = panel * side, m = j->m - m0 < side ? j->m - m0 : side;
-    if (j->ds == item && j->ms == item) {
-        Transposition t = {.dst = d + m0 * j->md,
-                           .dst_row = (ptrdiff_t)j->md,
-                           .src = s + m0 * item,
+    if (j->ds == item && i64_abs(j->ms) == item) {
+        /* backwards, the last of these rows is the first in the source */
+        int64_t first = j->ms < 0 ? m - 1 : 0;
+        Transposition t = {.dst = d + (m0 + first) * j->md,
+                           .dst_row = (ptrdiff_t)(j->ms < 0 ? -j->md : j->md),
+                           .src = s + (m0 + first) * j->ms,
                            .src_column = (ptrdiff_t)j->ss,
                            .rows = (size_t)m,
                            .columns = (size_t)j->n,
