@@ -113,6 +113,8 @@ static const struct Accuracy {
     {"exp2", exp2l, {-1076, 1025}, 1.4},
     {"expm1", expm1l, {-45, 711}, 1.2},
     {"expm1", expm1l, {-1, 1}, 1.2},
+    {"expm1", expm1l, {-20, 89}, 1.2},
+    {"expm1", expm1l, {-0x1p-22, 0x1p-22}, 1.2},
     {"log", logl, {0, 1e300}, 1.05},
     {"log", logl, {0.5, 2}, 1.05},
     {"log2", log2l, {0, 1e9}, 1},
@@ -127,6 +129,7 @@ static const struct Accuracy {
     {"sigmoid", true_sigmoid, {-3, 3}, 2},
     {"softplus", true_softplus, {-745, 50}, 1.7},
     {"softplus", true_softplus, {-3, 3}, 1.7},
+    {"softplus", true_softplus, {-9.1, -8.9}, 1.7}, /* another formula of float32 */
     {"log1mexp", true_log1mexp, {-40, 0}, 2.3},
     {"sin", sinl, {-10, 10}, 1},
     {"sin", sinl, {-1e5, 1e5}, 1},
@@ -235,6 +238,56 @@ static void measure2(const struct Accuracy2 *a, int level, Worst *w64, Worst *w3
             take_worst(w64, ulps64(r[i], want), x[i], y[i]);
             want = a->truth((long double)xf[i], (long double)yf[i]);
             take_worst(w32, ulps32(rf[i], want), (double)xf[i], (double)yf[i]);
+        }
+    }
+}
+/* Where the terms cancel, and where the formula changes: what float64 of the arguments
+ * gives, rounded. */
+static void logaddexp_of_float32(void) {
+    static const float at[] = {-0.6931472F, -0.7F, -0.69F, -1.5F, 0.25F, 9, -80};
+    enum { EACH = 200, AT = sizeof at / sizeof *at };
+    static float x[AT * EACH], y[AT * EACH], r[AT * EACH];
+    for (size_t i = 0; i < AT * EACH; i++) {
+        double below = (double)(i % EACH) / (i % 3 ? EACH : 10);
+        x[i] = at[i / EACH] - (float)below, y[i] = at[i / EACH];
+    }
+    for (int level = 0; level <= cpu_level; level++) {
+        loop_at(op("logaddexp"), DT_FLOAT32, level)(AT * EACH, (const void *[]){x, y},
+                                                    (void *[]){r});
+        for (size_t i = 0; i < AT * EACH; i++) {
+            long double want = true_logaddexp((long double)x[i], (long double)y[i]);
+            CHECK(ulps32(r[i], want) < 0.6, "logaddexp(%.9g, %.9g) at level %d: %.9g",
+                  (double)x[i], (double)y[i], level, (double)r[i]);
+        }
+    }
+}
+/* Of infinities, nan, and exponentials that float32 can't hold. softplus(x) is
+ * logaddexp(x, 0). */
+static void ends_of_float32(void) {
+    static const float x[] = {INFINITY,  INFINITY, -INFINITY, -INFINITY, NAN,    1,
+                              NAN,       0,        -200,      3e38F,     -3e38F, -90,
+                              -INFINITY, INFINITY, NAN,       3e38F};
+    static const float y[] = {INFINITY,  -INFINITY, -INFINITY, 3,     1,     NAN,
+                              -INFINITY, -200,      0,         3e38F, 3e38F, 0,
+                              0,         0,         0,         0};
+    static const float want[] = {INFINITY, INFINITY, -INFINITY, 3,     NAN,   NAN,
+                                 NAN,      0,        0,         3e38F, 3e38F, 8.2e-40F,
+                                 0,        INFINITY, NAN,       3e38F};
+    enum { ALL = sizeof x / sizeof *x };
+    for (int level = 0; level <= cpu_level; level++) {
+        float r[ALL], soft[ALL];
+        loop_at(op("logaddexp"), DT_FLOAT32, level)(ALL, (const void *[]){x, y},
+                                                    (void *[]){r});
+        loop_at(op("softplus"), DT_FLOAT32, level)(ALL, (const void *[]){x},
+                                                   (void *[]){soft});
+        for (size_t i = 0; i < ALL; i++) {
+            bool near = fabsf(r[i] - want[i]) < 1e-42F, none = isnan(want[i]);
+            CHECK(none ? isnan(r[i]) : near || r[i] == want[i],
+                  "logaddexp(%g, %g) at level %d: %g", (double)x[i], (double)y[i],
+                  level, (double)r[i]);
+            CHECK(y[i] != 0 || soft[i] == r[i] || fabsf(soft[i] - r[i]) < 1e-42F ||
+                      (isnan(soft[i]) && none),
+                  "softplus(%g) at level %d: %g", (double)x[i], level, (double)soft[i]);
         }
     }
 }
@@ -549,6 +602,8 @@ int main(int argc, char **argv) {
     start();
     accuracy(table);
     accuracy2(table);
+    logaddexp_of_float32();
+    ends_of_float32();
     exact();
     factorials();
     ends();

@@ -335,23 +335,54 @@ VINLINE double cosh_f64(double x) {
     return x != x ? x : h + 0.25 / h;
 }
 
+/* e^r - 1 times a power of 2, plus that power less 1, which is exact where it isn't far
+ * larger; half of it first, because 2^128 is no float32. */
+VINLINE float expm1_f32(float x) {
+    float c = x > 89 ? 89 : x < -18 ? -18 : x, m, r = exp_reduce32(c, &m);
+    float half = bits_f32((f32_bits(m) - f32_bits(ROUND32) + 126) << 23);
+    float y = MADD32(half, exp_poly32(r), half - 0.5F);
+    return fabsf(x) < 0x1p-24F ? x : y + y;
+}
+/* For e from 0 to 1, log(1 + e) in two ways, the first where e is far below 1. Choices
+ * between them are of float32s: of others compilers would make masks of two widths. */
+VINLINE double log1p_near64(double e) {
+    return MADD64(e * e, MADD64(e, 1.0 / 3, -0.5), e);
+}
+/* -log(0x1p-13): beyond it log1p_near64 of an exponential is enough. */
+#define EXP_FAR32 9.02F
+VINLINE float softplus_f32(float x) {
+    float a = fabsf(x), top = x > 0 ? x : 0;
+    double e = exp_short64(-(double)a), k, f = log_reduce64(1 + e, &k);
+    float far = (float)(log1p_near64(e) + (double)top),
+          y = (float)(log_short_joined64(k, f) + (double)top);
+    return a < EXP_FAR32 ? y : far;
+}
+/* In full, because the sum may cancel. Equal infinities must not be subtracted. */
+VINLINE float logaddexp_f32(float x, float y) {
+    float top = x > y ? x : y, apart = fabsf(x - y);
+    double d = -fabs((double)x - (double)y), m, k;
+    double r = exp_reduce64(d < -103.98 ? -1023 * 0x1.62e42fefa39efp-1 : d, &m);
+    double power = bits_f64((f64_bits(m) - f64_bits(ROUND64) + 1023) << 52);
+    double e = MADD64(exp_poly64(r), power, power), f = log_reduce64(1 + e, &k);
+    float far = (float)(log1p_near64(e) + (double)top),
+          sum = (float)(log_joined64(k, f) + (double)top);
+    far = x == y ? x : far;
+    return apart < EXP_FAR32 ? sum : far;
+}
+
 /* float32 through float64: within 0.51 ulp. */
 #define VIA_F64(fn)                                                                    \
     VINLINE float fn##_f32(float x) {                                                  \
         return (float)fn##_f64((double)x);                                             \
     }
 VIA_F64(exp2)
-VIA_F64(expm1)
-VIA_F64(softplus)
 VIA_F64(log1mexp)
 VIA_F64(sinh)
 VIA_F64(cosh)
-/* 1 + x is exact, or x - x^2 / 2 + x^3 / 3 enough. All choices are of float32s: of
- * others compilers would make masks of two widths. */
+/* 1 + x is exact, or log1p_near64 enough. */
 VINLINE float log1p_f32(float x) {
     double a = (double)x, k, f = log_reduce64(1 + a, &k);
-    float near = (float)MADD64(a * a, MADD64(a, 1.0 / 3, -0.5), a),
-          y = (float)log_short_joined64(k, f);
+    float near = (float)log1p_near64(a), y = (float)log_short_joined64(k, f);
     y = fabsf(x) < 0x1p-13F ? near : y;
     y = x < INFINITY ? y : x;
     y = x < -1 ? NAN : y;
@@ -362,9 +393,6 @@ VINLINE float log2_f32(float x) {
 }
 VINLINE float log10_f32(float x) {
     return (float)(log_short64((double)x) * 0x1.bcb7b1526e50ep-2);
-}
-VINLINE float logaddexp_f32(float x, float y) {
-    return (float)logaddexp_f64((double)x, (double)y);
 }
 
 /* Chosen by the argument's type. */
