@@ -115,12 +115,35 @@ static bool arange_type(Infer *in) {
     return infer_out_tensor(in, 0, range_dtype(in), 1, &len);
 }
 
+enum { BLOCK = 512, LANES = 4 };
+
+/* Sums in lanes: few CPUs multiply vectors of int64. */
 static void fill_ints(int64_t *p, int64_t n, int64_t start, int64_t step) {
-    for (int64_t i = 0; i < n; i++)
-        p[i] = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)step);
+    uint64_t next[LANES], by = (uint64_t)step;
+    for (int k = 0; k < LANES; k++)
+        next[k] = (uint64_t)start + (uint64_t)k * by;
+    for (; n >= LANES; n -= LANES, p += LANES)
+        for (int k = 0; k < LANES; k++) {
+            p[k] = (int64_t)next[k];
+            next[k] += LANES * by;
+        }
+    for (int64_t k = 0; k < n; k++)
+        p[k] = (int64_t)next[k];
 }
 
-enum { BLOCK = 512 };
+/* Elements from `at` on. Positions are counted as floats, exactly. */
+static void fill_floats(double *p, int64_t n, int64_t at, double start, double step) {
+    double next[LANES];
+    for (int k = 0; k < LANES; k++)
+        next[k] = (double)(at + k);
+    for (; n >= LANES; n -= LANES, p += LANES)
+        for (int k = 0; k < LANES; k++) {
+            p[k] = start + next[k] * step;
+            next[k] += LANES;
+        }
+    for (int64_t k = 0; k < n; k++)
+        p[k] = start + next[k] * step;
+}
 
 /* Fills blocks in 64 bits and converts them to the output's dtype. */
 static void fill_range(Tensor *out, Bounds b, bool whole) {
@@ -144,8 +167,7 @@ static void fill_range(Tensor *out, Bounds b, bool whole) {
             fill_ints(block.i, k,
                       (int64_t)((uint64_t)start + (uint64_t)at * (uint64_t)step), step);
         else
-            for (int64_t i = 0; i < k; i++)
-                block.f[i] = fstart + (double)(at + i) * fstep;
+            fill_floats(block.f, k, at, fstart, fstep);
         tensor_cast_elements(out->dtype, (char *)out->data + at * (int64_t)item,
                              whole ? DT_INT64 : DT_FLOAT64, &block, (size_t)k,
                              (ptrdiff_t)item, 8);
