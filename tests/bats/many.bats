@@ -113,3 +113,50 @@ Y
     printf "thunkline: 1\nshared: {s: 'float64[3] = [1, 2, 3]'}\ninputs: {i: 'int64[n]'}\noutputs: {r: sum(s)}\nupdates: {s: 'inc_subtensor(s[i], 10.)'}\n" >u.yaml
     bad 5 E_INDEX 'index 3 is out of range' 'grun u.yaml i=[0,3]'
 }
+
+@test "planes turned on their side, also backwards, have the elements of their source" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs: {x: 'T[70, 133]', i: 'int64[133, 1]', j: 'int64[70]'}
+let: |
+  left = rot90(x)
+  right = rot90(x, 3)
+  other = transpose(flip(x, axis=[0, 1]))
+  whole = set_subtensor(zeros((200, 100), dtype=x.dtype)[3:136, 5:75], rot90(x))
+  same = stack([all(left == x[j, 132 - i]), all(right == x[69 - j, i]), all(other == x[69 - j, 132 - i]), all(whole[3:136, 5:75] == left), sum(whole) == sum(x)])
+outputs: [same, left, right, other]
+Y
+    for dtype in int8 int16 float32 float64 complex128; do
+        sed "s/T\[/$dtype[/" g.yaml >t.yaml
+        ok "grun t.yaml --outputs same x='cast(reshape(arange(70 * 133) % 127, (70, 133)), $dtype)' i='arange(133)[:, None]' j='arange(70)'" 'same = [True, True, True, True, True]'
+        grun t.yaml --outputs left,right,other x="cast(reshape(arange(70 * 133) % 127, (70, 133)), $dtype)" i='arange(133)[:, None]' j='arange(70)' --mode DEBUG >/dev/null
+    done
+}
+
+@test "long ranges count as sums of their steps do" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs: {n: int64, step: int64, a: float64, by: float64}
+let: |
+  k = cumsum(ones((n,), dtype=int64)) - 1
+  whole = all(arange(5, 5 + step * n, step) == 5 + step * k)
+  parts = all(arange(a, a + by * (n - 0.5), by) == a + by * k)
+  short = all(arange(n, dtype=float32) == float32(k)) & all(arange(n % 100, dtype=int8) == int8(k[:n % 100]))
+outputs: [whole, parts, short]
+Y
+    for n in 0 1 3 4 5 511 512 513 1030; do
+        ok "grun g.yaml n=$n step=-7 a=0.3 by=0.1" $'whole = True\nparts = True\nshort = True'
+        ok "grun g.yaml n=$n step=3 a=-4.0 by=-0.25" $'whole = True\nparts = True\nshort = True'
+    done
+}
+
+@test "members of sets: nan is in none, zeros are equal, sets may be empty" {
+    ok "gload -e 'y = isin([1.0, nan, 0.0, 2.0], [-0.0, nan])' | grun" 'y = [False, False, True, False]'
+    ok "gload -e 'y = isin([-0.0, inf, -inf], [0.0, inf], invert=True)' | grun" 'y = [False, False, True]'
+    ok "gload -i 'v: int64[n]' -e 'y = isin([1, 0, 5], v)' | grun v='zeros(0)'" 'y = [False, False, False]'
+    ok "gload -i 'v: int64[n]' -e 'y = isin([1, 0, 5], v)' | grun v='[5, 5, -3]'" 'y = [False, False, True]'
+    ok "gload -e 'y = isin([True, False], [True])' | grun" 'y = [True, False]'
+    ok "gload -e 'y = isin([[1, 2], [9, 300]], [[1], [9]])' | grun" $'y = [[True, False],\n     [True, False]]'
+    ok "gload -e 'y = isin(uint8([0, 255, 7]), uint8([255]))' | grun" 'y = [False, True, False]'
+    ok "gload -e 'y = isin(3, [4, 3])' | grun" 'y = True'
+}
