@@ -127,7 +127,7 @@ let: |
 outputs: [same, left, right, other]
 Y
     for dtype in int8 int16 float32 float64 complex128; do
-        sed "s/T\[/$dtype[/" g.yaml >t.yaml
+        sed "s/T\[/${dtype}[/" g.yaml >t.yaml
         ok "grun t.yaml --outputs same x='cast(reshape(arange(70 * 133) % 127, (70, 133)), $dtype)' i='arange(133)[:, None]' j='arange(70)'" 'same = [True, True, True, True, True]'
         grun t.yaml --outputs left,right,other x="cast(reshape(arange(70 * 133) % 127, (70, 133)), $dtype)" i='arange(133)[:, None]' j='arange(70)' --mode DEBUG >/dev/null
     done

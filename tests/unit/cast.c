@@ -513,11 +513,11 @@ static void check_copy(size_t size, size_t n, ptrdiff_t to, ptrdiff_t from) {
 }
 
 static void test_copies(void) {
-    static const ptrdiff_t steps[] = {1, -1, SPREAD, -SPREAD, 0};
+    static const ptrdiff_t steps[] = {1, -1, SPREAD, -SPREAD, 2, 0};
     for (ptrdiff_t size = 1; size <= 16; size *= 2)
         for (size_t n = 0; n <= COPIED; n += n < 70 ? 1 : 19)
-            for (size_t i = 0; i < 4; i++)
-                for (size_t k = 0; k < 5; k++)
+            for (size_t i = 0; i < 5; i++)
+                for (size_t k = 0; k < 6; k++)
                     check_copy((size_t)size, n, steps[i] * size, steps[k] * size);
 }
 
