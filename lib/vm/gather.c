@@ -9,7 +9,8 @@
 enum {
     CYCLE_MOST = 256, /* elements of a row that is kept in a register, repeated */
     ROUND_MIN = 4096, /* elements for which it must last */
-    LONG_MIN = 256    /* elements of a run that is worth reading in place */
+    LONG_MIN = 256,   /* elements of a run that is worth reading in place */
+    MANY = 16         /* elements that vectors copy faster, backwards or every other */
 };
 
 #define GATHER(T)                                                                      \
@@ -23,6 +24,10 @@ typedef struct Element16 {
     uint64_t w[2];
 } Element16;
 void gather_strided(char *dst, const char *src, int64_t step, uint32_t size, size_t n) {
+    if (n >= MANY && (step == 2 * (int64_t)size || step == -(int64_t)size)) {
+        tensor_copy_elements(dst, (ptrdiff_t)size, src, (ptrdiff_t)step, n, size);
+        return;
+    }
     switch (size) {
     case 1:
         GATHER(uint8_t)

@@ -160,3 +160,21 @@ Y
     ok "gload -e 'y = isin(uint8([0, 255, 7]), uint8([255]))' | grun" 'y = [False, True, False]'
     ok "gload -e 'y = isin(3, [4, 3])' | grun" 'y = True'
 }
+
+@test "loops over every other element, or backwards, read the elements of their source" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs: {x: 'T[3, n]', k: 'int64[h]', b: 'int64[n]'}
+let: |
+  even = all(x[:, :-1:2] * 3 + x[:, 1::2] == x[:, 2 * k] * 3 + x[:, 2 * k + 1])
+  back = all(x[:, ::-1] * 2 + x == x[:, b] * 2 + x)
+  both = all(x[:, ::-2] * 2 == x[:, b[::2]] * 2) & all(x[::-1, -2::-1] * 2 == x[[2, 1, 0]][:, b[1:]] * 2)
+outputs: [even, back, both]
+Y
+    for dtype in int8 int16 float32 float64 complex128; do
+        sed "s/T\[/${dtype}[/" g.yaml >t.yaml
+        for n in 2 15 16 17 18 33 34 35 36 37 1001; do
+            ok "grewrite t.yaml | grun x='cast(reshape(arange(3 * $n) % 31, (3, $n)), $dtype)' k='arange($n // 2)' b='arange($n - 1, -1, -1)'" $'even = True\nback = True\nboth = True'
+        done
+    done
+}
