@@ -64,6 +64,33 @@ static Var leaf(Graph *f, DType d, const Var *v, size_t n) {
     return c;
 }
 
+/* A bool of some values; now and then by an op that has no machine code. */
+static Var mask_of(Builder *b, DType d, const Var *v, size_t n, int depth) {
+    static const char *const compare[] = {"equal",      "not_equal", "less",
+                                          "less_equal", "greater",   "greater_equal",
+                                          "isnan",      "isfinite"};
+    static const char *const join[] = {"logical_and", "bitwise_or", "logical_xor",
+                                       "bitwise_and", "logical_or", "bitwise_xor",
+                                       "equal"};
+    Var in[2];
+    if (depth > 0 && rnd(2)) {
+        in[0] = mask_of(b, d, v, n, depth - 1);
+        in[1] = mask_of(b, d, v, n, depth - 1);
+        return rnd(3) ? ap(b, join[rnd(6 + (rnd(4) == 0))], 2, in)
+                      : ap(b, rnd(2) ? "invert" : "logical_not", 1, in);
+    }
+    uint32_t which = rnd(8);
+    for (int i = 0; i < 2; i++)
+        in[i] = leaf(b->g, d, v, n);
+    return ap(b, compare[which], which < 6 ? 2 : 1, in);
+}
+
+/* What depends on such a bool. */
+static Var choice_of(Builder *b, DType d, const Var *v, size_t n) {
+    Var in[] = {mask_of(b, d, v, n, 2), leaf(b->g, d, v, n), leaf(b->g, d, v, n)};
+    return rnd(3) ? ap(b, "where", 3, in) : op_cast_to(b, in[0], d);
+}
+
 /* Vectors; the last one is a single element. */
 static const Type *input_type(Session *s, DType d, size_t i) {
     return type_tensor(s, d, i + 1 < INPUTS, (Dim[]){DIM_UNKNOWN});
@@ -74,7 +101,8 @@ static const Type *input_type(Session *s, DType d, size_t i) {
 typedef struct Form {
     DType d;
     size_t count, kinds, nout;
-    bool deep; /* values stay in use to the end */
+    bool deep;    /* values stay in use to the end */
+    bool choices; /* some of bools */
     const char *sum;
 } Form;
 
@@ -97,7 +125,8 @@ static Graph *make_function(Graph *g, const Form *form) {
         size_t o = rnd((uint32_t)kinds);
         Var in[2] = {deep ? v[n - 1] : v[rnd((uint32_t)n)], leaf(f, d, v, n)};
         if (deep && 2 * k >= count) in[1] = v[count - 1 - k + INPUTS];
-        v[n] = ap(&b, ops[o].name, ops[o].nin, in);
+        v[n] = form->choices && rnd(4) == 0 ? choice_of(&b, d, v, n)
+                                            : ap(&b, ops[o].name, ops[o].nin, in);
     }
     if (form->sum) v[n - 1] = ap(&b, form->sum, 1, &v[n - 1]);
     for (size_t k = 0; k < form->nout; k++) {
@@ -188,7 +217,7 @@ static void test_level(int level) {
         DType d = rnd(2) ? DT_FLOAT32 : DT_FLOAT64;
         bool deep = rnd(4) == 0;
         size_t count = 2 + rnd(deep ? MOST - 2 : 14), kinds = rnd(3) ? CODED : NOPS;
-        Graph *g = make_graph(s, &(Form){d, count, kinds, OUTPUTS, deep, NULL});
+        Graph *g = make_graph(s, &(Form){d, count, kinds, OUTPUTS, deep, rnd(2), NULL});
         char what[60];
         snprintf(what, sizeof what, "level %d, round %d, %zu ops", level, round, count);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes - (round % 10 > 0); i++)
@@ -210,8 +239,8 @@ static void test_sums(int level) {
         Content content = (Content)rnd(3);
         size_t count = 1 + rnd(rnd(4) ? 5 : 20), kinds = rnd(3) ? CODED : NOPS;
         if (content == OPPOSITE) count = 1 + rnd(2), kinds = 2;
-        Graph *g =
-            make_graph(s, &(Form){d, count, kinds, 1, false, rnd(3) ? "sum" : "mean"});
+        Graph *g = make_graph(
+            s, &(Form){d, count, kinds, 1, false, rnd(2), rnd(3) ? "sum" : "mean"});
         char what[60];
         snprintf(what, sizeof what, "level %d, sum %d, %zu ops", level, round, count);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -219,6 +248,12 @@ static void test_sums(int level) {
         graph_free(g);
     }
     session_free(s);
+}
+
+/* As where would have it. */
+static Var larger_of(Builder *b, const Var *x) {
+    Var in[] = {ap(b, "greater", 2, x), x[0], x[1]};
+    return ap(b, "where", 3, in);
 }
 
 static Graph *make_broadcast(Session *s, DType d, size_t count) {
@@ -233,7 +268,7 @@ static Graph *make_broadcast(Session *s, DType d, size_t count) {
         size_t o = rnd(6);
         Var with[2] = {v[n > 3 ? n - 1 : 0], v[n > 3 ? rnd((uint32_t)n) : 1]};
         if (rnd(2)) with[0] = with[1], with[1] = v[n > 3 ? n - 1 : 0];
-        v[n] = ap(&b, ops[o].name, 2, with);
+        v[n] = rnd(4) ? ap(&b, ops[o].name, 2, with) : larger_of(&b, with);
     }
     vec_push(s, &g->outputs, ((Output){0, v[n - 1]}));
     return g;
@@ -310,7 +345,7 @@ static Graph *make_cube(Session *s, const Cube *c, const int64_t *size) {
         Var with[2] = {k ? v[n - 1] : v[0], leaf(f, c->d, v, n)};
         if (k < INPUTS - 1) with[1] = v[k + 1];
         if (ops[o].nin == 2 && rnd(2)) with[0] = with[1], with[1] = k ? v[n - 1] : v[0];
-        v[n] = ap(&b, ops[o].name, ops[o].nin, with);
+        v[n] = rnd(4) ? ap(&b, ops[o].name, ops[o].nin, with) : larger_of(&b, with);
     }
     if (c->sum) v[n - 1] = apply_named(&b, c->sum, 1, &v[n - 1], 1, &c->axis);
     vec_push(s, &f->outputs, ((Output){0, v[n - 1]}));
@@ -386,13 +421,78 @@ static void test_cubes(int level) {
     session_free(s);
 }
 
+static bool has_code(int level) {
+#if HAS_ASM
+    return asm_widest(level) != WIDTH_ONE;
+#else
+    return (void)level, false;
+#endif
+}
+static bool has_masks(int level) {
+#if HAS_ASM
+    return has_code(level) && asm_has(ASM_WHERE);
+#else
+    return (void)level, false;
+#endif
+}
+
+/* where(less(x, y) | isnan(x), x + y, less(x, y) as a number); also: one of the bools
+ * is an output, too, or read by an op without machine code. */
+typedef enum Also { NOTHING_ELSE, OUTPUT, OTHER_OP, ALSO } Also;
+static Graph *make_choice(Session *s, DType d, Also also) {
+    Graph *g = graph_new(s), *f = graph_function_new(g, sym(s, "f"));
+    f->fused = true;
+    Builder b = builder(f, true), outer = builder(g, true);
+    const Type *t = type_tensor(s, d, 1, (Dim[]){DIM_UNKNOWN});
+    Var x[] = {graph_input(f, sym(s, "x"), t), graph_input(f, sym(s, "y"), t)},
+        with[] = {graph_input(g, sym(s, "x"), t), graph_input(g, sym(s, "y"), t)};
+    Var less = ap(&b, "less", 2, x), nan = ap(&b, "isnan", 1, x);
+    Var is = ap(&b, "logical_or", 2, (Var[]){less, nan});
+    if (also == OTHER_OP) is = ap(&b, "equal", 2, (Var[]){is, nan});
+    Var in[] = {is, ap(&b, "add", 2, x), op_cast_to(&b, less, d)}, out[2];
+    vec_push(s, &f->outputs, ((Output){0, ap(&b, "where", 3, in)}));
+    if (also == OUTPUT) vec_push(s, &f->outputs, ((Output){0, nan}));
+    const Op *call = op_find(s, "call", 4);
+    PropArg which = {"fn", {.kind = P_GRAPH, .sym = f->name}};
+    CHECK(op_apply(&outer, call, props_make(s, call, 1, &which), 2, with, out));
+    for (size_t k = 0; k < f->outputs.n; k++)
+        vec_push(s, &g->outputs, ((Output){0, out[k]}));
+    return g;
+}
+
+/* Bools that nothing else reads are no more than masks of one loop, where the CPU's
+ * code has them; others are made by their own loops. */
+static void test_masks(int level) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->cpu_level = level;
+    vm_open(s);
+    const int64_t n = 1000;
+    for (int k = 0; k < 2 * ALSO; k++) {
+        DType d = k % 2 ? DT_FLOAT32 : DT_FLOAT64;
+        Graph *g = make_choice(s, d, k / 2);
+        Plan *p = plan_new(g, &(PlanOptions){0});
+        const BlockProgram *b = p->ins[0].prog;
+        bool one = k / 2 == NOTHING_ELSE && has_masks(level);
+        CHECK(b && (b->nrun == 1) == one, "%u loops of %u ops", b->nrun, b->nop);
+        plan_free(p);
+        Tensor in[2];
+        for (int i = 0; i < 2; i++) {
+            tensor_new(s, d, 1, &n, &in[i]);
+            fill(&in[i], SPECIAL);
+        }
+        compare_on(g, 2, in, "masks");
+        graph_free(g);
+    }
+    session_free(s);
+}
+
 /* Outputs that no cache holds go past them, from a loop of their own. */
 static void test_large(void) {
     Session *s = session_new(NULL, NULL);
     vm_open(s);
     for (int k = 0; k < 2; k++) {
         DType d = k ? DT_FLOAT32 : DT_FLOAT64;
-        Graph *g = make_graph(s, &(Form){d, 5, CODED, OUTPUTS, false, NULL});
+        Graph *g = make_graph(s, &(Form){d, 5, CODED, OUTPUTS, false, true, NULL});
         compare(g, d, (4 << 20) + 5, SPECIAL, "large");
         graph_free(g);
     }
@@ -532,10 +632,10 @@ static void test_fences(int level) {
     for (int round = 0; round < 12; round++) {
         DType d = round % 2 ? DT_FLOAT32 : DT_FLOAT64;
         const char *sum = round % 3 == 0 ? "sum" : NULL;
-        Graph *g =
-            round % 3 == 1
-                ? make_broadcast(s, d, 1 + rnd(6))
-                : make_graph(s, &(Form){d, 5, CODED, sum ? 1 : OUTPUTS, false, sum});
+        Graph *g = round % 3 == 1
+                       ? make_broadcast(s, d, 1 + rnd(6))
+                       : make_graph(s, &(Form){d, 5, CODED, sum ? 1 : OUTPUTS, false,
+                                               rnd(2), sum});
         run_all_fenced(g);
         graph_free(g);
         Cube c = {.d = d, .sum = "sum", .axis = {"axis", PROP_INT(2)}, .count = 4};
@@ -545,14 +645,6 @@ static void test_fences(int level) {
         graph_free(g);
     }
     session_free(s);
-}
-
-static bool has_code(int level) {
-#if HAS_ASM
-    return asm_widest(level) != WIDTH_ONE;
-#else
-    return (void)level, false;
-#endif
 }
 
 /* The levels that this CPU has. */
@@ -572,6 +664,7 @@ int main(void) {
               used.rows, used.turned);
         test_sums(level);
         test_fences(level);
+        test_masks(level);
     }
     test_large();
     return TEST_END("vm_code");

@@ -65,6 +65,10 @@ static const struct {
     [ASM_TRUNC] = {UNARY, A64_FRINTZ},
 };
 
+bool asm_has(AsmOp op) {
+    return op < sizeof instruction / sizeof *instruction;
+}
+
 bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits) {
     if (op == ASM_RECIPROCAL) *bits = asm_one(a);
     return op == ASM_RECIPROCAL;
@@ -88,9 +92,10 @@ static void emit_extreme(Asm *a, bool largest, int to, int x, int y) {
     emit(a, a64_bits(A64_BSL, to, x, y));
 }
 
-void asm_op(Asm *a, AsmOp op, int to, int x, int y, int k) {
+void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
     uint32_t code = instruction[op].code;
-    to = hardware(to), x = hardware(x), y = hardware(y), k = hardware(k);
+    int x = hardware(in[0]), y = hardware(in[1]);
+    to = hardware(to), k = hardware(k);
     switch (instruction[op].how) {
     case PAIR:
         emit_pair(a, code, to, x, y);

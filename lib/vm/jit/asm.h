@@ -49,8 +49,32 @@ typedef enum AsmOp {
     ASM_ROUND,
     ASM_FLOOR,
     ASM_CEIL,
-    ASM_TRUNC
+    ASM_TRUNC,
+    /* these make masks: all bits of an element are set, or none */
+    ASM_EQUAL,
+    ASM_NOT_EQUAL,
+    ASM_LESS,
+    ASM_LESS_EQUAL,
+    ASM_GREATER,
+    ASM_GREATER_EQUAL,
+    ASM_ISNAN,
+    ASM_ISFINITE,
+    ASM_BOTH, /* of masks */
+    ASM_EITHER,
+    ASM_ONE_OF_BOTH,
+    ASM_NOT,
+    /* and these take one: 1 or 0; y where it is set, else z */
+    ASM_ONE_WHERE,
+    ASM_WHERE
 } AsmOp;
+enum { ASM_INPUTS = 3 };
+
+static inline bool asm_makes_mask(AsmOp op) {
+    return op >= ASM_EQUAL && op <= ASM_NOT;
+}
+static inline bool asm_reads_mask(AsmOp op, uint32_t i) {
+    return (op >= ASM_BOTH && op <= ASM_ONE_WHERE) || (op == ASM_WHERE && i == 0);
+}
 
 static inline int width_bytes(Width width) { /* of a vector */
     return 8 << width;
@@ -68,13 +92,14 @@ static inline uint64_t asm_one(const Asm *a) { /* the bits of 1 */
 Width asm_widest(int cpu_level);
 bool asm_masks(const Asm *a); /* can steps be masked? */
 
+bool asm_has(AsmOp op);
 /* Does an op need a number, or a bit mask, in every element of a vector? */
 bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits);
 /* Does it overwrite ASM_SPARE, and must its result be another vector than its inputs?
  */
 bool asm_takes_spare(AsmOp op);
-/* to = op(x, y); k: the vector with that constant. */
-void asm_op(Asm *a, AsmOp op, int to, int x, int y, int k);
+/* to = op of these vectors; k: the one with that constant. */
+void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k);
 
 /* Where the counter is; past: bypasses the caches, whole vectors only. */
 void asm_load(Asm *a, int to, int operand);

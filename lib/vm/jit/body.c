@@ -80,12 +80,9 @@ static bool add_operand(Operands *o, uint32_t slot, uint32_t value, uint32_t roo
     return true;
 }
 
-static bool is_output(const BlockProgram *b, uint32_t slot) {
-    return slot >= b->nin && slot < b->nin + b->nout;
-}
-
 static bool leaves_run(const Coder *c, const Run *r, uint32_t slot, uint32_t value) {
-    return is_output(c->b, slot) || (c->last[value] != NONE && c->last[value] >= r->to);
+    return jit_is_output(c->b, slot) ||
+           (c->last[value] != NONE && c->last[value] >= r->to);
 }
 
 bool jit_take_operands(Coder *c, Run *r) {
@@ -100,14 +97,17 @@ bool jit_take_operands(Coder *c, Run *r) {
         for (uint32_t i = 0; i < op->nin; i++) {
             uint32_t slot = b->slot[op->arg + i], v = b->value[op->arg + i];
             c->here[v] = k;
-            if (c->made[v] != c->nrun && c->reg[v] < 0 &&
-                !add_operand(&r->in, slot, v, ASM_POINTERS - r->out.n))
+            if (c->made[v] == c->nrun) continue;
+            if (asm_reads_mask(c->coded[k]->op, i) ||
+                (c->reg[v] < 0 &&
+                 !add_operand(&r->in, slot, v, ASM_POINTERS - r->out.n)))
                 return false;
         }
         uint32_t slot = b->slot[op->arg + op->nin], v = b->value[op->arg + op->nin];
         c->made[v] = c->nrun;
         if (leaves_run(c, r, slot, v) &&
-            !add_operand(&r->out, slot, v, ASM_POINTERS - r->in.n))
+            (asm_makes_mask(c->coded[k]->op) ||
+             !add_operand(&r->out, slot, v, ASM_POINTERS - r->in.n)))
             return false;
     }
     return true;
@@ -133,10 +133,10 @@ static void free_register(Coder *c, uint32_t value, uint32_t k) {
     if (r >= 0 && !(c->fixed >> r & 1U)) c->free |= 1U << r;
 }
 
-static void emit_op(Coder *c, AsmOp op, int to, int x, int y) {
+static void emit_op(Coder *c, AsmOp op, int to, const int in[ASM_INPUTS]) {
     uint64_t bits = 0;
     int k = asm_constant(&c->a, op, &bits) ? constant_register(c, bits) : 0;
-    asm_op(&c->a, op, to, x, y, k);
+    asm_op(&c->a, op, to, in, k);
 }
 
 /* The register of a value, loading it if necessary; -1: all are in use. */
@@ -167,12 +167,12 @@ bool jit_emit_body(Coder *c, const Run *r, bool past, int *sum) {
     for (uint32_t k = r->from; k < r->to; k++) {
         uint32_t nin = b->op[k].nin;
         const uint32_t *value = b->value + b->op[k].arg, result = value[nin];
-        int in[2] = {0, 0};
+        int in[ASM_INPUTS] = {0};
         for (uint32_t i = 0; i < nin; i++)
             if ((in[i] = at_hand(c, r, value[i])) < 0) return false;
         int to = register_for(c, k, value, nin), out = find_operand(&r->out, result);
         if (to < 0) return false;
-        emit_op(c, c->coded[k]->op, to, in[0], in[1]);
+        emit_op(c, c->coded[k]->op, to, in);
         if (out >= 0 && r->adds)
             jit_emit_sum(c, r, to, sum);
         else if (out >= 0)

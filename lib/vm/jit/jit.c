@@ -1,5 +1,6 @@
-/* Machine code for sequences of plain float arithmetic in block programs. Two or more
- * consecutive ops of one dtype become one loop whose values stay in registers. A whole
+/* Machine code for sequences of plain float arithmetic, comparisons and choices in
+ * block programs. Two or more consecutive ops of one dtype become one loop whose values
+ * stay in registers, bools as masks. A whole
  * program, also of one op, whose inputs broadcast gets another one, a nest: it goes
  * from row to row, each operand by its own step, and keeps an input that is one element
  * for each row in a register. The bits are those of the separate ops, because each is
@@ -38,19 +39,74 @@ static const Coded coded[] = {
     {"floor", ASM_FLOOR},
     {"ceil", ASM_CEIL},
     {"trunc", ASM_TRUNC},
+    {"equal", ASM_EQUAL},
+    {"not_equal", ASM_NOT_EQUAL},
+    {"less", ASM_LESS},
+    {"less_equal", ASM_LESS_EQUAL},
+    {"greater", ASM_GREATER},
+    {"greater_equal", ASM_GREATER_EQUAL},
+    {"isnan", ASM_ISNAN},
+    {"isfinite", ASM_ISFINITE},
+    {"bitwise_and", ASM_BOTH},
+    {"logical_and", ASM_BOTH},
+    {"bitwise_or", ASM_EITHER},
+    {"logical_or", ASM_EITHER},
+    {"bitwise_xor", ASM_ONE_OF_BOTH},
+    {"logical_xor", ASM_ONE_OF_BOTH},
+    {"invert", ASM_NOT},
+    {"logical_not", ASM_NOT},
+    {"cast", ASM_ONE_WHERE},
+    {"where", ASM_WHERE},
 };
 
 /* ---- ops that can be compiled ---- */
 
-static const Coded *coded_op(const BlockProgram *b, const BlockOp *op) {
-    if (!op->loop || op->nout != 1) return NULL;
-    DType d = jit_type(b, b->value[op->arg + op->nin])->dtype;
-    if (d != DT_FLOAT32 && d != DT_FLOAT64) return NULL;
-    for (uint32_t i = 0; i < op->nin; i++)
-        if (jit_type(b, b->value[op->arg + i])->dtype != d) return NULL;
+/* Masks for bools, vectors of one dtype for the rest. */
+static bool takes_dtypes(const BlockProgram *b, uint32_t k, AsmOp as) {
+    const BlockOp *op = &b->op[k];
+    DType d = jit_op_dtype(b, k);
+    if (d != DT_FLOAT32 && d != DT_FLOAT64 && d != DT_BOOL) return false;
+    for (uint32_t i = 0; i <= op->nin; i++) {
+        bool mask = i < op->nin ? asm_reads_mask(as, i) : asm_makes_mask(as);
+        DType is = jit_type(b, b->value[op->arg + i])->dtype;
+        if (is != (mask ? DT_BOOL : d) || (!mask && is == DT_BOOL)) return false;
+    }
+    return true;
+}
+
+static const Coded *coded_op(const BlockProgram *b, uint32_t k) {
+    const BlockOp *op = &b->op[k];
+    if (!op->loop || op->nout != 1 || op->nin > ASM_INPUTS) return NULL;
     for (size_t i = 0; i < sizeof coded / sizeof *coded; i++)
-        if (strcmp(coded[i].name, op->op->name) == 0) return &coded[i];
+        if (strcmp(coded[i].name, op->op->name) == 0)
+            return asm_has(coded[i].op) && takes_dtypes(b, k, coded[i].op) ? &coded[i]
+                                                                           : NULL;
     return NULL;
+}
+
+/* Masks are never in memory: what makes one is coded if all that reads it is, and the
+ * other way round. Returns whether all were. */
+static bool keep_masks_inside(Coder *c, bool *inside) {
+    const BlockProgram *b = c->b;
+    memset(inside, 0, b->nvalue * sizeof *inside);
+    for (uint32_t k = 0; k < b->nop; k++) {
+        const BlockOp *op = &b->op[k];
+        inside[b->value[op->arg + op->nin]] =
+            c->coded[k] && !jit_is_output(b, b->slot[op->arg + op->nin]);
+    }
+    for (uint32_t k = 0; k < b->nop; k++)
+        for (uint32_t i = 0; i < b->op[k].nin && !c->coded[k]; i++)
+            inside[b->value[b->op[k].arg + i]] = false;
+    bool all = true;
+    for (uint32_t k = 0; k < b->nop; k++)
+        for (uint32_t i = 0; i <= b->op[k].nin && c->coded[k]; i++) {
+            AsmOp as = c->coded[k]->op;
+            bool mask = i < b->op[k].nin ? asm_reads_mask(as, i) : asm_makes_mask(as);
+            if (!mask || inside[b->value[b->op[k].arg + i]]) continue;
+            c->coded[k] = NULL;
+            all = false;
+        }
+    return all;
 }
 
 static void program_open(Coder *c, BlockProgram *b) {
@@ -63,10 +119,13 @@ static void program_open(Coder *c, BlockProgram *b) {
     memset(c->last, 0xFF, b->nvalue * sizeof *c->last);
     memset(c->reg, -1, b->nvalue);
     for (uint32_t k = 0; k < b->nop; k++) {
-        c->coded[k] = coded_op(b, &b->op[k]);
+        c->coded[k] = coded_op(b, k);
         for (uint32_t i = 0; i < b->op[k].nin; i++)
             c->last[b->value[b->op[k].arg + i]] = k;
     }
+    bool *inside = NEW_N(c->tmp, b->nvalue, bool);
+    while (!keep_masks_inside(c, inside))
+        ;
 }
 
 /* ---- a loop ---- */
@@ -243,7 +302,7 @@ static void code_program(Coder *c, BlockProgram *b) {
         last = from;
         if (!c->coded[from]) continue;
         while (to < b->nop && to - from < RUN_MAX && c->coded[to] &&
-               jit_op_dtype(b, to) == jit_op_dtype(b, from))
+               jit_fits(b, from, to))
             to++;
         while (to - from > 1 && !code_run(c, from, to))
             to--;

@@ -58,8 +58,23 @@ static inline const Type *jit_result_type(const BlockProgram *b) {
     return jit_type(b, b->out_value[0]);
 }
 
+/* The dtype of the vectors of op k; DT_BOOL: of any masks. */
 static inline DType jit_op_dtype(const BlockProgram *b, uint32_t k) {
-    return jit_type(b, b->value[b->op[k].arg + b->op[k].nin])->dtype;
+    const BlockOp *op = &b->op[k];
+    DType d = jit_type(b, b->value[op->arg + op->nin])->dtype;
+    for (uint32_t i = 0; d == DT_BOOL && i < op->nin; i++)
+        d = jit_type(b, b->value[op->arg + i])->dtype;
+    return d;
+}
+
+/* Can op k be in a run that begins with op `from`? */
+static inline bool jit_fits(const BlockProgram *b, uint32_t from, uint32_t k) {
+    DType d = jit_op_dtype(b, k);
+    return d == DT_BOOL || d == jit_op_dtype(b, from);
+}
+
+static inline bool jit_is_output(const BlockProgram *b, uint32_t slot) {
+    return slot >= b->nin && slot < b->nin + b->nout;
 }
 
 /* ---- body.c, in this order ---- */

@@ -242,7 +242,7 @@ static void code_columns(Coder *c, bool turned) {
     if (b->nop > COLUMN_MAX || !jit_has_rows(b, turned) || !keeps_columns(b, turned))
         return;
     for (uint32_t k = 0; k < b->nop; k++)
-        if (!c->coded[k] || jit_op_dtype(b, k) != jit_op_dtype(b, 0)) return;
+        if (!c->coded[k] || !jit_fits(b, 0, k)) return;
     c->a.f64 = jit_op_dtype(b, 0) == DT_FLOAT64;
     bool ok = jit_take_constants(c, &r) && jit_take_operands(c, &r) && r.out.n == 1 &&
               takes_columns(&c->a, &r);

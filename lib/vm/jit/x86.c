@@ -112,8 +112,22 @@ static void emit_round(Asm *a, int to, int x, int how) {
 }
 
 enum { LOAD = 0x10, STORE = 0x11, MOVE = 0x28, STREAM = 0x2B, COMPARE = 0xC2 };
-enum { UNORDERED = 3 };
-enum { K1 = 1, K2 }; /* of nan; of what is left after the whole vectors */
+/* That quiet nans don't signal; whether nans count is part of it. */
+enum {
+    EQUAL = 0x00,
+    UNORDERED = 0x03,
+    NOT_EQUAL = 0x04,
+    ORDERED = 0x07,
+    LESS = 0x11,
+    LESS_EQUAL = 0x12,
+    GREATER_EQUAL = 0x1D,
+    GREATER = 0x1E
+};
+enum { K1 = 1, K2 }; /* for one op; of what is left after the whole vectors */
+
+static Form blend_form(const Asm *a) {
+    return form(PP_66, MAP_0F3A, a->f64 ? 0x4B : 0x4A, false);
+}
 
 /* to = y where y is a nan. */
 static void emit_unless_nan(Asm *a, int to, int y) {
@@ -126,8 +140,34 @@ static void emit_unless_nan(Asm *a, int to, int y) {
         emit_registers(a, f, to, NO_REG, y);
         return;
     }
-    emit_registers(a, form(PP_66, MAP_0F3A, a->f64 ? 0x4B : 0x4A, false), to, to, y);
+    emit_registers(a, blend_form(a), to, to, y);
     emit_byte(a, (unsigned)ASM_SPARE << 4);
+}
+
+/* Of 512 bits comparisons set k1, from which vpternlogd makes all bits or none. */
+static void emit_mask_of(Asm *a, int how, int to, int x, int y) {
+    bool mask = a->width == WIDTH_512;
+    emit_registers(a, element_form(a, COMPARE), mask ? K1 : to, x, y);
+    emit_byte(a, (unsigned)how);
+    if (!mask) return;
+    Form f = form(PP_66, MAP_0F3A, 0x25, a->f64);
+    f.mask = K1;
+    f.zeroes = true;
+    emit_registers(a, f, to, to, to);
+    emit_byte(a, 0xFF);
+}
+
+/* to = x where the mask is set, else y: vblendvps, or vptestmd and vblendmps. */
+static void emit_where(Asm *a, int to, int mask, int x, int y) {
+    if (a->width != WIDTH_512) {
+        emit_registers(a, blend_form(a), to, y, x);
+        emit_byte(a, (unsigned)mask << 4);
+        return;
+    }
+    Form f = form(PP_66, MAP_0F38, 0x65, a->f64);
+    f.mask = K1;
+    emit_registers(a, form(PP_66, MAP_0F38, 0x27, a->f64), K1, mask, mask);
+    emit_registers(a, f, to, y, x);
 }
 
 /* ---- ops ---- */
@@ -137,6 +177,7 @@ static void emit_unless_nan(Asm *a, int to, int y) {
 enum {
     X_SQRT = 0x51,
     X_AND = 0x54,
+    X_OR = 0x56,
     X_XOR = 0x57,
     X_ADD = 0x58,
     X_MUL = 0x59,
@@ -145,7 +186,20 @@ enum {
     X_DIV = 0x5E,
     X_MAX = 0x5F
 };
-typedef enum How { PAIR, EXTREME, SQUARE, ROOT, RECIPROCAL, BITS, ROUND } How;
+typedef enum How {
+    PAIR,
+    EXTREME,
+    SQUARE,
+    ROOT,
+    RECIPROCAL,
+    BITS,
+    ROUND,
+    MASK, /* the code is the comparison */
+    MASK_SELF,
+    MASK_FINITE,
+    PAIR_BITS,
+    WHERE
+} How;
 static const struct {
     How how;
     int code;
@@ -165,22 +219,41 @@ static const struct {
     [ASM_FLOOR] = {ROUND, 9},
     [ASM_CEIL] = {ROUND, 10},
     [ASM_TRUNC] = {ROUND, 11},
+    [ASM_EQUAL] = {MASK, EQUAL},
+    [ASM_NOT_EQUAL] = {MASK, NOT_EQUAL},
+    [ASM_LESS] = {MASK, LESS},
+    [ASM_LESS_EQUAL] = {MASK, LESS_EQUAL},
+    [ASM_GREATER] = {MASK, GREATER},
+    [ASM_GREATER_EQUAL] = {MASK, GREATER_EQUAL},
+    [ASM_ISNAN] = {MASK_SELF, UNORDERED},
+    [ASM_ISFINITE] = {MASK_FINITE, ORDERED},
+    [ASM_BOTH] = {PAIR_BITS, X_AND},
+    [ASM_EITHER] = {PAIR_BITS, X_OR},
+    [ASM_ONE_OF_BOTH] = {PAIR_BITS, X_XOR},
+    [ASM_NOT] = {BITS, X_XOR},
+    [ASM_ONE_WHERE] = {BITS, X_AND},
+    [ASM_WHERE] = {WHERE, 0},
 };
+
+bool asm_has(AsmOp op) {
+    return op < sizeof instruction / sizeof *instruction;
+}
 
 bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits) {
     uint64_t sign = a->f64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
-    if (op == ASM_RECIPROCAL) *bits = asm_one(a);
+    if (op == ASM_RECIPROCAL || op == ASM_ONE_WHERE) *bits = asm_one(a);
     if (op == ASM_NEGATIVE) *bits = sign;
     if (op == ASM_ABS) *bits = sign - 1;
-    return op == ASM_RECIPROCAL || op == ASM_NEGATIVE || op == ASM_ABS;
+    if (op == ASM_NOT) *bits = sign | (sign - 1);
+    return instruction[op].how == RECIPROCAL || instruction[op].how == BITS;
 }
 
 bool asm_takes_spare(AsmOp op) {
     return instruction[op].how == EXTREME;
 }
 
-void asm_op(Asm *a, AsmOp op, int to, int x, int y, int k) {
-    int code = instruction[op].code;
+void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
+    int code = instruction[op].code, x = in[0], y = in[1];
     switch (instruction[op].how) {
     case PAIR:
         emit_registers(a, element_form(a, code), to, x, y);
@@ -205,6 +278,22 @@ void asm_op(Asm *a, AsmOp op, int to, int x, int y, int k) {
         break;
     case ROUND:
         emit_round(a, to, x, code);
+        break;
+    case MASK:
+        emit_mask_of(a, code, to, x, y);
+        break;
+    case MASK_SELF:
+        emit_mask_of(a, code, to, x, x);
+        break;
+    case MASK_FINITE: /* x - x is a number */
+        emit_registers(a, element_form(a, X_SUB), to, x, x);
+        emit_mask_of(a, code, to, to, to);
+        break;
+    case PAIR_BITS:
+        emit_registers(a, packed_form(a, code), to, x, y);
+        break;
+    case WHERE:
+        emit_where(a, to, x, y, in[2]);
         break;
     }
 }
