@@ -148,9 +148,9 @@ static bool is_ready(ReadyScan *q, const Ast *e, const LambdaShadow *shadow) {
             return is_ready(q, e->kid[e->nkid - 1], &(LambdaShadow){e, shadow});
         }
         q->kept |= k == AST_STARS || k == AST_APPLY || k == AST_DICT;
-        bool ready = k == AST_NAME ? is_ready_name(q->c, e->sym)
-                                   : (k != AST_CALL && k != AST_METHOD) ||
-                                         is_ready_call(q, e);
+        bool ready = k == AST_NAME
+                         ? is_ready_name(q->c, e->sym)
+                         : (k != AST_CALL && k != AST_METHOD) || is_ready_call(q, e);
         if (!ready && !is_shadowed(shadow, e->sym)) return false;
         for (size_t i = 1; i < e->nkid; i++)
             if (!is_ready(q, e->kid[i], shadow)) return false;

@@ -469,7 +469,7 @@ static void test_masks(int level) {
     const int64_t n = 1000;
     for (int k = 0; k < 2 * ALSO; k++) {
         DType d = k % 2 ? DT_FLOAT32 : DT_FLOAT64;
-        Graph *g = make_choice(s, d, k / 2);
+        Graph *g = make_choice(s, d, (Also)(k / 2));
         Plan *p = plan_new(g, &(PlanOptions){0});
         const BlockProgram *b = p->ins[0].prog;
         bool one = k / 2 == NOTHING_ELSE && has_masks(level);
