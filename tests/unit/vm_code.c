@@ -428,14 +428,6 @@ static bool has_code(int level) {
     return (void)level, false;
 #endif
 }
-static bool has_masks(int level) {
-#if HAS_ASM
-    return has_code(level) && asm_has(ASM_WHERE);
-#else
-    return (void)level, false;
-#endif
-}
-
 /* where(less(x, y) | isnan(x), x + y, less(x, y) as a number); also: one of the bools
  * is an output, too, or read by an op without machine code. */
 typedef enum Also { NOTHING_ELSE, OUTPUT, OTHER_OP, ALSO } Also;
@@ -472,7 +464,7 @@ static void test_masks(int level) {
         Graph *g = make_choice(s, d, (Also)(k / 2));
         Plan *p = plan_new(g, &(PlanOptions){0});
         const BlockProgram *b = p->ins[0].prog;
-        bool one = k / 2 == NOTHING_ELSE && has_masks(level);
+        bool one = k / 2 == NOTHING_ELSE && has_code(level);
         CHECK(b && (b->nrun == 1) == one, "%u loops of %u ops", b->nrun, b->nop);
         plan_free(p);
         Tensor in[2];

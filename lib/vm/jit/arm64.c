@@ -43,7 +43,21 @@ static int end_of(AsmEnd end) {
 
 /* ---- ops ---- */
 
-typedef enum How { PAIR, EXTREME, SQUARE, UNARY, RECIPROCAL } How;
+typedef enum How {
+    PAIR,
+    TURNED, /* the second operand first */
+    UNEQUAL,
+    SELF_UNEQUAL,
+    FINITE,
+    EXTREME,
+    SQUARE,
+    UNARY,
+    RECIPROCAL,
+    PAIR_BITS,
+    NOT_BITS,
+    ONE_WHERE,
+    WHERE
+} How;
 static const struct {
     How how;
     uint32_t code;
@@ -63,19 +77,30 @@ static const struct {
     [ASM_FLOOR] = {UNARY, A64_FRINTM},
     [ASM_CEIL] = {UNARY, A64_FRINTP},
     [ASM_TRUNC] = {UNARY, A64_FRINTZ},
+    [ASM_EQUAL] = {PAIR, A64_FCMEQ},
+    [ASM_NOT_EQUAL] = {UNEQUAL, A64_FCMEQ},
+    [ASM_LESS] = {TURNED, A64_FCMGT},
+    [ASM_LESS_EQUAL] = {TURNED, A64_FCMGE},
+    [ASM_GREATER] = {PAIR, A64_FCMGT},
+    [ASM_GREATER_EQUAL] = {PAIR, A64_FCMGE},
+    [ASM_ISNAN] = {SELF_UNEQUAL, A64_FCMEQ},
+    [ASM_ISFINITE] = {FINITE, A64_FSUB},
+    [ASM_BOTH] = {PAIR_BITS, A64_AND},
+    [ASM_EITHER] = {PAIR_BITS, A64_ORR},
+    [ASM_ONE_OF_BOTH] = {PAIR_BITS, A64_EOR},
+    [ASM_NOT] = {NOT_BITS, 0},
+    [ASM_ONE_WHERE] = {ONE_WHERE, A64_AND},
+    [ASM_WHERE] = {WHERE, A64_BSL},
 };
 
-bool asm_has(AsmOp op) {
-    return op < sizeof instruction / sizeof *instruction;
-}
-
 bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits) {
-    if (op == ASM_RECIPROCAL) *bits = asm_one(a);
-    return op == ASM_RECIPROCAL;
+    bool one = op == ASM_RECIPROCAL || op == ASM_ONE_WHERE;
+    if (one) *bits = asm_one(a);
+    return one;
 }
 
 bool asm_takes_spare(AsmOp op) {
-    return instruction[op].how == EXTREME;
+    return instruction[op].how == EXTREME || instruction[op].how == WHERE;
 }
 
 static void emit_pair(Asm *a, uint32_t op, int to, int x, int y) {
@@ -92,9 +117,14 @@ static void emit_extreme(Asm *a, bool largest, int to, int x, int y) {
     emit(a, a64_bits(A64_BSL, to, x, y));
 }
 
+static void emit_unequal(Asm *a, int to, int x, int y) {
+    emit_pair(a, A64_FCMEQ, to, x, y);
+    emit(a, a64_not(to, to));
+}
+
 void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
     uint32_t code = instruction[op].code;
-    int x = hardware(in[0]), y = hardware(in[1]);
+    int x = hardware(in[0]), y = hardware(in[1]), z = hardware(in[2]);
     to = hardware(to), k = hardware(k);
     switch (instruction[op].how) {
     case PAIR:
@@ -111,6 +141,32 @@ void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
         break;
     case RECIPROCAL:
         emit_pair(a, code, to, k, x);
+        break;
+    case TURNED:
+        emit_pair(a, code, to, y, x);
+        break;
+    case UNEQUAL:
+        emit_unequal(a, to, x, y);
+        break;
+    case SELF_UNEQUAL:
+        emit_unequal(a, to, x, x);
+        break;
+    case FINITE: /* x - x is a number */
+        emit_pair(a, code, to, x, x);
+        emit_pair(a, A64_FCMEQ, to, to, to);
+        break;
+    case PAIR_BITS:
+        emit(a, a64_bits((A64Bits)code, to, x, y));
+        break;
+    case NOT_BITS:
+        emit(a, a64_not(to, x));
+        break;
+    case ONE_WHERE:
+        emit(a, a64_bits((A64Bits)code, to, x, k));
+        break;
+    case WHERE: /* bsl overwrites the mask */
+        emit(a, a64_bits(A64_ORR, to, x, x));
+        emit(a, a64_bits((A64Bits)code, to, y, z));
         break;
     }
 }

@@ -17,7 +17,8 @@ typedef enum A64Pair {
     A64_FMUL = 0x6E20DC00,
     A64_FDIV = 0x6E20FC00,
     A64_FCMEQ = 0x4E20E400, /* all bits of an element, or none */
-    A64_FCMGE = 0x6E20E400
+    A64_FCMGE = 0x6E20E400,
+    A64_FCMGT = 0x6EA0E400
 } A64Pair;
 typedef enum A64Unary {
     A64_FSQRT = 0x6EA1F800,
@@ -30,6 +31,8 @@ typedef enum A64Unary {
 } A64Unary;
 /* Of bits, whatever they mean. */
 typedef enum A64Bits {
+    A64_AND = 0x4E201C00, /* to = x & y */
+    A64_EOR = 0x6E201C00, /* to = x ^ y */
     A64_ORR = 0x4EA01C00, /* to = x | y */
     A64_ORN = 0x4EE01C00, /* to = x | ~y */
     A64_BSL = 0x6E601C00  /* to = to ? x : y */
@@ -50,6 +53,11 @@ static inline uint32_t a64_unary(A64Unary op, bool f64, int to, int x) {
 
 static inline uint32_t a64_bits(A64Bits op, int to, int x, int y) {
     return a64_registers(op, to, x, y);
+}
+
+/* to = ~x */
+static inline uint32_t a64_not(int to, int x) {
+    return a64_registers(0x6E205800, to, x, 0);
 }
 
 /* fcvtl, fcvtl2: two float64 of the lower float32 of x, or of the upper ones. */

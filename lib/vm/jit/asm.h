@@ -92,7 +92,6 @@ static inline uint64_t asm_one(const Asm *a) { /* the bits of 1 */
 Width asm_widest(int cpu_level);
 bool asm_masks(const Asm *a); /* can steps be masked? */
 
-bool asm_has(AsmOp op);
 /* Does an op need a number, or a bit mask, in every element of a vector? */
 bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits);
 /* Does it overwrite ASM_SPARE, and must its result be another vector than its inputs?

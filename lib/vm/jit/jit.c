@@ -79,8 +79,7 @@ static const Coded *coded_op(const BlockProgram *b, uint32_t k) {
     if (!op->loop || op->nout != 1 || op->nin > ASM_INPUTS) return NULL;
     for (size_t i = 0; i < sizeof coded / sizeof *coded; i++)
         if (strcmp(coded[i].name, op->op->name) == 0)
-            return asm_has(coded[i].op) && takes_dtypes(b, k, coded[i].op) ? &coded[i]
-                                                                           : NULL;
+            return takes_dtypes(b, k, coded[i].op) ? &coded[i] : NULL;
     return NULL;
 }
 

@@ -235,10 +235,6 @@ static const struct {
     [ASM_WHERE] = {WHERE, 0},
 };
 
-bool asm_has(AsmOp op) {
-    return op < sizeof instruction / sizeof *instruction;
-}
-
 bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits) {
     uint64_t sign = a->f64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
     if (op == ASM_RECIPROCAL || op == ASM_ONE_WHERE) *bits = asm_one(a);
