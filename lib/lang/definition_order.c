@@ -2,7 +2,6 @@
  * that neither the number of definitions nor the depth of an expression matters. */
 #include "base/toposort.h"
 #include "lang/compile_impl.h"
-#include "op/services.h"
 
 #include <string.h>
 
@@ -131,11 +130,10 @@ static bool is_ready_call(ReadyScan *q, const Ast *e) {
     Compiler *c = q->c;
     const char *text = sym_text(c->s, e->sym);
     size_t n = strlen(text);
-    const Op *op = op_find(c->s, text, n);
     if (e->kind == AST_METHOD && op_find_firm(c->s, text, n)) return true;
     if (map_get(&c->named, e->sym, NULL)) return true;
-    if (!op && services(c->s)->text_op) services(c->s)->text_op(c->s, text, &op);
-    q->kept |= !op || macro_find(text, n);
+    /* an op given as text is found once a call has asked for it */
+    q->kept |= !op_find(c->s, text, n) || macro_find(text, n);
     return stays_undefined(c, e->sym, text, n);
 }
 
