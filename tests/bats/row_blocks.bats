@@ -142,7 +142,7 @@ END
 
 @test "DEBUG compares blocks with all rows at once" {
     write_graphs
-    ok "grun centers.yaml --mode DEBUG --seed 1 --outputs cost,g,h 'x=sin(arange(3000*8.)**2).reshape([3000,8])' 'c=cos(arange(401*8.)).reshape([401,8])' >debug.json"
+    ok "grun centers.yaml --mode DEBUG --seed 1 --outputs cost,g,h 'x=sin(arange(400*8.)**2).reshape([400,8])' 'c=cos(arange(401*8.)).reshape([401,8])' >debug.json"
     ok "grun paths.yaml --mode DEBUG 'x=sin(arange(1300.))' 'y=cos(arange(1300.))' a=0.01 >debug.json"
     ok "grun attention.yaml --mode DEBUG 'q=float32(sin(arange(2*300*64.))).reshape([2,300,64])' 'k=float32(cos(arange(2*700*64.))).reshape([2,700,64])' 'v=float32(sin(arange(2*700*64.)/7)).reshape([2,700,64])' >debug.json"
 }
