@@ -1118,3 +1118,22 @@ END
 @test "a loop that turns out to have one step, squared and summed" {
     ok "gload -i 'x: float64[m, m]' -e 'v = scan(lambda p, h: (h + p, until(sum(h) > 3)), [1.], [x])' -e 'c = sum(v * v)' --outputs c | grewrite | grun 'x=[[1,2],[3,4]]'" 'c = 54.0'
 }
+
+@test "a draw that gives every step the same numbers is told, once a loop; one of a state that goes on is not" {
+    local e
+    for e in 'scan(lambda v: v + normal(0., 1., seed=3), outputs_info=[0.], n_steps=4)' \
+        'scan(lambda v: [p := v + uniform(0., 1., seed=1), p * normal(0., 1., seed=2)][1], outputs_info=[0.], n_steps=4)' \
+        'map(lambda v: v + gamma(2., seed=1), arange(3.))' 'map(lambda v: permutation(3, seed=1) + v, arange(3.))' \
+        'map(lambda v: v + normal(0., 1., rng=r)[1], arange(3.))' 'scan(lambda s, v: normal(v, 1., rng=r), outputs_info=[rng(1), 0.], n_steps=3)[1]' \
+        'scan(lambda v, s: normal(v, 1., rng=s)[1], outputs_info=[0.], non_sequences=[rng(2)], n_steps=3)'; do
+        shell "gload -i 'r: random' -e 'y = $e' -o g.tlg"
+        [ "$status" = 0 ] && [ "$(grep -c 'warning\[E_ARG\]: this draw gives every step of the loop the same random numbers' .err)" = 1 ] ||
+            complain 'should warn once' "$e" || return
+    done
+    for e in 'scan(lambda v, z: v + z, sequences=[normal(0., 1., (4,), seed=3)], outputs_info=[0.])' \
+        'scan(lambda s, v: normal(v, 1., rng=s), outputs_info=[rng(1), 0.], n_steps=3)[1]' \
+        'map(lambda i, v: normal(v, 1., rng=rng_fork(r, i))[1], arange(3), arange(3.))' 'normal(0., 1., 3, seed=1) * 2'; do
+        ok "gload -i 'r: random' -e 'y = $e' -o g.tlg"
+        [ ! -s .err ] || complain 'should say nothing' "$e" || return
+    done
+}

@@ -22,6 +22,9 @@ bool scan_vmap(Vmap *q); /* scan_vmap.c */
  * non_sequences, n_steps, truncate_gradient, go_backwards, keep, checkpoint, rows. */
 enum { SCAN_ARGS = 10 };
 bool scan_expand(Compiler *c, const Ast *call, const Ast *const *arg, Node *out);
+/* scan_draws.c: warns of the first draw of random numbers in a body that gives every
+ * step the same. The body's first `nown` inputs are rows and states. */
+void scan_warn_of_draws(const Graph *fn, size_t nown);
 /* scan_items.c: a body that takes item indices and lists instead of items. */
 typedef struct ScanItems {
     size_t before; /* inputs that are rows or states */

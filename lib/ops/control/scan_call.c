@@ -428,7 +428,9 @@ static bool compile_scan_body(ScanWords *w, Var *other) {
     for (size_t i = 0; i < w->nout; i++)
         weak |= w->out[i].weak;
     if (weak && w->fn.lambda && !guess_dtypes(w, other, like)) return false;
-    return try_body(w, like, other) || note_brackets(w);
+    if (!try_body(w, like, other)) return note_brackets(w);
+    scan_warn_of_draws(w->fn.fn, count_inputs(w) - w->nother);
+    return true;
 }
 
 /* ---- keep ---- */
