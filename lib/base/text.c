@@ -179,7 +179,13 @@ static int min_int(int a, int b) {
     return a < b ? a : b;
 }
 
-enum { EDIT = 2, SWAP = 1 }; /* swapped neighbours are the likelier slip: tahn, tanh */
+/* Swapped neighbours (tahn, tanh) and a letter once or twice (sinn, sin) are the
+ * likelier slips. */
+enum { EDIT = 2, SLIP = 1 };
+
+static int cost_of_letter(const char *word, int i) {
+    return i > 1 && to_lower(word[i - 1]) == to_lower(word[i - 2]) ? SLIP : EDIT;
+}
 
 /* What the insertions, deletions, changes and swaps of neighbours that turn a into b
  * cost, ignoring case. */
@@ -192,11 +198,12 @@ static int edit_distance(const char *a, int na, const char *b, int nb) {
         now[0] = EDIT * i;
         for (int j = 1; j <= nb; j++) {
             int change = to_lower(a[i - 1]) != to_lower(b[j - 1]) ? EDIT : 0;
-            now[j] =
-                min_int(min_int(before[j], now[j - 1]) + EDIT, before[j - 1] + change);
+            now[j] = min_int(min_int(before[j] + cost_of_letter(a, i),
+                                     now[j - 1] + cost_of_letter(b, j)),
+                             before[j - 1] + change);
             if (i > 1 && j > 1 && to_lower(a[i - 1]) == to_lower(b[j - 2]) &&
                 to_lower(a[i - 2]) == to_lower(b[j - 1]))
-                now[j] = min_int(now[j], older[j - 2] + SWAP);
+                now[j] = min_int(now[j], older[j - 2] + SLIP);
         }
     }
     return row[na % 3][nb];

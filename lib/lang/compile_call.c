@@ -121,6 +121,13 @@ static bool compile_macro_call(Compiler *c, const Macro *m, const Ast *e, DType 
     return (out->var = op_cast_to(c->b, out->var, want)) != VAR_NONE;
 }
 
+/* An op that is given as text; NULL: there is none, or it can't be read (*ok false). */
+static const Op *find_text_op(Compiler *c, const char *name, bool *ok) {
+    const Op *op = NULL;
+    *ok = !services(c->s)->text_op || services(c->s)->text_op(c->s, name, &op);
+    return op;
+}
+
 /* What is called is no new input. */
 static bool lookup_called(Compiler *c, const Ast *e, Node *f) {
     bool inputs = c->auto_inputs;
@@ -162,13 +169,15 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
         bool ok = compile_builtin(c, e, self, want, &is, out);
         if (is) return ok;
     }
+    bool ok = true;
+    const Op *text = self && !fn ? find_text_op(c, name, &ok) : NULL;
+    if (!ok) return false;
     is = false;
-    if (c->env && c->env->lines && !text_lines_name(c, e->sym, &is, &f)) return false;
-    if (fn || ((is || lookup_called(c, e, &f)) && f.kind == NODE_FUNCTION))
-        return call_function_node(c, e, self != NULL, &f, self, out);
-    const Op *text = NULL;
-    if (services(c->s)->text_op && !services(c->s)->text_op(c->s, name, &text))
+    if (!text && c->env && c->env->lines && !text_lines_name(c, e->sym, &is, &f))
         return false;
+    if (!text && (fn || ((is || lookup_called(c, e, &f)) && f.kind == NODE_FUNCTION)))
+        return call_function_node(c, e, self != NULL, &f, self, out);
+    if (!text) text = find_text_op(c, name, &ok);
     if (text) return compile_op_call(c, text, e, self, want, out);
-    return compiler_fail_function(c, e);
+    return ok && compiler_fail_function(c, e);
 }

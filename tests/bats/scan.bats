@@ -1101,6 +1101,7 @@ END
     # a call, too, before the lambda and behind it, and of a parameter; not a method
     ok "$g -e 'y = shift(x)' -e 'shift = lambda u: u + 1' -e 'z = x.shift(1) - shift(u=x[0])' -e 'w = map(lambda u: shift(u), x)' | grun $v" \
         $'y = [2.0, 5.0, 10.0]\nz = [-2.0, -1.0, 2.0]\nw = [2.0, 5.0, 10.0]'
+    ok "$g -e 'silu = lambda u: u + 1' -e 'y = (x * 0).silu()' -e 'z = silu(x)' | grun $v" $'y = [0.0, 0.0, 0.0]\nz = [2.0, 5.0, 10.0]'
     ok "$g -e 'inner = lambda a, p: scan(lambda u, c: u * c, [p], [a])' -e 'y = map(lambda a: inner(a, x)[-1], x)' | grun $v" 'y = [36.0, 144.0, 324.0]'
     ok "$g -e 'y = (lambda sum, a: sum(a) + max(a))(lambda u: u[0], x)' | grun $v" 'y = 10.0'
     # but not of what is no function, and nothing that ops are made of

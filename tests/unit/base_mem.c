@@ -203,8 +203,8 @@ static void test_escapes(Session *s) {
 }
 
 static void test_nearest(Session *s) {
-    static const char *const names[] = {"transpose", "reshape", "sum",
-                                        "argmax",    "x",       "exp"};
+    static const char *const names[] = {"transpose", "reshape", "sum",  "argmax",
+                                        "x",         "exp",     "sign", "sin"};
     const struct {
         const char *word, *want;
     } rows[] = {{"trasnpose", "transpose"},
@@ -213,13 +213,15 @@ static void test_nearest(Session *s) {
                 {"smu", "sum"},
                 {"ecxp", "exp"},
                 {"sums", "sum"},
+                {"sinn", "sin"},
+                {"exxp", "exp"},
                 {"argmin", "argmax"},
                 {"exp2", "exp"},
                 {"qqqqqq", ""},
                 {"y", ""},
                 {"", ""}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *got = str_nearest(s, rows[i].word, names, 6);
+        const char *got = str_nearest(s, rows[i].word, names, 8);
         CHECK_STR(got ? got : "", rows[i].want);
     }
     char wide[200];
