@@ -299,12 +299,8 @@ static bool bind_rows(Compiler *c, const Ast *e, const Node *x) {
         return fail(c->s, x->at, E_ARITY, "%zu names for the %lld rows of %s", want,
                     (long long)t->dim[0], type_str(c->s, t));
     for (size_t i = 0; i < want; i++) {
-        Ast *row = NEW(c->arena, Ast);
-        *row = (Ast){.kind = AST_INT, .at = x->at, .u = i};
-        const Ast *kid[2] = {e, row};
-        Ast index = {.kind = AST_INDEX, .at = x->at, .nkid = 2, .kid = kid};
         Node item;
-        if (!compile_index(c, &index, x, &item) ||
+        if (!index_row(c, x, i, &item) ||
             !bind_definition(c, e->kid[i]->sym, e->kid[i]->at, &item))
             return false;
     }

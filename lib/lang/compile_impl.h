@@ -251,6 +251,7 @@ bool compile_typed(Compiler *c, const Ast *e, bool *is, Node *out); /* fixed(2)(
 bool compile_index(Compiler *c, const Ast *e, const Node *x, Node *out);
 /* The text and the inputs of an index into `of`. */
 bool index_spec(Compiler *c, const Ast *e, Var of, Sym *spec, size_t *n, Var **in);
+bool index_row(Compiler *c, const Node *r, size_t i, Node *out);
 bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out);
 bool shape_item(Compiler *c, const Node *x, int axis, Span at, Node *out);
 /* items and keys must live in c->arena; they are not copied */

@@ -124,6 +124,61 @@ static bool add_slice(IndexSpec *sp, const Ast *e) {
     return add_slice_part(sp, e->kid[2]);
 }
 
+/* ---- results that stand for their parts ---- */
+
+/* r[i] of a tensor r whose row i is known to be there. */
+bool index_row(Compiler *c, const Node *r, size_t i, Node *out) {
+    const Ast row = {.kind = AST_INT, .at = r->at, .u = i}, *kid[2] = {NULL, &row};
+    Ast index = {.kind = AST_INDEX, .at = r->at, .nkid = 2, .kid = kid};
+    return compile_index(c, &index, r, out);
+}
+
+/* Ops whose result has a row for each dim, where NumPy's functions give a tuple. */
+static bool gives_positions(const char *op) {
+    return strcmp(op, "nonzero") == 0 || strcmp(op, "unravel_index") == 0;
+}
+
+static bool is_index_tensor(Compiler *c, const Node *n) {
+    const Type *t = n->kind == NODE_VAR ? var_type(c->b->g, n->var) : NULL;
+    return t && t->kind == TYPE_TENSOR && dtype_is_integer(t->dtype);
+}
+
+/* A name loses what it was called by: y = nonzero(m); x[y] is of rows of x. */
+static void warn_of_positions(Compiler *c, const Ast *e, const Node *n) {
+    ApplyId a = var_owner(c->b->g, n->var);
+    if (a == APPLY_NONE || e->kind != AST_NAME || c->env) return;
+    const char *op = c->b->g->apply[a].op->name, *name = sym_text(c->s, e->sym);
+    if (!gives_positions(op)) return;
+    warn(c->s, e->at, E_ARG,
+         "`%s` is the matrix that %s gives, not a tuple: its numbers pick rows", name,
+         op);
+    note(c->s, NOWHERE, "for its positions write x[%s(...)], or x[%s[0], ...]", op,
+         name);
+}
+
+/* An index alone: x[nonzero(m)] and x[triu_indices(n)] are of positions, as in NumPy.
+ */
+static bool open_positions(Compiler *c, const Ast *e, Node *n) {
+    bool ints = n->kind == NODE_LIST && n->sym;
+    for (size_t i = 0; ints && i < n->n; i++)
+        ints = is_index_tensor(c, &n->item[i]);
+    n->tuple |= ints;
+    if (n->tuple || !is_index_tensor(c, n)) return true;
+    warn_of_positions(c, e, n);
+    bool call = e->kind == AST_CALL || e->kind == AST_METHOD;
+    const Type *t = var_type(c->b->g, n->var);
+    if (!call || !gives_positions(sym_text(c->s, e->sym)) || t->ndim == 0 ||
+        !dim_is_known(t->dim[0]) || t->dim[0] == 0)
+        return true;
+    size_t count = (size_t)t->dim[0];
+    Node *row = arena_alloc(c->tmp, count * sizeof *row);
+    for (size_t i = 0; i < count; i++)
+        if (!index_row(c, n, i, &row[i])) return false;
+    return compiler_tuple(c, count, row, n->at, n);
+}
+
+/* ---- a part ---- */
+
 static bool add_subscript(IndexSpec *sp, const Ast *e, bool alone) {
     Node n;
     if (e->kind == AST_ELLIPSIS || e->kind == AST_SLICE) {
@@ -134,6 +189,7 @@ static bool add_subscript(IndexSpec *sp, const Ast *e, bool alone) {
         return true;
     }
     if (!compile(sp->c, e, DT_NONE, &n)) return false;
+    if (alone && !open_positions(sp->c, e, &n)) return false;
     if (!alone || !n.tuple) return add_node(sp, &n);
     for (size_t i = 0; i < n.n; i++)
         if (!add_node(sp, &n.item[i])) return false;

@@ -130,3 +130,33 @@ d = [[6.0, 6.0, 8.0],
     done
     bad 5 E_INDEX 'out of range' "grun s.tlg 'x=ones((2, 3, 5))' 'i=[[0, 1, 2], [0, 1, 5]]' 'y=ones((2, 3))'"
 }
+
+@test "as an index alone, what gives positions is of these elements, as NumPy's tuples are" {
+    local g="gload -i 'x: float64[n, m]' -i 'k: int64[p]'" v='x=[[1,2],[3,4]] k=[0,3]' e want
+    while IFS='|' read -r e want; do
+        ok "$g -e 'y = $e' --outputs y | grun $v --expect 'y=$want' -o o"
+        ok "$g -e 'y = $e' --outputs y | grun $v --mode DEBUG --expect 'y=$want' -o o"
+    done <<'END'
+x[nonzero(x > 1)]|[2, 3, 4]
+x[(x > 1).nonzero()]|[2, 3, 4]
+x[nonzero([[0, 1], [1, 1]])]|[2, 3, 4]
+x[0][nonzero(x[0] > 1)]|[2]
+x[unravel_index(argmax(x), x.shape)]|4
+x[unravel_index(k, (2, 2))]|[1, 4]
+x[triu_indices(2)]|[1, 2, 4]
+x[tril_indices(2, k=-1)]|[3]
+x[diag_indices(2)]|[1, 4]
+set_subtensor(x[triu_indices(2)], 0)|[[0, 0], [3, 0]]
+inc_subtensor(x[nonzero(x > 2)], x[nonzero(x > 2)] * 2)|[[1, 2], [9, 12]]
+grad(sum(x[nonzero(x > 1)] ** 2), x)|[[0, 4], [6, 8]]
+vectorize(lambda r: r[unravel_index(argmax(r), r.shape)])(x)|[2, 4]
+x[nonzero(x[0] > 1)[0]]|[[3, 4]]
+x[0, nonzero(x[0] > 1)]|[[2]]
+END
+    # a name is a matrix
+    shell "$g -e 'i = nonzero(x > 2)' -e 'y = x[i]' --outputs y -o g.tlg"
+    [ "$status" = 0 ] && grep -q 'warning\[E_ARG\]: `i` is the matrix that nonzero gives' .err && grep -q 'write x\[nonzero(\.\.\.)\], or x\[i\[0\], \.\.\.\]' .err
+    ok "grun g.tlg $v --expect 'y=[[[3, 4], [3, 4]], [[1, 2], [3, 4]]]' -o o"
+    ok "$g -e 'i = nonzero(x > 2)' -e 'y = x[i[0], i[1]]' --outputs y | grun $v" 'y = [3.0, 4.0]'
+    bad 3 E_ARITY 'topk has 2 outputs' "$g -e 'y = x[topk(x, 1)]'"
+}

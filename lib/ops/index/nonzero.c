@@ -102,7 +102,9 @@ static const Op table[] = {
      .doc =
          "Positions of the elements that are not zero, in row-major order: int64, with "
          "a row for each dim of x and a column for each element, as in ONNX; NumPy's "
-         "is a tuple of the rows. nan is not zero.",
+         "is a tuple of the rows, and so is a call as an index: x[nonzero(m)]. nan is "
+         "not "
+         "zero.",
      .in = "x",
      .type = nonzero_type,
      .perform = nonzero_perform,
