@@ -224,6 +224,24 @@ static void test_deep(Lab *l) {
             compare_all(l, &all[i], dtypes[k], k == 0 ? 1 : LAYOUTS);
 }
 
+/* What all chunks of the gradient of weights share: some rows of an image, or images.
+ */
+static void test_large(Lab *l) {
+    static const Some all[] = {
+        {2, 1, {2, 8, 190, 190}, {17, 8, 1, 1}, {1, 1}, {1, 1}, {1, 1, 1, 1}, "rows"},
+        {2,
+         1,
+         {12, 6, 120, 140},
+         {17, 6, 1, 1},
+         {1, 1},
+         {1, 1},
+         {1, 1, 1, 1},
+         "images"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        compare_all(l, &all[i], i == 0 ? DT_FLOAT32 : DT_INT32, LAYOUTS);
+}
+
 /* Numbers whose sums depend on their order. */
 static Tensor rough(Lab *l, DType d, int ndim, const int64_t *shape) {
     Tensor t = lab_tensor(l, d, ndim, shape, 0);
@@ -255,6 +273,7 @@ static void test_threads(void) {
         {2, 1, {2, 20, 40, 30}, {24, 20, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, "wide"},
         {2, 1, {1, 70, 9, 9}, {90, 70, 3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}, "deep"},
         {2, 1, {1, 99, 7, 7}, {99, 99, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, "small"},
+        {2, 1, {9, 8, 90, 200}, {20, 8, 1, 1}, {1, 1}, {1, 1}, {1, 1, 1, 1}, "images"},
         {2, 24, {2, 24, 33, 40}, {24, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, "each"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -269,6 +288,7 @@ int main(void) {
     Lab l = lab_new(2);
     test_random(&l);
     test_deep(&l);
+    test_large(&l);
     lab_free(&l);
     test_threads();
     return TEST_END("conv");
