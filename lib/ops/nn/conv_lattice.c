@@ -21,7 +21,9 @@ enum {
     FEW_CHUNKS = 8,          /* of which a thread may get one more than another */
     LEAST_CHANNELS = 3,      /* for blocks of many filters, and .. */
     FEW_TERMS = 48,          /* .. more terms than these in a sum */
-    DIRECT_COLUMNS = 7,      /* for a source that serves as a strip */
+    DIRECT_COLUMNS = 7,      /* of a source that serves as a strip, at least .. */
+    DIRECT_MOST = 1024,      /* .. and at most */
+    ONE_LOOP = 1024,         /* terms of a sum whose offsets all are listed */
     NEAR_POSITIONS = 112,    /* at least, whose results are transposed at a time */
     NEAR_WEIGHTS = 32 << 10  /* bytes that are packed when they are needed, at most */
 };
@@ -55,6 +57,7 @@ typedef struct StripOut {
     char *out;       /* the first result of the first filter */
     int64_t channel; /* of that filter */
     int64_t rows, columns;
+    int64_t step; /* positions from row to row of the strip */
 } StripOut;
 
 /* What comes after n neighbouring results of a channel. */
@@ -79,15 +82,15 @@ static void store_tile(const Lattice *q, const StripOut *s, const TileOut *tile,
                        int64_t p, int64_t n) {
     size_t size = q->s.size;
     int64_t step = q->out_stride[4];
-    for (int64_t row = p / q->s.strip_row; row * q->s.strip_row < p + n; row++) {
-        int64_t from = row * q->s.strip_row > p ? row * q->s.strip_row : p,
-                to = row * q->s.strip_row + s->columns;
+    for (int64_t row = p / s->step; row * s->step < p + n; row++) {
+        int64_t from = row * s->step > p ? row * s->step : p,
+                to = row * s->step + s->columns;
         if (to > p + n) to = p + n;
         if (to <= from) continue;
         const char *have = tile->data + (size_t)(from - p) * size;
-        char *out = s->out + (size_t)(row * q->out_stride[3] +
-                                      (from - row * q->s.strip_row) * step) *
-                                 size;
+        char *out =
+            s->out +
+            (size_t)(row * q->out_stride[3] + (from - row * s->step) * step) * size;
         size_t count = (size_t)(to - from);
         for (int64_t f = 0; f < tile->filters; f++) {
             if (step == 1)
@@ -117,15 +120,23 @@ static int tile_shape(const Lattice *q, int64_t filters, int64_t n) {
     return best;
 }
 
+/* What a sum of so many channels runs over, by tiles. */
+static int64_t sum_channels(const Lattice *q, int64_t channels) {
+    return q->one_loop ? 1 : channels;
+}
+static int64_t sum_taps(const Lattice *q, int64_t channels) {
+    return q->one_loop ? channels * q->s.taps : q->s.taps;
+}
+
 static void run_filters(const Lattice *q, const StripAt *at, const StripOut *s,
                         const char *strip, int64_t f, int64_t end) {
     _Alignas(64) char tile[CONV_TILE_BYTES];
     int64_t all = q->s.channels * q->s.taps,
             lanes = (int64_t)(q->tiles->bytes / q->s.size);
-    int64_t positions = (s->rows - 1) * q->s.strip_row + s->columns;
+    int64_t positions = (s->rows - 1) * s->step + s->columns;
     StripOut out = *s;
-    ConvTile t = {.channels = q->s.channels,
-                  .taps = q->s.taps,
+    ConvTile t = {.channels = sum_channels(q, q->s.channels),
+                  .taps = sum_taps(q, q->s.channels),
                   .plane = q->s.plane,
                   .offset = q->s.offset};
     for (int64_t n; f < end; f += n) {
@@ -137,12 +148,12 @@ static void run_filters(const Lattice *q, const StripAt *at, const StripOut *s,
             int k = tile_shape(q, n, positions - p);
             each = q->tiles->shape[k].vectors * lanes;
             t.x = strip + (size_t)p * q->s.size;
-            bool direct =
-                q->out_stride[4] == 1 && p % q->s.strip_row + each <= s->columns;
-            t.out = direct ? out.out + (size_t)(p / q->s.strip_row * q->out_stride[3] +
-                                                p % q->s.strip_row) *
-                                           q->s.size
-                           : tile;
+            bool direct = q->out_stride[4] == 1 && p % s->step + each <= s->columns;
+            t.out =
+                direct
+                    ? out.out + (size_t)(p / s->step * q->out_stride[3] + p % s->step) *
+                                    q->s.size
+                    : tile;
             t.out_row = direct ? q->out_stride[1] : each;
             t.after = direct ? q->after : NULL;
             t.channel = out.channel;
@@ -190,6 +201,7 @@ typedef struct LatticePart {
  * begin earlier, and those of a short row also find what is beyond it. */
 static void run_rows(const Lattice *q, const char *strip, int64_t rows, int64_t columns,
                      ConvBroad *t, const LatticePart *part) {
+    if (q->flat) columns *= rows, rows = 1;
     int k = broad_shape(q, columns);
     int64_t n = q->broads->shape[k].n, places = conv_parts(columns, n),
             row = near_row(q, columns);
@@ -222,7 +234,7 @@ static void store_column(const Lattice *q, char *out, const char *near, int64_t 
 static void store_near(const Lattice *q, const StripOut *s, int64_t filters,
                        const char *near) {
     size_t size = q->s.size, block = (size_t)q->broad * size;
-    int64_t row = near_row(q, s->columns);
+    int64_t row = q->flat ? s->columns : near_row(q, s->columns);
     bool whole = q->out_stride[3] == s->columns && row == s->columns;
     for (int64_t r = 0; r < s->rows; r += whole ? s->rows : 1) {
         char *to = s->out + (size_t)(r * q->out_stride[3]) * size;
@@ -256,22 +268,30 @@ static int64_t near_rows(int64_t columns) {
     return conv_parts(NEAR_POSITIONS, columns);
 }
 
+/* Parts of n positions, at most so many each, of which none is short: a tile of the
+ * last one must not find what is beyond the source. */
+static int64_t even_part(int64_t n, int64_t most) {
+    int64_t each = conv_parts(n, conv_parts(n, most));
+    while (n > each && n % each > 0 && n % each < DIRECT_COLUMNS)
+        each--;
+    return each;
+}
+
 /* One strip, by weights that are packed when they are needed: those of some channels
  * stay in the nearest cache for all positions. */
 static void run_near_blocks(const Lattice *q, const StripAt *at, const StripOut *s,
                             const LatticeRoom *room, int64_t f, int64_t end) {
     size_t size = q->s.size;
-    ConvBroad t = {.taps = q->s.taps,
-                   .plane = q->s.plane,
-                   .offset = q->s.offset,
-                   .w = room->weights};
+    ConvBroad t = {.plane = q->s.plane, .offset = q->s.offset, .w = room->weights};
     for (int64_t n; f < end; f += n) {
         n = lattice_block(q, f);
-        for (int64_t c = 0; c < q->s.channels; c += t.channels) {
-            t.channels = conv_least(q->near_channels, q->s.channels - c);
+        for (int64_t c = 0, have; c < q->s.channels; c += have) {
+            have = conv_least(q->near_channels, q->s.channels - c);
+            t.channels = sum_channels(q, have);
+            t.taps = sum_taps(q, have);
             LatticePart part = {room->near, room->sums, c == 0,
-                                c + t.channels == q->s.channels};
-            lattice_pack_block(q, at->g, f, c, c + t.channels, room->weights);
+                                c + have == q->s.channels};
+            lattice_pack_block(q, at->g, f, c, c + have, room->weights);
             run_rows(q, room->strip + (size_t)(c * q->s.plane) * size, s->rows,
                      s->columns, &t, &part);
         }
@@ -284,10 +304,11 @@ static void run_near_blocks(const Lattice *q, const StripAt *at, const StripOut 
 
 static void run_blocks(const Lattice *q, const StripAt *at, const StripOut *s,
                        const LatticeRoom *room, int64_t f, int64_t end) {
-    int64_t all = q->s.channels * q->s.taps, each = near_rows(s->columns);
+    int64_t all = q->s.channels * q->s.taps, each = near_rows(s->columns),
+            flat = q->flat_out ? even_part(s->columns, NEAR_POSITIONS) : 0;
     size_t size = q->s.size;
-    ConvBroad t = {.channels = q->s.channels,
-                   .taps = q->s.taps,
+    ConvBroad t = {.channels = sum_channels(q, q->s.channels),
+                   .taps = sum_taps(q, q->s.channels),
                    .plane = q->s.plane,
                    .offset = q->s.offset};
     for (int64_t n; f < end; f += n) {
@@ -296,7 +317,14 @@ static void run_blocks(const Lattice *q, const StripAt *at, const StripOut *s,
             q->packed + (size_t)((at->g * lattice_packed_filters(q) + f) * all) * size;
         StripOut part = *s;
         part.channel = s->channel + f;
-        for (int64_t r = 0; r < s->rows; r += each) {
+        for (int64_t p = 0; flat && p < s->columns; p += flat) {
+            part.columns = conv_least(flat, s->columns - p);
+            part.out = s->out + (size_t)(f * q->out_stride[1] + p) * size;
+            run_rows(q, room->strip + (size_t)p * size, 1, part.columns, &t,
+                     &(LatticePart){room->near, NULL, true, true});
+            store_near(q, &part, n, room->near);
+        }
+        for (int64_t r = 0; !flat && r < s->rows; r += each) {
             part.rows = conv_least(each, s->rows - r);
             part.out =
                 s->out + (size_t)(f * q->out_stride[1] + r * q->out_stride[3]) * size;
@@ -349,7 +377,13 @@ static void run_unit(const Lattice *q, int64_t unit, char *own, char *near) {
     StripOut out = {.out = q->out + (size_t)first * q->s.size,
                     .channel = s.g * q->filters,
                     .rows = conv_least(q->s.rows, a[1].count - s.j),
-                    .columns = conv_least(q->s.columns, a[2].count - s.i)};
+                    .columns = conv_least(q->s.columns, a[2].count - s.i),
+                    .step = q->s.strip_row};
+    if (q->flat_out) {
+        out.columns *= out.rows;
+        out.rows = 1;
+        out.step = out.columns;
+    }
     int64_t from = part * q->part, end = conv_least(from + q->part, q->filters);
     LatticeRoom own_room = {room, near, near + q->sums_at, near + q->weights_at};
     if (q->broads && !q->packed)
@@ -429,9 +463,10 @@ static bool near_room(Lattice *q, bool packs, size_t workers, size_t *all) {
     *all = q->near_bytes = 0;
     if (!q->broads) return true;
     if (!packs) {
-        int k = broad_shape(q, q->s.columns);
-        int64_t row = conv_parts(q->s.columns, q->broads->shape[k].n), n;
-        if (!conv_product(row, q->broads->shape[k].n, q->s.rows, &n)) return false;
+        int64_t rows = q->flat ? 1 : q->s.rows, n,
+                columns = q->flat ? q->s.rows * q->s.columns : q->s.columns,
+                each = q->broads->shape[broad_shape(q, columns)].n;
+        if (!conv_product(conv_parts(columns, each), each, rows, &n)) return false;
         if (positions < (size_t)n) positions = (size_t)n;
     }
     if (!size_mul(positions, block, &q->near_bytes)) return false;
@@ -465,7 +500,7 @@ static bool lattice_room(Call *c, Lattice *q, bool *packed) {
     if (!conv_strip_size(&q->s, q->s.rows, q->s.columns, &strip) ||
         !size_add((size_t)strip, slack + 63, &q->strip_bytes) ||
         !size_mul(q->strip_bytes &= ~(size_t)63, count, &strips) ||
-        !size_mul((size_t)q->s.taps, sizeof *q->s.offset, &all) ||
+        !size_mul((size_t)sum_taps(q, q->s.channels), sizeof *q->s.offset, &all) ||
         !size_add(all, 127, &all) ||
         !near_room(q, packs, pool_threads(c->host->pool), &near) ||
         !size_add(all, near, &all) || !size_add(all, strips, &all) ||
@@ -495,14 +530,28 @@ static bool is_direct(const Lattice *q) {
     return is && q->s.axis[0].count == 1;
 }
 
+/* Does each result need what is at one position, with nothing in between? */
+static void find_flat(Lattice *q) {
+    const LatticeAxis *a = q->s.axis;
+    q->flat = a[1].reach == 0 && a[2].reach == 0 && q->column_strips == 1 &&
+              (a[1].count == 1 || !q->direct ||
+               q->s.x_stride[3] == q->s.columns * (int64_t)q->s.size);
+    q->flat_out = q->flat && q->out_stride[4] == 1 &&
+                  (a[1].count == 1 || q->out_stride[3] == q->s.columns);
+}
+
 static bool run_lattice(Call *c, Lattice *q) {
     const LatticeAxis *a = q->s.axis;
     if (a[0].count == 0 || a[1].count == 0 || a[2].count == 0) return true;
     q->direct = is_direct(q);
-    if (q->direct && a[1].count == 1) q->s.most_columns = NEAR_POSITIONS;
+    if (q->direct)
+        q->s.most_columns =
+            even_part(a[2].count, a[1].count == 1 ? NEAR_POSITIONS : DIRECT_MOST);
     if (!conv_product(a[0].taps, a[1].taps, a[2].taps, &q->s.taps) ||
         !divide_work(q, pool_threads(c->host->pool)))
         return call_fail(c, E_LIMIT, "%s is too large for this machine", c->op->name);
+    find_flat(q);
+    q->one_loop = q->s.taps == 1 || q->s.channels * q->s.taps <= ONE_LOOP;
     bool packed;
     if (!lattice_room(c, q, &packed)) return false;
     conv_strip_offsets(&q->s);
@@ -510,6 +559,8 @@ static bool run_lattice(Call *c, Lattice *q) {
         q->s.plane = q->s.x_stride[1] / (int64_t)q->s.size;
         q->s.strip_row = q->s.x_stride[3] / (int64_t)q->s.size;
     }
+    for (int64_t k = q->s.taps; k < sum_taps(q, q->s.channels); k++)
+        q->s.offset[k] = q->s.offset[k - q->s.taps] + q->s.plane;
     if (q->packed && !packed) lattice_pack(c->host->pool, q);
     if (is_shared(q) && !q->direct)
         pool_run(c->host->pool,

@@ -18,7 +18,10 @@ typedef struct Lattice {
     int64_t row_strips, column_strips, filter_parts, part, units, each;
     const ConvAfter *after;   /* NULL: nothing */
     bool alone;               /* the only lattice of this run */
+    bool one_loop;            /* channels are listed as taps are, which are few */
     bool direct;              /* the source itself serves as a strip */
+    bool flat;                /* rows of a strip, as of results, follow each other .. */
+    bool flat_out;            /* .. as they do in the result */
     const ConvBroads *broads; /* NULL: tiles */
     int64_t broad;            /* filters of a block, the last one padded */
     char *packed;             /* the weights, filter block by block; NULL: .. */

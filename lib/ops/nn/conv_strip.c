@@ -168,7 +168,8 @@ bool conv_strip_divide(ConvStrips *q, int64_t bytes, int64_t *strip_bytes) {
     const LatticeAxis *a = q->axis;
     int64_t most = q->most_columns ? q->most_columns : STRIP_COLUMNS,
             columns = conv_least(most, a[2].count), one, rows;
-    columns = conv_parts(a[2].count, conv_parts(a[2].count, columns));
+    if (!q->most_columns)
+        columns = conv_parts(a[2].count, conv_parts(a[2].count, columns));
     if (!conv_strip_size(q, 1, columns, &one)) return false;
     one /= 1 + a[1].reach;
     rows = one ? bytes / one - a[1].reach : 1;
