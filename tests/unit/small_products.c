@@ -1,19 +1,19 @@
 /* Batches of products of small matrices at every CPU level, for all sizes and orders of
- * the operands' dims, against plain sums, which are exact for the small whole numbers
- * here. */
+ * the operands' dims, and by tiles for sizes at random, against plain sums, which are
+ * exact for the small whole numbers here. */
 #include "base/session.h"
 #include "ops/linalg/product/small.h"
 #include "test.h"
 
 #include <string.h>
 
-enum { COUNT = 5, ROOM = COUNT * SMALL_ROWS * SMALL_SIDE * 3 };
+enum { COUNT = 5, ROOM = COUNT * (TILES_SIDE + 1) * (TILES_SIDE + 1) * 4 };
 
-static const SmallLoops *const levels[] = {
-    &small_loops0,
+static const SmallLoops *const levels[][2] = {
+    {&small_loops0, &tile_loops0},
 #ifdef __x86_64__
-    &small_loops1,
-    &small_loops2,
+    {&small_loops1, &tile_loops1},
+    {&small_loops2, &tile_loops2},
 #endif
 };
 
@@ -46,18 +46,20 @@ static void lay_out(int how, int64_t rows, int64_t cols, int64_t size,
     if (how & 8) stride[1] *= 2, stride[2] *= 2, stride[0] *= 2;
 }
 
-static void check(int level, size_t item, int64_t m, int64_t k, int64_t n, int how) {
+static void check(int level, bool tiles, size_t item, int64_t m, int64_t k, int64_t n,
+                  int how) {
     static char a[ROOM * 8], b[ROOM * 8], c[ROOM * 8];
     int64_t sa[3], sb[3], bad = 0;
+    size_t used = (size_t)(COUNT * (m + k + 2) * (k + n + 2));
     lay_out(how, m, k, (int64_t)item, sa);
     lay_out(how >> 4, k, n, (int64_t)item, sb);
-    for (size_t i = 0; i < ROOM; i++) {
+    for (size_t i = 0; i < ROOM && i < 4 * used; i++) {
         put(a + i * item, item, whole());
         put(b + i * item, item, whole());
         put(c + i * item, item, 99);
     }
-    levels[level]->run[item == 8](&(SmallProducts){a, b, c, COUNT, m, k, n, sa[0],
-                                                   sa[1], sa[2], sb[0], sb[1], sb[2]});
+    levels[level][tiles]->run[item == 8](&(SmallProducts){
+        a, b, c, COUNT, m, k, n, sa[0], sa[1], sa[2], sb[0], sb[1], sb[2]});
     for (int64_t i = 0; i < COUNT * m * n; i++) {
         double sum = 0;
         for (int64_t l = 0; l < k; l++)
@@ -66,20 +68,37 @@ static void check(int level, size_t item, int64_t m, int64_t k, int64_t n, int h
         bad += get(c + (size_t)i * item, item) != sum;
     }
     bad += get(c + (size_t)(COUNT * m * n) * item, item) != 99;
-    CHECK(bad == 0, "level %d, %zu bytes, [%lld, %lld] by [%lld, %lld], layouts %d",
-          level, item, (long long)m, (long long)k, (long long)k, (long long)n, how);
+    CHECK(bad == 0,
+          "level %d, tiles %d, %zu bytes, [%lld, %lld] by [%lld, %lld], layouts %d",
+          level, tiles, item, (long long)m, (long long)k, (long long)k, (long long)n,
+          how);
+}
+
+/* Of b by rows or columns, with and without gaps, or one b for all. */
+static void check_tiles(int level) {
+    for (int i = 0; i < 600; i++) {
+        int64_t side = i % 4 ? 20 : TILES_SIDE, size[3];
+        for (int j = 0; j < 3; j++)
+            size[j] = 1 + ((int64_t)whole() + 7) * 131 % side;
+        if (i % 50 == 0) size[i / 50 % 3] = TILES_SIDE;
+        int how = i % 16 + (i / 16 % 8) * 16;
+        check(level, true, i % 3 ? 4 : 8, size[0], size[1], size[2], how);
+    }
 }
 
 int main(void) {
     Session *s = session_new(NULL, NULL);
     int last = session_cpu_level(s);
-    for (int level = 0; level <= last; level++)
+    for (int level = 0; level <= last; level++) {
+        check_tiles(level);
         for (int64_t size = 0; size < SMALL_SIDE * SMALL_SIDE * SMALL_SIDE; size++) {
             int64_t k = 1 + size % SMALL_SIDE, n = 1 + size / SMALL_SIDE % SMALL_SIDE,
                     m = 2 + size / (SMALL_SIDE * SMALL_SIDE);
             for (int how = 0; how < 256 && n > 1; how++)
-                check(level, how % 3 ? 8 : 4, how % 7 ? m : SMALL_ROWS, k, n, how);
+                check(level, false, how % 3 ? 8 : 4, how % 7 ? m : SMALL_ROWS, k, n,
+                      how);
         }
+    }
     session_free(s);
     return TEST_END("small_products");
 }

@@ -328,19 +328,34 @@ static void run_small_chunk(void *ctx, size_t chunk, unsigned worker) {
     }
 }
 
-/* The same for any number of them, so that a part of a batch has the same bits. Where
- * all have one b, larger products may be made of the rows of a. */
-static bool is_small(const Tensor *a, const Tensor *b, int nbatch) {
+static const SmallLoops *small_loops(Session *s) {
+    return FOR_CPU_LEVEL(s, small_loops);
+}
+
+static const SmallLoops *tile_loops(Session *s) {
+    return FOR_CPU_LEVEL(s, tile_loops);
+}
+
+/* May tiles read b? Along rows or along columns. */
+static bool fits_tiles(const Tensor *b, int64_t k) {
+    int64_t size = (int64_t)dtype_size(b->dtype);
+    return b->stride[b->ndim - 1] == size || b->stride[b->ndim - 2] == size || k == 1;
+}
+
+/* NULL: OpenBLAS is for these. The same for any number of them, so that a part of a
+ * batch has the same bits. Where all have one b, larger products may be made of the
+ * rows of a. */
+static const SmallLoops *loops_for(Session *s, const Tensor *a, const Tensor *b,
+                                   int nbatch) {
     int64_t m = a->shape[a->ndim - 2], k = a->shape[a->ndim - 1],
             n = b->shape[b->ndim - 1];
     bool shared = nbatch > 0 && b->ndim == 2 &&
                   a->stride[a->ndim - 1] == (int64_t)dtype_size(a->dtype);
-    return !shared && (a->dtype == DT_FLOAT32 || a->dtype == DT_FLOAT64) && m > 1 &&
-           n > 1 && m <= SMALL_ROWS && k <= SMALL_SIDE && n <= SMALL_SIDE;
-}
-
-static const SmallLoops *small_loops(Session *s) {
-    return FOR_CPU_LEVEL(s, small_loops);
+    if (shared || (a->dtype != DT_FLOAT32 && a->dtype != DT_FLOAT64) || m < 2 || n < 2)
+        return NULL;
+    if (m <= SMALL_ROWS && k <= SMALL_SIDE && n <= SMALL_SIDE) return small_loops(s);
+    bool few = m <= TILES_SIDE && k <= TILES_SIDE && n <= TILES_SIDE;
+    return few && fits_tiles(b, k) ? tile_loops(s) : NULL;
 }
 
 typedef struct SmallRedo {
@@ -371,10 +386,11 @@ static void multiply_one(Call *c, const SmallBatch *j, const Tensor *a,
     *c->redo = (Redo){run_small_redo, r};
 }
 
-static void multiply_small(Call *c, const Tensor *a, const Tensor *b, int nbatch,
-                           const int64_t *batch, void *out) {
+static void multiply_small(Call *c, const SmallLoops *loops, const Tensor *a,
+                           const Tensor *b, int nbatch, const int64_t *batch,
+                           void *out) {
     enum { CHUNK_MADDS = 1 << 17 };
-    SmallBatch j = {.run = small_loops(c->s)->run[a->dtype == DT_FLOAT64]};
+    SmallBatch j = {.run = loops->run[a->dtype == DT_FLOAT64]};
     j.p = (SmallProducts){.c = out,
                           .m = a->shape[a->ndim - 2],
                           .k = a->shape[a->ndim - 1],
@@ -392,6 +408,7 @@ static void multiply_small(Call *c, const Tensor *a, const Tensor *b, int nbatch
     j.p.b_next = j.q.sb[nbatch - 1];
     j.out_bytes = (size_t)(j.p.m * j.p.n) * dtype_size(a->dtype);
     j.chunk = CHUNK_MADDS / (j.p.m * j.p.k * j.p.n);
+    if (j.chunk < 1) j.chunk = 1;
     size_t chunks = (size_t)((j.q.count + j.chunk - 1) / j.chunk);
     Pool *pool = c->host ? c->host->pool : NULL;
     if (pool && chunks > 1)
@@ -619,8 +636,8 @@ bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     Tensor *r = &c->out[0].t;
     if (tensor_size(r) == 0) return true;
     if (k == 0) return memset(out, 0, tensor_bytes(r)), true;
-    if (is_small(a, b, nbatch))
-        return multiply_small(c, a, b, nbatch, batch, out), true;
+    const SmallLoops *loops = loops_for(c->s, a, b, nbatch);
+    if (loops) return multiply_small(c, loops, a, b, nbatch, batch, out), true;
     Gemm g = gemm_of(a, b);
     if (dtype_is_inexact(a->dtype) && !wide && blas_for(c->s, &g))
         return multiply_by_blas(c, a, b, nbatch, batch, out);
