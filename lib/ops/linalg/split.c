@@ -39,8 +39,8 @@ static void cut_matrix(GemmSplit *sp, int64_t workers) {
         sp->pieces = min_i64(min_i64(g->n / WIDE, 8), most);
     } else {
         sp->axis = AXIS_ROWS;
-        sp->unit = BLAS_TILE;
-        sp->pieces = min_i64(min_i64(g->m / BLAS_TILE, workers), most);
+        sp->unit = sp->lib && sp->lib->tile ? sp->lib->tile : BLAS_TILE;
+        sp->pieces = min_i64(min_i64(g->m / sp->unit, workers), most);
     }
 }
 
@@ -129,7 +129,7 @@ size_t blas_room(const Gemm *g) {
 
 void blas_gemm_split(Session *s, const Gemm *g, Pool *pool, void *room) {
     const Blas *lib = blas_for(s, g);
-    GemmSplit sp = split_of(lib, g, lib->tiles ? pool_threads(pool) : UNKNOWN_PIECES);
+    GemmSplit sp = split_of(lib, g, lib->tile ? pool_threads(pool) : UNKNOWN_PIECES);
     sp.room = room;
     if (sp.pieces == 1) {
         blas_gemm(lib, &sp.g);

@@ -54,14 +54,14 @@ static BlasFn *find_symbol(void *lib, const char *name) {
     return fn;
 }
 
-/* Kernels for which blas.h's `tiles` is known to hold. */
-static bool has_tiles(const char *core) {
+/* Kernels for which blas.h's `tile` is known to hold, those of 12 first. */
+static int64_t tile_of(const char *core) {
     static const char *const known[] = {
-        "Prescott",    "Core2",   "Penryn", "Dunnington", "Nehalem",   "Atom",
-        "Sandybridge", "Haswell", "Zen",    "SkylakeX",   "Cooperlake"};
+        "Haswell", "Zen",  "Prescott",    "Core2",    "Penryn",    "Dunnington",
+        "Nehalem", "Atom", "Sandybridge", "SkylakeX", "Cooperlake"};
     for (size_t i = 0; core && i < sizeof known / sizeof *known; i++)
-        if (strcmp(core, known[i]) == 0) return true;
-    return false;
+        if (strcmp(core, known[i]) == 0) return i < 2 ? BLAS_TILE / 2 : BLAS_TILE;
+    return 0;
 }
 
 static void resolve_symbols(Blas *b) {
@@ -85,7 +85,7 @@ static void resolve_symbols(Blas *b) {
     memcpy(&core, &c, sizeof c);
     if (t) threads(1);
     if (c) b->core = core();
-    b->tiles = has_tiles(b->core);
+    b->tile = tile_of(b->core);
 }
 
 BlasFn *blas_find(const Blas *lib, const char *symbol) {

@@ -18,15 +18,16 @@ typedef struct Blas {
     bool no_room;          /* it can't be opened for lack of address space */
     bool no_memory;        /* the loader had no memory to open it */
     const char *core;      /* the kernels it selected, "SkylakeX"; NULL: unknown */
-    /* Rows from BLAS_TILE i on, multiplied separately, have the same bits as in the
-     * full product if both have at least BLAS_LEAST multiply-adds. */
-    bool tiles;
+    /* Rows from tile * i on, multiplied separately, have the same bits as in the full
+     * product if both have at least BLAS_LEAST multiply-adds. 0: it isn't known. */
+    int64_t tile;
     void *(*take)(int); /* a buffer as OpenBLAS's own calls take it; NULL: unknown */
     void (*give)(void *);
     unsigned buffers; /* number of concurrent calls whose buffers are mapped */
 } Blas;
 /* OpenBLAS's drivers process the rows of a row-major result in groups of at most six
- * tiles of 4 or three of 8, and use other kernels below a million multiply-adds. */
+ * tiles of 4 or three of 8, and use other kernels below a million multiply-adds. Those
+ * of Haswell and Zen have groups of 12. */
 enum { BLAS_TILE = 24, BLAS_LEAST = 1 << 20 };
 const Blas *blas_get(Session *s); /* never NULL */
 /* Every concurrent call takes a buffer of 128 MB of address space, and the library
