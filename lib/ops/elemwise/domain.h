@@ -15,7 +15,7 @@
  *   hold, and the kernel for those
  * - E: as P, with another expression before these: of x, what the kernel takes as b
  * - V: as F, and by wide_NAME of vmath512.h where the CPU has AVX-512
- * - N: as P, and by wide_NAME
+ * - N: as P, where the last kernel holds for all arguments, and by wide_NAME
  * - Q: as S and U, with an expression for each in x and y, and QUICK_name(q, x, y), the
  *   same in float64 from the rounded down quotient q, where that is exact
  * - C: complex64 and complex128

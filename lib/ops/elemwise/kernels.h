@@ -235,8 +235,11 @@ VINLINE double scale_f64(double x, double y) {
     double sum = clamp64(bits_f64(f64_bits(by) + e) - ROUND64, -1100, 1100) + ROUND64;
     return y != y ? y : has_exponent(x) ? scale64(m, sum) : x;
 }
+/* In float64 the product of any x and 2**300 is exact, and infinite or 0 as float32. */
 VINLINE float scale_f32(float x, float y) {
-    return (float)scale_f64((double)x, (double)y);
+    double by = clamp64((double)y, -300, 300) + ROUND64;
+    float r = (float)((double)x * bits_f64((f64_bits(by) + 1023) << 52));
+    return y != y ? y : r;
 }
 /* The same where 2**y is a number of full precision: one product, one rounding. */
 VINLINE double quick_scale_f64(double x, double y) {

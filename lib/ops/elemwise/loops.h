@@ -256,10 +256,36 @@
     LOOP_MOST(k, name, f32, float, e, rare, other)                                     \
     LOOP_MOST(k, name, f64, double, e, rare, other)                                    \
     LOOP_HALF(k, o, name)
+/* A block that has rare arguments is computed again as a whole, by vectors, too. */
+#define LOOP_AGAIN(k, name, sfx, X, kernel, rare, other)                               \
+    Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
+    unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
+                                            void *const *out) {                        \
+        typedef X T __attribute__((unused));                                           \
+        enum { BLOCK = 256 };                                                          \
+        _Alignas(64) X keep[k][BLOCK];                                                 \
+        for (size_t at = 0, m; at < n; at += m) {                                      \
+            MOST_PTR##k(X) X *pr = (X *)out[0] + at;                                   \
+            int any = 0;                                                               \
+            m = n - at < BLOCK ? n - at : BLOCK;                                       \
+            VECTOR_LOOP for (size_t i = 0; i < m; i++) {                               \
+                MOST_GET##k(X) any |= rare;                                            \
+                pr[i] = kernel;                                                        \
+            }                                                                          \
+            const size_t again = any ? m : 0;                                          \
+            VECTOR_LOOP for (size_t i = 0; i < again; i++) {                           \
+                MOST_KEPT##k(X) pr[i] = other;                                         \
+            }                                                                          \
+        }                                                                              \
+        return 0;                                                                      \
+    }
 #if TL_LEVEL == 2
 #define LOOPS_N(k, o, name, e, rare, other) LOOPS_V(k, o, name, e)
 #else
-#define LOOPS_N(k, o, name, e, rare, other) LOOPS_P(k, o, name, e, rare, other)
+#define LOOPS_N(k, o, name, e, rare, other)                                            \
+    LOOP_AGAIN(k, name, f32, float, e, rare, other)                                    \
+    LOOP_AGAIN(k, name, f64, double, e, rare, other)                                   \
+    LOOP_HALF(k, o, name)
 #endif
 /* The same with a part that needs x alone: where a block has one x only, as in the rows
  * of x[:, None] ** y, that is computed once. Pairs with a whole y may have another way,
