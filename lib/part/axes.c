@@ -291,7 +291,7 @@ bool part_pairs(PartCall *c) {
     return part_set(c, *x);
 }
 
-/* Sorted values that are the same, and places for rows; or a vector for each row. */
+/* Values that are the same, and places for rows; or a vector for each row. */
 bool part_search(PartCall *c) {
     const Part *a = &c->x[0], *v = &c->x[1];
     if (!part_is_same(a) || v->kind != PART_ROWS) return part_pairs(c);

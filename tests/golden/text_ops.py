@@ -697,3 +697,8 @@ for halves in (False, True):
     both(N, "rotary_embedding({x}.T, {y}, halves=%s)" % halves, lambda x, p: turned(x.T, p, halves=halves), x[0, :, :2].T.copy(), place)
     both(N, "rotary_embedding({x}, {y}, halves=%s)" % halves, lambda x, p: turned(x, p, halves=halves), np.zeros((0, 4)), np.zeros(0))
 row(N, "rotary_embedding({x}, {y})", turned(torch.tensor(x), torch.tensor(place)).numpy(), x=x, y=place.astype(i8))
+N = "numpy"
+for y in ([nan], [1.0, inf, 2.0], [inf, 1.0, 2.0], np.zeros((2, 0)), [2.0, -1.0]):
+    numpys(N, "trapezoid({x})", np.trapz, y)
+SQUARE = [[0.1, 0.5], [0.52, 0.9]]
+numpys(N, "quantile({x}, %s, axis=1)" % SQUARE, lambda x: np.quantile(x, SQUARE, axis=1), A)

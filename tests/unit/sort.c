@@ -1,7 +1,7 @@
-/* sort, argsort, topk, argpartition and partition at every CPU level, beside sorting by
- * value with the C library: lengths around those at which the way changes, one line and
- * several, and contents that are hard for some way; unique and searchsorted, too, of
- * lines that threads share. */
+/* sort, sorted_at, argsort, topk, argpartition and partition at every CPU level, beside
+ * sorting by value with the C library: lengths around those at which the way changes,
+ * one line and several, and contents that are hard for some way; unique and
+ * searchsorted, too, of lines that threads share; is_member beside comparisons. */
 #include "harness.h"
 #include "ops/sort/keys.h"
 
@@ -156,6 +156,27 @@ static void check_most(const Case *c, Var in, int64_t k, bool largest) {
           c->text);
 }
 
+/* Elements of the sorted line, by positions in any order: adjacent ones, the same one
+ * twice, ones counted from the end; few, or with `many` more than are worth finding one
+ * by one. */
+static void check_places(const Case *c, Var in, bool many) {
+    enum { MANY = 40 };
+    int64_t n = c->x.shape[1], m = many ? MANY : 4, at[MANY], bad = 0, one = below(n);
+    for (int64_t i = 0; i < m; i++)
+        at[i] = below(n) - (below(2) ? n : 0);
+    if (!many) at[0] = one, at[1] = one + (one + 1 < n), at[2] = one;
+    Var args[2] = {in, const_ints(&c->l->b, (size_t)m, at)};
+    const Tensor *r = lab_run(c->l, lab_apply(c->l, "sorted_at", 2, args, 0, NULL));
+    CHECK(r && r->shape[1] == m, "%s", c->text);
+    for (int64_t line = 0; line < c->x.shape[0]; line++) {
+        rank_line(&c->x, line, false, c->v);
+        for (int64_t i = 0; i < m; i++)
+            bad += !is_same(r, line, i, c->v[at[i] < 0 ? at[i] + n : at[i]].p);
+    }
+    CHECK(bad == 0, "%lld of the elements at %lld, %lld, ..: %s", (long long)bad,
+          (long long)at[0], (long long)at[1], c->text);
+}
+
 static void check(Lab *l, DType d, int64_t n, int64_t m, Content what, int layout) {
     char text[100];
     lab_reset(l);
@@ -170,6 +191,8 @@ static void check(Lab *l, DType d, int64_t n, int64_t m, Content what, int layou
     check_parts(&c, in, below(n));
     check_parts(&c, in, 0);
     check_parts(&c, in, n - 1);
+    check_places(&c, in, false);
+    check_places(&c, in, true);
     check_most(&c, in, below(n) + 1, true);
     check_most(&c, in, 1 + below(n < 40 ? n : 40), false);
     free(c.v);
@@ -221,6 +244,47 @@ static void check_distinct(Lab *l, DType d, int64_t n, Content what) {
           session_options(l->s)->threads, dtype_name(d), (long long)n, (int)what,
           (long long)bad, (long long)count);
     free(v);
+}
+
+/* Which elements of two lines, half of them copies, are among n values? */
+static bool is_among(DType d, const char *p, const Tensor *values) {
+    for (int64_t i = 0; i < values->shape[1]; i++) {
+        SortRanked a = {d, false, p, 0}, b = {d, false, element(values, 0, i), 0};
+        double x;
+        tensor_cast_elements(DT_FLOAT64, &x, d, p, 1, 0, 0);
+        if (x == x && sort_compare(&a, &b) == 0) return true;
+    }
+    return false;
+}
+
+static void check_members(Lab *l, DType d, int64_t n, int64_t m, Content what,
+                          int layout) {
+    lab_reset(l);
+    Tensor values = lines(l, d, n, 1, what, 0), row = values,
+           x = lines(l, d, m, 2, (Content)below(CONTENTS), layout);
+    for (int64_t i = 0; i < m; i++)
+        if (below(2)) lab_put(&x, i, number(d, what, below(n)));
+    for (int64_t i = 0; i < m; i += 3)
+        memcpy((char *)x.data + i * x.stride[1], element(&values, 0, below(n)),
+               dtype_size(d));
+    row.ndim = 1, row.shape[0] = n, row.stride[0] = values.stride[1];
+    Var in[2] = {lab_input(l, row, true), lab_input(l, x, true)};
+    const Tensor *r = lab_run(l, lab_apply(l, "is_member", 2, in, 0, NULL));
+    int64_t bad = 0;
+    for (int64_t i = 0; r && i < 2 * m; i++)
+        bad += *element(r, i / m, i % m) !=
+               is_among(d, element(&x, i / m, i % m), &values);
+    CHECK(r && bad == 0, "%lld of %s[2, %lld] among %lld, content %d, layout %d",
+          (long long)bad, dtype_name(d), (long long)m, (long long)n, (int)what, layout);
+}
+
+/* Keys that lie far apart and close together, alike in some of their bits. */
+static void test_members(Lab *l) {
+    for (int d = 0; d < DT_COMPLEX64; d++)
+        for (int what = 0; what < CONTENTS; what++)
+            for (int i = 0; i < 4; i++)
+                check_members(l, (DType)d, 1 + below(i % 2 ? 300 : 5),
+                              1 + below(i < 2 ? 600 : 20), (Content)what, i % 3);
 }
 
 static void test_shared(void) {
@@ -375,6 +439,7 @@ int main(void) {
     for (int level = 0; level <= 2; level++) {
         session_options(l.s)->cpu_level = level;
         test_quick(l.s);
+        test_members(&l);
         for (int64_t n = 1; n <= 200; n++)
             check(&l, (DType)below(DT_COMPLEX64), n, 1 + below(6),
                   (Content)below(CONTENTS), (int)below(3));

@@ -34,6 +34,8 @@ typedef struct SortLoops {
      * keys. */
     uint64_t (*nth)(const void *key, void *room, int64_t n, int64_t kth,
                     int64_t *below);
+    /* How many of n keys are not above v; *next: the least one that is, if any. */
+    int64_t (*above)(const void *key, int64_t n, uint64_t v, uint64_t *next);
     /* to[i step] = the positions of n keys: those that come before number kth, which is
      * one that equals `limit`, that one, and the rest */
     void (*part)(const void *key, int64_t n, uint64_t limit, int64_t below, int64_t kth,
@@ -110,6 +112,16 @@ typedef struct SortRanked {
 } SortRanked;
 void sort_ranked(SortRanked *v, int64_t n);
 int sort_compare(const void *a, const void *b); /* two SortRanked, for qsort */
+
+/* Input 0, which has elements, sorted along the axis, in scratch memory; with
+ * `reference`, by the C library. */
+bool sort_to_scratch(Call *c, int axis, bool reference, Tensor *sorted);
+
+/* Of searchsorted, and of an op that looks up input 1 in the vectors of input 0, of
+ * which there is one for each index of the first batch_dims dims. */
+bool sort_search_type(Infer *in, DType out);
+bool sort_search_fits(Call *c, const Tensor *a, const Tensor *v);
+bool sort_search_vmap(Vmap *q);
 
 /* The type of an op along `axis`, whose result has x's shape. */
 bool sort_axis(Infer *in, int *axis);

@@ -191,6 +191,24 @@ enum { DIGIT = 11, FEW = 2048 };
             one = (T)(key[i] - low) >> bits == 0 ? key[i] : one;                       \
         return one;                                                                    \
     }                                                                                  \
+    static int64_t T##_above(const void *from, int64_t n, uint64_t v,                  \
+                             uint64_t *next) {                                         \
+        const T *key = from, most = (T)v;                                              \
+        T least = (T) ~(T)0;                                                           \
+        int64_t all = 0;                                                               \
+        for (int64_t i = 0; i < n; i += 128) {                                         \
+            T upto = 0;                                                                \
+            int64_t m = n - i < 128 ? n - i : 128;                                     \
+            for (int64_t k = 0; k < m; k++) {                                          \
+                T one = key[i + k], over = one > most ? one : (T) ~(T)0;               \
+                upto = (T)(upto + (one <= most));                                      \
+                least = over < least ? over : least;                                   \
+            }                                                                          \
+            all += (int64_t)upto;                                                      \
+        }                                                                              \
+        *next = least;                                                                 \
+        return all;                                                                    \
+    }                                                                                  \
     static void T##_part(const void *from, int64_t n, uint64_t limit, int64_t below,   \
                          int64_t kth, int64_t *to, int64_t step) {                     \
         const T *key = from, most = (T)limit;                                          \
@@ -323,8 +341,9 @@ PACK(uint64_t)
 
 #define LOOPS_OF(T)                                                                    \
     {                                                                                  \
-        T##_keys, T##_any_below, T##_network, T##_line, T##_nth, T##_part, T##_told,   \
-            T##_elements, T##_varying, T##_pack, T##_apart, T##_low_bits, T##_search   \
+        T##_keys, T##_any_below, T##_network, T##_line, T##_nth, T##_above, T##_part,  \
+            T##_told, T##_elements, T##_varying, T##_pack, T##_apart, T##_low_bits,    \
+            T##_search                                                                 \
     }
 const SortLoops LEVEL(sort_loops)[4] = {LOOPS_OF(uint8_t), LOOPS_OF(uint16_t),
                                         LOOPS_OF(uint32_t), LOOPS_OF(uint64_t)};

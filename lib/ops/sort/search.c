@@ -7,14 +7,10 @@
 
 #include <string.h>
 
-static bool searchsorted_type(Infer *in) {
-    const char *side = sym_text(in->s, infer_prop(in, "side")->sym);
+bool sort_search_type(Infer *in, DType out) {
     int64_t batch = infer_prop(in, "batch_dims")->i;
     const Type *v = in->type[1];
     Dim dim[MAX_NDIM];
-    if (strcmp(side, "left") != 0 && strcmp(side, "right") != 0)
-        return infer_fail(in, E_ARG, in->nin,
-                          "side must be 'left' or 'right', not '%s'", side);
     if (batch < 0 || batch >= MAX_NDIM)
         return infer_fail(in, E_ARG, in->nin,
                           "batch_dims must be a number of dims, not %lld",
@@ -26,7 +22,15 @@ static bool searchsorted_type(Infer *in) {
         dim[k] = v->dim[k];
         if (k < batch && !infer_want_dims_equal(in, 0, k, 1, k, &dim[k])) return false;
     }
-    return infer_out_tensor(in, 0, DT_INT64, v->ndim, dim);
+    return infer_out_tensor(in, 0, out, v->ndim, dim);
+}
+
+static bool searchsorted_type(Infer *in) {
+    const char *side = sym_text(in->s, infer_prop(in, "side")->sym);
+    if (strcmp(side, "left") != 0 && strcmp(side, "right") != 0)
+        return infer_fail(in, E_ARG, in->nin,
+                          "side must be 'left' or 'right', not '%s'", side);
+    return sort_search_type(in, DT_INT64);
 }
 
 typedef struct Search {
@@ -106,7 +110,7 @@ static void compute_keys(const Search *q) {
                        (ptrdiff_t)q->a.stride[q->a.ndim - 1], n, q->key + i * item);
 }
 
-static bool batch_dims_fit(Call *c, const Tensor *a, const Tensor *v) {
+bool sort_search_fits(Call *c, const Tensor *a, const Tensor *v) {
     for (int k = 0; k < a->ndim - 1; k++)
         if (a->shape[k] != v->shape[k])
             return call_fail(c, E_RUN_SHAPE, "dim %d of a is %lld, but that of v %lld",
@@ -116,7 +120,7 @@ static bool batch_dims_fit(Call *c, const Tensor *a, const Tensor *v) {
 
 static bool searchsorted_perform(Call *c) {
     Tensor a = *call_in(c, 0), v = *call_in(c, 1);
-    Tensor *out = batch_dims_fit(c, &a, &v) ? call_out(c, 0, v.ndim, v.shape) : NULL;
+    Tensor *out = sort_search_fits(c, &a, &v) ? call_out(c, 0, v.ndim, v.shape) : NULL;
     if (!out || tensor_size(&v) == 0) return out != NULL;
     const char *side = sym_text(c->s, op_prop(c->s, c->op, c->props, "side")->sym);
     Search q = {.form = sort_form(v.dtype, false),
@@ -146,7 +150,7 @@ static bool searchsorted_perform(Call *c) {
 
 /* Rows of v alone are sought in the same vectors: they follow the dims that v shares
  * with them. */
-static bool searchsorted_vmap(Vmap *q) {
+bool sort_search_vmap(Vmap *q) {
     int64_t batch = prop_int(q->b->s, q->op, q->props, "batch_dims");
     Var in[2] = {q->in[0], VAR_NONE};
     if (q->rows[0]) {
@@ -176,7 +180,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = pull_discrete,
      .push = push_none,
-     .vmap = searchsorted_vmap,
+     .vmap = sort_search_vmap,
      .example = "searchsorted([1, 3, 5], [0, 3, 9]) -> [0, 1, 3]\n"
                 "searchsorted([1, 3, 3], 3, side='right') -> 3\n"
                 "searchsorted([[1, 3], [2, 4]], [2, 5], batch_dims=1) -> [1, 2]"},

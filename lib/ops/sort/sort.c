@@ -468,31 +468,39 @@ static bool sort_type(Infer *in) {
                             x->ndim, x->dim);
 }
 
+/* The lines of input 0 along the axis, and those of `out`, which has its shape. */
+static SortJob job_of(Call *c, bool positions, int axis, bool descending,
+                      const Tensor *out) {
+    const Tensor *x = call_in(c, 0);
+    SortJob j = {.positions = positions,
+                 .dtype = x->dtype,
+                 .form = sort_form(x->dtype, descending),
+                 .loops = sort_loops(c->s, x->dtype),
+                 .n = x->shape[axis],
+                 .in_step = x->stride[axis],
+                 .out_step = out->stride[axis],
+                 .x = x->data,
+                 .r = out->data,
+                 .lines = 1};
+    for (int k = 0; k < x->ndim; k++) {
+        if (k == axis) continue;
+        j.shape[j.ndim] = x->shape[k];
+        j.in[j.ndim] = x->stride[k];
+        j.out[j.ndim++] = out->stride[k];
+        j.lines *= x->shape[k];
+    }
+    return j;
+}
+
 /* Sets up the operands as lines; lines 0: nothing to do. */
 static bool sort_open(Call *c, bool positions, SortJob *j) {
-    Tensor x = *call_in(c, 0);
-    int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
-    *j = (SortJob){
-        .positions = positions,
-        .dtype = x.dtype,
-        .form = sort_form(x.dtype, prop_bool(c->s, c->op, c->props, "descending")),
-        .loops = sort_loops(c->s, x.dtype),
-        .n = x.shape[axis],
-        .in_step = x.stride[axis],
-        .x = x.data};
-    Tensor *out = call_out(c, 0, x.ndim, x.shape);
-    if (!out || tensor_size(out) == 0) return out != NULL;
-    j->out_step = out->stride[axis];
-    j->r = out->data;
-    j->lines = 1;
-    for (int k = 0; k < x.ndim; k++) {
-        if (k == axis) continue;
-        j->shape[j->ndim] = x.shape[k];
-        j->in[j->ndim] = x.stride[k];
-        j->out[j->ndim++] = out->stride[k];
-        j->lines *= x.shape[k];
-    }
-    return true;
+    const Tensor *x = call_in(c, 0);
+    int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x->ndim);
+    bool descending = prop_bool(c->s, c->op, c->props, "descending");
+    *j = (SortJob){0};
+    Tensor *out = call_out(c, 0, x->ndim, x->shape);
+    if (out && tensor_size(out) > 0) *j = job_of(c, positions, axis, descending, out);
+    return out != NULL;
 }
 
 static void plan_columns(Call *c, SortJob *j) {
@@ -512,26 +520,33 @@ static int64_t lines_per_chunk(const SortJob *j) {
     return j->columns ? (lines + j->columns - 1) / j->columns * j->columns : lines;
 }
 
-static bool sort_lines(Call *c, bool positions) {
-    SortJob j;
-    if (!sort_open(c, positions, &j)) return false;
-    if (j.lines == 0) return true;
+/* With `bytes`, the result is as large, and goes to scratch. */
+static bool run_job(Call *c, SortJob *j, size_t bytes) {
     Pool *pool = move_pool(c);
-    plan_columns(c, &j);
-    j.per_chunk = lines_per_chunk(&j);
-    j.pool = sort_is_shared(pool, j.n) ? pool : NULL;
-    int64_t chunks = (j.lines + j.per_chunk - 1) / j.per_chunk;
-    size_t workers = !j.pool && chunks > 1 ? pool_threads(pool) : 1;
-    j.work_size = line_bytes(j.n) + (j.columns ? 2 * (size_t)j.n * SORT_COLUMN : 0);
-    j.work = call_scratch(c, workers * j.work_size);
-    if (!j.work) return false;
+    plan_columns(c, j);
+    j->per_chunk = lines_per_chunk(j);
+    j->pool = sort_is_shared(pool, j->n) ? pool : NULL;
+    int64_t chunks = (j->lines + j->per_chunk - 1) / j->per_chunk;
+    size_t workers = !j->pool && chunks > 1 ? pool_threads(pool) : 1, all = 0, work;
+    j->work_size = line_bytes(j->n) + (j->columns ? 2 * (size_t)j->n * SORT_COLUMN : 0);
+    work = size_append(&all, workers, j->work_size);
+    size_t to = size_append(&all, bytes, 1);
+    char *room = call_scratch(c, all);
+    if (!room) return false;
+    j->work = room + work;
+    if (bytes) j->r = room + to;
     if (workers > 1) {
-        pool_run(pool, (size_t)chunks, sort_chunk, &j);
+        pool_run(pool, (size_t)chunks, sort_chunk, j);
     } else {
-        j.per_chunk = j.lines;
-        sort_chunk(&j, 0, 0);
+        j->per_chunk = j->lines;
+        sort_chunk(j, 0, 0);
     }
     return true;
+}
+
+static bool sort_lines(Call *c, bool positions) {
+    SortJob j;
+    return sort_open(c, positions, &j) && (j.lines == 0 || run_job(c, &j, 0));
 }
 
 static bool sort_perform(Call *c) {
@@ -554,16 +569,36 @@ static void reference_line(const SortJob *j, const char *x, char *r, SortRanked 
             memcpy(r + i * j->out_step, v[i].p, dtype_size(j->dtype));
 }
 
+static void run_reference(Call *c, const SortJob *j) {
+    SortRanked *v = mem_zalloc(c->s, (size_t)j->n, sizeof *v);
+    for (int64_t at = 0; at < j->lines; at++) {
+        int64_t from, to;
+        line_offsets(j, at, &from, &to);
+        reference_line(j, j->x + from, j->r + to, v);
+    }
+    mem_free(v);
+}
+
 static bool sort_reference(Call *c, bool positions) {
     SortJob j;
     if (!sort_open(c, positions, &j)) return false;
-    SortRanked *v = mem_zalloc(c->s, (size_t)j.n, sizeof *v);
-    for (int64_t at = 0; at < j.lines; at++) {
-        int64_t from, to;
-        line_offsets(&j, at, &from, &to);
-        reference_line(&j, j.x + from, j.r + to, v);
+    if (j.lines) run_reference(c, &j);
+    return true;
+}
+
+bool sort_to_scratch(Call *c, int axis, bool reference, Tensor *sorted) {
+    const Tensor *x = call_in(c, 0);
+    *sorted = *x;
+    sorted->data = NULL;
+    move_strides(dtype_size(x->dtype), x->ndim, x->shape, sorted->stride);
+    SortJob j = job_of(c, false, axis, false, sorted);
+    if (reference) {
+        if (!(j.r = call_scratch(c, tensor_bytes(x)))) return false;
+        run_reference(c, &j);
+    } else if (!run_job(c, &j, tensor_bytes(x))) {
+        return false;
     }
-    mem_free(v);
+    sorted->data = j.r;
     return true;
 }
 
