@@ -240,13 +240,20 @@ VINLINE float tanh_f32(float x) {
     float y = a < 0.625F ? near : 1 - 2 / (e + 1);
     return x != x ? x : copysignf(y, x); /* also for -0 */
 }
+/* The one of sigmoid(x) and sigmoid(-x) that is at most 1/2; the other, as 1 minus it,
+ * gets half of its error. The rounding error of the sum d is made good as if d were 1,
+ * which it is where that error counts. */
 VINLINE double sigmoid_f64(double x) {
-    double e = exp_f64(-fabs(x)), d = 1 + e, y = (x < 0 ? e : 1) / d;
-    return repair64(y, e - (d - 1), x < 0 ? 1 - y : y);
+    double a = -fabs(x), m, r = exp_reduce64(a < -745.14 ? -1418.18 : a, &m);
+    double e = scale64(1 + exp_poly64(r), m), d = 1 + e, y = e / d;
+    y = MADD64(-y, e - (d - 1), y);
+    return x < 0 ? y : 1 - y;
 }
 VINLINE float sigmoid_f32(float x) {
-    float e = exp_f32(-fabsf(x)), d = 1 + e, y = (x < 0 ? e : 1) / d;
-    return repair32(y, e - (d - 1), x < 0 ? 1 - y : y);
+    float a = -fabsf(x), m, r = exp_reduce32(a < -103.98F ? -176.06F : a, &m);
+    float e = scale32(1 + exp_poly32(r), m), d = 1 + e, y = e / d;
+    y = MADD32(-y, e - (d - 1), y);
+    return x < 0 ? y : 1 - y;
 }
 VINLINE double softplus_f64(double x) {
     return (x > 0 ? x : 0) + log1p_f64(exp_f64(-fabs(x)));
