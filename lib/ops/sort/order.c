@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Shorter lines are sorted, side by side; so are lines of which much is wanted. */
-enum { SHORT = 256, JUMPS = 3, WANTED = 16, CHUNK = 1 << 14 };
+enum { SHORT = 256, MERGED = 1024, LONG = 4096, WANTED = 16, CHUNK = 1 << 14 };
 
 static bool sorted_at_type(Infer *in) {
     const Type *x = in->type[0];
@@ -147,7 +147,7 @@ static bool few_wanted(OrderLines *o, const int64_t *at, int64_t m) {
     }
     for (int64_t k = 1; k < m; k++)
         jumps += o->want[k].at > o->want[k - 1].at + 1;
-    return jumps <= JUMPS;
+    return jumps <= (o->n <= MERGED ? 1 : o->n <= LONG ? 2 : 4);
 }
 
 /* The layout of lines of x in the result. */
