@@ -130,14 +130,32 @@ static bool names_dim(const Graph *fn, Sym name) {
     return false;
 }
 
-static bool name_open_dims(Fuse *f, Graph *fn, size_t i) {
+/* What the members' types say of the dims of their shape. False: they say different
+ * things, as where a typing rule took one of two names. */
+static bool dims_of_members(Fuse *f, const FuseGroup *x, Dim dim[MAX_NDIM]) {
+    for (int k = 0; k < MAX_NDIM; k++)
+        dim[k] = DIM_NAMED(numbered_name(f, 'd', (size_t)k));
+    Dim said[MAX_NDIM] = {0};
+    for (uint32_t i = 0; i < x->n; i++) {
+        Var v = f->g->apply[member_of(x, i)].out;
+        const Type *t = var_type(f->g, v);
+        for (int k = 0; fuse_shape_root(f, v) == x->shape && k < t->ndim; k++) {
+            if (!dim_is_named(t->dim[k])) continue;
+            if (said[k] && said[k] != t->dim[k]) return false;
+            said[k] = dim[k] = t->dim[k];
+        }
+    }
+    return true;
+}
+
+static bool name_open_dims(Graph *fn, size_t i, const Dim *name) {
     const Type *t = var_type(fn, fn->inputs.p[i]);
     Dim dim[MAX_NDIM];
     bool any = false;
     for (int k = 0; k < t->ndim; k++) {
         dim[k] = t->dim[k];
         if (dim[k] != DIM_UNKNOWN) continue;
-        dim[k] = DIM_NAMED(numbered_name(f, 'd', (size_t)k));
+        dim[k] = name[k];
         any = true;
     }
     if (any)
@@ -150,11 +168,13 @@ static bool name_open_dims(Fuse *f, Graph *fn, size_t i) {
  * names, any of them that is known at a call tells the sizes of results. */
 static void name_dims(Fuse *f, Graph *fn, const FuseGroup *x) {
     bool any = false;
-    if (f->known[x->shape]) return;
+    Dim name[MAX_NDIM];
+    if (f->known[x->shape] || !dims_of_members(f, x, name)) return;
     for (int k = 0; k < MAX_NDIM; k++)
         if (names_dim(fn, numbered_name(f, 'd', (size_t)k))) return;
     for (size_t i = 0; i < fn->inputs.n; i++)
-        if (fuse_shape_root(f, x->arg[i]) == x->shape) any |= name_open_dims(f, fn, i);
+        if (fuse_shape_root(f, x->arg[i]) == x->shape)
+            any |= name_open_dims(fn, i, name);
     if (any) graph_reinfer(fn);
 }
 

@@ -156,3 +156,14 @@ Y
     gprof g.tlg --static --dim n=101 --dim m=5 -O json |
         jq -e '.total | .unknown_sizes == 0 and .unknown_flops == 0 and .flops == 100 * 5 * 4 and .peak_bytes >= 100 * 6 * 8'
 }
+
+@test "open dims of fused groups have the names that other operands give them, and none where these differ" {
+    local e g="gload -i 'x: float64[?, ?]' -i 'y: float64[1, k]' -i 'w: float64[1, m]'" v='x=[[1,2],[3,4]] y=[[1,2]] w=[[2,1]]'
+    for e in '(x * y) * 2 + y' '(x * y) > y' '(x + y) * (x - y)' '(x * y) + (x * w)' 'exp(x[1:] * y) + x[:-1] * w' 'sum((x * w) * y + x, axis=1)'; do
+        ok "$g -e 'z = $e' --outputs z -o g.tlg"
+        ok "grun g.tlg $v --mode FAST_COMPILE >plain; grewrite g.tlg | grun $v | cmp - plain"
+        ok "grun g.tlg $v --mode DEBUG | cmp - plain"
+    done
+    grewrite g.tlg -O yaml | grep -q 'x[0-9]: float64\[d0, '
+    ok "gload -i 'x: float64[?, ?]' -i 'y: float64[1, k]' -e '(x * y) * 2 + y' | grewrite -O yaml | grep -c 'x[0-9]: float64\[d0, k\]'" 1
+}
