@@ -130,32 +130,32 @@ static bool names_dim(const Graph *fn, Sym name) {
     return false;
 }
 
-/* What the members' types say of the dims of their shape. False: they say different
- * things, as where a typing rule took one of two names. */
-static bool dims_of_members(Fuse *f, const FuseGroup *x, Dim dim[MAX_NDIM]) {
-    for (int k = 0; k < MAX_NDIM; k++)
-        dim[k] = DIM_NAMED(numbered_name(f, 'd', (size_t)k));
-    Dim said[MAX_NDIM] = {0};
+/* The names that the members' types have for dims, the last dim last; 0: none. Members
+ * stretch to each other from the right, and an open dim never stretches. False: there
+ * are two for one, as where a typing rule took either. */
+static bool names_of_dims(Fuse *f, const FuseGroup *x, Dim name[MAX_NDIM]) {
+    memset(name, 0, MAX_NDIM * sizeof *name);
     for (uint32_t i = 0; i < x->n; i++) {
-        Var v = f->g->apply[member_of(x, i)].out;
-        const Type *t = var_type(f->g, v);
-        for (int k = 0; fuse_shape_root(f, v) == x->shape && k < t->ndim; k++) {
+        const Type *t = var_type(f->g, f->g->apply[member_of(x, i)].out);
+        Dim *to = name + MAX_NDIM - t->ndim;
+        for (int k = 0; k < t->ndim; k++) {
             if (!dim_is_named(t->dim[k])) continue;
-            if (said[k] && said[k] != t->dim[k]) return false;
-            said[k] = dim[k] = t->dim[k];
+            if (to[k] && to[k] != t->dim[k]) return false;
+            to[k] = t->dim[k];
         }
     }
     return true;
 }
 
-static bool name_open_dims(Graph *fn, size_t i, const Dim *name) {
+static bool name_open_dims(Fuse *f, Graph *fn, size_t i, const Dim *name) {
     const Type *t = var_type(fn, fn->inputs.p[i]);
     Dim dim[MAX_NDIM];
     bool any = false;
+    name += MAX_NDIM - t->ndim;
     for (int k = 0; k < t->ndim; k++) {
         dim[k] = t->dim[k];
         if (dim[k] != DIM_UNKNOWN) continue;
-        dim[k] = name[k];
+        dim[k] = name[k] ? name[k] : DIM_NAMED(numbered_name(f, 'd', (size_t)k));
         any = true;
     }
     if (any)
@@ -169,12 +169,12 @@ static bool name_open_dims(Graph *fn, size_t i, const Dim *name) {
 static void name_dims(Fuse *f, Graph *fn, const FuseGroup *x) {
     bool any = false;
     Dim name[MAX_NDIM];
-    if (f->known[x->shape] || !dims_of_members(f, x, name)) return;
+    if (f->known[x->shape] || !names_of_dims(f, x, name)) return;
     for (int k = 0; k < MAX_NDIM; k++)
         if (names_dim(fn, numbered_name(f, 'd', (size_t)k))) return;
     for (size_t i = 0; i < fn->inputs.n; i++)
         if (fuse_shape_root(f, x->arg[i]) == x->shape)
-            any |= name_open_dims(fn, i, name);
+            any |= name_open_dims(f, fn, i, name);
     if (any) graph_reinfer(fn);
 }
 
