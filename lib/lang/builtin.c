@@ -110,8 +110,9 @@ static bool read_dtype_argument(Compiler *c, const Node *n, DType *d) {
         *d =
             strcmp(text, "floatX") == 0 ? c->b->floatX : dtype_find(text, strlen(text));
     }
-    return *d != DT_NONE ||
-           fail(c->s, n->at, E_DTYPE, "expected a dtype such as float32");
+    if (*d != DT_NONE) return true;
+    fail(c->s, n->at, E_DTYPE, "expected a dtype such as float32");
+    return node_note_dtype(c, n);
 }
 
 static bool call_astype(Compiler *c, const Ast *e, const Node *self, Node *out) {

@@ -23,7 +23,7 @@ bool call_args_fail(Compiler *c, const CallArgs *a, Span at, DiagCode code,
     return false;
 }
 
-static bool put_call_argument(Compiler *c, CallArgs *a, size_t k, const Node *n) {
+bool call_args_put(Compiler *c, CallArgs *a, size_t k, const Node *n) {
     bool prop = k >= a->sig->nin;
     bool *has = prop ? &a->has_prop[k - a->sig->nin] : &a->has_in[k];
     Sym name = prop ? a->sig->prop[k - a->sig->nin].name : a->sig->in[k].name;
@@ -58,23 +58,32 @@ static bool put_right(Compiler *c, CallArgs *a, const Node *n) {
     while (strcmp(sym_text(c->s, a->sig->prop[k - a->sig->nin].name), "side") != 0)
         k++;
     side.sym = sym(c->s, n->lit.u ? "right" : "left");
-    return put_call_argument(c, a, k, &side);
+    return call_args_put(c, a, k, &side);
 }
 
-static bool put_keyword(Compiler *c, CallArgs *a, Sym name, const Node *n) {
-    if (is_right(c, a, name)) return put_right(c, a, n);
-    for (size_t i = 0; i < a->sig->nin; i++)
-        if (a->sig->in[i].name == name) return put_call_argument(c, a, i, n);
-    for (size_t i = 0; i < a->sig->nprop; i++)
-        if (a->sig->prop[i].name == name)
-            return put_call_argument(c, a, a->sig->nin + i, n);
-    call_args_fail(c, a, n->at, E_ARG, "has no argument", sym_text(c->s, name));
-    const char *ours = word_synonym(WORD_ARGUMENT, sym_text(c->s, name));
+bool call_args_advise(Compiler *c, const CallArgs *a, const char *name) {
+    Str own = STR(c->s);
+    str_printf(&own, "%s.%s", a->op->name, name);
+    const char *ours = word_synonym(WORD_ARGUMENT, str_text(&own));
+    if (!ours) ours = word_synonym(WORD_ARGUMENT, name);
+    str_free(&own);
     if (ours && signature_has_name(a->sig, sym(c->s, ours)))
         note(c->s, NOWHERE, "here it is `%s=`", ours);
     else if (ours && strchr(ours, '('))
         note(c->s, NOWHERE, "do it in the expression, as in `%s`", ours);
     return false;
+}
+
+static bool put_keyword(Compiler *c, CallArgs *a, Sym name, const Node *n) {
+    if (is_right(c, a, name)) return put_right(c, a, n);
+    if (!call_foreign_keyword(c, a, &name)) return true;
+    for (size_t i = 0; i < a->sig->nin; i++)
+        if (a->sig->in[i].name == name) return call_args_put(c, a, i, n);
+    for (size_t i = 0; i < a->sig->nprop; i++)
+        if (a->sig->prop[i].name == name)
+            return call_args_put(c, a, a->sig->nin + i, n);
+    call_args_fail(c, a, n->at, E_ARG, "has no argument", sym_text(c->s, name));
+    return call_args_advise(c, a, sym_text(c->s, name));
 }
 
 /* An op of the library, in C or as text; *op NULL: a user's has its name. False: there
@@ -149,6 +158,13 @@ static bool is_loose_int(const CallArgs *a, size_t k, const Node *arg) {
            arg->kind == NODE_LITERAL && arg->lit.kind == K_INT;
 }
 
+/* sum(x, 1, True) is PyTorch's spelling of keepdims=True. */
+static bool is_keepdims(Compiler *c, const CallArgs *a, size_t k, const Node *arg) {
+    return k >= a->sig->nin && a->sig->prop[k - a->sig->nin].type == T_DTYPE &&
+           arg->kind == NODE_LITERAL && arg->lit.kind == K_BOOL &&
+           signature_has_name(a->sig, sym(c->s, "keepdims"));
+}
+
 /* The name of the sizes or axes before argument k; "shape" if there are none. */
 static const char *name_of_list(Session *s, const CallArgs *a, size_t k) {
     const Signature *sig = a->sig;
@@ -190,12 +206,12 @@ static bool put_positional(Compiler *c, CallArgs *a, size_t n, const Node *arg) 
     if (fixed > a->npositional) fixed = a->npositional;
     bool text = has_leading_text(a, n, arg);
     if (text) {
-        if (!put_call_argument(c, a, a->sig->nin, arg)) return false;
+        if (!call_args_put(c, a, a->sig->nin, arg)) return false;
         arg++;
         n--;
     }
     for (; i < n && i < fixed && !is_text_for_prop(a, i, &arg[i]); i++)
-        if (!put_call_argument(c, a, i, &arg[i])) return false;
+        if (!call_args_put(c, a, i, &arg[i])) return false;
     if (i == n) return true;
     size_t next = a->sig->nin;
     if (i == fixed && a->sig->nrest == 1) {
@@ -208,14 +224,18 @@ static bool put_positional(Compiler *c, CallArgs *a, size_t n, const Node *arg) 
     for (; i < n; i++, next++) {
         if (next >= a->sig->nin + a->sig->nprop) {
             call_args_fail(c, a, arg[i].at, E_ARITY, "got too many arguments", "");
-            return note_loose_ints(c, a, n, arg);
+            return note_loose_ints(c, a, n, arg) || call_args_advise(c, a, "(more)");
+        }
+        if (is_keepdims(c, a, next, &arg[i])) {
+            call_args_fail(c, a, arg[i].at, E_ARG, "takes a dtype here, not", "a bool");
+            return note(c->s, NOWHERE, "write keepdims= for it"), false;
         }
         if (is_loose_int(a, next, &arg[i])) {
             call_args_fail(c, a, arg[i].at, E_ARITY, "takes one argument as its",
                            name_of_list(c->s, a, next));
             return note_loose_ints(c, a, n, arg);
         }
-        if (!put_call_argument(c, a, next, &arg[i])) return false;
+        if (!call_args_put(c, a, next, &arg[i])) return false;
     }
     return true;
 }
@@ -304,7 +324,7 @@ static bool gather_rest_ints(Compiler *c, const CallArgs *a, size_t *n, Node *ar
 
 bool call_args_match(Compiler *c, const Ast *e, const Node *self, CallArgs *a) {
     size_t first = e->kind == AST_METHOD, npos = 0;
-    Node *arg = arena_alloc(c->tmp, (e->nkid + 1) * sizeof *arg);
+    Node *arg = arena_alloc(c->tmp, (e->nkid + 2) * sizeof *arg);
     if (self) arg[npos++] = *self;
     size_t i = first;
     for (;
@@ -312,7 +332,9 @@ bool call_args_match(Compiler *c, const Ast *e, const Node *self, CallArgs *a) {
          i++)
         if (!compile(c, e->kid[i], DT_NONE, &arg[npos++])) return false;
     if (self && !gather_rest_ints(c, a, &npos, arg)) return false;
-    if (!put_positional(c, a, npos, arg)) return false;
+    Positional given = {npos, arg, self != NULL};
+    if (!call_args_foreign(c, a, &given) || !put_positional(c, a, given.n, arg))
+        return false;
     for (; i < e->nkid; i++) {
         Node n;
         if (e->kid[i]->kind == AST_STARS) return compile(c, e->kid[i], DT_NONE, &n);
@@ -320,5 +342,5 @@ bool call_args_match(Compiler *c, const Ast *e, const Node *self, CallArgs *a) {
         n.at = e->kid[i]->at;
         if (!put_keyword(c, a, e->kid[i]->sym, &n)) return false;
     }
-    return take_one_bound(c, a) && check_required_given(c, a);
+    return take_one_bound(c, a) && call_args_check(c, a) && check_required_given(c, a);
 }

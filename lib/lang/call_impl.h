@@ -20,6 +20,13 @@ typedef struct CallArgs {
     Span at;
 } CallArgs;
 
+/* The arguments by position, before they are matched; there is room for one more. */
+typedef struct Positional {
+    size_t n;
+    Node *arg;
+    bool method; /* the first is what stands before the dot */
+} Positional;
+
 /* Always false: "sum got ... `name`; its signature is ...". */
 bool call_args_fail(Compiler *c, const CallArgs *a, Span at, DiagCode code,
                     const char *what, const char *name);
@@ -30,6 +37,15 @@ bool call_op_of_keywords(Compiler *c, const Ast *e, const Op **op);
 /* Fills *a, whose op, sig and arrays are set, and may replace the op: clip with one
  * bound is another one. self: of a method */
 bool call_args_match(Compiler *c, const Ast *e, const Node *self, CallArgs *a);
+/* Puts an argument in its place, the inputs before the props. */
+bool call_args_put(Compiler *c, CallArgs *a, size_t k, const Node *n);
+/* Always false: notes what an argument of another system is here. */
+bool call_args_advise(Compiler *c, const CallArgs *a, const char *name);
+/* call_foreign.c. False: refused */
+bool call_args_foreign(Compiler *c, CallArgs *a, Positional *p);
+bool call_args_check(Compiler *c, const CallArgs *a);
+/* False: a keyword of another system that says nothing here. */
+bool call_foreign_keyword(Compiler *c, const CallArgs *a, Sym *name);
 /* call_props.c. Sets *creates to the dtype of values created from nothing: given, or
  * the receiver's. */
 bool call_args_props(Compiler *c, const CallArgs *a, DType want, const Props **props,

@@ -1,6 +1,7 @@
 /* Reads the props of a call from literals, and decides which dtype ops that create
  * values give them. */
 #include "lang/call_impl.h"
+#include "type/word.h"
 
 #include <math.h>
 #include <string.h>
@@ -112,16 +113,24 @@ static bool read_prop_value(Compiler *c, const PropDef *def, const Node *n, Prop
     return read_prop_graph(c, n, out);
 }
 
+bool node_note_dtype(Compiler *c, const Node *n) {
+    Sym name = n->kind == NODE_VAR ? var_name(c->b->g, n->var) : 0;
+    const char *ours = name ? word_synonym(WORD_TYPE, sym_text(c->s, name)) : NULL;
+    if (ours) note(c->s, NOWHERE, "write %s", ours);
+    return false;
+}
+
 bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n,
                Prop *out) {
     if (read_prop_value(c, def, n, out)) return true;
     if (def->type == T_DTYPE && n->kind == NODE_STRING)
         return fail(c->s, n->at, E_DTYPE, "%s: there is no dtype '%s'", op->name,
                     sym_text(c->s, n->sym));
-    return fail(c->s, n->at, E_ARG,
-                "%s: %s must be %s%s, known when the graph is built, not %s", op->name,
-                sym_text(c->s, def->name), prop_wants(def), def->none ? " or None" : "",
-                node_kind_text(n));
+    fail(c->s, n->at, E_ARG,
+         "%s: %s must be %s%s, known when the graph is built, not %s", op->name,
+         sym_text(c->s, def->name), prop_wants(def), def->none ? " or None" : "",
+         node_kind_text(n));
+    return def->type == T_DTYPE && node_note_dtype(c, n);
 }
 
 /* Is a tensor among the arguments? Then values aren't created from nothing. Nor are

@@ -287,17 +287,56 @@ static bool bind_definition(Compiler *c, Sym name, Span at, const Node *n) {
     return record_named_tree(c, name, n);
 }
 
+/* Is it what one calls indices? */
+static bool is_index_name(const char *name) {
+    static const char *const parts[] = {"ind", "idx", "arg", "pos", "perm", "order"};
+    bool is = strcmp(name, "i") == 0 || strcmp(name, "_") == 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        is |= strstr(name, parts[i]) != NULL;
+    return is;
+}
+
+/* values, indices = sort(x) is PyTorch's, where these functions give a pair. */
+static void note_no_indices(Compiler *c, const Ast *e, const Node *x, bool rows) {
+    static const char *const pairs[][2] = {{"sort", "argsort"}, {"max", "argmax"},
+                                           {"min", "argmin"},   {"cummax", NULL},
+                                           {"cummin", NULL},    {"median", NULL}};
+    const Ast *call = e->kid[e->nkid - 1];
+    if (e->nkid != 3 || (call->kind != AST_CALL && call->kind != AST_METHOD)) return;
+    const char *name = sym_text(c->s, call->sym);
+    size_t i = 0, n = sizeof pairs / sizeof *pairs;
+    while (i < n && strcmp(pairs[i][0], name) != 0)
+        i++;
+    if (i == n) return;
+    if (rows && !is_index_name(sym_text(c->s, e->kid[1]->sym))) return;
+    if (rows)
+        warn(c->s, x->at, E_ARG, "%s gives the values alone: the names are of its rows",
+             name);
+    if (pairs[i][1])
+        note(c->s, NOWHERE, "%s(x, ...) has the indices", pairs[i][1]);
+    else if (!rows)
+        note(c->s, NOWHERE, "%s gives the values alone", name);
+}
+
+static bool fail_rows(Compiler *c, const Ast *e, const Node *x, size_t want) {
+    const Type *t = var_type(c->b->g, x->var);
+    if (!dim_is_known(t->dim[0]))
+        fail(c->s, x->at, E_ARITY,
+             "%zu names for the rows of %s, whose number is not known", want,
+             type_str(c->s, t));
+    else
+        fail(c->s, x->at, E_ARITY, "%zu names for the %lld rows of %s", want,
+             (long long)t->dim[0], type_str(c->s, t));
+    note_no_indices(c, e, x, false);
+    return false;
+}
+
 /* r0, r1 = C: the rows of a tensor, whose number must be known. */
 static bool bind_rows(Compiler *c, const Ast *e, const Node *x) {
     size_t want = e->nkid - 1;
     const Type *t = var_type(c->b->g, x->var);
-    if (!dim_is_known(t->dim[0]))
-        return fail(c->s, x->at, E_ARITY,
-                    "%zu names for the rows of %s, whose number is not known", want,
-                    type_str(c->s, t));
-    if (t->dim[0] != (Dim)want)
-        return fail(c->s, x->at, E_ARITY, "%zu names for the %lld rows of %s", want,
-                    (long long)t->dim[0], type_str(c->s, t));
+    if (t->dim[0] != (Dim)want) return fail_rows(c, e, x, want);
+    note_no_indices(c, e, x, true);
     for (size_t i = 0; i < want; i++) {
         Node item;
         if (!index_row(c, x, i, &item) ||

@@ -121,6 +121,7 @@ struct Compiler {
     uint32_t lambdas;
     const char *lambda_name; /* base name of lambdas' functions; NULL: lambda */
     bool noted_all_axes;     /* softmax(x) over all dims: said once */
+    bool noted_one_axis;     /* gradient(x) of a matrix: said once */
     int busy;                /* inside a definition or expression, which use tmp */
 };
 enum { LAMBDA_DEPTH = 100, TREE_LEAVES = 1 << 22 };
@@ -236,6 +237,8 @@ bool compile_apply(Compiler *c, const Ast *e, const Node *f, Node *out);
 bool compiler_coerce(Compiler *c, Promote promote, DType creates, size_t n,
                      const Node *arg, Var *out);
 /* call_props.c */
+/* Always false: what n, given as a dtype, is called here. */
+bool node_note_dtype(Compiler *c, const Node *n);
 bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n, Prop *out);
 /* builtin.c: cast by name, array, load, ... *is: is it a builtin? */
 bool compile_builtin(Compiler *c, const Ast *e, const Node *self, DType want, bool *is,

@@ -273,7 +273,10 @@ static bool is_plain_name(Parser *p) {
 
 static const Ast *parse_keyword(Parser *p) {
     const Tok *name = p->tok;
-    if (!is_plain_name(p)) return parse_unexpected(p, "the name of an argument");
+    bool nan =
+        strcmp(sym_text(p->s, name->sym), "nan") == 0; /* of NumPy's nan_to_num */
+    if (!nan && !is_plain_name(p))
+        return parse_unexpected(p, "the name of an argument");
     p->tok += 2;
     const Ast *value = parse_expr(p);
     if (!value) return NULL;

@@ -321,7 +321,8 @@ bool compiler_fail_unknown(Compiler *c, Sym name, Span at) {
     }
     const char *text = sym_text(c->s, name);
     Str advice = STR(c->s);
-    word_advise(&advice, WORD_NAME, text, of, k);
+    if (!word_advise(&advice, WORD_NAME, text, of, k))
+        word_advise(&advice, WORD_TYPE, text, NULL, 0);
     fail(c->s, at, E_NAME, "`%s` is not defined%s", text, str_text(&advice));
     str_free(&advice);
     if (op_find(c->s, text, strlen(text)))
@@ -557,7 +558,7 @@ CompilerTrial compiler_try(Compiler *c) {
 
 void compiler_undo(Compiler *c, CompilerTrial t) {
     Graph *main = c->b->g->main;
-    if (diag_count(c->s) > t.diags) c->noted_all_axes = false;
+    if (diag_count(c->s) > t.diags) c->noted_all_axes = c->noted_one_axis = false;
     diag_rewind(c->s, t.diags);
     while (main->functions.n > t.functions)
         graph_function_drop(main->functions.p[main->functions.n - 1]);

@@ -10,6 +10,15 @@ said() {
     done
 }
 
+# The same, of more inputs.
+said_all() {
+    local expr place want
+    while IFS='|' read -r expr place want; do
+        bad 3 E_ "$want" "gload -i 'm: float64[2, 3]' -i 't: float64[2, 3, 4]' -i 'rows: float64[n, w]' -i 'k: float64' -i '$1' -e '$expr' -o o.tlg"
+        grep -q "^gload: --expr:1:$place: error" .err || complain "should be at $place" "$expr"
+    done
+}
+
 @test "a module's name in front of a function or a constant: drop it" {
     said <<'END'
 np.sin(m)|1|drop the prefix `np\.`: write sin\(\.\.\.\)
@@ -180,7 +189,158 @@ correlate2d|a = reshape(arange(9.), (3, 3)); b = array([[1., 2.], [3., 5.]])|[[3
 convolve2d|a = reshape(arange(9.), (3, 3)); b = array([[1., 2.], [3., 5.]])|[[13.0, 24.0], [46.0, 57.0]]
 euclidean|a = array([0., 0.]); b = array([3., 4.])|5
 hann|n = 4|[0, 0.5, 1, 0.5]
+bucketize|boundaries = array([1., 2., 4.]); x = array([2., 3.])|[1, 2]
+index_select|x = array([[1, 2], [3, 4]]); i = array([1])|[[3, 4]]
+histc|x = array([1., 2., 2.5, 9.]); bins = 2; low = 0.; high = 4.|[1, 2]
+kthvalue|x = array([5., 1., 4.]); k = 2|4
 END
+}
+
+# The same of an argument that one function lacks, or, `(more)`, of one too many: values are those of NumPy, SciPy and PyTorch.
+@test "what is suggested for an argument computes it" {
+    local name args want recipe e given
+    while IFS='|' read -r name args want; do
+        recipe=$(sed -n "s/^SYNONYM(ARGUMENT, \"$name\", \"\(.*\)\")\$/\1/p" "$ROOT/lib/type/synonym.def")
+        given=()
+        while read -r -d ';' e; do given+=(-e "$e"); done <<<"$args;"
+        gload --new "${given[@]}" -e "out = $recipe" --outputs out -o r.tlg
+        ok "grun r.tlg --expect 'out=$want' -o o"
+    done <<'END'
+angle.deg|c = array([1j, -1])|[90.0, 180.0]
+argsort.kind|x = array([2., 1., 2., 1.])|[1, 3, 0, 2]
+sort.kind|x = array([2., 1., 3.])|[1.0, 2.0, 3.0]
+cov.bias|x = array([[1., 2., 4.], [3., 1., 7.]])|[[1.5555555555555556, 2.444444444444444], [2.444444444444444, 6.222222222222222]]
+cov.fweights|x = array([[1., 2., 4.], [3., 1., 7.]]); fweights = array([1, 2, 1])|[[1.5833333333333333, 2.6666666666666665], [2.6666666666666665, 8.0]]
+geomspace.endpoint|start = 1.; stop = 8.; num = 3|[1.0, 2.0, 4.0]
+linspace.endpoint|start = 0.; stop = 1.; num = 4|[0.0, 0.25, 0.5, 0.75]
+linspace.retstep|start = 0.; stop = 1.; num = 5|0.25
+logspace.endpoint|start = 0.; stop = 2.; num = 2|[1.0, 10.0]
+interp.left|x = array([-1., 0.5]); xp = array([0., 1.]); fp = array([2., 4.]); left = 9.|[9.0, 3.0]
+interp.right|x = array([2., 0.5]); xp = array([0., 1.]); fp = array([2., 4.]); right = 9.|[9.0, 3.0]
+logit.eps|x = array([0., 0.5, 1.]); eps = 0.25|[-1.0986122886681098, 0.0, 1.0986122886681098]
+logsumexp.b|x = array([0., 1.]); b = array([2., 3.])|2.3179509792964152
+polyder.(more)|p = array([1., 2., 3.])|[2.0]
+polyint.m|p = array([6., 2.])|[1.0, 1.0, 0.0, 0.0]
+ravel.order|x = array([[1, 2], [3, 4]])|[1, 3, 2, 4]
+ravel.start_dim|x = reshape(arange(4), (2, 1, 2))|[[0, 1], [2, 3]]
+reshape.order|x = array([[1, 2, 3], [4, 5, 6]]); shape = [3, 2]|[[1, 5], [4, 3], [2, 6]]
+rot90.axes|x = reshape(arange(4), (1, 2, 2))|[[[1, 3], [0, 2]]]
+searchsorted.sorter|a = array([3., 1., 2.]); sorter = array([1, 2, 0]); v = 2.5|2
+softplus.beta|x = array([0., 1.]); beta = 2.|[0.34657359027997264, 1.0634640055214863]
+solve_triangular.upper|a = array([[2., 1.], [0., 4.]]); b = array([[1.], [2.]])|[[0.25], [0.5]]
+take.mode|x = array([1., 2., 3.]); i = array([-5, 1, 9])|[1.0, 2.0, 3.0]
+trace.axis1|x = reshape(arange(8), (2, 2, 2))|[3, 11]
+trace.(more)|x = reshape(arange(8), (2, 2, 2))|[3, 11]
+true_divide.rounding_mode|x = -7.; y = 2.|-4.0
+END
+}
+
+@test "arguments of other systems: what they are here" {
+    said_all 'v: float64[6]' <<'END'
+linspace(0, 1, 5, endpoint=False)|19|as in `linspace\(start, stop, num \+ 1\)\[:-1\]`
+linspace(0, 1, 5, False)|19|as in `linspace\(
+geomspace(1, 8, 5, False)|20|as in `geomspace\(
+logspace(0, 1, 5, False)|19|as in `logspace\(
+linspace(0, 1, steps=5)|16|here it is `num=`
+angle(v, deg=True)|10|as in `rad2deg\(angle\(c\)\)`
+angle(v, True)|10|as in `rad2deg\(angle\(c\)\)`
+std(m, unbiased=False)|8|here it is `ddof=`
+quantile(v, 0.3, interpolation="lower")|18|here it is `method=`
+triu(m, diagonal=1)|9|here it is `k=`
+diagonal(m, dim1=1)|13|here it is `axis1=`
+tensordot(m, m, dims=2)|17|here it is `axes=`
+roll(m, shifts=1)|9|here it is `shift=`
+leaky_relu(v, negative_slope=0.2)|15|here it is `alpha=`
+softshrink(v, lambd=0.2)|15|here it is `threshold=`
+mse_loss(v, v, reduction="sum")|16|as in `sum\(mse_loss\(x, y, mean=False\)\)`
+eigh(m @ m.T, UPLO="U")|15|here it is `lower=`
+sum(m, 1, True)|11|write keepdims=
+mean(m, 1, True)|12|write keepdims=
+where(m > 0)|1|nonzero\(cond\) has the positions
+max(v, v)|8|write maximum\(x, y\) for the larger of two
+min(3, 5)|8|write minimum\(x, y\) for the smaller of two
+transpose(m, 0, 1)|14|write swapaxes\(x, i, j\)
+t.transpose(1, 2)|13|write swapaxes\(x, i, j\)
+m.where(m > 0, 0.)|1|write where\(condition, x, \.\.\.\)
+m.compress([True, False])|1|write compress\(condition, x, \.\.\.\)
+m.select(0, 1)|1|write select\(condition, x, \.\.\.\)
+trapezoid(v, 2)|14|write dx=
+trapezoid(v, x=k)|14|write dx=
+cumulative_trapezoid(v, 0.5)|25|write dx=
+tril_indices(3, -1)|17|write k=-1 for the diagonal
+layer_norm(m, [3])|15|write axis=-1, or scale=
+layer_norm(m, 3)|15|write axis=-1, or scale=
+layer_norm(t, (3, 4))|15|write axis=\[-2, -1\], or scale=
+rms_norm(m, m.shape[-1])|13|write axis=-1, or scale=
+layer_norm(rows, rows.shape[-1:])|29|write axis=-1, or scale=
+cross(m[0, :2], m[1, :2])|7|x\[0\] \* y\[1\] - x\[1\] \* y\[0\]
+cross(t, t)|7|takes vectors with three elements
+v.astype(int)|10|write int64
+zeros(3, dtype=float)|10|write float64 or float32
+array([1], int)|12|write int64
+END
+    printf 'thunkline: 1\nlet: |\n  y = zeros(2).astype(int)\noutputs: [y]\n' >f.yaml
+    bad 3 E_NAME '3:23: .*`int` is not defined: here it is `int64`' 'gload f.yaml'
+}
+
+# agree OURS THEIRS: the same values, without a word.
+agree() {
+    ok "gload -i 'm: float64[2, 3]' -i 'v: float64[3]' -i 's: float64[2, 2]' -e 'a = $1' -e 'b = $2' --outputs a,b -o g.tlg" ''
+    ok "grun g.tlg m='[[1, 2.5, -3], [0.5, 4, -1]]' v='[1, 2, 4.5]' s='[[2, 1], [1, 3]]' -r a=a.npy -r b=b.npy"
+    cmp a.npy b.npy || complain 'should be the same' "$1"
+}
+
+@test "arguments in the order of NumPy and SciPy, where it has no other sense here" {
+    agree 'average(m, 0)' 'average(m, axis=0)'
+    agree 'average(m, -1)' 'average(m, axis=-1)'
+    agree 'average(m, None)' 'average(m)'
+    agree 'average(m, 1, v)' 'average(m, v, axis=1)'
+    agree 'average(v, None, v)' 'average(v, weights=v)'
+    agree 'average(m, 1, 0)' 'average(m, weights=1, axis=0)'
+    agree 'average(m, m)' 'average(m, weights=m)'
+    agree 'histogram(v, 4, [0, 2.], True)[0]' 'histogram(v, 4, [0, 2.], density=True)[0]'
+    agree 'histogram(v, 4, [0, 2.], False, v)[0]' 'histogram(v, 4, [0, 2.], weights=v)[0]'
+    agree 'histogram(v, 4, [0, 2.], None, v)[0]' 'histogram(v, 4, [0, 2.], weights=v)[0]'
+    agree 'histogram(v, 4, [0, 2.], None, True)[0]' 'histogram(v, 4, [0, 2.], density=True)[0]'
+    agree 'histogram(v, 4, [0, 2.], v, True)[0]' 'histogram(v, 4, [0, 2.], weights=v, density=True)[0]'
+    agree 'histogram2d(v, v, 2, [[0, 5.], [0, 5.]], True)[0]' 'histogram2d(v, v, 2, [[0, 5.], [0, 5.]], density=True)[0]'
+    agree 'nan_to_num(m / 0., False, 7.0, 1.0, 2.0)' 'nan_to_num(m / 0., value=7.0, posinf=1.0, neginf=2.0)'
+    agree 'nan_to_num(m * nan, copy=True, nan=7.0)' 'nan_to_num(m * nan, value=7.0)'
+    agree 'linspace(0, 1, 5, True)' 'linspace(0, 1, 5)'
+    agree 'logspace(0, 2, 3, True, 2.0)' 'logspace(0, 2, 3, base=2.0)'
+    agree 'geomspace(1, 8, 4, True)' 'geomspace(1, 8, 4)'
+    agree 'lu_solve(lu_factor(s), v[:2])' 'lu_solve(lu_factor(s)[0], lu_factor(s)[1], v[:2])'
+    agree 'cho_solve((cholesky(s), True), v[:2])' 'cho_solve(cholesky(s), v[:2], lower=True)'
+    agree 'cross(m.T, m.T[::-1, ::-1], axis=0)' 'cross(m, m[::-1, ::-1]).T'
+    agree 'layer_norm(m, 2)' 'layer_norm(m, scale=2)'
+    agree 'layer_norm(m, v, v)' 'layer_norm(m, scale=v, bias=v)'
+    agree '(m > 0).where(m, 0.)' 'where(m > 0, m, 0.)'
+    agree 'max(3)' '3'
+    agree 'max(m, 1)' 'max(m, axis=1)'
+    agree 'trapezoid(v, 0., 2)' 'trapezoid(v, dx=2)'
+}
+
+@test "what could be meant in two ways is said" {
+    said_once() {
+        shell "gload -i 'x: float64[2, 3]' -i 'n: int64' -e '$1' -o y.tlg"
+        [ "$status" = 0 ] && [ "$(grep -c 'warning.E_ARG' .err)" = 1 ] && grep -q -- "$2" .err || complain "should warn of: $2" "$1"
+    }
+    local line
+    said_once 'y = gradient(x) + gradient(2 * x)' 'along the last of float64.2, 3.'
+    said_once 'y = triu_indices(3, 1)' 'write k=1 for the diagonal'
+    said_once 'y = tril_indices(n, 0)' 'write k=0 for the diagonal'
+    said_once 'y = polyint(x[0], 2)' 'the constant here, not how often'
+    said_once 'values, indices = sort(x)' 'argsort(x, ...) has the indices'
+    said_once 'values, idx = x.max(axis=1)' 'argmax(x, ...) has the indices'
+    said_once 'values, _ = cummax(x, axis=1)' 'gives the values alone'
+    for line in 'y = gradient(x, axis=-1)' 'y = gradient(x[0])' 'y = map(lambda r: gradient(r), x)' 'y = triu_indices(3, 3)' 'y = triu_indices(3, m=1)' \
+        'y = triu_indices(3, k=1)' 'y = triu_indices(n, n)' 'y = polyint(x[0], k=2)' 'y = polyint(x[0], 0.5)' 'lo, hi = sort(x)' 'v, i = argsort(x)'; do
+        ok "gload -i 'x: float64[2, 3]' -i 'n: int64' -e '$line' -o y.tlg" ''
+    done
+    bad 3 E_ARITY 'argsort\(x, \.\.\.\) has the indices' "gload -i 'x: float64[3, 3]' -e 'v, i = sort(x)'"
+    # an op of a user's own with such a name is not meant
+    printf 'thunkline: 1\nops:\n  polyint:\n    doc: A sum.\n    inputs: p, k\n    def: p + k\n' >own.yaml
+    ok "gload --ops own.yaml -i 'x: float64[3]' -e 'y = polyint(x, 2)' -o y.tlg" ''
 }
 
 @test "each synonym is no function of ours, and what it leads to is one" {

@@ -107,7 +107,7 @@ let: |
   counts = sum(binomial_logpmf([0, 1, 2, 4], 4, p) + poisson_logpmf(2, to) + negative_binomial_logpmf(3, to, p) + geometric_logpmf(2, p))
   vectors = sum(dirichlet_logpdf(p, to)) + sum(multivariate_normal_logpdf(x, slope, diag(to) + outer(slope, slope)))
   orders = sum(nanmedian(where(x > 1, nan, x), axis=1) + quantile(far, 0.4, axis=[0, 1]) + nanpercentile(far, [20, 50], axis=1)) + sum(cov(x, far[:1]) ** 2)
-  steps = sum(gradient(x, points, axis=1) ** 2) + sum(gradient(x, edge_order=2) ** 3) + sum(cumulative_trapezoid(x, points) ** 2) + sum(unwrap(far, period=2) ** 2)
+  steps = sum(gradient(x, points, axis=1) ** 2) + sum(gradient(x, axis=-1, edge_order=2) ** 3) + sum(cumulative_trapezoid(x, points) ** 2) + sum(unwrap(far, period=2) ** 2)
   parts = sum(modf(far)[0] ** 2) + sum(ediff1d(x, 3.) ** 3) + sum(correlate(x[0], x.ravel(), mode='same') ** 2) + sum(logaddexp2(x, far))
   made = sum(toeplitz(x[0], x[1]) @ hankel(x[1], slope) @ circulant(slope) * far[0]) + sum(rollaxis(cube, 2) ** 3) + sum(nancumprod(x) ** 2)
   well = x[:, :3] / 4 + 2 * eye(3)
