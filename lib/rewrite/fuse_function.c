@@ -136,7 +136,9 @@ static bool names_dim(const Graph *fn, Sym name) {
 static bool names_of_dims(Fuse *f, const FuseGroup *x, Dim name[MAX_NDIM]) {
     memset(name, 0, MAX_NDIM * sizeof *name);
     for (uint32_t i = 0; i < x->n; i++) {
-        const Type *t = var_type(f->g, f->g->apply[member_of(x, i)].out);
+        const Apply *a = &f->g->apply[member_of(x, i)];
+        const Type *t = var_type(f->g, a->out);
+        if (!a->op->elemwise) continue;
         Dim *to = name + MAX_NDIM - t->ndim;
         for (int k = 0; k < t->ndim; k++) {
             if (!dim_is_named(t->dim[k])) continue;

@@ -165,6 +165,8 @@ Y
         ok "grun g.tlg $v --mode DEBUG | cmp - plain"
     done
     grewrite g.tlg -O yaml | grep -q 'x[0-9]: float64\[d0, '
+    # a reduction's dims are others
+    ok "gload -i 'x: bool[?, m, ?]' -e 'z = min(float64(x) * 2, axis=2)' | grewrite | grun x='full((2, 4, 1), True)' --expect 'z=full((2, 4), 2)' -o o"
     # a dim of 1 that stretches beside an open one
     ok "gload -i 'x: float64[?, ?, 1]' -i 'y: float64[n, 4]' -e 'z = exp(x) + y' | grewrite | grun x=[[[0],[0],[0]]] 'y=ones((3, 4))' --expect 'z=full((1, 3, 4), 2)' -o o"
     ok "gload -i 'x: float64[?, ?]' -i 'y: float64[1, k]' -e '(x * y) * 2 + y' | grewrite -O yaml | grep -c 'x[0-9]: float64\[d0, k\]'" 1
