@@ -3,6 +3,7 @@
  * sense, else refused, or warned of where they could mean both. */
 #include "lang/call_impl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_literal(const Node *n, DKind k) {
@@ -81,7 +82,7 @@ static bool order_endpoint(Compiler *c, CallArgs *a, Positional *p) {
 /* lu_solve((lu, piv), b), cho_solve((c, lower), b) */
 static bool order_lu_solve(Compiler *c, CallArgs *a, Positional *p) {
     (void)c, (void)a;
-    if (p->n < 1 || p->arg[0].kind != NODE_LIST || p->arg[0].n != 2) return true;
+    if (p->n != 2 || p->arg[0].kind != NODE_LIST || p->arg[0].n != 2) return true;
     const Node *item = p->arg[0].item;
     memmove(&p->arg[2], &p->arg[1], (p->n++ - 1) * sizeof *p->arg);
     p->arg[0] = item[0];
@@ -135,7 +136,7 @@ static bool warn_indices(Compiler *c, CallArgs *a, Positional *p) {
     if (p->n < 2 || !is_int(&p->arg[1]) || !literal_i64(&p->arg[1].lit, &m))
         return true;
     bool square = is_int(&p->arg[0]) && literal_i64(&p->arg[0].lit, &n) && n == m;
-    if (square || c->env) return true;
+    if (square) return true;
     if (m < 0)
         fail(c->s, p->arg[1].at, E_ARG, "%s takes the number of columns here, not %lld",
              a->op->name, (long long)m);
@@ -149,7 +150,7 @@ static bool warn_indices(Compiler *c, CallArgs *a, Positional *p) {
 
 /* polyint(p, m, k) */
 static bool warn_polyint(Compiler *c, CallArgs *a, Positional *p) {
-    if (p->n < 2 || !is_int(&p->arg[1]) || c->env) return true;
+    if (p->n < 2 || !is_int(&p->arg[1])) return true;
     warn(c->s, p->arg[1].at, E_ARG,
          "%s takes the constant here, not how often to integrate", a->op->name);
     note(c->s, NOWHERE,
@@ -206,11 +207,25 @@ static bool refuse_method(Compiler *c, CallArgs *a, Positional *p) {
 
 typedef bool Order(Compiler *c, CallArgs *a, Positional *p);
 
+/* The row of a table that is sorted by names of ops, its first members; NULL: none. Not
+ * of a user's op of such a name, nor in the library's own texts. */
+static int compare_names(const void *name, const void *row) {
+    return strcmp(name, *(const char *const *)row);
+}
+static const void *find_row(const Compiler *c, const Op *op, const void *table,
+                            size_t n, size_t size) {
+    if (c->env || (op->body && !op->yields)) return NULL;
+    return bsearch(op->name, table, n, size, compare_names);
+}
+#define FIND_ROW(c, op, table)                                                         \
+    find_row(c, op, table, sizeof(table) / sizeof *(table), sizeof *(table))
+
 bool call_args_foreign(Compiler *c, CallArgs *a, Positional *p) {
-    static const struct {
+    typedef struct Row {
         const char *op;
         Order *order;
-    } table[] = {
+    } Row;
+    static const Row table[] = {
         {"average", order_average},
         {"cho_solve", order_cho_solve},
         {"compress", refuse_method},
@@ -232,10 +247,8 @@ bool call_args_foreign(Compiler *c, CallArgs *a, Positional *p) {
         {"triu_indices", warn_indices},
         {"where", refuse_method},
     };
-    if (a->op->body && !a->op->yields) return true; /* a user's op of such a name */
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcmp(table[i].op, a->op->name) == 0) return table[i].order(c, a, p);
-    return true;
+    const Row *row = FIND_ROW(c, a->op, table);
+    return !row || row->order(c, a, p);
 }
 
 /* NumPy's cross also takes vectors with two elements. */
@@ -267,7 +280,7 @@ static bool check_positions(Compiler *c, const CallArgs *a) {
 /* gradient(x) is along the last axis, and NumPy's a list, of one along each. */
 static bool note_one_axis(Compiler *c, const CallArgs *a) {
     const Type *t = a->has_in[0] ? type_of(c, &a->in[0]) : NULL;
-    if (c->env || a->has_prop[0] || !t || t->ndim < 2 || c->noted_one_axis) return true;
+    if (a->has_prop[0] || !t || t->ndim < 2 || c->noted_one_axis) return true;
     warn(c->s, a->at, E_ARG, "%s without an axis is along the last of %s", a->op->name,
          type_str(c->s, t));
     note(c->s, NOWHERE, "write axis=0 for another axis, or axis=-1 if this is meant");
@@ -283,18 +296,17 @@ static bool check_where(Compiler *c, const CallArgs *a) {
 }
 
 bool call_args_check(Compiler *c, const CallArgs *a) {
-    static const struct {
+    typedef struct Row {
         const char *op;
         bool (*check)(Compiler *c, const CallArgs *a);
-    } table[] = {
+    } Row;
+    static const Row table[] = {
         {"cross", check_cross},      {"cumulative_trapezoid", check_positions},
         {"gradient", note_one_axis}, {"trapezoid", check_positions},
         {"where", check_where},
     };
-    if (a->op->body && !a->op->yields) return true;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcmp(table[i].op, a->op->name) == 0) return table[i].check(c, a);
-    return true;
+    const Row *row = FIND_ROW(c, a->op, table);
+    return !row || row->check(c, a);
 }
 
 bool call_foreign_keyword(Compiler *c, const CallArgs *a, Sym *name) {
