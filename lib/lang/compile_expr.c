@@ -405,7 +405,9 @@ static bool is_module(Compiler *c, const Ast *name, const Ast *last) {
     if (last->kind == AST_ATTR ? find_attribute(sym_text(c->s, last->sym)) < ATTRIBUTES
                                : last->nkid == 1)
         return false;
-    bool sure = strlen(text) > 2 || strcmp(text, "np") == 0 || strcmp(text, "tf") == 0;
+    bool sure = strlen(text) > 2 || strcmp(text, "np") == 0 ||
+                strcmp(text, "tf") == 0 ||
+                (last->kind == AST_ATTR && word_is_module(sym_text(c->s, last->sym)));
     return sure || is_full_without_self(c, last);
 }
 
@@ -481,6 +483,16 @@ static bool is_indexed_load(Compiler *c, size_t n, const Ast **chain) {
            strcmp(sym_text(c->s, chain[n]->sym), "load") == 0;
 }
 
+/* r_[v, w] of NumPy: a name that is only known elsewhere, with brackets behind it, is
+ * no new input. */
+static bool fail_indexed_name(Compiler *c, const Ast *name, const Ast *link) {
+    const char *text = sym_text(c->s, name->sym);
+    if (!c->auto_inputs || link->kind != AST_INDEX || !text[1]) return true;
+    const char *ours = word_synonym(WORD_NAME, text);
+    if (!ours || !strchr(ours, '(') || is_declared(c, name)) return true;
+    return fail(c->s, name->at, E_NAME, "`%s` is not defined: write %s", text, ours);
+}
+
 static bool compile_chain(Compiler *c, size_t n, const Ast **chain, DType want,
                           Node *out) {
     size_t wanted = 1; /* links at the top that the receiver's dtype reaches */
@@ -493,6 +505,9 @@ static bool compile_chain(Compiler *c, size_t n, const Ast **chain, DType want,
     if (n && chain[n]->kind == AST_NAME && !c->env && is_dotted(chain[n - 1]) &&
         is_module(c, chain[n], chain[n - 1]))
         return fail_module(c, n, chain);
+    if (n && chain[n]->kind == AST_NAME && !c->env &&
+        !fail_indexed_name(c, chain[n], chain[n - 1]))
+        return false;
     if (n && !compile_typed(c, chain[n - 1], &typed, out)) return false;
     if (typed)
         n--;

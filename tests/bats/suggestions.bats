@@ -193,6 +193,8 @@ bucketize|boundaries = array([1., 2., 4.]); x = array([2., 3.])|[1, 2]
 index_select|x = array([[1, 2], [3, 4]]); i = array([1])|[[3, 4]]
 histc|x = array([1., 2., 2.5, 9.]); bins = 2; low = 0.; high = 4.|[1, 2]
 kthvalue|x = array([5., 1., 4.]); k = 2|4
+hilbert|n = 2|[[1, 0.5], [0.5, 0.3333333333333333]]
+mode|x = array([2, 1, 2, 0])|2
 END
 }
 
@@ -278,6 +280,13 @@ cross(t, t)|7|takes vectors with three elements
 v.astype(int)|10|write int64
 zeros(3, dtype=float)|10|write float64 or float32
 array([1], int)|12|write int64
+r_[v, v]|1|`r_` is not defined: write concatenate\(\[v, w\]\)
+c_[v, v]|1|write column_stack\(v, w\)
+mgrid[0:2, 0:3]|1|write indices\(\(n, m\)\)
+np.r_[v, v]|1|drop the prefix `np\.`: write concatenate
+nn.functional.relu(v)|1|drop the prefix `nn\.functional\.`: write relu
+v.flat[2]|1|write ravel\(x\)
+default_rng(1)|1|write rng\(seed\)
 END
     printf 'thunkline: 1\nlet: |\n  y = zeros(2).astype(int)\noutputs: [y]\n' >f.yaml
     bad 3 E_NAME '3:23: .*`int` is not defined: here it is `int64`' 'gload f.yaml'
@@ -338,6 +347,7 @@ agree() {
         ok "gload -i 'x: float64[2, 3]' -i 'n: int64' -e '$line' -o y.tlg" ''
     done
     bad 3 E_ARITY 'argsort\(x, \.\.\.\) has the indices' "gload -i 'x: float64[3, 3]' -e 'v, i = sort(x)'"
+    ok "gload -i 'r_: float64[3]' -i 'nn: float64' -e 'y = r_[0] + nn' -o y.tlg" ''
     # an op of a user's own with such a name is not meant
     printf 'thunkline: 1\nops:\n  polyint:\n    doc: A sum.\n    inputs: p, k\n    def: p + k\n' >own.yaml
     ok "gload --ops own.yaml -i 'x: float64[3]' -e 'y = polyint(x, 2)' -o y.tlg" ''
