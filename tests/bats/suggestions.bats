@@ -319,6 +319,7 @@ agree() {
     agree 'logspace(0, 2, 3, True, 2.0)' 'logspace(0, 2, 3, base=2.0)'
     agree 'geomspace(1, 8, 4, True)' 'geomspace(1, 8, 4)'
     agree 'lu_solve(lu_factor(s), v[:2])' 'lu_solve(lu_factor(s)[0], lu_factor(s)[1], v[:2])'
+    agree 'lu_solve([[4.0, 4.0], [0.25, 1.0]], [1, 1], v[:2])' 'lu_solve(array([[4.0, 4.0], [0.25, 1.0]]), array([1, 1]), v[:2])'
     agree 'cho_solve((cholesky(s), True), v[:2])' 'cho_solve(cholesky(s), v[:2], lower=True)'
     agree 'cross(m.T, m.T[::-1, ::-1], axis=0)' 'cross(m, m[::-1, ::-1]).T'
     agree 'layer_norm(m, 2)' 'layer_norm(m, scale=2)'
