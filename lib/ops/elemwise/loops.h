@@ -231,7 +231,7 @@
     keep[1][i] = y;
 #define MOST_KEPT1(X) const X x = keep[0][i];
 #define MOST_KEPT2(X) MOST_KEPT1(X) const X y = keep[1][i];
-#define LOOP_MOST(k, name, sfx, X, kernel, rare, other)                                \
+#define LOOP_BLOCKS(k, name, sfx, X, kernel, rare, ...)                                \
     Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
     unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
                                             void *const *out) {                        \
@@ -246,39 +246,25 @@
                 MOST_GET##k(X) any |= rare;                                            \
                 pr[i] = kernel;                                                        \
             }                                                                          \
-            for (size_t i = 0; any && i < m; i++) {                                    \
-                MOST_KEPT##k(X) if (rare) pr[i] = other;                               \
-            }                                                                          \
+            __VA_ARGS__                                                                \
         }                                                                              \
         return 0;                                                                      \
     }
+#define LOOP_MOST(k, name, sfx, X, kernel, rare, other)                                \
+    LOOP_BLOCKS(                                                                       \
+        k, name, sfx, X, kernel, rare, for (size_t i = 0; any && i < m; i++) {         \
+            MOST_KEPT##k(X) if (rare) pr[i] = other;                                   \
+        })
 #define LOOPS_P(k, o, name, e, rare, other)                                            \
     LOOP_MOST(k, name, f32, float, e, rare, other)                                     \
     LOOP_MOST(k, name, f64, double, e, rare, other)                                    \
     LOOP_HALF(k, o, name)
 /* A block that has rare arguments is computed again as a whole, by vectors, too. */
 #define LOOP_AGAIN(k, name, sfx, X, kernel, rare, other)                               \
-    Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
-    unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
-                                            void *const *out) {                        \
-        typedef X T __attribute__((unused));                                           \
-        enum { BLOCK = 256 };                                                          \
-        _Alignas(64) X keep[k][BLOCK];                                                 \
-        for (size_t at = 0, m; at < n; at += m) {                                      \
-            MOST_PTR##k(X) X *pr = (X *)out[0] + at;                                   \
-            int any = 0;                                                               \
-            m = n - at < BLOCK ? n - at : BLOCK;                                       \
-            VECTOR_LOOP for (size_t i = 0; i < m; i++) {                               \
-                MOST_GET##k(X) any |= rare;                                            \
-                pr[i] = kernel;                                                        \
-            }                                                                          \
-            const size_t again = any ? m : 0;                                          \
-            VECTOR_LOOP for (size_t i = 0; i < again; i++) {                           \
-                MOST_KEPT##k(X) pr[i] = other;                                         \
-            }                                                                          \
-        }                                                                              \
-        return 0;                                                                      \
-    }
+    LOOP_BLOCKS(                                                                       \
+        k, name, sfx, X, kernel, rare, const size_t again = any ? m : 0;               \
+        VECTOR_LOOP for (size_t i = 0; i < again;                                      \
+                         i++) { MOST_KEPT##k(X) pr[i] = other; })
 #if TL_LEVEL == 2
 #define LOOPS_N(k, o, name, e, rare, other) LOOPS_V(k, o, name, e)
 #else
