@@ -702,3 +702,14 @@ for y in ([nan], [1.0, inf, 2.0], [inf, 1.0, 2.0], np.zeros((2, 0)), [2.0, -1.0]
     numpys(N, "trapezoid({x})", np.trapz, y)
 SQUARE = [[0.1, 0.5], [0.52, 0.9]]
 numpys(N, "quantile({x}, %s, axis=1)" % SQUARE, lambda x: np.quantile(x, SQUARE, axis=1), A)
+# ---- NumPy's order of arguments; cross along other axes ----
+N = "numpy"
+L = np.arange(12.0).reshape(3, 4) - 5.25
+both(N, "cross({x}, {y}, axis=0)", lambda x, y: torch.cross(x, y, dim=0), L, L[::-1] * 1.5, grad=True)
+both(N, "cross({x}.T, {y}[:, ::-1].T, axis=1)", lambda x, y: torch.cross(x.T, torch.flip(y, [1]).T, dim=1), L, L**2, grad=True)
+numpys(N, "cross({x}, {y}, axis=-2)", lambda x, y: np.cross(x, y, axis=-2), L[None], np.stack([L**2, L[::-1]]))
+numpys(N, "cross({x}, {y}, axis=0)", lambda x, y: np.cross(x, y, axis=0), np.zeros((3, 0)), np.zeros((3, 0)))
+row(N, "cross({x}, {y}, axis=0)", np.array([[-3], [6], [-3]]), x=np.array([[1], [2], [3]]), y=np.array([[4], [5], [6]]))
+numpys(N, "average({x}, 0)", lambda x: np.average(x, 0), L)
+numpys(N, "average({x}.T, -1, {y})", lambda x, w: np.average(x.T, -1, w), L, [0.5, 1.0, 2.0])
+numpys(N, "nan_to_num({x}, False, 7.0)", lambda x: np.nan_to_num(x, True, 7.0, posinf=np.nan, neginf=np.nan), [[nan, -0.0, 1.5]])
