@@ -102,7 +102,7 @@ static bool may_be_size(Compiler *c, const Node *n, const Type *x, int k) {
     if (k < 0) return false;
     if (n->kind == NODE_LITERAL)
         return is_int(n) && literal_i64(&n->lit, &v) && dim_is_known(x->dim[k]) &&
-               v == x->dim[k];
+               v == x->dim[k] && v != 1; /* a scale of 1 says nothing */
     const Type *t = type_of(c, n);
     return n->weak && t && t->ndim == 0 && dtype_is_discrete(t->dtype);
 }

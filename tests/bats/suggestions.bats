@@ -343,7 +343,10 @@ agree() {
     said_once 'values, indices = sort(x)' 'argsort(x, ...) has the indices'
     said_once 'values, idx = x.max(axis=1)' 'argmax(x, ...) has the indices'
     said_once 'values, _ = cummax(x, axis=1)' 'gives the values alone'
-    for line in 'y = gradient(x, axis=-1)' 'y = gradient(x[0])' 'y = map(lambda r: gradient(r), x)' 'y = triu_indices(3, 3)' 'y = triu_indices(3, m=1)' \
+    said_once 'y = reduce(lambda acc, r: 2 * acc + r, x, zeros(3))' '`acc` is the row: states come after it'
+    said_once 'y = scan(lambda carry, r: carry - r, sequences=[x], outputs_info=[x[0]])' 'write lambda x, carry: ...'
+    for line in 'y = reduce(lambda r, acc: acc - r, x, zeros(3))' 'y = scan(lambda acc: 2 * acc, outputs_info=[x], n_steps=3)' 'y = layer_norm(x[:, :1], 1)' \
+        'y = map(lambda total, k: total * k, x, non_sequences=[2.])' 'y = gradient(x, axis=-1)' 'y = gradient(x[0])' 'y = map(lambda r: gradient(r), x)' 'y = triu_indices(3, 3)' 'y = triu_indices(3, m=1)' \
         'y = triu_indices(3, k=1)' 'y = triu_indices(n, n)' 'y = polyint(x[0], k=2)' 'y = polyint(x[0], 0.5)' 'lo, hi = sort(x)' 'v, i = argsort(x)'; do
         ok "gload -i 'x: float64[2, 3]' -i 'n: int64' -e '$line' -o y.tlg" ''
     done

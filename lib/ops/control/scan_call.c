@@ -613,6 +613,21 @@ static bool read_function(ScanWords *w, const Ast *arg) {
                 strcmp(name, "map") == 0 || strcmp(name, "filter") == 0 ? "" : ", h");
 }
 
+/* Python's reduce and the scans of JAX and TensorFlow pass the state first. */
+static void warn_of_order(const ScanWords *w, const Ast *fn) {
+    static const char *const states[] = {"acc",  "accumulator", "carry", "last",
+                                         "prev", "previous",    "state", "total"};
+    if (fn->kind != AST_LAMBDA || fn->nkid < 3 || w->nseq == 0 || !w->any_out) return;
+    const char *first = sym_text(w->b->s, fn->kid[0]->sym);
+    size_t i = 0, n = sizeof states / sizeof *states;
+    while (i < n && strcmp(states[i], first) != 0)
+        i++;
+    if (i == n) return;
+    warn(w->b->s, fn->kid[0]->at, E_ARG, "`%s` is the row: states come after it",
+         first);
+    note(w->b->s, NOWHERE, "write lambda x, %s: ...", first);
+}
+
 bool scan_expand(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
     ScanWords w = {.c = c, .b = compiler_builder(c), .call = call};
     if (!read_function(&w, arg[0]) || !read_flags(&w, arg[5], arg[6]) ||
@@ -620,6 +635,7 @@ bool scan_expand(Compiler *c, const Ast *call, const Ast *const *arg, Node *out)
         !read_scan_sequences(&w, arg[1]) || !read_outputs_info(&w, arg[2]) ||
         !read_others(&w, arg[3]) || !take_sequences(&w) || !read_n_steps(&w, arg[4]))
         return false;
+    warn_of_order(&w, arg[0]);
     Var *other = NEW_N(compiler_arena(c), w.nother, Var);
     if (!compile_scan_body(&w, other)) return false;
     size_t nout = w.any_out ? w.nout : w.fn.fn->outputs.n;
