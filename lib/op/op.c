@@ -12,6 +12,7 @@ static void free_op_table(void *p) {
     vec_free(&t->ops);
     vec_free(&t->operators);
     map_free(&t->signature);
+    map_free(&t->number);
     arena_free(t->arena);
     mem_free(t);
 }
@@ -89,6 +90,7 @@ OpTable *op_table(Session *s) {
     t->arena = arena_new(s);
     t->index = INDEX(s);
     t->signature = MAP(s);
+    t->number = MAP(s);
     session_set_slot(s, SLOT_OPS, t, free_op_table);
     index_reserve(&t->index, NAMES_EXPECTED);
     vec_reserve(s, &t->names, NAMES_EXPECTED);
@@ -160,6 +162,15 @@ static bool name_is_free(Session *s, const char *p, size_t n, Span at) {
     if (!have) return true;
     return fail(s, at, E_DUPLICATE, "there is already an op %.*s%s%s", (int)n, p,
                 have->file ? " in " : "", have->file ? have->file : "");
+}
+
+size_t op_number(Session *s, const Op *op) {
+    Map *number = &op_table(s)->number;
+    uint64_t n;
+    if (map_get(number, (uintptr_t)op, &n)) return (size_t)n;
+    n = number->n;
+    map_put(number, (uintptr_t)op, n);
+    return (size_t)n;
 }
 
 bool op_add(Session *s, const Op *op, Span at) {

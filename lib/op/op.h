@@ -297,7 +297,10 @@ extern const OpList *const catalogue_ops[];
 const Op *op_find(Session *s, const char *name, size_t n); /* by name or alias; NULL */
 /* The same, if no function or op of a user's may have the name. */
 const Op *op_find_firm(Session *s, const char *name, size_t n);
-const Op *op_named(Session *s, const char *name);   /* one that the library has */
+const Op *op_named(Session *s, const char *name); /* one that the library has */
+/* Its number in this session, from 0 in the order in which numbers are asked for: the
+ * same in each run of a program, as its address isn't. */
+size_t op_number(Session *s, const Op *op);
 int op_compare_names(const void *a, const void *b); /* of two const Op *, for qsort */
 /* Ops that the library itself builds or looks for; every catalogue has them. */
 typedef enum KnownOp {

@@ -39,6 +39,7 @@ typedef struct OpTable {
     const Op *known[KNOWN_OPS];
     bool sorted;   /* are ops sorted by name? */
     Map signature; /* Op * -> Signature * */
+    Map number;    /* Op * -> op_number */
 } OpTable;
 OpTable *op_table(Session *s);
 

@@ -237,7 +237,7 @@ static const Pat *compile_op(PatternCompiler *c, const Ast *e, const Op *op,
                              const Ast *const *arg, size_t narg) {
     Pat *p = new_pat(c, PAT_APPLY, e);
     p->op = op;
-    p->op_kind = kind_number(op);
+    p->op_kind = kind_number(c->r->s, op);
     p->in = NEW_N(c->a, narg, const Pat *);
     if (!c->rhs && (op->def || (op->expand && !op->perform))) {
         fail(c->r->s, e->at, E_REWRITE,

@@ -238,16 +238,16 @@ FactsOf *facts_of_op(const Op *op); /* NULL: nothing follows */
  */
 int structure_transposes(Rewriter *r, const Apply *a);
 
-/* What makes a variable, as a set of bits: one by hash for its op, or for constants one
- * and another by value. */
+/* What makes a variable, as a set of bits: one for its op, which the first OP_KINDS ops
+ * of a session share with none, or for constants one and another by value. */
 typedef uint64_t Kinds;
 enum { OP_KINDS = 54, KIND_CONST_AT = 63, FEW_INPUTS = 2 };
 #define KIND_CONST ((Kinds)1 << KIND_CONST_AT)
-static inline uint8_t kind_number(const Op *op) {
-    return (uint8_t)(((uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15) >> 58) % OP_KINDS);
+static inline uint8_t kind_number(Session *s, const Op *op) {
+    return (uint8_t)(op_number(s, op) % OP_KINDS);
 }
-static inline Kinds kind_of_op(const Op *op) {
-    return (Kinds)1 << kind_number(op);
+static inline Kinds kind_of_op(Session *s, const Op *op) {
+    return (Kinds)1 << kind_number(s, op);
 }
 /* An entry to try, and what it needs, to rule out most without a closer look: kinds of
  * the first inputs (in either order if it swaps them), of one of the rest, of any;

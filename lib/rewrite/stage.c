@@ -25,7 +25,7 @@ uint16_t stage_number_op(Rewriter *r, const Op *op) {
     map_put(&r->op_number, (uintptr_t)op, n);
     vec_push(r->s, &r->tries,
              ((OpTries){.op = op,
-                        .kind = kind_of_op(op),
+                        .kind = kind_of_op(r->s, op),
                         .facts = facts_of_op(op),
                         .takes_part = uses_takes_part(r, op)}));
     r->new_op = true;
@@ -71,10 +71,13 @@ static TryLevel level_of(const DatabaseEntry *e, bool uses) {
     return uses ? TRY_AGAIN : e->pub.position <= CLEANING ? TRY_ALL : TRY_SETTLED;
 }
 
+/* Of constants and of those of the ops that the graph has. */
 static Kinds kinds_of_ops(const Rewriter *r, const char *const *ops) {
     Kinds kinds = KIND_CONST;
-    for (size_t k = 0; ops[k]; k++)
-        kinds |= kind_of_op(op_find(r->s, ops[k], strlen(ops[k])));
+    for (size_t k = 0; ops[k]; k++) {
+        uint16_t n = number_of_op(r, op_find(r->s, ops[k], strlen(ops[k])));
+        if (n != NO_OP) kinds |= r->tries.p[n].kind;
+    }
     return kinds;
 }
 

@@ -151,7 +151,7 @@ static void open_class(EGraph *e, Var v) {
     Kinds kinds = 0;
     if (!e->g->var[v].leaf) {
         const Apply *a = &e->g->apply[e->g->var[v].owner];
-        t.in = a->in, t.nin = a->nin, t.kind = kind_number(a->op);
+        t.in = a->in, t.nin = a->nin, t.kind = kind_number(e->s, a->op);
         kinds = (Kinds)1 << t.kind;
     }
     e->parent[v] = v;
