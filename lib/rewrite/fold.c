@@ -1,8 +1,9 @@
-/* Constant folding: an Apply whose inputs are constants runs in a graph of its own. If
- * it fails, it stays, so that the error appears where the user runs it. */
+/* Constant folding: an Apply whose inputs are constants runs in a graph of its own, or,
+ * elementwise and of single numbers, as a loop over one element. If it fails, it stays,
+ * so that the error appears where the user runs it. */
 #include "rewrite/rewrite_impl.h"
 
-enum { MOST_BYTES = 1 << 20, FREE_GROWTH = 4096 };
+enum { MOST_BYTES = 1 << 20, FREE_GROWTH = 4096, LOOP_INPUTS = 4 };
 
 /* Bytes of a static tensor type, or -1. Plugin values count as one number. */
 static int64_t static_type_bytes(const Type *t) {
@@ -69,7 +70,33 @@ static bool folded_results_fit(Rewriter *r, const Apply *a, int64_t in_bytes) {
     return total <= MOST_BYTES && (total <= FREE_GROWTH || total <= 2 * in_bytes);
 }
 
+/* Single numbers need no machine: the loop that it would run takes one step. False: it
+ * has to be a machine, which also tells what fails. */
+static bool run_loop_once(Rewriter *r, ApplyId id, Value *out) {
+    const Apply *a = &r->g->apply[id];
+    const Type *t = var_type(r->g, a->out);
+    const void *in[LOOP_INPUTS];
+    if (!a->op->pick || a->nout != 1 || a->nin == 0 || a->nin > LOOP_INPUTS ||
+        services(r->s)->debugging || t->kind != TYPE_TENSOR || t->ndim > 0)
+        return false;
+    DType from = DT_NONE;
+    for (size_t i = 0; i < a->nin; i++) {
+        const Tensor *x = var_const(r->g, rewriter_input(r, id, i));
+        if (!x || x->ndim > 0) return false;
+        in[i] = x->data;
+        from = x->dtype;
+    }
+    Loop *loop = op_loop(r->s, a->op, from, t->dtype);
+    Tensor result;
+    if (!loop || !tensor_new(r->s, t->dtype, 0, NULL, &result)) return false;
+    void *to = result.data;
+    if (loop(1, in, &to)) return tensor_unref(&result), false;
+    *out = (Value){.kind = TYPE_TENSOR, .t = result};
+    return true;
+}
+
 static bool evaluate_apply(Rewriter *r, ApplyId id, Value *out) {
+    if (run_loop_once(r, id, out)) return true;
     Graph *g = graph_new(r->s);
     const Apply *a = &r->g->apply[id];
     Var *in = mem_alloc(r->s, (a->nin + a->nout) * sizeof *in);
