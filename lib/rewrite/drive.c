@@ -387,7 +387,7 @@ static bool try_list(Rewriter *r, ApplyId a, TryLevel level) {
     InputKinds kinds = stage_input_kinds(r, a);
     bool hit = false;
     for (; t < end && !r->failed; t++) {
-        if (!stage_may_fire(r, t, &kinds)) continue;
+        if (!stage_may_match(t, &kinds) || !stage_may_fire(r, t, &kinds)) continue;
         DatabaseEntry *e = &r->db->entry.p[t->entry];
         if ((hit && !e->rule) || is_spent(r, e)) continue;
         e->profile.tried++;

@@ -92,6 +92,8 @@ void rewriter_compact(Rewriter *r) {
     free_arrays(r);
     /* merged before, and replacements are interned: there is nothing to merge */
     graph_compact(r->g, REWRITE_ROOTS, r->forward, false);
+    map_free(&r->literals);
+    r->literals = MAP(r->s);
     r->nvar = r->napply = 0;
     r->dirty = false;
     r->epoch++;

@@ -220,7 +220,7 @@ Var rule_build(Rewriter *r, const Rule *rule, const Pat *p, const Match *m,
     case PAT_HOLE:
         return m->var[p->hole];
     case PAT_LITERAL:
-        v = r->searching ? known_literal(r, p, like) : build_literal(r, p, like);
+        v = known_literal(r, p, like);
         break;
     case PAT_APPLY:
         v = build_apply(r, rule, p, m, like);

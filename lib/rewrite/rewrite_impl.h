@@ -295,6 +295,12 @@ enum {
     NOFOLD = 64,
     CHANGED = 128
 };
+/* The number of an op in a run; NULL: none. */
+typedef struct OpNumber {
+    const Op *op;
+    uint16_t n;
+} OpNumber;
+enum { LATEST_OPS = 64 };
 typedef struct Visit Visit;
 struct Visit {
     ApplyId a;
@@ -335,12 +341,13 @@ struct Rewriter {
     uint32_t nvar, napply; /* the filled length of the arrays */
     uint32_t compacted;    /* Applies when the graph was last compacted */
     /* state of a stage */
-    Map op_number;      /* Op * -> its number in this run */
-    Vec(OpTries) tries; /* by that number */
-    bool new_op;        /* since the entries were sorted, the graph got an op */
-    bool works;         /* entries besides the cleaning ones may fire */
-    bool loose;         /* an Apply is left that did not settle */
-    bool settled;       /* all are, if nothing has changed since the last stage */
+    Map op_number;               /* Op * -> its number in this run */
+    OpNumber latest[LATEST_OPS]; /* what was found there last, by address */
+    Vec(OpTries) tries;          /* by that number */
+    bool new_op;  /* since the entries were sorted, the graph got an op */
+    bool works;   /* entries besides the cleaning ones may fire */
+    bool loose;   /* an Apply is left that did not settle */
+    bool settled; /* all are, if nothing has changed since the last stage */
     Vec(Visit) stack;
     Vec(ApplyId) dropped; /* uses.c: those whose inputs are looked at next */
     Vec(ApplyId) order;   /* what the last sweep needed, inputs first; empty: all, as
@@ -361,7 +368,7 @@ struct Rewriter {
     /* Of a search: applies the ops of right sides in place of op_apply; NULL: none. */
     bool (*apply)(void *ctx, const Op *op, const Props *props, VarList in, Var *out);
     void *apply_ctx;
-    Map literals;         /* of a search: pattern and dtype -> constant */
+    Map literals;         /* pattern and dtype -> constant, until g is compacted */
     bool searching;       /* costs decide how often a value is used: single_use holds */
     bool sweeping;        /* the arrays of sweeps are there */
     bool dirty;           /* something was replaced since the graph was compacted */
@@ -547,6 +554,13 @@ Kinds stage_kinds_of_const(Rewriter *r, Var v);
 InputKinds stage_input_kinds(Rewriter *r, ApplyId a);
 void stage_add_input(InputKinds *x, Var v, Kinds kinds);
 bool stage_may_fire(Rewriter *r, const Try *t, InputKinds *x);
+/* Its first question, which rules out most tries. */
+static inline bool stage_inputs_fit(const Try *t, const InputKinds *x, bool swapped) {
+    return !(t->in[0] & ~x->in[swapped] || t->in[1] & ~x->in[!swapped]);
+}
+static inline bool stage_may_match(const Try *t, const InputKinds *x) {
+    return stage_inputs_fit(t, x, false) || (t->swaps && stage_inputs_fit(t, x, true));
+}
 uint16_t stage_number_op(Rewriter *r, const Op *op);
 /* Has the graph one of the ops that the pass is for? */
 bool stage_has_ops_of(const Rewriter *r, const Pass *p);

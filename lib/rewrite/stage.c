@@ -17,10 +17,8 @@ static uint16_t number_of_op(const Rewriter *r, const Op *op) {
     return op && map_get(&r->op_number, (uintptr_t)op, &n) ? (uint16_t)n : NO_OP;
 }
 
-uint16_t stage_number_op(Rewriter *r, const Op *op) {
-    uint16_t n = number_of_op(r, op);
-    if (n != NO_OP) return n;
-    n = (uint16_t)r->tries.n;
+static uint16_t add_op(Rewriter *r, const Op *op) {
+    uint16_t n = (uint16_t)r->tries.n;
     if (n == NO_OP) session_panic(r->s, E_LIMIT, "a graph has too many ops");
     map_put(&r->op_number, (uintptr_t)op, n);
     vec_push(r->s, &r->tries,
@@ -30,6 +28,16 @@ uint16_t stage_number_op(Rewriter *r, const Op *op) {
                         .takes_part = uses_takes_part(r, op)}));
     r->new_op = true;
     return n;
+}
+
+/* Each Apply asks, and a graph has few ops: the map is asked when two of them take
+ * turns at one place. */
+uint16_t stage_number_op(Rewriter *r, const Op *op) {
+    OpNumber *last = &r->latest[(uintptr_t)op / sizeof *op % LATEST_OPS];
+    if (last->op == op) return last->n;
+    uint16_t n = number_of_op(r, op);
+    *last = (OpNumber){op, n != NO_OP ? n : add_op(r, op)};
+    return last->n;
 }
 
 /* ---- which entries can fire ---- */
@@ -247,8 +255,8 @@ static bool fits_below(Rewriter *r, const Try *t, InputKinds *x, size_t i) {
 }
 
 bool stage_may_fire(Rewriter *r, const Try *t, InputKinds *x) {
-    bool as_is = !(t->in[0] & ~x->in[0] || t->in[1] & ~x->in[1]),
-         swapped = t->swaps && !(t->in[0] & ~x->in[1] || t->in[1] & ~x->in[0]);
+    bool as_is = stage_inputs_fit(t, x, false),
+         swapped = t->swaps && stage_inputs_fit(t, x, true);
     if (!as_is && !swapped) return false;
     if (t->same && x->v[0] != x->v[1]) return false;
     if (t->rest & ~x->rest || (t->any && !(t->any & x->all))) return false;

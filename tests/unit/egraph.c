@@ -185,7 +185,7 @@ static void test_what_is_new(void) {
     CHECK(e.term[ny].since == 3 && e.term[y].since == 3 && e.term[nz].since == 0);
     CHECK(e.class[egraph_find(&e, x)].fresh == 3 &&
           e.class[egraph_find(&e, nx)].fresh == 3 && e.class[nz].fresh == 0);
-    CHECK(e.class[egraph_find(&e, nx)].kinds == kind_of_op(&neg) &&
+    CHECK(e.class[egraph_find(&e, nx)].kinds == kind_of_op(s, &neg) &&
           e.class[x].kinds == 0);
     egraph_close(&e);
     graph_free(g);
