@@ -230,6 +230,30 @@ const char *str_nearest(Session *s, const char *word, const char *const *of, siz
     return best;
 }
 
+static const char *skip_blanks(const char *p, const char *end) {
+    while (p < end && ascii_is_blank(*p))
+        p++;
+    return p;
+}
+
+static const char *skip_comments(const char *p, const char *end) {
+    while ((p = skip_blanks(p, end)) < end && strchr("#\r\n", *p)) {
+        const char *line = memchr(p, '\n', (size_t)(end - p));
+        p = line ? line + 1 : end;
+    }
+    return p;
+}
+
+bool str_begins_definition(const char *p, size_t n) {
+    const char *end = p + n;
+    p = skip_comments(p, end);
+    if (p == end || !ascii_is_letter(*p)) return false;
+    while (p < end && ascii_is_word(*p))
+        p++;
+    p = skip_blanks(p, end);
+    return p < end && *p == '=' && !(p + 1 < end && p[1] == '=');
+}
+
 bool str_glob(const char *pattern, const char *text) {
     const char *star = NULL, *retry = NULL;
     while (*text) {

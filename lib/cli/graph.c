@@ -47,6 +47,9 @@ Graph *run_read(Run *r, const char *path) {
     session_set_doing(r->s, NULL);
     if (g)
         log_graph(g);
+    else if (str_begins_definition(path, strlen(path)))
+        note(r->s, NOWHERE,
+             "gload -e takes definitions, where a file is expected here");
     else if (value_is_file(r->s, path))
         note(r->s, NOWHERE,
              "it holds arrays: gload --info %s lists them, NAME=@%s gives them to an "

@@ -144,8 +144,18 @@ static bool fill_graph(Graph *g, const Doc *root, const char *folder,
     return ok;
 }
 
+/* Lines that would be the block of a graph file. */
+static bool fail_definitions(Session *s, const Doc *root) {
+    fail(s, root->at, E_FORMAT, "a graph file is a mapping, and this is a definition");
+    return note(s, NOWHERE,
+                "definitions stand in a block: the lines `thunkline: 1` and `let: |`, "
+                "then they, indented");
+}
+
 Graph *doc_graph(Session *s, const Doc *root, const char *folder,
                  const ReadOptions *o) {
+    if (root->kind == DOC_TEXT && str_begins_definition(root->p, root->n))
+        return fail_definitions(s, root), NULL;
     if (!doc_keys(s, root, keys, sizeof keys / sizeof *keys, "a graph file") ||
         !check_format_version(s, root))
         return NULL;

@@ -110,6 +110,13 @@ setup() {
     # the other way round
     bad 3 E_FORMAT 'it holds arrays: gload --info y.npy lists them' 'gload y.npy'
     bad 3 E_FORMAT 'it holds arrays: gload --info d.csv lists them' 'grun d.csv'
+    # definitions are neither
+    printf '# a comment\n\ny = x * 2\n' >d.txt
+    bad 3 E_FORMAT 'd.txt:3:1: error.*this is a definition$' 'gload d.txt'
+    bad 3 E_FORMAT 'note: definitions stand in a block' 'gload d.txt'
+    [ "$(grep -c 'it holds arrays' "$BATS_TEST_TMPDIR/.err")" = 0 ]
+    bad 3 E_FORMAT 'note: definitions stand in a block' 'cat d.txt | gload'
+    bad 4 E_IO 'note: gload -e takes definitions' "gload 'y = x * 2'"
     printf '1,2\n3\n' >bad.csv
     bad 3 E_FORMAT 'bad.csv: line 2 has 1 column, not 2' 'gload --info bad.csv'
 }

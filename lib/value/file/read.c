@@ -483,7 +483,8 @@ bool value_is_file(Session *s, const char *path) {
     bool is = is_npy(&f) || is_zip(&f) || gguf_is(&f) || torch_is_pickle(&f) ||
               is_table_by_name(&f) || is_safetensors(&f) || is_array_by_name(&f) ||
               (is_json(&f) && !is_graph_json(&f)) ||
-              value_is_named(&f, ".txt .dat .data");
+              (value_is_named(&f, ".txt .dat .data") &&
+               !str_begins_definition((const char *)f.p, f.n));
     close_bytes(&b);
     return is;
 }
