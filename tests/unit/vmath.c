@@ -372,6 +372,12 @@ static double true_exponent(double x) {
 static float true_exponentf(float x) {
     return (float)true_exponent((double)x);
 }
+static double normal_below(double x) {
+    return (double)true_ndtr((long double)x);
+}
+static float normal_belowf(float x) {
+    return (float)normal_below((double)x);
+}
 #define UNARY(name, fn)                                                                \
     { name, fn, fn##f }
 static const struct Unary {
@@ -392,6 +398,7 @@ static const struct Unary {
     UNARY("cbrt", cbrt),     UNARY("erf", erf),
     UNARY("erfc", erfc),     UNARY("gammaln", lgamma),
     UNARY("gamma", tgamma),  UNARY("float_exponent", true_exponent),
+    UNARY("ndtr", normal_below),
 };
 /* Python's: the rest has the divisor's sign. */
 static double true_rest(double x, double y) {

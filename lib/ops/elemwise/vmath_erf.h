@@ -75,6 +75,16 @@ VINLINE double square_parts64(double x, double *lost) {
 #endif
     return square;
 }
+VINLINE float square_parts32(float x, float *lost) {
+    float square = x * x;
+#if TL_LEVEL > 0
+    *lost = MADD32(x, x, -square);
+#else
+    float h = bits_f32(f32_bits(x) & 0xFFFFF000);
+    *lost = (h * h - square) + (x - h) * (x + h);
+#endif
+    return square;
+}
 /* e^-(square + lost) times a factor. */
 VINLINE double exp_minus64(double square, double lost, double factor) {
     double m, r = exp_reduce64(-square, &m) - lost;
@@ -96,13 +106,7 @@ VINLINE float erfc_far32(float a) {
     q = MADD32(q, t, -0x1.54079p-3F);
     q = MADD32(q, t, -0x1.7bf5dcp-4F);
     q = MADD32(q, t, 0x1.46e80ep0F);
-    float square = c * c;
-#if TL_LEVEL > 0
-    float lost = MADD32(c, c, -square);
-#else
-    float h = bits_f32(f32_bits(c) & 0xFFFFF000);
-    float lost = (h * h - square) + (c - h) * (c + h);
-#endif
+    float lost, square = square_parts32(c, &lost);
     float m, r = exp_reduce32(-square, &m) - lost;
     return scale32((1 + exp_poly32(r)) * (a > 10.25F ? 0 : q / (1 + 2 * c)), m);
 }
@@ -163,8 +167,29 @@ VINLINE double log_ndtr_f64(double x) {
 VINLINE float erfcx_f32(float x) {
     return (float)erfcx_f64((double)x);
 }
+/* e^(a^2 / 2) (a + 2) times the probability beyond a is a polynomial in (a - 2) / (a + 2)
+ * for all a >= 0: no other formula is needed near 0, and one division for both. The
+ * exponential is 2^30 too large until the last product, so that no other underflows. */
 VINLINE float ndtr_f32(float x) {
-    return (float)ndtr_f64((double)x);
+    uint32_t bits = f32_bits(x) & 0x7FFFFFFF, most = 0x41680000; /* 14.5 */
+    float a = bits_f32(bits), c = bits_f32(bits < most ? bits : most);
+    float u = 1 / (a + 2), t = MADD32(u, -4, 1), q = -0x1.350fc4p-14F;
+    q = MADD32(q, t, 0x1.4320c8p-15F);
+    q = MADD32(q, t, 0x1.7b81dap-11F);
+    q = MADD32(q, t, 0x1.c925ecp-11F);
+    q = MADD32(q, t, -0x1.f03f9ap-10F);
+    q = MADD32(q, t, -0x1.ba014ap-8F);
+    q = MADD32(q, t, -0x1.f96a2cp-12F);
+    q = MADD32(q, t, 0x1.2ccf18p-5F);
+    q = MADD32(q, t, 0x1.d7d4c2p-6F);
+    q = MADD32(q, t, -0x1.535baep-2F);
+    q = MADD32(q, t, 0x1.5845dcp-1F);
+    q = a > 14.2F ? 0 : q * u; /* less than half of the smallest */
+    float lost, square = square_parts32(c, &lost);
+    float m, r = exp_reduce32(-0.5F * square, &m) - 0.5F * lost;
+    float power = bits_f32((f32_bits(m) - f32_bits(ROUND32) + 157) << 23);
+    float y = MADD32(exp_poly32(r), q, q) * power * 0x1p-30F;
+    return x > 0 ? 1 - y : y;
 }
 VINLINE float log_ndtr_f32(float x) {
     return (float)log_ndtr_f64((double)x);
