@@ -1,11 +1,28 @@
 /* diff: differences of neighbours, one subtraction of views for each order. */
 #include "ops/shape/linear.h"
 
+#include <stdio.h>
+#include <string.h>
+
 enum { DIFF_ORDERS = 100 };
 
 static Var move_axis(Builder *b, Var x, int64_t from, int64_t to) {
     PropArg arg[] = {{"source", PROP_INT(from)}, {"destination", PROP_INT(to)}};
     return x == VAR_NONE ? x : apply_named(b, "moveaxis", 1, &x, 2, arg);
+}
+
+/* The step's text: slices of the axis itself, because what is computed of transposes
+ * is read and written out of order. Texts are known by where they are: a symbol's
+ * stays. */
+static const char *diff_step(Builder *b, const Type *t, int64_t axis) {
+    char rest[3 * MAX_NDIM + 1], text[2 * sizeof rest + 32];
+    size_t n = 0;
+    for (int64_t k = axis + 1; k < t->ndim; k++, n += 3)
+        memcpy(rest + n, ", :", 3);
+    rest[n] = '\0';
+    snprintf(text, sizeof text, "x[..., 1:%s] %s x[..., :-1%s]", rest,
+             t->dtype == DT_BOOL ? "!=" : "-", rest);
+    return sym_text(b->s, sym(b->s, text));
 }
 
 static bool diff_expand(Builder *b, const Op *op, const Props *p, size_t nin,
@@ -16,16 +33,19 @@ static bool diff_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     if (n < 0 || n > DIFF_ORDERS)
         return fail(b->s, b->from.at, E_ARG, "diff: n must be from 0 to %d, not %lld",
                     DIFF_ORDERS, (long long)n);
-    const char *step =
-        t->dtype == DT_BOOL ? "x[..., 1:] != x[..., :-1]" : "x[..., 1:] - x[..., :-1]";
-    Var v = n ? move_axis(b, in[0], axis, -1) : in[0];
+    if (n && (axis < -t->ndim || axis >= t->ndim))
+        return fail(b->s, b->from.at, E_ARG,
+                    "diff: axis %lld is out of range for a tensor of %d dims",
+                    (long long)axis, t->ndim);
+    const char *step = diff_step(b, t, axis < 0 ? axis + t->ndim : axis);
+    Var v = in[0];
     for (int64_t i = 0; i < n && v != VAR_NONE; i++) {
         bool ok = true;
         Bind x = {sym(b->s, "x"), v};
         v = template_build(b, step, &(Env){.n = 1, .bind = &x, .op = op, .props = p},
                            &ok);
     }
-    return (*out = n ? move_axis(b, v, -1, axis) : v) != VAR_NONE;
+    return (*out = v) != VAR_NONE;
 }
 
 /* The values before or after x along the axis: a scalar is one of them everywhere. */
