@@ -132,6 +132,34 @@ VINLINE int64_t shift_right(int64_t x, int64_t y, unsigned *fault) {
     *fault |= y < 0 ? FAULT_DOMAIN : 0;
     return x >> ((uint64_t)y < 63 ? y & 63 : 63);
 }
+/* The same of 32 bits, which are enough for shorter numbers, too: twice as many go into
+ * a vector. */
+VINLINE uint32_t ushift_left32(uint32_t x, uint32_t y, uint32_t width) {
+    return y < width ? x << (y & 31) : 0;
+}
+VINLINE uint32_t shift_left32(uint32_t x, int32_t y, uint32_t width, unsigned *fault) {
+    *fault |= y < 0 ? FAULT_DOMAIN : 0;
+    return ushift_left32(x, (uint32_t)y, width);
+}
+VINLINE uint32_t ushift_right32(uint32_t x, uint32_t y) {
+    return y < 32 ? x >> (y & 31) : 0;
+}
+VINLINE int32_t shift_right32(int32_t x, int32_t y, unsigned *fault) {
+    *fault |= y < 0 ? FAULT_DOMAIN : 0;
+    return x >> ((uint32_t)y < 31 ? y & 31 : 31);
+}
+#define SHIFT_LEFT(x, y)                                                               \
+    (sizeof x == 8 ? (T)shift_left((uint64_t)x, y, 64, &fault)                         \
+                   : (T)shift_left32((uint32_t)x, (int32_t)y, 8 * sizeof x, &fault))
+#define USHIFT_LEFT(x, y)                                                              \
+    (sizeof x == 8 ? (T)ushift_left(x, y, 64)                                          \
+                   : (T)ushift_left32((uint32_t)x, (uint32_t)y, 8 * sizeof x))
+#define SHIFT_RIGHT(x, y)                                                              \
+    (sizeof x == 8 ? (T)shift_right(x, y, &fault)                                      \
+                   : (T)shift_right32((int32_t)x, (int32_t)y, &fault))
+#define USHIFT_RIGHT(x, y)                                                             \
+    (sizeof x == 8 ? (T)ushift_right(x, y)                                             \
+                   : (T)ushift_right32((uint32_t)x, (uint32_t)y))
 
 /* ---- floats ---- */
 
