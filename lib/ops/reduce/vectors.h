@@ -282,6 +282,16 @@ static VEC_pd add_some(VEC_pd t, const float *p, size_t n) {
 }
 #endif
 #define FLOATS(p) WIDEN((const float *)(const void *)(p))
+/* Ones that compilers don't see, or they would undo what ADD_WIDE is for. */
+static inline VEC_pd ones(void) {
+    VEC_pd one = VI(set1, pd)(1);
+    __asm__("" : "+v"(one));
+    return one;
+}
+/* t + v, by a product with 1, which is exact. Some CPUs convert to float64 where they
+ * add: products take other units, and the sum is the same. */
+#define ADD_WIDE(t, v)  VI(fmadd, pd)(v, one, t)
+#define ADD_PLAIN(t, v) VI(add, pd)(t, v)
 /* The same of float64. */
 #if TL_LEVEL == 2
 static VEC_pd add_some_f64(VEC_pd t, const double *p, size_t n) {
@@ -305,24 +315,24 @@ static inline double sum_of_lanes(VEC_pd *t) {
     HALVES_pd(add, t[0], sum);
     return sum;
 }
-#define SUM_QUICK(N, T, WHOLE, SOME)                                                   \
+#define SUM_QUICK(N, T, WHOLE, ADD, SOME)                                              \
     static double sum_##N##_quick(const T *x, size_t n) {                              \
         enum { W = sizeof(VEC_pd) / sizeof(double), U = LANES / W };                   \
-        VEC_pd t[U];                                                                   \
+        VEC_pd t[U], one __attribute__((unused)) = ones();                             \
         size_t i = LANES;                                                              \
         for (size_t u = 0; u < U; u++)                                                 \
             t[u] = WHOLE(x + u * W);                                                   \
         for (; i + LANES <= n; i += LANES) {                                           \
             ASK(x + i, LANES * sizeof *x);                                             \
             for (size_t u = 0; u < U; u++)                                             \
-                t[u] = VI(add, pd)(t[u], WHOLE(x + i + u * W));                        \
+                t[u] = ADD(t[u], WHOLE(x + i + u * W));                                \
         }                                                                              \
         for (size_t u = 0; i < n; i += W, u++)                                         \
             t[u] = SOME(t[u], x + i, n - i);                                           \
         return sum_of_lanes(t);                                                        \
     }
-SUM_QUICK(f32, float, WIDEN, add_some)
-SUM_QUICK(f64, double, GET_pd, add_some_f64)
+SUM_QUICK(f32, float, WIDEN, ADD_WIDE, add_some)
+SUM_QUICK(f64, double, GET_pd, ADD_PLAIN, add_some_f64)
 static void sum_f32_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,
                                void *acc) {
     if (n > 4 && n < LANES)

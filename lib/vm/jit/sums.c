@@ -8,6 +8,7 @@
 
 enum {
     SUM_MAX = 16,    /* ops before a sum: more of them hide its cost */
+    SUM_HALVES = 1,  /* ops before a sum, in halves of vectors */
     COLUMN_MAX = 10, /* ops before a sum of columns: they are compiled often */
     TURN = 5,        /* PIECE_SUMS are 2^TURN */
     LEVELS = 3       /* COLUMN_TREE rows are added pair by pair: 2^LEVELS of them */
@@ -58,11 +59,18 @@ static bool emit_sum_rest(Coder *c, const Run *r) {
     return ok;
 }
 
-/* PIECE_SUMS elements a turn. Of float32, at most 256 bits at a time: they become 512.
- */
+/* Of float32, at most 256 bits at a time, which become 512. Where there are no longer
+ * vectors and few ops, half of them: that costs less than to take halves apart. */
+static Width sum_width(const Asm *a, const Run *r) {
+    if (a->f64 || a->widest < WIDTH_256) return a->widest;
+    return a->widest == WIDTH_256 && r->to - r->from <= SUM_HALVES ? WIDTH_128
+                                                                   : WIDTH_256;
+}
+
+/* PIECE_SUMS elements a turn. */
 static bool emit_sum_loop(Coder *c, const Run *r, size_t *at) {
     Asm *a = &c->a;
-    a->width = !a->f64 && a->widest > WIDTH_256 ? WIDTH_256 : a->widest;
+    a->width = sum_width(a, r);
     *at = a->code.n;
     asm_begin_sums(a, r->in.n);
     for (int i = 0; i < c->nsum; i++)
