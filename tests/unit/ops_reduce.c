@@ -235,6 +235,35 @@ static void complex_ones(Lab *l) {
             }
 }
 
+/* Sums and means of the smallest and largest numbers, more than 32 bits could hold. */
+static void short_integers(Lab *l) {
+    static const struct {
+        DType d;
+        double lo, hi;
+    } kind[] = {{DT_BOOL, 0, 1},
+                {DT_INT8, -128, 127},
+                {DT_UINT8, 0, 255},
+                {DT_INT16, -32768, 32767},
+                {DT_UINT16, 0, 65535}};
+    static const int64_t sizes[] = {1, 31, 64, 97, 4129, 300003};
+    for (size_t i = 0; i < 3 * 5 * 6; i++) {
+        int64_t k = (int64_t)i % 5, n = sizes[i / 5 % 6], mixed = (int64_t)i / 30;
+        double total = 0;
+        Tensor t;
+        lab_reset(l);
+        tensor_new(l->s, kind[k].d, 1, &n, &t);
+        for (int64_t j = 0; j < n; j++) {
+            double v = (mixed == 2 ? j % 3 : mixed) ? kind[k].hi : kind[k].lo;
+            lab_put(&t, j, v), total += v;
+        }
+        Var x = lab_input(l, t, true);
+        const Tensor *sum = lab_run(l, lab_apply(l, "sum", 1, &x, 0, NULL));
+        CHECK(sum && tensor_f64(sum, 0) == total, "a sum of %d", (int)n);
+        const Tensor *mean = lab_run(l, lab_apply(l, "mean", 1, &x, 0, NULL));
+        CHECK(mean && tensor_f64(mean, 0) == total / (double)n, "a mean");
+    }
+}
+
 /* Accuracy, and the same bits for 1 and 3 threads, where the work is cut up. */
 static void large(void) {
     static const int64_t shapes[][2] = {
@@ -649,6 +678,7 @@ int main(void) {
     Lab l = lab_new(2);
     all_of(&l);
     empty(&l);
+    short_integers(&l);
     special(&l);
     complex_ones(&l);
     accuracy(&l);

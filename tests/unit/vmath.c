@@ -385,19 +385,19 @@ static const struct Unary {
     double (*f64)(double x);
     float (*f32)(float x);
 } unary[] = {
-    UNARY("exp", exp),       UNARY("exp2", exp2),
-    UNARY("expm1", expm1),   UNARY("log", log),
-    UNARY("log2", log2),     UNARY("log10", log10),
-    UNARY("log1p", log1p),   UNARY("sqrt", sqrt),
-    UNARY("tanh", tanh),     UNARY("sin", sin),
-    UNARY("cos", cos),       UNARY("tan", tan),
-    UNARY("arcsin", asin),   UNARY("arccos", acos),
-    UNARY("arctan", atan),   UNARY("sinh", sinh),
-    UNARY("cosh", cosh),     UNARY("arcsinh", asinh),
-    UNARY("arccosh", acosh), UNARY("arctanh", atanh),
-    UNARY("cbrt", cbrt),     UNARY("erf", erf),
-    UNARY("erfc", erfc),     UNARY("gammaln", lgamma),
-    UNARY("gamma", tgamma),  UNARY("float_exponent", true_exponent),
+    UNARY("exp", exp),           UNARY("exp2", exp2),
+    UNARY("expm1", expm1),       UNARY("log", log),
+    UNARY("log2", log2),         UNARY("log10", log10),
+    UNARY("log1p", log1p),       UNARY("sqrt", sqrt),
+    UNARY("tanh", tanh),         UNARY("sin", sin),
+    UNARY("cos", cos),           UNARY("tan", tan),
+    UNARY("arcsin", asin),       UNARY("arccos", acos),
+    UNARY("arctan", atan),       UNARY("sinh", sinh),
+    UNARY("cosh", cosh),         UNARY("arcsinh", asinh),
+    UNARY("arccosh", acosh),     UNARY("arctanh", atanh),
+    UNARY("cbrt", cbrt),         UNARY("erf", erf),
+    UNARY("erfc", erfc),         UNARY("gammaln", lgamma),
+    UNARY("gamma", tgamma),      UNARY("float_exponent", true_exponent),
     UNARY("ndtr", normal_below),
 };
 /* Python's: the rest has the divisor's sign. */

@@ -167,8 +167,8 @@ VINLINE double log_ndtr_f64(double x) {
 VINLINE float erfcx_f32(float x) {
     return (float)erfcx_f64((double)x);
 }
-/* e^(a^2 / 2) (a + 2) times the probability beyond a is a polynomial in (a - 2) / (a + 2)
- * for all a >= 0: no other formula is needed near 0, and one division for both. The
+/* e^(a^2 / 2) (a + 2) times the probability beyond a is a polynomial in (a - 2) / (a +
+ * 2) for all a >= 0: no other formula is needed near 0, and one division for both. The
  * exponential is 2^30 too large until the last product, so that no other underflows. */
 VINLINE float ndtr_f32(float x) {
     uint32_t bits = f32_bits(x) & 0x7FFFFFFF, most = 0x41680000; /* 14.5 */

@@ -99,6 +99,17 @@ static bool truth_pull(Pull *p) {
     return pull_discrete(p);
 }
 
+/* Of bools, what is to be counted is already there; the rest is the definition's. */
+static bool count_bools(Builder *b, const Op *op, const Props *p, size_t nin,
+                        const Var *in, Var *out) {
+    (void)nin;
+    PropArg arg[] = {{"axis", *op_prop(b->s, op, p, "axis")},
+                     {"keepdims", *op_prop(b->s, op, p, "keepdims")}};
+    *out = VAR_NONE;
+    return var_type(b->g, in[0])->dtype != DT_BOOL ||
+           (*out = apply_named(b, "sum", 1, in, 2, arg)) != VAR_NONE;
+}
+
 static const Op table[] = {
     {.name = OP_ROW("max"),
      .doc = "Largest element over the given axes (None: all); nan wins. Every tied "
@@ -172,6 +183,7 @@ static const Op table[] = {
      .doc = "How many elements over the given axes are not zero, as int64.",
      .in = "x",
      .props = FOLD_PROPS,
+     .expand = count_bools,
      .def = "sum(x != 0, axis=axis, keepdims=keepdims)",
      .example = "count_nonzero([[0, 1], [2, 3]]) -> 3"},
 };

@@ -417,6 +417,8 @@ FIRST(first_64, uint64_t, EQUAL)
 
 #if TL_LEVEL > 0
 #include "ops/reduce/vectors.h"
+#include "ops/reduce/vectors_whole.h"
+#define RUNS_OF(NAME) NAME##_quick_runs
 #define QUICK(LOAD, NAME, DT, A_)                                                      \
     { LOAD, DT, sizeof(A_), NAME##_quick_runs, NAME##_quick_rows, NAME##_join }
 #define SUM_F64                                                                        \
@@ -427,6 +429,7 @@ FIRST(first_64, uint64_t, EQUAL)
 #define FIRST_OF(N) first_##N##_quick
 #define REST_OF(N)  rest_##N##_quick
 #else
+#define RUNS_OF(NAME)             NAME##_runs
 #define QUICK(LOAD, NAME, DT, A_) LOOPS_OF(LOAD, NAME, DT, A_, 1)
 #define SUM_F64                   FLOAT_SUM(sum_f64)
 #define FIRST_OF(N)               first_##N
@@ -440,8 +443,36 @@ FIRST(first_f64, double, EQUAL_F)
 #define ARG_OF(NAME) NAME
 #endif
 
+/* Means of short integers: no sum of them is rounded in float64, so that sums in 64
+ * bits are the same. */
+static void sums_to_floats(void *acc, size_t n) {
+    for (char *p = acc; n--; p += sizeof(double)) {
+        int64_t sum;
+        memcpy(&sum, p, sizeof sum);
+        double as = (double)sum;
+        memcpy(p, &as, sizeof as);
+    }
+}
+#define SHORT_MEAN(N)                                                                  \
+    static void mean_##N##_runs(const char *x, ptrdiff_t step, size_t m, size_t n,     \
+                                void *acc) {                                           \
+        RUNS_OF(sum_##N)(x, step, m, n, acc);                                          \
+        sums_to_floats(acc, m);                                                        \
+    }                                                                                  \
+    static void mean_##N##_rows(const char *x, ptrdiff_t stride, size_t rows,          \
+                                size_t n, void *acc) {                                 \
+        sum_##N##_rows(x, stride, rows, n, acc);                                       \
+        sums_to_floats(acc, n);                                                        \
+    }
+SHORT_MEAN(u8)
+SHORT_MEAN(i8)
+SHORT_MEAN(u16)
+SHORT_MEAN(i16)
+
 #define INT_SUM(NAME, DT) LOOPS(NAME, DT, uint64_t, 1)
-#define FLOAT_SUM(NAME)   LOOPS(NAME, DT_FLOAT64, double, 1)
+#define SHORT_SUM(NAME, DT)                                                            \
+    { DT_NONE, DT, sizeof(uint64_t), RUNS_OF(NAME), NAME##_rows, NAME##_join }
+#define FLOAT_SUM(NAME) LOOPS(NAME, DT_FLOAT64, double, 1)
 #define MOMENTS(LOAD, NAME)                                                            \
     { LOAD, DT_FLOAT64, sizeof(Moments), NAME##_runs, NAME##_rows, moments_join }
 #define TRUTH_OF(LOAD, NAME)                                                           \
@@ -471,13 +502,22 @@ FIRST(first_f64, double, EQUAL_F)
     [DT_FLOAT16] = QUICK(DT_FLOAT32, P##_f32, DT_FLOAT32, float),                      \
     [DT_FLOAT32] = QUICK(DT_NONE, P##_f32, DT_FLOAT32, float),                         \
     [DT_FLOAT64] = QUICK(DT_NONE, P##_f64, DT_FLOAT64, double)
-#define WHOLE(P)                                                                       \
-    [DT_BOOL] = INT_SUM(P##_u8, DT_INT64), [DT_INT8] = INT_SUM(P##_i8, DT_INT64),      \
-    [DT_INT16] = INT_SUM(P##_i16, DT_INT64), [DT_INT32] = INT_SUM(P##_i32, DT_INT64),  \
-    [DT_INT64] = INT_SUM(P##_i64, DT_INT64), [DT_UINT8] = INT_SUM(P##_u8, DT_UINT64),  \
-    [DT_UINT16] = INT_SUM(P##_u16, DT_UINT64),                                         \
+#define WHOLE(P, SHORT)                                                                \
+    [DT_BOOL] = SHORT(P##_u8, DT_INT64), [DT_INT8] = SHORT(P##_i8, DT_INT64),          \
+    [DT_INT16] = SHORT(P##_i16, DT_INT64), [DT_INT32] = INT_SUM(P##_i32, DT_INT64),    \
+    [DT_INT64] = INT_SUM(P##_i64, DT_INT64), [DT_UINT8] = SHORT(P##_u8, DT_UINT64),    \
+    [DT_UINT16] = SHORT(P##_u16, DT_UINT64),                                           \
     [DT_UINT32] = INT_SUM(P##_u32, DT_UINT64),                                         \
     [DT_UINT64] = INT_SUM(P##_u64, DT_UINT64)
+#define MEAN_OF(N)                                                                     \
+    {                                                                                  \
+        DT_NONE, DT_FLOAT64, sizeof(double), mean_##N##_runs, mean_##N##_rows,         \
+            sum_f64_join                                                               \
+    }
+#define MEANS(E)                                                                       \
+    [DT_BOOL] = MEAN_OF(u8), [DT_INT8] = MEAN_OF(i8), [DT_INT16] = MEAN_OF(i16),       \
+    [DT_INT32] = E, [DT_INT64] = E, [DT_UINT8] = MEAN_OF(u8),                          \
+    [DT_UINT16] = MEAN_OF(u16), [DT_UINT32] = E, [DT_UINT64] = E
 #define CONVERTED(E)                                                                   \
     [DT_BOOL] = E, [DT_INT8] = E, [DT_INT16] = E, [DT_INT32] = E, [DT_INT64] = E,      \
     [DT_UINT8] = E, [DT_UINT16] = E, [DT_UINT32] = E, [DT_UINT64] = E
@@ -496,12 +536,11 @@ FIRST(first_f64, double, EQUAL_F)
 extern const ReduceTable LEVEL(fold_table_);
 const ReduceTable LEVEL(fold_table_) =
     {.loops =
-         {[FOLD_SUM] = {WHOLE(sum), COMPLEX_SUM},
-          [FOLD_MEAN] = {CONVERTED(LOOPS_OF(DT_FLOAT64, sum_f64, DT_FLOAT64, double,
-                                            1)),
+         {[FOLD_SUM] = {WHOLE(sum, SHORT_SUM), COMPLEX_SUM},
+          [FOLD_MEAN] = {MEANS(LOOPS_OF(DT_FLOAT64, sum_f64, DT_FLOAT64, double, 1)),
                          COMPLEX_SUM},
           [FOLD_PROD] =
-              {WHOLE(prod),
+              {WHOLE(prod, INT_SUM),
                [DT_FLOAT16] = LOOPS_OF(DT_FLOAT32, prod_f32, DT_FLOAT64, double, 1),
                [DT_FLOAT32] = FLOAT_SUM(prod_f32), [DT_FLOAT64] = FLOAT_SUM(prod_f64),
                [DT_COMPLEX64] = LOOPS(prod_c64, DT_COMPLEX128, c128, 1),
