@@ -352,6 +352,41 @@ static void halves(void) {
     }
 }
 
+/* ---- comparisons of floats ---- */
+
+static bool compared(size_t k, double x, double y) {
+    const bool is[] = {x == y, x != y, x<y, x <= y, x> y, x >= y,
+                       x && y, x || y, !x != !y};
+    return is[k];
+}
+/* Of every length up to some vectors, whose rest goes another way. */
+static void comparisons(void) {
+    static const char *const name[] = {"equal",       "not_equal",  "less",
+                                       "less_equal",  "greater",    "greater_equal",
+                                       "logical_and", "logical_or", "logical_xor"};
+    static const double some[] = {NOT, -NOT, -INF, -1, -0.0, 0, 4e-42, 3, INF};
+    enum { K = sizeof some / sizeof *some, N = K * K + 16 };
+    float x[N], y[N];
+    double v[N], w[N];
+    uint8_t r[2][N];
+    for (size_t i = 0; i < N; i++) {
+        v[i] = some[i % K], w[i] = some[i / K % K];
+        x[i] = (float)v[i], y[i] = (float)w[i];
+    }
+    for (int level = 0; level <= cpu_level; level++)
+        for (size_t k = 0; k < sizeof name / sizeof *name; k++)
+            for (size_t n = 1; n <= N; n++) {
+                size_t wrong = 0;
+                loop_at(op(name[k]), DT_FLOAT32, level)(n, (const void *[]){x, y},
+                                                        (void *[]){r[0]});
+                loop_at(op(name[k]), DT_FLOAT64, level)(n, (const void *[]){v, w},
+                                                        (void *[]){r[1]});
+                for (size_t i = 0; i < n; i++)
+                    wrong += r[0][i] != compared(k, v[i], w[i]) || r[1][i] != r[0][i];
+                CHECK(wrong == 0, "%s of %zu, level %d", name[k], n, level);
+            }
+}
+
 /* ---- limits ---- */
 
 /* minimum(maximum(x, low), high), by their own loops. */
@@ -474,6 +509,7 @@ int main(void) {
     bools();
     floats();
     halves();
+    comparisons();
     limits();
     absolutes();
     absolutes32();

@@ -2,5 +2,9 @@
 #include "ops/elemwise/kernels.h"
 #include "ops/elemwise/loops.h"
 
+#if TL_LEVEL == 1
+#include "ops/elemwise/compare256.h"
+#endif
+
 /* clang-format off */
 #include "ops/elemwise/compare.def"
