@@ -4,7 +4,9 @@
 #include "value/value_impl.h"
 
 #include <string.h>
-#if defined(__x86_64__) && TL_LEVEL < 2
+#if TL_LEVEL > 0
+#include <immintrin.h>
+#elif defined(__x86_64__)
 #include <emmintrin.h>
 #endif
 
@@ -148,6 +150,56 @@ static inline uint16_t half_write(float f) {
 #define T_COMPLEX64  float
 #define T_COMPLEX128 double
 
+/* ---- float16 by the CPU's instructions ---- */
+
+#if TL_LEVEL > 0
+enum { HALVES = 8 };
+
+static inline __m128i narrow_floats(__m256 v) {
+    return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+}
+/* As float32, with the last bit set if any is lost: what that makes of it is rounded
+ * once. What is too small for it is 0 as a half. */
+static inline __m128 odd_floats(const double *p) {
+    const __m256i lost = _mm256_set1_epi64x(0x1FFFFFFF);
+    __m256i u = _mm256_loadu_si256((const void *)p), low = _mm256_and_si256(u, lost);
+    __m256i none = _mm256_cmpeq_epi64(low, _mm256_setzero_si256());
+    u = _mm256_or_si256(_mm256_andnot_si256(lost, u),
+                        _mm256_andnot_si256(none, _mm256_set1_epi64x(0x20000000)));
+    return _mm256_cvtpd_ps(_mm256_castsi256_pd(u));
+}
+/* False: there is a nan among them, which would become a quiet one. */
+static inline bool widen_halves(const uint16_t *p, __m256 *v) {
+    *v = _mm256_cvtph_ps(_mm_loadu_si128((const void *)p));
+    return !_mm256_movemask_ps(_mm256_cmp_ps(*v, *v, _CMP_UNORD_Q));
+}
+/* Converts HALVES elements at q and p. False: this pair isn't converted so. */
+static inline bool cast_halves(int to, int from, void *q, const void *p) {
+    __m256 v;
+    double *d = q;
+    if (to == DT_FLOAT16 && from == DT_FLOAT32)
+        return _mm_storeu_si128(q, narrow_floats(_mm256_loadu_ps(p))), true;
+    if (to == DT_FLOAT16 && from == DT_FLOAT64) {
+        const double *x = p;
+        v = _mm256_set_m128(odd_floats(x + HALVES / 2), odd_floats(x));
+        return _mm_storeu_si128(q, narrow_floats(v)), true;
+    }
+    if (from != DT_FLOAT16 || !widen_halves(p, &v)) return false;
+    if (to == DT_FLOAT32) return _mm256_storeu_ps(q, v), true;
+    _mm256_storeu_pd(d, _mm256_cvtps_pd(_mm256_castps256_ps128(v)));
+    _mm256_storeu_pd(d + HALVES / 2, _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
+    return true;
+}
+#define HAS_HALVES(to, from)                                                           \
+    ((DT_##to == DT_FLOAT16 &&                                                         \
+      (DT_##from == DT_FLOAT32 || DT_##from == DT_FLOAT64)) ||                         \
+     (DT_##from == DT_FLOAT16 && (DT_##to == DT_FLOAT32 || DT_##to == DT_FLOAT64)))
+#else
+enum { HALVES = 1 };
+#define HAS_HALVES(to, from)        false
+#define cast_halves(to, from, q, p) false
+#endif
+
 /* ---- every pair ---- */
 
 /* Floats that are int32s when cut, as nearly all are, become short integers by blocks:
@@ -173,6 +225,11 @@ enum { BLOCK = 128 };
         size_t i = 0;                                                                  \
         for (; IS_SHORT(to, from) && i + BLOCK <= n; i += BLOCK) {                     \
             SHORT_BLOCK(to, from)                                                      \
+        }                                                                              \
+        for (; HAS_HALVES(to, from) && i + HALVES <= n; i += HALVES) {                 \
+            if (cast_halves(DT_##to, DT_##from, q + i, p + i)) continue;               \
+            for (size_t k = i; k < i + HALVES; k++)                                    \
+                W_##to(q, k, R_##from(p, k), I_##from(p, k));                          \
         }                                                                              \
         for (; i < n; i++)                                                             \
             W_##to(q, i, R_##from(p, i), I_##from(p, i));                              \
