@@ -328,6 +328,40 @@ static void types(Lab *l) {
     CHECK_STR(type_of(l, lab_apply(l, "squeeze", 1, bad, 1, &sum)), "E_SHAPE");
 }
 
+/* Ranges of whole numbers in each dtype are those of int64, converted: also where
+ * float64 doesn't have them all. */
+static void ranges(Lab *l) {
+    static const struct {
+        int64_t start, step, n;
+    } range[] = {{0, 1, 1003},
+                 {-7, 3, 1003},
+                 {100, -9, 30},
+                 {(INT64_C(1) << 53) - 500, 1, 1003},
+                 {-(INT64_C(1) << 53) - 3, 1, 9},
+                 {INT64_C(1) << 61, INT64_C(1) << 50, 67}};
+    static const DType as[] = {DT_INT64,   DT_INT32,   DT_UINT8,
+                               DT_FLOAT16, DT_FLOAT32, DT_FLOAT64};
+    for (size_t i = 0; i < 6 * 6; i++) {
+        int64_t start = range[i / 6].start, step = range[i / 6].step,
+                n = range[i / 6].n;
+        DType d = as[i % 6];
+        lab_reset(l);
+        Var in[3] = {const_int(&l->b, start), const_int(&l->b, start + n * step),
+                     const_int(&l->b, step)};
+        PropArg dtype = {"dtype", PROP_DTYPE(d)};
+        const Tensor *r = lab_run(l, lab_apply(l, "arange", 3, in, 1, &dtype));
+        bool same = r && r->dtype == d && tensor_size(r) == n;
+        for (int64_t k = 0; same && k < n; k++) {
+            int64_t v = start + k * step;
+            char want[8];
+            size_t item = dtype_size(d);
+            tensor_cast_elements(d, want, DT_INT64, &v, 1, 0, 0);
+            same = !memcmp((char *)r->data + (size_t)k * item, want, item);
+        }
+        CHECK(same, "arange from %lld as %s", (long long)start, dtype_name(d));
+    }
+}
+
 static void creation(Lab *l) {
     static const struct {
         double v[3];
@@ -508,6 +542,7 @@ int main(void) {
     big_join_tests(&l);
     big_stacks(&l);
     types(&l);
+    ranges(&l);
     creation(&l);
     order(&l);
     running(&l);

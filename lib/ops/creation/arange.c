@@ -1,5 +1,6 @@
 /* arange(stop), arange(start, stop[, step]): evenly spaced numbers up to but excluding
  * stop. */
+#include "ops/creation/range.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -115,38 +116,33 @@ static bool arange_type(Infer *in) {
     return infer_out_tensor(in, 0, range_dtype(in), 1, &len);
 }
 
-enum { BLOCK = 512, LANES = 4 };
+enum { BLOCK = 512 };
 
-/* Sums in lanes: few CPUs multiply vectors of int64. */
-static void fill_ints(int64_t *p, int64_t n, int64_t start, int64_t step) {
-    uint64_t next[LANES], by = (uint64_t)step;
-    for (int k = 0; k < LANES; k++)
-        next[k] = (uint64_t)start + (uint64_t)k * by;
-    for (; n >= LANES; n -= LANES, p += LANES)
-        for (int k = 0; k < LANES; k++) {
-            p[k] = (int64_t)next[k];
-            next[k] += LANES * by;
-        }
-    for (int64_t k = 0; k < n; k++)
-        p[k] = (int64_t)next[k];
+/* Are all whole numbers of the range exact as float64, too? */
+static bool exact_as_floats(size_t n, double start, double step) {
+    return fabs(start) + (double)n * fabs(step) <= 0x1p53;
 }
 
-/* Elements from `at` on. Positions are counted as floats, exactly. */
-static void fill_floats(double *p, int64_t n, int64_t at, double start, double step) {
-    double next[LANES];
-    for (int k = 0; k < LANES; k++)
-        next[k] = (double)(at + k);
-    for (; n >= LANES; n -= LANES, p += LANES)
-        for (int k = 0; k < LANES; k++) {
-            p[k] = start + next[k] * step;
-            next[k] += LANES;
-        }
-    for (int64_t k = 0; k < n; k++)
-        p[k] = start + next[k] * step;
+/* What the loops write themselves. */
+static bool fill_at_once(const RangeLoops *l, Tensor *out, Bounds b, bool whole) {
+    size_t n = (size_t)tensor_size(out);
+    if (whole && b.stop->dtype != DT_UINT64 &&
+        exact_as_floats(n, (double)int_or(b.start, 0), (double)int_or(b.step, 1)) &&
+        (out->dtype == DT_FLOAT64 || out->dtype == DT_FLOAT32))
+        whole = false;
+    if (whole && out->dtype == DT_INT64)
+        l->ints(out->data, n, int_or(b.start, 0), int_or(b.step, 1));
+    else if (!whole && out->dtype == DT_FLOAT64)
+        l->doubles(out->data, n, 0, float_or(b.start, 0), float_or(b.step, 1));
+    else if (!whole && out->dtype == DT_FLOAT32)
+        l->floats(out->data, n, 0, float_or(b.start, 0), float_or(b.step, 1));
+    else
+        return false;
+    return true;
 }
 
 /* Fills blocks in 64 bits and converts them to the output's dtype. */
-static void fill_range(Tensor *out, Bounds b, bool whole) {
+static void fill_range(const RangeLoops *l, Tensor *out, Bounds b, bool whole) {
     union {
         int64_t i[BLOCK];
         double f[BLOCK];
@@ -164,10 +160,10 @@ static void fill_range(Tensor *out, Bounds b, bool whole) {
     for (int64_t at = 0; at < n; at += BLOCK) {
         int64_t k = n - at < BLOCK ? n - at : BLOCK;
         if (whole)
-            fill_ints(block.i, k,
-                      (int64_t)((uint64_t)start + (uint64_t)at * (uint64_t)step), step);
+            l->ints(block.i, (size_t)k,
+                    (int64_t)((uint64_t)start + (uint64_t)at * (uint64_t)step), step);
         else
-            fill_floats(block.f, k, at, fstart, fstep);
+            l->doubles(block.f, (size_t)k, (double)at, fstart, fstep);
         tensor_cast_elements(out->dtype, (char *)out->data + at * (int64_t)item,
                              whole ? DT_INT64 : DT_FLOAT64, &block, (size_t)k,
                              (ptrdiff_t)item, 8);
@@ -184,7 +180,8 @@ static bool arange_perform(Call *c) {
     if (n.n < 0) return call_fail(c, n.code, "%s", n.why);
     Tensor *out = call_out(c, 0, 1, &n.n);
     if (!out) return false;
-    fill_range(out, b, whole);
+    const RangeLoops *l = FOR_CPU_LEVEL(c->s, range_loops);
+    if (!fill_at_once(l, out, b, whole)) fill_range(l, out, b, whole);
     return true;
 }
 

@@ -138,9 +138,10 @@ static const Op table[] = {
      .promote = PROMOTE_INEXACT,
      .creates = true,
      .expand = linspace_check,
-     /* in NumPy's order of operations, so that the bits are the same */
-     .def = "(lambda i, step, parts: where((i == num - 1) & (num > 1), stop, "
-            "where(step == 0, i / parts * (stop - start), i * step) + start))("
+     /* In NumPy's order of operations, so that the bits are the same, but for i / parts
+      * where steps are too small for a number. One pass: choices are of scalars. */
+     .def = "(lambda i, step, parts: where(i == parts, stop, i * where(step == 0, "
+            "1 / parts, 1) * where(step == 0, stop - start, step) + start))("
             "arange(num, dtype=start.dtype), "
             "(stop - start) / cast(maximum(num - 1, 1), start.dtype), "
             "cast(maximum(num - 1, 1), start.dtype))",
