@@ -355,9 +355,27 @@ static void halves(void) {
 /* ---- comparisons of floats ---- */
 
 static bool compared(size_t k, double x, double y) {
-    const bool is[] = {x == y, x != y, x<y, x <= y, x> y, x >= y,
-                       x && y, x || y, !x != !y};
-    return is[k];
+    const bool a = x != 0, b = y != 0;
+    switch (k) {
+    case 0:
+        return x == y;
+    case 1:
+        return x != y;
+    case 2:
+        return x < y;
+    case 3:
+        return x <= y;
+    case 4:
+        return x > y;
+    case 5:
+        return x >= y;
+    case 6:
+        return a && b;
+    case 7:
+        return a || b;
+    default:
+        return a != b;
+    }
 }
 /* Of every length up to some vectors, whose rest goes another way. */
 static void comparisons(void) {
