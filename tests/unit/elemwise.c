@@ -405,6 +405,60 @@ static void comparisons(void) {
             }
 }
 
+/* ---- neighbours ---- */
+
+static bool same_float(double x, double y) {
+    return isnan(x) ? isnan(y) : x == y && !signbit(x) == !signbit(y);
+}
+static void neighbours(void) {
+    static const double some[] = {NOT,
+                                  -INF,
+                                  -DBL_MAX,
+                                  -(double)FLT_MAX,
+                                  -1,
+                                  -4e-42,
+                                  -0.0,
+                                  0,
+                                  5e-324,
+                                  4e-42,
+                                  (double)FLT_MIN,
+                                  DBL_MIN,
+                                  1,
+                                  3,
+                                  (double)FLT_MAX,
+                                  DBL_MAX,
+                                  INF};
+    enum { K = sizeof some / sizeof *some, N = K * K };
+    static float x[N], y[N], r[N];
+    static double v[N], w[N], s[N];
+    static uint16_t h[N], g[N], q[N];
+    for (size_t i = 0; i < N; i++) {
+        v[i] = some[i % K], w[i] = some[i / K];
+        x[i] = (float)v[i], y[i] = (float)w[i];
+        h[i] = half_from_double(v[i]), g[i] = half_from_double(w[i]);
+    }
+    const Op *next = op("nextafter");
+    for (int level = 0; level <= cpu_level; level++) {
+        loop_at(next, DT_FLOAT32, level)(N, (const void *[]){x, y}, (void *[]){r});
+        loop_at(next, DT_FLOAT64, level)(N, (const void *[]){v, w}, (void *[]){s});
+        loop_at(next, DT_FLOAT16, level)(N, (const void *[]){h, g}, (void *[]){q});
+        for (size_t i = 0; i < N; i++) {
+            double from = half_to_double(h[i]), to = half_to_double(g[i]),
+                   got = half_to_double(q[i]);
+            CHECK(same_float((double)r[i], (double)nextafterf(x[i], y[i])) &&
+                      same_float(s[i], nextafter(v[i], w[i])),
+                  "nextafter(%g, %g), level %d", v[i], w[i], level);
+            /* as far as one in the last place, and on the way to it */
+            CHECK(isnan(from) || isnan(to) ? isnan(got)
+                  : from == to
+                      ? q[i] == g[i]
+                      : (got - from) * (to - from) > 0 &&
+                            (from == 0 ? fabs(got) == 0x1p-24 : abs(q[i] - h[i]) == 1),
+                  "nextafter of float16(%g, %g), level %d", from, to, level);
+        }
+    }
+}
+
 /* ---- limits ---- */
 
 /* minimum(maximum(x, low), high), by their own loops. */
@@ -528,6 +582,7 @@ int main(void) {
     floats();
     halves();
     comparisons();
+    neighbours();
     limits();
     absolutes();
     absolutes32();
