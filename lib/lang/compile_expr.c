@@ -493,6 +493,24 @@ static bool fail_indexed_name(Compiler *c, const Ast *name, const Ast *link) {
     return fail(c->s, name->at, E_NAME, "`%s` is not defined: write %s", text, ours);
 }
 
+/* add.reduce of NumPy, norm.cdf of SciPy, with or without modules in front: chain[n] is
+ * a name that nobody declared. */
+static bool fail_member(Compiler *c, size_t n, const Ast **chain) {
+    Sym of = chain[n]->sym;
+    while (--n > 0 && chain[n]->kind == AST_ATTR && is_dotted(chain[n - 1]))
+        of = chain[n]->sym;
+    if (!is_dotted(chain[n])) return true;
+    Str name = STR(c->s), advice = STR(c->s);
+    str_printf(&name, "%s.%s", sym_text(c->s, of), sym_text(c->s, chain[n]->sym));
+    bool known = word_advise(&advice, WORD_FUNCTION, str_text(&name), NULL, 0);
+    if (known)
+        fail(c->s, chain[n]->at, E_NAME, "there is no `%s`%s", str_text(&name),
+             str_text(&advice));
+    str_free(&name);
+    str_free(&advice);
+    return !known;
+}
+
 static bool compile_chain(Compiler *c, size_t n, const Ast **chain, DType want,
                           Node *out) {
     size_t wanted = 1; /* links at the top that the receiver's dtype reaches */
@@ -502,9 +520,10 @@ static bool compile_chain(Compiler *c, size_t n, const Ast **chain, DType want,
          reaches =
              n < wanted || (want != DT_NONE &&
                             is_indexed_load(c, n - (wanted - 1), chain + (wanted - 1)));
-    if (n && chain[n]->kind == AST_NAME && !c->env && is_dotted(chain[n - 1]) &&
-        is_module(c, chain[n], chain[n - 1]))
-        return fail_module(c, n, chain);
+    if (n && chain[n]->kind == AST_NAME && !c->env && is_dotted(chain[n - 1])) {
+        if (!is_declared(c, chain[n]) && !fail_member(c, n, chain)) return false;
+        if (is_module(c, chain[n], chain[n - 1])) return fail_module(c, n, chain);
+    }
     if (n && chain[n]->kind == AST_NAME && !c->env &&
         !fail_indexed_name(c, chain[n], chain[n - 1]))
         return false;

@@ -38,6 +38,13 @@ F.relu(m)|1|drop the prefix `F\.`: write relu
 linalg.norm(m)|1|drop the prefix `linalg\.`: write norm
 fft.rfft(m)|1|drop the prefix `fft\.`: write rfft
 special.gammaln(m)|1|drop the prefix `special\.`: write gammaln
+stats.norm.cdf(m)|1|there is no `norm\.cdf`: write ndtr\(
+norm.cdf(m)|1|there is no `norm\.cdf`: write ndtr\(
+1 + np.maximum.accumulate(m)[0]|5|there is no `maximum\.accumulate`: write cummax\(
+map(lambda r: add.outer(r, r), m)|15|there is no `add\.outer`: write x\[:, None\] \+ y
+random.normal(0, 1, 3)|1|drop the prefix `random\.`: write normal
+stats.zscore(m)|1|drop the prefix `stats\.`: write \(x - mean
+m.at[0].set(1)|1|write set_subtensor\(x\[i\], v\)
 K.dot(m, m.T)|1|drop the prefix `K\.`: write dot
 K.solve(m, m, m)|1|drop the prefix `K\.`: write solve
 F.softmax(m, 1, m)|1|drop the prefix `F\.`: write softmax
@@ -56,6 +63,8 @@ END
     ok "gload -i 'T: float64[2]' -i 'x: float64[2]' -e 'y = T.dot(x)' | grun T=[3,4] x=[1,1]" 'y = 7.0'
     ok "gload -e 'y = T.sum() + T.clip(0, 1) + T.T' | grun T=2" 'y = 5.0'
     ok "gload -e 'y = T.maximum(x)' | grun T=2 x=3" 'y = 3.0'
+    ok "gload -i 'random: float64[2]' -e 'y = random.dot(random)' | grun random=[3,4]" 'y = 25.0'
+    bad 3 E_NAME '1:5: .*there is no function `cdf`' "gload -i 'norm: float64' -e 'y = norm.cdf(1)'"
     ok "gload -e 'torch = sqrt(4.)' -e 'y = torch.maximum(1)' | grun" $'torch = 2.0\ny = 2.0'
     ok "gload -e 'y = map(lambda np: np.sum(0), ones((2, 3)))' | grun" 'y = [3.0, 3.0]'
     ok "gload -i 'x: float64[2, 3]' -e 'y = x.T.shape' | grun 'x=[[1, 2, 3], [4, 5, 6]]'" $'y/0 = 3\ny/1 = 2'
@@ -105,7 +114,7 @@ END
 @test "what is suggested for a function computes it" {
     local name args want recipe e given
     while IFS='|' read -r name args want; do
-        recipe=$(sed -n "s/^SYNONYM(FUNCTION, \"$name\", \"\(.*\)\")\$/\1/p" "$ROOT/lib/type/synonym.def")
+        recipe=$(sed -n "s/^SYNONYM(FUNCTION, \"${name/./\\.}\", \"\(.*\)\")\$/\1/p" "$ROOT"/lib/type/synonym*.def)
         given=()
         while read -r -d ';' e; do given+=(-e "$e"); done <<<"$args;"
         gload --new "${given[@]}" -e "out = $recipe" --outputs out -o r.tlg
@@ -184,7 +193,6 @@ rolling_mean|x = array([1., 2., 4., 8.5]); n = 2|[1.5, 3, 6.25]
 ewm|x = array([1., 2., 4., 8.5]); a = 0.25|[1.0, 1.25, 1.9375, 3.578125]
 lfilter|x = array([1., 2., 4., 8.5]); b = 0.5; a = -0.25|[0.5, 1.125, 2.28125, 4.8203125]
 fma|a = 2.; b = 3.; c = 1.|7
-medfilt|x = array([1., 5., 2., 8., 3.]); k = 3|[2.0, 5.0, 3.0]
 correlate2d|a = reshape(arange(9.), (3, 3)); b = array([[1., 2.], [3., 5.]])|[[31.0, 42.0], [64.0, 75.0]]
 convolve2d|a = reshape(arange(9.), (3, 3)); b = array([[1., 2.], [3., 5.]])|[[13.0, 24.0], [46.0, 57.0]]
 euclidean|a = array([0., 0.]); b = array([3., 4.])|5
@@ -195,6 +203,114 @@ histc|x = array([1., 2., 2.5, 9.]); bins = 2; low = 0.; high = 4.|[1, 2]
 kthvalue|x = array([5., 1., 4.]); k = 2|4
 hilbert|n = 2|[[1, 0.5], [0.5, 0.3333333333333333]]
 mode|x = array([2, 1, 2, 0])|2
+maximum_filter|x = array([[1., 5., 2.], [2., 5.5, 3.], [4., 7., 3.5]])|[[5.5, 5.5, 5.5], [7.0, 7.0, 7.0], [7.0, 7.0, 7.0]]
+grey_dilation|x = array([[1., 5., 2.], [2., 5.5, 3.], [4., 7., 3.5]])|[[5.5, 5.5, 5.5], [7.0, 7.0, 7.0], [7.0, 7.0, 7.0]]
+minimum_filter|x = array([[1., 5., 2.], [2., 5.5, 3.], [4., 7., 3.5]])|[[1.0, 1.0, 2.0], [1.0, 1.0, 2.0], [2.0, 2.0, 3.0]]
+grey_erosion|x = array([[1., 5., 2.], [2., 5.5, 3.], [4., 7., 3.5]])|[[1.0, 1.0, 2.0], [1.0, 1.0, 2.0], [2.0, 2.0, 3.0]]
+medfilt|x = array([1., 5., 2., 8., 3.]); k = 3|[1.0, 2.0, 5.0, 3.0, 3.0]
+sem|x = array([[1., 5., 2.], [2., 5.5, 3.], [4., 7., 3.5]])|[0.8819171036881969, 0.6009252125773317, 0.44095855184409843]
+gmean|x = array([[1., 5., 2.], [2., 5.5, 3.], [4., 7., 3.5]])|[2.0, 5.774001751457728, 2.7589241763811208]
+hmean|x = array([[1., 5., 2.], [2., 5.5, 3.], [4., 7., 3.5]])|[1.7142857142857142, 5.717821782178218, 2.6808510638297873]
+iqr|x = array([1., 2., 4., 8.5])|3.375
+linregress|x = array([1., 2., 4.]); y = array([3., 1., 7.])|[1.5714285714285712, 0.0]
+pearsonr|x = array([1., 2., 4.]); y = array([3., 1., 7.])|0.7857142857142855
+spearmanr|x = array([1., 2., 4., 3.]); y = array([3., 1., 7., 9.])|0.6000000000000001
+median_abs_deviation|x = array([[1., 5., 2.], [2., 5.5, 3.], [4., 7., 3.5]])|[1.0, 0.5, 0.5]
+variation|x = array([[1., 5., 2.], [2., 5.5, 3.], [4., 7., 3.5]])|[0.5345224838248487, 0.14568627181693672, 0.2200974933396436]
+moment|x = array([[1., 5., 2.], [2., 5.5, 3.], [4., 7., 3.5]]); k = 3|[0.7407407407407399, 0.3240740740740747, -0.09259259259259273]
+percentileofscore|x = array([1., 2., 4., 8.5]); s = 4.|75.0
+wasserstein_distance|x = array([1., 2., 4.]); y = array([3., 1., 7.])|1.3333333333333333
+cityblock|a = array([1., 2., 4.]); b = array([3., 1., 7.])|6.0
+chebyshev|a = array([1., 2., 4.]); b = array([3., 1., 7.])|3.0
+sqeuclidean|a = array([1., 2., 4.]); b = array([3., 1., 7.])|14.0
+minkowski|a = array([1., 2., 4.]); b = array([3., 1., 7.]); p = 3|3.3019272488946263
+mahalanobis|a = array([1., 2., 4.]); b = array([3., 1., 7.]); v = diag([1., 2., 3.])|5.744562646538029
+issymmetric|x = array([[1., 5., 2.], [2., 5.5, 3.], [4., 7., 3.5]])|False
+ishermitian|x = array([[1., 2j], [-2j, 3.]])|True
+cosdg|x = 60.|0.49999999999999994
+sindg|x = 30.|0.49999999999999994
+tandg|x = 45.|1.0
+cosm1|x = 1e-3|-4.999999583333347e-07
+powm1|x = 1.5; y = 1e-9|4.0546510819036537e-10
+zetac|x = 3.|0.2020569031595943
+bdtr|k = 2.; n = 5.; p = 0.3|0.8369199999999999
+chdtr|v = 3.; x = 2.|0.42759329552912023
+fdtr|m = 3.; n = 4.; x = 1.5|0.6571120913614141
+gdtr|a = 2.; b = 3.; x = 1.5|0.5768099188731566
+pdtr|k = 2.; m = 1.5|0.8088468305380582
+stdtr|n = 4.; t = array([-1.5, 0.5])|[0.10399999999999991, 0.6783350184090684]
+spherical_jn|n = 2; x = 1.5|0.12734928368840834
+minimize|f = lambda u: sum((u - 3.) ** 2); u = array([1., 2.]); n = 200|[3.0, 3.0]
+fsolve|f = lambda u: u ** 2 - array([2., 3.]); u = array([1., 1.]); n = 8|[1.4142135623730951, 1.7320508075688772]
+brentq|f = lambda u: u ** 2 - 2; u = 1.; n = 6|1.4142135623730951
+least_squares|f = lambda u: u[0] * exp(u[1] * arange(4.)) - 2 * exp(0.5 * arange(4.)); u = array([1., 0.3]); n = 12|[2.0, 0.5]
+fixed_point|f = lambda u: cos(u); u = 1.; n = 200|0.7390851332151607
+approx_fprime|f = lambda u: sum(u ** 2); x = array([1., 2.])|[2.0, 4.0]
+odeint|f = lambda u: -u; u = 1.; h = 0.5; n = 2|[0.5, 0.25]
+quad|f = lambda u: u ** 2; a = 0.; b = 3.; n = 100000|8.999999999775
+renorm|x = array([[3., 4.], [0.3, 0.4]]); m = 1.|[[0.5999999880000002, 0.7999999840000003], [0.3, 0.4]]
+unique_consecutive|x = array([1, 1, 2, 1, 1])|[1, 2, 1]
+index_reduce|x = array([1., 2., 4.]); i = array([0, 0, 2]); v = array([1., 5., 2.])|[5.0, 2.0, 4.0]
+embedding_bag|W = array([[1., 2.], [3., 5.]]); i = array([[0, 1], [1, 1]])|[[2.0, 3.5], [3.0, 5.0]]
+polyroots|c = array([6., -5., 1.])|[3.0, 2.0]
+detrend|x = array([1., 2., 4., 8.5])|[0.8000000000000007, -0.6499999999999995, -1.0999999999999996, 0.9500000000000002]
+find_peaks|x = array([0., 2., 1., 3., 0.])|[1, 3]
+sawtooth|t = array([-1., 0.5, 7.])|[0.6816901138162093, -0.8408450569081046, -0.7718307967134652]
+zip|x = array([1., 2., 4.]); y = array([3., 1., 7.])|[4.0, 3.0, 11.0]
+enumerate|x = array([1., 2., 4.]); y = array([3., 1., 7.])|[0.0, 2.0, 8.0]
+add.reduce|x = array([[1., 3.], [2., 1.]])|[3.0, 4.0]
+add.accumulate|x = array([[1., 3.], [2., 1.]])|[[1.0, 3.0], [3.0, 4.0]]
+multiply.reduce|x = array([[1., 3.], [2., 1.]])|[2.0, 3.0]
+multiply.accumulate|x = array([[1., 3.], [2., 1.]])|[[1.0, 3.0], [2.0, 3.0]]
+maximum.reduce|x = array([[1., 3.], [2., 1.]])|[2.0, 3.0]
+maximum.accumulate|x = array([[1., 3.], [2., 1.]])|[[1.0, 3.0], [2.0, 3.0]]
+minimum.reduce|x = array([[1., 3.], [2., 1.]])|[1.0, 1.0]
+minimum.accumulate|x = array([[1., 3.], [2., 1.]])|[[1.0, 3.0], [1.0, 1.0]]
+add.outer|x = array([1., 2., 4.]); y = array([3., 1., 7.])|[[4.0, 2.0, 8.0], [5.0, 3.0, 9.0], [7.0, 5.0, 11.0]]
+subtract.outer|x = array([1., 2., 4.]); y = array([3., 1., 7.])|[[-2.0, 0.0, -6.0], [-1.0, 1.0, -5.0], [1.0, 3.0, -3.0]]
+multiply.outer|x = array([1., 2., 4.]); y = array([3., 1., 7.])|[[3.0, 1.0, 7.0], [6.0, 2.0, 14.0], [12.0, 4.0, 28.0]]
+maximum.outer|x = array([1., 2., 4.]); y = array([3., 1., 7.])|[[3.0, 1.0, 7.0], [3.0, 2.0, 7.0], [4.0, 4.0, 7.0]]
+minimum.outer|x = array([1., 2., 4.]); y = array([3., 1., 7.])|[[1.0, 1.0, 1.0], [2.0, 1.0, 2.0], [3.0, 1.0, 4.0]]
+divide.outer|x = array([1., 2., 4.]); y = array([3., 1., 7.])|[[0.3333333333333333, 1.0, 0.14285714285714285], [0.6666666666666666, 2.0, 0.2857142857142857], [1.3333333333333333, 4.0, 0.5714285714285714]]
+equal.outer|x = array([1., 2., 4.]); y = array([3., 1., 7.])|[[False, True, False], [False, False, False], [False, False, False]]
+add.at|x = array([1., 2., 4.]); i = array([0, 0, 2]); v = array([1., 5., 2.])|[7.0, 2.0, 6.0]
+subtract.at|x = array([1., 2., 4.]); i = array([0, 0, 2]); v = array([1., 5., 2.])|[-5.0, 2.0, 2.0]
+maximum.at|x = array([1., 2., 4.]); i = array([0, 0, 2]); v = array([1., 5., 2.])|[5.0, 2.0, 4.0]
+minimum.at|x = array([1., 2., 4.]); i = array([0, 0, 2]); v = array([1., 5., 2.])|[1.0, 2.0, 2.0]
+add.reduceat|x = array([1., 2., 4., 8.5]); i = array([0, 1, 3])|[1.0, 6.0, 8.5]
+bitwise_and.reduce|x = array([[6, 3], [5, 1], [4, 7]])|[4, 1]
+bitwise_or.reduce|x = array([[6, 3], [5, 1], [4, 7]])|[7, 7]
+bitwise_xor.reduce|x = array([[6, 3], [5, 1], [4, 7]])|[7, 5]
+logaddexp.reduce|x = array([[1., 3.], [2., 1.]])|[2.313261687518223, 3.1269280110429727]
+logical_and.reduce|x = array([[True, False], [False, False]])|[False, False]
+logical_or.reduce|x = array([[True, False], [False, False]])|[True, False]
+logical_or.accumulate|x = array([[True, False], [False, False]])|[[True, False], [True, False]]
+beta.cdf|x = 0.3; a = 2.; b = 3.|0.34829999999999994
+beta.pdf|x = 0.3; a = 2.; b = 3.|1.7639999999999991
+binom.cdf|k = 2.; n = 5.; p = 0.3|0.83692
+binom.pmf|k = 2.; n = 5.; p = 0.3|0.3086999999999998
+chi2.cdf|x = 2.; k = 3.|0.42759329552912023
+chi2.pdf|x = 2.; k = 3.|0.2075537487102974
+chi2.ppf|p = 0.4; k = 3.|1.8691684033887161
+chi2.sf|x = 2.; k = 3.|0.5724067044708798
+expon.cdf|x = 2.; scale = 3.|0.486582880967408
+expon.pdf|x = 2.; scale = 3.|0.17113903967753066
+gamma.cdf|x = 2.; a = 1.5; scale = 3.|0.27876662537223956
+gamma.pdf|x = 2.; a = 1.5; scale = 3.|0.15767343187927893
+gamma.ppf|p = 0.4; a = 1.5; scale = 3.|2.803752605083074
+multivariate_normal.logpdf|x = array([1., 2.]); mean = array([0., 1.]); cov = array([[2., 1.], [1., 3.]])|-2.9425960226263954
+multivariate_normal.pdf|x = array([1., 2.]); mean = array([0., 1.]); cov = array([[2., 1.], [1., 3.]])|0.05272866609622072
+norm.cdf|x = 0.75; loc = 0.25; scale = 2.|0.5987063256829237
+norm.logcdf|x = 0.75; loc = 0.25; scale = 2.|-0.5129840754094307
+norm.logpdf|x = 0.75; loc = 0.25; scale = 2.|-1.643335713764618
+norm.pdf|x = 0.75; loc = 0.25; scale = 2.|0.19333405840142465
+norm.sf|x = 0.75; loc = 0.25; scale = 2.|0.4012936743170763
+norm.ppf|p = 0.3; loc = 0.25; scale = 2.|-0.7988010254160818
+norm.isf|p = 0.3; loc = 0.25; scale = 2.|1.2988010254160818
+poisson.cdf|k = 2.; mu = 1.5|0.8088468305380582
+poisson.pmf|k = 2.; mu = 1.5|0.25102143016698353
+t.cdf|x = array([-1.5, 0.5]); n = 4.|[0.10399999999999991, 0.6783350184090684]
+t.pdf|x = 0.5; n = 4.|0.32226186856038713
 END
 }
 
