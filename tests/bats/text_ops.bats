@@ -117,7 +117,7 @@ let: |
   waves = sum(abs(fft(z, 6) * rfft(x[:1], 10)) ** 2) + sum(irfft(z, 5, axis=0) ** 3) + sum(abs(ifft(z, norm='ortho')) ** 3) + sum(hfft(z) ** 2)
   waves2 = sum(dct(x, norm='ortho') ** 3) + sum(idct(x, type=3, axis=0) ** 3) + sum(abs(stft(far, slope[:3], step=1)) ** 2) + sum(irfftn(rfftn(x) ** 2))
   put_in = sum(insert(x, [0, 2], slope, axis=0) ** 2) + sum(append(x, slope) ** 3) + sum(delete(x, 1, axis=1) ** 2) + sum(place(x, x > 0, slope) ** 2)
-  polynomials = sum(polyval(slope, x) ** 2) + sum(polyfit(points, slope, 1) ** 2) + sum(poly(slope) ** 2) + sum(polyint(slope) * kaiser(5, 2 + slope[0]))
+  polynomials = sum(polyval(slope, x) ** 2) + sum(polyfit(points, slope, 1) ** 2) + sum(poly(slope) ** 2) + sum(poly(well) ** 2) + sum(polydiv(x[0], slope[:3])[0] ** 2) + sum(polydiv(x[0], slope[:3])[1] ** 2) + sum(polyint(slope) * kaiser(5, 2 + slope[0]))
   methods = sum(quantile(far, 0.3, axis=1, method='hazen') ** 2) + sum(percentile(far, 40, method='midpoint')) + sum(cummax(far, axis=0) * x)
   scaled = sum(ldexp(x, [1, -2, 3, 0]) ** 2) + sum(huber(0.6, x) + pseudo_huber(0.6, x) + boxcox(exp(x), slope)) + sum(cummin(x, reverse=True) ** 2)
   masked = sum(sum(x, axis=0, where=x > 0, initial=slope[0]) ** 2) + prod(x, where=x < 0.5, initial=slope[1]) + sum(mean(x, axis=1, where=[True, False, True, True]) ** 2)
@@ -128,6 +128,12 @@ let: |
 outputs: [cost]
 Y
     ok 'ggrad g.yaml --cost cost --wrt x,slope --check'
+}
+
+@test "ldexp takes whole powers, as in C" {
+    bad 3 E_DTYPE 'in ldexp\(float64, float64\)' 'gload -e "ldexp(1.7, 0.6)"'
+    bad 3 E_DTYPE 'in ldexp\(x: float64\[n\], x: float64\[n\]\)' "gload -i 'x: float64[n]' -e 'ldexp(x, x)'"
+    ok 'gload -e "ldexp(1.5, [True, False])" | grun' 'out = [3.0, 1.5]'
 }
 
 @test "rotary_embedding turns pairs: an odd size is an error, known or not" {

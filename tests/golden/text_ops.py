@@ -713,3 +713,13 @@ row(N, "cross({x}, {y}, axis=0)", np.array([[-3], [6], [-3]]), x=np.array([[1], 
 numpys(N, "average({x}, 0)", lambda x: np.average(x, 0), L)
 numpys(N, "average({x}.T, -1, {y})", lambda x, w: np.average(x.T, -1, w), L, [0.5, 1.0, 2.0])
 numpys(N, "nan_to_num({x}, False, 7.0)", lambda x: np.nan_to_num(x, True, 7.0, posinf=np.nan, neginf=np.nan), [[nan, -0.0, 1.5]])
+N = "linalg/polynomials"
+row(N, "poly({x})", np.poly(np.array([[2.0, 1, 0], [1, 3, 1], [0, 1, 4]])), x=np.array([[2.0, 1, 0], [1, 3, 1], [0, 1, 4]]))
+row(N, "poly({x})", np.poly(np.array([[0, -2], [1, 0]])), x=np.array([[0, -2], [1, 0]]))
+row(N, "poly({x})", np.poly(np.array([[1j, 2], [0, 3]])), x=np.array([[1j, 2], [0, 3]]))
+for k in (0, 1):
+    for u, v in ((P5, P3), (P5, [4.0]), (P3, P5), ([1.0, 3, 2], [1.0, 1]), ([7.0], [2.0])):
+        numpys(N, "polydiv({x}, {y})[%d]" % k, lambda x, y: np.polydiv(x, y)[k], u, v)
+    numpys(N, "polydiv({x}[::-2], {y})[%d]" % k, lambda x, y: np.polydiv(x[::-2], y)[k], P5, [2.0, 1.0])
+    row(N, "polydiv({x}, {y})[%d]" % k, np.polydiv([1 + 2j, 3, 1j], [2, 1j])[k], x=np.array([1 + 2j, 3, 1j]), y=np.array([2, 1j]))
+    row(N, "polydiv({x}, {y})[%d]" % k, np.polydiv([2, 3, 5], [2, 1])[k], x=np.array([2, 3, 5]), y=np.array([2, 1]))
