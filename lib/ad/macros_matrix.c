@@ -129,6 +129,7 @@ static const Macro table[] = {
             "with all rows, and no longer for x unless something else reads it.",
      .signature = "f, x=None, rows=None, in_axes=0",
      .expand = expand_vectorize,
+     .gives_function = 1,
      .example = "vectorize(lambda v: sum(v**2))(rows)"},
 };
 const MacroList macros_ad_matrix = LIST_OF(table);

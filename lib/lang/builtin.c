@@ -3,6 +3,7 @@
  * functions. */
 #include "lang/builtin.h"
 
+#include "lang/call_impl.h"
 #include "lang/compile_impl.h"
 #include "lang/macro.h"
 #include "op/services.h"
@@ -331,7 +332,7 @@ static bool match_macro_keyword(Compiler *c, const Macro *m, const Ast *k, size_
         i++;
     if (i == n) {
         fail_macro(c, m, k->at, E_ARG, "has no argument", name);
-        const char *ours = word_synonym(WORD_ARGUMENT, name);
+        const char *ours = call_argument_synonym(c->s, m->name, name);
         for (i = 0; ours && i < n; i++)
             if (is_parameter_name(part[i], ours))
                 note(c->s, NOWHERE, "here it is `%s=`", ours);

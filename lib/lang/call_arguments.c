@@ -61,12 +61,16 @@ static bool put_right(Compiler *c, CallArgs *a, const Node *n) {
     return call_args_put(c, a, k, &side);
 }
 
-bool call_args_advise(Compiler *c, const CallArgs *a, const char *name) {
-    Str own = STR(c->s);
-    str_printf(&own, "%s.%s", a->op->name, name);
+const char *call_argument_synonym(Session *s, const char *of, const char *name) {
+    Str own = STR(s);
+    str_printf(&own, "%s.%s", of, name);
     const char *ours = word_synonym(WORD_ARGUMENT, str_text(&own));
-    if (!ours) ours = word_synonym(WORD_ARGUMENT, name);
     str_free(&own);
+    return ours ? ours : word_synonym(WORD_ARGUMENT, name);
+}
+
+bool call_args_advise(Compiler *c, const CallArgs *a, const char *name) {
+    const char *ours = call_argument_synonym(c->s, a->op->name, name);
     if (ours && signature_has_name(a->sig, sym(c->s, ours)))
         note(c->s, NOWHERE, "here it is `%s=`", ours);
     else if (ours && strchr(ours, '('))

@@ -39,6 +39,8 @@ bool call_op_of_keywords(Compiler *c, const Ast *e, const Op **op);
 bool call_args_match(Compiler *c, const Ast *e, const Node *self, CallArgs *a);
 /* Puts an argument in its place, the inputs before the props. */
 bool call_args_put(Compiler *c, CallArgs *a, size_t k, const Node *n);
+/* What an argument is here that a function has in another system, or NULL. */
+const char *call_argument_synonym(Session *s, const char *of, const char *name);
 /* Always false: notes what an argument of another system is here. */
 bool call_args_advise(Compiler *c, const CallArgs *a, const char *name);
 /* call_foreign.c. False: refused */

@@ -144,11 +144,25 @@ static bool compile_at_once(Compiler *c, const Ast *e) {
     return compile_definition(c, e);
 }
 
+/* Is the value of a definition seen to be a function? */
+static bool is_function(const Compiler *c, const Ast *e) {
+    const char *name = sym_text(c->s, e->sym);
+    bool known = map_get(&c->lambda, e->sym, NULL);
+    if (e->kind == AST_LAMBDA) return true;
+    if (e->kind == AST_NAME) return known || graph_function(c->b->g, e->sym);
+    if (e->kind != AST_CALL || known) return false;
+    const Macro *m = macro_find(name, strlen(name));
+    size_t n = 0;
+    for (size_t i = 0; i < e->nkid; i++)
+        n += e->kid[i]->kind != AST_KEYWORD;
+    return m && n > 0 && n <= m->gives_function;
+}
+
 bool compiler_define_made(Compiler *c, StatementFn *make, void *ctx) {
     arena_reset(c->line);
     const Ast *e = make(ctx, c->line);
     if (!e || !check_definition(c, e)) return false;
-    if (e->kind == AST_ASSIGN && e->nkid == 2 && e->kid[1]->kind == AST_LAMBDA)
+    if (e->kind == AST_ASSIGN && e->nkid == 2 && is_function(c, e->kid[1]))
         map_put(&c->lambda, e->kid[0]->sym, true);
     bool kept, ready = definition_is_ready(c, e, &kept);
     if (kept || !ready) e = make(ctx, c->arena);

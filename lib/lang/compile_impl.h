@@ -101,7 +101,7 @@ struct Compiler {
     LambdaScope *scope;
     Map named;      /* sym -> Node *: names of what isn't a variable */
     Map definition; /* sym -> index in defs */
-    Map lambda;     /* names given to lambdas by `name = lambda ...` */
+    Map lambda;     /* names given to functions by `name = lambda ...` and its like */
     Vec(Definition) defs;
     Vec(DefinedName) defined;      /* those that were compiled at once */
     Arena *line;                   /* the statement at hand */

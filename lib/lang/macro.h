@@ -15,6 +15,7 @@ typedef struct Macro {
     bool (*expand)(Compiler *c, const Ast *call, const Ast *const *args, Node *out);
     const char *example;
     bool creates; /* creates values from nothing: cast to a receiver's float dtype */
+    size_t gives_function; /* a call with at most so many arguments is a function */
 } Macro;
 typedef struct MacroList {
     const Macro *macro;

@@ -229,6 +229,22 @@ sum(x, axis=[])#[1.0, 2.0, 3.0]
 END
 }
 
+@test "a name that is given to a function means it in calls, whatever makes the function" {
+    while IFS='#' read -r f want; do
+        printf 'thunkline: 1\nfunctions:\n  own: {inputs: {v: float64}, outputs: {out: v * 5}}\nlet: |\n  cos = lambda v: v * 3\n  sin = %s\n  out = sin(1.0)\noutputs: [out]\n' "$f" >f.yaml
+        ok "gload f.yaml | grun" "out = $want"
+    done <<'END'
+lambda v: v * 2#2.0
+cos#3.0
+own#5.0
+vectorize(cos)([2.0])[0]#0.8414709848078965
+nest(cos, scope='s')#3.0
+END
+    ok "gload -e 'sum = vectorize(lambda v: v[0] - v[1])' -e 'out = sum([[5., 1.], [7., 1.]])' --outputs out | grun" 'out = [4.0, 6.0]'
+    ok "gload -e 'sum = plant(lambda v: sow(v, tag=\"t\", name=\"n\") * 2, tag=\"t\")' -e 'out = sum({\"n\": 4.}, 1.)' --outputs out | grun" 'out = 8.0'
+    ok "gload -i 'x: float64[2]' -e 'sum = vectorize(x @ x, x, ones((3, 2)))' -e 'out = sum(sum)' --outputs out | grun x=[1,2]" 'out = 6.0'
+}
+
 @test "a draw takes the float dtype of the shared variable that it begins, and no other kind" {
     local text want
     while IFS='#' read -r text want; do
