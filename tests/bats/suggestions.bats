@@ -396,6 +396,9 @@ cross(t, t)|7|takes vectors with three elements
 v.astype(int)|10|write int64
 zeros(3, dtype=float)|10|write float64 or float32
 array([1], int)|12|write int64
+meshgrid(v, v, sparse=True)|16|as in `\(x\[None, :\], y\[:, None\]\)`
+max_pool(t, 2, stride=1)|16|here it is `strides=`
+conv(t, t, dilation=2)|12|here it is `dilations=`
 r_[v, v]|1|`r_` is not defined: write concatenate\(\[v, w\]\)
 c_[v, v]|1|write column_stack\(v, w\)
 mgrid[0:2, 0:3]|1|write indices\(\(n, m\)\)
