@@ -202,9 +202,22 @@ static void gather_short(int64_t n, char *out, const char *base, const int64_t *
 #define AND(a, b)  ((a) & (b))
 #define MORE(a, b) ((a) < (b) ? (b) : (a))
 #define LESS(a, b) ((a) > (b) ? (b) : (a))
-/* ... or nan */
-#define MOST(a, b)  ((a) < (b) || (b) != (b) ? (b) : (a))
-#define LEAST(a, b) ((a) > (b) || (b) != (b) ? (b) : (a))
+/* ... or nan. Chosen by bits: compilers make a store of it that a branch jumps over,
+ * which scattered elements mispredict. */
+#define PICK(T, U)                                                                     \
+    static inline T pick_##T(bool first, T a, T b) {                                   \
+        U x, y, all = (U)0 - (U)first;                                                 \
+        memcpy(&x, &a, sizeof x);                                                      \
+        memcpy(&y, &b, sizeof y);                                                      \
+        x = (x & all) | (y & ~all);                                                    \
+        memcpy(&a, &x, sizeof x);                                                      \
+        return a;                                                                      \
+    }
+PICK(float, uint32_t)
+PICK(double, uint64_t)
+#define CHOOSE(C, a, b) _Generic((a), float : pick_float, double : pick_double)(C, a, b)
+#define MOST(a, b)      CHOOSE((int)((a) < (b)) | ((b) != (b)), b, a)
+#define LEAST(a, b)     CHOOSE((int)((a) > (b)) | ((b) != (b)), b, a)
 /* NAME, of elements of type T that F combines as what READ makes of them. */
 #define FOLD(NAME, T, F, READ, WRITE)                                                  \
     static inline void one_##NAME(char *to, const char *y) {                           \
