@@ -331,3 +331,19 @@ for s, axis in [((2, 2, 1), 1), ((1, 2, 4), 1), ((1, 2, 1), 1), ((2, 1, 3), 2), 
     row(N, "gather_elements({x}, {i}, axis=%d)" % axis, torch.gather(T(x), axis, T(j)).numpy(), x=x, i=j)
 j = np.array([[[1, 2]], [[0, 2]], [[2, 2]]])
 row(N, "take_along_axis({x}, {i}, axis=2)", np.take_along_axis(x[:1], j, 2), x=x[:1], i=j)
+
+# ---- integers close together are counted: at the ends of their dtypes, and none ----
+N = "sets"
+for t in DTYPES:
+    if not np.issubdtype(t, np.integer):
+        continue
+    ends = np.iinfo(t)
+    for x in ([ends.max, ends.max - 2, ends.max, ends.max - 1], [ends.min + 1, ends.min, ends.min, ends.min + 3], [ends.max, ends.min, ends.max, ends.max, ends.min + 1]):
+        x = np.array(x, t)
+        for k in range(4):
+            row(N, "unique({x}, return_index=True, return_inverse=True, return_counts=True)[%d]" % k, np.unique(x, True, True, True)[k], x=x)
+            row(N, "unique({x}[::-1], return_index=True, return_inverse=True, return_counts=True)[%d]" % k, np.unique(x[::-1], True, True, True)[k], x=x)
+        row(N, "unique({x}, sorted=False, return_counts=True)[1]", np.array([(x == v).sum() for v in dict.fromkeys(x.tolist())]), x=x)
+x = np.array([2**63, 2**63 - 1, 2**63 + 1, 2**63 - 1], np.uint64)
+row(N, "unique({x}, return_inverse=True)[0]", np.unique(x), x=x)
+row(N, "unique({x}, return_inverse=True)[1]", np.unique(x, return_inverse=True)[1], x=x)

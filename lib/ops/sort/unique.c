@@ -99,6 +99,53 @@ static void group_vector(Call *c, const Tensor *x, SortPair *p, Groups *g) {
     pool_run(g->pool, (size_t)chunks_of(g->n), start_groups, &j);
 }
 
+/* Integers as int64, in place if they are; the upper half of uint64 turns negative. */
+static const int64_t *read_integers(const Tensor *x, int64_t n, int64_t *room) {
+    if (dtype_size(x->dtype) == 8 && x->stride[0] == 8) return x->data;
+    tensor_cast_elements(DT_INT64, room, x->dtype, x->data, (size_t)n, 8, x->stride[0]);
+    return room;
+}
+
+/* The span of n integers, less 1. */
+static uint64_t width_of(const int64_t *v, int64_t n, int64_t *low) {
+    int64_t high = *low = v[0];
+    for (int64_t i = 1; i < n; i++) {
+        *low = v[i] < *low ? v[i] : *low;
+        high = v[i] > high ? v[i] : high;
+    }
+    return (uint64_t)high - (uint64_t)*low;
+}
+
+/* Integers that lie close together are put in order by counting. False: they don't, or
+ * the counts would not stay in near caches. `room` is for 4 n integers. Unless all
+ * positions are asked for, only the first of each group is put into g->order. */
+static bool group_counted(const Tensor *x, bool all, int64_t *room, Groups *g) {
+    if (!dtype_is_discrete(x->dtype) || g->n == 0) return false;
+    const int64_t *v = read_integers(x, g->n, room);
+    int64_t low, *at = room + g->n, *first = at + g->n, sum = 0;
+    uint64_t width = width_of(v, g->n, &low);
+    if (width >= (uint64_t)g->n || width >= 1 << 17 ||
+        (x->dtype == DT_UINT64 && low < 0 && low + (int64_t)width >= 0))
+        return false;
+    memset(at, 0, (size_t)(width + 1) * sizeof *at);
+    for (int64_t i = g->n; i-- > 0;) {
+        uint64_t k = (uint64_t)v[i] - (uint64_t)low;
+        at[k]++;
+        first[k] = i;
+    }
+    for (uint64_t k = 0; k <= width; k++) {
+        int64_t here = at[k];
+        at[k] = sum;
+        if (here == 0) continue;
+        g->order[sum] = first[k];
+        g->start[g->count++] = sum;
+        sum += here;
+    }
+    for (int64_t i = 0; i < g->n && all; i++)
+        g->order[at[(uint64_t)v[i] - (uint64_t)low]++] = i;
+    return true;
+}
+
 /* ---- parts of a tensor ---- */
 typedef struct Parts {
     const unsigned char *key; /* big-endian: memcmp orders them */
@@ -277,9 +324,11 @@ static bool unique_perform(Call *c) {
     g.start = g.order + n;
     g.rank = g.start + n;
     g.place = g.rank + n;
-    if (x.ndim == 1)
-        group_vector(c, &x, p, &g);
-    else
+    if (x.ndim == 1) {
+        bool all = prop_bool(c->s, c->op, c->props, extra_props[INVERSE]);
+        if (!group_counted(&x, all, (int64_t *)(void *)mem, &g))
+            group_vector(c, &x, p, &g);
+    } else
         group_parts(c, &x, axis, mem + at_keys, &g);
     if (prop_bool(c->s, c->op, c->props, "sorted"))
         g.rank = g.place = NULL;
