@@ -133,9 +133,10 @@ static bool is_finite(double v) {
 /* ---- signs, by op ---- */
 
 /* Ops that are never negative. A nan needs no guard: both sides stay nan. */
-static const char *const nonnegative_ops[] = {"abs",  "square",  "sqrt",     "exp",
-                                              "exp2", "sigmoid", "softplus", "softmax",
-                                              "erfc", "cosh",    "arccos",   NULL};
+static const char *const nonnegative_ops[] = {
+    "abs",  "square",  "sqrt",     "root_of_squares", "exp",
+    "exp2", "sigmoid", "softplus", "softmax",         "erfc",
+    "cosh", "arccos",  NULL};
 
 static bool is_op_named_in(const Op *op, const char *const *names) {
     for (size_t i = 0; names[i]; i++)

@@ -546,3 +546,28 @@ hvp(sum(polygamma(x, y)), x, x)|E_NULL|undefined: polygamma is a function of who
 hessian(sum(polygamma(x, y)), x)|E_NULL|undefined: polygamma is a function of whole numbers
 END
 }
+
+# Values are those of PyTorch; a second derivative at 0 is 0, too.
+@test "norms and deviations have a derivative at 0: it is 0" {
+    local cost want mode
+    gload -i 'g: float64[3, 2]' -e 'out = g' -o one.tlg
+    while IFS='|' read -r cost want; do
+        gload -i 'x: float64[3, 2]' -e "cost = $cost" -e 'g = grad(cost, x)' -e 'h = hvp(cost, x, zeros((3, 2)))' -e 'j = abs(jvp(cost, x, x) - sum(g * x)) < 1e-12' --outputs g,h,j -o m.tlg
+        for mode in FAST_RUN FAST_COMPILE DEBUG; do
+            ok "grun m.tlg x='[[0, 0], [3, 4], [2, 2]]' --mode $mode -r g=g.npy -r h=h.npy" 'j = True'
+            ok "grun one.tlg g=@g.npy --expect 'out=$want' -o o"
+            ok "grun one.tlg g=@h.npy --expect 'out=zeros((3, 2))' -o o"
+        done
+    done <<'END'
+sum(norm(x, axis=1))|[[0, 0], [0.6, 0.8], [0.7071067811865475, 0.7071067811865475]]
+norm(x[:1])|zeros((3, 2))
+sum(norm(x - x[:1], 2, axis=-1))|[[-1.3071067811865476, -1.5071067811865475], [0.6, 0.8], [0.7071067811865475, 0.7071067811865475]]
+sum(norm(x[:, None] - x, axis=-1))|[[-2.614213562373095, -3.014213562373095], [2.094427190999916, 3.388854381999832], [0.5197863713731791, -0.3746408196267368]]
+sum(std(x, axis=1))|[[0, 0], [-0.5, 0.5], [0, 0]]
+sum(std(x, axis=1, ddof=1))|[[0, 0], [-0.7071067811865475, 0.7071067811865475], [0, 0]]
+sum(std(x, axis=1, where=x < 9))|[[0, 0], [-0.5, 0.5], [0, 0]]
+END
+    ok "gload -i 'x: float32[2]' -e 'cost = norm(x) + std(x)' -e 'g = grad(cost, x)' --outputs g | grun x=[0,0]" 'g = [0.0, 0.0]'
+    ok "gload -i 'z: complex128[2]' -e 'cost = norm(z)' -e 'g = grad(cost, z)' --outputs g | grun z='[0j, 0j]'" 'g = [(0.0+0.0j), (0.0+0.0j)]'
+    ok "gload -i 'x: float64[2]' -e 'g = grad(norm(x), x)' --outputs g | grun x=[nan,1]" 'g = [nan, nan]'
+}

@@ -28,9 +28,9 @@ static Var call_unary(const Norm *m, const char *op, Var v) {
     return op_call1(m->b, op, v);
 }
 
-/* The root of the sum of squares of absolute values a. */
+/* The root of the sum of squares of a: absolute values, or what is real. */
 static Var euclidean_norm(const Norm *m, Var a, size_t n, const int64_t *axis) {
-    return call_unary(m, "sqrt",
+    return call_unary(m, "root_of_squares",
                       reduce_keepdims(m, "sum", call_unary(m, "square", a), n, axis));
 }
 
@@ -137,7 +137,10 @@ static bool norm_expand(Builder *b, const Op *op, const Props *props, size_t nin
     int n =
         norm_axes(&m, op_prop(b->s, op, props, "axis"), var_type(b->g, in[0]), axis);
     if (n < 0 || !norm_order(&m, ord, n)) return false;
-    Var a = op_call1(b, "abs", in[0]);
+    bool euclidean = !m.has_ord || (n != 2 && m.ord == 2);
+    Var a = euclidean && !dtype_is_complex(var_type(b->g, in[0])->dtype)
+                ? in[0]
+                : op_call1(b, "abs", in[0]);
     if (a == VAR_NONE) return false;
     Var r =
         n == 2 ? matrix_norm(&m, in[0], a, axis) : vector_norm(&m, a, (size_t)n, axis);
@@ -182,7 +185,8 @@ static const Op table[] = {
             "-inf are the largest and smallest absolute value, 0 counts the nonzero "
             "elements. Over two axes it is a matrix norm: 1, -1 (sums of columns), inf "
             "and -inf (of rows), 2, -2 and 'nuc' (largest, smallest and sum of "
-            "singular values) or 'fro'.",
+            "singular values) or 'fro'. The derivative of a root of a sum of squares "
+            "is 0 at 0.",
      .in = "x",
      .props = "ord: key? = None, axis: axes = None, keepdims: bool = False",
      .promote = PROMOTE_INEXACT,

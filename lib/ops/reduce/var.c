@@ -64,6 +64,15 @@ static Var variance_divisor(Builder *b, const Op *op, const Props *props, Var x,
     return op_call2(b, "subtract", w, const_number(b, d, ddof));
 }
 
+/* g / r, and 0 where r is: all elements are the same there, and std has no derivative.
+ */
+static Var divide_by_root(Builder *b, Var g, Var r) {
+    bool ok = true;
+    Env env = {.n = 2, .bind = (Bind[]){{sym(b->s, "g"), g}, {sym(b->s, "r"), r}}};
+    Var v = template_build(b, "g / where(r == 0, inf, r)", &env, &ok);
+    return ok ? v : VAR_NONE;
+}
+
 /* (x - mean) scale wide(g), where for std wide is also divided by the result; the
  * factor is 2 for var and 1 for std. */
 static Var variance_gradient(Pull *p, Var g, bool root) {
@@ -76,7 +85,7 @@ static Var variance_gradient(Pull *p, Var g, bool root) {
         n = variance_divisor(b, p->op, p->props, x, dtype_real(d));
     if (mean == VAR_NONE || n == VAR_NONE) return VAR_NONE;
     Var away = op_call2(b, "subtract", x, mean);
-    if (root && g != VAR_NONE) g = op_call2(b, "true_divide", g, p->out[0]);
+    if (root && g != VAR_NONE) g = divide_by_root(b, g, p->out[0]);
     if (!root && g != VAR_NONE)
         g = op_call2(b, "multiply", g, const_number(b, dtype_real(d), 2));
     Var each = op_call2(b, "true_divide", g, n);
@@ -111,7 +120,8 @@ static const Op table[] = {
      .vmap = vmap_axes,
      .example = "var([1.0, 2.0, 3.0, 4.0]) -> 1.25\nvar([1.0, 3.0], ddof=1) -> 2.0"},
     {.name = OP_ROW("std"),
-     .doc = "Standard deviation: the square root of var. where= is as in std_where.",
+     .doc = "Standard deviation: the square root of var. Where it is 0, so is the "
+            "derivative. where= is as in std_where.",
      RARE(.keywords = "std_where", .streams = var_streams),
      .in = "x",
      .props = VAR_PROPS,

@@ -278,7 +278,8 @@ static const Op table[] = {
             "square root of var_where. std(x, where=m) is the same.",
      .in = "x, where",
      .props = VAR_PROPS,
-     .def = "sqrt(var(x, axis=axis, ddof=ddof, keepdims=keepdims, where=where))",
+     .def = "root_of_squares(var(x, axis=axis, ddof=ddof, keepdims=keepdims, "
+            "where=where))",
      .example = "std([1., 9., 5.], where=[True, False, True]) -> 2.0"},
     {.name = OP_ROW("max_where"),
      .doc =
