@@ -117,48 +117,39 @@ VINLINE int64_t ipower(int64_t x, int64_t y, unsigned *fault) {
     if (y < 0) *fault |= FAULT_DOMAIN;
     return y < 0 ? 0 : (int64_t)upower((uint64_t)x, (uint64_t)y);
 }
-/* Shifting by the width or more leaves 0, or only the sign. */
-VINLINE uint64_t ushift_left(uint64_t x, uint64_t y, uint64_t width) {
-    return y < width ? x << (y & 63) : 0;
-}
-VINLINE uint64_t shift_left(uint64_t x, int64_t y, uint64_t width, unsigned *fault) {
-    *fault |= y < 0 ? FAULT_DOMAIN : 0;
-    return ushift_left(x, (uint64_t)y, width);
-}
-VINLINE uint64_t ushift_right(uint64_t x, uint64_t y) {
-    return y < 64 ? x >> (y & 63) : 0;
-}
-VINLINE int64_t shift_right(int64_t x, int64_t y, unsigned *fault) {
-    *fault |= y < 0 ? FAULT_DOMAIN : 0;
-    return x >> ((uint64_t)y < 63 ? y & 63 : 63);
-}
-/* The same of 32 bits, which are enough for shorter numbers, too: twice as many go into
- * a vector. */
-VINLINE uint32_t ushift_left32(uint32_t x, uint32_t y, uint32_t width) {
-    return y < width ? x << (y & 31) : 0;
-}
-VINLINE uint32_t shift_left32(uint32_t x, int32_t y, uint32_t width, unsigned *fault) {
-    *fault |= y < 0 ? FAULT_DOMAIN : 0;
-    return ushift_left32(x, (uint32_t)y, width);
-}
-VINLINE uint32_t ushift_right32(uint32_t x, uint32_t y) {
-    return y < 32 ? x >> (y & 31) : 0;
-}
-VINLINE int32_t shift_right32(int32_t x, int32_t y, unsigned *fault) {
-    *fault |= y < 0 ? FAULT_DOMAIN : 0;
-    return x >> ((uint32_t)y < 31 ? y & 31 : 31);
-}
+/* Shifting by the width or more leaves 0, or only the sign. 32 bits are enough for
+ * shorter numbers, too: twice as many go into a vector. */
+#define SHIFTS(BITS)                                                                   \
+    VINLINE uint##BITS##_t ushift_left##BITS(uint##BITS##_t x, uint##BITS##_t y,       \
+                                             unsigned width) {                         \
+        return y < width ? x << (y & (BITS - 1)) : 0;                                  \
+    }                                                                                  \
+    VINLINE uint##BITS##_t shift_left##BITS(uint##BITS##_t x, int##BITS##_t y,         \
+                                            unsigned width, unsigned *fault) {         \
+        *fault |= y < 0 ? FAULT_DOMAIN : 0;                                            \
+        return ushift_left##BITS(x, (uint##BITS##_t)y, width);                         \
+    }                                                                                  \
+    VINLINE uint##BITS##_t ushift_right##BITS(uint##BITS##_t x, uint##BITS##_t y) {    \
+        return y < BITS ? x >> (y & (BITS - 1)) : 0;                                   \
+    }                                                                                  \
+    VINLINE int##BITS##_t shift_right##BITS(int##BITS##_t x, int##BITS##_t y,          \
+                                            unsigned *fault) {                         \
+        *fault |= y < 0 ? FAULT_DOMAIN : 0;                                            \
+        return x >> ((uint##BITS##_t)y < BITS - 1 ? y & (BITS - 1) : BITS - 1);        \
+    }
+SHIFTS(32)
+SHIFTS(64)
 #define SHIFT_LEFT(x, y)                                                               \
-    (sizeof x == 8 ? (T)shift_left((uint64_t)x, y, 64, &fault)                         \
+    (sizeof x == 8 ? (T)shift_left64((uint64_t)x, y, 64, &fault)                       \
                    : (T)shift_left32((uint32_t)x, (int32_t)y, 8 * sizeof x, &fault))
 #define USHIFT_LEFT(x, y)                                                              \
-    (sizeof x == 8 ? (T)ushift_left(x, y, 64)                                          \
+    (sizeof x == 8 ? (T)ushift_left64(x, y, 64)                                        \
                    : (T)ushift_left32((uint32_t)x, (uint32_t)y, 8 * sizeof x))
 #define SHIFT_RIGHT(x, y)                                                              \
-    (sizeof x == 8 ? (T)shift_right(x, y, &fault)                                      \
+    (sizeof x == 8 ? (T)shift_right64(x, y, &fault)                                    \
                    : (T)shift_right32((int32_t)x, (int32_t)y, &fault))
 #define USHIFT_RIGHT(x, y)                                                             \
-    (sizeof x == 8 ? (T)ushift_right(x, y)                                             \
+    (sizeof x == 8 ? (T)ushift_right64(x, y)                                           \
                    : (T)ushift_right32((uint32_t)x, (uint32_t)y))
 
 /* ---- floats ---- */
