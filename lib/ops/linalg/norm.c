@@ -34,6 +34,19 @@ static Var euclidean_norm(const Norm *m, Var a, size_t n, const int64_t *axis) {
                       reduce_keepdims(m, "sum", call_unary(m, "square", a), n, axis));
 }
 
+/* The root of a sum s of powers. Where it is 0, so is the derivative of powers above 1,
+ * which that of the root would make nan. */
+static Var root_of_powers(const Norm *m, Var s) {
+    if (m->ord <= 1 || s == VAR_NONE) return power_of(m, s, 1 / m->ord);
+    Var p = const_number(m->b, var_type(m->b->g, s)->dtype, 1 / m->ord);
+    bool ok = true;
+    Env env = {.n = 2,
+               .bind = (Bind[]){{sym(m->b->s, "s"), s}, {sym(m->b->s, "p"), p}}};
+    Var v =
+        template_build(m->b, "where(s == 0, s, where(s == 0, 1, s) ** p)", &env, &ok);
+    return ok ? v : VAR_NONE;
+}
+
 static Var vector_norm(const Norm *m, Var a, size_t n, const int64_t *axis) {
     if (!m->has_ord || m->ord == 2) return euclidean_norm(m, a, n, axis);
     if (isinf(m->ord))
@@ -44,8 +57,8 @@ static Var vector_norm(const Norm *m, Var a, size_t n, const int64_t *axis) {
         Var nz = reduce_keepdims(m, "count_nonzero", a, n, axis);
         return op_cast_to(m->b, nz, var_type(m->b->g, a)->dtype);
     }
-    return power_of(m, reduce_keepdims(m, "sum", power_of(m, a, m->ord), n, axis),
-                    1 / m->ord);
+    return root_of_powers(m,
+                          reduce_keepdims(m, "sum", power_of(m, a, m->ord), n, axis));
 }
 
 /* The sum, maximum or minimum of the singular values, with both axes kept as ones. */
@@ -185,8 +198,8 @@ static const Op table[] = {
             "-inf are the largest and smallest absolute value, 0 counts the nonzero "
             "elements. Over two axes it is a matrix norm: 1, -1 (sums of columns), inf "
             "and -inf (of rows), 2, -2 and 'nuc' (largest, smallest and sum of "
-            "singular values) or 'fro'. The derivative of a root of a sum of squares "
-            "is 0 at 0.",
+            "singular values) or 'fro'. Of a root of a sum of squares or powers above "
+            "1, the derivative at 0 is 0.",
      .in = "x",
      .props = "ord: key? = None, axis: axes = None, keepdims: bool = False",
      .promote = PROMOTE_INEXACT,
