@@ -448,6 +448,9 @@ bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault) {
               fault & FAULT_DIVIDE ? "integer division by zero"
                                    : "a negative power or shift of integers",
               str_text(&at));
+    if (found.op && op_is(m->s, found.op->op, OP_POWER))
+        note(m->s, NOWHERE,
+             "floats have negative powers: cast(x, float64) for the base");
     if (lost) note(m->s, NOWHERE, "an input is not shown: the result went over it");
     str_free(&at);
     return false;

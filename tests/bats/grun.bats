@@ -279,7 +279,7 @@ END
     bad 5 E_INDEX 'index 5' 'gload -i "x: float64[n]" -e "x[5]" | grun x=[1,2]'
     bad 5 E_RUN_SHAPE '3.*2|2.*3' 'gload -i "x: float64[?]" -i "y: float64[?]" -e "x + y" | grun x=[1,2] y=[1,2,3]'
     bad 5 E_ARITHMETIC 'zero' 'gload -i "x: int64" -e "7 // x" | grun x=0'
-    bad 5 E_ARITHMETIC '.' 'gload -i "x: int64" -e "2 ** x" | grun x=-1'
+    bad 5 E_ARITHMETIC 'floats have negative powers: cast' 'gload -i "x: int64" -e "2 ** x" | grun x=-1'
     bad 5 E_ARITHMETIC 'zero' 'gload -i "x: int64" -e "7 % x" | grun x=0'
 }
 
