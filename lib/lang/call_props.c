@@ -130,6 +130,8 @@ bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n,
          "%s: %s must be %s%s, known when the graph is built, not %s", op->name,
          sym_text(c->s, def->name), prop_wants(def), def->none ? " or None" : "",
          node_kind_text(n));
+    if (def->type == T_AXIS && n->kind == NODE_NONE)
+        note(c->s, NOWHERE, "arrays are flattened by ravel: then the axis is 0");
     return def->type == T_DTYPE && node_note_dtype(c, n);
 }
 

@@ -117,11 +117,16 @@ static bool check_type_kinds(Infer *in) {
                                        [IN_ARRAY] = "a tensor or a sparse matrix",
                                        [IN_LIST] = "a list",
                                        [IN_ITEM] = "anything"};
-    for (size_t i = 0; i < in->nin; i++)
-        if (!param_kind_fits(param_kind_at(in, i), in->type[i]->kind))
-            return infer_fail(in, E_TYPE, i, "%s takes %s for %s, not %s", in->op->name,
-                              want[param_kind_at(in, i)], infer_arg_name(in, i),
-                              type_str(in->s, in->type[i]));
+    for (size_t i = 0; i < in->nin; i++) {
+        const Type *t = in->type[i];
+        if (param_kind_fits(param_kind_at(in, i), t->kind)) continue;
+        infer_fail(in, E_TYPE, i, "%s takes %s for %s, not %s", in->op->name,
+                   want[param_kind_at(in, i)], infer_arg_name(in, i),
+                   type_str(in->s, t));
+        if (t->kind == TYPE_SLICE)
+            note(in->s, NOWHERE, "the positions of slice(1, 3) are arange(1, 3)");
+        return false;
+    }
     return true;
 }
 

@@ -371,6 +371,12 @@ constant('float64[2]', [1, 2]) => 10 E_TYPE constant() is for types of plugins; 
 END
 }
 
+@test "what NumPy would slice or flatten has another spelling" {
+    bad 3 E_TYPE 'note: the positions of slice\(1, 3\) are arange\(1, 3\)' "gload -i 'x: float64[5]' -e 'delete(x, slice(1, 3))'"
+    ok "gload -i 'x: float64[5]' -e 'delete(x, arange(1, 3))' | grun x=[1,2,3,4,5]" 'out = [1.0, 4.0, 5.0]'
+    bad 3 E_ARG 'note: arrays are flattened by ravel' "gload -i 'x: float64[2, 2]' -e 'concatenate([x, x], axis=None)'"
+}
+
 @test "errors name the function that was called, not its parts" {
     refusals <<'END'
 cumsum(k, axis=0) => 1 E_SHAPE cumsum: x must have at least 1 dim, not 0
