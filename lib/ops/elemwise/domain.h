@@ -13,6 +13,8 @@
  * - F: float32 and float64; float16 is computed in float32 and rounded once
  * - P: as F, with three expressions: the kernel, the arguments for which it doesn't
  *   hold, and the kernel for those
+ * - A: as P, with two expressions more after the kernel: arguments for which it doesn't
+ *   hold either, and the kernel for those, by vectors
  * - E: as P, with another expression before these: of x, what the kernel takes as b
  * - V: as F, and by wide_NAME of vmath512.h where the CPU has AVX-512
  * - N: as P, where the last kernel holds for all arguments, and by wide_NAME
@@ -54,6 +56,7 @@
 #define EACH_K(P, name, l) EACH_C(P, name, l)
 #define EACH_D(P, name, l) EACH_C(P, name, l)
 #define EACH_P(P, name, l) EACH_F(P, name, l)
+#define EACH_A(P, name, l) EACH_F(P, name, l)
 #define EACH_V(P, name, l) EACH_F(P, name, l)
 #define EACH_N(P, name, l) EACH_F(P, name, l)
 #define EACH_M(P, name, l)                                                             \

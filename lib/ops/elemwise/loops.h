@@ -259,6 +259,19 @@
     LOOP_MOST(k, name, f32, float, e, rare, other)                                     \
     LOOP_MOST(k, name, f64, double, e, rare, other)                                    \
     LOOP_HALF(k, o, name)
+/* Those that are apart are computed by vectors, too, where a block has any. */
+#define LOOP_APART(k, name, sfx, X, kernel, apart, there, rare, other)                 \
+    LOOP_BLOCKS(                                                                       \
+        k, name, sfx, X, kernel, (apart) | (rare) << 1,                                \
+        const size_t again = any & 1 ? m : 0;                                          \
+        VECTOR_LOOP for (size_t i = 0; i < again; i++) {                               \
+            MOST_KEPT##k(X) pr[i] = (apart) ? there : pr[i];                           \
+        } for (size_t i = 0; any & 2 && i < m;                                         \
+               i++) { MOST_KEPT##k(X) if (rare) pr[i] = other; })
+#define LOOPS_A(k, o, name, e, apart, there, rare, other)                              \
+    LOOP_APART(k, name, f32, float, e, apart, there, rare, other)                      \
+    LOOP_APART(k, name, f64, double, e, apart, there, rare, other)                     \
+    LOOP_HALF(k, o, name)
 /* A block that has rare arguments is computed again as a whole, by vectors, too. */
 #define LOOP_AGAIN(k, name, sfx, X, kernel, rare, other)                               \
     LOOP_BLOCKS(                                                                       \

@@ -1,18 +1,20 @@
 /* Gamma, its logarithm and the derivatives of that, by the methods and for the uses of
  * vmath.h, for x > 0; other arguments are left to special.h, and those of gamma from
- * GAMMA_FAR on to the C library. From 8 on the logarithm and its derivatives are
- * Stirling's series, polynomials in 1 / x^2. On [1, 8] they are polynomials in
- * t = (x - k) / (x + k), which maps that to a short interval around 0, of what remains
- * without zeros: log gamma is divided by (x - 1) (x - 2), digamma by x - x0. Below 1,
- * the recurrence gives them from x + 1, whose distance to the zeros is that of x,
- * exactly. float32: in float64. */
+ * GAMMA_LAST on to the C library. From 8 on they are Stirling's series, polynomials in
+ * 1 / x^2. On [1, 8] they are polynomials in t = (x - k) / (x + k), which maps that to
+ * a short interval around 0, of what remains without zeros: log gamma is divided by (x
+ * - 1) (x - 2), digamma by x - x0. Below 1, the recurrence gives them from x + 1, whose
+ * distance to the zeros is that of x, exactly. float32: in float64. */
 #ifndef OPS_ELEMWISE_VMATH_GAMMA_H
 #define OPS_ELEMWISE_VMATH_GAMMA_H
 
-#include "ops/elemwise/vmath.h"
+#include "ops/elemwise/vmath_power.h"
 
 #define GAMMA_FAR 8.0
 #define STIRLING  0x1.acfe390c97d69p-2 /* log(2 pi / e) / 2 */
+/* log(2 pi) / 2 in two parts. */
+#define ROOT_2PI    0x1.d67f1c0000000p-1
+#define ROOT_2PI_LO 0x1.0c97d694d252fp-26
 /* Digamma's zero. */
 #define DIGAMMA_ROOT    0x1.762d86356be3fp+0
 #define DIGAMMA_ROOT_LO 0x1.b86a722197829p-54
@@ -151,7 +153,7 @@ VINLINE double trigamma_series64(double u) {
     return q;
 }
 /* gamma(s + 3/2) for |s| <= 1/2 */
-VINLINE double gamma_near64(double s) {
+VINLINE double gamma_centre64(double s) {
     double q = 0x1.6c3032e6c6f69p-13;
     q = MADD64(q, s, -0x1.1123e91f561a5p-12);
     q = MADD64(q, s, 0x1.27e540fa0105ep-13);
@@ -178,16 +180,39 @@ VINLINE double gamma_near64(double s) {
     return q;
 }
 
-/* From [1, 2] by the recurrence. */
-VINLINE double gamma_f64(double x) {
+#if HAS_FMA
+/* From GAMMA_FAR on, e^((x - 1/2) log(x) - x + log(2 pi) / 2 + series), the exponent in
+ * two parts. */
+#define GAMMA_LAST 172.0 /* infinite */
+VINLINE double gamma_far_f64(double x) {
+    PowerBase b = power_base_f64(x);
+    double y = x - 0.5, w = 1 / x, p = y * b.log;
+    double e = p - x, high = e + ROOT_2PI, sum;
+    double lost = MADD64(y, b.log, -p) + y * b.log_lo + ((p - e) - x);
+    lost += (e - high) + ROOT_2PI;
+    lost += MADD64(w, gammaln_series64(w * w), ROOT_2PI_LO);
+    sum = high + lost;
+    return exp_parts64(sum, (high - sum) + lost);
+}
+#else
+#define GAMMA_LAST GAMMA_FAR
+VINLINE double gamma_far_f64(double x) {
+    return x; /* never seen */
+}
+#endif
+
+/* From [1, 2] by the recurrence; a fused multiply-add tells what products lose. */
+VINLINE double gamma_near_f64(double x) {
     bool small = x < 1;
-    double y = small ? x + 1 : x, factors = 1;
+    double y = small ? x + 1 : x, factors = 1, lost = 0;
     for (int i = 2; i < (int)GAMMA_FAR; i++) {
         bool above = y > 2;
         y = above ? y - 1 : y;
-        factors = above ? factors * y : factors;
+        double f = above ? y : 1, product = factors * f;
+        lost = MADD64(lost, f, MADD64(factors, f, -product));
+        factors = product;
     }
-    double r = factors * gamma_near64(y - 1.5);
+    double centre = gamma_centre64(y - 1.5), r = MADD64(factors, centre, lost * centre);
     return small ? r / x : r;
 }
 VINLINE double gammaln_f64(double x) {
@@ -213,8 +238,11 @@ VINLINE double trigamma_f64(double x) {
     double far = MADD64(w * w, MADD64(w, trigamma_series64(w * w), 0.5), w);
     return x < GAMMA_FAR ? near : far;
 }
-VINLINE float gamma_f32(float x) {
-    return (float)gamma_f64((double)x);
+VINLINE float gamma_near_f32(float x) {
+    return (float)gamma_near_f64((double)x);
+}
+VINLINE float gamma_far_f32(float x) {
+    return (float)gamma_far_f64((double)x);
 }
 VINLINE float gammaln_f32(float x) {
     return (float)gammaln_f64((double)x);

@@ -58,15 +58,19 @@ VINLINE PowerBase power_base_f64(double x) {
     double hi = log_parts64(f, &lo), top = (k - shift) * LN2_HI64, l = top + hi;
     return (PowerBase){l, (top - l) + hi + MADD64(k - shift, LN2_LO64, lo)};
 }
-VINLINE double power_of_f64(PowerBase b, double x, double y) {
-    double p = y * b.log, m, c = clamp_exp64(p);
-    double lost = c == p ? MADD64(y, b.log, -p) + y * b.log_lo : 0;
-    m = MADD64(c, LOG2E, ROUND64);
+/* e^(p + lost) */
+VINLINE double exp_parts64(double p, double lost) {
+    double c = clamp_exp64(p), m = MADD64(c, LOG2E, ROUND64);
+    lost = c == p ? lost : 0;
     double n = m - ROUND64, a = MADD64(n, -LN2_HI64, c);
     lost = MADD64(n, -LN2_LO64, lost);
     double r = a + lost, sum = 1 + r;
     double rest = ((1 - sum) + r) + MADD64(r * r, exp_series64(r), (a - r) + lost);
-    return negated_if_odd_f64(scale64(sum + rest, m), x, y);
+    return scale64(sum + rest, m);
+}
+VINLINE double power_of_f64(PowerBase b, double x, double y) {
+    double p = y * b.log, lost = MADD64(y, b.log, -p) + y * b.log_lo;
+    return negated_if_odd_f64(exp_parts64(p, lost), x, y);
 }
 #else
 typedef double PowerBase;
