@@ -98,7 +98,7 @@ typedef struct ReadyScan {
 
 /* Does a target of the text look like this name? */
 static bool may_be_target(const char *p, const char *end, const char *name, size_t n) {
-    for (; (p = memmem(p, (size_t)(end - p), name, n)); p += n) {
+    for (; p < end && (p = memmem(p, (size_t)(end - p), name, n)); p += n) {
         const char *after = p + n;
         while (after < end && (*after == ' ' || *after == '\t'))
             after++;
