@@ -90,8 +90,9 @@ const char *str_nearest(Session *s, const char *word, const char *const *of, siz
 bool str_has_suffix(const char *name, size_t n, const char *suffixes);
 /* What follows the last dot of a path's last part, with the dot: "" if nothing does. */
 const char *str_suffix(const char *path);
-/* Is the first line of a text, after comments, a definition, `name = ...`? */
-bool str_begins_definition(const char *p, size_t n);
+/* Has the first line of a text, after comments, a name and one of these signs: "=" for
+ * a definition, but not for ==, ":" for a declaration? */
+bool str_begins_definition(const char *p, size_t n, const char *signs);
 /* A shell pattern with * and ? only. */
 bool str_glob(const char *pattern, const char *text);
 /* Splits "a, b ,c" at commas outside brackets; parts are trimmed and arena-owned. */

@@ -244,14 +244,14 @@ static const char *skip_comments(const char *p, const char *end) {
     return p;
 }
 
-bool str_begins_definition(const char *p, size_t n) {
+bool str_begins_definition(const char *p, size_t n, const char *signs) {
     const char *end = p + n;
     p = skip_comments(p, end);
     if (p == end || !ascii_is_letter(*p)) return false;
     while (p < end && ascii_is_word(*p))
         p++;
     p = skip_blanks(p, end);
-    return p < end && *p == '=' && !(p + 1 < end && p[1] == '=');
+    return p < end && *p && strchr(signs, *p) && !(p + 1 < end && p[1] == '=');
 }
 
 bool str_glob(const char *pattern, const char *text) {

@@ -47,7 +47,7 @@ Graph *run_read(Run *r, const char *path) {
     session_set_doing(r->s, NULL);
     if (g)
         log_graph(g);
-    else if (str_begins_definition(path, strlen(path)))
+    else if (str_begins_definition(path, strlen(path), "="))
         note(r->s, NOWHERE,
              "gload -e takes definitions, where a file is expected here");
     else if (value_is_file(r->s, path))

@@ -154,7 +154,7 @@ static bool fail_definitions(Session *s, const Doc *root) {
 
 Graph *doc_graph(Session *s, const Doc *root, const char *folder,
                  const ReadOptions *o) {
-    if (root->kind == DOC_TEXT && str_begins_definition(root->p, root->n))
+    if (root->kind == DOC_TEXT && str_begins_definition(root->p, root->n, "="))
         return fail_definitions(s, root), NULL;
     if (!doc_keys(s, root, keys, sizeof keys / sizeof *keys, "a graph file") ||
         !check_format_version(s, root))

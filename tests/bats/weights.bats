@@ -116,6 +116,9 @@ setup() {
     bad 3 E_FORMAT 'note: definitions stand in a block' 'gload d.txt'
     [ "$(grep -c 'it holds arrays' "$BATS_TEST_TMPDIR/.err")" = 0 ]
     bad 3 E_FORMAT 'note: definitions stand in a block' 'cat d.txt | gload'
+    printf 'x: float64[3]\ny = x * 2\n' >d.txt
+    bad 3 E_FORMAT 'lines of a block' 'gload d.txt'
+    [ "$(grep -c 'it holds arrays' "$BATS_TEST_TMPDIR/.err")" = 0 ]
     bad 4 E_IO 'note: gload -e takes definitions' "gload 'y = x * 2'"
     printf '1,2\n3\n' >bad.csv
     bad 3 E_FORMAT 'bad.csv: line 2 has 1 column, not 2' 'gload --info bad.csv'

@@ -484,7 +484,7 @@ bool value_is_file(Session *s, const char *path) {
               is_table_by_name(&f) || is_safetensors(&f) || is_array_by_name(&f) ||
               (is_json(&f) && !is_graph_json(&f)) ||
               (value_is_named(&f, ".txt .dat .data") &&
-               !str_begins_definition((const char *)f.p, f.n));
+               !str_begins_definition((const char *)f.p, f.n, "=:"));
     close_bytes(&b);
     return is;
 }
