@@ -29,15 +29,17 @@ typedef struct Pieces {
      * the other, for i < n; the same. */
     bool (*sum_runs)(void *ctx, unsigned worker, int64_t at, int64_t n, int64_t count,
                      double *acc);
+    /* Writes the rows, `apart` bytes from each other, the first one to `to`. NULL: they
+     * are stored elsewhere, and `make` tells where. */
+    void (*put)(void *ctx, unsigned worker, const Piece *p, char *to, ptrdiff_t apart);
     void *ctx;
     uint32_t work; /* of an element, about, where that of an addition is 1 */
 } Pieces;
 enum { PIECE_SUMS = 32 };
 
-/* Is it worth giving an op of one input and one output that input in pieces? dim: its
- * shape (< 0: unknown). */
-typedef bool Streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
-                     const int64_t *dim);
+/* Is it worth giving this Apply, of one output, an input in pieces (OpRare.streamed)?
+ * dim: that input's shape (< 0: unknown). */
+typedef bool Streams(const Graph *g, ApplyId id, int ndim, const int64_t *dim);
 
 /* What will happen to the elements of output 0 next: element by element, y = op(y,
  * operand), one after the other. An op with takes_after may do it as it writes them;

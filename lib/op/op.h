@@ -130,7 +130,8 @@ typedef struct OpRare {
     /* Of an op that isn't reentrant by itself: makes it so for n threads, as long as
      * the session lives. False: it can't be. */
     bool (*share)(Session *s, unsigned n);
-    Streams *streams;   /* perform can take its only input as Pieces */
+    Streams *streams;   /* perform can take an input as Pieces: the only one, */
+    uint8_t streamed;   /* or this one */
     const Thunk *thunk; /* replaces perform */
     bool redo; /* perform fills in Call.redo, where the work is small; it reads values
                 * of any kind without failing */

@@ -8,10 +8,11 @@
  * from the last Apply to the first, an Apply is lifted to the rank of its clients if no
  * other client needs it earlier and fewer bytes stay alive in between: 1 - h * h, where
  * h is kept anyway, belongs with the gradient that reads it. Whole groups are then
- * lifted in the same way. Finally a group absorbs one reduction of a value it computes,
- * preferably of a value with no other client, which is then never stored. What is made
- * of smaller operands alone, such as all differences x[:, None] - y, is cheaper
- * computed than read: each group that reads it computes it. The whole pass is linear.
+ * lifted in the same way. Finally a group absorbs one op that takes a value it computes
+ * in pieces (fuse_end.c), preferably a value with no other client, which is then never
+ * stored. What is made of smaller operands alone, such as all differences x[:, None] -
+ * y, is cheaper computed than read: each group that reads it computes it. The whole
+ * pass is linear.
  */
 #include "rewrite/fuse.h"
 
@@ -181,7 +182,8 @@ static void assign_low_ranks(Fuse *f) {
             Var v = apply_in(f->g, id)[i];
             ApplyId maker = var_owner(f->g, v);
             if (maker == APPLY_NONE) continue;
-            uint32_t least = f->rank[maker] + !can_share_group(f, maker, id, v);
+            uint32_t least = f->rank[maker] + !can_share_group(f, maker, id, v) +
+                             fuse_is_written(f->g, id, (uint32_t)i);
             if (f->rank[id] < least) f->rank[id] = least;
         }
     }
@@ -311,15 +313,38 @@ static FuseGroups list_groups(Fuse *f, Arena *to) {
 
 /* ---- lifting ---- */
 
+/* The rank that the group needs to end in an op that writes what it makes into an
+ * array: above all that this op reads besides. 0: there is none, or the rank will do.
+ */
+static uint32_t rank_to_write(Fuse *f, const FuseGroups *groups, uint32_t k) {
+    const ApplyId *member = groups->member + groups->first[k];
+    uint32_t own = find_set(f, member[0]), most = 0;
+    for (uint32_t i = 0; i < groups->first[k + 1] - groups->first[k]; i++) {
+        Var v = f->g->apply[member[i]].out;
+        uint32_t at = f->clients.first[v];
+        if (f->root[v] || f->clients.first[v + 1] - at != 1) continue;
+        ApplyId end = f->clients.client[at];
+        for (uint32_t j = 0; j < f->g->apply[end].nin; j++) {
+            ApplyId other = var_owner(f->g, apply_in(f->g, end)[j]);
+            if (other == APPLY_NONE || !fuse_is_written(f->g, end, j)) continue;
+            if (f->can[other] && find_set(f, other) == own) return 0;
+            if (f->rank[other] >= most) most = f->rank[other] + 1;
+        }
+    }
+    return most > f->rank[member[0]] ? most : 0;
+}
+
 static void lift_group(Fuse *f, const FuseGroups *groups, uint32_t k) {
     LiftRoom x = {NONE, NONE, APPLY_NONE};
     uint32_t own = find_set(f, groups->member[groups->first[k]]);
     for (uint32_t i = groups->first[k]; i < groups->first[k + 1]; i++)
         look_at_clients(f, groups->member[i], own, &x);
-    if (x.client == APPLY_NONE || x.most < x.near) return;
+    bool joins = x.client != APPLY_NONE && x.most >= x.near;
+    uint32_t rank = joins ? x.near : rank_to_write(f, groups, k);
+    if (!rank || rank > x.most) return;
     for (uint32_t i = groups->first[k]; i < groups->first[k + 1]; i++)
-        f->rank[groups->member[i]] = x.near;
-    unite_sets(f, own, x.client);
+        f->rank[groups->member[i]] = rank;
+    if (joins) unite_sets(f, own, x.client);
 }
 
 /* Groups by descending rank (a counting sort). */
@@ -337,35 +362,6 @@ static void lift_groups(Fuse *f, const FuseGroups *groups) {
         order[at[top - f->rank[groups->member[groups->first[k]]]]++] = k;
     for (uint32_t i = 0; i < groups->n; i++)
         lift_group(f, groups, order[i]);
-}
-
-/* ---- reductions ---- */
-
-/* Can the reduction `id`, which reads v, end the function that computes v? */
-static bool can_end_group(const Fuse *f, ApplyId id, Var v) {
-    const Apply *a = &f->g->apply[id];
-    const Type *t = var_type(f->g, v);
-    ApplyId maker = var_owner(f->g, v);
-    return op_rare(a->op)->streams && a->nin == 1 && a->nout == 1 && !a->serial &&
-           f->live[a->out] && (!f->scope || f->scope[maker] == f->scope[id]) &&
-           op_rare(a->op)->streams(f->g->s, a->op, a->props, t->dtype, t->ndim, t->dim);
-}
-
-/* A reduction of a value that the members compute, or APPLY_NONE. The members are
- * marked. */
-static ApplyId reduction_of(const Fuse *f, const ApplyId *member, uint32_t n) {
-    ApplyId found = APPLY_NONE;
-    for (uint32_t i = n; i-- > 0;) {
-        Var v = f->g->apply[member[i]].out;
-        uint32_t first = f->clients.first[v], last = f->clients.first[v + 1];
-        bool alone = !f->root[v] && last - first == 1;
-        for (uint32_t k = first; k < last; k++) {
-            if (!can_end_group(f, f->clients.client[k], v)) continue;
-            if (alone) return f->clients.client[k];
-            if (found == APPLY_NONE) found = f->clients.client[k];
-        }
-    }
-    return found;
 }
 
 /* ---- chunks: the limits of one function ---- */
@@ -528,7 +524,7 @@ static bool cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
     bool ok = true;
     for (uint32_t at = 0; ok && at < n && !rewriter_limit_reached(f->r);) {
         uint32_t k = take_chunk(f, &c, member + at, n - at);
-        ApplyId end = reduction_of(f, member + at, k);
+        ApplyId end = fuse_end_of(f, member + at, k);
         if (c.n > 1 || (c.n == 1 && end != APPLY_NONE))
             ok = fuse_call_function(f, c.all, c.n, end);
         close_chunk(f, &c);
@@ -579,6 +575,7 @@ static void fuse_open(Fuse *f, Rewriter *r) {
     f->can = NEW_N(f->a, g->napply, uint8_t);
     f->again = NEW_N(f->a, g->napply, uint8_t);
     f->extra = NEW_N(f->a, g->napply, uint8_t);
+    f->end = NEW_N(f->a, g->napply, uint8_t);
     if (lazy_scope_any(g)) f->scope = lazy_scope_find(g, f->a, (VarList){0});
     f->rank = NEW_N(f->grouping, g->napply, uint32_t);
     f->set = NEW_N(f->grouping, g->napply, uint32_t);
@@ -600,6 +597,7 @@ static FuseGroups find_groups(Fuse *f) {
         low = list_groups(f, f->grouping);
         unite_numbers(f, &low);
     }
+    fuse_find_ends(f);
     return list_groups(f, f->a);
 }
 

@@ -1,5 +1,5 @@
-/* Fusion in two files: fuse.c finds groups of Applies, fuse_function.c makes calls of
- * functions of them. */
+/* Fusion in three files: fuse.c finds groups of Applies, fuse_end.c what they may end
+ * in, fuse_function.c makes calls of functions of them. */
 #ifndef REWRITE_FUSE_H
 #define REWRITE_FUSE_H
 
@@ -9,6 +9,7 @@
  * computed in between in registers of a block each: these limits keep a block of all
  * operands in the second cache. */
 enum { MOST_INPUTS = 48, MOST_OUTPUTS = 48 };
+enum { END_INPUTS = 8 }; /* of the op that a group ends in */
 
 /* A function that was made, and what it computes. */
 typedef struct FusedFunction {
@@ -35,6 +36,7 @@ typedef struct Fuse {
     uint8_t *again;  /* by Apply: computed anew by each group that reads it */
     bool any_again;
     uint8_t *extra;  /* by Apply: in the current chunk for that reason */
+    uint8_t *end;    /* by Apply: a group may end in it */
     uint32_t *scope; /* by Apply: groups stay within a branch; NULL: no branches */
     uint32_t *rank;  /* by Apply */
     uint32_t *set;   /* by Apply: union-find of groups */
@@ -57,7 +59,14 @@ bool fuse_is_output(const Fuse *f, Var v);
 Var fuse_shape_root(const Fuse *f, Var v);
 /* A number that functions hold themselves. */
 bool fuse_is_constant(const Fuse *f, Var v);
-/* Replaces n members and, if there is one, the reduction at their end by a call. */
+/* Is input k read by an op that may end a group, besides what it takes in pieces? Ranks
+ * leave room for the group behind it. */
+bool fuse_is_written(const Graph *g, ApplyId id, uint32_t k);
+/* Fills in f->end, by ranks. */
+void fuse_find_ends(Fuse *f);
+/* The op that n members, which are marked, may end in; APPLY_NONE: none. */
+ApplyId fuse_end_of(const Fuse *f, const ApplyId *member, uint32_t n);
+/* Replaces n members and, if there is one, the op at their end by a call. */
 bool fuse_call_function(Fuse *f, const ApplyId *member, uint32_t n, ApplyId end);
 
 #endif

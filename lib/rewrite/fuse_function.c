@@ -28,10 +28,10 @@ bool fuse_is_constant(const Fuse *f, Var v) {
 }
 
 typedef struct FuseGroup {
-    uint32_t n; /* with the reduction */
+    uint32_t n; /* with the end */
     const ApplyId *member;
     ApplyId end;
-    Var arg[MOST_INPUTS], result[MOST_OUTPUTS];
+    Var arg[MOST_INPUTS + END_INPUTS], result[MOST_OUTPUTS];
     Var shape; /* of its members, by fuse_shape_root */
     size_t narg, nres;
 } FuseGroup;

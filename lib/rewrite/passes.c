@@ -298,8 +298,8 @@ const Pass rewrite_passes[] = {
      "anyway, or cheap.",
      48, .graph = ifelse_numbers_pass, .ops = branches},
     {"fuse-elementwise", "fusion",
-     "Fuses elementwise ops of one shape, and a reduction of their result, into a call "
-     "of one function.",
+     "Fuses elementwise ops of one shape, and what reduces their result or writes it "
+     "into an array, into a call of one function.",
      49, .graph = fuse_pass},
 };
 const size_t rewrite_npasses = sizeof rewrite_passes / sizeof *rewrite_passes;

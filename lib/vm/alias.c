@@ -230,6 +230,9 @@ static bool only_reader(const Plan *p, const Sharing *h, const Ins *in, uint32_t
 
 /* Is the result input k with some elements changed, whatever its shape is? */
 static bool is_changed_input(const Plan *p, const Ins *in, uint32_t out, uint32_t k) {
+    if (in->kind == PLAN_FUSED && in->prog->fold)
+        return op_rare(in->prog->fold)->changes && out == in->prog->nplaced &&
+               k == in->prog->fold_in[0];
     return in->kind == PLAN_PERFORM && op_rare(p->g->apply[in->apply].op)->changes &&
            out == 0 && k == 0;
 }

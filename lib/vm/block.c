@@ -35,7 +35,7 @@ typedef struct Worker {
     int64_t nrow;    /* index of the row */
     int64_t in_tile; /* index of the row in the tile */
     size_t filled;   /* number of elements filled into registers for the row */
-    bool begun;      /* block_run_reduction: initialised */
+    bool begun;      /* block_run_fold: initialised */
     bool adds;       /* the last loop is b->adds */
 } Worker;
 _Static_assert(sizeof(Worker) <= WORKER_BYTES, "room for a worker");
@@ -329,7 +329,8 @@ static unsigned run_tiles(Exec *e, Worker *w, int64_t last, int64_t from, int64_
 
 /* ---- loops over rows ---- */
 static NestRun nest_of(const Exec *e, const Worker *w) {
-    return (NestRun){e->b, e->p, e->base, w->arg, e->turned};
+    return (NestRun){
+        .b = e->b, .p = e->p, .base = e->base, .arg = w->arg, .turned = e->turned};
 }
 
 /* Elements [at, at + n), flat; they can't fault. */
@@ -575,6 +576,28 @@ static const char *make_piece(void *ctx, unsigned worker, const Piece *q, char *
     return hidden ? to : e->base[b->nin + b->folded] + q->at * size;
 }
 
+/* Are the rows whole ones of the loop over rows? */
+static bool are_nest_rows(const Prep *p, const Piece *q) {
+    return p->nest && q->n == p->ext[p->ndim - 1] && q->stride == q->n &&
+           q->at % q->n == 0;
+}
+
+static void put_piece(void *ctx, unsigned worker, const Piece *q, char *to,
+                      ptrdiff_t apart) {
+    Exec *e = ctx;
+    Worker *w = worker_of(e, worker);
+    unsigned fault = 0;
+    if (are_nest_rows(e->p, q)) {
+        NestRun x = nest_of(e, w);
+        x.apart = apart;
+        nest_run(&x, q->at, q->rows * q->n, to);
+        return;
+    }
+    for (int64_t r = 0; r < q->rows; r++)
+        fault |= run_flat(e, w, q->at + r * q->stride, q->n, to + r * apart);
+    if (fault) atomic_fetch_or_explicit(&e->fault, fault, memory_order_relaxed);
+}
+
 /* Stops at the end of a row whose length isn't a multiple of PIECE_SUMS, unless it is
  * the last one and the loop takes what is left. */
 static int64_t add_piece(void *ctx, unsigned worker, int64_t at, int64_t n,
@@ -624,14 +647,15 @@ unsigned block_run_at(const Machine *m, const BlockProgram *b, const Prep *p,
     return run_flat(&e, worker_of(&e, 0), 0, p->rows * p->row, folded);
 }
 
-bool block_run_reduction(Machine *m, uint32_t step, const Prep *p, Call *c) {
+bool block_run_fold(Machine *m, uint32_t step, const Prep *p, Call *c) {
     Exec e = {.b = m->p->ins[step].prog, .p = p};
     Pieces made = {.make = make_piece,
+                   .put = e.b->folded >= e.b->nplaced ? put_piece : NULL,
+                   .work = e.b->work,
                    .add = e.b->adds ? add_piece : NULL,
                    .sum_rows = p->nest && e.b->columns[0].op ? sum_rows : NULL,
                    .sum_runs = p->turns ? sum_runs : NULL,
-                   .ctx = &e,
-                   .work = e.b->work};
+                   .ctx = &e};
     set_operands(m, step, &e);
     e.turned = e.work + p->worker_bytes * m->workers;
     if (p->turns) nest_turn(e.b, p, e.base, e.turned);

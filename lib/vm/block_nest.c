@@ -202,6 +202,15 @@ static void run_rows(const NestRun *x, int64_t rows, int64_t n) {
         put_word(&x->arg[narg + k], step[k]);
 }
 
+static bool has_place(const BlockProgram *b, uint32_t slot) {
+    return slot - b->nin < b->nplaced;
+}
+
+static int64_t output_step(const NestRun *x, uint32_t slot) {
+    if (x->apart && !has_place(x->b, slot)) return x->apart;
+    return x->p->ext[x->p->ndim - 1] * x->b->size[slot];
+}
+
 void nest_run(const NestRun *x, int64_t at, int64_t n, char *to) {
     const BlockProgram *b = x->b;
     const Prep *p = x->p;
@@ -212,7 +221,7 @@ void nest_run(const NestRun *x, int64_t at, int64_t n, char *to) {
     int64_t both = p->ext[last - 1] * p->ext[last], outer = at / both;
     for (uint32_t k = 0; k < narg; k++)
         put_word(&x->arg[narg + k], k < op->nin ? walk_stride(p, slot[k], last - 1)
-                                                : p->ext[last] * b->size[slot[k]]);
+                                                : output_step(x, slot[k]));
     Rows r = rows_begin(x, op, last - 2, outer);
     int64_t from = at - outer * both;
     for (int64_t took; n > 0; at += took, n -= took) {
@@ -222,11 +231,12 @@ void nest_run(const NestRun *x, int64_t at, int64_t n, char *to) {
             x->arg[k] = r.at[k] + part.row * walk_stride(p, slot[k], last - 1) +
                         part.from * walk_stride(p, slot[k], last);
         for (uint32_t k = op->nin; k < narg; k++)
-            x->arg[k] = slot[k] - b->nin < b->nplaced
-                            ? x->base[slot[k]] + at * b->size[slot[k]]
-                            : to;
+            x->arg[k] =
+                has_place(b, slot[k]) ? x->base[slot[k]] + at * b->size[slot[k]] : to;
         run_rows(x, part.rows, part.n);
-        if (to) to += took * b->size[b->nin + b->nplaced];
+        if (to)
+            to += x->apart ? part.rows * x->apart
+                           : took * (int64_t)b->size[b->nin + b->nplaced];
         from += took;
         if (from < both || n == took) continue;
         from = 0;

@@ -476,18 +476,16 @@ static Prep *prep_alloc(Session *s, const BlockProgram *b) {
     return p;
 }
 
-static bool reduction_pays(const Ready *r) {
+static bool fold_pays(const Ready *r) {
     const BlockProgram *b = r->b;
     if (!b->fold) return true;
-    uint32_t v = b->out_value[b->folded];
-    return op_rare(b->fold)->streams(r->m->s, b->fold, b->g->apply[b->folded_by].props,
-                                     var_type(b->g, b->var[v])->dtype, r->shape[v].ndim,
-                                     r->shape[v].dim);
+    const Shape *x = &r->shape[b->out_value[b->folded]];
+    return op_rare(b->fold)->streams(b->g, b->folded_by, x->ndim, x->dim);
 }
 
 static bool make_ready(Ready *r) {
     if (!take_layouts(r) || !result_shapes(r)) return false;
-    r->p->split |= !reduction_pays(r);
+    r->p->split |= !fold_pays(r);
     if (r->p->split) return true;
     if (!take_output_places(r)) return false;
     join_dims(r);

@@ -83,20 +83,36 @@ BlockProgram *program_of_apply(Arena *a, const Graph *g, ApplyId id) {
     return b;
 }
 
+/* What the fold writes is then the input itself with some elements changed. */
+static bool fold_may_overwrite(const BlockProgram *b, uint32_t in) {
+    return b->fold && b->fold->reuse & 1 && b->fold_in[0] == in &&
+           b->last_read[in] == NONE;
+}
+
 bool program_may_overwrite(const BlockProgram *b, uint32_t out, uint32_t in) {
-    if (out >= b->nplaced) return false;
+    if (out >= b->nplaced) return fold_may_overwrite(b, in);
     if (b->size[b->nin + out] != b->size[in] || b->last_read[in] == NONE) return false;
     return b->last_read[in] <= b->written[out];
 }
 
 /* ---- functions ---- */
-/* A reduction must be the last output, only once, and reduce a value computed here. */
+/* Is what the fold takes in pieces computed here, and nothing else that it reads? */
+static bool takes_pieces(const Graph *fn, ApplyId id) {
+    const Apply *a = &fn->apply[id];
+    uint32_t streamed = op_rare(a->op)->streamed;
+    if (!op_rare(a->op)->streams || a->nin <= streamed || a->nin > FOLD_INPUTS)
+        return false;
+    for (uint32_t k = 0; k < a->nin; k++)
+        if ((var_owner(fn, apply_in(fn, id)[k]) == APPLY_NONE) == (k == streamed))
+            return false;
+    return true;
+}
+
+/* A fold must be the last output, only once. */
 static bool ends_in(const Graph *fn, ApplyId id) {
     const Apply *a = &fn->apply[id];
     size_t last = fn->outputs.n - 1;
-    if (!op_rare(a->op)->streams || a->nin != 1 || a->nout != 1 ||
-        fn->outputs.p[last].var != a->out ||
-        var_owner(fn, apply_in(fn, id)[0]) == APPLY_NONE)
+    if (!takes_pieces(fn, id) || a->nout != 1 || fn->outputs.p[last].var != a->out)
         return false;
     for (size_t j = 0; j < last; j++)
         if (fn->outputs.p[j].var == a->out) return false;
@@ -106,7 +122,7 @@ static bool ends_in(const Graph *fn, ApplyId id) {
     return true;
 }
 
-static ApplyId final_reduction(const Graph *fn) {
+static ApplyId final_fold(const Graph *fn) {
     ApplyId id = fn->outputs.n && fn->inputs.n
                      ? var_owner(fn, fn->outputs.p[fn->outputs.n - 1].var)
                      : APPLY_NONE;
@@ -162,6 +178,12 @@ static void number_values(Compile *c, const uint8_t *live) {
                 add_value(c, fn->apply[i].out + j);
 }
 
+static void number_fold_inputs(Compile *c) {
+    BlockProgram *b = c->b;
+    for (uint32_t k = 0; b->fold && k < c->g->apply[b->folded_by].nin; k++)
+        b->fold_in[k] = c->value_of[apply_in(c->g, b->folded_by)[k]];
+}
+
 static void find_last_reads(Compile *c, const uint8_t *live) {
     BlockProgram *b = c->b;
     c->last = NEW_N(c->a, b->nvalue, uint32_t);
@@ -213,18 +235,18 @@ static void emit_block_op(Compile *c, uint32_t k, ApplyId id, uint32_t *at) {
     }
 }
 
-static Var reduced_var(const BlockProgram *b) {
-    return apply_in(b->g, b->folded_by)[0];
+static Var streamed_var(const BlockProgram *b) {
+    return apply_in(b->g, b->folded_by)[op_rare(b->fold)->streamed];
 }
 
-/* The reduced value is one of the outputs, or an additional one without a place. */
-static void take_reduction(BlockProgram *b, ApplyId id) {
+/* What the fold takes is one of the outputs, or an additional one without a place. */
+static void take_fold(BlockProgram *b, ApplyId id) {
     b->nplaced = b->nout;
     if (id == APPLY_NONE) return;
     b->fold = b->g->apply[id].op;
     b->folded_by = id;
     b->nplaced = --b->nout;
-    while (b->folded < b->nout && b->g->outputs.p[b->folded].var != reduced_var(b))
+    while (b->folded < b->nout && b->g->outputs.p[b->folded].var != streamed_var(b))
         b->folded++;
     if (b->folded == b->nout) b->nout++;
 }
@@ -239,7 +261,7 @@ static void place_outputs(Compile *c) {
     b->out_value = NEW_N(c->a, b->nout, uint32_t);
     for (uint32_t j = 0; j < b->nout; j++) {
         uint32_t v =
-            c->value_of[j < b->nplaced ? c->g->outputs.p[j].var : reduced_var(b)];
+            c->value_of[j < b->nplaced ? c->g->outputs.p[j].var : streamed_var(b)];
         b->out_value[j] = v;
         if (c->slot[v] == NONE) c->slot[v] = b->nin + j;
     }
@@ -294,17 +316,18 @@ BlockProgram *program_of_function(Plan *p, const Graph *whole) {
     if (!fn) return NULL;
     uint8_t *live = graph_live(fn, a, ROOTS_RUN);
     widen_live(fn, live);
-    ApplyId fold = final_reduction(fn);
+    ApplyId fold = final_fold(fn);
     if (fold != APPLY_NONE) live[fn->apply[fold].out] = 0;
     if (!can_compile(fn, live)) return NULL;
     BlockProgram *b = NEW(a, BlockProgram);
     *b = (BlockProgram){.g = fn, .nout = (uint32_t)fn->outputs.n};
-    take_reduction(b, fold);
+    take_fold(b, fold);
     b->var = NEW_N(a, fn->nvar, Var);
     Compile c = {.b = b, .a = a, .g = fn, .value_of = NEW_N(a, fn->nvar, uint32_t)};
     for (Var v = 0; v < fn->nvar; v++)
         c.value_of[v] = NONE;
     number_values(&c, live);
+    number_fold_inputs(&c);
     find_last_reads(&c, live);
     place_outputs(&c);
     uint32_t at = 0, k = 0;

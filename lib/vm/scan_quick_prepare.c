@@ -352,12 +352,11 @@ static bool put_fold(ScanRun *l, uint32_t step, void *folded) {
     const uint32_t *out = m->p->arg + in->arg + in->nin;
     Where from = b->folded < b->nplaced ? where_of(l->quick, m, out[b->folded])
                                         : where_fixed(folded);
-    Call c;
-    const Value *one = block_fold_call(m, step, m->prep[step], &c);
-    m->frame[0].t.data = from.ptr;
-    c.in = &one;
-    return op_rare(c.op)->redo &&
-           put_kernel(l, &c, 1, &from, where_of(l->quick, m, out[in->nout - 1]));
+    FoldCall f;
+    block_fold_call(m, step, m->prep[step], &f);
+    f.made.t.data = from.ptr;
+    return op_rare(f.c.op)->redo &&
+           put_kernel(l, &f.c, 1, &from, where_of(l->quick, m, out[in->nout - 1]));
 }
 
 static bool put_program(ScanRun *l, uint32_t step) {

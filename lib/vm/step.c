@@ -333,40 +333,53 @@ static inline bool run_fast(Machine *m, uint32_t step, unsigned *fault) {
     return true;
 }
 
-const Value *block_fold_call(Machine *m, uint32_t step, const Prep *p, Call *c) {
+static void set_layout(Value *v, const Layout *l) {
+    v->kind = TYPE_TENSOR;
+    v->t = (Tensor){.dtype = l->dtype, .ndim = l->ndim};
+    memcpy(v->t.shape, l->shape, (size_t)l->ndim * sizeof *l->shape);
+    memcpy(v->t.stride, l->stride, (size_t)l->ndim * sizeof *l->stride);
+}
+
+void block_fold_call(Machine *m, uint32_t step, const Prep *p, FoldCall *f) {
     const BlockProgram *b = m->p->ins[step].prog;
-    const Layout *l = p->layout[b->nin + b->folded];
     uint32_t last = m->p->ins[step].nout - 1U;
+    Call *c = &f->c;
     step_call(m, step, c);
-    Value *x = &m->frame[0];
-    x->kind = TYPE_TENSOR;
-    x->t = (Tensor){.dtype = l->dtype, .ndim = l->ndim};
-    memcpy(x->t.shape, l->shape, (size_t)l->ndim * sizeof *l->shape);
-    memcpy(x->t.stride, l->stride, (size_t)l->ndim * sizeof *l->stride);
     c->g = b->g;
     c->id = b->folded_by;
     c->op = b->fold;
     c->props = b->g->apply[c->id].props;
-    c->nin = c->nout = 1;
+    c->nin = b->g->apply[c->id].nin;
+    for (uint32_t k = 0; k < c->nin; k++) {
+        uint32_t i = b->fold_in[k];
+        bool made = k == op_rare(b->fold)->streamed;
+        f->in[k] = made ? &f->made : i < b->nplain ? c->in[i] : &f->own[k];
+        if (made) {
+            set_layout(&f->made, p->layout[b->nin + b->folded]);
+        } else if (i >= b->nplain) {
+            set_layout(&f->own[k], p->layout[i]);
+            memcpy(&f->own[k].t.data, &p->data[i], sizeof(void *)); /* only read */
+        }
+    }
+    c->in = f->in;
+    c->nout = 1;
     c->out += last;
     c->out_type += last;
     m->host.first = last;
-    return x;
 }
 
-/* A group that ends in a reduction: calls the reduction's kernel, with an input that is
- * not stored anywhere. */
-static bool run_block_reduction(Machine *m, uint32_t step, const Prep *p) {
+/* A group that ends in a fold: calls its kernel, with an input that is not stored
+ * anywhere. */
+static bool run_block_fold(Machine *m, uint32_t step, const Prep *p) {
     const Ins *in = &m->p->ins[step];
     uint32_t cell = m->p->arg[in->arg + in->nin + in->nout - 1];
-    Call c;
-    const Value *one = block_fold_call(m, step, p, &c);
-    c.in = &one;
+    FoldCall f;
+    block_fold_call(m, step, p, &f);
     m->scratch_used = 0;
-    bool ok = block_run_reduction(m, step, p, &c);
+    bool ok = block_run_fold(m, step, p, &f.c);
     m->host.first = 0;
-    if (!ok) return value_unref(&c.out[0]), false;
-    return keep_output(m, in, cell, &c.out[0]);
+    if (!ok) return value_unref(&f.c.out[0]), false;
+    return keep_output(m, in, cell, &f.c.out[0]);
 }
 
 static bool run_block(Machine *m, uint32_t step) {
@@ -378,7 +391,7 @@ static bool run_block(Machine *m, uint32_t step) {
         set_fast(m, step, *p);
     }
     if ((*p)->split) return run_function(m, step);
-    if (m->p->ins[step].prog->fold) return run_block_reduction(m, step, *p);
+    if (m->p->ins[step].prog->fold) return run_block_fold(m, step, *p);
     if (!block_run(m, step, *p)) return false;
     if (!m->fast[step].loop) return true;
     prep_free(*p);

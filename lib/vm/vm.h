@@ -61,8 +61,8 @@ const Graph *plan_graph(const Plan *p);
 /* The plan's decisions, for reports. Instructions are numbered in execution order. */
 typedef enum PlanKind {
     PLAN_LOOP,    /* one elementwise op over blocks */
-    PLAN_FUSED,   /* a group of them, optionally with a reduction of one result: a call
-                   * of a function marked fused */
+    PLAN_FUSED,   /* a group of them, optionally with a reduction of one result, or with
+                   * what writes one into an array: a call of a function marked fused */
     PLAN_PERFORM, /* an op's own kernel, or its thunk */
     PLAN_CALL,    /* a call of any other function, run by a plan of its own */
     PLAN_SCAN     /* a loop over a function, run by a plan of its own */

@@ -65,6 +65,7 @@ typedef struct ColumnLoop {
 } ColumnLoop;
 /* Slots are numbered inputs, outputs, registers. Values are numbered inputs, then
  * results in order. */
+enum { FOLD_INPUTS = 8 };
 typedef struct BlockProgram {
     const Graph *g; /* the graph of the ops: the plan's graph, or the fused function */
     uint32_t nop, nin, nout, nreg, nslot, nvalue, max_arg,
@@ -74,11 +75,12 @@ typedef struct BlockProgram {
                         of the function */
     uint32_t nplaced; /* so are the first outputs; the last one may exist only for the
                        * reduction */
-    const Op *fold;   /* the op that reduces an output, the step's last result; NULL:
-                         none */
+    const Op *fold;   /* the op that takes an output in pieces, as a reduction does, and
+                       * makes the step's last result of it; NULL: none */
     ApplyId folded_by;
-    uint32_t folded; /* that output */
-    BlockOp *op;     /* in the graph's form */
+    uint32_t folded;               /* that output */
+    uint32_t fold_in[FOLD_INPUTS]; /* values: its inputs */
+    BlockOp *op;                   /* in the graph's form */
     BlockOp *run; /* in executable form, partly machine code; op itself without any */
     uint32_t nrun;
     Loop *past;      /* run[0], if it is the only one, with outputs written past
@@ -556,7 +558,7 @@ static inline void block_outputs(Machine *m, const Ins *in, const Prep *p) {
 }
 /* The same for a program with a reduction, whose kernel gets the Call and requests the
  * elements piece by piece. */
-bool block_run_reduction(Machine *m, uint32_t step, const Prep *p, Call *c);
+bool block_run_fold(Machine *m, uint32_t step, const Prep *p, Call *c);
 enum { WORKER_BYTES = 128, QUICK_SLOTS = 128 };
 /* block_nest.c: loops over rows, by one worker */
 enum { NEST_INPUTS = 16 }; /* a loop has fewer */
@@ -566,6 +568,8 @@ typedef struct NestRun {
     char *const *base; /* operands: inputs, then outputs */
     void **arg;        /* room for b->max_arg words */
     char *turned;      /* what nest_turn wrote, for all workers */
+    ptrdiff_t apart; /* of nest_run: from row to row at `to`; 0: they follow each other,
+                      * else n elements are whole rows */
 } NestRun;
 /* Both ask p->walk. nest_turns fills in `turned` and its bytes. */
 bool nest_fits(const BlockProgram *b, const Prep *p);
@@ -581,9 +585,14 @@ bool nest_sum_runs(const NestRun *x, int64_t at, int64_t n, int64_t count, doubl
 void block_settle_quick(const BlockProgram *b, Prep *p);
 /* Runs a quick step. False: its operands are not those it was prepared for. */
 bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault);
-/* The Call of a program's reduction, without its input: the frame's first Value, which
- * has no data yet. Sets host.first, which the caller sets back to 0. */
-const Value *block_fold_call(Machine *m, uint32_t step, const Prep *p, Call *c);
+/* The Call of a program's fold. What it takes in pieces has no data yet. */
+typedef struct FoldCall {
+    Call c;
+    const Value *in[FOLD_INPUTS];
+    Value made, own[FOLD_INPUTS]; /* in[] point to these, or into the frame */
+} FoldCall;
+/* Sets host.first, which the caller sets back to 0. */
+void block_fold_call(Machine *m, uint32_t step, const Prep *p, FoldCall *f);
 /* Is it one block of one row, with nothing to gather? */
 bool block_is_single(const BlockProgram *b, const Prep *p);
 /* Runs a program that fits one chunk, with these operands, inputs and then outputs;

@@ -183,14 +183,13 @@ static bool is_block(const Indexed *ix, const Tensor *out) {
     return is;
 }
 
-/* Without arrays in the index, is so much replaced, in rows so long, that it is worth
- * more calls? */
-static bool replaces_much(const Indexed *ix) {
-    enum { MUCH = 1 << 17, LONG = 1024 }; /* bytes */
+/* Without arrays in the index, is so much replaced, in rows so long (bytes), that it is
+ * worth more calls? */
+static bool replaces_much(const Indexed *ix, int64_t much, int64_t row) {
     const Tensor *t = &ix->base;
     int64_t item = (int64_t)dtype_size(t->dtype);
-    return !ix->advanced && t->ndim > 0 && t->shape[t->ndim - 1] >= LONG / item &&
-           tensor_size(t) >= MUCH / item;
+    return !ix->advanced && t->ndim > 0 && t->shape[t->ndim - 1] >= row / item &&
+           tensor_size(t) >= much / item;
 }
 
 /* Makes the output a copy of x, unless it has x's own storage. much: elements to which
@@ -205,7 +204,13 @@ static void copy_x(Call *c, const Tensor *out, const Tensor *x, const Indexed *i
 }
 
 bool index_write(Call *c, RowFn *row, ScatterFn *scatter, bool replaces) {
-    enum { FEW = 256 };
+    enum {
+        FEW = 256,
+        MUCH = 1 << 17,
+        LONG = 1024,
+        MUCH_MADE = 1 << 14,
+        LONG_MADE = 128
+    };
     Tensor x = *call_in(c, 0), y = *call_in(c, 1);
     c->overwritten = false;
     Tensor *out = call_out(c, 0, x.ndim, x.shape);
@@ -213,9 +218,12 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter, bool replaces) {
     Indexed ix;
     void *mem = NULL;
     size_t item = dtype_size(x.dtype);
-    size_t extra = y.dtype == x.dtype ? 0 : (size_t)tensor_size(&y) * item;
+    bool made = c->pieces != NULL;
+    size_t extra = made                 ? index_pieces_room(c, item)
+                   : y.dtype == x.dtype ? 0
+                                        : (size_t)tensor_size(&y) * item;
     if (!index_apply(c, out, 2, &ix, true, extra, &mem)) return false;
-    if (extra) {
+    if (extra && !made) {
         Tensor cast = y;
         cast.dtype = x.dtype;
         cast.data = mem;
@@ -230,7 +238,8 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter, bool replaces) {
         diag_rewind(c->s, mark); /* an index out of range comes first */
         return index_check_late(c, &ix) && broadcast_y_strides(c, &y, n, shape, ys);
     }
-    bool much = replaces && replaces_much(&ix);
+    bool much = replaces &&
+                replaces_much(&ix, made ? MUCH_MADE : MUCH, made ? LONG_MADE : LONG);
     copy_x(c, out, &x, &ix, much);
     if (move_count(n, shape) == 0) return index_check_late(c, &ix);
     /* A variable's own storage stays as it is if the index is refused. A few indices
@@ -239,6 +248,10 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter, bool replaces) {
          first = ix.adv_count <= FEW ||
                  var_owner(c->g, apply_in(c->g, c->id)[0]) == APPLY_NONE;
     if (here && first && !index_check_late(c, &ix)) return false;
+    if (made) {
+        index_write_pieces(c, &ix.base, row, replaces, mem);
+        return true;
+    }
     if (much) {
         move_strided(move_pool(c), item, n, shape, ix.base.data, ix.base.stride, y.data,
                      ys);
@@ -382,7 +395,7 @@ static const Op table[] = {
      .push = write_subtensor_push,
      .disconnected = "index",
      .reuse = 1,
-     RARE(.changes = "subtensor"),
+     RARE(.changes = "subtensor", .streams = index_write_streams, .streamed = 1),
      .vmap = index_inc_vmap,
      .example = "set_subtensor([1, 2, 3][1:], 0) -> [1, 0, 0]"},
     {.name = OP_ROW("inc_subtensor"),
@@ -399,7 +412,7 @@ static const Op table[] = {
      .push = write_subtensor_push,
      .disconnected = "index",
      .reuse = 1,
-     RARE(.changes = "subtensor"),
+     RARE(.changes = "subtensor", .streams = index_write_streams, .streamed = 1),
      .vmap = index_inc_vmap,
      .example = "inc_subtensor([1, 2, 3][[0, 0, 2]], 10) -> [21, 2, 13]"},
 };

@@ -228,13 +228,12 @@ static bool run_reduction(Call *c, Reduction *j) {
 /* Counting from the last dim, adjacent dims that are all reduced or all kept form a
  * group. One request can cover the last group if it is reduced, the last two if it is
  * kept, and several of these if there are at most two groups. */
-bool reduce_streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
-                    const int64_t *dim) {
-    (void)d;
+bool reduce_streams(const Graph *g, ApplyId id, int ndim, const int64_t *dim) {
+    const Apply *a = &g->apply[id];
     bool flag[MAX_NDIM], last = false;
     int64_t size[2] = {1, 1};
     int n = 0;
-    shape_axes_flags(op_prop(s, op, p, "axis"), ndim, flag);
+    shape_axes_flags(op_prop(g->s, a->op, a->props, "axis"), ndim, flag);
     for (int k = ndim; k-- > 0;) {
         if (dim[k] == 1) continue;
         if (n == 0 || flag[k] != last) n++;

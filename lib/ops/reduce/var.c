@@ -33,9 +33,9 @@ static bool reduce_variance(Call *c, bool root) {
 }
 
 /* Complex elements need two passes. */
-static bool var_streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
-                        const int64_t *dim) {
-    return !dtype_is_complex(d) && reduce_streams(s, op, p, d, ndim, dim);
+static bool var_streams(const Graph *g, ApplyId id, int ndim, const int64_t *dim) {
+    return !dtype_is_complex(var_type(g, apply_in(g, id)[0])->dtype) &&
+           reduce_streams(g, id, ndim, dim);
 }
 
 static bool var_perform(Call *c) {
