@@ -1,7 +1,8 @@
 /* Machine code for sequences of plain float arithmetic, comparisons and choices in
  * block programs. Two or more consecutive ops of one dtype become one loop whose values
  * stay in registers, bools as masks. A whole
- * program, also of one op, whose inputs broadcast gets another one, a nest: it goes
+ * program, also of one op, whose inputs broadcast or are parts of arrays gets another
+ * one, a nest: it goes
  * from row to row, each operand by its own step, and keeps an input that is one element
  * for each row in a register. The bits are those of the separate ops, because each is
  * the same IEEE operation and nothing is reordered. If the system grants no executable
@@ -248,11 +249,20 @@ static bool take_singles(Coder *c, Run *r) {
     return true;
 }
 
-/* The whole program as a nest, where it broadcasts. False: everything is undone. */
+/* Is a nest of use: does the program broadcast, or are its rows parts of longer ones?
+ */
+static bool goes_by_rows(const BlockProgram *b, bool parts) {
+    const Type *y = jit_result_type(b);
+    return jit_has_rows(b, false) ||
+           (parts && y->ndim > 1 &&
+            (y->dim[y->ndim - 1] < 0 || y->dim[y->ndim - 1] >= NEST_MIN));
+}
+
+/* The whole program as a nest, where that is of use. False: everything is undone. */
 static bool code_nest(Coder *c, Run *r) {
     const BlockProgram *b = c->b;
     r->nest = NO_LOOP;
-    if (r->from > 0 || r->to < b->nop || !jit_has_rows(b, false)) return false;
+    if (r->from > 0 || r->to < b->nop || !goes_by_rows(b, c->parts)) return false;
     size_t begin = c->a.code.n;
     c->a.f64 = jit_op_dtype(b, 0) == DT_FLOAT64;
     if (jit_take_constants(c, r) && jit_take_operands(c, r) && takes_nest(r) &&
@@ -415,6 +425,26 @@ static void put_all(Coder *c) {
     }
 }
 
+/* Is the cell a part of an array, as x[1:, 1:] is? */
+static bool is_part(const Plan *p, uint32_t cell) {
+    const CellInfo *c = p->sharing.cell;
+    for (; c[cell].how == PLAN_VIEW; cell = c[cell].of) {
+        const Op *op = p->g->apply[p->ins[c[cell].born].apply].op;
+        if (!op_is(p->s, op, OP_RESHAPE) && !op_is(p->s, op, OP_EXPAND_DIMS) &&
+            !op_is(p->s, op, OP_SQUEEZE))
+            return true;
+    }
+    return false;
+}
+
+/* Does the instruction read parts of arrays, or write one? */
+static bool has_parts(const Plan *p, const Ins *in) {
+    bool any = in->prog->fold && op_rare(in->prog->fold)->streamed;
+    for (uint32_t k = 0; !any && k < in->nin; k++)
+        any = is_part(p, p->arg[in->arg + k]);
+    return any;
+}
+
 void plan_build_code(Plan *p) {
     Width widest = asm_widest(session_cpu_level(p->s));
     if (p->o.no_code || widest == WIDTH_ONE) return;
@@ -422,8 +452,9 @@ void plan_build_code(Plan *p) {
     uint32_t programs = 0;
     for (uint32_t i = 0; i < p->nins && programs < PROGRAMS_MAX; i++) {
         BlockProgram *b = p->ins[i].prog;
-        if (!b || (b->nop == 1 && !jit_has_rows(b, false) && !jit_is_summed(b)))
-            continue;
+        if (!b) continue;
+        c.parts = has_parts(p, &p->ins[i]);
+        if (b->nop == 1 && !goes_by_rows(b, c.parts) && !jit_is_summed(b)) continue;
         code_program(&c, b);
         programs++;
     }

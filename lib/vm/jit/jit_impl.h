@@ -33,6 +33,7 @@ typedef struct Coder {
     Asm a;
     Vec(Run) runs;
     BlockProgram *b;
+    bool parts; /* its instruction reads parts of arrays, or writes one */
     Arena *tmp;
     uint32_t *last;       /* by value: the last op that reads it, NONE */
     uint32_t *here;       /* by value: the last one in the run */
