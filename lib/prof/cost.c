@@ -213,6 +213,15 @@ static const Poly *written_of(Arena *a, const Costed *c) {
     return sum;
 }
 
+/* Has y an element for each of the part's? Sizes that the part's type leaves open are
+ * then y's. */
+static bool replaces_each(const Type *part, const Type *y) {
+    bool each = y->ndim == part->ndim && y->dtype == part->dtype;
+    for (int k = 0; each && k < y->ndim; k++)
+        each = y->dim[k] != 1;
+    return each;
+}
+
 /* The elements that an op changes of input 0, in bytes: the result of the op that reads
  * them. NULL: unknown. */
 static const Poly *changed_bytes(Costing *k, Arena *a, const Costed *c) {
@@ -232,7 +241,8 @@ static const Poly *changed_bytes(Costing *k, Arena *a, const Costed *c) {
     if (op_infer(c->g, op_named(k->s, op_rare(ap->op)->changes), ap->props,
                  (VarList){n, in}, NOWHERE, out) == 1) {
         Shape h = shape_of_type(a, out[0], &dims, false);
-        bytes = bytes_of_shape(a, &h);
+        const Type *y = var_type(c->g, apply_in(c->g, c->id)[1]);
+        bytes = bytes_of_shape(a, replaces_each(out[0], y) ? &c->in[1] : &h);
     }
     diag_rewind(k->s, mark);
     map_free(&dims);
@@ -296,6 +306,27 @@ Shape *cost_shapes(Arena *a, const Graph *g, const Map *dims, bool symbols, size
     return h;
 }
 
+/* The group's end changes elements of an array that is not read or written as a
+ * whole. */
+static void end_in_place(Costing *k, Arena *a, const Graph *fn, const Shape *h,
+                         Cost *sum) {
+    ApplyId id = fn->napply - 1;
+    const Apply *ap = &fn->apply[id];
+    Shape *in = NEW_N(a, ap->nin, Shape);
+    bool view = false;
+    for (size_t i = 0; i < ap->nin; i++)
+        in[i] = h[apply_in(fn, id)[i]];
+    Costed end = {fn, id, ap->nin, ap->nout, in, &h[ap->out], &view, true};
+    const Poly *changed = changed_bytes(k, a, &end),
+               *less = poly_mul(a, poly_number(a, -1), bytes_of_shape(a, &in[0]));
+    double none;
+    const Poly *flops = flops_of(k, a, &end);
+    bool adds = !poly_is_number(flops, &none) || none != 0;
+    sum->written = poly_add(a, poly_add(a, sum->written, less), changed);
+    sum->read = poly_add(a, sum->read, less);
+    if (adds) sum->read = poly_add(a, sum->read, changed);
+}
+
 Cost cost_fused(Costing *k, Arena *a, const Graph *fn, const Costed *c) {
     Cost sum = {poly_number(a, 0), poly_number(a, 0), read_of(a, c), written_of(a, c)};
     Map dims = MAP(k->s);
@@ -316,6 +347,7 @@ Cost cost_fused(Costing *k, Arena *a, const Graph *fn, const Costed *c) {
         sum.flops = poly_add(a, sum.flops, cost.flops);
         sum.math = poly_add(a, sum.math, cost.math);
     }
+    if (c->in_place && fn->napply) end_in_place(k, a, fn, h, &sum);
     map_free(&dims);
     return sum;
 }

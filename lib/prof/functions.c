@@ -75,6 +75,11 @@ static void add_called(Profile *p, Called c, size_t nin, const Shape *in) {
         c.nin = nin;
         c.in = p->is_static ? keep_shapes(p, nin, in) : NULL;
         c.rings = poly_copy(p->a, c.rings);
+        const Poly **ring = NEW_N(p->a, c.nstate, const Poly *);
+        for (size_t k = 0; k < c.nstate; k++)
+            ring[k] = poly_copy(p->a, c.ring[k]);
+        c.ring = ring;
+        if (c.nstate) c.state = arena_copy(p->a, c.state, c.nstate * sizeof *c.state);
         vec_push(p->s, &p->called, c);
     }
     mem_free(dim);
@@ -162,7 +167,10 @@ void called_add_loop(Profile *p, const Costed *c, const LoopStep *l) {
                (Called){.fn = l->fn,
                         .site = site ? site : 1,
                         .more = known ? (uint64_t)rings : 0,
-                        .rings = l->rings},
+                        .rings = l->rings,
+                        .nstate = l->nstate,
+                        .state = l->state,
+                        .ring = l->ring},
                l->nin, l->in);
 }
 
@@ -288,11 +296,23 @@ CallGroups called_groups(Profile *p, Arena *a) {
 }
 
 /* ---- how much ---- */
+const Poly *called_spares(Arena *a, const Called *c, const Plan *plan) {
+    const Poly *sum = poly_number(a, 0);
+    for (size_t k = 0; k < c->nstate; k++)
+        if (plan_overwrites_state(plan, c->state[k].out))
+            sum = poly_add(a, sum, c->ring[k]);
+    return sum;
+}
+
 /* A call, in the storage of its group. */
 static PlanMemory memory_of_call(Profile *p, const Called *c, const Plan *plan) {
     PlanMemory m = memory_in_call(p->s, plan, c);
-    m.peak += c->more;
-    m.least += c->more;
+    double spares = 0;
+    bool known = poly_is_number(called_spares(p->tmp, c, plan), &spares);
+    uint64_t more =
+        known && spares <= (double)c->more ? c->more - (uint64_t)spares : c->more;
+    m.peak += more;
+    m.least += more;
     m.peak_no_inplace += c->more;
     m.peak_no_reuse += c->more;
     return m;
@@ -301,6 +321,34 @@ static PlanMemory memory_of_call(Profile *p, const Called *c, const Plan *plan) 
 void called_plan(const Called *c, PlanOptions *how) {
     how->own_results = c->site != 0 || c->by_rows;
     how->results_apart = c->by_rows;
+    how->nstate = c->nstate;
+    how->state = c->state;
+}
+
+static void note_loops(Profile *p, const Graph *g) {
+    for (ApplyId id = 0; id < g->napply; id++) {
+        if (!op_is(g->s, g->apply[id].op, OP_SCAN)) continue;
+        ScanForm f = scan_form_of(g, id, p->a);
+        if (!f.fn || map_get(&p->loops, (uintptr_t)f.fn, NULL)) continue;
+        ScanState *state = NEW_N(p->a, f.nout, ScanState);
+        PlanOptions o = {.nstate = scan_last_states(&f, state), .state = state};
+        map_put(&p->loops, (uintptr_t)f.fn, p->loop.n);
+        vec_push(p->s, &p->loop, o);
+    }
+}
+
+void called_plan_body(Profile *p, const Graph *fn, PlanOptions *how) {
+    uint64_t at;
+    if (!p->has_loops) {
+        p->has_loops = true;
+        note_loops(p, p->g);
+        for (size_t i = 0; i < p->g->main->functions.n; i++)
+            note_loops(p, p->g->main->functions.p[i]);
+    }
+    if (!map_get(&p->loops, (uintptr_t)fn, &at)) return;
+    how->own_results = true;
+    how->nstate = p->loop.p[at].nstate;
+    how->state = p->loop.p[at].state;
 }
 
 static Plan *plan_called(Profile *p, const Called *c) {
@@ -322,7 +370,8 @@ static PlanMemory *memory_of_calls(Profile *p, Arena *a) {
         Plan *plan = plan_called(p, c);
         for (size_t k = i; k < p->called.n; k++) {
             const Called *d = &p->called.p[k];
-            if (d->fn != c->fn || !d->site != !c->site || d->by_rows != c->by_rows)
+            if (d->fn != c->fn || !d->site != !c->site || d->by_rows != c->by_rows ||
+                (c->nstate && d->site != c->site))
                 continue;
             m[k] = plan ? memory_of_call(p, d, plan) : (PlanMemory){.unknown = 1};
             done[k] = true;

@@ -121,5 +121,11 @@ LoopStep loop_step(Arena *a, const Costed *c) {
     l.rings = poly_number(a, 0);
     for (size_t o = 0; o < f.nout; o++)
         l.rings = poly_add(a, l.rings, ring_bytes(a, &f.out[o], &c->out[o]));
+    ScanState *state = NEW_N(a, f.nout, ScanState);
+    l.nstate = scan_last_states(&f, state);
+    l.state = state;
+    l.ring = NEW_N(a, l.nstate, const Poly *);
+    for (size_t k = 0; k < l.nstate; k++)
+        l.ring[k] = ring_bytes(a, &f.out[state[k].out], &c->out[state[k].out]);
     return l;
 }

@@ -99,7 +99,9 @@ static void add_pieces_of_call(Profile *p, Arena *a, const Called *c,
         bind_inputs(c->fn, &dims, c->nin, c->in);
         Shape *h = cost_shapes(a, c->fn, &dims, false, c->nin, c->in);
         Lives l = find_lives(a, plan, h);
-        add_live_pieces(&l, c->rings, out);
+        const Poly *spares = called_spares(a, c, plan);
+        add_live_pieces(
+            &l, poly_add(a, c->rings, poly_mul(a, poly_number(a, -1), spares)), out);
     }
     map_free(&dims);
     plan_free(plan);

@@ -64,6 +64,10 @@ typedef struct LoopStep {
     Shape *in;
     const Poly *steps;
     const Poly *rings; /* bytes of rows kept besides the results, as far as known */
+    size_t nstate; /* those of them that only need rings if they can't be computed in
+                    * place */
+    const ScanState *state;
+    const Poly **ring; /* by state */
 } LoopStep;
 LoopStep loop_step(Arena *a, const Costed *c);
 
@@ -106,7 +110,12 @@ typedef struct Called { /* a function with the sizes of its arguments */
     size_t nin; /* static profiles: the arguments' shapes, and `more` */
     const Shape *in;
     const Poly *rings;
+    size_t nstate; /* of a loop, as LoopStep has them */
+    const ScanState *state;
+    const Poly **ring;
 } Called;
+/* Bytes of rings that the plan of a loop's body does without. */
+const Poly *called_spares(Arena *a, const Called *c, const Plan *plan);
 typedef struct OpenApply { /* a running Apply */
     double start, inner;
     bool skipped, sharded; /* sharded: each_shard, or what it runs */
@@ -172,6 +181,9 @@ struct Profile {
     Amount total[PF_N];
     bool has[PF_N];
     Map printers, in_place, prefixes; /* by graph */
+    Map loops;                        /* by body: its place in `loop` */
+    bool has_loops;                   /* they are filled in */
+    Vec(PlanOptions) loop;            /* states of bodies */
     Vec(Holder) functions;            /* what functions hold between calls */
     Vec(Exchanged) exchanged;
     unsigned ranks; /* to predict for; 0: nobody asks */
@@ -216,6 +228,8 @@ const char *by_name(ProfileBy by);
 void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in);
 void called_add_call(Profile *p, const Costed *c, const Graph *fn); /* by its rows */
 void called_plan(const Called *c, PlanOptions *how); /* as the machine plans it */
+/* The same for a function by itself, which may be the body of a loop. */
+void called_plan_body(Profile *p, const Graph *fn, PlanOptions *how);
 void called_add_loop(Profile *p, const Costed *c, const LoopStep *l);
 PlanMemory called_memory(Profile *p);
 /* Calls that share storage, by their number in p->called. */

@@ -34,7 +34,8 @@ Profile *profile_new(const Plan *plan, const PlanOptions *how, size_t ndim,
     p->a = arena_new(s);
     p->tmp = arena_new(s);
     p->costing = (Costing){s, p->a, MAP(s), MAP(s)};
-    p->table = p->in_place = p->prefixes = p->printers = p->called_keys = MAP(s);
+    p->table = p->in_place = p->prefixes = p->printers = p->called_keys = p->loops =
+        MAP(s);
     p->bytes = NEW_N(p->a, (size_t)g->nvar + 1, int64_t);
     memset(p->bytes, 0xff, g->nvar * sizeof *p->bytes);
     for (size_t i = 0; i < ndim; i++)
@@ -49,6 +50,8 @@ void profile_free(Profile *p) {
     map_free(&p->table);
     map_free(&p->printers);
     map_free(&p->in_place);
+    map_free(&p->loops);
+    vec_free(&p->loop);
     map_free(&p->prefixes);
     map_free(&p->called_keys);
     vec_free(&p->called);

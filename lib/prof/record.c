@@ -114,7 +114,9 @@ static const uint8_t *places_of(Profile *p, const Graph *g) {
         return (const uint8_t *)(uintptr_t)found;
     uint8_t *at = NEW_N(p->a, (size_t)g->nvar + 1, uint8_t);
     size_t mark = diag_count(p->s);
-    Plan *own = g == p->g ? NULL : plan_new((Graph *)(uintptr_t)g, &p->how);
+    PlanOptions how = p->how;
+    called_plan_body(p, g, &how);
+    Plan *own = g == p->g ? NULL : plan_new((Graph *)(uintptr_t)g, &how);
     const Plan *plan = g == p->g ? p->plan : own; /* planning only reads */
     diag_rewind(p->s, mark);
     for (size_t i = 0; plan && i < plan_vars(plan); i++) {
@@ -126,8 +128,14 @@ static const uint8_t *places_of(Profile *p, const Graph *g) {
     return at;
 }
 
+/* Does the Apply, or what ends the fused group that it calls, change elements of an
+ * array in place? */
 static bool works_in_place(Profile *p, const Graph *g, ApplyId id) {
-    return op_rare(g->apply[id].op)->changes && places_of(p, g)[g->apply[id].out];
+    const Graph *fn = function_of(g, id);
+    const Op *op = g->apply[id].op;
+    Var out = g->apply[id].out + g->apply[id].nout - 1U;
+    if (fn && fn->fused && fn->napply) op = fn->apply[fn->napply - 1].op;
+    return op_rare(op)->changes && places_of(p, g)[out];
 }
 
 static Cost cost_of(Profile *p, const Costed *c) {

@@ -253,3 +253,14 @@ bool scan_has_same_steps(const Graph *g, Var x, Var y) {
     const Tensor *a = var_const(g, x), *b = var_const(g, y);
     return x == y || (a && b && tensor_i64(a, 0) == tensor_i64(b, 0));
 }
+
+size_t scan_last_states(const ScanForm *f, ScanState *to) {
+    size_t n = 0;
+    for (size_t i = 0; i < f->nout; i++) {
+        const ScanOut *o = &f->out[i];
+        if (o->ntap == 1 && o->depth == 1 && o->keep == SCAN_LAST &&
+            var_type(f->fn, f->fn->inputs.p[o->in])->kind == TYPE_TENSOR)
+            to[n++] = (ScanState){o->in, i};
+    }
+    return n;
+}

@@ -61,6 +61,13 @@ const char *scan_form(const Graph *g, const Op *op, const Props *props, size_t n
                       Arena *a, ScanForm *f);
 /* The form of an Apply that has passed typing. */
 ScanForm scan_form_of(const Graph *g, ApplyId id, Arena *a);
+/* A state of which only the last value is kept, an array: input `in` of the body takes
+ * the last value of result `out`. */
+typedef struct ScanState {
+    size_t in, out;
+} ScanState;
+/* How many there are; `to` has room for f->nout. */
+size_t scan_last_states(const ScanForm *f, ScanState *to);
 /* The argument that supplies input k of the body. */
 size_t scan_arg(const ScanForm *f, size_t k);
 /* Does any of n inputs of the body, from `first` on, influence its output `out`? */

@@ -70,8 +70,17 @@ static bool reads_destroyed(const Plan *p, const Ins *in) {
     return false;
 }
 
+/* May the instruction that makes the new value run last, and does it then work in the
+ * old value's storage? */
+static bool may_run_last(const Plan *p, const Ins *in, uint32_t maker, uint32_t old,
+                         const uint32_t *last) {
+    return reads_cell(p, in, old) && last[old] != maker && !is_read(p, in, last) &&
+           !p->g->apply[in->apply].op->effect && in->kind != PLAN_CALL &&
+           !reads_destroyed(p, in);
+}
+
 void alias_order(Plan *p) {
-    if (p->o.no_inplace || !p->nupdate || !p->nins) return;
+    if (p->o.no_inplace || !(p->nupdate + p->o.nstate) || !p->nins) return;
     Arena *a = arena_new(p->s);
     uint32_t *last = last_reads(p, a, NEW_N(a, p->ncell, uint32_t));
     uint32_t *maker = NEW_N(a, p->ncell, uint32_t);
@@ -79,18 +88,14 @@ void alias_order(Plan *p) {
     for (uint32_t i = 0; i < p->nins; i++)
         for (uint32_t j = 0; j < p->ins[i].nout; j++)
             maker[p->arg[p->ins[i].arg + p->ins[i].nin + j]] = i;
-    for (uint32_t u = 0; u < p->nupdate; u++) {
-        uint32_t value = plan_cell(p, p->updates[u].value),
-                 old = plan_cell(p, p->updates[u].shared);
-        if (value < p->nleaf) continue;
-        const Ins *in = &p->ins[maker[value]];
-        if (!reads_cell(p, in, old) || last[old] == maker[value] ||
-            is_read(p, in, last))
-            continue;
-        if (p->g->apply[in->apply].op->effect || in->kind == PLAN_CALL ||
-            reads_destroyed(p, in))
-            continue;
-        back[maker[value]] = any = true;
+    for (size_t u = 0; u < p->nupdate + p->o.nstate; u++) {
+        const ScanState *state = u < p->nupdate ? NULL : &p->o.state[u - p->nupdate];
+        uint32_t value =
+                     plan_cell(p, state ? p->want[state->out] : p->updates[u].value),
+                 old = state ? p->input[state->in] : plan_cell(p, p->updates[u].shared);
+        if (value >= p->nleaf &&
+            may_run_last(p, &p->ins[maker[value]], maker[value], old, last))
+            back[maker[value]] = any = true;
     }
     if (any) move_back(p, back);
     arena_free(a);
@@ -140,15 +145,16 @@ static void keep_results(const Plan *p, Arena *a, Sharing *h) {
     h->output = NEW_N(a, p->noutput, Result);
     h->update = NEW_N(a, p->nupdate, Result);
     for (uint32_t i = 0; i < p->noutput; i++)
-        h->output[i] = (Result){result_cell(p, h, p->want[i]), NONE, NONE};
-    h->until = (Result){NONE, NONE, NONE};
+        h->output[i] = (Result){result_cell(p, h, p->want[i]), NONE, NONE, false};
+    h->until = (Result){NONE, NONE, NONE, false};
     if (p->until != VAR_NONE) h->until.cell = result_cell(p, h, p->until);
     for (uint32_t u = 0; u < p->nupdate; u++) {
         uint32_t shared =
             plan_cell(p, p->updates[u].shared) - p->shared[0]; /* shared cells are
                                                                 * numbered
                                                                 * consecutively */
-        h->update[u] = (Result){result_cell(p, h, p->updates[u].value), NONE, shared};
+        h->update[u] =
+            (Result){result_cell(p, h, p->updates[u].value), NONE, shared, false};
     }
 }
 
@@ -436,12 +442,18 @@ static void give_storage(const Plan *p, Sharing *h, bool inplace) {
         }
 }
 
-static void take_shared(const Plan *p, Sharing *h, uint32_t cell, uint32_t shared) {
-    uint32_t s = add_store(p, h, STORE_SHARED, cell);
+/* The cell gets the storage of a leaf, whose next value it is. */
+static void take_leaf(const Plan *p, Sharing *h, uint32_t cell, uint32_t old,
+                      StoreClass cls) {
+    uint32_t s = add_store(p, h, cls, cell);
     h->cell[cell].how = PLAN_INPLACE;
-    h->cell[cell].of = p->shared[shared];
+    h->cell[cell].of = old;
     h->cell[cell].store = s;
-    h->store.p[s].shared = shared;
+}
+
+static void take_shared(const Plan *p, Sharing *h, uint32_t cell, uint32_t shared) {
+    take_leaf(p, h, cell, p->shared[shared], STORE_SHARED);
+    h->store.p[h->cell[cell].store].shared = shared;
 }
 
 /* Does a destroyer compute the new value from the old one? */
@@ -470,16 +482,18 @@ static uint32_t overwritable_input(const Plan *p, const Sharing *h, uint32_t cel
 }
 
 /* Is the new value computed from the old one by steps each of which may overwrite what
- * the one before made, as when several parts of it are set one after the other? Then
- * all of them work in the variable's storage. */
-static void overwrite_by_steps(const Plan *p, Sharing *h, const Result *r) {
-    uint32_t old = p->shared[r->shared], c = r->cell, next;
-    for (next = c; next != old; next = overwritable_input(p, h, next, old))
+ * the one before made, as when several parts of it are set one after the other? */
+static bool comes_by_steps(const Plan *p, const Sharing *h, uint32_t c, uint32_t old) {
+    for (uint32_t next = c; next != old; next = overwritable_input(p, h, next, old))
         if (next == NONE || h->cell[next].how == PLAN_VIEW ||
             h->cell[next].store != NONE || (next != c && p->lazy))
-            return; /* a branch may leave out steps */
-    take_shared(p, h, c, r->shared);
-    for (; (next = overwritable_input(p, h, c, old)) != old; c = next) {
+            return false; /* a branch may leave out steps */
+    return true;
+}
+
+/* Then all of them work in the storage that the new value has got. */
+static void overwrite_by_steps(const Plan *p, Sharing *h, uint32_t c, uint32_t old) {
+    for (uint32_t next; (next = overwritable_input(p, h, c, old)) != old; c = next) {
         h->cell[c].of = next;
         h->cell[next].how = PLAN_INPLACE;
         h->cell[next].of = old;
@@ -494,9 +508,26 @@ static void overwrite_shared(const Plan *p, Sharing *h) {
         uint32_t old = p->shared[r->shared], c = r->cell;
         if (c >= p->nleaf && destroys_shared(p, h, c, old))
             take_shared(p, h, c, r->shared);
-        else if (c >= p->nleaf && !p->o.keep_shared)
-            overwrite_by_steps(p, h, r);
+        else if (c >= p->nleaf && !p->o.keep_shared && comes_by_steps(p, h, c, old)) {
+            take_shared(p, h, c, r->shared);
+            overwrite_by_steps(p, h, c, old);
+        }
     }
+}
+
+static void overwrite_states(const Plan *p, Sharing *h) {
+    for (size_t i = 0; i < p->o.nstate; i++) {
+        Result *r = &h->output[p->o.state[i].out];
+        uint32_t old = p->input[p->o.state[i].in];
+        if (r->cell < p->nleaf || !comes_by_steps(p, h, r->cell, old)) continue;
+        take_leaf(p, h, r->cell, old, STORE_GIVEN);
+        overwrite_by_steps(p, h, r->cell, old);
+        r->over = true;
+    }
+}
+
+bool plan_overwrites_state(const Plan *p, size_t i) {
+    return p->sharing.output[i].over;
 }
 
 /* ---- results ---- */
@@ -552,7 +583,8 @@ static void place_output(const Plan *p, Sharing *h, Result *r) {
 
 static void place_results(const Plan *p, Sharing *h) {
     for (uint32_t i = 0; i < p->noutput; i++)
-        if (!is_counted(h, &h->output[i])) place_output(p, h, &h->output[i]);
+        if (!is_counted(h, &h->output[i]) && !h->output[i].over)
+            place_output(p, h, &h->output[i]);
     if (h->until.cell != NONE) place_output(p, h, &h->until);
     for (uint32_t u = 0; u < p->nupdate; u++) {
         Result *r = &h->update[u];
@@ -573,6 +605,7 @@ void alias_share(const Plan *p, Arena *a, bool inplace, Sharing *out) {
     overlap_keep(p, h);
     follow_views(p, h);
     if (inplace) overwrite_shared(p, h);
+    if (inplace) overwrite_states(p, h);
     give_storage(p, h, inplace);
     place_results(p, h);
 }

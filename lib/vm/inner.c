@@ -7,11 +7,13 @@
 #include <string.h>
 
 /* ---- calls ---- */
-Plan *plan_function(const Machine *m, const Graph *fn, bool own_results, bool apart) {
+Plan *plan_function(const Machine *m, const Graph *fn, const PlanOptions *results) {
     PlanOptions o = m->p->o;
     if (session_is_hushed(m->s)) return NULL; /* see scan_threads.c */
-    o.own_results = own_results;
-    o.results_apart = apart;
+    o.own_results = results->own_results;
+    o.results_apart = results->results_apart;
+    o.nstate = results->nstate;
+    o.state = results->state;
     o.nwant = 0;
     o.want = NULL;
     o.only_want = false;
@@ -27,7 +29,9 @@ Machine *function_machine(Machine *m, const Ins *in) {
         session_too_deep(m->s, m->p->g->origin[in->apply].at);
         return NULL;
     }
-    Plan *p = plan_function(m, fn, in->rows != NULL, in->rows != NULL);
+    bool by_rows = in->rows != NULL;
+    Plan *p = plan_function(
+        m, fn, &(PlanOptions){.own_results = by_rows, .results_apart = by_rows});
     if (!p) return NULL;
     Machine *sub = machine_new(p, m->depth + 1, m);
     sub->borrows = true;

@@ -96,7 +96,7 @@ static void find_before(Finder *f) {
             const CellInfo *c = &f->h->cell[arg[in->nin + j]];
             int destroyed = ins_destroys(p, in, j);
             if (destroyed >= 0) add_overwriting(f, i, arg[destroyed]);
-            if (c->how != PLAN_INPLACE || f->h->store.p[c->store].cls != STORE_SHARED)
+            if (c->how != PLAN_INPLACE || !store_is_leafs(f->h->store.p[c->store].cls))
                 continue;
             add_overwriting(f, i, c->of);
             add_before(f, i, effect); /* an assertion that fails keeps the old value */
@@ -134,7 +134,7 @@ static void find_blocks(Finder *f) {
     const Plan *p = f->p;
     for (uint32_t c = p->nleaf; c < p->ncell; c++) {
         const CellInfo *x = &f->h->cell[c];
-        if (x->root != c || f->h->store.p[x->store].cls == STORE_SHARED) continue;
+        if (x->root != c || store_is_leafs(f->h->store.p[x->store].cls)) continue;
         f->g->bytes[c] = bytes_at(x->type, TYPICAL);
         f->g->kept[c] = x->dies == p->nins;
     }
@@ -404,7 +404,7 @@ static double planned_peak(const Plan *p, Arena *a, const Sharing *h, double dim
     }
     for (size_t i = 0; i < h->store.n; i++) {
         const Store *st = &h->store.p[i];
-        if (st->cls == STORE_SHARED) continue;
+        if (store_is_leafs(st->cls)) continue;
         change[st->born] += bytes[i];
         change[st->dies + 1] -= bytes[i];
     }

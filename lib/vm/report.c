@@ -40,7 +40,7 @@ static Sizes sizes_of_stores(const Plan *p, const Sharing *h, const Known *k) {
         bool view = s->born < p->nins && c->how == PLAN_VIEW &&
                     !(c->flags & CELL_COPY_ROOM && c->store == i);
         bool apart = s->cls == STORE_OWN && p->o.results_apart;
-        if (s->cls == STORE_SHARED || view || apart || z.span[i].bytes < 0)
+        if (store_is_leafs(s->cls) || view || apart || z.span[i].bytes < 0)
             z.span[i].bytes = -1;
     }
     return z;

@@ -4,9 +4,14 @@
  * or, if only the last ones are kept, into a ring of rows; later steps read them
  * through pointers.
  *
+ * A state of which only the last value is kept and whose next value can be computed in
+ * its storage has a single row, the result's own: a step that changes a few elements
+ * copies none.
+ *
  * Requirements. (1) All rows of a state have one layout, contiguous, the initial ones
  * too, so that what was prepared for the first step holds for all. (2) A ring has room
- * for the rows that a step reads and for the one that it writes. (3) A result whose
+ * for the rows that a step reads and for the one that it writes, unless that one
+ * overwrites the other. (3) A result whose
  * storage the machine can't choose (a view, an input, a constant, memory supplied by a
  * kernel) is copied to its row. */
 #include "vm/scan.h"
@@ -38,18 +43,26 @@ static int64_t ring_rows(const ScanOut *o) {
     return o->ntap && read > kept ? read : kept;
 }
 
+/* Rows replace its results. */
+static Plan *plan_body(const Machine *m, const ScanForm *f, Arena *a) {
+    ScanState *state = NEW_N(a, f->nout, ScanState);
+    PlanOptions o = {
+        .own_results = true, .nstate = scan_last_states(f, state), .state = state};
+    return plan_function(m, f->fn, &o);
+}
+
 static ScanRun *scan_run_new(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
     if (m->depth >= CALL_DEPTH) {
         session_too_deep(m->s, m->p->g->origin[in->apply].at);
         return NULL;
     }
-    Plan *p = plan_function(m, in->fn, true, false); /* rows replace its results */
-    if (!p) return NULL;
+    Arena *a = arena_new(m->s);
+    ScanForm f = scan_form_of(m->p->g, in->apply, a);
+    Plan *p = plan_body(m, &f, a);
+    if (!p) return arena_free(a), NULL;
     ScanRun *l = mem_zalloc(m->s, 1, sizeof *l);
-    *l =
-        (ScanRun){.s = m->s, .arena = arena_new(m->s), .plan = p, .m = m, .step = step};
-    l->f = scan_form_of(m->p->g, in->apply, l->arena);
+    *l = (ScanRun){.s = m->s, .arena = a, .f = f, .plan = p, .m = m, .step = step};
     l->arg = m->p->arg + in->arg;
     l->body = machine_new(p, m->depth + 1, m);
     vm_set_hooks(l->body, &m->hooks);
@@ -61,6 +74,7 @@ static ScanRun *scan_run_new(Machine *m, uint32_t step) {
             l->row[i].before = l->f.out[i].depth;
         l->row[i].object = p->sharing.cell[cell].flags & CELL_BOXED;
         l->row[i].sure = scan_is_sure(&l->f, i);
+        l->row[i].over = plan_overwrites_state(p, i);
         l->row[i].listed =
             !l->row[i].object && m->p->sharing.cell[l->row[i].out].flags & CELL_BOXED;
     }
@@ -125,7 +139,7 @@ static char *result_rows(ScanRun *l, const Row *r, int64_t rows) {
     return to ? to + (size_t)r->before * r->bytes : NULL;
 }
 
-/* Allocates the rows: all of them, or a ring. */
+/* Allocates the rows: all of them, a single one, or a ring. */
 static bool take_rows(ScanRun *l, Row *r, const ScanOut *o) {
     r->count = INT64_MAX;
     if (o->keep == SCAN_ALL && !r->listed) {
@@ -136,6 +150,9 @@ static bool take_rows(ScanRun *l, Row *r, const ScanOut *o) {
             if (r->room > first) r->room = first;
         }
         if (!(r->base = result_rows(l, r, r->room))) return no_rows(l, r);
+    } else if (r->over) {
+        r->room = r->count = 1;
+        if (!(r->base = result_rows(l, r, 1))) return no_rows(l, r);
     } else {
         r->room = r->count = ring_rows(o);
         if (!own_buffer(l, r, &r->ring, rows_bytes(r, r->room))) return false;
@@ -279,6 +296,12 @@ static bool begin_state(ScanRun *l, size_t i) {
     return true;
 }
 
+/* The first step overwrites it. */
+static void take_initial(Row *r) {
+    if (r->bytes) memcpy(r->base, r->init, r->bytes);
+    r->init = r->base;
+}
+
 static bool set_states(ScanRun *l) {
     for (size_t i = 0; i < l->f.nout; i++) {
         l->row[i].layout = NULL;
@@ -286,6 +309,7 @@ static bool set_states(ScanRun *l) {
         if (l->row[i].object ? !scan_begin_object(l, i) : !begin_state(l, i))
             return false;
         if (!l->row[i].object && !take_rows(l, &l->row[i], &l->f.out[i])) return false;
+        if (l->row[i].over) take_initial(&l->row[i]);
     }
     Past *q = l->past;
     for (size_t i = 0; i < l->f.nout; i++)
@@ -563,7 +587,7 @@ static bool last_value(ScanRun *l, Row *r, const ScanOut *o, size_t i) {
     const char *from = l->done ? r->at : r->init + (size_t)(o->depth - 1) * r->bytes;
     char *to = place_get(l->m, l->m->place_of[r->out], r->bytes);
     if (!to) return no_rows(l, r);
-    memcpy(to, from, r->bytes);
+    if (to != from) memcpy(to, from, r->bytes);
     return set_result(l, r, to, -1);
 }
 

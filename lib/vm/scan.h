@@ -27,6 +27,7 @@ typedef struct Row {
     Place saved;
     bool pointed;    /* the place points to a row for now; `saved` is its own storage */
     bool object;     /* a non-tensor: the fields below replace rows */
+    bool over;       /* each value overwrites the one before */
     bool sure;       /* types prove that every value fits the body's input */
     bool listed;     /* a random state: rows for the next step, copies in `kept` */
     Value now;       /* from the last step, or initial; a reference */

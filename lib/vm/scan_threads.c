@@ -96,6 +96,7 @@ static SharedSteps *shared_new(ScanRun *l) {
     PlanOptions o = l->plan->o;
     o.want = NULL; /* that plan's own list */
     o.nwant = 0;
+    o.nstate = 0; /* it has none */
     o.threads = 1;
     Plan *p = plan_new((Graph *)(uintptr_t)l->f.fn, &o); /* planning only reads */
     if (!p) return NULL;

@@ -178,7 +178,7 @@ static void fill_thunk_call(Machine *m, const Ins *in, Call *c) {
     for (uint32_t j = 0; j < in->nout; j++) {
         uint32_t store = m->p->sharing.cell[arg[in->nin + j]].store;
         StoreClass cls = store == NONE ? STORE_POOL : m->p->sharing.store.p[store].cls;
-        m->no_recycling[j] = cls == STORE_OUT || cls == STORE_OWN;
+        m->no_recycling[j] = cls == STORE_OUT || cls == STORE_OWN || cls == STORE_GIVEN;
     }
     if (!in->thunk->lazy) return;
     c->need = m->need;

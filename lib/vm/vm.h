@@ -18,6 +18,7 @@
 #define VM_VM_H
 
 #include "op/services.h"
+#include "scan/scan.h"
 
 /* Fills in the services that this row offers (eval, inner_new, inner_run, inner_free).
  */
@@ -51,6 +52,9 @@ typedef struct PlanOptions {
                          * too */
     bool debugging;     /* DebugMode: ops that request it run their debug kernel */
     unsigned threads;   /* 0: the session's pool; 1: the caller's thread only */
+    size_t nstate;      /* of a loop's body: results that may be computed in the storage
+                         * of these inputs, whose next value they are */
+    const ScanState *state;
 } PlanOptions;
 /* The graph must not change while the plan lives. NULL: diagnosed (an op that can't run
  * on these types). */
@@ -77,6 +81,8 @@ typedef struct PlanStep {
     size_t after;    /* a later instruction whose work this one's kernel may do, too: a
                       * sum with what a convolution gives; SIZE_MAX: none */
 } PlanStep;
+/* Is output i computed in the storage of the state that it replaces? */
+bool plan_overwrites_state(const Plan *p, size_t i);
 /* May a run that fails have overwritten shared variables? */
 bool plan_overwrites_shared(const Plan *p);
 size_t plan_steps(const Plan *p);

@@ -164,16 +164,21 @@ typedef struct CellInfo {
     uint8_t flags;
 } CellInfo;
 typedef enum StoreClass {
-    STORE_POOL, /* shares the arena, or a growing slot if the size is unknown */
-    STORE_LAZY, /* for a result that may be a view: allocated only if the kernel
-                 * copies */
-    STORE_OUT,  /* an output that lies in the arena, if its size is known */
-    STORE_OWN,  /* a buffer of its own, which a caller may keep: outputs of a plan with
-                 * own_results, new values of shared variables */
+    STORE_POOL,  /* shares the arena, or a growing slot if the size is unknown */
+    STORE_LAZY,  /* for a result that may be a view: allocated only if the kernel
+                  * copies */
+    STORE_OUT,   /* an output that lies in the arena, if its size is known */
+    STORE_OWN,   /* a buffer of its own, which a caller may keep: outputs of a plan with
+                  * own_results, new values of shared variables */
+    STORE_GIVEN, /* the storage of a loop's state, overwritten by its next value: the
+                  * loop gives it */
     STORE_SHARED, /* the storage of shared variable `shared`, overwritten by its update
                    */
     STORE_KEPT    /* a buffer of its own, kept from run to run */
 } StoreClass;
+static inline bool store_is_leafs(StoreClass cls) {
+    return cls == STORE_GIVEN || cls == STORE_SHARED;
+}
 typedef struct Store {
     StoreClass cls;
     uint32_t born, dies, shared,
@@ -184,6 +189,7 @@ typedef struct Store {
 typedef struct Result {
     uint32_t cell, copy;
     uint32_t shared; /* updates: position in g->shared */
+    bool over;       /* outputs: in the storage of the state that it replaces */
 } Result;
 /* A way to share storage: the plan's own, and others for comparison in reports. */
 typedef struct Sharing {
@@ -657,7 +663,8 @@ size_t rows_block_bytes(const RowsBlock *b); /* of threads */
  * count. */
 uint64_t plan_alive_bytes(const Plan *p, const Map *dims);
 /* NULL: diagnosed */
-Plan *plan_function(const Machine *m, const Graph *fn, bool own_results, bool apart);
+/* results: own_results, results_apart, state; the rest is as m's own plan has it. */
+Plan *plan_function(const Machine *m, const Graph *fn, const PlanOptions *results);
 /* scan_threads.c: may so many of its function run at once? After a run: loops inside
  * have machines then. */
 bool machine_is_reentrant(const Machine *m, unsigned threads);

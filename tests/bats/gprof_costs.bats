@@ -49,6 +49,13 @@ T
     # in a loop, too
     gload --new -i 'x: float64[100]' -e "y = scan(lambda i, s: set_subtensor(sort(s)[i], 1. * i), sequences=[arange(50)], outputs_info=[x], keep='last')" -o s.tlg
     gprof s.tlg --static -O json | jq -e '[.apply[] | select(.op == "set_subtensor")] | length == 1 and .[0].written_bytes == 50 * 8'
+    # a state that is needed last alone: steps change it where the result is, and nothing else has its size
+    gload --new -i 'x: float64[n, 1000]' -i 'u: float64[n, 1000]' -e "y = scan(lambda i, v, s: inc_subtensor(s[i], sqrt(v) + v), sequences=[arange(20), u], outputs_info=[x], keep='last')" -o s.tlg
+    for how in '--static --dim n=500' "x=ones((500,1000)) u=ones((500,1000)) --repeat 1"; do
+        gprof s.tlg $how -O json | jq -e '[.apply[] | select(.op | test("inc_subtensor"))] | length == 1 and .[0].written_bytes == 20 * 8000 and .[0].read_bytes == 40 * 8000 + 20 * 8'
+        gprof s.tlg $how -O json | jq -e '.total.peak_bytes < 4.3e6'
+    done
+    gprof s.tlg x='ones((500,1000))' u='ones((500,1000))' --repeat 1 -O json | jq -e '.total.measured_peak_bytes < 4.2e6'
 }
 
 @test "costs by function, by prefix of names, by line" {

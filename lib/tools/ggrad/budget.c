@@ -40,10 +40,9 @@ static bool fail_unknown(const Ways *w) {
     return false;
 }
 
-/* What runs has the graph's own dims, for which values may be whole that with sizes
- * would be computed in blocks: sizes that are only compared with don't count on it. */
-static bool measure_way(Ways *w, Recomputation how) {
-    static const char *const field[] = {"peak_bytes", "flops"}, *const blocks[] = {
+/* The bytes and the flops of a way; blocks: of rows that go through loops in blocks. */
+static bool measure(Ways *w, Recomputation how, bool blocks, double v[2]) {
+    static const char *const field[] = {"peak_bytes", "flops"}, *const out[] = {
                                                                     "row-blocks"};
     Derive d = *w->d;
     d.checkpoint = NULL;
@@ -54,15 +53,25 @@ static bool measure_way(Ways *w, Recomputation how) {
                              .ndim = d.ndim,
                              .dim = d.dim},
                      .is_static = true};
-    if (d.ndim) q.run.rewrites.nexclude = 1, q.run.rewrites.exclude = blocks;
-    double v[2] = {0, 0};
+    if (!blocks) q.run.rewrites.nexclude = 1, q.run.rewrites.exclude = out;
     Graph *g =
         graph_copy(w->g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false, NULL);
     size_t mark = diag_count(w->s);
     bool ok = graph_derive(g, &d) && graph_profile_totals(g, &q, 2, field, v);
     graph_free(g);
-    if (!ok) return false;
-    diag_rewind(w->s, mark); /* warnings come once, from the way that is taken */
+    if (ok)
+        diag_rewind(w->s, mark); /* warnings come once, from the way that is taken */
+    return ok;
+}
+
+/* What runs has the graph's own dims, for which values may be whole that with sizes
+ * would be computed in blocks, or the other way round: sizes that are only compared
+ * with count on neither. */
+static bool measure_way(Ways *w, Recomputation how) {
+    double v[2] = {0, 0}, whole[2] = {0, 0};
+    if (!measure(w, how, true, v)) return false;
+    if (w->d->ndim && !measure(w, how, false, whole)) return false;
+    if (whole[0] > v[0]) v[0] = whole[0];
     if (isnan(v[0]) || isnan(v[1])) return fail_unknown(w);
     vec_push(w->s, &w->way, ((Way){how, v[0], v[1]}));
     session_log(w->s, "%.0f bytes, %.0f flops: %zu parts, loops %s %lld", v[0], v[1],
