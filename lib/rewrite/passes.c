@@ -260,8 +260,10 @@ const Pass rewrite_passes[] = {
     {"scan-sums-out", "scan",
      "Sums over the steps after the loop, and sums products as one product.", 1.66,
      .graph = scan_sum_pass, .ops = loops},
-    {"scan-one-step", "scan", "Replaces a loop of one step by its body.", 1.67,
-     .graph = scan_unroll_pass, .ops = loops},
+    {"scan-unroll", "scan",
+     "Replaces a loop of one step, or of a few steps of elementwise work, by its "
+     "steps.",
+     1.67, .graph = scan_unroll_pass, .ops = loops},
     {"scan-scalars", "scan",
      "Replaces small vectors of a loop's body, up to 16 elements, by their elements.",
      LOOPS_SCALARS, .graph = scan_scalars_pass, .ops = loops},

@@ -48,7 +48,7 @@ scan(f, sequences=[x, x])|scan-clean|[3.0,6.0,9.0]
 scan(f, sequences=[x], non_sequences=[3.])|scan-clean|[5.0,7.0,9.0]
 scan(f, sequences=[x], outputs_info=[0.5], keep='last')|scan-clean|12.5
 scan(f, outputs_info=[0.5], sequences=[x], n_steps=2)|scan-clean|[2.5,6.5]
-scan(f, outputs_info=[0.5], non_sequences=[1.], n_steps=1)|scan-clean,scan-one-step|[2.0]
+scan(f, outputs_info=[0.5], non_sequences=[1.], n_steps=1)|scan-clean,scan-unroll|[2.0]
 scan(sq, sequences=[x])|scan-clean|[1.0,4.0,9.0]
 scan(sq, sequences=[x])[-1]|scan-clean,scan-keep-rows|9.0
 map(sq, x) + map(lambda a: a + 1, x)|scan-merge,scan-rows-out|[3.0,7.0,13.0]
@@ -145,8 +145,16 @@ scan(lambda h: h + 1, outputs_info=[0.], n_steps=2) * scan(lambda h: h * 2, outp
 scan(lambda h: h + 1, outputs_info=[0.], n_steps=m)[-1] * scan(lambda h: h * 2, outputs_info=[1.], n_steps=m + 0)[-1]|scan-keep-rows,scan-merge|8.0
 (lambda s: scan(lambda a, h: h * a, sequences=[s], outputs_info=[1.]))(scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.]))||[1.0,3.0,18.0]
 (lambda s, t: scan(lambda a, b: a - b, sequences=[s, t]))(scan(lambda a, h: h + a, sequences=[x], outputs_info=[0.]), scan(lambda a, h: h * a, sequences=[x], outputs_info=[1.]))|scan-merge,scan-rows-out|[0.0,1.0,0.0]
-scan(lambda b, a: a + b, outputs_info=[taps([1., 1.], [-2, -1])], n_steps=1)|scan-one-step|[2.0]
-scan(lambda a, b, h: h + a * b, sequences=[taps(x, [0, 1])], outputs_info=[0.], n_steps=1)|scan-one-step|[2.0]
+scan(lambda b, a: a + b, outputs_info=[taps([1., 1.], [-2, -1])], n_steps=1)|scan-unroll|[2.0]
+scan(lambda a, b, h: h + a * b, sequences=[taps(x, [0, 1])], outputs_info=[0.], n_steps=1)|scan-unroll|[2.0]
+scan(lambda v: v * x - 1, outputs_info=[x], n_steps=3, keep='last')|scan-unroll|[-2.0,9.0,68.0]
+scan(lambda a, b, c, v: v + a * b - c, sequences=[u, taps(M, [0, 1])], outputs_info=[w], n_steps=2, keep='last')|scan-unroll|[2.5,11.5]
+scan(lambda v, p, q: [v + p + q, 2 * q - p], outputs_info=[x, taps([1., 2.], [-2, -1])], n_steps=2, keep=['last', 1])[0]|scan-clean,scan-unroll|[9.0,10.0,11.0]
+scan(lambda a, h: h + sum(scan(lambda c: c * a, outputs_info=[h], n_steps=3)), sequences=[x], outputs_info=[1.])|scan-unroll|[4.0,60.0,2400.0]
+scan(lambda a, h: scan(lambda d, c: c / 2 + a * d, sequences=[y], outputs_info=[h], n_steps=3, keep=2)[0], sequences=[x], outputs_info=[1.])|scan-clean,scan-hoist,scan-unroll|[7.25,15.8125,24.953125]
+scan(lambda a, h: scan(lambda c: [c * a, until(c > 4)], outputs_info=[h], n_steps=3)[-1], sequences=[x], outputs_info=[1.])|scan-keep-rows,scan-last|[1.0,8.0,24.0]
+abs(scan(lambda v: v * x - 1, outputs_info=[x], n_steps=17, keep='last')) * 0||[0.0,0.0,0.0]
+scan(lambda v: sort(v * x), outputs_info=[x], n_steps=2, keep='last')||[1.0,8.0,27.0]
 scan(lambda i, h: h + i, sequences=[arange(m)], outputs_info=[0])||[0,1]
 foldr(lambda a, s: s * 2 + a, x, 0.)||17.0
 reduce(lambda a, s: maximum(a, s), x, 0.)||3.0

@@ -778,7 +778,7 @@ rewritten() {
 
 @test "each rewrite of loops fires where it should, and changes no result" {
     local v=()
-    rewritten scan-one-step -e 'scan(lambda c: c + 1, outputs_info=[3], n_steps=1)'
+    rewritten scan-unroll -e 'scan(lambda c: c + 1, outputs_info=[3], n_steps=1)'
     v=('x=[1, 2, 3, 4.5]')
     rewritten scan-merge -i 'x: float64[n]' -e 'a = scan(lambda x, h: h + x, sequences=[x], outputs_info=[0.5])' -e 'b = scan(lambda x, h: h * x, sequences=[x], outputs_info=[0.5])' --outputs a,b
     rewritten scan-clean -i 'x: float64[n]' -e 'a, b = scan(lambda x, h, g: [h + x, g * x], sequences=[x], outputs_info=[0.5, 0.5])' --outputs a

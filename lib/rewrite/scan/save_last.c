@@ -1,5 +1,5 @@
 /* A loop whose last rows alone are read keeps only those; a last value beside all rows
- * is read from these; a loop of one step is unrolled. */
+ * is read from these. */
 #include "rewrite/scan/pass.h"
 
 #include <string.h>
@@ -220,53 +220,4 @@ static bool read_last_from_rows(Scan *l, bool *ok) {
 
 bool scan_last_of_rows_pass(Rewriter *r) {
     return scan_each(r, read_last_from_rows);
-}
-
-/* ---- one step ---- */
-
-static Var first_step_input(Scan *l, size_t k) {
-    const ScanForm *f = &l->part.f;
-    for (size_t i = 0; i < f->nseq; i++)
-        if (k - f->seq[i].in < f->seq[i].ntap)
-            return scan_build_expr(
-                l, "x[n]", l->part.arg[f->seq[i].arg], VAR_NONE,
-                const_int(&l->r->b, f->seq[i].tap[k - f->seq[i].in] - f->seq[i].low));
-    for (size_t i = 0; i < f->nout; i++)
-        if (k - f->out[i].in < f->out[i].ntap) {
-            Var x = l->part.arg[f->out[i].arg];
-            if (scan_one_row(&f->out[i])) return x;
-            return scan_build_expr(
-                l, "x[n]", x, VAR_NONE,
-                const_int(&l->r->b, f->out[i].depth + f->out[i].tap[k - f->out[i].in]));
-        }
-    return l->part.arg[scan_arg(f, k)];
-}
-
-static bool unroll_one_step(Scan *l, bool *ok) {
-    scan_take_apart(l);
-    const Graph *fn = l->part.f.fn;
-    const Tensor *c = var_const(l->r->g, l->part.arg[0]);
-    if (!c || tensor_i64(c, 0) != 1 || fn->effects.n || scan_is_opaque(fn))
-        return false;
-    Outside out = outside_new(l);
-    for (size_t k = 0; k < l->part.f.nin; k++)
-        if ((out.var[fn->inputs.p[k]] = first_step_input(l, k)) == VAR_NONE)
-            return false;
-    Var *y = NEW_N(l->a, l->part.f.nout, Var);
-    for (size_t o = 0; o < l->part.f.nout; o++) {
-        y[o] = outside_make(&out, fn->outputs.p[o].var);
-        if (y[o] != VAR_NONE && l->part.f.out[o].keep != SCAN_LAST)
-            y[o] = scan_build_expr(l, "x[None]", y[o], VAR_NONE, VAR_NONE);
-        Var v = scan_output(l, o);
-        if (y[o] == VAR_NONE ||
-            !type_keeps(var_type(l->r->g, v), var_type(l->r->g, y[o])))
-            return false;
-    }
-    for (size_t o = 0; o < l->part.f.nout; o++)
-        scan_replace_output(l, o, y[o]);
-    return *ok = scan_fired(l);
-}
-
-bool scan_unroll_pass(Rewriter *r) {
-    return scan_each(r, unroll_one_step);
 }
