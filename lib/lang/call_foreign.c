@@ -140,6 +140,8 @@ static bool warn_indices(Compiler *c, CallArgs *a, Positional *p) {
     if (m < 0)
         fail(c->s, p->arg[1].at, E_ARG, "%s takes the number of columns here, not %lld",
              a->op->name, (long long)m);
+    else if (!compiler_warns(c, p->arg[1].at))
+        return true;
     else
         warn(c->s, p->arg[1].at, E_ARG, "%s takes the number of columns here",
              a->op->name);
@@ -150,7 +152,8 @@ static bool warn_indices(Compiler *c, CallArgs *a, Positional *p) {
 
 /* polyint(p, m, k) */
 static bool warn_polyint(Compiler *c, CallArgs *a, Positional *p) {
-    if (p->n < 2 || !is_int(&p->arg[1])) return true;
+    if (p->n < 2 || !is_int(&p->arg[1]) || !compiler_warns(c, p->arg[1].at))
+        return true;
     warn(c->s, p->arg[1].at, E_ARG,
          "%s takes the constant here, not how often to integrate", a->op->name);
     note(c->s, NOWHERE,

@@ -17,7 +17,8 @@ Compiler *compiler_new(Builder *b) {
     c->line = arena_new(b->s);
     c->top.b = b;
     c->frame = &c->top;
-    c->named = c->definition = c->lambda = c->dims = c->expected = MAP(b->s);
+    c->named = c->definition = c->lambda = c->dims = c->expected = c->warned =
+        MAP(b->s);
     return c;
 }
 
@@ -26,6 +27,7 @@ void compiler_free(Compiler *c) {
     map_free(&c->named);
     map_free(&c->definition);
     map_free(&c->lambda);
+    map_free(&c->warned);
     map_free(&c->dims);
     map_free(&c->expected);
     vec_free(&c->defs);
@@ -156,6 +158,20 @@ static bool is_function(const Compiler *c, const Ast *e) {
     for (size_t i = 0; i < e->nkid; i++)
         n += e->kid[i]->kind != AST_KEYWORD;
     return m && n > 0 && n <= m->gives_function;
+}
+
+/* A second name of a function may stand above it: `sin = f`, then `f = lambda ...`. */
+bool compiler_names_function(const Compiler *c, Sym name) {
+    uint64_t d;
+    for (size_t n = 0; n <= c->defs.n; n++) {
+        if (map_get(&c->lambda, name, NULL)) return true;
+        if (!map_get(&c->definition, name, &d)) return false;
+        const Ast *e = c->defs.p[d].ast;
+        if (e->kind != AST_ASSIGN || e->nkid != 2 || e->kid[1]->kind != AST_NAME)
+            return false;
+        name = e->kid[1]->sym;
+    }
+    return false;
 }
 
 bool compiler_define_made(Compiler *c, StatementFn *make, void *ctx) {

@@ -122,6 +122,7 @@ struct Compiler {
     const char *lambda_name; /* base name of lambdas' functions; NULL: lambda */
     bool noted_all_axes;     /* softmax(x) over all dims: said once */
     bool noted_one_axis;     /* gradient(x) of a matrix: said once */
+    Map warned;              /* places: said once, however often a lambda is called */
     int busy;                /* inside a definition or expression, which use tmp */
 };
 enum { LAMBDA_DEPTH = 100, TREE_LEAVES = 1 << 22 };
@@ -218,6 +219,10 @@ bool scope_awaits(const Compiler *c, Sym name);    /* := will name it further on
 /* The name of a lambda, or a parameter that is a function: nearer than the catalogue's
  * functions of that name. */
 bool compiler_is_own_function(const Compiler *c, Sym name);
+/* Is it to be warned of what stands there? True once. */
+bool compiler_warns(Compiler *c, Span at);
+/* By a definition: `name = lambda ...` and its like, or the name of such a name. */
+bool compiler_names_function(const Compiler *c, Sym name);
 bool compile_binding(Compiler *c, const Ast *e, Node *out); /* (y := x * 2) */
 bool compiler_lookup(Compiler *c, Sym name, Span at,
                      Node *out); /* false: unknown, not diagnosed */

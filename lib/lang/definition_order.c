@@ -40,7 +40,7 @@ static void want_definition(DefinitionOrder *r, uint64_t d) {
     vec_push(r->c->s, &r->need, k->place);
 }
 
-/* A called name refers to a definition only if that is a lambda, or no function has
+/* A called name refers to a definition only if that is a function, or no function has
  * the name. */
 static bool is_callable_name(Compiler *c, Sym name) {
     const char *text = sym_text(c->s, name);
@@ -53,7 +53,7 @@ static void want_name(DefinitionOrder *r, const Ast *e, const LambdaShadow *shad
     uint64_t d;
     if (!map_get(&r->c->definition, e->sym, &d) || is_shadowed(shadow, e->sym)) return;
     if (e->kind == AST_NAME ||
-        (e->kind == AST_CALL && map_get(&r->c->lambda, e->sym, NULL)) ||
+        (e->kind == AST_CALL && compiler_names_function(r->c, e->sym)) ||
         !is_callable_name(r->c, e->sym))
         want_definition(r, d);
 }

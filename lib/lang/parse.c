@@ -606,8 +606,21 @@ static const Ast *parse_conditional(Parser *p) {
 
 /* ---- lambda ---- */
 
+/* [a, *v] and f(*v) */
+static const Ast *fail_star(Parser *p) {
+    const char *name = sym_text(p->s, p->tok[1].sym);
+    fail(p->s, parser_next_span(p), E_SYNTAX,
+         "`*%s` can't stand for the elements of %s", name, name);
+    note(p->s, NOWHERE,
+         "write [a] + %s for a list, concatenate([[a], %s]) for a tensor, and %s[0], "
+         "%s[1] for arguments",
+         name, name, name, name);
+    return NULL;
+}
+
 /* name := expression, or an expression. */
 static const Ast *parse_bracketed(Parser *p) {
+    if (parser_sees(p, '*') && p->tok[1].kind == TOK_NAME) return fail_star(p);
     const Tok *start = p->tok, *op = start + 1;
     if (start->kind != TOK_NAME || op->kind != TOK_OP || op->code != OP2(':', '='))
         return parse_expr(p);

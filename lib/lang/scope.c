@@ -111,7 +111,7 @@ bool compiler_is_own_function(const Compiler *c, Sym name) {
     const LambdaScope *k = c->env ? NULL : scope_of_name(c, name);
     const Node *value = k ? value_in_scope(k, name) : NULL;
     if (k) return value && value->kind == NODE_FUNCTION;
-    return !c->env && map_get(&c->lambda, name, NULL);
+    return !c->env && compiler_names_function(c, name);
 }
 
 static bool lookup_local(Compiler *c, const LambdaScope *k, Sym name, Span at,
@@ -558,9 +558,20 @@ CompilerTrial compiler_try(Compiler *c) {
 
 void compiler_undo(Compiler *c, CompilerTrial t) {
     Graph *main = c->b->g->main;
-    if (diag_count(c->s) > t.diags) c->noted_all_axes = c->noted_one_axis = false;
+    if (diag_count(c->s) > t.diags) {
+        c->noted_all_axes = c->noted_one_axis = false;
+        map_free(&c->warned);
+        c->warned = MAP(c->s);
+    }
     diag_rewind(c->s, t.diags);
     while (main->functions.n > t.functions)
         graph_function_drop(main->functions.p[main->functions.n - 1]);
     c->lambdas = t.lambdas;
+}
+
+bool compiler_warns(Compiler *c, Span at) {
+    uint64_t place = (uint64_t)at.source << 32 | at.begin;
+    bool said = map_get(&c->warned, place, NULL);
+    map_put(&c->warned, place, true);
+    return !said;
 }

@@ -529,7 +529,7 @@ x.nope => 1 E_NAME there is no attribute `.nope`; the attributes are .T .shape .
 ... => 1 E_SYNTAX `...` is only for an index, as in x[..., 0]
 **x => 1 E_SYNTAX `**` where an expression is expected
 sin(**x) => 5 E_SYNTAX `**x` is only for rewrite rules
-where(x > 0, x, *x) => 17 E_SYNTAX `*` where an expression is expected
+where(x > 0, x, *x) => 17 E_SYNTAX `*x` can't stand for the elements of x
 lambda v: v => 1 E_TYPE a function where a tensor is expected
 (lambda v: v)(x, x) => 1 E_ARITY the function takes 1 argument, not 2
 (lambda v: v)(w=x) => 17 E_ARG there is no parameter `w`
@@ -755,4 +755,18 @@ END
     printf 'thunkline: 1\nfunctions:\n  draw:\n    inputs: {x: float64}\n    outputs: {y: x}\n' >g.yaml
     bad 3 E_NAME '"draw" is a function of the language already' 'gload g.yaml'
     like 'gload g.yaml 2>&1 || true' 'give it another name, such as draw_1'
+}
+
+@test "sizes that differ are named, in every mode" {
+    local mode
+    gload -i 'a: float64[n]' -i 'b: float64[m]' -i 'c: float64[k]' -e 'y = solve_tridiagonal(a, b, c, b)' -o tri.tlg
+    gload -i 'a: float64[n, m]' -i 'b: float64[k]' -e 'y = solve(a, b)' -e 'z = inv(a)' -o solve.tlg
+    for mode in FAST_RUN FAST_COMPILE DEBUG; do
+        bad 5 E_RUN_SHAPE 'dim -1 of main must be as long as dim -1 of lower, but they are 3 and 2' "grun tri.tlg --mode $mode a=[1,2] b=[1,2,3] c=[1,2,3]"
+        bad 5 E_RUN_SHAPE 'dim -1 of upper must be as long as dim -1 of lower, but they are 2 and 3' "grun tri.tlg --mode $mode a=[1,2,3] b=[1,2,3] c=[1,2]"
+        bad 5 E_RUN_SHAPE 'dim -1 of b must be as long as dim -2 of a, but they are 3 and 2' "grun solve.tlg --outputs y --mode $mode a='eye(2)' b=[1,2,3]"
+        bad 5 E_RUN_SHAPE 'the last two dims of a must be equal, but are 2 and 3' "grun solve.tlg --outputs z --mode $mode a='ones((2, 3))' b=[1,2]"
+        ok "gload tri.tlg -e 'z = map(lambda q: sum(solve_tridiagonal(a, b * q, c, b)), arange(2.))' -e 'w = map(lambda q: sum(solve_tridiagonal(a, b * q, c, b) * 2), arange(2.))' --outputs z,w -o loop.tlg"
+        bad 5 E_RUN_SHAPE 'upper must be as long as dim -1 of lower, but they are 2 and 3' "grun loop.tlg --mode $mode a=[1,2,3] b=[1,2,3] c=[1,2]"
+    done
 }

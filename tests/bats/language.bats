@@ -240,6 +240,10 @@ own#5.0
 vectorize(cos)([2.0])[0]#0.8414709848078965
 nest(cos, scope='s')#3.0
 END
+    # its second name may stand above it
+    ok "gload -e 'cos = sin' -e 'out = cos(1.0) + tan(1.0)' -e 'tan = cos' -e 'sin = lambda v: v * 2' --outputs out | grun" 'out = 4.0'
+    ok "gload -e 'sin = f' -e 'out = map(sin, ones(2))' -e 'f = lambda v: v * 2' --outputs out | grun" 'out = [2.0, 2.0]'
+    bad 3 E_CYCLE 'sin -> cos -> sin' "gload -e 'sin = cos' -e 'cos = sin' -e 'out = sin(1.0)'"
     ok "gload -e 'sum = vectorize(lambda v: v[0] - v[1])' -e 'out = sum([[5., 1.], [7., 1.]])' --outputs out | grun" 'out = [4.0, 6.0]'
     ok "gload -e 'sum = plant(lambda v: sow(v, tag=\"t\", name=\"n\") * 2, tag=\"t\")' -e 'out = sum({\"n\": 4.}, 1.)' --outputs out | grun" 'out = 8.0'
     ok "gload -i 'x: float64[2]' -e 'sum = vectorize(x @ x, x, ones((3, 2)))' -e 'out = sum(sum)' --outputs out | grun x=[1,2]" 'out = 6.0'

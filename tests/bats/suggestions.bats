@@ -193,8 +193,6 @@ rolling_mean|x = array([1., 2., 4., 8.5]); n = 2|[1.5, 3, 6.25]
 ewm|x = array([1., 2., 4., 8.5]); a = 0.25|[1.0, 1.25, 1.9375, 3.578125]
 lfilter|x = array([1., 2., 4., 8.5]); b = 0.5; a = -0.25|[0.5, 1.125, 2.28125, 4.8203125]
 fma|a = 2.; b = 3.; c = 1.|7
-correlate2d|a = reshape(arange(9.), (3, 3)); b = array([[1., 2.], [3., 5.]])|[[31.0, 42.0], [64.0, 75.0]]
-convolve2d|a = reshape(arange(9.), (3, 3)); b = array([[1., 2.], [3., 5.]])|[[13.0, 24.0], [46.0, 57.0]]
 euclidean|a = array([0., 0.]); b = array([3., 4.])|5
 hann|n = 4|[0, 0.5, 1, 0.5]
 bucketize|boundaries = array([1., 2., 4.]); x = array([2., 3.])|[1, 2]
@@ -606,4 +604,27 @@ END
     bad 3 E_ARITY '1:8: .*2 names for the 3 rows of float64\[3, n\]' "gload -i 'm: float64[3, n]' -e 'a, b = m'"
     bad 3 E_ARITY '1:8: .*2 names for the rows of float64\[n\], whose number is not known' "gload -i 'm: float64[n]' -e 'a, b = m'"
     bad 3 E_ARITY '1:8: .*2 names for one value' "gload -i 'm: float64' -e 'a, b = m'"
+}
+
+@test "a star of Python, bytes of an array" {
+    said <<'END'
+[k, *m]|5|write \[a\] \+ m for a list, concatenate\(\[\[a\], m\]\) for a tensor
+sum(*m)|5|m\[0\], m\[1\] for arguments
+m.nbytes|1|write x\.size \* 8 for a float64
+m.itemsize|1|write 8 for a float64, 4 for a float32
+m.mH|1|write conj\(swapaxes\(x, -1, -2\)\)
+END
+    ok "gload -i 'v: float64[2]' -e 'a = 1.0' -e 'y = concatenate([[a], v])' -e 'z = [a] + [v[0], v[1]]' --outputs y,z | grun v=[2,3]" $'y = [1.0, 2.0, 3.0]\nz/0 = 1.0\nz/1 = 2.0\nz/2 = 3.0'
+}
+
+@test "a warning is said once for a place, however often its lambda is called" {
+    local call
+    for call in 'polyint(v, 2)' 'sum(tril_indices(4, 2)[0]) + v' 'sum(triu_indices(4, 2)[1]) + v'; do
+        shell "gload --new -i 'x: float64[3]' -e 'f = lambda v: $call' -e 'y = f(x) + f(2 * x)' -e 'z = f(x[::-1])' --outputs y,z -o o.tlg"
+        [ "$status" = 0 ]
+        [ "$(grep -c 'warning\[' .err)" = 1 ] || complain 'should warn once' "$call"
+    done
+    # of two places twice, and again of a place in another call of a tool
+    shell "gload -i 'x: float64[3]' -e 'y = polyint(x, 2)' -e 'z = polyint(x, 2)' -o o.tlg"
+    [ "$(grep -c 'warning\[' .err)" = 2 ]
 }

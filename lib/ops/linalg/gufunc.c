@@ -102,15 +102,32 @@ static DType packed_dtype(DType d) {
     return d == DT_FLOAT16 ? DT_FLOAT32 : d;
 }
 
+/* Size n of dim j of input i is not that of the dim before it with the same letter. */
+static bool fail_letters(Gufunc *q, const CoreSignature *k, int i, int j, int64_t n) {
+    char letter = k->dim[i][j];
+    int first = 0, at = 0;
+    while (at == k->n[first] || k->dim[first][at] != letter)
+        at = at < k->n[first] ? at + 1 : (first++, 0);
+    const Param *in = op_signature(q->c->s, q->c->op)->in;
+    if (first == i)
+        return call_fail(q->c, E_RUN_SHAPE,
+                         "the last two dims of %s must be equal, but are %lld and %lld",
+                         sym_text(q->c->s, in[i].name), (long long)q->dim[(int)letter],
+                         (long long)n);
+    return call_fail(q->c, E_RUN_SHAPE,
+                     "dim %d of %s must be as long as dim %d of %s, but they are %lld "
+                     "and %lld",
+                     j - k->n[i], sym_text(q->c->s, in[i].name), at - k->n[first],
+                     sym_text(q->c->s, in[first].name), (long long)n,
+                     (long long)q->dim[(int)letter]);
+}
+
 static bool bind_letters(Gufunc *q, const CoreSignature *k, int i) {
     const Tensor *t = call_in(q->c, (size_t)i);
     for (int j = 0; j < k->n[i]; j++) {
         int64_t *have = &q->dim[(int)k->dim[i][j]], n = t->shape[t->ndim - k->n[i] + j];
         if (*have < 0) *have = n;
-        if (*have != n)
-            return call_fail(q->c, E_RUN_SHAPE,
-                             "two sizes that must be equal are %lld and %lld",
-                             (long long)*have, (long long)n);
+        if (*have != n) return fail_letters(q, k, i, j, n);
         if (n > INT32_MAX)
             return call_fail(q->c, E_LIMIT, "a matrix is too large: a size is %lld",
                              (long long)n);
